@@ -1,0 +1,62 @@
+// Package layers is the map of ticketrail: which package may import which, and why a
+// package exists at all. Its test reads every file of the tree and fails on an import
+// that is not on the map, so that the kitchen's rules (the edges never meet, a test
+// printer never ships) hold for whoever comes next. ARCHITECTURE.md shows the same table.
+package layers
+
+// A Room is one package: what it is for and which of our packages it may import.
+type Room struct {
+	Path string
+	Is   string
+	// May lists packages it may import. A trailing "/..." takes everything below as well;
+	// "..." alone is everything.
+	May []string
+}
+
+// Rooms is the whole house. A package that is not here may not exist.
+var Rooms = []Room{
+	{"cmd/ticketrail", "the daemon and its command line, one file a command", []string{"cmd/internal/admin", "cmd/internal/app", "config", "receiver/posapi", "receiver/plan", "printer/layout", "queue/ticket"}},
+	{"cmd/demo", "a whole kitchen in one process", []string{"..."}},
+	{"cmd/bench", "the speed and memory figures, measured in one run", []string{"..."}},
+	{"cmd/internal/app", "wiring: New, Run, named teardown", []string{"config", "deploy", "receiver/...", "queue/...", "printer/...", "cmd/internal/admin"}},
+	{"cmd/internal/admin", "the control API over a unix socket", []string{"queue", "queue/ticket", "printer", "printer/layout"}},
+	{"cmd/internal/layers", "this map", nil},
+	{"receiver", "the endpoint the service posts to", []string{"receiver/contract", "receiver/plan", "queue/ticket"}},
+	{"receiver/contract", "the service's wire contract", nil},
+	{"receiver/plan", "routing and flattening, pure", []string{"receiver/contract", "queue/ticket"}},
+	{"queue", "dedup, lines, history on stable storage", []string{"queue/ticket"}},
+	{"queue/ticket", "the cargo and its vocabulary", nil},
+	{"queue/dispatch", "the drain loop, one goroutine a station", []string{"queue", "queue/ticket"}},
+	{"printer", "paper: layout, bytes, wire", []string{"queue/ticket", "printer/profile", "printer/layout", "printer/escpos", "printer/transport"}},
+	{"printer/profile", "what a model can do, as data", nil},
+	{"printer/layout", "ticket and paper to styled lines, pure", []string{"queue/ticket", "printer/profile"}},
+	{"printer/escpos", "styled lines to bytes, pure", []string{"printer/layout", "printer/profile"}},
+	{"printer/transport", "opens devices, nothing else does", nil},
+	{"printer/virtual", "a printer without paper, for tests and the demo", []string{"printer/transport", "printer/profile"}},
+	{"config", "the configuration file", nil},
+	{"deploy", "unit, socket, example config", nil},
+}
+
+// Never lists what the shipped daemon must not contain, with the reason.
+var Never = map[string]string{
+	"printer/virtual": "a printer that prints nothing and says it did must not be one typo away from a kitchen",
+	"receiver/sim":    "the simulated service must not be reachable in production",
+}
+
+// Only says which third-party module lives in which rooms, and why: each is one we may
+// have to replace, and then one package changes.
+var Only = []struct {
+	Module string
+	Rooms  []string
+	Why    string
+}{
+	{"github.com/labstack/echo", []string{"receiver"}, "Echo v4 is near the end of its support; the move must be one package"},
+	{"go.etcd.io/bbolt", []string{"queue", "cmd/bench"}, "durability is argued in one place; the bench measures bbolt itself as its yardstick"},
+	{"github.com/spf13/viper", []string{"config"}, "viper's key rules must not leak"},
+	{"github.com/spf13/cobra", []string{"cmd/ticketrail"}, "the command line translates and does nothing else"},
+	{"github.com/expr-lang/expr", []string{"receiver/plan"}, "rules are evaluated where their limits are set"},
+	{"github.com/coreos/go-systemd", []string{"cmd/internal/app", "cmd/ticketrail"}, "only the wiring knows the init system"},
+}
+
+// Top is what may stand in the top folder beside dot-files.
+var Top = []string{"cmd", "receiver", "queue", "printer", "config", "deploy", "go.mod", "go.sum", "README.md", "ARCHITECTURE.md", "Makefile"}

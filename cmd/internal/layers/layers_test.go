@@ -1,0 +1,182 @@
+package layers
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "ticketrail"
+
+// root is the top of the tree, seen from this package.
+const root = "../../.."
+
+// imports maps each package that has Go files to what its non-test files and its test files import.
+func imports(t *testing.T) (code, tests map[string][]string) {
+	t.Helper()
+	code, tests = map[string][]string{}, map[string][]string{}
+	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if n := d.Name(); n == "testdata" || (strings.HasPrefix(n, ".") && n != "." && n != "..") {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(p, ".go") {
+			return nil
+		}
+		rel, err := filepath.Rel(root, p)
+		if err != nil {
+			return err
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), p, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		pkg, into := filepath.ToSlash(filepath.Dir(rel)), code
+		if strings.HasSuffix(p, "_test.go") {
+			into = tests
+		}
+		for _, s := range f.Imports {
+			name, err := strconv.Unquote(s.Path.Value)
+			if err != nil {
+				return err
+			}
+			into[pkg] = append(into[pkg], name)
+		}
+		if _, ok := code[pkg]; !ok {
+			code[pkg] = nil
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(code) < 10 {
+		t.Fatalf("found only %d packages below %s: the walk is broken", len(code), root)
+	}
+	return code, tests
+}
+
+func ours(name string) (string, bool) { return strings.CutPrefix(name, module+"/") }
+
+func (r Room) may(pkg string) bool {
+	for _, m := range r.May {
+		below, all := strings.CutSuffix(m, "...")
+		below = strings.TrimSuffix(below, "/")
+		if m == pkg || all && (below == "" || pkg == below || strings.HasPrefix(pkg, below+"/")) {
+			return true
+		}
+	}
+	return false
+}
+
+func TestEveryImportIsOnTheMap(t *testing.T) {
+	code, _ := imports(t)
+	for pkg, names := range code {
+		i := slices.IndexFunc(Rooms, func(r Room) bool { return r.Path == pkg })
+		if i < 0 {
+			t.Errorf("%s is not on the map: say in layers.go what it is and why it buys its existence", pkg)
+			continue
+		}
+		for _, n := range names {
+			if p, ok := ours(n); ok && !Rooms[i].may(p) {
+				t.Errorf("%s imports %s: it is %q and may import only %v", pkg, p, Rooms[i].Is, Rooms[i].May)
+			}
+		}
+	}
+	for _, r := range Rooms {
+		if _, ok := code[r.Path]; !ok {
+			t.Errorf("%s is on the map and not in the tree", r.Path)
+		}
+	}
+}
+
+func TestWhatMustNotShipIsNotReachableFromTheDaemon(t *testing.T) {
+	code, _ := imports(t)
+	seen := map[string]bool{}
+	var walk func(pkg string, trail []string)
+	walk = func(pkg string, trail []string) {
+		if seen[pkg] {
+			return
+		}
+		seen[pkg] = true
+		trail = append(slices.Clip(trail), pkg)
+		if why, bad := Never[pkg]; bad {
+			t.Errorf("%s: %s", strings.Join(trail, " → "), why)
+		}
+		for _, n := range code[pkg] {
+			if p, ok := ours(n); ok {
+				walk(p, trail)
+			}
+		}
+	}
+	walk("cmd/ticketrail", nil)
+	if len(seen) < 8 {
+		t.Errorf("the daemon reaches only %d packages: the walk is broken", len(seen))
+	}
+}
+
+func TestEachLibraryLivesInItsOwnRoom(t *testing.T) {
+	code, tests := imports(t)
+	for _, o := range Only {
+		for _, m := range []map[string][]string{code, tests} {
+			for pkg, names := range m {
+				if slices.Contains(o.Rooms, pkg) {
+					continue
+				}
+				for _, n := range names {
+					if n == o.Module || strings.HasPrefix(n, o.Module+"/") {
+						t.Errorf("%s imports %s, which lives in %v: %s", pkg, n, o.Rooms, o.Why)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestTheTopFolderHoldsOnlyWhatIsFixed(t *testing.T) {
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), ".") && !slices.Contains(Top, e.Name()) {
+			t.Errorf("%s stands in the top folder, where only %v may", e.Name(), Top)
+		}
+	}
+}
+
+func TestArchitectureShowsThisMap(t *testing.T) {
+	b, err := os.ReadFile(path.Join(root, "ARCHITECTURE.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range Rooms {
+		if row := r.Row(); !strings.Contains(string(b), row) {
+			t.Errorf("ARCHITECTURE.md lacks the row\n%s", row)
+		}
+	}
+	if got, want := strings.Count(string(b), "\n| `"), len(Rooms); got != want {
+		t.Errorf("ARCHITECTURE.md has %d rows of packages, the map %d", got, want)
+	}
+}
+
+// Row is the room's line in ARCHITECTURE.md.
+func (r Room) Row() string {
+	may := "–"
+	if len(r.May) > 0 {
+		may = "`" + strings.Join(r.May, "`, `") + "`"
+	}
+	return "| `" + r.Path + "` | " + r.Is + " | " + may + " |"
+}

@@ -1,0 +1,56 @@
+package ticket
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Permanent marks an error that no further attempt can cure: the ticket is buried.
+func Permanent(err error) error { return outcome{err, permanent} }
+
+// NotReady marks an error that says the station needs a person (no paper, cover
+// open): the line waits and no attempt is counted.
+func NotReady(err error) error { return outcome{err, notReady} }
+
+// IsPermanent says whether err was marked by [Permanent] anywhere in its chain.
+func IsPermanent(err error) bool { return marked(err, permanent) }
+
+// IsNotReady says whether err was marked by [NotReady] anywhere in its chain.
+func IsNotReady(err error) bool { return marked(err, notReady) }
+
+type mark int
+
+const (
+	permanent mark = iota
+	notReady
+)
+
+type outcome struct {
+	error
+	mark mark
+}
+
+func (o outcome) Unwrap() error { return o.error }
+
+func marked(err error, m mark) bool {
+	o, ok := errors.AsType[outcome](err)
+	return ok && o.mark == m
+}
+
+// Short is a request id as people compare it on two slips of paper: its last six
+// characters.
+func Short(request string) string {
+	r := []rune(request)
+	if len(r) > 6 {
+		r = r[len(r)-6:]
+	}
+	return string(r)
+}
+
+// Plural is "1 ticket", "2 tickets": messages for people count correctly.
+func Plural(n int, one string) string {
+	if n == 1 {
+		return fmt.Sprintf("1 %s", one)
+	}
+	return fmt.Sprintf("%d %ss", n, one)
+}

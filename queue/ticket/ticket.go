@@ -1,0 +1,168 @@
+// Package ticket is the cargo of the kitchen's queue and the words for it: what a
+// ticket says, which station gets it, how a delivery ended.
+//
+// Everything a cook will read is decided before the request is answered and frozen
+// in here; how wide the paper is and which bytes draw it is decided at each attempt,
+// by the packages behind the queue. A stored ticket stays readable for ever: see
+// [Marshal] for the rules.
+package ticket
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// A Ticket is what one station gets of one print record. It is flat: lines in the
+// order they print, each with its depth below the item it belongs to.
+//
+// All text is as the service sent it, so it is hostile: whoever shows it removes
+// control characters for the medium at hand. Empty means the service did not say.
+type Ticket struct {
+	V    int  `json:"v"`              // format, see [Version]
+	Kind Kind `json:"kind,omitempty"` // what is being printed; zero is an order
+
+	Venue     string `json:"venue"`                // the venue's UUID, lower case
+	VenueName string `json:"venue_name,omitempty"` // as configured
+	Device    string `json:"device,omitempty"`     // the terminal that sent it
+	Request   string `json:"request"`              // records[0].id: the id of the request
+	Record    string `json:"record,omitempty"`     // this record's own id, if it has one
+
+	Number      string   `json:"number,omitempty"` // the number people call out
+	Table       string   `json:"table,omitempty"`
+	Server      string   `json:"server,omitempty"`
+	Type        string   `json:"type,omitempty"` // dine in, take away …
+	Guests      string   `json:"guests,omitempty"`
+	Destination string   `json:"destination,omitempty"` // the printer the service had in mind
+	Course      string   `json:"course,omitempty"`      // of the whole record
+	Notes       []string `json:"notes,omitempty"`
+
+	// Void says that the whole record is a cancellation. Every line of it is Void too.
+	Void bool `json:"void,omitempty"`
+	// Refire says that the whole record is made again. Every line of it is Refire too.
+	Refire bool `json:"refire,omitempty"`
+
+	Received time.Time `json:"received"`       // when the request came in, UTC
+	Zone     string    `json:"zone,omitempty"` // the venue's tz database name; empty prints UTC
+
+	Lines []Line `json:"lines,omitempty"`
+	// Raw is the record as JSON, for a record in which nothing printable was found.
+	Raw string `json:"raw,omitempty"`
+}
+
+// A Line is one item or one modifier.
+type Line struct {
+	Depth int `json:"d,omitempty"` // 0 for an item, 1 for its modifier, and so on
+	// Quantity is the magnitude as people write it ("2", "0.5"), never negative and never empty.
+	Quantity string `json:"q"`
+	Name     string `json:"n"`
+	// Raw says that no name was found and Name holds the item's JSON instead.
+	Raw    bool     `json:"raw,omitempty"`
+	Notes  []string `json:"notes,omitempty"`
+	Seat   string   `json:"seat,omitempty"`
+	Course string   `json:"course,omitempty"`
+	// Void says that this line is a cancellation. The children of a void line are void.
+	Void   bool `json:"void,omitempty"`
+	Refire bool `json:"refire,omitempty"`
+	// NoRoute says that no rule wanted this line and the fallback station got it.
+	NoRoute bool `json:"no_route,omitempty"`
+	// Of names what this line modifies where it had to be printed without its parent.
+	Of string `json:"of,omitempty"`
+}
+
+// Kind tells an order from what the daemon prints on its own account.
+type Kind string
+
+const (
+	Order Kind = ""
+	// Slip lists tickets that got too old to print. One line each.
+	Slip Kind = "slip"
+	// Correction carries only voids: they came under the id of a request already taken.
+	Correction Kind = "correction"
+	// Test is a person asking whether the printer prints.
+	Test Kind = "test"
+)
+
+// A Draft is a ticket and the station whose line it will join.
+type Draft struct {
+	Station string
+	Ticket  Ticket
+}
+
+// A Request is one print request, planned: everything that is stored before the
+// service hears 200. It is read-only once handed over.
+type Request struct {
+	Venue    string    // UUID, lower case
+	ID       string    // records[0].id; a UUID in lower case, anything else as sent
+	Device   string    // x-svc-device-id
+	Received time.Time // UTC
+	Body     []byte    // as received
+	Digest   [32]byte  // of what makes the content the same: see the plan package
+	Drafts   []Draft   // at least one, in the order they are to print
+}
+
+// A Receipt says what accepting a request did.
+type Receipt struct {
+	Duplicate bool // the key was known: nothing was ordered again
+	Conflict  bool // the key was known and the content is new
+	Jobs      int  // tickets put on the queue; of a conflict, the corrections
+}
+
+// A Delivery is one attempt to put a ticket in front of a cook.
+type Delivery struct {
+	Job     uint64 // the job's id; stays the same over its attempts
+	Station string
+	Attempt int // 1 for the first; interrupted attempts are not counted
+	Ticket  Ticket
+	// Doubt says that an earlier attempt may have come out: the ticket carries
+	// POSSIBLE DUPLICATE. False means that no earlier attempt sent a ticket byte.
+	Doubt bool
+	// Reprint says that a person asked for this copy: the ticket carries REPRINT.
+	Reprint bool
+}
+
+// State is where a job stands.
+type State string
+
+const (
+	Pending  State = "pending"  // waits in its station's line
+	Held     State = "held"     // waits for a person; the line goes on
+	Printing State = "printing" // lent to its station
+
+	// What became of it, by how much is known: see [Proof].
+	Confirmed State = "confirmed"
+	Processed State = "processed"
+	Sent      State = "sent"
+	Shown     State = "shown"
+	Taken     State = "taken"
+
+	Buried    State = "buried"    // cannot be delivered; a person must look
+	Cancelled State = "cancelled" // a person said so
+	Expired   State = "expired"   // too old; listed on a slip
+	Moved     State = "moved"     // a person sent it to another station's line
+)
+
+// States lists every State, for metrics and for checking what a person typed.
+func States() []State {
+	return []State{Pending, Held, Printing, Confirmed, Processed, Sent, Shown, Taken, Buried, Cancelled, Expired, Moved}
+}
+
+// Open says that the job still owes the kitchen a ticket.
+func (s State) Open() bool { return s == Pending || s == Held || s == Printing }
+
+// Proof is a State that says how much is known about a ticket that went out.
+// Only these are claimed, never more than was seen.
+type Proof = State
+
+// Proofs lists the states an [Proof] may have.
+func Proofs() []Proof { return []Proof{Confirmed, Processed, Sent, Shown, Taken} }
+
+// Version is the format that [Marshal] writes. Fields are only ever added, with a
+// zero value that means what their absence meant; a change that an older reader
+// would get wrong raises Version.
+const Version = 1
+
+// Marshal encodes a ticket for storage. It sets V.
+func Marshal(t Ticket) ([]byte, error) {
+	t.V = Version
+	return json.Marshal(t)
+}
