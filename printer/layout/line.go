@@ -1,0 +1,47 @@
+package layout
+
+import "github.com/clipperhouse/displaywidth"
+
+// A Line is one line of print: its spans one after the other, left to right. It is
+// never wider than the paper. Blank lines have no spans.
+type Line struct {
+	Spans []Span
+}
+
+// A Span is text in one style. Text holds no control characters and no line breaks.
+type Span struct {
+	Text string
+	Style
+}
+
+// Style is how a span prints. The zero Style is plain text of normal size.
+type Style struct {
+	Bold   bool
+	Invert bool // white on black
+	Red    bool // where there is a second colour
+	Width  int  // times the normal width, 1 to 8; 0 is 1
+	Height int  // times the normal height, 1 to 8; 0 is 1
+}
+
+// Width is how many columns of normal size s takes.
+func Width(s string) int { return displaywidth.String(s) }
+
+// Width is how many columns the line takes.
+func (l Line) Width() int {
+	n := 0
+	for _, s := range l.Spans {
+		n += Width(s.Text) * s.wide()
+	}
+	return n
+}
+
+// Height is how many lines of normal height the line takes.
+func (l Line) Height() int {
+	h := 1
+	for _, s := range l.Spans {
+		h = max(h, s.Height)
+	}
+	return h
+}
+
+func (s Style) wide() int { return max(s.Width, 1) }
