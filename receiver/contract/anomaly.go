@@ -1,0 +1,153 @@
+package contract
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strconv"
+	"unicode/utf8"
+)
+
+// Anomaly is something odd about a request that could be printed all the same.
+type Anomaly string
+
+const (
+	IDNotUUID    Anomaly = "id_not_uuid"   // records[0].id is no UUID
+	RetryCount   Anomaly = "retry_count"   // a retryCount that is no integer
+	InvalidUTF8  Anomaly = "invalid_utf8"  // bytes that are no UTF-8; U+FFFD stands for them
+	StatusOdd    Anomaly = "status"        // a status other than SUCCESS
+	CountOdd     Anomaly = "count"         // a count that is not the number of records
+	VenueOther   Anomaly = "venue_id"      // a record's venueId is not the header's: see [VenueDiffers]
+	DuplicateKey Anomaly = "duplicate_key" // an object with a key twice; the last one counted
+)
+
+// Anomalies lists every kind, for metrics.
+func Anomalies() []Anomaly {
+	return []Anomaly{IDNotUUID, RetryCount, InvalidUTF8, StatusOdd, CountOdd, VenueOther, DuplicateKey}
+}
+
+// VenueDiffers says whether a record names a venue other than the canonical UUID in the
+// request's header. A record that names none does not.
+func VenueDiffers(p PrintRequest, venue string) bool {
+	for _, r := range p.Records {
+		v := r.Fields[FieldVenueID]
+		if v == nil {
+			continue
+		}
+		s, ok := v.(string)
+		if !ok {
+			return true
+		}
+		if id, _ := CanonicalID(s); id != venue {
+			return true
+		}
+	}
+	return false
+}
+
+// strict finds what only [Strict] refuses.
+func strict(records []Record) *Mismatch {
+	if _, ok := CanonicalID(records[0].ID); !ok {
+		return &Mismatch{index(FieldRecords, 0) + "." + FieldID, "want a UUID"}
+	}
+	for i, r := range records {
+		if v, there := r.Fields[FieldRetryCount]; there && !integer(v) {
+			return &Mismatch{index(FieldRecords, i) + "." + FieldRetryCount, "want an integer, got " + numberKind(v)}
+		}
+	}
+	return nil
+}
+
+func anomalies(envelope map[string]any, records []Record, body []byte) []Anomaly {
+	var out []Anomaly
+	note := func(odd bool, a Anomaly) {
+		if odd {
+			out = append(out, a)
+		}
+	}
+	_, isUUID := CanonicalID(records[0].ID)
+	note(!isUUID, IDNotUUID)
+	for _, r := range records {
+		if v, there := r.Fields[FieldRetryCount]; there && !integer(v) {
+			note(true, RetryCount)
+			break
+		}
+	}
+	note(!utf8.Valid(body), InvalidUTF8)
+	if v, there := envelope[FieldStatus]; there {
+		note(v != StatusSuccess, StatusOdd)
+	}
+	if v, there := envelope[FieldCount]; there {
+		n, _ := v.(json.Number)
+		f, err := n.Float64()
+		note(err != nil || f != float64(len(records)), CountOdd)
+	}
+	note(keysWritten(body) != keysKept(envelope), DuplicateKey)
+	return out
+}
+
+// integer accepts 2 and 2.0, which are one number to JSON.
+func integer(v any) bool {
+	n, ok := v.(json.Number)
+	if !ok {
+		return false
+	}
+	if _, err := strconv.ParseInt(n.String(), 10, 64); err == nil {
+		return true
+	}
+	f, err := n.Float64()
+	return err == nil && f == math.Trunc(f)
+}
+
+func numberKind(v any) string {
+	if _, ok := v.(json.Number); ok {
+		return "a number with a fraction or out of range"
+	}
+	return kind(v)
+}
+
+// keysWritten counts the members of all objects in a body that is known to parse: each has
+// one colon outside strings. Together with [keysKept] that finds a key given twice without
+// a second parse.
+func keysWritten(body []byte) int {
+	n := 0
+	for i := 0; i < len(body); i++ {
+		switch body[i] {
+		case ':':
+			n++
+		case '"':
+			for i++; ; i++ {
+				i += bytes.IndexByte(body[i:], '"')
+				if !escaped(body, i) {
+					break
+				}
+			}
+		}
+	}
+	return n
+}
+
+// escaped says whether the byte at i stands behind an odd number of backslashes.
+func escaped(body []byte, i int) bool {
+	odd := false
+	for i--; body[i] == '\\'; i-- {
+		odd = !odd
+	}
+	return odd
+}
+
+func keysKept(v any) int {
+	n := 0
+	switch v := v.(type) {
+	case map[string]any:
+		n = len(v)
+		for _, e := range v {
+			n += keysKept(e)
+		}
+	case []any:
+		for _, e := range v {
+			n += keysKept(e)
+		}
+	}
+	return n
+}

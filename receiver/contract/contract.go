@@ -1,0 +1,111 @@
+// Package contract is what the point-of-sale service and this kitchen have agreed on:
+// every path, header, field and status of the service's wire contract, and the one way
+// to read a print request.
+//
+// Nothing else in the program spells these words. The package knows no routes, printers
+// or storage; it decides only whether a body is a print request, and says where it is not.
+package contract
+
+import "time"
+
+// PathWebhook is where print requests arrive unless configured otherwise.
+const PathWebhook = "/webhooks/print"
+
+// Headers of every webhook request. Services of this kind exist with another prefix, so
+// these are defaults.
+const (
+	HeaderVenue  = "x-svc-venueid"   // UUID of the venue that sends
+	HeaderDevice = "x-svc-device-id" // hardware id of the terminal that triggered the print
+)
+
+// ContentType is the media type of every body, either way.
+const ContentType = "application/json"
+
+// What an answer to a print request makes the service do.
+const (
+	StatusStored      = 200 // the job is done for the service: SENT or CONSUMED
+	StatusMismatch    = 400 // the job is aborted, nobody retries
+	StatusMissing     = 401 // aborted; the venue's admin is alerted
+	StatusNotAllowed  = 403 // aborted; the venue's admin is alerted
+	StatusInternal    = 500 // retried
+	StatusUnavailable = 503 // retried
+)
+
+// Limits of the webhook.
+const (
+	WebhookTimeout = 5 * time.Second // the service gives up on an answer after this
+	WebhookRetries = 3               // then the order is lost
+)
+
+// Fields of the envelope around every list, received or asked for.
+const (
+	FieldRecords         = "records"
+	FieldLength          = "length"
+	FieldStatus          = "status"
+	FieldCount           = "count"
+	FieldDuration        = "duration"
+	FieldRequestStamp    = "serverRequestTimestamp"
+	FieldResponseStamp   = "serverResponseTimestamp"
+	FieldClientDrift     = "serverClientDrift"
+	FieldCursor          = "cursor"
+	FieldID              = "id"
+	FieldUpdatedAt       = "updatedAt"
+	StatusSuccess        = "SUCCESS" // the envelope's status when all is well
+	StatusError          = "ERROR"
+	FieldError           = "error"
+	FieldErrorCode       = "code"
+	FieldErrorMessage    = "message"
+	FieldAnswerDuplicate = "duplicate"
+	FieldAnswerJobs      = "jobs"
+)
+
+// Fields of a print record and its items that the contract names. Everything else in them
+// is for the plan to look for.
+const (
+	FieldItems      = "items"
+	FieldChildItems = "childItems"
+	FieldRetryCount = "retryCount"
+	FieldVenueID    = "venueId"
+)
+
+// Limits of a print request, ours.
+const (
+	MaxIDBytes = 200 // records[0].id
+	MaxDepth   = 64  // items in items; an item of the record itself is at depth 1
+)
+
+// The read API of the service, below its base address.
+const (
+	PathToken          = "/oauth/token"
+	PathMe             = "/me"
+	PathEmployees      = "/v1/labor/employees"
+	PathPayrollPeriods = "/v1/labor/payrollperiods"
+
+	ParamLimit  = "limit"
+	ParamCursor = "cursor"
+
+	DefaultPageSize = 20
+	TokenLifetime   = 15 * time.Minute
+)
+
+// Fields of an employee.
+const (
+	FieldName      = "name"
+	FieldFirstName = "firstName"
+	FieldLastName  = "lastName"
+)
+
+// Fields of a payroll period and its meta object.
+const (
+	FieldPeriodStart         = "payrollPeriodStartDateTime" // a date, whatever its name says
+	FieldPeriodEnd           = "payrollPeriodEndDateTime"
+	FieldMeta                = "meta"
+	FieldSchedulingStartDay  = "laborSchedulingStartDayOfWeek"
+	FieldPayPeriodStartAt    = "payPeriodStartAt"
+	FieldPayPeriodEndAt      = "payPeriodEndAt"
+	FieldOvertimeStartDay    = "overtimeWeekStartDayOfWeek"
+	FieldTimezone            = "timezone"
+	FieldOvertimeDailyDouble = "overtimeDailyDoubleHours"
+	FieldOvertimeDaily       = "overtimeDailyHours"
+	FieldOvertimeWeekly      = "overtimeWeeklyHours"
+)

@@ -1,0 +1,249 @@
+package contract
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Mode says how much a body may differ from the contract and still be printed.
+type Mode int
+
+const (
+	// Lenient prints what can be printed and counts what was odd.
+	Lenient Mode = iota
+	// Strict refuses an id that is no UUID and a retryCount that is no integer.
+	Strict
+)
+
+// A PrintRequest is a body that can be printed. Its maps are shared with the caller and
+// must not be changed.
+type PrintRequest struct {
+	ID        string    // records[0].id in canonical form: with the venue, the key of the request
+	Records   []Record  // at least one
+	Anomalies []Anomaly // what was odd about it, each kind at most once
+	Raw       []byte    // the body as received
+}
+
+// A Record is one element of records.
+type Record struct {
+	ID     string           // canonical; empty when it has none that is a string
+	Fields map[string]any   // the whole record, items included; numbers are json.Number
+	Items  []map[string]any // never nil elements; children are under childItems: absent, nil or a []any of map[string]any
+}
+
+// InvalidJSON says that a body is not one JSON object.
+type InvalidJSON struct {
+	Offset int64 // in bytes, where it went wrong
+	Reason string
+}
+
+func (e *InvalidJSON) Error() string { return fmt.Sprintf("byte %d: %s", e.Offset, e.Reason) }
+
+// Mismatch says where a body differs from the contract: "records[0].items: missing". It
+// repeats nothing of what was received.
+type Mismatch struct {
+	Path    string // as in JavaScript: records[0].items[2].childItems
+	Problem string
+}
+
+func (e *Mismatch) Error() string { return e.Path + ": " + e.Problem }
+
+// Open reads a print request with a single parse, so that nothing else in the program can
+// see another id than the one that is deduplicated. Keys match exactly; of a key that is
+// there twice the last counts. The error is an [*InvalidJSON] or a [*Mismatch], and then the
+// PrintRequest is zero. It keeps body.
+func Open(body []byte, mode Mode) (PrintRequest, error) {
+	envelope, err := parse(body)
+	if err != nil {
+		return PrintRequest{}, err
+	}
+	p := PrintRequest{Raw: body}
+	if m := p.read(envelope); m != nil {
+		return PrintRequest{}, m
+	}
+	if mode == Strict {
+		if m := strict(p.Records); m != nil {
+			return PrintRequest{}, m
+		}
+	}
+	p.Anomalies = anomalies(envelope, p.Records, body)
+	return p, nil
+}
+
+func parse(body []byte) (map[string]any, error) {
+	dec := json.NewDecoder(bytes.NewReader(body))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		return nil, refused(body, err)
+	}
+	envelope, ok := v.(map[string]any)
+	if !ok {
+		return nil, &InvalidJSON{0, "want an object, got " + kind(v)}
+	}
+	end := dec.InputOffset()
+	if rest := bytes.TrimLeft(body[end:], " \t\r\n"); len(rest) > 0 {
+		return nil, &InvalidJSON{int64(len(body) - len(rest)), "something follows the object"}
+	}
+	return envelope, nil
+}
+
+// refused turns the parser's error into ours.
+func refused(body []byte, err error) error {
+	switch {
+	case errors.Is(err, io.EOF):
+		return &InvalidJSON{0, "the body is empty"}
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return &InvalidJSON{int64(len(body)), "the body ends in the middle"}
+	case bytes.HasPrefix(body, []byte("\xef\xbb\xbf")):
+		return &InvalidJSON{0, "the body begins with a byte order mark"}
+	}
+	e := &InvalidJSON{0, err.Error()}
+	if s, ok := errors.AsType[*json.SyntaxError](err); ok {
+		e.Offset = s.Offset
+		// The parser stops at 10,000 levels. What it has read by then is fine JSON, so
+		// this is about the shape, unless the outermost value already had the wrong one.
+		if strings.Contains(s.Error(), "exceeded max depth") && bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("{")) {
+			return &Mismatch{FieldRecords, tooDeep}
+		}
+	}
+	return e
+}
+
+var tooDeep = fmt.Sprintf("nested deeper than %d", MaxDepth)
+
+// read checks the shape in the order of the specification and fills p.
+func (p *PrintRequest) read(envelope map[string]any) *Mismatch {
+	list, m := array(envelope, FieldRecords)
+	if m != nil {
+		return m
+	}
+	if len(list) == 0 {
+		return &Mismatch{FieldRecords, "empty, want at least one record"}
+	}
+	p.Records = make([]Record, len(list))
+	for i, v := range list {
+		fields, ok := v.(map[string]any)
+		if !ok {
+			return &Mismatch{index(FieldRecords, i), "want an object, got " + kind(v)}
+		}
+		p.Records[i].Fields = fields
+		if id, ok := fields[FieldID].(string); ok {
+			p.Records[i].ID, _ = CanonicalID(id)
+		}
+	}
+	if m := requestID(p.Records[0].Fields); m != nil {
+		return m.below(index(FieldRecords, 0))
+	}
+	p.ID = p.Records[0].ID
+	for i := range p.Records {
+		r := &p.Records[i]
+		items, m := array(r.Fields, FieldItems)
+		if m == nil {
+			r.Items, m = itemList(items, 1)
+		}
+		if m != nil {
+			return m.below(index(FieldRecords, i))
+		}
+	}
+	return nil
+}
+
+func requestID(record map[string]any) *Mismatch {
+	v, there := record[FieldID]
+	if !there {
+		return &Mismatch{FieldID, "missing"}
+	}
+	id, ok := v.(string)
+	switch {
+	case !ok:
+		return &Mismatch{FieldID, "want a string, got " + kind(v)}
+	case id == "":
+		return &Mismatch{FieldID, "empty, want a UUID"}
+	case len(id) > MaxIDBytes:
+		return &Mismatch{FieldID, fmt.Sprintf("%d bytes long, want at most %d", len(id), MaxIDBytes)}
+	}
+	return nil
+}
+
+// itemList checks the elements of an items array and everything below them.
+func itemList(list []any, depth int) ([]map[string]any, *Mismatch) {
+	items := make([]map[string]any, len(list))
+	for i, v := range list {
+		item, ok := v.(map[string]any)
+		if !ok {
+			return nil, &Mismatch{index(FieldItems, i), "want an object, got " + kind(v)}
+		}
+		items[i] = item
+		if m := children(item, depth); m != nil {
+			return nil, m.below(index(FieldItems, i))
+		}
+	}
+	return items, nil
+}
+
+func children(item map[string]any, depth int) *Mismatch {
+	v := item[FieldChildItems]
+	if v == nil { // absent or null
+		return nil
+	}
+	list, ok := v.([]any)
+	if !ok {
+		return &Mismatch{FieldChildItems, "want an array, got " + kind(v)}
+	}
+	if len(list) > 0 && depth == MaxDepth {
+		return &Mismatch{FieldChildItems, tooDeep}
+	}
+	for i, v := range list {
+		child, ok := v.(map[string]any)
+		if !ok {
+			return &Mismatch{index(FieldChildItems, i), "want an object, got " + kind(v)}
+		}
+		if m := children(child, depth+1); m != nil {
+			return m.below(index(FieldChildItems, i))
+		}
+	}
+	return nil
+}
+
+func array(from map[string]any, field string) ([]any, *Mismatch) {
+	v, there := from[field]
+	if !there {
+		return nil, &Mismatch{field, "missing"}
+	}
+	list, ok := v.([]any)
+	if !ok {
+		return nil, &Mismatch{field, "want an array, got " + kind(v)}
+	}
+	return list, nil
+}
+
+// below moves a mismatch under the place where it was found.
+func (e *Mismatch) below(parent string) *Mismatch {
+	e.Path = parent + "." + e.Path
+	return e
+}
+
+func index(field string, i int) string { return fmt.Sprintf("%s[%d]", field, i) }
+
+// kind names a JSON value's type with its article.
+func kind(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "a boolean"
+	case json.Number:
+		return "a number"
+	case string:
+		return "a string"
+	case []any:
+		return "an array"
+	default:
+		return "an object"
+	}
+}

@@ -1,0 +1,248 @@
+package contract
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const uuid = "9b2e7c1a-4f0d-4c53-8d8e-0a5f6a3c1b01"
+
+func TestEveryExampleOpensWithoutAnomaly(t *testing.T) {
+	names, err := fs.Glob(Examples(), "*.json")
+	if err != nil || len(names) < 7 {
+		t.Fatalf("examples: %v, %v", names, err)
+	}
+	for _, name := range names {
+		p, err := Open(Example(name), Strict)
+		if err != nil || len(p.Anomalies) > 0 {
+			t.Errorf("%s: %v, %v", name, p.Anomalies, err)
+		}
+		if VenueDiffers(p, "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11") {
+			t.Errorf("%s: its venue differs", name)
+		}
+	}
+}
+
+func TestOpenReadsRecordsAsTheyCame(t *testing.T) {
+	body := []byte(`{"records":[{"id":"9B2E7C1A-4F0D-4C53-8D8E-0A5F6A3C1B01","ID":"no","items":[{"quantity":0.50,"childItems":null}]},{"id":7,"items":[]}],"x":1}` + " \r\n\t")
+	p, err := Open(body, Lenient)
+	if err != nil {
+		t.Fatal(err)
+	}
+	item := map[string]any{"quantity": json.Number("0.50"), "childItems": nil}
+	want := PrintRequest{
+		ID:  uuid,
+		Raw: body,
+		Records: []Record{
+			{ID: uuid, Fields: map[string]any{"id": strings.ToUpper(uuid), "ID": "no", "items": []any{item}}, Items: []map[string]any{item}},
+			{Fields: map[string]any{"id": json.Number("7"), "items": []any{}}, Items: []map[string]any{}},
+		},
+	}
+	if d := cmp.Diff(want, p); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestWhatDiffersFromTheContractIsNamedByItsPath(t *testing.T) {
+	long := strings.Repeat("i", 201)
+	for body, want := range map[string]string{
+		`{}`:                                             `records: missing`,
+		`{"Records":[]}`:                                 `records: missing`,
+		`{"records":null}`:                               `records: want an array, got null`,
+		`{"records":{}}`:                                 `records: want an array, got an object`,
+		`{"records":[]}`:                                 `records: empty, want at least one record`,
+		`{"records":["a"]}`:                              `records[0]: want an object, got a string`,
+		`{"records":[{"id":"a"},null]}`:                  `records[1]: want an object, got null`,
+		`{"records":[{}]}`:                               `records[0].id: missing`,
+		`{"records":[{"ID":"a","items":[]}]}`:            `records[0].id: missing`,
+		`{"records":[{"id":1,"items":[]}]}`:              `records[0].id: want a string, got a number`,
+		`{"records":[{"id":null}]}`:                      `records[0].id: want a string, got null`,
+		`{"records":[{"id":"","items":[]}]}`:             `records[0].id: empty, want a UUID`,
+		`{"records":[{"id":"` + long + `"}]}`:            `records[0].id: 201 bytes long, want at most 200`,
+		`{"records":[{"id":"a"}]}`:                       `records[0].items: missing`,
+		`{"records":[{"id":"a","items":[]},{"id":"b"}]}`: `records[1].items: missing`,
+		`{"records":[{"id":"a","items":true}]}`:          `records[0].items: want an array, got a boolean`,
+		`{"records":[{"id":"a","items":[{},3]}]}`:        `records[0].items[1]: want an object, got a number`,
+		`{"records":[{"id":"a","items":[{},{},{"childItems":"x"}]}]}`:                                                            `records[0].items[2].childItems: want an array, got a string`,
+		`{"records":[{"id":"a","items":[{"childItems":[{},[]]}]}]}`:                                                              `records[0].items[0].childItems[1]: want an object, got an array`,
+		`{"records":[{"id":"a","items":[{"childItems":[{"childItems":false}]}]}]}`:                                               `records[0].items[0].childItems[0].childItems: want an array, got a boolean`,
+		`{"records":[{"id":"a","id":"","items":[]}]}`:                                                                            `records[0].id: empty, want a UUID`,
+		`{"records":[{"id":"a","items":` + strings.Repeat(`[{"childItems":`, 6000) + `null` + strings.Repeat(`}]`, 6000) + `}]}`: `records: nested deeper than 64`,
+	} {
+		_, err := Open([]byte(body), Lenient)
+		if _, ok := errors.AsType[*Mismatch](err); !ok || err.Error() != want {
+			t.Errorf("%.120s: %v, want %s", body, err, want)
+		}
+	}
+}
+
+func TestABodyIsOneObjectAndNothingElse(t *testing.T) {
+	for body, want := range map[string]string{
+		``:                                  `byte 0: the body is empty`,
+		" \n":                               `byte 0: the body is empty`,
+		`null`:                              `byte 0: want an object, got null`,
+		`[]`:                                `byte 0: want an object, got an array`,
+		`"records"`:                         `byte 0: want an object, got a string`,
+		`{"records":[`:                      `byte 12: the body ends in the middle`,
+		`{"records":[]} {}`:                 `byte 15: something follows the object`,
+		`{"records":[]}x`:                   `byte 14: something follows the object`,
+		"{}\x00":                            `byte 2: something follows the object`,
+		"\xef\xbb\xbf{}":                    `byte 0: the body begins with a byte order mark`,
+		`{'a':1}`:                           `byte 2: invalid character '\'' looking for beginning of object key string`,
+		strings.Repeat("[", 1<<20):          `byte 10001: invalid character '[' exceeded max depth`,
+		strings.Repeat(`{"records":`, 9000): `byte 99000: the body ends in the middle`,
+	} {
+		_, err := Open([]byte(body), Lenient)
+		if _, ok := errors.AsType[*InvalidJSON](err); !ok || err.Error() != want {
+			t.Errorf("%.40q: %v, want %s", body, err, want)
+		}
+	}
+}
+
+func TestItemsNestSixtyFourDeepAndNoDeeper(t *testing.T) {
+	nest := func(depth int) []byte {
+		return fmt.Appendf(nil, `{"records":[{"id":"a","items":[%s{}%s]}]}`,
+			strings.Repeat(`{"childItems":[`, depth-1), strings.Repeat(`]}`, depth-1))
+	}
+	if _, err := Open(nest(64), Lenient); err != nil {
+		t.Errorf("64: %.80s", err)
+	}
+	_, err := Open(nest(65), Lenient)
+	m, ok := errors.AsType[*Mismatch](err)
+	if !ok || m.Problem != "nested deeper than 64" || strings.Count(m.Path, "childItems") != 64 {
+		t.Errorf("65: %v", err)
+	}
+	// Only items count: what else the service nests is its own affair.
+	deep := fmt.Appendf(nil, `{"records":[{"id":"a","items":[],"meta":%s1%s}]}`, strings.Repeat(`[`, 5000), strings.Repeat(`]`, 5000))
+	if _, err := Open(deep, Lenient); err != nil {
+		t.Errorf("other nesting: %.80s", err)
+	}
+}
+
+func TestWhatIsOddIsPrintedAndCounted(t *testing.T) {
+	for body, want := range map[string][]Anomaly{
+		`{"records":[{"id":"order 7","items":[]}]}`:                                            {IDNotUUID},
+		`{"records":[{"id":"ID","items":[],"retryCount":"1"}]}`:                                {RetryCount},
+		`{"records":[{"id":"ID","items":[],"retryCount":null}]}`:                               {RetryCount},
+		`{"records":[{"id":"ID","items":[],"retryCount":1.5}]}`:                                {RetryCount},
+		`{"records":[{"id":"ID","items":[],"retryCount":2.0}]}`:                                nil,
+		`{"records":[{"id":"ID","items":[],"retryCount":-1}]}`:                                 nil,
+		`{"records":[{"id":"ID","items":[]},{"items":[],"retryCount":[]}]}`:                    {RetryCount},
+		`{"records":[{"id":"ID","items":[{"name":"caf` + "\xe9" + `"}]}]}`:                     {InvalidUTF8},
+		`{"records":[{"id":"ID","items":[]}],"status":"success"}`:                              {StatusOdd},
+		`{"records":[{"id":"ID","items":[]}],"status":null}`:                                   {StatusOdd},
+		`{"records":[{"id":"ID","items":[]}],"count":2}`:                                       {CountOdd},
+		`{"records":[{"id":"ID","items":[]}],"count":"1"}`:                                     {CountOdd},
+		`{"records":[{"id":"ID","items":[]}],"count":1e0}`:                                     nil,
+		`{"records":[{"id":"no","id":"ID","items":[]}]}`:                                       {DuplicateKey},
+		`{"records":[{"id":"ID","items":[],"a":{"b":[{"c":1,"\u0063":2}]}}]}`:                  {DuplicateKey},
+		`{"records":[{"id":"ID","items":[],"a\\":":\":","b\\\"":{"::":[":","\\\\"]}}],"c":""}`: nil,
+	} {
+		p, err := Open([]byte(strings.Replace(body, `"ID"`, `"`+uuid+`"`, 1)), Lenient)
+		if err != nil || !slices.Equal(p.Anomalies, want) {
+			t.Errorf("%s: %v, %v, want %v", body, p.Anomalies, err, want)
+		}
+	}
+}
+
+func TestStrictRefusesOnlyAnIDAndARetryCount(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"records":[{"id":"order 7","items":[]}]}`:                                      "records[0].id: want a UUID",
+		`{"records":[{"id":"ID","items":[],"retryCount":"1"}]}`:                          "records[0].retryCount: want an integer, got a string",
+		`{"records":[{"id":"ID","items":[]},{"id":"x","items":[],"retryCount":1.5}]}`:    "records[1].retryCount: want an integer, got a number with a fraction or out of range",
+		`{"records":[{"id":"ID","items":[],"retryCount":3}],"status":"ERROR","count":9}`: "",
+	} {
+		_, err := Open([]byte(strings.Replace(body, `"ID"`, `"`+uuid+`"`, 1)), Strict)
+		if got := fmt.Sprint(err); got != want && (want != "" || err != nil) {
+			t.Errorf("%s: %v, want %q", body, err, want)
+		}
+	}
+}
+
+func TestUUIDsAreOneInAnyCase(t *testing.T) {
+	for in, want := range map[string]string{
+		uuid:                  uuid,
+		strings.ToUpper(uuid): uuid,
+	} {
+		if got, ok := CanonicalID(in); !ok || got != want {
+			t.Errorf("%s: %s, %v", in, got, ok)
+		}
+	}
+	for _, in := range []string{"", "x", "{" + uuid + "}", uuid + "0", strings.ReplaceAll(uuid, "-", ""), strings.Replace(uuid, "a", "g", 1), strings.Replace(uuid, "-", "0", 1)} {
+		if got, ok := CanonicalID(in); ok || got != in {
+			t.Errorf("%s: %s, %v", in, got, ok)
+		}
+	}
+}
+
+func TestAVenueDiffersOnlyIfItIsNamedAndAnother(t *testing.T) {
+	for venue, want := range map[string]bool{
+		`"` + strings.ToUpper(uuid) + `"`: false, `null`: false, `"other"`: true, `7`: true,
+	} {
+		p, err := Open([]byte(`{"records":[{"id":"a","items":[]},{"items":[],"venueId":`+venue+`}]}`), Lenient)
+		if err != nil || VenueDiffers(p, uuid) != want {
+			t.Errorf("%s: %v, %v", venue, !want, err)
+		}
+	}
+}
+
+func FuzzOpen(f *testing.F) {
+	names, _ := fs.Glob(Examples(), "*.json")
+	for _, name := range names {
+		f.Add(Example(name), false)
+	}
+	f.Add([]byte(`{"records":[{"id":"a","id":"b\\\"","items":[{"childItems":[{}]}]}],"count":1}`), true)
+	f.Add([]byte(`{"records":[{"id":"\ud800","items":[]}]}`), false)
+	f.Fuzz(func(t *testing.T, body []byte, strict bool) {
+		mode := Lenient
+		if strict {
+			mode = Strict
+		}
+		p, err := Open(body, mode)
+		if err != nil {
+			if d := cmp.Diff(PrintRequest{}, p); d != "" {
+				t.Fatalf("a value beside the error %v: %s", err, d)
+			}
+			if !json.Valid(body) {
+				return
+			}
+			if _, ok := errors.AsType[*InvalidJSON](err); ok && strings.HasPrefix(strings.TrimSpace(string(body)), "{") {
+				t.Fatalf("valid JSON called invalid: %v", err)
+			}
+			return
+		}
+		if id, _ := CanonicalID(p.ID); id != p.ID || p.ID == "" || len(p.ID) > MaxIDBytes {
+			t.Fatalf("id %q", p.ID)
+		}
+		if mode == Strict && slices.Contains(p.Anomalies, IDNotUUID) {
+			t.Fatal("strict let an id pass that is no UUID")
+		}
+		for _, r := range p.Records {
+			if r.Fields == nil || len(r.Items) != len(r.Fields[FieldItems].([]any)) {
+				t.Fatal("a record without its fields or items")
+			}
+		}
+		again, err := Open(body, mode)
+		if d := cmp.Diff(p, again); err != nil || d != "" {
+			t.Fatalf("the same body opens differently: %v, %s", err, d)
+		}
+	})
+}
+
+func BenchmarkOpen(b *testing.B) {
+	body := Example("burger.json")
+	b.SetBytes(int64(len(body)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Open(body, Lenient); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
