@@ -1,0 +1,294 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// A Field is something a ticket says, and where the plan looks for it by default. The
+// first path that is there, of the right type and not blank wins.
+type Field struct {
+	Name  string   // the key under ticket.fields
+	Of    string   // item (modifiers too), record, or both
+	Takes string   // the right type, in words
+	Paths []string // dotted; a number is an index into an array
+	Doc   string
+}
+
+type fieldID int
+
+const (
+	fieldName fieldID = iota
+	fieldQuantity
+	fieldRefire
+	fieldSort
+	fieldNote
+	fieldSeat
+	fieldCourse
+	fieldNumber
+	fieldTable
+	fieldServer
+	fieldEmployee
+	fieldType
+	fieldGuests
+	fieldRecordNote
+	fieldStation
+	fieldCount
+)
+
+const (
+	takesText   = "text"
+	takesWord   = "text or number"
+	takesNumber = "number or numeric text"
+	takesFlag   = "true, false, 1, 0 or one of them as text"
+	takesNotes  = "text or list of text"
+)
+
+// Fields lists every field with its default paths, in the order of the constants above.
+func Fields() []Field {
+	return []Field{
+		{"name", "item", takesText, []string{"name", "displayName", "itemName", "menuItemName", "title", "label", "description", "product.name", "item.name", "menuItem.name"}, "what to make; an item without one prints as its JSON"},
+		{"quantity", "both", takesNumber, []string{"quantity", "qty", "count"}, "how many; absent means 1, below zero means void"},
+		{"refire", "both", takesFlag, []string{"isRefire", "refire"}, "made a second time; holds for everything below"},
+		{"sort", "item", takesNumber, []string{"categoryPriority", "sortOrder"}, "order on the ticket; an item without one stays behind the item it followed"},
+		{"note", "item", takesNotes, []string{"note", "notes", "specialInstructions", "instructions", "comment", "comments", "specialRequest"}, "special requests"},
+		{"seat", "item", takesWord, []string{"seat", "seatNumber"}, "who gets it"},
+		{"course", "both", takesWord, []string{"course", "courseName"}, "when it goes out"},
+		{"number", "record", takesWord, []string{"orderNumber", "checkNumber", "ticketNumber", "orderId", "order.number", "check.number"}, "the number people call out"},
+		{"table", "record", takesWord, []string{"checkName", "tableName", "tableNumber", "table.name", "table"}, "where it goes"},
+		{"server", "record", takesText, []string{"checkOwner", "serverName", "employeeName", "employee.name", "server"}, "who took the order"},
+		{"employee", "record", takesWord, []string{"checkOwnerEmployeeId", "employeeId", "serverId", "employee.id"}, "id to look the server's name up by, where there is no name"},
+		{"type", "record", takesText, []string{"orderType", "serviceType", "diningOption", "type"}, "dine in, take away …"},
+		{"guests", "record", takesWord, []string{"guests", "guestCount", "covers"}, "how many eat"},
+		{"record_note", "record", takesNotes, []string{"note", "notes"}, "notes for the whole ticket"},
+		{"station", "record", takesWord, []string{"printer", "printerName", "station"}, "the printer that the service had in mind"},
+	}
+}
+
+// path is a dotted path, taken apart.
+type path struct {
+	text string
+	keys []string
+}
+
+// fieldSet is the paths of each field.
+type fieldSet [fieldCount][]path
+
+func defaultFields() (s fieldSet) {
+	for id, f := range Fields() {
+		for _, p := range f.Paths {
+			s[id] = append(s[id], path{p, strings.Split(p, ".")})
+		}
+	}
+	return s
+}
+
+// set overrides the paths of a field. It returns what is wrong, or "".
+func (s *fieldSet) set(name string, paths []string) string {
+	all := Fields()
+	id := slices.IndexFunc(all, func(f Field) bool { return f.Name == name })
+	if id < 0 {
+		known := make([]string, len(all))
+		for i, f := range all {
+			known[i] = f.Name
+		}
+		return "no such field; use one of " + strings.Join(known, ", ")
+	}
+	// Without a quantity a void that is only a minus sign would be taken for an order.
+	if needed := fieldID(id) == fieldName || fieldID(id) == fieldQuantity; needed && len(paths) == 0 {
+		return "empty; name at least one path, such as " + all[id].Paths[0]
+	}
+	out := make([]path, 0, len(paths))
+	for i, p := range paths {
+		p = strings.TrimSpace(p)
+		keys := strings.Split(p, ".")
+		if slices.Contains(keys, "") {
+			return fmt.Sprintf("%q (number %d of the list) is not a path; use keys with dots between them, such as %s", p, i+1, all[id].Paths[0])
+		}
+		out = append(out, path{p, keys})
+	}
+	s[id] = out
+	return ""
+}
+
+// at returns what is at the path, nil when nothing is.
+func (p *path) at(obj map[string]any) any {
+	var v any = obj
+	for _, k := range p.keys {
+		switch c := v.(type) {
+		case map[string]any:
+			v = c[k]
+		case []any:
+			i, err := strconv.Atoi(k)
+			if err != nil || i < 0 || i >= len(c) {
+				return nil
+			}
+			v = c[i]
+		default:
+			return nil
+		}
+	}
+	return v
+}
+
+// A reader reads the fields of one object, and tells a trace where it found them.
+type reader struct {
+	fields *fieldSet
+	obj    map[string]any
+	found  *[]Found // nil: nobody asks
+}
+
+func (r reader) note(id fieldID, p, value string) {
+	if r.found != nil {
+		*r.found = append(*r.found, Found{Field: Fields()[id].Name, Path: p, Value: value})
+	}
+}
+
+// text reads a field that is text; with numbers, a number will do.
+func (r reader) text(id fieldID, numbers bool) string {
+	for i := range r.fields[id] {
+		p := &r.fields[id][i]
+		s := ""
+		switch v := p.at(r.obj).(type) {
+		case string:
+			s = strings.TrimSpace(v)
+		case json.Number:
+			if numbers {
+				s = plainNumber(v.String())
+			}
+		}
+		if !blank(s) {
+			r.note(id, p.text, s)
+			return s
+		}
+	}
+	return ""
+}
+
+// number reads a field that is a number or a numeric string.
+func (r reader) number(id fieldID) (n decimal, ok bool) {
+	for i := range r.fields[id] {
+		p := &r.fields[id][i]
+		if n, ok := toDecimal(p.at(r.obj)); ok {
+			r.note(id, p.text, n.String())
+			return n, true
+		}
+	}
+	return decimal{}, false
+}
+
+// oddity returns the first value of a field that has values, none of them a number: what
+// was meant is for a person to say, so the ticket quotes it.
+func (r reader) oddity(id fieldID) string {
+	for i := range r.fields[id] {
+		p := &r.fields[id][i]
+		v := p.at(r.obj)
+		if s, ok := v.(string); ok {
+			if v = strings.TrimSpace(s); blank(s) {
+				continue
+			}
+		}
+		if v == nil {
+			continue
+		}
+		s, ok := v.(string)
+		if !ok {
+			s = string(appendJSON(nil, v, nil))
+		}
+		r.note(id, p.text, s)
+		return s
+	}
+	return ""
+}
+
+func (r reader) flag(id fieldID) bool {
+	for i := range r.fields[id] {
+		p := &r.fields[id][i]
+		if b, ok := truth(p.at(r.obj)); ok {
+			r.note(id, p.text, strconv.FormatBool(b))
+			return b
+		}
+	}
+	return false
+}
+
+// notes reads text or a list of text. In a list that has any text, what is not text is
+// kept as JSON: it may be the allergy.
+func (r reader) notes(id fieldID) []string {
+	for i := range r.fields[id] {
+		p := &r.fields[id][i]
+		var out []string
+		switch v := p.at(r.obj).(type) {
+		case string:
+			if s := strings.TrimSpace(v); !blank(s) {
+				out = []string{s}
+			}
+		case []any:
+			out = noteList(v)
+		}
+		if len(out) > 0 {
+			r.note(id, p.text, strings.Join(out, "; "))
+			return out
+		}
+	}
+	return nil
+}
+
+func noteList(list []any) (out []string) {
+	text := false
+	for _, e := range list {
+		s, ok := e.(string)
+		switch {
+		case ok:
+			s = strings.TrimSpace(s)
+			text = text || !blank(s)
+		case e != nil:
+			s = string(appendJSON(nil, e, nil))
+		}
+		if !blank(s) {
+			out = append(out, s)
+		}
+	}
+	if !text {
+		return nil
+	}
+	return out
+}
+
+// truth reads true, 1, "true" and "1" as true, their opposites as false, in any case.
+func truth(v any) (value, ok bool) {
+	switch v := v.(type) {
+	case bool:
+		return v, true
+	case json.Number:
+		switch plainNumber(v.String()) {
+		case "1":
+			return true, true
+		case "0":
+			return false, true
+		}
+	case string:
+		switch s := strings.TrimSpace(v); {
+		case s == "1" || strings.EqualFold(s, "true"):
+			return true, true
+		case s == "0" || strings.EqualFold(s, "false"):
+			return false, true
+		}
+	}
+	return false, false
+}
+
+// blank says that nothing of s would be seen on paper. A name of control characters and
+// zero-width joiners is no name.
+func blank(s string) bool {
+	for _, r := range s {
+		if unicode.IsGraphic(r) && !unicode.IsSpace(r) {
+			return false
+		}
+	}
+	return true
+}

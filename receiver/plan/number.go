@@ -1,0 +1,146 @@
+package plan
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// maxPlainDigits is how long a number may get by writing out its exponent. 1e999999999
+// is ten bytes on the wire and a gigabyte on paper.
+const maxPlainDigits = 32
+
+// A decimal is a number as it was written, taken apart; no float rounds it.
+type decimal struct {
+	neg    bool   // never for zero
+	digits string // significant digits without leading or trailing zeros; "" is zero
+	exp    int64  // the value is 0.digits × 10^exp
+	far    string // the exponent as written, where it does not fit an int64
+}
+
+// toDecimal reads a JSON number or a string that is one. Strings may have a plus, a
+// typographic minus and a bare point at either end.
+func toDecimal(v any) (decimal, bool) {
+	switch v := v.(type) {
+	case json.Number:
+		return parseDecimal(string(v))
+	case string:
+		return parseDecimal(strings.TrimSpace(v))
+	}
+	return decimal{}, false
+}
+
+func parseDecimal(s string) (d decimal, ok bool) {
+	switch {
+	case strings.HasPrefix(s, "-"):
+		d.neg, s = true, s[1:]
+	case strings.HasPrefix(s, "−"):
+		d.neg, s = true, s[len("−"):]
+	case strings.HasPrefix(s, "+"):
+		s = s[1:]
+	}
+	mantissa, exponent := s, ""
+	if i := strings.IndexAny(s, "eE"); i >= 0 {
+		mantissa, exponent = s[:i], s[i+1:]
+		if !allDigits(strings.TrimLeft(exponent[:min(1, len(exponent))], "+-") + exponent[min(1, len(exponent)):]) {
+			return decimal{}, false
+		}
+	}
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	if whole == "" && fraction == "" || whole != "" && !allDigits(whole) || fraction != "" && !allDigits(fraction) {
+		return decimal{}, false
+	}
+	whole = strings.TrimLeft(whole, "0")
+	d.exp = int64(len(whole))
+	d.digits = whole + fraction
+	if whole == "" {
+		d.digits = strings.TrimLeft(fraction, "0")
+		d.exp = int64(len(d.digits) - len(fraction))
+	}
+	d.digits = strings.TrimRight(d.digits, "0")
+	if d.digits == "" {
+		return decimal{}, true
+	}
+	if exponent != "" {
+		e, err := strconv.ParseInt(exponent, 10, 64)
+		if err != nil || e > math.MaxInt64/2 || e < math.MinInt64/2 {
+			d.far = exponent
+			return d, true
+		}
+		d.exp += e
+	}
+	return d, true
+}
+
+func allDigits(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// String writes the number as people do: 18, 0.5, 1000. Only one that would get absurdly
+// long keeps an exponent.
+func (d decimal) String() string {
+	if d.neg {
+		return "-" + d.magnitude()
+	}
+	return d.magnitude()
+}
+
+// magnitude is String without the sign.
+func (d decimal) magnitude() string {
+	n := int64(len(d.digits))
+	switch {
+	case n == 0:
+		return "0"
+	case d.far != "":
+		return "0." + d.digits + "e" + d.far
+	case d.exp > max(n, maxPlainDigits) || d.exp < -maxPlainDigits:
+		s := d.digits[:1]
+		if n > 1 {
+			s += "." + d.digits[1:]
+		}
+		return s + "e" + strconv.FormatInt(d.exp-1, 10)
+	case d.exp >= n:
+		return d.digits + strings.Repeat("0", int(d.exp-n))
+	case d.exp > 0:
+		return d.digits[:d.exp] + "." + d.digits[d.exp:]
+	default:
+		return "0." + strings.Repeat("0", int(-d.exp)) + d.digits
+	}
+}
+
+// float is the nearest float64, infinite where there is none; good enough to sort by.
+func (d decimal) float() float64 {
+	if d.far != "" {
+		return toFloat(json.Number(d.String()))
+	}
+	f := toFloat(json.Number("0." + d.digits + "e" + strconv.FormatInt(d.exp, 10)))
+	if d.neg {
+		return -f
+	}
+	return f
+}
+
+// toFloat is a JSON number as expressions see it. One that is too large is infinite.
+func toFloat(n json.Number) float64 {
+	f, _ := strconv.ParseFloat(string(n), 64) // on a range error f is ±Inf or 0, which is right
+	return f
+}
+
+// plainNumber writes a JSON number as people do.
+func plainNumber(s string) string {
+	// Most numbers are plain already.
+	if len(s) < 16 && allDigits(s) && (s[0] != '0' || len(s) == 1) {
+		return s
+	}
+	d, ok := parseDecimal(s)
+	if !ok {
+		return s
+	}
+	return d.String()
+}

@@ -1,0 +1,311 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/expr-lang/expr/vm"
+
+	"ticketrail/queue/ticket"
+	"ticketrail/receiver/contract"
+)
+
+// A splitter is one Split under way.
+type splitter struct {
+	plan     *Plan
+	venue    Venue
+	fallback string
+	names    Names
+	base     ticket.Ticket
+	res      Result
+
+	machine vm.VM
+	env     map[string]any // what rules see; nil until one asks
+	record  int
+	asked   []verdict // by route: what a rule that does not look at item said of this record
+}
+
+type verdict int8
+
+const (
+	unasked verdict = iota
+	matched
+	unmatched
+)
+
+func (p *Plan) split(req contract.PrintRequest, v Venue, device string, received time.Time, names Names, trace *Trace) Result {
+	v.ID, _ = contract.CanonicalID(strings.TrimSpace(v.ID))
+	received = received.UTC()
+	s := &splitter{plan: p, venue: v, names: names, fallback: p.fallback}
+	if v.Fallback != "" {
+		s.fallback = v.Fallback
+	}
+	s.base = ticket.Ticket{
+		Venue: v.ID, VenueName: v.Name, Zone: v.Zone,
+		Device: device, Request: req.ID, Received: received,
+	}
+	s.res.Trace = trace
+	s.res.Request = ticket.Request{
+		Venue: v.ID, ID: req.ID, Device: device, Received: received,
+		Body: req.Raw, Digest: Digest(req),
+	}
+	for i := range req.Records {
+		s.split(i, &req.Records[i])
+	}
+	if len(s.res.Request.Drafts) == 0 { // no records: the contract refuses that, and still nothing is dropped
+		t := s.base
+		t.Raw = string(req.Raw)
+		s.add(s.fallback, t)
+	}
+	if trace != nil {
+		trace.Never = s.never(req)
+	}
+	return s.res
+}
+
+func (s *splitter) add(station string, t ticket.Ticket) {
+	s.res.Request.Drafts = append(s.res.Request.Drafts, ticket.Draft{Station: station, Ticket: t})
+}
+
+// split plans one record.
+func (s *splitter) split(index int, rec *contract.Record) {
+	s.record, s.env = index, nil
+	clear(s.asked)
+	var tr *RecordTrace
+	if s.res.Trace != nil {
+		s.res.Trace.Records = append(s.res.Trace.Records, RecordTrace{Path: fmt.Sprintf("records[%d]", index), ID: rec.ID})
+		tr = &s.res.Trace.Records[index]
+	}
+	t := s.header(rec, tr)
+	if len(rec.Items) == 0 {
+		if empty(t) {
+			t.Raw = string(appendJSON(nil, rec.Fields, nil))
+		}
+		s.add(s.fallback, t)
+		return
+	}
+	f := flattener{fields: &s.plan.fields, trace: tr}
+	drafts := make([]stationLines, 0, 4)
+	for _, i := range s.order(rec.Items) {
+		first := len(f.lines)
+		var it *ItemTrace
+		at := ""
+		if tr != nil {
+			at = fmt.Sprintf("%s.items[%d]", tr.Path, i)
+		}
+		top := f.add(rec.Items[i], 0, t.Void, t.Refire, at)
+		if tr != nil {
+			it = &tr.Items[top]
+		}
+		lines := span{first, len(f.lines)}
+		stations := s.stations(rec, i, it)
+		routed := len(stations) > 0
+		if !routed {
+			stations = []string{s.fallback}
+		}
+		if it != nil {
+			it.Stations, it.NoRoute = stations, !routed
+		}
+		for _, name := range stations {
+			drafts = give(drafts, name, lines, routed)
+		}
+	}
+	for i := range drafts {
+		out := t
+		out.Lines = drafts[i].collect(f.lines)
+		s.add(drafts[i].station, out)
+	}
+}
+
+// stationLines is what one station gets of a record.
+type stationLines struct {
+	station          string
+	routed, unrouted []span
+}
+
+// A span is the lines of one item and all below it.
+type span struct{ from, to int }
+
+func give(drafts []stationLines, station string, lines span, routed bool) []stationLines {
+	i := slices.IndexFunc(drafts, func(d stationLines) bool { return d.station == station })
+	if i < 0 {
+		i = len(drafts)
+		drafts = append(drafts, stationLines{station: station})
+	}
+	d := &drafts[i]
+	if routed {
+		d.routed = append(d.routed, lines)
+	} else {
+		d.unrouted = append(d.unrouted, lines)
+	}
+	return drafts
+}
+
+// collect copies the lines of a station's items, those that no rule wanted last and marked.
+func (d *stationLines) collect(all []ticket.Line) []ticket.Line {
+	n := 0
+	for _, s := range d.routed {
+		n += s.to - s.from
+	}
+	for _, s := range d.unrouted {
+		n += s.to - s.from
+	}
+	out := make([]ticket.Line, 0, n)
+	for _, s := range d.routed {
+		out = append(out, all[s.from:s.to]...)
+	}
+	n = len(out)
+	for _, s := range d.unrouted {
+		out = append(out, all[s.from:s.to]...)
+	}
+	for i := n; i < len(out); i++ {
+		out[i].NoRoute = true
+	}
+	return out
+}
+
+// order is the items' order on the ticket: by sort key, and what is equal as received. An
+// item without a key belongs with the item before it and stays behind it; before the
+// first key, items without one stay in front.
+func (s *splitter) order(items []map[string]any) []int {
+	order := make([]int, len(items))
+	var keys []float64
+	for i := range items {
+		order[i] = i
+		n, ok := reader{fields: &s.plan.fields, obj: items[i]}.number(fieldSort)
+		if ok && keys == nil {
+			keys = make([]float64, len(items))
+			for j := range i {
+				keys[j] = negInf
+			}
+		}
+		switch {
+		case ok:
+			keys[i] = n.float()
+		case keys != nil:
+			keys[i] = keys[i-1]
+		}
+	}
+	if keys != nil {
+		slices.SortStableFunc(order, func(a, b int) int {
+			switch {
+			case keys[a] < keys[b]:
+				return -1
+			case keys[a] > keys[b]:
+				return 1
+			}
+			return 0
+		})
+	}
+	return order
+}
+
+// stations asks the routes who gets an item. Empty: nobody wants it.
+func (s *splitter) stations(rec *contract.Record, item int, it *ItemTrace) (out []string) {
+	done := false
+	for i := range s.plan.routes {
+		r := &s.plan.routes[i]
+		outcome, msg := NotAsked, ""
+		switch {
+		case done:
+		case !r.serves(s.venue):
+			outcome = OtherVenue
+		default:
+			outcome, msg = s.ask(i, r, rec, item)
+		}
+		if it != nil {
+			it.Routes = append(it.Routes, RouteTrace{Route: r.path, Outcome: outcome, Error: msg})
+		} else if done {
+			break
+		}
+		if outcome != Took {
+			continue
+		}
+		for _, name := range r.to {
+			if !slices.Contains(out, name) {
+				out = append(out, name)
+			}
+		}
+		done = !r.forward
+	}
+	return out
+}
+
+func (r *route) serves(v Venue) bool {
+	return r.venue == "" || r.venue == v.ID || v.Name != "" && strings.EqualFold(r.venue, v.Name)
+}
+
+// ask puts one item to one route.
+func (s *splitter) ask(i int, r *route, rec *contract.Record, item int) (Outcome, string) {
+	if r.rule == nil {
+		return Took, ""
+	}
+	if s.asked == nil {
+		s.asked = make([]verdict, len(s.plan.routes))
+	}
+	switch s.asked[i] {
+	case matched:
+		return Took, ""
+	case unmatched:
+		return NoMatch, ""
+	}
+	s.show(rec, item)
+	yes, err := r.rule.ask(&s.machine, s.env)
+	if err != nil {
+		s.res.Failed++
+		if len(s.res.Failures) < maxFailures {
+			s.res.Failures = append(s.res.Failures, fmt.Sprintf("%s.when: records[%d].items[%d]: %s", r.path, s.record, item, err))
+		}
+		return Failed, err.Error()
+	}
+	answer, outcome := unmatched, NoMatch
+	if yes {
+		answer, outcome = matched, Took
+	}
+	if !r.rule.perItem {
+		s.asked[i] = answer
+	}
+	return outcome, ""
+}
+
+// show puts the record, once, and the item in front of the rules.
+func (s *splitter) show(rec *contract.Record, item int) {
+	if s.env == nil {
+		s.env = map[string]any{
+			"venue":  venueEnv{ID: s.venue.ID, Name: s.venue.Name},
+			"device": s.base.Device,
+			"record": withFloats(rec.Fields),
+		}
+	}
+	if items, ok := s.env["record"].(map[string]any)["items"].([]any); ok && len(items) == len(rec.Items) {
+		if _, ok := items[item].(map[string]any); ok {
+			s.env["item"] = items[item]
+			return
+		}
+	}
+	s.env["item"] = withFloats(rec.Items[item])
+}
+
+// withFloats copies v with numbers as float64, as expressions want them.
+func withFloats(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		return toFloat(v)
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k, e := range v {
+			out[k] = withFloats(e)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, e := range v {
+			out[i] = withFloats(e)
+		}
+		return out
+	}
+	return v
+}
