@@ -1,0 +1,152 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+
+	"ticketrail/queue/ticket"
+)
+
+// An attempt is what came of one call of Print.
+type attempt struct {
+	proof ticket.Proof
+	err   error
+	// begun says that Begin succeeded: ticket bytes may have gone out.
+	begun bool
+	// beginErr is why Begin failed, if it did: then nothing was printed and it was not the station's fault.
+	beginErr error
+	// interrupted says that err came after the shutdown had cut the attempt short.
+	interrupted bool
+	// stack is where the station panicked, if it did.
+	stack []byte
+}
+
+// print has the station print the ticket. A panic becomes an error, in doubt or not like
+// any other: what a station was doing when it broke is for begin to say.
+func (l *line) print(s Station, lease Lease) (a attempt) {
+	g := gate{lease: lease}
+	defer func() {
+		if p := recover(); p != nil {
+			a = attempt{err: fmt.Errorf("panic: %v", p), stack: debug.Stack()}
+		}
+		a.begun, a.beginErr = g.close()
+		a.interrupted = a.err != nil && l.d.hard.Err() != nil
+	}()
+	a.proof, a.err = s.Print(l.d.hard, lease.Delivery(), g.begin)
+	return a
+}
+
+// A gate is the begin that a station gets: it lets one Begin through, while Print runs.
+type gate struct {
+	lease Lease
+
+	mu    sync.Mutex // guards what follows, and makes close wait for a Begin under way
+	asked bool
+	begun bool
+	over  bool
+	err   error
+}
+
+var (
+	errTwice = errors.New("begin: called twice in one attempt")
+	errOver  = errors.New("begin: called after the attempt was over")
+)
+
+func (g *gate) begin(ctx context.Context) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case g.over:
+		return errOver
+	case g.asked:
+		return errTwice
+	}
+	g.asked = true
+	g.err = g.lease.Begin(ctx)
+	// Here the doubt is durable. A crash before it and the ticket prints as if never taken; a
+	// crash after it and the next copy carries the banner, whether or not a byte went out.
+	g.begun = g.err == nil
+	return g.err
+}
+
+func (g *gate) close() (begun bool, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.over = true
+	return g.begun, g.err
+}
+
+// An ending is one of the five ends of a lease.
+type ending int
+
+const (
+	ack ending = iota
+	retry
+	giveBack
+	hold
+	bury
+)
+
+// A verdict is what is to be done about an attempt.
+type verdict struct {
+	end    ending
+	result result
+	reason string // for people; empty for ack
+}
+
+// judge decides what an attempt means. doubted says that an earlier attempt may have come
+// out already (so this was the marked reprint), holdDoubt that the line wants no reprint.
+func judge(a attempt, doubted, holdDoubt bool) verdict {
+	if a.err == nil {
+		return verdict{ack, ok, ""}
+	}
+	why := a.err.Error()
+	last := a.begun && (doubted || holdDoubt) // of the attempts nobody asked for
+	switch {
+	case a.interrupted && last:
+		return verdict{hold, interrupted, holdReason(doubted, why)}
+	case a.interrupted:
+		return verdict{giveBack, interrupted, "interrupted by shutdown: " + why}
+	case a.beginErr != nil:
+		return verdict{giveBack, interrupted, "could not begin: " + a.beginErr.Error()}
+	case ticket.IsPermanent(a.err) && (a.begun || doubted):
+		return verdict{bury, permanent, "cannot be printed, but a part or a copy may have come out: " + why}
+	case ticket.IsPermanent(a.err):
+		return verdict{bury, permanent, "cannot be printed: " + why}
+	case last:
+		return verdict{hold, doubt, holdReason(doubted, why)}
+	case a.begun: // also when it is the paper that ended: bytes went out, so it was an attempt
+		return verdict{retry, doubt, "broke off after the first byte: " + why}
+	case ticket.IsNotReady(a.err):
+		return verdict{giveBack, notReady, why}
+	default:
+		return verdict{retry, refused, why}
+	}
+}
+
+// holdReason tells the person who must decide what to look for.
+func holdReason(doubted bool, why string) string {
+	if doubted {
+		return "the first copy and the marked reprint both broke off; see what came out, then reprint or cancel: " + why
+	}
+	return "broke off after the first byte; see whether it came out, then reprint or cancel: " + why
+}
+
+// apply ends the lease as the verdict says.
+func (v verdict) apply(ctx context.Context, lease Lease, proof ticket.Proof) error {
+	switch v.end {
+	case ack:
+		return lease.Ack(ctx, proof, "")
+	case retry:
+		return lease.Retry(ctx, v.reason)
+	case giveBack:
+		return lease.Return(ctx, v.reason)
+	case hold:
+		return lease.Hold(ctx, v.reason)
+	default:
+		return lease.Bury(ctx, v.reason)
+	}
+}
