@@ -1,0 +1,254 @@
+package layout
+
+import (
+	"strconv"
+	"strings"
+
+	"ticketrail/queue/ticket"
+)
+
+// body is what is to be cooked, or not to be.
+type body struct {
+	*composer
+	t     *ticket.Ticket
+	name  Style // of an item
+	hang  int   // columns before an item's name: the widest quantity and a space
+	multi bool  // the line before took several lines: the next item stands off a little
+
+	course   string
+	noRoute  bool
+	refiring int // depth of the line whose REFIRE mark covers those below it; -1 for none
+}
+
+func (c *composer) body(t *ticket.Ticket) {
+	b := &body{composer: c, t: t, course: c.text(t.Course), noRoute: unrouted(t.Lines), refiring: -1}
+	b.measure()
+	for i := range t.Lines {
+		b.headings(&t.Lines[i], i)
+		b.line(&t.Lines[i])
+	}
+	if t.Raw != "" {
+		c.centred("the record as it came:", Style{Bold: true})
+		c.flow(paragraph{mark: b.mark(t.Void, Style{}), text: c.text(t.Raw), style: voided(Style{}, t.Void), fill: t.Void})
+	}
+	if t.Kind == ticket.Test {
+		c.test()
+	}
+}
+
+// measure chooses one size for all items of the ticket, so that size never seems to
+// mean something, and one place where all names begin.
+func (b *body) measure() {
+	b.name = Style{Bold: true, Width: 2, Height: 2}
+	for i := range b.t.Lines {
+		if l := &b.t.Lines[i]; l.Depth == 0 && !l.Void && b.t.Kind != ticket.Slip {
+			if q := 2*Width(times(b.text(l.Quantity))) + 1; q <= b.columns/3 {
+				b.hang = max(b.hang, q)
+			}
+		}
+	}
+	for i := range b.t.Lines {
+		l := &b.t.Lines[i]
+		if l.Depth == 0 && !l.Void && (l.Raw || b.hang+2*Width(b.text(l.Name)) > b.columns) {
+			b.name.Width = 1
+			return
+		}
+	}
+}
+
+// headings come where the course changes and where the routing rules failed.
+func (b *body) headings(l *ticket.Line, i int) {
+	before := len(b.lines)
+	if l.NoRoute != b.noRoute {
+		b.noRoute = l.NoRoute
+		if l.NoRoute {
+			b.heading(noRoute, "=")
+		} else {
+			b.rule("=")
+		}
+	}
+	if l.Depth == 0 {
+		course := b.text(l.Course)
+		if course == "" {
+			course = b.text(b.t.Course)
+		}
+		if course != b.course {
+			if b.course = course; course != "" {
+				b.heading(course, "-")
+			} else if len(b.lines) == before {
+				b.rule("-")
+			}
+		}
+	}
+	if l.Depth == 0 && b.multi && i > 0 && len(b.lines) == before {
+		b.blank()
+	}
+}
+
+// heading is a rule with words in it.
+func (b *body) heading(s, rule string) {
+	st := Style{Bold: true}
+	free := b.columns - Width(s) - 2
+	if free < 4 {
+		b.rule(rule)
+		b.centred(s, st)
+		return
+	}
+	b.add(Line{Spans: []Span{
+		{Text: strings.Repeat(rule, free/2) + " ", Style: st},
+		{Text: s, Style: st},
+		{Text: " " + strings.Repeat(rule, free-free/2), Style: st},
+	}})
+}
+
+func (b *body) line(l *ticket.Line) {
+	start := len(b.lines)
+	st := Style{Bold: true}
+	if l.Depth == 0 {
+		st = b.name
+		if l.Raw {
+			st = Style{}
+		}
+	}
+	if l.Void {
+		st.Width = 0 // the mark needs the room
+	}
+	indent, marker := b.place(l.Depth)
+	if l.Refire && !b.t.Refire && (b.refiring < 0 || l.Depth <= b.refiring) {
+		b.refiring = l.Depth
+		b.flow(paragraph{mark: b.mark(l.Void, st), indent: indent, text: refire,
+			style: voided(Style{Bold: true, Height: st.Height}, l.Void), fill: l.Void})
+	} else if !l.Refire && l.Depth <= b.refiring {
+		b.refiring = -1
+	}
+	b.flow(paragraph{mark: b.mark(l.Void, st), indent: indent, label: b.label(l, marker, st),
+		text: b.called(l.Name), style: voided(st, l.Void), fill: l.Void})
+	b.below(l, indent)
+	b.multi = len(b.lines) > start+1 || l.Depth > 0
+}
+
+// place is how far in a line of that depth begins. From a third of the width on it goes
+// no further in, and says how deep it is.
+func (b *body) place(depth int) (indent int, marker string) {
+	if depth <= 0 {
+		return 0, ""
+	}
+	limit := b.columns / 3
+	if in := min(b.hang, max(5, limit/2+1)) + 2*(min(depth, limit)-1); in <= limit {
+		return in, "" // the first modifier stands below its item's name
+	}
+	return limit, b.text("›"+strconv.Itoa(depth)) + " "
+}
+
+// label is the quantity, which comes first and biggest. A modifier says its quantity
+// where it is not one.
+func (b *body) label(l *ticket.Line, marker string, st Style) []Span {
+	q := times(b.text(l.Quantity))
+	switch {
+	case q == "" || q == "1x" && (l.Depth > 0 || b.t.Kind == ticket.Slip):
+		return []Span{{Text: marker, Style: voided(st, l.Void)}}
+	case l.Depth > 0 || l.Void: // beside VOID, a big quantity would be the first thing read
+		return []Span{{Text: marker + q + " ", Style: voided(st, l.Void)}}
+	}
+	gap := Style{Height: st.Height}
+	spans := []Span{{Text: q, Style: Style{Bold: true, Width: 2, Height: 2}}}
+	if before := b.hang - 1 - 2*Width(q); before > 0 { // digits stand below digits
+		spans = []Span{{Text: spaces(before), Style: gap}, spans[0]}
+	}
+	return append(spans, Span{Text: " ", Style: gap})
+}
+
+// called is a name that is never nothing: a quantity alone would hang on the line below.
+func (b *body) called(name string) string {
+	if s := b.text(name); s != "" {
+		return s
+	}
+	return "(no name)"
+}
+
+func times(q string) string {
+	if q == "" {
+		return ""
+	}
+	return q + "x"
+}
+
+// below is what belongs to a line and is no line of its own.
+func (b *body) below(l *ticket.Line, indent int) {
+	switch {
+	case l.Depth > 0 || l.Void:
+		indent += 2
+	default:
+		indent = b.hang
+	}
+	say := func(s string) {
+		st := voided(Style{Bold: true}, l.Void)
+		b.flow(paragraph{mark: b.mark(l.Void, st), indent: indent, text: s, style: st, fill: l.Void})
+	}
+	if s := b.text(l.Of); s != "" {
+		say("of " + s)
+	}
+	if s := b.text(l.Seat); s != "" {
+		say(labelled("Seat", s))
+	}
+	if s := b.text(l.Course); l.Depth > 0 && s != "" && s != b.course {
+		say(labelled("Course", s))
+	}
+	st := Style{Bold: true}
+	if l.Depth == 0 {
+		st.Height = 2
+	}
+	for _, n := range l.Notes {
+		b.note(b.mark(l.Void, st), indent, n, voided(st, l.Void))
+	}
+}
+
+// note prints what the guest asked for, with the line breaks the waiter typed.
+func (c *composer) note(mark Span, indent int, note string, st Style) {
+	label := "! "
+	for s := range strings.FieldsFuncSeq(note, lineBreak) {
+		s = c.text(s)
+		if s == "" {
+			continue
+		}
+		c.flow(paragraph{mark: mark, indent: indent, label: []Span{{Text: label, Style: st}}, text: s, style: st, fill: st.Invert})
+		label = spaces(len(label))
+	}
+}
+
+func lineBreak(r rune) bool {
+	return r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029'
+}
+
+// mark is what a cancelled line begins with, on each of the lines it takes.
+func (c *composer) mark(isVoid bool, like Style) Span {
+	if !isVoid {
+		return Span{}
+	}
+	s := void + " "
+	if c.columns < 2*len(void) {
+		s = "VOID "
+	}
+	return Span{Text: s, Style: Style{Bold: true, Invert: true, Red: true, Height: like.Height}}
+}
+
+func voided(st Style, isVoid bool) Style {
+	if isVoid {
+		st.Invert, st.Red = true, true
+	}
+	return st
+}
+
+// test shows whether the width and the letters of the profile are right.
+func (c *composer) test() {
+	c.flow(paragraph{text: strconv.Itoa(c.columns) + " columns: the next line is exactly one line."})
+	var b strings.Builder
+	for i := range c.columns {
+		b.WriteByte("0123456789"[(i+1)%10])
+	}
+	c.add(Line{Spans: []Span{{Text: b.String()}}})
+	c.flow(paragraph{text: c.text("Crème brûlée, jalapeño, Žižkov, ½ l, 12 €")})
+	c.flow(paragraph{text: "BIG", style: Style{Bold: true, Width: 2, Height: 2}})
+	st := voided(Style{Bold: true}, true)
+	c.flow(paragraph{mark: c.mark(true, st), text: "is how a cancelled line looks", style: st, fill: true})
+}

@@ -1,0 +1,68 @@
+package layout
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Clean makes a string from the service safe to show on a printer, in a terminal or on
+// a page: one line, with nothing in it that commands or hides. Control characters and
+// broken UTF-8 become U+FFFD, which is visible; line breaks, tabs and everything that has no
+// width of its own (byte-order marks, joiners, changes of writing direction) become a
+// space. Clean gives back its own answers unchanged.
+func Clean(s string) string {
+	if clean(s) {
+		return s
+	}
+	var b strings.Builder
+	b.Grow(len(s))
+	for _, r := range s { // broken UTF-8 arrives as U+FFFD
+		b.WriteRune(harmless(r))
+	}
+	return b.String()
+}
+
+func clean(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] >= utf8.RuneSelf {
+			return cleanRunes(s[i:])
+		}
+		if s[i] < 0x20 || s[i] == 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+func cleanRunes(s string) bool {
+	if !utf8.ValidString(s) {
+		return false
+	}
+	for _, r := range s {
+		if harmless(r) != r {
+			return false
+		}
+	}
+	return true
+}
+
+func harmless(r rune) rune {
+	switch {
+	case r >= 0x20 && r < 0x7f:
+		return r
+	case r == '\t' || r == '\n' || r == '\v' || r == '\f' || r == '\r' || r == 0x85:
+		return ' '
+	case unicode.Is(unicode.Cc, r):
+		return unicode.ReplacementChar
+	// Cf is the formatting characters, bidirectional overrides among them; Zl and Zp are
+	// line and paragraph separators. The fillers are letters that show nothing.
+	case unicode.In(r, unicode.Cf, unicode.Zs, unicode.Zl, unicode.Zp), filler(r):
+		return ' '
+	}
+	return r
+}
+
+func filler(r rune) bool {
+	return r == 0x115f || r == 0x1160 || r == 0x3164 || r == 0xffa0 || r == 0x2800 || r == 0x034f || r == 0x17b4 || r == 0x17b5
+}

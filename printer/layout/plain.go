@@ -1,0 +1,52 @@
+package layout
+
+import "strings"
+
+// Plain draws lines as text in a frame of the paper's width, for terminals, inspect and
+// tests. Letters keep their normal size so that words can be read and searched for; the
+// edges tell the rest: ║ beside big print, █ beside white on black.
+func Plain(lines []Line, columns int) string {
+	var b strings.Builder
+	columns = min(max(columns, narrowest), widest)
+	b.WriteString("┌" + strings.Repeat("─", columns) + "┐\n")
+	for _, l := range lines {
+		edge := "│"
+		if l.Height() > 1 {
+			edge = "║"
+		}
+		for _, s := range l.Spans {
+			if s.Invert {
+				edge = "█"
+			}
+		}
+		b.WriteString(edge)
+		used := 0
+		for i, s := range l.Spans {
+			text := Clean(s.Text)
+			wide := Width(text)
+			used += wide * s.wide()
+			before, after := l.slack(i, wide*(s.wide()-1))
+			b.WriteString(spaces(before) + text + spaces(after))
+		}
+		b.WriteString(spaces(max(columns-used, 0)))
+		b.WriteString(edge + "\n")
+	}
+	b.WriteString("└" + strings.Repeat("─", columns) + "┘\n")
+	return b.String()
+}
+
+// slack divides the room that a span's letters leave when they are drawn in normal
+// size: it goes where the paper is empty anyway.
+func (l Line) slack(i, free int) (before, after int) {
+	empty := func(i int) bool {
+		return i >= 0 && i < len(l.Spans) && len(l.Spans[i].Text) > 1 && strings.TrimSpace(l.Spans[i].Text) == ""
+	}
+	switch left, right := empty(i-1), empty(i+1); {
+	case left && right, len(l.Spans) == 1 && l.Spans[i].Invert:
+		return free / 2, free - free/2
+	case left && i == len(l.Spans)-1:
+		return free, 0
+	default:
+		return 0, free
+	}
+}

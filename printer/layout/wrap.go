@@ -1,0 +1,139 @@
+package layout
+
+import (
+	"strings"
+
+	"github.com/clipperhouse/displaywidth"
+)
+
+// A paragraph is text that goes on over as many lines as it needs.
+type paragraph struct {
+	mark   Span   // at the left edge of every line, "" for none: says VOID, so no line is without it
+	indent int    // columns before the label
+	label  []Span // before the first line; the lines that follow stand below the text, not the label
+	text   string // as [composer.text] gives it
+	style  Style
+	fill   bool // the rest of each line in the style too: a bar from edge to edge
+}
+
+// flow prints a paragraph.
+func (c *composer) flow(p paragraph) {
+	room := c.columns - Width(p.mark.Text)*p.mark.wide()
+	p.indent = min(p.indent, c.columns/3)
+	room -= p.indent
+	label := Line{Spans: p.label}.Width()
+	if label > room/2 { // a number of a hundred digits is text like any other
+		p.text = strings.TrimSpace(joined(p.label) + p.text)
+		p.label, label = nil, 0
+	}
+	room -= label
+	if p.style.Width > 1 && room/p.style.Width < 8 {
+		p.style.Width = 1 // one syllable a line reads worse than small letters
+	}
+	for i, s := range wrap(p.text, room/p.style.wide()) {
+		l := Line{Spans: make([]Span, 0, 5)}
+		if p.mark.Text != "" {
+			l.Spans = append(l.Spans, p.mark)
+		}
+		pad := p.indent
+		if i > 0 {
+			pad += label
+		}
+		l.space(pad, p.style)
+		if i == 0 {
+			l.Spans = append(l.Spans, p.label...)
+		}
+		l.Spans = append(l.Spans, Span{Text: s, Style: p.style})
+		if p.fill {
+			l.space(c.columns-l.Width(), p.style)
+		}
+		c.add(l)
+	}
+}
+
+// space adds n columns of nothing, which in an inverted line is black.
+func (l *Line) space(n int, s Style) {
+	if n > 0 {
+		s.Width = 1
+		l.Spans = append(l.Spans, Span{Text: spaces(n), Style: s})
+	}
+}
+
+func spaces(n int) string {
+	const some = "                                                                " // 64
+	if n <= len(some) {
+		return some[:n]
+	}
+	return strings.Repeat(" ", n)
+}
+
+func joined(spans []Span) string {
+	var b strings.Builder
+	for _, s := range spans {
+		b.WriteString(s.Text)
+	}
+	return b.String()
+}
+
+// wrap breaks text, whose words are parted by single spaces, into lines of at most
+// room columns (at least 2). Only a word longer than a line is broken, between two characters as
+// people count them. Text is never lost; no text is one empty line.
+func wrap(text string, room int) []string {
+	if len(text) <= room { // a character takes a byte at least as often as a column
+		if Width(text) <= room {
+			return []string{text}
+		}
+	}
+	var lines []string
+	line, width := 0, 0 // where the current line starts, and how wide it is
+	pos := 0
+	for pos < len(text) {
+		end := pos + wordLength(text[pos:])
+		word := text[pos:end]
+		w := Width(word)
+		switch {
+		case pos == line && w <= room: // first on its line
+			width = w
+		case pos > line && width+1+w <= room:
+			width += 1 + w
+		default:
+			if pos > line {
+				lines = append(lines, text[line:pos-1])
+			}
+			for w > room {
+				n := fitting(word, room)
+				lines = append(lines, word[:n])
+				word = word[n:]
+				w = Width(word)
+			}
+			line, width = end-len(word), w
+		}
+		pos = min(end+1, len(text)) // over the space
+		if end == len(text) {
+			break
+		}
+	}
+	return append(lines, text[line:])
+}
+
+func wordLength(s string) int {
+	if i := strings.IndexByte(s, ' '); i >= 0 {
+		return i
+	}
+	return len(s)
+}
+
+// fitting is how many bytes of word fit into room: whole characters, one at least.
+func fitting(word string, room int) int {
+	n, width := 0, 0
+	g := displaywidth.StringGraphemes(word)
+	for g.Next() {
+		w := Width(g.Value())
+		if n > 0 && width+w > room {
+			break
+		}
+		n += len(g.Value())
+		width += w
+	}
+	return n
+}
