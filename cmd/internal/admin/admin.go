@@ -1,0 +1,174 @@
+// Package admin is how a person reaches into a running kitchen: which printer waits for
+// what, what became of a ticket, print it again, send it to another printer.
+//
+// It is HTTP with JSON over a unix socket: the wire types here, a [Server] that the
+// daemon runs and a [Client] that the command line uses. Who may connect may do
+// everything, so access is the socket's file mode and group; every change is logged with
+// the uid the kernel vouches for. It knows no printer and no database: it is handed
+// what it may ask (see [Options]).
+package admin
+
+import (
+	"time"
+
+	"ticketrail/queue"
+	"ticketrail/queue/ticket"
+)
+
+// API is the version of everything below. Client and server must have the same one; both
+// name theirs in [HeaderAPI], so that a command line newer than the daemon is told so
+// instead of showing half a truth.
+const API = "1"
+
+// HeaderAPI carries [API] in every request and every answer.
+const HeaderAPI = "Ticketrail-Api"
+
+// A Job is one ticket in one printer's line, or what became of it. Every key that scripts
+// stand on is there in every job, null or empty where there is nothing to say.
+type Job struct {
+	ID         uint64       `json:"id"`
+	Request    string       `json:"request"`
+	Record     string       `json:"record"`
+	Venue      string       `json:"venue"`
+	VenueName  string       `json:"venue_name,omitempty"`
+	Device     string       `json:"device"`
+	Station    string       `json:"station"`
+	State      ticket.State `json:"state"`
+	Attempts   int          `json:"attempts"` // that ended; interrupted ones are not counted
+	Doubt      bool         `json:"doubt"`    // an attempt may have come out
+	ReceivedAt time.Time    `json:"received_at"`
+	FinishedAt *time.Time   `json:"finished_at"` // null while it is open
+	Reason     string       `json:"reason"`
+	Kind       ticket.Kind  `json:"kind,omitempty"` // empty is an order
+	Reprint    bool         `json:"reprint,omitempty"`
+	Of         uint64       `json:"of,omitempty"` // the job this one was made from
+}
+
+func wire(j queue.Job) Job {
+	return Job{
+		ID: j.ID, Request: j.Request, Record: j.Record, Venue: j.Venue, VenueName: j.VenueName,
+		Device: j.Device, Station: j.Station, State: j.State, Attempts: j.Attempts, Doubt: j.Doubt,
+		ReceivedAt: j.ReceivedAt, FinishedAt: j.FinishedAt, Reason: j.Reason,
+		Kind: j.Kind, Reprint: j.Reprint, Of: j.Of,
+	}
+}
+
+// Filter narrows a list of jobs; the zero value is all of them.
+type Filter struct {
+	States  []string // any of these; names as in [ticket.States]
+	Station string
+	Request string
+	Since   time.Time // received then or later
+	Limit   int       // the newest so many; 0 is all
+}
+
+// Detail is everything that is kept of a job.
+type Detail struct {
+	Job    Job           `json:"job"`
+	Ticket ticket.Ticket `json:"ticket"`
+	Body   []byte        `json:"body"` // the print request as it was received; empty for what the daemon prints on its own account
+}
+
+// A Line is what the one who drains a printer's line knows about it at this moment.
+type Line struct {
+	Name    string
+	Address string // where the printer is, as configured
+	Known   bool   // it was tried since start
+	Up      bool   // the last try reached it
+	Since   time.Time
+	Err     string    // why it is down
+	Waiting string    // what the line waits for
+	Attempt int       // of the ticket in hand
+	NextTry time.Time // zero when none is planned
+}
+
+// Condition is a [Printer] in one word.
+type Condition string
+
+const (
+	Orphaned Condition = "orphan"  // has tickets and is not in the configuration
+	OnHold   Condition = "held"    // a person stopped it
+	Down     Condition = "down"    // the last try did not reach it
+	Idle     Condition = "unknown" // not tried since the daemon started
+	Up       Condition = "up"
+)
+
+// A Printer is a line of tickets and the printer at its end.
+type Printer struct {
+	Name       string     `json:"name"`
+	Address    string     `json:"address,omitempty"`
+	State      Condition  `json:"state"`
+	Since      *time.Time `json:"since,omitempty"` // in this state
+	Configured bool       `json:"configured"`
+	Pending    int        `json:"pending"`
+	Printing   int        `json:"printing"`
+	Held       int        `json:"held"` // single tickets that wait for a person
+	// OldestSeconds is the running time since the oldest open ticket was taken in.
+	OldestSeconds float64     `json:"oldest_seconds"`
+	Hold          *queue.Hold `json:"hold,omitempty"`
+	Waiting       string      `json:"waiting,omitempty"` // what the line waits for
+	Error         string      `json:"error,omitempty"`   // of the last try, if it failed
+	Attempt       int         `json:"attempt,omitempty"`
+	NextTry       *time.Time  `json:"next_try,omitempty"`
+	Advice        string      `json:"advice,omitempty"` // what to do about it
+	// Books are the durable counts of this line since its database began.
+	Books queue.Books `json:"books"`
+}
+
+// Fine says that tickets for this printer come out.
+func (p Printer) Fine() bool { return (p.State == Up || p.State == Idle) && p.Held == 0 }
+
+// Printers is every printer, and what a person must know about the whole.
+type Printers struct {
+	Printers []Printer `json:"printers"`
+	// Notices are about the daemon itself: a database that was set aside, a full disk.
+	Notices []string `json:"notices,omitempty"`
+}
+
+// A Reject is a print request that was refused and is lost to the service.
+type Reject struct {
+	ID        uint64    `json:"id"`
+	Time      time.Time `json:"time"`
+	Venue     string    `json:"venue"`
+	Device    string    `json:"device"`
+	Code      string    `json:"code"`
+	Message   string    `json:"message"`
+	Body      []byte    `json:"body,omitempty"` // not in lists
+	Truncated bool      `json:"truncated,omitempty"`
+}
+
+// Status is the daemon in short.
+type Status struct {
+	Version string    `json:"version"`
+	PID     int       `json:"pid"`
+	Since   time.Time `json:"since"`
+	Notices []string  `json:"notices,omitempty"`
+}
+
+// Reloaded says what a reload of the configuration did.
+type Reloaded struct {
+	Warnings []string `json:"warnings,omitempty"`
+	// Restart names changed keys that only a restart brings in.
+	Restart []string `json:"restart,omitempty"`
+	// Orphans names printers that are gone from the configuration and still have tickets.
+	Orphans []string `json:"orphans,omitempty"`
+}
+
+// Bodies of requests that change something, and of their answers.
+type (
+	reprintBody struct {
+		Station string `json:"station,omitempty"`
+		Reason  string `json:"reason,omitempty"`
+	}
+	moveBody struct {
+		IDs  []uint64 `json:"ids,omitempty"`
+		From string   `json:"from,omitempty"`
+		To   string   `json:"to"`
+	}
+	reasonBody struct {
+		Reason string `json:"reason,omitempty"`
+	}
+	made struct {
+		Jobs []uint64 `json:"jobs"`
+	}
+)

@@ -1,0 +1,55 @@
+package admin
+
+import (
+	"runtime"
+	"runtime/debug"
+	"strings"
+)
+
+// A Build says which ticketrail this program is.
+type Build struct {
+	Version string `json:"version"`
+	Commit  string `json:"commit,omitempty"`
+	Date    string `json:"date,omitempty"` // of the commit
+	Dirty   bool   `json:"dirty,omitempty"`
+	Go      string `json:"go"`
+	OS      string `json:"os"`
+	Arch    string `json:"arch"`
+}
+
+// ThisBuild reads what the Go linker wrote into the running program.
+func ThisBuild() Build {
+	b := Build{Version: "(devel)", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return b
+	}
+	if info.Main.Version != "" {
+		b.Version = info.Main.Version
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			b.Commit = s.Value
+		case "vcs.time":
+			b.Date = s.Value
+		case "vcs.modified":
+			b.Dirty = s.Value == "true"
+		}
+	}
+	return b
+}
+
+// String is one line for people.
+func (b Build) String() string {
+	var s strings.Builder
+	s.WriteString("ticketrail " + b.Version)
+	if b.Commit != "" && !strings.Contains(b.Version, b.Commit[:min(12, len(b.Commit))]) {
+		s.WriteString(" " + b.Commit[:min(12, len(b.Commit))])
+	}
+	if b.Dirty && !strings.Contains(b.Version, "+dirty") {
+		s.WriteString(" (with local changes)")
+	}
+	s.WriteString(" " + b.Go + " " + b.OS + "/" + b.Arch)
+	return s.String()
+}

@@ -1,0 +1,28 @@
+package admin
+
+import (
+	"net"
+
+	"golang.org/x/sys/unix"
+)
+
+// peer returns the uid at the other end of the socket, as the kernel knows it.
+func peer(c net.Conn) (uid uint32, ok bool) {
+	u, isUnix := c.(*net.UnixConn)
+	if !isUnix {
+		return 0, false
+	}
+	raw, err := u.SyscallConn()
+	if err != nil {
+		return 0, false
+	}
+	var cred *unix.Ucred
+	var credErr error
+	err = raw.Control(func(fd uintptr) {
+		cred, credErr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+	})
+	if err != nil || credErr != nil {
+		return 0, false
+	}
+	return cred.Uid, true
+}

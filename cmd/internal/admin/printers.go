@@ -1,0 +1,154 @@
+package admin
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"ticketrail/queue"
+	"ticketrail/queue/ticket"
+)
+
+func (s *Server) printers(*http.Request) (any, error) {
+	lines := map[string]Line{}
+	if s.o.Lines != nil {
+		for _, l := range s.o.Lines() {
+			lines[l.Name] = l
+		}
+	}
+	out := Printers{Printers: []Printer{}, Notices: s.notices()}
+	for _, st := range s.o.Stations.Stations() {
+		out.Printers = append(out.Printers, merge(st, lines[st.Name]))
+	}
+	return out, nil
+}
+
+// merge joins what the queue knows of a line with what its drain knows.
+func merge(st queue.StationState, l Line) Printer {
+	p := Printer{
+		Name: st.Name, Address: l.Address, Configured: st.Configured,
+		Pending: st.Pending, Printing: st.Printing, Held: st.Held,
+		OldestSeconds: st.Oldest.Seconds(),
+		Waiting:       l.Waiting, Error: l.Err, Attempt: l.Attempt,
+		Hold: st.Hold, Books: st.Books,
+	}
+	if !l.NextTry.IsZero() {
+		p.NextTry = new(l.NextTry)
+	}
+	since := l.Since
+	switch {
+	case !st.Configured:
+		p.State, since = Orphaned, time.Time{}
+	case st.Hold != nil:
+		p.State, since = OnHold, st.Hold.Since
+	case !l.Known:
+		p.State = Idle
+	case !l.Up:
+		p.State = Down
+	default:
+		p.State = Up
+	}
+	if !since.IsZero() {
+		p.Since = new(since)
+	}
+	p.Advice = advice(p)
+	return p
+}
+
+// advice is what somebody who is no programmer can do about a printer, most urgent first.
+func advice(p Printer) string {
+	switch {
+	case p.State == Orphaned:
+		return fmt.Sprintf("not in the configuration: put it back, or ticketrail jobs move --from %s --to PRINTER", p.Name)
+	case p.State == OnHold:
+		return "ticketrail printers resume " + p.Name
+	case p.State == Down && p.Waiting != "":
+		return "see to the printer: it goes on by itself"
+	case p.State == Down && p.Address != "":
+		return fmt.Sprintf("check power, cable and address (%s): it goes on by itself", p.Address)
+	case p.State == Down:
+		return "check power, cable and address: it goes on by itself"
+	case p.Held > 0:
+		return fmt.Sprintf("%s for a person: ticketrail jobs list --state held --station %s", waits(p.Held), p.Name)
+	}
+	return ""
+}
+
+func waits(n int) string {
+	if n == 1 {
+		return "1 ticket waits"
+	}
+	return ticket.Plural(n, "ticket") + " wait"
+}
+
+// known refuses a name that is neither a printer's nor an orphaned line's.
+func (s *Server) known(name string) error {
+	return s.among(name, func(queue.StationState) bool { return true })
+}
+
+// configured refuses a name that no printer in the configuration has: a ticket sent there
+// would wait for ever.
+func (s *Server) configured(name string) error {
+	return s.among(name, func(st queue.StationState) bool { return st.Configured })
+}
+
+func (s *Server) among(name string, counts func(queue.StationState) bool) error {
+	var names []string
+	for _, st := range s.o.Stations.Stations() {
+		if counts(st) {
+			names = append(names, st.Name)
+		}
+	}
+	if slices.Contains(names, name) {
+		return nil
+	}
+	if len(names) == 0 {
+		return refuse(NotFound, "no printer is called %q: the configuration has none", name)
+	}
+	return refuse(NotFound, "no printer is called %q; there is %s", name, list(names))
+}
+
+func (s *Server) test(r *http.Request) (any, error) {
+	name := r.PathValue("name")
+	if s.o.Tester == nil {
+		return nil, refuse(Unsupported, "this daemon prints no test tickets")
+	}
+	if err := s.configured(name); err != nil {
+		return nil, err
+	}
+	id, err := s.o.Tester.TestTicket(r.Context(), name)
+	if err != nil {
+		return nil, err
+	}
+	s.changed(r, "test", "printer", name, "job", id)
+	return made{Jobs: []uint64{id}}, nil
+}
+
+func (s *Server) hold(r *http.Request) (any, error) {
+	name := r.PathValue("name")
+	var b reasonBody
+	if err := read(r, &b); err != nil {
+		return nil, err
+	}
+	if err := s.known(name); err != nil {
+		return nil, err
+	}
+	if err := s.o.Stations.HoldStation(r.Context(), name, because(r, b.Reason)); err != nil {
+		return nil, err
+	}
+	s.changed(r, "hold", "printer", name, "reason", b.Reason)
+	return struct{}{}, nil
+}
+
+func (s *Server) resume(r *http.Request) (any, error) {
+	name := r.PathValue("name")
+	if err := s.known(name); err != nil {
+		return nil, err
+	}
+	if err := s.o.Stations.ResumeStation(r.Context(), name); err != nil {
+		return nil, err
+	}
+	s.changed(r, "resume", "printer", name)
+	return struct{}{}, nil
+}
