@@ -1,0 +1,95 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"syscall"
+	"time"
+)
+
+// An error from here is read at 19:30 on a Friday by somebody who did not write it:
+// what was tried, what happened, what to look at. The cause stays wrapped.
+
+func connectError(address string, after time.Duration, err error) error {
+	_, port, _ := net.SplitHostPort(address)
+	cause, hint := err, ""
+	if dns, ok := errors.AsType[*net.DNSError](err); ok {
+		cause, hint = dns, "is the name right? an IP address needs no name server"
+	} else if errno, ok := errors.AsType[syscall.Errno](err); ok {
+		cause = errno
+		switch errno {
+		case syscall.ECONNREFUSED:
+			hint = fmt.Sprintf("is the printer on and is %s its port?", port)
+		case syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EHOSTDOWN:
+			hint = "is the printer on, its cable in, and the address right?"
+		case syscall.ETIMEDOUT:
+			hint = "is the printer on and the address right?"
+		}
+	} else if op, ok := errors.AsType[*net.OpError](err); ok {
+		cause = op.Err
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("connect tcp %s: no answer in %s (%w): is the printer on, the address right, or another till connected to it?",
+			address, after.Round(100*time.Millisecond), context.DeadlineExceeded)
+	}
+	return withHint("connect tcp "+address, cause, hint)
+}
+
+func openError(path string, err error) error {
+	cause, hint := bare(err), ""
+	switch {
+	case errors.Is(err, syscall.ENOENT) && underDev(path):
+		hint = "is the printer plugged in and on? its number may have changed"
+	case errors.Is(err, syscall.ENOENT):
+		hint = "does the folder exist?"
+	case errors.Is(err, syscall.EACCES):
+		hint = "may the daemon's user write there? printers belong to the group lp"
+	case errors.Is(err, syscall.EBUSY):
+		hint = "another program holds the printer; is CUPS using it?"
+	case errors.Is(err, syscall.ENODEV), errors.Is(err, syscall.ENXIO):
+		hint = "nothing is behind it; is the printer plugged in and on?"
+	}
+	return withHint("open "+path, cause, hint)
+}
+
+// wireError is about an open connection: doing is "write", "read" or "finish".
+func wireError(doing, what string, err error) error {
+	cause, hint := bare(err), ""
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
+		hint = "the printer takes no more; is it out of paper, open, or switched off?"
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		hint = "the printer ended the connection; was it switched off?"
+	case errors.Is(err, syscall.ENODEV), errors.Is(err, syscall.ENXIO), errors.Is(err, syscall.EIO):
+		hint = "the printer is gone; was it unplugged or switched off?"
+	case errors.Is(err, syscall.ENOSPC):
+		hint = "is the disk full, or the printer out of paper?"
+	case errors.Is(err, net.ErrClosed), errors.Is(err, os.ErrClosed):
+		hint = "it was closed while in use"
+	}
+	return withHint(doing+" "+what, cause, hint)
+}
+
+func withHint(what string, cause error, hint string) error {
+	if hint == "" {
+		return fmt.Errorf("%s: %w", what, cause)
+	}
+	return fmt.Errorf("%s: %w: %s", what, cause, hint)
+}
+
+// bare takes the layers off that only repeat the operation and the name.
+func bare(err error) error {
+	if op, ok := errors.AsType[*net.OpError](err); ok {
+		err = op.Err
+	}
+	if p, ok := errors.AsType[*os.PathError](err); ok {
+		err = p.Err
+	}
+	if s, ok := errors.AsType[*os.SyscallError](err); ok {
+		err = s.Err
+	}
+	return err
+}

@@ -1,0 +1,75 @@
+package virtual
+
+import (
+	"strings"
+
+	"github.com/clipperhouse/displaywidth"
+)
+
+// Draw shows the ticket in a box, for a terminal. With colour, styles are drawn with
+// escape sequences; without, inverted text stands between ▐ and ▌. The text itself holds
+// nothing a terminal would act upon. head is written into the upper edge.
+func (t Ticket) Draw(head string, colour bool) string {
+	lines := make([]string, len(t.Lines))
+	widths := make([]int, len(t.Lines))
+	width := displaywidth.String(head) + 2
+	for i, l := range t.Lines {
+		lines[i], widths[i] = l.draw(colour)
+		width = max(width, widths[i])
+	}
+	var b strings.Builder
+	b.WriteString("┌")
+	edge := 0
+	if head != "" {
+		b.WriteString(" " + head + " ")
+		edge = displaywidth.String(head) + 2
+	}
+	b.WriteString(strings.Repeat("─", width+2-edge) + "┐\n")
+	for i, l := range lines {
+		b.WriteString("│ " + l + strings.Repeat(" ", width-widths[i]) + " │\n")
+	}
+	bottom := map[End]string{Cut: "╌", Closed: "─", Broken: "~"}[t.End]
+	b.WriteString("└" + strings.Repeat(bottom, width+2) + "┘\n")
+	return b.String()
+}
+
+// draw returns the line and how wide it looks.
+func (l Line) draw(colour bool) (string, int) {
+	var b strings.Builder
+	width := 0
+	for i, s := range l {
+		text := s.Text
+		if i == len(l)-1 && !s.Invert {
+			text = strings.TrimRight(text, " ")
+		}
+		width += displaywidth.String(text)
+		switch codes := s.codes(); {
+		case colour && codes != "":
+			b.WriteString("\x1b[" + codes + "m" + text + "\x1b[0m")
+		case !colour && s.Invert:
+			b.WriteString("▐" + text + "▌")
+			width += 2
+		default:
+			b.WriteString(text)
+		}
+	}
+	return b.String(), width
+}
+
+// codes are the terminal's names for a style. Big print is bold.
+func (s Style) codes() string {
+	var c []string
+	if s.Bold || s.Width > 1 || s.Height > 1 {
+		c = append(c, "1")
+	}
+	if s.Underline {
+		c = append(c, "4")
+	}
+	if s.Invert {
+		c = append(c, "7")
+	}
+	if s.Red {
+		c = append(c, "31")
+	}
+	return strings.Join(c, ";")
+}

@@ -1,0 +1,151 @@
+package virtual
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"ticketrail/printer/transport"
+)
+
+// A Printer is also a [transport.Dialer]: Dial connects to it in memory, without a
+// buffer in between: what a Write has returned for, the printer has taken. It works
+// inside a testing/synctest bubble. The connection ends when either side ends it.
+func (p *Printer) Dial(ctx context.Context) (transport.Conn, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("connect %s: %w", p.o.Name, err)
+	}
+	p.mu.Lock()
+	refuse := p.faults.refuse
+	p.mu.Unlock()
+	if refuse {
+		return nil, fmt.Errorf("connect %s: %w", p.o.Name, syscall.ECONNREFUSED)
+	}
+	// Two pipes, for a pipe cannot be closed in one direction only.
+	to, from := net.Pipe()
+	fromBack, toBack := net.Pipe()
+	w := &wire{left: make(chan struct{})}
+	go p.serve(context.WithoutCancel(ctx), &pipeLink{wire: w, r: from, w: toBack})
+	return &pipeConn{name: p.o.Name, wire: w, w: to, r: fromBack}, nil
+}
+
+// wire is what the two ends of an in-memory connection know of each other.
+type wire struct {
+	wasReset atomic.Bool
+	leave    sync.Once
+	left     chan struct{} // closed when the client has closed
+}
+
+// pipeLink is the printer's end.
+type pipeLink struct {
+	*wire
+	r, w net.Conn
+}
+
+func (l *pipeLink) Read(b []byte) (int, error) { return l.r.Read(b) }
+func (l *pipeLink) gone() <-chan struct{}      { return l.left }
+func (l *pipeLink) Close() error               { return errors.Join(l.r.Close(), l.w.Close()) }
+
+func (l *pipeLink) reset() {
+	l.wasReset.Store(true)
+	_ = l.Close()
+}
+
+// pipeConn is the client's end.
+type pipeConn struct {
+	name  string
+	wire  *wire
+	w, r  net.Conn
+	ended atomic.Bool
+}
+
+func (c *pipeConn) Write(b []byte) (int, error) {
+	n, err := c.w.Write(b)
+	if err != nil {
+		err = fmt.Errorf("write %s: %w", c.name, c.cause(err))
+	}
+	return n, err
+}
+
+func (c *pipeConn) Read(b []byte) (int, error) {
+	n, err := c.r.Read(b)
+	if err == io.EOF && !c.wire.wasReset.Load() {
+		return n, err
+	}
+	if err != nil {
+		err = fmt.Errorf("read %s: %w", c.name, c.cause(err))
+	}
+	return n, err
+}
+
+// cause names what a network connection would have said.
+func (c *pipeConn) cause(err error) error {
+	closed := err == io.EOF || errors.Is(err, io.ErrClosedPipe)
+	switch {
+	case !closed:
+		return err
+	case c.wire.wasReset.Load():
+		return syscall.ECONNRESET
+	case c.over():
+		return net.ErrClosed
+	default:
+		return syscall.EPIPE
+	}
+}
+
+func (c *pipeConn) over() bool {
+	select {
+	case <-c.wire.left:
+		return true
+	default:
+		return c.ended.Load()
+	}
+}
+
+func (c *pipeConn) SetReadDeadline(t time.Time) error  { return c.r.SetReadDeadline(t) }
+func (c *pipeConn) SetWriteDeadline(t time.Time) error { return c.w.SetWriteDeadline(t) }
+
+// finishGrace is how long a printer that does not close is waited for, as over TCP.
+const finishGrace = 500 * time.Millisecond
+
+// Finish does what it does over TCP. There is no buffer on the way, so everything
+// written was taken; what is waited for is a printer that resets.
+func (c *pipeConn) Finish(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("finish %s: %w", c.name, err)
+	}
+	c.ended.Store(true)
+	if err := c.w.Close(); err != nil {
+		return fmt.Errorf("finish %s: %w", c.name, err)
+	}
+	if err := c.r.SetReadDeadline(time.Now().Add(finishGrace)); err != nil {
+		return fmt.Errorf("finish %s: %w", c.name, err)
+	}
+	stop := context.AfterFunc(ctx, func() { _ = c.r.SetReadDeadline(time.Unix(1, 0)) })
+	defer stop()
+	_, err := io.Copy(io.Discard, c.r) // ends at the printer's close or at the deadline
+	switch {
+	case c.wire.wasReset.Load():
+		err = syscall.ECONNRESET
+	case ctx.Err() != nil:
+		err = ctx.Err()
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		err = nil
+	}
+	if err != nil {
+		return fmt.Errorf("finish %s: %w", c.name, err)
+	}
+	return nil
+}
+
+func (c *pipeConn) Close() error {
+	c.wire.leave.Do(func() { close(c.wire.left) })
+	return errors.Join(c.w.Close(), c.r.Close())
+}

@@ -1,0 +1,228 @@
+// Package virtual is a kitchen printer without paper: it takes what a real one takes,
+// shows each ticket as text, and breaks down in the ways real ones do, when asked to.
+//
+// Tests and the demo put it where a printer would stand, on a TCP listener or on a pipe in
+// memory. It is never part of the daemon. It reads the bytes with a decoder of its own, so
+// that a mistake in the encoder does not cancel out, and it polices the daemon: a command the
+// daemon has no business sending, a control character in text or a letter its code page
+// does not have is on record as a problem.
+package virtual
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Options say what kind of printer it is. The zero value is a wide printer that never
+// wraps, with Western letters.
+type Options struct {
+	Name string // in errors and on the drawn ticket
+
+	// Columns is where a line wraps, which is recorded as a problem: composed lines fit.
+	// 0 is paper without an edge.
+	Columns int
+	// Kanji is a printer with a Chinese ROM: after a start it takes accented letters for
+	// halves of Chinese ones, until FS . tells it not to.
+	Kanji bool
+	// CodePages maps the number of ESC t to a page ("CP437", "WPC1252" …); nil is Epson's table.
+	CodePages map[byte]string
+
+	// OnTicket is called with each ticket as it comes out, one at a time and before
+	// [Printer.Wait] sees it. It must not wait for the printer.
+	OnTicket func(Ticket)
+	// Keep is how many tickets are remembered, the last ones; 0 is all of them.
+	Keep int
+}
+
+// A Printer is one printer. Everything may be called at any time from any goroutine.
+// In a testing/synctest bubble it must be made inside the bubble.
+type Printer struct {
+	o    Options
+	seat chan struct{} // holds a token while a client is served: real ones serve one at a time
+
+	outMu sync.Mutex // keeps OnTicket and the order of tickets in step
+
+	mu       sync.Mutex // guards what follows
+	changed  chan struct{}
+	faults   faults
+	slots    []*slot
+	tickets  []Ticket
+	out      int // tickets so far, remembered or not
+	clients  int
+	taken    int64
+	problems []string
+	lost     int // problems beyond those kept
+}
+
+// New returns a printer that is switched on and works.
+func New(o Options) *Printer {
+	if o.Name == "" {
+		o.Name = "virtual printer"
+	}
+	p := &Printer{o: o, seat: make(chan struct{}, 1), changed: make(chan struct{})}
+	p.faults = working()
+	return p
+}
+
+// A Ticket is what was torn off.
+type Ticket struct {
+	// Text is what a cook reads, without styles, each line ended, blank ones at the end left out.
+	Text  string
+	Lines []Line // the same lines with their styles
+	// Feed is how many blank lines lie between the text and the end.
+	Feed int
+	Raw  []byte // every byte since the last ticket
+	End  End
+	At   time.Time
+	// Problems are what the sender did wrong in this ticket.
+	Problems []string
+}
+
+// A Line is one printed line.
+type Line []Span
+
+// A Span is text in one style.
+type Span struct {
+	Text string
+	Style
+}
+
+// Style is how a span came out.
+type Style struct {
+	Bold, Underline, Invert, Red bool
+	Width, Height                int // times the normal size
+}
+
+// End says what ended a ticket.
+type End int
+
+const (
+	Cut    End = iota // the cutter
+	Closed            // the client said it was done; nothing was cut
+	Broken            // the connection broke: only part of a ticket, perhaps
+)
+
+func (e End) String() string {
+	switch e {
+	case Cut:
+		return "cut"
+	case Closed:
+		return "closed"
+	default:
+		return "broken"
+	}
+}
+
+// keptProblems bounds the memory a hostile sender can take.
+const keptProblems = 1000
+
+// emit brings a ticket out. Nobody waits for it before OnTicket has returned.
+func (p *Printer) emit(t Ticket) {
+	p.outMu.Lock()
+	defer p.outMu.Unlock()
+	if p.o.OnTicket != nil {
+		p.o.OnTicket(t)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.tickets = append(p.tickets, t)
+	if p.o.Keep > 0 && len(p.tickets) > p.o.Keep {
+		p.tickets = slices.Delete(p.tickets, 0, len(p.tickets)-p.o.Keep)
+	}
+	p.out++
+	p.wake()
+}
+
+func (p *Printer) record(problem string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.problems) < keptProblems {
+		p.problems = append(p.problems, problem)
+	} else {
+		p.lost++
+	}
+}
+
+// wake lets everybody look again; p.mu is held.
+func (p *Printer) wake() {
+	close(p.changed)
+	p.changed = make(chan struct{})
+}
+
+// Tickets returns what came out so far, oldest first.
+func (p *Printer) Tickets() []Ticket {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.tickets)
+}
+
+// Out is how many tickets came out so far.
+func (p *Printer) Out() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.out
+}
+
+// Clients is how many connections were made so far.
+func (p *Printer) Clients() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.clients
+}
+
+// Taken is how many bytes were read off the wire so far.
+func (p *Printer) Taken() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.taken
+}
+
+// Problems is what senders did wrong so far. It is empty for a sender that keeps to
+// the rules.
+func (p *Printer) Problems() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out := slices.Clone(p.problems)
+	if p.lost > 0 {
+		out = append(out, fmt.Sprintf("and %d more", p.lost))
+	}
+	return out
+}
+
+// Wait returns nil once n tickets have come out in all, and an error when ctx ends first.
+func (p *Printer) Wait(ctx context.Context, n int) error {
+	return p.until(ctx, fmt.Sprintf("wait for %d tickets", n), func() bool { return p.out >= n })
+}
+
+// WaitClients returns nil once n connections have been made in all.
+func (p *Printer) WaitClients(ctx context.Context, n int) error {
+	return p.until(ctx, fmt.Sprintf("wait for %d clients", n), func() bool { return p.clients >= n })
+}
+
+// WaitTaken returns nil once n bytes have been read in all.
+func (p *Printer) WaitTaken(ctx context.Context, n int64) error {
+	return p.until(ctx, fmt.Sprintf("wait for %d bytes", n), func() bool { return p.taken >= n })
+}
+
+// until waits for what ok says under p.mu.
+func (p *Printer) until(ctx context.Context, what string, ok func() bool) error {
+	for {
+		p.mu.Lock()
+		done, changed, state := ok(), p.changed, fmt.Sprintf("%d tickets, %d clients, %d bytes", p.out, p.clients, p.taken)
+		p.mu.Unlock()
+		if done {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("%s: %s: have %s: %w", p.o.Name, what, state, context.Cause(ctx))
+		}
+	}
+}
+
+var errGone = errors.New("client is gone")
