@@ -1,0 +1,185 @@
+package dispatch
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+)
+
+func names(n int) []string {
+	out := make([]string, n)
+	for i := range out {
+		out[i] = fmt.Sprintf("order-%03d", i)
+	}
+	return out
+}
+
+func TestFirstAttemptsKeepTheOrderOfArrivalOverFailures(t *testing.T) {
+	inKitchen(t, func(t *testing.T, k *kitchen) {
+		p := k.printer()
+		p.faults = []fault{off, off, fine, noPaper, fine, off, panics, fine, noPaper, off}
+		k.Set([]Line{{Name: "grill", Station: p}})
+		k.q.put("grill", names(6)...)
+		k.pass(10 * time.Minute)
+		k.wantPaper(p, names(6)...)
+	})
+}
+
+func TestAPrinterOffForThreeHoursDrainsInOrderWhenItComesBack(t *testing.T) {
+	inKitchen(t, func(t *testing.T, k *kitchen) {
+		p := k.printer()
+		p.now(off)
+		k.Set([]Line{{Name: "grill", Station: p}})
+		for _, n := range names(100) {
+			k.q.put("grill", n)
+			k.pass(108 * time.Second)
+		}
+		tries := p.attempts()
+		for i := 1; i < len(tries); i++ {
+			if d := tries[i].Sub(tries[i-1]); d < time.Second || d > longestPause {
+				t.Errorf("pause %d lasted %v", i, d)
+			}
+		}
+		// 15 to 30 s a pause, over three hours.
+		if n := len(tries); n < 300 || n > 800 {
+			t.Errorf("%d attempts in three hours", n)
+		}
+		if j := k.q.job("order-000"); j.attempts != len(tries) {
+			t.Errorf("the head counts %d attempts of %d: another ticket was tried", j.attempts, len(tries))
+		}
+		p.now(fine)
+		k.pass(longestPause)
+		k.wantPaper(p, names(100)...)
+	})
+}
+
+func TestADeadStationNeverDelaysAnother(t *testing.T) {
+	for _, f := range []fault{off, noPaper, cut, panics, never} {
+		t.Run(string(f), func(t *testing.T) {
+			inKitchen(t, func(t *testing.T, k *kitchen) {
+				dead, alive, hangs := k.printer(), k.printer(), k.printer()
+				dead.now(f)
+				hangs.dial = 1000 * time.Hour
+				k.Set([]Line{{Name: "dead", Station: dead}, {Name: "alive", Station: alive}, {Name: "hangs", Station: hangs}})
+				var want []string
+				for i := range 50 {
+					n := fmt.Sprintf("order-%d", i)
+					want = append(want, n)
+					k.q.put("dead", n)
+					k.q.put("hangs", n)
+					k.q.put("alive", n)
+					k.pass(0) // no time at all: only what is possible at once
+					k.wantPaper(alive, want...)
+					k.pass(time.Second)
+				}
+			})
+		})
+	}
+}
+
+func TestPausesStayWithinTheirBounds(t *testing.T) {
+	for n, want := range []struct{ low, high time.Duration }{
+		1:    {time.Second, 2 * time.Second},
+		2:    {2 * time.Second, 4 * time.Second},
+		3:    {4 * time.Second, 8 * time.Second},
+		4:    {8 * time.Second, 16 * time.Second},
+		5:    {15 * time.Second, 30 * time.Second},
+		6:    {15 * time.Second, 30 * time.Second},
+		1000: {15 * time.Second, 30 * time.Second},
+	} {
+		if want.high == 0 {
+			continue
+		}
+		within(t, fmt.Sprintf("backoff(%d)", n), func() time.Duration { return backoff(n) }, want.low, want.high)
+	}
+	within(t, "poll", poll, 4*time.Second, 6*time.Second)
+	within(t, "soon", soon, time.Second/2, time.Second)
+}
+
+func within(t *testing.T, what string, f func() time.Duration, low, high time.Duration) {
+	t.Helper()
+	seen := map[time.Duration]bool{}
+	for range 1000 {
+		d := f()
+		if d < low || d > high {
+			t.Fatalf("%s gave %v, want %v to %v", what, d, low, high)
+		}
+		seen[d] = true
+	}
+	if len(seen) < 500 {
+		t.Errorf("%s gave only %d different pauses of 1000: no jitter", what, len(seen))
+	}
+}
+
+func TestATicketThatGoesOutResetsTheBackoff(t *testing.T) {
+	inKitchen(t, func(t *testing.T, k *kitchen) {
+		p := k.printer()
+		p.faults = []fault{off, off, off, off, off, off, fine, off, fine}
+		k.Set([]Line{{Name: "grill", Station: p}})
+		k.q.put("grill", "a", "b")
+		k.pass(10 * time.Minute)
+		tries := p.attempts()
+		if d := tries[8].Sub(tries[7]); d > 2*time.Second {
+			t.Errorf("the first pause after a ticket that went out lasted %v", d)
+		}
+	})
+}
+
+func TestAKickEndsAPauseAndBeginsTheBackoffAfresh(t *testing.T) {
+	inKitchen(t, func(t *testing.T, k *kitchen) {
+		p := k.printer()
+		p.now(off)
+		k.Set([]Line{{Name: "grill", Station: p}})
+		k.q.put("grill", "a")
+		k.pass(10 * time.Minute)
+		n := len(p.attempts())
+		if k.status("grill").NextTry.IsZero() {
+			t.Error("the line is in no pause")
+		}
+		k.Kick("grill")
+		k.Kick("no such line")
+		k.pass(0)
+		tries := p.attempts()
+		if len(tries) != n+1 {
+			t.Fatalf("%d attempts after the kick, want %d", len(tries), n+1)
+		}
+		k.pass(2 * time.Second)
+		if got := len(p.attempts()); got != n+2 {
+			t.Errorf("%d attempts two seconds later, want %d", got, n+2)
+		}
+	})
+}
+
+func TestAKickDisturbsNobodyElse(t *testing.T) {
+	inKitchen(t, func(t *testing.T, k *kitchen) {
+		p := k.printer()
+		p.takes = time.Minute
+		k.Set([]Line{{Name: "grill", Station: p}})
+		k.Kick("grill") // idle
+		k.q.put("grill", "a", "b")
+		k.pass(time.Second)
+		k.Kick("grill") // printing
+		k.pass(2 * time.Minute)
+		k.wantPaper(p, "a", "b")
+		k.wantEnds("grill a ack", "grill b ack")
+	})
+}
+
+func TestAQueueThatFailsIsTriedAgain(t *testing.T) {
+	inKitchen(t, func(t *testing.T, k *kitchen) {
+		p := k.printer()
+		k.q.takeErr = errors.New("the disk is on fire")
+		k.Set([]Line{{Name: "grill", Station: p}})
+		k.pass(time.Hour)
+		k.q.mu.Lock()
+		k.q.takeErr = nil
+		k.q.mu.Unlock()
+		k.q.put("grill", "a")
+		k.pass(longestPause)
+		k.wantPaper(p, "a")
+		if got, _ := k.logs.lines(t); len(got) != 2 {
+			t.Errorf("an hour of the same error was logged as %q", got)
+		}
+	})
+}
