@@ -120,7 +120,9 @@ func TestAnUnchangedLineIsNotDisturbed(t *testing.T) {
 
 func TestLinesAreTheSameOnlyIfTheirStationsAre(t *testing.T) {
 	p, q := &fakePrinter{}, &fakePrinter{}
-	f := printFunc(func(context.Context, ticket.Delivery, func(context.Context) error) (ticket.Proof, error) { return "", nil })
+	f := printFunc(func(context.Context, ticket.Delivery, func(context.Context) error) (ticket.Proof, error) {
+		return "", nil
+	})
 	for _, c := range []struct {
 		a, b Line
 		want bool
