@@ -60,7 +60,7 @@ var escCommands = sync.OnceValue(func() map[byte]command {
 		'i':  {0, true, func(d *decoder, _ []byte) { d.cut(0) }},
 		'm':  {0, true, func(d *decoder, _ []byte) { d.cut(0) }},
 	}
-}
+})
 
 var gsCommands = sync.OnceValue(func() map[byte]command {
 	return map[byte]command{
