@@ -113,7 +113,7 @@ func (b *body) line(l *ticket.Line) {
 	if l.Void {
 		st.Width = 0 // the mark needs the room
 	}
-	indent, marker := b.place(l.Depth)
+	indent, marker := b.place(l)
 	if l.Refire && !b.t.Refire && (b.refiring < 0 || l.Depth <= b.refiring) {
 		b.refiring = l.Depth
 		b.flow(paragraph{mark: b.mark(l.Void, st), indent: indent, text: refire,
@@ -127,17 +127,21 @@ func (b *body) line(l *ticket.Line) {
 	b.multi = len(b.lines) > start+1 || l.Depth > 0
 }
 
-// place is how far in a line of that depth begins. From a third of the width on it goes
-// no further in, and says how deep it is.
-func (b *body) place(depth int) (indent int, marker string) {
-	if depth <= 0 {
+// place is how far in a line begins. From a third of the width on it goes no further
+// in, and says how deep it is.
+func (b *body) place(l *ticket.Line) (indent int, marker string) {
+	if l.Depth <= 0 {
 		return 0, ""
 	}
 	limit := b.columns / 3
-	if in := min(b.hang, max(5, limit/2+1)) + 2*(min(depth, limit)-1); in <= limit {
-		return in, "" // the first modifier stands below its item's name
+	first := min(b.hang, max(5, limit/2+1)) // the first modifier stands below its item's name
+	if l.Void || first == 0 {
+		first = 2
 	}
-	return limit, b.text("›"+strconv.Itoa(depth)) + " "
+	if in := first + 2*(min(l.Depth, limit)-1); in <= limit {
+		return in, ""
+	}
+	return limit, b.text("›"+strconv.Itoa(l.Depth)) + " "
 }
 
 // label is the quantity, which comes first and biggest. A modifier says its quantity

@@ -22,10 +22,15 @@ func models() []Profile {
 			Invert: true, Kanji: true,
 		},
 		{
-			// The A and D models have no cutter; the B does.
+			// Impact, with a black and red ribbon; the A and D models are torn by hand.
 			Name: "epson-tm-u220", Columns: 42, Dots: 400,
 			CodePages: common(), Cutter: NoCutter, FeedBeforeCut: 6,
-			Sizing: Doubled, TwoColour: true, Kanji: true,
+			Sizing: Doubled, SmallFont: true, TwoColour: true, Kanji: true,
+		},
+		{
+			Name: "epson-tm-u220b", Columns: 42, Dots: 400,
+			CodePages: common(), Cutter: PartialCut, FeedBeforeCut: 1,
+			Sizing: Doubled, SmallFont: true, TwoColour: true, Kanji: true,
 		},
 	}
 }

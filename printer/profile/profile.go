@@ -28,7 +28,10 @@ type Profile struct {
 	// the cut, or before the tear bar where there is no cutter.
 	FeedBeforeCut int
 
-	Sizing    Sizing
+	Sizing Sizing
+	// SmallFont says that Columns counts the smaller of a Doubled model's two fonts.
+	SmallFont bool
+
 	Invert    bool // prints white on black
 	TwoColour bool // has a red ribbon
 	// Kanji says that the model is sold with Chinese or Japanese characters that take
