@@ -1,0 +1,36 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"ticketrail/cmd/internal/app"
+)
+
+func (c *cli) check() *cobra.Command {
+	var online bool
+	cmd := &cobra.Command{
+		Use:   "check",
+		Short: "is the configuration right",
+		Long: `check reads the configuration and prints every problem, one a line, with exit code 2.
+With --online it also sees whether what the configuration names is there (exit code 1 if not).
+It never prints a ticket and needs no running daemon.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			warnings, err := app.Check(c.config)
+			for _, w := range warnings {
+				if err := say(c.err, "warning: %s", w); err != nil {
+					return err
+				}
+			}
+			if err != nil {
+				return &configError{err}
+			}
+			if err := say(c.out, "%s is right", c.config); err != nil || !online {
+				return err
+			}
+			return app.CheckOnline(cmd.Context(), c.config, c.out)
+		},
+	}
+	cmd.Flags().BoolVar(&online, "online", false, "also see whether the printers answer")
+	return cmd
+}

@@ -1,0 +1,25 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"ticketrail/cmd/internal/app"
+)
+
+// db is for the daemon itself: a bad page of a database can kill the process that meets
+// it, so "serve" has a child look first.
+func (c *cli) db() *cobra.Command {
+	g := group("db", "the database file", &cobra.Command{
+		Use:   "check PATH",
+		Short: "read a whole database that no daemon has open, and say whether it is sound",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := app.CheckStore(args[0]); err != nil {
+				return err
+			}
+			return say(c.out, "%s is sound", args[0])
+		},
+	})
+	g.Hidden = true
+	return g
+}

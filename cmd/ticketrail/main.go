@@ -1,0 +1,25 @@
+// Command ticketrail is the daemon that brings a restaurant's orders out of its kitchen
+// printers, and the command line to look after it.
+//
+// "ticketrail serve" is the daemon. The other commands either read files (check,
+// inspect) or ask the running daemon over its unix socket, for the daemon alone holds the
+// database (jobs, printers, rejects). One file here is one command; what they have in
+// common is in cli.go (exit codes, errors), find.go (the socket) and show.go (tables,
+// JSON, text made safe for a terminal). Nothing is decided here that a test of the
+// packages behind could not see.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// The first signal asks for a graceful end, the second one ends.
+	context.AfterFunc(ctx, stop)
+	c := &cli{in: os.Stdin, out: os.Stdout, err: os.Stderr}
+	os.Exit(c.run(ctx, os.Args[1:]))
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ticketrail/cmd/internal/admin"
+)
+
+func (c *cli) printersList() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list [PRINTER...]",
+		Short: "how the printers are, and what to do",
+		Long: `list shows every printer with what waits for it, and what to do where tickets do not come
+out. With names it shows those, and its exit code is 1 if one of them is not fine.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			d, err := c.daemon()
+			if err != nil {
+				return err
+			}
+			all, err := d.Printers(cmd.Context())
+			if err != nil {
+				return err
+			}
+			for _, n := range all.Notices {
+				if err := say(c.err, "ATTENTION: %s", n); err != nil {
+					return err
+				}
+			}
+			some, err := named(all.Printers, args)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				err = showJSON(c.out, some)
+			} else {
+				err = c.printerTable(some, time.Now())
+			}
+			if err != nil || len(args) == 0 {
+				return err
+			}
+			return notPrinting(some)
+		},
+	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+func named(all []admin.Printer, names []string) ([]admin.Printer, error) {
+	if len(names) == 0 {
+		return all, nil
+	}
+	var some []admin.Printer
+	for _, n := range names {
+		i := slices.IndexFunc(all, func(p admin.Printer) bool { return p.Name == n })
+		if i < 0 {
+			return nil, fmt.Errorf("no printer is called %q: see ticketrail printers list", n)
+		}
+		some = append(some, all[i])
+	}
+	return some, nil
+}
+
+// notPrinting is the error of having asked about printers that are not fine.
+func notPrinting(some []admin.Printer) error {
+	var names []string
+	for _, p := range some {
+		if !p.Fine() {
+			names = append(names, p.Name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return fmt.Errorf("not fine: %s", strings.Join(names, ", "))
+}
+
+func (c *cli) printerTable(all []admin.Printer, now time.Time) error {
+	t := newTable(c.out, "PRINTER", "STATE", "SINCE", "WAITING", "HELD", "OLDEST", "ADDRESS")
+	for _, p := range all {
+		since, oldest := "-", "-"
+		if p.Since != nil {
+			since = span(now.Sub(*p.Since))
+		}
+		if p.Pending+p.Printing > 0 {
+			oldest = span(time.Duration(p.OldestSeconds * float64(time.Second)))
+		}
+		t.row(p.Name, string(p.State), since, strconv.Itoa(p.Pending+p.Printing), strconv.Itoa(p.Held), oldest, p.Address)
+	}
+	if err := t.end(); err != nil {
+		return err
+	}
+	for _, p := range all {
+		if s := trouble(p, now); s != "" {
+			if err := say(c.out, "%s: %s", p.Name, s); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// trouble is why tickets do not come out of a printer, and what to do.
+func trouble(p admin.Printer, now time.Time) string {
+	var parts []string
+	if p.Hold != nil {
+		parts = append(parts, "held: "+p.Hold.Reason)
+	}
+	if p.Waiting != "" {
+		parts = append(parts, "waits for "+p.Waiting)
+	}
+	if p.Error != "" {
+		parts = append(parts, p.Error)
+	}
+	if p.NextTry != nil && p.NextTry.After(now) {
+		parts = append(parts, "next try in "+span(p.NextTry.Sub(now)))
+	}
+	if p.Advice != "" {
+		parts = append(parts, "do: "+p.Advice)
+	}
+	return strings.Join(parts, "; ")
+}

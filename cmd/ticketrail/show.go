@@ -1,0 +1,158 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"golang.org/x/term"
+
+	"ticketrail/printer/layout"
+)
+
+// showJSON writes v for programs. Nothing in it can steer a terminal: the encoder escapes
+// the control characters below space, and here go DEL and C1, which JSON allows bare.
+func showJSON(w io.Writer, v any) error {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(v); err != nil {
+		return fmt.Errorf("encode answer: %w", err)
+	}
+	var safe strings.Builder
+	safe.Grow(b.Len())
+	for _, r := range b.String() {
+		if r >= 0x7f && r <= 0x9f {
+			fmt.Fprintf(&safe, `\u%04x`, r)
+		} else {
+			safe.WriteRune(r)
+		}
+	}
+	return put(w, safe.String())
+}
+
+// put writes text that is safe already.
+func put(w io.Writer, s string) error {
+	if _, err := io.WriteString(w, s); err != nil {
+		return fmt.Errorf("write output: %w", err)
+	}
+	return nil
+}
+
+// say writes one line.
+func say(w io.Writer, format string, args ...any) error {
+	return put(w, clean(fmt.Sprintf(format, args...))+"\n")
+}
+
+// clean is text on one line of a terminal.
+func clean(s string) string {
+	return layout.Clean(strings.NewReplacer("\n", " ", "\t", " ", "\r", " ").Replace(s))
+}
+
+// A table lines up its columns once all rows are known.
+type table struct{ w *tabwriter.Writer }
+
+func newTable(w io.Writer, heads ...string) *table {
+	t := &table{tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)}
+	t.row(heads...)
+	return t
+}
+
+func (t *table) row(cells ...string) {
+	for i, c := range cells {
+		cells[i] = clean(c)
+	}
+	// A failed write stays and comes back from end.
+	fmt.Fprintln(t.w, strings.TrimRight(strings.Join(cells, "\t"), "\t"))
+}
+
+func (t *table) end() error {
+	if err := t.w.Flush(); err != nil {
+		return fmt.Errorf("write output: %w", err)
+	}
+	return nil
+}
+
+func clock(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
+
+// span is a duration as people say it.
+func span(d time.Duration) string {
+	d = max(d, 0)
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh%dm", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%dd%dh", int(d.Hours())/24, int(d.Hours())%24)
+}
+
+// terminal says that a person reads along.
+func terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// raw writes bytes as they were received, but to a terminal only what cannot steer it.
+func raw(w io.Writer, b []byte) error {
+	if !terminal(w) {
+		_, err := w.Write(b)
+		return err
+	}
+	for line := range lines(b) {
+		if err := say(w, "%s", line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lines are a received body's, without their ends.
+func lines(b []byte) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for line := range strings.Lines(string(b)) {
+			if !yield(strings.TrimRight(line, "\r\n")) {
+				return
+			}
+		}
+	}
+}
+
+// embed is a received body as a value in our JSON: itself if it is JSON, else a string.
+func embed(b []byte) any {
+	if json.Valid(b) {
+		return json.RawMessage(b)
+	}
+	return string(b)
+}
+
+// parseID reads a job's or a reject's number.
+func parseID(s string) (uint64, error) {
+	id, err := strconv.ParseUint(s, 10, 64)
+	if err != nil || id == 0 {
+		return 0, usage("%q is not an id: ids are whole numbers, as the lists show them", s)
+	}
+	return id, nil
+}
+
+func parseIDs(args []string) ([]uint64, error) {
+	var ids []uint64
+	for _, a := range args {
+		id, err := parseID(a)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
