@@ -75,17 +75,19 @@ func (l *line) turn(ctx context.Context, w Line) {
 	switch {
 	case ctx.Err() != nil:
 		// The line was changed, removed or stopped while Take was handing this over.
-		l.settle(lease, verdict{giveBack, interrupted, "not begun"}, "")
+		l.giveBack(ctx, lease, "not begun")
 		return
 	case w.ExpireAfter > 0 && lease.Waited() > w.ExpireAfter && d.Ticket.Kind != ticket.Slip && l.overdue != d.Job:
 		// It got too old while Take was blocked, on a station that a person held: the next turn
 		// expires it. Once only: if the queue will not, late is better than never.
 		l.overdue = d.Job
-		l.settle(lease, verdict{giveBack, interrupted, "too old"}, "")
+		l.giveBack(ctx, lease, "too old")
 		return
 	case w.HoldDoubt && d.Doubt:
 		// Doubt that no attempt of this run settled: a crash, or it came from another line.
-		l.setAside(lease, verdict{hold, doubt, holdReason(false, "an earlier attempt did not end")})
+		if !l.setAside(lease, verdict{hold, doubt, holdReason(false, "an earlier attempt did not end")}) {
+			l.sleep(ctx, l.fails.afterStore())
+		}
 		return
 	}
 	l.update(func(s *Status) { s.Attempt, s.NextTry = d.Attempt, time.Time{} })
@@ -119,21 +121,32 @@ func (l *line) conclude(lease Lease, a attempt, v verdict) time.Duration {
 		a.proof = ticket.Sent
 	}
 	pause := l.learn(lease, a, v)
+	var settled bool
 	switch v.end {
 	case hold, bury:
-		l.setAside(lease, v)
+		settled = l.setAside(lease, v)
 	case ack:
-		if l.settle(lease, v, a.proof) {
+		if settled = l.settle(lease, v, a.proof); settled {
+			l.fails.store = 0
 			l.d.metrics.left(l.name, a.proof, 1)
 			l.d.metrics.out(l.name, waited)
 			l.log.Info("ticket out", append(about(lease), "outcome", string(a.proof), "wait", waited)...)
 		}
 	default:
-		if !l.settle(lease, v, "") {
-			return max(pause, l.fails.afterStore())
-		}
+		settled = l.settle(lease, v, "")
+	}
+	if !settled {
+		// Whatever the queue lends next may be the same ticket: never at full speed.
+		return max(pause, l.fails.afterStore())
 	}
 	return pause
+}
+
+// giveBack returns a ticket that was not tried.
+func (l *line) giveBack(ctx context.Context, lease Lease, why string) {
+	if !l.settle(lease, verdict{giveBack, interrupted, why}, "") {
+		l.sleep(ctx, l.fails.afterStore())
+	}
 }
 
 // learn takes from an attempt what it says about the station.
@@ -143,7 +156,7 @@ func (l *line) learn(lease Lease, a attempt, v verdict) time.Duration {
 		if l.said != "" {
 			l.log.Info("printer works again", about(lease)...)
 		}
-		l.fails, l.said, l.saidQ = failures{}, "", ""
+		l.fails, l.said, l.saidQ = failures{store: l.fails.store}, "", ""
 		l.worked()
 		return 0
 	case refused:

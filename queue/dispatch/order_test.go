@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -123,6 +124,12 @@ func TestATicketThatGoesOutResetsTheBackoff(t *testing.T) {
 		if d := tries[8].Sub(tries[7]); d > 2*time.Second {
 			t.Errorf("the first pause after a ticket that went out lasted %v", d)
 		}
+		p.faults = []fault{off, off, off, off, noPaper, off, fine}
+		k.q.put("grill", "c")
+		k.pass(10 * time.Minute)
+		if tries = p.attempts(); tries[15].Sub(tries[14]) > 2*time.Second {
+			t.Error("a printer that answers, if only to ask for paper, does not reset the backoff")
+		}
 	})
 }
 
@@ -182,4 +189,23 @@ func TestAQueueThatFailsIsTriedAgain(t *testing.T) {
 			t.Errorf("an hour of the same error was logged as %q", got)
 		}
 	})
+}
+
+// The queue's own rules end this sooner (it holds what was in doubt twice); this is for paper's sake.
+func TestAQueueThatWillNotSettleIsNotAskedAtFullSpeed(t *testing.T) {
+	for _, f := range []fault{fine, cut, off, never, noPaper} {
+		t.Run(string(f), func(t *testing.T) {
+			inKitchen(t, func(t *testing.T, k *kitchen) {
+				p := k.printer()
+				p.now(f)
+				k.q.settling = func(context.Context) error { return errors.New("not now") }
+				k.Set([]Line{{Name: "grill", Station: p}})
+				k.q.put("grill", "a")
+				k.pass(10 * time.Minute)
+				if n := len(p.attempts()); n > 160 || f != noPaper && n > 60 {
+					t.Errorf("%d attempts in ten minutes", n)
+				}
+			})
+		})
+	}
 }

@@ -40,10 +40,10 @@ func (l *line) settle(lease Lease, v verdict, proof ticket.Proof) bool {
 	return false
 }
 
-// setAside holds or buries a ticket. A person must act.
-func (l *line) setAside(lease Lease, v verdict) {
+// setAside holds or buries a ticket, and says whether that worked. A person must act.
+func (l *line) setAside(lease Lease, v verdict) bool {
 	if !l.settle(lease, v, "") {
-		return
+		return false
 	}
 	l.update(func(s *Status) { s.Attempt = 0 })
 	as, msg := ticket.Held, "ticket held for a person"
@@ -52,6 +52,7 @@ func (l *line) setAside(lease Lease, v verdict) {
 	}
 	l.d.metrics.left(l.name, as, 1)
 	l.log.Error(msg, append(about(lease), "outcome", string(as), "reason", v.reason)...)
+	return true
 }
 
 // trouble logs what keeps a ticket from going out, when it changes. A ticket in doubt is

@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
 	"ticketrail/queue/ticket"
 )
 
@@ -81,6 +83,9 @@ func TestStopMayBeCalledAgainAndWithoutSet(t *testing.T) {
 		k.q.put("grill", "a")
 		k.pass(time.Hour)
 		k.wantPaper(p)
+		if n, err := testutil.GatherAndCount(k.reg); n != 0 || err != nil {
+			t.Errorf("Set after Stop made %d series, %v", n, err)
+		}
 		if err := k.stopNow(); err != nil {
 			t.Error(err)
 		}

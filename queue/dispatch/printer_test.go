@@ -1,0 +1,143 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"ticketrail/queue/ticket"
+)
+
+// A fault is what goes wrong with one attempt.
+type fault string
+
+const (
+	fine          fault = "fine"
+	off           fault = "off"             // refuses the connection
+	noPaper       fault = "no paper"        // says so before the ticket
+	cut           fault = "cut"             // breaks off after the first byte
+	noPaperMidway fault = "no paper midway" // runs out in the ticket
+	never         fault = "never"           // cannot be printed, seen before the first byte
+	neverMidway   fault = "never midway"    // cannot be printed, seen after it
+	panics        fault = "panics"
+	panicsMidway  fault = "panics midway"
+	noProof       fault = "no proof"
+)
+
+var errOff = errors.New("connection refused")
+
+// fakePrinter is a station that polices its caller: one Print at a time.
+type fakePrinter struct {
+	t     *testing.T
+	dial  time.Duration // before begin
+	takes time.Duration // after begin
+	deaf  bool          // does not look at its context
+
+	mu     sync.Mutex
+	faults []fault // of the next attempts
+	always fault   // of those after; empty is fine
+	busy   bool
+	tries  []time.Time // when Print was called
+	paper  []string    // what came out, also of broken attempts: "7 soup", "7 soup DUPLICATE"
+}
+
+func (p *fakePrinter) Print(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error) {
+	p.mu.Lock()
+	if p.busy {
+		p.t.Errorf("two prints at once")
+	}
+	p.busy = true
+	p.tries = append(p.tries, time.Now())
+	f := p.always
+	if len(p.faults) > 0 {
+		f, p.faults = p.faults[0], p.faults[1:]
+	}
+	p.mu.Unlock()
+	defer func() {
+		p.mu.Lock()
+		p.busy = false
+		p.mu.Unlock()
+	}()
+	if err := p.wait(ctx, p.dial); err != nil {
+		return "", fmt.Errorf("dial: %w", err)
+	}
+	switch f {
+	case off:
+		return "", fmt.Errorf("dial: %w", errOff)
+	case noPaper:
+		return "", fmt.Errorf("status: %w", ticket.NotReady(errors.New("no paper")))
+	case never:
+		return "", ticket.Permanent(errors.New("no such thing"))
+	case panics:
+		panic("nil kitchen")
+	}
+	if err := begin(ctx); err != nil {
+		return "", err
+	}
+	p.out(d)
+	if err := p.wait(ctx, p.takes); err != nil {
+		return "", fmt.Errorf("write: %w", err)
+	}
+	switch f {
+	case cut:
+		return "", errors.New("write: connection reset")
+	case noPaperMidway:
+		return "", ticket.NotReady(errors.New("no paper"))
+	case neverMidway:
+		return "", ticket.Permanent(errors.New("no such thing"))
+	case panicsMidway:
+		panic("nil kitchen")
+	case noProof:
+		return "", nil
+	}
+	return ticket.Sent, nil
+}
+
+func (p *fakePrinter) wait(ctx context.Context, d time.Duration) error {
+	if p.deaf {
+		time.Sleep(d)
+		return nil
+	}
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (p *fakePrinter) out(d ticket.Delivery) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := d.Ticket.Request
+	for _, l := range d.Ticket.Lines {
+		s += " " + l.Name
+	}
+	if d.Doubt {
+		s += " DUPLICATE"
+	}
+	p.paper = append(p.paper, s)
+}
+
+// now sets what is wrong with all attempts from now on.
+func (p *fakePrinter) now(f fault) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.always, p.faults = f, nil
+}
+
+// printed returns what came out so far.
+func (p *fakePrinter) printed() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]string{}, p.paper...)
+}
+
+func (p *fakePrinter) attempts() []time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]time.Time{}, p.tries...)
+}
