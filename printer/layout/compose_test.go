@@ -1,0 +1,293 @@
+package layout
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"unicode"
+
+	"pgregory.net/rapid"
+
+	"ticketrail/queue/ticket"
+)
+
+// Text in these letters stands nowhere on a ticket but where the service put it, so it
+// can be followed through the layout.
+var traced = []rune("αβγδεζηθικλμνξοπρστυφχψω中文字宽ж")
+
+func trace(s string) string {
+	return strings.Map(func(r rune) rune {
+		for _, t := range traced {
+			if r == t {
+				return r
+			}
+		}
+		return -1
+	}, s)
+}
+
+func content(lines []Line) string {
+	var b strings.Builder
+	for _, l := range lines {
+		for _, s := range l.Spans {
+			b.WriteString(s.Text)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+func words() *rapid.Generator[string] {
+	letters := append([]rune("   \n\t\x1b\x00\u202e\u200b\ufeff"), traced...)
+	letters = append(letters, traced...)
+	return rapid.OneOf(
+		rapid.StringOfN(rapid.SampledFrom(letters), 0, 60, -1),
+		rapid.Just(strings.Repeat("ωψ", 300)),
+		rapid.StringOfN(rapid.SampledFrom(letters), 0, 8, -1),
+	)
+}
+
+func deliveries() *rapid.Generator[ticket.Delivery] {
+	notes := rapid.SliceOfN(words(), 0, 2)
+	// A name of nothing but letters, so that it is not replaced by "(no name)".
+	name := rapid.Custom(func(t *rapid.T) string { return "α" + words().Draw(t, "name") })
+	lines := rapid.Custom(func(t *rapid.T) ticket.Line {
+		return ticket.Line{
+			Depth:    rapid.OneOf(rapid.IntRange(0, 5), rapid.IntRange(0, 5000)).Draw(t, "depth"),
+			Quantity: rapid.OneOf(rapid.SampledFrom([]string{"1", "2", "0.5", "-0.333333333", "12"}), words()).Draw(t, "quantity"),
+			Name:     name.Draw(t, "name"), Notes: notes.Draw(t, "notes"),
+			Seat: words().Draw(t, "seat"), Of: words().Draw(t, "of"),
+			Raw: rapid.Bool().Draw(t, "raw"), Void: rapid.Bool().Draw(t, "void"),
+			Refire: rapid.Bool().Draw(t, "refire"), NoRoute: rapid.Bool().Draw(t, "unrouted"),
+			Course: rapid.SampledFrom([]string{"", "Mains", "Desserts"}).Draw(t, "course"),
+		}
+	})
+	return rapid.Custom(func(t *rapid.T) ticket.Delivery {
+		return ticket.Delivery{
+			Job: rapid.Uint64().Draw(t, "job"), Attempt: rapid.IntRange(0, 3).Draw(t, "attempt"),
+			Doubt: rapid.Bool().Draw(t, "doubt"), Reprint: rapid.Bool().Draw(t, "reprint"),
+			Ticket: ticket.Ticket{
+				Kind:    rapid.SampledFrom([]ticket.Kind{ticket.Order, ticket.Correction, ticket.Slip, ticket.Test}).Draw(t, "kind"),
+				Request: "0d9e1c52", VenueName: words().Draw(t, "venue"), Number: words().Draw(t, "number"), Table: words().Draw(t, "table"),
+				Type: words().Draw(t, "type"), Notes: notes.Draw(t, "notes"), Received: received(),
+				Void: rapid.Bool().Draw(t, "void"), Refire: rapid.Bool().Draw(t, "refire"),
+				Lines: rapid.SliceOfN(lines, 0, 6).Draw(t, "lines"), Raw: words().Draw(t, "raw"),
+			},
+		}
+	})
+}
+
+// expected is all text of a delivery in the order in which it must print.
+func expected(t ticket.Ticket) string {
+	s := t.VenueName + t.Number + t.Table + t.Type + strings.Join(t.Notes, "")
+	for _, l := range t.Lines {
+		s += l.Quantity + l.Name + l.Of + l.Seat + strings.Join(l.Notes, "")
+	}
+	return trace(s + t.Raw)
+}
+
+func TestNothingIsEverCutOff(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d, columns := deliveries().Draw(t, "delivery"), rapid.IntRange(20, 64).Draw(t, "columns")
+		lines := Compose(d, columns, "grill")
+		if got, want := trace(content(lines)), expected(d.Ticket); got != want {
+			t.Fatalf("at %d columns\n got %q\nwant %q\n%s", columns, got, want, Plain(lines, columns))
+		}
+	})
+}
+
+func TestNoLineIsWiderThanThePaper(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d, columns := deliveries().Draw(t, "delivery"), rapid.IntRange(-1, 64).Draw(t, "columns")
+		check(t, d, columns)
+	})
+}
+
+// check holds what must be true of every ticket on every paper.
+func check(t interface{ Fatalf(string, ...any) }, d ticket.Delivery, columns int) {
+	lines := Compose(d, columns, "grill")
+	columns = max(columns, narrowest)
+	for i, l := range lines {
+		if w := l.Width(); w > columns {
+			t.Fatalf("line %d takes %d of %d columns: %v", i, w, columns, l.Spans)
+		}
+		for _, s := range l.Spans {
+			if Clean(s.Text) != s.Text {
+				t.Fatalf("line %d is not clean: %q", i, s.Text)
+			}
+			if s.Width > 8 || s.Height > 8 || s.Width < 0 || s.Height < 0 {
+				t.Fatalf("line %d has the size %d×%d", i, s.Width, s.Height)
+			}
+		}
+	}
+	for i, l := range strings.Split(Plain(lines, columns), "\n") {
+		if l != "" && Width(l) != columns+2 {
+			t.Fatalf("line %d is drawn %d wide on %d columns: %q", i, Width(l), columns, l)
+		}
+	}
+}
+
+func TestAVoidIsNeverTakenForAnOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d, columns := deliveries().Draw(t, "delivery"), rapid.IntRange(20, 64).Draw(t, "columns")
+		d.Ticket.Raw, d.Ticket.Notes, d.Ticket.VenueName, d.Ticket.Number, d.Ticket.Table, d.Ticket.Type = "", nil, "", "", "", ""
+		d.Ticket.Void = true
+		for i := range d.Ticket.Lines {
+			d.Ticket.Lines[i].Void = true
+		}
+		for i, l := range Compose(d, columns, "grill") {
+			if trace(content([]Line{l})) == "" {
+				continue
+			}
+			if s := l.Spans[0].Text; !strings.Contains(s, "VOID") {
+				t.Fatalf("line %d shows a cancelled item and begins with %q", i, s)
+			}
+			for _, s := range l.Spans {
+				if !s.Invert || !s.Red {
+					t.Fatalf("line %d shows a cancelled item and is not inverted and red throughout: %q", i, s.Text)
+				}
+			}
+			if l.Width() != columns {
+				t.Fatalf("line %d shows a cancelled item and is black on %d of %d columns only", i, l.Width(), columns)
+			}
+		}
+	})
+}
+
+func TestAnOrderIsNeverTakenForAVoid(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d := deliveries().Draw(t, "delivery")
+		d.Ticket.Void, d.Ticket.Kind = false, ticket.Order
+		for i := range d.Ticket.Lines {
+			d.Ticket.Lines[i].Void = false
+		}
+		lines := Compose(d, 42, "grill")
+		if s := content(lines); strings.Contains(s, "VOID") {
+			t.Fatalf("nothing is void, and the ticket says so:\n%s", Plain(lines, 42))
+		}
+	})
+}
+
+func TestADuplicateIsMarkedExactlyWhenInDoubt(t *testing.T) {
+	for _, doubt := range []bool{false, true} {
+		for attempt := range 40 {
+			d := everyday()
+			d.Doubt, d.Attempt = doubt, attempt
+			for _, columns := range []int{20, 32, 42, 48} {
+				// On narrow paper the banner wraps.
+				got := strings.Contains(strings.Join(strings.Fields(content(Compose(d, columns, "bar"))), " "), possibleDuplicate)
+				if got != doubt {
+					t.Fatalf("doubt %v, attempt %d, %d columns: banner %v", doubt, attempt, columns, got)
+				}
+			}
+		}
+	}
+}
+
+func TestIndentationStopsAtAThirdOfTheWidth(t *testing.T) {
+	for _, columns := range []int{20, 32, 42, 48} {
+		d := everyday()
+		d.Ticket.Lines = nil
+		for depth := range 65 {
+			d.Ticket.Lines = append(d.Ticket.Lines, ticket.Line{Depth: depth, Quantity: "1", Name: "ω"})
+		}
+		deepest := 0
+		for _, l := range strings.Split(content(Compose(d, columns, "bar")), "\n") {
+			if name, _, ok := strings.Cut(l, "ω"); ok {
+				in := Width(name) - Width(strings.TrimLeft(name, " "))
+				if in > columns/3 {
+					t.Errorf("%d columns: %q is indented by %d", columns, l, in)
+				}
+				deepest++
+			}
+		}
+		if deepest != 65 {
+			t.Errorf("%d columns: %d of 65 lines are there", columns, deepest)
+		}
+		if !strings.Contains(content(Compose(d, columns, "bar")), "›64 ω") {
+			t.Errorf("%d columns: the deepest line does not say how deep it is", columns)
+		}
+	}
+}
+
+func TestTheTimeIsTheVenues(t *testing.T) {
+	for zone, want := range map[string]string{
+		"Australia/Melbourne": "21:49", "Europe/Lisbon": "10:49", "": "10:49 UTC", "UTC": "10:49 UTC",
+		"Nowhere/Atlantis": "10:49 UTC", "Local": "10:49 UTC", "../../etc/passwd": "10:49 UTC",
+	} {
+		if got, _ := when(received(), zone); got != want {
+			t.Errorf("%q: %s, want %s", zone, got, want)
+		}
+	}
+}
+
+func TestCleanTextCommandsNothing(t *testing.T) {
+	for r := rune(0); r <= unicode.MaxRune; r++ {
+		got := Clean(string(r))
+		for _, g := range got {
+			if unicode.In(g, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Cs) {
+				t.Fatalf("%U became %U", r, g)
+			}
+		}
+		if got == "" {
+			t.Fatalf("%U vanished", r)
+		}
+		if Clean(got) != got {
+			t.Fatalf("%U: %q is not clean", r, got)
+		}
+	}
+	for in, want := range map[string]string{
+		"Burger\x1b@\x1dV0":     "Burger\ufffd@\ufffdV0",
+		"a\xffb":                "a\ufffdb",
+		"no\nnuts":              "no nuts",
+		"\u202egnp.exe\u202c":   " gnp.exe ",
+		"Crème brûlée":          "Crème brûlée",
+		"\u009b31mred":          "\ufffd31mred",
+		"zero\u200bwidth\ufeff": "zero width ",
+	} {
+		if got := Clean(in); got != want {
+			t.Errorf("Clean(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestTextIsAskedForBeforeItIsMeasured(t *testing.T) {
+	long := func(s string) string { return strings.ReplaceAll(s, "中", "[U+4E2D]") }
+	d := everyday()
+	d.Ticket.Lines[0].Name = strings.Repeat("中", 40)
+	for _, columns := range []int{20, 42} {
+		for _, l := range ComposeFor(d, columns, "中", long) {
+			if l.Width() > columns {
+				t.Errorf("%d columns: %v", columns, l.Spans)
+			}
+			if strings.Contains(content([]Line{l}), "中") {
+				t.Errorf("%v did not go through the function", l.Spans)
+			}
+		}
+	}
+}
+
+func FuzzCompose(f *testing.F) {
+	f.Add("18", "2", "Crème brûlée", "no\nnuts", uint8(42), uint16(3), uint8(0))
+	f.Add("\x1b@", "1e99999999999999999999", "中文\u202e\u0301 👨‍🍳 1️⃣", strings.Repeat("x", 99), uint8(20), uint16(4000), uint8(255))
+	f.Fuzz(func(t *testing.T, number, quantity, name, note string, columns uint8, depth uint16, flags uint8) {
+		on := func(i int) bool { return flags>>i&1 == 1 }
+		d := ticket.Delivery{Doubt: on(0), Reprint: on(1), Ticket: ticket.Ticket{
+			Number: number, Table: note, VenueName: name, Zone: note, Received: received(), Void: on(2), Refire: on(3), Raw: name,
+			Notes: []string{note}, Lines: []ticket.Line{{
+				Depth: int(depth), Quantity: quantity, Name: name, Notes: []string{note}, Void: on(4), Refire: on(5), NoRoute: on(6), Raw: on(7), Of: number, Seat: quantity, Course: note,
+			}},
+		}}
+		check(t, d, int(columns%65))
+	})
+}
+
+func BenchmarkCompose(b *testing.B) {
+	d := rich()
+	for i := len(d.Ticket.Lines); i < 20; i++ {
+		d.Ticket.Lines = append(d.Ticket.Lines, ticket.Line{Quantity: "1", Name: fmt.Sprintf("Dish number %d", i)})
+	}
+	for b.Loop() {
+		Compose(d, 42, "grill")
+	}
+}
