@@ -3,6 +3,7 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -117,7 +118,7 @@ func readable(err error) error {
 	if !ok {
 		return err
 	}
-	msg := strings.ReplaceAll(e.Message, "\n", " ")
+	msg := strings.ReplaceAll(strings.ReplaceAll(e.Message, "\n", " "), "type plan.venueEnv", "venue")
 	if e.Line == 0 {
 		return errors.New(msg)
 	}
@@ -215,15 +216,38 @@ func plainPath(n ast.Node) (string, bool) {
 	return "", false
 }
 
+// A ruleError is an expression that failed on an item.
+type ruleError struct {
+	at  string // line:column in the expression
+	msg string // expr's, on one line; may quote the order
+}
+
+func (e *ruleError) Error() string { return fmt.Sprintf("%s (%s)", e.msg, e.at) }
+
+// aboutTypes are the messages of expr that quote types and never values: "invalid
+// operation: int(…)" quotes what could not be converted, so a bracket is let through only
+// for bool, which does not.
+var aboutTypes = regexp.MustCompile(`^(invalid operation: (bool\([^()]*\)|[^()]*)|interface conversion: [^()]*|` + wrongType + `.*)$`)
+
+// loggable is the error without anything the service sent.
+func (e *ruleError) loggable() string {
+	if len(e.msg) < 200 && aboutTypes.MatchString(e.msg) {
+		return e.Error()
+	}
+	return "failed at " + e.at
+}
+
+const wrongType = "gives a "
+
 // ask evaluates the rule. Nil is false.
-func (r *rule) ask(machine *vm.VM, env map[string]any) (bool, error) {
+func (r *rule) ask(machine *vm.VM, env map[string]any) (bool, *ruleError) {
 	machine.MemoryBudget = memoryBudget
 	out, err := machine.Run(r.program, env)
+	if e, ok := errors.AsType[*file.Error](err); ok {
+		return false, &ruleError{fmt.Sprintf("%d:%d", e.Line, e.Column+1), strings.ReplaceAll(e.Message, "\n", " ")}
+	}
 	if err != nil {
-		if e, ok := errors.AsType[*file.Error](err); ok {
-			return false, errors.New(withoutValues(e.Message))
-		}
-		return false, errors.New(withoutValues(err.Error()))
+		return false, &ruleError{"1:1", err.Error()}
 	}
 	switch out := out.(type) {
 	case bool:
@@ -231,22 +255,5 @@ func (r *rule) ask(machine *vm.VM, env map[string]any) (bool, error) {
 	case nil:
 		return false, nil
 	}
-	return false, fmt.Errorf("gives a %T, want true or false", out)
-}
-
-// withoutValues makes a message fit for a log: what stands in quotes may be an order.
-func withoutValues(msg string) string {
-	var b strings.Builder
-	for i, part := range strings.Split(strings.ReplaceAll(msg, "\n", " "), `"`) {
-		switch {
-		case i%2 == 0:
-			b.WriteString(part)
-		default:
-			b.WriteString(`"…"`)
-		}
-		if b.Len() > 200 {
-			break
-		}
-	}
-	return b.String()
+	return false, &ruleError{"1:1", fmt.Sprintf(wrongType+"%T, want true or false", out)}
 }

@@ -257,7 +257,7 @@ func (s *splitter) ask(i int, r *route, rec *contract.Record, item int) (Outcome
 	if err != nil {
 		s.res.Failed++
 		if len(s.res.Failures) < maxFailures {
-			s.res.Failures = append(s.res.Failures, fmt.Sprintf("%s.when: records[%d].items[%d]: %s", r.path, s.record, item, err))
+			s.res.Failures = append(s.res.Failures, fmt.Sprintf("%s.when: records[%d].items[%d]: %s", r.path, s.record, item, err.loggable()))
 		}
 		return Failed, err.Error()
 	}

@@ -1,0 +1,85 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"ticketrail/receiver/contract"
+)
+
+func TestTheDigestIsOfTheContentAlone(t *testing.T) {
+	const first = `{"records":[{"id":"r","retryCount":0,"_updatedAt":"a","items":[{"name":"Pie","quantity":1,"_x":{"y":1},"childItems":[{"name":"é\u00e9\n","_z":1}]}]}],"serverRequestTimestamp":"1"}`
+	for body, same := range map[string]bool{
+		first: true,
+		`{"serverRequestTimestamp":"2","status":"X","records":[{"items":[{"childItems":[{"name":"\u00e9é\u000a"}],"quantity":1,"name":"Pie","_w":[]}],"retryCount":{"a":2},"_stage":1,"id":"r"}]}`: true,
+		strings.Replace(first, `"quantity":1`, `"quantity":1,"retryCount":4`, 1): true,
+		strings.Replace(first, `"quantity":1`, `"quantity":1.0`, 1):              false,
+		strings.Replace(first, `"quantity":1`, `"quantity":"1"`, 1):              false,
+		strings.Replace(first, `Pie`, `pie`, 1):                                  false,
+		strings.Replace(first, `"id":"r"`, `"id":"r","isVoid":false`, 1):         false,
+		strings.Replace(first, `"id":"r"`, `"id":"r","isVoid":null`, 1):          false,
+		strings.Replace(first, `"childItems"`, `"childitems"`, 1):                false,
+		strings.Replace(first, `}],"server`, `},{"items":[]}],"server`, 1):       false,
+	} {
+		if got := Digest(open(t, body)) == Digest(open(t, first)); got != same {
+			t.Errorf("same digest: %v, want %v: %s", got, same, body)
+		}
+	}
+}
+
+func TestTheDigestDoesNotChangeWithARetry(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		body := drawBody(t)
+		again := strings.ReplaceAll(body, `"sku":`, fmt.Sprintf(`"retryCount":%d,"_at":%s,"sku":`, rapid.Int().Draw(t, "retry"), appendString(nil, rapid.String().Draw(t, "at"))))
+		if Digest(mustOpen(t, body)) != Digest(mustOpen(t, again)) {
+			t.Fatalf("differs: %s and %s", body, again)
+		}
+		if strings.Contains(body, `"sku":1,`) || strings.Contains(body, `"sku":1}`) {
+			other := strings.Replace(body, `"sku":1`, `"sku":0`, 1)
+			if Digest(mustOpen(t, body)) == Digest(mustOpen(t, other)) {
+				t.Fatalf("does not differ: %s and %s", body, other)
+			}
+		}
+	})
+}
+
+func TestCanonicalJSONIsJSON(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		in := map[string]any{rapid.String().Draw(t, "key"): []any{rapid.String().Draw(t, "value"), nil, true, json.Number("1.50")}, "b": 1}
+		want, err := json.Marshal(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := appendJSON(nil, in, nil)
+		var a, b any
+		if err := json.Unmarshal(got, &a); err != nil {
+			t.Fatalf("%s: %v", got, err)
+		}
+		_ = json.Unmarshal(want, &b)
+		delete(a.(map[string]any), "b") // an int is not what a parser makes; it only has to stay readable
+		delete(b.(map[string]any), "b")
+		if fmt.Sprint(a) != fmt.Sprint(b) {
+			t.Fatalf("%s, want %s", got, want)
+		}
+	})
+}
+
+func TestDeepNestingIsDigestedLikeAnythingElse(t *testing.T) {
+	deep := strings.Repeat(`{"a":[`, 4900) + `1` + strings.Repeat(`]}`, 4900)
+	r := split(t, Config{Routes: []Route{{When: `item.x == record.x`, To: []string{"grill"}}}}, `{"id":"r","x":`+deep+`,"items":[{"x":`+deep+`}]}`)
+	if len(r.Request.Drafts) != 1 || !strings.Contains(r.Request.Drafts[0].Ticket.Lines[0].Name, `{"a":[1]}`) {
+		t.Error("the item did not come out")
+	}
+}
+
+func mustOpen(t *rapid.T, body string) contract.PrintRequest {
+	req, err := contract.Open([]byte(body), contract.Lenient)
+	if err != nil {
+		t.Fatalf("%v: %s", err, body)
+	}
+	return req
+}

@@ -1,0 +1,339 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ticketrail/queue/ticket"
+)
+
+// nest puts a JSON value at a dotted path, as the members of an object.
+func nest(path, value string) string {
+	keys := strings.Split(path, ".")
+	out := value
+	for i := len(keys) - 1; i >= 0; i-- {
+		out = fmt.Sprintf("%q:%s", keys[i], out)
+		if i > 0 {
+			out = "{" + out + "}"
+		}
+	}
+	return out
+}
+
+// only plans a record with one item; both are given as members.
+func only(t *testing.T, c Config, record, item string) ticket.Ticket {
+	t.Helper()
+	if record != "" {
+		record += ","
+	}
+	r := split(t, c, `{`+record+`"id":"r","items":[{`+item+`}]}`)
+	if n := len(r.Request.Drafts); n != 1 {
+		t.Fatalf("%d drafts", n)
+	}
+	return r.Request.Drafts[0].Ticket
+}
+
+// shown says what a ticket has for a field.
+func shown(t *testing.T, field string, tk ticket.Ticket) string {
+	l := tk.Lines[0]
+	switch field {
+	case "name":
+		return l.Name
+	case "quantity":
+		return l.Quantity
+	case "refire":
+		return fmt.Sprint(l.Refire)
+	case "note":
+		return strings.Join(l.Notes, "/")
+	case "seat":
+		return l.Seat
+	case "course":
+		return l.Course
+	case "number":
+		return tk.Number
+	case "table":
+		return tk.Table
+	case "server", "employee":
+		return tk.Server
+	case "type":
+		return tk.Type
+	case "guests":
+		return tk.Guests
+	case "record_note":
+		return strings.Join(tk.Notes, "/")
+	case "station":
+		return tk.Destination
+	}
+	t.Fatalf("no test for field %s", field)
+	return ""
+}
+
+func TestEveryDefaultPathIsReadAndTheFirstWins(t *testing.T) {
+	for _, f := range Fields() {
+		if f.Name == "sort" {
+			continue // has its own test
+		}
+		for i, p := range f.Paths {
+			value, want, other := `" first "`, "first", `"later"`
+			switch f.Takes {
+			case takesNumber:
+				value, want, other = `3`, "3", `4`
+			case takesFlag:
+				value, want, other = `true`, "true", `false`
+			}
+			if f.Name == "employee" {
+				value, want, other = `"id-wxyz"`, "wxyz", `"id-abcd"`
+			}
+			members := []string{nest(p, value)}
+			for _, later := range f.Paths[i+1:] {
+				if strings.Split(later, ".")[0] != strings.Split(p, ".")[0] {
+					members = append(members, nest(later, other))
+				}
+			}
+			for _, earlier := range f.Paths[:i] { // there, and no good
+				if strings.Split(earlier, ".")[0] != strings.Split(p, ".")[0] {
+					members = append(members, nest(earlier, []string{`null`, `""`, `" \t\u200b"`, `{}`, `[]`}[i%5]))
+				}
+			}
+			got := strings.Join(members, ",")
+			record, item := "", got
+			if f.Of == "record" {
+				record, item = got, `"name":"x"`
+			}
+			if s := shown(t, f.Name, only(t, Config{}, record, item)); s != want {
+				t.Errorf("%s at %s: %q, want %q, from %s", f.Name, p, s, want, got)
+			}
+		}
+	}
+}
+
+func TestAFieldMayBeLookedForElsewhere(t *testing.T) {
+	c := Config{Fields: map[string][]string{"name": {"nombre", "names.1"}, "note": {}, "table": {" mesa.id "}}}
+	tk := only(t, c, `"mesa":{"id":7},"checkName":"B10"`, `"name":"Pie","names":["a","Torta"],"note":"x"`)
+	if tk.Table != "7" || tk.Lines[0].Name != "Torta" || tk.Lines[0].Notes != nil {
+		t.Errorf("%+v", tk)
+	}
+}
+
+func TestFieldsAreOfTheRightType(t *testing.T) {
+	for _, c := range []struct{ field, members, want string }{
+		{"name", `"name":86,"title":"Pie"`, "Pie"},
+		{"name", `"name":"\u0000\u001b","label":"Pie"`, "Pie"},
+		{"name", `"name":"  Pie\n"`, "Pie"},
+		{"name", `"name":"86"`, "86"},
+		{"table", `"table":12`, "12"},
+		{"table", `"table":12.0`, "12"},
+		{"table", `"table":"12.0"`, "12.0"},
+		{"table", `"table":{"name":"T4"}`, "T4"},
+		{"table", `"table":{"id":1}`, ""},
+		{"table", `"table":true`, ""},
+		{"number", `"checkNumber":18`, "18"},
+		{"number", `"checkNumber":"0018"`, "0018"},
+		{"number", `"orderNumber":0`, "0"},
+		{"type", `"orderType":3,"type":"Dine In"`, "Dine In"},
+		{"server", `"server":{"id":1},"employeeId":"abcdefgh"`, "efgh"},
+		{"server", `"employeeId":"abc"`, "abc"},
+		{"server", `"employeeId":123456`, "3456"},
+		{"guests", `"covers":2.0`, "2"},
+		{"record_note", `"notes":["a"," ",null,"b",7,{"c":1}]`, `a/b/7/{"c":1}`},
+		{"record_note", `"note":[{"command":"TEXT"}],"notes":"b"`, "b"},
+	} {
+		record, item := c.members, `"name":"x"`
+		if c.field == "name" {
+			record, item = "", c.members
+		}
+		if got := shown(t, c.field, only(t, Config{}, record, item)); got != c.want {
+			t.Errorf("%s of %s: %q, want %q", c.field, c.members, got, c.want)
+		}
+	}
+}
+
+func TestAnItemWithoutANamePrintsAsItsJSON(t *testing.T) {
+	tk := only(t, Config{}, "", `"sku":"<7>","quantity":2.50,"childItems":[{},{"name":"Ranch"},{"name":7,"childItems":[]}]`)
+	want := []ticket.Line{
+		{Quantity: "2.5", Name: `{"quantity":2.50,"sku":"<7>"}`, Raw: true, NoRoute: true},
+		{Depth: 1, Quantity: "1", Name: `{}`, Raw: true, NoRoute: true},
+		{Depth: 1, Quantity: "1", Name: `Ranch`, NoRoute: true},
+		{Depth: 1, Quantity: "1", Name: `{"name":7}`, Raw: true, NoRoute: true},
+	}
+	if d := cmp.Diff(want, tk.Lines); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+func TestQuantitiesPrintAsPeopleWriteThem(t *testing.T) {
+	for in, want := range map[string]string{
+		`1`: "1", `1.0`: "1", `0.5`: "0.5", `18`: "18", `1e3`: "1000", `1E+3`: "1000", `25e-1`: "2.5", `-2`: "2", `-0.50`: "0.5",
+		`0`: "0", `-0`: "0", `0.000`: "0", `0e5`: "0", `100`: "100", `1200e-2`: "12", `0.1e1`: "1", `12.340`: "12.34", `0.05`: "0.05",
+		`123456789012345678901234567890`:     "123456789012345678901234567890",
+		`1e31`:                               "1" + strings.Repeat("0", 31),
+		`1e999999999`:                        "1e999999999",
+		`-12.5e999999999`:                    "1.25e1000000000",
+		`1e-999999999`:                       "1e-999999999",
+		`1e99999999999999999999999`:          "0.1e99999999999999999999999",
+		`0e99999999999999999999999`:          "0",
+		`"2"`:                                "2",
+		`" 2.50 "`:                           "2.5",
+		`"+3"`:                               "3",
+		`"-3"`:                               "3",
+		`"−3"`:                               "3",
+		`".5"`:                               "0.5",
+		`"5."`:                               "5",
+		`"007"`:                              "7",
+		`null`:                               "1",
+		`""`:                                 "1",
+		`"two"`:                              "1 quantity two",
+		`"0x10"`:                             "1 quantity 0x10",
+		`"1e"`:                               "1 quantity 1e",
+		`"1e+"`:                              "1 quantity 1e+",
+		`"1e+-2"`:                            "1 quantity 1e+-2",
+		`"Inf"`:                              "1 quantity Inf",
+		`"NaN"`:                              "1 quantity NaN",
+		`"1_000"`:                            "1 quantity 1_000",
+		`"1,5"`:                              "1 quantity 1,5",
+		`"."`:                                "1 quantity .",
+		`"-"`:                                "1 quantity -",
+		`"1.2.3"`:                            "1 quantity 1.2.3",
+		`true`:                               "1 quantity true",
+		`{"value":2}`:                        `1 quantity {"value":2}`,
+		`[]`:                                 "1 quantity []",
+		`"two","qty":2`:                      "2",
+		`"` + strings.Repeat("9", 100) + `"`: strings.Repeat("9", 100),
+		`0.` + strings.Repeat("0", 40) + `1`: "1e-41",
+		`0.3000000000000000444089209850062616169452`: "0.3000000000000000444089209850062616169452",
+	} {
+		l := only(t, Config{}, "", `"name":"x","quantity":`+in).Lines[0]
+		got := strings.TrimSpace(l.Quantity + " " + strings.Join(l.Notes, "/"))
+		if got != want {
+			t.Errorf("%s: %q, want %q", in, got, want)
+		}
+		if neg := strings.TrimLeft(in, `"-−`) != strings.TrimLeft(in, `"`) && want != "0" && want != "1 quantity -"; l.Void != neg {
+			t.Errorf("%s: void is %v", in, l.Void)
+		}
+	}
+}
+
+type staff map[string]string
+
+func (s staff) Name(venue, id string) (string, bool) {
+	if venue != strings.ToLower(harbour.ID) {
+		return "", false
+	}
+	name, ok := s[id]
+	return name, ok
+}
+
+func TestTheServerIsNamedByTheDirectoryWhereTheRecordOnlyHasAnID(t *testing.T) {
+	for _, c := range []struct{ record, want string }{
+		{`"checkOwnerEmployeeId":"e-1234"`, "Jonathan A."},
+		{`"checkOwnerEmployeeId":"e-9999"`, "9999"},
+		{`"checkOwnerEmployeeId":"blank"`, "lank"},
+		{`"checkOwner":"Sarah M","checkOwnerEmployeeId":"e-1234"`, "Sarah M"},
+		{`"employee":{"id":"e-1234"}`, "Jonathan A."},
+		{`"a":1`, ""},
+	} {
+		r := compile(t, Config{}).Split(open(t, `{"records":[{"id":"r","items":[],`+c.record+`}]}`), harbour, "T", noon,
+			staff{"e-1234": " Jonathan A. ", "blank": " \t"})
+		if got := r.Request.Drafts[0].Ticket.Server; got != c.want {
+			t.Errorf("%s: %q, want %q", c.record, got, c.want)
+		}
+	}
+}
+
+// voids is every spelling of a cancellation.
+var voids = []string{
+	`"isVoid":true`, `"void":true`, `"voided":true`, `"isVoid":1`, `"void":1`, `"voided":1`, `"isVoid":"true"`, `"void":"true"`, `"voided":"true"`,
+	`"isVoid":1.0`, `"isVoid":" True "`, `"isVoid":"1"`, `"isVoid":false,"void":false,"voided":"TRUE"`,
+	`"status":"VOID"`, `"status":"VOIDED"`, `"status":"CANCELED"`, `"status":"CANCELLED"`,
+	`"kdsStatus":"VOID"`, `"kdsStatus":"VOIDED"`, `"kdsStatus":"CANCELED"`, `"kdsStatus":"CANCELLED"`,
+	`"status":"void"`, `"kdsStatus":"Cancelled"`, `"status":" Voided "`, `"status":"PENDING","kdsStatus":"void"`,
+	`"quantity":-1`, `"qty":-0.5`, `"count":-2`, `"quantity":"-1"`, `"quantity":-1e999999999`, `"quantity":-1e-999999999999999999999`,
+	`"quantity":-1,"isVoid":false`, `"quantity":"- nothing","qty":-1`,
+}
+
+// orders only look like cancellations.
+var orders = []string{
+	`"isVoid":false`, `"isVoid":0`, `"isVoid":"false"`, `"isVoid":null`, `"isVoid":"no"`, `"status":"PENDING"`, `"status":"AVOID"`, `"kdsStatus":"PRINTED"`,
+	`"status":true`, `"quantity":0`, `"quantity":-0`, `"quantity":-0.0`, `"quantity":2,"qty":-1`, `"isvoid":true`, `"Status":"VOID"`, `"note":"VOID"`,
+}
+
+func TestAVoidIsNeverTakenForAnOrder(t *testing.T) {
+	config := Config{Routes: []Route{{When: `item.name == "Pie"`, To: []string{"a", "b"}, Continue: true}, {When: `item.quantity > 5`, To: []string{"b"}}}}
+	const rest = `"name":"Pie","childItems":[{"name":"Peas","isVoid":false,"childItems":[{"name":"Mint","status":"PENDING"}]}]`
+	for _, v := range voids {
+		for where, record := range map[string]string{
+			"item":   `{"id":"r","items":[{` + v + `,` + rest + `},{` + v + `}]}`,
+			"record": `{"id":"r",` + v + `,"items":[{` + rest + `},{"isVoid":false,` + rest + `}]}`,
+			"child":  `{"id":"r","items":[{"name":"Pie","isVoid":true,"childItems":[{"name":"x","childItems":[{` + v + `,` + rest + `}]}]}]}`,
+			"bare":   `{"id":"r",` + v + `,"items":[]}`,
+		} {
+			r := split(t, config, record)
+			for _, d := range r.Request.Drafts {
+				for _, l := range d.Ticket.Lines {
+					if !l.Void || strings.HasPrefix(l.Quantity, "-") {
+						t.Errorf("%s on the %s: %+v at %s is an order", v, where, l, d.Station)
+					}
+				}
+				if whole := where == "record" || where == "bare"; d.Ticket.Void != whole {
+					t.Errorf("%s on the %s: ticket void is %v", v, where, d.Ticket.Void)
+				}
+			}
+		}
+	}
+	got := lines(split(t, config, `{"id":"r","items":[{"name":"Pie","childItems":[{"name":"Peas","quantity":-3},{"name":"Gravy"}]},{"name":"Ale"}]}`))
+	if want := "a: 1Pie >3Peas- >1Gravy | b: 1Pie >3Peas- >1Gravy | fallback: 1Ale?"; got != want {
+		t.Errorf("a void modifier: %s, want %s", got, want)
+	}
+}
+
+func TestAnOrderIsNotTakenForAVoid(t *testing.T) {
+	for _, o := range orders {
+		r := split(t, Config{}, `{"id":"r",`+o+`,"items":[{"name":"Pie",`+o+`,"childItems":[{"name":"Peas",`+o+`}]}]}`)
+		if tk := r.Request.Drafts[0].Ticket; tk.Void || tk.Lines[0].Void || tk.Lines[1].Void {
+			t.Errorf("%s: %s", o, lines(r))
+		}
+	}
+}
+
+func TestARefireHoldsForEverythingBelow(t *testing.T) {
+	for _, c := range []struct{ record, want string }{
+		{`{"id":"r","isRefire":true,"items":[{"name":"a","isRefire":false,"childItems":[{"name":"b"}]}]}`, "fallback: 1a+? >1b+?"},
+		{`{"id":"r","items":[{"name":"a","refire":"true","childItems":[{"name":"b"}]},{"name":"c"}]}`, "fallback: 1a+? >1b+? 1c?"},
+		{`{"id":"r","items":[{"name":"a","childItems":[{"name":"b","isRefire":1}]}]}`, "fallback: 1a? >1b+?"},
+		{`{"id":"r","items":[{"name":"a","isRefire":false,"refire":true}]}`, "fallback: 1a?"},
+	} {
+		if got := lines(split(t, Config{}, c.record)); got != c.want {
+			t.Errorf("%s: %s, want %s", c.record, got, c.want)
+		}
+	}
+}
+
+func FuzzDecimal(f *testing.F) {
+	for _, s := range []string{"0", "-1.50", "1e3", "1e-3", "1e999999999", "−2", ".5", "5.", "1e99999999999999999999"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		d, ok := parseDecimal(s)
+		if !ok {
+			if d != (decimal{}) {
+				t.Fatalf("%q: a value and an error", s)
+			}
+			return
+		}
+		out := d.String()
+		if len(out) > len(s)+2*maxPlainDigits {
+			t.Fatalf("%q grew to %d bytes", s, len(out))
+		}
+		again, ok := parseDecimal(out)
+		if !ok || again.String() != out || again.neg != d.neg {
+			t.Fatalf("%q became %q and then %q", s, out, again.String())
+		}
+		if !json.Valid([]byte(out)) {
+			t.Fatalf("%q became %q, which is no number", s, out)
+		}
+	})
+}

@@ -1,0 +1,238 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ticketrail/queue/ticket"
+	"ticketrail/receiver/contract"
+)
+
+var (
+	harbour = Venue{ID: "6F1C8F5E-52ad-4a0b-9e9b-2f7b7b7f3a11", Name: "Harbour Grill", Zone: "Australia/Melbourne"}
+	noon    = time.Date(2026, 2, 6, 12, 0, 0, 0, time.FixedZone("", 11*3600))
+)
+
+func open(t testing.TB, body string) contract.PrintRequest {
+	t.Helper()
+	req, err := contract.Open([]byte(body), contract.Lenient)
+	if err != nil {
+		t.Fatalf("open %s: %v", body, err)
+	}
+	return req
+}
+
+func compile(t testing.TB, c Config) *Plan {
+	t.Helper()
+	if c.Fallback == "" {
+		c.Fallback = "fallback"
+	}
+	p, err := Compile(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// split plans records (JSON, without the envelope).
+func split(t testing.TB, c Config, records ...string) Result {
+	t.Helper()
+	return compile(t, c).Split(open(t, `{"records":[`+strings.Join(records, ",")+`]}`), harbour, "T1", noon, nil)
+}
+
+// lines shows a result as station: quantity name … for tables.
+func lines(r Result) string {
+	var b strings.Builder
+	for i, d := range r.Request.Drafts {
+		if i > 0 {
+			b.WriteString(" | ")
+		}
+		b.WriteString(d.Station + ":")
+		for _, l := range d.Ticket.Lines {
+			b.WriteString(" " + strings.Repeat(">", l.Depth) + l.Quantity + l.Name)
+			for _, f := range []struct {
+				is   bool
+				mark string
+			}{{l.Void, "-"}, {l.Refire, "+"}, {l.NoRoute, "?"}} {
+				if f.is {
+					b.WriteString(f.mark)
+				}
+			}
+		}
+	}
+	return b.String()
+}
+
+func TestARealPayloadIsReadWithoutConfiguration(t *testing.T) {
+	r := compile(t, Config{}).Split(open(t, `{"records":[{
+		"id":"0B7C1D7E-0000-4000-8000-00000000000a","venueId":"6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11","checkId":"c1",
+		"checkNumber":18,"checkName":"B10","checkOwner":" Sarah M","checkOwnerEmployeeId":"e1","status":"PENDING",
+		"kdsStatus":"PENDING","printerDeviceId":"BAR-1","destinationType":"KDS","_stage":"prod","retryCount":0,
+		"instructions":[{"command":"TEXT","value":"B10"}],
+		"items":[
+			{"name":" Burger","quantity":1.0,"isVoid":false,"isRefire":false,"courseName":"Entrees","note":"no onion","price":12.5,"categoryPriority":5,
+			 "childItems":[{"name":"Side Salad","quantity":1,"childItems":[{"name":"Ranch","quantity":0.5,"childItems":null}]}]},
+			{"name":"Ale","quantity":2,"courseName":"Drinks","categoryPriority":1,"childItems":[]}
+		]}],"status":"SUCCESS","count":1}`), harbour, "BW-E-Tablet-01", noon, nil)
+	want := []ticket.Draft{{Station: "fallback", Ticket: ticket.Ticket{
+		Venue: "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11", VenueName: "Harbour Grill", Zone: "Australia/Melbourne",
+		Device: "BW-E-Tablet-01", Request: "0b7c1d7e-0000-4000-8000-00000000000a", Record: "0b7c1d7e-0000-4000-8000-00000000000a",
+		Number: "18", Table: "B10", Server: "Sarah M", Received: noon.UTC(),
+		Lines: []ticket.Line{
+			{Quantity: "2", Name: "Ale", Course: "Drinks", NoRoute: true},
+			{Quantity: "1", Name: "Burger", Course: "Entrees", Notes: []string{"no onion"}, NoRoute: true},
+			{Depth: 1, Quantity: "1", Name: "Side Salad", NoRoute: true},
+			{Depth: 2, Quantity: "0.5", Name: "Ranch", NoRoute: true},
+		},
+	}}}
+	if d := cmp.Diff(want, r.Request.Drafts); d != "" {
+		t.Errorf("drafts (-want +got):\n%s", d)
+	}
+	q := r.Request
+	if q.Venue != want[0].Ticket.Venue || q.ID != want[0].Ticket.Request || q.Device != "BW-E-Tablet-01" ||
+		!q.Received.Equal(noon) || q.Received.Location() != time.UTC || len(q.Body) == 0 || q.Digest == [32]byte{} {
+		t.Errorf("the request is not complete: %+v", q)
+	}
+}
+
+func TestRoutesDecideInOrder(t *testing.T) {
+	const drinks, food = `{"name":"Ale","c":"D"}`, `{"name":"Pie","c":"F","childItems":[{"name":"Ale","c":"D"}]}`
+	bar := Route{When: `item.c == "D"`, To: []string{"bar"}}
+	all := Route{To: []string{"grill"}}
+	on := func(r Route) Route { r.Continue = true; return r }
+	at := func(r Route, venue string) Route { r.Venue = venue; return r }
+	for _, c := range []struct {
+		name   string
+		routes []Route
+		want   string
+	}{
+		{"no routes", nil, "fallback: 1Pie? >1Ale? 1Ale?"},
+		{"first match takes it", []Route{bar, all}, "grill: 1Pie >1Ale | bar: 1Ale"},
+		{"order matters", []Route{all, bar}, "grill: 1Pie >1Ale 1Ale"},
+		{"continue", []Route{on(bar), all}, "grill: 1Pie >1Ale 1Ale | bar: 1Ale"},
+		{"continue at the end", []Route{on(all)}, "grill: 1Pie >1Ale 1Ale"},
+		{"never twice on a station", []Route{on(all), {To: []string{"grill", "bar", "bar"}}}, "grill: 1Pie >1Ale 1Ale | bar: 1Pie >1Ale 1Ale"},
+		{"nobody wants the pie", []Route{bar}, "fallback: 1Pie? >1Ale? | bar: 1Ale"},
+		{"unrouted after routed", []Route{{When: `item.c == "D"`, To: []string{"fallback"}}}, "fallback: 1Ale 1Pie? >1Ale?"},
+		{"venue by name, any case", []Route{at(bar, "harbour grill"), all}, "grill: 1Pie >1Ale | bar: 1Ale"},
+		{"venue by UUID, any case", []Route{at(bar, "6f1c8f5e-52AD-4a0b-9e9b-2f7b7b7f3a11"), all}, "grill: 1Pie >1Ale | bar: 1Ale"},
+		{"another venue", []Route{at(bar, "Other"), all}, "grill: 1Pie >1Ale 1Ale"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := lines(split(t, Config{Routes: c.routes}, `{"id":"r","items":[`+food+`,`+drinks+`]}`))
+			if got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestAVenueMayHaveItsOwnFallback(t *testing.T) {
+	v := harbour
+	v.Fallback = "pass"
+	r := compile(t, Config{}).Split(open(t, `{"records":[{"id":"r","items":[{"name":"Pie"}]},{"items":[]}]}`), v, "T1", noon, nil)
+	if got := lines(r); got != "pass: 1Pie? | pass:" {
+		t.Error(got)
+	}
+}
+
+func TestRecordsKeepTheirOrderAndTheirTickets(t *testing.T) {
+	got := lines(split(t, Config{Routes: []Route{{When: `item.name == "Ale"`, To: []string{"bar"}}, {To: []string{"grill"}}}},
+		`{"id":"1","items":[{"name":"Ale"},{"name":"Pie"},{"name":"Ale"}]}`, `{"items":[{"name":"Pie"}]}`, `{"items":[{"name":"Ale"}]}`))
+	if want := "bar: 1Ale 1Ale | grill: 1Pie | grill: 1Pie | bar: 1Ale"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestItemsAreSortedByTheirKeyAndOtherwiseStayAsReceived(t *testing.T) {
+	item := func(name, key string) string {
+		if key == "" {
+			return fmt.Sprintf(`{"name":%q}`, name)
+		}
+		return fmt.Sprintf(`{"name":%q,"categoryPriority":%s,"childItems":[{"name":"z","sortOrder":2},{"name":"y","sortOrder":1}]}`, name, key)
+	}
+	for _, c := range []struct{ keys, want string }{
+		{",,,", "a b c d"},
+		{"1,1,1,1", "a b c d"},
+		{"4,3,2,1", "d c b a"},
+		{"2,1,2,1", "b d a c"},
+		{"2,,1,", "c d a b"}, // without a key: behind the item before
+		{",2,1,", "a c d b"}, // before the first key: in front
+		{`"10",9,"x",-1`, "d b c a"},
+		{"1e999,1e-999,-1e999,0", "c b d a"},
+		{"1e99999999999999999999,2,-1e99999999999999999999,1", "c d b a"},
+		{`true,null,[],{}`, "a b c d"},
+	} {
+		keys := strings.Split(c.keys, ",")
+		var items []string
+		for i, k := range keys {
+			items = append(items, item(string(rune('a'+i)), k))
+		}
+		r := split(t, Config{}, `{"id":"r","items":[`+strings.Join(items, ",")+`]}`)
+		var got []string
+		for _, l := range r.Request.Drafts[0].Ticket.Lines {
+			if l.Depth == 0 {
+				got = append(got, l.Name)
+			}
+		}
+		if g := strings.Join(got, " "); g != c.want {
+			t.Errorf("keys %s: got %s, want %s", c.keys, g, c.want)
+		}
+		if strings.Contains(lines(r), ">1y? >1z?") {
+			t.Errorf("children were sorted: %s", lines(r))
+		}
+	}
+}
+
+func TestARecordWithoutItemsMakesOneTicket(t *testing.T) {
+	for _, c := range []struct {
+		record string
+		want   ticket.Ticket
+	}{
+		{`{"id":"r","items":[],"checkName":"B10"}`, ticket.Ticket{Table: "B10"}},
+		{`{"id":"r","items":[],"note":"86 salmon"}`, ticket.Ticket{Notes: []string{"86 salmon"}}},
+		{`{"id":"r","items":[],"status":"VOID"}`, ticket.Ticket{Void: true}},
+		{`{"id":"r","items":[],"isRefire":true}`, ticket.Ticket{Refire: true}},
+		{`{"id":"r","z":1.50,"items":[],"a":"<b>\u0007"}`, ticket.Ticket{Raw: `{"a":"<b>\u0007","id":"r","items":[],"z":1.50}`}},
+	} {
+		want := c.want
+		want.Venue, want.VenueName, want.Zone = strings.ToLower(harbour.ID), harbour.Name, harbour.Zone
+		want.Device, want.Request, want.Record, want.Received = "T1", "r", "r", noon.UTC()
+		r := split(t, Config{Routes: []Route{{To: []string{"grill"}}}}, c.record)
+		if d := cmp.Diff([]ticket.Draft{{Station: "fallback", Ticket: want}}, r.Request.Drafts); d != "" {
+			t.Errorf("%s (-want +got):\n%s", c.record, d)
+		}
+	}
+}
+
+func TestAThousandItemsAndLongNamesComeOutWhole(t *testing.T) {
+	name := strings.Repeat("é", 5000)
+	var items []string
+	for i := range 1000 {
+		items = append(items, fmt.Sprintf(`{"name":"%d %s"}`, i, name))
+	}
+	r := split(t, Config{Routes: []Route{{When: `item.name contains "7"`, To: []string{"seven"}}}}, `{"id":"r","items":[`+strings.Join(items, ",")+`]}`)
+	n := 0
+	for _, d := range r.Request.Drafts {
+		for _, l := range d.Ticket.Lines {
+			if !strings.HasSuffix(l.Name, name) {
+				t.Fatalf("cut: %.20s", l.Name)
+			}
+			n++
+		}
+	}
+	if n != 1000 {
+		t.Errorf("%d lines", n)
+	}
+}
+
+func TestStationsNamesEveryStationOnce(t *testing.T) {
+	p := compile(t, Config{Fallback: "pass", Routes: []Route{{To: []string{"grill", "bar"}}, {To: []string{" bar ", "pass"}}}})
+	if d := cmp.Diff([]string{"bar", "grill", "pass"}, p.Stations()); d != "" {
+		t.Error(d)
+	}
+}

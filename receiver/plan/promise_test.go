@@ -1,0 +1,325 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"regexp"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"ticketrail/queue/ticket"
+	"ticketrail/receiver/contract"
+)
+
+// whens is what rules may say; some fail on many items.
+var whens = []string{
+	"", "false", "true", `item.courseName == "Drinks"`, `item.quantity > 1`, `record.guests > 3`, `not item.isVoid`, `item.a.b.c == 1`,
+	`any(record.items, .courseName == item.courseName)`, `lower(item.name) contains "a"`, `item.name`, `venue.name == "x"`, `len(item.childItems) > 0`,
+}
+
+func drawConfig(t *rapid.T) Config {
+	station := rapid.SampledFrom([]string{"grill", "bar", "pass", "fry"})
+	route := rapid.Custom(func(t *rapid.T) Route {
+		return Route{
+			Venue:    rapid.SampledFrom([]string{"", "", "", "Harbour Grill", "elsewhere"}).Draw(t, "venue"),
+			When:     rapid.SampledFrom(whens).Draw(t, "when"),
+			To:       rapid.SliceOfN(station, 1, 4).Draw(t, "to"),
+			Continue: rapid.Bool().Draw(t, "continue"),
+		}
+	})
+	return Config{Fallback: station.Draw(t, "fallback"), Routes: rapid.SliceOfN(route, 0, 5).Draw(t, "routes")}
+}
+
+// drawBody makes a request in which every item that has a name has its own.
+func drawBody(t *rapid.T) string {
+	n := 0
+	var drawItem func(t *rapid.T, depth int) string
+	drawItem = func(t *rapid.T, depth int) string {
+		n++
+		members := []string{fmt.Sprintf(`"sku":%d`, n)}
+		if rapid.IntRange(0, 9).Draw(t, "named") > 0 {
+			members = append(members, fmt.Sprintf(`%q:"i%d a"`, rapid.SampledFrom(Fields()[fieldName].Paths[:7]).Draw(t, "path"), n))
+		}
+		if rapid.IntRange(0, 5).Draw(t, "void") == 0 {
+			members = append(members, rapid.SampledFrom(voids).Draw(t, "spelling"))
+		} else {
+			members = append(members, rapid.SampledFrom(append(orders, `"quantity":3`, `"categoryPriority":2`, `"categoryPriority":1`, `"courseName":"Drinks"`)).Draw(t, "member"))
+		}
+		if depth < 4 {
+			if kids := rapid.IntRange(-1, 3).Draw(t, "kids"); kids >= 0 {
+				members = append(members, `"childItems":[`+drawList(kids, func() string { return drawItem(t, depth+1) })+`]`)
+			}
+		}
+		return "{" + strings.Join(members, ",") + "}"
+	}
+	record := func() string {
+		m := rapid.SampledFrom([]string{`"a":1`, `"checkName":"B10"`, `"guests":4`, `"status":"VOID"`, `"isRefire":true`}).Draw(t, "record")
+		return `{"id":"r",` + m + `,"items":[` + drawList(rapid.IntRange(0, 5).Draw(t, "items"), func() string { return drawItem(t, 0) }) + `]}`
+	}
+	return `{"records":[` + drawList(rapid.IntRange(1, 3).Draw(t, "records"), record) + `]}`
+}
+
+func drawList(n int, draw func() string) string {
+	out := make([]string, n)
+	for i := range out {
+		out[i] = draw()
+	}
+	return strings.Join(out, ",")
+}
+
+func TestEveryLineThatWasOrderedComesOutSomewhere(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		config, body := drawConfig(t), drawBody(t)
+		p, err := Compile(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req, err := contract.Open([]byte(body), contract.Lenient)
+		if err != nil {
+			t.Fatalf("%v: %s", err, body)
+		}
+		r := p.Split(req, harbour, "T1", noon, nil)
+		keepsThePromises(t, p, req, r)
+		// Names are unique here, so this needs nothing of the plan's own making.
+		for _, sku := range regexp.MustCompile(`"i\d+ a"`).FindAllString(body, -1) {
+			name, found := strings.Trim(sku, `"`), map[string]int{}
+			for _, d := range r.Request.Drafts {
+				for _, l := range d.Ticket.Lines {
+					if l.Name == name {
+						found[d.Station]++
+					}
+				}
+			}
+			if len(found) == 0 {
+				t.Fatalf("%s is on no ticket: %s", name, lines(r))
+			}
+			for station, n := range found {
+				if n > 1 {
+					t.Fatalf("%s comes out %d times at %s: %s", name, n, station, lines(r))
+				}
+			}
+		}
+	})
+}
+
+type failer interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+// keepsThePromises checks what holds for every request and all rules, against a walk of
+// the request that shares nothing with the plan but how an item is written as JSON.
+func keepsThePromises(t failer, p *Plan, req contract.PrintRequest, r Result) {
+	t.Helper()
+	var want []ticket.Draft // what the records make one by one
+	for i := range req.Records {
+		alone := req
+		alone.Records = req.Records[i : i+1]
+		drafts := p.Split(alone, harbour, "T1", noon, nil).Request.Drafts
+		checkRecord(t, drafts, walk(&req.Records[i]))
+		want = append(want, drafts...)
+	}
+	if !reflect.DeepEqual(want, r.Request.Drafts) {
+		t.Fatalf("records change each other:\n%+v\n%+v", r.Request.Drafts, want)
+	}
+}
+
+func checkRecord(t failer, drafts []ticket.Draft, all walked) {
+	t.Helper()
+	if len(drafts) == 0 {
+		t.Fatalf("a record makes no ticket")
+	}
+	seen := map[string]bool{}
+	got := map[string]int{} // by line: how often it came out
+	for _, d := range drafts {
+		if d.Station == "" || seen[d.Station] {
+			t.Fatalf("station %q twice or blank", d.Station)
+		}
+		seen[d.Station] = true
+		checkTicket(t, d.Ticket, all)
+		here := map[string]int{}
+		for _, l := range d.Ticket.Lines {
+			here[key(l)]++
+		}
+		for k, n := range here {
+			if n > all.count[k] {
+				t.Fatalf("station %s gets a line %d times that was ordered %d times: %s", d.Station, n, all.count[k], k)
+			}
+			got[k] += n
+		}
+	}
+	for k, n := range all.count {
+		if got[k] < n {
+			t.Fatalf("of %d lines %d came out: %s", n, got[k], k)
+		}
+	}
+}
+
+func key(l ticket.Line) string {
+	return fmt.Sprintf("%d %v %s", l.Depth, l.Void, l.Name)
+}
+
+// walked is what a record must come out as.
+type walked struct {
+	count map[string]int
+	tops  []string // names at depth 0 in the order of the ticket
+}
+
+func checkTicket(t failer, tk ticket.Ticket, all walked) {
+	t.Helper()
+	unrouted, next := false, 0
+	for _, l := range tk.Lines {
+		if l.Quantity == "" || strings.HasPrefix(l.Quantity, "-") || blank(l.Name) || tk.Void && !l.Void || tk.Refire && !l.Refire {
+			t.Fatalf("a line that must not be: %+v", l)
+		}
+		if l.NoRoute != unrouted {
+			if unrouted {
+				t.Fatalf("a routed line after an unrouted one: %+v", l)
+			}
+			unrouted, next = true, 0
+		}
+		if l.Depth > 0 {
+			continue
+		}
+		i := slices.Index(all.tops[next:], l.Name)
+		if i < 0 {
+			t.Fatalf("%q is out of order; want the order %q", l.Name, all.tops)
+		}
+		next += i + 1
+	}
+	if len(tk.Lines) == 0 && tk.Raw == "" && empty(tk) {
+		t.Fatalf("an empty ticket")
+	}
+}
+
+func walk(rec *contract.Record) walked {
+	w := walked{count: map[string]int{}}
+	void := spelledVoid(rec.Fields)
+	type top struct {
+		name string
+		key  float64
+	}
+	var tops []top
+	last := math.Inf(-1)
+	for _, item := range rec.Items {
+		w.add(item, 0, void)
+		for _, k := range []string{"categoryPriority", "sortOrder"} {
+			if m := numeric.FindString(strings.TrimSpace(fmt.Sprint(item[k]))); m != "" {
+				last, _ = strconv.ParseFloat(strings.Replace(m, "−", "-", 1), 64)
+				break
+			}
+		}
+		tops = append(tops, top{nameOf(item), last})
+	}
+	sort.SliceStable(tops, func(a, b int) bool { return tops[a].key < tops[b].key })
+	for _, t := range tops {
+		w.tops = append(w.tops, t.name)
+	}
+	return w
+}
+
+func (w walked) add(item map[string]any, depth int, void bool) {
+	void = void || spelledVoid(item)
+	w.count[key(ticket.Line{Depth: depth, Void: void, Name: nameOf(item)})]++
+	children, _ := item["childItems"].([]any)
+	for _, c := range children {
+		w.add(c.(map[string]any), depth+1, void)
+	}
+}
+
+func nameOf(item map[string]any) string {
+	for _, keys := range [][]string{{"name"}, {"displayName"}, {"itemName"}, {"menuItemName"}, {"title"}, {"label"}, {"description"}, {"product", "name"}, {"item", "name"}, {"menuItem", "name"}} {
+		v := any(item)
+		for _, k := range keys {
+			m, _ := v.(map[string]any)
+			v = m[k]
+		}
+		if s, _ := v.(string); !blank(s) {
+			return strings.TrimSpace(s)
+		}
+	}
+	return rawItem(item)
+}
+
+var (
+	yes     = regexp.MustCompile(`(?i)^"?\s*(true|1)\s*"?$`)
+	one     = regexp.MustCompile(`^(0*1(\.0*)?([eE][+-]?0+)?)$`)
+	dead    = regexp.MustCompile(`(?i)^"(voided|void|canceled|cancelled)"$`)
+	numeric = regexp.MustCompile(`^([+−-]?)(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$`)
+)
+
+// spelledVoid is promise 7 once more, over the JSON text of the members.
+func spelledVoid(obj map[string]any) bool {
+	text := func(k string) string {
+		v := obj[k]
+		if s, ok := v.(string); ok {
+			v = strings.TrimSpace(s)
+		}
+		b, _ := json.Marshal(v)
+		return string(b)
+	}
+	for _, k := range []string{"isVoid", "void", "voided"} {
+		if yes.MatchString(text(k)) || one.MatchString(text(k)) {
+			return true
+		}
+	}
+	if dead.MatchString(text("status")) || dead.MatchString(text("kdsStatus")) {
+		return true
+	}
+	for _, k := range []string{"quantity", "qty", "count"} {
+		var s string
+		switch v := obj[k].(type) {
+		case string:
+			s = strings.TrimSpace(v)
+		case json.Number:
+			s = v.String()
+		}
+		if m := numeric.FindStringSubmatch(s); m != nil {
+			return m[1] != "" && m[1] != "+" && strings.ContainsAny(m[2], "123456789")
+		}
+	}
+	return false
+}
+
+func FuzzSplit(f *testing.F) {
+	for _, v := range voids {
+		f.Add(`{"records":[{"id":"r","items":[{"name":"Pie",` + v + `,"childItems":[{"name":"Peas"}]},{"name":"Ale"}]},{"items":[],` + v + `}]}`)
+	}
+	f.Add(`{"records":[{"id":"r","checkName":" B10","items":[{"categoryPriority":2},{"name":"x","quantity":"1e99999999999999999999"},{"childItems":null}]}]}`)
+	plans := []*Plan{
+		compile(f, Config{}),
+		compile(f, Config{Routes: []Route{{When: `item.courseName == "Drinks" or item.quantity > 1`, To: []string{"bar", "fallback"}, Continue: true}, {When: `record.guests > 1`, To: []string{"grill"}}}}),
+		compile(f, Config{Routes: []Route{{When: `lower(item.name) contains "a"`, To: []string{"bar"}}, {When: `any(record.items, .name == item.name)`, To: []string{"grill"}}, {Venue: "elsewhere", To: []string{"x"}}}}),
+	}
+	f.Fuzz(func(t *testing.T, body string) {
+		req, err := contract.Open([]byte(body), contract.Lenient)
+		if err != nil {
+			return
+		}
+		for _, p := range plans {
+			r := p.Split(req, harbour, "T1", noon, nil)
+			keepsThePromises(t, p, req, r)
+			traced := p.SplitTraced(req, harbour, "T1", noon, nil)
+			if traced.Trace == nil || r.Trace != nil || lines(traced) != lines(r) {
+				t.Fatalf("a trace changes the plan: %s, without %s", lines(traced), lines(r))
+			}
+			for _, c := range traced.Trace.String() {
+				if c < ' ' && c != '\n' || c == 0x7f || c >= 0x80 && c < 0xa0 {
+					t.Fatalf("control character %q in a trace", c)
+				}
+			}
+			for _, d := range r.Request.Drafts {
+				if _, err := ticket.Marshal(d.Ticket); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,125 @@
+package plan
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+func TestEveryProblemWithTheRulesIsReportedAtOnce(t *testing.T) {
+	_, err := Compile(Config{
+		Routes: []Route{
+			{To: []string{"grill"}},
+			{When: `item.name ==`, To: []string{"bar"}},
+			{When: `itme.name == "x"`, To: nil},
+			{When: `venue.nmae == "x"`, To: []string{" "}},
+			{When: `now().Hour() > 3`, To: []string{"bar"}},
+			{When: `item.name + 1`, To: []string{"bar"}},
+			{When: `"always"`, To: []string{"bar"}},
+			{When: strings.Repeat("!", 5000) + "true", To: []string{"bar"}},
+			{When: strings.Repeat("!", 2000) + "true", To: []string{"bar"}},
+		},
+		Fields: map[string][]string{"nam": {"x"}, "table": {"a..b"}, "quantity": {}},
+	})
+	var paths []string
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		t.Fatalf("Compile says %v, want joined problems", err)
+	}
+	for _, e := range joined.Unwrap() {
+		p, ok := errors.AsType[*Problem](e)
+		if !ok {
+			t.Fatalf("%v is no *Problem", e)
+		}
+		paths = append(paths, p.Path)
+		if n := strings.Count(e.Error(), "\n"); n > 2 || len(e.Error()) > 400 {
+			t.Errorf("not readable: %s", e)
+		}
+	}
+	got := strings.Join(paths, " ")
+	want := "routes[1].when routes[2].when routes[2].to routes[3].when routes[3].to[0] routes[4].when " +
+		"routes[6].when routes[7].when routes[8].when fallback ticket.fields.nam ticket.fields.quantity ticket.fields.table"
+	if got != want {
+		t.Errorf("problems at\n%s\nwant\n%s\n\n%v", got, want, err)
+	}
+	if !strings.Contains(err.Error(), "routes[1].when: unexpected token EOF (1:12)\n | item.name ==\n") {
+		t.Errorf("the position is missing:\n%v", err)
+	}
+	t.Log(err)
+}
+
+// rules run on one item of one record; want is "" where the rule takes it, the failure or "no".
+func TestAMissingFieldIsFalseAndNeverAnError(t *testing.T) {
+	const body = `{"records":[{"id":"r","printerDeviceId":"BAR-1","guests":2,"check":{"n":"a"},
+		"items":[{"name":"Ale","price":4.5,"isAlcohol":true,"tags":["x"],"menu":{"name":"Ale"},"size":"2"}]}]}`
+	for when, want := range map[string]string{
+		`item.courseName == "Drinks"`:          "no",
+		`item.courseName != "Drinks"`:          "",
+		`item.product.name == "Ale"`:           "no",
+		`item.product.group.name == nil`:       "",
+		`item.menu.name == "Ale"`:              "",
+		`item.menu?.name == "Ale"`:             "",
+		`item.product?.name?.x == "Ale"`:       "no",
+		`item.isCold`:                          "no",
+		`item.isAlcohol`:                       "",
+		`not item.isCold`:                      "",
+		`!item.isCold && item.isAlcohol`:       "",
+		`item.isCold or item.name == "Ale"`:    "",
+		`item.isCold ? false : true`:           "",
+		`item.name contains "le"`:              "",
+		`item.courseName contains "le"`:        "no",
+		`item.courseName matches "^D"`:         "no",
+		`item.name in ["Ale", "Wine"]`:         "",
+		`item.courseName in ["Ale"]`:           "no",
+		`"x" in item.tags`:                     "",
+		`"x" in item.labels`:                   "no",
+		`item.price > 4 and item.price == 4.5`: "",
+		`record.guests == 2`:                   "",
+		`record.printerDeviceId == "BAR-1" || item.courseName == "Drinks"`: "",
+		`record.check.n == "a" and venue.name == "Harbour Grill"`:          "",
+		`venue.id == "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11"`:               "",
+		`device == "T1"`:                               "",
+		`any(record.items, .isAlcohol)`:                "",
+		`any(record.items, .isCold)`:                   "no",
+		`any(record.items, .menu.name == "Ale")`:       "",
+		`any(record.items, .product.name == "Ale")`:    "no",
+		`count(record.items, .name == item.name) == 1`: "",
+		`item["name"] == "Ale"`:                        "",
+		`record.items[0].name == "Ale"`:                "",
+		`let n = item.name; n == "Ale"`:                "",
+		`lower(item.name) == "ale"`:                    "",
+		`get(item, "name") == "Ale"`:                   "",
+		`item.price > item.cost`:                       "routes[0].when: records[0].items[0]: invalid operation: float64 > <nil> (1:12)",
+		`int(item.name) == 1`:                          "routes[0].when: records[0].items[0]: failed at 1:1",
+		`item.name`:                                    "routes[0].when: records[0].items[0]: invalid operation: bool(string) (1:1)",
+		`item.name and true`:                           "routes[0].when: records[0].items[0]: invalid operation: bool(string) (1:1)",
+		`len(map(1..900000, map(1..1000, "x"))) > 0`:   "routes[0].when: records[0].items[0]: failed at 1:20",
+		`item[item.name] == nil`:                       "",
+		`item.name[item.name] == nil`:                  "routes[0].when: records[0].items[0]: failed at 1:10",
+		`len(repeat(item.name, 1000000)) > 0`:          "routes[0].when: records[0].items[0]: failed at 1:5",
+		`record == record`:                             "",
+		`"` + strings.Repeat("long ", 400) + `" contains item.name and item.cold.deep`: "no",
+	} {
+		p, err := Compile(Config{Fallback: "F", Routes: []Route{{When: when, To: []string{"S"}}}})
+		if err != nil {
+			t.Errorf("%s: %v", when, err)
+			continue
+		}
+		r := p.Split(open(t, body), harbour, "T1", noon, nil)
+		d := r.Request.Drafts
+		if len(d) != 1 || len(d[0].Ticket.Lines) != 1 || d[0].Ticket.Lines[0].Name != "Ale" {
+			t.Errorf("%s: the item did not come out: %+v", when, d)
+			continue
+		}
+		got := strings.Join(r.Failures, "; ")
+		if got == "" && d[0].Station != "S" {
+			got = "no"
+		}
+		if got != want {
+			t.Errorf("%s: got %q, want %q", when, got, want)
+		}
+		if r.Failed != len(r.Failures) || r.Failed > 0 && d[0].Station != "F" {
+			t.Errorf("%s: %d failed, station %s", when, r.Failed, d[0].Station)
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package plan
+
+import (
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const burger = `{"records":[{"id":"r","checkNumber":18,"checkName":"B10","checkOwner":"Sarah M","items":[
+	{"name":"Burger","quantity":1,"courseName":"Entrees","note":"no onion","categoryPriority":5,"childItems":[{"name":"Side Salad","quantity":1,"childItems":[{"name":"Ranch","quantity":1}]}]},
+	{"name":"Fries","quantity":2,"courseName":"Entrees","categoryPriority":5},
+	{"name":"Ale","quantity":2,"courseName":"Drinks","categoryPriority":1},
+	{"displayName":"Cola\u001b[31m","quantity":1,"isVoid":true,"categoryPriority":1,"childItems":[{"name":"no ice"}]},
+	{"sku":7}]}],"status":"SUCCESS","count":1}`
+
+func TestATraceSaysWhereEverythingCameFrom(t *testing.T) {
+	p := compile(t, Config{Routes: []Route{
+		{Venue: "elsewhere", When: `item.nowhere == 1`, To: []string{"x"}},
+		{When: `item.corseName == "Drinks" or record.check.number == 1 or item.sku.a == 2`, To: []string{"bar"}},
+		{When: `item.quantity + "x" == "y"`, To: []string{"bar"}},
+		{When: `item.courseName == "Entrees" and record.checkNumber == 18`, To: []string{"grill"}},
+	}})
+	r := p.SplitTraced(open(t, burger), harbour, "T1", noon, nil)
+	got := r.Trace.String()
+	for _, want := range []string{
+		"records[0] \"r\"\n  number      \"18\" from checkNumber\n  table       \"B10\" from checkName\n  server      \"Sarah M\" from checkOwner\n",
+		"records[0].items[3] 1 × \"Cola\\x1b[31m\" VOID NO ROUTE → fallback\n",
+		"  name        \"Cola\\x1b[31m\" from displayName\n  void        \"true\" from isVoid\n  sort        \"1\" from categoryPriority\n",
+		"  routes[0] for another venue\n  routes[1] no match\n  routes[2] failed: \"invalid operation: float64 + string (1:15)\"\n  routes[3] took it\n",
+		"records[0].items[0].childItems[0].childItems[0] 1 × \"Ranch\"\n",
+		"records[0].items[4] 1 × \"{\\\"sku\\\":7}\" NO NAME NO ROUTE → fallback\n",
+		"routes[1].when looks at item.corseName, which nothing in this body has\nroutes[1].when looks at item.sku.a, which nothing in this body has\nroutes[1].when looks at record.check.number, which nothing in this body has\n",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the trace lacks\n%s", want)
+		}
+	}
+	if t.Failed() || strings.Count(got, "looks at") != 3 {
+		t.Logf("\n%s", got)
+		t.Fail()
+	}
+	if d := cmp.Diff(p.Split(open(t, burger), harbour, "T1", noon, nil).Request, r.Request); d != "" {
+		t.Errorf("a trace changes the plan:\n%s", d)
+	}
+}
+
+func TestARuleThatLooksAtNoItemIsAskedOnceARecord(t *testing.T) {
+	p := compile(t, Config{Routes: []Route{{When: `any(record.items, .name + 1 == 2)`, To: []string{"bar"}}, {When: `record.a == 1`, To: []string{"grill"}}}})
+	r := p.Split(open(t, `{"records":[{"id":"r","items":[{"name":"a"},{"name":"b"}]},{"a":1,"items":[{"name":"c"}]}]}`), harbour, "T", noon, nil)
+	if got := lines(r); got != "fallback: 1a? 1b? | grill: 1c" {
+		t.Error(got)
+	}
+	// A failure is told for each item all the same: none of them was routed by it.
+	if r.Failed != 3 {
+		t.Errorf("%d failures: %q", r.Failed, r.Failures)
+	}
+}
+
+func TestFailuresAreCountedButNotListedWithoutEnd(t *testing.T) {
+	p := compile(t, Config{Routes: []Route{{When: `item.name > 1`, To: []string{"bar"}}}})
+	items := strings.Repeat(`{"name":"a"},`, 999) + `{"name":"b"}`
+	r := p.Split(open(t, `{"records":[{"id":"r","items":[`+items+`]}]}`), harbour, "T", noon, nil)
+	if r.Failed != 1000 || len(r.Failures) != maxFailures || len(r.Request.Drafts[0].Ticket.Lines) != 1000 {
+		t.Errorf("%d failed, %d listed", r.Failed, len(r.Failures))
+	}
+}
+
+func TestAPlanMayBeUsedByManyAtOnce(t *testing.T) {
+	p := compile(t, Config{Routes: []Route{{When: `item.courseName == "Drinks"`, To: []string{"bar"}}, {When: `any(record.items, .quantity > 1)`, To: []string{"grill"}}}})
+	req := open(t, burger)
+	want := lines(p.Split(req, harbour, "T1", noon, nil))
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 50 {
+				if got := lines(p.SplitTraced(req, harbour, "T1", noon, nil)); got != want {
+					t.Errorf("got %s, want %s", got, want)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func BenchmarkSplit(b *testing.B) {
+	req := open(b, burger)
+	for name, c := range map[string]Config{
+		"NoRules":  {Routes: []Route{{To: []string{"grill"}}}},
+		"TwoRules": {Routes: []Route{{When: `record.printerDeviceId == "BAR-1" || item.courseName == "Drinks"`, To: []string{"bar"}}, {When: `item.price > 5 ?? false`, To: []string{"x"}}, {To: []string{"grill"}}}},
+	} {
+		p := compile(b, c)
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				p.Split(req, harbour, "T1", noon, nil)
+			}
+		})
+	}
+	b.Run("Digest", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			Digest(req)
+		}
+	})
+}
