@@ -61,7 +61,7 @@ func wireError(doing, what string, err error) error {
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
 		hint = "the printer takes no more; is it out of paper, open, or switched off?"
-	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, syscall.ENOTCONN):
 		hint = "the printer ended the connection; was it switched off?"
 	case errors.Is(err, syscall.ENODEV), errors.Is(err, syscall.ENXIO), errors.Is(err, syscall.EIO):
 		hint = "the printer is gone; was it unplugged or switched off?"

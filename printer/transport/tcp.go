@@ -81,6 +81,9 @@ func (c *tcpConn) Finish(ctx context.Context) error {
 		return wireError("finish", c.name, err)
 	}
 	if err := c.c.CloseWrite(); err != nil {
+		if _, cause := unsent(c.c); cause != nil {
+			err = cause // a reset; closing says only that there is no connection
+		}
 		return wireError("finish", c.name, err)
 	}
 	if err := c.drain(ctx); err != nil {

@@ -1,0 +1,197 @@
+package transport_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"ticketrail/printer/transport"
+	"ticketrail/printer/transport/transporttest"
+)
+
+// fifo is as near to a character device as a test gets: it is opened without waiting,
+// says EAGAIN when it is full, and breaks when the other end goes.
+func fifo(t *testing.T) (string, *os.File) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "lp0")
+	if err := unix.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	return path, r
+}
+
+func TestAFileIsATransport(t *testing.T) {
+	transporttest.Suite{
+		Working: func(t *testing.T) transporttest.Printer {
+			path := filepath.Join(t.TempDir(), "grill.bin")
+			return transporttest.Printer{Dialer: open(t, "file://"+path), Received: func(int) []byte {
+				b, err := os.ReadFile(path)
+				if err != nil {
+					t.Error(err)
+				}
+				return b
+			}}
+		},
+		Absent: func(t *testing.T) transport.Dialer { return open(t, "file:///dev/no-such-printer") },
+	}.Run(t)
+}
+
+func TestADeviceIsATransport(t *testing.T) {
+	transporttest.Suite{
+		Working: func(t *testing.T) transporttest.Printer {
+			path, r := fifo(t)
+			p := newPaper()
+			keep, err := os.OpenFile(path, os.O_WRONLY, 0) // a pipe without writers reads as ended
+			if err != nil {
+				t.Fatal(err)
+			}
+			done := make(chan struct{})
+			go func() { _, _ = io.Copy(p, r); close(done) }()
+			t.Cleanup(func() { _ = keep.Close(); <-done })
+			return transporttest.Printer{Dialer: open(t, "file://"+path), Received: p.atLeast}
+		},
+		Stuck: func(t *testing.T) transport.Dialer {
+			path, _ := fifo(t)
+			return open(t, "file://"+path)
+		},
+		Leaving: func(t *testing.T) transport.Dialer {
+			path, r := fifo(t)
+			go func() {
+				_, _ = io.ReadFull(r, make([]byte, 1000))
+				_ = r.Close()
+			}()
+			return open(t, "file://"+path)
+		},
+		Absent: func(t *testing.T) transport.Dialer {
+			path, r := fifo(t)
+			_ = r.Close() // nobody behind it: ENXIO, as of a printer that is unplugged
+			return open(t, "file://"+path)
+		},
+	}.Run(t)
+}
+
+func TestAFileIsAppendedTo(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "grill.bin")
+	if err := os.WriteFile(path, []byte("before\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := open(t, "file://"+path).Dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := io.WriteString(c, "after\n"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Finish(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile(path); err != nil || string(b) != "before\nafter\n" {
+		t.Errorf("file holds %q, %v", b, err)
+	}
+}
+
+func TestNoRegularFileIsEverMadeUnderDev(t *testing.T) {
+	dir := t.TempDir()
+	link := filepath.Join(dir, "dev")
+	if err := os.Symlink("/dev", link); err != nil {
+		t.Fatal(err)
+	}
+	dangling := filepath.Join(dir, "printer")
+	if err := os.Symlink("/dev/ticketrail-test-lp9", dangling); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/dev/ticketrail-test-lp9", filepath.Join(link, "ticketrail-test-lp9"), dangling} {
+		if _, err := open(t, "file://"+path).Dial(t.Context()); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("dial %s: %v, want that it does not exist", path, err)
+		}
+	}
+	if _, err := os.Lstat("/dev/ticketrail-test-lp9"); err == nil {
+		_ = os.Remove("/dev/ticketrail-test-lp9")
+		t.Error("a file was made under /dev")
+	}
+}
+
+func TestAFolderIsNoPrinter(t *testing.T) {
+	if _, err := open(t, "file://"+t.TempDir()).Dial(t.Context()); !errors.Is(err, syscall.EISDIR) {
+		t.Errorf("dial: %v, want is a directory", err)
+	}
+}
+
+func TestAMissingDeviceSaysWhatToLookAt(t *testing.T) {
+	_, err := open(t, "file:///dev/usb/no-such-lp").Dial(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "is the printer plugged in and on?") {
+		t.Errorf("dial: %v", err)
+	}
+}
+
+func TestADeviceIsFinishedWithOnlyWhenTheLastByteWasTaken(t *testing.T) {
+	path, r := fifo(t)
+	c, err := open(t, "file://"+path).Dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := io.WriteString(c, "ticket"); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	finished := make(chan error, 1)
+	go func() { finished <- c.Finish(ctx) }()
+	cancel()
+	if err := <-finished; !errors.Is(err, context.Canceled) {
+		t.Fatalf("finish with six bytes in the pipe: %v, want context canceled", err)
+	}
+	if _, err := io.ReadFull(r, make([]byte, 6)); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Finish(t.Context()); err != nil {
+		t.Errorf("finish with nothing in the pipe: %v", err)
+	}
+}
+
+func TestATerminalLineIsACharacterDevice(t *testing.T) {
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Skipf("no pseudo-terminals here: %v", err)
+	}
+	defer master.Close()
+	fd := int(master.Fd())
+	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
+	}
+	if err != nil {
+		t.Skipf("no pseudo-terminals here: %v", err)
+	}
+	path := filepath.Join("/dev/pts", strconv.Itoa(n))
+	c, err := open(t, "file://"+path).Dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := io.WriteString(c, "ticket"); err != nil {
+		t.Fatal(err)
+	}
+	got := make([]byte, 6)
+	if _, err := io.ReadFull(master, got); err != nil || string(got) != "ticket" {
+		t.Fatalf("the device got %q, %v", got, err)
+	}
+	if err := c.Finish(t.Context()); err != nil {
+		t.Errorf("finish: %v", err)
+	}
+}

@@ -1,0 +1,236 @@
+package transport_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"ticketrail/printer/transport"
+	"ticketrail/printer/transport/transporttest"
+)
+
+func open(t *testing.T, address string) transport.Dialer {
+	t.Helper()
+	d, err := transport.Open(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// listen serves each client in turn until the test ends and returns a way to get there.
+func listen(t *testing.T, serve func(c *net.TCPConn)) transport.Dialer {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			serve(c.(*net.TCPConn))
+		}
+	})
+	t.Cleanup(func() { _ = l.Close(); wg.Wait() })
+	return open(t, "tcp://"+l.Addr().String())
+}
+
+// hold keeps a connection open, doing nothing, until the test ends.
+func hold(t *testing.T) func(c *net.TCPConn) {
+	return func(c *net.TCPConn) {
+		_ = c.SetReadBuffer(4096)
+		t.Cleanup(func() { _ = c.Close() })
+	}
+}
+
+func absent(t *testing.T) transport.Dialer {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = l.Close()
+	return open(t, "tcp://"+l.Addr().String())
+}
+
+func reset(c *net.TCPConn) {
+	_ = c.SetLinger(0)
+	_ = c.Close()
+}
+
+// A paper is what a listening printer took.
+type paper struct {
+	mu   sync.Mutex
+	more sync.Cond
+	b    []byte
+}
+
+func newPaper() *paper {
+	p := &paper{}
+	p.more.L = &p.mu
+	return p
+}
+
+func (p *paper) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.b = append(p.b, b...)
+	p.more.Broadcast()
+	return len(b), nil
+}
+
+func (p *paper) atLeast(n int) []byte {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for len(p.b) < n {
+		p.more.Wait()
+	}
+	return append([]byte(nil), p.b...)
+}
+
+func TestTCPIsATransport(t *testing.T) {
+	transporttest.Suite{
+		Working: func(t *testing.T) transporttest.Printer {
+			p := newPaper()
+			d := listen(t, func(c *net.TCPConn) {
+				_, _ = io.Copy(p, c)
+				_ = c.Close()
+			})
+			return transporttest.Printer{Dialer: d, Received: p.atLeast}
+		},
+		Stuck: func(t *testing.T) transport.Dialer { return listen(t, hold(t)) },
+		Leaving: func(t *testing.T) transport.Dialer {
+			return listen(t, func(c *net.TCPConn) {
+				_, _ = io.CopyN(io.Discard, c, 1000)
+				_ = c.Close()
+			})
+		},
+		Absent: absent,
+	}.Run(t)
+}
+
+func TestFinishOverTCP(t *testing.T) {
+	const size = 2000
+	for _, tt := range []struct {
+		name  string
+		serve func(t *testing.T) func(c *net.TCPConn)
+		want  error // nil: everything was taken
+	}{
+		{"APrinterThatTakesAllAndClosesHasTakenAll", func(*testing.T) func(*net.TCPConn) {
+			return func(c *net.TCPConn) { _, _ = io.Copy(io.Discard, c); _ = c.Close() }
+		}, nil},
+		{"APrinterThatNeverClosesDoesNotHangIt", func(t *testing.T) func(*net.TCPConn) {
+			return func(c *net.TCPConn) {
+				t.Cleanup(func() { _ = c.Close() })
+				_, _ = io.Copy(io.Discard, c)
+			}
+		}, nil},
+		{"APrinterThatTalksWithoutEndDoesNotHangIt", func(*testing.T) func(*net.TCPConn) {
+			return func(c *net.TCPConn) {
+				go func() {
+					for {
+						if _, err := c.Write([]byte{0x12, 0x13}); err != nil {
+							return
+						}
+					}
+				}()
+				_, _ = io.Copy(io.Discard, c)
+			}
+		}, nil},
+		{"APrinterThatResetsAfterTheLastByteIsInDoubt", func(*testing.T) func(*net.TCPConn) {
+			return func(c *net.TCPConn) { _, _ = io.CopyN(io.Discard, c, size); reset(c) }
+		}, syscall.ECONNRESET},
+		{"APrinterThatClosesWithBytesUnreadIsInDoubt", func(*testing.T) func(*net.TCPConn) {
+			return func(c *net.TCPConn) { _, _ = io.CopyN(io.Discard, c, size-1); _ = c.Close() }
+		}, syscall.ECONNRESET},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c, err := listen(t, tt.serve(t)).Dial(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			if _, err := c.Write(make([]byte, size)); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Finish(t.Context()); !errors.Is(err, tt.want) {
+				t.Errorf("finish: %v, want %v", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestAPrinterThatStopsTakingIsFinishedWithOnlyByTheContext(t *testing.T) {
+	c, err := listen(t, hold(t)).Dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.SetWriteDeadline(time.Now().Add(100 * time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Write(make([]byte, transporttest.Big)); err == nil {
+		t.Fatal("the printer took everything")
+	}
+	// Longer than the grace: a full send queue gets none.
+	ctx, cancel := context.WithTimeout(t.Context(), 800*time.Millisecond)
+	defer cancel()
+	if err := c.Finish(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("finish: %v, want deadline exceeded", err)
+	}
+}
+
+func TestAnAbandonedTicketIsResetAndAnUntouchedConnectionIsNot(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		text string
+		want error
+	}{
+		{"abandoned", "half a ticket", syscall.ECONNRESET},
+		{"untouched", "", nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			taken, seen := make(chan struct{}), make(chan error, 1)
+			c, err := listen(t, func(c *net.TCPConn) {
+				_, err := io.ReadFull(c, make([]byte, len(tt.text)))
+				close(taken)
+				if err == nil {
+					_, err = io.Copy(io.Discard, c)
+				}
+				seen <- err
+				_ = c.Close()
+			}).Dial(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _ = io.WriteString(c, tt.text)
+			<-taken
+			_ = c.Close()
+			if err := <-seen; !errors.Is(err, tt.want) {
+				t.Errorf("the printer saw %v, want %v", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestARefusedConnectionSaysWhatToLookAt(t *testing.T) {
+	_, err := absent(t).Dial(t.Context())
+	if !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Fatalf("%v is not a refusal", err)
+	}
+	for _, part := range []string{"connect tcp 127.0.0.1:", ": connection refused: is the printer on and is ", " its port?"} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("%q lacks %q", err, part)
+		}
+	}
+}
