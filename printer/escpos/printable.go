@@ -150,7 +150,7 @@ func accent(r rune) bool {
 // bracketed is the name of a symbol, for that is what a cook can read, and the number
 // of a letter, whose name says less than its script.
 func bracketed(r rune) string {
-	if unicode.IsOneOf([]*unicode.RangeTable{unicode.S, unicode.P}, r) {
+	if r != unicode.ReplacementChar && unicode.In(r, unicode.S, unicode.P) {
 		if name := runenames.Name(r); name != "" && name[0] != '<' && len(name) <= 40 {
 			return "[" + name + "]"
 		}

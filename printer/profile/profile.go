@@ -8,8 +8,7 @@ package profile
 
 import "slices"
 
-// A Profile is one model. It is read-only; [Lookup] hands out copies that share
-// their CodePages.
+// A Profile is one model. Each one that [Lookup] hands out is the caller's own.
 //
 // What later needs a field here, because it differs from model to model: how a
 // printer confirms that it printed, its buzzer, and whether it takes raster images
