@@ -30,7 +30,11 @@ func fifo(t *testing.T) (string, *os.File) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = r.Close() })
+	keep, err := os.OpenFile(path, os.O_WRONLY, 0) // a pipe without writers reads as ended
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close(); _ = keep.Close() })
 	return path, r
 }
 
@@ -55,13 +59,7 @@ func TestADeviceIsATransport(t *testing.T) {
 		Working: func(t *testing.T) transporttest.Printer {
 			path, r := fifo(t)
 			p := newPaper()
-			keep, err := os.OpenFile(path, os.O_WRONLY, 0) // a pipe without writers reads as ended
-			if err != nil {
-				t.Fatal(err)
-			}
-			done := make(chan struct{})
-			go func() { _, _ = io.Copy(p, r); close(done) }()
-			t.Cleanup(func() { _ = keep.Close(); <-done })
+			go func() { _, _ = io.Copy(p, r) }() // until the test closes r
 			return transporttest.Printer{Dialer: open(t, "file://"+path), Received: p.atLeast}
 		},
 		Stuck: func(t *testing.T) transport.Dialer {

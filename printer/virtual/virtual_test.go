@@ -1,0 +1,326 @@
+package virtual_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ticketrail/printer/transport"
+	"ticketrail/printer/transport/transporttest"
+	"ticketrail/printer/virtual"
+)
+
+// send prints b on p through a pipe and returns what came out. It runs in a bubble.
+func send(t *testing.T, p *virtual.Printer, b string) []virtual.Ticket {
+	t.Helper()
+	c, err := p.Dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := io.WriteString(c, b); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Finish(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return p.Tickets()
+}
+
+func TestThePipeIsATransport(t *testing.T) {
+	var p *virtual.Printer
+	broken := func(f func(*virtual.Printer)) func(*testing.T) transport.Dialer {
+		return func(*testing.T) transport.Dialer {
+			p := virtual.New(virtual.Options{})
+			f(p)
+			return p
+		}
+	}
+	transporttest.Suite{
+		Bubble: synctest.Test,
+		Working: func(t *testing.T) transporttest.Printer {
+			p = virtual.New(virtual.Options{})
+			return transporttest.Printer{Dialer: p, Received: func(n int) []byte {
+				if err := p.WaitTaken(t.Context(), int64(n)); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				var b []byte
+				for _, ticket := range p.Tickets() {
+					b = append(b, ticket.Raw...)
+				}
+				return b
+			}}
+		},
+		Stuck:   broken(func(p *virtual.Printer) { p.StallAfter(100) }),
+		Leaving: broken(func(p *virtual.Printer) { p.CloseAfter(1000, -1) }),
+		Absent:  broken(func(p *virtual.Printer) { _ = p.Refuse(true) }),
+	}.Run(t)
+}
+
+func TestACutBringsOutATicket(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := virtual.New(virtual.Options{})
+		got := send(t, p, "\x1b@\x1c.\x1bt\x00\x1bE\x01Order 7\x1bE\x00\n\x1dB\x01** VOID **\x1dB\x00\n\x1d!\x112 Burger\n\x1d!\x00\x1br\x01red\x1br\x00\n\x1bd\x04\x1dV\x42\x00")
+		if len(got) != 1 {
+			t.Fatalf("%d tickets, want 1", len(got))
+		}
+		plain := virtual.Style{Width: 1, Height: 1}
+		bold, invert, big, red := plain, plain, plain, plain
+		bold.Bold, invert.Invert, red.Red = true, true, true
+		big.Width, big.Height = 2, 2
+		want := []virtual.Line{{{"Order 7", bold}}, {{"** VOID **", invert}}, {{"2 Burger", big}}, {{"red", red}}}
+		if d := cmp.Diff(want, got[0].Lines); d != "" {
+			t.Error(d)
+		}
+		if want := "Order 7\n** VOID **\n2 Burger\nred\n"; got[0].Text != want || got[0].End != virtual.Cut || got[0].Feed != 4 {
+			t.Errorf("text %q, %s, feed %d", got[0].Text, got[0].End, got[0].Feed)
+		}
+		if p.Problems() != nil {
+			t.Error(p.Problems())
+		}
+	})
+}
+
+func TestLettersFollowTheCodePage(t *testing.T) {
+	for _, tt := range []struct {
+		name, bytes, want string
+		o                 virtual.Options
+	}{
+		{"CP437IsWhereItStarts", "\x1b@caf\x82\n", "café\n", virtual.Options{}},
+		{"CP858HasTheEuro", "\x1b@\x1bt\x13\xd5 5\n", "€ 5\n", virtual.Options{}},
+		{"WPC1252", "\x1b@\x1bt\x10Cr\xe8me \x80\n", "Crème €\n", virtual.Options{}},
+		{"AStartForgetsThePage", "\x1bt\x10\xe9\n\x1b@\x82\n", "é\né\n", virtual.Options{}},
+		{"AChineseROMTakesAccentsForHalves", "\x1b@\xc4\xe3\n", "你\n", virtual.Options{Kanji: true}},
+		{"UntilItIsToldNotTo", "\x1b@\x1c.caf\x82\n", "café\n", virtual.Options{Kanji: true}},
+		{"ItsOwnNumbers", "\x1bt\x07\xe9\n", "é\n", virtual.Options{CodePages: map[byte]string{7: "WPC1252"}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := virtual.New(tt.o)
+				got := send(t, p, tt.bytes)
+				if len(got) != 1 || got[0].Text != tt.want || got[0].Problems != nil {
+					t.Errorf("got %+v, want %q", got, tt.want)
+				}
+			})
+		})
+	}
+}
+
+func TestTheContractIsPoliced(t *testing.T) {
+	for _, tt := range []struct{ name, bytes, want, text string }{
+		{"AControlByteInText", "a\x07b\n", "control byte 07", "ab\n"},
+		{"ANULInText", "a\x00b\n", "control byte 00", "ab\n"},
+		{"ATab", "a\tb\n", "control byte 09", "ab\n"},
+		{"ADrawerKick", "\x1bp\x00\x19\xfaok\n", "1B 70 00 19 FA is none of ours", "ok\n"},
+		{"AnUnknownCommand", "\x1bzok\n", "unknown command 1B 7A", "ok\n"},
+		{"ACommandWithALengthOfItsOwn", "\x1d(k\x03\x001A2ok\n", "is none of ours", "ok\n"},
+		{"ALetterThePageHasNot", "\x1bt\x10\x81\n", "is no letter", "�\n"},
+		{"AnUnknownCodePage", "\x1bt\xfeok\n", "code page 254", "ok\n"},
+		{"ACutThroughALine", "half\x1dV\x00", "cut in the middle of a line", "half\n"},
+		{"ALineThatIsTooWide", "12345678901\n", "line 1 is wider than 10 columns", "1234567890\n1\n"},
+		{"AnEndInsideACommand", "ok\n\x1b", "ends inside a command", "ok\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := virtual.New(virtual.Options{Columns: 10})
+				got := send(t, p, tt.bytes)
+				if len(got) != 1 || got[0].Text != tt.text {
+					t.Fatalf("got %+v, want text %q", got, tt.text)
+				}
+				if len(p.Problems()) != 1 || !strings.Contains(p.Problems()[0], tt.want) {
+					t.Errorf("problems %q, want one with %q", p.Problems(), tt.want)
+				}
+			})
+		})
+	}
+}
+
+func TestStatusQueriesAreNotPrintedAndNoOffence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := virtual.New(virtual.Options{})
+		got := send(t, p, "\x00\x00\x00\x1b@\x1da\x0e\x10\x04\x01ok\n\x1d(H\x06\x0000abcd\x1dr\x01\x1dV\x00")
+		if len(got) != 1 || got[0].Text != "ok\n" || p.Problems() != nil {
+			t.Errorf("got %+v, problems %q", got, p.Problems())
+		}
+	})
+}
+
+func TestTwoClientsAreServedOneAfterTheOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := virtual.New(virtual.Options{})
+		first, err := p.Dial(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer first.Close()
+		if _, err := io.WriteString(first, "one"); err != nil {
+			t.Fatal(err)
+		}
+		second, err := p.Dial(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer second.Close()
+		_ = second.SetWriteDeadline(time.Now().Add(time.Minute))
+		if _, err := io.WriteString(second, "two"); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Fatalf("the second client was served beside the first: %v", err)
+		}
+		if _, err := io.WriteString(first, "\n\x1dV\x00"); err != nil {
+			t.Fatal(err)
+		}
+		_ = first.Close()
+		_ = second.SetWriteDeadline(time.Time{})
+		if _, err := io.WriteString(second, "two\n\x1dV\x00"); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Wait(t.Context(), 2); err != nil {
+			t.Fatal(err)
+		}
+		if got := p.Tickets(); got[0].Text != "one\n" || got[1].Text != "two\n" {
+			t.Errorf("got %q, %q", got[0].Text, got[1].Text)
+		}
+	})
+}
+
+func TestAStalledPrinterGoesOnWhereItStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := virtual.New(virtual.Options{})
+		p.StallAfter(3)
+		go func() {
+			time.Sleep(time.Hour)
+			p.Repair()
+		}()
+		start := time.Now()
+		if got := send(t, p, "ticket\n\x1dV\x00"); len(got) != 1 || got[0].Text != "ticket\n" {
+			t.Errorf("got %+v", got)
+		}
+		if d := time.Since(start); d != time.Hour {
+			t.Errorf("took %s, want the hour of the stall", d)
+		}
+	})
+}
+
+func TestEachLineTakesItsTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := virtual.New(virtual.Options{})
+		p.Delay(time.Second)
+		start := time.Now()
+		c, err := p.Dial(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if _, err := io.WriteString(c, "1\n2\n3\n\x1bd\x04\x1dV\x00"); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Wait(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		if d := time.Since(start); d != 7*time.Second {
+			t.Errorf("took %s, want 7 s for three lines and four of feed", d)
+		}
+	})
+}
+
+func TestWaitSaysWhatItHasWhenItsTimeIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		err := virtual.New(virtual.Options{Name: "grill"}).Wait(ctx, 1)
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "grill: wait for 1 tickets: have 0 tickets") {
+			t.Errorf("wait: %v", err)
+		}
+	})
+}
+
+func TestOverTCPItIsSwitchedOffAndOnAtTheSameAddress(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := make(chan virtual.Ticket, 1)
+	p := virtual.New(virtual.Options{OnTicket: func(t virtual.Ticket) { seen <- t }})
+	ctx, cancel := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- p.Serve(ctx, l) }()
+	d, err := transport.Open("tcp://" + l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	say := func(text string) error {
+		c, err := d.Dial(t.Context())
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		if _, err := io.WriteString(c, text); err != nil {
+			return err
+		}
+		return c.Finish(t.Context())
+	}
+	for range 3 {
+		if err := say("on\n"); err != nil {
+			t.Fatal(err)
+		}
+		if got := <-seen; got.Text != "on\n" || got.End != virtual.Closed {
+			t.Errorf("got %+v", got)
+		}
+		if err := p.Refuse(true); err != nil {
+			t.Fatal(err)
+		}
+		if err := say("off\n"); !errors.Is(err, syscall.ECONNREFUSED) {
+			t.Errorf("a printer that is off said %v, want connection refused", err)
+		}
+		if err := p.Refuse(false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cancel()
+	if err := <-served; err != nil {
+		t.Errorf("serve: %v", err)
+	}
+}
+
+func TestADrawnTicketIsABox(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		got := send(t, virtual.New(virtual.Options{}), "\x1dB\x01** VOID **\x1dB\x00\n\x1d!\x111 Br\x81l\x82e\x1d!\x00\n\x1dV\x00")
+		want := "" +
+			"┌ grill ───────┐\n" +
+			"│ ▐** VOID **▌ │\n" +
+			"│ 1 Brülée     │\n" +
+			"└╌╌╌╌╌╌╌╌╌╌╌╌╌╌┘\n"
+		if d := cmp.Diff(want, got[0].Draw("grill", false)); d != "" {
+			t.Error(d)
+		}
+		if s := got[0].Draw("", true); !strings.Contains(s, "\x1b[7m** VOID **\x1b[0m") {
+			t.Errorf("drawn in colour: %q", s)
+		}
+	})
+}
+
+func FuzzAnyBytesAreDecodedWithoutAPanicAndWithoutControlCharacters(f *testing.F) {
+	f.Add([]byte("\x1b@\x1d!\x11text\n\x1dV\x42\x00"), true)
+	f.Add([]byte("\x1dv0\x00\x01\x00\x02\x00ab\xc4\xe3\x1b*\x21\x01\x00abc"), true)
+	f.Fuzz(func(t *testing.T, b []byte, kanji bool) {
+		synctest.Test(t, func(t *testing.T) {
+			p := virtual.New(virtual.Options{Kanji: kanji, Columns: 42})
+			for _, ticket := range send(t, p, string(b)) {
+				for _, r := range strings.ReplaceAll(ticket.Text, "\n", "") {
+					if r < 0x20 || r >= 0x7F && r < 0xA0 {
+						t.Errorf("control character %q on paper", r)
+					}
+				}
+			}
+		})
+	})
+}
