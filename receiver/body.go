@@ -1,0 +1,88 @@
+package receiver
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+)
+
+const (
+	smallBody  = 64 << 10 // a body up to this size is always read
+	largeBytes = 64 << 20 // all larger ones together may hold this much, so that no caller can fill the memory
+	parseBytes = 8 << 20  // bodies parsed at a time; a parsed body can be forty times its size
+)
+
+// readBody reads the body within the time for the answer. What was read before it failed is
+// in x.body all the same.
+func (x *exchange) readBody() *refusal {
+	limit := x.policy.maxBody
+	if x.req.ContentLength > limit {
+		x.truncated = true
+		return tooLarge(limit)
+	}
+	body := http.MaxBytesReader(x.w, x.req.Body, limit)
+	size := int64(4 << 10)
+	if x.req.ContentLength >= 0 {
+		size = min(x.req.ContentLength, smallBody)
+	}
+	buf := make([]byte, 0, size+1) // the one more lets the end be seen without growing
+	for {
+		n, err := body.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		x.body = buf
+		if err == io.EOF {
+			x.bodyRead = true
+			return nil
+		}
+		if err != nil {
+			x.truncated = true
+			return x.unread(err)
+		}
+		if len(buf) == cap(buf) {
+			if buf, err = x.grow(buf); err != nil {
+				x.truncated = true
+				return &refusal{TooSlow, err.Error()}
+			}
+		}
+	}
+}
+
+// grow doubles a buffer, within what all large bodies together may hold.
+func (x *exchange) grow(buf []byte) ([]byte, error) {
+	size := min(2*int64(cap(buf)), x.policy.maxBody+1)
+	if size > smallBody {
+		all := max(largeBytes, 2*x.policy.maxBody)
+		if x.r.large.Add(size-x.held) > all {
+			x.r.large.Add(x.held - size)
+			return nil, errors.New("too many large bodies at once")
+		}
+		x.held = size
+	}
+	return append(make([]byte, 0, size), buf...), nil
+}
+
+// unread says what an error in the middle of a body means. Only its size is beyond cure.
+func (x *exchange) unread(err error) *refusal {
+	if m, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return tooLarge(m.Limit)
+	}
+	if n, ok := errors.AsType[net.Error](err); ok && n.Timeout() || !time.Now().Before(x.deadline) {
+		return &refusal{TooSlow, "the body did not arrive in time"}
+	}
+	return &refusal{BodyIncomplete, "the body broke off"}
+}
+
+func tooLarge(limit int64) *refusal {
+	return &refusal{BodyTooLarge, fmt.Sprintf("the body is larger than %d bytes", limit)}
+}
+
+// readLate reads, after the answer went out, what a person will want to see of a body that
+// was refused by its headers. The caller may already be gone.
+func (x *exchange) readLate() {
+	limit := min(x.policy.maxBody, smallBody)
+	x.body, _ = io.ReadAll(io.LimitReader(x.req.Body, limit))
+	x.truncated = x.req.ContentLength != int64(len(x.body)) // chunked: unknown, so perhaps
+}

@@ -1,0 +1,101 @@
+package receiver
+
+import (
+	"net/http"
+
+	"ticketrail/receiver/contract"
+)
+
+// Code is the error.code of an answer. The codes are a closed set.
+type Code string
+
+const (
+	NotFound         Code = "not_found"
+	MethodNotAllowed Code = "method_not_allowed"
+
+	AddressNotAllowed Code = "address_not_allowed"
+	VenueMissing      Code = "venue_missing"
+	VenueNotAllowed   Code = "venue_not_allowed"
+	DeviceMissing     Code = "device_missing"
+	DeviceNotAllowed  Code = "device_not_allowed"
+
+	ContentType    Code = "content_type"
+	BodyTooLarge   Code = "body_too_large"
+	InvalidJSON    Code = "invalid_json"
+	SchemaMismatch Code = "schema_mismatch"
+
+	// What a retry can cure.
+	BacklogFull    Code = "backlog_full"
+	StorageFull    Code = "storage_full"
+	StorageFailed  Code = "storage_failed"
+	ShuttingDown   Code = "shutting_down"
+	TooSlow        Code = "too_slow"
+	BodyIncomplete Code = "body_incomplete" // the body broke off or its chunks were malformed
+
+	Internal Code = "internal"
+)
+
+// Codes lists every Code, for metrics.
+func Codes() []Code {
+	return []Code{NotFound, MethodNotAllowed, AddressNotAllowed, VenueMissing, VenueNotAllowed, DeviceMissing,
+		DeviceNotAllowed, ContentType, BodyTooLarge, InvalidJSON, SchemaMismatch, BacklogFull, StorageFull,
+		StorageFailed, ShuttingDown, TooSlow, BodyIncomplete, Internal}
+}
+
+// Status is the HTTP status that goes with the code.
+func (c Code) Status() int {
+	switch c {
+	case NotFound:
+		return http.StatusNotFound
+	case MethodNotAllowed:
+		return http.StatusMethodNotAllowed
+	case VenueMissing, DeviceMissing:
+		return contract.StatusMissing
+	case AddressNotAllowed, VenueNotAllowed, DeviceNotAllowed:
+		return contract.StatusNotAllowed
+	case ContentType, BodyTooLarge, InvalidJSON, SchemaMismatch:
+		return contract.StatusMismatch
+	case BacklogFull, StorageFull, StorageFailed, ShuttingDown, TooSlow, BodyIncomplete:
+		return contract.StatusUnavailable
+	}
+	return contract.StatusInternal
+}
+
+// retryAfter is what a 503 asks for, in seconds: little, since the service tries only three
+// times, more where waiting a moment is known to be in vain.
+func (c Code) retryAfter() string {
+	switch c {
+	case BacklogFull, StorageFull:
+		return "30"
+	case StorageFailed, ShuttingDown:
+		return "5"
+	}
+	return "1"
+}
+
+// plain says in words what a code without details means.
+func (c Code) plain() string {
+	switch c {
+	case NotFound:
+		return "nothing is here"
+	case MethodNotAllowed:
+		return "only POST is answered here"
+	case BacklogFull:
+		return "too many tickets wait to be printed"
+	case StorageFull:
+		return "the disk is full"
+	case StorageFailed:
+		return "the request could not be stored"
+	case ShuttingDown:
+		return "the receiver is stopping"
+	case TooSlow:
+		return "the request was not stored in time"
+	}
+	return "the receiver failed"
+}
+
+// A refusal is an answer other than 200.
+type refusal struct {
+	code    Code
+	message string // for the service's log and ours; holds nothing of the body
+}

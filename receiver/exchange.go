@@ -1,0 +1,200 @@
+package receiver
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"ticketrail/queue/ticket"
+	"ticketrail/receiver/contract"
+)
+
+// An exchange is one request on its way to its answer.
+type exchange struct {
+	r      *Receiver
+	policy *snapshot // the one that serves all of it
+	w      http.ResponseWriter
+	req    *http.Request
+
+	start    time.Time // about when the headers were read
+	deadline time.Time // for the answer
+
+	venue    *venue // nil until it is known to be allowed
+	device   string
+	received bool // the caller is one of ours: venue and device may post
+
+	body      []byte
+	bodyRead  bool  // to its end
+	truncated bool  // body is not all of it
+	held      int64 // what of Receiver.large is for body
+}
+
+// linger is how long the server goes on reading a body that was refused, so that the caller
+// sees the answer and not a reset connection.
+const linger = time.Second
+
+// exchange answers a request. The answer is written last: after it nothing can fail.
+func (r *Receiver) exchange(w http.ResponseWriter, req *http.Request) {
+	r.running.Add(1)
+	defer r.running.Add(-1)
+	start := time.Now()
+	p := r.policy.Load()
+	x := &exchange{r: r, policy: p, w: w, req: req, start: start, deadline: start.Add(p.respondWithin)}
+	receipt, no := x.decide()
+	r.large.Add(-x.held)
+	if x.received {
+		r.metrics.last.SetToCurrentTime()
+	}
+	if no != nil {
+		x.refuse(no)
+		return
+	}
+	writeStored(w, receipt)
+}
+
+// refuse answers anything but 200 and shows a lost ticket's body to whoever keeps them.
+func (x *exchange) refuse(no *refusal) {
+	hangUp := !x.bodyRead
+	if no.code != NotFound && no.code != MethodNotAllowed {
+		x.r.metrics.seconds.Observe(time.Since(x.start).Seconds())
+	}
+	x.r.metrics.requests[no.code].Inc()
+	writeError(x.w, no, hangUp)
+	x.r.refused(x, no)
+	control := http.NewResponseController(x.w)
+	if hangUp {
+		_ = control.SetReadDeadline(time.Now().Add(linger))
+	}
+	if x.r.reject == nil || no.code.Status() != contract.StatusMismatch {
+		return
+	}
+	_ = control.Flush() // nobody waits for what follows
+	if hangUp && x.body == nil {
+		x.readLate()
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			x.r.panicked(v)
+		}
+	}()
+	x.r.reject(Reject{
+		Time: x.start.UTC(), Venue: x.venue.ID, Device: x.device, Code: string(no.code), Message: no.message,
+		Body: x.body, Truncated: x.truncated,
+	})
+}
+
+// decide finds the answer, whatever happens on the way.
+func (x *exchange) decide() (receipt ticket.Receipt, no *refusal) {
+	defer func() {
+		if v := recover(); v != nil {
+			x.r.panicked(v)
+			no = &refusal{Internal, Internal.plain()}
+		}
+	}()
+	if no := x.admit(); no != nil {
+		return ticket.Receipt{}, no
+	}
+	// The server's own time-outs are longer and the same for all; this is the promise to answer.
+	_ = http.NewResponseController(x.w).SetReadDeadline(x.deadline)
+	if no := x.readBody(); no != nil {
+		return ticket.Receipt{}, no
+	}
+	// A caller that hangs up now does not undo its order.
+	ctx, cancel := context.WithDeadline(context.WithoutCancel(x.req.Context()), x.deadline)
+	defer cancel()
+	planned, no := x.plan(ctx)
+	if no != nil {
+		return ticket.Receipt{}, no
+	}
+	if x.r.draining.Load() {
+		return ticket.Receipt{}, &refusal{ShuttingDown, ShuttingDown.plain()}
+	}
+	return x.store(ctx, planned)
+}
+
+// plan reads the body and makes tickets of it. Both need much memory for a moment, so only so
+// many bytes are worked on at a time.
+func (x *exchange) plan(ctx context.Context) (ticket.Request, *refusal) {
+	weight := min(int64(len(x.body)), parseBytes)
+	if x.r.parsing.Acquire(ctx, weight) != nil {
+		return ticket.Request{}, &refusal{TooSlow, TooSlow.plain()}
+	}
+	defer x.r.parsing.Release(weight)
+	opened, err := contract.Open(x.body, x.policy.mode)
+	if err != nil {
+		code := SchemaMismatch
+		if _, ok := errors.AsType[*contract.InvalidJSON](err); ok {
+			code = InvalidJSON
+		}
+		return ticket.Request{}, &refusal{code, err.Error()}
+	}
+	if contract.VenueDiffers(opened, x.venue.ID) {
+		opened.Anomalies = append(opened.Anomalies, contract.VenueOther)
+	}
+	for _, a := range opened.Anomalies {
+		x.r.anomaly(a, x.venue.ID, opened.ID)
+	}
+	result := x.policy.plan.Split(opened, x.venue.Venue, x.device, x.start.UTC(), x.policy.names)
+	if len(result.Failures) > 0 {
+		x.r.rulesFailed(result, x.venue.ID)
+	}
+	return result.Request, nil
+}
+
+var errNoAnswer = errors.New("the intake ended without an answer")
+var errPanicked = errors.New("the intake panicked")
+
+type stored struct {
+	receipt ticket.Receipt
+	err     error
+}
+
+// store hands the request over and waits for the promise, but not longer than the service
+// does. A commit that comes later is harmless: the retry finds it and is a duplicate.
+func (x *exchange) store(ctx context.Context, planned ticket.Request) (ticket.Receipt, *refusal) {
+	done := make(chan stored, 1)
+	go func() {
+		s := stored{err: errNoAnswer}
+		defer func() {
+			if v := recover(); v != nil {
+				x.r.panicked(v)
+				s = stored{err: errPanicked}
+			}
+			done <- s
+		}()
+		s.receipt, s.err = x.r.intake.Accept(ctx, planned)
+	}()
+	var s stored
+	select {
+	case s = <-done:
+	case <-ctx.Done():
+		select {
+		case s = <-done:
+		default:
+			s.err = ctx.Err()
+		}
+	}
+	if s.err == nil {
+		x.accepted(planned, s.receipt)
+		return s.receipt, nil
+	}
+	code := x.r.why(ctx, s.err)
+	return ticket.Receipt{}, &refusal{code, code.plain()}
+}
+
+// why names an error of the intake.
+func (r *Receiver) why(ctx context.Context, err error) Code {
+	switch {
+	case errors.Is(err, errPanicked), errors.Is(err, errNoAnswer):
+		return Internal
+	case ctx.Err() != nil, errors.Is(err, context.DeadlineExceeded):
+		return TooSlow
+	case r.classify == nil:
+		return StorageFailed
+	}
+	if c := r.classify(err); c.Status() == contract.StatusUnavailable {
+		return c
+	}
+	return StorageFailed
+}

@@ -1,0 +1,88 @@
+package receiver
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"golang.org/x/net/netutil"
+)
+
+const (
+	headerTime  = 3 * time.Second  // for TLS and the headers
+	spareTime   = 2 * time.Second  // beyond RespondWithin, for what the handler does not govern itself
+	answerTime  = 10 * time.Second // beyond RespondWithin, to write an answer of 100 bytes
+	idleTime    = 60 * time.Second // between two requests
+	headerBytes = 16 << 10
+	streams     = 64 // requests at a time on one HTTP/2 connection
+)
+
+// Serve answers on l, in TLS if [Options.TLS] says so, until ctx ends; then it takes no new
+// connection, answers 503 to new requests on the old ones, waits until those under way are
+// answered, at most a second longer than an answer may take, and returns nil. It closes l.
+// It returns an error when it cannot begin, when l fails, or when a request did not end in time.
+func (r *Receiver) Serve(ctx context.Context, l net.Listener) error {
+	defer l.Close()
+	srv, err := r.server()
+	if err != nil {
+		return err
+	}
+	capped := netutil.LimitListener(l, r.maxConns)
+	served := make(chan error, 1)
+	go func() {
+		if srv.TLSConfig != nil {
+			served <- srv.ServeTLS(capped, "", "")
+		} else {
+			served <- srv.Serve(capped)
+		}
+	}()
+	select {
+	case err := <-served:
+		_ = srv.Close()
+		return fmt.Errorf("serve print requests: %w", err)
+	case <-ctx.Done():
+	}
+	r.Drain()
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.policy.Load().respondWithin+time.Second)
+	defer cancel()
+	err = srv.Shutdown(grace)
+	_ = srv.Close()
+	<-served
+	if n := r.running.Load(); err != nil && n > 0 {
+		return fmt.Errorf("stop receiving: %d print requests were not answered: %w", n, err)
+	}
+	return nil
+}
+
+// server has every time-out and limit set: whoever is slow or silent loses the connection and
+// never holds more than that.
+func (r *Receiver) server() (*http.Server, error) {
+	within := r.policy.Load().respondWithin
+	srv := &http.Server{
+		Handler:           r,
+		ReadHeaderTimeout: headerTime,
+		ReadTimeout:       max(within+spareTime, headerTime),
+		WriteTimeout:      within + answerTime,
+		IdleTimeout:       idleTime,
+		MaxHeaderBytes:    headerBytes,
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: streams},
+		Protocols:         new(http.Protocols),
+		// What arrives here is the noise of the internet, mostly failed handshakes.
+		ErrorLog: slog.NewLogLogger(r.log.Handler(), slog.LevelDebug),
+	}
+	srv.Protocols.SetHTTP1(true)
+	if !r.tls.Enabled() {
+		return srv, nil
+	}
+	k, err := newKeeper(r.tls, r.log, r.metrics)
+	if err != nil {
+		return nil, err
+	}
+	srv.Protocols.SetHTTP2(true)
+	srv.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: k.forClient}
+	return srv, nil
+}
