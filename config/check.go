@@ -1,0 +1,266 @@
+package config
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// checker says what is wrong with values that have the right type.
+type checker struct {
+	*findings
+	c           *Config
+	dir         string // where relative file names begin
+	credentials string // where those of secrets do; empty: dir
+}
+
+func (k *checker) all() {
+	k.receiver()
+	k.secrets()
+	k.tls()
+	k.venues()
+	k.printers()
+	k.stationNames()
+	k.routes()
+	k.ticket()
+	k.storage()
+	k.service()
+	k.metrics()
+	k.oneOf("log.level", k.c.Log.Level, "debug", "info", "warn", "error")
+	k.oneOf("log.format", k.c.Log.Format, "text", "json")
+}
+
+func (k *checker) receiver() {
+	r := &k.c.Receiver
+	if msg := r.refuses(r.Listen); msg != "" {
+		k.add("receiver.listen", "%s", msg)
+	}
+	// The value may hold a secret: it is not repeated.
+	switch {
+	case !strings.HasPrefix(r.Path, "/"):
+		k.add("receiver.path", "does not begin with /; write it as /webhooks/print")
+	case !regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)+$`).MatchString(r.Path) || strings.Contains(r.Path+"/", "/../") || strings.Contains(r.Path+"/", "/./"):
+		k.add("receiver.path", "is not a plain path of letters, digits and . _ ~ - between single slashes; write it as /webhooks/print")
+	case len(r.Path) > 1024:
+		k.add("receiver.path", "has %d characters; 1024 are the most", len(r.Path))
+	}
+	k.header("receiver.headers.venue", r.Headers.Venue)
+	k.header("receiver.headers.device", r.Headers.Device)
+	if strings.EqualFold(r.Headers.Venue, r.Headers.Device) {
+		k.add("receiver.headers.device", "is the header of the venue too; each has its own")
+	}
+	for _, p := range r.TrustedProxies {
+		if p.Bits() == 0 {
+			k.add("receiver.trusted_proxies", "%v would believe every caller; name the network the proxy is in", p)
+		}
+	}
+	if r.MaxBody < 4<<10 || r.MaxBody > 64<<20 {
+		k.add("receiver.max_body", "%v is not between 4KiB and 64MiB", r.MaxBody)
+	}
+	k.count("receiver.max_connections", r.MaxConnections, 1, 10_000)
+	k.oneOf("receiver.schema", r.Schema, "lenient", "strict")
+	k.span("receiver.respond_within", r.RespondWithin, 500*time.Millisecond, 4800*time.Millisecond, "; the service gives up after 5s")
+}
+
+func (k *checker) header(path, name string) {
+	switch {
+	case !regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$").MatchString(name):
+		k.add(path, "%s is not the name of a header", quote(name))
+	case slices.ContainsFunc([]string{"host", "content-type", "content-length", "transfer-encoding", "authorization", "cookie", "x-forwarded-for"},
+		func(s string) bool { return strings.EqualFold(s, name) }):
+		k.add(path, "%s means something else to every web server; use one of the service's own", quote(name))
+	}
+}
+
+func (k *checker) secrets() {
+	r := &k.c.Receiver
+	if r.SecretFile == "" {
+		last := r.Path[strings.LastIndexByte(r.Path, '/')+1:]
+		if weak(last) == "" && strings.ContainsAny(last, "0123456789") {
+			k.warn("receiver.path", "seems to hold a secret, and everybody who may read this file can read it; move it to receiver.secret_file")
+		}
+		return
+	}
+	r.SecretFile = k.secretName(r.SecretFile)
+	s, err := readSecrets(r.SecretFile)
+	if err != nil {
+		k.add("receiver.secret_file", "%v", err)
+		return
+	}
+	r.Secrets = s
+	k.exposed("receiver.secret_file", r.SecretFile)
+}
+
+// tls reads the files to see that they go together. The receiver reads them again.
+func (k *checker) tls() {
+	t := &k.c.Receiver.TLS
+	for _, name := range []*string{&t.CertFile, &t.KeyFile, &t.ClientCAFile} {
+		*name = k.secretName(*name)
+	}
+	switch {
+	case t.CertFile == "" && t.KeyFile == "" && t.ClientCAFile == "":
+		return
+	case t.CertFile == "":
+		k.add("receiver.tls.cert_file", "is missing; a key without its certificate is no use")
+		return
+	case t.KeyFile == "":
+		k.add("receiver.tls.key_file", "is missing; a certificate without its key is no use")
+		return
+	}
+	cert, certErr := readSmall(t.CertFile, maxFile)
+	if certErr != nil {
+		k.add("receiver.tls.cert_file", "%v", certErr)
+	}
+	pk, keyErr := readSmall(t.KeyFile, maxFile)
+	if keyErr != nil {
+		k.add("receiver.tls.key_file", "%v", keyErr)
+	}
+	if certErr == nil && keyErr == nil {
+		if _, err := tls.X509KeyPair(cert, pk); err != nil {
+			k.add("receiver.tls.cert_file", "%s and %s are no pair: %v", t.CertFile, t.KeyFile, err)
+		}
+		k.exposed("receiver.tls.key_file", t.KeyFile)
+	}
+	if t.ClientCAFile == "" {
+		return
+	}
+	ca, err := readSmall(t.ClientCAFile, maxFile)
+	if err != nil {
+		k.add("receiver.tls.client_ca_file", "%v", err)
+	} else if !x509.NewCertPool().AppendCertsFromPEM(ca) {
+		k.add("receiver.tls.client_ca_file", "%s holds no PEM certificate", t.ClientCAFile)
+	}
+}
+
+func (k *checker) ticket() {
+	for _, name := range slices.Sorted(maps.Keys(k.c.Ticket.Fields)) {
+		paths := k.c.Ticket.Fields[name]
+		at := join("ticket.fields", name)
+		if len(paths) == 0 {
+			k.add(at, "has no paths; leave the field out to keep the built-in ones")
+		}
+		for i, p := range paths {
+			if strings.TrimSpace(p) == "" || slices.Contains(strings.Split(p, "."), "") {
+				k.add(fmt.Sprintf("%s[%d]", at, i), "%s is not a dotted path; write it as order.number", quote(p))
+			}
+		}
+	}
+}
+
+func (k *checker) storage() {
+	s := &k.c.Storage
+	s.Path = k.file("storage.path", s.Path)
+	k.span("storage.dedup_retention", s.DedupRetention, time.Hour, 8760*time.Hour, "")
+	k.span("storage.history_retention", s.HistoryRetention, time.Hour, 8760*time.Hour, "")
+	k.count("storage.max_backlog", s.MaxBacklog, 1, 10_000_000)
+	a := &k.c.Admin
+	a.Socket = k.file("admin.socket", a.Socket)
+	if len(a.Socket) > 107 {
+		k.add("admin.socket", "%s has %d bytes; a socket's name has 107 at most", quote(a.Socket), len(a.Socket))
+	}
+	if a.Socket == s.Path {
+		k.add("admin.socket", "is storage.path too; each has its own")
+	}
+}
+
+func (k *checker) service() {
+	s := &k.c.Service
+	if *s == (Service{}) {
+		return
+	}
+	if u, err := url.Parse(s.BaseURL); err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" || u.User != nil {
+		k.add("service.base_url", "%s is not an address such as https://api.example.com", quote(s.BaseURL))
+	}
+	if s.ClientID == "" {
+		k.add("service.client_id", "is missing; base_url, client_id and client_secret_file go together")
+	}
+	if s.ClientSecretFile == "" {
+		k.add("service.client_secret_file", "is missing; base_url, client_id and client_secret_file go together")
+	} else {
+		s.ClientSecretFile = k.secretName(s.ClientSecretFile)
+		if lines, err := secretLines(s.ClientSecretFile); err != nil {
+			k.add("service.client_secret_file", "%v", err)
+		} else if len(lines) != 1 {
+			k.add("service.client_secret_file", "%s has %d lines; it holds the secret and nothing else", s.ClientSecretFile, len(lines))
+		}
+		k.exposed("service.client_secret_file", s.ClientSecretFile)
+	}
+	k.warn("service", "has no effect yet: this version does not call the point-of-sale API")
+}
+
+// file is where a file name leads that must be there.
+func (k *checker) file(path, name string) string {
+	if name == "" || strings.ContainsRune(name, 0) {
+		k.add(path, "%s is not a file name", quote(name))
+		return name
+	}
+	return absolute(k.dir, name)
+}
+
+// secretName is where the name of a secret file leads; empty stays empty.
+func (k *checker) secretName(name string) string {
+	if name != "" && k.credentials != "" {
+		return absolute(k.credentials, name)
+	}
+	return absolute(k.dir, name)
+}
+
+func absolute(dir, name string) string {
+	if name == "" || filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(dir, name)
+}
+
+// exposed warns of a secret that every user of the machine can read.
+func (k *checker) exposed(path, name string) {
+	st, err := os.Stat(name)
+	if err != nil {
+		return
+	}
+	if mode := st.Mode().Perm(); mode&0o004 != 0 {
+		k.warn(path, "everybody on this machine can read %s (mode %04o); chmod o= it", name, mode)
+	}
+}
+
+func (k *checker) span(path string, d, least, most time.Duration, why string) {
+	switch {
+	case d < least:
+		k.add(path, "%s is less than %s%s", short(d), short(least), why)
+	case d > most:
+		k.add(path, "%s is more than %s%s", short(d), short(most), why)
+	}
+}
+
+func (k *checker) count(path string, n, least, most int) {
+	if n < least || n > most {
+		k.add(path, "%d is not between %d and %d", n, least, most)
+	}
+}
+
+func (k *checker) oneOf(path, got string, want ...string) {
+	if !slices.Contains(want, got) {
+		last := len(want) - 1
+		k.add(path, "%s is not one of %s and %s%s", quote(got), strings.Join(want[:last], ", "), want[last], didYouMean(got, want))
+	}
+}
+
+// short is a duration without the zeros at its end: 4h, not 4h0m0s.
+func short(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = s[:len(s)-2]
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = s[:len(s)-2]
+	}
+	return s
+}

@@ -1,0 +1,272 @@
+package config
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestPlainHTTPIsForLoopbackUnlessSomebodySaysOtherwise(t *testing.T) {
+	const plain = " is not loopback, and orders would cross the network in plain text; set receiver.tls, put a proxy or tunnel before 127.0.0.1, or set receiver.insecure: true"
+	for listen, want := range map[string]string{
+		"127.0.0.1:8443":   "",
+		"127.9.9.9:1":      "",
+		"[::1]:8443":       "",
+		"localhost:8443":   "",
+		"127.0.0.1:0":      "",
+		"0.0.0.0:8443":     "0.0.0.0:8443" + plain,
+		":8443":            ":8443" + plain,
+		"[::]:8443":        "[::]:8443" + plain,
+		"192.168.1.5:8443": "192.168.1.5:8443" + plain,
+		"8443":             `"8443" is not an address and a port; write it as 127.0.0.1:8443`,
+		"127.0.0.1":        `"127.0.0.1" is not an address and a port; write it as 127.0.0.1:8443`,
+		"127.0.0.1:http":   `"127.0.0.1:http" has no port between 1 and 65535`,
+		"127.0.0.1:65536":  `"127.0.0.1:65536" has no port between 1 and 65535`,
+		"box.local:8443":   `"box.local" is a name, not an address; write it as 127.0.0.1:8443 or 192.168.1.5:8443`,
+	} {
+		text := "receiver: { listen: \"" + listen + "\" }\n"
+		if want == "" {
+			mustLoad(t, good+text)
+			continue
+		}
+		wantProblem(t, text, "receiver.listen: "+want)
+		if strings.HasSuffix(want, plain) {
+			mustLoad(t, good+"receiver: { insecure: true, listen: \""+listen+"\" }\n")
+		}
+	}
+}
+
+func TestASocketFromSystemdIsHeldToTheSameRule(t *testing.T) {
+	r := Default().Receiver
+	for _, a := range []net.Addr{&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}, &net.TCPAddr{IP: net.IPv6loopback, Port: 1}, &net.UnixAddr{Net: "unix", Name: "/x"}} {
+		if err := r.CheckListener(a); err != nil {
+			t.Errorf("%v: %v", a, err)
+		}
+	}
+	open := &net.TCPAddr{IP: net.IPv4zero, Port: 8443}
+	if err := r.CheckListener(open); err == nil {
+		t.Error("plain HTTP on every address was let through")
+	}
+	r.Insecure = true
+	if err := r.CheckListener(open); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestMetricsDoNotTakeTheWebhooksPort(t *testing.T) {
+	mustLoad(t, good+"metrics: { listen: \"\" }\n")
+	mustLoad(t, good+"metrics: { listen: \"127.0.0.2:8443\" }\n")
+	wantProblem(t, "metrics: { listen: \":8443\" }\n", `metrics.listen: ":8443" is taken by receiver.listen; each has its own port`)
+	c := mustLoad(t, good+"metrics: { listen: \":9321\" }\n")
+	want := []string{`metrics.listen: ":9321" may be reached from outside; nothing there asks for a password`}
+	if diff := cmp.Diff(want, c.Warnings); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAReceiverIsCheckedKeyByKey(t *testing.T) {
+	for more, want := range map[string]string{
+		"path: /":                                       "path: is not a plain path of letters, digits and . _ ~ - between single slashes; write it as /webhooks/print",
+		"path: /a/../b":                                 "path: is not a plain path of letters, digits and . _ ~ - between single slashes; write it as /webhooks/print",
+		"path: /a/:id":                                  "path: is not a plain path of letters, digits and . _ ~ - between single slashes; write it as /webhooks/print",
+		"path: /a/":                                     "path: is not a plain path of letters, digits and . _ ~ - between single slashes; write it as /webhooks/print",
+		"headers: { venue: \"x y\" }":                   `headers.venue: "x y" is not the name of a header`,
+		"headers: { venue: Authorization }":             `headers.venue: "Authorization" means something else to every web server; use one of the service's own`,
+		"headers: { venue: X-Svc-Device-Id }":           "headers.device: is the header of the venue too; each has its own",
+		"trusted_proxies: [\"0.0.0.0/0\"]":              "trusted_proxies: 0.0.0.0/0 would believe every caller; name the network the proxy is in",
+		"allow_from: [proxy]":                           `allow_from[0]: "proxy" is not a network; write it as 192.168.1.0/24 or 10.0.0.7`,
+		"allow_from: [\"::ffff:10.0.0.0/104\"]":         `allow_from[0]: "::ffff:10.0.0.0/104" is an IPv4 network in IPv6 clothes; write it as IPv4`,
+		"max_connections: 0":                            "max_connections: 0 is not between 1 and 10000",
+		"schema: Strict":                                `schema: "Strict" is not one of lenient and strict; did you mean strict?`,
+		"tls: { client_ca_file: /x }":                   "tls.cert_file: is missing; a key without its certificate is no use",
+		"tls: { cert_file: /x/c, key_file: /dev/zero }": "tls.cert_file: stat /x/c: no such file or directory\nreceiver.tls.key_file: /dev/zero is not a plain file",
+	} {
+		want = strings.ReplaceAll("receiver."+want, "\n", "\x00")
+		wantProblems(t, good+"receiver: { "+more+" }\n", strings.Split(want, "\x00")...)
+	}
+}
+
+func TestVenuesAndPrintersAndRoutesMustBeKnownByName(t *testing.T) {
+	const id = "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a1"
+	venue := func(s string) string { return "{ id: " + id + "2, name: V, timezone: UTC, " + s + " }" }
+	printer := func(s string) string { return "{ name: p, address: \"tcp://h:1\", " + s + " }" }
+	file := func(v, p, rest string) string {
+		return "venues: [" + v + "]\nprinters: [" + p + "]\nfallback: p\n" + rest
+	}
+	for _, c := range []struct{ text, want string }{
+		{file(venue("")+", {id: "+strings.ToUpper(id)+"2, name: W, timezone: UTC}", printer(""), ""), `venues[1].id: "` + id + `2" is taken by venues[0]`},
+		{file("{ id: "+id+"2, timezone: UTC }", printer(""), "routes: [{venue: X, to: [p]}]\n"), "venues[0].name: is missing"},
+		{file(venue("fallback: q"), printer(""), ""), `venues[0].fallback: there is no station "q"; there is p`},
+		{file(venue("devices: [\" a\"]"), printer(""), ""), `venues[0].devices[0]: " a" is blank or begins or ends with a space`},
+		{file(venue("devices: [a, ]"), printer("")+", {name: P, address: \"tcp://h:2\"}", ""), `printers[1].name: "P" is taken by printers[0]`},
+		{file(venue(""), printer("")+", {name: \"a\\u0007\", address: \"tcp://h:2\"}", ""), `printers[1].name: "a\a" holds characters that cannot be printed`},
+		{file(venue(""), printer("")+", {name: ../etc, address: \"tcp://h:2\"}", ""), `printers[1].name: "../etc": only letters A to Z, digits, spaces and . _ - are possible, a letter or digit first`},
+		{file(venue(""), printer("")+", {name: "+strings.Repeat("x", 65)+", address: \"tcp://h:2\"}", ""), `printers[1].name: "` + strings.Repeat("x", 65) + `" has 65 characters; 64 are the most`},
+		{file(venue(""), printer("columns: 12"), ""), "printers[0].columns: 12 is not a width; use 48, 42 or 32"},
+		{file(venue(""), printer("columns: 0"), ""), "printers[0].columns: 0 is not a width; use 48, 42 or 32"},
+		{file(venue(""), printer("expire_after: 1s"), ""), "printers[0].expire_after: 1s is less than 1m"},
+		{file(venue(""), printer("hold_for: 25h"), ""), "printers[0].hold_for: 25h is more than 24h"},
+		{file(venue(""), printer("backup: q"), ""), `printers[0].backup: there is no station "q"; there is p`},
+		{file(venue(""), printer(""), "routes: [{to: [p, p]}]\n"), `routes[0].to[1]: "p" stands twice`},
+		{file(venue(""), printer(""), "routes: [{when: x}]\n"), "routes[0].to: is empty; name at least one station"},
+		{file(venue(""), printer(""), "routes: [{venue: w, to: [p]}]\n"), `routes[0].venue: there is no venue "w"; there is V`},
+		{file(venue(""), "oops", ""), `printers[0]: want keys with values, got "oops"`},
+		{file(venue(""), "", ""), "printers: there are none; name at least one"},
+	} {
+		wantProblems(t, c.text, c.want)
+	}
+}
+
+func TestBackupsMustNotGoRoundInACircle(t *testing.T) {
+	wantProblems(t, `
+venues: [{ id: 6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11, name: V, timezone: UTC }]
+printers:
+  - { name: a, address: "tcp://h:1", backup: b }
+  - { name: b, address: "tcp://h:2", backup: c }
+  - { name: c, address: "tcp://h:3", backup: b }
+  - { name: d, address: "tcp://h:4", backup: d }
+fallback: a
+`,
+		"printers[1].backup: goes round in a circle: b → c → b",
+		"printers[2].backup: goes round in a circle: c → b → c",
+		`printers[3].backup: "d" cannot stand in for itself`)
+}
+
+func TestAnAddressSaysWhereAPrinterIs(t *testing.T) {
+	for address, ok := range map[string]bool{
+		"tcp://192.168.1.50:9100": true, "tcp://printer.lan:9100": true, "tcp://[fe80::1]:9100": true,
+		"file:///dev/usb/lp0": true, "file:///tmp/grill.bin": true,
+		"": false, "192.168.1.50:9100": false, "192.168.1.50": false, "tcp://": false, "tcp://h": false, "tcp://h:0": false,
+		"tcp://h:99999": false, "tcp://u:p@h:9100": false, "tcp://h:9100/x": false, "file://dev/usb/lp0": false, "file:///": false,
+		"file:dev/lp0": false, "serial:///dev/ttyUSB0?baud=19200": false, "usb://x": false, "\x1b[2J": false, "http://h:1": false,
+	} {
+		msg := badAddress(address)
+		if (msg == "") != ok {
+			t.Errorf("%q: %q", address, msg)
+		}
+		if strings.Contains(msg, "p@") {
+			t.Errorf("%q shows a password", msg)
+		}
+	}
+}
+
+func TestWhatHasNoEffectYetIsSaid(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "s")
+	if err := os.WriteFile(secret, []byte("x\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := mustLoad(t, `
+venues: [{ id: 6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11, name: V }]
+printers:
+  - { name: a, address: "tcp://h:1", backup: b }
+  - { name: b, address: "tcp://h:1", hold_for: 3m }
+routes: [{ to: [a] }, { to: [b] }]
+fallback: a
+service: { base_url: "https://api.example.com", client_id: me, client_secret_file: `+secret+" }\n")
+	want := []string{
+		"venues[0].timezone: is not set: tickets show UTC",
+		"printers[0].backup: has no effect yet: a waits for a to come back",
+		"printers[1].address: is that of printers[0] too: two lines take turns at one printer",
+		"printers[1].hold_for: has no effect yet, and none without a backup",
+		"routes[1]: is never reached: routes[0] takes every item",
+		"service: has no effect yet: this version does not call the point-of-sale API",
+	}
+	if diff := cmp.Diff(want, c.Warnings); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestCertificateAndKeyMustBeAPair(t *testing.T) {
+	dir := t.TempDir()
+	writePair(t, dir, "a")
+	writePair(t, dir, "b")
+	file := func(cert, key string) string {
+		return good + "receiver: { listen: \"0.0.0.0:443\", tls: { cert_file: " + cert + ", key_file: " + key + ", client_ca_file: a.crt } }\n"
+	}
+	path := filepath.Join(dir, "ticketrail.yaml")
+	c, err := Parse(path, []byte(file("a.crt", "a.key")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (TLS{dir + "/a.crt", dir + "/a.key", dir + "/a.crt"}); c.Receiver.TLS != want || !c.Receiver.TLS.Enabled() {
+		t.Errorf("%+v", c.Receiver.TLS)
+	}
+	if _, err = Parse(path, []byte(file("a.crt", "b.key"))); err == nil || !strings.Contains(err.Error(), "are no pair") {
+		t.Errorf("got %v", err)
+	}
+	if err := os.Chmod(dir+"/a.key", 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if c, err = Parse(path, []byte(file("a.crt", "a.key"))); err != nil || len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "everybody on this machine can read") {
+		t.Errorf("%v, %v", c, err)
+	}
+}
+
+func writePair(t *testing.T, dir, name string) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tmpl := x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
+	cert, err := x509.CreateCertificate(rand.Reader, &tmpl, &tmpl, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, block := range map[string]*pem.Block{name + ".crt": {Type: "CERTIFICATE", Bytes: cert}, name + ".key": {Type: "PRIVATE KEY", Bytes: der}} {
+		if err := os.WriteFile(filepath.Join(dir, file), pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestAReloadSaysWhichKeysItCannotApply(t *testing.T) {
+	was := mustLoad(t, good)
+	live := mustLoad(t, good+`
+receiver: { path: /x, insecure: true, max_body: 2MiB, schema: strict, respond_within: 1s, allow_from: [10.0.0.0/8], headers: { venue: x-v } }
+routes: [{ to: [bar] }]
+ticket: { fields: { name: [a] } }
+log: { level: debug }
+`)
+	if got := live.NeedsRestart(was); len(got) > 0 {
+		t.Errorf("%v need a restart", got)
+	}
+	later := mustLoad(t, good+`
+receiver: { listen: "127.0.0.1:1", max_connections: 5 }
+storage: { path: /x, dedup_retention: 2h, history_retention: 2h, max_backlog: 5 }
+admin: { socket: /s }
+metrics: { listen: "127.0.0.1:2" }
+log: { format: json }
+`)
+	want := []string{"receiver.listen", "receiver.max_connections", "storage.path", "storage.dedup_retention", "storage.history_retention",
+		"storage.max_backlog", "admin.socket", "metrics.listen", "log.format"}
+	if got := later.NeedsRestart(was); !slices.Equal(got, want) {
+		t.Errorf("got %v\nwant %v", got, want)
+	}
+}
+
+func TestRelativeFileNamesBeginAtTheFile(t *testing.T) {
+	c, err := Parse("/srv/kitchen/t.yaml", []byte(good+"storage: { path: t.db }\nadmin: { socket: run/s }\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Storage.Path != "/srv/kitchen/t.db" || c.Admin.Socket != "/srv/kitchen/run/s" {
+		t.Errorf("%q %q", c.Storage.Path, c.Admin.Socket)
+	}
+}

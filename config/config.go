@@ -1,0 +1,270 @@
+// Package config is the one file that says how a kitchen's printers are fed: who may
+// send orders, which printers there are and which items go to which of them.
+//
+// The structs here are the manual: every key stands below with its default, its unit
+// and what it does. [Load] reads the file, lays the environment over it, and checks
+// everything at once; what it returns is never half right. The package knows words,
+// numbers and files; whether a profile exists or an expression compiles is for the
+// packages that know them. Nothing else in ticketrail knows where settings come from.
+//
+// Every key that is not inside a list of venues, printers or routes can also be set in
+// the environment: receiver.listen as TICKETRAIL_RECEIVER_LISTEN, lists of words with
+// commas. The environment wins over the file, the file over the default; an empty
+// variable counts as not set.
+//
+// Durations need a unit (4s, 2m, 72h), sizes too (512KiB, 1MiB). Relative file names
+// are relative to the folder of the configuration file; those of secrets and of TLS
+// files to $CREDENTIALS_DIRECTORY when systemd has set it.
+package config
+
+import (
+	"log/slog"
+	"net/netip"
+	"time"
+)
+
+// Config is the whole file. It is not changed after [Load], so it may be read from any
+// goroutine; a reload makes a new one.
+type Config struct {
+	Receiver Receiver  `mapstructure:"receiver"`
+	Venues   []Venue   `mapstructure:"venues"`   // the allow-list: at least one
+	Printers []Printer `mapstructure:"printers"` // at least one
+	// Routes are tried in order for every item; the first that matches takes it.
+	Routes []Route `mapstructure:"routes"`
+	// Fallback is the station that gets what no route takes, headed NO ROUTE. Required,
+	// so that no order can vanish; a venue may have its own.
+	Fallback string  `mapstructure:"fallback"`
+	Ticket   Ticket  `mapstructure:"ticket"`
+	Storage  Storage `mapstructure:"storage"`
+	Admin    Admin   `mapstructure:"admin"`
+	Metrics  Metrics `mapstructure:"metrics"`
+	Log      Log     `mapstructure:"log"`
+	Service  Service `mapstructure:"service"`
+
+	// Warnings are what Load accepted and somebody should know all the same: keys that
+	// have no effect yet, secrets that everybody can read. Set by Load; not a key.
+	Warnings []string `mapstructure:"-"`
+}
+
+// Receiver is the webhook: where the service sends its print requests.
+type Receiver struct {
+	// Listen is the address and port the webhook listens on. Default 127.0.0.1:8443,
+	// for a reverse proxy or tunnel on the same box. Any address that is not loopback
+	// needs TLS or Insecure. With ticketrail.socket systemd listens instead, on the
+	// address in that file, which should be the same. Restart.
+	Listen string `mapstructure:"listen" reload:"restart"`
+	// Path is where the service posts to. Default /webhooks/print. It is never logged,
+	// but stands in this file for all to read: a secret belongs in SecretFile.
+	Path string `mapstructure:"path"`
+	// SecretFile names a file with one or two lines; each is a secret last segment of the
+	// path, at least 22 of A–Z a–z 0–9 - _ (128 bits). The service is then given
+	// https://HOST/webhooks/print/SECRET, and any other path is 404. Two lines are both
+	// valid at once: to change the secret add the new one, reload, tell the service,
+	// take the old one out, reload. Default none: anybody who reaches the port and knows
+	// a venue id can print. Make one with:
+	//	head -c 24 /dev/urandom | base64 | tr +/ -_
+	SecretFile string `mapstructure:"secret_file"`
+	// Headers are the names of the headers the service identifies itself with.
+	Headers Headers `mapstructure:"headers"`
+	// TLS makes the webhook speak HTTPS itself.
+	TLS TLS `mapstructure:"tls"`
+	// Insecure allows plain HTTP on an address that is not loopback: orders and their
+	// secret path then cross the network readable. Default false.
+	Insecure bool `mapstructure:"insecure"`
+	// TrustedProxies are the networks (CIDR) of reverse proxies whose X-Forwarded-For
+	// tells the caller's address. Default none: the caller is whoever connected. Needed
+	// for AllowFrom behind a proxy or tunnel, even one on this box (127.0.0.0/8).
+	TrustedProxies []netip.Prefix `mapstructure:"trusted_proxies"`
+	// AllowFrom are the networks (CIDR) that may call; others get 403. Default none: any.
+	AllowFrom []netip.Prefix `mapstructure:"allow_from"`
+	// MaxBody is the largest body of a request that is read, in bytes with a unit.
+	// Default 1MiB, 4KiB to 64MiB. A larger one is answered 400: that order is lost.
+	MaxBody Size `mapstructure:"max_body"`
+	// MaxConnections is how many connections may be open at once; further ones wait in
+	// the kernel. Default 1024, 1 to 10000. Each costs a file descriptor and up to
+	// MaxBody of memory. Restart.
+	MaxConnections int `mapstructure:"max_connections" reload:"restart"`
+	// Schema is how strictly bodies are read. Default lenient: what can be printed is
+	// printed, oddities are counted. strict answers 400 to ids that are no UUID and to a
+	// retryCount that is no integer: those orders are lost.
+	Schema string `mapstructure:"schema"`
+	// RespondWithin is how long a request may take, reading included, until it is
+	// answered 503, which the service retries. Default 4s, 500ms to 4800ms: the service
+	// itself gives up after 5s.
+	RespondWithin time.Duration `mapstructure:"respond_within"`
+
+	// Secrets is what SecretFile holds, read by Load, one or two. Not a key.
+	Secrets []Secret `mapstructure:"-"`
+}
+
+// Headers are header names, in any case; other services use another prefix.
+type Headers struct {
+	Venue  string `mapstructure:"venue"`  // the venue's UUID. Default x-svc-venueid
+	Device string `mapstructure:"device"` // the terminal that sent the order. Default x-svc-device-id
+}
+
+// TLS names PEM files. Default none: plain HTTP. What is in them is read again when they
+// change; other names need a restart.
+type TLS struct {
+	CertFile string `mapstructure:"cert_file" reload:"restart"` // the certificate and its chain
+	KeyFile  string `mapstructure:"key_file" reload:"restart"`  // its private key; keep it unreadable to others
+	// ClientCAFile, when set, makes every caller show a certificate signed by one in it.
+	ClientCAFile string `mapstructure:"client_ca_file" reload:"restart"`
+}
+
+// Enabled says whether the webhook speaks HTTPS itself.
+func (t TLS) Enabled() bool { return t.CertFile != "" || t.KeyFile != "" }
+
+// Venue is a restaurant that may send orders.
+type Venue struct {
+	// ID is the venue's UUID, as the service sends it. Any case in the file; lower case
+	// after Load. Required, unique.
+	ID string `mapstructure:"id"`
+	// Name is what people call it: on tickets, in logs, in routes. Required, unique.
+	Name string `mapstructure:"name"`
+	// Timezone is its tz database name (Australia/Melbourne), for the times on tickets.
+	// Default none: tickets show UTC, and Load warns.
+	Timezone string `mapstructure:"timezone"`
+	// Devices are the ids of the terminals that may send for it. Default none: any.
+	Devices []string `mapstructure:"devices"`
+	// Fallback is this venue's own fallback station. Default none: the global one.
+	Fallback string `mapstructure:"fallback"`
+}
+
+// Printer is a station: one line of tickets, one printer at its end.
+type Printer struct {
+	// Name is the station's name, as in routes, listings and metrics: letters, digits,
+	// spaces and . _ - up to 64. Required, unique in any case. Tickets that wait under a
+	// name that is taken out of the file are kept, held, until they are moved.
+	Name string `mapstructure:"name"`
+	// Address is where it is: tcp://192.168.1.50:9100 for the network,
+	// file:///dev/usb/lp0 for USB, or the name of a plain file. Required.
+	Address string `mapstructure:"address"`
+	// Profile is the model. Default generic-80mm.
+	Profile string `mapstructure:"profile"`
+	// Columns is how many characters fit on a line, 16 to 96. Default 0: as the profile
+	// says.
+	Columns int `mapstructure:"columns"`
+	// ExpireAfter is how old a ticket may be and still print; older ones expire, and a
+	// slip lists them. Default 4h, 1m to 720h.
+	ExpireAfter time.Duration `mapstructure:"expire_after"`
+	// OnDoubt is what happens to a ticket that may have come out already. Default
+	// reprint: once more, marked POSSIBLE DUPLICATE, then hold. hold: at once a person's.
+	OnDoubt string `mapstructure:"on_doubt"`
+	// Backup is the printer that takes over after HoldFor. Default none. No effect yet.
+	Backup string `mapstructure:"backup"`
+	// HoldFor is how long this printer must be down for that. Default 2m, 10s to 24h.
+	// No effect yet.
+	HoldFor time.Duration `mapstructure:"hold_for"`
+}
+
+// Route sends items to stations. Children follow their item.
+type Route struct {
+	// Venue is the name of the venue it is for. Default none: all.
+	Venue string `mapstructure:"venue"`
+	// When is an expression over venue, device, record and item that must be true.
+	// Default none: every item.
+	When string `mapstructure:"when"`
+	// To are the stations that print the item. Required.
+	To []string `mapstructure:"to"`
+	// Continue lets later routes have the item too. Default false.
+	Continue bool `mapstructure:"continue"`
+}
+
+// Ticket is what is read out of a print request.
+type Ticket struct {
+	// Fields says where to look for a field of a ticket: the field's name and a list of
+	// dotted paths, the first that is there wins. Default none: the built-in paths, which
+	// ticketrail inspect shows. A field that is named here has these paths only.
+	Fields map[string][]string `mapstructure:"fields"`
+}
+
+// Storage is the file that holds every order from the 200 until it is forgotten.
+type Storage struct {
+	// Path is that file. Default /var/lib/ticketrail/ticketrail.db. On a local disk that
+	// keeps what it is told to sync; not on a network share, not on tmpfs. Restart.
+	Path string `mapstructure:"path" reload:"restart"`
+	// DedupRetention is how long the id of a request is remembered, in running time, so
+	// that a retry prints nothing. Default 168h, 1h to 8760h. Restart.
+	DedupRetention time.Duration `mapstructure:"dedup_retention" reload:"restart"`
+	// HistoryRetention is how long a finished ticket can be shown and reprinted. Default
+	// 72h, 1h to 8760h. Restart.
+	HistoryRetention time.Duration `mapstructure:"history_retention" reload:"restart"`
+	// MaxBacklog is how many tickets may wait in all; at that, requests are answered 503.
+	// Default 100000, 1 to 10000000. Restart.
+	MaxBacklog int `mapstructure:"max_backlog" reload:"restart"`
+}
+
+// Admin is how the commands talk to the daemon.
+type Admin struct {
+	// Socket is the unix socket of ticketrail jobs, printers, rejects. Default
+	// /run/ticketrail/ticketrail.sock, mode 0660: who may write it may do everything.
+	// At most 107 bytes. Restart.
+	Socket string `mapstructure:"socket" reload:"restart"`
+}
+
+// Metrics is what a monitoring system looks at.
+type Metrics struct {
+	// Listen is the address of /metrics, /healthz and /readyz, plain HTTP. Default
+	// 127.0.0.1:9321. Empty: none of them. They tell no orders and no secrets, but
+	// anybody who reaches them can read them. Restart.
+	Listen string `mapstructure:"listen" reload:"restart"`
+}
+
+// Log is what the daemon writes to standard error.
+type Log struct {
+	Level string `mapstructure:"level"` // debug, info, warn or error and up. Default info
+	// Format is text or json. Default text. Restart.
+	Format string `mapstructure:"format" reload:"restart"`
+}
+
+// Slog is Level in slog's terms.
+func (l Log) Slog() slog.Level {
+	var v slog.Level
+	if err := v.UnmarshalText([]byte(l.Level)); err != nil {
+		return slog.LevelInfo
+	}
+	return v
+}
+
+// Service is the point-of-sale API. No effect yet.
+type Service struct {
+	BaseURL          string `mapstructure:"base_url"`           // its address. Default none: not used
+	ClientID         string `mapstructure:"client_id"`          // the integrator's client id. Default none
+	ClientSecretFile string `mapstructure:"client_secret_file"` // a file with the client secret. Default none
+}
+
+// Default is the configuration of a file that says nothing. It has no venues and no
+// printers, so it is not one a daemon can start with.
+func Default() Config {
+	return Config{
+		Receiver: Receiver{
+			Listen:         "127.0.0.1:8443",
+			Path:           "/webhooks/print",
+			Headers:        Headers{Venue: "x-svc-venueid", Device: "x-svc-device-id"},
+			MaxBody:        1 << 20,
+			MaxConnections: 1024,
+			Schema:         "lenient",
+			RespondWithin:  4 * time.Second,
+		},
+		Storage: Storage{
+			Path:             "/var/lib/ticketrail/ticketrail.db",
+			DedupRetention:   168 * time.Hour,
+			HistoryRetention: 72 * time.Hour,
+			MaxBacklog:       100_000,
+		},
+		Admin:   Admin{Socket: "/run/ticketrail/ticketrail.sock"},
+		Metrics: Metrics{Listen: "127.0.0.1:9321"},
+		Log:     Log{Level: "info", Format: "text"},
+	}
+}
+
+// DefaultPrinter is a printer of which only the name and the address are said.
+func DefaultPrinter() Printer {
+	return Printer{
+		Profile:     "generic-80mm",
+		ExpireAfter: 4 * time.Hour,
+		OnDoubt:     "reprint",
+		HoldFor:     2 * time.Minute,
+	}
+}

@@ -1,0 +1,93 @@
+package config
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestTheEnvironmentWinsOverTheFileAndTheFileOverTheDefault(t *testing.T) {
+	file := good + "receiver: { respond_within: 3s, max_body: 2MiB }\n"
+	c := mustLoad(t, file)
+	if c.Receiver.RespondWithin != 3*time.Second || c.Receiver.MaxConnections != 1024 {
+		t.Errorf("%+v", c.Receiver)
+	}
+	t.Setenv("TICKETRAIL_RECEIVER_RESPOND_WITHIN", "2s")
+	c = mustLoad(t, file)
+	if c.Receiver.RespondWithin != 2*time.Second || c.Receiver.MaxBody != 2<<20 {
+		t.Errorf("%+v", c.Receiver)
+	}
+}
+
+func TestEveryKeyOutsideListsCanBeSetByTheEnvironmentThoughTheFileDoesNotNameIt(t *testing.T) {
+	values := map[string]string{
+		"receiver.listen": "127.0.0.2:1", "receiver.path": "/p", "receiver.insecure": "true",
+		"receiver.headers.venue": "x-v", "receiver.headers.device": "x-d",
+		"receiver.trusted_proxies": "127.0.0.0/8, ::1", "receiver.allow_from": "10.0.0.0/8",
+		"receiver.max_body": "8KiB", "receiver.max_connections": "7", "receiver.schema": "strict", "receiver.respond_within": "1s",
+		"fallback": "bar", "storage.path": "/s", "storage.dedup_retention": "2h", "storage.history_retention": "3h",
+		"storage.max_backlog": "9", "admin.socket": "/a", "metrics.listen": "127.0.0.1:2", "log.level": "debug", "log.format": "json",
+	}
+	// These name files that have to be there; they have tests of their own.
+	files := []string{"receiver.secret_file", "receiver.tls.cert_file", "receiver.tls.key_file", "receiver.tls.client_ca_file",
+		"service.base_url", "service.client_id", "service.client_secret_file"}
+	for k, v := range values {
+		t.Setenv(EnvName(k), v)
+	}
+	for _, k := range Keys() {
+		_, ok := values[k]
+		if !ok && !slices.Contains(files, k) && !strings.Contains(k, "[]") && k != "ticket.fields" {
+			t.Errorf("%s is not tested", k)
+		}
+	}
+	got := mustLoad(t, good)
+	want := goodConfig()
+	want.Receiver = Receiver{Listen: "127.0.0.2:1", Path: "/p", Insecure: true, Headers: Headers{"x-v", "x-d"},
+		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")},
+		AllowFrom:      []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")},
+		MaxBody:        8 << 10, MaxConnections: 7, Schema: "strict", RespondWithin: time.Second}
+	want.Fallback = "bar"
+	want.Storage = Storage{"/s", 2 * time.Hour, 3 * time.Hour, 9}
+	want.Admin.Socket, want.Metrics.Listen, want.Log = "/a", "127.0.0.1:2", Log{"debug", "json"}
+	if diff := diffConfig(want, *got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAVariableThatLooksLikeOursButIsNotIsAnError(t *testing.T) {
+	for name, want := range map[string]string{
+		"TICKETRAIL_RECIEVER_LISTEN":   "no key is set by this variable; did you mean TICKETRAIL_RECEIVER_LISTEN?",
+		"TICKETRAIL_PRINTERS":          "no key is set by this variable; printers can only be set in the file",
+		"TICKETRAIL_PRINTERS_0_NAME":   "no key is set by this variable; printers can only be set in the file",
+		"TICKETRAIL_TICKET_FIELDS":     "no key is set by this variable; ticket.fields can only be set in the file",
+		"TICKETRAIL_WHATEVER_IT_MIGHT": "no key is set by this variable",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(name, "x")
+			wantProblem(t, "", name+": "+want)
+		})
+	}
+}
+
+func TestTheVariablesOfOurOwnTestsAreLetBe(t *testing.T) {
+	t.Setenv("TICKETRAIL_TEST_ALL", "1")
+	mustLoad(t, good)
+}
+
+func TestAProblemFromTheEnvironmentNamesTheVariable(t *testing.T) {
+	t.Setenv("TICKETRAIL_RECEIVER_RESPOND_WITHIN", "5")
+	t.Setenv("TICKETRAIL_LOG_LEVEL", "loud")
+	wantProblems(t, good+"receiver: { respond_within: nonsense }\nlog: { level: [] }\n",
+		"receiver.respond_within: 5 has no unit; write 5s, 5m or 5h (set by TICKETRAIL_RECEIVER_RESPOND_WITHIN)",
+		`log.level: "loud" is not one of debug, info, warn and error (set by TICKETRAIL_LOG_LEVEL)`,
+	)
+}
+
+func TestAnEmptyVariableCountsAsNotSet(t *testing.T) {
+	t.Setenv("TICKETRAIL_LOG_LEVEL", "")
+	if c := mustLoad(t, good+"log: { level: warn }\n"); c.Log.Level != "warn" {
+		t.Errorf("level %q", c.Log.Level)
+	}
+}

@@ -1,0 +1,280 @@
+package config
+
+import (
+	"errors"
+	"flag"
+	"io/fs"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	_ "time/tzdata"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+const good = `
+venues:
+  - { id: 6F1C8F5E-52AD-4A0B-9E9B-2F7B7B7F3A11, name: Harbour Grill, timezone: Australia/Melbourne }
+printers:
+  - { name: grill, address: "tcp://192.168.1.50:9100" }
+  - { name: bar, address: "file:///dev/usb/lp0", columns: 32, expire_after: 30m }
+fallback: grill
+`
+
+func load(t *testing.T, text string) (*Config, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "ticketrail.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return Load(path)
+}
+
+func mustLoad(t *testing.T, text string) *Config {
+	t.Helper()
+	c, err := load(t, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// wantProblem loads good and more, and wants exactly one problem.
+func wantProblem(t *testing.T, more, want string) {
+	t.Helper()
+	wantProblems(t, good+more, want)
+}
+
+func wantProblems(t *testing.T, text string, want ...string) {
+	t.Helper()
+	c, err := load(t, text)
+	if c != nil {
+		t.Errorf("%s\ngave a configuration", text)
+	}
+	ps, ok := errors.AsType[Problems](err)
+	if !ok {
+		t.Fatalf("%s\ngave %v, want Problems", text, err)
+	}
+	var got []string
+	for _, p := range ps {
+		got = append(got, p.Error())
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s\n%s", text, diff)
+	}
+}
+
+// goodConfig is what good means.
+func goodConfig() Config {
+	c := Default()
+	grill, bar := DefaultPrinter(), DefaultPrinter()
+	grill.Name, grill.Address = "grill", "tcp://192.168.1.50:9100"
+	bar.Name, bar.Address, bar.Columns, bar.ExpireAfter = "bar", "file:///dev/usb/lp0", 32, 30*time.Minute
+	c.Printers = []Printer{grill, bar}
+	c.Venues = []Venue{{ID: "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11", Name: "Harbour Grill", Timezone: "Australia/Melbourne"}}
+	c.Fallback = "grill"
+	return c
+}
+
+func diffConfig(want, got Config) string {
+	return cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.EquateComparable(netip.Prefix{}))
+}
+
+func TestWhatTheFileDoesNotSayIsTheDefault(t *testing.T) {
+	if diff := diffConfig(goodConfig(), *mustLoad(t, good)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestEveryMistakeIsReportedAtOnce(t *testing.T) {
+	_, err := Load("testdata/mistakes.yaml")
+	ps, ok := errors.AsType[Problems](err)
+	if !ok {
+		t.Fatalf("got %v", err)
+	}
+	if len(ps) < 15 {
+		t.Errorf("%d problems, want at least 15", len(ps))
+	}
+	golden := "testdata/mistakes.golden"
+	got := err.Error() + "\n"
+	if *update {
+		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Error(diff)
+	}
+	for i, p := range ps {
+		if p.Line == 0 || i > 0 && p.Line < ps[i-1].Line {
+			t.Errorf("line %d of %v: not in the order of the file", p.Line, p)
+		}
+	}
+}
+
+func TestAFileThatIsNoYAMLIsReportedByLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"receiver:\n  path: /x\n\tschema: strict\n": "kitchen.yaml:3: is not YAML: found a tab character that violates indentation; indent with spaces, not tabs",
+		"\tx: 1\n":                 "kitchen.yaml:1: is not YAML: found character that cannot start any token; indent with spaces, not tabs",
+		"a: 1\n b: 2\n":            "kitchen.yaml:2: is not YAML: mapping values are not allowed in this context",
+		"x: 1\na: [1, 2\nb: 3\n":   "kitchen.yaml:2: is not YAML: did not find expected ',' or ']'",
+		"x: 1\ny: 2\n- z\n":        "kitchen.yaml:3: is not YAML: did not find expected key",
+		"x: 1\nfoo\nbar: 1\n":      "kitchen.yaml:2: is not YAML: could not find expected ':'",
+		"x: *nope\n":               "kitchen.yaml: is not YAML: unknown anchor 'nope' referenced",
+		"- a\n":                    "kitchen.yaml:1: want keys with values, got a list",
+		"a: 1\n---\nfallback: b\n": "kitchen.yaml:2: a second document begins here; put everything into one, without ---",
+	} {
+		_, err := Parse("kitchen.yaml", []byte(text))
+		if errText(err) != want {
+			t.Errorf("%q:\n got %v\nwant %v", text, err, want)
+		}
+	}
+}
+
+func TestAFileThatIsNotThereIsSaidPlainly(t *testing.T) {
+	_, err := Load("/nowhere/ticketrail.yaml")
+	if err == nil || err.Error() != "/nowhere/ticketrail.yaml: cannot be read: no such file or directory" {
+		t.Errorf("got %v", err)
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%v is not ErrNotExist", err)
+	}
+	if _, err = Load("/dev/zero"); err == nil {
+		t.Error("/dev/zero was read")
+	}
+}
+
+func TestAFileWithoutAnythingSaysWhatIsNeeded(t *testing.T) {
+	for _, text := range []string{"", "# nothing\n", "---\n", "{}\n", "receiver:\n"} {
+		wantProblems(t, text,
+			"venues: there are none; name at least one, or every request is refused with 403",
+			"printers: there are none; name at least one",
+			"fallback: is missing; name the station that gets what no route takes")
+	}
+}
+
+func TestAKeyNobodyKnowsIsAnErrorWithAHint(t *testing.T) {
+	for more, want := range map[string]string{
+		"storge: {}\n":                            "storge: unknown key; did you mean storage?",
+		"Storage: {}\n":                           "Storage: unknown key; did you mean storage?",
+		"listen: x\n":                             "listen: unknown key; there is metrics.listen and receiver.listen",
+		"kds: []\n":                               "kds: unknown key",
+		"receiver: { tls: { cert: a } }\n":        "receiver.tls.cert: unknown key",
+		"log: { levle: info }\n":                  "log.levle: unknown key; did you mean level?",
+		"log: { level: info, level: warn }\n":     "log.level: stands twice, in lines 8 and 8",
+		"\"log.level\": info\n":                   `"log.level": unknown key`,
+		"? [a]\n: b\n":                            "?: unknown key",
+		"storage: &s {}\n":                        "storage: anchors and aliases (& and *) are not understood here; write the value out",
+		"receiver: { headers: { Venue: x-v } }\n": "receiver.headers.Venue: unknown key; did you mean venue?",
+	} {
+		wantProblem(t, more, want)
+	}
+}
+
+func TestAValueWithoutAUnitIsAnError(t *testing.T) {
+	for more, want := range map[string]string{
+		"receiver: { respond_within: 5 }\n":       "receiver.respond_within: 5 has no unit; write 5s, 5m or 5h",
+		"receiver: { respond_within: \"5\" }\n":   "receiver.respond_within: 5 has no unit; write 5s, 5m or 5h",
+		"receiver: { respond_within: 0 }\n":       "receiver.respond_within: 0 has no unit; write 0s, 0m or 0h",
+		"receiver: { respond_within: 5ns }\n":     "receiver.respond_within: 5ns is less than 500ms; the service gives up after 5s",
+		"receiver: { respond_within: 6s }\n":      "receiver.respond_within: 6s is more than 4.8s; the service gives up after 5s",
+		"receiver: { respond_within: soon }\n":    `receiver.respond_within: "soon" is not a duration; write it as 4s, 2m or 72h`,
+		"storage: { dedup_retention: 7d }\n":      `storage.dedup_retention: "7d" is in days; write hours, 168h`,
+		"storage: { history_retention: -1h }\n":   "storage.history_retention: -1h is less than 1h",
+		"storage: { dedup_retention: [1h] }\n":    "storage.dedup_retention: want a duration such as 4s, got a list",
+		"receiver: { max_body: 1048576 }\n":       "receiver.max_body: 1048576 has no unit; write 1048576B, or 512KiB, 1MiB",
+		"receiver: { max_body: 1Mb }\n":           `receiver.max_body: "1Mb" is not a size; write it as 512KiB or 1MiB`,
+		"receiver: { max_body: 9999999999GiB }\n": `receiver.max_body: "9999999999GiB" is not a size; write it as 512KiB or 1MiB`,
+		"receiver: { max_body: 1GiB }\n":          "receiver.max_body: 1GiB is not between 4KiB and 64MiB",
+	} {
+		wantProblem(t, more, want)
+	}
+}
+
+func TestWhatYAMLTakesForSomethingElseIsAnError(t *testing.T) {
+	for more, want := range map[string]string{
+		"receiver: { insecure: yes }\n":          `receiver.insecure: "yes" is neither true nor false`,
+		"receiver: { insecure: 1 }\n":            `receiver.insecure: want true or false, got "1"`,
+		"storage: { max_backlog: 010 }\n":        `storage.max_backlog: "010" is not a whole number, written plainly`,
+		"storage: { max_backlog: \"10\" }\n":     `storage.max_backlog: want a number, got "10"`,
+		"storage: { max_backlog: 0 }\n":          "storage.max_backlog: 0 is not between 1 and 10000000",
+		"service: { client_id: 12 }\n":           `service.client_id: 12 is not text to YAML; put it in quotes: "12"`,
+		"ticket: { fields: { name: name } }\n":   `ticket.fields.name: want a list, got "name"; write [name]`,
+		"ticket: { fields: { name: [] } }\n":     "ticket.fields.name: has no paths; leave the field out to keep the built-in ones",
+		"ticket: { fields: { name: [a..b] } }\n": `ticket.fields.name[0]: "a..b" is not a dotted path; write it as order.number`,
+		"ticket: { fields: { name: [~] } }\n":    "ticket.fields.name[0]: is empty",
+		"ticket: { fields: [name] }\n":           "ticket.fields: want names of fields, each with a list of paths, got a list",
+	} {
+		if strings.HasPrefix(more, "service") {
+			_, err := load(t, good+more)
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s gave %v", more, err)
+			}
+			continue
+		}
+		wantProblem(t, more, want)
+	}
+}
+
+func TestFieldNamesAndPathsKeepTheirCase(t *testing.T) {
+	c := mustLoad(t, good+"ticket: { fields: { name: [displayName, item.Name], order_Number: [x] } }\n")
+	want := map[string][]string{"name": {"displayName", "item.Name"}, "order_Number": {"x"}}
+	if diff := cmp.Diff(want, c.Ticket.Fields); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestALongListOfMistakesIsCutShort(t *testing.T) {
+	var b strings.Builder
+	for i := range 50_000 {
+		b.WriteString("x")
+		b.WriteString(strings.Repeat("y", i%40))
+		b.WriteString(string(rune('a'+i%26)) + string(rune('a'+i/26%26)) + string(rune('a'+i/676%26)) + ": 1\n")
+	}
+	_, err := Parse("f.yaml", []byte(b.String()))
+	ps, ok := errors.AsType[Problems](err)
+	if !ok || len(ps) != maxProblems+1 || ps[maxProblems].Path != "and more" {
+		t.Errorf("%d problems", len(ps))
+	}
+}
+
+func FuzzParseNeverPanics(f *testing.F) {
+	mistakes, err := os.ReadFile("testdata/mistakes.yaml")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(mistakes)
+	f.Add([]byte(good))
+	f.Add([]byte("a: &a [*a]\n"))
+	f.Add([]byte("? {a: b}\n: - c\n"))
+	f.Add([]byte("receiver: { tls: { cert_file: /dev/zero, key_file: \"\\0\" } }\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c, err := Parse("f.yaml", data)
+		if (c == nil) == (err == nil) {
+			t.Fatalf("a configuration %v with an error %v", c, err)
+		}
+		if ps, ok := errors.AsType[Problems](err); err != nil && (!ok || len(ps) == 0) {
+			t.Fatalf("an error that is no problem: %v", err)
+		}
+		if strings.ContainsAny(errText(err), "\x1b\x00\r") {
+			t.Fatalf("control characters in %q", errText(err))
+		}
+	})
+}
+
+func errText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}

@@ -1,0 +1,160 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Size is a number of bytes, written with a unit: 512KiB, 1MiB.
+type Size int64
+
+func sizeUnits() []sizeUnit {
+	return []sizeUnit{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"KB", 1e3}, {"B", 1}}
+}
+
+type sizeUnit struct {
+	name  string
+	bytes int64
+}
+
+// String is the size in the largest binary unit that says it exactly.
+func (s Size) String() string {
+	for _, u := range sizeUnits()[:3] {
+		if s != 0 && int64(s)%u.bytes == 0 {
+			return strconv.FormatInt(int64(s)/u.bytes, 10) + u.name
+		}
+	}
+	return strconv.FormatInt(int64(s), 10) + "B"
+}
+
+// MarshalText is String.
+func (s Size) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+func parseSize(text string) (Size, error) {
+	if number(text) {
+		return 0, fmt.Errorf("%s has no unit; write %sB, or 512KiB, 1MiB", text, text)
+	}
+	for _, u := range sizeUnits() {
+		digits, ok := strings.CutSuffix(text, u.name)
+		if !ok {
+			continue
+		}
+		n, err := strconv.ParseUint(strings.TrimSpace(digits), 10, 62)
+		if err != nil || int64(n) > (1<<62)/u.bytes {
+			break
+		}
+		return Size(int64(n) * u.bytes), nil
+	}
+	return 0, fmt.Errorf("%s is not a size; write it as 512KiB or 1MiB", quote(text))
+}
+
+func parseDuration(text string) (time.Duration, error) {
+	if number(text) { // "0" too, which time takes
+		return 0, fmt.Errorf("%s has no unit; write %ss, %sm or %sh", text, text, text, text)
+	}
+	d, err := time.ParseDuration(text)
+	if err == nil {
+		return d, nil
+	}
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if n, err := strconv.ParseUint(days, 10, 16); err == nil {
+			return 0, fmt.Errorf("%s is in days; write hours, %dh", quote(text), n*24)
+		}
+	}
+	return 0, fmt.Errorf("%s is not a duration; write it as 4s, 2m or 72h", quote(text))
+}
+
+func parsePrefix(text string) (netip.Prefix, error) {
+	if a, err := netip.ParseAddr(text); err == nil && a.Zone() == "" {
+		return netip.PrefixFrom(a.Unmap(), a.Unmap().BitLen()), nil
+	}
+	p, err := netip.ParsePrefix(text)
+	switch {
+	case err != nil:
+		return netip.Prefix{}, fmt.Errorf("%s is not a network; write it as 192.168.1.0/24 or 10.0.0.7", quote(text))
+	case p.Addr().Is4In6():
+		return netip.Prefix{}, fmt.Errorf("%s is an IPv4 network in IPv6 clothes; write it as IPv4", quote(text))
+	case p != p.Masked():
+		return netip.Prefix{}, fmt.Errorf("%s is an address, not a network; write %v for the network or %v for the address", quote(text), p.Masked(), p.Addr())
+	}
+	return p, nil
+}
+
+// parse reads text as a value of type t: the one way in for the file and for the
+// environment. Lists are separated by commas; the file has its own.
+func parse(t reflect.Type, text string) (any, error) {
+	switch t {
+	case reflect.TypeFor[string]():
+		return text, nil
+	case reflect.TypeFor[bool]():
+		if text != "true" && text != "false" {
+			return nil, fmt.Errorf("%s is neither true nor false", quote(text))
+		}
+		return text == "true", nil
+	case reflect.TypeFor[int]():
+		// 010 is eight to YAML and ten to people; nobody gets to find out.
+		n, err := strconv.Atoi(text)
+		if err != nil || strconv.Itoa(n) != text {
+			return nil, fmt.Errorf("%s is not a whole number, written plainly", quote(text))
+		}
+		return n, nil
+	case reflect.TypeFor[time.Duration]():
+		return parseDuration(text)
+	case reflect.TypeFor[Size]():
+		return parseSize(text)
+	case reflect.TypeFor[netip.Prefix]():
+		return parsePrefix(text)
+	}
+	if t.Kind() != reflect.Slice {
+		return nil, errors.ErrUnsupported
+	}
+	list := reflect.MakeSlice(t, 0, 0)
+	for part := range strings.SplitSeq(text, ",") {
+		v, err := parse(t.Elem(), strings.TrimSpace(part))
+		if err != nil {
+			return nil, err
+		}
+		list = reflect.Append(list, reflect.ValueOf(v))
+	}
+	return list.Interface(), nil
+}
+
+// kind is what a value of type t is called in a message.
+func kind(t reflect.Type) string {
+	switch t {
+	case reflect.TypeFor[string]():
+		return "text"
+	case reflect.TypeFor[bool]():
+		return "true or false"
+	case reflect.TypeFor[int]():
+		return "a number"
+	case reflect.TypeFor[time.Duration]():
+		return "a duration such as 4s"
+	case reflect.TypeFor[Size]():
+		return "a size such as 1MiB"
+	case reflect.TypeFor[netip.Prefix]():
+		return "a network such as 192.168.1.0/24"
+	}
+	if t.Kind() == reflect.Slice {
+		return "a list"
+	}
+	return "keys with values"
+}
+
+func number(text string) bool {
+	return regexp.MustCompile(`^[-+]?[0-9]+([.][0-9]*)?$`).MatchString(text)
+}
+
+// quote is text as a message shows it: control characters escaped, not endless.
+func quote(text string) string {
+	if r := []rune(text); len(r) > 80 {
+		return strconv.Quote(string(r[:80])) + "…"
+	}
+	return strconv.Quote(text)
+}

@@ -1,0 +1,129 @@
+package config
+
+import (
+	"bytes"
+	"crypto/subtle"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+)
+
+const stars = "********"
+
+// Secret is text that must not be shown. However it is printed, logged or encoded, stars
+// come out; only [Secret.Reveal] tells it.
+type Secret struct{ text string }
+
+// NewSecret makes text a secret.
+func NewSecret(text string) Secret { return Secret{text} }
+
+// Reveal is the secret itself, for the one who must compare or send it.
+func (s Secret) Reveal() string { return s.text }
+
+// Equal compares without telling by its time how much was right.
+func (s Secret) Equal(o Secret) bool {
+	return subtle.ConstantTimeCompare([]byte(s.text), []byte(o.text)) == 1
+}
+
+func (Secret) String() string               { return stars }
+func (Secret) GoString() string             { return stars }
+func (Secret) LogValue() slog.Value         { return slog.StringValue(stars) }
+func (Secret) MarshalText() ([]byte, error) { return []byte(stars), nil }
+func (Secret) MarshalJSON() ([]byte, error) { return []byte(`"` + stars + `"`), nil }
+func (Secret) MarshalYAML() (any, error)    { return stars, nil }
+
+// Format keeps every verb, %x and %+v among them, from looking inside.
+func (Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, stars) }
+
+const (
+	minSecret = 22 // characters of six bits: 128 bits and a little
+	maxSecret = 256
+)
+
+// readSecrets reads a file of one or two secret path segments. Its errors never show
+// what is in the file.
+func readSecrets(name string) ([]Secret, error) {
+	lines, err := secretLines(name)
+	if err != nil {
+		return nil, err
+	}
+	if len(lines) > 2 {
+		return nil, fmt.Errorf("%s has %d lines; it may hold two secrets at most, one a line", name, len(lines))
+	}
+	var secrets []Secret
+	for i, l := range lines {
+		if why := weak(l); why != "" {
+			return nil, fmt.Errorf("line %d of %s %s; make one with: head -c 24 /dev/urandom | base64 | tr +/ -_", i+1, name, why)
+		}
+		secrets = append(secrets, NewSecret(l))
+	}
+	if len(secrets) == 2 && secrets[0].Equal(secrets[1]) {
+		return nil, fmt.Errorf("both lines of %s are the same secret; keep one", name)
+	}
+	return secrets, nil
+}
+
+// weak says why s cannot be a secret path segment; empty when it can.
+func weak(s string) string {
+	distinct := map[rune]bool{}
+	for _, r := range s {
+		if !strings.ContainsRune("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", r) {
+			return "holds something other than A-Z a-z 0-9 - _"
+		}
+		distinct[r] = true
+	}
+	switch {
+	case len(s) < minSecret:
+		return fmt.Sprintf("has %d characters; a secret has at least %d", len(s), minSecret)
+	case len(s) > maxSecret:
+		return fmt.Sprintf("has %d characters; a secret has at most %d", len(s), maxSecret)
+	case len(distinct) < 8:
+		return "repeats a few characters and can be guessed"
+	}
+	return ""
+}
+
+// secretLines is the lines of a small file that are not blank, at least one.
+func secretLines(name string) ([]string, error) {
+	b, err := readSmall(name, 4<<10)
+	if err != nil {
+		return nil, err
+	}
+	var lines []string
+	for l := range bytes.Lines(b) {
+		if l = bytes.TrimSpace(l); len(l) > 0 {
+			lines = append(lines, string(l))
+		}
+	}
+	if len(lines) == 0 {
+		return nil, fmt.Errorf("%s is empty", name)
+	}
+	return lines, nil
+}
+
+// readSmall reads a regular file of at most limit bytes, so that a name that leads to a
+// pipe or to /dev/zero by mistake does not hang the daemon or eat its memory.
+func readSmall(name string, limit int64) ([]byte, error) {
+	st, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !st.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a plain file", name)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(b)) > limit {
+		return nil, fmt.Errorf("%s is larger than %v; is it the right file?", name, Size(limit))
+	}
+	return b, nil
+}

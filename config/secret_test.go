@@ -1,0 +1,104 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const (
+	one = "abcdefghij0123456789-_"
+	two = "ZYXWVUTSRQ0123456789-_"
+)
+
+func secretFile(t *testing.T, text string, mode os.FileMode) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "webhook")
+	if err := os.WriteFile(name, []byte(text), mode); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func TestASecretShowsAsStarsWhateverIsDoneWithIt(t *testing.T) {
+	s := NewSecret(one)
+	holder := struct{ S Secret }{s}
+	var b bytes.Buffer
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%10s"} {
+		fmt.Fprintf(&b, verb+" "+verb+" "+verb+"\n", s, &s, holder)
+	}
+	fmt.Fprintln(&b, s.String(), s.GoString(), fmt.Errorf("open %v", s))
+	slog.New(slog.NewTextHandler(&b, nil)).Info("x", "s", s, "h", holder)
+	slog.New(slog.NewJSONHandler(&b, nil)).Info("x", "s", s, "h", holder)
+	j, err := json.Marshal(map[string]any{"s": s, "h": holder})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Write(j)
+	for _, leak := range []string{one, one[:6], fmt.Sprintf("%x", one[:6])} {
+		if strings.Contains(b.String(), leak) {
+			t.Fatalf("%q came out:\n%s", leak, b.String())
+		}
+	}
+	if s.Reveal() != one || !s.Equal(NewSecret(one)) || s.Equal(NewSecret(two)) {
+		t.Error("the secret itself is not right")
+	}
+}
+
+func TestTwoSecretsAreValidAtOnce(t *testing.T) {
+	for text, want := range map[string]int{one: 1, one + "\n": 1, one + "\r\n" + two + "\r\n": 2, "\n" + one + "\n\n" + two: 2} {
+		c := mustLoad(t, good+"receiver: { secret_file: "+secretFile(t, text, 0o600)+" }\n")
+		if len(c.Receiver.Secrets) != want || c.Receiver.Secrets[0].Reveal() != one || len(c.Warnings) != 0 {
+			t.Errorf("%q: %v, %v", text, c.Receiver.Secrets, c.Warnings)
+		}
+		if strings.Contains(fmt.Sprintf("%+v", c), one) {
+			t.Error("the configuration shows the secret")
+		}
+	}
+}
+
+func TestASecretThatCanBeGuessedIsRefusedAndNotShown(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                  "is empty",
+		"\n \n":                             "is empty",
+		"hunter2":                           "has 7 characters; a secret has at least 22",
+		one + "\n" + "hunter2hunter2":       "line 2 of",
+		one + "/x":                          "holds something other than A-Z a-z 0-9 - _",
+		strings.Repeat("ab", 20):            "repeats a few characters",
+		one + "\n" + one:                    "are the same secret",
+		one + "\n" + two + "\n" + one + "x": "has 3 lines",
+		strings.Repeat(one, 40):             "a secret has at most 256",
+	} {
+		_, err := load(t, good+"receiver: { secret_file: "+secretFile(t, text, 0o600)+" }\n")
+		if err == nil || !strings.HasPrefix(err.Error(), "receiver.secret_file: ") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", text, err)
+		} else if strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), one) {
+			t.Errorf("%v shows the secret", err)
+		}
+	}
+}
+
+func TestASecretThatEverybodyCanReadIsWarnedOf(t *testing.T) {
+	c := mustLoad(t, good+"receiver: { secret_file: "+secretFile(t, one, 0o644)+" }\n")
+	if len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "(mode 0644); chmod o= it") {
+		t.Errorf("%q", c.Warnings)
+	}
+	c = mustLoad(t, good+"receiver: { path: /webhooks/"+one+" }\n")
+	if len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "move it to receiver.secret_file") || strings.Contains(c.Warnings[0], one) {
+		t.Errorf("%q", c.Warnings)
+	}
+}
+
+func TestSecretsOfSystemdAreFoundInItsFolder(t *testing.T) {
+	name := secretFile(t, one, 0o600)
+	t.Setenv("CREDENTIALS_DIRECTORY", filepath.Dir(name))
+	c := mustLoad(t, good+"receiver: { secret_file: webhook }\n")
+	if len(c.Receiver.Secrets) != 1 || c.Receiver.SecretFile != name {
+		t.Errorf("%+v", c.Receiver)
+	}
+}

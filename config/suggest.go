@@ -1,0 +1,71 @@
+package config
+
+import (
+	"slices"
+	"strings"
+)
+
+// suggest is the candidate that was probably meant by word, or nothing.
+func suggest(word string, candidates []string) string {
+	if len(word) > 64 {
+		return ""
+	}
+	best, bestAt := "", max(1, len(word)/3)+1
+	for _, c := range candidates {
+		// Where every letter is another one, nothing was mistyped.
+		if d := distance(strings.ToLower(word), strings.ToLower(c)); d < bestAt && d < len(word) {
+			best, bestAt = c, d
+		}
+	}
+	return best
+}
+
+// distance is how many letters were left out, put in, changed or swapped with their
+// neighbour between a and b.
+func distance(a, b string) int {
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		rows[i][0] = i
+	}
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		for j := 1; j <= len(b); j++ {
+			change := rows[i-1][j-1]
+			if a[i-1] != b[j-1] {
+				change++
+			}
+			rows[i][j] = min(change, rows[i-1][j]+1, rows[i][j-1]+1)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+			}
+		}
+	}
+	return rows[len(a)][len(b)]
+}
+
+// didYouMean is "; did you mean X?", or nothing.
+func didYouMean(word string, candidates []string) string {
+	if s := suggest(word, candidates); s != "" {
+		return "; did you mean " + s + "?"
+	}
+	return ""
+}
+
+// elsewhere is where a key that is unknown here does belong, or nothing: people put
+// listen at the top.
+func elsewhere(name string) string {
+	var found []string
+	for _, k := range Keys() {
+		if k == name || strings.HasSuffix(k, "."+name) {
+			found = append(found, k)
+		}
+	}
+	if len(found) == 0 {
+		return ""
+	}
+	slices.Sort(found)
+	return "; there is " + strings.Join(found, " and ")
+}
