@@ -23,8 +23,10 @@ const (
 )
 
 // Load reads and checks the configuration file at path and the environment. On an error
-// there is no Config, and the error is [Problems]: everything that is wrong, at once.
-func Load(path string) (*Config, error) {
+// there is no Config, and the error is [Problems]: everything that is wrong, at once. What
+// only other packages know (profiles, expressions) is checked by more, which sees a Config
+// that may have problems of its own; a key that has one already is not complained of twice.
+func Load(path string, more ...func(*Config) []Problem) (*Config, error) {
 	data, err := readSmall(path, maxFile)
 	if err != nil {
 		p := Problem{Path: path, Msg: err.Error(), err: err}
@@ -33,12 +35,12 @@ func Load(path string) (*Config, error) {
 		}
 		return nil, Problems{p}
 	}
-	return Parse(path, data)
+	return Parse(path, data, more...)
 }
 
 // Parse is [Load] for a file that has been read already. Relative file names in it are
 // relative to the folder of path.
-func Parse(path string, data []byte) (*Config, error) {
+func Parse(path string, data []byte, more ...func(*Config) []Problem) (*Config, error) {
 	f := &findings{lines: map[string]int{}, env: map[string]string{}}
 	c, err := f.merge(path, data)
 	if err != nil {
@@ -55,6 +57,13 @@ func Parse(path string, data []byte) (*Config, error) {
 	}
 	check := checker{findings: f, c: c, dir: dir, credentials: os.Getenv("CREDENTIALS_DIRECTORY")}
 	check.all()
+	for _, find := range more {
+		for _, p := range find(c) {
+			if !f.badBelow(p.Path) {
+				f.add(p.Path, "%s", p.Msg)
+			}
+		}
+	}
 	if len(f.problems) > 0 {
 		return nil, f.sorted()
 	}

@@ -1,0 +1,295 @@
+// Package app puts the daemon together: configuration, store, receiver, dispatcher,
+// printers, control socket, metrics. It decides nothing about tickets itself.
+//
+// An App is a value, so the whole daemon can be started in a test, in the demo, or
+// several times in one process. It touches no signals and no global state.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"ticketrail/cmd/internal/admin"
+	"ticketrail/config"
+	"ticketrail/printer/transport"
+	"ticketrail/queue"
+	"ticketrail/queue/dispatch"
+	"ticketrail/receiver"
+)
+
+// stopWithin bounds a graceful stop: inside the 30 s that the unit file allows, with
+// room for the ticket that is being printed.
+const (
+	stopWithin   = 25 * time.Second
+	ticketWithin = 15 * time.Second
+)
+
+// Options says what the daemon is made of. ConfigPath or Config is required.
+type Options struct {
+	// ConfigPath is the configuration file, read now and at every reload.
+	ConfigPath string
+	// Config is used instead of a file. Such a daemon has nothing to reload.
+	Config *config.Config
+	// Webhook and Metrics are used instead of the configured addresses (socket
+	// activation, tests). New owns them.
+	Webhook, Metrics net.Listener
+	// Dialer opens a printer; nil means transport.Open of its address.
+	Dialer func(config.Printer) (transport.Dialer, error)
+	// CheckStore checks the database file before it is opened, in another process,
+	// because a bad page can kill the one that reads it. Nil: no check.
+	CheckStore func(ctx context.Context, path string) error
+	// Reload asks for the configuration to be read again, once for each value.
+	Reload <-chan os.Signal
+	// Notify tells the init system how things stand ("READY=1"); nil tells nobody.
+	Notify func(state string)
+	// WatchdogEvery is how often Notify gets a sign of life; 0 never.
+	WatchdogEvery time.Duration
+	// Log is where log lines go; nil means nowhere. With Config.Log unset it is text at info.
+	Log io.Writer
+	// Clock is the wall clock; nil is the box's.
+	Clock queue.Clock
+	// NoSync leaves commits in the page cache: only for showing that a test sees the loss.
+	NoSync bool
+}
+
+// An App is a daemon that has opened everything it needs. Run it once, or Close it.
+type App struct {
+	o        Options
+	log      *slog.Logger
+	level    *slog.LevelVar
+	registry *prometheus.Registry
+	metrics  *metrics
+	down     teardown
+
+	queue    *queue.Queue
+	rejects  *rejects
+	dispatch *dispatch.Dispatcher
+	receiver *receiver.Receiver
+
+	webhookAt, metricsAt net.Addr
+	serve                []server
+	notices              []string // what happened at start that a person must know
+
+	boot      *config.Config        // what the parts that only a restart changes were made from
+	reloading sync.Mutex            // one reload at a time
+	live      atomic.Pointer[rules] // what the configuration in force was made into
+}
+
+// A server answers on something until ctx ends.
+type server struct {
+	name string
+	run  func(context.Context) error
+}
+
+// New reads the configuration and opens everything: store, printers, listeners. Nothing is
+// served before Run. After an error nothing is left open.
+//
+// It is one straight line on purpose: each part needs the ones above it, and the
+// teardown stack undoes them in reverse.
+func New(ctx context.Context, o Options) (_ *App, err error) {
+	a := &App{o: o, level: new(slog.LevelVar)}
+	conf := o.Config
+	if conf == nil {
+		if conf, err = load(o.ConfigPath); err != nil {
+			return nil, err
+		}
+	}
+	a.boot = conf
+	a.log = newLogger(o.Log, conf.Log.Format, a.level)
+	a.level.Set(conf.Log.Slog())
+	a.down.log = a.log
+	for _, w := range conf.Warnings {
+		a.log.Warn("configuration", "hint", w)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.Close())
+		}
+	}()
+
+	a.registry = newRegistry()
+	a.metrics = newMetrics(a.registry)
+	first, err := a.compile(conf, nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if err := a.checkStore(ctx, conf.Storage.Path); err != nil {
+		return nil, err
+	}
+	clock := o.Clock
+	if clock == nil {
+		clock = wallClock{}
+	}
+	a.queue, err = queue.Open(queue.Options{
+		Path:             conf.Storage.Path,
+		DedupRetention:   conf.Storage.DedupRetention,
+		HistoryRetention: conf.Storage.HistoryRetention,
+		MaxBacklog:       conf.Storage.MaxBacklog,
+		Clock:            clock,
+		Logger:           a.log.With("component", "queue"),
+		Registerer:       a.registry,
+		NoSync:           o.NoSync,
+	})
+	if err != nil {
+		return nil, err
+	}
+	a.down.push("queue", func(context.Context) error { return a.queue.Close() })
+	a.registry.MustRegister(heldCollector{a.queue})
+
+	a.rejects, err = openRejects(a.queue.Shelf("rejects"), a.log.With("component", "rejects"))
+	if err != nil {
+		return nil, err
+	}
+	a.down.push("rejects", a.rejects.stop)
+
+	a.dispatch = dispatch.New(dispatch.Options{
+		Queue:      dispatch.From(a.queue),
+		Logger:     a.log.With("component", "dispatch"),
+		Registerer: a.registry,
+	})
+	a.down.push("dispatch", func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, ticketWithin)
+		defer cancel()
+		return a.dispatch.Stop(ctx)
+	})
+
+	a.receiver, err = a.newReceiver(conf, first.policy)
+	if err != nil {
+		return nil, err
+	}
+
+	if err := a.listenMetrics(conf); err != nil {
+		return nil, err
+	}
+	if err := a.listenAdmin(conf); err != nil {
+		return nil, err
+	}
+	if err := a.listenWebhook(conf); err != nil {
+		return nil, err
+	}
+	if _, err := a.apply(first); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// Run serves until ctx ends or a part fails, then stops everything gracefully: requests in
+// progress are answered, the tickets in hand come out, the store is closed. It returns
+// nil after ctx ended.
+func (a *App) Run(ctx context.Context) error {
+	serving, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var wg sync.WaitGroup
+	for _, s := range a.serve {
+		wg.Go(func() {
+			if err := s.run(serving); err != nil {
+				stop(fmt.Errorf("%s: %w", s.name, err))
+			}
+		})
+	}
+	wg.Go(func() { a.beat(serving) })
+	c := a.live.Load().conf
+	a.log.Info("ready", "webhook", addrString(a.webhookAt), "metrics", addrString(a.metricsAt),
+		"stations", len(c.Printers), "venues", len(c.Venues))
+	a.notify("READY=1\nSTATUS=" + a.statusLine())
+
+	for {
+		select {
+		case <-a.o.Reload:
+			// The outcome is logged and counted; who asked by signal hears nothing else.
+			_, _ = a.Reload(serving)
+			continue
+		case <-serving.Done():
+		}
+		break
+	}
+	cause := context.Cause(serving)
+	a.log.Info("stopping", "why", cause)
+	a.notify("STOPPING=1\nSTATUS=finishing the tickets in hand")
+	// The servers stop first and answer what they have; then the lines; the store last.
+	wg.Wait()
+	err := a.Close()
+	if ctx.Err() == nil { // nobody asked us to stop
+		err = errors.Join(cause, err)
+	}
+	a.log.Info("stopped")
+	return err
+}
+
+// Close takes everything apart. Run does it; it is for an App that never ran.
+func (a *App) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), stopWithin)
+	defer cancel()
+	return a.down.run(ctx)
+}
+
+// Run is New and Run in one.
+func Run(ctx context.Context, o Options) error {
+	a, err := New(ctx, o)
+	if err != nil {
+		return err
+	}
+	return a.Run(ctx)
+}
+
+// WebhookAddr and MetricsAddr are where the daemon listens; MetricsAddr is nil without metrics.
+func (a *App) WebhookAddr() net.Addr { return a.webhookAt }
+func (a *App) MetricsAddr() net.Addr { return a.metricsAt }
+
+// Queue is the store, for the demo and the benchmark, which show its books.
+func (a *App) Queue() *queue.Queue { return a.queue }
+
+func (a *App) notify(state string) {
+	if a.o.Notify != nil {
+		a.o.Notify(state)
+	}
+}
+
+func addrString(addr net.Addr) string {
+	if addr == nil {
+		return ""
+	}
+	return addr.String()
+}
+
+func (a *App) listenAdmin(conf *config.Config) error {
+	if conf.Admin.Socket == "" {
+		return nil
+	}
+	s, err := admin.New(admin.Options{
+		Jobs: a.queue, Desk: a.queue, Stations: desk{a.queue, a.dispatch}, Tester: tester{a.queue},
+		Rejects: shownRejects{a.rejects}, Reload: a.Reload, Lines: a.lines, Notices: a.allNotices,
+		Logger: a.log.With("component", "admin"),
+	})
+	if err != nil {
+		return err
+	}
+	l, err := admin.Listen(conf.Admin.Socket)
+	if err != nil {
+		return err
+	}
+	a.down.push("admin socket", closeOnce(l))
+	a.serve = append(a.serve, server{"admin", func(ctx context.Context) error { return s.Serve(ctx, l) }})
+	return nil
+}
+
+// closeOnce closes a listener that its server may have closed already.
+func closeOnce(l net.Listener) func(context.Context) error {
+	return func(context.Context) error {
+		if err := l.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+			return err
+		}
+		return nil
+	}
+}

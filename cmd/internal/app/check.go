@@ -1,0 +1,171 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"time"
+
+	"ticketrail/config"
+	"ticketrail/printer/layout"
+	"ticketrail/printer/profile"
+	"ticketrail/printer/transport"
+	"ticketrail/queue"
+	"ticketrail/queue/ticket"
+	"ticketrail/receiver/contract"
+)
+
+// Check reads the configuration and returns every problem with it, and what is allowed
+// but worth knowing.
+func Check(path string) (warnings []string, err error) {
+	conf, err := load(path)
+	if err != nil {
+		return nil, err
+	}
+	return conf.Warnings, nil
+}
+
+// CheckOnline asks each printer whether it is there, a line for each on w. Nothing is
+// printed. A printer that is not there is an error.
+func CheckOnline(ctx context.Context, path string, w io.Writer) error {
+	conf, err := load(path)
+	if err != nil {
+		return err
+	}
+	var missing []string
+	for _, p := range conf.Printers {
+		if err := reach(ctx, p); err != nil {
+			missing = append(missing, p.Name)
+			fmt.Fprintf(w, "FAIL  printer %s  %s\n", p.Name, layout.Clean(err.Error()))
+			continue
+		}
+		fmt.Fprintf(w, "OK    printer %s  %s answers\n", p.Name, p.Address)
+	}
+	if !(wallClock{}).Synchronized() {
+		fmt.Fprintln(w, "WARN  clock  nothing says that it is synchronized: times on tickets may be wrong (systemctl status systemd-timesyncd)")
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("no answer from %s", strings.Join(missing, ", "))
+	}
+	return nil
+}
+
+func reach(ctx context.Context, p config.Printer) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	d, err := transport.Open(p.Address)
+	if err != nil {
+		return err
+	}
+	c, err := d.Dial(ctx)
+	if err != nil {
+		return err
+	}
+	return c.Close()
+}
+
+// Inspect shows on w what the print request in body would become: where each field was
+// found, the routes taken, each ticket as text. Nothing is sent anywhere.
+func Inspect(path string, body io.Reader, venue, device string, w io.Writer) error {
+	conf, err := load(path)
+	if err != nil {
+		return err
+	}
+	p, err := compilePlan(conf)
+	if err != nil {
+		return err
+	}
+	v, err := findVenue(conf, venue)
+	if err != nil {
+		return err
+	}
+	raw, err := io.ReadAll(io.LimitReader(body, int64(conf.Receiver.MaxBody)+1))
+	if err != nil {
+		return fmt.Errorf("read print request: %w", err)
+	}
+	if len(raw) > int(conf.Receiver.MaxBody) {
+		return fmt.Errorf("the body is larger than receiver.max_body (%d bytes): it would be answered 400", conf.Receiver.MaxBody)
+	}
+	req, err := contract.Open(raw, mode(conf))
+	if err != nil {
+		return fmt.Errorf("it would be answered 400: %w", err)
+	}
+	r := p.SplitTraced(req, newVenue(v), device, time.Now(), nil)
+	var out bytes.Buffer
+	fmt.Fprintf(&out, "request %s for venue %s\n", layout.Clean(req.ID), v.Name)
+	for _, a := range req.Anomalies {
+		fmt.Fprintf(&out, "odd: %s\n", layout.Clean(fmt.Sprint(a)))
+	}
+	fmt.Fprintln(&out)
+	out.WriteString(r.Trace.String())
+	for _, d := range r.Request.Drafts {
+		columns := 48
+		for _, s := range conf.Printers {
+			if s.Name == d.Station {
+				columns = paperColumns(s)
+			}
+		}
+		fmt.Fprintf(&out, "\nticket for %s (%d columns):\n\n", d.Station, columns)
+		lines := layout.Compose(ticket.Delivery{Station: d.Station, Attempt: 1, Ticket: d.Ticket}, columns, d.Station)
+		out.WriteString(layout.Plain(lines, columns))
+	}
+	_, err = w.Write(out.Bytes())
+	return err
+}
+
+func paperColumns(p config.Printer) int {
+	if p.Columns > 0 {
+		return p.Columns
+	}
+	m, _ := profile.Lookup(p.Profile)
+	return m.Columns
+}
+
+// findVenue takes a name or an id, as people type them; empty is the first configured.
+func findVenue(conf *config.Config, want string) (config.Venue, error) {
+	if want == "" {
+		return conf.Venues[0], nil
+	}
+	id, _ := contract.CanonicalID(want)
+	var names []string
+	for _, v := range conf.Venues {
+		if v.Name == want || v.ID == id {
+			return v, nil
+		}
+		names = append(names, fmt.Sprintf("%q", v.Name))
+	}
+	return config.Venue{}, fmt.Errorf("no venue is called %q; there is %s", want, strings.Join(names, ", "))
+}
+
+// Unchecked begins the line that the child of [CheckInChild] prints when it could not
+// look at the file at all, which says nothing about the file.
+const Unchecked = "unchecked: "
+
+// CheckInChild returns a check that runs `exe db check PATH`. A child that dies of what
+// it reads has found the file damaged just as well as one that says so.
+func CheckInChild(exe string) func(ctx context.Context, path string) error {
+	return func(ctx context.Context, path string) error {
+		var out, trouble bytes.Buffer
+		cmd := exec.CommandContext(ctx, exe, "db", "check", path)
+		cmd.Stdout, cmd.Stderr = &out, &trouble
+		err := cmd.Run()
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if _, died := errors.AsType[*exec.ExitError](err); !died {
+			return fmt.Errorf("run %s db check: %w", exe, err)
+		}
+		if why, ok := strings.CutPrefix(strings.TrimSpace(out.String()), Unchecked); ok {
+			return fmt.Errorf("check database: %s", why)
+		}
+		first, _, _ := strings.Cut(strings.TrimSpace(trouble.String()), "\n")
+		return fmt.Errorf("check %s: %w: %s (%w)", path, queue.ErrDamaged, first, err)
+	}
+}

@@ -1,0 +1,126 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"ticketrail/cmd/internal/admin"
+	"ticketrail/queue"
+	"ticketrail/queue/dispatch"
+	"ticketrail/queue/ticket"
+)
+
+// desk is the queue's stations with one addition: who resumes a printer has just done
+// something about it, so its line need not sit out its pause.
+type desk struct {
+	*queue.Queue
+	lines *dispatch.Dispatcher
+}
+
+func (d desk) ResumeStation(ctx context.Context, station string) error {
+	if err := d.Queue.ResumeStation(ctx, station); err != nil {
+		return err
+	}
+	d.lines.Kick(station)
+	return nil
+}
+
+// tester prints test tickets the way orders go: through the queue, so that a test that
+// comes out has tried everything an order needs.
+type tester struct{ queue *queue.Queue }
+
+func (t tester) TestTicket(ctx context.Context, station string) (uint64, error) {
+	id := uuid.NewString()
+	_, err := t.queue.Accept(ctx, ticket.Request{
+		ID: id, Received: time.Now().UTC(), Body: []byte("{}"),
+		Drafts: []ticket.Draft{{Station: station, Ticket: ticket.Ticket{
+			Kind: ticket.Test, Request: id, Number: "TEST", Received: time.Now().UTC(),
+			Lines: []ticket.Line{
+				{Quantity: "2", Name: "Test burger"},
+				{Depth: 1, Quantity: "1", Name: "extra cheese: crème, jalapeño, 12€"},
+				{Depth: 2, Quantity: "1", Name: "no onion"},
+			},
+		}}},
+	})
+	if err != nil {
+		return 0, err
+	}
+	jobs, err := t.queue.Jobs(ctx, queue.Filter{Request: id, Limit: 1})
+	if err != nil {
+		return 0, err
+	}
+	if len(jobs) == 0 {
+		return 0, fmt.Errorf("find test ticket %s: it is gone", id)
+	}
+	return jobs[0].ID, nil
+}
+
+// shownRejects shows the refused bodies in the control API's words.
+type shownRejects struct{ kept *rejects }
+
+func (s shownRejects) Rejects(context.Context) ([]admin.Reject, error) {
+	list := s.kept.list()
+	out := make([]admin.Reject, len(list))
+	for i, r := range list {
+		out[i] = shown(r)
+	}
+	return out, nil
+}
+
+func (s shownRejects) Reject(_ context.Context, id uint64) (admin.Reject, error) {
+	for _, r := range s.kept.list() {
+		if r.ID == id {
+			return shown(r), nil
+		}
+	}
+	return admin.Reject{}, fmt.Errorf("refused request %d: %w: the last %d are kept", id, queue.ErrNotFound, maxRejects)
+}
+
+func shown(r Rejected) admin.Reject {
+	return admin.Reject{
+		ID: r.ID, Time: r.Time, Venue: r.Venue, Device: r.Device,
+		Code: string(r.Code), Message: r.Message, Body: r.Body, Truncated: r.Truncated,
+	}
+}
+
+// lines is what the dispatcher knows of each configured printer.
+func (a *App) lines() []admin.Line {
+	at := map[string]string{}
+	for _, p := range a.live.Load().conf.Printers {
+		at[p.Name] = p.Address
+	}
+	var out []admin.Line
+	for _, s := range a.dispatch.Status() {
+		out = append(out, admin.Line{
+			Name: s.Name, Address: at[s.Name], Known: s.Known, Up: s.Up, Since: s.Since,
+			Err: s.Err, Waiting: s.Waiting, Attempt: s.Attempt, NextTry: s.NextTry,
+		})
+	}
+	return out
+}
+
+// allNotices is what a person must know whatever they asked about.
+func (a *App) allNotices() []string {
+	var out []string
+	for _, f := range a.quarantined() {
+		out = append(out, fmt.Sprintf("a damaged database was set aside as %s: tickets that waited in it did not print; move the file away when you have dealt with it", f))
+	}
+	if err := a.queue.Ready(); err != nil {
+		out = append(out, "no orders are taken now: "+err.Error())
+	}
+	if n := a.queue.Damaged(); n > 0 {
+		out = append(out, fmt.Sprintf("%s in the database could not be read since the start: see the log", ticket.Plural(n, "record")))
+	}
+	if n := a.queue.Unaccounted(); n != 0 {
+		out = append(out, fmt.Sprintf("the books do not balance by %d: please report this", n))
+	}
+	for _, s := range a.queue.Stations() {
+		if !s.Configured {
+			out = append(out, fmt.Sprintf("station %q is not in the configuration and has %s: ticketrail jobs move --from %q --to STATION", s.Name, ticket.Plural(s.Pending+s.Held+s.Printing, "ticket"), s.Name))
+		}
+	}
+	return out
+}

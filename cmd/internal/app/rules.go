@@ -1,0 +1,203 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"ticketrail/cmd/internal/admin"
+	"ticketrail/config"
+	"ticketrail/printer"
+	"ticketrail/printer/profile"
+	"ticketrail/printer/transport"
+	"ticketrail/queue/dispatch"
+	"ticketrail/receiver"
+	"ticketrail/receiver/contract"
+	"ticketrail/receiver/plan"
+)
+
+// rules is everything one configuration is made into and a reload replaces. All that can
+// fail happens in making it, before anything live is touched.
+type rules struct {
+	conf     *config.Config
+	policy   *receiver.Policy
+	stations map[string]station
+}
+
+// A station is a configured printer and what drives it. A reload that leaves its
+// configuration alone keeps it, so that its line is not disturbed.
+type station struct {
+	conf  config.Printer
+	paper *printer.Paper
+}
+
+func (a *App) compile(conf *config.Config, old map[string]station) (*rules, error) {
+	p, err := compilePlan(conf)
+	if err != nil {
+		return nil, err
+	}
+	r := &rules{conf: conf, policy: newPolicy(conf, p), stations: map[string]station{}}
+	for i, c := range conf.Printers {
+		if was, ok := old[c.Name]; ok && was.conf == c {
+			r.stations[c.Name] = was
+			continue
+		}
+		s, err := a.newStation(c)
+		if err != nil {
+			return nil, config.Problems{{Path: fmt.Sprintf("printers[%d]", i), Msg: err.Error()}}
+		}
+		r.stations[c.Name] = s
+	}
+	return r, nil
+}
+
+func (a *App) newStation(c config.Printer) (station, error) {
+	model, ok := profile.Lookup(c.Profile)
+	if !ok {
+		return station{}, errors.New(unknownProfile(c.Profile))
+	}
+	open := a.o.Dialer
+	if open == nil {
+		open = func(c config.Printer) (transport.Dialer, error) { return transport.Open(c.Address) }
+	}
+	d, err := open(c)
+	if err != nil {
+		return station{}, err
+	}
+	return station{c, printer.NewPaper(printer.Options{
+		Name: c.Name, Dialer: d, Profile: model, Columns: c.Columns,
+		Logger: a.log.With("component", "printer"),
+	})}, nil
+}
+
+// apply puts rules in force, or changes nothing. Only the first step can fail. A request that is being planned keeps the
+// rules it began with; if those name a station that is just going, its line is an orphan and is kept.
+func (a *App) apply(r *rules) (orphans []string, err error) {
+	if err := a.receiver.SetPolicy(r.policy); err != nil {
+		return nil, err
+	}
+	names := make([]string, 0, len(r.conf.Printers))
+	lines := make([]dispatch.Line, 0, len(r.conf.Printers))
+	for _, c := range r.conf.Printers {
+		names = append(names, c.Name)
+		lines = append(lines, dispatch.Line{
+			Name: c.Name, Station: r.stations[c.Name].paper,
+			ExpireAfter: c.ExpireAfter, HoldDoubt: c.OnDoubt == "hold",
+		})
+	}
+	a.live.Store(r)
+	a.level.Set(r.conf.Log.Slog())
+	a.queue.SetStations(names)
+	a.dispatch.Set(lines)
+	a.metrics.loaded(true)
+	for _, s := range a.queue.Stations() {
+		if !s.Configured && s.Pending+s.Held+s.Printing > 0 {
+			orphans = append(orphans, s.Name)
+		}
+	}
+	return orphans, nil
+}
+
+// Reload reads the configuration file again and puts the whole of it in force, or
+// nothing of it. What it says is logged; the error is for whoever asked.
+func (a *App) Reload(context.Context) (admin.Reloaded, error) {
+	a.reloading.Lock()
+	defer a.reloading.Unlock()
+	if a.o.ConfigPath == "" {
+		return admin.Reloaded{}, errors.New("reload: this daemon was started without a configuration file")
+	}
+	a.notify(reloading())
+	defer func() { a.notify("READY=1\nSTATUS=" + a.statusLine()) }()
+	now := a.live.Load()
+	conf, err := load(a.o.ConfigPath)
+	var next *rules
+	var done admin.Reloaded
+	if err == nil {
+		next, err = a.compile(conf, now.stations)
+	}
+	if err == nil {
+		done.Orphans, err = a.apply(next)
+	}
+	if err != nil {
+		a.metrics.loaded(false)
+		a.log.Error("configuration not loaded: everything stays as it was", "err", strings.ReplaceAll(err.Error(), "\n", "; "))
+		return admin.Reloaded{}, &admin.Error{Code: admin.BadRequest, Message: err.Error()}
+	}
+	done.Warnings, done.Restart = conf.Warnings, conf.NeedsRestart(a.boot)
+	for _, w := range done.Warnings {
+		a.log.Warn("configuration", "hint", w)
+	}
+	if len(done.Restart) > 0 {
+		a.log.Warn("configuration loaded, but some of it needs a restart", "keys", strings.Join(done.Restart, " "))
+	} else {
+		a.log.Info("configuration loaded")
+	}
+	for _, o := range done.Orphans {
+		a.log.Error("a station with tickets is gone from the configuration: they are kept; ticketrail jobs move --from STATION --to ANOTHER", "printer", o)
+	}
+	return done, nil
+}
+
+// load reads the file and checks what only the packages behind the configuration know:
+// profiles, addresses, expressions.
+func load(path string) (*config.Config, error) { return config.Load(path, problems) }
+
+func problems(conf *config.Config) []config.Problem {
+	var out []config.Problem
+	add := func(path, msg string) { out = append(out, config.Problem{Path: path, Msg: msg}) }
+	for i, p := range conf.Printers {
+		if _, ok := profile.Lookup(p.Profile); !ok {
+			add(fmt.Sprintf("printers[%d].profile", i), unknownProfile(p.Profile))
+		}
+		if _, err := transport.Open(p.Address); err != nil {
+			add(fmt.Sprintf("printers[%d].address", i), err.Error())
+		}
+	}
+	if _, err := compilePlan(conf); err != nil {
+		for _, e := range flatten(err) {
+			if p, ok := errors.AsType[*plan.Problem](e); ok {
+				add(p.Path, p.Msg)
+			} else {
+				add("routes", e.Error())
+			}
+		}
+	}
+	return out
+}
+
+// flatten takes joined errors apart.
+func flatten(err error) []error {
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		var out []error
+		for _, e := range many.Unwrap() {
+			out = append(out, flatten(e)...)
+		}
+		return out
+	}
+	return []error{err}
+}
+
+func unknownProfile(name string) string {
+	return fmt.Sprintf("%q is no printer profile; there is %s", name, strings.Join(profile.Names(), ", "))
+}
+
+func compilePlan(conf *config.Config) (*plan.Plan, error) {
+	c := plan.Config{Fallback: conf.Fallback, Fields: conf.Ticket.Fields}
+	for _, r := range conf.Routes {
+		c.Routes = append(c.Routes, plan.Route{Venue: r.Venue, When: r.When, To: slices.Clone(r.To), Continue: r.Continue})
+	}
+	return plan.Compile(c)
+}
+
+func newVenue(v config.Venue) plan.Venue {
+	return plan.Venue{ID: v.ID, Name: v.Name, Zone: v.Timezone, Fallback: v.Fallback}
+}
+
+func mode(conf *config.Config) contract.Mode {
+	if conf.Receiver.Schema == "strict" {
+		return contract.Strict
+	}
+	return contract.Lenient
+}

@@ -1,0 +1,99 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"ticketrail/queue"
+)
+
+// CheckStore checks the whole database at path. A bad page can kill the process, so run it
+// in one that may die: the hidden command `db check` is that.
+func CheckStore(path string) error { return queue.Check(path) }
+
+// checkStore has the file checked and, if it is bad, sets it aside so that the kitchen
+// goes on with an empty one: tonight's orders matter more than this afternoon's file, and
+// the file is still there for whoever can read it.
+//
+// A crash after the rename finds no file and starts a new one; the notice is found again
+// by the name of the old one.
+func (a *App) checkStore(ctx context.Context, path string) error {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) || a.o.CheckStore == nil {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look at the database: %w", err)
+	}
+	began := time.Now()
+	stop := a.extendStart(ctx)
+	err = a.o.CheckStore(ctx, path)
+	stop()
+	a.log.Info("database checked", "path", path, "bytes", info.Size(), "took", time.Since(began).Round(time.Millisecond))
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case !errors.Is(err, queue.ErrDamaged):
+		// Not a word about the file itself: locked, unreadable, no memory. Opening it will
+		// say what is wrong, with the file where it is.
+		a.log.Warn("database not checked", "path", path, "err", err)
+		return nil
+	}
+	aside := fmt.Sprintf("%s.corrupt-%s", path, time.Now().UTC().Format("20060102T150405Z"))
+	if err := os.Rename(path, aside); err != nil {
+		return fmt.Errorf("set the damaged database aside: %w", err)
+	}
+	a.log.Error("the database is damaged: it was set aside and a new one is started; tickets that waited in it will not print",
+		"path", path, "kept", aside, "err", err)
+	return nil
+}
+
+// quarantined lists the databases that were set aside and that nobody has taken away yet.
+func (a *App) quarantined() []string {
+	found, err := filepath.Glob(globQuote(a.live.Load().conf.Storage.Path) + ".corrupt-*")
+	if err != nil {
+		return nil
+	}
+	return found
+}
+
+// globQuote makes a path match only itself.
+func globQuote(path string) string {
+	var out []byte
+	for i := range len(path) {
+		switch path[i] {
+		case '*', '?', '[', '\\':
+			out = append(out, '\\')
+		}
+		out = append(out, path[i])
+	}
+	return string(out)
+}
+
+// extendStart keeps the init system patient while a large file is read: each call
+// asks for another 30 s, until the returned function is called.
+func (a *App) extendStart(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(10 * time.Second)
+		defer tick.Stop()
+		for {
+			a.notify("EXTEND_TIMEOUT_USEC=30000000\nSTATUS=checking the database")
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return func() { cancel(); <-done }
+}
