@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/app"
 	"ticketrail/printer/layout"
 )
 
@@ -32,6 +33,8 @@ type cli struct {
 	config, socket string // flags
 	configNamed    bool   // --config was given
 	began          bool   // flags and arguments were right
+
+	with func(*app.Options) // what a test changes about the daemon; nil in the program
 }
 
 func (c *cli) run(ctx context.Context, args []string) int {

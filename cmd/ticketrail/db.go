@@ -1,6 +1,9 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"ticketrail/cmd/internal/app"
@@ -14,10 +17,15 @@ func (c *cli) db() *cobra.Command {
 		Short: "read a whole database that no daemon has open, and say whether it is sound",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := app.CheckStore(args[0]); err != nil {
-				return err
+			err := app.CheckStore(args[0])
+			if err == nil {
+				return say(c.out, "%s is sound", args[0])
 			}
-			return say(c.out, "%s is sound", args[0])
+			if !errors.Is(err, app.ErrDamaged) {
+				// The parent must not take a file for bad that nobody could look at.
+				return errors.Join(err, say(c.out, "%s%v", app.Unchecked, err))
+			}
+			return fmt.Errorf("%w: keep a copy, and start with another storage.path", err)
 		},
 	})
 	g.Hidden = true

@@ -9,17 +9,9 @@
 // packages behind could not see.
 package main
 
-import (
-	"context"
-	"os"
-	"os/signal"
-	"syscall"
-)
+import "os"
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// The first signal asks for a graceful end, the second one ends.
-	context.AfterFunc(ctx, stop)
 	c := &cli{in: os.Stdin, out: os.Stdout, err: os.Stderr}
-	os.Exit(c.run(ctx, os.Args[1:]))
+	os.Exit(c.run(background(), os.Args[1:]))
 }

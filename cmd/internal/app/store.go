@@ -12,6 +12,10 @@ import (
 	"ticketrail/queue"
 )
 
+// ErrDamaged says that the database is not what was written. Any other error of
+// CheckStore says nothing about the file.
+var ErrDamaged = queue.ErrDamaged
+
 // CheckStore checks the whole database at path. A bad page can kill the process, so run it
 // in one that may die: the hidden command `db check` is that.
 func CheckStore(path string) error { return queue.Check(path) }

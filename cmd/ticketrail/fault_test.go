@@ -1,0 +1,258 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"ticketrail/cmd/internal/app"
+)
+
+// need skips a test whose outside program is missing, and fails it where the full suite is asked for.
+func need(t *testing.T, programs ...string) {
+	t.Helper()
+	for _, p := range programs {
+		if _, err := exec.LookPath(p); err != nil {
+			skip(t, "%s is missing", p)
+		}
+	}
+}
+
+func skip(t *testing.T, format string, args ...any) {
+	t.Helper()
+	if os.Getenv("TICKETRAIL_TEST_ALL") != "" {
+		t.Fatalf(format, args...)
+	}
+	t.Skipf(format, args...)
+}
+
+func sh(t *testing.T, format string, args ...any) {
+	t.Helper()
+	script := fmt.Sprintf(format, args...)
+	if b, err := exec.Command("sh", "-ec", script).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", script, err, b)
+	}
+}
+
+// disk makes an ext4 file system of its own in a file, mounted; it needs root and loop devices.
+func disk(t *testing.T, size string) (image, mount string) {
+	t.Helper()
+	need(t, "mkfs.ext4", "losetup", "mount")
+	if os.Geteuid() != 0 {
+		skip(t, "mounting needs root")
+	}
+	dir := t.TempDir()
+	image, mount = filepath.Join(dir, "img"), filepath.Join(dir, "mnt")
+	sh(t, "truncate -s %s %s && mkfs.ext4 -q -F -m 0 %s && mkdir %s", size, image, image, mount)
+	if b, err := exec.Command("mount", "-o", "loop", image, mount).CombinedOutput(); err != nil {
+		skip(t, "no loop device to mount: %v %s", err, b)
+	}
+	t.Cleanup(func() { exec.Command("umount", "-l", mount).Run() })
+	return image, mount
+}
+
+// TestAPowerCutLosesNothing copies the disk while the daemon stands still between two
+// instructions: what is in the copy is what the disk had been told to keep, as after a power cut.
+func TestAPowerCutLosesNothing(t *testing.T) {
+	k, c, lost := powerCut(t, "ticketrail")
+	if len(lost) > 0 {
+		t.Errorf("%d of %d orders that were answered 200 are not on the disk", len(lost), len(c.acked))
+	}
+	k.drain()
+	k.settle(c.acked, c.lost, nil)
+}
+
+// The control: without syncing the same cut must lose something, or the test above sees nothing.
+func TestThePowerCutTestSeesLossWhenNothingIsSynced(t *testing.T) {
+	_, c, lost := powerCut(t, unsynced)
+	if len(lost) == 0 {
+		t.Errorf("%d orders answered without syncing and none is lost: the test cannot see loss", len(c.acked))
+	}
+	t.Logf("%d of %d orders lost, as it should be", len(lost), len(c.acked))
+}
+
+// powerCut runs program on a disk of its own, cuts the power under load, starts the
+// true program on what the disk kept, and returns the answered orders that are unknown there.
+func powerCut(t *testing.T, program string) (*kitchen, *crowd, []order) {
+	image, mount := disk(t, "96M")
+	k := newKitchen(t, filepath.Join(mount, "t.db"), "grill", "bar")
+	k.program = program
+	k.start()
+	c := newCrowd(k, "", 8)
+	c.until(300)
+	if err := k.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	// The senders hear nothing any more; what was answered until here is owed.
+	after := image + ".after"
+	sh(t, "cp %s %s", image, after)
+	c.stop.Store(true)
+	k.kill()
+	c.done()
+	sh(t, "umount -l %s && mount -o loop %s %s", mount, after, mount)
+	k.program = "ticketrail"
+	k.start()
+	known := map[string]bool{}
+	for _, j := range k.jobs() {
+		known[j.Request] = true
+	}
+	var lost []order
+	for _, o := range c.acked {
+		if !known[o.id] {
+			lost = append(lost, o)
+		}
+	}
+	return k, c, lost
+}
+
+// TestAFullDiskStopsAcceptingAndNeverPrinting fills the disk under the daemon.
+func TestAFullDiskStopsAcceptingAndNeverPrinting(t *testing.T) {
+	_, mount := disk(t, "64M")
+	k := newKitchen(t, filepath.Join(mount, "t.db"), "grill", "bar")
+	k.start()
+	k.printers["grill"].Stall() // so that something is owed when the disk is full
+	var acked []order
+	for i := range 20 {
+		o := k.newOrder(fmt.Sprintf("K-a-%d-0000", i), "grill", "bar")
+		if got := k.post(o, 0); got.status != 200 {
+			t.Fatalf("order %d got %+v before the disk was full", i, got)
+		}
+		acked = append(acked, o)
+	}
+	filler := filepath.Join(mount, "filler")
+	exec.Command("sh", "-c", "cat /dev/zero > "+filler).Run() // ends when nothing fits any more
+	refused := k.newOrder("K-b-0-0000", "grill", "bar")
+	for try := 0; ; try++ {
+		got := k.post(refused, try)
+		if got.status == 503 && got.code == "storage_full" {
+			break
+		}
+		if got.status != 200 || try > 500 {
+			t.Fatalf("with a full disk an order got %+v", got)
+		}
+		acked = append(acked, refused) // a little fitted still
+		refused = k.newOrder(fmt.Sprintf("K-b-%d-0000", try+1), "grill", "bar")
+	}
+	k.printers["grill"].Repair()
+	k.drain()
+	k.kill()
+	k.start() // also on a full disk
+	k.drain()
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	deadline := time.Now().Add(patience)
+	for {
+		got := k.post(refused, 1)
+		if got.status == 200 && !got.duplicate {
+			acked = append(acked, refused)
+			break
+		}
+		if got.status != 503 || time.Now().After(deadline) {
+			t.Fatalf("with room again the order got %+v", got)
+		}
+		time.Sleep(100 * time.Millisecond) // the sender's backoff
+	}
+	k.drain()
+	k.settle(acked, nil, nil)
+}
+
+// TestAFailedSyncLosesNothingAndDoublesNothing makes one fdatasync return EIO: first
+// that of the data pages, then that of the page that makes them valid.
+func TestAFailedSyncLosesNothingAndDoublesNothing(t *testing.T) {
+	need(t, "strace")
+	for _, when := range []int{41, 42} {
+		t.Run(fmt.Sprintf("fdatasync %d", when), func(t *testing.T) {
+			k := newKitchen(t, "", "grill", "bar")
+			k.before = []string{"strace", "-D", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fdatasync",
+				"-e", fmt.Sprintf("inject=fdatasync:error=EIO:when=%d", when)}
+			k.start()
+			var acked, lost []order
+			failed := 0
+			for i := range 60 {
+				o := k.newOrder(fmt.Sprintf("K-a-%d-0000", i), "grill", "bar")
+				ok := false
+				for try := 0; try <= 3 && !ok; try++ {
+					got := k.post(o, try)
+					ok = got.status == 200
+					if got.status == 503 {
+						failed++
+					} else if !ok {
+						t.Fatalf("got %+v: only 200 and 503 may answer a failing disk", got)
+					}
+				}
+				if ok {
+					acked = append(acked, o)
+				} else {
+					lost = append(lost, o)
+				}
+			}
+			t.Logf("%d answered, %d given up, %d answers were 503", len(acked), len(lost), failed)
+			if len(acked) < 30 {
+				t.Errorf("only %d orders were answered: the daemon did not recover", len(acked))
+			}
+			k.kill()
+			k.before = nil
+			k.start()
+			k.drain()
+			k.settle(acked, lost, nil)
+			k.stop()
+		})
+	}
+}
+
+// TestTheDatabaseIsCheckedInAChildAndADamagedOneIsSetAside tears pages out of the file.
+func TestADamagedDatabaseIsSetAsideAndTheKitchenGoesOn(t *testing.T) {
+	k := newKitchen(t, "", "grill")
+	store := filepath.Join(k.dir, "t.db")
+	k.start()
+	for i := range 50 {
+		if got := k.post(k.newOrder(fmt.Sprintf("K-a-%d-0000", i), "grill"), 0); got.status != 200 {
+			t.Fatalf("got %+v", got)
+		}
+	}
+	k.drain()
+	k.stop()
+	f, err := os.OpenFile(store, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for page := int64(2); page*4096 < info.Size(); page++ { // all but the two meta pages
+		if _, err := f.WriteAt(make([]byte, 4096), page*4096); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.Close()
+
+	k.start()
+	if aside, _ := filepath.Glob(store + ".corrupt-*"); len(aside) != 1 {
+		t.Errorf("set aside: %v, want one file", aside)
+	}
+	out, err := exec.Command("ticketrail", "printers", "list", "--config", k.conf).CombinedOutput()
+	if err != nil || !strings.Contains(string(out), ".corrupt-") {
+		t.Errorf("printers list does not tell (%v):\n%s", err, out)
+	}
+	o := k.newOrder("K-b-0-0000", "grill")
+	if got := k.post(o, 0); got.status != 200 {
+		t.Errorf("the new database got %+v", got)
+	}
+	k.drain()
+	k.settle([]order{o}, nil, nil)
+	k.stop()
+}
+
+// unsynced is the program with syncing switched off. It exists in this test binary only.
+const unsynced = "ticketrail-unsynced"
+
+func runUnsynced() {
+	os.Exit((&cli{in: os.Stdin, out: os.Stdout, err: os.Stderr, with: func(o *app.Options) { o.NoSync = true }}).run(background(), os.Args[1:]))
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// A crowd is senders at work: each sends one order after the other, and the next only
+// when the one before was answered or given up after three retries, as the contract says.
+type crowd struct {
+	k     *kitchen
+	stop  atomic.Bool
+	acks  atomic.Int64
+	bell  chan struct{} // rung at every 200
+	wg    sync.WaitGroup
+	mu    sync.Mutex
+	acked []order
+	lost  []order
+	chain [][]order // what each sender had answered, in order
+}
+
+// newCrowd starts n senders. tag keeps the numbers of two crowds apart.
+func newCrowd(k *kitchen, tag string, n int) *crowd {
+	c := &crowd{k: k, bell: make(chan struct{}, 1), chain: make([][]order, n)}
+	for i := range n {
+		c.wg.Go(func() { c.send(tag, i) })
+	}
+	return c
+}
+
+func (c *crowd) send(tag string, sender int) {
+	for n := 0; !c.stop.Load(); n++ {
+		stations := c.k.stations[:1+rand.IntN(len(c.k.stations))]
+		o := c.k.newOrder(fmt.Sprintf("K-%s%d-%d-%04x", tag, sender, n, rand.IntN(1<<16)), stations...)
+		ok := false
+		for try := 0; try <= 3 && !ok; try++ {
+			if try > 0 {
+				time.Sleep(time.Duration(try*try) * 20 * time.Millisecond) // the service's backoff, shortened
+			}
+			ok = c.k.post(o, try).status == 200
+		}
+		c.mu.Lock()
+		if ok {
+			c.acked = append(c.acked, o)
+			c.chain[sender] = append(c.chain[sender], o)
+		} else {
+			c.lost = append(c.lost, o)
+		}
+		c.mu.Unlock()
+		if ok {
+			c.acks.Add(1)
+			select {
+			case c.bell <- struct{}{}:
+			default:
+			}
+		}
+	}
+}
+
+// until returns when the crowd has n acks in all.
+func (c *crowd) until(n int64) {
+	c.k.t.Helper()
+	timeout := time.After(patience)
+	for c.acks.Load() < n {
+		select {
+		case <-c.bell:
+		case <-timeout:
+			c.k.t.Fatalf("only %d of %d orders were answered\n%s", c.acks.Load(), n, c.k.log)
+		}
+	}
+}
+
+// done stops the senders and waits for them.
+func (c *crowd) done() {
+	c.stop.Store(true)
+	c.wg.Wait()
+}
+
+// TestA200IsAPromise kills the real program, under load, at moments of chance's choosing.
+func TestA200IsAPromise(t *testing.T) {
+	const kills = 25
+	k := newKitchen(t, "", "grill", "bar", "cold")
+	for _, p := range k.printers {
+		p.Delay(200 * time.Microsecond)
+	}
+	k.start()
+	c := newCrowd(k, "", 8)
+	for range kills {
+		c.until(c.acks.Load() + 1 + rand.Int64N(40))
+		time.Sleep(rand.N(15 * time.Millisecond)) // a random moment, not a wait for anything
+		k.kill()
+		k.start()
+	}
+	c.until(c.acks.Load() + 20)
+	c.done()
+	k.drain()
+	k.settle(c.acked, c.lost, c.chain)
+	t.Logf("%d kills, %d orders answered, %d never answered", kills, len(c.acked), len(c.lost))
+	k.stop()
+	for _, chain := range c.chain {
+		if len(chain) == 0 {
+			t.Error("a sender got nothing through: the test proved less than it says")
+		}
+	}
+	if slices.ContainsFunc(k.stations, func(s string) bool { return len(k.paper(s)) == 0 }) {
+		t.Error("a printer printed nothing: the test proved less than it says")
+	}
+}
+
+// TestARestartRefusesNobody: a graceful stop answers what it has, and the orders print
+// after the start, in order and without a banner.
+func TestAGracefulRestartDoubtsNothing(t *testing.T) {
+	k := newKitchen(t, "", "grill", "bar")
+	k.start()
+	c := newCrowd(k, "", 4)
+	for range 3 {
+		c.until(c.acks.Load() + 15)
+		k.stop()
+		k.start()
+	}
+	c.until(c.acks.Load() + 5)
+	c.done()
+	k.drain()
+	k.settle(c.acked, c.lost, c.chain)
+	for _, s := range k.stations {
+		for number, got := range k.paper(s) {
+			if got.whole != 1 || got.unmarked != 1 {
+				t.Errorf("%s: %s came out %d times, %d unmarked; want once", s, number, got.whole, got.unmarked)
+			}
+		}
+	}
+	k.stop()
+}

@@ -1,0 +1,375 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"ticketrail/cmd/internal/admin"
+	"ticketrail/printer/virtual"
+	"ticketrail/queue/ticket"
+)
+
+const venueID = "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11"
+
+// patience bounds every wait of these tests. Reaching it is a failure, whatever the machine.
+const patience = 90 * time.Second
+
+// A kitchen is the real program as a process of its own, between a sender that
+// behaves as the contract says and printers that outlive it.
+type kitchen struct {
+	t        *testing.T
+	dir      string
+	program  string // name on PATH: "ticketrail", or a variant that TestMain knows
+	before   []string
+	stations []string
+	printers map[string]*virtual.Printer
+	conf     string
+	url      string
+	client   *http.Client
+
+	cmd    *exec.Cmd
+	exited chan error
+	log    *tail
+}
+
+func newKitchen(t *testing.T, store string, stations ...string) *kitchen {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "tr") // short: a unix socket's path has 107 bytes
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &kitchen{
+		t: t, dir: dir, program: "ticketrail", stations: stations,
+		printers: map[string]*virtual.Printer{}, conf: filepath.Join(dir, "ticketrail.yaml"),
+		client: &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64}},
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	t.Cleanup(func() {
+		k.kill()
+		cancel()
+		wg.Wait()
+		if !t.Failed() {
+			os.RemoveAll(dir)
+		} else if k.log != nil {
+			t.Logf("last lines of the daemon:\n%s", k.log)
+		}
+	})
+	if store == "" {
+		store = filepath.Join(dir, "t.db")
+	}
+	addr := freeAddr(t)
+	k.url = "http://" + addr + "/webhooks/print"
+	var y strings.Builder
+	fmt.Fprintf(&y, "receiver: { listen: %q }\nadmin: { socket: %q }\nmetrics: { listen: \"\" }\nstorage: { path: %q }\nlog: { level: warn }\nfallback: %s\n",
+		addr, filepath.Join(dir, "s"), store, stations[0])
+	fmt.Fprintf(&y, "venues: [ { id: %s, name: Harbour Grill, timezone: Australia/Melbourne } ]\nprinters:\n", venueID)
+	var routes strings.Builder
+	for _, s := range stations {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := virtual.New(virtual.Options{Name: s})
+		k.printers[s] = p
+		wg.Go(func() { p.Serve(ctx, l) })
+		fmt.Fprintf(&y, "  - { name: %s, address: \"tcp://%s\" }\n", s, l.Addr())
+		fmt.Fprintf(&routes, "  - { when: 'item.station == %q', to: [%s] }\n", s, s)
+	}
+	y.WriteString("routes:\n" + routes.String())
+	if err := os.WriteFile(k.conf, []byte(y.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func freeAddr(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// start runs the daemon and returns when it says READY=1, the way systemd learns it.
+func (k *kitchen) start() {
+	k.t.Helper()
+	notify := filepath.Join(k.dir, "n")
+	os.Remove(notify)
+	said, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: notify, Net: "unixgram"})
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	defer said.Close()
+	path, err := exec.LookPath(k.program)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	args := append(slices.Clone(k.before), path, "serve", "--config", k.conf)
+	k.cmd = exec.Command(args[0], args[1:]...)
+	k.cmd.Env = append(os.Environ(), "NOTIFY_SOCKET="+notify)
+	k.log = &tail{}
+	k.cmd.Stderr = k.log
+	if err := k.cmd.Start(); err != nil {
+		k.t.Fatal(err)
+	}
+	cmd, exited := k.cmd, make(chan error, 1)
+	k.exited = exited
+	ready := make(chan error, 1)
+	go func() {
+		err := cmd.Wait()
+		exited <- err
+		ready <- fmt.Errorf("the daemon ended before it was ready: %v", err)
+	}()
+	go func() {
+		buf := make([]byte, 4096)
+		said.SetReadDeadline(time.Now().Add(patience))
+		for {
+			n, err := said.Read(buf)
+			if err != nil || bytes.Contains(buf[:n], []byte("READY=1")) {
+				ready <- err
+				return
+			}
+		}
+	}()
+	if err := <-ready; err != nil {
+		k.t.Fatalf("%v\n%s", err, k.log)
+	}
+}
+
+// kill is kill -9, and waits until the process is gone.
+func (k *kitchen) kill() {
+	if k.cmd == nil {
+		return
+	}
+	k.cmd.Process.Kill()
+	<-k.exited
+	k.cmd = nil
+}
+
+// stop is systemctl stop.
+func (k *kitchen) stop() {
+	k.t.Helper()
+	k.cmd.Process.Signal(os.Interrupt)
+	if err := <-k.exited; err != nil {
+		k.t.Errorf("the daemon ended with %v\n%s", err, k.log)
+	}
+	k.cmd = nil
+}
+
+// An order of these tests has one item for each of its stations and a number that can
+// be found again on the paper.
+type order struct {
+	id, number string
+	stations   []string
+}
+
+func (k *kitchen) newOrder(number string, stations ...string) order {
+	return order{uuid.NewString(), number, stations}
+}
+
+func (o order) body(retry int) []byte {
+	var items []map[string]any
+	for _, s := range o.stations {
+		items = append(items, map[string]any{"name": "Burger", "quantity": 1, "station": s,
+			"childItems": []any{map[string]any{"name": "no onion", "childItems": []any{}}}})
+	}
+	b, err := json.Marshal(map[string]any{
+		"records": []any{map[string]any{"id": o.id, "orderNumber": o.number, "retryCount": retry, "items": items}},
+		"status":  "SUCCESS", "count": 1, "serverRequestTimestamp": time.Now().UTC().Format(time.RFC3339Nano),
+	})
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+type answer struct {
+	status    int
+	duplicate bool
+	code      string
+	err       error
+}
+
+// post sends the order once.
+func (k *kitchen) post(o order, retry int) answer {
+	req, err := http.NewRequest("POST", k.url, bytes.NewReader(o.body(retry)))
+	if err != nil {
+		return answer{err: err}
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("x-svc-venueid", venueID)
+	req.Header.Set("x-svc-device-id", "BW-E-Tablet-01")
+	resp, err := k.client.Do(req)
+	if err != nil {
+		return answer{err: err}
+	}
+	defer resp.Body.Close()
+	var said struct {
+		Duplicate bool
+		Error     struct{ Code string }
+	}
+	b, err := io.ReadAll(resp.Body)
+	if err == nil {
+		err = json.Unmarshal(b, &said)
+	}
+	return answer{resp.StatusCode, said.Duplicate, said.Error.Code, err}
+}
+
+// jobs asks the running daemon, as the command line does.
+func (k *kitchen) jobs(args ...string) []admin.Job {
+	k.t.Helper()
+	out, err := exec.Command("ticketrail", append([]string{"jobs", "list", "--json", "--limit", "0", "--config", k.conf}, args...)...).Output()
+	if err != nil {
+		k.t.Fatalf("jobs list: %v", err)
+	}
+	var jobs []admin.Job
+	if err := json.Unmarshal(out, &jobs); err != nil {
+		k.t.Fatal(err)
+	}
+	return jobs
+}
+
+// drain waits until nothing is pending, and has what is held for a person printed, as a
+// person would.
+func (k *kitchen) drain() {
+	k.t.Helper()
+	deadline := time.Now().Add(patience)
+	for {
+		open := k.jobs("--state", "pending,printing,held")
+		if len(open) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			k.t.Fatalf("%d jobs are still open, the first %+v", len(open), open[0])
+		}
+		for _, j := range open {
+			if j.State == ticket.Held {
+				if b, err := exec.Command("ticketrail", "jobs", "reprint", fmt.Sprint(j.ID), "--config", k.conf).CombinedOutput(); err != nil {
+					k.t.Fatalf("jobs reprint: %v %s", err, b)
+				}
+			}
+		}
+		time.Sleep(20 * time.Millisecond) // between two questions, not for anything to happen
+	}
+}
+
+// printed is what lies below a printer.
+type printed struct {
+	whole    int // came out to the cut
+	unmarked int // pieces, whole or torn, that nothing marks as a copy
+	first    int // position of the first piece
+}
+
+var orderNumber = regexp.MustCompile(`K-[0-9a-z]+-[0-9]+-[0-9a-f]{4}`)
+
+// paper reads everything that came out of a station's printer, by order number.
+func (k *kitchen) paper(station string) map[string]printed {
+	k.t.Helper()
+	p := k.printers[station]
+	if bad := p.Problems(); len(bad) > 0 {
+		k.t.Errorf("%s got what no printer should: %v", station, bad)
+	}
+	out := map[string]printed{}
+	for i, tk := range p.Tickets() {
+		number := orderNumber.FindString(tk.Text)
+		if number == "" {
+			continue // torn before the number
+		}
+		seen, known := out[number]
+		if !known {
+			seen.first = i
+		}
+		if tk.End == virtual.Cut {
+			seen.whole++
+		}
+		if !strings.Contains(tk.Text, "POSSIBLE DUPLICATE") && !strings.Contains(tk.Text, "REPRINT") {
+			seen.unmarked++
+		}
+		out[number] = seen
+	}
+	return out
+}
+
+// settle checks promises 1, 2 and 4 on the paper of every station.
+func (k *kitchen) settle(acked, unanswered []order, chains [][]order) {
+	k.t.Helper()
+	paper := map[string]map[string]printed{}
+	for _, s := range k.stations {
+		paper[s] = k.paper(s)
+	}
+	for _, o := range acked {
+		for _, s := range o.stations {
+			switch got := paper[s][o.number]; {
+			case got.whole == 0:
+				k.t.Errorf("%s was answered 200 and did not come out of %s", o.number, s)
+			case got.unmarked > 1:
+				k.t.Errorf("%s came out of %s %d times unmarked", o.number, s, got.unmarked)
+			}
+		}
+	}
+	for _, o := range unanswered {
+		for _, s := range o.stations {
+			if got := paper[s][o.number]; got.unmarked > 1 {
+				k.t.Errorf("%s, never answered, came out of %s %d times unmarked", o.number, s, got.unmarked)
+			}
+		}
+	}
+	for _, chain := range chains { // each order was answered before the next was sent
+		for _, s := range k.stations {
+			last, lastNumber := -1, ""
+			for _, o := range chain {
+				if got, ok := paper[s][o.number]; ok && slices.Contains(o.stations, s) {
+					if got.first < last {
+						k.t.Errorf("%s: %s came out before %s, which was accepted earlier", s, o.number, lastNumber)
+					}
+					last, lastNumber = got.first, o.number
+				}
+			}
+		}
+	}
+	for _, s := range slices.Sorted(maps.Keys(paper)) {
+		k.t.Logf("%s: %d orders on %d pieces of paper", s, len(paper[s]), len(k.printers[s].Tickets()))
+	}
+}
+
+// A tail keeps the end of what is written to it.
+type tail struct {
+	mu sync.Mutex
+	b  []byte
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.b = append(t.b, p...)
+	if n := len(t.b) - 16<<10; n > 0 {
+		t.b = t.b[n:]
+	}
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.b)
+}
