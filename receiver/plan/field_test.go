@@ -337,3 +337,16 @@ func FuzzDecimal(f *testing.F) {
 		}
 	})
 }
+
+func TestEveryFieldHasItsPlaceInTheTable(t *testing.T) {
+	names := map[string]bool{}
+	for _, f := range Fields() {
+		names[f.Name] = true
+		if len(f.Paths) == 0 || f.Doc == "" {
+			t.Errorf("%s is not documented", f.Name)
+		}
+	}
+	if len(names) != int(fieldCount) || Fields()[fieldStation].Name != "station" || Fields()[fieldNumber].Name != "number" {
+		t.Errorf("the table does not match the constants: %v", names)
+	}
+}

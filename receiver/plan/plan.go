@@ -79,7 +79,7 @@ type Result struct {
 	// Request is complete and ready for the queue. It has at least one draft.
 	Request ticket.Request
 	// Failures says which expressions failed on which item, for people. The item came out all
-	// the same. Nothing of what the service sent is quoted. At most [maxFailures] are listed.
+	// the same. Nothing of what the service sent is quoted. The first 32 are listed.
 	Failures []string
 	// Failed counts them all.
 	Failed int

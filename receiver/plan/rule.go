@@ -20,10 +20,14 @@ import (
 // What an expression may cost. The rules come from the operator, but what they run on
 // does not.
 const (
-	maxRuleBytes  = 4096
-	maxRuleNodes  = 1000
-	memoryBudget  = 1_000_000 // elements an expression may create, as expr counts them
-	snippetColumn = 100       // longest line of an expression that an error quotes
+	maxRuleBytes = 4096
+	maxRuleNodes = 1000
+	memoryBudget = 1_000_000 // elements an expression may create, as expr counts them
+	// maxWalk bounds, for each rule and record, what a rule that walks a list for each item
+	// may walk: items times the elements of the record's lists. A thousand items with three
+	// modifiers each just fit; a body of a hundred thousand does not hold a worker for hours.
+	maxWalk       = 4_010_000
+	snippetColumn = 100 // longest line of an expression that an error quotes
 )
 
 // A route is a compiled [Route].
@@ -41,6 +45,7 @@ type rule struct {
 	// perItem says that the expression looks at item. One that does not is asked once a
 	// record, so that a rule that walks record.items does not walk them once for each.
 	perItem bool
+	walks   bool     // any, filter and their like: the cost grows with the record
 	refs    []string // record.a.b and item.c, as far as they are plain paths
 }
 
@@ -101,7 +106,7 @@ func compileRule(when string) (*rule, error) {
 	r := &rule{program: program}
 	c := &collector{}
 	ast.Walk(&tree.Node, c)
-	r.perItem = c.item
+	r.perItem, r.walks = c.item, c.walks
 	// A path that another begins with is a step on the way, not what was meant.
 	slices.Sort(c.refs)
 	for i, ref := range c.refs {
@@ -159,8 +164,6 @@ func (lenient) Visit(node *ast.Node) {
 		}
 	case *ast.ConditionalNode:
 		orFalse(&n.Cond)
-	case *ast.PredicateNode:
-		// Which predicates want a boolean is the builtin's to say; see below.
 	case *ast.BuiltinNode:
 		switch n.Name {
 		case "all", "none", "any", "one", "filter", "count", "find", "findIndex", "findLast", "findLastIndex":
@@ -183,14 +186,17 @@ func orFalse(node *ast.Node) {
 
 // collector finds what an expression looks at.
 type collector struct {
-	item bool
-	refs []string
+	item  bool
+	walks bool
+	refs  []string
 }
 
 func (c *collector) Visit(node *ast.Node) {
 	switch n := (*node).(type) {
 	case *ast.IdentifierNode:
 		c.item = c.item || n.Value == "item" || n.Value == "$env"
+	case *ast.PredicateNode:
+		c.walks = true
 	case *ast.MemberNode:
 		if ref, ok := plainPath(n); ok {
 			c.refs = append(c.refs, ref)
@@ -227,7 +233,7 @@ func (e *ruleError) Error() string { return fmt.Sprintf("%s (%s)", e.msg, e.at) 
 // aboutTypes are the messages of expr that quote types and never values: "invalid
 // operation: int(…)" quotes what could not be converted, so a bracket is let through only
 // for bool, which does not.
-var aboutTypes = regexp.MustCompile(`^(invalid operation: (bool\([^()]*\)|[^()]*)|interface conversion: [^()]*|` + wrongType + `.*)$`)
+var aboutTypes = regexp.MustCompile(`^(invalid operation: (bool\([^()]*\)|[^()]*)|interface conversion: [^()]*|` + wrongType + `.*|` + wrongSize + `)$`)
 
 // loggable is the error without anything the service sent.
 func (e *ruleError) loggable() string {
@@ -237,7 +243,10 @@ func (e *ruleError) loggable() string {
 	return "failed at " + e.at
 }
 
-const wrongType = "gives a "
+const (
+	wrongType = "gives a "
+	wrongSize = "too many items for a rule that walks a list for each of them"
+)
 
 // ask evaluates the rule. Nil is false.
 func (r *rule) ask(machine *vm.VM, env map[string]any) (bool, *ruleError) {

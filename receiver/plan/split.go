@@ -22,19 +22,20 @@ type splitter struct {
 	base     ticket.Ticket
 	res      Result
 
-	machine vm.VM
-	env     map[string]any // what rules see; nil until one asks
-	record  int
-	asked   []verdict // by route: what a rule that does not look at item said of this record
+	machine  vm.VM
+	env      map[string]any // what rules see; nil until one asks
+	elements int            // of all lists in the record in env
+	record   int
+	asked    []answer // by route
 }
 
-type verdict int8
-
-const (
-	unasked verdict = iota
-	matched
-	unmatched
-)
+// An answer is what is remembered of a rule while one record is split.
+type answer struct {
+	known bool // and holds for every item, for the rule looks at none
+	yes   bool
+	err   *ruleError
+	work  int // elements of lists walked, at most
+}
 
 func (p *Plan) split(req contract.PrintRequest, v Venue, device string, received time.Time, names Names, trace *Trace) Result {
 	v.ID, _ = contract.CanonicalID(strings.TrimSpace(v.ID))
@@ -90,34 +91,40 @@ func (s *splitter) split(index int, rec *contract.Record) {
 	f := flattener{fields: &s.plan.fields, trace: tr}
 	drafts := make([]stationLines, 0, 4)
 	for _, i := range s.order(rec.Items) {
-		first := len(f.lines)
-		var it *ItemTrace
-		at := ""
-		if tr != nil {
-			at = fmt.Sprintf("%s.items[%d]", tr.Path, i)
-		}
-		top := f.add(rec.Items[i], 0, t.Void, t.Refire, at)
-		if tr != nil {
-			it = &tr.Items[top]
-		}
-		lines := span{first, len(f.lines)}
-		stations := s.stations(rec, i, it)
-		routed := len(stations) > 0
-		if !routed {
-			stations = []string{s.fallback}
-		}
-		if it != nil {
-			it.Stations, it.NoRoute = stations, !routed
-		}
-		for _, name := range stations {
-			drafts = give(drafts, name, lines, routed)
-		}
+		drafts = s.item(&f, rec, i, t, drafts)
 	}
 	for i := range drafts {
 		out := t
 		out.Lines = drafts[i].collect(f.lines)
 		s.add(drafts[i].station, out)
 	}
+}
+
+// item flattens one item and gives its lines to the stations that get it.
+func (s *splitter) item(f *flattener, rec *contract.Record, i int, t ticket.Ticket, drafts []stationLines) []stationLines {
+	at := ""
+	if f.trace != nil {
+		at = fmt.Sprintf("%s.items[%d]", f.trace.Path, i)
+	}
+	first := len(f.lines)
+	place := f.add(rec.Items[i], 0, t.Void, t.Refire, at)
+	lines := span{first, len(f.lines)}
+	var it *ItemTrace
+	if f.trace != nil {
+		it = &f.trace.Items[place]
+	}
+	stations := s.stations(rec, i, it)
+	routed := len(stations) > 0
+	if !routed {
+		stations = []string{s.fallback}
+	}
+	if it != nil {
+		it.Stations, it.NoRoute = stations, !routed
+	}
+	for _, name := range stations {
+		drafts = give(drafts, name, lines, routed)
+	}
+	return drafts
 }
 
 // stationLines is what one station gets of a record.
@@ -244,40 +251,39 @@ func (s *splitter) ask(i int, r *route, rec *contract.Record, item int) (Outcome
 		return Took, ""
 	}
 	if s.asked == nil {
-		s.asked = make([]verdict, len(s.plan.routes))
+		s.asked = make([]answer, len(s.plan.routes))
 	}
-	switch s.asked[i] {
-	case matched:
-		return Took, ""
-	case unmatched:
-		return NoMatch, ""
+	a := &s.asked[i]
+	if !a.known {
+		a.known = !r.rule.perItem
+		s.show(rec, item)
+		if a.work += s.elements; r.rule.walks && r.rule.perItem && a.work > maxWalk {
+			a.yes, a.err = false, &ruleError{"1:1", wrongSize}
+		} else {
+			a.yes, a.err = r.rule.ask(&s.machine, s.env)
+		}
 	}
-	s.show(rec, item)
-	yes, err := r.rule.ask(&s.machine, s.env)
-	if err != nil {
+	switch {
+	case a.err != nil:
 		s.res.Failed++
 		if len(s.res.Failures) < maxFailures {
-			s.res.Failures = append(s.res.Failures, fmt.Sprintf("%s.when: records[%d].items[%d]: %s", r.path, s.record, item, err.loggable()))
+			s.res.Failures = append(s.res.Failures, fmt.Sprintf("%s.when: records[%d].items[%d]: %s", r.path, s.record, item, a.err.loggable()))
 		}
-		return Failed, err.Error()
+		return Failed, a.err.Error()
+	case a.yes:
+		return Took, ""
 	}
-	answer, outcome := unmatched, NoMatch
-	if yes {
-		answer, outcome = matched, Took
-	}
-	if !r.rule.perItem {
-		s.asked[i] = answer
-	}
-	return outcome, ""
+	return NoMatch, ""
 }
 
 // show puts the record, once, and the item in front of the rules.
 func (s *splitter) show(rec *contract.Record, item int) {
 	if s.env == nil {
+		s.elements = 0
 		s.env = map[string]any{
 			"venue":  venueEnv{ID: s.venue.ID, Name: s.venue.Name},
 			"device": s.base.Device,
-			"record": withFloats(rec.Fields),
+			"record": withFloats(rec.Fields, &s.elements),
 		}
 	}
 	if items, ok := s.env["record"].(map[string]any)["items"].([]any); ok && len(items) == len(rec.Items) {
@@ -286,24 +292,26 @@ func (s *splitter) show(rec *contract.Record, item int) {
 			return
 		}
 	}
-	s.env["item"] = withFloats(rec.Items[item])
+	s.env["item"] = withFloats(rec.Items[item], &s.elements)
 }
 
-// withFloats copies v with numbers as float64, as expressions want them.
-func withFloats(v any) any {
+// withFloats copies v with numbers as float64, as expressions want them, and counts the
+// elements of its lists.
+func withFloats(v any, elements *int) any {
 	switch v := v.(type) {
 	case json.Number:
 		return toFloat(v)
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for k, e := range v {
-			out[k] = withFloats(e)
+			out[k] = withFloats(e, elements)
 		}
 		return out
 	case []any:
+		*elements += len(v)
 		out := make([]any, len(v))
 		for i, e := range v {
-			out[i] = withFloats(e)
+			out[i] = withFloats(e, elements)
 		}
 		return out
 	}
