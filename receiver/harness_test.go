@@ -1,0 +1,272 @@
+package receiver
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"ticketrail/queue/ticket"
+	"ticketrail/receiver/contract"
+	"ticketrail/receiver/plan"
+)
+
+const (
+	venueID = "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11"
+	device  = "BW-E-Tablet-01"
+)
+
+// intake answers as a test wants and remembers what it was given, as a queue would.
+type intake struct {
+	accept func(context.Context, ticket.Request) (ticket.Receipt, error) // nil: take it
+
+	mu    sync.Mutex
+	taken []ticket.Request
+}
+
+func (i *intake) Accept(ctx context.Context, q ticket.Request) (ticket.Receipt, error) {
+	if i.accept != nil {
+		return i.accept(ctx, q)
+	}
+	return i.take(q), nil
+}
+
+func (i *intake) take(q ticket.Request) ticket.Receipt {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for _, known := range i.taken {
+		if known.Venue == q.Venue && known.ID == q.ID {
+			return ticket.Receipt{Duplicate: true, Conflict: known.Digest != q.Digest}
+		}
+	}
+	i.taken = append(i.taken, q)
+	return ticket.Receipt{Jobs: len(q.Drafts)}
+}
+
+func (i *intake) requests() []ticket.Request {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.taken
+}
+
+// bed is a receiver with everything a test may want to look at.
+type bed struct {
+	*Receiver
+	intake  *intake
+	reg     *prometheus.Registry
+	log     *syncBuffer
+	mu      sync.Mutex
+	rejects []Reject
+}
+
+func newBed(tb testing.TB, change func(*Options, *Policy)) *bed {
+	tb.Helper()
+	b := &bed{intake: &intake{}, reg: prometheus.NewPedanticRegistry(), log: &syncBuffer{}}
+	p := testPolicy(tb)
+	o := Options{
+		Intake: b.intake, Policy: p, Registerer: b.reg,
+		Logger: slog.New(slog.NewTextHandler(b.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Reject: func(r Reject) {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.rejects = append(b.rejects, r)
+		},
+	}
+	if change != nil {
+		change(&o, p)
+	}
+	r, err := New(o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	b.Receiver = r
+	return b
+}
+
+func testPolicy(tb testing.TB) *Policy {
+	tb.Helper()
+	rules, err := plan.Compile(plan.Config{Fallback: "grill"})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return &Policy{
+		Plan:   rules,
+		Venues: []Venue{{Venue: plan.Venue{ID: strings.ToUpper(venueID), Name: "Harbour Grill", Zone: "Australia/Melbourne"}}},
+	}
+}
+
+func (b *bed) rejected() []Reject {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.rejects
+}
+
+// post makes a request that is right in every way.
+func post(body []byte) *http.Request {
+	req := httptest.NewRequest(http.MethodPost, contract.PathWebhook, bytes.NewReader(body))
+	req.Header.Set(contract.HeaderVenue, venueID)
+	req.Header.Set(contract.HeaderDevice, device)
+	req.Header.Set("Content-Type", "application/json; charset=utf-8")
+	return req
+}
+
+func (b *bed) do(req *http.Request) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	b.ServeHTTP(w, req)
+	return w
+}
+
+// errorOf reads an answer other than 200: its code and message.
+func errorOf(tb testing.TB, body []byte) (code Code, message string) {
+	tb.Helper()
+	var a errorAnswer
+	dec := json.NewDecoder(bytes.NewReader(body))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&a); err != nil || a.Status != "ERROR" || a.Error.Code == "" || a.Error.Message == "" {
+		tb.Fatalf("answer %s: %v", body, err)
+	}
+	return a.Error.Code, a.Error.Message
+}
+
+type syncBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *syncBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *syncBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+// pipes is a listener in memory, so that a whole server runs inside a synctest bubble.
+type pipes struct {
+	conns  chan net.Conn
+	closed chan struct{}
+	once   sync.Once
+}
+
+func newPipes() *pipes { return &pipes{conns: make(chan net.Conn), closed: make(chan struct{})} }
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error   { p.once.Do(func() { close(p.closed) }); return nil }
+func (p *pipes) Addr() net.Addr { return pipeAddr{} }
+
+func (p *pipes) dial(context.Context, string, string) (net.Conn, error) {
+	client, server := net.Pipe()
+	select {
+	case p.conns <- server:
+		return client, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+type pipeAddr struct{}
+
+func (pipeAddr) Network() string { return "pipe" }
+func (pipeAddr) String() string  { return "pipe" }
+
+// line is one raw connection to a served bed: what the wire carries is what a test says.
+type line struct {
+	net.Conn
+	tb testing.TB
+	in *bufio.Reader
+}
+
+// serve runs b's server until the test is over. stop ends it and gives Serve's error.
+func (b *bed) serve(tb testing.TB) (l *pipes, stop func() error) {
+	l = newPipes()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- b.Serve(ctx, l) }()
+	stop = sync.OnceValue(func() error { cancel(); return <-done })
+	tb.Cleanup(func() { _ = stop() })
+	return l, stop
+}
+
+func (p *pipes) line(tb testing.TB) *line {
+	tb.Helper()
+	c, err := p.dial(context.Background(), "", "")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = c.Close() })
+	return &line{c, tb, bufio.NewReader(c)}
+}
+
+// send writes without waiting for the server to read: a pipe has no buffer.
+func (l *line) send(parts ...string) {
+	go func() { _, _ = io.WriteString(l, strings.Join(parts, "")) }()
+}
+
+// answer reads one answer.
+func (l *line) answer() (*http.Response, []byte) {
+	l.tb.Helper()
+	resp, err := http.ReadResponse(l.in, nil)
+	if err != nil {
+		l.tb.Fatalf("read answer: %v", err)
+	}
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		l.tb.Fatalf("read answer: %v", err)
+	}
+	return resp, body
+}
+
+// want reads one answer and checks it.
+func (l *line) want(status int, code Code) *http.Response {
+	l.tb.Helper()
+	resp, body := l.answer()
+	got := Code("")
+	if resp.StatusCode != 200 {
+		got, _ = errorOf(l.tb, body)
+	}
+	if resp.StatusCode != status || got != code {
+		l.tb.Fatalf("answer %d %s, want %d %s", resp.StatusCode, body, status, code)
+	}
+	return resp
+}
+
+// hungUp waits for the server to close the connection.
+func (l *line) hungUp() {
+	l.tb.Helper()
+	if b, err := io.ReadAll(l.in); err != nil || len(b) > 0 {
+		l.tb.Fatalf("want the connection closed, got %q, %v", b, err)
+	}
+}
+
+// head is a request's head, right in every way but for what more says.
+func head(more ...string) string {
+	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: box\r\n%s: %s\r\n%s: %s\r\nContent-Type: application/json\r\n%s\r\n",
+		contract.PathWebhook, contract.HeaderVenue, venueID, contract.HeaderDevice, device, strings.Join(more, ""))
+}
+
+func length(n int) string { return fmt.Sprintf("Content-Length: %d\r\n", n) }
+
+func whole(body string) string { return head(length(len(body))) + body }

@@ -1,0 +1,121 @@
+package receiver
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"ticketrail/receiver/contract"
+	"ticketrail/receiver/plan"
+)
+
+// scrape is the metrics, one line a series: name{label values} value.
+func (b *bed) scrape(tb testing.TB) string {
+	tb.Helper()
+	families, err := b.reg.Gather()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var out strings.Builder
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			name := f.GetName()
+			var labels []string
+			for _, l := range m.GetLabel() {
+				labels = append(labels, l.GetValue())
+			}
+			if len(labels) > 0 {
+				name += "{" + strings.Join(labels, " ") + "}"
+			}
+			v := m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
+			fmt.Fprintf(&out, "%s %g\n", name, v)
+		}
+	}
+	return out.String()
+}
+
+// count checks one series.
+func (b *bed) count(tb testing.TB, name string, want float64) {
+	tb.Helper()
+	all := b.scrape(tb)
+	if !strings.Contains("\n"+all, fmt.Sprintf("\n%s %g\n", name, want)) {
+		tb.Errorf("want %s %g in\n%s", name, want, all)
+	}
+}
+
+func TestEverySeriesExistsFromTheStart(t *testing.T) {
+	b := newBed(t, nil)
+	before := strings.Count(b.scrape(t), "\n")
+	if problems, err := testutil.GatherAndLint(b.reg); err != nil || len(problems) > 0 {
+		t.Errorf("%v, %v", problems, err)
+	}
+	for _, row := range rows {
+		r := fine()
+		row.wrong(&r)
+		req := post([]byte(r.body))
+		req.Method, req.URL.Path, req.Header = r.method, r.path, r.header
+		b.do(req)
+	}
+	b.do(post([]byte(`{"records":[{"id":"\u0000","items":[],"retryCount":"x","venueId":1}],"status":1,"count":-1,"count":-2,"x":"` + "\xff" + `"}`)))
+	if after := strings.Count(b.scrape(t), "\n"); after != before {
+		t.Errorf("%d series at the start, %d later", before, after)
+	}
+	for _, a := range contract.Anomalies() {
+		b.count(t, "ticketrail_receiver_anomalies_total{"+string(a)+"}", 1)
+	}
+	b.count(t, "ticketrail_receiver_requests_total{404 not_found}", 1)
+	b.count(t, "ticketrail_receiver_requests_total{200 stored}", 2)
+	b.count(t, "ticketrail_receiver_requests_total{400 invalid_json}", 3)
+}
+
+func TestAnOddRequestIsLoggedOnceAKindAndVenue(t *testing.T) {
+	second := "00000000-0000-4000-8000-000000000001"
+	b := newBed(t, func(_ *Options, p *Policy) { p.Venues = append(p.Venues, Venue{Venue: plan.Venue{ID: second}}) })
+	for i := range 5 {
+		b.do(post(fmt.Appendf(nil, `{"records":[{"id":"order %d","items":[]}]}`, i)))
+	}
+	req := post([]byte(`{"records":[{"id":"order 1","items":[]}],"count":"1"}`))
+	req.Header.Set(contract.HeaderVenue, second)
+	b.do(req)
+	if n := strings.Count(b.log.String(), "odd request"); n != 3 {
+		t.Errorf("%d lines:\n%s", n, b.log)
+	}
+	b.count(t, "ticketrail_receiver_anomalies_total{id_not_uuid}", 6)
+}
+
+func TestTheLogHasOneLineARequestAndNothingOfItsBody(t *testing.T) {
+	b := newBed(t, nil)
+	b.do(post(contract.Example("burger.json")))
+	b.do(post([]byte(`{"records":[{"id":"x","items":"Cheeseburger"}]}`)))
+	b.do(post([]byte(`{"Cheeseburger":Cheeseburger}`)))
+	if strings.Contains(b.log.String(), "burger") || strings.Contains(b.log.String(), "Jonathan") {
+		t.Errorf("log:\n%s", b.log)
+	}
+	want := `level=INFO msg="request accepted" component=receiver request=9b2e7c1a-4f0d-4c53-8d8e-0a5f6a3c1b01 venue=` + venueID + ` device=BW-E-Tablet-01 jobs=1 duplicate=false`
+	if strings.Count(b.log.String(), want) != 1 || strings.Count(b.log.String(), "level=INFO") != 1 {
+		t.Errorf("log:\n%s", b.log)
+	}
+}
+
+func TestAFloodOfRefusalsDoesNotFloodTheLog(t *testing.T) {
+	b := newBed(t, nil)
+	for range 1000 {
+		b.do(post([]byte(`{}`)))
+	}
+	if n := strings.Count(b.log.String(), "\n"); n != 1 {
+		t.Errorf("%d lines", n)
+	}
+	b.count(t, "ticketrail_receiver_requests_total{400 schema_mismatch}", 1000)
+}
+
+func TestWhatWasSaidIsForgottenBeforeItFillsTheMemory(t *testing.T) {
+	q := newQuiet()
+	for i := range 3 * maxSayings {
+		q.once(fmt.Sprint(i), 0)
+	}
+	if len(q.said) > maxSayings {
+		t.Errorf("%d remembered", len(q.said))
+	}
+}

@@ -1,0 +1,170 @@
+package receiver
+
+import (
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"ticketrail/receiver/contract"
+	"ticketrail/receiver/plan"
+)
+
+func prefixes(ss ...string) (out []netip.Prefix) {
+	for _, s := range ss {
+		out = append(out, netip.MustParsePrefix(s))
+	}
+	return out
+}
+
+func TestForwardedAddressesAreBelievedOnlyFromTrustedProxies(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		proxies   []netip.Prefix
+		remote    string
+		forwarded []string
+		want      int
+	}{
+		{"direct and allowed", nil, "203.0.113.5:1", nil, 200},
+		{"direct, not allowed", nil, "192.168.1.9:1", nil, 403},
+		{"forged by a neighbour", nil, "192.168.1.9:1", []string{"203.0.113.5"}, 403},
+		{"forged by a neighbour beside the proxy", prefixes("192.168.1.2/32"), "192.168.1.9:1", []string{"203.0.113.5"}, 403},
+		{"forged on the box itself", prefixes("192.168.1.2/32"), "127.0.0.1:1", []string{"203.0.113.5"}, 403},
+		{"through the proxy", prefixes("192.168.1.2/32"), "192.168.1.2:1", []string{"203.0.113.5"}, 200},
+		{"forged through the proxy", prefixes("192.168.1.2/32"), "192.168.1.2:1", []string{"203.0.113.5, 198.51.100.1"}, 403},
+		{"forged through the proxy in two headers", prefixes("192.168.1.2/32"), "192.168.1.2:1", []string{"203.0.113.5", "198.51.100.1"}, 403},
+		{"rubbish through the proxy", prefixes("192.168.1.2/32"), "192.168.1.2:1", []string{"203.0.113.5, x"}, 403},
+		{"two proxies", prefixes("192.168.1.2/32", "10.0.0.0/8"), "192.168.1.2:1", []string{"203.0.113.5, 10.9.9.9"}, 200},
+		{"IPv4 in IPv6", nil, "[::ffff:203.0.113.5]:1", nil, 200},
+		{"IPv6 with a zone", nil, "[2001:db8::1%eth0]:1", nil, 200},
+		{"no address at all", nil, "@", nil, 403},
+	} {
+		b := newBed(t, func(_ *Options, p *Policy) {
+			p.AllowFrom = prefixes("203.0.113.0/24", "2001:db8::/32")
+			p.TrustedProxies = c.proxies
+		})
+		req := post(contract.Example("burger.json"))
+		req.RemoteAddr = c.remote
+		req.Header["X-Forwarded-For"] = c.forwarded
+		req.Header.Set("X-Real-Ip", "203.0.113.5")
+		if w := b.do(req); w.Code != c.want {
+			t.Errorf("%s: %d, want %d", c.name, w.Code, c.want)
+		}
+	}
+}
+
+func TestTheSecretPathIsNeverToldToAnybody(t *testing.T) {
+	const oldPath, newPath = "/hook/4f9d7c", "/hook/%2Fb81e5a"
+	b := newBed(t, func(_ *Options, p *Policy) { p.Paths = []string{oldPath, newPath} })
+	for path, want := range map[string]int{oldPath: 200, newPath: 200, "/hook/": 404, oldPath + "0": 404, contract.PathWebhook: 404} {
+		req := post(contract.Example("burger.json"))
+		req.URL.Path = path
+		if w := b.do(req); w.Code != want || strings.Contains(w.Body.String(), "/hook") {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
+	}
+	for _, where := range []string{b.log.String(), b.scrape(t)} {
+		if strings.Contains(where, "4f9d7c") || strings.Contains(where, "b81e5a") || strings.Contains(where, "/hook") {
+			t.Errorf("the path is in %s", where)
+		}
+	}
+	p := testPolicy(t)
+	p.Paths = []string{"secret"}
+	if err := b.SetPolicy(p); err == nil || strings.Contains(err.Error(), "secret") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestHeaderNamesAreConfiguration(t *testing.T) {
+	b := newBed(t, func(_ *Options, p *Policy) { p.VenueHeader, p.DeviceHeader = "x-other-venueid", "x-other-device-id" })
+	req := post(contract.Example("burger.json"))
+	if _, message := errorOf(t, b.do(req).Body.Bytes()); message != "x-other-venueid: missing" {
+		t.Error(message)
+	}
+	req = post(contract.Example("burger.json"))
+	req.Header.Set("X-OTHER-VENUEID", strings.ToUpper(venueID))
+	req.Header.Set("X-OTHER-DEVICE-ID", device)
+	if w := b.do(req); w.Code != 200 {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+func TestOnePolicyServesAWholeRequest(t *testing.T) {
+	b := newBed(t, nil)
+	reading := &atBody{body: strings.NewReader(string(contract.Example("burger.json"))), first: func() {
+		p := testPolicy(t)
+		p.Venues = nil // a reload that takes the venue away while its request is on the wire
+		p.Mode, p.MaxBody = contract.Strict, 1
+		if err := b.SetPolicy(p); err != nil {
+			t.Fatal(err)
+		}
+	}}
+	req := post(nil)
+	req.Body, req.ContentLength = reading, -1
+	if w := b.do(req); w.Code != 200 {
+		t.Errorf("under way: %d %s", w.Code, w.Body)
+	}
+	if w := b.do(post(contract.Example("burger.json"))); w.Code != 403 {
+		t.Errorf("afterwards: %d %s", w.Code, w.Body)
+	}
+}
+
+type atBody struct {
+	body  *strings.Reader
+	first func()
+}
+
+func (a *atBody) Read(p []byte) (int, error) {
+	if a.first != nil {
+		a.first()
+		a.first = nil
+	}
+	return a.body.Read(p)
+}
+func (a *atBody) Close() error { return nil }
+
+func TestABadPolicyChangesNothing(t *testing.T) {
+	b := newBed(t, nil)
+	for want, break_ := range map[string]func(*Policy){
+		"plan: missing":                          func(p *Policy) { p.Plan = nil },
+		`venues[1].id: "Grill" is not a UUID`:    func(p *Policy) { p.Venues = append(p.Venues, Venue{Venue: plan.Venue{ID: "Grill"}}) },
+		"venues[1].id: " + venueID + " is there": func(p *Policy) { p.Venues = append(p.Venues, Venue{Venue: plan.Venue{ID: venueID}}) },
+		"must not be negative":                   func(p *Policy) { p.MaxBody = -1 },
+	} {
+		p := testPolicy(t)
+		break_(p)
+		if err := b.SetPolicy(p); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	if w := b.do(post(contract.Example("burger.json"))); w.Code != 200 {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	if _, err := New(Options{}); err == nil {
+		t.Error("a receiver without an intake")
+	}
+}
+
+func TestADeviceIsStoredShortAndAsText(t *testing.T) {
+	b := newBed(t, nil)
+	req := post(contract.Example("burger.json"))
+	req.Header[http.CanonicalHeaderKey(contract.HeaderDevice)] = []string{"", " caf\xe9" + strings.Repeat("é", 500), "second"}
+	if w := b.do(req); w.Code != 200 {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	got := b.intake.requests()[0].Device
+	if !strings.HasPrefix(got, "caf\uFFFDéé") || len(got) > 200 || len(got) < 198 {
+		t.Errorf("%d bytes: %s", len(got), got)
+	}
+}
+
+func TestAPolicyIsCopied(t *testing.T) {
+	var kept *Policy
+	b := newBed(t, func(_ *Options, p *Policy) { kept = p })
+	kept.Venues[0].ID, kept.MaxBody, kept.Plan = "x", 1, nil
+	if w := b.do(post(contract.Example("burger.json"))); w.Code != 200 {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+var _ Intake = (*intake)(nil)

@@ -1,0 +1,225 @@
+package receiver
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"ticketrail/queue/ticket"
+	"ticketrail/receiver/contract"
+)
+
+// try is a request and the world it meets.
+type try struct {
+	method, path, address string
+	header                http.Header
+	body                  string
+	chunked               bool
+	draining              bool
+	intakeErr             error
+}
+
+var errFull, errDisk, errBroken, errShut = errors.New("full"), errors.New("disk"), errors.New("broken"), errors.New("shut")
+
+func classify(err error) Code {
+	switch err {
+	case errFull:
+		return BacklogFull
+	case errDisk:
+		return StorageFull
+	case errShut:
+		return ShuttingDown
+	}
+	return ""
+}
+
+// rows is the table of the specification from the top. Each row makes a request wrong, and
+// nothing of what a later row did right.
+var rows = []struct {
+	name    string
+	wrong   func(*try)
+	status  int
+	code    Code
+	message string
+}{
+	{"another path", func(r *try) { r.path = "/webhooks/print/" }, 404, NotFound, "nothing is here"},
+	{"another method", func(r *try) { r.method = "PUT" }, 405, MethodNotAllowed, "only POST is answered here"},
+	{"address", func(r *try) { r.address = "192.0.2.7:999" }, 403, AddressNotAllowed, "the caller's address is not in allow_from"},
+	{"no venue", func(r *try) { r.header.Del(contract.HeaderVenue) }, 401, VenueMissing, "x-svc-venueid: missing"},
+	{"venue is no UUID", func(r *try) { r.header.Set(contract.HeaderVenue, "Harbour Grill") }, 403, VenueNotAllowed, "x-svc-venueid: not a UUID"},
+	{"blank venue", func(r *try) { r.header.Set(contract.HeaderVenue, " ") }, 403, VenueNotAllowed, "x-svc-venueid: not a UUID"},
+	{"another venue", func(r *try) { r.header.Set(contract.HeaderVenue, "00000000-0000-4000-8000-000000000000") }, 403, VenueNotAllowed, "x-svc-venueid: not on the allow-list"},
+	{"two venues", func(r *try) { r.header.Add(contract.HeaderVenue, "00000000-0000-4000-8000-000000000000") }, 403, VenueNotAllowed, "x-svc-venueid: sent twice, with different values"},
+	{"no device", func(r *try) { r.header.Del(contract.HeaderDevice) }, 401, DeviceMissing, "x-svc-device-id: missing"},
+	{"blank device", func(r *try) { r.header.Set(contract.HeaderDevice, "\t ") }, 401, DeviceMissing, "x-svc-device-id: missing"},
+	{"another device", func(r *try) { r.header.Set(contract.HeaderDevice, "stranger") }, 403, DeviceNotAllowed, "x-svc-device-id: not one of the venue's devices"},
+	{"two devices", func(r *try) { r.header.Add(contract.HeaderDevice, "stranger") }, 403, DeviceNotAllowed, "x-svc-device-id: not one of the venue's devices"},
+	{"no content type", func(r *try) { r.header.Del("Content-Type") }, 400, ContentType, "Content-Type: want application/json"},
+	{"content type", func(r *try) { r.header.Set("Content-Type", "text/json") }, 400, ContentType, "Content-Type: want application/json"},
+	{"too large", func(r *try) { r.body += strings.Repeat(" ", 9000) }, 400, BodyTooLarge, "the body is larger than 8192 bytes"},
+	{"too large, chunked", func(r *try) { r.body += strings.Repeat(" ", 9000); r.chunked = true }, 400, BodyTooLarge, "the body is larger than 8192 bytes"},
+	{"not JSON", func(r *try) { r.body = "x" + r.body }, 400, InvalidJSON, "byte 1: invalid character 'x' looking for beginning of value"},
+	{"something after it", func(r *try) { r.body = "{} " + r.body }, 400, InvalidJSON, "byte 3: something follows the object"},
+	{"empty", func(r *try) { r.body = "" }, 400, InvalidJSON, "byte 0: the body is empty"},
+	{"shape", func(r *try) { r.body = `{"records":[{"id":"a","items":[{},{},{"childItems":"no"}]}]}` }, 400, SchemaMismatch, "records[0].items[2].childItems: want an array, got a string"},
+	{"draining", func(r *try) { r.draining = true }, 503, ShuttingDown, "the receiver is stopping"},
+	{"backlog", func(r *try) { r.intakeErr = errFull }, 503, BacklogFull, "too many tickets wait to be printed"},
+	{"disk full", func(r *try) { r.intakeErr = errDisk }, 503, StorageFull, "the disk is full"},
+	{"commit failed", func(r *try) { r.intakeErr = errBroken }, 503, StorageFailed, "the request could not be stored"},
+	{"queue closed", func(r *try) { r.intakeErr = errShut }, 503, ShuttingDown, "the receiver is stopping"},
+	{"too slow", func(r *try) { r.intakeErr = fmt.Errorf("wait: %w", context.DeadlineExceeded) }, 503, TooSlow, "the request was not stored in time"},
+}
+
+// run sends the try to a new receiver.
+func (r try) run(t *testing.T) (*bed, *http.Response, []byte) {
+	t.Helper()
+	b := newBed(t, func(o *Options, p *Policy) {
+		p.AllowFrom = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
+		p.Venues[0].Devices = []string{device}
+		p.MaxBody = 8192
+		o.Classify = classify
+	})
+	if r.intakeErr != nil {
+		b.intake.accept = func(context.Context, ticket.Request) (ticket.Receipt, error) { return ticket.Receipt{}, r.intakeErr }
+	}
+	if r.draining {
+		b.Drain()
+	}
+	req := post([]byte(r.body))
+	req.Method, req.URL.Path, req.RemoteAddr, req.Header = r.method, r.path, r.address, r.header
+	if r.chunked {
+		req.ContentLength, req.Body = -1, io.NopCloser(io.MultiReader(strings.NewReader(r.body[:10]), strings.NewReader(r.body[10:])))
+	}
+	w := b.do(req)
+	return b, w.Result(), w.Body.Bytes()
+}
+
+func fine() try {
+	body := contract.Example("burger.json")
+	return try{method: "POST", path: "/webhooks/print", address: "10.1.2.3:4567", header: post(nil).Header, body: string(body)}
+}
+
+func TestEachRowOfTheTableIsAnswered(t *testing.T) {
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			r := fine()
+			row.wrong(&r)
+			b, resp, body := r.run(t)
+			code, message := errorOf(t, body)
+			if resp.StatusCode != row.status || code != row.code || message != row.message {
+				t.Errorf("%d %s: %s, want %d %s: %s", resp.StatusCode, code, message, row.status, row.code, row.message)
+			}
+			if got := resp.Header.Get("Content-Type"); got != "application/json" {
+				t.Errorf("Content-Type %q", got)
+			}
+			if got := resp.Header.Get("Retry-After"); (got != "") != (row.status == 503) {
+				t.Errorf("Retry-After %q with %d", got, row.status)
+			}
+			if len(b.intake.requests()) > 0 {
+				t.Error("stored all the same")
+			}
+			if got := len(b.rejected()); (got == 1) != (row.status == 400) {
+				t.Errorf("%d rejects kept of a %d", got, row.status)
+			}
+		})
+	}
+}
+
+func TestARequestWrongInTwoWaysGetsTheFirstAnswer(t *testing.T) {
+	for i, first := range rows {
+		for _, second := range rows[i+1:] {
+			if first.code == second.code || strings.HasPrefix(second.name, "too large, chunked") {
+				continue
+			}
+			if first.status == 503 { // exclude one another: one intake gives one error
+				continue
+			}
+			r := fine()
+			second.wrong(&r)
+			first.wrong(&r)
+			_, resp, body := r.run(t)
+			if code, _ := errorOf(t, body); resp.StatusCode != first.status || code != first.code {
+				t.Errorf("%s and %s: %d %s, want %d %s", first.name, second.name, resp.StatusCode, code, first.status, first.code)
+			}
+		}
+	}
+}
+
+func TestWhatIsStoredIsAnswered200(t *testing.T) {
+	r := fine()
+	b, resp, body := r.run(t)
+	if want := `{"status":"SUCCESS","duplicate":false,"jobs":1}`; resp.StatusCode != 200 || string(body) != want {
+		t.Fatalf("%d %s", resp.StatusCode, body)
+	}
+	q := b.intake.requests()[0]
+	if q.Venue != venueID || q.Device != device || q.ID != "9b2e7c1a-4f0d-4c53-8d8e-0a5f6a3c1b01" || string(q.Body) != r.body || len(q.Drafts) != 1 {
+		t.Errorf("stored %+v", q)
+	}
+}
+
+func TestARetryIsAnswered200AndSaysSo(t *testing.T) {
+	b := newBed(t, nil)
+	b.do(post(contract.Example("burger.json")))
+	w := b.do(post(contract.Example("retry.json")))
+	if want := `{"status":"SUCCESS","duplicate":true,"jobs":0}`; w.Code != 200 || w.Body.String() != want {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	other := bytes.ReplaceAll(contract.Example("burger.json"), []byte("Tomato soup"), []byte("Pea soup"))
+	if w := b.do(post(other)); w.Code != 200 {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	b.count(t, "ticketrail_receiver_duplicates_total", 1)
+	b.count(t, "ticketrail_receiver_conflicts_total", 1)
+	b.count(t, `ticketrail_receiver_requests_total{200 conflict}`, 1)
+	if !strings.Contains(b.log.String(), "level=WARN msg=\"known request came with other content") {
+		t.Error("a conflict is not warned of")
+	}
+}
+
+func TestEveryMethodAndPathIsAnsweredByTheTable(t *testing.T) {
+	b := newBed(t, nil)
+	for _, method := range []string{"GET", "HEAD", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT", "BREW"} {
+		for path, want := range map[string]int{contract.PathWebhook: 405, "/": 404, "*": 404, "/webhooks": 404, "//webhooks/print": 404, "/x/../webhooks/print": 404} {
+			req := post(nil)
+			req.Method, req.URL.Path = method, path
+			w := b.do(req)
+			if w.Code != want || (want == 405) != (w.Header().Get("Allow") == "POST") {
+				t.Errorf("%s %s: %d, Allow %q", method, path, w.Code, w.Header().Get("Allow"))
+			}
+		}
+	}
+}
+
+func TestStrictIsAskedForByThePolicy(t *testing.T) {
+	body := []byte(`{"records":[{"id":"order 7","items":[{"name":"Soup"}]}]}`)
+	if w := newBed(t, nil).do(post(body)); w.Code != 200 {
+		t.Errorf("lenient: %s", w.Body)
+	}
+	w := newBed(t, func(_ *Options, p *Policy) { p.Mode = contract.Strict }).do(post(body))
+	if code, _ := errorOf(t, w.Body.Bytes()); code != SchemaMismatch {
+		t.Errorf("strict: %s", w.Body)
+	}
+}
+
+func TestA4xxIsNeverSentForWhatARetryCanCure(t *testing.T) {
+	for _, c := range Codes() {
+		curable := c.retryAfter() != "" && c.Status() == 503
+		for _, cure := range []Code{BacklogFull, StorageFull, StorageFailed, ShuttingDown, TooSlow, BodyIncomplete} {
+			if c == cure && !curable {
+				t.Errorf("%s is answered %d", c, c.Status())
+			}
+		}
+	}
+	// An app that classifies wrongly cannot turn a storage error into a lost ticket.
+	b := newBed(t, func(o *Options, _ *Policy) { o.Classify = func(error) Code { return SchemaMismatch } })
+	b.intake.accept = func(context.Context, ticket.Request) (ticket.Receipt, error) { return ticket.Receipt{}, errBroken }
+	if w := b.do(post(contract.Example("burger.json"))); w.Code != 503 {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
