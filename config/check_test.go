@@ -144,11 +144,25 @@ fallback: a
 		`printers[3].backup: "d" cannot stand in for itself`)
 }
 
+func TestWhatOtherPackagesFindIsToldWithTheRest(t *testing.T) {
+	also := func(c *Config) []Problem {
+		return []Problem{{Path: "printers[0].profile", Msg: c.Printers[0].Profile + " is unknown"}, {Path: "fallback", Msg: "said already"}}
+	}
+	_, err := Parse("f.yaml", []byte(strings.Replace(good, "fallback: grill", "fallback: gril", 1)), also)
+	want := "printers[0].profile: generic-80mm is unknown\n" + `fallback: there is no station "gril"; did you mean grill?`
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v", err)
+	}
+	if c, err := Parse("f.yaml", []byte(good), also); err == nil || c != nil {
+		t.Errorf("got %v, %v", c, err)
+	}
+}
+
 func TestAnAddressSaysWhereAPrinterIs(t *testing.T) {
 	for address, ok := range map[string]bool{
 		"tcp://192.168.1.50:9100": true, "tcp://printer.lan:9100": true, "tcp://[fe80::1]:9100": true,
 		"file:///dev/usb/lp0": true, "file:///tmp/grill.bin": true,
-		"": false, "192.168.1.50:9100": false, "192.168.1.50": false, "tcp://": false, "tcp://h": false, "tcp://h:0": false,
+		"": false, "192.168.1.50:9100": false, "192.168.1.50": false, "tcp://h": true, "tcp://": false, "tcp://h:9100?x": false, "tcp://h:0": false,
 		"tcp://h:99999": false, "tcp://u:p@h:9100": false, "tcp://h:9100/x": false, "file://dev/usb/lp0": false, "file:///": false,
 		"file:dev/lp0": false, "serial:///dev/ttyUSB0?baud=19200": false, "usb://x": false, "\x1b[2J": false, "http://h:1": false,
 	} {

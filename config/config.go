@@ -137,8 +137,8 @@ type Printer struct {
 	// spaces and . _ - up to 64. Required, unique in any case. Tickets that wait under a
 	// name that is taken out of the file are kept, held, until they are moved.
 	Name string `mapstructure:"name"`
-	// Address is where it is: tcp://192.168.1.50:9100 for the network,
-	// file:///dev/usb/lp0 for USB, or the name of a plain file. Required.
+	// Address is where it is: tcp://192.168.1.50:9100 for the network (9100 is the port
+	// when none is said), file:///dev/usb/lp0 for USB, or the name of a plain file. Required.
 	Address string `mapstructure:"address"`
 	// Profile is the model. Default generic-80mm.
 	Profile string `mapstructure:"profile"`
@@ -160,7 +160,7 @@ type Printer struct {
 
 // Route sends items to stations. Children follow their item.
 type Route struct {
-	// Venue is the name of the venue it is for. Default none: all.
+	// Venue is the name or the id of the venue it is for. Default none: all.
 	Venue string `mapstructure:"venue"`
 	// When is an expression over venue, device, record and item that must be true.
 	// Default none: every item.

@@ -125,35 +125,36 @@ func (k *checker) printers() {
 	}
 }
 
-// badAddress says why a cannot be where a printer is. What a scheme needs beyond that is
-// for the transport to say.
+// badAddress says why a cannot be where a printer is. What else a scheme needs is for the
+// transport to say.
 func badAddress(a string) string {
-	u, err := url.Parse(a)
+	scheme, rest, ok := strings.Cut(a, "://")
 	switch {
 	case a == "":
 		return "is missing; write it as tcp://192.168.1.50:9100 or file:///dev/usb/lp0"
-	case err != nil || u.Scheme == "":
+	case !ok || strings.ContainsFunc(a, unicode.IsControl):
 		return quote(a) + " is not an address; write it as tcp://192.168.1.50:9100 or file:///dev/usb/lp0"
 	}
-	switch u.Scheme {
+	switch strings.ToLower(scheme) {
 	case "tcp":
-		port, err := strconv.ParseUint(u.Port(), 10, 16)
-		switch {
-		case u.User != nil || strings.Trim(u.Path, "/") != "" || u.Fragment != "" || u.Hostname() == "":
-			return quote(u.Redacted()) + " is not an address; write it as tcp://192.168.1.50:9100"
-		case u.Port() == "":
-			return quote(a) + " has no port; most printers listen on 9100: tcp://" + u.Host + ":9100"
-		case err != nil || port == 0:
+		if strings.Contains(rest, "@") { // what is before it may be a password
+			return "has a user name; write it as tcp://192.168.1.50:9100"
+		}
+		u, err := url.Parse(a)
+		if err != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" || u.Hostname() == "" {
+			return quote(a) + " is not an address; write it as tcp://192.168.1.50:9100"
+		}
+		if port, err := strconv.ParseUint(u.Port(), 10, 16); u.Port() != "" && (err != nil || port == 0) {
 			return quote(a) + " has no port between 1 and 65535; most printers listen on 9100"
 		}
 	case "file":
-		if u.Host != "" || !filepath.IsAbs(u.Path) || strings.HasSuffix(u.Path, "/") {
+		if !filepath.IsAbs(rest) || strings.HasSuffix(rest, "/") {
 			return quote(a) + " is not the name of a file; write it with three slashes, as file:///dev/usb/lp0"
 		}
 	case "serial":
 		return quote(a) + ": serial printers are not possible yet; use tcp:// or file://"
 	default:
-		return fmt.Sprintf("%s: %s:// is unknown; use tcp:// or file://", quote(a), u.Scheme)
+		return fmt.Sprintf("%s: %s:// is unknown; use tcp:// or file://", quote(a), scheme)
 	}
 	return ""
 }
@@ -277,7 +278,7 @@ func (k *checker) routeVenue(at, name string) {
 	}
 	var venues []string
 	for _, v := range k.c.Venues {
-		if v.Name == name || v.Name == "" { // one without a name may be it
+		if strings.EqualFold(v.Name, name) || strings.EqualFold(v.ID, name) || v.Name == "" { // one without a name may be it
 			return
 		}
 		venues = append(venues, v.Name)
