@@ -1,6 +1,7 @@
 package escpos
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 
@@ -52,6 +53,12 @@ func read(b []byte) (reading, error) {
 		line.black = line.black && invert
 		line.red = line.red || red
 		line.height = max(line.height, height)
+	}
+	// Some printers obey these wherever they stand, inside other commands too.
+	for _, realtime := range []string{"\x10\x04", "\x10\x05", "\x10\x14"} {
+		if bytes.Contains(b, []byte(realtime)) {
+			return out, fmt.Errorf("the stream holds the realtime command % X", realtime)
+		}
 	}
 	for i := 0; i < len(b); {
 		arg := func(n int) (byte, error) {

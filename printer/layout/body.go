@@ -12,6 +12,7 @@ type body struct {
 	*composer
 	t     *ticket.Ticket
 	name  Style // of an item
+	under Style // of what is under it, one step smaller
 	hang  int   // columns before an item's name: the widest quantity and a space
 	multi bool  // the line before took several lines: the next item stands off a little
 
@@ -39,7 +40,7 @@ func (c *composer) body(t *ticket.Ticket) {
 // measure chooses one size for all items of the ticket, so that size never seems to
 // mean something, and one place where all names begin.
 func (b *body) measure() {
-	b.name = Style{Bold: true, Width: 2, Height: 2}
+	b.name, b.under = Style{Bold: true, Width: 2, Height: 2}, Style{Bold: true, Height: 2}
 	for i := range b.t.Lines {
 		if l := &b.t.Lines[i]; l.Depth == 0 && !l.Void && b.t.Kind != ticket.Slip {
 			if q := 2*Width(times(b.text(l.Quantity))) + 1; q <= b.columns/3 {
@@ -50,7 +51,7 @@ func (b *body) measure() {
 	for i := range b.t.Lines {
 		l := &b.t.Lines[i]
 		if l.Depth == 0 && !l.Void && (l.Raw || b.hang+2*Width(b.text(l.Name)) > b.columns) {
-			b.name.Width = 1
+			b.name, b.under = b.under, Style{Bold: true}
 			return
 		}
 	}
@@ -103,12 +104,12 @@ func (b *body) heading(s, rule string) {
 
 func (b *body) line(l *ticket.Line) {
 	start := len(b.lines)
-	st := Style{Bold: true}
-	if l.Depth == 0 {
+	st := b.under
+	switch {
+	case l.Raw:
+		st = Style{}
+	case l.Depth == 0:
 		st = b.name
-		if l.Raw {
-			st = Style{}
-		}
 	}
 	if l.Void {
 		st.Width = 0 // the mark needs the room
@@ -198,7 +199,7 @@ func (b *body) below(l *ticket.Line, indent int) {
 	if s := b.text(l.Course); l.Depth > 0 && s != "" && s != b.course {
 		say(labelled("Course", s))
 	}
-	st := Style{Bold: true}
+	st := b.under
 	if l.Depth == 0 {
 		st.Height = 2
 	}

@@ -119,7 +119,7 @@ func (c *composer) header(t *ticket.Ticket) {
 		c.note(Span{}, 0, n, Style{Bold: true, Height: 2})
 	}
 	if len(t.Notes) > 0 {
-		c.rule("-")
+		c.rule("=")
 	}
 }
 

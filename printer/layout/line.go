@@ -18,7 +18,7 @@ type Span struct {
 type Style struct {
 	Bold   bool
 	Invert bool // white on black
-	Red    bool // where there is a second colour
+	Red    bool // where there is a second colour: on a printer, all of the line is red then
 	Width  int  // times the normal width, 1 to 8; 0 is 1
 	Height int  // times the normal height, 1 to 8; 0 is 1
 }

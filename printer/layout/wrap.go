@@ -79,10 +79,8 @@ func joined(spans []Span) string {
 // room columns (at least 2). Only a word longer than a line is broken, between two characters as
 // people count them. Text is never lost; no text is one empty line.
 func wrap(text string, room int) []string {
-	if len(text) <= room { // a character takes a byte at least as often as a column
-		if Width(text) <= room {
-			return []string{text}
-		}
+	if Width(text) <= room {
+		return []string{text}
 	}
 	var lines []string
 	line, width := 0, 0 // where the current line starts, and how wide it is
@@ -108,10 +106,7 @@ func wrap(text string, room int) []string {
 			}
 			line, width = end-len(word), w
 		}
-		pos = min(end+1, len(text)) // over the space
-		if end == len(text) {
-			break
-		}
+		pos = end + 1 // over the space
 	}
 	return append(lines, text[line:])
 }
