@@ -1,0 +1,179 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"ticketrail/queue/ticket"
+)
+
+// maxName bounds the names that become keys in the file.
+const maxName = 1024
+
+// Accept puts a request on the queue. It returns nil only when all of r would survive a
+// power cut, or did already: then Receipt.Duplicate is set. After any error the outcome is
+// unknown, and sending the same request again is safe. The errors wrap ErrBacklogFull,
+// ErrStorageFull, ErrStorageFailed, ErrBusy, ErrClosed or ctx.Err().
+//
+// The content of r decides by its Digest. Under a known key new content orders nothing;
+// what is void in it and was not before is put as corrections.
+func (q *Queue) Accept(ctx context.Context, r ticket.Request) (ticket.Receipt, error) {
+	if err := ctx.Err(); err != nil {
+		return ticket.Receipt{}, fmt.Errorf("accept request %.64s: %w", r.ID, err)
+	}
+	a, err := q.arrive(&r)
+	if err == nil {
+		err = q.do(ctx, accept, a.size, a.apply)
+	}
+	if err != nil {
+		return ticket.Receipt{}, fmt.Errorf("accept request %.64s: %w", r.ID, err)
+	}
+	return a.receipt, nil
+}
+
+// An arrival is a request with everything prepared that needs no transaction.
+type arrival struct {
+	q       *Queue
+	r       *ticket.Request
+	key     requestKey
+	digest  [16]byte
+	voids   []uint64
+	body    []byte
+	cargo   [][]byte // of each draft
+	size    int
+	receipt ticket.Receipt
+}
+
+func (q *Queue) arrive(r *ticket.Request) (*arrival, error) {
+	if len(r.Drafts) == 0 {
+		return nil, errors.New("it makes no tickets")
+	}
+	a := &arrival{q: q, r: r, key: keyOf(r.Venue, r.ID), digest: digest16(r.Digest), voids: ticket.Voids(r.Drafts)}
+	var err error
+	if a.body, err = encodeBody(r); err != nil {
+		return nil, err
+	}
+	if a.cargo, err = encodeCargo(r.Drafts); err != nil {
+		return nil, err
+	}
+	a.size = len(a.body)
+	for _, c := range a.cargo {
+		a.size += len(c) + 512
+	}
+	return a, nil
+}
+
+func encodeCargo(drafts []ticket.Draft) ([][]byte, error) {
+	cargo := make([][]byte, len(drafts))
+	for i := range drafts {
+		if err := checkName("station", drafts[i].Station); err != nil {
+			return nil, err
+		}
+		j, err := ticket.Marshal(drafts[i].Ticket)
+		if err != nil {
+			return nil, err
+		}
+		cargo[i] = seal(j)
+	}
+	return cargo, nil
+}
+
+func checkName(what, name string) error {
+	switch {
+	case name == "":
+		return fmt.Errorf("%s: a name is missing", what)
+	case len(name) > maxName:
+		return fmt.Errorf("%s %.32q…: %d bytes, at most %d are allowed", what, name, len(name), maxName)
+	}
+	return nil
+}
+
+// apply is the promise: the key and the jobs go into one transaction. A crash before its
+// commit leaves neither, so the retry is new; a crash after it leaves both, so the retry
+// is a duplicate.
+func (a *arrival) apply(b *batch) error {
+	a.receipt = ticket.Receipt{}
+	today, raw := b.lookup(a.key)
+	if raw != nil {
+		return a.again(b, today, raw)
+	}
+	if err := a.room(b, len(a.r.Drafts)); err != nil {
+		return err
+	}
+	b.remember(a.key, generationOf(b.now), seen{digests: [][16]byte{a.digest}, voids: a.voids})
+	a.enqueue(b, a.r.Drafts, a.cargo)
+	a.receipt = ticket.Receipt{Jobs: len(a.r.Drafts)}
+	return nil
+}
+
+// again answers a request whose key is known.
+func (a *arrival) again(b *batch, filed uint64, raw []byte) error {
+	s, err := decodeSeen(raw)
+	if err != nil {
+		return a.unreadable(b, filed, raw, err)
+	}
+	if s.knows(a.digest) {
+		a.receipt = ticket.Receipt{Duplicate: true}
+		return nil
+	}
+	drafts := ticket.NewlyVoid(s.voids, a.r.Drafts)
+	if err := a.room(b, len(drafts)); err != nil {
+		return err
+	}
+	cargo, err := encodeCargo(drafts)
+	if err != nil {
+		return err
+	}
+	s.add(a.digest, a.voids)
+	b.remember(a.key, filed, s)
+	if len(drafts) > 0 {
+		a.enqueue(b, drafts, cargo)
+	}
+	a.receipt = ticket.Receipt{Duplicate: true, Conflict: true, Jobs: len(drafts)}
+	return nil
+}
+
+// unreadable: the key is there, what came under it is lost. It counts as the same content,
+// for printing twice is what must not happen; from now on this content is the known one.
+func (a *arrival) unreadable(b *batch, filed uint64, raw []byte, cause error) error {
+	a.receipt = ticket.Receipt{Duplicate: true}
+	if b.full {
+		return nil
+	}
+	b.aside(bucketDedup, a.key[:], raw, cause)
+	b.remember(a.key, filed, seen{digests: [][16]byte{a.digest}, voids: a.voids})
+	return nil
+}
+
+// room says whether so many jobs more may be taken.
+func (a *arrival) room(b *batch, jobs int) error {
+	if b.full {
+		return ErrStorageFull
+	}
+	if open := a.q.open + b.open; open+jobs > a.q.o.MaxBacklog {
+		return fmt.Errorf("%w: %d of at most %d, and it makes %d more", ErrBacklogFull, open, a.q.o.MaxBacklog, jobs)
+	}
+	return nil
+}
+
+func (a *arrival) enqueue(b *batch, drafts []ticket.Draft, cargo [][]byte) {
+	req := b.sequence(bucketRequests)
+	b.put(b.bucket(bucketRequests), key64(req), a.body)
+	received := a.r.Received
+	if received.IsZero() {
+		received = b.wall
+	}
+	for i := range drafts {
+		s := jobState{Station: drafts[i].Station, Req: req, Put: int64(max(b.now, 0)), Received: received.UnixMilli()}
+		b.enter(s, cargo[i], false)
+		b.books(s.Station).Put++
+	}
+}
+
+// since is how long ago, in running time, something was stamped; never negative, for after
+// a crash a little running time may be missing.
+func since(now time.Duration, stamp int64) time.Duration {
+	return max(0, now-time.Duration(stamp))
+}

@@ -1,0 +1,277 @@
+package queue
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// The committer is the one goroutine that writes. Its rules:
+//
+//  1. Memory changes, and answers are given, only after Commit returned nil. A crash
+//     before that loses only what nobody was told; a crash after it loses nothing.
+//  2. A Commit that returns an error says nothing: EIO on the last sync leaves the
+//     transaction visible and perhaps durable. So nothing in memory is believed any more.
+//     The file is opened anew, memory is read from it, and an empty transaction (the
+//     canary) must commit before anybody hears yes again, duplicates included. Once the
+//     canary is down, everything that was read is too: its commit synced after it.
+//  3. What came out of a printer meanwhile is kept and written down as soon as that is
+//     possible; it is written so that twice is the same as once.
+
+const (
+	minPause     = time.Second
+	maxPause     = 30 * time.Second
+	housekeeping = time.Minute
+)
+
+func (q *Queue) run() {
+	defer close(q.ended)
+	tick := time.NewTicker(housekeeping)
+	defer tick.Stop()
+	q.keepHouse()
+	for {
+		if !q.nextTry.IsZero() && !time.Now().Before(q.nextTry) {
+			q.mend()
+		}
+		ops, closed := q.in.next()
+		if len(ops) > 0 {
+			q.serve(ops)
+			continue
+		}
+		if closed {
+			q.leave()
+			return
+		}
+		if q.pruning {
+			q.keepHouse()
+			continue
+		}
+		select {
+		case <-q.in.wake:
+		case <-tick.C:
+			q.keepHouse()
+		case <-q.untilRetry():
+		}
+	}
+}
+
+// serve commits operations, or answers them while nothing can be committed.
+func (q *Queue) serve(ops []*op) {
+	if q.nextTry.IsZero() {
+		q.process(ops)
+		return
+	}
+	for _, o := range ops {
+		if o.kind == settle {
+			q.parked = append(q.parked, o)
+		} else {
+			o.done <- q.Ready()
+		}
+	}
+}
+
+// process commits operations together. It answers all that it does not park.
+func (q *Queue) process(ops []*op) {
+	if len(ops) == 0 {
+		return
+	}
+	errs, err := q.commit(ops)
+	if err == nil {
+		q.pause = 0
+		for i, o := range ops {
+			o.done <- errs[i]
+		}
+		return
+	}
+	full := errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+	failed := fmt.Errorf("%w: %w", ErrStorageFailed, err)
+	if full {
+		failed = fmt.Errorf("%w: %w", ErrStorageFull, err)
+	}
+	q.broke(failed, full)
+	for _, o := range ops {
+		if o.kind == settle || (full && o.kind == doubt) {
+			q.parked = append(q.parked, o)
+		} else {
+			o.done <- failed
+		}
+	}
+}
+
+// commit runs operations in one transaction. errs are their own answers. On err the
+// outcome is unknown.
+func (q *Queue) commit(ops []*op) (errs []error, err error) {
+	db := q.db.Load()
+	if db == nil {
+		return nil, errors.New("the file is not open")
+	}
+	started := time.Now()
+	b := &batch{q: q, now: q.clock.running(), wall: q.clock.wall(), full: q.space.full(hasAccept(ops))}
+	if b.tx, err = db.Begin(true); err != nil {
+		return nil, err
+	}
+	errs = make([]error, len(ops))
+	for i, o := range ops {
+		if errs[i] = o.apply(b); b.err != nil {
+			break
+		}
+	}
+	if b.err == nil {
+		b.close()
+	}
+	switch {
+	case b.err != nil:
+		err = b.err
+		_ = b.tx.Rollback()
+	case !b.dirty: // all duplicates, say: what they rest on has been committed before
+		_ = b.tx.Rollback()
+	default:
+		if err = q.seams.commit(b.tx); err != nil {
+			_ = b.tx.Rollback() // is closed already, most times
+		}
+		q.metrics.committed(time.Since(started), len(ops))
+	}
+	// At this point a nil err means that everything in the batch would survive a power cut.
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if err == nil {
+		q.open += b.open
+		for _, f := range b.after {
+			f()
+		}
+	}
+	b.thaw()
+	return errs, err
+}
+
+func hasAccept(ops []*op) bool {
+	for _, o := range ops {
+		if o.kind == accept {
+			return true
+		}
+	}
+	return false
+}
+
+// broke notes that nothing can be believed. Lines lend nothing until mend has succeeded.
+func (q *Queue) broke(cause error, full bool) {
+	q.mu.Lock()
+	q.failed = cause
+	q.mu.Unlock()
+	if full {
+		q.space.release()
+		q.log.Error("disk is full; new requests are refused, printing goes on from the reserve", "err", cause)
+	} else {
+		q.log.Error("commit failed; nothing is accepted until one succeeds", "err", cause)
+	}
+	q.retryLater()
+}
+
+// retryLater is at once after a first failure, then slower until a commit has succeeded.
+func (q *Queue) retryLater() {
+	q.nextTry = time.Now().Add(q.pause)
+	q.pause = min(max(2*q.pause, minPause), maxPause)
+}
+
+// mend opens the file anew, reads memory from it and proves that it can be written.
+func (q *Queue) mend() {
+	if err := q.reopen(); err != nil {
+		if errors.Is(err, syscall.ENOSPC) {
+			q.space.release()
+		}
+		if err.Error() != q.lastFailure {
+			q.lastFailure = err.Error()
+			q.log.Error("storage still fails", "err", err)
+		}
+		q.mu.Lock()
+		q.failed = fmt.Errorf("%w: %w", ErrStorageFailed, err)
+		q.mu.Unlock()
+		q.retryLater()
+		return
+	}
+	q.nextTry, q.lastFailure = time.Time{}, ""
+	q.mu.Lock()
+	q.failed = nil
+	for _, l := range q.lines {
+		l.stir()
+	}
+	q.mu.Unlock()
+	q.log.Info("storage works again")
+	parked := q.parked
+	q.parked = nil
+	// Small transactions: on a full disk a large one may need more pages than the reserve gave.
+	for len(parked) > 0 {
+		n := min(16, len(parked))
+		q.serve(parked[:n])
+		parked = parked[n:]
+	}
+}
+
+func (q *Queue) reopen() error {
+	if db := q.db.Swap(nil); db != nil {
+		_ = db.Close() // waits for views, which are short
+	}
+	db, err := openFile(q.o)
+	if err != nil {
+		return err
+	}
+	if err := q.canary(db); err != nil {
+		_ = db.Close()
+		return err
+	}
+	m, err := load(db)
+	if err != nil {
+		_ = db.Close()
+		return err
+	}
+	q.db.Store(db)
+	q.install(m)
+	return q.repair(m.repairs)
+}
+
+// canary commits something. When that succeeded, so did every sync before it that matters:
+// the pages that an unsynced commit wrote are reachable from this one's root, and synced with it.
+func (q *Queue) canary(db *bolt.DB) error {
+	tx, err := db.Begin(true)
+	if err != nil {
+		return err
+	}
+	b := &batch{q: q, tx: tx, now: q.clock.running(), wall: q.clock.wall()}
+	b.writeClock(true)
+	if b.err != nil {
+		_ = tx.Rollback()
+		return b.err
+	}
+	if err := q.seams.commit(tx); err != nil {
+		_ = tx.Rollback()
+		return err
+	}
+	return nil
+}
+
+func (q *Queue) untilRetry() <-chan time.Time {
+	if q.nextTry.IsZero() {
+		return nil
+	}
+	return time.After(time.Until(q.nextTry))
+}
+
+// leave is the committer's end: everything that waited has had its answer, but for what
+// storage would not take.
+func (q *Queue) leave() {
+	for _, o := range q.parked {
+		o.done <- ErrClosed
+	}
+	q.parked = nil
+	if db := q.db.Load(); db != nil && q.nextTry.IsZero() {
+		if err := q.canary(db); err != nil {
+			q.closeErr = fmt.Errorf("close %s: %w", q.o.Path, err)
+		}
+	}
+	if db := q.db.Swap(nil); db != nil {
+		q.closeErr = errors.Join(q.closeErr, db.Close())
+	}
+}

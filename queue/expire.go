@@ -1,0 +1,140 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"ticketrail/queue/ticket"
+)
+
+// expireAtOnce bounds one transaction of Expire.
+const expireAtOnce = 500
+
+// Expire takes tickets that have waited longer than olderThan of running time out of the
+// station's line, and has one slip at its head list them; a slip that waits there already is
+// extended. A ticket and its place on the slip change in one transaction, so a crash can
+// neither lose it silently nor list it and print it. It returns how many expired.
+func (q *Queue) Expire(ctx context.Context, station string, olderThan time.Duration) (int, error) {
+	total := 0
+	for {
+		n := 0
+		if !q.anyOlder(station, olderThan) { // nothing to write, which is nearly always
+			return total, nil
+		}
+		err := q.do(ctx, once, 64<<10, func(b *batch) error {
+			n = b.expire(station, olderThan)
+			return nil
+		})
+		if err != nil {
+			return total, fmt.Errorf("expire tickets of %s: %w", station, err)
+		}
+		if total += n; n < expireAtOnce {
+			return total, nil
+		}
+	}
+}
+
+func (q *Queue) anyOlder(station string, olderThan time.Duration) bool {
+	now := q.clock.running()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return slices.ContainsFunc(q.line(station).pending, func(e entry) bool { return e.tooOld(now, olderThan) })
+}
+
+// tooOld is never true of a slip: it is the last trace of what it lists.
+func (e entry) tooOld(now, olderThan time.Duration) bool {
+	return !e.slip && since(now, e.put) > olderThan
+}
+
+// waiting copies what stands in a line. The caller must have frozen it.
+func (b *batch) waiting(station string) []entry {
+	b.q.mu.Lock()
+	defer b.q.mu.Unlock()
+	return slices.Clone(b.q.line(station).pending)
+}
+
+func (b *batch) expire(station string, olderThan time.Duration) int {
+	lent := b.freeze(station)
+	var lines []ticket.Line
+	var first ticket.Ticket
+	n := 0
+	pending := b.waiting(station)
+	for _, e := range pending {
+		if n == expireAtOnce {
+			break
+		}
+		if e.job == lent || !e.tooOld(b.now, olderThan) {
+			continue
+		}
+		s, err := b.state(e.job)
+		if err != nil || s.State != ticket.Pending {
+			continue // Take finds the damage; what an earlier operation finished is finished
+		}
+		t, err := decodeCargo(b.bucket(bucketJobs).Get(key64(e.job)))
+		if err != nil {
+			continue
+		}
+		if n == 0 {
+			first = t
+		}
+		n++
+		lines = append(lines, slipLine(t, e.job))
+		b.finish(e.job, s, ticket.Expired, fmt.Sprintf("it waited longer than %s", olderThan))
+	}
+	if n > 0 {
+		b.slip(station, pending, lent, first, lines)
+	}
+	return n
+}
+
+// slip puts lines on the slip at the head of the line, or a new slip there.
+func (b *batch) slip(station string, pending []entry, lent uint64, first ticket.Ticket, lines []ticket.Line) {
+	// A slip that was tried may be half out already: what is added to it might not be read.
+	if e := pending[0]; e.slip && e.job != lent && e.attempts == 0 && e.doubts == 0 {
+		old, err := decodeCargo(b.bucket(bucketJobs).Get(key64(e.job)))
+		if s, bad := b.state(e.job); err == nil && bad == nil && s.State == ticket.Pending {
+			old.Lines = append(old.Lines, lines...)
+			cargo, err := ticket.Marshal(old)
+			b.fail(err)
+			b.put(b.bucket(bucketJobs), key64(e.job), seal(cargo))
+			return
+		}
+	}
+	t := ticket.Ticket{
+		Kind: ticket.Slip, Venue: first.Venue, VenueName: first.VenueName, Zone: first.Zone,
+		Received: b.wall.UTC(), Lines: lines,
+	}
+	cargo, err := ticket.Marshal(t)
+	b.fail(err)
+	b.enter(jobState{Station: station, Put: int64(max(b.now, 0)), Slip: true, Received: b.wall.UnixMilli()}, seal(cargo), true)
+	b.books(station).Put++
+}
+
+// slipLine says which ticket it was in the words people would call it by.
+func slipLine(t ticket.Ticket, job uint64) ticket.Line {
+	var name []string
+	if t.Number != "" {
+		name = append(name, "#"+t.Number)
+	}
+	for _, s := range []string{t.Table, t.Type, t.Server} {
+		if s != "" {
+			name = append(name, s)
+		}
+	}
+	if len(name) == 0 {
+		name = append(name, fmt.Sprintf("job %d", job))
+	}
+	what := ticket.Plural(len(t.Lines), "line")
+	if t.Kind == ticket.Correction {
+		what = "correction, " + what
+	}
+	zone, err := time.LoadLocation(t.Zone)
+	if err != nil {
+		zone = time.UTC
+	}
+	notes := []string{fmt.Sprintf("%s, %s, id %s", t.Received.In(zone).Format("15:04"), what, ticket.Short(t.Request))}
+	return ticket.Line{Quantity: "1", Name: strings.Join(name, " · "), Notes: notes, Void: t.Void, Refire: t.Refire}
+}

@@ -1,0 +1,237 @@
+package queue
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
+)
+
+// mapSize is how much address space is set aside at once: when the map has to grow, the
+// writer waits for every reader. It is not memory, and on 64 bits it costs nothing.
+const mapSize = (1<<30)*(strconv.IntSize/64) + (256<<20)*(1-strconv.IntSize/64)
+
+// openFile opens an existing file. It looks at the length first: bbolt maps what the file
+// says it holds, and touching a page behind the end kills the process where no recover helps.
+func openFile(o Options) (*bolt.DB, error) {
+	if err := fits(o.Path); err != nil {
+		return nil, fmt.Errorf("open %s: %w", o.Path, err)
+	}
+	db, err := bolt.Open(o.Path, 0o600, boltOptions(o.NoSync))
+	if errors.Is(err, berrors.ErrTimeout) {
+		return nil, fmt.Errorf("open %s: another ticketrail holds %s: stop it first, or use the commands that ask the running one", o.Path, o.Path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", o.Path, err)
+	}
+	db.AllocSize = 4 << 20
+	return db, nil
+}
+
+func boltOptions(noSync bool) *bolt.Options {
+	return &bolt.Options{
+		Timeout:         3 * time.Second,
+		FreelistType:    bolt.FreelistMapType,
+		NoFreelistSync:  true,
+		InitialMmapSize: mapSize,
+		NoSync:          noSync,
+	}
+}
+
+// create makes a new file if there is none. Power may fail at any point: bbolt's own first
+// start would leave a file that no later Open survives. So the file is made under another
+// name, and takes its own only when all of it is on the disk.
+//
+// A crash before the rename leaves PATH.new-*, which the next start removes. A crash after
+// it leaves an empty queue. Nothing was promised in either case.
+func create(o Options) error {
+	leftovers, _ := filepath.Glob(globQuote(o.Path) + ".new-*")
+	for _, f := range leftovers {
+		_ = os.Remove(f)
+	}
+	if _, err := os.Stat(o.Path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	temp, err := os.CreateTemp(filepath.Dir(o.Path), filepath.Base(o.Path)+".new-*")
+	if err != nil {
+		return fmt.Errorf("create %s: %w", o.Path, err)
+	}
+	defer os.Remove(temp.Name())
+	_ = temp.Close()
+	if err := fill(temp.Name(), o); err != nil {
+		return fmt.Errorf("create %s: %w", o.Path, err)
+	}
+	// A link, unlike a rename, never replaces what another process made meanwhile.
+	err = os.Link(temp.Name(), o.Path)
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		err = os.Rename(temp.Name(), o.Path) // no links on this filesystem
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("create %s: %w", o.Path, err)
+	}
+	if err := syncPath(filepath.Dir(o.Path)); err != nil {
+		return fmt.Errorf("create %s: sync its directory: %w", o.Path, err)
+	}
+	return nil
+}
+
+func globQuote(path string) string {
+	var b []byte
+	for i := range len(path) {
+		switch path[i] {
+		case '*', '?', '[', '\\':
+			b = append(b, '\\')
+		}
+		b = append(b, path[i])
+	}
+	return string(b)
+}
+
+// fill writes an empty queue. bbolt makes a database of an empty file.
+func fill(path string, o Options) error {
+	db, err := bolt.Open(path, 0o600, boltOptions(o.NoSync))
+	if err != nil {
+		return err
+	}
+	err = db.Update(func(tx *bolt.Tx) error {
+		for _, name := range bucketNames {
+			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
+				return err
+			}
+		}
+		return tx.Bucket(bucketNames[bucketMeta]).Put(keyFormat, seal([]byte(strconv.Itoa(formatVersion))))
+	})
+	if err := errors.Join(err, db.Close()); err != nil {
+		return err
+	}
+	return syncPath(path)
+}
+
+func syncPath(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// The two meta pages of a bbolt file: a page header of 16 bytes, then these.
+const (
+	pageHeader   = 16
+	metaSize     = 64
+	boltMagic    = 0xED0CDAED
+	offPageSize  = 8
+	offHighWater = 40
+	offTxid      = 48
+	offChecksum  = 56
+)
+
+// fits says whether the file is at least as long as its newest meta page says.
+func fits(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s, not a file", info.Mode().Type())
+	}
+	var newest, need uint64
+	found := false
+	look := func(at int64) {
+		m := make([]byte, pageHeader+metaSize)
+		if _, err := f.ReadAt(m, at); err != nil {
+			return
+		}
+		if txid, bytes, ok := readMeta(m[pageHeader:]); ok && (!found || txid > newest) {
+			found, newest, need = true, txid, bytes
+		}
+	}
+	look(0)
+	for size := int64(512); size <= 64<<10; size *= 2 { // the second one is a page further
+		look(size)
+	}
+	switch {
+	case !found:
+		return fmt.Errorf("%w: no valid meta page in %d bytes: not a database, or its first page is lost", ErrDamaged, info.Size())
+	case uint64(info.Size()) < need:
+		return fmt.Errorf("%w: %d bytes long, but it holds %d: its end was cut off", ErrDamaged, info.Size(), need)
+	}
+	return nil
+}
+
+func readMeta(m []byte) (txid, need uint64, ok bool) {
+	le := binary.NativeEndian
+	h := fnv.New64a()
+	h.Write(m[:offChecksum])
+	if le.Uint32(m) != boltMagic || le.Uint64(m[offChecksum:]) != h.Sum64() {
+		return 0, 0, false
+	}
+	return le.Uint64(m[offTxid:]), le.Uint64(m[offHighWater:]) * uint64(le.Uint32(m[offPageSize:])), true
+}
+
+// Check reads the whole file at path and verifies its structure. Nothing else may have
+// it open for writing. A damaged page can kill the process from inside bbolt, where nothing
+// helps: call it in a child process.
+func Check(path string) error {
+	if err := check(path); err != nil {
+		return fmt.Errorf("check %s: %w", path, err)
+	}
+	return nil
+}
+
+func check(path string) error {
+	if err := fits(path); err != nil {
+		return err
+	}
+	// In order first: the check itself jumps about, which a cold SD card takes minutes for.
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	_, err = io.CopyBuffer(io.Discard, struct{ io.Reader }{f}, make([]byte, 1<<20))
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	o := boltOptions(false)
+	o.ReadOnly, o.InitialMmapSize = true, 0
+	db, err := bolt.Open(path, 0o600, o)
+	if errors.Is(err, berrors.ErrTimeout) {
+		return errors.New("another ticketrail holds it: stop it first")
+	}
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	return db.View(func(tx *bolt.Tx) error {
+		var all []error
+		more := 0
+		for err := range tx.Check() {
+			if len(all) < 5 {
+				all = append(all, err)
+			} else {
+				more++
+			}
+		}
+		if more > 0 {
+			all = append(all, fmt.Errorf("and %d more", more))
+		}
+		if len(all) > 0 {
+			return fmt.Errorf("%w: %w", ErrDamaged, errors.Join(all...))
+		}
+		return sound(tx)
+	})
+}

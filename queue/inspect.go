@@ -1,0 +1,135 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"ticketrail/queue/ticket"
+)
+
+// pageSize bounds one reading transaction of a listing: a long one makes the file grow.
+const pageSize = 200
+
+// Jobs lists jobs, newest first. A long listing is read in pages, so a job that changes
+// meanwhile is seen as it was when its page was read.
+func (q *Queue) Jobs(ctx context.Context, f Filter) ([]Job, error) {
+	jobs := []Job{}
+	var before []byte // nil: from the newest
+	for more := true; more; {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("list jobs: %w", err)
+		}
+		lent := q.leases()
+		err := q.view(func(tx *bolt.Tx) error {
+			more = false
+			c := tx.Bucket(bucketNames[bucketState]).Cursor()
+			k, v := c.Last()
+			if before != nil {
+				if next, _ := c.Seek(before); next != nil {
+					k, v = c.Prev()
+				} // else it and all after it are gone: what is last now is older
+			}
+			for n := 0; k != nil; k, v = c.Prev() {
+				if n++; n > pageSize {
+					more = true
+					return nil
+				}
+				before = slices.Clone(k)
+				if j, ok := read(tx, un64(k), v, lent, f); ok {
+					if jobs = append(jobs, j); f.Limit > 0 && len(jobs) == f.Limit {
+						return nil
+					}
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("list jobs: %w", err)
+		}
+	}
+	return jobs, nil
+}
+
+// Job returns one job, its ticket, and the body of its request as received; the body is nil
+// for a slip. A ticket that is damaged is zero, and the job's reason says so.
+func (q *Queue) Job(ctx context.Context, id uint64) (Job, ticket.Ticket, []byte, error) {
+	var j Job
+	var t ticket.Ticket
+	var body []byte
+	lent := q.leases()
+	err := q.view(func(tx *bolt.Tx) error {
+		raw := tx.Bucket(bucketNames[bucketState]).Get(key64(id))
+		if raw == nil {
+			return ErrNotFound
+		}
+		s, err := decodeState(raw)
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrDamaged, err)
+		}
+		j, _ = read(tx, id, raw, lent, Filter{})
+		t, _ = decodeCargo(tx.Bucket(bucketNames[bucketJobs]).Get(key64(id)))
+		if s.Req == 0 {
+			return nil
+		}
+		if _, b, err := decodeBody(tx.Bucket(bucketNames[bucketRequests]).Get(key64(s.Req))); err == nil {
+			body = slices.Clone(b)
+		}
+		return nil
+	})
+	if err != nil {
+		return Job{}, ticket.Ticket{}, nil, fmt.Errorf("job %d: %w", id, err)
+	}
+	return j, t, body, nil
+}
+
+// leases says what is printing, and whether it was in doubt before.
+func (q *Queue) leases() map[uint64]entry {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	lent := map[uint64]entry{}
+	for _, l := range q.lines {
+		if l.lease != nil {
+			lent[l.lease.job] = l.lease.was
+		}
+	}
+	return lent
+}
+
+// read makes a Job of its records, if the filter wants it. The ticket, which is large, is
+// looked at last. A state that cannot be read belongs to a finished job; it is left out.
+func read(tx *bolt.Tx, id uint64, raw []byte, lent map[uint64]entry, f Filter) (Job, bool) {
+	s, err := decodeState(raw)
+	if err != nil {
+		return Job{}, false
+	}
+	j := Job{
+		ID: id, Station: s.Station, State: s.State, Attempts: s.Attempts, Doubt: s.Doubts > 0,
+		Reprint: s.Reprint, Of: s.Of, Reason: s.Why, ReceivedAt: time.UnixMilli(s.Received).UTC(),
+	}
+	if e, ok := lent[id]; ok && s.State == ticket.Pending {
+		j.State, j.Doubt = ticket.Printing, e.doubts > 0
+	}
+	if s.Finished != 0 {
+		j.FinishedAt = new(time.UnixMilli(s.Finished).UTC())
+	}
+	switch {
+	case len(f.States) > 0 && !slices.Contains(f.States, j.State),
+		f.Station != "" && f.Station != j.Station,
+		j.ReceivedAt.Before(f.Since):
+		return Job{}, false
+	}
+	t, err := decodeCargo(tx.Bucket(bucketNames[bucketJobs]).Get(key64(id)))
+	if err != nil {
+		m, _, _ := decodeBody(tx.Bucket(bucketNames[bucketRequests]).Get(key64(s.Req)))
+		t = ticket.Ticket{Venue: m.Venue, Request: m.ID, Device: m.Device}
+		if j.Reason == "" {
+			j.Reason = "its stored ticket is damaged: " + err.Error()
+		}
+	}
+	j.Kind, j.Request, j.Record, j.Venue, j.VenueName, j.Device = t.Kind, t.Request, t.Record, t.Venue, t.VenueName, t.Device
+	return j, f.Request == "" || f.Request == j.Request
+}

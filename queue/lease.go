@@ -1,0 +1,313 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"ticketrail/queue/ticket"
+)
+
+// maxDoubt is how often a ticket may have come out before a person is asked: the first
+// attempt and one marked reprint.
+const maxDoubt = 2
+
+// A Lease is a ticket lent to its station. It ends with exactly one of Ack, Retry, Return,
+// Hold and Bury; until then the station is lent nothing else. That it is lent is not on
+// disk: a crash before Begin leaves the ticket as if it had not been touched.
+type Lease struct {
+	q        *Queue
+	station  string
+	job, pos uint64
+	was      entry // as it was lent; what an end writes is computed from this, so twice is once
+	delivery ticket.Delivery
+
+	mu    sync.Mutex // guards what follows
+	begun bool
+	ended bool
+}
+
+// Take waits until the station's line has a ticket to lend, nobody else has borrowed from it
+// and no person holds it. Its errors are ctx.Err(), ErrClosed, and reading errors.
+//
+// A ticket that may have come out twice already is held for a person on the way.
+func (q *Queue) Take(ctx context.Context, station string) (*Lease, error) {
+	if err := checkName("station", station); err != nil {
+		return nil, fmt.Errorf("take: %w", err)
+	}
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		l, changed, err := q.borrow(station)
+		if err != nil {
+			return nil, err
+		}
+		if l == nil {
+			select {
+			case <-changed:
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+			continue
+		}
+		ready, err := l.fetch(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("take from %s: %w", station, err)
+		}
+		if ready {
+			return l, nil
+		}
+	}
+}
+
+// borrow lends the head of a line, in memory. If it cannot, changed says when to look again.
+func (q *Queue) borrow(station string) (l *Lease, changed <-chan struct{}, err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return nil, nil, ErrClosed
+	}
+	ln := q.line(station)
+	e, ok := ln.head()
+	if !ok || q.failed != nil {
+		return nil, ln.changed, nil
+	}
+	ln.lease = &Lease{q: q, station: station, job: e.job, pos: e.pos, was: e}
+	return ln.lease, nil, nil
+}
+
+// fetch reads the ticket that was lent. A ticket that must not or cannot print is put out
+// of the way: then ready is false, and the next one may be looked at.
+func (l *Lease) fetch(ctx context.Context) (ready bool, err error) {
+	if l.was.doubts >= maxDoubt {
+		return false, l.Hold(ctx, "it may have come out twice already: look at the printer, then reprint or cancel it")
+	}
+	var raw []byte
+	var s jobState
+	var bad error
+	err = l.q.view(func(tx *bolt.Tx) error {
+		raw = slices.Clone(tx.Bucket(bucketNames[bucketJobs]).Get(key64(l.job)))
+		s, bad = decodeState(tx.Bucket(bucketNames[bucketState]).Get(key64(l.job)))
+		return nil
+	})
+	if err != nil {
+		l.q.release(l)
+		if l.q.failing() {
+			return false, nil // the committer opens the file anew; borrow waits for that
+		}
+		return false, err
+	}
+	t, badCargo := decodeCargo(raw)
+	if bad = errors.Join(bad, badCargo); bad != nil {
+		return false, l.buryDamaged(ctx, raw, badCargo, bad)
+	}
+	l.delivery = ticket.Delivery{
+		Job: l.job, Station: l.station, Attempt: int(l.was.attempts) + 1,
+		Ticket: t, Doubt: l.was.doubts > 0, Reprint: s.Reprint,
+	}
+	return true, nil
+}
+
+// Delivery is the ticket and how to mark it.
+func (l *Lease) Delivery() ticket.Delivery { return l.delivery }
+
+// Waited is the running time since the ticket joined its first line.
+func (l *Lease) Waited() time.Duration { return since(l.q.clock.running(), l.was.put) }
+
+// Begun says whether Begin has succeeded.
+func (l *Lease) Begun() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.begun
+}
+
+// Begin makes it durable that the ticket may come out. The station calls it when it is ready
+// and before the first ticket byte, and sends none unless Begin returned nil.
+//
+// A crash before its commit: not one byte went out, and the next attempt is unmarked. A crash
+// after it: the next attempt carries the banner, whether a byte went out or not. When Begin
+// fails nobody knows which it is on disk, but the end of the lease puts it right.
+func (l *Lease) Begin(ctx context.Context) error {
+	l.mu.Lock()
+	begun, ended := l.begun, l.ended
+	l.mu.Unlock()
+	if ended {
+		return fmt.Errorf("begin job %d: %w: its lease is over", l.job, ErrConflict)
+	}
+	if begun {
+		return nil
+	}
+	err := l.q.do(ctx, doubt, 256, func(b *batch) error {
+		s, err := b.state(l.job)
+		if err != nil {
+			return err
+		}
+		if s.State != ticket.Pending || !l.q.lent(l) {
+			return fmt.Errorf("%w: it is %s", ErrConflict, s.State)
+		}
+		s.Doubts = int(l.was.doubts) + 1
+		b.setState(l.job, s)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("begin job %d: %w", l.job, err)
+	}
+	l.mu.Lock()
+	l.begun = true
+	l.mu.Unlock()
+	return nil
+}
+
+// Ack ends the lease: the ticket is out, as far as proof says. detail is for people.
+func (l *Lease) Ack(ctx context.Context, proof ticket.Proof, detail string) error {
+	if !slices.Contains(ticket.Proofs(), proof) {
+		return fmt.Errorf("ack job %d: %q is no proof", l.job, proof)
+	}
+	return l.end(ctx, "ack", func(b *batch, s jobState, _ bool) {
+		s.Attempts++
+		b.finish(l.job, s, proof, detail) // the doubt of this attempt is resolved, so it is not kept
+	})
+}
+
+// Retry ends the lease: the attempt failed and counts, the ticket is next again. It is in
+// doubt if the attempt had begun; the second doubt has it held for a person.
+func (l *Lease) Retry(ctx context.Context, reason string) error {
+	return l.end(ctx, "retry", func(b *batch, s jobState, begun bool) {
+		s.Attempts++
+		l.again(b, s, begun, reason)
+	})
+}
+
+// Return ends the lease: it was no attempt (a shutdown, no paper), and is not counted. If it
+// had begun the ticket is in doubt all the same.
+func (l *Lease) Return(ctx context.Context, reason string) error {
+	return l.end(ctx, "return", func(b *batch, s jobState, begun bool) { l.again(b, s, begun, reason) })
+}
+
+// Hold ends the lease: a person must decide about the ticket, the line goes on.
+func (l *Lease) Hold(ctx context.Context, reason string) error {
+	return l.end(ctx, "hold", func(b *batch, s jobState, begun bool) {
+		if begun {
+			s.Attempts++
+			s.Doubts++
+		}
+		l.park(b, s, reason)
+	})
+}
+
+// Bury ends the lease: no attempt can ever succeed.
+func (l *Lease) Bury(ctx context.Context, reason string) error {
+	return l.end(ctx, "bury", func(b *batch, s jobState, begun bool) {
+		s.Attempts++
+		if begun {
+			s.Doubts++
+		}
+		b.finish(l.job, s, ticket.Buried, reason)
+	})
+}
+
+func (l *Lease) again(b *batch, s jobState, begun bool, reason string) {
+	if begun {
+		s.Doubts++
+	}
+	if s.Doubts >= maxDoubt {
+		l.park(b, s, "it may have come out twice: "+reason)
+		return
+	}
+	s.Why = reason
+	b.setState(l.job, s)
+	e := l.was
+	e.attempts, e.doubts = clampAttempts(s.Attempts), clampDoubts(s.Doubts)
+	b.later(func() { l.q.line(s.Station).update(e) })
+}
+
+func (l *Lease) park(b *batch, s jobState, reason string) {
+	s.State, s.Why = ticket.Held, reason
+	b.setState(l.job, s)
+	e := l.was
+	e.attempts, e.doubts = clampAttempts(s.Attempts), clampDoubts(s.Doubts)
+	b.later(func() { l.q.line(s.Station).park(e) })
+}
+
+// end settles the lease. The state handed to f has attempts and doubts as they were when the
+// ticket was lent: a Begin that failed but was written is thereby taken back, and an end that
+// failed but was written can be done again. If storage fails, the committer tries until it
+// works again; when ctx ends before, so does the waiting, but not the trying.
+func (l *Lease) end(ctx context.Context, verb string, f func(b *batch, s jobState, begun bool)) error {
+	l.mu.Lock()
+	if l.ended {
+		l.mu.Unlock()
+		return fmt.Errorf("%s job %d: %w: its lease is over", verb, l.job, ErrConflict)
+	}
+	l.ended = true
+	begun := l.begun
+	l.mu.Unlock()
+	err := l.q.do(ctx, settle, 512, func(b *batch) error {
+		b.later(func() { l.q.drop(l) })
+		s, err := b.state(l.job)
+		switch {
+		case errors.Is(err, ErrDamaged):
+			s = l.rebuilt(b, err)
+		case err != nil, s.State != ticket.Pending:
+			return nil // this very end was written although its commit failed
+		}
+		s.Attempts, s.Doubts = int(l.was.attempts), int(l.was.doubts)
+		f(b, s, begun)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("%s job %d: %w", verb, l.job, err)
+	}
+	return nil
+}
+
+// rebuilt makes a state from what the lease knows, in place of one that cannot be read.
+func (l *Lease) rebuilt(b *batch, cause error) jobState {
+	b.aside(bucketState, key64(l.job), slices.Clone(b.bucket(bucketState).Get(key64(l.job))), cause)
+	return jobState{
+		Station: l.station, State: ticket.Pending, Pos: l.pos, Req: b.requestOf(l.job), Put: l.was.put,
+		Reprint: l.delivery.Reprint, Slip: l.was.slip, Received: l.delivery.Ticket.Received.UnixMilli(),
+	}
+}
+
+func (l *Lease) buryDamaged(ctx context.Context, raw []byte, badCargo, cause error) error {
+	return l.end(ctx, "bury", func(b *batch, s jobState, _ bool) {
+		if badCargo != nil {
+			b.aside(bucketJobs, key64(l.job), raw, badCargo)
+			b.del(b.bucket(bucketJobs), key64(l.job))
+		}
+		b.finish(l.job, s, ticket.Buried, "its stored ticket is damaged: "+cause.Error())
+	})
+}
+
+// drop forgets a lease that has ended. It needs Queue.mu.
+func (q *Queue) drop(l *Lease) {
+	if ln := q.line(l.station); ln.lease == l {
+		ln.lease = nil
+		ln.stir()
+	}
+}
+
+func (q *Queue) release(l *Lease) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.drop(l)
+}
+
+func (q *Queue) lent(l *Lease) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.line(l.station).lease == l
+}
+
+func (q *Queue) failing() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.failed != nil
+}

@@ -1,0 +1,117 @@
+package queue
+
+import (
+	"os"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"ticketrail/queue/ticket"
+)
+
+type metrics struct {
+	commitSeconds prometheus.Histogram
+	batchOps      prometheus.Histogram
+	reg           prometheus.Registerer
+	mine          []prometheus.Collector
+}
+
+func newMetrics(q *Queue, reg prometheus.Registerer) *metrics {
+	f := promauto.With(reg)
+	m := &metrics{
+		commitSeconds: f.NewHistogram(prometheus.HistogramOpts{
+			Name:    "ticketrail_queue_commit_seconds",
+			Help:    "Time to make one transaction durable.",
+			Buckets: []float64{.0005, .001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10},
+		}),
+		batchOps: f.NewHistogram(prometheus.HistogramOpts{
+			Name:    "ticketrail_queue_batch_operations",
+			Help:    "Changes committed together in one transaction.",
+			Buckets: prometheus.ExponentialBuckets(1, 2, 10),
+		}),
+		reg: reg,
+	}
+	m.mine = []prometheus.Collector{m.commitSeconds, m.batchOps, &collector{q}}
+	if reg != nil {
+		reg.MustRegister(m.mine[2])
+	}
+	return m
+}
+
+// remove lets a queue be opened again with the same registerer.
+func (m *metrics) remove() {
+	if m.reg == nil {
+		return
+	}
+	for _, c := range m.mine {
+		m.reg.Unregister(c)
+	}
+}
+
+func (m *metrics) committed(took time.Duration, ops int) {
+	m.commitSeconds.Observe(took.Seconds())
+	m.batchOps.Observe(float64(ops))
+}
+
+var (
+	descJobs = prometheus.NewDesc("ticketrail_queue_jobs",
+		"Jobs in a station's line; of finished states, jobs ever.", []string{"station", "state"}, nil)
+	descUnaccounted = prometheus.NewDesc("ticketrail_queue_unaccounted_jobs",
+		"Jobs by which the books do not balance. Anything but 0 is a bug or a damaged file.", nil, nil)
+	descOldest = prometheus.NewDesc("ticketrail_queue_oldest_job_age_seconds",
+		"Running time that the oldest job in a station's line has waited; 0 if none waits.", []string{"station"}, nil)
+	descFile = prometheus.NewDesc("ticketrail_queue_file_bytes",
+		"Size of the queue's file.", nil, nil)
+	descFull = prometheus.NewDesc("ticketrail_queue_storage_full",
+		"1 while new requests are refused because the disk is full.", nil, nil)
+	descDamaged = prometheus.NewDesc("ticketrail_queue_damaged_records",
+		"Stored records found damaged and set aside since the start.", nil, nil)
+)
+
+// collector reads the gauges off the lines when it is asked.
+type collector struct{ q *Queue }
+
+func (c *collector) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{descJobs, descUnaccounted, descOldest, descFile, descFull, descDamaged} {
+		ch <- d
+	}
+}
+
+func (c *collector) Collect(ch chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	for _, s := range c.q.Stations() {
+		name := strings.ToValidUTF8(s.Name, "?") // anything else panics
+		for _, state := range ticket.States() {
+			gauge(descJobs, float64(s.count(state)), name, string(state))
+		}
+		gauge(descOldest, s.Oldest.Seconds(), name)
+	}
+	gauge(descUnaccounted, float64(c.q.Unaccounted()))
+	gauge(descDamaged, float64(c.q.Damaged()))
+	full := 0.0
+	if c.q.space.isFull.Load() {
+		full = 1
+	}
+	gauge(descFull, full)
+	if info, err := os.Stat(c.q.o.Path); err == nil {
+		gauge(descFile, float64(info.Size()))
+	}
+}
+
+func (s StationState) count(state ticket.State) uint64 {
+	switch state {
+	case ticket.Pending:
+		return uint64(s.Pending)
+	case ticket.Held:
+		return uint64(s.Held)
+	case ticket.Printing:
+		return uint64(s.Printing)
+	case ticket.Moved:
+		return s.Books.MovedOut
+	}
+	return s.Books.Outcomes[state]
+}

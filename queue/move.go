@@ -1,0 +1,234 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"ticketrail/queue/ticket"
+)
+
+// What people do to jobs. None of it is done again by itself after a failed commit: whoever
+// asked looks and asks again, and is then told what has become of the job.
+
+// Reprint puts a copy of a job at the end of a line: the same station's if station is empty.
+// A held or buried original is cancelled by it. A job that waits or prints is ErrConflict.
+// It returns the new job.
+func (q *Queue) Reprint(ctx context.Context, id uint64, station, reason string) (uint64, error) {
+	var copied uint64
+	err := q.do(ctx, once, 4<<10, func(b *batch) error {
+		var err error
+		copied, err = b.reprint(id, station, reason)
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("reprint job %d: %w", id, err)
+	}
+	return copied, nil
+}
+
+func (b *batch) reprint(id uint64, station, reason string) (uint64, error) {
+	s, err := b.state(id)
+	if err != nil {
+		return 0, err
+	}
+	if station == "" {
+		station = s.Station
+	}
+	if err := checkName("station", station); err != nil {
+		return 0, err
+	}
+	lent := b.freeze(s.Station)
+	if s.State == ticket.Pending {
+		if lent == id {
+			return 0, fmt.Errorf("%w: it is printing; wait until it is done", ErrConflict)
+		}
+		return 0, fmt.Errorf("%w: it still waits to print at %s; move or cancel it instead", ErrConflict, s.Station)
+	}
+	cargo, err := b.cargo(id)
+	if err != nil {
+		return 0, err
+	}
+	n := s
+	n.Station, n.Reprint, n.Of, n.Attempts, n.Doubts, n.Finished = station, true, id, 0, 0, 0
+	n.Put, n.Why = int64(max(b.now, 0)), reason
+	copied := b.enter(n, cargo, false)
+	b.books(station).Reprinted++
+	if s.State == ticket.Held || s.State == ticket.Buried {
+		b.finish(id, s, ticket.Cancelled, fmt.Sprintf("reprinted as job %d", copied))
+	}
+	return copied, nil
+}
+
+// cargo copies a job's ticket as it is stored, if it can be read.
+func (b *batch) cargo(id uint64) ([]byte, error) {
+	raw := b.bucket(bucketJobs).Get(key64(id))
+	if _, err := decodeCargo(raw); err != nil {
+		return nil, fmt.Errorf("ticket of job %d: %w: %w", id, ErrDamaged, err)
+	}
+	return slices.Clone(raw), nil
+}
+
+// Move sends waiting and held jobs to the end of another station's line, in the order
+// given. Either all are moved or none. It returns the new jobs, in the same order.
+func (q *Queue) Move(ctx context.Context, ids []uint64, to string) ([]uint64, error) {
+	if err := checkName("station", to); err != nil {
+		return nil, fmt.Errorf("move jobs: %w", err)
+	}
+	if len(ids) > maxMove {
+		return nil, fmt.Errorf("move jobs: %d at once, at most %d are possible: move all of a station instead", len(ids), maxMove)
+	}
+	var moved []uint64
+	err := q.do(ctx, once, 4096*len(ids), func(b *batch) error {
+		moved = nil
+		seen := map[uint64]bool{}
+		for _, id := range ids {
+			if seen[id] {
+				return fmt.Errorf("job %d: %w: it is named twice", id, ErrConflict)
+			}
+			seen[id] = true
+			if err := b.movable(id, to); err != nil {
+				return fmt.Errorf("job %d: %w", id, err)
+			}
+		}
+		for _, id := range ids {
+			moved = append(moved, b.move(id, to))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("move to %s: %w", to, err)
+	}
+	return moved, nil
+}
+
+const (
+	maxMove    = 1000
+	moveAtOnce = 100
+)
+
+func (b *batch) movable(id uint64, to string) error {
+	s, err := b.state(id)
+	if err != nil {
+		return err
+	}
+	switch lent := b.freeze(s.Station); {
+	case !s.State.Open():
+		return fmt.Errorf("%w: it is %s; reprint it there instead", ErrConflict, s.State)
+	case lent == id:
+		return fmt.Errorf("%w: it is printing; hold the station and wait until it is done", ErrConflict)
+	case s.Station == to:
+		return fmt.Errorf("%w: it is in the line of %s already", ErrConflict, to)
+	}
+	_, err = b.cargo(id)
+	return err
+}
+
+// move needs movable to have said yes. A doubt moves along, for the banner; but a person who
+// moves a ticket that was held for its doubts wants it printed, so one more attempt is open.
+func (b *batch) move(id uint64, to string) uint64 {
+	s, err := b.state(id)
+	if err != nil {
+		b.fail(err)
+		return 0
+	}
+	cargo, err := b.cargo(id)
+	if err != nil {
+		b.fail(err)
+		return 0
+	}
+	n := s
+	n.Station, n.Of, n.Attempts, n.Doubts, n.Why = to, id, 0, min(s.Doubts, maxDoubt-1), ""
+	moved := b.enter(n, cargo, false)
+	b.books(to).MovedIn++
+	b.finish(id, s, ticket.Moved, fmt.Sprintf("moved to %s as job %d", to, moved))
+	return moved
+}
+
+// MoveAll sends all waiting and held jobs of a line to the end of another's, in their order;
+// what is printing stays, and so does what is damaged. Each transaction moves some: after an
+// error those returned have moved.
+func (q *Queue) MoveAll(ctx context.Context, from, to string) ([]uint64, error) {
+	if from == to {
+		return nil, fmt.Errorf("move all of %s: %w: it is the same station", from, ErrConflict)
+	}
+	if err := checkName("station", to); err != nil {
+		return nil, fmt.Errorf("move all of %s: %w", from, err)
+	}
+	var all []uint64
+	after := uint64(0) // positions up to here are done with
+	for {
+		var moved []uint64
+		var last uint64
+		more := false
+		err := q.do(ctx, once, 4096*moveAtOnce, func(b *batch) error {
+			moved, last, more = b.moveSome(from, to, after)
+			return nil
+		})
+		if err != nil {
+			return all, fmt.Errorf("move all of %s: %w", from, err)
+		}
+		all, after = append(all, moved...), last
+		if !more {
+			return all, nil
+		}
+	}
+}
+
+func (b *batch) moveSome(from, to string, after uint64) (moved []uint64, last uint64, more bool) {
+	b.freeze(from)
+	b.q.mu.Lock()
+	l := b.q.line(from)
+	var open []entry
+	i, found := l.find(after)
+	if found {
+		i++
+	}
+	open = append(open, l.pending[i:min(len(l.pending), i+moveAtOnce)]...)
+	for pos, e := range l.held {
+		if pos > after {
+			open = append(open, e)
+		}
+	}
+	b.q.mu.Unlock()
+	slices.SortFunc(open, func(x, y entry) int {
+		if x.pos < y.pos {
+			return -1
+		}
+		return 1
+	})
+	if more = len(open) > moveAtOnce || len(open) == moveAtOnce; len(open) > moveAtOnce {
+		open = open[:moveAtOnce]
+	}
+	last = after
+	for _, e := range open {
+		last = e.pos
+		if b.movable(e.job, to) == nil {
+			moved = append(moved, b.move(e.job, to))
+		}
+	}
+	return moved, last, more
+}
+
+// Cancel ends a job that waits, is held or is buried: it will not be printed.
+func (q *Queue) Cancel(ctx context.Context, id uint64, reason string) error {
+	err := q.do(ctx, once, 512, func(b *batch) error {
+		s, err := b.state(id)
+		if err != nil {
+			return err
+		}
+		lent := b.freeze(s.Station)
+		switch {
+		case lent == id && s.State.Open():
+			return fmt.Errorf("%w: it is printing; hold the station and wait until it is done", ErrConflict)
+		case !s.State.Open() && s.State != ticket.Buried:
+			return fmt.Errorf("%w: it is %s already", ErrConflict, s.State)
+		}
+		b.finish(id, s, ticket.Cancelled, reason)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("cancel job %d: %w", id, err)
+	}
+	return nil
+}

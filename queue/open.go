@@ -1,0 +1,170 @@
+package queue
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// A Queue is one open file. Create it with Open.
+type Queue struct {
+	o       Options
+	log     *slog.Logger
+	seams   seams
+	in      *inbox
+	clock   *clock
+	space   *space
+	metrics *metrics
+	db      atomic.Pointer[bolt.DB] // nil while the file is being opened anew
+	ended   chan struct{}           // closed when the committer is gone
+
+	// Only the committer uses these, and Open before it runs.
+	head, tail  uint64 // the outermost positions in use
+	pruning     bool   // there is more history to remove
+	nextTry     time.Time
+	pause       time.Duration
+	lastFailure string
+	parked      []*op // ends of leases that storage has not taken yet
+	closeErr    error
+
+	mu      sync.Mutex // guards what follows, and every line
+	lines   map[string]*line
+	open    int   // jobs in all lines; only the committer changes it
+	failed  error // why nothing can be committed now
+	damaged int
+	closed  bool
+}
+
+// seams are where tests make storage fail.
+type seams struct {
+	commit func(tx *bolt.Tx) error
+}
+
+// Open opens the queue at o.Path, or makes one, and checks the books. It reads what waits,
+// not the history. If the file is not sound the error wraps ErrDamaged; see Check for
+// the damage that Open does not see.
+func Open(o Options) (*Queue, error) {
+	return open(o, seams{commit: (*bolt.Tx).Commit})
+}
+
+func open(o Options, s seams) (*Queue, error) {
+	o, err := o.complete()
+	if err != nil {
+		return nil, fmt.Errorf("open queue: %w", err)
+	}
+	q := &Queue{
+		o: o, log: o.Logger, seams: s, in: newInbox(), clock: newClock(o.Clock),
+		lines: map[string]*line{}, ended: make(chan struct{}),
+	}
+	if why := filesystem(filepath.Dir(o.Path)); why != "" {
+		q.log.Warn("the queue's filesystem may not keep what it is given", "path", o.Path, "filesystem", why)
+	}
+	if err := create(o); err != nil {
+		return nil, err
+	}
+	db, err := openFile(o)
+	if err != nil {
+		return nil, err
+	}
+	m, err := load(db)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open %s: %w", o.Path, err), db.Close())
+	}
+	q.db.Store(db)
+	q.install(m)
+	q.clock.start(m.clock, time.Duration(m.youngest))
+	q.space = newSpace(o)
+	q.metrics = newMetrics(q, o.Registerer)
+	if err := q.repair(m.repairs); err != nil {
+		q.metrics.remove()
+		return nil, errors.Join(fmt.Errorf("open %s: put damaged records aside: %w", o.Path, err), db.Close())
+	}
+	if n := q.Unaccounted(); n != 0 {
+		q.log.Error("the books do not balance", "unaccounted_jobs", n)
+	}
+	go q.run()
+	return q, nil
+}
+
+func (o Options) complete() (Options, error) {
+	if o.Path == "" {
+		return o, errors.New("Options.Path is missing")
+	}
+	if o.DedupRetention < 0 || o.HistoryRetention < 0 || o.MaxBacklog < 0 {
+		return o, errors.New("a retention or MaxBacklog is negative")
+	}
+	if o.DedupRetention == 0 {
+		o.DedupRetention = 168 * time.Hour
+	}
+	if o.HistoryRetention == 0 {
+		o.HistoryRetention = 72 * time.Hour
+	}
+	if o.MaxBacklog == 0 {
+		o.MaxBacklog = 100_000
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	o.Logger = o.Logger.With("component", "queue")
+	return o, nil
+}
+
+// Close takes nothing more, commits what waits, and closes the file. Leases that are out
+// stay as they are on disk: in doubt if they had begun.
+func (q *Queue) Close() error {
+	q.mu.Lock()
+	q.closed = true
+	for _, l := range q.lines {
+		l.stir()
+	}
+	q.mu.Unlock()
+	q.in.close()
+	<-q.ended
+	q.metrics.remove()
+	return q.closeErr
+}
+
+// Ready returns nil when a new request could be committed.
+func (q *Queue) Ready() error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch {
+	case q.closed:
+		return ErrClosed
+	case q.failed != nil:
+		return q.failed
+	case q.space.isFull.Load():
+		return ErrStorageFull
+	}
+	return nil
+}
+
+// Waiting is how long the oldest change has waited for the disk; 0 when idle. A watchdog
+// that sees it grow knows that the disk hangs.
+func (q *Queue) Waiting() time.Duration { return q.in.waiting() }
+
+// Damaged counts the records that were set aside since the start.
+func (q *Queue) Damaged() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.damaged
+}
+
+// view reads the file. f must be short and may not wait for anything: while it runs the file
+// cannot be opened anew, and no freed page can be used again.
+func (q *Queue) view(f func(tx *bolt.Tx) error) error {
+	db := q.db.Load()
+	if db == nil {
+		if err := q.Ready(); err != nil && !errors.Is(err, ErrStorageFull) {
+			return err
+		}
+		return fmt.Errorf("%w: the file is being opened anew", ErrStorageFailed)
+	}
+	return db.View(f)
+}

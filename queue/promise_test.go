@@ -1,0 +1,180 @@
+package queue
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"ticketrail/queue/ticket"
+)
+
+func TestATicketIsLentInOrderAndAccountedFor(t *testing.T) {
+	k := start(t)
+	for n := range 3 {
+		if got, want := k.accept(order(id(n), "grill", "bar")), (ticket.Receipt{Jobs: 2}); got != want {
+			t.Fatalf("receipt %+v, want %+v", got, want)
+		}
+	}
+	k.again()
+	for n := range 3 {
+		d := k.print("grill")
+		if d.Ticket.Request != id(n) || d.Doubt || d.Attempt != 1 {
+			t.Errorf("delivery %d: %+v", n, d)
+		}
+	}
+	k.nothing("grill")
+	s := k.line("bar")
+	if s.Pending != 3 || s.Books.Put != 3 {
+		t.Errorf("bar: %+v", s)
+	}
+	k.again()
+	k.nothing("grill")
+}
+
+func TestARetryNeverPrintsTwice(t *testing.T) {
+	k := start(t)
+	r := order("a", "grill")
+	k.accept(r)
+	before := k.disk.commits()
+	for range 3 {
+		if got := k.accept(r); got != (ticket.Receipt{Duplicate: true}) {
+			t.Fatalf("receipt %+v", got)
+		}
+	}
+	if n := k.disk.commits() - before; n != 0 {
+		t.Errorf("duplicates cost %d commits", n)
+	}
+	k.again()
+	if got := k.accept(r); got != (ticket.Receipt{Duplicate: true}) {
+		t.Fatalf("receipt after a restart %+v", got)
+	}
+	k.print("grill")
+	k.nothing("grill")
+}
+
+func TestManyArrivalsOfOneRequestMakeOneJob(t *testing.T) {
+	k := start(t)
+	var first atomic.Int32
+	var wg sync.WaitGroup
+	for n := range 200 {
+		wg.Go(func() {
+			got, err := k.Accept(t.Context(), order(id(n%5), "grill"))
+			if err != nil {
+				t.Error(err)
+			}
+			if !got.Duplicate {
+				first.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	if n := first.Load(); n != 5 {
+		t.Errorf("%d arrivals were not duplicates, want 5", n)
+	}
+	if s := k.line("grill"); s.Pending != 5 {
+		t.Errorf("%d jobs wait, want 5", s.Pending)
+	}
+}
+
+func TestWhatIsVoidNowIsPrintedOnce(t *testing.T) {
+	k := start(t)
+	r := order("a", "grill")
+	k.accept(r)
+	if got, want := k.accept(cancelled(r)), (ticket.Receipt{Duplicate: true, Conflict: true, Jobs: 1}); got != want {
+		t.Fatalf("receipt %+v, want %+v", got, want)
+	}
+	if got, want := k.accept(cancelled(r)), (ticket.Receipt{Duplicate: true}); got != want {
+		t.Fatalf("receipt of its retry %+v, want %+v", got, want)
+	}
+	third := cancelled(r)
+	third.Digest[0]++
+	if got, want := k.accept(third), (ticket.Receipt{Duplicate: true, Conflict: true}); got != want {
+		t.Fatalf("receipt of a third content %+v, want %+v", got, want)
+	}
+	k.again()
+	if got := k.accept(cancelled(r)); got != (ticket.Receipt{Duplicate: true}) {
+		t.Fatalf("receipt after a restart %+v", got)
+	}
+	if d := k.print("grill"); d.Ticket.Kind != ticket.Order {
+		t.Errorf("first %+v", d)
+	}
+	if d := k.print("grill"); d.Ticket.Kind != ticket.Correction || !d.Ticket.Lines[0].Void {
+		t.Errorf("second %+v", d)
+	}
+	k.nothing("grill")
+}
+
+func TestACancelledRequestThatComesBackAliveOrdersNothing(t *testing.T) {
+	k := start(t)
+	r := order("a", "grill")
+	k.accept(cancelled(r))
+	if got, want := k.accept(r), (ticket.Receipt{Duplicate: true, Conflict: true}); got != want {
+		t.Fatalf("receipt %+v, want %+v", got, want)
+	}
+	k.print("grill")
+	k.nothing("grill")
+}
+
+func TestAFullBacklogStillAnswersDuplicates(t *testing.T) {
+	k := start(t, func(o *Options) { o.MaxBacklog = 3 })
+	k.accept(order("a", "grill", "bar"))
+	if _, err := k.Accept(t.Context(), order("b", "grill", "bar")); !errors.Is(err, ErrBacklogFull) {
+		t.Errorf("err %v", err)
+	}
+	if got := k.accept(order("a", "grill", "bar")); !got.Duplicate {
+		t.Errorf("receipt %+v", got)
+	}
+	k.accept(order("c", "grill"))
+	k.print("grill")
+	k.accept(order("d", "grill"))
+}
+
+func TestTheBodyIsKeptAsItCame(t *testing.T) {
+	k := start(t)
+	r := order("a", "grill")
+	r.Body = []byte("{\xff not even JSON \x00")
+	k.accept(r)
+	k.again()
+	jobs := k.jobs(Filter{})
+	_, got, body, err := k.Job(t.Context(), jobs[0].ID)
+	if err != nil || !bytes.Equal(body, r.Body) || got.Number != "a" {
+		t.Errorf("body %q, ticket %+v, err %v", body, got, err)
+	}
+}
+
+func TestARequestWithoutTicketsIsRefused(t *testing.T) {
+	k := start(t)
+	if _, err := k.Accept(t.Context(), order("a")); err == nil {
+		t.Error("it was taken")
+	}
+}
+
+func TestAnEndedContextStoresNothing(t *testing.T) {
+	k := start(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := k.Accept(ctx, order("a", "grill")); !errors.Is(err, context.Canceled) {
+		t.Errorf("err %v", err)
+	}
+	if n := len(k.jobs(Filter{})); n != 0 {
+		t.Errorf("%d jobs", n)
+	}
+}
+
+func TestAClosedQueueSaysSo(t *testing.T) {
+	k := start(t)
+	q := k.Queue
+	k.stop()
+	if _, err := q.Accept(t.Context(), order("a", "grill")); !errors.Is(err, ErrClosed) {
+		t.Errorf("accept: %v", err)
+	}
+	if _, err := q.Take(t.Context(), "grill"); !errors.Is(err, ErrClosed) {
+		t.Errorf("take: %v", err)
+	}
+	if err := q.Ready(); !errors.Is(err, ErrClosed) {
+		t.Errorf("ready: %v", err)
+	}
+}

@@ -1,0 +1,195 @@
+package queue
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"time"
+
+	"ticketrail/queue/ticket"
+)
+
+// Every stored value begins with the CRC32C of the rest: bbolt has no checksums on
+// its data pages, and a flipped bit must not become somebody's dinner.
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+const crcSize = 4
+
+// seal returns the stored form of the concatenated parts.
+func seal(parts ...[]byte) []byte {
+	n := crcSize
+	for _, p := range parts {
+		n += len(p)
+	}
+	b := make([]byte, crcSize, n)
+	for _, p := range parts {
+		b = append(b, p...)
+	}
+	binary.BigEndian.PutUint32(b, crc32.Checksum(b[crcSize:], castagnoli))
+	return b
+}
+
+var errChecksum = errors.New("the checksum does not match")
+
+// unseal returns what seal was given; it points into b.
+func unseal(b []byte) ([]byte, error) {
+	if len(b) < crcSize || binary.BigEndian.Uint32(b) != crc32.Checksum(b[crcSize:], castagnoli) {
+		return nil, errChecksum
+	}
+	return b[crcSize:], nil
+}
+
+func sealJSON(v any) ([]byte, error) {
+	j, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return seal(j), nil
+}
+
+func unsealJSON(b []byte, v any) error {
+	j, err := unseal(b)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(j, v)
+}
+
+func key64(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
+
+func key128(a, b uint64) []byte {
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(make([]byte, 0, 16), a), b)
+}
+
+// un64 reads a key written by key64; anything else is 0.
+func un64(k []byte) uint64 {
+	if len(k) != 8 {
+		return 0
+	}
+	return binary.BigEndian.Uint64(k)
+}
+
+// jobState is what changes about a job. Its ticket, which does not, is in another bucket.
+// That a job is printing is not stored: after a crash it simply waits again, and the
+// doubt, which is stored, says whether it may have come out.
+type jobState struct {
+	Station  string       `json:"s"`
+	State    ticket.State `json:"st"`
+	Pos      uint64       `json:"p,omitempty"`   // its place in the line while open
+	Req      uint64       `json:"q,omitempty"`   // the request it came from; 0 for a slip
+	Put      int64        `json:"t"`             // running time, ns, when it joined a line
+	Attempts int          `json:"a,omitempty"`   // that ended
+	Doubts   int          `json:"d,omitempty"`   // attempts that may have come out
+	Reprint  bool         `json:"rp,omitempty"`  // a person asked for it
+	Slip     bool         `json:"sl,omitempty"`  // lists what expired
+	Of       uint64       `json:"of,omitempty"`  // the job it was made from
+	Received int64        `json:"r,omitempty"`   // wall clock, ms
+	Finished int64        `json:"f,omitempty"`   // wall clock, ms
+	Why      string       `json:"why,omitempty"` // a reason, for people
+}
+
+func (s *jobState) valid() error {
+	switch {
+	case s.Station == "":
+		return errors.New("no station")
+	case !known(s.State) || s.State == ticket.Printing:
+		return fmt.Errorf("unknown state %q", s.State)
+	case s.Attempts < 0 || s.Doubts < 0:
+		return errors.New("a negative count")
+	}
+	return nil
+}
+
+func known(s ticket.State) bool {
+	for _, k := range ticket.States() {
+		if s == k {
+			return true
+		}
+	}
+	return false
+}
+
+func decodeState(b []byte) (jobState, error) {
+	var s jobState
+	if err := unsealJSON(b, &s); err != nil {
+		return jobState{}, err
+	}
+	if err := s.valid(); err != nil {
+		return jobState{}, err
+	}
+	return s, nil
+}
+
+func decodeCargo(b []byte) (ticket.Ticket, error) {
+	j, err := unseal(b)
+	if err != nil {
+		return ticket.Ticket{}, err
+	}
+	return ticket.Unmarshal(j)
+}
+
+// A place is the value under a position in the waiting bucket. The station is
+// written here too, so that a job whose own state is damaged is still booked where it stood.
+func encodePlace(job uint64, station string) []byte {
+	return seal(key64(job), []byte(station))
+}
+
+func decodePlace(b []byte) (job uint64, station string, err error) {
+	p, err := unseal(b)
+	if err != nil {
+		return 0, "", err
+	}
+	if len(p) < 9 {
+		return 0, "", errors.New("too short")
+	}
+	return binary.BigEndian.Uint64(p), string(p[8:]), nil
+}
+
+// stationRecord is what is durable about a station besides its jobs.
+type stationRecord struct {
+	Books Books `json:"books"`
+	Hold  *Hold `json:"hold,omitempty"`
+}
+
+// A body is stored with the little that is not in every ticket made from it.
+type bodyMeta struct {
+	Venue  string `json:"venue"`
+	ID     string `json:"id"`
+	Device string `json:"device"`
+	Digest []byte `json:"digest"`
+}
+
+func encodeBody(r *ticket.Request) ([]byte, error) {
+	m, err := json.Marshal(bodyMeta{r.Venue, r.ID, r.Device, r.Digest[:]})
+	if err != nil {
+		return nil, err
+	}
+	return seal(binary.BigEndian.AppendUint32(nil, uint32(len(m))), m, r.Body), nil
+}
+
+// decodeBody returns the body as received; it points into b.
+func decodeBody(b []byte) (bodyMeta, []byte, error) {
+	var m bodyMeta
+	p, err := unseal(b)
+	if err != nil {
+		return m, nil, err
+	}
+	if len(p) < 4 || uint64(binary.BigEndian.Uint32(p)) > uint64(len(p)-4) {
+		return m, nil, errors.New("too short")
+	}
+	n := binary.BigEndian.Uint32(p)
+	if err := json.Unmarshal(p[4:4+n], &m); err != nil {
+		return bodyMeta{}, nil, err
+	}
+	return m, p[4+n:], nil
+}
+
+// clockRecord is the running time at the moment it was written.
+type clockRecord struct {
+	Running      time.Duration `json:"running"`
+	Wall         time.Time     `json:"wall"`
+	Synchronized bool          `json:"synchronized"`
+}

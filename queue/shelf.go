@@ -1,0 +1,143 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// A Shelf is a small durable map for another package, written through the committer.
+type Shelf struct {
+	q    *Queue
+	name string
+}
+
+// largeValue is what a shelf may still be given when the disk is full: a board that shows
+// tickets must go on, a cache of names need not.
+const (
+	largeValue = 64 << 10
+	maxValue   = 4 << 20
+)
+
+// Shelf returns the shelf of that name. It exists as soon as something is put on it.
+func (q *Queue) Shelf(name string) *Shelf { return &Shelf{q: q, name: name} }
+
+// Put stores value under key; nil means that it would survive a power cut. A key has 1 to
+// 1024 bytes, a value at most 4 MiB.
+func (s *Shelf) Put(ctx context.Context, key string, value []byte) error {
+	return s.write(ctx, "put", key, value, func(b *batch) error {
+		if b.q.space.full(false) && len(value) > largeValue {
+			return ErrStorageFull
+		}
+		k, err := b.bucket(bucketShelves).CreateBucketIfNotExists([]byte(s.name))
+		if err != nil {
+			b.fail(err)
+			return err
+		}
+		b.put(k, []byte(key), seal(value))
+		return nil
+	})
+}
+
+// Delete removes a key; that it is not there is no error.
+func (s *Shelf) Delete(ctx context.Context, key string) error {
+	return s.write(ctx, "delete", key, nil, func(b *batch) error {
+		if k := b.bucket(bucketShelves).Bucket([]byte(s.name)); k != nil && k.Get([]byte(key)) != nil {
+			b.del(k, []byte(key))
+		}
+		return nil
+	})
+}
+
+func (s *Shelf) write(ctx context.Context, verb, key string, value []byte, apply func(*batch) error) error {
+	err := s.check(key)
+	if err == nil && len(value) > maxValue {
+		err = fmt.Errorf("%d bytes, at most %d are allowed", len(value), maxValue)
+	}
+	if err == nil {
+		err = s.q.do(ctx, once, len(key)+len(value), apply)
+	}
+	if err != nil {
+		return fmt.Errorf("%s %.64q on shelf %.64s: %w", verb, key, s.name, err)
+	}
+	return nil
+}
+
+func (s *Shelf) check(key string) error {
+	if err := checkName("shelf", s.name); err != nil {
+		return err
+	}
+	return checkName("key", key)
+}
+
+// Get returns what was put last. If that is damaged the error wraps ErrDamaged; putting it
+// again cures that.
+func (s *Shelf) Get(key string) (value []byte, ok bool, err error) {
+	err = s.q.view(func(tx *bolt.Tx) error {
+		k := tx.Bucket(bucketNames[bucketShelves]).Bucket([]byte(s.name))
+		if k == nil {
+			return nil
+		}
+		raw := k.Get([]byte(key))
+		if raw == nil {
+			return nil
+		}
+		v, err := unseal(raw)
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrDamaged, err)
+		}
+		value, ok = append([]byte{}, v...), true
+		return nil
+	})
+	if err != nil {
+		return nil, false, fmt.Errorf("get %.64q from shelf %.64s: %w", key, s.name, err)
+	}
+	return value, ok, nil
+}
+
+// All calls f for every key in order until f returns false. f may use the shelf. A damaged
+// value is left out and logged.
+func (s *Shelf) All(f func(key string, value []byte) bool) error {
+	type pair struct{ key, value []byte }
+	var after []byte
+	for {
+		var page []pair
+		err := s.q.view(func(tx *bolt.Tx) error {
+			k := tx.Bucket(bucketNames[bucketShelves]).Bucket([]byte(s.name))
+			if k == nil {
+				return nil
+			}
+			c := k.Cursor()
+			key, raw := c.First()
+			if after != nil {
+				if key, raw = c.Seek(after); slices.Equal(key, after) {
+					key, raw = c.Next()
+				}
+			}
+			for size := 0; key != nil && len(page) < pageSize && size < maxValue; key, raw = c.Next() {
+				page = append(page, pair{slices.Clone(key), slices.Clone(raw)})
+				size += len(raw)
+			}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("read shelf %.64s: %w", s.name, err)
+		}
+		if len(page) == 0 {
+			return nil
+		}
+		for _, p := range page {
+			v, err := unseal(p.value)
+			if err != nil {
+				s.q.log.Warn("value on a shelf is damaged; it is left out", "shelf", s.name, "key", string(p.key), "err", err)
+				continue
+			}
+			if !f(string(p.key), v) {
+				return nil
+			}
+		}
+		after = page[len(page)-1].key
+	}
+}

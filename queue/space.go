@@ -1,0 +1,113 @@
+package queue
+
+import (
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+)
+
+const (
+	defaultReserve = 16 << 20
+	// watermark is how much must be free to take new requests: a batch at its largest.
+	watermark = 8 << 20
+)
+
+// space watches the disk. It keeps a file of ballast beside the queue, which is thrown
+// overboard when a commit finds the disk full: what is already accepted can then still be
+// printed and settled. Nothing new is taken until the ballast is back.
+//
+// Only the committer uses it, but for isFull.
+type space struct {
+	path   string // of the ballast
+	dir    string
+	size   int64 // 0: none
+	log    *slog.Logger
+	isFull atomic.Bool
+}
+
+func newSpace(o Options) *space {
+	s := &space{path: o.Path + ".reserve", dir: filepath.Dir(o.Path), size: o.Reserve, log: o.Logger}
+	if s.size == 0 {
+		s.size = defaultReserve
+	}
+	s.size = max(s.size, 0)
+	if !s.ballast() {
+		s.isFull.Store(true)
+	}
+	return s
+}
+
+// full says whether new requests must be refused. With look it asks the disk again.
+func (s *space) full(look bool) bool {
+	if !look {
+		return s.isFull.Load()
+	}
+	free, err := freeBytes(s.dir)
+	if err != nil {
+		return s.isFull.Load() // the commit will tell
+	}
+	switch {
+	case !s.isFull.Load() && free < watermark:
+		s.isFull.Store(true)
+		s.log.Error("disk is nearly full; new requests are refused until there is room", "free_bytes", free, "need_bytes", watermark)
+	case s.isFull.Load() && free >= 2*watermark+s.missing() && s.ballast():
+		s.isFull.Store(false)
+		s.log.Info("disk has room again; requests are accepted", "free_bytes", free)
+	}
+	return s.isFull.Load()
+}
+
+// missing is what the ballast will take from the free space.
+func (s *space) missing() int64 {
+	info, err := os.Stat(s.path)
+	if err != nil {
+		return s.size
+	}
+	return max(0, s.size-info.Size())
+}
+
+// ballast makes sure that the file is there and takes up real blocks.
+func (s *space) ballast() bool {
+	if s.size == 0 {
+		_ = os.Remove(s.path) // of an earlier configuration
+		return true
+	}
+	if info, err := os.Stat(s.path); err == nil && info.Size() == s.size {
+		return true
+	}
+	f, err := os.OpenFile(s.path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err == nil {
+		err = allocate(f, s.size)
+		err = errors.Join(err, f.Sync(), f.Close())
+	}
+	if err != nil {
+		_ = os.Remove(s.path)
+		s.log.Warn("cannot set the reserve aside", "path", s.path, "bytes", s.size, "err", err)
+		return false
+	}
+	return true
+}
+
+// release gives the ballast up. It is called when a commit has found the disk full.
+func (s *space) release() {
+	s.isFull.Store(true)
+	if err := os.Remove(s.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		s.log.Error("cannot give up the reserve", "path", s.path, "err", err)
+	}
+}
+
+// zeroes fills a file the plain way.
+func zeroes(f *os.File, size int64) error {
+	block := make([]byte, 256<<10)
+	for size > 0 {
+		n, err := f.Write(block[:min(size, int64(len(block)))])
+		if err != nil {
+			return err
+		}
+		size -= int64(n)
+	}
+	return nil
+}

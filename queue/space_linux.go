@@ -1,0 +1,48 @@
+package queue
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// freeBytes is what this process may still write in a directory's filesystem.
+func freeBytes(dir string) (int64, error) {
+	var s unix.Statfs_t
+	if err := unix.Statfs(dir, &s); err != nil {
+		return 0, err
+	}
+	return int64(s.Bavail) * int64(s.Bsize), nil
+}
+
+// allocate gives a file real blocks.
+func allocate(f *os.File, size int64) error {
+	err := unix.Fallocate(int(f.Fd()), 0, 0, size)
+	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) {
+		return zeroes(f, size)
+	}
+	return err
+}
+
+// filesystem says what is wrong with keeping promises on a directory's filesystem; empty
+// if nothing is known against it.
+func filesystem(dir string) string {
+	var s unix.Statfs_t
+	if err := unix.Statfs(dir, &s); err != nil {
+		return ""
+	}
+	switch uint32(s.Type) {
+	case unix.NFS_SUPER_MAGIC:
+		return "nfs: locks and syncs depend on the server"
+	case unix.SMB_SUPER_MAGIC, unix.CIFS_SUPER_MAGIC, unix.SMB2_SUPER_MAGIC:
+		return "a network share: locks and syncs depend on the server"
+	case unix.MSDOS_SUPER_MAGIC, unix.EXFAT_SUPER_MAGIC:
+		return "fat: a power cut can lose the whole file"
+	case unix.OVERLAYFS_SUPER_MAGIC:
+		return "overlay: the file may vanish with the container"
+	case unix.TMPFS_MAGIC, unix.RAMFS_MAGIC:
+		return "in memory: a power cut loses everything"
+	}
+	return ""
+}

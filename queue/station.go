@@ -1,0 +1,90 @@
+package queue
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// SetStations says which stations are configured. A station that is not, but has jobs, is
+// an orphan: nobody takes from it, and its jobs wait until a person moves them.
+func (q *Queue) SetStations(names []string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, l := range q.lines {
+		l.configured = false
+	}
+	for _, n := range names {
+		q.line(n).configured = true
+	}
+}
+
+// Stations returns the configured stations and the orphans, by name.
+func (q *Queue) Stations() []StationState {
+	now := q.clock.running()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var all []StationState
+	for _, l := range q.lines {
+		if l.configured || l.open() > 0 {
+			all = append(all, l.state(now))
+		}
+	}
+	slices.SortFunc(all, func(a, b StationState) int { return cmp.Compare(a.Name, b.Name) })
+	return all
+}
+
+func (l *line) state(now time.Duration) StationState {
+	s := StationState{
+		Name: l.name, Pending: len(l.pending) - l.printing(), Held: len(l.held), Printing: l.printing(),
+		Oldest: l.oldest(now), Books: l.books.clone(), Configured: l.configured,
+	}
+	if l.hold != nil {
+		h := *l.hold
+		s.Hold = &h
+	}
+	return s
+}
+
+// Unaccounted is the number of jobs by which the books are off, over all stations. It is 0.
+func (q *Queue) Unaccounted() int64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var off int64
+	for _, l := range q.lines {
+		d := l.books.off(l.open())
+		off += max(d, -d)
+	}
+	return off
+}
+
+// HoldStation stops lending a station's tickets until ResumeStation, also over restarts.
+// What is printing is finished. Holding a held station replaces the reason.
+func (q *Queue) HoldStation(ctx context.Context, station, reason string) error {
+	return q.setHold(ctx, "hold", station, &Hold{Reason: reason, Since: q.clock.wall().UTC()})
+}
+
+// ResumeStation undoes HoldStation.
+func (q *Queue) ResumeStation(ctx context.Context, station string) error {
+	return q.setHold(ctx, "resume", station, nil)
+}
+
+func (q *Queue) setHold(ctx context.Context, verb, station string, h *Hold) error {
+	if err := checkName("station", station); err != nil {
+		return fmt.Errorf("%s: %w", verb, err)
+	}
+	err := q.do(ctx, once, 256, func(b *batch) error {
+		b.freeze(station) // from here on nothing is lent
+		if r := b.record(station); r.Hold != nil || h != nil {
+			r.Hold = h
+			b.dirty = true
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", verb, station, err)
+	}
+	return nil
+}
