@@ -45,11 +45,11 @@ type Options struct {
 	// ConnectTimeout bounds the dial; 0 is 10 s.
 	ConnectTimeout time.Duration
 	// Patience and PatiencePerKiB bound the sending of n KiB: Patience + n·PatiencePerKiB.
-	// 0 is 1 min and 25 s.
+	// 0 is 1 min and 40 s.
 	//
 	// An impact printer prints about a line a second when it doubles sizes and changes
-	// ribbons: 1 KiB, some 25 lines, takes it 25 s. It has 4 KiB of buffer, which the ticket
-	// before may still fill; a minute lets it make room. Giving up too early is worse than
+	// ribbons: 1 KiB, up to 40 short lines, takes it 40 s. It has 4 KiB of buffer, which the
+	// ticket before may still fill; a minute lets it make room. Giving up too early is worse than
 	// late: it makes a duplicate, while other stations print on.
 	Patience, PatiencePerKiB time.Duration
 }
@@ -58,6 +58,7 @@ type Options struct {
 type Paper struct {
 	o    Options
 	turn chan struct{} // holds a token while the printer is in use
+	draw func(ticket.Delivery) []byte
 }
 
 // NewPaper checks o and fills in its defaults. It panics when a required option is
@@ -84,9 +85,13 @@ func NewPaper(o Options) *Paper {
 		o.Patience = time.Minute
 	}
 	if o.PatiencePerKiB <= 0 {
-		o.PatiencePerKiB = 25 * time.Second
+		o.PatiencePerKiB = 40 * time.Second
 	}
-	return &Paper{o: o, turn: make(chan struct{}, 1)}
+	printable := func(s string) string { return escpos.Printable(s, o.Profile) }
+	draw := func(d ticket.Delivery) []byte {
+		return escpos.Encode(layout.ComposeFor(d, o.Columns, o.Name, printable), o.Profile)
+	}
+	return &Paper{o: o, turn: make(chan struct{}, 1), draw: draw}
 }
 
 // Print puts one ticket on paper and says how much is known about that. begin is called
@@ -137,8 +142,7 @@ func (p *Paper) compose(d ticket.Delivery) (body []byte, err error) {
 			body, err = nil, fmt.Errorf("compose ticket: %v: this is a mistake in ticketrail, please report it with the ticket", r)
 		}
 	}()
-	printable := func(s string) string { return escpos.Printable(s, p.o.Profile) }
-	body = escpos.Encode(layout.ComposeFor(d, p.o.Columns, p.o.Name, printable), p.o.Profile)
+	body = p.draw(d)
 	if len(body) == 0 {
 		return nil, errors.New("compose ticket: it came out empty: this is a mistake in ticketrail, please report it with the ticket")
 	}

@@ -95,7 +95,8 @@ func (p *Printer) CloseAfter(n, times int) {
 // KeepOpen makes it one of those that never close their side of a connection.
 func (p *Printer) KeepOpen(on bool) { p.set(func(f *faults) { f.keepOpen = on }) }
 
-// Delay is how long each line takes to print. While it prints, it reads nothing.
+// Delay is how long each line takes to print. While it prints, it reads nothing. A test
+// in a bubble has to wait until it has printed what it took.
 func (p *Printer) Delay(perLine time.Duration) { p.set(func(f *faults) { f.perLine = perLine }) }
 
 // verdict says what may happen to a connection of which taken bytes have been taken.
@@ -132,7 +133,7 @@ func (p *Printer) admit(ctx context.Context, c link, taken int) (verdict, error)
 }
 
 // pause waits until something changes, or nobody is interested any more.
-func pause[T any](ctx context.Context, c link, changed <-chan T) error {
+func pause(ctx context.Context, c link, changed <-chan struct{}) error {
 	select {
 	case <-changed:
 		return nil

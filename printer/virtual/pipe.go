@@ -39,6 +39,7 @@ func (p *Printer) Dial(ctx context.Context) (transport.Conn, error) {
 // wire is what the two ends of an in-memory connection know of each other.
 type wire struct {
 	wasReset atomic.Bool
+	finished atomic.Bool // the client has said that this is all
 	leave    sync.Once
 	left     chan struct{} // closed when the client has closed
 }
@@ -49,9 +50,16 @@ type pipeLink struct {
 	r, w net.Conn
 }
 
-func (l *pipeLink) Read(b []byte) (int, error) { return l.r.Read(b) }
-func (l *pipeLink) gone() <-chan struct{}      { return l.left }
-func (l *pipeLink) Close() error               { return errors.Join(l.r.Close(), l.w.Close()) }
+func (l *pipeLink) gone() <-chan struct{} { return l.left }
+func (l *pipeLink) Close() error          { return errors.Join(l.r.Close(), l.w.Close()) }
+
+func (l *pipeLink) Read(b []byte) (int, error) {
+	n, err := l.r.Read(b)
+	if err == io.EOF && !l.finished.Load() {
+		err = syscall.ECONNRESET // the client closed without finishing
+	}
+	return n, err
+}
 
 func (l *pipeLink) reset() {
 	l.wasReset.Store(true)
@@ -60,10 +68,9 @@ func (l *pipeLink) reset() {
 
 // pipeConn is the client's end.
 type pipeConn struct {
-	name  string
-	wire  *wire
-	w, r  net.Conn
-	ended atomic.Bool
+	name string
+	wire *wire
+	w, r net.Conn
 }
 
 func (c *pipeConn) Write(b []byte) (int, error) {
@@ -105,7 +112,7 @@ func (c *pipeConn) over() bool {
 	case <-c.wire.left:
 		return true
 	default:
-		return c.ended.Load()
+		return c.wire.finished.Load()
 	}
 }
 
@@ -121,7 +128,7 @@ func (c *pipeConn) Finish(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("finish %s: %w", c.name, err)
 	}
-	c.ended.Store(true)
+	c.wire.finished.Store(true)
 	if err := c.w.Close(); err != nil {
 		return fmt.Errorf("finish %s: %w", c.name, err)
 	}

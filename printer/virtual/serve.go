@@ -161,7 +161,7 @@ func (p *Printer) print(ctx context.Context, c link) (end End) {
 		p.wake()
 		p.mu.Unlock()
 		for _, b := range buf[:n] {
-			if lines := d.feed(b); lines > 0 && p.linger(ctx, c, lines) != nil {
+			if lines := d.feed(b); lines > 0 && p.linger(ctx, lines) != nil {
 				return Broken
 			}
 		}
@@ -174,8 +174,9 @@ func (p *Printer) print(ctx context.Context, c link) (end End) {
 	}
 }
 
-// linger is the time the head takes for some lines.
-func (p *Printer) linger(ctx context.Context, c link, lines int) error {
+// linger is the time the head takes for some lines. A client that leaves meanwhile does
+// not stop it: what was taken is printed.
+func (p *Printer) linger(ctx context.Context, lines int) error {
 	p.mu.Lock()
 	d := p.faults.perLine
 	p.mu.Unlock()
@@ -184,7 +185,12 @@ func (p *Printer) linger(ctx context.Context, c link, lines int) error {
 	}
 	t := time.NewTimer(time.Duration(lines) * d)
 	defer t.Stop()
-	return pause(ctx, c, t.C)
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // netLink is a connection from a listener. A client that has left is noticed by

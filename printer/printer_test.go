@@ -1,0 +1,347 @@
+package printer_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ticketrail/printer"
+	"ticketrail/printer/profile"
+	"ticketrail/printer/transport"
+	"ticketrail/printer/virtual"
+	"ticketrail/queue/ticket"
+)
+
+func order(lines int) ticket.Delivery {
+	t := ticket.Ticket{
+		Request: "0b6f5c1e-1111-4222-8333-444455556666", Number: "42", Table: "7", Server: "Zoë",
+		Received: time.Date(2025, 3, 7, 18, 30, 0, 0, time.UTC),
+	}
+	for i := range lines {
+		t.Lines = append(t.Lines, ticket.Line{Quantity: "2", Name: fmt.Sprintf("Crème brûlée %d", i)})
+	}
+	return ticket.Delivery{Job: 1, Station: "grill", Attempt: 1, Ticket: t}
+}
+
+func paper(t *testing.T, d transport.Dialer, change func(*printer.Options)) *printer.Paper {
+	t.Helper()
+	model, ok := profile.Lookup("generic-80mm")
+	if !ok {
+		t.Fatal("no such profile")
+	}
+	o := printer.Options{Name: "grill", Dialer: d, Profile: model}
+	if change != nil {
+		change(&o)
+	}
+	return printer.NewPaper(o)
+}
+
+// size is how many bytes a delivery has on the wire.
+func size(t *testing.T, d ticket.Delivery) int {
+	t.Helper()
+	v := virtual.New(virtual.Options{})
+	if _, err := paper(t, v, nil).Print(t.Context(), d, func(context.Context) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Wait()
+	return int(v.Taken())
+}
+
+// An attempt is what became of one Print.
+type attempt struct {
+	begun bool
+	proof ticket.Proof
+	err   error
+	took  time.Duration
+}
+
+func print(t *testing.T, ctx context.Context, p *printer.Paper, v *virtual.Printer, d ticket.Delivery, beginErr error) attempt {
+	t.Helper()
+	var a attempt
+	before := v.Taken()
+	start := time.Now()
+	a.proof, a.err = p.Print(ctx, d, func(context.Context) error {
+		if a.begun {
+			t.Error("begun twice")
+		}
+		a.begun = true
+		if v.Taken() != before {
+			t.Error("bytes went out before begin")
+		}
+		return beginErr
+	})
+	a.took = time.Since(start)
+	if (a.proof == ticket.Sent) != (a.err == nil) {
+		t.Errorf("proof %q with error %v", a.proof, a.err)
+	}
+	return a
+}
+
+var errBegin = errors.New("disk full")
+
+// A fault is what goes wrong, when, and what must be known of it afterwards.
+type fault struct {
+	name     string
+	breaks   func(v *virtual.Printer, size int)
+	beginErr error
+	begun    bool
+	want     error // nil: sent
+	taken    func(size int) int64
+	ends     []virtual.End // of what is on the paper
+}
+
+func none(int) int64      { return 0 }
+func all(n int) int64     { return int64(n) }
+func some(int) int64      { return 300 }
+func allButOne(n int) int { return n - 1 }
+
+func faults() []fault {
+	cut, part := []virtual.End{virtual.Cut}, []virtual.End{virtual.Broken}
+	return []fault{
+		{"APrinterThatWorksTakesTheTicket", func(*virtual.Printer, int) {}, nil, true, nil, all, cut},
+		{"APrinterThatIsOffIsACleanFailure", func(v *virtual.Printer, _ int) { _ = v.Refuse(true) }, nil, false, syscall.ECONNREFUSED, none, nil},
+		{"WithoutBeginNothingIsSent", func(*virtual.Printer, int) {}, errBegin, true, errBegin, none, nil},
+		{"AResetMidTicketIsInDoubt", func(v *virtual.Printer, _ int) { v.ResetAfter(300, -1) }, nil, true, syscall.ECONNRESET, some, part},
+		{"AResetBeforeTheLastByteIsInDoubt", func(v *virtual.Printer, n int) { v.ResetAfter(allButOne(n), -1) }, nil, true, syscall.ECONNRESET, func(n int) int64 { return int64(n - 1) }, part},
+		{"AResetAfterTheLastByteIsInDoubt", func(v *virtual.Printer, n int) { v.ResetAfter(n, -1) }, nil, true, syscall.ECONNRESET, all, cut},
+		{"APrinterThatNeverClosesHasTakenTheTicket", func(v *virtual.Printer, _ int) { v.KeepOpen(true) }, nil, true, nil, all, cut},
+	}
+}
+
+func (f fault) check(t *testing.T, v *virtual.Printer, a attempt, n int) {
+	t.Helper()
+	if a.begun != f.begun {
+		t.Errorf("begun %v, want %v", a.begun, f.begun)
+	}
+	if !errors.Is(a.err, f.want) || (a.err == nil) != (f.want == nil) {
+		t.Errorf("error %v, want %v", a.err, f.want)
+	}
+	if ticket.IsPermanent(a.err) || ticket.IsNotReady(a.err) {
+		t.Errorf("%v is marked as an outcome it is not", a.err)
+	}
+	if got, want := v.Taken(), f.taken(n); got != want {
+		t.Errorf("%d of %d bytes on the printer, want %d", got, n, want)
+	}
+	var ends []virtual.End
+	for _, x := range v.Tickets() {
+		ends = append(ends, x.End)
+	}
+	if fmt.Sprint(ends) != fmt.Sprint(f.ends) {
+		t.Errorf("on paper %v, want %v", ends, f.ends)
+	}
+	if p := v.Problems(); p != nil {
+		t.Errorf("the printer objects: %q", p)
+	}
+}
+
+func TestWhatIsKnownAfterEachFault(t *testing.T) {
+	inMemory := []fault{
+		{"AResetBeforeTheFirstByteIsInDoubt", func(v *virtual.Printer, _ int) { v.ResetAfter(0, -1) }, nil, true, syscall.ECONNRESET, none, nil},
+		{"APrinterThatClosesEarlyIsInDoubt", func(v *virtual.Printer, _ int) { v.CloseAfter(300, -1) }, nil, true, syscall.EPIPE, some, part()},
+		{"APrinterThatStallsIsInDoubt", func(v *virtual.Printer, _ int) { v.StallAfter(300) }, nil, true, os.ErrDeadlineExceeded, some, part()},
+		{"APrinterThatTakesNothingIsInDoubt", func(v *virtual.Printer, _ int) { v.Stall() }, nil, true, os.ErrDeadlineExceeded, none, nil},
+		{"ASlowPrinterIsWaitedFor", func(v *virtual.Printer, _ int) { v.Delay(time.Second) }, nil, true, nil, all, []virtual.End{virtual.Cut}},
+	}
+	for _, f := range append(faults(), inMemory...) {
+		t.Run(f.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := order(40)
+				n := size(t, d)
+				v := virtual.New(virtual.Options{Columns: 48, Kanji: true})
+				f.breaks(v, n)
+				a := print(t, t.Context(), paper(t, v, nil), v, d, f.beginErr)
+				time.Sleep(10 * time.Minute) // the slow one prints on
+				synctest.Wait()
+				f.check(t, v, a, n)
+			})
+		})
+	}
+}
+
+func part() []virtual.End { return []virtual.End{virtual.Broken} }
+
+func TestPatienceGrowsWithTheTicket(t *testing.T) {
+	patience := func(n int) time.Duration { return time.Minute + time.Duration(n)*40*time.Second/1024 }
+	t.Run("AStalledPrinterIsGivenUpSoonerForAShortTicket", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			for _, lines := range []int{1, 10} {
+				d := order(lines)
+				n := size(t, d)
+				if n > 1024 {
+					t.Fatalf("%d lines are %d bytes, more than a chunk", lines, n)
+				}
+				v := virtual.New(virtual.Options{})
+				v.Stall()
+				if a := print(t, t.Context(), paper(t, v, nil), v, d, nil); a.took != patience(n) {
+					t.Errorf("%d bytes were given up after %s, want %s", n, a.took, patience(n))
+				}
+			}
+		})
+	})
+	t.Run("APrinterThatStopsIsNotGivenALongTicketsWholeTime", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			d := order(1000)
+			v := virtual.New(virtual.Options{})
+			v.StallAfter(5000)
+			if a := print(t, t.Context(), paper(t, v, nil), v, d, nil); a.took != patience(1024) {
+				t.Errorf("given up after %s, want %s", a.took, patience(1024))
+			}
+		})
+	})
+	t.Run("AThousandLinesAtALineASecondComeOut", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			v := virtual.New(virtual.Options{})
+			v.Delay(time.Second)
+			if a := print(t, t.Context(), paper(t, v, nil), v, order(1000), nil); a.err != nil || a.took < 10*time.Minute {
+				t.Errorf("after %s: %v", a.took, a.err)
+			}
+			if err := v.Wait(t.Context(), 1); err != nil {
+				t.Error(err)
+			}
+		})
+	})
+	t.Run("APrinterThatOnlyTricklesIsGivenUpInTheEnd", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			d := order(300)
+			n := size(t, d)
+			v := virtual.New(virtual.Options{})
+			v.Delay(3 * time.Second)
+			a := print(t, t.Context(), paper(t, v, nil), v, d, nil)
+			if !errors.Is(a.err, os.ErrDeadlineExceeded) || a.took != patience(n) {
+				t.Errorf("after %s: %v, want a time-out after %s", a.took, a.err, patience(n))
+			}
+			if err := v.Wait(t.Context(), 1); err != nil { // what it has taken, it prints
+				t.Error(err)
+			}
+		})
+	})
+}
+
+func TestAnInterruptedPrintEndsAtOnce(t *testing.T) {
+	stop := errors.New("the daemon stops")
+	for _, tt := range []struct {
+		name   string
+		breaks func(v *virtual.Printer)
+		taken  int64
+	}{
+		{"BeforeTheFirstByte", func(v *virtual.Printer) { v.Stall() }, 0},
+		{"MidTicket", func(v *virtual.Printer) { v.StallAfter(300) }, 300},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				v := virtual.New(virtual.Options{})
+				tt.breaks(v)
+				ctx, cancel := context.WithCancelCause(t.Context())
+				go func() {
+					time.Sleep(time.Second)
+					cancel(stop)
+				}()
+				a := print(t, ctx, paper(t, v, nil), v, order(40), nil)
+				if !a.begun || !errors.Is(a.err, stop) || a.took != time.Second {
+					t.Errorf("begun %v, %v, after %s; want the cause after 1s", a.begun, a.err, a.took)
+				}
+				synctest.Wait()
+				if v.Taken() != tt.taken {
+					t.Errorf("%d bytes taken, want %d", v.Taken(), tt.taken)
+				}
+			})
+		})
+	}
+}
+
+// A hanging dialer is a printer that another client holds.
+type hanging struct{}
+
+func (hanging) Dial(ctx context.Context) (transport.Conn, error) {
+	<-ctx.Done()
+	return nil, fmt.Errorf("connect: %w", ctx.Err())
+}
+
+func TestAPrinterThatDoesNotAnswerIsACleanFailureAfterTenSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := virtual.New(virtual.Options{})
+		a := print(t, t.Context(), paper(t, hanging{}, nil), v, order(1), nil)
+		if a.begun || !errors.Is(a.err, context.DeadlineExceeded) || a.took != 10*time.Second {
+			t.Errorf("begun %v, %v, after %s", a.begun, a.err, a.took)
+		}
+	})
+}
+
+func TestAPrinterHasOneOwnerAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := virtual.New(virtual.Options{})
+		v.StallAfter(300)
+		p := paper(t, v, nil)
+		begin := func(context.Context) error { return nil }
+		done := make(chan error, 3)
+		for range 3 {
+			go func() {
+				_, err := p.Print(t.Context(), order(40), begin)
+				done <- err
+			}()
+		}
+		synctest.Wait()
+		if v.Clients() != 1 {
+			t.Errorf("%d connections at once", v.Clients())
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := p.Print(ctx, order(1), begin); !errors.Is(err, context.Canceled) {
+			t.Errorf("waiting for the printer is not interrupted: %v", err)
+		}
+		v.Repair()
+		for range 3 {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+		if err := v.Wait(t.Context(), 3); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestAFilePrinterAppendsTickets(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "grill.bin")
+	dialer, err := transport.Open("file://" + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := paper(t, dialer, nil)
+	for range 2 {
+		if proof, err := p.Print(t.Context(), order(3), func(context.Context) error { return nil }); proof != ticket.Sent {
+			t.Fatalf("%q, %v", proof, err)
+		}
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		v := virtual.New(virtual.Options{})
+		c, err := v.Dial(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if _, err := io.WriteString(c, string(b)); err != nil {
+			t.Fatal(err)
+		}
+		if err := v.Wait(t.Context(), 2); err != nil {
+			t.Fatal(err)
+		}
+		for _, got := range v.Tickets() {
+			if !strings.Contains(got.Text, "Crème brûlée 2") || got.End != virtual.Cut {
+				t.Errorf("%s: %s", got.End, got.Text)
+			}
+		}
+	})
+}

@@ -1,0 +1,164 @@
+package printer_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"ticketrail/printer"
+	"ticketrail/printer/transport"
+	"ticketrail/printer/virtual"
+	"ticketrail/queue/ticket"
+)
+
+// onTCP puts v, which must not be broken yet, behind a socket with a small receive
+// buffer, as printers have. When it returns, v is serving.
+func onTCP(t *testing.T, v *virtual.Printer) transport.Dialer {
+	t.Helper()
+	small := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
+		var err error
+		if cerr := c.Control(func(fd uintptr) {
+			err = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4096)
+		}); cerr != nil {
+			return cerr
+		}
+		return err
+	}}
+	l, err := small.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- v.Serve(ctx, l) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	d, err := transport.Open("tcp://" + l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := d.Dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := v.WaitClients(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func TestWhatIsKnownAfterEachFaultOverTCP(t *testing.T) {
+	d := order(40)
+	n := 0
+	{
+		v := virtual.New(virtual.Options{})
+		if a := print(t, t.Context(), paper(t, onTCP(t, v), nil), v, d, nil); a.err != nil {
+			t.Fatal(a.err)
+		}
+		if err := v.Wait(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		n = int(v.Taken())
+	}
+	for _, f := range faults() {
+		t.Run(f.name, func(t *testing.T) {
+			v := virtual.New(virtual.Options{Columns: 48, Kanji: true})
+			dialer := onTCP(t, v)
+			f.breaks(v, n)
+			a := print(t, t.Context(), paper(t, dialer, nil), v, d, f.beginErr)
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			if err := v.Wait(ctx, len(f.ends)); err != nil {
+				t.Error(err)
+			}
+			if errors.Is(a.err, syscall.EPIPE) { // which of the two is a matter of timing
+				f.want = syscall.EPIPE
+			}
+			f.check(t, v, a, n)
+		})
+	}
+}
+
+func TestOverTCPAPrinterThatTakesNoMoreIsInDoubt(t *testing.T) {
+	for name, breaks := range map[string]func(*virtual.Printer){
+		"AtTheStart": func(v *virtual.Printer) { v.Stall() },
+		"MidTicket":  func(v *virtual.Printer) { v.StallAfter(2000) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := virtual.New(virtual.Options{})
+			dialer := onTCP(t, v)
+			breaks(v)
+			p := paper(t, dialer, func(o *printer.Options) {
+				o.Patience, o.PatiencePerKiB = 700*time.Millisecond, time.Microsecond
+			})
+			// The kernel takes all of it at once; the printer does not.
+			a := print(t, t.Context(), p, v, order(1000), nil)
+			if !a.begun || a.err == nil || a.took > 5*time.Second {
+				t.Errorf("begun %v, %v, after %s", a.begun, a.err, a.took)
+			}
+			if !strings.Contains(a.err.Error(), "out of paper") {
+				t.Errorf("%q does not say what to look at", a.err)
+			}
+			if v.Out() != 0 {
+				t.Errorf("%d tickets on paper", v.Out())
+			}
+		})
+	}
+}
+
+func TestOverTCPAnInterruptedPrintEndsAtOnce(t *testing.T) {
+	v := virtual.New(virtual.Options{})
+	dialer := onTCP(t, v)
+	v.StallAfter(2000)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		_ = v.WaitTaken(ctx, 2000)
+		cancel()
+	}()
+	a := print(t, ctx, paper(t, dialer, nil), v, order(1000), nil)
+	if !errors.Is(a.err, context.Canceled) || a.took > 5*time.Second {
+		t.Errorf("%v after %s", a.err, a.took)
+	}
+}
+
+func TestAnAbandonedTicketDoesNotTrickleOutLater(t *testing.T) {
+	v := virtual.New(virtual.Options{})
+	dialer := onTCP(t, v)
+	v.StallAfter(2000)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		_ = v.WaitTaken(ctx, 2000)
+		cancel()
+	}()
+	p := paper(t, dialer, nil)
+	if a := print(t, ctx, p, v, order(1000), nil); a.err == nil {
+		t.Fatal("not interrupted")
+	}
+	v.Repair()
+	again := order(1)
+	again.Doubt = true
+	if a := print(t, t.Context(), p, v, again, nil); a.err != nil {
+		t.Fatal(a.err)
+	}
+	if err := v.Wait(t.Context(), 2); err != nil {
+		t.Fatal(err)
+	}
+	got := v.Tickets()
+	if got[0].End != virtual.Broken || got[1].End != virtual.Cut || !strings.Contains(got[1].Text, "POSSIBLE DUPLICATE") {
+		t.Errorf("on paper: %s and %s:\n%s", got[0].End, got[1].End, got[1].Text)
+	}
+}
+
+// Compile-time: what the dispatcher asks of a station.
+var _ interface {
+	Print(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error)
+} = (*printer.Paper)(nil)
