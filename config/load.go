@@ -57,11 +57,6 @@ func Parse(path string, data []byte, more ...func(*Config) []Problem) (*Config, 
 	}
 	check := checker{findings: f, c: c, dir: dir, credentials: os.Getenv("CREDENTIALS_DIRECTORY")}
 	check.all()
-	for _, also := range checks {
-		for _, p := range also(c) {
-			f.add(p.Path, "%s", p.Msg)
-		}
-	}
 	for _, find := range more {
 		for _, p := range find(c) {
 			if !f.badBelow(p.Path) {
