@@ -30,7 +30,7 @@ func Digest(req contract.PrintRequest) [32]byte {
 
 // bookkeeping says that a key tells nothing about the order.
 func bookkeeping(key string) bool {
-	return key == "retryCount" || strings.HasPrefix(key, "_")
+	return key == contract.FieldRetryCount || strings.HasPrefix(key, "_")
 }
 
 // appendJSON writes v as compact JSON with sorted keys, without the keys that skip (may be

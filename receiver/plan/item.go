@@ -12,8 +12,6 @@ import (
 
 var negInf = math.Inf(-1)
 
-const childItems = "childItems"
-
 // header reads what stands above the lines.
 func (s *splitter) header(rec *contract.Record, tr *RecordTrace) ticket.Ticket {
 	r := reader{fields: &s.plan.fields, obj: rec.Fields}
@@ -128,7 +126,7 @@ func (f *flattener) add(item map[string]any, depth int, void, refire bool, at st
 		f.trace.Items[place] = ItemTrace{Path: at, Line: l, Fields: found}
 	}
 	f.lines = append(f.lines, l)
-	f.children(item[childItems], l, at)
+	f.children(item[contract.FieldChildItems], l, at)
 	return place
 }
 
@@ -144,7 +142,7 @@ func (f *flattener) children(v any, parent ticket.Line, at string) {
 	for i, c := range list {
 		sub := ""
 		if f.trace != nil {
-			sub = fmt.Sprintf("%s.%s[%d]", at, childItems, i)
+			sub = fmt.Sprintf("%s.%s[%d]", at, contract.FieldChildItems, i)
 		}
 		child, ok := c.(map[string]any)
 		if !ok {
@@ -160,9 +158,9 @@ func (f *flattener) children(v any, parent ticket.Line, at string) {
 
 // rawItem is the item as JSON without its children, which print themselves.
 func rawItem(item map[string]any) string {
-	if _, ok := item[childItems]; ok {
+	if _, ok := item[contract.FieldChildItems]; ok {
 		item = maps.Clone(item)
-		delete(item, childItems)
+		delete(item, contract.FieldChildItems)
 	}
 	return string(appendJSON(nil, item, nil))
 }

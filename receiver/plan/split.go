@@ -286,7 +286,7 @@ func (s *splitter) show(rec *contract.Record, item int) {
 			"record": withFloats(rec.Fields, &s.elements),
 		}
 	}
-	if items, ok := s.env["record"].(map[string]any)["items"].([]any); ok && len(items) == len(rec.Items) {
+	if items, ok := s.env["record"].(map[string]any)[contract.FieldItems].([]any); ok && len(items) == len(rec.Items) {
 		if _, ok := items[item].(map[string]any); ok {
 			s.env["item"] = items[item]
 			return
