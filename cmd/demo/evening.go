@@ -1,0 +1,212 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/google/uuid"
+
+	"ticketrail/printer/virtual"
+	"ticketrail/queue"
+	"ticketrail/queue/ticket"
+)
+
+// evening sends orders. The first ones tell a story; then, unless once, whatever people eat.
+func (d *demo) evening(ctx context.Context, s *sender, grill, bar *virtual.Printer) error {
+	pause := d.every
+	if d.once {
+		pause = 0
+	}
+	for _, scene := range story(s, bar) {
+		d.say("\n── %s", scene.caption)
+		if err := scene.play(ctx); err != nil {
+			return err
+		}
+		// Each scene is out before the next begins, so that what is drawn can be followed.
+		if err := d.wait(ctx, grill, bar, scene.pieces); err != nil {
+			return err
+		}
+		if err := rest(ctx, pause); err != nil {
+			return err
+		}
+	}
+	for n := 25; !d.once; n++ {
+		d.say("\n── order %d", n)
+		if err := s.send(ctx, anyOrder(n)); err != nil {
+			return err
+		}
+		if err := rest(ctx, pause); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wait waits until the printers have given out so many more pieces of paper.
+func (d *demo) wait(ctx context.Context, grill, bar *virtual.Printer, pieces [2]int) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for i, p := range []*virtual.Printer{grill, bar} {
+		d.due[i] += pieces[i]
+		if err := p.Wait(ctx, d.due[i]); err != nil {
+			return fmt.Errorf("wait for %d pieces of paper from printer %d: %w", d.due[i], i, err)
+		}
+	}
+	return nil
+}
+
+func rest(ctx context.Context, pause time.Duration) error {
+	select {
+	case <-time.After(pause):
+		return ctx.Err()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// A scene is one thing that happens in kitchens.
+type scene struct {
+	caption string
+	pieces  [2]int // of paper that come out of grill and bar
+	play    func(context.Context) error
+}
+
+func story(s *sender, bar *virtual.Printer) []scene {
+	first := order(18, "B10", "Zoë K.",
+		item("Drinks", 1, "Jalapeño Margarita", note("no salt")),
+		item("Entrees", 2, "Burger",
+			child("medium rare"), child("side salad", child("dressing on the side", child("no garlic"))),
+			note("allergy: sesame!")),
+		item("Entrees", 0.5, "Crème brûlée to share"),
+	)
+	twin := order(19, "T4", "Jonathan A.", item("Appetizers", 3, "Smørrebrød"), item("Drinks", 2, "Kölsch 0,2 l"))
+	void := order(18, "B10", "Zoë K.", item("Entrees", 1, "Burger", voided()))
+	stray := order(20, "Bar 2", "Ana G.", item("Merchandise", 1, "T-shirt L"))
+	torn := order(21, "T7", "Ana G.", item("Drinks", 1, "Espresso"), item("Drinks", 1, "Tap water"))
+	return []scene{
+		{"an order for two printers, with modifiers three deep", [2]int{1, 1}, func(ctx context.Context) error { return s.send(ctx, first) }},
+		{"the service did not hear the answer and sends the same id again: nothing prints twice", [2]int{1, 1}, func(ctx context.Context) error {
+			if err := s.send(ctx, twin); err != nil {
+				return err
+			}
+			return s.send(ctx, retryOf(twin))
+		}},
+		{"one burger is cancelled: nobody can take it for an order", [2]int{1, 0}, func(ctx context.Context) error { return s.send(ctx, void) }},
+		{"an item that no route wants comes out all the same", [2]int{1, 0}, func(ctx context.Context) error { return s.send(ctx, stray) }},
+		{"the bar printer's cable is pulled in the middle of a ticket: the second try says that it may be a copy", [2]int{0, 2}, func(ctx context.Context) error {
+			bar.ResetAfter(200, 1)
+			return s.send(ctx, torn)
+		}},
+	}
+}
+
+// anyOrder makes an order up.
+func anyOrder(n int) map[string]any {
+	pick := func(from ...string) string { return from[rand.IntN(len(from))] }
+	items := []map[string]any{
+		item("Entrees", float64(1+rand.IntN(3)), pick("Fish & Chips", "Steak frites", "Żurek", "Rigatoni alla Norma", "Pad kra pao"),
+			child(pick("extra hot", "no onion", "gluten free", "sauce on the side"))),
+	}
+	if rand.IntN(2) == 0 {
+		items = append(items, item("Drinks", float64(1+rand.IntN(4)), pick("Lager", "Flat white", "Riesling trocken", "Ginger beer")))
+	}
+	if rand.IntN(4) == 0 {
+		items = append(items, item("Desserts", 1, pick("Pavlova", "Gelato", "Crêpe"), refired()))
+	}
+	return order(n, fmt.Sprintf("T%d", 1+rand.IntN(20)), pick("Zoë K.", "Jonathan A.", "Ana G.", "Łukasz P."), items...)
+}
+
+// order is a print request as the service sends them.
+func order(number int, table, server string, items ...map[string]any) map[string]any {
+	list := make([]any, len(items))
+	for i, it := range items {
+		list[i] = it
+	}
+	return map[string]any{
+		"records": []any{map[string]any{
+			"id": uuid.NewString(), "venueId": venueID, "checkNumber": number, "checkName": table, "checkOwner": server,
+			"orderType": "Dine in", "retryCount": 0, "items": list,
+		}},
+		"status": "SUCCESS", "count": 1, "serverRequestTimestamp": time.Now().UTC().Format(time.RFC3339Nano),
+	}
+}
+
+// retryOf is the same request as the service sends it the second time.
+func retryOf(o map[string]any) map[string]any {
+	was := o["records"].([]any)[0].(map[string]any)
+	again := map[string]any{}
+	for k, v := range was {
+		again[k] = v
+	}
+	again["retryCount"] = 1
+	return map[string]any{"records": []any{again}, "status": "SUCCESS", "count": 1,
+		"serverRequestTimestamp": time.Now().UTC().Format(time.RFC3339Nano)}
+}
+
+type with func(map[string]any)
+
+func item(course string, quantity float64, name string, more ...with) map[string]any {
+	it := map[string]any{"name": name, "quantity": quantity, "courseName": course, "childItems": []any{}}
+	for _, w := range more {
+		w(it)
+	}
+	return it
+}
+
+func child(name string, more ...with) with {
+	return func(it map[string]any) {
+		c := map[string]any{"name": name, "quantity": 1, "childItems": []any{}}
+		for _, w := range more {
+			w(c)
+		}
+		it["childItems"] = append(it["childItems"].([]any), c)
+	}
+}
+
+func note(text string) with { return func(it map[string]any) { it["note"] = text } }
+func voided() with          { return func(it map[string]any) { it["isVoid"] = true } }
+func refired() with         { return func(it map[string]any) { it["isRefire"] = true } }
+
+// settle gives what is already on paper a moment to be written down as such.
+func settle(q *queue.Queue) {
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		open := 0
+		for _, s := range q.Stations() {
+			open += s.Pending + s.Printing
+		}
+		if open == 0 {
+			return
+		}
+	}
+}
+
+// books prints the durable counters of every station and says whether they balance.
+func (d *demo) books(q *queue.Queue) bool {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "station\tput\treprinted\tmoved in\t=\tpending\tprinting\theld\tout\tburied\tcancelled\texpired\tmoved out\t")
+	open := 0
+	for _, s := range q.Stations() {
+		out := 0
+		for _, p := range ticket.Proofs() {
+			out += int(s.Books.Outcomes[p])
+		}
+		open += s.Pending + s.Printing + s.Held
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t=\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", s.Name,
+			s.Books.Put, s.Books.Reprinted, s.Books.MovedIn, s.Pending, s.Printing, s.Held, out,
+			s.Books.Outcomes[ticket.Buried], s.Books.Outcomes[ticket.Cancelled], s.Books.Outcomes[ticket.Expired], s.Books.MovedOut)
+	}
+	w.Flush()
+	balance := q.Unaccounted() == 0 && (!d.once || open == 0)
+	verdict := "they balance"
+	if !balance {
+		verdict = fmt.Sprintf("they do not balance: %d unaccounted, %d open", q.Unaccounted(), open)
+	}
+	d.say("\nthe books: %s\n%s", verdict, strings.Join(slices.Collect(strings.Lines(b.String())), ""))
+	return balance
+}

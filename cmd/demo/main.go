@@ -1,0 +1,173 @@
+// Command demo is a whole kitchen you can watch: the real daemon in a temporary folder,
+// two printers without paper, and a sender that behaves like the point-of-sale service.
+//
+//	go run ./cmd/demo          until Ctrl-C, a new order every few seconds
+//	go run ./cmd/demo --once   a fixed batch; exits 0 only if the books balance
+//
+// Nothing of it stays behind.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/term"
+
+	"ticketrail/cmd/internal/app"
+	"ticketrail/printer/virtual"
+)
+
+func main() {
+	once := flag.Bool("once", false, "send a fixed batch, wait until all of it is out, print the books, exit 0 only if they balance")
+	every := flag.Duration("every", 6*time.Second, "time between two orders")
+	flag.Parse()
+	if flag.NArg() > 0 || *every <= 0 {
+		fmt.Fprintln(os.Stderr, "usage: demo [--once] [--every 6s]")
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	d := &demo{out: os.Stdout, colour: term.IsTerminal(int(os.Stdout.Fd())), once: *once, every: *every}
+	if err := d.run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "demo:", err)
+		os.Exit(1)
+	}
+}
+
+// A demo is one evening.
+type demo struct {
+	colour, once bool
+	every        time.Duration
+
+	due [2]int // pieces of paper that should be out of grill and bar
+
+	mu  sync.Mutex // guards out: printers draw while the sender talks
+	out io.Writer
+}
+
+// said prints a paragraph whole, whoever else is printing.
+func (d *demo) say(format string, args ...any) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	fmt.Fprintf(d.out, format+"\n", args...)
+}
+
+func (d *demo) run(ctx context.Context) (err error) {
+	dir, err := os.MkdirTemp("", "ticketrail-demo-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+
+	// The printers outlive the daemon, so that they take the last bytes.
+	printing, unplug := context.WithCancel(context.Background())
+	var printers sync.WaitGroup
+	defer func() { unplug(); printers.Wait() }()
+	grill, grillAt, err := d.printer(printing, &printers, "grill")
+	if err != nil {
+		return err
+	}
+	bar, barAt, err := d.printer(printing, &printers, "bar")
+	if err != nil {
+		return err
+	}
+
+	webhook, err := listen("127.0.0.1:8443")
+	if err != nil {
+		return err
+	}
+	metrics, err := listen("127.0.0.1:9321")
+	if err != nil {
+		return errors.Join(err, webhook.Close())
+	}
+	conf := filepath.Join(dir, "ticketrail.yaml")
+	if err := os.WriteFile(conf, configuration(dir, webhook, metrics, grillAt, barAt), 0o600); err != nil {
+		return errors.Join(err, webhook.Close(), metrics.Close())
+	}
+	a, err := app.New(ctx, app.Options{ConfigPath: conf, Webhook: webhook, Metrics: metrics})
+	if err != nil {
+		return err
+	}
+	serving, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- a.Run(serving) }()
+
+	url := "http://" + webhook.Addr().String() + path
+	d.say(greeting, conf, url, venueID, url, metrics.Addr(), conf)
+	sendErr := d.evening(ctx, &sender{url: url, say: d.say}, grill, bar)
+	if errors.Is(sendErr, context.Canceled) {
+		sendErr = nil // Ctrl-C is how an evening ends
+	}
+	settle(a.Queue())
+	ok := d.books(a.Queue())
+	stop()
+	if err := errors.Join(sendErr, <-ended); err != nil {
+		return err
+	}
+	if !ok {
+		return errors.New("the books do not balance: please report this")
+	}
+	return nil
+}
+
+// printer starts a printer that draws what comes out of it.
+func (d *demo) printer(ctx context.Context, wg *sync.WaitGroup, name string) (*virtual.Printer, string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, "", err
+	}
+	p := virtual.New(virtual.Options{Name: name, Columns: 42, Keep: 100, OnTicket: func(t virtual.Ticket) {
+		d.say("%s", t.Draw(fmt.Sprintf("%s printer, %s", name, t.End), d.colour))
+	}})
+	wg.Go(func() { p.Serve(ctx, l) }) // returns when ctx ends
+	return p, l.Addr().String(), nil
+}
+
+// listen takes the usual port if it is free, else any.
+func listen(usual string) (net.Listener, error) {
+	if l, err := net.Listen("tcp", usual); err == nil {
+		return l, nil
+	}
+	return net.Listen("tcp", "127.0.0.1:0")
+}
+
+func configuration(dir string, webhook, metrics net.Listener, grill, bar string) []byte {
+	return fmt.Appendf(nil, `receiver: { listen: "%s" }
+metrics: { listen: "%s" }
+admin: { socket: "%s" }
+storage: { path: "%s" }
+log: { level: error }
+venues:
+  - { id: %s, name: Harbour Grill, timezone: Australia/Melbourne }
+printers:
+  - { name: grill, address: "tcp://%s", columns: 42 }
+  - { name: bar, address: "tcp://%s", columns: 42 }
+routes:
+  - { when: 'item.courseName == "Drinks"', to: [bar] }
+  - { when: 'item.courseName in ["Appetizers", "Entrees", "Desserts"]', to: [grill] }
+fallback: grill
+`, webhook.Addr(), metrics.Addr(), filepath.Join(dir, "s"), filepath.Join(dir, "t.db"), venueID, grill, bar)
+}
+
+const greeting = `ticketrail demo: the real daemon, two printers without paper.
+
+  configuration  %s
+  webhook        %s
+  post your own  curl -X POST -H 'Content-Type: application/json' -H 'x-svc-venueid: %s' \
+                   -H 'x-svc-device-id: my-tablet' %s \
+                   -d '{"records":[{"id":"my-first-order","checkNumber":1,"items":[{"name":"Burger","childItems":[{"name":"no onion"}]}]}]}'
+                 (post it twice: it prints once; it fits no route, so it says NO ROUTE)
+  metrics        http://%s/metrics
+  ask it         go run ./cmd/ticketrail printers list --config %s
+  Ctrl-C         ends it, prints the books and leaves nothing behind
+`
