@@ -42,7 +42,7 @@ func words() *rapid.Generator[string] {
 	letters = append(letters, traced...)
 	return rapid.OneOf(
 		rapid.StringOfN(rapid.SampledFrom(letters), 0, 60, -1),
-		rapid.Just(strings.Repeat("ωψ", 300)),
+		rapid.Just(strings.Repeat("ωψ", 70)),
 		rapid.StringOfN(rapid.SampledFrom(letters), 0, 8, -1),
 	)
 }
@@ -223,6 +223,9 @@ func TestTheTimeIsTheVenues(t *testing.T) {
 
 func TestCleanTextCommandsNothing(t *testing.T) {
 	for r := rune(0); r <= unicode.MaxRune; r++ {
+		if r == 0x20000 {
+			r = 0xe0000 // nothing but ideographs between
+		}
 		got := Clean(string(r))
 		for _, g := range got {
 			if unicode.In(g, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Cs) {
