@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 
 	"pgregory.net/rapid"
@@ -207,6 +208,18 @@ func TestIndentationStopsAtAThirdOfTheWidth(t *testing.T) {
 		if !strings.Contains(content(Compose(d, columns, "bar")), "›64 ω") {
 			t.Errorf("%d columns: the deepest line does not say how deep it is", columns)
 		}
+	}
+}
+
+func TestATicketOfAMegabyteIsComposedInNoTime(t *testing.T) {
+	d := everyday()
+	d.Ticket.Lines[0].Name = strings.Repeat("ω", 500_000)
+	d.Ticket.Raw = strings.Repeat("[1,2]", 100_000)
+	start := time.Now()
+	check(t, d, 20)
+	// Measuring every rest anew would take minutes.
+	if took := time.Since(start); took > 20*time.Second {
+		t.Errorf("it took %v", took)
 	}
 }
 

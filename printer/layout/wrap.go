@@ -99,10 +99,10 @@ func wrap(text string, room int) []string {
 				lines = append(lines, text[line:pos-1])
 			}
 			for w > room {
-				n := fitting(word, room)
+				n, taken := fitting(word, room)
 				lines = append(lines, word[:n])
 				word = word[n:]
-				w = Width(word)
+				w -= taken // not measured anew: a word may be a megabyte long
 			}
 			line, width = end-len(word), w
 		}
@@ -118,9 +118,9 @@ func wordLength(s string) int {
 	return len(s)
 }
 
-// fitting is how many bytes of word fit into room: whole characters, one at least.
-func fitting(word string, room int) int {
-	n, width := 0, 0
+// fitting is how many bytes of word fit into room, and how wide they are: whole
+// characters, one at least.
+func fitting(word string, room int) (n, width int) {
 	g := displaywidth.StringGraphemes(word)
 	for g.Next() {
 		w := Width(g.Value())
@@ -130,5 +130,5 @@ func fitting(word string, room int) int {
 		n += len(g.Value())
 		width += w
 	}
-	return n
+	return n, width
 }
