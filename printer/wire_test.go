@@ -144,6 +144,9 @@ func TestAnAbandonedTicketDoesNotTrickleOutLater(t *testing.T) {
 		t.Fatal("not interrupted")
 	}
 	v.Repair()
+	if err := v.Wait(t.Context(), 1); err != nil { // what the printer had in its buffer
+		t.Fatal(err)
+	}
 	again := order(1)
 	again.Doubt = true
 	if a := print(t, t.Context(), p, v, again, nil); a.err != nil {

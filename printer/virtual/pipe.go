@@ -116,8 +116,17 @@ func (c *pipeConn) over() bool {
 	}
 }
 
-func (c *pipeConn) SetReadDeadline(t time.Time) error  { return c.r.SetReadDeadline(t) }
-func (c *pipeConn) SetWriteDeadline(t time.Time) error { return c.w.SetWriteDeadline(t) }
+func (c *pipeConn) SetReadDeadline(t time.Time) error  { return c.deadline(c.r.SetReadDeadline(t)) }
+func (c *pipeConn) SetWriteDeadline(t time.Time) error { return c.deadline(c.w.SetWriteDeadline(t)) }
+
+// deadline forgives a pipe that its other end has closed: as on a network, the next read
+// or write will say so.
+func (c *pipeConn) deadline(err error) error {
+	if err != nil && c.over() {
+		return fmt.Errorf("set deadline %s: %w", c.name, net.ErrClosed)
+	}
+	return nil
+}
 
 // finishGrace is how long a printer that does not close is waited for, as over TCP.
 const finishGrace = 500 * time.Millisecond
@@ -132,9 +141,7 @@ func (c *pipeConn) Finish(ctx context.Context) error {
 	if err := c.w.Close(); err != nil {
 		return fmt.Errorf("finish %s: %w", c.name, err)
 	}
-	if err := c.r.SetReadDeadline(time.Now().Add(finishGrace)); err != nil {
-		return fmt.Errorf("finish %s: %w", c.name, err)
-	}
+	_ = c.r.SetReadDeadline(time.Now().Add(finishGrace)) // fails if the printer has closed
 	stop := context.AfterFunc(ctx, func() { _ = c.r.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
 	_, err := io.Copy(io.Discard, c.r) // ends at the printer's close or at the deadline
@@ -147,7 +154,7 @@ func (c *pipeConn) Finish(ctx context.Context) error {
 		err = nil
 	}
 	if err != nil {
-		return fmt.Errorf("finish %s: %w", c.name, err)
+		return fmt.Errorf("finish %s: %w", c.name, c.cause(err))
 	}
 	return nil
 }
