@@ -1,0 +1,108 @@
+package admin
+
+import (
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func TestTheSocketIsForItsOwnerAndGroupWhateverTheUmask(t *testing.T) {
+	for _, mask := range []int{0, 0o022, 0o077} {
+		old := syscall.Umask(mask)
+		path := place(t)
+		l, err := Listen(path)
+		syscall.Umask(old)
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Lstat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := info.Mode(); got != os.ModeSocket|0o660 {
+			t.Errorf("umask %o: mode is %v, want a socket with 0660", mask, got)
+		}
+		if got := l.Addr().String(); got != path {
+			t.Errorf("the listener says it is at %s, want %s", got, path)
+		}
+		l.Close()
+		if _, err := os.Lstat(path); err == nil {
+			t.Errorf("the socket is still there after Close")
+		}
+	}
+}
+
+func TestASecondDaemonIsRefused(t *testing.T) {
+	_, path := open(t, newKitchen(t).options())
+	_, err := Listen(path)
+	if err == nil || !strings.Contains(err.Error(), "another ticketrail is running (socket "+path+")") {
+		t.Fatalf("a second Listen gives %v, want: another ticketrail is running", err)
+	}
+	if _, err := NewClient(path).Status(t.Context()); err != nil {
+		t.Errorf("the first daemon does not answer any more: %v", err)
+	}
+}
+
+func TestASocketLeftBehindByACrashIsReplaced(t *testing.T) {
+	path := place(t)
+	crashed, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	crashed.SetUnlinkOnClose(false)
+	crashed.Close()
+	l, err := Listen(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	c, err := net.Dial("unix", path)
+	if err != nil {
+		t.Fatalf("nobody answers at the new socket: %v", err)
+	}
+	c.Close()
+}
+
+func TestWhatIsNoSocketIsLeftAlone(t *testing.T) {
+	file, link := place(t), place(t)
+	if err := os.WriteFile(file, []byte("dinner"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(file, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{file, link} {
+		if _, err := Listen(path); err == nil || !strings.Contains(err.Error(), "is not a socket") {
+			t.Errorf("Listen at a file gives %v, want: is not a socket", err)
+		}
+		if b, err := os.ReadFile(path); err != nil || string(b) != "dinner" {
+			t.Errorf("the file is %q (%v) now", b, err)
+		}
+	}
+}
+
+func TestAClosingDaemonLeavesItsSuccessorsSocketAlone(t *testing.T) {
+	path := place(t)
+	first, err := Listen(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	os.Remove(path) // somebody tidied up
+	second, err := Listen(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Close()
+	first.Close()
+	if _, err := os.Lstat(path); err != nil {
+		t.Errorf("the second daemon's socket is gone: %v", err)
+	}
+}
+
+func TestAFolderThatIsNotThereIsSaid(t *testing.T) {
+	if _, err := Listen(place(t) + "/no/where.sock"); err == nil || !strings.Contains(err.Error(), "where.sock") {
+		t.Errorf("Listen gives %v, want an error that names the path", err)
+	}
+}
