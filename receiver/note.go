@@ -35,7 +35,7 @@ func (x *exchange) accepted(q ticket.Request, t ticket.Receipt) {
 		slog.Int("jobs", t.Jobs), slog.Bool("duplicate", t.Duplicate))
 }
 
-// refused logs a refusal, of each code once a minute: whoever refuses to stop posting must not
+// refused logs a refusal, of each code and venue once a minute: whoever refuses to stop posting must not
 // fill the disk with it. What everybody on the internet can cause is not worth a warning.
 func (r *Receiver) refused(x *exchange, no *refusal) {
 	level := slog.LevelWarn
@@ -45,7 +45,11 @@ func (r *Receiver) refused(x *exchange, no *refusal) {
 	if !r.log.Enabled(context.Background(), level) {
 		return
 	}
-	ok, since := r.quiet.once(string(no.code), time.Minute)
+	key := string(no.code)
+	if x.venue != nil {
+		key += " " + x.venue.ID // so that a stranger's noise never hides a venue's lost ticket
+	}
+	ok, since := r.quiet.once(key, time.Minute)
 	if !ok {
 		return
 	}

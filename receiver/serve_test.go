@@ -2,9 +2,11 @@ package receiver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -39,8 +41,8 @@ func TestASlowBodyIsAnsweredInTime(t *testing.T) {
 		start, c := time.Now(), l.line(t)
 		go func() {
 			_, _ = io.WriteString(c, head(length(100000)))
-			for range 100000 { // a byte a second: no read ever times out on its own
-				time.Sleep(time.Second)
+			for range 100000 { // now and then a byte: no read ever times out on its own
+				time.Sleep(700 * time.Millisecond)
 				if _, err := io.WriteString(c, " "); err != nil {
 					return
 				}
@@ -53,6 +55,7 @@ func TestASlowBodyIsAnsweredInTime(t *testing.T) {
 		}
 		c.hungUp()
 		since(t, start, 5*time.Second)
+		time.Sleep(time.Second) // the sender notices
 	})
 }
 
@@ -223,6 +226,48 @@ func TestPipelinedRequestsAreAnsweredInOrder(t *testing.T) {
 		c.want(400, InvalidJSON)
 		c.want(200, "")
 		c.want(400, SchemaMismatch)
+	})
+}
+
+// The receiver's part of the promise: no byte of a 200 before the intake has returned nil.
+func TestA200IsAPromise(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, b *bed, l *pipes, _ func() error) {
+		result := make(chan error)
+		b.intake.accept = func(_ context.Context, q ticket.Request) (ticket.Receipt, error) {
+			if err := <-result; err != nil {
+				return ticket.Receipt{Jobs: 1}, err
+			}
+			return b.intake.take(q), nil
+		}
+		c := l.line(t)
+		c.send(whole(burger))
+		time.Sleep(3 * time.Second)
+		_ = c.SetReadDeadline(time.Now())
+		if n, err := c.Read(make([]byte, 1)); n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("%d bytes before it is stored, %v", n, err)
+		}
+		_ = c.SetReadDeadline(time.Time{})
+		result <- nil
+		c.want(200, "")
+		c.send(whole(burger))
+		result <- errors.New("disk gone")
+		c.want(503, StorageFailed)
+	})
+}
+
+func TestHugeHeadersNeverReachTheHandler(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, b *bed, l *pipes, _ func() error) {
+		c := l.line(t)
+		c.send(head("X-Pad: " + strings.Repeat("x", 32<<10) + "\r\n"))
+		if resp, _ := c.answer(); resp.StatusCode != 431 {
+			t.Errorf("%d", resp.StatusCode)
+		}
+		c.hungUp()
+		c = l.line(t)
+		c.send(head(strings.Repeat("X-Pad: x\r\n", 5000)))
+		if resp, _ := c.answer(); resp.StatusCode != 431 {
+			t.Errorf("%d", resp.StatusCode)
+		}
 	})
 }
 
