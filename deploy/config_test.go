@@ -1,0 +1,116 @@
+package deploy_test
+
+import (
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	_ "time/tzdata"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"go.yaml.in/yaml/v3"
+
+	"ticketrail/config"
+	"ticketrail/deploy"
+)
+
+func load(t *testing.T) *config.Config {
+	t.Helper()
+	c, err := config.Load("ticketrail.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestTheConfigurationLoadsWithoutAComplaint(t *testing.T) {
+	if c := load(t); len(c.Warnings) > 0 {
+		t.Errorf("warnings: %q", c.Warnings)
+	}
+}
+
+func TestTheConfigurationStatesTheDefaults(t *testing.T) {
+	got, want := *load(t), config.Default()
+	got.Venues, got.Printers, got.Routes, got.Fallback = nil, nil, nil, ""
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.EquateComparable(netip.Prefix{})); diff != "" {
+		t.Error(diff)
+	}
+	for _, got := range load(t).Printers {
+		want := config.DefaultPrinter()
+		want.Name, want.Address, want.Columns = got.Name, got.Address, got.Columns
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+func TestEveryKeyIsInTheConfigurationWithAComment(t *testing.T) {
+	var doc yaml.Node
+	if err := yaml.Unmarshal([]byte(deploy.Config), &doc); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(deploy.Config, "\n")
+	seen := map[string]bool{}
+	var walk func(path string, n *yaml.Node)
+	walk = func(path string, n *yaml.Node) {
+		if n.Kind == yaml.SequenceNode {
+			for _, e := range n.Content {
+				walk(path+"[]", e)
+			}
+		}
+		if n.Kind != yaml.MappingNode {
+			return
+		}
+		for i := 0; i < len(n.Content); i += 2 {
+			k := n.Content[i]
+			key := strings.TrimPrefix(fmt.Sprintf("%s.%s", path, k.Value), ".")
+			here, above := lines[k.Line-1], strings.TrimSpace(lines[k.Line-2])
+			if !strings.Contains(here, " # ") && !strings.HasPrefix(above, "#") {
+				t.Errorf("line %d: %s has no comment", k.Line, key)
+			}
+			seen[key] = true
+			walk(key, n.Content[i+1])
+		}
+	}
+	walk("", doc.Content[0])
+	for _, k := range config.Keys() {
+		if !seen[k] {
+			t.Errorf("%s is not in ticketrail.yaml", k)
+		}
+	}
+}
+
+func TestTheConfigurationMarksWhatNeedsARestart(t *testing.T) {
+	// Every marked key is changed at once; the program must name exactly the marked ones.
+	// The TLS files say it in the comment they share.
+	marked := []string{"receiver.listen", "receiver.max_connections", "storage.path", "storage.dedup_retention",
+		"storage.history_retention", "storage.max_backlog", "admin.socket", "metrics.listen", "log.format"}
+	if n := strings.Count(deploy.Config, " Restart."); n != len(marked) {
+		t.Errorf("%d keys are marked, want %d", n, len(marked))
+	}
+	was, now := load(t), load(t)
+	now.Receiver = config.Receiver{}
+	now.Storage, now.Admin, now.Metrics, now.Log = config.Storage{}, config.Admin{}, config.Metrics{}, config.Log{}
+	if got := now.NeedsRestart(was); !slices.Equal(got, marked) {
+		t.Errorf("got %v\nwant %v", got, marked)
+	}
+}
+
+func TestTheFilesOfThisFolderAreAllEmbedded(t *testing.T) {
+	err := filepath.WalkDir(".", func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() || strings.HasSuffix(path, ".go") {
+			return err
+		}
+		if _, err := deploy.Files.ReadFile(path); err != nil {
+			t.Error(err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,32 @@
+// Package deploy is what stands around the kitchen's daemon on a real box: the systemd
+// units, the configuration with every key explained, the user and the folders.
+//
+// Where each file goes:
+//
+//	ticketrail.service           /usr/lib/systemd/system/
+//	ticketrail.socket            /usr/lib/systemd/system/
+//	sysusers.d/ticketrail.conf   /usr/lib/sysusers.d/
+//	tmpfiles.d/ticketrail.conf   /usr/lib/tmpfiles.d/
+//	modules-load.d/ticketrail.conf /usr/lib/modules-load.d/
+//	ticketrail.yaml              /etc/ticketrail/
+//
+// then
+//
+//	systemd-sysusers && systemd-tmpfiles --create && systemctl daemon-reload
+//	systemctl enable --now ticketrail.socket ticketrail.service
+//
+// Each is held to the program by a test: the configuration has every key and the defaults
+// of package config, systemd has nothing to say about the units.
+package deploy
+
+import "embed"
+
+// Files are the files to install, under the names above.
+//
+//go:embed ticketrail.service ticketrail.socket ticketrail.yaml sysusers.d tmpfiles.d modules-load.d
+var Files embed.FS
+
+// Config is ticketrail.yaml: every key with its default and what it does.
+//
+//go:embed ticketrail.yaml
+var Config string

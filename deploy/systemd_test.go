@@ -1,0 +1,160 @@
+package deploy_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"ticketrail/config"
+	"ticketrail/deploy"
+)
+
+// program is where a program is; a test that needs it is skipped without, unless all of
+// them are demanded.
+func program(t *testing.T, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		if os.Getenv("TICKETRAIL_TEST_ALL") != "" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	return path
+}
+
+// machine is a root folder with our files where a package puts them, what they run, and
+// the units of systemd's own that they name.
+func machine(t *testing.T) string {
+	t.Helper()
+	root := t.TempDir()
+	put := func(name, text string, mode os.FileMode) {
+		name = filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, unit := range []string{"ticketrail.service", "ticketrail.socket"} {
+		put("usr/lib/systemd/system/"+unit, read(t, unit), 0o644)
+	}
+	for _, target := range []string{"sysinit", "basic", "shutdown", "multi-user", "sockets", "network-online", "time-sync", "nss-lookup"} {
+		put("usr/lib/systemd/system/"+target+".target", "[Unit]\nDescription="+target+"\n", 0o644)
+	}
+	put("usr/bin/ticketrail", "#!/bin/sh\n", 0o755)
+	put("bin/kill", "#!/bin/sh\n", 0o755)
+	return root
+}
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	b, err := deploy.Files.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// run runs a program and returns what it said.
+func run(t *testing.T, name string, args ...string) (out string, err error) {
+	t.Helper()
+	var b bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Stdout, cmd.Stderr = &b, &b
+	cmd.Env = append(os.Environ(), "SYSTEMD_COLORS=0", "LC_ALL=C")
+	err = cmd.Run()
+	return b.String(), err
+}
+
+func TestSystemdHasNothingToSayAboutTheUnits(t *testing.T) {
+	analyze := program(t, "systemd-analyze")
+	root := machine(t)
+	// A wrong key is only a warning to systemd, on some versions with exit code 0: what
+	// counts is that it says nothing.
+	verify := func() string {
+		out, err := run(t, analyze, "verify", "--man=no", "--root="+root, "ticketrail.service", "ticketrail.socket")
+		if err != nil && out == "" {
+			t.Fatal(err)
+		}
+		return out
+	}
+	if out := verify(); out != "" {
+		t.Errorf("systemd says:\n%s", out)
+	}
+	// That silence means something is seen by what it says to a mistake.
+	name := filepath.Join(root, "usr/lib/systemd/system/ticketrail.service")
+	if err := os.WriteFile(name, []byte(strings.Replace(read(t, "ticketrail.service"), "WatchdogSec", "WatchdogSek", 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out := verify(); !strings.Contains(out, "WatchdogSek") {
+		t.Errorf("a key that does not exist goes unnoticed: %q", out)
+	}
+}
+
+func TestTheServiceMayDoLittle(t *testing.T) {
+	analyze := program(t, "systemd-analyze")
+	name := filepath.Join(machine(t), "usr/lib/systemd/system/ticketrail.service")
+	out, err := run(t, analyze, "security", "--no-pager", "--offline=true", "--threshold=20", name)
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	t.Log(lines[len(lines)-1])
+}
+
+func TestTheUserAndItsGroupsCanBeMade(t *testing.T) {
+	sysusers := program(t, "systemd-sysusers")
+	root := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(root, "etc"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	conf, err := filepath.Abs("sysusers.d/ticketrail.conf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := run(t, sysusers, "--dry-run", "--root="+root, conf)
+	if err != nil || strings.Contains(out, "ailed") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// settings is the values of a key of a unit, in order.
+func settings(unit, key string) []string {
+	var found []string
+	for l := range strings.Lines(unit) {
+		if v, ok := strings.CutPrefix(strings.TrimSpace(l), key+"="); ok {
+			found = append(found, v)
+		}
+	}
+	return found
+}
+
+func TestTheUnitsAndTheConfigurationAgree(t *testing.T) {
+	service, socket, c := read(t, "ticketrail.service"), read(t, "ticketrail.socket"), config.Default()
+	for _, want := range []struct {
+		unit, key, value string
+	}{
+		{socket, "ListenStream", c.Receiver.Listen},
+		{socket, "FileDescriptorName", "webhook"},
+		{service, "StateDirectory", filepath.Base(filepath.Dir(c.Storage.Path))},
+		{service, "RuntimeDirectory", filepath.Base(filepath.Dir(c.Admin.Socket))},
+		{service, "RuntimeDirectoryMode", "0750"},
+		{service, "Type", "notify"},
+		{service, "ExecStart", "/usr/bin/ticketrail serve --config /etc/ticketrail/ticketrail.yaml"},
+	} {
+		if got := settings(want.unit, want.key); !slices.Equal(got, []string{want.value}) {
+			t.Errorf("%s=%q, want %q", want.key, got, want.value)
+		}
+	}
+	watchdog, err := time.ParseDuration(strings.Join(settings(service, "WatchdogSec"), ""))
+	if err != nil || watchdog <= 20*time.Second {
+		t.Errorf("WatchdogSec %v, %v: the daemon stays silent only after 20 s without progress", watchdog, err)
+	}
+}
