@@ -63,7 +63,7 @@ type attempt struct {
 	took  time.Duration
 }
 
-func print(t *testing.T, ctx context.Context, p *printer.Paper, v *virtual.Printer, d ticket.Delivery, beginErr error) attempt {
+func try(t *testing.T, ctx context.Context, p *printer.Paper, v *virtual.Printer, d ticket.Delivery, beginErr error) attempt {
 	t.Helper()
 	var a attempt
 	before := v.Taken()
@@ -157,7 +157,7 @@ func TestWhatIsKnownAfterEachFault(t *testing.T) {
 				n := size(t, d)
 				v := virtual.New(virtual.Options{Columns: 48, Kanji: true})
 				f.breaks(v, n)
-				a := print(t, t.Context(), paper(t, v, nil), v, d, f.beginErr)
+				a := try(t, t.Context(), paper(t, v, nil), v, d, f.beginErr)
 				time.Sleep(10 * time.Minute) // the slow one prints on
 				synctest.Wait()
 				f.check(t, v, a, n)
@@ -180,7 +180,7 @@ func TestPatienceGrowsWithTheTicket(t *testing.T) {
 				}
 				v := virtual.New(virtual.Options{})
 				v.Stall()
-				if a := print(t, t.Context(), paper(t, v, nil), v, d, nil); a.took != patience(n) {
+				if a := try(t, t.Context(), paper(t, v, nil), v, d, nil); a.took != patience(n) {
 					t.Errorf("%d bytes were given up after %s, want %s", n, a.took, patience(n))
 				}
 			}
@@ -191,7 +191,7 @@ func TestPatienceGrowsWithTheTicket(t *testing.T) {
 			d := order(1000)
 			v := virtual.New(virtual.Options{})
 			v.StallAfter(5000)
-			if a := print(t, t.Context(), paper(t, v, nil), v, d, nil); a.took != patience(1024) {
+			if a := try(t, t.Context(), paper(t, v, nil), v, d, nil); a.took != patience(1024) {
 				t.Errorf("given up after %s, want %s", a.took, patience(1024))
 			}
 		})
@@ -200,7 +200,7 @@ func TestPatienceGrowsWithTheTicket(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			v := virtual.New(virtual.Options{})
 			v.Delay(time.Second)
-			if a := print(t, t.Context(), paper(t, v, nil), v, order(1000), nil); a.err != nil || a.took < 10*time.Minute {
+			if a := try(t, t.Context(), paper(t, v, nil), v, order(1000), nil); a.err != nil || a.took < 10*time.Minute {
 				t.Errorf("after %s: %v", a.took, a.err)
 			}
 			if err := v.Wait(t.Context(), 1); err != nil {
@@ -214,7 +214,7 @@ func TestPatienceGrowsWithTheTicket(t *testing.T) {
 			n := size(t, d)
 			v := virtual.New(virtual.Options{})
 			v.Delay(3 * time.Second)
-			a := print(t, t.Context(), paper(t, v, nil), v, d, nil)
+			a := try(t, t.Context(), paper(t, v, nil), v, d, nil)
 			if !errors.Is(a.err, os.ErrDeadlineExceeded) || a.took != patience(n) {
 				t.Errorf("after %s: %v, want a time-out after %s", a.took, a.err, patience(n))
 			}
@@ -244,7 +244,7 @@ func TestAnInterruptedPrintEndsAtOnce(t *testing.T) {
 					time.Sleep(time.Second)
 					cancel(stop)
 				}()
-				a := print(t, ctx, paper(t, v, nil), v, order(40), nil)
+				a := try(t, ctx, paper(t, v, nil), v, order(40), nil)
 				if !a.begun || !errors.Is(a.err, stop) || a.took != time.Second {
 					t.Errorf("begun %v, %v, after %s; want the cause after 1s", a.begun, a.err, a.took)
 				}
@@ -268,7 +268,7 @@ func (hanging) Dial(ctx context.Context) (transport.Conn, error) {
 func TestAPrinterThatDoesNotAnswerIsACleanFailureAfterTenSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := virtual.New(virtual.Options{})
-		a := print(t, t.Context(), paper(t, hanging{}, nil), v, order(1), nil)
+		a := try(t, t.Context(), paper(t, hanging{}, nil), v, order(1), nil)
 		if a.begun || !errors.Is(a.err, context.DeadlineExceeded) || a.took != 10*time.Second {
 			t.Errorf("begun %v, %v, after %s", a.begun, a.err, a.took)
 		}

@@ -61,7 +61,7 @@ func TestWhatIsKnownAfterEachFaultOverTCP(t *testing.T) {
 	n := 0
 	{
 		v := virtual.New(virtual.Options{})
-		if a := print(t, t.Context(), paper(t, onTCP(t, v), nil), v, d, nil); a.err != nil {
+		if a := try(t, t.Context(), paper(t, onTCP(t, v), nil), v, d, nil); a.err != nil {
 			t.Fatal(a.err)
 		}
 		if err := v.Wait(t.Context(), 1); err != nil {
@@ -74,7 +74,7 @@ func TestWhatIsKnownAfterEachFaultOverTCP(t *testing.T) {
 			v := virtual.New(virtual.Options{Columns: 48, Kanji: true})
 			dialer := onTCP(t, v)
 			f.breaks(v, n)
-			a := print(t, t.Context(), paper(t, dialer, nil), v, d, f.beginErr)
+			a := try(t, t.Context(), paper(t, dialer, nil), v, d, f.beginErr)
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
 			if err := v.Wait(ctx, len(f.ends)); err != nil {
@@ -101,7 +101,7 @@ func TestOverTCPAPrinterThatTakesNoMoreIsInDoubt(t *testing.T) {
 				o.Patience, o.PatiencePerKiB = 700*time.Millisecond, time.Microsecond
 			})
 			// The kernel takes all of it at once; the printer does not.
-			a := print(t, t.Context(), p, v, order(1000), nil)
+			a := try(t, t.Context(), p, v, order(1000), nil)
 			if !a.begun || a.err == nil || a.took > 5*time.Second {
 				t.Errorf("begun %v, %v, after %s", a.begun, a.err, a.took)
 			}
@@ -124,7 +124,7 @@ func TestOverTCPAnInterruptedPrintEndsAtOnce(t *testing.T) {
 		_ = v.WaitTaken(ctx, 2000)
 		cancel()
 	}()
-	a := print(t, ctx, paper(t, dialer, nil), v, order(1000), nil)
+	a := try(t, ctx, paper(t, dialer, nil), v, order(1000), nil)
 	if !errors.Is(a.err, context.Canceled) || a.took > 5*time.Second {
 		t.Errorf("%v after %s", a.err, a.took)
 	}
@@ -140,7 +140,7 @@ func TestAnAbandonedTicketDoesNotTrickleOutLater(t *testing.T) {
 		cancel()
 	}()
 	p := paper(t, dialer, nil)
-	if a := print(t, ctx, p, v, order(1000), nil); a.err == nil {
+	if a := try(t, ctx, p, v, order(1000), nil); a.err == nil {
 		t.Fatal("not interrupted")
 	}
 	v.Repair()
@@ -149,7 +149,7 @@ func TestAnAbandonedTicketDoesNotTrickleOutLater(t *testing.T) {
 	}
 	again := order(1)
 	again.Doubt = true
-	if a := print(t, t.Context(), p, v, again, nil); a.err != nil {
+	if a := try(t, t.Context(), p, v, again, nil); a.err != nil {
 		t.Fatal(a.err)
 	}
 	if err := v.Wait(t.Context(), 2); err != nil {

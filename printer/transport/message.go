@@ -63,6 +63,8 @@ func wireError(doing, what string, err error) error {
 		hint = "the printer takes no more; is it out of paper, open, or switched off?"
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, syscall.ENOTCONN):
 		hint = "the printer ended the connection; was it switched off?"
+	case errors.Is(err, syscall.ETIMEDOUT), errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		hint = "the printer went silent; was it switched off, or its cable pulled?"
 	case errors.Is(err, syscall.ENODEV), errors.Is(err, syscall.ENXIO), errors.Is(err, syscall.EIO):
 		hint = "the printer is gone; was it unplugged or switched off?"
 	case errors.Is(err, syscall.ENOSPC):

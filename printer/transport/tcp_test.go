@@ -234,3 +234,12 @@ func TestARefusedConnectionSaysWhatToLookAt(t *testing.T) {
 		}
 	}
 }
+
+func TestAPrinterThatDoesNotAnswerSaysWhatToLookAt(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
+	defer cancel()
+	_, err := open(t, "tcp://192.0.2.1").Dial(ctx)
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "connect tcp 192.0.2.1:9100: no answer in ") {
+		t.Errorf("dial: %v", err)
+	}
+}
