@@ -92,8 +92,9 @@ func (b *batch) expire(station string, olderThan time.Duration) int {
 
 // slip puts lines on the slip at the head of the line, or a new slip there.
 func (b *batch) slip(station string, pending []entry, lent uint64, first ticket.Ticket, lines []ticket.Line) {
-	// A slip that was tried may be half out already: what is added to it might not be read.
-	if e := pending[0]; e.slip && e.job != lent && e.attempts == 0 && e.doubts == 0 {
+	// A slip in doubt may be out already: what is added to it might not be read. Clean failures
+	// left no trace of it anywhere.
+	if e := pending[0]; e.slip && e.job != lent && e.doubts == 0 {
 		old, err := decodeCargo(b.bucket(bucketJobs).Get(key64(e.job)))
 		if s, bad := b.state(e.job); err == nil && bad == nil && s.State == ticket.Pending {
 			old.Lines = append(old.Lines, lines...)

@@ -137,7 +137,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		HistoryRetention: conf.Storage.HistoryRetention,
 		MaxBacklog:       conf.Storage.MaxBacklog,
 		Clock:            clock,
-		Logger:           a.log.With("component", "queue"),
+		Logger:           a.log,
 		Registerer:       a.registry,
 		NoSync:           o.NoSync,
 	})
@@ -155,7 +155,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 
 	a.dispatch = dispatch.New(dispatch.Options{
 		Queue:      dispatch.From(a.queue),
-		Logger:     a.log.With("component", "dispatch"),
+		Logger:     a.log,
 		Registerer: a.registry,
 	})
 	a.down.push("dispatch", func(ctx context.Context) error {

@@ -1,0 +1,247 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+
+	"ticketrail/config"
+	"ticketrail/printer/transport"
+	"ticketrail/printer/virtual"
+	"ticketrail/queue"
+	"ticketrail/queue/ticket"
+)
+
+const venueID = "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11"
+
+// A kitchen is the whole daemon in a synctest bubble: a real bbolt file, real HTTP and real
+// ESC/POS bytes over pipes, and hours of service that pass in milliseconds.
+type kitchen struct {
+	t        *testing.T
+	conf     *config.Config
+	printers map[string]*virtual.Printer
+	app      *App
+	client   *http.Client
+	stop     context.CancelFunc
+	ended    chan error
+}
+
+// inBubble runs f with a running daemon that has a printer for each station; the first
+// one is the fallback.
+func inBubble(t *testing.T, f func(*kitchen), stations ...string) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		conf := config.Default()
+		conf.Storage.Path = filepath.Join(dir, "t.db")
+		conf.Admin.Socket, conf.Metrics.Listen = "", ""
+		conf.Log.Level = "debug"
+		conf.Venues = []config.Venue{{ID: venueID, Name: "Harbour Grill", Timezone: "Australia/Melbourne"}}
+		conf.Fallback = stations[0]
+		k := &kitchen{t: t, conf: &conf, printers: map[string]*virtual.Printer{}}
+		for _, s := range stations {
+			p := config.DefaultPrinter()
+			p.Name, p.Address = s, "tcp://"+s
+			conf.Printers = append(conf.Printers, p)
+			conf.Routes = append(conf.Routes, config.Route{When: fmt.Sprintf("item.station == %q", s), To: []string{s}})
+			k.printers[s] = virtual.New(virtual.Options{Name: s, Columns: 48})
+		}
+		k.start()
+		defer k.halt()
+		f(k)
+		k.balance()
+	})
+}
+
+func (k *kitchen) start() {
+	k.t.Helper()
+	l := newMemory()
+	a, err := New(k.t.Context(), Options{
+		Config: k.conf, Webhook: l, Log: k.t.Output(), Clock: steady{},
+		Dialer: func(p config.Printer) (transport.Dialer, error) { return k.printers[p.Name], nil },
+	})
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	k.app, k.stop, k.ended = a, stop, make(chan error, 1)
+	go func() { k.ended <- a.Run(ctx) }()
+	k.client = &http.Client{Transport: &http.Transport{DialContext: l.dial}, Timeout: 5 * time.Second}
+}
+
+// halt is systemctl stop.
+func (k *kitchen) halt() {
+	k.t.Helper()
+	if k.app == nil {
+		return
+	}
+	k.client.CloseIdleConnections()
+	k.stop()
+	if err := <-k.ended; err != nil {
+		k.t.Errorf("the daemon ended with %v", err)
+	}
+	k.app = nil
+}
+
+func (k *kitchen) restart() { k.t.Helper(); k.halt(); k.start() }
+
+// steady is a clock that is always right.
+type steady struct{}
+
+func (steady) Now() time.Time     { return time.Now() }
+func (steady) Synchronized() bool { return true }
+
+// put posts a request with the given items for its own new id and wants it stored.
+func (k *kitchen) put(number string, items ...string) string {
+	k.t.Helper()
+	id := uuid.NewString()
+	if got := k.post(id, number, 0, items...); got != `200 {"status":"SUCCESS","duplicate":false` {
+		k.t.Fatalf("order %s got %s", number, got)
+	}
+	return id
+}
+
+// post sends a request and returns the answer's status and body up to the number of jobs.
+func (k *kitchen) post(id, number string, retry int, items ...string) string {
+	k.t.Helper()
+	body := fmt.Sprintf(`{"records":[{"id":%q,"orderNumber":%q,"retryCount":%d,"_updatedAt":%q,"items":[%s]}],"status":"SUCCESS","count":1}`,
+		id, number, retry, time.Now().Format(time.RFC3339Nano), strings.Join(items, ","))
+	if !json.Valid([]byte(body)) {
+		k.t.Fatalf("the test made no JSON: %s", body)
+	}
+	req, err := http.NewRequest("POST", "http://daemon/webhooks/print", strings.NewReader(body))
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("x-svc-venueid", strings.ToUpper(venueID))
+	req.Header.Set("x-svc-device-id", "BW-E-Tablet-01")
+	resp, err := k.client.Do(req)
+	if err != nil {
+		return err.Error()
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err.Error()
+	}
+	said, _, _ := bytes.Cut(b, []byte(`,"jobs"`))
+	return fmt.Sprintf("%d %s", resp.StatusCode, bytes.TrimSpace(said))
+}
+
+// at is an item for a station.
+func at(station, name string) string { return fmt.Sprintf(`{"station":%q,"name":%q}`, station, name) }
+
+var numberOnPaper = regexp.MustCompile(`#([A-Z0-9]+)`)
+
+// paper is what came out of a printer, a word a ticket: its number, then ! for POSSIBLE
+// DUPLICATE, r for REPRINT, ~ for torn off in the middle.
+func (k *kitchen) paper(station string) string {
+	k.t.Helper()
+	p := k.printers[station]
+	if bad := p.Problems(); len(bad) > 0 {
+		k.t.Errorf("%s got what no printer should: %v", station, bad)
+	}
+	var out []string
+	for _, t := range p.Tickets() {
+		word := "?"
+		if m := numberOnPaper.FindStringSubmatch(t.Text); m != nil {
+			word = m[1]
+		}
+		if strings.Contains(t.Text, "NOT PRINTED") {
+			word = "slip"
+		}
+		if strings.Contains(t.Text, "POSSIBLE DUPLICATE") {
+			word += "!"
+		}
+		if strings.Contains(t.Text, "REPRINT") {
+			word += "r"
+		}
+		if t.End != virtual.Cut {
+			word += "~"
+		}
+		out = append(out, word)
+	}
+	return strings.Join(out, " ")
+}
+
+func (k *kitchen) want(station, paper string) {
+	k.t.Helper()
+	synctest.Wait()
+	if got := k.paper(station); got != paper {
+		k.t.Errorf("%s printed %q, want %q", station, got, paper)
+	}
+}
+
+// pass lets so much of the evening go by.
+func (k *kitchen) pass(d time.Duration) {
+	time.Sleep(d) // the bubble's clock
+	synctest.Wait()
+}
+
+// balance checks promise 6.
+func (k *kitchen) balance() {
+	k.t.Helper()
+	if n := k.app.queue.Unaccounted(); n != 0 {
+		k.t.Errorf("the books do not balance by %d: %+v", n, k.app.queue.Stations())
+	}
+}
+
+// states counts the jobs by state.
+func (k *kitchen) states() map[ticket.State]int {
+	k.t.Helper()
+	jobs, err := k.app.queue.Jobs(k.t.Context(), queue.Filter{})
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	n := map[ticket.State]int{}
+	for _, j := range jobs {
+		n[j.State]++
+	}
+	return n
+}
+
+// memory is a listener whose connections are pipes.
+type memory struct {
+	conns chan net.Conn
+	once  sync.Once
+	gone  chan struct{}
+}
+
+func newMemory() *memory { return &memory{conns: make(chan net.Conn), gone: make(chan struct{})} }
+
+func (m *memory) Accept() (net.Conn, error) {
+	select {
+	case c := <-m.conns:
+		return c, nil
+	case <-m.gone:
+		return nil, net.ErrClosed
+	}
+}
+
+func (m *memory) Close() error   { m.once.Do(func() { close(m.gone) }); return nil }
+func (m *memory) Addr() net.Addr { return &net.UnixAddr{Name: "memory", Net: "pipe"} }
+
+func (m *memory) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	ours, theirs := net.Pipe()
+	select {
+	case m.conns <- theirs:
+		return ours, nil
+	case <-m.gone:
+		return nil, net.ErrClosed
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}

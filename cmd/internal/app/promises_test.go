@@ -1,0 +1,271 @@
+package app
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"ticketrail/queue/ticket"
+)
+
+// The promises of ARCHITECTURE.md, each kept by the whole daemon. The first one is also
+// tried with kill -9 and power cuts, beside the program.
+
+func TestA200IsAPromise(t *testing.T) {
+	inBubble(t, func(k *kitchen) {
+		k.printers["grill"].Refuse(true)
+		k.put("A1", at("grill", "Burger"))
+		k.put("A2", at("grill", "Fries"))
+		k.restart()
+		k.pass(time.Minute)
+		k.printers["grill"].Refuse(false)
+		k.pass(time.Minute)
+		k.want("grill", "A1 A2")
+	}, "grill")
+}
+
+func TestARetryNeverPrintsTwice(t *testing.T) {
+	inBubble(t, func(k *kitchen) {
+		id := k.put("A1", at("grill", "Burger"), at("bar", "Cola"))
+		again := `200 {"status":"SUCCESS","duplicate":true`
+		for retry, asked := range []string{id, strings.ToUpper(id), id} {
+			if got := k.post(asked, "A1", retry+1, at("grill", "Burger"), at("bar", "Cola")); got != again {
+				t.Errorf("the retry got %s", got)
+			}
+		}
+		k.restart()
+		k.pass(100 * time.Hour) // less than dedup_retention, more than history_retention
+		if got := k.post(id, "A1", 3, at("grill", "Burger"), at("bar", "Cola")); got != again {
+			t.Errorf("the retry after four days got %s", got)
+		}
+		k.pass(time.Minute)
+		k.want("grill", "A1")
+		k.want("bar", "A1")
+	}, "grill", "bar")
+}
+
+func TestNewContentUnderAKnownIDPrintsOnlyItsVoids(t *testing.T) {
+	inBubble(t, func(k *kitchen) {
+		id := k.put("A1", at("grill", "Burger"), at("bar", "Cola"))
+		k.pass(time.Second)
+		void := `{"station":"grill","name":"Burger","isVoid":true}`
+		for range 3 {
+			if got := k.post(id, "A1", 1, void, at("bar", "Cola"), at("bar", "Wine")); got != `200 {"status":"SUCCESS","duplicate":true` {
+				t.Errorf("got %s", got)
+			}
+			k.pass(time.Second)
+		}
+		k.want("grill", "A1 A1")
+		k.want("bar", "A1")
+		if last := k.printers["grill"].Tickets()[1].Text; !strings.Contains(last, "VOID") {
+			t.Errorf("the correction is no cancellation:\n%s", last)
+		}
+	}, "grill", "bar")
+}
+
+func TestEveryLineThatWasOrderedComesOutSomewhere(t *testing.T) {
+	inBubble(t, func(k *kitchen) {
+		k.put("A1", at("bar", "Cola"), at("nowhere", "Umbrella"), `{"childItems":[{"name":"lonely"}],"price":3}`)
+		k.put("A2") // a record without items
+		k.pass(time.Minute)
+		k.want("bar", "A1")
+		k.want("grill", "A1 A2")
+		text := k.printers["grill"].Tickets()[0].Text
+		for _, want := range []string{"NO ROUTE", "Umbrella", "lonely", `"price":3`} {
+			if !strings.Contains(text, want) {
+				t.Errorf("the fallback's ticket lacks %s:\n%s", want, text)
+			}
+		}
+	}, "grill", "bar")
+}
+
+func TestOneStationOneOrder(t *testing.T) {
+	inBubble(t, func(k *kitchen) {
+		k.printers["grill"].Refuse(true)
+		for _, n := range []string{"A1", "A2", "A3", "A4"} {
+			k.put(n, at("grill", "Burger"), at("bar", "Cola"))
+		}
+		k.want("bar", "A1 A2 A3 A4") // a dead station never delays another
+		k.pass(3 * time.Hour)
+		k.printers["grill"].Refuse(false)
+		k.pass(time.Minute)
+		k.put("A5", at("grill", "Burger"))
+		k.pass(time.Second)
+		k.want("grill", "A1 A2 A3 A4 A5") // and no banner: nothing was ever in doubt
+	}, "grill", "bar")
+}
+
+func TestWeNeverClaimWhatWeDoNotKnow(t *testing.T) {
+	inBubble(t, func(k *kitchen) {
+		grill := k.printers["grill"]
+		// Torn once: the second copy says what it may be.
+		grill.ResetAfter(250, 1)
+		k.put("A1", at("grill", "Burger"))
+		k.pass(time.Minute)
+		k.want("grill", "A1~ A1!")
+		// Torn twice: a person must say, and the line goes on.
+		grill.ResetAfter(250, 2)
+		k.put("A2", at("grill", "Burger"))
+		k.put("A3", at("grill", "Burger"))
+		k.pass(time.Minute)
+		k.want("grill", "A1~ A1! A2~ A2!~ A3")
+		if got := k.states(); got[ticket.Held] != 1 || got[ticket.Sent] != 2 {
+			t.Errorf("states are %v, want one held and two sent", got)
+		}
+		// Refused and refused again is no doubt.
+		grill.Refuse(true)
+		k.put("A4", at("grill", "Burger"))
+		k.pass(time.Hour)
+		grill.Refuse(false)
+		k.pass(time.Minute)
+		k.want("grill", "A1~ A1! A2~ A2!~ A3 A4")
+	}, "grill")
+}
+
+func TestTheBooksBalance(t *testing.T) {
+	inBubble(t, func(k *kitchen) {
+		ctx := k.t.Context()
+		k.printers["grill"].Refuse(true)
+		for _, n := range []string{"A1", "A2", "A3", "A4"} {
+			k.put(n, at("grill", "Burger"))
+			k.balance()
+		}
+		k.pass(time.Minute)
+		if _, err := k.app.queue.Move(ctx, []uint64{2}, "bar"); err != nil {
+			t.Error(err)
+		}
+		k.balance()
+		if err := k.app.queue.Cancel(ctx, 3, "the table left"); err != nil {
+			t.Error(err)
+		}
+		k.balance()
+		k.restart()
+		k.balance()
+		k.printers["grill"].Refuse(false)
+		k.pass(time.Minute)
+		k.want("bar", "A2")
+		k.want("grill", "A1 A4")
+		if _, err := k.app.queue.Reprint(ctx, 1, "", "the cook lost it"); err != nil {
+			t.Error(err)
+		}
+		k.pass(time.Second)
+		k.want("grill", "A1 A4 A1r")
+		k.balance()
+	}, "grill", "bar")
+}
+
+func TestAVoidIsNeverTakenForAnOrder(t *testing.T) {
+	inBubble(t, func(k *kitchen) {
+		for _, v := range []string{`"isVoid":true`, `"void":1`, `"voided":"true"`, `"status":"Voided"`, `"kdsStatus":"CANCELLED"`, `"quantity":-2`} {
+			k.put("A1", `{"station":"grill","name":"Burger",`+v+`,"childItems":[{"name":"cheese"}]}`)
+		}
+		k.pass(time.Minute)
+		tickets := k.printers["grill"].Tickets()
+		if len(tickets) != 6 {
+			t.Fatalf("%d tickets, want 6", len(tickets))
+		}
+		for _, tk := range tickets {
+			for _, l := range tk.Lines {
+				text := l.String()
+				if !strings.Contains(text, "Burger") && !strings.Contains(text, "cheese") {
+					continue
+				}
+				inverted := false
+				for _, s := range l {
+					inverted = inverted || s.Invert
+				}
+				if !inverted || !strings.Contains(text, "VOID") {
+					t.Errorf("%q is not unmistakable", text)
+				}
+			}
+		}
+	}, "grill")
+}
+
+func TestAThousandItemsAndLongNamesComeOutWhole(t *testing.T) {
+	inBubble(t, func(k *kitchen) {
+		items := make([]string, 1000)
+		for i := range items {
+			items[i] = at("grill", "Burger")
+		}
+		items[500] = at("grill", strings.Repeat("x", 4999)+"Z")
+		k.put("A1", items...)
+		k.pass(10 * time.Minute)
+		k.want("grill", "A1")
+		text := k.printers["grill"].Tickets()[0].Text
+		if n := strings.Count(text, "Burger"); n != 999 {
+			t.Errorf("%d burgers came out, want 999", n)
+		}
+		if n := strings.Count(text, "x") - strings.Count(text, "1x"); n < 4999 {
+			t.Errorf("%d letters of the long name came out, want 4999", n)
+		}
+	}, "grill")
+}
+
+func TestOldTicketsExpireOntoOneSlip(t *testing.T) {
+	inBubble(t, func(k *kitchen) {
+		k.printers["grill"].Refuse(true)
+		k.put("A1", at("grill", "Burger"))
+		k.pass(time.Hour)
+		k.put("A2", at("grill", "Fries"))
+		k.pass(3*time.Hour + 30*time.Minute)
+		k.put("A3", at("grill", "Salad"))
+		k.pass(45 * time.Minute) // A1 and A2 are older than four hours now, at different times
+		k.printers["grill"].Refuse(false)
+		k.pass(time.Minute)
+		k.want("grill", "slip A3")
+		slip := k.printers["grill"].Tickets()[0].Text
+		if !strings.Contains(slip, "A1") || !strings.Contains(slip, "A2") || strings.Contains(slip, "A3") {
+			t.Errorf("the slip lists the wrong tickets:\n%s", slip)
+		}
+		if got := k.states(); got[ticket.Expired] != 2 {
+			t.Errorf("states are %v, want two expired", got)
+		}
+	}, "grill")
+}
+
+func TestAHeldPrinterWaitsThroughARestart(t *testing.T) {
+	inBubble(t, func(k *kitchen) {
+		if err := k.app.queue.HoldStation(k.t.Context(), "grill", "new roll"); err != nil {
+			t.Fatal(err)
+		}
+		k.put("A1", at("grill", "Burger"))
+		k.restart()
+		k.pass(time.Hour)
+		k.want("grill", "")
+		if err := k.app.queue.ResumeStation(k.t.Context(), "grill"); err != nil {
+			t.Fatal(err)
+		}
+		k.pass(time.Second)
+		k.want("grill", "A1")
+	}, "grill")
+}
+
+func TestARestartInTheMiddleOfATicketDoubtsIt(t *testing.T) {
+	inBubble(t, func(k *kitchen) {
+		k.printers["grill"].StallAfter(250)
+		k.put("A1", at("grill", "Burger"))
+		k.pass(time.Second)
+		k.halt() // the ticket in hand cannot finish
+		k.printers["grill"].Repair()
+		k.start()
+		k.pass(time.Minute)
+		k.want("grill", "A1~ A1!")
+		jobs := k.states()
+		if jobs[ticket.Sent] != 1 {
+			t.Errorf("states are %v, want it sent", jobs)
+		}
+	}, "grill")
+}
+
+func TestATestTicketGoesTheWayOrdersGo(t *testing.T) {
+	inBubble(t, func(k *kitchen) {
+		if _, err := (tester{k.app.queue}).TestTicket(k.t.Context(), "grill"); err != nil {
+			t.Fatal(err)
+		}
+		k.pass(time.Second)
+		if n := k.printers["grill"].Out(); n != 1 {
+			t.Errorf("%d tickets came out, want one", n)
+		}
+	}, "grill")
+}
