@@ -169,6 +169,11 @@ func (k *checker) storage() {
 	if a.Socket == s.Path {
 		k.add("admin.socket", "is storage.path too; each has its own")
 	}
+	for i, p := range k.c.Printers { // tickets in the middle of the database end it
+		if rest, ok := strings.CutPrefix(p.Address, "file://"); ok && filepath.Clean(rest) == s.Path {
+			k.add(fmt.Sprintf("printers[%d].address", i), "is storage.path too; a printer cannot print there")
+		}
+	}
 }
 
 func (k *checker) service() {
@@ -202,7 +207,7 @@ func (k *checker) file(path, name string) string {
 		k.add(path, "%s is not a file name", quote(name))
 		return name
 	}
-	return absolute(k.dir, name)
+	return filepath.Clean(absolute(k.dir, name))
 }
 
 // secretName is where the name of a secret file leads; empty stays empty.

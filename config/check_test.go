@@ -275,6 +275,14 @@ log: { format: json }
 	}
 }
 
+func TestNoFileIsUsedForTwoThings(t *testing.T) {
+	wantProblem(t, "storage: { path: /dev//usb/lp0 }\n", "printers[1].address: is storage.path too; a printer cannot print there")
+	wantProblem(t, "storage: { path: /x }\nadmin: { socket: /x }\n", "admin.socket: is storage.path too; each has its own")
+	wantProblem(t, "admin: { socket: /"+strings.Repeat("x", 107)+" }\n",
+		"admin.socket: \"/"+strings.Repeat("x", 79)+"\"… has 108 bytes; a socket's name has 107 at most")
+	wantProblem(t, "storage: { path: \"\" }\n", `storage.path: "" is not a file name`)
+}
+
 func TestRelativeFileNamesBeginAtTheFile(t *testing.T) {
 	c, err := Parse("/srv/kitchen/t.yaml", []byte(good+"storage: { path: t.db }\nadmin: { socket: run/s }\n"))
 	if err != nil {
