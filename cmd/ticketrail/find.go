@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	yaml "go.yaml.in/yaml/v3"
 
 	"ticketrail/cmd/internal/admin"
+	"ticketrail/config"
 )
-
-const usualSocket = "/run/ticketrail/ticketrail.sock"
 
 // daemon returns the client of the running daemon: at --socket, else where the
 // environment or the configuration says.
@@ -22,14 +22,18 @@ func (c *cli) daemon() (*admin.Client, error) {
 	if c.socket != "" {
 		return admin.NewClient(c.socket), nil
 	}
-	if s := os.Getenv("TICKETRAIL_ADMIN_SOCKET"); s != "" {
-		return admin.NewClient(s), nil
+	s := os.Getenv(config.EnvName("admin.socket"))
+	if s == "" {
+		var err error
+		if s, err = socketIn(c.config); err != nil && c.configNamed {
+			return nil, &configError{fmt.Errorf("look for admin.socket: %w: name another file with --config, or the socket with --socket", err)}
+		}
 	}
-	s, err := socketIn(c.config)
-	if err != nil && c.configNamed {
-		return nil, &configError{fmt.Errorf("look for admin.socket: %w: name another file with --config, or the socket with --socket", err)}
+	s = cmp.Or(s, config.Default().Admin.Socket)
+	if !filepath.IsAbs(s) { // names in the configuration begin at its folder
+		s = filepath.Join(filepath.Dir(c.config), s)
 	}
-	return admin.NewClient(cmp.Or(s, usualSocket)), nil
+	return admin.NewClient(s), nil
 }
 
 func socketIn(path string) (string, error) {

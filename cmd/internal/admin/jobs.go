@@ -88,14 +88,16 @@ func (s *Server) jobs(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.Station != "" {
-		if err := s.known(f.Station); err != nil {
-			return nil, err
-		}
-	}
 	jobs, err := s.o.Jobs.Jobs(r.Context(), f)
 	if err != nil {
 		return nil, err
+	}
+	// An empty list may be a misspelt name. A name that is not known any more may still
+	// have a history.
+	if len(jobs) == 0 && f.Station != "" {
+		if err := s.known(f.Station); err != nil {
+			return nil, err
+		}
 	}
 	out := make([]Job, 0, len(jobs)) // none is [] and not null
 	for _, j := range jobs {

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
 
 	"ticketrail/queue"
 	"ticketrail/queue/ticket"
@@ -60,9 +62,9 @@ func merge(st queue.StationState, l Line) Printer {
 func advice(p Printer) string {
 	switch {
 	case p.State == Orphaned:
-		return fmt.Sprintf("not in the configuration: put it back, or ticketrail jobs move --from %s --to PRINTER", p.Name)
+		return fmt.Sprintf("not in the configuration: put it back, or ticketrail jobs move --from %s --to PRINTER", word(p.Name))
 	case p.State == OnHold:
-		return "ticketrail printers resume " + p.Name
+		return "ticketrail printers resume " + word(p.Name)
 	case p.State == Down && p.Waiting != "":
 		return "see to the printer: it goes on by itself"
 	case p.State == Down && p.Address != "":
@@ -70,9 +72,19 @@ func advice(p Printer) string {
 	case p.State == Down:
 		return "check power, cable and address: it goes on by itself"
 	case p.Held > 0:
-		return fmt.Sprintf("%s for a person: ticketrail jobs list --state held --station %s", waits(p.Held), p.Name)
+		return fmt.Sprintf("%s for a person: ticketrail jobs list --state held --station %s", waits(p.Held), word(p.Name))
 	}
 	return ""
+}
+
+// word is a name as it is typed in a shell.
+func word(name string) string {
+	if strings.ContainsFunc(name, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_.", r)
+	}) {
+		return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
+	}
+	return name
 }
 
 func waits(n int) string {
