@@ -188,6 +188,14 @@ func TestAQueueThatFailsIsTriedAgain(t *testing.T) {
 		if got, _ := k.logs.lines(t); len(got) != 2 {
 			t.Errorf("an hour of the same error was logged as %q", got)
 		}
+		k.q.mu.Lock()
+		k.q.takeErr = errors.New("the disk is on fire again")
+		k.q.mu.Unlock()
+		k.q.put("grill", "b")
+		k.pass(0)
+		if d := time.Until(k.status("grill").NextTry); d <= 0 || d > 2*time.Second {
+			t.Errorf("the first pause after a ticket that was settled lasts %v", d)
+		}
 	})
 }
 
