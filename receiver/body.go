@@ -80,9 +80,12 @@ func tooLarge(limit int64) *refusal {
 }
 
 // readLate reads, after the answer went out, what a person will want to see of a body that
-// was refused by its headers. The caller may already be gone.
+// was refused by its headers, and throws away what follows. The caller may already be gone.
 func (x *exchange) readLate() {
-	limit := min(x.policy.maxBody, smallBody)
-	x.body, _ = io.ReadAll(io.LimitReader(x.req.Body, limit))
-	x.truncated = x.req.ContentLength != int64(len(x.body)) // chunked: unknown, so perhaps
+	if x.body == nil {
+		limit := min(x.policy.maxBody, smallBody)
+		x.body, _ = io.ReadAll(io.LimitReader(x.req.Body, limit))
+		x.truncated = x.req.ContentLength != int64(len(x.body)) // chunked: unknown, so perhaps
+	}
+	_, _ = io.CopyN(io.Discard, x.req.Body, lingerBytes)
 }

@@ -30,9 +30,13 @@ type exchange struct {
 	held      int64 // what of Receiver.large is for body
 }
 
-// linger is how long the server goes on reading a body that was refused, so that the caller
-// sees the answer and not a reset connection.
-const linger = time.Second
+// linger is how long, and lingerBytes how far, the server goes on reading a body that was
+// refused. A caller that sends all before it listens would otherwise see a reset connection
+// and not the answer.
+const (
+	linger      = time.Second
+	lingerBytes = 16 << 20
+)
 
 // exchange answers a request. The answer is written last: after it nothing can fail.
 func (r *Receiver) exchange(w http.ResponseWriter, req *http.Request) {
@@ -66,12 +70,15 @@ func (x *exchange) refuse(no *refusal) {
 	if hangUp {
 		_ = control.SetReadDeadline(time.Now().Add(linger))
 	}
-	if x.r.reject == nil || no.code.Status() != contract.StatusMismatch {
+	if no.code.Status() != contract.StatusMismatch {
 		return
 	}
 	_ = control.Flush() // nobody waits for what follows
-	if hangUp && x.body == nil {
+	if hangUp {
 		x.readLate()
+	}
+	if x.r.reject == nil {
+		return
 	}
 	defer func() {
 		if v := recover(); v != nil {

@@ -2,12 +2,7 @@ package receiver
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
-	"net/http"
-	"os"
-	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -36,29 +31,6 @@ func since(t *testing.T, start time.Time, want time.Duration) {
 	}
 }
 
-func TestASlowBodyIsAnsweredInTime(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, b *bed, l *pipes, _ func() error) {
-		start, c := time.Now(), l.line(t)
-		go func() {
-			_, _ = io.WriteString(c, head(length(100000)))
-			for range 100000 { // now and then a byte: no read ever times out on its own
-				time.Sleep(700 * time.Millisecond)
-				if _, err := io.WriteString(c, " "); err != nil {
-					return
-				}
-			}
-		}()
-		resp := c.want(503, TooSlow)
-		since(t, start, 4*time.Second)
-		if resp.Header.Get("Retry-After") == "" || !resp.Close {
-			t.Errorf("%v", resp.Header)
-		}
-		c.hungUp()
-		since(t, start, 5*time.Second)
-		time.Sleep(time.Second) // the sender notices
-	})
-}
-
 func TestASilentClientHoldsNothing(t *testing.T) {
 	for name, said := range map[string]string{"nothing": "", "half a request": "POST / HTTP/1.1\r\n", "half a head": "POST / HTTP/1.1\r\nHost: box\r\n"} {
 		t.Run(name, func(t *testing.T) {
@@ -81,125 +53,6 @@ func TestAnIdleConnectionIsClosedAfterAMinute(t *testing.T) {
 		c.want(200, "")
 		c.hungUp()
 		since(t, start, time.Minute)
-	})
-}
-
-func TestAHeaderFailureIsAnsweredBeforeTheBodyIsRead(t *testing.T) {
-	for code, h := range map[Code]string{
-		NotFound:         "POST /nowhere HTTP/1.1\r\nHost: box\r\nContent-Length: 500\r\n\r\n",
-		MethodNotAllowed: "PUT /webhooks/print HTTP/1.1\r\nHost: box\r\nContent-Length: 500\r\n\r\n",
-		VenueMissing:     "POST /webhooks/print HTTP/1.1\r\nHost: box\r\nContent-Length: 500\r\n\r\n",
-		VenueNotAllowed:  head(contract.HeaderVenue, ": other\r\n", length(500)),
-		ContentType:      strings.Replace(head("Transfer-Encoding: chunked\r\n"), "json", "xml", 1),
-		BodyTooLarge:     head(length(10<<20), "Expect: 100-continue\r\n"),
-	} {
-		t.Run(string(code), func(t *testing.T) {
-			bubble(t, nil, func(t *testing.T, b *bed, l *pipes, _ func() error) {
-				start, c := time.Now(), l.line(t)
-				c.send(h)
-				c.want(code.Status(), code)
-				since(t, start, 0)
-				c.hungUp()
-				if held := time.Since(start); held > 2*time.Second {
-					t.Errorf("held for %s", held)
-				}
-			})
-		})
-	}
-}
-
-func TestACommitAfterTheDeadlineIsHarmless(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, b *bed, l *pipes, _ func() error) {
-		b.intake.accept = func(_ context.Context, q ticket.Request) (ticket.Receipt, error) {
-			time.Sleep(6 * time.Second) // a disk that cannot be told to hurry, nor to stop
-			return b.intake.take(q), nil
-		}
-		start, c := time.Now(), l.line(t)
-		c.send(whole(burger))
-		c.want(503, TooSlow)
-		since(t, start, 4*time.Second)
-		time.Sleep(3 * time.Second)
-		if len(b.intake.requests()) != 1 {
-			t.Fatal("not stored later")
-		}
-		b.intake.accept = nil
-		again := l.line(t)
-		again.send(whole(burger))
-		if _, body := again.answer(); string(body) != `{"status":"SUCCESS","duplicate":true,"jobs":0}` {
-			t.Errorf("the retry: %s", body)
-		}
-	})
-}
-
-func TestTheBodyCountsTowardsTheDeadline(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, b *bed, l *pipes, _ func() error) {
-		b.intake.accept = func(ctx context.Context, _ ticket.Request) (ticket.Receipt, error) {
-			<-ctx.Done()
-			return ticket.Receipt{}, ctx.Err()
-		}
-		start, c := time.Now(), l.line(t)
-		go func() {
-			_, _ = io.WriteString(c, head(length(len(burger)))+burger[:100])
-			time.Sleep(3 * time.Second)
-			_, _ = io.WriteString(c, burger[100:])
-		}()
-		c.want(503, TooSlow)
-		since(t, start, 4*time.Second)
-	})
-}
-
-func TestACallerThatHangsUpDoesNotUndoItsOrder(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, b *bed, l *pipes, _ func() error) {
-		b.intake.accept = func(ctx context.Context, q ticket.Request) (ticket.Receipt, error) {
-			select {
-			case <-ctx.Done():
-				return ticket.Receipt{}, ctx.Err()
-			case <-time.After(time.Second):
-				return b.intake.take(q), nil
-			}
-		}
-		c := l.line(t)
-		c.send(whole(burger))
-		time.Sleep(time.Second / 2)
-		_ = c.Close()
-		time.Sleep(time.Second)
-		if len(b.intake.requests()) != 1 {
-			t.Error("lost")
-		}
-	})
-}
-
-func TestAChunkedBodyCannotGrowPastTheLimit(t *testing.T) {
-	bubble(t, func(_ *Options, p *Policy) { p.MaxBody = 100000 }, func(t *testing.T, b *bed, l *pipes, _ func() error) {
-		c := l.line(t)
-		chunk := fmt.Sprintf("%x\r\n%s\r\n", 30000, strings.Repeat(" ", 30000))
-		c.send(head("Transfer-Encoding: chunked\r\n"), strings.Repeat(chunk, 10), "0\r\n\r\n")
-		if resp := c.want(400, BodyTooLarge); !resp.Close {
-			t.Error("the connection stays")
-		}
-		synctest.Wait()
-		time.Sleep(2 * time.Second)
-		kept := b.rejected()
-		if len(kept) != 1 || len(kept[0].Body) != 100000 || !kept[0].Truncated || kept[0].Code != "body_too_large" {
-			t.Errorf("%d kept", len(kept))
-		}
-		if b.large.Load() != 0 {
-			t.Errorf("%d bytes still counted", b.large.Load())
-		}
-	})
-}
-
-func TestABodyThatBreaksOffMayBeSentAgain(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, b *bed, l *pipes, _ func() error) {
-		c := l.line(t)
-		c.send(head("Transfer-Encoding: chunked\r\n"), "zz\r\nrubbish")
-		c.want(503, BodyIncomplete)
-		gone := l.line(t)
-		_, _ = io.WriteString(gone, head(length(1000))+"{")
-		_ = gone.Close()
-		synctest.Wait()
-		b.count(t, "ticketrail_receiver_requests_total{503 body_incomplete}", 2)
-		b.count(t, "ticketrail_receiver_requests_total{400 invalid_json}", 0)
 	})
 }
 
@@ -229,32 +82,6 @@ func TestPipelinedRequestsAreAnsweredInOrder(t *testing.T) {
 	})
 }
 
-// The receiver's part of the promise: no byte of a 200 before the intake has returned nil.
-func TestA200IsAPromise(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, b *bed, l *pipes, _ func() error) {
-		result := make(chan error)
-		b.intake.accept = func(_ context.Context, q ticket.Request) (ticket.Receipt, error) {
-			if err := <-result; err != nil {
-				return ticket.Receipt{Jobs: 1}, err
-			}
-			return b.intake.take(q), nil
-		}
-		c := l.line(t)
-		c.send(whole(burger))
-		time.Sleep(3 * time.Second)
-		_ = c.SetReadDeadline(time.Now())
-		if n, err := c.Read(make([]byte, 1)); n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Errorf("%d bytes before it is stored, %v", n, err)
-		}
-		_ = c.SetReadDeadline(time.Time{})
-		result <- nil
-		c.want(200, "")
-		c.send(whole(burger))
-		result <- errors.New("disk gone")
-		c.want(503, StorageFailed)
-	})
-}
-
 func TestHugeHeadersNeverReachTheHandler(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, b *bed, l *pipes, _ func() error) {
 		c := l.line(t)
@@ -267,63 +94,6 @@ func TestHugeHeadersNeverReachTheHandler(t *testing.T) {
 		c.send(head(strings.Repeat("X-Pad: x\r\n", 5000)))
 		if resp, _ := c.answer(); resp.StatusCode != 431 {
 			t.Errorf("%d", resp.StatusCode)
-		}
-	})
-}
-
-func TestAPanicIsAnswered500(t *testing.T) {
-	for name, fail := range map[string]func(){
-		"panic":        func() { panic("boom") },
-		"abort":        func() { panic(http.ErrAbortHandler) },
-		"lost routine": runtime.Goexit,
-	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, nil, func(t *testing.T, b *bed, l *pipes, _ func() error) {
-				b.intake.accept = func(context.Context, ticket.Request) (ticket.Receipt, error) {
-					fail()
-					return ticket.Receipt{}, nil
-				}
-				c := l.line(t)
-				c.send(whole(burger))
-				c.want(500, Internal)
-				b.intake.accept = nil
-				c.send(whole(burger))
-				c.want(200, "")
-				b.count(t, "ticketrail_receiver_requests_total{500 internal}", 1)
-			})
-		})
-	}
-}
-
-func TestAPanicInTheLookOutForRejectsHarmsNobody(t *testing.T) {
-	bubble(t, func(o *Options, _ *Policy) { o.Reject = func(Reject) { panic("boom") } }, func(t *testing.T, b *bed, l *pipes, _ func() error) {
-		c := l.line(t)
-		c.send(whole("{}"))
-		c.want(400, SchemaMismatch)
-		c.send(whole(burger))
-		c.want(200, "")
-	})
-}
-
-func TestKeepingARejectDoesNotDelayTheAnswer(t *testing.T) {
-	bubble(t, func(o *Options, _ *Policy) { o.Reject = func(Reject) { time.Sleep(time.Hour) } }, func(t *testing.T, b *bed, l *pipes, _ func() error) {
-		start, c := time.Now(), l.line(t)
-		c.send(whole("{}"))
-		c.want(400, SchemaMismatch)
-		since(t, start, 0)
-		time.Sleep(2 * time.Hour)
-	})
-}
-
-func TestABodyRefusedForItsContentTypeIsKeptToo(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, b *bed, l *pipes, _ func() error) {
-		c := l.line(t)
-		c.send(strings.Replace(whole(burger), "application/json", "text/plain", 1))
-		c.want(400, ContentType)
-		c.hungUp()
-		kept := b.rejected()
-		if len(kept) != 1 || string(kept[0].Body) != burger || kept[0].Truncated || kept[0].Venue != venueID || kept[0].Device != device {
-			t.Errorf("%+v", kept)
 		}
 	})
 }
@@ -387,42 +157,4 @@ func TestAListenerThatFailsIsAnError(t *testing.T) {
 			t.Error(err)
 		}
 	})
-}
-
-func TestLargeBodiesTogetherHaveALimit(t *testing.T) {
-	b := newBed(t, func(_ *Options, p *Policy) { p.MaxBody = 1 << 20 })
-	big := strings.Replace(burger, `"items"`, `"pad":"`+strings.Repeat("x", 500000)+`","items"`, 1)
-	b.large.Store(largeBytes)
-	w := b.do(post([]byte(big)))
-	if code, _ := errorOf(t, w.Body.Bytes()); code != TooSlow {
-		t.Errorf("%d %s", w.Code, w.Body)
-	}
-	if w := b.do(post([]byte(burger))); w.Code != 200 {
-		t.Errorf("a small one: %d %s", w.Code, w.Body)
-	}
-	if b.large.Load() != largeBytes {
-		t.Errorf("%d bytes counted", b.large.Load())
-	}
-	b.large.Store(0)
-	if w := b.do(post([]byte(big))); w.Code != 200 || b.large.Load() != 0 {
-		t.Errorf("%d %s, %d bytes counted", w.Code, w.Body, b.large.Load())
-	}
-}
-
-func TestABodyOfExactlyTheLimitIsRead(t *testing.T) {
-	for _, limit := range []int{len(burger), 4096, smallBody, smallBody + 1, 1 << 20} {
-		for _, chunked := range []bool{false, true} {
-			for over := range 2 {
-				b := newBed(t, func(_ *Options, p *Policy) { p.MaxBody = int64(limit) })
-				body := burger + strings.Repeat(" ", limit-len(burger)+over)
-				req := post([]byte(body))
-				if chunked {
-					req.ContentLength = -1
-				}
-				if w := b.do(req); (w.Code == 200) != (over == 0) {
-					t.Errorf("limit %d, %d over, chunked %v: %d %s", limit, over, chunked, w.Code, w.Body)
-				}
-			}
-		}
-	}
 }
