@@ -163,6 +163,31 @@ func TestTheRealQueueHoldsWhatIsInDoubtTwice(t *testing.T) {
 	})
 }
 
+func TestTheRealQueueListsANightOnOneSlip(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := openQueue(t)
+		p := &fakePrinter{t: t, always: off}
+		d := New(Options{Queue: From(q.Queue)})
+		d.Set([]Line{{Name: "grill", Station: p, ExpireAfter: time.Hour}})
+		for range 20 {
+			q.order("grill")
+			time.Sleep(5 * time.Minute)
+		}
+		time.Sleep(3 * time.Hour)
+		last := q.order("grill")
+		p.now(fine)
+		time.Sleep(longestPause)
+		synctest.Wait()
+		got := p.printed()
+		if len(got) != 2 || strings.Count(got[0], "order-") != 20 || !strings.HasPrefix(got[1], last) {
+			t.Errorf("came out %q, want one slip that lists 20 tickets, then %s", got, last)
+		}
+		if err := d.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestTheRealQueueLosesNothingOverRestartsFaultsAndChanges(t *testing.T) {
 	for seed := range uint64(5) {
 		synctest.Test(t, func(t *testing.T) { realStress(t, rand.New(rand.NewPCG(seed, 2))) })
