@@ -32,6 +32,7 @@ var Rooms = []Room{
 	{"printer/layout", "ticket and paper to styled lines, pure", []string{"queue/ticket", "printer/profile"}},
 	{"printer/escpos", "styled lines to bytes, pure", []string{"printer/layout", "printer/profile"}},
 	{"printer/transport", "opens devices, nothing else does", nil},
+	{"printer/transport/transporttest", "what every transport must do, as a test suite", []string{"printer/transport"}},
 	{"printer/virtual", "a printer without paper, for tests and the demo", []string{"printer/transport", "printer/profile"}},
 	{"config", "the configuration file", nil},
 	{"deploy", "unit, socket, example config", nil},
@@ -39,8 +40,9 @@ var Rooms = []Room{
 
 // Never lists what the shipped daemon must not contain, with the reason.
 var Never = map[string]string{
-	"printer/virtual": "a printer that prints nothing and says it did must not be one typo away from a kitchen",
-	"receiver/sim":    "the simulated service must not be reachable in production",
+	"printer/virtual":                 "a printer that prints nothing and says it did must not be one typo away from a kitchen",
+	"printer/transport/transporttest": "a test suite does not ship",
+	"receiver/sim":                    "the simulated service must not be reachable in production",
 }
 
 // Only says which third-party module lives in which rooms, and why: each is one we may
