@@ -12,10 +12,10 @@ func Permanent(err error) error { return outcome{err, permanent} }
 // open): the line waits and no attempt is counted.
 func NotReady(err error) error { return outcome{err, notReady} }
 
-// IsPermanent says whether err was marked by [Permanent] anywhere in its chain.
+// IsPermanent says whether the outermost mark on err is [Permanent].
 func IsPermanent(err error) bool { return marked(err, permanent) }
 
-// IsNotReady says whether err was marked by [NotReady] anywhere in its chain.
+// IsNotReady says whether the outermost mark on err is [NotReady].
 func IsNotReady(err error) bool { return marked(err, notReady) }
 
 type mark int

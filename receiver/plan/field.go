@@ -55,7 +55,7 @@ func Fields() []Field {
 		{"quantity", "both", takesNumber, []string{"quantity", "qty", "count"}, "how many; absent means 1, below zero means void"},
 		{"refire", "both", takesFlag, []string{"isRefire", "refire"}, "made a second time; holds for everything below"},
 		{"sort", "item", takesNumber, []string{"categoryPriority", "sortOrder"}, "order on the ticket; an item without one stays behind the item it followed"},
-		{"note", "item", takesNotes, []string{"note", "notes", "specialInstructions", "instructions", "comment", "comments", "specialRequest"}, "special requests"},
+		{"note", "item", takesNotes, []string{"note", "notes", "specialInstructions", "instructions", "comment", "comments", "specialRequest"}, "special requests; all of the paths are read"},
 		{"seat", "item", takesWord, []string{"seat", "seatNumber"}, "who gets it"},
 		{"course", "both", takesWord, []string{"course", "courseName"}, "when it goes out"},
 		{"number", "record", takesWord, []string{"orderNumber", "checkNumber", "ticketNumber", "orderId", "order.number", "check.number"}, "the number people call out"},
@@ -64,7 +64,7 @@ func Fields() []Field {
 		{"employee", "record", takesWord, []string{"checkOwnerEmployeeId", "employeeId", "serverId", "employee.id"}, "id to look the server's name up by, where there is no name"},
 		{"type", "record", takesText, []string{"orderType", "serviceType", "diningOption", "type"}, "dine in, take away …"},
 		{"guests", "record", takesWord, []string{"guests", "guestCount", "covers"}, "how many eat"},
-		{"record_note", "record", takesNotes, []string{"note", "notes"}, "notes for the whole ticket"},
+		{"record_note", "record", takesNotes, []string{"note", "notes"}, "notes for the whole ticket; all of the paths are read"},
 		{"station", "record", takesWord, []string{"printer", "printerName", "station"}, "the printer that the service had in mind"},
 	}
 }
@@ -216,26 +216,33 @@ func (r reader) flag(id fieldID) bool {
 	return false
 }
 
-// notes reads text or a list of text. In a list that has any text, what is not text is
-// kept as JSON: it may be the allergy.
+// notes reads text or a list of text at every path, not only the first: a service that
+// fills both note and specialInstructions means both, and the second may be the allergy.
+// What is there twice is said once. In a list that has any text, what is not text is kept
+// as JSON.
 func (r reader) notes(id fieldID) []string {
+	var all []string
 	for i := range r.fields[id] {
 		p := &r.fields[id][i]
-		var out []string
+		var found []string
 		switch v := p.at(r.obj).(type) {
 		case string:
 			if s := strings.TrimSpace(v); !blank(s) {
-				out = []string{s}
+				found = []string{s}
 			}
 		case []any:
-			out = noteList(v)
+			found = noteList(v)
 		}
-		if len(out) > 0 {
-			r.note(id, p.text, strings.Join(out, "; "))
-			return out
+		if len(found) > 0 {
+			r.note(id, p.text, strings.Join(found, "; "))
+		}
+		for _, s := range found {
+			if !slices.Contains(all, s) {
+				all = append(all, s)
+			}
 		}
 	}
-	return nil
+	return all
 }
 
 func noteList(list []any) (out []string) {

@@ -37,6 +37,17 @@ func only(t *testing.T, c Config, record, item string) ticket.Ticket {
 	return r.Request.Drafts[0].Ticket
 }
 
+func TestEveryNoteIsReadWhereverItStands(t *testing.T) {
+	tk := only(t, Config{}, `"notes":"birthday","note":["VIP","birthday"]`,
+		`"name":"Curry","comment":"mild","note":" no peanuts ","specialInstructions":["allergy: sesame","no peanuts"]`)
+	if got, want := strings.Join(tk.Lines[0].Notes, "/"), "no peanuts/allergy: sesame/mild"; got != want {
+		t.Errorf("the item's notes are %q, want %q", got, want)
+	}
+	if got, want := strings.Join(tk.Notes, "/"), "VIP/birthday"; got != want {
+		t.Errorf("the record's notes are %q, want %q", got, want)
+	}
+}
+
 // shown says what a ticket has for a field.
 func shown(t *testing.T, field string, tk ticket.Ticket) string {
 	l := tk.Lines[0]
@@ -87,6 +98,9 @@ func TestEveryDefaultPathIsReadAndTheFirstWins(t *testing.T) {
 			}
 			if f.Name == "employee" {
 				value, want, other = `"id-wxyz"`, "wxyz", `"id-abcd"`
+			}
+			if f.Takes == takesNotes { // all of them are read, see below; here the last must not hide the first
+				other = value
 			}
 			members := []string{nest(p, value)}
 			for _, later := range f.Paths[i+1:] {

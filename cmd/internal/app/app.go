@@ -31,7 +31,7 @@ import (
 // room for the ticket that is being printed.
 const (
 	stopWithin   = 25 * time.Second
-	ticketWithin = 15 * time.Second
+	ticketWithin = 12 * time.Second
 )
 
 // Options says what the daemon is made of. ConfigPath or Config is required.
