@@ -62,6 +62,13 @@ func (d *disk) then(e ...ending) {
 	d.next = append(d.next, e...)
 }
 
+// heal forgets what was to come.
+func (d *disk) heal() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.next = nil
+}
+
 func (d *disk) commits() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -208,12 +215,9 @@ func (k *kitchen) jobs(f Filter) []Job {
 
 func (k *kitchen) line(name string) StationState {
 	k.t.Helper()
-	for _, s := range k.Stations() {
-		if s.Name == name {
-			return s
-		}
-	}
-	return StationState{Name: name}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.Queue.line(name).state(k.clock.running())
 }
 
 func (k *kitchen) must(err error) {

@@ -1,0 +1,345 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ticketrail/queue/ticket"
+)
+
+var bg = context.Background()
+
+func TestDoubtIsOnDiskExactlyWhenBegunAndUnfinished(t *testing.T) {
+	tests := []struct {
+		name     string
+		attempt  func(l *Lease) error
+		attempts int
+		doubt    bool
+	}{
+		{"taken, then a crash", func(*Lease) error { return nil }, 0, false},
+		{"begun, then a crash", func(l *Lease) error { return l.Begin(bg) }, 0, true},
+		{"refused", func(l *Lease) error { return l.Retry(bg, "connection refused") }, 1, false},
+		{"begun and broken", func(l *Lease) error { return errors.Join(l.Begin(bg), l.Retry(bg, "reset")) }, 1, true},
+		{"no paper", func(l *Lease) error { return l.Return(bg, "no paper") }, 0, false},
+		{"begun and shut down", func(l *Lease) error { return errors.Join(l.Begin(bg), l.Return(bg, "stopping")) }, 0, true},
+		{"begun twice", func(l *Lease) error { return errors.Join(l.Begin(bg), l.Begin(bg), l.Retry(bg, "reset")) }, 1, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			k := start(t)
+			k.accept(order("a", "grill"))
+			k.must(tt.attempt(k.take("grill")))
+			k.again()
+			d := k.take("grill").Delivery()
+			if d.Doubt != tt.doubt || d.Attempt != tt.attempts+1 {
+				t.Errorf("next attempt %d, doubt %v; want %d, %v", d.Attempt, d.Doubt, tt.attempts+1, tt.doubt)
+			}
+		})
+	}
+}
+
+func TestCleanFailuresNeverAddUpToDoubt(t *testing.T) {
+	k := start(t)
+	k.accept(order("a", "grill"))
+	for range 26 {
+		l := k.take("grill")
+		if l.Delivery().Doubt {
+			t.Fatal("in doubt")
+		}
+		k.must(l.Retry(bg, "refused"))
+	}
+}
+
+func TestASecondDoubtIsHeldAndTheLineGoesOn(t *testing.T) {
+	for _, crash := range []bool{false, true} {
+		k := start(t)
+		k.accept(order("a", "grill"))
+		k.accept(order("b", "grill"))
+		for n := range 2 {
+			l := k.take("grill")
+			if d := l.Delivery(); d.Ticket.Request != "a" || d.Doubt != (n == 1) {
+				t.Fatalf("attempt %d: %+v", n, d)
+			}
+			k.must(l.Begin(bg))
+			if crash {
+				k.again()
+			} else {
+				k.must(l.Retry(bg, "reset"))
+			}
+		}
+		if d := k.print("grill"); d.Ticket.Request != "b" {
+			t.Errorf("then %+v", d)
+		}
+		held := k.jobs(Filter{States: []ticket.State{ticket.Held}})
+		if len(held) != 1 || held[0].Request != "a" || held[0].Reason == "" {
+			t.Errorf("held %+v", held)
+		}
+	}
+}
+
+func TestALeaseEndsOnce(t *testing.T) {
+	k := start(t)
+	k.accept(order("a", "grill"))
+	l := k.take("grill")
+	k.must(l.Ack(bg, ticket.Sent, "all bytes taken"))
+	if err := l.Retry(bg, "again"); !errors.Is(err, ErrConflict) {
+		t.Errorf("retry after ack: %v", err)
+	}
+	if err := l.Begin(bg); !errors.Is(err, ErrConflict) {
+		t.Errorf("begin after ack: %v", err)
+	}
+	j := k.job(l.Delivery().Job)
+	if j.State != ticket.Sent || j.Attempts != 1 || j.Reason != "all bytes taken" || j.FinishedAt == nil || j.Doubt {
+		t.Errorf("job %+v", j)
+	}
+}
+
+func TestOnlyAProofIsAcknowledged(t *testing.T) {
+	k := start(t)
+	k.accept(order("a", "grill"))
+	l := k.take("grill")
+	if err := l.Ack(bg, ticket.Pending, ""); err == nil {
+		t.Error("pending was taken for a proof")
+	}
+	k.must(l.Bury(bg, "no such printer model"))
+	if s := k.line("grill"); s.Books.Outcomes[ticket.Buried] != 1 {
+		t.Errorf("grill %+v", s)
+	}
+}
+
+func TestAStationIsLentOneTicketAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := start(t)
+		defer k.stop()
+		k.accept(order("a", "grill"))
+		k.accept(order("b", "grill"))
+		l := k.take("grill")
+		got := make(chan *Lease)
+		go func() { got <- k.take("grill") }()
+		synctest.Wait()
+		select {
+		case <-got:
+			t.Fatal("two at a time")
+		default:
+		}
+		if s := k.line("grill"); s.Printing != 1 || s.Pending != 1 {
+			t.Errorf("grill %+v", s)
+		}
+		k.must(l.Ack(bg, ticket.Sent, ""))
+		if d := (<-got).Delivery(); d.Ticket.Request != "b" {
+			t.Errorf("second %+v", d)
+		}
+	})
+}
+
+func TestAHeldStationIsLentNothingUntilItIsResumed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := start(t)
+		defer k.stop()
+		k.accept(order("a", "grill"))
+		k.must(k.HoldStation(bg, "grill", "cleaning"))
+		k.again()
+		if s := k.line("grill"); s.Hold == nil || s.Hold.Reason != "cleaning" {
+			t.Fatalf("grill %+v", s)
+		}
+		got := make(chan *Lease)
+		go func() { got <- k.take("grill") }()
+		synctest.Wait()
+		select {
+		case <-got:
+			t.Fatal("lent while held")
+		default:
+		}
+		k.must(k.ResumeStation(bg, "grill"))
+		k.must((<-got).Ack(bg, ticket.Shown, ""))
+	})
+}
+
+func TestTooOldTicketsAreListedOnOneSlipAtTheHead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := start(t)
+		defer k.stop()
+		for n := range 3 {
+			k.accept(order(id(n), "grill"))
+			time.Sleep(time.Hour)
+		}
+		expire := func(want int) {
+			t.Helper()
+			if n, err := k.Expire(bg, "grill", 2*time.Hour); n != want || err != nil {
+				t.Fatalf("%d expired, %v; want %d", n, err, want)
+			}
+		}
+		expire(1)
+		time.Sleep(time.Hour)
+		expire(1)
+		expire(0)
+		k.again()
+		l := k.take("grill")
+		d := l.Delivery()
+		if d.Ticket.Kind != ticket.Slip || len(d.Ticket.Lines) != 2 {
+			t.Fatalf("slip %+v", d)
+		}
+		time.Sleep(time.Hour)
+		expire(1) // while the slip prints it cannot be extended
+		k.must(l.Ack(bg, ticket.Sent, ""))
+		if d := k.print("grill"); d.Ticket.Kind != ticket.Slip || len(d.Ticket.Lines) != 1 {
+			t.Fatalf("second slip %+v", d)
+		}
+		time.Sleep(100 * time.Hour)
+		expire(0)
+		k.nothing("grill")
+	})
+}
+
+func TestAJobIsCancelledOnlyWhileItDoesNotPrint(t *testing.T) {
+	k := start(t)
+	k.accept(order("a", "grill"))
+	l := k.take("grill")
+	job := l.Delivery().Job
+	if err := k.Cancel(bg, job, "guest left"); !errors.Is(err, ErrConflict) {
+		t.Errorf("cancel while printing: %v", err)
+	}
+	k.must(l.Bury(bg, "cannot"))
+	k.must(k.Cancel(bg, job, "guest left"))
+	if s := k.line("grill"); s.Books.Outcomes[ticket.Cancelled] != 1 || s.Books.Outcomes[ticket.Buried] != 0 {
+		t.Errorf("grill %+v", s)
+	}
+	if err := k.Cancel(bg, job, "again"); !errors.Is(err, ErrConflict) {
+		t.Errorf("cancel twice: %v", err)
+	}
+	if err := k.Cancel(bg, 999, ""); !errors.Is(err, ErrNotFound) {
+		t.Errorf("cancel nothing: %v", err)
+	}
+}
+
+func TestAReprintIsMarkedAndReplacesWhatWasHeld(t *testing.T) {
+	k := start(t)
+	k.accept(order("a", "grill"))
+	l := k.take("grill")
+	first := l.Delivery().Job
+	if _, err := k.Reprint(bg, first, "", "lost"); !errors.Is(err, ErrConflict) {
+		t.Errorf("reprint while printing: %v", err)
+	}
+	k.must(l.Hold(bg, "look"))
+	second, err := k.Reprint(bg, first, "bar", "lost")
+	k.must(err)
+	if j := k.job(first); j.State != ticket.Cancelled {
+		t.Errorf("original %+v", j)
+	}
+	d := k.print("bar")
+	if d.Job != second || !d.Reprint || d.Doubt || d.Attempt != 1 {
+		t.Errorf("copy %+v", d)
+	}
+	if third, err := k.Reprint(bg, second, "", "once more"); err != nil || k.job(second).State != ticket.Sent {
+		t.Errorf("third %d, %v", third, err)
+	}
+	if _, _, body, err := k.Job(bg, second); err != nil || len(body) == 0 {
+		t.Errorf("body %q, %v", body, err)
+	}
+}
+
+func TestAnOrphansLineMovesInOrder(t *testing.T) {
+	k := start(t)
+	var want []string
+	for n := range 250 {
+		k.accept(order(id(n), "grill"))
+		want = append(want, id(n))
+	}
+	l := k.take("grill")
+	k.must(l.Begin(bg))
+	k.must(l.Retry(bg, "reset")) // in doubt, which moves along
+	k.must(k.take("grill").Hold(bg, "look"))
+	k.again()
+	k.SetStations([]string{"bar"})
+	if s := k.line("grill"); s.Configured || s.Pending != 249 || s.Held != 1 {
+		t.Fatalf("grill %+v", s)
+	}
+	moved, err := k.MoveAll(bg, "grill", "bar")
+	if err != nil || len(moved) != 250 {
+		t.Fatalf("%d moved, %v", len(moved), err)
+	}
+	for n, w := range want {
+		d := k.print("bar")
+		if d.Ticket.Request != w || d.Doubt != (n == 0) || d.Job != moved[n] {
+			t.Fatalf("ticket %d is %s (job %d, doubt %v), want %s", n, d.Ticket.Request, d.Job, d.Doubt, w)
+		}
+	}
+	if s := k.line("grill"); s.Name != "grill" || s.Pending+s.Held != 0 {
+		t.Errorf("grill %+v", s)
+	}
+}
+
+func TestMovesAreAllOrNothing(t *testing.T) {
+	k := start(t)
+	k.accept(order("a", "grill"))
+	k.accept(order("b", "grill"))
+	l := k.take("grill")
+	b := k.jobs(Filter{Request: "b"})[0].ID
+	for _, ids := range [][]uint64{{b, l.Delivery().Job}, {b, 999}, {b, b}} {
+		if _, err := k.Move(bg, ids, "bar"); err == nil {
+			t.Errorf("%v moved", ids)
+		}
+	}
+	if _, err := k.Move(bg, []uint64{b}, "grill"); !errors.Is(err, ErrConflict) {
+		t.Errorf("move to where it is: %v", err)
+	}
+	ids, err := k.Move(bg, []uint64{b}, "bar")
+	k.must(err)
+	if d := k.print("bar"); d.Job != ids[0] || d.Ticket.Request != "b" {
+		t.Errorf("moved %+v", d)
+	}
+	k.must(l.Return(bg, "stop"))
+}
+
+func TestATicketHeldForItsDoubtsPrintsMarkedWhereItIsMovedTo(t *testing.T) {
+	k := start(t)
+	k.accept(order("a", "grill"))
+	var job uint64
+	for range 2 {
+		l := k.take("grill")
+		job = l.Delivery().Job
+		k.must(l.Begin(bg))
+		k.must(l.Retry(bg, "reset"))
+	}
+	_, err := k.Move(bg, []uint64{job}, "bar")
+	k.must(err)
+	if d := k.print("bar"); !d.Doubt {
+		t.Errorf("moved %+v", d)
+	}
+}
+
+func TestJobsAreListedNewestFirstAndFiltered(t *testing.T) {
+	k := start(t)
+	for n := range 450 {
+		k.accept(order(id(n), "grill"))
+	}
+	l := k.take("grill")
+	all := k.jobs(Filter{})
+	if len(all) != 450 {
+		t.Fatalf("%d jobs", len(all))
+	}
+	for i := range len(all) - 1 {
+		if all[i].ID <= all[i+1].ID {
+			t.Fatalf("job %d before %d", all[i].ID, all[i+1].ID)
+		}
+	}
+	for _, tt := range []struct {
+		f    Filter
+		want int
+	}{
+		{Filter{Limit: 7}, 7},
+		{Filter{States: []ticket.State{ticket.Printing}}, 1},
+		{Filter{Station: "bar"}, 0},
+		{Filter{Request: id(3)}, 1},
+		{Filter{Since: all[0].ReceivedAt.Add(time.Second)}, 0},
+		{Filter{Since: all[0].ReceivedAt}, 450},
+	} {
+		if got := len(k.jobs(tt.f)); got != tt.want {
+			t.Errorf("%+v: %d jobs, want %d", tt.f, got, tt.want)
+		}
+	}
+	k.must(l.Return(bg, ""))
+}

@@ -1,0 +1,294 @@
+package queue
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"ticketrail/queue/ticket"
+)
+
+// The model is the queue as one would explain it: a list of jobs a line, and a set of keys.
+
+type modelJob struct {
+	id       uint64
+	request  string
+	state    ticket.State
+	attempts int
+	doubts   int
+	kind     ticket.Kind
+}
+
+type model struct {
+	known map[string]bool // request → its cancellation is known too
+	lines map[string][]*modelJob
+	all   map[uint64]*modelJob
+	lease map[string]*modelJob
+	held  map[string]bool // stations
+}
+
+func (m *model) put(station, request string, id uint64, kind ticket.Kind) *modelJob {
+	j := &modelJob{id: id, request: request, state: ticket.Pending, kind: kind}
+	m.lines[station] = append(m.lines[station], j)
+	m.all[id] = j
+	return j
+}
+
+func (m *model) leave(station string, j *modelJob, to ticket.State) {
+	j.state = to
+	m.lines[station] = slices.DeleteFunc(m.lines[station], func(x *modelJob) bool { return x == j })
+}
+
+// head is what Take must lend; on the way it holds what is in doubt twice.
+func (m *model) head(station string) *modelJob {
+	for _, j := range m.lines[station] {
+		if j.state != ticket.Pending {
+			continue
+		}
+		if j.doubts >= maxDoubt {
+			j.state = ticket.Held
+			continue
+		}
+		return j
+	}
+	return nil
+}
+
+func TestTheQueueDoesWhatTheModelDoes(t *testing.T) {
+	stations := []string{"bar", "grill"}
+	rapid.Check(t, func(rt *rapid.T) {
+		dir, err := os.MkdirTemp(t.TempDir(), "")
+		if err != nil {
+			rt.Fatal(err)
+		}
+		k := &kitchen{t: t, o: Options{Path: filepath.Join(dir, "queue.db"), Reserve: -1, NoSync: true}, disk: &disk{}}
+		k.open()
+		defer k.stop()
+		m := &model{known: map[string]bool{}, lines: map[string][]*modelJob{}, all: map[uint64]*modelJob{}, lease: map[string]*modelJob{}, held: map[string]bool{}}
+		leases := map[string]*Lease{}
+		station := rapid.SampledFrom(stations)
+		anyJob := func(rt *rapid.T) uint64 { return rapid.Uint64Range(1, uint64(len(m.all)+1)).Draw(rt, "job") }
+		var next uint64 = 1
+		newest := func() uint64 { next++; return next - 1 }
+		lent := func(j *modelJob) bool { return m.lease["bar"] == j || m.lease["grill"] == j }
+		where := func(j *modelJob) string {
+			for s, l := range m.lines {
+				if slices.Contains(l, j) {
+					return s
+				}
+			}
+			return k.job(j.id).Station
+		}
+		end := func(s string, f func(l *Lease) error) (*modelJob, bool) {
+			l, j := leases[s], m.lease[s]
+			if err := f(l); err != nil {
+				rt.Fatal(err)
+			}
+			delete(leases, s)
+			delete(m.lease, s)
+			return j, l.Begun()
+		}
+		failed := func(j *modelJob, begun bool) {
+			if begun {
+				j.doubts++
+			}
+			if j.doubts >= maxDoubt {
+				j.state = ticket.Held
+			}
+		}
+		withLease := func(rt *rapid.T) string {
+			s := station.Draw(rt, "station")
+			if leases[s] == nil {
+				rt.Skip("nothing is lent")
+			}
+			return s
+		}
+		rt.Repeat(map[string]func(*rapid.T){
+			"accept": func(rt *rapid.T) {
+				r := fmt.Sprint(rapid.IntRange(0, 12).Draw(rt, "request"))
+				void := rapid.Bool().Draw(rt, "void")
+				req := order(r, stations...)
+				if void {
+					req = cancelled(req)
+				}
+				got := k.accept(req)
+				cancelKnown, known := m.known[r]
+				var want ticket.Receipt
+				switch {
+				case !known:
+					want.Jobs = 2
+					for _, s := range stations {
+						m.put(s, r, newest(), ticket.Order)
+					}
+				case void && !cancelKnown:
+					want = ticket.Receipt{Duplicate: true, Conflict: true, Jobs: 2}
+					for _, s := range stations {
+						m.put(s, r, newest(), ticket.Correction)
+					}
+				default:
+					want.Duplicate, want.Conflict = true, got.Conflict
+				}
+				m.known[r] = cancelKnown || void
+				if got != want {
+					rt.Fatalf("receipt %+v, want %+v", got, want)
+				}
+			},
+			"take": func(rt *rapid.T) {
+				s := station.Draw(rt, "station")
+				if leases[s] != nil || m.held[s] {
+					k.nothing(s)
+					return
+				}
+				j := m.head(s)
+				if j == nil {
+					return
+				}
+				l := k.take(s)
+				d := l.Delivery()
+				if d.Job != j.id || d.Ticket.Request != j.request || d.Attempt != j.attempts+1 || d.Doubt != (j.doubts > 0) || d.Ticket.Kind != j.kind {
+					rt.Fatalf("lent %+v, want %+v", d, *j)
+				}
+				leases[s], m.lease[s] = l, j
+			},
+			"begin": func(rt *rapid.T) {
+				if err := leases[withLease(rt)].Begin(bg); err != nil {
+					rt.Fatal(err)
+				}
+			},
+			"ack": func(rt *rapid.T) {
+				s := withLease(rt)
+				j, _ := end(s, func(l *Lease) error { return l.Ack(bg, ticket.Shown, "") })
+				j.attempts++
+				m.leave(s, j, ticket.Shown)
+			},
+			"retry": func(rt *rapid.T) {
+				j, begun := end(withLease(rt), func(l *Lease) error { return l.Retry(bg, "r") })
+				j.attempts++
+				failed(j, begun)
+			},
+			"return": func(rt *rapid.T) {
+				j, begun := end(withLease(rt), func(l *Lease) error { return l.Return(bg, "r") })
+				failed(j, begun)
+			},
+			"hold": func(rt *rapid.T) {
+				j, begun := end(withLease(rt), func(l *Lease) error { return l.Hold(bg, "r") })
+				j.state = ticket.Held
+				if begun {
+					j.attempts++
+					j.doubts++
+				}
+			},
+			"bury": func(rt *rapid.T) {
+				s := withLease(rt)
+				j, begun := end(s, func(l *Lease) error { return l.Bury(bg, "r") })
+				j.attempts++
+				if begun {
+					j.doubts++
+				}
+				m.leave(s, j, ticket.Buried)
+			},
+			"cancel": func(rt *rapid.T) {
+				id := anyJob(rt)
+				err := k.Cancel(bg, id, "r")
+				j := m.all[id]
+				if may := j != nil && !lent(j) && (j.state.Open() || j.state == ticket.Buried); may != (err == nil) {
+					rt.Fatalf("cancel %+v: %v", j, err)
+				} else if may {
+					m.leave(where(j), j, ticket.Cancelled)
+				}
+			},
+			"reprint": func(rt *rapid.T) {
+				id, to := anyJob(rt), station.Draw(rt, "to")
+				got, err := k.Reprint(bg, id, to, "r")
+				j := m.all[id]
+				if may := j != nil && j.state != ticket.Pending; may != (err == nil) {
+					rt.Fatalf("reprint %+v: %v", j, err)
+				} else if may {
+					if want := newest(); got != want {
+						rt.Fatalf("job %d, want %d", got, want)
+					}
+					m.put(to, j.request, got, j.kind)
+					if j.state == ticket.Held || j.state == ticket.Buried {
+						m.leave(where(j), j, ticket.Cancelled)
+					}
+				}
+			},
+			"move": func(rt *rapid.T) {
+				id, to := anyJob(rt), station.Draw(rt, "to")
+				got, err := k.Move(bg, []uint64{id}, to)
+				j := m.all[id]
+				if may := j != nil && j.state.Open() && !lent(j) && where(j) != to; may != (err == nil) {
+					rt.Fatalf("move %+v: %v", j, err)
+				} else if may {
+					newest()
+					n := m.put(to, j.request, got[0], j.kind)
+					n.doubts = min(j.doubts, 1)
+					m.leave(where(j), j, ticket.Moved)
+				}
+			},
+			"hold station": func(rt *rapid.T) {
+				s := station.Draw(rt, "station")
+				if err := k.HoldStation(bg, s, "r"); err != nil {
+					rt.Fatal(err)
+				}
+				m.held[s] = true
+			},
+			"resume station": func(rt *rapid.T) {
+				s := station.Draw(rt, "station")
+				if err := k.ResumeStation(bg, s); err != nil {
+					rt.Fatal(err)
+				}
+				m.held[s] = false
+			},
+			"restart": func(*rapid.T) { // with leases out, which is a crash to them
+				for s, l := range leases {
+					if j := m.lease[s]; l.Begun() {
+						j.doubts++
+					}
+				}
+				clear(leases)
+				clear(m.lease)
+				k.again()
+			},
+			"failed commit": func(rt *rapid.T) { // under the feet of the leases
+				k.disk.then(rapid.SampledFrom([]ending{fails, failsButPersist, noSpace}).Draw(rt, "ending"))
+				_ = k.Shelf("x").Put(bg, "k", []byte(rapid.String().Draw(rt, "value")))
+				for k.Ready() != nil {
+					time.Sleep(time.Millisecond) // no clock to turn: bbolt's file is real, and so is rapid's time
+				}
+			},
+			"": func(rt *rapid.T) { m.compare(rt, k) },
+		})
+	})
+}
+
+func (m *model) compare(rt *rapid.T, k *kitchen) {
+	k.balanced()
+	type row struct {
+		ID       uint64
+		Request  string
+		State    ticket.State
+		Attempts int
+	}
+	var got, want []row
+	for _, j := range k.jobs(Filter{}) {
+		got = append(got, row{j.ID, j.Request, j.State, j.Attempts})
+	}
+	for id, j := range m.all {
+		s := j.state
+		if m.lease["bar"] == j || m.lease["grill"] == j {
+			s = ticket.Printing
+		}
+		want = append(want, row{id, j.request, s, j.attempts})
+	}
+	slices.SortFunc(want, func(a, b row) int { return int(b.ID) - int(a.ID) })
+	if diff := cmp.Diff(want, got); diff != "" {
+		rt.Fatalf("jobs (-model +queue)\n%s", diff)
+	}
+}
