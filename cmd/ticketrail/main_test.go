@@ -1,0 +1,214 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/app"
+	"ticketrail/config"
+	"ticketrail/printer/transport"
+	"ticketrail/printer/virtual"
+)
+
+// TestMain puts the program, and its variants for tests, on PATH.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"ticketrail": main, unsynced: runUnsynced})
+}
+
+// TestTheCommandLineDoesWhatItSays runs testdata/script, where each file is a story. Beside
+// testscript's own commands there are
+//
+//	exit CODE COMMAND...       run a command that must end with CODE
+//	serve                      run the daemon of ./ticketrail.yaml, on printers without paper
+//	stop                       end it gracefully
+//	post FILE STATUS           send FILE as a print request
+//	await JOB STATE            until a ticket is in a state
+//	printer NAME off|on        pull a printer's plug, or put it back
+func TestTheCommandLineDoesWhatItSays(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: filepath.Join("testdata", "script"),
+		Setup: func(e *testscript.Env) error {
+			r, err := newRestaurant()
+			if err != nil {
+				return err
+			}
+			e.Defer(r.shut)
+			e.Values[theRestaurant{}] = r
+			e.Vars = append(e.Vars, "TZ=UTC", "SOCKET="+r.socket)
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exit": exitWith,
+			"serve": func(ts *testscript.TestScript, _ bool, _ []string) {
+				ts.Check(of(ts).open(ts.MkAbs("ticketrail.yaml")))
+			},
+			"stop":    func(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(of(ts).stop()) },
+			"post":    func(ts *testscript.TestScript, _ bool, a []string) { ts.Check(of(ts).post(ts.ReadFile(a[0]), a[1])) },
+			"await":   func(ts *testscript.TestScript, _ bool, a []string) { ts.Check(of(ts).await(a[0], a[1])) },
+			"printer": func(ts *testscript.TestScript, _ bool, a []string) { ts.Check(of(ts).plug(a[0], a[1])) },
+		},
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+	})
+}
+
+func exitWith(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	err = ts.Exec(args[1], args[2:]...)
+	if e, ok := errors.AsType[*exec.ExitError](err); ok {
+		got = e.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("%s ends with %d, want %d", strings.Join(args[1:], " "), got, want)
+	}
+}
+
+type theRestaurant struct{} // its key in a script's values
+
+// A restaurant is a daemon in this process, for one script.
+type restaurant struct {
+	socket, dir string
+	printers    map[string]*virtual.Printer
+	webhook     string
+	cancel      context.CancelFunc
+	ended       chan int
+	log         *tail
+}
+
+func newRestaurant() (*restaurant, error) {
+	dir, err := os.MkdirTemp("", "tr") // short: a unix socket's path has 107 bytes
+	if err != nil {
+		return nil, err
+	}
+	return &restaurant{dir: dir, socket: filepath.Join(dir, "s"), printers: map[string]*virtual.Printer{}, log: &tail{}}, nil
+}
+
+func of(ts *testscript.TestScript) *restaurant { return ts.Value(theRestaurant{}).(*restaurant) }
+
+func (r *restaurant) shut() {
+	if r.cancel != nil {
+		_ = r.stop()
+	}
+	os.RemoveAll(r.dir)
+}
+
+func (r *restaurant) printer(name string) *virtual.Printer {
+	if r.printers[name] == nil {
+		r.printers[name] = virtual.New(virtual.Options{Name: name})
+	}
+	return r.printers[name]
+}
+
+// open runs the daemon and returns when it is ready. SOCKET in the configuration becomes
+// the restaurant's.
+func (r *restaurant) open(conf string) error {
+	text, err := os.ReadFile(conf)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(conf, bytes.ReplaceAll(text, []byte("SOCKET"), []byte(r.socket)), 0o600); err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	r.webhook = "http://" + l.Addr().String() + "/webhooks/print"
+	// A printer is made here, before the daemon's goroutines ask for it.
+	for _, name := range []string{"grill", "bar"} {
+		r.printer(name)
+	}
+	ready := make(chan struct{}, 1)
+	c := &cli{out: r.log, err: r.log, with: func(o *app.Options) {
+		o.Webhook, o.CheckStore = l, nil
+		o.Dialer = func(p config.Printer) (transport.Dialer, error) { return r.printers[p.Name], nil }
+		o.Notify = func(state string) {
+			if strings.HasPrefix(state, "READY=1") {
+				select {
+				case ready <- struct{}{}:
+				default:
+				}
+			}
+		}
+	}}
+	ctx, cancel := context.WithCancel(context.Background())
+	r.cancel, r.ended = cancel, make(chan int, 1)
+	go func() { r.ended <- c.run(ctx, []string{"serve", "--config", conf}) }()
+	select {
+	case <-ready:
+		return nil
+	case code := <-r.ended:
+		r.cancel = nil
+		return fmt.Errorf("serve ends with %d before it is ready\n%s", code, r.log)
+	}
+}
+
+func (r *restaurant) stop() error {
+	r.cancel()
+	r.cancel = nil
+	if code := <-r.ended; code != fine {
+		return fmt.Errorf("serve ends with %d\n%s", code, r.log)
+	}
+	return nil
+}
+
+func (r *restaurant) post(body, want string) error {
+	req, err := http.NewRequest("POST", r.webhook, bytes.NewReader([]byte(body)))
+	if err != nil {
+		return err
+	}
+	for k, v := range map[string]string{"Content-Type": "application/json", "x-svc-venueid": venueID, "x-svc-device-id": "T1"} {
+		req.Header.Set(k, v)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	resp.Body.Close()
+	if got := strconv.Itoa(resp.StatusCode); got != want {
+		return fmt.Errorf("the answer is %s, want %s\n%s", got, want, r.log)
+	}
+	return nil
+}
+
+func (r *restaurant) await(job, state string) error {
+	id, err := parseID(job)
+	if err != nil {
+		return err
+	}
+	for deadline := time.Now().Add(patience); ; {
+		x, err := admin.NewClient(r.socket).Job(context.Background(), id)
+		if err != nil {
+			return err
+		}
+		if string(x.Job.State) == state {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("job %s is %s, not %s\n%s", job, x.Job.State, state, r.log)
+		}
+		time.Sleep(10 * time.Millisecond) // between two questions, not for anything to happen
+	}
+}
+
+func (r *restaurant) plug(name, state string) error {
+	return r.printer(name).Refuse(state == "off")
+}
