@@ -322,3 +322,21 @@ func TestACallerThatSendsAllBeforeItListensSeesTheAnswer(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestOnlySoManyBytesAreParsedAtATime(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, b *bed, l *pipes, _ func() error) {
+		for _, body := range []string{burger, "{}", "x"} {
+			b.do(post([]byte(body)))
+		}
+		if !b.parsing.TryAcquire(parseBytes) {
+			t.Fatal("an answered request still holds its part")
+		}
+		start, c := time.Now(), l.line(t)
+		c.send(whole(burger))
+		c.want(503, TooSlow)
+		since(t, start, 4*time.Second)
+		b.parsing.Release(parseBytes)
+		c.send(whole(burger))
+		c.want(200, "")
+	})
+}
