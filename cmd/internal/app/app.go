@@ -16,6 +16,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	_ "time/tzdata" // a box without time zone files prints the venue's time all the same
 
 	"github.com/prometheus/client_golang/prometheus"
 

@@ -232,7 +232,7 @@ func (m *memory) Accept() (net.Conn, error) {
 }
 
 func (m *memory) Close() error   { m.once.Do(func() { close(m.gone) }); return nil }
-func (m *memory) Addr() net.Addr { return &net.UnixAddr{Name: "memory", Net: "pipe"} }
+func (m *memory) Addr() net.Addr { return &net.UnixAddr{Name: "memory", Net: "unix"} }
 
 func (m *memory) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	ours, theirs := net.Pipe()

@@ -70,6 +70,10 @@ func (a *App) listenWebhook(conf *config.Config) error {
 		}
 	}
 	a.down.push("webhook listener", closeOnce(l))
+	// A listener that somebody else opened follows the same rule as a configured address.
+	if err := conf.Receiver.CheckListener(l.Addr()); err != nil {
+		return err
+	}
 	a.webhookAt = l.Addr()
 	a.serve = append(a.serve, server{"webhook", func(ctx context.Context) error { return a.receiver.Serve(ctx, l) }})
 	return nil
