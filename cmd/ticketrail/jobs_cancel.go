@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 )
@@ -25,7 +24,7 @@ func (c *cli) jobsCancel() *cobra.Command {
 			var failed []error
 			for _, id := range ids {
 				if err := d.Cancel(cmd.Context(), id, reason); err != nil {
-					failed = append(failed, fmt.Errorf("cancel job %d: %w", id, err))
+					failed = append(failed, err)
 					continue
 				}
 				if err := say(c.out, "job %d is cancelled", id); err != nil {

@@ -42,7 +42,7 @@ func (c *cli) jobsMove() *cobra.Command {
 				moved, err = d.Move(cmd.Context(), ids, to)
 			}
 			if err != nil {
-				return fmt.Errorf("move to %s: %w", to, err)
+				return err
 			}
 			if len(moved) == 0 {
 				return say(c.out, "nothing waits at %s: nothing moved", from)

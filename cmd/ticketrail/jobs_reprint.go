@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 )
@@ -32,7 +31,7 @@ held or buried it is the way on: the original is then cancelled.`,
 			for _, id := range ids {
 				copied, err := d.Reprint(cmd.Context(), id, station, reason)
 				if err != nil {
-					failed = append(failed, fmt.Errorf("reprint job %d: %w", id, err))
+					failed = append(failed, err)
 					continue
 				}
 				if err := say(c.out, "job %d prints again at %s, as job %d", id, at, copied); err != nil {

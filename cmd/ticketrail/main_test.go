@@ -48,7 +48,7 @@ func TestTheCommandLineDoesWhatItSays(t *testing.T) {
 			}
 			e.Defer(r.shut)
 			e.Values[theRestaurant{}] = r
-			e.Vars = append(e.Vars, "TZ=UTC", "SOCKET="+r.socket)
+			e.Vars = append(e.Vars, "TZ=UTC", "SOCKET="+r.socket, "ESC=\x1b")
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

@@ -97,16 +97,21 @@ func (c *cli) printerTable(all []admin.Printer, now time.Time) error {
 		return err
 	}
 	for _, p := range all {
+		if p.Advice == "" {
+			continue
+		}
+		lines := "\n"
 		if s := trouble(p, now); s != "" {
-			if err := say(c.out, "%s: %s", p.Name, s); err != nil {
-				return err
-			}
+			lines += clean(p.Name+": "+s) + "\n"
+		}
+		if err := put(c.out, lines+clean(p.Name+": do: "+p.Advice)+"\n"); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// trouble is why tickets do not come out of a printer, and what to do.
+// trouble is why tickets do not come out of a printer.
 func trouble(p admin.Printer, now time.Time) string {
 	var parts []string
 	if p.Hold != nil {
@@ -118,11 +123,8 @@ func trouble(p admin.Printer, now time.Time) string {
 	if p.Error != "" {
 		parts = append(parts, p.Error)
 	}
-	if p.NextTry != nil && p.NextTry.After(now) {
+	if p.Hold == nil && p.NextTry != nil && p.NextTry.Sub(now) >= time.Second {
 		parts = append(parts, "next try in "+span(p.NextTry.Sub(now)))
-	}
-	if p.Advice != "" {
-		parts = append(parts, "do: "+p.Advice)
 	}
 	return strings.Join(parts, "; ")
 }

@@ -65,7 +65,7 @@ func states(names []string) ([]ticket.State, error) {
 	var out []ticket.State
 	for _, n := range names {
 		if !slices.Contains(ticket.States(), ticket.State(n)) {
-			return nil, refuse(BadRequest, "%q is not one; use %s", n, list(ticket.States()))
+			return nil, refuse(BadRequest, "%q is not a state; use %s", n, list(ticket.States()))
 		}
 		out = append(out, ticket.State(n))
 	}
@@ -182,11 +182,16 @@ func (s *Server) move(r *http.Request) (any, error) {
 	} else {
 		ids, err = s.o.Desk.Move(r.Context(), b.IDs, b.To)
 	}
-	if err != nil {
-		return nil, err
+	if len(ids) > 0 { // of very many, some may have moved before an error
+		s.changed(r, "move", "jobs", len(ids), "from", b.From, "station", b.To)
 	}
-	s.changed(r, "move", "jobs", len(ids), "from", b.From, "station", b.To)
-	if ids == nil {
+	switch {
+	case err != nil && len(ids) > 0:
+		e := refusal(err)
+		return nil, refuse(e.Code, "%s; %s moved before that", e.Message, ticket.Plural(len(ids), "ticket"))
+	case err != nil:
+		return nil, err
+	case ids == nil:
 		ids = []uint64{}
 	}
 	return made{Jobs: ids}, nil

@@ -66,11 +66,9 @@ func advice(p Printer) string {
 	case p.State == OnHold:
 		return "ticketrail printers resume " + word(p.Name)
 	case p.State == Down && p.Waiting != "":
-		return "see to the printer: it goes on by itself"
-	case p.State == Down && p.Address != "":
-		return fmt.Sprintf("check power, cable and address (%s): it goes on by itself", p.Address)
+		return "see to the printer; its tickets go on by themselves"
 	case p.State == Down:
-		return "check power, cable and address: it goes on by itself"
+		return "check power, cable and address; its tickets go on by themselves"
 	case p.Held > 0:
 		return fmt.Sprintf("%s for a person: ticketrail jobs list --state held --station %s", waits(p.Held), word(p.Name))
 	}

@@ -138,7 +138,7 @@ func TestPrintersSayWhatIsWrongAndWhatToDo(t *testing.T) {
 		state  Condition
 		advice string
 	}{
-		"bar":   {Down, "tcp://10.0.0.9:9100"},
+		"bar":   {Down, "power"},
 		"grill": {OnHold, "printers resume grill"},
 		"old":   {Orphaned, "jobs move --from old"},
 	}
