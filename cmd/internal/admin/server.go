@@ -256,18 +256,23 @@ func because(r *http.Request, reason string) string {
 
 type actorKey struct{}
 
+// withActor keeps the uid alone: looking its name up may ask a server far away, and only
+// changes need it.
 func withActor(ctx context.Context, c net.Conn) context.Context {
-	name := "somebody"
 	if uid, ok := peer(c); ok {
-		name = "uid " + strconv.FormatUint(uint64(uid), 10)
-		if u, err := user.LookupId(strconv.FormatUint(uint64(uid), 10)); err == nil {
-			name = u.Username
-		}
+		return context.WithValue(ctx, actorKey{}, uid)
 	}
-	return context.WithValue(ctx, actorKey{}, name)
+	return ctx
 }
 
 func actor(ctx context.Context) string {
-	name, _ := ctx.Value(actorKey{}).(string)
-	return name
+	uid, ok := ctx.Value(actorKey{}).(uint32)
+	if !ok {
+		return "somebody"
+	}
+	n := strconv.FormatUint(uint64(uid), 10)
+	if u, err := user.LookupId(n); err == nil {
+		return u.Username
+	}
+	return "uid " + n
 }

@@ -1,0 +1,56 @@
+package admin
+
+import (
+	"errors"
+	"net"
+	"os"
+	"os/user"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func TestWhoMayNotOpenTheSocketIsToldWhichGroupMay(t *testing.T) {
+	path := place(t)
+	l, err := Listen(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	mine := strconv.Itoa(os.Getegid())
+	if g, err := user.LookupGroupId(mine); err == nil {
+		mine = g.Name
+	}
+	// Whoever runs this test may well be allowed everything, so the kernel's answer is made up.
+	denied := &net.OpError{Op: "dial", Net: "unix", Err: os.NewSyscallError("connect", syscall.EACCES)}
+	err = dialError(path, denied)
+	e, ok := errors.AsType[*NotAllowed](err)
+	if !ok || e.Group != mine || !strings.Contains(e.Error(), "usermod -aG "+mine) {
+		t.Errorf("a refused connect gives %v, want that group %s may", err, mine)
+	}
+	if err := dialError("/nowhere/at/all.sock", denied); !strings.Contains(err.Error(), "use sudo") {
+		t.Errorf("a refused connect into a hidden folder gives %v", err)
+	}
+}
+
+func TestANameIsAdvisedAsTheShellTakesIt(t *testing.T) {
+	for name, want := range map[string]string{
+		"grill": "grill", "küche-2": "küche-2", "Bar upstairs": "'Bar upstairs'", "Joe's": `'Joe'\''s'`, "a;b": "'a;b'",
+	} {
+		if got := word(name); got != want {
+			t.Errorf("word(%q) = %s, want %s", name, got, want)
+		}
+	}
+}
+
+func TestABuildIsOneLine(t *testing.T) {
+	for _, b := range []Build{
+		ThisBuild(),
+		{Version: "v1.2.3", Commit: "0123456789abcdef", Dirty: true, Go: "go1", OS: "linux", Arch: "arm64"},
+	} {
+		if s := b.String(); !strings.HasPrefix(s, "ticketrail "+b.Version+" ") || strings.Contains(s, "\n") {
+			t.Errorf("%+v is %q", b, s)
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestSinceIsReadAsPeopleSayIt(t *testing.T) {
+	zone := time.FixedZone("AEDT", 11*3600)
+	now := time.Date(2026, 11, 21, 0, 30, 0, 0, zone)
+	for s, want := range map[string]time.Time{
+		"":                     {},
+		"2h":                   now.Add(-2 * time.Hour),
+		"90s":                  now.Add(-90 * time.Second),
+		"3d":                   now.AddDate(0, 0, -3),
+		"00:15":                time.Date(2026, 11, 21, 0, 15, 0, 0, zone),
+		"23:30":                time.Date(2026, 11, 20, 23, 30, 0, 0, zone), // last night's
+		"2026-11-20":           time.Date(2026, 11, 20, 0, 0, 0, 0, zone),
+		"2026-11-20 18:30":     time.Date(2026, 11, 20, 18, 30, 0, 0, zone),
+		"2026-11-20 18:30:05":  time.Date(2026, 11, 20, 18, 30, 5, 0, zone),
+		"2026-11-20T18:30:00Z": time.Date(2026, 11, 20, 18, 30, 0, 0, time.UTC),
+	} {
+		if got, err := parseSince(s, now); err != nil || !got.Equal(want) {
+			t.Errorf("--since %q is %v (%v), want %v", s, got, err, want)
+		}
+	}
+	for _, s := range []string{"yesterday", "-2h", "-1d", "25:00", "7", "2026-13-01"} {
+		if got, err := parseSince(s, now); err == nil {
+			t.Errorf("--since %q is taken for %v", s, got)
+		}
+	}
+}
+
+func TestNothingShownCanSteerATerminal(t *testing.T) {
+	hostile := "a\x1b[2Jb\u009b31mc\x7fd\re\nf\tg\x00"
+	var out strings.Builder
+	tb := newTable(&out, "A", "B")
+	tb.row(hostile, hostile)
+	if err := tb.end(); err != nil {
+		t.Fatal(err)
+	}
+	if err := say(&out, "%s", hostile); err != nil {
+		t.Fatal(err)
+	}
+	if err := showJSON(&out, map[string]any{"x": hostile, "y": embed([]byte(`"` + "\u009b\x7f" + `"`)), "z": embed([]byte("\x1b\xff"))}); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range out.String() {
+		if r != '\n' && (r < ' ' || r >= 0x7f && r <= 0x9f) {
+			t.Fatalf("%U gets through:\n%q", r, out.String())
+		}
+	}
+	if n := strings.Count(out.String(), "\n"); n != 8 {
+		t.Errorf("%d lines, want 8: a value may not make lines\n%q", n, out.String())
+	}
+}
+
+func TestJSONSaysWhatWasThere(t *testing.T) {
+	hostile := "a\x1b[2J\u009b\x7f<&>é"
+	var out strings.Builder
+	if err := showJSON(&out, hostile); err != nil {
+		t.Fatal(err)
+	}
+	var back string
+	if err := json.Unmarshal([]byte(out.String()), &back); err != nil || back != hostile {
+		t.Errorf("%q comes back as %q, %v", hostile, back, err)
+	}
+}
+
+func TestADurationIsSaidShortly(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		-time.Second: "0s", 59 * time.Second: "59s", 61 * time.Second: "1m",
+		125 * time.Minute: "2h5m", 50 * time.Hour: "2d2h",
+	} {
+		if got := span(d); got != want {
+			t.Errorf("span(%v) = %s, want %s", d, got, want)
+		}
+	}
+}
+
+func TestManyNumbersAreNotAllNamed(t *testing.T) {
+	var ids []uint64
+	for i := range uint64(30) {
+		ids = append(ids, i+1)
+	}
+	if got := numbers(ids[:1]); got != "now job 1" {
+		t.Error(got)
+	}
+	if got := numbers(ids); !strings.HasSuffix(got, " 20 … 30") || !strings.HasPrefix(got, "now jobs 1 2 ") {
+		t.Error(got)
+	}
+}
