@@ -102,6 +102,7 @@ func fill(path string, o Options) error {
 	if err != nil {
 		return err
 	}
+	db.AllocSize = 64 << 10
 	err = db.Update(func(tx *bolt.Tx) error {
 		for _, name := range bucketNames {
 			if _, err := tx.CreateBucketIfNotExists(name); err != nil {

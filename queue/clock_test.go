@@ -1,0 +1,173 @@
+package queue
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"ticketrail/queue/ticket"
+)
+
+func (k *kitchen) count(bucket int) (n int) {
+	k.t.Helper()
+	k.must(k.view(func(tx *bolt.Tx) error {
+		return tx.Bucket(bucketNames[bucket]).ForEach(func(_, _ []byte) error { n++; return nil })
+	}))
+	return n
+}
+
+func TestAKeyIsKnownForItsRetentionAndThenForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := start(t, func(o *Options) { o.DedupRetention = 48 * time.Hour })
+		defer k.stop()
+		k.accept(order("a", "grill"))
+		for day := range 2 {
+			time.Sleep(24 * time.Hour)
+			k.again() // running time goes on over restarts
+			k.accept(order(id(day), "grill"))
+			if got := k.accept(order("a", "grill")); !got.Duplicate {
+				t.Fatalf("forgotten after %d days", day+1)
+			}
+		}
+		// A conflict does not make an old key younger: its generation goes as a whole.
+		k.accept(cancelled(order("a", "grill")))
+		if n := k.count(bucketDedup); n != 3 {
+			t.Errorf("%d generations", n)
+		}
+		time.Sleep(24*time.Hour + time.Minute)
+		synctest.Wait()
+		if n := k.count(bucketDedup); n != 2 {
+			t.Errorf("%d generations, want 2", n)
+		}
+		if got := k.accept(order("a", "grill")); got.Duplicate {
+			t.Error("still known")
+		}
+	})
+}
+
+func TestHistoryEndsButNotWhatAPersonMustLookAt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := start(t, func(o *Options) { o.HistoryRetention = 10 * time.Hour })
+		defer k.stop()
+		for n := range 250 {
+			k.accept(order(id(n), "grill", "bar"))
+			k.print("grill")
+		}
+		k.must(k.take("bar").Bury(bg, "no"))
+		k.must(k.take("bar").Hold(bg, "look"))
+		k.print("bar")
+		time.Sleep(11 * time.Hour)
+		synctest.Wait()
+		if n := len(k.jobs(Filter{})); n != 249 { // 247 wait, one is buried, one held
+			t.Errorf("%d jobs are left", n)
+		}
+		if n := k.count(bucketRequests); n != 249 {
+			t.Errorf("%d bodies are left", n)
+		}
+		if n := k.count(bucketJobs); n != 249 {
+			t.Errorf("%d tickets are left", n)
+		}
+		if _, _, _, err := k.Job(bg, 1); !errors.Is(err, ErrNotFound) {
+			t.Errorf("job 1: %v", err)
+		}
+		for range 247 {
+			k.print("bar")
+		}
+		time.Sleep(11 * time.Hour)
+		synctest.Wait()
+		if n := k.count(bucketFinished); n != 0 {
+			t.Errorf("%d finished jobs are left", n)
+		}
+		if jobs := k.jobs(Filter{}); len(jobs) != 2 || jobs[0].State != ticket.Held || jobs[1].State != ticket.Buried {
+			t.Errorf("left: %+v", jobs)
+		}
+	})
+}
+
+func TestABoxThatBootsIn1970ForgetsNothingAndExpiresNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &stopwatch{now: time.Date(2026, 11, 20, 19, 0, 0, 0, time.UTC), sure: true}
+		k := start(t, func(o *Options) { o.Clock = w })
+		defer k.stop()
+		r := order("a", "grill")
+		k.accept(r)
+		for _, wall := range []time.Time{time.Unix(0, 0), time.Date(2040, 1, 1, 0, 0, 0, 0, time.UTC), time.Unix(5, 0)} {
+			k.stop()
+			w.set(wall, false)
+			k.open()
+			time.Sleep(10 * time.Minute)
+			if got := k.accept(r); !got.Duplicate {
+				t.Fatalf("at %s the key is forgotten", wall)
+			}
+			if n, err := k.Expire(bg, "grill", time.Hour); n != 0 || err != nil {
+				t.Fatalf("at %s %d tickets expire, %v", wall, n, err)
+			}
+		}
+		if got := k.take("grill").Waited(); got != 30*time.Minute {
+			t.Errorf("it waited %s", got)
+		}
+	})
+}
+
+func TestTimeSwitchedOffCountsWhenTheClockIsRightOnBothSides(t *testing.T) {
+	evening := time.Date(2026, 11, 20, 23, 0, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		name          string
+		before, after bool
+		off, late     time.Duration
+		want          time.Duration
+	}{
+		{"right on both sides", true, true, 10 * time.Hour, 0, 10 * time.Hour},
+		{"wrong before", false, true, 10 * time.Hour, 0, 0},
+		{"wrong after", true, false, 10 * time.Hour, 0, 0},
+		{"set back", true, true, -10 * time.Hour, 0, 0},
+		{"NTP answers late", true, false, 10 * time.Hour, 30 * time.Minute, 10*time.Hour + 30*time.Minute},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := &stopwatch{now: evening, sure: tt.before}
+				k := start(t, func(o *Options) { o.Clock = w })
+				defer k.stop()
+				k.accept(order("a", "grill"))
+				k.stop()
+				w.set(evening.Add(tt.off), tt.after)
+				k.open()
+				if tt.late > 0 {
+					time.Sleep(tt.late)
+					w.set(evening.Add(tt.off+tt.late), true)
+					time.Sleep(housekeeping)
+					w.set(evening.Add(tt.off+tt.late+housekeeping), true)
+					synctest.Wait()
+					tt.want += housekeeping
+				}
+				l := k.take("grill")
+				if got := l.Waited(); got < tt.want-housekeeping || got > tt.want {
+					t.Errorf("it waited %s, want %s", got, tt.want)
+				}
+				time.Sleep(time.Hour) // and only once
+				if got := l.Waited(); got > tt.want+time.Hour {
+					t.Errorf("later it waited %s, want %s", got, tt.want+time.Hour)
+				}
+			})
+		})
+	}
+}
+
+func TestAnIdleQueueNotesTheTimeEveryHour(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := start(t)
+		defer k.stop()
+		before := k.disk.commits()
+		time.Sleep(10*time.Hour + 5*time.Minute)
+		synctest.Wait()
+		if n := k.disk.commits() - before; n != 10 && n != 9 {
+			t.Errorf("%d commits in ten hours", n)
+		}
+		if w := k.Waiting(); w != 0 {
+			t.Errorf("idle, but %s waiting", w)
+		}
+	})
+}

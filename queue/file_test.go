@@ -1,0 +1,276 @@
+package queue
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	bolt "go.etcd.io/bbolt"
+
+	"ticketrail/queue/ticket"
+)
+
+func TestAFirstStartTornAnywhereIsForgotten(t *testing.T) {
+	whole := filepath.Join(t.TempDir(), "whole")
+	if err := fill(whole, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := 0; n <= len(content); n += 2039 {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "queue.db.new-123"), content[:n], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		q, err := Open(Options{Path: filepath.Join(dir, "queue.db"), Reserve: -1, NoSync: true})
+		if err != nil {
+			t.Fatalf("torn at %d: %v", n, err)
+		}
+		if err := q.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) != 1 {
+			t.Fatalf("torn at %d: %v is left", n, left)
+		}
+	}
+}
+
+func TestAShortFileIsRefusedNotFatal(t *testing.T) {
+	k := start(t)
+	for n := range 50 {
+		k.accept(order(id(n), "grill"))
+	}
+	k.stop()
+	content, err := os.ReadFile(k.o.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, need, _ := readMeta(content[pageHeader:])
+	path := filepath.Join(t.TempDir(), "short.db")
+	for n := 0; n < int(need); n += int(need)/40 + 1 {
+		if err := os.WriteFile(path, content[:n], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(Options{Path: path, Reserve: -1}); !errors.Is(err, ErrDamaged) {
+			t.Errorf("cut at %d of %d: %v", n, need, err)
+		}
+		if err := Check(path); !errors.Is(err, ErrDamaged) {
+			t.Errorf("check, cut at %d of %d: %v", n, need, err)
+		}
+	}
+}
+
+func TestASecondDaemonIsToldWhoHoldsTheFile(t *testing.T) {
+	k := start(t)
+	_, err := Open(k.o)
+	if err == nil || !strings.Contains(err.Error(), "another ticketrail holds "+k.o.Path) {
+		t.Errorf("err %v", err)
+	}
+}
+
+// edit changes a closed file behind the queue's back.
+func (k *kitchen) edit(f func(tx *bolt.Tx) error) {
+	k.t.Helper()
+	db, err := bolt.Open(k.o.Path, 0o600, boltOptions(true))
+	k.must(err)
+	k.must(db.Update(f))
+	k.must(db.Close())
+}
+
+func TestANewerFormatIsRefusedWithBothVersions(t *testing.T) {
+	k := start(t)
+	k.stop()
+	k.edit(func(tx *bolt.Tx) error {
+		return tx.Bucket(bucketNames[bucketMeta]).Put(keyFormat, seal([]byte("7")))
+	})
+	_, err := Open(k.o)
+	if err == nil || !strings.Contains(err.Error(), "format 7") || !strings.Contains(err.Error(), "up to 1") {
+		t.Errorf("err %v", err)
+	}
+	if err := Check(k.o.Path); err == nil {
+		t.Error("check is content")
+	}
+}
+
+func TestSomebodyElsesFileIsRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.db")
+	db, err := bolt.Open(path, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = db.Close()
+	if _, err := Open(Options{Path: path}); !errors.Is(err, ErrDamaged) {
+		t.Errorf("err %v", err)
+	}
+}
+
+// flip damages one record.
+func flip(bucket int, key []byte) func(tx *bolt.Tx) error {
+	return func(tx *bolt.Tx) error {
+		b := tx.Bucket(bucketNames[bucket])
+		v := bytes.Clone(b.Get(key))
+		v[len(v)/2] ^= 0x10
+		return b.Put(key, v)
+	}
+}
+
+func TestADamagedRecordIsSetAsideAndTheRestGoesOn(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		bucket int
+		key    []byte
+		buried bool
+	}{
+		{"state", bucketState, key64(1), true},
+		{"ticket", bucketJobs, key64(1), true},
+		{"place", bucketWaiting, key64(firstPos + 1), false},
+		{"books", bucketStations, []byte("grill"), false},
+		{"clock", bucketMeta, keyClock, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var logged bytes.Buffer
+			k := start(t, func(o *Options) { o.Logger = slog.New(slog.NewTextHandler(&logged, nil)) })
+			for n := range 3 {
+				k.accept(order(id(n), "grill"))
+			}
+			k.stop()
+			k.edit(flip(tt.bucket, tt.key))
+			k.open()
+			from := 0
+			if tt.buried {
+				from = 1
+			}
+			for n := from; n < 3; n++ {
+				if d := k.print("grill"); d.Ticket.Request != id(n) {
+					t.Errorf("printed %s, want %s", d.Ticket.Request, id(n))
+				}
+			}
+			k.nothing("grill")
+			k.balanced()
+			if n := k.Damaged(); n != 1 {
+				t.Errorf("%d damaged records", n)
+			}
+			if n := k.count(bucketAside); n != 1 {
+				t.Errorf("%d records aside", n)
+			}
+			if n := strings.Count(logged.String(), "level=ERROR"); n != 1 {
+				t.Errorf("%d errors are logged:\n%s", n, &logged)
+			}
+			if buried := k.jobs(Filter{States: []ticket.State{ticket.Buried}}); (len(buried) == 1) != tt.buried {
+				t.Errorf("buried %+v", buried)
+			} else if tt.buried {
+				if j, _, body, err := k.Job(bg, 1); err != nil || j.Request != id(0) || len(body) == 0 || !strings.Contains(j.Reason, "damaged") {
+					t.Errorf("job %+v, body %q, %v", j, body, err)
+				}
+			}
+			k.again()
+			if n := k.Damaged(); n != 0 {
+				t.Errorf("after a restart %d damaged records", n)
+			}
+		})
+	}
+}
+
+func TestADamagedKeyCountsAsKnown(t *testing.T) {
+	k := start(t)
+	r := order("a", "grill")
+	k.accept(r)
+	k.stop()
+	key := keyOf(r.Venue, r.ID)
+	k.edit(func(tx *bolt.Tx) error {
+		b := tx.Bucket(bucketNames[bucketDedup]).Bucket(key64(0))
+		v := bytes.Clone(b.Get(key[:]))
+		v[9] ^= 1
+		return b.Put(key[:], v)
+	})
+	k.open()
+	for range 2 {
+		if got := k.accept(r); got != (ticket.Receipt{Duplicate: true}) {
+			t.Errorf("receipt %+v", got)
+		}
+	}
+	if n := k.Damaged(); n != 1 {
+		t.Errorf("%d damaged records", n)
+	}
+	k.print("grill")
+	k.nothing("grill")
+}
+
+func TestADamagedValueOnAShelfIsAnErrorUntilItIsPutAgain(t *testing.T) {
+	k := start(t)
+	s := k.Shelf("boards")
+	for _, key := range []string{"a", "b", "c"} {
+		k.must(s.Put(bg, key, []byte("value of "+key)))
+	}
+	k.stop()
+	k.edit(func(tx *bolt.Tx) error {
+		return tx.Bucket(bucketNames[bucketShelves]).Bucket([]byte("boards")).Put([]byte("b"), []byte("rubbish"))
+	})
+	k.open()
+	s = k.Shelf("boards")
+	if _, _, err := s.Get("b"); !errors.Is(err, ErrDamaged) {
+		t.Errorf("get: %v", err)
+	}
+	var keys string
+	k.must(s.All(func(key string, _ []byte) bool { keys += key; return true }))
+	if keys != "ac" {
+		t.Errorf("all: %s", keys)
+	}
+	k.must(s.Put(bg, "b", nil))
+	if v, ok, err := s.Get("b"); len(v) != 0 || !ok || err != nil {
+		t.Errorf("got %q, %v, %v", v, ok, err)
+	}
+	if _, ok, err := k.Shelf("none").Get("x"); ok || err != nil {
+		t.Errorf("an empty shelf: %v, %v", ok, err)
+	}
+}
+
+func TestTheMetricsAreWellFormedAndBalance(t *testing.T) {
+	reg := prometheus.NewPedanticRegistry()
+	k := start(t, func(o *Options) { o.Registerer = reg })
+	k.again() // the same registerer serves a queue opened again
+	k.SetStations([]string{"bar", "grill"})
+	k.accept(order("a", "grill", "\xffodd"))
+	k.print("grill")
+	problems, err := testutil.GatherAndLint(reg)
+	if err != nil || len(problems) > 0 {
+		t.Errorf("lint: %v, %v", problems, err)
+	}
+	want := `
+# HELP ticketrail_queue_unaccounted_jobs Jobs by which the books do not balance. Anything but 0 is a bug or a damaged file.
+# TYPE ticketrail_queue_unaccounted_jobs gauge
+ticketrail_queue_unaccounted_jobs 0
+`
+	if err := testutil.GatherAndCompare(reg, strings.NewReader(want), "ticketrail_queue_unaccounted_jobs"); err != nil {
+		t.Error(err)
+	}
+	if n, err := testutil.GatherAndCount(reg, "ticketrail_queue_jobs"); n != 3*len(ticket.States()) || err != nil {
+		t.Errorf("%d series, %v", n, err)
+	}
+}
+
+func TestAViewDoesNotWaitForAHungDisk(t *testing.T) {
+	k := start(t)
+	hang, hung := make(chan struct{}), make(chan struct{})
+	k.seams.commit = func(tx *bolt.Tx) error { close(hung); <-hang; return tx.Commit() }
+	done := make(chan error)
+	go func() { _, err := k.Accept(bg, order("a", "grill")); done <- err }()
+	<-hung
+	if n := len(k.jobs(Filter{})); n != 0 {
+		t.Errorf("%d jobs are seen before their commit", n)
+	}
+	for k.Waiting() < time.Millisecond {
+	}
+	k.seams.commit = k.disk.commit
+	close(hang)
+	k.must(<-done)
+}
