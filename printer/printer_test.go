@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -332,7 +331,7 @@ func TestAFilePrinterAppendsTickets(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		if _, err := io.WriteString(c, string(b)); err != nil {
+		if _, err := c.Write(b); err != nil {
 			t.Fatal(err)
 		}
 		if err := v.Wait(t.Context(), 2); err != nil {

@@ -3,7 +3,10 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
+	"net"
+	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -112,8 +115,8 @@ func TestA200IsAPromise(t *testing.T) {
 	}
 }
 
-// TestARestartRefusesNobody: a graceful stop answers what it has, and the orders print
-// after the start, in order and without a banner.
+// TestAGracefulRestartDoubtsNothing: a graceful stop answers what it has, and the orders
+// print after the start, in order and without a banner.
 func TestAGracefulRestartDoubtsNothing(t *testing.T) {
 	k := newKitchen(t, "", "grill", "bar")
 	k.start()
@@ -134,5 +137,64 @@ func TestAGracefulRestartDoubtsNothing(t *testing.T) {
 			}
 		}
 	}
+	k.stop()
+}
+
+// TestARestartRefusesNobody: with the listener held by somebody else, as ticketrail.socket
+// holds it, a sender that never retries hears 200 for every order across restarts.
+func TestARestartRefusesNobody(t *testing.T) {
+	k := newKitchen(t, "", "grill")
+	l, err := net.Listen("tcp", strings.TrimSuffix(strings.TrimPrefix(k.url, "http://"), "/webhooks/print"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	f, err := l.(*net.TCPListener).File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	k.inherit = f
+	// The shell knows its own number, which the program's will be.
+	k.before = []string{"sh", "-c", `LISTEN_FDS=1 LISTEN_PID=$$ LISTEN_FDNAMES=webhook exec "$@"`, "sh"}
+	k.client.Transport.(*http.Transport).DisableKeepAlives = true // each order is a connection of its own
+	k.start()
+	posted := make(chan answer)
+	stop := make(chan struct{})
+	var acked []order
+	go func() {
+		defer close(posted)
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			o := k.newOrder(fmt.Sprintf("K-a-%d-0000", i), "grill")
+			got := k.post(o, 0)
+			if got.status == 200 {
+				acked = append(acked, o)
+			}
+			posted <- got
+		}
+	}()
+	for restart := range 4 {
+		for range 10 {
+			if got := <-posted; got.status != 200 {
+				t.Errorf("around restart %d an order got %+v", restart, got)
+			}
+		}
+		if restart == 3 {
+			break
+		}
+		// One order waits in the kernel, or for its answer, while the daemon is away.
+		k.stop()
+		k.start()
+	}
+	close(stop)
+	for range posted {
+	}
+	k.drain()
+	k.settle(acked, nil, [][]order{acked})
 	k.stop()
 }

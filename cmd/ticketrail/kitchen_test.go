@@ -38,6 +38,7 @@ type kitchen struct {
 	dir      string
 	program  string // name on PATH: "ticketrail", or a variant that TestMain knows
 	before   []string
+	inherit  *os.File // a listener that the program is started with
 	stations []string
 	printers map[string]*virtual.Printer
 	conf     string
@@ -127,6 +128,9 @@ func (k *kitchen) start() {
 	args := append(slices.Clone(k.before), path, "serve", "--config", k.conf)
 	k.cmd = exec.Command(args[0], args[1:]...)
 	k.cmd.Env = append(os.Environ(), "NOTIFY_SOCKET="+notify)
+	if k.inherit != nil {
+		k.cmd.ExtraFiles = []*os.File{k.inherit}
+	}
 	k.log = &tail{}
 	k.cmd.Stderr = k.log
 	if err := k.cmd.Start(); err != nil {

@@ -31,7 +31,6 @@ type fakeLine struct {
 	jobs   []*fakeJob
 	lent   *fakeLease
 	onHold bool
-	most   int // leases at a time, ever
 }
 
 type fakeJob struct {

@@ -79,7 +79,6 @@ type App struct {
 
 	webhookAt, metricsAt net.Addr
 	serve                []server
-	notices              []string // what happened at start that a person must know
 
 	boot      *config.Config        // what the parts that only a restart changes were made from
 	reloading sync.Mutex            // one reload at a time

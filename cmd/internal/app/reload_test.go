@@ -1,0 +1,241 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"ticketrail/queue/ticket"
+)
+
+// A daemon on a real file and real sockets, for what a bubble cannot have.
+func onFile(t *testing.T, text string) (a *App, rewrite func(old, new string)) {
+	t.Helper()
+	dir := t.TempDir()
+	conf := filepath.Join(dir, "t.yaml")
+	text = fmt.Sprintf(`receiver: { listen: "127.0.0.1:0" }
+metrics: { listen: "127.0.0.1:0" }
+admin: { socket: %q }
+storage: { path: %q }
+venues: [ { id: %s, name: Harbour Grill, timezone: UTC } ]
+`, filepath.Join(dir, "s"), filepath.Join(dir, "t.db"), venueID) + text
+	write := func() {
+		if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write()
+	a, err := New(t.Context(), Options{ConfigPath: conf, Log: t.Output()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- a.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return a, func(old, new string) {
+		t.Helper()
+		if !strings.Contains(text, old) {
+			t.Fatalf("the file does not say %q", old)
+		}
+		text = strings.Replace(text, old, new, 1)
+		write()
+	}
+}
+
+func postTo(t *testing.T, a *App, id, item string) int {
+	t.Helper()
+	req, err := http.NewRequest("POST", "http://"+a.WebhookAddr().String()+"/webhooks/print",
+		strings.NewReader(fmt.Sprintf(`{"records":[{"id":%q,"items":[{"name":%q}]}]}`, id, item)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("x-svc-venueid", venueID)
+	req.Header.Set("x-svc-device-id", "tablet")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	return resp.StatusCode
+}
+
+func get(t *testing.T, a *App, path string) (int, string) {
+	t.Helper()
+	resp, err := http.Get("http://" + a.MetricsAddr().String() + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(b)
+}
+
+// stations says where each job of a request went.
+func stations(t *testing.T, a *App) map[string]ticket.State {
+	t.Helper()
+	out := map[string]ticket.State{}
+	for _, s := range a.queue.Stations() {
+		for range s.Pending + s.Printing {
+			out[s.Name] = ticket.Pending
+		}
+	}
+	return out
+}
+
+// nobody is an address where no printer listens.
+func nobody(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func TestAReloadSwapsTheWholeFileOrNothing(t *testing.T) {
+	at := nobody(t)
+	a, rewrite := onFile(t, fmt.Sprintf(`printers: [ { name: grill, address: "tcp://%s" }, { name: bar, address: "tcp://%s" } ]
+routes: [ { to: [grill] } ]
+fallback: grill
+`, at, at))
+	if got := postTo(t, a, "one", "x"); got != 200 {
+		t.Fatalf("got %d", got)
+	}
+	if got := stations(t, a); got["grill"] == "" || got["bar"] != "" {
+		t.Fatalf("before the reload the order went to %v", got)
+	}
+
+	rewrite(`routes: [ { to: [grill] } ]`, `routes: [ { when: "item.name ==", to: [bar] } ]`)
+	if _, err := a.Reload(t.Context()); err == nil || !strings.Contains(err.Error(), "routes[0].when") {
+		t.Errorf("a bad rule was answered %v, want its place", err)
+	}
+	if _, text := get(t, a, "/metrics"); !strings.Contains(text, "\nticketrail_config_last_reload_successful 0\n") {
+		t.Error("the metric does not say that the reload failed")
+	}
+	if got := postTo(t, a, "two", "x"); got != 200 {
+		t.Fatalf("got %d", got)
+	}
+	if got := stations(t, a); got["bar"] != "" {
+		t.Errorf("a refused file moved an order: %v", got)
+	}
+
+	rewrite(`{ when: "item.name ==", to: [bar] }`, `{ to: [bar] }`)
+	rewrite(`{ listen: "127.0.0.1:0" }`, `{ listen: "127.0.0.1:1", path: /elsewhere }`)
+	done, err := a.Reload(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(done.Restart) != 1 || done.Restart[0] != "receiver.listen" {
+		t.Errorf("needing a restart: %v, want receiver.listen", done.Restart)
+	}
+	if got := postTo(t, a, "three", "x"); got != 404 {
+		t.Errorf("the old path got %d, want 404", got)
+	}
+	if _, text := get(t, a, "/metrics"); !strings.Contains(text, "\nticketrail_config_last_reload_successful 1\n") {
+		t.Error("the metric does not say that the reload succeeded")
+	}
+}
+
+func TestAStationThatIsTakenOutKeepsItsTicketsAsAnOrphan(t *testing.T) {
+	at := nobody(t)
+	a, rewrite := onFile(t, fmt.Sprintf(`printers: [ { name: grill, address: "tcp://%s" }, { name: bar, address: "tcp://%s" } ]
+routes: [ { to: [grill] } ]
+fallback: grill
+`, at, at))
+	if got := postTo(t, a, "one", "x"); got != 200 {
+		t.Fatalf("got %d", got)
+	}
+	rewrite(fmt.Sprintf(`{ name: grill, address: "tcp://%s" }, `, at), "")
+	rewrite("to: [grill]", "to: [bar]")
+	rewrite("fallback: grill", "fallback: bar")
+	done, err := a.Reload(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(done.Orphans) != 1 || done.Orphans[0] != "grill" {
+		t.Errorf("orphans are %v, want grill", done.Orphans)
+	}
+	if text := strings.Join(a.allNotices(), "\n"); !strings.Contains(text, `"grill"`) {
+		t.Errorf("the notices do not name the orphan: %s", text)
+	}
+	moved, err := waitMove(t, a, "grill", "bar")
+	if err != nil || len(moved) != 1 {
+		t.Fatalf("moved %v: %v", moved, err)
+	}
+	if n := a.queue.Unaccounted(); n != 0 {
+		t.Errorf("the books do not balance by %d", n)
+	}
+}
+
+// waitMove moves a whole line; a ticket that is just being tried stays behind until it is not.
+func waitMove(t *testing.T, a *App, from, to string) ([]uint64, error) {
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		moved, err := a.queue.MoveAll(t.Context(), from, to)
+		if err != nil || len(moved) > 0 || time.Now().After(deadline) {
+			return moved, err
+		}
+	}
+}
+
+// What dashboards and alerts stand on.
+var promised = []string{
+	`ticketrail_receiver_requests_total{code="200",reason="stored"}`, "ticketrail_receiver_request_seconds_bucket", "ticketrail_receiver_duplicates_total",
+	"ticketrail_receiver_conflicts_total", "ticketrail_receiver_anomalies_total{kind=", "ticketrail_receiver_last_request_timestamp_seconds",
+	`ticketrail_queue_jobs{state="pending",station="grill"}`, "ticketrail_queue_unaccounted_jobs 0", `ticketrail_queue_oldest_job_age_seconds{station="grill"}`,
+	"ticketrail_queue_commit_seconds_bucket", "ticketrail_queue_file_bytes",
+	`ticketrail_station_tickets_total{outcome="sent",station="grill"}`, "ticketrail_station_attempts_total{result=", `ticketrail_station_up{station="grill"}`,
+	`ticketrail_station_held{station="grill"} 0`, `ticketrail_ticket_wait_seconds_bucket{station="grill"`,
+	"ticketrail_config_last_reload_successful 1", "ticketrail_config_last_reload_success_timestamp_seconds", "ticketrail_build_info",
+}
+
+func TestEveryMetricThatDashboardsStandOnIsThereFromTheStart(t *testing.T) {
+	a, _ := onFile(t, fmt.Sprintf("printers: [ { name: grill, address: \"tcp://%s\" } ]\nfallback: grill\n", nobody(t)))
+	_, text := get(t, a, "/metrics")
+	for _, want := range promised {
+		if !strings.Contains(text, "\n"+want) {
+			t.Errorf("no %s", want)
+		}
+	}
+	bad, err := testutil.GatherAndLint(a.registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range bad {
+		if strings.HasPrefix(p.Metric, "ticketrail_") {
+			t.Errorf("%s: %s", p.Metric, p.Text)
+		}
+	}
+	for path, want := range map[string]string{"/healthz": "ok\n", "/readyz": "ready\n"} {
+		if code, got := get(t, a, path); code != 200 || got != want {
+			t.Errorf("%s: %d %q", path, code, got)
+		}
+	}
+}
+
+func TestASecondDaemonIsRefusedClearly(t *testing.T) {
+	a, _ := onFile(t, fmt.Sprintf("printers: [ { name: grill, address: \"tcp://%s\" } ]\nfallback: grill\n", nobody(t)))
+	_, err := New(t.Context(), Options{ConfigPath: a.o.ConfigPath})
+	if err == nil || !strings.Contains(err.Error(), "another ticketrail") {
+		t.Errorf("the second daemon got %v", err)
+	}
+}
