@@ -183,8 +183,10 @@ func (b *batch) finish(job uint64, s jobState, to ticket.State, why string) {
 		b.open--
 		pos, station := s.Pos, s.Station
 		b.later(func() { b.q.line(station).remove(pos) })
-	} else {
+	} else if books.Outcomes[s.State] > 0 {
 		books.Outcomes[s.State]--
+	} else {
+		books.Put++ // a page that was damaged and started anew has never heard of it
 	}
 	if to == ticket.Moved {
 		books.MovedOut++

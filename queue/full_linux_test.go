@@ -1,0 +1,97 @@
+package queue
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// smallDisk mounts a filesystem of so many MiB.
+func smallDisk(t *testing.T, mib int) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%dm", mib)); err != nil {
+		if os.Getenv("TICKETRAIL_TEST_ALL") != "" {
+			t.Fatalf("mount a small filesystem: %v", err)
+		}
+		t.Skipf("cannot mount a small filesystem: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(dir, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+func TestARealFullDiskStopsAcceptingNeverPrinting(t *testing.T) {
+	dir := smallDisk(t, 64)
+	hog := filepath.Join(dir, "hog") // somebody else, who takes what there is
+	f, err := os.Create(hog)
+	if err == nil {
+		err = zeroes(f, 30<<20)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	k := start(t, func(o *Options) { o.Path = filepath.Join(dir, "queue.db"); o.Reserve = 4 << 20; o.NoSync = false })
+	n := 0
+	fill := func() {
+		t.Helper()
+		for ; ; n++ {
+			r := order(id(n), "grill")
+			r.Body = make([]byte, 200<<10)
+			_, err := k.Accept(bg, r)
+			if errors.Is(err, ErrStorageFull) {
+				return
+			}
+			k.must(err)
+		}
+	}
+	fill()
+	t.Logf("full after %d requests", n)
+	if err := k.Ready(); !errors.Is(err, ErrStorageFull) {
+		t.Errorf("ready: %v", err)
+	}
+	if got := k.accept(order(id(0), "grill")); !got.Duplicate {
+		t.Errorf("receipt %+v", got)
+	}
+	for err == nil {
+		_, err = f.Write(make([]byte, 64<<10))
+	}
+	// Now even small changes find no room; the reserve is given up for them.
+	s := k.Shelf("boards")
+	for m := 0; ; m++ {
+		err := s.Put(bg, id(m), make([]byte, 60_000))
+		if errors.Is(err, ErrStorageFull) {
+			break
+		}
+		if k.must(err); m == 1000 {
+			t.Fatal("the disk is never full")
+		}
+	}
+	if _, err := os.Stat(k.o.Path + ".reserve"); err == nil {
+		t.Error("the reserve was not given up")
+	}
+	for m := range n {
+		if d := k.print("grill"); d.Ticket.Request != id(m) {
+			t.Fatalf("printed %s, want %s", d.Ticket.Request, id(m))
+		}
+	}
+	k.nothing("grill")
+	if _, err := k.Accept(bg, order("new", "grill")); !errors.Is(err, ErrStorageFull) {
+		t.Errorf("accept: %v", err)
+	}
+	k.must(os.Remove(hog))
+	k.must(f.Close())
+	k.accept(order("new", "grill"))
+	if info, err := os.Stat(k.o.Path + ".reserve"); err != nil || info.Size() != 4<<20 {
+		t.Errorf("the reserve is not back: %v", err)
+	}
+	k.again()
+}
