@@ -1,9 +1,10 @@
 package queue
 
 import (
-	"encoding/binary"
+	"bytes"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -124,10 +125,13 @@ func crowded(b testing.TB) *kitchen {
 			if err != nil {
 				return err
 			}
-			for n := range uint64(125_000) {
-				var id [8]byte
-				binary.BigEndian.PutUint64(id[:], n|day<<32)
-				key := keyOf(venue, string(id[:]))
+			keys := make([]requestKey, 125_000)
+			for n := range keys {
+				keys[n] = keyOf(venue, fmt.Sprint(day, n))
+			}
+			// In order: unsorted, one huge transaction is quadratic in bbolt.
+			slices.SortFunc(keys, func(a, b requestKey) int { return bytes.Compare(a[:], b[:]) })
+			for _, key := range keys {
 				if err := g.Put(key[:], encodeSeen(seen{digests: [][16]byte{{1}}})); err != nil {
 					return err
 				}
