@@ -84,8 +84,12 @@ func (b *bench) memory(ctx context.Context) (finding, error) {
 		return finding{}, err
 	}
 	ready, worked, most, err := b.work(ctx, d)
-	if err := errors.Join(err, d.stop()); err != nil {
+	_, waiting, err2 := d.scrape()
+	if err := errors.Join(err, err2, d.stop()); err != nil {
 		return finding{}, err
+	}
+	if want := s.jobs + ordersOfWork; waiting != want {
+		return finding{}, fmt.Errorf("%d jobs waited in the daemon, want %d", waiting, want)
 	}
 	const mb = 1e6
 	return finding{

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"ticketrail/cmd/internal/app"
+	"ticketrail/queue/ticket"
 )
 
 // modeServe makes this program the daemon: what start-up time and memory are measured of has
@@ -204,17 +205,21 @@ func (d *daemon) anonymous() (float64, error) {
 	return kib * 1024, nil
 }
 
-// commits asks the daemon's own metrics.
-func (d *daemon) commits() (c commits, err error) {
+// scrape asks the daemon's own metrics: the commits so far, the jobs that are not finished.
+func (d *daemon) scrape() (c commits, waiting int, err error) {
 	resp, err := http.Get("http://" + d.metrics + "/metrics")
 	if err != nil {
-		return c, err
+		return c, 0, err
 	}
 	defer resp.Body.Close()
 	lines := bufio.NewScanner(resp.Body)
 	for lines.Scan() {
-		name, value, _ := strings.Cut(lines.Text(), " ")
-		v, err := strconv.ParseFloat(value, 64)
+		at := strings.LastIndexByte(lines.Text(), ' ')
+		if at < 0 {
+			continue
+		}
+		name := lines.Text()[:at]
+		v, err := strconv.ParseFloat(lines.Text()[at+1:], 64)
 		if err != nil {
 			continue
 		}
@@ -226,8 +231,15 @@ func (d *daemon) commits() (c commits, err error) {
 		case metricChanges + "_sum":
 			c.changes = v
 		}
+		if labels, ok := strings.CutPrefix(name, "ticketrail_queue_jobs{"); ok {
+			for _, s := range ticket.States() {
+				if s.Open() && strings.Contains(labels, fmt.Sprintf("state=%q", s)) {
+					waiting += int(v)
+				}
+			}
+		}
 	}
-	return c, lines.Err()
+	return c, waiting, lines.Err()
 }
 
 func daemonConfig(o daemonOptions, socket string) []byte {
@@ -238,8 +250,8 @@ storage: { path: %q, max_backlog: 10000000 }
 venues:
   - { id: %s, name: Harbour Grill, timezone: Australia/Melbourne }
 printers:
-  - { name: grill, address: "tcp://%[4]s", columns: 42 }
-  - { name: bar, address: "tcp://%[4]s", columns: 42 }
+  - { name: grill, address: "tcp://%[4]s", columns: 42, expire_after: 720h }
+  - { name: bar, address: "tcp://%[4]s", columns: 42, expire_after: 720h }
 routes:
   - { when: 'item.courseName == "Drinks"', to: [bar] }
   - { when: 'item.courseName in ["Appetizers", "Entrees", "Desserts"]', to: [grill] }

@@ -40,7 +40,7 @@ func (r report) print(w io.Writer) error {
 	p.f("machine     %s, %d cores, %s of memory\n", m.CPU, m.Cores, m.Memory)
 	p.f("disk        %s on %s%s\n", m.Filesystem, m.Device, m.Warning)
 	p.f("software    %s, %s, %s/%s\n", m.Kernel, m.Go, m.OS, m.Arch)
-	p.f("run         %s, %s\n", time.Now().UTC().Format("2006-01-02 15:04 UTC"), r.Took.Round(time.Second))
+	p.f("run         %s, took %s, load before it %s\n", time.Now().UTC().Format("2006-01-02 15:04 UTC"), r.Took.Round(time.Second), m.Load)
 	if r.Quick {
 		p.f("            QUICK: smaller counts and fewer keys than the measures say; claims nothing\n")
 	}

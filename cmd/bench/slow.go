@@ -60,11 +60,11 @@ func (b *bench) paced(ctx context.Context, d *daemon, l letter, rate int, lasts 
 	if err != nil {
 		return nil, c, err
 	}
-	before, err := d.commits()
+	before, _, err := d.scrape()
 	if err == nil {
 		ack, err = b.pace(ctx, cr, []letter{l}, rate, lasts)
 	}
-	after, err2 := d.commits()
+	after, _, err2 := d.scrape()
 	return ack, after.since(before), errors.Join(err, err2, cr.close())
 }
 

@@ -179,6 +179,23 @@ func (y *yardstick) commits(n int) (samples, error) {
 	return s, nil
 }
 
+// paced times n commits at fixed moments, rate a second. Between them the processor and the
+// disk go to sleep as they do between orders, so each takes longer than one of many in a
+// row; how long is counted from its moment, as it is for orders.
+func (y *yardstick) paced(n, rate int) (samples, error) {
+	var s samples
+	began := time.Now()
+	for i := range n {
+		at := began.Add(time.Duration(i) * time.Second / time.Duration(rate))
+		sleepUntil(at)
+		if _, err := y.commit(); err != nil {
+			return nil, err
+		}
+		s = append(s, time.Since(at))
+	}
+	return s, nil
+}
+
 func (y *yardstick) close() error {
 	path := y.db.Path() // which it forgets
 	return errors.Join(y.db.Close(), os.Remove(path))
