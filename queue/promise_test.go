@@ -7,6 +7,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
 
 	"ticketrail/queue/ticket"
 )
@@ -177,4 +181,45 @@ func TestAClosedQueueSaysSo(t *testing.T) {
 	if err := q.Ready(); !errors.Is(err, ErrClosed) {
 		t.Errorf("ready: %v", err)
 	}
+}
+
+func TestAHungDiskTurnsRequestsAwayAndSaysHowLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := start(t)
+		defer k.stop()
+		k.accept(order("before", "grill"))
+		hang := make(chan struct{})
+		k.seams.commit = func(tx *bolt.Tx) error { <-hang; return tx.Commit() }
+		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+		defer cancel()
+		if _, err := k.Accept(ctx, order("a", "grill")); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("err %v", err)
+		}
+		if w := k.Waiting(); w != 4*time.Second {
+			t.Errorf("waiting %s", w)
+		}
+		gone, leave := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		for n := range maxAccepts {
+			wg.Go(func() { _, _ = k.Accept(gone, order(id(n), "grill")) })
+		}
+		synctest.Wait()
+		if _, err := k.Accept(t.Context(), order("b", "grill")); !errors.Is(err, ErrBusy) {
+			t.Errorf("err %v", err)
+		}
+		leave()
+		wg.Wait()
+		close(hang)
+		synctest.Wait()
+		// The one whose sender gave up was committed after all, once; its retry is a duplicate.
+		if got := k.accept(order("a", "grill")); !got.Duplicate {
+			t.Errorf("receipt %+v", got)
+		}
+		if w := k.Waiting(); w != 0 {
+			t.Errorf("idle, but %s waiting", w)
+		}
+		if s := k.line("grill"); s.Pending != 2 {
+			t.Errorf("%d jobs wait, want 2", s.Pending)
+		}
+	})
 }
