@@ -14,12 +14,12 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/collectors/version"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"golang.org/x/sys/unix"
 
+	"ticketrail/cmd/internal/admin"
 	"ticketrail/config"
 	"ticketrail/queue"
 )
@@ -29,9 +29,17 @@ func newRegistry() *prometheus.Registry {
 	r.MustRegister(
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		version.NewCollector("ticketrail"),
+		buildInfo(),
 	)
 	return r
+}
+
+func buildInfo() prometheus.Collector {
+	b := admin.ThisBuild()
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "ticketrail_build_info", Help: "Always 1; the labels say which program this is.",
+		ConstLabels: prometheus.Labels{"version": b.Version, "revision": b.Commit, "goversion": b.Go},
+	}, func() float64 { return 1 })
 }
 
 type metrics struct{ reloadOK, reloadAt prometheus.Gauge }

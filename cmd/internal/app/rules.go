@@ -158,13 +158,24 @@ func problems(conf *config.Config) []config.Problem {
 	if _, err := compilePlan(conf); err != nil {
 		for _, e := range flatten(err) {
 			if p, ok := errors.AsType[*plan.Problem](e); ok {
-				add(p.Path, p.Msg)
+				add(p.Path, oneLine(p.Msg))
 			} else {
 				add("routes", e.Error())
 			}
 		}
 	}
 	return out
+}
+
+// oneLine shows a mistake in an expression as what and where, and the expression; the
+// arrow that points at it in a line of its own would not survive a list of problems.
+func oneLine(msg string) string {
+	what, snippet, ok := strings.Cut(msg, "\n")
+	if !ok {
+		return msg
+	}
+	expression, _, _ := strings.Cut(strings.TrimLeft(snippet, " |"), "\n")
+	return fmt.Sprintf("%s in %s", what, expression)
 }
 
 // flatten takes joined errors apart.
