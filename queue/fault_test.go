@@ -142,7 +142,7 @@ func TestEveryEndOfALeaseSurvivesAFailedCommit(t *testing.T) {
 				if tt.begin {
 					k.must(l.Begin(bg))
 				}
-				k.disk.then(end, works, end, fails, end) // the end, a canary, the end again, canaries
+				k.disk.then(end, fails, works, end, fails) // the end, canaries, the end again, a canary
 				k.must(tt.end(l))
 				k.disk.heal() // an end that persisted the first time needs no second
 				check := func() {
@@ -152,6 +152,9 @@ func TestEveryEndOfALeaseSurvivesAFailedCommit(t *testing.T) {
 						t.Errorf("job %+v", j)
 					}
 					k.balanced()
+					if n := k.count(bucketFinished); n > 1 {
+						t.Errorf("it finished %d times", n)
+					}
 				}
 				check()
 				k.again()

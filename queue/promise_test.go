@@ -223,3 +223,54 @@ func TestAHungDiskTurnsRequestsAwayAndSaysHowLong(t *testing.T) {
 		}
 	})
 }
+
+// hang stops the disk in the middle of the next commit until resume is called.
+func (k *kitchen) hang() (resume func()) {
+	stopped := make(chan struct{})
+	k.seams.commit = func(tx *bolt.Tx) error { <-stopped; return tx.Commit() }
+	return func() { close(stopped) }
+}
+
+func TestArrivalsInOneTransactionKnowEachOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := start(t)
+		defer k.stop()
+		resume := k.hang()
+		go k.accept(order("first", "grill"))
+		synctest.Wait()
+		var got [3]ticket.Receipt
+		var wg sync.WaitGroup
+		for n, r := range []ticket.Request{order("a", "grill"), order("a", "grill"), cancelled(order("a", "grill"))} {
+			wg.Go(func() { got[n] = k.accept(r) })
+			synctest.Wait() // so that they queue up in this order
+		}
+		resume()
+		wg.Wait()
+		want := [3]ticket.Receipt{{Jobs: 1}, {Duplicate: true}, {Duplicate: true, Conflict: true, Jobs: 1}}
+		if got != want {
+			t.Errorf("receipts %+v, want %+v", got, want)
+		}
+		if s := k.line("grill"); s.Pending != 3 {
+			t.Errorf("%d jobs wait, want 3", s.Pending)
+		}
+	})
+}
+
+func TestATicketIsNotLentWhileItIsBeingCancelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := start(t)
+		defer k.stop()
+		k.accept(order("a", "grill"))
+		k.accept(order("b", "grill"))
+		resume := k.hang()
+		done := make(chan error)
+		go func() { done <- k.Cancel(bg, 1, "guest left") }()
+		synctest.Wait()
+		k.nothing("grill")
+		resume()
+		k.must(<-done)
+		if d := k.print("grill"); d.Ticket.Request != "b" {
+			t.Errorf("printed %s", d.Ticket.Request)
+		}
+	})
+}
