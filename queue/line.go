@@ -2,6 +2,7 @@ package queue
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -138,9 +139,7 @@ func (l *line) oldest(now time.Duration) time.Duration {
 func (b Books) clone() Books {
 	c := b
 	c.Outcomes = make(map[ticket.State]uint64, len(b.Outcomes)+1)
-	for s, n := range b.Outcomes {
-		c.Outcomes[s] = n
-	}
+	maps.Copy(c.Outcomes, b.Outcomes)
 	return c
 }
 

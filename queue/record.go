@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"slices"
 	"time"
 
 	"ticketrail/queue/ticket"
@@ -104,12 +105,7 @@ func (s *jobState) valid() error {
 }
 
 func known(s ticket.State) bool {
-	for _, k := range ticket.States() {
-		if s == k {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(ticket.States(), s)
 }
 
 func decodeState(b []byte) (jobState, error) {
