@@ -20,7 +20,6 @@ type machine struct {
 	Device     string `json:"device"`
 	Warning    string `json:"warning,omitempty"`
 	Kernel     string `json:"kernel"`
-	Load       string `json:"load"` // before the run: what else the machine is doing spoils the slowest samples
 	Go         string `json:"go"`
 	OS         string `json:"os"`
 	Arch       string `json:"arch"`
@@ -32,7 +31,6 @@ func inspect(dir string) machine {
 		Kernel: kernel(), Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH,
 	}
 	m.Filesystem, m.Device = filesystem(dir)
-	m.Load = load()
 	if inMemory(m.Filesystem) {
 		m.Warning = " (in memory: a commit there is no commit; give --dir on a disk)"
 	}
@@ -51,15 +49,6 @@ func firstOf(path, key string) string {
 		}
 	}
 	return "unknown"
-}
-
-func load() string {
-	b, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return "unknown"
-	}
-	one, _, _ := strings.Cut(string(b), " ")
-	return one
 }
 
 func kernel() string {

@@ -158,14 +158,15 @@ func (b *bench) measure(ctx context.Context, m measure) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	began := time.Now()
+	before := readProcessor()
 	f, err := m.run(b, ctx)
+	after := readProcessor()
 	err = errors.Join(err, stop())
-	res := result{Row: m.n, Measure: m.name, Limit: m.limit, finding: f, Verdict: f.verdict()}
+	res := result{Row: m.n, Measure: m.name, Limit: m.limit, finding: f, Verdict: f.verdict(), Load: after.since(before)}
 	if no, ok := errors.AsType[*notMeasured](err); ok {
 		res.Verdict, res.Measured, err = verdictNone, no.Error(), nil
 	}
-	b.say("row %d: %s after %.0f s: %s", m.n, res.Verdict, time.Since(began).Seconds(), res.Measured)
+	b.say("row %d: %s after %.0f s: %s", m.n, res.Verdict, after.at.Sub(before.at).Seconds(), res.Measured)
 	return res, err
 }
 

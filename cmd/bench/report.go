@@ -32,6 +32,7 @@ type result struct {
 	finding
 	Limit   string `json:"limit"`
 	Verdict string `json:"verdict"`
+	Load    load   `json:"load"`
 }
 
 func (r report) print(w io.Writer) error {
@@ -40,7 +41,7 @@ func (r report) print(w io.Writer) error {
 	p.f("machine     %s, %d cores, %s of memory\n", m.CPU, m.Cores, m.Memory)
 	p.f("disk        %s on %s%s\n", m.Filesystem, m.Device, m.Warning)
 	p.f("software    %s, %s, %s/%s\n", m.Kernel, m.Go, m.OS, m.Arch)
-	p.f("run         %s, took %s, load before it %s\n", time.Now().UTC().Format("2006-01-02 15:04 UTC"), r.Took.Round(time.Second), m.Load)
+	p.f("run         %s, took %s\n", time.Now().UTC().Format("2006-01-02 15:04 UTC"), r.Took.Round(time.Second))
 	if r.Quick {
 		p.f("            QUICK: smaller counts and fewer keys than the measures say; claims nothing\n")
 	}
@@ -48,6 +49,7 @@ func (r report) print(w io.Writer) error {
 		p.f("\n%d  %s\n", x.Row, x.Measure)
 		p.f("   measured   %s\n", x.Measured)
 		p.f("   must be    %s\n", x.Limit)
+		p.f("   meanwhile  %s\n", x.Load)
 		p.f("   %s\n", x.Verdict)
 	}
 	return p.err
