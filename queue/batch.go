@@ -20,7 +20,7 @@ const (
 	bucketWaiting         // position → place: the open jobs of all stations
 	bucketFinished        // running time, job → nothing: what retention may remove
 	bucketStations        // name → stationRecord
-	bucketDedup           // day of running time → bucket of request key → seen
+	bucketDedup           // hour of running time → bucket of request key → seen
 	bucketAside           // sequence → a damaged record as it was found
 	bucketShelves         // name → bucket of key → value
 	bucketCount
@@ -45,6 +45,7 @@ type batch struct {
 	err     error // the first failed write; the whole batch is lost
 	buckets [bucketCount]*bolt.Bucket
 	gens    []generation
+	filters map[uint64]filter
 	keys    map[requestKey]pendingKey
 	records map[string]*stationRecord // as they will be
 	open    int                       // change in the number of open jobs

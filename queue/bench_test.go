@@ -106,7 +106,7 @@ func BenchmarkTakeBeginAck(b *testing.B) {
 	}
 }
 
-// crowded is a queue with a million keys in eight generations and fifty thousand jobs.
+// crowded is a queue with a million keys in a week of generations and fifty thousand jobs.
 func crowded(b testing.TB) *kitchen {
 	k := start(b, func(o *Options) { o.MaxBacklog = 10_000_000 })
 	var wg sync.WaitGroup
@@ -120,14 +120,14 @@ func crowded(b testing.TB) *kitchen {
 	wg.Wait()
 	k.stop()
 	k.edit(func(tx *bolt.Tx) error {
-		for day := range uint64(8) {
-			g, err := tx.Bucket(bucketNames[bucketDedup]).CreateBucketIfNotExists(key64(day))
+		for hour := range uint64(168) {
+			g, err := tx.Bucket(bucketNames[bucketDedup]).CreateBucketIfNotExists(key64(hour))
 			if err != nil {
 				return err
 			}
-			keys := make([]requestKey, 125_000)
+			keys := make([]requestKey, 1_000_000/168)
 			for n := range keys {
-				keys[n] = keyOf(venue, fmt.Sprint(day, n))
+				keys[n] = keyOf(venue, fmt.Sprint(hour, n))
 			}
 			// In order: unsorted, one huge transaction is quadratic in bbolt.
 			slices.SortFunc(keys, func(a, b requestKey) int { return bytes.Compare(a[:], b[:]) })
@@ -137,7 +137,7 @@ func crowded(b testing.TB) *kitchen {
 				}
 			}
 		}
-		v, _ := sealJSON(clockRecord{Running: 7*day + time.Hour})
+		v, _ := sealJSON(clockRecord{Running: 168*time.Hour + time.Minute})
 		return tx.Bucket(bucketNames[bucketMeta]).Put(keyClock, v)
 	})
 	k.o.NoSync = false

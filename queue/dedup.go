@@ -101,59 +101,78 @@ func decodeSeen(b []byte) (seen, error) {
 	return s, nil
 }
 
-// generationOf is the day of running time a key is filed under. A generation is
-// dropped whole, when its youngest key is older than the retention.
-func generationOf(running time.Duration) uint64 { return uint64(max(running, 0) / day) }
+// generationOf is the hour of running time a key is filed under. A generation is dropped
+// whole, when its youngest key is older than the retention. An hour, because keys come in
+// no order: each one put into a large bucket rewrites a page of its own, while those of
+// one hour share theirs.
+func generationOf(running time.Duration) uint64 { return uint64(max(running, 0) / span) }
 
-const day = 24 * time.Hour
+const span = time.Hour
 
-// generation is one day's bucket of keys.
+// generation is one hour's bucket of keys, opened when it is needed.
 type generation struct {
-	day uint64
-	b   *bolt.Bucket
+	number uint64
+	b      *bolt.Bucket
 }
 
-// generations opens the day buckets, newest first: a retry is usually a fresh one.
+// generations lists the buckets, newest first: a retry is usually a fresh one.
 func (b *batch) generations() []generation {
 	if b.gens != nil {
 		return b.gens
 	}
-	root := b.bucket(bucketDedup)
-	c := root.Cursor()
+	b.filters = *b.q.filters.Load()
+	c := b.bucket(bucketDedup).Cursor()
 	for k, v := c.Last(); k != nil; k, v = c.Prev() {
 		if v == nil && len(k) == 8 {
-			b.gens = append(b.gens, generation{un64(k), root.Bucket(k)})
+			b.gens = append(b.gens, generation{number: un64(k)})
 		}
 	}
 	return b.gens
 }
 
-// lookup finds a key: among those this batch will write, then on disk. day says which
+// keysOf is a generation's bucket; nil if it has none yet.
+func (b *batch) keysOf(number uint64) *bolt.Bucket {
+	gens := b.generations()
+	for i := range gens {
+		if g := &gens[i]; g.number == number {
+			if g.b == nil {
+				g.b = b.bucket(bucketDedup).Bucket(key64(number))
+			}
+			return g.b
+		}
+	}
+	return nil
+}
+
+// lookup finds a key: among those this batch will write, then on disk. filed says which
 // generation holds it. raw is nil if the key is not known.
-func (b *batch) lookup(k requestKey) (day uint64, raw []byte) {
+func (b *batch) lookup(k requestKey) (filed uint64, raw []byte) {
 	if p, ok := b.keys[k]; ok {
-		return p.day, p.raw
+		return p.filed, p.raw
 	}
 	for _, g := range b.generations() {
-		if raw := g.b.Get(k[:]); raw != nil {
-			return g.day, raw
+		if f, closed := b.filters[g.number]; closed && !f.has(k) {
+			continue
+		}
+		if raw := b.keysOf(g.number).Get(k[:]); raw != nil {
+			return g.number, raw
 		}
 	}
 	return 0, nil
 }
 
 type pendingKey struct {
-	day uint64
-	raw []byte
+	filed uint64
+	raw   []byte
 }
 
 // remember files a key under a generation. It is put in the file when the whole batch
 // has been applied, in key order: random keys one by one cost bbolt more.
-func (b *batch) remember(k requestKey, day uint64, s seen) {
+func (b *batch) remember(k requestKey, filed uint64, s seen) {
 	if b.keys == nil {
 		b.keys = map[requestKey]pendingKey{}
 	}
-	b.keys[k] = pendingKey{day, encodeSeen(s)}
+	b.keys[k] = pendingKey{filed, encodeSeen(s)}
 	b.dirty = true
 }
 
@@ -166,21 +185,20 @@ func (b *batch) writeKeys() {
 		sorted = append(sorted, k)
 	}
 	slices.SortFunc(sorted, func(x, y requestKey) int { return bytes.Compare(x[:], y[:]) })
-	root := b.bucket(bucketDedup)
-	buckets := map[uint64]*bolt.Bucket{}
-	for _, g := range b.gens {
-		buckets[g.day] = g.b
-	}
+	made := map[uint64]*bolt.Bucket{}
 	for _, k := range sorted {
 		p := b.keys[k]
-		g := buckets[p.day]
+		g := b.keysOf(p.filed)
+		if g == nil {
+			g = made[p.filed]
+		}
 		if g == nil {
 			var err error
-			if g, err = root.CreateBucketIfNotExists(key64(p.day)); err != nil {
+			if g, err = b.bucket(bucketDedup).CreateBucketIfNotExists(key64(p.filed)); err != nil {
 				b.fail(err)
 				return
 			}
-			buckets[p.day] = g
+			made[p.filed] = g
 		}
 		b.put(g, k[:], p.raw)
 	}
@@ -189,14 +207,14 @@ func (b *batch) writeKeys() {
 // dropGenerations forgets the keys whose retention is over.
 func (b *batch) dropGenerations(now, retention time.Duration) {
 	for _, g := range b.generations() {
-		if time.Duration(g.day+1)*day+retention > now {
+		if time.Duration(g.number+1)*span+retention > now {
 			continue
 		}
-		if err := b.bucket(bucketDedup).DeleteBucket(key64(g.day)); err != nil {
+		if err := b.bucket(bucketDedup).DeleteBucket(key64(g.number)); err != nil {
 			b.fail(err)
 			return
 		}
 		b.dirty = true
-		b.gens = nil
 	}
+	b.gens = nil
 }
