@@ -131,7 +131,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if clock == nil {
 		clock = wallClock{}
 	}
-	a.queue, err = queue.Open(queue.Options{
+	open := queue.Options{
 		Path:             conf.Storage.Path,
 		DedupRetention:   conf.Storage.DedupRetention,
 		HistoryRetention: conf.Storage.HistoryRetention,
@@ -140,7 +140,13 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		Logger:           a.log,
 		Registerer:       a.registry,
 		NoSync:           o.NoSync,
-	})
+	}
+	a.queue, err = queue.Open(open)
+	if errors.Is(err, queue.ErrDamaged) { // what the check does not look at, or there was no check
+		if err = a.setAside(conf.Storage.Path, err); err == nil {
+			a.queue, err = queue.Open(open)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -239,3 +239,29 @@ func TestASecondDaemonIsRefusedClearly(t *testing.T) {
 		t.Errorf("the second daemon got %v", err)
 	}
 }
+
+func TestADatabaseThatIsNoneIsSetAside(t *testing.T) {
+	dir := t.TempDir()
+	store := filepath.Join(dir, "t.db")
+	if err := os.WriteFile(store, make([]byte, 20_000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	conf := filepath.Join(dir, "t.yaml")
+	text := fmt.Sprintf("receiver: { listen: \"127.0.0.1:0\" }\nmetrics: { listen: \"\" }\nadmin: { socket: %q }\nstorage: { path: %q }\n"+
+		"venues: [ { id: %s, name: x, timezone: UTC } ]\nprinters: [ { name: grill, address: \"tcp://%s\" } ]\nfallback: grill\n",
+		filepath.Join(dir, "s"), store, venueID, nobody(t))
+	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a, err := New(t.Context(), Options{ConfigPath: conf})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	if found := a.quarantined(); len(found) != 1 {
+		t.Errorf("set aside: %v, want one file", found)
+	}
+	if text := strings.Join(a.allNotices(), "\n"); !strings.Contains(text, ".corrupt-") {
+		t.Errorf("the notices do not tell: %s", text)
+	}
+}

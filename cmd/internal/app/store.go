@@ -50,12 +50,17 @@ func (a *App) checkStore(ctx context.Context, path string) error {
 		a.log.Warn("database not checked", "path", path, "err", err)
 		return nil
 	}
+	return a.setAside(path, err)
+}
+
+// setAside renames a damaged database, so that a new one can be started under its name.
+func (a *App) setAside(path string, damage error) error {
 	aside := fmt.Sprintf("%s.corrupt-%s", path, time.Now().UTC().Format("20060102T150405Z"))
 	if err := os.Rename(path, aside); err != nil {
 		return fmt.Errorf("set the damaged database aside: %w", err)
 	}
 	a.log.Error("the database is damaged: it was set aside and a new one is started; tickets that waited in it will not print",
-		"path", path, "kept", aside, "err", err)
+		"path", path, "kept", aside, "err", damage)
 	return nil
 }
 
