@@ -151,7 +151,10 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		return nil, err
 	}
 	a.down.push("queue", func(context.Context) error { return a.queue.Close() })
-	a.registry.MustRegister(heldCollector{a.queue})
+	a.registry.MustRegister(heldCollector{a.queue}, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "ticketrail_queue_quarantined_files",
+		Help: "Damaged databases that were set aside and that nobody has taken away yet.",
+	}, func() float64 { return float64(len(a.quarantined())) }))
 
 	a.rejects, err = openRejects(a.queue.Shelf("rejects"), a.log.With("component", "rejects"))
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"ticketrail/queue"
@@ -66,24 +67,18 @@ func (a *App) setAside(path string, damage error) error {
 
 // quarantined lists the databases that were set aside and that nobody has taken away yet.
 func (a *App) quarantined() []string {
-	found, err := filepath.Glob(globQuote(a.live.Load().conf.Storage.Path) + ".corrupt-*")
+	path := a.boot.Storage.Path
+	entries, err := os.ReadDir(filepath.Dir(path))
 	if err != nil {
 		return nil
 	}
-	return found
-}
-
-// globQuote makes a path match only itself.
-func globQuote(path string) string {
-	var out []byte
-	for i := range len(path) {
-		switch path[i] {
-		case '*', '?', '[', '\\':
-			out = append(out, '\\')
+	var found []string
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), filepath.Base(path)+".corrupt-") {
+			found = append(found, filepath.Join(filepath.Dir(path), e.Name()))
 		}
-		out = append(out, path[i])
 	}
-	return string(out)
+	return found
 }
 
 // extendStart keeps the init system patient while a large file is read: each call
