@@ -165,7 +165,12 @@ func (p *Paper) patience(n int) time.Duration {
 // that has stopped.
 const chunk = 1024
 
-// send writes the ticket and sees it off. Whatever goes wrong here leaves it in doubt.
+// A hangUp is a connection that can say without waiting that its other side has gone.
+type hangUp interface{ HungUp() error }
+
+// send writes the ticket and sees it off. Whatever goes wrong here leaves it in doubt, but
+// for what goes wrong before the first byte was taken: a printer that accepts and drops
+// its clients, because another till has it or it is still starting, has printed nothing.
 func (p *Paper) send(ctx context.Context, conn transport.Conn, body []byte) error {
 	limit := p.patience(len(body))
 	over := time.Now().Add(limit)
@@ -173,6 +178,11 @@ func (p *Paper) send(ctx context.Context, conn transport.Conn, body []byte) erro
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetWriteDeadline(time.Unix(1, 0)) })
 	defer stop()
 
+	if c, ok := conn.(hangUp); ok {
+		if err := c.HungUp(); err != nil {
+			return p.broke(ctx, 0, len(body), err)
+		}
+	}
 	for sent := 0; sent < len(body); {
 		part := body[sent:min(sent+chunk, len(body))]
 		due := time.Now().Add(p.patience(len(part)))
@@ -203,10 +213,15 @@ func (p *Paper) send(ctx context.Context, conn transport.Conn, body []byte) erro
 }
 
 // broke words what ended a ticket half way. sent counts what left this machine's hands;
-// how much of it is on paper, nobody knows.
+// how much of it is on paper, nobody knows, unless it was nothing.
 func (p *Paper) broke(ctx context.Context, sent, of int, err error) error {
 	if ctx.Err() != nil {
-		return fmt.Errorf("print on %s: interrupted after %d of %d bytes: %w", p.o.Name, sent, of, context.Cause(ctx))
+		err = fmt.Errorf("print on %s: interrupted after %d of %d bytes: %w", p.o.Name, sent, of, context.Cause(ctx))
+	} else {
+		err = fmt.Errorf("print on %s: %d of %d bytes sent: %w", p.o.Name, sent, of, err)
 	}
-	return fmt.Errorf("print on %s: %d of %d bytes sent: %w", p.o.Name, sent, of, err)
+	if sent == 0 {
+		return ticket.Untouched(err)
+	}
+	return err
 }

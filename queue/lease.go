@@ -164,6 +164,15 @@ func (l *Lease) Begin(ctx context.Context) error {
 	return nil
 }
 
+// Untouched takes a Begin back: the station knows that no ticket byte left this machine.
+// Nothing is written until the lease ends; a crash before that leaves the doubt, and so a
+// banner too many.
+func (l *Lease) Untouched() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.begun = false
+}
+
 // Ack ends the lease: the ticket is out, as far as proof says. detail is for people.
 func (l *Lease) Ack(ctx context.Context, proof ticket.Proof, detail string) error {
 	if !slices.Contains(ticket.Proofs(), proof) {

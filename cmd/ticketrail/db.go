@@ -25,7 +25,7 @@ func (c *cli) db() *cobra.Command {
 				// The parent must not take a file for bad that nobody could look at.
 				return errors.Join(err, say(c.out, "%s%v", app.Unchecked, err))
 			}
-			return fmt.Errorf("%w: keep a copy, and start with another storage.path", err)
+			return errors.Join(fmt.Errorf("%w: keep a copy, and start with another storage.path", err), say(c.out, app.Damaged))
 		},
 	})
 	g.Hidden = true

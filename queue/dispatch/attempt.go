@@ -14,7 +14,7 @@ import (
 type attempt struct {
 	proof ticket.Proof
 	err   error
-	// begun says that Begin succeeded: ticket bytes may have gone out.
+	// begun says that Begin succeeded and the station does not know better: ticket bytes may have gone out.
 	begun bool
 	// beginErr is why Begin failed, if it did: then nothing was printed and it was not the station's fault.
 	beginErr error
@@ -33,6 +33,10 @@ func (l *line) print(s Station, lease Lease) (a attempt) {
 			a = attempt{err: fmt.Errorf("panic: %v", p), stack: debug.Stack()}
 		}
 		a.begun, a.beginErr = g.close()
+		if a.begun && ticket.IsUntouched(a.err) {
+			lease.Untouched()
+			a.begun = false
+		}
 		a.interrupted = a.err != nil && l.d.hard.Err() != nil
 	}()
 	a.proof, a.err = s.Print(l.d.hard, lease.Delivery(), g.begin)

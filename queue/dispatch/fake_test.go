@@ -241,6 +241,16 @@ func (l *fakeLease) Begin(ctx context.Context) error {
 	return nil
 }
 
+func (l *fakeLease) Untouched() {
+	l.q.mu.Lock()
+	defer l.q.mu.Unlock()
+	if !l.begun || l.ended {
+		l.q.t.Errorf("job %d: Untouched although begun=%t ended=%t", l.job.id, l.begun, l.ended)
+	}
+	l.begun = false
+	l.job.doubts--
+}
+
 func (l *fakeLease) end(ctx context.Context, how string, f func(j *fakeJob)) error {
 	l.q.mu.Lock()
 	settling := l.q.settling

@@ -12,6 +12,13 @@ func Permanent(err error) error { return outcome{err, permanent} }
 // open): the line waits and no attempt is counted.
 func NotReady(err error) error { return outcome{err, notReady} }
 
+// Untouched marks an error after begin that is known to have come before the first ticket
+// byte left this machine: the begun doubt is taken back. Whoever cannot know does not mark.
+func Untouched(err error) error { return outcome{err, untouched} }
+
+// IsUntouched says whether the outermost mark on err is [Untouched].
+func IsUntouched(err error) bool { return marked(err, untouched) }
+
 // IsPermanent says whether the outermost mark on err is [Permanent].
 func IsPermanent(err error) bool { return marked(err, permanent) }
 
@@ -23,6 +30,7 @@ type mark int
 const (
 	permanent mark = iota
 	notReady
+	untouched
 )
 
 type outcome struct {

@@ -167,11 +167,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		Logger:     a.log,
 		Registerer: a.registry,
 	})
-	a.down.push("dispatch", func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, ticketWithin)
-		defer cancel()
-		return a.dispatch.Stop(ctx)
-	})
+	a.down.push("dispatch", a.stopLines)
 
 	a.receiver, err = a.newReceiver(conf, first.policy)
 	if err != nil {
@@ -197,7 +193,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 // progress are answered, the tickets in hand come out, the store is closed. It returns
 // nil after ctx ended.
 func (a *App) Run(ctx context.Context) error {
-	serving, stop := context.WithCancelCause(ctx)
+	serving, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
 	var wg sync.WaitGroup
 	for _, s := range a.serve {
@@ -219,21 +215,35 @@ func (a *App) Run(ctx context.Context) error {
 			// The outcome is logged and counted; who asked by signal hears nothing else.
 			_, _ = a.Reload(serving)
 			continue
+		case <-ctx.Done():
 		case <-serving.Done():
 		}
 		break
 	}
 	cause := context.Cause(serving)
+	if cause == nil {
+		cause = context.Cause(ctx)
+	}
 	a.log.Info("stopping", "why", cause)
 	a.notify("STOPPING=1\nSTATUS=finishing the tickets in hand")
-	// The servers stop first and answer what they have; then the lines; the store last.
+	// The lines stop first, for a ticket in hand may take its time, and the service, which
+	// tries only three times, is answered all that while; what it sends prints after the next start.
+	lines := a.stopLines(context.WithoutCancel(ctx))
+	stop(nil)
 	wg.Wait()
-	err := a.Close()
+	err := errors.Join(lines, a.Close())
 	if ctx.Err() == nil { // nobody asked us to stop
 		err = errors.Join(cause, err)
 	}
 	a.log.Info("stopped")
 	return err
+}
+
+// stopLines lets the tickets in hand come out, within ticketWithin.
+func (a *App) stopLines(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, ticketWithin)
+	defer cancel()
+	return a.dispatch.Stop(ctx)
 }
 
 // Close takes everything apart. Run does it; it is for an App that never ran.

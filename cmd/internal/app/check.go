@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"time"
 
 	"ticketrail/config"
@@ -145,8 +147,13 @@ func findVenue(conf *config.Config, want string) (config.Venue, error) {
 // look at the file at all, which says nothing about the file.
 const Unchecked = "unchecked: "
 
-// CheckInChild returns a check that runs `exe db check PATH`. A child that dies of what
-// it reads has found the file damaged just as well as one that says so.
+// Damaged is the line that the child prints when it has found the file damaged.
+const Damaged = "damaged"
+
+// CheckInChild returns a check that runs `exe db check PATH`. A file is damaged only if the
+// child says so, or if what it read killed it: a page that leads bbolt astray ends in a
+// panic or a fault. Any other end (a stop in the middle, no memory) says nothing about the file,
+// and a good file that is set aside is a kitchen's orders lost.
 func CheckInChild(exe string) func(ctx context.Context, path string) error {
 	return func(ctx context.Context, path string) error {
 		var out, trouble bytes.Buffer
@@ -165,7 +172,25 @@ func CheckInChild(exe string) func(ctx context.Context, path string) error {
 		if why, ok := strings.CutPrefix(strings.TrimSpace(out.String()), Unchecked); ok {
 			return fmt.Errorf("check database: %s", why)
 		}
-		first, _, _ := strings.Cut(strings.TrimSpace(trouble.String()), "\n")
-		return fmt.Errorf("check %s: %w: %s (%w)", path, queue.ErrDamaged, first, err)
+		said := strings.TrimSpace(trouble.String())
+		first, _, _ := strings.Cut(said, "\n")
+		if strings.Contains(out.String(), Damaged) || diedOfThePages(cmd.ProcessState, said) {
+			return fmt.Errorf("check %s: %w: %s (%w)", path, queue.ErrDamaged, first, err)
+		}
+		return fmt.Errorf("check %s: the check did not finish: %s (%w)", path, first, err)
 	}
+}
+
+// diedOfThePages says whether a child ended as one does that follows a bad page.
+func diedOfThePages(end *os.ProcessState, said string) bool {
+	if w, ok := end.Sys().(syscall.WaitStatus); ok && w.Signaled() {
+		return w.Signal() == syscall.SIGBUS || w.Signal() == syscall.SIGSEGV
+	}
+	// The Go runtime's own last words; "out of memory" and the like are among them too.
+	for _, word := range []string{"panic: ", "unexpected fault address", "SIGBUS", "SIGSEGV", "stack overflow"} {
+		if strings.Contains(said, word) {
+			return true
+		}
+	}
+	return false
 }
