@@ -41,6 +41,7 @@ type Options struct {
 	Profile profile.Profile
 	Columns int          // of normal size; 0 is what the profile says
 	Logger  *slog.Logger // nil discards
+	Turn    Turn         // of the device, shared by all Papers that stand for it; nil makes one
 
 	// ConnectTimeout bounds the dial; 0 is 10 s.
 	ConnectTimeout time.Duration
@@ -57,9 +58,17 @@ type Options struct {
 // Paper prints tickets on one printer, one at a time. It is safe for concurrent use.
 type Paper struct {
 	o    Options
-	turn chan struct{} // holds a token while the printer is in use
+	turn Turn // of the device
 	draw func(ticket.Delivery) []byte
 }
+
+// A Turn is who may use a device now. Papers that stand for one device share one, so that
+// two lines that end at one printer print one ticket after the other, whatever it does
+// with a second client.
+type Turn chan struct{}
+
+// NewTurn makes the Turn of a device.
+func NewTurn() Turn { return make(Turn, 1) }
 
 // NewPaper checks o and fills in its defaults. It panics when a required option is
 // missing: that is a mistake in the wiring, not in the configuration.
@@ -91,7 +100,10 @@ func NewPaper(o Options) *Paper {
 	draw := func(d ticket.Delivery) []byte {
 		return escpos.Encode(layout.ComposeFor(d, o.Columns, o.Name, printable), o.Profile)
 	}
-	return &Paper{o: o, turn: make(chan struct{}, 1), draw: draw}
+	if o.Turn == nil {
+		o.Turn = NewTurn()
+	}
+	return &Paper{o: o, turn: o.Turn, draw: draw}
 }
 
 // Print puts one ticket on paper and says how much is known about that. begin is called

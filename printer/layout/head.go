@@ -15,7 +15,7 @@ const (
 	void              = "** VOID **"
 	refire            = "** REFIRE **"
 	noRoute           = "NO ROUTE"
-	expired           = "EXPIRED - NOT PRINTED"
+	expired           = "** EXPIRED **"
 	printerTest       = "PRINTER TEST"
 )
 
@@ -32,7 +32,7 @@ func (c *composer) banners(d *ticket.Delivery) {
 	switch {
 	case t.Kind == ticket.Slip:
 		c.banner(expired, true)
-		c.centred("Ask before cooking these.", Style{Bold: true})
+		c.centred("Not printed, unless noted. Ask before cooking.", Style{Bold: true})
 	case t.Kind == ticket.Test:
 		c.banner(printerTest, false)
 	case t.Kind == ticket.Correction && len(t.Lines) > 0:

@@ -22,6 +22,7 @@ import (
 
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/config"
+	"ticketrail/printer"
 	"ticketrail/printer/transport"
 	"ticketrail/queue"
 	"ticketrail/queue/dispatch"
@@ -80,8 +81,9 @@ type App struct {
 	webhookAt, metricsAt net.Addr
 	serve                []server
 
-	boot      *config.Config        // what the parts that only a restart changes were made from
-	reloading sync.Mutex            // one reload at a time
+	boot      *config.Config // what the parts that only a restart changes were made from
+	reloading sync.Mutex     // one reload at a time; guards turns after New
+	turns     map[string]printer.Turn
 	live      atomic.Pointer[rules] // what the configuration in force was made into
 }
 

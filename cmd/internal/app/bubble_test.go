@@ -160,7 +160,7 @@ func (k *kitchen) paper(station string) string {
 		if m := numberOnPaper.FindStringSubmatch(t.Text); m != nil {
 			word = m[1]
 		}
-		if strings.Contains(t.Text, "NOT PRINTED") {
+		if strings.Contains(t.Text, "** EXPIRED **") {
 			word = "slip"
 		}
 		if strings.Contains(t.Text, "POSSIBLE DUPLICATE") {

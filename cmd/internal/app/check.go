@@ -174,7 +174,7 @@ func CheckInChild(exe string) func(ctx context.Context, path string) error {
 		}
 		said := strings.TrimSpace(trouble.String())
 		first, _, _ := strings.Cut(said, "\n")
-		if strings.Contains(out.String(), Damaged) || diedOfThePages(cmd.ProcessState, said) {
+		if strings.TrimSpace(out.String()) == Damaged || diedOfThePages(cmd.ProcessState, said) {
 			return fmt.Errorf("check %s: %w: %s (%w)", path, queue.ErrDamaged, first, err)
 		}
 		return fmt.Errorf("check %s: the check did not finish: %s (%w)", path, first, err)

@@ -67,9 +67,21 @@ func (a *App) newStation(c config.Printer) (station, error) {
 		return station{}, err
 	}
 	return station{c, printer.NewPaper(printer.Options{
-		Name: c.Name, Dialer: d, Profile: model, Columns: c.Columns,
+		Name: c.Name, Dialer: d, Profile: model, Columns: c.Columns, Turn: a.turn(c.Address),
 		Logger: a.log.With("component", "printer"),
 	})}, nil
+}
+
+// turn is the one for a device, for as long as the daemon runs: a station that a reload
+// renames must wait for the ticket that its old self is printing.
+func (a *App) turn(address string) printer.Turn {
+	if a.turns == nil {
+		a.turns = map[string]printer.Turn{}
+	}
+	if a.turns[address] == nil {
+		a.turns[address] = printer.NewTurn()
+	}
+	return a.turns[address]
 }
 
 // apply puts rules in force, or changes nothing. Only the first step can fail. A request that is being planned keeps the
