@@ -55,7 +55,9 @@ func beChecker(path string) int {
 	if err == nil {
 		return 0
 	}
-	if !errors.Is(err, app.ErrDamaged) {
+	if errors.Is(err, app.ErrDamaged) {
+		fmt.Println(app.Damaged)
+	} else {
 		fmt.Printf("%s%v\n", app.Unchecked, err)
 	}
 	fmt.Fprintln(os.Stderr, err)

@@ -16,8 +16,8 @@ import (
 	"ticketrail/receiver/plan"
 )
 
-// A store is a database as a week leaves it: keys of eight days, the history of the last
-// three, jobs that wait on a station that a person holds.
+// A store is a database as a week leaves it: keys of every hour, the history of the last
+// three days, jobs that wait on a station that a person holds.
 type store struct {
 	path       string
 	keys, jobs int
@@ -26,7 +26,7 @@ type store struct {
 
 func (s store) size() string { return fmt.Sprintf("%d MB file", s.bytes>>20) }
 
-// steppedClock is the box's clock some days ago, and known to be right: the queue takes the
+// steppedClock is the box's clock some hours ago, and known to be right: the queue takes the
 // time between two openings for time that it was switched off, and credits it.
 type steppedClock struct{ ago time.Duration }
 
@@ -34,7 +34,7 @@ func (c steppedClock) Now() time.Time   { return time.Now().Add(-c.ago) }
 func (steppedClock) Synchronized() bool { return true }
 
 const (
-	days = 8
+	hours = 168
 	// inFlight is how many changes wait at a time; wave is how many tickets stand in the line
 	// of a station before they are cancelled, for a long line is slow to take from the middle.
 	inFlight = 512
@@ -91,22 +91,24 @@ func planned() (ticket.Request, error) {
 	return p.Split(opened, plan.Venue{ID: venueID, Name: "Harbour Grill"}, deviceID, time.Now(), nil).Request, nil
 }
 
-// fill lives through eight days: each accepts its share of keys and finishes all but its
+// fill lives through a week: each hour accepts its share of keys and finishes all but its
 // share of jobs. Everything goes through the queue's own methods.
 func (b *bench) fill(ctx context.Context, s store, sample ticket.Request) error {
 	began := time.Now()
 	f := &filler{b: b, sample: sample}
-	for day := range days {
-		keys, jobs := share(s.keys, day), share(s.jobs, day)
-		if err := f.day(ctx, s.path, day, keys, jobs); err != nil {
-			return fmt.Errorf("day %d: %w", day, err)
+	for hour := range hours {
+		keys, jobs := share(s.keys, hour), share(s.jobs, hour)
+		if err := f.hour(ctx, s.path, hour, keys, jobs); err != nil {
+			return fmt.Errorf("hour %d: %w", hour, err)
 		}
-		b.say("  day %d: %d keys in %.0f s", day+1, keys, time.Since(began).Seconds())
+		if hour%24 == 23 {
+			b.say("  day %d: %d keys in %.0f s", hour/24+1, s.keys*(hour+1)/hours, time.Since(began).Seconds())
+		}
 	}
 	return nil
 }
 
-func share(total, day int) int { return total*(day+1)/days - total*day/days }
+func share(total, hour int) int { return total*(hour+1)/hours - total*hour/hours }
 
 type filler struct {
 	b      *bench
@@ -114,13 +116,13 @@ type filler struct {
 	job    uint64 // the last one; the queue counts them from 1
 }
 
-func (f *filler) day(ctx context.Context, path string, day, keys, jobs int) (err error) {
-	k, err := f.b.kitchen(path, twoStations(), steppedClock{time.Duration(days-1-day) * 24 * time.Hour})
+func (f *filler) hour(ctx context.Context, path string, hour, keys, jobs int) (err error) {
+	k, err := f.b.kitchen(path, twoStations(), steppedClock{time.Duration(hours-1-hour) * time.Hour})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, k.close()) }()
-	if day == 0 {
+	if hour == 0 {
 		if err := k.queue.HoldStation(ctx, "grill", "waits for the bench"); err != nil {
 			return err
 		}
@@ -143,7 +145,7 @@ func (f *filler) day(ctx context.Context, path string, day, keys, jobs int) (err
 	if got, want := k.waiting(), waited+jobs; got != want {
 		return fmt.Errorf("%d jobs wait, want %d", got, want)
 	}
-	return k.idle(ctx) // the day's old history is removed when there is nothing else to do
+	return k.idle(ctx) // the hour's old history is removed when there is nothing else to do
 }
 
 func (f *filler) accept(ctx context.Context, q *queue.Queue, station string, n int) error {

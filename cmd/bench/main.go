@@ -29,9 +29,12 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"ticketrail/cmd/internal/app"
 )
 
 func main() {
+	app.Processors()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
 	if len(os.Args) == 3 && os.Args[1] == modeServe {

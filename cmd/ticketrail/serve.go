@@ -37,6 +37,7 @@ from ticketrail.socket, so that a restart refuses nobody.`,
 			if err != nil {
 				return err
 			}
+			app.Processors()
 			return app.Run(cmd.Context(), o)
 		},
 	}
