@@ -1,6 +1,7 @@
 package receiver
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -12,8 +13,16 @@ import (
 const (
 	smallBody  = 64 << 10 // a body up to this size is always read
 	largeBytes = 64 << 20 // all larger ones together may hold this much, so that no caller can fill the memory
-	parseBytes = 8 << 20  // bodies parsed at a time; a parsed body can be forty times its size
+	parseBytes = 8 << 20  // what bodies may need at a time to be parsed, planned and stored, see weight
 )
+
+// weight is about how many bytes of memory a body needs until it is stored: an object of ten
+// bytes makes a map of five hundred, any other value a small part of that.
+func (x *exchange) weight() int64 {
+	objects := bytes.Count(x.body, []byte("{"))
+	values := bytes.Count(x.body, []byte(",")) + bytes.Count(x.body, []byte("["))
+	return min(int64(len(x.body)+512*objects+64*values), parseBytes)
+}
 
 // readBody reads the body within the time for the answer. What was read before it failed is
 // in x.body all the same.

@@ -70,7 +70,8 @@ func (x *exchange) refuse(no *refusal) {
 	if hangUp {
 		_ = control.SetReadDeadline(time.Now().Add(linger))
 	}
-	if no.code.Status() != contract.StatusMismatch {
+	// After a 500 the service tries again, three times in vain if it is the body that we fail on.
+	if no.code.Status() != contract.StatusMismatch && (no.code != Internal || !x.bodyRead) {
 		return
 	}
 	_ = control.Flush() // nobody waits for what follows
@@ -110,7 +111,14 @@ func (x *exchange) decide() (receipt ticket.Receipt, no *refusal) {
 	// A caller that hangs up now does not undo its order.
 	ctx, cancel := context.WithDeadline(context.WithoutCancel(x.req.Context()), x.deadline)
 	defer cancel()
-	planned, no := x.plan(ctx)
+	// Parsed, planned and on its way into the queue a request needs much memory for a moment,
+	// so only so much is worked on at a time.
+	weight := x.weight()
+	if x.r.parsing.Acquire(ctx, weight) != nil {
+		return ticket.Receipt{}, &refusal{TooSlow, TooSlow.plain()}
+	}
+	defer x.r.parsing.Release(weight)
+	planned, no := x.plan()
 	if no != nil {
 		return ticket.Receipt{}, no
 	}
@@ -120,14 +128,8 @@ func (x *exchange) decide() (receipt ticket.Receipt, no *refusal) {
 	return x.store(ctx, planned)
 }
 
-// plan reads the body and makes tickets of it. Both need much memory for a moment, so only so
-// many bytes are worked on at a time.
-func (x *exchange) plan(ctx context.Context) (ticket.Request, *refusal) {
-	weight := min(int64(len(x.body)), parseBytes)
-	if x.r.parsing.Acquire(ctx, weight) != nil {
-		return ticket.Request{}, &refusal{TooSlow, TooSlow.plain()}
-	}
-	defer x.r.parsing.Release(weight)
+// plan reads the body and makes tickets of it.
+func (x *exchange) plan() (ticket.Request, *refusal) {
 	opened, err := contract.Open(x.body, x.policy.mode)
 	if err != nil {
 		code := SchemaMismatch

@@ -187,7 +187,7 @@ func TestA200IsAPromise(t *testing.T) {
 	})
 }
 
-func TestAPanicIsAnswered500(t *testing.T) {
+func TestAPanicIsAnswered500AndTheOrderIsKept(t *testing.T) {
 	for name, fail := range map[string]func(){
 		"panic":        func() { panic("boom") },
 		"abort":        func() { panic(http.ErrAbortHandler) },
@@ -205,6 +205,10 @@ func TestAPanicIsAnswered500(t *testing.T) {
 				b.intake.accept = nil
 				c.send(whole(burger))
 				c.want(200, "")
+				// Had the retries ended like that, somebody could still see what was ordered.
+				if kept := b.rejected(); len(kept) != 1 || kept[0].Code != "internal" || string(kept[0].Body) != burger || kept[0].Venue != venueID {
+					t.Errorf("kept %+v", kept)
+				}
 				b.count(t, "ticketrail_receiver_requests_total{500 internal}", 1)
 			})
 		})

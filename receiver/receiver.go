@@ -43,8 +43,9 @@ type Options struct {
 	// answer is over is [TooSlow] without asking. Nil: always StorageFailed.
 	Classify func(error) Code
 
-	// Reject is given each body from an allowed venue that was answered 400. It is called
-	// after the answer went out, concurrently, and may keep the body. Nil: nobody looks.
+	// Reject is given each body from an allowed venue that was answered 400, or 500 after it
+	// was read: those come again, and each time is given. It is called after the answer
+	// went out, concurrently, and may keep the body. Nil: nobody looks.
 	Reject func(Reject)
 
 	TLS            TLS // zero: plain HTTP
@@ -82,7 +83,7 @@ type Receiver struct {
 	draining atomic.Bool
 	running  atomic.Int64        // exchanges that have not been answered
 	large    atomic.Int64        // bytes held by bodies that outgrew smallBody
-	parsing  *semaphore.Weighted // bytes of bodies being parsed and planned
+	parsing  *semaphore.Weighted // bytes that bodies being parsed, planned and stored may need
 	quiet    *quiet
 }
 
@@ -133,7 +134,10 @@ func (r *Receiver) SetPolicy(p *Policy) error {
 func (r *Receiver) Drain() { r.draining.Store(true) }
 
 // ServeHTTP answers one request.
-func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) { r.echo.ServeHTTP(w, req) }
+func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	spare(req.Context())
+	r.echo.ServeHTTP(w, req)
+}
 
 // coat is all that Echo does: every path and method comes to the one handler, which compares
 // paths itself, in constant time. Binding, body limits, time-outs and recovery are ours.

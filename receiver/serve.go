@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	headerTime  = 3 * time.Second  // for TLS and the headers
+	headerTime  = 3 * time.Second  // for the headers; of the first request, TLS included
 	spareTime   = 2 * time.Second  // beyond RespondWithin, for what the handler does not govern itself
 	answerTime  = 10 * time.Second // beyond RespondWithin, to write an answer of 100 bytes
-	idleTime    = 60 * time.Second // between two requests
+	idleTime    = 10 * time.Second // between two requests
 	headerBytes = 16 << 10
 	streams     = 64 // requests at a time on one HTTP/2 connection
 )
@@ -69,6 +69,7 @@ func (r *Receiver) server() (*http.Server, error) {
 		WriteTimeout:      within + answerTime,
 		IdleTimeout:       idleTime,
 		MaxHeaderBytes:    headerBytes,
+		ConnContext:       doom,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: streams},
 		Protocols:         new(http.Protocols),
 		// What arrives here is the noise of the internet, mostly failed handshakes.
@@ -85,4 +86,22 @@ func (r *Receiver) server() (*http.Server, error) {
 	srv.Protocols.SetHTTP2(true)
 	srv.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: k.forClient}
 	return srv, nil
+}
+
+type doomed struct{}
+
+// doom closes a connection that brings no request within headerTime. The server does that for
+// HTTP/1 alone: one of HTTP/2 that is silent would hold its place for as long as an idle one.
+func doom(ctx context.Context, c net.Conn) context.Context {
+	if t, ok := c.(*tls.Conn); ok {
+		c = t.NetConn() // closing the other waits for whoever does not read
+	}
+	return context.WithValue(ctx, doomed{}, time.AfterFunc(headerTime, func() { _ = c.Close() }))
+}
+
+// spare lets live the connection on which a request with this context came.
+func spare(ctx context.Context) {
+	if t, ok := ctx.Value(doomed{}).(*time.Timer); ok {
+		t.Stop()
+	}
 }

@@ -2,6 +2,7 @@ package receiver
 
 import (
 	"bytes"
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -11,6 +12,7 @@ import (
 	"encoding/pem"
 	"io"
 	"math/big"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -220,6 +222,52 @@ func TestHTTP2IsSpokenThroughTLSOnly(t *testing.T) {
 		c.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
 		if answer, _ := io.ReadAll(c.in); !bytes.HasPrefix(answer, []byte("HTTP/1.1 404 ")) {
 			t.Errorf("plain HTTP/2: %q", answer)
+		}
+	})
+}
+
+func TestAnHTTP2ConnectionThatCarriesNothingHoldsNoPlace(t *testing.T) {
+	a := newAuthority(t, "authority")
+	files := tlsFiles(t, a)
+	bubble(t, func(o *Options, _ *Policy) { o.TLS, o.MaxConnections = files, 4 }, func(t *testing.T, b *bed, l *pipes, _ func() error) {
+		start := time.Now()
+		for range 4 {
+			c, _, err := l.shake(t, &tls.Config{RootCAs: a.pool(), ServerName: "box", NextProtos: []string{"h2"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			go func() { _, _ = io.Copy(io.Discard, c) }()
+			if _, err := io.WriteString(c, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		dials := 0
+		tr := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: a.pool()}, ForceAttemptHTTP2: true,
+			DialContext: func(ctx context.Context, n, at string) (net.Conn, error) { dials++; return l.dial(ctx, n, at) }}
+		defer tr.CloseIdleConnections()
+		do := func() {
+			t.Helper()
+			req, _ := http.NewRequestWithContext(t.Context(), "POST", "https://box"+contract.PathWebhook, strings.NewReader(burger))
+			req.Header = post(nil).Header
+			resp, err := (&http.Client{Transport: tr}).Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _ = resp.Body.Close(); resp.StatusCode != 200 || resp.ProtoMajor != 2 {
+				t.Errorf("%s %d", resp.Proto, resp.StatusCode)
+			}
+		}
+		do()
+		since(t, start, headerTime)
+		time.Sleep(9 * time.Second) // one that has carried a request lives as long as an idle one may
+		do()
+		if dials != 1 {
+			t.Errorf("%d connections", dials)
+		}
+		time.Sleep(11 * time.Second)
+		do()
+		if dials != 2 {
+			t.Errorf("%d connections after it was idle", dials)
 		}
 	})
 }

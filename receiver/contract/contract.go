@@ -66,12 +66,17 @@ const (
 	FieldChildItems = "childItems"
 	FieldRetryCount = "retryCount"
 	FieldVenueID    = "venueId"
+
+	FieldIsVoid = "isVoid"
+	FieldVoid   = "void"
+	FieldVoided = "voided"
 )
 
 // Limits of a print request, ours.
 const (
-	MaxIDBytes = 200 // records[0].id
-	MaxDepth   = 64  // items in items; an item of the record itself is at depth 1
+	MaxIDBytes = 200    // records[0].id
+	MaxDepth   = 64     // items in items; an item of the record itself is at depth 1
+	MaxItems   = 10_000 // of all records together, children included; and as many records
 )
 
 // The read API of the service, below its base address.

@@ -52,14 +52,21 @@ type Mismatch struct {
 
 func (e *Mismatch) Error() string { return e.Path + ": " + e.Problem }
 
-// Open reads a print request with a single parse, so that nothing else in the program can
-// see another id than the one that is deduplicated. Keys match exactly; of a key that is
-// there twice the last counts. The error is an [*InvalidJSON] or a [*Mismatch], and then the
-// PrintRequest is zero. It keeps body.
+// Open reads a print request, and nothing else in the program parses the body, so that none
+// can see another id than the one that is deduplicated. Keys match exactly. Of a key that is
+// there twice the last counts, but nothing that was ordered or cancelled is lost by it:
+// arrays of records, items and childItems are joined, and a void stays one. The error is an
+// [*InvalidJSON] or a [*Mismatch], and then the PrintRequest is zero. It keeps body.
 func Open(body []byte, mode Mode) (PrintRequest, error) {
 	envelope, err := parse(body)
 	if err != nil {
 		return PrintRequest{}, err
+	}
+	repeated := keysWritten(body) != keysKept(envelope)
+	if repeated {
+		if envelope, err = join(body); err != nil {
+			return PrintRequest{}, err
+		}
 	}
 	p := PrintRequest{Raw: body}
 	if m := p.read(envelope); m != nil {
@@ -70,7 +77,7 @@ func Open(body []byte, mode Mode) (PrintRequest, error) {
 			return PrintRequest{}, m
 		}
 	}
-	p.Anomalies = anomalies(envelope, p.Records, body)
+	p.Anomalies = anomalies(envelope, p.Records, body, repeated)
 	return p, nil
 }
 
@@ -122,8 +129,11 @@ func (p *PrintRequest) read(envelope map[string]any) *Mismatch {
 	if m != nil {
 		return m
 	}
-	if len(list) == 0 {
+	switch {
+	case len(list) == 0:
 		return &Mismatch{FieldRecords, "empty, want at least one record"}
+	case len(list) > MaxItems: // each makes a ticket, even without items
+		return &Mismatch{FieldRecords, fmt.Sprintf("more than %d records in the request", MaxItems)}
 	}
 	p.Records = make([]Record, len(list))
 	for i, v := range list {
@@ -140,11 +150,12 @@ func (p *PrintRequest) read(envelope map[string]any) *Mismatch {
 		return m.below(index(FieldRecords, 0))
 	}
 	p.ID = p.Records[0].ID
+	var count counter
 	for i := range p.Records {
 		r := &p.Records[i]
 		items, m := array(r.Fields, FieldItems)
 		if m == nil {
-			r.Items, m = itemList(items, 1)
+			r.Items, m = count.itemList(items)
 		}
 		if m != nil {
 			return m.below(index(FieldRecords, i))
@@ -162,7 +173,7 @@ func requestID(record map[string]any) *Mismatch {
 	switch {
 	case !ok:
 		return &Mismatch{FieldID, "want a string, got " + kind(v)}
-	case id == "":
+	case strings.TrimSpace(id) == "":
 		return &Mismatch{FieldID, "empty, want a UUID"}
 	case len(id) > MaxIDBytes:
 		return &Mismatch{FieldID, fmt.Sprintf("%d bytes long, want at most %d", len(id), MaxIDBytes)}
@@ -170,8 +181,22 @@ func requestID(record map[string]any) *Mismatch {
 	return nil
 }
 
-// itemList checks the elements of an items array and everything below them.
-func itemList(list []any, depth int) ([]map[string]any, *Mismatch) {
+// A counter counts the items of a request while they are checked, so that what is built of
+// them is bounded before any of it is.
+type counter int
+
+func (c *counter) add(field string, items int) *Mismatch {
+	if *c += counter(items); *c > MaxItems {
+		return &Mismatch{field, fmt.Sprintf("more than %d items in the request", MaxItems)}
+	}
+	return nil
+}
+
+// itemList checks the elements of a record's items and everything below them.
+func (c *counter) itemList(list []any) ([]map[string]any, *Mismatch) {
+	if m := c.add(FieldItems, len(list)); m != nil {
+		return nil, m
+	}
 	items := make([]map[string]any, len(list))
 	for i, v := range list {
 		item, ok := v.(map[string]any)
@@ -179,14 +204,14 @@ func itemList(list []any, depth int) ([]map[string]any, *Mismatch) {
 			return nil, &Mismatch{index(FieldItems, i), "want an object, got " + kind(v)}
 		}
 		items[i] = item
-		if m := children(item, depth); m != nil {
+		if m := c.children(item, 1); m != nil {
 			return nil, m.below(index(FieldItems, i))
 		}
 	}
 	return items, nil
 }
 
-func children(item map[string]any, depth int) *Mismatch {
+func (c *counter) children(item map[string]any, depth int) *Mismatch {
 	v := item[FieldChildItems]
 	if v == nil { // absent or null
 		return nil
@@ -198,12 +223,15 @@ func children(item map[string]any, depth int) *Mismatch {
 	if len(list) > 0 && depth == MaxDepth {
 		return &Mismatch{FieldChildItems, tooDeep}
 	}
+	if m := c.add(FieldChildItems, len(list)); m != nil {
+		return m
+	}
 	for i, v := range list {
 		child, ok := v.(map[string]any)
 		if !ok {
 			return &Mismatch{index(FieldChildItems, i), "want an object, got " + kind(v)}
 		}
-		if m := children(child, depth+1); m != nil {
+		if m := c.children(child, depth+1); m != nil {
 			return m.below(index(FieldChildItems, i))
 		}
 	}

@@ -66,6 +66,7 @@ func TestWhatDiffersFromTheContractIsNamedByItsPath(t *testing.T) {
 		`{"records":[{"id":1,"items":[]}]}`:              `records[0].id: want a string, got a number`,
 		`{"records":[{"id":null}]}`:                      `records[0].id: want a string, got null`,
 		`{"records":[{"id":"","items":[]}]}`:             `records[0].id: empty, want a UUID`,
+		`{"records":[{"id":" \t","items":[]}]}`:          `records[0].id: empty, want a UUID`,
 		`{"records":[{"id":"` + long + `"}]}`:            `records[0].id: 201 bytes long, want at most 200`,
 		`{"records":[{"id":"a"}]}`:                       `records[0].items: missing`,
 		`{"records":[{"id":"a","items":[]},{"id":"b"}]}`: `records[1].items: missing`,
@@ -228,6 +229,11 @@ func FuzzOpen(f *testing.F) {
 		for _, r := range p.Records {
 			if r.Fields == nil || len(r.Items) != len(r.Fields[FieldItems].([]any)) {
 				t.Fatal("a record without its fields or items")
+			}
+		}
+		if joined, err := join(body); !slices.Contains(p.Anomalies, DuplicateKey) {
+			if once, _ := parse(body); err != nil || !reflect.DeepEqual(once, joined) {
+				t.Fatalf("read with care it is another: %v", err)
 			}
 		}
 		again, err := Open(body, mode)

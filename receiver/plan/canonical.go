@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,7 +15,8 @@ import (
 
 // Digest is the content of a request: a hash over its records as canonical JSON, the keys
 // sorted and the numbers as written. It leaves out, at every depth, what differs between a
-// request and its retry: retryCount and every key that begins with an underscore.
+// request and its retry: retryCount and every key that begins with an underscore. The id of
+// a record is in canonical form, for a UUID in capitals is the same.
 func Digest(req contract.PrintRequest) [32]byte {
 	buf := make([]byte, 0, len(req.Raw)+64)
 	buf = append(buf, '[')
@@ -22,7 +24,13 @@ func Digest(req contract.PrintRequest) [32]byte {
 		if i > 0 {
 			buf = append(buf, ',')
 		}
-		buf = appendJSON(buf, req.Records[i].Fields, bookkeeping)
+		r := &req.Records[i]
+		fields := r.Fields
+		if id, ok := fields[contract.FieldID].(string); ok && id != r.ID {
+			fields = maps.Clone(fields)
+			fields[contract.FieldID] = r.ID
+		}
+		buf = appendJSON(buf, fields, bookkeeping)
 	}
 	buf = append(buf, ']')
 	return sha256.Sum256(buf)

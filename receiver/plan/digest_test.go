@@ -23,11 +23,20 @@ func TestTheDigestIsOfTheContentAlone(t *testing.T) {
 		strings.Replace(first, `"id":"r"`, `"id":"r","isVoid":false`, 1):         false,
 		strings.Replace(first, `"id":"r"`, `"id":"r","isVoid":null`, 1):          false,
 		strings.Replace(first, `"childItems"`, `"childitems"`, 1):                false,
+		strings.Replace(first, `"id":"r"`, `"id":"R"`, 1):                        false,
 		strings.Replace(first, `}],"server`, `},{"items":[]}],"server`, 1):       false,
 	} {
 		if got := Digest(open(t, body)) == Digest(open(t, first)); got != same {
 			t.Errorf("same digest: %v, want %v: %s", got, same, body)
 		}
+	}
+}
+
+func TestTheDigestIsTheSameForAnIDInCapitals(t *testing.T) {
+	const id = "9b2e7c1a-4f0d-4c53-8d8e-0a5f6a3c1b01"
+	body := `{"records":[{"id":"` + id + `","items":[]},{"id":"x","items":[]}]}`
+	if Digest(open(t, body)) != Digest(open(t, strings.Replace(body, id, strings.ToUpper(id), 1))) {
+		t.Error("differs")
 	}
 }
 

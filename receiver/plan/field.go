@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"ticketrail/receiver/contract"
 )
 
 // A Field is something a ticket says, and where the plan looks for it by default. The
@@ -44,8 +46,8 @@ const (
 	takesText   = "text"
 	takesWord   = "text or number"
 	takesNumber = "number or numeric text"
-	takesFlag   = "true, false, 1, 0 or one of them as text"
-	takesNotes  = "text or list of text"
+	takesFlag   = "true, false, 1, 0 or one of them as text, yes or no"
+	takesNotes  = "text or a list of text; anything else is quoted as JSON"
 )
 
 // Fields lists every field with its default paths, in the order of the constants above.
@@ -195,10 +197,7 @@ func (r reader) oddity(id fieldID) string {
 		if v == nil {
 			continue
 		}
-		s, ok := v.(string)
-		if !ok {
-			s = string(appendJSON(nil, v, nil))
-		}
+		s := quote(v)
 		r.note(id, p.text, s)
 		return s
 	}
@@ -218,26 +217,33 @@ func (r reader) flag(id fieldID) bool {
 
 // notes reads text or a list of text at every path, not only the first: a service that
 // fills both note and specialInstructions means both, and the second may be the allergy.
-// What is there twice is said once. In a list that has any text, what is not text is kept
-// as JSON.
+// So may be what has another shape: it is quoted. What is there twice is said once.
 func (r reader) notes(id fieldID) []string {
 	var all []string
+	var seen map[string]bool
 	for i := range r.fields[id] {
 		p := &r.fields[id][i]
-		var found []string
-		switch v := p.at(r.obj).(type) {
-		case string:
-			if s := strings.TrimSpace(v); !blank(s) {
-				found = []string{s}
-			}
-		case []any:
-			found = noteList(v)
+		v := p.at(r.obj)
+		list, ok := v.([]any)
+		if !ok {
+			list = []any{v}
 		}
-		if len(found) > 0 {
-			r.note(id, p.text, strings.Join(found, "; "))
+		var found []string
+		for _, e := range list {
+			if s := noteText(e); !blank(s) {
+				found = append(found, s)
+			}
+		}
+		if len(found) == 0 {
+			continue
+		}
+		r.note(id, p.text, strings.Join(found, "; "))
+		if seen == nil {
+			seen = make(map[string]bool, len(found))
 		}
 		for _, s := range found {
-			if !slices.Contains(all, s) {
+			if !seen[s] {
+				seen[s] = true
 				all = append(all, s)
 			}
 		}
@@ -245,48 +251,93 @@ func (r reader) notes(id fieldID) []string {
 	return all
 }
 
-func noteList(list []any) (out []string) {
-	text := false
-	for _, e := range list {
-		s, ok := e.(string)
-		switch {
-		case ok:
-			s = strings.TrimSpace(s)
-			text = text || !blank(s)
-		case e != nil:
-			s = string(appendJSON(nil, e, nil))
+// noteText is what a note says: its text, also where that is wrapped in an object that says
+// nothing else, or what there is as JSON. It is blank when there is nothing.
+func noteText(v any) string {
+	if v == false || nothing(v) {
+		return ""
+	}
+	obj, ok := v.(map[string]any)
+	if !ok {
+		return quote(v)
+	}
+	text := ""
+	for k, e := range obj {
+		switch k {
+		case "text", "note", "value", "name", "message":
+			if s, ok := e.(string); ok && text == "" && !blank(s) {
+				text = strings.TrimSpace(s)
+				continue
+			}
 		}
-		if !blank(s) {
-			out = append(out, s)
+		if k != contract.FieldID && !bookkeeping(k) && !nothing(e) {
+			return quote(v)
 		}
 	}
-	if !text {
-		return nil
+	if text == "" {
+		return quote(v)
 	}
-	return out
+	return text
 }
 
-// truth reads true, 1, "true" and "1" as true, their opposites as false, in any case.
+// nothing says that v holds no value that anybody could mean something by.
+func nothing(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case string:
+		return blank(v)
+	case []any:
+		return !slices.ContainsFunc(v, func(e any) bool { return !nothing(e) })
+	case map[string]any:
+		for _, e := range v {
+			if !nothing(e) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// truth reads true, 1, "true", "yes", "y" and "1" as true, their opposites as false, in any
+// case and the numbers however they are written.
 func truth(v any) (value, ok bool) {
 	switch v := v.(type) {
 	case bool:
 		return v, true
 	case json.Number:
-		switch plainNumber(v.String()) {
-		case "1":
-			return true, true
-		case "0":
-			return false, true
-		}
+		return oneOrZero(string(v))
 	case string:
-		switch s := strings.TrimSpace(v); {
-		case s == "1" || strings.EqualFold(s, "true"):
+		s := strings.TrimSpace(v)
+		switch strings.ToLower(s) {
+		case "true", "yes", "y":
 			return true, true
-		case s == "0" || strings.EqualFold(s, "false"):
+		case "false", "no", "n":
 			return false, true
 		}
+		return oneOrZero(s)
 	}
 	return false, false
+}
+
+func oneOrZero(s string) (one, ok bool) {
+	d, ok := parseDecimal(s)
+	switch plain := d.String(); {
+	case ok && plain == "1":
+		return true, true
+	case ok && plain == "0":
+		return false, true
+	}
+	return false, false
+}
+
+// quote is text as it is and anything else as JSON.
+func quote(v any) string {
+	if s, ok := v.(string); ok {
+		return strings.TrimSpace(s)
+	}
+	return string(appendJSON(nil, v, nil))
 }
 
 // blank says that nothing of s would be seen on paper. A name of control characters and

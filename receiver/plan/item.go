@@ -59,15 +59,21 @@ func (s *splitter) server(r reader) string {
 	return string(runes[max(0, len(runes)-4):])
 }
 
+// Where a record or an item may say that it is a cancellation.
+var (
+	voidFlags = [...]string{contract.FieldIsVoid, contract.FieldVoid, contract.FieldVoided}
+	statuses  = [...]string{"status", "kdsStatus"}
+)
+
 // void says whether a record or an item is a cancellation, by any of the spellings that
 // services have for it. What is true for one is true for all below it.
 func (r reader) void(quantity decimal) bool {
-	for _, k := range [...]string{"isVoid", "void", "voided"} {
+	for _, k := range voidFlags {
 		if yes, _ := truth(r.obj[k]); yes {
 			return r.isVoid(k)
 		}
 	}
-	for _, k := range [...]string{"status", "kdsStatus"} {
+	for _, k := range statuses {
 		v, _ := r.obj[k].(string)
 		v = strings.TrimSpace(v)
 		for _, word := range [...]string{"VOID", "VOIDED", "CANCELED", "CANCELLED"} {
@@ -84,6 +90,27 @@ func (r reader) isVoid(why string) bool {
 		*r.found = append(*r.found, Found{Field: "void", Path: why, Value: "true"})
 	}
 	return true
+}
+
+// unread quotes what may mean a cancellation and cannot be read as a yes or no under flags or
+// as a word under words. It prints beside what is not void, so that a person decides.
+func unread(obj map[string]any, flags, words []string) (notes []string) {
+	for _, k := range flags {
+		v := obj[k]
+		if _, ok := truth(v); v == nil || ok {
+			continue
+		}
+		if s, ok := v.(string); ok && blank(s) {
+			continue
+		}
+		notes = append(notes, k+": "+quote(v))
+	}
+	for _, k := range words {
+		if _, ok := obj[k].(string); obj[k] != nil && !ok {
+			notes = append(notes, k+": "+quote(obj[k]))
+		}
+	}
+	return notes
 }
 
 // A flattener turns the items of one record into lines, parents before their children.
@@ -119,7 +146,9 @@ func (f *flattener) add(item map[string]any, depth int, void, refire bool, at st
 	}
 	l.Seat = r.text(fieldSeat, true)
 	l.Course = r.text(fieldCourse, true)
-	l.Void = r.void(q) || void
+	if l.Void = r.void(q) || void; !l.Void {
+		l.Notes = append(l.Notes, unread(item, voidFlags[:], statuses[:])...)
+	}
 	l.Refire = r.flag(fieldRefire) || refire
 	if f.trace != nil {
 		r.number(fieldSort)

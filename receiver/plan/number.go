@@ -19,6 +19,10 @@ type decimal struct {
 	far    string // the exponent as written, where it does not fit an int64
 }
 
+// minuses are what a minus may look like: hyphen-minus, minus, en dash, hyphen, hyphen that
+// does not break.
+var minuses = [...]string{"-", "\u2212", "\u2013", "\u2010", "\u2011"}
+
 // toDecimal reads a JSON number or a string that is one. Strings may have a plus, a
 // typographic minus and a bare point at either end.
 func toDecimal(v any) (decimal, bool) {
@@ -32,13 +36,12 @@ func toDecimal(v any) (decimal, bool) {
 }
 
 func parseDecimal(s string) (d decimal, ok bool) {
-	switch {
-	case strings.HasPrefix(s, "-"):
-		d.neg, s = true, s[1:]
-	case strings.HasPrefix(s, "−"):
-		d.neg, s = true, s[len("−"):]
-	case strings.HasPrefix(s, "+"):
-		s = s[1:]
+	s, plus := strings.CutPrefix(s, "+")
+	for _, minus := range minuses {
+		if rest, ok := strings.CutPrefix(s, minus); ok && !plus {
+			d.neg, s = true, rest
+			break
+		}
 	}
 	mantissa, exponent := s, ""
 	if i := strings.IndexAny(s, "eE"); i >= 0 {

@@ -212,7 +212,7 @@ func walk(rec *contract.Record) walked {
 		w.add(item, 0, void)
 		for _, k := range []string{"categoryPriority", "sortOrder"} {
 			if m := numeric.FindString(strings.TrimSpace(fmt.Sprint(item[k]))); m != "" {
-				last, _ = strconv.ParseFloat(strings.Replace(m, "−", "-", 1), 64)
+				last, _ = strconv.ParseFloat(strings.NewReplacer("−", "-", "–", "-", "‐", "-", "‑", "-").Replace(m), 64)
 				break
 			}
 		}
@@ -249,10 +249,10 @@ func nameOf(item map[string]any) string {
 }
 
 var (
-	yes     = regexp.MustCompile(`(?i)^"?\s*(true|1)\s*"?$`)
-	one     = regexp.MustCompile(`^(0*1(\.0*)?([eE][+-]?0+)?)$`)
+	yes     = regexp.MustCompile(`(?i)^"?\s*(true|yes|y|1)\s*"?$`)
+	one     = regexp.MustCompile(`^"?(\+?0*1(\.0*)?([eE][+-]?0+)?)"?$`)
 	dead    = regexp.MustCompile(`(?i)^"(voided|void|canceled|cancelled)"$`)
-	numeric = regexp.MustCompile(`^([+−-]?)(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$`)
+	numeric = regexp.MustCompile(`^([+−–‐‑-]?)(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$`)
 )
 
 // spelledVoid is promise 7 once more, over the JSON text of the members.

@@ -23,9 +23,9 @@ const (
 	maxRuleBytes = 4096
 	maxRuleNodes = 1000
 	memoryBudget = 1_000_000 // elements an expression may create, as expr counts them
-	// maxWalk bounds, for each rule and record, what a rule that walks a list for each item
-	// may walk: items times the elements of the record's lists. A thousand items with three
-	// modifiers each just fit; a body of a hundred thousand does not hold a worker for hours.
+	// maxWalk bounds, for each rule and request, what a rule that walks a list for each item
+	// may walk: items times the elements of their record's lists. A thousand items with three
+	// modifiers each just fit; ten thousand do not hold a worker for minutes.
 	maxWalk       = 4_010_000
 	snippetColumn = 100 // longest line of an expression that an error quotes
 )

@@ -48,6 +48,18 @@ func TestEveryProblemWithTheRulesIsReportedAtOnce(t *testing.T) {
 	t.Log(err)
 }
 
+func TestWalkingIsBoundedForTheWholeRequest(t *testing.T) {
+	p := compile(t, Config{Routes: []Route{{When: `any(record.items, .name == item.other)`, To: []string{"bar"}}, {To: []string{"grill"}}}})
+	record := `{"id":"r","items":[` + strings.Repeat(`{"name":"a"},`, 999) + `{"name":"b"}]}`
+	if r := p.Split(open(t, `{"records":[`+record+`]}`), harbour, "T", noon, nil); r.Failed != 0 {
+		t.Errorf("one record: %d failed, %s", r.Failed, r.Failures[0])
+	}
+	r := p.Split(open(t, `{"records":[`+strings.Repeat(record+",", 9)+record+`]}`), harbour, "T", noon, nil)
+	if r.Failed != 10_000-maxWalk/1000 || len(r.Request.Drafts) != 10 || len(r.Request.Drafts[9].Ticket.Lines) != 1000 {
+		t.Errorf("ten records: %d failed, %d drafts", r.Failed, len(r.Request.Drafts))
+	}
+}
+
 // rules run on one item of one record; want is "" where the rule takes it, the failure or "no".
 func TestAMissingFieldIsFalseAndNeverAnError(t *testing.T) {
 	const body = `{"records":[{"id":"r","printerDeviceId":"BAR-1","guests":2,"check":{"n":"a"},

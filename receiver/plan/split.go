@@ -29,12 +29,12 @@ type splitter struct {
 	asked    []answer // by route
 }
 
-// An answer is what is remembered of a rule while one record is split.
+// An answer is what is remembered of a rule while one record is split, but for the work.
 type answer struct {
 	known bool // and holds for every item, for the rule looks at none
 	yes   bool
 	err   *ruleError
-	work  int // elements of lists walked, at most
+	work  int // elements of lists walked for this request, at most
 }
 
 func (p *Plan) split(req contract.PrintRequest, v Venue, device string, received time.Time, names Names, trace *Trace) Result {
@@ -74,17 +74,22 @@ func (s *splitter) add(station string, t ticket.Ticket) {
 // split plans one record.
 func (s *splitter) split(index int, rec *contract.Record) {
 	s.record, s.env = index, nil
-	clear(s.asked)
+	for i := range s.asked {
+		s.asked[i] = answer{work: s.asked[i].work}
+	}
 	var tr *RecordTrace
 	if s.res.Trace != nil {
 		s.res.Trace.Records = append(s.res.Trace.Records, RecordTrace{Path: fmt.Sprintf("records[%d]", index), ID: rec.ID})
 		tr = &s.res.Trace.Records[index]
 	}
 	t := s.header(rec, tr)
+	if len(rec.Items) == 0 && empty(t) {
+		t.Raw = string(appendJSON(nil, rec.Fields, nil))
+	}
+	if !t.Void {
+		t.Notes = append(t.Notes, unread(rec.Fields, voidFlags[:], nil)...)
+	}
 	if len(rec.Items) == 0 {
-		if empty(t) {
-			t.Raw = string(appendJSON(nil, rec.Fields, nil))
-		}
 		s.add(s.fallback, t)
 		return
 	}

@@ -69,7 +69,7 @@ func TestFailuresAreCountedButNotListedWithoutEnd(t *testing.T) {
 
 func TestAHugeBodyDoesNotHoldAWorker(t *testing.T) {
 	p := compile(t, Config{Routes: []Route{{When: `any(record.items, .name == item.other)`, To: []string{"bar"}}, {To: []string{"grill"}}}})
-	const n = 20_000
+	const n = 10_000
 	items := strings.Repeat(`{"name":"a"},`, n-1) + `{"name":"b"}`
 	r := p.Split(open(t, `{"records":[{"id":"r","items":[`+items+`]}]}`), harbour, "T", noon, nil)
 	if d := r.Request.Drafts; len(d) != 1 || len(d[0].Ticket.Lines) != n || d[0].Station != "grill" {

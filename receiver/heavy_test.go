@@ -1,0 +1,96 @@
+package receiver
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"ticketrail/queue/ticket"
+)
+
+// many is a request of n items that are as small as they can be.
+func many(id string, n int) string {
+	return fmt.Sprintf(`{"records":[{"id":%q,"items":[%s{}]}]}`, id, strings.Repeat("{},", n-1))
+}
+
+func TestAHeavyBodyIsWorkedOnAloneUntilItIsStored(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, b *bed, l *pipes, _ func() error) {
+		b.intake.accept = func(_ context.Context, q ticket.Request) (ticket.Receipt, error) {
+			time.Sleep(time.Second)
+			return b.intake.take(q), nil
+		}
+		start := time.Now()
+		lines := []*line{l.line(t), l.line(t), l.line(t)}
+		for i, c := range lines {
+			c.send(whole(many(fmt.Sprint(i), 10_000)))
+			time.Sleep(time.Millisecond)
+		}
+		for i, c := range lines {
+			c.want(200, "")
+			since(t, start, time.Duration(i+1)*time.Second)
+		}
+	})
+}
+
+func TestOrdersOfAnOrdinarySizeDoNotWaitForEachOther(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, b *bed, l *pipes, _ func() error) {
+		b.intake.accept = func(_ context.Context, q ticket.Request) (ticket.Receipt, error) {
+			time.Sleep(time.Second)
+			return b.intake.take(q), nil
+		}
+		start := time.Now()
+		for i := range 10 {
+			c := l.line(t)
+			c.send(whole(many(fmt.Sprint(i), 1000)))
+			defer func() { c.want(200, ""); since(t, start, time.Second) }()
+		}
+	})
+}
+
+func TestWaitingForAHeavyBodyEndsInTime(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, b *bed, l *pipes, _ func() error) {
+		b.intake.accept = func(_ context.Context, q ticket.Request) (ticket.Receipt, error) {
+			time.Sleep(3 * time.Second)
+			return b.intake.take(q), nil
+		}
+		start := time.Now()
+		lines := []*line{l.line(t), l.line(t), l.line(t)}
+		for i, c := range lines {
+			c.send(whole(many(fmt.Sprint(i), 10_000)))
+			time.Sleep(time.Millisecond)
+		}
+		lines[0].want(200, "")
+		lines[1].want(503, TooSlow) // had its turn and was not stored in time
+		lines[2].want(503, TooSlow) // had none
+		if took := time.Since(start); took > 4*time.Second+10*time.Millisecond {
+			t.Errorf("after %s", took)
+		}
+		time.Sleep(5 * time.Second) // what was handed over ends on its own
+	})
+}
+
+func TestABodyOfTooManyItemsIsRefusedWithoutATicket(t *testing.T) {
+	b := newBed(t, nil)
+	w := b.do(post([]byte(many("a", 10_001))))
+	if code, message := errorOf(t, w.Body.Bytes()); code != SchemaMismatch || message != "records[0].items: more than 10000 items in the request" {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	if len(b.intake.requests()) != 0 || len(b.rejected()) != 1 {
+		t.Error("stored, or not kept for a person")
+	}
+}
+
+func TestARetryWithItsIDInCapitalsIsNoConflict(t *testing.T) {
+	b := newBed(t, nil)
+	const id = "9b2e7c1a-4f0d-4c53-8d8e-0a5f6a3c1b01"
+	if w := b.do(post([]byte(burger))); w.Code != 200 {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	w := b.do(post([]byte(strings.Replace(burger, id, strings.ToUpper(id), 1))))
+	if w.Code != 200 || w.Body.String() != `{"status":"SUCCESS","duplicate":true,"jobs":0}` {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	b.count(t, "ticketrail_receiver_conflicts_total", 0)
+}

@@ -1,0 +1,73 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestANoteOfAnotherShapeIsQuoted(t *testing.T) {
+	for in, want := range map[string]string{
+		`[{"text":"no nuts"}]`: "no nuts",
+		`{"text":" no nuts "}`: "no nuts",
+		`{"note":"x"}`:         "x",
+		`{"value":"x","id":7,"_at":"now","name":null,"more":[]}`: "x",
+		`{"name":"nuts","quantity":0}`:                           `{"name":"nuts","quantity":0}`,
+		`{"name":"nuts","value":"none"}`:                         `{"name":"nuts","value":"none"}`,
+		`{"allergens":["nuts"]}`:                                 `{"allergens":["nuts"]}`,
+		`{"nuts":false}`:                                         `{"nuts":false}`,
+		`{"text":7}`:                                             `{"text":7}`,
+		`7`:                                                      "7",
+		`0`:                                                      "0",
+		`true`:                                                   "true",
+		`[7,"x",["y"],{"message":"z"},false,null,{},[],"",7]`: `7/x/["y"]/z`,
+		`{}`: "", `[]`: "", `null`: "", `false`: "", `""`: "", `" "`: "", `[[],{"text":""},[null]]`: "",
+	} {
+		for _, p := range Fields()[fieldNote].Paths {
+			if got := strings.Join(only(t, Config{}, "", `"name":"Pie","`+p+`":`+in).Lines[0].Notes, "/"); got != want {
+				t.Errorf("%s %s of an item: %q, want %q", p, in, got, want)
+			}
+		}
+		for _, p := range Fields()[fieldRecordNote].Paths {
+			if got := strings.Join(only(t, Config{}, `"`+p+`":`+in, `"name":"Pie"`).Notes, "/"); got != want {
+				t.Errorf("%s %s of a record: %q, want %q", p, in, got, want)
+			}
+		}
+	}
+	// What lays out a receipt is no note.
+	if got := only(t, Config{}, `"instructions":[{"command":"TEXT","value":"B10"}]`, `"name":"Pie"`); got.Notes != nil {
+		t.Errorf("%q", got.Notes)
+	}
+}
+
+func TestAVoidThatCannotBeReadIsNotSilentlyAnOrder(t *testing.T) {
+	for in, want := range map[string]string{
+		`"isVoid":{"value":true}`: `isVoid: {"value":true}`,
+		`"void":["x"]`:            `void: ["x"]`,
+		`"voided":" Maybe "`:      `voided: Maybe`,
+		`"isVoid":2,"void":"-1"`:  `isVoid: 2/void: -1`,
+		`"isVoid":null`:           ``, `"isVoid":false`: ``, `"isVoid":0`: ``, `"isVoid":-0.0`: ``, `"isVoid":""`: ``, `"isVoid":" "`: ``,
+		`"isVoid":"False"`: ``, `"isVoid":"0"`: ``, `"isVoid":"NO"`: ``, `"isVoid":"n"`: ``,
+		`"isVoid":{},"void":true`: ``, // it is one
+	} {
+		if l := only(t, Config{}, "", `"name":"Pie","note":"hot",`+in).Lines[0]; strings.TrimPrefix(strings.Join(l.Notes, "/")[3:], "/") != want {
+			t.Errorf("%s of an item: %q, want %q", in, l.Notes, want)
+		}
+		if tk := only(t, Config{}, in, `"name":"Pie"`); strings.Join(tk.Notes, "/") != want {
+			t.Errorf("%s of a record: %q, want %q", in, tk.Notes, want)
+		}
+	}
+	for in, want := range map[string]string{
+		`"status":{"name":"VOIDED"}`:        `status: {"name":"VOIDED"}`,
+		`"kdsStatus":["VOID"],"status":9`:   `status: 9/kdsStatus: ["VOID"]`,
+		`"status":"FIRED","kdsStatus":null`: ``,
+	} {
+		if l := only(t, Config{}, "", `"name":"Pie",`+in).Lines[0]; strings.Join(l.Notes, "/") != want {
+			t.Errorf("%s of an item: %q, want %q", in, l.Notes, want)
+		}
+	}
+	// What is quoted hides nothing of a record that has nothing else to show.
+	tk := split(t, Config{}, `{"id":"r","items":[],"meal":"Pie","isVoid":{"value":true}}`).Request.Drafts[0].Ticket
+	if !strings.Contains(tk.Raw, `"meal":"Pie"`) || len(tk.Notes) != 1 {
+		t.Errorf("%q, %q", tk.Raw, tk.Notes)
+	}
+}
