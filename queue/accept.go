@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"time"
+	"unicode/utf8"
 
 	"ticketrail/queue/ticket"
 )
@@ -84,6 +85,8 @@ func checkName(what, name string) error {
 	switch {
 	case name == "":
 		return fmt.Errorf("%s: a name is missing", what)
+	case !utf8.ValidString(name):
+		return fmt.Errorf("%s %.32q: it is no UTF-8", what, name)
 	case len(name) > maxName:
 		return fmt.Errorf("%s %.32q…: %d bytes, at most %d are allowed", what, name, len(name), maxName)
 	}
@@ -135,13 +138,26 @@ func (a *arrival) again(b *batch, filed uint64, raw []byte) error {
 	return nil
 }
 
-// unreadable: the key is there, what came under it is lost. It counts as the same content,
-// for printing twice is what must not happen; from now on this content is the known one.
+// unreadable: the key is there, what came under it is lost. No order of it is put, for
+// printing twice is what must not happen; a void is, for a correction too many is read and put
+// away, and one too few is cooked. From now on this content is the known one.
 func (a *arrival) unreadable(b *batch, filed uint64, raw []byte, cause error) error {
-	a.receipt = ticket.Receipt{Duplicate: true}
-	if b.full {
+	drafts := ticket.NewlyVoid(nil, a.r.Drafts)
+	if len(drafts) == 0 && b.full {
+		a.receipt = ticket.Receipt{Duplicate: true} // the record stays as it is until there is room
 		return nil
 	}
+	if err := a.room(b, len(drafts)); err != nil {
+		return err
+	}
+	cargo, err := encodeCargo(drafts)
+	if err != nil {
+		return err
+	}
+	if len(drafts) > 0 {
+		a.enqueue(b, drafts, cargo)
+	}
+	a.receipt = ticket.Receipt{Duplicate: true, Jobs: len(drafts)}
 	b.aside(bucketDedup, a.key[:], raw, cause)
 	b.remember(a.key, filed, seen{digests: [][16]byte{a.digest}, voids: a.voids})
 	return nil

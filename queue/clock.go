@@ -3,6 +3,8 @@ package queue
 import (
 	"sync/atomic"
 	"time"
+
+	"ticketrail/queue/ticket"
 )
 
 var keyClock = []byte("clock")
@@ -58,10 +60,10 @@ func (c *clock) credit() {
 	if c.credited || !c.last.Synchronized {
 		return
 	}
-	now := c.wallClock.Now()
 	if !c.wallClock.Synchronized() {
 		return
 	}
+	now := c.wallClock.Now() // after: it was right by then
 	c.credited = true
 	passed := now.Sub(c.last.Wall)          // since the record was written
 	counted := c.running() - c.last.Running // of which this much is counted already
@@ -76,7 +78,8 @@ func (b *batch) writeClock(force bool) {
 	if !force && b.now-c.written < writeClockEvery {
 		return
 	}
-	v, err := sealJSON(clockRecord{b.now, b.wall.UTC(), c.wallClock.Synchronized()})
+	sure := c.wallClock.Synchronized() // before the clock is read: it may be set between
+	v, err := sealJSON(clockRecord{b.now, c.wall().UTC(), sure})
 	b.fail(err)
 	b.put(b.bucket(bucketMeta), keyClock, v)
 	c.written = b.now
@@ -89,6 +92,7 @@ func (q *Queue) keepHouse() {
 	if !q.nextTry.IsZero() {
 		return
 	}
+	q.in.busy()
 	q.clock.credit()
 	q.space.full(true)
 	o := &op{kind: once, since: time.Now(), done: make(chan error, 1), apply: func(b *batch) error {
@@ -129,6 +133,9 @@ func (b *batch) prune(retention time.Duration) bool {
 // forget removes a job and, when it was the last one made from it, the body of its request.
 func (b *batch) forget(job uint64) {
 	s, err := b.state(job)
+	if err == nil && (s.State.Open() || s.State == ticket.Buried) {
+		return // the entry is not what was written: keys have no checksum
+	}
 	req := s.Req
 	if err != nil {
 		req = b.requestOf(job)

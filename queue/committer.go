@@ -3,7 +3,7 @@ package queue
 import (
 	"errors"
 	"fmt"
-	"syscall"
+	"slices"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -16,8 +16,9 @@ import (
 //  2. A Commit that returns an error says nothing: EIO on the last sync leaves the
 //     transaction visible and perhaps durable. So nothing in memory is believed any more.
 //     The file is opened anew, memory is read from it, and an empty transaction (the
-//     canary) must commit before anybody hears yes again, duplicates included. Once the
-//     canary is down, everything that was read is too: its commit synced after it.
+//     canary) must commit before anybody hears yes again, duplicates included. What was read
+//     is made durable first, see renew, for the canary reuses pages that it alone sets free.
+//     The start is no different: the process before may have ended in the middle of this.
 //  3. What came out of a printer meanwhile is kept and written down as soon as that is
 //     possible; it is written so that twice is the same as once.
 
@@ -86,11 +87,7 @@ func (q *Queue) process(ops []*op) {
 		}
 		return
 	}
-	full := errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
-	failed := fmt.Errorf("%w: %w", ErrStorageFailed, err)
-	if full {
-		failed = fmt.Errorf("%w: %w", ErrStorageFull, err)
-	}
+	failed, full := classify(err)
 	q.broke(failed, full)
 	for _, o := range ops {
 		if o.kind == settle || (full && o.kind == doubt) {
@@ -99,6 +96,32 @@ func (q *Queue) process(ops []*op) {
 			o.done <- failed
 		}
 	}
+}
+
+// classify says what a failed commit is to whoever waited for it.
+func classify(err error) (failed error, full bool) {
+	if noRoom(err) {
+		return fmt.Errorf("%w: %w", ErrStorageFull, err), true
+	}
+	return fmt.Errorf("%w: %w", ErrStorageFailed, err), false
+}
+
+// prove commits something that changes nothing. Only then is it known that what was read can be
+// believed: an earlier process may have left it in the page cache and nowhere else. It does
+// not touch the clock's record, from which time switched off is still to be credited.
+func (q *Queue) prove(db *bolt.DB) error {
+	tx, err := db.Begin(true)
+	if err != nil {
+		return err
+	}
+	meta := tx.Bucket(bucketNames[bucketMeta])
+	if err = meta.Put(keyFormat, slices.Clone(meta.Get(keyFormat))); err == nil {
+		err = q.seams.commit(tx)
+	}
+	if err != nil {
+		_ = tx.Rollback() // is closed already, most times
+	}
+	return err
 }
 
 // commit runs operations in one transaction. errs are their own answers. On err the
@@ -179,8 +202,10 @@ func (q *Queue) retryLater() {
 
 // mend opens the file anew, reads memory from it and proves that it can be written.
 func (q *Queue) mend() {
+	q.in.busy()
 	if err := q.reopen(); err != nil {
-		if errors.Is(err, syscall.ENOSPC) {
+		failed, full := classify(err)
+		if full {
 			q.space.release()
 		}
 		if err.Error() != q.lastFailure {
@@ -188,7 +213,7 @@ func (q *Queue) mend() {
 			q.log.Error("storage still fails", "err", err)
 		}
 		q.mu.Lock()
-		q.failed = fmt.Errorf("%w: %w", ErrStorageFailed, err)
+		q.failed = failed
 		q.mu.Unlock()
 		q.retryLater()
 		return
@@ -216,7 +241,7 @@ func (q *Queue) reopen() error {
 	if db := q.db.Swap(nil); db != nil {
 		_ = db.Close() // waits for views, which are short
 	}
-	db, err := openFile(q.o)
+	db, err := openFile(q.o, q.seams.sync)
 	if err != nil {
 		return err
 	}
@@ -234,8 +259,7 @@ func (q *Queue) reopen() error {
 	return q.repair(m.repairs)
 }
 
-// canary commits something. When that succeeded, so did every sync before it that matters:
-// the pages that an unsynced commit wrote are reachable from this one's root, and synced with it.
+// canary commits something, by which the time is noted too.
 func (q *Queue) canary(db *bolt.DB) error {
 	tx, err := db.Begin(true)
 	if err != nil {
@@ -264,6 +288,9 @@ func (q *Queue) untilRetry() <-chan time.Time {
 // leave is the committer's end: everything that waited has had its answer, but for what
 // storage would not take.
 func (q *Queue) leave() {
+	if len(q.parked) > 0 {
+		q.mend() // one last try: a ticket that is out would print again
+	}
 	for _, o := range q.parked {
 		o.done <- ErrClosed
 	}

@@ -10,13 +10,14 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// expireAtOnce bounds one transaction of Expire.
+// expireAtOnce bounds one transaction of Expire, and the lines of a slip.
 const expireAtOnce = 500
 
 // Expire takes tickets that have waited longer than olderThan of running time out of the
 // station's line, and has one slip at its head list them; a slip that waits there already is
-// extended. A ticket and its place on the slip change in one transaction, so a crash can
-// neither lose it silently nor list it and print it. It returns how many expired.
+// replaced by a longer one, up to 500 tickets. A ticket and its place on the slip change in one
+// transaction, so a crash can neither lose it silently nor list it and print it. It returns how
+// many expired.
 func (q *Queue) Expire(ctx context.Context, station string, olderThan time.Duration) (int, error) {
 	total := 0
 	for {
@@ -81,7 +82,7 @@ func (b *batch) expire(station string, olderThan time.Duration) int {
 			first = t
 		}
 		n++
-		lines = append(lines, slipLine(t, e.job))
+		lines = append(lines, slipLine(t, e.job, s.Doubts > 0))
 		b.finish(e.job, s, ticket.Expired, fmt.Sprintf("it waited longer than %s", olderThan))
 	}
 	if n > 0 {
@@ -90,32 +91,53 @@ func (b *batch) expire(station string, olderThan time.Duration) int {
 	return n
 }
 
-// slip puts lines on the slip at the head of the line, or a new slip there.
+// slip puts lines on the slip at the head of the line, or on a new one there.
 func (b *batch) slip(station string, pending []entry, lent uint64, first ticket.Ticket, lines []ticket.Line) {
-	// A slip in doubt may be out already: what is added to it might not be read. Clean failures
-	// left no trace of it anywhere.
-	if e := pending[0]; e.slip && e.job != lent && e.doubts == 0 {
-		old, err := decodeCargo(b.bucket(bucketJobs).Get(key64(e.job)))
-		if s, bad := b.state(e.job); err == nil && bad == nil && s.State == ticket.Pending {
-			old.Lines = append(old.Lines, lines...)
-			cargo, err := ticket.Marshal(old)
-			b.fail(err)
-			b.put(b.bucket(bucketJobs), key64(e.job), seal(cargo))
-			return
-		}
-	}
+	s := jobState{Station: station, Put: int64(max(b.now, 0)), Slip: true, Received: b.wall.UnixMilli()}
 	t := ticket.Ticket{
 		Kind: ticket.Slip, Venue: first.Venue, VenueName: first.VenueName, Zone: first.Zone,
 		Received: b.wall.UTC(), Lines: lines,
 	}
+	old, oldState, extends := b.extensible(pending[0], lent, len(lines))
+	if extends {
+		s, t = oldState, old
+		s.Of, s.Why = pending[0].job, ""
+		t.Lines = append(slices.Clip(old.Lines), lines...)
+	}
+	longer := b.enter(s, b.slipCargo(t), true)
+	if !extends {
+		b.books(station).Put++
+		return
+	}
+	// The longer slip is a new job: who saw the shorter one and cancels it by its number has not
+	// seen what was added. Its lines are kept once; there may be many versions of a long slip.
+	b.books(station).MovedIn++
+	b.finish(s.Of, oldState, ticket.Moved, fmt.Sprintf("extended as job %d", longer))
+	old.Lines = nil
+	b.put(b.bucket(bucketJobs), key64(s.Of), b.slipCargo(old))
+}
+
+// extensible returns a slip to which so many lines can be added. One in doubt may be out
+// already, and a reprint is known to be: what is added might not be read. Clean failures left
+// no trace anywhere.
+func (b *batch) extensible(e entry, lent uint64, lines int) (ticket.Ticket, jobState, bool) {
+	if !e.slip || e.job == lent || e.doubts > 0 {
+		return ticket.Ticket{}, jobState{}, false
+	}
+	t, err := decodeCargo(b.bucket(bucketJobs).Get(key64(e.job)))
+	s, bad := b.state(e.job)
+	may := err == nil && bad == nil && s.State == ticket.Pending && !s.Reprint && len(t.Lines)+lines <= expireAtOnce
+	return t, s, may
+}
+
+func (b *batch) slipCargo(t ticket.Ticket) []byte {
 	cargo, err := ticket.Marshal(t)
 	b.fail(err)
-	b.enter(jobState{Station: station, Put: int64(max(b.now, 0)), Slip: true, Received: b.wall.UnixMilli()}, seal(cargo), true)
-	b.books(station).Put++
+	return seal(cargo)
 }
 
 // slipLine says which ticket it was in the words people would call it by.
-func slipLine(t ticket.Ticket, job uint64) ticket.Line {
+func slipLine(t ticket.Ticket, job uint64, doubt bool) ticket.Line {
 	var name []string
 	if t.Number != "" {
 		name = append(name, "#"+t.Number)
@@ -137,5 +159,8 @@ func slipLine(t ticket.Ticket, job uint64) ticket.Line {
 		zone = time.UTC
 	}
 	notes := []string{fmt.Sprintf("%s, %s, id %s", t.Received.In(zone).Format("15:04"), what, ticket.Short(t.Request))}
+	if doubt {
+		notes = append(notes, "a copy may have come out: check the rail")
+	}
 	return ticket.Line{Quantity: "1", Name: strings.Join(name, " · "), Notes: notes, Void: t.Void, Refire: t.Refire}
 }

@@ -216,6 +216,22 @@ func TestWhatPeopleAskForHappensOnceWhenTheyLookAndAskAgain(t *testing.T) {
 			t.Errorf("bar %+v", s)
 		}
 
+		// One that a person had to decide about is decided about once.
+		k.accept(order("b", "pass"))
+		l := k.take("pass")
+		k.must(l.Hold(bg, "look"))
+		k.disk.then(end)
+		if _, err := k.Reprint(bg, l.Delivery().Job, "", "lost"); !errors.Is(err, ErrStorageFailed) {
+			t.Fatalf("reprint what is held: %v", err)
+		}
+		k.healed()
+		if _, err := k.Reprint(bg, l.Delivery().Job, "", "lost"); errors.Is(err, ErrConflict) != persisted {
+			t.Errorf("reprint what is held again: %v", err)
+		}
+		if s := k.line("pass"); s.Pending != 1 || s.Held != 0 {
+			t.Errorf("pass %+v", s)
+		}
+
 		k.disk.then(end)
 		if err := k.HoldStation(bg, "bar", "x"); !errors.Is(err, ErrStorageFailed) {
 			t.Fatalf("hold: %v", err)

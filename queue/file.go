@@ -22,7 +22,9 @@ const mapSize = (1<<30)*(strconv.IntSize/64) + (256<<20)*(1-strconv.IntSize/64)
 
 // openFile opens an existing file. It looks at the length first: bbolt maps what the file
 // says it holds, and touching a page behind the end kills the process where no recover helps.
-func openFile(o Options) (*bolt.DB, error) {
+//
+// sync is given the file once more, see renew.
+func openFile(o Options, sync func(*os.File) error) (*bolt.DB, error) {
 	if err := fits(o.Path); err != nil {
 		return nil, fmt.Errorf("open %s: %w", o.Path, err)
 	}
@@ -34,7 +36,43 @@ func openFile(o Options) (*bolt.DB, error) {
 		return nil, fmt.Errorf("open %s: %w", o.Path, err)
 	}
 	db.AllocSize = 4 << 20
+	if err := renew(o.Path, db.Info().PageSize, sync); err != nil {
+		return nil, errors.Join(fmt.Errorf("open %s: %w", o.Path, err), db.Close())
+	}
 	return db, nil
+}
+
+// renew makes durable what is read: it writes the newest meta page again as it is and syncs the
+// file. A meta page whose sync failed, or was never tried because the process was killed, is in
+// the page cache and perhaps nowhere else. Building on it is wrong twice over. A 200 would rest
+// on it; and the next commit reuses pages that only the meta page on the disk still needs, so
+// that a power cut then leaves a file with neither. A sync alone is not enough: after an error
+// the page counts as clean. The pages it points to were synced before it was written.
+//
+// A crash in the middle: the meta page is what it was or what is written; if it is neither,
+// the older one is whole, and nothing that it needs has been touched since.
+func renew(path string, page int, sync func(*os.File) error) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	var newest []byte
+	var last uint64
+	var at int64
+	for slot := range int64(2) {
+		b := make([]byte, page)
+		if _, err := f.ReadAt(b, slot*int64(page)); err != nil {
+			return err
+		}
+		if txid, _, ok := readMeta(b[pageHeader:]); ok && (newest == nil || txid > last) {
+			newest, last, at = b, txid, slot*int64(page)
+		}
+	}
+	if _, err := f.WriteAt(newest, at); err != nil {
+		return err
+	}
+	return sync(f)
 }
 
 func boltOptions(noSync bool) *bolt.Options {
@@ -58,7 +96,10 @@ func create(o Options) error {
 	for _, f := range leftovers {
 		_ = os.Remove(f)
 	}
-	if _, err := os.Stat(o.Path); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(o.Path); err == nil {
+		// A start before this one may have ended between the link and the sync of the directory.
+		return syncDir(o.Path)
+	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	temp, err := os.CreateTemp(filepath.Dir(o.Path), filepath.Base(o.Path)+".new-*")
@@ -78,8 +119,12 @@ func create(o Options) error {
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("create %s: %w", o.Path, err)
 	}
-	if err := syncPath(filepath.Dir(o.Path)); err != nil {
-		return fmt.Errorf("create %s: sync its directory: %w", o.Path, err)
+	return syncDir(o.Path)
+}
+
+func syncDir(path string) error {
+	if err := syncPath(filepath.Dir(path)); err != nil {
+		return fmt.Errorf("open %s: sync its directory: %w", path, err)
 	}
 	return nil
 }

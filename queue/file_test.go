@@ -237,9 +237,9 @@ func TestADamagedValueOnAShelfIsAnErrorUntilItIsPutAgain(t *testing.T) {
 func TestTheMetricsAreWellFormedAndBalance(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
 	k := start(t, func(o *Options) { o.Registerer = reg })
-	k.again() // the same registerer serves a queue opened again
-	k.SetStations([]string{"bar", "grill"})
-	k.accept(order("a", "grill", "\xffodd"))
+	k.again()                                          // the same registerer serves a queue opened again
+	k.SetStations([]string{"bar", "grill", "\xffodd"}) // a damaged file may hold such a name too
+	k.accept(order("a", "grill"))
 	k.print("grill")
 	problems, err := testutil.GatherAndLint(reg)
 	if err != nil || len(problems) > 0 {

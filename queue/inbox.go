@@ -34,20 +34,22 @@ type op struct {
 }
 
 const (
-	maxAccepts    = 4096    // requests that may wait; above it ErrBusy
-	maxBatch      = 512     // operations in a transaction
-	maxBatchBytes = 4 << 20 // and their size
+	maxAccepts     = 4096     // requests that may wait; above it ErrBusy
+	maxAcceptBytes = 64 << 20 // and their size together
+	maxBatch       = 512      // operations in a transaction
+	maxBatchBytes  = 4 << 20  // and their size
 )
 
 // inbox is where operations wait for the committer. Everything but new requests goes
 // first: a line must not stand still because many orders come in.
 type inbox struct {
-	mu      sync.Mutex // guards all below
-	urgent  []*op
-	accepts []*op
-	working time.Time // since when the oldest operation in the current batch has waited
-	closed  bool
-	wake    chan struct{} // holds one token when there may be something to do
+	mu          sync.Mutex // guards all below
+	urgent      []*op
+	accepts     []*op
+	acceptBytes int       // of accepts
+	working     time.Time // since when the oldest operation in the current batch has waited
+	closed      bool
+	wake        chan struct{} // holds one token when there may be something to do
 }
 
 func newInbox() *inbox { return &inbox{wake: make(chan struct{}, 1)} }
@@ -60,10 +62,11 @@ func (in *inbox) put(o *op) error {
 		return ErrClosed
 	case o.kind != accept:
 		in.urgent = append(in.urgent, o)
-	case len(in.accepts) >= maxAccepts:
-		return fmt.Errorf("%w: %d already do", ErrBusy, len(in.accepts))
+	case len(in.accepts) >= maxAccepts || len(in.accepts) > 0 && in.acceptBytes+o.size > maxAcceptBytes:
+		return fmt.Errorf("%w: %d already do, with %d bytes", ErrBusy, len(in.accepts), in.acceptBytes)
 	default:
 		in.accepts = append(in.accepts, o)
+		in.acceptBytes += o.size
 	}
 	in.nudge()
 	return nil
@@ -88,6 +91,9 @@ func (in *inbox) next() (ops []*op, closed bool) {
 				break
 			}
 			n++
+			if o.kind == accept {
+				in.acceptBytes -= o.size
+			}
 			if o.ctx != nil && o.ctx.Err() != nil {
 				o.done <- o.ctx.Err()
 				continue
@@ -108,6 +114,14 @@ func (in *inbox) next() (ops []*op, closed bool) {
 		}
 	}
 	return ops, in.closed
+}
+
+// busy notes that the committer goes to the disk for something that nobody handed in. The
+// next call of next takes it back.
+func (in *inbox) busy() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.working = time.Now()
 }
 
 func (in *inbox) close() {

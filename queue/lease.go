@@ -261,10 +261,11 @@ func (l *Lease) end(ctx context.Context, verb string, f func(b *batch, s jobStat
 		b.later(func() { l.q.drop(l) })
 		s, err := b.state(l.job)
 		switch {
-		case errors.Is(err, ErrDamaged):
+		case errors.Is(err, ErrDamaged), errors.Is(err, ErrNotFound) && b.stands(l.job, l.pos):
 			s = l.rebuilt(b, err)
-		case err != nil, s.State != ticket.Pending:
-			return nil // this very end was written although its commit failed
+		case err != nil, s.State != ticket.Pending: // this very end was written although its commit failed
+			b.later(l.leave)
+			return nil
 		}
 		s.Attempts, s.Doubts = int(l.was.attempts), int(l.was.doubts)
 		f(b, s, begun)
@@ -274,6 +275,21 @@ func (l *Lease) end(ctx context.Context, verb string, f func(b *batch, s jobStat
 		return fmt.Errorf("%s job %d: %w", verb, l.job, err)
 	}
 	return nil
+}
+
+// stands says whether the file has a place in the line for a job.
+func (b *batch) stands(job, pos uint64) bool {
+	there, _, err := decodePlace(b.bucket(bucketWaiting).Get(key64(pos)))
+	return err == nil && there == job
+}
+
+// leave takes a ticket that does not wait any more out of its line, if it is still there: it
+// would be lent again and again. It needs Queue.mu.
+func (l *Lease) leave() {
+	ln := l.q.line(l.station)
+	if i, ok := ln.find(l.pos); ok && ln.pending[i].job == l.job {
+		ln.cut(i)
+	}
 }
 
 // rebuilt makes a state from what the lease knows, in place of one that cannot be read.

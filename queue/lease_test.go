@@ -250,7 +250,7 @@ func TestAnOrphansLineMovesInOrder(t *testing.T) {
 	}
 	l := k.take("grill")
 	k.must(l.Begin(bg))
-	k.must(l.Retry(bg, "reset")) // in doubt, which moves along
+	k.must(l.Retry(bg, "reset")) // in doubt
 	k.must(k.take("grill").Hold(bg, "look"))
 	k.again()
 	k.SetStations([]string{"bar"})
@@ -263,8 +263,9 @@ func TestAnOrphansLineMovesInOrder(t *testing.T) {
 	}
 	for n, w := range want {
 		d := k.print("bar")
-		if d.Ticket.Request != w || d.Doubt != (n == 0) || d.Job != moved[n] {
-			t.Fatalf("ticket %d is %s (job %d, doubt %v), want %s", n, d.Ticket.Request, d.Job, d.Doubt, w)
+		// The first one was held: a person decides for a reprint by moving it.
+		if d.Ticket.Request != w || d.Doubt || d.Reprint != (n == 0) || d.Job != moved[n] {
+			t.Fatalf("ticket %d is %s (job %d, doubt %v, reprint %v), want %s", n, d.Ticket.Request, d.Job, d.Doubt, d.Reprint, w)
 		}
 	}
 	if s := k.line("grill"); s.Name != "grill" || s.Pending+s.Held != 0 {
@@ -297,16 +298,26 @@ func TestMovesAreAllOrNothing(t *testing.T) {
 func TestATicketHeldForItsDoubtsPrintsMarkedWhereItIsMovedTo(t *testing.T) {
 	k := start(t)
 	k.accept(order("a", "grill"))
-	var job uint64
-	for range 2 {
+	fail := func() uint64 {
 		l := k.take("grill")
-		job = l.Delivery().Job
 		k.must(l.Begin(bg))
 		k.must(l.Retry(bg, "reset"))
+		return l.Delivery().Job
 	}
-	_, err := k.Move(bg, []uint64{job}, "bar")
-	k.must(err)
-	if d := k.print("bar"); !d.Doubt {
+	fail()
+	job := fail()
+	if _, err := k.Move(bg, []uint64{job}, "bar"); err != nil {
+		t.Fatal(err)
+	}
+	if d := k.print("bar"); !d.Reprint || d.Doubt || d.Attempt != 1 {
+		t.Errorf("moved %+v", d)
+	}
+	// One that waits to be tried again keeps its banner: nobody has looked at the printer.
+	k.accept(order("b", "grill"))
+	if _, err := k.Move(bg, []uint64{fail()}, "bar"); err != nil {
+		t.Fatal(err)
+	}
+	if d := k.print("bar"); d.Reprint || !d.Doubt || d.Attempt != 1 {
 		t.Errorf("moved %+v", d)
 	}
 }

@@ -85,8 +85,11 @@ func sound(tx *bolt.Tx) error {
 
 func (m *memory) readClock(tx *bolt.Tx) {
 	raw := tx.Bucket(bucketNames[bucketMeta]).Get(keyClock)
+	sure := true
 	if raw != nil {
 		if err := unsealJSON(raw, &m.clock); err != nil {
+			sure = false
+			m.clock = clockRecord{}
 			// Running time starts again from the youngest stamp found below: nothing expires early.
 			bad := slices.Clone(raw)
 			m.repairs = append(m.repairs, func(b *batch) error {
@@ -96,7 +99,11 @@ func (m *memory) readClock(tx *bolt.Tx) {
 		}
 	}
 	if k, _ := tx.Bucket(bucketNames[bucketFinished]).Cursor().Last(); len(k) == 16 {
-		m.youngest = int64(un64(k[:8]))
+		// Keys have no checksum. This one is believed as far as the clock's own record bears it
+		// out, which was at most a minute old whenever something finished.
+		if y := int64(un64(k[:8])); !sure || y <= int64(m.clock.Running+writeClockIdle) {
+			m.youngest = y
+		}
 	}
 }
 

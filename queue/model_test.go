@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -24,6 +25,8 @@ type modelJob struct {
 	attempts int
 	doubts   int
 	kind     ticket.Kind
+	reprint  bool
+	replaced bool // another was made instead of it
 }
 
 type model struct {
@@ -44,6 +47,15 @@ func (m *model) put(station, request string, id uint64, kind ticket.Kind) *model
 func (m *model) leave(station string, j *modelJob, to ticket.State) {
 	j.state = to
 	m.lines[station] = slices.DeleteFunc(m.lines[station], func(x *modelJob) bool { return x == j })
+}
+
+// reprint puts a marked copy of a job, instead of it if a person had to decide about it.
+func (m *model) reprint(j *modelJob, to string, copied uint64, from string) {
+	m.put(to, j.request, copied, j.kind).reprint = true
+	if j.state == ticket.Held || j.state == ticket.Buried {
+		m.leave(from, j, ticket.Cancelled)
+		j.replaced = true
+	}
 }
 
 // head is what Take must lend; on the way it holds what is in doubt twice.
@@ -117,6 +129,11 @@ func againstModel(t *testing.T, rt *rapid.T) {
 			}
 			return s
 		}
+		mended := func() {
+			for k.Ready() != nil {
+				time.Sleep(time.Second) // of the bubble
+			}
+		}
 		rt.Repeat(map[string]func(*rapid.T){
 			"accept": func(rt *rapid.T) {
 				r := fmt.Sprint(rapid.IntRange(0, 12).Draw(rt, "request"))
@@ -159,7 +176,7 @@ func againstModel(t *testing.T, rt *rapid.T) {
 				}
 				l := k.take(s)
 				d := l.Delivery()
-				if d.Job != j.id || d.Ticket.Request != j.request || d.Attempt != j.attempts+1 || d.Doubt != (j.doubts > 0) || d.Ticket.Kind != j.kind {
+				if d.Job != j.id || d.Ticket.Request != j.request || d.Attempt != j.attempts+1 || d.Doubt != (j.doubts > 0) || d.Reprint != j.reprint || d.Ticket.Kind != j.kind {
 					rt.Fatalf("lent %+v, want %+v", d, *j)
 				}
 				leases[s], m.lease[s] = l, j
@@ -213,18 +230,31 @@ func againstModel(t *testing.T, rt *rapid.T) {
 			},
 			"reprint": func(rt *rapid.T) {
 				id, to := anyJob(rt), station.Draw(rt, "to")
-				got, err := k.Reprint(bg, id, to, "r")
 				j := m.all[id]
-				if may := j != nil && j.state != ticket.Pending; may != (err == nil) {
+				may := j != nil && j.state != ticket.Pending && !j.replaced
+				ending := rapid.SampledFrom([]ending{works, works, fails, failsButPersist}).Draw(rt, "ending")
+				k.disk.then(ending)
+				got, err := k.Reprint(bg, id, to, "r")
+				if may && ending != works {
+					if !errors.Is(err, ErrStorageFailed) {
+						rt.Fatalf("reprint %+v: %v", j, err)
+					}
+					mended()
+					if ending == failsButPersist {
+						m.reprint(j, to, newest(), where(j))
+					}
+					may = !j.replaced
+					got, err = k.Reprint(bg, id, to, "r") // whoever asked asks again
+				}
+				k.disk.heal()
+				switch {
+				case may:
+					if want := newest(); got != want || err != nil {
+						rt.Fatalf("reprint %+v: job %d, %v; want %d", j, got, err, want)
+					}
+					m.reprint(j, to, got, where(j))
+				case j == nil && !errors.Is(err, ErrNotFound), j != nil && !errors.Is(err, ErrConflict):
 					rt.Fatalf("reprint %+v: %v", j, err)
-				} else if may {
-					if want := newest(); got != want {
-						rt.Fatalf("job %d, want %d", got, want)
-					}
-					m.put(to, j.request, got, j.kind)
-					if j.state == ticket.Held || j.state == ticket.Buried {
-						m.leave(where(j), j, ticket.Cancelled)
-					}
 				}
 			},
 			"move": func(rt *rapid.T) {
@@ -236,8 +266,12 @@ func againstModel(t *testing.T, rt *rapid.T) {
 				} else if may {
 					newest()
 					n := m.put(to, j.request, got[0], j.kind)
-					n.doubts = min(j.doubts, 1)
+					n.doubts, n.reprint = min(j.doubts, 1), j.reprint
+					if j.state == ticket.Held { // a person has decided
+						n.doubts, n.reprint = 0, true
+					}
 					m.leave(where(j), j, ticket.Moved)
+					j.replaced = true
 				}
 			},
 			"hold station": func(rt *rapid.T) {
@@ -267,9 +301,7 @@ func againstModel(t *testing.T, rt *rapid.T) {
 			"failed commit": func(rt *rapid.T) { // under the feet of the leases
 				k.disk.then(rapid.SampledFrom([]ending{fails, failsButPersist, noSpace}).Draw(rt, "ending"))
 				_ = k.Shelf("x").Put(bg, "k", []byte(rapid.String().Draw(rt, "value")))
-				for k.Ready() != nil {
-					time.Sleep(time.Second) // of the bubble
-				}
+				mended()
 			},
 			"": func(rt *rapid.T) { m.compare(rt, k) },
 		})

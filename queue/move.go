@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"ticketrail/queue/ticket"
 )
@@ -12,7 +13,8 @@ import (
 // asked looks and asks again, and is then told what has become of the job.
 
 // Reprint puts a copy of a job at the end of a line: the same station's if station is empty.
-// A held or buried original is cancelled by it. A job that waits or prints is ErrConflict.
+// A held or buried original is cancelled by it. A job that waits or prints is ErrConflict, and
+// so is one that another was made instead of: moved, or held or buried and reprinted since.
 // It returns the new job.
 func (q *Queue) Reprint(ctx context.Context, id uint64, station, reason string) (uint64, error) {
 	var copied uint64
@@ -39,6 +41,9 @@ func (b *batch) reprint(id uint64, station, reason string) (uint64, error) {
 		return 0, err
 	}
 	lent := b.freeze(s.Station)
+	if err := s.replaced(); err != nil {
+		return 0, err
+	}
 	if s.State == ticket.Pending {
 		if lent == id {
 			return 0, fmt.Errorf("%w: it is printing; wait until it is done", ErrConflict)
@@ -55,9 +60,20 @@ func (b *batch) reprint(id uint64, station, reason string) (uint64, error) {
 	copied := b.enter(n, cargo, false)
 	b.books(station).Reprinted++
 	if s.State == ticket.Held || s.State == ticket.Buried {
-		b.finish(id, s, ticket.Cancelled, fmt.Sprintf("reprinted as job %d", copied))
+		b.finish(id, s, ticket.Cancelled, fmt.Sprint(reprintedAs, copied))
 	}
 	return copied, nil
+}
+
+// reprintedAs begins the reason of a job that a copy was printed instead of.
+const reprintedAs = "reprinted as job "
+
+// replaced is an error if another job was made instead of this one; it names that.
+func (s *jobState) replaced() error {
+	if s.State == ticket.Moved || s.State == ticket.Cancelled && strings.HasPrefix(s.Why, reprintedAs) {
+		return fmt.Errorf("%w: it is %s: %s; look at that job", ErrConflict, s.State, s.Why)
+	}
+	return nil
 }
 
 // cargo copies a job's ticket as it is stored, if it can be read.
@@ -113,6 +129,8 @@ func (b *batch) movable(id uint64, to string) error {
 		return err
 	}
 	switch lent := b.freeze(s.Station); {
+	case s.replaced() != nil:
+		return s.replaced()
 	case !s.State.Open():
 		return fmt.Errorf("%w: it is %s; reprint it there instead", ErrConflict, s.State)
 	case lent == id:
@@ -124,8 +142,9 @@ func (b *batch) movable(id uint64, to string) error {
 	return err
 }
 
-// move needs movable to have said yes. A doubt moves along, for the banner; but a person who
-// moves a ticket that was held for its doubts wants it printed, so one more attempt is open.
+// move needs movable to have said yes. A doubt moves along, for the banner. But a person who
+// moves a ticket that was held wants it printed, whatever its age and its doubts: that is a
+// reprint, and marked as one.
 func (b *batch) move(id uint64, to string) uint64 {
 	s, err := b.state(id)
 	if err != nil {
@@ -139,6 +158,9 @@ func (b *batch) move(id uint64, to string) uint64 {
 	}
 	n := s
 	n.Station, n.Of, n.Attempts, n.Doubts, n.Why = to, id, 0, min(s.Doubts, maxDoubt-1), ""
+	if s.State == ticket.Held {
+		n.Doubts, n.Reprint, n.Put = 0, true, int64(max(b.now, 0))
+	}
 	moved := b.enter(n, cargo, false)
 	b.books(to).MovedIn++
 	b.finish(id, s, ticket.Moved, fmt.Sprintf("moved to %s as job %d", to, moved))
@@ -221,6 +243,8 @@ func (q *Queue) Cancel(ctx context.Context, id uint64, reason string) error {
 		switch {
 		case lent == id && s.State.Open():
 			return fmt.Errorf("%w: it is printing; hold the station and wait until it is done", ErrConflict)
+		case s.replaced() != nil:
+			return s.replaced()
 		case !s.State.Open() && s.State != ticket.Buried:
 			return fmt.Errorf("%w: it is %s already", ErrConflict, s.State)
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -48,13 +49,18 @@ type Queue struct {
 // seams are where tests make storage fail.
 type seams struct {
 	commit func(tx *bolt.Tx) error
+	sync   func(f *os.File) error // of the file when it is opened
 }
 
 // Open opens the queue at o.Path, or makes one, and checks the books. It reads what waits,
 // not the history. If the file is not sound the error wraps ErrDamaged; see Check for
 // the damage that Open does not see.
 func Open(o Options) (*Queue, error) {
-	return open(o, seams{commit: (*bolt.Tx).Commit})
+	s := seams{commit: (*bolt.Tx).Commit, sync: (*os.File).Sync}
+	if o.NoSync {
+		s.sync = func(*os.File) error { return nil }
+	}
+	return open(o, s)
 }
 
 func open(o Options, s seams) (*Queue, error) {
@@ -73,7 +79,11 @@ func open(o Options, s seams) (*Queue, error) {
 	if err := create(o); err != nil {
 		return nil, err
 	}
-	db, err := openFile(o)
+	db, err := openFile(o, s.sync)
+	if noRoom(err) { // where nothing is written in place, even that takes room
+		_ = os.Remove(reservePath(o))
+		db, err = openFile(o, s.sync)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -86,9 +96,11 @@ func open(o Options, s seams) (*Queue, error) {
 	q.clock.start(m.clock, time.Duration(m.youngest))
 	q.space = newSpace(o)
 	q.metrics = newMetrics(q, o.Registerer)
-	if err := q.repair(m.repairs); err != nil {
-		q.metrics.remove()
-		return nil, errors.Join(fmt.Errorf("open %s: put damaged records aside: %w", o.Path, err), db.Close())
+	if err = q.prove(db); err == nil {
+		err = q.repair(m.repairs)
+	}
+	if err != nil { // as with any commit that failed: run mends it, nobody hears yes before
+		q.broke(classify(err))
 	}
 	if n := q.Unaccounted(); n != 0 {
 		q.log.Error("the books do not balance", "unaccounted_jobs", n)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"sync"
 	"syscall"
@@ -98,7 +99,7 @@ func start(t testing.TB, change ...func(*Options)) *kitchen {
 
 func (k *kitchen) open() {
 	k.t.Helper()
-	q, err := open(k.o, seams{commit: k.disk.commit})
+	q, err := open(k.o, seams{commit: k.disk.commit, sync: func(*os.File) error { return nil }})
 	if err != nil {
 		k.t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync/atomic"
+	"syscall"
 )
 
 const (
@@ -28,13 +29,15 @@ type space struct {
 	isFull atomic.Bool
 }
 
+func reservePath(o Options) string { return o.Path + ".reserve" }
+
 func newSpace(o Options) *space {
-	s := &space{path: o.Path + ".reserve", dir: filepath.Dir(o.Path), size: o.Reserve, log: o.Logger}
+	s := &space{path: reservePath(o), dir: filepath.Dir(o.Path), size: o.Reserve, log: o.Logger}
 	if s.size == 0 {
 		s.size = defaultReserve
 	}
 	s.size = max(s.size, 0)
-	if !s.ballast() {
+	if noRoom(s.ballast()) {
 		s.isFull.Store(true)
 	}
 	return s
@@ -52,8 +55,9 @@ func (s *space) full(look bool) bool {
 	switch {
 	case !s.isFull.Load() && free < watermark:
 		s.isFull.Store(true)
-		s.log.Error("disk is nearly full; new requests are refused until there is room", "free_bytes", free, "need_bytes", watermark)
-	case s.isFull.Load() && free >= 2*watermark+s.missing() && s.ballast():
+		s.log.Error("disk is nearly full; new requests are refused until there is room: delete something there",
+			"directory", s.dir, "free_bytes", free, "need_bytes", 2*watermark+s.missing())
+	case s.isFull.Load() && free >= 2*watermark+s.missing() && !noRoom(s.ballast()):
 		s.isFull.Store(false)
 		s.log.Info("disk has room again; requests are accepted", "free_bytes", free)
 	}
@@ -69,14 +73,18 @@ func (s *space) missing() int64 {
 	return max(0, s.size-info.Size())
 }
 
+// noRoom tells a full disk from other failures. When the ballast cannot be made for another
+// reason, that costs the reserve, not the orders.
+func noRoom(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
+
 // ballast makes sure that the file is there and takes up real blocks.
-func (s *space) ballast() bool {
+func (s *space) ballast() error {
 	if s.size == 0 {
 		_ = os.Remove(s.path) // of an earlier configuration
-		return true
+		return nil
 	}
 	if info, err := os.Stat(s.path); err == nil && info.Size() == s.size {
-		return true
+		return nil
 	}
 	f, err := os.OpenFile(s.path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err == nil {
@@ -86,9 +94,8 @@ func (s *space) ballast() bool {
 	if err != nil {
 		_ = os.Remove(s.path)
 		s.log.Warn("cannot set the reserve aside", "path", s.path, "bytes", s.size, "err", err)
-		return false
 	}
-	return true
+	return err
 }
 
 // release gives the ballast up. It is called when a commit has found the disk full.
