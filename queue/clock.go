@@ -94,7 +94,7 @@ func (q *Queue) keepHouse() {
 	}
 	q.in.busy()
 	q.clock.credit()
-	q.space.full(true)
+	q.space.full()
 	o := &op{kind: once, since: time.Now(), done: make(chan error, 1), apply: func(b *batch) error {
 		b.dropGenerations(b.now, q.o.DedupRetention)
 		q.pruning = b.prune(q.o.HistoryRetention)

@@ -132,7 +132,7 @@ func (q *Queue) commit(ops []*op) (errs []error, err error) {
 		return nil, errors.New("the file is not open")
 	}
 	started := time.Now()
-	b := &batch{q: q, now: q.clock.running(), wall: q.clock.wall(), full: q.space.full(hasAccept(ops))}
+	b := &batch{q: q, now: q.clock.running(), wall: q.clock.wall(), full: q.space.fullFor(acceptBytes(ops))}
 	if b.tx, err = db.Begin(true); err != nil {
 		return nil, err
 	}
@@ -171,13 +171,13 @@ func (q *Queue) commit(ops []*op) (errs []error, err error) {
 	return errs, err
 }
 
-func hasAccept(ops []*op) bool {
+func acceptBytes(ops []*op) (n int) {
 	for _, o := range ops {
 		if o.kind == accept {
-			return true
+			n += o.size
 		}
 	}
-	return false
+	return n
 }
 
 // broke notes that nothing can be believed. Lines lend nothing until mend has succeeded.

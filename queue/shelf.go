@@ -28,7 +28,7 @@ func (q *Queue) Shelf(name string) *Shelf { return &Shelf{q: q, name: name} }
 // 1024 bytes, a value at most 4 MiB.
 func (s *Shelf) Put(ctx context.Context, key string, value []byte) error {
 	return s.write(ctx, "put", key, value, func(b *batch) error {
-		if b.q.space.full(false) && len(value) > largeValue {
+		if b.q.space.isFull.Load() && len(value) > largeValue {
 			return ErrStorageFull
 		}
 		k, err := b.bucket(bucketShelves).CreateBucketIfNotExists([]byte(s.name))
