@@ -117,7 +117,7 @@ func (b *batch) prune(retention time.Duration) bool {
 	finished := b.bucket(bucketFinished)
 	var over [][]byte
 	c := finished.Cursor()
-	for k, _ := c.First(); k != nil && len(k) == 16 && un64(k[:8]) <= uint64(limit); k, _ = c.Next() {
+	for k, _ := c.First(); len(k) == 16 && un64(k[:8]) <= uint64(limit); k, _ = c.Next() {
 		if len(over) == pruneAtOnce {
 			break
 		}

@@ -178,8 +178,17 @@ func (q *Queue) Damaged() int {
 
 // view reads the file. f must be short and may not wait for anything: while it runs the file
 // cannot be opened anew, and no freed page can be used again.
+//
+// While the file is being opened anew, which is a matter of milliseconds unless the disk is gone, it waits.
 func (q *Queue) view(f func(tx *bolt.Tx) error) error {
 	db := q.db.Load()
+	for range 100 {
+		if db != nil || errors.Is(q.Ready(), ErrClosed) {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+		db = q.db.Load()
+	}
 	if db == nil {
 		if err := q.Ready(); err != nil && !errors.Is(err, ErrStorageFull) {
 			return err
