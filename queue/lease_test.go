@@ -158,42 +158,6 @@ func TestAHeldStationIsLentNothingUntilItIsResumed(t *testing.T) {
 	})
 }
 
-func TestTooOldTicketsAreListedOnOneSlipAtTheHead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k := start(t)
-		defer k.stop()
-		for n := range 3 {
-			k.accept(order(id(n), "grill"))
-			time.Sleep(time.Hour)
-		}
-		expire := func(want int) {
-			t.Helper()
-			if n, err := k.Expire(bg, "grill", 2*time.Hour); n != want || err != nil {
-				t.Fatalf("%d expired, %v; want %d", n, err, want)
-			}
-		}
-		expire(1)
-		time.Sleep(time.Hour)
-		expire(1)
-		expire(0)
-		k.again()
-		l := k.take("grill")
-		d := l.Delivery()
-		if d.Ticket.Kind != ticket.Slip || len(d.Ticket.Lines) != 2 {
-			t.Fatalf("slip %+v", d)
-		}
-		time.Sleep(time.Hour)
-		expire(1) // while the slip prints it cannot be extended
-		k.must(l.Ack(bg, ticket.Sent, ""))
-		if d := k.print("grill"); d.Ticket.Kind != ticket.Slip || len(d.Ticket.Lines) != 1 {
-			t.Fatalf("second slip %+v", d)
-		}
-		time.Sleep(100 * time.Hour)
-		expire(0)
-		k.nothing("grill")
-	})
-}
-
 func TestAJobIsCancelledOnlyWhileItDoesNotPrint(t *testing.T) {
 	k := start(t)
 	k.accept(order("a", "grill"))

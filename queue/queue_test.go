@@ -20,9 +20,10 @@ import (
 
 // A disk is the commit seam: it says of each coming commit how it ends.
 type disk struct {
-	mu   sync.Mutex
-	next []ending
-	seen int
+	mu    sync.Mutex
+	next  []ending
+	seen  int
+	stuck chan struct{} // closed when it goes on; nil while it does
 }
 
 type ending int
@@ -45,7 +46,11 @@ func (d *disk) commit(tx *bolt.Tx) error {
 		end, d.next = d.next[0], d.next[1:]
 	}
 	d.seen++
+	stuck := d.stuck
 	d.mu.Unlock()
+	if stuck != nil {
+		<-stuck
+	}
 	switch end {
 	case fails:
 		return errors.Join(syscall.EIO, tx.Rollback())
@@ -61,6 +66,20 @@ func (d *disk) then(e ...ending) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.next = append(d.next, e...)
+}
+
+// hang has every commit wait until resume is called.
+func (d *disk) hang() (resume func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	stuck := make(chan struct{})
+	d.stuck = stuck
+	return func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.stuck = nil
+		close(stuck)
+	}
 }
 
 // heal forgets what was to come.

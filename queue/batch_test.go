@@ -1,0 +1,221 @@
+package queue
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ticketrail/queue/ticket"
+)
+
+// A table is two stations with what the operations below work on: three tickets wait in one
+// line, the first of them lent; the other has one that is held.
+type table struct {
+	*kitchen
+	name  string
+	from  string
+	to    string
+	jobs  []uint64 // the three, then the held one
+	lease *Lease
+}
+
+type operation struct {
+	name string
+	do   func(s *table) error
+}
+
+func operations() []operation {
+	lease := func(f func(l *Lease) error) func(*table) error {
+		return func(s *table) error { return f(s.lease) }
+	}
+	cancel := func(n int) func(*table) error {
+		return func(s *table) error { return s.Cancel(bg, s.jobs[n], "") }
+	}
+	move := func(n ...int) func(*table) error {
+		return func(s *table) error {
+			var ids []uint64
+			for _, i := range n {
+				ids = append(ids, s.jobs[i])
+			}
+			_, err := s.Move(bg, ids, s.to)
+			return err
+		}
+	}
+	return []operation{
+		{"accept", func(s *table) error { _, err := s.Accept(bg, order("new "+s.name, s.from, s.to)); return err }},
+		{"void", func(s *table) error { _, err := s.Accept(bg, cancelled(order(s.name, s.from, s.to))); return err }},
+		{"begin", lease(func(l *Lease) error { return l.Begin(bg) })},
+		{"ack", lease(func(l *Lease) error { return l.Ack(bg, ticket.Sent, "") })},
+		{"retry", lease(func(l *Lease) error { return l.Retry(bg, "") })},
+		{"hold", lease(func(l *Lease) error { return l.Hold(bg, "") })},
+		{"bury", lease(func(l *Lease) error { return l.Bury(bg, "") })},
+		{"cancel the lent one", cancel(0)},
+		{"cancel the second", cancel(1)},
+		{"cancel the held one", cancel(3)},
+		{"move the lent one", move(0)},
+		{"move two", move(1, 2)},
+		{"move all", func(s *table) error { _, err := s.MoveAll(bg, s.from, s.to); return err }},
+		{"move all back", func(s *table) error { _, err := s.MoveAll(bg, s.to, s.from); return err }},
+		{"reprint the held one", func(s *table) error { _, err := s.Reprint(bg, s.jobs[3], s.to, ""); return err }},
+		{"expire", func(s *table) error { _, err := s.Expire(bg, s.from, time.Hour); return err }},
+		{"hold the station", func(s *table) error { return s.HoldStation(bg, s.from, "") }},
+		{"resume it", func(s *table) error { return s.ResumeStation(bg, s.from) }},
+	}
+}
+
+func (k *kitchen) table(name string) *table {
+	s := &table{kitchen: k, name: name, from: "grill " + name, to: "bar " + name}
+	k.accept(order(name, s.from, s.from, s.from, s.to))
+	held := k.take(s.to)
+	k.must(held.Hold(bg, "look"))
+	last := held.Delivery().Job
+	s.jobs = []uint64{last - 3, last - 2, last - 1, last}
+	k.clock.base.Add(int64(2 * time.Hour)) // so that there is something to expire
+	s.lease = k.take(s.from)
+	return s
+}
+
+// together does operations in one transaction, in their order, which ends so.
+func (s *table) together(end ending, ops ...operation) {
+	resume := s.disk.hang()
+	var all sync.WaitGroup
+	all.Go(func() { _ = s.Shelf("x").Put(bg, "k", nil) }) // hangs; the rest queues up behind it
+	synctest.Wait()
+	for _, o := range ops {
+		all.Go(func() { _ = o.do(s) }) // many of them conflict
+		synctest.Wait()
+	}
+	s.disk.then(works, end)
+	resume()
+	all.Wait()
+	s.healed()
+	s.disk.heal()
+	_ = s.lease.Return(bg, "the end") // if it has not ended
+	s.must(s.Shelf("x").Put(bg, "k", nil))
+}
+
+// Whatever comes together in a transaction, and however that ends: the books balance, and
+// memory is what a restart would read.
+func TestMemoryIsWhatTheFileSaysWhateverHappensTogether(t *testing.T) {
+	for _, end := range []ending{works, fails, failsButPersist, noSpace} {
+		t.Run(end.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ops := operations()
+				for i, a := range ops {
+					k := start(t)
+					for j, b := range ops {
+						if (end == fails || end == noSpace) && (i+j+int(end)/2)%2 == 0 {
+							continue // nothing is on the disk after either: half of them each
+						}
+						name := fmt.Sprintf("%s, %s", a.name, b.name)
+						together := []operation{a, b}
+						if (i+j/2)%2 == 0 {
+							c := ops[(7*i+3*j+int(end))%len(ops)]
+							name += ", " + c.name
+							together = append(together, c)
+						}
+						k.table(fmt.Sprint(j)).together(end, together...)
+						k.balanced()
+						k.mirrored()
+						if t.Failed() {
+							t.Fatalf("after %s", name)
+						}
+					}
+					k.stop()
+				}
+			})
+		})
+	}
+}
+
+// mirrored compares what is in memory with what the file says. Nothing may be lent.
+func (k *kitchen) mirrored() {
+	k.t.Helper()
+	m, err := load(k.db.Load())
+	k.must(err)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.Queue.open != m.open || len(m.repairs) > 0 {
+		k.t.Errorf("%d jobs are open, in the file %d; %d repairs", k.Queue.open, m.open, len(m.repairs))
+	}
+	for name, l := range k.lines {
+		f := m.line(name)
+		if len(l.pending)+len(f.pending) > 0 && !reflect.DeepEqual(l.pending, f.pending) {
+			k.t.Errorf("%s: waiting %+v, in the file %+v", name, l.pending, f.pending)
+		}
+		if !reflect.DeepEqual(l.held, f.held) || (l.hold == nil) != (f.hold == nil) {
+			k.t.Errorf("%s: held %+v %v, in the file %+v %v", name, l.held, l.hold, f.held, f.hold)
+		}
+		if !reflect.DeepEqual(l.books, f.books) {
+			k.t.Errorf("%s: books %+v, in the file %+v", name, l.books, f.books)
+		}
+	}
+}
+
+// One request comes again and again with other lines, over failed commits and restarts: it is
+// ordered once, and what is void is told as often as it was void at most.
+func TestEveryVoidIsToldOnceOverFailuresAndRestarts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for seed := range uint64(30) {
+			voids(t, rand.New(rand.NewPCG(seed, 1)))
+		}
+	})
+}
+
+func voids(t *testing.T, r *rand.Rand) {
+	k := start(t)
+	defer k.stop()
+	void, told, orders := map[string]int{}, map[string]int{}, 0
+	for i := range 14 {
+		req := order("a", "grill")
+		var lines []ticket.Line
+		now := map[string]int{}
+		for range r.IntN(5) {
+			l := ticket.Line{Quantity: "1", Name: fmt.Sprint(r.IntN(3)), Void: r.IntN(2) == 0}
+			lines = append(lines, l)
+			if l.Void {
+				now[l.Name]++
+			}
+		}
+		req.Drafts[0].Ticket.Lines = lines
+		req.Digest = sha256.Sum256(fmt.Append(nil, lines))
+		if r.IntN(3) == 0 {
+			k.disk.then([]ending{fails, failsButPersist, noSpace}[r.IntN(3)])
+			_, _ = k.Accept(bg, req)
+			k.healed()
+			k.disk.heal()
+		}
+		k.accept(req)
+		for name, n := range now {
+			void[name] = max(void[name], n)
+		}
+		if i%3 == 0 {
+			k.again()
+		}
+		for k.line("grill").Pending > 0 {
+			d := k.print("grill")
+			if d.Ticket.Kind == ticket.Order {
+				orders++
+			}
+			for _, l := range d.Ticket.Lines {
+				switch {
+				case l.Void:
+					told[l.Name]++
+				case d.Ticket.Kind != ticket.Order:
+					t.Errorf("a correction orders %+v", l)
+				}
+			}
+		}
+	}
+	if orders != 1 {
+		t.Errorf("it is ordered %d times", orders)
+	}
+	if !reflect.DeepEqual(void, told) {
+		t.Errorf("void %v, told %v", void, told)
+	}
+}

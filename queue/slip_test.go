@@ -1,0 +1,108 @@
+package queue
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ticketrail/queue/ticket"
+)
+
+func TestTooOldTicketsAreListedOnOneSlipAtTheHead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := start(t)
+		defer k.stop()
+		for n := range 3 {
+			k.accept(order(id(n), "grill"))
+			time.Sleep(time.Hour)
+		}
+		expire := func(want int) {
+			t.Helper()
+			if n, err := k.Expire(bg, "grill", 2*time.Hour); n != want || err != nil {
+				t.Fatalf("%d expired, %v; want %d", n, err, want)
+			}
+		}
+		expire(1)
+		time.Sleep(time.Hour)
+		expire(1)
+		expire(0)
+		k.again()
+		l := k.take("grill")
+		d := l.Delivery()
+		if d.Ticket.Kind != ticket.Slip || len(d.Ticket.Lines) != 2 {
+			t.Fatalf("slip %+v", d)
+		}
+		time.Sleep(time.Hour)
+		expire(1) // while the slip prints it cannot be extended
+		k.must(l.Ack(bg, ticket.Sent, ""))
+		if d := k.print("grill"); d.Ticket.Kind != ticket.Slip || len(d.Ticket.Lines) != 1 {
+			t.Fatalf("second slip %+v", d)
+		}
+		time.Sleep(100 * time.Hour)
+		expire(0)
+		k.nothing("grill")
+	})
+}
+
+func TestASlipThatGrewIsNotCancelledByWhoSawTheShorterOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := start(t)
+		defer k.stop()
+		expire := func(name string) uint64 {
+			t.Helper()
+			k.accept(order(name, "grill"))
+			time.Sleep(2 * time.Hour)
+			if n, err := k.Expire(bg, "grill", time.Hour); n != 1 || err != nil {
+				t.Fatalf("%d expired, %v", n, err)
+			}
+			return k.jobs(Filter{States: []ticket.State{ticket.Pending}})[0].ID
+		}
+		first, second := expire("a"), expire("b")
+		for name, err := range map[string]error{
+			"cancel": k.Cancel(bg, first, "seen, it lists only a"),
+			"move":   func() error { _, err := k.Move(bg, []uint64{first}, "bar"); return err }(),
+		} {
+			if !errors.Is(err, ErrConflict) || !strings.Contains(err.Error(), fmt.Sprintf("extended as job %d", second)) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		k.again()
+		d := k.print("grill")
+		if d.Job != second || len(d.Ticket.Lines) != 2 || d.Doubt || d.Reprint {
+			t.Errorf("slip %+v", d)
+		}
+		k.nothing("grill")
+	})
+}
+
+func TestASlipSaysWhatMayHaveComeOutAndEndsSomewhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := start(t)
+		defer k.stop()
+		for n := range expireAtOnce + 2 {
+			k.accept(order(id(n), "grill"))
+			if n == 0 {
+				l := k.take("grill")
+				k.must(l.Begin(bg))
+				k.must(l.Retry(bg, "reset"))
+			}
+		}
+		time.Sleep(2 * time.Hour)
+		if n, err := k.Expire(bg, "grill", time.Hour); n != expireAtOnce+2 || err != nil {
+			t.Fatalf("%d expired, %v", n, err)
+		}
+		last, first := k.print("grill").Ticket.Lines, k.print("grill").Ticket.Lines
+		if len(first) != expireAtOnce || len(last) != 2 {
+			t.Fatalf("slips of %d and %d lines", len(last), len(first))
+		}
+		for i, l := range first {
+			if told := strings.Contains(strings.Join(l.Notes, " "), "may have come out"); told != (i == 0) {
+				t.Errorf("line %d: %q", i, l.Notes)
+			}
+		}
+		k.nothing("grill")
+	})
+}
