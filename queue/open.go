@@ -179,14 +179,18 @@ func (q *Queue) Damaged() int {
 // view reads the file. f must be short and may not wait for anything: while it runs the file
 // cannot be opened anew, and no freed page can be used again.
 //
-// While the file is being opened anew, which is a matter of milliseconds unless the disk is gone, it waits.
+// While the file is being opened anew, which is a matter of milliseconds unless the disk is
+// gone, it waits.
 func (q *Queue) view(f func(tx *bolt.Tx) error) error {
 	db := q.db.Load()
 	for range 100 {
 		if db != nil || errors.Is(q.Ready(), ErrClosed) {
 			break
 		}
-		time.Sleep(10 * time.Millisecond)
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-q.ended:
+		}
 		db = q.db.Load()
 	}
 	if db == nil {
