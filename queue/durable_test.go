@@ -123,7 +123,7 @@ func TestAPowerCutInTheFirstCommitAfterACrashLeavesAWholeFile(t *testing.T) {
 			k, p := onPlatter(t, tickets)
 			defer k.stop()
 			k.accept(order("a", "grill"))
-			p.then(failsButPersist)
+			p.then(failsButPersist, fails, fails, fails) // so that nothing is mended before the end
 			p.deaf = true
 			if _, err := k.Accept(bg, order("b", "grill")); !errors.Is(err, ErrStorageFailed) {
 				t.Fatalf("err %v", err)
@@ -132,6 +132,7 @@ func TestAPowerCutInTheFirstCommitAfterACrashLeavesAWholeFile(t *testing.T) {
 			if q, err := open(k.o, p.seams()); !errors.Is(err, syscall.EIO) {
 				t.Fatalf("opened %v, %v", q != nil, err)
 			}
+			p.heal()
 			p.deaf, p.cutOff = false, true
 			p.open(k)
 			if got := k.accept(order("b", "grill")); !got.Duplicate {
