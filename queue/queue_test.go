@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
@@ -255,8 +254,6 @@ func (k *kitchen) print(station string) ticket.Delivery {
 	k.must(l.Ack(context.Background(), ticket.Sent, ""))
 	return l.Delivery()
 }
-
-func verbose(t testing.TB) *slog.Logger { return slog.New(slog.NewTextHandler(t.Output(), nil)) }
 
 // stopwatch is a wall clock that a test sets.
 type stopwatch struct {
