@@ -107,6 +107,8 @@ func (a *App) apply(r *rules) (orphans []string, err error) {
 	for _, s := range a.queue.Stations() {
 		if !s.Configured && s.Pending+s.Held+s.Printing > 0 {
 			orphans = append(orphans, s.Name)
+			a.log.Error("a station with tickets is not in the configuration: they are kept; ticketrail jobs move --from STATION --to ANOTHER",
+				"printer", s.Name, "tickets", s.Pending+s.Held+s.Printing)
 		}
 	}
 	return orphans, nil
@@ -145,9 +147,6 @@ func (a *App) Reload(context.Context) (admin.Reloaded, error) {
 		a.log.Warn("configuration loaded, but some of it needs a restart", "keys", strings.Join(done.Restart, " "))
 	} else {
 		a.log.Info("configuration loaded")
-	}
-	for _, o := range done.Orphans {
-		a.log.Error("a station with tickets is gone from the configuration: they are kept; ticketrail jobs move --from STATION --to ANOTHER", "printer", o)
 	}
 	return done, nil
 }
