@@ -152,7 +152,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if err != nil {
 		return nil, err
 	}
-	a.down.push("queue", func(context.Context) error { return a.queue.Close() })
+	a.down.push("queue", a.closeQueue)
 	a.registry.MustRegister(heldCollector{a.queue}, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "ticketrail_queue_quarantined_files",
 		Help: "Damaged databases that were set aside and that nobody has taken away yet.",
@@ -239,6 +239,19 @@ func (a *App) Run(ctx context.Context) error {
 	}
 	a.log.Info("stopped")
 	return err
+}
+
+// closeQueue closes the store, or gives up on a disk that never answers: what it was told
+// to keep it has or has not by then, and the next start finds out.
+func (a *App) closeQueue(ctx context.Context) error {
+	closed := make(chan error, 1)
+	go func() { closed <- a.queue.Close() }()
+	select {
+	case err := <-closed:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("the disk does not answer: %w", context.Cause(ctx))
+	}
 }
 
 // stopLines lets the tickets in hand come out, within ticketWithin.

@@ -181,6 +181,9 @@ func (a *App) statusLine() string {
 	if len(stopped) > 0 {
 		line += ", on hold: " + strings.Join(stopped, " ")
 	}
+	if len(a.quarantined()) > 0 {
+		line += ", a damaged database was set aside: see ticketrail printers list"
+	}
 	if err := a.queue.Ready(); err != nil {
 		line = "taking no orders: " + err.Error() + "; " + line
 	}
