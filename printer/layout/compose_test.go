@@ -104,6 +104,13 @@ func TestNoLineIsWiderThanThePaper(t *testing.T) {
 	})
 }
 
+func TestACharacterWithMoreMarksThanALineHoldsStillFits(t *testing.T) {
+	for _, mark := range []string{"\uaaeb", "\u0301", "\U0001f3fd"} { // wide, without width, wide
+		name := strings.Repeat("a"+strings.Repeat(mark, 70), 3)
+		check(t, ticket.Delivery{Ticket: ticket.Ticket{Lines: []ticket.Line{{Quantity: "1", Name: name}, {Quantity: "1", Name: mark + "x", Void: true}}}}, 20)
+	}
+}
+
 // check holds what must be true of every ticket on every paper.
 func check(t interface{ Fatalf(string, ...any) }, d ticket.Delivery, columns int) {
 	lines := Compose(d, columns, "grill")

@@ -1,6 +1,10 @@
 package layout
 
-import "github.com/clipperhouse/displaywidth"
+import (
+	"unicode/utf8"
+
+	"github.com/clipperhouse/displaywidth"
+)
 
 // A Line is one line of print: its spans one after the other, left to right. It is
 // never wider than the paper. Blank lines have no spans.
@@ -23,8 +27,24 @@ type Style struct {
 	Height int  // times the normal height, 1 to 8; 0 is 1
 }
 
-// Width is how many columns of normal size s takes.
-func Width(s string) int { return displaywidth.String(s) }
+// Width is how many columns of normal size s takes: the sum of what its characters take, for
+// that is how a printer's head moves on. So the width of a line is that of its parts,
+// wherever it is cut; a character that would join the one before it (a vowel sign at the
+// beginning of a word) takes its own place.
+func Width(s string) (n int) {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			for _, r := range s[i:] {
+				n += displaywidth.Rune(r)
+			}
+			return n
+		}
+		if s[i] >= 0x20 && s[i] != 0x7f {
+			n++
+		}
+	}
+	return n
+}
 
 // Width is how many columns the line takes.
 func (l Line) Width() int {

@@ -2,6 +2,7 @@ package layout
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/clipperhouse/displaywidth"
 )
@@ -119,15 +120,31 @@ func wordLength(s string) int {
 }
 
 // fitting is how many bytes of word fit into room, and how wide they are: whole
-// characters, one at least.
+// characters with all their marks, one at least. Only a character with more marks than a line
+// holds, which no language has, is parted from some of them.
 func fitting(word string, room int) (n, width int) {
 	g := displaywidth.StringGraphemes(word)
 	for g.Next() {
 		w := Width(g.Value())
+		if n == 0 && w > room {
+			return fittingRunes(g.Value(), room)
+		}
 		if n > 0 && width+w > room {
 			break
 		}
 		n += len(g.Value())
+		width += w
+	}
+	return n, width
+}
+
+func fittingRunes(s string, room int) (n, width int) {
+	for i, r := range s {
+		w := displaywidth.Rune(r)
+		if i > 0 && width+w > room {
+			break
+		}
+		n = i + utf8.RuneLen(r)
 		width += w
 	}
 	return n, width
