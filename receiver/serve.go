@@ -22,8 +22,9 @@ const (
 )
 
 // Serve answers on l, in TLS if [Options.TLS] says so, until ctx ends; then it takes no new
-// connection, answers 503 to new requests on the old ones, waits until those under way are
-// answered, at most a second longer than an answer may take, and returns nil. It closes l.
+// connection, closes those that are idle, answers what comes on the others, waits for that at most
+// a second longer than an answer may take, and returns nil. What comes in the later half of
+// that time is answered 503, so that the end is in sight. It closes l.
 // It returns an error when it cannot begin, when l fails, or when a request did not end in time.
 func (r *Receiver) Serve(ctx context.Context, l net.Listener) error {
 	defer l.Close()
@@ -46,12 +47,18 @@ func (r *Receiver) Serve(ctx context.Context, l net.Listener) error {
 		return fmt.Errorf("serve print requests: %w", err)
 	case <-ctx.Done():
 	}
-	r.Drain()
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.policy.Load().respondWithin+time.Second)
 	defer cancel()
+	late := time.AfterFunc(r.policy.Load().respondWithin/2, r.Drain)
+	defer late.Stop()
 	err = srv.Shutdown(grace)
-	_ = srv.Close()
+	// Shutdown waits only for connections that the server knows of. One that was accepted in the
+	// moment of the stop is known when the accepting is over, and not before: so once more.
 	<-served
+	if err == nil {
+		err = srv.Shutdown(grace)
+	}
+	_ = srv.Close()
 	if n := r.running.Load(); err != nil && n > 0 {
 		return fmt.Errorf("stop receiving: %d print requests were not answered: %w", n, err)
 	}

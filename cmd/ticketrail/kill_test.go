@@ -158,6 +158,9 @@ func TestARestartRefusesNobody(t *testing.T) {
 	// The shell knows its own number, which the program's will be.
 	k.before = []string{"sh", "-c", `LISTEN_FDS=1 LISTEN_PID=$$ LISTEN_FDNAMES=webhook exec "$@"`, "sh"}
 	k.client.Transport.(*http.Transport).DisableKeepAlives = true // each order is a connection of its own
+	// Longer than the service waits: under the race detector a start alone takes seconds, and this
+	// is about being refused or dropped, not about being quick.
+	k.client.Timeout = patience
 	k.start()
 	posted := make(chan answer)
 	stop := make(chan struct{})
@@ -181,7 +184,7 @@ func TestARestartRefusesNobody(t *testing.T) {
 	for restart := range 4 {
 		for range 10 {
 			if got := <-posted; got.status != 200 {
-				t.Errorf("around restart %d an order got %+v", restart, got)
+				t.Errorf("around restart %d an order got %+v (%v)", restart, got, got.err)
 			}
 		}
 		if restart == 3 {
