@@ -21,25 +21,74 @@ const (
 // Compose draws a delivery on paper of the given columns (fewer than 16 count as 16,
 // more than 255 as 255). printer is the name printed at the foot.
 func Compose(d ticket.Delivery, columns int, printer string) []Line {
-	return ComposeFor(d, columns, printer, nil)
+	return ComposeWith(d, Options{Columns: columns, Printer: printer})
 }
 
-// ComposeFor is [Compose] for a printer that has not every character: printable
-// replaces, in a string free of control characters, what it lacks. It is asked before
-// anything is measured, so a replacement that is longer wraps like any other text. It
-// must give back what it is given when called on its own answer. Nil leaves text as it is.
+// ComposeFor is [Compose] for a printer that has not every character, see
+// [Options.Printable].
 func ComposeFor(d ticket.Delivery, columns int, printer string, printable func(string) string) []Line {
-	c := &composer{columns: min(max(columns, narrowest), widest), printable: printable}
+	return ComposeWith(d, Options{Columns: columns, Printer: printer, Printable: printable})
+}
+
+// Options say what the paper is like and how this kitchen likes its tickets. The zero
+// value of each but Columns gives a good ticket.
+type Options struct {
+	// Columns is how many letters of normal width a line holds. Fewer than 16 count as
+	// 16, more than 255 as 255.
+	Columns int
+	// Printer is the name printed at the foot.
+	Printer string
+	// Printable replaces, in a string free of control characters, what the printer
+	// lacks. It is asked before anything is measured, so a replacement that is longer
+	// wraps like any other text. It must give back what it is given when called on its
+	// own answer. Nil leaves text as it is.
+	Printable func(string) string
+
+	// Copy of Copies: where there is more than one, each says which it is (COPY 2/2).
+	Copy, Copies int
+
+	// NameSize and ModifierSize are the sizes of items and of what is below them; zero
+	// chooses by what fits. A size that would leave no room for words is made narrower.
+	NameSize, ModifierSize Size
+
+	// Header names the fields of the header in their order; see [HeaderFields]. Nil is
+	// the usual header, an empty list none.
+	Header []string
+
+	UpperCase  bool // names, modifiers and notes in capitals
+	BlankLines int  // between items, at most 8
+	QR         bool // the id of the request as a QR code at the foot
+
+	// Template draws header and footer instead of the built-in ones. Nil: those.
+	Template *Template
+	// OnTemplateError hears why a template failed on this ticket, which is then printed
+	// with the built-in header or footer. Nil: nobody does.
+	OnTemplateError func(error)
+}
+
+// Size is how many times the normal width and height, 1 to 8 each.
+type Size struct{ Width, Height int }
+
+// HeaderFields are the fields that [Options.Header] may name.
+func HeaderFields() []string {
+	return []string{"venue", "number", "table", "type", "time", "server", "date", "guests", "destination", "course"}
+}
+
+// ComposeWith draws a delivery. It is safe for concurrent use, and so must be the
+// functions it is given.
+func ComposeWith(d ticket.Delivery, o Options) []Line {
+	c := &composer{Options: o, columns: min(max(o.Columns, narrowest), widest), printable: o.Printable}
 	t := &d.Ticket
 	c.banners(&d)
 	c.header(t)
 	c.body(t)
-	c.footer(&d, printer)
+	c.footer(&d, o.Printer)
 	return c.lines
 }
 
 type composer struct {
-	columns   int
+	Options
+	columns   int // as wide as is sensible
 	printable func(string) string
 	lines     []Line
 }

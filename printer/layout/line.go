@@ -10,6 +10,10 @@ import (
 // never wider than the paper. Blank lines have no spans.
 type Line struct {
 	Spans []Span
+	// QR, where it is not empty, is drawn as a QR code in the middle of the paper, with
+	// the spans as its caption below. A printer that draws none prints the caption alone.
+	// It holds no control characters.
+	QR string
 }
 
 // A Span is text in one style. Text holds no control characters and no line breaks.

@@ -118,6 +118,11 @@ type Delivery struct {
 	Doubt bool
 	// Reprint says that a person asked for this copy: the ticket carries REPRINT.
 	Reprint bool
+	// For is the station whose ticket this is, when another stands in for it: the
+	// ticket carries FOR GRILL (printer down). Empty: it is its own.
+	For string
+	// Down says what of that station fails: "printer" or "screen".
+	Down string
 }
 
 // State is where a job stands.
