@@ -30,6 +30,7 @@ func (k *checker) all() {
 	k.printers()
 	k.stationNames()
 	k.routes()
+	k.fonts()
 	k.ticket()
 	k.storage()
 	k.service()
@@ -152,6 +153,13 @@ func (k *checker) ticket() {
 				k.add(fmt.Sprintf("%s[%d]", at, i), "%s is not a dotted path; write it as order.number", quote(p))
 			}
 		}
+	}
+}
+
+// fonts only says where they are: one that cannot be read is no reason to print nothing.
+func (k *checker) fonts() {
+	for i := range k.c.Fonts {
+		k.c.Fonts[i] = k.file(fmt.Sprintf("fonts[%d]", i), k.c.Fonts[i])
 	}
 }
 

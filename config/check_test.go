@@ -144,6 +144,88 @@ fallback: a
 		`printers[3].backup: "d" cannot stand in for itself`)
 }
 
+// twoPrinters is a file with more about the first of two printers.
+func twoPrinters(first, second string) string {
+	return "venues: [{ id: 6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11, name: V, timezone: UTC }]\nprinters:\n  - { name: p, address: \"tcp://h:1\", " + first +
+		" }\n  - { name: q, address: \"tcp://h:2\", " + second + " }\nfallback: p\n"
+}
+
+func TestAPrinterIsCheckedKeyByKey(t *testing.T) {
+	for more, want := range map[string]string{
+		"confirm: maybe":                        `confirm: "maybe" is not one of auto, process_id, status and none`,
+		`confirm: ""`:                           `confirm: "" is not one of auto, process_id, status and none`,
+		"linger: 31s":                           "linger: 31s is more than 30s; tills that print there too wait that long",
+		"linger: 0":                             "linger: 0 has no unit; write 0s, 0m or 0h",
+		"poll_every: 1s":                        "poll_every: 1s is less than 10s; 0s is never",
+		"wait_for_person: 0s":                   "wait_for_person: 0s is less than 1s",
+		"copies: 0":                             "copies: 0 is not between 1 and 9",
+		"buzzer: { times: 10 }":                 "buzzer.times: 10 is not between 0 and 9",
+		"buzzer: { void_times: -1 }":            "buzzer.void_times: -1 is not between 0 and 9",
+		"buzzer: 3":                             `buzzer: want keys with values, got "3"`,
+		"buzzer: { time: 1 }":                   "buzzer.time: unknown key; did you mean times?",
+		"qr: 1":                                 `qr: want true or false, got "1"`,
+		"layout: { name_size: 2 }":              `layout.name_size: "2" is not a size of letters; write width and height as 2x2, 1x1 to 8x8`,
+		"layout: { name_size: 9x1 }":            `layout.name_size: "9x1" is not a size of letters; write width and height as 2x2, 1x1 to 8x8`,
+		"layout: { modifier_size: [1, 2] }":     "layout.modifier_size: want a size of letters such as 2x2, got a list",
+		"layout: { header: [] }":                "layout.header: has no fields; leave it out to keep all",
+		"layout: { header: [number, tabel] }":   `layout.header[1]: "tabel" is not one of venue, number, table, type, server, guests, course, time, date and destination; did you mean table?`,
+		"layout: { header: [table, table] }":    `layout.header[1]: "table" stands twice`,
+		"layout: { blank_lines: 6 }":            "layout.blank_lines: 6 is not between 0 and 5",
+		"layout: { template_file: /dev/zero }":  "layout.template_file: /dev/zero is not a plain file",
+		"layout: { template_file: /x/y }":       "layout.template_file: stat /x/y: no such file or directory",
+		"layout: { uppercase: true }":           "layout.uppercase: unknown key; did you mean upper_case?",
+		"override: cutter":                      `override: want keys of the profile with their values, got "cutter"`,
+		"override: { cutter: }":                 "override.cutter: is empty; leave the key out to keep what the profile says",
+		"override: { cutter: &x none }":         "override.cutter: anchors and aliases (& and *) are not understood here; write the value out",
+		"override: { a: {b: {c: {d: {e: x}}}}}": "override.a.b.c.d.e: is more than any profile holds",
+		"override: { cutter: none, cutter: x }": "override.cutter: stands twice, in lines 3 and 3",
+	} {
+		wantProblems(t, twoPrinters(more, ""), "printers[0]."+want)
+	}
+}
+
+func TestWhatIsSaidOfAPrinterIsKeptAndTheRestIsTheDefault(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "head.tmpl"), []byte("{{define \"footer\"}}bye{{end}}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Parse(filepath.Join(dir, "t.yaml"), []byte(twoPrinters(`confirm: status, linger: 0s, poll_every: 0s, wait_for_person: 1h, copies: 2, qr: true,
+      buzzer: { void_times: 0 }, override: { cutter: none, dots: 512, code_pages: [{ Number: 16 }], when: 2026-01-02, invert: false },
+      layout: { modifier_size: 1x1, header: [number], blank_lines: 1, template_file: head.tmpl }`, "buzzer: , layout: ")+"fonts: [thai.ttf, /usr/share/fonts]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := DefaultPrinter()
+	want.Name, want.Address = "p", "tcp://h:1"
+	want.Confirm, want.Linger, want.PollEvery, want.WaitForPerson, want.Copies, want.QR = "status", 0, 0, time.Hour, 2, true
+	want.Buzzer.VoidTimes = 0
+	want.Override = Override{"cutter": "none", "dots": 512, "code_pages": []any{map[string]any{"Number": 16}}, "when": "2026-01-02", "invert": false}
+	want.Layout.ModifierSize, want.Layout.Header, want.Layout.BlankLines = Scale{1, 1}, []string{"number"}, 1
+	want.Layout.TemplateFile, want.Layout.Template = filepath.Join(dir, "head.tmpl"), "{{define \"footer\"}}bye{{end}}"
+	second := DefaultPrinter()
+	second.Name, second.Address = "q", "tcp://h:2"
+	if diff := cmp.Diff([]Printer{want, second}, c.Printers); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{filepath.Join(dir, "thai.ttf"), "/usr/share/fonts"}, c.Fonts); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestOnePrinterIsTalkedToInOneWay(t *testing.T) {
+	same := strings.Replace(twoPrinters("confirm: status, linger: 2s", "linger: 3s, profile: generic-58mm"), "tcp://h:2", "TCP://H:1", 1)
+	wantProblems(t, same,
+		"printers[1].confirm: is the profile's, and status in printers[0], which is the same printer; say the same in both",
+		"printers[1].linger: is 3s, and 2s in printers[0], which is the same printer; say the same in both")
+	for a, b := range map[string]string{
+		"tcp://h": "tcp://H:9100", "file:///dev/usb/lp0": "file:///dev//usb/lp0", "serial:///dev/ttyS0": "serial:///dev/ttyS0?baud=9600", "tcp://[::1]": "tcp://[::1]:9100",
+	} {
+		if x, y := (Printer{Address: a}).Device(), (Printer{Address: b}).Device(); x != y {
+			t.Errorf("%s is %s, %s is %s", a, x, b, y)
+		}
+	}
+}
+
 func TestWhatOtherPackagesFindIsToldWithTheRest(t *testing.T) {
 	also := func(c *Config) []Problem {
 		return []Problem{{Path: "printers[0].profile", Msg: c.Printers[0].Profile + " is unknown"}, {Path: "fallback", Msg: "said already"}}
@@ -164,7 +246,8 @@ func TestAnAddressSaysWhereAPrinterIs(t *testing.T) {
 		"file:///dev/usb/lp0": true, "file:///tmp/grill.bin": true,
 		"": false, "192.168.1.50:9100": false, "192.168.1.50": false, "tcp://h": true, "tcp://": false, "tcp://h:9100?x": false, "tcp://h:0": false,
 		"tcp://h:99999": false, "tcp://u:p@h:9100": false, "tcp://h:9100/x": false, "file://dev/usb/lp0": false, "file:///": false,
-		"file:dev/lp0": false, "serial:///dev/ttyUSB0?baud=19200": false, "usb://x": false, "\x1b[2J": false, "http://h:1": false,
+		"serial:///dev/ttyUSB0?baud=19200": true, "serial:///dev/serial/by-id/usb-1a86-if00": true,
+		"file:dev/lp0": false, "serial://ttyUSB0": false, "serial://": false, "serial:///dev/?baud=1": false, "usb://x": false, "\x1b[2J": false, "http://h:1": false,
 	} {
 		msg := badAddress(address)
 		if (msg == "") != ok {
@@ -191,9 +274,9 @@ fallback: a
 service: { base_url: "https://api.example.com", client_id: me, client_secret_file: `+secret+" }\n")
 	want := []string{
 		"venues[0].timezone: is not set: tickets show UTC",
-		"printers[0].backup: has no effect yet: a waits for a to come back",
+		"printers[0].backup: is the same printer under another name: it stands in for nothing",
 		"printers[1].address: is that of printers[0] too: two lines take turns at one printer",
-		"printers[1].hold_for: has no effect yet, and none without a backup",
+		"printers[1].hold_for: has no effect without a backup",
 		"routes[1]: is never reached: routes[0] takes every item",
 		"service: has no effect yet: this version does not call the point-of-sale API",
 	}

@@ -33,13 +33,18 @@ type Config struct {
 	Routes []Route `mapstructure:"routes"`
 	// Fallback is the station that gets what no route takes, headed NO ROUTE. Required,
 	// so that no order can vanish; a venue may have its own.
-	Fallback string  `mapstructure:"fallback"`
-	Ticket   Ticket  `mapstructure:"ticket"`
-	Storage  Storage `mapstructure:"storage"`
-	Admin    Admin   `mapstructure:"admin"`
-	Metrics  Metrics `mapstructure:"metrics"`
-	Log      Log     `mapstructure:"log"`
-	Service  Service `mapstructure:"service"`
+	Fallback string `mapstructure:"fallback"`
+	// Fonts are files or folders of fonts (TTF, OTF, TTC) for writing that neither the
+	// printer nor the built-in font has: Thai, Devanagari, rare Han. They are tried in order,
+	// after the built-in one. Default none named: Unifont and Noto, as far as they are
+	// installed on this box. Letters that no font has print as their names in brackets.
+	Fonts   []string `mapstructure:"fonts"`
+	Ticket  Ticket   `mapstructure:"ticket"`
+	Storage Storage  `mapstructure:"storage"`
+	Admin   Admin    `mapstructure:"admin"`
+	Metrics Metrics  `mapstructure:"metrics"`
+	Log     Log      `mapstructure:"log"`
+	Service Service  `mapstructure:"service"`
 
 	// Warnings are what Load accepted and somebody should know all the same: keys that
 	// have no effect yet, secrets that everybody can read. Set by Load; not a key.
@@ -129,33 +134,6 @@ type Venue struct {
 	Devices []string `mapstructure:"devices"`
 	// Fallback is this venue's own fallback station. Default none: the global one.
 	Fallback string `mapstructure:"fallback"`
-}
-
-// Printer is a station: one line of tickets, one printer at its end.
-type Printer struct {
-	// Name is the station's name, as in routes, listings and metrics: letters, digits,
-	// spaces and . _ - up to 64. Required, unique in any case. Tickets that wait under a
-	// name that is taken out of the file are kept, held, until they are moved.
-	Name string `mapstructure:"name"`
-	// Address is where it is: tcp://192.168.1.50:9100 for the network (9100 is the port
-	// when none is said), file:///dev/usb/lp0 for USB, or the name of a plain file. Required.
-	Address string `mapstructure:"address"`
-	// Profile is the model. Default generic-80mm.
-	Profile string `mapstructure:"profile"`
-	// Columns is how many characters fit on a line, 16 to 96. Default 0: as the profile
-	// says.
-	Columns int `mapstructure:"columns"`
-	// ExpireAfter is how old a ticket may be and still print; older ones expire, and a
-	// slip lists them. Default 4h, 1m to 720h.
-	ExpireAfter time.Duration `mapstructure:"expire_after"`
-	// OnDoubt is what happens to a ticket that may have come out already. Default
-	// reprint: once more, marked POSSIBLE DUPLICATE, then hold. hold: at once a person's.
-	OnDoubt string `mapstructure:"on_doubt"`
-	// Backup is the printer that takes over after HoldFor. Default none. No effect yet.
-	Backup string `mapstructure:"backup"`
-	// HoldFor is how long this printer must be down for that. Default 2m, 10s to 24h.
-	// No effect yet.
-	HoldFor time.Duration `mapstructure:"hold_for"`
 }
 
 // Route sends items to stations. Children follow their item.
@@ -256,15 +234,5 @@ func Default() Config {
 		Admin:   Admin{Socket: "/run/ticketrail/ticketrail.sock"},
 		Metrics: Metrics{Listen: "127.0.0.1:9321"},
 		Log:     Log{Level: "info", Format: "text"},
-	}
-}
-
-// DefaultPrinter is a printer of which only the name and the address are said.
-func DefaultPrinter() Printer {
-	return Printer{
-		Profile:     "generic-80mm",
-		ExpireAfter: 4 * time.Hour,
-		OnDoubt:     "reprint",
-		HoldFor:     2 * time.Minute,
 	}
 }

@@ -27,7 +27,7 @@ func TestEveryKeyOutsideListsCanBeSetByTheEnvironmentThoughTheFileDoesNotNameIt(
 		"receiver.headers.venue": "x-v", "receiver.headers.device": "x-d",
 		"receiver.trusted_proxies": "127.0.0.0/8, ::1", "receiver.allow_from": "10.0.0.0/8",
 		"receiver.max_body": "8KiB", "receiver.max_connections": "7", "receiver.schema": "strict", "receiver.respond_within": "1s",
-		"fallback": "bar", "storage.path": "/s", "storage.dedup_retention": "2h", "storage.history_retention": "3h",
+		"fallback": "bar", "fonts": "/a.ttf,/b", "storage.path": "/s", "storage.dedup_retention": "2h", "storage.history_retention": "3h",
 		"storage.max_backlog": "9", "admin.socket": "/a", "metrics.listen": "127.0.0.1:2", "log.level": "debug", "log.format": "json",
 	}
 	// These name files that have to be there; they have tests of their own.
@@ -48,7 +48,7 @@ func TestEveryKeyOutsideListsCanBeSetByTheEnvironmentThoughTheFileDoesNotNameIt(
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")},
 		AllowFrom:      []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")},
 		MaxBody:        8 << 10, MaxConnections: 7, Schema: "strict", RespondWithin: time.Second}
-	want.Fallback = "bar"
+	want.Fallback, want.Fonts = "bar", []string{"/a.ttf", "/b"}
 	want.Storage = Storage{"/s", 2 * time.Hour, 3 * time.Hour, 9}
 	want.Admin.Socket, want.Metrics.Listen, want.Log = "/a", "127.0.0.1:2", Log{"debug", "json"}
 	if diff := diffConfig(want, *got); diff != "" {

@@ -122,7 +122,7 @@ func (f *findings) merge(path string, data []byte) (*Config, error) {
 // from the file has its type already.
 func fromEnvironment(from, to reflect.Type, data any) (any, error) {
 	text, ok := data.(string)
-	if !ok || from == to || from.Kind() != reflect.String {
+	if !ok || from == to || from.Kind() != reflect.String || to.Kind() == reflect.Interface {
 		return data, nil
 	}
 	return parse(to, text)

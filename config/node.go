@@ -80,6 +80,8 @@ func (f *findings) value(path string, t reflect.Type, n *yaml.Node) (v any, ok b
 		return nil, false // as if it were not there
 	case section(t):
 		return f.section(path, t, n)
+	case t == reflect.TypeFor[Override]():
+		return f.override(path, n)
 	case t.Kind() == reflect.Map:
 		return f.paths(path, n)
 	case t.Kind() == reflect.Slice:
@@ -95,10 +97,7 @@ func (f *findings) section(path string, t reflect.Type, n *yaml.Node) (any, bool
 		return nil, false
 	}
 	known := keysOf(t)
-	m := map[string]any{}
-	if t == reflect.TypeFor[Printer]() {
-		m = printerDefaults()
-	}
+	m := defaultsOf(t)
 	for name, at := range f.pairs(path, n) {
 		full := join(path, name)
 		i := slices.IndexFunc(known, func(k key) bool { return k.name == name })
@@ -270,12 +269,27 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-// printerDefaults is [DefaultPrinter] as the file would say it.
-func printerDefaults() map[string]any {
+// defaultsOf is what a section inside a list says where the file says nothing, as the file
+// would say it. Those outside lists have theirs from [Default].
+func defaultsOf(t reflect.Type) map[string]any {
+	p := DefaultPrinter()
+	for _, v := range []any{p, p.Buzzer, p.Layout} {
+		if reflect.TypeOf(v) == t {
+			return said(reflect.ValueOf(v))
+		}
+	}
+	return map[string]any{}
+}
+
+// said is a section as the file would say it, without what is zero.
+func said(v reflect.Value) map[string]any {
 	m := map[string]any{}
-	v := reflect.ValueOf(DefaultPrinter())
 	for _, k := range keysOf(v.Type()) {
-		if f := v.Field(k.index); !f.IsZero() {
+		switch f := v.Field(k.index); {
+		case f.IsZero():
+		case section(k.typ):
+			m[k.name] = said(f)
+		default:
 			m[k.name] = f.Interface()
 		}
 	}

@@ -86,6 +86,27 @@ func parsePrefix(text string) (netip.Prefix, error) {
 	return p, nil
 }
 
+// Scale is a size of letters in times the normal one, written as 2x2: width, height.
+type Scale struct{ Width, Height int }
+
+// maxScale is what the largest letters of any printer are.
+const maxScale = 8
+
+func (s Scale) String() string { return fmt.Sprintf("%dx%d", s.Width, s.Height) }
+
+// MarshalText is String.
+func (s Scale) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+func parseScale(text string) (Scale, error) {
+	if m := regexp.MustCompile(`^([1-9])x([1-9])$`).FindStringSubmatch(text); m != nil {
+		s := Scale{int(m[1][0] - '0'), int(m[2][0] - '0')}
+		if s.Width <= maxScale && s.Height <= maxScale {
+			return s, nil
+		}
+	}
+	return Scale{}, fmt.Errorf("%s is not a size of letters; write width and height as 2x2, 1x1 to 8x8", quote(text))
+}
+
 // parse reads text as a value of type t: the one way in for the file and for the
 // environment. Lists are separated by commas; the file has its own.
 func parse(t reflect.Type, text string) (any, error) {
@@ -110,6 +131,8 @@ func parse(t reflect.Type, text string) (any, error) {
 		return parseSize(text)
 	case reflect.TypeFor[netip.Prefix]():
 		return parsePrefix(text)
+	case reflect.TypeFor[Scale]():
+		return parseScale(text)
 	}
 	if t.Kind() != reflect.Slice {
 		return nil, errors.ErrUnsupported
@@ -140,6 +163,8 @@ func kind(t reflect.Type) string {
 		return "a size such as 1MiB"
 	case reflect.TypeFor[netip.Prefix]():
 		return "a network such as 192.168.1.0/24"
+	case reflect.TypeFor[Scale]():
+		return "a size of letters such as 2x2"
 	}
 	if t.Kind() == reflect.Slice {
 		return "a list"

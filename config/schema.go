@@ -34,9 +34,9 @@ func names(keys []key) []string {
 	return s
 }
 
-// section says whether t is a struct of keys; an address is a struct too, and a value.
+// section says whether t is a struct of keys; a network is a struct too, and a value.
 func section(t reflect.Type) bool {
-	return t.Kind() == reflect.Struct && t != reflect.TypeFor[netip.Prefix]()
+	return t.Kind() == reflect.Struct && t != reflect.TypeFor[netip.Prefix]() && t != reflect.TypeFor[Scale]()
 }
 
 // Keys is every key there is, in the order of the manual; those inside a list as

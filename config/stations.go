@@ -2,11 +2,8 @@ package config
 
 import (
 	"fmt"
-	"net/url"
-	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -88,113 +85,6 @@ func badDevice(id string) string {
 		return quote(id) + " is not the id of a device"
 	}
 	return ""
-}
-
-func (k *checker) printers() {
-	if len(k.c.Printers) == 0 {
-		k.add("printers", "there are none; name at least one")
-	}
-	named, places := map[string]int{}, map[string]int{}
-	for i, p := range k.c.Printers {
-		at := fmt.Sprintf("printers[%d]", i)
-		if msg := badName(p.Name); msg != "" {
-			k.add(at+".name", "%s", msg)
-		} else if !regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9 ._-]*$`).MatchString(p.Name) {
-			k.add(at+".name", "%s: only letters A to Z, digits, spaces and . _ - are possible, a letter or digit first", quote(p.Name))
-		} else {
-			k.unique(at+".name", "printers", p.Name, i, named)
-		}
-		if msg := badAddress(p.Address); msg != "" {
-			k.add(at+".address", "%s", msg)
-		} else if first, ok := places[p.Address]; ok {
-			k.warn(at+".address", "is that of printers[%d] too: two lines take turns at one printer", first)
-		} else {
-			places[p.Address] = i
-		}
-		if badName(p.Profile) != "" {
-			k.add(at+".profile", "%s is not a profile; leave it out for generic-80mm", quote(p.Profile))
-		}
-		// Zero said is a mistake; zero not said is the profile's.
-		if said := k.lines[at+".columns"] != 0; (said || p.Columns != 0) && (p.Columns < 16 || p.Columns > 96) {
-			k.add(at+".columns", "%d is not a width; use 48, 42 or 32", p.Columns)
-		}
-		k.span(at+".expire_after", p.ExpireAfter, time.Minute, 720*time.Hour, "")
-		k.oneOf(at+".on_doubt", p.OnDoubt, "reprint", "hold")
-		k.span(at+".hold_for", p.HoldFor, 10*time.Second, 24*time.Hour, "")
-		k.backup(i, at)
-	}
-}
-
-// badAddress says why a cannot be where a printer is. What else a scheme needs is for the
-// transport to say.
-func badAddress(a string) string {
-	scheme, rest, ok := strings.Cut(a, "://")
-	switch {
-	case a == "":
-		return "is missing; write it as tcp://192.168.1.50:9100 or file:///dev/usb/lp0"
-	case !ok || strings.ContainsFunc(a, unicode.IsControl):
-		return quote(a) + " is not an address; write it as tcp://192.168.1.50:9100 or file:///dev/usb/lp0"
-	}
-	switch strings.ToLower(scheme) {
-	case "tcp":
-		if strings.Contains(rest, "@") { // what is before it may be a password
-			return "has a user name; write it as tcp://192.168.1.50:9100"
-		}
-		u, err := url.Parse(a)
-		if err != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" || u.Hostname() == "" {
-			return quote(a) + " is not an address; write it as tcp://192.168.1.50:9100"
-		}
-		if port, err := strconv.ParseUint(u.Port(), 10, 16); u.Port() != "" && (err != nil || port == 0) {
-			return quote(a) + " has no port between 1 and 65535; most printers listen on 9100"
-		}
-	case "file":
-		if !filepath.IsAbs(rest) || strings.HasSuffix(rest, "/") {
-			return quote(a) + " is not the name of a file; write it with three slashes, as file:///dev/usb/lp0"
-		}
-	case "serial":
-		return quote(a) + ": serial printers are not possible yet; use tcp:// or file://"
-	default:
-		return fmt.Sprintf("%s: %s:// is unknown; use tcp:// or file://", quote(a), scheme)
-	}
-	return ""
-}
-
-// backup follows who stands in for printer i: it must exist, and not come back to i.
-func (k *checker) backup(i int, at string) {
-	p := k.c.Printers[i]
-	if p.Backup == "" {
-		if p.HoldFor != DefaultPrinter().HoldFor {
-			k.warn(at+".hold_for", "has no effect yet, and none without a backup")
-		}
-		return
-	}
-	if !k.knowStations() {
-		return
-	}
-	if p.Backup == p.Name {
-		k.add(at+".backup", "%s cannot stand in for itself", quote(p.Backup))
-		return
-	}
-	if msg := k.unknownStation(p.Backup); msg != "" {
-		k.add(at+".backup", "%s", msg)
-		return
-	}
-	chain := []string{p.Name}
-	for next := p.Backup; next != ""; {
-		if slices.Contains(chain, next) {
-			if next == p.Name {
-				k.add(at+".backup", "goes round in a circle: %s → %s", strings.Join(chain, " → "), next)
-			}
-			return
-		}
-		chain = append(chain, next)
-		j := slices.IndexFunc(k.c.Printers, func(q Printer) bool { return q.Name == next })
-		if j < 0 {
-			return
-		}
-		next = k.c.Printers[j].Backup
-	}
-	k.warn(at+".backup", "has no effect yet: %s waits for %s to come back", p.Name, p.Name)
 }
 
 // knowStations is false when the name of a station could not be read: then a name that

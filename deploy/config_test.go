@@ -41,8 +41,8 @@ func TestTheConfigurationStatesTheDefaults(t *testing.T) {
 	}
 	for _, got := range load(t).Printers {
 		want := config.DefaultPrinter()
-		want.Name, want.Address, want.Columns = got.Name, got.Address, got.Columns
-		if diff := cmp.Diff(want, got); diff != "" {
+		want.Name, want.Address, want.Columns, want.Confirm = got.Name, got.Address, got.Columns, got.Confirm
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 			t.Error(diff)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -40,7 +41,7 @@ func (a *App) compile(conf *config.Config, old map[string]station) (*rules, erro
 	}
 	r := &rules{conf: conf, policy: newPolicy(conf, p), stations: map[string]station{}}
 	for i, c := range conf.Printers {
-		if was, ok := old[c.Name]; ok && was.conf == c {
+		if was, ok := old[c.Name]; ok && reflect.DeepEqual(was.conf, c) {
 			r.stations[c.Name] = was
 			continue
 		}
