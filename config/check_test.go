@@ -168,7 +168,7 @@ func TestAPrinterIsCheckedKeyByKey(t *testing.T) {
 		"layout: { name_size: 9x1 }":            `layout.name_size: "9x1" is not a size of letters; write width and height as 2x2, 1x1 to 8x8`,
 		"layout: { modifier_size: [1, 2] }":     "layout.modifier_size: want a size of letters such as 2x2, got a list",
 		"layout: { header: [] }":                "layout.header: has no fields; leave it out to keep all",
-		"layout: { header: [number, tabel] }":   `layout.header[1]: "tabel" is not one of venue, number, table, type, server, guests, course, time, date and destination; did you mean table?`,
+		"layout: { header: [number, tabel] }":   `layout.header[1]: "tabel" is not one of venue, number, table, type, time, server, date, guests, destination and course; did you mean table?`,
 		"layout: { header: [table, table] }":    `layout.header[1]: "table" stands twice`,
 		"layout: { blank_lines: 6 }":            "layout.blank_lines: 6 is not between 0 and 5",
 		"layout: { template_file: /dev/zero }":  "layout.template_file: /dev/zero is not a plain file",

@@ -86,8 +86,9 @@ type Layout struct {
 	NameSize Scale `mapstructure:"name_size"`
 	// ModifierSize is that of what is below an item, and of notes. Default 1x2.
 	ModifierSize Scale `mapstructure:"modifier_size"`
-	// Header is what the head of a ticket shows, as far as the service says it. Default all:
-	// venue, number, table, type, server, guests, course, time, date, destination.
+	// Header is what the head of a ticket shows, in this order, as far as the service says it.
+	// Default all, the number and the table big:
+	// venue, number, table, type, time, server, date, guests, destination, course.
 	Header []string `mapstructure:"header"`
 	// UpperCase prints names and modifiers in capitals. Default false.
 	UpperCase bool `mapstructure:"upper_case"`
@@ -104,7 +105,7 @@ type Layout struct {
 
 // HeaderFields is what the head of a ticket can show.
 func HeaderFields() []string {
-	return []string{"venue", "number", "table", "type", "server", "guests", "course", "time", "date", "destination"}
+	return []string{"venue", "number", "table", "type", "time", "server", "date", "guests", "destination", "course"}
 }
 
 // DefaultPrinter is a printer of which only the name and the address are said.
