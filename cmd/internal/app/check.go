@@ -105,26 +105,34 @@ func Inspect(path string, body io.Reader, venue, device string, w io.Writer) err
 	fmt.Fprintln(&out)
 	out.WriteString(r.Trace.String())
 	for _, d := range r.Request.Drafts {
-		columns := 48
-		for _, s := range conf.Printers {
-			if s.Name == d.Station {
-				columns = paperColumns(s)
-			}
+		o, err := looks(conf, d.Station)
+		if err != nil {
+			return err
 		}
-		fmt.Fprintf(&out, "\nticket for %s (%d columns):\n\n", d.Station, columns)
-		lines := layout.Compose(ticket.Delivery{Station: d.Station, Attempt: 1, Ticket: d.Ticket}, columns, d.Station)
-		out.WriteString(layout.Plain(lines, columns))
+		o.OnTemplateError = func(err error) { fmt.Fprintf(&out, "the template failed, the built-in one stands in: %s\n", layout.Clean(err.Error())) }
+		fmt.Fprintf(&out, "\nticket for %s (%d columns):\n\n", d.Station, o.Columns)
+		lines := layout.ComposeWith(ticket.Delivery{Station: d.Station, Attempt: 1, Ticket: d.Ticket}, o)
+		out.WriteString(layout.Plain(lines, o.Columns))
 	}
 	_, err = w.Write(out.Bytes())
 	return err
 }
 
-func paperColumns(p config.Printer) int {
-	if p.Columns > 0 {
-		return p.Columns
+// looks is how the tickets of a station look; one that is no printer's looks like most.
+func looks(conf *config.Config, station string) (layout.Options, error) {
+	p := config.DefaultPrinter()
+	for _, q := range conf.Printers {
+		if q.Name == station {
+			p = q
+		}
 	}
-	m, _ := profile.Lookup(p.Profile)
-	return m.Columns
+	o, err := look(p, nil)
+	if o.Columns == 0 {
+		m, _ := profile.Lookup(p.Profile)
+		o.Columns = m.Columns
+	}
+	o.Printer = station
+	return o, err
 }
 
 // findVenue takes a name or an id, as people type them; empty is the first configured.

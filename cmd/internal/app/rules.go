@@ -166,6 +166,9 @@ func problems(conf *config.Config) []config.Problem {
 		if _, err := transport.Open(p.Address); err != nil {
 			add(fmt.Sprintf("printers[%d].address", i), err.Error())
 		}
+		if _, err := look(p, nil); err != nil {
+			add(fmt.Sprintf("printers[%d].layout.template_file", i), err.Error())
+		}
 	}
 	if _, err := compilePlan(conf); err != nil {
 		for _, e := range flatten(err) {
