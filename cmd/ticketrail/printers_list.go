@@ -18,7 +18,8 @@ func (c *cli) printersList() *cobra.Command {
 		Use:   "list [PRINTER...]",
 		Short: "how the printers are, and what to do",
 		Long: `list shows every printer with what waits for it, and what to do where tickets do not come
-out. With names it shows those, and its exit code is 1 if one of them is not fine.`,
+out. PROOF is the most that is known about its tickets: confirmed (the printer said that this
+one is printed), processed (it answered behind it) or sent (it says nothing). With names it shows those, and its exit code is 1 if one of them is not fine.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d, err := c.daemon()
 			if err != nil {
@@ -82,7 +83,7 @@ func notPrinting(some []admin.Printer) error {
 }
 
 func (c *cli) printerTable(all []admin.Printer, now time.Time) error {
-	t := newTable(c.out, "PRINTER", "STATE", "SINCE", "WAITING", "HELD", "OLDEST", "ADDRESS")
+	t := newTable(c.out, "PRINTER", "STATE", "SINCE", "WAITING", "HELD", "OLDEST", "PROOF", "ADDRESS")
 	for _, p := range all {
 		since, oldest := "-", "-"
 		if p.Since != nil {
@@ -91,7 +92,7 @@ func (c *cli) printerTable(all []admin.Printer, now time.Time) error {
 		if p.Pending+p.Printing > 0 {
 			oldest = span(time.Duration(p.OldestSeconds * float64(time.Second)))
 		}
-		t.row(p.Name, string(p.State), since, strconv.Itoa(p.Pending+p.Printing), strconv.Itoa(p.Held), oldest, p.Address)
+		t.row(p.Name, state(p), since, strconv.Itoa(p.Pending+p.Printing), strconv.Itoa(p.Held), oldest, proof(p), p.Address)
 	}
 	if err := t.end(); err != nil {
 		return err
@@ -104,11 +105,32 @@ func (c *cli) printerTable(all []admin.Printer, now time.Time) error {
 		if s := trouble(p, now); s != "" {
 			lines += clean(p.Name+": "+s) + "\n"
 		}
+		if p.StandIn != "" {
+			lines += clean(p.Name+": its tickets come out of "+p.StandIn) + "\n"
+		}
 		if err := put(c.out, lines+clean(p.Name+": do: "+p.Advice)+"\n"); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// state is how a printer is: in its own words where it has some.
+func state(p admin.Printer) string {
+	switch {
+	case p.Device == nil || p.State != admin.Down && p.State != admin.Up && p.State != admin.Idle:
+	case !p.Device.Fine, p.State == admin.Up && len(p.Device.Conditions) > 0:
+		return p.Device.State
+	}
+	return string(p.State)
+}
+
+// proof is the most that can be known about a printer's tickets.
+func proof(p admin.Printer) string {
+	if p.Device == nil || p.Device.Ability == "" {
+		return "-"
+	}
+	return p.Device.Ability
 }
 
 // trouble is why tickets do not come out of a printer.
@@ -119,6 +141,9 @@ func trouble(p admin.Printer, now time.Time) string {
 	}
 	if p.Waiting != "" {
 		parts = append(parts, "waits for "+p.Waiting)
+	}
+	if p.Device != nil && len(p.Device.Conditions) > 0 {
+		parts = append(parts, "it says: "+strings.ReplaceAll(strings.Join(p.Device.Conditions, ", "), "_", " "))
 	}
 	if p.Error != "" {
 		parts = append(parts, p.Error)

@@ -80,6 +80,24 @@ type Line struct {
 	Waiting string    // what the line waits for
 	Attempt int       // of the ticket in hand
 	NextTry time.Time // zero when none is planned
+	Device  *Device   // nil when nobody asked the printer itself
+	StandIn string    // the station that prints its tickets now; empty: it does so itself
+}
+
+// A Device is a printer itself, as far as it answers when it is asked. Lines that end at one
+// printer have the same.
+type Device struct {
+	// State is how it is in a word or two: ready, paper out, cover open, busy, silent …
+	State string    `json:"state"`
+	Since time.Time `json:"since,omitzero"` // in this state
+	Fine  bool      `json:"fine"`           // tickets come out
+	// Conditions is all that it reports, also what stops nothing, as paper low; the names are
+	// those of the metric's labels.
+	Conditions []string `json:"conditions"`
+	// Ability is the most that can be known about its tickets: confirmed, processed or sent;
+	// empty while it was not found out.
+	Ability string `json:"ability,omitempty"`
+	Advice  string `json:"advice,omitempty"` // what a person can do about it
 }
 
 // Condition is a [Printer] in one word.
@@ -88,7 +106,7 @@ type Condition string
 const (
 	Orphaned Condition = "orphan"  // has tickets and is not in the configuration
 	OnHold   Condition = "held"    // a person stopped it
-	Down     Condition = "down"    // the last try did not reach it
+	Down     Condition = "down"    // the last try did not go well, or it says that the next will not
 	Idle     Condition = "unknown" // not tried since the daemon started
 	Up       Condition = "up"
 )
@@ -110,7 +128,10 @@ type Printer struct {
 	Error         string      `json:"error,omitempty"`   // of the last try, if it failed
 	Attempt       int         `json:"attempt,omitempty"`
 	NextTry       *time.Time  `json:"next_try,omitempty"`
-	Advice        string      `json:"advice,omitempty"` // what to do about it
+	Device        *Device     `json:"device,omitempty"`
+	StandIn       string      `json:"stand_in,omitempty"`      // who prints its tickets now
+	StandsInFor   []string    `json:"stands_in_for,omitempty"` // whose tickets it prints now
+	Advice        string      `json:"advice,omitempty"`        // what to do about it
 	// Books are the durable counts of this line since its database began.
 	Books queue.Books `json:"books"`
 }

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -19,9 +20,17 @@ func (s *Server) printers(*http.Request) (any, error) {
 			lines[l.Name] = l
 		}
 	}
+	helped := map[string][]string{}
+	for _, name := range slices.Sorted(maps.Keys(lines)) {
+		if by := lines[name].StandIn; by != "" {
+			helped[by] = append(helped[by], name)
+		}
+	}
 	out := Printers{Printers: []Printer{}, Notices: s.notices()}
 	for _, st := range s.o.Stations.Stations() {
-		out.Printers = append(out.Printers, merge(st, lines[st.Name]))
+		p := merge(st, lines[st.Name])
+		p.StandsInFor = helped[st.Name]
+		out.Printers = append(out.Printers, p)
 	}
 	return out, nil
 }
@@ -33,17 +42,20 @@ func merge(st queue.StationState, l Line) Printer {
 		Pending: st.Pending, Printing: st.Printing, Held: st.Held,
 		OldestSeconds: st.Oldest.Seconds(),
 		Waiting:       l.Waiting, Error: l.Err, Attempt: l.Attempt,
-		Hold: st.Hold, Books: st.Books,
+		Hold: st.Hold, Books: st.Books, Device: l.Device, StandIn: l.StandIn,
 	}
 	if !l.NextTry.IsZero() {
 		p.NextTry = new(l.NextTry)
 	}
 	since := l.Since
+	sick := l.Device != nil && !l.Device.Fine
 	switch {
 	case !st.Configured:
 		p.State, since = Orphaned, time.Time{}
 	case st.Hold != nil:
 		p.State, since = OnHold, st.Hold.Since
+	case sick: // it may have said so itself, with no ticket in its line
+		p.State, since = Down, l.Device.Since
 	case !l.Known:
 		p.State = Idle
 	case !l.Up:
@@ -65,14 +77,25 @@ func advice(p Printer) string {
 		return fmt.Sprintf("not in the configuration: put it back, or ticketrail jobs move --from %s --to PRINTER", word(p.Name))
 	case p.State == OnHold:
 		return "ticketrail printers resume " + word(p.Name)
-	case p.State == Down && p.Waiting != "":
-		return "see to the printer; its tickets go on by themselves"
+	case p.State == Down && p.StandIn != "":
+		return remedy(p) + "; " + p.StandIn + " prints its tickets meanwhile"
 	case p.State == Down:
-		return "check power, cable and address; its tickets go on by themselves"
+		return remedy(p) + "; its tickets go on by themselves"
 	case p.Held > 0:
 		return fmt.Sprintf("%s for a person: ticketrail jobs list --state held --station %s", waits(p.Held), word(p.Name))
 	}
 	return ""
+}
+
+// remedy is what to do about a printer that is down.
+func remedy(p Printer) string {
+	switch {
+	case p.Device != nil && !p.Device.Fine && p.Device.Advice != "":
+		return p.Device.Advice
+	case p.Waiting != "":
+		return "see to the printer"
+	}
+	return "check power, cable and address"
 }
 
 // word is a name as it is typed in a shell.

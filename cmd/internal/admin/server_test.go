@@ -155,9 +155,34 @@ func TestPrintersSayWhatIsWrongAndWhatToDo(t *testing.T) {
 	}
 }
 
+func TestAPrinterThatIsStoodInForSaysByWhom(t *testing.T) {
+	o := newKitchen(t).options()
+	o.Lines = func() []Line {
+		return []Line{
+			{Name: "bar", Known: true, Device: &Device{State: "paper out", Since: time.Unix(5, 0), Advice: "put in a new roll"}, StandIn: "grill"},
+			{Name: "grill", Known: true, Up: true, Device: &Device{State: "ready", Fine: true, Ability: "confirmed"}},
+		}
+	}
+	c, _ := open(t, o)
+	all, err := c.Printers(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	bar, grill := all.Printers[0], all.Printers[1]
+	if want := "put in a new roll; grill prints its tickets meanwhile"; bar.StandIn != "grill" || bar.Advice != want || !bar.Since.Equal(time.Unix(5, 0)) {
+		t.Errorf("%+v, want %q", bar, want)
+	}
+	if len(grill.StandsInFor) != 1 || grill.StandsInFor[0] != "bar" || !grill.Fine() || grill.Device.Ability != "confirmed" {
+		t.Errorf("%+v, want it to stand in for bar", grill)
+	}
+}
+
 func TestAPrintersConditionIsItsMostUrgentOne(t *testing.T) {
 	hold := &queue.Hold{Reason: "x", Since: time.Unix(9, 0)}
 	up, down := Line{Known: true, Up: true}, Line{Known: true}
+	low, out := up, up
+	low.Device = &Device{State: "paper low", Fine: true, Conditions: []string{"paper_low"}}
+	out.Device = &Device{State: "paper out", Since: time.Unix(5, 0), Advice: "put in a new roll"}
 	for _, x := range []struct {
 		st   queue.StationState
 		l    Line
@@ -168,6 +193,10 @@ func TestAPrintersConditionIsItsMostUrgentOne(t *testing.T) {
 		{queue.StationState{Configured: true}, up, Up, true},
 		{queue.StationState{Configured: true, Held: 1}, up, Up, false},
 		{queue.StationState{Configured: true}, down, Down, false},
+		{queue.StationState{Configured: true}, low, Up, true},
+		{queue.StationState{Configured: true}, out, Down, false},
+		{queue.StationState{Configured: true}, Line{Device: out.Device}, Down, false},
+		{queue.StationState{Configured: true, Hold: hold}, out, OnHold, false},
 		{queue.StationState{Configured: true, Hold: hold}, down, OnHold, false},
 		{queue.StationState{Hold: hold}, down, Orphaned, false},
 	} {

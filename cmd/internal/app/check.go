@@ -109,7 +109,9 @@ func Inspect(path string, body io.Reader, venue, device string, w io.Writer) err
 		if err != nil {
 			return err
 		}
-		o.OnTemplateError = func(err error) { fmt.Fprintf(&out, "the template failed, the built-in one stands in: %s\n", layout.Clean(err.Error())) }
+		o.OnTemplateError = func(err error) {
+			fmt.Fprintf(&out, "the template failed, the built-in one stands in: %s\n", layout.Clean(err.Error()))
+		}
 		fmt.Fprintf(&out, "\nticket for %s (%d columns):\n\n", d.Station, o.Columns)
 		lines := layout.ComposeWith(ticket.Delivery{Station: d.Station, Attempt: 1, Ticket: d.Ticket}, o)
 		out.WriteString(layout.Plain(lines, o.Columns))
