@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"sync"
 
 	"ticketrail/queue/ticket"
@@ -14,6 +15,8 @@ import (
 type attempt struct {
 	proof ticket.Proof
 	err   error
+	// asked says that the station called begin, whatever came of it.
+	asked bool
 	// begun says that Begin succeeded and the station does not know better: ticket bytes may have gone out.
 	begun bool
 	// beginErr is why Begin failed, if it did: then nothing was printed and it was not the station's fault.
@@ -24,22 +27,26 @@ type attempt struct {
 	stack []byte
 }
 
-// print has the station print the ticket. A panic becomes an error, in doubt or not like
+// print has a station print the ticket. A panic becomes an error, in doubt or not like
 // any other: what a station was doing when it broke is for begin to say.
-func (l *line) print(s Station, lease Lease) (a attempt) {
+func (l *line) print(o *outlet, lease Lease) (a attempt) {
+	d := lease.Delivery()
+	if !o.own {
+		d.For, d.Down = l.name, downFor
+	}
 	g := gate{lease: lease}
 	defer func() {
 		if p := recover(); p != nil {
 			a = attempt{err: fmt.Errorf("panic: %v", p), stack: debug.Stack()}
 		}
-		a.begun, a.beginErr = g.close()
+		a.asked, a.begun, a.beginErr = g.close()
 		if a.begun && ticket.IsUntouched(a.err) {
 			lease.Untouched()
 			a.begun = false
 		}
 		a.interrupted = a.err != nil && l.d.hard.Err() != nil
 	}()
-	a.proof, a.err = s.Print(l.d.hard, lease.Delivery(), g.begin)
+	a.proof, a.err = o.Station.Print(l.d.hard, d, g.begin)
 	return a
 }
 
@@ -76,11 +83,11 @@ func (g *gate) begin(ctx context.Context) error {
 	return g.err
 }
 
-func (g *gate) close() (begun bool, err error) {
+func (g *gate) close() (asked, begun bool, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.over = true
-	return g.begun, g.err
+	return g.asked, g.begun, g.err
 }
 
 // An ending is one of the five ends of a lease.
@@ -98,7 +105,40 @@ const (
 type verdict struct {
 	end    ending
 	result result
-	reason string // for people; empty for ack
+	reason string // for people; of ack only what is out of the ordinary
+}
+
+// clean says that the attempt failed without a trace: another station may try the very same
+// ticket at once. One that has asked to begin is past that, even if it knows that nothing
+// went out, for a lease begins once.
+func (v verdict) clean(a attempt) bool {
+	return !a.asked && (v.result == refused || v.result == notReady)
+}
+
+// after is v as the last of several stations that were tried for one ticket, of which the
+// earlier ones failed clean.
+func (v verdict) after(earlier []verdict) verdict {
+	var why []string
+	for _, e := range earlier {
+		why = append(why, e.reason)
+		if e.end == retry && v.result == notReady {
+			v.end = retry // one of them was an attempt
+		}
+	}
+	if v.end != ack {
+		v.reason = strings.Join(append(why, v.reason), "; ")
+	}
+	return v
+}
+
+// on is v as reached by a backup.
+func (v verdict) on(backup string) verdict {
+	if v.end == ack {
+		v.reason = "came out of " + backup
+	} else {
+		v.reason = "on " + backup + ": " + v.reason
+	}
+	return v
 }
 
 // judge decides what an attempt means. doubted says that an earlier attempt may have come
@@ -143,7 +183,7 @@ func holdReason(doubted bool, why string) string {
 func (v verdict) apply(ctx context.Context, lease Lease, proof ticket.Proof) error {
 	switch v.end {
 	case ack:
-		return lease.Ack(ctx, proof, "")
+		return lease.Ack(ctx, proof, v.reason)
 	case retry:
 		return lease.Retry(ctx, v.reason)
 	case giveBack:

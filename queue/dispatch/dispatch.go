@@ -9,6 +9,9 @@
 // Order is kept by doing nothing about it: the head of a line stays its head until it is
 // out, held or buried, and nobody else serves that line. Stations share no state but the
 // queue, so a dead one delays nobody.
+//
+// While a station gets nothing out, others may print for it ([Backup]). The line stays its
+// own: what is chosen, at each attempt, is only where its head comes out.
 package dispatch
 
 import (
@@ -36,7 +39,8 @@ import (
 // the ticket is in doubt. [ticket.NotReady] and [ticket.Permanent] mark errors that are
 // neither.
 //
-// Print is never called by two goroutines at once for one line. It sets its own time
+// Print is never called by two goroutines at once for one line, but it is by several for a
+// station that stands in for others: it prints one ticket after the other. It sets its own time
 // limits and returns soon after ctx ends: one that does not makes [Dispatcher.Stop] give
 // up on it. A panic counts as an error.
 type Station interface {
@@ -53,6 +57,8 @@ type Line struct {
 	// HoldDoubt holds a ticket in doubt for a person at once. False prints it once more,
 	// marked, and holds it if that ends in doubt too.
 	HoldDoubt bool
+	// Backups stand in, in this order, while Station gets nothing out.
+	Backups []Backup
 }
 
 // Options are what [New] needs.
@@ -141,7 +147,7 @@ func (d *Dispatcher) Set(lines []Line) {
 
 // start begins to serve a line. d.mu is held.
 func (d *Dispatcher) start(w Line) {
-	d.metrics.appear(w.Name)
+	d.metrics.appear(w.Name, w.Backups)
 	l := &line{
 		d:      d,
 		name:   w.Name,
@@ -157,17 +163,22 @@ func (d *Dispatcher) start(w Line) {
 // same says whether two lines of one name may be served by one goroutine without its
 // noticing. Stations that cannot be compared (functions) are never the same.
 func same(a, b Line) bool {
-	if a.ExpireAfter != b.ExpireAfter || a.HoldDoubt != b.HoldDoubt {
-		return false
+	return a.ExpireAfter == b.ExpireAfter && a.HoldDoubt == b.HoldDoubt && sameStation(a.Station, b.Station) &&
+		slices.EqualFunc(a.Backups, b.Backups, func(a, b Backup) bool {
+			return a.Name == b.Name && a.After == b.After && sameStation(a.Station, b.Station)
+		})
+}
+
+func sameStation(a, b Station) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
 	}
-	if a.Station == nil || b.Station == nil {
-		return a.Station == nil && b.Station == nil
-	}
-	return reflect.ValueOf(a.Station).Comparable() && reflect.ValueOf(b.Station).Comparable() && a.Station == b.Station
+	return reflect.ValueOf(a).Comparable() && reflect.ValueOf(b).Comparable() && a == b
 }
 
 // Kick ends the pause of a line now, if it is in one, and starts its backoff afresh: a
-// person did something about the printer. A line that is not served is no error.
+// person did something about the printer, so it is tried before its backups. A line that
+// is not served is no error.
 func (d *Dispatcher) Kick(name string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

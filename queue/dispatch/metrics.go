@@ -35,6 +35,7 @@ type metrics struct {
 	attempts *prometheus.CounterVec
 	up       *prometheus.GaugeVec
 	wait     *prometheus.HistogramVec
+	standIns *prometheus.CounterVec
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -57,11 +58,15 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Help:    "Time from accepting a ticket until it was out.",
 			Buckets: []float64{0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 14400},
 		}, []string{"station"}),
+		standIns: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "ticketrail_station_standins_total",
+			Help: "Tickets of a station that came out of another one, which stood in for it.",
+		}, []string{"station", "backup"}),
 	}
 }
 
 // appear creates every series of a station, so that a rate sees the first failure.
-func (m *metrics) appear(station string) {
+func (m *metrics) appear(station string, backups []Backup) {
 	for _, o := range outcomes() {
 		m.tickets.WithLabelValues(station, string(o))
 	}
@@ -70,6 +75,19 @@ func (m *metrics) appear(station string) {
 	}
 	m.up.WithLabelValues(station).Set(1)
 	m.wait.WithLabelValues(station)
+	m.backups(station, backups)
+}
+
+// backups creates the series of a station's backups.
+func (m *metrics) backups(station string, bs []Backup) {
+	for _, b := range bs {
+		m.standIns.WithLabelValues(station, b.Name)
+	}
+}
+
+// forget removes the series of a backup that is none any more.
+func (m *metrics) forget(station, backup string) {
+	m.standIns.DeleteLabelValues(station, backup)
 }
 
 // vanish removes every series of a station.
@@ -79,6 +97,7 @@ func (m *metrics) vanish(station string) {
 	m.attempts.DeletePartialMatch(of)
 	m.up.DeletePartialMatch(of)
 	m.wait.DeletePartialMatch(of)
+	m.standIns.DeletePartialMatch(of)
 }
 
 func (m *metrics) attempt(station string, r result) {
@@ -91,6 +110,10 @@ func (m *metrics) left(station string, as ticket.State, n int) {
 
 func (m *metrics) out(station string, waited time.Duration) {
 	m.wait.WithLabelValues(station).Observe(waited.Seconds())
+}
+
+func (m *metrics) stoodIn(station, backup string) {
+	m.standIns.WithLabelValues(station, backup).Inc()
 }
 
 func (m *metrics) setUp(station string, up bool) {

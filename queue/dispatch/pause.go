@@ -34,7 +34,6 @@ func soon() time.Duration {
 type failures struct {
 	refused int // before begin
 	doubted int // after it
-	store   int // the queue's, not the station's
 }
 
 func (f *failures) afterRefusal() time.Duration {
@@ -53,7 +52,8 @@ func (f *failures) afterDoubt() time.Duration {
 	return backoff(f.doubted - 1)
 }
 
-func (f *failures) afterStore() time.Duration {
-	f.store++
-	return backoff(f.store)
+// afterStore is the pause after the queue has failed; the stations are not to blame.
+func (l *line) afterStore() time.Duration {
+	l.store++
+	return backoff(l.store)
 }

@@ -57,13 +57,16 @@ func (l *line) setAside(lease Lease, v verdict) bool {
 
 // trouble logs what keeps a ticket from going out, when it changes. A ticket in doubt is
 // a change of its own: somebody may ask for it by its number.
-func (l *line) trouble(msg string, lease Lease, a attempt) {
+func (l *line) trouble(o *outlet, msg string, lease Lease, a attempt) {
 	key := msg + ": " + a.err.Error()
-	if l.said == key && !a.begun {
+	if o.said == key && !a.begun {
 		return
 	}
-	l.said = key
+	o.said = key
 	attrs := append(about(lease), "err", a.err)
+	if !o.own {
+		attrs = append(attrs, "backup", o.Name)
+	}
 	if a.stack != nil {
 		// Error: a panic is a mistake in the program, and somebody must report it.
 		l.log.Error("station panicked: "+msg, append(attrs, "stack", string(a.stack))...)

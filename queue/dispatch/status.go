@@ -21,6 +21,14 @@ type Status struct {
 	Attempt int `json:"attempt,omitempty"`
 	// NextTry is when the pause ends that the line is in; zero when it is in none.
 	NextTry time.Time `json:"next_try,omitzero"`
+	// StandIn is who prints this station's tickets while it does not; zero when nobody does.
+	StandIn StandIn `json:"stand_in,omitzero"`
+}
+
+// A StandIn is a backup that prints for another station.
+type StandIn struct {
+	Name  string    `json:"name"`
+	Since time.Time `json:"since"` // wall clock, of its first ticket
 }
 
 // Status returns what is known of each line that [Dispatcher.Set] named last, by name.
@@ -44,8 +52,8 @@ func (l *line) update(f func(*Status)) {
 	f(&l.status)
 }
 
-// worked notes an attempt that went well, failed one that did not; what it waits for is
-// empty when no person is needed.
+// worked notes an attempt of the own station that went well, failed one that did not; what
+// it waits for is empty when no person is needed.
 func (l *line) worked() {
 	l.d.metrics.setUp(l.name, true)
 	l.update(func(s *Status) {
@@ -54,7 +62,22 @@ func (l *line) worked() {
 	})
 }
 
-func (l *line) failed(err error, waiting string) {
+// stoodIn notes a ticket that came out of a backup, and says whether that is news.
+func (l *line) stoodIn(backup string) (news bool) {
+	l.update(func(s *Status) {
+		s.Attempt = 0
+		if news = s.StandIn.Name != backup; news {
+			s.StandIn = StandIn{backup, time.Now()}
+		}
+	})
+	return news
+}
+
+func (l *line) failed(o *outlet, err error, waiting string) {
+	if !o.own {
+		return
+	}
+	l.fell()
 	l.d.metrics.setUp(l.name, false)
 	l.update(func(s *Status) {
 		s.turn(false)
