@@ -1,45 +1,58 @@
 package profile
 
-// models is a function so that nobody can change the table.
-func models() []Profile {
-	return []Profile{
-		{
-			Name: "generic-80mm", Columns: 48, Dots: 576,
-			CodePages: common(), Cutter: PartialCut,
-			// Some clones cut where the paper is, without feeding the text past the blade
-			// first: better a few blank lines than a cut through the last dish.
-			FeedBeforeCut: 4,
-			Invert:        true, Kanji: true,
-		},
-		{
-			Name: "generic-58mm", Columns: 32, Dots: 384,
-			CodePages: common(), Cutter: NoCutter, FeedBeforeCut: 4,
-			Invert: true, Kanji: true,
-		},
-		{
-			Name: "epson-tm-t88", Columns: 42, Dots: 512,
-			CodePages: common(), Cutter: PartialCut, FeedBeforeCut: 1,
-			Invert: true, Kanji: true,
-		},
-		{
-			// Impact, with a black and red ribbon; the A and D models are torn by hand.
-			Name: "epson-tm-u220", Columns: 42, Dots: 400,
-			CodePages: common(), Cutter: NoCutter, FeedBeforeCut: 6,
-			Sizing: Doubled, SmallFont: true, TwoColour: true, Kanji: true,
-		},
-		{
-			Name: "epson-tm-u220b", Columns: 42, Dots: 400,
-			CodePages: common(), Cutter: PartialCut, FeedBeforeCut: 1,
-			Sizing: Doubled, SmallFont: true, TwoColour: true, Kanji: true,
-		},
-	}
-}
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"sync"
 
-// common are the tables that nearly every ESC/POS printer has, under Epson's numbers.
-// CP858 is CP850 with a euro sign.
-func common() []CodePage {
-	return []CodePage{
-		{0, "CP437"}, {16, "WPC1252"}, {19, "CP858"}, {2, "CP850"}, {18, "CP852"}, {17, "CP866"},
-		{3, "CP860"}, {4, "CP863"}, {5, "CP865"},
+	yaml "go.yaml.in/yaml/v3"
+)
+
+//go:embed models.yaml
+var modelsYAML []byte
+
+// models is the table. It is shared: what leaves this package is a copy.
+var models = sync.OnceValue(func() []Profile {
+	out, err := decode(modelsYAML)
+	if err != nil {
+		panic(fmt.Sprintf("profile: models.yaml, which is part of this program: %v", err)) // and tested
 	}
+	return out
+})
+
+// decode reads a list of models: each has a name and sets every key but those whose
+// absence means no.
+func decode(b []byte) ([]Profile, error) {
+	var file struct {
+		Tables map[string]any   `yaml:"tables"` // only there to be referred to
+		Models []map[string]any `yaml:"models"`
+	}
+	if err := yaml.Unmarshal(b, &file); err != nil {
+		return nil, err
+	}
+	if len(file.Models) == 0 {
+		return nil, errors.New("no models")
+	}
+	seen := map[string]bool{}
+	var out []Profile
+	for i, m := range file.Models {
+		name, _ := m["name"].(string)
+		if name == "" || seen[name] {
+			return nil, fmt.Errorf("models[%d]: name: %v is missing or there already", i, m["name"])
+		}
+		seen[name] = true
+		delete(m, "name")
+		for _, k := range []string{"about", "columns", "dots", "code_pages", "cutter", "feed_before_cut"} {
+			if _, ok := m[k]; !ok {
+				return nil, fmt.Errorf("%s: %s: missing", name, k)
+			}
+		}
+		p, err := Profile{Name: name, Confirm: Auto}.Override(m)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		out = append(out, p)
+	}
+	return out, nil
 }

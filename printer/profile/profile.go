@@ -1,26 +1,29 @@
 // Package profile says what each model of kitchen printer can do, as data: how wide
-// its paper is, which letters it has, how it cuts.
+// its paper is, which letters it has, how it cuts, rings and answers.
 //
-// A profile holds what cannot be asked of a printer reliably (clones answer with
-// another maker's name). It knows no bytes beyond the numbers a model gives its code
-// pages, and no wires.
+// The data is models.yaml. A profile holds what cannot be asked of a printer reliably
+// (clones answer with another maker's name), and any key of it can be overridden for a
+// printer that differs: [Profile.Override]. It knows no bytes beyond the numbers a model
+// gives its code pages, and no wires.
 package profile
 
 import "slices"
 
 // A Profile is one model. Each one that [Lookup] hands out is the caller's own.
-//
-// What later needs a field here, because it differs from model to model: how a
-// printer confirms that it printed, its buzzer, and whether it takes raster images
-// (Dots is how wide they may be).
 type Profile struct {
-	Name    string
-	Columns int // characters of normal size on a line
-	Dots    int // printable width in dots
+	Name  string
+	About string // one line for people: which printers these are
+
+	// Columns is how many characters of normal size stand on a line, Dots how many dots: a
+	// character of normal size is Dots/Columns dots wide.
+	Columns int
+	Dots    int
 
 	// CodePages are the character tables of the model, best first. The first one is
 	// selected at the start of every ticket.
 	CodePages []CodePage
+	// TwoByte is what the model's own Chinese, Japanese or Korean letters are called by.
+	TwoByte TwoByte
 
 	Cutter Cutter
 	// FeedBeforeCut is how many lines of normal height go out below the ticket before
@@ -36,6 +39,12 @@ type Profile struct {
 	// Kanji says that the model is sold with Chinese or Japanese characters that take
 	// accented letters for halves of theirs until that is switched off.
 	Kanji bool
+
+	Raster Raster
+	QR     QR
+	Buzzer Buzzer
+	// Confirm says how it is learnt that a ticket came out; "" is Auto.
+	Confirm Confirm
 }
 
 // A CodePage is one character table and the number by which this model selects it.
@@ -44,38 +53,11 @@ type CodePage struct {
 	Name   string // "CP437" … or "WPC1252": see package escpos for the names it can write
 }
 
-// Cutter is how a model parts tickets.
-type Cutter int
-
-const (
-	NoCutter   Cutter = iota // torn by hand
-	PartialCut               // leaves a bridge, so tickets do not fall
-	FullCut
-)
-
-// Sizing is how a model is told to print big.
-type Sizing int
-
-const (
-	// Scaled models multiply width and height, 1 to 8 times each.
-	Scaled Sizing = iota
-	// Doubled models know print modes only: normal or double, each way.
-	Doubled
-)
-
-// Max is how many times the normal size a model can print.
-func (s Sizing) Max() int {
-	if s == Doubled {
-		return 2
-	}
-	return 8
-}
-
 // Lookup finds a model by the name in the configuration.
 func Lookup(name string) (Profile, bool) {
-	for _, p := range models() {
-		if p.Name == name {
-			return p, true
+	for i := range models() {
+		if p := &models()[i]; p.Name == name {
+			return p.clone(), true
 		}
 	}
 	return Profile{}, false
@@ -89,4 +71,18 @@ func Names() []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// All lists the models in the order of models.yaml: makers first, generic ones last.
+func All() []Profile {
+	out := slices.Clone(models())
+	for i := range out {
+		out[i] = out[i].clone()
+	}
+	return out
+}
+
+func (p Profile) clone() Profile {
+	p.CodePages = slices.Clone(p.CodePages)
+	return p
 }

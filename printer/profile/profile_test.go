@@ -2,30 +2,38 @@ package profile
 
 import (
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestEveryModelIsWhole(t *testing.T) {
-	for _, name := range Names() {
-		p, ok := Lookup(name)
-		if !ok || p.Name != name {
-			t.Fatalf("%q is named and not found", name)
+	for _, p := range All() {
+		if got, ok := Lookup(p.Name); !ok || !cmp.Equal(got, p) {
+			t.Fatalf("%q is listed and not found as it is", p.Name)
 		}
-		if p.Columns < 20 || p.Dots < p.Columns*8 {
-			t.Errorf("%s: %d columns on %d dots", name, p.Columns, p.Dots)
+		if p.Columns < 20 || p.Dots < p.Columns*8 || p.About == "" {
+			t.Errorf("%s: %q, %d columns on %d dots", p.Name, p.About, p.Columns, p.Dots)
 		}
 		if p.FeedBeforeCut < 1 || (p.Cutter == NoCutter && p.FeedBeforeCut < 4) {
-			t.Errorf("%s: %d lines before the cut or the tear bar are too few", name, p.FeedBeforeCut)
+			t.Errorf("%s: %d lines before the cut or the tear bar are too few", p.Name, p.FeedBeforeCut)
 		}
 		if len(p.CodePages) == 0 || p.CodePages[0] != (CodePage{0, "CP437"}) {
-			t.Errorf("%s: the first code page is %v", name, p.CodePages)
+			t.Errorf("%s: the first code page is %v", p.Name, p.CodePages)
 		}
-		seen := map[byte]bool{}
-		for _, cp := range p.CodePages {
-			if seen[cp.Number] {
-				t.Errorf("%s: code page %d twice", name, cp.Number)
+		if p.Buzzer == Drawer {
+			t.Errorf("%s: would open a cash drawer without being told to", p.Name)
+		}
+		want := Auto
+		if strings.HasPrefix(p.Name, "epson-tm-u220") {
+			want = ByStatus
+			if p.Raster != NoRaster || p.Sizing != Doubled || !p.TwoColour {
+				t.Errorf("%s is an impact printer: %+v", p.Name, p)
 			}
-			seen[cp.Number] = true
+		}
+		if p.Confirm != want {
+			t.Errorf("%s: confirm %s, want %s", p.Name, p.Confirm, want)
 		}
 	}
 	if _, ok := Lookup("typewriter"); ok {
@@ -33,13 +41,123 @@ func TestEveryModelIsWhole(t *testing.T) {
 	}
 }
 
+func TestTheModelsThatWerePromisedAreThere(t *testing.T) {
+	want := []string{
+		"bixolon-srp-350", "citizen-ct-s310", "epson-tm-m30", "epson-tm-t20", "epson-tm-t88", "epson-tm-u220",
+		"epson-tm-u220b", "generic-58mm", "generic-80mm", "rongta-80mm", "star-escpos", "xprinter-80mm",
+	}
+	if diff := cmp.Diff(want, Names()); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestCopiesAreIndependent(t *testing.T) {
 	p, _ := Lookup("generic-80mm")
 	p.CodePages[0].Number = 77
-	if again, _ := Lookup("generic-80mm"); again.CodePages[0].Number != 0 {
-		t.Error("changing a profile changed the model")
+	All()[0].CodePages[0].Number = 77
+	for _, q := range All() {
+		if q.CodePages[0].Number != 0 {
+			t.Errorf("changing a profile changed the model %s", q.Name)
+		}
 	}
-	if names := Names(); !slices.IsSorted(names) || len(names) < 4 {
-		t.Errorf("Names() = %v", names)
+}
+
+func TestMistakesInTheTableAreFound(t *testing.T) {
+	const whole = "about: x, columns: 42, dots: 512, code_pages: [CP437=0], cutter: none, feed_before_cut: 4"
+	if _, err := decode([]byte("models: [{name: a, " + whole + "}]")); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ yaml, want string }{
+		{"models: []", "no models"},
+		{"models: [{" + whole + "}]", "name"},
+		{"models: [{name: a, " + whole + "}, {name: a, " + whole + "}]", "there already"},
+		{"models: [{name: a, " + whole + ", colour: red}]", "no such key"},
+		{"models: [{name: a, " + whole + ", kanji: true, kanji: false}]", "already defined"},
+		{"models: [{name: a, columns: 42}]", "missing"},
+		{"models: [{name: a, " + whole + ", two_byte: utf8}]", `"utf8" is not possible`},
+	} {
+		if _, err := decode([]byte(c.yaml)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.yaml, err, c.want)
+		}
+	}
+}
+
+func TestAnyKeyCanBeOverridden(t *testing.T) {
+	p, _ := Lookup("generic-80mm")
+	got, err := p.Override(map[string]any{
+		"about": "the one by the window", "columns": 42, "dots": int64(512), "feed_before_cut": 6.0, "kanji": false, "invert": false,
+		"two_byte": "big5", "cutter": "full", "raster": "graphics", "qr": "native", "buzzer": "drawer", "confirm": "none",
+		"code_pages": []any{"CP850=2", "WPC1252=16"}, "two_colour": true, "sizing": "scaled", "small_font": false,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Profile{
+		Name: "generic-80mm", About: "the one by the window", Columns: 42, Dots: 512, FeedBeforeCut: 6,
+		CodePages: []CodePage{{2, "CP850"}, {16, "WPC1252"}}, TwoByte: Big5, Cutter: FullCut, TwoColour: true,
+		Raster: Graphics, QR: NativeQR, Buzzer: Drawer, Confirm: NoConfirm,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if again, _ := Lookup("generic-80mm"); !cmp.Equal(again, p) {
+		t.Error("an override changed the model")
+	}
+	if n := len(keys()); n != 16 {
+		t.Errorf("there are %d keys; this test sets 16", n)
+	}
+}
+
+func TestAnOverrideThatIsWrongSaysWhatIsPossible(t *testing.T) {
+	p, _ := Lookup("epson-tm-t88")
+	for _, c := range []struct {
+		key  string
+		v    any
+		want string
+	}{
+		{"columns", 0, "columns: 0 is not possible; use a whole number from 20 to 255"},
+		{"columns", 42.5, "columns: 42.5 is not possible; use a whole number from 20 to 255"},
+		{"columns", "many", "columns: many is not possible; use a whole number from 20 to 255"},
+		{"columns", 200, "dots: 512 are too few for 200 columns, which are 1200 at the least"},
+		{"dots", 5000, "dots: 5000 is not possible; use a whole number from 160 to 1000"},
+		{"cutter", "half", `cutter: "half" is not possible; use none, partial or full`},
+		{"cutter", nil, `cutter: <nil> is not possible; use none, partial or full`},
+		{"confirm", "", `confirm: "" is not possible; use auto, process_id, status or none`},
+		{"kanji", "yes", "kanji: yes is not possible; use true or false"},
+		{"about", 7, "about: 7 is not a text"},
+		{"name", "x", "name: a profile has no such key; there are about, columns, "},
+		{"code_pages", []any{}, "code_pages: [] is not possible; use a list like [CP437=0, WPC1252=16], the best first"},
+		{"code_pages", []string{"CP437"}, `code_pages: "CP437" is not possible`},
+		{"code_pages", []string{"CP437=256"}, `code_pages: "CP437=256" is not possible`},
+		{"code_pages", []string{"CP437=0", "CP850=0"}, `code_pages: "CP850=0": 0 is the number of CP437 already`},
+		{"code_pages", []string{"KLINGON=9"}, `code_pages: "KLINGON=9": no page of that name can be written; there are CP437, `},
+		{"sizing", "doubled", ""},
+		{"small_font", true, "small_font: true is possible with sizing: doubled only"},
+	} {
+		got, err := p.Override(map[string]any{c.key: c.v})
+		if c.want == "" {
+			if err != nil {
+				t.Errorf("%s: %v: %v", c.key, c.v, err)
+			}
+			continue
+		}
+		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("%s: %v: %v, want %s", c.key, c.v, err, c.want)
+		}
+		if !cmp.Equal(got, p) {
+			t.Errorf("%s: %v changed the profile all the same", c.key, c.v)
+		}
+	}
+	_, err := p.Override(map[string]any{"raster": "none", "qr": "raster", "two_byte": "gb18030", "sizing": "doubled"})
+	if err == nil || strings.Count(err.Error(), "\n") != 1 {
+		t.Errorf("two contradictions, told: %v", err)
+	}
+}
+
+func TestWordsAreThoseOfTheTable(t *testing.T) {
+	p, _ := Lookup("epson-tm-u220")
+	got := []string{p.Cutter.String(), p.Sizing.String(), p.TwoByte.String(), p.Raster.String(), p.QR.String(), p.Buzzer.String(), p.Confirm.String(), Confirm("").String()}
+	if want := []string{"none", "doubled", "none", "none", "none", "none", "status", "auto"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }
