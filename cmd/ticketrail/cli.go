@@ -94,7 +94,7 @@ Exit codes: 0 fine, 1 the thing asked about is not fine, 2 wrong usage or config
 	root.AddCommand(
 		c.serve(), c.check(), c.inspect(),
 		group("jobs", "tickets, waiting and done", c.jobsList(), c.jobsShow(), c.jobsReprint(), c.jobsMove(), c.jobsCancel()),
-		group("printers", "the printers and their lines", c.printersList(), c.printersTest(), c.printersHold(), c.printersResume()),
+		group("printers", "the printers and their lines", c.printersList(), c.printersTest(), c.printersHold(), c.printersResume(), c.printersProfiles()),
 		group("rejects", "print requests that were refused, and why", c.rejectsList(), c.rejectsShow()),
 		c.db(), c.version(),
 	)

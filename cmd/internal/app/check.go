@@ -14,7 +14,6 @@ import (
 
 	"ticketrail/config"
 	"ticketrail/printer/layout"
-	"ticketrail/printer/profile"
 	"ticketrail/printer/transport"
 	"ticketrail/queue"
 	"ticketrail/queue/ticket"
@@ -129,8 +128,11 @@ func looks(conf *config.Config, station string) (layout.Options, error) {
 		}
 	}
 	o, err := look(p, nil)
+	if err != nil {
+		return o, err
+	}
+	m, err := model(p)
 	if o.Columns == 0 {
-		m, _ := profile.Lookup(p.Profile)
 		o.Columns = m.Columns
 	}
 	o.Printer = station

@@ -97,6 +97,7 @@ func (a *App) lines() []admin.Line {
 		out = append(out, admin.Line{
 			Name: s.Name, Address: at[s.Name], Known: s.Known, Up: s.Up, Since: s.Since,
 			Err: s.Err, Waiting: s.Waiting, Attempt: s.Attempt, NextTry: s.NextTry,
+			StandIn: s.StandIn.Name,
 		})
 	}
 	return out

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/config"
@@ -55,9 +56,9 @@ func (a *App) compile(conf *config.Config, old map[string]station) (*rules, erro
 }
 
 func (a *App) newStation(c config.Printer) (station, error) {
-	model, ok := profile.Lookup(c.Profile)
-	if !ok {
-		return station{}, errors.New(unknownProfile(c.Profile))
+	prof, err := model(c)
+	if err != nil {
+		return station{}, err
 	}
 	open := a.o.Dialer
 	if open == nil {
@@ -68,7 +69,7 @@ func (a *App) newStation(c config.Printer) (station, error) {
 		return station{}, err
 	}
 	return station{c, printer.NewPaper(printer.Options{
-		Name: c.Name, Dialer: d, Profile: model, Columns: c.Columns, Turn: a.turn(c.Address),
+		Name: c.Name, Dialer: d, Profile: prof, Columns: c.Columns, Turn: a.turn(c.Address),
 		Logger: a.log.With("component", "printer"),
 	})}, nil
 }
@@ -97,7 +98,7 @@ func (a *App) apply(r *rules) (orphans []string, err error) {
 		names = append(names, c.Name)
 		lines = append(lines, dispatch.Line{
 			Name: c.Name, Station: r.stations[c.Name].paper,
-			ExpireAfter: c.ExpireAfter, HoldDoubt: c.OnDoubt == "hold",
+			ExpireAfter: c.ExpireAfter, HoldDoubt: c.OnDoubt == "hold", Backups: r.backups(c),
 		})
 	}
 	a.live.Store(r)
@@ -113,6 +114,23 @@ func (a *App) apply(r *rules) (orphans []string, err error) {
 		}
 	}
 	return orphans, nil
+}
+
+// backups are who stands in for a printer, one after the other: its backup, its backup's, and
+// so on. Each has its own patience, and the next is asked when all of those before are at
+// their end. The configuration has no circles.
+func (r *rules) backups(c config.Printer) (out []dispatch.Backup) {
+	var after time.Duration
+	for c.Backup != "" {
+		i := slices.IndexFunc(r.conf.Printers, func(p config.Printer) bool { return p.Name == c.Backup })
+		if i < 0 {
+			return out
+		}
+		after += c.HoldFor
+		c = r.conf.Printers[i]
+		out = append(out, dispatch.Backup{Name: c.Name, Station: r.stations[c.Name].paper, After: after})
+	}
+	return out
 }
 
 // Reload reads the configuration file again and puts the whole of it in force, or
@@ -160,9 +178,7 @@ func problems(conf *config.Config) []config.Problem {
 	var out []config.Problem
 	add := func(path, msg string) { out = append(out, config.Problem{Path: path, Msg: msg}) }
 	for i, p := range conf.Printers {
-		if _, ok := profile.Lookup(p.Profile); !ok {
-			add(fmt.Sprintf("printers[%d].profile", i), unknownProfile(p.Profile))
-		}
+		out = append(out, modelProblems(i, p)...)
 		if _, err := transport.Open(p.Address); err != nil {
 			add(fmt.Sprintf("printers[%d].address", i), err.Error())
 		}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"ticketrail/cmd/internal/app"
+)
+
+func (c *cli) printersProfiles() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "profiles [PROFILE]",
+		Short: "the models of printers that are known, or what is known of one",
+		Long: `profiles lists the models that printers[].profile can name. With a name it shows what is
+known of that model, as keys that printers[].override can change for one printer. It needs no
+running daemon.`,
+		Example: `  ticketrail printers profiles generic-80mm`,
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return c.profileTable(app.Profiles(), asJSON)
+			}
+			p, err := app.LookupProfile(args[0])
+			switch {
+			case err != nil:
+				return err
+			case asJSON:
+				return showJSON(c.out, p)
+			}
+			return put(c.out, p.YAML())
+		},
+	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+func (c *cli) profileTable(all []app.Profile, asJSON bool) error {
+	if asJSON {
+		return showJSON(c.out, all)
+	}
+	t := newTable(c.out, "PROFILE", "COLUMNS", "CUTTER", "DOTS", "BUZZER", "PRINTERS")
+	for _, p := range all {
+		dots := "none"
+		if p.Raster != "none" {
+			dots = strconv.Itoa(p.Dots)
+		}
+		t.row(p.Name, strconv.Itoa(p.Columns), p.Cutter, dots, p.Buzzer, p.About)
+	}
+	return t.end()
+}
