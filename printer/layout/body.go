@@ -11,6 +11,7 @@ import (
 type body struct {
 	*composer
 	t     *ticket.Ticket
+	count Style // of an item's quantity
 	name  Style // of an item
 	under Style // of what is under it, one step smaller
 	hang  int   // columns before an item's name: the widest quantity and a space
@@ -33,27 +34,7 @@ func (c *composer) body(t *ticket.Ticket) {
 		c.flow(paragraph{mark: b.mark(t.Void, Style{}), text: c.text(t.Raw), style: voided(Style{}, t.Void), fill: t.Void})
 	}
 	if t.Kind == ticket.Test {
-		c.test()
-	}
-}
-
-// measure chooses one size for all items of the ticket, so that size never seems to
-// mean something, and one place where all names begin.
-func (b *body) measure() {
-	b.name, b.under = Style{Bold: true, Width: 2, Height: 2}, Style{Bold: true, Height: 2}
-	for i := range b.t.Lines {
-		if l := &b.t.Lines[i]; l.Depth == 0 && !l.Void && b.t.Kind != ticket.Slip {
-			if q := 2*Width(times(b.text(l.Quantity))) + 1; q <= b.columns/3 {
-				b.hang = max(b.hang, q)
-			}
-		}
-	}
-	for i := range b.t.Lines {
-		l := &b.t.Lines[i]
-		if l.Depth == 0 && !l.Void && (l.Raw || b.hang+2*Width(b.text(l.Name)) > b.columns) {
-			b.name, b.under = b.under, Style{Bold: true}
-			return
-		}
+		c.test(t)
 	}
 }
 
@@ -81,21 +62,35 @@ func (b *body) headings(l *ticket.Line, i int) {
 			}
 		}
 	}
-	if l.Depth == 0 && b.multi && i > 0 && len(b.lines) == before {
+	if l.Depth == 0 && i > 0 && len(b.lines) == before {
+		b.apart()
+	}
+}
+
+// apart is the room between two items.
+func (b *body) apart() {
+	n := min(max(b.BlankLines, 0), mostBlank)
+	if b.t.Kind == ticket.Slip { // a list, not items
+		n = 0
+	}
+	if b.multi {
+		n = max(n, 1)
+	}
+	for range n {
 		b.blank()
 	}
 }
 
 // heading is a rule with words in it.
-func (b *body) heading(s, rule string) {
+func (c *composer) heading(s, rule string) {
 	st := Style{Bold: true}
-	free := b.columns - Width(s) - 2
+	free := c.columns - Width(s) - 2
 	if free < 4 {
-		b.rule(rule)
-		b.centred(s, st)
+		c.rule(rule)
+		c.centred(s, st)
 		return
 	}
-	b.add(Line{Spans: []Span{
+	c.add(Line{Spans: []Span{
 		{Text: strings.Repeat(rule, free/2) + " ", Style: st},
 		{Text: s, Style: st},
 		{Text: " " + strings.Repeat(rule, free-free/2), Style: st},
@@ -113,6 +108,9 @@ func (b *body) line(l *ticket.Line) {
 	}
 	if l.Void {
 		st.Width = 0 // the mark needs the room
+		if l.Depth == 0 {
+			st.Height = max(st.Height, 2) // whatever size was asked for
+		}
 	}
 	indent, marker := b.place(l)
 	if l.Refire && !b.t.Refire && (b.refiring < 0 || l.Depth <= b.refiring) {
@@ -123,7 +121,7 @@ func (b *body) line(l *ticket.Line) {
 		b.refiring = -1
 	}
 	b.flow(paragraph{mark: b.mark(l.Void, st), indent: indent, label: b.label(l, marker, st),
-		text: b.called(l.Name), style: voided(st, l.Void), fill: l.Void})
+		text: b.called(l), style: voided(st, l.Void), fill: l.Void})
 	b.below(l, indent)
 	b.multi = len(b.lines) > start+1 || l.Depth > 0
 }
@@ -156,19 +154,31 @@ func (b *body) label(l *ticket.Line, marker string, st Style) []Span {
 		return []Span{{Text: marker + q + " ", Style: voided(st, l.Void)}}
 	}
 	gap := Style{Height: st.Height}
-	spans := []Span{{Text: q, Style: Style{Bold: true, Width: 2, Height: 2}}}
-	if before := b.hang - 1 - 2*Width(q); before > 0 { // digits stand below digits
+	spans := []Span{{Text: q, Style: b.count}}
+	if before := b.hang - 1 - b.count.wide()*Width(q); before > 0 { // digits stand below digits
 		spans = []Span{{Text: spaces(before), Style: gap}, spans[0]}
 	}
 	return append(spans, Span{Text: " ", Style: gap})
 }
 
 // called is a name that is never nothing: a quantity alone would hang on the line below.
-func (b *body) called(name string) string {
-	if s := b.text(name); s != "" {
-		return s
+func (b *body) called(l *ticket.Line) string {
+	s := b.loud(l.Name)
+	if l.Raw {
+		s = b.text(l.Name)
 	}
-	return "(no name)"
+	if s == "" {
+		return "(no name)"
+	}
+	return s
+}
+
+// loud is text that tells a cook what to do, in capitals where the house likes that.
+func (c *composer) loud(s string) string {
+	if c.UpperCase {
+		s = capitals(Clean(s))
+	}
+	return c.text(s)
 }
 
 func times(q string) string {
@@ -190,7 +200,7 @@ func (b *body) below(l *ticket.Line, indent int) {
 		st := voided(Style{Bold: true}, l.Void)
 		b.flow(paragraph{mark: b.mark(l.Void, st), indent: indent, text: s, style: st, fill: l.Void})
 	}
-	if s := b.text(l.Of); s != "" {
+	if s := b.loud(l.Of); s != "" {
 		say("of " + s)
 	}
 	if s := b.text(l.Seat); s != "" {
@@ -201,7 +211,7 @@ func (b *body) below(l *ticket.Line, indent int) {
 	}
 	st := b.under
 	if l.Depth == 0 {
-		st.Height = 2
+		st.Height = max(st.Height, 2)
 	}
 	for _, n := range l.Notes {
 		b.note(b.mark(l.Void, st), indent, n, voided(st, l.Void))
@@ -212,7 +222,7 @@ func (b *body) below(l *ticket.Line, indent int) {
 func (c *composer) note(mark Span, indent int, note string, st Style) {
 	label := "! "
 	for s := range strings.FieldsFuncSeq(note, lineBreak) {
-		s = c.text(s)
+		s = c.loud(s)
 		if s == "" {
 			continue
 		}
@@ -242,18 +252,4 @@ func voided(st Style, isVoid bool) Style {
 		st.Invert, st.Red = true, true
 	}
 	return st
-}
-
-// test shows whether the width and the letters of the profile are right.
-func (c *composer) test() {
-	c.flow(paragraph{text: strconv.Itoa(c.columns) + " columns: the next line is exactly one line."})
-	var b strings.Builder
-	for i := range c.columns {
-		b.WriteByte("0123456789"[(i+1)%10])
-	}
-	c.add(Line{Spans: []Span{{Text: b.String()}}})
-	c.flow(paragraph{text: c.text("Crème brûlée, jalapeño, Žižkov, ½ l, 12 €")})
-	c.flow(paragraph{text: "BIG", style: Style{Bold: true, Width: 2, Height: 2}})
-	st := voided(Style{Bold: true}, true)
-	c.flow(paragraph{mark: c.mark(true, st), text: "is how a cancelled line looks", style: st, fill: true})
 }

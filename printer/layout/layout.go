@@ -10,6 +10,8 @@ package layout
 import (
 	"strings"
 
+	"golang.org/x/text/unicode/norm"
+
 	"ticketrail/queue/ticket"
 )
 
@@ -66,23 +68,14 @@ type Options struct {
 	OnTemplateError func(error)
 }
 
-// Size is how many times the normal width and height, 1 to 8 each.
-type Size struct{ Width, Height int }
-
-// HeaderFields are the fields that [Options.Header] may name.
-func HeaderFields() []string {
-	return []string{"venue", "number", "table", "type", "time", "server", "date", "guests", "destination", "course"}
-}
-
 // ComposeWith draws a delivery. It is safe for concurrent use, and so must be the
 // functions it is given.
 func ComposeWith(d ticket.Delivery, o Options) []Line {
 	c := &composer{Options: o, columns: min(max(o.Columns, narrowest), widest), printable: o.Printable}
-	t := &d.Ticket
 	c.banners(&d)
-	c.header(t)
-	c.body(t)
-	c.footer(&d, o.Printer)
+	c.header(&d)
+	c.body(&d.Ticket)
+	c.footer(&d)
 	return c.lines
 }
 
@@ -96,14 +89,25 @@ type composer struct {
 // text is s as it will print: safe, in letters the printer has, on one line, with
 // single spaces.
 func (c *composer) text(s string) string {
-	s = Clean(s)
-	if c.printable != nil {
-		s = c.printable(s)
-	}
+	s = c.letters(s)
 	if tidy(s) {
 		return s
 	}
 	return strings.Join(strings.Fields(s), " ")
+}
+
+// letters is s as it will print, with the spaces it has. An accent typed after its
+// letter becomes one with it, so the same word prints alike whoever typed it.
+func (c *composer) letters(s string) string {
+	s = Clean(s)
+	if !norm.NFC.IsNormalString(s) {
+		// What norm puts into a tower of accents to keep it short is not ours to print.
+		s = strings.ReplaceAll(norm.NFC.String(s), "\u034f", "")
+	}
+	if c.printable != nil {
+		s = c.printable(s)
+	}
+	return s
 }
 
 // tidy says that joining the words of s by single spaces would change nothing. It

@@ -4,12 +4,17 @@ import "strings"
 
 // Plain draws lines as text in a frame of the paper's width, for terminals, inspect and
 // tests. Letters keep their normal size so that words can be read and searched for; the
-// edges tell the rest: ║ beside big print, █ beside white on black.
+// edges tell the rest: ║ beside big print, █ beside white on black. A QR code is [QR].
 func Plain(lines []Line, columns int) string {
 	var b strings.Builder
 	columns = min(max(columns, narrowest), widest)
 	b.WriteString("┌" + strings.Repeat("─", columns) + "┐\n")
 	for _, l := range lines {
+		if l.QR != "" {
+			const code = "[QR]"
+			free := columns - len(code)
+			b.WriteString("│" + spaces(free/2) + code + spaces(free-free/2) + "│\n")
+		}
 		edge := "│"
 		if l.Height() > 1 {
 			edge = "║"

@@ -17,6 +17,8 @@ type paragraph struct {
 	fill   bool // the rest of each line in the style too: a bar from edge to edge
 }
 
+const fewest = 8 // letters that a line of wide text must have room for
+
 // flow prints a paragraph.
 func (c *composer) flow(p paragraph) {
 	room := c.columns - Width(p.mark.Text)*p.mark.wide()
@@ -28,8 +30,8 @@ func (c *composer) flow(p paragraph) {
 		p.label, label = nil, 0
 	}
 	room -= label
-	if p.style.Width > 1 && room/p.style.Width < 8 {
-		p.style.Width = 1 // one syllable a line reads worse than small letters
+	for p.style.Width > 1 && room/p.style.Width < fewest {
+		p.style.Width-- // one syllable a line reads worse than small letters
 	}
 	for i, s := range wrap(p.text, room/p.style.wide()) {
 		l := Line{Spans: make([]Span, 0, 5)}
@@ -77,8 +79,9 @@ func joined(spans []Span) string {
 }
 
 // wrap breaks text, whose words are parted by single spaces, into lines of at most
-// room columns (at least 2). Only a word longer than a line is broken, between two characters as
-// people count them. Text is never lost; no text is one empty line.
+// room columns (at least 2). Only a word longer than a line is broken: where its script
+// puts no spaces, as Chinese and Japanese do, else between two characters as people count
+// them. Text is never lost; no text is one empty line.
 func wrap(text string, room int) []string {
 	if Width(text) <= room {
 		return []string{text}
@@ -97,10 +100,17 @@ func wrap(text string, room int) []string {
 			width += 1 + w
 		default:
 			if pos > line {
-				lines = append(lines, text[line:pos-1])
+				head := text[line : pos-1]
+				if n, taken := between(word, room-width-1); w > room && n > 0 {
+					head, word, w = text[line:pos+n], word[n:], w-taken
+				}
+				lines = append(lines, head)
 			}
 			for w > room {
-				n, taken := fitting(word, room)
+				n, taken := between(word, room)
+				if n == 0 {
+					n, taken = fitting(word, room)
+				}
 				lines = append(lines, word[:n])
 				word = word[n:]
 				w -= taken // not measured anew: a word may be a megabyte long

@@ -1,0 +1,60 @@
+package layout
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/clipperhouse/displaywidth"
+)
+
+// between is how many bytes of a word that does not fit into room go on this line, and
+// how wide they are, where the word may be parted without a hyphen; 0 where it may not.
+func between(word string, room int) (n, width int) {
+	var before rune
+	w := 0
+	for i, r := range word {
+		if i > 0 && partable(before, r) {
+			n, width = i, w
+		}
+		if w += displaywidth.Rune(r); w > room {
+			return n, width
+		}
+		before = r
+	}
+	return n, width
+}
+
+// partable says that a line may end after a and the next begin with b: beside Han and
+// kana, but not before what closes or goes on, nor after what opens.
+func partable(a, b rune) bool {
+	if a < 0x2e80 && b < 0x2e80 {
+		return false
+	}
+	return (ideograph(a) || ideograph(b)) && displaywidth.Rune(b) > 0 && b != '\u200d' && a != '\u200d' &&
+		!strings.ContainsRune("、。，．・：；？！ー々〻ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮヵヶ）］｝」』】〉》〕”’)]},.:;!?%…", b) &&
+		!strings.ContainsRune("（［｛「『【〈《〔“‘([{$€£¥￥＄#", a)
+}
+
+func ideograph(r rune) bool {
+	return r >= 0x2e80 && (unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) || strings.ContainsRune("ー、。，．・！？）」』】》", r))
+}
+
+// longest is how wide the widest part of s is that should stay in one piece.
+func longest(s string) int {
+	most, w := 0, 0
+	before := ' '
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if r == ' ' || partable(before, r) {
+			w = 0
+		}
+		if r != ' ' {
+			w += displaywidth.Rune(r)
+			most = max(most, w)
+		}
+		before = r
+		i += n
+	}
+	return most
+}

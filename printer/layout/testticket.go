@@ -1,0 +1,82 @@
+package layout
+
+import (
+	"strconv"
+	"strings"
+
+	"ticketrail/queue/ticket"
+)
+
+// script is a dish in letters that a printer may not have.
+type script struct{ name, dish string }
+
+func scripts() []script {
+	return []script{
+		{"Latin", "Crème brûlée, jalapeño, Žižkov, ½ l"},
+		{"Euro", "12 €"},
+		{"Vietnamese", "Phở bò, bánh mì"},
+		{"Greek", "Μουσακάς"},
+		{"Cyrillic", "Борщ, вареники"},
+		{"Hebrew", "חומוס"},
+		{"Arabic", "كباب"},
+		{"Thai", "ผัดไทย"},
+		{"Devanagari", "पनीर टिक्का"},
+		{"Kana", "すし ラーメン"},
+		{"Han", "宫保鸡丁 麻婆豆腐"},
+		{"Hangul", "비빔밥"},
+		{"Emoji", "🌶"},
+	}
+}
+
+// test shows what the printer can do, and says in words what a person should see and
+// hear, so that whoever holds the slip needs nobody who knows.
+func (c *composer) test(t *ticket.Ticket) {
+	say := func(s string) { c.flow(paragraph{text: s}) }
+	c.heading("width", "-")
+	say(strconv.Itoa(c.columns) + " columns: the digits fill one line from edge to edge, no more and no less.")
+	c.add(Line{Spans: []Span{{Text: ruler(c.columns)}}})
+
+	c.heading("sizes", "-")
+	for _, s := range []Span{
+		{Text: "normal", Style: Style{}},
+		{Text: "1 wide, 2 high", Style: Style{Height: 2}},
+		{Text: "2 wide", Style: Style{Width: 2}},
+		{Text: "2 x 2", Style: Style{Width: 2, Height: 2}},
+	} {
+		c.add(Line{Spans: []Span{s}})
+	}
+
+	c.heading("styles", "-")
+	c.flow(paragraph{text: "bold, darker than the rest", style: Style{Bold: true}})
+	c.flow(paragraph{text: "white on black", style: Style{Invert: true}, fill: true})
+	c.flow(paragraph{text: "red, if it has two colours", style: Style{Red: true}})
+	st := voided(Style{Bold: true}, true)
+	c.flow(paragraph{mark: c.mark(true, st), text: "is how a cancelled line looks", style: st, fill: true})
+
+	c.heading("letters", "-")
+	say("What the printer cannot draw stands here as its name in brackets; nothing is missing, and no question mark stands for a letter.")
+	for _, s := range scripts() {
+		label := s.name + ":" + spaces(max(12-len(s.name)-1, 1))
+		c.flow(paragraph{label: []Span{{Text: label}}, text: c.text(s.dish)})
+	}
+
+	c.heading("code", "-")
+	say("A telephone's camera reads the code as the letters below it.")
+	id := Clean(t.Request)
+	if id == "" {
+		id = "ticketrail"
+	}
+	c.qr(id)
+
+	c.heading("ear and blade", "-")
+	say("One beep before this slip, if there is a buzzer. Then one cut below the last line, if there is a blade, through no letter.")
+}
+
+// ruler is the digits that count columns.
+func ruler(columns int) string {
+	var b strings.Builder
+	for i := range columns {
+		b.WriteByte("0123456789"[(i+1)%10])
+	}
+	return b.String()
+}
