@@ -1,0 +1,126 @@
+package escpos
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// said is replies on one line: "12 ASB(10 00 00 0f) id(abcd) …".
+func said(replies []Reply) string {
+	var words []string
+	for _, r := range replies {
+		switch r.Kind {
+		case RealTimeReply:
+			words = append(words, fmt.Sprintf("rt(%02x)", r.Byte))
+		case AutoStatusReply:
+			words = append(words, fmt.Sprintf("asb(% 02x)", r.ASB))
+		case StatusReply:
+			words = append(words, fmt.Sprintf("st(%02x)", r.Byte))
+		case ProcessIDReply:
+			words = append(words, fmt.Sprintf("id(%s)", r.ID))
+		case BlockReply:
+			words = append(words, fmt.Sprintf("block(%02x %q)", r.Byte, r.Data))
+		case OfflineReply:
+			words = append(words, fmt.Sprintf("offline(%q)", r.Data))
+		case Junk:
+			words = append(words, fmt.Sprintf("junk(% x)", r.Data))
+		default:
+			words = append(words, r.Kind.String())
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+func TestRepliesAreToldApartByTheirFixedBits(t *testing.T) {
+	for _, tt := range []struct{ name, in, want string }{
+		{"Healthy", "\x12", "rt(12)"},
+		{"HealthyWithTheDrawerHigh", "\x16", "rt(16)"},
+		{"EveryBitOfRealTime", "\x7e", "rt(7e)"},
+		{"ASB", "\x10\x00\x00\x0f", "asb(10 00 00 0f)"},
+		{"ASBWithCover", "\x38\x00\x00\x0f", "asb(38 00 00 0f)"},
+		{"Paper", "\x00\x03\x0c\x0f", "st(00) st(03) st(0c) st(0f)"},
+		{"ProcessID", "7\"AbCd\x00", "id(AbCd)"},
+		{"ProcessIDWithDigits", "7\"P001\x00", "id(P001)"},
+		{"ProcessIDWithSevens", "7\"7777\x00", "id(7777)"},
+		{"NoPaper", "73\x00", "no paper"},
+		{"NoPaperWithAnID", "73AbCd\x00\x12", "no paper rt(12)"},
+		{"NoPaperWithoutItsEndThenTheID", "737\"AbCd\x00", "no paper id(AbCd)"},
+		{"Offline", "7#A\x00", `offline("A")`},
+		{"Maker", "_EPSON\x00", `block(5f "EPSON")`},
+		{"Settings", "=a=b\x00", `block(3d "a=b")`},
+		{"FlowControl", "\x13\x12\x11", "XOFF rt(12) XON"},
+		{"ASBWithFlowControlInside", "\x10\x13\x00\x00\x11\x0f", "XOFF XON asb(10 00 00 0f)"},
+		{"ASBWithRealTimeInside", "\x10\x00\x16\x00\x0f", "rt(16) asb(10 00 00 0f)"},
+		{"ASBWithABlockInside", "\x10\x00\x007\"AbCd\x00\x0f", "id(AbCd) asb(10 00 00 0f)"},
+		{"ABlockWithFlowControlInside", "7\"A\x13b\x11Cd\x00", "XOFF XON id(AbCd)"},
+		{"ABlockWithRealTimeInside", "7\"A\x12bC\x16d\x00", "rt(12) rt(16) id(AbCd)"},
+		{"ABlockWithASBInside", "7\"A\x10\x00\x00\x0fbCd\x00", "asb(10 00 00 0f) id(AbCd)"},
+		{"ASBTwice", "\x10\x00\x00\x0f\x18\x00\x0c\x0f", "asb(10 00 00 0f) asb(18 00 0c 0f)"},
+		{"ASBBegunAnew", "\x10\x00\x18\x00\x0c\x0f", "junk(10 00) asb(18 00 0c 0f)"},
+		{"ASBCutShortByNoise", "\x10\x00\xff\x12", "junk(10 00) junk(ff) rt(12)"},
+		{"AnIDTooLongIsNone", "7\"AbCdE\x00\x12", "junk(37 22 41 62 43 64 45) rt(12)"},
+		{"AnIDTooShortIsNone", "7\"AbC\x00", `block(37 "\"AbC")`},
+		{"ItsZeroIsNoStatus", "7\"AbCdEfG\x00", "junk(37 22 41 62 43 64 45)"},
+		{"NoBlockEnds", "7", ""},
+		{"Noise", "\xff\x80\x99", "junk(ff) junk(80) junk(99)"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			for cut := range len(tt.in) + 1 {
+				var p Parser
+				got := append(p.Feed([]byte(tt.in[:cut])), p.Feed([]byte(tt.in[cut:]))...)
+				if said(got) != tt.want {
+					t.Errorf("% x | % x: %s, want %s", tt.in[:cut], tt.in[cut:], said(got), tt.want)
+				}
+			}
+		})
+	}
+}
+
+func TestABlockWithoutEndCostsNoMemoryAndNoFalseStatus(t *testing.T) {
+	var p Parser
+	all := p.Feed(append([]byte("_"), make([]byte, 0)...))
+	for range 1000 {
+		all = append(all, p.Feed([]byte(strings.Repeat("a", 1000)))...)
+	}
+	all = append(all, p.Feed([]byte{0, 0x12})...)
+	if len(all) != 2 || all[0].Kind != Junk || len(all[0].Data) > maxBlock+2 || all[1].Kind != RealTimeReply {
+		t.Errorf("a million bytes came out as %d replies", len(all))
+	}
+	if cap(p.data) > 4*maxBlock {
+		t.Errorf("%d bytes are kept", cap(p.data))
+	}
+}
+
+func FuzzParser(f *testing.F) {
+	for _, s := range []string{
+		"\x12\x16\x10\x00\x00\x0f", "7\"AbCd\x00", "737\"AbCd\x00", "\x10\x00\x16\x007#x\x00\x0f", "_EPSON\x00\x13\x11\x00\x0c",
+		"7\"A\x10\x00\x12\x00\x0fbCd\x00", "_" + strings.Repeat("x", 300) + "\x00\x12",
+	} {
+		f.Add([]byte(s), uint8(3))
+	}
+	f.Fuzz(func(t *testing.T, in []byte, step uint8) {
+		var whole, parts Parser
+		want := whole.Feed(in)
+		var got []Reply
+		for at, n := 0, 0; at < len(in); at += n {
+			n = min(1+(at*7+int(step))%(int(step)+1), len(in)-at)
+			got = append(got, parts.Feed(in[at:at+n])...)
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("divided differently (-whole +parts):\n%s", d)
+		}
+		if len(parts.data) > maxBlock+1 || len(parts.asb) > 3 {
+			t.Errorf("%d and %d bytes are kept", len(parts.data), len(parts.asb))
+		}
+		n := 0
+		for _, r := range want {
+			n += max(len(r.Data), 1)
+		}
+		if n > len(in) {
+			t.Errorf("%d bytes said %d", len(in), n)
+		}
+	})
+}
