@@ -50,6 +50,9 @@ func (r *Receiver) exchange(w http.ResponseWriter, req *http.Request) {
 	if x.received {
 		r.metrics.last.SetToCurrentTime()
 	}
+	if r.parting.Load() {
+		w.Header().Set("Connection", "close") // HTTP/2 makes a GOAWAY of it
+	}
 	if no != nil {
 		x.refuse(no)
 		return

@@ -161,6 +161,7 @@ type pipes struct {
 	conns  chan net.Conn
 	closed chan struct{}
 	once   sync.Once
+	last   net.Conn // is let in while the listener closes, as the kernel may do
 }
 
 func newPipes() *pipes { return &pipes{conns: make(chan net.Conn), closed: make(chan struct{})} }
@@ -170,6 +171,10 @@ func (p *pipes) Accept() (net.Conn, error) {
 	case c := <-p.conns:
 		return c, nil
 	case <-p.closed:
+		if c := p.last; c != nil {
+			p.last = nil
+			return c, nil
+		}
 		return nil, net.ErrClosed
 	}
 }
@@ -203,9 +208,11 @@ type line struct {
 func (b *bed) serve(tb testing.TB) (l *pipes, stop func() error) {
 	l = newPipes()
 	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- b.Serve(ctx, l) }()
-	stop = sync.OnceValue(func() error { cancel(); return <-done })
+	var err error
+	ended := make(chan struct{})
+	go func() { defer close(ended); err = b.Serve(ctx, l) }()
+	// Not a sync.Once: a bubble in which somebody waits for a mutex hangs when the test fails.
+	stop = func() error { cancel(); <-ended; return err }
 	tb.Cleanup(func() { _ = stop() })
 	return l, stop
 }

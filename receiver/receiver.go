@@ -81,6 +81,7 @@ type Receiver struct {
 
 	policy   atomic.Pointer[snapshot]
 	draining atomic.Bool
+	parting  atomic.Bool         // each answer is the last on its connection
 	running  atomic.Int64        // exchanges that have not been answered
 	large    atomic.Int64        // bytes held by bodies that outgrew smallBody
 	parsing  *semaphore.Weighted // bytes that bodies being parsed, planned and stored may need

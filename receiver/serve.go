@@ -21,10 +21,12 @@ const (
 	streams     = 64 // requests at a time on one HTTP/2 connection
 )
 
-// Serve answers on l, in TLS if [Options.TLS] says so, until ctx ends; then it takes no new
-// connection, closes those that are idle, answers what comes on the others, waits for that at most
-// a second longer than an answer may take, and returns nil. What comes in the later half of
-// that time is answered 503, so that the end is in sight. It closes l.
+// Serve answers on l, in TLS if [Options.TLS] says so, until ctx ends; then each answer is the
+// last on its connection, and those that are idle are closed when they were so for partTime.
+// Until none waits for that, at most partTime, who is new is let in. Then nobody is; who was
+// let in is answered. Serve waits for that at most a second longer than an answer may take, and
+// returns nil. What comes in the later half of that time is answered 503, so that the end is
+// in sight. It closes l.
 // It returns an error when it cannot begin, when l fails, or when a request did not end in time.
 func (r *Receiver) Serve(ctx context.Context, l net.Listener) error {
 	defer l.Close()
@@ -32,6 +34,8 @@ func (r *Receiver) Serve(ctx context.Context, l net.Listener) error {
 	if err != nil {
 		return err
 	}
+	var g guests
+	srv.ConnState = g.note
 	capped := netutil.LimitListener(l, r.maxConns)
 	served := make(chan error, 1)
 	go func() {
@@ -47,17 +51,21 @@ func (r *Receiver) Serve(ctx context.Context, l net.Listener) error {
 		return fmt.Errorf("serve print requests: %w", err)
 	case <-ctx.Done():
 	}
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.policy.Load().respondWithin+time.Second)
+	// Not by srv.Shutdown: from its call on, the server drops whoever's request it has just
+	// read, the first on its connection too, and whoever's next request is on its way.
+	r.parting.Store(true)
+	ctx, stop := context.WithoutCancel(ctx), time.Now()
+	parting, cancel := context.WithTimeout(ctx, partTime)
 	defer cancel()
-	late := time.AfterFunc(r.policy.Load().respondWithin/2, r.Drain)
+	_ = g.leave(parting, stop, func(_, idle int) bool { return idle == 0 })
+	_ = capped.Close()
+	<-served // now g knows all who were let in
+	within := r.policy.Load().respondWithin
+	grace, cancel := context.WithTimeout(ctx, within+time.Second)
+	defer cancel()
+	late := time.AfterFunc(within/2, r.Drain)
 	defer late.Stop()
-	err = srv.Shutdown(grace)
-	// Shutdown waits only for connections that the server knows of. One that was accepted in the
-	// moment of the stop is known when the accepting is over, and not before: so once more.
-	<-served
-	if err == nil {
-		err = srv.Shutdown(grace)
-	}
+	err = g.leave(grace, stop, func(all, _ int) bool { return all == 0 })
 	_ = srv.Close()
 	if n := r.running.Load(); err != nil && n > 0 {
 		return fmt.Errorf("stop receiving: %d print requests were not answered: %w", n, err)

@@ -226,6 +226,26 @@ func TestHTTP2IsSpokenThroughTLSOnly(t *testing.T) {
 	})
 }
 
+// http2 is a client for orders that must be answered 200, and how often it dialled.
+func (p *pipes) http2(t *testing.T, a *authority) (do func(), dials *int) {
+	dials = new(int)
+	tr := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: a.pool()}, ForceAttemptHTTP2: true,
+		DialContext: func(ctx context.Context, n, at string) (net.Conn, error) { *dials++; return p.dial(ctx, n, at) }}
+	t.Cleanup(tr.CloseIdleConnections)
+	return func() {
+		t.Helper()
+		req, _ := http.NewRequestWithContext(t.Context(), "POST", "https://box"+contract.PathWebhook, strings.NewReader(burger))
+		req.Header = post(nil).Header
+		resp, err := (&http.Client{Transport: tr}).Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _ = resp.Body.Close(); resp.StatusCode != 200 || resp.ProtoMajor != 2 {
+			t.Errorf("%s %d", resp.Proto, resp.StatusCode)
+		}
+	}, dials
+}
+
 func TestAnHTTP2ConnectionThatCarriesNothingHoldsNoPlace(t *testing.T) {
 	a := newAuthority(t, "authority")
 	files := tlsFiles(t, a)
@@ -241,33 +261,38 @@ func TestAnHTTP2ConnectionThatCarriesNothingHoldsNoPlace(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		dials := 0
-		tr := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: a.pool()}, ForceAttemptHTTP2: true,
-			DialContext: func(ctx context.Context, n, at string) (net.Conn, error) { dials++; return l.dial(ctx, n, at) }}
-		defer tr.CloseIdleConnections()
-		do := func() {
-			t.Helper()
-			req, _ := http.NewRequestWithContext(t.Context(), "POST", "https://box"+contract.PathWebhook, strings.NewReader(burger))
-			req.Header = post(nil).Header
-			resp, err := (&http.Client{Transport: tr}).Do(req)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _ = resp.Body.Close(); resp.StatusCode != 200 || resp.ProtoMajor != 2 {
-				t.Errorf("%s %d", resp.Proto, resp.StatusCode)
-			}
-		}
+		do, dials := l.http2(t, a)
 		do()
 		since(t, start, headerTime)
 		time.Sleep(9 * time.Second) // one that has carried a request lives as long as an idle one may
 		do()
-		if dials != 1 {
-			t.Errorf("%d connections", dials)
+		if *dials != 1 {
+			t.Errorf("%d connections", *dials)
 		}
 		time.Sleep(11 * time.Second)
 		do()
-		if dials != 2 {
-			t.Errorf("%d connections after it was idle", dials)
+		if *dials != 2 {
+			t.Errorf("%d connections after it was idle", *dials)
+		}
+	})
+}
+
+func TestStoppingLetsAnHTTP2ConnectionBringItsNextRequest(t *testing.T) {
+	a := newAuthority(t, "authority")
+	files := tlsFiles(t, a)
+	bubble(t, func(o *Options, _ *Policy) { o.TLS = files }, func(t *testing.T, b *bed, l *pipes, stop func() error) {
+		do, dials := l.http2(t, a)
+		do()
+		stopped := begin(stop)
+		time.Sleep(partTime / 2)
+		start := time.Now()
+		do()
+		if *dials != 1 {
+			t.Errorf("%d connections", *dials)
+		}
+		// The client was told that this was the last, and left.
+		if err := <-stopped; err != nil || time.Since(start) > 2*lookTime {
+			t.Errorf("%v after %s", err, time.Since(start))
 		}
 	})
 }
