@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -40,8 +41,14 @@ type kitchen struct {
 }
 
 // inBubble runs f with a running daemon that has a printer for each station; the first
-// one is the fallback.
+// one is the fallback. The printers say nothing, as cheap ones do.
 func inBubble(t *testing.T, f func(*kitchen), stations ...string) {
+	inKitchen(t, func(*kitchen) {}, f, stations...)
+}
+
+// inKitchen is inBubble with another kitchen: setup changes its configuration and its
+// printers before the daemon starts.
+func inKitchen(t *testing.T, setup, f func(*kitchen), stations ...string) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		conf := config.Default()
@@ -58,11 +65,18 @@ func inBubble(t *testing.T, f func(*kitchen), stations ...string) {
 			conf.Routes = append(conf.Routes, config.Route{When: fmt.Sprintf("item.station == %q", s), To: []string{s}})
 			k.printers[s] = virtual.New(virtual.Options{Name: s, Columns: 48})
 		}
+		setup(k)
 		k.start()
 		defer k.halt()
 		f(k)
 		k.balance()
 	})
+}
+
+// printer is the configuration of a station.
+func (k *kitchen) printer(name string) *config.Printer {
+	i := slices.IndexFunc(k.conf.Printers, func(p config.Printer) bool { return p.Name == name })
+	return &k.conf.Printers[i]
 }
 
 func (k *kitchen) start() {
@@ -146,8 +160,10 @@ func at(station, name string) string { return fmt.Sprintf(`{"station":%q,"name":
 
 var numberOnPaper = regexp.MustCompile(`#([A-Z0-9]+)`)
 
+var forStation = regexp.MustCompile(`FOR ([A-Z]+) \(printer down\)`)
+
 // paper is what came out of a printer, a word a ticket: its number, then ! for POSSIBLE
-// DUPLICATE, r for REPRINT, ~ for torn off in the middle.
+// DUPLICATE, r for REPRINT, @GRILL for FOR GRILL (printer down), ~ for torn off in the middle.
 func (k *kitchen) paper(station string) string {
 	k.t.Helper()
 	p := k.printers[station]
@@ -168,6 +184,9 @@ func (k *kitchen) paper(station string) string {
 		}
 		if strings.Contains(t.Text, "REPRINT") {
 			word += "r"
+		}
+		if m := forStation.FindStringSubmatch(t.Text); m != nil {
+			word += "@" + m[1]
 		}
 		if t.End != virtual.Cut {
 			word += "~"
