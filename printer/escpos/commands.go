@@ -2,19 +2,26 @@ package escpos
 
 import "ticketrail/printer/profile"
 
-// The commands that are ever sent, all of them:
+// The commands that a ticket consists of, all of them:
 //
-//	ESC @        reset (also throws away what a broken ticket left in the line buffer)
-//	FS .         no two-byte characters
-//	ESC t n      code page
-//	ESC E n      bold
-//	GS ! n       size                    (Scaled models)
-//	ESC ! n      size, bold and font     (Doubled models)
-//	GS B n       white on black
-//	ESC r n      colour
-//	ESC d n      feed n lines
-//	GS V A/B n   feed to the blade and cut, full or partial
-//	LF           end of line
+//	ESC @          reset (also throws away what a broken ticket left in the line buffer)
+//	FS .           no two-byte characters
+//	FS &           two-byte characters, between here and FS .
+//	FS C 1         these are Shift-JIS
+//	GS a n         push the status on change
+//	ESC t n        code page
+//	ESC E n        bold
+//	GS ! n         size                    (Scaled models)
+//	ESC ! n        size, bold and font     (Doubled models)
+//	GS B n         white on black
+//	ESC r n        colour
+//	ESC a n        centred, around a QR code
+//	GS ( k         QR code                 (qr.go)
+//	GS v 0, GS ( L dots                    (dots.go)
+//	ESC ( A, ESC B, ESC p  buzzer
+//	ESC d n        feed n lines
+//	GS V A/B n     feed to the blade and cut, full or partial
+//	LF             end of line
 const (
 	esc = 0x1b
 	fs  = 0x1c
@@ -23,10 +30,15 @@ const (
 
 func (e *encoder) command(b ...byte) { e.out = append(e.out, b...) }
 
-func (e *encoder) start() {
+// start resets, in an order that matters: the reset switches two-byte characters on in a
+// Chinese ROM and the pushed status off, and the code page may depend on the former.
+func (e *encoder) start(asb bool) {
 	e.command(esc, '@')
-	if e.p.Kanji {
-		e.command(fs, '.') // after the reset, which switches it on again
+	if e.p.Kanji || e.two != nil {
+		e.command(fs, '.')
+	}
+	if asb {
+		e.command(AutoStatus(true)...)
 	}
 	e.page = -1
 	if len(e.pages) > 0 {
@@ -37,10 +49,42 @@ func (e *encoder) start() {
 	}
 }
 
-func (e *encoder) finish() {
+// mostBuzz is what ESC B takes; more is a nuisance on any printer.
+const mostBuzz = 9
+
+// buzz rings, short for an order and long for a cancellation.
+func (e *encoder) buzz(times int, void bool) {
+	n := min(times, mostBuzz)
+	if n <= 0 {
+		return
+	}
+	either := func(order, cancel byte) byte {
+		if void {
+			return cancel
+		}
+		return order
+	}
+	switch e.p.Buzzer {
+	case profile.EscParenA:
+		// The short form of function 97: pattern A or E of the optional buzzer, n times. The long
+		// one with its own times is the TM-U230's.
+		e.command(esc, '(', 'A', 3, 0, 97, either(1, 5), byte(n))
+	case profile.EscB:
+		e.command(esc, 'B', byte(n), either(2, 8)) // × 50 or 100 ms, by the maker
+	case profile.Drawer:
+		for range n { // × 2 ms on and off; longer off than on (Epson TM-U220 specification, ESC p)
+			e.command(esc, 'p', 0, either(50, 120), either(100, 200))
+		}
+	}
+}
+
+func (e *encoder) feed() {
 	if n := min(max(e.p.FeedBeforeCut, 0), 255); n > 0 {
 		e.command(esc, 'd', byte(n))
 	}
+}
+
+func (e *encoder) cut() {
 	switch e.p.Cutter {
 	case profile.PartialCut:
 		e.command(gs, 'V', 'B', 0)
@@ -53,6 +97,26 @@ func (e *encoder) selectPage(i int) {
 	if i != e.page {
 		e.page = i
 		e.command(esc, 't', e.pages[i].number)
+	}
+}
+
+// twoBytes and singleBytes change how the bytes that follow are read; on is how they are now.
+func (e *encoder) twoBytes(on *bool) {
+	if *on {
+		return
+	}
+	*on = true
+	if e.two.shift && !e.shift {
+		e.shift = true
+		e.command(fs, 'C', 1)
+	}
+	e.command(fs, '&')
+}
+
+func (e *encoder) singleBytes(on *bool) {
+	if *on {
+		*on = false
+		e.command(fs, '.')
 	}
 }
 

@@ -1,37 +1,73 @@
-// Package escpos writes composed lines as the bytes an ESC/POS printer understands.
+// Package escpos writes composed lines as the bytes an ESC/POS printer understands, and
+// reads what it answers.
 //
 // It is the last thing between the service's text and a machine that obeys bytes, so it
 // holds one rule above all: what comes out is the commands named in commands.go and
-// letters, whatever goes in. It is pure; the wire is package transport's.
+// query.go, letters, and dots, whatever goes in. It is pure; the wire is package
+// transport's.
 package escpos
 
 import (
 	"ticketrail/printer/layout"
 	"ticketrail/printer/profile"
+	"ticketrail/printer/raster"
 )
 
-// Encode draws lines on a printer of model p: reset, lines, feed, cut. Lines print as
-// wide as they were measured if their text went through [Printable] before; text that did not
-// is made printable here, and may then be wider than its line.
+// Options are how a ticket is written.
+type Options struct {
+	Profile profile.Profile
+	// Drawer draws the lines for which the printer has no letters, where the profile has a
+	// command for dots. Nil draws nothing.
+	Drawer *raster.Drawer
+	// Buzz is how many times the buzzer sounds before the ticket, 9 at the most; BuzzVoid
+	// makes it sound differently, for a cancellation.
+	Buzz     int
+	BuzzVoid bool
+	// ASB has the printer push its status on change, which the reset at the beginning stops.
+	ASB bool
+}
+
+// A Ticket is what a printer is sent. Between the two parts, and after them, is the place
+// for questions.
+type Ticket struct {
+	// Body is everything up to and with the feed that brings the text past the blade.
+	Body []byte
+	// Cut is the cut alone, empty where tickets are torn by hand.
+	Cut []byte
+}
+
+// Encode is Body and Cut of a ticket without dots, buzzer and pushed status.
 func Encode(lines []layout.Line, p profile.Profile) []byte {
-	e := encoder{out: make([]byte, 0, 64*len(lines)+64), p: p, pages: pages(p)}
-	e.start()
+	t := EncodeTicket(lines, Options{Profile: p})
+	return append(t.Body, t.Cut...)
+}
+
+// EncodeTicket writes lines for the printer of o. They come out as wide as they were
+// measured if their text went through [PrintableWith] with the same options; text that did
+// not is made printable here, and may then be wider than its line.
+func EncodeTicket(lines []layout.Line, o Options) Ticket {
+	e := encoder{out: make([]byte, 0, 64*len(lines)+128), p: o.Profile, types: typesOf(o)}
+	e.start(o.ASB)
+	e.buzz(o.Buzz, o.BuzzVoid)
 	for _, l := range lines {
 		e.line(l)
 	}
 	e.style(style{})
-	e.finish()
-	return e.out
+	e.feed()
+	end := len(e.out)
+	e.cut()
+	return Ticket{Body: e.out[:end:end], Cut: e.out[end:]}
 }
 
 // An encoder remembers what the printer was told, so that it is told only what changes.
 type encoder struct {
-	out   []byte
-	p     profile.Profile
-	pages []page
+	out []byte
+	p   profile.Profile
+	types
 
-	page int // index into pages; -1 before the first
-	now  style
+	page  int // index into pages; -1 before the first
+	shift bool
+	now   style
 }
 
 // A style is a layout.Style as this model can print it.
@@ -41,15 +77,62 @@ type style struct {
 }
 
 func (e *encoder) line(l layout.Line) {
+	if l.QR != "" {
+		e.qr(l.QR)
+		if len(l.Spans) == 0 {
+			return
+		}
+	}
+	l, set := e.ready(l)
+	if !set && e.draw(l) {
+		return
+	}
+	e.set(l)
+}
+
+// ready is l with text that can come out. set says that the printer's letters are enough
+// for it.
+func (e *encoder) ready(l layout.Line) (_ layout.Line, set bool) {
+	set = true
+	own := false // l.Spans are the caller's until the first change
+	change := func(i int, s string) {
+		if s == l.Spans[i].Text {
+			return
+		}
+		if !own {
+			l.Spans = append([]layout.Span(nil), l.Spans...)
+			own = true
+		}
+		l.Spans[i].Text = s
+	}
+	for i := range l.Spans {
+		if plain(l.Spans[i].Text) {
+			continue
+		}
+		change(i, e.printable(l.Spans[i].Text))
+		set = set && e.hasAll(l.Spans[i].Text)
+	}
+	if !set {
+		for i := range l.Spans { // also the letters beside those that have to be drawn
+			if !plain(l.Spans[i].Text) {
+				change(i, e.drawable(l.Spans[i].Text))
+			}
+		}
+	}
+	return l, set
+}
+
+// set writes a line in the printer's letters.
+func (e *encoder) set(l layout.Line) {
 	red := false
 	for _, s := range l.Spans {
 		red = red || s.Red
 	}
+	most := e.p.Sizing.Max()
 	for _, s := range l.Spans {
 		if s.Text == "" {
 			continue
 		}
-		most := e.p.Sizing.Max()
 		e.style(style{
 			bold:   s.Bold,
 			invert: s.Invert && e.p.Invert,
@@ -68,15 +151,26 @@ func (e *encoder) line(l layout.Line) {
 // text writes letters, changing the code page where the current one lacks one. It is the
 // only place where bytes come from outside.
 func (e *encoder) text(s string) {
-	if !plain(s) {
-		s = printable(s, e.pages)
+	if plain(s) {
+		e.out = append(e.out, s...)
+		return
 	}
+	two := false
 	for _, r := range s {
-		if ascii(r) {
-			e.out = append(e.out, byte(r))
-		} else if at, b, ok := find(e.pages, e.page, r); ok {
-			e.selectPage(at)
+		at, b, ok := 0, byte(r), ascii(r)
+		if !ok {
+			if at, b, ok = find(e.pages, e.page, r); ok {
+				e.singleBytes(&two)
+				e.selectPage(at)
+			}
+		}
+		if ok {
+			e.singleBytes(&two)
 			e.out = append(e.out, b)
+		} else if lead, tail, ok := e.two.letter(r); ok {
+			e.twoBytes(&two)
+			e.out = append(e.out, lead, tail)
 		}
 	}
+	e.singleBytes(&two)
 }

@@ -1,16 +1,34 @@
 package escpos
 
 import (
-	"golang.org/x/text/encoding/charmap"
+	"slices"
+	"sync"
+	"unicode"
+	"unicode/utf8"
 
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/unicode/bidi"
+
+	"ticketrail/printer/layout"
 	"ticketrail/printer/profile"
 )
 
 // A page is a code page this package can write, and how this model selects it.
 type page struct {
 	number byte
-	euro   bool // may be trusted with €
-	*charmap.Charmap
+	letters
+}
+
+// letters are what a code page prints, a rune and its byte each, sorted by rune. Only
+// what can be trusted is among them: never a control character or a space in disguise;
+// nothing that is set from right to left, for a printer sets from left to right; no
+// combining mark, for a printer puts it beside its letter; nothing that layout measures
+// otherwise than as one column.
+type letters []letter
+
+type letter struct {
+	r rune
+	b byte
 }
 
 // pages are a model's code pages, best first. Names that this package does not know
@@ -18,60 +36,90 @@ type page struct {
 func pages(p profile.Profile) []page {
 	out := make([]page, 0, len(p.CodePages))
 	for _, cp := range p.CodePages {
-		if m := table(cp.Name); m != nil {
-			// Where other pages have a euro sign, old firmware has something else there.
-			out = append(out, page{cp.Number, cp.Name == "CP858" || cp.Name == "WPC1252", m})
+		if l := alphabets()[cp.Name]; l != nil {
+			out = append(out, page{cp.Number, l})
 		}
 	}
 	return out
 }
 
-func table(name string) *charmap.Charmap {
-	switch name {
-	case "CP437":
-		return charmap.CodePage437
-	case "CP850":
-		return charmap.CodePage850
-	case "CP852":
-		return charmap.CodePage852
-	case "CP855":
-		return charmap.CodePage855
-	case "CP858":
-		return charmap.CodePage858
-	case "CP860":
-		return charmap.CodePage860
-	case "CP862":
-		return charmap.CodePage862
-	case "CP863":
-		return charmap.CodePage863
-	case "CP865":
-		return charmap.CodePage865
-	case "CP866":
-		return charmap.CodePage866
-	case "WPC1250":
-		return charmap.Windows1250
-	case "WPC1251":
-		return charmap.Windows1251
-	case "WPC1252":
-		return charmap.Windows1252
-	case "WPC1253":
-		return charmap.Windows1253
-	case "WPC1254":
-		return charmap.Windows1254
-	case "WPC1257":
-		return charmap.Windows1257
+var alphabets = sync.OnceValue(func() map[string]letters {
+	out := map[string]letters{}
+	for name, table := range tables() {
+		out[name] = trusted(name, table)
 	}
-	return nil
+	return out
+})
+
+// tables are the code pages by the names profiles give them. Of those that printers have
+// and that are not here (katakana, CP737, CP857, Thai, …) no table could be had.
+func tables() map[string]*charmap.Charmap {
+	return map[string]*charmap.Charmap{
+		"CP437": charmap.CodePage437, "CP850": charmap.CodePage850, "CP852": charmap.CodePage852, "CP855": charmap.CodePage855,
+		"CP858": charmap.CodePage858, "CP860": charmap.CodePage860, "CP862": charmap.CodePage862, "CP863": charmap.CodePage863,
+		"CP865": charmap.CodePage865, "CP866": charmap.CodePage866,
+		"ISO8859-1": charmap.ISO8859_1, "ISO8859-2": charmap.ISO8859_2, "ISO8859-3": charmap.ISO8859_3, "ISO8859-4": charmap.ISO8859_4,
+		"ISO8859-5": charmap.ISO8859_5, "ISO8859-6": charmap.ISO8859_6, "ISO8859-7": charmap.ISO8859_7, "ISO8859-8": charmap.ISO8859_8,
+		"ISO8859-9": charmap.ISO8859_9, "ISO8859-15": charmap.ISO8859_15,
+		"WPC1250": charmap.Windows1250, "WPC1251": charmap.Windows1251, "WPC1252": charmap.Windows1252,
+		"WPC1253": charmap.Windows1253, "WPC1254": charmap.Windows1254, "WPC1255": charmap.Windows1255,
+		"WPC1256": charmap.Windows1256, "WPC1257": charmap.Windows1257, "WPC1258": charmap.Windows1258,
+	}
 }
 
-// letter is the byte for a rune that is not ASCII. Only bytes that print are given out:
-// never a control character, never a space in disguise.
-func (g page) letter(r rune) (byte, bool) {
-	if r < 0xa1 || r == 0xad || (r == '€' && !g.euro) {
-		return 0, false
+func trusted(name string, table *charmap.Charmap) letters {
+	out := make(letters, 0, 128)
+	for b := 0x80; b <= 0xff; b++ {
+		r := table.DecodeByte(byte(b))
+		if r < 0xa1 || r == 0xad || r == utf8.RuneError || !settled(name, r) {
+			continue
+		}
+		if unicode.In(r, unicode.M, unicode.C, unicode.Z) || backwards(r) || layout.Width(string(r)) != 1 {
+			continue
+		}
+		out = append(out, letter{r, byte(b)})
 	}
-	b, ok := g.EncodeRune(r)
-	return b, ok && b >= 0x80
+	slices.SortFunc(out, func(a, b letter) int { return int(a.r - b.r) })
+	return out
+}
+
+// settled says that r has its place on the page in every firmware. The euro came late:
+// only two pages were made with it, and where others got it, old firmware has something
+// else there. ISO 8859-7 got three signs in 2003.
+func settled(name string, r rune) bool {
+	switch r {
+	case '€':
+		return name == "CP858" || name == "WPC1252"
+	case '₯', 'ͺ':
+		return name != "ISO8859-7"
+	}
+	return true
+}
+
+// backwards says that r is set from right to left, as Hebrew and Arabic are.
+func backwards(r rune) bool {
+	p, _ := bidi.LookupRune(r)
+	switch p.Class() {
+	case bidi.R, bidi.AL, bidi.AN:
+		return true
+	}
+	return false
+}
+
+func (l letters) find(r rune) (byte, bool) {
+	low, high := 0, len(l)
+	for low < high {
+		mid := int(uint(low+high) >> 1)
+		switch at := l[mid].r; {
+		case at == r:
+			return l[mid].b, true
+		case at < r:
+			low = mid + 1
+		default:
+			high = mid
+		}
+	}
+	return 0, false
 }
 
 func ascii(r rune) bool { return r >= 0x20 && r < 0x7f }
@@ -79,12 +127,12 @@ func ascii(r rune) bool { return r >= 0x20 && r < 0x7f }
 // find is the first page that has r, the current one (an index, -1 for none) before all others.
 func find(pp []page, current int, r rune) (at int, b byte, ok bool) {
 	if current >= 0 {
-		if b, ok := pp[current].letter(r); ok {
+		if b, ok := pp[current].find(r); ok {
 			return current, b, true
 		}
 	}
 	for i := range pp {
-		if b, ok := pp[i].letter(r); ok {
+		if b, ok := pp[i].find(r); ok {
 			return i, b, true
 		}
 	}

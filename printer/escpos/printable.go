@@ -1,32 +1,42 @@
 package escpos
 
 import (
-	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
-	"golang.org/x/text/unicode/runenames"
 
 	"ticketrail/printer/layout"
 	"ticketrail/printer/profile"
+	"ticketrail/printer/raster"
 )
 
-// Printable replaces in s what the model has no letter for, each time by the first of
-// these that it has: the same letter typed otherwise (straight quotes for curly ones),
-// the letter without its accents, its name or number in brackets. A cook then sees that
-// something stood there, and what; a question mark would say neither.
+// Printable is [PrintableWith] for a printer that is sent no dots.
+func Printable(s string, p profile.Profile) string { return PrintableWith(s, Options{Profile: p}) }
+
+// PrintableWith replaces in s what cannot come out. A letter of the printer's own, of one
+// of its code pages or two bytes long, stays; so does its typewritten likeness (straight
+// quotes for curly ones). The rest depends on what the printer can do:
+//
+//   - where dots are possible, everything that a font has stays, and the line it stands on
+//     will be drawn; what no font has becomes its Unicode name in brackets;
+//   - where they are not, it is written as nearly as the printer's letters allow: without
+//     its accents, transliterated between tildes (~Gong Bao Ji Ding~: a cook sees that this is
+//     not how the dish is written), or as its name in brackets.
+//
+// Never as a question mark, which would say nothing.
 //
 // A replacement may be longer than what it replaces, so lines must be composed from the
-// answer: give this function to layout.ComposeFor. In the answer every rune takes one
-// column and one byte, and there are no control characters. Printable gives back its own
-// answers unchanged.
-func Printable(s string, p profile.Profile) string {
+// answer: give this function to layout.Options.Printable. What layout.Width measures of the
+// answer is what it takes on paper, and PrintableWith gives back its own answers
+// unchanged.
+func PrintableWith(s string, o Options) string {
 	if plain(s) {
 		return s
 	}
-	return printable(s, pages(p))
+	c := typesOf(o)
+	return c.printable(s)
 }
 
 // plain says that every printer has all of s.
@@ -39,205 +49,119 @@ func plain(s string) bool {
 	return true
 }
 
-func printable(s string, pp []page) string {
+// types are what a printer sets text with.
+type types struct {
+	pages  []page
+	two    *twoByte
+	drawer *raster.Drawer // nil where nothing is drawn as dots
+}
+
+func typesOf(o Options) types {
+	t := types{pages: pages(o.Profile), two: twoByteOf(o.Profile.TwoByte)}
+	if o.Profile.Raster != profile.NoRaster {
+		t.drawer = o.Drawer
+	}
+	return t
+}
+
+func (t *types) has(r rune) bool {
+	if ascii(r) {
+		return true
+	}
+	if _, _, ok := find(t.pages, -1, r); ok {
+		return true
+	}
+	_, _, ok := t.two.letter(r)
+	return ok
+}
+
+func (t *types) hasAll(s string) bool {
+	for _, r := range s {
+		if !t.has(r) {
+			return false
+		}
+	}
+	return true
+}
+
+func (t *types) printable(s string) string {
+	// What replaces one rune may join the next one: after 👍 and its own accent have
+	// become [thumbs up sign] and an accent, that accent is the bracket's. So it is done again
+	// until nothing changes; twice is enough for any text that means something.
+	for range 8 {
+		next := t.once(s)
+		if next == s {
+			return s
+		}
+		s = next
+	}
+	// Somebody has found one that never rests. Plain ASCII does.
+	return (&types{}).spell(s)
+}
+
+func (t *types) once(s string) string {
+	s = composed(s)
+	if t.drawer == nil {
+		return t.spell(s)
+	}
+	s = t.typewritten(s)
+	if t.hasAll(s) {
+		return s
+	}
+	return t.drawable(s)
+}
+
+// composed is s without anything that commands, and with each letter and its accents in
+// one piece where Unicode has that.
+func composed(s string) string {
+	s = layout.Clean(s)
+	if strings.ContainsFunc(s, selector) {
+		s = strings.Map(func(r rune) rune {
+			if selector(r) {
+				return -1
+			}
+			return r
+		}, s)
+	}
+	return norm.NFC.String(s)
+}
+
+// selector says that r only chooses between looks of the rune before it.
+func selector(r rune) bool { return r >= utf8.RuneSelf && unicode.Is(unicode.Variation_Selector, r) }
+
+// typewritten is s with quotes, dashes and dots that the printer lacks as people type them.
+func (t *types) typewritten(s string) string {
 	var b strings.Builder
-	b.Grow(len(s) + 16)
-	w := writer{&b, pp, 0}
-	for _, r := range norm.NFC.String(layout.Clean(s)) {
-		w.rune(r)
+	b.Grow(len(s))
+	for _, r := range s {
+		if like := typewritten(r); like != "" && !t.has(r) && t.hasAll(like) {
+			b.WriteString(like)
+		} else {
+			b.WriteRune(r)
+		}
 	}
 	return b.String()
 }
 
-type writer struct {
-	*strings.Builder
-	pages []page
-	last  rune // written last; 0 at the start
-}
-
-func (w *writer) put(s string) {
-	w.WriteString(s)
-	w.last, _ = utf8.DecodeLastRuneInString(s)
-}
-
-func (w *writer) has(r rune) bool {
-	if ascii(r) {
-		return true
-	}
-	_, _, ok := find(w.pages, -1, r)
-	return ok
-}
-
-func (w *writer) hasAll(s string) bool {
-	for _, r := range s {
-		if !w.has(r) {
-			return false
-		}
-	}
-	return s != ""
-}
-
-func (w *writer) rune(r rune) {
-	// A number stays apart from a fraction: 2⅓ is not 21/3.
-	if w.last == fractionEnd && r >= '0' && r <= '9' {
-		w.put(" ")
-	}
-	switch s := likeness(r); {
-	case w.has(r):
-		w.WriteRune(r)
-		w.last = r
-	case s != "" && w.hasAll(s):
-		w.put(s)
-	case unicode.IsSpace(r):
-		w.put(" ")
-	case accent(r):
-		// Its letter is there already, and no letter of the model carries it.
-	default:
-		w.decompose(r)
-	}
-}
-
-// fractionEnd is what last holds after a fraction that was written in several letters.
-const fractionEnd = -1
-
-// decompose writes what r is made of, in such a way that no number changes its value.
-func (w *writer) decompose(r rune) {
-	parts := strings.ReplaceAll(norm.NFKD.String(string(r)), "⁄", "/")
-	parts = strings.Map(func(r rune) rune {
-		if accent(r) {
-			return -1
+// drawable is s as the drawer can draw it.
+func (t *types) drawable(s string) string {
+	s = strings.Map(func(r rune) rune {
+		// Every printer has these, not every font. Their names would say less.
+		if r >= 0x2500 && r <= 0x257f && t.drawer.Printable(string(r)) != string(r) {
+			return framed(r)
 		}
 		return r
-	}, parts)
-	if d, ok := digit(r); ok {
-		parts = string(d)
-	}
-	changed := parts != string(r) && w.hasAll(parts)
-	switch {
-	case changed && strings.Contains(parts, "/") && unicode.Is(unicode.No, r):
-		if w.last >= '0' && w.last <= '9' {
-			w.WriteByte(' ')
-		}
-		w.WriteString(parts)
-		w.last = fractionEnd
-	case changed && unicode.Is(unicode.No, r) && parts[0] != '(':
-		w.put("(" + parts + ")") // 10⁴ is not 104
-	case changed:
-		w.put(parts)
-	default:
-		w.put(bracketed(r))
-	}
+	}, s)
+	return t.drawer.Printable(s)
 }
 
-// digit is the value of a decimal digit of any script.
-func digit(r rune) (rune, bool) {
-	if !unicode.Is(unicode.Nd, r) || r >= 0x1d7ce { // mathematical digits decompose
-		return 0, false
-	}
-	n := rune(0)
-	for n < 9 && unicode.Is(unicode.Nd, r-n-1) {
-		n++
-	}
-	return '0' + n, true
-}
-
-// accent says that r only changes the letter before it, in a script whose letters can
-// do without.
-func accent(r rune) bool {
-	return unicode.In(r, unicode.Mn, unicode.Me) && unicode.Is(unicode.Inherited, r)
-}
-
-// bracketed is the name of a symbol, for that is what a cook can read, and the number
-// of a letter, whose name says less than its script.
-func bracketed(r rune) string {
-	if r != unicode.ReplacementChar && unicode.In(r, unicode.S, unicode.P) {
-		if name := runenames.Name(r); name != "" && name[0] != '<' && len(name) <= 40 {
-			return "[" + name + "]"
-		}
-	}
-	return fmt.Sprintf("[U+%04X]", r)
-}
-
-// likeness is the same sign as people type it, or "".
-func likeness(r rune) string {
+// framed is a piece of a frame as people type it.
+func framed(r rune) rune {
 	switch r {
-	case '‘', '’', '‚', '‛', '′', 'ʼ', 'ʻ', '´':
-		return "'"
-	case '“', '”', '„', '‟', '″':
-		return `"`
-	case '‹':
-		return "<"
-	case '›':
-		return ">"
-	case '«':
-		return "<<"
-	case '»':
-		return ">>"
-	case '‐', '‑', '‒', '–', '—', '―', '−', '⁃':
-		return "-"
-	case '…':
-		return "..."
-	case '•', '‣', '◦', '∙', '●':
-		return "*"
-	case '·':
-		return "."
-	case '×', '✕', '✖':
-		return "x"
-	case '÷', '⁄', '∕':
-		return "/"
-	case '€':
-		return "EUR"
-	case '£':
-		return "GBP"
-	case '¥':
-		return "JPY"
-	case '™':
-		return "(TM)"
-	case '©':
-		return "(C)"
-	case '®':
-		return "(R)"
-	case '℃':
-		return "°C"
-	case '°', 'º':
-		return "deg"
-	case 'ß':
-		return "ss"
-	case 'æ':
-		return "ae"
-	case 'Æ':
-		return "AE"
-	case 'œ':
-		return "oe"
-	case 'Œ':
-		return "OE"
-	case 'ø':
-		return "o"
-	case 'Ø':
-		return "O"
-	case 'đ', 'ð':
-		return "d"
-	case 'Đ', 'Ð':
-		return "D"
-	case 'ł':
-		return "l"
-	case 'Ł':
-		return "L"
-	case 'ı':
-		return "i"
-	case 'þ':
-		return "th"
-	case 'Þ':
-		return "Th"
-	case '✓', '✔', '☑', '✅':
-		return "[x]"
-	case 'μ':
-		return "µ"
-	case unicode.ReplacementChar:
-		return "■"
+	case '─', '━', '═', '╌', '╍', '┄', '┅', '┈', '┉', '╴', '╶', '╸', '╺', '╼', '╾':
+		return '-'
+	case '│', '┃', '║', '╎', '╏', '┆', '┇', '┊', '┋', '╵', '╷', '╹', '╻', '╽', '╿':
+		return '|'
 	}
-	if r >= 0x1f1e6 && r <= 0x1f1ff { // flags are spelt in these
-		return string('A' + r - 0x1f1e6)
-	}
-	return ""
+	return '+'
 }

@@ -1,0 +1,189 @@
+package escpos
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/mozillazg/go-unidecode"
+	"golang.org/x/text/unicode/norm"
+	"golang.org/x/text/unicode/runenames"
+)
+
+// spell writes s, which is composed, in letters the printer has.
+func (t *types) spell(s string) string {
+	w := speller{types: t}
+	w.Grow(len(s) + 16)
+	for _, r := range s {
+		w.rune(r)
+	}
+	w.foreign()
+	return w.String()
+}
+
+type speller struct {
+	strings.Builder
+	*types
+	last rune   // written last; 0 at the start
+	run  []rune // letters of a script the printer does not have, not yet written
+}
+
+func (w *speller) put(s string) {
+	w.WriteString(s)
+	w.last, _ = utf8.DecodeLastRuneInString(s)
+}
+
+func (w *speller) rune(r rune) {
+	if len(w.run) > 0 {
+		if r == ' ' || foreign(r) && !w.has(r) && unicode.Is(unicode.M, r) {
+			w.run = append(w.run, r) // words of one language stay between one pair of tildes
+			return
+		}
+	}
+	s, ok := w.own(r)
+	if !ok && foreign(r) {
+		w.run = append(w.run, r)
+		return
+	}
+	w.foreign()
+	switch {
+	case !ok:
+		w.put(bracketed(r))
+	case s != "":
+		// A number stays apart from a fraction: 2⅓ is not 21/3.
+		digit, ends := s[0] >= '0' && s[0] <= '9', w.last >= '0' && w.last <= '9'
+		part := unicode.Is(unicode.No, r) && strings.Contains(s, "/")
+		if w.last == fractionEnd && digit || part && ends {
+			w.put(" ")
+		}
+		w.put(s)
+		if part {
+			w.last = fractionEnd
+		}
+	}
+}
+
+// fractionEnd is what last holds after a fraction that was written in several letters.
+const fractionEnd = -1
+
+// own is r in the printer's own letters, in such a way that no number changes its value;
+// "" for an accent that none of them carries.
+func (w *speller) own(r rune) (string, bool) {
+	if w.has(r) {
+		return string(r), true
+	}
+	switch s := likeness(r); {
+	case s != "" && w.hasAll(s):
+		return s, true
+	case unicode.IsSpace(r):
+		return " ", true
+	case accent(r):
+		return "", true
+	}
+	parts := strings.ReplaceAll(norm.NFKD.String(string(r)), "⁄", "/")
+	parts = strings.Map(func(r rune) rune {
+		if accent(r) {
+			return -1
+		}
+		return r
+	}, parts)
+	if d, ok := digit(r); ok {
+		parts = string(d)
+	}
+	switch {
+	case parts == "" || parts == string(r) || !w.hasAll(parts):
+		return "", false
+	case unicode.Is(unicode.No, r) && !strings.Contains(parts, "/") && parts[0] != '(':
+		return "(" + parts + ")", true // 10⁴ is not 104
+	}
+	return parts, true
+}
+
+// foreign says that r belongs to a word, so it is transliterated rather than named.
+func foreign(r rune) bool { return unicode.In(r, unicode.L, unicode.M, unicode.N) }
+
+// foreign writes what is waiting in run: transliterated, between tildes; what has no
+// transliteration, as its name.
+func (w *speller) foreign() {
+	if len(w.run) == 0 {
+		return
+	}
+	end := len(w.run)
+	for end > 0 && w.run[end-1] == ' ' {
+		end--
+	}
+	run, spaces := w.run[:end], len(w.run)-end
+	w.run = w.run[:0]
+	var b strings.Builder
+	var unnamed []rune // marks that say nothing alone
+	flush := func() {
+		if s := strings.Join(strings.Fields(b.String()), " "); s != "" {
+			w.put("~" + s + "~")
+		} else {
+			for _, r := range unnamed {
+				w.put(bracketed(r))
+			}
+		}
+		b.Reset()
+		unnamed = unnamed[:0]
+	}
+	for _, r := range run {
+		switch s := roman(r); {
+		case s != "":
+			b.WriteString(s)
+		case unicode.Is(unicode.M, r):
+			unnamed = append(unnamed, r)
+		default:
+			flush()
+			w.put(bracketed(r))
+		}
+	}
+	flush()
+	w.put(strings.Repeat(" ", spaces))
+}
+
+// roman is r in ASCII letters, or "".
+func roman(r rune) string {
+	if r == ' ' {
+		return " "
+	}
+	s := unidecode.Unidecode(string(r))
+	if strings.Contains(s, "?") { // how the table says that it does not know
+		return ""
+	}
+	return strings.Map(func(r rune) rune {
+		if !ascii(r) || r == '~' {
+			return ' '
+		}
+		return r
+	}, s)
+}
+
+// digit is the value of a decimal digit of any script.
+func digit(r rune) (rune, bool) {
+	if !unicode.Is(unicode.Nd, r) || r >= 0x1d7ce { // mathematical digits decompose
+		return 0, false
+	}
+	n := rune(0)
+	for n < 9 && unicode.Is(unicode.Nd, r-n-1) {
+		n++
+	}
+	return '0' + n, true
+}
+
+// accent says that r only changes the letter before it, in a script whose letters can
+// do without.
+func accent(r rune) bool {
+	return unicode.In(r, unicode.Mn, unicode.Me) && unicode.Is(unicode.Inherited, r)
+}
+
+// bracketed is the name of r, for that is what a cook can read, or its number.
+func bracketed(r rune) string {
+	if r != unicode.ReplacementChar {
+		if name := runenames.Name(r); name != "" && name[0] != '<' && len(name) <= 40 {
+			return "[" + strings.ToLower(name) + "]"
+		}
+	}
+	return fmt.Sprintf("[U+%04X]", r)
+}
