@@ -31,7 +31,7 @@ func lookup(lead, code byte) (c command, ok bool) {
 
 var escCommands = sync.OnceValue(func() map[byte]command {
 	return map[byte]command{
-		'@':  {0, true, func(d *decoder, _ []byte) { d.reset() }},
+		'@':  {0, true, func(d *decoder, _ []byte) { d.restart() }},
 		't':  {1, true, func(d *decoder, a []byte) { d.selectPage(a[0]) }},
 		'E':  {1, true, func(d *decoder, a []byte) { d.style.Bold = a[0]&1 == 1 }},
 		'G':  {1, true, func(d *decoder, a []byte) { d.style.Bold = a[0]&1 == 1 }},

@@ -21,12 +21,12 @@ const (
 	dotsPerLine = 30 // the usual line spacing
 )
 
-// A decoder reads one connection's bytes. It believes nothing: whatever comes in, it
+// A decoder reads what the print engine takes from the receive buffer. It believes nothing: whatever comes in, it
 // goes on reading, in bounded memory but for the text itself.
 type decoder struct {
+	p      *Printer
 	o      Options
-	emit   func(Ticket)
-	report func(string)
+	client *client // who sent what is being read
 
 	pending  []byte // of a command that is not complete, or half a Chinese character
 	raw      []byte
@@ -41,13 +41,19 @@ type decoder struct {
 	kanji bool
 }
 
-func newDecoder(o Options, emit func(Ticket), report func(string)) *decoder {
-	d := &decoder{o: o, emit: emit, report: report}
+func newDecoder(p *Printer) *decoder {
+	d := &decoder{p: p, o: p.o}
 	d.reset()
 	return d
 }
 
-// reset is ESC @: defaults, and a line that was not printed is forgotten.
+// restart is ESC @.
+func (d *decoder) restart() {
+	d.p.asbOff()
+	d.reset()
+}
+
+// reset is a start: defaults, and a line that was not printed is forgotten.
 func (d *decoder) reset() {
 	if len(d.line) > 0 {
 		d.problem("ESC @ in the middle of a line")
@@ -153,6 +159,7 @@ func (d *decoder) command() {
 }
 
 func (d *decoder) do(b []byte) {
+	d.p.query(d.client, b)
 	if c, ok := lookup(b[0], b[1]); ok {
 		if !c.ours {
 			d.problem("command % X is none of ours", b)
@@ -214,8 +221,37 @@ func (d *decoder) end(e End) {
 		}
 		d.newline()
 	}
+	d.finish(e)
+}
+
+// powerOff is the end of everything, but for what is on the paper. A line that has not
+// been printed is lost.
+func (d *decoder) powerOff(e End) {
+	d.line = nil
+	d.finish(e)
+}
+
+// finish brings out what is on the paper, if anything, and forgets the client.
+func (d *decoder) finish(e End) {
 	if slices.ContainsFunc(d.lines, func(l Line) bool { return len(l) > 0 }) {
 		d.tear(e, 0)
+	}
+	d.lines, d.raw, d.problems, d.pending = nil, nil, nil, nil
+	d.reset()
+}
+
+// cuts says whether b completes a cut.
+func (d *decoder) cuts(b byte) bool {
+	n := len(d.pending)
+	switch {
+	case n == 0:
+		return false
+	case n == 1:
+		return d.pending[0] == esc && (b == 'i' || b == 'm')
+	case d.pending[0] != gs || d.pending[1] != 'V':
+		return false
+	default:
+		return n == 2 && b < 65 || n == 3
 	}
 }
 
@@ -230,7 +266,7 @@ func (d *decoder) tear(e End, feed int) {
 		text.WriteString(strings.TrimRight(l.String(), " "))
 		text.WriteByte('\n')
 	}
-	d.emit(Ticket{
+	d.p.emit(Ticket{
 		Text: text.String(), Lines: slices.Clone(lines), Feed: len(d.lines) - len(lines) + feed,
 		Raw: d.raw, End: e, At: time.Now(), Problems: d.problems,
 	})
@@ -251,7 +287,7 @@ func (d *decoder) problem(format string, args ...any) {
 	if len(d.problems) < keptProblems {
 		d.problems = append(d.problems, s)
 	}
-	d.report(s)
+	d.p.record(s)
 }
 
 // selectPage is ESC t.

@@ -2,10 +2,7 @@ package virtual
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"math"
-	"net"
 	"time"
 )
 
@@ -18,22 +15,24 @@ type faults struct {
 	orderly  bool
 	keepOpen bool
 	perLine  time.Duration
+	late     time.Duration // for which a client that has left holds its seat
 }
 
 const never = math.MaxInt
 
 func working() faults { return faults{stallAt: never, breakAt: never} }
 
-func (p *Printer) set(f func(*faults)) {
+func (p *Printer) fault(f func(*faults)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	f(&p.faults)
 	p.wake()
 }
 
-// Repair undoes every fault but [Printer.Refuse].
+// Repair undoes every fault but [Printer.Refuse]. What people have to see to (see
+// [Printer.Set]) and the power are no faults.
 func (p *Printer) Repair() {
-	p.set(func(f *faults) {
+	p.fault(func(f *faults) {
 		refuse := f.refuse
 		*f = working()
 		f.refuse = refuse
@@ -48,29 +47,9 @@ func (p *Printer) Repair() {
 func (p *Printer) Refuse(on bool) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.faults.refuse == on {
-		return nil
-	}
 	p.faults.refuse = on
 	defer p.wake()
-	var errs []error
-	for _, s := range p.slots {
-		if !s.tcp {
-			continue
-		}
-		if on {
-			_ = s.l.Close()
-			s.l = nil
-			continue
-		}
-		l, err := net.Listen(s.addr.Network(), s.addr.String())
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: listen again: %w", p.o.Name, err))
-			continue
-		}
-		s.l = l
-	}
-	return errors.Join(errs...)
+	return p.doors()
 }
 
 // Stall makes the printer take no more bytes, though it still accepts a client.
@@ -78,26 +57,30 @@ func (p *Printer) Stall() { p.StallAfter(0) }
 
 // StallAfter makes it take no more once n bytes of a connection have been taken.
 // [Printer.Repair] lets it go on where it stopped.
-func (p *Printer) StallAfter(n int) { p.set(func(f *faults) { f.stallAt = n }) }
+func (p *Printer) StallAfter(n int) { p.fault(func(f *faults) { f.stallAt = n }) }
 
 // ResetAfter resets connections once n of their bytes have been taken: the next one if
 // times is 1, and so on; all of them if times is negative. What was taken is on paper.
 func (p *Printer) ResetAfter(n, times int) {
-	p.set(func(f *faults) { f.breakAt, f.breaks, f.orderly = n, times, false })
+	p.fault(func(f *faults) { f.breakAt, f.breaks, f.orderly = n, times, false })
 }
 
 // CloseAfter is [Printer.ResetAfter] with a printer that closes instead, as if it had
 // heard enough. Over TCP what it left unread still turns that into a reset.
 func (p *Printer) CloseAfter(n, times int) {
-	p.set(func(f *faults) { f.breakAt, f.breaks, f.orderly = n, times, true })
+	p.fault(func(f *faults) { f.breakAt, f.breaks, f.orderly = n, times, true })
 }
 
 // KeepOpen makes it one of those that never close their side of a connection.
-func (p *Printer) KeepOpen(on bool) { p.set(func(f *faults) { f.keepOpen = on }) }
+func (p *Printer) KeepOpen(on bool) { p.fault(func(f *faults) { f.keepOpen = on }) }
 
 // Delay is how long each line takes to print. While it prints, it reads nothing. A test
 // in a bubble has to wait until it has printed what it took.
-func (p *Printer) Delay(perLine time.Duration) { p.set(func(f *faults) { f.perLine = perLine }) }
+func (p *Printer) Delay(perLine time.Duration) { p.fault(func(f *faults) { f.perLine = perLine }) }
+
+// CloseLate makes it one of those that notice late that a client has left: the next one
+// waits for so long.
+func (p *Printer) CloseLate(d time.Duration) { p.fault(func(f *faults) { f.late = d }) }
 
 // verdict says what may happen to a connection of which taken bytes have been taken.
 type verdict struct {
@@ -105,28 +88,46 @@ type verdict struct {
 	orderly bool
 }
 
-// admit waits out a stall and says how far the connection may go on.
-func (p *Printer) admit(ctx context.Context, c link, taken int) (verdict, error) {
+// admit waits until the connection may go on, and says how far. taken is how many of its
+// bytes have been read.
+func (p *Printer) admit(ctx context.Context, c *client, taken int) (verdict, error) {
 	for {
 		p.mu.Lock()
-		f, changed := p.faults, p.changed
+		f, changed, room := p.faults, p.changed, p.room()
+		dead, reset := p.off || p.vanished, c.kicked || c.lost
 		p.mu.Unlock()
 		breakAt := never
 		if f.breaks != 0 {
 			breakAt = f.breakAt
 		}
+		full := false
 		switch {
+		case dead:
+		case reset:
+			return verdict{}, nil
+		case room == 0:
+			full = true
 		case taken >= breakAt:
-			p.set(func(f *faults) {
+			p.fault(func(f *faults) {
 				if f.breaks > 0 {
 					f.breaks--
 				}
 			})
 			return verdict{0, f.orderly}, nil
 		case taken < f.stallAt:
-			return verdict{min(breakAt, f.stallAt) - taken, f.orderly}, nil
+			return verdict{min(min(breakAt, f.stallAt)-taken, room), f.orderly}, nil
 		}
-		if err := pause(ctx, c, changed); err != nil {
+		err := pause(ctx, c, changed)
+		if err == errGone && full {
+			// What it sent has been read; reading on tells whether that was all.
+			if p.attached() {
+				err = p.drained(ctx)
+			}
+			if err == nil || err == errGone {
+				return verdict{room: 1}, nil
+			}
+		}
+		if err != nil {
 			return verdict{}, err
 		}
 	}

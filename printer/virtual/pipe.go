@@ -22,18 +22,39 @@ func (p *Printer) Dial(ctx context.Context) (transport.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("connect %s: %w", p.o.Name, err)
 	}
-	p.mu.Lock()
-	refuse := p.faults.refuse
-	p.mu.Unlock()
-	if refuse {
-		return nil, fmt.Errorf("connect %s: %w", p.o.Name, syscall.ECONNREFUSED)
-	}
 	// Two pipes, for a pipe cannot be closed in one direction only.
 	to, from := net.Pipe()
 	fromBack, toBack := net.Pipe()
 	w := &wire{left: make(chan struct{})}
-	go p.serve(context.WithoutCancel(ctx), &pipeLink{wire: w, r: from, w: toBack})
+	c, err := p.admitted(ctx, &pipeLink{wire: w, r: from, w: toBack})
+	if err != nil {
+		return nil, fmt.Errorf("connect %s: %w", p.o.Name, err)
+	}
+	go p.serve(context.WithoutCancel(ctx), c)
 	return &pipeConn{name: p.o.Name, wire: w, w: to, r: fromBack}, nil
+}
+
+// admitted waits until the printer accepts another client.
+func (p *Printer) admitted(ctx context.Context, l link) (*client, error) {
+	for {
+		p.mu.Lock()
+		full, dead, changed := p.full(), p.off || p.vanished, p.changed
+		if !dead && (p.faults.refuse || full && !p.o.Hang) {
+			p.mu.Unlock()
+			return nil, syscall.ECONNREFUSED
+		}
+		if !dead && !full {
+			c := p.arrive(l)
+			p.mu.Unlock()
+			return c, nil
+		}
+		p.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 }
 
 // wire is what the two ends of an in-memory connection know of each other.
@@ -52,6 +73,9 @@ type pipeLink struct {
 
 func (l *pipeLink) gone() <-chan struct{} { return l.left }
 func (l *pipeLink) Close() error          { return errors.Join(l.r.Close(), l.w.Close()) }
+
+func (l *pipeLink) Write(b []byte) (int, error)       { return l.w.Write(b) }
+func (l *pipeLink) SetReadDeadline(t time.Time) error { return l.r.SetReadDeadline(t) }
 
 func (l *pipeLink) Read(b []byte) (int, error) {
 	n, err := l.r.Read(b)

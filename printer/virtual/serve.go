@@ -6,17 +6,11 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
+	"slices"
 	"sync"
 	"time"
 )
-
-// A link is the printer's end of a connection.
-type link interface {
-	io.Reader
-	Close() error          // in order
-	reset()                // so that the client notices
-	gone() <-chan struct{} // closed once the client is known to have left; nil if that cannot be known
-}
 
 // A slot is a listener that [Printer.Refuse] can take away and give back.
 type slot struct {
@@ -31,15 +25,13 @@ func (p *Printer) Serve(ctx context.Context, l net.Listener) error {
 	_, tcp := l.(*net.TCPListener)
 	s := &slot{addr: l.Addr(), tcp: tcp, l: l}
 	p.mu.Lock()
-	if p.faults.refuse && tcp {
-		_ = l.Close()
-		s.l = nil
-	}
 	p.slots = append(p.slots, s)
+	_ = p.doors() // they can only close
 	p.mu.Unlock()
 
 	ctx, cancel := context.WithCancel(ctx)
 	var clients sync.WaitGroup
+	defer p.settle()
 	defer clients.Wait()
 	defer cancel()
 	defer p.leave(s)
@@ -50,21 +42,25 @@ func (p *Printer) Serve(ctx context.Context, l net.Listener) error {
 		if ctx.Err() != nil {
 			if err == nil {
 				_ = c.Close()
+				p.left(c)
 			}
 			return nil
 		}
 		if err != nil {
 			return fmt.Errorf("%s: accept: %w", p.o.Name, err)
 		}
-		clients.Go(func() { p.serve(ctx, netLink{c}) })
+		clients.Go(func() { p.serve(ctx, c) })
 	}
 }
 
 // accept returns the next client; it sits out the times when there is no listener.
-func (p *Printer) accept(ctx context.Context, s *slot) (net.Conn, error) {
+func (p *Printer) accept(ctx context.Context, s *slot) (*client, error) {
 	for {
 		p.mu.Lock()
 		l, changed := s.l, p.changed
+		if p.full() {
+			l = nil
+		}
 		p.mu.Unlock()
 		if l == nil {
 			select {
@@ -74,20 +70,73 @@ func (p *Printer) accept(ctx context.Context, s *slot) (net.Conn, error) {
 			}
 			continue
 		}
-		c, err := l.Accept()
+		conn, err := l.Accept()
 		p.mu.Lock()
-		off, replaced := p.faults.refuse, s.l != l
+		off, replaced := p.faults.refuse || p.full(), s.l != l
+		var c *client
+		if err == nil && !off {
+			c = p.arrive(netLink{conn})
+			_ = p.doors() // they can only close
+		}
 		p.mu.Unlock()
 		switch {
-		case err == nil && !off:
+		case c != nil:
 			return c, nil
 		case err == nil: // got in as the door closed
-			netLink{c}.reset()
+			netLink{conn}.reset()
 		case replaced && errors.Is(err, net.ErrClosed):
 		default:
 			return nil, err
 		}
 	}
+}
+
+// full says that no more clients are accepted; p.mu is held.
+func (p *Printer) full() bool { return p.o.Clients > 0 && len(p.connected) >= p.o.Clients }
+
+// doors closes the listeners when new clients are refused and opens them when not; p.mu
+// is held.
+func (p *Printer) doors() error {
+	shut := p.faults.refuse || p.full() && !p.o.Hang
+	var errs []error
+	for _, s := range p.slots {
+		switch {
+		case !s.tcp || shut == (s.l == nil):
+		case shut:
+			_ = s.l.Close()
+			s.l = nil
+		default:
+			l, err := net.Listen(s.addr.Network(), s.addr.String())
+			if err != nil {
+				errs = append(errs, fmt.Errorf("%s: listen again: %w", p.o.Name, err))
+				continue
+			}
+			s.l = l
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// left makes room for another client.
+func (p *Printer) left(c *client) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	gone := func(o *client) bool { return o == c }
+	p.connected, p.line = slices.DeleteFunc(p.connected, gone), slices.DeleteFunc(p.line, gone)
+	if err := p.doors(); err != nil {
+		p.note(err.Error())
+	}
+	p.wake()
+}
+
+// settle ends what is being printed when nobody serves any more.
+func (p *Printer) settle() {
+	p.mu.Lock()
+	if len(p.slots) == 0 && (p.waiting || len(p.queue) > 0) {
+		p.lose(Broken)
+	}
+	p.mu.Unlock()
+	p.step()
 }
 
 // leave closes a slot for good.
@@ -106,26 +155,32 @@ func (p *Printer) leave(s *slot) {
 }
 
 // serve prints what one client sends.
-func (p *Printer) serve(ctx context.Context, c link) {
+func (p *Printer) serve(ctx context.Context, c *client) {
+	defer p.left(c)
 	defer c.Close()
 	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
 	defer stop()
-	p.mu.Lock()
-	p.clients++
-	p.wake()
-	p.mu.Unlock()
-
-	select {
-	case p.seat <- struct{}{}:
-	case <-c.gone():
-		return
-	case <-ctx.Done():
+	if !p.sit(ctx, c) {
 		return
 	}
-	end := p.print(ctx, c)
-	<-p.seat
+	end := p.read(ctx, c)
+	p.enqueue(segment{c: c, end: &end})
+	if p.attached() {
+		_ = p.drained(ctx)
+	}
+	late := p.rise(c)
 	if end != Closed {
 		return
+	}
+	c.flushed(ctx)
+	if late > 0 {
+		t := time.NewTimer(late)
+		defer t.Stop()
+		select {
+		case <-t.C:
+		case <-c.gone():
+		case <-ctx.Done():
+		}
 	}
 	for { // a printer that does not close holds the connection, not the seat
 		p.mu.Lock()
@@ -137,10 +192,66 @@ func (p *Printer) serve(ctx context.Context, c link) {
 	}
 }
 
-// print feeds the decoder until the client ends or a fault does.
-func (p *Printer) print(ctx context.Context, c link) (end End) {
-	d := newDecoder(p.o, p.emit, p.record)
-	defer func() { d.end(end) }()
+// arrive lets a client in, at the end of the line; p.mu is held. One that comes while the
+// power is off is lost: nothing hears it.
+func (p *Printer) arrive(l link) *client {
+	c := &client{link: l, p: p, lost: p.off}
+	c.silence(p.off || p.vanished)
+	p.clients++
+	p.connected = append(p.connected, c)
+	p.line = append(p.line, c)
+	p.wake()
+	return c
+}
+
+// sit waits until c is the one who is served, first come, first served.
+func (p *Printer) sit(ctx context.Context, c *client) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for !c.lost && !c.kicked {
+		if p.line[0] == c && p.seated == nil && time.Until(p.free) <= 0 {
+			p.line, p.seated = p.line[1:], c
+			break
+		}
+		if p.idle(ctx, c, p.changed) != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// idle is a [pause] that ends also when the seat of a client that left becomes free; p.mu
+// is held, and given up meanwhile.
+func (p *Printer) idle(ctx context.Context, c *client, changed <-chan struct{}) error {
+	wait := time.Until(p.free)
+	p.mu.Unlock()
+	defer p.mu.Lock()
+	if wait > 0 {
+		t := time.AfterFunc(wait, func() {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.wake()
+		})
+		defer t.Stop()
+	}
+	return pause(ctx, c, changed)
+}
+
+// rise gives up the seat and says how late that is noticed.
+func (p *Printer) rise(c *client) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.seated == c {
+		p.seated = nil
+		p.free = time.Now().Add(p.faults.late)
+	}
+	c.asb, c.causes = 0, 0
+	p.wake()
+	return p.faults.late
+}
+
+// read takes what the client sends until the client ends or a fault does.
+func (p *Printer) read(ctx context.Context, c *client) End {
 	buf := make([]byte, 4096)
 	taken := 0
 	for {
@@ -155,53 +266,30 @@ func (p *Printer) print(ctx context.Context, c link) (end End) {
 			return Broken
 		}
 		n, err := c.Read(buf[:min(len(buf), v.room)])
-		taken += n
-		p.mu.Lock()
-		p.taken += int64(n)
-		p.wake()
-		p.mu.Unlock()
-		for _, b := range buf[:n] {
-			if lines := d.feed(b); lines > 0 && p.linger(ctx, lines) != nil {
-				return Broken
-			}
+		if n > 0 && p.hears(c, n) {
+			taken += n
+			p.atReception(c, buf[:n])
+			p.enqueue(segment{c: c, data: slices.Clone(buf[:n])})
 		}
 		switch {
 		case err == io.EOF:
 			return Closed
+		case errors.Is(err, os.ErrDeadlineExceeded) && ctx.Err() == nil: // see client.interrupt
+			_ = c.SetReadDeadline(time.Time{})
 		case err != nil:
 			return Broken
 		}
 	}
 }
 
-// linger is the time the head takes for some lines. A client that leaves meanwhile does
-// not stop it: what was taken is printed.
-func (p *Printer) linger(ctx context.Context, lines int) error {
+// hears counts n bytes that came in, unless there is nobody to hear them.
+func (p *Printer) hears(c *client, n int) bool {
 	p.mu.Lock()
-	d := p.faults.perLine
-	p.mu.Unlock()
-	if d <= 0 {
-		return nil
+	defer p.mu.Unlock()
+	if p.off || c.lost {
+		return false
 	}
-	t := time.NewTimer(time.Duration(lines) * d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// netLink is a connection from a listener. A client that has left is noticed by
-// reading only, as in life.
-type netLink struct{ net.Conn }
-
-func (l netLink) gone() <-chan struct{} { return nil }
-
-func (l netLink) reset() {
-	if c, ok := l.Conn.(*net.TCPConn); ok {
-		_ = c.SetLinger(0)
-	}
-	_ = l.Conn.Close()
+	p.taken += int64(n)
+	p.wake()
+	return true
 }

@@ -31,6 +31,24 @@ type Options struct {
 	// CodePages maps the number of ESC t to a page ("CP437", "WPC1252" …); nil is Epson's table.
 	CodePages map[byte]string
 
+	// Can is what it can tell; 0 is nothing. Identity and Clone say how it answers.
+	Can      Ability
+	Identity Identity
+	Clone    Clone
+	// Condition is how it is at first.
+	Condition Condition
+
+	// ReceiveBuffer is how many bytes wait while it prints or is stopped. LinesPerSecond is
+	// how fast it prints, while it takes more. Without both it prints what it took before it
+	// takes more, unless it is stopped, and is as fast as the computer; its buffer is large.
+	ReceiveBuffer  int
+	LinesPerSecond float64
+
+	// Clients is how many may be connected; one is served, the others wait. One too many
+	// is refused, or left hanging if Hang is set. 0 is any number.
+	Clients int
+	Hang    bool
+
 	// OnTicket is called with each ticket as it comes out, one at a time and before
 	// [Printer.Wait] sees it. It must not wait for the printer.
 	OnTicket func(Ticket)
@@ -41,21 +59,29 @@ type Options struct {
 // A Printer is one printer. Everything may be called at any time from any goroutine.
 // In a testing/synctest bubble it must be made inside the bubble.
 type Printer struct {
-	o    Options
-	seat chan struct{} // holds a token while a client is served: real ones serve one at a time
+	o Options
 
 	outMu sync.Mutex // keeps OnTicket and the order of tickets in step
 
-	mu       sync.Mutex // guards what follows
-	changed  chan struct{}
-	faults   faults
-	slots    []*slot
-	tickets  []Ticket
-	out      int // tickets so far, remembered or not
-	clients  int
-	taken    int64
-	problems []string
-	lost     int // problems beyond those kept
+	mu            sync.Mutex // guards what follows
+	changed       chan struct{}
+	faults        faults
+	slots         []*slot
+	engine                  // takes what the seated client sends
+	connected     []*client // those of them that are served or wait
+	line          []*client // those that wait, first come first
+	seated        *client   // who is served: real printers serve one at a time
+	free          time.Time // from when on the seat may be taken
+	off, vanished bool
+	cond          Condition
+	jamAtCut      bool
+	fences        []fence
+	tickets       []Ticket
+	out           int // tickets so far, remembered or not
+	clients       int
+	taken         int64
+	problems      []string
+	lost          int // problems beyond those kept
 }
 
 // New returns a printer that is switched on and works.
@@ -63,8 +89,10 @@ func New(o Options) *Printer {
 	if o.Name == "" {
 		o.Name = "virtual printer"
 	}
-	p := &Printer{o: o, seat: make(chan struct{}, 1), changed: make(chan struct{})}
+	p := &Printer{o: o, changed: make(chan struct{}), cond: o.Condition}
 	p.faults = working()
+	p.paper = never
+	p.decoder = newDecoder(p)
 	return p
 }
 
@@ -140,6 +168,11 @@ func (p *Printer) emit(t Ticket) {
 func (p *Printer) record(problem string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.note(problem)
+}
+
+// note is record with p.mu held.
+func (p *Printer) note(problem string) {
 	if len(p.problems) < keptProblems {
 		p.problems = append(p.problems, problem)
 	} else {

@@ -1,0 +1,115 @@
+package virtual
+
+import (
+	"context"
+	"io"
+	"net"
+	"sync"
+	"time"
+)
+
+// A link is the printer's end of a connection.
+type link interface {
+	io.ReadWriter
+	SetReadDeadline(time.Time) error
+	Close() error          // in order
+	reset()                // so that the client notices
+	gone() <-chan struct{} // closed once the client is known to have left; nil if that cannot be known
+}
+
+// netLink is a connection from a listener. A client that has left is noticed by
+// reading only, as in life.
+type netLink struct{ net.Conn }
+
+func (l netLink) gone() <-chan struct{} { return nil }
+
+func (l netLink) reset() {
+	if c, ok := l.Conn.(*net.TCPConn); ok {
+		_ = c.SetLinger(0)
+	}
+	_ = l.Conn.Close()
+}
+
+// sendBuffer is how many bytes of answers a printer keeps for a client that does not
+// read; what comes later is lost. An Epson's network board has 512.
+const sendBuffer = 512
+
+// A client is one connection.
+type client struct {
+	link
+	p    *Printer
+	last [11]byte // received last, for what is carried out at reception
+
+	// Guarded by the printer's mu.
+	asb    byte // what GS a asked for
+	causes byte // what GS ( H function 49 asked for
+	lost   bool // the printer has been switched off since: the client does not know yet
+	kicked bool // to be reset
+
+	mu     sync.Mutex // guards what follows; taken after the printer's, never before
+	out    []byte
+	busy   bool // a goroutine is writing out
+	closed bool
+	mute   bool // what is said now is lost on the way
+}
+
+// send brings b to the client without waiting for it.
+func (c *client) send(b []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.mute || c.closed || len(c.out)+len(b) > sendBuffer {
+		return
+	}
+	c.out = append(c.out, b...)
+	if !c.busy {
+		c.busy = true
+		go c.flush()
+	}
+}
+
+func (c *client) silence(on bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mute = on
+}
+
+// flush writes until there is nothing left; it ends when the link is closed.
+func (c *client) flush() {
+	for {
+		c.mu.Lock()
+		b := c.out
+		c.out = nil
+		if len(b) == 0 {
+			c.busy = false
+			c.mu.Unlock()
+			c.p.mu.Lock()
+			c.p.wake()
+			c.p.mu.Unlock()
+			return
+		}
+		c.mu.Unlock()
+		if _, err := c.link.Write(b); err != nil {
+			c.mu.Lock()
+			c.closed, c.out = true, nil
+			c.mu.Unlock()
+		}
+	}
+}
+
+// flushed waits until the client has been told everything, or will never be.
+func (c *client) flushed(ctx context.Context) {
+	for {
+		c.p.mu.Lock()
+		changed := c.p.changed
+		c.p.mu.Unlock()
+		c.mu.Lock()
+		busy := c.busy
+		c.mu.Unlock()
+		if !busy || pause(ctx, c, changed) != nil {
+			return
+		}
+	}
+}
+
+// interrupt makes a Read that is under way look at what has changed.
+func (c *client) interrupt() { _ = c.link.SetReadDeadline(time.Unix(1, 0)) }
