@@ -37,12 +37,8 @@ func (t tester) TestTicket(ctx context.Context, station string) (uint64, error) 
 	_, err := t.queue.Accept(ctx, ticket.Request{
 		ID: id, Received: time.Now().UTC(), Body: []byte("{}"),
 		Drafts: []ticket.Draft{{Station: station, Ticket: ticket.Ticket{
+			// What a test shows is the layout's business.
 			Kind: ticket.Test, Request: id, Number: "TEST", Received: time.Now().UTC(),
-			Lines: []ticket.Line{
-				{Quantity: "2", Name: "Test burger"},
-				{Depth: 1, Quantity: "1", Name: "extra cheese: crème, jalapeño, 12€"},
-				{Depth: 2, Quantity: "1", Name: "no onion"},
-			},
 		}}},
 	})
 	if err != nil {
