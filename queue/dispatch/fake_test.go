@@ -42,6 +42,7 @@ type fakeJob struct {
 	attempts int
 	doubts   int
 	reason   string
+	detail   string   // of its ack
 	lists    []string // of a slip
 }
 
@@ -278,8 +279,8 @@ func (l *fakeLease) end(ctx context.Context, how string, f func(j *fakeJob)) err
 	return nil
 }
 
-func (l *fakeLease) Ack(ctx context.Context, proof ticket.Proof, _ string) error {
-	return l.end(ctx, "ack", func(j *fakeJob) { j.state = proof })
+func (l *fakeLease) Ack(ctx context.Context, proof ticket.Proof, detail string) error {
+	return l.end(ctx, "ack", func(j *fakeJob) { j.state, j.detail = proof, detail })
 }
 
 func (l *fakeLease) Retry(ctx context.Context, reason string) error {

@@ -25,6 +25,10 @@ const (
 	panics        fault = "panics"
 	panicsMidway  fault = "panics midway"
 	noProof       fault = "no proof"
+	dropped       fault = "dropped"      // accepted and hung up on after begin, before the first byte
+	beginsTwice   fault = "begins twice" // a mistake in the station
+	neverBegins   fault = "never begins" // the same: prints without asking
+	beginsLate    fault = "begins late"  // the same: fails, then begins in another goroutine
 )
 
 var errOff = errors.New("connection refused")
@@ -74,8 +78,28 @@ func (p *fakePrinter) Print(ctx context.Context, d ticket.Delivery, begin func(c
 	case panics:
 		panic("nil kitchen")
 	}
+	switch f {
+	case neverBegins:
+		p.out(d)
+		return ticket.Sent, nil
+	case beginsLate:
+		time.AfterFunc(time.Second, func() {
+			if begin(context.Background()) == nil {
+				p.t.Error("a begin after the attempt was let through")
+			}
+		})
+		return "", errOff
+	}
 	if err := begin(ctx); err != nil {
 		return "", err
+	}
+	switch f {
+	case dropped:
+		return "", ticket.Untouched(errors.New("write: connection reset"))
+	case beginsTwice:
+		if begin(ctx) == nil {
+			p.t.Error("a second begin was let through")
+		}
 	}
 	p.out(d)
 	if err := p.wait(ctx, p.takes); err != nil {
@@ -115,6 +139,9 @@ func (p *fakePrinter) out(d ticket.Delivery) {
 	s := d.Ticket.Request
 	for _, l := range d.Ticket.Lines {
 		s += " " + l.Name
+	}
+	if d.For != "" {
+		s += " FOR " + d.For + " (" + d.Down + " down)"
 	}
 	if d.Doubt {
 		s += " DUPLICATE"

@@ -1,0 +1,511 @@
+package dispatch
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"ticketrail/queue/ticket"
+)
+
+const holdFor = 2 * time.Minute
+
+// backed is a line called grill whose backups are bar, after holdFor, and pass, after twice that.
+func backed(own *fakePrinter, backups ...*fakePrinter) Line {
+	l := Line{Name: "grill", Station: own}
+	for i, p := range backups {
+		l.Backups = append(l.Backups, Backup{Name: []string{"bar", "pass"}[i], Station: p, After: time.Duration(i+1) * holdFor})
+	}
+	return l
+}
+
+const instead = " FOR grill (printer down)"
+
+func TestWhatWaitsComesOutOfTheBackupInOrderOnceItsTimeHasCome(t *testing.T) {
+	for _, f := range []fault{off, noPaper, panics, dropped} {
+		t.Run(string(f), func(t *testing.T) {
+			inKitchen(t, func(t *testing.T, k *kitchen) {
+				grill, bar := k.printer(), k.printer()
+				grill.now(f)
+				k.Set([]Line{backed(grill, bar)})
+				k.q.put("grill", "a", "b", "c")
+				k.pass(holdFor - time.Second)
+				k.wantPaper(bar)
+				k.pass(time.Minute) // one more turn at most, where the own station must be tried alone
+				k.wantPaper(bar, "a"+instead, "b"+instead, "c"+instead)
+				k.wantPaper(grill)
+				k.q.put("grill", "d")
+				k.pass(time.Second)
+				if got := bar.printed(); f != dropped && len(got) != 4 {
+					t.Errorf("the next one did not come out at once: %q", got)
+				}
+				if j := k.q.job("a"); j.state != ticket.Sent || j.detail != "came out of bar" {
+					t.Errorf("the job is %s, %q", j.state, j.detail)
+				}
+			})
+		})
+	}
+}
+
+// The backup must not have to wait for the pause of the own station to end.
+func TestTheBackupBeginsWhenItsTimeHasComeNotAtTheNextTry(t *testing.T) {
+	inKitchen(t, func(t *testing.T, k *kitchen) {
+		grill, bar := k.printer(), k.printer()
+		grill.now(off)
+		k.Set([]Line{backed(grill, bar)})
+		k.q.put("grill", "a")
+		k.pass(holdFor + time.Millisecond)
+		k.wantPaper(bar, "a"+instead)
+	})
+}
+
+func TestADeadPrinterIsTriedRarelyWhileAnotherStandsIn(t *testing.T) {
+	inKitchen(t, func(t *testing.T, k *kitchen) {
+		grill, bar := k.printer(), k.printer()
+		grill.dial = 10 * time.Second // what a connect time-out takes
+		grill.now(off)
+		bar.takes = 100 * time.Millisecond
+		k.Set([]Line{backed(grill, bar)})
+		k.q.put("grill", "first")
+		k.pass(5 * time.Minute)
+		from := len(grill.attempts())
+		for range 600 {
+			k.q.put("grill", "a")
+			k.pass(time.Second)
+		}
+		k.pass(time.Minute)
+		if n := len(bar.printed()); n != 601 {
+			t.Errorf("%d tickets came out, want 601", n)
+		}
+		tries := grill.attempts()[from:]
+		for i := range tries[1:] {
+			if d := tries[i+1].Sub(tries[i]); d < 30*time.Second || d > time.Minute {
+				t.Errorf("tried again after %v", d)
+			}
+		}
+		if len(tries) < 10 {
+			t.Errorf("tried %d times in ten minutes", len(tries))
+		}
+	})
+}
+
+func TestTheOwnPrinterHasItsTicketsBackAsSoonAsItPrints(t *testing.T) {
+	inKitchen(t, func(t *testing.T, k *kitchen) {
+		grill, bar := k.printer(), k.printer()
+		bar.takes = time.Second
+		grill.now(off)
+		k.Set([]Line{backed(grill, bar)})
+		start := time.Now()
+		k.q.put("grill", names(200)...)
+		k.pass(holdFor + time.Minute)
+		grill.now(fine)
+		s := k.status("grill")
+		want := StandIn{Name: "bar", Since: start.Add(holdFor + time.Second)}
+		if diff := cmp.Diff(want, s.StandIn); diff != "" || s.Up {
+			t.Errorf("up is %t, who stands in (-want +got):\n%s", s.Up, diff)
+		}
+		k.pass(31 * time.Second)
+		moved := len(bar.printed())
+		if n := len(grill.printed()); n == 0 || n+moved != 200 {
+			t.Errorf("%d came out of the grill, %d of the bar", n, moved)
+		}
+		if s := k.status("grill"); !s.Up || s.StandIn != (StandIn{}) {
+			t.Errorf("status %+v", s)
+		}
+		// What fails next has to wait again before anybody stands in.
+		grill.now(off)
+		k.q.put("grill", "later")
+		k.pass(holdFor - time.Second)
+		if n := len(bar.printed()); n != moved {
+			t.Error("the backup printed before its time")
+		}
+	})
+}
+
+func TestBackupsAreTriedInOrderEachAfterItsTime(t *testing.T) {
+	inKitchen(t, func(t *testing.T, k *kitchen) {
+		grill, bar, pass := k.printer(), k.printer(), k.printer()
+		grill.now(off)
+		bar.now(off)
+		k.Set([]Line{backed(grill, bar, pass)})
+		k.q.put("grill", "a")
+		k.pass(holdFor + time.Second)
+		if len(bar.attempts()) == 0 || len(pass.attempts()) > 0 {
+			t.Errorf("tried: bar %d times, pass %d times", len(bar.attempts()), len(pass.attempts()))
+		}
+		k.pass(holdFor)
+		k.wantPaper(pass, "a"+instead)
+		bar.now(fine)
+		k.pass(time.Minute)
+		k.q.put("grill", "b")
+		k.pass(time.Second)
+		k.wantPaper(bar, "b"+instead)
+		if s := k.status("grill"); s.StandIn.Name != "bar" {
+			t.Errorf("%s stands in", s.StandIn.Name)
+		}
+	})
+}
+
+func TestWithBothDeadWhicheverReturnsFirstPrints(t *testing.T) {
+	for _, first := range []string{"grill", "bar"} {
+		t.Run(first, func(t *testing.T) {
+			inKitchen(t, func(t *testing.T, k *kitchen) {
+				both := map[string]*fakePrinter{"grill": k.printer(), "bar": k.printer()}
+				both["grill"].now(noPaper)
+				both["bar"].now(off)
+				k.Set([]Line{backed(both["grill"], both["bar"])})
+				k.q.put("grill", "a", "b")
+				k.pass(time.Hour)
+				both[first].now(fine)
+				k.pass(longestPause)
+				mark := map[string]string{"bar": instead}[first]
+				k.wantPaper(both[first], "a"+mark, "b"+mark)
+			})
+		})
+	}
+}
+
+func TestATicketInDoubtCarriesBothBanners(t *testing.T) {
+	inKitchen(t, func(t *testing.T, k *kitchen) {
+		grill, bar := k.printer(), k.printer()
+		grill.now(off)
+		k.Set([]Line{backed(grill, bar)})
+		k.q.put("grill", "a")
+		k.pass(holdFor - 10*time.Second)
+		grill.now(cut)
+		k.Kick("grill")
+		k.pass(0)
+		grill.now(off)
+		k.pass(time.Minute)
+		k.wantPaper(grill, "a")
+		k.wantPaper(bar, "a"+instead+" DUPLICATE")
+	})
+}
+
+func TestADoubtLeftByTheBackupIsReprintedMarkedThenHeld(t *testing.T) {
+	inKitchen(t, func(t *testing.T, k *kitchen) {
+		grill, bar := k.printer(), k.printer()
+		grill.now(off)
+		bar.faults = []fault{cut, cut}
+		k.Set([]Line{backed(grill, bar)})
+		k.q.put("grill", "a", "b")
+		k.pass(holdFor + 2*time.Minute)
+		k.wantPaper(bar, "a"+instead, "a"+instead+" DUPLICATE", "b"+instead)
+		if j := k.q.job("a"); j.state != ticket.Held || !strings.Contains(j.reason, "bar") || !strings.Contains(j.reason, "see what came out") {
+			t.Errorf("the job is %s: %s", j.state, j.reason)
+		}
+	})
+}
+
+func TestALineThatHoldsDoubtHoldsItsBackupsToo(t *testing.T) {
+	inKitchen(t, func(t *testing.T, k *kitchen) {
+		grill, bar := k.printer(), k.printer()
+		grill.now(off)
+		bar.faults = []fault{cut}
+		l := backed(grill, bar)
+		l.HoldDoubt = true
+		k.Set([]Line{l})
+		k.q.put("grill", "a", "b")
+		k.pass(holdFor + time.Minute)
+		k.wantPaper(bar, "a"+instead, "b"+instead)
+		if j := k.q.job("a"); j.state != ticket.Held {
+			t.Errorf("the job is %s", j.state)
+		}
+	})
+}
+
+// A lease begins once: the fake queue fails the test if it is asked to again.
+func TestAStationThatBeganAndPrintedNothingEndsTheAttempt(t *testing.T) {
+	inKitchen(t, func(t *testing.T, k *kitchen) {
+		grill, bar := k.printer(), k.printer()
+		grill.now(dropped)
+		l := backed(grill, bar)
+		l.Backups[0].After = 0
+		k.Set([]Line{l})
+		k.q.put("grill", "a", "b")
+		k.pass(time.Second)
+		k.wantPaper(bar, "a"+instead, "b"+instead)
+		k.wantEnds("grill a retry", "grill a ack", "grill b ack")
+	})
+}
+
+func TestACleanFailureAndTheBackupsPrintAreOneAttempt(t *testing.T) {
+	inKitchen(t, func(t *testing.T, k *kitchen) {
+		grill, bar := k.printer(), k.printer()
+		grill.now(off)
+		l := backed(grill, bar)
+		l.Backups[0].After = 0
+		k.Set([]Line{l})
+		k.q.put("grill", "a")
+		k.pass(0)
+		k.wantEnds("grill a ack")
+	})
+}
+
+func TestWhenNobodyCanPrintTheReasonNamesThemAll(t *testing.T) {
+	inKitchen(t, func(t *testing.T, k *kitchen) {
+		grill, bar := k.printer(), k.printer()
+		grill.now(off)
+		bar.now(noPaper)
+		l := backed(grill, bar)
+		l.Backups[0].After = 0
+		k.Set([]Line{l})
+		k.q.put("grill", "a")
+		k.pass(0)
+		k.wantEnds("grill a retry") // one of the two was an attempt
+		if got, want := k.q.job("a").reason, "dial: connection refused; on bar: status: no paper"; got != want {
+			t.Errorf("reason %q, want %q", got, want)
+		}
+		bar.now(fine) // somebody brings paper; the pause is over in a moment
+		k.pass(readyPoll * 2)
+		k.wantPaper(bar, "a"+instead)
+	})
+}
+
+func TestAStationThatMisbehavesAsABackupIsTreatedAsIfItWereTheOwn(t *testing.T) {
+	for _, c := range []struct {
+		fault fault
+		paper []string
+		state ticket.State
+	}{
+		{panics, []string{"a" + instead}, ticket.Sent},
+		{panicsMidway, []string{"a" + instead, "a" + instead + " DUPLICATE"}, ticket.Sent},
+		{never, nil, ticket.Buried},
+		{neverMidway, []string{"a" + instead}, ticket.Buried},
+		{noProof, []string{"a" + instead}, ticket.Sent},
+		{noPaperMidway, []string{"a" + instead, "a" + instead + " DUPLICATE"}, ticket.Sent},
+		{beginsTwice, []string{"a" + instead}, ticket.Sent},
+		{neverBegins, []string{"a" + instead}, ticket.Sent},
+		{beginsLate, []string{"a" + instead}, ticket.Sent},
+	} {
+		t.Run(string(c.fault), func(t *testing.T) {
+			inKitchen(t, func(t *testing.T, k *kitchen) {
+				grill, bar := k.printer(), k.printer()
+				grill.now(off)
+				bar.faults = []fault{c.fault}
+				k.Set([]Line{backed(grill, bar)})
+				k.q.put("grill", "a")
+				k.pass(holdFor + time.Minute)
+				k.wantPaper(bar, c.paper...)
+				if j := k.q.job("a"); j.state != c.state {
+					t.Errorf("the job is %s, want %s", j.state, c.state)
+				}
+			})
+		})
+	}
+}
+
+func TestALateBeginOfTheOwnStationCannotBeginForTheBackup(t *testing.T) {
+	inKitchen(t, func(t *testing.T, k *kitchen) {
+		grill, bar := k.printer(), k.printer()
+		grill.now(beginsLate)
+		bar.dial = time.Minute // still dialling when the own station asks
+		l := backed(grill, bar)
+		l.Backups[0].After = 0
+		k.Set([]Line{l})
+		k.q.put("grill", "a")
+		k.pass(2 * time.Minute)
+		k.wantPaper(bar, "a"+instead)
+	})
+}
+
+func TestAHoldByAPersonStartsNoBackup(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		start time.Duration // of the hold
+	}{{"at once", 0}, {"in a pause", 500 * time.Millisecond}, {"after a while", holdFor / 2}} {
+		t.Run(c.name, func(t *testing.T) {
+			inKitchen(t, func(t *testing.T, k *kitchen) {
+				grill, bar := k.printer(), k.printer()
+				grill.now(off)
+				k.Set([]Line{backed(grill, bar)})
+				if c.start == 0 {
+					k.q.hold("grill", true)
+				}
+				k.q.put("grill", "a")
+				k.pass(c.start)
+				k.q.hold("grill", true)
+				k.pass(time.Minute)
+				for range 10 { // whatever wakes the line meanwhile
+					k.Kick("grill")
+					k.pass(10 * time.Minute)
+				}
+				k.wantPaper(bar)
+				k.q.hold("grill", false)
+				k.pass(holdFor - c.start - time.Second)
+				k.wantPaper(bar)
+				k.pass(longestPause + 2*time.Second)
+				k.wantPaper(bar, "a"+instead)
+			})
+		})
+	}
+}
+
+func TestAPersonWhoDidSomethingSeesTheOwnPrinterTriedFirst(t *testing.T) {
+	inKitchen(t, func(t *testing.T, k *kitchen) {
+		grill, bar := k.printer(), k.printer()
+		grill.now(off)
+		k.Set([]Line{backed(grill, bar)})
+		k.q.put("grill", "a")
+		k.pass(holdFor + time.Minute)
+		k.q.put("grill", "b")
+		k.pass(time.Second)
+		k.wantPaper(bar, "a"+instead, "b"+instead)
+		grill.now(fine)
+		k.Kick("grill")
+		k.q.put("grill", "c")
+		k.pass(0)
+		k.wantPaper(grill, "c")
+	})
+}
+
+func TestTheSlipOfWhatExpiredComesOutOfTheBackup(t *testing.T) {
+	inKitchen(t, func(t *testing.T, k *kitchen) {
+		grill, bar := k.printer(), k.printer()
+		grill.now(off)
+		bar.now(off)
+		l := backed(grill, bar)
+		l.ExpireAfter = time.Hour
+		k.Set([]Line{l})
+		k.q.put("grill", "a", "b")
+		k.pass(time.Hour + time.Minute)
+		k.q.put("grill", "c")
+		bar.now(fine)
+		k.pass(longestPause)
+		k.wantPaper(bar, "slip a b"+instead, "c"+instead)
+	})
+}
+
+func TestStopBeginsNothingOnABackup(t *testing.T) {
+	inKitchen(t, func(t *testing.T, k *kitchen) {
+		grill, bar := k.printer(), k.printer()
+		grill.dial = 10 * time.Second
+		grill.now(off)
+		l := backed(grill, bar)
+		l.Backups[0].After = 0
+		k.Set([]Line{l})
+		k.q.put("grill", "a")
+		k.pass(time.Second)
+		if err := k.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+		k.wantPaper(bar)
+		k.wantEnds("grill a retry")
+	})
+}
+
+func TestAStuckBackupIsNamedByTheLineThatWaitsForIt(t *testing.T) {
+	inKitchen(t, func(t *testing.T, k *kitchen) {
+		grill, bar := k.printer(), k.printer()
+		grill.now(off)
+		bar.deaf, bar.takes = true, time.Minute
+		l := backed(grill, bar)
+		l.Backups[0].After = 0
+		k.Set([]Line{l})
+		k.q.put("grill", "a")
+		k.pass(time.Second)
+		if err := k.stopNow(); err == nil || !strings.Contains(err.Error(), "grill") {
+			t.Errorf("stop: %v", err)
+		}
+		k.pass(time.Minute)
+	})
+}
+
+func TestSetSeesAChangeOfBackups(t *testing.T) {
+	p, q := &fakePrinter{}, &fakePrinter{}
+	is := backed(p, q)
+	for name, other := range map[string]Line{
+		"none":            backed(p),
+		"another station": backed(p, p),
+		"another name":    {Name: "grill", Station: p, Backups: []Backup{{"pass", q, holdFor}}},
+		"another time":    {Name: "grill", Station: p, Backups: []Backup{{"bar", q, time.Minute}}},
+		"one more":        backed(p, q, p),
+		"no station":      {Name: "grill", Station: p, Backups: []Backup{{"bar", nil, holdFor}}},
+	} {
+		if same(is, other) || same(other, is) {
+			t.Errorf("%s: counts as the same", name)
+		}
+	}
+	if !same(is, backed(p, q)) {
+		t.Error("the same is not the same")
+	}
+}
+
+func TestAReloadKeepsWhatIsKnownOfStationsThatStay(t *testing.T) {
+	inKitchen(t, func(t *testing.T, k *kitchen) {
+		grill, bar, pass := k.printer(), k.printer(), k.printer()
+		grill.now(off)
+		k.Set([]Line{backed(grill, bar)})
+		k.q.put("grill", "a")
+		k.pass(holdFor + time.Second)
+		k.wantPaper(bar, "a"+instead)
+
+		l := backed(grill, pass) // another one is called bar now
+		k.Set([]Line{l})
+		k.q.put("grill", "b")
+		k.pass(0)
+		k.wantPaper(pass, "b"+instead)
+
+		k.Set([]Line{backed(k.printer(), pass)}) // the own printer is another: it has not failed yet
+		k.pass(0)
+		if s := k.status("grill"); s.StandIn != (StandIn{}) {
+			t.Errorf("%+v stands in for a printer that was not tried yet", s.StandIn)
+		}
+	})
+}
+
+func TestStandInsAreCountedAndTold(t *testing.T) {
+	inKitchen(t, func(t *testing.T, k *kitchen) {
+		grill, bar := k.printer(), k.printer()
+		grill.now(off)
+		l := backed(grill, bar)
+		l.Backups[0].After = 0
+		k.Set([]Line{l})
+		count := func() int {
+			n, err := testutil.GatherAndCount(k.reg, "ticketrail_station_standins_total")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		if count() != 1 {
+			t.Error("the series is not there from the start")
+		}
+		k.q.put("grill", "a", "b")
+		k.pass(time.Second)
+		if n := testutil.ToFloat64(k.metrics.standIns.WithLabelValues("grill", "bar")); n != 2 {
+			t.Errorf("%g tickets are counted, want 2", n)
+		}
+		if n := testutil.ToFloat64(k.metrics.up.WithLabelValues("grill")); n != 0 {
+			t.Error("a station whose tickets come out of another counts as up")
+		}
+		if problems, err := testutil.GatherAndLint(k.reg); err != nil || len(problems) > 0 {
+			t.Errorf("lint: %v %v", problems, err)
+		}
+		grill.now(fine)
+		k.pass(time.Minute)
+		k.q.put("grill", "c")
+		k.pass(time.Second)
+		got, _ := k.logs.lines(t)
+		want := []string{
+			"WARN ticket did not go out, trying again",
+			"WARN another printer stands in",
+			"INFO ticket out",
+			"INFO ticket out",
+			"INFO printer works again",
+			"INFO ticket out",
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("logged (-want +got):\n%s", diff)
+		}
+		k.Set([]Line{{Name: "grill", Station: grill}})
+		k.pass(0)
+		if count() != 0 {
+			t.Error("the series of a backup that is gone is left")
+		}
+	})
+}
