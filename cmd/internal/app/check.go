@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"ticketrail/config"
+	"ticketrail/printer/escpos"
 	"ticketrail/printer/layout"
+	"ticketrail/printer/raster"
 	"ticketrail/printer/transport"
 	"ticketrail/queue"
 	"ticketrail/queue/ticket"
@@ -27,7 +29,8 @@ func Check(path string) (warnings []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return conf.Warnings, nil
+	_, fonts := newDrawer(conf)
+	return append(conf.Warnings, fonts...), nil
 }
 
 // CheckOnline asks each printer whether it is there, a line for each on w. Nothing is
@@ -95,6 +98,7 @@ func Inspect(path string, body io.Reader, venue, device string, w io.Writer) err
 	if err != nil {
 		return fmt.Errorf("it would be answered 400: %w", err)
 	}
+	drawer, _ := newDrawer(conf)
 	r := p.SplitTraced(req, newVenue(v), device, time.Now(), nil)
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "request %s for venue %s\n", layout.Clean(req.ID), v.Name)
@@ -104,7 +108,7 @@ func Inspect(path string, body io.Reader, venue, device string, w io.Writer) err
 	fmt.Fprintln(&out)
 	out.WriteString(r.Trace.String())
 	for _, d := range r.Request.Drafts {
-		o, err := looks(conf, d.Station)
+		o, err := looks(conf, drawer, d.Station)
 		if err != nil {
 			return err
 		}
@@ -119,8 +123,9 @@ func Inspect(path string, body io.Reader, venue, device string, w io.Writer) err
 	return err
 }
 
-// looks is how the tickets of a station look; one that is no printer's looks like most.
-func looks(conf *config.Config, station string) (layout.Options, error) {
+// looks is how the tickets of a station look, in the letters its printer has; one that is no
+// printer's looks like most.
+func looks(conf *config.Config, drawer *raster.Drawer, station string) (layout.Options, error) {
 	p := config.DefaultPrinter()
 	for _, q := range conf.Printers {
 		if q.Name == station {
@@ -136,6 +141,7 @@ func looks(conf *config.Config, station string) (layout.Options, error) {
 		o.Columns = m.Columns
 	}
 	o.Printer = station
+	o.Printable = func(s string) string { return escpos.PrintableWith(s, escpos.Options{Profile: m, Drawer: drawer}) }
 	return o, err
 }
 
