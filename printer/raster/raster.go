@@ -2,21 +2,17 @@
 // into dots, so that a cook reads every name as the guest's country writes it. It draws
 // with a font that is built in and with font files found on the box; it knows nothing
 // of commands, and a line it draws takes the same columns as one the printer sets.
+//
+// A column is dots/columns wide. The built-in font has letters 6 dots wide and 14 high,
+// accents and tails included, so at 12 dots a column (Font A) every dot is doubled and
+// a line is 28 dots high, nearly the 30 a printer moves on for a line of its own letters.
 package raster
 
 import (
-	"strings"
-	"unicode"
+	"sync"
 
 	"ticketrail/printer/layout"
 )
-
-// An Image is dots. Bits holds its rows from the top, each (Width+7)/8 bytes, the most
-// significant bit left; 1 is black. Bits beyond Width are 0.
-type Image struct {
-	Width, Height int
-	Bits          []byte
-}
 
 // Options are what a Drawer draws with.
 type Options struct {
@@ -26,35 +22,157 @@ type Options struct {
 }
 
 // A Drawer turns lines into dots. It may be used by many goroutines at once.
-type Drawer struct{}
-
-// New makes a Drawer. It can always be used, be it with the built-in font alone; the
-// error joins what is wrong with each font that could not be read.
-func New(o Options) (*Drawer, error) { return &Drawer{}, nil }
-
-// Installed lists the font files that Debian's packages bring and that are on this box.
-func Installed() []string { return nil }
-
-// Printable replaces what no font can draw by its Unicode name in brackets.
-func (d *Drawer) Printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return -1
-		}
-		return r
-	}, s)
+type Drawer struct {
+	letters letters    // built in
+	fonts   []*outline // from files, in the order in which they are tried
+	pieces  cache      // what was drawn lately
 }
 
-// Line draws a line of print, columns wide on a printer with that many dots.
+// New makes a Drawer. It can always be used, be it with the built-in font alone; the
+// error joins what is wrong with each font that could not be read. Fonts are read once to
+// see what they have, and loaded when a line first needs them.
+func New(o Options) (*Drawer, error) {
+	fonts, err := open(o.Fonts)
+	return &Drawer{fonts: fonts}, err
+}
+
+// Where a piece of text is drawn from: the place of a font among Drawer.fonts, or one of these.
+const (
+	nowhere = -1 - iota
+	builtIn
+	blank // nothing to draw
+)
+
+// source is the font for a character and its marks.
+func (d *Drawer) source(text []rune) int {
+	if d.letters.hasAll(text) {
+		return builtIn
+	}
+	for i, f := range d.fonts {
+		if f.hasAll(text) {
+			return i
+		}
+	}
+	if len(text) > 1 { // no font has all of the marks: the letter matters
+		return d.source(text[:1])
+	}
+	return nowhere
+}
+
+// Line draws a line of print: columns of normal width on a printer with that many dots. The
+// image is columns×(dots/columns) wide and as high as the tallest span; every span
+// starts exactly at its column and stays within what layout.Width counts for it. What
+// no font has is an empty box: give [Drawer.Printable] to the layout, and there is none.
 func (d *Drawer) Line(l layout.Line, columns, dots int) Image {
 	if columns < 1 || dots < columns {
 		return Image{}
 	}
-	w, h := dots/columns*columns, dots/columns*28/12*l.Height()
-	return Image{w, h, make([]byte, (w+7)/8*h)}
+	c := cellFor(dots / columns)
+	tall := 1
+	for _, s := range l.Spans {
+		tall = max(tall, times(s.Height))
+	}
+	m := newImage(columns*c.w, tall*c.h)
+	variant := variantOf(l.Spans)
+	column := 0
+	for _, s := range l.Spans {
+		wide, high := times(s.Width), times(s.Height)
+		n := layout.Width(s.Text)
+		// What is beyond the paper is not drawn; text as long as a book costs nothing.
+		if room := columns - column; n > 0 && room > 0 {
+			text := d.span(s.Text, min(n, (room+wide-1)/wide), c, variant)
+			if s.Bold {
+				text.embolden(max(1, c.w/12))
+			}
+			x, width := column*c.w, min(n*wide, room)*c.w
+			m.stamp(text, x, (tall-high)*c.ascent, wide, high)
+			if s.Invert {
+				m.invert(x, width)
+			}
+		}
+		column += n * wide
+	}
+	return m
 }
 
-// QR draws a QR code of text for a printer with that many dots.
-func QR(text string, dots int) (Image, error) {
-	return Image{}, nil
+func times(n int) int { return min(max(n, 1), 8) }
+
+// span draws as much of text as goes into so many columns, at normal size.
+func (d *Drawer) span(text string, columns int, c cell, v variant) Image {
+	m := newImage(columns*c.w, c.h)
+	x := 0
+	for _, u := range d.units(text, columns) {
+		if u.source != blank {
+			m.stamp(d.unit(u, c, v), x, 0, 1, 1)
+		}
+		x += u.columns * c.w
+	}
+	return m
+}
+
+// unit draws what is placed as one: a character with its marks, or a run of a script whose
+// letters change with their neighbours.
+func (d *Drawer) unit(u unit, c cell, v variant) Image {
+	k := key{source: u.source, text: u.text, columns: u.columns, cell: c.w, rtl: u.rtl}
+	if u.source == builtIn {
+		k.variant = v
+	}
+	if m, ok := d.pieces.get(k); ok {
+		return m
+	}
+	var m Image
+	drawn := false
+	if u.source >= 0 {
+		m, drawn = d.fonts[u.source].draw(u, c)
+	}
+	if !drawn {
+		m = d.letters.draw(u, c, v)
+	}
+	d.pieces.put(k, m)
+	return m
+}
+
+// cache keeps what was drawn lately, and no more than two generations of it.
+type cache struct {
+	mu       sync.Mutex // guards both
+	new, old map[key]Image
+}
+
+type key struct {
+	source        int
+	text          string
+	columns, cell int
+	rtl           bool
+	variant       variant
+}
+
+// generation is how many pieces are kept before the older half is forgotten: at 12 dots
+// a column, a few hundred kilobytes.
+const generation = 1024
+
+func (c *cache) get(k key) (Image, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if m, ok := c.new[k]; ok {
+		return m, true
+	}
+	m, ok := c.old[k]
+	if ok {
+		c.add(k, m)
+	}
+	return m, ok
+}
+
+func (c *cache) put(k key, m Image) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.add(k, m)
+}
+
+// add is called with mu held.
+func (c *cache) add(k key, m Image) {
+	if len(c.new) >= generation || c.new == nil {
+		c.old, c.new = c.new, make(map[key]Image)
+	}
+	c.new[k] = m
 }

@@ -1,0 +1,207 @@
+package raster
+
+import (
+	"sync"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// The shapes of an Arabic letter, as Unicode's presentation forms are ordered.
+const (
+	isolated = iota
+	final
+	initial
+	medial
+)
+
+// arabicForms are the shapes of each letter; 0 where it has none. They are read off the
+// presentation forms' decompositions, which name the letter, in the order of the blocks.
+var arabicForms = sync.OnceValue(func() map[rune][4]rune {
+	forms, n := make(map[rune][4]rune), make(map[rune]int)
+	add := func(from, to rune) {
+		for r := from; r <= to; r++ {
+			letter := []rune(norm.NFKC.String(string(r)))
+			if len(letter) != 1 || n[letter[0]] > medial || r == 0xfbe8 || r == 0xfbe9 { // Uighur's alef maksura
+				continue
+			}
+			f := forms[letter[0]]
+			f[n[letter[0]]] = r
+			n[letter[0]]++
+			forms[letter[0]] = f
+		}
+	}
+	add(0xfb50, 0xfbb1)
+	add(0xfbd3, 0xfbff)
+	add(0xfe80, 0xfef4)
+	forms[tatweel] = [4]rune{tatweel, tatweel, tatweel, tatweel}
+	return forms
+})
+
+const (
+	tatweel   = 'ـ' // lengthens a word
+	lam       = 'ل'
+	nonJoiner = '\u200c'
+)
+
+// lamAlef is the shape of lam with an alef behind it, which must not be written as two letters.
+func lamAlef(alef rune) (shape rune, ok bool) {
+	switch alef {
+	case 'آ':
+		return 0xfef5, true
+	case 'أ':
+		return 0xfef7, true
+	case 'إ':
+		return 0xfef9, true
+	case 'ا':
+		return 0xfefb, true
+	}
+	return 0, false
+}
+
+func arabic(r rune) bool { return r == tatweel || unicode.Is(unicode.Arabic, r) && unicode.IsLetter(r) }
+
+// join gives the Arabic letters the shapes they have in their words.
+func (d *Drawer) join(cc []character) []character {
+	var out []character
+	for i := 0; i < len(cc); i++ {
+		start := i
+		for i < len(cc) && arabic(cc[i].base()) && cc[i].level == cc[start].level {
+			i++
+		}
+		if word := cc[start:i]; len(word) > 0 {
+			if f := d.wordFont(word); f >= 0 {
+				for j := range word {
+					word[j].source = f
+				}
+			} else {
+				word = d.shape(word)
+			}
+			out = append(out, word...)
+		}
+		if i < len(cc) && !arabic(cc[i].base()) {
+			out = append(out, cc[i])
+		} else {
+			i-- // the next word has another level
+		}
+	}
+	return out
+}
+
+// wordFont is a font from a file that has all of a word, or builtIn: the letters of an
+// outline font join as they are written, those of the built-in one stand in squares.
+func (d *Drawer) wordFont(word []character) int {
+	var text []rune
+	for _, c := range word {
+		text = append(text, c.text...)
+	}
+	for i, f := range d.fonts {
+		if f.hasAll(text) {
+			return i
+		}
+	}
+	return builtIn
+}
+
+// shape chooses the shape of each letter from its neighbours. Lam and alef become one;
+// the column that is left over comes after the word, where it does not tear it.
+func (d *Drawer) shape(word []character) []character {
+	forms := arabicForms()
+	reaches := func(i int) bool { // the next letter
+		return i >= 0 && forms[word[i].base()][initial] != 0 && word[i].text[len(word[i].text)-1] != nonJoiner
+	}
+	takes := func(i int) bool { // the hand of the letter before
+		return i < len(word) && forms[word[i].base()][final] != 0
+	}
+	out, over := make([]character, 0, len(word)), 0
+	for i := 0; i < len(word); i++ {
+		c := word[i]
+		before, after := reaches(i-1) && takes(i), reaches(i) && takes(i+1)
+		if c.base() == lam && after && c.source == builtIn {
+			if s, ok := lamAlef(word[i+1].base()); ok {
+				if before {
+					s++
+				}
+				c.text = append(append([]rune{s}, c.text[1:]...), word[i+1].text[1:]...)
+				over += word[i+1].columns
+				out = append(out, c)
+				i++
+				continue
+			}
+		}
+		f, ok := forms[c.base()]
+		at := isolated
+		switch {
+		case before && after:
+			at = medial
+		case before:
+			at = final
+		case after:
+			at = initial
+		}
+		if ok && c.source == builtIn && (d.letters.has(f[at]) || substitute(f[at]) != 0) {
+			c.text = append([]rune{f[at]}, c.text[1:]...)
+		}
+		out = append(out, c)
+	}
+	if over > 0 {
+		out = append(out, character{text: []rune{' '}, columns: over, source: blank, level: word[0].level})
+	}
+	return out
+}
+
+// substitute is the shape that the built-in font has for one that it lacks: the Persian
+// letters differ from Arabic ones in their dots only. 0: none.
+func substitute(form rune) rune {
+	switch {
+	case form >= 0xfb56 && form <= 0xfb59: // peh like beh
+		return form - 0xfb56 + 0xfe8f
+	case form >= 0xfb7a && form <= 0xfb7d: // tcheh like jeem
+		return form - 0xfb7a + 0xfe9d
+	case form >= 0xfb8a && form <= 0xfb8b: // jeh like zain
+		return form - 0xfb8a + 0xfeaf
+	case form >= 0xfb8e && form <= 0xfb91: // keheh like kaf
+		return form - 0xfb8e + 0xfed9
+	case form >= 0xfb92 && form <= 0xfb95: // gaf like kaf
+		return form - 0xfb92 + 0xfed9
+	case form >= 0xfbfc && form <= 0xfbfd: // yeh like alef maksura where it ends a word
+		return form - 0xfbfc + 0xfeef
+	case form >= 0xfbfe && form <= 0xfbff: // and like the Arabic yeh elsewhere
+		return form - 0xfbfe + 0xfef3
+	}
+	return 0
+}
+
+// dotted puts onto a substitute what sets the letter apart.
+func dotted(g glyph, form rune) glyph {
+	dot := func(x, y int) { g.rows[y] |= 0x8000 >> x }
+	three := func(x, y int) { // in place of one
+		g.rows[y] &^= 0x8000 >> x
+		dot(x-1, y)
+		dot(x+1, y)
+		dot(x, y+1)
+	}
+	switch form {
+	case 0xfb56, 0xfb57:
+		three(3, 12)
+	case 0xfb58, 0xfb59:
+		three(2, 12)
+	case 0xfb7a, 0xfb7b:
+		dot(5, 11)
+		dot(4, 12)
+	case 0xfb7c, 0xfb7d:
+		three(2, 12)
+	case 0xfb8a, 0xfb8b:
+		g.rows[4] = 0
+		dot(3, 4)
+		dot(5, 4)
+		dot(4, 3)
+	case 0xfb92, 0xfb93, 0xfb94, 0xfb95:
+		dot(4, 1)
+		dot(5, 1)
+		dot(3, 2)
+		dot(2, 3)
+		dot(1, 4)
+	}
+	return g
+}

@@ -1,0 +1,188 @@
+package raster
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/go-text/typesetting/font"
+	"github.com/go-text/typesetting/font/opentype"
+)
+
+// What font files may cost: the largest in Debian, all of Chinese, Japanese and Korean, is
+// 30 MB.
+const (
+	fileAtMost  = 64 << 20
+	fontsAtMost = 512
+)
+
+// open reads the fonts, in the order given, and of a folder the plain ones first. It gives
+// back those that can be used.
+func open(paths []string) ([]*outline, error) {
+	var fonts []*outline
+	var errs []error
+	for _, p := range paths {
+		info, err := os.Stat(p)
+		switch {
+		case err != nil:
+			errs = append(errs, fmt.Errorf("font %s: %w; name a .ttf, .otf or .ttc file or a folder of them", p, plain(err)))
+		case info.IsDir():
+			ff, err := openFolder(p)
+			fonts, errs = append(fonts, ff...), append(errs, err)
+		default:
+			f, _, err := openFont(p)
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			fonts = append(fonts, f)
+		}
+	}
+	if len(fonts) > fontsAtMost {
+		errs = append(errs, fmt.Errorf("%d fonts are too many: the first %d are used; name those that are needed", len(fonts), fontsAtMost))
+		fonts = fonts[:fontsAtMost]
+	}
+	return fonts, errors.Join(errs...)
+}
+
+func plain(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err // the path is told already
+	}
+	return err
+}
+
+func openFolder(folder string) ([]*outline, error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, fmt.Errorf("font folder %s: %w", folder, plain(err))
+	}
+	type found struct {
+		*outline
+		rank float64
+	}
+	var ff []found
+	var errs []error
+	for _, e := range entries {
+		switch strings.ToLower(filepath.Ext(e.Name())) {
+		case ".ttf", ".otf", ".ttc":
+		default:
+			continue
+		}
+		if len(ff) >= fontsAtMost {
+			errs = append(errs, fmt.Errorf("font folder %s: holds more than %d fonts, the rest is not used; name those that are needed", folder, fontsAtMost))
+			break
+		}
+		f, about, err := openFont(filepath.Join(folder, e.Name()))
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		rank := math.Abs(float64(about.Aspect.Weight - font.WeightNormal))
+		if about.Aspect.Style != font.StyleNormal {
+			rank += 1000
+		}
+		ff = append(ff, found{f, rank})
+	}
+	if len(ff) == 0 && len(errs) == 0 {
+		return nil, fmt.Errorf("font folder %s: holds no .ttf, .otf or .ttc file", folder)
+	}
+	slices.SortStableFunc(ff, func(a, b found) int { return int(a.rank - b.rank) })
+	fonts := make([]*outline, len(ff))
+	for i, f := range ff {
+		fonts[i] = f.outline
+	}
+	return fonts, errors.Join(errs...)
+}
+
+// openFont reads all of a font to see whether it can be used, and keeps what it has.
+func openFont(path string) (o *outline, about font.Description, err error) {
+	defer rescue(path, &err)
+	f, err := readFont(path)
+	if err != nil {
+		return nil, about, err
+	}
+	o = &outline{path: path, has: make(runes)}
+	for it := f.Cmap.Iter(); it.Next(); {
+		if r, gid := it.Char(); gid != 0 && r > ' ' {
+			o.has.add(r)
+		}
+	}
+	o.has.add(' ')
+	return o, f.Describe(), nil
+}
+
+// readFont parses a file; of a collection its first font.
+func readFont(path string) (f *font.Font, err error) {
+	defer rescue(path, &err)
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("font %s: %w", path, plain(err))
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("font %s: is no file", path)
+	case info.Size() > fileAtMost:
+		return nil, fmt.Errorf("font %s: has %d MB; at most %d are read", path, info.Size()>>20, fileAtMost>>20)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("font %s: %w", path, plain(err))
+	}
+	defer file.Close()
+	loaders, err := opentype.NewLoaders(file)
+	if err == nil && len(loaders) == 0 {
+		err = errors.New("holds no font")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("font %s: cannot be read: %w; is it TrueType or OpenType?", path, err)
+	}
+	f, err = font.NewFont(loaders[0])
+	if err != nil {
+		return nil, fmt.Errorf("font %s: cannot be read: %w; is it damaged?", path, err)
+	}
+	return f, nil
+}
+
+// rescue turns a parser's panic into an error: a bad font must not stop the kitchen.
+func rescue(path string, err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("font %s: is damaged: %v", path, p)
+	}
+}
+
+// Installed lists the font files that Debian's packages bring and that are on this box, in a
+// good order: a font made for a script before those that have a bit of everything.
+// The packages are fonts-noto-core, fonts-noto-cjk and fonts-unifont.
+func Installed() []string {
+	var out []string
+	for _, p := range debian() {
+		if info, err := os.Stat(p); err == nil && info.Mode().IsRegular() {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func debian() []string {
+	var paths []string
+	for script := range strings.FieldsSeq(`Thai Devanagari Bengali Gurmukhi Gujarati Oriya Tamil Telugu Kannada Malayalam Sinhala
+		Khmer Lao Myanmar Tibetan Mongolian Ethiopic Georgian Armenian Cherokee CanadianAboriginal Thaana Syriac NKo
+		Tifinagh Javanese Balinese Sundanese Yi Arabic Hebrew Symbols Symbols2 Math`) {
+		paths = append(paths, "/usr/share/fonts/truetype/noto/NotoSans"+script+"-Regular.ttf")
+	}
+	return append(paths,
+		"/usr/share/fonts/truetype/noto/NotoSerifTibetan-Regular.ttf",
+		"/usr/share/fonts/truetype/noto/NotoSans-Regular.ttf",
+		"/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc",
+		"/usr/share/fonts/opentype/unifont/unifont.otf",
+		"/usr/share/fonts/opentype/unifont/unifont_upper.otf",
+		"/usr/share/fonts/truetype/unifont/unifont.ttf",
+		"/usr/share/fonts/truetype/unifont/unifont_upper.ttf",
+		"/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf",
+	)
+}

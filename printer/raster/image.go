@@ -1,0 +1,91 @@
+package raster
+
+// An Image is dots. Bits holds its rows from the top, each (Width+7)/8 bytes, the most
+// significant bit left; 1 is black. Bits beyond Width are 0.
+type Image struct {
+	Width, Height int
+	Bits          []byte
+}
+
+func newImage(width, height int) Image {
+	return Image{width, height, make([]byte, (width+7)/8*height)}
+}
+
+func (m Image) stride() int { return (m.Width + 7) / 8 }
+
+func (m Image) row(y int) []byte { return m.Bits[y*m.stride() : (y+1)*m.stride()] }
+
+func (m Image) set(x, y int) { m.Bits[y*m.stride()+x/8] |= 0x80 >> (x % 8) }
+
+func (m Image) black(x, y int) bool { return m.Bits[y*m.stride()+x/8]&(0x80>>(x%8)) != 0 }
+
+// stamp adds the dots of p, each wide×high times, with its left upper corner at x, y.
+// What is beyond the right or lower edge is left out.
+func (m Image) stamp(p Image, x, y, wide, high int) {
+	row := make([]byte, m.stride())
+	for py := range p.Height {
+		clear(row)
+		for px, last := 0, min(p.Width, (m.Width-x+wide-1)/wide); px < last; px++ {
+			if !p.black(px, py) {
+				continue
+			}
+			for i := x + px*wide; i < min(x+(px+1)*wide, m.Width); i++ {
+				row[i/8] |= 0x80 >> (i % 8)
+			}
+		}
+		for i := y + py*high; i < min(y+(py+1)*high, m.Height); i++ {
+			for b, v := range row {
+				m.row(i)[b] |= v
+			}
+		}
+	}
+}
+
+// embolden strikes everything a second time, n dots to the right.
+func (m Image) embolden(n int) {
+	for y := range m.Height {
+		for range n {
+			row, carry := m.row(y), byte(0)
+			for i, b := range row {
+				row[i] = b | b>>1 | carry
+				carry = b << 7
+			}
+			if over := m.Width % 8; over > 0 {
+				row[len(row)-1] &= 0xff << (8 - over)
+			}
+		}
+	}
+}
+
+// invert turns black and white around between x and x+width, all the way down.
+func (m Image) invert(x, width int) {
+	for y := range m.Height {
+		row := m.row(y)
+		for i := x; i < min(x+width, m.Width); i++ {
+			row[i/8] ^= 0x80 >> (i % 8)
+		}
+	}
+}
+
+// A cell is the room of a character one column wide, in dots. Letters stand on the line
+// that is ascent below its upper edge.
+type cell struct {
+	w, h, ascent int
+	scale        int // how many dots a dot of the built-in font is, or 0: it must be resampled
+}
+
+// The built-in font's dots: a letter is 6 wide, or 12 where East Asia writes them square. Of
+// its 16 rows, the first and the last have no ink in any letter.
+const (
+	half     = 6
+	fontRows = 14
+	fontTop  = 1  // the first row that is used
+	fontBase = 11 // rows from there to the baseline
+)
+
+func cellFor(w int) cell {
+	if k := w / half; k > 0 && w%half <= k {
+		return cell{w, fontRows * k, fontBase * k, k}
+	}
+	return cell{w, max(1, (fontRows*w+half/2)/half), (fontBase*w + half/2) / half, 0}
+}

@@ -1,0 +1,318 @@
+package raster
+
+import (
+	"image"
+	"sync/atomic"
+	"unicode"
+
+	"github.com/hajimehoshi/bitmapfont/v3"
+	"golang.org/x/image/font"
+	"golang.org/x/image/math/fixed"
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/simplifiedchinese"
+	"golang.org/x/text/encoding/traditionalchinese"
+	"golang.org/x/text/unicode/norm"
+
+	"ticketrail/printer/layout"
+)
+
+// letters is the built-in font. It remembers which characters it has, for the font itself
+// says yes to all of them.
+type letters struct {
+	known, ink [0x10000 / 32]atomic.Uint32 // a bit a character
+}
+
+// has says that there is something to see of r, or that there is nothing to see on purpose.
+func (l *letters) has(r rune) bool {
+	if r < 0 || r > 0xffff {
+		return false
+	}
+	if empty(r) {
+		return true
+	}
+	word, bit := r/32, uint32(1)<<(r%32)
+	if l.known[word].Load()&bit == 0 {
+		if g := l.glyph(r, japanese); !g.empty() && !(g.missing() && unicode.Is(unicode.Arabic, r)) {
+			l.ink[word].Or(bit)
+		}
+		l.known[word].Or(bit)
+	}
+	return l.ink[word].Load()&bit != 0
+}
+
+// missing says that g is what the font shows for Arabic letters that it lacks.
+func (g glyph) missing() bool {
+	return g == glyph{w: half, rows: [fontRows]uint16{8: 0x3000, 9: 0x3000}}
+}
+
+// hasAll also takes a character apart into letter and marks.
+func (l *letters) hasAll(text []rune) bool {
+	for _, r := range text {
+		if l.has(r) || substitute(r) != 0 {
+			continue
+		}
+		parts := []rune(norm.NFD.String(string(r)))
+		if len(parts) < 2 || !l.hasAll(parts) {
+			return false
+		}
+	}
+	return true
+}
+
+// empty characters take room or change others, and show nothing themselves.
+func empty(r rune) bool {
+	return r == ' ' || r > 0x7e && unicode.In(r, unicode.Zs, unicode.Cf, unicode.Cc, unicode.Variation_Selector)
+}
+
+// variant says whose shapes of Chinese characters are used.
+type variant int
+
+const (
+	simplified variant = iota
+	traditional
+	japanese
+)
+
+func (v variant) face() font.Face {
+	switch v {
+	case traditional:
+		return bitmapfont.FaceTC
+	case japanese:
+		return bitmapfont.Face
+	}
+	return bitmapfont.FaceSC
+}
+
+// variantOf guesses whose characters these are, by the letters that only Japanese and
+// Korean have and else by the character sets that have the rarer ones.
+func variantOf(spans []layout.Span) variant {
+	var gb, big5 *encoding.Encoder
+	votes := 0
+	for _, s := range spans {
+		for _, r := range s.Text {
+			switch {
+			case r < 0x2e80:
+				continue
+			case unicode.In(r, unicode.Hiragana, unicode.Katakana, unicode.Hangul):
+				return japanese
+			case !unicode.Is(unicode.Han, r):
+				continue
+			case gb == nil:
+				gb, big5 = simplifiedchinese.HZGB2312.NewEncoder(), traditionalchinese.Big5.NewEncoder()
+			}
+			_, errGB := gb.String(string(r))
+			_, errBig5 := big5.String(string(r))
+			switch {
+			case errGB == nil && errBig5 != nil:
+				votes--
+			case errGB != nil && errBig5 == nil:
+				votes++
+			}
+		}
+	}
+	if votes > 0 {
+		return traditional
+	}
+	return simplified
+}
+
+// A glyph is a letter of the built-in font: rows from the top, the leftmost dot in bit 15.
+type glyph struct {
+	w    int
+	rows [fontRows]uint16
+}
+
+func (g glyph) empty() bool { return g.rows == [fontRows]uint16{} }
+
+// extent is the first row with ink and the one after the last.
+func (g glyph) extent() (top, bottom int) {
+	for top < fontRows && g.rows[top] == 0 {
+		top++
+	}
+	bottom = fontRows
+	for bottom > top && g.rows[bottom-1] == 0 {
+		bottom--
+	}
+	return top, bottom
+}
+
+// over is g moved down by dy, with what leaves the rows cut off.
+func (g glyph) over(dy int) glyph {
+	out := glyph{w: g.w}
+	for y, row := range g.rows {
+		if y+dy >= 0 && y+dy < fontRows {
+			out.rows[y+dy] = row
+		}
+	}
+	return out
+}
+
+func (g glyph) touches(o glyph) bool {
+	for y := range g.rows {
+		if g.rows[y]&o.rows[y] != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func glyphOf(f font.Face, r rune) glyph {
+	rect, mask, at, _, ok := f.Glyph(fixed.P(0, 0), r)
+	if !ok || mask == nil {
+		return glyph{w: half}
+	}
+	g := glyph{w: min(rect.Dx(), 2*half)}
+	for y := range fontRows {
+		for x := range g.w {
+			if alpha(mask, at.X+x, at.Y+y+fontTop) {
+				g.rows[y] |= 0x8000 >> x
+			}
+		}
+	}
+	return g
+}
+
+func alpha(m image.Image, x, y int) bool {
+	_, _, _, a := m.At(x, y).RGBA()
+	return a != 0
+}
+
+// glyph finds r in the face of the variant, or in another when only that one has it.
+func (l *letters) glyph(r rune, v variant) glyph {
+	for _, f := range []font.Face{v.face(), bitmapfont.Face, bitmapfont.FaceSC, bitmapfont.FaceTC} {
+		if g := glyphOf(f, r); !g.empty() {
+			return g
+		}
+	}
+	return glyph{w: half}
+}
+
+// compose draws a character and puts its marks on it, or draws a box for one that is not there.
+func (l *letters) compose(u unit, v variant) glyph {
+	if u.source != builtIn {
+		return box(u.columns)
+	}
+	text := []rune(norm.NFC.String(u.text))
+	if !l.has(text[0]) && substitute(text[0]) == 0 {
+		text = []rune(norm.NFD.String(u.text))
+	}
+	var g glyph
+	if s := substitute(text[0]); s != 0 && !l.has(text[0]) {
+		g = dotted(l.glyph(s, v), text[0])
+	} else {
+		g = l.glyph(text[0], v)
+	}
+	for _, r := range text[1:] {
+		if m := l.glyph(r, v); !empty(r) && !m.empty() {
+			g = g.with(m)
+		}
+	}
+	return g
+}
+
+// with puts a mark on a letter. Marks above and below keep clear of the letter's own
+// ink, as far as there is room.
+func (g glyph) with(mark glyph) glyph {
+	if g.w > mark.w { // in the middle of a wide letter
+		for y := range mark.rows {
+			mark.rows[y] >>= (g.w - mark.w) / 2
+		}
+	}
+	top, bottom := mark.extent()
+	switch {
+	case bottom <= 5: // above
+		for dy := 0; dy >= -top; dy-- {
+			if m := mark.over(dy); !m.touches(g) || dy == -top {
+				mark = m
+				break
+			}
+		}
+	case top >= 9: // below
+		for dy := 0; dy <= fontRows-bottom; dy++ {
+			if m := mark.over(dy); !m.touches(g) || dy == fontRows-bottom {
+				mark = m
+				break
+			}
+		}
+	}
+	for y := range g.rows {
+		g.rows[y] |= mark.rows[y]
+	}
+	return g
+}
+
+// box stands for a character that no font has.
+func box(columns int) glyph {
+	w := min(columns, 2) * half
+	side, edge := uint16(0x8000|0x8000>>(w-2)), uint16(0xffff<<(16-w+1))
+	g := glyph{w: w}
+	for y := 2; y < fontBase; y++ {
+		g.rows[y] = side
+	}
+	g.rows[2], g.rows[fontBase-1] = edge, edge
+	return g
+}
+
+// draw draws one character into its columns.
+func (l *letters) draw(u unit, c cell, v variant) Image {
+	g := l.compose(u, v)
+	m := newImage(u.columns*c.w, c.h)
+	wide := u.columns * half
+	switch {
+	case g.w > wide: // drawn square, but one column wide: every dot is half as wide
+		g.resample(m, g.w)
+	case c.scale == 0:
+		g.centred(wide).resample(m, wide)
+	default:
+		g.centred(wide).multiply(m, c.scale, wide)
+	}
+	return m
+}
+
+// centred moves g to the middle of so many dots; 16 is all there are.
+func (g glyph) centred(wide int) glyph {
+	for y := range g.rows {
+		g.rows[y] >>= (min(wide, 16) - g.w) / 2
+	}
+	return g
+}
+
+func (g glyph) black(x, y int) bool { return x < 16 && g.rows[y]&(0x8000>>x) != 0 }
+
+// multiply makes every dot scale×scale. A column that is a little wider than the letter
+// continues what touches its right edge, so that joined letters stay joined.
+func (g glyph) multiply(m Image, scale, wide int) {
+	for y := range m.Height {
+		for x := range m.Width {
+			if g.black(min(x/scale, wide-1), y/scale) {
+				m.set(x, y)
+			}
+		}
+	}
+}
+
+// resample fits g, of which wide dots count, into m: a dot is black when at least half of it is.
+func (g glyph) resample(m Image, wide int) {
+	for y := range m.Height {
+		for x := range m.Width {
+			// In units of 1/m.Width and 1/m.Height of a dot of g.
+			x0, x1, y0, y1 := x*wide, (x+1)*wide, y*fontRows, (y+1)*fontRows
+			ink := 0
+			for gy := y0 / m.Height; gy*m.Height < y1; gy++ {
+				h := min(y1, (gy+1)*m.Height) - max(y0, gy*m.Height)
+				for gx := x0 / m.Width; gx*m.Width < x1; gx++ {
+					if g.black(gx, gy) {
+						ink += h * (min(x1, (gx+1)*m.Width) - max(x0, gx*m.Width))
+					}
+				}
+			}
+			full := wide * fontRows
+			if m.Width < wide || m.Height < fontRows {
+				full = full * 2 / 3 // smaller than drawn: rather too black than a stroke lost
+			}
+			if 2*ink >= full {
+				m.set(x, y)
+			}
+		}
+	}
+}
