@@ -59,7 +59,7 @@ func (c *composer) banners(d *ticket.Delivery) {
 
 // standIn says whose ticket came out here because it could not come out there.
 func (c *composer) standIn(d *ticket.Delivery) {
-	station := c.text(capitals(Clean(d.For)))
+	station := c.text(capitals(typed(d.For)))
 	if station == "" {
 		return
 	}

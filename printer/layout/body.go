@@ -176,7 +176,7 @@ func (b *body) called(l *ticket.Line) string {
 // loud is text that tells a cook what to do, in capitals where the house likes that.
 func (c *composer) loud(s string) string {
 	if c.UpperCase {
-		s = capitals(Clean(s))
+		s = capitals(typed(s))
 	}
 	return c.text(s)
 }
@@ -212,6 +212,9 @@ func (b *body) below(l *ticket.Line, indent int) {
 	st := b.under
 	if l.Depth == 0 {
 		st.Height = max(st.Height, 2)
+	}
+	if l.Void {
+		st.Width = 0
 	}
 	for _, n := range l.Notes {
 		b.note(b.mark(l.Void, st), indent, n, voided(st, l.Void))

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // Clean makes a string from the service safe to show on a printer, in a terminal or on
@@ -65,4 +67,47 @@ func harmless(r rune) rune {
 
 func filler(r rune) bool {
 	return r == 0x115f || r == 0x1160 || r == 0x3164 || r == 0xffa0 || r == 0x2800 || r == 0x034f || r == 0x17b4 || r == 0x17b5
+}
+
+// typed is s cleaned, the way a person would have typed it: an accent is one with its
+// letter, so that a word prints alike whoever wrote it, and what only helps software to
+// join or part the letters of one word leaves no gap in it.
+func typed(s string) string {
+	if plainASCII(s) {
+		return Clean(s)
+	}
+	s = Clean(seamless(s))
+	if !norm.NFC.IsNormalString(s) {
+		// What norm puts into a tower of accents to keep it short is not ours to print.
+		s = strings.ReplaceAll(norm.NFC.String(s), "\u034f", "")
+	}
+	return s
+}
+
+func plainASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// seamless leaves out soft hyphens and joiners. A non-joiner parts the words of Persian,
+// where [Clean] makes it a space, but not the letters of an Indic word, where it follows
+// a vowel killer.
+func seamless(s string) string {
+	if !strings.ContainsAny(s, "\u00ad\u200c\u200d\u2060") {
+		return s
+	}
+	var before rune
+	return strings.Map(func(r rune) rune {
+		last := before
+		before = r
+		switch {
+		case r == 0xad || r == 0x200d || r == 0x2060, r == 0x200c && unicode.Is(unicode.Mn, last):
+			return -1
+		}
+		return r
+	}, s)
 }

@@ -49,7 +49,7 @@ func (c *composer) fields(d *ticket.Delivery) Fields {
 		Copy: c.Copy, Copies: c.Copies, Duplicate: d.Doubt, Reprint: d.Reprint,
 		Void: t.Void, Refire: t.Refire, Slip: t.Kind == ticket.Slip, Test: t.Kind == ticket.Test,
 	}
-	plain := composer{columns: c.columns} // what the printer lacks is replaced when it is set
+	var plain composer
 	f.Number, f.Table = plain.number(t), plain.table(t)
 	f.Time, f.Date = when(t.Received, t.Zone)
 	if !t.Received.IsZero() {
@@ -70,8 +70,9 @@ func (c *composer) fields(d *ticket.Delivery) Fields {
 	return f
 }
 
-// oneLine is s on one line, with single spaces.
-func oneLine(s string) string { return strings.Join(strings.Fields(Clean(s)), " ") }
+// oneLine is s on one line, with single spaces. What the printer lacks is replaced when
+// it is set, not here.
+func oneLine(s string) string { return strings.Join(strings.Fields(typed(s)), " ") }
 
 // length is how many bytes the fields have that anybody can make long.
 func (f *Fields) length() int {

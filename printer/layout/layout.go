@@ -10,8 +10,6 @@ package layout
 import (
 	"strings"
 
-	"golang.org/x/text/unicode/norm"
-
 	"ticketrail/queue/ticket"
 )
 
@@ -96,14 +94,9 @@ func (c *composer) text(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// letters is s as it will print, with the spaces it has. An accent typed after its
-// letter becomes one with it, so the same word prints alike whoever typed it.
+// letters is s as it will print, with the spaces it has.
 func (c *composer) letters(s string) string {
-	s = Clean(s)
-	if !norm.NFC.IsNormalString(s) {
-		// What norm puts into a tower of accents to keep it short is not ours to print.
-		s = strings.ReplaceAll(norm.NFC.String(s), "\u034f", "")
-	}
+	s = typed(s)
 	if c.printable != nil {
 		s = c.printable(s)
 	}

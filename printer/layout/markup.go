@@ -52,6 +52,9 @@ func (c *composer) markup(s string) {
 		case toLeft, toCenter, toRight, toPlace:
 			put()
 			place = map[rune]int{toLeft: atLeft, toCenter: atCenter, toRight: atRight, toPlace: atLeft}[ch]
+			if ch != toPlace && len(r[place]) > 0 {
+				r[place] = append(r[place], Span{Text: " "})
+			}
 		case ruleFrom:
 			end()
 			ruling = true

@@ -30,7 +30,7 @@ func Plain(lines []Line, columns int) string {
 			text := Clean(s.Text)
 			wide := Width(text)
 			used += wide * s.wide()
-			before, after := l.slack(i, wide*(s.wide()-1))
+			before, after := l.slack(i, wide*(s.wide()-1), columns)
 			b.WriteString(spaces(before) + text + spaces(after))
 		}
 		b.WriteString(spaces(max(columns-used, 0)))
@@ -42,14 +42,14 @@ func Plain(lines []Line, columns int) string {
 
 // slack divides the room that a span's letters leave when they are drawn in normal
 // size: it goes where the paper is empty anyway.
-func (l Line) slack(i, free int) (before, after int) {
+func (l Line) slack(i, free, columns int) (before, after int) {
 	empty := func(i int) bool {
 		return i >= 0 && i < len(l.Spans) && len(l.Spans[i].Text) > 1 && strings.TrimSpace(l.Spans[i].Text) == ""
 	}
 	switch left, right := empty(i-1), empty(i+1); {
 	case left && right, len(l.Spans) == 1 && l.Spans[i].Invert:
 		return free / 2, free - free/2
-	case left && i == len(l.Spans)-1:
+	case left && i == len(l.Spans)-1 && l.Width() == columns: // at the right edge
 		return free, 0
 	default:
 		return 0, free

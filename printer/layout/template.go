@@ -16,10 +16,10 @@ import (
 //
 //	{{define "header"}}
 //	{{center (bold .Venue)}}
+//	{{rule "-"}}
 //	{{big .Number}}{{right (big .Table)}}
 //	{{.Type}}{{right (time "3:04 PM" .Received)}}
 //	{{if .Server}}Served by {{upper .Server}}{{end}}
-//	{{rule "-"}}
 //	{{end}}
 //
 //	{{define "footer"}}
@@ -29,7 +29,7 @@ import (
 //
 // The data is [Fields]. "header" replaces what stands between the banners and the notes
 // on the order, "footer" what stands below the items; where one is not defined the
-// built-in one prints. Other templates may be defined for use in these two.
+// built-in one prints. A rule follows and precedes them by itself. Other templates may be defined for use in these two.
 //
 // Each line of output is a line of print, wrapped where it is wider than the paper.
 // Empty lines do not print, so that a field nobody filled leaves no gap. Functions beside
@@ -62,7 +62,7 @@ func ParseTemplate(text string) (*Template, error) {
 	}
 	t, err := template.New("template").Funcs(functions(&meter{})).Parse(text)
 	if err != nil {
-		return nil, wording(err)
+		return nil, wording("", err)
 	}
 	if !parse.IsEmptyTree(t.Root) {
 		return nil, errors.New(`template: there is text outside of {{define "header"}}…{{end}} and {{define "footer"}}…{{end}}, which would not print`)
@@ -116,11 +116,11 @@ func (tp *Template) lines(name string, f Fields, c composer) (_ []Line, defined 
 	}
 	t, err := tp.t.Clone()
 	if err != nil {
-		return nil, true, wording(err)
+		return nil, true, wording(name, err)
 	}
 	m := &meter{}
 	if err := t.Funcs(functions(m)).ExecuteTemplate(m, name, f); err != nil {
-		return nil, true, wording(err)
+		return nil, true, wording(name, err)
 	}
 	c.lines = nil
 	c.markup(m.out.String())
@@ -135,13 +135,13 @@ func (tp *Template) lines(name string, f Fields, c composer) (_ []Line, defined 
 }
 
 // wording is an error of text/template for a log: one line, with nothing hostile in it.
-func wording(err error) error {
+func wording(name string, err error) error {
 	s := Clean(err.Error())
 	if len(s) > 500 {
 		s = strings.ToValidUTF8(s[:500], "") + "…"
 	}
 	if !strings.HasPrefix(s, "template: ") {
-		s = "template: " + s
+		s = "template: " + name + ": " + s
 	}
 	return errors.New(s)
 }

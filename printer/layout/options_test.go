@@ -1,0 +1,302 @@
+package layout
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/language"
+	"golang.org/x/text/unicode/norm"
+	"pgregory.net/rapid"
+
+	"ticketrail/queue/ticket"
+)
+
+func parsed(text string) *Template {
+	tp, err := ParseTemplate(text)
+	if err != nil {
+		panic(err)
+	}
+	return tp
+}
+
+// templates are a house's: a good one, one that prints nothing, and two that fail on
+// some tickets or on all but the sample.
+func templates() []*Template {
+	return []*Template{
+		nil,
+		parsed(`{{define "header"}}{{center (big .Venue)}}
+			{{left .Number}}{{center (bold .Type)}}{{right (big .Table)}}
+			{{rule}}{{range .Notes}}{{bold (upper .)}}{{end}}
+			{{end}}{{define "footer"}}{{.Request}} {{.For}}{{end}}`),
+		parsed(`{{define "header"}}{{end}}{{define "footer"}}{{end}}`),
+		parsed(`{{define "header"}}{{index .Notes 1}}{{end}}`),
+		parsed(`{{define "footer"}}{{if ne .Number "#18"}}{{.Missing}}{{end}}{{end}}`),
+	}
+}
+
+func options() *rapid.Generator[Options] {
+	size := rapid.Custom(func(t *rapid.T) Size {
+		return Size{rapid.IntRange(-1, 9).Draw(t, "wide"), rapid.IntRange(-1, 9).Draw(t, "high")}
+	})
+	fields := append(HeaderFields(), "no such field")
+	house := templates()
+	return rapid.Custom(func(t *rapid.T) Options {
+		o := Options{
+			Columns: rapid.IntRange(-1, 64).Draw(t, "columns"), Printer: "grill",
+			Copies: rapid.IntRange(0, 3).Draw(t, "copies"), Copy: 1,
+			NameSize: size.Draw(t, "name size"), ModifierSize: size.Draw(t, "modifier size"),
+			UpperCase: rapid.Bool().Draw(t, "capitals"), QR: rapid.Bool().Draw(t, "qr"),
+			BlankLines: rapid.SampledFrom([]int{0, 0, 1, 3, -5, 1 << 40}).Draw(t, "blank"),
+			Template:   rapid.SampledFrom(house).Draw(t, "template"),
+		}
+		if rapid.Bool().Draw(t, "chosen") {
+			o.Header = rapid.SliceOfN(rapid.SampledFrom(fields), 0, 12).Draw(t, "header")
+		}
+		return o
+	})
+}
+
+// drawn reads options out of a number.
+func drawn(n uint64, house []*Template) Options {
+	take := func(of int) int {
+		v := int(n % uint64(of))
+		n /= uint64(of)
+		return v
+	}
+	o := Options{
+		NameSize: Size{take(10), take(10)}, ModifierSize: Size{take(10), take(10)},
+		UpperCase: take(2) == 1, QR: take(2) == 1, BlankLines: take(4), Copies: take(3), Copy: 1,
+		Template: house[take(len(house))],
+	}
+	if take(2) == 1 {
+		o.Header = HeaderFields()[take(10):]
+	}
+	return o
+}
+
+func FuzzCompose(f *testing.F) {
+	f.Add("18", "2", "Crème brûlée", "no\nnuts", uint8(42), uint16(3), uint8(0), uint64(0))
+	f.Add("\x1b@", "1e99999999999999999999", "中文\u202e\u0301 👨‍🍳 1️⃣ ßıİǆŉ", strings.Repeat("x", 99), uint8(20), uint16(4000), uint8(255), uint64(0xfedcba9876543210))
+	f.Add("ผัด", "३", "宫保鸡丁、すし（辛）", "كباب حار", uint8(32), uint16(1), uint8(16), uint64(1<<40+3*10+3))
+	house := templates()
+	f.Fuzz(func(t *testing.T, number, quantity, name, note string, columns uint8, depth uint16, flags uint8, knobs uint64) {
+		on := func(i int) bool { return flags>>i&1 == 1 }
+		d := ticket.Delivery{Doubt: on(0), Reprint: on(1), For: number, Down: note, Ticket: ticket.Ticket{
+			Number: number, Table: note, VenueName: name, Zone: note, Received: received(), Void: on(2), Refire: on(3), Raw: name, Request: note,
+			Notes: []string{note}, Lines: []ticket.Line{{
+				Depth: int(depth), Quantity: quantity, Name: name, Notes: []string{note}, Void: on(4), Refire: on(5), NoRoute: on(6), Raw: on(7), Of: number, Seat: quantity, Course: note,
+			}},
+		}}
+		o := drawn(knobs, house)
+		o.Columns = int(columns % 65)
+		check(t, d, o)
+		lines := ComposeWith(d, o)
+		if text, missing := lacking(content(lines), name, name, note, note, quantity, quantity, number); len(missing) > 0 {
+			t.Fatalf("%q is missing of %q:\n%s", missing, text, Plain(lines, o.Columns))
+		}
+		if l := d.Ticket.Lines[0]; l.Void {
+			asOrder(t, lines, name)
+		}
+	})
+}
+
+// asOrder fails when there is a line without VOID on which all of a cancelled name
+// stands; the record as it came may show it, and the head of the ticket.
+func asOrder(t *testing.T, lines []Line, name string) {
+	marked := slices.ContainsFunc(lines, func(l Line) bool {
+		return len(l.Spans) > 1 && strings.HasPrefix(strings.TrimPrefix(l.Spans[0].Text, "** "), "VOID") && l.Spans[0].Invert && l.Spans[0].Red
+	})
+	if !marked {
+		t.Fatalf("no line says that %q is void", name)
+	}
+}
+
+// lacking counts letters, whatever their case, and says which of those in want are not
+// in got.
+func lacking(got string, want ...string) (text string, missing []rune) {
+	letters := func(s string) map[rune]int {
+		n := map[rune]int{}
+		for _, r := range norm.NFD.String(cases.Upper(language.Und).String(s)) {
+			if unicode.IsLetter(r) || unicode.IsDigit(r) {
+				n[r]++
+			}
+		}
+		return n
+	}
+	have := letters(got)
+	need := map[rune]int{}
+	for _, s := range want {
+		for r, n := range letters(Clean(s)) {
+			need[r] += n
+		}
+	}
+	for r, n := range need {
+		if have[r] < n {
+			missing = append(missing, r)
+		}
+	}
+	return got, missing
+}
+
+func TestCopiesAndStandInsSayWhatTheyAre(t *testing.T) {
+	for _, columns := range []int{20, 32, 42, 48} {
+		d := everyday()
+		d.For, d.Down, d.Doubt = "Grill\x1b@ süß", "printer", true
+		got := strings.Join(strings.Fields(content(ComposeWith(d, Options{Columns: columns, Copy: 2, Copies: 2}))), " ")
+		for _, want := range []string{possibleDuplicate, "FOR GRILL\ufffd@ SÜSS (printer down)", "COPY 2/2"} {
+			if !strings.Contains(got, want) {
+				t.Errorf("%d columns: %q is missing in %q", columns, want, got)
+			}
+		}
+		got = content(ComposeWith(everyday(), Options{Columns: columns, Copy: 1, Copies: 1}))
+		if strings.Contains(got, "COPY") || strings.Contains(got, "FOR") || strings.Contains(got, "down") {
+			t.Errorf("%d columns: an only copy at home says otherwise:\n%s", columns, got)
+		}
+	}
+}
+
+func TestCapitalsAreThoseOfTheLanguage(t *testing.T) {
+	for in, want := range map[string]string{
+		"süße Klöße":   "SÜSSE KLÖSSE",
+		"Pide, çığ":    "PİDE, ÇIĞ",
+		"ice tea":      "ICE TEA",
+		"μουσακάς":     "ΜΟΥΣΑΚΆΣ",
+		"щи":           "ЩИ",
+		"ხინკალი beef": "ხინკალი BEEF",
+		"5 µl oil":     "5 µL OIL",
+		"宫保鸡丁 ok":      "宫保鸡丁 OK",
+		"ﬁsh":          "FISH",
+		"":             "",
+	} {
+		if got := capitals(in); got != want {
+			t.Errorf("%q became %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestCapitalsAreForWhatACookReads(t *testing.T) {
+	d := rich()
+	got := content(ComposeWith(d, Options{Columns: 48, UpperCase: true}))
+	for _, want := range []string{"CRÈME BRÛLÉE", "EXTRA CHEDDAR", "WELL DONE, NO PINK", "ALLERGIC TO SESAME", "Harbour Grill", `{"menuItemId":"a7c9"`, "Seat 3", "of COLA"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing:\n%s", want, got)
+		}
+	}
+}
+
+func sizeOf(t *testing.T, lines []Line, text string) Style {
+	t.Helper()
+	for _, l := range lines {
+		for _, s := range l.Spans {
+			if strings.Contains(s.Text, text) {
+				return s.Style
+			}
+		}
+	}
+	t.Fatalf("%q is missing", text)
+	return Style{}
+}
+
+func TestSizesAreThoseAskedForWherePaperHasRoom(t *testing.T) {
+	d := everyday() // its longest word is Fashioned
+	for _, c := range []struct {
+		columns        int
+		name, modifier Size
+		want, below    Style
+	}{
+		{48, Size{4, 3}, Size{2, 2}, Style{Bold: true, Width: 3, Height: 3}, Style{Bold: true, Width: 2, Height: 2}},
+		{48, Size{3, 3}, Size{}, Style{Bold: true, Width: 3, Height: 3}, Style{Bold: true, Width: 2, Height: 3}},
+		{32, Size{4, 4}, Size{8, 8}, Style{Bold: true, Width: 2, Height: 4}, Style{Bold: true, Width: 2, Height: 8}},
+		{20, Size{8, 8}, Size{1, 1}, Style{Bold: true, Width: 1, Height: 8}, Style{Bold: true, Width: 1, Height: 1}},
+		{42, Size{1, 1}, Size{}, Style{Bold: true, Width: 1, Height: 1}, Style{Bold: true, Width: 1, Height: 1}},
+		{42, Size{0, 2}, Size{-3, 99}, Style{Bold: true, Width: 1, Height: 2}, Style{Bold: true, Width: 1, Height: 8}},
+		{42, Size{}, Size{}, Style{Bold: true, Width: 2, Height: 2}, Style{Bold: true, Height: 2}},
+	} {
+		lines := ComposeWith(d, Options{Columns: c.columns, NameSize: c.name, ModifierSize: c.modifier})
+		if got := sizeOf(t, lines, "Negroni"); got != c.want {
+			t.Errorf("%d columns, %v: a name is %+v, want %+v", c.columns, c.name, got, c.want)
+		}
+		if got := sizeOf(t, lines, "Large"); got != c.below {
+			t.Errorf("%d columns, %v and %v: a modifier is %+v, want %+v", c.columns, c.name, c.modifier, got, c.below)
+		}
+	}
+}
+
+func TestAVoidIsNoSmallerThanDoubleHeight(t *testing.T) {
+	d := everyday()
+	d.Ticket.Lines[1].Void = true
+	lines := ComposeWith(d, Options{Columns: 42, NameSize: Size{1, 1}, ModifierSize: Size{1, 1}})
+	for _, text := range []string{void, "Fashioned"} {
+		if got := sizeOf(t, lines, text); got.Height < 2 || !got.Invert || !got.Red {
+			t.Errorf("%q is %+v", text, got)
+		}
+	}
+}
+
+func TestTheHeaderShowsWhatWasChosenInThatOrder(t *testing.T) {
+	d := rich()
+	d.Ticket.Course = "Mains"
+	got := Plain(ComposeWith(d, Options{Columns: 42, Header: []string{"table", "time", "server", "guests", "venue", "nothing"}}), 42)
+	at := -1
+	for _, want := range []string{"Table B10", "21:49", "Server Jonathan A.", "Guests 4", "Harbour Grill", "sesame"} {
+		i := strings.Index(got, want)
+		if i <= at {
+			t.Errorf("%q stands at %d, after %d:\n%s", want, i, at, got)
+		}
+		at = i
+	}
+	for _, no := range []string{"#18", "Dine In", "2026", "GRILL-1"} {
+		if strings.Contains(got, no) {
+			t.Errorf("%q was not asked for:\n%s", no, got)
+		}
+	}
+	got = content(ComposeWith(everyday(), Options{Columns: 42, Header: []string{}}))
+	if strings.HasPrefix(got, "=") || strings.Contains(got, "#7") {
+		t.Errorf("an empty header is not empty:\n%s", got)
+	}
+	for _, f := range HeaderFields() {
+		if got := content(ComposeWith(d, Options{Columns: 42, Header: []string{f}})); strings.Count(got, "=") < 3*42 {
+			t.Errorf("the field %s shows nothing:\n%s", f, got)
+		}
+	}
+}
+
+func TestBlankLinesPartItems(t *testing.T) {
+	blanks := func(n int) int {
+		lines := ComposeWith(everyday(), Options{Columns: 42, BlankLines: n})
+		return len(lines) - len(ComposeWith(everyday(), Options{Columns: 42}))
+	}
+	// Two gaps; the one after the modifier has a line already.
+	if a, b := blanks(1), blanks(2); a != 1 || b != 3 {
+		t.Errorf("1 blank line adds %d lines, 2 add %d", a, b)
+	}
+	if got := blanks(1 << 30); got > 2*mostBlank {
+		t.Errorf("%d lines of nothing", got)
+	}
+}
+
+func TestTheRequestIsACodeAtTheFoot(t *testing.T) {
+	for _, columns := range []int{20, 42} {
+		d := everyday()
+		lines := ComposeWith(d, Options{Columns: columns, QR: true})
+		i := slices.IndexFunc(lines, func(l Line) bool { return l.QR != "" })
+		if i < 0 || lines[i].QR != d.Ticket.Request {
+			t.Fatalf("%d columns: no code:\n%s", columns, Plain(lines, columns))
+		}
+		if got := strings.Join(strings.Fields(content(lines[i:])), ""); got != d.Ticket.Request {
+			t.Errorf("%d columns: below the code stands %q", columns, got)
+		}
+	}
+	for _, id := range []string{"", strings.Repeat("x", 1000)} {
+		d := everyday()
+		d.Ticket.Request = id
+		for _, l := range ComposeWith(d, Options{Columns: 42, QR: true}) {
+			if l.QR != "" {
+				t.Errorf("%d letters became a code", len(l.QR))
+			}
+		}
+	}
+}

@@ -1,0 +1,243 @@
+package layout
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"unicode"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ticketrail/queue/ticket"
+)
+
+// head is what a template's header prints on paper of 32 columns.
+func head(t *testing.T, d ticket.Delivery, text string) []string {
+	t.Helper()
+	tp, err := ParseTemplate(`{{define "header"}}` + text + `{{end}}`)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	lines, _, err := tp.lines("header", (&composer{columns: 32}).fields(&d), composer{columns: 32})
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	var out []string
+	for _, l := range lines {
+		if l.Width() > 32 {
+			t.Errorf("%s: %d of 32 columns: %v", text, l.Width(), l.Spans)
+		}
+		out = append(out, strings.TrimSuffix(content([]Line{l}), "\n"))
+	}
+	return out
+}
+
+func TestATemplateSaysWhereItsTextStands(t *testing.T) {
+	for text, want := range map[string][]string{
+		`{{center .Venue}}`:                                  {"         Harbour Grill"},
+		`{{.Number}}{{right .Table}}`:                        {"#18                    Table B10"},
+		`a{{center "b"}}{{right "c"}}`:                       {"a" + spaces(14) + "b" + spaces(15) + "c"},
+		`{{right "far"}}near`:                                {"near" + spaces(25) + "far"},
+		`{{big "ab"}} {{bold "c"}}d`:                         {"ab cd"},
+		`{{big (right "ab")}}`:                               {spaces(28) + "ab"},
+		"\n\n  {{.Type}}\n\n{{if .For}}x{{end}}\n":           {"Dine In"},
+		`a{{blank}}b`:                                        {"a", "", "b"},
+		`{{rule "-"}}{{rule}}`:                               {strings.Repeat("-", 32), strings.Repeat("=", 32)},
+		`{{rule "-*-"}}{{rule " "}}`:                         {strings.Repeat("-*-", 10), strings.Repeat("=", 32)},
+		`{{upper "süß"}} {{lower "ÀB"}}`:                     {"SÜSS àb"},
+		`{{time "3:04 PM" .Received}} {{.Time}}`:             {"9:49 PM 21:49"},
+		`{{time "15:04" ""}}x`:                               {"x"},
+		`{{printf "%04d|%5.1f|%-3s|" .Attempt 2.0 .Guests}}`: {"0002|  2.0|4  |"},
+		`{{.Venue}} {{.Venue}} {{.Venue}}`:                   {"Harbour Grill Harbour Grill", "Harbour Grill"},
+		`{{big .Venue}} {{.Venue}}`:                          {"Harbour Grill", "Harbour Grill"},
+		`{{left .Venue}}{{right .Date}} {{right .Job}}`:      {"Harbour Grill", spaces(13) + "Fri 6 Feb 2026 1017"},
+		`{{center "` + strings.Repeat("x", 40) + `"}}`:       {strings.Repeat("x", 32), spaces(12) + strings.Repeat("x", 8)},
+		`{{range .Notes}}! {{.}}` + "\n{{end}}":              {"! Guest is allergic to sesame", "and in a hurry"},
+		`{{big "宫保鸡丁宫保鸡丁宫"}}`:                                {"宫保鸡丁宫保鸡丁", "宫"},
+		`{{len .Notes}} {{eq .Guests "4"}}`:                  {"1 true"},
+	} {
+		if diff := cmp.Diff(want, head(t, rich(), text)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", text, diff)
+		}
+	}
+}
+
+func TestATemplateChangesNothingButHeaderAndFooter(t *testing.T) {
+	d := rich()
+	d.For, d.Down = "grill", "printer"
+	tp := parsed(`{{define "header"}}HEAD {{.Number}}{{end}}{{define "footer"}}FOOT {{.ShortRequest}}{{end}}`)
+	own := ComposeWith(d, Options{Columns: 42, Template: tp})
+	usual := Compose(d, 42, "")
+	ours, theirs := Plain(own, 42), Plain(usual, 42)
+	from, to := "║! Guest is allergic", "█** VOID **   small jug"
+	cut := func(s string) string { return s[strings.Index(s, from):strings.Index(s, to)] }
+	if diff := cmp.Diff(cut(theirs), cut(ours)); diff != "" {
+		t.Errorf("items differ:\n%s", diff)
+	}
+	for _, want := range []string{possibleDuplicate, "FOR GRILL (printer down)", "HEAD #18", "FOOT 4c5b6a"} {
+		if !strings.Contains(ours, want) {
+			t.Errorf("%q is missing:\n%s", want, ours)
+		}
+	}
+	for _, not := range []string{"Table B10", "job 1017"} {
+		if strings.Contains(ours, not) {
+			t.Errorf("%q is of the built-in one:\n%s", not, ours)
+		}
+	}
+}
+
+func TestATemplateThatFailsPrintsTheBuiltInOneAndReports(t *testing.T) {
+	for _, text := range []string{
+		`{{define "header"}}SECRET {{index .Notes 1}}{{end}}`,
+		`{{define "header"}}{{if ne .Number "#18"}}SECRET{{.Nothing}}{{end}}{{end}}`,
+		`{{define "header"}}SECRET {{if ne .Number "#18"}}{{range 1000000000}}{{end}}{{end}}{{end}}`,
+		`{{define "header"}}SECRET {{if ne .Number "#18"}}{{template "header" .}}{{end}}{{end}}`,
+		`{{define "header"}}SECRET {{if ne .Number "#18"}}{{range 99}}{{blank}}{{end}}{{end}}{{end}}`,
+		`{{define "header"}}SECRET {{if ne .Number "#18"}}{{time "15:04" "noon"}}{{end}}{{end}}`,
+	} {
+		var got []error
+		o := Options{Columns: 42, Printer: "bar", Template: parsed(text), OnTemplateError: func(err error) { got = append(got, err) }}
+		lines := ComposeWith(everyday(), o)
+		if diff := cmp.Diff(Compose(everyday(), 42, "bar"), lines); diff != "" {
+			t.Errorf("%s: not the built-in header (-want +got):\n%s", text, diff)
+		}
+		if len(got) != 1 || !strings.Contains(got[0].Error(), "header") {
+			t.Errorf("%s: reported %v, want one error that names the header", text, got)
+		}
+		o.OnTemplateError = nil
+		ComposeWith(everyday(), o)
+	}
+}
+
+func TestAFieldWithoutEndGetsTheBuiltInHeader(t *testing.T) {
+	d := everyday()
+	d.Ticket.Server = strings.Repeat("ω", 5000)
+	var got error
+	lines := ComposeWith(d, Options{Columns: 42, Template: parsed(`{{define "header"}}{{.Server}}{{end}}`), OnTemplateError: func(err error) { got = err }})
+	if got == nil || strings.Count(content(lines), "ω") != 5000 {
+		t.Errorf("error %v, %d of 5000 letters", got, strings.Count(content(lines), "ω"))
+	}
+}
+
+func TestAMistakeInATemplateIsFoundWhenItIsRead(t *testing.T) {
+	for text, want := range map[string]string{
+		`{{define "header"}}x`:                 "unexpected EOF",
+		`{{define "header"}}{{foo}}{{end}}`:    `function "foo" not defined`,
+		`{{define "header"}}{{.Tabel}}{{end}}`: "can't evaluate field Tabel",
+		`hello`:                                "text outside",
+		``:                                     `neither "header" nor "footer"`,
+		`{{define "head"}}x{{end}}`:            `neither "header" nor "footer"`,
+		`{{define "header"}}{{range 1000000000}}{{end}}{{end}}`:                                                                                "loop without end",
+		`{{define "header"}}{{range 1000}}{{range 1000}}{{range 1000}}{{if false}}{{end}}{{end}}{{end}}{{end}}{{end}}`:                         "loop without end",
+		`{{define "footer"}}{{template "footer"}}{{end}}`:                                                                                      "footer: it takes more",
+		`{{define "a"}}{{template "b"}}{{template "b"}}{{end}}{{define "b"}}{{template "a"}}{{end}}{{define "footer"}}{{template "a"}}{{end}}`: "loop without end",
+		`{{define "header"}}{{$x := "aaaaaaaa"}}{{range 100}}{{$x = print $x $x}}{{end}}{{end}}`:                                               "handles more than",
+		`{{define "header"}}{{range 100}}{{upper .Missing}}{{end}}{{end}}`:                                                                     "can't evaluate field",
+		`{{define "header"}}{{printf "%9999d" 3}}{{end}}`:                                                                                      "two digits",
+		`{{define "header"}}{{printf "%*d" 99 3}}{{end}}`:                                                                                      "two digits",
+		`{{define "header"}}{{js .Venue}}{{end}}`:                                                                                              "no such function on paper",
+		`{{define "header"}}{{range 90}}x{{blank}}{{end}}{{end}}`:                                                                              "180 lines high",
+		`{{define "header"}}` + strings.Repeat("x", 20<<10):                                                                                    "too long",
+	} {
+		tp, err := ParseTemplate(text)
+		if err == nil || tp != nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "template: ") {
+			t.Errorf("%.60s: %v, want %q", text, err, want)
+		}
+	}
+}
+
+func TestNoTemplateWritesACommand(t *testing.T) {
+	d := rich()
+	d.Ticket.Table = "\x1b@\x03\x1dV0\u202e"
+	for _, text := range []string{
+		"\x1b@\x0e{{.Table}}", `{{printf "%c%c%c%c%c" 27 64 3 4 155}}`, `{{"\x1bm\x03\x11\x0f\x00"}}`, `{{print "\x0f" .Table}}`, `{{bold "\x04\x04\x04\x04"}}{{right .Table}}x`,
+	} {
+		tp := parsed(`{{define "header"}}` + text + `{{end}}`)
+		o := Options{Columns: 32, Template: tp, OnTemplateError: func(err error) { t.Errorf("%q: %v", text, err) }}
+		check(t, d, o)
+		for _, r := range content(ComposeWith(d, o)) {
+			if r != '\n' && unicode.IsControl(r) {
+				t.Errorf("%q prints %U", text, r)
+			}
+		}
+	}
+}
+
+func TestATemplatesTextIsMadePrintable(t *testing.T) {
+	d := rich()
+	d.Ticket.Table = "é"
+	o := Options{Columns: 32, Template: parsed(`{{define "header"}}ö {{.Table}} {{rule "é"}}{{end}}`),
+		Printable: func(s string) string { return strings.NewReplacer("é", "e", "ö", "[o umlaut]").Replace(s) }}
+	got := content(ComposeWith(d, o))
+	if !strings.Contains(got, "[o umlaut] Table e") || strings.ContainsAny(got, "éö") {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestManyPrintersShareATemplate(t *testing.T) {
+	tp := templates()[1]
+	want := content(ComposeWith(rich(), Options{Columns: 42, Template: tp}))
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 20 {
+				if got := content(ComposeWith(rich(), Options{Columns: 42, Template: tp})); got != want {
+					t.Errorf("got %s", got)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestTheExampleOfTheDocumentationWorks(t *testing.T) {
+	tp := parsed(`{{define "header"}}
+{{center (bold .Venue)}}
+{{rule "-"}}
+{{big .Number}}{{right (big .Table)}}
+{{.Type}}{{right (time "3:04 PM" .Received)}}
+{{if .Server}}Served by {{upper .Server}}{{end}}
+{{end}}
+
+{{define "footer"}}
+{{center "Thank you, kitchen!"}}
+{{.ShortRequest}}{{right (print "job " .Job)}}
+{{end}}`)
+	got := Plain(ComposeWith(everyday(), Options{Columns: 32, Template: tp}), 32)
+	want := `┌────────────────────────────────┐
+│--------------------------------│
+║#7                      Table 12║
+│                        10:49 AM│
+│Served by ANA M.                │
+│================================│
+║  2x   Negroni                  ║
+`
+	if !strings.HasPrefix(got, want) {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+func FuzzTemplate(f *testing.F) {
+	f.Add(`{{define "header"}}{{big .Number}}{{right (bold .Table)}}{{range .Notes}}{{.}}{{end}}{{rule "-"}}{{end}}`, "12\x1b@", uint8(32))
+	f.Add(`{{define "footer"}}{{template "a" .}}{{end}}{{define "a"}}{{with .Server}}{{printf "%5s" .}}{{else}}{{blank}}{{end}}{{end}}`, "宫保鸡丁", uint8(20))
+	f.Fuzz(func(t *testing.T, text, field string, columns uint8) {
+		tp, err := ParseTemplate(text)
+		if (err == nil) == (tp == nil) {
+			t.Fatalf("template %v, error %v", tp, err)
+		}
+		if err != nil {
+			if s := err.Error(); Clean(s) != s || len(s) > 800 {
+				t.Fatalf("the error is not clean: %q", s)
+			}
+			return
+		}
+		d := everyday()
+		d.Ticket.Table, d.Ticket.Server, d.Ticket.Number, d.Ticket.Notes = field, field, field, []string{field}
+		failed := errors.New("none")
+		check(t, d, Options{Columns: int(columns), Template: tp, OnTemplateError: func(err error) { failed = err }})
+		if s := failed.Error(); Clean(s) != s {
+			t.Fatalf("the error is not clean: %q", s)
+		}
+	})
+}
