@@ -40,10 +40,10 @@ var escCommands = sync.OnceValue(func() map[byte]command {
 		'!':  {1, true, (*decoder).printMode},
 		'd':  {1, true, func(d *decoder, a []byte) { d.feedLines(int(a[0])) }},
 		'J':  {1, true, func(d *decoder, a []byte) { d.feedLines((int(a[0]) + dotsPerLine/2) / dotsPerLine) }},
-		'a':  {1, true, skip}, // justification: composed lines are as wide as the paper
+		'a':  {1, true, func(d *decoder, a []byte) { d.align = a[0] & 3 }},
 		'M':  {1, true, skip}, // font
-		'2':  {0, true, skip}, // default line spacing
-		'3':  {1, true, skip},
+		'2':  {0, true, func(d *decoder, _ []byte) { d.pitch = dotsPerLine }},
+		'3':  {1, true, func(d *decoder, a []byte) { d.pitch = int(a[0]) }},
 		'R':  {1, false, skip}, // national characters: would turn # into £
 		' ':  {1, false, skip},
 		'$':  {2, false, skip},
@@ -53,8 +53,8 @@ var escCommands = sync.OnceValue(func() map[byte]command {
 		'e':  {1, false, func(d *decoder, a []byte) { d.feedLines(0) }},
 		'K':  {1, false, func(d *decoder, a []byte) { d.feedLines(0) }},
 		'c':  {2, false, skip},
-		'p':  {3, false, skip}, // drawer
-		'B':  {2, false, skip}, // buzzer of clones
+		'p':  {3, true, func(d *decoder, a []byte) { d.buzz(append([]byte{esc, 'p'}, a...)) }}, // drawer
+		'B':  {2, true, func(d *decoder, a []byte) { d.buzz(append([]byte{esc, 'B'}, a...)) }}, // buzzer of clones
 		'U':  {1, false, skip},
 		'=':  {1, false, skip},
 		'i':  {0, true, func(d *decoder, _ []byte) { d.cut(0) }},
@@ -88,10 +88,10 @@ var gsCommands = sync.OnceValue(func() map[byte]command {
 var fsCommands = sync.OnceValue(func() map[byte]command {
 	return map[byte]command{
 		'.': {0, true, func(d *decoder, _ []byte) { d.kanji = false }},
-		'&': {0, true, func(d *decoder, _ []byte) { d.kanji = true }},
+		'&': {0, true, func(d *decoder, _ []byte) { d.selectTwoByte() }},
 		'!': {1, false, skip},
 		'-': {1, false, skip},
-		'C': {1, false, skip},
+		'C': {1, true, func(d *decoder, a []byte) { d.codeSystem(a[0]) }},
 		'W': {1, false, skip},
 		'S': {2, false, skip},
 		'p': {2, false, skip},
@@ -107,7 +107,6 @@ func extent(b []byte) int {
 	if c, ok := lookup(b[0], b[1]); ok {
 		return 2 + c.args
 	}
-	word := func(at int) int { return int(b[at]) | int(b[at+1])<<8 }
 	switch {
 	case b[0] == dle:
 		return dleExtent(b)
@@ -115,7 +114,7 @@ func extent(b []byte) int {
 		if len(b) < 5 {
 			return 5
 		}
-		return 5 + word(3)
+		return 5 + word(b, 3)
 	case b[0] == esc && b[1] == 'D': // tab stops, up to a NUL
 		if i := bytes.IndexByte(b[2:], 0); i >= 0 || len(b) >= 34 {
 			return len(b)
@@ -126,9 +125,9 @@ func extent(b []byte) int {
 			return 5
 		}
 		if b[2] >= 32 {
-			return 5 + 3*word(3)
+			return 5 + 3*word(b, 3)
 		}
-		return 5 + word(3)
+		return 5 + word(b, 3)
 	case b[0] == gs && b[1] == 'V': // cut; from 65 on with a feed
 		if len(b) < 3 || b[2] < 65 {
 			return 3
@@ -138,12 +137,12 @@ func extent(b []byte) int {
 		if len(b) < 8 {
 			return 8
 		}
-		return 8 + word(4)*word(6)
+		return 8 + word(b, 4)*word(b, 6)
 	case b[0] == gs && b[1] == '8': // the long form of GS ( L
 		if len(b) < 7 {
 			return 7
 		}
-		return 7 + word(3) + word(5)<<16
+		return 7 + word(b, 3) + word(b, 5)<<16
 	}
 	return 0
 }

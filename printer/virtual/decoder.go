@@ -1,6 +1,7 @@
 package virtual
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,7 +9,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding/charmap"
-	"golang.org/x/text/encoding/simplifiedchinese"
+
+	"ticketrail/printer/profile"
 )
 
 const (
@@ -28,21 +30,36 @@ type decoder struct {
 	o      Options
 	client *client // who sent what is being read
 
-	pending  []byte // of a command that is not complete, or half a Chinese character
+	pending  []byte // of a command that is not complete, or part of a two-byte letter
+	kept     int    // how much of pending is of a client that has left
+	astray   bool   // what came before may have broken off: nothing is an offence until ESC @
 	raw      []byte
 	line     Line
 	used     int // columns of line
 	lines    []Line
+	rows     []row // how each of lines lies
+	images   []Image
+	codes    []QR
+	buzzes   []Buzz
 	problems []string
 	printed  int // lines fed since the last look
 
 	style Style
+	align byte
+	pitch int // line spacing in dots
 	page  *charmap.Charmap
-	kanji bool
+	rom   *rom
+	kanji bool // two-byte letters are on
+	sjis  bool
+	qr    QR // as far as it has been told
+	store stored
 }
 
 func newDecoder(p *Printer) *decoder {
-	d := &decoder{p: p, o: p.o}
+	d := &decoder{p: p, o: p.o, rom: romOf(p.o.TwoByte)}
+	if d.rom == nil && d.o.Kanji {
+		d.rom = romOf(profile.GB18030)
+	}
 	d.reset()
 	return d
 }
@@ -51,6 +68,7 @@ func newDecoder(p *Printer) *decoder {
 func (d *decoder) restart() {
 	d.p.asbOff()
 	d.reset()
+	d.astray = false
 }
 
 // reset is a start: defaults, and a line that was not printed is forgotten.
@@ -59,8 +77,9 @@ func (d *decoder) reset() {
 		d.problem("ESC @ in the middle of a line")
 	}
 	d.line, d.used = nil, 0
-	d.style = Style{Width: 1, Height: 1}
-	d.kanji = d.o.Kanji
+	d.style, d.align, d.pitch = Style{Width: 1, Height: 1}, 0, dotsPerLine
+	d.kanji, d.sjis = d.o.Kanji, false
+	d.qr, d.store = QR{Module: 3, Level: '0'}, stored{}
 	d.page = charmap.CodePage437
 }
 
@@ -70,7 +89,7 @@ func (d *decoder) feed(b byte) int {
 	d.printed = 0
 	switch {
 	case len(d.pending) > 0 && d.pending[0] >= 0x80:
-		d.chinese(b)
+		d.more(b)
 	case len(d.pending) > 0:
 		d.pending = append(d.pending, b)
 		d.command()
@@ -78,11 +97,11 @@ func (d *decoder) feed(b byte) int {
 		d.pending = append(d.pending, b)
 	case b == lf:
 		d.newline()
-	case b == 0 && len(d.line) == 0 && len(d.lines) == 0:
+	case b == 0 && (d.astray || len(d.line) == 0 && len(d.lines) == 0):
 		// padding that lets a printer come out of a half-received image
 	case b < 0x20, b == 0x7F:
 		d.problem("control byte %02X in text", b)
-	case d.kanji && b > 0x80 && b < 0xFF:
+	case d.leads(b):
 		d.pending = append(d.pending, b)
 	default:
 		d.letter(b)
@@ -91,25 +110,16 @@ func (d *decoder) feed(b byte) int {
 }
 
 func (d *decoder) letter(b byte) {
+	if r := d.kana(b); r != 0 {
+		d.put(r, d.style.Width)
+		return
+	}
 	r := d.page.DecodeByte(b)
 	if r == utf8.RuneError || r < 0x20 || r >= 0x7F && r < 0xA0 {
 		d.problem("byte %02X is no letter in %s", b, d.page)
 		r = '�'
 	}
 	d.put(r, d.style.Width)
-}
-
-// chinese completes a two-byte character of a GB18030 ROM.
-func (d *decoder) chinese(b byte) {
-	pair := []byte{d.pending[0], b}
-	d.pending = d.pending[:0]
-	s, err := simplifiedchinese.GB18030.NewDecoder().Bytes(pair)
-	r, _ := utf8.DecodeRune(s)
-	if err != nil || r == utf8.RuneError || b < 0x40 {
-		d.problem("bytes % X are no Chinese character", pair)
-		r = '�'
-	}
-	d.put(r, 2*d.style.Width)
 }
 
 // put prints a letter of w columns.
@@ -128,6 +138,7 @@ func (d *decoder) put(r rune, w int) {
 
 func (d *decoder) newline() {
 	d.lines = append(d.lines, d.line)
+	d.rows = append(d.rows, row{max(d.pitch, d.line.height()), d.align})
 	d.line, d.used = nil, 0
 	d.printed++
 }
@@ -153,7 +164,13 @@ func (d *decoder) command() {
 	case n > len(b):
 		return
 	default:
-		d.pending = nil
+		kept := min(d.kept, n)
+		d.pending, d.kept = nil, 0
+		if swallowed := len(bytes.ReplaceAll(b[kept:], []byte{0}, nil)); kept > 0 && swallowed > 0 {
+			d.astray = false
+			d.problem("a command that broke off swallowed %d bytes of what the next client sent", swallowed)
+			d.astray = true
+		}
 		d.do(b)
 	}
 }
@@ -169,23 +186,34 @@ func (d *decoder) do(b []byte) {
 	}
 	switch {
 	case b[0] == gs && b[1] == 'V':
-		switch feed := 0; b[2] {
-		case 65, 66:
-			feed = int(b[3]) / dotsPerLine
-			fallthrough
-		case 0, 1, 48, 49:
-			d.cut(feed)
-		default:
-			d.problem("command % X is no cut", b)
-		}
+		d.cutter(b)
 	case b[0] == gs && b[1] == '(' && b[2] == 'H': // asks to be told when printed
 	case b[0] == dle && b[1] == 0x04: // asks for the status at once
-	case b[0] == gs && b[1] == 'v' && b[2] == '0':
-		d.feedLines(0)
-		d.put('▒', 1)
-		d.newline()
+	case b[0] == gs && b[1] == 'v':
+		d.raster(b)
+	case b[0] == gs && b[1] == '(' && b[2] == 'L':
+		d.graphics(b[5:])
+	case b[0] == gs && b[1] == '8' && b[2] == 'L':
+		d.graphics(b[7:])
+	case b[0] == gs && b[1] == '(' && b[2] == 'k':
+		d.code(b[5:])
+	case b[0] == esc && b[1] == '(' && b[2] == 'A':
+		d.buzz(b)
 	default:
 		d.problem("command % X is none of ours", b[:min(len(b), 8)])
+	}
+}
+
+// cutter is GS V.
+func (d *decoder) cutter(b []byte) {
+	switch feed := 0; b[2] {
+	case 65, 66:
+		feed = int(b[3]) / dotsPerLine
+		fallthrough
+	case 0, 1, 48, 49:
+		d.cut(feed)
+	default:
+		d.problem("command % X is no cut", b)
 	}
 }
 
@@ -207,13 +235,17 @@ func (d *decoder) cut(feed int) {
 		d.problem("cut in the middle of a line")
 		d.newline()
 	}
+	if d.o.NoCutter {
+		d.problem("a cut, and this printer is torn by hand")
+		return
+	}
 	d.tear(Cut, feed)
 }
 
 // end is the end of the connection.
 func (d *decoder) end(e End) {
 	if e == Closed && len(d.pending) > 0 {
-		d.problem("connection ends inside a command: % X", d.pending)
+		d.problem("connection ends inside a command: % X", d.pending[:min(len(d.pending), 16)])
 	}
 	if len(d.line) > 0 {
 		if e == Closed {
@@ -221,7 +253,23 @@ func (d *decoder) end(e End) {
 		}
 		d.newline()
 	}
+	pending := d.pending
+	keep := d.o.Remembers || len(pending) > 1 && extent(pending) > len(pending) && lengthy(pending)
+	s := *d
 	d.finish(e)
+	if keep && len(pending) > 0 {
+		d.pending, d.kept, d.astray = pending, len(pending), true
+	}
+	if d.o.Remembers {
+		d.style, d.align, d.pitch, d.page, d.kanji, d.sjis = s.style, s.align, s.pitch, s.page, s.kanji, s.sjis
+		d.astray = d.astray || e == Broken
+	}
+}
+
+// lengthy says that b is a command with data, for which printers wait whatever happens to
+// the client that sent it.
+func lengthy(b []byte) bool {
+	return b[0] == gs && (b[1] == 'v' || b[1] == '(' || b[1] == '8') || b[0] == esc && b[1] == '*'
 }
 
 // powerOff is the end of everything, but for what is on the paper. A line that has not
@@ -229,6 +277,7 @@ func (d *decoder) end(e End) {
 func (d *decoder) powerOff(e End) {
 	d.line = nil
 	d.finish(e)
+	d.astray = false
 }
 
 // finish brings out what is on the paper, if anything, and forgets the client.
@@ -236,8 +285,14 @@ func (d *decoder) finish(e End) {
 	if slices.ContainsFunc(d.lines, func(l Line) bool { return len(l) > 0 }) {
 		d.tear(e, 0)
 	}
-	d.lines, d.raw, d.problems, d.pending = nil, nil, nil, nil
+	d.forget()
+	d.pending, d.kept = nil, 0
 	d.reset()
+}
+
+// forget is what is no more when paper has been torn off.
+func (d *decoder) forget() {
+	d.lines, d.rows, d.images, d.codes, d.buzzes, d.raw, d.problems = nil, nil, nil, nil, nil, nil, nil
 }
 
 // cuts says whether b completes a cut.
@@ -269,8 +324,19 @@ func (d *decoder) tear(e End, feed int) {
 	d.p.emit(Ticket{
 		Text: text.String(), Lines: slices.Clone(lines), Feed: len(d.lines) - len(lines) + feed,
 		Raw: d.raw, End: e, At: time.Now(), Problems: d.problems,
+		Images: d.images, QRs: d.codes, Buzzes: d.buzzes,
+		rows: d.rows, columns: d.o.Columns, dots: d.o.Dots,
 	})
-	d.lines, d.raw, d.problems = nil, nil, nil
+	d.forget()
+}
+
+// height is how high the line's letters are, in dots.
+func (l Line) height() int {
+	most := 0
+	for _, s := range l {
+		most = max(most, s.Height*letterHeight)
+	}
+	return most
 }
 
 // String is the line's text.
@@ -283,6 +349,9 @@ func (l Line) String() string {
 }
 
 func (d *decoder) problem(format string, args ...any) {
+	if d.astray {
+		return
+	}
 	s := fmt.Sprintf(format, args...)
 	if len(d.problems) < keptProblems {
 		d.problems = append(d.problems, s)

@@ -25,6 +25,9 @@ var charmaps = sync.OnceValue(func() map[string]*charmap.Charmap {
 		"ISO8859-15": charmap.ISO8859_15, "WPC1250": charmap.Windows1250, "WPC1251": charmap.Windows1251,
 		"WPC1252": charmap.Windows1252, "WPC1253": charmap.Windows1253, "WPC1254": charmap.Windows1254,
 		"WPC1255": charmap.Windows1255, "WPC1256": charmap.Windows1256, "WPC1257": charmap.Windows1257,
-		"WPC1258": charmap.Windows1258,
+		"WPC1258": charmap.Windows1258, "WPC874": charmap.Windows874, "KOI8-R": charmap.KOI8R, "KOI8-U": charmap.KOI8U,
+		"ISO8859-1": charmap.ISO8859_1, "ISO8859-3": charmap.ISO8859_3, "ISO8859-4": charmap.ISO8859_4,
+		"ISO8859-5": charmap.ISO8859_5, "ISO8859-6": charmap.ISO8859_6, "ISO8859-8": charmap.ISO8859_8,
+		"ISO8859-9": charmap.ISO8859_9, "ISO8859-13": charmap.ISO8859_13,
 	}
 })

@@ -15,6 +15,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"ticketrail/printer/profile"
 )
 
 // Options say what kind of printer it is. The zero value is a wide printer that never
@@ -48,6 +50,22 @@ type Options struct {
 	// is refused, or left hanging if Hang is set. 0 is any number.
 	Clients int
 	Hang    bool
+
+	// Dots is how wide the paper is, for images that are too wide. 0 is without an edge.
+	Dots int
+	// TwoByte is the ROM with letters of two bytes that FS & switches on. With Kanji and no
+	// TwoByte it is GB18030.
+	TwoByte profile.TwoByte
+	// NoCutter is paper that is torn by hand; a cut is an offence.
+	NoCutter bool
+	// Drawer is a bell on the connector of the cash drawer: ESC p rings. Without it that is an
+	// offence, for it opens a drawer.
+	Drawer bool
+	// Remembers is a printer that is in the middle of whatever it was in the middle of when
+	// the next client comes, as most are. Without it the next client finds it as if it had
+	// been reset, unless the last one broke off inside a command with data: that goes on
+	// swallowing, always.
+	Remembers bool
 
 	// OnTicket is called with each ticket as it comes out, one at a time and before
 	// [Printer.Wait] sees it. It must not wait for the printer.
@@ -108,6 +126,33 @@ type Ticket struct {
 	At   time.Time
 	// Problems are what the sender did wrong in this ticket.
 	Problems []string
+
+	Images []Image
+	QRs    []QR
+	Buzzes []Buzz
+
+	rows          []row // how Lines, and those of Feed, lie
+	columns, dots int   // of the printer
+}
+
+// Like is a printer of a model: its paper, its letters, its cutter, and the answers it
+// can be expected to give.
+func Like(p profile.Profile) Options {
+	pages := make(map[byte]string, len(p.CodePages))
+	for _, c := range p.CodePages {
+		pages[c.Number] = c.Name
+	}
+	o := Options{
+		Columns: p.Columns, Dots: p.Dots, CodePages: pages, Kanji: p.Kanji, TwoByte: p.TwoByte,
+		NoCutter: p.Cutter == profile.NoCutter, Drawer: p.Buzzer == profile.Drawer, Can: Everything,
+	}
+	switch p.Confirm {
+	case profile.ByStatus:
+		o.Can &^= ProcessID
+	case profile.NoConfirm:
+		o.Can = 0
+	}
+	return o
 }
 
 // A Line is one printed line.

@@ -1,0 +1,226 @@
+package virtual
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// An Image is dots on the paper. In [Ticket.Text] a line such as "▒▒ 576x24" stands for it.
+type Image struct {
+	Line          int // index into Ticket.Lines
+	Width, Height int // in dots
+	// Bits are rows of (Width+7)/8 bytes; the most significant bit is left; 1 is black.
+	Bits []byte
+}
+
+// A QR is a code that the printer drew itself. In [Ticket.Text] a line such as
+// "▒▒ QR 0d9e1c52" stands for it.
+type QR struct {
+	Line   int    // index into Ticket.Lines
+	Text   string // what a phone reads
+	Module int    // dots a side of the smallest square
+	Level  byte   // of error correction: '0' to '3'
+}
+
+// A Buzz is a command that makes a noise.
+type Buzz struct {
+	Command []byte
+	Times   int
+}
+
+// A row is how a line lies on the paper.
+type row struct {
+	pitch int  // how far the paper moves, in dots
+	align byte // 0 left, 1 middle, 2 right
+}
+
+// most is how large an image may be: GS v 0 takes 4095 rows on the largest printers.
+const mostRows = 4095
+
+// stored is an image that GS ( L has sent and not printed yet.
+type stored struct {
+	img Image
+	ok  bool
+}
+
+// raster is GS v 0 m xL xH yL yH d1…dk.
+func (d *decoder) raster(b []byte) {
+	m, wide, high := b[3], word(b, 4), word(b, 6)
+	if b[2] != '0' || m > 3 && (m < 48 || m > 51) || wide == 0 || high == 0 || high > mostRows {
+		d.problem("command % X is no image", b[:8])
+		return
+	}
+	if m &= 3; m != 0 {
+		d.problem("image of double size (m = %d): dots are sent as they shall stand", m)
+	}
+	d.image(Image{Width: wide * 8, Height: high, Bits: b[8:]}, int(m&1)+1, int(m>>1)+1)
+}
+
+// graphics is GS ( L or GS 8 L, whose counted bytes are b.
+func (d *decoder) graphics(b []byte) {
+	if len(b) < 2 || b[0] != 48 {
+		d.problem("command GS ( L % X is none of ours", b[:min(len(b), 8)])
+		return
+	}
+	switch fn := b[1]; {
+	case fn == 112 && len(b) >= 10:
+		img := Image{Width: word(b, 6), Height: word(b, 8), Bits: b[10:]}
+		if b[2] != 48 || b[3] != 1 || b[4] != 1 || b[5] != 49 || img.Width == 0 || img.Height == 0 ||
+			(img.Width+7)/8*img.Height != len(img.Bits) {
+			d.problem("command GS ( L % X stores no image of %d bytes", b[:10], len(img.Bits))
+			return
+		}
+		d.store = stored{img, true}
+	case (fn == 50 || fn == 2) && len(b) == 2:
+		if !d.store.ok {
+			d.problem("an image is printed that was not stored")
+			return
+		}
+		d.image(d.store.img, 1, 1)
+		d.store = stored{}
+	default:
+		d.problem("command GS ( L % X is none of ours", b[:min(len(b), 8)])
+	}
+}
+
+// image puts dots on the paper, each x dots wide and y high.
+func (d *decoder) image(img Image, x, y int) {
+	if len(d.line) > 0 {
+		d.problem("image in the middle of a line")
+		d.newline()
+	}
+	if d.o.Dots > 0 && img.Width*x > (d.o.Dots+7)/8*8 {
+		d.problem("image of %d dots is wider than the %d of the paper", img.Width*x, d.o.Dots)
+	}
+	for i := 1; i < len(img.Bits); i++ {
+		if obeyed(img.Bits[i-1], img.Bits[i]) {
+			d.problem("image holds % X, which printers obey wherever it stands", img.Bits[i-1:i+1])
+			break
+		}
+	}
+	img.Bits = slices.Clone(img.Bits)
+	if x > 1 || y > 1 {
+		img = img.scaled(x, y)
+	}
+	img.Line = len(d.lines)
+	d.images = append(d.images, img)
+	d.mark(fmt.Sprintf("▒▒ %dx%d", img.Width, img.Height), img.Height)
+}
+
+// obeyed says that these two bytes are a realtime command: DLE EOT, DLE ENQ, DLE DC4.
+func obeyed(a, b byte) bool { return a == dle && (b == 0x04 || b == 0x05 || b == 0x14) }
+
+// mark writes the line that stands for something of so many dots, which moves the paper
+// by just as much.
+func (d *decoder) mark(s string, dots int) {
+	d.lines = append(d.lines, Line{{Text: s, Style: Style{Width: 1, Height: 1}}})
+	d.rows = append(d.rows, row{dots, d.align})
+	d.printed += (dots + dotsPerLine - 1) / dotsPerLine
+}
+
+// Black says whether the dot at x, y is black.
+func (i Image) Black(x, y int) bool {
+	at := y*((i.Width+7)/8) + x/8
+	return at < len(i.Bits) && i.Bits[at]&(0x80>>(x%8)) != 0
+}
+
+func (i Image) scaled(x, y int) Image {
+	out := Image{Width: i.Width * x, Height: i.Height * y}
+	wide := (out.Width + 7) / 8
+	out.Bits = make([]byte, wide*out.Height)
+	for v := range out.Height {
+		for u := range out.Width {
+			if i.Black(u/x, v/y) {
+				out.Bits[v*wide+u/8] |= 0x80 >> (u % 8)
+			}
+		}
+	}
+	return out
+}
+
+// code is GS ( k, whose counted bytes are b: what a QR code needs, function by function.
+func (d *decoder) code(b []byte) {
+	bad := func() { d.problem("command GS ( k % X is none of ours", b[:min(len(b), 8)]) }
+	if len(b) < 3 || b[0] != '1' {
+		bad()
+		return
+	}
+	fn, arg := b[1], b[2:]
+	switch {
+	case fn == 'A' && len(arg) == 2 && (arg[0] == '1' || arg[0] == '2') && arg[1] == 0:
+	case fn == 'C' && len(arg) == 1 && arg[0] >= 1 && arg[0] <= 16:
+		d.qr.Module = int(arg[0])
+	case fn == 'E' && len(arg) == 1 && arg[0] >= '0' && arg[0] <= '3':
+		d.qr.Level = arg[0]
+	case fn == 'P' && arg[0] == '0':
+		d.qr.Text = string(arg[1:])
+	case fn == 'Q' && len(arg) == 1 && arg[0] == '0':
+		d.printQR()
+	default:
+		bad()
+	}
+}
+
+func (d *decoder) printQR() {
+	if d.qr.Text == "" {
+		d.problem("a QR code of nothing is printed")
+		return
+	}
+	if len(d.line) > 0 {
+		d.problem("QR code in the middle of a line")
+		d.newline()
+	}
+	clean := strings.Map(func(r rune) rune {
+		if r < 0x20 || r >= 0x7F && r < 0xA0 {
+			return '�'
+		}
+		return r
+	}, strings.ToValidUTF8(d.qr.Text, "�"))
+	if clean != d.qr.Text {
+		d.problem("QR code of %q, which is no text", d.qr.Text)
+	}
+	q := d.qr
+	q.Line = len(d.lines)
+	high := dotsPerLine
+	if c := q.code(); c != nil {
+		high = c.Size * q.Module
+		if d.o.Dots > 0 && high > d.o.Dots {
+			d.problem("QR code of %d dots is wider than the %d of the paper", high, d.o.Dots)
+		}
+	} else {
+		d.problem("QR code of %d bytes is too long", len(q.Text))
+	}
+	d.codes = append(d.codes, q)
+	d.mark("▒▒ QR "+clean, high)
+}
+
+// buzz records a noise, after a look at its numbers.
+func (d *decoder) buzz(b []byte) {
+	times := 0
+	switch {
+	case b[0] == esc && b[1] == 'B' && b[2] >= 1 && b[2] <= 9 && b[3] >= 1 && b[3] <= 9:
+		times = int(b[2])
+	case b[0] == esc && b[1] == 'p' && b[2] <= 1 && b[3] > 0:
+		times = 1
+		if !d.o.Drawer {
+			d.problem("command % X is none of ours: it opens the cash drawer", b)
+			return
+		}
+	case bytes.HasPrefix(b, []byte("\x1b(A\x03\x00a")) && b[6] >= 1 && b[6] <= 7 && b[7] >= 1 && b[7] <= 63: // pattern, times
+		times = int(b[7])
+	case bytes.HasPrefix(b, []byte("\x1b(A\x05\x00a")) && b[6] == 'd' && b[7] >= 1 && b[7] <= 63:
+		times = int(b[7])
+	case bytes.HasPrefix(b, []byte("\x1b(A\x04\x000")) && b[6] >= '0' && b[6] <= ':' && b[7] >= 1 && b[7] <= 63:
+		times = int(b[7])
+	default:
+		d.problem("command % X is none of ours: no buzzer rings like that", b[:min(len(b), 10)])
+		return
+	}
+	if len(d.buzzes) < keptProblems {
+		d.buzzes = append(d.buzzes, Buzz{slices.Clone(b), times})
+	}
+}
+
+func word(b []byte, at int) int { return int(b[at]) | int(b[at+1])<<8 }

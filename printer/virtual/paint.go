@@ -1,0 +1,235 @@
+package virtual
+
+import (
+	"bytes"
+	"image"
+	"image/color"
+	"image/png"
+
+	"github.com/clipperhouse/displaywidth"
+	"github.com/hajimehoshi/bitmapfont/v3"
+	"golang.org/x/image/math/fixed"
+	"rsc.io/qr"
+)
+
+const (
+	letterHeight = 24 // dots, of Font A
+	margin       = 24 // of white paper around what can be printed on
+	tear         = 12 // of paper below the end
+)
+
+// Indices into the palette of a picture.
+const (
+	white = iota
+	black
+	red
+	grey
+)
+
+// PNG is [Ticket.Picture] as a file.
+func (t Ticket) PNG(dots int) []byte {
+	var b bytes.Buffer
+	e := png.Encoder{CompressionLevel: png.BestCompression}
+	_ = e.Encode(&b, t.Picture(dots)) // memory takes everything
+	return b.Bytes()
+}
+
+// Picture is what the paper looks like, a pixel a dot: letters in their sizes, images and
+// codes dot by dot. Its lower edge is dashed where it was cut, solid where it was not, and
+// torn where the ticket broke off.
+//
+// dots is how wide the print is; 0 is what the printer's options said, or 12 a column.
+func (t Ticket) Picture(dots int) *image.Paletted {
+	if dots <= 0 {
+		dots = t.dots
+	}
+	columns := t.columns
+	if columns <= 0 {
+		for _, l := range t.Lines {
+			columns = max(columns, l.width())
+		}
+		columns = max(columns, 16)
+	}
+	if dots <= 0 {
+		dots = columns * letterHeight / 2
+	}
+	high := 0
+	for i := range t.rows {
+		high += t.rows[i].pitch
+	}
+	p := &painter{
+		Paletted: image.NewPaletted(image.Rect(0, 0, dots+2*margin, high+2*margin+tear), color.Palette{
+			color.White, color.Black, color.RGBA{0xC0, 0x10, 0x10, 0xFF}, color.RGBA{0xA0, 0xA0, 0xA0, 0xFF},
+		}),
+		dots: dots, cell: max(dots/columns, 1),
+	}
+	y := margin
+	for i := range t.rows {
+		t.paint(p, i, y)
+		y += t.rows[i].pitch
+	}
+	p.edge(t.End)
+	return p.Paletted
+}
+
+// paint draws line i with its upper edge at y.
+func (t Ticket) paint(p *painter, i, y int) {
+	if i >= len(t.Lines) {
+		return // feed
+	}
+	align := int(t.rows[i].align)
+	for _, img := range t.Images {
+		if img.Line == i {
+			p.image(img, align*max(p.dots-img.Width, 0)/2, y)
+			return
+		}
+	}
+	for _, q := range t.QRs {
+		if q.Line == i {
+			if c := q.code(); c != nil {
+				p.code(c, q.Module, align*max(p.dots-c.Size*q.Module, 0)/2, y)
+			}
+			return
+		}
+	}
+	l := t.Lines[i]
+	x := align * max(p.dots-l.width()*p.cell, 0) / 2
+	base := y + max(l.height(), letterHeight)
+	for _, s := range l {
+		x = p.span(s, x, base)
+	}
+}
+
+// width is how many columns of normal size the line takes.
+func (l Line) width() int {
+	n := 0
+	for _, s := range l {
+		n += displaywidth.String(s.Text) * max(s.Width, 1)
+	}
+	return n
+}
+
+// code is the code as dots, or nil if its text does not fit into one.
+func (q QR) code() *qr.Code {
+	c, err := qr.Encode(q.Text, qr.Level(min(max(q.Level, '0'), '3')-'0'))
+	if err != nil {
+		return nil
+	}
+	return c
+}
+
+// A painter is a picture in the making. Its x begins where the print begins.
+type painter struct {
+	*image.Paletted
+	dots, cell int
+}
+
+// dot sets one, if the paper reaches there.
+func (p *painter) dot(x, y int, c uint8) {
+	if x >= 0 && x < p.dots && y >= 0 && y < p.Rect.Max.Y {
+		p.Pix[y*p.Stride+x+margin] = c
+	}
+}
+
+func (p *painter) box(x, y, w, h int, c uint8) {
+	for v := y; v < y+h; v++ {
+		for u := x; u < x+w; u++ {
+			p.dot(u, v, c)
+		}
+	}
+}
+
+func (p *painter) image(img Image, x, y int) {
+	for v := range img.Height {
+		for u := range min(img.Width, p.dots) {
+			if img.Black(u, v) {
+				p.dot(x+u, y+v, black)
+			}
+		}
+	}
+}
+
+func (p *painter) code(c *qr.Code, module, x, y int) {
+	for v := range c.Size {
+		for u := range c.Size {
+			if c.Black(u, v) {
+				p.box(x+u*module, y+v*module, module, module, black)
+			}
+		}
+	}
+}
+
+// span draws text that stands on base and returns where it ends.
+func (p *painter) span(s Span, x, base int) int {
+	ink := uint8(black)
+	if s.Red {
+		ink = red
+	}
+	w, h := max(s.Width, 1), max(s.Height, 1)*letterHeight
+	for _, r := range s.Text {
+		columns := displaywidth.Rune(r)
+		wide := p.cell * columns * w
+		if s.Invert {
+			p.box(x, base-h, wide, h, ink)
+			p.letter(r, columns, image.Rect(x, base-h, x+wide, base), white, s.Bold)
+		} else {
+			p.letter(r, columns, image.Rect(x, base-h, x+wide, base), ink, s.Bold)
+		}
+		if s.Underline {
+			p.box(x, base, wide, 2, ink)
+		}
+		x += wide
+	}
+	return x
+}
+
+// letter fits r into box. The font's letters are 12 dots high with their ascenders and
+// descenders, and half as wide, or as wide for those of two columns, which stand a dot higher.
+func (p *painter) letter(r rune, columns int, box image.Rectangle, ink uint8, bold bool) {
+	const high = letterHeight / 2
+	at, mask, from, advance, ok := bitmapfont.Face.Glyph(fixed.Point26_6{}, r)
+	if !ok || columns == 0 {
+		return
+	}
+	top, wide := 2, advance.Round()
+	if columns > 1 {
+		top = 1
+	}
+	from = from.Add(image.Pt(-at.Min.X, top-12-at.Min.Y))
+	for y := box.Min.Y; y < box.Max.Y; y++ {
+		for x := box.Min.X; x < box.Max.X; x++ {
+			u, v := (x-box.Min.X)*wide/box.Dx(), (y-box.Min.Y)*high/box.Dy()
+			if _, _, _, a := mask.At(from.X+u, from.Y+v).RGBA(); a == 0 {
+				continue
+			}
+			p.dot(x, y, ink)
+			if bold && x+1 < box.Max.X {
+				p.dot(x+1, y, ink)
+			}
+		}
+	}
+}
+
+// edge draws where the paper ends.
+func (p *painter) edge(e End) {
+	y, wide := p.Rect.Max.Y-tear, p.Rect.Max.X
+	for x := range wide {
+		switch e {
+		case Cut:
+			if x%16 < 9 {
+				p.Pix[y*p.Stride+x] = grey
+				p.Pix[(y+1)*p.Stride+x] = grey
+			}
+		case Closed:
+			p.Pix[y*p.Stride+x] = grey
+		default:
+			zig := y - tear/2 + x%tear
+			if x/tear%2 == 1 {
+				zig = y + tear/2 - x%tear
+			}
+			for v := zig; v < p.Rect.Max.Y; v++ {
+				p.Pix[v*p.Stride+x] = grey
+			}
+		}
+	}
+}

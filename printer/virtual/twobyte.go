@@ -1,0 +1,85 @@
+package virtual
+
+import (
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/japanese"
+	"golang.org/x/text/encoding/korean"
+	"golang.org/x/text/encoding/simplifiedchinese"
+	"golang.org/x/text/encoding/traditionalchinese"
+
+	"ticketrail/printer/profile"
+)
+
+// rom is the printer's own two-byte letters.
+type rom struct {
+	code encoding.Encoding
+	lead func(b byte) bool
+	long bool // GB18030: some take four bytes
+	sjis bool // letters only after FS C 1; single bytes may be katakana
+}
+
+func romOf(t profile.TwoByte) *rom {
+	high := func(b byte) bool { return b > 0x80 && b < 0xFF }
+	switch t {
+	case profile.GB18030:
+		return &rom{code: simplifiedchinese.GB18030, lead: high, long: true}
+	case profile.Big5:
+		return &rom{code: traditionalchinese.Big5, lead: high}
+	case profile.KSX1001:
+		return &rom{code: korean.EUCKR, lead: high}
+	case profile.ShiftJIS:
+		return &rom{code: japanese.ShiftJIS, sjis: true, lead: func(b byte) bool {
+			return b >= 0x81 && b <= 0x9F || b >= 0xE0 && b <= 0xFC
+		}}
+	}
+	return nil
+}
+
+// leads says whether b begins a letter of two bytes.
+func (d *decoder) leads(b byte) bool { return d.kanji && d.rom != nil && d.rom.lead(b) }
+
+// kana is a half-width katakana letter of a Japanese ROM, or 0.
+func (d *decoder) kana(b byte) rune {
+	if d.kanji && d.rom != nil && d.rom.sjis && b >= 0xA1 && b <= 0xDF {
+		return rune(b) - 0xA1 + 0xFF61
+	}
+	return 0
+}
+
+// more takes one more byte of a letter of two bytes, or four.
+func (d *decoder) more(b byte) {
+	d.pending = append(d.pending, b)
+	if n := len(d.pending); d.rom.long && d.pending[1] >= '0' && d.pending[1] <= '9' && n < 4 {
+		return
+	}
+	if d.rom.sjis && !d.sjis {
+		d.problem("letter % X of two bytes before FS C 1 said that it is Shift-JIS", d.pending)
+	}
+	s, err := d.rom.code.NewDecoder().Bytes(d.pending)
+	r, n := utf8.DecodeRune(s)
+	if err != nil || r == utf8.RuneError || n != len(s) || b < 0x30 || r < 0xA0 {
+		d.problem("bytes % X are no letter of this printer's", d.pending)
+		r = '�'
+	}
+	d.pending = d.pending[:0]
+	d.put(r, 2*d.style.Width)
+}
+
+// selectTwoByte is FS &.
+func (d *decoder) selectTwoByte() {
+	if d.rom == nil {
+		d.problem("FS &, and this printer has no letters of two bytes")
+	}
+	d.kanji = d.rom != nil
+}
+
+// codeSystem is FS C n: Shift-JIS or JIS.
+func (d *decoder) codeSystem(n byte) {
+	if d.rom == nil || !d.rom.sjis || n != 0 && n != 1 {
+		d.problem("FS C %d, and this printer has no choice of Japanese codes", n)
+		return
+	}
+	d.sjis = n == 1
+}
