@@ -60,11 +60,11 @@ func ParseTemplate(text string) (*Template, error) {
 	if len(text) > longestTemplate {
 		return nil, fmt.Errorf("template: %d bytes are too long; a header and a footer need less than %d", len(text), longestTemplate)
 	}
-	t, err := template.New("template").Funcs(functions(&meter{})).Parse(text)
+	t, err := template.New("at line").Funcs(functions(&meter{})).Parse(text)
 	if err != nil {
 		return nil, wording("", err)
 	}
-	if !parse.IsEmptyTree(t.Root) {
+	if t.Tree != nil && !parse.IsEmptyTree(t.Root) {
 		return nil, errors.New(`template: there is text outside of {{define "header"}}…{{end}} and {{define "footer"}}…{{end}}, which would not print`)
 	}
 	if t.Lookup("header") == nil && t.Lookup("footer") == nil {
