@@ -70,6 +70,7 @@ type Options struct {
 // functions it is given.
 func ComposeWith(d ticket.Delivery, o Options) []Line {
 	c := &composer{Options: o, columns: min(max(o.Columns, narrowest), widest), printable: o.Printable}
+	c.lines = make([]Line, 0, 24+2*len(d.Ticket.Lines))
 	c.banners(&d)
 	c.header(&d)
 	c.body(&d.Ticket)
