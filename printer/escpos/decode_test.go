@@ -2,19 +2,31 @@ package escpos
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
+	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/japanese"
+	"golang.org/x/text/encoding/korean"
+	"golang.org/x/text/encoding/simplifiedchinese"
+	"golang.org/x/text/encoding/traditionalchinese"
+
+	"ticketrail/printer/profile"
 )
 
 // A reading is what a strict printer makes of a stream. It was written from the makers'
 // manuals, not from the encoder, and refuses whatever is not on its list.
 type reading struct {
-	ops   []string // one a command or run of text
-	lines []readLine
-	fed   int // lines fed at the end
-	cuts  int
+	ops     []string // one a command or run of text
+	lines   []readLine
+	bands   []readBand
+	qrs     []string
+	fed     int // lines fed at the end
+	cuts    int
+	longest int // bytes of the longest command
 }
 
 type readLine struct {
@@ -25,159 +37,151 @@ type readLine struct {
 	height  int
 }
 
-func read(b []byte) (reading, error) {
-	// Epson's numbers.
-	tables := map[byte]*charmap.Charmap{
-		0: charmap.CodePage437, 2: charmap.CodePage850, 3: charmap.CodePage860, 4: charmap.CodePage863, 5: charmap.CodePage865,
-		16: charmap.Windows1252, 17: charmap.CodePage866, 18: charmap.CodePage852, 19: charmap.CodePage858,
-	}
-	var (
-		out                reading
-		table              *charmap.Charmap
-		width, height      = 1, 1
-		invert, red, begun bool
-		text               strings.Builder // run of text not yet in ops
-		line               = readLine{black: true, height: 1}
-	)
-	flush := func() {
-		if text.Len() > 0 {
-			out.ops = append(out.ops, fmt.Sprintf("text %q", text.String()))
-			text.Reset()
-		}
-	}
-	op := func(format string, args ...any) { flush(); out.ops = append(out.ops, fmt.Sprintf(format, args...)) }
-	letter := func(r rune) {
-		text.WriteRune(r)
-		line.text += string(r)
-		line.columns += width
-		line.black = line.black && invert
-		line.red = line.red || red
-		line.height = max(line.height, height)
-	}
+// A readBand is an image: rows of wide bytes.
+type readBand struct {
+	wide, rows int
+	bits       []byte
+}
+
+// A reader is a printer of one model in the middle of a stream.
+type reader struct {
+	reading
+	p      profile.Profile
+	b      []byte // what is left
+	at     int    // bytes read
+	table  *charmap.Charmap
+	two    bool // reads two bytes a letter
+	jis    bool
+	width  int
+	height int
+	invert bool
+	red    bool
+	centre bool
+	begun  bool
+	qr     string   // stored
+	image  readBand // stored, for GS ( L
+	text   strings.Builder
+	line   readLine
+}
+
+func read(b []byte, p profile.Profile) (reading, error) {
 	// Some printers obey these wherever they stand, inside other commands too.
 	for _, realtime := range []string{"\x10\x04", "\x10\x05", "\x10\x14"} {
 		if bytes.Contains(b, []byte(realtime)) {
-			return out, fmt.Errorf("the stream holds the realtime command % X", realtime)
+			return reading{}, fmt.Errorf("the stream holds the realtime command % X", realtime)
 		}
 	}
-	for i := 0; i < len(b); {
-		arg := func(n int) (byte, error) {
-			if i+n >= len(b) {
-				return 0, fmt.Errorf("byte %d: the stream ends inside a command", i)
-			}
-			return b[i+n], nil
+	r := reader{p: p, b: b, width: 1, height: 1, line: readLine{black: true, height: 1}}
+	for len(r.b) > 0 {
+		if err := r.next(); err != nil {
+			return r.reading, fmt.Errorf("byte %d: %w", r.at, err)
 		}
-		if len(out.ops) == 0 && text.Len() == 0 && (len(b) < 2 || b[0] != 0x1b || b[1] != '@') {
-			return out, fmt.Errorf("the stream does not begin with a reset")
-		}
-		if out.cuts > 0 {
-			return out, fmt.Errorf("byte %d: something follows the cut", i)
-		}
-		c := b[i]
-		switch {
-		case c == '\n':
-			op("LF")
-			out.lines = append(out.lines, line)
-			line = readLine{black: true, height: 1}
-			i++
-			continue
-		case c >= 0x20 && c <= 0x7e:
-			letter(rune(c))
-			i++
-			continue
-		case c >= 0x80:
-			if table == nil {
-				return out, fmt.Errorf("byte %d: %02X before a code page was chosen", i, c)
-			}
-			r := table.DecodeByte(c)
-			if r < 0xa1 || r == 0xad || r == 0xfffd {
-				return out, fmt.Errorf("byte %d: %02X is no letter on its page", i, c)
-			}
-			letter(r)
-			i++
-			continue
-		}
-		n, err := arg(1)
-		if err != nil {
-			return out, err
-		}
-		var v byte
-		two := uint16(c)<<8 | uint16(n)
-		if two != 0x1b40 && two != 0x1c2e {
-			if v, err = arg(2); err != nil {
-				return out, err
-			}
-		}
-		size := 3
-		switch two {
-		case 0x1b40:
-			if begun {
-				return out, fmt.Errorf("byte %d: a second reset", i)
-			}
-			begun, size = true, 2
-			op("ESC @")
-		case 0x1c2e:
-			size = 2
-			op("FS .")
-		case 0x1b74:
-			if table = tables[v]; table == nil {
-				return out, fmt.Errorf("byte %d: unknown code page %d", i, v)
-			}
-			op("ESC t %d", v)
-		case 0x1b45:
-			if v > 1 {
-				return out, fmt.Errorf("byte %d: ESC E %d", i, v)
-			}
-			op("ESC E %d", v)
-		case 0x1d21:
-			if v&0x88 != 0 {
-				return out, fmt.Errorf("byte %d: GS ! %02X", i, v)
-			}
-			width, height = int(v>>4)+1, int(v&7)+1
-			op("GS ! %02X", v)
-		case 0x1b21:
-			if v&0xc6 != 0 {
-				return out, fmt.Errorf("byte %d: ESC ! %02X", i, v)
-			}
-			width, height = 1+int(v>>5&1), 1+int(v>>4&1)
-			op("ESC ! %02X", v)
-		case 0x1d42:
-			if v > 1 {
-				return out, fmt.Errorf("byte %d: GS B %d", i, v)
-			}
-			invert = v == 1
-			op("GS B %d", v)
-		case 0x1b72:
-			if v > 1 {
-				return out, fmt.Errorf("byte %d: ESC r %d", i, v)
-			}
-			if line.columns > 0 {
-				return out, fmt.Errorf("byte %d: the colour changes inside a line", i)
-			}
-			red = v == 1
-			op("ESC r %d", v)
-		case 0x1b64:
-			out.fed += int(v)
-			op("ESC d %d", v)
-		case 0x1d56:
-			w, err := arg(3)
-			if err != nil {
-				return out, err
-			}
-			if (v != 'A' && v != 'B') || w != 0 {
-				return out, fmt.Errorf("byte %d: GS V %02X %02X", i, v, w)
-			}
-			size = 4
-			out.cuts++
-			op("GS V %c %d", v, w)
-		default:
-			return out, fmt.Errorf("byte %d: %02X %02X is not a command that is ever sent", i, c, n)
-		}
-		i += size
 	}
-	flush()
-	if line.columns > 0 {
-		return out, fmt.Errorf("the last line is not ended")
+	r.flush()
+	switch {
+	case r.line.columns > 0:
+		return r.reading, errors.New("the last line is not ended")
+	case r.two || r.centre || r.qr != "" || r.image.rows > 0:
+		return r.reading, errors.New("the stream ends in the middle of something")
 	}
-	return out, nil
+	return r.reading, nil
+}
+
+func (r *reader) flush() {
+	if r.text.Len() > 0 {
+		r.ops = append(r.ops, fmt.Sprintf("text %q", r.text.String()))
+		r.text.Reset()
+	}
+}
+
+func (r *reader) op(format string, args ...any) {
+	r.flush()
+	r.ops = append(r.ops, fmt.Sprintf(format, args...))
+}
+
+// take is the next n bytes.
+func (r *reader) take(n int) ([]byte, error) {
+	if n > len(r.b) {
+		return nil, fmt.Errorf("the stream ends inside a command: % X", r.b)
+	}
+	b := r.b[:n]
+	r.b, r.at = r.b[n:], r.at+n
+	return b, nil
+}
+
+func (r *reader) letter(c rune, columns int) {
+	r.text.WriteRune(c)
+	r.line.text += string(c)
+	r.line.columns += columns * r.width
+	r.line.black = r.line.black && r.invert
+	r.line.red = r.line.red || r.red
+	r.line.height = max(r.line.height, r.height)
+}
+
+func (r *reader) next() error {
+	c := r.b[0]
+	switch {
+	case !r.begun && !bytes.HasPrefix(r.b, []byte{0x1b, '@'}):
+		return errors.New("the stream does not begin with a reset")
+	case r.cuts > 0:
+		return errors.New("something follows the cut")
+	case c == '\n':
+		r.op("LF")
+		r.lines = append(r.lines, r.line)
+		r.line = readLine{black: true, height: 1}
+		_, err := r.take(1)
+		return err
+	case c >= 0x20 && c <= 0x7e:
+		if r.two {
+			return fmt.Errorf("the letter %c among two-byte ones", c)
+		}
+		r.letter(rune(c), 1)
+		_, err := r.take(1)
+		return err
+	case c >= 0x80 && r.two:
+		return r.twoByteLetter()
+	case c >= 0x80:
+		return r.pageLetter(c)
+	}
+	if r.two && !bytes.HasPrefix(r.b, []byte{0x1c, '.'}) {
+		return errors.New("a command among two-byte letters")
+	}
+	before := r.at
+	err := r.command()
+	r.longest = max(r.longest, r.at-before)
+	return err
+}
+
+func (r *reader) pageLetter(c byte) error {
+	if r.table == nil {
+		return fmt.Errorf("%02X before a code page was chosen", c)
+	}
+	l := r.table.DecodeByte(c)
+	if l < 0xa1 || l == 0xad || l == 0xfffd || l >= 0x590 && l < 0x700 {
+		return fmt.Errorf("%02X is no letter on its page, or one from right to left: %U", c, l)
+	}
+	r.letter(l, 1)
+	_, err := r.take(1)
+	return err
+}
+
+func (r *reader) twoByteLetter() error {
+	b, err := r.take(2)
+	if err != nil {
+		return err
+	}
+	codes := map[profile.TwoByte]encoding.Encoding{
+		profile.GB18030: simplifiedchinese.GBK, profile.Big5: traditionalchinese.Big5, profile.KSX1001: korean.EUCKR, profile.ShiftJIS: japanese.ShiftJIS,
+	}
+	code := codes[r.p.TwoByte]
+	if code == nil || r.p.TwoByte == profile.ShiftJIS && !r.jis {
+		return fmt.Errorf("two-byte letters on a printer that has none, or was not told which")
+	}
+	s, err := code.NewDecoder().Bytes(b)
+	l, n := utf8.DecodeRune(s)
+	if err != nil || l == utf8.RuneError || n != len(s) || b[1] < 0x40 || b[1] == 0x7f || b[1] == 0xff {
+		return fmt.Errorf("% X is no letter", b)
+	}
+	r.letter(l, 2)
+	return nil
 }

@@ -27,14 +27,14 @@ func Resync(p profile.Profile) []byte {
 	return make([]byte, n)
 }
 
-// draw sends a line as dots. False says that there is no drawing of it.
+// draw sends a line as dots. False says that there is no drawing of it. A line that is
+// wider than the paper is drawn smaller, for nothing may be cut off; one that could not be
+// read then is not drawn.
 func (e *encoder) draw(l layout.Line) bool {
-	if e.drawer == nil {
+	if e.drawer == nil || l.Width() > 2*e.p.Columns {
 		return false
 	}
-	// A line that is wider than the paper is drawn smaller: nothing is cut off.
-	img := e.drawer.Line(l, max(e.p.Columns, l.Width()), e.p.Dots)
-	return e.image(img, 0)
+	return e.image(e.drawer.Line(l, max(e.p.Columns, l.Width()), e.p.Dots), 0)
 }
 
 // image sends dots, left bytes of white before each row. The printer feeds exactly what

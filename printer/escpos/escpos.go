@@ -8,6 +8,8 @@
 package escpos
 
 import (
+	"slices"
+
 	"ticketrail/printer/layout"
 	"ticketrail/printer/profile"
 	"ticketrail/printer/raster"
@@ -83,39 +85,39 @@ func (e *encoder) line(l layout.Line) {
 			return
 		}
 	}
-	l, set := e.ready(l)
-	if !set && e.draw(l) {
-		return
+	ready, set := e.ready(l)
+	switch {
+	case set:
+		e.set(ready)
+	case !e.draw(ready):
+		letters := types{pages: e.pages, two: e.two}
+		for i := range ready.Spans {
+			ready.Spans[i].Text = letters.printable(ready.Spans[i].Text)
+		}
+		e.set(ready)
 	}
-	e.set(l)
 }
 
 // ready is l with text that can come out. set says that the printer's letters are enough
 // for it.
 func (e *encoder) ready(l layout.Line) (_ layout.Line, set bool) {
-	set = true
-	own := false // l.Spans are the caller's until the first change
-	change := func(i int, s string) {
-		if s == l.Spans[i].Text {
-			return
-		}
-		if !own {
-			l.Spans = append([]layout.Span(nil), l.Spans...)
-			own = true
-		}
-		l.Spans[i].Text = s
+	i := slices.IndexFunc(l.Spans, func(s layout.Span) bool { return !plain(s.Text) })
+	if i < 0 {
+		return l, true
 	}
-	for i := range l.Spans {
-		if plain(l.Spans[i].Text) {
-			continue
+	l.Spans = slices.Clone(l.Spans) // they are the caller's
+	set = true
+	for s := range l.Spans[i:] {
+		text := &l.Spans[i+s].Text
+		if !plain(*text) {
+			*text = e.printable(*text)
+			set = set && e.hasAll(*text)
 		}
-		change(i, e.printable(l.Spans[i].Text))
-		set = set && e.hasAll(l.Spans[i].Text)
 	}
 	if !set {
-		for i := range l.Spans { // also the letters beside those that have to be drawn
-			if !plain(l.Spans[i].Text) {
-				change(i, e.drawable(l.Spans[i].Text))
+		for s := range l.Spans[i:] { // also the letters beside those that have to be drawn
+			if text := &l.Spans[i+s].Text; !plain(*text) {
+				*text = e.drawable(*text)
 			}
 		}
 	}

@@ -149,6 +149,16 @@ func roman(r rune) string {
 		return " "
 	}
 	s := unidecode.Unidecode(string(r))
+	switch { // the table has nothing for the commonest vowel of Arabic, and a sign for its ending
+	case r == 'ا' || r == 'إ':
+		s = "a"
+	case r == 'ة':
+		s = "ah"
+	case r == 'ء':
+		s = "'"
+	case s == "":
+		s = unidecode.Unidecode(norm.NFKD.String(string(r)))
+	}
 	if strings.Contains(s, "?") { // how the table says that it does not know
 		return ""
 	}

@@ -1,0 +1,183 @@
+package escpos
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"ticketrail/printer/layout"
+	"ticketrail/printer/profile"
+	"ticketrail/printer/raster"
+)
+
+// drawnBy prints one image on p and reads it back.
+func drawnBy(t *testing.T, p profile.Profile, img raster.Image, left int) (reading, []byte) {
+	t.Helper()
+	e := encoder{p: p}
+	e.start(false)
+	if !e.image(img, left) {
+		t.Fatal("no image")
+	}
+	r, err := read(e.out, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var bits []byte
+	for _, b := range r.bands {
+		bits = append(bits, b.bits...)
+	}
+	return r, bits
+}
+
+func modelsWithDots() []profile.Profile {
+	return slices.DeleteFunc(profile.All(), func(p profile.Profile) bool { return p.Raster == profile.NoRaster })
+}
+
+func TestDotsArriveAsTheyWereDrawn(t *testing.T) {
+	for _, p := range modelsWithDots() {
+		row := p.Dots / 8
+		img := raster.Image{Width: row * 8, Height: 130, Bits: make([]byte, row*130)}
+		for i := range img.Bits {
+			img.Bits[i] = byte(i*7) | 0x80
+		}
+		r, bits := drawnBy(t, p, img, 0)
+		want := bytes.Clone(img.Bits)
+		defuse(want)
+		for i := range want { // at the edges of bands nothing stands before a row
+			if want[i] != img.Bits[i] && bits[i] == img.Bits[i] {
+				want[i] = img.Bits[i]
+			}
+		}
+		if !bytes.Equal(bits, want) {
+			t.Errorf("%s: the dots are not those that were drawn", p.Name)
+		}
+		for i, b := range r.bands {
+			if b.rows > band || b.wide != row || i < 2 && b.rows < band-1 {
+				t.Errorf("%s: band %d has %d rows of %d", p.Name, i, b.rows, b.wide)
+			}
+		}
+	}
+}
+
+func TestALowImageIsAsHighAsALineOfPrint(t *testing.T) {
+	p := model(t, "generic-80mm")
+	r, bits := drawnBy(t, p, raster.Image{Width: 80, Height: 2, Bits: []byte{0: 1, 19: 0}}, 0)
+	if len(r.bands) != 1 || r.bands[0].rows != pitch || r.bands[0].wide != 1 || bits[0] != 1 {
+		t.Errorf("%+v", r.bands)
+	}
+}
+
+func TestWhiteOnTheRightIsNotSent(t *testing.T) {
+	p := model(t, "generic-80mm")
+	img := raster.Image{Width: 80, Height: 40, Bits: make([]byte, 400)}
+	img.Bits[203] = 0xff // row 20, fourth byte
+	if r, _ := drawnBy(t, p, img, 0); r.bands[0].wide != 4 {
+		t.Errorf("rows of %d bytes, want 4", r.bands[0].wide)
+	}
+	if r, bits := drawnBy(t, p, img, 5); r.bands[0].wide != 9 || bits[20*9+8] != 0xff {
+		t.Errorf("moved by 5 bytes, rows of %d bytes", r.bands[0].wide)
+	}
+}
+
+func TestARealtimeCommandInDotsIsDefused(t *testing.T) {
+	for _, p := range modelsWithDots() {
+		for _, second := range []byte{0x04, 0x05, 0x14} {
+			// At the end of one row and the start of the next, wherever that is; and everywhere.
+			for wide := 1; wide <= p.Dots/8; wide += 7 {
+				img := raster.Image{Width: wide * 8, Height: 100, Bits: bytes.Repeat([]byte{0x10, second, 0x10, 0x10, second, second}, wide*100/6+1)[:wide*100]}
+				_, bits := drawnBy(t, p, img, 0) // read refuses realtime commands
+				different := 0
+				for i := range img.Bits {
+					if bits[i] != img.Bits[i] {
+						different++
+						if bits[i] != img.Bits[i]|0x02 {
+							t.Fatalf("%02X became %02X: more than one dot", img.Bits[i], bits[i])
+						}
+					}
+				}
+				if pairs := bytes.Count(img.Bits, []byte{0x10, second}); different > pairs {
+					t.Fatalf("%d dots changed for %d pairs", different, pairs)
+				}
+			}
+		}
+	}
+}
+
+func TestTheHeadOfAnImageSpellsNoRealtimeCommand(t *testing.T) {
+	p := model(t, "epson-tm-m30")
+	p.Dots = 1000
+	for wide := 1; wide <= 125; wide++ {
+		for high := pitch; high <= 100; high++ {
+			img := raster.Image{Width: wide * 8, Height: high, Bits: bytes.Repeat([]byte{0xff}, wide*high)}
+			if _, bits := drawnBy(t, p, img, 0); !bytes.Equal(bits, img.Bits) {
+				t.Fatalf("%d×%d: not the dots that were drawn", wide, high)
+			}
+		}
+	}
+}
+
+func TestAResyncIsLongerThanAnyCommand(t *testing.T) {
+	for _, p := range profile.All() {
+		lines := []layout.Line{{QR: strings.Repeat("x", longestQR)}}
+		for h := 1; h <= 8; h++ {
+			lines = append(lines, layout.Line{Spans: []layout.Span{{Text: strings.Repeat("宫", p.Columns/2), Style: layout.Style{Height: h, Invert: true}}}})
+		}
+		r, err := read(EncodeTicket(lines, Options{Profile: p, Drawer: drawer(t), Buzz: 1, ASB: true}).Body, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		nul := Resync(p)
+		if len(nul) < r.longest || len(nul) < band*(p.Dots+7)/8 && p.Raster != profile.NoRaster || len(bytes.Trim(nul, "\x00")) > 0 {
+			t.Errorf("%s: %d bytes, and the longest command has %d", p.Name, len(nul), r.longest)
+		}
+	}
+}
+
+// TestALineThatCannotBeDrawnIsWritten: lines that did not go through PrintableWith, and so
+// may be wider than any paper, lose nothing either.
+func TestALineThatCannotBeDrawnIsWritten(t *testing.T) {
+	p := model(t, "generic-80mm")
+	l := layout.Line{Spans: []layout.Span{{Text: "é"}, {Text: strings.Repeat("宫", 60)}}}
+	r, err := read(EncodeTicket([]layout.Line{l}, Options{Profile: p, Drawer: drawer(t)}).Body, p)
+	if err != nil || len(r.bands) > 0 || strings.Count(r.lines[0].text, "Gong") != 60 || !strings.HasPrefix(r.lines[0].text, "é~") {
+		t.Errorf("%+v, %v", r.ops, err)
+	}
+	if l.Spans[1].Text[0] == '~' {
+		t.Error("the caller's line was changed")
+	}
+}
+
+func TestAQRCodeIsPrintedByWhoCan(t *testing.T) {
+	const id = "0d9e1c52-7c1b-4d5e-8a66-1f2e3d4c5b6a"
+	d := drawer(t)
+	for _, p := range profile.All() {
+		for _, o := range []Options{{Profile: p}, {Profile: p, Drawer: d}} {
+			r, err := read(EncodeTicket([]layout.Line{{QR: id, Spans: []layout.Span{{Text: "id"}}}}, o).Body, p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			native, drawn := p.QR == profile.NativeQR, p.QR == profile.RasterQR && o.Drawer != nil
+			if (len(r.qrs) == 1 && r.qrs[0] == id) != native || (len(r.bands) > 0) != drawn {
+				t.Errorf("%s, drawer %v: %v", p.Name, o.Drawer != nil, r.ops)
+			}
+			if len(r.lines) != 1 || r.lines[0].text != "id" {
+				t.Errorf("%s: no caption: %v", p.Name, r.ops)
+			}
+		}
+	}
+}
+
+func TestAQRCodeObeysNobody(t *testing.T) {
+	for _, name := range []string{"epson-tm-t88", "generic-80mm"} {
+		o := Options{Profile: model(t, name), Drawer: drawer(t)}
+		for _, s := range []string{"\x1b@", "\x10\x04\x01", strings.Repeat("é", 500), "\x00", " "} {
+			if _, err := read(EncodeTicket([]layout.Line{{QR: s}}, o).Body, o.Profile); err != nil {
+				t.Errorf("%s: %q: %v", name, s, err)
+			}
+		}
+	}
+	if modules(1) != 21 || modules(36) != 29 || modules(longestQR) != 57 || modules(longestQR+1) != 0 {
+		t.Error("the sizes of QR codes are wrong")
+	}
+}

@@ -1,0 +1,335 @@
+package escpos
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+	"pgregory.net/rapid"
+
+	"ticketrail/printer/layout"
+	"ticketrail/printer/profile"
+)
+
+func TestLettersAModelLacksAreReplaced(t *testing.T) {
+	full := model(t, "generic-80mm")
+	bare := full
+	bare.CodePages = []profile.CodePage{{Number: 0, Name: "CP437"}}
+	none := full
+	none.CodePages = []profile.CodePage{{Number: 99, Name: "KLINGON"}}
+	for _, c := range []struct {
+		p        profile.Profile
+		in, want string
+	}{
+		{full, "Crème brûlée 12 €, ½", "Crème brûlée 12 €, ½"},
+		{full, "cafe\u0301", "café"},
+		{full, "Žižkov Борщ", "Žižkov Борщ"},
+		{full, "Phở bò", "Pho bò"},
+		{full, "宫保鸡丁", "~Gong Bao Ji Ding~"},
+		{full, "2x 宫保 鸡丁, extra", "2x ~Gong Bao Ji Ding~, extra"},
+		{full, "すし", "~sushi~"},
+		{full, "김치", "~gimci~"},
+		{full, "ผัดไทย", "~phadaithy~"},
+		{full, "שווארמה", "~SHvvArmh~"},
+		{full, "شاورما حارة", "~shawrma Harah~"},
+		{full, "\U00013000", "[egyptian hieroglyph a001]"},
+		{full, "hot \U0001f336\ufe0f", "hot [hot pepper]"},
+		{full, "1\ufe0f\u20e3", "1"},
+		{full, "٣x", "3x"},
+		{full, "2⅓ cups", "2 1/3 cups"},
+		{full, "2⅓5", "2 1/3 5"},
+		{full, "10⁴", "10(4)"},
+		{full, "①", "(1)"},
+		{full, "250㎖", "250ml"},
+		{full, "a\u00a0b\u202fc\u2003d", "a b c d"},
+		{full, "\U0001f1ee\U0001f1f9", "IT"},
+		{full, "broken \xff", "broken ■"},
+		{full, "?", "?"},
+		{bare, "5€ “no” – it’s…", `5EUR "no" - it's...`},
+		{bare, "Škoda Ølfrokost", "Skoda Olfrokost"},
+		{bare, "Борщ и хлеб", "~Borshch i khleb~"},
+		{none, "Crème brûlée ½", "Creme brulee 1/2"},
+		{none, "\x1b@", "[U+FFFD]@"},
+	} {
+		got := Printable(c.in, c.p)
+		if got != c.want {
+			t.Errorf("Printable(%q) = %q, want %q", c.in, got, c.want)
+		}
+		if again := Printable(got, c.p); again != got {
+			t.Errorf("Printable(%q) = %q: not its own answer", got, again)
+		}
+	}
+}
+
+func TestWhereDotsArePossibleEverythingAFontHasStays(t *testing.T) {
+	o := Options{Profile: model(t, "generic-80mm"), Drawer: drawer(t)}
+	for _, c := range []struct {
+		in, want string
+		drawn    bool
+	}{
+		{"Crème brûlée 12 €, ½", "Crème brûlée 12 €, ½", false},
+		{"cafe\u0301", "café", false},
+		{"5€ “no” ‒ it’s…", "5€ “no” - it’s…", false}, // WPC1252 has the others
+		{"Phở bò", "Phở bò", true},
+		{"宫保鸡丁", "宫保鸡丁", true},
+		{"すし 김치", "すし 김치", true},
+		{"שלום", "שלום", true},
+		{"شاورما", "شاورما", true},
+		{"x\u0301y", "x\u0301y", true}, // nothing composes this
+		{"hot \U0001f336\ufe0f", "hot [hot pepper]", false},
+		{"┌╫┐ 宫", "┌+┐ 宫", true},
+	} {
+		got := PrintableWith(c.in, o)
+		if got != c.want && !(c.in[0] == "┌"[0] && strings.HasSuffix(got, " 宫")) { // as the font has them
+			t.Errorf("PrintableWith(%q) = %q, want %q", c.in, got, c.want)
+		}
+		if again := PrintableWith(got, o); again != got {
+			t.Errorf("PrintableWith(%q) = %q: not its own answer", got, again)
+		}
+		r, err := read(EncodeTicket([]layout.Line{{Spans: []layout.Span{{Text: got}}}}, o).Body, o.Profile)
+		if err != nil || (len(r.bands) > 0) != c.drawn {
+			t.Errorf("%q: drawn %v, want %v (%v)", got, len(r.bands) > 0, c.drawn, err)
+		}
+	}
+}
+
+// TestHebrewAndArabicAreNeverLettersOfAPage, for a printer would set them backwards.
+func TestHebrewAndArabicAreNeverLettersOfAPage(t *testing.T) {
+	p := model(t, "epson-tm-t88") // has CP862, WPC1255 and WPC1256
+	for _, s := range []string{"שלום", "سلام", "שלום 5", "כ"} {
+		for _, o := range []Options{{Profile: p}, {Profile: p, Drawer: drawer(t)}} {
+			for _, l := range []layout.Line{{Spans: []layout.Span{{Text: s}}}, {Spans: []layout.Span{{Text: "é "}, {Text: s}}}} {
+				r, err := read(EncodeTicket([]layout.Line{l}, o).Body, p)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if drawn := len(r.bands) > 0; drawn != (o.Drawer != nil) || !drawn && !strings.Contains(r.lines[0].text, "~") {
+					t.Errorf("%v comes out as %v", l, r.ops)
+				}
+			}
+		}
+	}
+}
+
+func TestAnImpactPrinterGetsNoDots(t *testing.T) {
+	o := Options{Profile: model(t, "epson-tm-u220"), Drawer: drawer(t)}
+	if got, want := PrintableWith("宫保鸡丁", o), "~Gong Bao Ji Ding~"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	r, err := read(whole(EncodeTicket(compose(delivery(), 42, o), o)), o.Profile)
+	if err != nil || len(r.bands) > 0 {
+		t.Errorf("%d bands, %v", len(r.bands), err)
+	}
+}
+
+// TestEveryRuneHasAnAnswer goes through all of Unicode: every answer is safe, stays what
+// it is and takes as many columns as it is measured.
+func TestEveryRuneHasAnAnswer(t *testing.T) {
+	p := model(t, "generic-80mm")
+	var lines []layout.Line
+	for r := rune(1); r <= unicode.MaxRune; r++ {
+		if ideographs := r > 0x3400 && r < 0xd800 || r > 0x20000; ideographs && r%17 != 0 {
+			continue // one is like the other
+		}
+		got := Printable("_"+string(r), p)[1:]
+		if strings.Contains(got, "?") && !strings.Contains(norm.NFKD.String(string(r)), "?") {
+			t.Fatalf("%U prints as %q", r, got)
+		}
+		if w := layout.Width(got); w != len([]rune(got)) {
+			t.Fatalf("%U: %q takes %d columns", r, got, w)
+		}
+		if got != "" && Printable(got, p) != got {
+			t.Fatalf("%U: %q is not its own answer", r, got)
+		}
+		lines = append(lines, layout.Line{Spans: []layout.Span{{Text: string(r)}}})
+	}
+	if _, err := read(Encode(lines, p), p); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestEveryRuneComesOutWhereDotsArePossible(t *testing.T) {
+	p := model(t, "xprinter-80mm")
+	p.Raster = profile.Graphics
+	o := Options{Profile: p, Drawer: drawer(t)}
+	for r := rune(1); r <= 0x1ffff; r++ {
+		if r > 0x3400 && r < 0xd800 && r%61 != 0 || r > 0x2fff && r%7 != 0 {
+			continue
+		}
+		got := PrintableWith("_"+string(r), o)
+		if strings.Contains(got, "?") && r != '?' || got == "" {
+			t.Fatalf("%U prints as %q", r, got)
+		}
+		if again := PrintableWith(got, o); again != got {
+			t.Fatalf("%U: %q becomes %q", r, got, again)
+		}
+		if r%5 == 0 {
+			measure(t, layout.Line{Spans: []layout.Span{{Text: got}}}, o)
+		}
+	}
+}
+
+func TestTheEuroComesFromPagesThatHaveIt(t *testing.T) {
+	p := model(t, "generic-80mm")
+	for _, c := range []struct {
+		name   string
+		number byte
+		want   string
+	}{{"CP858", 19, "\xd5"}, {"WPC1252", 16, "\x80"}} {
+		p.CodePages = []profile.CodePage{{Number: 0, Name: "CP437"}, {Number: 40, Name: "WPC1250"}, {Number: 41, Name: "ISO8859-15"}, {Number: c.number, Name: c.name}}
+		got := Encode([]layout.Line{{Spans: []layout.Span{{Text: "5 €"}}}}, p)
+		if want := []byte("5 \x1bt" + string(rune(c.number)) + c.want + "\n"); !bytes.Contains(got, want) {
+			t.Errorf("%s: % X does not contain % X", c.name, got, want)
+		}
+	}
+}
+
+func TestEveryPageOfEveryProfileCanBeWritten(t *testing.T) {
+	for _, p := range profile.All() {
+		if got := pages(p); len(got) != len(p.CodePages) {
+			t.Errorf("%s: %d of %d code pages can be written", p.Name, len(got), len(p.CodePages))
+		}
+	}
+	known := tables()
+	for _, name := range profile.PageNames() {
+		if known[name] == nil {
+			t.Errorf("package profile takes the page %s, which is not there", name)
+		}
+		delete(known, name)
+	}
+	for name := range known {
+		t.Errorf("package profile does not take the page %s", name)
+	}
+}
+
+// TestNumbersOfCodePages pins what the T88V's manual says (the profile database says the same).
+func TestNumbersOfCodePages(t *testing.T) {
+	want := map[byte]string{
+		0: "CP437", 2: "CP850", 3: "CP860", 4: "CP863", 5: "CP865", 15: "ISO8859-7", 16: "WPC1252", 17: "CP866", 18: "CP852", 19: "CP858",
+		34: "CP855", 36: "CP862", 39: "ISO8859-2", 40: "ISO8859-15",
+		45: "WPC1250", 46: "WPC1251", 47: "WPC1253", 48: "WPC1254", 49: "WPC1255", 50: "WPC1256", 51: "WPC1257", 52: "WPC1258",
+	}
+	p := model(t, "epson-tm-t88")
+	for _, cp := range p.CodePages {
+		if want[cp.Number] != cp.Name {
+			t.Errorf("page %d is %s, not %s", cp.Number, want[cp.Number], cp.Name)
+		}
+	}
+	if len(p.CodePages) != len(want) {
+		t.Errorf("%d pages, want %d", len(p.CodePages), len(want))
+	}
+}
+
+func TestTwoByteLettersAreSwitchedOnAndOff(t *testing.T) {
+	for _, c := range []struct {
+		code     profile.TwoByte
+		in, want string
+	}{
+		{profile.GB18030, "a宫保é!", "a\x1c&\xb9\xac\xb1\xa3\x1c.\x82!\n"},
+		{profile.GB18030, "宫", "\x1c&\xb9\xac\x1c.\n"},
+		{profile.Big5, "宮保", "\x1c&\xae\x63\xab\x4f\x1c.\n"},
+		{profile.KSX1001, "김치 x", "\x1c&\xb1\xe8\xc4\xa1\x1c. x\n"},
+		{profile.ShiftJIS, "すし", "\x1cC\x01\x1c&\x82\xb7\x82\xb5\x1c.\n"},
+	} {
+		p := model(t, "generic-80mm")
+		p.TwoByte = c.code
+		if got := Printable(c.in, p); got != c.in {
+			t.Errorf("%s: %q becomes %q", c.code, c.in, got)
+		}
+		got := Encode([]layout.Line{{Spans: []layout.Span{{Text: c.in}}}}, p)
+		if !bytes.Contains(got, []byte("\x1bt\x00"+c.want)) {
+			t.Errorf("%s: %q: % X does not contain % X", c.code, c.in, got, c.want)
+		}
+		r, err := read(got, p)
+		if err != nil || r.lines[0].text != c.in || r.lines[0].columns != layout.Width(c.in) {
+			t.Errorf("%s: read back %+v, %v", c.code, r.lines, err)
+		}
+	}
+	// Half as many columns as measured, or not in every ROM.
+	for code, s := range map[profile.TwoByte]string{profile.GB18030: "Жα①한", profile.ShiftJIS: "Жｱ①纊", profile.Big5: "Ж①你ぁ鿋", profile.KSX1001: "Ж①똠"} {
+		two := twoByteOf(code)
+		for _, r := range s {
+			if a, b, ok := two.letter(r); ok && r != '你' {
+				t.Errorf("%s: %c is %02X %02X", code, r, a, b)
+			}
+		}
+	}
+}
+
+// hostile is text as nobody writes it.
+func hostile() *rapid.Generator[string] {
+	piece := rapid.OneOf(
+		rapid.String(),
+		rapid.StringOfN(rapid.RuneFrom(nil, unicode.Han, unicode.Hangul, unicode.Arabic, unicode.Hebrew, unicode.Thai, unicode.Devanagari, unicode.Cyrillic), 0, 12, -1),
+		rapid.StringOfN(rapid.RuneFrom(nil, unicode.M, unicode.Cf, unicode.So, unicode.No), 0, 8, -1),
+		rapid.SampledFrom([]string{"\x10\x04\x01", "\x1b@", "\x1dV\x00", "\x00", "café 5€", "”", "] ", "\u0301", "\ufe0f\u0301", "\u200d", "\xff", "~", "2⅓", "宫"}),
+	)
+	return rapid.Custom(func(t *rapid.T) string { return strings.Join(rapid.SliceOfN(piece, 1, 5).Draw(t, "pieces"), "") })
+}
+
+func TestPrintableIsItsOwnAnswerAndTakesItsMeasureOnEveryProfile(t *testing.T) {
+	d, all := drawer(t), profile.All()
+	rapid.Check(t, func(rt *rapid.T) {
+		o := Options{Profile: all[rapid.IntRange(0, len(all)-1).Draw(rt, "profile")]}
+		if rapid.Bool().Draw(rt, "drawer") {
+			o.Drawer = d
+		}
+		o.Profile.TwoByte = rapid.SampledFrom([]profile.TwoByte{profile.NoTwoByte, profile.GB18030, profile.Big5, profile.ShiftJIS, profile.KSX1001}).Draw(rt, "two")
+		if o.Profile.Sizing == profile.Doubled {
+			o.Profile.TwoByte = profile.NoTwoByte
+		}
+		s := hostile().Draw(rt, "text")
+		once := PrintableWith(s, o)
+		if again := PrintableWith(once, o); again != once {
+			rt.Fatalf("%s: %q becomes %q", o.Profile.Name, once, again)
+		}
+		if layout.Width(once) <= o.Profile.Columns {
+			measure(t, layout.Line{Spans: []layout.Span{{Text: once}}}, o)
+		}
+	})
+}
+
+func FuzzEncode(f *testing.F) {
+	for _, s := range []string{"Burger", "\x1b@\x1dV\x00", "\x10\x04\x01", "café 5€ 中文 \U0001f336", "\u009b1m\u202e", "\xff\xfe", "а\u0301b\u20e3", "שלום"} {
+		f.Add(s, s, uint8(0), uint8(17), uint8(1))
+		f.Add(s, s, uint8(0xff), uint8(0), uint8(2))
+	}
+	d, all := drawer(f), profile.All()
+	f.Fuzz(func(t *testing.T, a, b string, flags, size, which uint8) {
+		p := all[int(which)%len(all)]
+		if p.Sizing != profile.Doubled {
+			p.TwoByte = []profile.TwoByte{p.TwoByte, profile.GB18030, profile.Big5, profile.ShiftJIS, profile.KSX1001}[flags>>5%5]
+		}
+		o := Options{Profile: p, Buzz: int(size >> 6), BuzzVoid: flags&2 > 0, ASB: flags&4 > 0}
+		if flags&8 > 0 {
+			o.Drawer = d
+		}
+		st := layout.Style{Bold: flags&1 > 0, Invert: flags&2 > 0, Red: flags&4 > 0, Width: int(size&15) - 2, Height: int(size>>4) - 2}
+		lines := []layout.Line{
+			{Spans: []layout.Span{{Text: a}, {Text: b, Style: st}, {Text: a, Style: st}}},
+			{},
+			{QR: b, Spans: []layout.Span{{Text: b}}},
+		}
+		if r, err := read(whole(EncodeTicket(lines, o)), p); err != nil {
+			t.Fatal(err)
+		} else if n := len(Resync(p)); r.longest > n {
+			t.Fatalf("a command of %d bytes, and the resync is %d", r.longest, n)
+		}
+		once := PrintableWith(a, o)
+		if twice := PrintableWith(once, o); twice != once {
+			t.Fatalf("PrintableWith(%q) = %q, and of that %q", a, once, twice)
+		}
+		// A whole ticket of it, as it goes out.
+		dl := delivery()
+		dl.Ticket.Lines[0].Name, dl.Ticket.Lines[1].Notes, dl.Ticket.Number = a, []string{b}, b
+		ls := compose(dl, p.Columns, o)
+		for _, l := range ls[:min(len(ls), 40)] {
+			measure(t, l, o)
+		}
+		if _, err := read(whole(EncodeTicket(ls, o)), p); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
