@@ -1,0 +1,256 @@
+package virtual_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"image"
+	"image/png"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/japanese"
+	"golang.org/x/text/encoding/korean"
+	"golang.org/x/text/encoding/simplifiedchinese"
+	"golang.org/x/text/encoding/traditionalchinese"
+
+	"ticketrail/printer/profile"
+	"ticketrail/printer/virtual"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// checkers is an image of w by h dots, chequered by eights.
+func checkers(w, h int) string {
+	var b strings.Builder
+	for y := range h {
+		for x := range (w + 7) / 8 {
+			if (x+y/8)%2 == 0 {
+				b.WriteByte(0xFF)
+			} else {
+				b.WriteByte(0)
+			}
+		}
+	}
+	return b.String()
+}
+
+// bitImage is GS v 0.
+func bitImage(w, h int, bits string) string {
+	return fmt.Sprintf("\x1dv0\x00%c%c%c%c", 0, 0, 0, 0)[:4] + string([]byte{byte(w / 8), byte(w / 8 >> 8), byte(h), byte(h >> 8)}) + bits
+}
+
+// graphics is GS ( L, functions 112 and 50.
+func graphics(w, h int, bits string) string {
+	n := 10 + len(bits)
+	return string([]byte{0x1d, '(', 'L', byte(n), byte(n >> 8), 48, 112, 48, 1, 1, 49, byte(w), byte(w >> 8), byte(h), byte(h >> 8)}) +
+		bits + "\x1d(L\x02\x0002"
+}
+
+func code(text string, module byte) string {
+	n := len(text) + 3
+	return "\x1d(k\x04\x001A2\x00" + "\x1d(k\x03\x001C" + string([]byte{module}) + "\x1d(k\x03\x001E1" +
+		string([]byte{0x1d, '(', 'k', byte(n), byte(n >> 8)}) + "1P0" + text + "\x1d(k\x03\x001Q0"
+}
+
+// alone prints b on a printer of its own and wants one ticket without offences.
+func alone(t *testing.T, o virtual.Options, b string) (out virtual.Ticket) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		p := virtual.New(o)
+		got := send(t, p, b)
+		if len(got) != 1 || p.Problems() != nil {
+			t.Fatalf("%d tickets, problems %q", len(got), p.Problems())
+		}
+		out = got[0]
+	})
+	return out
+}
+
+func TestImagesAndCodesComeOut(t *testing.T) {
+	bits := checkers(64, 16)
+	for name, b := range map[string]string{"GS v 0": bitImage(64, 16, bits), "GS ( L": graphics(64, 16, bits)} {
+		got := alone(t, virtual.Options{Dots: 96}, "\x1b@above\n"+b+"below\n"+code("id 7", 4)+"\x1dV\x00")
+		if want := "above\n▒▒ 64x16\nbelow\n▒▒ QR id 7\n"; got.Text != want {
+			t.Errorf("%s: text %q, want %q", name, got.Text, want)
+		}
+		if len(got.Images) != 1 || string(got.Images[0].Bits) != bits || got.Images[0].Line != 1 ||
+			!got.Images[0].Black(0, 0) || got.Images[0].Black(8, 0) || !got.Images[0].Black(8, 8) {
+			t.Errorf("%s: images %+v", name, got.Images)
+		}
+		if want := []virtual.QR{{Line: 3, Text: "id 7", Module: 4, Level: '1'}}; !slices.Equal(got.QRs, want) {
+			t.Errorf("%s: codes %+v", name, got.QRs)
+		}
+	}
+}
+
+func TestImagesCodesAndNoisesArePoliced(t *testing.T) {
+	for _, tt := range []struct{ name, bytes, want string }{
+		{"AnImageThatIsTooWide", bitImage(72, 1, checkers(72, 1)), "72 dots is wider than the 64"},
+		{"AnImageWithoutRows", "\x1dv0\x00\x01\x00\x00\x00", "is no image"},
+		{"AnImageOfDoubleSize", "\x1dv0\x01\x01\x00\x01\x00a", "double size"},
+		{"AnImageWithACommandInIt", bitImage(16, 1, "\x10\x04"), "holds 10 04"},
+		{"AnImageThroughALine", "half" + bitImage(8, 1, "a"), "middle of a line"},
+		{"GraphicsOfAnotherLength", "\x1d(L\x0b\x000p0\x01\x011\x10\x00\x01\x00a", "stores no image"},
+		{"GraphicsPrintedBeforeTheyAreStored", "\x1d(L\x02\x0002", "was not stored"},
+		{"ACodeOfNothing", "\x1d(k\x03\x001Q0", "of nothing"},
+		{"ACodeThatIsNoText", code("a\x1bb", 3), "which is no text"},
+		{"ACodeThatIsTooWide", code("abc", 8), "wider than the 64"},
+		{"ABuzzerThatRingsForEver", "\x1bB\xff\x01", "no buzzer rings like that"},
+		{"TwoBytesOnAnotherROM", "\x1c&a", "no letters of two bytes"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := virtual.New(virtual.Options{Dots: 64})
+				send(t, p, tt.bytes+"\n")
+				if len(p.Problems()) != 1 || !strings.Contains(p.Problems()[0], tt.want) {
+					t.Errorf("problems %q, want one with %q", p.Problems(), tt.want)
+				}
+			})
+		})
+	}
+}
+
+func TestEachROMHasItsLetters(t *testing.T) {
+	for _, tt := range []struct {
+		rom  profile.TwoByte
+		code encoding.Encoding
+		text string
+	}{
+		{profile.GB18030, simplifiedchinese.GB18030, "宫保鸡丁"},
+		{profile.ShiftJIS, japanese.ShiftJIS, "親子丼 すし ﾗｰﾒﾝ"},
+		{profile.Big5, traditionalchinese.Big5, "滷肉飯"},
+		{profile.KSX1001, korean.EUCKR, "김치찌개"},
+	} {
+		b, err := tt.code.NewEncoder().String(tt.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := "\x1b@\x1c."
+		if tt.rom == profile.ShiftJIS {
+			start += "\x1cC\x01"
+		}
+		got := alone(t, virtual.Options{TwoByte: tt.rom}, start+"caf\x82 \x1c&"+b+"\x1c. \x82\n\x1dV\x00")
+		if want := "café " + tt.text + " é\n"; got.Text != want {
+			t.Errorf("%s: %q, want %q", tt.rom, got.Text, want)
+		}
+	}
+}
+
+func TestNoisesAreOnRecord(t *testing.T) {
+	got := alone(t, virtual.Options{Drawer: true}, "\x1b@\x1b(A\x03\x00a\x01\x02\x1bB\x03\x02\x1bp\x00\x32\x64text\n\x1dV\x00")
+	var times []int
+	for _, b := range got.Buzzes {
+		times = append(times, b.Times)
+	}
+	if !slices.Equal(times, []int{2, 3, 1}) {
+		t.Errorf("it rang %v", times)
+	}
+}
+
+func TestAHalfReceivedImageSwallowsTheNextTicketUnlessItIsPadded(t *testing.T) {
+	half := bitImage(64, 48, checkers(64, 48))[:100]
+	for _, tt := range []struct{ name, pad, text, problem string }{
+		{"Unpadded", "", "▒▒ 64x48\n", "swallowed"},
+		{"Padded", strings.Repeat("\x00", 400), "▒▒ 64x48\nticket\n", ""},
+	} {
+		bubble(t, tt.name, virtual.Options{}, func(t *testing.T, p *virtual.Printer) {
+			c := call(t, p)
+			c.say("first\n" + half)
+			_ = c.c.Close()
+			synctest.Wait()
+			send(t, p, tt.pad+"\x1b@ticket\n\x1dV\x42\x00"+strings.Repeat("\x00", 400))
+			got := p.Tickets()
+			if len(got) != 2 || got[0].Text != "first\n" || got[0].End != virtual.Broken || got[1].Text != tt.text {
+				t.Errorf("on paper: %+v", got)
+			}
+			if all := strings.Join(p.Problems(), "\n"); (all != "") != (tt.problem != "") || !strings.Contains(all, tt.problem) {
+				t.Errorf("problems %q", all)
+			}
+		})
+	}
+}
+
+func TestAPrinterThatRemembersIsWhereTheLastClientLeftIt(t *testing.T) {
+	for remembers, want := range map[bool]string{false: "AB\n", true: "B\n"} {
+		bubble(t, fmt.Sprint(remembers), virtual.Options{Remembers: remembers}, func(t *testing.T, p *virtual.Printer) {
+			c := call(t, p)
+			c.say("\x1dB\x01one\n\x1d!")
+			_ = c.c.Close()
+			synctest.Wait()
+			got := send(t, p, "AB\n")
+			last := got[len(got)-1]
+			if last.Text != want || last.Lines[0][0].Invert != remembers {
+				t.Errorf("got %+v", last)
+			}
+		})
+	}
+}
+
+func TestWithoutACutterACutIsAnOffence(t *testing.T) {
+	p, _ := profile.Lookup("epson-tm-u220")
+	synctest.Test(t, func(t *testing.T) {
+		v := virtual.New(virtual.Like(p))
+		if got := send(t, v, "ok\n\x1dV\x00"); len(got) != 1 || got[0].End != virtual.Closed || len(v.Problems()) != 1 {
+			t.Errorf("got %+v, problems %q", got, v.Problems())
+		}
+	})
+}
+
+func TestThePictureOfATicketIsWhatThePaperLooksLike(t *testing.T) {
+	b80, _ := profile.Lookup("generic-80mm")
+	u220, _ := profile.Lookup("epson-tm-u220b")
+	chinese, _ := profile.Lookup("generic-58mm")
+	chinese.TwoByte = profile.GB18030
+	gb, err := simplifiedchinese.GB18030.NewEncoder().String("2 宫保鸡丁")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name, bytes string
+		p           profile.Profile
+	}{
+		{"styles", "\x1b@\x1c.\x1b!\x00Order 7   Table 12\n\x1bE\x01bold\x1bE\x00 \x1b-\x01under\x1b-\x00\n\x1dB\x01** VOID **\x1dB\x00\n" +
+			"\x1d!\x112 Burger\n\x1d!\x01tall\x1d!\x10wide\x1d!\x00normal\n\x1d!\x331\x1d!\x00x\n\x1bt\x10\xc5g\xe9\xd1\x80j_\n" +
+			"\x1ba\x01middle\n\x1ba\x02right\n\x1ba\x00\x1bd\x02\x1dV\x42\x00", b80},
+		{"dots", "\x1b@\x1c.above\n" + bitImage(256, 48, checkers(256, 48)) + "below\n\x1ba\x01" + code("0d9e1c52-7c1b-4d5e", 6) + "\x1ba\x00id\n\x1dV\x42\x00", b80},
+		{"impact", "\x1b@\x1c.\x1b!\x01Table B10\n\x1br\x01VOID 2 Steak\x1br\x00\n\x1b!\x311 Soup\n\x1b!\x01rare\n\x1bd\x01\x1dV\x42\x00", u220},
+		{"chinese", "\x1b@\x1c.caf\x82\n\x1c&" + gb + "\x1c. x\n\x1d!\x11\x1c&" + gb + "\x1c.\n", chinese},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			o := virtual.Like(tt.p)
+			ticket := alone(t, o, tt.bytes)
+			file := filepath.Join("testdata", tt.name+".png")
+			if *update {
+				if err := os.WriteFile(file, ticket.PNG(0), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			b, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// Dots, not bytes: how a file is compressed is nobody's business.
+			want, err := png.Decode(bytes.NewReader(b))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := ticket.Picture(0); got.Rect != want.Bounds() || !bytes.Equal(got.Pix, want.(*image.Paletted).Pix) {
+				t.Errorf("the picture differs from %s; look at it after -update", file)
+			}
+		})
+	}
+}
+
+func TestAPictureCanBeMadeOfAnything(t *testing.T) {
+	for _, tk := range []virtual.Ticket{{}, {Text: "x\n", Lines: []virtual.Line{{{Text: "x"}}}}} {
+		if p := tk.Picture(0); p.Bounds().Empty() {
+			t.Error("an empty picture")
+		}
+	}
+}
