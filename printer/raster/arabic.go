@@ -150,23 +150,31 @@ func (d *Drawer) shape(word []character) []character {
 	return out
 }
 
-// substitute is the shape that the built-in font has for one that it lacks: the Persian
-// letters differ from Arabic ones in their dots only. 0: none.
+// substitute is the shape that the built-in font has for one that it lacks: Persian letters
+// that stand alone, and Arabic ones that differ from the Persian in their dots only. 0: none.
 func substitute(form rune) rune {
-	switch {
-	case form >= 0xfb56 && form <= 0xfb59: // peh like beh
-		return form - 0xfb56 + 0xfe8f
-	case form >= 0xfb7a && form <= 0xfb7d: // tcheh like jeem
-		return form - 0xfb7a + 0xfe9d
-	case form >= 0xfb8a && form <= 0xfb8b: // jeh like zain
-		return form - 0xfb8a + 0xfeaf
-	case form >= 0xfb8e && form <= 0xfb91: // keheh like kaf
-		return form - 0xfb8e + 0xfed9
-	case form >= 0xfb92 && form <= 0xfb95: // gaf like kaf
-		return form - 0xfb92 + 0xfed9
-	case form >= 0xfbfc && form <= 0xfbfd: // yeh like alef maksura where it ends a word
+	switch form {
+	case 0xfb56, 0xfb57:
+		return 'پ'
+	case 0xfb58, 0xfb59: // peh inside a word is beh with other dots
+		return form - 0xfb58 + 0xfe91
+	case 0xfb7a:
+		return 'چ'
+	case 0xfb7b, 0xfb7c, 0xfb7d: // tcheh is jeem
+		return form - 0xfb7b + 0xfe9e
+	case 0xfb8a, 0xfb8b:
+		return 'ژ'
+	case 0xfb8e, 0xfb8f:
+		return 'ک'
+	case 0xfb90, 0xfb91: // keheh is kaf
+		return form - 0xfb90 + 0xfedb
+	case 0xfb92, 0xfb93:
+		return 'گ'
+	case 0xfb94, 0xfb95: // gaf is kaf
+		return form - 0xfb94 + 0xfedb
+	case 0xfbfc, 0xfbfd: // yeh is alef maksura at the end
 		return form - 0xfbfc + 0xfeef
-	case form >= 0xfbfe && form <= 0xfbff: // and like the Arabic yeh elsewhere
+	case 0xfbfe, 0xfbff: // and the Arabic yeh before
 		return form - 0xfbfe + 0xfef3
 	}
 	return 0
@@ -175,28 +183,16 @@ func substitute(form rune) rune {
 // dotted puts onto a substitute what sets the letter apart.
 func dotted(g glyph, form rune) glyph {
 	dot := func(x, y int) { g.rows[y] |= 0x8000 >> x }
-	three := func(x, y int) { // in place of one
-		g.rows[y] &^= 0x8000 >> x
-		dot(x-1, y)
-		dot(x+1, y)
-		dot(x, y+1)
-	}
 	switch form {
-	case 0xfb56, 0xfb57:
-		three(3, 12)
-	case 0xfb58, 0xfb59:
-		three(2, 12)
-	case 0xfb7a, 0xfb7b:
+	case 0xfb58, 0xfb59, 0xfb7c, 0xfb7d: // three dots for one
+		g.rows[12] &^= 0x8000 >> 2
+		dot(1, 12)
+		dot(3, 12)
+		dot(2, 13)
+	case 0xfb7b:
 		dot(5, 11)
 		dot(4, 12)
-	case 0xfb7c, 0xfb7d:
-		three(2, 12)
-	case 0xfb8a, 0xfb8b:
-		g.rows[4] = 0
-		dot(3, 4)
-		dot(5, 4)
-		dot(4, 3)
-	case 0xfb92, 0xfb93, 0xfb94, 0xfb95:
+	case 0xfb94, 0xfb95: // a second stroke
 		dot(4, 1)
 		dot(5, 1)
 		dot(3, 2)

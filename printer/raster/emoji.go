@@ -13,9 +13,9 @@ const (
 // pictured says that r is one of the pictures that telephones type.
 func pictured(r rune) bool { return r >= 0x1f000 && r < 0x1f100 || r >= 0x1f1e6 && r < 0x1fb00 }
 
-func skin(r rune) bool { return r >= 0x1f3fb && r <= 0x1f3ff }
-func flag(r rune) bool { return r >= 0x1f1e6 && r <= 0x1f1ff }
-func tag(r rune) bool  { return r >= 0xe0020 && r <= 0xe007f }
+func skin(r rune) bool     { return r >= 0x1f3fb && r <= 0x1f3ff }
+func regional(r rune) bool { return r >= 0x1f1e6 && r <= 0x1f1ff }
+func tag(r rune) bool      { return r >= 0xe0020 && r <= 0xe007f }
 
 // partsAtMost is how many pictures of a compound are told: a family has many heads.
 const partsAtMost = 2
@@ -27,8 +27,8 @@ func emoji(s string) (name string, n int) {
 	if first < utf8.RuneSelf {
 		return onKey(s)
 	}
-	if flag(first) {
-		if second, m := utf8.DecodeRuneInString(s[size:]); flag(second) {
+	if regional(first) {
+		if second, m := utf8.DecodeRuneInString(s[size:]); regional(second) {
 			return "flag " + string('a'+first-0x1f1e6) + string('a'+second-0x1f1e6), size + m
 		}
 		return string('a' + first - 0x1f1e6), size

@@ -1,14 +1,17 @@
 package raster
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/go-text/typesetting/font"
 	"github.com/go-text/typesetting/font/opentype"
@@ -108,12 +111,12 @@ func openFont(path string) (o *outline, about font.Description, err error) {
 		return nil, about, err
 	}
 	o = &outline{path: path, has: make(runes)}
-	for it := f.Cmap.Iter(); it.Next(); {
-		if r, gid := it.Char(); gid != 0 && r > ' ' {
+	n := 0
+	for it := f.Cmap.Iter(); it.Next() && n <= unicode.MaxRune; n++ { // more are not honest
+		if r, gid := it.Char(); gid != 0 && r >= ' ' && r <= unicode.MaxRune {
 			o.has.add(r)
 		}
 	}
-	o.has.add(' ')
 	return o, f.Describe(), nil
 }
 
@@ -134,9 +137,12 @@ func readFont(path string) (f *font.Font, err error) {
 		return nil, fmt.Errorf("font %s: %w", path, plain(err))
 	}
 	defer file.Close()
-	loaders, err := opentype.NewLoaders(file)
+	var loaders []*opentype.Loader
+	if err = checkTables(file, info.Size()); err == nil {
+		loaders, err = opentype.NewLoaders(file)
+	}
 	if err == nil && len(loaders) == 0 {
-		err = errors.New("holds no font")
+		err = errors.New("it holds no font")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("font %s: cannot be read: %w; is it TrueType or OpenType?", path, err)
@@ -146,6 +152,42 @@ func readFont(path string) (f *font.Font, err error) {
 		return nil, fmt.Errorf("font %s: cannot be read: %w; is it damaged?", path, err)
 	}
 	return f, nil
+}
+
+// checkTables reads the directory of the first font in a file: the parser believes what it
+// says of sizes, and four gigabytes of memory are more than a kitchen has.
+func checkTables(file io.ReaderAt, size int64) error {
+	const record = 16
+	head, at := make([]byte, record), int64(0)
+	if _, err := file.ReadAt(head, 0); err != nil {
+		return errors.New("it is too short")
+	}
+	if string(head[:4]) == "ttcf" {
+		if n := binary.BigEndian.Uint32(head[8:]); n == 0 || n > fontsAtMost {
+			return fmt.Errorf("it says that it holds %d fonts", n)
+		}
+		at = int64(binary.BigEndian.Uint32(head[12:]))
+		if _, err := file.ReadAt(head[:12], at); err != nil {
+			return errors.New("it is cut off")
+		}
+	}
+	switch string(head[:4]) {
+	case "\x00\x01\x00\x00", "true", "OTTO":
+	default:
+		return fmt.Errorf("it begins with %q", head[:4])
+	}
+	tables := make([]byte, record*int(binary.BigEndian.Uint16(head[4:])))
+	if _, err := file.ReadAt(tables, at+12); err != nil {
+		return errors.New("it is cut off")
+	}
+	sum := int64(0)
+	for ; len(tables) > 0; tables = tables[record:] {
+		offset, length := int64(binary.BigEndian.Uint32(tables[8:])), int64(binary.BigEndian.Uint32(tables[12:]))
+		if sum += length; offset+length > size || sum > 2*size {
+			return fmt.Errorf("its table %q ends beyond the file", tables[:4])
+		}
+	}
+	return nil
 }
 
 // rescue turns a parser's panic into an error: a bad font must not stop the kitchen.

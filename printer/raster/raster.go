@@ -9,6 +9,7 @@
 package raster
 
 import (
+	"strings"
 	"sync"
 
 	"ticketrail/printer/layout"
@@ -128,6 +129,7 @@ func (d *Drawer) unit(u unit, c cell, v variant) Image {
 	if !drawn {
 		m = d.letters.draw(u, c, v)
 	}
+	k.text = strings.Clone(k.text) // not all of the span
 	d.pieces.put(k, m)
 	return m
 }

@@ -1,0 +1,41 @@
+package raster
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestAQRCodeFitsAndKeepsItsQuietZone(t *testing.T) {
+	for _, dots := range []int{384, 512, 576} {
+		for _, text := range []string{"x", "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11", strings.Repeat("long", 60)} {
+			m, err := QR(text, dots)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sound(t, m, m.Width, m.Width)
+			if m.Width > dots || len(text) < 50 && m.Width > dots/2 || m.Width < dots/4 {
+				t.Errorf("%d bytes: %d dots wide of %d", len(text), m.Width, dots)
+			}
+			side := 0 // the first ink is the upper edge of a finder pattern, 7 modules wide
+			for at := quiet * 2; ; at++ {
+				if m.black(at, at) {
+					for side = at; m.black(side, at); side++ {
+					}
+					module := (side - at) / 7
+					if at != quiet*module {
+						t.Errorf("the quiet zone is %d dots, a module is %d", at, module)
+					}
+					break
+				}
+			}
+		}
+	}
+}
+
+func TestAQRCodeThatCannotBeReadIsNotDrawn(t *testing.T) {
+	for _, text := range []string{"", strings.Repeat("x", 2000), strings.Repeat("x", 5000)} {
+		if m, err := QR(text, 200); err == nil || m.Bits != nil {
+			t.Errorf("%d bytes: %v, %d×%d", len(text), err, m.Width, m.Height)
+		}
+	}
+}

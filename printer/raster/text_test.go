@@ -1,0 +1,116 @@
+package raster
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// seen is what stands on the paper from left to right.
+func seen(d *Drawer, text string) string {
+	var b strings.Builder
+	for _, u := range d.units(text, 1000) {
+		if u.source == blank {
+			b.WriteString(strings.Repeat(" ", u.columns))
+			continue
+		}
+		b.WriteString(u.text)
+	}
+	return b.String()
+}
+
+func TestWhatIsReadFromTheRightStandsInTheOrderInWhichItIsSeen(t *testing.T) {
+	d := drawer(t)
+	for text, want := range map[string]string{
+		"hello (world)":           "hello (world)",
+		"שלום":                    "םולש",
+		"  שלום  ":                "  םולש  ", // the layout's spaces stay
+		"2x שלום (חם) ok":         "2x (םח) םולש ok",
+		"Coke שלום 12.50% xyz":    "Coke 12.50% םולש xyz",
+		"Coke שלום 12, xyz":       "Coke 12 םולש, xyz",
+		"Coke שלום 12xyz":         "Coke 12 םולשxyz",
+		"שלום 12.50% xyz":         "xyz 12.50% םולש",
+		"שלום a (b) c":            "a (b) c םולש",
+		"[שלום]":                  "[םולש]",
+		"12 > 5 שלום":             "םולש 5 < 12",
+		"ab ١٢ cd":                "ab ١٢ cd",
+		"ab ١٢ שלום":              "ab םולש ١٢",
+		"- שלום":                  "םולש -",
+		"قهوة ١٢٫٥ 3":             "3 ١٢٫٥ ﺓﻮﻬﻗ",
+		"no \u202eoverride\u202c": "no \u202eoverride\u202c",
+	} {
+		if got := seen(d, text); got != want {
+			t.Errorf("%q\n got %q\nwant %q", text, got, want)
+		}
+	}
+}
+
+func TestArabicLettersTakeTheShapesOfTheirPlaces(t *testing.T) {
+	d := drawer(t)
+	for text, want := range map[string]string{
+		"ببب":      "ﺐﺒﺑ",
+		"دجاج":     "ﺝﺎﺟﺩ",
+		"لا":       " ﻻ",
+		"سلام":     " ﻡﻼﺳ",
+		"الأرز":    " ﺯﺭﻷﺍ",
+		"می‌خواهم": "ﻢﻫﺍﻮﺧ" + "\ufbfd\u200c" + "ﻣ",
+		"بـب":      "ﺐـﺑ",
+		"بَب":      "ﺐ" + "ﺑَ",
+		"ء":        "ء",
+	} {
+		got := seen(d, text)
+		if text == "ء" {
+			want = "ﺀ"
+		}
+		if got != want {
+			t.Errorf("%q\n got %+q\nwant %+q", text, got, want)
+		}
+	}
+}
+
+func TestWhatNoFontHasIsToldByItsName(t *testing.T) {
+	d := drawer(t)
+	for text, want := range map[string]string{
+		"plain":                   "plain",
+		"a\tb\r\nc\u2028d\u00a0e": "a b  c d e",
+		"a\x00\x1b@\u009bb":       "a@b",
+		"a\u200bb\u202ec\ufeff":   "abc",
+		"half \xff":               "half ■",
+		"half \ufffd":             "half ■",
+		"🌶":                       "[hot pepper]",
+		"🌶️🌶️":                    "[hot pepper][hot pepper]",
+		"👍🏽":                      "[thumbs up sign]",
+		"🏽":                       "[emoji modifier fitzpatrick type-4]",
+		"👨‍👩‍👧‍👦":                 "[family]",
+		"👨‍🍳":                     "[man+cooking]",
+		"🤷‍♀️":                    "[shrug]",
+		"👩🏿‍🦰":                    "[woman]",
+		"🏴󠁧󠁢󠁥󠁮󠁧󠁿":                 "[waving black flag]",
+		"👩‍❤️‍💋‍👨":                "[woman+heavy black heart]",
+		"👨\u200d":                 "[man]",
+		"👨\u200dx":                "[man]x",
+		"🇩🇪🇫":                     "[flag de][f]",
+		"1️⃣ 2 #⃣":                "[1] 2 [#]",
+		"★️ ☕️":                   "★ [hot beverage]",
+		"𝓟𝟚ﬀ㎏🄰":                   "P2ﬀ㎏A",
+		"10⅐":                     "10(1/7)",
+		"๔ x":                     "4 x",
+		"ผัด ไท":                  "[thai character pho phung, mai han-akat, do dek] [thai character sara ai maimalai, tho thahan]",
+		"뷁":                       "[ㅂㅞㄺ]",
+		"\U00020000":              "[U+20000]",
+		"\ue000":                  "[U+E000]",
+		"é e\u0301 ﬁ":             "é é ﬁ",
+		"⁇":                       "⁇",
+		"a\u1dd8":                 "a",
+		"what?":                   "what?",
+	} {
+		got := d.Printable(text)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%q: %s", text, diff)
+		}
+		if again := d.Printable(got); again != got {
+			t.Errorf("%q becomes %q, and that %q", text, got, again)
+		}
+	}
+}
