@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -42,7 +41,7 @@ func TestAFileIsATransport(t *testing.T) {
 	transporttest.Suite{
 		Working: func(t *testing.T) transporttest.Printer {
 			path := filepath.Join(t.TempDir(), "grill.bin")
-			return transporttest.Printer{Dialer: open(t, "file://"+path), Received: func(int) []byte {
+			return transporttest.Printer{Dialer: open(t, "file://"+path), OneWay: true, Received: func(int) []byte {
 				b, err := os.ReadFile(path)
 				if err != nil {
 					t.Error(err)
@@ -60,7 +59,7 @@ func TestADeviceIsATransport(t *testing.T) {
 			path, r := fifo(t)
 			p := newPaper()
 			go func() { _, _ = io.Copy(p, r) }() // until the test closes r
-			return transporttest.Printer{Dialer: open(t, "file://"+path), Received: p.atLeast}
+			return transporttest.Printer{Dialer: open(t, "file://"+path), Received: p.atLeast, OneWay: true}
 		},
 		Stuck: func(t *testing.T) transport.Dialer {
 			path, _ := fifo(t)
@@ -159,37 +158,5 @@ func TestADeviceIsFinishedWithOnlyWhenTheLastByteWasTaken(t *testing.T) {
 	}
 	if err := c.Finish(t.Context()); err != nil {
 		t.Errorf("finish with nothing in the pipe: %v", err)
-	}
-}
-
-func TestATerminalLineIsACharacterDevice(t *testing.T) {
-	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Skipf("no pseudo-terminals here: %v", err)
-	}
-	defer master.Close()
-	fd := int(master.Fd())
-	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
-	if err == nil {
-		err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
-	}
-	if err != nil {
-		t.Skipf("no pseudo-terminals here: %v", err)
-	}
-	path := filepath.Join("/dev/pts", strconv.Itoa(n))
-	c, err := open(t, "file://"+path).Dial(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	if _, err := io.WriteString(c, "ticket"); err != nil {
-		t.Fatal(err)
-	}
-	got := make([]byte, 6)
-	if _, err := io.ReadFull(master, got); err != nil || string(got) != "ticket" {
-		t.Fatalf("the device got %q, %v", got, err)
-	}
-	if err := c.Finish(t.Context()); err != nil {
-		t.Errorf("finish: %v", err)
 	}
 }

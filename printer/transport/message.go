@@ -22,7 +22,7 @@ func connectError(address string, after time.Duration, err error) error {
 		cause = errno
 		switch errno {
 		case syscall.ECONNREFUSED:
-			hint = fmt.Sprintf("is the printer on and is %s its port?", port)
+			hint = fmt.Sprintf("is the printer on and is %s its port? one that serves one client refuses while a till prints", port)
 		case syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EHOSTDOWN:
 			hint = "is the printer on, its cable in, and the address right?"
 		case syscall.ETIMEDOUT:

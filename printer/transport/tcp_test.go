@@ -102,11 +102,17 @@ func TestTCPIsATransport(t *testing.T) {
 	transporttest.Suite{
 		Working: func(t *testing.T) transporttest.Printer {
 			p := newPaper()
+			clients := make(chan *net.TCPConn, 10)
 			d := listen(t, func(c *net.TCPConn) {
+				clients <- c
 				_, _ = io.Copy(p, c)
 				_ = c.Close()
 			})
-			return transporttest.Printer{Dialer: d, Received: p.atLeast}
+			return transporttest.Printer{Dialer: d, Received: p.atLeast, Say: func(b []byte) {
+				if _, err := (<-clients).Write(b); err != nil {
+					t.Error(err)
+				}
+			}}
 		},
 		Stuck: func(t *testing.T) transport.Dialer { return listen(t, hold(t)) },
 		Leaving: func(t *testing.T) transport.Dialer {
@@ -228,7 +234,7 @@ func TestARefusedConnectionSaysWhatToLookAt(t *testing.T) {
 	if !errors.Is(err, syscall.ECONNREFUSED) {
 		t.Fatalf("%v is not a refusal", err)
 	}
-	for _, part := range []string{"connect tcp 127.0.0.1:", ": connection refused: is the printer on and is ", " its port?"} {
+	for _, part := range []string{"connect tcp 127.0.0.1:", ": connection refused: is the printer on and is ", " its port? one that serves one client refuses while a till prints"} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("%q lacks %q", err, part)
 		}

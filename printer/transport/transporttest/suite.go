@@ -25,6 +25,12 @@ type Printer struct {
 	// Received waits until n bytes have arrived over all connections, and returns
 	// everything that has. It fails the test when they do not arrive.
 	Received func(n int) []byte
+	// Say has the printer say something on the connection that was opened last. Nil: it
+	// cannot be told to.
+	Say func(b []byte)
+	// OneWay says that what the printer says cannot be heard: a read must end at once with
+	// io.EOF.
+	OneWay bool
 }
 
 // A Suite makes printers. Each function is called once per test; nil means that this
@@ -60,6 +66,11 @@ func (s Suite) Run(t *testing.T) {
 		{"AfterCloseNothingCanBeWritten", false, s.afterClose},
 		{"APastDeadlineWritesNothing", false, s.pastDeadline},
 		{"AReadEndsAtItsDeadlineOrAtOnce", false, s.readDeadline},
+		{"WhatThePrinterSaysIsRead", false, s.hears},
+		{"WithoutAWayBackAReadEndsAtOnce", false, s.oneWay},
+		{"AnAnswerThatComesAfterADeadlineIsReadWithTheNext", false, s.hearsLate},
+		{"ADeadlineSetMeanwhileInterruptsARead", false, s.readInterrupted},
+		{"CloseInterruptsARead", false, s.readClosed},
 		{"AWriteToAStuckPrinterEndsAtItsDeadline", s.Stuck == nil, s.stuckDeadline},
 		{"CloseInterruptsAWrite", s.Stuck == nil, s.stuckClose},
 		{"APrinterThatLeavesIsNeverFinishedWith", s.Leaving == nil, s.leaves},
@@ -191,6 +202,99 @@ func (s Suite) readDeadline(t *testing.T) {
 	}
 	if n, err := c.Read(make([]byte, 1)); n != 0 || err != io.EOF && !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("read: %d bytes, %v, want none and deadline exceeded or EOF", n, err)
+	}
+}
+
+func (s Suite) hears(t *testing.T) {
+	p := s.Working(t)
+	if p.Say == nil {
+		t.Skip("this printer says nothing")
+	}
+	c := dial(t, p.Dialer)
+	// Bytes that a line which is no raw one would change, hold back or act on.
+	want := []byte{0x12, 0x16, '\r', '\n', 0, 3, 4, 0x1a, 0x7f, 0xff, 0x37, 0x22, '1', '2', '3', '4', 0}
+	p.Say(want)
+	got := make([]byte, len(want))
+	if _, err := io.ReadFull(c, got); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("read % x, %v, want % x", got, err, want)
+	}
+	// And nothing of it comes back to the printer as if it were ours.
+	if _, err := io.WriteString(c, "ticket\n"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Finish(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := string(p.Received(7)); got != "ticket\n" {
+		t.Errorf("received %q", got)
+	}
+}
+
+func (s Suite) oneWay(t *testing.T) {
+	p := s.Working(t)
+	if !p.OneWay {
+		t.Skip("this transport has a way back")
+	}
+	c := dial(t, p.Dialer)
+	for range 2 {
+		if n, err := c.Read(make([]byte, 1)); n != 0 || err != io.EOF {
+			t.Errorf("read: %d bytes, %v, want io.EOF", n, err)
+		}
+	}
+}
+
+func (s Suite) hearsLate(t *testing.T) {
+	p := s.Working(t)
+	if p.Say == nil {
+		t.Skip("this printer says nothing")
+	}
+	c := dial(t, p.Dialer)
+	if err := c.SetReadDeadline(time.Now().Add(20 * time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := c.Read(make([]byte, 1)); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatalf("read: %d bytes, %v, want deadline exceeded", n, err)
+	}
+	p.Say([]byte{0x12})
+	if err := c.SetReadDeadline(time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	b := make([]byte, 1)
+	if n, err := c.Read(b); n != 1 || err != nil || b[0] != 0x12 {
+		t.Errorf("read: %d bytes, %v, % x", n, err, b)
+	}
+}
+
+// reading starts a read and returns what becomes of it.
+func reading(c transport.Conn) <-chan error {
+	read := make(chan error, 1)
+	go func() {
+		_, err := c.Read(make([]byte, 1))
+		read <- err
+	}()
+	return read
+}
+
+func (s Suite) readInterrupted(t *testing.T) {
+	c := dial(t, s.Working(t).Dialer)
+	read := reading(c)
+	if err := c.SetReadDeadline(time.Unix(1, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-read; err != io.EOF && !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("read: %v, want deadline exceeded or EOF", err)
+	}
+}
+
+func (s Suite) readClosed(t *testing.T) {
+	p := s.Working(t)
+	c := dial(t, p.Dialer)
+	read := reading(c)
+	if err := c.Close(); err != nil {
+		t.Errorf("close: %v", err)
+	}
+	if err := <-read; err == nil || !p.OneWay && err == io.EOF {
+		t.Errorf("read: %v, want that it was closed", err)
 	}
 }
 

@@ -1,0 +1,279 @@
+package transport_test
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"ticketrail/printer/transport"
+	"ticketrail/printer/transport/transporttest"
+)
+
+// A pty is a terminal line of which the test holds the printer's end. It is as near as a
+// test gets to a USB printer and to a serial one.
+type pty struct {
+	path    string
+	printer *os.File
+	host    *os.File // keeps the line there between two clients, as a plugged-in cable does
+}
+
+// newPty opens one. A machine without is no place to test a release on.
+func newPty(t *testing.T) pty {
+	t.Helper()
+	p, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY|syscall.O_NONBLOCK, 0)
+	var n int
+	if err == nil {
+		t.Cleanup(func() { _ = p.Close() })
+		n, err = unlockPty(p)
+	}
+	path := filepath.Join("/dev/pts", strconv.Itoa(n))
+	var host *os.File
+	if err == nil {
+		host, err = os.OpenFile(path, os.O_RDWR|syscall.O_NOCTTY, 0)
+	}
+	switch {
+	case err != nil && os.Getenv("TICKETRAIL_TEST_ALL") != "":
+		t.Fatalf("no pseudo-terminals here, and TICKETRAIL_TEST_ALL is set: %v", err)
+	case err != nil:
+		t.Skipf("no pseudo-terminals here: %v", err)
+	}
+	t.Cleanup(func() { _ = host.Close() })
+	return pty{path, p, host}
+}
+
+func unlockPty(p *os.File) (n int, err error) {
+	raw, err := p.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	cerr := raw.Control(func(fd uintptr) {
+		if n, err = unix.IoctlGetInt(int(fd), unix.TIOCGPTN); err == nil {
+			err = unix.IoctlSetPointerInt(int(fd), unix.TIOCSPTLCK, 0)
+		}
+	})
+	return n, errors.Join(err, cerr)
+}
+
+// termios is how the line is set now.
+func (p pty) termios(t *testing.T) *unix.Termios {
+	t.Helper()
+	raw, err := p.host.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s *unix.Termios
+	if cerr := raw.Control(func(fd uintptr) { s, err = unix.IoctlGetTermios(int(fd), unix.TCGETS) }); cerr != nil || err != nil {
+		t.Fatal(cerr, err)
+	}
+	return s
+}
+
+func (p pty) say(t *testing.T) func(b []byte) {
+	return func(b []byte) {
+		if _, err := p.printer.Write(b); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// lineSuite runs the rules for terminal lines, reached by an address made of a path.
+func lineSuite(t *testing.T, address func(path string) string) {
+	transporttest.Suite{
+		Working: func(t *testing.T) transporttest.Printer {
+			line := newPty(t)
+			p := newPaper()
+			go func() { _, _ = io.Copy(p, line.printer) }() // until the test closes it
+			return transporttest.Printer{Dialer: open(t, address(line.path)), Received: p.atLeast, Say: line.say(t)}
+		},
+		Stuck: func(t *testing.T) transport.Dialer { return open(t, address(newPty(t).path)) },
+		Leaving: func(t *testing.T) transport.Dialer {
+			line := newPty(t)
+			go func() {
+				_, _ = io.ReadFull(line.printer, make([]byte, 1000))
+				_ = line.printer.Close()
+			}()
+			return open(t, address(line.path))
+		},
+		Absent: func(t *testing.T) transport.Dialer {
+			line := newPty(t)
+			_, _ = line.host.Close(), line.printer.Close()
+			return open(t, address(line.path))
+		},
+	}.Run(t)
+}
+
+func TestASerialLineIsATransport(t *testing.T) {
+	for _, flow := range []string{"none", "rtscts", "xonxoff"} {
+		t.Run(flow, func(t *testing.T) {
+			lineSuite(t, func(path string) string { return "serial://" + path + "?baud=19200&flow=" + flow })
+		})
+	}
+}
+
+func TestATerminalLineIsADevice(t *testing.T) {
+	lineSuite(t, func(path string) string { return "file://" + path })
+}
+
+func TestASerialLineIsSetAsTheAddressSays(t *testing.T) {
+	const bits = unix.CSIZE | unix.CSTOPB | unix.PARENB | unix.PARODD | unix.CRTSCTS | unix.CBAUD
+	for query, want := range map[string]struct{ cflag, iflag uint32 }{
+		"baud=9600":                                        {unix.B9600 | unix.CS8, 0},
+		"baud=38400&flow=rtscts":                           {unix.B38400 | unix.CS8 | unix.CRTSCTS, 0},
+		"baud=115200&flow=xonxoff":                         {unix.B115200 | unix.CS8, unix.IXON},
+		"baud=4800&bits=8&parity=odd&stop=2&flow=none":     {unix.B4800 | unix.CS8 | unix.PARENB | unix.PARODD | unix.CSTOPB, 0},
+		"baud=19200&bits=8&parity=even&stop=1&flow=rtscts": {unix.B19200 | unix.CS8 | unix.PARENB | unix.CRTSCTS, 0},
+	} {
+		t.Run(query, func(t *testing.T) {
+			p := newPty(t)
+			c, err := open(t, "serial://"+p.path+"?"+query).Dial(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			// A pty has eight bits whatever is asked of it, and no parity on some kernels.
+			ignore := uint32(unix.PARENB | unix.CSIZE)
+			s := p.termios(t)
+			if got, want := s.Cflag&bits&^ignore, want.cflag&^ignore; got != want {
+				t.Errorf("cflag %#o, want %#o", got, want)
+			}
+			if got := s.Iflag & (unix.IXON | unix.IXOFF | unix.IXANY); got != want.iflag {
+				t.Errorf("iflag %#o, want %#o", got, want.iflag)
+			}
+			if s.Lflag&(unix.ECHO|unix.ICANON) != 0 || s.Oflag&unix.OPOST != 0 {
+				t.Error("the line is not raw")
+			}
+			if s.Cflag&unix.HUPCL != 0 {
+				t.Error("closing would drop DTR")
+			}
+		})
+	}
+}
+
+// Two settings in turn: nothing of the first is left.
+func TestASerialLineForgetsWhatItWasSetTo(t *testing.T) {
+	p := newPty(t)
+	for _, flow := range []string{"xonxoff", "rtscts", "none"} {
+		c, err := open(t, "serial://"+p.path+"?baud=9600&flow="+flow).Dial(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := p.termios(t)
+		if got := s.Iflag&unix.IXON != 0; got != (flow == "xonxoff") {
+			t.Errorf("%s: xon is %t", flow, got)
+		}
+		if got := s.Cflag&unix.CRTSCTS != 0; got != (flow == "rtscts") {
+			t.Errorf("%s: rts is %t", flow, got)
+		}
+		_ = c.Close()
+	}
+}
+
+func TestXOFFStopsTheLineAndIsNoAnswer(t *testing.T) {
+	p := newPty(t)
+	c, err := open(t, "serial://"+p.path+"?baud=9600&flow=xonxoff").Dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	say, b := p.say(t), make([]byte, 1)
+	say([]byte{0x13, 0x12}) // XOFF, then a status: it is no XON, and the XOFF was eaten
+	if _, err := io.ReadFull(c, b); err != nil || b[0] != 0x12 {
+		t.Fatalf("read % x, %v", b, err)
+	}
+	if err := c.SetWriteDeadline(time.Now().Add(50 * time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := io.WriteString(c, "ticket"); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatalf("a stopped line took %d bytes, %v", n, err)
+	}
+	say([]byte{0x11, 0x16})
+	if _, err := io.ReadFull(c, b); err != nil || b[0] != 0x16 {
+		t.Fatalf("read % x, %v", b, err)
+	}
+	if err := c.SetWriteDeadline(time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(c, "ticket"); err != nil {
+		t.Fatal(err)
+	}
+	got := make([]byte, 6)
+	if _, err := io.ReadFull(p.printer, got); err != nil || string(got) != "ticket" {
+		t.Errorf("the printer got %q, %v", got, err)
+	}
+}
+
+func TestALineThatCannotShowDSRSaysWhatElseThereIs(t *testing.T) {
+	p := newPty(t)
+	_, err := open(t, "serial://"+p.path+"?baud=9600&flow=dtrdsr").Dial(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "use flow=rtscts, xonxoff or none") {
+		t.Errorf("dial: %v", err)
+	}
+}
+
+func TestAUnpluggedLineSaysSo(t *testing.T) {
+	for _, scheme := range []string{"file://%s", "serial://%s?baud=9600"} {
+		p := newPty(t)
+		c, err := open(t, strings.Replace(scheme, "%s", p.path, 1)).Dial(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		_ = p.printer.Close()
+		n, werr := io.WriteString(c, "ticket")
+		if n != 0 {
+			t.Errorf("wrote %d bytes", n)
+		}
+		_, rerr := c.Read(make([]byte, 1))
+		for _, err := range []error{werr, rerr, c.Finish(t.Context())} {
+			if err == nil || !strings.Contains(err.Error(), "the printer is gone; was it unplugged or switched off?") {
+				t.Errorf("error %v", err)
+			}
+		}
+	}
+}
+
+// The link is what udev keeps for a printer; it leads elsewhere after a replug.
+func TestALinkIsFollowedAtEachDial(t *testing.T) {
+	dir := t.TempDir()
+	for _, scheme := range []string{"file://", "serial://"} {
+		link := filepath.Join(dir, strings.TrimSuffix(scheme, "://"))
+		address := scheme + link
+		if scheme == "serial://" {
+			address += "?baud=9600"
+		}
+		d := open(t, address)
+		if err := os.Symlink("/dev/ticketrail-test-lp9", link); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.Dial(t.Context()); !errors.Is(err, os.ErrNotExist) {
+			t.Fatalf("dial a link that leads nowhere: %v", err)
+		}
+		for range 2 {
+			p := newPty(t)
+			_ = os.Remove(link)
+			if err := os.Symlink(p.path, link); err != nil {
+				t.Fatal(err)
+			}
+			c, err := d.Dial(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.WriteString(c, "ticket"); err != nil {
+				t.Fatal(err)
+			}
+			got := make([]byte, 6)
+			if _, err := io.ReadFull(p.printer, got); err != nil || string(got) != "ticket" {
+				t.Errorf("the printer got %q, %v", got, err)
+			}
+			_ = c.Close()
+		}
+	}
+}

@@ -1,0 +1,161 @@
+package transport
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// A usbDialer finds a printer by what it is, at each dial, for its number is not its own:
+// whichever /dev/usb/lpN was free when it was plugged in.
+type usbDialer struct {
+	vendor, product string // four hex digits, lower case; both empty: any
+	serial          string // empty: any
+	sys, dev        string // where sysfs and the devices are
+}
+
+const usbExample = "usb://04b8:0e28?serial=X3BX012345"
+
+func parseUSB(rest string) (Dialer, error) {
+	ids, query, _ := strings.Cut(rest, "?")
+	v, err := parseQuery(query, "serial")
+	if err != nil {
+		return nil, err
+	}
+	d := usbDialer{serial: v.Get("serial"), sys: "/sys", dev: "/dev"}
+	if v.Has("serial") && d.serial == "" {
+		return nil, fmt.Errorf("the serial number is empty; use %s, or leave it out", usbExample)
+	}
+	if ids = strings.ToLower(strings.TrimSuffix(ids, "/")); ids != "" {
+		if !regexp.MustCompile(`^[0-9a-f]{4}:[0-9a-f]{4}$`).MatchString(ids) {
+			return nil, fmt.Errorf("%q is not vendor:product in hex, as lsusb shows it; use %s", ids, usbExample)
+		}
+		d.vendor, d.product, _ = strings.Cut(ids, ":")
+	}
+	return d, nil
+}
+
+func (d usbDialer) Dial(ctx context.Context) (Conn, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, openError(d.String(), err)
+	}
+	name, err := d.find()
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", d, err)
+	}
+	return openDevice(filepath.Join(d.dev, "usb", name))
+}
+
+func (d usbDialer) String() string {
+	s := "usb://"
+	if d.vendor != "" {
+		s += d.vendor + ":" + d.product
+	}
+	if d.serial != "" {
+		s += "?serial=" + d.serial
+	}
+	return s
+}
+
+// find returns the kernel's present name of the printer, lp0.
+func (d usbDialer) find() (string, error) {
+	all := usbPrinters(d.sys)
+	var fit, other []string
+	name := ""
+	for _, p := range all {
+		if d.vendor != "" && (p.vendor != d.vendor || p.product != d.product) || d.serial != "" && !slices.Contains(p.serials, d.serial) {
+			other = append(other, p.String())
+			continue
+		}
+		name = p.name
+		fit = append(fit, p.String())
+	}
+	switch {
+	case len(fit) == 1:
+		return name, nil
+	case len(fit) > 1:
+		return "", fmt.Errorf("several printers are that one: %s; say which, as in %s", strings.Join(fit, ", "), usbExample)
+	case len(other) > 0:
+		return "", fmt.Errorf("%w: is the printer plugged in and on? there is only %s", syscall.ENODEV, strings.Join(other, ", "))
+	default:
+		return "", fmt.Errorf("%w: is the printer plugged in and on? the kernel sees no USB printer", syscall.ENODEV)
+	}
+}
+
+// A usbPrinter is what the kernel knows of a USB printer.
+type usbPrinter struct {
+	name            string   // lp0
+	vendor, product string   // ids, hex
+	model           string   // for people
+	serials         []string // of the USB device, and of the printer behind it
+}
+
+// String is for messages. What a device says of itself is quoted: it may say anything.
+func (p usbPrinter) String() string {
+	s := fmt.Sprintf("%s (%q, usb://%s:%s", p.name, p.model, p.vendor, p.product)
+	if len(p.serials) > 0 {
+		s += fmt.Sprintf("?serial=%q", p.serials[0])
+	}
+	return s + ")"
+}
+
+// usbPrinters lists the printers that are plugged in. The kernel's printer driver shows each
+// under class/usbmisc, with a link to its USB interface, which lies in the USB device's
+// folder; ieee1284_id is what the printer itself answered (linux: drivers/usb/class/usblp.c).
+func usbPrinters(sys string) []usbPrinter {
+	links, _ := filepath.Glob(filepath.Join(sys, "class/usbmisc/lp*")) // only a bad pattern is an error
+	var all []usbPrinter
+	for _, link := range links {
+		function, err := filepath.EvalSymlinks(filepath.Join(link, "device"))
+		if err != nil {
+			continue // it was unplugged just now
+		}
+		device := filepath.Dir(function)
+		id := deviceID(attribute(function, "ieee1284_id"))
+		p := usbPrinter{
+			name:   filepath.Base(link),
+			vendor: attribute(device, "idVendor"), product: attribute(device, "idProduct"),
+			model: strings.TrimSpace(attribute(device, "manufacturer") + " " + attribute(device, "product")),
+		}
+		if p.model == "" {
+			p.model = strings.TrimSpace(first(id, "MFG", "MANUFACTURER") + " " + first(id, "MDL", "MODEL"))
+		}
+		for _, s := range []string{attribute(device, "serial"), first(id, "SN", "SERN", "SERIALNUMBER")} {
+			if s != "" && !slices.Contains(p.serials, s) {
+				p.serials = append(p.serials, s)
+			}
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+func attribute(dir, name string) string {
+	b, _ := os.ReadFile(filepath.Join(dir, name)) // not all are there
+	return strings.TrimSpace(string(b))
+}
+
+// deviceID reads an IEEE 1284 device id: "MFG:EPSON;MDL:TM-T20III;SN:123;".
+func deviceID(s string) map[string]string {
+	id := map[string]string{}
+	for field := range strings.SplitSeq(s, ";") {
+		if k, v, ok := strings.Cut(field, ":"); ok {
+			id[strings.ToUpper(strings.TrimSpace(k))] = strings.TrimSpace(v)
+		}
+	}
+	return id
+}
+
+func first(m map[string]string, keys ...string) string {
+	for _, k := range keys {
+		if v := m[k]; v != "" {
+			return v
+		}
+	}
+	return ""
+}

@@ -1,0 +1,116 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// slave opens a pseudo-terminal and returns the printer's end and the name of ours.
+func slave(t *testing.T) (printer *os.File, path string) {
+	t.Helper()
+	p, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK, 0)
+	n := 0
+	if err == nil {
+		t.Cleanup(func() { _ = p.Close() })
+		err = control(p, func(fd int) (err error) {
+			if n, err = unix.IoctlGetInt(fd, unix.TIOCGPTN); err != nil {
+				return err
+			}
+			return unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
+		})
+	}
+	switch {
+	case err != nil && os.Getenv("TICKETRAIL_TEST_ALL") != "":
+		t.Fatalf("no pseudo-terminals here, and TICKETRAIL_TEST_ALL is set: %v", err)
+	case err != nil:
+		t.Skipf("no pseudo-terminals here: %v", err)
+	}
+	return p, filepath.Join("/dev/pts", strconv.Itoa(n))
+}
+
+func TestAUSBPrinterIsOpenedUnderItsPresentNumber(t *testing.T) {
+	printer, path := slave(t)
+	sys, dev := t.TempDir(), t.TempDir()
+	plug(t, sys, "lp3", "1-1", epson("A1"), nil)
+	if err := os.Mkdir(filepath.Join(dev, "usb"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	d := usb(t, "usb://", sys, dev)
+	// The kernel has it, udev has not made the device yet.
+	if _, err := d.Dial(t.Context()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("dial: %v", err)
+	}
+	if err := os.Symlink(path, filepath.Join(dev, "usb", "lp3")); err != nil {
+		t.Fatal(err)
+	}
+	c, err := d.Dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := io.WriteString(c, "ticket"); err != nil {
+		t.Fatal(err)
+	}
+	got := make([]byte, 6)
+	if _, err := io.ReadFull(printer, got); err != nil || string(got) != "ticket" {
+		t.Errorf("the printer got %q, %v", got, err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := d.Dial(ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("dial: %v", err)
+	}
+}
+
+// The wire DSR, by a stand-in: a pseudo-terminal has none.
+func TestALineIsPacedByDSR(t *testing.T) {
+	printer, path := slave(t)
+	c, err := openDevice(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	var ready atomic.Bool
+	c.(*deviceConn).room = func(*os.File) (int, error) {
+		if !ready.Load() {
+			return 0, nil
+		}
+		return 2, nil
+	}
+	if err := c.SetWriteDeadline(time.Now().Add(50 * time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := io.WriteString(c, "ticket"); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatalf("a printer that says wait took %d bytes, %v", n, err)
+	}
+	if err := c.SetWriteDeadline(time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	wrote := make(chan error, 1)
+	go func() {
+		_, err := io.WriteString(c, "ticket")
+		wrote <- err
+	}()
+	ready.Store(true)
+	if err := <-wrote; err != nil {
+		t.Fatal(err)
+	}
+	got := make([]byte, 6)
+	if _, err := io.ReadFull(printer, got); err != nil || string(got) != "ticket" {
+		t.Errorf("the printer got %q, %v", got, err)
+	}
+	// A wire that cannot be seen any more is a broken one, and Close ends a wait for it.
+	c.(*deviceConn).room = func(*os.File) (int, error) { return 0, unix.EIO }
+	if n, err := io.WriteString(c, "ticket"); n != 0 || !errors.Is(err, unix.EIO) {
+		t.Errorf("wrote %d, %v", n, err)
+	}
+}

@@ -1,0 +1,112 @@
+package transport
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// plug puts a printer into a fake sysfs, laid out as the kernel does it: the class shows a
+// link to the function, the function lies in the device.
+func plug(t *testing.T, sys, name, port string, device, function map[string]string) {
+	t.Helper()
+	dir := filepath.Join(sys, "devices/pci0/usb1", port)
+	put := func(dir string, files map[string]string) {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for n, text := range files {
+			if err := os.WriteFile(filepath.Join(dir, n), []byte(text+"\n"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	put(dir, device)
+	put(filepath.Join(dir, port+":1.0"), function)
+	put(filepath.Join(sys, "class/usbmisc", name), nil)
+	if err := os.Symlink("../../../devices/pci0/usb1/"+port+"/"+port+":1.0", filepath.Join(sys, "class/usbmisc", name, "device")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func unplug(t *testing.T, sys, name string) {
+	t.Helper()
+	if err := os.RemoveAll(filepath.Join(sys, "class/usbmisc", name)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func epson(serial string) map[string]string {
+	return map[string]string{"idVendor": "04b8", "idProduct": "0e28", "manufacturer": "EPSON", "product": "TM-T20III", "serial": serial}
+}
+
+func usb(t *testing.T, address, sys, dev string) usbDialer {
+	t.Helper()
+	d, err := Open(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := d.(usbDialer)
+	u.sys, u.dev = sys, dev
+	return u
+}
+
+func TestAUSBPrinterIsFoundByWhatItIs(t *testing.T) {
+	sys := t.TempDir()
+	plug(t, sys, "lp0", "1-1", epson("A1"), nil)
+	plug(t, sys, "lp1", "1-2", epson("B2"), nil)
+	plug(t, sys, "lp2", "1-3", map[string]string{"idVendor": "0416", "idProduct": "5011"},
+		map[string]string{"ieee1284_id": "MFG:POS;CMD:ESC/POS;MDL:Printer-80;SN:C 3;"})
+	for address, want := range map[string]string{
+		"usb://?serial=A1":            "lp0",
+		"usb://04B8:0E28?serial=B2":   "lp1",
+		"usb://0416:5011":             "lp2",
+		"usb://?serial=C%203":         "lp2", // from what the printer itself says
+		"usb://0416:5011/?serial=C+3": "lp2",
+	} {
+		if got, err := usb(t, address, sys, "").find(); got != want || err != nil {
+			t.Errorf("%s is %q, %v, want %s", address, got, err, want)
+		}
+	}
+	for address, want := range map[string]string{
+		"usb://":                    `several printers are that one: lp0 ("EPSON TM-T20III", usb://04b8:0e28?serial="A1"), lp1 (`,
+		"usb://04b8:0e28":           "say which, as in usb://04b8:0e28?serial=X3BX012345",
+		"usb://04b8:0e28?serial=C3": `is the printer plugged in and on? there is only lp0 (`,
+		"usb://0416:5012":           `lp2 ("POS Printer-80", usb://0416:5011?serial="C 3")`,
+	} {
+		_, err := usb(t, address, sys, "").Dial(t.Context())
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "open usb://") {
+			t.Errorf("%s: %v, want %q", address, err, want)
+		}
+	}
+}
+
+func TestAUSBPrinterThatComesBackUnderAnotherNumberIsFoundAgain(t *testing.T) {
+	sys := t.TempDir()
+	plug(t, sys, "lp0", "1-1", epson("A1"), nil)
+	d := usb(t, "usb://04b8:0e28", sys, "")
+	if got, err := d.find(); got != "lp0" || err != nil {
+		t.Fatalf("%q, %v", got, err)
+	}
+	unplug(t, sys, "lp0")
+	if _, err := d.Dial(t.Context()); !errors.Is(err, syscall.ENODEV) || !strings.Contains(err.Error(), "the kernel sees no USB printer") {
+		t.Errorf("unplugged: %v", err)
+	}
+	plug(t, sys, "lp1", "1-4", epson("A1"), nil)
+	if got, err := d.find(); got != "lp1" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// What a device says of itself is hostile.
+func TestNoControlBytesOfAUSBDeviceReachAMessage(t *testing.T) {
+	sys := t.TempDir()
+	plug(t, sys, "lp0", "1-1", map[string]string{"idVendor": "04b8", "idProduct": "0e28", "product": "TM\x1b[2J\n", "serial": "\x1b]0;"}, nil)
+	_, err := usb(t, "usb://1234:5678", sys, "").Dial(t.Context())
+	if err == nil || strings.ContainsAny(err.Error(), "\x1b\n") {
+		t.Errorf("%q", err)
+	}
+}
