@@ -135,26 +135,6 @@ type Ticket struct {
 	columns, dots int   // of the printer
 }
 
-// Like is a printer of a model: its paper, its letters, its cutter, and the answers it
-// can be expected to give.
-func Like(p profile.Profile) Options {
-	pages := make(map[byte]string, len(p.CodePages))
-	for _, c := range p.CodePages {
-		pages[c.Number] = c.Name
-	}
-	o := Options{
-		Columns: p.Columns, Dots: p.Dots, CodePages: pages, Kanji: p.Kanji, TwoByte: p.TwoByte,
-		NoCutter: p.Cutter == profile.NoCutter, Drawer: p.Buzzer == profile.Drawer, Can: Everything,
-	}
-	switch p.Confirm {
-	case profile.ByStatus:
-		o.Can &^= ProcessID
-	case profile.NoConfirm:
-		o.Can = 0
-	}
-	return o
-}
-
 // A Line is one printed line.
 type Line []Span
 

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"ticketrail/printer/profile"
+	"ticketrail/printer/virtual"
+)
+
+// printerFlags are what one printer is.
+type printerFlags struct {
+	listen, profile, name, condition, png, clone string
+	lines                                        float64
+	buffer, clients                              int
+}
+
+func printerCommand() *cobra.Command {
+	var f printerFlags
+	c := &cobra.Command{
+		Use:   "printer",
+		Short: "A kitchen printer on a network port",
+		Long: `A kitchen printer on a network port: shows each ticket that comes out of it, and
+breaks down when told to. Type help while it runs for what can happen to it.
+
+The first line it prints begins with its address, as the configuration wants it.`,
+		Example: `  possim printer --listen 127.0.0.1:9100 --profile epson-tm-t88
+  possim printer --condition paper_out --png /tmp/tickets --lines-per-second 3`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return f.run(c.Context(), c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr())
+		},
+	}
+	fl := c.Flags()
+	fl.StringVar(&f.listen, "listen", "127.0.0.1:9100", "address to listen on; port 0 takes a free one")
+	fl.StringVar(&f.profile, "profile", "generic-80mm", "model: "+strings.Join(profile.Names(), ", "))
+	fl.StringVar(&f.name, "name", "", "name on the drawn tickets and of the picture files (default the model)")
+	fl.StringVar(&f.condition, "condition", "", "how it is at first: "+strings.Join(virtual.ConditionNames(), ", ")+"; several with commas in between")
+	fl.StringVar(&f.png, "png", "", "folder for a picture of each ticket")
+	fl.Float64Var(&f.lines, "lines-per-second", 0, "how fast it prints; 0 is at once")
+	fl.IntVar(&f.buffer, "buffer", 0, "receive buffer in bytes; 0 is a large one")
+	fl.IntVar(&f.clients, "clients", 0, "how many may be connected, of which one is served; 0 is any number")
+	fl.StringVar(&f.clone, "clone", "", "how it answers wrongly: "+strings.Join(cloneNames(), ", "))
+	return c
+}
+
+// A clone is a way to answer that no manual describes.
+type clone struct {
+	name  string
+	apply func(*virtual.Options)
+}
+
+func clones() []clone {
+	return []clone{
+		{"silent", func(o *virtual.Options) { o.Can = 0 }},
+		{"real_time_only", func(o *virtual.Options) { o.Can = virtual.RealTime }},
+		{"wrong_id", func(o *virtual.Options) { o.Clone.Answer = virtual.WrongID }},
+		{"garbage", func(o *virtual.Options) { o.Clone.Answer = virtual.Babble }},
+		{"late", func(o *virtual.Options) { o.Clone.Late = 5 * time.Second }},
+		{"hasty", func(o *virtual.Options) { o.Clone.Hasty = true }},
+		{"no_paper_reply", func(o *virtual.Options) { o.Clone.NoPaper = true }},
+	}
+}
+
+func cloneNames() (names []string) {
+	for _, c := range clones() {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// options turns flags into a printer.
+func (f *printerFlags) options() (virtual.Options, error) {
+	p, ok := profile.Lookup(f.profile)
+	if !ok {
+		return virtual.Options{}, usageError{fmt.Errorf("--profile: there is no model %q; use one of %s", f.profile, strings.Join(profile.Names(), ", "))}
+	}
+	o := virtual.Like(p)
+	o.Name, o.Keep = f.name, 1
+	if o.Name == "" {
+		o.Name = p.Name
+	}
+	if f.lines < 0 || f.buffer < 0 || f.clients < 0 {
+		return o, usageError{fmt.Errorf("--lines-per-second, --buffer and --clients are 0 or more")}
+	}
+	o.LinesPerSecond, o.ReceiveBuffer, o.Clients = f.lines, f.buffer, f.clients
+	if f.condition != "" {
+		c, err := virtual.ParseCondition(f.condition)
+		if err != nil {
+			return o, usageError{fmt.Errorf("--condition: %w", err)}
+		}
+		o.Condition = c
+	}
+	if f.clone != "" {
+		all := clones()
+		i := slices.IndexFunc(all, func(c clone) bool { return c.name == f.clone })
+		if i < 0 {
+			return o, usageError{fmt.Errorf("--clone: %q is no way to answer; use one of %s", f.clone, strings.Join(cloneNames(), ", "))}
+		}
+		all[i].apply(&o)
+	}
+	return o, nil
+}
+
+// run is the printer until ctx ends.
+func (f *printerFlags) run(ctx context.Context, in io.Reader, out, errs io.Writer) error {
+	o, err := f.options()
+	if err != nil {
+		return err
+	}
+	s := &show{out: out, errs: errs, name: o.Name, dir: f.png}
+	if file, ok := out.(*os.File); ok {
+		s.colour = term.IsTerminal(int(file.Fd()))
+	}
+	if f.png != "" {
+		if err := os.MkdirAll(f.png, 0o755); err != nil {
+			return fmt.Errorf("--png: %w", err)
+		}
+	}
+	o.OnTicket = s.ticket
+	l, err := net.Listen("tcp", f.listen)
+	if err != nil {
+		return fmt.Errorf("--listen %s: %w", f.listen, err)
+	}
+	p := virtual.New(o)
+	s.printf("tcp://%s %s, %d columns, %s\n", l.Addr(), f.profile, o.Columns, p.Conditions())
+	// Reading a keyboard cannot be interrupted: what is left of it ends with the program.
+	go obey(p, in, s)
+	return p.Serve(ctx, l)
+}
+
+// show is where tickets and answers go, one at a time.
+type show struct {
+	name, dir string
+	colour    bool
+
+	mu        sync.Mutex // guards what follows
+	out, errs io.Writer
+	pictures  int
+}
+
+func (s *show) printf(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fmt.Fprintf(s.out, format, args...)
+}
+
+// ticket shows one.
+func (s *show) ticket(t virtual.Ticket) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fmt.Fprint(s.out, t.Draw(s.name, s.colour))
+	for _, b := range t.Buzzes {
+		fmt.Fprintf(s.out, "  rang %d times\n", b.Times)
+	}
+	for _, p := range t.Problems {
+		fmt.Fprintf(s.out, "  problem: %s\n", p)
+	}
+	if s.dir == "" {
+		return
+	}
+	if err := s.picture(t.PNG(0)); err != nil {
+		fmt.Fprintf(s.errs, "possim: picture: %v\n", err)
+	}
+}
+
+// picture writes the next file that is not there yet.
+func (s *show) picture(b []byte) error {
+	name := strings.Map(func(r rune) rune {
+		if r == '/' || r == os.PathSeparator || r < ' ' {
+			return '-'
+		}
+		return r
+	}, s.name)
+	for {
+		s.pictures++
+		file, err := os.OpenFile(filepath.Join(s.dir, fmt.Sprintf("%s-%04d.png", name, s.pictures)), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		if os.IsExist(err) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		_, err = file.Write(b)
+		if cerr := file.Close(); err == nil {
+			err = cerr
+		}
+		return err
+	}
+}
