@@ -109,7 +109,7 @@ func (e *encoder) ready(l layout.Line) (_ layout.Line, set bool) {
 	set = true
 	for s := range l.Spans[i:] {
 		text := &l.Spans[i+s].Text
-		if !plain(*text) {
+		if !plain(*text) && !e.hasAll(*text) {
 			*text = e.printable(*text)
 			set = set && e.hasAll(*text)
 		}

@@ -85,6 +85,9 @@ func (t *types) hasAll(s string) bool {
 }
 
 func (t *types) printable(s string) string {
+	if t.hasAll(s) { // so it commands nothing, and nothing in it joins
+		return s
+	}
 	// What replaces one rune may join the next one: after 👍 and its own accent have
 	// become [thumbs up sign] and an accent, that accent is the bracket's. So it is done again
 	// until nothing changes; twice is enough for any text that means something.
@@ -129,18 +132,46 @@ func composed(s string) string {
 // selector says that r only chooses between looks of the rune before it.
 func selector(r rune) bool { return r >= utf8.RuneSelf && unicode.Is(unicode.Variation_Selector, r) }
 
-// typewritten is s with quotes, dashes and dots that the printer lacks as people type them.
+// typewritten is s with quotes, dashes and dots that the printer lacks as people type
+// them, and so with fractions: drawn in one column, ⅓ cannot be read.
 func (t *types) typewritten(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
+	var last rune // fractionEnd after a fraction
 	for _, r := range s {
+		if part := fraction(r); part != "" && !t.has(r) {
+			if isDigit(last) || last == fractionEnd {
+				b.WriteByte(' ')
+			}
+			b.WriteString(part)
+			last = fractionEnd
+			continue
+		}
+		if last == fractionEnd && isDigit(r) {
+			b.WriteByte(' ') // 2⅓5 is not 2 1/35
+		}
 		if like := typewritten(r); like != "" && !t.has(r) && t.hasAll(like) {
 			b.WriteString(like)
 		} else {
 			b.WriteRune(r)
 		}
+		last = r
 	}
 	return b.String()
+}
+
+func isDigit(r rune) bool { return r >= '0' && r <= '9' }
+
+// fraction is a fraction in one letter as people type it, or "".
+func fraction(r rune) string {
+	if r < 0xbc || !unicode.Is(unicode.No, r) {
+		return ""
+	}
+	whole, part, ok := strings.Cut(norm.NFKD.String(string(r)), "⁄")
+	if !ok || part == "" || !plain(whole) || !plain(part) {
+		return ""
+	}
+	return whole + "/" + part
 }
 
 // drawable is s as the drawer can draw it.

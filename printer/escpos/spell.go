@@ -52,9 +52,8 @@ func (w *speller) rune(r rune) {
 		w.put(bracketed(r))
 	case s != "":
 		// A number stays apart from a fraction: 2⅓ is not 21/3.
-		digit, ends := s[0] >= '0' && s[0] <= '9', w.last >= '0' && w.last <= '9'
 		part := unicode.Is(unicode.No, r) && strings.Contains(s, "/")
-		if w.last == fractionEnd && digit || part && ends {
+		if w.last == fractionEnd && isDigit(rune(s[0])) || part && isDigit(w.last) {
 			w.put(" ")
 		}
 		w.put(s)
