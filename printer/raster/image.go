@@ -1,5 +1,7 @@
 package raster
 
+import "math/bits"
+
 // An Image is dots. Bits holds its rows from the top, each (Width+7)/8 bytes, the most
 // significant bit left; 1 is black. Bits beyond Width are 0.
 type Image struct {
@@ -22,20 +24,26 @@ func (m Image) black(x, y int) bool { return m.Bits[y*m.stride()+x/8]&(0x80>>(x%
 // stamp adds the dots of p, each wide×high times, with its left upper corner at x, y.
 // What is beyond the right or lower edge is left out.
 func (m Image) stamp(p Image, x, y, wide, high int) {
+	end := min(x+p.Width*wide, m.Width)
+	if end <= x {
+		return
+	}
+	from, to := x/8, (end+7)/8
 	row := make([]byte, m.stride())
 	for py := range p.Height {
-		clear(row)
-		for px, last := 0, min(p.Width, (m.Width-x+wide-1)/wide); px < last; px++ {
-			if !p.black(px, py) {
-				continue
-			}
-			for i := x + px*wide; i < min(x+(px+1)*wide, m.Width); i++ {
-				row[i/8] |= 0x80 >> (i % 8)
+		clear(row[from:to])
+		for i, b := range p.row(py) {
+			for ; b != 0; b &= b - 1 {
+				px := i*8 + 7 - bits.TrailingZeros8(b)
+				for at := x + px*wide; at < min(x+(px+1)*wide, end); at++ {
+					row[at/8] |= 0x80 >> (at % 8)
+				}
 			}
 		}
 		for i := y + py*high; i < min(y+(py+1)*high, m.Height); i++ {
-			for b, v := range row {
-				m.row(i)[b] |= v
+			out := m.row(i)
+			for b := from; b < to; b++ {
+				out[b] |= row[b]
 			}
 		}
 	}
