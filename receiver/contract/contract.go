@@ -93,6 +93,53 @@ const (
 	TokenLifetime   = 15 * time.Minute
 )
 
+// The token request and its answer, as OAuth 2.0 (RFC 6749, sections 4.4 and 5) has them.
+const (
+	ParamGrantType         = "grant_type"
+	GrantClientCredentials = "client_credentials"
+	ParamClientID          = "client_id"
+	ParamClientSecret      = "client_secret"
+	ParamScope             = "scope"
+
+	FieldAccessToken      = "access_token"
+	FieldTokenType        = "token_type"
+	FieldExpiresIn        = "expires_in" // seconds
+	FieldErrorDescription = "error_description"
+	TokenTypeBearer       = "Bearer"
+
+	ErrorInvalidClient = "invalid_client"
+)
+
+// The scopes that the contract names. Which scope a call needs is not shown.
+const (
+	ScopeChecksRead = "checks:read"
+	ScopeMenuRead   = "menu:read"
+)
+
+// Names that the contract does not show, as they are unless configured otherwise.
+const (
+	ParamTokenVenue   = "venue_id" // names the venue in a token request
+	ParamPayrollVenue = "venueId"  // names the venue in a request for payroll periods
+	HeaderNextCursor  = "X-Next-Cursor"
+	FieldNextCursor   = "nextCursor"
+	FieldScope        = "scope"  // of a token or of /me, separated by spaces
+	FieldScopes       = "scopes" // the same as a list
+)
+
+// NextCursorPlaces is where a list's answer may name its next page, as dotted paths into the
+// envelope; there is also [HeaderNextCursor]. Names that say "next" come first, for a plain
+// cursor may be the one that was asked with.
+func NextCursorPlaces() []string {
+	return []string{
+		FieldNextCursor, "next_cursor",
+		"meta.nextCursor", "meta.next_cursor", "pagination.nextCursor", "pagination.next_cursor",
+		FieldCursor, "meta.cursor", "pagination.cursor",
+	}
+}
+
+// MeVenuePlaces is where /me may name the venue that a token is for, as dotted paths.
+func MeVenuePlaces() []string { return []string{"venue_id", FieldVenueID, "venue.id", "venue"} }
+
 // Fields of an employee.
 const (
 	FieldName      = "name"
