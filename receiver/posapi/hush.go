@@ -1,0 +1,105 @@
+package posapi
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"html"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	maxQuote = 200 // bytes of an answer that an error repeats
+	hushed   = "[secret]"
+	maxWords = 64 // that a hush remembers
+)
+
+// A hush knows what must not be said: the client secret and the venue's tokens, the latest of
+// them, in every spelling in which a server or a proxy may give them back.
+type hush struct {
+	mu    sync.Mutex
+	words []string // longest first; guarded by mu
+}
+
+func (h *hush) add(secrets ...string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, s := range secrets {
+		if s == "" {
+			continue
+		}
+		quoted, _ := json.Marshal(s)
+		for _, w := range []string{
+			s, string(quoted[1 : len(quoted)-1]), strings.ReplaceAll(s, "/", `\/`), strings.ReplaceAll(s, `"`, `\"`),
+			url.QueryEscape(s), url.PathEscape(s), html.EscapeString(s), base64.StdEncoding.EncodeToString([]byte(s)),
+		} {
+			if !slices.Contains(h.words, w) {
+				h.words = append(h.words, w)
+			}
+		}
+	}
+	if n := len(h.words) - maxWords; n > 0 {
+		h.words = slices.Delete(h.words, 0, n)
+	}
+}
+
+// body takes the secrets out of an answer, before anybody reads it.
+func (h *hush) body(b []byte) []byte {
+	h.mu.Lock()
+	words := slices.Clone(h.words)
+	h.mu.Unlock()
+	slices.SortStableFunc(words, func(a, b string) int { return len(b) - len(a) })
+	for _, w := range words {
+		if bytes.Contains(b, []byte(w)) {
+			b = bytes.ReplaceAll(b, []byte(w), []byte(hushed))
+		}
+	}
+	return b
+}
+
+// Text that is a secret by its place or shape, whoever's it is.
+var (
+	secretMember = regexp.MustCompile(`(?i)"([a-z_-]*(?:token|secret|password|authorization|api_?key))"\s*:\s*"(?:[^"\\]|\\.)*"?`)
+	secretField  = regexp.MustCompile(`(?i)\b([a-z_]*(?:token|secret|password)=)[^&\s"'<>;]+`)
+	secretScheme = regexp.MustCompile(`(?i)\b(bearer|basic)\s+[a-z0-9._~+/=-]{6,}`)
+	secretJWT    = regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{4,}[A-Za-z0-9_.-]*`)
+)
+
+// text is a piece of an answer as it may be shown: no secret, no control character, not longer
+// than 200 bytes.
+func (h *hush) text(b []byte) string {
+	b = h.body(b)
+	b = secretMember.ReplaceAll(b, []byte(`"$1":"`+hushed+`"`))
+	b = secretField.ReplaceAll(b, []byte("${1}"+hushed))
+	b = secretScheme.ReplaceAll(b, []byte("$1 "+hushed))
+	b = secretJWT.ReplaceAll(b, []byte(hushed))
+	return printable(string(b), maxQuote)
+}
+
+// printable is s on one line without anything that a terminal could obey, at most n bytes long
+// and the ellipsis.
+func printable(s string, n int) string {
+	var b strings.Builder
+	blank := true // nothing yet, or a space at the end
+	for _, r := range s {
+		if !unicode.IsPrint(r) || r == ' ' {
+			if !blank {
+				b.WriteByte(' ')
+			}
+			blank = true
+			continue
+		}
+		if b.Len()+utf8.RuneLen(r) > n {
+			return strings.TrimSuffix(b.String(), " ") + "…"
+		}
+		b.WriteRune(r)
+		blank = false
+	}
+	return strings.TrimSuffix(b.String(), " ")
+}

@@ -1,0 +1,5 @@
+package posapi
+
+type tokens struct{}
+
+func newTokens(*Venue) *tokens { return new(tokens) }
