@@ -85,6 +85,15 @@ func (r *reader) short(c uint16, v byte) error {
 		}
 		r.red = v == 1
 		r.op("ESC r %d", v)
+	default:
+		return r.move(c, v)
+	}
+	return nil
+}
+
+// move reads a command that moves paper or makes a noise.
+func (r *reader) move(c uint16, v byte) error {
+	switch c {
 	case 0x1b61:
 		if r.line.columns > 0 {
 			return errors.New("ESC a inside a line")
@@ -99,6 +108,15 @@ func (r *reader) short(c uint16, v byte) error {
 			return fmt.Errorf("GS a %02X", v)
 		}
 		r.op("GS a %02X", v)
+	default:
+		return r.device(c, v)
+	}
+	return nil
+}
+
+// device reads a command with more than one argument.
+func (r *reader) device(c uint16, v byte) error {
+	switch c {
 	case 0x1d56:
 		w, err := r.take(1)
 		if err != nil || (v != 'A' && v != 'B') || w[0] != 0 {

@@ -72,7 +72,7 @@ func TestWhereDotsArePossibleEverythingAFontHasStays(t *testing.T) {
 		{"Crème brûlée 12 €, ½", "Crème brûlée 12 €, ½", false},
 		{"cafe\u0301", "café", false},
 		{"5€ “no” ‒ it’s…", "5€ “no” - it’s…", false}, // WPC1252 has the others
-		{"2⅓ cups, ½", "2 1/3 cups, ½", false}, // CP437 has a half
+		{"2⅓ cups, ½", "2 1/3 cups, ½", false},        // CP437 has a half
 		{"⅓⅔5 宫", "1/3 2/3 5 宫", true},
 		{"10⁴", "10⁴", true},
 		{"Phở bò", "Phở bò", true},

@@ -18,7 +18,7 @@ func (t *types) spell(s string) string {
 	for _, r := range s {
 		w.rune(r)
 	}
-	w.foreign()
+	w.endRun()
 	return w.String()
 }
 
@@ -46,7 +46,7 @@ func (w *speller) rune(r rune) {
 		w.run = append(w.run, r)
 		return
 	}
-	w.foreign()
+	w.endRun()
 	switch {
 	case !ok:
 		w.put(bracketed(r))
@@ -102,9 +102,9 @@ func (w *speller) own(r rune) (string, bool) {
 // foreign says that r belongs to a word, so it is transliterated rather than named.
 func foreign(r rune) bool { return unicode.In(r, unicode.L, unicode.M, unicode.N) }
 
-// foreign writes what is waiting in run: transliterated, between tildes; what has no
+// endRun writes what is waiting in run: transliterated, between tildes; what has no
 // transliteration, as its name.
-func (w *speller) foreign() {
+func (w *speller) endRun() {
 	if len(w.run) == 0 {
 		return
 	}
