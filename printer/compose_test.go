@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"ticketrail/printer/escpos"
 	"ticketrail/printer/profile"
 	"ticketrail/printer/transport"
 	"ticketrail/queue/ticket"
@@ -18,10 +19,11 @@ func (d noDialer) Dial(context.Context) (transport.Conn, error) {
 }
 
 func TestATicketThatCannotBeComposedIsBuriedAndTouchesNoPrinter(t *testing.T) {
-	for name, draw := range map[string]func(ticket.Delivery) []byte{
-		"panics":     func(ticket.Delivery) []byte { var a []int; return make([]byte, a[3]) },
-		"panics nil": func(ticket.Delivery) []byte { panic(nil) },
-		"empty":      func(ticket.Delivery) []byte { return nil },
+	for name, draw := range map[string]func(ticket.Delivery, bool) job{
+		"panics":       func(ticket.Delivery, bool) job { var a []int; return job{lines: a[3]} },
+		"panics nil":   func(ticket.Delivery, bool) job { panic(nil) },
+		"empty":        func(ticket.Delivery, bool) job { return job{} },
+		"a copy empty": func(ticket.Delivery, bool) job { return job{copies: []escpos.Ticket{{Body: []byte("x")}, {}}} },
 	} {
 		model, _ := profile.Lookup("generic-80mm")
 		p := NewPaper(Options{Name: "grill", Dialer: noDialer{t}, Profile: model})

@@ -13,13 +13,14 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// model is a virtual printer that has what a profile says and no more.
+// model is a virtual printer that has the letters a profile says and no more, and answers
+// every question.
 func model(p profile.Profile, columns int) *virtual.Printer {
 	pages := map[byte]string{}
 	for _, c := range p.CodePages {
 		pages[c.Number] = c.Name
 	}
-	return virtual.New(virtual.Options{Columns: columns, Kanji: p.Kanji, CodePages: pages})
+	return virtual.New(virtual.Options{Columns: columns, Kanji: p.Kanji, CodePages: pages, Can: virtual.Everything})
 }
 
 // everywhere is a delivery that says s wherever the service may say something.
@@ -44,7 +45,12 @@ func objections(t *testing.T, d ticket.Delivery) (all []string) {
 			v := model(p, columns)
 			out := printer.NewPaper(printer.Options{Name: d.Station + "x", Dialer: v, Profile: p, Columns: columns})
 			proof, err := out.Print(t.Context(), d, func(context.Context) error { return nil })
-			if err != nil || proof != ticket.Sent {
+			out.Device().Release()
+			want := ticket.Confirmed
+			if p.Confirm == profile.ByStatus {
+				want = ticket.Processed
+			}
+			if err != nil || proof != want {
 				all = append(all, fmt.Sprintf("%s, %d columns: %q, %v", name, columns, proof, err))
 				continue
 			}

@@ -2,26 +2,30 @@
 // the model, sent over its wire, and claimed for no more than was seen.
 //
 // [Paper] is a station of the dispatcher. Which bytes and which wire is decided here, at
-// each attempt; what the ticket says was decided long before.
+// each attempt; what the ticket says was decided long before. [Device] is the printer
+// behind it, which several stations may share: a wire, one owner at a time, what it was
+// found able to say, and how it is.
 //
 // The order of things in [Paper.Print] is the point of the package:
 //
 //  1. compose and encode: a failure here is permanent, nothing was touched;
-//  2. dial: a failure is clean, not a byte has gone out;
-//     (asking the printer for its status, and waiting for paper, belongs here: status
-//     queries are no ticket bytes, and a printer that is not ready costs no attempt)
-//  3. begin: doubt is on disk from here on;
-//  4. write, then finish: a failure leaves the ticket in doubt;
-//     (asking the printer to confirm belongs after the write, where it turns sent into
-//     processed or confirmed; so does keeping the connection for the next ticket)
-//  5. close.
+//  2. wait for the turn; take the connection that lingers from the ticket before, or dial: a
+//     failure is clean, not a byte has gone out;
+//  3. ask the printer what it can do, if nobody knows, and how it is. Questions are no ticket
+//     bytes: a printer that lacks paper, is open or serves somebody else costs no attempt;
+//  4. begin: doubt is on disk from here on;
+//  5. write, and behind the last line ask the printer to say when it gets there. While it does
+//     not, ask why: a person who puts in paper is waited for. A failure leaves the ticket in doubt;
+//  6. cut, and keep the connection for a moment.
+//
+// A printer that cannot be asked gets its ticket too: then all that is known of it is that
+// the printer took it.
 package printer
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"runtime/debug"
 	"time"
@@ -29,24 +33,37 @@ import (
 	"ticketrail/printer/escpos"
 	"ticketrail/printer/layout"
 	"ticketrail/printer/profile"
+	"ticketrail/printer/raster"
 	"ticketrail/printer/transport"
 	"ticketrail/queue/ticket"
 )
 
-// Options say what one printer is and how patient to be with it. Name, Dialer and
-// Profile are required.
+// Options say what one printer is and how patient to be with it. Name, Profile and one of
+// Device and Dialer are required.
 type Options struct {
 	Name    string // the station's name; printed at the foot of every ticket
-	Dialer  transport.Dialer
 	Profile profile.Profile
 	Columns int          // of normal size; 0 is what the profile says
 	Logger  *slog.Logger // nil discards
-	Turn    Turn         // of the device, shared by all Papers that stand for it; nil makes one
 
-	// ConnectTimeout bounds the dial; 0 is 10 s.
+	// Device is the printer. Nil makes one of Dialer, as the profile says it confirms.
+	Device *Device
+	Dialer transport.Dialer
+	// Turn is that of the Device that is made, for Papers that stand for one printer and do not
+	// share a Device. A printer that is used so is asked nothing. Nil makes one.
+	Turn Turn
+	// ConnectTimeout is that of the Device that is made.
 	ConnectTimeout time.Duration
-	// Patience and PatiencePerKiB bound the sending of n KiB: Patience + n·PatiencePerKiB.
-	// 0 is 1 min and 40 s.
+
+	// Layout is how tickets look; Columns, Printer, Printable, Copy and Copies are filled in.
+	Layout layout.Options
+	Copies int // of every ticket; 0 is 1
+	// Buzz and BuzzVoid are how often the buzzer sounds for a ticket and for a cancellation.
+	Buzz, BuzzVoid int
+	Drawer         *raster.Drawer // draws what the printer has no letters for; nil: nobody does
+
+	// Patience and PatiencePerKiB bound the sending of n KiB, and then the printing:
+	// Patience + n·PatiencePerKiB each. 0 is 1 min and 40 s.
 	//
 	// An impact printer prints about a line a second when it doubles sizes and changes
 	// ribbons: 1 KiB, up to 40 short lines, takes it 40 s. It has 4 KiB of buffer, which the
@@ -58,8 +75,23 @@ type Options struct {
 // Paper prints tickets on one printer, one at a time. It is safe for concurrent use.
 type Paper struct {
 	o    Options
-	turn Turn // of the device
-	draw func(ticket.Delivery) []byte
+	d    *Device
+	draw func(d ticket.Delivery, asb bool) job
+}
+
+// A job is a ticket as it is sent.
+type job struct {
+	copies []escpos.Ticket
+	lines  int  // of one copy, in lines of normal height
+	asb    bool // the printer is told to push its status
+}
+
+// bytes is all of it in one piece.
+func (j job) bytes() (all []byte) {
+	for _, c := range j.copies {
+		all = append(append(all, c.Body...), c.Cut...)
+	}
+	return all
 }
 
 // A Turn is who may use a device now. Papers that stand for one device share one, so that
@@ -76,8 +108,8 @@ func NewPaper(o Options) *Paper {
 	switch {
 	case o.Name == "":
 		panic("printer: Options.Name is empty")
-	case o.Dialer == nil:
-		panic("printer: Options.Dialer is nil")
+	case o.Dialer == nil && o.Device == nil:
+		panic("printer: Options has neither Device nor Dialer")
 	case o.Profile.Name == "":
 		panic("printer: Options.Profile is empty")
 	}
@@ -87,153 +119,153 @@ func NewPaper(o Options) *Paper {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	if o.ConnectTimeout <= 0 {
-		o.ConnectTimeout = 10 * time.Second
-	}
 	if o.Patience <= 0 {
 		o.Patience = time.Minute
 	}
 	if o.PatiencePerKiB <= 0 {
 		o.PatiencePerKiB = 40 * time.Second
 	}
-	printable := func(s string) string { return escpos.Printable(s, o.Profile) }
-	draw := func(d ticket.Delivery) []byte {
-		return escpos.Encode(layout.ComposeFor(d, o.Columns, o.Name, printable), o.Profile)
+	o.Copies = max(o.Copies, 1)
+	if o.Device == nil {
+		o.Device = ownDevice(o)
 	}
-	if o.Turn == nil {
-		o.Turn = NewTurn()
-	}
-	return &Paper{o: o, turn: o.Turn, draw: draw}
+	p := &Paper{o: o, d: o.Device}
+	p.draw = p.encode
+	return p
 }
 
+// ownDevice is the Device of a Paper that was given none.
+func ownDevice(o Options) *Device {
+	do := DeviceOptions{
+		Name: o.Name, Dialer: o.Dialer, Confirm: o.Profile.Confirm, Logger: o.Logger,
+		ConnectTimeout: o.ConnectTimeout,
+	}
+	if o.Turn == nil {
+		return NewDevice(do)
+	}
+	// Others with this Turn know nothing of what is found out or of a connection that is kept.
+	do.Confirm = profile.NoConfirm
+	return newDevice(do, o.Turn)
+}
+
+// Device is the printer that p prints on.
+func (p *Paper) Device() *Device { return p.d }
+
 // Print puts one ticket on paper and says how much is known about that. begin is called
-// once, when the printer is connected and before the first byte; if it fails, nothing is
-// sent.
+// once, when the printer is connected and ready and before the first byte; if it fails,
+// nothing is sent.
 //
-// An error before begin has returned nil means that nothing came out; [ticket.IsPermanent]
-// if no attempt can cure it. An error after it means that nobody knows. When ctx ends,
-// Print returns promptly, with ctx's cause in the error.
+// The proof is ticket.Confirmed if the printer said, with an id made for this ticket, that it
+// printed it; ticket.Processed if it answered a question that was queued behind it, and had
+// paper; ticket.Sent if it took every byte and cannot say more.
+//
+// An error before begin has returned nil means that nothing came out: [ticket.IsNotReady]
+// if it is a person, or a till, that is waited for, [ticket.IsPermanent] if no attempt can cure
+// it. An error after it means that nobody knows, unless it is [ticket.IsUntouched]. When
+// ctx ends, Print returns promptly, with ctx's cause in the error; a ticket that was proved by
+// then is out, and no error.
 func (p *Paper) Print(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error) {
-	body, err := p.compose(d)
+	j, err := p.compose(d, p.d.pushes())
 	if err != nil {
 		return "", ticket.Permanent(err)
 	}
-	select {
-	case p.turn <- struct{}{}:
-		defer func() { <-p.turn }()
-	case <-ctx.Done():
-		return "", fmt.Errorf("wait for %s: %w", p.o.Name, context.Cause(ctx))
+	if err := p.d.acquire(ctx); err != nil {
+		return "", err
 	}
-
-	conn, err := p.dial(ctx)
+	defer p.d.yield()
+	s, err := p.d.connect(ctx)
 	if err != nil {
 		return "", err
 	}
-	// After a Finish there is nothing left to go wrong; before it, Close gives up what the
-	// printer has not taken, and the error at hand says more than Close's.
-	defer conn.Close()
-
+	if j.asb != p.d.able.ASB { // found out just now
+		if j, err = p.compose(d, p.d.able.ASB); err != nil {
+			p.d.leaveUnused(s)
+			return "", ticket.Permanent(err)
+		}
+	}
 	// Doubt. A crash before begin has committed: nothing was sent, the next attempt carries
 	// no banner. A crash after it: something may have been sent, the next one carries it.
 	if err := begin(ctx); err != nil {
+		p.d.leaveUnused(s)
 		return "", fmt.Errorf("begin: %w", err)
 	}
-	if err := p.send(ctx, conn, body); err != nil {
-		return "", err
+	a := &attempt{p: p, d: p.d, s: s, ctx: ctx, job: j}
+	if d.Doubt && !p.d.started { // it broke before the start: nobody knows where
+		p.d.unfinished = escpos.Resync(p.o.Profile)
 	}
-	return ticket.Sent, nil
+	p.d.started = true
+	return a.print()
 }
 
 // compose draws the ticket. Tickets are hostile; one that finds a mistake in the drawing
 // is buried with the reason, and the line goes on with the next. It is not printed in some
 // simpler way: what broke the drawing might be drawn wrongly, a void as an order.
-func (p *Paper) compose(d ticket.Delivery) (body []byte, err error) {
+func (p *Paper) compose(d ticket.Delivery, asb bool) (j job, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			p.o.Logger.Debug("composing a ticket panicked", "printer", p.o.Name, "job", d.Job, "stack", string(debug.Stack()))
-			body, err = nil, fmt.Errorf("compose ticket: %v: this is a mistake in ticketrail, please report it with the ticket", r)
+			j, err = job{}, fmt.Errorf("compose ticket: %v: this is a mistake in ticketrail, please report it with the ticket", r)
 		}
 	}()
-	body = p.draw(d)
-	if len(body) == 0 {
-		return nil, errors.New("compose ticket: it came out empty: this is a mistake in ticketrail, please report it with the ticket")
+	j = p.draw(d, asb)
+	for _, c := range j.copies {
+		if len(c.Body) == 0 {
+			j.copies = nil
+		}
 	}
-	return body, nil
+	if len(j.copies) == 0 {
+		return job{}, errors.New("compose ticket: it came out empty: this is a mistake in ticketrail, please report it with the ticket")
+	}
+	return j, nil
 }
 
-func (p *Paper) dial(ctx context.Context) (transport.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, p.o.ConnectTimeout)
-	defer cancel()
-	return p.o.Dialer.Dial(ctx)
+// encode composes every copy and writes it as bytes.
+func (p *Paper) encode(d ticket.Delivery, asb bool) job {
+	j := job{asb: asb}
+	eo := escpos.Options{Profile: p.o.Profile, Drawer: p.o.Drawer, ASB: asb, Buzz: p.o.Buzz}
+	if onlyVoids(d.Ticket) {
+		eo.Buzz, eo.BuzzVoid = p.o.BuzzVoid, true
+	}
+	lo := p.o.Layout
+	lo.Columns, lo.Printer, lo.Copies = p.o.Columns, p.o.Name, p.o.Copies
+	lo.Printable = func(s string) string { return escpos.PrintableWith(s, eo) }
+	for k := range p.o.Copies {
+		lo.Copy = k + 1
+		lines := layout.ComposeWith(d, lo)
+		j.copies = append(j.copies, escpos.EncodeTicket(lines, eo))
+		eo.Buzz = 0 // once for all copies
+		if k == 0 {
+			for _, l := range lines {
+				j.lines += l.Height()
+			}
+		}
+	}
+	return j
 }
 
-// patience is how long sending n bytes may take.
+// onlyVoids says that the ticket takes back and orders nothing.
+func onlyVoids(t ticket.Ticket) bool {
+	if t.Void || t.Kind == ticket.Correction {
+		return true
+	}
+	for _, l := range t.Lines {
+		if !l.Void {
+			return false
+		}
+	}
+	return len(t.Lines) > 0
+}
+
+// patience is how long sending, or printing, n bytes may take.
 func (p *Paper) patience(n int) time.Duration {
 	return p.o.Patience + time.Duration(n)*p.o.PatiencePerKiB/1024
 }
 
-// chunk is how many bytes are written at a time. Each has to go out within what a ticket
-// of that size may take, so that a long ticket does not wait its whole time for a printer
-// that has stopped.
-const chunk = 1024
-
-// A hangUp is a connection that can say without waiting that its other side has gone.
-type hangUp interface{ HungUp() error }
-
-// send writes the ticket and sees it off. Whatever goes wrong here leaves it in doubt, but
-// for what goes wrong before the first byte was taken: a printer that accepts and drops
-// its clients, because another till has it or it is still starting, has printed nothing.
-func (p *Paper) send(ctx context.Context, conn transport.Conn, body []byte) error {
-	limit := p.patience(len(body))
-	over := time.Now().Add(limit)
-	// Past deadlines interrupt the write that is under way when ctx ends.
-	stop := context.AfterFunc(ctx, func() { _ = conn.SetWriteDeadline(time.Unix(1, 0)) })
-	defer stop()
-
-	if c, ok := conn.(hangUp); ok {
-		if err := c.HungUp(); err != nil {
-			return p.broke(ctx, 0, len(body), err)
-		}
+// printing is how long the printing of a copy may take. Dots are many bytes and few lines.
+func (p *Paper) printing(j job, n int) time.Duration {
+	const bytesPerLine = 64
+	if j.lines > 0 {
+		n = min(n, (j.lines+p.o.Profile.FeedBeforeCut)*bytesPerLine)
 	}
-	for sent := 0; sent < len(body); {
-		part := body[sent:min(sent+chunk, len(body))]
-		due := time.Now().Add(p.patience(len(part)))
-		if due.After(over) {
-			due = over
-		}
-		if err := conn.SetWriteDeadline(due); err != nil {
-			return p.broke(ctx, sent, len(body), err)
-		}
-		if ctx.Err() != nil { // after the deadline was set: see AfterFunc
-			return p.broke(ctx, sent, len(body), ctx.Err())
-		}
-		n, err := conn.Write(part)
-		sent += n
-		if err == nil && n < len(part) {
-			err = io.ErrShortWrite
-		}
-		if err != nil {
-			return p.broke(ctx, sent, len(body), err)
-		}
-	}
-	fctx, cancel := context.WithDeadline(ctx, over)
-	defer cancel()
-	if err := conn.Finish(fctx); err != nil {
-		return p.broke(ctx, len(body), len(body), err)
-	}
-	return nil
-}
-
-// broke words what ended a ticket half way. sent counts what left this machine's hands;
-// how much of it is on paper, nobody knows, unless it was nothing.
-func (p *Paper) broke(ctx context.Context, sent, of int, err error) error {
-	if ctx.Err() != nil {
-		err = fmt.Errorf("print on %s: interrupted after %d of %d bytes: %w", p.o.Name, sent, of, context.Cause(ctx))
-	} else {
-		err = fmt.Errorf("print on %s: %d of %d bytes sent: %w", p.o.Name, sent, of, err)
-	}
-	if sent == 0 {
-		return ticket.Untouched(err)
-	}
-	return err
+	return p.patience(n)
 }

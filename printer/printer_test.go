@@ -36,6 +36,7 @@ func paper(t *testing.T, d transport.Dialer, change func(*printer.Options)) *pri
 	if !ok {
 		t.Fatal("no such profile")
 	}
+	model.Confirm = profile.NoConfirm // what this file is about is the wire
 	o := printer.Options{Name: "grill", Dialer: d, Profile: model}
 	if change != nil {
 		change(&o)

@@ -1,0 +1,232 @@
+package printer
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"ticketrail/queue/ticket"
+)
+
+// An attempt is one ticket on its way, from begin on.
+type attempt struct {
+	p    *Paper
+	d    *Device
+	s    *session
+	ctx  context.Context
+	job  job
+	sent int // bytes of the ticket that left this machine's hands
+}
+
+// print sends the ticket and sees it off. Whatever goes wrong leaves it in doubt, but for what
+// goes wrong before the first byte was taken: a printer that accepts and drops its clients,
+// because another till has it or it is still starting, has printed nothing.
+func (a *attempt) print() (ticket.Proof, error) {
+	if err := a.clear(); err != nil {
+		a.d.close(a.s)
+		return "", ticket.Untouched(err)
+	}
+	do, proof := a.fenced, a.d.able.Fence.proof()
+	if proof == ticket.Sent {
+		do = a.plain
+	}
+	if err := do(); err != nil {
+		a.d.close(a.s)
+		if a.sent == 0 {
+			return "", ticket.Untouched(err)
+		}
+		a.d.breaks(a.p.o.Profile, a.job.bytes())
+		return "", err
+	}
+	return proof, nil
+}
+
+// clear sends what the ticket before left to do. None of it is this ticket: it is still
+// untouched.
+func (a *attempt) clear() error {
+	b := append(bytes.Clone(a.d.unfinished), a.d.uncut...)
+	if len(b) > 0 {
+		if _, _, err := a.write(b, a.p.patience(len(b))); err != nil {
+			a.d.breaks(a.p.o.Profile, nil)
+			return fmt.Errorf("print on %s: clear away the last ticket: %w", a.p.o.Name, err)
+		}
+		a.d.unfinished, a.d.uncut = nil, nil
+	}
+	if a.d.able.Fence == byStatus && a.d.owed > 0 {
+		return a.settle()
+	}
+	return nil
+}
+
+// straggling is how long answers that an earlier connection is owed may come after ours.
+const straggling = 500 * time.Millisecond
+
+// settle waits until a printer has answered every GS r that was asked before, so that no
+// such answer is taken for this ticket's. They are answered in turn: once ours is, all are.
+func (a *attempt) settle() error {
+	f, ask := a.s.arm(byStatus, a.d.issue)
+	if err := a.s.write(a.ctx, ask, answersWithin); err != nil {
+		return a.broken(err)
+	}
+	if err := a.await(f, a.p.patience(0)); err != nil {
+		return err
+	}
+	settled := a.s.until(a.ctx, straggling, never)
+	if !errors.Is(settled, errQuiet) {
+		return a.broken(settled)
+	}
+	a.d.owed = 0
+	return nil
+}
+
+// plain is for a printer that says nothing of its tickets: it is waited for until it has taken
+// every byte, and then left in order.
+func (a *attempt) plain() error {
+	all := a.job.bytes()
+	n, left, err := a.write(all, a.p.patience(len(all)))
+	a.sent = n
+	if err != nil {
+		return a.broke(len(all), err)
+	}
+	ctx, cancel := context.WithTimeout(a.ctx, left)
+	defer cancel()
+	if err := a.s.finish(ctx); err != nil {
+		return a.broke(len(all), err)
+	}
+	a.d.see(func(s *Status) { s.Connected = false })
+	return nil
+}
+
+// fenced is for a printer that says when it has printed. Copies go out one after the
+// other, so that the printer is never further ahead than one fence can tell.
+func (a *attempt) fenced() error {
+	keep, size := true, 0
+	for _, c := range a.job.copies {
+		size += len(c.Body)
+	}
+	for _, c := range a.job.copies {
+		f, ask := a.s.arm(a.d.able.Fence, a.d.issue)
+		b := append(append(make([]byte, 0, len(c.Body)+len(ask)), c.Body...), ask...)
+		n, _, err := a.write(b, a.p.patience(len(b)))
+		a.sent += min(n, len(c.Body))
+		if err != nil {
+			return a.broke(size, err)
+		}
+		if err := a.await(f, a.p.printing(a.job, len(c.Body))); err != nil {
+			return err
+		}
+		a.d.quiet = 0
+		keep = a.cut(c.Cut)
+	}
+	a.d.see(func(s *Status) { s.Heard = time.Now() })
+	_ = a.s.until(a.ctx, nextAnswer, func() bool { return !keep || len(a.s.asked) == 0 })
+	if keep && a.s.calm() {
+		a.d.park(a.s)
+	} else {
+		a.d.dismiss(a.s)
+	}
+	return nil
+}
+
+// chunk is how many bytes are written at a time. Each has to go out within what a ticket
+// of that size may take, so that a long ticket does not wait its whole time for a printer
+// that has stopped.
+const chunk = 1024
+
+// A hangUp is a connection that can say without waiting that its other side has gone.
+type hangUp interface{ HungUp() error }
+
+// write sends b within limit and returns how much of it was taken and how much of the time is
+// left. The time during which the printer says that a person must see to it does not count,
+// up to WaitForPerson.
+func (a *attempt) write(b []byte, limit time.Duration) (n int, left time.Duration, err error) {
+	conn := a.s.conn
+	// Past deadlines interrupt the write that is under way when ctx ends.
+	stop := context.AfterFunc(a.ctx, func() { _ = conn.SetWriteDeadline(time.Unix(1, 0)) })
+	defer stop()
+	if c, ok := conn.(hangUp); ok && a.sent == 0 {
+		if err := c.HungUp(); err != nil {
+			return 0, limit, err
+		}
+	}
+	if len(a.s.rest) > 0 { // of a question
+		if err := a.s.write(a.ctx, nil, min(limit, answersWithin)); err != nil {
+			return 0, limit, err
+		}
+	}
+	for n < len(b) {
+		part := b[n:min(n+chunk, len(b))]
+		due := min(limit, a.p.patience(len(part)))
+		m, took, err := a.writePart(part, due)
+		n += m
+		limit -= took
+		if err != nil {
+			return n, limit, err
+		}
+	}
+	return n, limit, nil
+}
+
+// glance is how often a write that does not get on looks whether the printer said why.
+const glance = time.Second
+
+// writePart is write for one chunk. It returns how much of the time was used.
+func (a *attempt) writePart(b []byte, limit time.Duration) (n int, took time.Duration, err error) {
+	var w patient
+	for n < len(b) {
+		start := time.Now()
+		if err := a.s.conn.SetWriteDeadline(start.Add(min(glance, limit-took))); err != nil {
+			return n, took, err
+		}
+		if a.ctx.Err() != nil { // after the deadline was set: see AfterFunc
+			return n, took, a.ctx.Err()
+		}
+		m, err := a.s.conn.Write(b[n:])
+		n += max(m, 0)
+		switch {
+		case err == nil && n < len(b):
+			return n, took, io.ErrShortWrite
+		case err == nil, a.ctx.Err() != nil, !errors.Is(err, os.ErrDeadlineExceeded):
+			return n, took + time.Since(start), err
+		}
+		if a.s.blocked() {
+			if w.over(true, a.d.o.WaitForPerson) {
+				return n, took, a.gaveUp(err)
+			}
+			continue
+		}
+		w.over(false, 0)
+		if took += time.Since(start); took >= limit {
+			return n, took, err
+		}
+	}
+	return n, took, nil
+}
+
+// gaveUp says for what was waited in vain.
+func (a *attempt) gaveUp(err error) error {
+	c := a.s.says()
+	now := state(c)
+	return fmt.Errorf("it is %s (it reports: %s), and nobody saw to it in %s; %s: %w", words(now), c, a.d.o.WaitForPerson, advice(now, false), err)
+}
+
+// broke words what ended a ticket half way. sent counts what left this machine's hands;
+// how much of it is on paper, nobody knows, unless it was nothing.
+func (a *attempt) broke(of int, err error) error {
+	if a.ctx.Err() != nil {
+		return fmt.Errorf("print on %s: interrupted after %d of %d bytes: %w", a.p.o.Name, a.sent, of, context.Cause(a.ctx))
+	}
+	return fmt.Errorf("print on %s: %d of %d bytes sent: %w", a.p.o.Name, a.sent, of, err)
+}
+
+// broken is broke where nothing was to be written.
+func (a *attempt) broken(err error) error {
+	if a.ctx.Err() != nil {
+		return fmt.Errorf("print on %s: interrupted before the printer said what it printed: %w", a.p.o.Name, context.Cause(a.ctx))
+	}
+	return fmt.Errorf("print on %s: wait for its answer: %w", a.p.o.Name, err)
+}

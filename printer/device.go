@@ -1,0 +1,309 @@
+package printer
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"syscall"
+	"time"
+
+	"ticketrail/printer/escpos"
+	"ticketrail/printer/profile"
+	"ticketrail/printer/transport"
+)
+
+// DeviceOptions say where a printer is and how it is to be asked. Name and Dialer are
+// required.
+type DeviceOptions struct {
+	Name   string // in errors, in the log and as the key in Memory
+	Dialer transport.Dialer
+	// Confirm says how it is learnt that a ticket came out; "" is Auto.
+	Confirm profile.Confirm
+	// Memory keeps what the printer was found able to do. Nil: it is asked anew after every start.
+	Memory Memory
+
+	// ConnectTimeout bounds the dial; 0 is 10 s.
+	ConnectTimeout time.Duration
+	// Linger is how long a connection that works is kept for the next ticket; then others can
+	// have the printer. 0 is 1 s, below zero not at all.
+	Linger time.Duration
+	// PollEvery is how often Watch asks an idle printer how it is; 0 is never.
+	PollEvery time.Duration
+	// WaitForPerson is how long a ticket that is on its way waits for somebody to put in paper
+	// or to close the cover, counted from when the printer says that this is missing; 0 is 10 min.
+	WaitForPerson time.Duration
+	Logger        *slog.Logger // nil discards
+}
+
+// Memory is a small durable map. A queue's shelf is one.
+type Memory interface {
+	Get(key string) (value []byte, found bool, err error)
+	Put(ctx context.Context, key string, value []byte) error
+	Delete(ctx context.Context, key string) error
+}
+
+// A Device is one physical printer: its wire, whose turn it is, the connection that
+// lingers, what it can do and how it is. Papers that print on the same printer share one.
+// It is safe for concurrent use.
+type Device struct {
+	o    DeviceOptions
+	turn Turn
+
+	// What follows belongs to whoever has the turn.
+
+	idle    *session    // kept for the next ticket
+	expiry  *time.Timer // of idle
+	parked  int         // how often a connection was kept
+	able    ability
+	loaded  bool // Memory was asked
+	started bool // a ticket was begun since the start
+	// unfinished is what a printer must be sent that may wait for the rest of a command, because
+	// the last ticket ended half way.
+	unfinished []byte
+	// uncut is what cuts off the last ticket, if it was printed and that did not go out.
+	uncut []byte
+	// owed is how many GS r earlier connections left without an answer. On a wire without
+	// connections it may still come.
+	owed    int
+	silent  int // attempts in a row that a printer known to answer did not
+	quiet   int // fences in a row without an answer and without a reason
+	dropped int // probes in a row that ended the connection
+
+	mu       sync.Mutex // guards what follows
+	status   Status
+	asb      bool               // able.ASB, for who has not the turn
+	low      bool               // paper, as logged
+	issued   [64][4]byte        // the last ids sent, in a ring
+	issuedAt int                //
+	leave    bool               // the connection in use shall not linger
+	polling  context.CancelFunc // of an idle poll under way
+}
+
+// NewDevice fills in o's defaults and touches nothing. It panics when a required option is
+// missing: that is a mistake in the wiring.
+func NewDevice(o DeviceOptions) *Device { return newDevice(o, NewTurn()) }
+
+func newDevice(o DeviceOptions, turn Turn) *Device {
+	switch {
+	case o.Name == "":
+		panic("printer: DeviceOptions.Name is empty")
+	case o.Dialer == nil:
+		panic("printer: DeviceOptions.Dialer is nil")
+	}
+	if o.Confirm == "" {
+		o.Confirm = profile.Auto
+	}
+	if o.ConnectTimeout <= 0 {
+		o.ConnectTimeout = 10 * time.Second
+	}
+	if o.Linger == 0 {
+		o.Linger = time.Second
+	}
+	if o.WaitForPerson <= 0 {
+		o.WaitForPerson = 10 * time.Minute
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	d := &Device{o: o, turn: turn}
+	d.status = Status{State: Unknown, Since: time.Now()}
+	return d
+}
+
+// acquire waits for the turn. An idle poll gives way at once.
+func (d *Device) acquire(ctx context.Context) error {
+	select {
+	case d.turn <- struct{}{}:
+		return nil
+	default:
+	}
+	d.mu.Lock()
+	if d.polling != nil {
+		d.polling()
+	}
+	d.mu.Unlock()
+	select {
+	case d.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("wait for %s: %w", d.o.Name, context.Cause(ctx))
+	}
+}
+
+func (d *Device) yield() { <-d.turn }
+
+// dial opens a connection. Its error is clean: not a byte has gone out.
+func (d *Device) dial(ctx context.Context) (transport.Conn, error) {
+	dctx, cancel := context.WithTimeout(ctx, d.o.ConnectTimeout)
+	defer cancel()
+	conn, err := d.o.Dialer.Dial(dctx)
+	switch {
+	case err == nil:
+		return conn, nil
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("%w: %w", err, context.Cause(ctx))
+	case errors.Is(err, syscall.ECONNREFUSED):
+		err = fmt.Errorf("%w; a printer that serves one client at a time also refuses while a till prints", err)
+	}
+	d.see(func(s *Status) { s.State, s.Err, s.Connected = Unreachable, err.Error(), false })
+	return nil, err
+}
+
+// open makes a session of a connection.
+func (d *Device) open(conn transport.Conn) *session {
+	d.see(func(s *Status) {
+		s.Connected, s.Err = true, ""
+		if s.State == Unreachable && !d.able.listens() { // others will say how they are
+			s.State = d.able.quietly()
+		}
+	})
+	warned := false // of the connection; only its reader asks
+	foreign := func(id [4]byte) {
+		if d.isOurs(id) {
+			return // late, but ours
+		}
+		d.mu.Lock()
+		d.status.Foreign++
+		d.mu.Unlock()
+		if !warned {
+			warned = true
+			d.o.Logger.Warn("another program is printing on this printer at the same time: tickets may come out mixed", "printer", d.o.Name, "id", fmt.Sprintf("%q", id))
+		}
+	}
+	return newSession(conn, !d.able.listens(), foreign, func(c escpos.Condition) { d.observe(c) })
+}
+
+// issue makes an id and remembers it.
+func (d *Device) issue() [4]byte {
+	id := newID()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.issued[d.issuedAt%len(d.issued)] = id
+	d.issuedAt++
+	return id
+}
+
+func (d *Device) isOurs(id [4]byte) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, known := range d.issued {
+		if known == id {
+			return true
+		}
+	}
+	return false
+}
+
+// close gives a connection up: what the printer has not taken is not to trickle out later.
+func (d *Device) close(s *session) {
+	d.owed += s.owed()
+	_ = s.conn.Close() // the error at hand says more
+	d.see(func(s *Status) { s.Connected = false })
+}
+
+// farewell bounds the taking leave of a printer that has printed everything.
+const farewell = 2 * time.Second
+
+// breaks notes that a ticket of p ended half way. Only dots and codes are commands long enough
+// to need much: a slow wire should not carry thousands of zeros for nothing.
+func (d *Device) breaks(p profile.Profile, sent []byte) {
+	n := len(d.unfinished)
+	for _, long := range []string{"\x1dv0", "\x1d(L", "\x1d8L", "\x1d(k"} {
+		if bytes.Contains(sent, []byte(long)) {
+			n = max(n, len(escpos.Resync(p)))
+		}
+	}
+	d.unfinished = make([]byte, max(n, shortCommand))
+}
+
+// shortCommand is longer than any other command.
+const shortCommand = 64
+
+// dismiss ends a connection on which nothing is under way.
+func (d *Device) dismiss(s *session) {
+	d.owed += s.owed()
+	ctx, cancel := context.WithTimeout(context.Background(), farewell)
+	defer cancel()
+	if d.able.ASB && s.alive() {
+		_ = s.write(ctx, escpos.AutoStatus(false), farewell/4) // the next client may not expect it
+	}
+	_ = s.finish(ctx) // nothing depends on it any more
+	d.see(func(s *Status) { s.Connected = false })
+}
+
+// leaveUnused ends a session on which nothing was begun, or keeps it.
+func (d *Device) leaveUnused(s *session) {
+	if d.able.listens() && s.calm() {
+		d.park(s)
+		return
+	}
+	d.close(s)
+}
+
+// pushes says whether the printer is known to push its status, for who has not the turn.
+func (d *Device) pushes() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.asb
+}
+
+// park keeps a connection for the next ticket, for a while.
+func (d *Device) park(s *session) {
+	d.mu.Lock()
+	leave := d.leave
+	d.leave = false
+	d.mu.Unlock()
+	if leave || d.o.Linger < 0 || !s.alive() || len(s.rest) > 0 {
+		d.dismiss(s)
+		return
+	}
+	d.parked++
+	d.idle = s
+	parked := d.parked
+	d.expiry = time.AfterFunc(d.o.Linger, func() {
+		d.turn <- struct{}{}
+		defer d.yield()
+		if d.parked == parked {
+			d.dropIdle()
+		}
+	})
+}
+
+// unpark takes the connection that was kept, if there is one.
+func (d *Device) unpark() *session {
+	s := d.idle
+	if s != nil {
+		d.expiry.Stop()
+		d.idle = nil
+	}
+	return s
+}
+
+func (d *Device) dropIdle() {
+	if s := d.unpark(); s != nil {
+		d.dismiss(s)
+	}
+}
+
+// Release gives up a connection that is kept for the next ticket, now or, if a ticket is
+// being printed, after that. The Device stays usable.
+func (d *Device) Release() {
+	d.mu.Lock()
+	d.leave = true
+	if d.polling != nil {
+		d.polling()
+	}
+	d.mu.Unlock()
+	select {
+	case d.turn <- struct{}{}:
+		defer d.yield()
+		d.dropIdle()
+		d.mu.Lock()
+		d.leave = false
+		d.mu.Unlock()
+	default: // whoever has the turn will not keep it
+	}
+}

@@ -1,0 +1,134 @@
+package printer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"ticketrail/printer/escpos"
+	"ticketrail/queue/ticket"
+)
+
+const (
+	// servedWithin is how long a printer that accepted us may take to say something. It may have
+	// another client, and come to us when that one is done.
+	servedWithin = 5 * time.Second
+	// answersWithin is how long it may take for the next question.
+	answersWithin = 2 * time.Second
+
+	// maxSilent is how often in a row a printer that is known to answer may accept us and say
+	// nothing, before it is asked anew what it can do: perhaps somebody put another one there.
+	maxSilent = 5
+)
+
+// connect returns a session with a printer that is ready for a ticket, as far as it can
+// say. Its error is clean: [ticket.NotReady] where a person, or a till, is what it waits for.
+func (d *Device) connect(ctx context.Context) (*session, error) {
+	d.recall()
+	if s := d.unpark(); s != nil {
+		if s.alive() {
+			switch err := d.sound(ctx, s, answersWithin); {
+			case err == nil:
+				return s, nil
+			case ticket.IsNotReady(err), ctx.Err() != nil:
+				d.part(s, err)
+				return nil, err
+			}
+		}
+		d.close(s) // gone meanwhile: nothing is lost with it
+	}
+	conn, err := d.dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := d.open(conn)
+	err = d.sound(ctx, s, servedWithin)
+	switch {
+	case err == nil:
+		d.silent = 0
+		return s, nil
+	case errors.Is(err, errQuiet):
+		err = d.busy(ctx)
+	case ctx.Err() == nil && !ticket.IsNotReady(err):
+		d.see(func(s *Status) { s.State, s.Err = Unreachable, err.Error() })
+	}
+	d.part(s, err)
+	return nil, err
+}
+
+// sound finds out what a printer can do, if nobody knows, or else how it is.
+func (d *Device) sound(ctx context.Context, s *session, within time.Duration) error {
+	if !d.able.known {
+		return d.probe(ctx, s)
+	}
+	return d.preflight(ctx, s, within)
+}
+
+// busy is what a printer is that took the connection and does not answer as it used to.
+func (d *Device) busy(ctx context.Context) error {
+	d.becomes(Busy)
+	if d.silent++; d.silent >= maxSilent {
+		d.discard(ctx, "it takes connections and says nothing")
+	}
+	return ticket.NotReady(fmt.Errorf("%s is busy: it takes the connection and answers nothing; %s", d.o.Name, advice(Busy, false)))
+}
+
+// part ends a session on which nothing was begun.
+func (d *Device) part(s *session, err error) {
+	if ticket.IsNotReady(err) && s.alive() && s.calm() {
+		d.park(s)
+		return
+	}
+	d.close(s)
+}
+
+// calm says that no answer is outstanding.
+func (s *session) calm() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.asked) == 0 && len(s.rest) == 0
+}
+
+// preflight asks a printer how it is. errQuiet means that it, who used to, did not answer.
+func (d *Device) preflight(ctx context.Context, s *session, within time.Duration) error {
+	for i, n := range d.able.RealTime {
+		err := s.ask(ctx, n, within, never)
+		switch {
+		case err == nil:
+			within = answersWithin
+		case errors.Is(err, errQuiet) && i > 0: // it spoke: what it said counts
+		case errors.Is(err, errOneWay):
+			return fmt.Errorf("ask %s how it is: %w", d.o.Name, errHungUp)
+		case errors.Is(err, errQuiet):
+			return err
+		default:
+			return fmt.Errorf("ask %s how it is: %w", d.o.Name, err)
+		}
+	}
+	if len(d.able.RealTime) == 0 {
+		return nil
+	}
+	return d.notReady(s)
+}
+
+// cycle asks the DLE EOT ns one after the other, until enough.
+func (s *session) cycle(ctx context.Context, ns []byte, enough func() bool) error {
+	for _, n := range ns {
+		if err := s.ask(ctx, n, answersWithin, enough); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// notReady notes what the printer said of itself and returns why it cannot take a ticket, if so.
+func (d *Device) notReady(s *session) error {
+	c := s.says()
+	d.observe(c)
+	if !c.Any(escpos.Blocking) {
+		return nil
+	}
+	now := state(c)
+	return ticket.NotReady(fmt.Errorf("%s is %s (it reports: %s); %s", d.o.Name, words(now), c, advice(now, false)))
+}

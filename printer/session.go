@@ -1,0 +1,326 @@
+package printer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"ticketrail/printer/escpos"
+	"ticketrail/printer/transport"
+)
+
+// A session is one connection to a printer that may talk back. A goroutine reads what it
+// says for as long as the connection is open; whoever has the device's turn asks, one
+// question at a time, and waits.
+type session struct {
+	conn transport.Conn
+	// onID hears ids that the printer says it has printed and nobody here waits for; onASB
+	// hears what it pushed. They are called from the reading goroutine.
+	onID  func([4]byte)
+	onASB func(escpos.Condition)
+	read  chan struct{} // closed when nobody reads any more
+
+	// rest is the end of a question that the wire did not take in time. Only whoever has the
+	// turn writes.
+	rest []byte
+
+	mu      sync.Mutex // guards what follows
+	changed chan struct{}
+	err     error // why the reading ended
+	heard   int   // replies of any kind
+	pushed  int   // automatic ones
+	stray   int   // replies to GS r that nobody asked for
+
+	asked    []question // DLE EOT without an answer, oldest first: they are answered in turn
+	answered [5]int     // DLE EOT n, how often
+
+	// What the printer said of itself, by where it said it. The newest word on a thing counts.
+	told [5]escpos.Condition // in answer to DLE EOT n; 0 is everything else
+	asb  escpos.Condition
+
+	statusAsked, statusAnswered int // GS r, which are answered in turn too
+	fence                       *fence
+}
+
+type question struct {
+	n  byte
+	at time.Time
+}
+
+// lostAfter is how late the answer to a DLE EOT may be. Until then nothing is asked that it
+// could be taken for the answer to.
+const lostAfter = 5 * time.Second
+
+var (
+	errQuiet  = errors.New("no answer")
+	errHungUp = fmt.Errorf("the printer ended the connection: %w", io.EOF)
+	errOneWay = errors.New("nothing can come back on this wire")
+)
+
+// newSession reads from conn until it is closed; with mute, nobody listens.
+func newSession(conn transport.Conn, mute bool, onID func([4]byte), onASB func(escpos.Condition)) *session {
+	s := &session{conn: conn, onID: onID, onASB: onASB, read: make(chan struct{}), changed: make(chan struct{})}
+	if mute {
+		close(s.read)
+		return s
+	}
+	go s.listen()
+	return s
+}
+
+func (s *session) listen() {
+	defer close(s.read)
+	var p escpos.Parser
+	buf := make([]byte, 512)
+	for {
+		n, err := s.conn.Read(buf)
+		s.take(p.Feed(buf[:n]), err)
+		if err != nil {
+			return
+		}
+	}
+}
+
+// take notes what was said.
+func (s *session) take(replies []escpos.Reply, err error) {
+	var ids [][4]byte
+	s.mu.Lock()
+	pushed := s.pushed
+	for _, r := range replies {
+		if r.Kind == escpos.ProcessIDReply && !s.fence.takes(r.ID) {
+			ids = append(ids, r.ID)
+		}
+		s.note(r)
+	}
+	if err != nil {
+		s.err = err
+	}
+	now := s.conditions()
+	pushed = s.pushed - pushed
+	close(s.changed)
+	s.changed = make(chan struct{})
+	s.mu.Unlock()
+	for _, id := range ids {
+		s.onID(id)
+	}
+	if pushed > 0 {
+		s.onASB(now)
+	}
+}
+
+// note is take for one reply; s.mu is held. XON and XOFF are for the wire, not for us.
+func (s *session) note(r escpos.Reply) {
+	switch r.Kind {
+	case escpos.RealTimeReply:
+		if len(s.asked) == 0 {
+			return // another client's
+		}
+		n := s.asked[0].n
+		s.asked = s.asked[1:]
+		s.answered[n]++
+		s.told[n] = escpos.FromRealTime(n, r.Byte)
+		s.told[0] &^= escpos.Tells(n)
+		s.asb &^= escpos.Tells(n)
+	case escpos.AutoStatusReply:
+		s.pushed++
+		s.asb, s.told = escpos.FromASB(r.ASB), [5]escpos.Condition{}
+	case escpos.StatusReply:
+		if s.statusAnswered == s.statusAsked {
+			s.stray++
+			return
+		}
+		s.statusAnswered++
+		s.told[0] = escpos.FromPaper(r.Byte)
+		s.fence.status(s.statusAnswered, s.told[0])
+	case escpos.NoPaperReply:
+		s.told[0] |= escpos.PaperOut
+	case escpos.Junk, escpos.XON, escpos.XOFF:
+		return
+	}
+	s.heard++
+}
+
+// conditions is how the printer is, by its last words; s.mu is held.
+func (s *session) conditions() escpos.Condition {
+	c := s.asb
+	for _, t := range s.told {
+		c |= t
+	}
+	return c
+}
+
+// says is conditions for everybody else.
+func (s *session) says() escpos.Condition {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.conditions()
+}
+
+// blocked says that the printer reported something because of which nothing comes out.
+func (s *session) blocked() bool { return s.says().Any(escpos.Blocking) }
+
+// until waits until ok, which is asked under s.mu. After within it returns errQuiet, at the
+// end of the connection why that came, at the end of ctx its cause.
+func (s *session) until(ctx context.Context, within time.Duration, ok func() bool) error {
+	t := time.NewTimer(within)
+	defer t.Stop()
+	late := false
+	for {
+		s.mu.Lock()
+		done, err, changed := ok(), s.err, s.changed
+		s.mu.Unlock()
+		switch {
+		case done:
+			return nil
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil:
+			return s.ended(err)
+		case late:
+			return errQuiet
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		case <-t.C:
+			late = true
+		}
+	}
+}
+
+// ended words the end of the reading.
+func (s *session) ended(err error) error {
+	if !errors.Is(err, io.EOF) {
+		return err
+	}
+	s.mu.Lock()
+	heard := s.heard
+	s.mu.Unlock()
+	if heard > 0 {
+		return errHungUp
+	}
+	if c, ok := s.conn.(hangUp); ok {
+		if err := c.HungUp(); err != nil {
+			return err
+		}
+	}
+	return errOneWay
+}
+
+// write sends a question. What the wire does not take within the time is kept for the
+// next one: half a question must not be left standing.
+func (s *session) write(ctx context.Context, b []byte, within time.Duration) error {
+	stop := context.AfterFunc(ctx, func() { _ = s.conn.SetWriteDeadline(time.Unix(1, 0)) })
+	defer stop()
+	if len(s.rest) > 0 {
+		b = append(s.rest, b...)
+	}
+	if err := s.conn.SetWriteDeadline(time.Now().Add(within)); err != nil {
+		return err
+	}
+	if ctx.Err() != nil { // after the deadline was set: see AfterFunc
+		return context.Cause(ctx)
+	}
+	n, err := s.conn.Write(b)
+	s.rest = append([]byte(nil), b[min(max(n, 0), len(b)):]...)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return errQuiet
+	case err == nil && len(s.rest) > 0:
+		return io.ErrShortWrite
+	}
+	return err
+}
+
+// ask asks DLE EOT n and waits for the answer, or for enough. An answer that another question
+// is still owed comes first.
+func (s *session) ask(ctx context.Context, n byte, within time.Duration, enough func() bool) error {
+	over := time.Now().Add(within)
+	if len(s.rest) > 0 { // the last question is not out yet
+		if err := s.write(ctx, nil, within); err != nil {
+			return err
+		}
+	}
+	s.forget(lostAfter)
+	if err := s.until(ctx, within, func() bool { return len(s.asked) == 0 || enough() }); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	want, done := s.answered[n]+1, enough()
+	s.mu.Unlock()
+	if done {
+		return nil
+	}
+	if err := s.send(ctx, n, time.Until(over)); err != nil {
+		return err
+	}
+	return s.until(ctx, time.Until(over), func() bool { return s.answered[n] >= want || enough() })
+}
+
+// send asks without waiting for the answer.
+func (s *session) send(ctx context.Context, n byte, within time.Duration) error {
+	s.mu.Lock()
+	s.asked = append(s.asked, question{n, time.Now()})
+	s.mu.Unlock()
+	return s.write(ctx, escpos.RealTime(n), within)
+}
+
+// forget gives up the answers that have been outstanding for longer than age.
+func (s *session) forget(age time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.asked) > 0 && time.Since(s.asked[0].at) >= age {
+		s.asked = s.asked[1:]
+	}
+}
+
+func never() bool { return false }
+
+// alive says that the other side has not been seen to go, as far as can be told without
+// asking it.
+func (s *session) alive() bool {
+	s.mu.Lock()
+	err := s.err
+	s.mu.Unlock()
+	if c, ok := s.conn.(hangUp); ok && err == nil {
+		err = c.HungUp()
+	}
+	return err == nil
+}
+
+// patienceOfReader is how long a reader that was told to stop is waited for. A transport
+// that does not obey its deadlines is closed instead.
+const patienceOfReader = time.Second
+
+// hush ends the reading, so that the connection can be finished: that reads too.
+func (s *session) hush() bool {
+	select {
+	case <-s.read:
+		return true
+	default:
+	}
+	_ = s.conn.SetReadDeadline(time.Unix(1, 0))
+	t := time.NewTimer(patienceOfReader)
+	defer t.Stop()
+	select {
+	case <-s.read:
+		return s.conn.SetReadDeadline(time.Time{}) == nil
+	case <-t.C:
+		return false
+	}
+}
+
+// finish takes leave in order and closes the connection.
+func (s *session) finish(ctx context.Context) error {
+	defer s.conn.Close()
+	if !s.hush() {
+		return errors.New("the connection does not stop reading")
+	}
+	return s.conn.Finish(ctx)
+}
