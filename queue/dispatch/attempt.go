@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
+	"time"
 
 	"ticketrail/queue/ticket"
 )
@@ -34,7 +35,13 @@ func (l *line) print(o *outlet, lease Lease) (a attempt) {
 	if !o.own {
 		d.For, d.Down = l.name, downFor
 	}
+	ctx, cancel := context.WithCancelCause(l.d.hard)
+	defer cancel(nil)
 	g := gate{lease: lease}
+	if len(l.outlets) > 1 {
+		g.patience = time.AfterFunc(readyWithin, func() { g.expire(cancel) })
+		defer g.patience.Stop()
+	}
 	defer func() {
 		if p := recover(); p != nil {
 			a = attempt{err: fmt.Errorf("panic: %v", p), stack: debug.Stack()}
@@ -46,13 +53,17 @@ func (l *line) print(o *outlet, lease Lease) (a attempt) {
 		}
 		a.interrupted = a.err != nil && l.d.hard.Err() != nil
 	}()
-	a.proof, a.err = o.Station.Print(l.d.hard, d, g.begin)
+	a.proof, a.err = o.Station.Print(ctx, d, g.begin)
+	if a.err != nil && errors.Is(context.Cause(ctx), errSlow) {
+		a.err = fmt.Errorf("%w: %w", errSlow, a.err)
+	}
 	return a
 }
 
 // A gate is the begin that a station gets: it lets one Begin through, while Print runs.
 type gate struct {
-	lease Lease
+	lease    Lease
+	patience *time.Timer // nil: there is no hurry
 
 	mu    sync.Mutex // guards what follows, and makes close wait for a Begin under way
 	asked bool
@@ -64,7 +75,13 @@ type gate struct {
 var (
 	errTwice = errors.New("begin: called twice in one attempt")
 	errOver  = errors.New("begin: called after the attempt was over")
+	errSlow  = fmt.Errorf("not ready within %v", readyWithin)
 )
+
+// readyWithin is how long a station may take until it begins, where another could print: one
+// that is busy with the ticket of another line, which waits for paper, must not keep this
+// line's tickets from coming out elsewhere. It is more than a connect time-out.
+const readyWithin = 30 * time.Second
 
 func (g *gate) begin(ctx context.Context) error {
 	g.mu.Lock()
@@ -76,11 +93,24 @@ func (g *gate) begin(ctx context.Context) error {
 		return errTwice
 	}
 	g.asked = true
+	if g.patience != nil {
+		g.patience.Stop() // from here on it takes as long as it takes
+	}
 	g.err = g.lease.Begin(ctx)
 	// Here the doubt is durable. A crash before it and the ticket prints as if never taken; a
 	// crash after it and the next copy carries the banner, whether or not a byte went out.
 	g.begun = g.err == nil
 	return g.err
+}
+
+// expire interrupts a print that has not asked to begin, for good: it may not any more.
+func (g *gate) expire(interrupt context.CancelCauseFunc) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.asked {
+		g.over = true
+		interrupt(errSlow)
+	}
 }
 
 func (g *gate) close() (asked, begun bool, err error) {

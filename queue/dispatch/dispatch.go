@@ -41,7 +41,7 @@ import (
 //
 // Print is never called by two goroutines at once for one line, but it is by several for a
 // station that stands in for others: it prints one ticket after the other. It sets its own time
-// limits and returns soon after ctx ends: one that does not makes [Dispatcher.Stop] give
+// limits (but see [Backup]) and returns soon after ctx ends: one that does not makes [Dispatcher.Stop] give
 // up on it. A panic counts as an error.
 type Station interface {
 	Print(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error)

@@ -9,6 +9,9 @@ import (
 // A Backup prints a line's tickets while the line's own station fails. The tickets stay in
 // their line, and which station prints is decided anew at each attempt: so their order is
 // kept, and the own station has them back as soon as it prints again.
+//
+// A line that has backups does not wait for ever: a station that has not begun after 30 s
+// is interrupted, and another may be tried.
 type Backup struct {
 	Name    string // of that station; printers are named to people by it
 	Station Station

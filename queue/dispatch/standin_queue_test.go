@@ -106,7 +106,7 @@ func (m *moody) now(f fault) {
 }
 
 func TestWhateverFailsOrderIsKeptAndNothingPrintsTwiceUnmarked(t *testing.T) {
-	for seed := range uint64(12) {
+	for seed := range uint64(8) {
 		synctest.Test(t, func(t *testing.T) {
 			defer func() {
 				if t.Failed() {

@@ -303,13 +303,65 @@ func TestALateBeginOfTheOwnStationCannotBeginForTheBackup(t *testing.T) {
 	inKitchen(t, func(t *testing.T, k *kitchen) {
 		grill, bar := k.printer(), k.printer()
 		grill.now(beginsLate)
-		bar.dial = time.Minute // still dialling when the own station asks
+		bar.dial = 10 * time.Second // still dialling when the own station asks
 		l := backed(grill, bar)
 		l.Backups[0].After = 0
 		k.Set([]Line{l})
 		k.q.put("grill", "a")
 		k.pass(2 * time.Minute)
 		k.wantPaper(bar, "a"+instead)
+	})
+}
+
+// Two ways to be busy for ever: with the ticket of another line before begin, and with this
+// one after it. Only the first may be given up.
+func TestAStationThatIsNotReadyInTimeIsGivenUpForABackupOneThatPrintsIsNot(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		grill        *fakePrinter
+		onGrill, bar []string
+	}{
+		{"waits before begin", &fakePrinter{dial: time.Hour}, nil, []string{"a" + instead, "b" + instead}},
+		{"prints for long", &fakePrinter{takes: 10 * time.Minute}, []string{"a", "b"}, nil},
+		{"is in both for long", &fakePrinter{dial: readyWithin - time.Second, takes: 10 * time.Minute}, []string{"a", "b"}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inKitchen(t, func(t *testing.T, k *kitchen) {
+				c.grill.t = t
+				bar := k.printer()
+				k.Set([]Line{backed(c.grill, bar)})
+				k.q.put("grill", "a", "b")
+				k.pass(30 * time.Minute)
+				k.wantPaper(c.grill, c.onGrill...)
+				k.wantPaper(bar, c.bar...)
+				if s := k.status("grill"); c.onGrill == nil && s.Err != "not ready within 30s: dial: context canceled" {
+					t.Errorf("status says %q", s.Err)
+				}
+			})
+		})
+	}
+}
+
+func TestABusyBackupIsGivenUpForTheNextOne(t *testing.T) {
+	inKitchen(t, func(t *testing.T, k *kitchen) {
+		grill, bar, pass := k.printer(), k.printer(), k.printer()
+		grill.now(off)
+		bar.dial = time.Hour
+		k.Set([]Line{backed(grill, bar, pass)})
+		k.q.put("grill", "a")
+		k.pass(2*holdFor + time.Minute)
+		k.wantPaper(pass, "a"+instead)
+	})
+}
+
+func TestALineWithoutBackupsWaitsForItsStationAsLongAsItTakes(t *testing.T) {
+	inKitchen(t, func(t *testing.T, k *kitchen) {
+		p := k.printer()
+		p.dial = time.Hour
+		k.Set([]Line{{Name: "grill", Station: p}})
+		k.q.put("grill", "a")
+		k.pass(time.Hour + time.Minute)
+		k.wantPaper(p, "a")
 	})
 }
 

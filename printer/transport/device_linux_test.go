@@ -114,3 +114,46 @@ func TestALineIsPacedByDSR(t *testing.T) {
 		t.Errorf("wrote %d, %v", n, err)
 	}
 }
+
+// A pipe that nobody writes to reads as a USB printer does that answers with empty packets.
+func TestEmptyPacketsAreWaitedOut(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lp0")
+	if err := unix.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &deviceConn{f: f, path: path, pipe: true, back: true}
+	defer c.Close()
+	b := make([]byte, 1)
+	if n, err := f.Read(b); n != 0 || err != io.EOF {
+		t.Fatalf("the pipe reads %d, %v", n, err)
+	}
+	if err := c.SetReadDeadline(time.Now().Add(50 * time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := c.Read(b); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatalf("read: %d, %v, want deadline exceeded", n, err)
+	}
+	if err := c.SetReadDeadline(time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	read := make(chan error, 1)
+	go func() {
+		_, err := c.Read(b)
+		read <- err
+	}()
+	w, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if _, err := w.Write([]byte{0x12}); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-read; err != nil || b[0] != 0x12 {
+		t.Errorf("read % x, %v", b, err)
+	}
+}
