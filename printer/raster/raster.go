@@ -18,7 +18,8 @@ import (
 // Options are what a Drawer draws with.
 type Options struct {
 	// Fonts are TrueType or OpenType files (.ttf, .otf, .ttc), or folders of them. They are
-	// tried in this order for what the built-in font does not have.
+	// tried in this order for what the built-in font does not have, and for Arabic, which
+	// it has but cannot join well: see [Installed] for fonts to name here.
 	Fonts []string
 }
 
