@@ -46,8 +46,8 @@ var escCommands = sync.OnceValue(func() map[byte]command {
 		'3':  {1, true, func(d *decoder, a []byte) { d.pitch = int(a[0]) }},
 		'R':  {1, false, skip}, // national characters: would turn # into £
 		' ':  {1, false, skip},
-		'$':  {2, false, skip},
-		'\\': {2, false, skip},
+		'$':  {2, false, func(d *decoder, a []byte) { d.moveTo(word(a, 0) / d.cell()) }},
+		'\\': {2, false, func(d *decoder, a []byte) { d.moveTo(d.used + int(int16(word(a, 0)))/d.cell()) }},
 		'{':  {1, false, skip},
 		'V':  {1, false, skip},
 		'e':  {1, false, func(d *decoder, a []byte) { d.feedLines(0) }},
@@ -138,6 +138,17 @@ func extent(b []byte) int {
 			return 8
 		}
 		return 8 + word(b, 4)*word(b, 6)
+	case b[0] == gs && b[1] == 'k': // bar code: up to a NUL, or counted
+		if len(b) < 4 {
+			return 4
+		}
+		if b[2] >= 65 {
+			return 4 + int(b[3])
+		}
+		if b[len(b)-1] == 0 {
+			return len(b)
+		}
+		return len(b) + 1
 	case b[0] == gs && b[1] == '8': // the long form of GS ( L
 		if len(b) < 7 {
 			return 7

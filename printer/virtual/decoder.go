@@ -8,8 +8,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"golang.org/x/text/encoding/charmap"
-
 	"ticketrail/printer/profile"
 )
 
@@ -47,7 +45,7 @@ type decoder struct {
 	style Style
 	align byte
 	pitch int // line spacing in dots
-	page  *charmap.Charmap
+	page  page
 	rom   *rom
 	kanji bool // two-byte letters are on
 	sjis  bool
@@ -80,7 +78,7 @@ func (d *decoder) reset() {
 	d.style, d.align, d.pitch = Style{Width: 1, Height: 1}, 0, dotsPerLine
 	d.kanji, d.sjis = d.o.Kanji, false
 	d.qr, d.store = QR{Module: 3, Level: '0'}, stored{}
-	d.page = charmap.CodePage437
+	d.page, _ = pageOf("CP437")
 }
 
 // feed takes one byte and returns how many lines the paper moved.
@@ -114,9 +112,9 @@ func (d *decoder) letter(b byte) {
 		d.put(r, d.style.Width)
 		return
 	}
-	r := d.page.DecodeByte(b)
+	r := d.page.letter(b)
 	if r == utf8.RuneError || r < 0x20 || r >= 0x7F && r < 0xA0 {
-		d.problem("byte %02X is no letter in %s", b, d.page)
+		d.problem("byte %02X is no letter in %s", b, d.page.name)
 		r = '�'
 	}
 	d.put(r, d.style.Width)
@@ -141,6 +139,24 @@ func (d *decoder) newline() {
 	d.rows = append(d.rows, row{max(d.pitch, d.line.height()), d.align})
 	d.line, d.used = nil, 0
 	d.printed++
+}
+
+// moveTo goes on at column n of the line, if that is further to the right.
+func (d *decoder) moveTo(n int) {
+	style := d.style
+	d.style = Style{Width: 1, Height: 1}
+	for d.used < min(n, max(d.o.Columns, d.used)) {
+		d.put(' ', 1)
+	}
+	d.style = style
+}
+
+// cell is how many dots wide a column is.
+func (d *decoder) cell() int {
+	if d.o.Dots > 0 && d.o.Columns > 0 {
+		return max(d.o.Dots/d.o.Columns, 1)
+	}
+	return letterHeight / 2
 }
 
 // feedLines is ESC d: what is in the line prints, then the paper moves n lines.
@@ -197,6 +213,9 @@ func (d *decoder) do(b []byte) {
 		d.graphics(b[7:])
 	case b[0] == gs && b[1] == '(' && b[2] == 'k':
 		d.code(b[5:])
+	case b[0] == gs && b[1] == 'k':
+		d.problem("command % X is none of ours: a bar code", b[:3])
+		d.mark("▒▒ bar code", 2*dotsPerLine)
 	case b[0] == esc && b[1] == '(' && b[2] == 'A':
 		d.buzz(b)
 	default:
@@ -366,8 +385,8 @@ func (d *decoder) selectPage(n byte) {
 		pages = epsonPages()
 	}
 	name := pages[n]
-	page := charmaps()[name]
-	if page == nil {
+	page, ok := pageOf(name)
+	if !ok {
 		d.problem("code page %d (%q) is not one this printer has", n, name)
 		return
 	}

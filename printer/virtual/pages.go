@@ -2,6 +2,7 @@ package virtual
 
 import (
 	"sync"
+	"unicode/utf8"
 
 	"golang.org/x/text/encoding/charmap"
 )
@@ -9,11 +10,45 @@ import (
 // epsonPages is the number table of Epson's TM-T88V, which most others follow.
 var epsonPages = sync.OnceValue(func() map[byte]string {
 	return map[byte]string{
-		0: "CP437", 2: "CP850", 3: "CP860", 4: "CP863", 5: "CP865", 15: "ISO8859-7", 16: "WPC1252", 17: "CP866",
+		0: "CP437", 1: "Katakana", 2: "CP850", 3: "CP860", 4: "CP863", 5: "CP865", 15: "ISO8859-7", 16: "WPC1252", 17: "CP866",
 		18: "CP852", 19: "CP858", 34: "CP855", 36: "CP862", 39: "ISO8859-2", 40: "ISO8859-15",
 		45: "WPC1250", 46: "WPC1251", 47: "WPC1253", 48: "WPC1254", 49: "WPC1255", 50: "WPC1256", 51: "WPC1257", 52: "WPC1258",
 	}
 })
+
+// A page is the letters of the bytes from 80h on.
+type page struct {
+	name   string
+	letter func(b byte) rune // utf8.RuneError where there is none
+}
+
+// pageOf finds a page by its name; ok is false when nobody knows it.
+func pageOf(name string) (p page, ok bool) {
+	if name == "Katakana" {
+		return page{name, katakana}, true
+	}
+	m := charmaps()[name]
+	if m == nil {
+		return page{}, false
+	}
+	return page{name, m.DecodeByte}, true
+}
+
+// katakana is Epson's page 1: half-width Japanese letters between lines and signs.
+func katakana(b byte) rune {
+	const before, behind = "▁▂▃▄▅▆▇█▏▎▍▌▋▊▉┼┴┬┤├▔─│▕┌┐└┘╭╮╰╯", "═╞╪╡◢◣◥◤♠♥♦♣●○╱╲╳円年月日時分秒〒市区町村人▒"
+	switch {
+	case b < 0x80:
+		return rune(b)
+	case b < 0xA0:
+		return []rune(before)[b-0x80]
+	case b > 0xA0 && b < 0xE0:
+		return rune(b) - 0xA1 + 0xFF61
+	case b >= 0xE0 && b < 0xFE:
+		return []rune(behind)[b-0xE0]
+	}
+	return utf8.RuneError
+}
 
 // charmaps are the letters of the pages.
 var charmaps = sync.OnceValue(func() map[string]*charmap.Charmap {

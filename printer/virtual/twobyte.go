@@ -77,9 +77,9 @@ func (d *decoder) selectTwoByte() {
 
 // codeSystem is FS C n: Shift-JIS or JIS.
 func (d *decoder) codeSystem(n byte) {
-	if d.rom == nil || !d.rom.sjis || n != 0 && n != 1 {
+	if d.rom == nil || !d.rom.sjis || n&^'0' > 1 {
 		d.problem("FS C %d, and this printer has no choice of Japanese codes", n)
 		return
 	}
-	d.sjis = n == 1
+	d.sjis = n&1 == 1
 }
