@@ -13,9 +13,10 @@ import (
 )
 
 const (
-	letterHeight = 24 // dots, of Font A
-	margin       = 24 // of white paper around what can be printed on
-	tear         = 12 // of paper below the end
+	letterHeight = 24      // dots, of Font A
+	margin       = 24      // of white paper around what can be printed on
+	tear         = 12      // of paper below the end
+	longest      = 1 << 15 // of a picture; what is fed beyond, by whoever fills rolls, is not drawn
 )
 
 // Indices into the palette of a picture.
@@ -57,6 +58,7 @@ func (t Ticket) Picture(dots int) *image.Paletted {
 	for i := range t.rows {
 		high += t.rows[i].pitch
 	}
+	high = min(high, longest)
 	p := &painter{
 		Paletted: image.NewPaletted(image.Rect(0, 0, dots+2*margin, high+2*margin+tear), color.Palette{
 			color.White, color.Black, color.RGBA{0xC0, 0x10, 0x10, 0xFF}, color.RGBA{0xA0, 0xA0, 0xA0, 0xFF},

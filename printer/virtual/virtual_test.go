@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ticketrail/printer/profile"
 	"ticketrail/printer/transport"
 	"ticketrail/printer/transport/transporttest"
 	"ticketrail/printer/virtual"
@@ -309,17 +310,27 @@ func TestADrawnTicketIsABox(t *testing.T) {
 }
 
 func FuzzAnyBytesAreDecodedWithoutAPanicAndWithoutControlCharacters(f *testing.F) {
-	f.Add([]byte("\x1b@\x1d!\x11text\n\x1dV\x42\x00"), true)
-	f.Add([]byte("\x1dv0\x00\x01\x00\x02\x00ab\xc4\xe3\x1b*\x21\x01\x00abc"), true)
-	f.Fuzz(func(t *testing.T, b []byte, kanji bool) {
+	f.Add([]byte("\x1b@\x1d!\x11text\n\x1dV\x42\x00"), byte(0))
+	f.Add([]byte("\x1dv0\x00\x01\x00\x02\x00ab\xc4\xe3\x1b*\x21\x01\x00abc"), byte(1))
+	f.Add([]byte("\x1cC\x01\x1c&\x90\x65\xb1\x1c.\x1bt\x01\x95\x1d(k\x05\x001P0ab\x1d(k\x03\x001Q0"), byte(2))
+	f.Add([]byte("\x1d(L\x0b\x000p0\x01\x011\x08\x00\x01\x00a\x1d(L\x02\x0002\x1b(A\x03\x00a\x01\x02\x1dkA\x021"), byte(3))
+	f.Fuzz(func(t *testing.T, b []byte, kind byte) {
 		synctest.Test(t, func(t *testing.T) {
-			p := virtual.New(virtual.Options{Kanji: kanji, Columns: 42})
-			for _, ticket := range send(t, p, string(b)) {
+			roms := []profile.TwoByte{profile.NoTwoByte, profile.GB18030, profile.ShiftJIS, profile.Big5, profile.KSX1001}
+			p := virtual.New(virtual.Options{
+				Kanji: kind&1 != 0, TwoByte: roms[int(kind>>1)%len(roms)], Columns: 42, Dots: 512,
+				Can: virtual.Everything, Remembers: kind&0x80 != 0,
+			})
+			c := call(t, p)
+			c.say(string(b[:len(b)/2]))
+			_ = c.c.Close()
+			for _, ticket := range send(t, p, string(b[len(b)/2:])) {
 				for _, r := range strings.ReplaceAll(ticket.Text, "\n", "") {
 					if r < 0x20 || r >= 0x7F && r < 0xA0 {
 						t.Errorf("control character %q on paper", r)
 					}
 				}
+				ticket.Picture(0)
 			}
 		})
 	})

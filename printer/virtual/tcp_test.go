@@ -1,0 +1,156 @@
+package virtual_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+
+	"ticketrail/printer/virtual"
+)
+
+// onTCP serves p until the test ends and returns its address.
+func onTCP(t *testing.T, p *virtual.Printer) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- p.Serve(ctx, l) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	return l.Addr().String()
+}
+
+func dialTCP(t *testing.T, address string) net.Conn {
+	t.Helper()
+	c, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+	return c
+}
+
+// exchange wants an answer.
+func exchange(t *testing.T, c net.Conn, say, want string) {
+	t.Helper()
+	if _, err := io.WriteString(c, say); err != nil {
+		t.Fatal(err)
+	}
+	got := make([]byte, len(want))
+	if n, err := io.ReadFull(c, got); err != nil || string(got) != want {
+		t.Fatalf("to % X it said % X, %v, want % X", say, got[:n], err, want)
+	}
+}
+
+func TestOverTCPItAnswersStopsAndGoesOn(t *testing.T) {
+	p := virtual.New(virtual.Options{Can: virtual.Everything})
+	c := dialTCP(t, onTCP(t, p))
+	exchange(t, c, "\x1b@\x1da\x0e", "\x10\x00\x00\x0f")
+	p.Set(virtual.CoverOpen, true)
+	exchange(t, c, "", "\x38\x00\x00\x0f")
+	exchange(t, c, "text\n\x1dV\x00\x1d(H\x06\x0000abcd\x10\x04\x02", "\x16")
+	p.Set(virtual.CoverOpen, false)
+	exchange(t, c, "", "\x10\x00\x00\x0f\x37\x22abcd\x00")
+	if p.Out() != 1 {
+		t.Errorf("%d tickets", p.Out())
+	}
+}
+
+func TestOverTCPASecondClientIsRefusedUntilTheFirstLeaves(t *testing.T) {
+	p := virtual.New(virtual.Options{Can: virtual.Everything, Clients: 1})
+	address := onTCP(t, p)
+	one := dialTCP(t, address)
+	exchange(t, one, "\x10\x04\x01", "\x12")
+	if c, err := net.Dial("tcp", address); !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("the second: %v, %v", c, err)
+	}
+	_ = one.Close()
+	for {
+		c, err := net.Dial("tcp", address)
+		if err == nil {
+			_ = c.Close()
+			return
+		}
+		if t.Context().Err() != nil || !errors.Is(err, syscall.ECONNREFUSED) {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestOverTCPAPowerCycleResetsAndForgets(t *testing.T) {
+	p := virtual.New(virtual.Options{Can: virtual.Everything, Condition: virtual.CoverOpen})
+	address := onTCP(t, p)
+	c := dialTCP(t, address)
+	exchange(t, c, "lost\n\x1dV\x00\x10\x04\x02", "\x16")
+	p.PowerOff()
+	during := dialTCP(t, address) // the kernel lets it in; nobody is there
+	if _, err := io.WriteString(during, "nobody hears this\n\x1dV\x00"); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.WaitClients(t.Context(), 2); err != nil {
+		t.Fatal(err)
+	}
+	p.PowerOn()
+	p.Set(virtual.CoverOpen, false)
+	for _, c := range []net.Conn{c, during} {
+		if _, err := c.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
+			t.Errorf("read: %v, want a reset", err)
+		}
+	}
+	exchange(t, dialTCP(t, address), "new\n\x1dV\x00\x1dr\x01", "\x00")
+	if got := p.Tickets(); len(got) != 1 || got[0].Text != "new\n" {
+		t.Errorf("on paper: %+v", got)
+	}
+}
+
+func TestOverTCPACableThatComesOffLosesNothing(t *testing.T) {
+	p := virtual.New(virtual.Options{Can: virtual.Everything})
+	c := dialTCP(t, onTCP(t, p))
+	exchange(t, c, "1\n\x1dr\x01", "\x00")
+	p.Vanish(true)
+	if _, err := io.WriteString(c, "2\n\x1dV\x00\x1dr\x01"); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
+	if _, err := c.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("without a cable: %v", err)
+	}
+	_ = c.SetReadDeadline(time.Now().Add(20 * time.Second))
+	p.Vanish(false)
+	exchange(t, c, "", "\x00")
+	if got := p.Tickets(); len(got) != 1 || got[0].Text != "1\n2\n" {
+		t.Errorf("on paper: %+v", got)
+	}
+}
+
+func TestOverTCPAServerThatStopsLeavesNothingInTheBuffer(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := virtual.New(virtual.Options{Can: virtual.Everything, LinesPerSecond: 0.001})
+	ctx, cancel := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- p.Serve(ctx, l) }()
+	exchange(t, dialTCP(t, l.Addr().String()), "1\n2\n\x10\x04\x01", "\x12")
+	cancel()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+	if got := p.Tickets(); len(got) != 1 || got[0].Text != "1\n" || got[0].End != virtual.Broken {
+		t.Errorf("on paper: %+v", got)
+	}
+}
