@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"ticketrail/cmd/internal/admin"
 	"ticketrail/printer/virtual"
 	"ticketrail/queue"
 	"ticketrail/queue/ticket"
@@ -22,7 +23,7 @@ func (d *demo) evening(ctx context.Context, s *sender, grill, bar *virtual.Print
 	if d.once {
 		pause = 0
 	}
-	for _, scene := range story(s, bar) {
+	for _, scene := range d.story(s, bar) {
 		d.say("\n── %s", scene.caption)
 		if err := scene.play(ctx); err != nil {
 			return err
@@ -69,6 +70,9 @@ func rest(ctx context.Context, pause time.Duration) error {
 	}
 }
 
+// linger is longer than the daemon keeps a connection for the next ticket.
+const linger = 1500 * time.Millisecond
+
 // A scene is one thing that happens in kitchens.
 type scene struct {
 	caption string
@@ -76,7 +80,7 @@ type scene struct {
 	play    func(context.Context) error
 }
 
-func story(s *sender, bar *virtual.Printer) []scene {
+func (d *demo) story(s *sender, bar *virtual.Printer) []scene {
 	first := order(18, "B10", "Zoë K.",
 		item("Drinks", 1, "Jalapeño Margarita", note("no salt")),
 		item("Entrees", 2, "Burger",
@@ -88,6 +92,10 @@ func story(s *sender, bar *virtual.Printer) []scene {
 	void := order(18, "B10", "Zoë K.", item("Entrees", 1, "Burger", voided()))
 	stray := order(20, "Bar 2", "Ana G.", item("Merchandise", 1, "T-shirt L"))
 	torn := order(21, "T7", "Ana G.", item("Drinks", 1, "Espresso"), item("Drinks", 1, "Tap water"))
+	thirsty := []map[string]any{
+		order(22, "T9", "Zoë K.", item("Drinks", 2, "Lager")),
+		order(23, "T2", "Łukasz P.", item("Drinks", 1, "Ginger beer"), item("Entrees", 1, "宫保鸡丁", note("بدون فول سوداني"))),
+	}
 	return []scene{
 		{"an order for two printers, with modifiers three deep", [2]int{1, 1}, func(ctx context.Context) error { return s.send(ctx, first) }},
 		{"the service did not hear the answer and sends the same id again: nothing prints twice", [2]int{1, 1}, func(ctx context.Context) error {
@@ -99,9 +107,51 @@ func story(s *sender, bar *virtual.Printer) []scene {
 		{"one burger is cancelled: nobody can take it for an order", [2]int{1, 0}, func(ctx context.Context) error { return s.send(ctx, void) }},
 		{"an item that no route wants comes out all the same", [2]int{1, 0}, func(ctx context.Context) error { return s.send(ctx, stray) }},
 		{"the bar printer's cable is pulled in the middle of a ticket: the second try says that it may be a copy", [2]int{0, 2}, func(ctx context.Context) error {
+			// Not the connection that is still open from the ticket before.
+			if err := rest(ctx, linger); err != nil {
+				return err
+			}
 			bar.ResetAfter(200, 1)
 			return s.send(ctx, torn)
 		}},
+		{"the bar printer runs out of paper: its orders wait, nothing is tried in vain, and with a new roll they come out in order", [2]int{1, 2}, func(ctx context.Context) error {
+			bar.Set(virtual.PaperOut, true)
+			for _, o := range thirsty {
+				if err := s.send(ctx, o); err != nil {
+					return err
+				}
+			}
+			if err := d.tell(ctx, "bar", func(p admin.Printer) bool { return !p.Fine() }); err != nil {
+				return err
+			}
+			bar.Refill()
+			return nil
+		}},
+	}
+}
+
+// tell waits until the daemon says of a printer what it should, and shows that.
+func (d *demo) tell(ctx context.Context, name string, so func(admin.Printer) bool) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for {
+		all, err := d.desk.Printers(ctx)
+		if err != nil {
+			return err
+		}
+		for _, p := range all.Printers {
+			if p.Name == name && so(p) {
+				how := string(p.State)
+				if p.Device != nil {
+					how = strings.ReplaceAll(p.Device.State, "_", " ")
+				}
+				d.say("   ticketrail printers list: %s: %s, %d waiting; do: %s", p.Name, how, p.Pending+p.Printing, p.Advice)
+				return nil
+			}
+		}
+		if err := rest(ctx, 50*time.Millisecond); err != nil {
+			return fmt.Errorf("wait for what %s says: %w", name, err)
+		}
 	}
 }
 
@@ -189,16 +239,13 @@ func settle(q *queue.Queue) {
 func (d *demo) books(q *queue.Queue) bool {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "station\tput\treprinted\tmoved in\t=\tpending\tprinting\theld\tout\tburied\tcancelled\texpired\tmoved out\t")
+	fmt.Fprintln(w, "station\tput\treprinted\tmoved in\t=\tpending\tprinting\theld\tconfirmed\tprocessed\tsent\tburied\tcancelled\texpired\tmoved out\t")
 	open := 0
 	for _, s := range q.Stations() {
-		out := 0
-		for _, p := range ticket.Proofs() {
-			out += int(s.Books.Outcomes[p])
-		}
 		open += s.Pending + s.Printing + s.Held
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t=\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", s.Name,
-			s.Books.Put, s.Books.Reprinted, s.Books.MovedIn, s.Pending, s.Printing, s.Held, out,
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t=\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", s.Name,
+			s.Books.Put, s.Books.Reprinted, s.Books.MovedIn, s.Pending, s.Printing, s.Held,
+			s.Books.Outcomes[ticket.Confirmed], s.Books.Outcomes[ticket.Processed], s.Books.Outcomes[ticket.Sent],
 			s.Books.Outcomes[ticket.Buried], s.Books.Outcomes[ticket.Cancelled], s.Books.Outcomes[ticket.Expired], s.Books.MovedOut)
 	}
 	w.Flush()

@@ -23,6 +23,7 @@ import (
 
 	"golang.org/x/term"
 
+	"ticketrail/cmd/internal/admin"
 	"ticketrail/cmd/internal/app"
 	"ticketrail/printer/virtual"
 )
@@ -49,7 +50,8 @@ type demo struct {
 	colour, once bool
 	every        time.Duration
 
-	due [2]int // pieces of paper that should be out of grill and bar
+	desk *admin.Client // what the command line asks
+	due  [2]int        // pieces of paper that should be out of grill and bar
 
 	mu  sync.Mutex // guards out: printers draw while the sender talks
 	out io.Writer
@@ -104,6 +106,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 
 	url := "http://" + webhook.Addr().String() + path
 	d.say(greeting, conf, url, venueID, url, metrics.Addr(), conf)
+	d.desk = admin.NewClient(filepath.Join(dir, "s"))
 	sendErr := d.evening(ctx, &sender{url: url, say: d.say}, grill, bar)
 	if errors.Is(sendErr, context.Canceled) {
 		sendErr = nil // Ctrl-C is how an evening ends
@@ -126,7 +129,7 @@ func (d *demo) printer(ctx context.Context, wg *sync.WaitGroup, name string) (*v
 	if err != nil {
 		return nil, "", err
 	}
-	p := virtual.New(virtual.Options{Name: name, Columns: 42, Keep: 100, OnTicket: func(t virtual.Ticket) {
+	p := virtual.New(virtual.Options{Name: name, Columns: 42, Keep: 100, Kanji: true, Can: virtual.Everything, OnTicket: func(t virtual.Ticket) {
 		d.say("%s", t.Draw(fmt.Sprintf("%s printer, %s", name, t.End), d.colour))
 	}})
 	wg.Go(func() { p.Serve(ctx, l) }) // returns when ctx ends

@@ -120,7 +120,7 @@ func state(p admin.Printer) string {
 	switch {
 	case p.Device == nil || p.State != admin.Down && p.State != admin.Up && p.State != admin.Idle:
 	case !p.Device.Fine, p.State == admin.Up && len(p.Device.Conditions) > 0:
-		return p.Device.State
+		return strings.ReplaceAll(p.Device.State, "_", " ")
 	}
 	return string(p.State)
 }
@@ -139,13 +139,12 @@ func trouble(p admin.Printer, now time.Time) string {
 	if p.Hold != nil {
 		parts = append(parts, "held: "+p.Hold.Reason)
 	}
-	if p.Waiting != "" {
-		parts = append(parts, "waits for "+p.Waiting)
-	}
-	if p.Device != nil && len(p.Device.Conditions) > 0 {
+	switch {
+	case p.Device != nil && len(p.Device.Conditions) > 0:
 		parts = append(parts, "it says: "+strings.ReplaceAll(strings.Join(p.Device.Conditions, ", "), "_", " "))
-	}
-	if p.Error != "" {
+	case p.Waiting != "":
+		parts = append(parts, "waits: "+p.Waiting)
+	case p.Error != "":
 		parts = append(parts, p.Error)
 	}
 	if p.Hold == nil && p.NextTry != nil && p.NextTry.Sub(now) >= time.Second {

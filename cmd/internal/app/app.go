@@ -81,9 +81,10 @@ type App struct {
 	webhookAt, metricsAt net.Addr
 	serve                []server
 
-	boot      *config.Config // what the parts that only a restart changes were made from
-	reloading sync.Mutex     // one reload at a time; guards turns after New
-	turns     map[string]printer.Turn
+	boot      *config.Config          // what the parts that only a restart changes were made from
+	reloading sync.Mutex              // one reload at a time; guards turns after New
+	turns     map[string]printer.Turn // by [config.Printer.Device]
+	watch     watch
 	live      atomic.Pointer[rules] // what the configuration in force was made into
 }
 
@@ -110,9 +111,6 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	a.log = newLogger(o.Log, conf.Log.Format, a.level)
 	a.level.Set(conf.Log.Slog())
 	a.down.log = a.log
-	for _, w := range conf.Warnings {
-		a.log.Warn("configuration", "hint", w)
-	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.Close())
@@ -124,6 +122,9 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	first, err := a.compile(conf, nil)
 	if err != nil {
 		return nil, err
+	}
+	for _, w := range first.warnings {
+		a.log.Warn("configuration", "hint", w)
 	}
 
 	if err := a.checkStore(ctx, conf.Storage.Path); err != nil {
@@ -153,7 +154,8 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		return nil, err
 	}
 	a.down.push("queue", a.closeQueue)
-	a.registry.MustRegister(heldCollector{a.queue}, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+	a.down.push("idle polling", a.watch.end)
+	a.registry.MustRegister(heldCollector{a.queue}, conditionCollector{a}, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "ticketrail_queue_quarantined_files",
 		Help: "Damaged databases that were set aside and that nobody has taken away yet.",
 	}, func() float64 { return float64(len(a.quarantined())) }))

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"ticketrail/cmd/internal/admin"
+	"ticketrail/printer"
 	"ticketrail/queue"
 	"ticketrail/queue/dispatch"
 	"ticketrail/queue/ticket"
@@ -82,21 +83,30 @@ func shown(r Rejected) admin.Reject {
 	}
 }
 
-// lines is what the dispatcher knows of each configured printer.
+// lines is what the dispatcher knows of each configured printer, and the printer of itself.
 func (a *App) lines() []admin.Line {
-	at := map[string]string{}
-	for _, p := range a.live.Load().conf.Printers {
-		at[p.Name] = p.Address
-	}
+	live := a.live.Load()
 	var out []admin.Line
 	for _, s := range a.dispatch.Status() {
-		out = append(out, admin.Line{
-			Name: s.Name, Address: at[s.Name], Known: s.Known, Up: s.Up, Since: s.Since,
+		l := admin.Line{
+			Name: s.Name, Known: s.Known, Up: s.Up, Since: s.Since,
 			Err: s.Err, Waiting: s.Waiting, Attempt: s.Attempt, NextTry: s.NextTry,
 			StandIn: s.StandIn.Name,
-		})
+		}
+		if st := live.stations[s.Name]; st != nil {
+			l.Address, l.Device = st.conf.Address, shownDevice(st.device.Status())
+		}
+		out = append(out, l)
 	}
 	return out
+}
+
+func shownDevice(s printer.Status) *admin.Device {
+	d := &admin.Device{State: s.State, Since: s.Since, Fine: s.Fine(), Conditions: []string{}, Ability: s.Ability, Advice: s.Advice}
+	for _, r := range s.Reported {
+		d.Conditions = append(d.Conditions, r.Condition.Name())
+	}
+	return d
 }
 
 // allNotices is what a person must know whatever they asked about.
@@ -113,6 +123,11 @@ func (a *App) allNotices() []string {
 	}
 	if n := a.queue.Unaccounted(); n != 0 {
 		out = append(out, fmt.Sprintf("the books do not balance by %d: please report this", n))
+	}
+	for _, c := range a.live.Load().conf.Printers {
+		if n := a.live.Load().stations[c.Name].template.notice(); n != "" {
+			out = append(out, n)
+		}
 	}
 	for _, s := range a.queue.Stations() {
 		if !s.Configured {

@@ -21,6 +21,8 @@ import (
 
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/config"
+	"ticketrail/printer"
+	"ticketrail/printer/escpos"
 	"ticketrail/queue"
 )
 
@@ -78,6 +80,38 @@ func (c heldCollector) Collect(ch chan<- prometheus.Metric) {
 			held = 1
 		}
 		ch <- prometheus.MustNewConstMetric(stationHeld, prometheus.GaugeValue, held, s.Name)
+	}
+}
+
+// conditionCollector says at scrape time how the printers are.
+type conditionCollector struct{ a *App }
+
+var stationCondition = prometheus.NewDesc("ticketrail_station_condition",
+	"Whether the station's printer reports this, or is known to be so (1), or not (0).", []string{"station", "condition"}, nil)
+
+func (conditionCollector) Describe(ch chan<- *prometheus.Desc) { ch <- stationCondition }
+
+func (c conditionCollector) Collect(ch chan<- prometheus.Metric) {
+	r := c.a.live.Load()
+	if r == nil {
+		return // not begun
+	}
+	for name, s := range r.stations {
+		now := s.device.Status()
+		is := func(condition string, so bool) {
+			v := 0.0
+			if so {
+				v = 1
+			}
+			ch <- prometheus.MustNewConstMetric(stationCondition, prometheus.GaugeValue, v, name, condition)
+		}
+		for _, one := range escpos.Conditions() {
+			is(one.Name(), now.Conditions.Has(one))
+		}
+		// These a printer cannot say of itself.
+		for _, state := range []string{printer.Silent, printer.Busy, printer.Unreachable} {
+			is(state, now.State == state)
+		}
 	}
 }
 
@@ -180,6 +214,11 @@ func (a *App) statusLine() string {
 	line := fmt.Sprintf("%d waiting, %d held for a person", pending, held)
 	if len(stopped) > 0 {
 		line += ", on hold: " + strings.Join(stopped, " ")
+	}
+	for _, l := range a.lines() {
+		if l.Device != nil && !l.Device.Fine {
+			line += fmt.Sprintf(", %s: %s", l.Name, strings.ReplaceAll(l.Device.State, "_", " "))
+		}
 	}
 	if len(a.quarantined()) > 0 {
 		line += ", a damaged database was set aside: see ticketrail printers list"

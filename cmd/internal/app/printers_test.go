@@ -1,13 +1,221 @@
 package app
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"ticketrail/cmd/internal/admin"
+	"ticketrail/config"
+	"ticketrail/printer"
+	"ticketrail/printer/virtual"
+	"ticketrail/queue"
 	"ticketrail/queue/ticket"
 )
+
+// answering is a kitchen whose printers can tell so much.
+func answering(can virtual.Ability) func(*kitchen) {
+	return func(k *kitchen) {
+		for name := range k.printers {
+			k.printers[name] = virtual.New(virtual.Options{Name: name, Columns: 48, Kanji: true, Can: can, Clients: 1})
+		}
+	}
+}
+
+// reload puts a changed configuration in force, as [App.Reload] does.
+func (k *kitchen) reload(change func(*config.Config)) {
+	k.t.Helper()
+	next := *k.conf
+	next.Printers = slices.Clone(next.Printers)
+	change(&next)
+	r, err := k.app.compile(&next, k.app.live.Load())
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	if _, err := k.app.apply(r); err != nil {
+		k.t.Fatal(err)
+	}
+	k.conf = &next
+}
+
+// outcomes is what became of the tickets of a station, by its books.
+func (k *kitchen) outcomes(station string) map[ticket.State]uint64 {
+	k.t.Helper()
+	for _, s := range k.app.queue.Stations() {
+		if s.Name == station {
+			out := map[ticket.State]uint64{}
+			for state, n := range s.Books.Outcomes {
+				if n > 0 {
+					out[state] = uint64(n)
+				}
+			}
+			return out
+		}
+	}
+	k.t.Fatalf("no station is called %s", station)
+	return nil
+}
+
+// condition is the metric of that name.
+func (k *kitchen) condition(station, name string) float64 {
+	k.t.Helper()
+	families, err := k.app.registry.Gather()
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			if f.GetName() == "ticketrail_station_condition" && len(m.Label) == 2 && m.Label[0].GetValue() == name && m.Label[1].GetValue() == station {
+				return m.GetGauge().GetValue()
+			}
+		}
+	}
+	k.t.Fatalf("no metric for %s of %s", name, station)
+	return 0
+}
+
+func TestATicketIsClaimedToBeWhatThePrinterSaid(t *testing.T) {
+	for name, c := range map[string]struct {
+		can     virtual.Ability
+		confirm string
+		want    ticket.State
+	}{
+		"everything":          {virtual.Everything, "", ticket.Confirmed},
+		"status only":         {virtual.RealTime | virtual.StatusQuery, "", ticket.Processed},
+		"nothing":             {0, "", ticket.Sent},
+		"told not to ask":     {virtual.Everything, "none", ticket.Sent},
+		"told to use status":  {virtual.Everything, "status", ticket.Processed},
+		"told to use its ids": {virtual.Everything, "process_id", ticket.Confirmed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			setup := func(k *kitchen) { answering(c.can)(k); k.printer("grill").Confirm = c.confirm }
+			inKitchen(t, setup, func(k *kitchen) {
+				for _, n := range []string{"A1", "A2", "A3"} {
+					k.put(n, at("grill", "Burger"))
+				}
+				k.pass(time.Minute)
+				k.restart() // what was found out is remembered
+				k.put("A4", at("grill", "Burger"))
+				k.pass(time.Minute)
+				k.want("grill", "A1 A2 A3 A4")
+				if got := k.outcomes("grill"); len(got) != 1 || got[c.want] != 4 {
+					k.t.Errorf("the books say %v, want 4 %s", got, c.want)
+				}
+				if d := k.line("grill").Device; d == nil || d.Ability != string(c.want) || !d.Fine {
+					k.t.Errorf("the printer is %+v, want it fine and able of %s", d, c.want)
+				}
+			}, "grill")
+		})
+	}
+}
+
+func TestPaperOutHoldsTheLineWithoutAttemptsAndDrainsInOrder(t *testing.T) {
+	inKitchen(t, answering(virtual.Everything), func(k *kitchen) {
+		grill := k.printers["grill"]
+		k.put("A1", at("grill", "Burger"))
+		k.pass(10 * time.Second)
+		grill.Set(virtual.PaperOut, true)
+		for _, n := range []string{"A2", "A3", "A4"} {
+			k.put(n, at("grill", "Burger"), at("bar", "Cola"))
+		}
+		k.pass(30 * time.Minute)
+		k.want("grill", "A1")
+		k.want("bar", "A2 A3 A4")
+		jobs, err := k.app.queue.Jobs(k.t.Context(), queue.Filter{Station: "grill", States: []ticket.State{ticket.Pending, ticket.Printing}})
+		if err != nil || len(jobs) != 3 {
+			k.t.Fatalf("%d wait (%v), want 3", len(jobs), err)
+		}
+		for _, j := range jobs {
+			if j.Attempts != 0 || j.Doubt {
+				k.t.Errorf("job %d has %d attempts, doubt %v: nothing was tried", j.ID, j.Attempts, j.Doubt)
+			}
+		}
+		d := k.line("grill").Device
+		if d.State != printer.PaperOut || d.Fine || !slices.Contains(d.Conditions, "paper_out") || !strings.Contains(d.Advice, "roll") {
+			k.t.Errorf("the printer is %+v, want it out of paper", d)
+		}
+		if k.condition("grill", "paper_out") != 1 || k.condition("bar", "paper_out") != 0 {
+			k.t.Error("the metrics do not say who is out of paper")
+		}
+		if s := k.app.statusLine(); !strings.Contains(s, "grill: paper out") {
+			k.t.Errorf("the status line is %q", s)
+		}
+		grill.Refill()
+		k.pass(time.Minute)
+		k.want("grill", "A1 A2 A3 A4")
+		if got := k.outcomes("grill"); got[ticket.Confirmed] != 4 {
+			k.t.Errorf("the books say %v, want 4 confirmed", got)
+		}
+		if k.condition("grill", "paper_out") != 0 || !k.line("grill").Device.Fine {
+			k.t.Errorf("the printer is %+v, want it fine", k.line("grill").Device)
+		}
+	}, "grill", "bar")
+}
+
+func TestAnIdlePrinterIsAskedHowItIs(t *testing.T) {
+	inKitchen(t, answering(virtual.Everything), func(k *kitchen) {
+		k.pass(time.Minute)
+		if d := k.line("grill").Device; d.State != printer.Ready {
+			k.t.Errorf("the printer is %+v, want it ready", d)
+		}
+		k.printers["grill"].Set(virtual.CoverOpen, true)
+		k.pass(6 * time.Minute)
+		if d := k.line("grill").Device; d.State != printer.CoverOpen {
+			k.t.Errorf("the printer is %+v, want its cover open", d)
+		}
+		k.reload(func(c *config.Config) { c.Printers[0].PollEvery = 0 })
+		k.printers["grill"].Set(virtual.CoverOpen, false)
+		k.pass(time.Hour)
+		if d := k.line("grill").Device; d.State != printer.Unknown {
+			k.t.Errorf("the printer is %+v and was not to be asked", d)
+		}
+	}, "grill")
+}
+
+func TestAReloadThatChangesHowAPrinterIsAskedKeepsItsLine(t *testing.T) {
+	slow := func(k *kitchen) {
+		k.printers["grill"] = virtual.New(virtual.Options{Name: "grill", Columns: 48, Kanji: true, Can: virtual.Everything, Clients: 1, LinesPerSecond: 2, ReceiveBuffer: 512})
+	}
+	inKitchen(t, slow, func(k *kitchen) {
+		for _, n := range []string{"A1", "A2"} {
+			k.put(n, at("grill", "Burger"))
+		}
+		k.pass(2 * time.Second) // A1 is being printed
+		k.reload(func(c *config.Config) { c.Printers[0].Linger, c.Printers[0].Confirm = 0, "status" })
+		k.put("A3", at("grill", "Burger"))
+		k.pass(5 * time.Minute)
+		k.reload(func(c *config.Config) { c.Printers[0].Linger = 30 * time.Second })
+		k.put("A4", at("grill", "Burger"))
+		k.pass(time.Second)
+		k.reload(func(c *config.Config) { c.Printers[0].WaitForPerson, c.Printers[0].Confirm = time.Minute, "none" })
+		k.put("A5", at("grill", "Burger"))
+		k.pass(10 * time.Minute)
+		k.want("grill", "A1 A2 A3 A4 A5")
+		if got := k.outcomes("grill"); got[ticket.Confirmed] != 1 || got[ticket.Processed] != 3 || got[ticket.Sent] != 1 {
+			k.t.Errorf("the books say %v, want the first confirmed, three processed, the last sent", got)
+		}
+	}, "grill")
+}
+
+func TestAReloadThatChangesNothingDisturbsNoPrinter(t *testing.T) {
+	inKitchen(t, answering(virtual.Everything), func(k *kitchen) {
+		was := *k.app.live.Load()
+		k.reload(func(c *config.Config) { c.Log.Level = "info" })
+		now := k.app.live.Load()
+		if now.drawer != was.drawer || now.stations["grill"] != was.stations["grill"] || now.devices["tcp://grill:9100"] != was.devices["tcp://grill:9100"] || now.devices["tcp://grill:9100"] == nil {
+			k.t.Error("what did not change was made anew")
+		}
+		k.reload(func(c *config.Config) { c.Printers[0].Copies = 2 })
+		now = k.app.live.Load()
+		if now.stations["grill"] == was.stations["grill"] || now.devices["tcp://grill:9100"] != was.devices["tcp://grill:9100"] {
+			k.t.Error("another number of copies is another station at the same device")
+		}
+		k.put("A1", at("grill", "Burger"))
+		k.pass(time.Minute)
+		k.want("grill", "A1 A1")
+	}, "grill")
+}
 
 // line is what printers list knows of a station.
 func (k *kitchen) line(name string) admin.Line {

@@ -85,6 +85,7 @@ func TestOneStationOneOrder(t *testing.T) {
 		for _, n := range []string{"A1", "A2", "A3", "A4"} {
 			k.put(n, at("grill", "Burger"), at("bar", "Cola"))
 		}
+		k.pass(10 * time.Second)     // a printer that says nothing is asked once what it can do
 		k.want("bar", "A1 A2 A3 A4") // a dead station never delays another
 		k.pass(3 * time.Hour)
 		k.printers["grill"].Refuse(false)
@@ -279,7 +280,7 @@ func TestATestTicketGoesTheWayOrdersGo(t *testing.T) {
 		if _, err := (tester{k.app.queue}).TestTicket(k.t.Context(), "grill"); err != nil {
 			t.Fatal(err)
 		}
-		k.pass(time.Second)
+		k.pass(10 * time.Second)
 		if n := k.printers["grill"].Out(); n != 1 {
 			t.Errorf("%d tickets came out, want one", n)
 		}

@@ -13,8 +13,10 @@ import (
 	"ticketrail/config"
 	"ticketrail/printer"
 	"ticketrail/printer/profile"
+	"ticketrail/printer/raster"
 	"ticketrail/printer/transport"
 	"ticketrail/queue/dispatch"
+	"ticketrail/queue/ticket"
 	"ticketrail/receiver"
 	"ticketrail/receiver/contract"
 	"ticketrail/receiver/plan"
@@ -25,53 +27,95 @@ import (
 type rules struct {
 	conf     *config.Config
 	policy   *receiver.Policy
-	stations map[string]station
+	devices  map[string]*device // by [config.Printer.Device]
+	stations map[string]*station
+	drawer   *raster.Drawer
+	warnings []string // about what is in force all the same
+}
+
+func (a *App) compile(conf *config.Config, old *rules) (*rules, error) {
+	p, err := compilePlan(conf)
+	if err != nil {
+		return nil, err
+	}
+	r := &rules{
+		conf: conf, policy: newPolicy(conf, p),
+		devices: map[string]*device{}, stations: map[string]*station{}, warnings: conf.Warnings,
+	}
+	if old == nil {
+		old = &rules{conf: &config.Config{}}
+	}
+	if old.drawer != nil && slices.Equal(old.conf.Fonts, conf.Fonts) {
+		r.drawer = old.drawer // what it has drawn it need not draw again
+	} else {
+		var fonts []string
+		r.drawer, fonts = newDrawer(conf)
+		r.warnings = append(slices.Clip(r.warnings), fonts...)
+	}
+	for i, c := range conf.Printers {
+		if err := a.equip(r, old, c); err != nil {
+			return nil, config.Problems{{Path: fmt.Sprintf("printers[%d]", i), Msg: err.Error()}}
+		}
+	}
+	return r, nil
+}
+
+// equip gives r the station of c and the device at its end, the ones of old where nothing
+// about them has changed.
+func (a *App) equip(r, old *rules, c config.Printer) error {
+	prof, err := model(c)
+	if err != nil {
+		return err
+	}
+	at := c.Device()
+	if r.devices[at] == nil { // the first of several stations says how it is talked to
+		m := manner{c.Address, prof.Confirm, c.Linger, c.PollEvery, c.WaitForPerson}
+		if d := old.devices[at]; d != nil && d.manner == m {
+			r.devices[at] = d
+		} else if r.devices[at], err = a.newDevice(c, m); err != nil {
+			return err
+		}
+	}
+	s := &station{conf: c, device: r.devices[at], drawer: r.drawer, turn: a.turn(at)}
+	if was := old.stations[c.Name]; was != nil && was.device == s.device && was.drawer == s.drawer && reflect.DeepEqual(was.conf, c) {
+		r.stations[c.Name] = was
+		return nil
+	}
+	s.template = &templateTrouble{printer: c.Name, file: c.Layout.TemplateFile, log: a.log}
+	looks, err := look(c, s.template)
+	if err != nil {
+		return err
+	}
+	s.paper = printer.NewPaper(printer.Options{
+		Name: c.Name, Device: s.device.Device, Profile: prof, Columns: c.Columns,
+		Layout: looks, Copies: c.Copies, Buzz: c.Buzzer.Times, BuzzVoid: c.Buzzer.VoidTimes, Drawer: r.drawer,
+		Logger: a.log.With("component", "printer"),
+	})
+	r.stations[c.Name] = s
+	return nil
 }
 
 // A station is a configured printer and what drives it. A reload that leaves its
 // configuration alone keeps it, so that its line is not disturbed.
 type station struct {
-	conf  config.Printer
-	paper *printer.Paper
+	conf     config.Printer
+	device   *device
+	drawer   *raster.Drawer
+	template *templateTrouble
+	paper    *printer.Paper
+	turn     printer.Turn
 }
 
-func (a *App) compile(conf *config.Config, old map[string]station) (*rules, error) {
-	p, err := compilePlan(conf)
-	if err != nil {
-		return nil, err
+// Print takes the printer's turn first: a reload may have put another device in the place of
+// one that is just printing.
+func (s *station) Print(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error) {
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-ctx.Done():
+		return "", fmt.Errorf("wait for %s: %w", s.conf.Name, context.Cause(ctx))
 	}
-	r := &rules{conf: conf, policy: newPolicy(conf, p), stations: map[string]station{}}
-	for i, c := range conf.Printers {
-		if was, ok := old[c.Name]; ok && reflect.DeepEqual(was.conf, c) {
-			r.stations[c.Name] = was
-			continue
-		}
-		s, err := a.newStation(c)
-		if err != nil {
-			return nil, config.Problems{{Path: fmt.Sprintf("printers[%d]", i), Msg: err.Error()}}
-		}
-		r.stations[c.Name] = s
-	}
-	return r, nil
-}
-
-func (a *App) newStation(c config.Printer) (station, error) {
-	prof, err := model(c)
-	if err != nil {
-		return station{}, err
-	}
-	open := a.o.Dialer
-	if open == nil {
-		open = func(c config.Printer) (transport.Dialer, error) { return transport.Open(c.Address) }
-	}
-	d, err := open(c)
-	if err != nil {
-		return station{}, err
-	}
-	return station{c, printer.NewPaper(printer.Options{
-		Name: c.Name, Dialer: d, Profile: prof, Columns: c.Columns, Turn: a.turn(c.Address),
-		Logger: a.log.With("component", "printer"),
-	})}, nil
+	return s.paper.Print(ctx, d, begin)
 }
 
 // turn is the one for a device, for as long as the daemon runs: a station that a reload
@@ -97,7 +141,7 @@ func (a *App) apply(r *rules) (orphans []string, err error) {
 	for _, c := range r.conf.Printers {
 		names = append(names, c.Name)
 		lines = append(lines, dispatch.Line{
-			Name: c.Name, Station: r.stations[c.Name].paper,
+			Name: c.Name, Station: r.stations[c.Name],
 			ExpireAfter: c.ExpireAfter, HoldDoubt: c.OnDoubt == "hold", Backups: r.backups(c),
 		})
 	}
@@ -105,6 +149,7 @@ func (a *App) apply(r *rules) (orphans []string, err error) {
 	a.level.Set(r.conf.Log.Slog())
 	a.queue.SetStations(names)
 	a.dispatch.Set(lines)
+	a.watch.set(r.devices)
 	a.metrics.loaded(true)
 	for _, s := range a.queue.Stations() {
 		if !s.Configured && s.Pending+s.Held+s.Printing > 0 {
@@ -128,7 +173,7 @@ func (r *rules) backups(c config.Printer) (out []dispatch.Backup) {
 		}
 		after += c.HoldFor
 		c = r.conf.Printers[i]
-		out = append(out, dispatch.Backup{Name: c.Name, Station: r.stations[c.Name].paper, After: after})
+		out = append(out, dispatch.Backup{Name: c.Name, Station: r.stations[c.Name], After: after})
 	}
 	return out
 }
@@ -148,7 +193,7 @@ func (a *App) Reload(context.Context) (admin.Reloaded, error) {
 	var next *rules
 	var done admin.Reloaded
 	if err == nil {
-		next, err = a.compile(conf, now.stations)
+		next, err = a.compile(conf, now)
 	}
 	if err == nil {
 		done.Orphans, err = a.apply(next)
@@ -158,7 +203,7 @@ func (a *App) Reload(context.Context) (admin.Reloaded, error) {
 		a.log.Error("configuration not loaded: everything stays as it was", "err", strings.ReplaceAll(err.Error(), "\n", "; "))
 		return admin.Reloaded{}, &admin.Error{Code: admin.BadRequest, Message: err.Error()}
 	}
-	done.Warnings, done.Restart = conf.Warnings, conf.NeedsRestart(a.boot)
+	done.Warnings, done.Restart = next.warnings, conf.NeedsRestart(a.boot)
 	for _, w := range done.Warnings {
 		a.log.Warn("configuration", "hint", w)
 	}
