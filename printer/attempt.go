@@ -57,7 +57,11 @@ func (a *attempt) clear() error {
 		a.d.unfinished, a.d.uncut = nil, nil
 	}
 	if a.d.able.Fence == byStatus && a.d.owed > 0 {
-		return a.settle()
+		if err := a.settle(); err != nil {
+			a.d.uncut = nil // it has gone out
+			a.d.breaks(a.p.o.Profile, nil)
+			return fmt.Errorf("what became of the ticket before this one is not settled: %w", err)
+		}
 	}
 	return nil
 }

@@ -63,7 +63,8 @@ type Device struct {
 	// unfinished is what a printer must be sent that may wait for the rest of a command, because
 	// the last ticket ended half way.
 	unfinished []byte
-	// uncut is what cuts off the last ticket, if it was printed and that did not go out.
+	// uncut is what cuts off the last ticket, if all of it was sent and that did not go out: it is on
+	// paper, or will be as soon as there is paper again.
 	uncut []byte
 	// owed is how many GS r earlier connections left without an answer. On a wire without
 	// connections it may still come.

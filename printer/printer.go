@@ -94,6 +94,9 @@ func (j job) bytes() (all []byte) {
 	return all
 }
 
+// cut is what parts it from what comes after.
+func (j job) cut() []byte { return j.copies[len(j.copies)-1].Cut }
+
 // A Turn is who may use a device now. Papers that stand for one device share one, so that
 // two lines that end at one printer print one ticket after the other, whatever it does
 // with a second client.

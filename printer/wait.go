@@ -56,11 +56,12 @@ func (a *attempt) await(f *fence, limit time.Duration) error {
 			return a.broken(err)
 		}
 		talks := a.askWhy(answered)
-		blocked := a.s.blocked() && talks
+		blocked := a.s.blocked() // by its last words: with a full buffer it may not get to new ones
 		switch c := a.s.says(); {
 		case talks && c.Has(escpos.Unrecoverable):
 			return a.broken(fmt.Errorf("it stopped (it reports: %s); %s", c, advice(Unrecoverable, false)))
 		case w.over(blocked, a.d.o.WaitForPerson):
+			a.d.uncut = a.job.cut()
 			return a.broken(a.gaveUp(errQuiet))
 		case blocked:
 			continue
@@ -93,6 +94,7 @@ func (a *attempt) unanswered(talks bool, after time.Duration) error {
 	if !talks {
 		return a.broken(fmt.Errorf("it went silent (%s): was it switched off, or its cable pulled?", after))
 	}
+	a.d.uncut = a.job.cut()
 	if a.d.quiet++; a.d.quiet >= maxQuiet {
 		a.d.discard(a.ctx, "it left two tickets in a row without an answer, and nothing was wrong")
 	}

@@ -1,0 +1,415 @@
+package printer_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ticketrail/printer"
+	"ticketrail/printer/profile"
+	"ticketrail/printer/virtual"
+)
+
+const (
+	statusOnly = virtual.RealTime | virtual.StatusQuery | virtual.ASB
+	talksOnly  = virtual.RealTime
+)
+
+func TestNoMoreIsClaimedThanThePrinterSaid(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		o    virtual.Options
+		want string
+	}{
+		{"ItEchoesOurID", virtual.Options{Can: virtual.Everything}, "confirmed"},
+		{"ItEchoesOurIDAndPushesNothing", virtual.Options{Can: virtual.RealTime | virtual.ProcessID}, "confirmed"},
+		{"ItAnswersBehindTheTicket", virtual.Options{Can: statusOnly}, "processed"},
+		{"ItEchoesAnIDNobodySent", virtual.Options{Can: virtual.Everything, Clone: virtual.Clone{Answer: virtual.WrongID}}, "processed"},
+		{"ItOnlySaysHowItIs", virtual.Options{Can: talksOnly}, "sent"},
+		{"ItNeverSaysAWord", virtual.Options{}, "sent"},
+		{"ItBabbles", virtual.Options{Can: virtual.Everything, Clone: virtual.Clone{Answer: virtual.Babble}}, "sent"},
+		{"ItAnswersLate", virtual.Options{Can: virtual.Everything, Clone: virtual.Clone{Late: 200 * time.Millisecond}}, "confirmed"},
+		{"ItPrintsSlowly", virtual.Options{Can: virtual.Everything, LinesPerSecond: 1, ReceiveBuffer: 4096}, "confirmed"},
+		{"ItPrintsSlowlyAndHasASmallBuffer", virtual.Options{Can: virtual.Everything, LinesPerSecond: 1, ReceiveBuffer: 64}, "confirmed"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.o.Kanji = true
+			inRig(t, tt.o, nil, func(r *rig) {
+				for _, name := range []string{"A1", "A2", "A3"} {
+					r.want(name, tt.want)
+				}
+				time.Sleep(10 * time.Minute) // what it took, it prints
+				r.wantPaper("A1 A2 A3")
+				if s := r.d.Status(); s.Ability != tt.want {
+					t.Errorf("its ability is %q, want %q", s.Ability, tt.want)
+				}
+			})
+		})
+	}
+}
+
+func TestAPrinterThatIsNotToBeAskedIsNotAsked(t *testing.T) {
+	inRig(t, virtual.Options{Can: virtual.Everything, Kanji: true}, func(d *printer.DeviceOptions, _ *printer.Options) {
+		d.Confirm, d.PollEvery = profile.NoConfirm, time.Minute
+	}, func(r *rig) {
+		ctx, cancel := context.WithCancel(r.t.Context())
+		defer cancel()
+		go r.d.Watch(ctx)
+		time.Sleep(time.Hour)
+		if n := r.v.Clients(); n != 0 {
+			t.Errorf("%d polls", n)
+		}
+		r.want("A1", "sent")
+		for _, raw := range r.v.Tickets() {
+			if s := string(raw.Raw); strings.Contains(s, "\x10\x04") || strings.Contains(s, "\x1dr") || strings.Contains(s, "\x1d(H") {
+				t.Error("it was asked")
+			}
+		}
+		r.wantState(printer.Unknown)
+		cancel()
+		synctest.Wait()
+	})
+}
+
+func TestWhatAPersonSaysOfAPrinterIsUsedWithoutAsking(t *testing.T) {
+	for _, tt := range []struct {
+		confirm      profile.Confirm
+		want, second string
+	}{{profile.ByStatus, "processed", "clean"}, {profile.ByProcessID, "confirmed", "doubt"}} {
+		inRig(t, virtual.Options{Can: virtual.Everything, Kanji: true}, func(d *printer.DeviceOptions, _ *printer.Options) {
+			d.Confirm = tt.confirm
+		}, func(r *rig) {
+			r.want("A1", tt.want)
+			if r.mem.writes > 0 {
+				t.Error("what a person says was stored as found out")
+			}
+		})
+		// A person may be wrong: two tickets in doubt, and then it is asked.
+		inRig(t, virtual.Options{Kanji: true}, func(d *printer.DeviceOptions, _ *printer.Options) {
+			d.Confirm = tt.confirm
+		}, func(r *rig) {
+			r.want("A1", "doubt")
+			r.want("A2", tt.second)
+			r.want("A3", "sent")
+		})
+	}
+}
+
+// A stop is what keeps a printer from printing, and what a person does about it.
+func stops() map[virtual.Condition]string {
+	return map[virtual.Condition]string{
+		virtual.PaperOut: printer.PaperOut, virtual.CoverOpen: printer.CoverOpen, virtual.CutterJam: printer.CutterError,
+		virtual.Overheated: printer.Overheated, virtual.Offline: printer.Offline, virtual.Unrecoverable: printer.Unrecoverable,
+	}
+}
+
+func TestAPrinterThatIsNotReadyCostsNoAttemptAndNoDoubt(t *testing.T) {
+	for stop, state := range stops() {
+		for _, can := range []virtual.Ability{virtual.Everything, statusOnly, talksOnly, virtual.RealTime | virtual.ProcessID} {
+			t.Run(stop.String(), func(t *testing.T) {
+				inRig(t, virtual.Options{Can: can, Kanji: true}, nil, func(r *rig) {
+					// Also before anything is known of it.
+					for round := range 2 {
+						r.v.Set(stop, true)
+						before := r.v.Out()
+						for range 3 {
+							o := r.want("A1", "not ready")
+							if o.began > 0 || !strings.Contains(o.err.Error(), "grill is ") || o.took > time.Second {
+								t.Errorf("begun %d times, %v, after %s", o.began, o.err, o.took)
+							}
+							time.Sleep(5 * time.Second)
+						}
+						r.wantState(state)
+						if r.v.Out() != before {
+							t.Error("something came out")
+						}
+						r.v.Set(stop, false)
+						o := r.print("A1")
+						if o.err != nil {
+							t.Errorf("round %d: ready again: %v", round, o.err)
+						}
+						r.wantState(printer.Ready)
+					}
+					r.wantPaper("A1 A1")
+				})
+			})
+		}
+	}
+}
+
+func TestTheLateAnswerOfAPrinterThatGotPaperIsTaken(t *testing.T) {
+	for stop, state := range stops() {
+		if stop == virtual.Unrecoverable {
+			continue
+		}
+		for can, want := range map[virtual.Ability]string{virtual.Everything: "confirmed", statusOnly: "processed", virtual.RealTime | virtual.ProcessID: "confirmed"} {
+			t.Run(stop.String()+" "+want, func(t *testing.T) {
+				inRig(t, virtual.Options{Can: can, Kanji: true, LinesPerSecond: 5}, nil, func(r *rig) {
+					r.want("A1", want)
+					later(time.Second, func() { r.v.Set(stop, true) })
+					later(time.Minute, func() { r.wantState(state) })
+					later(9*time.Minute, func() { r.v.Set(stop, false) })
+					if o := r.want("A2", want); o.took < 9*time.Minute {
+						t.Errorf("it was said to be out after %s", o.took)
+					}
+					r.wantState(printer.Ready)
+					r.wantPaper("A1 A2")
+				})
+			})
+		}
+	}
+}
+
+func TestAWriteThatWaitsForPaperWaitsForThePerson(t *testing.T) {
+	inRig(t, virtual.Options{Can: virtual.Everything, Kanji: true, LinesPerSecond: 5, ReceiveBuffer: 64}, nil, func(r *rig) {
+		r.want("A1", "confirmed")
+		later(time.Second, func() { r.v.Set(virtual.PaperOut, true) })
+		later(8*time.Minute, func() { r.v.Set(virtual.PaperOut, false) })
+		o := r.printWith(r.t.Context(), r.p, twoLines(40), nil)
+		if o.kind() != "confirmed" || o.took < 8*time.Minute {
+			t.Errorf("%s after %s: %v", o.kind(), o.took, o.err)
+		}
+	})
+}
+
+func TestNobodyIsWaitedForForEver(t *testing.T) {
+	for _, buffer := range []int{64, 4096} {
+		inRig(t, virtual.Options{Can: virtual.Everything, Kanji: true, LinesPerSecond: 5, ReceiveBuffer: buffer}, func(d *printer.DeviceOptions, _ *printer.Options) {
+			d.WaitForPerson = 3 * time.Minute
+		}, func(r *rig) {
+			r.want("A1", "confirmed")
+			later(time.Second, func() { r.v.Set(virtual.PaperOut, true) })
+			o := r.want("A2", "doubt")
+			if o.took < 3*time.Minute || o.took > 5*time.Minute || !strings.Contains(o.err.Error(), "out of paper") {
+				t.Errorf("after %s: %v", o.took, o.err)
+			}
+			r.wantState(printer.PaperOut)
+			// The printer still has half of it.
+			r.want("A2", "not ready")
+			r.v.Refill()
+			r.want("A3", "confirmed")
+			if got := r.paper(); !strings.HasSuffix(got, "A3") {
+				t.Errorf("on paper %q", got)
+			}
+		})
+	}
+}
+
+func TestAPrinterThatMustBeSwitchedOffIsNotWaitedFor(t *testing.T) {
+	inRig(t, virtual.Options{Can: virtual.Everything, Kanji: true, LinesPerSecond: 5}, nil, func(r *rig) {
+		r.want("A1", "confirmed")
+		later(time.Second, func() { r.v.Set(virtual.Unrecoverable, true) })
+		if o := r.want("A2", "doubt"); o.took > 10*time.Second {
+			t.Errorf("given up after %s", o.took)
+		}
+		r.wantState(printer.Unrecoverable)
+		r.want("A3", "not ready")
+		r.v.PowerCycle()
+		d := dish("A2")
+		d.Doubt = true
+		if o := r.printWith(r.t.Context(), r.p, d, nil); o.kind() != "confirmed" {
+			t.Error(o.err)
+		}
+		if got := r.paper(); !strings.HasSuffix(got, "A2!") {
+			t.Errorf("on paper %q", got)
+		}
+	})
+}
+
+func TestAFenceWithoutAnAnswerIsDoubtAndTwoAreNoFence(t *testing.T) {
+	// Answers to GS r say not to what: the printer must settle the one it owes before the next
+	// ticket goes out, so that one is no ticket in doubt.
+	for can, second := range map[virtual.Ability]string{virtual.Everything: "doubt", statusOnly: "clean"} {
+		synctest.Test(t, func(t *testing.T) {
+			good := virtual.New(virtual.Options{Can: can, Kanji: true})
+			other := virtual.New(virtual.Options{Can: talksOnly, Kanji: true}) // says that all is well, and no more
+			wire := &swapped{to: good}
+			r := newRig(t, other, wire, nil)
+			defer r.d.Release()
+			if o := r.print("A1"); o.err != nil {
+				t.Fatal(o.err)
+			}
+			if len(r.mem.m) != 1 {
+				t.Errorf("%q is remembered", r.mem.m)
+			}
+			wire.swap(other)
+			time.Sleep(time.Minute)
+			r.want("A2", "doubt")
+			if len(r.mem.m) != 1 {
+				t.Error("forgotten too early")
+			}
+			r.want("A3", second)
+			if len(r.mem.m) != 0 || r.log.count("was it swapped?") != 1 {
+				t.Errorf("%q is remembered", r.mem.m)
+			}
+			if s := r.d.Status(); s.Ability != "" {
+				t.Errorf("its ability is %q", s.Ability)
+			}
+			r.want("A4", "sent")
+			r.want("A5", "sent")
+			r.want("A6", "sent")
+			r.v = other
+			want := "A2~ A3~ A4 A5 A6"
+			if second == "clean" {
+				want = "A2~ A4 A5 A6"
+			}
+			r.wantPaper(want)
+		})
+	}
+}
+
+func TestOneSilentFenceIsForgiven(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		good := virtual.New(virtual.Options{Can: virtual.Everything, Kanji: true})
+		other := virtual.New(virtual.Options{Can: talksOnly, Kanji: true})
+		wire := &swapped{to: good}
+		r := newRig(t, good, wire, nil)
+		defer r.d.Release()
+		for range 3 {
+			r.want("A1", "confirmed")
+			wire.swap(other)
+			time.Sleep(time.Minute)
+			r.want("A2", "doubt")
+			wire.swap(good)
+		}
+		r.want("A3", "confirmed")
+	})
+}
+
+func TestWhatBreaksAndWhatIsKnownThen(t *testing.T) {
+	// The bytes before the ticket: four questions on a connection to a known printer.
+	const questions = 12
+	for _, tt := range []struct {
+		name   string
+		breaks func(v *virtual.Printer)
+		want   string
+		cause  error
+	}{
+		{"Refused", func(v *virtual.Printer) { _ = v.Refuse(true) }, "clean", syscall.ECONNREFUSED},
+		{"ResetAtOnce", func(v *virtual.Printer) { v.ResetAfter(0, 1) }, "clean", syscall.ECONNRESET},
+		{"ResetWhileAsked", func(v *virtual.Printer) { v.ResetAfter(4, 1) }, "clean", syscall.ECONNRESET},
+		{"ClosedWhileAsked", func(v *virtual.Printer) { v.CloseAfter(4, 1) }, "clean", nil},
+		{"ResetBeforeTheFirstByte", func(v *virtual.Printer) { v.ResetAfter(questions, 1) }, "clean", nil},
+		{"ResetMidTicket", func(v *virtual.Printer) { v.ResetAfter(questions+100, 1) }, "doubt", syscall.ECONNRESET},
+		{"ClosedMidTicket", func(v *virtual.Printer) { v.CloseAfter(questions+100, 1) }, "doubt", nil},
+		{"TakesNoMoreMidTicket", func(v *virtual.Printer) { v.StallAfter(questions + 100) }, "doubt", os.ErrDeadlineExceeded},
+		{"SaysNothing", func(v *virtual.Printer) { v.Stall() }, "not ready", nil},
+		{"CableOff", func(v *virtual.Printer) { v.Vanish(true) }, "clean", context.DeadlineExceeded},
+		{"PowerCycleMidTicket", func(v *virtual.Printer) {
+			v.Delay(200 * time.Millisecond)
+			later(time.Second, v.PowerCycle)
+		}, "doubt", syscall.ECONNRESET},
+		{"CableOffMidTicket", func(v *virtual.Printer) {
+			v.Delay(200 * time.Millisecond)
+			later(time.Second, func() { v.Vanish(true) })
+		}, "doubt", nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			inRig(t, virtual.Options{Can: virtual.RealTime | virtual.ProcessID, Kanji: true}, nil, func(r *rig) {
+				r.want("A1", "confirmed")
+				time.Sleep(time.Minute)
+				tt.breaks(r.v)
+				o := r.want("A2", tt.want)
+				if tt.cause != nil && !errors.Is(o.err, tt.cause) {
+					t.Errorf("%v, want %v", o.err, tt.cause)
+				}
+				time.Sleep(time.Minute)
+				r.v.Repair()
+				_ = r.v.Refuse(false)
+				r.v.Vanish(false)
+				time.Sleep(time.Minute)
+				again := dish("A2")
+				again.Doubt = o.inDoubt
+				if o := r.printWith(r.t.Context(), r.p, again, nil); o.kind() != "confirmed" {
+					t.Errorf("the next one: %s: %v", o.kind(), o.err)
+				}
+				r.want("A3", "confirmed")
+				whole := " A2 A3"
+				if o.inDoubt {
+					whole = " A2! A3"
+				}
+				if got := r.paper(); !strings.HasPrefix(got, "A1 ") || !strings.HasSuffix(got, whole) {
+					t.Errorf("on paper %q", got)
+				}
+			})
+		})
+	}
+}
+
+func TestWithoutBeginNoTicketByteGoesOutWhateverThePrinterCan(t *testing.T) {
+	for _, can := range []virtual.Ability{virtual.Everything, talksOnly, 0} {
+		inRig(t, virtual.Options{Can: can, Kanji: true}, nil, func(r *rig) {
+			for range 3 {
+				o := r.printWith(r.t.Context(), r.p, dish("A1"), errDisk)
+				if !errors.Is(o.err, errDisk) || o.began != 1 {
+					t.Errorf("begun %d times, %v", o.began, o.err)
+				}
+			}
+			r.wantPaper("")
+			o := r.print("A2")
+			if o.err != nil {
+				t.Error(o.err)
+			}
+			r.wantPaper("A2")
+		})
+	}
+}
+
+func TestAnInterruptionIsPromptAtEveryStep(t *testing.T) {
+	stop := errors.New("the daemon stops")
+	for _, tt := range []struct {
+		name   string
+		o      virtual.Options
+		breaks func(r *rig)
+		want   string
+	}{
+		{"WhileDialling", virtual.Options{Can: virtual.Everything}, func(r *rig) { r.v.PowerOff() }, "clean"},
+		{"WhileAskingHowItIs", virtual.Options{Can: virtual.Everything}, func(r *rig) { r.v.Stall() }, "clean"},
+		{"WhileWriting", virtual.Options{Can: virtual.Everything}, func(r *rig) { r.v.StallAfter(60) }, "doubt"},
+		{"WhileWaitingForTheAnswer", virtual.Options{Can: virtual.Everything, LinesPerSecond: 1}, func(*rig) {}, "doubt"},
+		{"WhileWaitingForAPerson", virtual.Options{Can: virtual.Everything, LinesPerSecond: 10}, func(r *rig) {
+			later(500*time.Millisecond, func() { r.v.Set(virtual.PaperOut, true) })
+		}, "doubt"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.o.Kanji = true
+			inRig(t, tt.o, nil, func(r *rig) {
+				r.want("A1", "confirmed")
+				time.Sleep(time.Minute)
+				tt.breaks(r)
+				ctx, cancel := context.WithCancelCause(r.t.Context())
+				later(2*time.Second, func() { cancel(stop) })
+				o := r.printWith(ctx, r.p, dish("A2"), nil)
+				if o.kind() != tt.want || !errors.Is(o.err, stop) || o.took != 2*time.Second {
+					t.Errorf("%s after %s: %v", o.kind(), o.took, o.err)
+				}
+				r.v.PowerOn()
+				r.v.Repair()
+				r.v.Refill()
+				time.Sleep(time.Minute)
+				r.want("A3", "confirmed")
+			})
+		})
+	}
+}
+
+func TestAnInterruptionWhileItIsAskedWhatItCanIsPrompt(t *testing.T) {
+	stop := errors.New("the daemon stops")
+	for after := range 60 {
+		inRig(t, virtual.Options{Can: talksOnly, Kanji: true}, nil, func(r *rig) {
+			ctx, cancel := context.WithCancelCause(r.t.Context())
+			d := time.Duration(after)*100*time.Millisecond + time.Millisecond
+			later(d, func() { cancel(stop) })
+			if o := r.printWith(ctx, r.p, dish("A1"), nil); o.err != nil && (o.kind() != "clean" || !errors.Is(o.err, stop) || o.took != d) {
+				t.Errorf("%s after %s, want %s: %v", o.kind(), o.took, d, o.err)
+			}
+			cancel(nil)
+			r.want("A2", "sent")
+		})
+	}
+}

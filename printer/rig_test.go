@@ -1,0 +1,260 @@
+package printer_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ticketrail/printer"
+	"ticketrail/printer/profile"
+	"ticketrail/printer/transport"
+	"ticketrail/printer/virtual"
+	"ticketrail/queue/ticket"
+)
+
+// A shelf is a Memory that can fail.
+type shelf struct {
+	mu     sync.Mutex
+	m      map[string][]byte
+	get    error
+	put    error
+	writes int
+}
+
+func (s *shelf) Get(key string) ([]byte, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v, ok := s.m[key]
+	return v, ok, s.get
+}
+
+func (s *shelf) Put(_ context.Context, key string, value []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.writes++
+	if s.put == nil {
+		s.m[key] = value
+	}
+	return s.put
+}
+
+func (s *shelf) Delete(_ context.Context, key string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.writes++
+	delete(s.m, key)
+	return nil
+}
+
+// journal is a log that a test can read.
+type journal struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (j *journal) Write(b []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.b.Write(b)
+}
+
+func (j *journal) count(s string) int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return strings.Count(j.b.String(), s)
+}
+
+// A rig is a printer, a device that is connected to it, and a station.
+type rig struct {
+	t   *testing.T
+	v   *virtual.Printer
+	dev printer.DeviceOptions
+	d   *printer.Device
+	p   *printer.Paper
+	log *journal
+	mem *shelf
+}
+
+// swapped is a wire on which the printer can be changed for another one.
+type swapped struct {
+	mu sync.Mutex
+	to transport.Dialer
+}
+
+func (s *swapped) Dial(ctx context.Context) (transport.Conn, error) {
+	s.mu.Lock()
+	to := s.to
+	s.mu.Unlock()
+	return to.Dial(ctx)
+}
+
+func (s *swapped) swap(to transport.Dialer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.to = to
+}
+
+// newRig connects to v. It is given up when the test's bubble ends: see inRig.
+func newRig(t *testing.T, v *virtual.Printer, dialer transport.Dialer, change func(*printer.DeviceOptions, *printer.Options)) *rig {
+	t.Helper()
+	model, ok := profile.Lookup("generic-80mm")
+	if !ok {
+		t.Fatal("no such profile")
+	}
+	r := &rig{t: t, v: v, log: &journal{}, mem: &shelf{m: map[string][]byte{}}}
+	logger := slog.New(slog.NewTextHandler(r.log, nil))
+	r.dev = printer.DeviceOptions{Name: "grill", Dialer: dialer, Memory: r.mem, Logger: logger}
+	po := printer.Options{Name: "grill", Profile: model, Logger: logger}
+	if change != nil {
+		change(&r.dev, &po)
+	}
+	r.d = printer.NewDevice(r.dev)
+	po.Device = r.d
+	r.p = printer.NewPaper(po)
+	return r
+}
+
+// inRig runs f in a bubble with a virtual printer made from o.
+func inRig(t *testing.T, o virtual.Options, change func(*printer.DeviceOptions, *printer.Options), f func(r *rig)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		v := virtual.New(o)
+		r := newRig(t, v, v, change)
+		f(r)
+		r.d.Release()
+		for _, s := range v.Problems() {
+			t.Errorf("the printer objects: %s", s)
+		}
+	})
+}
+
+// An outcome is what became of one Print, as the queue sees it.
+type outcome struct {
+	proof   ticket.Proof
+	err     error
+	began   int
+	took    time.Duration
+	inDoubt bool
+}
+
+// kind is the outcome in a word.
+func (o outcome) kind() string {
+	switch {
+	case o.err == nil:
+		return string(o.proof)
+	case o.inDoubt:
+		return "doubt"
+	case ticket.IsNotReady(o.err):
+		return "not ready"
+	case ticket.IsPermanent(o.err):
+		return "permanent"
+	default:
+		return "clean"
+	}
+}
+
+// dish is an order for one dish.
+func dish(name string) ticket.Delivery {
+	d := order(1)
+	d.Ticket.Lines[0].Name = name
+	return d
+}
+
+func (r *rig) printWith(ctx context.Context, p *printer.Paper, d ticket.Delivery, beginErr error) (o outcome) {
+	start := time.Now()
+	o.proof, o.err = p.Print(ctx, d, func(context.Context) error {
+		o.began++
+		return beginErr
+	})
+	o.took = time.Since(start)
+	o.inDoubt = o.err != nil && o.began > 0 && beginErr == nil && !ticket.IsUntouched(o.err)
+	if o.began > 1 {
+		r.t.Error("begun twice")
+	}
+	if (o.proof == "") != (o.err != nil) || o.err == nil && o.began == 0 {
+		r.t.Errorf("proof %q, error %v, begun %d times", o.proof, o.err, o.began)
+	}
+	if o.err != nil && strings.Contains(o.err.Error(), "%!") {
+		r.t.Errorf("%q is badly worded", o.err)
+	}
+	return o
+}
+
+func (r *rig) print(name string) outcome { return r.printWith(r.t.Context(), r.p, dish(name), nil) }
+
+// want prints a dish and checks what became of it.
+func (r *rig) want(name, kind string) outcome {
+	r.t.Helper()
+	o := r.print(name)
+	if o.kind() != kind {
+		r.t.Errorf("%s: %s (%v), want %s", name, o.kind(), o.err, kind)
+	}
+	return o
+}
+
+// paper is what came out: the dishes of each ticket in turn, "!" behind one with a banner,
+// "~" where it was not cut.
+func (r *rig) paper() string {
+	r.t.Helper()
+	synctest.Wait()
+	var all []string
+	for _, x := range r.v.Tickets() {
+		if x.Text == "" {
+			continue // a cut that found nothing to cut
+		}
+		s := ""
+		for line := range strings.SplitSeq(x.Text, "\n") {
+			if f := strings.Fields(line); len(f) > 1 && f[0] == "2x" {
+				s += f[1]
+			}
+		}
+		if strings.Contains(x.Text, "POSSIBLE DUPLICATE") {
+			s += "!"
+		}
+		if x.End != virtual.Cut {
+			s += "~"
+		}
+		all = append(all, s)
+	}
+	return strings.Join(all, " ")
+}
+
+func (r *rig) wantPaper(want string) {
+	r.t.Helper()
+	if got := r.paper(); got != want {
+		r.t.Errorf("on paper %q, want %q", got, want)
+	}
+}
+
+// wantState checks what is known of the device.
+func (r *rig) wantState(state string) printer.Status {
+	r.t.Helper()
+	s := r.d.Status()
+	if s.State != state {
+		r.t.Errorf("it is %s, want %s", s.State, state)
+	}
+	if (s.Advice == "") != (s.Fine() && !strings.Contains(s.Conditions.String(), "paper_low")) {
+		r.t.Errorf("%s comes with the advice %q", s.State, s.Advice)
+	}
+	return s
+}
+
+// later does f after a while, in the bubble.
+func later(d time.Duration, f func()) { time.AfterFunc(d, f) }
+
+var errDisk = errors.New("disk full")
+
+func twoLines(lines int) ticket.Delivery {
+	d := order(0)
+	for i := range lines {
+		d.Ticket.Lines = append(d.Ticket.Lines, ticket.Line{Quantity: "2", Name: fmt.Sprintf("D%d", i)})
+	}
+	return d
+}
