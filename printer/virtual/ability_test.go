@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"ticketrail/printer/profile"
 	"ticketrail/printer/transport"
 	"ticketrail/printer/virtual"
 )
@@ -171,6 +173,21 @@ func TestAResetSwitchesPushedStatusOff(t *testing.T) {
 		p.Refill()
 		c.ask("\x1da\x00", "")
 	})
+}
+
+func TestWhoAsksIsToldWhenItGoesOfflineAndWhy(t *testing.T) {
+	for ask, want := range map[string]string{"0": "", "1": "\x37\x23\x00", "\x01": "\x37\x23\x00", "2": "\x37\x23\x42\x00"} {
+		bubble(t, fmt.Sprintf("%q", ask), virtual.Options{Can: virtual.ProcessID}, func(t *testing.T, p *virtual.Printer) {
+			c := call(t, p)
+			c.ask("\x1d(H\x03\x0010"+ask, "")
+			p.Set(virtual.PaperLow, true)
+			p.Set(virtual.PaperOut, true)
+			p.Set(virtual.CoverOpen, true)
+			if got := c.hear(); got != want {
+				t.Errorf("it said % X, want % X", got, want)
+			}
+		})
+	}
 }
 
 func TestClonesAnswerWrongly(t *testing.T) {
@@ -395,6 +412,38 @@ func TestASeatThatIsGivenUpLateKeepsTheNextOneWaiting(t *testing.T) {
 			t.Errorf("the next one waited %s", d)
 		}
 		two.ask("", "\x12")
+	})
+}
+
+func TestConditionsHaveNames(t *testing.T) {
+	all, err := virtual.ParseCondition(strings.Join(virtual.ConditionNames(), ", "))
+	if err != nil || all.String() != strings.Join(virtual.ConditionNames(), ",") {
+		t.Errorf("%s, %v", all, err)
+	}
+	if _, err := virtual.ParseCondition("on_fire"); err == nil || !strings.Contains(err.Error(), "cover_open") {
+		t.Errorf("a condition that is none: %v", err)
+	}
+}
+
+func TestEachModelSaysWhatItIs(t *testing.T) {
+	for model, want := range map[string]string{
+		"epson-tm-u220b":  "\x5fEPSON\x00\x5fTM-U220B\x00\x5f\x00\x02",
+		"generic-80mm":    "\x5fEPSON\x00\x5fTM-T88III\x00\x5f\x00\x02",
+		"citizen-ct-s310": "\x5fCITIZEN\x00\x5fCT-S310\x00\x5f\x00\x02",
+	} {
+		p, ok := profile.Lookup(model)
+		if !ok {
+			t.Fatalf("no model %s", model)
+		}
+		p.TwoByte = profile.NoTwoByte
+		bubble(t, model, virtual.Like(p), func(t *testing.T, p *virtual.Printer) {
+			call(t, p).ask("\x1dI\x42\x1dI\x43\x1dI\x45\x1dI\x02", want)
+		})
+	}
+	p, _ := profile.Lookup("generic-80mm")
+	p.TwoByte, p.Confirm = profile.GB18030, profile.ByStatus
+	bubble(t, "chinese", virtual.Like(p), func(t *testing.T, p *virtual.Printer) {
+		call(t, p).ask("\x1dI\x45\x1d(H\x06\x0000abcd\x1dr\x01", "\x5fCHINA GB18030\x00\x00")
 	})
 }
 

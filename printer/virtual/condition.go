@@ -184,8 +184,13 @@ func (p *Printer) change(now Condition) {
 		if concerns(c.asb, a, b) {
 			p.answer(c, b[:])
 		}
-		if c.causes != '0' && c.causes != 0 && now&stopping != 0 && was&stopping == 0 {
-			p.answer(c, []byte{0x37, 0x23, now.cause(), 0})
+		if now&stopping != 0 && was&stopping == 0 {
+			switch c.causes {
+			case 1, 49:
+				p.answer(c, []byte{0x37, 0x23, 0})
+			case 2, 50:
+				p.answer(c, []byte{0x37, 0x23, now.cause(), 0})
+			}
 		}
 	}
 	if now&^was&PaperOut != 0 {
@@ -195,18 +200,23 @@ func (p *Printer) change(now Condition) {
 	}
 }
 
-// cause is why it is offline, for GS ( H function 49.
+// cause is why it is offline, for GS ( H function 49: a byte from 40h on, which differs
+// from model to model (Epson TM-T88III programming guide, p. 431).
 func (c Condition) cause() byte {
-	switch {
-	case c&CoverOpen != 0:
-		return '0'
-	case c&PaperOut != 0:
-		return '1'
-	case c&Unrecoverable != 0:
-		return '3'
-	default:
-		return '2'
+	b := byte(0x40)
+	if c&CoverOpen != 0 {
+		b |= 0x01
 	}
+	if c&PaperOut != 0 {
+		b |= 0x02
+	}
+	if c&(CutterJam|Overheated) != 0 {
+		b |= 0x04
+	}
+	if c&Unrecoverable != 0 {
+		b |= 0x08
+	}
+	return b
 }
 
 // automatic is GS a n: on from now on for what n asks for, with the status at once; n = 0
