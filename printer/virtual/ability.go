@@ -162,7 +162,9 @@ func (p *Printer) atReception(c *client, b []byte) {
 		l := c.last[:]
 		switch {
 		case p.o.Can&RealTime != 0 && l[8] == dle && l[9] == 0x04 && l[10] >= 1 && l[10] <= 4:
-			p.answer(c, []byte{p.Conditions().realTime(l[10])})
+			if now := p.Conditions(); !p.o.Parallel || now&stopping == 0 {
+				p.answer(c, []byte{now.realTime(l[10])})
+			}
 		case p.o.Clone.Hasty && p.o.Can&StatusQuery != 0 && l[8] == gs && l[9] == 'r':
 			p.answerStatus(c, l[10])
 		case p.o.Can&ProcessID != 0 && bytes.HasPrefix(l, []byte("\x1d(H\x06\x0000")):

@@ -2,13 +2,11 @@ package virtual_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -255,166 +253,6 @@ func TestABladeThatSticksCutsWhenItIsFree(t *testing.T) {
 	})
 }
 
-func TestASlowPrinterTakesWhatItsBufferHolds(t *testing.T) {
-	o := virtual.Options{Can: virtual.Everything, ReceiveBuffer: 10, LinesPerSecond: 1}
-	bubble(t, "", o, func(t *testing.T, p *virtual.Printer) {
-		c := call(t, p)
-		start := time.Now()
-		c.say("1\n2\n3\n") // fits: nothing is waited for
-		c.say("\x10\x04\x01")
-		if time.Since(start) != 0 {
-			t.Errorf("taking it took %s", time.Since(start))
-		}
-		if got := c.hear(); got != "\x12" {
-			t.Errorf("while it prints it said % X", got)
-		}
-		c.say("4567890123\n\x1dV\x00")
-		if d := time.Since(start); d != 3*time.Second {
-			t.Errorf("a full buffer took %s to take more, want 3 s", d)
-		}
-		if err := p.Wait(t.Context(), 1); err != nil {
-			t.Fatal(err)
-		}
-		if d := time.Since(start); d != 4*time.Second {
-			t.Errorf("the ticket took %s, want 4 s", d)
-		}
-	})
-}
-
-func TestWhatAFullBufferDoesNotReadIsNotAnswered(t *testing.T) {
-	o := virtual.Options{Can: virtual.Everything, ReceiveBuffer: 4, Condition: virtual.PaperOut}
-	bubble(t, "", o, func(t *testing.T, p *virtual.Printer) {
-		c := call(t, p)
-		c.say("1\n2\n")
-		_ = c.c.SetWriteDeadline(time.Now().Add(time.Second))
-		if _, err := io.WriteString(c.c, "\x10\x04\x01"); !errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Errorf("a full printer read on: %v", err)
-		}
-	})
-}
-
-func TestAPowerCycleLosesTheBufferAndTheConnections(t *testing.T) {
-	o := virtual.Options{Can: virtual.Everything, LinesPerSecond: 0.5}
-	bubble(t, "", o, func(t *testing.T, p *virtual.Printer) {
-		c := call(t, p)
-		c.say("1\n2\n3\n4\n\x1dV\x00\x1d(H\x06\x0000abcd")
-		time.Sleep(3 * time.Second)
-		p.PowerCycle()
-		if _, err := c.c.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
-			t.Errorf("read: %v, want a reset", err)
-		}
-		if got := p.Tickets(); len(got) != 1 || got[0].Text != "1\n2\n" || got[0].End != virtual.Broken {
-			t.Errorf("got %+v", got)
-		}
-		c = call(t, p)
-		c.ask("5\n\x1d(H\x06\x0000abcd", "")
-		time.Sleep(time.Second)
-		if got := c.hear(); got != "\x37\x22abcd\x00" {
-			t.Errorf("afterwards: % X", got)
-		}
-	})
-}
-
-func TestAPrinterWithoutPowerHangsAndThenResets(t *testing.T) {
-	bubble(t, "", virtual.Options{Can: virtual.Everything}, func(t *testing.T, p *virtual.Printer) {
-		c := call(t, p)
-		c.say("1\n")
-		p.PowerOff()
-		_ = c.c.SetWriteDeadline(time.Now().Add(time.Minute))
-		if _, err := io.WriteString(c.c, "2\n"); !errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Errorf("write: %v, want nothing for a minute", err)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		if _, err := p.Dial(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("dial: %v, want nothing for a minute", err)
-		}
-		p.PowerOn()
-		if _, err := c.c.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
-			t.Errorf("read: %v, want a reset", err)
-		}
-		call(t, p).ask("\x10\x04\x01", "\x12")
-	})
-}
-
-func TestAConnectionThatVanishedGoesOnWhenTheCableIsBack(t *testing.T) {
-	bubble(t, "", virtual.Options{Can: virtual.Everything}, func(t *testing.T, p *virtual.Printer) {
-		c := call(t, p)
-		c.say("1\n")
-		p.Vanish(true)
-		wrote := make(chan error, 1)
-		go func() {
-			_, err := io.WriteString(c.c, "2\n\x1dr\x01")
-			wrote <- err
-		}()
-		if got := c.hear(); got != "" {
-			t.Errorf("without a cable it said % X", got)
-		}
-		p.Vanish(false)
-		if err := <-wrote; err != nil {
-			t.Fatal(err)
-		}
-		if got := c.hear(); got != "\x00" {
-			t.Errorf("with the cable back it said % X", got)
-		}
-	})
-}
-
-func TestAResetReachesEveryClient(t *testing.T) {
-	bubble(t, "", virtual.Options{}, func(t *testing.T, p *virtual.Printer) {
-		one, two := call(t, p), call(t, p)
-		one.say("1\n")
-		p.Reset()
-		for _, c := range []talk{one, two} {
-			if _, err := c.c.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
-				t.Errorf("read: %v, want a reset", err)
-			}
-		}
-		synctest.Wait()
-		if got := p.Tickets(); len(got) != 1 || got[0].End != virtual.Broken {
-			t.Errorf("got %+v", got)
-		}
-	})
-}
-
-func TestOneClientTooManyIsRefusedOrHangs(t *testing.T) {
-	bubble(t, "Refused", virtual.Options{Clients: 2}, func(t *testing.T, p *virtual.Printer) {
-		one := call(t, p)
-		call(t, p)
-		if _, err := p.Dial(t.Context()); !errors.Is(err, syscall.ECONNREFUSED) {
-			t.Errorf("the third: %v", err)
-		}
-		_ = one.c.Close()
-		synctest.Wait()
-		call(t, p)
-	})
-	bubble(t, "Hangs", virtual.Options{Clients: 1, Hang: true, Can: virtual.RealTime}, func(t *testing.T, p *virtual.Printer) {
-		one := call(t, p)
-		time.AfterFunc(time.Minute, func() { _ = one.c.Close() })
-		start := time.Now()
-		call(t, p).ask("\x10\x04\x01", "\x12")
-		if d := time.Since(start).Truncate(time.Minute); d != time.Minute {
-			t.Errorf("the second waited %s", d)
-		}
-	})
-}
-
-func TestASeatThatIsGivenUpLateKeepsTheNextOneWaiting(t *testing.T) {
-	bubble(t, "", virtual.Options{Can: virtual.RealTime}, func(t *testing.T, p *virtual.Printer) {
-		p.CloseLate(30 * time.Second)
-		if got := send(t, p, "1\n"); len(got) != 1 {
-			t.Errorf("%d tickets", len(got))
-		}
-		start := time.Now()
-		two := call(t, p)
-		two.say("\x10\x04\x01")
-		if d := time.Since(start); d < 29*time.Second || d > 30*time.Second {
-			t.Errorf("the next one waited %s", d)
-		}
-		two.ask("", "\x12")
-	})
-}
-
 func TestConditionsHaveNames(t *testing.T) {
 	all, err := virtual.ParseCondition(strings.Join(virtual.ConditionNames(), ", "))
 	if err != nil || all.String() != strings.Join(virtual.ConditionNames(), ",") {
@@ -445,17 +283,4 @@ func TestEachModelSaysWhatItIs(t *testing.T) {
 	bubble(t, "chinese", virtual.Like(p), func(t *testing.T, p *virtual.Printer) {
 		call(t, p).ask("\x1dI\x45\x1d(H\x06\x0000abcd\x1dr\x01", "\x5fCHINA GB18030\x00\x00")
 	})
-}
-
-func TestNothingIsLeftOfAStoppedPrinterWithAFullBuffer(t *testing.T) {
-	// The bubble panics if a goroutine is left.
-	for _, o := range []virtual.Options{{}, {LinesPerSecond: 0.001}, {ReceiveBuffer: 100}, {Condition: virtual.PaperOut}, {Clone: virtual.Clone{Late: time.Hour}}} {
-		o.Can = virtual.Everything
-		bubble(t, fmt.Sprintf("%+v", o), o, func(t *testing.T, p *virtual.Printer) {
-			c := call(t, p)
-			c.say("1\n2\n\x1dr\x01\x10\x04\x01")
-			p.CloseLate(time.Hour)
-			_ = c.c.Close()
-		})
-	}
 }

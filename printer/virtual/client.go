@@ -39,6 +39,7 @@ type client struct {
 	link
 	p    *Printer
 	last [11]byte // received last, for what is carried out at reception
+	held []byte   // read, and not yet in the receive buffer; the reader's own
 
 	// Guarded by the printer's mu.
 	asb    byte // what GS a asked for
@@ -71,6 +72,23 @@ func (c *client) silence(on bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.mute = on
+}
+
+// listens says that a byte more may be read though the receive buffer is full: questions
+// that are answered at once get through on a network, and what is held may begin one.
+func (c *client) listens(p *Printer) bool {
+	if p.o.Parallel || p.o.Can&RealTime == 0 || p.attached() && p.busy() {
+		return false
+	}
+	switch h := c.held; len(h) {
+	case 0:
+		return true
+	case 1:
+		return h[0] == dle
+	case 2:
+		return h[0] == dle && h[1] == 0x04
+	}
+	return false
 }
 
 // flush writes until there is nothing left; it ends when the link is closed.

@@ -3,9 +3,7 @@ package virtual
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"ticketrail/printer/profile"
@@ -247,106 +245,6 @@ func (d *decoder) printMode(a []byte) {
 	if n&0x10 != 0 {
 		d.style.Height = 2
 	}
-}
-
-func (d *decoder) cut(feed int) {
-	if len(d.line) > 0 {
-		d.problem("cut in the middle of a line")
-		d.newline()
-	}
-	if d.o.NoCutter {
-		d.problem("a cut, and this printer is torn by hand")
-		return
-	}
-	d.tear(Cut, feed)
-}
-
-// end is the end of the connection.
-func (d *decoder) end(e End) {
-	if e == Closed && len(d.pending) > 0 {
-		d.problem("connection ends inside a command: % X", d.pending[:min(len(d.pending), 16)])
-	}
-	if len(d.line) > 0 {
-		if e == Closed {
-			d.problem("connection ends in the middle of a line")
-		}
-		d.newline()
-	}
-	pending := d.pending
-	keep := d.o.Remembers || len(pending) > 1 && extent(pending) > len(pending) && lengthy(pending)
-	s := *d
-	d.finish(e)
-	if keep && len(pending) > 0 {
-		d.pending, d.kept, d.astray = pending, len(pending), true
-	}
-	if d.o.Remembers {
-		d.style, d.align, d.pitch, d.page, d.kanji, d.sjis = s.style, s.align, s.pitch, s.page, s.kanji, s.sjis
-		d.astray = d.astray || e == Broken
-	}
-}
-
-// lengthy says that b is a command with data, for which printers wait whatever happens to
-// the client that sent it.
-func lengthy(b []byte) bool {
-	return b[0] == gs && (b[1] == 'v' || b[1] == '(' || b[1] == '8') || b[0] == esc && b[1] == '*'
-}
-
-// powerOff is the end of everything, but for what is on the paper. A line that has not
-// been printed is lost.
-func (d *decoder) powerOff(e End) {
-	d.line = nil
-	d.finish(e)
-	d.astray = false
-}
-
-// finish brings out what is on the paper, if anything, and forgets the client.
-func (d *decoder) finish(e End) {
-	if slices.ContainsFunc(d.lines, func(l Line) bool { return len(l) > 0 }) {
-		d.tear(e, 0)
-	}
-	d.forget()
-	d.pending, d.kept = nil, 0
-	d.reset()
-}
-
-// forget is what is no more when paper has been torn off.
-func (d *decoder) forget() {
-	d.lines, d.rows, d.images, d.codes, d.buzzes, d.raw, d.problems = nil, nil, nil, nil, nil, nil, nil
-}
-
-// cuts says whether b completes a cut.
-func (d *decoder) cuts(b byte) bool {
-	n := len(d.pending)
-	switch {
-	case n == 0:
-		return false
-	case n == 1:
-		return d.pending[0] == esc && (b == 'i' || b == 'm')
-	case d.pending[0] != gs || d.pending[1] != 'V':
-		return false
-	default:
-		return n == 2 && b < 65 || n == 3
-	}
-}
-
-// tear brings out what is on the paper.
-func (d *decoder) tear(e End, feed int) {
-	lines := d.lines
-	for len(lines) > 0 && len(lines[len(lines)-1]) == 0 {
-		lines = lines[:len(lines)-1]
-	}
-	var text strings.Builder
-	for _, l := range lines {
-		text.WriteString(strings.TrimRight(l.String(), " "))
-		text.WriteByte('\n')
-	}
-	d.p.emit(Ticket{
-		Text: text.String(), Lines: slices.Clone(lines), Feed: len(d.lines) - len(lines) + feed,
-		Raw: d.raw, End: e, At: time.Now(), Problems: d.problems,
-		Images: d.images, QRs: d.codes, Buzzes: d.buzzes,
-		rows: d.rows, columns: d.o.Columns, dots: d.o.Dots,
-	})
-	d.forget()
 }
 
 // height is how high the line's letters are, in dots.

@@ -56,6 +56,12 @@ func (p *Printer) pendingWork() bool {
 	return p.stepping || p.waiting || p.cleared != nil || len(p.queue) > 0 && p.cond&stopping == 0
 }
 
+func (p *Printer) busy() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.pendingWork()
+}
+
 // enqueue puts bytes, or the end of a connection, into the receive buffer.
 func (p *Printer) enqueue(s segment) {
 	p.mu.Lock()

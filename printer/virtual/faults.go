@@ -86,6 +86,7 @@ func (p *Printer) CloseLate(d time.Duration) { p.fault(func(f *faults) { f.late 
 type verdict struct {
 	room    int // bytes that may be taken before something happens; 0: breaks now
 	orderly bool
+	full    bool // the one byte is only looked at: is it a question?
 }
 
 // admit waits until the connection may go on, and says how far. taken is how many of its
@@ -105,6 +106,8 @@ func (p *Printer) admit(ctx context.Context, c *client, taken int) (verdict, err
 		case dead:
 		case reset:
 			return verdict{}, nil
+		case room == 0 && c.listens(p):
+			return verdict{room: 1, full: true}, nil
 		case room == 0:
 			full = true
 		case taken >= breakAt:
@@ -113,9 +116,9 @@ func (p *Printer) admit(ctx context.Context, c *client, taken int) (verdict, err
 					f.breaks--
 				}
 			})
-			return verdict{0, f.orderly}, nil
+			return verdict{orderly: f.orderly}, nil
 		case taken < f.stallAt:
-			return verdict{min(min(breakAt, f.stallAt)-taken, room), f.orderly}, nil
+			return verdict{room: min(min(breakAt, f.stallAt)-taken, room)}, nil
 		}
 		err := pause(ctx, c, changed)
 		if err == errGone && full {

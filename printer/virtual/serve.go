@@ -265,11 +265,19 @@ func (p *Printer) read(ctx context.Context, c *client) End {
 			}
 			return Broken
 		}
+		if !v.full && len(c.held) > 0 { // there is room for it now
+			p.take(c)
+			continue
+		}
 		n, err := c.Read(buf[:min(len(buf), v.room)])
 		if n > 0 && p.hears(c, n) {
 			taken += n
-			p.atReception(c, buf[:n])
-			p.enqueue(segment{c: c, data: slices.Clone(buf[:n])})
+			c.held = append(c.held, buf[:n]...)
+		}
+		if !v.full || err == io.EOF {
+			p.take(c)
+		} else {
+			p.answerHeld(c)
 		}
 		switch {
 		case err == io.EOF:
@@ -279,6 +287,24 @@ func (p *Printer) read(ctx context.Context, c *client) End {
 		case err != nil:
 			return Broken
 		}
+	}
+}
+
+// take puts what was read into the receive buffer.
+func (p *Printer) take(c *client) {
+	if b := c.held; len(b) > 0 {
+		c.held = nil
+		p.atReception(c, b)
+		p.enqueue(segment{c: c, data: b})
+	}
+}
+
+// answerHeld carries out a DLE EOT that came while the receive buffer was full. It is not
+// kept: there is no room for it.
+func (p *Printer) answerHeld(c *client) {
+	if b := c.held; len(b) == 3 && b[0] == dle && b[1] == 0x04 {
+		c.held = nil
+		p.atReception(c, b)
 	}
 }
 

@@ -6,6 +6,11 @@
 // that a mistake in the encoder does not cancel out, and it polices the daemon: a command the
 // daemon has no business sending, a control character in text or a letter its code page
 // does not have is on record as a problem.
+//
+// Behind the reader is a receive buffer, and behind that the print engine, which stops when
+// the paper is out or the cover open ([Printer.Set]) and then goes on where it stopped.
+// What it is asked it answers as far as [Options.Can] goes: DLE EOT at reception, everything
+// else in its turn. What comes out is text, and a picture of the paper ([Ticket.PNG]).
 package virtual
 
 import (
@@ -45,6 +50,10 @@ type Options struct {
 	// takes more, unless it is stopped, and is as fast as the computer; its buffer is large.
 	ReceiveBuffer  int
 	LinesPerSecond float64
+
+	// Parallel is a printer behind a parallel wire, USB ones among them: it does not obey
+	// DLE EOT while it is offline or its receive buffer is full. On a network it does.
+	Parallel bool
 
 	// Clients is how many may be connected; one is served, the others wait. One too many
 	// is refused, or left hanging if Hang is set. 0 is any number.
