@@ -107,13 +107,18 @@ const (
 	FieldErrorDescription = "error_description"
 	TokenTypeBearer       = "Bearer"
 
-	ErrorInvalidClient = "invalid_client"
+	ErrorInvalidClient    = "invalid_client"
+	ErrorInvalidRequest   = "invalid_request"
+	ErrorInvalidScope     = "invalid_scope"
+	ErrorUnsupportedGrant = "unsupported_grant_type"
+	ErrorAccessDenied     = "access_denied"
 )
 
 // The scopes that the contract names. Which scope a call needs is not shown.
 const (
 	ScopeChecksRead = "checks:read"
 	ScopeMenuRead   = "menu:read"
+	ScopeLaborRead  = "labor:read" // not shown: what the simulator wants for the labor endpoints
 )
 
 // Names that the contract does not show, as they are unless configured otherwise.

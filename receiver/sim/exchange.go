@@ -1,0 +1,164 @@
+package sim
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"ticketrail/receiver/contract"
+)
+
+// An exchange is one request and the answer that it will get. The answer is made whole before
+// any of it goes out, so that a fault can spoil it.
+type exchange struct {
+	s      *Service
+	r      *http.Request
+	began  time.Time
+	drift  time.Duration
+	faults strokes
+	venue  string // canonical id, once it is known
+
+	status int // 0: not answered yet
+	header http.Header
+	body   []byte
+}
+
+// now is what the service's clock says.
+func (x *exchange) now() time.Time { return time.Now().Add(x.drift) }
+
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
+
+// answer sets a body.
+func (x *exchange) answer(status int, body any) {
+	b, err := json.Marshal(body)
+	if err != nil {
+		panic(err) // maps of strings and numbers
+	}
+	x.status, x.body = status, b
+	x.header.Set("Content-Type", contract.ContentType)
+}
+
+// refuse answers with an error. How the service writes one is not shown in the contract.
+func (x *exchange) refuse(status int, code, message string) {
+	x.answer(status, map[string]any{
+		contract.FieldStatus:        contract.StatusError,
+		contract.FieldError:         map[string]any{contract.FieldErrorCode: code, contract.FieldErrorMessage: message},
+		contract.FieldRequestStamp:  stamp(x.began.Add(x.drift)),
+		contract.FieldResponseStamp: stamp(x.now()),
+	})
+}
+
+// list answers with the envelope around every list.
+func (x *exchange) list(records []map[string]any, count int, next string) {
+	if records == nil {
+		records = []map[string]any{} // [] and not null
+	}
+	now := x.now()
+	envelope := map[string]any{
+		contract.FieldRecords:       records,
+		contract.FieldLength:        len(records),
+		contract.FieldStatus:        contract.StatusSuccess,
+		contract.FieldCount:         count,
+		contract.FieldDuration:      time.Since(x.began).Seconds(),
+		contract.FieldRequestStamp:  stamp(x.began.Add(x.drift)),
+		contract.FieldResponseStamp: stamp(now),
+		contract.FieldClientDrift:   x.drift.Seconds(),
+	}
+	if next != "" {
+		x.name(envelope, next)
+	}
+	x.answer(http.StatusOK, envelope)
+}
+
+// name puts the cursor of the next page where the options say.
+func (x *exchange) name(envelope map[string]any, next string) {
+	if h, ok := strings.CutPrefix(x.s.o.CursorAt, "header:"); ok {
+		x.header.Set(h, next)
+		return
+	}
+	keys := strings.Split(x.s.o.CursorAt, ".")
+	at := envelope
+	for _, k := range keys[:len(keys)-1] {
+		below, ok := at[k].(map[string]any)
+		if !ok {
+			below = map[string]any{}
+			at[k] = below
+		}
+		at = below
+	}
+	at[keys[len(keys)-1]] = next
+}
+
+// authorize finds out whose token it is, and answers when it is nobody's.
+func (x *exchange) authorize(scope string) (grant, bool) {
+	scheme, token, _ := strings.Cut(x.r.Header.Get("Authorization"), " ")
+	token = strings.TrimSpace(token)
+	if !strings.EqualFold(scheme, contract.TokenTypeBearer) || token == "" {
+		x.unauthorized("", "send Authorization: Bearer and an access token")
+		return grant{}, false
+	}
+	x.s.mu.Lock()
+	g, ok := x.s.tokens[token]
+	x.s.mu.Unlock()
+	switch {
+	case !ok:
+		x.unauthorized("invalid_token", "the access token is unknown or was revoked")
+		return grant{}, false
+	case !time.Now().Before(g.ends):
+		x.unauthorized("invalid_token", "the access token has expired")
+		return grant{}, false
+	}
+	x.venue = g.venue
+	if scope != "" && !g.has(scope) {
+		x.header.Set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="`+scope+`"`)
+		x.refuse(http.StatusForbidden, "insufficient_scope", "this needs the scope "+scope)
+		return grant{}, false
+	}
+	return g, true
+}
+
+func (x *exchange) unauthorized(code, message string) {
+	challenge := "Bearer"
+	if code != "" {
+		challenge += ` error="` + code + `"`
+	} else {
+		code = "unauthorized"
+	}
+	x.header.Set("WWW-Authenticate", challenge)
+	x.refuse(http.StatusUnauthorized, code, message)
+}
+
+// me answers what a token is good for. Its fields are not shown in the contract.
+func (x *exchange) me() {
+	g, ok := x.authorize("")
+	if !ok {
+		return
+	}
+	x.answer(http.StatusOK, map[string]any{contract.FieldVenueID: g.venue, contract.FieldScopes: g.scopes})
+}
+
+// write sends what was made of the answer.
+func (x *exchange) write(w http.ResponseWriter) {
+	h := w.Header()
+	for k, v := range x.header {
+		h[k] = v
+	}
+	if x.faults.has(Large) {
+		x.pour(w)
+		return
+	}
+	h.Set("Content-Length", strconv.Itoa(len(x.body)))
+	body := x.body
+	cut := x.faults.has(Broken)
+	if cut {
+		body = body[:len(body)/2]
+	}
+	w.WriteHeader(x.status)
+	_, _ = w.Write(body)
+	if cut {
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler) // ends the connection, which is the fault
+	}
+}

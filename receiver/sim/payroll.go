@@ -1,0 +1,78 @@
+package sim
+
+import (
+	"net/http"
+	"time"
+
+	"ticketrail/receiver/contract"
+)
+
+const (
+	periodDays = 14
+	periods    = 6 // that are listed; the last is the one now
+)
+
+// payrollPeriods answers all periods of the token's venue, the oldest first.
+func (x *exchange) payrollPeriods() {
+	g, ok := x.authorize(contract.ScopeLaborRead)
+	if !ok {
+		return
+	}
+	param := x.s.o.PayrollVenueParam
+	asked := x.r.URL.Query().Get(param)
+	if asked == "" {
+		x.refuse(http.StatusBadRequest, "bad_request", param+": missing")
+		return
+	}
+	if id, _ := contract.CanonicalID(asked); id != g.venue {
+		x.unauthorized("invalid_token", "the access token is for another venue")
+		return
+	}
+	x.s.mu.Lock()
+	v := x.s.venues[g.venue].Venue
+	x.s.mu.Unlock()
+	var records []map[string]any
+	first := currentPeriod(v.Zone) - periods + 1
+	for n := range periods {
+		records = append(records, x.s.period(v, first+n))
+	}
+	x.list(records, len(records), "")
+}
+
+// anchor is the Monday on which period 0 begins.
+func anchor() time.Time { return time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC) }
+
+// currentPeriod is the number of the period that holds today's date in a zone.
+func currentPeriod(zone string) int {
+	loc, err := time.LoadLocation(zone)
+	if err != nil {
+		loc = time.UTC
+	}
+	y, m, d := time.Now().In(loc).Date()
+	days := int(time.Date(y, m, d, 0, 0, 0, 0, time.UTC).Sub(anchor()) / (24 * time.Hour))
+	if days < 0 {
+		days -= periodDays - 1 // towards the past, also before period 0
+	}
+	return days / periodDays
+}
+
+func (s *Service) period(v Venue, n int) map[string]any {
+	start := anchor().AddDate(0, 0, n*periodDays)
+	end := start.AddDate(0, 0, periodDays-1)
+	return map[string]any{
+		contract.FieldID:          newID(source(s.o.Seed, "payroll", v.ID, start.Format(time.DateOnly))),
+		contract.FieldUpdatedAt:   stamp(start.AddDate(0, 0, -3).Add(9 * time.Hour)),
+		contract.FieldPeriodStart: start.Format(time.DateOnly),
+		contract.FieldPeriodEnd:   end.Format(time.DateOnly),
+		contract.FieldMeta: map[string]any{
+			contract.FieldSchedulingStartDay:  "MONDAY",
+			contract.FieldPayPeriodStartAt:    start.Format(time.DateOnly),
+			contract.FieldOvertimeStartDay:    "MONDAY",
+			contract.FieldPayPeriodEndAt:      end.Format(time.DateOnly),
+			contract.FieldTimezone:            v.Zone,
+			contract.FieldOvertimeDailyDouble: 12,
+			contract.FieldOvertimeDaily:       8,
+			contract.FieldOvertimeWeekly:      38.5,
+		},
+	}
+}

@@ -1,0 +1,66 @@
+package sim
+
+import (
+	"encoding/binary"
+	"hash/fnv"
+	"math/rand/v2"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+)
+
+// source is a stream of numbers of its own for each purpose, so that one more order does not
+// change who works where.
+func source(seed uint64, purpose ...string) *rand.Rand {
+	h := fnv.New64a()
+	for _, p := range purpose {
+		h.Write([]byte(p))
+		h.Write([]byte{0})
+	}
+	return rand.New(rand.NewPCG(seed, h.Sum64()))
+}
+
+// newID is a random UUID (version 4) of r.
+func newID(r *rand.Rand) string {
+	var u uuid.UUID
+	binary.BigEndian.PutUint64(u[:8], r.Uint64())
+	binary.BigEndian.PutUint64(u[8:], r.Uint64())
+	u[6], u[8] = u[6]&0x0f|0x40, u[8]&0x3f|0x80
+	return u.String()
+}
+
+// Staff is the nth employee (from 0) that ever worked at a venue: the same for whoever knows
+// the seed, so that orders can name people whom the service knows.
+func Staff(seed uint64, venueID string, n int) Employee {
+	var b [8]byte
+	binary.BigEndian.PutUint64(b[:], uint64(n))
+	r := source(seed, "staff", venueID, string(b[:]))
+	e := Employee{ID: newID(r), FirstName: pick(r, firstNames()), LastName: pick(r, lastNames())}
+	initial, _ := utf8.DecodeRuneInString(e.LastName)
+	e.Name = e.FirstName + " " + string(initial) + "."
+	if r.IntN(12) == 0 { // set by hand in the point of sale
+		e.Name = pick(r, []string{"Chef", "Bar 1", "Manager", e.FirstName, e.LastName + ", " + e.FirstName, "  " + e.FirstName})
+	}
+	// The same whenever it is asked: a day of the year before the simulator was written.
+	e.UpdatedAt = time.Date(2025, 1, 1, 6, 0, 0, 0, time.UTC).Add(time.Duration(r.IntN(365*24*3600)) * time.Second)
+	return e
+}
+
+func pick[T any](r *rand.Rand, of []T) T { return of[r.IntN(len(of))] }
+
+func firstNames() []string {
+	return []string{
+		"Jonathan", "Mia", "Zoë", "Łukasz", "Ana", "José", "Siobhán", "Björn", "Chloé", "Nguyễn",
+		"Ömer", "Søren", "Jürgen", "Noémie", "Tomáš", "Ioana", "Ελένη", "Дмитрий", "小明", "さくら",
+		"지우", "محمد", "נועה", "สมชาย", "प्रिया", "Aroha", "Oluwaseun", "Kai", "Beatriz", "O'Shea",
+	}
+}
+
+func lastNames() []string {
+	return []string{
+		"Anderson", "Taylor", "Ünal", "Pawłowski", "García", "Müller", "Ó Briain", "Åström", "Lefèvre", "Thị Hoa",
+		"Yılmaz", "Østergaard", "Weiß", "Dvořák", "Țepeș", "Παπαδάκη", "Иванов", "王", "高橋", "김",
+		"الفارسي", "כהן", "ใจดี", "शर्मा", "Ngata", "Adeyemi", "van der Berg", "de Souza", "Smith-Jones", "D'Angelo",
+	}
+}
