@@ -98,6 +98,8 @@ type Device struct {
 	// empty while it was not found out.
 	Ability string `json:"ability,omitempty"`
 	Advice  string `json:"advice,omitempty"` // what a person can do about it
+	// Foreign is how often it answered another program while we were connected.
+	Foreign int `json:"foreign,omitempty"`
 }
 
 // Condition is a [Printer] in one word.

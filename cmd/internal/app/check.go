@@ -16,7 +16,6 @@ import (
 	"ticketrail/printer/escpos"
 	"ticketrail/printer/layout"
 	"ticketrail/printer/raster"
-	"ticketrail/printer/transport"
 	"ticketrail/queue"
 	"ticketrail/queue/ticket"
 	"ticketrail/receiver/contract"
@@ -31,45 +30,6 @@ func Check(path string) (warnings []string, err error) {
 	}
 	_, fonts := newDrawer(conf)
 	return append(conf.Warnings, fonts...), nil
-}
-
-// CheckOnline asks each printer whether it is there, a line for each on w. Nothing is
-// printed. A printer that is not there is an error.
-func CheckOnline(ctx context.Context, path string, w io.Writer) error {
-	conf, err := load(path)
-	if err != nil {
-		return err
-	}
-	var missing []string
-	for _, p := range conf.Printers {
-		if err := reach(ctx, p); err != nil {
-			missing = append(missing, p.Name)
-			fmt.Fprintf(w, "FAIL  printer %s  %s\n", p.Name, layout.Clean(err.Error()))
-			continue
-		}
-		fmt.Fprintf(w, "OK    printer %s  %s answers\n", p.Name, p.Address)
-	}
-	if !(wallClock{}).Synchronized() {
-		fmt.Fprintln(w, "WARN  clock  nothing says that it is synchronized: times on tickets may be wrong (systemctl status systemd-timesyncd)")
-	}
-	if len(missing) > 0 {
-		return fmt.Errorf("no answer from %s", strings.Join(missing, ", "))
-	}
-	return nil
-}
-
-func reach(ctx context.Context, p config.Printer) error {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	d, err := transport.Open(p.Address)
-	if err != nil {
-		return err
-	}
-	c, err := d.Dial(ctx)
-	if err != nil {
-		return err
-	}
-	return c.Close()
 }
 
 // Inspect shows on w what the print request in body would become: where each field was

@@ -102,7 +102,7 @@ func (a *App) lines() []admin.Line {
 }
 
 func shownDevice(s printer.Status) *admin.Device {
-	d := &admin.Device{State: s.State, Since: s.Since, Fine: s.Fine(), Conditions: []string{}, Ability: s.Ability, Advice: s.Advice}
+	d := &admin.Device{State: s.State, Since: s.Since, Fine: s.Fine(), Conditions: []string{}, Ability: s.Ability, Advice: s.Advice, Foreign: s.Foreign}
 	for _, r := range s.Reported {
 		d.Conditions = append(d.Conditions, r.Condition.Name())
 	}
@@ -124,9 +124,14 @@ func (a *App) allNotices() []string {
 	if n := a.queue.Unaccounted(); n != 0 {
 		out = append(out, fmt.Sprintf("the books do not balance by %d: please report this", n))
 	}
-	for _, c := range a.live.Load().conf.Printers {
-		if n := a.live.Load().stations[c.Name].template.notice(); n != "" {
+	live := a.live.Load()
+	for _, c := range live.conf.Printers {
+		s := live.stations[c.Name]
+		if n := s.template.notice(); n != "" {
 			out = append(out, n)
+		}
+		if s.device.Status().Foreign > 0 {
+			out = append(out, fmt.Sprintf("another program prints on %s at the same time as ticketrail: tickets may come out mixed; give it a printer of its own, or send its tickets here", c.Name))
 		}
 	}
 	for _, s := range a.queue.Stations() {

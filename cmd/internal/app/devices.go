@@ -81,28 +81,29 @@ func (w *watch) set(devices map[string]*device) {
 	for _, d := range devices {
 		wanted[d] = true
 	}
+	var leaving sync.WaitGroup // each may take its time to hang up
 	for d, stop := range w.stop {
 		if !wanted[d] {
-			stop()
-			d.Release()
+			leaving.Go(func() { stop(); d.Release() })
 			delete(w.stop, d)
 		}
 	}
+	leaving.Wait()
 	if w.stop == nil {
 		w.stop = map[*device]func(){}
 	}
 	for d := range wanted {
-		if w.stop[d] != nil {
-			continue
+		if w.stop[d] == nil {
+			w.stop[d] = begin(d)
 		}
-		ctx, cancel := context.WithCancel(context.Background())
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			d.Watch(ctx)
-		}()
-		w.stop[d] = func() { cancel(); <-ended }
 	}
+}
+
+func begin(d *device) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var polling sync.WaitGroup
+	polling.Go(func() { d.Watch(ctx) })
+	return func() { cancel(); polling.Wait() }
 }
 
 // end stops all of it and hangs up.

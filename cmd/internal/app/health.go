@@ -75,35 +75,46 @@ func (heldCollector) Describe(ch chan<- *prometheus.Desc) { ch <- stationHeld }
 
 func (c heldCollector) Collect(ch chan<- prometheus.Metric) {
 	for _, s := range c.queue.Stations() {
-		held := 0.0
-		if s.Hold != nil {
-			held = 1
-		}
-		ch <- prometheus.MustNewConstMetric(stationHeld, prometheus.GaugeValue, held, s.Name)
+		ch <- prometheus.MustNewConstMetric(stationHeld, prometheus.GaugeValue, yes(s.Hold != nil), s.Name)
 	}
+}
+
+// yes is how a metric says it.
+func yes(so bool) float64 {
+	if so {
+		return 1
+	}
+	return 0
 }
 
 // conditionCollector says at scrape time how the printers are.
 type conditionCollector struct{ a *App }
 
 var stationCondition = prometheus.NewDesc("ticketrail_station_condition",
-	"Whether the station's printer reports this, or is known to be so (1), or not (0).", []string{"station", "condition"}, nil)
+	"Whether the station's printer says this of itself, or is seen to be so (1), or not (0).", []string{"station", "condition"}, nil)
 
-func (conditionCollector) Describe(ch chan<- *prometheus.Desc) { ch <- stationCondition }
+var stationStandingIn = prometheus.NewDesc("ticketrail_station_stood_in_for",
+	"Whether the station's tickets come out of another one now (1) or of its own (0).", []string{"station"}, nil)
+
+func (conditionCollector) Describe(ch chan<- *prometheus.Desc) {
+	ch <- stationCondition
+	ch <- stationStandingIn
+}
 
 func (c conditionCollector) Collect(ch chan<- prometheus.Metric) {
 	r := c.a.live.Load()
 	if r == nil {
 		return // not begun
 	}
+	helped := map[string]bool{}
+	for _, s := range c.a.dispatch.Status() {
+		helped[s.Name] = s.StandIn.Name != ""
+	}
 	for name, s := range r.stations {
+		ch <- prometheus.MustNewConstMetric(stationStandingIn, prometheus.GaugeValue, yes(helped[name]), name)
 		now := s.device.Status()
 		is := func(condition string, so bool) {
-			v := 0.0
-			if so {
-				v = 1
-			}
-			ch <- prometheus.MustNewConstMetric(stationCondition, prometheus.GaugeValue, v, name, condition)
+			ch <- prometheus.MustNewConstMetric(stationCondition, prometheus.GaugeValue, yes(so), name, condition)
 		}
 		for _, one := range escpos.Conditions() {
 			is(one.Name(), now.Conditions.Has(one))
@@ -217,7 +228,7 @@ func (a *App) statusLine() string {
 	}
 	for _, l := range a.lines() {
 		if l.Device != nil && !l.Device.Fine {
-			line += fmt.Sprintf(", %s: %s", l.Name, strings.ReplaceAll(l.Device.State, "_", " "))
+			line += fmt.Sprintf(", %s: %s", l.Name, inWords(l.Device.State))
 		}
 	}
 	if len(a.quarantined()) > 0 {

@@ -241,16 +241,20 @@ func TestABackupStandsInAndHandsBack(t *testing.T) {
 		k.put("A2", at("grill", "Fries"), at("bar", "Cola"))
 		k.want("bar", "A2")
 		if l := k.line("grill"); l.StandIn != "" {
-			t.Errorf("%s stands in too early", l.StandIn)
+			k.t.Errorf("%s stands in too early", l.StandIn)
 		}
 		k.pass(2 * time.Minute)
 		k.want("bar", "A2 A1@GRILL A2@GRILL")
 		if l := k.line("grill"); l.StandIn != "bar" || l.Up {
-			t.Errorf("%+v, want it down and bar to stand in", l)
+			k.t.Errorf("%+v, want it down and bar to stand in", l)
+		}
+		jobs, err := k.app.queue.Jobs(k.t.Context(), queue.Filter{Station: "grill"})
+		if err != nil || len(jobs) != 2 || jobs[0].Reason != "came out of bar" {
+			k.t.Errorf("the jobs of grill are %+v (%v), want two that came out of bar", jobs, err)
 		}
 		for _, s := range k.app.queue.Stations() {
 			if s.Name == "grill" && s.Books.Outcomes[ticket.Sent] != 2 || s.Name == "bar" && s.Books.Outcomes[ticket.Sent] != 1 {
-				t.Errorf("the books of %s are %+v: the tickets of grill are grill's", s.Name, s.Books)
+				k.t.Errorf("the books of %s are %+v: the tickets of grill are grill's", s.Name, s.Books)
 			}
 		}
 		// Both dead: the backup's backup, after the patience of both.
@@ -266,10 +270,10 @@ func TestABackupStandsInAndHandsBack(t *testing.T) {
 		k.put("A5", at("grill", "Pie"))
 		k.pass(time.Second)
 		if got := strings.Fields(k.paper("grill")); len(got) == 0 || got[len(got)-1] != "A5" {
-			t.Errorf("grill works again and printed %v", got)
+			k.t.Errorf("grill works again and printed %v", got)
 		}
 		if l := k.line("grill"); l.StandIn != "" || !l.Up {
-			t.Errorf("%+v, want it up and nobody to stand in", l)
+			k.t.Errorf("%+v, want it up and nobody to stand in", l)
 		}
 	}, "grill", "bar", "cold")
 }
@@ -277,13 +281,13 @@ func TestABackupStandsInAndHandsBack(t *testing.T) {
 func TestAHeldStationIsNotStoodInFor(t *testing.T) {
 	inKitchen(t, func(k *kitchen) { k.printer("grill").Backup = "bar" }, func(k *kitchen) {
 		if err := k.app.queue.HoldStation(k.t.Context(), "grill", "cleaning"); err != nil {
-			t.Fatal(err)
+			k.t.Fatal(err)
 		}
 		k.put("A1", at("grill", "Burger"))
 		k.pass(time.Hour)
 		k.want("bar", "")
 		if err := k.app.queue.ResumeStation(k.t.Context(), "grill"); err != nil {
-			t.Fatal(err)
+			k.t.Fatal(err)
 		}
 		k.pass(time.Second)
 		k.want("grill", "A1")
