@@ -4,7 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"net/url"
+	"strconv"
 	"time"
+
+	"ticketrail/receiver/contract"
 )
 
 // An Employee is active at the venue. Fields that the service left out, or that are not what
@@ -14,8 +18,24 @@ type Employee struct {
 	Name      string // for display: mostly first name, initial of the last name, period
 	FirstName string
 	LastName  string
-	UpdatedAt time.Time       // zero: not said, or not readable
+	UpdatedAt time.Time       // in UTC; zero: not said, or not readable
 	Raw       json.RawMessage // the record as received, unknown fields included
+}
+
+// MarshalJSON is the record as received, unknown fields included; without one it is what the
+// contract has.
+func (e Employee) MarshalJSON() ([]byte, error) {
+	if e.Raw != nil {
+		return e.Raw, nil
+	}
+	m := map[string]any{
+		contract.FieldID: e.ID, contract.FieldName: e.Name,
+		contract.FieldFirstName: e.FirstName, contract.FieldLastName: e.LastName,
+	}
+	if !e.UpdatedAt.IsZero() {
+		m[contract.FieldUpdatedAt] = e.UpdatedAt
+	}
+	return json.Marshal(m)
 }
 
 // Employees are the venue's active employees, in the service's order, each id once. Pages are
@@ -23,5 +43,31 @@ type Employee struct {
 // last that comes: an [*Error] when the list breaks off, and a [*CountError] when it came to
 // its end with another number of employees than the service said.
 func (v *Venue) Employees(ctx context.Context) iter.Seq2[Employee, error] {
-	return func(yield func(Employee, error) bool) { yield(Employee{}, v.todo(CallEmployees)) }
+	query := url.Values{}
+	if v.c.o.PageLimit > 0 {
+		query.Set(contract.ParamLimit, strconv.Itoa(v.c.o.PageLimit))
+	}
+	return func(yield func(Employee, error) bool) {
+		for r, err := range v.list(ctx, CallEmployees, contract.PathEmployees, query) {
+			if err != nil {
+				yield(Employee{}, err)
+				return
+			}
+			if !yield(r.employee(), nil) {
+				return
+			}
+		}
+	}
+}
+
+func (r record) employee() Employee {
+	updated, _ := jsonTime(r.fields[contract.FieldUpdatedAt])
+	return Employee{
+		ID:        r.id(),
+		Name:      jsonText(r.fields[contract.FieldName]),
+		FirstName: jsonText(r.fields[contract.FieldFirstName]),
+		LastName:  jsonText(r.fields[contract.FieldLastName]),
+		UpdatedAt: updated,
+		Raw:       r.raw,
+	}
 }

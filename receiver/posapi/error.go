@@ -46,8 +46,10 @@ type Error struct {
 	Scopes     []string      // that the token has, if that is known; for [ErrForbidden]
 	RetryAfter time.Duration // how long the service wants to be left alone; 0: it did not say
 
-	kind  error // one of the Err… above; nil: the caller gave up
-	cause error // context.Canceled, context.DeadlineExceeded or nil: never an error with foreign text
+	kind    error  // one of the Err… above; nil: the caller gave up
+	cause   error  // context.Canceled, context.DeadlineExceeded or nil: never an error with foreign text
+	result  result // for metrics
+	passing bool   // another try soon may do
 }
 
 // Error is a line such as: employees of venue 6f1c…: 403 Forbidden: the token …

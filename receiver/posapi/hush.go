@@ -15,16 +15,17 @@ import (
 )
 
 const (
-	maxQuote = 200 // bytes of an answer that an error repeats
-	hushed   = "[secret]"
-	maxWords = 64 // that a hush remembers
+	maxQuote   = 200 // bytes of an answer that an error repeats
+	hushed     = "[secret]"
+	maxWords   = 64       // that a hush remembers
+	textWindow = 16 << 10 // bytes of an answer that are looked at to quote it
 )
 
 // A hush knows what must not be said: the client secret and the venue's tokens, the latest of
 // them, in every spelling in which a server or a proxy may give them back.
 type hush struct {
 	mu    sync.Mutex
-	words []string // longest first; guarded by mu
+	words []string // the latest last; guarded by mu
 }
 
 func (h *hush) add(secrets ...string) {
@@ -39,9 +40,10 @@ func (h *hush) add(secrets ...string) {
 			s, string(quoted[1 : len(quoted)-1]), strings.ReplaceAll(s, "/", `\/`), strings.ReplaceAll(s, `"`, `\"`),
 			url.QueryEscape(s), url.PathEscape(s), html.EscapeString(s), base64.StdEncoding.EncodeToString([]byte(s)),
 		} {
-			if !slices.Contains(h.words, w) {
-				h.words = append(h.words, w)
+			if i := slices.Index(h.words, w); i >= 0 {
+				h.words = slices.Delete(h.words, i, i+1)
 			}
+			h.words = append(h.words, w)
 		}
 	}
 	if n := len(h.words) - maxWords; n > 0 {
@@ -49,14 +51,24 @@ func (h *hush) add(secrets ...string) {
 	}
 }
 
-// body takes the secrets out of an answer, before anybody reads it.
+// body takes the secrets out of an answer, before anybody reads it. JSON stays JSON, and words
+// too short for a secret stay what they are: a name.
 func (h *hush) body(b []byte) []byte {
+	out := h.without(b, 6)
+	if len(out) > 0 && &out[0] != &b[0] && json.Valid(b) && !json.Valid(out) {
+		return b // it stood in a number
+	}
+	return out
+}
+
+// without replaces the words of at least that many bytes, longer ones before those they hold.
+func (h *hush) without(b []byte, atLeast int) []byte {
 	h.mu.Lock()
 	words := slices.Clone(h.words)
 	h.mu.Unlock()
 	slices.SortStableFunc(words, func(a, b string) int { return len(b) - len(a) })
 	for _, w := range words {
-		if bytes.Contains(b, []byte(w)) {
+		if len(w) >= atLeast && bytes.Contains(b, []byte(w)) {
 			b = bytes.ReplaceAll(b, []byte(w), []byte(hushed))
 		}
 	}
@@ -67,18 +79,21 @@ func (h *hush) body(b []byte) []byte {
 var (
 	secretMember = regexp.MustCompile(`(?i)"([a-z_-]*(?:token|secret|password|authorization|api_?key))"\s*:\s*"(?:[^"\\]|\\.)*"?`)
 	secretField  = regexp.MustCompile(`(?i)\b([a-z_]*(?:token|secret|password)=)[^&\s"'<>;]+`)
-	secretScheme = regexp.MustCompile(`(?i)\b(bearer|basic)\s+[a-z0-9._~+/=-]{6,}`)
+	secretScheme = regexp.MustCompile(`(?i)\b(bearer|basic)\s+[a-z0-9._~+/=-]{16,}`)
+	secretUser   = regexp.MustCompile(`://[^/@\s"]+@`)
 	secretJWT    = regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{4,}[A-Za-z0-9_.-]*`)
 )
 
 // text is a piece of an answer as it may be shown: no secret, no control character, not longer
 // than 200 bytes.
 func (h *hush) text(b []byte) string {
-	b = h.body(b)
+	b = h.without(b[:min(len(b), textWindow)], 3)
 	b = secretMember.ReplaceAll(b, []byte(`"$1":"`+hushed+`"`))
 	b = secretField.ReplaceAll(b, []byte("${1}"+hushed))
 	b = secretScheme.ReplaceAll(b, []byte("$1 "+hushed))
+	b = secretUser.ReplaceAll(b, []byte("://"+hushed+"@"))
 	b = secretJWT.ReplaceAll(b, []byte(hushed))
+	b = b[:min(len(b), textWindow-4<<10)] // a secret that the window cut in two is behind that
 	return printable(string(b), maxQuote)
 }
 

@@ -3,6 +3,9 @@ package posapi
 import (
 	"context"
 	"encoding/json"
+	"strings"
+
+	"ticketrail/receiver/contract"
 )
 
 // Me is what a token is good for, as GET /me tells. The contract does not show its fields:
@@ -15,8 +18,50 @@ type Me struct {
 
 // Me asks what the venue's token is good for. Whether [Me.Venue] is this venue is for the
 // caller to check.
-func (v *Venue) Me(ctx context.Context) (Me, error) { return Me{}, v.todo(CallMe) }
+func (v *Venue) Me(ctx context.Context) (Me, error) {
+	var me Me
+	err := v.get(ctx, CallMe, contract.PathMe, nil, func(a answer) (e *Error) {
+		me, e = v.openMe(a)
+		return e
+	})
+	if err != nil {
+		return Me{}, err
+	}
+	if me.Scopes != nil {
+		v.scopes.Store(&me.Scopes)
+	}
+	return me, nil
+}
 
-func (v *Venue) todo(c Call) error {
-	return &Error{Call: c, Venue: v.id, Problem: "not there yet", kind: ErrUnavailable}
+func (v *Venue) openMe(a answer) (Me, *Error) {
+	obj := jsonObject(a.body)
+	if obj == nil {
+		return Me{}, v.unreadable(CallMe, a)
+	}
+	v.clock.note(obj, a)
+	// It may be an envelope; but a status in it can also be that of the venue.
+	if s := jsonText(obj[contract.FieldStatus]); strings.EqualFold(s, contract.StatusError) {
+		e := v.fault(CallMe, ErrRefused, resultRefused, "the answer's status is "+v.hush.text([]byte(s)))
+		e.Status, e.Says = a.status, v.says(a)
+		return Me{}, e
+	}
+	me := Me{Raw: secretMember.ReplaceAll(a.body, []byte(`"$1":"`+hushed+`"`))}
+	inside := []map[string]json.RawMessage{obj, jsonObject(obj["data"])}
+	var records []json.RawMessage
+	if json.Unmarshal(obj[contract.FieldRecords], &records) == nil && len(records) > 0 {
+		inside = append(inside, jsonObject(records[0]))
+	}
+	for _, o := range inside {
+		for _, at := range contract.MeVenuePlaces() {
+			if me.Venue == "" {
+				me.Venue, _ = contract.CanonicalID(strings.TrimSpace(jsonText(jsonAt(o, at))))
+			}
+		}
+		for _, at := range []string{contract.FieldScopes, contract.FieldScope} {
+			if me.Scopes == nil {
+				me.Scopes = jsonWords(o[at])
+			}
+		}
+	}
+	return me, nil
 }

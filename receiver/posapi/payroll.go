@@ -3,35 +3,179 @@ package posapi
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
 	"time"
+	_ "time/tzdata" // a time zone is not wrong because this box has no time zone files
+
+	"ticketrail/receiver/contract"
 )
 
 // A PayrollPeriod says from when to when work is paid together, and by which rules.
 type PayrollPeriod struct {
-	ID        string          `json:"id"` // canonical, if it is a UUID
-	UpdatedAt time.Time       `json:"updatedAt,omitzero"`
-	Start     Date            `json:"payrollPeriodStartDateTime"` // the first day
-	End       Date            `json:"payrollPeriodEndDateTime"`   // the last day
-	Meta      PayrollMeta     `json:"meta"`
-	Raw       json.RawMessage `json:"-"` // the record as received, unknown fields included
+	ID        string    // canonical, if it is a UUID
+	UpdatedAt time.Time // in UTC; zero: not said, or not readable
+	Start     Date      // the first day
+	End       Date      // the last day
+	Meta      PayrollMeta
+	Raw       json.RawMessage // the record as received, unknown fields included
 }
 
 // PayrollMeta are the venue's labor settings behind a period. What the service left out is
 // empty or nil; no hours are not 0 hours.
 type PayrollMeta struct {
-	SchedulingStartDay  string   `json:"laborSchedulingStartDayOfWeek"` // SUNDAY
-	OvertimeStartDay    string   `json:"overtimeWeekStartDayOfWeek"`
-	PayPeriodStart      Date     `json:"payPeriodStartAt"`
-	PayPeriodEnd        Date     `json:"payPeriodEndAt"`
-	Timezone            string   `json:"timezone"`                 // a name that [time.LoadLocation] knows, or ""
-	OvertimeDailyDouble *float64 `json:"overtimeDailyDoubleHours"` // hours a day, after which they are paid double
-	OvertimeDaily       *float64 `json:"overtimeDailyHours"`       // hours a day
-	OvertimeWeekly      *float64 `json:"overtimeWeeklyHours"`      // hours a week
+	SchedulingStartDay  string // in capitals: SUNDAY
+	OvertimeStartDay    string // in capitals
+	PayPeriodStart      Date
+	PayPeriodEnd        Date
+	Timezone            string   // a name that [time.LoadLocation] knows, or ""
+	OvertimeDailyDouble *float64 // hours a day, after which they are paid double
+	OvertimeDaily       *float64 // hours a day, after which they are overtime
+	OvertimeWeekly      *float64 // hours a week, after which they are overtime
 }
 
-// PayrollPeriods are the venue's, in the service's order. Pay depends on them, so a date or a
-// time zone that does not exist is an error. Beside a [*CountError] what came is returned as
-// well; beside any other error nothing is.
+// MarshalJSON is the record as received, unknown fields included; without one it is what the
+// contract has.
+func (p PayrollPeriod) MarshalJSON() ([]byte, error) {
+	if p.Raw != nil {
+		return p.Raw, nil
+	}
+	m := map[string]any{
+		contract.FieldID: p.ID, contract.FieldPeriodStart: p.Start, contract.FieldPeriodEnd: p.End,
+		contract.FieldMeta: map[string]any{
+			contract.FieldSchedulingStartDay:  p.Meta.SchedulingStartDay,
+			contract.FieldOvertimeStartDay:    p.Meta.OvertimeStartDay,
+			contract.FieldPayPeriodStartAt:    p.Meta.PayPeriodStart,
+			contract.FieldPayPeriodEndAt:      p.Meta.PayPeriodEnd,
+			contract.FieldTimezone:            p.Meta.Timezone,
+			contract.FieldOvertimeDailyDouble: p.Meta.OvertimeDailyDouble,
+			contract.FieldOvertimeDaily:       p.Meta.OvertimeDaily,
+			contract.FieldOvertimeWeekly:      p.Meta.OvertimeWeekly,
+		},
+	}
+	if !p.UpdatedAt.IsZero() {
+		m[contract.FieldUpdatedAt] = p.UpdatedAt
+	}
+	return json.Marshal(m)
+}
+
+// PayrollPeriods are the venue's, in the service's order. Pay depends on them, so a date, a day
+// or a time zone that does not exist is an error. Beside a [*CountError] what came is returned
+// as well; beside any other error nothing is.
 func (v *Venue) PayrollPeriods(ctx context.Context) ([]PayrollPeriod, error) {
-	return nil, v.todo(CallPayrollPeriods)
+	periods := []PayrollPeriod{}
+	query := url.Values{v.c.o.PayrollVenueParam: {v.id}}
+	for r, err := range v.list(ctx, CallPayrollPeriods, contract.PathPayrollPeriods, query) {
+		if _, ok := errors.AsType[*CountError](err); ok {
+			return periods, err
+		}
+		if err != nil {
+			return nil, err
+		}
+		p, wrong := r.period()
+		if wrong != "" {
+			return nil, v.odd(CallPayrollPeriods, v.hush.text([]byte(wrong)))
+		}
+		periods = append(periods, p)
+	}
+	return periods, nil
+}
+
+// period says what is wrong with a record, or "".
+func (r record) period() (PayrollPeriod, string) {
+	p := PayrollPeriod{ID: r.id(), Raw: r.raw}
+	p.UpdatedAt, _ = jsonTime(r.fields[contract.FieldUpdatedAt])
+	f := fields{of: r.fields, path: r.path()}
+	p.Start = f.date(contract.FieldPeriodStart, true)
+	p.End = f.date(contract.FieldPeriodEnd, true)
+	meta := r.fields[contract.FieldMeta]
+	m := fields{of: jsonObject(meta), path: r.path() + "." + contract.FieldMeta, wrong: f.wrong}
+	if m.of == nil && !jsonNull(meta) {
+		m.say("", "want an object, got "+jsonKind(meta))
+	}
+	p.Meta = PayrollMeta{
+		SchedulingStartDay:  m.day(contract.FieldSchedulingStartDay),
+		OvertimeStartDay:    m.day(contract.FieldOvertimeStartDay),
+		PayPeriodStart:      m.date(contract.FieldPayPeriodStartAt, false),
+		PayPeriodEnd:        m.date(contract.FieldPayPeriodEndAt, false),
+		Timezone:            m.zone(contract.FieldTimezone),
+		OvertimeDailyDouble: m.hours(contract.FieldOvertimeDailyDouble),
+		OvertimeDaily:       m.hours(contract.FieldOvertimeDaily),
+		OvertimeWeekly:      m.hours(contract.FieldOvertimeWeekly),
+	}
+	return p, m.wrong
+}
+
+// fields reads members of an object and keeps the first thing that is wrong.
+type fields struct {
+	of    map[string]json.RawMessage
+	path  string
+	wrong string
+}
+
+func (f *fields) say(name, problem string) {
+	if f.wrong == "" {
+		f.wrong = strings.TrimSuffix(f.path+"."+name, ".") + ": " + problem
+	}
+}
+
+// text is "" where there is none.
+func (f *fields) text(name string) string {
+	raw := f.of[name]
+	if !jsonNull(raw) && raw[0] != '"' {
+		f.say(name, "want a string, got "+jsonKind(raw))
+		return ""
+	}
+	return strings.TrimSpace(jsonText(raw))
+}
+
+func (f *fields) date(name string, must bool) Date {
+	s := f.text(name)
+	if s == "" {
+		if must {
+			f.say(name, "missing")
+		}
+		return Date{}
+	}
+	d, err := ParseDate(s)
+	if err != nil {
+		f.say(name, err.Error())
+	}
+	return d
+}
+
+func (f *fields) day(name string) string {
+	s := strings.ToUpper(f.text(name))
+	days := []string{"", "SUNDAY", "MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY"}
+	if !slices.Contains(days, s) {
+		f.say(name, fmt.Sprintf("%q is not a day of the week", printable(s, maxQuote)))
+	}
+	return s
+}
+
+func (f *fields) zone(name string) string {
+	s := f.text(name)
+	if s == "" {
+		return ""
+	}
+	if _, err := time.LoadLocation(s); err != nil || s == "Local" { // which is this box's zone, not the venue's
+		f.say(name, fmt.Sprintf("%q is not in the time zone database; correct it in the point of sale, or set the venue's timezone here", printable(s, maxQuote)))
+	}
+	return s
+}
+
+func (f *fields) hours(name string) *float64 {
+	raw := f.of[name]
+	if jsonNull(raw) {
+		return nil
+	}
+	h, ok := jsonNumber(raw)
+	if !ok || h < 0 {
+		f.say(name, "want hours, got "+jsonKind(raw))
+		return nil
+	}
+	return &h
 }

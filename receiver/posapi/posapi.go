@@ -16,11 +16,13 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -107,6 +109,7 @@ type Venue struct {
 	hush   *hush
 	tokens *tokens
 	clock  clock
+	scopes atomic.Pointer[[]string] // of the latest token that told; nil: none did
 }
 
 const (
@@ -131,7 +134,10 @@ func New(o Options) (*Client, error) {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	if c.metrics, err = newMetrics(o.Registerer, c); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("point-of-sale service: register metrics: %w", err)
+	}
+	if exposed(base) {
+		c.log.Warn("the client secret and tokens cross the network unencrypted; use an https address", "base_url", base)
 	}
 	return c, nil
 }
@@ -202,17 +208,30 @@ func (o *Options) check() (string, error) {
 	return strings.TrimRight(u.String(), "/"), nil
 }
 
+// exposed says that others can read along on the way to base.
+func exposed(base string) bool {
+	u, err := url.Parse(base)
+	if err != nil || u.Scheme == "https" {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback())
+}
+
 // transport gives up on connections that do not get on, in parts of the time that an exchange
 // has, so that the error says which part it was.
 func transport() http.RoundTripper {
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.TLSHandshakeTimeout = 5 * time.Second
-	t.MaxIdleConnsPerHost = 4
-	t.IdleConnTimeout = 30 * time.Second
-	t.MaxResponseHeaderBytes = 64 << 10
-	// A connection that died silently must not take the next hour's requests with it.
-	t.HTTP2 = &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 5 * time.Second}
-	return t
+	return &http.Transport{
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
+		TLSHandshakeTimeout:    5 * time.Second,
+		MaxIdleConnsPerHost:    4,
+		IdleConnTimeout:        30 * time.Second,
+		MaxResponseHeaderBytes: 64 << 10,
+		ForceAttemptHTTP2:      true,
+		// A connection that died silently must not take the next hour's requests with it.
+		HTTP2: &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 5 * time.Second},
+	}
 }
 
 // Venue is the venue with that id; it is the same one each time, whatever the id's case. It is

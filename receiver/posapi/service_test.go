@@ -1,0 +1,247 @@
+package posapi
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"ticketrail/receiver/contract"
+)
+
+const (
+	grill = "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11"
+	bar   = "0b9d3f6c-1c53-4e0e-8a55-5d2f6d1c7e22"
+
+	theSecret = `s3cr&t/"plan+ted<>`
+)
+
+// A service is hand-written, by the contract and nothing of this package, and notes what it
+// was asked. Each field replaces one of its answers.
+type service struct {
+	Token, Me, Employees, Payroll http.HandlerFunc
+
+	mu     sync.Mutex
+	issued map[string]string // venue by token
+	forms  []http.Header     // of token requests: their form, and Authorization
+	asked  []string          // path and query of the other requests
+}
+
+func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/api/oauth/token" {
+		s.token(w, r)
+		return
+	}
+	s.mu.Lock()
+	s.asked = append(s.asked, r.URL.RequestURI())
+	venue := s.issued[strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")]
+	s.mu.Unlock()
+	if venue == "" {
+		http.Error(w, `{"message":"token expired"}`, 401)
+		return
+	}
+	say := func(body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) { answerJSON(w, body) }
+	}
+	switch r.URL.Path {
+	case "/api/me":
+		or(s.Me, say(`{"venue_id":"`+venue+`","scopes":["checks:read","menu:read"]}`))(w, r)
+	case "/api/v1/labor/employees":
+		or(s.Employees, say(list(0)))(w, r)
+	case "/api/v1/labor/payrollperiods":
+		or(s.Payroll, say(list(0)))(w, r)
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+func (s *service) token(w http.ResponseWriter, r *http.Request) {
+	_ = r.ParseForm()
+	form := http.Header(r.PostForm)
+	form["Authorization"] = r.Header["Authorization"]
+	s.mu.Lock()
+	s.forms = append(s.forms, form)
+	s.mu.Unlock()
+	if s.Token != nil {
+		s.Token(w, r)
+		return
+	}
+	answerJSON(w, fmt.Sprintf(`{"access_token":%q,"token_type":"bearer","expires_in":900}`, s.issue(r.PostForm.Get("venue_id"))))
+}
+
+func (s *service) issue(venue string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.issued == nil {
+		s.issued = map[string]string{}
+	}
+	token := fmt.Sprintf("token-%d-of-%s", len(s.forms), venue)
+	s.issued[token] = venue
+	return token
+}
+
+// forget is what a service does that was restarted: no token is known any longer.
+func (s *service) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.issued)
+}
+
+func (s *service) tokens() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.forms)
+}
+
+func (s *service) calls() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string{}, s.asked...)
+}
+
+func or(f, g http.HandlerFunc) http.HandlerFunc {
+	if f != nil {
+		return f
+	}
+	return g
+}
+
+func answerJSON(w http.ResponseWriter, body string) {
+	w.Header().Set("Content-Type", contract.ContentType)
+	_, _ = w.Write([]byte(body))
+}
+
+// list is an envelope around records, which are JSON.
+func list(count int, records ...string) string {
+	return fmt.Sprintf(`{"records":[%s],"length":%d,"status":"SUCCESS","count":%d}`, strings.Join(records, ","), len(records), count)
+}
+
+// inMemory is a way to a handler that needs no network and so fits into a bubble.
+type inMemory struct{ http.Handler }
+
+func (m inMemory) RoundTrip(r *http.Request) (*http.Response, error) {
+	answered := make(chan *http.Response, 1)
+	go func() {
+		w := httptest.NewRecorder()
+		m.ServeHTTP(w, r)
+		answered <- w.Result()
+	}()
+	select {
+	case resp := <-answered:
+		return resp, nil
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
+}
+
+// hang answers when nobody waits any more.
+func hang(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+
+func secret() (string, error) { return theSecret, nil }
+
+// client asks h; o may be nil.
+func client(t testing.TB, h http.Handler, o *Options) *Client {
+	t.Helper()
+	if o == nil {
+		o = new(Options)
+	}
+	o.BaseURL = cmp.Or(o.BaseURL, "https://pos.example.com/api/")
+	o.ClientID = cmp.Or(o.ClientID, "kitchen")
+	if o.Secret == nil {
+		o.Secret = secret
+	}
+	if h != nil {
+		o.Transport = inMemory{h}
+	}
+	c, err := New(*o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// names reads a list to its end.
+func names(v *Venue, ctx context.Context) (got []string, err error) {
+	for e, err := range v.Employees(ctx) {
+		if err != nil {
+			return got, err
+		}
+		got = append(got, e.Name)
+	}
+	return got, nil
+}
+
+// problem is err as *Error, which it must be.
+func problem(t testing.TB, err error) *Error {
+	t.Helper()
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		t.Fatalf("%v (%T), want an *Error", err, err)
+	}
+	return e
+}
+
+func TestAVenueIsAskedAboutAsTheContractSays(t *testing.T) {
+	s := &service{
+		Employees: func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Query().Get("cursor") == "" {
+				answerJSON(w, `{"records":[{"id":"A","name":"Ann B."}],"count":2,"status":"SUCCESS","nextCursor":"c/2"}`)
+				return
+			}
+			answerJSON(w, list(2, `{"id":"B","name":"Bo C."}`))
+		},
+	}
+	srv := httptest.NewServer(s)
+	defer srv.Close()
+	c := client(t, nil, &Options{BaseURL: srv.URL + "/api", Timeout: time.Minute})
+	v := c.Venue(strings.ToUpper(grill))
+	me, err := v.Me(t.Context())
+	if err != nil || me.Venue != grill || len(me.Scopes) != 2 {
+		t.Errorf("%+v, %v", me, err)
+	}
+	if got, err := names(v, t.Context()); err != nil || fmt.Sprint(got) != "[Ann B. Bo C.]" {
+		t.Errorf("%v, %v", got, err)
+	}
+	if p, err := c.PayrollPeriods(t.Context(), grill); err != nil || len(p) != 0 {
+		t.Errorf("%v, %v", p, err)
+	}
+	want := "[/api/me /api/v1/labor/employees /api/v1/labor/employees?cursor=c%2F2 /api/v1/labor/payrollperiods?venueId=" + grill + "]"
+	if got := fmt.Sprint(s.calls()); got != want || s.tokens() != 1 {
+		t.Errorf("%d tokens, asked %s", s.tokens(), got)
+	}
+	form, _ := json.Marshal(s.forms[0])
+	if want := `{"Authorization":null,"client_id":["kitchen"],"client_secret":["s3cr\u0026t/\"plan+ted\u003c\u003e"],"grant_type":["client_credentials"],"venue_id":["` + grill + `"]}`; string(form) != want {
+		t.Errorf("token request %s", form)
+	}
+}
+
+func TestOptionsThatCannotBeAreNamedAllAtOnce(t *testing.T) {
+	_, err := New(Options{
+		BaseURL: "https://me:hunter2@pos.example.com", PageLimit: -1, CursorAt: "header:", PayrollVenueParam: "cursor",
+		Token: TokenOptions{Path: "token", VenueParam: "client_secret", AuthStyle: "both", RenewBefore: -1}, Timeout: -1, MaxResponse: -1,
+	})
+	for _, want := range []string{
+		"base address: has a user name", "client id: missing", "client secret: missing", `token path: "token"`,
+		`token venue parameter: "client_secret"`, `token auth style: "both" is neither params nor header`,
+		"renew before", "page limit: -1", `cursor place: "header:"`, `payroll venue parameter: "cursor"`, "time-out", "largest answer",
+	} {
+		if !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("%v lacks %s", err, want)
+		}
+	}
+	if strings.Contains(fmt.Sprint(err), "hunter2") {
+		t.Error(err)
+	}
+	for _, base := range []string{"", "pos.example.com", "ftp://x", "https://", "https://x/?a=b", "https://x/#a", "https://x/?", "http://[::1"} {
+		if _, err := New(Options{BaseURL: base, ClientID: "a", Secret: secret}); err == nil {
+			t.Errorf("%q: no error", base)
+		}
+	}
+}

@@ -1,0 +1,321 @@
+package posapi
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestFiftyCallersAtOnceFetchOneTokenForEachVenue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := new(service)
+		s.Token = func(w http.ResponseWriter, r *http.Request) {
+			time.Sleep(time.Second)
+			answerJSON(w, fmt.Sprintf(`{"access_token":%q}`, s.issue(r.PostForm.Get("venue_id"))))
+		}
+		c := client(t, s, nil)
+		var all sync.WaitGroup
+		for _, venue := range []string{grill, bar} {
+			for range 50 {
+				all.Go(func() {
+					me, err := c.Me(t.Context(), venue)
+					if err != nil || me.Venue != venue { // the service tells by the token
+						t.Errorf("%s: %+v, %v", venue, me, err)
+					}
+				})
+			}
+		}
+		all.Wait()
+		if s.tokens() != 2 {
+			t.Errorf("%d tokens were fetched", s.tokens())
+		}
+	})
+}
+
+func TestATokenIsRenewedShortlyBeforeItsEndAndNotPerCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := new(service)
+		v := client(t, s, nil).Venue(grill)
+		for minute := range 30 {
+			if _, err := v.Me(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			// 15 minutes each, renewed after 14
+			if want := 1 + minute/14; s.tokens() != want {
+				t.Fatalf("minute %d: %d tokens, want %d", minute, s.tokens(), want)
+			}
+			time.Sleep(time.Minute)
+		}
+	})
+}
+
+func TestATokenLivesAsLongAsItSaysElseFifteenMinutes(t *testing.T) {
+	for says, want := range map[string]time.Duration{
+		``:                         14 * time.Minute,
+		`,"expires_in":null`:       14 * time.Minute,
+		`,"expires_in":0`:          14 * time.Minute,
+		`,"expires_in":-5`:         14 * time.Minute,
+		`,"expires_in":"soon"`:     14 * time.Minute,
+		`,"expires_in":{}`:         14 * time.Minute,
+		`,"expires_in":"600"`:      9 * time.Minute,
+		`,"expires_in":600.9`:      9 * time.Minute,
+		`,"expiresIn":600`:         9 * time.Minute,
+		`,"expires_in":1e3`:        940 * time.Second,
+		`,"expires_in":100`:        50 * time.Second, // renewed at half its life, not at once
+		`,"expires_in":9999999999`: (1<<31 - 61) * time.Second,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := new(service)
+			s.Token = func(w http.ResponseWriter, r *http.Request) {
+				answerJSON(w, fmt.Sprintf(`{"access_token":%q%s}`, s.issue(grill), says))
+			}
+			v := client(t, s, nil).Venue(grill)
+			ask := func(want int) {
+				if _, err := v.Me(t.Context()); err != nil || s.tokens() != want {
+					t.Fatalf("%s: %d tokens, want %d, %v", says, s.tokens(), want, err)
+				}
+			}
+			ask(1)
+			time.Sleep(want - time.Second)
+			ask(1)
+			time.Sleep(time.Second)
+			ask(2)
+		})
+	}
+}
+
+func TestACallerThatGivesUpDoesNotCancelTheFetchForOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := new(service)
+		s.Token = func(w http.ResponseWriter, r *http.Request) {
+			time.Sleep(5 * time.Second)
+			answerJSON(w, fmt.Sprintf(`{"access_token":%q}`, s.issue(grill)))
+		}
+		v := client(t, s, nil).Venue(grill)
+		var all sync.WaitGroup
+		all.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			began := time.Now()
+			_, err := v.Me(ctx)
+			if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Second {
+				t.Errorf("after %v: %v", time.Since(began), err)
+			}
+		})
+		synctest.Wait()
+		all.Go(func() {
+			if _, err := v.Me(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+		all.Wait()
+		if s.tokens() != 1 {
+			t.Errorf("%d tokens were fetched", s.tokens())
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := v.Me(ctx); !errors.Is(err, context.Canceled) || errors.Is(err, ErrUnavailable) {
+			t.Error(err)
+		}
+	})
+}
+
+func TestAHungTokenServerDelaysOnlyItsVenue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := new(service)
+		s.Token = func(w http.ResponseWriter, r *http.Request) {
+			if r.PostForm.Get("venue_id") == grill {
+				hang(w, r)
+				return
+			}
+			answerJSON(w, fmt.Sprintf(`{"access_token":%q}`, s.issue(bar)))
+		}
+		c := client(t, s, nil)
+		began := time.Now()
+		var all sync.WaitGroup
+		all.Go(func() {
+			_, err := c.Me(t.Context(), grill)
+			if !errors.Is(err, ErrUnavailable) || time.Since(began) != 10*time.Second {
+				t.Errorf("after %v: %v", time.Since(began), err)
+			}
+			if want := "token of venue " + grill + ": no answer within 10s"; err.Error() != want {
+				t.Errorf("%v, want %s", err, want)
+			}
+		})
+		synctest.Wait()
+		if _, err := c.Me(t.Context(), bar); err != nil || time.Since(began) != 0 {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+		all.Wait()
+	})
+}
+
+func TestATokenThatIsNoLongerKnownIsFetchedAgainOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := new(service)
+		v := client(t, s, nil).Venue(grill)
+		if _, err := v.Me(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		s.forget()
+		var all sync.WaitGroup
+		for range 50 {
+			all.Go(func() {
+				if _, err := v.Me(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if s.tokens() != 2 {
+			t.Errorf("%d tokens were fetched", s.tokens())
+		}
+	})
+}
+
+func TestATokenThatIsNeverAcceptedIsAnErrorAfterTheSecond(t *testing.T) {
+	s := &service{Me: func(w http.ResponseWriter, r *http.Request) { http.Error(w, `{"error":{"message":"no such token"}}`, 401) }}
+	_, err := client(t, s, nil).Me(t.Context(), grill)
+	want := "me of venue " + grill + `: the service answers 401 Unauthorized: it says "no such token"; a new token did not help; the service may know another venue by this id`
+	if !errors.Is(err, ErrUnauthorized) || err.Error() != want || s.tokens() != 2 || len(s.calls()) != 2 {
+		t.Errorf("%d tokens, %d calls, %v", s.tokens(), len(s.calls()), err)
+	}
+}
+
+func TestATokenThatCannotBeRenewedIsUsedToItsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, down := new(service), false
+		s.Token = func(w http.ResponseWriter, r *http.Request) {
+			if down {
+				http.Error(w, "maintenance", 501)
+				return
+			}
+			answerJSON(w, fmt.Sprintf(`{"access_token":%q}`, s.issue(grill)))
+		}
+		v := client(t, s, nil).Venue(grill)
+		ask := func(want int) error {
+			t.Helper()
+			_, err := v.Me(t.Context())
+			if s.tokens() != want {
+				t.Errorf("%d tokens were asked for, want %d", s.tokens(), want)
+			}
+			return err
+		}
+		first := ask(1)
+		down = true
+		time.Sleep(14*time.Minute + 10*time.Second)
+		errs := []error{first, ask(2), ask(2)} // not again for each call
+		time.Sleep(6 * time.Second)
+		errs = append(errs, ask(3))
+		if err := errors.Join(errs...); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(time.Minute)
+		if err := ask(4); problem(t, err).Call != CallToken || !errors.Is(err, ErrUnavailable) {
+			t.Error(err)
+		}
+		down = false
+		if err := ask(5); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestTheTokenRequestIsAsConfigured(t *testing.T) {
+	s := new(service)
+	s.Token = func(w http.ResponseWriter, r *http.Request) { answerJSON(w, `{"accessToken":"`+s.issue(grill)+`"}`) }
+	c := client(t, s, &Options{Token: TokenOptions{VenueParam: "venue", AuthStyle: AuthHeader, Scopes: []string{"a", "b"}}})
+	if _, err := c.Me(t.Context(), grill); err != nil {
+		t.Fatal(err)
+	}
+	basic := base64.StdEncoding.EncodeToString([]byte("kitchen:s3cr%26t%2F%22plan%2Bted%3C%3E"))
+	want := fmt.Sprintf("map[Authorization:[Basic %s] grant_type:[client_credentials] scope:[a b] venue:[%s]]", basic, grill)
+	if got := fmt.Sprint(s.forms[0]); got != want {
+		t.Errorf("%s, want\n%s", got, want)
+	}
+}
+
+func TestARotatedSecretIsReadForTheNextToken(t *testing.T) {
+	s, now := new(service), " first\n"
+	v := client(t, s, &Options{Secret: func() (string, error) { return now, nil }}).Venue(grill)
+	_, err := v.Me(t.Context())
+	now = "second"
+	s.forget()
+	_, again := v.Me(t.Context())
+	if err != nil || again != nil {
+		t.Error(err, again)
+	}
+	var got []string
+	for _, f := range s.forms {
+		got = append(got, f["client_secret"]...)
+	}
+	if !slices.Equal(got, []string{"first", "second"}) {
+		t.Error(got)
+	}
+}
+
+func TestASecretThatCannotBeReadAsksNobody(t *testing.T) {
+	for _, c := range []struct {
+		secret string
+		err    error
+		want   string
+	}{
+		{"", nil, "the client secret is empty"},
+		{" \n", nil, "the client secret is empty"},
+		{"", errors.New("open /run/secret: permission denied"), "the client secret cannot be read: open /run/secret: permission denied"},
+		{"half-read", errors.New("line 1: half-read\x1b[2J"), "the client secret cannot be read: line 1: [secret] [2J"},
+	} {
+		s := new(service)
+		_, err := client(t, s, &Options{Secret: func() (string, error) { return c.secret, c.err }}).Me(t.Context(), grill)
+		if want := "token of venue " + grill + ": " + c.want; !errors.Is(err, ErrSecret) || err.Error() != want || s.tokens() != 0 {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+func TestATokenIsRefusedForAReasonAPersonUnderstands(t *testing.T) {
+	html := "<html>\r\n<h1>Log in</h1>\x1b[31m" + strings.Repeat("x", 300)
+	for _, c := range []struct {
+		status int
+		body   string
+		kind   error
+		want   string
+	}{
+		{401, `{"error":"invalid_client"}`, ErrUnauthorized, `the service answers 401 Unauthorized: it says "invalid_client"; check service.client_id, the client secret, and whether the service wants them as params`},
+		{400, `{"error":"invalid_client","error_description":"unknown\u0007 client"}`, ErrUnauthorized, `the service answers 400 Bad Request: it says "unknown client"; check service.client_id, the client secret, and whether the service wants them as params`},
+		{400, `{"error":"invalid_request"}`, ErrRefused, `the service answers 400 Bad Request: it says "invalid_request"; check the venue's id, and whether the service calls it venue_id in token requests`},
+		{403, `{}`, ErrForbidden, `the service answers 403 Forbidden: it says "{}"; check the venue's id, and that the service has approved the integration for it`},
+		{404, ``, ErrNotFound, `the service answers 404 Not Found; check whether /api belongs to service.base_url, which is https://pos.example.com/api`},
+		{200, `{"error":"invalid_client"}`, ErrUnauthorized, `the service answers with the error invalid_client; check service.client_id, the client secret, and whether the service wants them as params`},
+		{200, ``, ErrMalformed, `the answer is empty`},
+		{200, `{"token_type":"bearer"}`, ErrMalformed, `access_token: missing`},
+		{200, `{"access_token":""}`, ErrMalformed, `access_token: missing`},
+		{200, `{"access_token":["x"]}`, ErrMalformed, `access_token: missing`},
+		{200, `{"access_token":"a b"}`, ErrMalformed, `access_token: has characters that a header cannot hold`},
+		{200, `{"access_token":"a\r\nb: c"}`, ErrMalformed, `access_token: has characters that a header cannot hold`},
+		{200, `{"access_token":"abcdefgh`, ErrMalformed, `the answer's JSON breaks off after 25 bytes`},
+		{200, `access_token=abcdefgh`, ErrMalformed, `the answer is no JSON but calls itself text/plain; check whether service.base_url, https://pos.example.com/api, is the service's API`},
+		{200, html, ErrMalformed, `the answer is no JSON but calls itself text/plain: it says "<html> <h1>Log in</h1> [31m` + strings.Repeat("x", 173) + `…"; check whether service.base_url, https://pos.example.com/api, is the service's API`},
+	} {
+		s := &service{Token: func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+			w.WriteHeader(c.status)
+			_, _ = w.Write([]byte(c.body))
+		}}
+		_, err := client(t, s, nil).Me(t.Context(), grill)
+		if want := "token of venue " + grill + ": " + c.want; !errors.Is(err, c.kind) || err.Error() != want {
+			t.Errorf("%d %.40s:\n got %v\nwant %s", c.status, c.body, err, want)
+		}
+		if s.tokens() != 1 || len(s.calls()) != 0 {
+			t.Errorf("%d %.40s: asked %d times", c.status, c.body, s.tokens())
+		}
+	}
+}
