@@ -38,6 +38,9 @@ func TestMain(m *testing.M) {
 //	post FILE STATUS           send FILE as a print request
 //	await JOB STATE            until a ticket is in a state
 //	printer NAME off|on        pull a printer's plug, or put it back
+//	printer NAME talks         before serve: it is one that answers
+//	printer NAME CONDITION     from now on it is, as paper_out; ready ends that
+//	until NAME STATE           until the daemon has seen that of a printer
 func TestTheCommandLineDoesWhatItSays(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
@@ -59,7 +62,8 @@ func TestTheCommandLineDoesWhatItSays(t *testing.T) {
 			"stop":    func(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(of(ts).stop()) },
 			"post":    func(ts *testscript.TestScript, _ bool, a []string) { ts.Check(of(ts).post(ts.ReadFile(a[0]), a[1])) },
 			"await":   func(ts *testscript.TestScript, _ bool, a []string) { ts.Check(of(ts).await(a[0], a[1])) },
-			"printer": func(ts *testscript.TestScript, _ bool, a []string) { ts.Check(of(ts).plug(a[0], a[1])) },
+			"printer": func(ts *testscript.TestScript, _ bool, a []string) { ts.Check(of(ts).make(a[0], a[1])) },
+			"until":   func(ts *testscript.TestScript, _ bool, a []string) { ts.Check(of(ts).until(a[0], a[1])) },
 		},
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
@@ -209,6 +213,40 @@ func (r *restaurant) await(job, state string) error {
 	}
 }
 
-func (r *restaurant) plug(name, state string) error {
-	return r.printer(name).Refuse(state == "off")
+// make makes something be so with a printer.
+func (r *restaurant) make(name, what string) error {
+	switch what {
+	case "talks":
+		r.printers[name] = virtual.New(virtual.Options{Name: name, Kanji: true, Can: virtual.Everything})
+		return nil
+	case "on", "off":
+		return r.printer(name).Refuse(what == "off")
+	case "ready":
+		p := r.printer(name)
+		p.Set(p.Conditions(), false)
+		return nil
+	}
+	c, err := virtual.ParseCondition(what)
+	if err == nil {
+		r.printer(name).Set(c, true)
+	}
+	return err
+}
+
+func (r *restaurant) until(name, state string) error {
+	for deadline := time.Now().Add(patience); ; {
+		all, err := admin.NewClient(r.socket).Printers(context.Background())
+		if err != nil {
+			return err
+		}
+		for _, p := range all.Printers {
+			if p.Name == name && p.Device != nil && p.Device.State == state {
+				return nil
+			}
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%s is not %s: %+v\n%s", name, state, all.Printers, r.log)
+		}
+		time.Sleep(10 * time.Millisecond) // between two questions, not for anything to happen
+	}
 }

@@ -83,6 +83,8 @@ func advice(p Printer) string {
 		return remedy(p) + "; its tickets go on by themselves"
 	case p.Held > 0:
 		return fmt.Sprintf("%s for a person: ticketrail jobs list --state held --station %s", waits(p.Held), word(p.Name))
+	case p.Device != nil:
+		return p.Device.Advice // the roll ends soon
 	}
 	return ""
 }
