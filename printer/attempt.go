@@ -126,6 +126,9 @@ func (a *attempt) fenced() error {
 		a.d.quiet = 0
 		keep = a.cut(c.Cut)
 	}
+	if a.s.blocked() { // its last words are older than its answer
+		a.askWhy(never)
+	}
 	a.d.see(func(s *Status) { s.Heard = time.Now() })
 	_ = a.s.until(a.ctx, nextAnswer, func() bool { return !keep || len(a.s.asked) == 0 })
 	if keep && a.s.calm() {

@@ -1,0 +1,332 @@
+package printer_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ticketrail/printer"
+	"ticketrail/printer/transport"
+)
+
+// A scripted printer answers as it is told, byte by byte: what a virtual one never would.
+type scripted struct {
+	// answer is what it says when it has read what is new: all of this connection so far.
+	answer func(s *scripted, c net.Conn, all string)
+
+	mu    sync.Mutex
+	heard []string // of each connection
+}
+
+func (s *scripted) Dial(context.Context) (transport.Conn, error) {
+	ours, theirs := net.Pipe()
+	s.mu.Lock()
+	at := len(s.heard)
+	s.heard = append(s.heard, "")
+	s.mu.Unlock()
+	go func() {
+		buf := make([]byte, 4096)
+		for {
+			n, err := theirs.Read(buf)
+			s.mu.Lock()
+			s.heard[at] += string(buf[:n])
+			all := s.heard[at]
+			s.mu.Unlock()
+			if err != nil {
+				return
+			}
+			if s.answer != nil {
+				s.answer(s, theirs, all)
+			}
+		}
+	}()
+	return &scriptedConn{ours}, nil
+}
+
+func (s *scripted) all() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.Join(s.heard, "")
+}
+
+func (s *scripted) clients() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.heard)
+}
+
+type scriptedConn struct{ net.Conn }
+
+func (c *scriptedConn) Finish(context.Context) error { return nil }
+
+// last says whether all ends with the bytes of a question.
+func last(all, question string) bool { return strings.HasSuffix(all, question) }
+
+// healthy answers DLE EOT, one byte at a time.
+func healthy(c net.Conn, all string) bool {
+	for n := range 4 {
+		if last(all, "\x10\x04"+string(rune(n+1))) {
+			_, _ = c.Write([]byte{0x12})
+			return true
+		}
+	}
+	return false
+}
+
+// echo is the answer to the process id that all ends with.
+func echo(all string) []byte {
+	i := strings.LastIndex(all, "\x1d(H\x06\x0000")
+	if i < 0 || len(all) != i+11 {
+		return nil
+	}
+	return []byte("7\"" + all[i+7:] + "\x00")
+}
+
+func scriptedRig(t *testing.T, s *scripted) *rig {
+	return newRig(t, nil, s, nil)
+}
+
+func TestRepliesMayComeInPiecesAndAmongOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &scripted{answer: func(_ *scripted, c net.Conn, all string) {
+			if healthy(c, all) {
+				return
+			}
+			id := echo(all)
+			if id == nil {
+				return
+			}
+			// The start of an automatic status, XOFF, a drawer that opens, the id in pieces, XON.
+			for _, piece := range [][]byte{{0x10}, {0x13, 0x00}, id[:1], id[1:3], {0x11}, id[3:], {0x00, 0x0f, 0x14}, {0, 0, 0x0f}} {
+				_, _ = c.Write(piece)
+			}
+		}}
+		r := scriptedRig(t, s)
+		defer r.d.Release()
+		for range 3 {
+			r.want("A1", "confirmed")
+		}
+	})
+}
+
+func TestAnIDNobodyHereSentIsAnotherProgram(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &scripted{answer: func(_ *scripted, c net.Conn, all string) {
+			if !healthy(c, all) {
+				if id := echo(all); id != nil {
+					_, _ = c.Write([]byte("7\"P001\x007\"P002\x00"))
+					_, _ = c.Write(id)
+					_, _ = c.Write(id) // twice is no other program
+				}
+			}
+		}}
+		r := scriptedRig(t, s)
+		defer r.d.Release()
+		r.want("A1", "confirmed") // probe, ticket and cut: three questions, six strangers
+		synctest.Wait()
+		if st := r.d.Status(); st.Foreign != 6 || r.log.count("another program") != 1 {
+			t.Errorf("%d strangers, %d warnings", st.Foreign, r.log.count("another program"))
+		}
+		time.Sleep(time.Minute) // another connection
+		r.want("A2", "confirmed")
+		synctest.Wait()
+		if st := r.d.Status(); st.Foreign != 10 || r.log.count("another program") != 2 {
+			t.Errorf("%d strangers, %d warnings", st.Foreign, r.log.count("another program"))
+		}
+	})
+}
+
+func TestAnotherIDThanTheTicketsProvesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var old []byte
+		s := &scripted{answer: func(_ *scripted, c net.Conn, all string) {
+			if healthy(c, all) {
+				return
+			}
+			if id := echo(all); old == nil {
+				old = id
+				_, _ = c.Write(id)
+			} else if id != nil {
+				_, _ = c.Write(old) // an answer that it has already given
+			}
+		}}
+		r := scriptedRig(t, s)
+		defer r.d.Release()
+		r.want("A1", "doubt")
+		if r.d.Status().Foreign != 0 {
+			t.Error("our own old id was taken for another program's")
+		}
+	})
+}
+
+func TestAnAnswerThatComesAfterItsTimeIsNotTakenForTheNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &scripted{}
+		slow := false
+		s.answer = func(_ *scripted, c net.Conn, all string) {
+			if id := echo(all); id != nil {
+				_, _ = c.Write(id)
+				return
+			}
+			for n := range byte(4) {
+				if !last(all, "\x10\x04"+string(rune(n+1))) {
+					continue
+				}
+				b, d := byte(0x12), time.Duration(0)
+				if n == 0 {
+					b = 0x16 // the drawer is open: in another answer that bit is the cover
+				}
+				if slow {
+					d = 3 * time.Second
+				}
+				later(d, func() { _, _ = c.Write([]byte{b}) })
+			}
+		}
+		r := scriptedRig(t, s)
+		defer r.d.Release()
+		r.want("A1", "confirmed")
+		time.Sleep(time.Minute)
+		slow = true
+		r.want("A2", "confirmed")
+		r.wantState(printer.Ready)
+		if got := r.d.Status().Conditions; got != 0 {
+			t.Errorf("it reports %s", got)
+		}
+	})
+}
+
+func TestPaperThatEndsWithTheTicketIsNoProof(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		paper := byte(0)
+		s := &scripted{answer: func(_ *scripted, c net.Conn, all string) {
+			if !healthy(c, all) && strings.Contains(all[max(0, len(all)-14):], "\x1dr\x01") {
+				_, _ = c.Write([]byte{paper})
+			}
+		}}
+		r := scriptedRig(t, s)
+		defer r.d.Release()
+		r.want("A1", "processed")
+		paper = 0x0c
+		if o := r.want("A2", "doubt"); !strings.Contains(o.err.Error(), "out of paper") {
+			t.Error(o.err)
+		}
+		paper = 0x03 // low is not out
+		r.want("A3", "processed")
+	})
+}
+
+func TestAPrinterThatHangsUpWhenAskedGetsItsTicketsInTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &scripted{}
+		s.answer = func(_ *scripted, c net.Conn, all string) {
+			if !healthy(c, all) && strings.Contains(all, "\x1d(H") {
+				_ = c.Close()
+			}
+		}
+		r := scriptedRig(t, s)
+		defer r.d.Release()
+		for range 3 {
+			r.want("A1", "clean")
+		}
+		r.want("A1", "sent")
+	})
+}
+
+func TestAWireWithoutAWayBackIsUsedQuietly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &scripted{}
+		r := newRig(t, nil, oneWay{s}, nil)
+		defer r.d.Release()
+		for range 2 {
+			if o := r.want("A1", "sent"); o.took > 0 {
+				t.Errorf("it was waited %s for nothing", o.took)
+			}
+		}
+		r.wantState(printer.Unknown)
+		if got := s.all(); strings.Count(got, "\x10\x04") > 1 {
+			t.Errorf("asked again and again: %q", got)
+		}
+		if n := r.log.count("\n"); n != 0 {
+			t.Errorf("%d lines in the log", n)
+		}
+	})
+}
+
+// oneWay is a wire on which a read ends at once, as files are.
+type oneWay struct{ *scripted }
+
+func (o oneWay) Dial(ctx context.Context) (transport.Conn, error) {
+	c, err := o.scripted.Dial(ctx)
+	return oneWayConn{c}, err
+}
+
+type oneWayConn struct{ transport.Conn }
+
+func (oneWayConn) Read([]byte) (int, error) { return 0, io.EOF }
+
+func TestIDsAreFresh(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &scripted{answer: func(_ *scripted, c net.Conn, all string) {
+			if !healthy(c, all) {
+				if id := echo(all); id != nil {
+					_, _ = c.Write(id)
+				}
+			}
+		}}
+		r := scriptedRig(t, s)
+		defer r.d.Release()
+		for range 20 {
+			r.want("A1", "confirmed")
+		}
+		seen := map[string]bool{}
+		all := s.all()
+		for {
+			i := strings.Index(all, "\x1d(H\x06\x0000")
+			if i < 0 {
+				break
+			}
+			id := all[i+7 : i+11]
+			all = all[i+11:]
+			if seen[id] || strings.ContainsFunc(id, func(r rune) bool { return r < 0x20 || r > 0x7e }) {
+				t.Errorf("id %q", id)
+			}
+			seen[id] = true
+		}
+		if len(seen) != 41 || s.clients() != 1 {
+			t.Errorf("%d ids on %d connections", len(seen), s.clients())
+		}
+	})
+}
+
+// interrupting is a wire on which the daemon stops when the printer proves the first ticket.
+type interrupting struct {
+	transport.Dialer
+	stop context.CancelFunc
+}
+
+func (i interrupting) Dial(ctx context.Context) (transport.Conn, error) {
+	c, err := i.Dialer.Dial(ctx)
+	return &interruptingConn{Conn: c, stop: i.stop}, err
+}
+
+type interruptingConn struct {
+	transport.Conn
+	stop   context.CancelFunc
+	echoes int
+}
+
+// Read stops the daemon as it hands over the second id: the first was the probe's.
+func (c *interruptingConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if strings.Contains(string(b[:n]), "7\"") {
+		if c.echoes++; c.echoes == 2 {
+			c.stop()
+		}
+	}
+	return n, err
+}
