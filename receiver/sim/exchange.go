@@ -1,7 +1,9 @@
 package sim
 
 import (
+	"bytes"
 	"encoding/json"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -23,6 +25,19 @@ type exchange struct {
 	status int // 0: not answered yet
 	header http.Header
 	body   []byte
+}
+
+// maxBody bounds a request, in bytes. Only the one for a token has a body.
+const maxBody = 16 << 10
+
+// readBody reads it before anything else: while a body is unread, the server does not notice
+// that the caller has given up.
+func (x *exchange) readBody(r *http.Request) {
+	b, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	if err != nil || len(b) > maxBody {
+		b = nil
+	}
+	r.Body = io.NopCloser(bytes.NewReader(b))
 }
 
 // now is what the service's clock says.

@@ -28,7 +28,7 @@ const (
 	NonJSON    Kind = "nonjson"      // a page for people, with status 200
 	Drift      Kind = "drift"        // the service's clock is ahead by [Fault.For] more
 	Redirect   Kind = "redirect"     // 302 to [Fault.To]
-	Failed     Kind = "unsuccessful" // 200, and an envelope whose status is not SUCCESS
+	NoSuccess  Kind = "unsuccessful" // 200, and an envelope whose status is not SUCCESS
 	SameCursor Kind = "samecursor"   // a page names itself as the next
 	Churn      Kind = "churn"        // after the answer somebody joins, leaves or is renamed
 	Large      Kind = "large"        // 64 MiB of blanks before the answer
@@ -36,7 +36,7 @@ const (
 
 // Kinds lists them.
 func Kinds() []Kind {
-	return []Kind{Answers, Slow, Hang, Truncated, Broken, NonJSON, Drift, Redirect, Failed, SameCursor, Churn, Large}
+	return []Kind{Answers, Slow, Hang, Truncated, Broken, NonJSON, Drift, Redirect, NoSuccess, SameCursor, Churn, Large}
 }
 
 // A Fault makes calls go wrong.
@@ -242,7 +242,7 @@ func (x *exchange) after() {
 		case NonJSON:
 			x.status, x.body = http.StatusOK, []byte("<!doctype html>\n<html><body><h1>Scheduled maintenance</h1><p>We will be right back.</p></body></html>\n")
 			x.header.Set("Content-Type", "text/html; charset=utf-8")
-		case Failed:
+		case NoSuccess:
 			if x.status == http.StatusOK {
 				x.body = bytes.Replace(x.body, []byte(`"`+contract.StatusSuccess+`"`), []byte(`"`+contract.StatusError+`"`), 1)
 			}

@@ -202,6 +202,7 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request) {
 	s.requests[e.call]++
 	x.faults = s.strike(e.call)
 	s.mu.Unlock()
+	x.readBody(r)
 	if !x.before() {
 		return // the caller is gone
 	}

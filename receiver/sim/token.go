@@ -21,14 +21,10 @@ type grant struct {
 
 func (g grant) has(scope string) bool { return slices.Contains(g.scopes, scope) }
 
-// maxForm bounds a token request, in bytes.
-const maxForm = 16 << 10
-
 // token issues an access token for one venue: OAuth 2.0 client credentials (RFC 6749, section
 // 4.4), the client in the form or in HTTP Basic. There is no refresh token.
 func (x *exchange) token() {
 	x.header.Set("Cache-Control", "no-store")
-	x.r.Body = http.MaxBytesReader(nil, x.r.Body, maxForm)
 	if err := x.r.ParseForm(); err != nil || len(x.r.PostForm) == 0 {
 		x.tokenRefused(http.StatusBadRequest, contract.ErrorInvalidRequest, "want a form (application/x-www-form-urlencoded)")
 		return

@@ -1,0 +1,105 @@
+package sim
+
+import (
+	"maps"
+
+	"github.com/google/uuid"
+
+	"ticketrail/receiver/contract"
+)
+
+// order makes a request with one record.
+func (s *Orders) order(kind string, c check, items []map[string]any) Order {
+	return s.request(kind, c, s.record(c, items))
+}
+
+func (s *Orders) record(c check, items []map[string]any) map[string]any {
+	r := maps.Clone(c.fields)
+	list := make([]any, len(items))
+	for i, it := range items {
+		list[i] = it
+	}
+	r[contract.FieldID] = s.newID()
+	r[contract.FieldItems] = list
+	r[contract.FieldRetryCount] = 0
+	r[contract.FieldStatus] = "PENDING"
+	r["destinationPosDeviceId"] = c.device
+	r["destinationType"] = "KDS"
+	return r
+}
+
+func (s *Orders) newID() string {
+	id := newID(s.rng)
+	if s.o.FreshIDs {
+		id = uuid.NewString()
+	}
+	return id
+}
+
+func (s *Orders) request(kind string, c check, records ...map[string]any) Order {
+	list := make([]any, len(records))
+	for i, r := range records {
+		list[i] = r
+	}
+	return Order{
+		ID: records[0][contract.FieldID].(string), Venue: c.venue, Device: c.device, Kind: kind,
+		request: map[string]any{
+			contract.FieldRecords: list,
+			contract.FieldStatus:  contract.StatusSuccess,
+			contract.FieldCount:   len(list),
+		},
+	}
+}
+
+// split is a request with a record for each printer.
+func (s *Orders) split(c check) Order {
+	var names []string
+	by := map[string][]map[string]any{}
+	for _, it := range c.items {
+		p := it["printerDeviceId"].(string)
+		if by[p] == nil {
+			names = append(names, p)
+		}
+		by[p] = append(by[p], it)
+	}
+	var records []map[string]any
+	for _, p := range names {
+		r := s.record(c, by[p])
+		r["printerDeviceId"] = p
+		records = append(records, r)
+	}
+	kind := "split"
+	if len(records) == 1 {
+		kind = "order"
+	}
+	return s.request(kind, c, records...)
+}
+
+// void cancels something of an open check, in one of the ways services say so.
+func (s *Orders) void() Order {
+	c, it := s.recall()
+	switch s.rng.IntN(4) {
+	case 0:
+		it["quantity"] = -it["quantity"].(int)
+	case 1:
+		it[contract.FieldStatus] = "VOIDED"
+	default:
+		it[contract.FieldIsVoid] = true
+	}
+	it["note"] = pick(s.rng, voidReasons())
+	return s.order("void", c, []map[string]any{it})
+}
+
+// refire has something made a second time.
+func (s *Orders) refire() Order {
+	c, it := s.recall()
+	it["isRefire"] = true
+	it["note"] = pick(s.rng, refireReasons())
+	return s.order("refire", c, []map[string]any{it})
+}
+
+// recall is an open check and a copy of something on it.
+func (s *Orders) recall() (check, map[string]any) {
+	c := pick(s.rng, s.open)
+	return c, maps.Clone(pick(s.rng, c.items))
+}
