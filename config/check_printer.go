@@ -72,6 +72,7 @@ func (k *checker) oneDevice(at string, p *Printer, first int) {
 	}{
 		{"confirm", p.Confirm, q.Confirm}, {"linger", p.Linger, q.Linger},
 		{"poll_every", p.PollEvery, q.PollEvery}, {"wait_for_person", p.WaitForPerson, q.WaitForPerson},
+		{"address", p.line(), q.line()},
 	} {
 		if x.mine != x.his {
 			k.add(at+"."+x.key, "is %s, and %s in printers[%d], which is the same printer; say the same in both", told(x.mine), told(x.his), first)
@@ -121,6 +122,15 @@ func (k *checker) ticketsOf(at string, p *Printer) {
 // maxTemplate is more than a head and a foot can need.
 const maxTemplate = 64 << 10
 
+// line is how a serial line is set.
+func (p Printer) line() string {
+	if scheme, rest, _ := strings.Cut(p.Address, "://"); strings.EqualFold(scheme, "serial") {
+		_, set, _ := strings.Cut(rest, "?")
+		return set
+	}
+	return ""
+}
+
 // Device says which printer it is: the same for every way to write its address.
 func (p Printer) Device() string {
 	scheme, rest, _ := strings.Cut(p.Address, "://")
@@ -133,9 +143,13 @@ func (p Printer) Device() string {
 			}
 			return "tcp://" + strings.ToLower(u.Hostname()) + ":" + port
 		}
-	case "file", "serial":
+	case "serial":
 		name, _, _ := strings.Cut(rest, "?")
 		return "file://" + filepath.Clean(name)
+	case "file":
+		return "file://" + filepath.Clean(rest)
+	case "usb":
+		return "usb://" + rest
 	}
 	return p.Address
 }
@@ -146,9 +160,9 @@ func badAddress(a string) string {
 	scheme, rest, ok := strings.Cut(a, "://")
 	switch {
 	case a == "":
-		return "is missing; write it as tcp://192.168.1.50:9100 or file:///dev/usb/lp0"
+		return "is missing; write it as tcp://192.168.1.50:9100 or usb://"
 	case !ok || strings.ContainsFunc(a, unicode.IsControl):
-		return quote(a) + " is not an address; write it as tcp://192.168.1.50:9100 or file:///dev/usb/lp0"
+		return quote(a) + " is not an address; write it as tcp://192.168.1.50:9100 or usb://"
 	}
 	switch strings.ToLower(scheme) {
 	case "tcp":
@@ -171,8 +185,9 @@ func badAddress(a string) string {
 		if !filepath.IsAbs(name) || strings.HasSuffix(name, "/") {
 			return quote(a) + " is not the name of a serial line; write it with three slashes, as serial:///dev/ttyUSB0?baud=19200"
 		}
+	case "usb": // empty is the only one there is
 	default:
-		return fmt.Sprintf("%s: %s:// is unknown; use tcp://, file:// or serial://", quote(a), scheme)
+		return fmt.Sprintf("%s: %s:// is unknown; use tcp://, usb://, file:// or serial://", quote(a), scheme)
 	}
 	return ""
 }

@@ -217,6 +217,8 @@ func TestOnePrinterIsTalkedToInOneWay(t *testing.T) {
 	wantProblems(t, same,
 		"printers[1].confirm: is the profile's, and status in printers[0], which is the same printer; say the same in both",
 		"printers[1].linger: is 3s, and 2s in printers[0], which is the same printer; say the same in both")
+	two := strings.NewReplacer("tcp://h:1", "serial:///dev/ttyS0?baud=9600", "tcp://h:2", "serial:///dev/ttyS0?baud=19200").Replace(twoPrinters("", ""))
+	wantProblems(t, two, "printers[1].address: is baud=19200, and baud=9600 in printers[0], which is the same printer; say the same in both")
 	for a, b := range map[string]string{
 		"tcp://h": "tcp://H:9100", "file:///dev/usb/lp0": "file:///dev//usb/lp0", "serial:///dev/ttyS0": "serial:///dev/ttyS0?baud=9600", "tcp://[::1]": "tcp://[::1]:9100",
 	} {
@@ -247,7 +249,7 @@ func TestAnAddressSaysWhereAPrinterIs(t *testing.T) {
 		"": false, "192.168.1.50:9100": false, "192.168.1.50": false, "tcp://h": true, "tcp://": false, "tcp://h:9100?x": false, "tcp://h:0": false,
 		"tcp://h:99999": false, "tcp://u:p@h:9100": false, "tcp://h:9100/x": false, "file://dev/usb/lp0": false, "file:///": false,
 		"serial:///dev/ttyUSB0?baud=19200": true, "serial:///dev/serial/by-id/usb-1a86-if00": true,
-		"file:dev/lp0": false, "serial://ttyUSB0": false, "serial://": false, "serial:///dev/?baud=1": false, "usb://x": false, "\x1b[2J": false, "http://h:1": false,
+		"file:dev/lp0": false, "serial://ttyUSB0": false, "serial://": false, "serial:///dev/?baud=1": false, "usb://": true, "usb://04b8:0e28?serial=X": true, "\x1b[2J": false, "http://h:1": false,
 	} {
 		msg := badAddress(address)
 		if (msg == "") != ok {

@@ -8,12 +8,15 @@ type Printer struct {
 	// spaces and . _ - up to 64. Required, unique in any case. Tickets that wait under a
 	// name that is taken out of the file are kept, held, until they are moved.
 	Name string `mapstructure:"name"`
-	// Address is where it is: tcp://192.168.1.50:9100 for the network (9100 is the port
-	// when none is said), file:///dev/usb/lp0 for USB, serial:///dev/ttyUSB0?baud=19200 for
-	// a serial line, or the name of a plain file. Required.
-	//
-	// A USB printer that is unplugged may come back under another number: its name under
-	// /dev/usb or /dev/serial/by-id stays. Printers with one address are one device: their
+	// Address is where it is. Required.
+	//	tcp://192.168.1.50:9100            on the network; 9100 is the port when none is said
+	//	usb://04b8:0e28                    on USB, by its ids as lsusb shows them
+	//	usb://04b8:0e28?serial=X3BX012345  the one of several with that serial number
+	//	usb://                             the only one on USB
+	//	serial:///dev/ttyUSB0?baud=19200   on a serial line; bits, parity, stop, flow if need be
+	//	file:///dev/usb/lp0                a device, or a plain file that is appended to
+	// A USB printer that is unplugged may come back under another number: usb:// and the
+	// names under /dev/serial/by-id stay. Printers with one address are one device: their
 	// lines take turns, and Confirm, Linger, PollEvery and WaitForPerson must be the same.
 	Address string `mapstructure:"address"`
 	// Profile is the model. Default generic-80mm; ticketrail printers profiles lists them.

@@ -31,6 +31,6 @@ It never prints a ticket and needs no running daemon.`,
 			return app.CheckOnline(cmd.Context(), c.config, c.out)
 		},
 	}
-	cmd.Flags().BoolVar(&online, "online", false, "also see whether the printers answer")
+	cmd.Flags().BoolVar(&online, "online", false, "also see whether the printers answer and are ready")
 	return cmd
 }

@@ -120,3 +120,20 @@ func modelProblems(i int, c config.Printer) (out []config.Problem) {
 	}
 	return out
 }
+
+// sameDevice is a problem if printer i ends where an earlier one does and would be asked in
+// another way: their profiles differ in that.
+func sameDevice(i int, all []config.Printer) []config.Problem {
+	mine, err := model(all[i])
+	if err != nil {
+		return nil
+	}
+	for j, p := range all[:i] {
+		his, err := model(p)
+		if err == nil && p.Device() == all[i].Device() && his.Confirm.String() != mine.Confirm.String() {
+			return []config.Problem{{Path: fmt.Sprintf("printers[%d].confirm", i),
+				Msg: fmt.Sprintf("is %s by its profile, and %s in printers[%d], which is the same printer; say the same in both", mine.Confirm, his.Confirm, j)}}
+		}
+	}
+	return nil
+}

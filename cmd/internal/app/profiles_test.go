@@ -66,6 +66,8 @@ printers:
   - { name: d, address: "tcp://h:4", override: { dots: 17 }, backup: a, hold_for: 1s }
   - { name: e, address: "tcp://h:5", backup: f }
   - { name: f, address: "tcp://h:6", backup: e }
+  - { name: g, address: "tcp://h:7", profile: epson-tm-u220 }
+  - { name: h, address: "tcp://H:7" }
 fallback: a
 `))
 	if err == nil {
@@ -74,6 +76,7 @@ fallback: a
 	for _, want := range []string{
 		"printers[0].profile: ", "printers[1].override.cutter: ", "printers[1].override.colums: ", "printers[1].layout.template_file: ",
 		"printers[2].address: ", "printers[2].confirm: ", "printers[2].copies: ", "printers[3].override.dots: ", "printers[3].hold_for: ",
+		"printers[7].confirm: is auto by its profile, and status in printers[6]",
 		"printers[4].backup: goes round in a circle", "printers[5].backup: goes round in a circle",
 	} {
 		if strings.Count("\n"+err.Error(), "\n"+want) != 1 {

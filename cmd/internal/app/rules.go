@@ -224,6 +224,7 @@ func problems(conf *config.Config) []config.Problem {
 	add := func(path, msg string) { out = append(out, config.Problem{Path: path, Msg: msg}) }
 	for i, p := range conf.Printers {
 		out = append(out, modelProblems(i, p)...)
+		out = append(out, sameDevice(i, conf.Printers)...)
 		if _, err := transport.Open(p.Address); err != nil {
 			add(fmt.Sprintf("printers[%d].address", i), err.Error())
 		}
