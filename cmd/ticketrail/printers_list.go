@@ -117,9 +117,11 @@ func (c *cli) printerTable(all []admin.Printer, now time.Time) error {
 
 // state is how a printer is: in its own words where it has some.
 func state(p admin.Printer) string {
-	switch {
-	case p.Device == nil || p.State != admin.Down && p.State != admin.Up && p.State != admin.Idle:
-	case !p.Device.Fine, p.State == admin.Up && len(p.Device.Conditions) > 0:
+	if p.Device == nil {
+		return string(p.State)
+	}
+	said := p.State == admin.Idle || p.State == admin.Down && !p.Device.Fine || p.State == admin.Up && len(p.Device.Conditions) > 0
+	if said {
 		return strings.ReplaceAll(p.Device.State, "_", " ")
 	}
 	return string(p.State)
