@@ -1,0 +1,248 @@
+package sim
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"ticketrail/receiver/contract"
+)
+
+// CheckOptions say what to check. URL and Venues are required.
+type CheckOptions struct {
+	// URL is the webhook.
+	URL string
+	// Venues are on the integrator's allow-list. All are tried, the first most.
+	Venues []string
+	// Device is one that the integrator allows. Default POSSIM-1.
+	Device string
+	// Transport is what requests go through. Default: one of the check's own.
+	Transport http.RoundTripper
+	// Load is how many orders are sent under load, Concurrency of them at a time. Defaults 200
+	// and 16.
+	Load, Concurrency int
+	// Seed decides what is ordered; ids are new in every run.
+	Seed uint64
+	// OnResult gets each result when it is there. May be nil.
+	OnResult func(Result)
+}
+
+// A Result is one thing that the contract asks for, and whether the endpoint does it.
+type Result struct {
+	Section string // of the contract
+	Name    string // what was sent
+	Want    string // the answer that was expected
+	Got     string // the answer that came
+	Pass    bool
+}
+
+// Check finds out whether an endpoint does what the contract asks of it. It sends real orders,
+// a few hundred of them: whatever stands behind the endpoint prints them. When ctx ends, what
+// was found so far is returned.
+func Check(ctx context.Context, o CheckOptions) []Result {
+	o.Device = cmp.Or(o.Device, "POSSIM-1")
+	o.Load = cmp.Or(o.Load, 200)
+	o.Concurrency = cmp.Or(o.Concurrency, 16)
+	c := &checker{ctx: ctx, o: o, orders: NewOrders(OrderOptions{Seed: o.Seed, Venues: o.Venues[:1], Device: o.Device, Employees: 5, FreshIDs: true})}
+	if c.o.Transport == nil {
+		t := Transport(o.Concurrency)
+		defer t.CloseIdleConnections()
+		c.o.Transport = t
+	}
+	var results []Result
+	for _, r := range rows(o) {
+		got, pass := r.run(c)
+		if ctx.Err() != nil {
+			break
+		}
+		result := Result{r.section, r.name, r.want, got, pass}
+		results = append(results, result)
+		if o.OnResult != nil {
+			o.OnResult(result)
+		}
+	}
+	return results
+}
+
+// A row is one expectation.
+type row struct {
+	section, name, want string
+	run                 func(*checker) (got string, pass bool)
+}
+
+// A checker is one run.
+type checker struct {
+	ctx    context.Context
+	o      CheckOptions
+	orders *Orders
+
+	mu      sync.Mutex // guards what follows
+	strange []int      // statuses that the contract does not know
+	slowest time.Duration
+	late    int // without an answer in time
+}
+
+// A probe is a request, right or wrong.
+type probe struct {
+	method        string // default POST
+	contentType   string // default application/json
+	venue, device []string
+	shout         bool // header names in capitals
+	chunked       bool
+	body          []byte
+}
+
+// A reply is what came back.
+type reply struct {
+	status int
+	body   []byte
+	err    error
+}
+
+func (r reply) String() string {
+	switch {
+	case r.err != nil:
+		return r.err.Error()
+	case r.accepted():
+		if dup, seen := r.duplicate(); seen {
+			return fmt.Sprintf("%d, duplicate: %t", r.status, dup)
+		}
+	}
+	return strconv.Itoa(r.status)
+}
+
+func (r reply) accepted() bool {
+	return r.err == nil && (r.status == http.StatusOK || r.status == http.StatusAccepted)
+}
+
+// duplicate is what the answer says about the order having come before. Not every endpoint
+// says anything.
+func (r reply) duplicate() (dup, seen bool) {
+	var said map[string]json.RawMessage
+	if json.Unmarshal(r.body, &said) != nil {
+		return false, false
+	}
+	b, there := said[contract.FieldAnswerDuplicate]
+	return dup, there && json.Unmarshal(b, &dup) == nil
+}
+
+// fresh is an order that never was.
+func (c *checker) fresh() Order {
+	o := c.orders.Next()
+	return o.WithID(uuid.NewString())
+}
+
+// probe is a request that should be accepted.
+func (c *checker) probe(o Order) probe {
+	return probe{venue: []string{c.o.Venues[0]}, device: []string{c.o.Device}, body: o.Body(0)}
+}
+
+// send makes the request and waits as long as the service does.
+func (c *checker) send(p probe) reply {
+	ctx, cancel := context.WithTimeoutCause(c.ctx, contract.WebhookTimeout, errTimeOut)
+	defer cancel()
+	began := time.Now()
+	r := c.exchange(ctx, p)
+	c.note(r, time.Since(began), p.method == "")
+	return r
+}
+
+func (c *checker) exchange(ctx context.Context, p probe) reply {
+	var body io.Reader = bytes.NewReader(p.body)
+	if p.chunked {
+		body = struct{ io.Reader }{body} // of unknown length
+	}
+	req, err := http.NewRequestWithContext(ctx, cmp.Or(p.method, http.MethodPost), c.o.URL, body)
+	if err != nil {
+		return reply{err: errors.New("the URL cannot be used")}
+	}
+	req.Header.Set("Content-Type", cmp.Or(p.contentType, contract.ContentType))
+	name := func(h string) string { return h }
+	if p.shout {
+		name = strings.ToUpper
+	}
+	if p.venue != nil {
+		req.Header[name(contract.HeaderVenue)] = p.venue
+	}
+	if p.device != nil {
+		req.Header[name(contract.HeaderDevice)] = p.device
+	}
+	resp, err := c.o.Transport.RoundTrip(req)
+	if err != nil {
+		return reply{err: plain(ctx, err)}
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return reply{err: plain(ctx, err)}
+	}
+	return reply{status: resp.StatusCode, body: answer}
+}
+
+// note keeps what the last rows are about.
+func (c *checker) note(r reply, took time.Duration, posted bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if errors.Is(r.err, errTimeOut) {
+		c.late++
+	}
+	c.slowest = max(c.slowest, took)
+	if posted && r.err == nil && !known(r.status) && !slices.Contains(c.strange, r.status) {
+		c.strange = append(c.strange, r.status)
+	}
+}
+
+// known says whether the contract's table of answers has a status.
+func known(status int) bool {
+	switch status {
+	case http.StatusOK, http.StatusAccepted, http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden,
+		http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	}
+	return false
+}
+
+// abandon sends a request and hangs up as soon as it is written, as the service does after 5 s.
+func (c *checker) abandon(p probe) {
+	ctx, cancel := context.WithTimeout(c.ctx, contract.WebhookTimeout)
+	defer cancel()
+	c.exchange(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { cancel() }}), p)
+}
+
+// taken is a row whose request must be accepted.
+func taken(section, name string, make func(*checker) probe) row {
+	return row{section, name, "200 or 202", func(c *checker) (string, bool) {
+		r := c.send(make(c))
+		return r.String(), r.accepted()
+	}}
+}
+
+// refused is a row whose request must be answered by one of some statuses.
+func refused(section, name string, make func(*checker) probe, statuses ...int) row {
+	want := either(statuses)
+	return row{section, name, want, func(c *checker) (string, bool) {
+		r := c.send(make(c))
+		return r.String(), r.err == nil && slices.Contains(statuses, r.status)
+	}}
+}
+
+func either(statuses []int) string {
+	words := make([]string, len(statuses))
+	for i, s := range statuses {
+		words[i] = strconv.Itoa(s)
+	}
+	return strings.Join(words, " or ")
+}

@@ -1,0 +1,104 @@
+package sim
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"ticketrail/receiver/contract"
+)
+
+// againRows are section 6.4: the same order more than once. That it is put only once shows
+// where the answers say so, in a field "duplicate".
+func againRows() []row {
+	const want = "200 or 202 each; put once, where that can be seen"
+	return []row{
+		{"6.4", "the same request twice", want, func(c *checker) (string, bool) {
+			p := c.probe(c.fresh())
+			return together(c.send(p), c.send(p))
+		}},
+		{"6.4", "retries: a higher retryCount, another timestamp", want, func(c *checker) (string, bool) {
+			o := c.fresh()
+			var all []reply
+			for n := range contract.WebhookRetries + 1 {
+				p := c.probe(o)
+				p.body = o.Body(n)
+				all = append(all, c.send(p))
+			}
+			return together(all...)
+		}},
+		{"6.4", "the same request eight times at once", want, func(c *checker) (string, bool) {
+			p := c.probe(c.fresh())
+			all := make([]reply, 8)
+			var wg sync.WaitGroup
+			for i := range all {
+				wg.Go(func() { all[i] = c.send(p) })
+			}
+			wg.Wait()
+			return together(all...)
+		}},
+		{"6.4", "retries after hanging up without an answer", "200 or 202 each; put at most once more, where that can be seen", func(c *checker) (string, bool) {
+			o := c.fresh()
+			p := c.probe(o)
+			c.abandon(p)
+			p.body = o.Body(1)
+			second := c.send(p)
+			p.body = o.Body(2)
+			third := c.send(p)
+			dup, seen := third.duplicate()
+			return second.String() + "; " + third.String(), second.accepted() && third.accepted() && (dup || !seen)
+		}},
+		{"6.4", "the same dishes under another id", "200 or 202, not as a duplicate", func(c *checker) (string, bool) {
+			o := c.fresh()
+			c.send(c.probe(o))
+			return c.first(c.probe(o.WithID(c.fresh().ID)))
+		}},
+	}
+}
+
+// together judges the answers to one and the same order: all accepted it, and of those that
+// say anything all but one say that it is a duplicate.
+func together(all ...reply) (string, bool) {
+	var words []string
+	ok, said, first := true, 0, 0
+	for _, r := range all {
+		if s := r.String(); len(words) == 0 || words[len(words)-1] != s {
+			words = append(words, s)
+		}
+		ok = ok && r.accepted()
+		if dup, seen := r.duplicate(); seen {
+			said++
+			if !dup {
+				first++
+			}
+		}
+	}
+	if said == 0 {
+		words = append(words, "how often it was put cannot be seen")
+	}
+	return strings.Join(words, "; "), ok && (said == 0 || said == len(all) && first == 1)
+}
+
+// wholeRows are about many requests: those under load, and all that were made.
+func wholeRows(o CheckOptions) []row {
+	return []row{
+		{"6.1", fmt.Sprintf("%d orders, %d at a time", o.Load, o.Concurrency), "all accepted, each answer within " + contract.WebhookTimeout.String(), func(c *checker) (string, bool) {
+			s := Sender{URL: o.URL, Transport: c.o.Transport}
+			sum := s.Run(c.ctx, Evening{Next: c.fresh, Count: o.Load, Concurrency: o.Concurrency, Duplicates: 0.1, Seed: o.Seed})
+			round := func(p float64) time.Duration { return sum.Percentile(p).Round(10 * time.Microsecond) }
+			got := fmt.Sprintf("%d of %d accepted, %d late, %d retries, p50 %s, p99 %s, slowest %s", sum.States[Sent]+sum.States[Consumed], sum.Jobs,
+				sum.Late, sum.Retries, round(50), round(99), round(100))
+			return got, sum.Accepted() && sum.Late == 0
+		}},
+		{"6.3", "all of the above: the status", "only 200, 202, 400, 401, 403, 500, 502, 503, 504", func(c *checker) (string, bool) {
+			if len(c.strange) == 0 {
+				return "only these", true
+			}
+			return "also " + strings.ReplaceAll(strings.Trim(fmt.Sprint(c.strange), "[]"), " ", ", "), false
+		}},
+		{"6.1", "all of the above: the time", "each answer within " + contract.WebhookTimeout.String(), func(c *checker) (string, bool) {
+			return fmt.Sprintf("slowest %s, %d late", c.slowest.Round(10*time.Microsecond), c.late), c.late == 0
+		}},
+	}
+}

@@ -1,0 +1,215 @@
+package sim
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"ticketrail/receiver/contract"
+)
+
+// rows is everything that is checked, in order.
+func rows(o CheckOptions) []row {
+	var all []row
+	all = append(all, addressRows(o)...)
+	all = append(all, headerRows(o)...)
+	all = append(all, brokenRows()...)
+	all = append(all, schemaRows()...)
+	all = append(all, contentRows()...)
+	all = append(all, againRows()...)
+	return append(all, wholeRows(o)...)
+}
+
+// addressRows are section 6.1: what the endpoint is.
+func addressRows(o CheckOptions) []row {
+	return []row{
+		{"6.1", "the address is HTTPS", "https, or a host of this machine", func(*checker) (string, bool) {
+			u, err := url.Parse(o.URL)
+			if err != nil {
+				return "no URL", false
+			}
+			ip, _ := netip.ParseAddr(u.Hostname())
+			return u.Scheme, u.Scheme == "https" || ip.IsLoopback() || u.Hostname() == "localhost"
+		}},
+		taken("6.1", "an order", func(c *checker) probe { return c.probe(c.fresh()) }),
+		taken("6.1", "an order whose Content-Type has parameters", func(c *checker) probe {
+			p := c.probe(c.fresh())
+			p.contentType = contract.ContentType + "; charset=utf-8"
+			return p
+		}),
+		taken("6.1", "an order in chunks, of a length not said before", func(c *checker) probe {
+			p := c.probe(c.fresh())
+			p.chunked = true
+			return p
+		}),
+		{"6.1", "GET instead of POST", "not 2xx", func(c *checker) (string, bool) {
+			p := c.probe(c.fresh())
+			p.method, p.body = http.MethodGet, nil
+			r := c.send(p)
+			return r.String(), r.err == nil && r.status/100 != 2
+		}},
+	}
+}
+
+// headerRows are section 6.2.
+func headerRows(o CheckOptions) []row {
+	with := func(change func(*probe)) func(*checker) probe {
+		return func(c *checker) probe {
+			p := c.probe(c.fresh())
+			change(&p)
+			return p
+		}
+	}
+	const missing, no = http.StatusUnauthorized, http.StatusForbidden
+	venue, device := contract.HeaderVenue, contract.HeaderDevice
+	all := []row{
+		refused("6.2", venue+" of a venue that nobody knows", with(func(p *probe) { p.venue = []string{uuid.NewString()} }), no),
+		refused("6.2", "no "+venue, with(func(p *probe) { p.venue = nil }), missing, no),
+		refused("6.2", "a blank "+venue, with(func(p *probe) { p.venue = []string{""} }), missing, no),
+		refused("6.2", venue+" that is no UUID", with(func(p *probe) { p.venue = []string{"harbour-grill"} }), missing, no),
+		refused("6.2", "no "+device, with(func(p *probe) { p.device = nil }), missing, no),
+		refused("6.2", "a blank "+device, with(func(p *probe) { p.device = []string{""} }), missing, no),
+		refused("6.2", "neither header", with(func(p *probe) { p.venue, p.device = nil, nil }), missing, no),
+		taken("6.2", "header names in capitals", with(func(p *probe) { p.shout = true })),
+		{"6.2", "an order after it was refused for its venue", "200 or 202, not as a duplicate", func(c *checker) (string, bool) {
+			p := c.probe(c.fresh())
+			stranger := p
+			stranger.venue = []string{uuid.NewString()}
+			c.send(stranger)
+			return c.first(p)
+		}},
+	}
+	for _, v := range o.Venues[1:] {
+		all = append(all, taken("6.2", "an order of venue "+v, with(func(p *probe) { p.venue = []string{v} })))
+	}
+	return all
+}
+
+// first sends what must be new to the endpoint.
+func (c *checker) first(p probe) (string, bool) {
+	r := c.send(p)
+	dup, _ := r.duplicate()
+	return r.String(), r.accepted() && !dup
+}
+
+// brokenRows are section 6.3's 400: no JSON.
+func brokenRows() []row {
+	body := func(name string, make func([]byte) []byte) row {
+		return refused("6.3", name, func(c *checker) probe {
+			p := c.probe(c.fresh())
+			p.body = make(p.body)
+			return p
+		}, http.StatusBadRequest)
+	}
+	return []row{
+		body("half a body", func(b []byte) []byte { return b[:len(b)/2] }),
+		body("no body", func([]byte) []byte { return nil }),
+		body("a body that is no JSON", func([]byte) []byte { return []byte("<order><item>Burger</item></order>") }),
+		body("something after the JSON", func(b []byte) []byte { return append(bytes.Clone(b), " and a beer"...) }),
+		body("a list instead of an object", func(b []byte) []byte { return append(append([]byte("["), b...), ']') }),
+		body("null", func([]byte) []byte { return []byte("null") }),
+	}
+}
+
+// schemaRows are section 6.3's 400: JSON, but no print request as 2.4 has it.
+func schemaRows() []row {
+	fault := func(name string, change func(request, record map[string]any)) row {
+		return refused("6.3", name, func(c *checker) probe { return c.spoilt(c.fresh(), change) }, http.StatusBadRequest)
+	}
+	const records, id, items, children = contract.FieldRecords, contract.FieldID, contract.FieldItems, contract.FieldChildItems
+	item := func(r map[string]any) map[string]any { return r[items].([]any)[0].(map[string]any) }
+	return []row{
+		fault("no records", func(q, _ map[string]any) { delete(q, records) }),
+		fault("records that are an object", func(q, r map[string]any) { q[records] = r }),
+		fault("records without a record", func(q, _ map[string]any) { q[records] = []any{} }),
+		fault("a record that is text", func(q, _ map[string]any) { q[records] = []any{"Burger"} }),
+		fault("no records[0].id", func(_, r map[string]any) { delete(r, id) }),
+		fault("records[0].id that is a number", func(_, r map[string]any) { r[id] = 18 }),
+		fault("records[0].id that is empty", func(_, r map[string]any) { r[id] = "" }),
+		fault("no items", func(_, r map[string]any) { delete(r, items) }),
+		fault("items that are text", func(_, r map[string]any) { r[items] = "Burger" }),
+		fault("an item that is text", func(_, r map[string]any) { r[items] = []any{"Burger"} }),
+		fault("childItems that are text", func(_, r map[string]any) { item(r)[children] = "no onion" }),
+		fault("a child that is a number", func(_, r map[string]any) { item(r)[children] = []any{1} }),
+		fault("a fault three levels down", func(_, r map[string]any) {
+			item(r)[children] = []any{map[string]any{"name": "Salad", children: []any{map[string]any{"name": "Dressing", children: "none"}}}}
+		}),
+		{"6.3", "an order after it was refused for its schema", "200 or 202, not as a duplicate", func(c *checker) (string, bool) {
+			o := c.fresh()
+			c.send(c.spoilt(o, func(_, r map[string]any) { r[items] = "Burger" }))
+			return c.first(c.probe(o))
+		}},
+	}
+}
+
+// spoilt is an order with something changed.
+func (c *checker) spoilt(o Order, change func(request, record map[string]any)) probe {
+	p := c.probe(o)
+	var request map[string]any
+	if err := json.Unmarshal(p.body, &request); err != nil {
+		panic(err) // made here
+	}
+	change(request, request[contract.FieldRecords].([]any)[0].(map[string]any))
+	p.body = encode(request)
+	return p
+}
+
+// contentRows are what must be accepted, whatever is in it: 2.4 shows few of the fields.
+func contentRows() []row {
+	with := func(name string, change func(request, record map[string]any)) row {
+		return taken("6.3", name, func(c *checker) probe { return c.spoilt(c.fresh(), change) })
+	}
+	const items, children = contract.FieldItems, contract.FieldChildItems
+	list := func(its ...map[string]any) []any {
+		var l []any
+		for _, it := range its {
+			l = append(l, it)
+		}
+		return l
+	}
+	return []row{
+		with("fields that nobody heard of", func(q, r map[string]any) {
+			q["tide"], r["moon"] = map[string]any{"height": 1.5}, []any{"full", nil, true}
+		}),
+		with("two records", func(q, r map[string]any) {
+			q[contract.FieldRecords] = list(r, map[string]any{contract.FieldID: uuid.NewString(), items: list(map[string]any{"name": "Lemonade"})})
+			q[contract.FieldCount] = 2
+		}),
+		with("modifiers eight levels deep", func(_, r map[string]any) {
+			it := map[string]any{"name": "level 8"}
+			for n := 7; n > 0; n-- {
+				it = map[string]any{"name": fmt.Sprint("level ", n), children: list(it)}
+			}
+			r[items] = list(it)
+		}),
+		with("childItems that are null", func(_, r map[string]any) { r[items] = list(map[string]any{"name": "Soup", children: nil}) }),
+		with("a record without an item", func(_, r map[string]any) { r[items] = []any{} }),
+		with("every script, accents, emoji", func(_, r map[string]any) {
+			r[items] = list(map[string]any{"name": "Crème brûlée, Żurek, Борщ, Σαλάτα, 宫保鸡丁, 김치, شاورما, שניצל, ผัดไทย, पनीर 🌶"})
+		}),
+		with("a void", func(_, r map[string]any) {
+			r[items] = list(map[string]any{"name": "Soup", contract.FieldIsVoid: true}, map[string]any{"name": "Tea", "quantity": -1})
+		}),
+		with("a refire", func(_, r map[string]any) {
+			r[items] = list(map[string]any{"name": "Soup", "isRefire": true, "note": "was cold"})
+		}),
+		with("a large party: 300 items", func(_, r map[string]any) {
+			r[items] = nil
+			for n := range 300 {
+				r[items] = append(toList(r[items]), map[string]any{"name": fmt.Sprint("Canapé ", n), "note": strings.Repeat("no nuts ", 10), children: list(map[string]any{"name": "No fish"})})
+			}
+		}),
+		with("the third retry of an order whose first attempts got lost", func(_, r map[string]any) { r[contract.FieldRetryCount] = contract.WebhookRetries }),
+	}
+}
+
+func toList(v any) []any {
+	l, _ := v.([]any)
+	return l
+}
