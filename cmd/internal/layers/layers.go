@@ -37,6 +37,7 @@ var Rooms = []Room{
 	{"printer/raster", "lines the printer has no letters for, as dots", []string{"printer/layout"}},
 	{"printer/transport", "opens devices, nothing else does", nil},
 	{"printer/transport/transporttest", "what every transport must do, as a test suite", []string{"printer/transport"}},
+	{"printer/kds", "a screen in the browser; a push to a third-party KDS", []string{"printer", "printer/layout", "queue/ticket"}},
 	{"printer/virtual", "a printer without paper, for tests and the demo", []string{"printer/transport", "printer/profile"}},
 	{"config", "the configuration file", nil},
 	{"deploy", "unit, socket, example config", nil},

@@ -1,0 +1,365 @@
+package kds
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"ticketrail/queue/ticket"
+)
+
+// A Shelf is a small durable map. A Put or Delete that returned nil survives a power cut; one
+// that returned an error may have happened or not. It is safe for concurrent use.
+type Shelf interface {
+	Put(ctx context.Context, key string, value []byte) error
+	Get(key string) ([]byte, bool, error)
+	Delete(ctx context.Context, key string) error
+	All(func(key string, value []byte) bool) error
+}
+
+// BoardOptions say whose board it is. Station and Shelf are required.
+type BoardOptions struct {
+	Station    string
+	Shelf      Shelf         // this board's alone
+	Logger     *slog.Logger  // nil: silent
+	RecallKeep int           // cards that can be recalled; 0 is 50
+	RecallFor  time.Duration // for how long; 0 is an hour
+	UndoFor    time.Duration // how long a change can be undone; 0 is 10 s
+	Events     int           // how many past events a page can resume from; 0 is 1000
+}
+
+// A Board is the open tickets of one screen station. What it tells is on stable storage before
+// it is told. It is safe for concurrent use; reading never waits for storage.
+//
+// Each change is one Put of one card, with everything that belongs to it (the command that
+// asked for it, how to take it back), so there is no state between two changes to be
+// found after a crash. After an error of the shelf the board stays as it was; if the change
+// was stored all the same, it shows after the next start, which is no worse than had the
+// answer been lost on its way: a ticket is put again and recognised by its job, a command is
+// sent again and recognised by its id.
+type Board struct {
+	o   BoardOptions
+	log *slog.Logger
+	run string
+
+	// write is held over a whole change, storage included: changes happen one after the other.
+	write sync.Mutex
+	place uint64 // last place given; only with write
+	off   uint64 // last Off given; only with write
+
+	// mu guards what is read, for moments; it is taken inside write.
+	mu      sync.RWMutex
+	cards   map[uint64]*entry
+	past    eventLog
+	changed chan struct{}
+	hooks   []func(before, after *entry)
+	keep    []func(job uint64) bool // who still needs a card that is off the board
+}
+
+// An entry is a card and what is stored of it. It is replaced, never changed.
+type entry struct {
+	rec  record
+	card *Card
+}
+
+// OpenBoard reads the board from its shelf. A card that cannot be read is left out and
+// logged: the others are more than none.
+func OpenBoard(o BoardOptions) (*Board, error) {
+	if o.Station == "" || o.Shelf == nil {
+		panic("kds.OpenBoard: Options.Station or Options.Shelf is missing")
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	orDefault(&o.RecallKeep, 50)
+	orDefault(&o.RecallFor, time.Hour)
+	orDefault(&o.UndoFor, 10*time.Second)
+	orDefault(&o.Events, 1000)
+	b := &Board{
+		o: o, log: o.Logger.With("component", "kds", "station", o.Station), run: newRun(),
+		cards: map[uint64]*entry{}, past: eventLog{keep: o.Events}, changed: make(chan struct{}),
+	}
+	err := o.Shelf.All(func(key string, value []byte) bool {
+		if !strings.HasPrefix(key, cardPrefix) {
+			return true
+		}
+		r, t, err := decodeRecord(value)
+		if err != nil {
+			// Error: a cook misses a ticket, and only a person can find out which.
+			b.log.Error("a card on the board cannot be read, it is not shown", "key", key, "err", err)
+			return true
+		}
+		b.cards[r.Job] = &entry{rec: r, card: draw(&r, &t, o.UndoFor)}
+		b.place, b.off = max(b.place, r.Place), max(b.off, r.Off)
+		return true
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open board of %s: %w", o.Station, err)
+	}
+	return b, nil
+}
+
+func orDefault[T int | time.Duration](v *T, d T) {
+	if *v <= 0 {
+		*v = d
+	}
+}
+
+// newRun names an opening of a board. Reading from crypto/rand does not fail.
+func newRun() string {
+	var b [6]byte
+	_, _ = rand.Read(b[:])
+	return hex.EncodeToString(b[:])
+}
+
+// Station is whose board it is.
+func (b *Board) Station() string { return b.o.Station }
+
+// Put places a ticket on the board; it is durable when Put returns nil. A job that the board
+// knows, open or bumped, stays where it is: that was a retry, and neither doubles the card
+// nor marks it. It returns the sequence number of the state in which the card is there.
+//
+// A crash before the shelf's Put returned: the queue still owes the ticket and brings it
+// again. A crash after it: so it does, and the card is already here.
+func (b *Board) Put(ctx context.Context, d ticket.Delivery) (seq uint64, err error) {
+	b.write.Lock()
+	defer b.write.Unlock()
+	if e := b.get(d.Job); e != nil && e.card.State != Elsewhere {
+		return b.seq(), nil
+	}
+	// A place is used up even if the Put fails: what was stored all the same keeps it.
+	b.place++
+	r := newRecord(d, b.place)
+	r.Station = b.o.Station
+	r.AddOn = b.addsTo(&d.Ticket)
+	if e := b.get(d.Job); e != nil {
+		r.Version = e.rec.Version + 1 // a command from its first life must not fit
+	}
+	if r.Ticket, err = ticket.Marshal(d.Ticket); err != nil {
+		return 0, ticket.Permanent(fmt.Errorf("put job %d on the board: %w", d.Job, err))
+	}
+	if err := b.store(ctx, &r, &d.Ticket); err != nil {
+		return 0, err
+	}
+	seq = b.seq()
+	b.sweep(ctx)
+	return seq, nil
+}
+
+// addsTo says whether a ticket comes after another of its order. A number is called out for
+// the whole evening, a table has new guests as soon as it is empty.
+func (b *Board) addsTo(t *ticket.Ticket) bool {
+	if number(t) == "" && table(t) == "" || t.Kind == ticket.Slip || t.Kind == ticket.Test {
+		return false
+	}
+	key, short := orderKey(t), line(ticket.Short(t.Request))
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	for _, e := range b.cards {
+		if e.card.Order != key || e.card.Request == short || e.card.State == Elsewhere {
+			continue
+		}
+		if e.card.State == Open || number(t) != "" && b.recallable(e, time.Now()) {
+			return true
+		}
+	}
+	return false
+}
+
+// MarkShown notes for good that a live page holds a card. One that is gone is no error.
+//
+// A crash before it: nobody was told that the ticket was shown, the queue brings it again.
+// A crash after it: likewise, or the ticket is out; the card says what was true.
+func (b *Board) MarkShown(ctx context.Context, job uint64) error {
+	return b.alter(ctx, job, func(r *record) bool {
+		was := r.Shown
+		r.Shown = true
+		return !was
+	})
+}
+
+// MarkPaper notes that a ticket that was shown has been printed at another station because
+// every screen was dead. The card stays: nobody has said that it is done.
+func (b *Board) MarkPaper(ctx context.Context, job uint64, station string) error {
+	return b.alter(ctx, job, func(r *record) bool {
+		r.Paper, r.PaperAt = station, time.Now().UnixMilli()
+		r.Version++
+		return true
+	})
+}
+
+// MarkDoubt makes it durable that paper with this ticket may come out of another station. A
+// crash before it: none did. A crash after it: it may have, and the next copy says so.
+func (b *Board) MarkDoubt(ctx context.Context, job uint64) error {
+	return b.alter(ctx, job, func(r *record) bool {
+		r.PaperTries++
+		return true
+	})
+}
+
+// Withdraw takes a card off the board whose ticket is about to come out of another station:
+// no page ever said that it holds it. It can be recalled.
+//
+// A crash before it: the card is here, the queue owes the ticket, and it comes out there or
+// here, marked by the doubt that is in the queue. A crash after it: it is owed and not here,
+// so it comes out once, or twice and marked.
+func (b *Board) Withdraw(ctx context.Context, job uint64) error {
+	return b.alter(ctx, job, func(r *record) bool {
+		if r.State != Open {
+			return false
+		}
+		b.leave(r, Elsewhere)
+		r.Back = nil
+		r.Version++
+		return true
+	})
+}
+
+func (b *Board) leave(r *record, as CardState) {
+	b.off++
+	r.State, r.Off, r.OffAt = as, b.off, time.Now().UnixMilli()
+}
+
+// alter changes a card, if f says that there is something to change.
+func (b *Board) alter(ctx context.Context, job uint64, f func(*record) bool) error {
+	b.write.Lock()
+	defer b.write.Unlock()
+	e := b.get(job)
+	if e == nil {
+		return nil
+	}
+	r := e.rec.clone()
+	if !f(&r) {
+		return nil
+	}
+	t, err := ticket.Unmarshal(r.Ticket)
+	if err != nil {
+		return fmt.Errorf("change card of job %d: %w", job, err)
+	}
+	return b.store(ctx, &r, &t)
+}
+
+// store is the one place where the board changes: first on the shelf, then in memory, then
+// pages are told. write is held.
+func (b *Board) store(ctx context.Context, r *record, t *ticket.Ticket) error {
+	value, err := r.encode()
+	if err == nil {
+		err = b.o.Shelf.Put(ctx, cardKey(r.Job), value)
+	}
+	if err != nil {
+		return fmt.Errorf("keep card of job %d: %w", r.Job, err)
+	}
+	after := &entry{rec: *r, card: draw(r, t, b.o.UndoFor)}
+	b.tell(r.Job, after)
+	return nil
+}
+
+// tell puts a change into memory and into the events. after is nil for a card that is
+// forgotten.
+func (b *Board) tell(job uint64, after *entry) {
+	b.mu.Lock()
+	before := b.cards[job]
+	if after != nil {
+		b.cards[job] = after
+		b.past.add(b.run, Event{Kind: "card", Job: job, Card: after.card})
+	} else {
+		delete(b.cards, job)
+		b.past.add(b.run, Event{Kind: "forget", Job: job})
+	}
+	close(b.changed)
+	b.changed = make(chan struct{})
+	hooks := b.hooks
+	b.mu.Unlock()
+	for _, h := range hooks {
+		h(before, after)
+	}
+}
+
+// sweep forgets cards that can no longer be recalled. One that the shelf keeps all the same
+// is forgotten at the next start. write is held.
+func (b *Board) sweep(ctx context.Context) {
+	for _, job := range b.old() {
+		if err := b.o.Shelf.Delete(ctx, cardKey(job)); err != nil {
+			b.log.Debug("an old card is kept for now", "job", job, "err", err)
+			return
+		}
+		b.tell(job, nil)
+	}
+}
+
+// mostKept bounds what the pass can keep of a station's cards, and longestKept for how long.
+const (
+	mostKept    = 1000
+	longestKept = 12 * time.Hour
+)
+
+func (b *Board) old() (jobs []uint64) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	now := time.Now()
+	off := b.offBoard()
+	for i, e := range off {
+		wanted := i < b.o.RecallKeep && b.recallable(e, now)
+		if !wanted && i < mostKept && now.Sub(time.UnixMilli(e.rec.OffAt)) < longestKept {
+			wanted = slices.ContainsFunc(b.keep, func(f func(uint64) bool) bool { return f(e.rec.Job) })
+		}
+		if !wanted {
+			jobs = append(jobs, e.rec.Job)
+		}
+	}
+	return jobs
+}
+
+// offBoard is what is not open, the latest first. mu is held.
+func (b *Board) offBoard() []*entry {
+	var off []*entry
+	for _, e := range b.cards {
+		if e.card.State != Open {
+			off = append(off, e)
+		}
+	}
+	slices.SortFunc(off, func(x, y *entry) int { return -compare(x.rec.Off, y.rec.Off, x.rec.Job, y.rec.Job) })
+	return off
+}
+
+// recallable says whether a card went off the board lately. A clock that was set back makes
+// nothing old.
+func (b *Board) recallable(e *entry, now time.Time) bool {
+	return now.Sub(time.UnixMilli(e.rec.OffAt)) < b.o.RecallFor
+}
+
+func (b *Board) get(job uint64) *entry {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return b.cards[job]
+}
+
+func (b *Board) seq() uint64 {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return b.past.seq
+}
+
+// compare orders by a, then by b.
+func compare(a1, a2, b1, b2 uint64) int {
+	switch {
+	case a1 < a2, a1 == a2 && b1 < b2:
+		return -1
+	case a1 > a2, b1 > b2:
+		return 1
+	}
+	return 0
+}
+
+func cardKey(job uint64) string { return cardPrefix + fmt.Sprintf("%020d", job) }
+
+const cardPrefix = "card/"
+
+func stateID(run string, seq uint64) string { return run + "." + strconv.FormatUint(seq, 10) }

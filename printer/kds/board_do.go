@@ -1,0 +1,149 @@
+package kds
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"ticketrail/queue/ticket"
+)
+
+// Do does what a page asks, once however often it asks. An error means that it is not known
+// to be stored, or, if it wraps ErrCommand, that it makes no sense; anything else that
+// keeps it from being done is a Result.
+//
+// A crash before the shelf's Put returned: the page had no answer and sends it again. A crash
+// after it: it sends it again, and the card knows the command's id.
+func (b *Board) Do(ctx context.Context, c Command) (Result, error) {
+	if err := c.check(); err != nil {
+		return Result{}, err
+	}
+	b.write.Lock()
+	defer b.write.Unlock()
+	e := b.get(c.Job)
+	if e == nil {
+		return b.result(c, Gone), nil
+	}
+	if slices.Contains(e.rec.Heard, c.ID) {
+		return b.result(c, Done), nil
+	}
+	r := e.rec.clone()
+	t, err := ticket.Unmarshal(r.Ticket)
+	if err != nil {
+		return Result{}, fmt.Errorf("%s job %d: %w", c.Do, c.Job, err)
+	}
+	if out := b.decide(c, &r, &t); out != Done {
+		return b.result(c, out), nil
+	}
+	r.Version++
+	if r.Heard = append(r.Heard, c.ID); len(r.Heard) > mostHeard {
+		r.Heard = r.Heard[len(r.Heard)-mostHeard:]
+	}
+	if err := b.store(ctx, &r, &t); err != nil {
+		return Result{}, fmt.Errorf("%s: %w", c.Do, err)
+	}
+	res := b.result(c, Done)
+	b.sweep(ctx)
+	return res, nil
+}
+
+func (b *Board) result(c Command, out Outcome) Result {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	r := Result{ID: c.ID, Outcome: out, At: stateID(b.run, b.past.seq)}
+	if e := b.cards[c.Job]; e != nil {
+		r.Card = e.card
+	}
+	return r
+}
+
+// decide changes r as c asks, or says why not.
+func (b *Board) decide(c Command, r *record, t *ticket.Ticket) Outcome {
+	if out := possible(c, r, t); out != Done {
+		return out
+	}
+	now := time.Now()
+	change := back{Do: c.Do, Item: c.Item, At: now.UnixMilli()}
+	switch c.Do {
+	case Bump:
+		b.leave(r, Bumped)
+	case Recall:
+		if !b.recallable(&entry{rec: *r}, now) {
+			return Gone
+		}
+		r.State, r.Off, r.OffAt = Open, 0, 0
+	case ItemDone:
+		r.Done = append(r.Done, c.Item)
+		slices.Sort(r.Done)
+	case ItemUndone:
+		r.Done = without(r.Done, c.Item)
+	case AckVoid:
+		r.Acked = true
+	case Undo:
+		if r.Back == nil || now.Sub(time.UnixMilli(r.Back.At)) >= b.o.UndoFor {
+			return TooLate
+		}
+		b.undo(r)
+		return Done
+	}
+	r.Back = &change
+	if c.Do == Recall {
+		r.Back = nil // the way back is to bump it again
+	}
+	return Done
+}
+
+// possible says whether a command fits the card as it is. That it is so already comes first:
+// two cooks who press the same have no conflict.
+func possible(c Command, r *record, t *ticket.Ticket) Outcome {
+	item := c.Do == ItemDone || c.Do == ItemUndone
+	already := false
+	switch c.Do {
+	case Bump:
+		already = r.State != Open
+	case Recall:
+		already = r.State == Open
+	case ItemDone:
+		already = slices.Contains(r.Done, c.Item)
+	case AckVoid:
+		already = r.Acked
+	}
+	switch {
+	case item && (c.Item < 0 || c.Item >= len(t.Lines) || t.Lines[c.Item].Depth > 0):
+		return Gone
+	case already:
+		return Already
+	case c.Do == ItemUndone && !slices.Contains(r.Done, c.Item):
+		return Already
+	case c.Version != r.Version:
+		return Conflict
+	case r.State != Open && c.Do != Recall && c.Do != Undo:
+		return Conflict
+	case c.Do == AckVoid && !voids(t):
+		return Already
+	case c.Do == Bump && voids(t) && !r.Acked:
+		return Unread
+	}
+	return Done
+}
+
+// undo takes the last change back. What was undone cannot be undone: the verb itself does it again.
+func (b *Board) undo(r *record) {
+	switch r.Back.Do {
+	case Bump:
+		r.State, r.Off, r.OffAt = Open, 0, 0
+	case ItemDone:
+		r.Done = without(r.Done, r.Back.Item)
+	case ItemUndone:
+		r.Done = append(r.Done, r.Back.Item)
+		slices.Sort(r.Done)
+	case AckVoid:
+		r.Acked = false
+	}
+	r.Back = nil
+}
+
+func without(list []int, i int) []int {
+	return slices.DeleteFunc(list, func(x int) bool { return x == i })
+}

@@ -1,0 +1,144 @@
+package kds
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A Snapshot is a whole board at one moment.
+type Snapshot struct {
+	ID      string  `json:"id"` // names this state; opaque
+	Run     string  `json:"run"`
+	Seq     uint64  `json:"seq"`
+	Now     int64   `json:"now"` // the server's clock
+	Station string  `json:"station"`
+	Open    []*Card `json:"open"`   // in place
+	Recall  []*Card `json:"recall"` // the latest first
+}
+
+// An Event is one change of a board.
+type Event struct {
+	ID   string `json:"id"` // of the state after it
+	Seq  uint64 `json:"seq"`
+	Kind string `json:"kind"` // "card", "forget"; of the pass: "order", "forget_order"
+	Job  uint64 `json:"job,omitempty"`
+	Card *Card  `json:"card,omitempty"`
+	// Order is the key of an order, View the order as it now is.
+	Order string `json:"order,omitempty"`
+	View  *Order `json:"view,omitempty"`
+
+	json []byte
+}
+
+// JSON is the event as pages get it, made once for all of them. It must not be changed.
+func (e Event) JSON() []byte { return e.json }
+
+// Snapshot is the board as it is.
+func (b *Board) Snapshot() Snapshot {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	now := time.Now()
+	s := Snapshot{
+		ID: stateID(b.run, b.past.seq), Run: b.run, Seq: b.past.seq, Now: now.UnixMilli(), Station: b.o.Station,
+		Open: b.open(), Recall: []*Card{},
+	}
+	for _, e := range b.offBoard() {
+		if len(s.Recall) < b.o.RecallKeep && b.recallable(e, now) {
+			s.Recall = append(s.Recall, e.card)
+		}
+	}
+	return s
+}
+
+// open is the open cards in place. mu is held.
+func (b *Board) open() []*Card {
+	cards := []*Card{}
+	for _, e := range b.cards {
+		if e.card.State == Open {
+			cards = append(cards, e.card)
+		}
+	}
+	slices.SortFunc(cards, func(x, y *Card) int { return compare(x.Place, y.Place, x.Job, y.Job) })
+	return cards
+}
+
+// Card returns one card, open or not.
+func (b *Board) Card(job uint64) (*Card, bool) {
+	e := b.get(job)
+	if e == nil {
+		return nil, false
+	}
+	return e.card, true
+}
+
+// At is the ID of the state the board is in.
+func (b *Board) At() string {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return stateID(b.run, b.past.seq)
+}
+
+// Load says how many tickets are open and when the oldest of them was received; zero if none is.
+func (b *Board) Load() (open int, oldest time.Time) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	for _, e := range b.cards {
+		if e.card.State != Open {
+			continue
+		}
+		open++
+		at := time.UnixMilli(e.card.PutAt)
+		if e.card.Received > 0 {
+			at = time.UnixMilli(e.card.Received)
+		}
+		if oldest.IsZero() || at.Before(oldest) {
+			oldest = at
+		}
+	}
+	return open, oldest
+}
+
+// Since returns what happened after the state of that id. False says that it cannot tell: the
+// id is of another run, or too old, or none; take a snapshot. The events must not be changed.
+func (b *Board) Since(id string) ([]Event, bool) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return b.past.since(b.run, id)
+}
+
+// Changed is closed at the next change. Ask for it before looking at the board.
+func (b *Board) Changed() <-chan struct{} {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return b.changed
+}
+
+// An eventLog is the latest events, at most 2·keep of them and at least the latest keep.
+type eventLog struct {
+	keep   int
+	seq    uint64
+	events []Event
+}
+
+func (l *eventLog) add(run string, e Event) {
+	l.seq++
+	e.Seq, e.ID = l.seq, stateID(run, l.seq)
+	// Its parts are strings, numbers and the like: this does not fail.
+	e.json, _ = json.Marshal(e)
+	if len(l.events) >= 2*l.keep {
+		l.events = slices.Clone(l.events[len(l.events)-l.keep+1:]) // not in place: somebody may read them
+	}
+	l.events = append(l.events, e)
+}
+
+func (l *eventLog) since(run, id string) ([]Event, bool) {
+	was, number, _ := strings.Cut(id, ".")
+	seq, err := strconv.ParseUint(number, 10, 64)
+	if err != nil || was != run || seq > l.seq || l.seq-seq > uint64(len(l.events)) {
+		return nil, false
+	}
+	return slices.Clip(l.events[len(l.events)-int(l.seq-seq):]), true
+}

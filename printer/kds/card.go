@@ -1,0 +1,195 @@
+package kds
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"slices"
+	"strings"
+	"time"
+
+	"ticketrail/queue/ticket"
+)
+
+// A CardState is where a card is.
+type CardState string
+
+const (
+	Open   CardState = "open"   // on the board
+	Bumped CardState = "bumped" // done; can be recalled
+	// Elsewhere: no page ever said that it holds the card, and the ticket came out of another
+	// station instead.
+	Elsewhere CardState = "elsewhere"
+)
+
+// A Card is one ticket as a page shows it. A Card is never changed after it was made: who has
+// a pointer to one may read it for ever. See the package documentation for its JSON.
+type Card struct {
+	Job     uint64    `json:"job"`     // the job's id in the queue, and the card's
+	Place   uint64    `json:"place"`   // sorts the board; a recalled card has its old one
+	Version uint64    `json:"version"` // counts changes; a command names the one it was pressed on
+	State   CardState `json:"state"`
+	Off     uint64    `json:"off,omitempty"`    // sorts the recall list; 0 while open
+	OffAt   int64     `json:"off_at,omitempty"` // when it left the board
+	Station string    `json:"station"`
+	Order   string    `json:"order"` // the same for all cards of one order, on every board
+
+	Kind        ticket.Kind `json:"kind,omitempty"` // "" is an order
+	Venue       string      `json:"venue,omitempty"`
+	Number      string      `json:"number,omitempty"` // with #
+	Table       string      `json:"table,omitempty"`  // with the word Table
+	Server      string      `json:"server,omitempty"`
+	Type        string      `json:"type,omitempty"`
+	Guests      string      `json:"guests,omitempty"`
+	Destination string      `json:"destination,omitempty"`
+	Course      string      `json:"course,omitempty"`
+	Request     string      `json:"request,omitempty"` // its last letters, as people read them out
+
+	Received int64    `json:"received"`          // age counts from here
+	Clock    string   `json:"clock,omitempty"`   // the same in the venue's zone: 21:49
+	PutAt    int64    `json:"put_at"`            // when it came to this board
+	Shown    bool     `json:"shown,omitempty"`   // a page said that it holds it
+	Courses  []string `json:"courses,omitempty"` // of its items, in order, each once
+
+	Duplicate bool   `json:"duplicate,omitempty"` // POSSIBLE DUPLICATE
+	Reprint   bool   `json:"reprint,omitempty"`   // REPRINT: a person asked for this copy
+	AddOn     bool   `json:"add_on,omitempty"`    // the order was already shown
+	Void      bool   `json:"void,omitempty"`      // the whole ticket is a cancellation
+	Refire    bool   `json:"refire,omitempty"`
+	NoRoute   bool   `json:"no_route,omitempty"` // no rule wanted any of it
+	For       string `json:"for,omitempty"`      // the station this one stands in for
+	Down      string `json:"down,omitempty"`     // what of it is down: "printer", "screen"
+	Paper     string `json:"paper,omitempty"`    // the station that printed it while this screen was down
+	PaperAt   int64  `json:"paper_at,omitempty"`
+
+	// MustAck says that it has a cancellation nobody acknowledged: void lines stay struck and
+	// red, and the card cannot be bumped. Acked says that somebody did.
+	MustAck bool `json:"must_ack,omitempty"`
+	Acked   bool `json:"acked,omitempty"`
+	// Undo is what the last change was, while that can be taken back: until UndoUntil.
+	Undo      Verb  `json:"undo,omitempty"`
+	UndoUntil int64 `json:"undo_until,omitempty"`
+
+	Notes []string `json:"notes,omitempty"` // may hold line breaks
+	Items []Item   `json:"items,omitempty"`
+	Raw   string   `json:"raw,omitempty"` // the record as it came, where nothing printable was found
+}
+
+// An Item is one line of a card: an item (depth 0) or what is under one.
+type Item struct {
+	I        int      `json:"i"` // its number on the card
+	Depth    int      `json:"depth,omitempty"`
+	Quantity string   `json:"quantity"` // as people write it; never empty
+	Name     string   `json:"name"`     // never empty
+	Notes    []string `json:"notes,omitempty"`
+	Seat     string   `json:"seat,omitempty"`
+	Course   string   `json:"course,omitempty"` // its own, else the ticket's; empty under an item
+	Void     bool     `json:"void,omitempty"`
+	Refire   bool     `json:"refire,omitempty"`
+	NoRoute  bool     `json:"no_route,omitempty"`
+	Of       string   `json:"of,omitempty"`  // what it modifies, where that is not on the card
+	Raw      bool     `json:"raw,omitempty"` // Name is the item's JSON
+	Done     bool     `json:"done,omitempty"`
+}
+
+// draw makes the card of a record.
+func draw(r *record, t *ticket.Ticket, undoFor time.Duration) *Card {
+	c := &Card{
+		Job: r.Job, Place: r.Place, Version: r.Version, State: r.State, Off: r.Off, OffAt: r.OffAt,
+		Station: line(r.Station), Order: orderKey(t),
+		Kind: t.Kind, Venue: line(t.VenueName), Number: number(t), Table: table(t), Server: line(t.Server),
+		Type: line(t.Type), Guests: line(t.Guests), Destination: line(t.Destination), Course: line(t.Course),
+		Request:  line(ticket.Short(t.Request)),
+		Received: millis(t.Received), Clock: clock(t.Received, t.Zone), PutAt: r.PutAt, Shown: r.Shown,
+		Duplicate: r.Duplicate, Reprint: r.Reprint, AddOn: r.AddOn, Void: t.Void || t.Kind == ticket.Correction,
+		Refire: t.Refire, NoRoute: unrouted(t.Lines), For: line(r.For), Down: line(r.Down),
+		Paper: line(r.Paper), PaperAt: r.PaperAt,
+		Notes: notes(t.Notes), Items: items(t, r.Done), Raw: line(t.Raw),
+	}
+	for i := range c.Items {
+		if s := c.Items[i].Course; s != "" && !slices.Contains(c.Courses, s) {
+			c.Courses = append(c.Courses, s)
+		}
+	}
+	if voids(t) {
+		c.Acked, c.MustAck = r.Acked, !r.Acked
+	}
+	if r.Back != nil {
+		c.Undo, c.UndoUntil = r.Back.Do, r.Back.At+undoFor.Milliseconds()
+	}
+	return c
+}
+
+func items(t *ticket.Ticket, done []int) []Item {
+	out := make([]Item, 0, len(t.Lines))
+	isDone := false
+	for i := range t.Lines {
+		l := &t.Lines[i]
+		it := Item{
+			I: i, Depth: max(l.Depth, 0), Quantity: line(l.Quantity), Name: line(l.Name), Notes: notes(l.Notes),
+			Seat: line(l.Seat), Course: line(l.Course), Void: l.Void, Refire: l.Refire, NoRoute: l.NoRoute,
+			Of: line(l.Of), Raw: l.Raw,
+		}
+		if it.Quantity == "" {
+			it.Quantity = "1"
+		}
+		if it.Name == "" { // a quantity alone would be read as part of the line above
+			it.Name = "(no name)"
+		}
+		if it.Depth == 0 {
+			isDone = slices.Contains(done, i)
+			if it.Course == "" {
+				it.Course = line(t.Course)
+			}
+		}
+		it.Done = isDone
+		out = append(out, it)
+	}
+	return out
+}
+
+// voids says that a ticket takes something back.
+func voids(t *ticket.Ticket) bool {
+	return t.Void || t.Kind == ticket.Correction || slices.ContainsFunc(t.Lines, func(l ticket.Line) bool { return l.Void })
+}
+
+func unrouted(lines []ticket.Line) bool {
+	return len(lines) > 0 && !slices.ContainsFunc(lines, func(l ticket.Line) bool { return !l.NoRoute })
+}
+
+func number(t *ticket.Ticket) string {
+	if s := line(t.Number); s != "" {
+		return "#" + strings.TrimPrefix(s, "#")
+	}
+	return ""
+}
+
+func table(t *ticket.Ticket) string {
+	s := line(t.Table)
+	if s != "" && !strings.HasPrefix(strings.ToLower(s), "table") {
+		s = "Table " + s
+	}
+	return s
+}
+
+// orderKey says which tickets are of one order: those with the number that people call out,
+// without one those of a table, else those of one request. It is the same on every board.
+func orderKey(t *ticket.Ticket) string {
+	words := []string{"request", t.Venue, t.Request}
+	switch {
+	case t.Kind == ticket.Slip || t.Kind == ticket.Test: // of no order
+		words = append(words, string(t.Kind), t.Received.String())
+	case number(t) != "":
+		words = []string{"number", t.Venue, number(t)}
+	case table(t) != "":
+		words = []string{"table", t.Venue, strings.ToLower(table(t))}
+	}
+	h := sha256.New()
+	for _, w := range words {
+		var n [8]byte
+		binary.BigEndian.PutUint64(n[:], uint64(len(w)))
+		h.Write(n[:])
+		h.Write([]byte(w))
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}
