@@ -3,6 +3,8 @@
 //
 // "possim printer" is one kitchen printer on a network port. It shows on the terminal what
 // comes out of it, and breaks down in the ways printers do when told to at the keyboard.
+// "possim serve" is the service's API, "possim send" the service posting print requests, and
+// "possim check" finds out whether a webhook is what the service expects.
 // One file here is one command. Nothing of it ships with the daemon.
 package main
 
@@ -55,7 +57,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 	root.SetIn(in)
 	root.SetOut(out)
 	root.SetErr(errs)
-	root.AddCommand(printerCommand())
+	root.AddCommand(printerCommand(), serveCommand(), sendCommand(), checkCommand())
 	began := false // flags and arguments were right
 	root.PersistentPreRun = func(*cobra.Command, []string) { began = true }
 	err := root.ExecuteContext(ctx)

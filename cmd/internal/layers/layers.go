@@ -18,7 +18,7 @@ var Rooms = []Room{
 	{"cmd/ticketrail", "the daemon and its command line, one file a command", []string{"cmd/internal/admin", "cmd/internal/app", "config", "receiver/posapi", "receiver/plan", "printer/layout", "queue/ticket"}},
 	{"cmd/demo", "a whole kitchen in one process", []string{"..."}},
 	{"cmd/bench", "the speed and memory figures, measured in one run", []string{"..."}},
-	{"cmd/possim", "the service and its printers, simulated, as a program", []string{"receiver/sim", "printer/virtual", "printer/profile"}},
+	{"cmd/possim", "the service and its printers, simulated, as a program", []string{"receiver/sim", "receiver/contract", "printer/virtual", "printer/profile"}},
 	{"cmd/internal/app", "wiring: New, Run, named teardown", []string{"config", "deploy", "receiver/...", "queue/...", "printer/...", "cmd/internal/admin"}},
 	{"cmd/internal/admin", "the control API over a unix socket", []string{"queue", "queue/ticket", "printer", "printer/layout"}},
 	{"cmd/internal/layers", "this map", nil},

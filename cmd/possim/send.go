@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"ticketrail/receiver/sim"
+)
+
+// errNotAccepted is the exit status of jobs that were aborted or failed.
+var errNotAccepted = errors.New("not all jobs were accepted")
+
+// sendFlags are what is sent.
+type sendFlags struct {
+	venues             []string
+	device, file       string
+	count, concurrency int
+	employees          int
+	rate, duplicates   float64
+	seed               uint64
+	seeded             bool // --seed was given
+}
+
+func sendCommand() *cobra.Command {
+	var f sendFlags
+	c := &cobra.Command{
+		Use:   "send URL",
+		Short: "Print requests to a webhook, by the service's rules",
+		Long: `Print requests to a webhook, by the service's rules: an answer within 5 s; 200 and 202 make a
+job SENT or CONSUMED; 400 aborts it as a configuration error; 401 and 403 abort it and alert the
+venue's admin; 500, 502, 503, 504 and time-outs are retried up to 3 times with exponential backoff.
+
+A line for each job says what became of it, and a summary how fast the answers came. It exits
+with 0 when all were accepted, else with 1.
+
+The orders are made up, from the seed: modifiers in modifiers, courses, notes, every script, voids,
+refires, requests with several records, servers by name or only by employee id (who the service
+knows, when possim serve has the same seed and venue). With --seed also the ids of the requests
+are the same each time; whoever has seen them will take them for duplicates.`,
+		Example: `  possim send http://127.0.0.1:8443/webhooks/print
+  possim send --rate 5 --count 500 --concurrency 8 --duplicates 0.1 http://127.0.0.1:8443/webhooks/print
+  possim send --file body.json http://127.0.0.1:8443/webhooks/print`,
+		Args: oneURL,
+		RunE: func(c *cobra.Command, args []string) error {
+			f.seeded = c.Flags().Changed("seed")
+			if f.file != "" && !c.Flags().Changed("count") {
+				f.count = 1
+			}
+			return f.run(c.Context(), args[0], c.InOrStdin(), c.OutOrStdout())
+		},
+	}
+	fl := c.Flags()
+	fl.StringArrayVar(&f.venues, "venue", nil, "UUID of a venue; may be given several times: they take turns (default "+sampleVenue+")")
+	fl.StringVar(&f.device, "device", "", "device that triggers the orders (default: several)")
+	fl.IntVar(&f.count, "count", 10, "how many orders; 0 goes on until Ctrl-C")
+	fl.Float64Var(&f.rate, "rate", 0, "orders a second; 0 is as fast as they are answered")
+	fl.IntVar(&f.concurrency, "concurrency", 1, "how many orders may be on their way at once")
+	fl.Float64Var(&f.duplicates, "duplicates", 0, "share of accepted orders that are sent again with the same id, 0 to 1")
+	fl.StringVar(&f.file, "file", "", "send this body instead, - is the standard input; from the second of --count on under new ids")
+	fl.IntVar(&f.employees, "employees", 25, "how many work at each venue, as possim serve was told")
+	fl.Uint64Var(&f.seed, "seed", 1, "another seed makes other orders")
+	return c
+}
+
+// oneURL takes the address of a webhook.
+func oneURL(_ *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return usageError{errors.New("say the URL of one webhook, as http://127.0.0.1:8443/webhooks/print")}
+	}
+	u, err := url.Parse(args[0])
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return usageError{fmt.Errorf("%q is not the URL of a webhook; use one as http://127.0.0.1:8443/webhooks/print", args[0])}
+	}
+	return nil
+}
+
+func (f *sendFlags) check() error {
+	switch {
+	case f.count < 0:
+		return usageError{fmt.Errorf("--count: %d orders cannot be sent; use 0 or more", f.count)}
+	case !(f.rate >= 0 && f.rate <= 1e6):
+		return usageError{fmt.Errorf("--rate: %v is no rate; use orders a second, 0 to 1000000", f.rate)}
+	case f.concurrency < 1 || f.concurrency > 10_000:
+		return usageError{fmt.Errorf("--concurrency: %d is out of range; use 1 to 10000", f.concurrency)}
+	case !(f.duplicates >= 0 && f.duplicates <= 1):
+		return usageError{fmt.Errorf("--duplicates: %v is no share; use 0 to 1", f.duplicates)}
+	case f.employees < 0:
+		return usageError{fmt.Errorf("--employees: %d cannot work anywhere; use 0 or more", f.employees)}
+	}
+	return nil
+}
+
+func (f *sendFlags) run(ctx context.Context, to string, in io.Reader, out io.Writer) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	venues, err := venuesOf(f.venues)
+	if err != nil {
+		return err
+	}
+	next := sim.NewOrders(sim.OrderOptions{Seed: f.seed, Venues: venues, Device: f.device, Employees: f.employees, FreshIDs: !f.seeded}).Next
+	if f.file != "" {
+		if next, err = f.fromFile(in, venues); err != nil {
+			return err
+		}
+	}
+	t := sim.Transport(f.concurrency)
+	defer t.CloseIdleConnections()
+	s := sim.Sender{URL: to, Transport: t, Logger: slog.New(slog.NewTextHandler(out, nil))}
+	sum := s.Run(ctx, sim.Evening{
+		Next: next, Count: f.count, Rate: f.rate, Concurrency: f.concurrency, Duplicates: f.duplicates, Seed: f.seed,
+	})
+	fmt.Fprintln(out, strings.TrimSpace(sum.String()))
+	if !sum.Accepted() {
+		return errNotAccepted
+	}
+	if f.count > 0 && sum.Jobs-sum.Duplicates < f.count {
+		return fmt.Errorf("stopped after %d of %d orders", sum.Jobs-sum.Duplicates, f.count)
+	}
+	return nil
+}
+
+// fromFile sends what somebody wrote, the first time to the letter.
+func (f *sendFlags) fromFile(in io.Reader, venues []string) (func() sim.Order, error) {
+	var body []byte
+	var err error
+	if f.file == "-" {
+		body, err = io.ReadAll(in)
+	} else {
+		body, err = os.ReadFile(f.file)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--file: %w", err)
+	}
+	device := f.device
+	if device == "" {
+		device = "POSSIM-1"
+	}
+	n := 0
+	return func() sim.Order {
+		o := sim.FileOrder(body, venues[n%len(venues)], device)
+		if n++; n > 1 {
+			o = o.WithID(uuid.NewString())
+		}
+		return o
+	}, nil
+}

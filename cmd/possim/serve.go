@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ticketrail/receiver/contract"
+	"ticketrail/receiver/sim"
+)
+
+// sampleVenue is the venue of the examples.
+const sampleVenue = "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11"
+
+// serviceFlags are what the service is.
+type serviceFlags struct {
+	listen, prefix, id, secret, zone string
+	venues, faults                   []string
+	employees                        int
+	ttl                              time.Duration
+	seed                             uint64
+}
+
+func serveCommand() *cobra.Command {
+	var f serviceFlags
+	c := &cobra.Command{
+		Use:   "serve",
+		Short: "The service's API: tokens, /me, employees, payroll periods",
+		Long: `The service's API: tokens, /me, employees, payroll periods.
+
+The first line it prints is its base address, as service.base_url wants it; then comes a line
+per request. Its clients, venues and employees are made up, from the seed.
+
+Faults are CALL:KIND[=VALUE][:CHANCE[:TIMES]]. A call is token, me, employees, payrollperiods
+or any. A kind is a status from 400 to 599, or
+  slow[=7s]      the answer comes late             hang           no answer comes
+  truncated      half the JSON                     broken         half the body, and it hangs up
+  nonjson        a page for people, with 200       unsuccessful   200, but status is not SUCCESS
+  drift[=5m]     its clock is ahead                redirect[=URL] 302
+  samecursor     a page names itself as the next   large          64 MiB
+  churn          after each page somebody joins, leaves or is renamed`,
+		Example: `  possim serve --listen 127.0.0.1:8090 --employees 250
+  possim serve --venue ` + sampleVenue + ` --fault employees:500:0.1 --fault token:slow=3s:1:2`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return f.run(c.Context(), c.OutOrStdout())
+		},
+	}
+	fl := c.Flags()
+	fl.StringVar(&f.listen, "listen", "127.0.0.1:8090", "address to listen on; port 0 takes a free one")
+	fl.StringVar(&f.prefix, "prefix", "/api", "what stands before every path; may be empty")
+	fl.StringVar(&f.id, "client-id", "possim", "the integrator's client id")
+	fl.StringVar(&f.secret, "client-secret", "possim-secret", "the integrator's client secret")
+	fl.StringArrayVar(&f.venues, "venue", nil, "UUID of a venue; may be given several times (default "+sampleVenue+")")
+	fl.StringVar(&f.zone, "timezone", sim.DefaultZone, "time zone of the venues")
+	fl.IntVar(&f.employees, "employees", 25, "how many work at each venue")
+	fl.DurationVar(&f.ttl, "token-ttl", contract.TokenLifetime, "how long a token lives")
+	fl.Uint64Var(&f.seed, "seed", 1, "another seed makes other people and other bad luck")
+	fl.StringArrayVar(&f.faults, "fault", nil, "what goes wrong, as employees:500:0.1; may be given several times")
+	return c
+}
+
+// venuesOf reads --venue.
+func venuesOf(flags []string) ([]string, error) {
+	if len(flags) == 0 {
+		return []string{sampleVenue}, nil
+	}
+	var ids []string
+	for _, v := range flags {
+		id, ok := contract.CanonicalID(strings.TrimSpace(v))
+		if !ok {
+			return nil, usageError{fmt.Errorf("--venue: %q is not a UUID, as %s", v, sampleVenue)}
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
+
+func (f *serviceFlags) options(log *slog.Logger) (sim.Options, error) {
+	o := sim.Options{Prefix: f.prefix, ClientID: f.id, ClientSecret: f.secret, TokenTTL: f.ttl, Seed: f.seed, Logger: log}
+	switch {
+	case f.employees < 0:
+		return o, usageError{fmt.Errorf("--employees: %d cannot work anywhere; use 0 or more", f.employees)}
+	case f.ttl < time.Second:
+		return o, usageError{fmt.Errorf("--token-ttl: %s is no lifetime of a token; use 1s or more", f.ttl)}
+	case f.id == "" || f.secret == "":
+		return o, usageError{errors.New("--client-id and --client-secret cannot be empty")}
+	}
+	ids, err := venuesOf(f.venues)
+	if err != nil {
+		return o, err
+	}
+	for _, id := range ids {
+		o.Venues = append(o.Venues, sim.Venue{ID: id, Employees: f.employees, Zone: f.zone})
+	}
+	for _, text := range f.faults {
+		fault, err := sim.ParseFault(text)
+		if err != nil {
+			return o, usageError{fmt.Errorf("--fault: %w", err)}
+		}
+		o.Faults = append(o.Faults, fault)
+	}
+	return o, nil
+}
+
+// run is the service until ctx ends.
+func (f *serviceFlags) run(ctx context.Context, out io.Writer) error {
+	log := slog.New(slog.NewTextHandler(out, nil))
+	o, err := f.options(log)
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", f.listen)
+	if err != nil {
+		return fmt.Errorf("--listen %s: %w", f.listen, err)
+	}
+	prefix := strings.TrimSuffix("/"+strings.Trim(f.prefix, "/"), "/")
+	fmt.Fprintf(out, "http://%s%s\n", l.Addr(), prefix)
+	log.Info("ready", "client_id", f.id, "venues", len(o.Venues), "employees", f.employees, "token_ttl", f.ttl, "seed", f.seed)
+	s := &http.Server{Handler: sim.New(o).Handler(), ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(l) }()
+	select {
+	case <-ctx.Done():
+		// At once: an answer that is slow on request must not keep the program.
+		err := s.Close()
+		<-ended
+		return err
+	case err := <-ended:
+		return err
+	}
+}
