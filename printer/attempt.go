@@ -35,6 +35,9 @@ func (a *attempt) print() (ticket.Proof, error) {
 		do = a.plain
 	}
 	if err := do(); err != nil {
+		if a.ctx.Err() == nil && !a.s.alive() {
+			a.d.see(func(s *Status) { s.State, s.Err = Unreachable, err.Error() })
+		}
 		a.d.close(a.s)
 		if a.sent == 0 {
 			return "", ticket.Untouched(err)
@@ -99,7 +102,7 @@ func (a *attempt) plain() error {
 	ctx, cancel := context.WithTimeout(a.ctx, left)
 	defer cancel()
 	if err := a.s.finish(ctx); err != nil {
-		return a.broke(len(all), err)
+		return a.broke(len(all), a.s.cause(err))
 	}
 	a.d.see(func(s *Status) { s.Connected = false })
 	return nil
@@ -124,10 +127,10 @@ func (a *attempt) fenced() error {
 			return err
 		}
 		a.d.quiet = 0
+		if a.s.blocked() { // its last words are older than its answer
+			a.askWhy(never)
+		}
 		keep = a.cut(c.Cut)
-	}
-	if a.s.blocked() { // its last words are older than its answer
-		a.askWhy(never)
 	}
 	a.d.see(func(s *Status) { s.Heard = time.Now() })
 	_ = a.s.until(a.ctx, nextAnswer, func() bool { return !keep || len(a.s.asked) == 0 })

@@ -108,10 +108,6 @@ func TestALingeringConnectionThatEndedIsNotUsed(t *testing.T) {
 	for name, ends := range map[string]func(v *virtual.Printer){
 		"Reset":      func(v *virtual.Printer) { v.Reset() },
 		"PowerCycle": func(v *virtual.Printer) { v.PowerCycle() },
-		"HalfOpen": func(v *virtual.Printer) { // it stays silent, and a new connection works
-			v.PowerOff()
-			v.PowerOn()
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inRig(t, talkative(), nil, func(r *rig) {

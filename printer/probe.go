@@ -160,7 +160,11 @@ func (s *session) probeFence(ctx context.Context, id func() [4]byte) (fenceKind,
 	if err := s.write(ctx, both, queuedAnswer); err != nil && !errors.Is(err, errQuiet) {
 		return noFence, err
 	}
-	err := s.until(ctx, queuedAnswer, func() bool { return f.answered })
+	// They are answered in turn: when the first one is, the other is due.
+	err := s.until(ctx, queuedAnswer, func() bool { return f.answered || s.statusAnswered == s.statusAsked })
+	if err == nil {
+		err = s.until(ctx, slowAnswer, func() bool { return f.answered })
+	}
 	if err != nil && !errors.Is(err, errQuiet) {
 		return noFence, err
 	}

@@ -211,6 +211,16 @@ func (s *session) ended(err error) error {
 	return errOneWay
 }
 
+// cause is err, or what the reader heard of before: a reset is told once.
+func (s *session) cause(err error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil && !errors.Is(s.err, io.EOF) && !errors.Is(s.err, os.ErrDeadlineExceeded) {
+		return s.err
+	}
+	return err
+}
+
 // write sends a question. What the wire does not take within the time is kept for the
 // next one: half a question must not be left standing.
 func (s *session) write(ctx context.Context, b []byte, within time.Duration) error {
@@ -294,15 +304,15 @@ func (s *session) alive() bool {
 	return err == nil
 }
 
-// patienceOfReader is how long a reader that was told to stop is waited for. A transport
-// that does not obey its deadlines is closed instead.
+// patienceOfReader is how long a reader that was told to stop is waited for. One that does
+// not obey the deadline of its transport ends when the connection is closed.
 const patienceOfReader = time.Second
 
-// hush ends the reading, so that the connection can be finished: that reads too.
-func (s *session) hush() bool {
+// hush ends the reading, so that the connection can be finished: that may read too.
+func (s *session) hush() {
 	select {
 	case <-s.read:
-		return true
+		return
 	default:
 	}
 	_ = s.conn.SetReadDeadline(time.Unix(1, 0))
@@ -310,17 +320,14 @@ func (s *session) hush() bool {
 	defer t.Stop()
 	select {
 	case <-s.read:
-		return s.conn.SetReadDeadline(time.Time{}) == nil
+		_ = s.conn.SetReadDeadline(time.Time{})
 	case <-t.C:
-		return false
 	}
 }
 
 // finish takes leave in order and closes the connection.
 func (s *session) finish(ctx context.Context) error {
 	defer s.conn.Close()
-	if !s.hush() {
-		return errors.New("the connection does not stop reading")
-	}
+	s.hush()
 	return s.conn.Finish(ctx)
 }

@@ -193,7 +193,7 @@ func advice(state string, low bool) string {
 	case Fault:
 		return "see which of its lamps blink; switch it off and on"
 	case Offline:
-		return "see whether it is open, out of paper or paused; press FEED"
+		return "see whether it is open, out of paper or paused; press FEED; if it prints for others all the same, set confirm: none for it"
 	case Busy:
 		return "see whether a till or another program keeps it to itself; if not, switch it off and on"
 	case Unreachable:

@@ -92,6 +92,7 @@ const maxQuiet = 2
 func (a *attempt) unanswered(talks bool, after time.Duration) error {
 	after = after.Round(time.Second)
 	if !talks {
+		a.d.becomes(Busy)
 		return a.broken(fmt.Errorf("it went silent (%s): was it switched off, or its cable pulled?", after))
 	}
 	a.d.uncut = a.job.cut()

@@ -1,0 +1,148 @@
+package printer_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ticketrail/printer/virtual"
+	"ticketrail/queue/ticket"
+)
+
+// An evening is a kitchen's worth of accidents on one printer.
+type evening struct {
+	*rig
+	rng  *rand.Rand
+	held map[string]bool
+	sent map[string]bool // taken by the printer, which said no more
+	said []string
+}
+
+// accident makes something happen in a while, and has it put right later.
+func (e *evening) accident() {
+	v, at := e.v, time.Duration(e.rng.IntN(4000))*time.Millisecond
+	over := at + time.Duration(1+e.rng.IntN(400))*time.Second
+	set := func(c virtual.Condition) {
+		later(at, func() { v.Set(c, true) })
+		later(over, func() { v.Set(c, false) })
+	}
+	repaired := func(f func()) {
+		later(at, f)
+		later(over, v.Repair)
+	}
+	n := e.rng.IntN(12)
+	e.said = append(e.said, fmt.Sprintf("%s accident %d at %s over %s", time.Now().Format("15:04:05"), n, at, over))
+	switch n {
+	case 0:
+		set(virtual.PaperOut)
+	case 1:
+		set(virtual.CoverOpen)
+	case 2:
+		later(at, v.JamAtCut)
+		later(over, func() { v.Set(virtual.CutterJam, false) })
+	case 3:
+		set(virtual.Overheated)
+	case 4:
+		later(at, v.Reset)
+	case 5:
+		repaired(func() { v.ResetAfter(e.rng.IntN(500), 1+e.rng.IntN(2)) })
+	case 6:
+		repaired(func() { v.CloseAfter(e.rng.IntN(500), 1) })
+	case 7:
+		repaired(func() { v.StallAfter(e.rng.IntN(500)) })
+	case 8:
+		later(at, func() { _ = v.Refuse(true) })
+		later(over, func() { _ = v.Refuse(false) })
+	case 9:
+		later(at, func() { v.Vanish(true) })
+		later(over, func() { v.Vanish(false) })
+	case 10:
+		later(at, v.PowerOff)
+		later(over, v.PowerOn)
+	}
+}
+
+// serve does what a line does with a ticket: again until it is out, marked once it is in
+// doubt, held when the marked one is in doubt too.
+func (e *evening) serve(name string) {
+	d := dish(name)
+	for try := range 500 {
+		if try%20 == 19 {
+			e.v.Set(virtual.CutterJam, false) // it jams at a cut, which may be after its accident is over
+		}
+		o := e.printWith(e.t.Context(), e.p, d, nil)
+		e.said = append(e.said, fmt.Sprintf("%s %s: %s %v", time.Now().Format("15:04:05"), name, o.kind(), o.err))
+		e.sent[name] = o.proof == ticket.Sent
+		switch {
+		case o.err == nil:
+			return
+		case o.kind() == "permanent":
+			e.t.Errorf("%s: %v", name, o.err)
+			return
+		case o.inDoubt && d.Doubt:
+			e.held[name] = true
+			return
+		case o.inDoubt:
+			d.Doubt = true
+		}
+		time.Sleep(time.Duration(1+e.rng.IntN(20)) * time.Second)
+	}
+	e.t.Errorf("%s never came out", name)
+}
+
+func TestWhateverHappensEachTicketIsOnPaperAndEachCopyAfterTheFirstIsMarked(t *testing.T) {
+	abilities := []virtual.Ability{
+		virtual.Everything, statusOnly, virtual.RealTime | virtual.ProcessID, virtual.RealTime | virtual.StatusQuery, 0,
+	}
+	for seed := range uint64(100) {
+		rng := rand.New(rand.NewPCG(seed, 7))
+		o := virtual.Options{
+			Can: abilities[rng.IntN(len(abilities))], Kanji: true, Clients: rng.IntN(3), Hang: rng.IntN(2) == 0,
+			LinesPerSecond: float64(rng.IntN(3) * 4), ReceiveBuffer: rng.IntN(3) * 200,
+		}
+		synctest.Test(t, func(t *testing.T) {
+			v := virtual.New(o)
+			e := &evening{rig: newRig(t, v, v, nil), rng: rng, held: map[string]bool{}, sent: map[string]bool{}}
+			for i := range 12 {
+				if rng.IntN(2) == 0 {
+					e.accident()
+				}
+				e.serve(fmt.Sprintf("T%d", i))
+				time.Sleep(time.Duration(rng.IntN(3)) * time.Second)
+			}
+			time.Sleep(time.Hour) // what it has, it prints
+			v.Refill()
+			v.Set(virtual.CutterJam, false)
+			e.d.Release()
+			e.check(fmt.Sprintf("seed %d, %+v", seed, o))
+		})
+	}
+}
+
+// check is the two promises: what was claimed to be printed is on paper, and no copy after
+// the first, and none after the second, comes without being asked for.
+func (e *evening) check(what string) {
+	e.t.Helper()
+	got := e.paper()
+	for i := range 12 {
+		name, unmarked, all := fmt.Sprintf("T%d", i), 0, 0
+		for f := range strings.FieldsSeq(got) {
+			if strings.TrimRight(f, "!~") != name {
+				continue
+			}
+			all++
+			if !strings.Contains(f, "!") {
+				unmarked++
+			}
+		}
+		if all == 0 && !e.held[name] && !e.sent[name] || unmarked > 1 || all > 2 {
+			e.t.Errorf("%s: %s is on paper %d times, %d of them without a mark: %s", what, name, all, unmarked, got)
+		}
+	}
+	if e.t.Failed() {
+		e.t.Log(strings.Join(e.said, "\n"))
+	}
+}

@@ -1,0 +1,110 @@
+package printer_test
+
+import (
+	"context"
+	"errors"
+	"syscall"
+	"testing"
+	"time"
+
+	"ticketrail/printer"
+	"ticketrail/printer/virtual"
+	"ticketrail/queue/ticket"
+)
+
+// overTCP is a rig on a real socket.
+func overTCP(t *testing.T, o virtual.Options) *rig {
+	t.Helper()
+	o.Kanji = true
+	v := virtual.New(o)
+	d := onTCP(t, v)
+	r := newRig(t, v, d, func(d *printer.DeviceOptions, _ *printer.Options) { d.Linger = 100 * time.Millisecond })
+	t.Cleanup(func() {
+		r.d.Release()
+		for _, s := range v.Problems() {
+			t.Errorf("the printer objects: %s", s)
+		}
+	})
+	return r
+}
+
+func TestOverTCPAPrinterSaysThatItPrinted(t *testing.T) {
+	for can, want := range map[virtual.Ability]string{virtual.Everything: "confirmed", statusOnly: "processed", 0: "sent"} {
+		r := overTCP(t, virtual.Options{Can: can})
+		for i := range 5 {
+			r.want("A1", want)
+			if i == 2 {
+				time.Sleep(200 * time.Millisecond) // the connection is given up, or taken over: both must do
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		if err := r.v.Wait(ctx, 5); err != nil {
+			t.Error(err)
+		}
+		cancel()
+	}
+}
+
+func TestOverTCPALingeringConnectionThatWasResetIsNotUsed(t *testing.T) {
+	r := overTCP(t, virtual.Options{Can: virtual.Everything})
+	for range 10 {
+		r.want("A1", "confirmed")
+		r.v.Reset()
+	}
+	if n := r.v.Out(); n != 10 {
+		t.Errorf("%d tickets", n)
+	}
+}
+
+func TestOverTCPAResetMidTicketIsInDoubt(t *testing.T) {
+	for _, can := range []virtual.Ability{virtual.Everything, statusOnly, 0} {
+		r := overTCP(t, virtual.Options{Can: can})
+		if o := r.print("A1"); o.err != nil {
+			t.Fatal(o.err)
+		}
+		r.d.Release()
+		r.v.ResetAfter(200, 1)
+		o := r.want("A2", "doubt")
+		if !errors.Is(o.err, syscall.ECONNRESET) && !errors.Is(o.err, syscall.EPIPE) {
+			t.Error(o.err)
+		}
+		again := dish("A2")
+		again.Doubt = true
+		if o := r.printWith(t.Context(), r.p, again, nil); o.err != nil {
+			t.Error(o.err)
+		}
+	}
+}
+
+func TestOverTCPAPrinterOutOfPaperIsWaitedFor(t *testing.T) {
+	r := overTCP(t, virtual.Options{Can: virtual.Everything})
+	r.want("A1", "confirmed")
+	r.v.Set(virtual.PaperOut, true)
+	r.want("A2", "not ready")
+	r.v.Set(virtual.PaperOut, false)
+	r.v.PaperFor(3)
+	go func() {
+		time.Sleep(300 * time.Millisecond) // nothing depends on how long
+		r.v.Refill()
+	}()
+	r.want("A2", "confirmed")
+	if n := r.v.Out(); n != 2 {
+		t.Errorf("%d tickets", n)
+	}
+}
+
+func TestOverTCPAStopWhileItPrintsIsPrompt(t *testing.T) {
+	r := overTCP(t, virtual.Options{Can: virtual.Everything})
+	r.want("A1", "confirmed")
+	r.v.Delay(time.Minute)
+	ctx, cancel := context.WithCancel(t.Context())
+	taken := r.v.Taken()
+	go func() {
+		_ = r.v.WaitTaken(ctx, taken+60)
+		cancel()
+	}()
+	o := r.printWith(ctx, r.p, dish("A2"), nil)
+	if o.kind() != "doubt" || !errors.Is(o.err, context.Canceled) || ticket.IsUntouched(o.err) || o.took > 5*time.Second {
+		t.Errorf("%s after %s: %v", o.kind(), o.took, o.err)
+	}
+}
