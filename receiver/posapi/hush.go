@@ -18,6 +18,7 @@ const (
 	maxQuote   = 200 // bytes of an answer that an error repeats
 	hushed     = "[secret]"
 	maxWords   = 64       // that a hush remembers
+	minWord    = 6        // bytes of a secret that is taken out of names and the like
 	textWindow = 16 << 10 // bytes of an answer that are looked at to quote it
 )
 
@@ -54,11 +55,43 @@ func (h *hush) add(secrets ...string) {
 // body takes the secrets out of an answer, before anybody reads it. JSON stays JSON, and words
 // too short for a secret stay what they are: a name.
 func (h *hush) body(b []byte) []byte {
-	out := h.without(b, 6)
-	if len(out) > 0 && &out[0] != &b[0] && json.Valid(b) && !json.Valid(out) {
-		return b // it stood in a number
+	out := h.without(b, minWord)
+	if same := len(b) == 0 || len(out) > 0 && &out[0] == &b[0]; !same && json.Valid(b) && !json.Valid(out) {
+		out = b // it stood in a number
+	}
+	if bytes.IndexByte(out, '\\') >= 0 && json.Valid(out) {
+		return h.literals(out)
 	}
 	return out
+}
+
+// literals does the same for the strings of JSON that are written with escapes, of which
+// there is more than one way.
+func (h *hush) literals(b []byte) []byte {
+	var out []byte
+	done := 0 // b up to there is in out
+	for i := bytes.IndexByte(b, '"'); i >= 0 && i < len(b); i++ {
+		if b[i] != '"' {
+			continue
+		}
+		end := i + 1
+		for b[end] != '"' {
+			if b[end] == '\\' {
+				end++
+			}
+			end++
+		}
+		var s string
+		if bytes.IndexByte(b[i:end], '\\') >= 0 && json.Unmarshal(b[i:end+1], &s) == nil {
+			if clean := h.without([]byte(s), minWord); string(clean) != s {
+				quoted, _ := json.Marshal(string(clean))
+				out = append(append(out, b[done:i]...), quoted...)
+				done = end + 1
+			}
+		}
+		i = end
+	}
+	return append(out, b[done:]...)
 }
 
 // without replaces the words of at least that many bytes, longer ones before those they hold.

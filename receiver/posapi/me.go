@@ -40,8 +40,8 @@ func (v *Venue) openMe(a answer) (Me, *Error) {
 	}
 	v.clock.note(obj, a)
 	// It may be an envelope; but a status in it can also be that of the venue.
-	if s := jsonText(obj[contract.FieldStatus]); strings.EqualFold(s, contract.StatusError) {
-		e := v.fault(CallMe, ErrRefused, resultRefused, "the answer's status is "+v.hush.text([]byte(s)))
+	if s := jsonText(obj[contract.FieldStatus]); strings.EqualFold(s, contract.StatusError) || !jsonNull(obj[contract.FieldError]) {
+		e := v.fault(CallMe, ErrRefused, resultRefused, "the answer is an error")
 		e.Status, e.Says = a.status, v.says(a)
 		return Me{}, e
 	}

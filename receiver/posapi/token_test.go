@@ -182,7 +182,9 @@ func TestATokenThatIsNoLongerKnownIsFetchedAgainOnce(t *testing.T) {
 }
 
 func TestATokenThatIsNeverAcceptedIsAnErrorAfterTheSecond(t *testing.T) {
-	s := &service{Me: func(w http.ResponseWriter, r *http.Request) { http.Error(w, `{"error":{"message":"no such token"}}`, 401) }}
+	s := &service{Me: func(w http.ResponseWriter, r *http.Request) {
+		http.Error(w, `{"error":{"message":"no such token"}}`, 401)
+	}}
 	_, err := client(t, s, nil).Me(t.Context(), grill)
 	want := "me of venue " + grill + `: the service answers 401 Unauthorized: it says "no such token"; a new token did not help; the service may know another venue by this id`
 	if !errors.Is(err, ErrUnauthorized) || err.Error() != want || s.tokens() != 2 || len(s.calls()) != 2 {

@@ -1,0 +1,269 @@
+package posapi
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// staff answers with pages, each under the cursor that names it; "" is the first.
+func staff(pages map[string]string) *service {
+	return &service{Employees: func(w http.ResponseWriter, r *http.Request) {
+		page := pages[r.URL.Query().Get("cursor")]
+		if header, body, ok := strings.Cut(page, "\n"); ok {
+			name, value, _ := strings.Cut(header, ": ")
+			w.Header().Set(name, value)
+			page = body
+		}
+		answerJSON(w, page)
+	}}
+}
+
+func TestTheNextPageIsFoundWhereverItIsNamed(t *testing.T) {
+	const ann, bo = `"status":"SUCCESS","count":2,"records":[{"id":"A","name":"Ann"}]`, `"status":"SUCCESS","count":2,"records":[{"id":"B","name":"Bo"}]`
+	for _, c := range []struct{ at, first, second string }{
+		{"", `{` + ann + `,"cursor":"two"}`, `{` + bo + `}`},
+		{"", `{` + ann + `,"nextCursor":"two"}`, `{` + bo + `,"nextCursor":""}`},
+		{"", `{` + ann + `,"next_cursor":"two"}`, `{` + bo + `,"next_cursor":null}`},
+		{"", `{` + ann + `,"meta":{"cursor":"two"}}`, `{` + bo + `,"meta":{"cursor":" "}}`},
+		{"", `{` + ann + `,"meta":{"nextCursor":"two"}}`, `{` + bo + `,"meta":null}`},
+		{"", `{` + ann + `,"pagination":{"cursor":"two"}}`, `{` + bo + `,"pagination":{}}`},
+		{"", `{` + ann + `,"pagination":{"next_cursor":"two"}}`, `{` + bo + `,"pagination":[]}`},
+		{"", "X-Next-Cursor: two\n{" + ann + `}`, `{` + bo + `}`},
+		{"", "X-Next-Cursor: two\n{" + ann + `}`, "X-Next-Cursor: \n{" + bo + `,"cursor":"two"}`},
+		{"", `{` + ann + `,"cursor":2}`, `{` + bo + `,"cursor":false}`},
+		// a cursor beside the next one is the page's own
+		{"", `{` + ann + `,"cursor":"one","nextCursor":"two"}`, `{` + bo + `,"cursor":"two","nextCursor":null}`},
+		{"page.after", `{` + ann + `,"page":{"after":"two"},"cursor":"x"}`, `{` + bo + `,"cursor":"x"}`},
+		{"header:X-After", "X-After: two\n{" + ann + `,"cursor":"x"}`, `{` + bo + `,"cursor":"x"}`},
+	} {
+		s := staff(map[string]string{"": c.first, "two": c.second, "2": c.second})
+		got, err := names(client(t, s, &Options{CursorAt: c.at}).Venue(grill), t.Context())
+		if err != nil || !slices.Equal(got, []string{"Ann", "Bo"}) || len(s.calls()) != 2 {
+			t.Errorf("%s: %v, %v, asked %v", c.first, got, err, s.calls())
+		}
+	}
+}
+
+func TestAListThatCannotEndOrIsNotOneIsAnError(t *testing.T) {
+	page := func(id, rest string) string {
+		return `{"status":"SUCCESS","records":[{"id":"` + id + `","name":"` + id + `"}]` + rest + `}`
+	}
+	for _, c := range []struct {
+		pages map[string]string
+		names int
+		want  string
+	}{
+		{map[string]string{"": page("A", `,"cursor":"x"`), "x": page("B", `,"cursor":"x"`)}, 2, "the service names the same next page a second time; the list would never end; check where it names the next page"},
+		{map[string]string{"": page("A", `,"cursor":"x"`), "x": page("B", `,"cursor":"y"`), "y": page("C", `,"cursor":"x"`)}, 3, "the service names the same next page a second time; the list would never end; check where it names the next page"},
+		{map[string]string{"": page("A", `,"cursor":{"next":"x"}`)}, 0, "cursor: want a cursor, got an object"},
+		{map[string]string{"": page("A", `,"cursor":"`+strings.Repeat("x", 5000)+`"`)}, 0, "cursor: a cursor of 5000 bytes"},
+		{map[string]string{"": `{"status":"SUCCESS"}`}, 0, "records: want an array, got nothing"},
+		{map[string]string{"": `{"status":"SUCCESS","Records":[]}`}, 0, "records: want an array, got nothing"},
+		{map[string]string{"": `{"status":"SUCCESS","records":{"a":1}}`}, 0, "records: want an array, got an object"},
+		{map[string]string{"": `{"status":"SUCCESS","records":[{},"x"]}`}, 1, "records[1]: want an object, got a string"},
+		{map[string]string{"": `{"status":"SUCCESS","records":[null]}`}, 0, "records[0]: want an object, got nothing"},
+		{map[string]string{"": `{"status":"ERROR","records":[],"error":{"message":"labor is off"}}`}, 0, `the answer's status is "ERROR": it says "labor is off"`},
+		{map[string]string{"": `{"status":"success","records":[]}`}, 0, `the answer's status is "success": it says "{"status":"success","records":[]}"`},
+		{map[string]string{"": `{"status":false,"records":[]}`}, 0, `the answer's status is false: it says "{"status":false,"records":[]}"`},
+		{map[string]string{"": `[]`}, 0, `the answer is JSON, but no object: it says "[]"`},
+		{map[string]string{"": `null`}, 0, `the answer is JSON, but no object: it says "null"`},
+		{map[string]string{"": page("A", `,"cursor":"x"`), "x": `{"status":"SUCCESS","records":[{"id":"B"`}, 1, `the answer's JSON breaks off after 40 bytes: it says "{"status":"SUCCESS","records":[{"id":"B""`},
+	} {
+		got, err := names(client(t, staff(c.pages), nil).Venue(grill), t.Context())
+		want := "employees of venue " + grill + ": " + strings.ReplaceAll(c.want, `\"`, `"`)
+		if err == nil || strings.ReplaceAll(err.Error(), `\"`, `"`) != want || len(got) != c.names {
+			t.Errorf("%v, %v, want %s", got, err, want)
+		}
+		if !errors.Is(err, ErrMalformed) && !errors.Is(err, ErrRefused) {
+			t.Errorf("%v is of no kind", err)
+		}
+	}
+}
+
+func TestPagesForEverWithNobodyNewAreAnError(t *testing.T) {
+	n := 0
+	s := &service{Employees: func(w http.ResponseWriter, r *http.Request) {
+		n++
+		answerJSON(w, fmt.Sprintf(`{"status":"SUCCESS","records":[{"id":"A","name":"Ann"}],"cursor":"%d"}`, n))
+	}}
+	got, err := names(client(t, s, nil).Venue(grill), t.Context())
+	if !errors.Is(err, ErrMalformed) || len(got) != 1 || n != 101 {
+		t.Errorf("%v after %d pages, %v", got, n, err)
+	}
+}
+
+func TestPagesAreFetchedAsTheyAreRangedOver(t *testing.T) {
+	s := staff(map[string]string{
+		"":    `{"records":[{"id":"A"},{"id":"B"}],"cursor":"two","count":4}`,
+		"two": `{"records":[{"id":"C"},{"id":"D"}],"count":4}`,
+	})
+	list := client(t, s, &Options{PageLimit: 2}).Employees(t.Context(), grill)
+	for range list {
+		break
+	}
+	if got := s.calls(); !slices.Equal(got, []string{"/api/v1/labor/employees?limit=2"}) {
+		t.Error(got)
+	}
+	for range 2 { // each run asks anew
+		n := 0
+		for _, err := range list {
+			if n++; err != nil {
+				t.Error(err)
+			}
+		}
+		if n != 4 {
+			t.Errorf("%d employees", n)
+		}
+	}
+	if got := s.calls(); len(got) != 5 || got[4] != "/api/v1/labor/employees?cursor=two&limit=2" {
+		t.Error(got)
+	}
+}
+
+func TestAnotherNumberThanTheServiceCountsIsReported(t *testing.T) {
+	const three = `"records":[{"id":"A"},{"id":"B"},{"id":"C"}]`
+	for _, c := range []struct {
+		pages map[string]string
+		want  string
+	}{
+		{map[string]string{"": `{` + three + `,"count":3}`}, ""},
+		{map[string]string{"": `{` + three + `,"count":"3"}`}, ""},
+		{map[string]string{"": `{` + three + `,"count":3.0}`}, ""},
+		{map[string]string{"": `{` + three + `}`}, ""},
+		{map[string]string{"": `{` + three + `,"count":"many"}`}, ""},
+		{map[string]string{"": `{` + three + `,"count":4}`}, "3 came, but the service counts 4; ask again, and check where it names the next page if it stays so"},
+		{map[string]string{"": `{"records":[],"count":4,"cursor":"x"}`}, "0 came, but the service counts 4; ask again, and check where it names the next page if it stays so"},
+		{map[string]string{"": `{"records":[{"id":"A"},{"id":"A"}],"count":2}`}, "1 came, but the service counts 2; ask again, and check where it names the next page if it stays so"},
+		{map[string]string{"": `{` + three + `,"count":5,"cursor":"x"}`, "x": `{"records":[{"id":"D"}],"count":4}`}, "4 came, but while they did the service counted 5, then 4; ask again when nobody changes them"},
+	} {
+		_, err := names(client(t, staff(c.pages), nil).Venue(grill), t.Context())
+		if c.want == "" {
+			if err != nil {
+				t.Errorf("%v: %v", c.pages, err)
+			}
+			continue
+		}
+		if _, ok := errors.AsType[*CountError](err); !ok || err.Error() != "employees of venue "+grill+": "+c.want {
+			t.Errorf("%v, want %s", err, c.want)
+		}
+	}
+}
+
+func TestAnEmployeeIsReadLooselyAndKeptWhole(t *testing.T) {
+	const id = "6F1C8F5E-52AD-4A0B-9E9B-2F7B7B7F3A11"
+	whole := `{"id":"` + id + `","updatedAt":"2026-03-01T10:00:00.5+11:00","name":"Zoë Ł.","firstName":"Zoë","lastName":"Łoś","pin":[1.50],"Name":"x"}`
+	s := staff(map[string]string{"": `{"records":[` + whole + `,{"id":7,"name":null,"firstName":{},"updatedAt":"yesterday"},{"ID":"x"}]}`})
+	var got []Employee
+	for e, err := range client(t, s, nil).Employees(t.Context(), grill) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, e)
+	}
+	want := []Employee{
+		{ID: strings.ToLower(id), Name: "Zoë Ł.", FirstName: "Zoë", LastName: "Łoś", UpdatedAt: time.Date(2026, 2, 28, 23, 0, 0, 5e8, time.UTC), Raw: json.RawMessage(whole)},
+		{ID: "7", Raw: json.RawMessage(`{"id":7,"name":null,"firstName":{},"updatedAt":"yesterday"}`)},
+		{Raw: json.RawMessage(`{"ID":"x"}`)},
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	if b, err := json.Marshal(got[0]); err != nil || string(b) != whole {
+		t.Errorf("%s, %v", b, err)
+	}
+	got[0].Raw = nil
+	if b, err := json.Marshal(got[0]); err != nil || string(b) != `{"firstName":"Zoë","id":"`+strings.ToLower(id)+`","lastName":"Łoś","name":"Zoë Ł.","updatedAt":"2026-02-28T23:00:00.5Z"}` {
+		t.Errorf("%s, %v", b, err)
+	}
+}
+
+// Two ways in which services page, with people who come and go between two pages.
+func TestWhoIsThereThroughoutComesOnceOrTheCountIsReported(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		limit := rapid.IntRange(1, 7).Draw(t, "limit")
+		offsets := rapid.Bool().Draw(t, "offsets") // else the cursor is the last id
+		ids := rapid.SliceOfNDistinct(rapid.IntRange(0, 99), 0, 30, rapid.ID[int]).Draw(t, "ids")
+		slices.Sort(ids)
+		stayed := slices.Clone(ids)
+		hired := false
+		s := &service{Employees: func(w http.ResponseWriter, r *http.Request) {
+			after := r.URL.Query().Get("cursor")
+			n, _ := strconv.Atoi(after)
+			if after != "" {
+				// One change a page: in a list by offsets a hire hides whom a leave lost.
+				switch change := rapid.IntRange(0, 2).Draw(t, "change"); {
+				case change == 1 && len(ids) > 0 && !(offsets && hired):
+					i := rapid.IntRange(0, len(ids)-1).Draw(t, "leaves")
+					stayed = slices.DeleteFunc(stayed, func(id int) bool { return id == ids[i] })
+					ids = slices.Delete(ids, i, i+1)
+				case change == 2 && (!offsets || len(stayed) == len(ids)):
+					hired = true
+					id := rapid.IntRange(100, 10_000).Draw(t, "hired") - rapid.SampledFrom([]int{0, 20_000}).Draw(t, "first")
+					if i, there := slices.BinarySearch(ids, id); !there {
+						ids = slices.Insert(ids, i, id)
+					}
+				}
+			}
+			from := min(n, len(ids))
+			if !offsets && after != "" {
+				var there bool
+				if from, there = slices.BinarySearch(ids, n); there {
+					from++
+				}
+			}
+			to := min(from+limit, len(ids))
+			var records []string
+			for _, id := range ids[from:to] {
+				records = append(records, fmt.Sprintf(`{"id":"%d","name":"%d"}`, id, id))
+			}
+			next := ""
+			if to < len(ids) && to > from {
+				next = strconv.Itoa(to)
+				if !offsets {
+					next = strconv.Itoa(ids[to-1])
+				}
+			}
+			answerJSON(w, fmt.Sprintf(`{"records":[%s],"status":"SUCCESS","count":%d,"cursor":%q}`, strings.Join(records, ","), len(ids), next))
+		}}
+		c, err := New(Options{BaseURL: "http://localhost", ClientID: "a", Secret: secret, Transport: inMemory{http.StripPrefix("", prefix(s))}, PageLimit: limit})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := names(c.Venue(grill), t.Context())
+		_, reported := errors.AsType[*CountError](err)
+		if err != nil && !reported {
+			t.Fatal(err)
+		}
+		seen := map[string]int{}
+		for _, name := range got {
+			seen[name]++
+		}
+		for name, n := range seen {
+			if n > 1 {
+				t.Fatalf("%s came %d times", name, n)
+			}
+		}
+		for _, id := range stayed {
+			if seen[strconv.Itoa(id)] != 1 && !reported {
+				t.Fatalf("%d was there throughout and did not come", id)
+			}
+		}
+	})
+}
+
+func prefix(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.URL.Path = "/api" + r.URL.Path
+		h.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,308 @@
+package posapi
+
+import (
+	"compress/gzip"
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestEveryStatusHasItsMeaningAndItsTries(t *testing.T) {
+	kinds := []error{ErrUnauthorized, ErrForbidden, ErrNotFound, ErrRateLimited, ErrUnavailable, ErrMalformed, ErrRefused, ErrRedirected, ErrSecret}
+	for status := 300; status < 600; status++ {
+		want, asked := ErrRefused, 1
+		switch {
+		case status == 401:
+			want, asked = ErrUnauthorized, 2
+		case status == 403:
+			want = ErrForbidden
+		case status == 404:
+			want = ErrNotFound
+		case status == 429:
+			want, asked = ErrRateLimited, 3
+		case status == 501, status == 505:
+			want = ErrUnavailable
+		case status == 408, status >= 500:
+			want, asked = ErrUnavailable, 3
+		case status < 400:
+			want = ErrRedirected
+		}
+		synctest.Test(t, func(t *testing.T) {
+			s := &service{Payroll: func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Location", "https://elsewhere.example.com/x?token=abc")
+				w.WriteHeader(status)
+			}}
+			v := client(t, s, nil).Venue(grill)
+			v.scopes.Store(&[]string{"menu:read"})
+			_, err := v.PayrollPeriods(t.Context())
+			e := problem(t, err)
+			for _, k := range kinds {
+				if errors.Is(err, k) != (k == want) {
+					t.Errorf("%d: %v is %v: %v", status, err, k, errors.Is(err, k))
+				}
+			}
+			if e.Status != status || e.Call != CallPayrollPeriods || e.Venue != grill || len(s.calls()) != asked || e.result == "" {
+				t.Errorf("%d: asked %d times, %#v", status, len(s.calls()), e)
+			}
+		})
+	}
+}
+
+func TestAServiceThatFailsTwiceIsAskedAThirdTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var n, tokens int
+		s := new(service)
+		s.Token = func(w http.ResponseWriter, r *http.Request) {
+			if tokens++; tokens < 3 {
+				w.WriteHeader(503)
+				return
+			}
+			answerJSON(w, `{"access_token":"`+s.issue(grill)+`"}`)
+		}
+		s.Me = func(w http.ResponseWriter, _ *http.Request) {
+			if n++; n < 3 {
+				w.WriteHeader(500 + 2*n)
+				return
+			}
+			answerJSON(w, `{}`)
+		}
+		began := time.Now()
+		if _, err := client(t, s, nil).Me(t.Context(), grill); err != nil || n != 3 || tokens != 3 {
+			t.Errorf("%d tokens, %d calls, %v", tokens, n, err)
+		}
+		// 250 to 500 ms and 500 to 1000 ms, for the token and for the call
+		if took := time.Since(began); took < 1500*time.Millisecond || took > 3*time.Second {
+			t.Errorf("took %v", took)
+		}
+	})
+}
+
+func TestRetryAfterIsObeyedIfItIsShortAndToldIfItIsLong(t *testing.T) {
+	for _, c := range []struct {
+		header string
+		waits  time.Duration // at least; 0: it does not
+		want   time.Duration
+	}{
+		{"7", 7 * time.Second, 7 * time.Second},
+		{"30", 30 * time.Second, 30 * time.Second},
+		{"31", 0, 31 * time.Second},
+		{"4294967296", time.Millisecond, 0}, // nonsense: as if there were none
+		{"-3", time.Millisecond, 0},
+		{"soon", time.Millisecond, 0},
+		{"Sat, 01 Jan 2028 00:01:00 GMT", 0, time.Minute}, // by the service's clock, whatever ours says
+		{"Sat, 01 Jan 2028 00:00:10 GMT", 10 * time.Second, 10 * time.Second},
+		{"Fri, 31 Dec 2027 00:00:00 GMT", time.Millisecond, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &service{Me: func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Retry-After", c.header)
+				w.Header().Set("Date", "Sat, 01 Jan 2028 00:00:00 GMT")
+				w.WriteHeader(429)
+			}}
+			began := time.Now()
+			_, err := client(t, s, nil).Me(t.Context(), grill)
+			e := problem(t, err)
+			took := time.Since(began)
+			if e.RetryAfter != c.want || (took > 0) != (c.waits > 0) || took < 2*c.waits || took > 2*c.waits+3*time.Second {
+				t.Errorf("%s: after %v, %v, %v", c.header, took, e.RetryAfter, err)
+			}
+			if c.want > 0 && !strings.Contains(err.Error(), "429 Too Many Requests, and to ask again in "+c.want.String()) {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestNobodyWaitsForATryThatComesTooLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &service{Me: func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "20")
+			w.WriteHeader(503)
+		}}
+		c := client(t, s, nil)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		began := time.Now()
+		if _, err := c.Me(ctx, grill); !errors.Is(err, ErrUnavailable) || problem(t, err).RetryAfter != 20*time.Second || time.Since(began) != 0 {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+		ctx, giveUp := context.WithCancel(t.Context())
+		time.AfterFunc(5*time.Second, giveUp)
+		if _, err := c.Me(ctx, grill); !errors.Is(err, context.Canceled) || time.Since(began) != 5*time.Second {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+	})
+}
+
+func TestAnExchangeEndsWhenItsTimeIsUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &service{Me: hang}
+		v := client(t, s, &Options{Timeout: 3 * time.Second}).Venue(grill)
+		began := time.Now()
+		_, err := v.Me(t.Context())
+		if want := "me of venue " + grill + ": no answer within 3s"; !errors.Is(err, ErrUnavailable) || err.Error() != want || time.Since(began) != 3*time.Second || len(s.calls()) != 1 {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+		if errors.Is(err, context.DeadlineExceeded) {
+			t.Error("the caller had time")
+		}
+	})
+}
+
+// piped is a real HTTP server and client without a network, so that time is a bubble's.
+func piped(t *testing.T, h http.Handler) http.RoundTripper {
+	l := &pipes{conns: make(chan net.Conn), done: make(chan struct{})}
+	srv := &http.Server{Handler: h}
+	go func() { _ = srv.Serve(l) }()
+	tr := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		near, far := net.Pipe()
+		select {
+		case l.conns <- far:
+			return near, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}}
+	t.Cleanup(func() {
+		tr.CloseIdleConnections()
+		_ = srv.Close()
+	})
+	return tr
+}
+
+type pipes struct {
+	conns chan net.Conn
+	done  chan struct{}
+	once  atomic.Bool
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.done:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error {
+	if p.once.CompareAndSwap(false, true) {
+		close(p.done)
+	}
+	return nil
+}
+
+func (*pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe"} }
+
+func TestABodyThatDribblesEndsWhenItsTimeIsUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &service{Me: func(w http.ResponseWriter, r *http.Request) {
+			for r.Context().Err() == nil {
+				_, _ = w.Write([]byte(" "))
+				_ = http.NewResponseController(w).Flush()
+				select {
+				case <-time.After(time.Second):
+				case <-r.Context().Done():
+				}
+			}
+		}}
+		c := client(t, nil, &Options{BaseURL: "http://localhost/api", Transport: piped(t, s)})
+		began := time.Now()
+		_, err := c.Me(t.Context(), grill)
+		if took := time.Since(began); !errors.Is(err, ErrUnavailable) || took != 10*time.Second || !strings.HasSuffix(err.Error(), "no answer within 10s") {
+			t.Errorf("after %v: %v", took, err)
+		}
+	})
+}
+
+func TestWhatTheNetworkDoesIsToldApart(t *testing.T) {
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	tls := httptest.NewUnstartedServer(nil)
+	tls.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
+	tls.StartTLS()
+	defer tls.Close()
+	plain := httptest.NewServer(http.NotFoundHandler())
+	defer plain.Close()
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the redirect was followed") }))
+	defer elsewhere.Close()
+	redirect := httptest.NewServer(http.RedirectHandler(elsewhere.URL+"/login?secret=x", http.StatusPermanentRedirect))
+	defer redirect.Close()
+	for base, want := range map[string]struct {
+		kind error
+		text string
+	}{
+		gone.URL: {ErrUnavailable, "no answer: dial tcp " + gone.Listener.Addr().String() + ": connect: connection refused"},
+		tls.URL:  {ErrUnavailable, "check the name in service.base_url, this machine's clock and its ca-certificates"},
+		strings.Replace(plain.URL, "http:", "https:", 1): {ErrUnavailable, "service.base_url says https and the service speaks http there"},
+		redirect.URL: {ErrRedirected, "the service answers 308 Permanent Redirect to " + elsewhere.URL + "/login; redirects are not followed with a token; put the address that answers into service.base_url"},
+	} {
+		_, err := client(t, nil, &Options{BaseURL: base}).Me(t.Context(), grill)
+		if !errors.Is(err, want.kind) || !strings.HasSuffix(err.Error(), want.text) {
+			t.Errorf("%s: %v, want %s", base, err, want.text)
+		}
+	}
+}
+
+func TestAnAnswerThatBreaksOffIsAskedForAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := 0
+		s := &service{Me: func(w http.ResponseWriter, _ *http.Request) {
+			if n++; n < 2 {
+				w.Header().Set("Content-Length", "1000")
+			}
+			_, _ = w.Write([]byte(`{"venueId":"x"}`))
+		}}
+		c := client(t, nil, &Options{BaseURL: "http://localhost/api", Transport: piped(t, s)})
+		if me, err := c.Me(t.Context(), grill); err != nil || n != 2 || me.Venue != "x" {
+			t.Errorf("%+v, %v after %d", me, err, n)
+		}
+		n = -9
+		if _, err := c.Me(t.Context(), grill); !errors.Is(err, ErrUnavailable) || !strings.HasSuffix(err.Error(), "the answer broke off after 15 bytes") || n != -6 {
+			t.Errorf("%v after %d", err, n+9)
+		}
+	})
+}
+
+func TestAnAnswerIsOnlySoLarge(t *testing.T) {
+	size := 0
+	s := &service{Me: func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip") // the limit is on what comes out of it
+		z := gzip.NewWriter(w)
+		_, _ = z.Write([]byte(`{}` + strings.Repeat(" ", size-2)))
+		_ = z.Close()
+	}}
+	srv := httptest.NewServer(s)
+	defer srv.Close()
+	c := client(t, nil, &Options{BaseURL: srv.URL + "/api", MaxResponse: 100_000})
+	size = 100_000
+	if _, err := c.Me(t.Context(), grill); err != nil {
+		t.Error(err)
+	}
+	for _, size = range []int{100_001, 1 << 24} {
+		if _, err := c.Me(t.Context(), grill); !errors.Is(err, ErrMalformed) || !strings.HasSuffix(err.Error(), "the answer is larger than 100000 bytes") {
+			t.Errorf("%d: %v", size, err)
+		}
+	}
+}
+
+func TestOnlyLoopbackIsSafeWithoutTLS(t *testing.T) {
+	var got []string
+	for _, base := range []string{"https://pos.example.com", "http://localhost:1", "http://127.0.0.2", "http://[::1]:80", "http://10.0.0.1", "http://pos.example.com"} {
+		if exposed(base) {
+			got = append(got, base)
+		}
+	}
+	if !slices.Equal(got, []string{"http://10.0.0.1", "http://pos.example.com"}) {
+		t.Error(got)
+	}
+}
