@@ -238,33 +238,6 @@ func TestQuantitiesPrintAsPeopleWriteThem(t *testing.T) {
 	}
 }
 
-type staff map[string]string
-
-func (s staff) Name(venue, id string) (string, bool) {
-	if venue != strings.ToLower(harbour.ID) {
-		return "", false
-	}
-	name, ok := s[id]
-	return name, ok
-}
-
-func TestTheServerIsNamedByTheDirectoryWhereTheRecordOnlyHasAnID(t *testing.T) {
-	for _, c := range []struct{ record, want string }{
-		{`"checkOwnerEmployeeId":"e-1234"`, "Jonathan A."},
-		{`"checkOwnerEmployeeId":"e-9999"`, "9999"},
-		{`"checkOwnerEmployeeId":"blank"`, "lank"},
-		{`"checkOwner":"Sarah M","checkOwnerEmployeeId":"e-1234"`, "Sarah M"},
-		{`"employee":{"id":"e-1234"}`, "Jonathan A."},
-		{`"a":1`, ""},
-	} {
-		r := compile(t, Config{}).Split(open(t, `{"records":[{"id":"r","items":[],`+c.record+`}]}`), harbour, "T", noon,
-			staff{"e-1234": " Jonathan A. ", "blank": " \t"})
-		if got := r.Request.Drafts[0].Ticket.Server; got != c.want {
-			t.Errorf("%s: %q, want %q", c.record, got, c.want)
-		}
-	}
-}
-
 // voids is every spelling of a cancellation.
 var voids = []string{
 	`"isVoid":true`, `"void":true`, `"voided":true`, `"isVoid":1`, `"void":1`, `"voided":1`, `"isVoid":"true"`, `"void":"true"`, `"voided":"true"`,

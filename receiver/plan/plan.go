@@ -50,13 +50,19 @@ type Route struct {
 type Venue struct {
 	ID       string // UUID
 	Name     string // as configured
-	Zone     string // tz database name, frozen into the tickets
+	Zone     string // tz database name, frozen into the tickets; empty: see [Zones]
 	Fallback string // station; empty: that of the [Config]
 }
 
 // Names looks up what an employee is called. It must be quick and safe for concurrent use.
 type Names interface {
 	Name(venue, employeeID string) (name string, ok bool)
+}
+
+// Zones is what a [Names] may be too: it knows the time zone of a venue that has none
+// configured, as a tz database name. It must be as quick, and safe for concurrent use.
+type Zones interface {
+	Zone(venue string) (zone string, ok bool)
 }
 
 // A Plan is compiled rules. It never changes and is safe for concurrent use.
@@ -131,7 +137,7 @@ func (p *Plan) Stations() []string {
 }
 
 // Split plans a request: it reads the fields, flattens the items and gives every item to
-// its stations. names may be nil.
+// its stations. names may be nil; it is asked for the venue's time zone too if it is a [Zones].
 func (p *Plan) Split(req contract.PrintRequest, v Venue, device string, received time.Time, names Names) Result {
 	return p.split(req, v, device, received, names, nil)
 }

@@ -40,6 +40,11 @@ type answer struct {
 func (p *Plan) split(req contract.PrintRequest, v Venue, device string, received time.Time, names Names, trace *Trace) Result {
 	v.ID, _ = contract.CanonicalID(strings.TrimSpace(v.ID))
 	received = received.UTC()
+	if z, ok := names.(Zones); ok && v.Zone == "" {
+		if zone, known := z.Zone(v.ID); known {
+			v.Zone = zone
+		}
+	}
 	s := &splitter{plan: p, venue: v, names: names, fallback: p.fallback}
 	if v.Fallback != "" {
 		s.fallback = v.Fallback
