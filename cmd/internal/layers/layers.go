@@ -26,6 +26,7 @@ var Rooms = []Room{
 	{"receiver/contract", "the service's wire contract", nil},
 	{"receiver/plan", "routing and flattening, pure", []string{"receiver/contract", "queue/ticket"}},
 	{"receiver/posapi", "client of the service's read API", []string{"receiver/contract"}},
+	{"receiver/directory", "names and time zones of a venue, cached", []string{"receiver/posapi", "receiver/contract"}},
 	{"receiver/sim", "the service in memory, for tests and demos", []string{"receiver/contract"}},
 	{"queue", "dedup, lines, history on stable storage", []string{"queue/ticket"}},
 	{"queue/ticket", "the cargo and its vocabulary", nil},

@@ -1,0 +1,189 @@
+// Package directory knows what a venue's employees are called and which time it is there, so
+// that a ticket says "Jonathan A." and 19:30 when the service sent an employee's id and UTC.
+//
+// What it knows comes from the service's API in the background and is kept on a shelf. Nothing
+// in the accept path waits for either: [Directory.Name] and [Directory.Zone] read memory, and
+// who is not there is printed by the end of his id. A service that fails, hangs or sends half
+// a list leaves everything as it was.
+//
+// An employee who is not in the list any more has left. He keeps his name for [Options.Keep],
+// because checks that he opened are still changed, refired and cancelled by others.
+//
+// Names come from the service and are hostile until cleaned: here they are short, on one line
+// and printable, and there is a limit to how many there are. That is so for those that come
+// from the shelf too.
+package directory
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"ticketrail/receiver/contract"
+	"ticketrail/receiver/posapi"
+)
+
+// Source is where names and time zones come from. *[posapi.Client] is one. It is safe for
+// concurrent use, and what it does ends when ctx does.
+type Source interface {
+	Employees(ctx context.Context, venue string) iter.Seq2[posapi.Employee, error]
+	PayrollPeriods(ctx context.Context, venue string) ([]posapi.PayrollPeriod, error)
+}
+
+// Shelf keeps what was learned over a restart. A shelf of the queue is one. A Put that returned
+// nil survives a power cut; a value may have 4 MiB. It is safe for concurrent use.
+type Shelf interface {
+	Put(ctx context.Context, key string, value []byte) error
+	Get(key string) (value []byte, ok bool, err error)
+	Delete(ctx context.Context, key string) error
+	All(f func(key string, value []byte) bool) error
+}
+
+// A Venue is one to know about.
+type Venue struct {
+	ID string // UUID, in any case
+	// Zoned says that its time zone is configured. Then it is not asked for: who has a time zone
+	// does not need a token that may read payroll periods.
+	Zoned bool
+}
+
+// Options of a [Directory]. None is required.
+type Options struct {
+	// Source is asked. Default: nobody is, what is on the shelf is all.
+	Source Source
+	// Shelf keeps what was learned. Default: it is forgotten with the process.
+	Shelf Shelf
+	// Venues are those to know about.
+	Venues []Venue
+	// Every is how long after a refresh the next one is, give or take a tenth. Default 6 h.
+	Every time.Duration
+	// Keep is how much running time somebody who left keeps his name for. It does not go by the
+	// wall clock, which may be wrong by decades after a start. Default 30 days.
+	Keep time.Duration
+	// Logger gets a line when a refresh fails in a new way, and when it works again.
+	Logger *slog.Logger
+	// Registerer gets the metrics. Default: none.
+	Registerer prometheus.Registerer
+}
+
+// A Directory is safe for concurrent use.
+type Directory struct {
+	shelf       Shelf
+	every, keep time.Duration
+	log         *slog.Logger
+	metrics     *metrics
+
+	venues atomic.Pointer[map[id]*venue] // the map is never changed
+
+	mu         sync.Mutex    // held while venues is replaced
+	source     Source        // guarded by mu
+	generation int           // of source; guarded by mu
+	changed    chan struct{} // closed when venues or source have been replaced; guarded by mu
+}
+
+// A venue is what is known of one.
+type venue struct {
+	id   string // canonical
+	roll atomic.Pointer[roll]
+	zone atomic.Pointer[string] // "": not known
+
+	zoned      bool        // guarded by Directory.mu
+	zoneUnkept atomic.Bool // the shelf has not got zone
+
+	mu       sync.Mutex
+	troubles map[step]error // of the last time each was done; guarded by mu
+}
+
+// New makes a directory that knows what is on the shelf. What cannot be read there is logged,
+// and learned anew.
+func New(o Options) *Directory {
+	d := &Directory{
+		source: o.Source, shelf: o.Shelf,
+		every: cmp.Or(max(o.Every, 0), 6*time.Hour), keep: cmp.Or(max(o.Keep, 0), 30*24*time.Hour),
+		log: slog.New(slog.DiscardHandler), changed: make(chan struct{}),
+	}
+	if o.Logger != nil {
+		d.log = o.Logger.With("component", "directory")
+	}
+	d.venues.Store(&map[id]*venue{})
+	d.metrics = newMetrics(d, o.Registerer)
+	d.Set(o.Venues)
+	return d
+}
+
+// Set changes which venues to know about. Those that stay are not disturbed; what was known of
+// one that goes is forgotten, on the shelf as well once Run gets to it.
+func (d *Directory) Set(venues []Venue) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	old := *d.venues.Load()
+	next := make(map[id]*venue, len(venues))
+	for _, want := range venues {
+		name, _ := contract.CanonicalID(strings.TrimSpace(want.ID))
+		v := cmp.Or(next[idOf(name)], old[idOf(name)])
+		if v == nil {
+			v = d.load(name)
+			d.metrics.appear(name)
+		}
+		v.zoned = want.Zoned
+		next[idOf(name)] = v
+	}
+	for key, v := range old {
+		if next[key] == nil {
+			d.metrics.vanish(v.id)
+		}
+	}
+	d.venues.Store(&next)
+	d.wake()
+}
+
+// SetSource has everything asked of another source, at once: whoever corrected a client secret
+// wants to see names. nil: nobody is asked any more.
+func (d *Directory) SetSource(s Source) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.source = s
+	d.generation++
+	d.wake()
+}
+
+// wake tells Run to look again. d.mu is held.
+func (d *Directory) wake() {
+	close(d.changed)
+	d.changed = make(chan struct{})
+}
+
+// Name is what an employee of a venue is called. Ids that are UUIDs are compared as such, in
+// any case. It takes well under a microsecond and allocates nothing.
+func (d *Directory) Name(venue, employeeID string) (name string, ok bool) {
+	v := (*d.venues.Load())[idOf(venue)]
+	if v == nil {
+		return "", false
+	}
+	p, ok := v.roll.Load().people[idOf(employeeID)]
+	return p.name, ok
+}
+
+// Zone is the tz database name of a venue's time zone, if it is known. It is as quick as Name.
+func (d *Directory) Zone(venue string) (zone string, ok bool) {
+	v := (*d.venues.Load())[idOf(venue)]
+	if v == nil {
+		return "", false
+	}
+	zone = *v.zone.Load()
+	return zone, zone != ""
+}
+
+// sorted is the venues in the order of their ids.
+func (d *Directory) sorted() []*venue {
+	return slices.SortedFunc(maps.Values(*d.venues.Load()), func(a, b *venue) int { return strings.Compare(a.id, b.id) })
+}

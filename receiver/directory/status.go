@@ -1,0 +1,149 @@
+package directory
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+// A VenueStatus is what a person may want to know about a venue.
+type VenueStatus struct {
+	Venue     string        // id
+	Employees int           // whose names are known
+	Left      int           // how many of them have left
+	Whole     bool          // the list has come whole, now or before a restart
+	Age       time.Duration // since it last did; since the start if it never did
+	Zone      string        // tz database name; empty: not known
+	// What is wrong as of the last time it was tried, for people; nil: nothing, or not yet tried.
+	EmployeesErr, ZoneErr, StoreErr error
+}
+
+// Status is how things are, in the order of the venues' ids.
+func (d *Directory) Status() []VenueStatus {
+	venues := d.sorted()
+	out := make([]VenueStatus, len(venues))
+	for i, v := range venues {
+		r := v.roll.Load()
+		v.mu.Lock()
+		out[i] = VenueStatus{
+			Venue: v.id, Employees: len(r.people), Left: len(r.people) - r.here,
+			Whole: !r.asOf.IsZero(), Age: r.age(), Zone: *v.zone.Load(),
+			EmployeesErr: v.troubles[employees], ZoneErr: v.troubles[payroll], StoreErr: v.troubles[storing],
+		}
+		v.mu.Unlock()
+	}
+	return out
+}
+
+// A step is one thing that can go wrong on its own, as a label.
+type step string
+
+const (
+	employees step = "employees"
+	payroll   step = "payrollperiods"
+	storing   step = "store"
+)
+
+func (s step) done() string {
+	return map[step]string{
+		employees: "the venue's employees are known",
+		payroll:   "the venue's time zone is known",
+		storing:   "what was learned about the venue is kept",
+	}[s]
+}
+
+func (s step) undone() string {
+	return map[step]string{
+		employees: "the venue's employees cannot be learned: who is not known prints as the end of his id",
+		payroll:   "the venue's time zone cannot be learned",
+		storing:   "what was learned about the venue is in use, but not kept over a restart",
+	}[s]
+}
+
+// A result is how a step ended, as a label.
+type result string
+
+const (
+	ok         result = "ok"
+	incomplete result = "incomplete" // what came is used, and something is missing
+	failed     result = "failed"     // nothing has changed
+)
+
+// outcomes are the pairs that can happen.
+func outcomes() []outcome {
+	return []outcome{
+		{employees, ok}, {employees, incomplete}, {employees, failed},
+		{payroll, ok}, {payroll, incomplete}, {payroll, failed},
+		{storing, ok}, {storing, failed},
+	}
+}
+
+type outcome struct {
+	step
+	result
+}
+
+type metrics struct{ refreshes *prometheus.CounterVec }
+
+func newMetrics(d *Directory, reg prometheus.Registerer) *metrics {
+	m := &metrics{promauto.With(reg).NewCounterVec(prometheus.CounterOpts{
+		Name: "ticketrail_directory_refreshes_total",
+		Help: "Times a venue's employees or time zone were asked for, or kept on the disk, by how it ended.",
+	}, []string{"venue", "step", "result"})}
+	if reg != nil {
+		reg.MustRegister(&gauges{
+			d: d,
+			employees: prometheus.NewDesc("ticketrail_directory_employees",
+				"Employees of a venue whose names are known, those who left lately included.", []string{"venue"}, nil),
+			age: prometheus.NewDesc("ticketrail_directory_age_seconds",
+				"Time since the list of a venue's employees last came whole; since the start if it never did.", []string{"venue"}, nil),
+		})
+	}
+	return m
+}
+
+func (m *metrics) count(j job, r result) {
+	m.refreshes.WithLabelValues(j.v.id, string(j.step), string(r)).Inc()
+}
+
+// appear creates every series of a venue, so that a rate sees the first failure.
+func (m *metrics) appear(venue string) {
+	for _, o := range outcomes() {
+		m.refreshes.WithLabelValues(venue, string(o.step), string(o.result))
+	}
+}
+
+func (m *metrics) vanish(venue string) {
+	m.refreshes.DeletePartialMatch(prometheus.Labels{"venue": venue})
+}
+
+// gauges reads the venues, which are those of the configuration, when it is asked.
+type gauges struct {
+	d              *Directory
+	employees, age *prometheus.Desc
+}
+
+// Describe implements [prometheus.Collector].
+func (g *gauges) Describe(ch chan<- *prometheus.Desc) {
+	ch <- g.employees
+	ch <- g.age
+}
+
+// Collect implements [prometheus.Collector].
+func (g *gauges) Collect(ch chan<- prometheus.Metric) {
+	for _, s := range g.d.Status() {
+		ch <- prometheus.MustNewConstMetric(g.employees, prometheus.GaugeValue, float64(s.Employees), s.Venue)
+		ch <- prometheus.MustNewConstMetric(g.age, prometheus.GaugeValue, s.Age.Seconds(), s.Venue)
+	}
+}
+
+// String is a line for people.
+func (s VenueStatus) String() string {
+	zone := s.Zone
+	if zone == "" {
+		zone = "time zone not known"
+	}
+	return fmt.Sprintf("%s: %d employees (%d left), %v old, %s", s.Venue, s.Employees, s.Left, s.Age.Round(time.Second), zone)
+}
