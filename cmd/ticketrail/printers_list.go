@@ -148,6 +148,8 @@ func trouble(p admin.Printer, now time.Time) string {
 		parts = append(parts, "waits: "+p.Waiting)
 	case p.Error != "":
 		parts = append(parts, p.Error)
+	case p.Device != nil && p.Device.Error != "":
+		parts = append(parts, p.Device.Error)
 	}
 	if p.Hold == nil && p.NextTry != nil && p.NextTry.Sub(now) >= time.Second {
 		parts = append(parts, "next try in "+span(p.NextTry.Sub(now)))

@@ -98,6 +98,7 @@ type Device struct {
 	// empty while it was not found out.
 	Ability string `json:"ability,omitempty"`
 	Advice  string `json:"advice,omitempty"` // what a person can do about it
+	Error   string `json:"error,omitempty"`  // why it cannot be reached
 	// Foreign is how often it answered another program while we were connected.
 	Foreign int `json:"foreign,omitempty"`
 }

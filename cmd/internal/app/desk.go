@@ -102,7 +102,7 @@ func (a *App) lines() []admin.Line {
 }
 
 func shownDevice(s printer.Status) *admin.Device {
-	d := &admin.Device{State: s.State, Since: s.Since, Fine: s.Fine(), Conditions: []string{}, Ability: s.Ability, Advice: s.Advice, Foreign: s.Foreign}
+	d := &admin.Device{State: s.State, Since: s.Since, Fine: s.Fine(), Conditions: []string{}, Ability: s.Ability, Advice: s.Advice, Error: s.Err, Foreign: s.Foreign}
 	for _, r := range s.Reported {
 		d.Conditions = append(d.Conditions, r.Condition.Name())
 	}

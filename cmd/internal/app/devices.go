@@ -15,6 +15,7 @@ import (
 
 // A manner is how one printer is talked to.
 type manner struct {
+	name                             string // of the station that stands for it in the log
 	address                          string // as it is dialled
 	confirm                          profile.Confirm
 	linger, pollEvery, waitForPerson time.Duration

@@ -69,7 +69,7 @@ func (a *App) equip(r, old *rules, c config.Printer) error {
 	}
 	at := c.Device()
 	if r.devices[at] == nil { // the first of several stations says how it is talked to
-		m := manner{c.Address, prof.Confirm, c.Linger, c.PollEvery, c.WaitForPerson}
+		m := manner{c.Name, c.Address, prof.Confirm, c.Linger, c.PollEvery, c.WaitForPerson}
 		if d := old.devices[at]; d != nil && d.manner == m {
 			r.devices[at] = d
 		} else if r.devices[at], err = a.newDevice(c, m); err != nil {
