@@ -495,4 +495,3 @@ func TestAPrinterMayBeMissingInNoOptions(t *testing.T) {
 		}()
 	}
 }
-

@@ -33,7 +33,7 @@ func (e *evening) accident() {
 		later(at, f)
 		later(over, v.Repair)
 	}
-	n := e.rng.IntN(12)
+	n, bytes, times := e.rng.IntN(12), e.rng.IntN(500), 1+e.rng.IntN(2)
 	e.said = append(e.said, fmt.Sprintf("%s accident %d at %s over %s", time.Now().Format("15:04:05"), n, at, over))
 	switch n {
 	case 0:
@@ -48,11 +48,11 @@ func (e *evening) accident() {
 	case 4:
 		later(at, v.Reset)
 	case 5:
-		repaired(func() { v.ResetAfter(e.rng.IntN(500), 1+e.rng.IntN(2)) })
+		repaired(func() { v.ResetAfter(bytes, times) })
 	case 6:
-		repaired(func() { v.CloseAfter(e.rng.IntN(500), 1) })
+		repaired(func() { v.CloseAfter(bytes, 1) })
 	case 7:
-		repaired(func() { v.StallAfter(e.rng.IntN(500)) })
+		repaired(func() { v.StallAfter(bytes) })
 	case 8:
 		later(at, func() { _ = v.Refuse(true) })
 		later(over, func() { _ = v.Refuse(false) })

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"ticketrail/printer/escpos"
 )
 
 // Watch asks the printer how it is whenever nobody has used it for a while: once at the
@@ -51,7 +53,7 @@ func (d *Device) poll(ctx context.Context) {
 		err = d.probe(ctx, s)
 		if err == nil && d.able.listens() {
 			// What a printer that does not know our questions took for text goes.
-			err = s.write(ctx, resetLine(), farewell/4)
+			err = s.write(ctx, escpos.Reset(), farewell/4)
 		}
 	} else if err = d.preflight(ctx, s, servedWithin); errors.Is(err, errQuiet) && ctx.Err() == nil {
 		d.becomes(Busy)
@@ -82,6 +84,3 @@ func (d *Device) endPoll() {
 	d.mu.Unlock()
 	d.yield()
 }
-
-// resetLine is ESC @.
-func resetLine() []byte { return []byte{0x1b, '@'} }

@@ -30,3 +30,6 @@ func ProcessID(id [4]byte) []byte {
 // stop doing so. ESC @ stops it too. On, it asks for the changes a kitchen can do
 // something about: online or offline, errors, paper.
 func AutoStatus(on bool) []byte { return []byte{gs, 'a', bit(on, 0x0e)} }
+
+// Reset is ESC @, with which every ticket begins: it throws away a line that was not printed.
+func Reset() []byte { return []byte{esc, '@'} }
