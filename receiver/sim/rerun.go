@@ -80,12 +80,24 @@ func together(all ...reply) (string, bool) {
 	return strings.Join(words, "; "), ok && (said == 0 || said == len(all) && first == 1)
 }
 
+// noteAll keeps of many jobs what the last rows are about.
+func (c *checker) noteAll(sum *Summary) {
+	for status := range sum.Statuses {
+		c.note(reply{status: status}, 0, true)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.slowest = max(c.slowest, sum.Percentile(100))
+	c.late += sum.Late
+}
+
 // wholeRows are about many requests: those under load, and all that were made.
 func wholeRows(o CheckOptions) []row {
 	return []row{
 		{"6.1", fmt.Sprintf("%d orders, %d at a time", o.Load, o.Concurrency), "all accepted, each answer within " + contract.WebhookTimeout.String(), func(c *checker) (string, bool) {
 			s := Sender{URL: o.URL, Transport: c.o.Transport}
 			sum := s.Run(c.ctx, Evening{Next: c.fresh, Count: o.Load, Concurrency: o.Concurrency, Duplicates: 0.1, Seed: o.Seed})
+			c.noteAll(sum)
 			round := func(p float64) time.Duration { return sum.Percentile(p).Round(10 * time.Microsecond) }
 			got := fmt.Sprintf("%d of %d accepted, %d late, %d retries, p50 %s, p99 %s, slowest %s", sum.States[Sent]+sum.States[Consumed], sum.Jobs,
 				sum.Late, sum.Retries, round(50), round(99), round(100))

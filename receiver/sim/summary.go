@@ -13,11 +13,12 @@ import (
 type Summary struct {
 	Jobs       int
 	States     map[JobState]int
-	Alerts     int // jobs that alert the venue's admin
-	Duplicates int // jobs whose order had been sent before
-	Retries    int // attempts beyond the first
-	Late       int // attempts without an answer after 5 s
-	Unanswered int // attempts that broke in another way
+	Statuses   map[int]int // of all attempts that were answered
+	Alerts     int         // jobs that alert the venue's admin
+	Duplicates int         // jobs whose order had been sent before
+	Retries    int         // attempts beyond the first
+	Late       int         // attempts without an answer after 5 s
+	Unanswered int         // attempts that broke in another way
 	Elapsed    time.Duration
 
 	took []time.Duration // of attempts that were answered or timed out
@@ -26,7 +27,7 @@ type Summary struct {
 // Add counts a job.
 func (s *Summary) Add(j Job) {
 	if s.States == nil {
-		s.States = map[JobState]int{}
+		s.States, s.Statuses = map[JobState]int{}, map[int]int{}
 	}
 	s.Jobs++
 	s.States[j.State]++
@@ -35,6 +36,9 @@ func (s *Summary) Add(j Job) {
 	}
 	s.Retries += len(j.Attempts) - 1
 	for _, a := range j.Attempts {
+		if a.Status != 0 {
+			s.Statuses[a.Status]++
+		}
 		switch {
 		case a.TimeOut || a.Took >= contract.WebhookTimeout:
 			s.Late++

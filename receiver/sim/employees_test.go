@@ -1,0 +1,145 @@
+package sim
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+const pathEmployees = "/v1/labor/employees"
+
+// page fetches one page.
+func page(t testing.TB, s *Service, token, query string) (ids []string, next string, count int) {
+	t.Helper()
+	w := get(s, token, pathEmployees+query)
+	if w.Code != 200 {
+		t.Fatalf("%s: %d %s", query, w.Code, w.Body)
+	}
+	m := object(t, w.Body.Bytes())
+	for _, r := range m["records"].([]any) {
+		ids = append(ids, r.(map[string]any)["id"].(string))
+	}
+	next, _ = m["nextCursor"].(string)
+	return ids, next, int(m["count"].(float64))
+}
+
+func TestWhoeverIsThereThroughoutIsListedExactlyOnceWhateverChangesMeanwhile(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		s := newService(func(o *Options) { o.Venues[0].Employees = rapid.IntRange(0, 60).Draw(r, "employees") })
+		tok := tokenFor(t, s, venueA)
+		stays := map[string]bool{}
+		for _, e := range s.Employees(venueA) {
+			stays[e.ID] = true
+		}
+		seen := map[string]int{}
+		for cursor := ""; ; {
+			ids, next, count := page(t, s, tok, fmt.Sprintf("?limit=%d&cursor=%s", rapid.IntRange(1, 25).Draw(r, "limit"), url.QueryEscape(cursor)))
+			if now := len(s.Employees(venueA)); count != now {
+				r.Fatalf("count is %d of %d", count, now)
+			}
+			for _, id := range ids {
+				seen[id]++
+			}
+			if cursor = next; cursor == "" {
+				break
+			}
+			// More leave than join, or it might not end.
+			s.Hire(venueA, rapid.IntRange(0, 3).Draw(r, "joins"))
+			for range rapid.IntRange(0, 6).Draw(r, "leaves") {
+				if all := s.Employees(venueA); len(all) > 0 {
+					gone := all[rapid.IntRange(0, len(all)-1).Draw(r, "who")].ID
+					s.Leave(venueA, gone)
+					delete(stays, gone)
+				}
+			}
+			if all := s.Employees(venueA); len(all) > 0 {
+				s.Rename(venueA, all[0].ID, "Chef")
+			}
+		}
+		for id := range stays {
+			if seen[id] != 1 {
+				r.Fatalf("%s was there throughout and is listed %d times", id, seen[id])
+			}
+		}
+		for id, n := range seen {
+			if n > 1 {
+				r.Fatalf("%s is listed %d times", id, n)
+			}
+		}
+	})
+}
+
+func TestAPageIsAsLargeAsAskedForWithinLimits(t *testing.T) {
+	s := newService(func(o *Options) { o.Venues[0].Employees, o.MaxLimit = 45, 30 })
+	tok := tokenFor(t, s, venueA)
+	for query, want := range map[string]int{"": 20, "?limit=7": 7, "?limit=45": 30, "?limit=1000000": 30} {
+		if ids, next, count := page(t, s, tok, query); len(ids) != want || next == "" || count != 45 {
+			t.Errorf("%q: %d of %d, next %q", query, len(ids), count, next)
+		}
+	}
+	for _, query := range []string{"?limit=0", "?limit=-1", "?limit=many", "?limit=", "?limit=%zz"} {
+		if w := get(s, tok, pathEmployees+query); w.Code != 400 {
+			t.Errorf("%q: %d", query, w.Code)
+		}
+	}
+	s = newService(func(o *Options) { o.Venues[0].Employees = 20 })
+	if ids, next, _ := page(t, s, tokenFor(t, s, venueA), ""); len(ids) != 20 || next != "" {
+		t.Errorf("a list of just one page has %d and a next page %q", len(ids), next)
+	}
+}
+
+func TestACursorIsGoodForItsVenueOnlyAndOutlivesARestart(t *testing.T) {
+	s := newService(func(o *Options) { o.Venues[1].Employees = 25 })
+	_, next, _ := page(t, s, tokenFor(t, s, venueA), "")
+	if w := get(s, tokenFor(t, s, venueB), pathEmployees+"?cursor="+next); w.Code != 400 {
+		t.Errorf("at another venue: %d", w.Code)
+	}
+	forged := []byte(next)
+	forged[5] ^= 1
+	for _, c := range []string{string(forged), "2", next[1:], next + "A"} {
+		if w := get(s, tokenFor(t, s, venueA), pathEmployees+"?cursor="+url.QueryEscape(c)); w.Code != 400 {
+			t.Errorf("%q: %d", c, w.Code)
+		}
+	}
+	again := newService()
+	if ids, _, _ := page(t, again, tokenFor(t, again, venueA), "?cursor="+next); len(ids) != 5 {
+		t.Errorf("after a restart there are %d more", len(ids))
+	}
+}
+
+func TestTheNextPageIsNamedWhereTheOptionsSay(t *testing.T) {
+	for _, at := range []string{"", "cursor", "next_cursor", "meta.cursor", "pagination.page.next", "header:X-Next-Cursor"} {
+		s := newService(func(o *Options) { o.CursorAt = at })
+		w := get(s, tokenFor(t, s, venueA), pathEmployees)
+		m := object(t, w.Body.Bytes())
+		got := w.Header().Get("X-Next-Cursor")
+		switch cmp.Or(at, "nextCursor") {
+		case "nextCursor", "cursor", "next_cursor":
+			got, _ = m[cmp.Or(at, "nextCursor")].(string)
+		case "meta.cursor":
+			got, _ = m["meta"].(map[string]any)["cursor"].(string)
+		case "pagination.page.next":
+			got, _ = m["pagination"].(map[string]any)["page"].(map[string]any)["next"].(string)
+		}
+		if _, ok := s.openCursor(venueA, got); !ok {
+			t.Errorf("%q: names %q in %s", at, got, w.Body)
+		}
+	}
+}
+
+func TestWhoIsHiredComesLastAndWhoLeavesIsNotListed(t *testing.T) {
+	s := newService()
+	first := s.Employees(venueA)[0]
+	hired := s.Hire(venueA, 2)
+	if !s.Leave(venueA, first.ID) || !s.Rename(venueA, hired[1].ID, "Chef") {
+		t.Fatal("they are unknown")
+	}
+	all := s.Employees(venueA)
+	if len(all) != 26 || all[25].ID != hired[1].ID || all[25].Name != "Chef" || slices.Contains(all, first) {
+		t.Errorf("there are %d, the last is %+v", len(all), all[len(all)-1])
+	}
+}

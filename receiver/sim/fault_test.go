@@ -1,0 +1,195 @@
+package sim
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestAFaultIsReadFromText(t *testing.T) {
+	for text, want := range map[string]Fault{
+		"employees:500:0.1":                 {Call: CallEmployees, Kind: Answers, Status: 500, Chance: 0.1},
+		"any:429":                           {Kind: Answers, Status: 429},
+		"me:401:1:2":                        {Call: CallMe, Kind: Answers, Status: 401, Chance: 1, Times: 2},
+		"token:slow":                        {Call: CallToken, Kind: Slow},
+		"token:slow=3s:0.5":                 {Call: CallToken, Kind: Slow, For: 3 * second, Chance: 0.5},
+		"any:drift=-90s":                    {Kind: Drift, For: -90 * second},
+		"payrollperiods:truncated":          {Call: CallPayrollPeriods, Kind: Truncated},
+		"me:redirect=http://x.test:8080/me": {Call: CallMe, Kind: Redirect, To: "http://x.test:8080/me"},
+		"me:redirect=http://x.test:1:0.5:3": {Call: CallMe, Kind: Redirect, To: "http://x.test:1", Chance: 0.5, Times: 3},
+	} {
+		got, err := ParseFault(text)
+		if err != nil || got != want {
+			t.Errorf("%s: %v, %v", text, cmp.Diff(want, got), err)
+		}
+	}
+}
+
+func TestAFaultThatCannotBeSaysWhatCan(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                   "is no call",
+		"employee:500":       "token, me, employees, payrollperiods",
+		"employees":          "is no kind",
+		"employees:200":      "use 400 to 599",
+		"employees:answers":  "write the status itself",
+		"employees:500:0":    "is not a chance",
+		"employees:500:2":    "is not a chance",
+		"employees:500:NaN":  "is not a chance",
+		"employees:500:1:0":  "is not how often",
+		"employees:slow=3":   "is no time",
+		"employees:slow=-3s": "is no time",
+		"employees:hang=3s":  "takes no value",
+		"employees:500=3":    "is no kind",
+		"employees:5oo:0.1":  "is no kind",
+	} {
+		if _, err := ParseFault(text); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "write CALL:KIND") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// ask makes a call over the wire.
+func ask(t *testing.T, tr http.RoundTripper, token, path string) (*http.Response, []byte, error) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), "GET", "http://127.0.0.1"+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	resp, err := tr.RoundTrip(req)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	return resp, b, err
+}
+
+func TestEveryFaultDoesWhatItsNameSays(t *testing.T) {
+	for _, c := range []struct {
+		fault string
+		wrong func(resp *http.Response, body []byte, err error, took time.Duration) bool
+	}{
+		{"employees:500", func(r *http.Response, b []byte, err error, _ time.Duration) bool {
+			return r.StatusCode != 500 || !json.Valid(b)
+		}},
+		{"employees:429", func(r *http.Response, b []byte, err error, _ time.Duration) bool {
+			return r.StatusCode != 429 || r.Header.Get("Retry-After") != "1"
+		}},
+		{"any:slow=3s", func(r *http.Response, b []byte, err error, took time.Duration) bool {
+			return r.StatusCode != 200 || took != 3*second || !json.Valid(b)
+		}},
+		{"employees:truncated", func(r *http.Response, b []byte, err error, _ time.Duration) bool {
+			return r.StatusCode != 200 || err != nil || json.Valid(b) || len(b) < 100
+		}},
+		{"employees:broken", func(_ *http.Response, b []byte, err error, _ time.Duration) bool {
+			return !errors.Is(err, io.ErrUnexpectedEOF) || len(b) < 100
+		}},
+		{"employees:nonjson", func(r *http.Response, b []byte, err error, _ time.Duration) bool {
+			return r.StatusCode != 200 || json.Valid(b) || !strings.HasPrefix(r.Header.Get("Content-Type"), "text/html")
+		}},
+		{"employees:drift=90s", func(r *http.Response, b []byte, err error, _ time.Duration) bool {
+			return !strings.Contains(string(b), `"serverClientDrift":90,`)
+		}},
+		{"employees:redirect", func(r *http.Response, b []byte, err error, _ time.Duration) bool {
+			return r.StatusCode != 302 || r.Header.Get("Location") != "/elsewhere"
+		}},
+		{"employees:redirect=http://x.test/", func(r *http.Response, b []byte, err error, _ time.Duration) bool {
+			return r.StatusCode != 302 || r.Header.Get("Location") != "http://x.test/"
+		}},
+		{"employees:unsuccessful", func(r *http.Response, b []byte, err error, _ time.Duration) bool {
+			return r.StatusCode != 200 || !strings.Contains(string(b), `"status":"ERROR"`)
+		}},
+		{"employees:large", func(r *http.Response, b []byte, err error, _ time.Duration) bool {
+			return r.StatusCode != 200 || len(b) < largeBytes || !json.Valid(b)
+		}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newService()
+			token := tokenFor(t, s, venueA)
+			f, err := ParseFault(c.fault)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.Fault(f)
+			tr := inMemory(t, s.Handler())
+			began := time.Now()
+			resp, body, err := ask(t, tr, token, pathEmployees)
+			if c.wrong(resp, body, err, time.Since(began)) {
+				t.Errorf("%s: %v %.300s, %v", c.fault, resp, body, err)
+			}
+			s.Mend()
+			if resp, body, err := ask(t, tr, token, pathEmployees); err != nil || resp.StatusCode != 200 || !json.Valid(body) {
+				t.Errorf("after %s was mended: %v %v", c.fault, resp, err)
+			}
+		})
+	}
+}
+
+func TestWhoHangsLetsGoWhenTheCallerDoes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newService()
+		s.Fault(Fault{Call: CallToken, Kind: Hang})
+		tr := inMemory(t, s.Handler())
+		tr.ResponseHeaderTimeout = 10 * second
+		req, err := http.NewRequest("POST", "http://127.0.0.1/oauth/token", strings.NewReader(form().Encode()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if resp, err := tr.RoundTrip(req); err == nil || time.Since(began) != 10*second {
+			t.Errorf("%v, %v after %s", resp, err, time.Since(began))
+		} // the bubble fails if its handler stays
+	})
+}
+
+func TestAFaultStrikesAsOftenAsItsChanceAndThenIsOver(t *testing.T) {
+	count := func(f Fault) (n int, first int) {
+		s := newService(func(o *Options) { o.Faults = []Fault{f} })
+		for i := range 2000 {
+			if get(s, "", "/me").Code == 503 {
+				if n++; n == 1 {
+					first = i
+				}
+			}
+		}
+		return n, first
+	}
+	n, first := count(Fault{Call: CallMe, Kind: Answers, Status: 503, Chance: 0.1})
+	if n < 150 || n > 250 {
+		t.Errorf("a chance of 0.1 strikes %d of 2000", n)
+	}
+	if _, again := count(Fault{Call: CallMe, Kind: Answers, Status: 503, Chance: 0.1}); again != first {
+		t.Error("the same seed strikes at another time")
+	}
+	if n, first := count(Fault{Kind: Answers, Status: 503, Times: 3}); n != 3 || first != 0 {
+		t.Errorf("three times is %d times from %d", n, first)
+	}
+	if n, _ := count(Fault{Call: CallEmployees, Kind: Answers, Status: 503}); n != 0 {
+		t.Errorf("it strikes another call %d times", n)
+	}
+}
+
+func TestPeopleComeAndGoWhileTheyArePagedOnRequest(t *testing.T) {
+	s := newService(func(o *Options) { o.Faults = []Fault{{Call: CallEmployees, Kind: Churn}} })
+	tok, before := tokenFor(t, s, venueA), s.Employees(venueA)
+	for range 10 {
+		page(t, s, tok, "")
+	}
+	if cmp.Equal(before, s.Employees(venueA)) {
+		t.Error("nothing changed")
+	}
+	s.Mend()
+	s.Fault(Fault{Call: CallEmployees, Kind: SameCursor})
+	_, next, _ := page(t, s, tok, "?limit=5")
+	if _, again, _ := page(t, s, tok, "?limit=5&cursor="+next); again != next {
+		t.Errorf("names %s after %s", again, next)
+	}
+}

@@ -1,0 +1,137 @@
+package sim
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+const (
+	venueA = "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11"
+	venueB = "0b7e6a52-9d0c-4f5e-8a3b-5f3f6a1e2d22"
+)
+
+func newService(change ...func(*Options)) *Service {
+	o := Options{ClientID: "me", ClientSecret: "planted/secret +", Seed: 1, Venues: []Venue{{ID: venueA, Employees: 25}, {ID: venueB, Employees: 3}}}
+	for _, c := range change {
+		c(&o)
+	}
+	return New(o)
+}
+
+// form is a token request.
+func form(change ...string) url.Values {
+	f := url.Values{"grant_type": {"client_credentials"}, "client_id": {"me"}, "client_secret": {"planted/secret +"}, "venue_id": {venueA}}
+	for i := 0; i < len(change); i += 2 {
+		f.Del(change[i])
+		if change[i+1] != "" {
+			f.Set(change[i], change[i+1])
+		}
+	}
+	return f
+}
+
+// do asks the handler, without a network, so that it works in a bubble.
+func do(s *Service, r *http.Request) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	s.Handler().ServeHTTP(w, r)
+	return w
+}
+
+func askToken(s *Service, f url.Values, change ...func(*http.Request)) *httptest.ResponseRecorder {
+	r := httptest.NewRequest("POST", s.o.Prefix+"/oauth/token", strings.NewReader(f.Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	for _, c := range change {
+		c(r)
+	}
+	return do(s, r)
+}
+
+func tokenFor(t testing.TB, s *Service, venueID string) string {
+	t.Helper()
+	w := askToken(s, form("venue_id", venueID))
+	tok, _ := object(t, w.Body.Bytes())["access_token"].(string)
+	if w.Code != 200 || tok == "" {
+		t.Fatalf("no token: %d %s", w.Code, w.Body)
+	}
+	return tok
+}
+
+func get(s *Service, token, path string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest("GET", s.o.Prefix+path, nil)
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	return do(s, r)
+}
+
+func object(t testing.TB, b []byte) map[string]any {
+	t.Helper()
+	var m map[string]any
+	if err := json.Unmarshal(b, &m); err != nil {
+		t.Fatalf("%v in %s", err, b)
+	}
+	return m
+}
+
+// A wire is a network of one server, in memory: everything on it waits durably, so it works
+// in a bubble.
+type wire struct {
+	conns chan net.Conn
+	done  chan struct{}
+	once  sync.Once
+}
+
+func (w *wire) Accept() (net.Conn, error) {
+	select {
+	case c := <-w.conns:
+		return c, nil
+	case <-w.done:
+		return nil, net.ErrClosed
+	}
+}
+
+func (w *wire) Close() error   { w.once.Do(func() { close(w.done) }); return nil }
+func (w *wire) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80} }
+
+func (w *wire) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	near, far := net.Pipe()
+	select {
+	case w.conns <- far:
+		return near, nil
+	case <-w.done:
+		return nil, errors.New("connection refused")
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// inMemory serves h until the test ends and returns the way to it.
+func inMemory(t *testing.T, h http.Handler) *http.Transport {
+	w := &wire{conns: make(chan net.Conn), done: make(chan struct{})}
+	s := &http.Server{Handler: h}
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = s.Serve(w) })
+	tr := &http.Transport{DialContext: w.dial, MaxIdleConnsPerHost: 64}
+	t.Cleanup(func() {
+		tr.CloseIdleConnections()
+		_ = s.Close()
+		wg.Wait()
+	})
+	return tr
+}
+
+// roundTrip is an integrator as a function.
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+const second = time.Second

@@ -1,0 +1,212 @@
+package sim
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestATokenIsIssuedToTheRightClientForAVenueOfItsOwnOnly(t *testing.T) {
+	basic := func(id, secret string) func(*http.Request) {
+		return func(r *http.Request) { r.SetBasicAuth(id, secret) }
+	}
+	none := form("client_id", "", "client_secret", "")
+	for name, c := range map[string]struct {
+		form   url.Values
+		change func(*http.Request)
+		status int
+		code   string
+	}{
+		"form":                     {form(), nil, 200, ""},
+		"basic, form encoded":      {none, basic("me", "planted%2Fsecret+%2B"), 200, ""},
+		"wrong secret":             {form("client_secret", "guess"), nil, 401, "invalid_client"},
+		"no secret":                {form("client_secret", ""), nil, 401, "invalid_client"},
+		"wrong id":                 {form("client_id", "you"), nil, 401, "invalid_client"},
+		"nobody":                   {none, nil, 401, "invalid_client"},
+		"basic, wrong":             {none, basic("me", "guess"), 401, "invalid_client"},
+		"secret twice":             {form(), basic("me", "planted%2Fsecret+%2B"), 400, "invalid_request"},
+		"no venue":                 {form("venue_id", ""), nil, 400, "invalid_request"},
+		"unknown venue":            {form("venue_id", "11111111-1111-4111-8111-111111111111"), nil, 403, "access_denied"},
+		"venue in capitals":        {form("venue_id", strings.ToUpper(venueA)), nil, 200, ""},
+		"venue under another name": {form("venue_id", "", "venue", venueA), nil, 400, "invalid_request"},
+		"no grant type":            {form("grant_type", ""), nil, 400, "invalid_request"},
+		"refresh":                  {form("grant_type", "refresh_token"), nil, 400, "unsupported_grant_type"},
+		"scope it has":             {form("scope", "menu:read"), nil, 200, ""},
+		"scope it has not":         {form("scope", "menu:write"), nil, 400, "invalid_scope"},
+		"a field twice":            {url.Values{"venue_id": {venueA, venueB}}, nil, 400, "invalid_request"},
+		"json":                     {form(), func(r *http.Request) { r.Header.Set("Content-Type", "application/json") }, 400, "invalid_request"},
+		"GET":                      {form(), func(r *http.Request) { r.Method = "GET" }, 405, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			change := c.change
+			if change == nil {
+				change = func(*http.Request) {}
+			}
+			w := askToken(newService(), c.form, change)
+			m := object(t, w.Body.Bytes())
+			if w.Code != c.status {
+				t.Fatalf("answers %d %s, want %d", w.Code, w.Body, c.status)
+			}
+			if got, _ := m["error"].(string); c.code != "" && got != c.code {
+				t.Errorf("error is %q, want %q", got, c.code)
+			}
+			if strings.Contains(w.Body.String(), "planted") {
+				t.Errorf("the secret is in the answer: %s", w.Body)
+			}
+			if c.status != 200 {
+				return
+			}
+			if m["token_type"] != "Bearer" || m["expires_in"] != 900.0 || m["refresh_token"] != nil || w.Header().Get("Cache-Control") != "no-store" {
+				t.Errorf("answers %s, %v", w.Body, w.Header())
+			}
+		})
+	}
+}
+
+func TestATokenLivesForFifteenMinutesUnlessConfigured(t *testing.T) {
+	for _, ttl := range []time.Duration{0, 90 * second} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newService(func(o *Options) { o.TokenTTL = ttl })
+			lives := ttl
+			if ttl == 0 {
+				lives = 15 * time.Minute
+			}
+			tok := tokenFor(t, s, venueA)
+			time.Sleep(lives - time.Millisecond)
+			if w := get(s, tok, "/me"); w.Code != 200 {
+				t.Errorf("just before its end: %d", w.Code)
+			}
+			time.Sleep(time.Millisecond)
+			if w := get(s, tok, "/me"); w.Code != 401 || !strings.Contains(w.Header().Get("WWW-Authenticate"), "invalid_token") {
+				t.Errorf("at its end: %d %v", w.Code, w.Header())
+			}
+			if tokenFor(t, s, venueA); len(s.tokens) != 1 || s.Issued(venueA) != 2 {
+				t.Errorf("it keeps %d tokens of %d issued", len(s.tokens), s.Issued(venueA))
+			}
+		})
+	}
+}
+
+func TestATokenIsGoodForItsVenueAndScopesOnly(t *testing.T) {
+	s := newService(func(o *Options) { o.Venues[1].Scopes = []string{"checks:read"}; o.Prefix = "api/" })
+	a, b := tokenFor(t, s, venueA), tokenFor(t, s, venueB)
+	const employees, periods = "/v1/labor/employees", "/v1/labor/payrollperiods?venueId="
+	for _, c := range []struct {
+		name, token, path string
+		status            int
+	}{
+		{"no token", "", employees, 401},
+		{"a made up token", "AAAA", employees, 401},
+		{"its venue", a, periods + venueA, 200},
+		{"its venue in capitals", a, periods + strings.ToUpper(venueA), 200},
+		{"another venue", a, periods + venueB, 401},
+		{"no venue", a, strings.TrimSuffix(periods, "venueId="), 400},
+		{"employees", a, employees, 200},
+		{"employees outside the scopes", b, employees, 403},
+		{"periods outside the scopes", b, periods + venueB, 403},
+		{"me without a labor scope", b, "/me", 200},
+		{"elsewhere", a, "/v1/labor/shifts", 404},
+	} {
+		if w := get(s, c.token, c.path); w.Code != c.status || object(t, w.Body.Bytes()) == nil {
+			t.Errorf("%s: %d %s, want %d", c.name, w.Code, w.Body, c.status)
+		}
+	}
+	me := object(t, get(s, b, "/me").Body.Bytes())
+	if me["venueId"] != venueB || len(me["scopes"].([]any)) != 1 {
+		t.Errorf("/me says %v", me)
+	}
+	s.Revoke(venueA)
+	if get(s, a, "/me").Code != 401 || get(s, b, "/me").Code != 200 {
+		t.Error("revoking one venue's tokens did not do just that")
+	}
+	if w := do(s, httptest.NewRequest("GET", "/me", nil)); w.Code != 404 {
+		t.Errorf("without the prefix: %d", w.Code)
+	}
+	if s.Requests(CallMe) != 4 {
+		t.Errorf("counts %d calls of /me", s.Requests(CallMe))
+	}
+}
+
+func TestListsComeInTheCompleteEnvelope(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newService(func(o *Options) { o.Drift = 90 * second })
+		tok := tokenFor(t, s, venueA)
+		for _, path := range []string{"/v1/labor/employees", "/v1/labor/payrollperiods?venueId=" + venueA} {
+			m := object(t, get(s, tok, path).Body.Bytes())
+			for _, k := range []string{"records", "length", "status", "count", "duration", "serverRequestTimestamp", "serverResponseTimestamp", "serverClientDrift"} {
+				if m[k] == nil {
+					t.Errorf("%s lacks %s", path, k)
+				}
+			}
+			if m["status"] != "SUCCESS" || int(m["length"].(float64)) != len(m["records"].([]any)) || m["serverClientDrift"] != 90.0 {
+				t.Errorf("%s: %v", path, m)
+			}
+			at, err := time.Parse(time.RFC3339, m["serverResponseTimestamp"].(string))
+			if err != nil || at.Sub(time.Now()) != 90*second {
+				t.Errorf("its clock says %v, %v", at, err)
+			}
+		}
+	})
+}
+
+func TestPayrollPeriodsFollowEachOtherUpToTodayWithTheirMeta(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // it is 2000-01-01, before the first period that has a number
+		for _, later := range []time.Duration{0, 9999 * 24 * time.Hour, 13 * time.Hour} {
+			time.Sleep(later)
+			s := newService(func(o *Options) { o.Venues[0].Zone = "Pacific/Auckland" })
+			m := object(t, get(s, tokenFor(t, s, venueA), "/v1/labor/payrollperiods?venueId="+venueA).Body.Bytes())
+			zone, err := time.LoadLocation("Pacific/Auckland")
+			if err != nil {
+				t.Fatal(err)
+			}
+			today := time.Now().In(zone).Format(time.DateOnly)
+			last := ""
+			ids := map[any]bool{}
+			for _, r := range m["records"].([]any) {
+				p := r.(map[string]any)
+				start, end := p["payrollPeriodStartDateTime"].(string), p["payrollPeriodEndDateTime"].(string)
+				from, err1 := time.Parse(time.DateOnly, start)
+				to, err2 := time.Parse(time.DateOnly, end)
+				if err1 != nil || err2 != nil || to.Sub(from) != 13*24*time.Hour || from.Weekday() != time.Monday {
+					t.Errorf("period from %s to %s", start, end)
+				}
+				if last != "" && from.AddDate(0, 0, -1).Format(time.DateOnly) != last {
+					t.Errorf("%s follows %s", start, last)
+				}
+				last = end
+				meta := p["meta"].(map[string]any)
+				if len(meta) != 8 || meta["timezone"] != "Pacific/Auckland" || meta["payPeriodStartAt"] != start || meta["payPeriodEndAt"] != end {
+					t.Errorf("meta is %v", meta)
+				}
+				ids[p["id"]] = true
+				if end >= today != (len(ids) == periods) || start > today {
+					t.Errorf("today is %s, and period %d ends on %s", today, len(ids), end)
+				}
+			}
+			if len(ids) != periods {
+				t.Errorf("there are %d periods", len(ids))
+			}
+		}
+	})
+}
+
+func TestTheSeedDecidesWhoWorksThere(t *testing.T) {
+	one, same, other := newService(), newService(), newService(func(o *Options) { o.Seed = 2 })
+	if !slices.Equal(one.Employees(venueA), same.Employees(venueA)) {
+		t.Error("the same seed has other people")
+	}
+	if slices.Equal(one.Employees(venueA), other.Employees(venueA)) || one.Employees(venueA)[0] == one.Employees(venueB)[0] {
+		t.Error("another seed, or another venue, has the same people")
+	}
+	if one.Employees(venueA)[7] != Staff(1, venueA, 7) {
+		t.Error("Staff knows somebody else")
+	}
+	if one.Employees("nowhere") != nil || one.Hire("nowhere", 1) != nil || one.Leave(venueA, "nobody") || one.Rename(venueA, "nobody", "X") {
+		t.Error("something happened to nobody")
+	}
+}
