@@ -59,7 +59,7 @@ type Board struct {
 	cards   map[uint64]*entry
 	past    eventLog
 	changed chan struct{}
-	hooks   []func(before, after *entry)
+	hooks   []func()                // called after each change, outside mu
 	keep    []func(job uint64) bool // who still needs a card that is off the board
 }
 
@@ -173,11 +173,11 @@ func (b *Board) addsTo(t *ticket.Ticket) bool {
 	return false
 }
 
-// MarkShown notes for good that a live page holds a card. One that is gone is no error.
+// markShown notes for good that a live page holds a card. One that is gone is no error.
 //
 // A crash before it: nobody was told that the ticket was shown, the queue brings it again.
 // A crash after it: likewise, or the ticket is out; the card says what was true.
-func (b *Board) MarkShown(ctx context.Context, job uint64) error {
+func (b *Board) markShown(ctx context.Context, job uint64) error {
 	return b.alter(ctx, job, func(r *record) bool {
 		was := r.Shown
 		r.Shown = true
@@ -185,9 +185,9 @@ func (b *Board) MarkShown(ctx context.Context, job uint64) error {
 	})
 }
 
-// MarkPaper notes that a ticket that was shown has been printed at another station because
+// markPaper notes that a ticket that was shown has been printed at another station because
 // every screen was dead. The card stays: nobody has said that it is done.
-func (b *Board) MarkPaper(ctx context.Context, job uint64, station string) error {
+func (b *Board) markPaper(ctx context.Context, job uint64, station string) error {
 	return b.alter(ctx, job, func(r *record) bool {
 		r.Paper, r.PaperAt = station, time.Now().UnixMilli()
 		r.Version++
@@ -195,22 +195,22 @@ func (b *Board) MarkPaper(ctx context.Context, job uint64, station string) error
 	})
 }
 
-// MarkDoubt makes it durable that paper with this ticket may come out of another station. A
+// markDoubt makes it durable that paper with this ticket may come out of another station. A
 // crash before it: none did. A crash after it: it may have, and the next copy says so.
-func (b *Board) MarkDoubt(ctx context.Context, job uint64) error {
+func (b *Board) markDoubt(ctx context.Context, job uint64) error {
 	return b.alter(ctx, job, func(r *record) bool {
 		r.PaperTries++
 		return true
 	})
 }
 
-// Withdraw takes a card off the board whose ticket is about to come out of another station:
+// withdraw takes a card off the board whose ticket is about to come out of another station:
 // no page ever said that it holds it. It can be recalled.
 //
 // A crash before it: the card is here, the queue owes the ticket, and it comes out there or
 // here, marked by the doubt that is in the queue. A crash after it: it is owed and not here,
 // so it comes out once, or twice and marked.
-func (b *Board) Withdraw(ctx context.Context, job uint64) error {
+func (b *Board) withdraw(ctx context.Context, job uint64) error {
 	return b.alter(ctx, job, func(r *record) bool {
 		if r.State != Open {
 			return false
@@ -265,7 +265,6 @@ func (b *Board) store(ctx context.Context, r *record, t *ticket.Ticket) error {
 // forgotten.
 func (b *Board) tell(job uint64, after *entry) {
 	b.mu.Lock()
-	before := b.cards[job]
 	if after != nil {
 		b.cards[job] = after
 		b.past.add(b.run, Event{Kind: "card", Job: job, Card: after.card})
@@ -278,7 +277,7 @@ func (b *Board) tell(job uint64, after *entry) {
 	hooks := b.hooks
 	b.mu.Unlock()
 	for _, h := range hooks {
-		h(before, after)
+		h()
 	}
 }
 

@@ -74,8 +74,13 @@
 // # Expo
 //
 // A screen at the pass sees several boards at once, by order. Its snapshot has "orders" and
-// "recall" of [Order] instead of cards, its events are of kind "order" and "forget_order", and
-// its commands name "order" and the order's version instead of job: bump, undo, recall.
+// "recall" of [Order] instead of cards, its events are
+//
+//	{"id": "…", "seq": 20, "kind": "order", "order": "9f…", "view": {order}}
+//	{"id": "…", "seq": 21, "kind": "forget_order", "order": "9f…"}
+//
+// and its commands name "order" (an order's key) and the order's version instead of job: bump,
+// undo, recall. A bumped order has another key than the open one had.
 // What a station does to its cards changes the order; what the pass bumps stays open at the
 // stations.
 //

@@ -1,0 +1,114 @@
+package kds
+
+import (
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Count is how much of one thing is still to be made.
+type Count struct {
+	Quantity  string   `json:"quantity"` // as people write it; of an item whose quantity is no number, that
+	Name      string   `json:"name"`
+	Modifiers []string `json:"modifiers,omitempty"` // "2x extra cheese"
+	Course    string   `json:"course,omitempty"`
+	Cards     int      `json:"cards"` // on so many cards
+}
+
+// AllDay counts what the cards still ask for: items that are open, not done and not void, by
+// name and the modifiers that change it; the most first. Notes do not part what is cooked
+// alike. course limits it to one; empty is all. A cancellation is not subtracted: what it
+// cancels counts until a cook takes it off.
+func AllDay(cards []*Card, course string) []Count {
+	type tally struct {
+		Count
+		sum  big.Rat
+		text string // of a quantity that is no number
+	}
+	var order []*tally
+	by := map[string]*tally{}
+	for _, c := range cards {
+		seen := map[*tally]bool{}
+		for i, it := range c.Items {
+			if c.State != Open || it.Depth > 0 || it.Done || it.Void || course != "" && it.Course != course {
+				continue
+			}
+			mods := modifiers(c.Items[i+1:])
+			n, ok := amount(it.Quantity)
+			text := ""
+			if !ok {
+				text = it.Quantity
+			}
+			key := strings.Join(append([]string{text, it.Course, it.Name}, mods...), "\x00")
+			t := by[key]
+			if t == nil {
+				t = &tally{Count: Count{Name: it.Name, Modifiers: mods, Course: it.Course}, text: text}
+				by[key], order = t, append(order, t)
+			}
+			if ok {
+				t.sum.Add(&t.sum, n)
+			}
+			if !seen[t] {
+				seen[t] = true
+				t.Cards++
+			}
+		}
+	}
+	slices.SortStableFunc(order, func(a, b *tally) int {
+		if c := b.sum.Cmp(&a.sum); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	counts := make([]Count, len(order))
+	for i, t := range order {
+		counts[i] = t.Count
+		if counts[i].Quantity = t.text; t.text == "" {
+			counts[i].Quantity = plain(&t.sum)
+		}
+	}
+	return counts
+}
+
+// modifiers are the lines under an item, up to the next one.
+func modifiers(items []Item) (out []string) {
+	for _, it := range items {
+		if it.Depth == 0 {
+			break
+		}
+		if it.Void {
+			continue
+		}
+		s := strings.Repeat("› ", min(it.Depth-1, 8)) + it.Name
+		if it.Quantity != "1" {
+			s = it.Quantity + "x " + s
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+const mostDecimals = 6
+
+// amount reads a quantity: plain digits, perhaps a point. Anything else is text.
+func amount(s string) (*big.Rat, bool) {
+	whole, part, _ := strings.Cut(s, ".")
+	if len(whole) > 12 || len(part) > mostDecimals {
+		return nil, false
+	}
+	for _, digits := range []string{whole, part} {
+		if strings.Trim(digits, "0123456789") != "" {
+			return nil, false
+		}
+	}
+	if _, err := strconv.ParseFloat(s, 64); err != nil {
+		return nil, false
+	}
+	return new(big.Rat).SetString(s)
+}
+
+func plain(r *big.Rat) string {
+	s := r.FloatString(mostDecimals)
+	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
+}

@@ -1,0 +1,225 @@
+package kds
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Snapshot is the pass as it is.
+func (x *Expo) Snapshot() ExpoSnapshot {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	now := time.Now()
+	s := ExpoSnapshot{
+		ID: stateID(x.run, x.past.seq), Run: x.run, Seq: x.past.seq, Now: now.UnixMilli(), Station: x.o.Station,
+		Orders: []*Order{}, Recall: []*Order{},
+	}
+	for _, o := range x.orders {
+		switch {
+		case o.State == Open:
+			s.Orders = append(s.Orders, o)
+		case now.Sub(time.UnixMilli(o.OffAt)) < x.o.RecallFor:
+			s.Recall = append(s.Recall, o)
+		}
+	}
+	slices.SortFunc(s.Orders, func(a, b *Order) int {
+		if c := compare(uint64(max(a.Received, 0)), uint64(max(b.Received, 0)), 0, 0); c != 0 {
+			return c
+		}
+		if a.Key < b.Key {
+			return -1
+		}
+		return 1
+	})
+	slices.SortFunc(s.Recall, func(a, b *Order) int { return -compare(a.Off, b.Off, 0, 0) })
+	s.Recall = s.Recall[:min(len(s.Recall), x.o.RecallKeep)]
+	return s
+}
+
+// At, Since and Changed are as those of [Board].
+func (x *Expo) At() string {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return stateID(x.run, x.past.seq)
+}
+
+// Since returns what happened after the state of that id; false: take a snapshot.
+func (x *Expo) Since(id string) ([]Event, bool) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return x.past.since(x.run, id)
+}
+
+// Changed is closed at the next change.
+func (x *Expo) Changed() <-chan struct{} {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return x.changed
+}
+
+// Do does what a page at the pass asks: bump, undo or recall an order. See [Board.Do].
+//
+// A crash before the shelf's Put returned: the order is where it was, and the page asks again.
+// A crash after it: it is sent out, and the command is known. The pass's own tickets of it are
+// bumped after that; where a crash came between, they are when the pass is opened.
+func (x *Expo) Do(ctx context.Context, c Command) (Result, error) {
+	if err := c.check(); err != nil {
+		return Result{}, err
+	}
+	if c.Do != Bump && c.Do != Undo && c.Do != Recall {
+		return Result{}, fmt.Errorf("%w: the pass has no %s; a station has", ErrCommand, c.Do)
+	}
+	r, s, err := x.do(ctx, c)
+	if err == nil && s != nil {
+		err = x.follow(ctx, s)
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	return r, nil
+}
+
+// do returns what the command changed, now or at its first delivery; nil when it changed nothing.
+func (x *Expo) do(ctx context.Context, c Command) (Result, *sending, error) {
+	x.write.Lock()
+	defer x.write.Unlock()
+	s, out := x.decide(c)
+	if out != Done {
+		return x.result(c, out), nil, nil
+	}
+	if x.knows(s) {
+		return x.result(c, Done), s, nil
+	}
+	value, err := json.Marshal(s)
+	if err == nil {
+		err = x.o.Shelf.Put(ctx, sentKey(s.Off), value)
+	}
+	if err != nil {
+		return Result{}, nil, fmt.Errorf("%s order: %w", c.Do, err)
+	}
+	x.mu.Lock()
+	x.remember(s)
+	x.mu.Unlock()
+	x.tell()
+	x.sweep(ctx)
+	return x.result(c, Done), s, nil
+}
+
+// knows says that s is stored as it is.
+func (x *Expo) knows(s *sending) bool {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return x.sent[s.Off] == s
+}
+
+// decide returns what is to be stored, what was if it heard the command before, or why
+// nothing is. write is held.
+func (x *Expo) decide(c Command) (*sending, Outcome) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	for _, s := range x.sent {
+		if slices.Contains(s.Heard, c.ID) {
+			return s, Done
+		}
+	}
+	o := x.orders[c.Order]
+	switch {
+	case o == nil:
+		return nil, Gone
+	case c.Do == Bump && o.State != Open, c.Do == Recall && o.State == Open:
+		return nil, Already
+	case c.Version != o.Version:
+		return nil, Conflict
+	}
+	now := time.Now()
+	if c.Do == Bump {
+		x.off++ // used up even if storing fails
+		s := &sending{V: recordVersion, Off: x.off, At: now.UnixMilli(), Key: o.Key, Heard: []string{c.ID}}
+		for _, st := range o.Stations {
+			for _, card := range st.Cards {
+				s.Parts = append(s.Parts, part{st.Station, card.Job})
+			}
+		}
+		return s, Done
+	}
+	was := x.sent[o.Off]
+	gone := now.Sub(time.UnixMilli(o.OffAt))
+	switch {
+	case was == nil || c.Do == Undo && gone >= x.o.UndoFor:
+		return nil, TooLate
+	case gone >= x.o.RecallFor:
+		return nil, Gone
+	}
+	s := *was
+	s.Back, s.Heard = true, append(slices.Clone(was.Heard), c.ID)
+	return &s, Done
+}
+
+func (x *Expo) result(c Command, out Outcome) Result {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return Result{ID: c.ID, Outcome: out, Order: x.orders[c.Order], At: stateID(x.run, x.past.seq)}
+}
+
+// follow has the pass's own board do what was done to an order of it. What is so already is
+// not done again.
+func (x *Expo) follow(ctx context.Context, s *sending) error {
+	own, to := x.o.Own, Bumped
+	if s.Back {
+		to = Open
+	}
+	var errs []error
+	for _, p := range s.Parts {
+		if own != nil && p.Station == own.Station() {
+			errs = append(errs, own.settle(ctx, p.Job, to))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// settle moves a card because the pass moved its order.
+func (b *Board) settle(ctx context.Context, job uint64, to CardState) error {
+	return b.alter(ctx, job, func(r *record) bool {
+		if r.State == to {
+			return false
+		}
+		if r.Back = nil; to == Open {
+			r.State, r.Off, r.OffAt = Open, 0, 0
+		} else {
+			b.leave(r, to)
+			r.Acked = true
+		}
+		r.Version++
+		return true
+	})
+}
+
+// sweep forgets what the pass sent out so long ago that no board has its cards. write is held.
+func (x *Expo) sweep(ctx context.Context) {
+	x.mu.RLock()
+	var old []uint64
+	for off, s := range x.sent {
+		if time.Since(time.UnixMilli(s.At)) > 2*longestKept {
+			old = append(old, off)
+		}
+	}
+	x.mu.RUnlock()
+	for _, off := range old {
+		if err := x.o.Shelf.Delete(ctx, sentKey(off)); err != nil {
+			x.log.Debug("an old order is kept for now", "err", err)
+			return
+		}
+		x.mu.Lock()
+		for _, p := range x.sent[off].Parts {
+			if x.last[p] == x.sent[off] {
+				delete(x.last, p)
+			}
+		}
+		delete(x.sent, off)
+		x.mu.Unlock()
+	}
+}
