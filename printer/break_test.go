@@ -1,0 +1,146 @@
+package printer_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"ticketrail/printer/virtual"
+)
+
+func TestWhatBreaksAndWhatIsKnownThen(t *testing.T) {
+	// The bytes before the ticket: four questions on a connection to a known printer.
+	const questions = 12
+	for _, tt := range []struct {
+		name   string
+		breaks func(v *virtual.Printer)
+		want   string
+		cause  error
+	}{
+		{"Refused", func(v *virtual.Printer) { _ = v.Refuse(true) }, "clean", syscall.ECONNREFUSED},
+		{"ResetAtOnce", func(v *virtual.Printer) { v.ResetAfter(0, 1) }, "clean", syscall.ECONNRESET},
+		{"ResetWhileAsked", func(v *virtual.Printer) { v.ResetAfter(4, 1) }, "clean", syscall.ECONNRESET},
+		{"ClosedWhileAsked", func(v *virtual.Printer) { v.CloseAfter(4, 1) }, "clean", nil},
+		{"ResetBeforeTheFirstByte", func(v *virtual.Printer) { v.ResetAfter(questions, 1) }, "clean", nil},
+		{"ResetMidTicket", func(v *virtual.Printer) { v.ResetAfter(questions+100, 1) }, "doubt", syscall.ECONNRESET},
+		{"ClosedMidTicket", func(v *virtual.Printer) { v.CloseAfter(questions+100, 1) }, "doubt", nil},
+		{"TakesNoMoreMidTicket", func(v *virtual.Printer) { v.StallAfter(questions + 100) }, "doubt", os.ErrDeadlineExceeded},
+		{"SaysNothing", func(v *virtual.Printer) { v.Stall() }, "not ready", nil},
+		{"CableOff", func(v *virtual.Printer) { v.Vanish(true) }, "clean", context.DeadlineExceeded},
+		{"PowerCycleMidTicket", func(v *virtual.Printer) {
+			v.Delay(200 * time.Millisecond)
+			later(time.Second, v.PowerCycle)
+		}, "doubt", syscall.ECONNRESET},
+		{"CableOffMidTicket", func(v *virtual.Printer) {
+			v.Delay(200 * time.Millisecond)
+			later(time.Second, func() { v.Vanish(true) })
+		}, "doubt", nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			inRig(t, virtual.Options{Can: virtual.RealTime | virtual.ProcessID, Kanji: true}, nil, func(r *rig) {
+				r.want("A1", "confirmed")
+				time.Sleep(time.Minute)
+				tt.breaks(r.v)
+				o := r.want("A2", tt.want)
+				if tt.cause != nil && !errors.Is(o.err, tt.cause) {
+					t.Errorf("%v, want %v", o.err, tt.cause)
+				}
+				time.Sleep(time.Minute)
+				r.v.Repair()
+				_ = r.v.Refuse(false)
+				r.v.Vanish(false)
+				time.Sleep(time.Minute)
+				again := dish("A2")
+				again.Doubt = o.inDoubt
+				if o := r.printWith(r.t.Context(), r.p, again, nil); o.kind() != "confirmed" {
+					t.Errorf("the next one: %s: %v", o.kind(), o.err)
+				}
+				r.want("A3", "confirmed")
+				whole := " A2 A3"
+				if o.inDoubt {
+					whole = " A2! A3"
+				}
+				if got := r.paper(); !strings.HasPrefix(got, "A1 ") || !strings.HasSuffix(got, whole) {
+					t.Errorf("on paper %q", got)
+				}
+			})
+		})
+	}
+}
+
+func TestWithoutBeginNoTicketByteGoesOutWhateverThePrinterCan(t *testing.T) {
+	for _, can := range []virtual.Ability{virtual.Everything, talksOnly, 0} {
+		inRig(t, virtual.Options{Can: can, Kanji: true}, nil, func(r *rig) {
+			for range 3 {
+				o := r.printWith(r.t.Context(), r.p, dish("A1"), errDisk)
+				if !errors.Is(o.err, errDisk) || o.began != 1 {
+					t.Errorf("begun %d times, %v", o.began, o.err)
+				}
+			}
+			r.wantPaper("")
+			o := r.print("A2")
+			if o.err != nil {
+				t.Error(o.err)
+			}
+			r.wantPaper("A2")
+		})
+	}
+}
+
+func TestAnInterruptionIsPromptAtEveryStep(t *testing.T) {
+	stop := errors.New("the daemon stops")
+	for _, tt := range []struct {
+		name   string
+		o      virtual.Options
+		breaks func(r *rig)
+		want   string
+	}{
+		{"WhileDialling", virtual.Options{Can: virtual.Everything}, func(r *rig) { r.v.PowerOff() }, "clean"},
+		{"WhileAskingHowItIs", virtual.Options{Can: virtual.Everything}, func(r *rig) { r.v.Stall() }, "clean"},
+		{"WhileWriting", virtual.Options{Can: virtual.Everything}, func(r *rig) { r.v.StallAfter(60) }, "doubt"},
+		{"WhileWaitingForTheAnswer", virtual.Options{Can: virtual.Everything, LinesPerSecond: 1}, func(*rig) {}, "doubt"},
+		{"WhileWaitingForAPerson", virtual.Options{Can: virtual.Everything, LinesPerSecond: 10}, func(r *rig) {
+			later(500*time.Millisecond, func() { r.v.Set(virtual.PaperOut, true) })
+		}, "doubt"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.o.Kanji = true
+			inRig(t, tt.o, nil, func(r *rig) {
+				r.want("A1", "confirmed")
+				time.Sleep(time.Minute)
+				tt.breaks(r)
+				ctx, cancel := context.WithCancelCause(r.t.Context())
+				later(2*time.Second, func() { cancel(stop) })
+				o := r.printWith(ctx, r.p, dish("A2"), nil)
+				if o.kind() != tt.want || !errors.Is(o.err, stop) || o.took != 2*time.Second {
+					t.Errorf("%s after %s: %v", o.kind(), o.took, o.err)
+				}
+				r.v.PowerOn()
+				r.v.Repair()
+				r.v.Refill()
+				time.Sleep(time.Minute)
+				r.want("A3", "confirmed")
+			})
+		})
+	}
+}
+
+func TestAnInterruptionWhileItIsAskedWhatItCanIsPrompt(t *testing.T) {
+	stop := errors.New("the daemon stops")
+	for after := range 60 {
+		inRig(t, virtual.Options{Can: talksOnly, Kanji: true}, nil, func(r *rig) {
+			ctx, cancel := context.WithCancelCause(r.t.Context())
+			d := time.Duration(after)*100*time.Millisecond + time.Millisecond
+			later(d, func() { cancel(stop) })
+			if o := r.printWith(ctx, r.p, dish("A1"), nil); o.err != nil && (o.kind() != "clean" || !errors.Is(o.err, stop) || o.took != d) {
+				t.Errorf("%s after %s, want %s: %v", o.kind(), o.took, d, o.err)
+			}
+			cancel(nil)
+			r.want("A2", "sent")
+		})
+	}
+}

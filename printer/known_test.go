@@ -1,0 +1,196 @@
+package printer_test
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ticketrail/printer"
+	"ticketrail/printer/escpos"
+	"ticketrail/printer/profile"
+	"ticketrail/printer/virtual"
+	"ticketrail/queue/ticket"
+)
+
+func TestWhatAPrinterCanIsRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := virtual.New(talkative())
+		r := newRig(t, v, v, nil)
+		r.want("A1", "confirmed")
+		r.d.Release()
+		probed := v.Taken()
+		// A restart: it is asked how it is, and no more.
+		d := printer.NewDevice(r.dev)
+		defer d.Release()
+		p := printer.NewPaper(printer.Options{Name: "grill", Profile: mustProfile(t), Device: d})
+		if o := r.printWith(t.Context(), p, dish("A1"), nil); o.kind() != "confirmed" {
+			t.Error(o.err)
+		}
+		if n := v.Taken() - probed; n >= probed {
+			t.Errorf("%d bytes before, %d after: it was probed again", probed, n)
+		}
+		if d.Status().Probed.IsZero() || d.Status().Ability != "confirmed" || r.mem.writes != 1 {
+			t.Errorf("%+v, %d writes", d.Status(), r.mem.writes)
+		}
+	})
+}
+
+func mustProfile(t *testing.T) profile.Profile {
+	t.Helper()
+	p, ok := profile.Lookup("generic-80mm")
+	if !ok {
+		t.Fatal("no such profile")
+	}
+	return p
+}
+
+func TestAMemoryThatFailsOrLiesKeepsNoTicketBack(t *testing.T) {
+	for name, damage := range map[string]func(s *shelf){
+		"CannotRead":  func(s *shelf) { s.get = errDisk },
+		"CannotWrite": func(s *shelf) { s.put = errDisk },
+		"NoJSON":      func(s *shelf) { s.m["grill"] = []byte("{") },
+		"Nonsense":    func(s *shelf) { s.m["grill"] = []byte(`{"fence":"telepathy","real_time":[9]}`) },
+		"NoQuestions": func(s *shelf) { s.m["grill"] = []byte(`{"fence":"","real_time":[]}`) },
+		"TooMany":     func(s *shelf) { s.m["grill"] = []byte(`{"fence":"process_id","real_time":[1,2,2,3,4]}`) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inRig(t, talkative(), nil, func(r *rig) {
+				damage(r.mem)
+				r.want("A1", "confirmed")
+				r.want("A2", "confirmed")
+				if strings.Contains(name, "Cannot") && r.log.count("level=WARN") == 0 {
+					t.Error("nobody was told")
+				}
+			})
+		})
+	}
+}
+
+func TestALogLineForEachChangeAndNoMore(t *testing.T) {
+	inRig(t, talkative(), nil, func(r *rig) {
+		r.want("A1", "confirmed")
+		r.v.Set(virtual.PaperOut, true)
+		for range 5 {
+			r.want("A2", "not ready")
+			time.Sleep(10 * time.Second)
+		}
+		s := r.wantState(printer.PaperOut)
+		if !strings.Contains(s.Advice, "paper") || s.Fine() || len(s.Reported) != 2 || time.Since(s.Since) < 40*time.Second || time.Since(s.Reported[0].Since) < 40*time.Second {
+			t.Errorf("%+v", s)
+		}
+		r.v.Set(virtual.PaperOut, false)
+		r.want("A2", "confirmed")
+		r.v.Set(virtual.PaperLow, true)
+		r.want("A3", "confirmed")
+		if s := r.wantState(printer.Ready); !s.Fine() || !strings.Contains(s.Advice, "roll") || !s.Conditions.Has(escpos.PaperLow) {
+			t.Errorf("%+v", s)
+		}
+		r.want("A4", "confirmed")
+		for line, n := range map[string]int{"out of paper": 1, "printer is ready": 2, "paper is low": 1, "level=WARN": 2} {
+			if got := r.log.count(line); got != n {
+				t.Errorf("%q is %d times in the log, want %d", line, got, n)
+			}
+		}
+	})
+}
+
+func TestWatchAsksAnIdlePrinterAndNeverDelaysATicket(t *testing.T) {
+	poll := func(d *printer.DeviceOptions, _ *printer.Options) { d.PollEvery = 5 * time.Minute }
+	inRig(t, talkative(), poll, func(r *rig) {
+		ctx, cancel := context.WithCancel(r.t.Context())
+		defer cancel()
+		go r.d.Watch(ctx)
+		time.Sleep(10 * time.Second) // found out before the first ticket
+		if s := r.wantState(printer.Ready); s.Ability != "confirmed" || s.Connected {
+			t.Errorf("%+v", s)
+		}
+		r.v.Set(virtual.CoverOpen, true)
+		time.Sleep(5 * time.Minute)
+		r.wantState(printer.CoverOpen)
+		r.v.Set(virtual.CoverOpen, false)
+		time.Sleep(5 * time.Minute)
+		r.wantState(printer.Ready)
+		_ = r.v.Refuse(true)
+		time.Sleep(5 * time.Minute)
+		r.wantState(printer.Unreachable)
+		_ = r.v.Refuse(false)
+		time.Sleep(5 * time.Minute)
+		r.wantState(printer.Ready)
+		if r.v.Out() > 0 {
+			t.Error("a poll printed")
+		}
+		// A poll that hangs gives way to a ticket.
+		r.v.Stall()
+		time.Sleep(4*time.Minute + 51*time.Second)
+		r.v.Repair()
+		if o := r.want("A1", "confirmed"); o.took > time.Second {
+			t.Errorf("the ticket waited %s", o.took)
+		}
+		cancel()
+		synctest.Wait()
+	})
+}
+
+func TestASilentPrinterIsAskedAgainAfterAnHour(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mute, good := virtual.New(virtual.Options{Kanji: true}), virtual.New(talkative())
+		wire := &swapped{to: mute}
+		r := newRig(t, good, wire, func(d *printer.DeviceOptions, _ *printer.Options) { d.PollEvery = 5 * time.Minute })
+		ctx, cancel := context.WithCancel(t.Context())
+		go r.d.Watch(ctx)
+		time.Sleep(time.Minute)
+		r.want("A1", "sent")
+		wire.swap(good)
+		time.Sleep(30 * time.Minute)
+		r.want("A2", "sent")
+		if n := mute.Clients(); n != 2 {
+			t.Errorf("%d connections to a printer that never answers, want a probe and a ticket", n)
+		}
+		time.Sleep(40 * time.Minute)
+		r.want("A3", "confirmed")
+		r.d.Release()
+		cancel()
+		synctest.Wait()
+	})
+}
+
+func TestWatchWithoutAPollOnlyWaits(t *testing.T) {
+	inRig(t, talkative(), nil, func(r *rig) {
+		ctx, cancel := context.WithTimeout(r.t.Context(), time.Hour)
+		defer cancel()
+		r.d.Watch(ctx)
+		if r.v.Clients() > 0 {
+			t.Error("it was polled")
+		}
+	})
+}
+
+func TestStatesAndTheirAdviceAreForPeople(t *testing.T) {
+	if len(printer.States()) != 13 {
+		t.Errorf("%q", printer.States())
+	}
+	d := printer.NewDevice(printer.DeviceOptions{Name: "x", Dialer: virtual.New(virtual.Options{}), Logger: slog.New(slog.DiscardHandler)})
+	if s := d.Status(); s.State != printer.Unknown || !s.Fine() || s.Advice != "" || s.Ability != "" {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestAPrinterMayBeMissingInNoOptions(t *testing.T) {
+	for name, f := range map[string]func(){
+		"NoName":   func() { printer.NewDevice(printer.DeviceOptions{Dialer: virtual.New(virtual.Options{})}) },
+		"NoDialer": func() { printer.NewDevice(printer.DeviceOptions{Name: "x"}) },
+		"NoDevice": func() { printer.NewPaper(printer.Options{Name: "x", Profile: mustProfile(t)}) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: accepted", name)
+				}
+			}()
+			f()
+		}()
+	}
+}
