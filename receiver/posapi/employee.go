@@ -41,7 +41,8 @@ func (e Employee) MarshalJSON() ([]byte, error) {
 // Employees are the venue's active employees, in the service's order, each id once. Pages are
 // fetched as the sequence gets to them, and each run of the sequence asks anew. An error is the
 // last that comes: an [*Error] when the list breaks off, and a [*CountError] when it came to
-// its end with another number of employees than the service said.
+// its end with another number of employees than a page said. It cannot see one case: a service
+// that pages by position, and as many who left as were hired between two pages.
 func (v *Venue) Employees(ctx context.Context) iter.Seq2[Employee, error] {
 	query := url.Values{}
 	if v.c.o.PageLimit > 0 {

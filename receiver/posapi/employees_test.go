@@ -187,83 +187,84 @@ func TestAnEmployeeIsReadLooselyAndKeptWhole(t *testing.T) {
 	}
 }
 
-// Two ways in which services page, with people who come and go between two pages.
-func TestWhoIsThereThroughoutComesOnceOrTheCountIsReported(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		limit := rapid.IntRange(1, 7).Draw(t, "limit")
-		offsets := rapid.Bool().Draw(t, "offsets") // else the cursor is the last id
-		ids := rapid.SliceOfNDistinct(rapid.IntRange(0, 99), 0, 30, rapid.ID[int]).Draw(t, "ids")
-		slices.Sort(ids)
-		stayed := slices.Clone(ids)
-		hired := false
-		s := &service{Employees: func(w http.ResponseWriter, r *http.Request) {
-			after := r.URL.Query().Get("cursor")
-			n, _ := strconv.Atoi(after)
-			if after != "" {
-				// One change a page: in a list by offsets a hire hides whom a leave lost.
-				switch change := rapid.IntRange(0, 2).Draw(t, "change"); {
-				case change == 1 && len(ids) > 0 && !(offsets && hired):
-					i := rapid.IntRange(0, len(ids)-1).Draw(t, "leaves")
-					stayed = slices.DeleteFunc(stayed, func(id int) bool { return id == ids[i] })
-					ids = slices.Delete(ids, i, i+1)
-				case change == 2 && (!offsets || len(stayed) == len(ids)):
-					hired = true
-					id := rapid.IntRange(100, 10_000).Draw(t, "hired") - rapid.SampledFrom([]int{0, 20_000}).Draw(t, "first")
-					if i, there := slices.BinarySearch(ids, id); !there {
-						ids = slices.Insert(ids, i, id)
-					}
-				}
-			}
-			from := min(n, len(ids))
-			if !offsets && after != "" {
-				var there bool
-				if from, there = slices.BinarySearch(ids, n); there {
-					from++
-				}
-			}
-			to := min(from+limit, len(ids))
-			var records []string
-			for _, id := range ids[from:to] {
-				records = append(records, fmt.Sprintf(`{"id":"%d","name":"%d"}`, id, id))
-			}
-			next := ""
-			if to < len(ids) && to > from {
-				next = strconv.Itoa(to)
-				if !offsets {
-					next = strconv.Itoa(ids[to-1])
-				}
-			}
-			answerJSON(w, fmt.Sprintf(`{"records":[%s],"status":"SUCCESS","count":%d,"cursor":%q}`, strings.Join(records, ","), len(ids), next))
-		}}
-		c, err := New(Options{BaseURL: "http://localhost", ClientID: "a", Secret: secret, Transport: inMemory{http.StripPrefix("", prefix(s))}, PageLimit: limit})
-		if err != nil {
-			t.Fatal(err)
+// A payroll office has people who come and go between two pages.
+type office struct {
+	t       *rapid.T
+	limit   int
+	offsets bool // the cursor is a number of records; else it is the last id
+	ids     []int
+	stayed  []int // of those that were there at first
+	hired   bool
+}
+
+// change is at most one a page: in a list by offsets a hire hides whom a leave lost.
+func (o *office) change() {
+	switch change := rapid.IntRange(0, 2).Draw(o.t, "change"); {
+	case change == 1 && len(o.ids) > 0 && !(o.offsets && o.hired):
+		i := rapid.IntRange(0, len(o.ids)-1).Draw(o.t, "leaves")
+		gone := o.ids[i]
+		o.stayed = slices.DeleteFunc(o.stayed, func(id int) bool { return id == gone })
+		o.ids = slices.Delete(o.ids, i, i+1)
+	case change == 2 && (!o.offsets || len(o.stayed) == len(o.ids)):
+		o.hired = true
+		id := rapid.IntRange(100, 10_000).Draw(o.t, "hired") - rapid.SampledFrom([]int{0, 20_000}).Draw(o.t, "first")
+		if i, there := slices.BinarySearch(o.ids, id); !there {
+			o.ids = slices.Insert(o.ids, i, id)
 		}
-		got, err := names(c.Venue(grill), t.Context())
+	}
+}
+
+func (o *office) page(w http.ResponseWriter, r *http.Request) {
+	after := r.URL.Query().Get("cursor")
+	n, _ := strconv.Atoi(after)
+	if after != "" {
+		o.change()
+	}
+	from := min(n, len(o.ids))
+	if !o.offsets && after != "" {
+		var there bool
+		if from, there = slices.BinarySearch(o.ids, n); there {
+			from++
+		}
+	}
+	to := min(from+o.limit, len(o.ids))
+	var records []string
+	for _, id := range o.ids[from:to] {
+		records = append(records, fmt.Sprintf(`{"id":"%d","name":"%d"}`, id, id))
+	}
+	next := ""
+	if to < len(o.ids) && to > from {
+		next = strconv.Itoa(to)
+		if !o.offsets {
+			next = strconv.Itoa(o.ids[to-1])
+		}
+	}
+	answerJSON(w, fmt.Sprintf(`{"records":[%s],"status":"SUCCESS","count":%d,"cursor":%q}`, strings.Join(records, ","), len(o.ids), next))
+}
+
+func TestWhoIsThereThroughoutComesOnceOrTheCountIsReported(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		o := &office{
+			t: rt, limit: rapid.IntRange(1, 7).Draw(rt, "limit"), offsets: rapid.Bool().Draw(rt, "offsets"),
+			ids: rapid.SliceOfNDistinct(rapid.IntRange(0, 99), 0, 30, rapid.ID[int]).Draw(rt, "ids"),
+		}
+		slices.Sort(o.ids)
+		o.stayed = slices.Clone(o.ids)
+		got, err := names(client(t, &service{Employees: o.page}, &Options{PageLimit: o.limit}).Venue(grill), t.Context())
 		_, reported := errors.AsType[*CountError](err)
 		if err != nil && !reported {
-			t.Fatal(err)
+			rt.Fatal(err)
 		}
 		seen := map[string]int{}
 		for _, name := range got {
-			seen[name]++
-		}
-		for name, n := range seen {
-			if n > 1 {
-				t.Fatalf("%s came %d times", name, n)
+			if seen[name]++; seen[name] > 1 {
+				rt.Fatalf("%s came %d times", name, seen[name])
 			}
 		}
-		for _, id := range stayed {
+		for _, id := range o.stayed {
 			if seen[strconv.Itoa(id)] != 1 && !reported {
-				t.Fatalf("%d was there throughout and did not come", id)
+				rt.Fatalf("%d was there throughout and did not come", id)
 			}
 		}
-	})
-}
-
-func prefix(h http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r.URL.Path = "/api" + r.URL.Path
-		h.ServeHTTP(w, r)
 	})
 }

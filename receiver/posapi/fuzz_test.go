@@ -27,22 +27,7 @@ func FuzzAnswers(f *testing.F) {
 		}
 		v := c.Venue(grill)
 		a := answer{status: 100 + (status&0x7fffffff)%500, body: v.hush.body(body), header: http.Header{"Content-Type": {kind}, "X-Next-Cursor": {header}, "Retry-After": {header}, "Date": {kind}}}
-		clean := func(e *Error, empty bool) {
-			if e == nil {
-				return
-			}
-			if !empty {
-				t.Fatalf("a value beside the error %v", e)
-			}
-			if e.Problem == "" || e.kind == nil || e.result == "" || len(e.Says) > maxQuote+len("…") || !utf8.ValidString(e.Error()) {
-				t.Fatalf("%#v", e)
-			}
-			for _, r := range e.Error() {
-				if !unicode.IsPrint(r) {
-					t.Fatalf("%q in %q", r, e.Error())
-				}
-			}
-		}
+		clean := func(e *Error, empty bool) { t.Helper(); cleanError(t, e, empty) }
 		for _, call := range Calls() {
 			clean(v.judge(call, a), true)
 		}
@@ -67,16 +52,39 @@ func FuzzAnswers(f *testing.F) {
 			clean(bad, true)
 		}
 		for _, rec := range records {
-			if b, err := json.Marshal(rec.employee()); err != nil || !json.Valid(b) {
-				t.Fatalf("%s, %v", b, err)
-			}
-			p, wrong := rec.period()
-			if wrong == "" && (p.Start.IsZero() || p.End.IsZero()) {
-				t.Fatalf("no dates in %s", rec.raw)
-			}
-			if b, err := json.Marshal(p); err != nil || !json.Valid(b) {
-				t.Fatalf("%s, %v", b, err)
-			}
+			cleanRecord(t, rec)
 		}
 	})
+}
+
+func cleanError(t *testing.T, e *Error, empty bool) {
+	t.Helper()
+	if e == nil {
+		return
+	}
+	if !empty {
+		t.Fatalf("a value beside the error %v", e)
+	}
+	if e.Problem == "" || e.kind == nil || e.result == "" || len(e.Says) > maxQuote+len("…") || !utf8.ValidString(e.Error()) {
+		t.Fatalf("%#v", e)
+	}
+	for _, r := range e.Error() {
+		if !unicode.IsPrint(r) {
+			t.Fatalf("%q in %q", r, e.Error())
+		}
+	}
+}
+
+func cleanRecord(t *testing.T, rec record) {
+	t.Helper()
+	if b, err := json.Marshal(rec.employee()); err != nil || !json.Valid(b) {
+		t.Fatalf("%s, %v", b, err)
+	}
+	p, wrong := rec.period()
+	if wrong == "" && (p.Start.IsZero() || p.End.IsZero()) {
+		t.Fatalf("no dates in %s", rec.raw)
+	}
+	if b, err := json.Marshal(p); err != nil || !json.Valid(b) {
+		t.Fatalf("%s, %v", b, err)
+	}
 }
