@@ -12,7 +12,6 @@ import (
 	"ticketrail/printer/escpos"
 	"ticketrail/printer/profile"
 	"ticketrail/printer/virtual"
-	"ticketrail/queue/ticket"
 )
 
 func TestWhatAPrinterCanIsRemembered(t *testing.T) {
