@@ -140,16 +140,15 @@ func (d *Directory) people(ctx, ask context.Context, src Source, v *venue) (resu
 			break
 		}
 		if err != nil {
-			return failed, err
+			return failed, cmp.Or(gaveUp(ask), err)
 		}
-		if len(l.people) >= maxPeople {
+		if !l.add(e) {
 			l.whole, odd = false, fmt.Errorf("more than %d employees; the others print as the end of their id", maxPeople)
 			break
 		}
-		l.add(e)
 	}
-	if ctx.Err() != nil || ask.Err() != nil {
-		return failed, context.Cause(ask)
+	if err := gaveUp(ask); err != nil {
+		return failed, err
 	}
 	next := v.roll.Load().after(l, d.keep)
 	v.roll.Store(next)
@@ -168,10 +167,10 @@ func (d *Directory) people(ctx, ask context.Context, src Source, v *venue) (resu
 func (d *Directory) zone(ctx, ask context.Context, src Source, v *venue) (result, error) {
 	periods, odd := src.PayrollPeriods(ask, v.id)
 	if _, ok := errors.AsType[*posapi.CountError](odd); odd != nil && !ok {
-		return failed, odd
+		return failed, cmp.Or(gaveUp(ask), odd)
 	}
-	if ctx.Err() != nil || ask.Err() != nil {
-		return failed, context.Cause(ask)
+	if err := gaveUp(ask); err != nil {
+		return failed, err
 	}
 	name := newestZone(periods)
 	if name == "" {
@@ -189,6 +188,14 @@ func (d *Directory) zone(ctx, ask context.Context, src Source, v *venue) (result
 		return incomplete, odd
 	}
 	return ok, nil
+}
+
+// gaveUp is why ask is over, nil while it is not. What came by then may be half of something.
+func gaveUp(ask context.Context) error {
+	if ask.Err() == nil {
+		return nil
+	}
+	return context.Cause(ask)
 }
 
 func newestZone(periods []posapi.PayrollPeriod) string {
@@ -224,10 +231,10 @@ func (d *Directory) report(j job, res result, err error) {
 	j.v.troubles[j.step] = err
 	j.v.mu.Unlock()
 	switch {
-	case err == nil && (old != nil || !known):
+	case err == nil && (old != nil || !known && j.step != storing):
 		d.log.Info(j.step.done(), "venue", j.v.id, "employees", len(j.v.roll.Load().people), "timezone", *j.v.zone.Load())
 	case err != nil && (old == nil || old.Error() != err.Error()):
-		d.log.Warn(j.step.undone(), "venue", j.v.id, "err", err)
+		d.log.Warn(j.step.undone(res), "venue", j.v.id, "err", err)
 	}
 }
 

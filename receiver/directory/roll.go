@@ -61,21 +61,25 @@ type list struct {
 	people  map[id]string
 	whole   bool // who is not in it has left
 	skipped int  // employees without a usable id or name
-	over    bool // there were more than maxPeople
 }
 
-func (l *list) add(e posapi.Employee) {
+// add says whether there was room.
+func (l *list) add(e posapi.Employee) bool {
 	key := strings.TrimSpace(e.ID)
 	name := calls(e)
 	if name == "" || !usable(key) {
 		l.skipped++
-		return
+		return true
 	}
 	k := idOf(key)
+	if _, there := l.people[k]; !there && len(l.people) == maxPeople {
+		return false
+	}
 	if !k.isUUID {
 		k.other = strings.Clone(key)
 	}
 	l.people[k] = name
+	return true
 }
 
 // after is the roll once l has come. Who is not in a whole list left now, or some time before;

@@ -46,20 +46,28 @@ const (
 	storing   step = "store"
 )
 
+// done is what the log says when it went well.
 func (s step) done() string {
-	return map[step]string{
-		employees: "the venue's employees are known",
-		payroll:   "the venue's time zone is known",
-		storing:   "what was learned about the venue is kept",
-	}[s]
+	switch s {
+	case employees:
+		return "the venue's employees are known"
+	case payroll:
+		return "the venue's time zone is known"
+	}
+	return "what was learned about the venue is kept again"
 }
 
-func (s step) undone() string {
-	return map[step]string{
-		employees: "the venue's employees cannot be learned: who is not known prints as the end of his id",
-		payroll:   "the venue's time zone cannot be learned",
-		storing:   "what was learned about the venue is in use, but not kept over a restart",
-	}[s]
+// undone is what the log says when it did not.
+func (s step) undone(r result) string {
+	switch {
+	case s == employees && r == incomplete:
+		return "some of the venue's employees may be missing: who is not known prints as the end of the id"
+	case s == employees:
+		return "the venue's employees cannot be learned: who is not known prints as the end of the id"
+	case s == payroll:
+		return "the venue's time zone cannot be learned: where none is known tickets show UTC"
+	}
+	return "what was learned about the venue is in use, but not kept over a restart"
 }
 
 // A result is how a step ended, as a label.

@@ -1,0 +1,153 @@
+package directory
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"ticketrail/receiver/posapi"
+)
+
+func TestTheZoneIsThatOfTheNewestPayrollPeriod(t *testing.T) {
+	later := period("2026-02-02", "Asia/Tokyo")
+	later.UpdatedAt = time.Unix(1, 0)
+	for _, c := range []struct {
+		periods []posapi.PayrollPeriod
+		want    string
+	}{
+		{nil, ""},
+		{[]posapi.PayrollPeriod{period("2026-01-05", "Europe/Lisbon")}, "Europe/Lisbon"},
+		{[]posapi.PayrollPeriod{period("2026-01-19", "Europe/Lisbon"), period("2026-02-02", " Europe/Oslo\n"), period("2025-12-29", "UTC")}, "Europe/Oslo"},
+		{[]posapi.PayrollPeriod{period("2026-01-19", "Europe/Lisbon"), period("2026-02-02", "  ")}, "Europe/Lisbon"},
+		{[]posapi.PayrollPeriod{later, period("2026-02-02", "Europe/Oslo")}, "Asia/Tokyo"},
+		{[]posapi.PayrollPeriod{period("2026-02-02", "Europe/Oslo"), later}, "Asia/Tokyo"},
+	} {
+		if got := newestZone(c.periods); got != c.want {
+			t.Errorf("%v: %q", c.periods, got)
+		}
+	}
+}
+
+func TestAZoneStaysUntilThereIsAnotherThatExists(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, b := newService(t), newBoard(t)
+		zones := []posapi.PayrollPeriod{period("2026-01-05", "Europe/Lisbon")}
+		k := open(t, s, b, harbour)
+		for _, c := range []struct {
+			periods []posapi.PayrollPeriod
+			err     error
+			want    string
+			bad     bool
+		}{
+			{nil, nil, "", true},
+			{zones, nil, "Europe/Lisbon", false},
+			{nil, nil, "Europe/Lisbon", true},
+			{nil, errors.New("not available"), "Europe/Lisbon", true},
+			{[]posapi.PayrollPeriod{period("2026-02-02", "Nowhere/Atlantis")}, nil, "Europe/Lisbon", true},
+			{[]posapi.PayrollPeriod{period("2026-02-02", "Local")}, nil, "Europe/Lisbon", true},
+			{[]posapi.PayrollPeriod{period("2026-02-02", "../../../etc/passwd")}, nil, "Europe/Lisbon", true},
+			{[]posapi.PayrollPeriod{period("2026-02-02", strings.Repeat("x", 1<<20))}, nil, "Europe/Lisbon", true},
+			{[]posapi.PayrollPeriod{period("2026-02-02", "America/New_York")}, &posapi.CountError{Want: []int{9}}, "America/New_York", true},
+			{[]posapi.PayrollPeriod{period("2026-02-02", "America/New_York")}, nil, "America/New_York", false},
+		} {
+			s.do(func() { s.periods[harbour], s.payroll = c.periods, c.err })
+			after(7 * time.Hour)
+			zone, ok := k.Zone(harbour)
+			err := k.status(harbour).ZoneErr
+			if zone != c.want || ok != (c.want != "") || (err != nil) != c.bad {
+				t.Errorf("%.40v, %v: zone %q %v, %v", c.periods, c.err, zone, ok, err)
+			}
+			if err != nil && len(err.Error()) > 300 {
+				t.Errorf("an error of %d bytes", len(err.Error()))
+			}
+		}
+		k.end()
+		k = open(t, nil, b, harbour)
+		if zone, _ := k.Zone(harbour); zone != "America/New_York" {
+			t.Errorf("after a restart: %q", zone)
+		}
+	})
+}
+
+func TestAVenueWithATimeZoneIsNotAskedForIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newService(t)
+		s.people[harbour] = people(jon, "Jon")
+		k := open(t, s, nil)
+		k.Set([]Venue{{ID: harbour, Zoned: true}})
+		after(24 * time.Hour)
+		k.want("Jon", jon)
+		if n := len(s.times("payrollperiods", harbour)); n != 0 {
+			t.Errorf("asked %d times", n)
+		}
+		k.Set([]Venue{{ID: harbour}})
+		after(firstWithin)
+		if n, m := len(s.times("payrollperiods", harbour)), len(s.times("employees", harbour)); n != 1 || m > 5 {
+			t.Errorf("asked %d times for the zone, %d times for names", n, m)
+		}
+	})
+}
+
+func TestAReloadAddsVenuesAndForgetsThoseThatGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, b := newService(t), newBoard(t)
+		s.people[harbour], s.people[station] = people(jon, "Jon"), people(jon, "Jonny")
+		s.periods[harbour] = []posapi.PayrollPeriod{period("2026-01-05", "UTC")}
+		k := open(t, s, b, harbour)
+		after(time.Hour)
+		k.Set(asVenues(harbour, station))
+		after(firstWithin)
+		if got := k.are(harbour, jon) + k.are(station, jon); got != "JonJonny" {
+			t.Errorf("names are %s", got)
+		}
+		if n := len(s.times("employees", harbour)); n != 1 {
+			t.Errorf("the one that stays was asked about %d times", n)
+		}
+		s.do(func() { s.hangs[harbour] = true })
+		after(6 * time.Hour)
+		k.Set(asVenues(station)) // while the other is asked about
+		after(firstWithin)
+		if got := k.are(harbour, jon) + k.are(station, jon); got != "-Jonny" {
+			t.Errorf("names are %s", got)
+		}
+		if got := b.keys(); got != key(station, aboutPeople) {
+			t.Errorf("on the shelf: %s", got)
+		}
+		if n, _ := testutil.GatherAndCount(k.reg, "ticketrail_directory_refreshes_total", "ticketrail_directory_employees", "ticketrail_directory_age_seconds"); n != len(outcomes())+2 {
+			t.Errorf("%d series for one venue", n)
+		}
+		asked := len(s.times("employees", harbour))
+		after(48 * time.Hour)
+		if n := len(s.times("employees", harbour)); n != asked {
+			t.Error("the one that is gone is still asked about")
+		}
+	})
+}
+
+func TestAnotherServiceIsAskedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wrong, right := newService(t), newService(t)
+		wrong.people[harbour], wrong.hangs[harbour] = people(jon, "Jon"), true
+		right.people[harbour] = people(jon, "Jonathan A.")
+		k := open(t, nil, nil, harbour)
+		after(time.Hour)
+		k.SetSource(wrong)
+		after(time.Minute)
+		if n := len(wrong.times("employees", harbour)); n != 1 {
+			t.Fatalf("asked %d times", n)
+		}
+		k.SetSource(right)
+		after(firstWithin)
+		k.want("Jonathan A.", jon)
+		k.SetSource(nil)
+		after(24 * time.Hour)
+		if n, m := len(wrong.times("employees", harbour)), len(right.times("employees", harbour)); n != 1 || m != 1 {
+			t.Errorf("asked %d and %d times", n, m)
+		}
+		k.want("Jonathan A.", jon)
+	})
+}

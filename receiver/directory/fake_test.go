@@ -1,0 +1,322 @@
+package directory
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"ticketrail/receiver/posapi"
+)
+
+const (
+	harbour = "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11"
+	station = "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a22"
+	jon     = "0b9d3f6a-8c1e-4e53-a3c1-5d7e9f10aaaa"
+	ann     = "0b9d3f6a-8c1e-4e53-a3c1-5d7e9f10bbbb"
+	kim     = "0b9d3f6a-8c1e-4e53-a3c1-5d7e9f10cccc"
+)
+
+// A service is a Source that does as its test says.
+type service struct {
+	t  *testing.T
+	mu sync.Mutex
+	// What follows is guarded by mu.
+	people  map[string][]posapi.Employee // by venue
+	periods map[string][]posapi.PayrollPeriod
+	broken  map[string]error // ends the list after its first half
+	odd     map[string]error // comes behind the list
+	payroll error            // of every venue
+	hangs   map[string]bool  // until the caller gives up
+	panics  bool             // in the middle of a list
+	asked   map[string][]time.Duration
+	start   time.Time
+}
+
+func newService(t *testing.T) *service {
+	return &service{
+		t: t, people: map[string][]posapi.Employee{}, periods: map[string][]posapi.PayrollPeriod{}, broken: map[string]error{},
+		odd: map[string]error{}, hangs: map[string]bool{}, asked: map[string][]time.Duration{}, start: time.Now(),
+	}
+}
+
+func (s *service) do(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f()
+}
+
+// ask notes a call and polices the contract.
+func (s *service) ask(ctx context.Context, what, venue string) (hangs bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := ctx.Deadline(); !ok {
+		s.t.Errorf("%s of %s are asked for without a time-out", what, venue)
+	}
+	s.asked[what+" "+venue] = append(s.asked[what+" "+venue], time.Since(s.start))
+	return s.hangs[venue]
+}
+
+func (s *service) times(what, venue string) []time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.asked[what+" "+venue])
+}
+
+func (s *service) Employees(ctx context.Context, venue string) iter.Seq2[posapi.Employee, error] {
+	return func(yield func(posapi.Employee, error) bool) {
+		if s.ask(ctx, "employees", venue) {
+			<-ctx.Done()
+			yield(posapi.Employee{}, ctx.Err())
+			return
+		}
+		s.mu.Lock()
+		people, broken, odd, panics := slices.Clone(s.people[venue]), s.broken[venue], s.odd[venue], s.panics
+		s.mu.Unlock()
+		for i, p := range people {
+			switch {
+			case panics:
+				panic("a list like no other")
+			case broken != nil && i == len(people)/2:
+				yield(posapi.Employee{}, broken)
+				return
+			case !yield(p, nil):
+				return
+			}
+		}
+		if err := errors.Join(broken, odd); broken != nil {
+			yield(posapi.Employee{}, err)
+		} else if odd != nil {
+			yield(posapi.Employee{}, odd)
+		}
+	}
+}
+
+func (s *service) PayrollPeriods(ctx context.Context, venue string) ([]posapi.PayrollPeriod, error) {
+	if s.ask(ctx, "payrollperiods", venue) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.periods[venue]), s.payroll
+}
+
+func period(start, zone string) posapi.PayrollPeriod {
+	d, err := posapi.ParseDate(start)
+	if err != nil {
+		panic(err)
+	}
+	return posapi.PayrollPeriod{Start: d, End: d, Meta: posapi.PayrollMeta{Timezone: zone}}
+}
+
+func people(pairs ...string) (all []posapi.Employee) {
+	for i := 0; i < len(pairs); i += 2 {
+		all = append(all, posapi.Employee{ID: pairs[i], Name: pairs[i+1]})
+	}
+	return all
+}
+
+// A board is a Shelf in memory.
+type board struct {
+	t      *testing.T
+	mu     sync.Mutex
+	values map[string][]byte
+	fail   error // of every Put
+	after  bool  // it fails although it is done
+	hang   bool  // until the caller gives up
+	puts   int
+}
+
+func newBoard(t *testing.T) *board { return &board{t: t, values: map[string][]byte{}} }
+
+func (b *board) do(f func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	f()
+}
+
+func (b *board) Put(ctx context.Context, key string, value []byte) error {
+	if _, ok := ctx.Deadline(); !ok {
+		b.t.Errorf("%s is put without a time-out", key)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.puts++
+	if b.hang {
+		b.mu.Unlock()
+		<-ctx.Done()
+		b.mu.Lock()
+		return context.Cause(ctx)
+	}
+	if len(value) > 4<<20 {
+		b.t.Errorf("%s has %d bytes: more than a shelf takes", key, len(value))
+	}
+	if b.fail == nil || b.after {
+		b.values[key] = bytes.Clone(value)
+	}
+	return b.fail
+}
+
+func (b *board) Get(key string) ([]byte, bool, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	v, ok := b.values[key]
+	return bytes.Clone(v), ok, nil
+}
+
+func (b *board) Delete(_ context.Context, key string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.values, key)
+	return nil
+}
+
+func (b *board) All(f func(string, []byte) bool) error {
+	b.mu.Lock()
+	values := maps.Clone(b.values)
+	b.mu.Unlock()
+	for _, k := range slices.Sorted(maps.Keys(values)) {
+		if !f(k, values[k]) {
+			return nil
+		}
+	}
+	return nil
+}
+
+func (b *board) keys() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return strings.Join(slices.Sorted(maps.Keys(b.values)), " ")
+}
+
+// A kitchen is a directory that runs in a bubble.
+type kitchen struct {
+	*Directory
+	t    *testing.T
+	reg  *prometheus.Registry
+	logs *lines
+	end  func() // as the daemon ends; called at the end of the test if not before
+}
+
+// open runs a directory.
+func open(t *testing.T, s Source, shelf Shelf, venues ...string) *kitchen {
+	t.Helper()
+	k := &kitchen{t: t, reg: prometheus.NewPedanticRegistry(), logs: new(lines)}
+	k.Directory = New(Options{
+		Source: s, Shelf: shelf, Venues: asVenues(venues...), Registerer: k.reg,
+		Logger: slog.New(slog.NewTextHandler(io.MultiWriter(k.logs, t.Output()), &slog.HandlerOptions{Level: slog.LevelDebug})),
+	})
+	ctx, stop := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { k.Run(ctx) })
+	k.end = func() { stop(); running.Wait() }
+	t.Cleanup(func() { k.end() })
+	return k
+}
+
+func asVenues(ids ...string) (out []Venue) {
+	for _, v := range ids {
+		out = append(out, Venue{ID: v})
+	}
+	return out
+}
+
+// after lets so much time pass, and then everything that is due be done.
+func after(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// are says who is who: "Jonathan A., Ann, -".
+func (k *kitchen) are(venue string, ids ...string) string {
+	var out []string
+	for _, e := range ids {
+		name, ok := k.Name(venue, e)
+		if ok != (name != "") {
+			k.t.Errorf("the name of %s is %q, %v", e, name, ok)
+		}
+		if !ok {
+			name = "-"
+		}
+		out = append(out, name)
+	}
+	return strings.Join(out, ", ")
+}
+
+func (k *kitchen) want(want string, ids ...string) {
+	k.t.Helper()
+	if got := k.are(harbour, ids...); got != want {
+		k.t.Errorf("names are %s, want %s", got, want)
+	}
+}
+
+func (k *kitchen) status(venue string) VenueStatus {
+	k.t.Helper()
+	for _, s := range k.Status() {
+		if s.Venue == venue {
+			return s
+		}
+	}
+	k.t.Fatalf("no status of %s", venue)
+	return VenueStatus{}
+}
+
+// counted is the refreshes of a venue, "employees ok 1, …", those that never were left out.
+func (k *kitchen) counted(venue string) string {
+	k.t.Helper()
+	families, err := k.reg.Gather()
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	var out []string
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			of := map[string]string{}
+			for _, l := range m.GetLabel() {
+				of[l.GetName()] = l.GetValue()
+			}
+			if n := m.GetCounter().GetValue(); n > 0 && of["venue"] == venue {
+				out = append(out, fmt.Sprintf("%s %s %v", of["step"], of["result"], n))
+			}
+		}
+	}
+	slices.Sort(out)
+	return strings.Join(out, ", ")
+}
+
+// lines is a log.
+type lines struct {
+	mu  sync.Mutex
+	all []string
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all = append(l.all, string(b))
+	return len(b), nil
+}
+
+func (l *lines) count(words ...string) (n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, line := range l.all {
+		if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(line, w) }) {
+			n++
+		}
+	}
+	return n
+}

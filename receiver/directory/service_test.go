@@ -1,0 +1,118 @@
+package directory
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ticketrail/receiver/posapi"
+	"ticketrail/receiver/sim"
+)
+
+// wire is a network without sockets, so that it works in a bubble.
+type wire struct{ to http.Handler }
+
+func (w wire) RoundTrip(r *http.Request) (*http.Response, error) {
+	rec := httptest.NewRecorder()
+	w.to.ServeHTTP(rec, r)
+	return rec.Result(), r.Context().Err()
+}
+
+// simulated is a service and its client, at two venues.
+func simulated(t *testing.T, o sim.Options) (*sim.Service, *posapi.Client) {
+	o.ClientID, o.ClientSecret = "id", "secret"
+	for _, v := range []string{harbour, station} {
+		o.Venues = append(o.Venues, sim.Venue{ID: v, Employees: 137})
+	}
+	s := sim.New(o)
+	c, err := posapi.New(posapi.Options{
+		BaseURL: "http://service", ClientID: "id", Secret: func() (string, error) { return "secret", nil }, Transport: wire{s.Handler()},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, c
+}
+
+// names says how many of a venue's employees have the name that the service has for them.
+func (k *kitchen) names(s *sim.Service, venue string) (right, wrong int) {
+	for _, e := range s.Employees(venue) {
+		switch name, ok := k.Name(venue, strings.ToUpper(e.ID)); {
+		case ok && name == strings.TrimSpace(e.Name):
+			right++
+		case ok:
+			k.t.Logf("%q, want %q", name, e.Name)
+			wrong++
+		}
+	}
+	return right, wrong
+}
+
+func TestTheSimulatedServicesEmployeesAllHaveNames(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, c := simulated(t, sim.Options{Seed: 1})
+		k := open(t, c, newBoard(t), harbour, station)
+		after(firstWithin)
+		for _, v := range []string{harbour, station} {
+			if right, wrong := k.names(s, v); right != 137 || wrong != 0 {
+				t.Errorf("%d names right, %d wrong", right, wrong)
+			}
+			if zone, _ := k.Zone(v); zone != sim.DefaultZone {
+				t.Errorf("zone %q", zone)
+			}
+		}
+		hired := s.Hire(harbour, 3)
+		gone := s.Employees(harbour)[0]
+		s.Leave(harbour, gone.ID)
+		s.Rename(harbour, hired[0].ID, "Z\x1bed")
+		after(7 * time.Hour)
+		if got := k.are(harbour, hired[0].ID, gone.ID); got != "Z ed, "+gone.Name {
+			t.Errorf("names are %q", got)
+		}
+		if right, _ := k.names(s, harbour); right != 138 { // all but the hostile one
+			t.Errorf("%d names right", right)
+		}
+	})
+}
+
+func TestWhateverTheServiceDoesTheOldNamesStayAndNewOnesComeWhenItIsMended(t *testing.T) {
+	for _, kind := range sim.Kinds() {
+		if kind == sim.Large || kind == sim.Broken { // tens of megabytes; a recorder cannot break a connection
+			continue
+		}
+		for _, call := range sim.Calls() {
+			t.Run(fmt.Sprintf("%s of %s", kind, call), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s, c := simulated(t, sim.Options{Seed: 2})
+					k := open(t, c, newBoard(t), harbour)
+					after(firstWithin)
+					s.Fault(sim.Fault{Call: call, Kind: kind, Status: 500})
+					s.Hire(harbour, 1)
+					after(24 * time.Hour)
+					if right, _ := k.names(s, harbour); right < 100 && kind != sim.Churn {
+						t.Errorf("%d names", right)
+					}
+					if zone, _ := k.Zone(harbour); zone != sim.DefaultZone {
+						t.Errorf("zone %q", zone)
+					}
+					harmless := kind == sim.Slow || kind == sim.Drift || kind == sim.Churn
+					if st := k.status(harbour); call == sim.CallEmployees && !harmless && st.EmployeesErr == nil || call == sim.CallMe && st.EmployeesErr != nil {
+						t.Errorf("status %+v", st)
+					}
+					if n := s.Requests(sim.CallToken); n > 500 {
+						t.Errorf("%d tokens asked for in a day", n)
+					}
+					s.Mend()
+					after(7 * time.Hour)
+					if right, wrong := k.names(s, harbour); right != len(s.Employees(harbour)) || wrong != 0 {
+						t.Errorf("%d names right, %d wrong, of %d", right, wrong, len(s.Employees(harbour)))
+					}
+				})
+			})
+		}
+	}
+}
