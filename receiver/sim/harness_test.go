@@ -123,7 +123,7 @@ func inMemory(t *testing.T, h http.Handler) *http.Transport {
 	tr := &http.Transport{DialContext: w.dial, MaxIdleConnsPerHost: 64}
 	t.Cleanup(func() {
 		tr.CloseIdleConnections()
-		_ = s.Close()
+		_ = s.Shutdown(context.Background()) // waits for every handler
 		wg.Wait()
 	})
 	return tr

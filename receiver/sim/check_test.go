@@ -1,0 +1,410 @@
+package sim
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode"
+
+	"ticketrail/receiver/contract"
+)
+
+// A kitchen is an endpoint as the contract wants it. Its functions make it wrong, one at a
+// time; each may answer (true: it did).
+type kitchen struct {
+	silent                      bool // does not say what is a duplicate
+	noVenue, badVenue, noDevice int  // statuses of these
+	notJSON, notRequest, done   int
+	duplicate                   int                                                           // status of a duplicate
+	before                      func(w answer, r *http.Request) bool                          // the headers are not looked at yet
+	opened                      func(w answer, _ *http.Request, p contract.PrintRequest) bool // the request is known to be right
+	mode                        contract.Mode
+	forget                      func(p contract.PrintRequest) bool // a duplicate it does not notice
+	early                       bool                               // the id is remembered before anything is checked
+	lock                        time.Duration                      // one order at a time, each takes this long
+
+	mu   sync.Mutex
+	seen map[string]bool
+	slow chan struct{}
+}
+
+type answer = http.ResponseWriter
+
+func newKitchen() *kitchen {
+	return &kitchen{noVenue: 401, badVenue: 403, noDevice: 401, notJSON: 400, notRequest: 400, done: 200, duplicate: 200, seen: map[string]bool{}, slow: make(chan struct{}, 1)}
+}
+
+func (k *kitchen) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	if k.early {
+		if p, err := contract.Open(body, k.mode); err == nil {
+			k.mu.Lock()
+			defer k.mu.Unlock()
+			if k.seen[p.ID] {
+				k.say(w, k.duplicate, true)
+				return
+			}
+			k.seen[p.ID] = true
+		}
+	}
+	if k.before != nil && k.before(w, r) {
+		return
+	}
+	venueID, _ := contract.CanonicalID(r.Header.Get(contract.HeaderVenue))
+	switch _, there := r.Header[http.CanonicalHeaderKey(contract.HeaderVenue)]; {
+	case r.Method != http.MethodPost:
+		w.WriteHeader(405)
+		return
+	case !there && k.noVenue != 200:
+		w.WriteHeader(k.noVenue)
+		return
+	case there && venueID != venueA && venueID != venueB && k.badVenue != 200:
+		w.WriteHeader(k.badVenue)
+		return
+	case r.Header.Get(contract.HeaderDevice) == "" && k.noDevice != 200:
+		w.WriteHeader(k.noDevice)
+		return
+	}
+	p, err := contract.Open(body, k.mode)
+	if err != nil {
+		if _, ok := errors.AsType[*contract.InvalidJSON](err); ok {
+			w.WriteHeader(k.notJSON)
+		} else {
+			w.WriteHeader(k.notRequest)
+		}
+		return
+	}
+	if k.opened != nil && k.opened(w, r, p) {
+		return
+	}
+	k.put(w, p)
+}
+
+func (k *kitchen) put(w http.ResponseWriter, p contract.PrintRequest) {
+	if k.lock > 0 {
+		k.slow <- struct{}{} // a mutex would stop the bubble's clock
+		time.Sleep(k.lock)
+		<-k.slow
+	}
+	if !k.early {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if k.seen[p.ID] && (k.forget == nil || !k.forget(p)) {
+			k.say(w, k.duplicate, true)
+			return
+		}
+		k.seen[p.ID] = true
+	}
+	k.say(w, k.done, false)
+}
+
+func (k *kitchen) say(w http.ResponseWriter, status int, duplicate bool) {
+	w.WriteHeader(status)
+	if !k.silent {
+		fmt.Fprintf(w, `{"status":"SUCCESS","duplicate":%t}`, duplicate)
+	}
+}
+
+// failures are the rows that k does not pass.
+func failures(t *testing.T, k http.Handler) (failed []string, n int) {
+	results := Check(t.Context(), CheckOptions{URL: "http://127.0.0.1/hook", Venues: []string{venueA, venueB}, Transport: inMemory(t, k), Load: 60})
+	for _, r := range results {
+		if !r.Pass {
+			failed = append(failed, r.Section+" "+r.Name+": want "+r.Want+", got "+r.Got)
+		}
+	}
+	return failed, len(results)
+}
+
+func TestAnEndpointAsTheContractWantsItPasses(t *testing.T) {
+	for name, change := range map[string]func(*kitchen){
+		"it says what is a duplicate": func(*kitchen) {},
+		"it does not":                 func(k *kitchen) { k.silent = true },
+		"it answers 202":              func(k *kitchen) { k.done, k.duplicate = 202, 202 },
+		"it knows only 403":           func(k *kitchen) { k.noVenue, k.noDevice = 403, 403 },
+		"it takes almost five seconds": func(k *kitchen) {
+			k.opened = func(answer, *http.Request, contract.PrintRequest) bool {
+				time.Sleep(4900 * time.Millisecond)
+				return false
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				k := newKitchen()
+				change(k)
+				failed, n := failures(t, k)
+				for _, f := range failed {
+					t.Error(f)
+				}
+				if n < 50 {
+					t.Errorf("it was checked for %d things only", n)
+				}
+			})
+		})
+	}
+}
+
+// answers makes a function that answers when something is so.
+func answers(status int, when func(contract.PrintRequest) bool) func(answer, *http.Request, contract.PrintRequest) bool {
+	return func(w answer, _ *http.Request, p contract.PrintRequest) bool {
+		if when(p) {
+			w.WriteHeader(status)
+			return true
+		}
+		return false
+	}
+}
+
+func depth(items []any) (n int) {
+	for _, it := range items {
+		c, _ := it.(map[string]any)["childItems"].([]any)
+		n = max(n, 1+depth(c))
+	}
+	return n
+}
+
+func retry(p contract.PrintRequest) json.Number {
+	n, _ := p.Records[0].Fields["retryCount"].(json.Number)
+	return n
+}
+
+func TestEveryWrongEndpointIsNoticed(t *testing.T) {
+	type wrong struct {
+		notice string // what the row that fails says
+		change func(*kitchen)
+	}
+	for name, c := range map[string]wrong{
+		"it takes every venue":      {"a venue that nobody knows", func(k *kitchen) { k.badVenue = 200 }},
+		"an unknown venue is 401":   {"a venue that nobody knows", func(k *kitchen) { k.badVenue = 401 }},
+		"an unknown venue is 404":   {"a venue that nobody knows", func(k *kitchen) { k.badVenue = 404 }},
+		"no venue is fine":          {"no x-svc-venueid", func(k *kitchen) { k.noVenue = 200 }},
+		"no venue is 400":           {"no x-svc-venueid", func(k *kitchen) { k.noVenue = 400 }},
+		"no device is fine":         {"no x-svc-device-id", func(k *kitchen) { k.noDevice = 200 }},
+		"no device is 500":          {"no x-svc-device-id", func(k *kitchen) { k.noDevice = 500 }},
+		"one venue only":            {"an order of venue " + venueB, func(k *kitchen) { k.before = header(403, contract.HeaderVenue, venueB) }},
+		"broken JSON is fine":       {"half a body", func(k *kitchen) { k.notJSON = 200 }},
+		"broken JSON is 500":        {"half a body", func(k *kitchen) { k.notJSON = 500 }},
+		"broken JSON is 422":        {"the status", func(k *kitchen) { k.notJSON = 422 }},
+		"a schema fault is fine":    {"no records[0].id", func(k *kitchen) { k.notRequest = 200 }},
+		"a schema fault is 422":     {"items that are text", func(k *kitchen) { k.notRequest = 422 }},
+		"a schema fault is 503":     {"childItems that are text", func(k *kitchen) { k.notRequest = 503 }},
+		"done is 201":               {"an order: ", func(k *kitchen) { k.done = 201 }},
+		"done is 204":               {"the status", func(k *kitchen) { k.done = 204 }},
+		"done is a redirect":        {"an order: ", func(k *kitchen) { k.done = 302 }},
+		"a duplicate is 409":        {"the same request twice", func(k *kitchen) { k.duplicate = 409 }},
+		"a duplicate is 400":        {"the same request twice", func(k *kitchen) { k.duplicate = 400 }},
+		"a duplicate is 500":        {"retries after hanging up", func(k *kitchen) { k.duplicate = 500 }},
+		"a duplicate is put again":  {"the same request twice", func(k *kitchen) { k.forget = func(contract.PrintRequest) bool { return true } }},
+		"a retry is put again":      {"a higher retryCount", func(k *kitchen) { k.forget = func(p contract.PrintRequest) bool { return retry(p) > "0" } }},
+		"two at once are put twice": {"eight times at once", racing},
+		"a hasty memory":            {"after it was refused for its venue", func(k *kitchen) { k.early = true }},
+		"dedup by content":          {"the same dishes under another id", byContent},
+		"late first retries are lost": {"the third retry", func(k *kitchen) {
+			k.opened = answers(400, func(p contract.PrintRequest) bool { return retry(p) >= "3" && !k.knows(p) })
+		}},
+		"unknown fields are a mismatch": {"fields that nobody heard of", func(k *kitchen) {
+			k.opened = answers(400, func(p contract.PrintRequest) bool { return p.Records[0].Fields["moon"] != nil })
+		}},
+		"one record only": {"two records", func(k *kitchen) {
+			k.opened = answers(400, func(p contract.PrintRequest) bool { return len(p.Records) > 1 })
+		}},
+		"shallow modifiers only": {"eight levels deep", func(k *kitchen) {
+			k.opened = answers(400, func(p contract.PrintRequest) bool { return depth(p.Records[0].Fields["items"].([]any)) > 5 })
+		}},
+		"null is no list": {"childItems that are null", func(k *kitchen) {
+			k.opened = answers(400, func(p contract.PrintRequest) bool { return bytes.Contains(p.Raw, []byte(`"childItems":null`)) })
+		}},
+		"an empty record is a mismatch": {"a record without an item", func(k *kitchen) {
+			k.opened = answers(400, func(p contract.PrintRequest) bool { return len(p.Records[0].Items) == 0 })
+		}},
+		"Latin letters only": {"every script", func(k *kitchen) { k.opened = answers(500, foreign) }},
+		"a void crashes it": {"a void", func(k *kitchen) {
+			k.opened = answers(500, func(p contract.PrintRequest) bool { return bytes.Contains(p.Raw, []byte(`"quantity":-`)) })
+		}},
+		"small orders only": {"a large party", func(k *kitchen) {
+			k.opened = answers(400, func(p contract.PrintRequest) bool { return len(p.Raw) > 20_000 })
+		}},
+		"it wants a length": {"in chunks", func(k *kitchen) {
+			k.before = func(w answer, r *http.Request) bool {
+				if r.ContentLength < 0 {
+					w.WriteHeader(411)
+				}
+				return r.ContentLength < 0
+			}
+		}},
+		"no parameters on Content-Type": {"Content-Type has parameters", func(k *kitchen) {
+			k.before = func(w answer, r *http.Request) bool {
+				_, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+				if err != nil || len(params) > 0 {
+					w.WriteHeader(400)
+					return true
+				}
+				return false
+			}
+		}},
+		"GET is fine": {"GET instead of POST", func(k *kitchen) {
+			k.before = func(w answer, r *http.Request) bool { return r.Method == "GET" } // 200 by itself
+		}},
+		"it takes six seconds": {"the time", func(k *kitchen) {
+			k.opened = func(answer, *http.Request, contract.PrintRequest) bool { time.Sleep(6 * second); return false }
+		}},
+		"it takes six seconds to refuse": {"the time", func(k *kitchen) {
+			k.before = func(w answer, r *http.Request) bool {
+				if r.Header.Get(contract.HeaderDevice) == "" {
+					time.Sleep(6 * second)
+				}
+				return false
+			}
+		}},
+		"one order at a time": {"60 orders, 16 at a time", func(k *kitchen) { k.lock = 400 * time.Millisecond }},
+		"it hangs up": {"an order: ", func(k *kitchen) {
+			k.opened = func(answer, *http.Request, contract.PrintRequest) bool { panic(http.ErrAbortHandler) }
+		}},
+		"it says 200 to all":             {"a venue that nobody knows", func(k *kitchen) { k.before = func(answer, *http.Request) bool { return true } }},
+		"it is down":                     {"an order: ", func(k *kitchen) { k.before = header(503, "", "") }},
+		"busy is 429":                    {"the status", busy},
+		"what was given up stays locked": {"retries after hanging up", locked},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				k := newKitchen()
+				c.change(k)
+				failed, _ := failures(t, k)
+				if !slices.ContainsFunc(failed, func(f string) bool { return strings.Contains(f, c.notice) }) {
+					t.Errorf("nothing says %q; failed:\n%s", c.notice, strings.Join(failed, "\n"))
+				}
+			})
+		})
+	}
+}
+
+func (k *kitchen) knows(p contract.PrintRequest) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.seen[p.ID]
+}
+
+// header answers when a header is so; "" is always.
+func header(status int, name, value string) func(answer, *http.Request) bool {
+	return func(w answer, r *http.Request) bool {
+		if name != "" && r.Header.Get(name) != value {
+			return false
+		}
+		w.WriteHeader(status)
+		return true
+	}
+}
+
+func foreign(p contract.PrintRequest) bool {
+	return bytes.ContainsFunc(p.Raw, func(r rune) bool { return unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r) })
+}
+
+// racing looks first and remembers later.
+func racing(k *kitchen) {
+	k.opened = func(w answer, _ *http.Request, p contract.PrintRequest) bool {
+		known := k.knows(p)
+		time.Sleep(50 * time.Millisecond)
+		k.mu.Lock()
+		k.seen[p.ID] = true
+		k.mu.Unlock()
+		k.say(w, 200, known)
+		return true
+	}
+}
+
+// byContent takes the same dishes for the same order.
+func byContent(k *kitchen) {
+	k.opened = func(w answer, _ *http.Request, p contract.PrintRequest) bool {
+		key := string(encode(p.Records[0].Fields["items"])) + fmt.Sprint(p.Records[0].Fields["checkId"])
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		dup := k.seen[key]
+		k.seen[key] = true
+		k.say(w, 200, dup)
+		return true
+	}
+}
+
+// busy has a limit of its own making.
+func busy(k *kitchen) {
+	var mu sync.Mutex
+	n := 0
+	k.opened = func(w answer, _ *http.Request, p contract.PrintRequest) bool {
+		mu.Lock()
+		n++
+		over := n > 10
+		mu.Unlock()
+		time.Sleep(100 * time.Millisecond)
+		mu.Lock()
+		n--
+		mu.Unlock()
+		if over {
+			w.WriteHeader(429)
+		}
+		return over
+	}
+}
+
+// locked never gets over a caller that has gone.
+func locked(k *kitchen) {
+	var mu sync.Mutex
+	working := map[string]bool{}
+	k.opened = func(w answer, r *http.Request, p contract.PrintRequest) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		if working[p.ID] {
+			w.WriteHeader(503)
+			return true
+		}
+		working[p.ID] = true
+		mu.Unlock()
+		time.Sleep(10 * time.Millisecond)
+		mu.Lock()
+		if r.Context().Err() == nil {
+			delete(working, p.ID)
+		}
+		return false
+	}
+}
+
+func TestACheckThatIsStoppedReturnsWhatItFound(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	n := 0
+	got := Check(ctx, CheckOptions{URL: "http://127.0.0.1/", Venues: []string{venueA}, OnResult: func(Result) {
+		if n++; n == 3 {
+			cancel()
+		}
+	}, Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: 200, Body: http.NoBody}, r.Context().Err()
+	})})
+	if len(got) != 3 {
+		t.Errorf("returns %d results", len(got))
+	}
+}
+
+func TestOnlyHTTPSOrThisMachineIsAnAddressForOrders(t *testing.T) {
+	for to, want := range map[string]bool{
+		"https://kitchen.example/hook": true, "http://127.0.0.1:8443/": true, "http://localhost/": true, "http://[::1]:80/": true,
+		"http://kitchen.example/hook": false, "http://192.168.1.5/": false, "http://%": false,
+	} {
+		if _, pass := addressRows(CheckOptions{URL: to})[0].run(nil); pass != want {
+			t.Errorf("%s: %t", to, pass)
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package sim
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"ticketrail/receiver/contract"
+)
+
+func TestOrdersAreBelievable(t *testing.T) {
+	orders := NewOrders(OrderOptions{Seed: 1, Venues: []string{venueA, venueB}, Employees: 25})
+	known := map[string]string{}
+	for _, v := range []string{venueA, venueB} {
+		for n := range 25 {
+			known[Staff(1, v, n).ID] = v
+		}
+	}
+	kinds, ids, scripts, found := map[string]int{}, map[string]bool{}, map[string]bool{}, map[string]int{}
+	var look func(item map[string]any, depth int)
+	look = func(item map[string]any, depth int) {
+		name := item["name"].(string)
+		for script, table := range unicode.Scripts {
+			if strings.ContainsFunc(name, func(r rune) bool { return unicode.Is(table, r) }) {
+				scripts[script] = true
+			}
+		}
+		if strings.ContainsFunc(name, func(r rune) bool { return r > 0x7f && unicode.Is(unicode.Latin, r) }) {
+			found["accents"]++
+		}
+		if item["note"] != nil {
+			found["notes"]++
+		}
+		found["depth"] = max(found["depth"], depth)
+		children, _ := item["childItems"].([]any)
+		for _, c := range children {
+			look(c.(map[string]any), depth+1)
+		}
+	}
+	for range 3000 {
+		o := orders.Next()
+		p, err := contract.Open(o.Body(0), contract.Strict)
+		if err != nil || len(p.Anomalies) > 0 || contract.VenueDiffers(p, o.Venue) || p.ID != o.ID {
+			t.Fatalf("%v %v in %s", err, p.Anomalies, o.Body(0))
+		}
+		kinds[o.Kind]++
+		for _, r := range p.Records {
+			if ids[r.ID] {
+				t.Fatalf("%s was there before", r.ID)
+			}
+			ids[r.ID] = true
+			employee, _ := r.Fields["checkOwnerEmployeeId"].(string)
+			if known[employee] != o.Venue {
+				t.Fatalf("%s does not work at %s", employee, o.Venue)
+			}
+			if r.Fields["checkOwner"] == nil {
+				found["nameless"]++
+			}
+			for _, it := range r.Items {
+				look(it, 1)
+			}
+			if len(r.Items) == 0 {
+				t.Errorf("a record of %s is empty", o.ID)
+			}
+		}
+	}
+	if got := slices.Sorted(maps.Keys(kinds)); !slices.Equal(got, []string{"order", "refire", "split", "void"}) || kinds["void"] < 150 || kinds["refire"] < 80 || kinds["split"] < 250 {
+		t.Errorf("kinds are %v", kinds)
+	}
+	if found["depth"] < 4 || found["notes"] < 500 || found["accents"] < 500 || found["nameless"] < 300 || found["nameless"] > 1500 {
+		t.Errorf("found %v", found)
+	}
+	for _, s := range []string{"Latin", "Greek", "Cyrillic", "Han", "Hiragana", "Katakana", "Hangul", "Arabic", "Hebrew", "Thai", "Devanagari"} {
+		if !scripts[s] {
+			t.Errorf("nothing is written in %s", s)
+		}
+	}
+}
+
+func TestTheSameSeedOrdersTheSame(t *testing.T) {
+	menuOf := func(o OrderOptions) (all []string, ids []string) {
+		o.Venues = []string{venueA}
+		orders := NewOrders(o)
+		for range 50 {
+			n := orders.Next()
+			first, _ := n.first()
+			fields := maps.Clone(first)
+			delete(fields, "id")
+			all, ids = append(all, string(encode(fields))), append(ids, n.ID)
+		}
+		return all, ids
+	}
+	one, oneIDs := menuOf(OrderOptions{Seed: 1})
+	same, sameIDs := menuOf(OrderOptions{Seed: 1})
+	fresh, freshIDs := menuOf(OrderOptions{Seed: 1, FreshIDs: true})
+	other, _ := menuOf(OrderOptions{Seed: 2})
+	if !slices.Equal(one, same) || !slices.Equal(oneIDs, sameIDs) || slices.Equal(one, other) {
+		t.Error("the seed does not decide")
+	}
+	if one[0] != fresh[0] || slices.Equal(oneIDs, freshIDs) {
+		t.Error("fresh ids change the orders, or are not fresh")
+	}
+}
+
+func TestAFileIsSentToTheLetterAndThenAsARetry(t *testing.T) {
+	text := []byte("{ \"records\": [ {\"retryCount\": 1, \"id\": \"a\", \"items\": [], \"n\": 12345678901234567890} ] }\n")
+	o := FileOrder(text, venueA, "T1")
+	if string(o.Body(0)) != string(text) || o.ID != "a" {
+		t.Errorf("sends %s", o.Body(0))
+	}
+	p, err := contract.Open(o.Body(2), contract.Lenient)
+	if err != nil || stringOf(p.Records[0].Fields["retryCount"]) != "3" || stringOf(p.Records[0].Fields["n"]) != "12345678901234567890" {
+		t.Errorf("retries with %s, %v", o.Body(2), err)
+	}
+	other := o.WithID("b")
+	if p, err := contract.Open(other.Body(0), contract.Lenient); err != nil || p.ID != "b" || other.ID != "b" || o.ID != "a" {
+		t.Errorf("under another id it is %s, %v", other.Body(0), err)
+	}
+	if again := o.Again(); strings.Contains(string(again.Body(0)), `"retryCount":1`) {
+		t.Errorf("again it is %s", again.Body(0))
+	}
+	for _, text := range []string{"no JSON", "[]", "{}", `{"records":1}`, `{"records":[1]}`, ""} {
+		o := FileOrder([]byte(text), venueA, "T1")
+		if string(o.Body(0)) != text || o.WithID("b").ID != o.ID {
+			t.Errorf("%q becomes %q", text, o.Body(0))
+		}
+		o.Body(1)
+	}
+}

@@ -1,0 +1,232 @@
+package sim
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ticketrail/receiver/contract"
+)
+
+// An integrator answers as a script says; the last line holds for all that follows.
+type integrator struct {
+	script []any // a status, or how an attempt fails
+
+	mu    sync.Mutex // guards what follows
+	came  []time.Duration
+	began time.Time
+	got   []contract.PrintRequest
+}
+
+type silence struct{}  // no answer at all
+type halfBody struct{} // the status comes at once, the body never
+
+func (f *integrator) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	p, err := contract.Open(body, contract.Strict)
+	if err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	n := len(f.came)
+	f.came, f.got = append(f.came, time.Since(f.began)), append(f.got, p)
+	f.mu.Unlock()
+	switch v := f.script[min(n, len(f.script)-1)].(type) {
+	case silence:
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	case halfBody:
+		pr, pw := io.Pipe()
+		context.AfterFunc(r.Context(), func() { pw.CloseWithError(r.Context().Err()) })
+		return &http.Response{StatusCode: 200, Body: pr}, nil
+	case error:
+		return nil, v
+	case int:
+		return &http.Response{StatusCode: v, Header: http.Header{"Location": {"http://x.test/"}}, Body: io.NopCloser(strings.NewReader(`{"a":1}`))}, nil
+	}
+	panic("no such answer")
+}
+
+// deliver sends one order by a script.
+func deliver(t *testing.T, script ...any) (Job, *integrator, *bytes.Buffer) {
+	t.Helper()
+	f, log := &integrator{script: script, began: time.Now()}, new(bytes.Buffer)
+	s := Sender{URL: "http://secret@x.test/hook", Transport: f, Logger: slog.New(slog.NewTextHandler(log, nil))}
+	return s.Send(t.Context(), NewOrders(OrderOptions{Seed: 3, Venues: []string{venueA}}).Next()), f, log
+}
+
+func TestEveryStatusIsTreatedAsTheContractSays(t *testing.T) {
+	for status := 200; status < 600; status++ {
+		want, posts, alert := Aborted, 1, false
+		switch status {
+		case 200:
+			want = Sent
+		case 202:
+			want = Consumed
+		case 401, 403:
+			alert = true
+		case 500, 502, 503, 504:
+			want, posts = Failed, 4
+		}
+		synctest.Test(t, func(t *testing.T) {
+			j, f, log := deliver(t, status)
+			if j.State != want || len(f.came) != posts || len(j.Attempts) != posts || j.Alert != alert || j.Status != status {
+				t.Errorf("%d: %+v after %d posts", status, j, len(f.came))
+			}
+			if n := strings.Count(log.String(), "\n"); n != 1 || !strings.Contains(log.String(), "state="+string(want)) {
+				t.Errorf("%d: the log says %s", status, log)
+			}
+			for code, word := range map[int]string{400: "configuration error", 401: "alert to the venue admin", 403: "alert to the venue admin", 302: "not an answer that the contract knows"} {
+				if status == code && !strings.Contains(log.String(), word) {
+					t.Errorf("%d: the log says %s", status, log)
+				}
+			}
+		})
+	}
+}
+
+func TestARetryBacksOffExponentiallyWithTheSameIDAndAHigherRetryCount(t *testing.T) {
+	for name, c := range map[string]struct {
+		script []any
+		came   []time.Duration
+		state  JobState
+	}{
+		"in vain":        {[]any{503}, []time.Duration{0, 1 * second, 3 * second, 7 * second}, Failed},
+		"at last":        {[]any{500, 502, 504, 200}, []time.Duration{0, 1 * second, 3 * second, 7 * second}, Sent},
+		"after silence":  {[]any{silence{}, 202}, []time.Duration{0, 6 * second}, Consumed},
+		"half an answer": {[]any{halfBody{}, 200}, []time.Duration{0, 6 * second}, Sent},
+		"only silence":   {[]any{silence{}}, []time.Duration{0, 6 * second, 13 * second, 22 * second}, Failed},
+		"unplugged":      {[]any{errors.New("connection reset"), 200}, []time.Duration{0, 1 * second}, Sent},
+		"then refused":   {[]any{500, 400, 200}, []time.Duration{0, 1 * second}, Aborted},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				j, f, log := deliver(t, c.script...)
+				if j.State != c.state || !slices.Equal(f.came, c.came) {
+					t.Errorf("is %s after posts at %v", j.State, f.came)
+				}
+				for i, p := range f.got {
+					if n := p.Records[0].Fields["retryCount"]; p.ID != f.got[0].ID || stringOf(n) != stringOf(i) {
+						t.Errorf("attempt %d has id %s and retryCount %v", i, p.ID, n)
+					}
+				}
+				if strings.Contains(log.String(), "secret") {
+					t.Errorf("the URL is in the log: %s", log)
+				}
+			})
+		})
+	}
+}
+
+func stringOf(v any) string { return string(encode(v)) }
+
+func TestATimeOutIsFiveSecondsAndCountsAsLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j, _, _ := deliver(t, silence{}, 200)
+		if a := j.Attempts[0]; !a.TimeOut || a.Took != 5*second || a.Status != 0 {
+			t.Errorf("the first attempt is %+v", a)
+		}
+		var sum Summary
+		sum.Add(j)
+		if sum.Late != 1 || sum.Retries != 1 || !sum.Accepted() || sum.Percentile(100) != 5*second {
+			t.Errorf("the summary is %s", &sum)
+		}
+	})
+}
+
+func TestARequestCarriesBothHeadersAndJSON(t *testing.T) {
+	var got http.Header
+	s := Sender{URL: "http://x.test/", Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		got = r.Header
+		return &http.Response{StatusCode: 200, Body: http.NoBody}, nil
+	})}
+	o := NewOrders(OrderOptions{Venues: []string{venueA}, Device: "T1"}).Next()
+	s.Send(t.Context(), o)
+	if got["x-svc-venueid"][0] != venueA || got["x-svc-device-id"][0] != "T1" || got.Get("Content-Type") != "application/json" {
+		t.Errorf("the headers are %v", got)
+	}
+}
+
+func TestASenderThatIsStoppedGivesUpAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+		defer cancel()
+		f := &integrator{script: []any{503}, began: time.Now()}
+		s := Sender{URL: "http://x.test/", Transport: f}
+		j := s.Send(ctx, NewOrders(OrderOptions{Venues: []string{venueA}}).Next())
+		if j.State != Failed || len(f.came) != 2 || time.Since(f.began) != 1500*time.Millisecond {
+			t.Errorf("%+v after %s", j, time.Since(f.began))
+		}
+	})
+}
+
+func TestAnEveningIsSentAtItsRateBySoManyAtATimeWithSoManyDuplicates(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var now, most, posts atomic.Int64
+		s := Sender{URL: "http://x.test/", Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+			posts.Add(1)
+			if n := now.Add(1); n > most.Load() {
+				most.Store(n)
+			}
+			time.Sleep(2 * second)
+			now.Add(-1)
+			return &http.Response{StatusCode: 202, Body: http.NoBody}, nil
+		})}
+		next := NewOrders(OrderOptions{Venues: []string{venueA}}).Next
+		sum := s.Run(t.Context(), Evening{Next: next, Count: 101, Rate: 2, Concurrency: 50})
+		if sum.Jobs != 101 || sum.Elapsed != 52*second || most.Load() < 4 || most.Load() > 5 || sum.Percentile(50) != 2*second {
+			t.Errorf("%d at a time: %s", most.Load(), sum)
+		}
+		most.Store(0)
+		sum = s.Run(t.Context(), Evening{Next: next, Count: 90, Concurrency: 3})
+		if sum.Jobs != 90 || sum.Elapsed != 60*second || most.Load() != 3 {
+			t.Errorf("%d at a time: %s", most.Load(), sum)
+		}
+		posts.Store(0)
+		sum = s.Run(t.Context(), Evening{Next: next, Count: 100, Duplicates: 0.25})
+		if sum.Duplicates < 10 || sum.Duplicates > 40 || sum.Jobs != 100+sum.Duplicates || int(posts.Load()) != sum.Jobs {
+			t.Errorf("%d posts: %s", posts.Load(), sum)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 11*second)
+		defer cancel()
+		if sum = s.Run(ctx, Evening{Next: next}); sum.Jobs != 6 || !sum.Accepted() {
+			t.Errorf("stopped by hand: %s", sum)
+		}
+	})
+}
+
+func TestTheSummaryCountsByNearestRank(t *testing.T) {
+	var sum Summary
+	for i := range 200 {
+		sum.Add(Job{State: Sent, Attempts: []Attempt{{Status: 200, Took: time.Duration(200-i) * time.Millisecond}}})
+	}
+	sum.Add(Job{State: Aborted, Alert: true, Attempts: []Attempt{{Status: 403, Took: 201 * time.Millisecond}}})
+	sum.Add(Job{State: Failed, Attempts: []Attempt{{Err: io.EOF, Took: second}, {Status: 500, Took: 6 * second}}})
+	for p, want := range map[float64]time.Duration{50: 101 * time.Millisecond, 99: 200 * time.Millisecond, 100: 6 * second, 0: time.Millisecond} {
+		if got := sum.Percentile(p); got != want {
+			t.Errorf("p%v is %s, want %s", p, got, want)
+		}
+	}
+	const want = `202 jobs in 0s, 200 SENT, 1 ABORTED, 1 FAILED
+retries 1, duplicates 0, alerts 1, without an answer 1
+answered: p50 101ms, p99 200ms, slowest 6s, over 5s: 1`
+	if sum.String() != want || sum.Accepted() {
+		t.Errorf("says\n%s", &sum)
+	}
+	if (&Summary{}).Percentile(99) != 0 {
+		t.Error("nothing took time")
+	}
+}
