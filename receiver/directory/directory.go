@@ -134,7 +134,9 @@ func (d *Directory) Set(venues []Venue) {
 			v = d.load(name)
 			d.metrics.appear(name)
 		}
-		v.zoned = want.Zoned
+		if v.zoned = want.Zoned; v.zoned {
+			v.forgive(payroll)
+		}
 		next[idOf(name)] = v
 	}
 	for key, v := range old {

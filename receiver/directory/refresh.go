@@ -238,6 +238,13 @@ func (d *Directory) report(j job, res result, err error) {
 	}
 }
 
+// forgive forgets what was wrong with a step that is not done any more.
+func (v *venue) forgive(s step) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	delete(v.troubles, s)
+}
+
 // A pacer says how long to wait.
 type pacer struct {
 	every      time.Duration

@@ -1,7 +1,6 @@
 package directory
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -145,13 +144,4 @@ func (g *gauges) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(g.employees, prometheus.GaugeValue, float64(s.Employees), s.Venue)
 		ch <- prometheus.MustNewConstMetric(g.age, prometheus.GaugeValue, s.Age.Seconds(), s.Venue)
 	}
-}
-
-// String is a line for people.
-func (s VenueStatus) String() string {
-	zone := s.Zone
-	if zone == "" {
-		zone = "time zone not known"
-	}
-	return fmt.Sprintf("%s: %d employees (%d left), %v old, %s", s.Venue, s.Employees, s.Left, s.Age.Round(time.Second), zone)
 }
