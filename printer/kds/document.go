@@ -1,0 +1,144 @@
+package kds
+
+import (
+	"crypto/sha256"
+	_ "embed" // the schema
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"ticketrail/queue/ticket"
+)
+
+//go:embed schema.json
+var schema string
+
+// Schema is the JSON Schema (draft 2020-12) of what [Push] posts.
+func Schema() []byte { return []byte(schema) }
+
+// DocumentVersion is the version of the documents that [Push] posts. Within a version fields
+// are only added; who reads them skips what it does not know.
+const DocumentVersion = 1
+
+// A Document is a ticket as another kitchen display gets it. It is the same, byte for byte, at
+// each attempt: what belongs to an attempt is in headers. Texts are free of control
+// characters, but notes may hold line breaks.
+type Document struct {
+	Version int    `json:"version"`
+	ID      string `json:"id"`      // the Idempotency-Key
+	Job     uint64 `json:"job"`     // by which people here ask for it
+	Kind    string `json:"kind"`    // order, correction, slip, test
+	Station string `json:"station"` // whose ticket it is
+	Down    string `json:"down,omitempty"`
+
+	Reprint bool `json:"reprint"` // a person asked for one more copy
+	Void    bool `json:"void"`    // all of it is a cancellation
+	Refire  bool `json:"refire"`
+
+	Venue   DocumentVenue `json:"venue"`
+	Device  string        `json:"device,omitempty"`  // the terminal that sent it
+	Request string        `json:"request,omitempty"` // the point of sale's id of the request
+	Record  string        `json:"record,omitempty"`  // and of the record in it
+	Order   DocumentOrder `json:"order"`
+	Notes   []string      `json:"notes"`
+
+	ReceivedAt time.Time      `json:"received_at"`        // UTC
+	Timezone   string         `json:"timezone,omitempty"` // the venue's, of the tz database
+	Lines      []DocumentLine `json:"lines"`
+	// Unreadable is the record as text, where nothing to print was found in it.
+	Unreadable string `json:"unreadable,omitempty"`
+	// Raw is the record as the point of sale sent it, where the station is to get that.
+	Raw json.RawMessage `json:"raw,omitempty"`
+}
+
+// DocumentVenue is where the order was taken.
+type DocumentVenue struct {
+	ID   string `json:"id"`
+	Name string `json:"name,omitempty"`
+}
+
+// DocumentOrder is whose order it is. What the point of sale did not say is left out.
+type DocumentOrder struct {
+	Number      string `json:"number,omitempty"` // the number people call out
+	Table       string `json:"table,omitempty"`
+	Server      string `json:"server,omitempty"`
+	Type        string `json:"type,omitempty"`
+	Guests      string `json:"guests,omitempty"`
+	Course      string `json:"course,omitempty"`
+	Destination string `json:"destination,omitempty"` // the printer the point of sale had in mind
+}
+
+// DocumentLine is one item (depth 0) or what is under the one before it.
+type DocumentLine struct {
+	Depth    int      `json:"depth"`
+	Quantity string   `json:"quantity"` // a decimal, never negative; text where it is no number
+	Name     string   `json:"name"`
+	NameRaw  bool     `json:"name_raw,omitempty"` // no name was found: name is the item's JSON
+	Notes    []string `json:"notes"`
+	Seat     string   `json:"seat,omitempty"`
+	Course   string   `json:"course,omitempty"`
+	Of       string   `json:"of,omitempty"` // what it modifies, where that is not in the document
+	Void     bool     `json:"void"`
+	Refire   bool     `json:"refire"`
+	NoRoute  bool     `json:"no_route,omitempty"` // no routing rule wanted it
+}
+
+// NewDocument is the document of a delivery. raw, if it is JSON, is the original record.
+func NewDocument(d ticket.Delivery, raw json.RawMessage) Document {
+	t := &d.Ticket
+	doc := Document{
+		Version: DocumentVersion, ID: deliveryKey(d), Job: d.Job, Kind: "order", Station: line(d.Station),
+		Reprint: d.Reprint, Void: t.Void || t.Kind == ticket.Correction, Refire: t.Refire,
+		Venue:  DocumentVenue{ID: line(t.Venue), Name: line(t.VenueName)},
+		Device: line(t.Device), Request: line(t.Request), Record: line(t.Record),
+		Order: DocumentOrder{
+			Number: line(t.Number), Table: line(t.Table), Server: line(t.Server), Type: line(t.Type),
+			Guests: line(t.Guests), Course: line(t.Course), Destination: line(t.Destination),
+		},
+		Notes: some(notes(t.Notes)), ReceivedAt: t.Received.UTC(), Timezone: line(t.Zone),
+		Lines: make([]DocumentLine, 0, len(t.Lines)), Unreadable: line(t.Raw),
+	}
+	if t.Kind != ticket.Order {
+		doc.Kind = line(string(t.Kind))
+	}
+	if d.For != "" {
+		doc.Station, doc.Down = line(d.For), line(d.Down)
+	}
+	if json.Valid(raw) {
+		doc.Raw = raw
+	}
+	for i, it := range items(t, nil) {
+		l := &t.Lines[i]
+		doc.Lines = append(doc.Lines, DocumentLine{
+			Depth: it.Depth, Quantity: it.Quantity, Name: it.Name, NameRaw: it.Raw, Notes: some(it.Notes),
+			Seat: it.Seat, Course: line(l.Course), Of: it.Of, Void: it.Void, Refire: it.Refire, NoRoute: it.NoRoute,
+		})
+	}
+	return doc
+}
+
+// some makes an empty list one that is there: readers need not tell null from none.
+func some(s []string) []string {
+	if s == nil {
+		return []string{}
+	}
+	return s
+}
+
+// deliveryKey is a job's id and what tells it from the job of that id of another
+// installation, or of this one when its file was lost and ids began anew: with the same
+// key, the other side would take the ticket for one it has. It is the same at each attempt and
+// after each start.
+func deliveryKey(d ticket.Delivery) string {
+	t := &d.Ticket
+	h := sha256.New()
+	for _, w := range []string{d.Station, t.Venue, t.Device, t.Request, t.Record, string(t.Kind), strconv.FormatInt(t.Received.UnixNano(), 10)} {
+		var n [8]byte
+		binary.BigEndian.PutUint64(n[:], uint64(len(w)))
+		h.Write(n[:])
+		h.Write([]byte(w))
+	}
+	return strconv.FormatUint(d.Job, 10) + "-" + hex.EncodeToString(h.Sum(nil)[:8])
+}

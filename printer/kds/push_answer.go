@@ -1,0 +1,147 @@
+package kds
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"ticketrail/queue/ticket"
+)
+
+const (
+	mostAnswer  = 16 << 10 // bytes of an answer that are read
+	mostLine    = 200      // letters of it that people see
+	longestWait = 5 * time.Minute
+)
+
+// answer is what a response means.
+func (a *posting) answer(res *http.Response) error {
+	said := a.firstLine(res)
+	code := res.StatusCode
+	switch {
+	case code >= 200 && code <= 299, code == http.StatusConflict:
+		a.p.wait(0)
+		return nil
+	case code >= 300 && code <= 399:
+		// Not followed, so not taken.
+		return ticket.Untouched(a.p.errorf("it answered %d, which sends us to %s: put the address that takes tickets into url", code, elsewhere(res)))
+	case code == http.StatusRequestTimeout, code == http.StatusTooEarly, code == http.StatusTooManyRequests:
+		a.p.wait(retryAfter(res))
+		return ticket.Untouched(a.p.errorf("it answered %s", said))
+	case code >= 400 && code <= 499:
+		return ticket.Permanent(a.p.errorf("it refused the ticket: %s", said))
+	default: // it may have taken the ticket and failed behind that
+		a.p.wait(retryAfter(res))
+		return a.p.errorf("it answered %s", said)
+	}
+}
+
+// wait notes how long the display wants to be left alone.
+func (p *Push) wait(d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.resume = time.Time{}
+	if d > 0 {
+		p.resume = time.Now().Add(d)
+	}
+}
+
+// retryAfter is what the Retry-After of an answer asks for, at most longestWait: no kitchen
+// can wait longer without trying. A time of day is taken by the clock of the one who wrote it.
+func retryAfter(res *http.Response) time.Duration {
+	s := strings.TrimSpace(res.Header.Get("Retry-After"))
+	if n, err := strconv.ParseUint(s, 10, 31); err == nil {
+		return min(time.Duration(n)*time.Second, longestWait)
+	}
+	at, err := http.ParseTime(s)
+	if err != nil {
+		return 0
+	}
+	now, err := http.ParseTime(res.Header.Get("Date"))
+	if err != nil {
+		now = time.Now()
+	}
+	return max(min(at.Sub(now), longestWait), 0)
+}
+
+// firstLine is the status and the first line of the answer that says anything, for people. It
+// reads the rest as well, up to a limit, so that the connection can be used again.
+func (a *posting) firstLine(res *http.Response) string {
+	said := strconv.Itoa(res.StatusCode)
+	if s := http.StatusText(res.StatusCode); s != "" {
+		said += " " + s
+	}
+	in := io.LimitReader(res.Body, mostAnswer)
+	r := bufio.NewScanner(in)
+	r.Buffer(nil, mostAnswer+1)
+	for r.Scan() {
+		if l := line(a.k.hide(r.Text())); l != "" {
+			said += ": " + capped(l)
+			break
+		}
+	}
+	_, _ = io.Copy(io.Discard, in)
+	return said
+}
+
+func capped(s string) string {
+	if r := []rune(s); len(r) > mostLine {
+		return string(r[:mostLine]) + "…"
+	}
+	return s
+}
+
+// elsewhere is the host that a redirect names; the rest of an address may hold secrets.
+func elsewhere(res *http.Response) string {
+	u, err := res.Location()
+	if err != nil || u.Host == "" {
+		return "nowhere"
+	}
+	return capped(line(u.Scheme + "://" + u.Host))
+}
+
+// failed is what an attempt without an answer means.
+func (a *posting) failed(ctx, timed context.Context, err error) error {
+	a.mu.Lock()
+	beginErr := a.beginErr
+	a.mu.Unlock()
+	if beginErr != nil {
+		return fmt.Errorf("begin: %w", beginErr)
+	}
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		err = u.Err // it prints the whole address
+	}
+	switch {
+	case ctx.Err() != nil:
+		return a.p.errorf("interrupted: %w", context.Cause(ctx))
+	case errors.Is(context.Cause(timed), errSlow) && a.open():
+		return a.p.errorf("no answer within %v", a.p.o.Timeout)
+	case errors.Is(context.Cause(timed), errSlow):
+		return a.p.errorf("no connection within %v", a.p.o.Timeout)
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+			return a.p.errorf("nobody we trust vouches for its certificate; put the certificate of who does into ca_file: %w", err)
+		}
+	}
+	return a.p.errorf("%w", err)
+}
+
+// sameHost lets a display send us on within itself, as long as the ticket goes along. Anything else
+// is left as the answer it is.
+func sameHost(r *http.Request, via []*http.Request) error {
+	first := via[0]
+	if r.Method != http.MethodPost || r.URL.Scheme != first.URL.Scheme || r.URL.Host != first.URL.Host || len(via) > 3 {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}

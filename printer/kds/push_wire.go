@@ -1,0 +1,176 @@
+package kds
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+)
+
+// keys are what the files hold now.
+type keys struct {
+	token  string
+	signer signer
+	ca     string
+}
+
+func readKeys(o PushOptions) (keys, error) {
+	var k keys
+	if o.TokenFile != "" {
+		s, err := readFile("token_file", o.TokenFile)
+		if err != nil {
+			return keys{}, err
+		}
+		k.token = strings.TrimSpace(s)
+		if k.token == "" || strings.ContainsFunc(k.token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+			return keys{}, fmt.Errorf("token_file %s: want one token on one line", o.TokenFile)
+		}
+	}
+	if o.SecretFile != "" {
+		s, err := readFile("secret_file", o.SecretFile)
+		if err == nil {
+			k.signer, err = readSecrets(s)
+			if err != nil {
+				err = fmt.Errorf("secret_file %s: %w", o.SecretFile, err)
+			}
+		}
+		if err != nil {
+			return keys{}, err
+		}
+	}
+	if o.CAFile != "" {
+		var err error
+		if k.ca, err = readFile("ca_file", o.CAFile); err != nil {
+			return keys{}, err
+		}
+	}
+	return k, nil
+}
+
+// mostFile bounds a file that is named in the configuration, in case it is the wrong one.
+const mostFile = 1 << 20
+
+func readFile(key, name string) (string, error) {
+	info, err := os.Stat(name)
+	if err == nil && info.Size() > mostFile {
+		err = fmt.Errorf("%s: %d bytes, that is not what it should be", name, info.Size())
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", key, err)
+	}
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", key, err)
+	}
+	return string(b), nil
+}
+
+// hide takes what must not be seen out of what the other side said.
+func (k keys) hide(s string) string {
+	for _, secret := range append([]string{k.token}, k.signer.text...) {
+		if secret != "" {
+			s = strings.ReplaceAll(s, secret, "[secret]")
+		}
+	}
+	return s
+}
+
+// A wire is the connections to one display, made anew when who vouches for it changes.
+type wire struct {
+	dial   func(ctx context.Context, network, address string) (net.Conn, error)
+	within time.Duration // to connect
+
+	mu   sync.Mutex // guards what follows
+	ca   string
+	http *http.Client
+}
+
+func (w *wire) client(ca string) (*http.Client, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.http != nil && w.ca == ca {
+		return w.http, nil
+	}
+	conf, err := trust(ca)
+	if err != nil {
+		return nil, err
+	}
+	if w.http != nil {
+		w.http.CloseIdleConnections()
+	}
+	w.ca = ca
+	w.http = &http.Client{
+		CheckRedirect: sameHost,
+		Transport: &http.Transport{
+			DialContext: w.connect, TLSClientConfig: conf, TLSHandshakeTimeout: w.within,
+			MaxIdleConnsPerHost: 1, IdleConnTimeout: 30 * time.Second,
+			MaxResponseHeaderBytes: mostAnswer, DisableCompression: true,
+		},
+	}
+	return w.http, nil
+}
+
+// connect has a limit of its own: the transport goes on connecting when nobody waits for it.
+func (w *wire) connect(ctx context.Context, network, address string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, w.within)
+	defer cancel()
+	return w.dial(ctx, network, address)
+}
+
+func trust(ca string) (*tls.Config, error) {
+	conf := &tls.Config{MinVersion: tls.VersionTLS12}
+	if ca != "" {
+		conf.RootCAs = x509.NewCertPool()
+		if !conf.RootCAs.AppendCertsFromPEM([]byte(ca)) {
+			return nil, errors.New("ca_file: holds no certificate in PEM")
+		}
+	}
+	return conf, nil
+}
+
+// Check looks whether the files can be read and the display can be reached and trusted. It sends
+// no ticket.
+func (p *Push) Check(ctx context.Context) error {
+	k, err := readKeys(p.o)
+	if err != nil {
+		return p.errorf("%w", err)
+	}
+	conf, err := trust(k.ca)
+	if err != nil {
+		return p.errorf("%w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, p.o.Timeout)
+	defer cancel()
+	port := p.url.Port()
+	if port == "" {
+		port = p.url.Scheme
+	}
+	c, err := p.o.Dial(ctx, "tcp", net.JoinHostPort(p.url.Hostname(), port))
+	if err != nil {
+		return p.errorf("connect: %w", err)
+	}
+	defer c.Close()
+	if p.url.Scheme == "https" {
+		conf.ServerName = p.url.Hostname()
+		if err := tls.Client(c, conf).HandshakeContext(ctx); err != nil {
+			return p.errorf("TLS: %w", err)
+		}
+	}
+	return nil
+}
+
+// Close drops the connection that is kept for the next ticket.
+func (p *Push) Close() {
+	p.wire.mu.Lock()
+	defer p.wire.mu.Unlock()
+	if p.wire.http != nil {
+		p.wire.http.CloseIdleConnections()
+	}
+}
