@@ -5,7 +5,6 @@ import (
 	"crypto/x509"
 	"fmt"
 	"maps"
-	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -182,31 +181,6 @@ func (k *checker) storage() {
 			k.add(fmt.Sprintf("printers[%d].address", i), "is storage.path too; a printer cannot print there")
 		}
 	}
-}
-
-func (k *checker) service() {
-	s := &k.c.Service
-	if *s == (Service{}) {
-		return
-	}
-	if u, err := url.Parse(s.BaseURL); err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" || u.User != nil {
-		k.add("service.base_url", "%s is not an address such as https://api.example.com", quote(s.BaseURL))
-	}
-	if s.ClientID == "" {
-		k.add("service.client_id", "is missing; base_url, client_id and client_secret_file go together")
-	}
-	if s.ClientSecretFile == "" {
-		k.add("service.client_secret_file", "is missing; base_url, client_id and client_secret_file go together")
-	} else {
-		s.ClientSecretFile = k.secretName(s.ClientSecretFile)
-		if lines, err := secretLines(s.ClientSecretFile); err != nil {
-			k.add("service.client_secret_file", "%v", err)
-		} else if len(lines) != 1 {
-			k.add("service.client_secret_file", "%s has %d lines; it holds the secret and nothing else", s.ClientSecretFile, len(lines))
-		}
-		k.exposed("service.client_secret_file", s.ClientSecretFile)
-	}
-	k.warn("service", "has no effect yet: this version does not call the point-of-sale API")
 }
 
 // file is where a file name leads that must be there.

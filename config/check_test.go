@@ -261,7 +261,7 @@ func TestAnAddressSaysWhereAPrinterIs(t *testing.T) {
 	}
 }
 
-func TestWhatHasNoEffectYetIsSaid(t *testing.T) {
+func TestWhatIsAllowedAndOddIsSaid(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "s")
 	if err := os.WriteFile(secret, []byte("x\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -275,12 +275,11 @@ routes: [{ to: [a] }, { to: [b] }]
 fallback: a
 service: { base_url: "https://api.example.com", client_id: me, client_secret_file: `+secret+" }\n")
 	want := []string{
-		"venues[0].timezone: is not set: tickets show UTC",
+		"venues[0].timezone: is not set: it is taken from the venue's payroll periods; until the service has told it, tickets show UTC",
 		"printers[0].backup: is the same printer under another name: it stands in for nothing",
 		"printers[1].address: is that of printers[0] too: two lines take turns at one printer",
 		"printers[1].hold_for: has no effect without a backup",
 		"routes[1]: is never reached: routes[0] takes every item",
-		"service: has no effect yet: this version does not call the point-of-sale API",
 	}
 	if diff := cmp.Diff(want, c.Warnings); diff != "" {
 		t.Error(diff)

@@ -128,7 +128,8 @@ type Venue struct {
 	// Name is what people call it: on tickets, in logs, in routes. Required, unique.
 	Name string `mapstructure:"name"`
 	// Timezone is its tz database name (Australia/Melbourne), for the times on tickets.
-	// Default none: tickets show UTC, and Load warns.
+	// Default none: it is taken from the venue's newest payroll period when Service is set;
+	// until that is known, or without a service, tickets show UTC. Load warns.
 	Timezone string `mapstructure:"timezone"`
 	// Devices are the ids of the terminals that may send for it. Default none: any.
 	Devices []string `mapstructure:"devices"`
@@ -205,11 +206,71 @@ func (l Log) Slog() slog.Level {
 	return v
 }
 
-// Service is the point-of-sale API. No effect yet.
+// Service is the point-of-sale API: it tells names for employee ids on tickets and the time
+// zone of a venue that has none here, and ticketrail venues and labor ask it. No order waits
+// for it: while it does not answer, who is not known yet prints as the end of the id.
 type Service struct {
-	BaseURL          string `mapstructure:"base_url"`           // its address. Default none: not used
-	ClientID         string `mapstructure:"client_id"`          // the integrator's client id. Default none
-	ClientSecretFile string `mapstructure:"client_secret_file"` // a file with the client secret. Default none
+	// BaseURL is its address, with /api at the end if its paths have that:
+	// https://api.example.com/api. It, ClientID and ClientSecretFile go together. Default
+	// none: the API is not used.
+	BaseURL string `mapstructure:"base_url"`
+	// ClientID is the integrator's client id. Default none.
+	ClientID string `mapstructure:"client_id"`
+	// ClientSecretFile names a file with the client secret and nothing else. It is read again
+	// for every token, so a new secret takes effect within the life of one, and with a reload
+	// at once. Default none.
+	ClientSecretFile string `mapstructure:"client_secret_file"`
+	// Insecure allows plain HTTP to another machine: the client secret and tokens then cross
+	// the network readable. Default false.
+	Insecure bool `mapstructure:"insecure"`
+	// Timeout is for one exchange with the service. Default 10s, 1s to 60s.
+	Timeout time.Duration `mapstructure:"timeout"`
+	// Refresh is how long names and time zones are used until they are asked for again, give
+	// or take a tenth. Default 6h, 10m to 168h. Restart.
+	Refresh time.Duration `mapstructure:"refresh" reload:"restart"`
+	// Token is how a token is asked for, one for each venue.
+	Token Token `mapstructure:"token"`
+	// Employees is how the employees of a venue are asked for.
+	Employees Employees `mapstructure:"employees"`
+	// Payroll is how the payroll periods of a venue are asked for.
+	Payroll Payroll `mapstructure:"payroll"`
+
+	// Secret is what ClientSecretFile held when Load read it, so that a reload sees a new one;
+	// [Service.ReadSecret] reads it again. Not a key.
+	Secret Secret `mapstructure:"-"`
+}
+
+// Enabled says whether the point-of-sale API is used.
+func (s Service) Enabled() bool { return s.BaseURL != "" }
+
+// Token is the request for a token: OAuth 2.0 client credentials and the venue. What the
+// service's contract does not show is a key.
+type Token struct {
+	Path string `mapstructure:"path"` // below the base address. Default /oauth/token
+	// VenueParam is the field that names the venue. Default venue_id.
+	VenueParam string `mapstructure:"venue_param"`
+	// AuthStyle is where the client id and secret go. Default params: fields of the form.
+	// header: HTTP Basic.
+	AuthStyle string `mapstructure:"auth_style"`
+	// RenewBefore is how long before its end a token is renewed. Default 60s, 1s to 10m.
+	RenewBefore time.Duration `mapstructure:"renew_before"`
+	// Scopes are asked for. Default none: the service decides.
+	Scopes []string `mapstructure:"scopes"`
+}
+
+// Employees is the request for employees, a page at a time.
+type Employees struct {
+	// Limit is how many are asked for at a time, up to 10000. Default 0: none is said, and
+	// the service sends 20.
+	Limit int `mapstructure:"limit"`
+	// Cursor is where an answer names its next page: a dotted path such as meta.nextCursor, or
+	// header: and the name of a header. Default none: the usual places are tried.
+	Cursor string `mapstructure:"cursor"`
+}
+
+// Payroll is the request for payroll periods.
+type Payroll struct {
+	VenueParam string `mapstructure:"venue_param"` // names the venue. Default venueId
 }
 
 // Default is the configuration of a file that says nothing. It has no venues and no
@@ -234,5 +295,13 @@ func Default() Config {
 		Admin:   Admin{Socket: "/run/ticketrail/ticketrail.sock"},
 		Metrics: Metrics{Listen: "127.0.0.1:9321"},
 		Log:     Log{Level: "info", Format: "text"},
+		Service: Service{
+			Timeout: 10 * time.Second,
+			Refresh: 6 * time.Hour,
+			Token: Token{
+				Path: "/oauth/token", VenueParam: "venue_id", AuthStyle: "params", RenewBefore: time.Minute,
+			},
+			Payroll: Payroll{VenueParam: "venueId"},
+		},
 	}
 }

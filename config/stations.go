@@ -40,6 +40,8 @@ func (k *checker) venues() {
 
 func (k *checker) zone(at, name string) {
 	switch {
+	case name == "" && k.c.Service.Enabled():
+		k.warn(at, "is not set: it is taken from the venue's payroll periods; until the service has told it, tickets show UTC")
 	case name == "":
 		k.warn(at, "is not set: tickets show UTC")
 	case name == "Local":

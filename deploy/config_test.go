@@ -88,13 +88,14 @@ func TestTheConfigurationMarksWhatNeedsARestart(t *testing.T) {
 	// Every marked key is changed at once; the program must name exactly the marked ones.
 	// The TLS files say it in the comment they share.
 	marked := []string{"receiver.listen", "receiver.max_connections", "storage.path", "storage.dedup_retention",
-		"storage.history_retention", "storage.max_backlog", "admin.socket", "metrics.listen", "log.format"}
+		"storage.history_retention", "storage.max_backlog", "admin.socket", "metrics.listen", "log.format", "service.refresh"}
 	if n := strings.Count(deploy.Config, " Restart."); n != len(marked) {
 		t.Errorf("%d keys are marked, want %d", n, len(marked))
 	}
 	was, now := load(t), load(t)
 	now.Receiver = config.Receiver{}
 	now.Storage, now.Admin, now.Metrics, now.Log = config.Storage{}, config.Admin{}, config.Metrics{}, config.Log{}
+	now.Service = config.Service{}
 	if got := now.NeedsRestart(was); !slices.Equal(got, marked) {
 		t.Errorf("got %v\nwant %v", got, marked)
 	}
