@@ -223,18 +223,18 @@ func (c *checker) abandon(p probe) {
 }
 
 // taken is a row whose request must be accepted.
-func taken(section, name string, make func(*checker) probe) row {
+func taken(section, name string, build func(*checker) probe) row {
 	return row{section, name, "200 or 202", func(c *checker) (string, bool) {
-		r := c.send(make(c))
+		r := c.send(build(c))
 		return r.String(), r.accepted()
 	}}
 }
 
 // refused is a row whose request must be answered by one of some statuses.
-func refused(section, name string, make func(*checker) probe, statuses ...int) row {
+func refused(section, name string, build func(*checker) probe, statuses ...int) row {
 	want := either(statuses)
 	return row{section, name, want, func(c *checker) (string, bool) {
-		r := c.send(make(c))
+		r := c.send(build(c))
 		return r.String(), r.err == nil && slices.Contains(statuses, r.status)
 	}}
 }

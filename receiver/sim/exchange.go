@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -157,9 +158,7 @@ func (x *exchange) me() {
 // write sends what was made of the answer.
 func (x *exchange) write(w http.ResponseWriter) {
 	h := w.Header()
-	for k, v := range x.header {
-		h[k] = v
-	}
+	maps.Copy(h, x.header)
 	if x.faults.has(Large) {
 		x.pour(w)
 		return

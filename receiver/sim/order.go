@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"maps"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -38,9 +39,7 @@ func (o Order) Body(attempt int) []byte {
 		return o.raw
 	}
 	request := make(map[string]any, len(o.request))
-	for k, v := range o.request {
-		request[k] = v
-	}
+	maps.Copy(request, o.request)
 	request[contract.FieldRequestStamp] = stamp(time.Now())
 	if records, ok := request[contract.FieldRecords].([]any); ok {
 		again := make([]any, len(records))
@@ -59,9 +58,7 @@ func retried(record any, attempt int) any {
 		return record
 	}
 	again := make(map[string]any, len(fields)+1)
-	for k, v := range fields {
-		again[k] = v
-	}
+	maps.Copy(again, fields)
 	before := int64(0)
 	switch n := fields[contract.FieldRetryCount].(type) {
 	case json.Number:
@@ -115,12 +112,8 @@ func (o Order) WithID(id string) Order {
 		return o
 	}
 	request, record := map[string]any{}, map[string]any{}
-	for k, v := range o.request {
-		request[k] = v
-	}
-	for k, v := range first {
-		record[k] = v
-	}
+	maps.Copy(request, o.request)
+	maps.Copy(record, first)
 	record[contract.FieldID] = id
 	request[contract.FieldRecords] = append([]any{record}, request[contract.FieldRecords].([]any)[1:]...)
 	o.ID, o.request = id, request

@@ -100,10 +100,10 @@ func (c *checker) first(p probe) (string, bool) {
 
 // brokenRows are section 6.3's 400: no JSON.
 func brokenRows() []row {
-	body := func(name string, make func([]byte) []byte) row {
+	body := func(name string, spoil func([]byte) []byte) row {
 		return refused("6.3", name, func(c *checker) probe {
 			p := c.probe(c.fresh())
-			p.body = make(p.body)
+			p.body = spoil(p.body)
 			return p
 		}, http.StatusBadRequest)
 	}

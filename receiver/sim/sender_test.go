@@ -155,7 +155,7 @@ func TestARequestCarriesBothHeadersAndJSON(t *testing.T) {
 	})}
 	o := NewOrders(OrderOptions{Venues: []string{venueA}, Device: "T1"}).Next()
 	s.Send(t.Context(), o)
-	if got["x-svc-venueid"][0] != venueA || got["x-svc-device-id"][0] != "T1" || got.Get("Content-Type") != "application/json" {
+	if strings.Join(got[contract.HeaderVenue], ",") != venueA || strings.Join(got[contract.HeaderDevice], ",") != "T1" || got.Get("Content-Type") != "application/json" {
 		t.Errorf("the headers are %v", got)
 	}
 }

@@ -1,0 +1,111 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"ticketrail/receiver/contract"
+)
+
+// A kitchen is an endpoint as the contract wants it. Its functions make it wrong, one at a
+// time; each may answer (true: it did).
+type kitchen struct {
+	silent                      bool // does not say what is a duplicate
+	noVenue, badVenue, noDevice int  // statuses of these
+	notJSON, notRequest, done   int
+	duplicate                   int                                                           // status of a duplicate
+	before                      func(w answer, r *http.Request) bool                          // the headers are not looked at yet
+	opened                      func(w answer, _ *http.Request, p contract.PrintRequest) bool // the request is known to be right
+	mode                        contract.Mode
+	forget                      func(p contract.PrintRequest) bool // a duplicate it does not notice
+	early                       bool                               // the id is remembered before anything is checked
+	lock                        time.Duration                      // one order at a time, each takes this long
+
+	mu   sync.Mutex
+	seen map[string]bool
+	slow chan struct{}
+}
+
+type answer = http.ResponseWriter
+
+func newKitchen() *kitchen {
+	return &kitchen{noVenue: 401, badVenue: 403, noDevice: 401, notJSON: 400, notRequest: 400, done: 200, duplicate: 200, seen: map[string]bool{}, slow: make(chan struct{}, 1)}
+}
+
+func (k *kitchen) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	if k.early {
+		if p, err := contract.Open(body, k.mode); err == nil {
+			k.mu.Lock()
+			defer k.mu.Unlock()
+			if k.seen[p.ID] {
+				k.say(w, k.duplicate, true)
+				return
+			}
+			k.seen[p.ID] = true
+		}
+	}
+	if k.before != nil && k.before(w, r) {
+		return
+	}
+	venueID, _ := contract.CanonicalID(r.Header.Get(contract.HeaderVenue))
+	switch _, there := r.Header[http.CanonicalHeaderKey(contract.HeaderVenue)]; {
+	case r.Method != http.MethodPost:
+		w.WriteHeader(405)
+		return
+	case !there && k.noVenue != 200:
+		w.WriteHeader(k.noVenue)
+		return
+	case there && venueID != venueA && venueID != venueB && k.badVenue != 200:
+		w.WriteHeader(k.badVenue)
+		return
+	case r.Header.Get(contract.HeaderDevice) == "" && k.noDevice != 200:
+		w.WriteHeader(k.noDevice)
+		return
+	}
+	p, err := contract.Open(body, k.mode)
+	if err != nil {
+		if _, ok := errors.AsType[*contract.InvalidJSON](err); ok {
+			w.WriteHeader(k.notJSON)
+		} else {
+			w.WriteHeader(k.notRequest)
+		}
+		return
+	}
+	if k.opened != nil && k.opened(w, r, p) {
+		return
+	}
+	k.put(w, p)
+}
+
+func (k *kitchen) put(w http.ResponseWriter, p contract.PrintRequest) {
+	if k.lock > 0 {
+		k.slow <- struct{}{} // a mutex would stop the bubble's clock
+		time.Sleep(k.lock)
+		<-k.slow
+	}
+	if !k.early {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if k.seen[p.ID] && (k.forget == nil || !k.forget(p)) {
+			k.say(w, k.duplicate, true)
+			return
+		}
+		k.seen[p.ID] = true
+	}
+	k.say(w, k.done, false)
+}
+
+func (k *kitchen) say(w http.ResponseWriter, status int, duplicate bool) {
+	w.WriteHeader(status)
+	if !k.silent {
+		fmt.Fprintf(w, `{"status":"SUCCESS","duplicate":%t}`, duplicate)
+	}
+}
