@@ -1,0 +1,220 @@
+package kds
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"pgregory.net/rapid"
+
+	"ticketrail/queue/ticket"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// published compiles the schema as it is published; strict is the same with nothing in a
+// document that it does not name.
+func schemas(t *testing.T) (published, strict *jsonschema.Schema) {
+	t.Helper()
+	compile := func(change func(map[string]any)) *jsonschema.Schema {
+		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		eachObject(doc, change)
+		c := jsonschema.NewCompiler()
+		c.AssertFormat()
+		if err := c.AddResource("urn:test", doc); err != nil {
+			t.Fatal(err)
+		}
+		s, err := c.Compile("urn:test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	return compile(func(map[string]any) {}), compile(func(o map[string]any) {
+		delete(o, "$id")
+		if _, ok := o["properties"]; ok {
+			o["additionalProperties"] = false
+		}
+	})
+}
+
+func eachObject(v any, f func(map[string]any)) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, below := range v {
+			eachObject(below, f)
+		}
+		f(v)
+	case []any:
+		for _, below := range v {
+			eachObject(below, f)
+		}
+	}
+}
+
+// fails says why a document does not fit a schema.
+func fails(t interface{ Fatal(...any) }, s *jsonschema.Schema, doc []byte) error {
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(doc))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Validate(v)
+}
+
+func examples() map[string]ticket.Delivery {
+	everyday := order(1017, "Burger")
+	t := &everyday.Ticket
+	t.Number, t.Server, t.Type, t.Guests, t.Course, t.Destination = "#18", "Jonathan A.", "Dine In", "4", "Mains", "GRILL-1"
+	t.Device, t.Record, t.Notes = "POS-3", "rec-1", []string{"in a hurry\nallergic to sesame"}
+	t.Lines = []ticket.Line{
+		{Quantity: "2", Name: "Burger", Course: "Mains", Seat: "1"},
+		{Depth: 1, Quantity: "1", Name: "no onions"},
+		{Depth: 2, Quantity: "0.5", Name: "really"},
+		{Quantity: "1", Name: "Chips", Void: true, NoRoute: true},
+		{Quantity: "1", Name: "Soup", Refire: true, Notes: []string{"no cream"}},
+	}
+	void := order(1018, "Burger")
+	void.Ticket.Kind, void.Ticket.Void = ticket.Correction, true
+	void.Ticket.Lines[0].Void, void.Ticket.Lines[0].Of = true, "Menu"
+	unreadable := order(1019)
+	unreadable.Ticket.Raw = `{"what":"?"}`
+	standIn := order(1020, "Burger")
+	standIn.Station, standIn.For, standIn.Down, standIn.Reprint, standIn.Ticket.Refire = "grill", "grill", "printer", true, true
+	hostile := order(1021, "<img onerror=alert(1)>", "\x1b@\x00", "", "A\u202eB\u200bC", "👩\u200d🍳")
+	hostile.Ticket.Number, hostile.Ticket.Lines[2].Quantity = "\x00", ""
+	slip := order(1022, "#18 Table B10, 21:49")
+	slip.Ticket.Kind, slip.Ticket.Request, slip.Ticket.Venue = ticket.Slip, "", ""
+	return map[string]ticket.Delivery{
+		"everyday": everyday, "void": void, "unreadable": unreadable, "stand-in": standIn, "hostile": hostile, "slip": slip,
+	}
+}
+
+func TestDocumentsAreAsPublished(t *testing.T) {
+	published, strict := schemas(t)
+	for name, d := range examples() {
+		t.Run(name, func(t *testing.T) {
+			var original json.RawMessage
+			if name == "everyday" {
+				original = json.RawMessage(`{"id":"rec-1","items":[{"name":"Burger"}]}`)
+			}
+			got, err := json.MarshalIndent(NewDocument(d, original), "", "  ")
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, '\n')
+			golden := filepath.Join("testdata", "documents", name+".json")
+			if *update {
+				if err := os.MkdirAll(filepath.Dir(golden), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(golden, got, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), string(got)); diff != "" {
+				t.Errorf("document (-want +got):\n%s", diff)
+			}
+			if err := fails(t, published, got); err != nil {
+				t.Error(err)
+			}
+			if err := fails(t, strict, got); err != nil {
+				t.Errorf("the schema does not name all of it: %v", err)
+			}
+		})
+	}
+}
+
+func TestTheSchemaRefusesWhatIsNoTicket(t *testing.T) {
+	published, _ := schemas(t)
+	good, err := json.Marshal(NewDocument(examples()["everyday"], nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, change := range []string{
+		`"version":1 → "version":2`, `"job":1017 → "job":"1017"`, `"id":"1017- → "id":"x1017-`, `"void":false → "void":0`,
+		`"quantity":"2" → "quantity":2`, `"name":"Burger" → "name":""`, `"notes":[] → "notes":null`, `"depth":1 → "depth":-1`,
+		`"Chips" → "Ch\u0007ips"`, `"lines" → "rows"`, `"received_at":"2026 → "received_at":"soon`,
+	} {
+		from, to, _ := strings.Cut(change, " → ")
+		bad := bytes.Replace(good, []byte(from), []byte(to), 1)
+		if bytes.Equal(bad, good) {
+			t.Fatalf("%s changes nothing of\n%s", change, good)
+		}
+		if fails(t, published, bad) == nil {
+			t.Errorf("%s is a ticket", change)
+		}
+	}
+	newer := bytes.Replace(good, []byte(`"version"`), []byte(`"added_later":{"x":1},"version"`), 1)
+	if err := fails(t, published, newer); err != nil {
+		t.Errorf("a field that is added breaks who reads by this schema: %v", err)
+	}
+}
+
+// anyTicket draws a ticket out of text that means no good.
+func anyTicket(t *rapid.T) ticket.Ticket {
+	text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"", "Burger", "<b>", "\x1b[2J", "\u202e", "a\nb\r\n", "\xff\xfe", "👩\u200d🍳", "می\u200cخواهم"}))
+	word := func(label string) string { return text.Draw(t, label) }
+	list := rapid.SliceOfN(text, 0, 3)
+	tk := ticket.Ticket{
+		V: 1, Kind: rapid.SampledFrom([]ticket.Kind{ticket.Order, ticket.Slip, ticket.Correction, ticket.Test}).Draw(t, "kind"),
+		Venue: word("venue"), VenueName: word("venue name"), Device: word("device"), Request: word("request"), Record: word("record"),
+		Number: word("number"), Table: word("table"), Server: word("server"), Type: word("type"), Guests: word("guests"),
+		Destination: word("destination"), Course: word("course"), Notes: list.Draw(t, "notes"),
+		Void: rapid.Bool().Draw(t, "void"), Refire: rapid.Bool().Draw(t, "refire"),
+		Received: time.Unix(rapid.Int64Range(0, 1<<33).Draw(t, "received"), rapid.Int64Range(0, 999).Draw(t, "nanos")).UTC(),
+		Zone:     rapid.SampledFrom([]string{"", "Local", "Australia/Melbourne", "\x00"}).Draw(t, "zone"), Raw: word("raw"),
+	}
+	for range rapid.IntRange(0, 5).Draw(t, "lines") {
+		tk.Lines = append(tk.Lines, ticket.Line{
+			Depth: rapid.IntRange(0, 3).Draw(t, "depth"), Quantity: word("quantity"), Name: word("name"), Notes: list.Draw(t, "line notes"),
+			Seat: word("seat"), Course: word("line course"), Void: rapid.Bool().Draw(t, "line void"), Refire: rapid.Bool().Draw(t, "line refire"),
+			NoRoute: rapid.Bool().Draw(t, "no route"), Of: word("of"), Raw: rapid.Bool().Draw(t, "name raw"),
+		})
+	}
+	return tk
+}
+
+func TestWhateverATicketSaysItsDocumentFitsTheSchema(t *testing.T) {
+	_, strict := schemas(t)
+	rapid.Check(t, func(t *rapid.T) {
+		d := ticket.Delivery{
+			Job: rapid.Uint64Range(0, 1<<53).Draw(t, "job"), Station: "fresh", Attempt: 1, Ticket: anyTicket(t),
+			Doubt: rapid.Bool().Draw(t, "doubt"), Reprint: rapid.Bool().Draw(t, "reprint"),
+			For: rapid.SampledFrom([]string{"", "grill"}).Draw(t, "for"), Down: "printer",
+		}
+		raw := rapid.SampledFrom([]string{"", "{", `{"a":[1,"<"]}`, "null"}).Draw(t, "original")
+		got, err := json.Marshal(NewDocument(d, json.RawMessage(raw)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := fails(t, strict, got); err != nil {
+			t.Fatalf("%v\n%s", err, got)
+		}
+		var back Document
+		if err := json.Unmarshal(got, &back); err != nil {
+			t.Fatal(err)
+		}
+		if len(back.Lines) != len(d.Ticket.Lines) {
+			t.Fatalf("%d lines of %d", len(back.Lines), len(d.Ticket.Lines))
+		}
+		for i, l := range d.Ticket.Lines {
+			if back.Lines[i].Void != l.Void || back.Lines[i].Depth != l.Depth {
+				t.Fatalf("line %d: %+v of %+v", i, back.Lines[i], l)
+			}
+		}
+	})
+}
