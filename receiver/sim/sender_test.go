@@ -148,14 +148,14 @@ func TestATimeOutIsFiveSecondsAndCountsAsLate(t *testing.T) {
 }
 
 func TestARequestCarriesBothHeadersAndJSON(t *testing.T) {
-	var got http.Header
+	var got map[string][]string // as spelled
 	s := Sender{URL: "http://x.test/", Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 		got = r.Header
 		return &http.Response{StatusCode: 200, Body: http.NoBody}, nil
 	})}
 	o := NewOrders(OrderOptions{Venues: []string{venueA}, Device: "T1"}).Next()
 	s.Send(t.Context(), o)
-	if strings.Join(got[contract.HeaderVenue], ",") != venueA || strings.Join(got[contract.HeaderDevice], ",") != "T1" || got.Get("Content-Type") != "application/json" {
+	if strings.Join(got[contract.HeaderVenue], ",") != venueA || strings.Join(got[contract.HeaderDevice], ",") != "T1" || http.Header(got).Get("Content-Type") != "application/json" {
 		t.Errorf("the headers are %v", got)
 	}
 }
