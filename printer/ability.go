@@ -54,8 +54,8 @@ func (a ability) listens() bool {
 
 // stale says that a printer that answered nothing is to be asked again: perhaps it is
 // another one by now, or it was starting.
-func (a ability) stale() bool {
-	return a.known && !a.never && a.Fence == noFence && time.Since(a.Probed) >= askAgainAfter
+func (a ability) stale(after time.Duration) bool {
+	return a.known && !a.never && a.Fence == noFence && time.Since(a.Probed) >= after
 }
 
 // quietly is the state of a reachable printer that says nothing of itself.
@@ -66,8 +66,12 @@ func (a ability) quietly() string {
 	return Silent
 }
 
-// askAgainAfter is how long it is believed of a printer that it answers nothing.
-const askAgainAfter = time.Hour
+const (
+	// askAgainAfter is how long it is believed of a printer that it answers nothing.
+	askAgainAfter = time.Hour
+	// askAgainSoon is the same for one that used to answer.
+	askAgainSoon = time.Minute
+)
 
 // recall takes what was found out before the start, or was said by a person.
 func (d *Device) recall() {
@@ -135,6 +139,9 @@ func (d *Device) remember(ctx context.Context, a ability) error {
 	a.known, a.Probed = true, time.Now()
 	was := d.able
 	d.learn(a)
+	if a.Fence != noFence {
+		d.lapsed = false
+	}
 	if !a.oneWay && (was.Fence != a.Fence || !was.known) {
 		d.o.Logger.Info("what the printer can say of its tickets was found out", "printer", d.o.Name,
 			"ability", string(a.Fence.proof()), "answers", len(a.RealTime))
@@ -157,7 +164,7 @@ func (d *Device) remember(ctx context.Context, a ability) error {
 
 // discard forgets what the printer can do: what stands there does not do it any more.
 func (d *Device) discard(ctx context.Context, why string) {
-	d.quiet, d.silent = 0, 0
+	d.quiet, d.silent, d.lapsed = 0, 0, true
 	d.learn(ability{})
 	d.o.Logger.Warn("the printer does not answer as it used to and is asked anew what it can: was it swapped?", "printer", d.o.Name, "reason", why)
 	if d.o.Memory == nil || d.o.Confirm != profile.Auto {

@@ -68,10 +68,13 @@ type Device struct {
 	uncut []byte
 	// owed is how many GS r earlier connections left without an answer. On a wire without
 	// connections it may still come.
-	owed    int
-	silent  int // attempts in a row that a printer known to answer did not
-	quiet   int // fences in a row without an answer and without a reason
-	dropped int // probes in a row that ended the connection
+	owed   int
+	silent int // attempts in a row that a printer known to answer did not
+	// silentSince is when the first of those was; lapsed says that it did answer once.
+	silentSince time.Time
+	lapsed      bool
+	quiet       int // fences in a row without an answer and without a reason
+	dropped     int // probes in a row that ended the connection
 
 	mu       sync.Mutex // guards what follows
 	status   Status

@@ -94,12 +94,36 @@ func TestASwappedPrinterIsNotWaitedForForEver(t *testing.T) {
 		r.want("A1", "confirmed")
 		time.Sleep(time.Minute)
 		wire.swap(mute)
-		for range 5 {
+		for range 60 { // as long as a till may hold it, and longer
 			r.want("A2", "not ready")
+			r.wantState(printer.Busy)
+			time.Sleep(5*time.Second + 200*time.Millisecond)
 		}
 		r.want("A2", "sent")
 		r.wantState(printer.Silent)
 		r.wantPaper("A2")
+	})
+}
+
+func TestAPrinterThatHungForLongIsBelievedAgainWhenItAnswers(t *testing.T) {
+	inRig(t, talkative(), nil, func(r *rig) {
+		r.want("A1", "confirmed")
+		time.Sleep(time.Minute)
+		till, err := r.v.Dial(r.t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for r.d.Status().State != printer.Silent {
+			if o := r.print("A2"); o.err == nil || o.inDoubt {
+				t.Fatalf("%s: %v", o.kind(), o.err)
+			}
+			time.Sleep(10 * time.Second)
+		}
+		_ = till.Finish(r.t.Context())
+		_ = till.Close()
+		time.Sleep(time.Minute)
+		r.want("A2", "confirmed")
+		r.wantPaper("A1 A2")
 	})
 }
 

@@ -17,9 +17,13 @@ const (
 	// answersWithin is how long it may take for the next question.
 	answersWithin = 2 * time.Second
 
-	// maxSilent is how often in a row a printer that is known to answer may accept us and say
-	// nothing, before it is asked anew what it can do: perhaps somebody put another one there.
+	// A printer that is known to answer and takes connections without a word serves a till, or
+	// hangs: what is written to it now waits in its network board, and is lost when somebody
+	// switches it off and on, as advised. After maxSilent attempts in a row and maxBusy it is asked
+	// anew what it can do, for perhaps somebody put another one there. No till holds it as long: an
+	// Epson's board drops a client that says nothing for five minutes.
 	maxSilent = 5
+	maxBusy   = 10 * time.Minute
 )
 
 // connect returns a session with a printer that is ready for a ticket, as far as it can
@@ -37,6 +41,9 @@ func (d *Device) connect(ctx context.Context) (*session, error) {
 			}
 		}
 		d.close(s) // gone meanwhile: nothing is lost with it
+	}
+	if d.lapsed && d.able.stale(askAgainSoon) {
+		d.learn(ability{})
 	}
 	conn, err := d.dial(ctx)
 	if err != nil {
@@ -68,7 +75,10 @@ func (d *Device) sound(ctx context.Context, s *session, within time.Duration) er
 // busy is what a printer is that took the connection and does not answer as it used to.
 func (d *Device) busy(ctx context.Context) error {
 	d.becomes(Busy)
-	if d.silent++; d.silent >= maxSilent {
+	if d.silent == 0 {
+		d.silentSince = time.Now()
+	}
+	if d.silent++; d.silent >= maxSilent && time.Since(d.silentSince) >= maxBusy {
 		d.discard(ctx, "it takes connections and says nothing")
 	}
 	return ticket.NotReady(fmt.Errorf("%s is busy: it takes the connection and answers nothing; %s", d.o.Name, advice(Busy, false)))

@@ -38,7 +38,7 @@ func (d *Device) poll(ctx context.Context) {
 	}
 	defer d.endPoll()
 	d.recall()
-	if d.able.stale() {
+	if d.able.stale(askAgainAfter) {
 		d.learn(ability{})
 	}
 	if d.idle != nil || !d.able.listens() {
