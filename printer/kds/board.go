@@ -189,6 +189,9 @@ func (b *Board) markShown(ctx context.Context, job uint64) error {
 // every screen was dead. The card stays: nobody has said that it is done.
 func (b *Board) markPaper(ctx context.Context, job uint64, station string) error {
 	return b.alter(ctx, job, func(r *record) bool {
+		if r.Paper == station {
+			return false
+		}
 		r.Paper, r.PaperAt = station, time.Now().UnixMilli()
 		r.Version++
 		return true
