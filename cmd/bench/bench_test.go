@@ -5,11 +5,13 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"ticketrail/printer/layout"
 	"ticketrail/receiver/contract"
 )
 
@@ -144,6 +146,20 @@ func TestTheMountOfAFolderIsTheOneThatHoldsIt(t *testing.T) {
 	}{{"/tmp/x", "/", true}, {"/tmp/x", "/tmp", true}, {"/tmp", "/tmp", true}, {"/tmpfs", "/tmp", false}} {
 		if got := within(c.path, c.mount); got != c.want {
 			t.Errorf("%s within %s: %t", c.path, c.mount, got)
+		}
+	}
+}
+
+func TestTheTwentyLinesAreLettersAndTheScriptsAreDrawn(t *testing.T) {
+	b := &bench{quick: true}
+	if _, err := b.encoding(t.Context()); err != nil {
+		t.Error(err)
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, s := range scripts() {
+		l := s.line(r)
+		if w := layout.Width(l); w > paperColumns || w < paperColumns-14 {
+			t.Errorf("a line of %s takes %d of %d columns: %s", s.name, w, paperColumns, l)
 		}
 	}
 }
