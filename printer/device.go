@@ -177,7 +177,7 @@ func (d *Device) open(conn transport.Conn) *session {
 			d.o.Logger.Warn("another program is printing on this printer at the same time: tickets may come out mixed", "printer", d.o.Name, "id", fmt.Sprintf("%q", id))
 		}
 	}
-	return newSession(conn, !d.able.listens(), foreign, func(c escpos.Condition) { d.observe(c) })
+	return newSession(conn, !d.able.listens() || transport.OneWay(conn), foreign, func(c escpos.Condition) { d.observe(c) })
 }
 
 // issue makes an id and remembers it.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ticketrail/printer/escpos"
+	"ticketrail/printer/transport"
 	"ticketrail/queue/ticket"
 )
 
@@ -66,10 +67,22 @@ func (d *Device) connect(ctx context.Context) (*session, error) {
 
 // sound finds out what a printer can do, if nobody knows, or else how it is.
 func (d *Device) sound(ctx context.Context, s *session, within time.Duration) error {
-	if !d.able.known {
+	switch {
+	case transport.OneWay(s.conn):
+		return d.notAsked(ctx)
+	case !d.able.known:
 		return d.probe(ctx, s)
 	}
 	return d.preflight(ctx, s, within)
+}
+
+// notAsked is all that is done on a wire without a way back, whatever was said or found out
+// before: a question would be text in a file, or on the paper of a printer that only listens.
+func (d *Device) notAsked(ctx context.Context) error {
+	if d.able.oneWay || d.able.never {
+		return nil
+	}
+	return d.remember(ctx, ability{oneWay: true})
 }
 
 // busy is what a printer is that took the connection and does not answer as it used to.

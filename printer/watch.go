@@ -49,14 +49,14 @@ func (d *Device) poll(ctx context.Context) {
 		return // noted
 	}
 	s := d.open(conn)
-	if !d.able.known {
-		err = d.probe(ctx, s)
-		if err == nil && d.able.listens() {
-			// What a printer that does not know our questions took for text goes.
-			err = s.write(ctx, escpos.Reset(), farewell/4)
-		}
-	} else if err = d.preflight(ctx, s, servedWithin); errors.Is(err, errQuiet) && ctx.Err() == nil {
+	known := d.able.known
+	err = d.sound(ctx, s, servedWithin)
+	switch {
+	case known && errors.Is(err, errQuiet) && ctx.Err() == nil:
 		d.becomes(Busy)
+	case !known && err == nil && d.able.listens():
+		// What a printer that does not know our questions took for text goes.
+		_ = s.write(ctx, escpos.Reset(), farewell/4)
 	}
 	if s.alive() && s.calm() {
 		d.dismiss(s)

@@ -52,8 +52,13 @@ func openDevice(path string) (Conn, error) {
 	// A device on which the kernel cannot wait (/dev/null, a parallel port) is not read: nothing
 	// could interrupt that.
 	back = back && !errors.Is(f.SetReadDeadline(time.Time{}), os.ErrNoDeadline)
+	back = back && !mute(f)
 	return &deviceConn{f: f, path: path, back: back, line: line}, nil
 }
+
+// OneWay is true of named pipes, of devices that may only be written, and of USB printers of
+// the kind that only listens.
+func (c *deviceConn) OneWay() bool { return !c.back }
 
 const (
 	// retryAfter is how long a device that says "not now" is left alone, where the kernel

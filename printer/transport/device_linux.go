@@ -73,6 +73,17 @@ func drained(f *os.File) error {
 	})
 }
 
+// mute says that a device refuses to be read, as a USB printer does that only listens. Reading
+// nothing takes nothing away (linux: drivers/usb/class/usblp.c, usblp_read).
+func mute(f *os.File) bool {
+	var err error
+	_ = control(f, func(fd int) error {
+		_, err = unix.Read(fd, nil)
+		return nil
+	})
+	return errors.Is(err, unix.EINVAL)
+}
+
 // discard throws away what a terminal line has not sent.
 func discard(f *os.File) {
 	_ = control(f, func(fd int) error { return unix.IoctlSetInt(fd, unix.TCFLSH, unix.TCOFLUSH) })

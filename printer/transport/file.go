@@ -104,6 +104,9 @@ func (c *fileConn) Write(b []byte) (int, error) {
 	return n, c.broken
 }
 
+// OneWay is true of every file.
+func (c *fileConn) OneWay() bool { return true }
+
 func (c *fileConn) Read([]byte) (int, error)        { return 0, io.EOF }
 func (c *fileConn) SetReadDeadline(time.Time) error { return nil }
 

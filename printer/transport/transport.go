@@ -63,6 +63,13 @@ type Conn interface {
 	Finish(ctx context.Context) error
 }
 
+// OneWay says whether c is known to have no way back: a question written to it would stand
+// in a file, or on paper, and be answered by nobody. It does not wait. False proves nothing.
+func OneWay(c Conn) bool {
+	w, ok := c.(interface{ OneWay() bool })
+	return ok && w.OneWay()
+}
+
 // DefaultPort is where network printers listen ("raw", "JetDirect", "AppSocket").
 const DefaultPort = "9100"
 

@@ -29,7 +29,7 @@ type Printer struct {
 	// cannot be told to.
 	Say func(b []byte)
 	// OneWay says that what the printer says cannot be heard: a read must end at once with
-	// io.EOF.
+	// io.EOF, and [transport.OneWay] says so.
 	OneWay bool
 }
 
@@ -232,10 +232,13 @@ func (s Suite) hears(t *testing.T) {
 
 func (s Suite) oneWay(t *testing.T) {
 	p := s.Working(t)
+	c := dial(t, p.Dialer)
+	if got := transport.OneWay(c); got != p.OneWay {
+		t.Errorf("one way: %t, want %t", got, p.OneWay)
+	}
 	if !p.OneWay {
 		t.Skip("this transport has a way back")
 	}
-	c := dial(t, p.Dialer)
 	for range 2 {
 		if n, err := c.Read(make([]byte, 1)); n != 0 || err != io.EOF {
 			t.Errorf("read: %d bytes, %v, want io.EOF", n, err)
