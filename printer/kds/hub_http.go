@@ -1,0 +1,136 @@
+package kds
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+const (
+	mostCommand = 4 << 10   // bytes of a command
+	mostSaid  = 256 << 10 // bytes of what a page says that it shows
+)
+
+// state is the whole board, for a page whose stream does not work.
+func (s *Server) state(w http.ResponseWriter, _ *http.Request, d *face, _ *guest) {
+	s.answer(w, struct {
+		Beat  beat   `json:"beat"`
+		Setup string `json:"setup"`
+		State any    `json:"state"`
+	}{d.pulse(), d.setupTag, d.source.snapshot()})
+}
+
+func (s *Server) allDay(w http.ResponseWriter, r *http.Request, d *face, _ *guest) {
+	counts := AllDay(d.source.open(), r.URL.Query().Get("course"))
+	if counts == nil {
+		counts = []Count{}
+	}
+	s.answer(w, counts)
+}
+
+// shown is a page's answer to a heartbeat, or to new cards. What it shows is known by job.
+func (s *Server) shown(w http.ResponseWriter, r *http.Request, d *face, _ *guest) {
+	var says struct {
+		Page string   `json:"page"`
+		Jobs []uint64 `json:"jobs"`
+	}
+	if !s.read(w, r, mostSaid, &says) {
+		return
+	}
+	fresh, ok := d.answer(says.Page, says.Jobs)
+	if !ok {
+		http.Error(w, "this page has no stream: open one first", http.StatusConflict)
+		return
+	}
+	s.answer(w, map[string]bool{"fresh": fresh})
+}
+
+// bye is the last word of a page that is being closed.
+func (s *Server) bye(w http.ResponseWriter, r *http.Request, d *face, _ *guest) {
+	var says struct {
+		Page string `json:"page"`
+	}
+	if !s.read(w, r, mostCommand, &says) {
+		return
+	}
+	d.dismiss(says.Page, true)
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (s *Server) do(w http.ResponseWriter, r *http.Request, d *face, _ *guest) {
+	var says struct {
+		Page string `json:"page"`
+		Command
+	}
+	if !s.read(w, r, mostCommand, &says) {
+		return
+	}
+	result, err := d.screen.Do(r.Context(), says.Page, says.Command)
+	if err != nil {
+		s.fail(w, d, "do what a page asked", err)
+		return
+	}
+	s.answer(w, result)
+}
+
+func (s *Server) print(w http.ResponseWriter, r *http.Request, d *face, _ *guest) {
+	var says struct {
+		Job uint64 `json:"job"`
+	}
+	if !s.read(w, r, mostCommand, &says) {
+		return
+	}
+	ask := d.latest.Load().Print
+	if ask == nil {
+		http.Error(w, "this screen has no printer", http.StatusNotFound)
+		return
+	}
+	// Not any job there is: only what this screen could show.
+	if _, ok := d.screen.Board().Card(says.Job); !ok {
+		http.Error(w, "this screen has no such ticket any more", http.StatusNotFound)
+		return
+	}
+	if err := ask(r.Context(), says.Job); err != nil {
+		s.fail(w, d, "print a ticket", err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// fail tells a page that what it asked was not done. What went wrong is for the log.
+func (s *Server) fail(w http.ResponseWriter, d *face, what string, err error) {
+	if errors.Is(err, ErrCommand) {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	s.log.Warn("could not "+what, "station", d.name, "err", err)
+	w.Header().Set("Retry-After", "1")
+	http.Error(w, "it could not be stored; try again", http.StatusServiceUnavailable)
+}
+
+func (s *Server) answer(w http.ResponseWriter, v any) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		http.Error(w, "internal error", http.StatusInternalServerError)
+		s.log.Error("an answer cannot be written as JSON", "err", err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(b)
+}
+
+// read decodes what a page posts. It says itself what is wrong with it.
+func (s *Server) read(w http.ResponseWriter, r *http.Request, most int64, into any) bool {
+	if kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); kind != "application/json" {
+		http.Error(w, fmt.Sprintf("content type %.60q: want application/json", kind), http.StatusUnsupportedMediaType)
+		return false
+	}
+	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, most))
+	if err := dec.Decode(into); err != nil {
+		http.Error(w, "not the JSON that is wanted here: "+err.Error(), http.StatusBadRequest)
+		return false
+	}
+	return true
+}

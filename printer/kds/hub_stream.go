@@ -1,0 +1,182 @@
+package kds
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"time"
+)
+
+const (
+	// streamWithin is how long a page may take to read what it is sent; then it is dropped, and
+	// comes back for a snapshot. Until then the kernel's buffer is all it holds.
+	streamWithin = 10 * time.Second
+	// silentFor is how long a page may leave every heartbeat unanswered and keep its stream: the
+	// connection of a tablet that is switched off does not end by itself. One whose
+	// tab is in the background just comes back.
+	silentFor   = 2 * time.Minute
+	mostStreams = 200
+	comeBack    = "retry: 2000\n" // milliseconds
+)
+
+// hello is the first thing a page is told on a stream.
+type hello struct {
+	Setup string `json:"setup"` // another one than the page's own: load again
+	Beat  int64  `json:"beat"`
+}
+
+// A beat tells a page that it is live, how late it is, and what it should have.
+type beat struct {
+	ID     string `json:"id"`
+	Now    int64  `json:"now"`
+	Offset int    `json:"offset"` // of the kitchen's clock, minutes ahead of UTC
+}
+
+func (d *face) pulse() beat {
+	now := time.Now()
+	return beat{ID: d.source.At(), Now: now.UnixMilli(), Offset: d.offset(now)}
+}
+
+// events streams what changes, as long as the page reads and answers.
+func (s *Server) events(w http.ResponseWriter, r *http.Request, d *face, g *guest) {
+	id := r.URL.Query().Get("page")
+	if !pageID(id) {
+		http.Error(w, "page: want 8 to 64 letters and digits", http.StatusBadRequest)
+		return
+	}
+	if s.streams.Add(1) > mostStreams {
+		s.streams.Add(-1)
+		w.Header().Set("Retry-After", "10")
+		http.Error(w, "too many screens are open", http.StatusServiceUnavailable)
+		return
+	}
+	defer s.streams.Add(-1)
+	after := r.Header.Get("Last-Event-ID")
+	if after == "" {
+		after = r.URL.Query().Get("after")
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("X-Accel-Buffering", "no") // a proxy that gathers answers would make the page late
+	g.renew(w, r)
+	closed := d.opened(id)
+	defer closed()
+	st := &stream{d: d, page: id, last: after, out: w, rc: http.NewResponseController(w), started: time.Now()}
+	// The time-outs of the server are for answers that end.
+	if st.rc.SetReadDeadline(time.Time{}) != nil || st.greet() != nil {
+		return
+	}
+	st.run(r, s.stopping, g.revoked())
+}
+
+type stream struct {
+	d       *face
+	page    string
+	last    string // id of the state that the page has been told of
+	out     io.Writer // buffered by the server
+	rc      *http.ResponseController
+	started time.Time
+}
+
+func (st *stream) run(r *http.Request, stopping, revoked <-chan struct{}) {
+	tick := time.NewTicker(st.d.beat)
+	defer tick.Stop()
+	for {
+		changed := st.d.source.Changed() // before looking, so that no change falls between
+		if err := st.tell(); err != nil {
+			return
+		}
+		select {
+		case <-changed:
+		case <-tick.C:
+			if st.d.doze(st.page, st.started) > silentFor || st.pulse() != nil {
+				return
+			}
+		case <-r.Context().Done():
+			return
+		case <-revoked:
+			st.d.dismiss(st.page, true)
+			return
+		case <-st.d.gone:
+			st.d.dismiss(st.page, true)
+			return
+		case <-stopping:
+			st.d.abandon()
+			return
+		}
+	}
+}
+
+func (st *stream) greet() error {
+	b, _ := json.Marshal(hello{Setup: st.d.setupTag, Beat: st.d.beat.Milliseconds()})
+	_, _ = io.WriteString(st.out, comeBack)
+	st.message("hello", "", b)
+	return st.pulse()
+}
+
+// tell sends what the page has not been told: what happened since, or everything.
+func (st *stream) tell() error {
+	events, ok := st.d.source.Since(st.last)
+	if !ok {
+		snap := st.d.source.snapshot()
+		b, err := json.Marshal(snap)
+		if err != nil {
+			return err
+		}
+		switch s := snap.(type) {
+		case Snapshot:
+			st.last = s.ID
+		case ExpoSnapshot:
+			st.last = s.ID
+		}
+		st.message("state", st.last, b)
+		return st.flush()
+	}
+	if len(events) == 0 {
+		return nil
+	}
+	for _, e := range events {
+		st.message("change", e.ID, e.JSON())
+		st.last = e.ID
+	}
+	return st.flush()
+}
+
+func (st *stream) pulse() error {
+	b, _ := json.Marshal(st.d.pulse())
+	st.message("beat", "", b)
+	return st.flush()
+}
+
+// message writes one event. Data is JSON, which has no line breaks of its own. An error of the
+// connection stays and is seen by flush.
+func (st *stream) message(kind, id string, data []byte) {
+	_ = st.rc.SetWriteDeadline(time.Now().Add(streamWithin))
+	if id != "" {
+		_, _ = io.WriteString(st.out, "id: "+id+"\n")
+	}
+	_, _ = io.WriteString(st.out, "event: "+kind+"\ndata: ")
+	_, _ = st.out.Write(data)
+	_, _ = io.WriteString(st.out, "\n\n")
+}
+
+func (st *stream) flush() error {
+	if err := st.rc.SetWriteDeadline(time.Now().Add(streamWithin)); err != nil {
+		return err
+	}
+	return st.rc.Flush()
+}
+
+// pageID says whether a page may call itself that.
+func pageID(id string) bool {
+	if len(id) < 8 || len(id) > 64 {
+		return false
+	}
+	for i := range len(id) {
+		b := id[i]
+		if (b < '0' || b > '9') && (b < 'a' || b > 'z') && (b < 'A' || b > 'Z') {
+			return false
+		}
+	}
+	return true
+}

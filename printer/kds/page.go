@@ -1,0 +1,232 @@
+package kds
+
+import (
+	"bytes"
+	"fmt"
+	"html/template"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// templates escape what they are given for the place where it stands; nothing here is of a
+// type that says it needs no escaping.
+var templates = sync.OnceValue(func() *template.Template {
+	return template.Must(template.ParseFS(webFolder, "web/*.html"))
+})
+
+type doorView struct {
+	Web      string
+	Displays []*face
+}
+
+type pairingView struct{ Web, Code string }
+
+// A pageView is what a page is made of before its script runs, and what the script begins with.
+type pageView struct {
+	Web   string
+	Setup setup
+	Tag   string // of the setup
+	Beat  beat
+	State any
+	Cards []cardView
+}
+
+// page is a screen. It comes with the board in it: as HTML for the first look, as JSON for the
+// script, both of the same moment.
+func (s *Server) page(w http.ResponseWriter, r *http.Request, d *face, g *guest) {
+	g.renew(w, r)
+	v := pageView{Web: s.web.base, Setup: d.setup, Tag: d.setupTag, Beat: d.pulse(), State: d.source.snapshot()}
+	now := time.UnixMilli(v.Beat.Now)
+	switch state := v.State.(type) {
+	case Snapshot:
+		for _, c := range state.Open {
+			v.Cards = append(v.Cards, d.cardView(c, now))
+		}
+	case ExpoSnapshot:
+		for _, o := range state.Orders {
+			v.Cards = append(v.Cards, d.orderView(o, now))
+		}
+	}
+	s.render(w, "page.html", v)
+}
+
+func (s *Server) render(w http.ResponseWriter, name string, v any) {
+	var b bytes.Buffer
+	if err := templates().ExecuteTemplate(&b, name, v); err != nil {
+		s.log.Error("a page cannot be drawn", "page", name, "err", err)
+		http.Error(w, "internal error", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = w.Write(b.Bytes())
+}
+
+// A cardView is a card, or an order at the pass, as it is drawn. web/cards.js draws the same.
+type cardView struct {
+	Class  string // of its age
+	Head   string
+	Word   string // says its age without colour
+	Age    string
+	Who    string // below the head
+	Meta   string // small: when, where
+	Groups []groupView
+}
+
+// A groupView is what one station has of it.
+type groupView struct {
+	Station string // at the pass
+	Done    bool
+	Left    int
+	Cards   []bodyView
+}
+
+type bodyView struct {
+	Bands []bandView
+	Notes []noteView
+	Items []itemView
+	Raw   string
+}
+
+type bandView struct{ Kind, Text string }
+
+type noteView struct {
+	Alarm bool
+	Text  string
+}
+
+type itemView struct {
+	Item
+	Class string
+	Notes []noteView
+}
+
+func (d *face) cardView(c *Card, now time.Time) cardView {
+	v := cardView{Head: head(c.Number, c.Table, kindTitle(c.Kind), c.Type), Who: who(c.Number, c.Table, c.Type, c.Server, c.Guests), Meta: meta(c)}
+	v.Class, v.Word, v.Age = d.age(c.Received, c.PutAt, now)
+	v.Groups = []groupView{{Cards: []bodyView{body(c)}}}
+	return v
+}
+
+func (d *face) orderView(o *Order, now time.Time) cardView {
+	v := cardView{Head: head(o.Number, o.Table, "", o.Type), Who: who(o.Number, o.Table, o.Type, o.Server, o.Guests), Meta: o.Clock}
+	v.Class, v.Word, v.Age = d.age(o.Received, o.Received, now)
+	for _, s := range o.Stations {
+		g := groupView{Station: s.Station, Done: s.Done, Left: s.Left}
+		for _, c := range s.Cards {
+			g.Cards = append(g.Cards, body(c))
+		}
+		v.Groups = append(v.Groups, g)
+	}
+	return v
+}
+
+// age is how old a ticket is, in a class, a word and a clock.
+func (d *face) age(received, put int64, now time.Time) (class, word, clock string) {
+	if received <= 0 {
+		received = put
+	}
+	ms := max(now.UnixMilli()-received, 0)
+	switch {
+	case ms >= d.setup.LateAfter:
+		class, word = "late", "LATE"
+	case ms >= d.setup.WarnAfter:
+		class, word = "due", "DUE"
+	}
+	return class, word, ageText(ms / 1000)
+}
+
+// ageText is mm:ss; minutes go on to 99.
+func ageText(s int64) string {
+	if s >= 100*60 {
+		return fmt.Sprintf("%d h %02d", s/3600, s/60%60)
+	}
+	return fmt.Sprintf("%02d:%02d", s/60, s%60)
+}
+
+func head(of ...string) string {
+	for _, s := range of {
+		if s != "" {
+			return s
+		}
+	}
+	return "Ticket"
+}
+
+func who(number, table, kind, server, guests string) string {
+	var parts []string
+	if number != "" && table != "" {
+		parts = append(parts, table)
+	}
+	for _, s := range []string{kind, server} {
+		if s != "" {
+			parts = append(parts, s)
+		}
+	}
+	switch guests {
+	case "":
+	case "1":
+		parts = append(parts, "1 guest")
+	default:
+		parts = append(parts, guests+" guests")
+	}
+	return strings.Join(parts, " · ")
+}
+
+func meta(c *Card) string {
+	var parts []string
+	for _, s := range []string{c.Clock, c.Station, c.Course, c.Destination, c.Venue, c.Request} {
+		if s != "" {
+			parts = append(parts, s)
+		}
+	}
+	return strings.Join(parts, " · ")
+}
+
+func body(c *Card) bodyView {
+	v := bodyView{Bands: bands(c), Notes: noteViews(c.Notes), Raw: c.Raw}
+	for _, it := range c.Items {
+		i := itemView{Item: it, Notes: noteViews(it.Notes)}
+		for _, k := range []struct {
+			is   bool
+			name string
+		}{{it.Void, "void"}, {it.Refire, "refire"}, {it.Done, "done"}, {it.Raw, "raw"}, {it.Depth > 0, "mod"}, {!it.Raw && alarming(it.Name), "alarm"}} {
+			if k.is {
+				i.Class += " " + k.name
+			}
+		}
+		if it.Depth > 0 {
+			i.Class += " d" + strconv.Itoa(min(it.Depth, 5))
+		}
+		v.Items = append(v.Items, i)
+	}
+	return v
+}
+
+func noteViews(list []string) (out []noteView) {
+	for _, s := range list {
+		out = append(out, noteView{Alarm: alarming(s), Text: s})
+	}
+	return out
+}
+
+// alarms are the parts of words that make a note one that can kill, in the languages that
+// kitchens speak. A note without one of them is shown as large, but not in red.
+func alarms() []string {
+	return []string{
+		"allerg", "alerg", "alérg", "allergi", "anaphyl", "anafil", "epipen", "coeliac", "celiac", "celíac", "zöliak", "cœliaq", "intoleran",
+		"αλλεργ", "аллерг", "алерг", "alerji", "حساسية", "אלרג", "एलर्ज", "แพ้", "dị ứng", "过敏", "過敏", "アレルギー", "알레르기", "알러지",
+	}
+}
+
+func alarming(s string) bool {
+	s = strings.ToLower(s)
+	for _, a := range alarms() {
+		if strings.Contains(s, a) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,242 @@
+package kds
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A Pairing is a browser that may see one station, from wherever it comes.
+type Pairing struct {
+	ID      string    `json:"id"`
+	Station string    `json:"station"`
+	Address string    `json:"address"` // it came from when it was paired
+	Browser string    `json:"browser"` // it called itself, cleaned
+	Paired  time.Time `json:"paired"`
+	Seen    time.Time `json:"seen,omitzero"` // last, within an hour; zero: never since it was paired
+}
+
+// stored is a Pairing on the shelf. The browser's secret is not: who reads the database cannot
+// be a screen.
+type stored struct {
+	V    int    `json:"v"`
+	Hash string `json:"hash"` // SHA-256 of the secret, hex
+	Pairing
+}
+
+// Pairings are all of them, on a shelf, and the browsers that wait to be paired, in memory. They
+// are safe for concurrent use.
+type Pairings struct {
+	shelf Shelf
+	log   *slog.Logger
+
+	write sync.Mutex // held over a change, storage included
+
+	mu      sync.Mutex // guards what follows
+	known   map[[32]byte]*paired
+	waiting map[[32]byte]*applicant
+	asked   map[string][]time.Time // when codes were made for an address, in the last minute
+	wrong   []time.Time            // when wrong codes were given, in the last minute
+}
+
+type paired struct {
+	stored
+	revoked chan struct{} // closed when it is
+}
+
+const pairingPrefix = "screen/"
+
+// Errors of pairing a person must do something about.
+var (
+	ErrNoCode    = errors.New("no screen shows this code now: look again, it changes every ten minutes")
+	ErrNoPairing = errors.New("no such pairing: see ticketrail screens list")
+	ErrTooMany   = errors.New("too many wrong codes: wait a minute")
+)
+
+// OpenPairings reads them from their shelf. One that cannot be read is left out and logged:
+// that screen has to be paired again.
+func OpenPairings(shelf Shelf, log *slog.Logger) (*Pairings, error) {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	p := &Pairings{
+		shelf: shelf, log: log.With("component", "kds"),
+		known: map[[32]byte]*paired{}, waiting: map[[32]byte]*applicant{}, asked: map[string][]time.Time{},
+	}
+	err := shelf.All(func(key string, value []byte) bool {
+		if !strings.HasPrefix(key, pairingPrefix) {
+			return true
+		}
+		s := stored{}
+		err := json.Unmarshal(value, &s)
+		hash, ok := parseHash(s.Hash)
+		if err != nil || s.V != recordVersion || !ok {
+			p.log.Error("a pairing cannot be read, that screen has to be paired again", "key", key)
+			return true
+		}
+		p.known[hash] = &paired{stored: s, revoked: make(chan struct{})}
+		return true
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open pairings: %w", err)
+	}
+	return p, nil
+}
+
+func parseHash(s string) (h [32]byte, ok bool) {
+	b, err := hex.DecodeString(s)
+	return h, copy(h[:], b) == len(h) && err == nil && len(b) == len(h)
+}
+
+// Pair lets the browser that shows code see a station. Nil means that it would still after
+// a power cut. Letters of either case, spaces and dashes are fine.
+//
+// A crash before the shelf's Put returned: the browser shows another code, and a pairing that was
+// stored all the same is used by nobody. A crash after it: the browser is in.
+func (p *Pairings) Pair(ctx context.Context, code, station string) (Pairing, error) {
+	p.write.Lock()
+	defer p.write.Unlock()
+	hash, a, err := p.find(code)
+	if err != nil {
+		return Pairing{}, err
+	}
+	s := stored{V: recordVersion, Hash: hex.EncodeToString(hash[:]), Pairing: Pairing{
+		ID: p.newID(), Station: station, Address: a.address, Browser: a.browser, Paired: time.Now().UTC(),
+	}}
+	if err := p.put(ctx, s); err != nil {
+		return Pairing{}, fmt.Errorf("pair: %w", err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.known[hash] = &paired{stored: s, revoked: make(chan struct{})}
+	delete(p.waiting, hash)
+	return s.Pairing, nil
+}
+
+func (p *Pairings) put(ctx context.Context, s stored) error {
+	b, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	return p.shelf.Put(ctx, pairingPrefix+s.ID, b)
+}
+
+// List is all pairings, the oldest first.
+func (p *Pairings) List() []Pairing {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	list := make([]Pairing, 0, len(p.known))
+	for _, k := range p.known {
+		list = append(list, k.Pairing)
+	}
+	slices.SortFunc(list, func(a, b Pairing) int {
+		if c := a.Paired.Compare(b.Paired); c != 0 {
+			return c
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
+	return list
+}
+
+// Revoke ends a pairing, and the streams of its pages.
+//
+// A crash before the shelf's Delete returned: it is as it was, or gone at the next start.
+func (p *Pairings) Revoke(ctx context.Context, id string) (Pairing, error) {
+	p.write.Lock()
+	defer p.write.Unlock()
+	p.mu.Lock()
+	var hash [32]byte
+	var is *paired
+	for h, k := range p.known {
+		if strings.EqualFold(k.ID, id) {
+			hash, is = h, k
+		}
+	}
+	p.mu.Unlock()
+	if is == nil {
+		return Pairing{}, fmt.Errorf("%.40q: %w", id, ErrNoPairing)
+	}
+	if err := p.shelf.Delete(ctx, pairingPrefix+is.ID); err != nil {
+		return Pairing{}, fmt.Errorf("revoke pairing %s: %w", is.ID, err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.known, hash)
+	close(is.revoked)
+	return is.Pairing, nil
+}
+
+// seenEvery is how often it is stored that a screen was seen.
+const seenEvery = time.Hour
+
+// holder returns the pairing of a secret, nil without one.
+func (p *Pairings) holder(secret string) *paired {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.known[sha256.Sum256([]byte(secret))]
+}
+
+// seen notes that a paired browser was here. It is for people; nobody waits for it to work.
+func (p *Pairings) seen(ctx context.Context, k *paired) {
+	now := time.Now().UTC()
+	p.mu.Lock()
+	was := k.Seen
+	p.mu.Unlock()
+	if now.Sub(was).Abs() < seenEvery {
+		return
+	}
+	p.write.Lock()
+	defer p.write.Unlock()
+	select {
+	case <-k.revoked:
+		return // it must not come back
+	default:
+	}
+	p.mu.Lock()
+	k.Seen = now
+	s := k.stored
+	p.mu.Unlock()
+	if err := p.put(ctx, s); err != nil {
+		p.log.Debug("when a screen was seen could not be stored", "pairing", s.ID, "err", err)
+	}
+}
+
+// letters are those that nobody mistakes for another, read out across a kitchen or typed.
+const letters = "ACDEFGHJKMNPQRTVWXY34679"
+
+func randomLetters(n int) string {
+	out := make([]byte, 0, n)
+	var b [1]byte
+	for len(out) < n {
+		_, _ = rand.Read(b[:]) // does not fail
+		if int(b[0]) < 256/len(letters)*len(letters) {
+			out = append(out, letters[int(b[0])%len(letters)])
+		}
+	}
+	return string(out)
+}
+
+// newID names a pairing for people.
+func (p *Pairings) newID() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for {
+		id := strings.ToLower(randomLetters(5))
+		taken := false
+		for _, k := range p.known {
+			taken = taken || k.ID == id
+		}
+		if !taken {
+			return id
+		}
+	}
+}

@@ -1,0 +1,214 @@
+package kds
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A Display is a screen station as its pages see it.
+type Display struct {
+	Screen *Screen // required
+	// Keys says which keys do what, on top of [DefaultKeys]; see [CheckKeys].
+	Keys map[string][]string
+	// Zone is where the kitchen is, for the clock on the page. Nil: where this program runs.
+	Zone *time.Location
+	// Print prints a card on paper because a cook asked for it. Nil: its button is not there.
+	Print func(ctx context.Context, job uint64) error
+}
+
+// ServerOptions are what [NewServer] needs. Pairings is required.
+type ServerOptions struct {
+	Displays []Display
+	Pairings *Pairings
+	TLS      *tls.Config   // nil: plain HTTP; [FileTLS] makes one
+	Logger   *slog.Logger  // nil: silent
+	Beat     time.Duration // between two heartbeats; 0 is 5 s
+}
+
+// A Server is what the browsers in the kitchen talk to: pages, the stream of changes of each,
+// and commands. It is safe for concurrent use.
+type Server struct {
+	o       ServerOptions
+	log     *slog.Logger
+	pairs   *Pairings
+	web     *webFiles
+	handler http.Handler
+
+	streams  atomic.Int64
+	stopping chan struct{} // closed when Serve ends
+	stop     func()
+
+	mu       sync.RWMutex // guards displays
+	displays map[string]*face
+	names    []string // in the order of the configuration
+}
+
+// NewServer makes one that serves the displays given. It panics without pairings, a mistake in
+// the wiring.
+func NewServer(o ServerOptions) *Server {
+	if o.Pairings == nil {
+		panic("kds.NewServer: Options.Pairings is missing")
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	orDefault(&o.Beat, 5*time.Second)
+	s := &Server{
+		o: o, log: o.Logger.With("component", "kds"), pairs: o.Pairings, web: newWebFiles(),
+		stopping: make(chan struct{}), displays: map[string]*face{},
+	}
+	s.stop = sync.OnceFunc(func() { close(s.stopping) })
+	s.handler = s.routes()
+	s.Set(o.Displays)
+	return s
+}
+
+// Set makes these the displays that are served. Pages of those that stay connect anew, and
+// load themselves again if what they were made of has changed.
+func (s *Server) Set(list []Display) {
+	now, names := make(map[string]*face, len(list)), make([]string, 0, len(list))
+	s.mu.Lock()
+	was := s.displays
+	for _, d := range list {
+		n := newDisplay(d, s.o.Beat, s.web.tag)
+		if old := was[n.name]; old != nil && old.screen == n.screen && old.setupTag == n.setupTag {
+			old.latest.Store(&d)
+			n = old // its pages are not disturbed
+		}
+		now[n.name] = n
+		names = append(names, n.name)
+	}
+	s.displays, s.names = now, names
+	s.mu.Unlock()
+	for _, d := range was {
+		if now[d.name] != d {
+			d.end()
+		}
+	}
+}
+
+func (s *Server) display(name string) *face {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.displays[name]
+}
+
+func (s *Server) all() []*face {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	out := make([]*face, 0, len(s.names))
+	for _, n := range s.names {
+		out = append(out, s.displays[n])
+	}
+	return out
+}
+
+// Pair lets the browser that shows code see one station, until that is revoked.
+func (s *Server) Pair(ctx context.Context, code, station string) (Pairing, error) {
+	if s.display(station) == nil {
+		s.mu.RLock()
+		defer s.mu.RUnlock()
+		return Pairing{}, fmt.Errorf("%w: %q; there are %q", ErrNoScreen, station, s.names)
+	}
+	p, err := s.pairs.Pair(ctx, code, station)
+	if err == nil {
+		s.log.Info("a screen was paired", "station", station, "pairing", p.ID, "address", p.Address)
+	}
+	return p, err
+}
+
+// ErrNoScreen says that there is no screen station of that name.
+var ErrNoScreen = errors.New("no such screen")
+
+// Handler answers pages. What it needs of a server is in [Server.Serve].
+func (s *Server) Handler() http.Handler { return s.handler }
+
+func (s *Server) routes() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", s.door)
+	mux.HandleFunc("GET /pairing", s.pairing)
+	mux.HandleFunc("GET /web/{tag}/{file}", s.web.serve)
+	for path, h := range map[string]func(http.ResponseWriter, *http.Request, *face, *guest){
+		"GET /screen/{name}":        s.page,
+		"GET /screen/{name}/events": s.events,
+		"GET /screen/{name}/state":  s.state,
+		"GET /screen/{name}/allday": s.allDay,
+		"POST /screen/{name}/shown": s.shown,
+		"POST /screen/{name}/bye":   s.bye,
+		"POST /screen/{name}/do":    s.do,
+		"POST /screen/{name}/print": s.print,
+	} {
+		mux.HandleFunc(path, s.guarded(h))
+	}
+	cross := http.NewCrossOriginProtection()
+	return headed(cross.Handler(mux))
+}
+
+// headed sets what every answer carries. Scripts and styles come from here and nowhere else,
+// and none is inline: text that would be one is shown as text.
+func headed(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "+
+			"base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("X-Frame-Options", "DENY")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cache-Control", "no-store")
+		next.ServeHTTP(w, r)
+	})
+}
+
+// guarded lets h answer for a display that is there to somebody who may see it.
+func (s *Server) guarded(h func(http.ResponseWriter, *http.Request, *face, *guest)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		g := s.guest(r)
+		name := r.PathValue("name")
+		// Who may see nothing does not learn which stations there are.
+		if g == nil || !g.may(name) {
+			s.refuse(w, r, g)
+			return
+		}
+		d := s.display(name)
+		if d == nil {
+			http.Error(w, "there is no screen of that name; it may have been removed from the configuration", http.StatusNotFound)
+			return
+		}
+		h(w, r, d, g)
+	}
+}
+
+// refuse sends a browser to the door, and tells a script.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, g *guest) {
+	switch {
+	case r.Pattern == "GET /screen/{name}":
+		http.Redirect(w, r, "/", http.StatusSeeOther)
+	case g == nil:
+		http.Error(w, "this screen is not paired", http.StatusUnauthorized)
+	default:
+		http.Error(w, "this screen is paired with another station", http.StatusForbidden)
+	}
+}
+
+// door is where a browser comes in: it goes on to its screen, chooses one, or is shown a code.
+func (s *Server) door(w http.ResponseWriter, r *http.Request) {
+	g := s.guest(r)
+	if g == nil {
+		s.showCode(w, r)
+		return
+	}
+	list := slices.DeleteFunc(s.all(), func(d *face) bool { return !g.may(d.name) })
+	if len(list) == 1 {
+		http.Redirect(w, r, list[0].Path(), http.StatusSeeOther)
+		return
+	}
+	s.render(w, "door.html", doorView{Web: s.web.base, Displays: list})
+}
