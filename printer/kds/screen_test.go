@@ -1,0 +1,425 @@
+package kds
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"ticketrail/queue/ticket"
+)
+
+// A roll is what came out of a printer.
+type roll struct {
+	mu   sync.Mutex
+	out  []string
+	fail func(d ticket.Delivery) (early, late error) // before and after begin
+}
+
+func (r *roll) Print(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error) {
+	r.mu.Lock()
+	fail := r.fail
+	r.mu.Unlock()
+	var early, late error
+	if fail != nil {
+		early, late = fail(d)
+	}
+	if early != nil {
+		return "", early
+	}
+	if err := begin(ctx); err != nil {
+		return "", fmt.Errorf("begin: %w", err)
+	}
+	if ticket.IsUntouched(late) {
+		return "", late
+	}
+	s := fmt.Sprint(d.Job)
+	if d.For != "" {
+		s += " for " + d.For + " (" + d.Down + " down)"
+	}
+	if slices.Contains(d.Ticket.Notes, wasShown) {
+		s += ", was shown"
+	}
+	if d.Doubt {
+		s += ", possible duplicate"
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.out = append(r.out, s)
+	return ticket.Sent, late
+}
+
+func (r *roll) came(t *testing.T, want ...string) {
+	t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if diff := cmp.Diff(want, r.out); diff != "" {
+		t.Errorf("came out (-want +got):\n%s", diff)
+	}
+	r.out = nil
+}
+
+func (r *roll) fails(f func(ticket.Delivery) (early, late error)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.fail = f
+}
+
+// browser is a page that says of each card that it holds it, until it is closed.
+func browser(s *Screen, id string) (closed func()) {
+	leave := s.Join(id)
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			changed := s.Board().Changed()
+			var held []uint64
+			for _, c := range s.Board().Snapshot().Open {
+				held = append(held, c.Job)
+			}
+			s.Shown(id, held)
+			select {
+			case <-changed:
+			case <-stop:
+				return
+			}
+		}
+	}()
+	return sync.OnceFunc(func() { close(stop); <-done; leave() })
+}
+
+func screen(t *testing.T, s Shelf, change ...func(*ScreenOptions)) *Screen {
+	t.Helper()
+	o := ScreenOptions{Name: "hot-line", Board: open(t, s)}
+	for _, f := range change {
+		f(&o)
+	}
+	return NewScreen(o)
+}
+
+func TestATicketIsShownWhenALivePageSaysThatItHoldsIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := screen(t, newCupboard())
+		defer s.Join("deaf")() // it is live and never says a word
+		start := time.Now()
+		time.AfterFunc(3*time.Second, func() { s.Shown("stranger", []uint64{1}) })
+		time.AfterFunc(4*time.Second, func() { s.Shown("deaf", []uint64{2}) })
+		time.AfterFunc(5*time.Second, func() { s.Shown("deaf", []uint64{2, 1}) })
+		var b began
+		proof, err := s.Print(t.Context(), order(1, "Burger"), b.begin)
+		if proof != ticket.Shown || err != nil || b.times() != 1 || time.Since(start) != 5*time.Second {
+			t.Errorf("%s, %v, begun %d times, after %v", proof, err, b.times(), time.Since(start))
+		}
+		if c, _ := s.Board().Card(1); !c.Shown {
+			t.Error("the card does not know")
+		}
+		start = time.Now()
+		if proof, err := s.Print(t.Context(), order(1, "Burger"), b.begin); proof != ticket.Shown || err != nil || time.Since(start) != 0 {
+			t.Errorf("again: %s, %v, after %v", proof, err, time.Since(start))
+		}
+	})
+}
+
+func TestWithoutALivePageTheLineWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		woken := 0
+		s := screen(t, newCupboard(), func(o *ScreenOptions) { o.OnLive = func() { woken++ } })
+		for _, when := range []string{"before the first page", "after the last"} {
+			var b began
+			_, err := s.Print(t.Context(), order(1, "Burger"), b.begin)
+			if !ticket.IsNotReady(err) || b.times() != 0 {
+				t.Errorf("%s: %v, begun %d times", when, err, b.times())
+			}
+			if got := jobs(s.Board()); got != "|" {
+				t.Errorf("%s: board %q", when, got)
+			}
+			one, again, two := s.Join("a"), s.Join("a"), s.Join("b")
+			one()
+			one()
+			if st := s.Status(); st.Live != 2 || !st.Dead.IsZero() || !st.Ever {
+				t.Errorf("status %+v", st)
+			}
+			again()
+			two()
+		}
+		if woken != 2 {
+			t.Errorf("the line was woken %d times", woken)
+		}
+	})
+}
+
+func TestACardThatNoPageConfirmedIsInDoubt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := screen(t, newCupboard())
+		leave := s.Join("a")
+		time.AfterFunc(time.Second, leave)
+		var b began
+		start := time.Now()
+		proof, err := s.Print(t.Context(), order(1, "Burger"), b.begin)
+		if got := verdict(proof, err, b.times() > 0); got != "doubt" || time.Since(start) != 10*time.Second {
+			t.Errorf("%s after %v: %v", got, time.Since(start), err)
+		}
+		// The page comes back and says so: the same ticket again has the same card.
+		defer browser(s, "a")()
+		d := order(1, "Burger")
+		d.Attempt, d.Doubt = 2, true
+		if proof, err := s.Print(t.Context(), d, new(began).begin); proof != ticket.Shown || err != nil {
+			t.Errorf("again: %s, %v", proof, err)
+		}
+		if c, _ := s.Board().Card(1); c.Duplicate || jobs(s.Board()) != "1 |" {
+			t.Errorf("board %q, card %+v", jobs(s.Board()), c)
+		}
+	})
+}
+
+func TestABumpIsProofEnough(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := screen(t, newCupboard())
+		defer s.Join("a")()
+		time.AfterFunc(time.Second, func() {
+			if r, err := s.Do(t.Context(), "a", press(s.Board(), Bump, 1, 0)); r.Outcome != Done || err != nil {
+				t.Errorf("%+v, %v", r, err)
+			}
+		})
+		if proof, err := s.Print(t.Context(), order(1, "Burger"), new(began).begin); proof != ticket.Shown || err != nil {
+			t.Errorf("%s, %v", proof, err)
+		}
+	})
+}
+
+func TestWhatCannotBeStoredWasNotShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shelf := newCupboard()
+		s := screen(t, shelf)
+		defer browser(s, "a")()
+		shelf.failing = true
+		var b began
+		proof, err := s.Print(t.Context(), order(1, "Burger"), b.begin)
+		if got := verdict(proof, err, true); got != "again" || !errors.Is(err, errShelf) {
+			t.Errorf("%s: %v", got, err)
+		}
+		b.err = errors.New("full")
+		if _, err := s.Print(t.Context(), order(1, "Burger"), b.begin); !errors.Is(err, b.err) {
+			t.Errorf("begin fails: %v", err)
+		}
+	})
+}
+
+func TestAnInterruptedScreenSaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := screen(t, newCupboard())
+		defer s.Join("deaf")()
+		cause := errors.New("shutting down")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { cancel(cause) })
+		if _, err := s.Print(ctx, order(1, "Burger"), new(began).begin); !errors.Is(err, cause) {
+			t.Error(err)
+		}
+	})
+}
+
+// rescued runs f with a screen that showed jobs 1 to 3 (2 is bumped) and has a backup.
+func rescued(t *testing.T, shelf *cupboard, f func(t *testing.T, s *Screen, paper *roll)) {
+	synctest.Test(t, func(t *testing.T) {
+		paper := &roll{}
+		s := screen(t, shelf, func(o *ScreenOptions) { o.Backup, o.BackupName = paper, "grill" })
+		ctx, cancel := context.WithCancel(t.Context())
+		var watching sync.WaitGroup
+		watching.Go(func() { s.Watch(ctx) })
+		closed := browser(s, "a")
+		for job := range uint64(3) {
+			if _, err := s.Print(ctx, order(job+1, "Burger"), new(began).begin); err != nil {
+				t.Error(err)
+			}
+		}
+		wants(t, s.Board(), press(s.Board(), Bump, 2, 0), Done)
+		closed()
+		f(t, s, paper)
+		cancel()
+		watching.Wait()
+	})
+}
+
+func TestWhatWasShownAndNotBumpedComesOutOfTheBackupWhenNobodyLooks(t *testing.T) {
+	rescued(t, newCupboard(), func(t *testing.T, s *Screen, paper *roll) {
+		time.Sleep(19 * time.Second)
+		paper.came(t)
+		closed := browser(s, "a") // just in time
+		time.Sleep(time.Minute)
+		closed()
+		time.Sleep(19 * time.Second)
+		paper.came(t)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		paper.came(t, "1 for hot-line (screen down), was shown", "3 for hot-line (screen down), was shown")
+		time.Sleep(time.Hour)
+		paper.came(t)
+		if got := jobs(s.Board()); got != "1 3 |" {
+			t.Errorf("board %q", got)
+		}
+		c, _ := s.Board().Card(1)
+		if c.Paper != "grill" || c.PaperAt == 0 {
+			t.Errorf("card %+v", c)
+		}
+	})
+}
+
+func TestARescueThatBreaksIsMarkedAndThenLeftToAPerson(t *testing.T) {
+	broke := errors.New("connection reset")
+	rescued(t, newCupboard(), func(t *testing.T, s *Screen, paper *roll) {
+		paper.fails(func(ticket.Delivery) (error, error) { return ticket.NotReady(errors.New("no paper")), nil })
+		time.Sleep(time.Minute)
+		paper.came(t)
+		paper.fails(func(ticket.Delivery) (error, error) { return nil, ticket.Untouched(broke) })
+		time.Sleep(time.Minute)
+		paper.came(t)
+		paper.fails(func(d ticket.Delivery) (error, error) {
+			if d.Job == 1 {
+				return nil, broke
+			}
+			return nil, nil
+		})
+		time.Sleep(time.Minute)
+		paper.came(t, "1 for hot-line (screen down), was shown", "1 for hot-line (screen down), was shown, possible duplicate",
+			"3 for hot-line (screen down), was shown")
+	})
+}
+
+func TestARescueGoesOnWhereACrashStoppedIt(t *testing.T) {
+	for n := range 5 {
+		shelf := newCupboard()
+		rescued(t, shelf, func(t *testing.T, s *Screen, paper *roll) {
+			shelf.mu.Lock()
+			before := shelf.writes
+			shelf.fail = func(i int) (bool, bool) { return i > before+n, false } // the power goes off
+			shelf.mu.Unlock()
+			time.Sleep(20 * time.Second)
+			synctest.Wait()
+			paper.mu.Lock()
+			out := slices.Clone(paper.out)
+			paper.mu.Unlock()
+			disk := newCupboard() // that what crashed cannot reach any more
+			disk.m = shelf.m
+			next := screen(t, disk, func(o *ScreenOptions) { o.Backup, o.BackupName = paper, "grill" })
+			ctx, cancel := context.WithCancel(t.Context())
+			var watching sync.WaitGroup
+			watching.Go(func() { next.Watch(ctx) })
+			time.Sleep(time.Minute)
+			cancel()
+			watching.Wait()
+			paper.mu.Lock()
+			defer paper.mu.Unlock()
+			for _, job := range []string{"1", "3"} {
+				unmarked, all := 0, 0
+				for _, s := range paper.out {
+					if strings.HasPrefix(s, job+" ") {
+						if all++; !strings.Contains(s, "duplicate") {
+							unmarked++
+						}
+					}
+				}
+				if all == 0 || unmarked > 1 {
+					t.Errorf("power off at write %d (after %q): %q", n+1, out, paper.out)
+				}
+			}
+		})
+	}
+}
+
+func TestTheStandInTakesTheCardOffTheBoardBeforeItPrints(t *testing.T) {
+	rescued(t, newCupboard(), func(t *testing.T, s *Screen, paper *roll) {
+		leave := s.Join("deaf")
+		if _, err := s.Print(t.Context(), order(4, "Cake"), new(began).begin); err == nil {
+			t.Error("shown by a page that says nothing")
+		}
+		leave()
+		d := order(4, "Cake")
+		d.Attempt, d.Doubt, d.For, d.Down = 2, true, "hot-line", "printer"
+		time.Sleep(21 * time.Second)
+		synctest.Wait()
+		var b began
+		if proof, err := s.StandIn(paper).Print(t.Context(), d, b.begin); proof != ticket.Sent || err != nil || b.times() != 1 {
+			t.Errorf("%s, %v", proof, err)
+		}
+		paper.came(t, "1 for hot-line (screen down), was shown", "3 for hot-line (screen down), was shown",
+			"4 for hot-line (screen down), possible duplicate")
+		if got := jobs(s.Board()); got != "1 3 | 4 2" {
+			t.Errorf("board %q", got)
+		}
+		if s.StandIn(paper) != s.StandIn(paper) {
+			t.Error("a stand-in is not the same over a reload")
+		}
+	})
+}
+
+func TestTheStandInWaitsForWhatIsOlder(t *testing.T) {
+	rescued(t, newCupboard(), func(t *testing.T, s *Screen, paper *roll) {
+		paper.fails(func(ticket.Delivery) (error, error) { return errors.New("off"), nil })
+		time.Sleep(21 * time.Second)
+		var b began
+		if _, err := s.StandIn(paper).Print(t.Context(), order(4, "Cake"), b.begin); !ticket.IsNotReady(err) || b.times() != 0 {
+			t.Errorf("%v, begun %d times", err, b.times())
+		}
+	})
+}
+
+func TestTheStandInPrintsNothingWhileTheCardCannotBeTakenOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shelf, paper := newCupboard(), &roll{}
+		s := screen(t, shelf)
+		put(t, s.Board(), order(1, "Burger"))
+		shelf.failing = true
+		proof, err := s.StandIn(paper).Print(t.Context(), order(1, "Burger"), new(began).begin)
+		if got := verdict(proof, err, true); got != "again" || !errors.Is(err, errShelf) {
+			t.Errorf("%s: %v", got, err)
+		}
+		paper.came(t)
+	})
+}
+
+func TestMetricsNameEachStation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reg := prometheus.NewPedanticRegistry()
+		m := NewMetrics(reg)
+		s := screen(t, newCupboard(), func(o *ScreenOptions) { o.Metrics = m })
+		m.Set([]*Screen{s})
+		closed := browser(s, "a")
+		d := order(1, "Burger")
+		d.Ticket.Received = time.Now().Add(-time.Minute)
+		if _, err := s.Print(t.Context(), d, new(began).begin); err != nil {
+			t.Error(err)
+		}
+		want := `
+# HELP ticketrail_display_oldest_open_seconds Age of the oldest open ticket of a screen station; 0 without one.
+# TYPE ticketrail_display_oldest_open_seconds gauge
+ticketrail_display_oldest_open_seconds{station="hot-line"} 60
+# HELP ticketrail_display_open_tickets Tickets on a screen station's board that are not bumped.
+# TYPE ticketrail_display_open_tickets gauge
+ticketrail_display_open_tickets{station="hot-line"} 1
+# HELP ticketrail_display_screens Live pages of a screen station; 0 means that nobody is looking.
+# TYPE ticketrail_display_screens gauge
+ticketrail_display_screens{station="hot-line"} 1
+`
+		names := []string{"ticketrail_display_screens", "ticketrail_display_open_tickets", "ticketrail_display_oldest_open_seconds"}
+		if err := testutil.GatherAndCompare(reg, strings.NewReader(want), names...); err != nil {
+			t.Error(err)
+		}
+		if n, err := testutil.GatherAndCount(reg, "ticketrail_display_shown_seconds"); n != 1 || err != nil {
+			t.Errorf("%d, %v", n, err)
+		}
+		closed()
+		m.Set(nil)
+		if n, _ := testutil.GatherAndCount(reg, names...); n != 0 {
+			t.Errorf("%d series of a station that is gone", n)
+		}
+	})
+}
