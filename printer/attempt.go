@@ -116,11 +116,14 @@ func (a *attempt) fenced() error {
 		size += len(c.Body)
 	}
 	for _, c := range a.job.copies {
-		f, ask := a.s.arm(a.d.able.Fence, a.d.issue)
-		b := append(append(make([]byte, 0, len(c.Body)+len(ask)), c.Body...), ask...)
-		n, _, err := a.write(b, a.p.patience(len(b)))
-		a.sent += min(n, len(c.Body))
+		n, left, err := a.write(c.Body, a.p.patience(len(c.Body)))
+		a.sent += n
 		if err != nil {
+			return a.broke(size, err)
+		}
+		// Only now: an answer to GS r that comes while the ticket is still being written is none.
+		f, ask := a.s.arm(a.d.able.Fence, a.d.issue)
+		if _, _, err := a.write(ask, max(left, answersWithin)); err != nil {
 			return a.broke(size, err)
 		}
 		if err := a.await(f, a.p.printing(a.job, len(c.Body))); err != nil {

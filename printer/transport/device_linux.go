@@ -53,13 +53,27 @@ func rawLine(f *os.File) (bool, error) {
 			return nil // no terminal line
 		}
 		line = true
-		t.Iflag &^= unix.IGNBRK | unix.BRKINT | unix.PARMRK | unix.ISTRIP | unix.INLCR | unix.IGNCR | unix.ICRNL
+		t.Iflag &^= unix.ISTRIP | unix.INLCR | unix.IGNCR | unix.ICRNL
+		leaveNoiseOut(t)
 		t.Oflag &^= unix.OPOST
 		t.Lflag &^= unix.ECHO | unix.ECHONL | unix.ICANON | unix.ISIG | unix.IEXTEN
 		t.Cc[unix.VMIN], t.Cc[unix.VTIME] = 1, 0
 		return unix.IoctlSetTermios(fd, unix.TCSETS, t)
 	})
 	return line, err
+}
+
+// leaveNoiseOut has the line leave out what was no byte. A printer that is switched off, or
+// whose cable is pulled, breaks the line, which is read as NUL otherwise: just what a printer
+// with paper says when it has printed everything.
+//
+// It is said in this way, and not with IGNBRK, because drivers of USB adapters then hand every
+// byte on without looking what is wrong with it (linux: n_tty_set_termios, real_raw). BRKINT
+// interrupts nobody: the line is nobody's terminal. Without NOFLSH it would empty the buffers.
+func leaveNoiseOut(t *unix.Termios) {
+	t.Iflag &^= unix.IGNBRK | unix.PARMRK
+	t.Iflag |= unix.BRKINT | unix.INPCK | unix.IGNPAR
+	t.Lflag |= unix.NOFLSH
 }
 
 // drained waits until a terminal line has sent what it was given, or discard is called.

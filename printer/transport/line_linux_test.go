@@ -147,6 +147,11 @@ func TestASerialLineIsSetAsTheAddressSays(t *testing.T) {
 			if got := s.Iflag & (unix.IXON | unix.IXOFF | unix.IXANY); got != want.iflag {
 				t.Errorf("iflag %#o, want %#o", got, want.iflag)
 			}
+			// No pseudo-terminal breaks: that noise is left out can only be seen in what it was told.
+			noise := uint32(unix.IGNBRK | unix.BRKINT | unix.PARMRK | unix.INPCK | unix.IGNPAR)
+			if s.Iflag&noise != unix.BRKINT|unix.INPCK|unix.IGNPAR || s.Lflag&unix.NOFLSH == 0 {
+				t.Errorf("iflag %#o, lflag %#o: a break would be read as a reply", s.Iflag, s.Lflag)
+			}
 			if s.Lflag&(unix.ECHO|unix.ICANON) != 0 || s.Oflag&unix.OPOST != 0 {
 				t.Error("the line is not raw")
 			}

@@ -17,6 +17,7 @@ func setLine(f *os.File, how flow) error {
 		t.Cflag &^= unix.CRTSCTS
 		t.Cflag &^= unix.HUPCL // some printers take a drop of DTR for a reset: none between tickets
 		t.Iflag &^= unix.IXON | unix.IXOFF | unix.IXANY
+		leaveNoiseOut(t)
 		switch how {
 		case rtsCTS:
 			t.Cflag |= unix.CRTSCTS

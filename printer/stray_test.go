@@ -1,0 +1,33 @@
+package printer_test
+
+import (
+	"net"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestAnAnswerThatIsOlderThanItsQuestionProvesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &scripted{}
+		answers := 1 // to GS r: the probe's
+		s.answer = func(_ *scripted, c net.Conn, all string) {
+			switch {
+			case healthy(c, all):
+			case strings.Contains(all[max(0, len(all)-14):], "\x1dr\x01"):
+				if answers--; answers >= 0 {
+					_, _ = c.Write([]byte{0})
+				}
+			case last(all, "D9\n") || len(all) > 1000 && len(all) < 1300:
+				_, _ = c.Write([]byte{0}) // nobody has asked: line noise, or another client's
+				time.Sleep(time.Second)
+			}
+		}
+		r := scriptedRig(t, s)
+		defer r.d.Release()
+		if o := r.printWith(t.Context(), r.p, twoLines(200), nil); o.kind() != "doubt" {
+			t.Errorf("%s: %v", o.kind(), o.err)
+		}
+	})
+}
