@@ -12,7 +12,8 @@ func (c *cli) check() *cobra.Command {
 		Use:   "check",
 		Short: "is the configuration right",
 		Long: `check reads the configuration and prints every problem, one a line, with exit code 2.
-With --online it also sees whether what the configuration names is there (exit code 1 if not).
+With --online it also sees whether what the configuration names is there (exit code 1 if not):
+the printers, and the point-of-sale API for each venue as "venues check" does.
 It never prints a ticket and needs no running daemon.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -31,6 +32,6 @@ It never prints a ticket and needs no running daemon.`,
 			return app.CheckOnline(cmd.Context(), c.config, c.out)
 		},
 	}
-	cmd.Flags().BoolVar(&online, "online", false, "also see whether the printers answer and are ready")
+	cmd.Flags().BoolVar(&online, "online", false, "also see whether the printers answer and are ready, and what the point-of-sale API says of the venues")
 	return cmd
 }

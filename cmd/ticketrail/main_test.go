@@ -41,7 +41,11 @@ func TestMain(m *testing.M) {
 //	printer NAME talks         before serve: it is one that answers
 //	printer NAME CONDITION     from now on it is, as paper_out; ready ends that
 //	until NAME STATE           until the daemon has seen that of a printer
+//	service ARG...             run possim serve, a process, in the place of the one before, if any;
+//	                           its address is the environment's service.base_url
+//	known EMPLOYEES            until the daemon knows so many names
 func TestTheCommandLineDoesWhatItSays(t *testing.T) {
+	possim := built(t, "possim")
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
 		Setup: func(e *testscript.Env) error {
@@ -63,6 +67,8 @@ func TestTheCommandLineDoesWhatItSays(t *testing.T) {
 			"post":    func(ts *testscript.TestScript, _ bool, a []string) { ts.Check(of(ts).post(ts.ReadFile(a[0]), a[1])) },
 			"await":   func(ts *testscript.TestScript, _ bool, a []string) { ts.Check(of(ts).await(a[0], a[1])) },
 			"printer": func(ts *testscript.TestScript, _ bool, a []string) { ts.Check(of(ts).make(a[0], a[1])) },
+			"service": func(ts *testscript.TestScript, _ bool, a []string) { ts.Check(of(ts).simulate(ts, possim, a)) },
+			"known":   func(ts *testscript.TestScript, _ bool, a []string) { ts.Check(of(ts).known(a[0])) },
 			"until":   func(ts *testscript.TestScript, _ bool, a []string) { ts.Check(of(ts).until(a[0], a[1])) },
 		},
 		RequireExplicitExec: true,
@@ -95,6 +101,8 @@ type restaurant struct {
 	cancel      context.CancelFunc
 	ended       chan int
 	log         *tail
+	metrics     string // address
+	service     *service
 }
 
 func newRestaurant() (*restaurant, error) {
@@ -111,6 +119,7 @@ func (r *restaurant) shut() {
 	if r.cancel != nil {
 		_ = r.stop()
 	}
+	r.service.end()
 	os.RemoveAll(r.dir)
 }
 
@@ -128,7 +137,11 @@ func (r *restaurant) open(conf string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(conf, bytes.ReplaceAll(text, []byte("SOCKET"), []byte(r.socket)), 0o600); err != nil {
+	text = bytes.ReplaceAll(text, []byte("SOCKET"), []byte(r.socket))
+	if r.service != nil { // this process has not the script's environment
+		text = bytes.ReplaceAll(text, []byte("SERVICE"), []byte(r.service.url))
+	}
+	if err := os.WriteFile(conf, text, 0o600); err != nil {
 		return err
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -136,13 +149,18 @@ func (r *restaurant) open(conf string) error {
 		return err
 	}
 	r.webhook = "http://" + l.Addr().String() + "/webhooks/print"
+	m, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	r.metrics = m.Addr().String()
 	// A printer is made here, before the daemon's goroutines ask for it.
 	for _, name := range []string{"grill", "bar"} {
 		r.printer(name)
 	}
 	ready := make(chan struct{}, 1)
 	c := &cli{out: r.log, err: r.log, with: func(o *app.Options) {
-		o.Webhook, o.CheckStore = l, nil
+		o.Webhook, o.Metrics, o.CheckStore = l, m, nil
 		o.Dialer = func(p config.Printer) (transport.Dialer, error) { return r.printers[p.Name], nil }
 		o.Notify = func(state string) {
 			if strings.HasPrefix(state, "READY=1") {

@@ -12,6 +12,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -27,6 +28,7 @@ import (
 	"ticketrail/queue"
 	"ticketrail/queue/dispatch"
 	"ticketrail/receiver"
+	"ticketrail/receiver/directory"
 )
 
 // stopWithin bounds a graceful stop: inside the 30 s that the unit file allows, with
@@ -47,6 +49,8 @@ type Options struct {
 	Webhook, Metrics net.Listener
 	// Dialer opens a printer; nil means transport.Open of its address.
 	Dialer func(config.Printer) (transport.Dialer, error)
+	// Service is what the point-of-sale API is asked through; nil is the network.
+	Service http.RoundTripper
 	// CheckStore checks the database file before it is opened, in another process,
 	// because a bad page can kill the one that reads it. Nil: no check.
 	CheckStore func(ctx context.Context, path string) error
@@ -73,10 +77,11 @@ type App struct {
 	metrics  *metrics
 	down     teardown
 
-	queue    *queue.Queue
-	rejects  *rejects
-	dispatch *dispatch.Dispatcher
-	receiver *receiver.Receiver
+	queue     *queue.Queue
+	rejects   *rejects
+	dispatch  *dispatch.Dispatcher
+	receiver  *receiver.Receiver
+	directory *directory.Directory
 
 	webhookAt, metricsAt net.Addr
 	serve                []server
@@ -173,6 +178,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	})
 	a.down.push("dispatch", a.stopLines)
 
+	a.directory = a.newDirectory(conf)
 	a.receiver, err = a.newReceiver(conf, first.policy)
 	if err != nil {
 		return nil, err
@@ -190,6 +196,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if _, err := a.apply(first); err != nil {
 		return nil, err
 	}
+	a.startDirectory()
 	return a, nil
 }
 

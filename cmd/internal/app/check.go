@@ -111,14 +111,20 @@ func findVenue(conf *config.Config, want string) (config.Venue, error) {
 		return conf.Venues[0], nil
 	}
 	id, _ := contract.CanonicalID(want)
-	var names []string
 	for _, v := range conf.Venues {
 		if v.Name == want || v.ID == id {
 			return v, nil
 		}
-		names = append(names, fmt.Sprintf("%q", v.Name))
 	}
-	return config.Venue{}, fmt.Errorf("no venue is called %q; there is %s", want, strings.Join(names, ", "))
+	return config.Venue{}, noVenue(conf, want)
+}
+
+func noVenue(conf *config.Config, want string) error {
+	var names []string
+	for _, v := range conf.Venues {
+		names = append(names, v.Name)
+	}
+	return &UnknownVenue{want, names}
 }
 
 // Unchecked begins the line that the child of [CheckInChild] prints when it could not

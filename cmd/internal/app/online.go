@@ -16,8 +16,9 @@ import (
 	"ticketrail/printer/transport"
 )
 
-// CheckOnline asks each printer whether it is there and how it is, a line for each on w.
-// Nothing is printed. A printer that is not there or not ready is an error.
+// CheckOnline asks each printer whether it is there and how it is, and the point-of-sale API
+// about each venue, a line for each on w. Nothing is printed. A printer that is not there or not
+// ready is an error, and so is a venue with which something is wrong.
 func CheckOnline(ctx context.Context, path string, w io.Writer) error {
 	conf, err := load(path)
 	if err != nil {
@@ -31,6 +32,15 @@ func CheckOnline(ctx context.Context, path string, w io.Writer) error {
 			answers[at] = a
 			wg.Go(func() { a.ask(ctx, p) })
 		}
+	}
+	var venues []VenueCheck
+	if conf.Service.Enabled() {
+		client, err := newClient(conf.Service, nil, nil, nil)
+		if err != nil {
+			return err
+		}
+		defer client.Close()
+		wg.Go(func() { venues = checkVenues(ctx, client, conf.Venues) })
 	}
 	wg.Wait()
 	var missing, notReady []string
@@ -56,7 +66,7 @@ func CheckOnline(ctx context.Context, path string, w io.Writer) error {
 	if len(notReady) > 0 {
 		wrong = append(wrong, fmt.Errorf("not ready: %s", strings.Join(notReady, ", ")))
 	}
-	return errors.Join(wrong...)
+	return errors.Join(append(wrong, ShowVenues(w, venues))...)
 }
 
 // An answer is what a printer had to say.

@@ -20,6 +20,7 @@ import (
 	"ticketrail/receiver"
 	"ticketrail/receiver/contract"
 	"ticketrail/receiver/plan"
+	"ticketrail/receiver/posapi"
 )
 
 // rules is everything one configuration is made into and a reload replaces. All that can
@@ -30,7 +31,8 @@ type rules struct {
 	devices  map[string]*device // by [config.Printer.Device]
 	stations map[string]*station
 	drawer   *raster.Drawer
-	warnings []string // about what is in force all the same
+	client   *posapi.Client // nil without a service
+	warnings []string       // about what is in force all the same
 }
 
 func (a *App) compile(conf *config.Config, old *rules) (*rules, error) {
@@ -51,6 +53,9 @@ func (a *App) compile(conf *config.Config, old *rules) (*rules, error) {
 		var fonts []string
 		r.drawer, fonts = newDrawer(conf)
 		r.warnings = append(slices.Clip(r.warnings), fonts...)
+	}
+	if err := a.hire(r, old); err != nil {
+		return nil, config.Problems{{Path: "service", Msg: err.Error()}}
 	}
 	for i, c := range conf.Printers {
 		if err := a.equip(r, old, c); err != nil {
@@ -133,6 +138,7 @@ func (a *App) turn(address string) printer.Turn {
 // apply puts rules in force, or changes nothing. Only the first step can fail. A request that is being planned keeps the
 // rules it began with; if those name a station that is just going, its line is an orphan and is kept.
 func (a *App) apply(r *rules) (orphans []string, err error) {
+	r.policy.Names = a.directory
 	if err := a.receiver.SetPolicy(r.policy); err != nil {
 		return nil, err
 	}
@@ -145,7 +151,8 @@ func (a *App) apply(r *rules) (orphans []string, err error) {
 			ExpireAfter: c.ExpireAfter, HoldDoubt: c.OnDoubt == "hold", Backups: r.backups(c),
 		})
 	}
-	a.live.Store(r)
+	was := a.live.Swap(r)
+	a.learn(was, r)
 	a.level.Set(r.conf.Log.Slog())
 	a.queue.SetStations(names)
 	a.dispatch.Set(lines)
@@ -230,6 +237,11 @@ func problems(conf *config.Config) []config.Problem {
 		}
 		if _, err := look(p, nil); err != nil {
 			add(fmt.Sprintf("printers[%d].layout.template_file", i), err.Error())
+		}
+	}
+	if conf.Service.Enabled() {
+		if _, err := newClient(conf.Service, nil, nil, nil); err != nil {
+			add("service", strings.ReplaceAll(err.Error(), "\n", "; "))
 		}
 	}
 	if _, err := compilePlan(conf); err != nil {

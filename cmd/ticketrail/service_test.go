@@ -1,0 +1,100 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// built returns a function that builds a program of this module, once, when it is first asked.
+func built(t *testing.T, name string) func() (string, error) {
+	exe := filepath.Join(t.TempDir(), name)
+	return sync.OnceValues(func() (string, error) {
+		if out, err := exec.Command("go", "build", "-o", exe, "ticketrail/cmd/"+name).CombinedOutput(); err != nil {
+			return "", fmt.Errorf("build %s: %w\n%s", name, err, out)
+		}
+		return exe, nil
+	})
+}
+
+// A service is possim serve, as a process.
+type service struct {
+	cmd   *exec.Cmd
+	url   string
+	drain sync.WaitGroup
+}
+
+// simulate runs one for a script, until the script ends or asks for another.
+func (r *restaurant) simulate(ts *testscript.TestScript, build func() (string, error), args []string) error {
+	exe, err := build()
+	if err != nil {
+		return err
+	}
+	r.service.end()
+	s := &service{cmd: exec.Command(exe, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)}
+	out, err := s.cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	s.cmd.Stderr = r.log
+	if err := s.cmd.Start(); err != nil {
+		return err
+	}
+	lines := bufio.NewReader(out)
+	first, err := lines.ReadString('\n')
+	s.drain.Go(func() { io.Copy(r.log, lines) })
+	r.service = s
+	if err != nil {
+		return fmt.Errorf("possim serve says nothing: %w\n%s", err, r.log)
+	}
+	s.url = strings.TrimSpace(first)
+	ts.Setenv("TICKETRAIL_SERVICE_BASE_URL", s.url)
+	return nil
+}
+
+func (s *service) end() {
+	if s == nil {
+		return
+	}
+	s.cmd.Process.Kill()
+	s.drain.Wait()
+	s.cmd.Wait()
+}
+
+// known waits until the directory of the running daemon has so many names.
+func (r *restaurant) known(employees string) error {
+	want := regexp.MustCompile(`(?m)^ticketrail_directory_employees\{venue="[^"]*"\} ` + employees + `$`)
+	for deadline := time.Now().Add(patience); ; {
+		text, err := r.scrape()
+		if err != nil {
+			return err
+		}
+		if want.MatchString(text) {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("not %s names are known\n%s", employees, r.log)
+		}
+		time.Sleep(50 * time.Millisecond) // between two questions, not for anything to happen
+	}
+}
+
+func (r *restaurant) scrape() (string, error) {
+	resp, err := http.Get("http://" + r.metrics + "/metrics")
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	return string(b), err
+}
