@@ -247,6 +247,9 @@ func (x *Expo) compose(all []part, cards map[part]*Card) map[string]*Order {
 			continue
 		}
 		for _, p := range s.Parts {
+			if x.last[p] != s { // it was taken back and sent again
+				continue
+			}
 			gone[p] = true
 			if c := cards[p]; c != nil {
 				key := fmt.Sprintf("%s~%d", s.Key, s.Off)

@@ -137,8 +137,9 @@ func (x *Expo) decide(c Command) (*sending, Outcome) {
 	}
 	now := time.Now()
 	if c.Do == Bump {
-		x.off++ // used up even if storing fails
-		s := &sending{V: recordVersion, Off: x.off, At: now.UnixMilli(), Key: o.Key, Heard: []string{c.ID}}
+		// Of one that could not be stored the number is used again: should it be there all the same,
+		// what is stored under it now takes its place.
+		s := &sending{V: recordVersion, Off: x.off + 1, At: now.UnixMilli(), Key: o.Key, Heard: []string{c.ID}}
 		for _, st := range o.Stations {
 			for _, card := range st.Cards {
 				s.Parts = append(s.Parts, part{st.Station, card.Job})
@@ -174,11 +175,18 @@ func (x *Expo) follow(ctx context.Context, s *sending) error {
 	}
 	var errs []error
 	for _, p := range s.Parts {
-		if own != nil && p.Station == own.Station() {
+		if own != nil && p.Station == own.Station() && x.latest(p) == s {
 			errs = append(errs, own.settle(ctx, p.Job, to))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// latest is the last sending that a ticket was in.
+func (x *Expo) latest(p part) *sending {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return x.last[p]
 }
 
 // settle moves a card because the pass moved its order.

@@ -1,0 +1,295 @@
+package kds
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"ticketrail/queue/ticket"
+)
+
+// A line of boards and the pass that sees them, on shelves that survive a restart.
+type passage struct {
+	shelves map[string]*cupboard
+	hot     *Board
+	cold    *Board
+	own     *Board
+	x       *Expo
+}
+
+func newPassage(t fataler) *passage {
+	p := &passage{shelves: map[string]*cupboard{}}
+	for _, n := range []string{"hot", "cold", "pass", "sent"} {
+		p.shelves[n] = newCupboard()
+	}
+	p.start(t)
+	return p
+}
+
+func (p *passage) start(t fataler) {
+	t.Helper()
+	of := func(name string) *Board {
+		return open(t, p.shelves[name], func(o *BoardOptions) { o.Station, o.RecallKeep = name, 2 })
+	}
+	p.hot, p.cold, p.own = of("hot"), of("cold"), of("pass")
+	x, err := OpenExpo(context.Background(), ExpoOptions{Station: "pass", Shelf: p.shelves["sent"], Own: p.own, Of: []*Board{p.hot, p.cold}, RecallKeep: 3, Events: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.x = x
+}
+
+func (p *passage) any(t *rapid.T) *Board {
+	return map[string]*Board{"hot": p.hot, "cold": p.cold, "own": p.own}[rapid.SampledFrom([]string{"hot", "cold", "own"}).Draw(t, "board")]
+}
+
+// of is a ticket of the order with that number.
+func of(number int, job uint64) ticket.Delivery {
+	d := order(job, "Burger", "Chips")
+	d.Ticket.Number, d.Ticket.Request = fmt.Sprint(number), fmt.Sprint("request-", number)
+	d.Ticket.Received = d.Ticket.Received.Add(time.Duration(number) * time.Second)
+	return d
+}
+
+func show(orders []*Order) (out []string) {
+	for _, o := range orders {
+		s := o.Number
+		if o.Ready {
+			s += " ready"
+		}
+		for _, st := range o.Stations {
+			s += fmt.Sprintf(" %s:%v/%d", st.Station, st.Done, st.Left)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func (p *passage) find(number int, state CardState) *Order {
+	s := p.x.Snapshot()
+	for _, o := range append(s.Orders, s.Recall...) {
+		if o.Number == fmt.Sprint("#", number) && o.State == state {
+			return o
+		}
+	}
+	return nil
+}
+
+func (p *passage) press(do Verb, number int) Command {
+	presses++
+	c := Command{ID: fmt.Sprint("pass-", presses), Do: do, Order: "?"}
+	state := Bumped
+	if do == Bump {
+		state = Open
+	}
+	if o := p.find(number, state); o != nil {
+		c.Order, c.Version = o.Key, o.Version
+	}
+	return c
+}
+
+func (p *passage) wants(t *testing.T, c Command, want Outcome) {
+	t.Helper()
+	r, err := p.x.Do(t.Context(), c)
+	if err != nil || r.Outcome != want {
+		t.Errorf("%s: %s, %v, want %s", c.Do, r.Outcome, err, want)
+	}
+}
+
+func TestThePassSeesWhichStationsAreDone(t *testing.T) {
+	p := newPassage(t)
+	put(t, p.hot, of(18, 1), of(19, 2))
+	put(t, p.cold, of(18, 3))
+	put(t, p.own, of(19, 4))
+	do(t, p.hot, press(p.hot, ItemDone, 1, 0))
+	do(t, p.cold, press(p.cold, Bump, 3, 0))
+	want := []string{"#18 hot:false/1 cold:true/0", "#19 hot:false/2 pass:false/2"}
+	if diff := cmp.Diff(want, show(p.x.Snapshot().Orders)); diff != "" {
+		t.Errorf("orders (-want +got):\n%s", diff)
+	}
+	do(t, p.hot, press(p.hot, Bump, 1, 0))
+	if o := p.find(18, Open); o == nil || !o.Ready {
+		t.Errorf("order %+v", o)
+	}
+	stale := p.press(Bump, 19)
+	do(t, p.hot, press(p.hot, ItemDone, 2, 1))
+	p.wants(t, stale, Conflict)
+	first := p.press(Bump, 18)
+	p.wants(t, first, Done)
+	p.wants(t, first, Done) // delivered twice
+	p.wants(t, p.press(Bump, 18), Gone)
+	p.wants(t, p.press(Bump, 19), Done)
+	if got := jobs(p.own); got != "| 4" {
+		t.Errorf("the pass's own board %q", got)
+	}
+	if got := jobs(p.hot); got != "2 | 1" {
+		t.Errorf("what the pass sent out left the station's board: %q", got)
+	}
+	p.start(t)
+	if s := p.x.Snapshot(); len(s.Orders) != 0 || len(s.Recall) != 2 {
+		t.Errorf("after a restart %q, %q", show(s.Orders), show(s.Recall))
+	}
+	p.wants(t, p.press(Undo, 19), Done)
+	p.wants(t, p.press(Recall, 18), Done)
+	if got := jobs(p.own); got != "4 |" {
+		t.Errorf("the pass's own board %q", got)
+	}
+	if diff := cmp.Diff([]string{"#18 ready hot:true/0 cold:true/0", "#19 hot:false/1 pass:false/2"}, show(p.x.Snapshot().Orders)); diff != "" {
+		t.Errorf("orders (-want +got):\n%s", diff)
+	}
+	if _, err := p.x.Do(t.Context(), Command{ID: "x", Do: ItemDone, Order: "y"}); !errors.Is(err, ErrCommand) {
+		t.Errorf("an item at the pass: %v", err)
+	}
+}
+
+func TestAnAddOnAfterThePassSentAnOrderOutIsAnOrderOfItsOwn(t *testing.T) {
+	p := newPassage(t)
+	put(t, p.hot, of(18, 1))
+	p.wants(t, p.press(Bump, 18), Done)
+	late := of(18, 2)
+	late.Ticket.Request = "later"
+	put(t, p.hot, late)
+	if o := p.find(18, Open); o == nil || len(o.Stations[0].Cards) != 1 || !o.Stations[0].Cards[0].AddOn {
+		t.Errorf("order %+v", o)
+	}
+	if o := p.find(18, Bumped); o == nil || len(o.Stations[0].Cards) != 1 {
+		t.Errorf("order %+v", o)
+	}
+}
+
+func TestAStationKeepsWhatThePassStillNeeds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPassage(t)
+		for i := range 5 { // two can be recalled
+			put(t, p.hot, of(i, uint64(i+1)))
+			do(t, p.hot, press(p.hot, Bump, uint64(i+1), 0))
+		}
+		time.Sleep(3 * time.Hour)
+		put(t, p.hot, of(9, 9))
+		p.start(t)
+		if got := show(p.x.Snapshot().Orders); len(got) != 6 {
+			t.Errorf("the pass has %q", got)
+		}
+		if got := jobs(p.hot); got != "9 |" {
+			t.Errorf("the station has %q", got)
+		}
+		for i := range 5 {
+			p.wants(t, p.press(Bump, i), Done)
+		}
+		time.Sleep(2 * time.Hour)
+		put(t, p.hot, of(10, 10))
+		if n := len(p.shelves["hot"].m); n != 2 {
+			t.Errorf("%d cards are kept", n)
+		}
+		time.Sleep(30 * time.Hour)
+		p.wants(t, p.press(Bump, 10), Done)
+		if n := len(p.shelves["sent"].m); n != 1 {
+			t.Errorf("%d sendings are kept", n)
+		}
+	})
+}
+
+func TestWhateverFailsAtThePassItIsTheSameInTheEnd(t *testing.T) {
+	for _, keep := range []bool{false, true} {
+		for _, restart := range []bool{false, true} {
+			for _, what := range []string{"sent", "pass"} {
+				p := newPassage(t)
+				put(t, p.hot, of(18, 1))
+				put(t, p.own, of(18, 2))
+				c := p.press(Bump, 18)
+				for _, want := range []string{"| 2", "2 |"} {
+					s := p.shelves[what]
+					s.fail = func(int) (bool, bool) { return true, keep }
+					if _, err := p.x.Do(t.Context(), c); !errors.Is(err, errShelf) {
+						t.Errorf("%s fails: %v", what, err)
+					}
+					s.fail = nil
+					if restart {
+						p.start(t)
+					}
+					p.wants(t, c, Done)
+					if got := jobs(p.own); got != want {
+						t.Errorf("%s failed (stored %v, restarted %v): own board %q, want %q", what, keep, restart, got, want)
+					}
+					p.start(t)
+					if got := jobs(p.own); got != want {
+						t.Errorf("%s failed (stored %v, restarted %v): own board at the next start %q, want %q", what, keep, restart, got, want)
+					}
+					c = p.press(Recall, 18)
+				}
+			}
+		}
+	}
+}
+
+func TestAPageAtThePassIsToldAllThatChanges(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := newPassage(t)
+		id, seen := "", map[string]*Order{}
+		t.Repeat(map[string]func(*rapid.T){
+			"put": func(t *rapid.T) {
+				b := p.any(t)
+				job := rapid.Uint64Range(1, 9).Draw(t, "job")
+				put(t, b, of(int(job%3), job))
+			},
+			"press": func(t *rapid.T) {
+				b := p.any(t)
+				do(t, b, press(b, rapid.SampledFrom(Verbs()).Draw(t, "do"), rapid.Uint64Range(1, 9).Draw(t, "job"), rapid.IntRange(0, 1).Draw(t, "item")))
+			},
+			"press at the pass": func(t *rapid.T) {
+				v := rapid.SampledFrom([]Verb{Bump, Undo, Recall}).Draw(t, "do")
+				if _, err := p.x.Do(context.Background(), p.press(v, rapid.IntRange(0, 2).Draw(t, "order"))); err != nil {
+					t.Fatal(err)
+				}
+			},
+			"restart": func(t *rapid.T) { p.start(t) },
+			"": func(t *rapid.T) {
+				s := p.x.Snapshot()
+				events, ok := p.x.Since(id)
+				if !ok {
+					seen = map[string]*Order{}
+					for _, o := range slices.Concat(s.Orders, s.Recall) {
+						seen[o.Key] = o
+					}
+				}
+				for _, e := range events {
+					var told Event
+					if err := json.Unmarshal(e.JSON(), &told); err != nil {
+						t.Fatal(err)
+					}
+					delete(seen, told.Order)
+					if told.Kind == "order" {
+						seen[told.Order] = told.View
+					}
+				}
+				id = s.ID
+				open := map[string]uint64{}
+				for key, o := range seen {
+					if o.State == Open {
+						open[key] = o.Version
+					}
+				}
+				want := map[string]uint64{}
+				for _, o := range s.Orders {
+					want[o.Key] = o.Version
+				}
+				if diff := cmp.Diff(want, open); diff != "" {
+					t.Fatalf("the page shows (-is +shown):\n%s", diff)
+				}
+				for _, o := range s.Recall {
+					if was := seen[o.Key]; was != nil && was.Version != o.Version {
+						t.Fatalf("the page was not told of %s", show([]*Order{o}))
+					}
+				}
+			},
+		})
+	})
+}
