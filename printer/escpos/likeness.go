@@ -88,6 +88,14 @@ func likeness(r rune) string {
 		return "th"
 	case 'Þ':
 		return "Th"
+	case 'і': // CP866 has the Russian letters and few of the others
+		return "i"
+	case 'І':
+		return "I"
+	case 'ґ':
+		return "г"
+	case 'Ґ':
+		return "Г"
 	case '✓', '✔', '☑', '✅':
 		return "[x]"
 	}

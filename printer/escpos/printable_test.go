@@ -27,6 +27,12 @@ func TestLettersAModelLacksAreReplaced(t *testing.T) {
 		{full, "cafe\u0301", "café"},
 		{full, "Žižkov Борщ", "Žižkov Борщ"},
 		{full, "Phở bò", "Pho bò"},
+		{full, "Μουσακάς με π", "~Mousakas me p~"}, // CP437 has σ, α and π
+		{full, "«Αυλή» 3, 5 Ω", "«~Aule~» 3, 5 ~O~"},
+		{full, "π and Σά", "π and Σα"},
+		{full, "хліб, ґречка, їжа", "хлiб, гречка, їжа"},
+		{full, "ћевапчићи и хлеб", "~tshevapchitshi i khleb~"},
+		{bare, "хліб", "~khlib~"},
 		{full, "宫保鸡丁", "~Gong Bao Ji Ding~"},
 		{full, "2x 宫保 鸡丁, extra", "2x ~Gong Bao Ji Ding~, extra"},
 		{full, "すし", "~sushi~"},

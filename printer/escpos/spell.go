@@ -2,6 +2,7 @@ package escpos
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -14,6 +15,13 @@ import (
 // spell writes s, which is composed, in letters the printer has.
 func (t *types) spell(s string) string {
 	w := speller{types: t}
+	for _, r := range s {
+		if a := alphabet(r); a != nil && !slices.Contains(w.broken, a) {
+			if _, ok := w.own(r); !ok {
+				w.broken = append(w.broken, a)
+			}
+		}
+	}
 	w.Grow(len(s) + 16)
 	for _, r := range s {
 		w.rune(r)
@@ -27,6 +35,24 @@ type speller struct {
 	*types
 	last rune   // written last; 0 at the start
 	run  []rune // letters of a script the printer does not have, not yet written
+	// broken are alphabets of which a letter is missing. All of it is transliterated then:
+	// CP437 has some Greek letters, for formulas, and Mou~s~ακ~as~ is nobody's language.
+	broken []*unicode.RangeTable
+}
+
+// alphabet is the script of a letter, where a word of it can be one the printer has in
+// part; else nil. Of Latin every printer has the letters, and a Chinese one says
+// something alone.
+func alphabet(r rune) *unicode.RangeTable {
+	switch {
+	case r < 0x370 || r > 0x1fff || !unicode.IsLetter(r):
+		return nil
+	case unicode.Is(unicode.Greek, r):
+		return unicode.Greek
+	case unicode.Is(unicode.Cyrillic, r):
+		return unicode.Cyrillic
+	}
+	return nil
 }
 
 func (w *speller) put(s string) {
@@ -42,6 +68,7 @@ func (w *speller) rune(r rune) {
 		}
 	}
 	s, ok := w.own(r)
+	ok = ok && !slices.Contains(w.broken, alphabet(r)) // nil is not among them
 	if !ok && foreign(r) {
 		w.run = append(w.run, r)
 		return
