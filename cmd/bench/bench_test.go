@@ -163,3 +163,45 @@ func TestTheTwentyLinesAreLettersAndTheScriptsAreDrawn(t *testing.T) {
 		}
 	}
 }
+
+func TestTheTallyCountsWhatIsConfirmed(t *testing.T) {
+	var y tally
+	log := `time=x level=INFO msg="ticket out" station=s01 request=9b2e7c1a-4f0d-4c53-8d8e-0000000000ff job=1 outcome=confirmed wait=5ms
+time=x level=INFO msg=ready
+time=x level=INFO msg="ticket out" station=s02 request=9b2e7c1a-4f0d-4c53-8d8e-000000000100 job=2 outcome=sent wait=5ms
+time=x level=INFO msg="ticket out" station=s01 request=9b2e7c1a-4f0d-4c53-8d8e-0a0000000001 job=3 outcome=confirmed wait=5ms
+`
+	for _, b := range []byte(log) { // in pieces of any size
+		if n, err := y.Write([]byte{b}); n != 1 || err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	_, one := y.confirmed[0xff]
+	_, two := y.confirmed[0x0a0000000001]
+	if !one || !two || len(y.confirmed) != 2 || y.others != 1 {
+		t.Errorf("%v and %d others", y.confirmed, y.others)
+	}
+}
+
+func TestAStationIsAsQuickAsWhatItPrintedInTime(t *testing.T) {
+	began := time.Now()
+	p := paced{began: began, rate: 2, first: 100, took: make(samples, 4)} // two stations, two tickets each
+	y := &tally{confirmed: map[uint64]time.Time{}}
+	for i := range 4 {
+		y.confirmed[100+uint64(i)] = p.due(i).Add(time.Millisecond)
+	}
+	y.confirmed[103] = p.due(3).Add(time.Minute)
+	var s shift
+	for range 2 {
+		if err := s.count(y, p, 2, 2*time.Second); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s.slowest() != 0.5 || s.mean() != 0.75 {
+		t.Errorf("the slowest printed %v tickets/s, the mean is %v; want 0.5 and 0.75", s.slowest(), s.mean())
+	}
+	delete(y.confirmed, 102)
+	if err := s.count(y, p, 2, 2*time.Second); err == nil {
+		t.Error("a ticket that never came out was not missed")
+	}
+}

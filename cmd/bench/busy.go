@@ -133,8 +133,8 @@ func (b *bench) pacedAt(ctx context.Context, k *kitchen, letters []letter, rate 
 	if err != nil {
 		return nil, err
 	}
-	s, err := b.pace(ctx, cr, letters, rate, lasts)
-	return s, errors.Join(err, cr.close())
+	p, err := b.pace(ctx, cr, letters, rate, lasts)
+	return p.took, errors.Join(err, cr.close())
 }
 
 // waiting counts the jobs of all stations that are not finished.

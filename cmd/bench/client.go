@@ -150,19 +150,26 @@ func (b *bench) hammer(ctx context.Context, cr crowd, l letter, warm, lasts time
 	return float64(answers.Load()) / took.Seconds(), errors.Join(append(errs, err)...)
 }
 
-// A due request is to be sent at a moment, whatever became of the ones before it.
-type due struct {
-	at time.Time
-	n  int
+// A paced is what came of requests at fixed moments. The nth went under the id first + n.
+type paced struct {
+	began time.Time
+	rate  int
+	first uint64
+	took  samples // from its moment until it was answered
+}
+
+// due is the moment of the nth.
+func (p paced) due(n int) time.Time {
+	return p.began.Add(time.Duration(n) * time.Second / time.Duration(p.rate))
 }
 
 // pace posts rate requests a second, whether or not they are answered, and returns how long
 // after its moment each was answered. Letters take turns. Every connection that waits is
 // one request under way; if there are too few the latencies say so, since they begin at
 // the moment and not when a connection is free.
-func (b *bench) pace(ctx context.Context, cr crowd, letters []letter, rate int, lasts time.Duration) (samples, error) {
+func (b *bench) pace(ctx context.Context, cr crowd, letters []letter, rate int, lasts time.Duration) (paced, error) {
 	if err := cr.until(time.Now().Add(lasts)); err != nil {
-		return nil, err
+		return paced{}, err
 	}
 	// The goroutine that keeps time blocks a whole processor in the kernel; the others must
 	// not be short of it.
@@ -170,32 +177,31 @@ func (b *bench) pace(ctx context.Context, cr crowd, letters []letter, rate int, 
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	count := int(lasts.Seconds() * float64(rate))
-	took := make(samples, count)
-	work := make(chan due, count)
+	p := paced{rate: rate, first: b.ids.Add(uint64(count)) - uint64(count) + 1, took: make(samples, count)}
+	work := make(chan int, count)
 	var wg sync.WaitGroup
 	errs := make([]error, len(cr))
+	p.began = time.Now()
 	for i, c := range cr {
 		wg.Go(func() {
-			for d := range work {
-				if errs[i] = c.post(letters[d.n%len(letters)], b.ids.Add(1)); errs[i] != nil {
+			for n := range work {
+				if errs[i] = c.post(letters[n%len(letters)], p.first+uint64(n)); errs[i] != nil {
 					cancel()
 					return
 				}
-				took[d.n] = time.Since(d.at)
+				p.took[n] = time.Since(p.due(n))
 			}
 		})
 	}
-	began := time.Now()
 	for n := range count {
-		at := began.Add(time.Duration(n) * time.Second / time.Duration(rate))
-		if sleepUntil(at); ctx.Err() != nil {
+		if sleepUntil(p.due(n)); ctx.Err() != nil {
 			break
 		}
-		work <- due{at, n}
+		work <- n
 	}
 	close(work)
 	wg.Wait()
-	return took, errors.Join(append(errs, context.Cause(ctx))...)
+	return p, errors.Join(append(errs, context.Cause(ctx))...)
 }
 
 // sleepUntil sleeps in the kernel: the runtime's timers are a millisecond late on an idle

@@ -46,7 +46,7 @@ func (b *bench) starts(ctx context.Context, s store, n int) (took samples, how s
 		if how, err = chill(s.path); err != nil {
 			return nil, "", err
 		}
-		d, err := b.daemon(ctx, daemonOptions{store: s.path, printer: nowhere, within: 5 * time.Minute})
+		d, err := b.daemon(ctx, daemonOptions{store: s.path, within: 5 * time.Minute})
 		if err != nil {
 			return nil, "", err
 		}
@@ -79,7 +79,7 @@ func (b *bench) memory(ctx context.Context) (finding, error) {
 	if err != nil {
 		return finding{}, err
 	}
-	d, err := b.daemon(ctx, daemonOptions{store: s.path, printer: nowhere, within: 5 * time.Minute})
+	d, err := b.daemon(ctx, daemonOptions{store: s.path, within: 5 * time.Minute})
 	if err != nil {
 		return finding{}, err
 	}

@@ -84,7 +84,7 @@ type daemon struct {
 // daemonOptions say how to start one.
 type daemonOptions struct {
 	store   string
-	printer string   // address of both printers
+	printer *wire    // of both stations; nil: there is none
 	under   []string // a program that runs it, with its arguments
 	within  time.Duration
 }
@@ -244,7 +244,16 @@ func (d *daemon) scrape() (c commits, waiting int, err error) {
 	return c, waiting, lines.Err()
 }
 
+// daemonConfig is two stations at one printer. It is not asked how it is while it is idle:
+// questions would be the first bytes on its wire.
 func daemonConfig(o daemonOptions, socket string) []byte {
+	addr, confirm := nowhere, "none"
+	if o.printer != nil {
+		addr = o.printer.addr
+		if o.printer.answers {
+			confirm = "auto"
+		}
+	}
 	return fmt.Appendf(nil, `receiver: { listen: "127.0.0.1:0" }
 metrics: { listen: "127.0.0.1:0" }
 admin: { socket: %q }
@@ -252,11 +261,11 @@ storage: { path: %q, max_backlog: 10000000 }
 venues:
   - { id: %s, name: Harbour Grill, timezone: Australia/Melbourne }
 printers:
-  - { name: grill, address: "tcp://%[4]s", columns: 42, expire_after: 720h }
-  - { name: bar, address: "tcp://%[4]s", columns: 42, expire_after: 720h }
+  - { name: grill, address: "tcp://%[4]s", columns: 42, confirm: %[5]s, poll_every: 0s, expire_after: 720h }
+  - { name: bar, address: "tcp://%[4]s", columns: 42, confirm: %[5]s, poll_every: 0s, expire_after: 720h }
 routes:
   - { when: 'item.courseName == "Drinks"', to: [bar] }
   - { when: 'item.courseName in ["Appetizers", "Entrees", "Desserts"]', to: [grill] }
 fallback: grill
-`, socket, o.store, venueID, o.printer)
+`, socket, o.store, venueID, addr, confirm)
 }

@@ -40,6 +40,9 @@ func main() {
 	if len(os.Args) == 3 && os.Args[1] == modeServe {
 		os.Exit(beDaemon(ctx, os.Args[2]))
 	}
+	if len(os.Args) == 3 && os.Args[1] == modePrint {
+		os.Exit(beFifty(ctx, os.Args[2]))
+	}
 	if len(os.Args) == 4 && os.Args[1] == "db" && os.Args[2] == "check" {
 		os.Exit(beChecker(os.Args[3]))
 	}
@@ -152,6 +155,7 @@ func rows() []measure {
 		{9, "encode a ticket of 20 lines", "p50 ≤ 50 µs", (*bench).encoding},
 		{10, "draw a line of print as dots", "p50 ≤ 2 ms", (*bench).rasterLine},
 		{11, "ask for 10,000 employees page by page and store them", "≤ 2 s, look-ups without allocation", (*bench).employees},
+		{12, "slowest of 50 printers at 10 tickets/s each ÷ one of them alone at its 10 tickets/s", "≥ 0.95", (*bench).fiftyPrinters},
 		{5, "start to ready, cold page cache, 20,000 keys and 10,000 jobs", "≤ 1 s", (*bench).coldStart},
 		{6, "anonymous memory with a million keys and 50,000 jobs", "≤ 40 MB", (*bench).memory},
 		{4, "acks/s at 256 connections with 1 million dedup keys and 50,000 jobs waiting ÷ the same when empty", "≥ 0.85", (*bench).fullStore},
