@@ -1,0 +1,182 @@
+package kds
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ticketrail/queue"
+	"ticketrail/queue/dispatch"
+	"ticketrail/queue/ticket"
+)
+
+// A kitchenette is a real queue and a dispatcher with one line, and what restarts of it share.
+type kitchenette struct {
+	t    *testing.T
+	path string
+	q    *queue.Queue
+	d    *dispatch.Dispatcher
+	seq  int
+}
+
+func newKitchenette(t *testing.T) *kitchenette {
+	k := &kitchenette{t: t, path: filepath.Join(t.TempDir(), "ticketrail.db")}
+	k.start()
+	return k
+}
+
+func (k *kitchenette) start() {
+	k.t.Helper()
+	q, err := queue.Open(queue.Options{Path: k.path, Reserve: -1, NoSync: true})
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	q.SetStations([]string{"hot-line"})
+	k.q, k.d = q, dispatch.New(dispatch.Options{Queue: dispatch.From(q)})
+}
+
+func (k *kitchenette) stop() {
+	k.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := k.d.Stop(ctx); err != nil {
+		k.t.Error(err)
+	}
+	if n := k.q.Unaccounted(); n != 0 {
+		k.t.Errorf("%d jobs are unaccounted for", n)
+	}
+	if err := k.q.Close(); err != nil {
+		k.t.Error(err)
+	}
+}
+
+func (k *kitchenette) order(n int) {
+	k.t.Helper()
+	for range n {
+		k.seq++
+		d := order(uint64(k.seq), "Burger")
+		_, err := k.q.Accept(context.Background(), ticket.Request{
+			Venue: d.Ticket.Venue, ID: d.Ticket.Request, Device: "d", Received: time.Now().UTC(), Body: []byte("{}"),
+			Digest: [32]byte{byte(k.seq)}, Drafts: []ticket.Draft{{Station: "hot-line", Ticket: d.Ticket}},
+		})
+		if err != nil {
+			k.t.Fatal(err)
+		}
+	}
+}
+
+// states is what became of every job, the oldest first.
+func (k *kitchenette) states() string {
+	k.t.Helper()
+	all, err := k.q.Jobs(context.Background(), queue.Filter{})
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	slices.Reverse(all)
+	var out []string
+	for _, j := range all {
+		out = append(out, string(j.State))
+	}
+	return strings.Join(out, " ")
+}
+
+// hang gives the line a screen, with a backup, and returns what ends both.
+func (k *kitchenette) hang(paper *roll) (*Screen, func()) {
+	s := NewScreen(ScreenOptions{
+		Name: "hot-line", Board: open(k.t, k.q.Shelf("board hot-line")), Backup: paper, BackupName: "grill",
+		OnLive: func() { k.d.Kick("hot-line") },
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	var watching sync.WaitGroup
+	watching.Go(func() { s.Watch(ctx) })
+	k.d.Set([]dispatch.Line{{Name: "hot-line", Station: s, Backups: []dispatch.Backup{{Name: "grill", Station: s.StandIn(paper), After: s.Options().HoldFor}}}})
+	return s, func() { cancel(); watching.Wait(); k.stop() }
+}
+
+func TestTicketsWaitForAScreenAndAreShownAtOnceWhenOneOpens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKitchenette(t)
+		s, end := k.hang(&roll{})
+		defer end()
+		k.order(3)
+		time.Sleep(10 * time.Second)
+		if got := k.states(); strings.Contains(got, "shown") || jobs(s.Board()) != "|" {
+			t.Errorf("before: %s, board %q", got, jobs(s.Board()))
+		}
+		defer browser(s, "a")()
+		time.Sleep(300 * time.Millisecond)
+		if got := k.states(); got != "shown shown shown" || jobs(s.Board()) != "1 2 3 |" {
+			t.Errorf("after: %s, board %q", got, jobs(s.Board()))
+		}
+	})
+}
+
+func TestWithNobodyLookingALineComesOutOfItsBackupInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k, paper := newKitchenette(t), &roll{}
+		s, end := k.hang(paper)
+		defer end()
+		closed := browser(s, "a")
+		k.order(2)
+		time.Sleep(time.Second)
+		closed()
+		time.Sleep(5 * time.Second)
+		k.order(3)
+		time.Sleep(14 * time.Second)
+		paper.came(t)
+		time.Sleep(time.Minute)
+		paper.came(t, "1 for hot-line (screen down), was shown", "2 for hot-line (screen down), was shown",
+			"3 for hot-line (screen down)", "4 for hot-line (screen down)", "5 for hot-line (screen down)")
+		if got := k.states(); got != "shown shown sent sent sent" {
+			t.Error(got)
+		}
+		if got := jobs(s.Board()); got != "1 2 |" {
+			t.Errorf("board %q", got)
+		}
+		k.order(1)
+		time.Sleep(time.Minute)
+		paper.came(t, "6 for hot-line (screen down)")
+		defer browser(s, "a")()
+		k.order(1)
+		time.Sleep(time.Second)
+		if got := jobs(s.Board()); got != "1 2 7 |" {
+			t.Errorf("board %q", got)
+		}
+		paper.came(t)
+	})
+}
+
+func TestARestartShowsTheSameBoard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKitchenette(t)
+		s, end := k.hang(&roll{})
+		closed := browser(s, "a")
+		k.order(4)
+		time.Sleep(time.Second)
+		wants(t, s.Board(), press(s.Board(), Bump, 2, 0), Done)
+		wants(t, s.Board(), press(s.Board(), ItemDone, 3, 0), Done)
+		before := s.Board().Snapshot()
+		closed()
+		end()
+		k.start()
+		s, end = k.hang(&roll{})
+		defer end()
+		after := s.Board().Snapshot()
+		if diff := cmp.Diff(before.Open, after.Open); diff != "" {
+			t.Errorf("open (-before +after):\n%s", diff)
+		}
+		if diff := cmp.Diff(before.Recall, after.Recall); diff != "" {
+			t.Errorf("recall (-before +after):\n%s", diff)
+		}
+		if before.ID == after.ID {
+			t.Error("a page cannot tell that it missed something")
+		}
+	})
+}
