@@ -1,0 +1,116 @@
+package kds
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"ticketrail/queue"
+)
+
+// killed is where the process that is killed finds its queue.
+const killed = "KDS_TEST_QUEUE"
+
+func TestWhatABoardSaidIsThereAfterKill9(t *testing.T) {
+	if path := os.Getenv(killed); path != "" {
+		cookUntilKilled(t, path)
+		return
+	}
+	path := filepath.Join(t.TempDir(), "ticketrail.db")
+	sure, tried := map[string]bool{}, map[string]bool{}
+	for round := range 4 {
+		cook := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
+		cook.Env = append(os.Environ(), killed+"="+path, "KDS_TEST_FROM="+strconv.Itoa(1000*round))
+		out, err := cook.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cook.Start(); err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewScanner(out)
+		for n := 0; lines.Scan(); {
+			word, step, _ := strings.Cut(lines.Text(), " ")
+			switch word {
+			case "try":
+				tried[step] = true
+			case "did":
+				sure[step] = true
+				if n++; n == 20+7*round {
+					if err := cook.Process.Kill(); err != nil {
+						t.Error(err)
+					}
+				}
+			default:
+				t.Log(lines.Text())
+			}
+		}
+		_ = cook.Wait()
+		looksLike(t, path, sure, tried)
+	}
+	if len(sure) < 80 {
+		t.Errorf("only %d steps were done", len(sure))
+	}
+}
+
+// cookUntilKilled puts, does and bumps tickets, and says before and after each step which it is.
+func cookUntilKilled(t *testing.T, path string) {
+	q, err := queue.Open(queue.Options{Path: path, Reserve: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := open(t, q.Shelf("board"))
+	step := func(name string, job uint64, f func() error) {
+		fmt.Println("try", name, job)
+		if err := f(); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Println("did", name, job)
+	}
+	from, _ := strconv.ParseUint(os.Getenv("KDS_TEST_FROM"), 10, 64)
+	ctx := context.Background()
+	for job := from + 1; job < from+200; job++ {
+		step("put", job, func() error { _, err := b.Put(ctx, order(job, "Burger", "Chips")); return err })
+		step("done", job, func() error { _, err := b.Do(ctx, press(b, ItemDone, job, 1)); return err })
+		if job%3 == 0 {
+			step("bump", job, func() error { _, err := b.Do(ctx, press(b, Bump, job, 0)); return err })
+		}
+	}
+}
+
+// looksLike says whether the board has all that is sure and nothing that was not tried.
+func looksLike(t *testing.T, path string, sure, tried map[string]bool) {
+	t.Helper()
+	q, err := queue.Open(queue.Options{Path: path, Reserve: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := q.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	s := open(t, q.Shelf("board")).Snapshot()
+	is := map[string]bool{}
+	for _, c := range append(s.Open, s.Recall...) {
+		is[fmt.Sprint("put ", c.Job)] = true
+		is[fmt.Sprint("done ", c.Job)] = c.Items[1].Done
+		is[fmt.Sprint("bump ", c.Job)] = c.State == Bumped
+	}
+	for step := range sure {
+		if !is[step] && len(s.Recall) < 50 {
+			t.Errorf("%s was said and is lost", step)
+		}
+	}
+	for step, done := range is {
+		if done && !tried[step] {
+			t.Errorf("%s was never tried", step)
+		}
+	}
+}
