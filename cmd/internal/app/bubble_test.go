@@ -34,6 +34,7 @@ type kitchen struct {
 	t        *testing.T
 	conf     *config.Config
 	printers map[string]*virtual.Printer
+	service  http.RoundTripper // that the point-of-sale API is asked through
 	app      *App
 	client   *http.Client
 	stop     context.CancelFunc
@@ -83,7 +84,7 @@ func (k *kitchen) start() {
 	k.t.Helper()
 	l := newMemory()
 	a, err := New(k.t.Context(), Options{
-		Config: k.conf, Webhook: l, Log: k.t.Output(), Clock: steady{},
+		Config: k.conf, Webhook: l, Log: k.t.Output(), Clock: steady{}, Service: k.service,
 		Dialer: func(p config.Printer) (transport.Dialer, error) { return k.printers[p.Name], nil },
 	})
 	if err != nil {
@@ -132,6 +133,11 @@ func (k *kitchen) post(id, number string, retry int, items ...string) string {
 	k.t.Helper()
 	body := fmt.Sprintf(`{"records":[{"id":%q,"orderNumber":%q,"retryCount":%d,"_updatedAt":%q,"items":[%s]}],"status":"SUCCESS","count":1}`,
 		id, number, retry, time.Now().Format(time.RFC3339Nano), strings.Join(items, ","))
+	return k.send(body)
+}
+
+func (k *kitchen) send(body string) string {
+	k.t.Helper()
 	if !json.Valid([]byte(body)) {
 		k.t.Fatalf("the test made no JSON: %s", body)
 	}

@@ -94,6 +94,9 @@ func (a *App) startDirectory() {
 	}()
 	a.down.push("directory", func(within context.Context) error {
 		cancel()
+		if c := a.live.Load().client; c != nil {
+			defer c.Close()
+		}
 		select {
 		case <-over:
 			return nil

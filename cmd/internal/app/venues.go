@@ -208,6 +208,8 @@ func (c *VenueCheck) fault(err error) (all bool) {
 		do = "check service.base_url, and that this box reaches it: name, route, firewall, proxy"
 	case errors.Is(err, posapi.ErrUnavailable):
 		do = "the service has trouble of its own: ask again later"
+	case errors.Is(err, posapi.ErrMalformed), errors.Is(err, posapi.ErrRefused):
+		do = "if it stays so, tell whoever runs the service"
 	}
 	c.problem(string(e.Call), what, do)
 	return e.Call == posapi.CallToken || errors.Is(err, posapi.ErrUnavailable) || errors.Is(err, posapi.ErrRateLimited) || ctxOver(err)

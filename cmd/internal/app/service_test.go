@@ -1,0 +1,335 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"ticketrail/config"
+	"ticketrail/receiver/sim"
+)
+
+const (
+	otherVenue   = "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a22"
+	clientSecret = "s3cr3t-of-the-integrator"
+	seed         = 7
+	settled      = 10 * time.Second // after a start or a reload everybody has been asked about
+)
+
+// withService has the daemon of k ask the simulated service.
+func withService(k *kitchen, o sim.Options) *sim.Service {
+	o.Prefix, o.ClientID, o.ClientSecret, o.Seed = "/api", "me", clientSecret, seed
+	if o.Venues == nil {
+		o.Venues = []sim.Venue{{ID: venueID, Employees: 100, Zone: "America/New_York"}}
+	}
+	s := sim.New(o)
+	l := newMemory()
+	server := &http.Server{Handler: s.Handler()}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(l) }()
+	through := &http.Transport{DialContext: l.dial}
+	k.t.Cleanup(func() {
+		through.CloseIdleConnections()
+		server.Close()
+		<-ended
+	})
+	k.service = through
+	k.configure()
+	return s
+}
+
+// configure is the service's part of a configuration.
+func (k *kitchen) configure() {
+	name := filepath.Join(filepath.Dir(k.conf.Storage.Path), "secret")
+	if err := os.WriteFile(name, []byte(clientSecret+"\n"), 0o600); err != nil {
+		k.t.Fatal(err)
+	}
+	k.t.Cleanup(func() { time.Sleep(time.Minute) }) // a request for a token ends by its time-out
+	s := &k.conf.Service
+	s.BaseURL, s.ClientID, s.ClientSecretFile = "http://127.0.0.1/api", "me", name
+	s.Secret, _ = s.ReadSecret()
+}
+
+// serve orders something in the name of an employee of a venue.
+func (k *kitchen) serve(number, employee string) {
+	k.t.Helper()
+	got := k.send(fmt.Sprintf(`{"records":[{"id":%q,"orderNumber":%q,"checkOwnerEmployeeId":%q,"items":[{"name":"Burger"}]}]}`, uuid.NewString(), number, employee))
+	if got != `200 {"status":"SUCCESS","duplicate":false` {
+		k.t.Fatalf("order %s got %s", number, got)
+	}
+}
+
+// last is the newest ticket of the grill: who served it, and the time on it.
+func (k *kitchen) last() (server, clock string) {
+	k.t.Helper()
+	k.pass(time.Second)
+	tickets := k.printers["grill"].Tickets()
+	if len(tickets) == 0 {
+		k.t.Fatal("there is no ticket")
+	}
+	for line := range strings.Lines(tickets[len(tickets)-1].Text) {
+		if _, rest, ok := strings.Cut(line, "Server "); ok {
+			server, _, _ = strings.Cut(rest, "  ")
+		}
+		for word := range strings.FieldsSeq(line) {
+			if len(word) == 5 && word[2] == ':' {
+				clock = word
+			}
+		}
+	}
+	if server == "" || clock == "" {
+		k.t.Logf("the ticket is\n%s", tickets[len(tickets)-1].Text)
+	}
+	return strings.TrimSpace(server), clock
+}
+
+// employee is one of the first hundred of the venue whose name this printer has the letters of.
+func employee(n int) sim.Employee {
+	for i := range 100 {
+		e := sim.Staff(seed, venueID, i)
+		if regexp.MustCompile(`^[A-Z][A-Za-z]+ [A-Za-z]\.$`).MatchString(e.Name) {
+			if n--; n < 0 {
+				return e
+			}
+		}
+	}
+	panic("there are not so many")
+}
+
+func (k *kitchen) wantServer(who int, want string) {
+	k.t.Helper()
+	k.serve("N", employee(who).ID)
+	if got, _ := k.last(); got != want {
+		k.t.Errorf("server %q, want %q", got, want)
+	}
+}
+
+func unknown(n int) string { id := employee(n).ID; return id[len(id)-4:] }
+
+func in24(zone string) string {
+	z, err := time.LoadLocation(zone)
+	if err != nil {
+		panic(err)
+	}
+	return time.Now().In(z).Format("15:04")
+}
+
+func TestTicketsBearTheNamesAndTheTimeThatTheServiceKnows(t *testing.T) {
+	setup := func(k *kitchen) {
+		withService(k, sim.Options{})
+		k.conf.Venues[0].Timezone = ""
+	}
+	inKitchen(t, setup, func(k *kitchen) {
+		k.serve("A1", employee(0).ID)
+		if server, clock := k.last(); server != unknown(0) || clock != in24("UTC") {
+			k.t.Errorf("before anything is known: %q %q", server, clock)
+		}
+		k.pass(settled)
+		k.serve("A2", strings.ToUpper(employee(0).ID))
+		if server, clock := k.last(); server != employee(0).Name || clock != in24("America/New_York") {
+			k.t.Errorf("%q %q, want %q %q", server, clock, employee(0).Name, in24("America/New_York"))
+		}
+		k.reload(func(c *config.Config) {
+			c.Venues = []config.Venue{{ID: venueID, Name: "Harbour Grill", Timezone: "Asia/Tokyo"}}
+		})
+		k.serve("A3", "nobody-of-ours-9999")
+		if server, clock := k.last(); server != "9999" || clock != in24("Asia/Tokyo") {
+			k.t.Errorf("with a configured time zone: %q %q", server, clock)
+		}
+	}, "grill")
+}
+
+func TestWhatTheServiceToldOutlivesARestartAndTheService(t *testing.T) {
+	setup := func(k *kitchen) {
+		withService(k, sim.Options{})
+		k.conf.Venues[0].Timezone = ""
+	}
+	inKitchen(t, setup, func(k *kitchen) {
+		k.pass(settled)
+		k.halt()
+		k.service = hanging{}
+		k.start()
+		k.serve("A1", employee(1).ID)
+		if server, clock := k.last(); server != employee(1).Name || clock != in24("America/New_York") {
+			k.t.Errorf("%q %q", server, clock)
+		}
+	}, "grill")
+}
+
+// hanging never answers; refusing does so at once.
+type (
+	hanging  struct{}
+	refusing struct{}
+)
+
+func (hanging) RoundTrip(r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	return nil, context.Cause(r.Context())
+}
+
+func (refusing) RoundTrip(*http.Request) (*http.Response, error) {
+	return nil, errors.New("connection refused")
+}
+
+// timed is how long a start, an answer, a ticket and a stop take by the bubble's clock.
+func (k *kitchen) timed() string {
+	var out strings.Builder
+	step := func(name string, f func()) {
+		began := time.Now()
+		f()
+		fmt.Fprintf(&out, "%s %v\n", name, time.Since(began).Round(100*time.Millisecond))
+	}
+	orders := func(what string) {
+		had := len(k.printers["grill"].Tickets())
+		step("answer "+what, func() { k.serve("A1", employee(1).ID) })
+		step("ticket "+what, func() {
+			for len(k.printers["grill"].Tickets()) == had {
+				k.pass(100 * time.Millisecond)
+			}
+		})
+	}
+	k.halt()
+	step("start", k.start)
+	orders("at once")
+	k.pass(time.Minute) // in the middle of asking
+	orders("later")
+	k.pass(7 * time.Hour) // the connections are gone
+	orders("in the evening")
+	step("stop", k.halt)
+	k.start()
+	step("stop of what has just begun", k.halt)
+	k.start()
+	k.pass(2 * time.Second) // while the first is being asked
+	step("stop while it asks", k.halt)
+	k.start()
+	return out.String()
+}
+
+func TestAServiceThatFailsOrHangsDelaysNoStartNoAnswerNoTicketAndNoStop(t *testing.T) {
+	var alone string
+	inBubble(t, func(k *kitchen) { alone = k.timed() }, "grill")
+	t.Log("without a service:\n" + alone)
+	for name, setup := range map[string]func(*kitchen){
+		"hangs":   func(k *kitchen) { k.service = hanging{}; k.configure() },
+		"refuses": func(k *kitchen) { k.service = refusing{}; k.configure() },
+		"has a secret that is gone": func(k *kitchen) {
+			k.service = refusing{}
+			k.configure()
+			k.conf.Service.ClientSecretFile = "/gone"
+		},
+		"hangs after the token": func(k *kitchen) {
+			withService(k, sim.Options{}).Fault(sim.Fault{Call: sim.CallEmployees, Kind: sim.Hang})
+		},
+		"is slow":    func(k *kitchen) { withService(k, sim.Options{}).Fault(sim.Fault{Kind: sim.Slow, For: 9 * time.Second}) },
+		"is broken":  func(k *kitchen) { withService(k, sim.Options{}).Fault(sim.Fault{Kind: sim.Answers, Status: 503}) },
+		"is another": func(k *kitchen) { withService(k, sim.Options{}).Fault(sim.Fault{Kind: sim.NonJSON}) },
+		"works":      func(k *kitchen) { withService(k, sim.Options{}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inKitchen(t, setup, func(k *kitchen) {
+				if got := k.timed(); got != alone {
+					k.t.Errorf("got\n%swithout a service it is\n%s", got, alone)
+				}
+			}, "grill")
+		})
+	}
+}
+
+func TestAReloadChangesWhatTheServiceIsAskedAbout(t *testing.T) {
+	var s *sim.Service
+	setup := func(k *kitchen) {
+		s = withService(k, sim.Options{Venues: []sim.Venue{{ID: venueID, Employees: 5}, {ID: otherVenue, Employees: 4}}})
+	}
+	inKitchen(t, setup, func(k *kitchen) {
+		known := func() (out string) {
+			for _, v := range k.app.Directory().Status() {
+				out += fmt.Sprintf("%s:%d ", v.Venue[len(v.Venue)-2:], v.Employees)
+			}
+			return strings.TrimSpace(out)
+		}
+		step := func(want string, change func(*config.Config)) {
+			k.t.Helper()
+			k.reload(change)
+			k.pass(settled)
+			if got := known(); got != want {
+				k.t.Errorf("known are %q, want %q", got, want)
+			}
+		}
+		service := k.conf.Service
+		both := []config.Venue{k.conf.Venues[0], {ID: otherVenue, Name: "Seaside", Timezone: "UTC"}}
+		step("11:5", func(*config.Config) {})
+		before := s.Requests(sim.CallEmployees)
+		step("11:5 22:4", func(c *config.Config) { c.Venues = both })
+		step("11:5 22:4", func(c *config.Config) { c.Log.Level = "debug" })
+		if n := s.Requests(sim.CallEmployees) - before; n != 1 {
+			k.t.Errorf("employees were asked for %d times for one new venue", n)
+		}
+		s.Hire(otherVenue, 1)
+		step("11:5 22:5", func(c *config.Config) { c.Service.Timeout = 9 * time.Second })
+		step("22:5", func(c *config.Config) { c.Venues = both[1:] })
+		step("", func(c *config.Config) { c.Service = config.Default().Service })
+		step("22:5", func(c *config.Config) { c.Service = service })
+	}, "grill")
+}
+
+func TestANewClientSecretTakesEffectWithAReload(t *testing.T) {
+	setup := func(k *kitchen) {
+		withService(k, sim.Options{})
+		if err := os.WriteFile(k.conf.Service.ClientSecretFile, []byte("wrong"), 0o600); err != nil {
+			k.t.Fatal(err)
+		}
+		k.conf.Service.Secret, _ = k.conf.Service.ReadSecret()
+	}
+	inKitchen(t, setup, func(k *kitchen) {
+		k.pass(6 * time.Hour) // by now it is asked once an hour
+		k.wantServer(0, unknown(0))
+		k.reload(func(c *config.Config) {
+			if err := os.WriteFile(c.Service.ClientSecretFile, []byte(clientSecret), 0o600); err != nil {
+				k.t.Fatal(err)
+			}
+			c.Service.Secret, _ = c.Service.ReadSecret()
+		})
+		k.pass(settled)
+		k.wantServer(0, employee(0).Name)
+	}, "grill")
+}
+
+func TestANewClientSecretTakesEffectWithoutAReload(t *testing.T) {
+	var s *sim.Service
+	inKitchen(t, func(k *kitchen) { s = withService(k, sim.Options{}) }, func(k *kitchen) {
+		k.pass(time.Hour)
+		s.Revoke(venueID)
+		hired := s.Hire(venueID, 1)
+		k.pass(8 * time.Hour)
+		if n, ok := k.app.Directory().Name(venueID, hired[0].ID); !ok {
+			k.t.Errorf("whoever was hired is %q", n)
+		}
+	}, "grill")
+}
+
+func TestTheServiceAndTheDirectoryAreInTheMetrics(t *testing.T) {
+	inKitchen(t, func(k *kitchen) { withService(k, sim.Options{}) }, func(k *kitchen) {
+		k.pass(settled)
+		for _, name := range []string{"ticketrail_posapi_requests_total", "ticketrail_posapi_token_age_seconds", "ticketrail_directory_employees",
+			"ticketrail_directory_age_seconds", "ticketrail_directory_refreshes_total"} {
+			if n, err := testutil.GatherAndCount(k.app.registry, name); n == 0 || err != nil {
+				k.t.Errorf("%s: %d series, %v", name, n, err)
+			}
+		}
+		k.reload(func(c *config.Config) { c.Service.Timeout = 5 * time.Second }) // another client at the same registry
+		k.pass(settled)
+		if _, err := k.app.registry.Gather(); err != nil {
+			k.t.Error(err)
+		}
+	}, "grill")
+}

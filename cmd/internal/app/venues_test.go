@@ -1,0 +1,103 @@
+package app
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+
+	"ticketrail/config"
+	"ticketrail/receiver/sim"
+)
+
+// local is the way to a handler without a network.
+type local struct{ http.Handler }
+
+func (l local) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	r = r.Clone(r.Context())
+	r.RequestURI = r.URL.RequestURI()
+	l.ServeHTTP(w, r)
+	return w.Result(), nil
+}
+
+// checked is what is found out about a venue from a service.
+func checked(t *testing.T, h http.Handler, v config.Venue) VenueCheck {
+	t.Helper()
+	c := config.Default().Service
+	c.BaseURL, c.ClientID, c.ClientSecretFile = "https://pos.example", "me", t.TempDir()+"/secret"
+	writeFile(t, c.ClientSecretFile, clientSecret)
+	client, err := newClient(c, local{h}, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return checkVenues(t.Context(), client, []config.Venue{v})[0]
+}
+
+func TestAVenueIsFineOnlyWhenItsTokenIsItsOwnAndReachesFarEnough(t *testing.T) {
+	zoned := config.Venue{ID: venueID, Name: "Harbour Grill", Timezone: "UTC"}
+	unzoned := config.Venue{ID: venueID, Name: "Harbour Grill"}
+	service := func(v sim.Venue) http.Handler {
+		v.ID = venueID
+		return sim.New(sim.Options{ClientID: "me", ClientSecret: clientSecret, Venues: []sim.Venue{v}}).Handler()
+	}
+	// told answers as a service whose /me and payroll periods are like that.
+	told := func(me, periods string) http.Handler {
+		mux := http.NewServeMux()
+		for path, answer := range map[string]string{
+			"/oauth/token": `{"access_token":"t"}`, "/me": me, "/v1/labor/employees": `{"status":"SUCCESS","records":[]}`, "/v1/labor/payrollperiods": periods,
+		} {
+			mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				fmt.Fprint(w, answer)
+			})
+		}
+		return mux
+	}
+	const none = `{"status":"SUCCESS","records":[]}`
+	for name, c := range map[string]struct {
+		h    http.Handler
+		v    config.Venue
+		want string // the checks that fail
+	}{
+		"all is well":                     {service(sim.Venue{Employees: 3}), zoned, ""},
+		"nobody works there":              {service(sim.Venue{}), unzoned, ""},
+		"no scope for employees":          {service(sim.Venue{Employees: 3, Scopes: []string{"checks:read"}}), zoned, "employees"},
+		"nor for payroll periods":         {service(sim.Venue{Employees: 3, Scopes: []string{"checks:read"}}), unzoned, "employees payrollperiods"},
+		"a time zone that does not exist": {service(sim.Venue{Zone: "Nowhere/Atlantis"}), unzoned, "payrollperiods"},
+		"which is not asked for":          {service(sim.Venue{Zone: "Nowhere/Atlantis"}), zoned, ""},
+		"no payroll periods":              {told(`{"venue_id":"`+venueID+`"}`, none), unzoned, "payrollperiods"},
+		"a token for another venue":       {told(`{"venue":{"id":"`+otherVenue+`"}}`, none), unzoned, "venue"},
+		"a token for who knows":           {told(`{"scope":"a b"}`, none), zoned, ""},
+		"a /me that is odd":               {told(`[]`, none), zoned, "me"},
+		"a list that is not there":        {told(`{}`, "gone"), unzoned, "payrollperiods"},
+	} {
+		got := checked(t, c.h, c.v)
+		var failed []string
+		for _, p := range got.Problems {
+			failed = append(failed, p.Check)
+			if p.Do == "" {
+				t.Errorf("%s: nothing to do about %+v", name, p)
+			}
+		}
+		if s := strings.Join(failed, " "); s != c.want || got.OK != (c.want == "") {
+			t.Errorf("%s: %+v, want %q", name, got, c.want)
+		}
+		var shown strings.Builder
+		if err := ShowVenues(&shown, []VenueCheck{got}); (err == nil) != got.OK || strings.Count(shown.String(), "\n") != max(1, len(failed)) {
+			t.Errorf("%s: %v, shown as\n%s", name, err, shown.String())
+		}
+		if strings.Contains(shown.String()+fmt.Sprint(got), clientSecret) {
+			t.Errorf("%s: the secret is shown", name)
+		}
+	}
+}
+
+func writeFile(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
