@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -32,7 +31,7 @@ type BoardOptions struct {
 	RecallKeep int           // cards that can be recalled; 0 is 50
 	RecallFor  time.Duration // for how long; 0 is an hour
 	UndoFor    time.Duration // how long a change can be undone; 0 is 10 s
-	Events     int           // how many past events a page can resume from; 0 is 1000
+	Events     int           // past events that a page can resume from, about; 0 is 1000
 }
 
 // A Board is the open tickets of one screen station. What it tells is on stable storage before
@@ -173,63 +172,6 @@ func (b *Board) addsTo(t *ticket.Ticket) bool {
 	return false
 }
 
-// markShown notes for good that a live page holds a card. One that is gone is no error.
-//
-// A crash before it: nobody was told that the ticket was shown, the queue brings it again.
-// A crash after it: likewise, or the ticket is out; the card says what was true.
-func (b *Board) markShown(ctx context.Context, job uint64) error {
-	return b.alter(ctx, job, func(r *record) bool {
-		was := r.Shown
-		r.Shown = true
-		return !was
-	})
-}
-
-// markPaper notes that a ticket that was shown has been printed at another station because
-// every screen was dead. The card stays: nobody has said that it is done.
-func (b *Board) markPaper(ctx context.Context, job uint64, station string) error {
-	return b.alter(ctx, job, func(r *record) bool {
-		if r.Paper == station {
-			return false
-		}
-		r.Paper, r.PaperAt = station, time.Now().UnixMilli()
-		r.Version++
-		return true
-	})
-}
-
-// markDoubt makes it durable that paper with this ticket may come out of another station. A
-// crash before it: none did. A crash after it: it may have, and the next copy says so.
-func (b *Board) markDoubt(ctx context.Context, job uint64) error {
-	return b.alter(ctx, job, func(r *record) bool {
-		r.PaperTries++
-		return true
-	})
-}
-
-// withdraw takes a card off the board whose ticket is about to come out of another station:
-// no page ever said that it holds it. It can be recalled.
-//
-// A crash before it: the card is here, the queue owes the ticket, and it comes out there or
-// here, marked by the doubt that is in the queue. A crash after it: it is owed and not here,
-// so it comes out once, or twice and marked.
-func (b *Board) withdraw(ctx context.Context, job uint64) error {
-	return b.alter(ctx, job, func(r *record) bool {
-		if r.State != Open {
-			return false
-		}
-		b.leave(r, Elsewhere)
-		r.Back = nil
-		r.Version++
-		return true
-	})
-}
-
-func (b *Board) leave(r *record, as CardState) {
-	b.off++
-	r.State, r.Off, r.OffAt = as, b.off, time.Now().UnixMilli()
-}
-
 // alter changes a card, if f says that there is something to change.
 func (b *Board) alter(ctx context.Context, job uint64, f func(*record) bool) error {
 	b.write.Lock()
@@ -282,59 +224,6 @@ func (b *Board) tell(job uint64, after *entry) {
 	for _, h := range hooks {
 		h()
 	}
-}
-
-// sweep forgets cards that can no longer be recalled. One that the shelf keeps all the same
-// is forgotten at the next start. write is held.
-func (b *Board) sweep(ctx context.Context) {
-	for _, job := range b.old() {
-		if err := b.o.Shelf.Delete(ctx, cardKey(job)); err != nil {
-			b.log.Debug("an old card is kept for now", "job", job, "err", err)
-			return
-		}
-		b.tell(job, nil)
-	}
-}
-
-// mostKept bounds what the pass can keep of a station's cards, and longestKept for how long.
-const (
-	mostKept    = 1000
-	longestKept = 12 * time.Hour
-)
-
-func (b *Board) old() (jobs []uint64) {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	now := time.Now()
-	off := b.offBoard()
-	for i, e := range off {
-		wanted := i < b.o.RecallKeep && b.recallable(e, now)
-		if !wanted && i < mostKept && now.Sub(time.UnixMilli(e.rec.OffAt)) < longestKept {
-			wanted = slices.ContainsFunc(b.keep, func(f func(uint64) bool) bool { return f(e.rec.Job) })
-		}
-		if !wanted {
-			jobs = append(jobs, e.rec.Job)
-		}
-	}
-	return jobs
-}
-
-// offBoard is what is not open, the latest first. mu is held.
-func (b *Board) offBoard() []*entry {
-	var off []*entry
-	for _, e := range b.cards {
-		if e.card.State != Open {
-			off = append(off, e)
-		}
-	}
-	slices.SortFunc(off, func(x, y *entry) int { return -compare(x.rec.Off, y.rec.Off, x.rec.Job, y.rec.Job) })
-	return off
-}
-
-// recallable says whether a card went off the board lately. A clock that was set back makes
-// nothing old.
-func (b *Board) recallable(e *entry, now time.Time) bool {
-	return now.Sub(time.UnixMilli(e.rec.OffAt)) < b.o.RecallFor
 }
 
 func (b *Board) get(job uint64) *entry {

@@ -21,54 +21,64 @@ type Count struct {
 // alike. course limits it to one; empty is all. A cancellation is not subtracted: what it
 // cancels counts until a cook takes it off.
 func AllDay(cards []*Card, course string) []Count {
-	type tally struct {
-		Count
-		sum  big.Rat
-		text string // of a quantity that is no number
-	}
-	var order []*tally
-	by := map[string]*tally{}
+	var all tallies
 	for _, c := range cards {
-		seen := map[*tally]bool{}
 		for i, it := range c.Items {
-			if c.State != Open || it.Depth > 0 || it.Done || it.Void || course != "" && it.Course != course {
-				continue
-			}
-			mods := modifiers(c.Items[i+1:])
-			n, ok := amount(it.Quantity)
-			text := ""
-			if !ok {
-				text = it.Quantity
-			}
-			key := strings.Join(append([]string{text, it.Course, it.Name}, mods...), "\x00")
-			t := by[key]
-			if t == nil {
-				t = &tally{Count: Count{Name: it.Name, Modifiers: mods, Course: it.Course}, text: text}
-				by[key], order = t, append(order, t)
-			}
-			if ok {
-				t.sum.Add(&t.sum, n)
-			}
-			if !seen[t] {
-				seen[t] = true
-				t.Cards++
+			if c.State == Open && it.Depth == 0 && !it.Done && !it.Void && (course == "" || it.Course == course) {
+				all.add(c.Job, it, modifiers(c.Items[i+1:]))
 			}
 		}
 	}
-	slices.SortStableFunc(order, func(a, b *tally) int {
+	slices.SortStableFunc(all.list, func(a, b *tally) int {
 		if c := b.sum.Cmp(&a.sum); c != 0 {
 			return c
 		}
 		return strings.Compare(a.Name, b.Name)
 	})
-	counts := make([]Count, len(order))
-	for i, t := range order {
+	counts := make([]Count, len(all.list))
+	for i, t := range all.list {
 		counts[i] = t.Count
 		if counts[i].Quantity = t.text; t.text == "" {
 			counts[i].Quantity = plain(&t.sum)
 		}
 	}
 	return counts
+}
+
+// A tally is a Count while it is counted.
+type tally struct {
+	Count
+	sum  big.Rat
+	text string // of a quantity that is no number
+	last uint64 // the job it was on last
+}
+
+type tallies struct {
+	list []*tally // as they first came
+	by   map[string]*tally
+}
+
+func (a *tallies) add(job uint64, it Item, mods []string) {
+	n, ok := amount(it.Quantity)
+	text := ""
+	if !ok {
+		text = it.Quantity
+	}
+	key := strings.Join(append([]string{text, it.Course, it.Name}, mods...), "\x00")
+	t := a.by[key]
+	if t == nil {
+		t = &tally{Count: Count{Name: it.Name, Modifiers: mods, Course: it.Course}, text: text}
+		if a.by == nil {
+			a.by = map[string]*tally{}
+		}
+		a.by[key], a.list = t, append(a.list, t)
+	}
+	if ok {
+		t.sum.Add(&t.sum, n)
+	}
+	if t.Cards == 0 || t.last != job {
+		t.Cards, t.last = t.Cards+1, job
+	}
 }
 
 // modifiers are the lines under an item, up to the next one.

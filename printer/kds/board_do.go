@@ -37,6 +37,7 @@ func (b *Board) Do(ctx context.Context, c Command) (Result, error) {
 		return b.result(c, out), nil
 	}
 	r.Version++
+	r.Shown = true // somebody saw it, or could not have pressed it
 	if r.Heard = append(r.Heard, c.ID); len(r.Heard) > mostHeard {
 		r.Heard = r.Heard[len(r.Heard)-mostHeard:]
 	}

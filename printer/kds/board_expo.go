@@ -125,19 +125,7 @@ func OpenExpo(ctx context.Context, o ExpoOptions) (*Expo, error) {
 	if o.Own != nil {
 		x.boards = append(x.boards, o.Own)
 	}
-	err := o.Shelf.All(func(key string, value []byte) bool {
-		if !strings.HasPrefix(key, sentPrefix) {
-			return true
-		}
-		s := &sending{}
-		if err := json.Unmarshal(value, s); err != nil || s.V != recordVersion {
-			x.log.Warn("an order that the pass sent out cannot be read, it shows again", "key", key, "err", err)
-			return true
-		}
-		x.remember(s)
-		return true
-	})
-	if err != nil {
+	if err := x.load(); err != nil {
 		return nil, fmt.Errorf("open pass %s: %w", o.Station, err)
 	}
 	for _, b := range x.boards {
@@ -153,6 +141,22 @@ func OpenExpo(ctx context.Context, o ExpoOptions) (*Expo, error) {
 		}
 	}
 	return x, nil
+}
+
+// load reads what was sent out.
+func (x *Expo) load() error {
+	return x.o.Shelf.All(func(key string, value []byte) bool {
+		if !strings.HasPrefix(key, sentPrefix) {
+			return true
+		}
+		s := &sending{}
+		if err := json.Unmarshal(value, s); err != nil || s.V != recordVersion {
+			x.log.Warn("an order that the pass sent out cannot be read, it shows again", "key", key, "err", err)
+			return true
+		}
+		x.remember(s)
+		return true
+	})
 }
 
 // remember needs mu, once x is known to others.

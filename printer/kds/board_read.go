@@ -116,22 +116,30 @@ func (b *Board) Changed() <-chan struct{} {
 	return b.changed
 }
 
-// An eventLog is the latest events, at most 2·keep of them and at least the latest keep.
+// An eventLog is the latest events: not more than keep or mostTold bytes of them by much, and at
+// least half of that.
 type eventLog struct {
 	keep   int
 	seq    uint64
 	events []Event
+	bytes  int // of their JSON
 }
+
+const mostTold = 256 << 10
 
 func (l *eventLog) add(run string, e Event) {
 	l.seq++
 	e.Seq, e.ID = l.seq, stateID(run, l.seq)
 	// Its parts are strings, numbers and the like: this does not fail.
 	e.json, _ = json.Marshal(e)
-	if len(l.events) >= 2*l.keep {
-		l.events = slices.Clone(l.events[len(l.events)-l.keep+1:]) // not in place: somebody may read them
+	if len(l.events) >= l.keep || l.bytes > mostTold {
+		l.events = slices.Clone(l.events[(len(l.events)+1)/2:]) // not in place: somebody may read them
+		l.bytes = 0
+		for _, old := range l.events {
+			l.bytes += len(old.json)
+		}
 	}
-	l.events = append(l.events, e)
+	l.events, l.bytes = append(l.events, e), l.bytes+len(e.json)
 }
 
 func (l *eventLog) since(run, id string) ([]Event, bool) {

@@ -131,19 +131,6 @@ func (s *Screen) printOrphan(ctx context.Context, on Printer, d ticket.Delivery)
 	return err
 }
 
-// giveUpPaper notes that a card's ticket cannot be printed.
-func (b *Board) giveUpPaper(ctx context.Context, job uint64) error {
-	return b.alter(ctx, job, func(r *record) bool { r.PaperTries = mostPaper; return true })
-}
-
-// takeBackDoubt takes a markDoubt back: not a byte went out.
-func (b *Board) takeBackDoubt(ctx context.Context, job uint64) error {
-	return b.alter(ctx, job, func(r *record) bool {
-		r.PaperTries = max(r.PaperTries-1, 0)
-		return true
-	})
-}
-
 // A standIn is a backup of a screen's line.
 type standIn struct {
 	s  *Screen

@@ -1,0 +1,145 @@
+package kds
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ticketrail/queue/ticket"
+)
+
+// essence is what must be the same whatever failed on the way.
+type essence struct {
+	Job          uint64
+	State        CardState
+	Version      uint64
+	Done         []int
+	Acked, Shown bool
+	Paper        string
+}
+
+func essences(b *Board) (out []essence) {
+	s := b.Snapshot()
+	for _, c := range append(s.Open, s.Recall...) {
+		e := essence{Job: c.Job, State: c.State, Version: c.Version, Acked: c.Acked, Shown: c.Shown, Paper: c.Paper}
+		for _, it := range c.Items {
+			if it.Done {
+				e.Done = append(e.Done, it.I)
+			}
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// evening is what happens to a board; each step is repeated until it works. before is called
+// first, and gives the board to go on with.
+func evening(t fataler, b *Board, failed func(*Board) *Board) *Board {
+	t.Helper()
+	ctx := context.Background()
+	step := func(f func() error) {
+		for i := 0; ; i++ {
+			err := f()
+			if err == nil {
+				return
+			}
+			if !errors.Is(err, errShelf) || i > 3 {
+				t.Fatal(err)
+			}
+			b = failed(b)
+		}
+	}
+	cmd := func(do Verb, job uint64, item int) {
+		c := press(b, do, job, item)
+		step(func() error {
+			r, err := b.Do(ctx, c)
+			if err == nil && r.Outcome != Done {
+				t.Fatalf("%s job %d: %s", do, job, r.Outcome)
+			}
+			return err
+		})
+	}
+	for _, d := range []ticket.Delivery{order(1, "Burger", "Chips"), voidOrder(2, "Soup"), order(3, "Cake"), order(4, "Tea")} {
+		step(func() error { _, err := b.Put(ctx, d); return err })
+		step(func() error { return b.markShown(ctx, d.Job) })
+	}
+	cmd(ItemDone, 1, 1)
+	cmd(ItemDone, 1, 0)
+	cmd(ItemUndone, 1, 1)
+	cmd(AckVoid, 2, 0)
+	cmd(Bump, 2, 0)
+	cmd(Bump, 1, 0)
+	cmd(Undo, 1, 0)
+	cmd(Bump, 3, 0)
+	cmd(Recall, 3, 0)
+	step(func() error { return b.markDoubt(ctx, 3) })
+	step(func() error { return b.markPaper(ctx, 3, "grill") })
+	step(func() error { return b.withdraw(ctx, 4) })
+	return b
+}
+
+func TestWhateverStepTheShelfFailsTheBoardIsTheSameInTheEnd(t *testing.T) {
+	s := newCupboard()
+	b := evening(t, open(t, s), nil)
+	want, steps := essences(b), s.writes
+	if diff := cmp.Diff(want, essences(open(t, s))); diff != "" {
+		t.Errorf("after a restart (-before +after):\n%s", diff)
+	}
+	for n := 1; n <= steps; n++ {
+		for name, keep := range map[string]bool{"failed": false, "failed but was stored": true} {
+			for then, failed := range map[string]func(*Board) *Board{
+				"went on":   func(b *Board) *Board { return b },
+				"restarted": func(b *Board) *Board { return open(t, b.o.Shelf) },
+			} {
+				s := newCupboard()
+				s.fail = func(i int) (bool, bool) { return i == n, keep }
+				b := evening(t, open(t, s), failed)
+				if diff := cmp.Diff(want, essences(b)); diff != "" {
+					t.Errorf("write %d %s, the board %s (-want +got):\n%s", n, name, then, diff)
+				}
+				if diff := cmp.Diff(want, essences(open(t, s))); diff != "" {
+					t.Errorf("write %d %s, the board %s, and at the next start (-want +got):\n%s", n, name, then, diff)
+				}
+			}
+		}
+	}
+}
+
+func TestWhatIsNotStoredIsNotTold(t *testing.T) {
+	s := newCupboard()
+	b := open(t, s)
+	put(t, b, order(1, "Burger"))
+	changed, at := b.Changed(), b.At()
+	s.failing = true
+	if _, err := b.Put(t.Context(), order(2, "Soup")); !errors.Is(err, errShelf) {
+		t.Errorf("put: %v", err)
+	}
+	if _, err := b.Do(t.Context(), press(b, Bump, 1, 0)); !errors.Is(err, errShelf) {
+		t.Errorf("bump: %v", err)
+	}
+	select {
+	case <-changed:
+		t.Error("pages were told of a change")
+	default:
+	}
+	if got := jobs(b); got != "1 |" || b.At() != at {
+		t.Errorf("board %q at %s", got, b.At())
+	}
+}
+
+func TestADamagedCardDoesNotTakeTheOthersWithIt(t *testing.T) {
+	s := newCupboard()
+	put(t, open(t, s), order(1, "Burger"), order(2, "Soup"))
+	s.m[cardKey(1)] = []byte(`{"v":1,"job":`)
+	s.m[cardKey(5)] = []byte(`{"v":9,"job":5}`)
+	b := open(t, s)
+	if got := jobs(b); got != "2 |" {
+		t.Errorf("board %q", got)
+	}
+	put(t, b, order(1, "Burger"))
+	if got := jobs(b); got != "2 1 |" {
+		t.Errorf("board %q", got)
+	}
+}

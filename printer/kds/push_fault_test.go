@@ -1,0 +1,141 @@
+package kds
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ticketrail/queue/ticket"
+)
+
+// raw answers each connection with bytes, once it has read the request's head.
+func raw(t *testing.T, answer func(c net.Conn)) func(context.Context, string, string) (net.Conn, error) {
+	n := newNetwork()
+	var running sync.WaitGroup
+	running.Go(func() {
+		for {
+			c, err := n.Accept()
+			if err != nil {
+				return
+			}
+			running.Go(func() {
+				defer c.Close()
+				var got []byte
+				b := make([]byte, 64<<10)
+				for !bytes.Contains(got, []byte("\r\n\r\n{")) {
+					k, err := c.Read(b)
+					if got = append(got, b[:k]...); err != nil {
+						return
+					}
+				}
+				answer(c)
+			})
+		}
+	})
+	t.Cleanup(func() { n.Close(); running.Wait() })
+	return n.dial
+}
+
+func TestADisplayThatDoesEverythingWrongDelaysAndNoMore(t *testing.T) {
+	for name, answer := range map[string]func(net.Conn){
+		"hangs up":               func(net.Conn) {},
+		"never answers":          func(c net.Conn) { _, _ = io.Copy(io.Discard, c) },
+		"speaks another":         func(c net.Conn) { fmt.Fprint(c, "220 mail.example ESMTP\r\n") },
+		"breaks off in the head": func(c net.Conn) { fmt.Fprint(c, "HTTP/1.1 200 OK\r\nContent-") },
+		"never ends its head": func(c net.Conn) {
+			fmt.Fprint(c, "HTTP/1.1 200 OK\r\n")
+			for i := 0; ; i++ {
+				if _, err := fmt.Fprintf(c, "X-%d: %s\r\n", i, strings.Repeat("x", 1000)); err != nil {
+					return
+				}
+			}
+		},
+		"never ends its beginning": func(c net.Conn) {
+			for {
+				if _, err := fmt.Fprint(c, "HTTP/1.1 103 Early Hints\r\n\r\n"); err != nil {
+					return
+				}
+			}
+		},
+		"fails and never ends": func(c net.Conn) {
+			fmt.Fprint(c, "HTTP/1.1 500 no\r\nContent-Length: 999999999\r\n\r\n")
+			for {
+				if _, err := fmt.Fprint(c, strings.Repeat("\x1b[31m no\u202e ", 50)); err != nil {
+					return
+				}
+			}
+		},
+		"fails without a word": func(c net.Conn) {
+			fmt.Fprint(c, "HTTP/1.1 500 no\r\nContent-Length: 9\r\n\r\n")
+			_, _ = io.Copy(io.Discard, c)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := pushTo(t, raw(t, answer))
+				defer p.Close()
+				start := time.Now()
+				var b began
+				proof, err := p.Print(t.Context(), order(1, "Burger"), b.begin)
+				if got := verdict(proof, err, b.times() > 0); got != "doubt" {
+					t.Errorf("%s: %v", got, err)
+				}
+				if err != nil && (len(err.Error()) > 1000 || strings.ContainsAny(err.Error(), "\x1b\u202e\n")) {
+					t.Errorf("error %q", err)
+				}
+				if took := time.Since(start); took > 10*time.Second {
+					t.Errorf("it took %v", took)
+				}
+			})
+		})
+	}
+}
+
+func TestADisplayThatAsksForPatienceGetsIt(t *testing.T) {
+	for _, c := range []struct {
+		code  int
+		after func() string
+		want  time.Duration
+	}{
+		{429, func() string { return "30" }, 30 * time.Second},
+		{503, func() string { return "3" }, 3 * time.Second},
+		{429, func() string { return time.Now().Add(-time.Hour + 20*time.Second).UTC().Format(http.TimeFormat) }, 20 * time.Second}, // its clock is slow
+		{429, func() string { return "999999" }, 5 * time.Minute},
+		{429, func() string { return "-5" }, 0},
+		{429, func() string { return "soon" }, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var asked []time.Time
+			after := c.after()
+			p := display(t, func(w http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(io.Discard, r.Body)
+				if asked = append(asked, time.Now()); len(asked) == 1 {
+					w.Header().Set("Date", time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat))
+					w.Header().Set("Retry-After", after)
+					w.WriteHeader(c.code)
+				}
+			})
+			for len(asked) < 2 {
+				var b began
+				_, err := p.Print(t.Context(), order(1, "Burger"), b.begin)
+				if ticket.IsNotReady(err) {
+					if b.times() > 0 {
+						t.Error("it was begun although the display wants to be left alone")
+					}
+					time.Sleep(time.Second)
+				}
+			}
+			if got := asked[1].Sub(asked[0]); got < c.want || got > c.want+2*time.Second {
+				t.Errorf("Retry-After %q: asked again after %v, want %v", after, got, c.want)
+			}
+		})
+	}
+}

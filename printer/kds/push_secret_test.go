@@ -1,0 +1,153 @@
+package kds
+
+import (
+	"bytes"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"ticketrail/queue/ticket"
+)
+
+const vectorSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+
+func TestSignaturesAreThoseOfStandardWebhooks(t *testing.T) {
+	s, err := readSecrets("\n " + vectorSecret + "\r\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The example that the libraries of Standard Webhooks share.
+	got := s.sign("msg_p5jXN8AQM9LWM0D4loKWxJek", time.Unix(1614265330, 0), []byte(`{"test": 2432232314}`))
+	if want := "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="; got != want {
+		t.Errorf("signature %s, want %s", got, want)
+	}
+	two, err := readSecrets(vectorSecret + "\nwhsec_" + strings.Repeat("ab", 16))
+	if err != nil || len(strings.Fields(two.sign("a", time.Unix(1, 0), nil))) != 2 {
+		t.Errorf("two secrets give %q, %v", two.sign("a", time.Unix(1, 0), nil), err)
+	}
+	for _, bad := range []string{"", "\n", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_s3cret!!", "whsec_" + "YWJj"} {
+		if _, err := readSecrets(bad); err == nil {
+			t.Errorf("%q is taken for a secret", bad)
+		} else {
+			noSecret(t, err.Error())
+		}
+	}
+}
+
+func TestSecretsAreReadAnewAndNeverShown(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		name = filepath.Join(dir, name)
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	token, secret := file("token", "s3cret-one\n"), file("secret", vectorSecret)
+	var log bytes.Buffer
+	code := http.StatusForbidden
+	var auth []string
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		auth = append(auth, r.Header.Get("Authorization"))
+		k, _ := readSecrets(vectorSecret)
+		at := r.Header.Get("webhook-timestamp")
+		var sec int64
+		fmt.Sscan(at, &sec)
+		if want := k.sign(r.Header.Get("webhook-id"), time.Unix(sec, 0), body); r.Header.Get("webhook-signature") != want || time.Since(time.Unix(sec, 0)).Abs() > time.Minute {
+			t.Errorf("signed %q at %s, want %q", r.Header.Get("webhook-signature"), at, want)
+		}
+		if id := r.Header.Get("webhook-id"); id != r.Header.Get("Idempotency-Key") || id == "" {
+			t.Errorf("webhook-id %q", id)
+		}
+		w.WriteHeader(code)
+		fmt.Fprintf(w, "\n\x1b[1mwrong token %s for %s\nsecond line", r.Header.Get("Authorization"), vectorSecret)
+	}))
+	defer srv.Close()
+	p, err := NewPush(PushOptions{
+		Name: "fresh", URL: srv.URL + "/s3cret", TokenFile: token, SecretFile: secret,
+		Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	_, err = p.Print(t.Context(), order(1, "Burger"), new(began).begin)
+	if !ticket.IsPermanent(err) || !strings.Contains(err.Error(), "403 Forbidden: \ufffd[1mwrong token Bearer [secret] for whsec_[secret]") || strings.Contains(err.Error(), "second") {
+		t.Errorf("error %q", err)
+	}
+	noSecret(t, err.Error())
+	file("token", "s3cret-two")
+	code = http.StatusOK
+	if _, err := p.Print(t.Context(), order(2, "Burger"), new(began).begin); err != nil {
+		t.Error(err)
+	}
+	if got := strings.Join(auth, ","); got != "Bearer s3cret-one,Bearer s3cret-two" {
+		t.Errorf("tokens %q", got)
+	}
+	for name, text := range map[string]string{"token": "s3cret a b", "secret": "s3cret"} {
+		was, _ := os.ReadFile(filepath.Join(dir, name))
+		file(name, text)
+		var b began
+		_, err = p.Print(t.Context(), order(3, "Burger"), b.begin)
+		if !ticket.IsNotReady(err) || b.times() != 0 || !strings.Contains(err.Error(), name+"_file") {
+			t.Errorf("a bad %s: %v", name, err)
+		}
+		noSecret(t, fmt.Sprint(err))
+		file(name, string(was))
+	}
+	noSecret(t, log.String())
+	if err := os.Remove(token); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = p.Print(t.Context(), order(4, "Burger"), new(began).begin); !ticket.IsNotReady(err) || !strings.Contains(err.Error(), token) {
+		t.Errorf("without the file: %v", err)
+	}
+}
+
+func TestAnOwnAuthorityIsTrustedAndNoOther(t *testing.T) {
+	taken := 0
+	srv := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { taken++ }))
+	srv.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
+	defer srv.Close()
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	pemCert := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw})
+	if err := os.WriteFile(ca, pemCert, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p, err := NewPush(PushOptions{Name: "fresh", URL: srv.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b began
+	if _, err := p.Print(t.Context(), order(1, "Burger"), b.begin); err == nil || b.times() != 0 || !strings.Contains(err.Error(), "ca_file") {
+		t.Errorf("without its authority: %v", err)
+	}
+	if err := p.Check(t.Context()); err == nil {
+		t.Error("without its authority the check finds nothing")
+	}
+	if p, err = NewPush(PushOptions{Name: "fresh", URL: srv.URL, CAFile: ca}); err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if err := p.Check(t.Context()); err != nil || taken != 0 {
+		t.Errorf("check: %v, %d tickets", err, taken)
+	}
+	if proof, err := p.Print(t.Context(), order(1, "Burger"), b.begin); proof != ticket.Taken || err != nil {
+		t.Errorf("with its authority: %s, %v", proof, err)
+	}
+	if err := os.WriteFile(ca, []byte("nothing"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Print(t.Context(), order(2, "Burger"), b.begin); !ticket.IsNotReady(err) {
+		t.Errorf("with a file that holds none: %v", err)
+	}
+}
