@@ -198,15 +198,17 @@ func (p *painter) letter(r rune, columns int, box image.Rectangle, ink uint8, bo
 		top = 1
 	}
 	from = from.Add(image.Pt(-at.Min.X, top-12-at.Min.Y))
+	black := func(x, y int) bool {
+		if x < box.Min.X || x >= box.Max.X {
+			return false
+		}
+		_, _, _, a := mask.At(from.X+(x-box.Min.X)*wide/box.Dx(), from.Y+(y-box.Min.Y)*high/box.Dy()).RGBA()
+		return a != 0
+	}
 	for y := box.Min.Y; y < box.Max.Y; y++ {
 		for x := box.Min.X; x < box.Max.X; x++ {
-			u, v := (x-box.Min.X)*wide/box.Dx(), (y-box.Min.Y)*high/box.Dy()
-			if _, _, _, a := mask.At(from.X+u, from.Y+v).RGBA(); a == 0 {
-				continue
-			}
-			p.dot(x, y, ink)
-			if bold && x+1 < box.Max.X {
-				p.dot(x+1, y, ink)
+			if black(x, y) || bold && black(x-1, y) && !black(x+1, y) { // never closing a gap of one dot
+				p.dot(x, y, ink)
 			}
 		}
 	}
