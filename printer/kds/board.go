@@ -58,8 +58,7 @@ type Board struct {
 	cards   map[uint64]*entry
 	past    eventLog
 	changed chan struct{}
-	hooks   []func()                // called after each change, outside mu
-	keep    []func(job uint64) bool // who still needs a card that is off the board
+	watched []*watcher
 }
 
 // An entry is a card and what is stored of it. It is replaced, never changed.
@@ -219,10 +218,10 @@ func (b *Board) tell(job uint64, after *entry) {
 	}
 	close(b.changed)
 	b.changed = make(chan struct{})
-	hooks := b.hooks
+	watched := b.watched
 	b.mu.Unlock()
-	for _, h := range hooks {
-		h()
+	for _, w := range watched {
+		w.changed()
 	}
 }
 

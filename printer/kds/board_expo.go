@@ -55,7 +55,7 @@ type ExpoSnapshot struct {
 }
 
 // ExpoOptions say which boards a pass sees. Station, Shelf and Of are required; all of them
-// are opened before the Expo and belong to it from then on, once for each Expo.
+// are opened before the Expo.
 type ExpoOptions struct {
 	Station string
 	Shelf   Shelf  // this pass's alone; not that of its own board
@@ -80,6 +80,7 @@ type Expo struct {
 	// while it is held.
 	write sync.Mutex
 	off   uint64
+	ends  []func()
 
 	mu      sync.RWMutex // as of [Board]; taken inside a board's mu
 	sent    map[uint64]*sending
@@ -129,7 +130,7 @@ func OpenExpo(ctx context.Context, o ExpoOptions) (*Expo, error) {
 		return nil, fmt.Errorf("open pass %s: %w", o.Station, err)
 	}
 	for _, b := range x.boards {
-		b.watch(func() { x.refresh() }, func(job uint64) bool { return x.needs(b.Station(), job) })
+		x.ends = append(x.ends, b.watch(&watcher{x.refresh, func(job uint64) bool { return x.needs(b.Station(), job) }}))
 	}
 	x.refresh()
 	for _, s := range x.sent {
@@ -169,12 +170,32 @@ func (x *Expo) remember(s *sending) {
 	}
 }
 
-// watch has changed called after each change of the board, and keep asked for cards that
-// could be forgotten.
-func (b *Board) watch(changed func(), keep func(job uint64) bool) {
+// A watcher is who looks at a board.
+type watcher struct {
+	changed func()                // called after each change, outside mu
+	keep    func(job uint64) bool // asked whether it needs a card that could be forgotten
+}
+
+func (b *Board) watch(w *watcher) (end func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.hooks, b.keep = append(b.hooks, changed), append(b.keep, keep)
+	b.watched = append(slices.Clip(b.watched), w)
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.watched = slices.DeleteFunc(slices.Clone(b.watched), func(o *watcher) bool { return o == w })
+	}
+}
+
+// Close ends the looking at the boards: another Expo may be opened instead. It may be called
+// more than once.
+func (x *Expo) Close() {
+	x.write.Lock()
+	defer x.write.Unlock()
+	for _, end := range x.ends {
+		end()
+	}
+	x.ends = nil
 }
 
 // needs says that the pass has a ticket, or can have it back.

@@ -32,7 +32,7 @@ func (b *Board) old() (jobs []uint64) {
 	for i, e := range off {
 		wanted := i < b.o.RecallKeep && b.recallable(e, now)
 		if !wanted && i < mostKept && now.Sub(time.UnixMilli(e.rec.OffAt)) < longestKept {
-			wanted = slices.ContainsFunc(b.keep, func(f func(uint64) bool) bool { return f(e.rec.Job) })
+			wanted = slices.ContainsFunc(b.watched, func(w *watcher) bool { return w.keep(e.rec.Job) })
 		}
 		if !wanted {
 			jobs = append(jobs, e.rec.Job)
