@@ -10,7 +10,7 @@ import (
 
 const (
 	mostCommand = 4 << 10   // bytes of a command
-	mostSaid  = 256 << 10 // bytes of what a page says that it shows
+	mostSaid    = 256 << 10 // bytes of what a page says that it shows
 )
 
 // state is the whole board, for a page whose stream does not work.

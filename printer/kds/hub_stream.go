@@ -72,7 +72,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, d *face, g *gues
 type stream struct {
 	d       *face
 	page    string
-	last    string // id of the state that the page has been told of
+	last    string    // id of the state that the page has been told of
 	out     io.Writer // buffered by the server
 	rc      *http.ResponseController
 	started time.Time

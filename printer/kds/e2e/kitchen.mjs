@@ -1,0 +1,125 @@
+// A kitchen for the scripts: the process under test, tickets to put in, and browsers to look with.
+
+import { spawn } from "node:child_process";
+import { createRequire } from "node:module";
+import { mkdirSync, mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import net from "node:net";
+
+const modules = process.env.KDS_E2E_MODULES;
+const require = createRequire(join(modules, "node_modules", "x.js"));
+const { chromium } = require("playwright-core");
+export const { AxeBuilder } = require("@axe-core/playwright");
+
+export const shots = process.env.KDS_E2E_SHOTS || join(tmpdir(), "kds-shots");
+mkdirSync(shots, { recursive: true });
+
+async function freePort() {
+  return new Promise((done) => {
+    const s = net.createServer().listen(0, "127.0.0.1", () => {
+      const { port } = s.address();
+      s.close(() => done(port));
+    });
+  });
+}
+
+export async function until(what, f, within = 10000) {
+  const end = Date.now() + within;
+  let last;
+  for (;;) {
+    try {
+      const v = await f();
+      if (v) return v;
+      last = v;
+    } catch (e) {
+      last = e;
+    }
+    if (Date.now() > end) throw new Error("not within " + within + " ms: " + what + " (" + last + ")");
+    await new Promise((r) => setTimeout(r, 50));
+  }
+}
+
+export function assert(is, what) {
+  if (!is) throw new Error(what);
+}
+
+export function equal(got, want, what) {
+  const g = JSON.stringify(got), w = JSON.stringify(want);
+  if (g !== w) throw new Error(what + ": got " + g + ", want " + w);
+}
+
+export class Kitchen {
+  static async open() {
+    const k = new Kitchen();
+    k.dir = mkdtempSync(join(process.env.KDS_E2E_WORK || tmpdir(), "kitchen-"));
+    k.port = await freePort();
+    k.back = await freePort();
+    k.url = "http://127.0.0.1:" + k.port;
+    await k.start();
+    return k;
+  }
+
+  async start() {
+    this.process = spawn(process.env.KDS_E2E_KITCHEN, ["-test.run=^" + process.env.KDS_E2E_TEST + "$", "-test.timeout=600s"], {
+      env: { ...process.env, KDS_E2E_DATABASE: join(this.dir, "ticketrail.db"), KDS_E2E_PORT: this.port, KDS_E2E_BACK: this.back },
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    this.ended = new Promise((done) => this.process.on("exit", done));
+    await new Promise((done, fail) => {
+      this.process.stdout.on("data", (b) => /ready/.test(b) && done());
+      this.process.on("exit", () => fail(new Error("the kitchen did not start")));
+    });
+  }
+
+  // kill is the power cut.
+  async kill(signal = "SIGKILL") {
+    this.process.kill(signal);
+    await this.ended;
+  }
+
+  async ask(path, body) {
+    const got = await fetch("http://127.0.0.1:" + this.back + path, body ? { method: "POST", body: JSON.stringify(body) } : {});
+    const text = await got.text();
+    if (!got.ok) throw new Error(path + ": " + text);
+    return JSON.parse(text);
+  }
+
+  put(station, ...tickets) {
+    const age = tickets.map((t) => t.age || 0);
+    return this.ask("/put", { Station: station, Tickets: tickets, Age: age });
+  }
+
+  status(station) {
+    return this.ask("/status?station=" + station);
+  }
+}
+
+export async function browse(args = []) {
+  return chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--autoplay-policy=no-user-gesture-required", ...args] });
+}
+
+// open opens a screen and waits until it is live. Whatever its console says in red is collected.
+export async function open(browser, kitchen, station, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, colorScheme: "dark", ...options });
+  const page = await context.newPage();
+  page.wrong = [];
+  page.on("pageerror", (e) => page.wrong.push(String(e)));
+  page.on("console", (m) => m.type() === "error" && !/ERR_CONNECTION_REFUSED|ERR_INTERNET_DISCONNECTED|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET|ERR_INCOMPLETE_CHUNKED|ERR_NETWORK/.test(m.text()) && page.wrong.push(m.text()));
+  await page.goto((options.base || kitchen.url) + "/screen/" + station);
+  if (!options.unlike) await live(page);
+  return page;
+}
+
+export const live = (page) => page.waitForSelector("#live.is", { timeout: 8000 });
+
+// heads is what the cards on the screen are called, in order.
+export const heads = (page) => page.$$eval(".column:not(.measure) article.card h2", (list) => list.map((h) => h.textContent));
+
+export function item(name, quantity = "1", more = {}) {
+  return { q: String(quantity), n: name, ...more };
+}
+
+export function order(number, ...lines) {
+  return { number: String(number), table: "B" + (number % 30), server: "Ann", type: "Dine In", lines: lines.length ? lines : [item("Burger"), { ...item("no onions"), d: 1 }] };
+}

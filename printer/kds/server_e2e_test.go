@@ -1,0 +1,228 @@
+package kds_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"ticketrail/printer/kds"
+	"ticketrail/queue"
+	"ticketrail/queue/ticket"
+)
+
+// browserKitchen is set in the process that is the kitchen of the scripts in e2e: where its
+// database is. The scripts start it, kill it and start it again.
+const browserKitchen = "KDS_E2E_DATABASE"
+
+// TestCooksWorkWithScreensInARealBrowser runs the scripts in e2e. They need node, Debian's
+// chromium, and what npm installed in KDS_E2E_MODULES; .ci/run brings all of that.
+func TestCooksWorkWithScreensInARealBrowser(t *testing.T) {
+	if path := os.Getenv(browserKitchen); path != "" {
+		if err := cookForBrowsers(path); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	cache, _ := os.UserCacheDir()
+	modules := filepath.Join(cache, "ticketrail", "browser")
+	for what, err := range map[string]error{
+		"node": look("node"), "chromium": look("chromium"), "playwright-core": stat(filepath.Join(modules, "node_modules", "playwright-core")),
+	} {
+		switch {
+		case err == nil:
+		case os.Getenv("TICKETRAIL_TEST_ALL") != "":
+			t.Fatalf("%s is missing: %v", what, err)
+		default:
+			t.Skipf("%s is missing: %v", what, err)
+		}
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
+	defer cancel()
+	run := exec.CommandContext(ctx, "node", filepath.Join("e2e", "all.mjs"))
+	run.Env = append(os.Environ(), "KDS_E2E_KITCHEN="+self, "KDS_E2E_TEST="+t.Name(), "KDS_E2E_MODULES="+modules,
+		"KDS_E2E_SHOTS="+filepath.Join(t.ArtifactDir(), "shots"), "KDS_E2E_WORK="+t.TempDir())
+	run.WaitDelay = 10 * time.Second
+	out, err := run.CombinedOutput()
+	t.Logf("%s", out)
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func look(name string) error { _, err := exec.LookPath(name); return err }
+func stat(name string) error { _, err := os.Stat(name); return err }
+
+// A browserCook is three screens and a door at the back for the scripts.
+type browserCook struct {
+	queue    *queue.Queue
+	server   *kds.Server
+	pairings *kds.Pairings
+	screens  map[string]*kds.Screen
+
+	mu      sync.Mutex
+	job     uint64
+	printed []uint64
+}
+
+func cookForBrowsers(path string) error {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	q, err := queue.Open(queue.Options{Path: path, Reserve: -1})
+	if err != nil {
+		return err
+	}
+	k := &browserCook{queue: q, screens: map[string]*kds.Screen{}}
+	if err := k.open(ctx, log); err != nil {
+		return err
+	}
+	front, err := net.Listen("tcp", ":"+os.Getenv("KDS_E2E_PORT"))
+	if err != nil {
+		return err
+	}
+	back, err := net.Listen("tcp", "127.0.0.1:"+os.Getenv("KDS_E2E_BACK"))
+	if err != nil {
+		return err
+	}
+	go func() { _ = http.Serve(back, k.backDoor()) }()
+	fmt.Println("ready")
+	return errors.Join(k.server.Serve(ctx, front), q.Close())
+}
+
+func (k *browserCook) open(ctx context.Context, log *slog.Logger) error {
+	boards := map[string]*kds.Board{}
+	for _, name := range []string{"hot-line", "cold", "pass"} {
+		b, err := kds.OpenBoard(kds.BoardOptions{Station: name, Shelf: k.queue.Shelf("board " + name), Logger: log})
+		if err != nil {
+			return err
+		}
+		for _, list := range [][]*kds.Card{b.Snapshot().Open, b.Snapshot().Recall} {
+			for _, c := range list {
+				k.job = max(k.job, c.Job)
+			}
+		}
+		boards[name] = b
+	}
+	expo, err := kds.OpenExpo(ctx, kds.ExpoOptions{
+		Station: "pass", Shelf: k.queue.Shelf("expo pass"), Own: boards["pass"], Of: []*kds.Board{boards["hot-line"], boards["cold"]}, Logger: log,
+	})
+	if err != nil {
+		return err
+	}
+	zone, err := time.LoadLocation("Australia/Melbourne")
+	if err != nil {
+		return err
+	}
+	var displays []kds.Display
+	for _, o := range []kds.ScreenOptions{
+		{Name: "hot-line", Title: "Hot line"}, {Name: "cold", Title: "Cold"}, {Name: "pass", Title: "Pass", Expo: expo},
+	} {
+		o.Board, o.Logger = boards[o.Name], log
+		s := kds.NewScreen(o)
+		k.screens[o.Name] = s
+		displays = append(displays, kds.Display{Screen: s, Zone: zone, Print: k.print, Keys: map[string][]string{"all_day": {"F8", "a"}}})
+	}
+	if k.pairings, err = kds.OpenPairings(k.queue.Shelf("pairings"), log); err != nil {
+		return err
+	}
+	k.server = kds.NewServer(kds.ServerOptions{Displays: displays, Pairings: k.pairings, Logger: log})
+	return nil
+}
+
+func (k *browserCook) print(_ context.Context, job uint64) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.printed = append(k.printed, job)
+	return nil
+}
+
+// backDoor is what the scripts ask for: tickets, pairings, and how it stands.
+func (k *browserCook) backDoor() http.Handler {
+	mux := http.NewServeMux()
+	handle := func(path string, f func(*http.Request) (any, error)) {
+		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+			v, err := f(r)
+			if err != nil {
+				http.Error(w, err.Error(), http.StatusTeapot)
+				return
+			}
+			_ = json.NewEncoder(w).Encode(v)
+		})
+	}
+	handle("/put", k.put)
+	handle("/status", func(r *http.Request) (any, error) {
+		s := k.screens[r.FormValue("station")]
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		return map[string]any{"status": s.Status(), "board": s.Board().Snapshot(), "printed": k.printed}, nil
+	})
+	handle("/pair", func(r *http.Request) (any, error) {
+		return k.server.Pair(r.Context(), r.FormValue("code"), r.FormValue("station"))
+	})
+	handle("/pairings", func(*http.Request) (any, error) { return k.pairings.List(), nil })
+	handle("/revoke", func(r *http.Request) (any, error) { return k.pairings.Revoke(r.Context(), r.FormValue("id")) })
+	return mux
+}
+
+// put places tickets, or, with print, does what the dispatcher does and says what became of it.
+func (k *browserCook) put(r *http.Request) (any, error) {
+	var asked struct {
+		Station string
+		Print   bool
+		Doubt   bool
+		For     string
+		Tickets []ticket.Ticket
+		Age     []int // seconds, of each
+	}
+	if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
+		return nil, err
+	}
+	s := k.screens[asked.Station]
+	var jobs []uint64
+	var proof ticket.Proof
+	for i, tk := range asked.Tickets {
+		k.mu.Lock()
+		k.job++
+		job := k.job
+		k.mu.Unlock()
+		jobs = append(jobs, job)
+		tk.Received, tk.Zone = time.Now().UTC(), "Australia/Melbourne"
+		if i < len(asked.Age) {
+			tk.Received = tk.Received.Add(-time.Duration(asked.Age[i]) * time.Second)
+		}
+		if tk.Request == "" {
+			tk.Request = fmt.Sprintf("request-%06d", job)
+		}
+		d := ticket.Delivery{Job: job, Station: asked.Station, Attempt: 1, Ticket: tk, Doubt: asked.Doubt, For: asked.For}
+		if asked.For != "" {
+			d.Down = "screen"
+		}
+		var err error
+		if asked.Print {
+			proof, err = s.Print(r.Context(), d, func(context.Context) error { return nil })
+		} else {
+			_, err = s.Board().Put(r.Context(), d)
+		}
+		if err != nil {
+			return nil, errors.New(strings.TrimSpace(err.Error()))
+		}
+	}
+	return map[string]any{"jobs": jobs, "proof": proof}, nil
+}
