@@ -29,6 +29,7 @@ type Lease struct {
 
 	mu    sync.Mutex // guards what follows
 	begun bool
+	known bool // see Known
 	ended bool
 }
 
@@ -136,6 +137,7 @@ func (l *Lease) Begun() bool {
 func (l *Lease) Begin(ctx context.Context) error {
 	l.mu.Lock()
 	begun, ended := l.begun, l.ended
+	doubts := l.raised(int(l.was.doubts))
 	l.mu.Unlock()
 	if ended {
 		return fmt.Errorf("begin job %d: %w: its lease is over", l.job, ErrConflict)
@@ -151,7 +153,7 @@ func (l *Lease) Begin(ctx context.Context) error {
 		if s.State != ticket.Pending || !l.q.lent(l) {
 			return fmt.Errorf("%w: it is %s", ErrConflict, s.State)
 		}
-		s.Doubts = int(l.was.doubts) + 1
+		s.Doubts = doubts
 		b.setState(l.job, s)
 		return nil
 	})
@@ -171,6 +173,23 @@ func (l *Lease) Untouched() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.begun = false
+}
+
+// Known says, before Begin, whether the station knows a ticket again that it was given before and
+// never brings it out twice. All its attempts then count as one doubt, so none of them has the
+// ticket held for a person; anywhere else the ticket is in doubt.
+func (l *Lease) Known(is bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.known = is
+}
+
+// raised is how many doubts there are after this attempt's. l.mu is held, or the lease has ended.
+func (l *Lease) raised(doubts int) int {
+	if l.known {
+		return max(doubts, 1)
+	}
+	return doubts + 1
 }
 
 // Ack ends the lease: the ticket is out, as far as proof says. detail is for people.
@@ -204,7 +223,7 @@ func (l *Lease) Hold(ctx context.Context, reason string) error {
 	return l.end(ctx, "hold", func(b *batch, s jobState, begun bool) {
 		if begun {
 			s.Attempts++
-			s.Doubts++
+			s.Doubts = l.raised(s.Doubts)
 		}
 		l.park(b, s, reason)
 	})
@@ -215,7 +234,7 @@ func (l *Lease) Bury(ctx context.Context, reason string) error {
 	return l.end(ctx, "bury", func(b *batch, s jobState, begun bool) {
 		s.Attempts++
 		if begun {
-			s.Doubts++
+			s.Doubts = l.raised(s.Doubts)
 		}
 		b.finish(l.job, s, ticket.Buried, reason)
 	})
@@ -223,7 +242,7 @@ func (l *Lease) Bury(ctx context.Context, reason string) error {
 
 func (l *Lease) again(b *batch, s jobState, begun bool, reason string) {
 	if begun {
-		s.Doubts++
+		s.Doubts = l.raised(s.Doubts)
 	}
 	if s.Doubts >= maxDoubt {
 		l.park(b, s, "it may have come out twice: "+reason)

@@ -22,6 +22,8 @@ type attempt struct {
 	begun bool
 	// beginErr is why Begin failed, if it did: then nothing was printed and it was not the station's fault.
 	beginErr error
+	// known says that the station is [Idempotent].
+	known bool
 	// interrupted says that err came after the shutdown had cut the attempt short.
 	interrupted bool
 	// stack is where the station panicked, if it did.
@@ -38,13 +40,15 @@ func (l *line) print(o *outlet, lease Lease) (a attempt) {
 	ctx, cancel := context.WithCancelCause(l.d.hard)
 	defer cancel(nil)
 	g := gate{lease: lease}
+	a.known = idempotent(o.Station)
+	lease.Known(a.known)
 	if len(l.outlets) > 1 {
 		g.patience = time.AfterFunc(readyWithin, func() { g.expire(cancel) })
 		defer g.patience.Stop()
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			a = attempt{err: fmt.Errorf("panic: %v", p), stack: debug.Stack()}
+			a = attempt{known: a.known, err: fmt.Errorf("panic: %v", p), stack: debug.Stack()}
 		}
 		a.asked, a.begun, a.beginErr = g.close()
 		if a.begun && ticket.IsUntouched(a.err) {
@@ -178,7 +182,7 @@ func judge(a attempt, doubted, holdDoubt bool) verdict {
 		return verdict{ack, ok, ""}
 	}
 	why := a.err.Error()
-	last := a.begun && (doubted || holdDoubt) // of the attempts nobody asked for
+	last := a.begun && !a.known && (doubted || holdDoubt) // of the attempts nobody asked for
 	switch {
 	case a.interrupted && last:
 		return verdict{hold, interrupted, holdReason(doubted, why)}
@@ -186,7 +190,7 @@ func judge(a attempt, doubted, holdDoubt bool) verdict {
 		return verdict{giveBack, interrupted, "interrupted by shutdown: " + why}
 	case a.beginErr != nil:
 		return verdict{giveBack, interrupted, "could not begin: " + a.beginErr.Error()}
-	case ticket.IsPermanent(a.err) && (a.begun || doubted):
+	case ticket.IsPermanent(a.err) && (a.begun && !a.known || doubted):
 		return verdict{bury, permanent, "cannot be printed, but a part or a copy may have come out: " + why}
 	case ticket.IsPermanent(a.err):
 		return verdict{bury, permanent, "cannot be printed: " + why}

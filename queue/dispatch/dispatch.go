@@ -47,6 +47,16 @@ type Station interface {
 	Print(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error)
 }
 
+// An Idempotent station knows a ticket again, by its job, that it was given before, and never
+// brings it out twice. After an attempt that broke off it is given the ticket again as often as
+// that takes: nobody need look. The ticket is in doubt for every other station.
+type Idempotent interface{ Idempotent() bool }
+
+func idempotent(s Station) bool {
+	i, ok := s.(Idempotent)
+	return ok && i.Idempotent()
+}
+
 // A Line says which station drains the line of that name, and how.
 type Line struct {
 	Name    string

@@ -242,6 +242,8 @@ func (l *fakeLease) Begin(ctx context.Context) error {
 	return nil
 }
 
+func (l *fakeLease) Known(bool) {}
+
 func (l *fakeLease) Untouched() {
 	l.q.mu.Lock()
 	defer l.q.mu.Unlock()

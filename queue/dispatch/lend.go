@@ -25,7 +25,8 @@ type Lease interface {
 	Waited() time.Duration           // since the ticket was accepted; never shrinks
 	Begin(ctx context.Context) error // makes the doubt durable; once; after an error nothing may be printed
 
-	Untouched() // takes a Begin back: no ticket byte went out after all
+	Known(is bool) // before Begin: whether the station never brings a ticket out twice; see [Idempotent]
+	Untouched()    // takes a Begin back: no ticket byte went out after all
 
 	Ack(ctx context.Context, proof ticket.Proof, detail string) error // it went out
 	Retry(ctx context.Context, reason string) error                   // it was an attempt; in doubt iff begun

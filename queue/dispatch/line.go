@@ -92,7 +92,7 @@ func (l *line) turn(ctx context.Context, w Line) {
 		l.overdue = d.Job
 		l.giveBack(ctx, lease, "too old")
 		return
-	case w.HoldDoubt && d.Doubt:
+	case w.HoldDoubt && d.Doubt && !idempotent(w.Station):
 		// Doubt that no attempt of this run settled: a crash, or it came from another line.
 		if !l.setAside(lease, verdict{hold, doubt, holdReason(false, "an earlier attempt did not end")}) {
 			l.sleep(ctx, l.afterStore())
