@@ -161,8 +161,12 @@ func TestAQRCodeIsPrintedByWhoCan(t *testing.T) {
 			if (len(r.qrs) == 1 && r.qrs[0] == id) != native || (len(r.bands) > 0) != drawn {
 				t.Errorf("%s, drawer %v: %v", p.Name, o.Drawer != nil, r.ops)
 			}
-			if len(r.lines) != 1 || r.lines[0].text != "id" {
+			if n := len(r.lines); n == 0 || r.lines[n-1].text != "id" || n > 1 && !native {
 				t.Errorf("%s: no caption: %v", p.Name, r.ops)
+			}
+			// A printer draws no white around its codes.
+			if n := slices.Index(r.ops, "ESC a 1"); native && (r.ops[n-1] != "LF" || r.ops[n+3] != "LF") {
+				t.Errorf("%s: the letters touch the code: %v", p.Name, r.ops)
 			}
 		}
 	}

@@ -50,6 +50,36 @@ func likeness(r rune) string {
 		return "GBP"
 	case '¥':
 		return "JPY"
+	case '₪':
+		return "NIS"
+	case '₫':
+		return "VND"
+	case '₩':
+		return "KRW"
+	case '₹':
+		return "INR"
+	case '฿':
+		return "THB"
+	case '₽':
+		return "RUB"
+	case '₴':
+		return "UAH"
+	case '₺':
+		return "TRY"
+	case '、':
+		return ","
+	case '。':
+		return "."
+	case '「', '」', '『', '』':
+		return `"`
+	case '【', '〔':
+		return "["
+	case '】', '〕':
+		return "]"
+	case '・':
+		return "."
+	case '〜':
+		return "-"
 	case '™':
 		return "(TM)"
 	case '©':

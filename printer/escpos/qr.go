@@ -44,6 +44,10 @@ func (e *encoder) nativeQR(text string) {
 	const quiet = 8 // modules of white, both sides together
 	size := min(max(e.p.Dots/2/(modules(len(text))+quiet), 3), 8)
 	n := len(text) + 3
+	// The printer draws the modules and nothing around them: without white above and below,
+	// the letters there are part of the code for a telephone.
+	e.style(style{})
+	e.out = append(e.out, '\n')
 	e.command(esc, 'a', 1)
 	e.command(gs, '(', 'k', 4, 0, '1', 'A', '2', 0) // model 2
 	e.command(gs, '(', 'k', 3, 0, '1', 'C', byte(size))
@@ -52,4 +56,5 @@ func (e *encoder) nativeQR(text string) {
 	e.out = append(e.out, text...)
 	e.command(gs, '(', 'k', 3, 0, '1', 'Q', '0') // print
 	e.command(esc, 'a', 0)
+	e.out = append(e.out, '\n')
 }

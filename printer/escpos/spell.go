@@ -7,7 +7,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/mozillazg/go-unidecode"
 	"golang.org/x/text/unicode/norm"
 	"golang.org/x/text/unicode/runenames"
 )
@@ -75,6 +74,7 @@ func (w *speller) rune(r rune) {
 	}
 	w.endRun()
 	switch {
+	case !ok && w.last == ']' && r >= 0x1f3fb && r <= 0x1f3ff: // the colour of somebody's skin
 	case !ok:
 		w.put(bracketed(r))
 	case s != "":
@@ -141,23 +141,21 @@ func (w *speller) endRun() {
 	}
 	run, spaces := w.run[:end], len(w.run)-end
 	w.run = w.run[:0]
-	var b strings.Builder
+	var b romaniser
 	var unnamed []rune // marks that say nothing alone
 	flush := func() {
-		if s := strings.Join(strings.Fields(b.String()), " "); s != "" {
+		if s := strings.Join(strings.Fields(string(b.out)), " "); s != "" {
 			w.put("~" + s + "~")
 		} else {
 			for _, r := range unnamed {
 				w.put(bracketed(r))
 			}
 		}
-		b.Reset()
-		unnamed = unnamed[:0]
+		b, unnamed = romaniser{}, unnamed[:0]
 	}
 	for _, r := range run {
-		switch s := roman(r); {
-		case s != "":
-			b.WriteString(s)
+		switch {
+		case b.write(r):
 		case unicode.Is(unicode.M, r):
 			unnamed = append(unnamed, r)
 		default:
@@ -167,33 +165,6 @@ func (w *speller) endRun() {
 	}
 	flush()
 	w.put(strings.Repeat(" ", spaces))
-}
-
-// roman is r in ASCII letters, or "".
-func roman(r rune) string {
-	if r == ' ' {
-		return " "
-	}
-	s := unidecode.Unidecode(string(r))
-	switch { // the table has nothing for the commonest vowel of Arabic, and a sign for its ending
-	case r == 'ا' || r == 'إ':
-		s = "a"
-	case r == 'ة':
-		s = "ah"
-	case r == 'ء':
-		s = "'"
-	case s == "":
-		s = unidecode.Unidecode(norm.NFKD.String(string(r)))
-	}
-	if strings.Contains(s, "?") { // how the table says that it does not know
-		return ""
-	}
-	return strings.Map(func(r rune) rune {
-		if !ascii(r) || r == '~' {
-			return ' '
-		}
-		return r
-	}, s)
 }
 
 // digit is the value of a decimal digit of any script.
