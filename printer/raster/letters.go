@@ -4,6 +4,7 @@ import (
 	"image"
 	"sync/atomic"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/hajimehoshi/bitmapfont/v3"
 	"golang.org/x/image/font"
@@ -258,6 +259,14 @@ func (l *letters) draw(u unit, c cell, v variant) Image {
 	g := l.compose(u, v)
 	m := newImage(u.columns*c.w, c.h)
 	wide := u.columns * half
+	if r, _ := utf8.DecodeRuneInString(u.text); g.w > wide && unicode.Is(unicode.Arabic, r) {
+		// Seen, sad and their like at the end of a word. What tells them apart is on the right;
+		// on the left is a tail, which a reader can do without.
+		for y := range g.rows {
+			g.rows[y] <<= g.w - wide
+		}
+		g.w = wide
+	}
 	switch {
 	case g.w > wide: // drawn square, but one column wide: every dot is half as wide
 		g.resample(m, g.w)
