@@ -360,15 +360,16 @@ func (k *kitchen) settle(acked, unanswered []order, chains [][]order) {
 
 // A tail keeps the end of what is written to it.
 type tail struct {
-	mu sync.Mutex
-	b  []byte
+	whole bool // it keeps all of it
+	mu    sync.Mutex
+	b     []byte
 }
 
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.b = append(t.b, p...)
-	if n := len(t.b) - 16<<10; n > 0 {
+	if n := len(t.b) - 16<<10; n > 0 && !t.whole {
 		t.b = t.b[n:]
 	}
 	return len(p), nil

@@ -45,9 +45,6 @@ front. Control characters become spaces. For the values as they are use --json.`
 			if asJSON && asCSV {
 				return usage("--json or --csv, not both")
 			}
-			if err := c.configured(); err != nil {
-				return err
-			}
 			r, err := get(cmd, venue)
 			short, ok := errors.AsType[*posapi.CountError](err)
 			if err != nil && !ok {

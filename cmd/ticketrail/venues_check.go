@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ticketrail/cmd/internal/app"
+	"ticketrail/config"
 )
 
 func (c *cli) venuesCheck() *cobra.Command {
@@ -21,9 +22,6 @@ where the configuration has no time zone), do the clocks agree. It prints a line
 that is fine and one for each problem, and needs no running daemon.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := c.configured(); err != nil {
-				return err
-			}
 			checks, err := app.CheckVenues(cmd.Context(), c.config, venue)
 			if err != nil {
 				return aboutService(err)
@@ -48,7 +46,7 @@ func venueFlag(cmd *cobra.Command, venue *string, usage string) {
 
 // aboutService says which errors of asking the point-of-sale API are the asker's.
 func aboutService(err error) error {
-	if errors.Is(err, app.ErrNoService) {
+	if _, ok := errors.AsType[config.Problems](err); ok || errors.Is(err, app.ErrNoService) {
 		return &configError{err}
 	}
 	if _, ok := errors.AsType[*app.UnknownVenue](err); ok {

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// What is planted has a core that survives most ways to spell it.
+const (
+	plantedSecret = `a/b+"Xq7PLANTEDcore9z`
+	plantedToken  = "eyTokenPLANTEDcore8y"
+	plantedPath   = "PLANTEDpath-0123456789-abcdef"
+)
+
+// leaks is what must not show anywhere.
+func leaks() *regexp.Regexp {
+	encoded := []string{
+		base64.StdEncoding.EncodeToString([]byte(plantedSecret)), base64.StdEncoding.EncodeToString([]byte("me:" + plantedSecret)),
+		base64.StdEncoding.EncodeToString([]byte("me:" + url.QueryEscape(plantedSecret))),
+	}
+	for i := range encoded {
+		encoded[i] = regexp.QuoteMeta(encoded[i])
+	}
+	return regexp.MustCompile("PLANTED|" + strings.Join(encoded, "|"))
+}
+
+// parrot is a service that repeats whatever it was sent, in all it answers, and its tokens. good
+// is the status of what is asked with a token.
+func parrot(tokenStatus, good int) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		sent, _ := io.ReadAll(r.Body)
+		// A token that it has not given yet nobody can know; with its name it must not show either.
+		echo := fmt.Sprintf("%s %s %s access_token=%s", r.Header.Get("Authorization"), sent, plantedSecret, plantedToken)
+		w.Header().Set("X-Echo", strings.ReplaceAll(echo, "\n", " "))
+		w.Header().Set("Location", "http://127.0.0.1:9/?secret="+url.QueryEscape(plantedSecret)+"#"+plantedToken)
+		w.Header().Set("Content-Type", "application/json")
+		status := good
+		if strings.HasSuffix(r.URL.Path, "/token") {
+			status = tokenStatus
+		}
+		w.WriteHeader(status)
+		switch {
+		case status == http.StatusAccepted: // no JSON
+			fmt.Fprintf(w, "<html>%s</html>", echo)
+		case status != http.StatusOK:
+			fmt.Fprintf(w, `{"error":{"message":%q},"access_token":%q,"client_secret":%q}`, echo, plantedToken, plantedSecret)
+		case strings.HasSuffix(r.URL.Path, "/token"):
+			fmt.Fprintf(w, `{"access_token":%q,"expires_in":900,"scope":"labor:read","echo":%q}`, plantedToken, echo)
+		default:
+			fmt.Fprintf(w, `{"status":"SUCCESS","count":1,"venue_id":%q,"scopes":["labor:read",%q],"access_token":%q,"records":[{"id":"17",
+				"name":%q,"firstName":%q,"lastName":%q,"payrollPeriodStartDateTime":"2026-01-05","payrollPeriodEndDateTime":"2026-01-18","meta":{"timezone":"UTC"}}]}`,
+				venueID, plantedToken, plantedToken, plantedSecret, plantedToken, echo)
+		}
+	})
+}
+
+func TestNoSecretOfTheConfigurationShowsInAnythingThatIsSaid(t *testing.T) {
+	for name, c := range map[string]struct {
+		token, good int
+		style       string
+	}{
+		"all is answered":         {200, 200, "header"},
+		"the client is not known": {401, 200, "params"},
+		"nor is its password":     {401, 200, "header"},
+		"nor is the token":        {200, 401, "params"},
+		"no scope":                {200, 403, "params"},
+		"trouble":                 {200, 501, "header"},
+		"pages for people":        {200, 202, "params"},
+		"a page for a token":      {202, 200, "header"},
+		"somewhere else":          {200, 302, "params"},
+		"a token somewhere else":  {307, 200, "params"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			served := httptest.NewServer(parrot(c.token, c.good))
+			defer served.Close()
+			tellEverything(t, served.URL, c.style)
+		})
+	}
+}
+
+// tellEverything runs the daemon and every command that may know a secret, and looks at all that
+// was said.
+func tellEverything(t *testing.T, service, style string) {
+	r, err := newRestaurant()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.log.whole = true
+	t.Cleanup(r.shut)
+	for name, text := range map[string]string{"client": plantedSecret, "webhook": plantedPath, "two": plantedSecret + "\n" + plantedPath} {
+		if err := os.WriteFile(filepath.Join(r.dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	conf := filepath.Join(r.dir, "ticketrail.yaml")
+	text := fmt.Sprintf(`receiver: { secret_file: webhook }
+admin: { socket: SOCKET }
+storage: { path: t.db }
+log: { level: debug, format: json }
+venues: [ { id: %s, name: Harbour Grill } ]
+printers: [ { name: grill, address: "tcp://127.0.0.1:9" } ]
+fallback: grill
+service: { base_url: %q, client_id: me, client_secret_file: client, token: { auth_style: %s } }
+`, venueID, service, style)
+	bad := filepath.Join(r.dir, "bad.yaml")
+	for name, text := range map[string]string{conf: text, bad: strings.NewReplacer("client_secret_file: client", "client_secret_file: two", "secret_file: webhook", "secret_file: client").Replace(text)} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := r.open(conf); err != nil {
+		t.Fatal(err)
+	}
+	said := map[string]string{}
+	r.webhook += "/" + plantedPath
+	if err := r.post(`{"records":[{"id":"one","employeeId":"17","items":[{"name":"Burger"}]}]}`, "200"); err != nil {
+		t.Error(err)
+	}
+	if err := r.post(`{"records":7}`, "400"); err != nil {
+		t.Error(err)
+	}
+	for _, command := range []string{
+		"check", "check --online", "venues check", "venues check --json", "labor employees", "labor employees --csv", "labor employees --json",
+		"labor payrollperiods", "labor payrollperiods --csv", "labor payrollperiods --json", "jobs list --json", "jobs show 1", "jobs show 1 --json",
+		"printers list", "printers list --json", "rejects list", "rejects list --json", "version", "inspect " + conf,
+	} {
+		var out strings.Builder
+		(&cli{in: strings.NewReader(""), out: &out, err: &out}).run(t.Context(), append(strings.Fields(command), "--config", conf))
+		said[command] = out.String()
+		if !slices.Contains([]string{"check", "venues check", "labor employees", "inspect " + conf}, command) {
+			continue
+		}
+		out.Reset()
+		(&cli{in: strings.NewReader(""), out: &out, err: &out}).run(t.Context(), append(strings.Fields(command), "--config", bad))
+		said[command+" of a bad file"] = out.String()
+	}
+	said["metrics"] = r.askedFor(t)
+	if err := r.stop(); err != nil {
+		t.Error(err)
+	}
+	said["log"] = r.log.String()
+	for what, text := range said {
+		if strings.TrimSpace(text) == "" {
+			t.Errorf("%s says nothing", what)
+		}
+		if at := leaks().FindStringIndex(text); at != nil {
+			t.Errorf("%s shows a secret: …%s…", what, text[max(0, at[0]-200):min(len(text), at[1]+50)])
+		}
+	}
+}
+
+// askedFor waits until the daemon has asked the service, and is the metrics then.
+func (r *restaurant) askedFor(t *testing.T) string {
+	tried := regexp.MustCompile(`(?m)^ticketrail_directory_refreshes_total\{[^}]*step="employees"[^}]*\} [1-9]`)
+	for deadline := time.Now().Add(patience); ; {
+		text, err := r.scrape()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tried.MatchString(text) {
+			return text
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the service is not asked\n%s", r.log)
+		}
+		time.Sleep(50 * time.Millisecond) // between two questions, not for anything to happen
+	}
+}
