@@ -4,6 +4,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/clipperhouse/displaywidth"
+	"golang.org/x/text/unicode/bidi"
 )
 
 // A Line is one line of print: its spans one after the other, left to right. It is
@@ -20,6 +21,41 @@ type Line struct {
 type Span struct {
 	Text string
 	Style
+	// Direction is that of the whole text of which this is a part.
+	Direction Direction
+}
+
+// Direction is from which side a text is read that holds letters of both kinds.
+type Direction uint8
+
+const (
+	ByLetter    Direction = iota // the side its first letter is read from
+	LeftToRight                  // as Latin
+	RightToLeft                  // as Hebrew and Arabic
+)
+
+// directionOf is the direction of a text that will be parted: without it, what a
+// part begins with would decide. Where nothing is read from the right, it is ByLetter.
+func directionOf(s string) Direction {
+	base, turned := ByLetter, false
+	for _, r := range s {
+		if r < utf8.RuneSelf && (r|0x20 < 'a' || r|0x20 > 'z') {
+			continue
+		}
+		p, _ := bidi.LookupRune(r)
+		switch p.Class() {
+		case bidi.L:
+			base = max(base, LeftToRight)
+		case bidi.R, bidi.AL:
+			if turned = true; base == ByLetter {
+				base = RightToLeft
+			}
+		}
+		if turned {
+			return base
+		}
+	}
+	return ByLetter
 }
 
 // Style is how a span prints. The zero Style is plain text of normal size.

@@ -137,3 +137,25 @@ func TestScriptsWithoutSpacesPartWhereTheyMay(t *testing.T) {
 		}
 	}
 }
+
+func TestLinesReadFromTheRightBeginBelowEachOther(t *testing.T) {
+	var c composer
+	c.columns = 16
+	c.flow(paragraph{label: []Span{{Text: "2x "}}, text: "שווארמה בלאפה cola עם קרח"})
+	c.flow(paragraph{text: "hummus עם קרח and then some"})
+	var got []string
+	for _, l := range c.lines {
+		s := ""
+		for _, p := range l.Spans {
+			s += p.Text
+			if p.Direction != ByLetter {
+				s += [...]string{LeftToRight: ">", RightToLeft: "<"}[p.Direction]
+			}
+		}
+		got = append(got, s)
+	}
+	want := []string{"2x שווארמה בלאפה<", "      cola עם קרח<"[1:], "hummus עם קרח>", "and then some>"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

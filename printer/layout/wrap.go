@@ -33,7 +33,16 @@ func (c *composer) flow(p paragraph) {
 	for p.style.Width > 1 && room/p.style.Width < fewest {
 		p.style.Width-- // one syllable a line reads worse than small letters
 	}
-	for i, s := range wrap(p.text, room/p.style.wide()) {
+	direction, widest := ByLetter, 0
+	lines := wrap(p.text, room/p.style.wide())
+	if len(lines) > 1 {
+		if direction = directionOf(p.text); direction == RightToLeft {
+			for _, s := range lines {
+				widest = max(widest, Width(s))
+			}
+		}
+	}
+	for i, s := range lines {
 		l := Line{Spans: make([]Span, 0, 5)}
 		if p.mark.Text != "" {
 			l.Spans = append(l.Spans, p.mark)
@@ -46,7 +55,8 @@ func (c *composer) flow(p paragraph) {
 		if i == 0 {
 			l.Spans = append(l.Spans, p.label...)
 		}
-		l.Spans = append(l.Spans, Span{Text: s, Style: p.style})
+		l.space((widest-Width(s))*p.style.wide(), p.style) // such lines begin below each other on the right
+		l.Spans = append(l.Spans, Span{Text: s, Style: p.style, Direction: direction})
 		if p.fill {
 			l.space(c.columns-l.Width(), p.style)
 		}

@@ -3,12 +3,14 @@ package raster
 import (
 	levels "github.com/go-text/typesetting/bidi"
 	"golang.org/x/text/unicode/bidi"
+
+	"ticketrail/printer/layout"
 )
 
 // direct gives every character its level: odd ones are read from the right. The text as a
-// whole goes the way of its first letter. Spaces around it stay where they are: they are
+// whole goes the way it is said to go, or that of its first letter. Spaces around it stay where they are: they are
 // the layout's, and put the text into its columns.
-func direct(cc []character) {
+func direct(cc []character, way layout.Direction) {
 	first, last := 0, len(cc)
 	for first < last && cc[first].base() == ' ' {
 		first++
@@ -18,7 +20,7 @@ func direct(cc []character) {
 	}
 	cc = cc[first:last]
 	text, classes := make([]rune, len(cc)), make([]bidi.Class, len(cc))
-	base, turned := -1, false
+	base, turned := int(way)-1, way == layout.RightToLeft // -1: nobody knows yet
 	for i, c := range cc {
 		p, _ := bidi.LookupRune(c.base())
 		text[i], classes[i] = c.base(), p.Class()
@@ -42,7 +44,7 @@ func direct(cc []character) {
 		return
 	}
 	var p levels.Paragraph
-	runs := p.Segment(text, levels.Neutral)
+	runs := p.Segment(text, [...]levels.Direction{layout.ByLetter: levels.Neutral, layout.LeftToRight: levels.LeftToRight, layout.RightToLeft: levels.RightToLeft}[way])
 	for i := range runs.NumRuns() {
 		r := runs.Run(i)
 		run := cc[r.Start:r.End]

@@ -101,7 +101,7 @@ func printable(t interface{ Fatalf(string, ...any) }, d *Drawer, text string) {
 		}
 	}
 	columns := 0
-	for _, u := range d.units(s, 10_000) {
+	for _, u := range d.units(s, layout.ByLetter, 10_000) {
 		columns += u.columns
 		if u.source == nowhere {
 			t.Fatalf("%q becomes %q, of which no font has %q", text, s, u.text)

@@ -82,7 +82,7 @@ func (d *Drawer) Line(l layout.Line, columns, dots int) Image {
 		n := layout.Width(s.Text)
 		// What is beyond the paper is not drawn; text as long as a book costs nothing.
 		if room := columns - column; n > 0 && room > 0 {
-			text := d.span(s.Text, min(n, (room+wide-1)/wide), c, variant)
+			text := d.span(s, min(n, (room+wide-1)/wide), c, variant)
 			if s.Bold {
 				text.embolden(max(1, c.w/12))
 			}
@@ -99,11 +99,11 @@ func (d *Drawer) Line(l layout.Line, columns, dots int) Image {
 
 func times(n int) int { return min(max(n, 1), 8) }
 
-// span draws as much of text as goes into so many columns, at normal size.
-func (d *Drawer) span(text string, columns int, c cell, v variant) Image {
+// span draws as much of s as goes into so many columns, at normal size.
+func (d *Drawer) span(s layout.Span, columns int, c cell, v variant) Image {
 	m := newImage(columns*c.w, c.h)
 	x := 0
-	for _, u := range d.units(text, columns) {
+	for _, u := range d.units(s.Text, s.Direction, columns) {
 		if u.source != blank {
 			m.stamp(d.unit(u, c, v), x, 0, 1, 1)
 		}

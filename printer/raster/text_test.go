@@ -5,12 +5,16 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ticketrail/printer/layout"
 )
 
 // seen is what stands on the paper from left to right.
-func seen(d *Drawer, text string) string {
+func seen(d *Drawer, text string) string { return seenAs(d, text, layout.ByLetter) }
+
+func seenAs(d *Drawer, text string, way layout.Direction) string {
 	var b strings.Builder
-	for _, u := range d.units(text, 1000) {
+	for _, u := range d.units(text, way, 1000) {
 		if u.source == blank {
 			b.WriteString(strings.Repeat(" ", u.columns))
 			continue
@@ -42,6 +46,26 @@ func TestWhatIsReadFromTheRightStandsInTheOrderInWhichItIsSeen(t *testing.T) {
 	} {
 		if got := seen(d, text); got != want {
 			t.Errorf("%q\n got %q\nwant %q", text, got, want)
+		}
+	}
+}
+
+func TestAPartOfATextGoesTheWayOfTheWhole(t *testing.T) {
+	d := drawer(t)
+	for _, c := range []struct {
+		text string
+		way  layout.Direction
+		want string
+	}{
+		{"cola עם קרח", layout.ByLetter, "cola חרק םע"},
+		{"cola עם קרח", layout.RightToLeft, "חרק םע cola"},
+		{"12.50 ₪", layout.RightToLeft, "₪ 12.50"},
+		{"חומוס and pita", layout.RightToLeft, "and pita סומוח"},
+		{"חומוס and pita", layout.LeftToRight, "סומוח and pita"},
+		{"é à", layout.RightToLeft, "é à"},
+	} {
+		if got := seenAs(d, c.text, c.way); got != c.want {
+			t.Errorf("%q (%d)\n got %q\nwant %q", c.text, c.way, got, c.want)
 		}
 	}
 }

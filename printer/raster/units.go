@@ -51,7 +51,7 @@ func characters(text string, columns int) []character {
 }
 
 // units puts text into the order in which it is seen, from the left.
-func (d *Drawer) units(text string, columns int) []unit {
+func (d *Drawer) units(text string, base layout.Direction, columns int) []unit {
 	if ascii(text) {
 		uu := make([]unit, 0, columns)
 		for i := range min(len(text), columns) {
@@ -63,7 +63,7 @@ func (d *Drawer) units(text string, columns int) []unit {
 		return uu
 	}
 	cc := characters(text, columns)
-	direct(cc)
+	direct(cc, base)
 	for i := range cc {
 		cc[i].source = d.source(cc[i].text)
 	}
