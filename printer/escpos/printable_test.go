@@ -38,6 +38,7 @@ func TestLettersAModelLacksAreReplaced(t *testing.T) {
 		{full, "すし", "~sushi~"},
 		{full, "ラーメン、チャーシュー", "~ra-men~,~cha-shu-~"},
 		{full, "ナッツ「ギョーザ」と味", "~nattsu~\"~gyo-za~\"~to Wei~"},
+		{full, "ｶﾞﾘ多め", "~gari Duo me~"},
 		{full, "5 ₪", "5 NIS"},
 		{full, "👩🏽", "[woman]"},
 		{full, "김치", "~gimci~"},

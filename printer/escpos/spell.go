@@ -13,6 +13,9 @@ import (
 
 // spell writes s, which is composed, in letters the printer has.
 func (t *types) spell(s string) string {
+	if strings.ContainsFunc(s, halfKana) {
+		s = fullKana(s)
+	}
 	w := speller{types: t}
 	for _, r := range s {
 		if a := alphabet(r); a != nil && !slices.Contains(w.broken, a) {
