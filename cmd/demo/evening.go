@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -15,6 +15,7 @@ import (
 	"ticketrail/printer/virtual"
 	"ticketrail/queue"
 	"ticketrail/queue/ticket"
+	"ticketrail/receiver/sim"
 )
 
 // evening sends orders. The first ones tell a story; then, unless once, whatever people eat.
@@ -36,16 +37,37 @@ func (d *demo) evening(ctx context.Context, s *sender, grill, bar *virtual.Print
 			return err
 		}
 	}
-	for n := 25; !d.once; n++ {
-		d.say("\n── order %d", n)
-		if err := s.send(ctx, anyOrder(n)); err != nil {
+	orders := sim.NewOrders(sim.OrderOptions{Seed: d.seed, Venues: []string{venueID}, Employees: staff, FreshIDs: true})
+	for n := 0; !d.once || n < batch; n++ {
+		o := orders.Next()
+		d.say("\n── %s", caption(o.Kind))
+		if err := s.send(ctx, o); err != nil {
 			return err
+		}
+		if d.once {
+			settle(d.queue)
 		}
 		if err := rest(ctx, pause); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// batch is how many orders follow the story when there is an end to it.
+const batch = 6
+
+// caption says what kind of an order the simulated service has sent.
+func caption(kind string) string {
+	switch kind {
+	case "void":
+		return "something is cancelled"
+	case "refire":
+		return "something is to be made again"
+	case "split":
+		return "an order that the service has split by its printers"
+	}
+	return "an order"
 }
 
 // wait waits until the printers have given out so many more pieces of paper.
@@ -81,20 +103,21 @@ type scene struct {
 }
 
 func (d *demo) story(s *sender, bar *virtual.Printer) []scene {
-	first := order(18, "B10", "Zoë K.",
+	first := order(18, "B10", by("Zoë K."),
 		item("Drinks", 1, "Jalapeño Margarita", note("no salt")),
 		item("Entrees", 2, "Burger",
 			child("medium rare"), child("side salad", child("dressing on the side", child("no garlic"))),
 			note("allergy: sesame!")),
 		item("Entrees", 0.5, "Crème brûlée to share"),
 	)
-	twin := order(19, "T4", "Jonathan A.", item("Appetizers", 3, "Smørrebrød"), item("Drinks", 2, "Kölsch 0,2 l"))
-	void := order(18, "B10", "Zoë K.", item("Entrees", 1, "Burger", voided()))
-	stray := order(20, "Bar 2", "Ana G.", item("Merchandise", 1, "T-shirt L"))
-	torn := order(21, "T7", "Ana G.", item("Drinks", 1, "Espresso"), item("Drinks", 1, "Tap water"))
-	thirsty := []map[string]any{
-		order(22, "T9", "Zoë K.", item("Drinks", 2, "Lager")),
-		order(23, "T2", "Łukasz P.", item("Drinks", 1, "Ginger beer"), item("Entrees", 1, "宫保鸡丁", note("بدون فول سوداني"))),
+	twin := order(19, "T4", by("Jonathan A."), item("Appetizers", 3, "Smørrebrød"), item("Drinks", 2, "Kölsch 0,2 l"))
+	void := order(18, "B10", by("Zoë K."), item("Entrees", 1, "Burger", voided()))
+	stray := order(20, "Bar 2", by("Ana G."), item("Merchandise", 1, "T-shirt L"))
+	torn := order(21, "T7", by("Ana G."), item("Drinks", 1, "Espresso"), item("Drinks", 1, "Tap water"))
+	nameless := order(24, "T12", byID(d.someone().ID), item("Desserts", 2, "Pavlova"))
+	thirsty := []sim.Order{
+		order(22, "T9", by("Zoë K."), item("Drinks", 2, "Lager")),
+		order(23, "T2", by("Łukasz P."), item("Drinks", 1, "Ginger beer"), item("Entrees", 1, "宫保鸡丁", note("بدون فول سوداني"))),
 	}
 	return []scene{
 		{"an order for two printers, with modifiers three deep", [2]int{1, 1}, func(ctx context.Context) error { return s.send(ctx, first) }},
@@ -102,7 +125,7 @@ func (d *demo) story(s *sender, bar *virtual.Printer) []scene {
 			if err := s.send(ctx, twin); err != nil {
 				return err
 			}
-			return s.send(ctx, retryOf(twin))
+			return s.send(ctx, twin.Again())
 		}},
 		{"one burger is cancelled: nobody can take it for an order", [2]int{1, 0}, func(ctx context.Context) error { return s.send(ctx, void) }},
 		{"an item that no route wants comes out all the same", [2]int{1, 0}, func(ctx context.Context) error { return s.send(ctx, stray) }},
@@ -127,6 +150,7 @@ func (d *demo) story(s *sender, bar *virtual.Printer) []scene {
 			bar.Refill()
 			return nil
 		}},
+		{"the service names the server by an id only: the name comes from its employees, the time zone from its payroll periods", [2]int{1, 0}, func(ctx context.Context) error { return s.send(ctx, nameless) }},
 	}
 }
 
@@ -155,48 +179,24 @@ func (d *demo) tell(ctx context.Context, name string, so func(admin.Printer) boo
 	}
 }
 
-// anyOrder makes an order up.
-func anyOrder(n int) map[string]any {
-	pick := func(from ...string) string { return from[rand.IntN(len(from))] }
-	items := []map[string]any{
-		item("Entrees", float64(1+rand.IntN(3)), pick("Fish & Chips", "Steak frites", "Żurek", "Rigatoni alla Norma", "Pad kra pao"),
-			child(pick("extra hot", "no onion", "gluten free", "sauce on the side"))),
-	}
-	if rand.IntN(2) == 0 {
-		items = append(items, item("Drinks", float64(1+rand.IntN(4)), pick("Lager", "Flat white", "Riesling trocken", "Ginger beer")))
-	}
-	if rand.IntN(4) == 0 {
-		items = append(items, item("Desserts", 1, pick("Pavlova", "Gelato", "Crêpe"), refired()))
-	}
-	return order(n, fmt.Sprintf("T%d", 1+rand.IntN(20)), pick("Zoë K.", "Jonathan A.", "Ana G.", "Łukasz P."), items...)
-}
-
 // order is a print request as the service sends them.
-func order(number int, table, server string, items ...map[string]any) map[string]any {
-	list := make([]any, len(items))
-	for i, it := range items {
-		list[i] = it
+func order(number int, table string, server with, items ...map[string]any) sim.Order {
+	record := map[string]any{
+		"id": uuid.NewString(), "venueId": venueID, "checkNumber": number, "checkName": table,
+		"orderType": "Dine in", "retryCount": 0, "items": items,
 	}
-	return map[string]any{
-		"records": []any{map[string]any{
-			"id": uuid.NewString(), "venueId": venueID, "checkNumber": number, "checkName": table, "checkOwner": server,
-			"orderType": "Dine in", "retryCount": 0, "items": list,
-		}},
-		"status": "SUCCESS", "count": 1, "serverRequestTimestamp": time.Now().UTC().Format(time.RFC3339Nano),
+	server(record)
+	body, err := json.Marshal(map[string]any{
+		"records": []any{record}, "status": "SUCCESS", "count": 1, "serverRequestTimestamp": time.Now().UTC().Format(time.RFC3339Nano),
+	})
+	if err != nil {
+		panic(err) // made here
 	}
+	return sim.FileOrder(body, venueID, "BW-E-Tablet-01")
 }
 
-// retryOf is the same request as the service sends it the second time.
-func retryOf(o map[string]any) map[string]any {
-	was := o["records"].([]any)[0].(map[string]any)
-	again := map[string]any{}
-	for k, v := range was {
-		again[k] = v
-	}
-	again["retryCount"] = 1
-	return map[string]any{"records": []any{again}, "status": "SUCCESS", "count": 1,
-		"serverRequestTimestamp": time.Now().UTC().Format(time.RFC3339Nano)}
-}
+func by(name string) with { return func(r map[string]any) { r["checkOwner"] = name } }
+func byID(id string) with { return func(r map[string]any) { r["checkOwnerEmployeeId"] = id } }
 
 type with func(map[string]any)
 
@@ -220,7 +220,6 @@ func child(name string, more ...with) with {
 
 func note(text string) with { return func(it map[string]any) { it["note"] = text } }
 func voided() with          { return func(it map[string]any) { it["isVoid"] = true } }
-func refired() with         { return func(it map[string]any) { it["isRefire"] = true } }
 
 // settle gives what is already on paper a moment to be written down as such.
 func settle(q *queue.Queue) {

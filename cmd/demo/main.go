@@ -1,5 +1,6 @@
 // Command demo is a whole kitchen you can watch: the real daemon in a temporary folder,
-// two printers without paper, and a sender that behaves like the point-of-sale service.
+// two printers without paper, and the point-of-sale service, simulated: it sends the orders,
+// and tells the daemon who its employees are and what time it is there.
 //
 //	go run ./cmd/demo          until Ctrl-C, a new order every few seconds
 //	go run ./cmd/demo --once   a fixed batch; exits 0 only if the books balance
@@ -26,6 +27,8 @@ import (
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/cmd/internal/app"
 	"ticketrail/printer/virtual"
+	"ticketrail/queue"
+	"ticketrail/receiver/sim"
 )
 
 func main() {
@@ -38,7 +41,10 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	d := &demo{out: os.Stdout, colour: term.IsTerminal(int(os.Stdout.Fd())), once: *once, every: *every}
+	d := &demo{out: os.Stdout, colour: term.IsTerminal(int(os.Stdout.Fd())), once: *once, every: *every, seed: 146} // an evening with a bit of everything
+	if !*once {
+		d.seed = uint64(time.Now().UnixNano()) // another evening each time
+	}
 	if err := d.run(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
 		os.Exit(1)
@@ -49,9 +55,11 @@ func main() {
 type demo struct {
 	colour, once bool
 	every        time.Duration
+	seed         uint64 // of the simulated service
 
-	desk *admin.Client // what the command line asks
-	due  [2]int        // pieces of paper that should be out of grill and bar
+	queue *queue.Queue
+	desk  *admin.Client // what the command line asks
+	due   [2]int        // pieces of paper that should be out of grill and bar
 
 	mu  sync.Mutex // guards out: printers draw while the sender talks
 	out io.Writer
@@ -84,6 +92,12 @@ func (d *demo) run(ctx context.Context) (err error) {
 		return err
 	}
 
+	serviceAt, end, err := d.service(filepath.Join(dir, "secret"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, end()) }()
+
 	webhook, err := listen("127.0.0.1:8443")
 	if err != nil {
 		return err
@@ -93,7 +107,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 		return errors.Join(err, webhook.Close())
 	}
 	conf := filepath.Join(dir, "ticketrail.yaml")
-	if err := os.WriteFile(conf, configuration(dir, webhook, metrics, grillAt, barAt), 0o600); err != nil {
+	if err := os.WriteFile(conf, configuration(dir, webhook, metrics, grillAt, barAt, serviceAt), 0o600); err != nil {
 		return errors.Join(err, webhook.Close(), metrics.Close())
 	}
 	a, err := app.New(ctx, app.Options{ConfigPath: conf, Webhook: webhook, Metrics: metrics})
@@ -105,9 +119,12 @@ func (d *demo) run(ctx context.Context) (err error) {
 	go func() { ended <- a.Run(serving) }()
 
 	url := "http://" + webhook.Addr().String() + path
-	d.say(greeting, conf, url, venueID, url, metrics.Addr(), conf)
-	d.desk = admin.NewClient(filepath.Join(dir, "s"))
-	sendErr := d.evening(ctx, &sender{url: url, say: d.say}, grill, bar)
+	d.say(greeting, conf, url, venueID, url, metrics.Addr(), conf, serviceAt, conf)
+	d.queue, d.desk = a.Queue(), admin.NewClient(filepath.Join(dir, "s"))
+	sendErr := d.learned(ctx, a)
+	if sendErr == nil {
+		sendErr = d.evening(ctx, &sender{sim.Sender{URL: url}, d.say}, grill, bar)
+	}
 	if errors.Is(sendErr, context.Canceled) {
 		sendErr = nil // Ctrl-C is how an evening ends
 	}
@@ -144,14 +161,14 @@ func listen(usual string) (net.Listener, error) {
 	return net.Listen("tcp", "127.0.0.1:0")
 }
 
-func configuration(dir string, webhook, metrics net.Listener, grill, bar string) []byte {
+func configuration(dir string, webhook, metrics net.Listener, grill, bar, service string) []byte {
 	return fmt.Appendf(nil, `receiver: { listen: "%s" }
 metrics: { listen: "%s" }
 admin: { socket: "%s" }
 storage: { path: "%s" }
 log: { level: error }
 venues:
-  - { id: %s, name: Harbour Grill, timezone: Australia/Melbourne }
+  - { id: %s, name: Harbour Grill }
 printers:
   - { name: grill, address: "tcp://%s", columns: 42 }
   - { name: bar, address: "tcp://%s", columns: 42 }
@@ -159,10 +176,11 @@ routes:
   - { when: 'item.courseName == "Drinks"', to: [bar] }
   - { when: 'item.courseName in ["Appetizers", "Entrees", "Desserts"]', to: [grill] }
 fallback: grill
-`, webhook.Addr(), metrics.Addr(), filepath.Join(dir, "s"), filepath.Join(dir, "t.db"), venueID, grill, bar)
+service: { base_url: "%s", client_id: demo, client_secret_file: secret }
+`, webhook.Addr(), metrics.Addr(), filepath.Join(dir, "s"), filepath.Join(dir, "t.db"), venueID, grill, bar, service)
 }
 
-const greeting = `ticketrail demo: the real daemon, two printers without paper.
+const greeting = `ticketrail demo: the real daemon, two printers without paper, and the service that sends the orders.
 
   configuration  %s
   webhook        %s
@@ -172,5 +190,7 @@ const greeting = `ticketrail demo: the real daemon, two printers without paper.
                  (post it twice: it prints once; it fits no route, so it says NO ROUTE)
   metrics        http://%s/metrics
   ask it         go run ./cmd/ticketrail printers list --config %s
+  the service    %s, simulated
+                 go run ./cmd/ticketrail venues check --config %s
   Ctrl-C         ends it, prints the books and leaves nothing behind
 `

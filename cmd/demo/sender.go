@@ -1,16 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"strings"
-	"time"
 
 	"ticketrail/receiver/contract"
+	"ticketrail/receiver/sim"
 )
 
 const (
@@ -18,40 +14,21 @@ const (
 	path    = contract.PathWebhook
 )
 
-// A sender posts as the service does: two headers, JSON, five seconds to answer.
+// A sender posts as the service does, and says how it went.
 type sender struct {
-	url string
+	sim.Sender
 	say func(format string, args ...any)
 }
 
-func (s *sender) send(ctx context.Context, body map[string]any) error {
-	b, err := json.Marshal(body)
-	if err != nil {
-		return err
+func (s *sender) send(ctx context.Context, o sim.Order) error {
+	job := s.Send(ctx, o)
+	if ctx.Err() != nil {
+		return ctx.Err()
 	}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url, bytes.NewReader(b))
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set(contract.HeaderVenue, venueID)
-	req.Header.Set(contract.HeaderDevice, "BW-E-Tablet-01")
-	began := time.Now()
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(resp.Body, 4096))
-	if err != nil {
-		return err
-	}
-	s.say("   POST %d bytes → %d in %.1f ms  %s", len(b), resp.StatusCode,
-		float64(time.Since(began).Microseconds())/1000, strings.TrimSpace(string(answer)))
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("post order: answered %s", resp.Status)
+	last := job.Attempts[len(job.Attempts)-1]
+	s.say("   POST %d bytes → %d in %.1f ms  %s", len(o.Body(0)), job.Status, float64(last.Took.Microseconds())/1000, strings.TrimSpace(string(job.Answer)))
+	if !job.Accepted() {
+		return fmt.Errorf("post order: %s", job.Problem)
 	}
 	return nil
 }

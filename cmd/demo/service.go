@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+	"unicode"
+
+	"ticketrail/cmd/internal/app"
+	"ticketrail/receiver/sim"
+)
+
+// staff is how many work at the demo's venue.
+const staff = 12
+
+// service is the point-of-sale service, simulated: it tells the daemon the employees and the
+// time zone of the venue. It writes the client secret to the file.
+func (d *demo) service(secretFile string) (address string, stop func() error, err error) {
+	const secret = "the-demo-has-no-secrets"
+	if err := os.WriteFile(secretFile, []byte(secret), 0o600); err != nil {
+		return "", nil, err
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, err
+	}
+	s := &http.Server{ReadHeaderTimeout: 5 * time.Second, Handler: sim.New(sim.Options{
+		Prefix: "/api", ClientID: "demo", ClientSecret: secret, Seed: d.seed,
+		Venues: []sim.Venue{{ID: venueID, Employees: staff}},
+	}).Handler()}
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(l) }()
+	return "http://" + l.Addr().String() + "/api", func() error {
+		err := s.Close()
+		if end := <-ended; !errors.Is(end, http.ErrServerClosed) {
+			err = errors.Join(err, end)
+		}
+		return err
+	}, nil
+}
+
+// learned waits until the daemon knows the venue's employees and time zone. A real kitchen need
+// not: who is not known yet prints as the end of an id.
+func (d *demo) learned(ctx context.Context, a *app.App) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for {
+		for _, v := range a.Directory().Status() {
+			if v.Employees > 0 && v.Zone != "" {
+				d.say("  it is known by now: %d employees, and that it is %s in %s", v.Employees, here(v.Zone), v.Zone)
+				return nil
+			}
+		}
+		if err := rest(ctx, 50*time.Millisecond); err != nil {
+			return fmt.Errorf("wait for what the service says: %w", err)
+		}
+	}
+}
+
+// someone works at the venue and has a name that the printers have the letters of.
+func (d *demo) someone() sim.Employee {
+	for n := range staff {
+		e := sim.Staff(d.seed, venueID, n)
+		if !strings.ContainsFunc(e.Name, func(r rune) bool { return unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r) }) {
+			return e
+		}
+	}
+	return sim.Staff(d.seed, venueID, 0)
+}
+
+func here(zone string) string {
+	z, err := time.LoadLocation(zone)
+	if err != nil {
+		return "no time"
+	}
+	return time.Now().In(z).Format("15:04")
+}
