@@ -55,6 +55,9 @@ func (a *attempt) clear() error {
 	if len(b) > 0 {
 		if _, _, err := a.write(b, a.p.patience(len(b))); err != nil {
 			a.d.breaks(a.p.o.Profile, nil)
+			if a.ctx.Err() != nil {
+				err = context.Cause(a.ctx)
+			}
 			return fmt.Errorf("print on %s: clear away the last ticket: %w", a.p.o.Name, err)
 		}
 		a.d.unfinished, a.d.uncut = nil, nil

@@ -193,7 +193,7 @@ func (p *Paper) Print(ctx context.Context, d ticket.Delivery, begin func(context
 		return "", fmt.Errorf("begin: %w", err)
 	}
 	a := &attempt{p: p, d: p.d, s: s, ctx: ctx, job: j}
-	if d.Doubt && !p.d.started { // it broke before the start: nobody knows where
+	if !p.d.started { // what came before the start may have ended half way, a ticket of another station too
 		p.d.unfinished = escpos.Resync(p.o.Profile)
 	}
 	p.d.started = true

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"ticketrail/printer"
+	"ticketrail/printer/escpos"
 	"ticketrail/printer/profile"
 	"ticketrail/printer/transport"
 	"ticketrail/printer/virtual"
@@ -44,7 +45,13 @@ func paper(t *testing.T, d transport.Dialer, change func(*printer.Options)) *pri
 	return printer.NewPaper(o)
 }
 
-// size is how many bytes a delivery has on the wire.
+// padding is how many bytes come before the first ticket after a start.
+func padding() int {
+	model, _ := profile.Lookup("generic-80mm")
+	return len(escpos.Resync(model))
+}
+
+// size is how many bytes a delivery has on the wire, the padding with it.
 func size(t *testing.T, d ticket.Delivery) int {
 	t.Helper()
 	v := virtual.New(virtual.Options{})
@@ -100,7 +107,7 @@ type fault struct {
 
 func none(int) int64      { return 0 }
 func all(n int) int64     { return int64(n) }
-func some(int) int64      { return 300 }
+func some(int) int64      { return int64(padding()) + 300 }
 func allButOne(n int) int { return n - 1 }
 
 func faults() []fault {
@@ -109,7 +116,7 @@ func faults() []fault {
 		{"APrinterThatWorksTakesTheTicket", func(*virtual.Printer, int) {}, nil, true, nil, all, cut},
 		{"APrinterThatIsOffIsACleanFailure", func(v *virtual.Printer, _ int) { _ = v.Refuse(true) }, nil, false, syscall.ECONNREFUSED, none, nil},
 		{"WithoutBeginNothingIsSent", func(*virtual.Printer, int) {}, errBegin, true, errBegin, none, nil},
-		{"AResetMidTicketIsInDoubt", func(v *virtual.Printer, _ int) { v.ResetAfter(300, -1) }, nil, true, syscall.ECONNRESET, some, part},
+		{"AResetMidTicketIsInDoubt", func(v *virtual.Printer, _ int) { v.ResetAfter(padding()+300, -1) }, nil, true, syscall.ECONNRESET, some, part},
 		{"AResetBeforeTheLastByteIsInDoubt", func(v *virtual.Printer, n int) { v.ResetAfter(allButOne(n), -1) }, nil, true, syscall.ECONNRESET, func(n int) int64 { return int64(n - 1) }, part},
 		{"AResetAfterTheLastByteIsInDoubt", func(v *virtual.Printer, n int) { v.ResetAfter(n, -1) }, nil, true, syscall.ECONNRESET, all, cut},
 		{"APrinterThatNeverClosesHasTakenTheTicket", func(v *virtual.Printer, _ int) { v.KeepOpen(true) }, nil, true, nil, all, cut},
@@ -145,8 +152,8 @@ func (f fault) check(t *testing.T, v *virtual.Printer, a attempt, n int) {
 func TestWhatIsKnownAfterEachFault(t *testing.T) {
 	inMemory := []fault{
 		{"AResetBeforeTheFirstByteIsInDoubt", func(v *virtual.Printer, _ int) { v.ResetAfter(0, -1) }, nil, true, syscall.ECONNRESET, none, nil},
-		{"APrinterThatClosesEarlyIsInDoubt", func(v *virtual.Printer, _ int) { v.CloseAfter(300, -1) }, nil, true, syscall.EPIPE, some, part()},
-		{"APrinterThatStallsIsInDoubt", func(v *virtual.Printer, _ int) { v.StallAfter(300) }, nil, true, os.ErrDeadlineExceeded, some, part()},
+		{"APrinterThatClosesEarlyIsInDoubt", func(v *virtual.Printer, _ int) { v.CloseAfter(padding()+300, -1) }, nil, true, syscall.EPIPE, some, part()},
+		{"APrinterThatStallsIsInDoubt", func(v *virtual.Printer, _ int) { v.StallAfter(padding() + 300) }, nil, true, os.ErrDeadlineExceeded, some, part()},
 		{"APrinterThatTakesNothingIsInDoubt", func(v *virtual.Printer, _ int) { v.Stall() }, nil, true, os.ErrDeadlineExceeded, none, nil},
 		{"ASlowPrinterIsWaitedFor", func(v *virtual.Printer, _ int) { v.Delay(time.Second) }, nil, true, nil, all, []virtual.End{virtual.Cut}},
 	}
@@ -166,6 +173,18 @@ func TestWhatIsKnownAfterEachFault(t *testing.T) {
 	}
 }
 
+// warm is a printer that has printed a ticket, so that no padding comes before the next.
+func warm(t *testing.T) (*virtual.Printer, *printer.Paper) {
+	t.Helper()
+	v := virtual.New(virtual.Options{})
+	p := paper(t, v, nil)
+	if a := try(t, t.Context(), p, v, order(1), nil); a.err != nil {
+		t.Fatal(a.err)
+	}
+	synctest.Wait()
+	return v, p
+}
+
 func part() []virtual.End { return []virtual.End{virtual.Broken} }
 
 func TestPatienceGrowsWithTheTicket(t *testing.T) {
@@ -174,13 +193,13 @@ func TestPatienceGrowsWithTheTicket(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			for _, lines := range []int{1, 10} {
 				d := order(lines)
-				n := size(t, d)
+				n := size(t, d) - padding()
 				if n > 1024 {
 					t.Fatalf("%d lines are %d bytes, more than a chunk", lines, n)
 				}
-				v := virtual.New(virtual.Options{})
+				v, p := warm(t)
 				v.Stall()
-				if a := try(t, t.Context(), paper(t, v, nil), v, d, nil); a.took != patience(n) {
+				if a := try(t, t.Context(), p, v, d, nil); a.took != patience(n) {
 					t.Errorf("%d bytes were given up after %s, want %s", n, a.took, patience(n))
 				}
 			}
@@ -189,9 +208,9 @@ func TestPatienceGrowsWithTheTicket(t *testing.T) {
 	t.Run("APrinterThatStopsIsNotGivenALongTicketsWholeTime", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			d := order(1000)
-			v := virtual.New(virtual.Options{})
+			v, p := warm(t)
 			v.StallAfter(5000)
-			if a := try(t, t.Context(), paper(t, v, nil), v, d, nil); a.took != patience(1024) {
+			if a := try(t, t.Context(), p, v, d, nil); a.took != patience(1024) {
 				t.Errorf("given up after %s, want %s", a.took, patience(1024))
 			}
 		})
@@ -211,14 +230,14 @@ func TestPatienceGrowsWithTheTicket(t *testing.T) {
 	t.Run("APrinterThatOnlyTricklesIsGivenUpInTheEnd", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			d := order(300)
-			n := size(t, d)
-			v := virtual.New(virtual.Options{})
+			n := size(t, d) - padding()
+			v, p := warm(t)
 			v.Delay(3 * time.Second)
-			a := try(t, t.Context(), paper(t, v, nil), v, d, nil)
+			a := try(t, t.Context(), p, v, d, nil)
 			if !errors.Is(a.err, os.ErrDeadlineExceeded) || a.took != patience(n) {
 				t.Errorf("after %s: %v, want a time-out after %s", a.took, a.err, patience(n))
 			}
-			if err := v.Wait(t.Context(), 1); err != nil { // what it has taken, it prints
+			if err := v.Wait(t.Context(), 2); err != nil { // what it has taken, it prints
 				t.Error(err)
 			}
 		})
@@ -233,7 +252,7 @@ func TestAnInterruptedPrintEndsAtOnce(t *testing.T) {
 		taken  int64
 	}{
 		{"BeforeTheFirstByte", func(v *virtual.Printer) { v.Stall() }, 0},
-		{"MidTicket", func(v *virtual.Printer) { v.StallAfter(300) }, 300},
+		{"MidTicket", func(v *virtual.Printer) { v.StallAfter(padding() + 300) }, int64(padding()) + 300},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -278,7 +297,7 @@ func TestAPrinterThatDoesNotAnswerIsACleanFailureAfterTenSeconds(t *testing.T) {
 func TestAPrinterHasOneOwnerAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := virtual.New(virtual.Options{})
-		v.StallAfter(300)
+		v.StallAfter(padding() + 300)
 		p := paper(t, v, nil)
 		begin := func(context.Context) error { return nil }
 		done := make(chan error, 3)

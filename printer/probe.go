@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ticketrail/printer/escpos"
+	"ticketrail/printer/profile"
 	"ticketrail/queue/ticket"
 )
 
@@ -59,7 +60,10 @@ func (d *Device) find(ctx context.Context, s *session) (a ability, err error) {
 	if a.ASB, err = s.probeASB(ctx); err != nil || d.able.assumed {
 		return a, err
 	}
-	if a.Fence, err = s.probeFence(ctx, d.issue); err != nil || a.Fence != noFence {
+	if a.Fence, err = s.probeFence(ctx, d.issue, queuedAnswer); err != nil || a.Fence != noFence {
+		return a, err
+	}
+	if a.Fence, err = s.probeAgain(ctx, d.issue); err != nil || a.Fence != noFence {
 		return a, err
 	}
 	if err := s.cycle(ctx, a.RealTime, never); err != nil && !errors.Is(err, errQuiet) {
@@ -152,16 +156,30 @@ func (s *session) probeASB(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
+// probeAgain gives a printer that answered no fence the rest of what it may be waiting for:
+// in the middle of an image, every question but DLE EOT is dots.
+func (s *session) probeAgain(ctx context.Context, id func() [4]byte) (fenceKind, error) {
+	const widest = 832 // dots, of a four inch model
+	padding := escpos.Resync(profile.Profile{Raster: profile.BitImage, Dots: widest})
+	if err := s.write(ctx, padding, queuedAnswer); err != nil && !errors.Is(err, errQuiet) {
+		return noFence, err
+	}
+	return s.probeFence(ctx, id, 2*queuedAnswer) // a slow line has it all to carry
+}
+
 // probeFence asks for both kinds of answer and returns the better one that came.
-func (s *session) probeFence(ctx context.Context, id func() [4]byte) (fenceKind, error) {
+func (s *session) probeFence(ctx context.Context, id func() [4]byte, within time.Duration) (fenceKind, error) {
+	s.mu.Lock()
+	before := s.statusAnswered
+	s.mu.Unlock()
 	_, both := s.arm(byStatus, id)
 	f, ask := s.arm(byID, id) // the one waited for; the other is counted
 	both = append(both, ask...)
-	if err := s.write(ctx, both, queuedAnswer); err != nil && !errors.Is(err, errQuiet) {
+	if err := s.write(ctx, both, within); err != nil && !errors.Is(err, errQuiet) {
 		return noFence, err
 	}
 	// They are answered in turn: when the first one is, the other is due.
-	err := s.until(ctx, queuedAnswer, func() bool { return f.answered || s.statusAnswered == s.statusAsked })
+	err := s.until(ctx, within, func() bool { return f.answered || s.statusAnswered > before })
 	if err == nil {
 		err = s.until(ctx, slowAnswer, func() bool { return f.answered })
 	}
@@ -174,7 +192,8 @@ func (s *session) probeFence(ctx context.Context, id func() [4]byte) (fenceKind,
 	switch {
 	case f.answered:
 		return byID, nil
-	case s.statusAnswered == s.statusAsked:
+	case s.statusAnswered > before:
+		s.statusAsked = s.statusAnswered // what was asked in the middle of an image was never heard
 		return byStatus, nil
 	}
 	return noFence, nil

@@ -91,7 +91,7 @@ func TestWhatIsKnownAfterEachFaultOverTCP(t *testing.T) {
 func TestOverTCPAPrinterThatTakesNoMoreIsInDoubt(t *testing.T) {
 	for name, breaks := range map[string]func(*virtual.Printer){
 		"AtTheStart": func(v *virtual.Printer) { v.Stall() },
-		"MidTicket":  func(v *virtual.Printer) { v.StallAfter(2000) },
+		"MidTicket":  func(v *virtual.Printer) { v.StallAfter(padding() + 2000) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := virtual.New(virtual.Options{})
@@ -118,10 +118,10 @@ func TestOverTCPAPrinterThatTakesNoMoreIsInDoubt(t *testing.T) {
 func TestOverTCPAnInterruptedPrintEndsAtOnce(t *testing.T) {
 	v := virtual.New(virtual.Options{})
 	dialer := onTCP(t, v)
-	v.StallAfter(2000)
+	v.StallAfter(padding() + 2000)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
-		_ = v.WaitTaken(ctx, 2000)
+		_ = v.WaitTaken(ctx, int64(padding())+2000)
 		cancel()
 	}()
 	a := try(t, ctx, paper(t, dialer, nil), v, order(1000), nil)
@@ -133,10 +133,10 @@ func TestOverTCPAnInterruptedPrintEndsAtOnce(t *testing.T) {
 func TestAnAbandonedTicketDoesNotTrickleOutLater(t *testing.T) {
 	v := virtual.New(virtual.Options{})
 	dialer := onTCP(t, v)
-	v.StallAfter(2000)
+	v.StallAfter(padding() + 2000)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
-		_ = v.WaitTaken(ctx, 2000)
+		_ = v.WaitTaken(ctx, int64(padding())+2000)
 		cancel()
 	}()
 	p := paper(t, dialer, nil)

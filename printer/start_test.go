@@ -1,0 +1,36 @@
+package printer_test
+
+import (
+	"io"
+	"testing"
+	"testing/synctest"
+
+	"ticketrail/printer/virtual"
+)
+
+// A crash, or a reload that changes how a printer is talked to, in the middle of an image: the
+// printer waits for the rest of it, and the ticket that was in doubt is not the next one, for it
+// is held or another station's.
+func TestTheFirstTicketIsNotSwallowedByWhatCameBeforeTheStart(t *testing.T) {
+	for can, want := range map[virtual.Ability]string{virtual.Everything: "confirmed", statusOnly: "processed", 0: "sent"} {
+		synctest.Test(t, func(t *testing.T) {
+			v := virtual.New(virtual.Options{Can: can, Kanji: true})
+			r := newRig(t, v, v, nil)
+			defer r.d.Release()
+			c, err := r.v.Dial(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.WriteString(c, "\x1b@\x1dv0\x00\x48\x00\x30\x00half of an image"); err != nil {
+				t.Fatal(err)
+			}
+			_ = c.Finish(t.Context())
+			_ = c.Close()
+			r.want("A1", want)
+			r.want("A2", want)
+			if got := r.paper(); got != "A1 A2" {
+				t.Errorf("on paper %q", got)
+			}
+		})
+	}
+}
