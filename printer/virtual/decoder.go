@@ -180,13 +180,26 @@ func (d *decoder) command() {
 	default:
 		kept := min(d.kept, n)
 		d.pending, d.kept = nil, 0
-		if swallowed := len(bytes.ReplaceAll(b[kept:], []byte{0}, nil)); kept > 0 && swallowed > 0 {
+		if swallowed := swallowed(b[kept:]); kept > 0 && swallowed > 0 {
 			d.astray = false
 			d.problem("a command that broke off swallowed %d bytes of what the next client sent", swallowed)
 			d.astray = true
 		}
 		d.do(b)
 	}
+}
+
+// swallowed is how many of those bytes somebody misses. Padding is there to be swallowed, and
+// questions are answered at reception, whatever becomes of their bytes.
+func swallowed(b []byte) int {
+	b = bytes.ReplaceAll(b, []byte{0}, nil)
+	for len(b) >= 3 && b[0] == dle && b[1] == 0x04 {
+		b = b[3:]
+	}
+	if bytes.HasPrefix([]byte{dle, 0x04}, b) {
+		return 0
+	}
+	return len(b)
 }
 
 func (d *decoder) do(b []byte) {

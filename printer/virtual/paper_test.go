@@ -158,6 +158,7 @@ func TestAHalfReceivedImageSwallowsTheNextTicketUnlessItIsPadded(t *testing.T) {
 	for _, tt := range []struct{ name, pad, text, problem string }{
 		{"Unpadded", "", "▒▒ 64x48\n", "swallowed"},
 		{"Padded", strings.Repeat("\x00", 400), "▒▒ 64x48\nticket\n", ""},
+		{"AskedHowItIs", "\x10\x04\x01\x10\x04\x04" + strings.Repeat("\x00", 400), "▒▒ 64x48\nticket\n", ""},
 	} {
 		bubble(t, tt.name, virtual.Options{}, func(t *testing.T, p *virtual.Printer) {
 			c := call(t, p)
