@@ -187,6 +187,7 @@ func play(t *testing.T, f fault, who talent, socket bool) {
 		for _, o := range g.objections() {
 			t.Error(o)
 		}
+		g.balance()
 	})
 }
 
