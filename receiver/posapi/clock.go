@@ -27,6 +27,9 @@ func (v *Venue) Drift() (seconds float64, known bool) {
 	return v.clock.seconds, v.clock.known
 }
 
+// maxDrift is in seconds. More would not fit into a time.Duration.
+const maxDrift = 9e9
+
 func (c *clock) note(envelope map[string]json.RawMessage, a answer) {
 	said, known := jsonNumber(envelope[contract.FieldClientDrift])
 	if measured, ok := drift(envelope, a); ok {
@@ -35,6 +38,7 @@ func (c *clock) note(envelope map[string]json.RawMessage, a answer) {
 		}
 		known = true
 	}
+	said = max(-maxDrift, min(said, maxDrift))
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.seconds, c.known = said, known
@@ -59,7 +63,7 @@ func drift(envelope map[string]json.RawMessage, a answer) (float64, bool) {
 	}
 	// The wall clock is what is asked about, so the monotonic one is put aside.
 	ahead, behind := in.Sub(a.sent.Round(0)), a.came.Round(0).Sub(out)
-	off := (ahead - behind) / 2
+	off := ahead/2 - behind/2      // their difference may be more than a duration holds
 	if ahead >= 0 && behind >= 0 { // the request came after it was sent, the answer before it was here
 		off = 0
 	}

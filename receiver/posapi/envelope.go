@@ -1,7 +1,9 @@
 package posapi
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -14,9 +16,10 @@ import (
 )
 
 const (
-	maxCursor  = 4 << 10   // bytes: it must fit into an address
-	maxRecords = 1_000_000 // of one list
-	maxStale   = 100       // pages in a row that bring nobody new
+	maxCursor  = 4 << 10 // bytes: it must fit into an address
+	maxRecords = 100_000 // of one list
+	maxStale   = 100     // pages in a row that bring nobody new
+	maxWant    = 20      // counts that differ
 )
 
 // An envelope is a page of a list, as far as it matters here.
@@ -24,6 +27,7 @@ type envelope struct {
 	records []json.RawMessage
 	count   int // -1: not said
 	next    string
+	place   string // where next was
 }
 
 // A record is one element of a list.
@@ -37,83 +41,106 @@ type record struct {
 // a page shifts when somebody is hired while it is read.
 func (v *Venue) list(ctx context.Context, call Call, path string, query url.Values) iter.Seq2[record, error] {
 	return func(yield func(record, error) bool) {
-		r := reading{v: v, call: call, ids: map[string]bool{}, asked: map[string]bool{}}
+		r := newReading(v, call)
 		q := maps.Clone(query)
 		for {
-			page, err := v.page(ctx, call, path, q)
+			page, err := v.page(ctx, call, path, q, r.place)
 			if err != nil {
 				yield(record{}, err)
 				return
 			}
-			fresh, err := r.take(page)
-			for _, rec := range fresh {
-				if !yield(rec, nil) {
+			r.open(page)
+			for _, raw := range page.records {
+				rec, fresh, e := r.take(raw)
+				if e != nil {
+					yield(record{}, e)
+					return
+				}
+				if fresh && !yield(rec, nil) {
 					return
 				}
 			}
-			if err == nil && page.next != "" && len(page.records) > 0 {
-				q.Set(contract.ParamCursor, page.next)
-				continue
-			}
-			if err == nil {
-				err = r.counted()
-			}
+			more, err := r.turn(page)
 			if err != nil {
 				yield(record{}, err)
 			}
-			return
+			if !more {
+				return
+			}
+			q.Set(contract.ParamCursor, page.next)
 		}
 	}
 }
 
-// A reading is what must be remembered from page to page.
+// A reading is what must be remembered from page to page. Ids and cursors are remembered by
+// their hashes: nobody else decides how long they are.
 type reading struct {
 	v     *Venue
 	call  Call
-	ids   map[string]bool
-	asked map[string]bool // cursors
-	at    int             // records that came, with those left out
-	got   int             // without
+	ids   map[[sha256.Size]byte]bool
+	asked map[[sha256.Size]byte]bool // cursors
+	place string                     // where the next page is named; "": not known yet
+	at    int                        // records that came, with those left out
+	got   int                        // without
+	had   int                        // got before this page
 	stale int
 	want  []int
 }
 
-// take adds a page. The records are good even beside an error.
-func (r *reading) take(p envelope) ([]record, error) {
-	fresh := make([]record, 0, len(p.records))
-	for _, raw := range p.records {
-		rec := record{at: r.at, fields: jsonObject(raw), raw: raw}
-		if rec.fields == nil {
-			return fresh, r.v.odd(r.call, fmt.Sprintf("%s: want an object, got %s", rec.path(), jsonKind(raw)))
-		}
-		r.at++
-		if id := rec.id(); id != "" {
-			if r.ids[id] {
-				continue
-			}
-			r.ids[id] = true
-		}
-		fresh = append(fresh, rec)
-	}
-	r.got += len(fresh)
-	if r.stale++; len(fresh) > 0 {
-		r.stale = 0
-	}
-	if n := len(r.want); p.count >= 0 && (n == 0 || r.want[n-1] != p.count) {
+func newReading(v *Venue, call Call) *reading {
+	return &reading{v: v, call: call, ids: map[[sha256.Size]byte]bool{}, asked: map[[sha256.Size]byte]bool{}}
+}
+
+// open begins a page.
+func (r *reading) open(p envelope) {
+	r.had = r.got
+	if n := len(r.want); p.count >= 0 && n < maxWant && (n == 0 || r.want[n-1] != p.count) {
 		r.want = append(r.want, p.count)
 	}
-	switch {
-	case r.got > maxRecords:
-		return fresh, r.v.odd(r.call, fmt.Sprintf("the list has more than %d records", maxRecords))
-	case r.stale >= maxStale:
-		return fresh, r.v.odd(r.call, fmt.Sprintf("the last %d pages brought nothing new, and still there is a next one", maxStale))
-	case p.next != "" && len(p.records) > 0 && r.asked[p.next]:
+	if p.next != "" {
+		r.place = p.place
+	}
+}
+
+// take adds a record, which is not fresh when its id was there before.
+func (r *reading) take(raw json.RawMessage) (rec record, fresh bool, e *Error) {
+	rec = record{at: r.at, fields: jsonObject(raw), raw: raw}
+	if rec.fields == nil {
+		return record{}, false, r.v.odd(r.call, fmt.Sprintf("%s: want an object, got %s", rec.path(), jsonKind(raw)))
+	}
+	if r.at++; r.got == maxRecords {
+		return record{}, false, r.v.odd(r.call, fmt.Sprintf("the list has more than %d records", maxRecords))
+	}
+	if id := rec.id(); id != "" {
+		h := sha256.Sum256([]byte(id))
+		if r.ids[h] {
+			return rec, false, nil
+		}
+		r.ids[h] = true
+	}
+	r.got++
+	return rec, true, nil
+}
+
+// turn ends a page and says whether there is another. Its error is the last of the list.
+func (r *reading) turn(p envelope) (more bool, err error) {
+	if p.next == "" || len(p.records) == 0 {
+		return false, r.counted()
+	}
+	if r.stale++; r.got > r.had {
+		r.stale = 0
+	}
+	if r.stale >= maxStale {
+		return false, r.v.odd(r.call, fmt.Sprintf("the last %d pages brought nothing new, and still there is a next one", maxStale))
+	}
+	h := sha256.Sum256([]byte(p.next))
+	if r.asked[h] {
 		e := r.v.odd(r.call, "the service names the same next page a second time; the list would never end")
 		e.Advice = "check where it names the next page"
-		return fresh, e
+		return false, e
 	}
-	r.asked[p.next] = true
-	return fresh, nil
+	r.asked[h] = true
+	return true, nil
 }
 
 // counted compares with what each page said: when the count changes on the way, somebody who was
@@ -135,10 +162,10 @@ func (r record) id() string {
 	return id
 }
 
-func (v *Venue) page(ctx context.Context, call Call, path string, query url.Values) (envelope, error) {
+func (v *Venue) page(ctx context.Context, call Call, path string, query url.Values, place string) (envelope, error) {
 	var page envelope
 	err := v.get(ctx, call, path, query, func(a answer) (e *Error) {
-		page, e = v.open(call, a)
+		page, e = v.open(call, a, place)
 		return e
 	})
 	return page, err
@@ -149,7 +176,8 @@ func (v *Venue) odd(call Call, problem string) *Error {
 	return v.fault(call, ErrMalformed, resultMalformed, problem)
 }
 
-func (v *Venue) open(call Call, a answer) (envelope, *Error) {
+// open reads an answer whose next page is named at place, if that is known already.
+func (v *Venue) open(call Call, a answer, place string) (envelope, *Error) {
 	obj := jsonObject(a.body)
 	if obj == nil {
 		return envelope{}, v.unreadable(call, a)
@@ -161,8 +189,9 @@ func (v *Venue) open(call Call, a answer) (envelope, *Error) {
 		return envelope{}, e
 	}
 	p := envelope{count: -1}
-	raw := obj[contract.FieldRecords]
-	if jsonNull(raw) || json.Unmarshal(raw, &p.records) != nil {
+	raw, ok := obj[contract.FieldRecords], false
+	// One more than a list may have is enough to see that it has too many.
+	if p.records, ok = jsonArray(raw, maxRecords+1); !ok {
 		e := v.odd(call, fmt.Sprintf("%s: want an array, got %s", contract.FieldRecords, jsonKind(raw)))
 		e.Status = a.status
 		return envelope{}, e
@@ -171,18 +200,22 @@ func (v *Venue) open(call Call, a answer) (envelope, *Error) {
 		p.count = int(n)
 	}
 	var e *Error
-	p.next, e = v.next(call, obj, a)
+	p.next, p.place, e = v.next(call, obj, a, cmp.Or(v.c.o.CursorAt, place))
 	return p, e
 }
 
-// next finds the next page's cursor. A place that says "next" is believed when it is there, even
-// if it is empty: a plain cursor beside it may be the one that was asked with.
-func (v *Venue) next(call Call, obj map[string]json.RawMessage, a answer) (string, *Error) {
-	if at := v.c.o.CursorAt; at != "" {
-		if name, ok := strings.CutPrefix(at, headerPlace); ok {
-			return v.cursor(call, at, a.header.Get(name))
+// next finds the next page's cursor. Where it was once it is on every page: on the last, which
+// names none, a cursor elsewhere is the page's own. Until that is known, a place that says
+// "next" is believed when it is there, even if it is empty: a plain cursor beside it may be the
+// one that was asked with.
+func (v *Venue) next(call Call, obj map[string]json.RawMessage, a answer, place string) (c, at string, e *Error) {
+	if place != "" {
+		if name, ok := strings.CutPrefix(place, headerPlace); ok {
+			c, e = v.cursor(call, place, a.header.Get(name))
+		} else {
+			c, e = v.cursorAt(call, obj, place)
 		}
-		return v.cursorAt(call, obj, at)
+		return c, place, e
 	}
 	for _, wantNext := range []bool{true, false} {
 		there := false
@@ -191,18 +224,20 @@ func (v *Venue) next(call Call, obj map[string]json.RawMessage, a answer) (strin
 				continue
 			}
 			there = true
-			if c, e := v.cursorAt(call, obj, at); c != "" || e != nil {
-				return c, e
+			if c, e = v.cursorAt(call, obj, at); c != "" || e != nil {
+				return c, at, e
 			}
 		}
 		if h := a.header.Values(contract.HeaderNextCursor); wantNext && len(h) > 0 {
-			return v.cursor(call, headerPlace+contract.HeaderNextCursor, h[0])
+			at = headerPlace + contract.HeaderNextCursor
+			c, e = v.cursor(call, at, h[0])
+			return c, at, e
 		}
 		if there {
-			return "", nil
+			break
 		}
 	}
-	return "", nil
+	return "", "", nil
 }
 
 func saysNext(at string) bool {

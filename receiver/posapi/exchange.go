@@ -20,7 +20,9 @@ const (
 	tries       = 3                      // of one question, the first included
 	firstWait   = 500 * time.Millisecond // before the second; doubled before each other
 	longestWait = 30 * time.Second       // of a Retry-After; whoever asked is told of a longer one
-	userAgent   = "ticketrail"
+
+	callPatience = 2 * time.Minute
+	userAgent    = "ticketrail"
 )
 
 // A question can be asked again: request makes it anew each time, and read judges an answer
@@ -39,8 +41,17 @@ type answer struct {
 	sent, came time.Time // by our clock: the request, the last byte of the answer
 }
 
+// errPatience is why a call is over that took as long as it may.
+var errPatience = errors.New("patience")
+
+// patience is how long a call may take, its tokens and all tries included. The parts of the worst
+// call add up to far more, and somebody may sit and wait.
+func (v *Venue) patience() time.Duration { return max(callPatience, 6*v.c.o.Timeout) }
+
 // get asks with the venue's token, once more if the service does not know that any longer.
 func (v *Venue) get(ctx context.Context, call Call, path string, query url.Values, read func(answer) *Error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, v.patience(), errPatience)
+	defer cancel()
 	target := v.c.base + path
 	if len(query) > 0 {
 		target += "?" + query.Encode()
@@ -148,7 +159,11 @@ func (v *Venue) exchange(ctx context.Context, q question) (answer, *Error) {
 		}
 		return answer{}, e
 	}
-	a.body = v.hush.body(a.body)
+	if err != nil {
+		a.body = v.hush.broken(a.body)
+	} else {
+		a.body = v.hush.body(a.body)
+	}
 	return a, nil
 }
 
@@ -196,6 +211,9 @@ func untrusted(err error) bool {
 }
 
 func (v *Venue) givenUp(ctx context.Context, call Call) *Error {
+	if context.Cause(ctx) == errPatience {
+		return v.fault(call, ErrUnavailable, resultTimeout, fmt.Sprintf("no good answer within %v, however often it was asked", v.patience()))
+	}
 	e := v.fault(call, nil, resultCanceled, "given up before there was an answer")
 	e.cause = context.Canceled
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
@@ -208,7 +226,7 @@ func (v *Venue) givenUp(ctx context.Context, call Call) *Error {
 // retryAfter reads the header of that name: seconds, or a date by the service's own clock.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	s := h.Get("Retry-After")
-	if n, err := strconv.ParseUint(s, 10, 31); err == nil {
+	if n, err := strconv.ParseUint(s, 10, 31); err == nil || errors.Is(err, strconv.ErrRange) { // then n is the most
 		return time.Duration(n) * time.Second
 	}
 	until, err := http.ParseTime(s)

@@ -95,7 +95,8 @@ func TestRetryAfterIsObeyedIfItIsShortAndToldIfItIsLong(t *testing.T) {
 		{"7", 7 * time.Second, 7 * time.Second},
 		{"30", 30 * time.Second, 30 * time.Second},
 		{"31", 0, 31 * time.Second},
-		{"4294967296", time.Millisecond, 0}, // nonsense: as if there were none
+		{"4294967296", 0, (1<<31 - 1) * time.Second}, // whoever says so does not want to be asked in half a second
+		{strings.Repeat("9", 400), 0, (1<<31 - 1) * time.Second},
 		{"-3", time.Millisecond, 0},
 		{"soon", time.Millisecond, 0},
 		{"Sat, 01 Jan 2028 00:01:00 GMT", 0, time.Minute}, // by the service's clock, whatever ours says

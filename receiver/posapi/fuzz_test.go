@@ -44,15 +44,21 @@ func FuzzAnswers(f *testing.F) {
 				t.Fatalf("%s became %s", body, me.Raw)
 			}
 		}
-		page, e := v.open(CallEmployees, a)
+		page, e := v.open(CallEmployees, a, "")
 		clean(e, e == nil || page.records == nil && page.next == "")
-		r := reading{v: v, call: CallEmployees, ids: map[string]bool{}, asked: map[string]bool{}}
-		records, err := r.take(page)
+		r := newReading(v, CallEmployees)
+		r.open(page)
+		for _, raw := range page.records {
+			rec, fresh, e := r.take(raw)
+			clean(e, !fresh)
+			if e != nil {
+				break
+			}
+			cleanRecord(t, rec)
+		}
+		_, err = r.turn(page)
 		if bad, ok := errors.AsType[*Error](err); ok {
 			clean(bad, true)
-		}
-		for _, rec := range records {
-			cleanRecord(t, rec)
 		}
 	})
 }

@@ -37,9 +37,10 @@ func (h *hush) add(secrets ...string) {
 			continue
 		}
 		quoted, _ := json.Marshal(s)
+		query, path := url.QueryEscape(s), url.PathEscape(s)
 		for _, w := range []string{
 			s, string(quoted[1 : len(quoted)-1]), strings.ReplaceAll(s, "/", `\/`), strings.ReplaceAll(s, `"`, `\"`),
-			url.QueryEscape(s), url.PathEscape(s), html.EscapeString(s), base64.StdEncoding.EncodeToString([]byte(s)),
+			query, path, lowerEscapes(query), lowerEscapes(path), html.EscapeString(s), base64.StdEncoding.EncodeToString([]byte(s)),
 		} {
 			if i := slices.Index(h.words, w); i >= 0 {
 				h.words = slices.Delete(h.words, i, i+1)
@@ -52,22 +53,48 @@ func (h *hush) add(secrets ...string) {
 	}
 }
 
+// lowerEscapes has %2f for %2F, as some servers write it.
+func lowerEscapes(s string) string {
+	return escape.ReplaceAllStringFunc(s, strings.ToLower)
+}
+
+var escape = regexp.MustCompile(`%[0-9A-F]{2}`)
+
 // body takes the secrets out of an answer, before anybody reads it. JSON stays JSON, and words
 // too short for a secret stay what they are: a name.
 func (h *hush) body(b []byte) []byte {
 	out := h.without(b, minWord)
 	if same := len(b) == 0 || len(out) > 0 && &out[0] == &b[0]; !same && json.Valid(b) && !json.Valid(out) {
-		out = b // it stood in a number
+		return h.literals(b, true) // it stood in a number, and may stand in a string as well
 	}
 	if bytes.IndexByte(out, '\\') >= 0 && json.Valid(out) {
-		return h.literals(out)
+		return h.literals(out, false)
 	}
 	return out
 }
 
-// literals does the same for the strings of JSON that are written with escapes, of which
-// there is more than one way.
-func (h *hush) literals(b []byte) []byte {
+// broken is [hush.body] of an answer that broke off, maybe in the middle of a secret.
+func (h *hush) broken(b []byte) []byte {
+	h.mu.Lock()
+	words := slices.Clone(h.words)
+	h.mu.Unlock()
+	half := 0 // bytes at the end of b that a secret begins with
+	for _, w := range words {
+		for n := min(len(w)-1, len(b)); n >= minWord && n > half; n-- {
+			if bytes.HasSuffix(b, []byte(w[:n])) {
+				half = n
+			}
+		}
+	}
+	if half > 0 {
+		b = append(slices.Clone(b[:len(b)-half]), hushed...)
+	}
+	return h.body(b)
+}
+
+// literals does the same for the strings of JSON: all, or those that are written with escapes, of
+// which there is more than one way.
+func (h *hush) literals(b []byte, all bool) []byte {
 	var out []byte
 	done := 0 // b up to there is in out
 	for i := bytes.IndexByte(b, '"'); i >= 0 && i < len(b); i++ {
@@ -82,7 +109,7 @@ func (h *hush) literals(b []byte) []byte {
 			end++
 		}
 		var s string
-		if bytes.IndexByte(b[i:end], '\\') >= 0 && json.Unmarshal(b[i:end+1], &s) == nil {
+		if (all || bytes.IndexByte(b[i:end], '\\') >= 0) && json.Unmarshal(b[i:end+1], &s) == nil {
 			if clean := h.without([]byte(s), minWord); string(clean) != s {
 				quoted, _ := json.Marshal(string(clean))
 				out = append(append(out, b[done:i]...), quoted...)

@@ -47,7 +47,7 @@ func TestErrorsAreReadInWhateverFormTheyCome(t *testing.T) {
 		`{"message":`:                         `{"message":`,
 		``:                                    ``,
 	} {
-		s := &service{Me: func(w http.ResponseWriter, _ *http.Request) { http.Error(w, body, 422) }}
+		s := &service{Me: func(w http.ResponseWriter, _ *http.Request) { http.Error(w, body, http.StatusUnprocessableEntity) }}
 		_, err := client(t, s, nil).Me(t.Context(), grill)
 		if e := problem(t, err); e.Says != want || e.Status != 422 {
 			t.Errorf("%s: %q, want %q", body, e.Says, want)

@@ -115,8 +115,8 @@ func (v *Venue) unreadable(call Call, a answer) *Error {
 	e := v.fault(call, ErrMalformed, resultMalformed, "")
 	e.Status = a.status
 	body := bytes.TrimSpace(a.body)
-	if call != CallToken || !bytes.HasPrefix(body, []byte("{")) && !bytes.Contains(bytes.ToLower(body), []byte("token")) {
-		// But half a token is a token, and is known to nobody yet.
+	if page := bytes.ToLower(body[:min(len(body), textWindow)]); call != CallToken || bytes.HasPrefix(page, []byte("<")) && bytes.Contains(page, []byte("html")) && !bytes.Contains(page, []byte("token")) {
+		// But a token that came alone, or half of one, is a token, and is known to nobody yet.
 		e.Says = v.hush.text(body)
 	}
 	err := json.Unmarshal(body, new(map[string]json.RawMessage))

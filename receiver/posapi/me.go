@@ -3,6 +3,7 @@ package posapi
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"ticketrail/receiver/contract"
@@ -11,8 +12,8 @@ import (
 // Me is what a token is good for, as GET /me tells. The contract does not show its fields:
 // what was not found is empty.
 type Me struct {
-	Venue  string          // the venue that the token resolved to, in canonical form; not always the one asked for
-	Scopes []string        // nil: not told
+	Venue  string          // the venue that the token resolved to, in canonical form; not always the one asked for; printable
+	Scopes []string        // printable, the first 64; nil: not told
 	Raw    json.RawMessage // the answer as received, without anything that looks like a token
 }
 
@@ -28,7 +29,7 @@ func (v *Venue) Me(ctx context.Context) (Me, error) {
 		return Me{}, err
 	}
 	if me.Scopes != nil {
-		v.scopes.Store(&me.Scopes)
+		v.scopes.Store(new(slices.Clone(me.Scopes))) // these are the caller's
 	}
 	return me, nil
 }
@@ -47,14 +48,13 @@ func (v *Venue) openMe(a answer) (Me, *Error) {
 	}
 	me := Me{Raw: secretMember.ReplaceAll(a.body, []byte(`"$1":"`+hushed+`"`))}
 	inside := []map[string]json.RawMessage{obj, jsonObject(obj["data"])}
-	var records []json.RawMessage
-	if json.Unmarshal(obj[contract.FieldRecords], &records) == nil && len(records) > 0 {
+	if records, _ := jsonArray(obj[contract.FieldRecords], 1); len(records) > 0 {
 		inside = append(inside, jsonObject(records[0]))
 	}
 	for _, o := range inside {
 		for _, at := range contract.MeVenuePlaces() {
 			if me.Venue == "" {
-				me.Venue, _ = contract.CanonicalID(strings.TrimSpace(jsonText(jsonAt(o, at))))
+				me.Venue, _ = contract.CanonicalID(printable(jsonText(jsonAt(o, at)), maxQuote))
 			}
 		}
 		for _, at := range []string{contract.FieldScopes, contract.FieldScope} {

@@ -57,7 +57,9 @@ func TestTheRawAnswerOfMeHasNoToken(t *testing.T) {
 }
 
 func TestAForbiddenCallNamesTheScopesTheTokenHas(t *testing.T) {
-	forbid := func(w http.ResponseWriter, _ *http.Request) { http.Error(w, `{"message":"insufficient scope"}`, 403) }
+	forbid := func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, `{"message":"insufficient scope"}`, http.StatusForbidden)
+	}
 	const begin = "employees of venue " + grill + `: the service answers 403 Forbidden: it says "insufficient scope"; `
 	for _, c := range []struct {
 		token  string

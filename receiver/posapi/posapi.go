@@ -78,7 +78,9 @@ type Options struct {
 	// venueId.
 	PayrollVenueParam string
 	// Timeout is for one exchange with the service, from the request to the last byte of the
-	// answer. Default 10 s. An exchange that took that long is not tried again.
+	// answer. Default 10 s. An exchange that took that long is not tried again. A call, with its
+	// token and all that is tried again, takes no more than six times as long, and two minutes at
+	// least; of a list that holds for each page.
 	Timeout time.Duration
 	// MaxResponse is how many bytes an answer may have. Default 16 MiB.
 	MaxResponse int64
@@ -182,7 +184,7 @@ func (o *Options) check() (string, error) {
 	switch {
 	case o.BaseURL == "":
 		bad(true, "base address: missing")
-	case err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "":
+	case err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Hostname() == "":
 		// It is not repeated: who pasted a password into it does not want to read it here.
 		bad(true, "base address: want one such as https://api.example.com/api")
 	case u.User != nil:

@@ -44,7 +44,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	venue := s.issued[strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")]
 	s.mu.Unlock()
 	if venue == "" {
-		http.Error(w, `{"message":"token expired"}`, 401)
+		http.Error(w, `{"message":"token expired"}`, http.StatusUnauthorized)
 		return
 	}
 	say := func(body string) http.HandlerFunc {

@@ -6,10 +6,12 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"net/http"
 	"net/url"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -104,7 +106,14 @@ func (t *tokens) age() (time.Duration, bool) {
 	return time.Since(t.held.asked), true
 }
 
-func (t *tokens) refresh() (*bearer, error) {
+// refresh runs in a goroutine of its own, where a panic would end the program that prints.
+func (t *tokens) refresh() (got *bearer, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			t.v.c.log.Error("a panic while a token was fetched", "venue", t.v.id, "panic", t.v.hush.text(fmt.Append(nil, p)), "stack", string(debug.Stack()))
+			got, err = nil, t.v.odd(CallToken, "a panic; see the log")
+		}
+	}()
 	b, err := t.v.fetch()
 	t.mu.Lock()
 	defer t.mu.Unlock()

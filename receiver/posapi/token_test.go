@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -183,7 +184,7 @@ func TestATokenThatIsNoLongerKnownIsFetchedAgainOnce(t *testing.T) {
 
 func TestATokenThatIsNeverAcceptedIsAnErrorAfterTheSecond(t *testing.T) {
 	s := &service{Me: func(w http.ResponseWriter, r *http.Request) {
-		http.Error(w, `{"error":{"message":"no such token"}}`, 401)
+		http.Error(w, `{"error":{"message":"no such token"}}`, http.StatusUnauthorized)
 	}}
 	_, err := client(t, s, nil).Me(t.Context(), grill)
 	want := "me of venue " + grill + `: the service answers 401 Unauthorized: it says "no such token"; a new token did not help; the service may know another venue by this id`
@@ -197,7 +198,7 @@ func TestATokenThatCannotBeRenewedIsUsedToItsEnd(t *testing.T) {
 		s, down := new(service), false
 		s.Token = func(w http.ResponseWriter, r *http.Request) {
 			if down {
-				http.Error(w, "maintenance", 501)
+				http.Error(w, "maintenance", http.StatusNotImplemented)
 				return
 			}
 			answerJSON(w, fmt.Sprintf(`{"access_token":%q}`, s.issue(grill)))
@@ -257,7 +258,7 @@ func TestARotatedSecretIsReadForTheNextToken(t *testing.T) {
 	}
 	var got []string
 	for _, f := range s.forms {
-		got = append(got, f["client_secret"]...)
+		got = append(got, url.Values(f)["client_secret"]...)
 	}
 	if !slices.Equal(got, []string{"first", "second"}) {
 		t.Error(got)
