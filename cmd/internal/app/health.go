@@ -135,8 +135,8 @@ func (a *App) listenMetrics(conf *config.Config) error {
 	}
 	if l == nil {
 		var err error
-		if l, err = net.Listen("tcp", conf.Metrics.Listen); err != nil {
-			return fmt.Errorf("listen for metrics.listen: %w", err)
+		if l, err = listenOn("metrics.listen", conf.Metrics.Listen); err != nil {
+			return err
 		}
 	}
 	a.down.push("metrics listener", closeOnce(l))

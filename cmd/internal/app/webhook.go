@@ -3,8 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net"
 	"strings"
 
 	"ticketrail/config"
@@ -65,8 +63,8 @@ func (a *App) listenWebhook(conf *config.Config) error {
 	l := a.o.Webhook
 	if l == nil {
 		var err error
-		if l, err = net.Listen("tcp", conf.Receiver.Listen); err != nil {
-			return fmt.Errorf("listen for receiver.listen: %w", err)
+		if l, err = listenOn("receiver.listen", conf.Receiver.Listen); err != nil {
+			return err
 		}
 	}
 	a.down.push("webhook listener", closeOnce(l))
