@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 //	until NAME STATE           until the daemon has seen that of a printer
 //	service ARG...             run possim serve, a process, in the place of the one before, if any;
 //	                           its address is the environment's service.base_url
-//	known EMPLOYEES            until the daemon knows so many names
+//	known EMPLOYEES            until the daemon knows so many names and the time zone
 func TestTheCommandLineDoesWhatItSays(t *testing.T) {
 	possim := built(t, "possim")
 	testscript.Run(t, testscript.Params{
@@ -103,6 +103,7 @@ type restaurant struct {
 	log         *tail
 	metrics     string // address
 	service     *service
+	served      string // the address that the configuration has now
 }
 
 func newRestaurant() (*restaurant, error) {
@@ -139,7 +140,12 @@ func (r *restaurant) open(conf string) error {
 	}
 	text = bytes.ReplaceAll(text, []byte("SOCKET"), []byte(r.socket))
 	if r.service != nil { // this process has not the script's environment
-		text = bytes.ReplaceAll(text, []byte("SERVICE"), []byte(r.service.url))
+		for _, was := range []string{"SERVICE", r.served} {
+			if was != "" {
+				text = bytes.ReplaceAll(text, []byte(was), []byte(r.service.url))
+			}
+		}
+		r.served = r.service.url
 	}
 	if err := os.WriteFile(conf, text, 0o600); err != nil {
 		return err

@@ -71,15 +71,17 @@ func (s *service) end() {
 	s.cmd.Wait()
 }
 
-// known waits until the directory of the running daemon has so many names.
+// known waits until the directory of the running daemon has so many names and the time zone of
+// its only venue.
 func (r *restaurant) known(employees string) error {
 	want := regexp.MustCompile(`(?m)^ticketrail_directory_employees\{venue="[^"]*"\} ` + employees + `$`)
+	zone := regexp.MustCompile(`(?m)^ticketrail_directory_refreshes_total\{result="ok",step="payrollperiods",[^}]*\} [1-9]`)
 	for deadline := time.Now().Add(patience); ; {
 		text, err := r.scrape()
 		if err != nil {
 			return err
 		}
-		if want.MatchString(text) {
+		if want.MatchString(text) && zone.MatchString(text) {
 			return nil
 		}
 		if time.Now().After(deadline) {
