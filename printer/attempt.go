@@ -34,6 +34,7 @@ func (a *attempt) print() (ticket.Proof, error) {
 	if proof == ticket.Sent {
 		do = a.plain
 	}
+	strays := a.s.strays()
 	if err := do(); err != nil {
 		if a.ctx.Err() == nil && !a.s.alive() {
 			a.d.see(func(s *Status) { s.State, s.Err = Unreachable, err.Error() })
@@ -44,6 +45,9 @@ func (a *attempt) print() (ticket.Proof, error) {
 		}
 		a.d.breaks(a.p.o.Profile, a.job.bytes())
 		return "", err
+	}
+	if proof == ticket.Processed && a.s.strays() > strays {
+		proof = ticket.Sent // it also answers what nobody asked: then an answer says nothing
 	}
 	return proof, nil
 }

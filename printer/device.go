@@ -76,14 +76,16 @@ type Device struct {
 	quiet       int // fences in a row without an answer and without a reason
 	dropped     int // probes in a row that ended the connection
 
-	mu       sync.Mutex // guards what follows
-	status   Status
-	asb      bool               // able.ASB, for who has not the turn
-	low      bool               // paper, as logged
-	issued   [64][4]byte        // the last ids sent, in a ring
-	issuedAt int                //
-	leave    bool               // the connection in use shall not linger
-	polling  context.CancelFunc // of an idle poll under way
+	mu        sync.Mutex // guards what follows
+	status    Status
+	asb       bool // able.ASB, for who has not the turn
+	low       bool // paper, as logged
+	told      int  // changes since toldSince, see tell
+	toldSince time.Time
+	issued    [64][4]byte        // the last ids sent, in a ring
+	issuedAt  int                //
+	leave     bool               // the connection in use shall not linger
+	polling   context.CancelFunc // of an idle poll under way
 }
 
 // NewDevice fills in o's defaults and touches nothing. It panics when a required option is

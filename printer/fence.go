@@ -54,6 +54,13 @@ func (s *session) owed() int {
 	return s.statusAsked - s.statusAnswered
 }
 
+// strays is how many answers to GS r came that nobody had asked for.
+func (s *session) strays() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stray
+}
+
 // idLetters are what ids are made of. No byte of them has bit 4 set, so that none could be
 // taken for the beginning of another reply.
 const idLetters = "ABCDEFGHIJKLMNOabcdefghijklmno@`"

@@ -170,7 +170,7 @@ func (s *session) probeAgain(ctx context.Context, id func() [4]byte) (fenceKind,
 // probeFence asks for both kinds of answer and returns the better one that came.
 func (s *session) probeFence(ctx context.Context, id func() [4]byte, within time.Duration) (fenceKind, error) {
 	s.mu.Lock()
-	before := s.statusAnswered
+	before, strays := s.statusAnswered, s.stray
 	s.mu.Unlock()
 	_, both := s.arm(byStatus, id)
 	f, ask := s.arm(byID, id) // the one waited for; the other is counted
@@ -192,6 +192,8 @@ func (s *session) probeFence(ctx context.Context, id func() [4]byte, within time
 	switch {
 	case f.answered:
 		return byID, nil
+	case s.stray > strays: // it babbles
+		return noFence, nil
 	case s.statusAnswered > before:
 		s.statusAsked = s.statusAnswered // what was asked in the middle of an image was never heard
 		return byStatus, nil

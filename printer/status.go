@@ -85,8 +85,17 @@ func (d *Device) see(change func(*Status)) {
 	s.Advice = advice(s.State, low)
 	now, turned := *s, low != d.low
 	d.low = low
-	d.mu.Unlock()
 	if now.State == was && !(turned && low) {
+		d.mu.Unlock()
+		return
+	}
+	told := d.tell()
+	d.mu.Unlock()
+	switch {
+	case told == mostTold:
+		d.o.Logger.Warn("the printer says something else all the time; what it says is not logged for a while", "printer", d.o.Name)
+		return
+	case told > mostTold:
 		return
 	}
 	level, msg := slog.LevelInfo, "printer is "+words(now.State)
@@ -104,6 +113,22 @@ func (d *Device) see(change func(*Status)) {
 		args = append(args, "err", now.Err)
 	}
 	d.o.Logger.Log(context.Background(), level, msg, args...)
+}
+
+// mostTold is how many changes in toldIn are logged. A switch at the cover that is going bad
+// makes hundreds.
+const (
+	mostTold = 20
+	toldIn   = 10 * time.Minute
+)
+
+// tell counts the changes that were logged lately. d.mu is held.
+func (d *Device) tell() int {
+	if time.Since(d.toldSince) >= toldIn {
+		d.toldSince, d.told = time.Now(), 0
+	}
+	d.told++
+	return d.told
 }
 
 // observe notes what a printer said of itself.

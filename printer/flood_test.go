@@ -1,0 +1,97 @@
+package printer_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ticketrail/printer"
+	"ticketrail/printer/transport"
+	"ticketrail/printer/virtual"
+	"ticketrail/queue/ticket"
+)
+
+// A flood is a wire on which there is always something more to read.
+type flood struct {
+	transport.Dialer
+	say   func(n int64) []byte
+	reads atomic.Int64
+}
+
+func (f *flood) Dial(ctx context.Context) (transport.Conn, error) {
+	c, err := f.Dialer.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &floodConn{Conn: c, f: f}, nil
+}
+
+type floodConn struct {
+	transport.Conn
+	f      *flood
+	closed atomic.Bool
+}
+
+func (c *floodConn) Read(b []byte) (int, error) {
+	if c.closed.Load() {
+		return 0, net.ErrClosed
+	}
+	return copy(b, c.f.say(c.f.reads.Add(1))), nil
+}
+
+func (c *floodConn) Close() error {
+	c.closed.Store(true)
+	return c.Conn.Close()
+}
+
+func same(b []byte) func(int64) []byte { return func(int64) []byte { return b } }
+
+// In a bubble a reader that never rests stops the clock: such a test does not end.
+func TestAPrinterThatNeverStopsTalkingCostsLittle(t *testing.T) {
+	block := make([]byte, 512)
+	for i := range block {
+		block[i] = 'x'
+	}
+	block[0] = 0x3d
+	for name, say := range map[string]func(int64) []byte{
+		"Junk":     same([]byte{0xff, 0xfe, 0x80}),
+		"OneByte":  same([]byte{0xff}),
+		"XOFF":     same([]byte{0x13}),
+		"Answers":  same([]byte{0x12, 0x00, 0x12, 0x00}),
+		"Block":    same(block),
+		"OtherIDs": same([]byte("7\"zzzz\x00")),
+		"Status": func(n int64) []byte { // which is another one each time
+			return []byte{0x18, 0, byte(n%2) * 0x0c, 0x0f}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				v := virtual.New(virtual.Options{Kanji: true})
+				f := &flood{Dialer: v, say: say}
+				r := newRig(t, v, f, func(d *printer.DeviceOptions, _ *printer.Options) { d.WaitForPerson = time.Minute })
+				start := time.Now()
+				for range 3 {
+					o := r.print("A1")
+					if o.err == nil && o.proof != ticket.Sent {
+						t.Errorf("%s is claimed", o.proof)
+					}
+					if errors.Is(o.err, errDisk) || o.took > 10*time.Minute {
+						t.Errorf("%s after %s: %v", o.kind(), o.took, o.err)
+					}
+				}
+				r.d.Release()
+				time.Sleep(time.Second) // until nobody reads any more
+				if s := int64(time.Since(start)/time.Second) + 1; f.reads.Load() > 2100*s {
+					t.Errorf("%d reads in %d s", f.reads.Load(), s)
+				}
+				if n := r.log.count("\n"); n > 60 {
+					t.Errorf("%d lines in the log", n)
+				}
+			})
+		})
+	}
+}
