@@ -34,6 +34,8 @@ type CheckOptions struct {
 	// Load is how many orders are sent under load, Concurrency of them at a time. Defaults 200
 	// and 16.
 	Load, Concurrency int
+	// Backoff is [Sender.Backoff].
+	Backoff time.Duration
 	// Seed decides what is ordered; ids are new in every run.
 	Seed uint64
 	// OnResult gets each result when it is there. May be nil.
@@ -93,6 +95,7 @@ type checker struct {
 	strange []int      // statuses that the contract does not know
 	slowest time.Duration
 	late    int // without an answer in time
+	replies int // answers that came
 }
 
 // A probe is a request, right or wrong.
@@ -130,9 +133,11 @@ func (r reply) accepted() bool {
 
 // duplicate is what the answer says about the order having come before. Not every endpoint
 // says anything.
-func (r reply) duplicate() (dup, seen bool) {
+func (r reply) duplicate() (dup, seen bool) { return saysDuplicate(r.body) }
+
+func saysDuplicate(answer []byte) (dup, seen bool) {
 	var said map[string]json.RawMessage
-	if json.Unmarshal(r.body, &said) != nil {
+	if json.Unmarshal(answer, &said) != nil {
 		return false, false
 	}
 	b, there := said[contract.FieldAnswerDuplicate]
@@ -199,6 +204,9 @@ func (c *checker) note(r reply, took time.Duration, posted bool) {
 	if errors.Is(r.err, errTimeOut) {
 		c.late++
 	}
+	if r.err == nil {
+		c.replies++
+	}
 	c.slowest = max(c.slowest, took)
 	if posted && r.err == nil && !known(r.status) && !slices.Contains(c.strange, r.status) {
 		c.strange = append(c.strange, r.status)
@@ -222,12 +230,10 @@ func (c *checker) abandon(p probe) {
 	c.exchange(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { cancel() }}), p)
 }
 
-// taken is a row whose request must be accepted.
+// taken is a row whose request must be accepted: it is new, and whoever takes it for a duplicate
+// loses it.
 func taken(section, name string, build func(*checker) probe) row {
-	return row{section, name, "200 or 202", func(c *checker) (string, bool) {
-		r := c.send(build(c))
-		return r.String(), r.accepted()
-	}}
+	return row{section, name, "200 or 202, not as a duplicate", func(c *checker) (string, bool) { return c.first(build(c)) }}
 }
 
 // refused is a row whose request must be answered by one of some statuses.

@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"mime"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -31,10 +34,11 @@ func failures(t *testing.T, k http.Handler) (failed []string, n int) {
 
 func TestAnEndpointAsTheContractWantsItPasses(t *testing.T) {
 	for name, change := range map[string]func(*kitchen){
-		"it says what is a duplicate": func(*kitchen) {},
-		"it does not":                 func(k *kitchen) { k.silent = true },
-		"it answers 202":              func(k *kitchen) { k.done, k.duplicate = 202, 202 },
-		"it knows only 403":           func(k *kitchen) { k.noVenue, k.noDevice = 403, 403 },
+		"it says what is a duplicate":   func(*kitchen) {},
+		"it does not":                   func(k *kitchen) { k.silent = true },
+		"it answers 202":                func(k *kitchen) { k.done, k.duplicate = 202, 202 },
+		"it knows only 403":             func(k *kitchen) { k.noVenue, k.noDevice = 403, 403 },
+		"it says so of duplicates only": func(k *kitchen) { k.sparing = true },
 		"it takes almost five seconds": func(k *kitchen) {
 			k.opened = func(answer, *http.Request, contract.PrintRequest) bool {
 				time.Sleep(4900 * time.Millisecond)
@@ -116,6 +120,18 @@ func TestEveryWrongEndpointIsNoticed(t *testing.T) {
 		"late first retries are lost": {"the third retry", func(k *kitchen) {
 			k.opened = answers(400, func(p contract.PrintRequest) bool { return retry(p) >= "3" && !k.knows(p) })
 		}},
+		"late first retries are dropped": {"the third retry", func(k *kitchen) {
+			k.opened = func(w answer, _ *http.Request, p contract.PrintRequest) bool {
+				if retry(p) >= "3" && !k.knows(p) {
+					k.say(w, 200, true)
+					return true
+				}
+				return false
+			}
+		}},
+		"it remembers two orders":     {"60 orders, 16 at a time", forgetful},
+		"its ids have two characters": {"60 orders, 16 at a time", func(k *kitchen) { k.short = 2 }},
+		"a hasty memory of devices":   {"refused without its device", func(k *kitchen) { k.early = true }},
 		"unknown fields are a mismatch": {"fields that nobody heard of", func(k *kitchen) {
 			k.opened = answers(400, func(p contract.PrintRequest) bool { return p.Records[0].Fields["moon"] != nil })
 		}},
@@ -239,6 +255,23 @@ func byContent(k *kitchen) {
 	}
 }
 
+// forgetful knows only the latest orders again.
+func forgetful(k *kitchen) {
+	var mu sync.Mutex
+	var latest []string
+	k.opened = func(w answer, _ *http.Request, p contract.PrintRequest) bool {
+		time.Sleep(time.Millisecond) // others come in between
+		mu.Lock()
+		defer mu.Unlock()
+		dup := slices.Contains(latest, p.ID)
+		if !dup {
+			latest = append(latest[max(0, len(latest)-1):], p.ID)
+		}
+		k.say(w, 200, dup)
+		return true
+	}
+}
+
 // busy has a limit of its own making.
 func busy(k *kitchen) {
 	var mu sync.Mutex
@@ -278,6 +311,41 @@ func locked(k *kitchen) {
 			delete(working, p.ID)
 		}
 		return false
+	}
+}
+
+func TestNothingButItsAddressIsRightAboutAnEndpointThatIsNotThere(t *testing.T) {
+	results := Check(t.Context(), CheckOptions{URL: "http://127.0.0.1/hook", Venues: []string{venueA}, Load: 4, Backoff: 1, Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+		return nil, errors.New("dial tcp 127.0.0.1:80: connection refused")
+	})})
+	for _, r := range results {
+		if r.Pass != (r.Name == "the address is HTTPS") {
+			t.Errorf("%s %s: want %s, got %s", r.Section, r.Name, r.Want, r.Got)
+		}
+	}
+}
+
+func TestWhatAnEndpointSendsDoesNotReachTheTerminal(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = c.Read(make([]byte, 1<<20))
+			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\n\x1b]0;pwned\x07\xe2\x80\xae no header\r\n\r\n")
+			_ = c.Close()
+		}
+	}()
+	c := checker{ctx: t.Context(), o: CheckOptions{URL: "http://" + l.Addr().String(), Venues: []string{venueA}, Transport: http.DefaultTransport}, orders: NewOrders(OrderOptions{Venues: []string{venueA}})}
+	r := c.send(c.probe(c.fresh()))
+	if got := r.String(); r.err == nil || strings.ContainsFunc(got, func(r rune) bool { return !unicode.IsPrint(r) }) || !strings.Contains(got, "no header") {
+		t.Errorf("%q", got)
 	}
 }
 

@@ -36,6 +36,7 @@ func (s *Sender) Run(ctx context.Context, e Evening) *Summary {
 		mu.Lock()
 		defer mu.Unlock()
 		sum.Add(j)
+		sum.heed(j, duplicate)
 		if duplicate {
 			sum.Duplicates++
 		}

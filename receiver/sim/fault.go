@@ -72,11 +72,15 @@ func ParseFault(text string) (Fault, error) {
 	case !slices.Contains(Calls(), f.Call):
 		return wrong("%q is no call; there are any, %s", call, join(Calls()))
 	}
-	// A value may hold colons (a URL); what follows it does not.
+	// A value may hold colons (a URL), and a port is no chance; what follows it does not.
+	chance := func(s string) (p float64, ok bool) {
+		p, err := strconv.ParseFloat(s, 64)
+		return p, err == nil && (p <= 1 || !strings.HasPrefix(rest, string(Redirect)+"="))
+	}
 	if i := strings.LastIndexByte(rest, ':'); i >= 0 {
 		if n, err := strconv.Atoi(rest[i+1:]); err == nil {
 			if j := strings.LastIndexByte(rest[:i], ':'); j >= 0 {
-				if _, err := strconv.ParseFloat(rest[j+1:i], 64); err == nil {
+				if _, ok := chance(rest[j+1 : i]); ok {
 					if n < 1 {
 						return wrong("%d is not how often; use 1 or more", n)
 					}
@@ -86,7 +90,7 @@ func ParseFault(text string) (Fault, error) {
 		}
 	}
 	if i := strings.LastIndexByte(rest, ':'); i >= 0 {
-		if p, err := strconv.ParseFloat(rest[i+1:], 64); err == nil {
+		if p, ok := chance(rest[i+1:]); ok {
 			if !(p > 0 && p <= 1) {
 				return wrong("%s is not a chance; use more than 0, up to 1", rest[i+1:])
 			}
@@ -117,7 +121,7 @@ func (f *Fault) set(kind, value string, given bool) (err error) {
 	case !given:
 		return nil
 	case f.Kind == Slow || f.Kind == Drift:
-		if f.For, err = time.ParseDuration(value); err != nil || f.Kind == Slow && f.For < 0 {
+		if f.For, err = time.ParseDuration(value); err != nil || f.Kind == Slow && f.For <= 0 || f.For == 0 {
 			return fmt.Errorf("%q is no time; use one as 90s", value)
 		}
 		return nil

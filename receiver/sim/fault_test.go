@@ -23,6 +23,8 @@ func TestAFaultIsReadFromText(t *testing.T) {
 		"any:drift=-90s":                    {Kind: Drift, For: -90 * second},
 		"payrollperiods:truncated":          {Call: CallPayrollPeriods, Kind: Truncated},
 		"me:redirect=http://x.test:8080/me": {Call: CallMe, Kind: Redirect, To: "http://x.test:8080/me"},
+		"me:redirect=http://x.test:8080":    {Call: CallMe, Kind: Redirect, To: "http://x.test:8080"},
+		"me:redirect=http://x.test:8080:1":  {Call: CallMe, Kind: Redirect, To: "http://x.test:8080", Chance: 1},
 		"me:redirect=http://x.test:1:0.5:3": {Call: CallMe, Kind: Redirect, To: "http://x.test:1", Chance: 0.5, Times: 3},
 	} {
 		got, err := ParseFault(text)
@@ -45,6 +47,7 @@ func TestAFaultThatCannotBeSaysWhatCan(t *testing.T) {
 		"employees:500:1:0":  "is not how often",
 		"employees:slow=3":   "is no time",
 		"employees:slow=-3s": "is no time",
+		"employees:slow=0s":  "is no time",
 		"employees:hang=3s":  "takes no value",
 		"employees:500=3":    "is no kind",
 		"employees:5oo:0.1":  "is no kind",

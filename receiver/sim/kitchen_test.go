@@ -15,6 +15,8 @@ import (
 // time; each may answer (true: it did).
 type kitchen struct {
 	silent                      bool // does not say what is a duplicate
+	sparing                     bool // does not say what is none
+	short                       int  // of an id that many bytes are looked at; 0: all
 	noVenue, badVenue, noDevice int  // statuses of these
 	notJSON, notRequest, done   int
 	duplicate                   int                                                           // status of a duplicate
@@ -79,6 +81,9 @@ func (k *kitchen) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		return
 	}
+	if k.short > 0 {
+		p.ID = p.ID[:min(k.short, len(p.ID))]
+	}
 	if k.opened != nil && k.opened(w, r, p) {
 		return
 	}
@@ -105,7 +110,7 @@ func (k *kitchen) put(w http.ResponseWriter, p contract.PrintRequest) {
 
 func (k *kitchen) say(w http.ResponseWriter, status int, duplicate bool) {
 	w.WriteHeader(status)
-	if !k.silent {
+	if !k.silent && (duplicate || !k.sparing) {
 		fmt.Fprintf(w, `{"status":"SUCCESS","duplicate":%t}`, duplicate)
 	}
 }

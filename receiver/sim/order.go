@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"io"
 	"maps"
 	"math/rand/v2"
 	"sync"
@@ -87,6 +88,9 @@ func FileOrder(body []byte, venueID, device string) Order {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
 	if d.Decode(&o.request) != nil {
+		o.request = nil
+	}
+	if _, err := d.Token(); err != io.EOF { // something behind it, which a retry has as well
 		o.request = nil
 	}
 	if first, ok := o.first(); ok {

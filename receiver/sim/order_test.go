@@ -121,6 +121,10 @@ func TestAFileIsSentToTheLetterAndThenAsARetry(t *testing.T) {
 	if again := o.Again(); strings.Contains(string(again.Body(0)), `"retryCount":1`) {
 		t.Errorf("again it is %s", again.Body(0))
 	}
+	const more = `{"records":[{"id":"a","items":[]}]} and a beer`
+	if o := FileOrder([]byte(more), venueA, "T1"); string(o.Body(1)) != more || string(o.Again().Body(0)) != more {
+		t.Errorf("what is behind the JSON is not in a retry: %s", o.Body(1))
+	}
 	for _, text := range []string{"no JSON", "[]", "{}", `{"records":1}`, `{"records":[1]}`, ""} {
 		o := FileOrder([]byte(text), venueA, "T1")
 		if string(o.Body(0)) != text || o.WithID("b").ID != o.ID {

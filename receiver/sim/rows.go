@@ -84,6 +84,13 @@ func headerRows(o CheckOptions) []row {
 			c.send(stranger)
 			return c.first(p)
 		}},
+		{"6.2", "an order after it was refused without its device", "200 or 202, not as a duplicate", func(c *checker) (string, bool) {
+			p := c.probe(c.fresh())
+			nobody := p
+			nobody.device = nil
+			c.send(nobody)
+			return c.first(p)
+		}},
 	}
 	for _, v := range o.Venues[1:] {
 		all = append(all, taken("6.2", "an order of venue "+v, with(func(p *probe) { p.venue = []string{v} })))

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"strings"
 	"time"
+	"unicode"
 
 	"ticketrail/receiver/contract"
 )
@@ -176,7 +177,7 @@ func plain(ctx context.Context, err error) error {
 	if t, ok := errors.AsType[net.Error](err); ok && t.Timeout() {
 		return errTimeOut
 	}
-	return err
+	return errors.New(excerpt([]byte(err.Error()))) // it may quote what the other side sent
 }
 
 // wait is false when ctx ended first.
@@ -227,12 +228,12 @@ func (s *Sender) report(o Order, j Job) {
 	s.log().Log(context.Background(), level, "job", args...)
 }
 
-// excerpt is the beginning of an answer, on one line.
+// excerpt is the beginning of an answer, on one line and with nothing that a terminal obeys.
 func excerpt(b []byte) string {
 	const most = 200
 	s := strings.ToValidUTF8(string(b[:min(len(b), most)]), "")
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
+		if !unicode.IsPrint(r) {
 			return ' '
 		}
 		return r

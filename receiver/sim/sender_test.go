@@ -221,12 +221,17 @@ func TestTheSummaryCountsByNearestRank(t *testing.T) {
 		}
 	}
 	const want = `202 jobs in 0s, 200 SENT, 1 ABORTED, 1 FAILED
-retries 1, duplicates 0, alerts 1, without an answer 1
-answered: p50 101ms, p99 200ms, slowest 6s, over 5s: 1`
+retries 1, duplicates 0, alerts 1, broken connections 1
+waited for answers: p50 101ms, p99 200ms, slowest 6s, over 5s: 1`
 	if sum.String() != want || sum.Accepted() {
 		t.Errorf("says\n%s", &sum)
 	}
 	if (&Summary{}).Percentile(99) != 0 {
 		t.Error("nothing took time")
+	}
+	sum = Summary{}
+	sum.Add(Job{State: Failed, Attempts: []Attempt{{Err: io.EOF, Took: second}}})
+	if s := sum.String(); !strings.HasSuffix(s, "broken connections 1\nno answer came") {
+		t.Errorf("without an answer it says\n%s", s)
 	}
 }

@@ -21,6 +21,11 @@ type Summary struct {
 	Unanswered int         // attempts that broke in another way
 	Elapsed    time.Duration
 
+	// What the answers say, if any says what is a duplicate (Telling).
+	Telling   bool
+	Mistaken  int // new orders that were taken for duplicates, and so lost
+	Unnoticed int // duplicates that were not taken for such, and so put again
+
 	took []time.Duration // of attempts that were answered or timed out
 }
 
@@ -50,6 +55,19 @@ func (s *Summary) Add(j Job) {
 	}
 }
 
+// heed counts what the answer to a job says about its order having come before.
+func (s *Summary) heed(j Job, duplicate bool) {
+	dup, seen := saysDuplicate(j.Answer)
+	s.Telling = s.Telling || seen
+	switch {
+	case !j.Accepted():
+	case duplicate && !dup:
+		s.Unnoticed++
+	case !duplicate && dup && len(j.Attempts) == 1: // later ones are, if an answer got lost
+		s.Mistaken++
+	}
+}
+
 // Accepted says whether all jobs were.
 func (s *Summary) Accepted() bool { return s.States[Sent]+s.States[Consumed] == s.Jobs }
 
@@ -76,9 +94,13 @@ func (s *Summary) String() string {
 			fmt.Fprintf(&b, ", %d %s", n, st)
 		}
 	}
-	fmt.Fprintf(&b, "\nretries %d, duplicates %d, alerts %d, without an answer %d", s.Retries, s.Duplicates, s.Alerts, s.Unanswered)
+	fmt.Fprintf(&b, "\nretries %d, duplicates %d, alerts %d, broken connections %d", s.Retries, s.Duplicates, s.Alerts, s.Unanswered)
+	if len(s.took) == 0 {
+		b.WriteString("\nno answer came")
+		return b.String()
+	}
 	round := func(d time.Duration) time.Duration { return d.Round(10 * time.Microsecond) }
-	fmt.Fprintf(&b, "\nanswered: p50 %s, p99 %s, slowest %s, over %s: %d", round(s.Percentile(50)), round(s.Percentile(99)),
+	fmt.Fprintf(&b, "\nwaited for answers: p50 %s, p99 %s, slowest %s, over %s: %d", round(s.Percentile(50)), round(s.Percentile(99)),
 		round(s.Percentile(100)), contract.WebhookTimeout, s.Late)
 	return b.String()
 }
