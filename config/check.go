@@ -17,8 +17,9 @@ import (
 type checker struct {
 	*findings
 	c           *Config
-	dir         string // where relative file names begin
-	credentials string // where those of secrets do; empty: dir
+	dir         string            // where relative file names begin
+	credentials string            // where those of secrets do; empty: dir
+	stations    map[string]string // where each station's name stands, by the name in lower case
 }
 
 func (k *checker) all() {
@@ -27,6 +28,9 @@ func (k *checker) all() {
 	k.tls()
 	k.venues()
 	k.printers()
+	k.screens()
+	k.kds()
+	k.display()
 	k.stationNames()
 	k.routes()
 	k.fonts()

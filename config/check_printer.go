@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,20 +12,14 @@ import (
 )
 
 func (k *checker) printers() {
-	if len(k.c.Printers) == 0 {
+	if len(k.c.Stations()) == 0 {
 		k.add("printers", "there are none; name at least one")
 	}
-	named, devices := map[string]int{}, map[string]int{}
+	devices := map[string]int{}
 	for i := range k.c.Printers {
 		p := &k.c.Printers[i]
 		at := fmt.Sprintf("printers[%d]", i)
-		if msg := badName(p.Name); msg != "" {
-			k.add(at+".name", "%s", msg)
-		} else if !regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9 ._-]*$`).MatchString(p.Name) {
-			k.add(at+".name", "%s: only letters A to Z, digits, spaces and . _ - are possible, a letter or digit first", quote(p.Name))
-		} else {
-			k.unique(at+".name", "printers", p.Name, i, named)
-		}
+		k.stationName(at, p.Name)
 		if msg := badAddress(p.Address); msg != "" {
 			k.add(at+".address", "%s", msg)
 		} else if first, ok := devices[p.Device()]; ok {
@@ -47,7 +40,10 @@ func (k *checker) printers() {
 		k.span(at+".expire_after", p.ExpireAfter, time.Minute, 720*time.Hour, "")
 		k.oneOf(at+".on_doubt", p.OnDoubt, "reprint", "hold")
 		k.span(at+".hold_for", p.HoldFor, 10*time.Second, 24*time.Hour, "")
-		k.backup(i, at)
+		if p.Backup == "" && p.HoldFor != DefaultPrinter().HoldFor {
+			k.warn(at+".hold_for", "has no effect without a backup")
+		}
+		k.backup(at, p.Name, p.Backup)
 	}
 }
 
@@ -192,42 +188,40 @@ func badAddress(a string) string {
 	return ""
 }
 
-// backup follows who stands in for printer i: it must exist, and not come back to i.
-func (k *checker) backup(i int, at string) {
-	p := k.c.Printers[i]
-	if p.Backup == "" {
-		if p.HoldFor != DefaultPrinter().HoldFor {
-			k.warn(at+".hold_for", "has no effect without a backup")
-		}
+// backup follows who stands in for a station: it must exist, and not come back to it.
+func (k *checker) backup(at, name, backup string) {
+	if backup == "" || !k.knowStations() {
 		return
 	}
-	if !k.knowStations() {
+	if backup == name {
+		k.add(at+".backup", "%s cannot stand in for itself", quote(backup))
 		return
 	}
-	if p.Backup == p.Name {
-		k.add(at+".backup", "%s cannot stand in for itself", quote(p.Backup))
-		return
-	}
-	if msg := k.unknownStation(p.Backup); msg != "" {
+	if msg := k.unknownStation(backup); msg != "" {
 		k.add(at+".backup", "%s", msg)
 		return
 	}
-	chain := []string{p.Name}
-	for next := p.Backup; next != ""; {
+	chain := []string{name}
+	for next := backup; next != ""; next, _ = k.c.namedBackup(next) {
 		if slices.Contains(chain, next) {
-			if next == p.Name {
+			if next == name {
 				k.add(at+".backup", "goes round in a circle: %s → %s", strings.Join(chain, " → "), next)
 			}
 			return
 		}
 		chain = append(chain, next)
-		j := slices.IndexFunc(k.c.Printers, func(q Printer) bool { return q.Name == next })
-		if j < 0 {
-			return
-		}
-		if next == p.Backup && k.c.Printers[j].Device() == p.Device() {
-			k.warn(at+".backup", "is the same printer under another name: it stands in for nothing")
-		}
-		next = k.c.Printers[j].Backup
 	}
+	if d := k.deviceOf(name); d != "" && d == k.deviceOf(backup) {
+		k.warn(at+".backup", "is the same printer under another name: it stands in for nothing")
+	}
+}
+
+// deviceOf is where a station's printer is; empty for one that is no printer.
+func (k *checker) deviceOf(station string) string {
+	for _, p := range k.c.Printers {
+		if p.Name == station {
+			return p.Device()
+		}
+	}
+	return ""
 }

@@ -28,7 +28,10 @@ import (
 type Config struct {
 	Receiver Receiver  `mapstructure:"receiver"`
 	Venues   []Venue   `mapstructure:"venues"`   // the allow-list: at least one
-	Printers []Printer `mapstructure:"printers"` // at least one
+	Printers []Printer `mapstructure:"printers"` // these three are the stations: at least one of any kind
+	Screens  []Screen  `mapstructure:"screens"`
+	KDS      []KDS     `mapstructure:"kds"`
+	Display  Display   `mapstructure:"display"`
 	// Routes are tried in order for every item; the first that matches takes it.
 	Routes []Route `mapstructure:"routes"`
 	// Fallback is the station that gets what no route takes, headed NO ROUTE. Required,
@@ -286,6 +289,7 @@ func Default() Config {
 			Schema:         "lenient",
 			RespondWithin:  4 * time.Second,
 		},
+		Display: Display{Listen: "127.0.0.1:9322"},
 		Storage: Storage{
 			Path:             "/var/lib/ticketrail/ticketrail.db",
 			DedupRetention:   168 * time.Hour,

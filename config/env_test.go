@@ -29,12 +29,14 @@ func TestEveryKeyOutsideListsCanBeSetByTheEnvironmentThoughTheFileDoesNotNameIt(
 		"receiver.max_body": "8KiB", "receiver.max_connections": "7", "receiver.schema": "strict", "receiver.respond_within": "1s",
 		"fallback": "bar", "fonts": "/a.ttf,/b", "storage.path": "/s", "storage.dedup_retention": "2h", "storage.history_retention": "3h",
 		"storage.max_backlog": "9", "admin.socket": "/a", "metrics.listen": "127.0.0.1:2", "log.level": "debug", "log.format": "json",
+		"display.listen": "127.0.0.1:3", "display.insecure": "true",
 		"service.insecure": "true", "service.timeout": "2s", "service.refresh": "1h", "service.token.path": "/t", "service.token.venue_param": "v",
 		"service.token.auth_style": "header", "service.token.renew_before": "3s", "service.token.scopes": "checks:read, menu:read",
 		"service.employees.limit": "50", "service.employees.cursor": "header:X-C", "service.payroll.venue_param": "w",
 	}
 	// These name files that have to be there; they have tests of their own.
 	files := []string{"receiver.secret_file", "receiver.tls.cert_file", "receiver.tls.key_file", "receiver.tls.client_ca_file",
+		"display.tls.cert_file", "display.tls.key_file",
 		"service.base_url", "service.client_id", "service.client_secret_file"}
 	for k, v := range values {
 		t.Setenv(EnvName(k), v)
@@ -54,6 +56,7 @@ func TestEveryKeyOutsideListsCanBeSetByTheEnvironmentThoughTheFileDoesNotNameIt(
 	want.Fallback, want.Fonts = "bar", []string{"/a.ttf", "/b"}
 	want.Storage = Storage{"/s", 2 * time.Hour, 3 * time.Hour, 9}
 	want.Admin.Socket, want.Metrics.Listen, want.Log = "/a", "127.0.0.1:2", Log{"debug", "json"}
+	want.Display = Display{Listen: "127.0.0.1:3", Insecure: true}
 	want.Service = Service{Insecure: true, Timeout: 2 * time.Second, Refresh: time.Hour,
 		Token:     Token{"/t", "v", "header", 3 * time.Second, []string{"checks:read", "menu:read"}},
 		Employees: Employees{50, "header:X-C"}, Payroll: Payroll{"w"}}

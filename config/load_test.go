@@ -167,8 +167,8 @@ func TestAKeyNobodyKnowsIsAnErrorWithAHint(t *testing.T) {
 	for more, want := range map[string]string{
 		"storge: {}\n":                            "storge: unknown key; did you mean storage?",
 		"Storage: {}\n":                           "Storage: unknown key; did you mean storage?",
-		"listen: x\n":                             "listen: unknown key; there is metrics.listen and receiver.listen",
-		"kds: []\n":                               "kds: unknown key",
+		"listen: x\n":                             "listen: unknown key; there is display.listen and metrics.listen and receiver.listen",
+		"kdss: []\n":                              "kdss: unknown key; did you mean kds?",
 		"receiver: { tls: { cert: a } }\n":        "receiver.tls.cert: unknown key",
 		"log: { levle: info }\n":                  "log.levle: unknown key; did you mean level?",
 		"log: { level: info, level: warn }\n":     "log.level: stands twice, in lines 8 and 8",

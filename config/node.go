@@ -83,7 +83,7 @@ func (f *findings) value(path string, t reflect.Type, n *yaml.Node) (v any, ok b
 	case t == reflect.TypeFor[Override]():
 		return f.override(path, n)
 	case t.Kind() == reflect.Map:
-		return f.paths(path, n)
+		return f.paths(path, t, n)
 	case t.Kind() == reflect.Slice:
 		return f.list(path, t, n)
 	}
@@ -153,10 +153,14 @@ func (f *findings) pairs(path string, n *yaml.Node) func(yield func(string, *yam
 	}
 }
 
-// paths reads ticket.fields: names of fields with lists of paths.
-func (f *findings) paths(path string, n *yaml.Node) (any, bool) {
+// paths reads ticket.fields, names of fields with lists of paths, and the keys of a screen.
+func (f *findings) paths(path string, t reflect.Type, n *yaml.Node) (any, bool) {
 	if n.Kind != yaml.MappingNode {
-		f.add(path, "want names of fields, each with a list of paths, got %s", shown(n))
+		want := "names of fields, each with a list of paths"
+		if t == reflect.TypeFor[KeyMap]() {
+			want = "what keys can do, each with a list of keys"
+		}
+		f.add(path, "want %s, got %s", want, shown(n))
 		return nil, false
 	}
 	m := map[string][]string{}
@@ -273,7 +277,7 @@ func join(path, name string) string {
 // would say it. Those outside lists have theirs from [Default].
 func defaultsOf(t reflect.Type) map[string]any {
 	p := DefaultPrinter()
-	for _, v := range []any{p, p.Buzzer, p.Layout} {
+	for _, v := range []any{p, p.Buzzer, p.Layout, DefaultScreen(), DefaultKDS()} {
 		if reflect.TypeOf(v) == t {
 			return said(reflect.ValueOf(v))
 		}

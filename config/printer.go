@@ -5,7 +5,7 @@ import "time"
 // Printer is a station: one line of tickets, one printer at its end.
 type Printer struct {
 	// Name is the station's name, as in routes, listings and metrics: letters, digits,
-	// spaces and . _ - up to 64. Required, unique in any case. Tickets that wait under a
+	// spaces and . _ - up to 64. Required, unique in any case over printers, screens and kds. Tickets that wait under a
 	// name that is taken out of the file are kept, held, until they are moved.
 	Name string `mapstructure:"name"`
 	// Address is where it is. Required.
@@ -61,7 +61,7 @@ type Printer struct {
 	// Backup is the station whose printer stands in after HoldFor: the tickets come out
 	// there in order, headed FOR GRILL (printer down). They stay in this line, and when this
 	// printer works again they come out here again. A backup may have its own. A line that a
-	// person holds waits for that person. Default none.
+	// person holds waits for that person. It may be a screen too. Default none.
 	Backup string `mapstructure:"backup"`
 	// HoldFor is how long the head of this line must have failed for that. Default 2m, 10s
 	// to 24h.

@@ -92,16 +92,17 @@ func badDevice(id string) string {
 // knowStations is false when the name of a station could not be read: then a name that
 // nobody has may be right.
 func (k *checker) knowStations() bool {
-	return len(k.c.Printers) > 0 && !slices.ContainsFunc(k.c.Printers, func(p Printer) bool { return p.Name == "" })
+	names := k.c.Stations()
+	return len(names) > 0 && !slices.Contains(names, "")
 }
 
 func (k *checker) unknownStation(name string) string {
-	var stations []string
-	for _, p := range k.c.Printers {
-		if p.Name == name {
-			return ""
-		}
-		stations = append(stations, p.Name)
+	stations := k.c.Stations()
+	if slices.Contains(stations, name) {
+		return ""
+	}
+	if slices.ContainsFunc(k.c.Screens, func(s Screen) bool { return s.Expo() && s.Name == name }) {
+		return quote(name) + " is a screen of mode expo: it shows what its stations have; name one of those"
 	}
 	if s := suggest(name, stations); s != "" {
 		return fmt.Sprintf("there is no station %s; did you mean %s?", quote(name), s)

@@ -35,13 +35,27 @@ func TestTheConfigurationLoadsWithoutAComplaint(t *testing.T) {
 
 func TestTheConfigurationStatesTheDefaults(t *testing.T) {
 	got, want := *load(t), config.Default()
-	got.Venues, got.Printers, got.Routes, got.Fallback = nil, nil, nil, ""
+	got.Venues, got.Printers, got.Screens, got.KDS, got.Routes, got.Fallback = nil, nil, nil, nil, nil, ""
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.EquateComparable(netip.Prefix{})); diff != "" {
 		t.Error(diff)
 	}
 	for _, got := range load(t).Printers {
 		want := config.DefaultPrinter()
 		want.Name, want.Address, want.Columns, want.Confirm = got.Name, got.Address, got.Columns, got.Confirm
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+			t.Error(diff)
+		}
+	}
+	for _, got := range load(t).Screens {
+		want := config.DefaultScreen()
+		want.Name, want.Title, want.Mode, want.Of, want.Backup = got.Name, got.Title, got.Mode, got.Of, got.Backup
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+			t.Error(diff)
+		}
+	}
+	for _, got := range load(t).KDS {
+		want := config.DefaultKDS()
+		want.Name, want.URL = got.Name, got.URL
 		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 			t.Error(diff)
 		}
@@ -87,13 +101,13 @@ func TestEveryKeyIsInTheConfigurationWithAComment(t *testing.T) {
 func TestTheConfigurationMarksWhatNeedsARestart(t *testing.T) {
 	// Every marked key is changed at once; the program must name exactly the marked ones.
 	// The TLS files say it in the comment they share.
-	marked := []string{"receiver.listen", "receiver.max_connections", "storage.path", "storage.dedup_retention",
+	marked := []string{"receiver.listen", "receiver.max_connections", "display.listen", "storage.path", "storage.dedup_retention",
 		"storage.history_retention", "storage.max_backlog", "admin.socket", "metrics.listen", "log.format", "service.refresh"}
 	if n := strings.Count(deploy.Config, " Restart."); n != len(marked) {
 		t.Errorf("%d keys are marked, want %d", n, len(marked))
 	}
 	was, now := load(t), load(t)
-	now.Receiver = config.Receiver{}
+	now.Receiver, now.Display = config.Receiver{}, config.Display{}
 	now.Storage, now.Admin, now.Metrics, now.Log = config.Storage{}, config.Admin{}, config.Metrics{}, config.Log{}
 	now.Service = config.Service{}
 	if got := now.NeedsRestart(was); !slices.Equal(got, marked) {
