@@ -97,9 +97,16 @@ type noteView struct {
 	Text  string
 }
 
+// An itemView is an item and what is under it: one thing to press.
 type itemView struct {
+	Done  bool
+	Lines []lineView
+}
+
+type lineView struct {
 	Item
 	Class string
+	Count string // its quantity; of a modifier, only one that is not 1
 	Notes []noteView
 }
 
@@ -188,21 +195,32 @@ func meta(c *Card) string {
 func body(c *Card) bodyView {
 	v := bodyView{Bands: bands(c), Notes: noteViews(c.Notes), Raw: c.Raw}
 	for _, it := range c.Items {
-		i := itemView{Item: it, Notes: noteViews(it.Notes)}
-		for _, k := range []struct {
-			is   bool
-			name string
-		}{{it.Void, "void"}, {it.Refire, "refire"}, {it.Done, "done"}, {it.Raw, "raw"}, {it.Depth > 0, "mod"}, {!it.Raw && alarming(it.Name), "alarm"}} {
-			if k.is {
-				i.Class += " " + k.name
-			}
+		if it.Depth == 0 || len(v.Items) == 0 {
+			v.Items = append(v.Items, itemView{Done: it.Done})
 		}
-		if it.Depth > 0 {
-			i.Class += " d" + strconv.Itoa(min(it.Depth, 5))
-		}
-		v.Items = append(v.Items, i)
+		last := &v.Items[len(v.Items)-1]
+		last.Lines = append(last.Lines, lineOf(it))
 	}
 	return v
+}
+
+func lineOf(it Item) lineView {
+	l := lineView{Item: it, Class: "line", Count: it.Quantity, Notes: noteViews(it.Notes)}
+	if it.Depth > 0 {
+		l.Class += " mod d" + strconv.Itoa(min(it.Depth, 5))
+		if it.Quantity == "1" {
+			l.Count = ""
+		}
+	}
+	for _, k := range []struct {
+		is   bool
+		name string
+	}{{it.Void, "void"}, {it.Refire, "refire"}, {it.Raw, "raw"}, {!it.Raw && alarming(it.Name), "alarm"}} {
+		if k.is {
+			l.Class += " " + k.name
+		}
+	}
+	return l
 }
 
 func noteViews(list []string) (out []noteView) {

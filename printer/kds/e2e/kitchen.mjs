@@ -95,8 +95,9 @@ export class Kitchen {
   }
 }
 
-export async function browse(args = []) {
-  return chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--autoplay-policy=no-user-gesture-required", ...args] });
+// browse starts a browser, as a kiosk does: with sound from the start.
+export async function browse(args = ["--autoplay-policy=no-user-gesture-required"]) {
+  return chromium.launch({ executablePath: process.env.KDS_E2E_CHROMIUM || "/usr/bin/chromium", args: ["--no-sandbox", ...args] });
 }
 
 // open opens a screen and waits until it is live. Whatever its console says in red is collected.

@@ -97,7 +97,7 @@ function line(it, what) {
 
 function note(tag, text, what) {
   const alarm = alarming(text, what.setup);
-  return el(tag, { class: alarm ? "note alarm" : "note", dir: "auto" }, alarm && el("b", { text: "ALLERGY " }), text);
+  return el(tag, { class: alarm ? "note alarm" : "note", dir: "auto" }, alarm && el("b", { text: "⚠ " }), text);
 }
 
 function alarming(text, setup) {

@@ -75,6 +75,10 @@ export class Columns {
     }
     for (const card of made) {
       if (card.heights) split(card, height);
+      const old = this.cards.get(card.entry.key);
+      const m = this.moved.get(card.entry.key);
+      // A button that means something else now is as good as another card under the finger.
+      if (old && m && old.foot.textContent !== card.foot.textContent) m.at = performance.now();
       this.cards.set(card.entry.key, card);
     }
     empty(this.measure);
@@ -99,12 +103,11 @@ export class Columns {
       }
       used += GAP;
       const spot = columns.length + ":" + columns[columns.length - 1].length;
-      if (card.spot !== spot) {
-        card.spot = spot;
-        const before = this.moved.get(entry.key);
-        this.moved.set(entry.key, { spot, at: before ? performance.now() : -Infinity });
-      }
+      const before = this.moved.get(entry.key);
+      if (!before) this.moved.set(entry.key, { spot, at: this.settled ? performance.now() : -Infinity });
+      else if (before.spot !== spot) Object.assign(before, { spot, at: performance.now() });
     }
+    this.settled = true; // what comes from now on comes under somebody's eyes
     for (const key of this.moved.keys()) if (!this.cards.has(key)) this.moved.delete(key);
     this.columns = columns;
     this.pages = Math.max(1, Math.ceil(columns.length / this.perPage));

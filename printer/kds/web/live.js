@@ -58,7 +58,10 @@ export class Live {
       if (s !== this.stream) return;
       this.on.trouble();
       // The browser comes back by itself, unless it was answered with something else than a stream.
-      if (s.readyState === 2) setTimeout(() => s === this.stream && this.open(), 2000);
+      if (s.readyState === 2) {
+        this.poll(); // which tells what is wrong, if it is that this screen may not be here
+        setTimeout(() => s === this.stream && this.open(), 2000);
+      }
     };
   }
 
@@ -108,6 +111,7 @@ export class Live {
     this.polled = performance.now();
     try {
       const got = await request(this.base + "/state", {}, 4000);
+      if (got.status === 404) location.replace("/"); // the screen was taken out of the configuration
       if (!got.ok) throw new Error(got.status);
       const all = await got.json();
       if (this.checkSetup(all.setup)) return;

@@ -44,6 +44,7 @@ class App {
     byId("allday").addEventListener("click", () => this.panels.show("allday"));
     byId("recall").addEventListener("click", () => this.panels.show("recall"));
     byId("course").addEventListener("click", () => this.panels.show("course"));
+    byId("print").addEventListener("click", () => this.print());
     byId("settings").addEventListener("click", () => this.panels.show("settings"));
     byId("previous").addEventListener("click", () => this.turn(-1));
     byId("next").addEventListener("click", () => this.turn(1));
@@ -102,6 +103,7 @@ class App {
   }
 
   trouble() {
+    if (this.live.dead) return;
     setText(byId("live"), "connecting");
     byId("live").className = "";
   }
@@ -204,6 +206,7 @@ class App {
   // marks is what changes about a card without its being drawn anew; none of it changes its height.
   marks() {
     const on = this.columns.on(this.page);
+    byId("print").hidden = !this.selected || !this.setup.print || this.setup.expo;
     on.forEach((spot, i) => {
       const card = this.columns.cards.get(spot.key);
       const e = card.entry;
@@ -349,7 +352,7 @@ class App {
 
   // press is the button at the foot of a card.
   press(entry) {
-    if (this.sender.busy(entry.key)) return;
+    if (this.sender.busy(entry.key, entry.version)) return; // pressed twice
     if (entry.mustAck) return this.send("ack_void", entry, target(entry, false));
     const card = this.columns.cards.get(entry.key);
     if (card && card.hidden) return this.some(entry, card);
@@ -483,11 +486,10 @@ class App {
   actInPanel(action) {
     const opens = { recall_list: "recall", all_day: "allday", course: "course", settings: "settings", help: "help" }[action];
     if (opens) return this.panels.show(opens);
-    if (action !== "up" && action !== "down") return false;
     const all = Array.from(this.panels.open.dialog.querySelectorAll("button.row"));
-    if (!all.length) return false;
-    const at = all.indexOf(document.activeElement);
-    all[Math.max(0, Math.min(all.length - 1, at + (action === "down" ? 1 : -1)))].focus();
+    const to = { up: -1, down: 1, page_previous: -6, page_next: 6, first: -Infinity, last: Infinity }[action];
+    if (!to || !all.length) return false;
+    all[Math.max(0, Math.min(all.length - 1, all.indexOf(document.activeElement) + to))].focus();
   }
 
   bumpSelected() {

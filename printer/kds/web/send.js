@@ -8,18 +8,20 @@ export class Sender {
   constructor(live, expo) {
     this.live = live;
     this.expo = expo;
-    this.pending = new Map(); // by key, how many presses are on their way
+    this.pending = new Map(); // by key, the versions that presses on their way are for
   }
 
-  busy(key) {
-    return this.pending.has(key);
+  // busy says that a press on an entry is on its way; of one version, if that is given.
+  busy(key, version) {
+    const of = this.pending.get(key) || [];
+    return version === undefined ? of.length > 0 : of.includes(version);
   }
 
   // send does one thing to an entry. It resolves to the server's result. tell(text) hears that
   // it takes long.
   async send(verb, key, body, tell) {
     const command = { id: random(), page: this.live.page, do: verb, ...body };
-    this.pending.set(key, (this.pending.get(key) || 0) + 1);
+    this.pending.set(key, [...(this.pending.get(key) || []), body.version]);
     try {
       for (let n = 0; ; n++) {
         try {
@@ -31,9 +33,9 @@ export class Sender {
         await new Promise((done) => setTimeout(done, Math.min(5000, 250 * Math.pow(2, n))));
       }
     } finally {
-      const left = this.pending.get(key) - 1;
-      if (left) this.pending.set(key, left);
-      else this.pending.delete(key);
+      const left = this.pending.get(key);
+      left.splice(left.indexOf(body.version), 1);
+      if (!left.length) this.pending.delete(key);
     }
   }
 }

@@ -1,0 +1,66 @@
+// Who may look: pairing and revoking.
+
+import { AxeBuilder, assert, browse, equal, heads, live, open, order, until } from "./kitchen.mjs";
+import os from "node:os";
+
+function lan() {
+  for (const list of Object.values(os.networkInterfaces())) for (const a of list) if (a.family === "IPv4" && !a.internal) return a.address;
+  return "";
+}
+
+export async function aTabletIsPairedAndRevoked(kitchen, browser) {
+  const address = lan();
+  const base = "http://" + (address || "127.0.0.1") + ":" + kitchen.port;
+  await kitchen.put("hot-line", order(1));
+  const context = await browser.newContext(address ? {} : { extraHTTPHeaders: { "X-Forwarded-For": "10.1.2.3" } });
+  const page = await context.newPage();
+  await page.goto(base + "/screen/hot-line");
+  const code = await page.textContent("#code");
+  assert(/^[A-Z0-9]{4}-[A-Z0-9]{4}$/.test(code), "the code is " + code);
+  equal((await new AxeBuilder({ page }).analyze()).violations.map((v) => v.id), [], "the pairing page");
+  assert(!(await page.content()).includes("hot-line"), "it does not say which stations there are");
+  await page.reload();
+  equal(await page.textContent("#code"), code, "the code after a reload");
+  await kitchen.ask("/pair?station=hot-line&code=" + code.toLowerCase().replace("-", " "));
+  await live(page);
+  equal(await heads(page), ["#1"], "the board");
+  const [cookie] = (await context.cookies()).filter((c) => c.name === "ticketrail_screen");
+  equal([cookie.httpOnly, cookie.sameSite], [true, "Strict"], "the cookie");
+  assert(cookie.expires - Date.now() / 1000 > 300 * 86400, "it lasts");
+  equal((await page.request.get(base + "/screen/cold/state")).status(), 403, "another station");
+  await kitchen.kill();
+  await kitchen.start();
+  await page.reload();
+  await live(page);
+  const [pairing] = await kitchen.ask("/pairings");
+  equal(pairing.station, "hot-line", "the pairing");
+  await kitchen.ask("/revoke?id=" + pairing.id);
+  await page.waitForSelector("#code", { timeout: 12000 });
+  equal((await page.request.get(base + "/screen/hot-line/state")).status(), 401, "after revoking");
+  equal((await kitchen.status("hot-line")).status.live, 0, "live pages");
+}
+
+export async function aForeignPageCannotPress(kitchen, browser) {
+  await kitchen.put("hot-line", order(1));
+  const page = await open(browser, kitchen, "hot-line");
+  const evil = await browser.newPage();
+  await evil.route("http://evil.example/", (r) => r.fulfill({ contentType: "text/html", body: "<h1>hello</h1>" }));
+  await evil.goto("http://evil.example/");
+  await evil.evaluate((url) => fetch(url + "/screen/hot-line/do", {
+    method: "POST", mode: "no-cors", body: JSON.stringify({ id: "x", do: "bump", job: 1, version: 1 }), headers: { "Content-Type": "text/plain" },
+  }).catch(() => {}), kitchen.url);
+  await page.waitForTimeout(300);
+  equal(await heads(page), ["#1"], "the board");
+}
+
+export async function soundWaitsForATouch(kitchen) {
+  const strict = await browse(["--autoplay-policy=document-user-activation-required"]);
+  try {
+    const page = await open(strict, kitchen, "hot-line");
+    await page.waitForSelector("#wake:not([hidden])");
+    await page.click("#wake");
+    await page.waitForSelector("#wake", { state: "hidden" });
+  } finally {
+    await strict.close();
+  }
+}

@@ -1,0 +1,111 @@
+// The truth: what a page says when it cannot know.
+
+import { assert, equal, heads, live, open, order, until } from "./kitchen.mjs";
+
+export async function aKilledServerIsSaidAndTheBoardIsTheSameAfter(kitchen, browser) {
+  await kitchen.put("hot-line", order(1), order(2), order(3));
+  const page = await open(browser, kitchen, "hot-line");
+  await page.keyboard.press("2");
+  await page.keyboard.press("i");
+  await page.keyboard.press("Enter");
+  await until("an item is done", async () => (await page.locator(".item.done").count()) === 1);
+  const before = await page.innerText("#board .column >> nth=0");
+  await kitchen.kill();
+  const killed = Date.now();
+  await page.waitForSelector("body.notlive", { timeout: 13000 });
+  assert(Date.now() - killed < 12000, "NOT LIVE after " + (Date.now() - killed) + " ms");
+  assert(/^NOT LIVE since \d\d:\d\d$/.test(await page.textContent("#cover .big")), "it says since when");
+  equal((await heads(page)).length, 3, "what is known stays");
+  await kitchen.start();
+  await live(page);
+  assert(!(await page.isVisible("#cover")), "the cover is gone");
+  const strip = (s) => s.replace(/\d\d:\d\d/g, "");
+  equal(strip(await page.innerText("#board .column >> nth=0")), strip(before), "the board");
+  await kitchen.put("hot-line", order(4));
+  await until("it is live", async () => (await heads(page)).includes("#4"), 1000);
+}
+
+export async function aPressIsSentUntilItIsAnswered(kitchen, browser) {
+  await kitchen.put("hot-line", order(1), order(2));
+  const page = await open(browser, kitchen, "hot-line");
+  let cut = 2;
+  await page.route("**/do", async (route) => {
+    if (cut-- > 0) {
+      await route.fetch(); // it arrives, and the answer is lost
+      return route.abort();
+    }
+    return route.continue();
+  });
+  await page.keyboard.press("1");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector(".undo", { timeout: 8000 });
+  equal(await heads(page), ["#2"], "the board");
+  const { board } = await kitchen.status("hot-line");
+  page.wrong = []; // the answers that were cut
+  equal([board.open.length, board.recall.length, board.recall[0].version], [1, 1, 2], "it was done once");
+}
+
+export async function theClockOfTheTabletDoesNotMatter(kitchen, browser) {
+  await kitchen.put("hot-line", { ...order(1), age: 100 });
+  const context = await browser.newContext({ timezoneId: "America/New_York" });
+  const page = await context.newPage();
+  await page.clock.install({ time: new Date(Date.now() + 3600e3) });
+  await page.goto(kitchen.url + "/screen/hot-line");
+  await live(page);
+  assert(/^01:4\d$/.test(await page.textContent(".time")), "the age is " + (await page.textContent(".time")));
+  const zone = new Intl.DateTimeFormat("en-GB", { timeZone: "Australia/Melbourne", hour: "2-digit", minute: "2-digit" });
+  const near = [-60e3, 0, 60e3].map((d) => zone.format(new Date(Date.now() + d)));
+  assert(near.includes(await page.textContent("#clock")), "the clock is " + (await page.textContent("#clock")) + ", not one of " + near);
+  await page.clock.setSystemTime(new Date(Date.now() - 7200e3));
+  await page.clock.runFor(2000);
+  assert(/^01:[45]\d$/.test(await page.textContent(".time")), "the age is " + (await page.textContent(".time")) + " after the clock was set");
+}
+
+export async function aMinuteOffline(kitchen, browser) {
+  await kitchen.put("hot-line", order(1));
+  const page = await open(browser, kitchen, "hot-line");
+  await page.context().setOffline(true);
+  // Playwright cuts new requests; the stream that is open is cut here.
+  await page.evaluate(() => dispatchEvent(new Event("offline")));
+  await kitchen.kill();
+  await kitchen.start();
+  await page.waitForSelector("body.notlive", { timeout: 13000 });
+  await kitchen.put("hot-line", order(2), order(3));
+  const s = await kitchen.status("hot-line");
+  equal(s.status.live, 0, "live pages");
+  await page.waitForTimeout(45000);
+  equal(await heads(page), ["#1"], "what it shows meanwhile");
+  await page.context().setOffline(false);
+  await live(page);
+  await until("it has all", async () => String(await heads(page)) === "#1,#2,#3", 3000);
+  await until("the server knows", async () => (await kitchen.status("hot-line")).status.live === 1);
+}
+
+export async function withoutAStreamItAsks(kitchen, browser) {
+  await kitchen.put("hot-line", order(1));
+  const page = await browser.newPage();
+  page.wrong = [];
+  await page.route("**/events?*", (route) => route.abort());
+  await page.goto(kitchen.url + "/screen/hot-line");
+  await page.waitForSelector("body.notlive.polling", { timeout: 18000 });
+  await kitchen.put("hot-line", order(2));
+  await until("it asked", async () => (await heads(page)).length === 2, 7000);
+  assert(/NOT LIVE since/.test(await page.innerText("#cover")), "and says that it is not live");
+  equal((await kitchen.status("hot-line")).status.live, 0, "it counts as nobody");
+  await page.keyboard.press("1");
+  await page.keyboard.press("Enter");
+  await until("it can work", async () => String(await heads(page)) === "#2", 3000);
+}
+
+export async function aPageThatIsClosedIsGone(kitchen, browser) {
+  const page = await open(browser, kitchen, "hot-line");
+  await until("it is live", async () => (await kitchen.status("hot-line")).status.live === 1);
+  await page.reload();
+  await live(page);
+  await until("one page", async () => (await kitchen.status("hot-line")).status.live === 1);
+  await page.context().close();
+  await until("nobody looks", async () => (await kitchen.status("hot-line")).status.live === 0, 8000);
+  let refused = "";
+  await kitchen.ask("/put", { Station: "hot-line", Print: true, Tickets: [order(1)] }).catch((e) => { refused = String(e); });
+  assert(/no screen is open/.test(refused), "a ticket waits: " + refused);
+}
