@@ -112,6 +112,9 @@ func (b *body) line(l *ticket.Line) {
 			st.Height = max(st.Height, 2) // whatever size was asked for
 		}
 	}
+	// A change to a dish is what is overlooked. On paper with two colours it is red; a
+	// cancellation is too, and says so in words on each of its lines.
+	st.Red = l.Depth > 0 && !l.Raw
 	indent, marker := b.place(l)
 	if l.Refire && !b.t.Refire && (b.refiring < 0 || l.Depth <= b.refiring) {
 		b.refiring = l.Depth
