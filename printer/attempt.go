@@ -19,7 +19,8 @@ type attempt struct {
 	s    *session
 	ctx  context.Context
 	job  job
-	sent int // bytes of the ticket that left this machine's hands
+	sent int     // bytes of the ticket that left this machine's hands
+	wait patient // for a person, while it is written
 }
 
 // print sends the ticket and sees it off. Whatever goes wrong leaves it in doubt, but for what
@@ -196,7 +197,6 @@ const glance = time.Second
 
 // writePart is write for one chunk. It returns how much of the time was used.
 func (a *attempt) writePart(b []byte, limit time.Duration) (n int, took time.Duration, err error) {
-	var w patient
 	for n < len(b) {
 		start := time.Now()
 		if err := a.s.conn.SetWriteDeadline(start.Add(min(glance, limit-took))); err != nil {
@@ -210,16 +210,19 @@ func (a *attempt) writePart(b []byte, limit time.Duration) (n int, took time.Dur
 		switch {
 		case err == nil && n < len(b):
 			return n, took, io.ErrShortWrite
-		case err == nil, a.ctx.Err() != nil, !errors.Is(err, os.ErrDeadlineExceeded):
+		case err == nil:
+			a.wait.over(a.s.blocked(), 0) // it goes on, whatever it says
+			return n, took + time.Since(start), nil
+		case a.ctx.Err() != nil, !errors.Is(err, os.ErrDeadlineExceeded):
 			return n, took + time.Since(start), err
 		}
 		if a.s.blocked() {
-			if w.over(true, a.d.o.WaitForPerson) {
+			if a.wait.over(true, a.d.o.WaitForPerson) {
 				return n, took, a.gaveUp(err)
 			}
 			continue
 		}
-		w.over(false, 0)
+		a.wait.over(false, 0)
 		if took += time.Since(start); took >= limit {
 			return n, took, err
 		}

@@ -86,6 +86,7 @@ type Device struct {
 	issuedAt  int                //
 	leave     bool               // the connection in use shall not linger
 	polling   context.CancelFunc // of an idle poll under way
+	wanted    int                // how many wait for the turn, to print
 }
 
 // NewDevice fills in o's defaults and touches nothing. It panics when a required option is
@@ -121,16 +122,17 @@ func newDevice(o DeviceOptions, turn Turn) *Device {
 
 // acquire waits for the turn. An idle poll gives way at once.
 func (d *Device) acquire(ctx context.Context) error {
-	select {
-	case d.turn <- struct{}{}:
-		return nil
-	default:
-	}
 	d.mu.Lock()
+	d.wanted++ // from here on no poll begins
 	if d.polling != nil {
 		d.polling()
 	}
 	d.mu.Unlock()
+	defer func() {
+		d.mu.Lock()
+		d.wanted--
+		d.mu.Unlock()
+	}()
 	select {
 	case d.turn <- struct{}{}:
 		return nil
@@ -139,7 +141,20 @@ func (d *Device) acquire(ctx context.Context) error {
 	}
 }
 
-func (d *Device) yield() { <-d.turn }
+// yield gives the turn back, and before that up what was asked back meanwhile: see Release.
+func (d *Device) yield() {
+	for {
+		d.mu.Lock()
+		if !d.leave || d.idle == nil {
+			d.leave = false
+			<-d.turn
+			d.mu.Unlock()
+			return
+		}
+		d.mu.Unlock()
+		d.dropIdle()
+	}
+}
 
 // dial opens a connection. Its error is clean: not a byte has gone out.
 func (d *Device) dial(ctx context.Context) (transport.Conn, error) {
@@ -260,7 +275,6 @@ func (d *Device) pushes() bool {
 func (d *Device) park(s *session) {
 	d.mu.Lock()
 	leave := d.leave
-	d.leave = false
 	d.mu.Unlock()
 	if leave || d.o.Linger < 0 || !s.alive() || len(s.rest) > 0 {
 		d.dismiss(s)
@@ -302,14 +316,11 @@ func (d *Device) Release() {
 	if d.polling != nil {
 		d.polling()
 	}
-	d.mu.Unlock()
 	select {
 	case d.turn <- struct{}{}:
-		defer d.yield()
-		d.dropIdle()
-		d.mu.Lock()
-		d.leave = false
 		d.mu.Unlock()
-	default: // whoever has the turn will not keep it
+		d.yield()
+	default: // whoever has the turn gives the connection up with it
+		d.mu.Unlock()
 	}
 }

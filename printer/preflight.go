@@ -43,7 +43,7 @@ func (d *Device) connect(ctx context.Context) (*session, error) {
 		}
 		d.close(s) // gone meanwhile: nothing is lost with it
 	}
-	if d.lapsed && d.able.stale(askAgainSoon) {
+	if d.lapsed && d.able.stale(askAgainSoon) || d.o.PollEvery <= 0 && d.able.stale(askAgainAfter) {
 		d.learn(ability{})
 	}
 	conn, err := d.dial(ctx)

@@ -180,6 +180,12 @@ func (p *Paper) Print(ctx context.Context, d ticket.Delivery, begin func(context
 	if err != nil {
 		return "", err
 	}
+	defer func() {
+		if r := recover(); r != nil { // nobody else would let go of the printer
+			p.d.close(s)
+			panic(r)
+		}
+	}()
 	if j.asb != p.d.able.ASB { // found out just now
 		if j, err = p.compose(d, p.d.able.ASB); err != nil {
 			p.d.leaveUnused(s)

@@ -69,6 +69,9 @@ func (d *Device) poll(ctx context.Context) {
 func (d *Device) tryPoll(cancel context.CancelFunc) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.wanted > 0 {
+		return false
+	}
 	select {
 	case d.turn <- struct{}{}:
 		d.polling = cancel

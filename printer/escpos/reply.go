@@ -49,11 +49,12 @@ type Reply struct {
 // text, so only those are taken for what they look like there.
 // (Fixed bits: Citizen CT-S310 manual 5.3.)
 type Parser struct {
-	asb  []byte // an automatic status under way
-	in   bool   // in a block
-	over bool   // in a block that is none: it is read to its end and left out
-	head byte   // of the block
-	data []byte // of the block
+	asb  []byte  // an automatic status under way
+	in   bool    // in a block
+	over bool    // in a block that is none: it is read to its end and left out
+	head byte    // of the block
+	data []byte  // of the block
+	tail [6]byte // the last of it, also of one that is read to its end
 	// inner says that the automatic status began inside the block, and comes to its end first.
 	inner bool
 }
@@ -135,6 +136,7 @@ func (p *Parser) automatic(out []Reply, c byte) []Reply {
 
 func (p *Parser) open(c byte) {
 	p.in, p.over, p.head, p.data = true, false, c, p.data[:0]
+	p.tail = [6]byte{5: c}
 }
 
 // block takes a byte of a block's text.
@@ -149,6 +151,10 @@ func (p *Parser) block(out []Reply, c byte) []Reply {
 		return out
 	case c < 0x20:
 		return append(out, Reply{Data: []byte{c}})
+	}
+	copy(p.tail[:], p.tail[1:])
+	p.tail[5] = c
+	switch {
 	case p.over:
 		return out
 	case c == blockStatus && p.is(noPaper, offlineCause):
@@ -185,14 +191,19 @@ func (p *Parser) closeBlock(out []Reply) []Reply {
 	defer func() { p.in, p.data = false, p.data[:0] }()
 	data := append([]byte(nil), p.data...)
 	switch {
-	case p.over:
-		return out
 	case p.is(idEcho) && len(data) == 5:
 		return append(out, Reply{Kind: ProcessIDReply, ID: [4]byte(data[1:])})
+	case p.over: // said to be junk
 	case p.is(noPaper): // said already
-		return out
 	case p.is(offlineCause):
-		return append(out, Reply{Kind: OfflineReply, Data: data[1:]})
+		out = append(out, Reply{Kind: OfflineReply, Data: data[1:]})
+	default:
+		out = append(out, Reply{Kind: BlockReply, Byte: p.head, Data: data})
 	}
-	return append(out, Reply{Kind: BlockReply, Byte: p.head, Data: data})
+	// A byte of noise may have passed for the head of a block that is none, and that an echo then
+	// ends. What is read into it is harmless: only who knows the id believes it.
+	if p.tail[0] == blockStatus && p.tail[1] == idEcho {
+		out = append(out, Reply{Kind: ProcessIDReply, ID: [4]byte(p.tail[2:])})
+	}
+	return out
 }

@@ -64,6 +64,9 @@ func TestRepliesAreToldApartByTheirFixedBits(t *testing.T) {
 		{"AnIDTooLongIsNone", "7\"AbCdE\x00\x12", "junk(37 22 41 62 43 64 45) rt(12)"},
 		{"AnIDTooShortIsNone", "7\"AbC\x00", `block(37 "\"AbC")`},
 		{"ItsZeroIsNoStatus", "7\"AbCdEfG\x00", "junk(37 22 41 62 43 64 45)"},
+		{"NoiseThatLooksLikeAHeadThenTheID", "_7\"AbCd\x00\x12", `block(5f "7\"AbCd") id(AbCd) rt(12)`},
+		{"ManyOfThem", "=;7_\x127\"AbCd\x00", `rt(12) block(3d ";7_7\"AbCd") id(AbCd)`},
+		{"TooMuchNoiseThenTheID", "5" + strings.Repeat("x", 300) + "7\"AbCd\x00", "junk(35" + strings.Repeat(" 78", 256) + ") id(AbCd)"},
 		{"NoBlockEnds", "7", ""},
 		{"Noise", "\xff\x80\x99", "junk(ff) junk(80) junk(99)"},
 	} {

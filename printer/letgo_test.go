@@ -1,0 +1,92 @@
+package printer_test
+
+import (
+	"context"
+	"net"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ticketrail/printer"
+	"ticketrail/printer/virtual"
+)
+
+func TestAReleaseDuringAPollIsOverWithIt(t *testing.T) {
+	inRig(t, talkative(), func(d *printer.DeviceOptions, _ *printer.Options) { d.PollEvery = 5 * time.Minute }, func(r *rig) {
+		ctx, cancel := context.WithCancel(r.t.Context())
+		go r.d.Watch(ctx)
+		time.Sleep(time.Minute)
+		r.v.Stall()
+		time.Sleep(4*time.Minute + time.Second) // a poll is under way
+		r.d.Release()
+		r.v.Repair()
+		time.Sleep(time.Minute)
+		r.want("A1", "confirmed")
+		if !r.d.Status().Connected {
+			t.Error("the device does not linger any more")
+		}
+		cancel()
+		synctest.Wait()
+	})
+}
+
+func TestAPanicLetsGoOfThePrinter(t *testing.T) {
+	o := talkative()
+	o.Clients = 1
+	inRig(t, o, nil, func(r *rig) {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("the panic was swallowed")
+				}
+			}()
+			_, _ = r.p.Print(r.t.Context(), dish("A1"), func(context.Context) error { panic("a mistake") })
+		}()
+		time.Sleep(time.Second)
+		r.want("A2", "confirmed")
+	})
+}
+
+func TestAPrinterThatIsNeverPolledIsAskedAgainToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mute, good := virtual.New(virtual.Options{Kanji: true}), virtual.New(talkative())
+		wire := &swapped{to: mute}
+		r := newRig(t, good, wire, nil)
+		defer r.d.Release()
+		r.want("A1", "sent")
+		wire.swap(good)
+		time.Sleep(2 * time.Hour)
+		r.want("A2", "confirmed")
+	})
+}
+
+// It says that it is out of paper and takes a little of the ticket every few minutes all the same.
+func TestAPersonIsWaitedForOncePerTicketNotOncePerPiece(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		out, taken := false, 0
+		s := &scripted{}
+		s.answer = func(_ *scripted, c net.Conn, all string) {
+			switch {
+			case out && strings.HasSuffix(all, "\x10\x04\x04"):
+				_, _ = c.Write([]byte{0x72})
+			case healthy(c, all):
+			case echo(all) != nil:
+				_, _ = c.Write(echo(all))
+			case len(all) > 12000 && taken < len(all)/1024:
+				if taken++; !out {
+					out = true
+					_, _ = c.Write([]byte{0x18, 0, 0x0c, 0x0f})
+				}
+				time.Sleep(9 * time.Minute)
+			}
+		}
+		r := scriptedRig(t, s)
+		defer r.d.Release()
+		r.want("A1", "confirmed")
+		if o := r.printWith(t.Context(), r.p, twoLines(2000), nil); o.kind() != "doubt" || o.took > 40*time.Minute {
+			t.Errorf("%s after %s: %v", o.kind(), o.took, o.err)
+		}
+		time.Sleep(time.Hour)
+	})
+}
