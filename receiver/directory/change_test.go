@@ -1,8 +1,10 @@
 package directory
 
 import (
+	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -126,6 +128,51 @@ func TestAReloadAddsVenuesAndForgetsThoseThatGo(t *testing.T) {
 			t.Error("the one that is gone is still asked about")
 		}
 	})
+}
+
+// slow is a shelf whose first Put takes its time, whoever gives up meanwhile.
+type slow struct {
+	*board
+	puts atomic.Int32
+	goOn chan struct{}
+}
+
+func (s *slow) Put(ctx context.Context, key string, value []byte) error {
+	if s.puts.Add(1) == 1 {
+		<-s.goOn
+	}
+	return s.board.Put(ctx, key, value)
+}
+
+func TestWhatTheOldServiceSaidIsNotPutOverWhatTheNewOneSays(t *testing.T) {
+	for name, change := range map[string]func(k *kitchen, right *service){
+		"another source": func(k *kitchen, right *service) { k.SetSource(right) },
+		"gone and back": func(k *kitchen, right *service) {
+			k.Set(nil)
+			synctest.Wait()
+			k.SetSource(right)
+			k.Set(asVenues(harbour))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				wrong, right, b := newService(t), newService(t), newBoard(t)
+				wrong.people[harbour] = people(jon, "Who")
+				right.people[harbour] = people(jon, "Jonathan A.")
+				sh := &slow{board: b, goOn: make(chan struct{})}
+				k := open(t, wrong, sh, harbour)
+				after(firstWithin)
+				change(k, right)
+				after(time.Minute)
+				close(sh.goOn)
+				after(time.Minute)
+				k.want("Jonathan A.", jon)
+				k.end()
+				k = open(t, nil, b, harbour)
+				k.want("Jonathan A.", jon)
+			})
+		})
+	}
 }
 
 func TestAnotherServiceIsAskedAtOnce(t *testing.T) {

@@ -23,6 +23,7 @@ import (
 
 const (
 	version     = 1
+	maxRan      = seconds(1 << 40) // 35,000 years: of far more, sums overflow
 	aboutPeople = "people"
 	aboutZone   = "zone"
 )
@@ -65,8 +66,8 @@ func decode(b []byte) (*roll, error) {
 	if h.Version != version {
 		return nil, fmt.Errorf("version %d, this program reads %d", h.Version, version)
 	}
-	if h.Ran < 0 {
-		return nil, fmt.Errorf("running time %d is negative", h.Ran)
+	if h.Ran < 0 || h.Ran > maxRan {
+		return nil, fmt.Errorf("running time %d is none", h.Ran)
 	}
 	now := time.Now()
 	r := &roll{people: map[id]person{}, asOf: h.AsOf, ran: h.Ran, made: now, since: now}

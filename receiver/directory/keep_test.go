@@ -145,7 +145,7 @@ func TestAZoneThatWasNotKeptIsKeptTheNextTime(t *testing.T) {
 func TestARecordThatCannotBeReadIsLearnedAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, bad := range []string{
-			"", "{", "[]\n", `{"version":2,"ran":1}` + "\n", `{"version":1,"ran":-1}` + "\n", `{"version":1,"zone":"Nowhere/Atlantis"}`,
+			"", "{", "[]\n", `{"version":2,"ran":1}` + "\n", `{"version":1,"ran":-1}` + "\n", `{"version":1,"ran":9223372036854775807}` + "\n" + jon + "\t5\tJon\n", `{"version":1,"zone":"Nowhere/Atlantis"}`,
 			`{"version":1,"ran":1}`, `{"version":1,"ran":1}` + "\n" + jon, `{"version":1,"ran":1}` + "\n" + jon + "\t-1\tJon",
 			`{"version":1,"ran":1}` + "\n" + jon + "\t2\tJon\n", `{"version":1,"ran":1}` + "\n" + jon + "\t-2\tJon\n",
 			`{"version":1,"ran":1}` + "\n" + jon + "\t-1\tJ\x1bon\n", `{"version":1,"ran":1}` + "\n\t-1\tJon\n",

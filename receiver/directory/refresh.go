@@ -41,6 +41,7 @@ func (d *Directory) Run(ctx context.Context) {
 		ended chan struct{}
 	}
 	running := map[job]run{}
+	latest := map[string]chan struct{}{} // of a venue's step: closed when its latest job has ended
 	for generation := 0; ; {
 		src, jobs, changed, g := d.wanted()
 		var leaving []run
@@ -65,9 +66,15 @@ func (d *Directory) Run(ctx context.Context) {
 			one, stop := context.WithCancel(ctx)
 			r := run{stop, make(chan struct{})}
 			running[j] = r
+			name := key(j.v.id, string(j.step))
+			before := latest[name]
+			latest[name] = r.ended
 			all.Go(func() {
 				defer close(r.ended)
 				defer stop()
+				if before != nil {
+					<-before // or it would put what the old source said over what the new one says
+				}
 				d.repeat(one, src, j)
 			})
 		}

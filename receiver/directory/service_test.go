@@ -19,7 +19,10 @@ type wire struct{ to http.Handler }
 func (w wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	rec := httptest.NewRecorder()
 	w.to.ServeHTTP(rec, r)
-	return rec.Result(), r.Context().Err()
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	return rec.Result(), nil
 }
 
 // simulated is a service and its client, at two venues.
