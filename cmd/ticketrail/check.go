@@ -13,8 +13,9 @@ func (c *cli) check() *cobra.Command {
 		Short: "is the configuration right",
 		Long: `check reads the configuration and prints every problem, one a line, with exit code 2.
 With --online it also sees whether what the configuration names is there (exit code 1 if not):
-the printers, and the point-of-sale API for each venue as "venues check" does.
-It never prints a ticket and needs no running daemon.`,
+the printers, the kitchen displays of others, and the point-of-sale API for each venue as "venues
+check" does. It never prints a ticket and needs no running daemon; only that one knows whether
+somebody looks at the screens.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			warnings, err := app.Check(c.config)
@@ -32,6 +33,6 @@ It never prints a ticket and needs no running daemon.`,
 			return app.CheckOnline(cmd.Context(), c.config, c.out)
 		},
 	}
-	cmd.Flags().BoolVar(&online, "online", false, "also see whether the printers answer and are ready, and what the point-of-sale API says of the venues")
+	cmd.Flags().BoolVar(&online, "online", false, "also see whether the printers and displays answer and are ready, and what the point-of-sale API says of the venues")
 	return cmd
 }

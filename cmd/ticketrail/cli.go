@@ -95,6 +95,7 @@ Exit codes: 0 fine, 1 the thing asked about is not fine, 2 wrong usage or config
 		c.serve(), c.check(), c.inspect(),
 		group("jobs", "tickets, waiting and done", c.jobsList(), c.jobsShow(), c.jobsReprint(), c.jobsMove(), c.jobsCancel()),
 		group("printers", "the printers and their lines", c.printersList(), c.printersTest(), c.printersHold(), c.printersResume(), c.printersProfiles()),
+		group("screens", "the screens in the kitchen, and who may see them", c.screensList(), c.screensPair(), c.screensRevoke()),
 		group("rejects", "print requests that were refused, and why", c.rejectsList(), c.rejectsShow()),
 		group("venues", "the restaurants, and what the point-of-sale service says of them", c.venuesCheck()),
 		group("labor", "who works at a venue, and its payroll periods", c.laborEmployees(), c.laborPayrollPeriods()),

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ticketrail/cmd/internal/admin"
+	"ticketrail/queue/ticket"
 )
 
 func (c *cli) printersList() *cobra.Command {
@@ -19,7 +20,8 @@ func (c *cli) printersList() *cobra.Command {
 		Short: "how the printers are, and what to do",
 		Long: `list shows every printer with what waits for it, and what to do where tickets do not come
 out. PROOF is the most that is known about its tickets: confirmed (the printer said that this
-one is printed), processed (it answered behind it) or sent (it says nothing). With names it shows those, and its exit code is 1 if one of them is not fine.`,
+one is printed), processed (it answered behind it) or sent (it says nothing); of a screen, shown
+(a page says that it shows it); of somebody else's kitchen display, taken (it said so). With names it shows those, and its exit code is 1 if one of them is not fine.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d, err := c.daemon()
 			if err != nil {
@@ -117,8 +119,11 @@ func (c *cli) printerTable(all []admin.Printer, now time.Time) error {
 
 // state is how a printer is: in its own words where it has some.
 func state(p admin.Printer) string {
-	if p.Device == nil {
+	switch {
+	case p.Device == nil:
 		return string(p.State)
+	case p.Pages > 0 && (p.State == admin.Idle || p.State == admin.Up):
+		return pages(p.Pages)
 	}
 	said := p.State == admin.Idle || p.State == admin.Down && !p.Device.Fine || p.State == admin.Up && len(p.Device.Conditions) > 0
 	if said {
@@ -129,6 +134,9 @@ func state(p admin.Printer) string {
 
 // proof is the most that can be known about a printer's tickets.
 func proof(p admin.Printer) string {
+	if p.Kind == admin.KindKDS {
+		return string(ticket.Taken)
+	}
 	if p.Device == nil || p.Device.Ability == "" {
 		return "-"
 	}

@@ -72,6 +72,7 @@ type Detail struct {
 // A Line is what the one who drains a printer's line knows about it at this moment.
 type Line struct {
 	Name    string
+	Kind    string // [KindScreen], [KindKDS]; "" is a printer
 	Address string // where the printer is, as configured
 	Known   bool   // it was tried since start
 	Up      bool   // the last try reached it
@@ -82,6 +83,7 @@ type Line struct {
 	NextTry time.Time // zero when none is planned
 	Device  *Device   // nil when nobody asked the printer itself
 	StandIn string    // the station that prints its tickets now; empty: it does so itself
+	Pages   int       // of a screen, that are open
 }
 
 // A Device is a printer itself, as far as it answers when it is asked. Lines that end at one
@@ -114,9 +116,10 @@ const (
 	Up       Condition = "up"
 )
 
-// A Printer is a line of tickets and the printer at its end.
+// A Printer is a line of tickets and what is at its end: a printer, or a display.
 type Printer struct {
 	Name       string     `json:"name"`
+	Kind       string     `json:"kind,omitempty"` // [KindScreen], [KindKDS]; left out of a printer
 	Address    string     `json:"address,omitempty"`
 	State      Condition  `json:"state"`
 	Since      *time.Time `json:"since,omitempty"` // in this state
@@ -134,6 +137,7 @@ type Printer struct {
 	Device        *Device     `json:"device,omitempty"`
 	StandIn       string      `json:"stand_in,omitempty"`      // who prints its tickets now
 	StandsInFor   []string    `json:"stands_in_for,omitempty"` // whose tickets it prints now
+	Pages         int         `json:"pages,omitempty"`         // of a screen, that are open
 	Advice        string      `json:"advice,omitempty"`        // what to do about it
 	// Books are the durable counts of this line since its database began.
 	Books queue.Books `json:"books"`

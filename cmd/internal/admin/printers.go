@@ -38,7 +38,7 @@ func (s *Server) printers(*http.Request) (any, error) {
 // merge joins what the queue knows of a line with what its drain knows.
 func merge(st queue.StationState, l Line) Printer {
 	p := Printer{
-		Name: st.Name, Address: l.Address, Configured: st.Configured,
+		Name: st.Name, Kind: l.Kind, Address: l.Address, Pages: l.Pages, Configured: st.Configured,
 		Pending: st.Pending, Printing: st.Printing, Held: st.Held,
 		OldestSeconds: st.Oldest.Seconds(),
 		Waiting:       l.Waiting, Error: l.Err, Attempt: l.Attempt,
@@ -94,6 +94,8 @@ func remedy(p Printer) string {
 	switch {
 	case p.Device != nil && !p.Device.Fine && p.Device.Advice != "":
 		return p.Device.Advice
+	case p.Kind == KindKDS:
+		return "see whether that display is there and what it says: ticketrail check --online"
 	case p.Waiting != "":
 		return "see to the printer"
 	}

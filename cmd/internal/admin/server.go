@@ -60,6 +60,7 @@ type Options struct {
 	Stations Stations
 	Tester   Tester
 	Rejects  Rejects
+	Displays Displays // the screens
 	Reload   func(ctx context.Context) (Reloaded, error)
 	Lines    func() []Line   // what each line waits for now
 	Notices  func() []string // what a person must know: a database set aside, a full disk
@@ -107,6 +108,9 @@ func New(o Options) (*Server, error) {
 		"POST /v1/printers/{name}/test":   s.test,
 		"POST /v1/printers/{name}/hold":   s.hold,
 		"POST /v1/printers/{name}/resume": s.resume,
+		"GET /v1/screens":                 s.screens,
+		"POST /v1/screens/pair":           s.pair,
+		"POST /v1/pairings/{id}/revoke":   s.revoke,
 		"GET /v1/rejects":                 s.rejects,
 		"GET /v1/rejects/{id}":            s.reject,
 		"POST /v1/reload":                 s.reload,

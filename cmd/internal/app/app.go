@@ -44,11 +44,13 @@ type Options struct {
 	ConfigPath string
 	// Config is used instead of a file. Such a daemon has nothing to reload.
 	Config *config.Config
-	// Webhook and Metrics are used instead of the configured addresses (socket
+	// Webhook, Metrics and Display are used instead of the configured addresses (socket
 	// activation, tests). New owns them.
-	Webhook, Metrics net.Listener
+	Webhook, Metrics, Display net.Listener
 	// Dialer opens a printer; nil means transport.Open of its address.
 	Dialer func(config.Printer) (transport.Dialer, error)
+	// Dial connects to a kitchen display of somebody else's; nil is the network.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Service is what the point-of-sale API is asked through; nil is the network.
 	Service http.RoundTripper
 	// CheckStore checks the database file before it is opened, in another process,
@@ -82,6 +84,7 @@ type App struct {
 	dispatch  *dispatch.Dispatcher
 	receiver  *receiver.Receiver
 	directory *directory.Directory
+	display   *display
 
 	webhookAt, metricsAt net.Addr
 	serve                []server
@@ -160,6 +163,10 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	}
 	a.down.push("queue", a.closeQueue)
 	a.down.push("idle polling", a.watch.end)
+	if a.display, err = a.newDisplay(); err != nil {
+		return nil, err
+	}
+	a.down.push("screens", a.display.end)
 	a.registry.MustRegister(heldCollector{a.queue}, conditionCollector{a}, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "ticketrail_queue_quarantined_files",
 		Help: "Damaged databases that were set aside and that nobody has taken away yet.",
@@ -193,6 +200,11 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if err := a.listenWebhook(conf); err != nil {
 		return nil, err
 	}
+	a.down.push("display listener", a.display.close)
+	a.serve = append(a.serve, server{"display", a.display.serve})
+	if err := a.hang(first, nil); err != nil {
+		return nil, err
+	}
 	if _, err := a.apply(first); err != nil {
 		return nil, err
 	}
@@ -217,7 +229,7 @@ func (a *App) Run(ctx context.Context) error {
 	wg.Go(func() { a.beat(serving) })
 	c := a.live.Load().conf
 	a.log.Info("ready", "webhook", addrString(a.webhookAt), "metrics", addrString(a.metricsAt),
-		"stations", len(c.Printers), "venues", len(c.Venues))
+		"display", addrString(a.DisplayAddr()), "stations", len(c.Stations()), "venues", len(c.Venues))
 	a.notify("READY=1\nSTATUS=" + a.statusLine())
 
 	for {
@@ -286,9 +298,11 @@ func Run(ctx context.Context, o Options) error {
 	return a.Run(ctx)
 }
 
-// WebhookAddr and MetricsAddr are where the daemon listens; MetricsAddr is nil without metrics.
+// WebhookAddr, MetricsAddr and DisplayAddr are where the daemon listens; MetricsAddr is nil
+// without metrics, DisplayAddr before there is a screen.
 func (a *App) WebhookAddr() net.Addr { return a.webhookAt }
 func (a *App) MetricsAddr() net.Addr { return a.metricsAt }
+func (a *App) DisplayAddr() net.Addr { return a.display.addr() }
 
 // Queue is the store, for the demo and the benchmark, which show its books.
 func (a *App) Queue() *queue.Queue { return a.queue }
@@ -312,7 +326,7 @@ func (a *App) listenAdmin(conf *config.Config) error {
 	}
 	s, err := admin.New(admin.Options{
 		Jobs: a.queue, Desk: a.queue, Stations: desk{a.queue, a.dispatch}, Tester: tester{a.queue},
-		Rejects: shownRejects{a.rejects}, Reload: a.Reload, Lines: a.lines, Notices: a.allNotices,
+		Rejects: shownRejects{a.rejects}, Displays: screenDesk{a}, Reload: a.Reload, Lines: a.lines, Notices: a.allNotices,
 		Logger: a.log.With("component", "admin"),
 	})
 	if err != nil {

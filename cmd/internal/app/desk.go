@@ -95,6 +95,10 @@ func (a *App) lines() []admin.Line {
 		}
 		if st := live.stations[s.Name]; st != nil {
 			l.Address, l.Device = st.conf.Address, shownDevice(st.device.Status())
+		} else if sc := live.screens[s.Name]; sc != nil {
+			a.addScreen(&l, sc)
+		} else if p := live.pushes[s.Name]; p != nil {
+			l.Kind, l.Address = admin.KindKDS, p.host()
 		}
 		out = append(out, l)
 	}
@@ -134,6 +138,7 @@ func (a *App) allNotices() []string {
 			out = append(out, fmt.Sprintf("another program prints on %s at the same time as ticketrail: tickets may come out mixed; give it a printer of its own, or send its tickets here", c.Name))
 		}
 	}
+	out = append(out, a.leftOnBoards(live)...)
 	for _, s := range a.queue.Stations() {
 		if !s.Configured {
 			out = append(out, fmt.Sprintf("station %q is not in the configuration and has %s: ticketrail jobs move --from %q --to STATION", s.Name, ticket.Plural(s.Pending+s.Held+s.Printing, "ticket"), s.Name))

@@ -110,8 +110,10 @@ func (c conditionCollector) Collect(ch chan<- prometheus.Metric) {
 	for _, s := range c.a.dispatch.Status() {
 		helped[s.Name] = s.StandIn.Name != ""
 	}
-	for name, s := range r.stations {
+	for _, name := range r.conf.Stations() {
 		ch <- prometheus.MustNewConstMetric(stationStandingIn, prometheus.GaugeValue, yes(helped[name]), name)
+	}
+	for name, s := range r.stations {
 		now := s.device.Status()
 		is := func(condition string, so bool) {
 			ch <- prometheus.MustNewConstMetric(stationCondition, prometheus.GaugeValue, yes(so), name, condition)

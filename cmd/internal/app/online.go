@@ -16,9 +16,10 @@ import (
 	"ticketrail/printer/transport"
 )
 
-// CheckOnline asks each printer whether it is there and how it is, and the point-of-sale API
-// about each venue, a line for each on w. Nothing is printed. A printer that is not there or not
-// ready is an error, and so is a venue with which something is wrong.
+// CheckOnline asks each printer whether it is there and how it is, each kitchen display of others
+// whether it is there, the running daemon whether somebody looks at the screens, and the
+// point-of-sale API about each venue, a line for each on w. Nothing is printed. What is not there
+// or not ready is an error, and so is a venue with which something is wrong.
 func CheckOnline(ctx context.Context, path string, w io.Writer) error {
 	conf, err := load(path)
 	if err != nil {
@@ -33,6 +34,8 @@ func CheckOnline(ctx context.Context, path string, w io.Writer) error {
 			wg.Go(func() { a.ask(ctx, p) })
 		}
 	}
+	var displays *onlineDisplays
+	wg.Go(func() { displays = askDisplays(ctx, conf) })
 	var venues []VenueCheck
 	if conf.Service.Enabled() {
 		client, err := newClient(conf.Service, nil, nil, nil)
@@ -56,6 +59,7 @@ func CheckOnline(ctx context.Context, path string, w io.Writer) error {
 			fmt.Fprintf(w, "OK    printer %s  %s answers%s\n", p.Name, p.Address, a.more())
 		}
 	}
+	dark := displays.show(w)
 	if !(wallClock{}).Synchronized() {
 		fmt.Fprintln(w, "WARN  clock  nothing says that it is synchronized: times on tickets may be wrong (systemctl status systemd-timesyncd)")
 	}
@@ -66,6 +70,7 @@ func CheckOnline(ctx context.Context, path string, w io.Writer) error {
 	if len(notReady) > 0 {
 		wrong = append(wrong, fmt.Errorf("not ready: %s", strings.Join(notReady, ", ")))
 	}
+	wrong = append(wrong, dark...)
 	return errors.Join(append(wrong, ShowVenues(w, venues))...)
 }
 

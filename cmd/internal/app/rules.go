@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"time"
 
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/config"
@@ -28,8 +27,10 @@ import (
 type rules struct {
 	conf     *config.Config
 	policy   *receiver.Policy
-	devices  map[string]*device // by [config.Printer.Device]
-	stations map[string]*station
+	devices  map[string]*device  // by [config.Printer.Device]
+	stations map[string]*station // of paper
+	screens  map[string]*screen
+	pushes   map[string]*push
 	drawer   *raster.Drawer
 	client   *posapi.Client // nil without a service
 	warnings []string       // about what is in force all the same
@@ -61,6 +62,9 @@ func (a *App) compile(conf *config.Config, old *rules) (*rules, error) {
 		if err := a.equip(r, old, c); err != nil {
 			return nil, config.Problems{{Path: fmt.Sprintf("printers[%d]", i), Msg: err.Error()}}
 		}
+	}
+	if err := a.connect(r, old); err != nil {
+		return nil, err
 	}
 	return r, nil
 }
@@ -142,14 +146,11 @@ func (a *App) apply(r *rules) (orphans []string, err error) {
 	if err := a.receiver.SetPolicy(r.policy); err != nil {
 		return nil, err
 	}
-	names := make([]string, 0, len(r.conf.Printers))
-	lines := make([]dispatch.Line, 0, len(r.conf.Printers))
-	for _, c := range r.conf.Printers {
-		names = append(names, c.Name)
-		lines = append(lines, dispatch.Line{
-			Name: c.Name, Station: r.stations[c.Name],
-			ExpireAfter: c.ExpireAfter, HoldDoubt: c.OnDoubt == "hold", Backups: r.backups(c),
-		})
+	a.openPasses(r, a.live.Load())
+	names := r.conf.Stations()
+	lines := make([]dispatch.Line, 0, len(names))
+	for _, name := range names {
+		lines = append(lines, r.line(name))
 	}
 	was := a.live.Swap(r)
 	a.learn(was, r)
@@ -157,6 +158,7 @@ func (a *App) apply(r *rules) (orphans []string, err error) {
 	a.queue.SetStations(names)
 	a.dispatch.Set(lines)
 	a.watch.set(r.devices)
+	a.show(r)
 	a.metrics.loaded(true)
 	for _, s := range a.queue.Stations() {
 		if !s.Configured && s.Pending+s.Held+s.Printing > 0 {
@@ -166,23 +168,6 @@ func (a *App) apply(r *rules) (orphans []string, err error) {
 		}
 	}
 	return orphans, nil
-}
-
-// backups are who stands in for a printer, one after the other: its backup, its backup's, and
-// so on. Each has its own patience, and the next is asked when all of those before are at
-// their end. The configuration has no circles.
-func (r *rules) backups(c config.Printer) (out []dispatch.Backup) {
-	var after time.Duration
-	for c.Backup != "" {
-		i := slices.IndexFunc(r.conf.Printers, func(p config.Printer) bool { return p.Name == c.Backup })
-		if i < 0 {
-			return out
-		}
-		after += c.HoldFor
-		c = r.conf.Printers[i]
-		out = append(out, dispatch.Backup{Name: c.Name, Station: r.stations[c.Name], After: after})
-	}
-	return out
 }
 
 // Reload reads the configuration file again and puts the whole of it in force, or
@@ -203,6 +188,9 @@ func (a *App) Reload(context.Context) (admin.Reloaded, error) {
 		next, err = a.compile(conf, now)
 	}
 	if err == nil {
+		err = a.hang(next, now)
+	}
+	if err == nil {
 		done.Orphans, err = a.apply(next)
 	}
 	if err != nil {
@@ -210,7 +198,7 @@ func (a *App) Reload(context.Context) (admin.Reloaded, error) {
 		a.log.Error("configuration not loaded: everything stays as it was", "err", strings.ReplaceAll(err.Error(), "\n", "; "))
 		return admin.Reloaded{}, &admin.Error{Code: admin.BadRequest, Message: err.Error()}
 	}
-	done.Warnings, done.Restart = next.warnings, conf.NeedsRestart(a.boot)
+	done.Warnings, done.Restart = next.warnings, conf.NeedsRestart(a.booted(conf))
 	for _, w := range done.Warnings {
 		a.log.Warn("configuration", "hint", w)
 	}
@@ -239,6 +227,7 @@ func problems(conf *config.Config) []config.Problem {
 			add(fmt.Sprintf("printers[%d].layout.template_file", i), err.Error())
 		}
 	}
+	out = append(out, displayProblems(conf)...)
 	if conf.Service.Enabled() {
 		if _, err := newClient(conf.Service, nil, nil, nil); err != nil {
 			add("service", strings.ReplaceAll(err.Error(), "\n", "; "))
