@@ -22,6 +22,10 @@ type DeviceOptions struct {
 	Dialer transport.Dialer
 	// Confirm says how it is learnt that a ticket came out; "" is Auto.
 	Confirm profile.Confirm
+	// Turn is for Devices that stand for one printer one after the other: a reload makes another
+	// while the ticket of the old one is still printing, and is to ask it nothing before it is its
+	// turn. Nil makes one.
+	Turn Turn
 	// Memory keeps what the printer was found able to do. Nil: it is asked anew after every start.
 	Memory Memory
 
@@ -91,14 +95,15 @@ type Device struct {
 
 // NewDevice fills in o's defaults and touches nothing. It panics when a required option is
 // missing: that is a mistake in the wiring.
-func NewDevice(o DeviceOptions) *Device { return newDevice(o, NewTurn()) }
-
-func newDevice(o DeviceOptions, turn Turn) *Device {
+func NewDevice(o DeviceOptions) *Device {
 	switch {
 	case o.Name == "":
 		panic("printer: DeviceOptions.Name is empty")
 	case o.Dialer == nil:
 		panic("printer: DeviceOptions.Dialer is nil")
+	}
+	if o.Turn == nil {
+		o.Turn = NewTurn()
 	}
 	if o.Confirm == "" {
 		o.Confirm = profile.Auto
@@ -115,7 +120,7 @@ func newDevice(o DeviceOptions, turn Turn) *Device {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	d := &Device{o: o, turn: turn}
+	d := &Device{o: o, turn: o.Turn}
 	d.status = Status{State: Unknown, Since: time.Now()}
 	return d
 }

@@ -90,3 +90,32 @@ func TestAPersonIsWaitedForOncePerTicketNotOncePerPiece(t *testing.T) {
 		time.Sleep(time.Hour)
 	})
 }
+
+func TestADeviceThatAReloadMadeAsksNothingWhileTheOldOnePrints(t *testing.T) {
+	o := talkative()
+	o.Clients, o.LinesPerSecond = 1, 2
+	inRig(t, o, func(d *printer.DeviceOptions, _ *printer.Options) {
+		d.Turn, d.PollEvery = printer.NewTurn(), time.Minute
+	}, func(r *rig) {
+		done := make(chan outcome)
+		go func() { done <- r.print("A1") }()
+		time.Sleep(time.Second)
+		next := printer.NewDevice(r.dev)
+		defer next.Release()
+		ctx, cancel := context.WithCancel(r.t.Context())
+		go next.Watch(ctx)
+		r.d.Release()
+		if o := <-done; o.kind() != "confirmed" {
+			t.Errorf("%s: %v", o.kind(), o.err)
+		}
+		p := printer.NewPaper(printer.Options{Name: "grill", Profile: mustProfile(t), Device: next})
+		if o := r.printWith(r.t.Context(), p, dish("A2"), nil); o.kind() != "confirmed" {
+			t.Errorf("%s: %v", o.kind(), o.err)
+		}
+		cancel()
+		synctest.Wait()
+		if n := r.log.count("unreachable"); n > 0 {
+			t.Errorf("%d times it was said to be unreachable, while it printed", n)
+		}
+	})
+}

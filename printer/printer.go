@@ -148,7 +148,8 @@ func ownDevice(o Options) *Device {
 	}
 	// Others with this Turn know nothing of what is found out or of a connection that is kept.
 	do.Confirm = profile.NoConfirm
-	return newDevice(do, o.Turn)
+	do.Turn = o.Turn
+	return NewDevice(do)
 }
 
 // Device is the printer that p prints on.

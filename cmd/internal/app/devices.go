@@ -39,7 +39,7 @@ func (a *App) newDevice(c config.Printer, m manner) (*device, error) {
 		return nil, err
 	}
 	return &device{manner: m, Device: printer.NewDevice(printer.DeviceOptions{
-		Name: c.Name, Dialer: d, Confirm: m.confirm, Memory: probes{a, c.Device()},
+		Name: c.Name, Dialer: d, Turn: a.turn(c.Device()), Confirm: m.confirm, Memory: probes{a, c.Device()},
 		Linger:    cmp.Or(m.linger, -1), // none said is none
 		PollEvery: m.pollEvery, WaitForPerson: m.waitForPerson,
 		Logger: a.log.With("component", "printer"),

@@ -85,7 +85,7 @@ func (a *App) equip(r, old *rules, c config.Printer) error {
 			return err
 		}
 	}
-	s := &station{conf: c, device: r.devices[at], drawer: r.drawer, turn: a.turn(at)}
+	s := &station{conf: c, device: r.devices[at], drawer: r.drawer}
 	if was := old.stations[c.Name]; was != nil && was.device == s.device && was.drawer == s.drawer && reflect.DeepEqual(was.conf, c) {
 		r.stations[c.Name] = was
 		return nil
@@ -112,18 +112,9 @@ type station struct {
 	drawer   *raster.Drawer
 	template *templateTrouble
 	paper    *printer.Paper
-	turn     printer.Turn
 }
 
-// Print takes the printer's turn first: a reload may have put another device in the place of
-// one that is just printing.
 func (s *station) Print(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error) {
-	select {
-	case s.turn <- struct{}{}:
-		defer func() { <-s.turn }()
-	case <-ctx.Done():
-		return "", fmt.Errorf("wait for %s: %w", s.conf.Name, context.Cause(ctx))
-	}
 	return s.paper.Print(ctx, d, begin)
 }
 
