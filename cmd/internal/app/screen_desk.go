@@ -125,6 +125,10 @@ func (a *App) addScreen(l *admin.Line, s *screen) {
 		l.Device.Since = *v.Since
 	}
 	l.Device.Advice = screenAdvice(v)
+	if v.Live > 0 && l.Waiting != "" {
+		// What it waited for is there; the line finds out with its next ticket.
+		l.Known, l.Since, l.Waiting, l.Err, l.StandIn = false, time.Time{}, "", "", ""
+	}
 }
 
 // screenAdvice is what to do about a screen that nobody looks at; empty for others.
