@@ -223,11 +223,14 @@ func known(status int) bool {
 	return false
 }
 
-// abandon sends a request and hangs up as soon as it is written, as the service does after 5 s.
+// abandon sends a request and hangs up as soon as it is under way, as the service does after 5 s.
+// When the transport says that the request is written, it is still in a buffer.
 func (c *checker) abandon(p probe) {
 	ctx, cancel := context.WithTimeout(c.ctx, contract.WebhookTimeout)
 	defer cancel()
-	c.exchange(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { cancel() }}), p)
+	c.exchange(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) {
+		time.AfterFunc(time.Millisecond, cancel)
+	}}), p)
 }
 
 // taken is a row whose request must be accepted: it is new, and whoever takes it for a duplicate
