@@ -27,8 +27,9 @@ import (
 // database is. The scripts start it, kill it and start it again.
 const browserKitchen = "KDS_E2E_DATABASE"
 
-// TestCooksWorkWithScreensInARealBrowser runs the scripts in e2e. They need node, Debian's
-// chromium, and what npm installed in KDS_E2E_MODULES; .ci/run brings all of that.
+// TestCooksWorkWithScreensInARealBrowser runs the scripts in e2e, which takes minutes. They need node,
+// Debian's chromium, and what npm installed for them; .ci/run brings all of that. To run
+// it alone: KDS_E2E=1, or a part of a story's name.
 func TestCooksWorkWithScreensInARealBrowser(t *testing.T) {
 	if path := os.Getenv(browserKitchen); path != "" {
 		if err := cookForBrowsers(path); err != nil {
@@ -36,6 +37,11 @@ func TestCooksWorkWithScreensInARealBrowser(t *testing.T) {
 		}
 		return
 	}
+	all := os.Getenv("TICKETRAIL_TEST_ALL") != ""
+	if !all && os.Getenv("KDS_E2E") == "" {
+		t.Skip("takes minutes; KDS_E2E=1 runs it")
+	}
+	t.Parallel() // it mostly waits
 	cache, _ := os.UserCacheDir()
 	modules := filepath.Join(cache, "ticketrail", "browser")
 	for what, err := range map[string]error{
@@ -43,7 +49,7 @@ func TestCooksWorkWithScreensInARealBrowser(t *testing.T) {
 	} {
 		switch {
 		case err == nil:
-		case os.Getenv("TICKETRAIL_TEST_ALL") != "":
+		case all:
 			t.Fatalf("%s is missing: %v", what, err)
 		default:
 			t.Skipf("%s is missing: %v", what, err)

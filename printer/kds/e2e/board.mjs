@@ -45,7 +45,7 @@ export async function theSamePressTwiceIsOne(kitchen, browser) {
   await kitchen.put("hot-line", order(1), order(2));
   const [a, b] = [await open(browser, kitchen, "hot-line"), await open(browser, kitchen, "hot-line")];
   await a.waitForTimeout(500);
-  await Promise.all([click(a, "#1", ".act"), click(b, "#1", ".act")]);
+  await Promise.all([a, b].map((p) => p.$eval(".column:not(.measure) .act", (button) => button.click())));
   await until("only #2 is left", async () => String(await heads(a)) === "#2" && String(await heads(b)) === "#2");
   equal((await kitchen.status("hot-line")).board.recall.length, 1, "bumped tickets");
 }
@@ -118,10 +118,19 @@ export async function voidsMustBeSeen(kitchen, browser) {
   equal(await page.textContent(".act"), "I have seen the VOID", "the button");
   assert(await page.$eval(".line.void s", (s) => getComputedStyle(s).textDecorationLine === "line-through"), "it is struck");
   await page.waitForTimeout(500);
+  await page.evaluate(() => { // the second half of a double tap, as soon as the button is another one
+    new MutationObserver((_, o) => {
+      const b = document.querySelector(".column:not(.measure) .act.bump");
+      if (!b) return;
+      o.disconnect();
+      b.dispatchEvent(new MouseEvent("click", { bubbles: true, detail: 2 }));
+      document.body.dataset.tapped = "twice";
+    }).observe(document.getElementById("board"), { childList: true, subtree: true });
+  });
   await page.click(".act");
   await until("it can be bumped", async () => (await page.textContent(".act")) === "Bump");
   assert(await page.locator(".line.void s").count() === 1, "it stays struck");
-  await page.click(".act");
+  await page.waitForSelector("body[data-tapped]");
   await page.waitForTimeout(600);
   equal((await heads(page)).length, 1, "the second half of a double tap bumps nothing");
   await page.click(".act");

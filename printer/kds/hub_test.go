@@ -1,0 +1,312 @@
+package kds_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ticketrail/printer/kds"
+	"ticketrail/queue/ticket"
+)
+
+const viewer = "page0001"
+
+type pulse struct {
+	ID  string `json:"id"`
+	Now int64  `json:"now"`
+}
+
+func TestAPageIsToldWhatChangesAndGoesOnWhereItsStreamBroke(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWall(t)
+		w.put("hot-line", 1)
+		c := w.client("127.0.0.1")
+		e := w.listen(c, "hot-line", viewer, "")
+		e.wants("hello")
+		e.wants("beat")
+		snap := decode[kds.Snapshot](t, e.wants("state").data)
+		if len(snap.Open) != 1 || snap.Open[0].Job != 1 {
+			t.Fatalf("the snapshot has %v", snap.Open)
+		}
+		w.put("hot-line", 2)
+		change := e.wants("change")
+		if ev := decode[kds.Event](t, change.data); ev.Job != 2 || ev.ID != change.id {
+			t.Errorf("told %+v under %s", ev, change.id)
+		}
+		e.body.Close()
+		w.put("hot-line", 3, 4)
+		// A browser that comes back by itself says where it was in a header, the script in the address.
+		for name, again := range map[string]*ear{
+			"header": w.listen(c, "hot-line", viewer, snap.ID, "Last-Event-ID", change.id), "address": w.listen(c, "hot-line", "page0002", change.id),
+		} {
+			for _, job := range []uint64{3, 4} {
+				if ev := decode[kds.Event](t, again.wants("change", "hello", "beat").data); ev.Job != job {
+					t.Errorf("%s: told of %d, want %d", name, ev.Job, job)
+				}
+			}
+		}
+		for _, odd := range []string{"nonsense", snap.Run + ".99", "0.1"} {
+			w.listen(c, "hot-line", "page0003", odd).wants("state", "hello", "beat")
+		}
+	})
+}
+
+func TestAHeartbeatComesEveryFiveSecondsWithTheServersTimeAndTheNewestState(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWall(t)
+		e := w.listen(w.client("127.0.0.1"), "hot-line", viewer, "")
+		e.wants("beat", "hello")
+		e.wants("state")
+		for range 4 {
+			before := time.Now()
+			got := decode[pulse](t, e.wants("beat").data)
+			if d := time.Since(before); d != 5*time.Second {
+				t.Errorf("it came after %v", d)
+			}
+			if at := w.screens["hot-line"].Board().At(); got.ID != at || got.Now != time.Now().UnixMilli() {
+				t.Errorf("it says %+v, the board is at %s", got, at)
+			}
+		}
+	})
+}
+
+// attend reads the stream of a page and answers heartbeats until ctx ends.
+func (w *wall) attend(ctx context.Context, c *http.Client, station, page string) {
+	e := w.listen(c, station, page, "")
+	go func() {
+		for ctx.Err() == nil {
+			ev, ok := e.next()
+			if !ok {
+				return
+			}
+			if ev.kind == "hello" || ctx.Err() != nil {
+				continue
+			}
+			var jobs []string
+			for _, card := range w.screens[station].Board().Snapshot().Open {
+				jobs = append(jobs, fmt.Sprint(card.Job))
+			}
+			w.post(c, "/screen/"+station+"/shown", fmt.Sprintf(`{"page":%q,"jobs":[%s]}`, page, strings.Join(jobs, ",")))
+		}
+		for { // it goes on reading, and says nothing
+			if _, ok := e.next(); !ok {
+				return
+			}
+		}
+	}()
+}
+
+func TestAPageIsLiveWhileItAnswersHeartbeats(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWall(t)
+		s := w.screens["hot-line"]
+		c := w.client("127.0.0.1")
+		ctx, silence := context.WithCancel(t.Context())
+		w.attend(ctx, c, "hot-line", viewer)
+		time.Sleep(time.Minute)
+		if n := s.Status().Live; n != 1 {
+			t.Errorf("%d live pages, want 1", n)
+		}
+		silence()
+		start := time.Now()
+		for s.Status().Live > 0 {
+			time.Sleep(100 * time.Millisecond)
+			if time.Since(start) > time.Minute {
+				t.Fatal("it is live without answering")
+			}
+		}
+		if d := time.Since(start); d > 18*time.Second {
+			t.Errorf("it was live for %v after its last answer", d)
+		}
+		// It answers again, on the same stream.
+		if code, text := w.post(c, "/screen/hot-line/shown", `{"page":"`+viewer+`","jobs":[]}`); code != http.StatusOK || !strings.Contains(text, `"fresh":true`) {
+			t.Errorf("answered %d %s, want to be asked for all cards", code, text)
+		}
+		if n := s.Status().Live; n != 1 {
+			t.Errorf("%d live pages, want 1", n)
+		}
+	})
+}
+
+func TestATicketIsShownWhenALivePageHasSaidSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWall(t)
+		s := w.screens["hot-line"]
+		begin := func(context.Context) error { return nil }
+		if _, err := s.Print(t.Context(), plate(1), begin); !ticket.IsNotReady(err) {
+			t.Errorf("without a page: %v", err)
+		}
+		w.attend(t.Context(), w.client("127.0.0.1"), "hot-line", viewer)
+		synctest.Wait()
+		if proof, err := s.Print(t.Context(), plate(1), begin); proof != ticket.Shown || err != nil {
+			t.Errorf("with one: %s, %v", proof, err)
+		}
+	})
+}
+
+func TestAPageThatGoesIsNotLiveAndOneThatComesRightBackIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWall(t)
+		s := w.screens["hot-line"]
+		c := w.client("127.0.0.1")
+		come := func() *ear {
+			e := w.listen(c, "hot-line", viewer, "")
+			e.wants("hello")
+			w.post(c, "/screen/hot-line/shown", `{"page":"`+viewer+`"}`)
+			return e
+		}
+		e := come()
+		e.body.Close()
+		time.Sleep(2 * time.Second)
+		if s.Status().Live != 1 {
+			t.Error("two seconds without a stream and it is not live")
+		}
+		e = come()
+		time.Sleep(5 * time.Second)
+		if s.Status().Live != 1 {
+			t.Error("it came back and is not live")
+		}
+		e.body.Close()
+		time.Sleep(4 * time.Second)
+		if s.Status().Live != 0 {
+			t.Error("four seconds without a stream and it is live")
+		}
+		come()
+		w.post(c, "/screen/hot-line/bye", `{"page":"`+viewer+`"}`)
+		if s.Status().Live != 0 {
+			t.Error("it said goodbye and is live")
+		}
+	})
+}
+
+func TestAPageThatDoesNotReadIsDroppedAndDelaysNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWall(t)
+		w.listen(w.client("127.0.0.1"), "hot-line", "deaf0001", "").wants("hello")
+		good := w.listen(w.client("127.0.0.1"), "hot-line", viewer, "")
+		good.wants("state", "hello", "beat")
+		before := runtime.NumGoroutine()
+		for job := uint64(1); job <= 300; job++ {
+			w.put("hot-line", job)
+			if ev := decode[kds.Event](t, good.wants("change", "beat").data); ev.Job != job {
+				t.Fatalf("told of %d, want %d", ev.Job, job)
+			}
+		}
+		go func() {
+			for {
+				if _, ok := good.next(); !ok {
+					return
+				}
+			}
+		}()
+		time.Sleep(12 * time.Second)
+		synctest.Wait()
+		if after := runtime.NumGoroutine(); after > before {
+			t.Errorf("%d goroutines, before it was dropped %d", after, before)
+		}
+	})
+}
+
+func TestAPageThatNeverAnswersLosesItsStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWall(t)
+		e := w.listen(w.client("127.0.0.1"), "hot-line", viewer, "")
+		start := time.Now()
+		for {
+			if _, ok := e.next(); !ok {
+				break
+			}
+		}
+		if d := time.Since(start); d < 2*time.Minute || d > 3*time.Minute {
+			t.Errorf("it ended after %v", d)
+		}
+	})
+}
+
+func TestStreamsEndAtOnceWhenTheServerStops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWall(t)
+		c := w.client("127.0.0.1")
+		w.attend(t.Context(), c, "hot-line", viewer)
+		e := w.listen(c, "cold", viewer, "")
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			for {
+				if _, ok := e.next(); !ok {
+					return
+				}
+			}
+		}()
+		synctest.Wait()
+		start := time.Now()
+		if err := w.stop(); err != nil {
+			t.Error(err)
+		}
+		if d := time.Since(start); d > time.Second {
+			t.Errorf("the stop took %v", d)
+		}
+		<-ended
+		if n := w.screens["hot-line"].Status().Live; n != 0 {
+			t.Errorf("%d live pages after it", n)
+		}
+	})
+}
+
+func TestANewConfigurationDisturbsOnlyWhoseScreenChanged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWall(t)
+		c := w.client("127.0.0.1")
+		hot, cold := w.listen(c, "hot-line", viewer, ""), w.listen(c, "cold", viewer, "")
+		first := hot.wants("hello").data
+		hot.wants("state", "beat")
+		w.displays[0].Keys = map[string][]string{"bump": {"F1"}}
+		w.displays[1].Zone = time.FixedZone("", 3600)
+		w.server.Set(w.displays)
+		if ev, ok := hot.next("beat"); ok {
+			t.Errorf("the changed one is told %+v, want its end", ev)
+		}
+		if again := w.listen(c, "hot-line", viewer, "").wants("hello").data; again == first {
+			t.Error("a page cannot tell that it has to load itself again")
+		}
+		cold.wants("state", "hello", "beat")
+		if b := cold.wants("beat"); !strings.Contains(b.data, `"offset":60`) {
+			t.Errorf("the other goes on with %s", b.data)
+		}
+	})
+}
+
+// An idle page costs the server less than 1 KB a second, and fifty screens less than 64 MB.
+func BenchmarkScreen(b *testing.B) {
+	w := newWall(b)
+	for job := uint64(1); job <= 200; job++ {
+		w.put("hot-line", job)
+	}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	const screens = 50
+	ears := make([]*ear, 0, screens)
+	for i := range screens {
+		e := w.listen(w.client("127.0.0.1"), "hot-line", fmt.Sprintf("page%04d", i), "")
+		e.wants("state", "hello", "beat")
+		ears = append(ears, e)
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	job := uint64(1000)
+	for b.Loop() { // one ticket, told to all
+		job++
+		w.put("hot-line", job)
+		for _, e := range ears {
+			e.wants("change", "beat")
+		}
+	}
+	used := after.HeapInuse + after.StackInuse - before.HeapInuse - before.StackInuse
+	b.ReportMetric(float64(used)/screens/1024, "KiB/screen") // both ends of the connection
+}

@@ -1,0 +1,127 @@
+package kds_test
+
+import (
+	"io/fs"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/net/html"
+
+	"ticketrail/printer/kds"
+	"ticketrail/queue/ticket"
+)
+
+var hostile = []string{
+	`<img src=x onerror=alert(1)>`, `</script><script>alert(1)</script>`, `"><svg onload=alert(1)>`, `' onclick='alert(1)`, `{{.Setup}}`, "a\x1b[31m\u202eb\x00", `&lt;b&gt;`, `<!-- `, `]]>`, "x\u2028y",
+}
+
+// tags are the elements of a page with their attributes, and its text.
+func tags(t *testing.T, page string) (list []string, text string) {
+	t.Helper()
+	var b strings.Builder
+	z := html.NewTokenizer(strings.NewReader(page))
+	for {
+		switch z.Next() {
+		case html.ErrorToken:
+			return list, b.String()
+		case html.StartTagToken, html.SelfClosingTagToken:
+			tok := z.Token()
+			s := tok.Data
+			for _, a := range tok.Attr {
+				s += " " + a.Key
+			}
+			list = append(list, s)
+		case html.TextToken:
+			b.WriteString(z.Token().Data)
+		}
+	}
+}
+
+func TestHostileTextOnAPageIsText(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		build := func(names []string) string {
+			w := newWall(t)
+			for i, s := range names {
+				tk := ticket.Ticket{
+					Request: s, Number: s, Table: s, Server: s, Type: s, Guests: s, Destination: s, Course: s, VenueName: s, Notes: []string{s}, Received: time.Now(),
+					Lines: []ticket.Line{{Quantity: s, Name: s, Notes: []string{s}, Seat: s, Course: s, Of: s}, {Depth: 1, Quantity: s, Name: s}},
+				}
+				if _, err := w.screens["hot-line"].Board().Put(t.Context(), ticket.Delivery{Job: uint64(i + 1), Ticket: tk, For: s, Down: s}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_, page, _ := w.get(w.client("127.0.0.1"), "/screen/hot-line")
+			_ = w.stop()
+			return page
+		}
+		tame := make([]string, len(hostile))
+		for i := range tame {
+			tame[i] = "tame"
+		}
+		page := build(hostile)
+		calm := build(tame)
+		got, text := tags(t, page)
+		want, _ := tags(t, calm)
+		if strings.Join(got, "\n") != strings.Join(want, "\n") {
+			t.Error("the elements of the page are others than with harmless names")
+		}
+		if !strings.Contains(text, hostile[0]) || strings.ContainsAny(text, "\x00\x1b\u202e") {
+			t.Error("a name is not shown as it is written, or with control characters")
+		}
+	})
+}
+
+func TestAPageBeginsWithTheBoardItWasDrawnFrom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWall(t)
+		w.put("hot-line", 1, 2)
+		_, page, _ := w.get(w.client("127.0.0.1"), "/screen/hot-line")
+		_, rest, _ := strings.Cut(page, `id="start">`)
+		data, _, _ := strings.Cut(rest, "</script>")
+		start := decode[struct {
+			Tag   string
+			Setup struct{ Name string }
+			Beat  pulse
+			State kds.Snapshot
+		}](t, data)
+		if start.State.ID != w.screens["hot-line"].Board().At() || len(start.State.Open) != 2 || start.Setup.Name != "hot-line" || start.Tag == "" {
+			t.Errorf("it begins with %+v", start)
+		}
+		if n := strings.Count(page, "<article"); n != 2 {
+			t.Errorf("%d cards are drawn, want 2", n)
+		}
+	})
+}
+
+// What browsers of 2020 on kitchen walls do not know. Chromium 80 is the oldest that is meant.
+var tooNew = map[string]*regexp.Regexp{
+	".js":  regexp.MustCompile(`\.at\(|replaceAll|replaceChildren|structuredClone|randomUUID|Object\.hasOwn|\?\?=|\|\|=|&&=|\bawait import|^await |^\s+#\w+|static \{|Promise\.any|\.findLast|toSorted|AbortSignal\.(timeout|any)|Array\.fromAsync|\d_\d|/v\b`),
+	".css": regexp.MustCompile(`:has\(|:is\(|:where\(|:focus-visible|\binset:|aspect-ratio|@layer|@container|color-mix|:not\([^()]*,|\bdvh\b|\bsvh\b|^\s*&|accent-color|(^|[^-])\bgap:|row-gap|content-visibility|margin-inline|padding-inline|backdrop-filter`),
+}
+
+func TestThePageUsesNothingThatBrowsersOf2020DoNotKnow(t *testing.T) {
+	files, err := fs.Glob(os.DirFS("web"), "*")
+	if err != nil || len(files) < 10 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	for _, name := range files {
+		b, err := os.ReadFile("web/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for ext, bad := range tooNew {
+			if !strings.HasSuffix(name, ext) {
+				continue
+			}
+			for n, line := range strings.Split(string(b), "\n") {
+				if code, _, _ := strings.Cut(line, "//"); bad.MatchString(code) && !strings.HasPrefix(strings.TrimSpace(code), "/*") {
+					t.Errorf("web/%s:%d: %s", name, n+1, strings.TrimSpace(line))
+				}
+			}
+		}
+	}
+}

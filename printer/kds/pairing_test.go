@@ -1,0 +1,230 @@
+package kds_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/cookiejar"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ticketrail/printer/kds"
+)
+
+// tablet is a browser on the network that keeps cookies.
+func (w *wall) tablet(from string) *http.Client {
+	c := w.client(from)
+	c.Jar, _ = cookiejar.New(nil)
+	return c
+}
+
+var codeOnPage = regexp.MustCompile(`id="code"[^>]*>([A-Z0-9]{4}-[A-Z0-9]{4})<`)
+
+func (w *wall) code(c *http.Client) string {
+	w.t.Helper()
+	status, body, _ := w.get(c, "/")
+	m := codeOnPage.FindStringSubmatch(body)
+	if status != http.StatusOK || m == nil {
+		w.t.Fatalf("no code, but %d %s", status, body)
+	}
+	return m[1]
+}
+
+func (w *wall) may(c *http.Client, station string) bool {
+	w.t.Helper()
+	code, _, _ := w.get(c, "/screen/"+station+"/state")
+	return code == http.StatusOK
+}
+
+func TestAScreenOnTheNetworkIsPairedOnceAndForGood(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWall(t)
+		c := w.tablet("192.168.1.20")
+		if status, _, h := w.get(c, "/screen/hot-line"); status != http.StatusSeeOther || h.Get("Location") != "/" {
+			t.Errorf("an unpaired page is answered %d %s", status, h.Get("Location"))
+		}
+		code := w.code(c)
+		if again := w.code(c); again != code {
+			t.Errorf("the code changed from %s to %s", code, again)
+		}
+		if _, err := w.server.Pair(t.Context(), code, "grill"); !errors.Is(err, kds.ErrNoScreen) {
+			t.Errorf("with a station that is not there: %v", err)
+		}
+		p, err := w.server.Pair(t.Context(), strings.ToLower(code), "hot-line")
+		if err != nil || p.Station != "hot-line" || p.Address != "192.168.1.20" {
+			t.Fatalf("paired %+v, %v", p, err)
+		}
+		if _, err := w.server.Pair(t.Context(), code, "cold"); !errors.Is(err, kds.ErrNoCode) {
+			t.Errorf("the code works twice: %v", err)
+		}
+		if status, _, h := w.get(c, "/"); status != http.StatusSeeOther || h.Get("Location") != "/screen/hot-line" {
+			t.Errorf("the door answers %d %s", status, h.Get("Location"))
+		}
+		if !w.may(c, "hot-line") || w.may(c, "cold") || w.may(w.tablet("192.168.1.20"), "hot-line") {
+			t.Error("it sees something else than its station, or another browser there does")
+		}
+		_ = w.stop()
+		w.start()
+		if !w.may(c, "hot-line") {
+			t.Error("a restart forgot it")
+		}
+		if list := w.pairings.List(); len(list) != 1 || list[0].ID != p.ID {
+			t.Errorf("the list is %+v", list)
+		}
+	})
+}
+
+func TestTheSecretOfAScreenIsOnItsCookieAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWall(t)
+		_, _, h := w.get(w.client("10.0.0.7"), "/")
+		cookie := h.Get("Set-Cookie")
+		for _, part := range []string{"HttpOnly", "SameSite=Strict", "Max-Age=34560000", "Path=/"} {
+			if !strings.Contains(cookie, part) {
+				t.Errorf("%s is missing in %s", part, cookie)
+			}
+		}
+		secret := regexp.MustCompile(`ticketrail_screen=([^;]+)`).FindStringSubmatch(cookie)[1]
+		if len(secret) < 26 {
+			t.Errorf("%d letters are too few", len(secret))
+		}
+		_, body, _ := w.get(w.client("10.0.0.7"), "/", "Cookie", "ticketrail_screen="+secret)
+		if _, err := w.server.Pair(t.Context(), codeOnPage.FindStringSubmatch(body)[1], "cold"); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(body, secret) {
+			t.Error("it is on the page")
+		}
+		_ = w.shelf.All(func(key string, value []byte) bool {
+			if strings.Contains(key+string(value), secret) {
+				t.Errorf("it is on the shelf: %s %s", key, value)
+			}
+			if !strings.Contains(string(value), fmt.Sprintf("%x", sha256.Sum256([]byte(secret)))) {
+				t.Errorf("its hash is not: %s", value)
+			}
+			return true
+		})
+	})
+}
+
+func TestARevokedScreenIsOutAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWall(t)
+		c := w.tablet("192.168.1.20")
+		p, err := w.server.Pair(t.Context(), w.code(c), "hot-line")
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.attend(t.Context(), c, "hot-line", viewer)
+		e := w.listen(c, "hot-line", "page0002", "")
+		synctest.Wait()
+		if n := w.screens["hot-line"].Status().Live; n != 1 {
+			t.Fatalf("%d live pages, want 1", n)
+		}
+		if _, err := w.pairings.Revoke(t.Context(), "nobody"); !errors.Is(err, kds.ErrNoPairing) {
+			t.Errorf("of nobody: %v", err)
+		}
+		if _, err := w.pairings.Revoke(t.Context(), p.ID); err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		for {
+			if _, ok := e.next(); !ok {
+				break
+			}
+		}
+		synctest.Wait()
+		if d := time.Since(start); d > time.Second || w.screens["hot-line"].Status().Live != 0 || w.may(c, "hot-line") {
+			t.Errorf("after %v it is still there", d)
+		}
+		_ = w.stop()
+		w.start()
+		if w.may(c, "hot-line") {
+			t.Error("a restart brought it back")
+		}
+		if code := w.code(c); code == "" { // and it can be paired anew
+			t.Error("no new code")
+		}
+	})
+}
+
+func TestACodeIsGoodForTenMinutesAndOnlyWhileSomebodyShowsIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWall(t)
+		c := w.tablet("192.168.1.20")
+		code := w.code(c)
+		for range 299 { // the page asks every two seconds
+			time.Sleep(2 * time.Second)
+			if _, body, _ := w.get(c, "/pairing"); !strings.Contains(body, "waiting") {
+				t.Fatalf("it says %s", body)
+			}
+		}
+		time.Sleep(10 * time.Second)
+		if _, body, _ := w.get(c, "/pairing"); !strings.Contains(body, "expired") {
+			t.Errorf("after ten minutes it says %s", body)
+		}
+		if _, err := w.server.Pair(t.Context(), code, "hot-line"); !errors.Is(err, kds.ErrNoCode) {
+			t.Errorf("after ten minutes: %v", err)
+		}
+		if again := w.code(c); again == code {
+			t.Error("the code is the same")
+		}
+	})
+}
+
+func TestWhoTriesCodesOrFloodsTheDoorIsSlowed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWall(t)
+		refused := 0
+		for i := range 40 { // one neighbour with many addresses, which keeps no cookie
+			if status, _, _ := w.get(w.client(fmt.Sprintf("fd00::%x", i+1)), "/"); status == http.StatusTooManyRequests {
+				refused++
+			}
+		}
+		if refused != 30 {
+			t.Errorf("%d of 40 were refused, want 30", refused)
+		}
+		good := w.tablet("192.168.1.20")
+		code := w.code(good) // others are not shut out
+		for range 10 {
+			if _, err := w.server.Pair(t.Context(), "AAAA-AAAA", "hot-line"); !errors.Is(err, kds.ErrNoCode) {
+				t.Fatal(err)
+			}
+		}
+		if _, err := w.server.Pair(t.Context(), code, "hot-line"); !errors.Is(err, kds.ErrTooMany) {
+			t.Errorf("after ten wrong codes: %v", err)
+		}
+		time.Sleep(time.Minute)
+		w.get(good, "/pairing")
+		if _, err := w.server.Pair(t.Context(), w.code(good), "hot-line"); err != nil {
+			t.Errorf("a minute later: %v", err)
+		}
+	})
+}
+
+// tightShelf does not keep anything.
+type tightShelf struct{ drawer }
+
+func (*tightShelf) Put(context.Context, string, []byte) error { return errors.New("disk full") }
+
+func TestAPairingThatCouldNotBeStoredIsNone(t *testing.T) {
+	p, err := kds.OpenPairings(&tightShelf{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWall(t)
+	_ = w.stop()
+	w.pairings, w.server = p, kds.NewServer(kds.ServerOptions{Displays: w.displays, Pairings: p})
+	r, _ := http.NewRequest(http.MethodGet, "http://kitchen/", nil)
+	r.RemoteAddr = "192.168.1.20:5000"
+	rec := w.recorded(r)
+	code := codeOnPage.FindStringSubmatch(rec.Body.String())[1]
+	if _, err := w.server.Pair(t.Context(), code, "hot-line"); err == nil || len(p.List()) != 0 {
+		t.Errorf("it is paired: %v", err)
+	}
+}
