@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -112,5 +113,90 @@ func (k *kitchen) say(w http.ResponseWriter, status int, duplicate bool) {
 	w.WriteHeader(status)
 	if !k.silent && (duplicate || !k.sparing) {
 		fmt.Fprintf(w, `{"status":"SUCCESS","duplicate":%t}`, duplicate)
+	}
+}
+
+// racing looks first and remembers later.
+func racing(k *kitchen) {
+	k.opened = func(w answer, _ *http.Request, p contract.PrintRequest) bool {
+		known := k.knows(p)
+		time.Sleep(50 * time.Millisecond)
+		k.mu.Lock()
+		k.seen[p.ID] = true
+		k.mu.Unlock()
+		k.say(w, 200, known)
+		return true
+	}
+}
+
+// byContent takes the same dishes for the same order.
+func byContent(k *kitchen) {
+	k.opened = func(w answer, _ *http.Request, p contract.PrintRequest) bool {
+		key := string(encode(p.Records[0].Fields["items"])) + fmt.Sprint(p.Records[0].Fields["checkId"])
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		dup := k.seen[key]
+		k.seen[key] = true
+		k.say(w, 200, dup)
+		return true
+	}
+}
+
+// forgetful knows only the latest orders again.
+func forgetful(k *kitchen) {
+	var mu sync.Mutex
+	var latest []string
+	k.opened = func(w answer, _ *http.Request, p contract.PrintRequest) bool {
+		time.Sleep(time.Millisecond) // others come in between
+		mu.Lock()
+		defer mu.Unlock()
+		dup := slices.Contains(latest, p.ID)
+		if !dup {
+			latest = append(latest[max(0, len(latest)-1):], p.ID)
+		}
+		k.say(w, 200, dup)
+		return true
+	}
+}
+
+// busy has a limit of its own making.
+func busy(k *kitchen) {
+	var mu sync.Mutex
+	n := 0
+	k.opened = func(w answer, _ *http.Request, p contract.PrintRequest) bool {
+		mu.Lock()
+		n++
+		over := n > 10
+		mu.Unlock()
+		time.Sleep(100 * time.Millisecond)
+		mu.Lock()
+		n--
+		mu.Unlock()
+		if over {
+			w.WriteHeader(429)
+		}
+		return over
+	}
+}
+
+// locked never gets over a caller that has gone.
+func locked(k *kitchen) {
+	var mu sync.Mutex
+	working := map[string]bool{}
+	k.opened = func(w answer, r *http.Request, p contract.PrintRequest) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		if working[p.ID] {
+			w.WriteHeader(503)
+			return true
+		}
+		working[p.ID] = true
+		mu.Unlock()
+		time.Sleep(10 * time.Millisecond)
+		mu.Lock()
+		if r.Context().Err() == nil {
+			delete(working, p.ID)
+		}
+		return false
 	}
 }
