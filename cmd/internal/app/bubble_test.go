@@ -35,6 +35,8 @@ type kitchen struct {
 	conf     *config.Config
 	printers map[string]*virtual.Printer
 	service  http.RoundTripper // that the point-of-sale API is asked through
+	display  *memory           // that pages are asked for on; nil without screens
+	with     func(*Options)    // changes what the daemon is started with; nil: nothing
 	app      *App
 	client   *http.Client
 	stop     context.CancelFunc
@@ -83,10 +85,14 @@ func (k *kitchen) printer(name string) *config.Printer {
 func (k *kitchen) start() {
 	k.t.Helper()
 	l := newMemory()
-	a, err := New(k.t.Context(), Options{
+	o := Options{
 		Config: k.conf, Webhook: l, Log: k.t.Output(), Clock: steady{}, Service: k.service,
 		Dialer: func(p config.Printer) (transport.Dialer, error) { return k.printers[p.Name], nil },
-	})
+	}
+	if k.with != nil {
+		k.with(&o)
+	}
+	a, err := New(k.t.Context(), o)
 	if err != nil {
 		k.t.Fatal(err)
 	}

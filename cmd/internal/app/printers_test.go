@@ -33,6 +33,9 @@ func (k *kitchen) reload(change func(*config.Config)) {
 	if err != nil {
 		k.t.Fatal(err)
 	}
+	if err := k.app.hang(r, k.app.live.Load()); err != nil {
+		k.t.Fatal(err)
+	}
 	if _, err := k.app.apply(r); err != nil {
 		k.t.Fatal(err)
 	}

@@ -1,0 +1,321 @@
+package app
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ticketrail/cmd/internal/admin"
+	"ticketrail/config"
+	"ticketrail/printer/kds"
+	"ticketrail/queue/ticket"
+)
+
+var downScreen = regexp.MustCompile(`FOR (\S+) \(screen down\)`)
+
+// rescued is the tickets that came out of a printer for a dark screen, by number; with w for what
+// was on it.
+func (k *kitchen) rescued(printer string) string {
+	k.t.Helper()
+	synctest.Wait()
+	var out []string
+	for _, t := range k.printers[printer].Tickets() {
+		word := "?"
+		if m := numberOnPaper.FindStringSubmatch(t.Text); m != nil {
+			word = m[1]
+		}
+		if m := downScreen.FindStringSubmatch(t.Text); m != nil {
+			word += "@" + m[1]
+		}
+		if strings.Contains(t.Text, "WAS ON THE SCREEN") {
+			word += "w"
+		}
+		out = append(out, word)
+	}
+	return strings.Join(out, " ")
+}
+
+func (k *kitchen) wantRescued(printer, want string) {
+	k.t.Helper()
+	if got := k.rescued(printer); got != want {
+		k.t.Errorf("%s printed %q, want %q", printer, got, want)
+	}
+}
+
+func (k *kitchen) wantOutcomes(station string, want map[ticket.State]uint64) {
+	k.t.Helper()
+	synctest.Wait()
+	if diff := cmp.Diff(want, k.outcomes(station)); diff != "" {
+		k.t.Errorf("%s: %s", station, diff)
+	}
+}
+
+// lineOf is what printers list says of a station.
+func (k *kitchen) lineOf(station string) admin.Line {
+	k.t.Helper()
+	for _, l := range k.app.lines() {
+		if l.Name == station {
+			return l
+		}
+	}
+	k.t.Fatalf("no line is called %s", station)
+	return admin.Line{}
+}
+
+func TestATicketIsShownWhenAPageHoldsIt(t *testing.T) {
+	inKitchen(t, withScreens(aScreen("hot-line")), func(k *kitchen) {
+		p := k.look("hot-line")
+		defer p.close()
+		k.put("A1", at("hot-line", "Burger"), at("grill", "Steak"))
+		k.put("A2", at("hot-line", "Soup"))
+		p.want("A1 A2")
+		k.wantOutcomes("hot-line", map[ticket.State]uint64{ticket.Shown: 2})
+		k.pass(time.Minute)
+		k.want("grill", "A1")
+		if l := k.lineOf("hot-line"); l.Kind != admin.KindScreen || l.Pages != 1 || !l.Device.Fine || l.Address != "http://memory/screen/hot-line" {
+			t.Errorf("%+v", l)
+		}
+	}, "grill")
+}
+
+func TestAPageThatOpensEndsTheWaitOfItsLine(t *testing.T) {
+	inKitchen(t, withScreens(aScreen("hot-line")), func(k *kitchen) {
+		k.put("A1", at("hot-line", "Burger"))
+		k.pass(3 * time.Second)
+		p := k.look("hot-line")
+		defer p.close()
+		p.want("A1") // and not after a pause
+		k.wantOutcomes("hot-line", map[ticket.State]uint64{ticket.Shown: 1})
+		k.wantRescued("grill", "")
+	}, "grill")
+}
+
+func TestWhileNobodyLooksTicketsComeOutOfTheBackupInOrder(t *testing.T) {
+	inKitchen(t, withScreens(aScreen("hot-line")), func(k *kitchen) {
+		k.put("A1", at("hot-line", "Burger"))
+		k.put("A2", at("hot-line", "Soup"))
+		k.pass(15 * time.Second)
+		k.wantRescued("grill", "")
+		k.pass(15 * time.Second)
+		k.put("A3", at("hot-line", "Fish"))
+		k.pass(time.Second)
+		k.wantRescued("grill", "A1@HOT-LINE A2@HOT-LINE A3@HOT-LINE")
+		l := k.lineOf("hot-line")
+		if l.Device.State != admin.ScreenUnset || l.StandIn != "grill" {
+			t.Errorf("%+v, %+v", l, l.Device)
+		}
+		p := k.look("hot-line")
+		defer p.close()
+		p.want("") // what is on paper is not also on the screen
+		k.put("A4", at("hot-line", "Pie"))
+		p.want("A4")
+		if l := k.lineOf("hot-line"); l.StandIn != "" || !l.Device.Fine {
+			t.Errorf("%+v, %+v", l, l.Device)
+		}
+	}, "grill")
+}
+
+func TestWhatWasOnAScreenThatDiedComesOutOnPaperMarked(t *testing.T) {
+	inKitchen(t, withScreens(aScreen("hot-line")), func(k *kitchen) {
+		p := k.look("hot-line")
+		k.put("A1", at("hot-line", "Burger"))
+		k.put("A2", at("hot-line", "Soup"))
+		k.put("A3", at("hot-line", "Fish"))
+		p.want("A1 A2 A3")
+		p.press(kds.Bump, "A2")
+		p.close()
+		k.pass(10 * time.Second)
+		k.put("A4", at("hot-line", "Pie"))
+		k.wantRescued("grill", "")
+		k.pass(30 * time.Second)
+		k.wantRescued("grill", "A1@HOT-LINEw A3@HOT-LINEw A4@HOT-LINE")
+		if l := k.lineOf("hot-line"); l.Device.State != admin.ScreenDark {
+			t.Errorf("%+v", l.Device)
+		}
+	}, "grill")
+}
+
+func TestTheBackupOfABackupRescuesAScreenToo(t *testing.T) {
+	inKitchen(t, func(k *kitchen) {
+		withScreens(aScreen("hot-line"))(k)
+		k.printer("grill").Backup = "bar"
+	}, func(k *kitchen) {
+		p := k.look("hot-line")
+		k.put("A1", at("hot-line", "Burger"))
+		p.want("A1")
+		if err := k.printers["grill"].Refuse(true); err != nil {
+			t.Fatal(err)
+		}
+		p.close()
+		k.pass(time.Minute)
+		k.wantRescued("grill", "")
+		k.wantRescued("bar", "A1@HOT-LINEw")
+	}, "grill", "bar")
+}
+
+func TestAScreenStandsInForAPrinter(t *testing.T) {
+	inKitchen(t, func(k *kitchen) {
+		s := aScreen("hot-line")
+		s.Backup = "bar"
+		withScreens(s)(k)
+		k.printer("grill").Backup = "hot-line"
+	}, func(k *kitchen) {
+		p := k.look("hot-line")
+		defer p.close()
+		if err := k.printers["grill"].Refuse(true); err != nil {
+			t.Fatal(err)
+		}
+		k.put("A1", at("grill", "Steak"))
+		k.put("A2", at("hot-line", "Burger"))
+		k.pass(5 * time.Minute)
+		p.want("A2 A1@grill")
+		k.wantOutcomes("grill", map[ticket.State]uint64{ticket.Shown: 1})
+	}, "grill", "bar")
+}
+
+func TestARestartShowsTheSameBoard(t *testing.T) {
+	inKitchen(t, withScreens(aScreen("hot-line"), aPass("pass", "hot-line")), func(k *kitchen) {
+		p, pass := k.look("hot-line"), k.look("pass")
+		k.put("A1", at("hot-line", "Burger"))
+		k.put("A2", at("hot-line", "Soup"))
+		k.put("A3", at("hot-line", "Fish"))
+		p.want("A1 A2 A3")
+		p.press(kds.ItemDone, "A1")
+		p.press(kds.Bump, "A2")
+		p.want("A1- A3")
+		pass.want("A1 A2+ A3")
+		pass.press(kds.Bump, "A2")
+		pass.want("A1 A3")
+		p.close()
+		pass.close()
+		k.restart()
+		p, pass = k.look("hot-line"), k.look("pass")
+		defer p.close()
+		defer pass.close()
+		p.want("A1- A3")
+		pass.want("A1 A3")
+		if l := k.lineOf("hot-line"); !l.Device.Fine {
+			t.Errorf("%+v", l.Device)
+		}
+		k.wantRescued("grill", "")
+	}, "grill")
+}
+
+func TestAScreenThatWasEverOpenIsKnownAfterARestart(t *testing.T) {
+	inKitchen(t, withScreens(aScreen("hot-line"), aScreen("cold")), func(k *kitchen) {
+		k.look("hot-line").close()
+		k.restart()
+		for _, s := range []string{"hot-line", "cold"} {
+			want := map[string]string{"hot-line": admin.ScreenDark, "cold": admin.ScreenUnset}[s]
+			if got := k.lineOf(s).Device.State; got != want {
+				t.Errorf("%s is %s, want %s", s, got, want)
+			}
+		}
+		families, err := k.app.registry.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]float64{}
+		for _, f := range families {
+			for _, m := range f.GetMetric() {
+				if f.GetName() == "ticketrail_display_ever_open" {
+					got[m.Label[0].GetValue()] = m.GetGauge().GetValue()
+				}
+			}
+		}
+		if diff := cmp.Diff(map[string]float64{"hot-line": 1, "cold": 0}, got); diff != "" {
+			t.Error(diff)
+		}
+	}, "grill")
+}
+
+func TestAReloadAddsAndRemovesScreens(t *testing.T) {
+	inKitchen(t, withScreens(), func(k *kitchen) {
+		if k.app.DisplayAddr() != nil {
+			t.Error("it listens for pages of no screens")
+		}
+		without := k.conf
+		k.reload(func(c *config.Config) {
+			c.Screens = []config.Screen{aScreen("hot-line"), aScreen("cold"), aPass("pass", "hot-line")}
+			c.Routes = append(c.Routes, config.Route{When: `item.station == "cold"`, To: []string{"cold"}}, config.Route{When: `item.station == "hot-line"`, To: []string{"hot-line"}})
+		})
+		p, pass := k.look("hot-line"), k.look("pass")
+		k.put("A1", at("hot-line", "Burger"), at("cold", "Salad"))
+		p.want("A1")
+		pass.want("A1")
+
+		// A pass that sees more; the page of the other screen is not disturbed.
+		k.reload(func(c *config.Config) {
+			c.Screens = []config.Screen{c.Screens[0], c.Screens[1], aPass("pass", "hot-line", "cold")}
+		})
+		cold := k.look("cold")
+		pass.close()
+		pass = k.look("pass")
+		cold.want("A1")
+		p.press(kds.Bump, "A1")
+		p.want("")
+		pass.want("A1")
+		cold.press(kds.Bump, "A1")
+		pass.want("A1+")
+		k.put("A2", at("hot-line", "Soup"))
+		p.want("A2")
+
+		k.reload(func(c *config.Config) { *c = *without })
+		for _, p := range []*page{p, pass, cold} {
+			p.close()
+		}
+		if got := k.app.allNotices(); len(got) != 1 || !strings.Contains(got[0], "the board of hot-line, which is no screen any more, still has 1 ticket that nobody sees") {
+			t.Errorf("%q", got)
+		}
+		for _, l := range k.app.lines() {
+			if l.Kind != "" {
+				t.Errorf("%s is still there", l.Name)
+			}
+		}
+		k.restart()
+		if got := k.app.allNotices(); len(got) != 1 {
+			t.Errorf("after a restart: %q", got)
+		}
+	}, "grill")
+}
+
+func TestTheTitleOfAScreenCanBeChangedWhileItIsOpen(t *testing.T) {
+	inKitchen(t, withScreens(aScreen("hot-line")), func(k *kitchen) {
+		p := k.look("hot-line")
+		k.put("A1", at("hot-line", "Burger"))
+		p.want("A1")
+		k.reload(func(c *config.Config) {
+			c.Screens = []config.Screen{aScreen("hot-line")}
+			c.Screens[0].Title = "Hot line"
+		})
+		synctest.Wait()
+		<-p.ended // it is another page now
+		p.close()
+		p = k.look("hot-line")
+		defer p.close()
+		p.want("A1")
+		k.pass(time.Minute)
+		k.wantRescued("grill", "")
+	}, "grill")
+}
+
+func TestACookGetsPaperOfACard(t *testing.T) {
+	inKitchen(t, withScreens(aScreen("hot-line")), func(k *kitchen) {
+		p := k.look("hot-line")
+		defer p.close()
+		k.put("A1", at("hot-line", "Burger"))
+		p.want("A1")
+		var job uint64
+		for j := range p.cards {
+			job = j
+		}
+		p.post("print", map[string]any{"job": job}, nil)
+		k.pass(time.Minute)
+		k.want("grill", "A1r")
+		p.want("A1")
+	}, "grill")
+}

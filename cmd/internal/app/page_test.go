@@ -1,0 +1,275 @@
+package app
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing/synctest"
+
+	"ticketrail/config"
+	"ticketrail/printer/kds"
+)
+
+// withScreens is a kitchen with screens beside its printers, each of which a route leads to.
+func withScreens(screens ...config.Screen) func(*kitchen) {
+	return func(k *kitchen) {
+		k.with = func(o *Options) {
+			k.display = newMemory()
+			o.Display = atHome{k.display}
+		}
+		for _, s := range screens {
+			k.conf.Screens = append(k.conf.Screens, s)
+			if !s.Expo() {
+				k.conf.Routes = append(k.conf.Routes, config.Route{When: fmt.Sprintf("item.station == %q", s.Name), To: []string{s.Name}})
+			}
+		}
+	}
+}
+
+func aScreen(name string) config.Screen {
+	s := config.DefaultScreen()
+	s.Name = name
+	return s
+}
+
+func aPass(name string, of ...string) config.Screen {
+	s := aScreen(name)
+	s.Mode, s.Of = "expo", of
+	return s
+}
+
+// atHome is a listener that browsers on the same machine reach.
+type atHome struct{ *memory }
+
+func (l atHome) Accept() (net.Conn, error) {
+	c, err := l.memory.Accept()
+	return near{c}, err
+}
+
+type near struct{ net.Conn }
+
+func (near) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 9} }
+
+// A page is what a browser does with a screen, without the browser: it keeps the board that it is
+// told, says what it holds, and answers heartbeats.
+type page struct {
+	k      *kitchen
+	name   string
+	id     string
+	client *http.Client
+	shut   context.CancelFunc
+	ended  chan struct{}
+
+	mu     sync.Mutex // guards what follows
+	cards  map[uint64]*kds.Card
+	orders map[string]*kds.Order
+}
+
+// look opens a page of a screen, and waits until it is live.
+func (k *kitchen) look(screen string) *page {
+	k.t.Helper()
+	ctx, shut := context.WithCancel(context.Background())
+	p := &page{
+		k: k, name: screen, id: strings.ReplaceAll("page-of-"+screen, "-", "x"), shut: shut, ended: make(chan struct{}),
+		client: &http.Client{Transport: &http.Transport{DialContext: k.display.dial}},
+		cards:  map[uint64]*kds.Card{}, orders: map[string]*kds.Order{},
+	}
+	req, err := http.NewRequestWithContext(ctx, "GET", p.url("events")+"?page="+p.id, nil)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	resp, err := p.client.Do(req)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		k.t.Fatalf("the page of %s got %s", screen, resp.Status)
+	}
+	go func() {
+		defer close(p.ended)
+		defer resp.Body.Close()
+		p.read(resp.Body)
+	}()
+	synctest.Wait()
+	return p
+}
+
+// close is a tablet whose battery is empty: no word of farewell.
+func (p *page) close() {
+	p.shut()
+	<-p.ended
+	p.client.CloseIdleConnections()
+}
+
+func (p *page) url(what string) string {
+	return "http://localhost/screen/" + url.PathEscape(p.name) + "/" + what
+}
+
+func (p *page) read(r io.Reader) {
+	var kind string
+	for lines := bufio.NewScanner(r); lines.Scan(); {
+		key, value, _ := strings.Cut(lines.Text(), ": ")
+		switch key {
+		case "event":
+			kind = value
+		case "data":
+			p.told(kind, []byte(value))
+		}
+	}
+}
+
+func (p *page) told(kind string, data []byte) {
+	switch kind {
+	case "state":
+		var s struct {
+			Open   []*kds.Card
+			Orders []*kds.Order
+		}
+		p.decode(data, &s)
+		p.mu.Lock()
+		p.cards, p.orders = map[uint64]*kds.Card{}, map[string]*kds.Order{}
+		for _, c := range s.Open {
+			p.cards[c.Job] = c
+		}
+		for _, o := range s.Orders {
+			p.orders[o.Key] = o
+		}
+		p.mu.Unlock()
+	case "change":
+		var e struct {
+			Job   uint64
+			Card  *kds.Card
+			Order string
+			View  *kds.Order
+		}
+		p.decode(data, &e)
+		p.mu.Lock()
+		delete(p.cards, e.Job)
+		delete(p.orders, e.Order)
+		if e.Card != nil && e.Card.State == "open" {
+			p.cards[e.Job] = e.Card
+		}
+		if e.View != nil && e.View.State == "open" {
+			p.orders[e.Order] = e.View
+		}
+		p.mu.Unlock()
+	case "beat":
+	default:
+		return
+	}
+	p.mu.Lock()
+	var jobs []uint64
+	for job := range p.cards {
+		jobs = append(jobs, job)
+	}
+	p.mu.Unlock()
+	p.post("shown", map[string]any{"page": p.id, "jobs": jobs}, nil)
+}
+
+func (p *page) decode(data []byte, into any) {
+	if err := json.Unmarshal(data, into); err != nil {
+		p.k.t.Errorf("%s was told %s: %v", p.name, data, err)
+	}
+}
+
+func (p *page) post(what string, body, into any) {
+	b, err := json.Marshal(body)
+	if err != nil {
+		p.k.t.Error(err)
+		return
+	}
+	resp, err := p.client.Post(p.url(what), "application/json", bytes.NewReader(b))
+	if err != nil {
+		return // the daemon stops
+	}
+	defer resp.Body.Close()
+	answer, _ := io.ReadAll(resp.Body)
+	if resp.StatusCode >= 300 && resp.StatusCode != http.StatusConflict {
+		p.k.t.Errorf("POST %s got %s: %s", what, resp.Status, answer)
+	}
+	if into != nil {
+		p.decode(answer, into)
+	}
+}
+
+// shows is the numbers of the tickets on the page, in place: with ! for POSSIBLE DUPLICATE,
+// @GRILL for another station's, - for items done. At the pass it is the orders, with + for ready.
+func (p *page) shows() string {
+	synctest.Wait()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var cards []*kds.Card
+	for _, c := range p.cards {
+		cards = append(cards, c)
+	}
+	slices.SortFunc(cards, func(a, b *kds.Card) int { return int(int64(a.Place) - int64(b.Place)) })
+	var out []string
+	for _, c := range cards {
+		word := strings.TrimPrefix(c.Number, "#")
+		if c.Duplicate {
+			word += "!"
+		}
+		if c.For != "" {
+			word += "@" + c.For
+		}
+		for _, it := range c.Items {
+			if it.Done {
+				word += "-"
+			}
+		}
+		out = append(out, word)
+	}
+	for _, o := range p.orders {
+		word := strings.TrimPrefix(o.Number, "#")
+		if o.Ready {
+			word += "+"
+		}
+		out = append(out, word)
+	}
+	if len(p.orders) > 0 {
+		slices.Sort(out)
+	}
+	return strings.Join(out, " ")
+}
+
+func (p *page) want(shows string) {
+	p.k.t.Helper()
+	if got := p.shows(); got != shows {
+		p.k.t.Errorf("%s shows %q, want %q", p.name, got, shows)
+	}
+}
+
+// press does something to the ticket with that number.
+func (p *page) press(verb kds.Verb, number string) {
+	p.k.t.Helper()
+	p.mu.Lock()
+	c := kds.Command{ID: "press-" + string(verb) + "-" + number, Do: verb}
+	for job, card := range p.cards {
+		if strings.TrimPrefix(card.Number, "#") == number {
+			c.Job, c.Version = job, card.Version
+		}
+	}
+	for key, o := range p.orders {
+		if strings.TrimPrefix(o.Number, "#") == number {
+			c.Order, c.Version = key, o.Version
+		}
+	}
+	p.mu.Unlock()
+	var r kds.Result
+	p.post("do", struct {
+		Page string `json:"page"`
+		kds.Command
+	}{p.id, c}, &r)
+	if r.Outcome != kds.Done {
+		p.k.t.Errorf("%s of %s at %s ended %q", verb, number, p.name, r.Outcome)
+	}
+}

@@ -1,0 +1,155 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ticketrail/cmd/internal/admin"
+	"ticketrail/config"
+	"ticketrail/queue/ticket"
+)
+
+// A fresh is a kitchen display of somebody else's.
+type fresh struct {
+	l      *memory
+	status int
+	got    []map[string]any // what was posted, whatever the answer
+}
+
+// withKDS is a kitchen with such a display, which a route leads to.
+func withKDS(f *fresh, change func(*config.KDS)) func(*kitchen) {
+	return func(k *kitchen) {
+		f.l, f.status = newMemory(), http.StatusCreated
+		srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			b, _ := io.ReadAll(r.Body)
+			var doc map[string]any
+			if err := json.Unmarshal(b, &doc); err != nil {
+				k.t.Errorf("it got %s: %v", b, err)
+			}
+			doc["path"] = r.URL.Path
+			f.got = append(f.got, doc)
+			w.WriteHeader(f.status)
+		})}
+		go srv.Serve(f.l)
+		k.t.Cleanup(func() { srv.Close() })
+		c := config.DefaultKDS()
+		c.Name, c.URL = "fresh", "http://kds.example/api/tickets"
+		change(&c)
+		k.conf.KDS = []config.KDS{c}
+		k.conf.Routes = append(k.conf.Routes, config.Route{When: `item.station == "fresh"`, To: []string{"fresh"}})
+		k.with = func(o *Options) {
+			o.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+				return f.l.dial(ctx, network, address)
+			}
+		}
+	}
+}
+
+func (f *fresh) field(name string) (out []any) {
+	for _, d := range f.got {
+		out = append(out, d[name])
+	}
+	return out
+}
+
+func TestADisplayOfOthersTakesTicketsInOrder(t *testing.T) {
+	var f fresh
+	inKitchen(t, withKDS(&f, func(c *config.KDS) { c.IncludeRaw = true }), func(k *kitchen) {
+		k.put("A1", at("fresh", "Salad"), at("grill", "Steak"))
+		k.put("A2", at("fresh", "Soup"))
+		k.pass(time.Second)
+		k.wantOutcomes("fresh", map[ticket.State]uint64{ticket.Taken: 2})
+		if len(f.got) != 2 || f.got[0]["path"] != "/api/tickets" {
+			t.Fatalf("%v", f.got)
+		}
+		for i, number := range []string{"A1", "A2"} {
+			if raw, _ := f.got[i]["raw"].(map[string]any); raw["orderNumber"] != number {
+				t.Errorf("ticket %d has the record %v", i, raw)
+			}
+		}
+		if l := k.lineOf("fresh"); l.Kind != admin.KindKDS || l.Address != "http://kds.example" || !l.Up {
+			t.Errorf("%+v", l)
+		}
+	}, "grill")
+}
+
+func TestTicketsADisplayOfOthersDoesNotTakeComeOutOfItsBackup(t *testing.T) {
+	var f fresh
+	inKitchen(t, withKDS(&f, func(c *config.KDS) { c.Backup = "grill" }), func(k *kitchen) {
+		f.status = http.StatusTooManyRequests
+		k.put("A1", at("fresh", "Salad"))
+		k.pass(5 * time.Minute)
+		k.wantRescued("grill", "A1@FRESH")
+		k.put("A2", at("fresh", "Soup"))
+		f.status = http.StatusOK
+		k.pass(10 * time.Minute)
+		k.put("A3", at("fresh", "Pie"))
+		k.pass(10 * time.Minute)
+		outcomes := k.outcomes("fresh")
+		if outcomes[ticket.Taken] == 0 || outcomes[ticket.Taken]+outcomes[ticket.Sent] != 3 {
+			t.Errorf("%v", outcomes)
+		}
+	}, "grill")
+}
+
+func TestAReloadChangesADisplayOfOthers(t *testing.T) {
+	var f fresh
+	inKitchen(t, withKDS(&f, func(*config.KDS) {}), func(k *kitchen) {
+		k.put("A1", at("fresh", "Salad"))
+		synctest.Wait()
+		was := k.app.live.Load().pushes["fresh"]
+		k.reload(func(*config.Config) {})
+		if k.app.live.Load().pushes["fresh"] != was {
+			t.Error("it is another one although nothing changed")
+		}
+		k.reload(func(c *config.Config) {
+			d := c.KDS[0]
+			d.URL = "http://kds.example/v2"
+			c.KDS = []config.KDS{d}
+		})
+		k.put("A2", at("fresh", "Soup"))
+		k.pass(time.Second)
+		if diff := cmp.Diff([]any{"/api/tickets", "/v2"}, f.field("path")); diff != "" {
+			t.Error(diff)
+		}
+	}, "grill")
+}
+
+func TestTheRecordOfATicketIsFoundByItsID(t *testing.T) {
+	const two = `{"records":[{"id":"a","n":1},"x",{"id":"6F1C8F5E-52AD-4A0B-9E9B-2F7B7B7F3A11","n":2}]}`
+	for _, c := range []struct{ body, id, want string }{
+		{`{"records":[{"n":1}]}`, "", `{"n":1}`},
+		{`{"records":[{"id":"b"}]}`, "a", `{"id":"b"}`}, // it was made up where there was none
+		{two, "a", `{"id":"a","n":1}`},
+		{two, "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11", `{"id":"6F1C8F5E-52AD-4A0B-9E9B-2F7B7B7F3A11","n":2}`},
+		{two, "", ""},
+		{two, "c", ""},
+		{`{}`, "a", ""},
+		{``, "a", ""},
+	} {
+		got, err := recordOf([]byte(c.body), c.id)
+		if string(got) != c.want || (err == nil) != (c.want != "") {
+			t.Errorf("%q of %s gave %s, %v", c.id, c.body, got, err)
+		}
+	}
+}
+
+func TestKeysAndAddressesOfDisplaysAreCheckedWhereTheyStand(t *testing.T) {
+	s, k := aScreen("hot-line"), config.DefaultKDS()
+	s.Keys = config.KeyMap{"bumb": {"F1"}}
+	k.Name, k.URL = "fresh", "https://me:hunter2@kds.example"
+	got := displayProblems(&config.Config{Screens: []config.Screen{aScreen("cold"), s}, KDS: []config.KDS{k}})
+	if len(got) != 2 || got[0].Path != "screens[1].keys" || !strings.Contains(got[0].Msg, `"bumb" is nothing a key can do`) ||
+		got[1].Path != "kds[0].url" || strings.Contains(got[1].Msg, "hunter2") || strings.HasPrefix(got[1].Msg, "url") {
+		t.Errorf("%v", got)
+	}
+}
