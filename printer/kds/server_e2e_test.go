@@ -61,8 +61,12 @@ func TestCooksWorkWithScreensInARealBrowser(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	defer cancel()
+	daemon := filepath.Join(t.TempDir(), "ticketrail")
+	if out, err := exec.CommandContext(ctx, "go", "build", "-o", daemon, "ticketrail/cmd/ticketrail").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
 	run := exec.CommandContext(ctx, "node", filepath.Join("e2e", "all.mjs"))
-	run.Env = append(os.Environ(), "KDS_E2E_KITCHEN="+self, "KDS_E2E_TEST="+t.Name(), "KDS_E2E_MODULES="+modules,
+	run.Env = append(os.Environ(), "KDS_E2E_KITCHEN="+self, "KDS_E2E_DAEMON="+daemon, "KDS_E2E_TEST="+t.Name(), "KDS_E2E_MODULES="+modules,
 		"KDS_E2E_SHOTS="+filepath.Join(t.ArtifactDir(), "shots"), "KDS_E2E_WORK="+t.TempDir())
 	run.WaitDelay = 10 * time.Second
 	out, err := run.CombinedOutput()

@@ -15,7 +15,7 @@ export const { AxeBuilder } = require("@axe-core/playwright");
 export const shots = process.env.KDS_E2E_SHOTS || join(tmpdir(), "kds-shots");
 mkdirSync(shots, { recursive: true });
 
-async function freePort() {
+export async function freePort() {
   return new Promise((done) => {
     const s = net.createServer().listen(0, "127.0.0.1", () => {
       const { port } = s.address();
@@ -100,13 +100,19 @@ export async function browse(args = ["--autoplay-policy=no-user-gesture-required
   return chromium.launch({ executablePath: process.env.KDS_E2E_CHROMIUM || "/usr/bin/chromium", args: ["--no-sandbox", ...args] });
 }
 
-// open opens a screen and waits until it is live. Whatever its console says in red is collected.
-export async function open(browser, kitchen, station, options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, colorScheme: "dark", ...options });
-  const page = await context.newPage();
+// watch collects what a page's console says in red, but for what a dead server makes it say.
+export async function watch(page) {
+  const dead = /ERR_(CONNECTION_REFUSED|INTERNET_DISCONNECTED|EMPTY_RESPONSE|CONNECTION_RESET|INCOMPLETE_CHUNKED|NETWORK)/;
   page.wrong = [];
   page.on("pageerror", (e) => page.wrong.push(String(e)));
-  page.on("console", (m) => m.type() === "error" && !/ERR_CONNECTION_REFUSED|ERR_INTERNET_DISCONNECTED|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET|ERR_INCOMPLETE_CHUNKED|ERR_NETWORK/.test(m.text()) && page.wrong.push(m.text()));
+  page.on("console", (m) => m.type() === "error" && !dead.test(m.text()) && page.wrong.push(m.text()));
+  return page;
+}
+
+// open opens a screen and waits until it is live.
+export async function open(browser, kitchen, station, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, colorScheme: "dark", ...options });
+  const page = await watch(await context.newPage());
   await page.goto((options.base || kitchen.url) + "/screen/" + station);
   if (!options.unlike) await live(page);
   return page;

@@ -1,0 +1,112 @@
+// The whole daemon: from the webhook to the screen, through a power cut, and out of the printer
+// when nobody looks.
+
+import { execFileSync, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { assert, equal, freePort, heads, live, until, watch } from "./kitchen.mjs";
+
+const venue = "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11";
+
+class Daemon {
+  static async open(dir) {
+    const d = new Daemon();
+    [d.hook, d.screens, d.metrics] = [await freePort(), await freePort(), await freePort()];
+    d.config = join(dir, "ticketrail.yaml");
+    d.paper = join(dir, "grill.bin");
+    d.url = "http://127.0.0.1:" + d.screens;
+    writeFileSync(d.paper, "");
+    writeFileSync(d.config, `
+receiver: { listen: "127.0.0.1:${d.hook}" }
+venues: [ { id: ${venue}, name: Harbour Grill, timezone: Australia/Melbourne } ]
+printers: [ { name: grill, address: "file://${d.paper}" } ]
+screens:
+  - { name: hot-line, title: "Hot line", hold_for: 5s }
+  - { name: pass, mode: expo, of: [hot-line] }
+routes: [ { to: [hot-line] } ]
+fallback: grill
+display: { listen: "127.0.0.1:${d.screens}" }
+storage: { path: ${join(dir, "daemon.db")} }
+admin: { socket: ${join(dir, "d.sock")} }
+metrics: { listen: "127.0.0.1:${d.metrics}" }
+`);
+    await d.start();
+    return d;
+  }
+
+  async start() {
+    this.process = spawn(process.env.KDS_E2E_DAEMON, ["serve", "--config", this.config], { stdio: ["ignore", "ignore", "pipe"] });
+    this.log = "";
+    this.process.stderr.on("data", (b) => { this.log += b; });
+    this.ended = new Promise((done) => this.process.on("exit", done));
+    await until("the daemon answers: " + this.log, async () => (await fetch(this.url + "/").catch(() => ({}))).status);
+  }
+
+  async kill() {
+    this.process.kill("SIGKILL");
+    await this.ended;
+  }
+
+  ask(...args) {
+    return execFileSync(process.env.KDS_E2E_DAEMON, [...args, "--config", this.config], { encoding: "utf8" });
+  }
+
+  async order(number, ...items) {
+    const got = await fetch("http://127.0.0.1:" + this.hook + "/webhooks/print", {
+      method: "POST", headers: { "Content-Type": "application/json", "x-svc-venueid": venue, "x-svc-device-id": "T1" },
+      body: JSON.stringify({ status: "SUCCESS", count: 1, records: [{
+        id: randomUUID(), orderNumber: String(number), retryCount: 0, items: items.map((name) => ({ id: randomUUID(), name, quantity: 1, childItems: [] })),
+      }] }),
+    });
+    equal(got.status, 200, "the webhook");
+  }
+}
+
+export async function fromTheWebhookToTheScreenAndToPaperWhenNobodyLooks(kitchen, browser) {
+  const d = await Daemon.open(kitchen.dir);
+  try {
+    const page = await watch(await browser.newPage({ viewport: { width: 1280, height: 800 } }));
+    await page.goto(d.url + "/screen/hot-line");
+    await live(page);
+    const start = Date.now();
+    await d.order(18, "Burger", "Chips");
+    await until("it is on the screen", async () => String(await heads(page)) === "#18", 3000);
+    console.log("     webhook to screen: " + (Date.now() - start) + " ms");
+    const states = () => JSON.parse(d.ask("jobs", "list", "--json")).map((j) => j.state);
+    await until("it is shown", async () => String(states()) === "shown", 3000);
+    await d.order(19, "Steak");
+    await until("both are there", async () => String(await heads(page)) === "#18,#19");
+    await until("both are shown", async () => String(states()) === "shown,shown", 3000);
+    await page.keyboard.press("1");
+    await page.keyboard.press("i");
+    await page.keyboard.press("Enter");
+    await until("the burger is done", async () => (await page.locator(".item.done").count()) === 1);
+
+    await d.kill();
+    await page.waitForSelector("body.notlive", { timeout: 12000 });
+    await d.start();
+    await live(page);
+    equal(await heads(page), ["#18", "#19"], "the board after the power cut");
+    equal(await page.locator(".item.done").count(), 1, "items done after it");
+    equal(readFileSync(d.paper).length, 0, "bytes on paper so far");
+
+    const pairing = await browser.newContext({ extraHTTPHeaders: { "X-Forwarded-For": "10.1.2.3" } });
+    const far = await watch(await pairing.newPage());
+    await far.goto(d.url + "/");
+    d.ask("screens", "pair", await far.textContent("#code"), "--station", "hot-line");
+    await live(far);
+    equal(await heads(far), ["#18", "#19"], "the board of a paired screen");
+
+    await pairing.close();
+    await page.close();
+    await d.order(20, "Soup");
+    const printed = () => existsSync(d.paper) ? readFileSync(d.paper, "latin1") : "";
+    await until("all three come out of the backup", async () => /Burger/i.test(printed()) && /Steak/i.test(printed()) && /Soup/i.test(printed()), 40000);
+    assert(/screen down/i.test(printed()), "the paper says why");
+  } catch (e) {
+    throw new Error(e.stack + "\n" + d.log);
+  } finally {
+    await d.kill();
+  }
+}
