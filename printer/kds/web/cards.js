@@ -70,7 +70,7 @@ function item(c, it, under, group, what) {
   const mine = group.mine || group.station === what.setup.name;
   const still = !mine || it.void || c.state !== "open";
   const b = el(still ? "div" : "button", {
-    class: "item" + (still ? " still" : "") + (it.done ? " done" : ""), type: still ? null : "button",
+    class: "item" + (still ? " still" : "") + (it.done ? " done" : "") + (group.done ? " made" : ""), type: still ? null : "button",
     "aria-pressed": still ? null : String(Boolean(it.done)), data: { job: c.job, item: it.i },
   }, line(it, what));
   for (const m of under) b.append(line(m, what));
