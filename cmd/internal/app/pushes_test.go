@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,14 +23,17 @@ import (
 // A fresh is a kitchen display of somebody else's.
 type fresh struct {
 	l      *memory
-	status int
-	got    []map[string]any // what was posted, whatever the answer
+	status atomic.Int32
+
+	mu  sync.Mutex
+	got []map[string]any // what was posted, whatever the answer
 }
 
 // withKDS is a kitchen with such a display, which a route leads to.
 func withKDS(f *fresh, change func(*config.KDS)) func(*kitchen) {
 	return func(k *kitchen) {
-		f.l, f.status = newMemory(), http.StatusCreated
+		f.l = newMemory()
+		f.status.Store(http.StatusCreated)
 		srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			b, _ := io.ReadAll(r.Body)
 			var doc map[string]any
@@ -36,8 +41,10 @@ func withKDS(f *fresh, change func(*config.KDS)) func(*kitchen) {
 				k.t.Errorf("it got %s: %v", b, err)
 			}
 			doc["path"] = r.URL.Path
+			f.mu.Lock()
 			f.got = append(f.got, doc)
-			w.WriteHeader(f.status)
+			f.mu.Unlock()
+			w.WriteHeader(int(f.status.Load()))
 		})}
 		go srv.Serve(f.l)
 		k.t.Cleanup(func() { srv.Close() })
@@ -55,6 +62,8 @@ func withKDS(f *fresh, change func(*config.KDS)) func(*kitchen) {
 }
 
 func (f *fresh) field(name string) (out []any) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	for _, d := range f.got {
 		out = append(out, d[name])
 	}
@@ -68,13 +77,16 @@ func TestADisplayOfOthersTakesTicketsInOrder(t *testing.T) {
 		k.put("A2", at("fresh", "Soup"))
 		k.pass(time.Second)
 		k.wantOutcomes("fresh", map[ticket.State]uint64{ticket.Taken: 2})
-		if len(f.got) != 2 || f.got[0]["path"] != "/api/tickets" {
-			t.Fatalf("%v", f.got)
+		if diff := cmp.Diff([]any{"/api/tickets", "/api/tickets"}, f.field("path")); diff != "" {
+			t.Error(diff)
 		}
-		for i, number := range []string{"A1", "A2"} {
-			if raw, _ := f.got[i]["raw"].(map[string]any); raw["orderNumber"] != number {
-				t.Errorf("ticket %d has the record %v", i, raw)
-			}
+		var numbers []any
+		for _, raw := range f.field("raw") {
+			record, _ := raw.(map[string]any)
+			numbers = append(numbers, record["orderNumber"])
+		}
+		if diff := cmp.Diff([]any{"A1", "A2"}, numbers); diff != "" {
+			t.Error(diff)
 		}
 		if l := k.lineOf("fresh"); l.Kind != admin.KindKDS || l.Address != "http://kds.example" || !l.Up {
 			t.Errorf("%+v", l)
@@ -85,12 +97,12 @@ func TestADisplayOfOthersTakesTicketsInOrder(t *testing.T) {
 func TestTicketsADisplayOfOthersDoesNotTakeComeOutOfItsBackup(t *testing.T) {
 	var f fresh
 	inKitchen(t, withKDS(&f, func(c *config.KDS) { c.Backup = "grill" }), func(k *kitchen) {
-		f.status = http.StatusTooManyRequests
+		f.status.Store(http.StatusTooManyRequests)
 		k.put("A1", at("fresh", "Salad"))
 		k.pass(5 * time.Minute)
 		k.wantRescued("grill", "A1@FRESH")
 		k.put("A2", at("fresh", "Soup"))
-		f.status = http.StatusOK
+		f.status.Store(http.StatusOK)
 		k.pass(10 * time.Minute)
 		k.put("A3", at("fresh", "Pie"))
 		k.pass(10 * time.Minute)
