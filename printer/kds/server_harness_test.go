@@ -1,0 +1,296 @@
+package kds_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"ticketrail/printer/kds"
+	"ticketrail/queue/ticket"
+)
+
+// A drawer is a shelf in memory.
+type drawer struct {
+	mu sync.Mutex
+	m  map[string][]byte
+}
+
+func (d *drawer) Put(_ context.Context, key string, value []byte) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.m[key] = slices.Clone(value)
+	return nil
+}
+
+func (d *drawer) Delete(_ context.Context, key string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.m, key)
+	return nil
+}
+
+func (d *drawer) Get(key string) ([]byte, bool, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	v, ok := d.m[key]
+	return v, ok, nil
+}
+
+func (d *drawer) All(f func(string, []byte) bool) error {
+	d.mu.Lock()
+	m := maps.Clone(d.m)
+	d.mu.Unlock()
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		if !f(k, m[k]) {
+			break
+		}
+	}
+	return nil
+}
+
+// A wall is a server with two screens, hot-line and cold, in memory.
+type wall struct {
+	t        testing.TB
+	shelf    *drawer // of the pairings
+	server   *kds.Server
+	pairings *kds.Pairings
+	screens  map[string]*kds.Screen
+	displays []kds.Display
+	line     *pipeListener
+	stop     func() error
+}
+
+func newWall(t testing.TB) *wall {
+	w := &wall{t: t, shelf: &drawer{m: map[string][]byte{}}, screens: map[string]*kds.Screen{}}
+	for _, name := range []string{"hot-line", "cold"} {
+		b, err := kds.OpenBoard(kds.BoardOptions{Station: name, Shelf: &drawer{m: map[string][]byte{}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.screens[name] = kds.NewScreen(kds.ScreenOptions{Name: name, Board: b})
+		w.displays = append(w.displays, kds.Display{Screen: w.screens[name], Zone: time.UTC})
+	}
+	w.start()
+	return w
+}
+
+// start opens the pairings and the server, as after a start of the program.
+func (w *wall) start() {
+	var err error
+	if w.pairings, err = kds.OpenPairings(w.shelf, nil); err != nil {
+		w.t.Fatal(err)
+	}
+	w.server = kds.NewServer(kds.ServerOptions{Displays: w.displays, Pairings: w.pairings})
+	w.line = newPipeListener()
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- w.server.Serve(ctx, w.line) }()
+	w.stop = sync.OnceValue(func() error { cancel(); return <-served })
+	w.t.Cleanup(func() {
+		if err := w.stop(); err != nil {
+			w.t.Error(err)
+		}
+	})
+}
+
+func (w *wall) put(station string, jobs ...uint64) {
+	w.t.Helper()
+	for _, job := range jobs {
+		if _, err := w.screens[station].Board().Put(w.t.Context(), plate(job)); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+func plate(job uint64) ticket.Delivery {
+	return ticket.Delivery{Job: job, Attempt: 1, Ticket: ticket.Ticket{
+		Request: "request", Number: "18", Received: time.Now(), Lines: []ticket.Line{{Quantity: "1", Name: "Burger"}},
+	}}
+}
+
+// client is a browser that comes from the address given.
+func (w *wall) client(from string) *http.Client {
+	tr := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return w.line.dial(from) }}
+	w.t.Cleanup(tr.CloseIdleConnections)
+	return &http.Client{Transport: tr, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+func (w *wall) get(c *http.Client, path string, header ...string) (int, string, http.Header) {
+	w.t.Helper()
+	r, err := http.NewRequestWithContext(w.t.Context(), http.MethodGet, "http://localhost"+path, nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return w.send(c, r, header)
+}
+
+func (w *wall) post(c *http.Client, path, body string, header ...string) (int, string) {
+	w.t.Helper()
+	r, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost, "http://localhost"+path, strings.NewReader(body))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	code, text, _ := w.send(c, r, header)
+	return code, text
+}
+
+func (w *wall) send(c *http.Client, r *http.Request, header []string) (int, string, http.Header) {
+	w.t.Helper()
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+		if header[i] == "Host" {
+			r.Host = header[i+1]
+		}
+	}
+	got, err := c.Do(r)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer got.Body.Close()
+	b, err := io.ReadAll(got.Body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return got.StatusCode, string(b), got.Header
+}
+
+// A told is one event of a stream.
+type told struct{ kind, id, data string }
+
+// A ear reads a stream.
+type ear struct {
+	t    testing.TB
+	body io.ReadCloser
+	in   *bufio.Reader
+}
+
+func (w *wall) listen(c *http.Client, station, page, after string, header ...string) *ear {
+	w.t.Helper()
+	r, err := http.NewRequest(http.MethodGet, "http://localhost/screen/"+station+"/events?page="+page+"&after="+after, nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	got, err := c.Do(r)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if got.StatusCode != http.StatusOK || got.Header.Get("Content-Type") != "text/event-stream" {
+		w.t.Fatalf("the stream is answered %s, %s", got.Status, got.Header)
+	}
+	w.t.Cleanup(func() { got.Body.Close() })
+	return &ear{w.t, got.Body, bufio.NewReader(got.Body)}
+}
+
+// next is the next event that is not of one of the kinds given; false at the end of the stream.
+func (e *ear) next(not ...string) (told, bool) {
+	var ev told
+	for {
+		line, err := e.in.ReadString('\n')
+		if err != nil {
+			return told{}, false
+		}
+		line = strings.TrimSuffix(line, "\n")
+		name, value, _ := strings.Cut(line, ": ")
+		switch {
+		case line == "" && ev.kind != "" && !slices.Contains(not, ev.kind):
+			return ev, true
+		case line == "":
+			ev = told{}
+		case name == "event":
+			ev.kind = value
+		case name == "id":
+			ev.id = value
+		case name == "data":
+			ev.data = value
+		}
+	}
+}
+
+func (e *ear) wants(kind string, not ...string) told {
+	e.t.Helper()
+	ev, ok := e.next(not...)
+	if !ok || ev.kind != kind {
+		e.t.Fatalf("got %+v (%v), want %s", ev, ok, kind)
+	}
+	return ev
+}
+
+func decode[T any](t testing.TB, s string) (v T) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(s), &v); err != nil {
+		t.Fatalf("%v in %s", err, s)
+	}
+	return v
+}
+
+// ---- connections in memory, with addresses
+
+type pipeListener struct {
+	conns chan net.Conn
+	done  chan struct{}
+	close func()
+}
+
+func newPipeListener() *pipeListener {
+	l := &pipeListener{conns: make(chan net.Conn), done: make(chan struct{})}
+	l.close = sync.OnceFunc(func() { close(l.done) })
+	return l
+}
+
+func (l *pipeListener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.done:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *pipeListener) Close() error   { l.close(); return nil }
+func (l *pipeListener) Addr() net.Addr { return address("127.0.0.1:9322") }
+
+func (l *pipeListener) dial(from string) (net.Conn, error) {
+	here, there := net.Pipe()
+	select {
+	case l.conns <- addressed{there, address(net.JoinHostPort(from, "40000"))}:
+		return here, nil
+	case <-l.done:
+		return nil, errors.New("nobody listens")
+	}
+}
+
+type address string
+
+func (address) Network() string  { return "tcp" }
+func (a address) String() string { return string(a) }
+
+type addressed struct {
+	net.Conn
+	from net.Addr
+}
+
+func (a addressed) RemoteAddr() net.Addr { return a.from }
+
+// recorded answers one request without a connection.
+func (w *wall) recorded(r *http.Request) *httptest.ResponseRecorder {
+	rec := httptest.NewRecorder()
+	rec.Body = &bytes.Buffer{}
+	w.server.Handler().ServeHTTP(rec, r)
+	return rec
+}
