@@ -90,7 +90,7 @@ func newKitchen(t *testing.T, store string, stations ...string) *kitchen {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := virtual.New(virtual.Options{Name: s})
+		p := virtual.New(virtual.Options{Name: s, Can: virtual.Everything})
 		k.printers[s] = p
 		wg.Go(func() { p.Serve(ctx, l) })
 		fmt.Fprintf(&y, "  - { name: %s, address: \"tcp://%s\" }\n", s, l.Addr())
