@@ -43,6 +43,8 @@ func TestMain(m *testing.M) {
 //	until NAME STATE           until the daemon has seen that of a printer
 //	service ARG...             run possim serve, a process, in the place of the one before, if any;
 //	                           its address is the environment's service.base_url
+//	tablet                     a browser elsewhere asks to be paired; its code is in CODE
+//	tablet SCREEN STATUS       it opens a screen and gets that status
 //	known EMPLOYEES            until the daemon knows so many names and the time zone
 func TestTheCommandLineDoesWhatItSays(t *testing.T) {
 	possim := built(t, "possim")
@@ -69,6 +71,7 @@ func TestTheCommandLineDoesWhatItSays(t *testing.T) {
 			"printer": func(ts *testscript.TestScript, _ bool, a []string) { ts.Check(of(ts).make(a[0], a[1])) },
 			"service": func(ts *testscript.TestScript, _ bool, a []string) { ts.Check(of(ts).simulate(ts, possim, a)) },
 			"known":   func(ts *testscript.TestScript, _ bool, a []string) { ts.Check(of(ts).known(a[0])) },
+			"tablet":  func(ts *testscript.TestScript, _ bool, a []string) { ts.Check(of(ts).browse(ts, a)) },
 			"until":   func(ts *testscript.TestScript, _ bool, a []string) { ts.Check(of(ts).until(a[0], a[1])) },
 		},
 		RequireExplicitExec: true,
@@ -101,7 +104,8 @@ type restaurant struct {
 	cancel      context.CancelFunc
 	ended       chan int
 	log         *tail
-	metrics     string // address
+	metrics     string  // address
+	tablet      *tablet // that was last asked to be paired
 	service     *service
 	served      string // the address that the configuration has now
 }
