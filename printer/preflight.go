@@ -113,8 +113,32 @@ func (s *session) calm() bool {
 	return len(s.asked) == 0 && len(s.rest) == 0
 }
 
+// longestHeader is more than any command needs to say how much follows.
+const longestHeader = 16
+
+// unhinge ends the head of a command that broke off with the connection before, or before the
+// start. A question must not be taken for the rest of it: as the size of a picture it says a
+// quarter of a megabyte, and every ticket of the evening goes into that. Padding that
+// long would not help; what a whole head says still comes is made up for before the next ticket.
+func (d *Device) unhinge(ctx context.Context, s *session) error {
+	if s.unhinged || len(d.unfinished) == 0 && d.started {
+		return nil
+	}
+	s.unhinged = true
+	err := s.write(ctx, make([]byte, longestHeader), answersWithin)
+	if errors.Is(err, errQuiet) {
+		return nil // the question will tell
+	}
+	return err
+}
+
 // preflight asks a printer how it is. errQuiet means that it, who used to, did not answer.
 func (d *Device) preflight(ctx context.Context, s *session, within time.Duration) error {
+	if len(d.able.RealTime) > 0 {
+		if err := d.unhinge(ctx, s); err != nil {
+			return fmt.Errorf("ask %s how it is: %w", d.o.Name, err)
+		}
+	}
 	for i, n := range d.able.RealTime {
 		err := s.ask(ctx, n, within, never)
 		switch {

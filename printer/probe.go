@@ -51,6 +51,9 @@ func (d *Device) find(ctx context.Context, s *session) (a ability, err error) {
 	if d.able.assumed {
 		a.Fence = d.able.Fence
 	}
+	if err := d.unhinge(ctx, s); err != nil {
+		return a, err
+	}
 	if a.RealTime, err = s.probeRealTime(ctx); err != nil || len(a.RealTime) == 0 {
 		return a, err
 	}

@@ -27,6 +27,8 @@ type session struct {
 	// rest is the end of a question that the wire did not take in time. Only whoever has the
 	// turn writes.
 	rest []byte
+	// unhinged says that a broken command was ended before the first question.
+	unhinged bool
 
 	mu      sync.Mutex // guards what follows
 	changed chan struct{}

@@ -174,7 +174,7 @@ func (d *decoder) command() {
 	switch n := extent(b); {
 	case n == 0:
 		d.problem("unknown command % X", b)
-		d.pending = d.pending[:0]
+		d.pending, d.kept = d.pending[:0], 0
 	case n > len(b):
 		return
 	default:
