@@ -67,6 +67,7 @@ func accidents() []accident {
 		{"resets whoever comes", func(w *wreck) { w.p().ResetAfter(0, -1) }, repaired, true},
 		{"closes after some bytes", func(w *wreck) { w.p().CloseAfter(150, 2) }, repaired, true},
 		{"serves a till", occupied, func(w *wreck) { w.till() }, false},
+		{"resets in a picture", func(w *wreck) { w.c.arm(picture, w.p().Reset) }, nothing, true},
 		{"resets behind the text", func(w *wreck) { w.c.arm(w.foot(), w.p().Reset) }, nothing, true},
 		{"jams at the cut", func(w *wreck) { w.p().JamAtCut() }, func(w *wreck) { w.p().Set(virtual.CutterJam, false) }, false},
 		{"prints slowly", func(w *wreck) { w.p().Delay(3 * time.Second) }, repaired, false},

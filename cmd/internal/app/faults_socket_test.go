@@ -1,0 +1,186 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"syscall"
+	"time"
+
+	"ticketrail/printer/transport"
+)
+
+// A socket takes what is written at once and sees to it that it arrives, as a kernel does.
+type socket struct {
+	line           transport.Conn
+	dead           func() bool  // nobody acknowledges anything
+	sees           func([]byte) // what is written
+	reads, answers net.Conn     // the daemon's end and ours
+
+	mu      sync.Mutex // guards what follows
+	changed chan struct{}
+	out     []byte
+	done    bool  // nothing more will be written
+	taken   bool  // the printer's end has all of it, though the printer may not have looked at it
+	broken  bool  // nothing more can be
+	hungUp  error // how the other side ended it
+}
+
+func newSocket(line transport.Conn, c *cable) *socket {
+	s := &socket{line: line, dead: c.isDead, sees: c.sees, changed: make(chan struct{})}
+	s.reads, s.answers = net.Pipe()
+	go s.deliver()
+	go s.answer()
+	return s
+}
+
+func (s *socket) update(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f()
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+func (s *socket) deliver() {
+	for {
+		s.mu.Lock()
+		b, changed, done := bytes.Clone(s.out), s.changed, s.done || s.broken
+		s.mu.Unlock()
+		if len(b) == 0 {
+			if done {
+				s.bid()
+				return
+			}
+			<-changed
+			continue
+		}
+		n, err := s.line.Write(b)
+		s.update(func() {
+			s.out = s.out[min(n, len(s.out)):] // Close throws it away
+			if err != nil && s.hungUp == nil {
+				s.hungUp = err
+			}
+			s.broken = s.broken || err != nil
+		})
+		if err != nil {
+			s.bid()
+			return
+		}
+	}
+}
+
+func (s *socket) answer() {
+	buf := make([]byte, 512)
+	for {
+		n, err := s.line.Read(buf)
+		if n > 0 {
+			if _, err := s.answers.Write(buf[:n]); err != nil {
+				return
+			}
+		}
+		if err == nil {
+			continue
+		}
+		s.update(func() {
+			if s.hungUp == nil {
+				s.hungUp = err
+			}
+			s.broken = s.broken || err != io.EOF // after an end one may go on writing
+		})
+		_ = s.answers.Close()
+		return
+	}
+}
+
+// HungUp is what the printer's end has been seen to do.
+func (s *socket) HungUp() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.hungUp
+}
+
+func (s *socket) Read(b []byte) (int, error) {
+	n, err := s.reads.Read(b)
+	if err == io.EOF && s.HungUp() != nil {
+		err = s.HungUp()
+	}
+	return n, err
+}
+
+func (s *socket) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	done, broken := s.done, s.broken
+	s.mu.Unlock()
+	switch {
+	case done:
+		return 0, net.ErrClosed
+	case broken:
+		return 0, syscall.ECONNRESET
+	}
+	s.sees(b)
+	s.update(func() { s.out = append(s.out, b...) })
+	return len(b), nil
+}
+
+func (s *socket) SetReadDeadline(t time.Time) error { return s.reads.SetReadDeadline(t) }
+func (s *socket) SetWriteDeadline(time.Time) error  { return nil } // it never waits
+
+// Close is a reset, unless all was taken: what the printer's end has then comes out.
+func (s *socket) Close() error {
+	s.mu.Lock()
+	taken := s.taken
+	s.mu.Unlock()
+	if taken {
+		s.update(func() { s.done = true })
+		return s.reads.Close()
+	}
+	s.update(func() { s.out, s.done = nil, true })
+	return errors.Join(s.line.Close(), s.reads.Close())
+}
+
+// bid takes leave when everything is delivered, or nothing will be.
+func (s *socket) bid() {
+	s.mu.Lock()
+	taken := s.taken
+	s.mu.Unlock()
+	if taken {
+		_ = s.line.Finish(context.Background())
+		_ = s.line.Close()
+	}
+}
+
+const (
+	window      = 16 << 10 // what the printer's end of a socket takes for a printer that is not looking
+	finishGrace = 500 * time.Millisecond
+)
+
+// Finish waits until everything is at the printer's end.
+func (s *socket) Finish(ctx context.Context) error {
+	t := time.NewTimer(finishGrace)
+	defer t.Stop()
+	late := false
+	for {
+		s.mu.Lock()
+		left, broken, changed := len(s.out), s.broken, s.changed
+		s.mu.Unlock()
+		switch {
+		case broken:
+			return syscall.ECONNRESET
+		case left == 0, late && left <= window && !s.dead():
+			s.update(func() { s.taken = true })
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-t.C:
+			late = true
+			t.Reset(finishGrace)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
