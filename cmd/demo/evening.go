@@ -114,7 +114,8 @@ func (d *demo) story(s *sender, bar *virtual.Printer) []scene {
 	void := order(18, "B10", by("Zoë K."), item("Entrees", 1, "Burger", voided()))
 	stray := order(20, "Bar 2", by("Ana G."), item("Merchandise", 1, "T-shirt L"))
 	torn := order(21, "T7", by("Ana G."), item("Drinks", 1, "Espresso"), item("Drinks", 1, "Tap water"))
-	nameless := order(24, "T12", byID(d.someone().ID), item("Desserts", 2, "Pavlova"))
+	nameless := order(24, "T12", byID(d.someone().ID), item("Entrees", 2, "Rigatoni alla Norma"))
+	sweet := order(25, "T5", by("Ana G."), item("Desserts", 2, "Pavlova", child("passion fruit"), note("no nuts!")))
 	thirsty := []sim.Order{
 		order(22, "T9", by("Zoë K."), item("Drinks", 2, "Lager")),
 		order(23, "T2", by("Łukasz P."), item("Drinks", 1, "Ginger beer"), item("Entrees", 1, "宫保鸡丁", note("بدون فول سوداني"))),
@@ -151,6 +152,35 @@ func (d *demo) story(s *sender, bar *virtual.Printer) []scene {
 			return nil
 		}},
 		{"the service names the server by an id only: the name comes from its employees, the time zone from its payroll periods", [2]int{1, 0}, func(ctx context.Context) error { return s.send(ctx, nameless) }},
+		{"a dessert goes to the screen of pastry; while nobody looks at that, it comes out of the grill printer after 5 s", [2]int{}, func(ctx context.Context) error {
+			if err := s.send(ctx, sweet); err != nil {
+				return err
+			}
+			return d.served(ctx, sweet.ID)
+		}},
+	}
+}
+
+// served waits until the only ticket of an order is out, on a screen that somebody has opened or
+// else on the grill's paper.
+func (d *demo) served(ctx context.Context, id string) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for {
+		jobs, err := d.desk.Jobs(ctx, admin.Filter{Request: id, Limit: 1})
+		if err != nil {
+			return err
+		}
+		if len(jobs) == 1 && !jobs[0].State.Open() {
+			d.say("   ticketrail jobs list: %s at %s %s", jobs[0].State, jobs[0].Station, jobs[0].Reason)
+			if jobs[0].State != ticket.Shown {
+				d.due[0]++
+			}
+			return nil
+		}
+		if err := rest(ctx, 50*time.Millisecond); err != nil {
+			return fmt.Errorf("wait for the ticket of %s: %w", id, err)
+		}
 	}
 }
 
@@ -238,13 +268,13 @@ func settle(q *queue.Queue) {
 func (d *demo) books(q *queue.Queue) bool {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "station\tput\treprinted\tmoved in\t=\tpending\tprinting\theld\tconfirmed\tprocessed\tsent\tburied\tcancelled\texpired\tmoved out\t")
+	fmt.Fprintln(w, "station\tput\treprinted\tmoved in\t=\tpending\tprinting\theld\tconfirmed\tprocessed\tsent\tshown\tburied\tcancelled\texpired\tmoved out\t")
 	open := 0
 	for _, s := range q.Stations() {
 		open += s.Pending + s.Printing + s.Held
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t=\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", s.Name,
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t=\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", s.Name,
 			s.Books.Put, s.Books.Reprinted, s.Books.MovedIn, s.Pending, s.Printing, s.Held,
-			s.Books.Outcomes[ticket.Confirmed], s.Books.Outcomes[ticket.Processed], s.Books.Outcomes[ticket.Sent],
+			s.Books.Outcomes[ticket.Confirmed], s.Books.Outcomes[ticket.Processed], s.Books.Outcomes[ticket.Sent], s.Books.Outcomes[ticket.Shown],
 			s.Books.Outcomes[ticket.Buried], s.Books.Outcomes[ticket.Cancelled], s.Books.Outcomes[ticket.Expired], s.Books.MovedOut)
 	}
 	w.Flush()

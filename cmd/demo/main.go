@@ -1,5 +1,5 @@
 // Command demo is a whole kitchen you can watch: the real daemon in a temporary folder,
-// two printers without paper, and the point-of-sale service, simulated: it sends the orders,
+// two printers without paper, a screen for your browser, and the point-of-sale service, simulated: it sends the orders,
 // and tells the daemon who its employees are and what time it is there.
 //
 //	go run ./cmd/demo          until Ctrl-C, a new order every few seconds
@@ -106,11 +106,15 @@ func (d *demo) run(ctx context.Context) (err error) {
 	if err != nil {
 		return errors.Join(err, webhook.Close())
 	}
-	conf := filepath.Join(dir, "ticketrail.yaml")
-	if err := os.WriteFile(conf, configuration(dir, webhook, metrics, grillAt, barAt, serviceAt), 0o600); err != nil {
+	display, err := listen("127.0.0.1:9322")
+	if err != nil {
 		return errors.Join(err, webhook.Close(), metrics.Close())
 	}
-	a, err := app.New(ctx, app.Options{ConfigPath: conf, Webhook: webhook, Metrics: metrics})
+	conf := filepath.Join(dir, "ticketrail.yaml")
+	if err := os.WriteFile(conf, configuration(dir, webhook, metrics, display, grillAt, barAt, serviceAt), 0o600); err != nil {
+		return errors.Join(err, webhook.Close(), metrics.Close(), display.Close())
+	}
+	a, err := app.New(ctx, app.Options{ConfigPath: conf, Webhook: webhook, Metrics: metrics, Display: display})
 	if err != nil {
 		return err
 	}
@@ -119,7 +123,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 	go func() { ended <- a.Run(serving) }()
 
 	url := "http://" + webhook.Addr().String() + path
-	d.say(greeting, conf, url, venueID, url, metrics.Addr(), conf, serviceAt, conf)
+	d.say(greeting, display.Addr(), conf, url, venueID, url, metrics.Addr(), conf, serviceAt, conf)
 	d.queue, d.desk = a.Queue(), admin.NewClient(filepath.Join(dir, "s"))
 	sendErr := d.learned(ctx, a)
 	if sendErr == nil {
@@ -161,9 +165,10 @@ func listen(usual string) (net.Listener, error) {
 	return net.Listen("tcp", "127.0.0.1:0")
 }
 
-func configuration(dir string, webhook, metrics net.Listener, grill, bar, service string) []byte {
+func configuration(dir string, webhook, metrics, display net.Listener, grill, bar, service string) []byte {
 	return fmt.Appendf(nil, `receiver: { listen: "%s" }
 metrics: { listen: "%s" }
+display: { listen: "%s" }
 admin: { socket: "%s" }
 storage: { path: "%s" }
 log: { level: error }
@@ -172,16 +177,20 @@ venues:
 printers:
   - { name: grill, address: "tcp://%s", columns: 42 }
   - { name: bar, address: "tcp://%s", columns: 42 }
+screens:
+  - { name: pastry, title: Pastry, hold_for: 5s }
 routes:
   - { when: 'item.courseName == "Drinks"', to: [bar] }
-  - { when: 'item.courseName in ["Appetizers", "Entrees", "Desserts"]', to: [grill] }
+  - { when: 'item.courseName == "Desserts"', to: [pastry] }
+  - { when: 'item.courseName in ["Appetizers", "Entrees"]', to: [grill] }
 fallback: grill
 service: { base_url: "%s", client_id: demo, client_secret_file: secret }
-`, webhook.Addr(), metrics.Addr(), filepath.Join(dir, "s"), filepath.Join(dir, "t.db"), venueID, grill, bar, service)
+`, webhook.Addr(), metrics.Addr(), display.Addr(), filepath.Join(dir, "s"), filepath.Join(dir, "t.db"), venueID, grill, bar, service)
 }
 
-const greeting = `ticketrail demo: the real daemon, two printers without paper, and the service that sends the orders.
+const greeting = `ticketrail demo: the real daemon, two printers without paper, a screen, and the service that sends the orders.
 
+  the screen     http://%s/ shows desserts; while nobody looks they come out of the grill
   configuration  %s
   webhook        %s
   post your own  curl -X POST -H 'Content-Type: application/json' -H 'x-svc-venueid: %s' \
