@@ -1,7 +1,11 @@
 package app
 
 import (
+	"fmt"
+	"net"
+	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -318,4 +322,46 @@ func TestACookGetsPaperOfACard(t *testing.T) {
 		k.want("grill", "A1r")
 		p.want("A1")
 	}, "grill")
+}
+
+func TestTheFirstScreenOpensTheDisplayWithoutARestart(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	a, rewrite := onFile(t, fmt.Sprintf("printers: [ { name: grill, address: \"tcp://%s\" } ]\nfallback: grill\n", nobody(t)))
+	if a.DisplayAddr() != nil {
+		t.Error("it listens for pages of no screens")
+	}
+
+	rewrite("fallback: grill\n", fmt.Sprintf("fallback: grill\nscreens: [ { name: hot-line } ]\ndisplay: { listen: %q }\n", taken.Addr()))
+	if _, err := a.Reload(t.Context()); err == nil || !strings.Contains(err.Error(), "display.listen: "+taken.Addr().String()+" is taken by another program") {
+		t.Errorf("a port that is taken gave %v", err)
+	}
+	if lines := a.lines(); len(lines) != 1 || a.DisplayAddr() != nil {
+		t.Errorf("a refused reload left %+v", lines)
+	}
+
+	rewrite(taken.Addr().String(), "127.0.0.1:0")
+	done, err := a.Reload(t.Context())
+	if err != nil || len(done.Restart) > 0 {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	for path, want := range map[string]int{"/screen/hot-line": http.StatusOK, "/screen/cold": http.StatusNotFound} {
+		resp, err := http.Get("http://" + a.DisplayAddr().String() + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("%s got %s", path, resp.Status)
+		}
+	}
+
+	// Another address is for the next start.
+	rewrite("display: { listen: \"127.0.0.1:0\" }", "display: { listen: \"127.0.0.1:9322\" }")
+	if done, err := a.Reload(t.Context()); err != nil || !slices.Equal(done.Restart, []string{"display.listen"}) {
+		t.Errorf("%+v, %v", done, err)
+	}
 }
