@@ -84,7 +84,7 @@ func leaves(c *Config, f func(path string, k key, v reflect.Value)) {
 }
 
 // NeedsRestart says which keys differ from old's and take a restart to apply. Everything
-// else a reload applies: venues, printers, routes, the fallback, ticket fields, the log
+// else a reload applies: venues, stations, routes, the fallback, ticket fields, the log
 // level, and of the receiver path, secrets, headers, networks and limits.
 func (c *Config) NeedsRestart(old *Config) []string {
 	was := map[string]any{}
