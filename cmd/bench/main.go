@@ -1,8 +1,9 @@
 // Command bench measures whether the kitchen can rely on ticketrail being quick: how much a
 // durable answer costs over the handler alone, how long a cook waits for the first byte,
-// how soon the daemon is back after a power cut, and what it keeps in memory.
+// how soon the daemon is back after a power cut, what it keeps in memory, what a ticket costs
+// until it is bytes, and whether fifty printers are as quick as one.
 //
-//	go run ./cmd/bench             every row, about ten minutes
+//	go run ./cmd/bench             every row, about a quarter of an hour
 //	go run ./cmd/bench --quick     smaller counts; for a look, not for a claim
 //	go run ./cmd/bench --row 2 --row 8
 //
