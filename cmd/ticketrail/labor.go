@@ -16,10 +16,9 @@ import (
 
 // A report is what a labor command got, as a table for people and as CSV for programs.
 type report struct {
-	heads   []string // of the table
-	columns []string // of the CSV
-	all     any      // for JSON
-	rows    []reportRow
+	heads []string // of the table
+	all   any      // for JSON
+	rows  []reportRow
 }
 
 type reportRow struct{ table, csv []string }

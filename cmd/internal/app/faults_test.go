@@ -115,8 +115,6 @@ func (s *scene) occupy(d time.Duration) {
 	in(d, func() { _ = conn.Finish(s.t.Context()); _ = conn.Close() })
 }
 
-const forEver = 10 * time.Hour
-
 // echo is the answer to another program's GS ( H, in front of each of ours.
 func echo(b []byte) []byte { return append([]byte("\x37\x22!!!!\x00"), b...) }
 
