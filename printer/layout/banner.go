@@ -2,6 +2,7 @@ package layout
 
 import (
 	"strconv"
+	"strings"
 
 	"ticketrail/queue/ticket"
 )
@@ -59,7 +60,8 @@ func (c *composer) banners(d *ticket.Delivery) {
 
 // standIn says whose ticket came out here because it could not come out there.
 func (c *composer) standIn(d *ticket.Delivery) {
-	station := c.text(capitals(typed(d.For)))
+	// hot-line is how it is typed; HOT LINE is how it is called.
+	station := c.text(strings.NewReplacer("-", " ", "_", " ").Replace(capitals(typed(d.For))))
 	if station == "" {
 		return
 	}

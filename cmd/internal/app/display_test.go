@@ -19,7 +19,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-var downScreen = regexp.MustCompile(`FOR (\S+) \(screen down\)`)
+var downScreen = regexp.MustCompile(`FOR (.+?) \(screen down\)`)
 
 // rescued is the tickets that came out of a printer for a dark screen, by number; with w for what
 // was on it.
@@ -107,7 +107,7 @@ func TestWhileNobodyLooksTicketsComeOutOfTheBackupInOrder(t *testing.T) {
 		k.pass(15 * time.Second)
 		k.put("A3", at("hot-line", "Fish"))
 		k.pass(time.Second)
-		k.wantRescued("grill", "A1@HOT-LINE A2@HOT-LINE A3@HOT-LINE")
+		k.wantRescued("grill", "A1@HOT LINE A2@HOT LINE A3@HOT LINE")
 		l := k.lineOf("hot-line")
 		if l.Device.State != admin.ScreenUnset || l.StandIn != "grill" {
 			t.Errorf("%+v, %+v", l, l.Device)
@@ -136,7 +136,7 @@ func TestWhatWasOnAScreenThatDiedComesOutOnPaperMarked(t *testing.T) {
 		k.put("A4", at("hot-line", "Pie"))
 		k.wantRescued("grill", "")
 		k.pass(30 * time.Second)
-		k.wantRescued("grill", "A1@HOT-LINEw A3@HOT-LINEw A4@HOT-LINE")
+		k.wantRescued("grill", "A1@HOT LINEw A3@HOT LINEw A4@HOT LINE")
 		if l := k.lineOf("hot-line"); l.Device.State != admin.ScreenDark {
 			t.Errorf("%+v", l.Device)
 		}
@@ -157,7 +157,7 @@ func TestTheBackupOfABackupRescuesAScreenToo(t *testing.T) {
 		p.close()
 		k.pass(time.Minute)
 		k.wantRescued("grill", "")
-		k.wantRescued("bar", "A1@HOT-LINEw")
+		k.wantRescued("bar", "A1@HOT LINEw")
 	}, "grill", "bar")
 }
 
