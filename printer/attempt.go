@@ -27,6 +27,11 @@ type attempt struct {
 // goes wrong before the first byte was taken: a printer that accepts and drops its clients,
 // because another till has it or it is still starting, has printed nothing.
 func (a *attempt) print() (ticket.Proof, error) {
+	if err := a.stays(); err != nil {
+		a.d.see(func(s *Status) { s.State, s.Err = Unreachable, err.Error() })
+		a.d.close(a.s)
+		return "", ticket.Untouched(err)
+	}
 	if err := a.clear(); err != nil {
 		a.d.close(a.s)
 		return "", ticket.Untouched(err)
@@ -51,6 +56,33 @@ func (a *attempt) print() (ticket.Proof, error) {
 		proof = ticket.Sent // it also answers what nobody asked: then an answer says nothing
 	}
 	return proof, nil
+}
+
+// droppedWithin is how soon a printer that takes connections only to drop them does so: a few
+// round trips of a kitchen's network.
+const droppedWithin = 3 * time.Millisecond
+
+// stays sees whether a printer that is asked nothing has dropped the connection: what is
+// written to it then leaves this machine all the same, and would be in doubt. One that
+// answered is known to be there. Looking comes after begin, not before: writing the doubt
+// down takes most of the time that has to pass anyway, and nothing has been sent yet.
+func (a *attempt) stays() error {
+	c, ok := a.s.conn.(hangUp)
+	if !ok || len(a.d.able.RealTime) > 0 {
+		return nil
+	}
+	if left := time.Until(a.s.opened.Add(droppedWithin)); left > 0 {
+		switch err := a.s.until(a.ctx, left, never); {
+		case a.ctx.Err() != nil:
+			return a.broke(len(a.job.bytes()), err)
+		case !errors.Is(err, errQuiet) && !errors.Is(err, errOneWay):
+			return a.broke(len(a.job.bytes()), err)
+		}
+	}
+	if err := c.HungUp(); err != nil {
+		return a.broke(len(a.job.bytes()), err)
+	}
+	return nil
 }
 
 // clear sends what the ticket before left to do. None of it is this ticket: it is still

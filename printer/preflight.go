@@ -154,25 +154,9 @@ func (d *Device) preflight(ctx context.Context, s *session, within time.Duration
 		}
 	}
 	if len(d.able.RealTime) == 0 {
-		return s.stays(ctx)
-	}
-	return d.notReady(s)
-}
-
-// droppedWithin is how soon a printer that takes connections only to drop them does so.
-const droppedWithin = 50 * time.Millisecond
-
-// stays sees whether a printer that is asked nothing has dropped the connection: what is
-// written to it then leaves this machine all the same, and would be in doubt.
-func (s *session) stays(ctx context.Context) error {
-	c, ok := s.conn.(hangUp)
-	if !ok {
 		return nil
 	}
-	if err := s.until(ctx, droppedWithin, never); !errors.Is(err, errQuiet) && !errors.Is(err, errOneWay) {
-		return err
-	}
-	return c.HungUp()
+	return d.notReady(s)
 }
 
 // cycle asks the DLE EOT ns one after the other, until enough.

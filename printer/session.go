@@ -17,7 +17,8 @@ import (
 // says for as long as the connection is open; whoever has the device's turn asks, one
 // question at a time, and waits.
 type session struct {
-	conn transport.Conn
+	opened time.Time
+	conn   transport.Conn
 	// onID hears ids that the printer says it has printed and nobody here waits for; onASB
 	// hears what it pushed. They are called from the reading goroutine.
 	onID  func([4]byte)
@@ -65,7 +66,7 @@ var (
 
 // newSession reads from conn until it is closed; with mute, nobody listens.
 func newSession(conn transport.Conn, mute bool, onID func([4]byte), onASB func(escpos.Condition)) *session {
-	s := &session{conn: conn, onID: onID, onASB: onASB, read: make(chan struct{}), changed: make(chan struct{})}
+	s := &session{opened: time.Now(), conn: conn, onID: onID, onASB: onASB, read: make(chan struct{}), changed: make(chan struct{})}
 	if mute {
 		close(s.read)
 		return s
