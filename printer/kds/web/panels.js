@@ -31,11 +31,18 @@ export class Panels {
     dialog.showModal();
   }
 
+  // close takes effect at once. The browser tells of it later, and a key that was pressed in
+  // between is for the board.
   close() {
-    if (this.open) this.open.dialog.close();
+    if (!this.open) return;
+    const dialog = this.open.dialog;
+    dialog.close();
+    this.closed(dialog);
   }
 
+  // closed comes twice when the page closes it, once when the browser does (Escape).
   closed(dialog) {
+    if (!dialog.isConnected) return;
     dialog.remove();
     if (this.open && this.open.dialog === dialog) this.open = null;
     this.app.focusSelected();
