@@ -34,14 +34,15 @@ import (
 func main() {
 	once := flag.Bool("once", false, "send a fixed batch, wait until all of it is out, print the books, exit 0 only if they balance")
 	every := flag.Duration("every", 6*time.Second, "time between two orders")
+	pictures := flag.String("png", "", "folder for a picture of each piece of paper, as the printer would cut it; it is left behind")
 	flag.Parse()
 	if flag.NArg() > 0 || *every <= 0 {
-		fmt.Fprintln(os.Stderr, "usage: demo [--once] [--every 6s]")
+		fmt.Fprintln(os.Stderr, "usage: demo [--once] [--every 6s] [--png FOLDER]")
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	d := &demo{out: os.Stdout, colour: term.IsTerminal(int(os.Stdout.Fd())), once: *once, every: *every, seed: 146} // an evening with a bit of everything
+	d := &demo{out: os.Stdout, colour: term.IsTerminal(int(os.Stdout.Fd())), once: *once, every: *every, pictures: *pictures, seed: 146} // an evening with a bit of everything
 	if !*once {
 		d.seed = uint64(time.Now().UnixNano()) // another evening each time
 	}
@@ -56,6 +57,7 @@ type demo struct {
 	colour, once bool
 	every        time.Duration
 	seed         uint64 // of the simulated service
+	pictures     string // folder for what comes out as a picture; empty: none
 
 	queue *queue.Queue
 	desk  *admin.Client // what the command line asks
@@ -152,9 +154,25 @@ func (d *demo) printer(ctx context.Context, wg *sync.WaitGroup, name string) (*v
 	}
 	p := virtual.New(virtual.Options{Name: name, Columns: 42, Keep: 100, Kanji: true, Can: virtual.Everything, OnTicket: func(t virtual.Ticket) {
 		d.say("%s", t.Draw(fmt.Sprintf("%s printer, %s", name, t.End), d.colour))
+		if err := d.picture(name, t); err != nil {
+			d.say("no picture: %v", err)
+		}
 	}})
 	wg.Go(func() { p.Serve(ctx, l) }) // returns when ctx ends
 	return p, l.Addr().String(), nil
+}
+
+// picture keeps what a printer's paper looks like, letters drawn as dots included, which a
+// terminal cannot show. Printers call it one ticket at a time each.
+func (d *demo) picture(printer string, t virtual.Ticket) error {
+	if d.pictures == "" {
+		return nil
+	}
+	if err := os.MkdirAll(d.pictures, 0o755); err != nil {
+		return err
+	}
+	name := fmt.Sprintf("%s-%s.png", t.At.Format("150405.000000"), printer)
+	return os.WriteFile(filepath.Join(d.pictures, name), t.PNG(0), 0o644)
 }
 
 // listen takes the usual port if it is free, else any.
