@@ -3,11 +3,9 @@ package printer
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
-	"syscall"
 	"time"
 
 	"ticketrail/printer/escpos"
@@ -171,8 +169,6 @@ func (d *Device) dial(ctx context.Context) (transport.Conn, error) {
 		return conn, nil
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("%w: %w", err, context.Cause(ctx))
-	case errors.Is(err, syscall.ECONNREFUSED):
-		err = fmt.Errorf("%w; a printer that serves one client at a time also refuses while a till prints", err)
 	}
 	d.see(func(s *Status) { s.State, s.Err, s.Connected = Unreachable, err.Error(), false })
 	return nil, err
