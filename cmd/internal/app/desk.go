@@ -2,7 +2,9 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/google/uuid"
@@ -113,6 +115,15 @@ func shownDevice(s printer.Status) *admin.Device {
 	return d
 }
 
+// refusing says why no orders are taken, and where and what to do about it.
+func (a *App) refusing(err error) string {
+	do := "see the log; they are taken again when the disk can be written"
+	if errors.Is(err, queue.ErrStorageFull) {
+		do = "delete something there, or give it more room; tickets that wait go on printing, and orders are taken again by themselves"
+	}
+	return fmt.Sprintf("no orders are taken now: %v (%s): %s", err, filepath.Dir(a.boot.Storage.Path), do)
+}
+
 // allNotices is what a person must know whatever they asked about.
 func (a *App) allNotices() []string {
 	var out []string
@@ -120,7 +131,7 @@ func (a *App) allNotices() []string {
 		out = append(out, fmt.Sprintf("a damaged database was set aside as %s: tickets that waited in it did not print; move the file away when you have dealt with it", f))
 	}
 	if err := a.queue.Ready(); err != nil {
-		out = append(out, "no orders are taken now: "+err.Error())
+		out = append(out, a.refusing(err))
 	}
 	if n := a.queue.Damaged(); n > 0 {
 		out = append(out, fmt.Sprintf("%s in the database could not be read since the start: see the log", ticket.Plural(n, "record")))

@@ -157,7 +157,7 @@ func (a *App) listenMetrics(conf *config.Config) error {
 // readyz is 200 while orders can be taken.
 func (a *App) readyz(w http.ResponseWriter, _ *http.Request) {
 	if err := a.queue.Ready(); err != nil {
-		http.Error(w, "no orders are taken now: "+err.Error(), http.StatusServiceUnavailable)
+		http.Error(w, a.refusing(err), http.StatusServiceUnavailable)
 		return
 	}
 	io.WriteString(w, "ready\n")
