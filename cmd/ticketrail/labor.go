@@ -38,7 +38,7 @@ the exit code is 1.
 %s
 It is UTF-8 as RFC 4180 has it, with a line feed at the end of a line. Spreadsheets take a cell
 that begins with = + - @ for a formula, whoever wrote it: such a cell gets an apostrophe in
-front. Control characters become spaces. For the values as they are use --json.`, use, wrap(columns)),
+front. Control characters and marks of the direction of writing become spaces. For the values as they are use --json.`, use, wrap(columns)),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if asJSON && asCSV {
@@ -97,11 +97,12 @@ func (r report) writeCSV(w io.Writer, columns []string) error {
 	return nil
 }
 
-// cell is text that is no more than text to a spreadsheet and to a terminal. What begins as a
+// cell is text that is no more than text to a spreadsheet and to a terminal, where marks of the
+// direction of writing would have it read in another order. What begins as a
 // formula does, its wide forms and what hides behind blanks included, gets an apostrophe.
 func cell(s string) string {
 	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
+		if unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control) {
 			return ' '
 		}
 		return r

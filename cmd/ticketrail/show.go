@@ -9,7 +9,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"golang.org/x/term"
@@ -57,28 +56,44 @@ func clean(s string) string {
 	return layout.Clean(strings.NewReplacer("\n", " ", "\t", " ", "\r", " ").Replace(s))
 }
 
-// A table lines up its columns once all rows are known.
-type table struct{ w *tabwriter.Writer }
+// A table lines up its columns once all rows are known. It goes by how wide letters are on a
+// terminal, which text/tabwriter does not: Chinese names take two places a letter.
+type table struct {
+	w    io.Writer
+	rows [][]string
+}
 
 func newTable(w io.Writer, heads ...string) *table {
-	t := &table{tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)}
+	t := &table{w: w}
 	t.row(heads...)
 	return t
 }
 
 func (t *table) row(cells ...string) {
+	row := make([]string, len(cells))
 	for i, c := range cells {
-		cells[i] = clean(c)
+		row[i] = clean(c)
 	}
-	// A failed write stays and comes back from end.
-	fmt.Fprintln(t.w, strings.TrimRight(strings.Join(cells, "\t"), "\t"))
+	t.rows = append(t.rows, row)
 }
 
 func (t *table) end() error {
-	if err := t.w.Flush(); err != nil {
-		return fmt.Errorf("write output: %w", err)
+	var wide []int
+	for _, row := range t.rows {
+		wide = append(wide, make([]int, max(0, len(row)-len(wide)))...)
+		for i, c := range row {
+			wide[i] = max(wide[i], layout.Width(c))
+		}
 	}
-	return nil
+	var b strings.Builder
+	for _, row := range t.rows {
+		var line strings.Builder
+		for i, c := range row {
+			line.WriteString(c + strings.Repeat(" ", wide[i]-layout.Width(c)+2))
+		}
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+	return put(t.w, b.String())
 }
 
 func clock(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }

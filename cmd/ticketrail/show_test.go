@@ -92,3 +92,19 @@ func TestManyNumbersAreNotAllNamed(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+func TestColumnsLineUpWhateverTheLetters(t *testing.T) {
+	var out strings.Builder
+	tb := newTable(&out, "NAME", "ID")
+	for _, name := range []string{"Zoë K.", "王秀英", "Zoe\u0308", "", "ｱｲｳ"} {
+		tb.row(name, "|")
+	}
+	tb.row("no id", "")
+	if err := tb.end(); err != nil {
+		t.Fatal(err)
+	}
+	want := "NAME    ID\nZoë K.  |\n王秀英  |\nZoe\u0308     |\n        |\nｱｲｳ     |\nno id\n"
+	if out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
+	}
+}
