@@ -173,9 +173,6 @@ func TestTwoStationsAtOnePrinterTakeTurns(t *testing.T) {
 		model, _ := profile.Lookup("epson-tm-t88")
 		model.Kanji = true
 		second := printer.NewPaper(printer.Options{Name: "bar", Profile: model, Device: r.d})
-		if second.Device() != r.d {
-			t.Fatal("another device")
-		}
 		done := make(chan outcome)
 		for i := range 6 {
 			p := r.p
@@ -246,9 +243,10 @@ func TestTheBuzzerRingsOnceAndDifferentlyForAVoid(t *testing.T) {
 }
 
 func TestATemplateThatFailsPrints(t *testing.T) {
-	bad, err := layout.ParseTemplate(`{{define "header"}}{{index .Nothing 3}}{{end}}`)
+	// It works on the sample it is tried on when it is read, and not on an order without notes.
+	bad, err := layout.ParseTemplate(`{{define "header"}}{{index .Notes 0}}{{end}}`)
 	if err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	failed := 0
 	inRig(t, talkative(), func(_ *printer.DeviceOptions, o *printer.Options) {

@@ -12,6 +12,8 @@ import (
 	"ticketrail/printer"
 	"ticketrail/printer/profile"
 	"ticketrail/printer/transport"
+	"ticketrail/printer/virtual"
+	"ticketrail/queue/ticket"
 )
 
 func TestNoQuestionIsWrittenWhereNothingCanComeBack(t *testing.T) {
@@ -64,4 +66,41 @@ func TestNoQuestionIsWrittenWhereNothingCanComeBack(t *testing.T) {
 			})
 		}
 	}
+}
+
+func TestAFilePrinterAppendsTickets(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "grill.bin")
+	dialer, err := transport.Open("file://" + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := paper(t, dialer, nil)
+	for range 2 {
+		if proof, err := p.Print(t.Context(), order(3), func(context.Context) error { return nil }); proof != ticket.Sent {
+			t.Fatalf("%q, %v", proof, err)
+		}
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		v := virtual.New(virtual.Options{})
+		c, err := v.Dial(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if _, err := c.Write(b); err != nil {
+			t.Fatal(err)
+		}
+		if err := v.Wait(t.Context(), 2); err != nil {
+			t.Fatal(err)
+		}
+		for _, got := range v.Tickets() {
+			if !strings.Contains(got.Text, "Crème brûlée 2") || got.End != virtual.Cut {
+				t.Errorf("%s: %s", got.End, got.Text)
+			}
+		}
+	})
 }

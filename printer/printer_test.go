@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -37,8 +35,9 @@ func paper(t *testing.T, d transport.Dialer, change func(*printer.Options)) *pri
 	if !ok {
 		t.Fatal("no such profile")
 	}
-	model.Confirm = profile.NoConfirm // what this file is about is the wire
-	o := printer.Options{Name: "grill", Dialer: d, Profile: model}
+	// What these tests are about is the wire, so it is asked nothing.
+	device := printer.NewDevice(printer.DeviceOptions{Name: "grill", Dialer: d, Confirm: profile.NoConfirm})
+	o := printer.Options{Name: "grill", Device: device, Profile: model}
 	if change != nil {
 		change(&o)
 	}
@@ -173,108 +172,7 @@ func TestWhatIsKnownAfterEachFault(t *testing.T) {
 	}
 }
 
-// warm is a printer that has printed a ticket, so that no padding comes before the next.
-func warm(t *testing.T) (*virtual.Printer, *printer.Paper) {
-	t.Helper()
-	v := virtual.New(virtual.Options{})
-	p := paper(t, v, nil)
-	if a := try(t, t.Context(), p, v, order(1), nil); a.err != nil {
-		t.Fatal(a.err)
-	}
-	synctest.Wait()
-	return v, p
-}
-
 func part() []virtual.End { return []virtual.End{virtual.Broken} }
-
-func TestPatienceGrowsWithTheTicket(t *testing.T) {
-	patience := func(n int) time.Duration { return time.Minute + time.Duration(n)*40*time.Second/1024 }
-	t.Run("AStalledPrinterIsGivenUpSoonerForAShortTicket", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			for _, lines := range []int{1, 10} {
-				d := order(lines)
-				n := size(t, d) - padding()
-				if n > 1024 {
-					t.Fatalf("%d lines are %d bytes, more than a chunk", lines, n)
-				}
-				v, p := warm(t)
-				v.Stall()
-				if a := try(t, t.Context(), p, v, d, nil); a.took != patience(n) {
-					t.Errorf("%d bytes were given up after %s, want %s", n, a.took, patience(n))
-				}
-			}
-		})
-	})
-	t.Run("APrinterThatStopsIsNotGivenALongTicketsWholeTime", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			d := order(1000)
-			v, p := warm(t)
-			v.StallAfter(5000)
-			if a := try(t, t.Context(), p, v, d, nil); a.took != patience(1024) {
-				t.Errorf("given up after %s, want %s", a.took, patience(1024))
-			}
-		})
-	})
-	t.Run("AThousandLinesAtALineASecondComeOut", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			v := virtual.New(virtual.Options{})
-			v.Delay(time.Second)
-			if a := try(t, t.Context(), paper(t, v, nil), v, order(1000), nil); a.err != nil || a.took < 10*time.Minute {
-				t.Errorf("after %s: %v", a.took, a.err)
-			}
-			if err := v.Wait(t.Context(), 1); err != nil {
-				t.Error(err)
-			}
-		})
-	})
-	t.Run("APrinterThatOnlyTricklesIsGivenUpInTheEnd", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			d := order(300)
-			n := size(t, d) - padding()
-			v, p := warm(t)
-			v.Delay(3 * time.Second)
-			a := try(t, t.Context(), p, v, d, nil)
-			if !errors.Is(a.err, os.ErrDeadlineExceeded) || a.took != patience(n) {
-				t.Errorf("after %s: %v, want a time-out after %s", a.took, a.err, patience(n))
-			}
-			if err := v.Wait(t.Context(), 2); err != nil { // what it has taken, it prints
-				t.Error(err)
-			}
-		})
-	})
-}
-
-func TestAnInterruptedPrintEndsAtOnce(t *testing.T) {
-	stop := errors.New("the daemon stops")
-	for _, tt := range []struct {
-		name   string
-		breaks func(v *virtual.Printer)
-		taken  int64
-	}{
-		{"BeforeTheFirstByte", func(v *virtual.Printer) { v.Stall() }, 0},
-		{"MidTicket", func(v *virtual.Printer) { v.StallAfter(padding() + 300) }, int64(padding()) + 300},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				v := virtual.New(virtual.Options{})
-				tt.breaks(v)
-				ctx, cancel := context.WithCancelCause(t.Context())
-				go func() {
-					time.Sleep(time.Second)
-					cancel(stop)
-				}()
-				a := try(t, ctx, paper(t, v, nil), v, order(40), nil)
-				if !a.begun || !errors.Is(a.err, stop) || a.took != time.Second {
-					t.Errorf("begun %v, %v, after %s; want the cause after 1s", a.begun, a.err, a.took)
-				}
-				synctest.Wait()
-				if v.Taken() != tt.taken {
-					t.Errorf("%d bytes taken, want %d", v.Taken(), tt.taken)
-				}
-			})
-		})
-	}
-}
 
 // A hanging dialer is a printer that another client holds.
 type hanging struct{}
@@ -324,43 +222,6 @@ func TestAPrinterHasOneOwnerAtATime(t *testing.T) {
 		}
 		if err := v.Wait(t.Context(), 3); err != nil {
 			t.Error(err)
-		}
-	})
-}
-
-func TestAFilePrinterAppendsTickets(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "grill.bin")
-	dialer, err := transport.Open("file://" + path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := paper(t, dialer, nil)
-	for range 2 {
-		if proof, err := p.Print(t.Context(), order(3), func(context.Context) error { return nil }); proof != ticket.Sent {
-			t.Fatalf("%q, %v", proof, err)
-		}
-	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	synctest.Test(t, func(t *testing.T) {
-		v := virtual.New(virtual.Options{})
-		c, err := v.Dial(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		if _, err := c.Write(b); err != nil {
-			t.Fatal(err)
-		}
-		if err := v.Wait(t.Context(), 2); err != nil {
-			t.Fatal(err)
-		}
-		for _, got := range v.Tickets() {
-			if !strings.Contains(got.Text, "Crème brûlée 2") || got.End != virtual.Cut {
-				t.Errorf("%s: %s", got.End, got.Text)
-			}
 		}
 	})
 }
