@@ -3,7 +3,9 @@ package posapi
 import (
 	"errors"
 	"maps"
-	"sync/atomic"
+	"slices"
+	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -68,7 +70,8 @@ func newMetrics(reg prometheus.Registerer, c *Client) (*metrics, error) {
 		}
 		a = old.ExistingCollector.(*ages)
 	}
-	a.of.Store(c)
+	c.ages = a
+	a.join(c)
 	return m, nil
 }
 
@@ -80,10 +83,25 @@ func (m *metrics) count(call Call, e *Error) {
 	m.requests.WithLabelValues(string(call), string(r)).Inc()
 }
 
-// ages reads the tokens' ages when it is asked. The venues are those of the configuration.
+// ages reads the tokens' ages when it is asked. Around a reload there are two clients; of a venue
+// that both have a token for, the newer one's counts.
 type ages struct {
 	desc *prometheus.Desc
-	of   atomic.Pointer[Client]
+
+	mu      sync.Mutex
+	clients []*Client // oldest first; guarded by mu
+}
+
+func (a *ages) join(c *Client) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.clients = append(a.clients, c)
+}
+
+func (a *ages) leave(c *Client) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.clients = slices.DeleteFunc(a.clients, func(o *Client) bool { return o == c })
 }
 
 // Describe implements [prometheus.Collector].
@@ -91,16 +109,21 @@ func (a *ages) Describe(ch chan<- *prometheus.Desc) { ch <- a.desc }
 
 // Collect implements [prometheus.Collector].
 func (a *ages) Collect(ch chan<- prometheus.Metric) {
-	c := a.of.Load()
-	if c == nil {
-		return
-	}
-	c.mu.Lock()
-	venues := maps.Clone(c.venues)
-	c.mu.Unlock()
-	for id, v := range venues {
-		if age, ok := v.tokens.age(); ok {
-			ch <- prometheus.MustNewConstMetric(a.desc, prometheus.GaugeValue, age.Seconds(), id)
+	a.mu.Lock()
+	clients := slices.Clone(a.clients)
+	a.mu.Unlock()
+	all := map[string]time.Duration{}
+	for _, c := range clients {
+		c.mu.Lock()
+		venues := maps.Clone(c.venues)
+		c.mu.Unlock()
+		for id, v := range venues {
+			if age, ok := v.tokens.age(); ok {
+				all[id] = age
+			}
 		}
+	}
+	for id, age := range all {
+		ch <- prometheus.MustNewConstMetric(a.desc, prometheus.GaugeValue, age.Seconds(), id)
 	}
 }

@@ -8,8 +8,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"ticketrail/receiver/contract"
 )
 
 func TestEveryCallAndResultIsCountedFromTheStart(t *testing.T) {
@@ -58,27 +61,77 @@ ticketrail_posapi_token_age_seconds{venue="` + grill + `"} ` + strconv.FormatFlo
 	})
 }
 
+// aged is the venues whose tokens' age is told, and how old in seconds they are.
+func aged(t *testing.T, reg *prometheus.Registry) map[string]float64 {
+	t.Helper()
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]float64{}
+	for _, f := range families {
+		if f.GetName() == "ticketrail_posapi_token_age_seconds" {
+			for _, m := range f.Metric {
+				all[m.Label[0].GetValue()] = m.Gauge.GetValue()
+			}
+		}
+	}
+	return all
+}
+
 func TestASecondClientTakesTheMetricsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reg := prometheus.NewPedanticRegistry()
-		for venue, c := range map[string]*Client{
-			grill: client(t, new(service), &Options{Registerer: reg}),
-			bar:   client(t, new(service), &Options{Registerer: reg}),
-		} {
+		ask := func(c *Client, venue string) {
+			t.Helper()
 			if _, err := c.Me(t.Context(), venue); err != nil {
 				t.Fatal(err)
 			}
+		}
+		old := client(t, new(service), &Options{Registerer: reg})
+		ask(old, grill)
+		time.Sleep(time.Minute)
+		next := client(t, new(service), &Options{Registerer: reg})
+		if d := cmp.Diff(map[string]float64{grill: 60}, aged(t, reg)); d != "" {
+			t.Errorf("a second client that was never used, as one of a reload that failed: -want +got\n%s", d)
+		}
+		ask(next, grill)
+		ask(next, bar)
+		if d := cmp.Diff(map[string]float64{grill: 0, bar: 0}, aged(t, reg)); d != "" {
+			t.Errorf("both in use: -want +got\n%s", d)
+		}
+		old.Close()
+		next.Close()
+		if got := aged(t, reg); len(got) != 0 {
+			t.Errorf("both closed: %v", got)
 		}
 		want := "ticketrail_posapi_requests_total"
 		if n, err := testutil.GatherAndCount(reg, want); err != nil || n != len(Calls())*len(results()) {
 			t.Errorf("%d, %v", n, err)
 		}
-		want = `# HELP ticketrail_posapi_token_age_seconds Time since the venue's present token was asked for; venues without a token are not there.
-# TYPE ticketrail_posapi_token_age_seconds gauge
-ticketrail_posapi_token_age_seconds{venue="` + bar + `"} 0
-`
-		if err := testutil.GatherAndCompare(reg, strings.NewReader(want), "ticketrail_posapi_token_age_seconds"); err != nil {
-			t.Error(err)
+	})
+}
+
+func TestATokenThatEndedOrWhoseVenueIsGoneHasNoAge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reg := prometheus.NewPedanticRegistry()
+		c := client(t, new(service), &Options{Registerer: reg})
+		ask := func(venue string) {
+			t.Helper()
+			if _, err := c.Me(t.Context(), venue); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ask(grill)
+		time.Sleep(contract.TokenLifetime)
+		ask(bar)
+		if d := cmp.Diff(map[string]float64{bar: 0}, aged(t, reg)); d != "" {
+			t.Errorf("one has ended: -want +got\n%s", d)
+		}
+		ask(grill)
+		c.Keep([]string{strings.ToUpper(grill)})
+		if d := cmp.Diff(map[string]float64{grill: 0}, aged(t, reg)); d != "" {
+			t.Errorf("the bar was removed: -want +got\n%s", d)
 		}
 	})
 }

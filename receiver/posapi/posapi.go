@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -86,8 +87,8 @@ type Options struct {
 	MaxResponse int64
 	// Logger gets what no caller is told. Default: none.
 	Logger *slog.Logger
-	// Registerer gets the metrics. Default: none. A second client at the same Registerer, after
-	// a reload, takes them over.
+	// Registerer gets the metrics. Default: none. Clients at the same Registerer, as around a
+	// reload, share them; one that is not used any more must be closed.
 	Registerer prometheus.Registerer
 }
 
@@ -98,6 +99,7 @@ type Client struct {
 	http    *http.Client
 	log     *slog.Logger
 	metrics *metrics
+	ages    *ages // nil: nobody sees them
 
 	mu     sync.Mutex
 	venues map[string]*Venue // by canonical id; guarded by mu
@@ -237,7 +239,7 @@ func transport() http.RoundTripper {
 }
 
 // Venue is the venue with that id; it is the same one each time, whatever the id's case. It is
-// for ids from the configuration: each is kept for as long as the client.
+// for ids from the configuration: each is kept until [Client.Keep] lets it go.
 func (c *Client) Venue(id string) *Venue {
 	id, _ = contract.CanonicalID(id)
 	c.mu.Lock()
@@ -264,8 +266,27 @@ func (c *Client) PayrollPeriods(ctx context.Context, venue string) ([]PayrollPer
 	return c.Venue(venue).PayrollPeriods(ctx)
 }
 
-// Close gives up idle connections. The client can still be used.
-func (c *Client) Close() { c.http.CloseIdleConnections() }
+// Keep forgets all venues but those with these ids, their tokens with them. Calls about another
+// that are under way end as they would have.
+func (c *Client) Keep(ids []string) {
+	stay := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		id, _ = contract.CanonicalID(id)
+		stay[id] = true
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	maps.DeleteFunc(c.venues, func(id string, _ *Venue) bool { return !stay[id] })
+}
+
+// Close gives up idle connections, and the ages of its tokens are not told any more. The client
+// can still be used.
+func (c *Client) Close() {
+	c.http.CloseIdleConnections()
+	if c.ages != nil {
+		c.ages.leave(c)
+	}
+}
 
 // String says which service it is. It is there so that no way of printing a client shows more.
 func (c *Client) String() string { return "client of " + c.base }

@@ -96,11 +96,12 @@ func (t *tokens) drop(b *bearer) {
 	}
 }
 
-// age is how long ago the token was asked for that is held.
+// age is how long ago the token was asked for that is held and good: one that has ended grows no
+// older, it is none.
 func (t *tokens) age() (time.Duration, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.held == nil {
+	if t.held == nil || !time.Now().Before(t.held.ends) {
 		return 0, false
 	}
 	return time.Since(t.held.asked), true

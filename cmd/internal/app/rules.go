@@ -36,7 +36,7 @@ type rules struct {
 	warnings []string       // about what is in force all the same
 }
 
-func (a *App) compile(conf *config.Config, old *rules) (*rules, error) {
+func (a *App) compile(conf *config.Config, old *rules) (_ *rules, err error) {
 	p, err := compilePlan(conf)
 	if err != nil {
 		return nil, err
@@ -58,6 +58,11 @@ func (a *App) compile(conf *config.Config, old *rules) (*rules, error) {
 	if err := a.hire(r, old); err != nil {
 		return nil, config.Problems{{Path: "service", Msg: err.Error()}}
 	}
+	defer func() {
+		if err != nil {
+			r.dismiss(old)
+		}
+	}()
 	for i, c := range conf.Printers {
 		if err := a.equip(r, old, c); err != nil {
 			return nil, config.Problems{{Path: fmt.Sprintf("printers[%d]", i), Msg: err.Error()}}
@@ -179,10 +184,12 @@ func (a *App) Reload(context.Context) (admin.Reloaded, error) {
 		next, err = a.compile(conf, now)
 	}
 	if err == nil {
-		err = a.hang(next, now)
-	}
-	if err == nil {
-		done.Orphans, err = a.apply(next)
+		if err = a.hang(next, now); err == nil {
+			done.Orphans, err = a.apply(next)
+		}
+		if err != nil {
+			next.dismiss(now)
+		}
 	}
 	if err != nil {
 		a.metrics.loaded(false)

@@ -50,16 +50,28 @@ func (a *App) hire(r, old *rules) error {
 	return err
 }
 
+// dismiss lets the client go that was made for r: something else kept r from coming into force.
+func (r *rules) dismiss(old *rules) {
+	if r.client != nil && r.client != old.client {
+		r.client.Close()
+	}
+}
+
 // learn has the directory know about the venues of r from the service of r. Without a service
 // it knows of none, and nothing of one is kept.
 func (a *App) learn(was, r *rules) {
 	var venues []directory.Venue
+	var ids []string
 	if r.client != nil {
 		for _, v := range r.conf.Venues {
 			venues = append(venues, directory.Venue{ID: v.ID, Zoned: v.Timezone != ""})
+			ids = append(ids, v.ID)
 		}
 	}
 	a.directory.Set(venues)
+	if r.client != nil {
+		r.client.Keep(ids)
+	}
 	var old *posapi.Client
 	if was != nil {
 		old = was.client

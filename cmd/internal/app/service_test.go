@@ -268,6 +268,12 @@ func TestAReloadChangesWhatTheServiceIsAskedAbout(t *testing.T) {
 		service := k.conf.Service
 		both := []config.Venue{k.conf.Venues[0], {ID: otherVenue, Name: "Seaside", Timezone: "UTC"}}
 		step("11:5", func(*config.Config) {})
+		tokens := func(want int) {
+			k.t.Helper()
+			if n, err := testutil.GatherAndCount(k.app.registry, "ticketrail_posapi_token_age_seconds"); n != want || err != nil {
+				k.t.Errorf("%d tokens have an age, want %d; %v", n, want, err)
+			}
+		}
 		before := s.Requests(sim.CallEmployees)
 		step("11:5 22:4", func(c *config.Config) { c.Venues = both })
 		step("11:5 22:4", func(c *config.Config) { c.Log.Level = "debug" })
@@ -276,8 +282,11 @@ func TestAReloadChangesWhatTheServiceIsAskedAbout(t *testing.T) {
 		}
 		s.Hire(otherVenue, 1)
 		step("11:5 22:5", func(c *config.Config) { c.Service.Timeout = 9 * time.Second })
+		tokens(2)
 		step("22:5", func(c *config.Config) { c.Venues = both[1:] })
+		tokens(1)
 		step("", func(c *config.Config) { c.Service = config.Default().Service })
+		tokens(0)
 		step("22:5", func(c *config.Config) { c.Service = service })
 	}, "grill")
 }
