@@ -43,7 +43,7 @@ func CheckOnline(ctx context.Context, path string, w io.Writer) error {
 			return err
 		}
 		defer client.Close()
-		wg.Go(func() { venues = checkVenues(ctx, client, conf.Venues) })
+		wg.Go(func() { venues = checkVenues(ctx, client, conf.Service.Timeout, conf.Venues) })
 	}
 	wg.Wait()
 	var missing, notReady []string

@@ -43,6 +43,9 @@ const (
 	clockAgrees = time.Minute
 	// checksAtOnce bounds how many venues are asked about at a time.
 	checksAtOnce = 8
+	// venueWithin is how long all the calls about a venue may take, or four times the time-out of
+	// one if that is longer: somebody sits and waits, and a service can be slow in each of them.
+	venueWithin = time.Minute
 )
 
 // ErrNoService is why the point-of-sale API cannot be asked.
@@ -87,7 +90,7 @@ func CheckVenues(ctx context.Context, path, venue string) ([]VenueCheck, error) 
 		}
 		venues = []config.Venue{v}
 	}
-	return checkVenues(ctx, client, venues), nil
+	return checkVenues(ctx, client, conf.Service.Timeout, venues), nil
 }
 
 // service reads the configuration at path and makes a client of its service.
@@ -103,7 +106,7 @@ func service(path string) (*config.Config, *posapi.Client, error) {
 	return conf, client, err
 }
 
-func checkVenues(ctx context.Context, client *posapi.Client, venues []config.Venue) []VenueCheck {
+func checkVenues(ctx context.Context, client *posapi.Client, timeout time.Duration, venues []config.Venue) []VenueCheck {
 	checks := make([]VenueCheck, len(venues))
 	turns := make(chan struct{}, checksAtOnce)
 	var asking sync.WaitGroup
@@ -111,6 +114,8 @@ func checkVenues(ctx context.Context, client *posapi.Client, venues []config.Ven
 		asking.Go(func() {
 			turns <- struct{}{}
 			defer func() { <-turns }()
+			ctx, cancel := context.WithTimeout(ctx, max(venueWithin, 4*timeout))
+			defer cancel()
 			checks[i] = checkVenue(ctx, client.Venue(v.ID), v)
 		})
 	}
@@ -210,6 +215,8 @@ func (c *VenueCheck) fault(err error) (all bool) {
 		do = "the service has trouble of its own: ask again later"
 	case errors.Is(err, posapi.ErrMalformed), errors.Is(err, posapi.ErrRefused):
 		do = "if it stays so, tell whoever runs the service"
+	case ctxOver(err):
+		do = "the service is slow, or this box's way to it: ask again later"
 	}
 	c.problem(string(e.Call), what, do)
 	return e.Call == posapi.CallToken || errors.Is(err, posapi.ErrUnavailable) || errors.Is(err, posapi.ErrRateLimited) || ctxOver(err)

@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"ticketrail/config"
 	"ticketrail/receiver/sim"
@@ -20,6 +22,9 @@ func (l local) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.RequestURI = r.URL.RequestURI()
 	l.ServeHTTP(w, r)
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
 	return w.Result(), nil
 }
 
@@ -33,7 +38,7 @@ func checked(t *testing.T, h http.Handler, v config.Venue) VenueCheck {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return checkVenues(t.Context(), client, []config.Venue{v})[0]
+	return checkVenues(t.Context(), client, c.Timeout, []config.Venue{v})[0]
 }
 
 func TestAVenueIsFineOnlyWhenItsTokenIsItsOwnAndReachesFarEnough(t *testing.T) {
@@ -93,6 +98,37 @@ func TestAVenueIsFineOnlyWhenItsTokenIsItsOwnAndReachesFarEnough(t *testing.T) {
 			t.Errorf("%s: the secret is shown", name)
 		}
 	}
+}
+
+func TestAVenueIsCheckedInAMinuteHoweverSlowTheServiceIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls []string
+		busy := map[string]bool{} // has asked for patience
+		slow := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			calls = append(calls, r.URL.Path)
+			select {
+			case <-time.After(9 * time.Second):
+			case <-r.Context().Done():
+				return
+			}
+			if r.URL.Path != "/oauth/token" && !busy[r.URL.Path] {
+				busy[r.URL.Path] = true
+				w.Header().Set("Retry-After", "25")
+				w.WriteHeader(http.StatusServiceUnavailable)
+				return
+			}
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprint(w, `{"access_token":"t","status":"SUCCESS","records":[]}`)
+		})
+		began := time.Now()
+		got := checked(t, slow, config.Venue{ID: venueID, Name: "Harbour Grill"})
+		if took := time.Since(began); took > venueWithin {
+			t.Errorf("it took %v, with the calls %v", took, calls)
+		}
+		if got.OK || len(got.Problems) != 1 || got.Problems[0].Do == "" {
+			t.Errorf("%+v, want one problem and what to do", got.Problems)
+		}
+	})
 }
 
 func writeFile(t *testing.T, name, text string) {
