@@ -40,7 +40,8 @@ job SENT or CONSUMED; 400 aborts it as a configuration error; 401 and 403 abort 
 venue's admin; 500, 502, 503, 504 and time-outs are retried up to 3 times with exponential backoff.
 
 A line for each job says what became of it, and a summary how fast the answers came. It exits
-with 0 when all were accepted, else with 1.
+with 0 when all were accepted, else with 1. With --count 0 it goes on until Ctrl-C; what is on
+its way then counts as broken off.
 
 The orders are made up, from the seed: modifiers in modifiers, courses, notes, every script, voids,
 refires, requests with several records, servers by name or only by employee id (who the service
@@ -122,6 +123,9 @@ func (f *sendFlags) run(ctx context.Context, to string, in io.Reader, out io.Wri
 	fmt.Fprintln(out, strings.TrimSpace(sum.String()))
 	if !sum.Accepted() {
 		return errNotAccepted
+	}
+	if sum.Jobs == 0 && sum.BrokenOff > 0 {
+		return errors.New("stopped before any order was accepted")
 	}
 	if f.count > 0 && sum.Jobs-sum.Duplicates < f.count {
 		return fmt.Errorf("stopped after %d of %d orders", sum.Jobs-sum.Duplicates, f.count)

@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"ticketrail/cmd/internal/app"
@@ -176,6 +177,31 @@ func TestSendEndsWellOnlyIfAllWasAccepted(t *testing.T) {
 	}
 	if code, _, errs := possim(t, "", "send", "--file", file+"x", s.URL); code != notFine || !strings.Contains(errs, "--file: ") {
 		t.Errorf("without the file it ends with %d, says %s", code, errs)
+	}
+}
+
+func TestOrdersWithoutEndEndWithASummary(t *testing.T) {
+	for name, c := range map[string]struct {
+		status, ended int
+		out, errs     string
+	}{
+		"all were accepted": {200, fine, " SENT", ""},
+		"none ever was":     {503, notFine, "0 jobs in ", "stopped before any order was accepted"},
+	} {
+		ctx, interrupt := context.WithCancel(t.Context())
+		var posts atomic.Int64
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(c.status)
+			if posts.Add(1) == 3 || c.status != 200 {
+				interrupt()
+			}
+		}))
+		var out, errs strings.Builder
+		code := run(ctx, []string{"send", "--count", "0", s.URL}, strings.NewReader(""), &out, &errs)
+		s.Close()
+		if code != c.ended || !strings.Contains(out.String(), c.out) || !strings.Contains(out.String(), "\nretries ") || !strings.Contains(errs.String(), c.errs) {
+			t.Errorf("%s: ends with %d, says\n%s%s", name, code, &out, &errs)
+		}
 	}
 }
 

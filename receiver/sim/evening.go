@@ -30,11 +30,12 @@ func (s *Sender) Run(ctx context.Context, e Evening) *Summary {
 	var mu sync.Mutex // guards sum
 	sum := &Summary{}
 	add := func(j Job, duplicate bool) {
-		if ctx.Err() != nil && !j.Accepted() {
-			return // broken off by us
-		}
 		mu.Lock()
 		defer mu.Unlock()
+		if ctx.Err() != nil && !j.Accepted() {
+			sum.BrokenOff++ // by us
+			return
+		}
 		sum.Add(j)
 		sum.heed(j, duplicate)
 		if duplicate {

@@ -19,6 +19,7 @@ type Summary struct {
 	Retries    int         // attempts beyond the first
 	Late       int         // attempts without an answer after 5 s
 	Unanswered int         // attempts that broke in another way
+	BrokenOff  int         // jobs that were on their way when the evening ended; they count nowhere else
 	Elapsed    time.Duration
 
 	// What the answers say, if any says what is a duplicate (Telling).
@@ -93,6 +94,9 @@ func (s *Summary) String() string {
 		if n := s.States[st]; n > 0 {
 			fmt.Fprintf(&b, ", %d %s", n, st)
 		}
+	}
+	if s.BrokenOff > 0 {
+		fmt.Fprintf(&b, ", %d broken off by the end", s.BrokenOff)
 	}
 	fmt.Fprintf(&b, "\nretries %d, duplicates %d, alerts %d, broken connections %d", s.Retries, s.Duplicates, s.Alerts, s.Unanswered)
 	if len(s.took) == 0 {
