@@ -9,7 +9,7 @@ import (
 	"ticketrail/printer/escpos"
 )
 
-// What a printer may be, in a word: see [States].
+// What a printer may be, in a word.
 const (
 	Unknown         = "unknown"          // not heard of since the start, or it cannot say
 	Ready           = "ready"            // it said so; paper may be low
@@ -26,17 +26,9 @@ const (
 	Offline         = "offline"          // and does not say why
 )
 
-// States lists every state, for metrics.
-func States() []string {
-	return []string{
-		Unknown, Ready, Silent, Busy, Unreachable, PaperOut, CoverOpen, CutterError,
-		Unrecoverable, MechanicalError, Overheated, Fault, Offline,
-	}
-}
-
 // Status is how a device is, as far as is known.
 type Status struct {
-	State string    // one of [States]
+	State string    // one of the above
 	Since time.Time // in this state
 	// Conditions is all it reported when it was last heard, also what stops nothing.
 	Conditions escpos.Condition

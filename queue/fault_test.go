@@ -90,8 +90,8 @@ func TestABeginThatFailedLeavesNoDoubtBehind(t *testing.T) {
 		k.accept(order("a", "grill"))
 		l := k.take("grill")
 		k.disk.then(end)
-		if err := l.Begin(bg); !errors.Is(err, ErrStorageFailed) || l.Begun() {
-			t.Fatalf("err %v, begun %v", err, l.Begun())
+		if err := l.Begin(bg); !errors.Is(err, ErrStorageFailed) || l.begun {
+			t.Fatalf("err %v, begun %v", err, l.begun)
 		}
 		k.must(l.Retry(bg, "storage"))
 		k.again()

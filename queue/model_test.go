@@ -112,7 +112,7 @@ func againstModel(t *testing.T, rt *rapid.T) {
 			}
 			delete(leases, s)
 			delete(m.lease, s)
-			return j, l.Begun()
+			return j, l.begun
 		}
 		failed := func(j *modelJob, begun bool) {
 			if begun {
@@ -290,7 +290,7 @@ func againstModel(t *testing.T, rt *rapid.T) {
 			},
 			"restart": func(*rapid.T) { // with leases out, which is a crash to them
 				for s, l := range leases {
-					if j := m.lease[s]; l.Begun() {
+					if j := m.lease[s]; l.begun {
 						j.doubts++
 					}
 				}

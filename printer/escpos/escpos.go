@@ -38,12 +38,6 @@ type Ticket struct {
 	Cut []byte
 }
 
-// Encode is Body and Cut of a ticket without dots, buzzer and pushed status.
-func Encode(lines []layout.Line, p profile.Profile) []byte {
-	t := EncodeTicket(lines, Options{Profile: p})
-	return append(t.Body, t.Cut...)
-}
-
 // EncodeTicket writes lines for the printer of o. They come out as wide as they were
 // measured if their text went through [PrintableWith] with the same options; text that did
 // not is made printable here, and may then be wider than its line.

@@ -12,9 +12,6 @@ import (
 	"ticketrail/printer/raster"
 )
 
-// Printable is [PrintableWith] for a printer that is sent no dots.
-func Printable(s string, p profile.Profile) string { return PrintableWith(s, Options{Profile: p}) }
-
 // PrintableWith replaces in s what cannot come out. A letter of the printer's own, of one
 // of its code pages or two bytes long, stays; so does its typewritten likeness (straight
 // quotes for curly ones). The rest depends on what the printer can do:

@@ -64,12 +64,12 @@ func TestLettersAModelLacksAreReplaced(t *testing.T) {
 		{none, "Crème brûlée ½", "Creme brulee 1/2"},
 		{none, "\x1b@", "[U+FFFD]@"},
 	} {
-		got := Printable(c.in, c.p)
+		got := printable(c.in, c.p)
 		if got != c.want {
-			t.Errorf("Printable(%q) = %q, want %q", c.in, got, c.want)
+			t.Errorf("printable(%q) = %q, want %q", c.in, got, c.want)
 		}
-		if again := Printable(got, c.p); again != got {
-			t.Errorf("Printable(%q) = %q: not its own answer", got, again)
+		if again := printable(got, c.p); again != got {
+			t.Errorf("printable(%q) = %q: not its own answer", got, again)
 		}
 	}
 }
@@ -147,19 +147,19 @@ func TestEveryRuneHasAnAnswer(t *testing.T) {
 		if ideographs := r > 0x3400 && r < 0xd800 || r > 0x20000; ideographs && r%17 != 0 {
 			continue // one is like the other
 		}
-		got := Printable("_"+string(r), p)[1:]
+		got := printable("_"+string(r), p)[1:]
 		if strings.Contains(got, "?") && !strings.Contains(norm.NFKD.String(string(r)), "?") {
 			t.Fatalf("%U prints as %q", r, got)
 		}
 		if w := layout.Width(got); w != len([]rune(got)) {
 			t.Fatalf("%U: %q takes %d columns", r, got, w)
 		}
-		if got != "" && Printable(got, p) != got {
+		if got != "" && printable(got, p) != got {
 			t.Fatalf("%U: %q is not its own answer", r, got)
 		}
 		lines = append(lines, layout.Line{Spans: []layout.Span{{Text: string(r)}}})
 	}
-	if _, err := read(Encode(lines, p), p); err != nil {
+	if _, err := read(encode(lines, p), p); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -193,7 +193,7 @@ func TestTheEuroComesFromPagesThatHaveIt(t *testing.T) {
 		want   string
 	}{{"CP858", 19, "\xd5"}, {"WPC1252", 16, "\x80"}} {
 		p.CodePages = []profile.CodePage{{Number: 0, Name: "CP437"}, {Number: 40, Name: "WPC1250"}, {Number: 41, Name: "ISO8859-15"}, {Number: c.number, Name: c.name}}
-		got := Encode([]layout.Line{{Spans: []layout.Span{{Text: "5 €"}}}}, p)
+		got := encode([]layout.Line{{Spans: []layout.Span{{Text: "5 €"}}}}, p)
 		if want := []byte("5 \x1bt" + string(rune(c.number)) + c.want + "\n"); !bytes.Contains(got, want) {
 			t.Errorf("%s: % X does not contain % X", c.name, got, want)
 		}
@@ -249,10 +249,10 @@ func TestTwoByteLettersAreSwitchedOnAndOff(t *testing.T) {
 	} {
 		p := model(t, "generic-80mm")
 		p.TwoByte = c.code
-		if got := Printable(c.in, p); got != c.in {
+		if got := printable(c.in, p); got != c.in {
 			t.Errorf("%s: %q becomes %q", c.code, c.in, got)
 		}
-		got := Encode([]layout.Line{{Spans: []layout.Span{{Text: c.in}}}}, p)
+		got := encode([]layout.Line{{Spans: []layout.Span{{Text: c.in}}}}, p)
 		if !bytes.Contains(got, []byte("\x1bt\x00"+c.want)) {
 			t.Errorf("%s: %q: % X does not contain % X", c.code, c.in, got, c.want)
 		}

@@ -296,7 +296,7 @@ func TestTextIsAskedForBeforeItIsMeasured(t *testing.T) {
 	d := everyday()
 	d.Ticket.Lines[0].Name = strings.Repeat("中", 40)
 	for _, columns := range []int{20, 42} {
-		for _, l := range ComposeFor(d, columns, "中", long) {
+		for _, l := range ComposeWith(d, Options{Columns: columns, Printer: "中", Printable: long}) {
 			if l.Width() > columns {
 				t.Errorf("%d columns: %v", columns, l.Spans)
 			}

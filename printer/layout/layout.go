@@ -24,12 +24,6 @@ func Compose(d ticket.Delivery, columns int, printer string) []Line {
 	return ComposeWith(d, Options{Columns: columns, Printer: printer})
 }
 
-// ComposeFor is [Compose] for a printer that has not every character, see
-// [Options.Printable].
-func ComposeFor(d ticket.Delivery, columns int, printer string, printable func(string) string) []Line {
-	return ComposeWith(d, Options{Columns: columns, Printer: printer, Printable: printable})
-}
-
 // Options say what the paper is like and how this kitchen likes its tickets. The zero
 // value of each but Columns gives a good ticket.
 type Options struct {

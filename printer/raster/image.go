@@ -19,8 +19,6 @@ func (m Image) row(y int) []byte { return m.Bits[y*m.stride() : (y+1)*m.stride()
 
 func (m Image) set(x, y int) { m.Bits[y*m.stride()+x/8] |= 0x80 >> (x % 8) }
 
-func (m Image) black(x, y int) bool { return m.Bits[y*m.stride()+x/8]&(0x80>>(x%8)) != 0 }
-
 // stamp adds the dots of p, each wide×high times, with its left upper corner at x, y.
 // What is beyond the right or lower edge is left out.
 func (m Image) stamp(p Image, x, y, wide, high int) {

@@ -70,8 +70,8 @@ func OneWay(c Conn) bool {
 	return ok && w.OneWay()
 }
 
-// DefaultPort is where network printers listen ("raw", "JetDirect", "AppSocket").
-const DefaultPort = "9100"
+// defaultPort is where network printers listen ("raw", "JetDirect", "AppSocket").
+const defaultPort = "9100"
 
 // Open returns the Dialer for an address, without opening anything yet:
 //
@@ -159,7 +159,7 @@ func parseHost(rest string) (hostport string, err error) {
 	}
 	port := u.Port()
 	if port == "" {
-		port = DefaultPort
+		port = defaultPort
 	}
 	if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
 		return "", fmt.Errorf("port %s is not between 1 and 65535; printers use 9100", port)

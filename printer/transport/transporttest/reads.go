@@ -1,0 +1,120 @@
+package transporttest
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"testing"
+	"time"
+
+	"ticketrail/printer/transport"
+)
+
+// What holds of hearing a printer.
+
+func (s Suite) readDeadline(t *testing.T) {
+	c := dial(t, s.Working(t).Dialer)
+	if err := c.SetReadDeadline(time.Now().Add(20 * time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := c.Read(make([]byte, 1)); n != 0 || err != io.EOF && !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("read: %d bytes, %v, want none and deadline exceeded or EOF", n, err)
+	}
+}
+
+func (s Suite) hears(t *testing.T) {
+	p := s.Working(t)
+	if p.Say == nil {
+		t.Skip("this printer says nothing")
+	}
+	c := dial(t, p.Dialer)
+	// Bytes that a line which is no raw one would change, hold back or act on.
+	want := []byte{0x12, 0x16, '\r', '\n', 0, 3, 4, 0x1a, 0x7f, 0xff, 0x37, 0x22, '1', '2', '3', '4', 0}
+	p.Say(want)
+	got := make([]byte, len(want))
+	if _, err := io.ReadFull(c, got); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("read % x, %v, want % x", got, err, want)
+	}
+	// And nothing of it comes back to the printer as if it were ours.
+	if _, err := io.WriteString(c, "ticket\n"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Finish(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := string(p.Received(7)); got != "ticket\n" {
+		t.Errorf("received %q", got)
+	}
+}
+
+func (s Suite) oneWay(t *testing.T) {
+	p := s.Working(t)
+	c := dial(t, p.Dialer)
+	if got := transport.OneWay(c); got != p.OneWay {
+		t.Errorf("one way: %t, want %t", got, p.OneWay)
+	}
+	if !p.OneWay {
+		t.Skip("this transport has a way back")
+	}
+	for range 2 {
+		if n, err := c.Read(make([]byte, 1)); n != 0 || err != io.EOF {
+			t.Errorf("read: %d bytes, %v, want io.EOF", n, err)
+		}
+	}
+}
+
+func (s Suite) hearsLate(t *testing.T) {
+	p := s.Working(t)
+	if p.Say == nil {
+		t.Skip("this printer says nothing")
+	}
+	c := dial(t, p.Dialer)
+	if err := c.SetReadDeadline(time.Now().Add(20 * time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := c.Read(make([]byte, 1)); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatalf("read: %d bytes, %v, want deadline exceeded", n, err)
+	}
+	p.Say([]byte{0x12})
+	if err := c.SetReadDeadline(time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	b := make([]byte, 1)
+	if n, err := c.Read(b); n != 1 || err != nil || b[0] != 0x12 {
+		t.Errorf("read: %d bytes, %v, % x", n, err, b)
+	}
+}
+
+// reading starts a read and returns what becomes of it.
+func reading(c transport.Conn) <-chan error {
+	read := make(chan error, 1)
+	go func() {
+		_, err := c.Read(make([]byte, 1))
+		read <- err
+	}()
+	return read
+}
+
+func (s Suite) readInterrupted(t *testing.T) {
+	c := dial(t, s.Working(t).Dialer)
+	read := reading(c)
+	if err := c.SetReadDeadline(time.Unix(1, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-read; err != io.EOF && !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("read: %v, want deadline exceeded or EOF", err)
+	}
+}
+
+func (s Suite) readClosed(t *testing.T) {
+	p := s.Working(t)
+	c := dial(t, p.Dialer)
+	read := reading(c)
+	if err := c.Close(); err != nil {
+		t.Errorf("close: %v", err)
+	}
+	if err := <-read; err == nil || !p.OneWay && err == io.EOF {
+		t.Errorf("read: %v, want that it was closed", err)
+	}
+}
