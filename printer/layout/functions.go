@@ -40,15 +40,21 @@ func functions(m *meter) template.FuncMap {
 		"blank": func() string { return string(emptyRow) },
 		"upper": func(v any) (string, error) { return m.pass(capitals(fmt.Sprint(v))) },
 		"lower": func(v any) (string, error) { return m.pass(strings.ToLower(fmt.Sprint(v))) },
-		"time":  clockwork,
+		"time": func(layout, at string) (string, error) {
+			s, err := clockwork(layout, at)
+			if err != nil {
+				return "", err
+			}
+			return m.pass(s) // a layout can be longer each time: on the 22nd, each 2 becomes two
+		},
 
-		"print":   func(v ...any) (string, error) { return m.pass(fmt.Sprint(v...)) },
-		"println": func(v ...any) (string, error) { return m.pass(fmt.Sprintln(v...)) },
+		"print":   func(v ...any) (string, error) { return m.joined(fmt.Sprint, v) },
+		"println": func(v ...any) (string, error) { return m.joined(fmt.Sprintln, v) },
 		"printf": func(format string, v ...any) (string, error) {
 			if !modest(format) {
 				return "", fmt.Errorf("printf %q: no number here may have more than two digits or be a *", format)
 			}
-			return m.pass(fmt.Sprintf(format, v...))
+			return m.joined(func(v ...any) string { return fmt.Sprintf(format, v...) }, v)
 		},
 		"html": useless, "js": useless, "urlquery": useless,
 	}

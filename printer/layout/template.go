@@ -194,11 +194,27 @@ func (m *meter) Write(p []byte) (int, error) {
 	return m.out.Write(p)
 }
 
+// joined is what of makes of v, unless the parts alone are too much.
+func (m *meter) joined(of func(...any) string, v []any) (string, error) {
+	n := 0
+	for _, part := range v {
+		if s, ok := part.(string); ok {
+			n += len(s)
+		}
+	}
+	if n > longestOutput {
+		return "", errTooMuch
+	}
+	return m.pass(of(v...))
+}
+
+var errTooMuch = fmt.Errorf("it handles more than %d bytes of text", longestOutput)
+
 // pass gives s back unless the execution handles too much.
 func (m *meter) pass(s string) (string, error) {
 	m.spent += len(s)
 	if len(s) > longestOutput || m.spent > 16*longestOutput {
-		return "", fmt.Errorf("it handles more than %d bytes of text", longestOutput)
+		return "", errTooMuch
 	}
 	return s, nil
 }

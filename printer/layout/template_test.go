@@ -2,9 +2,11 @@ package layout
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 	"unicode"
 
 	"github.com/google/go-cmp/cmp"
@@ -107,6 +109,27 @@ func TestATemplateThatFailsPrintsTheBuiltInOneAndReports(t *testing.T) {
 		}
 		o.OnTemplateError = nil
 		ComposeWith(everyday(), o)
+	}
+}
+
+// What grows only on some days is not found when the template is read. On the 11th of November
+// at eleven past eleven a layout of ones doubles each time it is used.
+func TestNoFunctionOfATemplateGrowsWithoutEnd(t *testing.T) {
+	d := everyday()
+	d.Ticket.Received, d.Ticket.Zone = time.Date(2026, 11, 11, 11, 11, 11, 0, time.UTC), ""
+	for _, step := range []string{
+		`time $x $.Received`, `print $x $x`, `println $x $x`, `printf "%s%s" $x $x`, `printf "%q" $x`, `bold $x | print $x`, `upper (print $x "ß")`,
+	} {
+		text := `{{define "header"}}{{if ne .Number "#18"}}{{$x := "1"}}{{range 18}}{{$x = ` + step + `}}{{end}}{{len $x}}{{end}}{{end}}`
+		var heard error
+		lines, longest := ComposeWith(d, Options{Columns: 42, Template: parsed(text), OnTemplateError: func(err error) { heard = err }}), 0
+		for _, s := range strings.FieldsFunc(content(lines[:1]), func(r rune) bool { return r < '0' || r > '9' }) {
+			n, _ := strconv.Atoi(s)
+			longest = max(longest, n)
+		}
+		if heard == nil && longest > longestOutput {
+			t.Errorf("%s: %d bytes", step, longest)
+		}
 	}
 }
 
