@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"ticketrail/queue/ticket"
@@ -296,6 +297,7 @@ func FuzzSplit(f *testing.F) {
 	plans := []*Plan{
 		compile(f, Config{}),
 		compile(f, Config{Routes: []Route{{When: `item.courseName == "Drinks" or item.quantity > 1`, To: []string{"bar", "fallback"}, Continue: true}, {When: `record.guests > 1`, To: []string{"grill"}}}}),
+		compile(f, Config{Routes: []Route{{When: `item.childItems[0].name == "Peas" and item.menu.x != 1`, To: []string{"bar"}, Continue: true}, {When: `len(record.items) > 1 and item["name"] == record.checkName`, To: []string{"grill"}}}}),
 		compile(f, Config{Routes: []Route{{When: `lower(item.name) contains "a"`, To: []string{"bar"}}, {When: `any(record.items, .name == item.name)`, To: []string{"grill"}}, {Venue: "elsewhere", To: []string{"x"}}}}),
 	}
 	f.Fuzz(func(t *testing.T, body string) {
@@ -306,6 +308,11 @@ func FuzzSplit(f *testing.F) {
 		for _, p := range plans {
 			r := p.Split(req, harbour, "T1", noon, nil)
 			keepsThePromises(t, p, req, r)
+			seesAll := *p
+			seesAll.sight.whole = true
+			if all := seesAll.Split(req, harbour, "T1", noon, nil); !cmp.Equal(all, r) {
+				t.Fatalf("rules that are shown only what they look at decide otherwise: %s", cmp.Diff(all, r))
+			}
 			traced := p.SplitTraced(req, harbour, "T1", noon, nil)
 			if traced.Trace == nil || r.Trace != nil || lines(traced) != lines(r) {
 				t.Fatalf("a trace changes the plan: %s, without %s", lines(traced), lines(r))

@@ -47,6 +47,7 @@ type rule struct {
 	perItem bool
 	walks   bool     // any, filter and their like: the cost grows with the record
 	refs    []string // record.a.b and item.c, as far as they are plain paths
+	sight   sight
 }
 
 // venueEnv is what rules see of the venue. A struct, so that a misspelt member is found
@@ -103,7 +104,7 @@ func compileRule(when string) (*rule, error) {
 	if err != nil {
 		return nil, readable(err)
 	}
-	r := &rule{program: program}
+	r := &rule{program: program, sight: sightOf(&tree.Node)}
 	c := &collector{}
 	ast.Walk(&tree.Node, c)
 	r.perItem, r.walks = c.item, c.walks

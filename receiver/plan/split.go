@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,7 +23,9 @@ type splitter struct {
 
 	machine  vm.VM
 	env      map[string]any // what rules see; nil until one asks
-	elements int            // of all lists in the record in env
+	dish     map[string]any // env's item, made anew for each where rules see only some of it
+	inEnv    int            // which item env has; -1: none
+	elements int            // of all lists in env, where rules see all of it
 	record   int
 	asked    []answer // by route
 }
@@ -78,7 +79,7 @@ func (s *splitter) add(station string, t ticket.Ticket) {
 
 // split plans one record.
 func (s *splitter) split(index int, rec *contract.Record) {
-	s.record, s.env = index, nil
+	s.record, s.env, s.inEnv = index, nil, -1
 	for i := range s.asked {
 		s.asked[i] = answer{work: s.asked[i].work}
 	}
@@ -279,51 +280,12 @@ func (s *splitter) ask(i int, r *route, rec *contract.Record, item int) (Outcome
 		if len(s.res.Failures) < maxFailures {
 			s.res.Failures = append(s.res.Failures, fmt.Sprintf("%s.when: records[%d].items[%d]: %s", r.path, s.record, item, a.err.loggable()))
 		}
+		if s.res.Trace == nil {
+			return Failed, ""
+		}
 		return Failed, a.err.Error()
 	case a.yes:
 		return Took, ""
 	}
 	return NoMatch, ""
-}
-
-// show puts the record, once, and the item in front of the rules.
-func (s *splitter) show(rec *contract.Record, item int) {
-	if s.env == nil {
-		s.elements = 0
-		s.env = map[string]any{
-			"venue":  venueEnv{ID: s.venue.ID, Name: s.venue.Name},
-			"device": s.base.Device,
-			"record": withFloats(rec.Fields, &s.elements),
-		}
-	}
-	if items, ok := s.env["record"].(map[string]any)[contract.FieldItems].([]any); ok && len(items) == len(rec.Items) {
-		if _, ok := items[item].(map[string]any); ok {
-			s.env["item"] = items[item]
-			return
-		}
-	}
-	s.env["item"] = withFloats(rec.Items[item], &s.elements)
-}
-
-// withFloats copies v with numbers as float64, as expressions want them, and counts the
-// elements of its lists.
-func withFloats(v any, elements *int) any {
-	switch v := v.(type) {
-	case json.Number:
-		return toFloat(v)
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for k, e := range v {
-			out[k] = withFloats(e, elements)
-		}
-		return out
-	case []any:
-		*elements += len(v)
-		out := make([]any, len(v))
-		for i, e := range v {
-			out[i] = withFloats(e, elements)
-		}
-		return out
-	}
-	return v
 }
