@@ -73,6 +73,7 @@ func (b *Board) decide(c Command, r *record, t *ticket.Ticket) Outcome {
 		if !b.recallable(&entry{rec: *r}, now) {
 			return Gone
 		}
+		r.Duplicate = r.Duplicate || r.State == Elsewhere // somebody there has it too
 		r.State, r.Off, r.OffAt = Open, 0, 0
 	case ItemDone:
 		r.Done = append(r.Done, c.Item)

@@ -2,46 +2,14 @@ package kds
 
 import (
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"hash/fnv"
 	"log/slog"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 )
-
-// An Order is what the pass sees of one order: the cards of all its stations. An Order is
-// never changed after it was made.
-type Order struct {
-	Key      string    `json:"key"`     // opaque; a bumped order has another one than an open one
-	Version  uint64    `json:"version"` // changes with any of its cards
-	State    CardState `json:"state"`   // "open" or "bumped", by the pass
-	Off      uint64    `json:"off,omitempty"`
-	OffAt    int64     `json:"off_at,omitempty"`
-	Number   string    `json:"number,omitempty"`
-	Table    string    `json:"table,omitempty"`
-	Server   string    `json:"server,omitempty"`
-	Type     string    `json:"type,omitempty"`
-	Guests   string    `json:"guests,omitempty"`
-	Venue    string    `json:"venue,omitempty"`
-	Received int64     `json:"received"` // of its oldest card
-	Clock    string    `json:"clock,omitempty"`
-	// Ready says that every station has bumped its cards.
-	Ready     bool           `json:"ready"`
-	Stations  []OrderStation `json:"stations"`
-	UndoUntil int64          `json:"undo_until,omitempty"`
-}
-
-// An OrderStation is one station's part of an order.
-type OrderStation struct {
-	Station string  `json:"station"`
-	Done    bool    `json:"done"`           // it bumped all its cards
-	Left    int     `json:"left,omitempty"` // items it has not done
-	Cards   []*Card `json:"cards"`          // in place
-}
 
 // An ExpoSnapshot is the pass at one moment.
 type ExpoSnapshot struct {
@@ -211,147 +179,6 @@ func (x *Expo) refresh() {
 	x.write.Lock()
 	defer x.write.Unlock()
 	x.tell()
-}
-
-// tell needs write.
-func (x *Expo) tell() {
-	now := time.Now()
-	cards := map[part]*Card{}
-	var all []part // in the order of the boards
-	for _, b := range x.boards {
-		for _, c := range b.all(now) {
-			p := part{b.Station(), c.Job}
-			cards[p], all = c, append(all, p)
-		}
-	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	is := x.compose(all, cards)
-	told := false
-	for key := range x.orders {
-		if _, ok := is[key]; !ok {
-			x.past.add(x.run, Event{Kind: "forget_order", Order: key})
-			told = true
-		}
-	}
-	for key, o := range is {
-		if was, ok := x.orders[key]; ok && was.Version == o.Version {
-			is[key] = was
-			continue
-		}
-		x.past.add(x.run, Event{Kind: "order", Order: key, View: o})
-		told = true
-	}
-	x.orders = is
-	if told {
-		close(x.changed)
-		x.changed = make(chan struct{})
-	}
-}
-
-// all is every card that the pass may show.
-func (b *Board) all(now time.Time) []*Card {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	cards := b.open()
-	for _, e := range b.offBoard() {
-		if e.card.State == Bumped && now.Sub(time.UnixMilli(e.rec.OffAt)) < longestKept {
-			cards = append(cards, e.card)
-		}
-	}
-	slices.SortFunc(cards, func(x, y *Card) int { return compare(x.Place, y.Place, x.Job, y.Job) })
-	return cards
-}
-
-// compose groups cards by order. mu is held.
-func (x *Expo) compose(all []part, cards map[part]*Card) map[string]*Order {
-	orders := map[string]*Order{}
-	gone := map[part]bool{}
-	for _, s := range x.sent {
-		if s.Back {
-			continue
-		}
-		for _, p := range s.Parts {
-			if x.last[p] != s { // it was taken back and sent again
-				continue
-			}
-			gone[p] = true
-			if c := cards[p]; c != nil {
-				key := fmt.Sprintf("%s~%d", s.Key, s.Off)
-				o := orderOf(orders, key, c)
-				o.State, o.Off, o.OffAt, o.UndoUntil = Bumped, s.Off, s.At, s.At+x.o.UndoFor.Milliseconds()
-				o.add(p.Station, c)
-			}
-		}
-	}
-	for _, p := range all {
-		c := cards[p]
-		if gone[p] || c.Kind == "slip" || c.Kind == "test" {
-			continue
-		}
-		orderOf(orders, c.Order, c).add(p.Station, c)
-	}
-	for _, o := range orders {
-		o.finish()
-	}
-	return orders
-}
-
-func orderOf(orders map[string]*Order, key string, c *Card) *Order {
-	o := orders[key]
-	if o == nil {
-		o = &Order{Key: key, State: Open, Received: c.Received, Clock: c.Clock}
-		orders[key] = o
-	}
-	if c.Received < o.Received {
-		o.Received, o.Clock = c.Received, c.Clock
-	}
-	for _, f := range []struct {
-		to   *string
-		from string
-	}{{&o.Number, c.Number}, {&o.Table, c.Table}, {&o.Server, c.Server}, {&o.Type, c.Type}, {&o.Guests, c.Guests}, {&o.Venue, c.Venue}} {
-		if *f.to == "" {
-			*f.to = f.from
-		}
-	}
-	return o
-}
-
-func (o *Order) add(station string, c *Card) {
-	i := slices.IndexFunc(o.Stations, func(s OrderStation) bool { return s.Station == station })
-	if i < 0 {
-		o.Stations = append(o.Stations, OrderStation{Station: station, Done: true})
-		i = len(o.Stations) - 1
-	}
-	s := &o.Stations[i]
-	s.Cards = append(s.Cards, c)
-	if c.State != Open {
-		return
-	}
-	s.Done = false
-	for _, it := range c.Items {
-		if it.Depth == 0 && !it.Done && !it.Void {
-			s.Left++
-		}
-	}
-}
-
-// finish sums up what was added. The version is a hash of all that can change; 53 bits, for
-// pages count in floating point.
-func (o *Order) finish() {
-	o.Ready = !slices.ContainsFunc(o.Stations, func(s OrderStation) bool { return !s.Done })
-	h := fnv.New64a()
-	var b [8]byte
-	sum := func(v uint64) { binary.BigEndian.PutUint64(b[:], v); h.Write(b[:]) }
-	sum(o.Off)
-	for _, s := range o.Stations {
-		h.Write([]byte(s.Station))
-		for _, c := range s.Cards {
-			sum(c.Job)
-			sum(c.Version)
-		}
-	}
-	o.Version = h.Sum64() >> 11
 }
 
 const sentPrefix = "sent/"

@@ -2,6 +2,7 @@ package kds
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -30,13 +31,24 @@ func (b *Board) markPaper(ctx context.Context, job uint64, station string) error
 	})
 }
 
-// markDoubt makes it durable that paper with this ticket may come out of another station. A
-// crash before it: none did. A crash after it: it may have, and the next copy says so.
-func (b *Board) markDoubt(ctx context.Context, job uint64) error {
-	return b.alter(ctx, job, func(r *record) bool {
-		r.PaperTries++
-		return true
+var errNotOpen = errors.New("the card is not open any more")
+
+// markTries makes it durable how often paper with this ticket may have come out of another
+// station; the next copy says so. Of a card that is not open it is errNotOpen.
+//
+// A crash before it: none of this try did. A crash after it: it may have.
+func (b *Board) markTries(ctx context.Context, job uint64, tries int) error {
+	is := false
+	err := b.alter(ctx, job, func(r *record) bool {
+		is = r.State == Open
+		was := r.PaperTries
+		r.PaperTries = tries
+		return is && was != tries
 	})
+	if err == nil && !is {
+		return errNotOpen
+	}
+	return err
 }
 
 // withdraw takes a card off the board whose ticket is about to come out of another station:
@@ -65,12 +77,4 @@ func (b *Board) leave(r *record, as CardState) {
 // giveUpPaper notes that a card's ticket cannot be printed.
 func (b *Board) giveUpPaper(ctx context.Context, job uint64) error {
 	return b.alter(ctx, job, func(r *record) bool { r.PaperTries = mostPaper; return true })
-}
-
-// takeBackDoubt takes a markDoubt back: not a byte went out.
-func (b *Board) takeBackDoubt(ctx context.Context, job uint64) error {
-	return b.alter(ctx, job, func(r *record) bool {
-		r.PaperTries = max(r.PaperTries-1, 0)
-		return true
-	})
 }

@@ -92,11 +92,14 @@ func (s *Server) print(w http.ResponseWriter, r *http.Request, d *face, _ *guest
 		http.Error(w, "this screen has no such ticket any more", http.StatusNotFound)
 		return
 	}
-	if err := ask(r.Context(), says.Job); err != nil {
+	switch err := ask(r.Context(), says.Job); {
+	case errors.Is(err, ErrNotYet):
+		http.Error(w, ErrNotYet.Error(), http.StatusConflict)
+	case err != nil:
 		s.fail(w, d, "print a ticket", err)
-		return
+	default:
+		w.WriteHeader(http.StatusNoContent)
 	}
-	w.WriteHeader(http.StatusNoContent)
 }
 
 // fail tells a page that what it asked was not done. What went wrong is for the log.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -239,16 +238,19 @@ func (s *Screen) stirred() {
 }
 
 // Shown notes that a live page says it holds these cards, on whichever page of cards. Of one
-// that is not live it is no news; nor are jobs that the board does not have.
+// that is not live it is no news; nor are jobs that the board does not have, or has given up.
 func (s *Screen) Shown(id string, jobs []uint64) {
-	known := slices.DeleteFunc(slices.Clone(jobs), func(job uint64) bool { _, ok := s.o.Board.Card(job); return !ok })
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.pages[id]
 	if p == nil {
 		return
 	}
-	for _, job := range known {
+	for _, job := range jobs {
+		// Asked with mu held, so that a card that is given up meanwhile is forgotten after this.
+		if c, ok := s.o.Board.Card(job); !ok || c.State == Elsewhere {
+			continue
+		}
 		p.holds[job] = struct{}{}
 		if ch := s.waiting[job]; ch != nil {
 			close(ch)
@@ -257,6 +259,16 @@ func (s *Screen) Shown(id string, jobs []uint64) {
 	}
 	if len(p.holds) > 2*mostKept {
 		maps.DeleteFunc(p.holds, func(job uint64, _ struct{}) bool { _, ok := s.o.Board.Card(job); return !ok })
+	}
+}
+
+// forget notes that no page holds a card, because it was taken off the board: should its ticket
+// come back, that is another card.
+func (s *Screen) forget(job uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.pages {
+		delete(p.holds, job)
 	}
 }
 

@@ -18,13 +18,17 @@ const mostPaper = 2
 // Orphaned is what was shown and not bumped, oldest first, once every page has been dead for
 // after; nothing before that. It comes out of the backup, marked.
 func (s *Screen) Orphaned(after time.Duration) []ticket.Delivery {
-	s.mu.Lock()
-	gone := !s.dead.IsZero() && time.Since(s.dead) >= after
-	s.mu.Unlock()
-	if !gone {
+	if !s.dark(after) {
 		return nil
 	}
 	return s.o.Board.orphans(s.o.Name)
+}
+
+// dark says whether every page has been dead for so long.
+func (s *Screen) dark(after time.Duration) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.dead.IsZero() && time.Since(s.dead) >= after
 }
 
 // orphans is each open card that was shown and is on no paper, as a delivery.
@@ -109,11 +113,30 @@ func (s *Screen) printOrphans(ctx context.Context) error {
 // printOrphan prints a card's ticket. The card stays on the board, and says where the paper is:
 // nobody has told that it is done.
 //
-// A crash before markDoubt returned: no paper. After it: there may be some, and the next copy
+// A crash before markTries returned: no paper. After it: there may be some, and the next copy
 // says POSSIBLE DUPLICATE. After markPaper: it is done.
+//
+// A station that knows a ticket again counts as one try however often it is asked: see
+// [Screen.Idempotent].
 func (s *Screen) printOrphan(ctx context.Context, on Printer, d ticket.Delivery) error {
-	_, err := on.Print(ctx, d, func(ctx context.Context) error { return s.o.Board.markDoubt(ctx, d.Job) })
+	tries := d.Attempt - 1
+	may := tries + 1
+	if idempotent(on) {
+		may = max(tries, 1)
+	}
+	moot := false
+	_, err := on.Print(ctx, d, func(ctx context.Context) error {
+		// Whoever prints may have had us wait for long. Meanwhile a cook saw it, or can.
+		err := errBack
+		if s.dark(s.o.HoldFor) {
+			err = s.o.Board.markTries(ctx, d.Job, may)
+		}
+		moot = errors.Is(err, errBack) || errors.Is(err, errNotOpen)
+		return err
+	})
 	switch {
+	case moot:
+		return nil
 	case err == nil:
 		s.log.Warn("printed what was on the screen, no screen is open", "job", d.Job, "request", d.Ticket.Request, "backup", s.o.BackupName)
 		return s.o.Board.markPaper(context.WithoutCancel(ctx), d.Job, s.o.BackupName)
@@ -122,10 +145,10 @@ func (s *Screen) printOrphan(ctx context.Context, on Printer, d ticket.Delivery)
 		s.log.Error("a ticket of the screen cannot be printed, it is only on the board", "job", d.Job, "request", d.Ticket.Request, "err", err)
 		return s.o.Board.giveUpPaper(context.WithoutCancel(ctx), d.Job)
 	case ticket.IsUntouched(err):
-		if err := s.o.Board.takeBackDoubt(context.WithoutCancel(ctx), d.Job); err != nil {
+		if err := s.o.Board.markTries(context.WithoutCancel(ctx), d.Job, tries); err != nil && !errors.Is(err, errNotOpen) {
 			return err
 		}
-	case d.Attempt >= mostPaper:
+	case may >= mostPaper:
 		s.log.Error("two copies of a ticket of the screen broke off; see what came out", "job", d.Job, "request", d.Ticket.Request, "backup", s.o.BackupName, "err", err)
 	}
 	return err
@@ -144,9 +167,20 @@ type standIn struct {
 // equal stations.
 func (s *Screen) StandIn(on Printer) Printer { return standIn{s, on} }
 
+// Idempotent says that the other station is: it knows a ticket again by the same job, and what
+// this adds can be done twice.
+func (p standIn) Idempotent() bool { return idempotent(p.on) }
+
+// idempotent is as the dispatcher has it.
+func idempotent(on Printer) bool {
+	i, ok := on.(interface{ Idempotent() bool })
+	return ok && i.Idempotent()
+}
+
 // Print prints a ticket of the screen's line: see [Screen.StandIn].
 func (p standIn) Print(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error) {
-	if p.s.o.Backup != nil && len(p.s.Orphaned(p.s.o.HoldFor)) > 0 {
+	// Not only after HoldFor: what was shown would come out behind this one.
+	if p.s.o.Backup != nil && len(p.s.Orphaned(0)) > 0 {
 		return "", ticket.NotReady(errOlder)
 	}
 	d.Down = "screen"
@@ -157,8 +191,12 @@ func (p standIn) Print(ctx context.Context, d ticket.Delivery, begin func(contex
 		if err := p.s.o.Board.withdraw(ctx, d.Job); err != nil {
 			return ticket.Untouched(err) // the card may still be shown, and nothing was printed
 		}
+		p.s.forget(d.Job)
 		return nil
 	})
 }
 
-var errOlder = errors.New("tickets that were on the screen come out first")
+var (
+	errOlder = errors.New("tickets that were on the screen come out first")
+	errBack  = errors.New("a screen is open again")
+)

@@ -171,3 +171,11 @@ func TestTheStandInPrintsNothingWhileTheCardCannotBeTakenOff(t *testing.T) {
 		paper.came(t)
 	})
 }
+
+// watched runs a screen's rescue until what it returns is called.
+func watched(t *testing.T, s *Screen) (end func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var watching sync.WaitGroup
+	watching.Go(func() { s.Watch(ctx) })
+	return func() { cancel(); watching.Wait() }
+}

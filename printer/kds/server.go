@@ -20,9 +20,14 @@ type Display struct {
 	Keys map[string][]string
 	// Zone is where the kitchen is, for the clock on the page. Nil: where this program runs.
 	Zone *time.Location
-	// Print prints a card on paper because a cook asked for it. Nil: its button is not there.
+	// Print prints a card on paper because a cook asked for it. Nil: its button is not there. An
+	// error that wraps [ErrNotYet] is told as that; of any other the cook hears that it failed.
 	Print func(ctx context.Context, job uint64) error
 }
+
+// ErrNotYet says that a ticket cannot be printed again because it is still coming out: a screen
+// or a printer has it and has not confirmed it.
+var ErrNotYet = errors.New("this ticket is still coming out, here or on paper; look, and press again in a moment")
 
 // ServerOptions are what [NewServer] needs. Pairings is required.
 type ServerOptions struct {

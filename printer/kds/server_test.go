@@ -2,6 +2,8 @@ package kds_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -107,6 +109,17 @@ func TestPrintAsksForATicketOfThisScreenOnly(t *testing.T) {
 		}
 		if !slices.Equal(printed, []uint64{1}) {
 			t.Errorf("printed %v", printed)
+		}
+		for _, f := range []struct {
+			err  error
+			code int
+			text string
+		}{{fmt.Errorf("reprint: %w", kds.ErrNotYet), http.StatusConflict, "still coming out"}, {errors.New("disk full"), http.StatusServiceUnavailable, "try again"}} {
+			w.displays[0].Print = func(context.Context, uint64) error { return f.err }
+			w.server.Set(w.displays)
+			if code, text := w.post(c, "/screen/hot-line/print", `{"job":1}`); code != f.code || !strings.Contains(text, f.text) || strings.Contains(text, "disk") {
+				t.Errorf("%v: %d %s", f.err, code, text)
+			}
 		}
 	})
 }

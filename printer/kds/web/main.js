@@ -240,7 +240,8 @@ class App extends View {
     const entry = this.store.get(this.selected);
     if (!this.setup.print || !entry || this.setup.expo) return;
     const got = await request(this.live.base + "/print", post({ job: entry.thing.job }), 8000).catch(() => null);
-    this.toasts.tell(got && got.ok ? entry.head + " is printed on paper" : entry.head + " could not be printed", got && got.ok ? "" : "bad");
+    const why = got && got.status === 409 ? ": " + (await got.text()).trim() : " could not be printed";
+    this.toasts.tell(entry.head + (got && got.ok ? " goes to the printer" : why), got && got.ok ? "" : "bad");
   }
 
   // act does what a key asks. False leaves the key to the browser.
