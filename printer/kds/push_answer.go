@@ -59,7 +59,8 @@ func (p *Push) wait(d time.Duration) {
 // can wait longer without trying. A time of day is taken by the clock of the one who wrote it.
 func retryAfter(res *http.Response) time.Duration {
 	s := strings.TrimSpace(res.Header.Get("Retry-After"))
-	if n, err := strconv.ParseUint(s, 10, 31); err == nil {
+	// Of more digits than fit, n is the most that does.
+	if n, err := strconv.ParseUint(s, 10, 31); err == nil || errors.Is(err, strconv.ErrRange) {
 		return min(time.Duration(n)*time.Second, longestWait)
 	}
 	at, err := http.ParseTime(s)

@@ -2,6 +2,7 @@ package kds
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"fmt"
 	"io"
@@ -109,7 +110,11 @@ func TestADisplayThatAsksForPatienceGetsIt(t *testing.T) {
 		{503, func() string { return "3" }, 3 * time.Second},
 		{429, func() string { return time.Now().Add(-time.Hour + 20*time.Second).UTC().Format(http.TimeFormat) }, 20 * time.Second}, // its clock is slow
 		{429, func() string { return "999999" }, 5 * time.Minute},
+		{429, func() string { return "31536000" }, 5 * time.Minute},
+		{503, func() string { return "99999999999999999999999" }, 5 * time.Minute},
+		{429, func() string { return "Fri, 31 Dec 9999 23:59:59 GMT" }, 5 * time.Minute},
 		{429, func() string { return "-5" }, 0},
+		{429, func() string { return "-99999999999999999999999" }, 0},
 		{429, func() string { return "soon" }, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -139,3 +144,65 @@ func TestADisplayThatAsksForPatienceGetsIt(t *testing.T) {
 		})
 	}
 }
+
+func TestAnAnswerThatNeverEndsOrUnfoldsIsReadToALimit(t *testing.T) {
+	for name, f := range map[string]struct {
+		answer func(net.Conn)
+		want   string
+	}{
+		"taken, and never ends": {func(c net.Conn) {
+			fmt.Fprint(c, "HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n")
+			for {
+				if _, err := fmt.Fprint(c, strings.Repeat("x", 1000)); err != nil {
+					return
+				}
+			}
+		}, "taken"},
+		"taken, and falls silent": {func(c net.Conn) {
+			fmt.Fprint(c, "HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n")
+			_, _ = io.Copy(io.Discard, c)
+		}, "taken"},
+		"refused, and unfolds": {func(c net.Conn) {
+			var b bytes.Buffer
+			z := gzip.NewWriter(&b)
+			_, _ = io.CopyN(z, zeros{}, 50<<20)
+			_ = z.Close()
+			fmt.Fprintf(c, "HTTP/1.1 400 no\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n", b.Len())
+			_, _ = c.Write(b.Bytes())
+		}, "never"},
+		"refused, by an endless line": {func(c net.Conn) {
+			fmt.Fprint(c, "HTTP/1.1 422 no\r\nContent-Type: text/html\r\n\r\n")
+			for {
+				if _, err := fmt.Fprint(c, strings.Repeat("<img onerror=x>", 100)); err != nil {
+					return
+				}
+			}
+		}, "never"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := pushTo(t, raw(t, f.answer))
+				defer p.Close()
+				start := time.Now()
+				proof, err := p.Print(t.Context(), order(1, "Burger"), new(began).begin)
+				got := string(proof)
+				if ticket.IsPermanent(err) {
+					got = "never"
+				}
+				if got != f.want {
+					t.Errorf("%s, %v", proof, err)
+				}
+				if err != nil && len(err.Error()) > 1000 {
+					t.Errorf("error of %d bytes", len(err.Error()))
+				}
+				if took := time.Since(start); took > 10*time.Second {
+					t.Errorf("it took %v", took)
+				}
+			})
+		})
+	}
+}
+
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) { clear(b); return len(b), nil }

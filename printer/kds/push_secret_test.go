@@ -2,10 +2,12 @@ package kds
 
 import (
 	"bytes"
+	"context"
 	"encoding/pem"
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -143,6 +145,20 @@ func TestAnOwnAuthorityIsTrustedAndNoOther(t *testing.T) {
 	}
 	if proof, err := p.Print(t.Context(), order(1, "Burger"), b.begin); proof != ticket.Taken || err != nil {
 		t.Errorf("with its authority: %s, %v", proof, err)
+	}
+	other, err := NewPush(PushOptions{Name: "fresh", URL: strings.Replace(srv.URL, "127.0.0.1", "kds.example.net", 1), CAFile: ca,
+		Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, network, srv.Listener.Addr().String())
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.n = 0
+	if _, err := other.Print(t.Context(), order(3, "Burger"), b.begin); err == nil || b.times() != 0 || taken != 1 {
+		t.Errorf("who is vouched for under another name gets tickets: %v, begun %d times", err, b.times())
+	}
+	if err := other.Check(t.Context()); err == nil {
+		t.Error("the check finds nothing wrong with the name")
 	}
 	if err := os.WriteFile(ca, []byte("nothing"), 0o600); err != nil {
 		t.Fatal(err)
