@@ -56,12 +56,14 @@ type Device struct {
 
 	// What follows belongs to whoever has the turn.
 
-	idle    *session    // kept for the next ticket
-	expiry  *time.Timer // of idle
-	parked  int         // how often a connection was kept
-	able    ability
-	loaded  bool // Memory was asked
-	started bool // a ticket was begun since the start
+	idle   *session    // kept for the next ticket
+	expiry *time.Timer // of idle
+	parked int         // how often a connection was kept
+	// foreseen is what came of Expect, for the next ticket.
+	foreseen forecast
+	able     ability
+	loaded   bool // Memory was asked
+	started  bool // a ticket was begun since the start
 	// unfinished is what a printer must be sent that may wait for the rest of a command, because
 	// the last ticket ended half way.
 	unfinished []byte
@@ -89,6 +91,7 @@ type Device struct {
 	leave     bool               // the connection in use shall not linger
 	polling   context.CancelFunc // of an idle poll under way
 	wanted    int                // how many wait for the turn, to print
+	expecting context.CancelFunc // of an Expect under way
 }
 
 // NewDevice fills in o's defaults and touches nothing. It panics when a required option is
@@ -314,8 +317,10 @@ func (d *Device) dropIdle() {
 func (d *Device) Release() {
 	d.mu.Lock()
 	d.leave = true
-	if d.polling != nil {
-		d.polling()
+	for _, stop := range []context.CancelFunc{d.polling, d.expecting} {
+		if stop != nil {
+			stop()
+		}
 	}
 	select {
 	case d.turn <- struct{}{}:

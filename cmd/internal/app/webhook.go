@@ -13,7 +13,7 @@ import (
 
 func (a *App) newReceiver(conf *config.Config, p *receiver.Policy) (*receiver.Receiver, error) {
 	return receiver.New(receiver.Options{
-		Intake: a.queue, Policy: p, Classify: classify, Reject: a.rejects.keep,
+		Intake: intake{a}, Policy: p, Classify: classify, Reject: a.rejects.keep,
 		TLS: receiver.TLS{
 			CertFile: conf.Receiver.TLS.CertFile, KeyFile: conf.Receiver.TLS.KeyFile,
 			ClientCAFile: conf.Receiver.TLS.ClientCAFile,
