@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"sync/atomic"
 	"time"
 )
 
@@ -14,9 +15,8 @@ const (
 	// silentFor is how long a page may leave every heartbeat unanswered and keep its stream: the
 	// connection of a tablet that is switched off does not end by itself. One whose
 	// tab is in the background just comes back.
-	silentFor   = 2 * time.Minute
-	mostStreams = 200
-	comeBack    = "retry: 2000\n" // milliseconds
+	silentFor = 2 * time.Minute
+	comeBack  = "retry: 2000\n" // milliseconds
 )
 
 // hello is the first thing a page is told on a stream.
@@ -44,13 +44,13 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, d *face, g *gues
 		http.Error(w, "page: want 8 to 64 letters and digits", http.StatusBadRequest)
 		return
 	}
-	if s.streams.Add(1) > mostStreams {
-		s.streams.Add(-1)
+	leave, ok := s.enter(g)
+	if !ok {
 		w.Header().Set("Retry-After", "10")
 		http.Error(w, "too many screens are open", http.StatusServiceUnavailable)
 		return
 	}
-	defer s.streams.Add(-1)
+	defer leave()
 	after := r.Header.Get("Last-Event-ID")
 	if after == "" {
 		after = r.URL.Query().Get("after")
@@ -67,6 +67,20 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, d *face, g *gues
 		return
 	}
 	st.run(r, s.stopping, g.revoked())
+}
+
+// enter counts a stream of a guest, unless there are too many.
+func (s *Server) enter(g *guest) (leave func(), ok bool) {
+	own := new(atomic.Int64)
+	if g.pairing != nil {
+		own = &g.pairing.streams
+	}
+	leave = func() { s.streams.Add(-1); own.Add(-1) }
+	if all, mine := s.streams.Add(1), own.Add(1); all > mostStreams || mine > mostOnePairing {
+		leave()
+		return nil, false
+	}
+	return leave, true
 }
 
 type stream struct {

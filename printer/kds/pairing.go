@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -51,6 +52,7 @@ type Pairings struct {
 type paired struct {
 	stored
 	revoked chan struct{} // closed when it is
+	streams atomic.Int64
 }
 
 const pairingPrefix = "screen/"

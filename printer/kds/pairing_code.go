@@ -20,6 +20,7 @@ const (
 	codeFor     = 10 * time.Minute
 	lostAfter   = time.Minute // an applicant that does not ask for so long is gone
 	mostWaiting = 64
+	mostAtOnce  = 16 // of those, from one address
 	// A minute: codes for one address, and wrong codes given by people.
 	mostAsked = 10
 	mostWrong = 10
@@ -49,7 +50,13 @@ func (p *Pairings) apply(secret, address, browser string) (newSecret, code strin
 			p.asked[k] = list
 		}
 	}
-	if len(p.waiting) >= mostWaiting || len(p.asked[from]) >= mostAsked {
+	neighbours := 0
+	for _, a := range p.waiting {
+		if neighbourhood(a.address) == from {
+			neighbours++
+		}
+	}
+	if len(p.waiting) >= mostWaiting || neighbours >= mostAtOnce || len(p.asked[from]) >= mostAsked {
 		return "", "", false
 	}
 	p.asked[from] = append(p.asked[from], now)

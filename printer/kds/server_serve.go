@@ -21,7 +21,6 @@ const (
 	idleFor      = 60 * time.Second // between two requests on a connection
 	stopWithin   = 3 * time.Second  // for answers under way when the server stops
 	mostHeader   = 16 << 10
-	mostConns    = 512
 	mostOneConn  = 64 // requests at a time on one HTTP/2 connection
 )
 
@@ -31,7 +30,7 @@ const (
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	defer l.Close()
 	srv := s.server()
-	capped := netutil.LimitListener(l, mostConns)
+	capped := netutil.LimitListener(fair(l), mostConns)
 	served := make(chan error, 1)
 	go func() {
 		if srv.TLSConfig != nil {
@@ -53,8 +52,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
 	defer cancel()
 	_ = srv.Shutdown(grace)
+	<-served // now srv knows all who were let in
 	_ = srv.Close()
-	<-served
 	return nil
 }
 

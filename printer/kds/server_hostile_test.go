@@ -1,0 +1,240 @@
+package kds_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ticketrail/printer/kds"
+	"ticketrail/queue/ticket"
+)
+
+func TestOneStrangerDoesNotKeepTheKitchenOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWall(t)
+		tablet := w.paired("192.168.1.20", "hot-line")
+		let := make(chan bool, 1000)
+		for range 1000 { // it asks once on each connection, and keeps it
+			go func() {
+				c, err := w.line.dial("192.168.1.66")
+				if err != nil {
+					return
+				}
+				_, err = fmt.Fprint(c, "GET /pairing HTTP/1.1\r\nHost: x\r\n\r\n")
+				if err == nil {
+					_, err = c.Read(make([]byte, 64))
+				}
+				let <- err == nil
+				_, _ = io.Copy(io.Discard, c)
+			}()
+		}
+		synctest.Wait()
+		tablet.Timeout = 3 * time.Second
+		got, err := tablet.Get("http://localhost/screen/hot-line/state")
+		if err != nil {
+			t.Fatalf("a screen is kept out: %v", err)
+		}
+		got.Body.Close()
+		if got.StatusCode != http.StatusOK {
+			t.Errorf("a screen is answered %s", got.Status)
+		}
+		var in int
+		for len(let) > 0 {
+			if <-let {
+				in++
+			}
+		}
+		if in > 128 {
+			t.Errorf("%d connections of one stranger were let in", in)
+		}
+		_ = w.stop()
+	})
+}
+
+func TestOneScreenDoesNotTakeTheStreamsOfOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWall(t)
+		wild, good := w.paired("192.168.1.20", "hot-line"), w.paired("192.168.1.21", "hot-line")
+		open := 0
+		for i := range 60 {
+			got, err := wild.Get(fmt.Sprintf("http://localhost/screen/hot-line/events?page=wild%04d", i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { got.Body.Close() })
+			if got.StatusCode == http.StatusOK {
+				open++
+			}
+		}
+		if open == 0 || open > 32 {
+			t.Errorf("one screen has %d streams", open)
+		}
+		w.listen(good, "hot-line", viewer, "").wants("state", "hello", "beat")
+		_ = w.stop()
+	})
+}
+
+func TestOneStrangerDoesNotTakeAllTheCodes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWall(t)
+		var waiting []*http.Client
+		for range 9 { // minutes, in each of which it asks for as many as it gets
+			for range 20 {
+				c := w.tablet("192.168.1.66")
+				if status, _, _ := w.get(c, "/"); status == http.StatusOK {
+					waiting = append(waiting, c)
+				}
+				c.CloseIdleConnections()
+			}
+			for range 2 {
+				time.Sleep(30 * time.Second)
+				for _, c := range waiting {
+					w.get(c, "/pairing")
+					c.CloseIdleConnections()
+				}
+			}
+		}
+		w.code(w.tablet("192.168.1.20"))
+	})
+}
+
+func TestWhatMakesNoSenseChangesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWall(t)
+		w.put("hot-line", 1)
+		w.put("cold", 2)
+		c := w.client("127.0.0.1")
+		before := w.screens["hot-line"].Board().At()
+		for body, want := range map[string]string{
+			`{"id":"a","do":"bump","job":-1,"version":1}`:                       "400",
+			`{"id":"a","do":"bump","job":1e3,"version":1}`:                      "400",
+			`{"id":"a","do":"bump","job":1.5,"version":1}`:                      "400",
+			`{"id":"a","do":"bump","job":"1","version":1}`:                      "400",
+			`{"id":"a","do":"bump","job":18446744073709551616,"version":1}`:     "400",
+			`{"id":"a","do":"bump","job":18446744073709551615,"version":1}`:     "gone",
+			`{"id":"a","do":"bump","job":0,"version":1}`:                        "gone",
+			`{"id":"a","do":"bump","job":2,"version":1}`:                        "gone", // of another station
+			`{"id":"a","do":"bump","job":1,"version":0}`:                        "conflict",
+			`{"id":"a","do":"bump","job":1,"version":-1}`:                       "400",
+			`{"id":"a","do":"bump","job":1,"version":2}`:                        "conflict",
+			`{"id":"a","do":"undo","job":1,"version":1}`:                        "too_late",
+			`{"id":"a","do":"recall","job":1,"version":1}`:                      "already",
+			`{"id":"a","do":"ack_void","job":1,"version":1}`:                    "already",
+			`{"id":"a","do":"item_done","job":1,"version":1,"item":-1}`:         "gone",
+			`{"id":"a","do":"item_done","job":1,"version":1,"item":1}`:          "gone",
+			`{"id":"a","do":"item_done","job":1,"version":1,"item":4294967296}`: "gone",
+			`{"id":"a\u0000","do":"bump","job":1,"version":1}`:                  "400",
+			`{"id":"a","do":"bump","order":"9f","version":1}`:                   "400",
+			`{"id":"a","do":"elsewhere","job":1,"version":1}`:                   "400",
+			`{"id":"a","do":"bump","job":1,"version":1`:                         "400",
+			`[[[[]]]]`:                "400",
+			strings.Repeat("[", 4000): "400",
+			`{"page":` + strings.Repeat(`{"a":`, 600) + `1`: "400",
+			``: "400",
+		} {
+			code, text := w.post(c, "/screen/hot-line/do", body)
+			got := fmt.Sprint(code)
+			if code == http.StatusOK {
+				got = string(decode[kds.Result](t, text).Outcome)
+			}
+			if got != want {
+				t.Errorf("%.70s: %s, want %s", body, got, want)
+			}
+		}
+		if after := w.screens["hot-line"].Board().At(); after != before {
+			t.Errorf("the board went from %s to %s", before, after)
+		}
+	})
+}
+
+func TestAPressThatIsPlayedAgainDoesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWall(t)
+		w.put("hot-line", 1)
+		c := w.client("127.0.0.1")
+		var played []string
+		press := func(id, do string, version int) {
+			t.Helper()
+			body := fmt.Sprintf(`{"id":%q,"do":%q,"job":1,"version":%d}`, id, do, version)
+			if code, text := w.post(c, "/screen/hot-line/do", body); code != http.StatusOK || decode[kds.Result](t, text).Outcome != kds.Done {
+				t.Fatalf("%s: %d %s", body, code, text)
+			}
+			played = append(played, body)
+		}
+		version := 1
+		for i := range 50 { // more than a card remembers
+			press(fmt.Sprint("bump-", i), "bump", version)
+			press(fmt.Sprint("recall-", i), "recall", version+1)
+			version += 2
+		}
+		before := w.screens["hot-line"].Board().At()
+		for _, body := range played {
+			if code, text := w.post(c, "/screen/hot-line/do", body); code != http.StatusOK {
+				t.Errorf("%s: %d %s", body, code, text)
+			}
+		}
+		if after := w.screens["hot-line"].Board().At(); after != before {
+			t.Errorf("the board went from %s to %s", before, after)
+		}
+	})
+}
+
+func TestAPageIsNotBelievedAboutCardsItCannotHave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWall(t)
+		c := w.client("127.0.0.1")
+		e := w.listen(c, "hot-line", viewer, "")
+		go func() {
+			for {
+				if _, ok := e.next(); !ok {
+					return
+				}
+			}
+		}()
+		// Of tickets that are to come, of another station's, and of another page.
+		says := func(station, page, jobs string) int {
+			code, _ := w.post(c, "/screen/"+station+"/shown", `{"page":"`+page+`","jobs":`+jobs+`}`)
+			return code
+		}
+		if code := says("hot-line", viewer, "[1,2,3,18446744073709551615]"); code != http.StatusOK {
+			t.Fatalf("answered %d", code)
+		}
+		w.put("cold", 1)
+		if code := says("cold", viewer, "[1]"); code != http.StatusConflict {
+			t.Errorf("a page without a stream there is answered %d", code)
+		}
+		for _, jobs := range []string{"[-1]", `["1"]`, "[1.5]", "{}", "[18446744073709551616]", "[[1]]", "[" + strings.Repeat("1,", 200_000) + "1]"} {
+			if code := says("hot-line", viewer, jobs); code != http.StatusBadRequest {
+				t.Errorf("%.30s is answered %d", jobs, code)
+			}
+		}
+		start := time.Now()
+		if proof, err := w.screens["hot-line"].Print(t.Context(), plate(2), begun); err == nil || proof == ticket.Shown {
+			t.Errorf("%s, %v, after %v: it was said before the ticket came", proof, err, time.Since(start))
+		}
+		if says("hot-line", viewer, "[2]") != http.StatusOK {
+			t.Error("a page that holds it now is not heard")
+		}
+		if proof, err := w.screens["hot-line"].Print(t.Context(), plate(2), begun); proof != ticket.Shown || err != nil {
+			t.Errorf("%s, %v", proof, err)
+		}
+		_ = w.stop()
+	})
+}
+
+func begun(context.Context) error { return nil }
+
+// paired is a browser on the network that may see a station.
+func (w *wall) paired(from, station string) *http.Client {
+	w.t.Helper()
+	c := w.tablet(from)
+	if _, err := w.server.Pair(w.t.Context(), w.code(c), station); err != nil {
+		w.t.Fatal(err)
+	}
+	return c
+}
