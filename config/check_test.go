@@ -91,7 +91,7 @@ func TestAReceiverIsCheckedKeyByKey(t *testing.T) {
 		"max_connections: 0":                            "max_connections: 0 is not between 1 and 10000",
 		"schema: Strict":                                `schema: "Strict" is not one of lenient and strict; did you mean strict?`,
 		"tls: { client_ca_file: /x }":                   "tls.cert_file: is missing; a key without its certificate is no use",
-		"tls: { cert_file: /x/c, key_file: /dev/zero }": "tls.cert_file: stat /x/c: no such file or directory\nreceiver.tls.key_file: /dev/zero is not a plain file",
+		"tls: { cert_file: /x/c, key_file: /dev/zero }": "tls.cert_file: /x/c: no such file or directory; correct the name, or put the file there\nreceiver.tls.key_file: /dev/zero is not a plain file",
 	} {
 		want = strings.ReplaceAll("receiver."+want, "\n", "\x00")
 		wantProblems(t, good+"receiver: { "+more+" }\n", strings.Split(want, "\x00")...)
@@ -172,7 +172,7 @@ func TestAPrinterIsCheckedKeyByKey(t *testing.T) {
 		"layout: { header: [table, table] }":    `layout.header[1]: "table" stands twice`,
 		"layout: { blank_lines: 6 }":            "layout.blank_lines: 6 is not between 0 and 5",
 		"layout: { template_file: /dev/zero }":  "layout.template_file: /dev/zero is not a plain file",
-		"layout: { template_file: /x/y }":       "layout.template_file: stat /x/y: no such file or directory",
+		"layout: { template_file: /x/y }":       "layout.template_file: /x/y: no such file or directory; correct the name, or put the file there",
 		"layout: { uppercase: true }":           "layout.uppercase: unknown key; did you mean upper_case?",
 		"override: cutter":                      `override: want keys of the profile with their values, got "cutter"`,
 		"override: { cutter: }":                 "override.cutter: is empty; leave the key out to keep what the profile says",

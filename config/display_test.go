@@ -102,14 +102,14 @@ func TestScreensAndDisplaysAreCheckedKeyByKey(t *testing.T) {
 		"screens: [ { name: a, keys: { bump: [1] } } ]":                           "screens[0].keys.bump[0]: 1 is not text to YAML; put it in quotes: \"1\"",
 		"kds: [ { name: a } ]":                                                    "kds[0].url: is missing; write it as https://kds.example/api/tickets",
 		"kds: [ { name: a, url: \"https://a\", timeout: 2m } ]":                   "kds[0].timeout: 2m is more than 1m",
-		"kds: [ { name: a, url: \"https://a\", secret_file: /gone } ]":            "kds[0].secret_file: stat /gone: no such file or directory",
+		"kds: [ { name: a, url: \"https://a\", secret_file: /gone } ]":            "kds[0].secret_file: /gone: no such file or directory; correct the name, or put the file there",
 		"display: { listen: \":9322\" }":                                          "display.listen: :9322 is not loopback, and orders would cross the network in plain text; set display.tls, or display.insecure: true",
 		"display: { listen: \"127.0.0.1:8443\" }\nscreens: [ { name: a } ]":       `display.listen: "127.0.0.1:8443" is taken by receiver.listen; each has its own port`,
 		"display: { tls: { cert_file: /gone, key_file: /gone } }":                 "",
 		"display: { tls: { cert_file: /gone } }":                                  "display.tls.key_file: is missing; a certificate without its key is no use",
 	} {
 		if want == "" {
-			wantProblems(t, good+more+"\n", "display.tls.cert_file: stat /gone: no such file or directory", "display.tls.key_file: stat /gone: no such file or directory")
+			wantProblems(t, good+more+"\n", "display.tls.cert_file: /gone: no such file or directory; correct the name, or put the file there", "display.tls.key_file: /gone: no such file or directory; correct the name, or put the file there")
 			continue
 		}
 		wantProblem(t, more+"\n", want)

@@ -30,8 +30,11 @@ func Load(path string, more ...func(*Config) []Problem) (*Config, error) {
 	data, err := readSmall(path, maxFile)
 	if err != nil {
 		p := Problem{Path: path, Msg: err.Error(), err: err}
-		if pe, ok := errors.AsType[*fs.PathError](err); ok {
-			p.Msg = "cannot be read: " + pe.Err.Error()
+		if e, ok := errors.AsType[*fileError](err); ok {
+			p.Msg = "cannot be read: " + e.err.Error()
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			p.Msg += "; write one, or name another with --config"
 		}
 		return nil, Problems{p}
 	}

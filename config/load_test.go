@@ -143,7 +143,7 @@ func TestAFileThatIsNoYAMLIsReportedByLine(t *testing.T) {
 
 func TestAFileThatIsNotThereIsSaidPlainly(t *testing.T) {
 	_, err := Load("/nowhere/ticketrail.yaml")
-	if err == nil || err.Error() != "/nowhere/ticketrail.yaml: cannot be read: no such file or directory" {
+	if err == nil || err.Error() != "/nowhere/ticketrail.yaml: cannot be read: no such file or directory; write one, or name another with --config" {
 		t.Errorf("got %v", err)
 	}
 	if !errors.Is(err, fs.ErrNotExist) {

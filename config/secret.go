@@ -3,8 +3,10 @@ package config
 import (
 	"bytes"
 	"crypto/subtle"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"strings"
@@ -103,19 +105,42 @@ func secretLines(name string) ([]string, error) {
 	return lines, nil
 }
 
+// A fileError is why a file cannot be read, and what to do.
+type fileError struct {
+	name, do string
+	err      error // without the name
+}
+
+func (e *fileError) Error() string { return e.name + ": " + e.err.Error() + e.do }
+func (e *fileError) Unwrap() error { return e.err }
+
+func unreadable(name string, err error) error {
+	e := &fileError{name: name, err: err}
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		e.err = p.Err
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		e.do = "; correct the name, or put the file there"
+	case errors.Is(err, fs.ErrPermission):
+		e.do = "; let the user that runs ticketrail read it, with chgrp and chmod g+r"
+	}
+	return e
+}
+
 // readSmall reads a regular file of at most limit bytes, so that a name that leads to a
 // pipe or to /dev/zero by mistake does not hang the daemon or eat its memory.
 func readSmall(name string, limit int64) ([]byte, error) {
 	st, err := os.Stat(name)
 	if err != nil {
-		return nil, err
+		return nil, unreadable(name, err)
 	}
 	if !st.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is not a plain file", name)
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, err
+		return nil, unreadable(name, err)
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, limit+1))

@@ -38,7 +38,7 @@ func TestAServiceThatCannotBeAskedIsRefused(t *testing.T) {
 		"{ base_url: \"http://api.example.com\" }":   `service.base_url: "http://api.example.com" is plain HTTP`,
 		"{ base_url: \"http://192.168.1.9\" }":       "service.base_url: ",
 		"{ client_id: \" me\" }":                     `service.client_id: " me" begins or ends with a space`,
-		"{ client_secret_file: /gone }":              "service.client_secret_file: stat /gone: no such file",
+		"{ client_secret_file: /gone }":              "service.client_secret_file: /gone: no such file",
 		"{ timeout: 61s }":                           "service.timeout: 1m1s is more than 1m",
 		"{ refresh: 1m }":                            "service.refresh: 1m is less than 10m",
 		"{ token: { path: oauth } }":                 `service.token.path: "oauth" is not a plain path below base_url`,

@@ -54,7 +54,7 @@ type NotAllowed struct {
 }
 
 func (e *NotAllowed) Error() string {
-	if e.Group == "" {
+	if e.Group == "" || e.Group == "root" { // nobody should be advised to join that
 		return fmt.Sprintf("permission denied at %s: use sudo", e.Socket)
 	}
 	return fmt.Sprintf("permission denied at %s: only group %s may; use sudo, or add yourself with usermod -aG %s and log in again", e.Socket, e.Group, e.Group)

@@ -31,10 +31,16 @@ func Listen(path string) (net.Listener, error) {
 		}
 	}
 	l, err := bind(path)
-	if err != nil {
-		return nil, fmt.Errorf("open admin socket %s: %w", path, err)
+	dir := filepath.Dir(path)
+	switch {
+	case err == nil:
+		return l, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("admin.socket: there is no folder %s for %s: make it, or set another path (%w)", dir, filepath.Base(path), err)
+	case errors.Is(err, fs.ErrPermission):
+		return nil, fmt.Errorf("admin.socket: this user may not make a socket in %s: use a folder of its own, or set another path (%w)", dir, err)
 	}
-	return l, nil
+	return nil, fmt.Errorf("open admin socket %s: %w", path, err)
 }
 
 // abandoned returns nil if nobody answers at the socket.

@@ -102,7 +102,7 @@ func TestAClosingDaemonLeavesItsSuccessorsSocketAlone(t *testing.T) {
 }
 
 func TestAFolderThatIsNotThereIsSaid(t *testing.T) {
-	if _, err := Listen(place(t) + "/no/where.sock"); err == nil || !strings.Contains(err.Error(), "where.sock") {
-		t.Errorf("Listen gives %v, want an error that names the path", err)
+	if _, err := Listen(place(t) + "/no/where.sock"); err == nil || !strings.Contains(err.Error(), "/no for where.sock: make it") {
+		t.Errorf("Listen gives %v, want an error that names the path and says what to do", err)
 	}
 }

@@ -21,7 +21,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"ticketrail/cmd/internal/admin"
 	"ticketrail/config"
 	"ticketrail/printer"
 	"ticketrail/printer/transport"
@@ -135,42 +134,15 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		a.log.Warn("configuration", "hint", w)
 	}
 
-	if err := a.checkStore(ctx, conf.Storage.Path); err != nil {
+	if err := a.openStore(ctx, conf.Storage); err != nil {
 		return nil, err
 	}
-	clock := o.Clock
-	if clock == nil {
-		clock = wallClock{}
-	}
-	open := queue.Options{
-		Path:             conf.Storage.Path,
-		DedupRetention:   conf.Storage.DedupRetention,
-		HistoryRetention: conf.Storage.HistoryRetention,
-		MaxBacklog:       conf.Storage.MaxBacklog,
-		Clock:            clock,
-		Logger:           a.log,
-		Registerer:       a.registry,
-		NoSync:           o.NoSync,
-	}
-	a.queue, err = queue.Open(open)
-	if errors.Is(err, queue.ErrDamaged) { // what the check does not look at, or there was no check
-		if err = a.setAside(conf.Storage.Path, err); err == nil {
-			a.queue, err = queue.Open(open)
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	a.down.push("queue", a.closeQueue)
 	a.down.push("idle polling", a.watch.end)
 	if a.display, err = a.newDisplay(); err != nil {
 		return nil, err
 	}
 	a.down.push("screens", a.display.end)
-	a.registry.MustRegister(heldCollector{a.queue}, conditionCollector{a}, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "ticketrail_queue_quarantined_files",
-		Help: "Damaged databases that were set aside and that nobody has taken away yet.",
-	}, func() float64 { return float64(len(a.quarantined())) }))
+	a.collect()
 
 	a.rejects, err = openRejects(a.queue.Shelf("rejects"), a.log.With("component", "rejects"))
 	if err != nil {
@@ -262,19 +234,6 @@ func (a *App) Run(ctx context.Context) error {
 	return err
 }
 
-// closeQueue closes the store, or gives up on a disk that never answers: what it was told
-// to keep it has or has not by then, and the next start finds out.
-func (a *App) closeQueue(ctx context.Context) error {
-	closed := make(chan error, 1)
-	go func() { closed <- a.queue.Close() }()
-	select {
-	case err := <-closed:
-		return err
-	case <-ctx.Done():
-		return fmt.Errorf("the disk does not answer: %w", context.Cause(ctx))
-	}
-}
-
 // stopLines lets the tickets in hand come out, within ticketWithin.
 func (a *App) stopLines(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, ticketWithin)
@@ -318,35 +277,4 @@ func addrString(addr net.Addr) string {
 		return ""
 	}
 	return addr.String()
-}
-
-func (a *App) listenAdmin(conf *config.Config) error {
-	if conf.Admin.Socket == "" {
-		return nil
-	}
-	s, err := admin.New(admin.Options{
-		Jobs: a.queue, Desk: a.queue, Stations: desk{a.queue, a.dispatch}, Tester: tester{a.queue},
-		Rejects: shownRejects{a.rejects}, Displays: screenDesk{a}, Reload: a.Reload, Lines: a.lines, Notices: a.allNotices,
-		Logger: a.log.With("component", "admin"),
-	})
-	if err != nil {
-		return err
-	}
-	l, err := admin.Listen(conf.Admin.Socket)
-	if err != nil {
-		return err
-	}
-	a.down.push("admin socket", closeOnce(l))
-	a.serve = append(a.serve, server{"admin", func(ctx context.Context) error { return s.Serve(ctx, l) }})
-	return nil
-}
-
-// closeOnce closes a listener that its server may have closed already.
-func closeOnce(l net.Listener) func(context.Context) error {
-	return func(context.Context) error {
-		if err := l.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
-			return err
-		}
-		return nil
-	}
 }

@@ -44,6 +44,14 @@ func buildInfo() prometheus.Collector {
 	}, func() float64 { return 1 })
 }
 
+// collect registers what is looked at when somebody asks.
+func (a *App) collect() {
+	a.registry.MustRegister(heldCollector{a.queue}, conditionCollector{a}, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "ticketrail_queue_quarantined_files",
+		Help: "Damaged databases that were set aside and that nobody has taken away yet.",
+	}, func() float64 { return float64(len(a.quarantined())) }))
+}
+
 type metrics struct{ reloadOK, reloadAt prometheus.Gauge }
 
 func newMetrics(reg prometheus.Registerer) *metrics {

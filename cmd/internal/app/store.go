@@ -8,8 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
+	"ticketrail/config"
 	"ticketrail/queue"
 )
 
@@ -20,6 +22,52 @@ var ErrDamaged = queue.ErrDamaged
 // CheckStore checks the whole database at path. A bad page can kill the process, so run it
 // in one that may die: the hidden command `db check` is that.
 func CheckStore(path string) error { return queue.Check(path) }
+
+// openStore has the file checked, opens it, and closes it in the teardown.
+func (a *App) openStore(ctx context.Context, conf config.Storage) error {
+	if err := a.checkStore(ctx, conf.Path); err != nil {
+		return err
+	}
+	clock := a.o.Clock
+	if clock == nil {
+		clock = wallClock{}
+	}
+	o := queue.Options{
+		Path:             conf.Path,
+		DedupRetention:   conf.DedupRetention,
+		HistoryRetention: conf.HistoryRetention,
+		MaxBacklog:       conf.MaxBacklog,
+		Clock:            clock,
+		Logger:           a.log,
+		Registerer:       a.registry,
+		NoSync:           a.o.NoSync,
+	}
+	var err error
+	a.queue, err = queue.Open(o)
+	if errors.Is(err, queue.ErrDamaged) { // what the check does not look at, or there was no check
+		if err = a.setAside(conf.Path, err); err == nil {
+			a.queue, err = queue.Open(o)
+		}
+	}
+	if err != nil {
+		return noStore(conf.Path, err)
+	}
+	a.down.push("queue", a.closeQueue)
+	return nil
+}
+
+// closeQueue closes the store, or gives up on a disk that never answers: what it was told
+// to keep it has or has not by then, and the next start finds out.
+func (a *App) closeQueue(ctx context.Context) error {
+	closed := make(chan error, 1)
+	go func() { closed <- a.queue.Close() }()
+	select {
+	case err := <-closed:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("the disk does not answer: %w", context.Cause(ctx))
+	}
+}
 
 // checkStore has the file checked and, if it is bad, sets it aside so that the kitchen
 // goes on with an empty one: tonight's orders matter more than this afternoon's file, and
@@ -39,9 +87,9 @@ func (a *App) checkStore(ctx context.Context, path string) error {
 	stop := a.extendStart(ctx)
 	err = a.o.CheckStore(ctx, path)
 	stop()
-	a.log.Info("database checked", "path", path, "bytes", info.Size(), "took", time.Since(began).Round(time.Millisecond))
 	switch {
 	case err == nil:
+		a.log.Info("database checked", "path", path, "bytes", info.Size(), "took", time.Since(began).Round(time.Millisecond))
 		return nil
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -52,6 +100,24 @@ func (a *App) checkStore(ctx context.Context, path string) error {
 		return nil
 	}
 	return a.setAside(path, err)
+}
+
+// noStore says what to do about a database that cannot be opened for its place's sake.
+func noStore(path string, err error) error {
+	do := ""
+	switch dir := filepath.Dir(path); {
+	case errors.Is(err, fs.ErrNotExist):
+		do = fmt.Sprintf("there is no folder %s: make it, or set storage.path", dir)
+	case errors.Is(err, fs.ErrPermission):
+		do = fmt.Sprintf("this user may not write there: chown it and what is in %s to the user that runs ticketrail, or set storage.path", dir)
+	case errors.Is(err, syscall.EROFS):
+		do = "the disk is mounted read-only: look at dmesg, for a failing disk ends like that"
+	case errors.Is(err, syscall.ENOSPC):
+		do = fmt.Sprintf("the disk is full: make room on the one that df %s shows", dir)
+	default:
+		return err
+	}
+	return fmt.Errorf("storage.path: %s (%w)", do, err)
 }
 
 // setAside renames a damaged database, so that a new one can be started under its name.

@@ -1,0 +1,51 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"ticketrail/config"
+)
+
+func TestADatabaseThatCannotBeOpenedSaysWhatToDo(t *testing.T) {
+	for cause, want := range map[error]string{
+		fs.ErrNotExist:     "storage.path: there is no folder /data: make it",
+		fs.ErrPermission:   "storage.path: this user may not write there: chown it",
+		syscall.EROFS:      "storage.path: the disk is mounted read-only",
+		syscall.ENOSPC:     "storage.path: the disk is full: make room on the one that df /data shows",
+		errors.New("else"): "open: else",
+	} {
+		err := fmt.Errorf("open: %w", cause)
+		if got := noStore("/data/t.db", err); !strings.HasPrefix(got.Error(), want) || !errors.Is(got, cause) {
+			t.Errorf("%v becomes %q, want %q", err, got, want)
+		}
+	}
+	conf := config.Storage{Path: filepath.Join(t.TempDir(), "gone", "t.db")}
+	a := &App{log: newLogger(nil, "text", nil), registry: newRegistry()}
+	if err := a.openStore(t.Context(), conf); err == nil || !strings.Contains(err.Error(), "there is no folder "+filepath.Dir(conf.Path)) {
+		t.Errorf("without the folder: %v", err)
+	}
+}
+
+func TestOnlyADatabaseThatWasCheckedIsLoggedAsSuch(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "t.db")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for finds, want := range map[error]string{nil: "database checked", errors.New("locked"): "database not checked"} {
+		var log bytes.Buffer
+		a := &App{log: newLogger(&log, "text", nil)}
+		a.o.CheckStore = func(context.Context, string) error { return finds }
+		if err := a.checkStore(t.Context(), path); err != nil || strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), `"`+want+`"`) {
+			t.Errorf("a check that says %v: %v, logged as\n%s", finds, err, &log)
+		}
+	}
+}
