@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // A key is one thing that models.yaml says of a model and that may be overridden.
@@ -96,17 +98,22 @@ func (p *Profile) check() error {
 
 func setText(to *string, v any) error {
 	s, ok := v.(string)
-	if !ok {
-		return fmt.Errorf("%v is not a text", v)
+	if !ok || len(s) > mostText || strings.ContainsFunc(s, unicode.IsControl) || !utf8.ValidString(s) {
+		return fmt.Errorf("%s is not possible; use a line of text, %d letters at most", quoted(v), mostText)
 	}
 	*to = s
 	return nil
 }
 
+const (
+	mostText  = 200 // bytes
+	mostShown = 60  // bytes of a value, in an error
+)
+
 func setFlag(to *bool, v any) error {
 	b, ok := v.(bool)
 	if !ok {
-		return fmt.Errorf("%v is not possible; use true or false", v)
+		return fmt.Errorf("%s is not possible; use true or false", quoted(v))
 	}
 	*to = b
 	return nil
@@ -115,7 +122,7 @@ func setFlag(to *bool, v any) error {
 func setNumber(to *int, v any, least, most int) error {
 	n, ok := whole(v)
 	if !ok || n < least || n > most {
-		return fmt.Errorf("%v is not possible; use a whole number from %d to %d", v, least, most)
+		return fmt.Errorf("%s is not possible; use a whole number from %d to %d", quoted(v), least, most)
 	}
 	*to = n
 	return nil
@@ -147,14 +154,24 @@ func setWord[T comparable](to *T, v any, words []word[T]) error {
 		}
 	}
 	last := len(texts) - 1
-	return fmt.Errorf("%v is not possible; use %s or %s", quoted(v), strings.Join(texts[:last], ", "), texts[last])
+	return fmt.Errorf("%s is not possible; use %s or %s", quoted(v), strings.Join(texts[:last], ", "), texts[last])
 }
 
+// quoted is a value as an error shows it: on one line, without anything that commands a
+// terminal, and not whole where somebody put a file in the place of a word.
 func quoted(v any) string {
-	if s, ok := v.(string); ok {
-		return strconv.Quote(s)
+	s, text := v.(string)
+	if !text {
+		s = fmt.Sprint(v)
 	}
-	return fmt.Sprint(v)
+	if len(s) > mostShown {
+		s = strings.ToValidUTF8(s[:mostShown], "") + "…"
+	}
+	s = strconv.Quote(s)
+	if !text {
+		s = s[1 : len(s)-1]
+	}
+	return s
 }
 
 // setCodePages takes a list of NAME=NUMBER.
@@ -168,26 +185,26 @@ func setCodePages(to *[]CodePage, v any) error {
 		for _, e := range l {
 			s, ok := e.(string)
 			if !ok {
-				return fmt.Errorf("%v is not possible; %s", quoted(e), use)
+				return fmt.Errorf("%s is not possible; %s", quoted(e), use)
 			}
 			texts = append(texts, s)
 		}
 	}
 	if len(texts) == 0 {
-		return fmt.Errorf("%v is not possible; %s", quoted(v), use)
+		return fmt.Errorf("%s is not possible; %s", quoted(v), use)
 	}
 	pages := make([]CodePage, 0, len(texts))
 	for _, s := range texts {
 		name, number, _ := strings.Cut(s, "=")
 		n, err := strconv.ParseUint(number, 10, 8)
 		if err != nil || name == "" {
-			return fmt.Errorf("%q is not possible; %s", s, use)
+			return fmt.Errorf("%s is not possible; %s", quoted(s), use)
 		}
 		if i := slices.IndexFunc(pages, func(p CodePage) bool { return p.Number == byte(n) }); i >= 0 {
-			return fmt.Errorf("%q: %d is the number of %s already; a number stands for one page", s, n, pages[i].Name)
+			return fmt.Errorf("%s: %d is the number of %s already; a number stands for one page", quoted(s), n, pages[i].Name)
 		}
 		if !slices.Contains(PageNames(), name) {
-			return fmt.Errorf("%q: no page of that name can be written; there are %s", s, strings.Join(PageNames(), ", "))
+			return fmt.Errorf("%s: no page of that name can be written; there are %s", quoted(s), strings.Join(PageNames(), ", "))
 		}
 		pages = append(pages, CodePage{byte(n), name})
 	}

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -117,14 +119,15 @@ func TestAnOverrideThatIsWrongSaysWhatIsPossible(t *testing.T) {
 	}{
 		{"columns", 0, "columns: 0 is not possible; use a whole number from 20 to 255"},
 		{"columns", 42.5, "columns: 42.5 is not possible; use a whole number from 20 to 255"},
-		{"columns", "many", "columns: many is not possible; use a whole number from 20 to 255"},
+		{"columns", "many", `columns: "many" is not possible; use a whole number from 20 to 255`},
 		{"columns", 200, "dots: 512 are too few for 200 columns, which are 1200 at the least"},
 		{"dots", 5000, "dots: 5000 is not possible; use a whole number from 160 to 1000"},
 		{"cutter", "half", `cutter: "half" is not possible; use none, partial or full`},
 		{"cutter", nil, `cutter: <nil> is not possible; use none, partial or full`},
 		{"confirm", "", `confirm: "" is not possible; use auto, process_id, status or none`},
-		{"kanji", "yes", "kanji: yes is not possible; use true or false"},
-		{"about", 7, "about: 7 is not a text"},
+		{"kanji", "yes", `kanji: "yes" is not possible; use true or false`},
+		{"about", 7, "about: 7 is not possible; use a line of text, 200 letters at most"},
+		{"about", "red\x1b[31m", `about: "red\x1b[31m" is not possible; use a line of text`},
 		{"name", "x", "name: a profile has no such key; there are about, columns, "},
 		{"code_pages", []any{}, "code_pages: [] is not possible; use a list like [CP437=0, WPC1252=16], the best first"},
 		{"code_pages", []string{"CP437"}, `code_pages: "CP437" is not possible`},
@@ -151,6 +154,22 @@ func TestAnOverrideThatIsWrongSaysWhatIsPossible(t *testing.T) {
 	_, err := p.Override(map[string]any{"raster": "none", "qr": "raster", "two_byte": "gb18030", "sizing": "doubled"})
 	if err == nil || strings.Count(err.Error(), "\n") != 1 {
 		t.Errorf("two contradictions, told: %v", err)
+	}
+}
+
+func TestAnErrorShowsSomeOfAValueAndNothingThatCommandsATerminal(t *testing.T) {
+	p, _ := Lookup("generic-80mm")
+	long := "\x1b[2J\n" + strings.Repeat("é", 10<<20)
+	for _, key := range keys() {
+		for _, v := range []any{long, []any{long}, []any{long + "=1"}, map[string]any{long: long}} {
+			_, err := p.Override(map[string]any{key.name: v})
+			if err == nil {
+				t.Fatalf("%s takes %d bytes", key.name, len(long))
+			}
+			if s := err.Error(); len(s) > 1000 || strings.ContainsFunc(s, unicode.IsControl) || !utf8.ValidString(s) {
+				t.Errorf("%s: %.300q, %d bytes", key.name, s, len(s))
+			}
+		}
 	}
 }
 
