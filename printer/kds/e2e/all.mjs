@@ -7,9 +7,10 @@ import * as daemon from "./daemon.mjs";
 import * as board from "./board.mjs";
 import * as truth from "./truth.mjs";
 import * as door from "./door.mjs";
+import * as old from "./old.mjs";
 
 const only = process.argv[2] || (process.env.KDS_E2E !== "1" && process.env.KDS_E2E);
-const stories = [truth, daemon, board, door].flatMap((m) => Object.entries(m)).filter(([name]) => !only || name.includes(only));
+const stories = [truth, daemon, board, door, old].flatMap((m) => Object.entries(m)).filter(([name]) => !only || name.includes(only));
 let failed = 0;
 
 async function tell(name, story) {

@@ -1,6 +1,6 @@
 // The truth: what a page says when it cannot know.
 
-import { assert, equal, heads, live, open, order, until } from "./kitchen.mjs";
+import { assert, equal, heads, live, open, order, until, watch } from "./kitchen.mjs";
 
 export async function aKilledServerIsSaidAndTheBoardIsTheSameAfter(kitchen, browser) {
   await kitchen.put("hot-line", order(1), order(2), order(3));
@@ -108,4 +108,39 @@ export async function aPageThatIsClosedIsGone(kitchen, browser) {
   let refused = "";
   await kitchen.ask("/put", { Station: "hot-line", Print: true, Tickets: [order(1)] }).catch((e) => { refused = String(e); });
   assert(/no screen is open/.test(refused), "a ticket waits: " + refused);
+}
+
+// A snapshot that was asked for before changes that the stream has told takes nothing back.
+export async function aLateSnapshotTakesNothingBack(kitchen, browser) {
+  await kitchen.put("hot-line", order(1));
+  const context = await browser.newContext();
+  await context.addInitScript(() => {
+    const Stream = EventSource;
+    window.EventSource = function (url) { return (window.stream = new Stream(url)); };
+  });
+  const page = await watch(await context.newPage());
+  await page.goto(kitchen.url + "/screen/hot-line");
+  await live(page);
+  let release;
+  const late = new Promise((done) => { release = done; });
+  const asked = new Promise((done) => {
+    page.route("**/state", async (route) => {
+      const answer = await route.fetch();
+      done();
+      await late;
+      return route.fulfill({ response: answer });
+    });
+  });
+  // A heartbeat that names a state which the page does not have makes it ask.
+  await page.evaluate(() => window.stream.dispatchEvent(new MessageEvent("beat", { data: JSON.stringify({ id: "x.1", now: Date.now(), offset: 0 }) })));
+  await asked;
+  await kitchen.put("hot-line", order(2));
+  await until("it is told", async () => (await heads(page)).length === 2);
+  const answered = page.waitForResponse("**/state");
+  release();
+  await answered;
+  for (let i = 0; i < 10; i++) {
+    equal(await heads(page), ["#1", "#2"], "the board");
+    await page.waitForTimeout(50);
+  }
 }

@@ -32,19 +32,25 @@ export function random() {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");
 }
 
-// kept is a setting of this tablet. A browser that keeps nothing has the default.
-export const kept = {
-  get(name, otherwise) {
-    try {
-      const v = localStorage.getItem("ticketrail." + name);
-      return v === null ? otherwise : v;
-    } catch (e) {
-      return otherwise;
-    }
-  },
-  set(name, value) {
-    try {
-      localStorage.setItem("ticketrail." + name, value);
-    } catch (e) { /* it lasts until the page is loaded again */ }
-  },
-};
+// kept is a setting of this tablet, keptByTab what is true as long as its tab is open. A browser
+// that keeps nothing has the default.
+export const kept = keeper(() => localStorage);
+export const keptByTab = keeper(() => sessionStorage);
+
+function keeper(storage) {
+  return {
+    get(name, otherwise) {
+      try {
+        const v = storage().getItem("ticketrail." + name);
+        return v === null ? otherwise : v;
+      } catch (e) {
+        return otherwise;
+      }
+    },
+    set(name, value) {
+      try {
+        storage().setItem("ticketrail." + name, value);
+      } catch (e) { /* it lasts until the page is loaded again */ }
+    },
+  };
+}

@@ -2,7 +2,7 @@
 // missed two heartbeats says that it is not live, and asks for the board every few seconds
 // until the stream works again.
 
-import { random } from "./dom.js";
+import { keptByTab, random } from "./dom.js";
 import { heard, now } from "./time.js";
 
 export class Live {
@@ -32,9 +32,7 @@ export class Live {
         this.answer();
       }
     });
-    addEventListener("pagehide", () => {
-      navigator.sendBeacon(this.base + "/bye", new Blob([JSON.stringify({ page: this.page })], { type: "application/json" }));
-    });
+    addEventListener("pagehide", () => this.bye());
     addEventListener("online", () => this.dead && this.open());
   }
 
@@ -49,7 +47,12 @@ export class Live {
     });
     listen("hello", (h) => this.checkSetup(h.setup));
     listen("state", (state) => this.alive() || this.on.state(state));
-    listen("change", (event) => this.alive() || this.on.change(event));
+    listen("change", (event) => {
+      this.alive();
+      // Should a card come back that was given up, that is to be said anew.
+      if (event.card && event.card.state !== "open") this.said.delete(event.card.job);
+      this.on.change(event);
+    });
     listen("beat", (beat) => this.pulse(beat));
     s.onopen = () => {
       this.fresh = true; // it opens by itself again, too
@@ -63,6 +66,16 @@ export class Live {
         setTimeout(() => s === this.stream && this.open(), 2000);
       }
     };
+  }
+
+  // bye is the last word. Without it the server waits a few seconds for the page to come back.
+  bye() {
+    const said = post({ page: this.page });
+    try {
+      navigator.sendBeacon(this.base + "/bye", new Blob([said.body], { type: "application/json" }));
+    } catch (e) { // Chromium before 81 sends no JSON this way
+      fetch(this.base + "/bye", { ...said, keepalive: true }).catch(() => {});
+    }
   }
 
   alive() {
@@ -127,9 +140,9 @@ export class Live {
   // differently; not again and again.
   checkSetup(tag) {
     if (tag === this.tag) return false;
-    const last = Number(sessionStorage.getItem("ticketrail.loaded") || 0);
+    const last = Number(keptByTab.get("loaded", "0"));
     if (Date.now() - last < 20000 && Date.now() >= last) return false;
-    sessionStorage.setItem("ticketrail.loaded", String(Date.now()));
+    keptByTab.set("loaded", String(Date.now()));
     location.reload();
     return true;
   }

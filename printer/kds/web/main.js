@@ -69,8 +69,7 @@ class App extends View {
   // ---- what the line to the server tells
 
   state(snapshot) {
-    this.store.load(snapshot);
-    this.arrived();
+    if (this.store.load(snapshot)) this.arrived();
   }
 
   change(event) {

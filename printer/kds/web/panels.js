@@ -28,7 +28,11 @@ export class Panels {
     document.body.append(dialog);
     this.open = { name, dialog, fill: () => fill(content, this.app, this) };
     this.open.fill();
-    dialog.showModal();
+    if (dialog.showModal) return dialog.showModal();
+    // Firefox before 98 has no dialogs: it lies over the board all the same.
+    dialog.setAttribute("open", "");
+    dialog.classList.add("laid");
+    (dialog.querySelector("[autofocus]") || dialog.querySelector("button")).focus();
   }
 
   // close takes effect at once. The browser tells of it later, and a key that was pressed in
@@ -36,7 +40,7 @@ export class Panels {
   close() {
     if (!this.open) return;
     const dialog = this.open.dialog;
-    dialog.close();
+    if (dialog.close) dialog.close();
     this.closed(dialog);
   }
 

@@ -7,18 +7,23 @@ export class Store {
     this.things = new Map(); // by key: a card's job, an order's key
     this.entries = new WeakMap(); // what is drawn of each
     this.id = "";
+    this.run = "";
+    this.seq = 0;
   }
 
-  // load takes a whole snapshot.
+  // load takes a whole snapshot. One that is older than what the stream told since it was asked
+  // for is none: the board never goes back.
   load(state) {
+    if (state.run === this.run && state.seq < this.seq) return false;
     this.things.clear();
     for (const t of [...(state.open || state.orders), ...state.recall]) this.things.set(keyOf(t), t);
-    this.id = state.id;
+    [this.id, this.run, this.seq] = [state.id, state.run, state.seq];
+    return true;
   }
 
   // apply takes one change.
   apply(event) {
-    this.id = event.id;
+    [this.id, this.seq] = [event.id, event.seq];
     if (event.kind === "card") this.things.set(keyOf(event.card), event.card);
     else if (event.kind === "order") this.things.set(keyOf(event.view), event.view);
     else if (event.kind === "forget") this.things.delete(String(event.job));
