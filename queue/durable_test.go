@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -21,9 +22,9 @@ type platter struct {
 	*disk
 	t      testing.TB
 	path   string
-	meta   []byte // the two meta pages, as they are durable
-	deaf   bool   // syncs fail
-	cutOff bool   // power fails at each commit, and somebody looks at what is left
+	meta   []byte      // the two meta pages, as they are durable
+	deaf   atomic.Bool // syncs fail
+	cutOff bool        // power fails at each commit, and somebody looks at what is left
 	cuts   int
 }
 
@@ -41,7 +42,7 @@ func (p *platter) commit(tx *bolt.Tx) error {
 }
 
 func (p *platter) sync(*os.File) error {
-	if p.deaf {
+	if p.deaf.Load() {
 		return syscall.EIO
 	}
 	p.meta = p.content()[:2*os.Getpagesize()]
@@ -124,7 +125,7 @@ func TestAPowerCutInTheFirstCommitAfterACrashLeavesAWholeFile(t *testing.T) {
 			defer k.stop()
 			k.accept(order("a", "grill"))
 			p.then(failsButPersist, fails, fails, fails) // so that nothing is mended before the end
-			p.deaf = true
+			p.deaf.Store(true)
 			if _, err := k.Accept(bg, order("b", "grill")); !errors.Is(err, ErrStorageFailed) {
 				t.Fatalf("err %v", err)
 			}
@@ -133,7 +134,8 @@ func TestAPowerCutInTheFirstCommitAfterACrashLeavesAWholeFile(t *testing.T) {
 				t.Fatalf("opened %v, %v", q != nil, err)
 			}
 			p.heal()
-			p.deaf, p.cutOff = false, true
+			p.deaf.Store(false)
+			p.cutOff = true
 			p.open(k)
 			if got := k.accept(order("b", "grill")); !got.Duplicate {
 				t.Errorf("receipt %+v", got)
@@ -143,6 +145,29 @@ func TestAPowerCutInTheFirstCommitAfterACrashLeavesAWholeFile(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestAFileThatCannotBeSyncedAnewIsNotBelieved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k, p := onPlatter(t, 3)
+		defer k.stop()
+		k.accept(order("a", "grill"))
+		p.deaf.Store(true)
+		p.then(failsButPersist)
+		if _, err := k.Accept(bg, order("b", "grill")); !errors.Is(err, ErrStorageFailed) {
+			t.Fatalf("err %v", err)
+		}
+		time.Sleep(10 * time.Minute)
+		if _, err := k.Accept(bg, order("a", "grill")); !errors.Is(err, ErrStorageFailed) {
+			t.Errorf("duplicate: %v", err)
+		}
+		k.nothing("grill")
+		p.deaf.Store(false)
+		k.healed()
+		if got := k.accept(order("b", "grill")); !got.Duplicate {
+			t.Errorf("receipt %+v", got)
+		}
+	})
 }
 
 func TestADuplicateAfterARestartRestsOnACommitOfThisProcess(t *testing.T) {
