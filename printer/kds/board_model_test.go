@@ -56,9 +56,10 @@ func (k *kitchen) put(job uint64, void bool) {
 
 // forget drops what can no longer be recalled.
 func (k *kitchen) forget() {
+	all := slices.Clone(k.tickets) // DeleteFunc moves what it looks at
 	k.tickets = slices.DeleteFunc(k.tickets, func(d *dish) bool {
 		later := 0
-		for _, o := range k.tickets {
+		for _, o := range all {
 			if o.off > d.off {
 				later++
 			}
