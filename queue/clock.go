@@ -86,7 +86,8 @@ func (b *batch) writeClock(force bool) {
 }
 
 // keepHouse does what time brings: forget keys, prune history, note the time. Each of its
-// transactions is small, so that it can never be what a cook waits for.
+// transactions is small, so that it can never be what a cook waits for. A crash before or
+// after any of them is the same to everybody: what was not forgotten is forgotten next time.
 func (q *Queue) keepHouse() {
 	q.pruning = false
 	if !q.nextTry.IsZero() {

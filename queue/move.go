@@ -9,8 +9,10 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// What people do to jobs. None of it is done again by itself after a failed commit: whoever
-// asked looks and asks again, and is then told what has become of the job.
+// What people do to jobs, each in one transaction. A crash before its commit: nothing happened. A
+// crash after it: it happened, and asked for again it is refused. None of it is done again by
+// itself after a failed commit, of which nobody knows which of the two it is: whoever asked
+// looks and asks again, and is then told what has become of the job.
 
 // Reprint puts a copy of a job at the end of a line: the same station's if station is empty.
 // A held or buried original is cancelled by it. A job that waits or prints is ErrConflict, and

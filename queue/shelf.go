@@ -24,8 +24,10 @@ const (
 // Shelf returns the shelf of that name. It exists as soon as something is put on it.
 func (q *Queue) Shelf(name string) *Shelf { return &Shelf{q: q, name: name} }
 
-// Put stores value under key; nil means that it would survive a power cut. A key has 1 to
-// 1024 bytes, a value at most 4 MiB.
+// Put stores value under key; nil means that it would survive a power cut. A crash before that
+// leaves what was there, one after it what was put. A key has 1 to 1024 bytes, a value at most
+// 4 MiB. The error wraps ErrStorageFull, for a value of more than 64 KiB while the disk is
+// full; ErrStorageFailed, of which the outcome is unknown; ErrClosed or ctx.Err().
 func (s *Shelf) Put(ctx context.Context, key string, value []byte) error {
 	return s.write(ctx, "put", key, value, func(b *batch) error {
 		if b.q.space.isFull.Load() && len(value) > largeValue {
@@ -41,7 +43,7 @@ func (s *Shelf) Put(ctx context.Context, key string, value []byte) error {
 	})
 }
 
-// Delete removes a key; that it is not there is no error.
+// Delete removes a key; that it is not there is no error. Its errors are those of Put.
 func (s *Shelf) Delete(ctx context.Context, key string) error {
 	return s.write(ctx, "delete", key, nil, func(b *batch) error {
 		if k := b.bucket(bucketShelves).Bucket([]byte(s.name)); k != nil && k.Get([]byte(key)) != nil {

@@ -97,7 +97,8 @@ func (s *space) missing() int64 {
 // reason, that costs the reserve, not the orders.
 func noRoom(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
-// ballast makes sure that the file is there and takes up real blocks.
+// ballast makes sure that the file is there and takes up real blocks. A crash in the midst
+// leaves one that is too short, which the next start makes anew.
 func (s *space) ballast() error {
 	if s.size == 0 {
 		_ = os.Remove(s.path) // of an earlier configuration
