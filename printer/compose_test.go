@@ -26,7 +26,8 @@ func TestATicketThatCannotBeComposedIsBuriedAndTouchesNoPrinter(t *testing.T) {
 		"a copy empty": func(ticket.Delivery, bool) job { return job{copies: []escpos.Ticket{{Body: []byte("x")}, {}}} },
 	} {
 		model, _ := profile.Lookup("generic-80mm")
-		p := NewPaper(Options{Name: "grill", Dialer: noDialer{t}, Profile: model})
+		device := NewDevice(DeviceOptions{Name: "grill", Dialer: noDialer{t}})
+		p := NewPaper(Options{Name: "grill", Device: device, Profile: model})
 		p.draw = draw
 		proof, err := p.Print(t.Context(), ticket.Delivery{Job: 1}, func(context.Context) error {
 			t.Errorf("%s: begun", name)
