@@ -16,7 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-
+	"golang.org/x/net/netutil"
 	"golang.org/x/sys/unix"
 
 	"ticketrail/cmd/internal/admin"
@@ -171,6 +171,9 @@ func (a *App) readyz(w http.ResponseWriter, _ *http.Request) {
 	io.WriteString(w, "ready\n")
 }
 
+// maxScrapers is how many connections monitoring may have. Open files are what printers need too.
+const maxScrapers = 32
+
 func serveHTTP(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger) error {
 	srv := &http.Server{
 		Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second,
@@ -185,7 +188,7 @@ func serveHTTP(ctx context.Context, l net.Listener, h http.Handler, log *slog.Lo
 			srv.Close()
 		}
 	})
-	err := srv.Serve(l)
+	err := srv.Serve(netutil.LimitListener(l, maxScrapers))
 	if !unwatch() {
 		<-stopped
 	}

@@ -128,9 +128,13 @@ func sameDevice(i int, all []config.Printer) []config.Problem {
 	if err != nil {
 		return nil
 	}
+	here := all[i].Device()
 	for j, p := range all[:i] {
+		if p.Device() != here {
+			continue
+		}
 		his, err := model(p)
-		if err == nil && p.Device() == all[i].Device() && his.Confirm.String() != mine.Confirm.String() {
+		if err == nil && his.Confirm.String() != mine.Confirm.String() {
 			return []config.Problem{{Path: fmt.Sprintf("printers[%d].confirm", i),
 				Msg: fmt.Sprintf("is %s by its profile, and %s in printers[%d], which is the same printer; say the same in both", mine.Confirm, his.Confirm, j)}}
 		}
