@@ -39,7 +39,7 @@ func beDaemon(ctx context.Context, conf string) int {
 		if err != nil {
 			return err
 		}
-		fmt.Println(a.WebhookAddr(), a.MetricsAddr())
+		fmt.Println(a.WebhookAddr(), a.MetricsAddr(), a.DisplayAddr())
 		return a.Run(ctx)
 	}()
 	if err != nil {
@@ -77,6 +77,7 @@ type daemon struct {
 	cmd              *exec.Cmd
 	pid              int
 	webhook, metrics string
+	display          string        // where pages are, if there is a screen
 	ready            time.Duration // from starting the process until it said so
 	logPath          string
 }
@@ -87,6 +88,7 @@ type daemonOptions struct {
 	printer *wire    // of both stations; nil: there is none
 	under   []string // a program that runs it, with its arguments
 	within  time.Duration
+	config  func(socket string) []byte // nil: two stations at one printer
 }
 
 // daemon starts the daemon on a store and waits until it is ready.
@@ -101,7 +103,10 @@ func (b *bench) daemon(ctx context.Context, o daemonOptions) (_ *daemon, err err
 	}
 	defer os.RemoveAll(sockets)
 	conf := b.path("ticketrail.yaml")
-	if err := os.WriteFile(conf, daemonConfig(o, filepath.Join(sockets, "admin")), 0o600); err != nil {
+	if o.config == nil {
+		o.config = func(socket string) []byte { return daemonConfig(o, socket) }
+	}
+	if err := os.WriteFile(conf, o.config(filepath.Join(sockets, "admin")), 0o600); err != nil {
 		return nil, err
 	}
 	hear, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(sockets, "notify"), Net: "unixgram"})
@@ -143,7 +148,7 @@ func (b *bench) daemon(ctx context.Context, o daemonOptions) (_ *daemon, err err
 	if err != nil {
 		return nil, fmt.Errorf("read the daemon's addresses: %w", err)
 	}
-	_, err = fmt.Sscan(line, &d.webhook, &d.metrics)
+	_, err = fmt.Sscan(line, &d.webhook, &d.metrics, &d.display)
 	return d, err
 }
 

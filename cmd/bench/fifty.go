@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"ticketrail/cmd/internal/app"
+	"ticketrail/queue/ticket"
 )
 
 const (
@@ -68,7 +70,7 @@ func (b *bench) openFifty(ctx context.Context, p *printers) (*rush, error) {
 		return nil, err
 	}
 	e.letters = letters
-	e.app, e.stop, err = b.wholeDaemon(ctx, conf, e.tally)
+	e.app, e.stop, err = b.wholeDaemon(ctx, conf, app.Options{Log: e.tally})
 	if err != nil {
 		return nil, err
 	}
@@ -254,6 +256,8 @@ func (e *rush) finding() finding {
 
 // A tally reads the daemon's log and notes when which request was out.
 type tally struct {
+	proof ticket.Proof // that counts; "" is confirmed
+
 	mu        sync.Mutex // guards what follows
 	confirmed map[uint64]time.Time
 	others    int    // tickets that are out in another way
@@ -276,6 +280,21 @@ func (t *tally) Write(b []byte) (int, error) {
 	}
 }
 
+// of is when a request was out in the way that counts.
+func (t *tally) of(id uint64) (time.Time, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	at, ok := t.confirmed[id]
+	return at, ok
+}
+
+// otherwise is how many tickets are out in another way.
+func (t *tally) otherwise() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.others
+}
+
 func (t *tally) note(line []byte, now time.Time) {
 	if !bytes.Contains(line, []byte(`msg="ticket out"`)) {
 		return
@@ -283,7 +302,8 @@ func (t *tally) note(line []byte, now time.Time) {
 	_, id, _ := bytes.Cut(line, []byte(" request="))
 	id, _, _ = bytes.Cut(id, []byte(" "))
 	n, err := strconv.ParseUint(string(id[max(0, len(id)-idDigits):]), 16, 64)
-	if err != nil || !bytes.Contains(line, []byte(" outcome=confirmed ")) {
+	proof := cmp.Or(t.proof, ticket.Confirmed)
+	if err != nil || !bytes.Contains(line, []byte(" outcome="+proof+" ")) {
 		t.others++
 		return
 	}

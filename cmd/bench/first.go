@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -53,7 +52,7 @@ func (b *bench) firstBytes(ctx context.Context, y *yardstick, l letter, answers 
 	}
 	defer printer.close()
 	o := daemonOptions{store: b.path("row8.db"), printer: printer}
-	a, stop, err := b.wholeDaemon(ctx, func(socket string) []byte { return daemonConfig(o, socket) }, io.Discard)
+	a, stop, err := b.wholeDaemon(ctx, func(socket string) []byte { return daemonConfig(o, socket) }, app.Options{})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -62,7 +61,7 @@ func (b *bench) firstBytes(ctx context.Context, y *yardstick, l letter, answers 
 }
 
 // wholeDaemon runs the daemon in this process. config is given the admin socket's path.
-func (b *bench) wholeDaemon(ctx context.Context, config func(socket string) []byte, log io.Writer) (_ *app.App, stop func() error, err error) {
+func (b *bench) wholeDaemon(ctx context.Context, config func(socket string) []byte, o app.Options) (_ *app.App, stop func() error, err error) {
 	sockets, err := os.MkdirTemp("", "trb")
 	if err != nil {
 		return nil, nil, err
@@ -71,7 +70,8 @@ func (b *bench) wholeDaemon(ctx context.Context, config func(socket string) []by
 	if err := os.WriteFile(conf, config(filepath.Join(sockets, "admin")), 0o600); err != nil {
 		return nil, nil, errors.Join(err, os.RemoveAll(sockets))
 	}
-	a, err := app.New(ctx, app.Options{ConfigPath: conf, Log: log})
+	o.ConfigPath = conf
+	a, err := app.New(ctx, o)
 	if err != nil {
 		return nil, nil, errors.Join(err, os.RemoveAll(sockets))
 	}

@@ -1,9 +1,10 @@
 // Command bench measures whether the kitchen can rely on ticketrail being quick: how much a
 // durable answer costs over the handler alone, how long a cook waits for the first byte,
 // how soon the daemon is back after a power cut, what it keeps in memory, what a ticket costs
-// until it is bytes, and whether fifty printers are as quick as one.
+// until it is bytes, whether fifty printers are as quick as one, and how soon a ticket is on a
+// screen.
 //
-//	go run ./cmd/bench             every row, about a quarter of an hour
+//	go run ./cmd/bench             every row, about twenty minutes
 //	go run ./cmd/bench --quick     smaller counts; for a look, not for a claim
 //	go run ./cmd/bench --row 2 --row 8
 //
@@ -38,14 +39,8 @@ func main() {
 	app.Processors()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
-	if len(os.Args) == 3 && os.Args[1] == modeServe {
-		os.Exit(beDaemon(ctx, os.Args[2]))
-	}
-	if len(os.Args) == 3 && os.Args[1] == modePrint {
-		os.Exit(beFifty(ctx, os.Args[2]))
-	}
-	if len(os.Args) == 4 && os.Args[1] == "db" && os.Args[2] == "check" {
-		os.Exit(beChecker(os.Args[3]))
+	if code, ok := bePart(ctx, os.Args[1:]); ok {
+		os.Exit(code)
 	}
 	b := &bench{progress: os.Stderr}
 	asJSON, err := b.flags(os.Args[1:])
@@ -60,6 +55,20 @@ func main() {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
+}
+
+// bePart is what this program does as a process that a row has started; ok is false when it is
+// the bench itself.
+func bePart(ctx context.Context, args []string) (code int, ok bool) {
+	switch {
+	case len(args) == 2 && args[0] == modeServe:
+		return beDaemon(ctx, args[1]), true
+	case len(args) == 2 && args[0] == modePrint:
+		return beFifty(ctx, args[1]), true
+	case len(args) == 3 && args[0] == "db" && args[1] == "check":
+		return beChecker(args[2]), true
+	}
+	return 0, false
 }
 
 // A bench is one run.
@@ -157,6 +166,9 @@ func rows() []measure {
 		{10, "draw a line of print as dots", "p50 ≤ 2 ms", (*bench).rasterLine},
 		{11, "ask for 10,000 employees page by page and store them", "≤ 2 s, look-ups without allocation", (*bench).employees},
 		{12, "slowest of 50 printers at 10 tickets/s each ÷ one of them alone at its 10 tickets/s", "≥ 0.95", (*bench).fiftyPrinters},
+		{13, "accept → drawn and acknowledged by a screen, 200 open tickets, 5 screens, p99", "≤ 300 ms", (*bench).acceptToScreen},
+		{14, "an idle page with 200 open tickets costs the server", "< 1 KB/s", (*bench).idlePage},
+		{15, "anonymous memory with 50 screens and 200 open tickets", "≤ 64 MB", (*bench).fiftyScreens},
 		{5, "start to ready, cold page cache, 20,000 keys and 10,000 jobs", "≤ 1 s", (*bench).coldStart},
 		{6, "anonymous memory with a million keys and 50,000 jobs", "≤ 40 MB", (*bench).memory},
 		{4, "acks/s at 256 connections with 1 million dedup keys and 50,000 jobs waiting ÷ the same when empty", "≥ 0.85", (*bench).fullStore},
