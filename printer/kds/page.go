@@ -31,8 +31,12 @@ type pageView struct {
 	Tag   string // of the setup
 	Beat  beat
 	State any
-	Cards []cardView
+	Open  int
+	Cards []cardView // the first, for the first look
 }
+
+// mostDrawn is as many cards as any screen has room for. The script draws the rest.
+const mostDrawn = 60
 
 // page is a screen. It comes with the board in it: as HTML for the first look, as JSON for the
 // script, both of the same moment.
@@ -42,11 +46,13 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request, d *face, g *guest)
 	now := time.UnixMilli(v.Beat.Now)
 	switch state := v.State.(type) {
 	case Snapshot:
-		for _, c := range state.Open {
+		v.Open = len(state.Open)
+		for _, c := range state.Open[:min(v.Open, mostDrawn)] {
 			v.Cards = append(v.Cards, d.cardView(c, now))
 		}
 	case ExpoSnapshot:
-		for _, o := range state.Orders {
+		v.Open = len(state.Orders)
+		for _, o := range state.Orders[:min(v.Open, mostDrawn)] {
 			v.Cards = append(v.Cards, d.orderView(o, now))
 		}
 	}

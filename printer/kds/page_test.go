@@ -97,6 +97,22 @@ func TestAPageBeginsWithTheBoardItWasDrawnFrom(t *testing.T) {
 	})
 }
 
+func TestTheFirstLookHasWhatFitsOnAScreenAndCountsTheRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWall(t)
+		for job := range uint64(200) {
+			w.put("hot-line", job+1)
+		}
+		_, page, _ := w.get(w.client("127.0.0.1"), "/screen/hot-line")
+		if n := strings.Count(page, "<article"); n != 60 || !strings.Contains(page, ">200 open<") {
+			t.Errorf("%d cards are drawn", n)
+		}
+		if n := strings.Count(page, `"job":`); n != 200 {
+			t.Errorf("the script begins with %d cards", n)
+		}
+	})
+}
+
 // What browsers of 2020 on kitchen walls do not know. Chromium 80 is the oldest that is meant.
 var tooNew = map[string]*regexp.Regexp{
 	".js":  regexp.MustCompile(`\.at\(|replaceAll|replaceChildren|structuredClone|randomUUID|Object\.hasOwn|\?\?=|\|\|=|&&=|\bawait import|^await |^\s+#\w+|static \{|Promise\.any|\.findLast|toSorted|AbortSignal\.(timeout|any)|Array\.fromAsync|\d_\d|/v\b`),

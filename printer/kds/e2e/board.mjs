@@ -174,6 +174,33 @@ export async function twoHundredTickets(kitchen, browser) {
   equal(seen, Array.from({ length: 200 }, (_, i) => "#" + (i + 1)), "the pages");
 }
 
+export async function aBoardThatWasLeftAloneIsDrawnAsFarAsSomebodyLooks(kitchen, browser) {
+  await kitchen.put("hot-line", ...Array.from({ length: 700 }, (_, i) => order(i + 1)));
+  const page = await open(browser, kitchen, "hot-line");
+  equal(await page.textContent("#count"), "700 open", "the count");
+  const pages = async () => Number((await page.textContent("#where")).match(/ (\d+)\+?$/)[1]);
+  const first = await pages();
+  assert((await page.textContent("#where")).endsWith("+"), "it says that there are more");
+  await until("the server knows of all", async () => (await kitchen.status("hot-line")).status.live === 1);
+  equal((await kitchen.ask("/put", { Station: "hot-line", Print: true, Tickets: [order(701)] })).proof, "shown", "a new one is");
+  await page.waitForSelector("#alerts .new");
+  assert(/1 new on page \d+/.test(await page.textContent("#alerts .new")), "it says where it is");
+  await page.keyboard.press("End");
+  equal(await page.isDisabled("#next"), false, "the next button is dead");
+  await page.keyboard.press("PageDown");
+  assert((await pages()) > first, "there are not more pages");
+  await page.keyboard.press("End");
+  await page.keyboard.press("PageDown");
+  await page.keyboard.press("End");
+  await until("the last is there", async () => (await heads(page)).pop() === "#701");
+  equal(await page.isDisabled("#next"), true, "there is more");
+  await page.keyboard.press("Home");
+  await page.keyboard.press("1");
+  await page.keyboard.press("Enter");
+  await until("the oldest is bumped", async () => (await heads(page))[0] === "#2");
+  equal(await pages(), first, "pages that are drawn again");
+}
+
 export async function aLongTicketGoesOnInTheNextColumn(kitchen, browser) {
   await kitchen.put("hot-line", order(1, ...Array.from({ length: 60 }, (_, i) => item("Dish " + (i + 1)))), order(2), { ...order(3, item("x")), lines: null, raw: "{" + "\"a\":1,".repeat(2000) + "}" });
   const page = await open(browser, kitchen, "hot-line");

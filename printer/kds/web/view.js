@@ -5,6 +5,9 @@ import { byId, el, empty, kept, setText } from "./dom.js";
 import { age, clock, now } from "./time.js";
 
 const NEW_FOR = 20000; // milliseconds that a ticket is called new, unless it is touched
+// So many tickets are drawn, the oldest, and as many again whenever somebody turns beyond them. No
+// kitchen has so many open; a board that was left alone for a week has, and must not stand still.
+const REACH = 300;
 const BACK_TO_FIRST = 60000; // after so long without a touch the oldest tickets are shown again
 
 export class View {
@@ -34,7 +37,7 @@ export class View {
     const all = this.courses();
     if (this.filter && !all.includes(this.filter)) this.filter = "";
     this.entries = this.filter ? open.filter((e) => e.courses.includes(this.filter) || e.mustAck) : open;
-    this.columns.layout(this.entries, () => this.filter);
+    this.columns.layout(this.entries.slice(0, this.reach || REACH), () => this.filter);
     if (this.follow && this.columns.pageOf(this.follow) >= 0) {
       this.page = this.columns.pageOf(this.follow);
       this.selected = this.follow;
@@ -64,21 +67,21 @@ export class View {
     document.body.classList.toggle("filtered", Boolean(this.filter));
     const many = this.columns.pages > 1;
     byId("bar").classList.toggle("many", many);
-    setText(byId("where"), this.page + 1 + " / " + this.columns.pages);
+    setText(byId("where"), this.page + 1 + " / " + this.columns.pages + (this.more() ? "+" : ""));
     byId("previous").disabled = this.page === 0;
-    byId("next").disabled = this.page >= this.columns.pages - 1;
+    byId("next").disabled = !this.has(this.page + 1);
     this.alerts();
   }
 
   // alerts leads to what a cook must see and is on another page.
   alerts() {
     const box = byId("alerts");
-    const out = this.entries.map((e) => [e, this.columns.pageOf(e.key)]).filter(([, p]) => p !== this.page);
-    const voided = out.find(([e]) => e.mustAck);
-    const fresh = out.filter(([e]) => this.isNew(e.key));
+    const off = (f) => this.entries.filter((e) => f(e) && this.columns.pageOf(e.key) !== this.page);
+    const voided = off((e) => e.mustAck), fresh = off((e) => this.isNew(e.key));
+    const page = (e) => (this.columns.cards.has(e.key) ? this.columns.pageOf(e.key) : this.columns.pages);
     const want = [];
-    if (voided) want.push(["void", "VOID on page " + (voided[1] + 1), voided[1]]);
-    if (fresh.length) want.push(["new", fresh.length + " new on page " + (fresh[0][1] + 1), fresh[0][1]]);
+    if (voided.length) want.push(["void", "VOID on page " + (page(voided[0]) + 1), page(voided[0])]);
+    if (fresh.length) want.push(["new", fresh.length + " new on page " + (page(fresh[0]) + 1), page(fresh[0])]);
     const sign = JSON.stringify(want);
     if (box.dataset.sign === sign) return;
     box.dataset.sign = sign;
@@ -124,7 +127,7 @@ export class View {
 
   tick() {
     setText(byId("clock"), clock(now()));
-    const oldest = this.entries.length ? Math.min(...this.entries.map((e) => e.since)) : 0;
+    const oldest = this.entries.reduce((least, e) => (least && least < e.since ? least : e.since), 0);
     setText(byId("oldest"), oldest ? " · oldest " + age(now() - oldest) : "");
     if (this.sure.key && performance.now() - this.sure.at > 4000) this.sure.key = "";
     this.marks();
@@ -149,7 +152,18 @@ export class View {
     this.goTo(this.page + by);
   }
 
+  // more says that there are tickets that are not drawn, has that there is such a page.
+  more() {
+    return this.entries.length > (this.reach || REACH);
+  }
+
+  has(page) {
+    return page >= 0 && (page < this.columns.pages || this.more());
+  }
+
   goTo(page) {
+    if (page >= this.columns.pages && this.more()) this.reach = (this.reach || REACH) + REACH;
+    else if (page === 0) this.reach = REACH;
     this.page = page;
     this.selected = "";
     this.refresh();
@@ -191,7 +205,7 @@ export class View {
     const top = here.node.getBoundingClientRect().top;
     const beside = list.filter((s) => (dx > 0 ? s.column > here.column : s.column < here.column));
     if (!beside.length) {
-      if (this.page + dx < 0 || this.page + dx >= this.columns.pages) return;
+      if (!this.has(this.page + dx)) return;
       this.goTo(this.page + dx);
       const there = this.columns.on(this.page);
       if (there.length) this.select(there[dx > 0 ? 0 : there.length - 1].key);
