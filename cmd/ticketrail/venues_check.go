@@ -19,7 +19,8 @@ func (c *cli) venuesCheck() *cobra.Command {
 		Long: `check asks the point-of-sale API about each venue of the configuration: does it give a
 token, is that for this venue, which scopes has it, may it read employees (and payroll periods,
 where the configuration has no time zone), do the clocks agree. It prints a line for each venue
-that is fine and one for each problem, and needs no running daemon.`,
+that is fine and one for each problem, and needs no running daemon. Eight venues at a time are
+asked about, and each for a minute at most (four times service.timeout, if that is longer).`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			checks, err := app.CheckVenues(cmd.Context(), c.config, venue)
