@@ -34,16 +34,16 @@ var escCommands = sync.OnceValue(func() map[byte]command {
 		'@':  {0, true, func(d *decoder, _ []byte) { d.restart() }},
 		't':  {1, true, func(d *decoder, a []byte) { d.selectPage(a[0]) }},
 		'E':  {1, true, func(d *decoder, a []byte) { d.style.Bold = a[0]&1 == 1 }},
-		'G':  {1, true, func(d *decoder, a []byte) { d.style.Bold = a[0]&1 == 1 }},
-		'-':  {1, true, func(d *decoder, a []byte) { d.style.Underline = a[0]&3 != 0 }},
+		'G':  {1, false, func(d *decoder, a []byte) { d.style.Bold = a[0]&1 == 1 }},
+		'-':  {1, false, func(d *decoder, a []byte) { d.style.Underline = a[0]&3 != 0 }},
 		'r':  {1, true, func(d *decoder, a []byte) { d.style.Red = a[0]&1 == 1 }},
 		'!':  {1, true, (*decoder).printMode},
 		'd':  {1, true, func(d *decoder, a []byte) { d.feedLines(int(a[0])) }},
-		'J':  {1, true, func(d *decoder, a []byte) { d.feedLines((int(a[0]) + dotsPerLine/2) / dotsPerLine) }},
+		'J':  {1, false, func(d *decoder, a []byte) { d.feedLines((int(a[0]) + dotsPerLine/2) / dotsPerLine) }},
 		'a':  {1, true, func(d *decoder, a []byte) { d.align = a[0] & 3 }},
-		'M':  {1, true, skip}, // font
-		'2':  {0, true, func(d *decoder, _ []byte) { d.pitch = dotsPerLine }},
-		'3':  {1, true, func(d *decoder, a []byte) { d.pitch = int(a[0]) }},
+		'M':  {1, false, skip}, // font
+		'2':  {0, false, func(d *decoder, _ []byte) { d.pitch = dotsPerLine }},
+		'3':  {1, false, func(d *decoder, a []byte) { d.pitch = int(a[0]) }},
 		'R':  {1, false, skip}, // national characters: would turn # into £
 		' ':  {1, false, skip},
 		'$':  {2, false, func(d *decoder, a []byte) { d.moveTo(word(a, 0) / d.cell()) }},
@@ -57,8 +57,8 @@ var escCommands = sync.OnceValue(func() map[byte]command {
 		'B':  {2, true, func(d *decoder, a []byte) { d.buzz(append([]byte{esc, 'B'}, a...)) }}, // buzzer of clones
 		'U':  {1, false, skip},
 		'=':  {1, false, skip},
-		'i':  {0, true, func(d *decoder, _ []byte) { d.cut(0) }},
-		'm':  {0, true, func(d *decoder, _ []byte) { d.cut(0) }},
+		'i':  {0, false, func(d *decoder, _ []byte) { d.cut(0) }},
+		'm':  {0, false, func(d *decoder, _ []byte) { d.cut(0) }},
 	}
 })
 

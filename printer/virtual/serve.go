@@ -270,6 +270,9 @@ func (p *Printer) read(ctx context.Context, c *client) End {
 			continue
 		}
 		n, err := c.Read(buf[:min(len(buf), v.room)])
+		if p.plugged(ctx, c) != nil {
+			return Broken
+		}
 		if n > 0 && p.hears(c, n) {
 			taken += n
 			c.held = append(c.held, buf[:n]...)
@@ -286,6 +289,22 @@ func (p *Printer) read(ctx context.Context, c *client) End {
 			_ = c.SetReadDeadline(time.Time{})
 		case err != nil:
 			return Broken
+		}
+	}
+}
+
+// plugged waits while the cable is off. A Read that was just beginning when it came off may
+// bring what was sent only after that: it arrives when the cable is on again.
+func (p *Printer) plugged(ctx context.Context, c *client) error {
+	for {
+		p.mu.Lock()
+		off, changed := p.vanished && !p.off && !c.lost && !c.kicked, p.changed
+		p.mu.Unlock()
+		if !off {
+			return nil
+		}
+		if err := pause(ctx, c, changed); err != nil {
+			return err
 		}
 	}
 }
