@@ -162,7 +162,7 @@ func (s *show) ticket(t virtual.Ticket) {
 	defer s.mu.Unlock()
 	fmt.Fprint(s.out, t.Draw(s.name, s.colour))
 	for _, b := range t.Buzzes {
-		fmt.Fprintf(s.out, "  rang %d times\n", b.Times)
+		fmt.Fprintf(s.out, "  rang, times: %d\n", b.Times)
 	}
 	for _, p := range t.Problems {
 		fmt.Fprintf(s.out, "  problem: %s\n", p)

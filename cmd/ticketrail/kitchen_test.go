@@ -6,13 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -23,7 +21,6 @@ import (
 
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/printer/virtual"
-	"ticketrail/queue/ticket"
 )
 
 const venueID = "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11"
@@ -253,109 +250,6 @@ func (k *kitchen) jobs(args ...string) []admin.Job {
 		k.t.Fatal(err)
 	}
 	return jobs
-}
-
-// drain waits until nothing is pending, and has what is held for a person printed, as a
-// person would.
-func (k *kitchen) drain() {
-	k.t.Helper()
-	deadline := time.Now().Add(patience)
-	for {
-		open := k.jobs("--state", "pending,printing,held")
-		if len(open) == 0 {
-			return
-		}
-		if time.Now().After(deadline) {
-			k.t.Fatalf("%d jobs are still open, the first %+v", len(open), open[0])
-		}
-		for _, j := range open {
-			if j.State == ticket.Held {
-				if b, err := exec.Command("ticketrail", "jobs", "reprint", fmt.Sprint(j.ID), "--config", k.conf).CombinedOutput(); err != nil {
-					k.t.Fatalf("jobs reprint: %v %s", err, b)
-				}
-			}
-		}
-		time.Sleep(20 * time.Millisecond) // between two questions, not for anything to happen
-	}
-}
-
-// printed is what lies below a printer.
-type printed struct {
-	whole    int // came out to the cut
-	unmarked int // pieces, whole or torn, that nothing marks as a copy
-	first    int // position of the first piece
-}
-
-var orderNumber = regexp.MustCompile(`K-[0-9a-z]+-[0-9]+-[0-9a-f]{4}`)
-
-// paper reads everything that came out of a station's printer, by order number.
-func (k *kitchen) paper(station string) map[string]printed {
-	k.t.Helper()
-	p := k.printers[station]
-	if bad := p.Problems(); len(bad) > 0 {
-		k.t.Errorf("%s got what no printer should: %v", station, bad)
-	}
-	out := map[string]printed{}
-	for i, tk := range p.Tickets() {
-		number := orderNumber.FindString(tk.Text)
-		if number == "" {
-			continue // torn before the number
-		}
-		seen, known := out[number]
-		if !known {
-			seen.first = i
-		}
-		if tk.End == virtual.Cut {
-			seen.whole++
-		}
-		if !strings.Contains(tk.Text, "POSSIBLE DUPLICATE") && !strings.Contains(tk.Text, "REPRINT") {
-			seen.unmarked++
-		}
-		out[number] = seen
-	}
-	return out
-}
-
-// settle checks promises 1, 2 and 4 on the paper of every station.
-func (k *kitchen) settle(acked, unanswered []order, chains [][]order) {
-	k.t.Helper()
-	paper := map[string]map[string]printed{}
-	for _, s := range k.stations {
-		paper[s] = k.paper(s)
-	}
-	for _, o := range acked {
-		for _, s := range o.stations {
-			switch got := paper[s][o.number]; {
-			case got.whole == 0:
-				k.t.Errorf("%s was answered 200 and did not come out of %s", o.number, s)
-			case got.unmarked > 1:
-				k.t.Errorf("%s came out of %s %d times unmarked", o.number, s, got.unmarked)
-			}
-		}
-	}
-	for _, o := range unanswered {
-		for _, s := range o.stations {
-			if got := paper[s][o.number]; got.unmarked > 1 {
-				k.t.Errorf("%s, never answered, came out of %s %d times unmarked", o.number, s, got.unmarked)
-			}
-		}
-	}
-	for _, chain := range chains { // each order was answered before the next was sent
-		for _, s := range k.stations {
-			last, lastNumber := -1, ""
-			for _, o := range chain {
-				if got, ok := paper[s][o.number]; ok && slices.Contains(o.stations, s) {
-					if got.first < last {
-						k.t.Errorf("%s: %s came out before %s, which was accepted earlier", s, o.number, lastNumber)
-					}
-					last, lastNumber = got.first, o.number
-				}
-			}
-		}
-	}
-	for _, s := range slices.Sorted(maps.Keys(paper)) {
-		k.t.Logf("%s: %d orders on %d pieces of paper", s, len(paper[s]), len(k.printers[s].Tickets()))
-	}
 }
 
 // A tail keeps the end of what is written to it.

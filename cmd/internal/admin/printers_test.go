@@ -1,0 +1,96 @@
+package admin
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ticketrail/queue"
+)
+
+func TestPrintersSayWhatIsWrongAndWhatToDo(t *testing.T) {
+	c, _ := open(t, newKitchen(t).options())
+	if err := c.Hold(t.Context(), "grill", "cleaning"); err != nil {
+		t.Fatal(err)
+	}
+	all, err := c.Printers(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]string{"the database was damaged"}, all.Notices); d != "" {
+		t.Errorf("notices: -want +got\n%s", d)
+	}
+	want := map[string]struct {
+		state  Condition
+		advice string
+	}{
+		"bar":   {Down, "power"},
+		"grill": {OnHold, "printers resume grill"},
+		"old":   {Orphaned, "jobs move --from old"},
+	}
+	for _, p := range all.Printers {
+		if w := want[p.Name]; p.State != w.state || !strings.Contains(p.Advice, w.advice) || p.Fine() {
+			t.Errorf("%s is %s, advice %q; want %s with %q", p.Name, p.State, p.Advice, w.state, w.advice)
+		}
+	}
+	if len(all.Printers) != len(want) {
+		t.Errorf("%d printers, want %d", len(all.Printers), len(want))
+	}
+	if err := c.Resume(t.Context(), "grill"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAPrinterThatIsStoodInForSaysByWhom(t *testing.T) {
+	o := newKitchen(t).options()
+	o.Lines = func() []Line {
+		return []Line{
+			{Name: "bar", Known: true, Device: &Device{State: "paper out", Since: time.Unix(5, 0), Advice: "put in a new roll"}, StandIn: "grill"},
+			{Name: "grill", Known: true, Up: true, Device: &Device{State: "ready", Fine: true, Ability: "confirmed"}},
+		}
+	}
+	c, _ := open(t, o)
+	all, err := c.Printers(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	bar, grill := all.Printers[0], all.Printers[1]
+	if want := "put in a new roll; grill prints its tickets meanwhile"; bar.StandIn != "grill" || bar.Advice != want || !bar.Since.Equal(time.Unix(5, 0)) {
+		t.Errorf("%+v, want %q", bar, want)
+	}
+	if len(grill.StandsInFor) != 1 || grill.StandsInFor[0] != "bar" || !grill.Fine() || grill.Device.Ability != "confirmed" {
+		t.Errorf("%+v, want it to stand in for bar", grill)
+	}
+}
+
+func TestAPrintersConditionIsItsMostUrgentOne(t *testing.T) {
+	hold := &queue.Hold{Reason: "x", Since: time.Unix(9, 0)}
+	up, down := Line{Known: true, Up: true}, Line{Known: true}
+	low, out := up, up
+	low.Device = &Device{State: "paper low", Fine: true, Conditions: []string{"paper_low"}}
+	out.Device = &Device{State: "paper out", Since: time.Unix(5, 0), Advice: "put in a new roll"}
+	for _, x := range []struct {
+		st   queue.StationState
+		l    Line
+		want Condition
+		fine bool
+	}{
+		{queue.StationState{Configured: true}, Line{}, Idle, true},
+		{queue.StationState{Configured: true}, up, Up, true},
+		{queue.StationState{Configured: true, Held: 1}, up, Up, false},
+		{queue.StationState{Configured: true}, down, Down, false},
+		{queue.StationState{Configured: true}, low, Up, true},
+		{queue.StationState{Configured: true}, out, Down, false},
+		{queue.StationState{Configured: true}, Line{Device: out.Device}, Down, false},
+		{queue.StationState{Configured: true, Hold: hold}, out, OnHold, false},
+		{queue.StationState{Configured: true, Hold: hold}, down, OnHold, false},
+		{queue.StationState{Hold: hold}, down, Orphaned, false},
+	} {
+		p := merge(x.st, x.l)
+		if p.State != x.want || p.Fine() != x.fine || (p.Advice == "") != x.fine {
+			t.Errorf("%+v, %+v: %s, fine %v, advice %q; want %s, fine %v", x.st, x.l, p.State, p.Fine(), p.Advice, x.want, x.fine)
+		}
+	}
+}

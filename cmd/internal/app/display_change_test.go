@@ -1,0 +1,140 @@
+package app
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ticketrail/cmd/internal/admin"
+	"ticketrail/config"
+	"ticketrail/printer/kds"
+)
+
+func TestARestartShowsTheSameBoard(t *testing.T) {
+	inKitchen(t, withScreens(aScreen("hot-line"), aPass("pass", "hot-line")), func(k *kitchen) {
+		p, pass := k.look("hot-line"), k.look("pass")
+		k.put("A1", at("hot-line", "Burger"))
+		k.put("A2", at("hot-line", "Soup"))
+		k.put("A3", at("hot-line", "Fish"))
+		p.want("A1 A2 A3")
+		p.press(kds.ItemDone, "A1")
+		p.press(kds.Bump, "A2")
+		p.want("A1- A3")
+		pass.want("A1 A2+ A3")
+		pass.press(kds.Bump, "A2")
+		pass.want("A1 A3")
+		p.close()
+		pass.close()
+		k.restart()
+		p, pass = k.look("hot-line"), k.look("pass")
+		defer p.close()
+		defer pass.close()
+		p.want("A1- A3")
+		pass.want("A1 A3")
+		if l := k.lineOf("hot-line"); !l.Device.Fine {
+			t.Errorf("%+v", l.Device)
+		}
+		k.wantRescued("grill", "")
+	}, "grill")
+}
+
+func TestAScreenThatWasEverOpenIsKnownAfterARestart(t *testing.T) {
+	inKitchen(t, withScreens(aScreen("hot-line"), aScreen("cold")), func(k *kitchen) {
+		k.look("hot-line").close()
+		k.restart()
+		for _, s := range []string{"hot-line", "cold"} {
+			want := map[string]string{"hot-line": admin.ScreenDark, "cold": admin.ScreenUnset}[s]
+			if got := k.lineOf(s).Device.State; got != want {
+				t.Errorf("%s is %s, want %s", s, got, want)
+			}
+		}
+		families, err := k.app.registry.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]float64{}
+		for _, f := range families {
+			for _, m := range f.GetMetric() {
+				if f.GetName() == "ticketrail_display_ever_open" {
+					got[m.Label[0].GetValue()] = m.GetGauge().GetValue()
+				}
+			}
+		}
+		if diff := cmp.Diff(map[string]float64{"hot-line": 1, "cold": 0}, got); diff != "" {
+			t.Error(diff)
+		}
+	}, "grill")
+}
+
+func TestAReloadAddsAndRemovesScreens(t *testing.T) {
+	inKitchen(t, withScreens(), func(k *kitchen) {
+		if k.app.DisplayAddr() != nil {
+			t.Error("it listens for pages of no screens")
+		}
+		without := k.conf
+		k.reload(func(c *config.Config) {
+			c.Screens = []config.Screen{aScreen("hot-line"), aScreen("cold"), aPass("pass", "hot-line")}
+			c.Routes = append(c.Routes, config.Route{When: `item.station == "cold"`, To: []string{"cold"}}, config.Route{When: `item.station == "hot-line"`, To: []string{"hot-line"}})
+		})
+		p, pass := k.look("hot-line"), k.look("pass")
+		k.put("A1", at("hot-line", "Burger"), at("cold", "Salad"))
+		p.want("A1")
+		pass.want("A1")
+
+		// A pass that sees more; the page of the other screen is not disturbed.
+		k.reload(func(c *config.Config) {
+			c.Screens = []config.Screen{c.Screens[0], c.Screens[1], aPass("pass", "hot-line", "cold")}
+		})
+		cold := k.look("cold")
+		pass.close()
+		pass = k.look("pass")
+		cold.want("A1")
+		p.press(kds.Bump, "A1")
+		p.want("")
+		pass.want("A1")
+		cold.press(kds.Bump, "A1")
+		pass.want("A1+")
+		k.put("A2", at("hot-line", "Soup"))
+		p.want("A2")
+
+		k.reload(func(c *config.Config) { *c = *without })
+		for _, p := range []*page{p, pass, cold} {
+			p.close()
+		}
+		if got := k.app.allNotices(); len(got) != 1 || !strings.Contains(got[0], "the board of hot-line, which is no screen any more, still has 1 ticket that nobody sees") {
+			t.Errorf("%q", got)
+		}
+		for _, l := range k.app.lines() {
+			if l.Kind != "" {
+				t.Errorf("%s is still there", l.Name)
+			}
+		}
+		k.restart()
+		if got := k.app.allNotices(); len(got) != 1 {
+			t.Errorf("after a restart: %q", got)
+		}
+	}, "grill")
+}
+
+func TestTheTitleOfAScreenCanBeChangedWhileItIsOpen(t *testing.T) {
+	inKitchen(t, withScreens(aScreen("hot-line")), func(k *kitchen) {
+		p := k.look("hot-line")
+		k.put("A1", at("hot-line", "Burger"))
+		p.want("A1")
+		k.reload(func(c *config.Config) {
+			c.Screens = []config.Screen{aScreen("hot-line")}
+			c.Screens[0].Title = "Hot line"
+		})
+		synctest.Wait()
+		<-p.ended // it is another page now
+		p.close()
+		p = k.look("hot-line")
+		defer p.close()
+		p.want("A1")
+		k.pass(time.Minute)
+		k.wantRescued("grill", "")
+	}, "grill")
+}
