@@ -10,10 +10,14 @@ import (
 // after that.
 const fresh = 100 * time.Millisecond
 
+// unasked is for how long a printer that answers nothing stays connected for a ticket. Nobody can
+// ask it whether it is still there: if it is not, the ticket would be in doubt.
+const unasked = time.Second
+
 // A forecast is what came of Expect.
 type forecast struct {
 	at  time.Time
-	err error // why no ticket could be printed; nil: the connection is the one that is kept
+	err error // why no ticket can be printed; nil: the connection is the one that is kept
 }
 
 func (f forecast) recent() bool { return !f.at.IsZero() && time.Since(f.at) < fresh }
@@ -65,17 +69,33 @@ func (d *Device) foresee(ctx context.Context) {
 	if !d.started || !d.able.known || len(d.unfinished) > 0 || d.foreseen.recent() {
 		return
 	}
+	if d.idle != nil && !d.able.listens() {
+		return // to keep it longer is no look at the printer
+	}
 	s, err := d.connect(ctx)
 	if err == nil {
 		d.park(s)
+		if d.idle == s && !d.able.listens() {
+			d.expiry.Reset(min(unasked, d.o.Linger))
+		}
 	}
-	if ctx.Err() == nil {
+	// A failure is for the ticket that waits for this. One that comes later looks itself: the till
+	// may be done by then, or the cover closed.
+	if ctx.Err() == nil && (err == nil || d.isWanted()) {
 		d.foreseen = forecast{time.Now(), err}
 	}
 }
 
+// isWanted says that a ticket waits for the turn.
+func (d *Device) isWanted() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.wanted > 0
+}
+
 // recent returns what Expect found out a moment ago: a session that is ready for a ticket, or the
-// reason why there is none. With neither, the printer has to be looked at now.
+// reason why there is none. With neither, the printer has to be looked at now. A question that it
+// left unanswered is no reason to ask it all again.
 func (d *Device) recent() (*session, error) {
 	f := d.foreseen
 	d.foreseen = forecast{}
@@ -84,7 +104,7 @@ func (d *Device) recent() (*session, error) {
 		return nil, nil
 	case f.err != nil:
 		return nil, f.err
-	case d.idle == nil, !d.idle.alive(), !d.idle.calm(), d.idle.blocked():
+	case d.idle == nil, !d.idle.alive(), d.idle.blocked():
 		return nil, nil
 	}
 	return d.unpark(), nil

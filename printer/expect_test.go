@@ -3,9 +3,7 @@ package printer_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"sync"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -138,38 +136,28 @@ func TestAConnectionForATicketThatNeverComesIsGivenUp(t *testing.T) {
 	}
 }
 
-func TestWhatAnExpectedTicketWouldMeetIsItsOutcome(t *testing.T) {
-	expecting(t, talkative(), "confirmed", nil, func(r *rig, wire *tap) {
-		r.v.Set(virtual.PaperOut, true)
-		r.expected()
-		wire.since()
-		if o := r.want("A2", "not ready"); o.began != 0 {
-			t.Error("begun without paper")
-		}
-		if dials, asked := wire.since(); dials+asked != 0 {
-			t.Errorf("asked again: %d connections, %d questions", dials, asked)
-		}
-		r.wantState(printer.PaperOut)
-		r.v.Refill()
-		r.want("A2", "confirmed") // it asks now
-		r.wantPaper("A1 A2")
-	})
-	expecting(t, talkative(), "confirmed", nil, func(r *rig, wire *tap) {
-		if err := r.v.Refuse(true); err != nil {
-			t.Fatal(err)
-		}
-		r.expected()
-		if o := r.want("A2", "clean"); !errors.Is(o.err, syscall.ECONNREFUSED) {
-			t.Error(o.err)
-		}
-		if dials, _ := wire.since(); dials != 1 {
-			t.Errorf("dialled %d times", dials)
-		}
-		r.wantState(printer.Unreachable)
-		_ = r.v.Refuse(false)
-		r.want("A2", "confirmed")
-		r.wantPaper("A1 A2")
-	})
+func TestATicketThatWaitsForWhatIsExpectedSharesItsFailure(t *testing.T) {
+	for kind, trouble := range map[string]func(r *rig) (over func()){
+		"clean":     func(r *rig) func() { r.v.PowerOff(); return r.v.PowerOn }, // the dial hangs
+		"not ready": func(r *rig) func() { r.v.Stall(); return r.v.Repair },     // it says nothing
+	} {
+		expecting(t, talkative(), "confirmed", nil, func(r *rig, wire *tap) {
+			over := trouble(r)
+			r.expected()
+			if o := r.want("A2", kind); o.began != 0 {
+				t.Errorf("%s: begun", kind)
+			}
+			if dials, asked := wire.since(); dials != 1 || asked > 1 {
+				t.Errorf("%s: %d connections, %d questions", kind, dials, asked)
+			}
+			if r.d.Status().Fine() {
+				t.Errorf("%s: the printer is said to be well", kind)
+			}
+			over()
+			r.want("A2", "confirmed") // it asks now
+			r.wantPaper("A1 A2")
+		})
+	}
 }
 
 func TestWhatWasExpectedIsSoonForgotten(t *testing.T) {
@@ -181,13 +169,6 @@ func TestWhatWasExpectedIsSoonForgotten(t *testing.T) {
 		if dials, asked := wire.since(); dials != 0 || asked == 0 {
 			t.Errorf("%d connections, %d questions: want it asked anew on the connection that is kept", dials, asked)
 		}
-	})
-	expecting(t, talkative(), "confirmed", nil, func(r *rig, _ *tap) {
-		_ = r.v.Refuse(true)
-		r.expected()
-		_ = r.v.Refuse(false)
-		time.Sleep(100 * time.Millisecond)
-		r.want("A2", "confirmed")
 	})
 }
 

@@ -38,11 +38,14 @@ func (d *Device) poll(ctx context.Context) {
 	}
 	defer d.endPoll()
 	d.recall()
+	if d.idle != nil {
+		return // it has just said how it is, or it waits for a ticket
+	}
 	if d.able.stale(askAgainAfter) {
 		d.learn(ability{})
 	}
-	if d.idle != nil || !d.able.listens() {
-		return // it has just said how it is, or it never does
+	if !d.able.listens() {
+		return
 	}
 	conn, err := d.dial(ctx)
 	if err != nil {
