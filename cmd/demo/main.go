@@ -100,23 +100,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, end()) }()
 
-	webhook, err := listen("127.0.0.1:8443")
-	if err != nil {
-		return err
-	}
-	metrics, err := listen("127.0.0.1:9321")
-	if err != nil {
-		return errors.Join(err, webhook.Close())
-	}
-	display, err := listen("127.0.0.1:9322")
-	if err != nil {
-		return errors.Join(err, webhook.Close(), metrics.Close())
-	}
-	conf := filepath.Join(dir, "ticketrail.yaml")
-	if err := os.WriteFile(conf, configuration(dir, webhook, metrics, display, grillAt, barAt, serviceAt), 0o600); err != nil {
-		return errors.Join(err, webhook.Close(), metrics.Close(), display.Close())
-	}
-	a, err := app.New(ctx, app.Options{ConfigPath: conf, Webhook: webhook, Metrics: metrics, Display: display})
+	a, err := d.daemon(ctx, dir, grillAt, barAt, serviceAt)
 	if err != nil {
 		return err
 	}
@@ -124,11 +108,9 @@ func (d *demo) run(ctx context.Context) (err error) {
 	ended := make(chan error, 1)
 	go func() { ended <- a.Run(serving) }()
 
-	url := "http://" + webhook.Addr().String() + path
-	d.say(greeting, display.Addr(), conf, url, venueID, url, metrics.Addr(), conf, serviceAt, conf)
-	d.queue, d.desk = a.Queue(), admin.NewClient(filepath.Join(dir, "s"))
 	sendErr := d.learned(ctx, a)
 	if sendErr == nil {
+		url := "http://" + a.WebhookAddr().String() + path
 		sendErr = d.evening(ctx, &sender{sim.Sender{URL: url}, d.say}, grill, bar)
 	}
 	if errors.Is(sendErr, context.Canceled) {
@@ -144,6 +126,32 @@ func (d *demo) run(ctx context.Context) (err error) {
 		return errors.New("the books do not balance: please report this")
 	}
 	return nil
+}
+
+// daemon is the real one, which serves when it is run, and says where everything is.
+func (d *demo) daemon(ctx context.Context, dir, grillAt, barAt, serviceAt string) (*app.App, error) {
+	var at [3]net.Listener // webhook, metrics, display
+	for i, usual := range []string{"127.0.0.1:8443", "127.0.0.1:9321", "127.0.0.1:9322"} {
+		var err error
+		if at[i], err = listen(usual); err != nil {
+			for _, l := range at[:i] {
+				err = errors.Join(err, l.Close())
+			}
+			return nil, err
+		}
+	}
+	conf := filepath.Join(dir, "ticketrail.yaml")
+	if err := os.WriteFile(conf, configuration(dir, at[0], at[1], at[2], grillAt, barAt, serviceAt), 0o600); err != nil {
+		return nil, errors.Join(err, at[0].Close(), at[1].Close(), at[2].Close())
+	}
+	a, err := app.New(ctx, app.Options{ConfigPath: conf, Webhook: at[0], Metrics: at[1], Display: at[2]})
+	if err != nil {
+		return nil, err
+	}
+	url := "http://" + a.WebhookAddr().String() + path
+	d.say(greeting, a.DisplayAddr(), conf, url, venueID, url, a.MetricsAddr(), conf, serviceAt, conf)
+	d.queue, d.desk = a.Queue(), admin.NewClient(filepath.Join(dir, "s"))
+	return a, nil
 }
 
 // printer starts a printer that draws what comes out of it.
