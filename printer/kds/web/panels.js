@@ -28,10 +28,11 @@ export class Panels {
     document.body.append(dialog);
     this.open = { name, dialog, fill: () => fill(content, this.app, this) };
     this.open.fill();
-    if (dialog.showModal) return dialog.showModal();
-    // Firefox before 98 has no dialogs: it lies over the board all the same.
-    dialog.setAttribute("open", "");
-    dialog.classList.add("laid");
+    if (dialog.showModal) dialog.showModal();
+    else { // Firefox before 98 has no dialogs: it lies over the board all the same
+      dialog.setAttribute("open", "");
+      dialog.classList.add("laid");
+    }
     (dialog.querySelector("[autofocus]") || dialog.querySelector("button")).focus();
   }
 

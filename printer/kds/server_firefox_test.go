@@ -1,0 +1,242 @@
+package kds_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"testing"
+	"time"
+
+	"golang.org/x/net/websocket"
+
+	"ticketrail/printer/kds"
+	"ticketrail/queue/ticket"
+)
+
+// TestAScreenWorksInFirefox drives Debian's Firefox by WebDriver BiDi, which it speaks by itself.
+func TestAScreenWorksInFirefox(t *testing.T) {
+	if os.Getenv("KDS_FIREFOX") == "" {
+		t.Skip("takes 10 s and needs firefox-esr; KDS_FIREFOX=1 runs it")
+	}
+	if err := look("firefox-esr"); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	b, err := kds.OpenBoard(kds.BoardOptions{Station: "hot-line", Shelf: &drawer{m: map[string][]byte{}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := kds.NewScreen(kds.ScreenOptions{Name: "hot-line", Title: "Hot line", Board: b, ShowWithin: time.Minute})
+	url := serveScreen(t, s)
+	f := startFirefox(ctx, t)
+	f.ask("browsingContext.navigate", map[string]any{"context": f.tab, "url": url + "/screen/hot-line", "wait": "complete"}, nil)
+	f.until("it is live", `document.getElementById("live").className === "is"`)
+
+	show := func(d ticket.Delivery) {
+		t.Helper()
+		for s.Status().Live == 0 && ctx.Err() == nil {
+			time.Sleep(10 * time.Millisecond)
+		}
+		if proof, err := s.Print(ctx, d, begun); proof != ticket.Shown || err != nil {
+			t.Fatalf("%s, %v", proof, err)
+		}
+	}
+	hostile := plate(1)
+	hostile.Ticket.Lines = append(hostile.Ticket.Lines, ticket.Line{Depth: 1, Quantity: "1", Name: "<img src=x onerror=window.hurt=1>", Notes: []string{"sesame allergy"}})
+	show(hostile)
+	other := plate(2)
+	other.Ticket.Request, other.Ticket.Number = "another", "19"
+	show(other)
+	const heads = `Array.from(document.querySelectorAll(".column:not(.measure) article.card h2"), (h) => h.textContent).join()`
+	f.until("both cards are there", heads+` === "#18,#19"`)
+	f.until("text is text", `!window.hurt && document.querySelector("article.card").textContent.includes("<img src=x")`)
+	f.until("nothing scrolls", `document.documentElement.scrollHeight <= innerHeight`)
+	f.shot("board")
+	f.keys("1", "\uE007")
+	f.until("the first is bumped", heads+` === "#19"`)
+	f.keys("\uE008R")
+	f.until("the recall list is open", `document.querySelectorAll("dialog.recall[open] .row").length === 1`)
+	f.shot("recall")
+	// Without a window it has no focus, so Enter presses no button.
+	f.until("the ticket is pressed", `document.activeElement.matches("dialog.recall .row") && (document.activeElement.click(), true)`)
+	f.until("it is back in its place", heads+` === "#18,#19" && !document.querySelector("dialog")`)
+	if c, _ := b.Card(1); c.State != kds.Open || c.Version != 3 {
+		t.Errorf("card %+v", c)
+	}
+	for _, line := range f.wrong {
+		t.Errorf("the console says: %s", line)
+	}
+}
+
+func serveScreen(t *testing.T, s *kds.Screen) (url string) {
+	t.Helper()
+	p, err := kds.OpenPairings(&drawer{m: map[string][]byte{}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() {
+		served <- kds.NewServer(kds.ServerOptions{Displays: []kds.Display{{Screen: s}}, Pairings: p}).Serve(ctx, l)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	return "http://" + l.Addr().String()
+}
+
+// A firefox is one tab of it.
+type firefox struct {
+	t     *testing.T
+	ctx   context.Context
+	conn  *websocket.Conn
+	tab   string
+	n     int
+	wrong []string // what its console said in red
+}
+
+var listening = regexp.MustCompile(`WebDriver BiDi listening on (ws://\S+)`)
+
+func startFirefox(ctx context.Context, t *testing.T) *firefox {
+	t.Helper()
+	run := exec.CommandContext(ctx, "firefox-esr", "--headless", "--no-remote", "--profile", t.TempDir(),
+		"--remote-debugging-port", "0", "--remote-allow-origins", "http://localhost", "--width", "1280", "--height", "800")
+	run.Cancel = func() error { return run.Process.Signal(os.Interrupt) }
+	run.WaitDelay = 5 * time.Second
+	out, err := run.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	at := make(chan string, 1)
+	go func() {
+		defer close(at)
+		lines := bufio.NewScanner(out)
+		for lines.Scan() {
+			if m := listening.FindStringSubmatch(lines.Text()); m != nil {
+				at <- m[1]
+				break
+			}
+		}
+		_, _ = io.Copy(io.Discard, out)
+	}()
+	where, ok := <-at
+	if !ok {
+		t.Fatal("firefox-esr ended before it listened")
+	}
+	conn, err := websocket.Dial(where+"/session", "", "http://localhost")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &firefox{t: t, ctx: ctx, conn: conn}
+	t.Cleanup(func() {
+		_ = run.Cancel()
+		_ = run.Wait()
+		_ = conn.Close()
+	})
+	f.ask("session.new", map[string]any{"capabilities": map[string]any{}}, nil)
+	f.ask("session.subscribe", map[string]any{"events": []string{"log.entryAdded"}}, nil)
+	var tree struct{ Contexts []struct{ Context string } }
+	f.ask("browsingContext.getTree", map[string]any{}, &tree)
+	f.tab = tree.Contexts[0].Context
+	f.ask("browsingContext.setViewport", map[string]any{"context": f.tab, "viewport": map[string]int{"width": 1280, "height": 800}}, nil)
+	return f
+}
+
+// ask sends one command and waits for its answer.
+func (f *firefox) ask(method string, params, into any) {
+	f.t.Helper()
+	f.n++
+	if deadline, ok := f.ctx.Deadline(); ok {
+		_ = f.conn.SetDeadline(deadline.Add(5 * time.Second))
+	}
+	if err := websocket.JSON.Send(f.conn, map[string]any{"id": f.n, "method": method, "params": params}); err != nil {
+		f.t.Fatal(err)
+	}
+	for {
+		var got struct {
+			Type, Method, Error, Message string
+			ID                           int
+			Result                       json.RawMessage
+			Params                       struct{ Level, Text string }
+		}
+		if err := websocket.JSON.Receive(f.conn, &got); err != nil {
+			f.t.Fatalf("%s: %v", method, err)
+		}
+		switch {
+		case got.Type == "event" && got.Params.Level == "error":
+			f.wrong = append(f.wrong, got.Params.Text)
+		case got.Type == "error" && got.ID == f.n:
+			f.t.Fatalf("%s: %s: %s", method, got.Error, got.Message)
+		case got.Type == "success" && got.ID == f.n:
+			if into != nil {
+				if err := json.Unmarshal(got.Result, into); err != nil {
+					f.t.Fatal(err)
+				}
+			}
+			return
+		}
+	}
+}
+
+// until waits until what is true is so.
+func (f *firefox) until(what, is string) {
+	f.t.Helper()
+	for start := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+		var got struct{ Result struct{ Value any } }
+		f.ask("script.evaluate", map[string]any{"expression": "Boolean(" + is + ")", "target": map[string]string{"context": f.tab}, "awaitPromise": false}, &got)
+		if got.Result.Value == true {
+			return
+		}
+		if time.Since(start) > 20*time.Second {
+			f.shot("failed")
+			f.t.Fatalf("it is not so that %s; the console says %q", what, f.wrong)
+		}
+	}
+}
+
+// keys presses keys, one after the other; those of one string are down together.
+func (f *firefox) keys(chords ...string) {
+	f.t.Helper()
+	var list []map[string]string
+	for _, chord := range chords {
+		all := []rune(chord)
+		for _, k := range all {
+			list = append(list, map[string]string{"type": "keyDown", "value": string(k)})
+		}
+		for i := len(all) - 1; i >= 0; i-- {
+			list = append(list, map[string]string{"type": "keyUp", "value": string(all[i])})
+		}
+	}
+	f.ask("input.performActions", map[string]any{"context": f.tab, "actions": []any{map[string]any{"type": "key", "id": "keyboard", "actions": list}}}, nil)
+}
+
+func (f *firefox) shot(name string) {
+	f.t.Helper()
+	var got struct{ Data string }
+	f.ask("browsingContext.captureScreenshot", map[string]any{"context": f.tab}, &got)
+	b, err := base64.StdEncoding.DecodeString(got.Data)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(f.t.ArtifactDir(), "firefox-"+name+".png"), b, 0o600)
+	}
+	if err != nil {
+		f.t.Error(err)
+	}
+}
