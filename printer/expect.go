@@ -10,9 +10,10 @@ import (
 // after that.
 const fresh = 100 * time.Millisecond
 
-// unasked is for how long a printer that answers nothing stays connected for a ticket. Nobody can
-// ask it whether it is still there: if it is not, the ticket would be in doubt.
-const unasked = time.Second
+// awaited is for how long, at most, a printer stays connected for a ticket that does not come.
+// Others want it too, and one that answers nothing cannot be asked whether it is still there: if it
+// is not, a ticket would be in doubt.
+const awaited = time.Second
 
 // A forecast is what came of Expect.
 type forecast struct {
@@ -24,9 +25,9 @@ func (f forecast) recent() bool { return !f.at.IsZero() && time.Since(f.at) < fr
 
 // Expect says that a ticket for the printer is being written down. The printer is connected and
 // asked how it is meanwhile, so that the ticket need not wait for that when it comes. Nothing
-// of a ticket is sent, and if none comes the connection ends like any that lingers. Expect does
-// nothing, at once, where it would be no help: the printer is in use, not well, not known yet, or
-// shall keep no connection.
+// of a ticket is sent, and if none comes the connection is soon given up. Expect does nothing, at
+// once, where it would be no help: the printer is in use, not well, not known yet, or shall keep
+// no connection.
 func (d *Device) Expect() {
 	if d.o.Linger < 0 || !d.Status().Fine() {
 		return
@@ -75,8 +76,8 @@ func (d *Device) foresee(ctx context.Context) {
 	s, err := d.connect(ctx)
 	if err == nil {
 		d.park(s)
-		if d.idle == s && !d.able.listens() {
-			d.expiry.Reset(min(unasked, d.o.Linger))
+		if d.idle == s {
+			d.expiry.Reset(min(awaited, d.o.Linger))
 		}
 	}
 	// A failure is for the ticket that waits for this. One that comes later looks itself: the till

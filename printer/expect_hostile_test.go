@@ -76,41 +76,46 @@ func (c *sending) Finish(ctx context.Context) error {
 	return c.Conn.Finish(ctx)
 }
 
-// Nobody can ask a printer that answers nothing whether it is still there, so what it was connected
-// for must come soon.
-func TestAPrinterThatCannotBeAskedIsNotKeptForLong(t *testing.T) {
-	for what, f := range map[string]func(t *testing.T, r *rig, k *kernel){
-		"Off": func(_ *testing.T, r *rig, k *kernel) {
-			r.v.PowerOff()
-			k.gone.Store(true)
-			r.want("A2", "clean") // no doubt: it is not there
-		},
-		"Till": func(t *testing.T, r *rig, _ *kernel) {
+// long is a printer that is kept for long after a ticket.
+func long(d *printer.DeviceOptions) { d.Linger = 30 * time.Second }
+
+func TestATillNeedNotWaitForATicketThatDoesNotCome(t *testing.T) {
+	for can, proof := range map[virtual.Ability]string{virtual.Everything: "confirmed", 0: "sent"} {
+		expecting(t, virtual.Options{Can: can, Kanji: true, Clients: 1}, proof, long, func(r *rig, _ *tap) {
+			r.expected()
+			if !r.d.Status().Connected {
+				t.Error("nothing was connected")
+			}
+			time.Sleep(2 * time.Second)
 			till, err := r.v.Dial(r.t.Context())
 			if err != nil {
-				t.Fatalf("the till does not get the printer: %v", err)
+				t.Fatalf("%s: the till does not get the printer: %v", proof, err)
 			}
 			_ = till.Finish(r.t.Context())
 			_ = till.Close()
-		},
-	} {
-		t.Run(what, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				v := virtual.New(virtual.Options{Kanji: true, Clients: 1})
-				k := &kernel{Dialer: v}
-				r := newRig(t, v, k, func(d *printer.DeviceOptions, _ *printer.Options) { d.Linger = 30 * time.Second })
-				defer r.d.Release()
-				r.want("A1", "sent")
-				time.Sleep(time.Minute)
-				r.expected()
-				if !r.d.Status().Connected {
-					t.Error("nothing was connected")
-				}
-				time.Sleep(10 * time.Second)
-				f(t, r, k)
-			})
 		})
 	}
+}
+
+// Nobody can ask a printer that answers nothing whether it is still there, so what it was connected
+// for must come soon, however many orders come to nothing.
+func TestATicketIsNotSentToAPrinterThatWasThereLongAgo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := virtual.New(virtual.Options{Kanji: true, Clients: 1})
+		k := &kernel{Dialer: v}
+		r := newRig(t, v, k, func(d *printer.DeviceOptions, _ *printer.Options) { long(d) })
+		defer r.d.Release()
+		r.want("A1", "sent")
+		time.Sleep(time.Minute)
+		r.expected()
+		v.PowerOff()
+		k.gone.Store(true)
+		for range 10 {
+			time.Sleep(300 * time.Millisecond)
+			r.expected()
+		}
+		r.want("A2", "clean") // no doubt: it is not there
+	})
 }
 
 // Nobody reads what comes back from a printer that was connected as one that says nothing.
