@@ -59,9 +59,9 @@ type Options struct {
 	HistoryRetention time.Duration
 	// MaxBacklog bounds the open jobs over all stations. 0: 100000.
 	MaxBacklog int
-	Clock      Clock        // nil: time.Now, never synchronized
-	Logger     *slog.Logger // nil: nothing is logged
-	Registerer prometheus.Registerer
+	Clock      Clock                 // nil: time.Now, never synchronized
+	Logger     *slog.Logger          // nil: nothing is logged
+	Registerer prometheus.Registerer // nil: metrics that go nowhere
 	// Reserve is the size in bytes of the ballast beside the file, given up when the
 	// disk is full so that printing goes on. 0: 16 MiB, negative: none.
 	Reserve int64

@@ -36,7 +36,7 @@ type row struct {
 	align byte // 0 left, 1 middle, 2 right
 }
 
-// most is how large an image may be: GS v 0 takes 4095 rows on the largest printers.
+// mostRows is how high an image may be: GS v 0 takes 4095 rows on the largest printers.
 const mostRows = 4095
 
 // stored is an image that GS ( L has sent and not printed yet.

@@ -36,8 +36,9 @@ import (
 // Print calls begin exactly once, when it is ready (dialled, status read) and before the
 // first ticket byte; begin makes the doubt durable. When begin fails, nothing may be
 // printed: Print returns that error. An error before begin is a clean failure; after it,
-// the ticket is in doubt. [ticket.NotReady] and [ticket.Permanent] mark errors that are
-// neither.
+// the ticket is in doubt, unless [ticket.Untouched] marks it: then no ticket byte had left.
+// [ticket.NotReady] marks one before begin that no attempt is spent on, [ticket.Permanent] one
+// that no further attempt can cure.
 //
 // Print is never called by two goroutines at once for one line, but it is by several for a
 // station that stands in for others: it prints one ticket after the other. It sets its own time

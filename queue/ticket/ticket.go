@@ -158,7 +158,7 @@ func (s State) Open() bool { return s == Pending || s == Held || s == Printing }
 // Only these are claimed, never more than was seen.
 type Proof = State
 
-// Proofs lists the states an [Proof] may have.
+// Proofs lists the states that a [Proof] may be.
 func Proofs() []Proof { return []Proof{Confirmed, Processed, Sent, Shown, Taken} }
 
 // Version is the format that [Marshal] writes. Fields are only ever added, with a
