@@ -116,8 +116,8 @@ func (b *Board) Changed() <-chan struct{} {
 	return b.changed
 }
 
-// An eventLog is the latest events: not more than keep or mostTold bytes of them by much, and at
-// least half of that.
+// An eventLog is the latest events: not more than keep of them, nor more than mostTold bytes and
+// one; and of those a part that is no less than half, unless the latest are large.
 type eventLog struct {
 	keep   int
 	seq    uint64
@@ -132,7 +132,7 @@ func (l *eventLog) add(run string, e Event) {
 	e.Seq, e.ID = l.seq, stateID(run, l.seq)
 	// Its parts are strings, numbers and the like: this does not fail.
 	e.json, _ = json.Marshal(e)
-	if len(l.events) >= l.keep || l.bytes > mostTold {
+	for len(l.events) > 0 && (len(l.events) >= l.keep || l.bytes > mostTold) {
 		l.events = slices.Clone(l.events[(len(l.events)+1)/2:]) // not in place: somebody may read them
 		l.bytes = 0
 		for _, old := range l.events {

@@ -240,3 +240,30 @@ func TestAllDayCountsWhatIsStillToBeMade(t *testing.T) {
 		t.Errorf("of one course: %+v", got)
 	}
 }
+
+func TestPastEventsAreBoundedHoweverLargeATicketIs(t *testing.T) {
+	b := open(t, newCupboard())
+	for job := range uint64(600) {
+		put(t, b, order(job+1, "Burger"))
+	}
+	huge := order(1000)
+	for range 10_000 {
+		huge.Ticket.Lines = append(huge.Ticket.Lines, ticket.Line{Quantity: "1", Name: "Dish of a hundred letters"})
+	}
+	put(t, b, huge)
+	for i := range 20 {
+		from := b.At()
+		wants(t, b, press(b, ItemDone, 1000, i), Done)
+		held, most := 0, 0
+		for _, e := range b.past.events {
+			held += len(e.json)
+			most = max(most, len(e.json))
+		}
+		if held > mostTold+most {
+			t.Fatalf("after %d presses %d events hold %d bytes, the largest %d", i+1, len(b.past.events), held, most)
+		}
+		if events, ok := b.Since(from); !ok || len(events) != 1 {
+			t.Fatalf("a page that is up to date is told %d events, %v", len(events), ok)
+		}
+	}
+}

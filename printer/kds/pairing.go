@@ -102,8 +102,9 @@ func parseHash(s string) (h [32]byte, ok bool) {
 // Pair lets the browser that shows code see a station. Nil means that it would still after
 // a power cut. Letters of either case, spaces and dashes are fine.
 //
-// A crash before the shelf's Put returned: the browser shows another code, and a pairing that was
-// stored all the same is used by nobody. A crash after it: the browser is in.
+// A crash before the shelf's Put returned: a pairing that was stored all the same is in force at
+// the next start, and listed. A crash after it: the browser is in. Asked again, it is the same
+// pairing: were there two of one browser, revoking one would not keep it out.
 func (p *Pairings) Pair(ctx context.Context, code, station string) (Pairing, error) {
 	p.write.Lock()
 	defer p.write.Unlock()
@@ -111,8 +112,11 @@ func (p *Pairings) Pair(ctx context.Context, code, station string) (Pairing, err
 	if err != nil {
 		return Pairing{}, err
 	}
+	if a.id == "" {
+		a.id = p.newID()
+	}
 	s := stored{V: recordVersion, Hash: hex.EncodeToString(hash[:]), Pairing: Pairing{
-		ID: p.newID(), Station: station, Address: a.address, Browser: a.browser, Paired: time.Now().UTC(),
+		ID: a.id, Station: station, Address: a.address, Browser: a.browser, Paired: time.Now().UTC(),
 	}}
 	if err := p.put(ctx, s); err != nil {
 		return Pairing{}, fmt.Errorf("pair: %w", err)

@@ -11,6 +11,7 @@ import (
 // An applicant is a browser that shows a code.
 type applicant struct {
 	code             string
+	id               string // of its pairing, once somebody tried that; only with write
 	address, browser string
 	made, asked      time.Time // when the code was made; when the browser last asked about it
 }

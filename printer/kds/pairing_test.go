@@ -228,3 +228,54 @@ func TestAPairingThatCouldNotBeStoredIsNone(t *testing.T) {
 		t.Errorf("it is paired: %v", err)
 	}
 }
+
+// slyShelf keeps what it says it could not.
+type slyShelf struct {
+	drawer
+	sly bool
+}
+
+func (s *slyShelf) Put(ctx context.Context, key string, value []byte) error {
+	if err := s.drawer.Put(ctx, key, value); err != nil || !s.sly {
+		return err
+	}
+	return errors.New("no answer from the disk")
+}
+
+func TestARevokedScreenStaysOutAlsoIfItsPairingWasStoredUnsaid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWall(t)
+		sly := &slyShelf{drawer: drawer{m: map[string][]byte{}}, sly: true}
+		restart := func() {
+			p, err := kds.OpenPairings(sly, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = w.stop()
+			w.pairings = p
+			w.serve()
+		}
+		restart()
+		c := w.tablet("192.168.1.20")
+		code := w.code(c)
+		if _, err := w.server.Pair(t.Context(), code, "hot-line"); err == nil || w.may(c, "hot-line") {
+			t.Fatalf("it could not be stored, and: %v", err)
+		}
+		sly.sly = false
+		if _, err := w.server.Pair(t.Context(), code, "hot-line"); err != nil || !w.may(c, "hot-line") {
+			t.Fatalf("again: %v", err)
+		}
+		restart()
+		list := w.pairings.List()
+		if len(list) != 1 || !w.may(c, "hot-line") {
+			t.Fatalf("pairings %+v", list)
+		}
+		if _, err := w.pairings.Revoke(t.Context(), list[0].ID); err != nil {
+			t.Fatal(err)
+		}
+		restart()
+		if w.may(c, "hot-line") || len(w.pairings.List()) != 0 {
+			t.Error("a screen that was revoked is back")
+		}
+	})
+}

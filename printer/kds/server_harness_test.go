@@ -93,6 +93,10 @@ func (w *wall) start() {
 	if w.pairings, err = kds.OpenPairings(w.shelf, nil); err != nil {
 		w.t.Fatal(err)
 	}
+	w.serve()
+}
+
+func (w *wall) serve() {
 	w.server = kds.NewServer(kds.ServerOptions{Displays: w.displays, Pairings: w.pairings})
 	w.line = newPipeListener()
 	ctx, cancel := context.WithCancel(context.Background())
