@@ -1,7 +1,7 @@
 // Pages of one screen in a headless browser: node browser.mjs CHROMIUM MODULES URL PAGES
 // It says on its output that there is a browser, that all pages are live, and then the number of
-// each ticket that a page has drawn; when its input ends, it does too. With the second and the
-// last it says how many seconds of processor time the browser has used.
+// each ticket that a page has drawn, with the moment; when its input ends, it does too. With the
+// second and the last it says how many seconds of processor time the browser has used.
 
 import { createRequire } from "node:module";
 
@@ -41,9 +41,9 @@ function look() {
     for (const card of document.querySelectorAll(".column:not(.measure) article.card")) {
       if (!card.dataset.key || told.has(card.dataset.key)) continue;
       told.add(card.dataset.key);
-      // The next frame begins when the one that has the card is out.
+      // The next callback of a frame, and what it puts off, come when the card's frame is out.
       const number = card.querySelector("h2").textContent;
-      requestAnimationFrame(() => setTimeout(() => window.ticketDrawn(number)));
+      requestAnimationFrame(() => setTimeout(() => window.ticketDrawn(number, Date.now())));
     }
   };
   new MutationObserver(see).observe(document, { childList: true, subtree: true });
@@ -51,7 +51,7 @@ function look() {
 
 await Promise.all(Array.from({ length: Number(pages) }, async () => {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
-  await context.exposeBinding("ticketDrawn", (_, number) => say("drawn", number));
+  await context.exposeBinding("ticketDrawn", (_, number, at) => say("drawn", number, at));
   await context.addInitScript(look);
   const page = await context.newPage();
   page.on("pageerror", (e) => { throw e; });
