@@ -40,10 +40,7 @@ func (d *Device) Expect() {
 	go func() {
 		defer cancel()
 		d.foresee(ctx)
-		d.mu.Lock()
-		d.expecting = nil
-		d.mu.Unlock()
-		d.yield()
+		d.endExpect()
 	}()
 }
 
@@ -62,6 +59,20 @@ func (d *Device) tryExpect(cancel context.CancelFunc) bool {
 	default:
 		return false
 	}
+}
+
+// endExpect is yield, but if a ticket waits, it is that which gives up what was asked back
+// meanwhile: see Release.
+func (d *Device) endExpect() {
+	d.mu.Lock()
+	d.expecting = nil
+	if d.wanted > 0 {
+		<-d.turn
+		d.mu.Unlock()
+		return
+	}
+	d.mu.Unlock()
+	d.yield()
 }
 
 // foresee is the beginning of a print, without one.

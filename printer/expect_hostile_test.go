@@ -167,6 +167,37 @@ func TestAPrinterThatLeavesAQuestionUnansweredIsNotAskedTwice(t *testing.T) {
 	})
 }
 
+// A reload replaces the device while a till has the printer, an order is looking at it and its
+// ticket waits for that.
+func TestADeviceThatIsReplacedWhileATicketIsExpectedLetsGoAfterIt(t *testing.T) {
+	o := talkative()
+	o.Clients, o.Hang = 1, true
+	shared := func(d *printer.DeviceOptions) { d.Turn = printer.NewTurn() }
+	expecting(t, o, "confirmed", shared, func(r *rig, _ *tap) {
+		till, err := r.v.Dial(r.t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.expected() // hangs in the dial
+		waiting := make(chan outcome)
+		go func() { waiting <- r.print("A2") }()
+		synctest.Wait()
+		r.d.Release()
+		_ = till.Finish(r.t.Context())
+		_ = till.Close()
+		if o := <-waiting; o.kind() != "confirmed" {
+			t.Errorf("A2: %s: %v", o.kind(), o.err)
+		}
+		next := printer.NewDevice(r.dev)
+		defer next.Release()
+		p := printer.NewPaper(printer.Options{Name: "grill", Profile: mustProfile(t), Device: next})
+		if o := r.printWith(r.t.Context(), p, dish("A3"), nil); o.kind() != "confirmed" {
+			t.Errorf("A3: %s: %v", o.kind(), o.err)
+		}
+		r.wantPaper("A1 A2 A3")
+	})
+}
+
 func TestAFloodOfOrdersWaitsForOneConnection(t *testing.T) {
 	expecting(t, talkative(), "confirmed", nil, func(r *rig, wire *tap) {
 		r.v.PowerOff() // a dial hangs
