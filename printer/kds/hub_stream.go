@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -12,6 +13,7 @@ const (
 	// streamWithin is how long a page may take to read what it is sent; then it is dropped, and
 	// comes back for a snapshot. Until then the kernel's buffer is all it holds.
 	streamWithin = 10 * time.Second
+	streamPiece  = 32 << 10 // bytes that it has that long for
 	// silentFor is how long a page may leave every heartbeat unanswered and keep its stream: the
 	// connection of a tablet that is switched off does not end by itself. One whose
 	// tab is in the background just comes back.
@@ -165,13 +167,21 @@ func (st *stream) pulse() error {
 // message writes one event. Data is JSON, which has no line breaks of its own. An error of the
 // connection stays and is seen by flush.
 func (st *stream) message(kind, id string, data []byte) {
-	_ = st.rc.SetWriteDeadline(time.Now().Add(streamWithin))
+	var head string
 	if id != "" {
-		_, _ = io.WriteString(st.out, "id: "+id+"\n")
+		head = "id: " + id + "\n"
 	}
-	_, _ = io.WriteString(st.out, "event: "+kind+"\ndata: ")
-	_, _ = st.out.Write(data)
-	_, _ = io.WriteString(st.out, "\n\n")
+	st.write([]byte(head + "event: " + kind + "\ndata: "))
+	// A whole board may take a slow radio longer than one piece of it.
+	for piece := range slices.Chunk(data, streamPiece) {
+		st.write(piece)
+	}
+	st.write([]byte("\n\n"))
+}
+
+func (st *stream) write(b []byte) {
+	_ = st.rc.SetWriteDeadline(time.Now().Add(streamWithin))
+	_, _ = st.out.Write(b)
 }
 
 func (st *stream) flush() error {

@@ -212,6 +212,33 @@ func TestAPageThatDoesNotReadIsDroppedAndDelaysNobody(t *testing.T) {
 	})
 }
 
+func TestAPageWithASlowRadioGetsAWholeBoard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWall(t)
+		long := plate(1)
+		long.Ticket.Lines[0].Name = strings.Repeat("long name ", 50_000)
+		if _, err := w.screens["hot-line"].Board().Put(t.Context(), long); err != nil {
+			t.Fatal(err)
+		}
+		c, err := w.line.dial("127.0.0.1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		fmt.Fprint(c, "GET /screen/hot-line/events?page="+viewer+" HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		start, got, piece := time.Now(), 0, make([]byte, 16<<10)
+		for got < 500_000 {
+			n, err := c.Read(piece)
+			if got += n; err != nil {
+				t.Fatalf("after %v and %d bytes: %v", time.Since(start), got, err)
+			}
+			time.Sleep(time.Second)
+		}
+		_ = c.Close()
+		_ = w.stop()
+	})
+}
+
 func TestAPageThatNeverAnswersLosesItsStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWall(t)
