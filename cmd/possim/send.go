@@ -19,6 +19,9 @@ import (
 // errNotAccepted is the exit status of jobs that were aborted or failed.
 var errNotAccepted = errors.New("not all jobs were accepted")
 
+// maxFile is more than anybody wants to try a webhook with.
+const maxFile = 64 << 20
+
 // sendFlags are what is sent.
 type sendFlags struct {
 	venues             []string
@@ -94,8 +97,8 @@ func (f *sendFlags) check() error {
 		return usageError{fmt.Errorf("--concurrency: %d is out of range; use 1 to 10000", f.concurrency)}
 	case !(f.duplicates >= 0 && f.duplicates <= 1):
 		return usageError{fmt.Errorf("--duplicates: %v is no share; use 0 to 1", f.duplicates)}
-	case f.employees < 0:
-		return usageError{fmt.Errorf("--employees: %d cannot work anywhere; use 0 or more", f.employees)}
+	case f.employees < 0 || f.employees > maxEmployees:
+		return usageError{fmt.Errorf("--employees: %d cannot work anywhere; use 0 to %d", f.employees, maxEmployees)}
 	}
 	return nil
 }
@@ -135,15 +138,20 @@ func (f *sendFlags) run(ctx context.Context, to string, in io.Reader, out io.Wri
 
 // fromFile sends what somebody wrote, the first time to the letter.
 func (f *sendFlags) fromFile(in io.Reader, venues []string) (func() sim.Order, error) {
-	var body []byte
-	var err error
-	if f.file == "-" {
-		body, err = io.ReadAll(in)
-	} else {
-		body, err = os.ReadFile(f.file)
+	if f.file != "-" {
+		opened, err := os.Open(f.file)
+		if err != nil {
+			return nil, fmt.Errorf("--file: %w", err)
+		}
+		defer opened.Close()
+		in = opened
 	}
+	body, err := io.ReadAll(io.LimitReader(in, maxFile+1))
 	if err != nil {
 		return nil, fmt.Errorf("--file: %w", err)
+	}
+	if len(body) > maxFile {
+		return nil, fmt.Errorf("--file: %s has more than %d bytes; is it the right file?", f.file, maxFile)
 	}
 	device := f.device
 	if device == "" {

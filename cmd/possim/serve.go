@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"regexp"
 	"strings"
 	"time"
 
@@ -19,6 +20,9 @@ import (
 
 // sampleVenue is the venue of the examples.
 const sampleVenue = "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11"
+
+// maxEmployees is what still fits into the memory of a small machine.
+const maxEmployees = 1_000_000
 
 // serviceFlags are what the service is.
 type serviceFlags struct {
@@ -87,8 +91,10 @@ func venuesOf(flags []string) ([]string, error) {
 func (f *serviceFlags) options(log *slog.Logger) (sim.Options, error) {
 	o := sim.Options{Prefix: f.prefix, ClientID: f.id, ClientSecret: f.secret, TokenTTL: f.ttl, Seed: f.seed, Logger: log}
 	switch {
-	case f.employees < 0:
-		return o, usageError{fmt.Errorf("--employees: %d cannot work anywhere; use 0 or more", f.employees)}
+	case f.employees < 0 || f.employees > maxEmployees:
+		return o, usageError{fmt.Errorf("--employees: %d cannot work anywhere; use 0 to %d", f.employees, maxEmployees)}
+	case !regexp.MustCompile(`^/?([A-Za-z0-9_~-][A-Za-z0-9._~-]*(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*/?)?$`).MatchString(f.prefix):
+		return o, usageError{fmt.Errorf("--prefix: %q is not a plain path; use one as /api", f.prefix)}
 	case f.ttl < time.Second:
 		return o, usageError{fmt.Errorf("--token-ttl: %s is no lifetime of a token; use 1s or more", f.ttl)}
 	case f.id == "" || f.secret == "":
@@ -122,10 +128,11 @@ func (f *serviceFlags) run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("--listen %s: %w", f.listen, err)
 	}
+	h := sim.New(o).Handler() // which may take a moment, and who reads the address asks at once
 	prefix := strings.TrimSuffix("/"+strings.Trim(f.prefix, "/"), "/")
 	fmt.Fprintf(out, "http://%s%s\n", l.Addr(), prefix)
 	log.Info("ready", "client_id", f.id, "venues", len(o.Venues), "employees", f.employees, "token_ttl", f.ttl, "seed", f.seed)
-	s := &http.Server{Handler: sim.New(o).Handler(), ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
+	s := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(l) }()
 	select {

@@ -114,7 +114,11 @@ func TestWhatCannotBeServedSentOrCheckedSaysWhatCan(t *testing.T) {
 	for line, want := range map[string]string{
 		"serve --fault employees:200":            "use 400 to 599",
 		"serve --venue harbour":                  `"harbour" is not a UUID`,
-		"serve --employees -1":                   "use 0 or more",
+		"serve --employees -1":                   "use 0 to 1000000",
+		"serve --employees 1000000000":           "use 0 to 1000000",
+		"serve --prefix /a/../b":                 "is not a plain path",
+		"serve --prefix /a?b":                    "is not a plain path",
+		"send --employees 1000000000 http://k/":  "use 0 to 1000000",
 		"serve --token-ttl 0s":                   "use 1s or more",
 		"serve --token-ttl 15":                   "missing unit",
 		"serve --client-secret=":                 "cannot be empty",
@@ -134,6 +138,12 @@ func TestWhatCannotBeServedSentOrCheckedSaysWhatCan(t *testing.T) {
 		if code, out, errs := possim(t, "", strings.Fields(line)...); code != wrong || out != "" || !strings.Contains(errs, want) {
 			t.Errorf("%s: ends with %d, says %s%s", line, code, out, errs)
 		}
+	}
+}
+
+func TestAFileThatNeverEndsIsNotSent(t *testing.T) {
+	if code, _, errs := possim(t, "", "send", "--file", "/dev/zero", "http://127.0.0.1:1/"); code != notFine || !strings.Contains(errs, "/dev/zero has more than 67108864 bytes") {
+		t.Errorf("ends with %d, says %s", code, errs)
 	}
 }
 
