@@ -39,9 +39,10 @@ func fifo(t *testing.T) (string, *os.File) {
 
 func TestAFileIsATransport(t *testing.T) {
 	transporttest.Suite{
+		OneWay: true,
 		Working: func(t *testing.T) transporttest.Printer {
 			path := filepath.Join(t.TempDir(), "grill.bin")
-			return transporttest.Printer{Dialer: open(t, "file://"+path), OneWay: true, Received: func(int) []byte {
+			return transporttest.Printer{Dialer: open(t, "file://"+path), Received: func(int) []byte {
 				b, err := os.ReadFile(path)
 				if err != nil {
 					t.Error(err)
@@ -55,11 +56,12 @@ func TestAFileIsATransport(t *testing.T) {
 
 func TestADeviceIsATransport(t *testing.T) {
 	transporttest.Suite{
+		OneWay: true,
 		Working: func(t *testing.T) transporttest.Printer {
 			path, r := fifo(t)
 			p := newPaper()
 			go func() { _, _ = io.Copy(p, r) }() // until the test closes r
-			return transporttest.Printer{Dialer: open(t, "file://"+path), Received: p.atLeast, OneWay: true}
+			return transporttest.Printer{Dialer: open(t, "file://"+path), Received: p.atLeast}
 		},
 		Stuck: func(t *testing.T) transport.Dialer {
 			path, _ := fifo(t)

@@ -87,6 +87,7 @@ func (p pty) say(t *testing.T) func(b []byte) {
 // lineSuite runs the rules for terminal lines, reached by an address made of a path.
 func lineSuite(t *testing.T, address func(path string) string) {
 	transporttest.Suite{
+		Speaks: true,
 		Working: func(t *testing.T) transporttest.Printer {
 			line := newPty(t)
 			p := newPaper()

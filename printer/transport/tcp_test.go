@@ -100,6 +100,7 @@ func (p *paper) atLeast(n int) []byte {
 
 func TestTCPIsATransport(t *testing.T) {
 	transporttest.Suite{
+		Speaks: true,
 		Working: func(t *testing.T) transporttest.Printer {
 			p := newPaper()
 			clients := make(chan *net.TCPConn, 10)

@@ -159,7 +159,7 @@ func FuzzUnmarshal(f *testing.F) {
 		}
 		again, err := Marshal(tk)
 		if err != nil {
-			t.Skip() // a year that JSON cannot write
+			return // a year that JSON cannot write
 		}
 		back, err := Unmarshal(again)
 		if err != nil {

@@ -25,9 +25,6 @@ func (s Suite) readDeadline(t *testing.T) {
 
 func (s Suite) hears(t *testing.T) {
 	p := s.Working(t)
-	if p.Say == nil {
-		t.Skip("this printer says nothing")
-	}
 	c := dial(t, p.Dialer)
 	// Bytes that a line which is no raw one would change, hold back or act on.
 	want := []byte{0x12, 0x16, '\r', '\n', 0, 3, 4, 0x1a, 0x7f, 0xff, 0x37, 0x22, '1', '2', '3', '4', 0}
@@ -48,15 +45,14 @@ func (s Suite) hears(t *testing.T) {
 	}
 }
 
+func (s Suite) tells(t *testing.T) {
+	if got := transport.OneWay(dial(t, s.Working(t).Dialer)); got != s.OneWay {
+		t.Errorf("one way: %t, want %t", got, s.OneWay)
+	}
+}
+
 func (s Suite) oneWay(t *testing.T) {
-	p := s.Working(t)
-	c := dial(t, p.Dialer)
-	if got := transport.OneWay(c); got != p.OneWay {
-		t.Errorf("one way: %t, want %t", got, p.OneWay)
-	}
-	if !p.OneWay {
-		t.Skip("this transport has a way back")
-	}
+	c := dial(t, s.Working(t).Dialer)
 	for range 2 {
 		if n, err := c.Read(make([]byte, 1)); n != 0 || err != io.EOF {
 			t.Errorf("read: %d bytes, %v, want io.EOF", n, err)
@@ -66,9 +62,6 @@ func (s Suite) oneWay(t *testing.T) {
 
 func (s Suite) hearsLate(t *testing.T) {
 	p := s.Working(t)
-	if p.Say == nil {
-		t.Skip("this printer says nothing")
-	}
 	c := dial(t, p.Dialer)
 	if err := c.SetReadDeadline(time.Now().Add(20 * time.Millisecond)); err != nil {
 		t.Fatal(err)
@@ -114,7 +107,7 @@ func (s Suite) readClosed(t *testing.T) {
 	if err := c.Close(); err != nil {
 		t.Errorf("close: %v", err)
 	}
-	if err := <-read; err == nil || !p.OneWay && err == io.EOF {
+	if err := <-read; err == nil || !s.OneWay && err == io.EOF {
 		t.Errorf("read: %v, want that it was closed", err)
 	}
 }
