@@ -48,8 +48,10 @@ func TestAnotherSiteCannotPressAnything(t *testing.T) {
 		w.put("hot-line", 1)
 		body := `{"id":"x","do":"bump","job":1,"version":1}`
 		c := w.client("127.0.0.1")
-		for _, header := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Origin", "http://evil.example"}, {"Origin", "null"}, {"Content-Type", "text/plain"}} {
-			if code, _ := w.post(c, "/screen/hot-line/do", body, header...); code != http.StatusForbidden && code != http.StatusUnsupportedMediaType {
+		for _, header := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Origin", "http://evil.example"}, {"Origin", "null"}, {"Content-Type", "text/plain"},
+			{"Host", "rebound.example", "Origin", "http://rebound.example"}, {"Host", "rebound.example:9322", "Sec-Fetch-Site", "same-origin"}} {
+			code, _ := w.post(c, "/screen/hot-line/do", body, header...)
+			if !slices.Contains([]int{http.StatusForbidden, http.StatusUnsupportedMediaType, http.StatusUnauthorized}, code) {
 				t.Errorf("with %q: %d", header, code)
 			}
 		}

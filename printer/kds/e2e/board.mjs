@@ -25,9 +25,9 @@ export async function bumpUndoRecallAndItems(kitchen, browser) {
   const other = await open(browser, kitchen, "hot-line");
   await page.waitForTimeout(500); // a press on a card that has just come to its place is not taken
   await click(page, "#2", ".act");
-  await until("both are without #2", async () => [page, other].every(async (p) => String(await heads(p)) === "#1,#3") && String(await heads(other)) === "#1,#3", 1500);
+  await until("both are without #2", async () => [page, other].every(async (p) => String(await heads(p)) === "#1,#3") && String(await heads(other)) === "#1,#3", 1000);
   await page.locator(".undo").click();
-  await until("#2 is back in its place", async () => String(await heads(other)) === "#1,#2,#3", 1500);
+  await until("#2 is back in its place", async () => String(await heads(other)) === "#1,#2,#3", 1000);
   await page.waitForTimeout(500);
   await click(page, "#1", ".act");
   await until("#1 is gone", async () => String(await heads(page)) === "#2,#3");

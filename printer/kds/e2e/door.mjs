@@ -28,6 +28,10 @@ export async function aTabletIsPairedAndRevoked(kitchen, browser) {
   equal([cookie.httpOnly, cookie.sameSite], [true, "Strict"], "the cookie");
   assert(cookie.expires - Date.now() / 1000 > 300 * 86400, "it lasts");
   equal((await page.request.get(base + "/screen/cold/state")).status(), 403, "another station");
+  if (!(await page.evaluate(() => isSecureContext))) {
+    await page.keyboard.press("s");
+    assert((await page.innerText(".settings")).includes("needs HTTPS"), "it does not say that it cannot keep awake");
+  }
   await kitchen.kill();
   await kitchen.start();
   await page.reload();
@@ -63,4 +67,21 @@ export async function soundWaitsForATouch(kitchen) {
   } finally {
     await strict.close();
   }
+}
+
+export async function aScreenIsKeptAwakeWhereTheBrowserLetsIt(kitchen, browser) {
+  const context = await browser.newContext();
+  await context.addInitScript(() => {
+    window.asked = 0;
+    const lock = { request: async () => { window.asked++; return new EventTarget(); } };
+    Object.defineProperty(navigator, "wakeLock", { value: lock });
+  });
+  const page = await context.newPage();
+  await page.goto(kitchen.url + "/screen/hot-line");
+  await live(page);
+  equal(await page.evaluate(() => window.asked), 1, "it asked");
+  await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+  equal(await page.evaluate(() => window.asked), 2, "it asked again when it was seen again");
+  await page.keyboard.press("s");
+  assert((await page.innerText(".settings")).includes("Kept awake: on"), "the settings say so");
 }
