@@ -61,8 +61,8 @@ func (d *Device) tryExpect(cancel context.CancelFunc) bool {
 	}
 }
 
-// endExpect is yield, but if a ticket waits, it is that which gives up what was asked back
-// meanwhile: see Release.
+// endExpect gives the turn back. Where a ticket waits for it, what was asked back meanwhile is
+// given up after that: see Release.
 func (d *Device) endExpect() {
 	d.mu.Lock()
 	d.expecting = nil
@@ -87,9 +87,9 @@ func (d *Device) foresee(ctx context.Context) {
 	s, err := d.connect(ctx)
 	if err == nil {
 		d.park(s)
-		if d.idle == s {
-			d.expiry.Reset(min(awaited, d.o.Linger))
-		}
+	}
+	if d.idle != nil { // also one that is not ready
+		d.expiry.Reset(min(awaited, d.o.Linger))
 	}
 	// A failure is for the ticket that waits for this. One that comes later looks itself: the till
 	// may be done by then, or the cover closed.

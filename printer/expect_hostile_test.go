@@ -80,16 +80,24 @@ func (c *sending) Finish(ctx context.Context) error {
 func long(d *printer.DeviceOptions) { d.Linger = 30 * time.Second }
 
 func TestATillNeedNotWaitForATicketThatDoesNotCome(t *testing.T) {
-	for can, proof := range map[virtual.Ability]string{virtual.Everything: "confirmed", 0: "sent"} {
-		expecting(t, virtual.Options{Can: can, Kanji: true, Clients: 1}, proof, long, func(r *rig, _ *tap) {
+	for what, o := range map[string]virtual.Options{
+		"ready": {Can: virtual.Everything}, "open": {Can: virtual.Everything}, "mute": {},
+	} {
+		proof := "confirmed"
+		if o.Can == 0 {
+			proof = "sent"
+		}
+		o.Kanji, o.Clients = true, 1
+		expecting(t, o, proof, long, func(r *rig, _ *tap) {
+			r.v.Set(virtual.CoverOpen, what == "open")
 			r.expected()
 			if !r.d.Status().Connected {
-				t.Error("nothing was connected")
+				t.Errorf("%s: nothing was connected", what)
 			}
 			time.Sleep(2 * time.Second)
 			till, err := r.v.Dial(r.t.Context())
 			if err != nil {
-				t.Fatalf("%s: the till does not get the printer: %v", proof, err)
+				t.Fatalf("%s: the till does not get the printer: %v", what, err)
 			}
 			_ = till.Finish(r.t.Context())
 			_ = till.Close()
