@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -153,6 +154,29 @@ func TestAVoidUnderAKnownKeyOverAFailureIsToldOnce(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestAValueWhoseOwnerGaveUpWaitingIsStoredAsItWasPut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := start(t)
+		defer k.stop()
+		s := k.Shelf("boards")
+		resume := k.disk.hang()
+		go func() { _ = s.Put(bg, "first", nil) }() // hangs; the next one waits behind it
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(bg, time.Second)
+		defer cancel()
+		value := []byte("grill: burger")
+		if err := s.Put(ctx, "second", value); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("err %v", err)
+		}
+		copy(value, "used for something else")
+		resume()
+		synctest.Wait()
+		if got, ok, err := s.Get("second"); string(got) != "grill: burger" || !ok || err != nil {
+			t.Errorf("stored %q, %v, %v", got, ok, err)
+		}
+	})
 }
 
 func TestHousekeepingThatFailsForgetsNothingEarlyAndIsMadeUpFor(t *testing.T) {

@@ -29,7 +29,11 @@ func (q *Queue) Shelf(name string) *Shelf { return &Shelf{q: q, name: name} }
 // 4 MiB. The error wraps ErrStorageFull, for a value of more than 64 KiB while the disk is
 // full; ErrStorageFailed, of which the outcome is unknown; ErrClosed or ctx.Err().
 func (s *Shelf) Put(ctx context.Context, key string, value []byte) error {
-	return s.write(ctx, "put", key, value, func(b *batch) error {
+	if len(value) > maxValue {
+		return s.failed("put", key, fmt.Errorf("%d bytes, at most %d are allowed", len(value), maxValue))
+	}
+	stored := seal(value) // now: when ctx ends first, value is the caller's again and this still waits
+	return s.write(ctx, "put", key, len(stored), func(b *batch) error {
 		if b.q.space.isFull.Load() && len(value) > largeValue {
 			return ErrStorageFull
 		}
@@ -38,14 +42,14 @@ func (s *Shelf) Put(ctx context.Context, key string, value []byte) error {
 			b.fail(err)
 			return err
 		}
-		b.put(k, []byte(key), seal(value))
+		b.put(k, []byte(key), stored)
 		return nil
 	})
 }
 
 // Delete removes a key; that it is not there is no error. Its errors are those of Put.
 func (s *Shelf) Delete(ctx context.Context, key string) error {
-	return s.write(ctx, "delete", key, nil, func(b *batch) error {
+	return s.write(ctx, "delete", key, 0, func(b *batch) error {
 		if k := b.bucket(bucketShelves).Bucket([]byte(s.name)); k != nil && k.Get([]byte(key)) != nil {
 			b.del(k, []byte(key))
 		}
@@ -53,18 +57,19 @@ func (s *Shelf) Delete(ctx context.Context, key string) error {
 	})
 }
 
-func (s *Shelf) write(ctx context.Context, verb, key string, value []byte, apply func(*batch) error) error {
+func (s *Shelf) write(ctx context.Context, verb, key string, size int, apply func(*batch) error) error {
 	err := s.check(key)
-	if err == nil && len(value) > maxValue {
-		err = fmt.Errorf("%d bytes, at most %d are allowed", len(value), maxValue)
-	}
 	if err == nil {
-		err = s.q.do(ctx, once, len(key)+len(value), apply)
+		err = s.q.do(ctx, once, len(key)+size, apply)
 	}
 	if err != nil {
-		return fmt.Errorf("%s %.64q on shelf %.64s: %w", verb, key, s.name, err)
+		return s.failed(verb, key, err)
 	}
 	return nil
+}
+
+func (s *Shelf) failed(verb, key string, err error) error {
+	return fmt.Errorf("%s %.64q on shelf %.64s: %w", verb, key, s.name, err)
 }
 
 func (s *Shelf) check(key string) error {
