@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"ticketrail/queue"
 )
@@ -46,18 +47,23 @@ func refusal(err error) *Error {
 	for _, c := range []struct {
 		err  error
 		code Code
+		do   string // where err does not say it
 	}{
-		{queue.ErrNotFound, NotFound},
-		{queue.ErrConflict, Conflict},
-		{queue.ErrStorageFull, Storage},
-		{queue.ErrStorageFailed, Storage},
-		{queue.ErrBacklogFull, Busy},
-		{queue.ErrBusy, Busy},
-		{queue.ErrClosed, Stopping},
-		{context.DeadlineExceeded, Timeout},
+		{queue.ErrNotFound, NotFound, ": ticketrail jobs list has those that are kept"},
+		{queue.ErrConflict, Conflict, ""},
+		{queue.ErrStorageFull, Storage, ": ticketrail printers list says where and what to do"},
+		{queue.ErrStorageFailed, Storage, ": ticketrail printers list and the log say more; nothing was changed, or it shows in ticketrail jobs list"},
+		{queue.ErrBacklogFull, Busy, ""},
+		{queue.ErrBusy, Busy, ": try again in a moment"},
+		{queue.ErrClosed, Stopping, ": the daemon is stopping; try again when it runs"},
+		{context.DeadlineExceeded, Timeout, ": the disk is slow; whether it was done shows in ticketrail jobs list"},
 	} {
 		if errors.Is(err, c.err) {
-			return &Error{Code: c.code, Message: err.Error()}
+			e := &Error{Code: c.code, Message: err.Error()}
+			if strings.HasSuffix(e.Message, c.err.Error()) { // nobody has said more
+				e.Message += c.do
+			}
+			return e
 		}
 	}
 	return &Error{Code: Internal, Message: err.Error()}

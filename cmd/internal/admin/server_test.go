@@ -65,7 +65,7 @@ func TestARefusalKeepsItsKindOverTheSocket(t *testing.T) {
 		code Code
 		says string
 	}{
-		"no such job":        {nil, func() error { return first(c.Job(ctx, 77)) }, NotFound, "job 77"},
+		"no such job":        {nil, func() error { return first(c.Job(ctx, 77)) }, NotFound, "job 77: not found: ticketrail jobs list has"},
 		"no such state":      {nil, func() error { return first(c.Jobs(ctx, Filter{States: []string{"lost"}})) }, BadRequest, "pending, held"},
 		"no such printer":    {nil, func() error { return first(c.Jobs(ctx, Filter{Station: "gril"})) }, NotFound, "bar, grill, old"},
 		"hold nobody":        {nil, func() error { return c.Hold(ctx, "gril", "") }, NotFound, `"gril"`},
@@ -76,10 +76,10 @@ func TestARefusalKeepsItsKindOverTheSocket(t *testing.T) {
 		"move nothing":       {nil, func() error { return first(c.Move(ctx, nil, "bar")) }, BadRequest, "--from"},
 		"reprint elsewhere":  {nil, func() error { return first(c.Reprint(ctx, 7, "gril", "")) }, NotFound, "bar, grill"},
 		"reprint what waits": {fmt.Errorf("job 8 still waits: %w", queue.ErrConflict), func() error { return first(c.Reprint(ctx, 8, "", "")) }, Conflict, "still waits"},
-		"full disk":          {queue.ErrStorageFull, func() error { return c.Cancel(ctx, 8, "") }, Storage, "full"},
-		"failed disk":        {queue.ErrStorageFailed, func() error { return c.Cancel(ctx, 8, "") }, Storage, "storage"},
-		"stopping":           {queue.ErrClosed, func() error { return c.Cancel(ctx, 8, "") }, Stopping, "closed"},
-		"too slow":           {context.DeadlineExceeded, func() error { return c.Cancel(ctx, 8, "") }, Timeout, "deadline"},
+		"full disk":          {queue.ErrStorageFull, func() error { return c.Cancel(ctx, 8, "") }, Storage, "full: ticketrail printers list"},
+		"failed disk":        {queue.ErrStorageFailed, func() error { return c.Cancel(ctx, 8, "") }, Storage, "ticketrail printers list"},
+		"stopping":           {queue.ErrClosed, func() error { return c.Cancel(ctx, 8, "") }, Stopping, "try again when it runs"},
+		"too slow":           {context.DeadlineExceeded, func() error { return c.Cancel(ctx, 8, "") }, Timeout, "whether it was done shows in ticketrail jobs list"},
 		"anything else":      {errors.New("boom"), func() error { return c.Cancel(ctx, 8, "") }, Internal, "boom"},
 		"no such reject":     {nil, func() error { return first(c.Reject(ctx, 3)) }, NotFound, "reject 3"},
 	} {
