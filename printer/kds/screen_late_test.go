@@ -41,6 +41,26 @@ func TestPaperThatWasWaitedForIsNotPrintedOnceTheScreenIsBackOrTheTicketDone(t *
 	}
 }
 
+func TestABumpThatCrossesTheRescueIsToldOfThePaperAndThenDone(t *testing.T) {
+	rescued(t, newCupboard(), func(t *testing.T, s *Screen, paper *roll) {
+		late := press(s.Board(), Bump, 1, 0) // before the paper came out, by a page that could not be heard
+		time.Sleep(21 * time.Second)
+		synctest.Wait()
+		paper.came(t, "1 for hot-line (screen down), was shown", "3 for hot-line (screen down), was shown")
+		wants(t, s.Board(), late, Conflict)
+		if c, _ := s.Board().Card(1); c.State != Open || c.Paper != "grill" {
+			t.Errorf("card %+v", c)
+		}
+		wants(t, s.Board(), press(s.Board(), Bump, 1, 0), Done)
+		wants(t, s.Board(), press(s.Board(), Recall, 1, 0), Done)
+		time.Sleep(time.Hour)
+		paper.came(t)
+		if c, _ := s.Board().Card(1); c.Paper != "grill" {
+			t.Errorf("a card that was fetched back does not say that it is on paper: %+v", c)
+		}
+	})
+}
+
 func TestALateWordForACardThatWasTakenOffIsNoProofForItsNextLife(t *testing.T) {
 	for name, say := range map[string]func(s *Screen, withdraw func()){
 		"before it was taken off": func(s *Screen, withdraw func()) { s.Shown("slow", []uint64{1}); withdraw() },

@@ -25,6 +25,25 @@ export async function aKilledServerIsSaidAndTheBoardIsTheSameAfter(kitchen, brow
   await until("it is live", async () => (await heads(page)).includes("#4"), 1000);
 }
 
+export async function aServerThatHangsIsSaid(kitchen, browser) {
+  await kitchen.put("hot-line", order(1));
+  const page = await open(browser, kitchen, "hot-line");
+  kitchen.process.kill("SIGSTOP"); // its connections stay open
+  const start = Date.now();
+  try {
+    await page.waitForSelector("body.notlive", { timeout: 13000 });
+    assert(Date.now() - start < 12000, "NOT LIVE after " + (Date.now() - start) + " ms");
+    await page.keyboard.press("1");
+    await page.keyboard.press("Enter");
+  } finally {
+    kitchen.process.kill("SIGCONT");
+  }
+  await live(page);
+  await kitchen.put("hot-line", order(2));
+  await until("it is told", async () => String(await heads(page)) === "#1,#2");
+  equal((await kitchen.ask("/put", { Station: "hot-line", Print: true, Tickets: [order(3)] })).proof, "shown", "a new ticket");
+}
+
 export async function aPressIsSentUntilItIsAnswered(kitchen, browser) {
   await kitchen.put("hot-line", order(1), order(2));
   const page = await open(browser, kitchen, "hot-line");
