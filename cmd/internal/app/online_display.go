@@ -68,7 +68,7 @@ func (o *onlineDisplays) show(w io.Writer) (wrong []error) {
 	for i, c := range o.conf.KDS {
 		if err := o.pushes[i]; err != nil {
 			missing = append(missing, c.Name)
-			fmt.Fprintf(w, "FAIL  kds %s  %s\n", c.Name, layout.Clean(err.Error()))
+			fmt.Fprintf(w, "FAIL  kds %s  %s; do: see that it runs, that its url and ca_file are right, and that this box reaches it\n", c.Name, layout.Clean(err.Error()))
 		} else {
 			fmt.Fprintf(w, "OK    kds %s  %s is there; whether it takes tickets only a ticket can tell\n", c.Name, (&push{conf: c}).host())
 		}
