@@ -27,11 +27,16 @@ func Resync(p profile.Profile) []byte {
 	return make([]byte, n)
 }
 
+// mostDrawn is how many bytes of a ticket may be dots: 15 m of paper. A megabyte of Chinese, which
+// the service may send, would be sixty of dots, and several times that in memory: more than
+// the box has, each time anew. What is beyond prints in letters.
+const mostDrawn = 8 << 20
+
 // draw sends a line as dots. False says that there is no drawing of it. A line that is
 // wider than the paper is drawn smaller, for nothing may be cut off; one that could not be
 // read then is not drawn.
 func (e *encoder) draw(l layout.Line) bool {
-	if e.drawer == nil || l.Width() > 2*e.p.Columns {
+	if e.drawer == nil || l.Width() > 2*e.p.Columns || len(e.out) > mostDrawn {
 		return false
 	}
 	return e.image(e.drawer.Line(l, max(e.p.Columns, l.Width()), e.p.Dots), 0)

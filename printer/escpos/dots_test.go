@@ -148,6 +148,31 @@ func TestALineThatCannotBeDrawnIsWritten(t *testing.T) {
 	}
 }
 
+func TestOfATicketWithoutEndTheRestIsWrittenAndNothingIsLost(t *testing.T) {
+	p := model(t, "generic-80mm")
+	dish := layout.Line{Spans: []layout.Span{{Text: strings.Repeat("宫", p.Columns/2), Style: layout.Style{Height: 2}}}}
+	dishes := slices.Repeat([]layout.Line{dish}, 3000)
+	body := EncodeTicket(dishes, Options{Profile: p, Drawer: drawer(t)}).Body
+	if len(body) > mostDrawn+1<<20 {
+		t.Errorf("%d KiB", len(body)>>10)
+	}
+	r, err := read(body, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, err := read(EncodeTicket(dishes[:1], Options{Profile: p, Drawer: drawer(t)}).Body, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	drawn, written := len(r.bands)/len(one.bands), 0
+	for _, l := range r.lines {
+		written += strings.Count(l.text, "Gong")
+	}
+	if drawn == 0 || written == 0 || drawn+written/(p.Columns/2) != len(dishes) {
+		t.Errorf("%d lines: %d are drawn, %d letters are written", len(dishes), drawn, written)
+	}
+}
+
 func TestAQRCodeIsPrintedByWhoCan(t *testing.T) {
 	const id = "0d9e1c52-7c1b-4d5e-8a66-1f2e3d4c5b6a"
 	d := drawer(t)

@@ -19,7 +19,7 @@ import (
 type Options struct {
 	Profile profile.Profile
 	// Drawer draws the lines for which the printer has no letters, where the profile has a
-	// command for dots. Nil draws nothing.
+	// command for dots, up to 8 MiB of them. Nil draws nothing.
 	Drawer *raster.Drawer
 	// Buzz is how many times the buzzer sounds before the ticket, 9 at the most; BuzzVoid
 	// makes it sound differently, for a cancellation.
