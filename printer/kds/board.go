@@ -89,6 +89,9 @@ func OpenBoard(o BoardOptions) (*Board, error) {
 			return true
 		}
 		r, t, err := decodeRecord(value)
+		if err == nil && cardKey(r.Job) != key {
+			err = fmt.Errorf("it says that it is of job %d", r.Job)
+		}
 		if err != nil {
 			// Error: a cook misses a ticket, and only a person can find out which.
 			b.log.Error("a card on the board cannot be read, it is not shown", "key", key, "err", err)

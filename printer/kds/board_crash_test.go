@@ -3,6 +3,7 @@ package kds
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -141,5 +142,36 @@ func TestADamagedCardDoesNotTakeTheOthersWithIt(t *testing.T) {
 	put(t, b, order(1, "Burger"))
 	if got := jobs(b); got != "2 1 |" {
 		t.Errorf("board %q", got)
+	}
+}
+
+func TestACardThatCannotBeIsSetAside(t *testing.T) {
+	good := newCupboard()
+	put(t, open(t, good), order(1, "Burger"))
+	whole := string(good.m[cardKey(1)])
+	for _, c := range [][2]string{
+		{`"job":1,`, `"job":2,`},                        // another's place
+		{`"place":1,`, `"place":18446744073709551615,`}, // or the next would come before all others
+		{`"version":1,`, `"version":18446744073709551615,`},
+		{`"state":"open"`, `"state":"opem"`},
+		{`"put_at":`, `"off":18446744073709551615,"put_at":`},
+	} {
+		damaged := strings.Replace(whole, c[0], c[1], 1)
+		if damaged == whole {
+			t.Fatalf("no %s in %s", c[0], whole)
+		}
+		s := newCupboard()
+		s.m[cardKey(1)] = []byte(damaged)
+		b := open(t, s)
+		put(t, b, order(3, "Soup"), order(4, "Cake"))
+		if got := jobs(b); got != "3 4 |" {
+			t.Errorf("with %s: board %q", c[1], got)
+		}
+		if string(s.m[cardKey(1)]) != damaged {
+			t.Errorf("with %s: it is not kept for who looks for it", c[1])
+		}
+		if again := jobs(open(t, s)); again != "3 4 |" {
+			t.Errorf("with %s: board at the next start %q", c[1], again)
+		}
 	}
 }

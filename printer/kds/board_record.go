@@ -77,9 +77,26 @@ func decodeRecord(value []byte) (record, ticket.Ticket, error) {
 	if r.V < 1 || r.V > recordVersion {
 		return record{}, ticket.Ticket{}, fmt.Errorf("decode card: format %d, this program knows 1 to %d: a newer ticketrail wrote it", r.V, recordVersion)
 	}
+	if err := r.check(); err != nil {
+		return record{}, ticket.Ticket{}, fmt.Errorf("decode card: %w", err)
+	}
 	t, err := ticket.Unmarshal(r.Ticket)
 	if err != nil {
 		return record{}, ticket.Ticket{}, fmt.Errorf("decode card: %w", err)
 	}
 	return r, t, nil
+}
+
+// mostCount is what pages count to: in floating point.
+const mostCount = 1<<53 - 1
+
+// check refuses what would put other cards into the wrong order, or be swept up unseen.
+func (r *record) check() error {
+	switch {
+	case r.State != Open && r.State != Bumped && r.State != Elsewhere:
+		return fmt.Errorf("its state is %.20q", r.State)
+	case max(r.Job, r.Place, r.Version, r.Off) > mostCount:
+		return fmt.Errorf("job %d, place %d, version %d or off %d is more than can be", r.Job, r.Place, r.Version, r.Off)
+	}
+	return nil
 }

@@ -50,7 +50,7 @@ func TestAPageIsToldWhatChangesAndGoesOnWhereItsStreamBroke(t *testing.T) {
 				}
 			}
 		}
-		for _, odd := range []string{"nonsense", snap.Run + ".99", "0.1"} {
+		for _, odd := range []string{"nonsense", snap.Run + ".99", "0.1", ".", snap.Run, snap.Run + ".", snap.Run + ".-1", snap.Run + ".1.5", snap.Run + ".18446744073709551616", strings.Repeat("9", 8000)} {
 			w.listen(c, "hot-line", "page0003", odd).wants("state", "hello", "beat")
 		}
 	})
