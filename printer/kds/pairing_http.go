@@ -105,6 +105,7 @@ func (s *Server) showCode(w http.ResponseWriter, r *http.Request) {
 	secret, code, ok := s.pairs.apply(secretOf(r), address, browser)
 	if !ok {
 		w.Header().Set("Retry-After", "60")
+		again(w)
 		http.Error(w, "too many screens ask to be paired; try again in a minute", http.StatusTooManyRequests)
 		return
 	}

@@ -182,7 +182,7 @@ func TestWhoTriesCodesOrFloodsTheDoorIsSlowed(t *testing.T) {
 		w := newWall(t)
 		refused := 0
 		for i := range 40 { // one neighbour with many addresses, which keeps no cookie
-			if status, _, _ := w.get(w.client(fmt.Sprintf("fd00::%x", i+1)), "/"); status == http.StatusTooManyRequests {
+			if status, _, h := w.get(w.client(fmt.Sprintf("fd00::%x", i+1)), "/"); status == http.StatusTooManyRequests && h.Get("Refresh") == "60" {
 				refused++
 			}
 		}

@@ -142,7 +142,7 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /pairing", s.pairing)
 	mux.HandleFunc("GET /web/{tag}/{file}", s.web.serve)
 	for path, h := range map[string]func(http.ResponseWriter, *http.Request, *face, *guest){
-		"GET /screen/{name}":        s.page,
+		pagePattern:                 s.page,
 		"GET /screen/{name}/events": s.events,
 		"GET /screen/{name}/state":  s.state,
 		"GET /screen/{name}/allday": s.allDay,
@@ -184,6 +184,9 @@ func (s *Server) guarded(h func(http.ResponseWriter, *http.Request, *face, *gues
 		}
 		d := s.display(name)
 		if d == nil {
+			if r.Pattern == pagePattern {
+				again(w)
+			}
 			http.Error(w, "there is no screen of that name; it may have been removed from the configuration", http.StatusNotFound)
 			return
 		}
@@ -194,7 +197,7 @@ func (s *Server) guarded(h func(http.ResponseWriter, *http.Request, *face, *gues
 // refuse sends a browser to the door, and tells a script.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, g *guest) {
 	switch {
-	case r.Pattern == "GET /screen/{name}":
+	case r.Pattern == pagePattern:
 		http.Redirect(w, r, "/", http.StatusSeeOther)
 	case g == nil:
 		http.Error(w, "this screen is not paired", http.StatusUnauthorized)
@@ -215,5 +218,14 @@ func (s *Server) door(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, list[0].Path(), http.StatusSeeOther)
 		return
 	}
+	if len(list) == 0 {
+		again(w)
+	}
 	s.render(w, "door.html", doorView{Web: s.web.base, Displays: list})
 }
+
+const pagePattern = "GET /screen/{name}"
+
+// again has a browser that shows this answer ask again in a minute: a tablet on a wall has nobody
+// who would.
+func again(w http.ResponseWriter) { w.Header().Set("Refresh", "60") }

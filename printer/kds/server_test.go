@@ -86,8 +86,8 @@ func TestWhatAPageAsksIsAnsweredForPrograms(t *testing.T) {
 				t.Errorf("%s %.60s: %d %s, want %d", p.path, p.body, code, text, p.code)
 			}
 		}
-		if code, _, _ := w.get(c, "/screen/grill"); code != http.StatusNotFound {
-			t.Errorf("a screen that is not there: %d", code)
+		if code, _, h := w.get(c, "/screen/grill"); code != http.StatusNotFound || h.Get("Refresh") != "60" {
+			t.Errorf("a screen that is not there: %d, %v", code, h)
 		}
 		if code, _, _ := w.get(c, "/screen/hot-line/events?page=%0a"); code != http.StatusBadRequest {
 			t.Errorf("a page of an odd name: %d", code)
