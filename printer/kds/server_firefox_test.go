@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"sync"
 	"testing"
 	"time"
 
@@ -23,7 +24,7 @@ import (
 // TestAScreenWorksInFirefox drives Debian's Firefox by WebDriver BiDi, which it speaks by itself.
 func TestAScreenWorksInFirefox(t *testing.T) {
 	if os.Getenv("KDS_FIREFOX") == "" {
-		t.Skip("takes 10 s and needs firefox-esr; KDS_FIREFOX=1 runs it")
+		t.Skip("takes half a minute and needs firefox-esr; KDS_FIREFOX=1 runs it")
 	}
 	if err := look("firefox-esr"); err != nil {
 		t.Fatal(err)
@@ -35,9 +36,9 @@ func TestAScreenWorksInFirefox(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := kds.NewScreen(kds.ScreenOptions{Name: "hot-line", Title: "Hot line", Board: b, ShowWithin: time.Minute})
-	url := serveScreen(t, s)
+	at, stop := serveScreen(t, s, "127.0.0.1:0")
 	f := startFirefox(ctx, t)
-	f.ask("browsingContext.navigate", map[string]any{"context": f.tab, "url": url + "/screen/hot-line", "wait": "complete"}, nil)
+	f.ask("browsingContext.navigate", map[string]any{"context": f.tab, "url": "http://" + at + "/screen/hot-line", "wait": "complete"}, nil)
 	f.until("it is live", `document.getElementById("live").className === "is"`)
 
 	show := func(d ticket.Delivery) {
@@ -68,6 +69,16 @@ func TestAScreenWorksInFirefox(t *testing.T) {
 	// Without a window it has no focus, so Enter presses no button.
 	f.until("the ticket is pressed", `document.activeElement.matches("dialog.recall .row") && (document.activeElement.click(), true)`)
 	f.until("it is back in its place", heads+` === "#18,#19" && !document.querySelector("dialog")`)
+	stop()
+	f.until("it says that it is not live", `document.body.classList.contains("notlive") && /^NOT LIVE since \d\d:\d\d$/.test(document.querySelector("#cover .big").textContent)`)
+	f.shot("notlive")
+	f.wrong = nil // that nobody answered
+	serveScreen(t, s, at)
+	f.until("it is live again", `document.getElementById("live").className === "is" && !document.body.classList.contains("notlive")`)
+	last := plate(3)
+	last.Ticket.Number = "20"
+	show(last)
+	f.until("it is told again", heads+` === "#18,#19,#20"`)
 	if c, _ := b.Card(1); c.State != kds.Open || c.Version != 3 {
 		t.Errorf("card %+v", c)
 	}
@@ -76,13 +87,14 @@ func TestAScreenWorksInFirefox(t *testing.T) {
 	}
 }
 
-func serveScreen(t *testing.T, s *kds.Screen) (url string) {
+// serveScreen serves a screen at the address given, until stop is called or the test ends.
+func serveScreen(t *testing.T, s *kds.Screen, on string) (at string, stop func()) {
 	t.Helper()
 	p, err := kds.OpenPairings(&drawer{m: map[string][]byte{}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", on)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,13 +103,14 @@ func serveScreen(t *testing.T, s *kds.Screen) (url string) {
 	go func() {
 		served <- kds.NewServer(kds.ServerOptions{Displays: []kds.Display{{Screen: s}}, Pairings: p}).Serve(ctx, l)
 	}()
-	t.Cleanup(func() {
+	stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-served; err != nil {
 			t.Error(err)
 		}
 	})
-	return "http://" + l.Addr().String()
+	t.Cleanup(stop)
+	return l.Addr().String(), stop
 }
 
 // A firefox is one tab of it.
