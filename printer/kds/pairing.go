@@ -181,8 +181,10 @@ func (p *Pairings) Revoke(ctx context.Context, id string) (Pairing, error) {
 	return is.Pairing, nil
 }
 
-// seenEvery is how often it is stored that a screen was seen.
-const seenEvery = time.Hour
+const (
+	seenEvery  = time.Hour   // it is stored that a screen was seen
+	seenWithin = time.Second // the page waits for that no longer
+)
 
 // holder returns the pairing of a secret, nil without one.
 func (p *Pairings) holder(secret string) *paired {
@@ -191,7 +193,7 @@ func (p *Pairings) holder(secret string) *paired {
 	return p.known[sha256.Sum256([]byte(secret))]
 }
 
-// seen notes that a paired browser was here. It is for people; nobody waits for it to work.
+// seen notes that a paired browser was here. It is for people; a page has its board without it.
 func (p *Pairings) seen(ctx context.Context, k *paired) {
 	now := time.Now().UTC()
 	p.mu.Lock()
@@ -200,8 +202,12 @@ func (p *Pairings) seen(ctx context.Context, k *paired) {
 	if now.Sub(was).Abs() < seenEvery {
 		return
 	}
-	p.write.Lock()
+	if !p.write.TryLock() {
+		return // next time
+	}
 	defer p.write.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, seenWithin)
+	defer cancel()
 	select {
 	case <-k.revoked:
 		return // it must not come back

@@ -9,6 +9,8 @@ import (
 	"net/http/cookiejar"
 	"regexp"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -277,5 +279,47 @@ func TestARevokedScreenStaysOutAlsoIfItsPairingWasStoredUnsaid(t *testing.T) {
 		if w.may(c, "hot-line") || len(w.pairings.List()) != 0 {
 			t.Error("a screen that was revoked is back")
 		}
+	})
+}
+
+// stuckShelf answers nothing any more.
+type stuckShelf struct {
+	drawer
+	stuck atomic.Bool
+}
+
+func (s *stuckShelf) Put(ctx context.Context, key string, value []byte) error {
+	if s.stuck.Load() {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return s.drawer.Put(ctx, key, value)
+}
+
+func TestAPairedScreenShowsItsBoardWhileTheDiskHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWall(t)
+		_ = w.stop()
+		shelf := &stuckShelf{drawer: drawer{m: map[string][]byte{}}}
+		p, err := kds.OpenPairings(shelf, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.pairings = p
+		w.serve()
+		tablets := []*http.Client{w.paired("192.168.1.20", "hot-line"), w.paired("192.168.1.21", "hot-line")}
+		time.Sleep(2 * time.Hour)
+		shelf.stuck.Store(true)
+		start := time.Now()
+		var looking sync.WaitGroup
+		for _, c := range tablets {
+			looking.Go(func() {
+				if code, _, _ := w.get(c, "/screen/hot-line"); code != http.StatusOK || time.Since(start) > 2*time.Second {
+					t.Errorf("answered %d after %v", code, time.Since(start))
+				}
+			})
+		}
+		looking.Wait()
+		_ = w.stop()
 	})
 }
