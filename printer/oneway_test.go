@@ -1,6 +1,7 @@
 package printer_test
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"path/filepath"
@@ -83,6 +84,12 @@ func TestAFilePrinterAppendsTickets(t *testing.T) {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if i := bytes.Index(b, make([]byte, 8)); i >= 0 {
+		t.Errorf("from byte %d of %d on, the file holds padding", i, len(b))
+	}
+	if !bytes.HasPrefix(b, []byte("\x1b@")) {
+		t.Errorf("it begins with % x, not with a ticket", b[:8])
 	}
 	synctest.Test(t, func(t *testing.T) {
 		v := virtual.New(virtual.Options{})

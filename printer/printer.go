@@ -38,22 +38,16 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// Options say what one printer is and how patient to be with it. Name, Profile and one of
-// Device and Dialer are required.
+// Options say what one printer is and how patient to be with it. Name, Profile and Device are
+// required.
 type Options struct {
 	Name    string // the station's name; printed at the foot of every ticket
 	Profile profile.Profile
 	Columns int          // of normal size; 0 is what the profile says
 	Logger  *slog.Logger // nil discards
 
-	// Device is the printer. Nil makes one of Dialer, as the profile says it confirms.
+	// Device is the printer. Papers that end at one printer share it.
 	Device *Device
-	Dialer transport.Dialer
-	// Turn is that of the Device that is made, for Papers that stand for one printer and do not
-	// share a Device. A printer that is used so is asked nothing. Nil makes one.
-	Turn Turn
-	// ConnectTimeout is that of the Device that is made.
-	ConnectTimeout time.Duration
 
 	// Layout is how tickets look; Columns, Printer, Printable, Copy and Copies are filled in.
 	Layout layout.Options
@@ -97,9 +91,8 @@ func (j job) bytes() (all []byte) {
 // cut is what parts it from what comes after.
 func (j job) cut() []byte { return j.copies[len(j.copies)-1].Cut }
 
-// A Turn is who may use a device now. Papers that stand for one device share one, so that
-// two lines that end at one printer print one ticket after the other, whatever it does
-// with a second client.
+// A Turn is who may use a printer now. Devices that stand for one printer share one: see
+// DeviceOptions.Turn.
 type Turn chan struct{}
 
 // NewTurn makes the Turn of a device.
@@ -111,8 +104,8 @@ func NewPaper(o Options) *Paper {
 	switch {
 	case o.Name == "":
 		panic("printer: Options.Name is empty")
-	case o.Dialer == nil && o.Device == nil:
-		panic("printer: Options has neither Device nor Dialer")
+	case o.Device == nil:
+		panic("printer: Options.Device is nil")
 	case o.Profile.Name == "":
 		panic("printer: Options.Profile is empty")
 	}
@@ -129,31 +122,10 @@ func NewPaper(o Options) *Paper {
 		o.PatiencePerKiB = 40 * time.Second
 	}
 	o.Copies = max(o.Copies, 1)
-	if o.Device == nil {
-		o.Device = ownDevice(o)
-	}
 	p := &Paper{o: o, d: o.Device}
 	p.draw = p.encode
 	return p
 }
-
-// ownDevice is the Device of a Paper that was given none.
-func ownDevice(o Options) *Device {
-	do := DeviceOptions{
-		Name: o.Name, Dialer: o.Dialer, Confirm: o.Profile.Confirm, Logger: o.Logger,
-		ConnectTimeout: o.ConnectTimeout,
-	}
-	if o.Turn == nil {
-		return NewDevice(do)
-	}
-	// Others with this Turn know nothing of what is found out or of a connection that is kept.
-	do.Confirm = profile.NoConfirm
-	do.Turn = o.Turn
-	return NewDevice(do)
-}
-
-// Device is the printer that p prints on.
-func (p *Paper) Device() *Device { return p.d }
 
 // Print puts one ticket on paper and says how much is known about that. begin is called
 // once, when the printer is connected and ready and before the first byte; if it fails,
@@ -200,7 +172,9 @@ func (p *Paper) Print(ctx context.Context, d ticket.Delivery, begin func(context
 		return "", fmt.Errorf("begin: %w", err)
 	}
 	a := &attempt{p: p, d: p.d, s: s, ctx: ctx, job: j}
-	if !p.d.started { // what came before the start may have ended half way, a ticket of another station too
+	// What came before the start may have ended half way, a ticket of another station too. A file
+	// waits for nothing, and would keep the padding.
+	if !p.d.started && !transport.Stored(s.conn) {
 		p.d.unfinished = escpos.Resync(p.o.Profile)
 	}
 	p.d.started = true

@@ -70,6 +70,13 @@ func OneWay(c Conn) bool {
 	return ok && w.OneWay()
 }
 
+// Stored says whether what is written to c is kept as it is, in a regular file. What is meant for
+// a machine that may still wait for the end of a command has no place there.
+func Stored(c Conn) bool {
+	_, file := c.(*fileConn)
+	return file
+}
+
 // defaultPort is where network printers listen ("raw", "JetDirect", "AppSocket").
 const defaultPort = "9100"
 
