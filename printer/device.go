@@ -89,6 +89,7 @@ type Device struct {
 	issued    [64][4]byte        // the last ids sent, in a ring
 	issuedAt  int                //
 	leave     bool               // the connection in use shall not linger
+	retired   bool               // no connection shall, ever again
 	polling   context.CancelFunc // of an idle poll under way
 	wanted    int                // how many wait for the turn, to print
 	expecting context.CancelFunc // of an Expect under way
@@ -278,7 +279,7 @@ func (d *Device) pushes() bool {
 // park keeps a connection for the next ticket, for a while.
 func (d *Device) park(s *session) {
 	d.mu.Lock()
-	leave := d.leave
+	leave := d.leave || d.retired
 	d.mu.Unlock()
 	if leave || d.o.Linger < 0 || !s.alive() || len(s.rest) > 0 {
 		d.dismiss(s)
@@ -310,6 +311,16 @@ func (d *Device) dropIdle() {
 	if s := d.unpark(); s != nil {
 		d.dismiss(s)
 	}
+}
+
+// Retire is Release for good: another Device takes this one's place. What is still printed
+// here, or begun by who does not know yet, leaves no connection behind: a printer that serves
+// one client would keep the other Device at the door.
+func (d *Device) Retire() {
+	d.mu.Lock()
+	d.retired = true
+	d.mu.Unlock()
+	d.Release()
 }
 
 // Release gives up a connection that is kept for the next ticket, now or, if a ticket is

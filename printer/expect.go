@@ -49,7 +49,7 @@ func (d *Device) Expect() {
 func (d *Device) tryExpect(cancel context.CancelFunc) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.wanted > 0 || d.leave {
+	if d.wanted > 0 || d.leave || d.retired {
 		return false
 	}
 	select {

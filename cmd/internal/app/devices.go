@@ -89,7 +89,7 @@ func (w *watch) set(devices map[string]*device) {
 	var leaving sync.WaitGroup // each may take its time to hang up
 	for d, stop := range w.stop {
 		if !wanted[d] {
-			leaving.Go(func() { stop(); d.Release() })
+			leaving.Go(func() { stop(); d.Retire() })
 			delete(w.stop, d)
 		}
 	}

@@ -152,8 +152,10 @@ func (a *App) apply(r *rules) (orphans []string, err error) {
 	a.learn(was, r)
 	a.level.Set(r.conf.Log.Slog())
 	a.queue.SetStations(names)
-	a.dispatch.Set(lines)
+	// First the old connections go: a printer that serves one client would not let the new ones in,
+	// and they have the turn while they knock.
 	a.watch.set(r.devices)
+	a.dispatch.Set(lines)
 	a.show(r)
 	a.metrics.loaded(true)
 	for _, s := range a.queue.Stations() {
