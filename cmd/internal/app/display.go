@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -12,6 +13,7 @@ import (
 
 	"ticketrail/config"
 	"ticketrail/printer/kds"
+	"ticketrail/queue"
 	"ticketrail/queue/ticket"
 )
 
@@ -241,6 +243,9 @@ func (a *App) paperFor(r *rules, c config.Screen) func(context.Context, uint64) 
 		if r.stations[h.name] != nil {
 			return func(ctx context.Context, job uint64) error {
 				_, err := a.queue.Reprint(ctx, job, h.name, "a cook at "+c.Name+" asked for paper")
+				if errors.Is(err, queue.ErrConflict) {
+					err = fmt.Errorf("%w: %w", kds.ErrNotYet, err)
+				}
 				return err
 			}
 		}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ticketrail/cmd/internal/admin"
+	"ticketrail/config"
 	"ticketrail/printer/kds"
 	"ticketrail/queue/ticket"
 )
@@ -195,6 +197,29 @@ func TestACookGetsPaperOfACard(t *testing.T) {
 		k.want("grill", "A1r")
 		p.want("A1")
 	}, "grill")
+}
+
+func TestACookWhoAsksForPaperTooEarlyIsToldToWait(t *testing.T) {
+	inKitchen(t, withScreens(config.Screen{Name: "hot", Backup: "grill", HoldFor: time.Hour}), func(k *kitchen) {
+		k.put("A1", at("hot", "Steak")) // nobody looks: it waits
+		now := k.app.live.Load()
+		err := k.app.paperFor(now, now.conf.Screens[0])(k.t.Context(), 1)
+		if !errors.Is(err, kds.ErrNotYet) {
+			k.t.Errorf("a ticket that still waits: %v", err)
+		}
+	}, "grill")
+}
+
+func TestWhoRescuesAScreenKnowsATicketAgainIfAllDo(t *testing.T) {
+	screen, paper := helper{name: "cold", station: &kds.Screen{}}, helper{name: "grill", station: &station{}}
+	for _, c := range []struct {
+		rs   rescuers
+		want bool
+	}{{rescuers{screen}, true}, {rescuers{paper}, false}, {rescuers{screen, paper}, false}, {rescuers{screen, screen}, true}} {
+		if got := c.rs.Idempotent(); got != c.want {
+			t.Errorf("%s: %v", c.rs.name(), got)
+		}
+	}
 }
 
 func TestTheFirstScreenOpensTheDisplayWithoutARestart(t *testing.T) {

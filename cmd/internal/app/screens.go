@@ -119,6 +119,14 @@ func (rs rescuers) Print(ctx context.Context, d ticket.Delivery, begin func(cont
 	return proof, err
 }
 
+// Idempotent says whether all of them know a ticket again, as screens do: see [dispatch.Idempotent].
+func (rs rescuers) Idempotent() bool {
+	return !slices.ContainsFunc(rs, func(h helper) bool {
+		i, ok := h.station.(dispatch.Idempotent)
+		return !ok || !i.Idempotent()
+	})
+}
+
 // try says whether the helper began, beside what came of it.
 func (rescuers) try(ctx context.Context, h helper, d ticket.Delivery, begin func(context.Context) error, hurry bool) (proof ticket.Proof, asked bool, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
