@@ -37,6 +37,7 @@ import (
 
 func main() {
 	app.Processors()
+	app.Ballast()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
 	if code, ok := bePart(ctx, os.Args[1:]); ok {

@@ -38,6 +38,7 @@ from ticketrail.socket, so that a restart refuses nobody.`,
 				return err
 			}
 			app.Processors()
+			app.Ballast()
 			return app.Run(cmd.Context(), o)
 		},
 	}
