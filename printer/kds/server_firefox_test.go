@@ -23,8 +23,8 @@ import (
 
 // TestAScreenWorksInFirefox drives Debian's Firefox by WebDriver BiDi, which it speaks by itself.
 func TestAScreenWorksInFirefox(t *testing.T) {
-	if os.Getenv("KDS_FIREFOX") == "" {
-		t.Skip("takes half a minute and needs firefox-esr; KDS_FIREFOX=1 runs it")
+	if os.Getenv("TICKETRAIL_TEST_FIREFOX") == "" {
+		t.Skip("takes half a minute and needs firefox-esr; TICKETRAIL_TEST_FIREFOX=1 runs it")
 	}
 	if err := look("firefox-esr"); err != nil {
 		t.Fatal(err)
