@@ -38,10 +38,25 @@ type pageView struct {
 // mostDrawn is as many cards as any screen has room for. The script draws the rest.
 const mostDrawn = 60
 
+// drawnAtATime is how many pages are drawn at once. After a power cut all screens of a kitchen ask
+// for theirs in the same second, and one with a full board is half a megabyte until it is sent.
+const drawnAtATime = 2
+
 // page is a screen. It comes with the board in it: as HTML for the first look, as JSON for the
 // script, both of the same moment.
 func (s *Server) page(w http.ResponseWriter, r *http.Request, d *face, g *guest) {
 	g.renew(w, r)
+	select {
+	case s.drawing <- struct{}{}:
+	case <-r.Context().Done():
+		return // nobody waits for it any more
+	}
+	send(w, s.drawPage(d)) // however slowly it is taken, the next one is being drawn
+}
+
+// drawPage gives back its place among those that draw.
+func (s *Server) drawPage(d *face) []byte {
+	defer func() { <-s.drawing }()
 	v := pageView{Web: s.web.base, Setup: d.setup, Tag: d.setupTag, Beat: d.pulse(), State: d.source.snapshot()}
 	now := time.UnixMilli(v.Beat.Now)
 	switch state := v.State.(type) {
@@ -56,18 +71,28 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request, d *face, g *guest)
 			v.Cards = append(v.Cards, d.orderView(o, now))
 		}
 	}
-	s.render(w, "page.html", v)
+	return s.draw("page.html", v)
 }
 
-func (s *Server) render(w http.ResponseWriter, name string, v any) {
+func (s *Server) render(w http.ResponseWriter, name string, v any) { send(w, s.draw(name, v)) }
+
+// draw returns nil for a page that cannot be drawn.
+func (s *Server) draw(name string, v any) []byte {
 	var b bytes.Buffer
 	if err := templates().ExecuteTemplate(&b, name, v); err != nil {
 		s.log.Error("a page cannot be drawn", "page", name, "err", err)
+		return nil
+	}
+	return b.Bytes()
+}
+
+func send(w http.ResponseWriter, page []byte) {
+	if page == nil {
 		http.Error(w, "internal error", http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write(b.Bytes())
+	_, _ = w.Write(page)
 }
 
 // A cardView is a card, or an order at the pass, as it is drawn. web/cards.js draws the same.

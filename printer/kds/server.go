@@ -48,6 +48,7 @@ type Server struct {
 	handler http.Handler
 
 	streams  atomic.Int64
+	drawing  chan struct{} // a place for each page that is drawn just now
 	stopping chan struct{} // closed when Serve ends
 	stop     func()
 
@@ -68,7 +69,7 @@ func NewServer(o ServerOptions) *Server {
 	orDefault(&o.Beat, 5*time.Second)
 	s := &Server{
 		o: o, log: o.Logger.With("component", "kds"), pairs: o.Pairings, web: newWebFiles(),
-		stopping: make(chan struct{}), displays: map[string]*face{},
+		stopping: make(chan struct{}), displays: map[string]*face{}, drawing: make(chan struct{}, drawnAtATime),
 	}
 	s.stop = sync.OnceFunc(func() { close(s.stopping) })
 	s.handler = s.routes()
