@@ -154,52 +154,22 @@ func (x *exchange) plan() (ticket.Request, *refusal) {
 	return result.Request, nil
 }
 
-var errNoAnswer = errors.New("the intake ended without an answer")
-var errPanicked = errors.New("the intake panicked")
-
-type stored struct {
-	receipt ticket.Receipt
-	err     error
-}
-
 // store hands the request over and waits for the promise, but not longer than the service
-// does. A commit that comes later is harmless: the retry finds it and is a duplicate.
+// does: the intake returns when ctx ends. A commit that comes later is harmless: the retry finds
+// it and is a duplicate.
 func (x *exchange) store(ctx context.Context, planned ticket.Request) (ticket.Receipt, *refusal) {
-	done := make(chan stored, 1)
-	go func() {
-		s := stored{err: errNoAnswer}
-		defer func() {
-			if v := recover(); v != nil {
-				x.r.panicked(v)
-				s = stored{err: errPanicked}
-			}
-			done <- s
-		}()
-		s.receipt, s.err = x.r.intake.Accept(ctx, planned)
-	}()
-	var s stored
-	select {
-	case s = <-done:
-	case <-ctx.Done():
-		select {
-		case s = <-done:
-		default:
-			s.err = ctx.Err()
-		}
+	receipt, err := x.r.intake.Accept(ctx, planned)
+	if err == nil {
+		x.accepted(planned, receipt)
+		return receipt, nil
 	}
-	if s.err == nil {
-		x.accepted(planned, s.receipt)
-		return s.receipt, nil
-	}
-	code := x.r.why(ctx, s.err)
+	code := x.r.why(ctx, err)
 	return ticket.Receipt{}, &refusal{code, code.plain()}
 }
 
 // why names an error of the intake.
 func (r *Receiver) why(ctx context.Context, err error) Code {
 	switch {
-	case errors.Is(err, errPanicked), errors.Is(err, errNoAnswer):
-		return Internal
 	case ctx.Err() != nil, errors.Is(err, context.DeadlineExceeded):
 		return TooSlow
 	case r.classify == nil:

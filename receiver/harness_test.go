@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -40,6 +41,21 @@ func (i *intake) Accept(ctx context.Context, q ticket.Request) (ticket.Receipt, 
 		return i.accept(ctx, q)
 	}
 	return i.take(q), nil
+}
+
+// later has every request stored after a while, by a disk that cannot be told to hurry, nor to
+// stop. Like the queue it is not waited for longer than ctx says.
+func (i *intake) later(wait time.Duration) {
+	i.accept = func(ctx context.Context, q ticket.Request) (ticket.Receipt, error) {
+		done := make(chan ticket.Receipt, 1)
+		time.AfterFunc(wait, func() { done <- i.take(q) })
+		select {
+		case r := <-done:
+			return r, nil
+		case <-ctx.Done():
+			return ticket.Receipt{}, ctx.Err()
+		}
+	}
 }
 
 func (i *intake) take(q ticket.Request) ticket.Receipt {

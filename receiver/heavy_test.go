@@ -51,10 +51,7 @@ func TestOrdersOfAnOrdinarySizeDoNotWaitForEachOther(t *testing.T) {
 
 func TestWaitingForAHeavyBodyEndsInTime(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, b *bed, l *pipes, _ func() error) {
-		b.intake.accept = func(_ context.Context, q ticket.Request) (ticket.Receipt, error) {
-			time.Sleep(3 * time.Second)
-			return b.intake.take(q), nil
-		}
+		b.intake.later(3 * time.Second)
 		start := time.Now()
 		lines := []*line{l.line(t), l.line(t), l.line(t)}
 		for i, c := range lines {

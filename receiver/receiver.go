@@ -26,9 +26,9 @@ import (
 )
 
 // Intake takes a planned request. It returns a nil error only when all of r would survive
-// a power cut. After an error the outcome is unknown; the service's retry is safe. When ctx
-// ends first the request may still be stored later, for the retry is then a duplicate. It is
-// called concurrently.
+// a power cut. After an error the outcome is unknown; the service's retry is safe. It returns
+// when ctx ends, whatever the disk does: that is how the service gets its answer in time. The
+// request may still be stored later, for the retry is then a duplicate. It is called concurrently.
 type Intake interface {
 	Accept(ctx context.Context, r ticket.Request) (ticket.Receipt, error)
 }

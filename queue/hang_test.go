@@ -1,0 +1,39 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// The receiver waits for Accept itself: that it returns is the service's answer in time.
+func TestAHungDiskKeepsNobodyLongerThanItsTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := start(t)
+		defer k.stop()
+		k.SetStations([]string{"grill"})
+		resume := k.disk.hang()
+		began := time.Now()
+		for i, id := range []string{"a", "b"} { // the one that is being written, and one that waits for it
+			ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+			if _, err := k.Accept(ctx, order(id, "grill")); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%s: %v", id, err)
+			}
+			cancel()
+			if took, want := time.Since(began), time.Duration(i+1)*4*time.Second; took != want {
+				t.Errorf("%s: after %s, want %s", id, took, want)
+			}
+			k.Idle("grill") // what is asked before an Accept does not wait either
+		}
+		resume()
+		synctest.Wait()
+		if r, err := k.Accept(bg, order("a", "grill")); err != nil || !r.Duplicate {
+			t.Errorf("the retry of what was being written: %+v, %v", r, err)
+		}
+		if r, err := k.Accept(bg, order("b", "grill")); err != nil || r.Duplicate {
+			t.Errorf("the retry of what was given up before: %+v, %v", r, err)
+		}
+	})
+}
