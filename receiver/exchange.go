@@ -22,7 +22,8 @@ type exchange struct {
 
 	venue    *venue // nil until it is known to be allowed
 	device   string
-	received bool // the caller is one of ours: venue and device may post
+	id       string // the request's, once it is stored
+	received bool   // the caller is one of ours: venue and device may post
 
 	body      []byte
 	bodyRead  bool  // to its end
@@ -38,7 +39,8 @@ const (
 	lingerBytes = 16 << 20
 )
 
-// exchange answers a request. The answer is written last: after it nothing can fail.
+// exchange answers a request. After the answer nothing is done that could fail, or that
+// somebody waits for.
 func (r *Receiver) exchange(w http.ResponseWriter, req *http.Request) {
 	r.running.Add(1)
 	defer r.running.Add(-1)
@@ -58,6 +60,8 @@ func (r *Receiver) exchange(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	writeStored(w, receipt)
+	_ = http.NewResponseController(w).Flush() // nobody waits for what follows
+	x.accepted(receipt)
 }
 
 // refuse answers anything but 200 and shows a lost ticket's body to whoever keeps them.
@@ -68,16 +72,16 @@ func (x *exchange) refuse(no *refusal) {
 	}
 	x.r.metrics.requests[no.code].Inc()
 	writeError(x.w, no, hangUp)
-	x.r.refused(x, no)
 	control := http.NewResponseController(x.w)
 	if hangUp {
 		_ = control.SetReadDeadline(time.Now().Add(linger))
 	}
+	_ = control.Flush() // nobody waits for what follows
+	x.r.refused(x, no)
 	// After a 500 the service tries again, three times in vain if it is the body that we fail on.
 	if no.code.Status() != contract.StatusMismatch && (no.code != Internal || !x.bodyRead) {
 		return
 	}
-	_ = control.Flush() // nobody waits for what follows
 	if hangUp {
 		x.readLate()
 	}
@@ -160,7 +164,8 @@ func (x *exchange) plan() (ticket.Request, *refusal) {
 func (x *exchange) store(ctx context.Context, planned ticket.Request) (ticket.Receipt, *refusal) {
 	receipt, err := x.r.intake.Accept(ctx, planned)
 	if err == nil {
-		x.accepted(planned, receipt)
+		x.id = planned.ID
+		x.count(receipt)
 		return receipt, nil
 	}
 	code := x.r.why(ctx, err)

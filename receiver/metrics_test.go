@@ -2,8 +2,10 @@ package receiver
 
 import (
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
@@ -96,6 +98,33 @@ func TestTheLogHasOneLineARequestAndNothingOfItsBody(t *testing.T) {
 	want := `level=INFO msg="request accepted" component=receiver request=9b2e7c1a-4f0d-4c53-8d8e-0a5f6a3c1b01 venue=` + venueID + ` device=BW-E-Tablet-01 jobs=1 duplicate=false`
 	if strings.Count(b.log.String(), want) != 1 || strings.Count(b.log.String(), "level=INFO") != 1 {
 		t.Errorf("log:\n%s", b.log)
+	}
+}
+
+// slowJournal takes an hour for a line.
+type slowJournal struct{}
+
+func (slowJournal) Write(p []byte) (int, error) {
+	time.Sleep(time.Hour)
+	return len(p), nil
+}
+
+func TestASlowJournalDoesNotDelayTheAnswer(t *testing.T) {
+	slow := func(o *Options, _ *Policy) { o.Logger = slog.New(slog.NewTextHandler(slowJournal{}, nil)) }
+	for _, k := range []struct {
+		body   string
+		status int
+		code   Code
+	}{{burger, 200, ""}, {"{}", 400, SchemaMismatch}} {
+		t.Run(fmt.Sprint(k.status), func(t *testing.T) {
+			bubble(t, slow, func(t *testing.T, b *bed, l *pipes, _ func() error) {
+				start, c := time.Now(), l.line(t)
+				c.send(whole(k.body))
+				c.want(k.status, k.code)
+				since(t, start, 0)
+				time.Sleep(2 * time.Hour) // the line is written before the bubble ends
+			})
+		})
 	}
 }
 

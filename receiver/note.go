@@ -14,24 +14,31 @@ import (
 	"ticketrail/receiver/plan"
 )
 
-// accepted counts and logs a request that is on stable storage.
-func (x *exchange) accepted(q ticket.Request, t ticket.Receipt) {
+// count counts a request that is on stable storage.
+func (x *exchange) count(t ticket.Receipt) {
 	m := x.r.metrics
 	reason := reasonStored
 	switch {
 	case t.Conflict:
 		reason = reasonConflict
 		m.conflicts.Inc()
-		x.r.log.Warn("known request came with other content; only new cancellations are printed",
-			"request", q.ID, "venue", x.venue.ID, "device", x.device, "jobs", t.Jobs)
 	case t.Duplicate:
 		reason = reasonDuplicate
 		m.duplicates.Inc()
 	}
 	m.requests[reason].Inc()
 	m.seconds.Observe(time.Since(x.start).Seconds())
+}
+
+// accepted logs a request that is on stable storage. It is called after the answer: a journal
+// that is slow to take a line keeps nobody waiting.
+func (x *exchange) accepted(t ticket.Receipt) {
+	if t.Conflict {
+		x.r.log.Warn("known request came with other content; only new cancellations are printed",
+			"request", x.id, "venue", x.venue.ID, "device", x.device, "jobs", t.Jobs)
+	}
 	x.r.log.LogAttrs(context.Background(), slog.LevelInfo, "request accepted",
-		slog.String("request", q.ID), slog.String("venue", x.venue.ID), slog.String("device", x.device),
+		slog.String("request", x.id), slog.String("venue", x.venue.ID), slog.String("device", x.device),
 		slog.Int("jobs", t.Jobs), slog.Bool("duplicate", t.Duplicate))
 }
 
