@@ -56,7 +56,7 @@ func (b *bench) busyKitchen(ctx context.Context) (finding, error) {
 	}
 	d.Set(lines)
 	e := &evening{kitchen: k, null: null, yardstick: y, letters: letters}
-	for i := 0; i < pick(b, 6, 2) && err == nil; i++ {
+	for i := 0; i < pick(b, 12, 2) && err == nil; i++ {
 		err = e.round(ctx, b)
 	}
 	c, err2 := k.commits()
@@ -81,6 +81,7 @@ type evening struct {
 	letters       []letter
 
 	ack, nothing samples // at the pace of the orders
+	awake        samples // ack, without those that the machine overslept
 	commit       samples // at the same pace
 	hot          samples // commits without pauses
 	busy         time.Duration
@@ -105,7 +106,7 @@ func (e *evening) round(ctx context.Context, b *bench) error {
 		return err
 	}
 	hot, err := e.yardstick.commits(pick(b, 200, 100))
-	e.ack, e.nothing = append(e.ack, ack...), append(e.nothing, nothing...)
+	e.ack, e.awake, e.nothing = append(e.ack, ack.took...), append(e.awake, ack.awake()...), append(e.nothing, nothing.took...)
 	e.commit, e.hot = append(e.commit, commit...), append(e.hot, hot...)
 	return err
 }
@@ -114,12 +115,14 @@ func (e *evening) finding(perStation float64, c commits) finding {
 	ratio := over(e.ack.p99(), e.commit.p50())
 	return finding{
 		Measured: fmt.Sprintf("ack p99 %s (p50 %s) ÷ commit p50 %s = %.2f, of %d; the commit's own p99 is %s = %.2f; "+
+			"without the %d whose moment the machine itself overslept by more than %v the ack's p99 is %s = %.2f; "+
 			"commits without pauses have p50 %s (p99 %s), which would make it %.2f; an ack that stores nothing p50 %s, p99 %s; "+
 			"the slowest station settled %.1f tickets/s; %v",
 			ms(e.ack.p99()), ms(e.ack.p50()), ms(e.commit.p50()), ratio, len(e.ack), ms(e.commit.p99()), over(e.commit.p99(), e.commit.p50()),
+			len(e.ack)-len(e.awake), stall, ms(e.awake.p99()), over(e.awake.p99(), e.commit.p50()),
 			ms(e.hot.p50()), ms(e.hot.p99()), over(e.ack.p99(), e.hot.p50()), ms(e.nothing.p50()), ms(e.nothing.p99()),
 			perStation, c),
-		Values: map[string]float64{"ack_p50": millis(e.ack.p50()), "ack_p99": millis(e.ack.p99()), "null_p50": millis(e.nothing.p50()),
+		Values: map[string]float64{"ack_p50": millis(e.ack.p50()), "ack_p99": millis(e.ack.p99()), "awake_ack_p99": millis(e.awake.p99()), "null_p50": millis(e.nothing.p50()),
 			"null_p99": millis(e.nothing.p99()), "commit_p50": millis(e.commit.p50()), "commit_p99": millis(e.commit.p99()),
 			"hot_commit_p50": millis(e.hot.p50()), "hot_commit_p99": millis(e.hot.p99()), "ratio": ratio,
 			"tickets_per_second_and_station": perStation},
@@ -128,13 +131,13 @@ func (e *evening) finding(perStation float64, c commits) finding {
 }
 
 // pacedAt paces a kitchen with new connections: one that is silent for long loses its own.
-func (b *bench) pacedAt(ctx context.Context, k *kitchen, letters []letter, rate int, lasts time.Duration) (samples, error) {
+func (b *bench) pacedAt(ctx context.Context, k *kitchen, letters []letter, rate int, lasts time.Duration) (paced, error) {
 	cr, err := gather(ctx, k.addr, 64)
 	if err != nil {
-		return nil, err
+		return paced{}, err
 	}
 	p, err := b.pace(ctx, cr, letters, rate, lasts)
-	return p.took, errors.Join(err, cr.close())
+	return p, errors.Join(err, cr.close())
 }
 
 // waiting counts the jobs of all stations that are not finished.

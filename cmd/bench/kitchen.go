@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"ticketrail/cmd/internal/app"
 	"ticketrail/queue"
 	"ticketrail/queue/ticket"
 	"ticketrail/receiver"
@@ -47,13 +48,14 @@ func (b *bench) kitchen(path string, rules plan.Config, clock queue.Clock) (*kit
 	if err != nil {
 		return nil, err
 	}
-	k, err := serve(q, reg, rules)
+	l := app.NewLull(q)
+	k, err := serve(l, reg, rules)
 	if err != nil {
 		return nil, errors.Join(err, q.Close())
 	}
 	stop := k.close
 	k.queue = q
-	k.close = func() error { return errors.Join(stop(), q.Close()) }
+	k.close = func() error { l.Stop(); return errors.Join(stop(), q.Close()) }
 	return k, nil
 }
 

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"time"
 
 	"ticketrail/queue/ticket"
 )
@@ -21,6 +22,8 @@ func (i intake) Accept(ctx context.Context, r ticket.Request) (ticket.Receipt, e
 	}
 	return i.a.queue.Accept(ctx, r)
 }
+
+func (i intake) Waiting() time.Duration { return i.a.queue.Waiting() }
 
 func (r *rules) expect(station string) {
 	if s := r.stations[station]; s != nil && s.device.network {
