@@ -55,6 +55,9 @@ func (q *Queue) run() {
 		case <-tick.C:
 			q.keepHouse()
 		case <-q.untilRetry():
+		case <-q.untilRoom():
+			q.in.busy()
+			q.space.full()
 		}
 	}
 }
@@ -283,6 +286,15 @@ func (q *Queue) untilRetry() <-chan time.Time {
 		return nil
 	}
 	return time.After(time.Until(q.nextTry))
+}
+
+// untilRoom has the disk asked again while it is full: whoever has just made room looks whether
+// it was enough.
+func (q *Queue) untilRoom() <-chan time.Time {
+	if !q.space.isFull.Load() {
+		return nil
+	}
+	return time.After(lookFull)
 }
 
 // leave is the committer's end: everything that waited has had its answer, but for what

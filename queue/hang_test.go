@@ -37,3 +37,23 @@ func TestAHungDiskKeepsNobodyLongerThanItsTime(t *testing.T) {
 		}
 	})
 }
+
+func TestWhoMakesRoomSeesWithinSecondsThatItWasEnough(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := start(t)
+		defer k.stop()
+		k.SetStations([]string{"grill"})
+		k.disk.then(noSpace)
+		if _, err := k.Accept(bg, order("a", "grill")); !errors.Is(err, ErrStorageFull) {
+			t.Fatal(err)
+		}
+		if err := k.Ready(); !errors.Is(err, ErrStorageFull) {
+			t.Fatalf("ready: %v", err)
+		}
+		time.Sleep(lookFull)
+		synctest.Wait()
+		if err := k.Ready(); err != nil {
+			t.Errorf("%v later: %v", lookFull, err)
+		}
+	})
+}

@@ -86,7 +86,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	for _, s := range c.q.Stations() {
 		name := strings.ToValidUTF8(s.Name, "?") // anything else panics
 		for _, state := range ticket.States() {
-			gauge(descJobs, float64(s.count(state)), name, string(state))
+			gauge(descJobs, float64(s.Count(state)), name, string(state))
 		}
 		gauge(descOldest, s.Oldest.Seconds(), name)
 	}
@@ -102,7 +102,8 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-func (s StationState) count(state ticket.State) uint64 {
+// Count is how many of the station's jobs are in a state now; of a final one, how many ever.
+func (s StationState) Count(state ticket.State) uint64 {
 	switch state {
 	case ticket.Pending:
 		return uint64(s.Pending)

@@ -51,6 +51,7 @@ func newSpace(o Options) *space {
 const (
 	lookEvery = time.Second
 	lookBytes = 1 << 20
+	lookFull  = 5 * time.Second // while the disk is full
 )
 
 // fullFor says whether requests of so many bytes must be refused.
