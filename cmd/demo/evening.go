@@ -268,14 +268,20 @@ func settle(q *queue.Queue) {
 func (d *demo) books(q *queue.Queue) bool {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "station\tput\treprinted\tmoved in\t=\tpending\tprinting\theld\tconfirmed\tprocessed\tsent\tshown\tburied\tcancelled\texpired\tmoved out\t")
+	states := ticket.States() // first what is still to come out, last where it went
+	fmt.Fprint(w, "station\tput\treprinted\tmoved in\t=\t")
+	for _, state := range states {
+		fmt.Fprintf(w, "%s\t", strings.Replace(string(state), string(ticket.Moved), "moved out", 1))
+	}
+	fmt.Fprintln(w)
 	open := 0
 	for _, s := range q.Stations() {
 		open += s.Pending + s.Printing + s.Held
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t=\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", s.Name,
-			s.Books.Put, s.Books.Reprinted, s.Books.MovedIn, s.Pending, s.Printing, s.Held,
-			s.Books.Outcomes[ticket.Confirmed], s.Books.Outcomes[ticket.Processed], s.Books.Outcomes[ticket.Sent], s.Books.Outcomes[ticket.Shown],
-			s.Books.Outcomes[ticket.Buried], s.Books.Outcomes[ticket.Cancelled], s.Books.Outcomes[ticket.Expired], s.Books.MovedOut)
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t=\t", s.Name, s.Books.Put, s.Books.Reprinted, s.Books.MovedIn)
+		for _, state := range states {
+			fmt.Fprintf(w, "%d\t", s.Count(state))
+		}
+		fmt.Fprintln(w)
 	}
 	w.Flush()
 	balance := q.Unaccounted() == 0 && (!d.once || open == 0)
