@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"sync"
 	"time"
 
 	"ticketrail/queue/ticket"
@@ -16,6 +17,7 @@ type exchange struct {
 	policy *snapshot // the one that serves all of it
 	w      http.ResponseWriter
 	req    *http.Request
+	over   func() // it has been answered
 
 	start    time.Time // about when the headers were read
 	deadline time.Time // for the answer
@@ -43,10 +45,11 @@ const (
 // somebody waits for.
 func (r *Receiver) exchange(w http.ResponseWriter, req *http.Request) {
 	r.running.Add(1)
-	defer r.running.Add(-1)
+	over := sync.OnceFunc(func() { r.running.Add(-1) })
+	defer over()
 	start := time.Now()
 	p := r.policy.Load()
-	x := &exchange{r: r, policy: p, w: w, req: req, start: start, deadline: start.Add(p.respondWithin)}
+	x := &exchange{r: r, policy: p, w: w, req: req, over: over, start: start, deadline: start.Add(p.respondWithin)}
 	receipt, no := x.decide()
 	r.large.Add(-x.held)
 	if x.received {
@@ -60,8 +63,23 @@ func (r *Receiver) exchange(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	writeStored(w, receipt)
-	_ = http.NewResponseController(w).Flush() // nobody waits for what follows
+	x.sendOff()
+	defer r.rescue()
 	x.accepted(receipt)
+}
+
+// sendOff lets the answer go now and not when the handler returns: nobody waits for what
+// follows. (HTTP/2 sends all of it, but ends the stream only then.)
+func (x *exchange) sendOff() {
+	_ = http.NewResponseController(x.w).Flush()
+	x.over()
+}
+
+// rescue is deferred where the answer is out already: whatever goes wrong after it is reported.
+func (r *Receiver) rescue() {
+	if v := recover(); v != nil {
+		r.panicked(v)
+	}
 }
 
 // refuse answers anything but 200 and shows a lost ticket's body to whoever keeps them.
@@ -72,12 +90,12 @@ func (x *exchange) refuse(no *refusal) {
 	}
 	x.r.metrics.requests[no.code].Inc()
 	writeError(x.w, no, hangUp)
-	control := http.NewResponseController(x.w)
-	if hangUp {
-		_ = control.SetReadDeadline(time.Now().Add(linger))
-	}
-	_ = control.Flush() // nobody waits for what follows
+	x.sendOff()
+	defer x.r.rescue()
 	x.r.refused(x, no)
+	if hangUp { // counted from now: the journal may have taken its time
+		_ = http.NewResponseController(x.w).SetReadDeadline(time.Now().Add(linger))
+	}
 	// After a 500 the service tries again, three times in vain if it is the body that we fail on.
 	if no.code.Status() != contract.StatusMismatch && (no.code != Internal || !x.bodyRead) {
 		return
@@ -88,11 +106,6 @@ func (x *exchange) refuse(no *refusal) {
 	if x.r.reject == nil {
 		return
 	}
-	defer func() {
-		if v := recover(); v != nil {
-			x.r.panicked(v)
-		}
-	}()
 	x.r.reject(Reject{
 		Time: x.start.UTC(), Venue: x.venue.ID, Device: x.device, Code: string(no.code), Message: no.message,
 		Body: x.body, Truncated: x.truncated,

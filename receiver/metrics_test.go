@@ -1,6 +1,7 @@
 package receiver
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -101,27 +102,77 @@ func TestTheLogHasOneLineARequestAndNothingOfItsBody(t *testing.T) {
 	}
 }
 
-// slowJournal takes an hour for a line.
-type slowJournal struct{}
+// slowJournal is how long a line takes.
+type slowJournal time.Duration
 
-func (slowJournal) Write(p []byte) (int, error) {
-	time.Sleep(time.Hour)
+func (d slowJournal) Write(p []byte) (int, error) {
+	time.Sleep(time.Duration(d))
 	return len(p), nil
 }
 
+func (d slowJournal) set(o *Options, _ *Policy) { o.Logger = slog.New(slog.NewTextHandler(d, nil)) }
+
+func TestASlowJournalCostsNothingOfARefusedBody(t *testing.T) {
+	bubble(t, slowJournal(2*linger).set, func(t *testing.T, b *bed, l *pipes, _ func() error) {
+		c := l.line(t)
+		c.send(strings.Replace(head(length(len(burger))), "application/json", "text/plain", 1))
+		c.want(400, ContentType)
+		c.send(burger)
+		c.hungUp()
+		if kept := b.rejected(); len(kept) != 1 || string(kept[0].Body) != burger {
+			t.Errorf("%+v", kept)
+		}
+	})
+}
+
+// tornJournal panics at every line that is no error.
+type tornJournal struct{ slog.Handler }
+
+func (j tornJournal) WithAttrs(a []slog.Attr) slog.Handler {
+	return tornJournal{j.Handler.WithAttrs(a)}
+}
+
+func (j tornJournal) Handle(ctx context.Context, r slog.Record) error {
+	if r.Level < slog.LevelError {
+		panic("boom")
+	}
+	return j.Handler.Handle(ctx, r)
+}
+
+func TestAJournalThatPanicsTakesNoAnswerBack(t *testing.T) {
+	torn := func(o *Options, _ *Policy) { o.Logger = slog.New(tornJournal{o.Logger.Handler()}) }
+	bubble(t, torn, func(t *testing.T, b *bed, l *pipes, _ func() error) {
+		c := l.line(t)
+		c.send(whole(burger))
+		c.want(200, "")
+		c.send(whole("{}"))
+		c.want(400, SchemaMismatch)
+		c.send(whole(burger)) // the connection goes on
+		c.want(200, "")
+		if n := strings.Count(b.log.String(), "report this with the stack"); n < 2 {
+			t.Errorf("reported %d times:\n%s", n, b.log)
+		}
+	})
+}
+
 func TestASlowJournalDoesNotDelayTheAnswer(t *testing.T) {
-	slow := func(o *Options, _ *Policy) { o.Logger = slog.New(slog.NewTextHandler(slowJournal{}, nil)) }
+	slow := slowJournal(time.Hour).set
 	for _, k := range []struct {
 		body   string
 		status int
 		code   Code
-	}{{burger, 200, ""}, {"{}", 400, SchemaMismatch}} {
+		reason string
+	}{{burger, 200, "", "stored"}, {"{}", 400, SchemaMismatch, "schema_mismatch"}} {
 		t.Run(fmt.Sprint(k.status), func(t *testing.T) {
 			bubble(t, slow, func(t *testing.T, b *bed, l *pipes, _ func() error) {
 				start, c := time.Now(), l.line(t)
 				c.send(whole(k.body))
 				c.want(k.status, k.code)
 				since(t, start, 0)
+				b.count(t, fmt.Sprintf("ticketrail_receiver_requests_total{%d %s}", k.status, k.reason), 1)
+				if n := b.running.Load(); n != 0 {
+					t.Errorf("%d requests count as not answered", n)
+				}
 				time.Sleep(2 * time.Hour) // the line is written before the bubble ends
 			})
 		})
