@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -170,6 +171,7 @@ func TestASlowJournalDoesNotDelayTheAnswer(t *testing.T) {
 				c.want(k.status, k.code)
 				since(t, start, 0)
 				b.count(t, fmt.Sprintf("ticketrail_receiver_requests_total{%d %s}", k.status, k.reason), 1)
+				synctest.Wait()
 				if n := b.running.Load(); n != 0 {
 					t.Errorf("%d requests count as not answered", n)
 				}
