@@ -81,7 +81,7 @@ type evening struct {
 	letters       []letter
 
 	ack, nothing samples // at the pace of the orders
-	awake        samples // ack, without those that the machine overslept
+	awake        samples // ack, without those that were sent late
 	commit       samples // at the same pace
 	hot          samples // commits without pauses
 	busy         time.Duration
@@ -115,7 +115,7 @@ func (e *evening) finding(perStation float64, c commits) finding {
 	ratio := over(e.ack.p99(), e.commit.p50())
 	return finding{
 		Measured: fmt.Sprintf("ack p99 %s (p50 %s) ÷ commit p50 %s = %.2f, of %d; the commit's own p99 is %s = %.2f; "+
-			"without the %d whose moment the machine itself overslept by more than %v the ack's p99 is %s = %.2f; "+
+			"without the %d that were sent more than %v late the ack's p99 is %s = %.2f; "+
 			"commits without pauses have p50 %s (p99 %s), which would make it %.2f; an ack that stores nothing p50 %s, p99 %s; "+
 			"the slowest station settled %.1f tickets/s; %v",
 			ms(e.ack.p99()), ms(e.ack.p50()), ms(e.commit.p50()), ratio, len(e.ack), ms(e.commit.p99()), over(e.commit.p99(), e.commit.p50()),

@@ -157,14 +157,15 @@ type paced struct {
 	rate  int
 	first uint64
 	took  samples // from its moment until it was answered
-	late  []int   // those for whose moment the machine itself woke up late
+	late  []int   // those that were sent late
 }
 
-// stall is how late the kernel wakes a sleeper on this idle a machine only if the machine
-// stood still, as a virtual one does when its host is busy with others.
+// stall is how late one is sent at least if the machine stood still, as a virtual one does when
+// its host is busy with others. What is measured could be the cause as well, for it shares the
+// cores: figures without the late ones explain a verdict, they are none.
 const stall = time.Millisecond
 
-// awake is the samples without those for whose moment the machine woke up late.
+// awake is the samples without those that were sent late.
 func (p paced) awake() samples {
 	s := slices.Clone(p.took)
 	for _, n := range slices.Backward(p.late) {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -35,6 +36,14 @@ func (forgets) Accept(_ context.Context, r ticket.Request) (ticket.Receipt, erro
 	return ticket.Receipt{Jobs: len(r.Drafts)}, nil
 }
 
+func (forgets) Waiting() time.Duration { return 0 }
+
+// An intake is the queue, or what stands for it.
+type intake interface {
+	receiver.Intake
+	Waiting() time.Duration
+}
+
 func logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelInfo}))
 }
@@ -48,25 +57,25 @@ func (b *bench) kitchen(path string, rules plan.Config, clock queue.Clock) (*kit
 	if err != nil {
 		return nil, err
 	}
-	l := app.NewLull(q)
-	k, err := serve(l, reg, rules)
+	k, err := serve(q, reg, rules)
 	if err != nil {
 		return nil, errors.Join(err, q.Close())
 	}
 	stop := k.close
 	k.queue = q
-	k.close = func() error { l.Stop(); return errors.Join(stop(), q.Close()) }
+	k.close = func() error { return errors.Join(stop(), q.Close()) }
 	return k, nil
 }
 
 // serve puts a receiver in front of an intake, on loopback.
-func serve(in receiver.Intake, reg *prometheus.Registry, rules plan.Config) (*kitchen, error) {
+func serve(in intake, reg *prometheus.Registry, rules plan.Config) (*kitchen, error) {
 	p, err := plan.Compile(rules)
 	if err != nil {
 		return nil, err
 	}
+	lull := app.NewLull(in, in.Waiting)
 	r, err := receiver.New(receiver.Options{
-		Intake: in, Logger: logger(), Registerer: reg,
+		Intake: lull, Logger: logger(), Registerer: reg,
 		Policy: &receiver.Policy{
 			Plan:   p,
 			Venues: []receiver.Venue{{Venue: plan.Venue{ID: venueID, Name: "Harbour Grill", Zone: "Australia/Melbourne"}}},
@@ -82,7 +91,7 @@ func serve(in receiver.Intake, reg *prometheus.Registry, rules plan.Config) (*ki
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- r.Serve(ctx, l) }()
-	return &kitchen{addr: l.Addr().String(), registry: reg, close: func() error { cancel(); return <-ended }}, nil
+	return &kitchen{addr: l.Addr().String(), registry: reg, close: func() error { cancel(); lull.Stop(); return <-ended }}, nil
 }
 
 // commits reads off the queue's own histogram how many commits there were, how long they

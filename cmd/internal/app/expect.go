@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"time"
 
 	"ticketrail/queue/ticket"
 )
@@ -22,8 +21,6 @@ func (i intake) Accept(ctx context.Context, r ticket.Request) (ticket.Receipt, e
 	}
 	return i.a.queue.Accept(ctx, r)
 }
-
-func (i intake) Waiting() time.Duration { return i.a.queue.Waiting() }
 
 func (r *rules) expect(station string) {
 	if s := r.stations[station]; s != nil && s.device.network {

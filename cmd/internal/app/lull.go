@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ticketrail/queue/ticket"
+	"ticketrail/receiver"
 )
 
 // lullAfter is how long no order has come in when a lull begins. The tickets of the last one have
@@ -21,25 +22,19 @@ const lullAfter = 4 * time.Millisecond
 //
 // It stands between the receiver and the queue, and is safe for concurrent use.
 type Lull struct {
-	queue Waiter
-	timer *time.Timer
+	intake  receiver.Intake
+	waiting func() time.Duration
+	timer   *time.Timer
 
-	mu      sync.Mutex // guards what follows; held while garbage is collected
-	heap    []gauge.Sample
+	mu      sync.Mutex // guards what follows; held while garbage is collected, so no order may wait for it
+	heap    heap
 	stopped bool
 }
 
-// A Waiter takes print requests, and says how long the oldest change has waited for the disk.
-type Waiter interface {
-	Accept(ctx context.Context, r ticket.Request) (ticket.Receipt, error)
-	Waiting() time.Duration
-}
-
-// NewLull puts a lull before a queue. Stop ends it.
-func NewLull(q Waiter) *Lull {
-	l := &Lull{queue: q, heap: []gauge.Sample{
-		{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/heap/live:bytes"}, {Name: "/gc/heap/goal:bytes"},
-	}}
+// NewLull puts a lull before an intake. waiting says how long the oldest change has waited for
+// the disk. Stop ends it.
+func NewLull(in receiver.Intake, waiting func() time.Duration) *Lull {
+	l := &Lull{intake: in, waiting: waiting, heap: newHeap()}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.timer = time.AfterFunc(lullAfter, l.look)
@@ -49,7 +44,7 @@ func NewLull(q Waiter) *Lull {
 // Accept passes a request on.
 func (l *Lull) Accept(ctx context.Context, r ticket.Request) (ticket.Receipt, error) {
 	defer l.timer.Reset(lullAfter)
-	return l.queue.Accept(ctx, r)
+	return l.intake.Accept(ctx, r)
 }
 
 // Stop ends it; requests are still passed on.
@@ -64,17 +59,33 @@ func (l *Lull) look() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
-	case l.stopped || !l.halfFull():
-	case l.queue.Waiting() > 0:
+	case l.stopped || !halfFull(l.heap.read()):
+	case l.waiting() > 0:
 		l.timer.Reset(lullAfter)
 	default:
 		runtime.GC()
 	}
 }
 
+// heap is the gauges that a lull reads.
+type heap []gauge.Sample
+
+func newHeap() heap {
+	return heap{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/heap/live:bytes"}, {Name: "/gc/heap/goal:bytes"}}
+}
+
+// read returns, in bytes, what is used, what of it was in use when garbage was collected last,
+// and where the collector begins by itself.
+func (h heap) read() (used, live, goal uint64) {
+	gauge.Read(h)
+	return h[0].Value.Uint64(), h[1].Value.Uint64(), h[2].Value.Uint64()
+}
+
+// leastRoom is how much room a heap must have for it to matter when it is full: one with less
+// is collected all the time.
+const leastRoom = 1 << 20
+
 // halfFull says whether half of what the collector allows has become garbage, or is new.
-func (l *Lull) halfFull() bool {
-	gauge.Read(l.heap)
-	used, live, goal := l.heap[0].Value.Uint64(), l.heap[1].Value.Uint64(), l.heap[2].Value.Uint64()
-	return goal > live && used > live+(goal-live)/2
+func halfFull(used, live, goal uint64) bool {
+	return goal >= live+leastRoom && used > live+(goal-live)/2
 }

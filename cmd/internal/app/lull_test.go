@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"math"
 	"runtime"
 	"runtime/debug"
 	gauge "runtime/metrics"
@@ -16,10 +17,12 @@ import (
 // counter is a queue that only counts.
 type counter struct {
 	requests int
+	takes    time.Duration // for each
 	waiting  atomic.Int64
 }
 
 func (c *counter) Accept(context.Context, ticket.Request) (ticket.Receipt, error) {
+	time.Sleep(c.takes)
 	c.requests++
 	return ticket.Receipt{Jobs: 1}, nil
 }
@@ -37,13 +40,12 @@ var litter []byte
 
 // fill makes garbage until half of what the collector allows is used. It allows so much
 // that it does not begin by itself meanwhile.
-func fill(t *testing.T, l *Lull) {
+func fill(t *testing.T) {
 	t.Helper()
+	runtime.GC()
+	h := newHeap()
 	for range 1 << 20 {
-		l.mu.Lock()
-		enough := l.halfFull()
-		l.mu.Unlock()
-		if enough {
+		if halfFull(h.read()) {
 			return
 		}
 		litter = make([]byte, 64<<10)
@@ -73,6 +75,10 @@ func TestGarbageIsCollectedBetweenOrders(t *testing.T) {
 				time.Sleep(lullAfter - 1)
 			}
 		}, 0},
+		{"not while one waits", true, func(t *testing.T, c *counter, l *Lull) {
+			c.takes = 10 * lullAfter
+			order(t, l)
+		}, 0},
 		{"not while the disk is at work", true, func(t *testing.T, c *counter, l *Lull) {
 			c.waiting.Store(1)
 			order(t, l)
@@ -98,13 +104,13 @@ func TestGarbageIsCollectedBetweenOrders(t *testing.T) {
 		t.Run(k.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := &counter{}
-				l := NewLull(c)
+				l := NewLull(c, c.Waiting)
 				defer l.Stop()
 				time.Sleep(2 * lullAfter) // the look at the start
 				synctest.Wait()
 				runtime.GC()
 				if k.full {
-					fill(t, l)
+					fill(t)
 				}
 				before := collections()
 				k.do(t, c, l)
@@ -118,6 +124,50 @@ func TestGarbageIsCollectedBetweenOrders(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestTheHeapIsHalfFullWhereHalfOfWhatIsAllowedIsUsed(t *testing.T) {
+	const mib = 1 << 20
+	for _, k := range []struct {
+		used, live, goal uint64
+		want             bool
+	}{
+		{20*mib + 1, 12 * mib, 28 * mib, true},
+		{20 * mib, 12 * mib, 28 * mib, false},
+		{12 * mib, 12 * mib, 28 * mib, false},
+		{30 * mib, 30 * mib, 28 * mib, false}, // the limit is below what lives
+		{30 * mib, 28 * mib, 28*mib + mib - 1, false},
+		{30 * mib, 28 * mib, 28*mib + mib, true},
+		{1 << 40, 12 * mib, math.MaxUint64, false}, // the collector is off
+	} {
+		if got := halfFull(k.used, k.live, k.goal); got != k.want {
+			t.Errorf("used %d, live %d, goal %d: %v", k.used, k.live, k.goal, got)
+		}
+	}
+}
+
+func TestTheDaemonCollectsItsGarbageBetweenOrders(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(400))
+	inBubble(t, func(k *kitchen) {
+		k.put("A1", at("grill", "Steak"))
+		k.pass(time.Minute)
+		fill(t)
+		before := collections()
+		k.put("A2", at("grill", "Fish"))
+		k.pass(time.Second)
+		if got := collections() - before; got != 1 {
+			t.Errorf("collected %d times after an order, want once", got)
+		}
+		k.put("A3", at("grill", "Fish"))
+		fill(t)
+		before = collections()
+		k.halt()
+		time.Sleep(time.Minute)
+		if got := collections() - before; got != 0 {
+			t.Errorf("collected %d times after the end", got)
+		}
+		k.start()
+	}, "grill")
 }
 
 func order(t *testing.T, l *Lull) {

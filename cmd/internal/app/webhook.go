@@ -12,7 +12,7 @@ import (
 )
 
 func (a *App) newReceiver(conf *config.Config, p *receiver.Policy) (*receiver.Receiver, error) {
-	lull := NewLull(intake{a})
+	lull := NewLull(intake{a}, a.queue.Waiting)
 	a.down.push("lull", func(context.Context) error { lull.Stop(); return nil })
 	return receiver.New(receiver.Options{
 		Intake: lull, Policy: p, Classify: classify, Reject: a.rejects.keep,
