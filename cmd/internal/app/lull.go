@@ -16,9 +16,9 @@ import (
 const lullAfter = 4 * time.Millisecond
 
 // A Lull has garbage collected while no order waits for its answer. The collector begins when
-// the heap is full, and a heap fills only while somebody works: left alone it falls on an
-// order more often than not, and that answer takes twice as long. In a lull half a full heap is
-// reason enough. When orders leave no lull, the collector begins by itself as ever.
+// the heap is full, and a heap fills only while somebody works: left alone it begins in the middle
+// of an order, whose answer may take twice as long. In a lull half a full heap is reason enough.
+// When orders leave no lull, the collector begins by itself as ever.
 //
 // It stands between the receiver and the queue, and is safe for concurrent use.
 type Lull struct {
