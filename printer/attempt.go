@@ -52,6 +52,7 @@ func (a *attempt) print() (ticket.Proof, error) {
 		a.d.breaks(a.p.o.Profile, a.job.bytes())
 		return "", err
 	}
+	a.d.unfinished = nil // not before: what was sent may lie in a buffer when the connection breaks
 	if proof == ticket.Processed && a.s.strays() > strays {
 		proof = ticket.Sent // it also answers what nobody asked: then an answer says nothing
 	}
@@ -97,11 +98,10 @@ func (a *attempt) clear() error {
 			}
 			return fmt.Errorf("print on %s: clear away the last ticket: %w", a.p.o.Name, err)
 		}
-		a.d.unfinished, a.d.uncut = nil, nil
+		a.d.uncut = nil
 	}
 	if a.d.able.Fence == byStatus && a.d.owed > 0 {
 		if err := a.settle(); err != nil {
-			a.d.uncut = nil // it has gone out
 			a.d.breaks(a.p.o.Profile, nil)
 			return fmt.Errorf("what became of the ticket before this one is not settled: %w", err)
 		}

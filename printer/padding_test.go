@@ -1,0 +1,81 @@
+package printer_test
+
+import (
+	"context"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"ticketrail/printer/transport"
+	"ticketrail/printer/virtual"
+)
+
+// written tells what has left for the printer.
+type written struct {
+	transport.Dialer
+	bytes chan string
+}
+
+func (w *written) Dial(ctx context.Context) (transport.Conn, error) {
+	c, err := w.Dialer.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return writtenConn{c, w.bytes}, nil
+}
+
+type writtenConn struct {
+	transport.Conn
+	bytes chan string
+}
+
+func (c writtenConn) Write(b []byte) (int, error) {
+	n, err := c.Conn.Write(b)
+	c.bytes <- string(b[:n])
+	return n, err
+}
+
+// The printer waits for the rest of a picture. The padding for it and the ticket behind it are in
+// the buffers between us when the connection breaks, so it waits still.
+func TestPaddingThatThePrinterNeverTookIsSentAgain(t *testing.T) {
+	v := virtual.New(virtual.Options{Kanji: true})
+	w := &written{onTCP(t, v), make(chan string, 1000)}
+	r := newRig(t, v, w, nil)
+	t.Cleanup(r.d.Release)
+	c, err := v.Dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(c, "\x1b@\x1dv0\x00\x48\x00\x30\x00half of an image"); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Finish(t.Context())
+	_ = c.Close()
+
+	v.StallAfter(150)
+	ended := make(chan outcome, 1)
+	go func() { ended <- r.print("A1") }()
+	for !strings.Contains(<-w.bytes, "A1") {
+	}
+	v.Reset()
+	if o := <-ended; o.kind() != "doubt" {
+		t.Fatalf("%s, %v", o.kind(), o.err)
+	}
+	v.Repair()
+	again := dish("A1")
+	again.Doubt = true
+	if o := r.printWith(t.Context(), r.p, again, nil); o.kind() != "sent" {
+		t.Errorf("%s, %v", o.kind(), o.err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if err := v.Wait(ctx, 1); err != nil {
+		t.Error(err)
+	}
+	for _, s := range v.Problems() {
+		if strings.Contains(s, "swallowed") {
+			t.Errorf("the printer objects: %s", s)
+		}
+	}
+}
