@@ -2,7 +2,6 @@ package printer_test
 
 import (
 	"context"
-	"io"
 	"strings"
 	"testing"
 	"time"
@@ -43,16 +42,7 @@ func TestPaddingThatThePrinterNeverTookIsSentAgain(t *testing.T) {
 	w := &written{onTCP(t, v), make(chan string, 1000)}
 	r := newRig(t, v, w, nil)
 	t.Cleanup(r.d.Release)
-	c, err := v.Dial(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.WriteString(c, "\x1b@\x1dv0\x00\x48\x00\x30\x00half of an image"); err != nil {
-		t.Fatal(err)
-	}
-	_ = c.Finish(t.Context())
-	_ = c.Close()
-
+	breakOffInAnImage(t, v)
 	v.StallAfter(150)
 	ended := make(chan outcome, 1)
 	go func() { ended <- r.print("A1") }()

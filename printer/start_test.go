@@ -8,6 +8,20 @@ import (
 	"ticketrail/printer/virtual"
 )
 
+// breakOffInAnImage leaves a printer waiting for the rest of one.
+func breakOffInAnImage(t *testing.T, v *virtual.Printer) {
+	t.Helper()
+	c, err := v.Dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(c, "\x1b@\x1dv0\x00\x48\x00\x30\x00half of an image"); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Finish(t.Context())
+	_ = c.Close()
+}
+
 // A crash, or a reload that changes how a printer is talked to, in the middle of an image: the
 // printer waits for the rest of it, and the ticket that was in doubt is not the next one, for it
 // is held or another station's.
@@ -17,15 +31,7 @@ func TestTheFirstTicketIsNotSwallowedByWhatCameBeforeTheStart(t *testing.T) {
 			v := virtual.New(virtual.Options{Can: can, Kanji: true})
 			r := newRig(t, v, v, nil)
 			defer r.d.Release()
-			c, err := r.v.Dial(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := io.WriteString(c, "\x1b@\x1dv0\x00\x48\x00\x30\x00half of an image"); err != nil {
-				t.Fatal(err)
-			}
-			_ = c.Finish(t.Context())
-			_ = c.Close()
+			breakOffInAnImage(t, v)
 			r.want("A1", want)
 			r.want("A2", want)
 			if got := r.paper(); got != "A1 A2" {
