@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strings"
+	"slices"
 	"testing"
 	"time"
 
@@ -203,5 +204,15 @@ func TestAStationIsAsQuickAsWhatItPrintedInTime(t *testing.T) {
 	delete(y.confirmed, 102)
 	if err := s.count(y, p, 2, 2*time.Second); err == nil {
 		t.Error("a ticket that never came out was not missed")
+	}
+}
+
+func TestWhatWasSentLateIsLeftOutOnRequestOnly(t *testing.T) {
+	p := paced{took: samples{1, 2, 3, 4}, late: []int{0, 2}}
+	if got := p.awake(); !slices.Equal(got, samples{2, 4}) {
+		t.Errorf("awake %v", got)
+	}
+	if !slices.Equal(p.took, samples{1, 2, 3, 4}) {
+		t.Errorf("all of them %v", p.took)
 	}
 }
