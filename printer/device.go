@@ -56,14 +56,12 @@ type Device struct {
 
 	// What follows belongs to whoever has the turn.
 
-	idle   *session    // kept for the next ticket
-	expiry *time.Timer // of idle
-	parked int         // how often a connection was kept
-	// foreseen is what came of Expect, for the next ticket.
-	foreseen forecast
-	able     ability
-	loaded   bool // Memory was asked
-	started  bool // a ticket was begun since the start
+	idle    *session    // kept for the next ticket
+	expiry  *time.Timer // of idle
+	parked  int         // how often a connection was kept
+	able    ability
+	loaded  bool // Memory was asked
+	started bool // a ticket was begun since the start
 	// unfinished is what a printer must be sent that may wait for the rest of a command, because
 	// the last ticket ended half way.
 	unfinished []byte
@@ -92,7 +90,6 @@ type Device struct {
 	retired   bool               // no connection shall, ever again
 	polling   context.CancelFunc // of an idle poll under way
 	wanted    int                // how many wait for the turn, to print
-	expecting context.CancelFunc // of an Expect under way
 }
 
 // NewDevice fills in o's defaults and touches nothing. It panics when a required option is
@@ -328,10 +325,8 @@ func (d *Device) Retire() {
 func (d *Device) Release() {
 	d.mu.Lock()
 	d.leave = true
-	for _, stop := range []context.CancelFunc{d.polling, d.expecting} {
-		if stop != nil {
-			stop()
-		}
+	if d.polling != nil {
+		d.polling()
 	}
 	select {
 	case d.turn <- struct{}{}:

@@ -31,9 +31,6 @@ const (
 // say. Its error is clean: [ticket.NotReady] where a person, or a till, is what it waits for.
 func (d *Device) connect(ctx context.Context) (*session, error) {
 	d.recall()
-	if s, err := d.recent(); s != nil || err != nil {
-		return s, err
-	}
 	if s := d.unpark(); s != nil {
 		if s.alive() {
 			switch err := d.sound(ctx, s, answersWithin); {

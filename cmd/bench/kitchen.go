@@ -12,7 +12,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"ticketrail/cmd/internal/app"
 	"ticketrail/queue"
 	"ticketrail/queue/ticket"
 	"ticketrail/receiver"
@@ -73,9 +72,8 @@ func serve(in intake, reg *prometheus.Registry, rules plan.Config) (*kitchen, er
 	if err != nil {
 		return nil, err
 	}
-	lull := app.NewLull(in, in.Waiting)
 	r, err := receiver.New(receiver.Options{
-		Intake: lull, Logger: logger(), Registerer: reg,
+		Intake: in, Logger: logger(), Registerer: reg,
 		Policy: &receiver.Policy{
 			Plan:   p,
 			Venues: []receiver.Venue{{Venue: plan.Venue{ID: venueID, Name: "Harbour Grill", Zone: "Australia/Melbourne"}}},
@@ -91,7 +89,7 @@ func serve(in intake, reg *prometheus.Registry, rules plan.Config) (*kitchen, er
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- r.Serve(ctx, l) }()
-	return &kitchen{addr: l.Addr().String(), registry: reg, close: func() error { cancel(); lull.Stop(); return <-ended }}, nil
+	return &kitchen{addr: l.Addr().String(), registry: reg, close: func() error { cancel(); return <-ended }}, nil
 }
 
 // commits reads off the queue's own histogram how many commits there were, how long they

@@ -31,13 +31,9 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
-
-	"ticketrail/cmd/internal/app"
 )
 
 func main() {
-	app.Processors()
-	app.Ballast()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
 	if code, ok := bePart(ctx, os.Args[1:]); ok {

@@ -37,8 +37,6 @@ from ticketrail.socket, so that a restart refuses nobody.`,
 			if err != nil {
 				return err
 			}
-			app.Processors()
-			app.Ballast()
 			return app.Run(cmd.Context(), o)
 		},
 	}

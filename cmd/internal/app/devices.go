@@ -3,7 +3,6 @@ package app
 import (
 	"cmp"
 	"context"
-	"strings"
 	"sync"
 	"time"
 
@@ -27,9 +26,6 @@ type manner struct {
 type device struct {
 	*printer.Device
 	manner manner
-	// network says that there is a connection to be made. To open a file or a port ahead of its
-	// ticket would help nothing and keep others from it.
-	network bool
 }
 
 // newDevice makes what talks to the printer of c. It touches nothing yet.
@@ -42,7 +38,7 @@ func (a *App) newDevice(c config.Printer, m manner) (*device, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &device{manner: m, network: strings.HasPrefix(c.Device(), "tcp://"), Device: printer.NewDevice(printer.DeviceOptions{
+	return &device{manner: m, Device: printer.NewDevice(printer.DeviceOptions{
 		Name: c.Name, Dialer: d, Turn: a.turn(c.Device()), Confirm: m.confirm, Memory: probes{a, c.Device()},
 		Linger:    cmp.Or(m.linger, -1), // none said is none
 		PollEvery: m.pollEvery, WaitForPerson: m.waitForPerson,

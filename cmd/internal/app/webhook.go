@@ -12,10 +12,8 @@ import (
 )
 
 func (a *App) newReceiver(conf *config.Config, p *receiver.Policy) (*receiver.Receiver, error) {
-	lull := NewLull(intake{a}, a.queue.Waiting)
-	a.down.push("lull", func(context.Context) error { lull.Stop(); return nil })
 	return receiver.New(receiver.Options{
-		Intake: lull, Policy: p, Classify: classify, Reject: a.rejects.keep,
+		Intake: a.queue, Policy: p, Classify: classify, Reject: a.rejects.keep,
 		TLS: receiver.TLS{
 			CertFile: conf.Receiver.TLS.CertFile, KeyFile: conf.Receiver.TLS.KeyFile,
 			ClientCAFile: conf.Receiver.TLS.ClientCAFile,
