@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"ticketrail/cmd/internal/app"
+	"ticketrail/cmd/internal/doctor"
 	"ticketrail/queue/ticket"
 )
 
@@ -35,7 +36,7 @@ func beDaemon(ctx context.Context, conf string) int {
 		if err != nil {
 			return err
 		}
-		a, err := app.New(ctx, app.Options{ConfigPath: conf, CheckStore: app.CheckInChild(exe), Notify: tell, Log: os.Stderr})
+		a, err := app.New(ctx, app.Options{ConfigPath: conf, CheckStore: doctor.CheckInChild(exe), Notify: tell, Log: os.Stderr})
 		if err != nil {
 			return err
 		}
@@ -49,16 +50,16 @@ func beDaemon(ctx context.Context, conf string) int {
 	return 0
 }
 
-// beChecker is what the hidden command `db check` does: [app.CheckInChild] runs it.
+// beChecker is what the hidden command `db check` does: [doctor.CheckInChild] runs it.
 func beChecker(path string) int {
-	err := app.CheckStore(path)
+	err := doctor.CheckStore(path)
 	if err == nil {
 		return 0
 	}
-	if errors.Is(err, app.ErrDamaged) {
-		fmt.Println(app.Damaged)
+	if errors.Is(err, doctor.ErrDamaged) {
+		fmt.Println(doctor.Damaged)
 	} else {
-		fmt.Printf("%s%v\n", app.Unchecked, err)
+		fmt.Printf("%s%v\n", doctor.Unchecked, err)
 	}
 	fmt.Fprintln(os.Stderr, err)
 	return 1

@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"ticketrail/cmd/internal/app"
+	"ticketrail/cmd/internal/doctor"
 )
 
 func (c *cli) check() *cobra.Command {
@@ -18,7 +18,7 @@ check" does. It never prints a ticket and needs no running daemon; only that one
 somebody looks at the screens.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			warnings, err := app.Check(c.config)
+			warnings, err := doctor.Check(c.config)
 			for _, w := range warnings {
 				if err := say(c.err, "warning: %s", w); err != nil {
 					return err
@@ -30,7 +30,7 @@ somebody looks at the screens.`,
 			if err := say(c.out, "%s is right", c.config); err != nil || !online {
 				return err
 			}
-			return app.CheckOnline(cmd.Context(), c.config, c.out)
+			return doctor.CheckOnline(cmd.Context(), c.config, c.out)
 		},
 	}
 	cmd.Flags().BoolVar(&online, "online", false, "also see whether the printers and displays answer and are ready, and what the point-of-sale API says of the venues")

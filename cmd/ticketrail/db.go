@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ticketrail/cmd/internal/app"
+	"ticketrail/cmd/internal/doctor"
 )
 
 // db is for the daemon itself: a bad page of a database can kill the process that meets
@@ -17,15 +17,15 @@ func (c *cli) db() *cobra.Command {
 		Short: "read a whole database that no daemon has open, and say whether it is sound",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			err := app.CheckStore(args[0])
+			err := doctor.CheckStore(args[0])
 			if err == nil {
 				return say(c.out, "%s is sound", args[0])
 			}
-			if !errors.Is(err, app.ErrDamaged) {
+			if !errors.Is(err, doctor.ErrDamaged) {
 				// The parent must not take a file for bad that nobody could look at.
-				return errors.Join(err, say(c.out, "%s%v", app.Unchecked, err))
+				return errors.Join(err, say(c.out, "%s%v", doctor.Unchecked, err))
 			}
-			return errors.Join(fmt.Errorf("%w: keep a copy, and start with another storage.path", err), say(c.out, app.Damaged))
+			return errors.Join(fmt.Errorf("%w: keep a copy, and start with another storage.path", err), say(c.out, doctor.Damaged))
 		},
 	})
 	g.Hidden = true

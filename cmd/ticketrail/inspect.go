@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ticketrail/cmd/internal/app"
+	"ticketrail/cmd/internal/doctor"
 )
 
 func (c *cli) inspect() *cobra.Command {
@@ -31,7 +31,7 @@ ticket as it would print. It prints nothing on paper and needs no running daemon
 				defer f.Close()
 				body = f
 			}
-			if err := app.Inspect(c.config, body, venue, device, c.out); err != nil {
+			if err := doctor.Inspect(c.config, body, venue, device, c.out); err != nil {
 				return fmt.Errorf("inspect %s: %w", args[0], err)
 			}
 			return nil

@@ -5,13 +5,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ticketrail/cmd/internal/app"
+	"ticketrail/cmd/internal/doctor"
 )
 
 func (c *cli) laborEmployees() *cobra.Command {
 	columns := []string{"id", "name", "first_name", "last_name", "updated_at"}
 	return c.labor("employees", "the active employees of a venue", columns, func(cmd *cobra.Command, venue string) (report, error) {
-		all, err := app.Employees(cmd.Context(), c.config, venue)
+		all, err := doctor.Employees(cmd.Context(), c.config, venue)
 		r := report{heads: []string{"NAME", "FIRST NAME", "LAST NAME", "UPDATED", "ID"}, all: all}
 		for _, e := range all {
 			r.rows = append(r.rows, reportRow{

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ticketrail/cmd/internal/app"
+	"ticketrail/cmd/internal/doctor"
 )
 
 func (c *cli) laborPayrollPeriods() *cobra.Command {
@@ -15,7 +15,7 @@ func (c *cli) laborPayrollPeriods() *cobra.Command {
 		"overtime_daily_double_hours", "overtime_weekly_hours", "overtime_week_start", "scheduling_week_start", "updated_at",
 	}
 	return c.labor("payrollperiods", "the payroll periods of a venue and their overtime rules", columns, func(cmd *cobra.Command, venue string) (report, error) {
-		all, err := app.PayrollPeriods(cmd.Context(), c.config, venue)
+		all, err := doctor.PayrollPeriods(cmd.Context(), c.config, venue)
 		r := report{heads: []string{"START", "END", "TIMEZONE", "OVERTIME A DAY", "DOUBLE", "A WEEK", "WEEK FROM", "SCHEDULE FROM", "ID"}, all: all}
 		for _, p := range all {
 			m := p.Meta

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ticketrail/cmd/internal/app"
+	"ticketrail/cmd/internal/doctor"
 )
 
 func (c *cli) serve() *cobra.Command {
@@ -44,7 +45,7 @@ from ticketrail.socket, so that a restart refuses nobody.`,
 
 // configured refuses a configuration that will not do with all its problems.
 func (c *cli) configured() error {
-	if _, err := app.Check(c.config); err != nil {
+	if _, err := doctor.Check(c.config); err != nil {
 		return &configError{err}
 	}
 	return nil
@@ -61,7 +62,7 @@ func (c *cli) options(reload <-chan os.Signal) (app.Options, error) {
 	if err != nil {
 		return app.Options{}, fmt.Errorf("find this program, which checks the database in a process of its own: %w", err)
 	}
-	o.CheckStore = app.CheckInChild(exe)
+	o.CheckStore = doctor.CheckInChild(exe)
 	limit, err := daemon.SdWatchdogEnabled(false)
 	if err != nil {
 		return app.Options{}, fmt.Errorf("read WATCHDOG_USEC: %w", err)

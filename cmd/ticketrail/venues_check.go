@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ticketrail/cmd/internal/app"
+	"ticketrail/cmd/internal/doctor"
 	"ticketrail/config"
 )
 
@@ -23,17 +23,17 @@ that is fine and one for each problem, and needs no running daemon. Eight venues
 asked about, and each for a minute at most (four times service.timeout, if that is longer).`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			checks, err := app.CheckVenues(cmd.Context(), c.config, venue)
+			checks, err := doctor.CheckVenues(cmd.Context(), c.config, venue)
 			if err != nil {
 				return aboutService(err)
 			}
 			if !asJSON {
-				return app.ShowVenues(c.out, checks)
+				return doctor.ShowVenues(c.out, checks)
 			}
 			if err := showJSON(c.out, checks); err != nil {
 				return err
 			}
-			return app.ShowVenues(io.Discard, checks)
+			return doctor.ShowVenues(io.Discard, checks)
 		},
 	}
 	venueFlag(cmd, &venue, "name or id of the one venue to ask about (default: all)")
@@ -47,10 +47,10 @@ func venueFlag(cmd *cobra.Command, venue *string, usage string) {
 
 // aboutService says which errors of asking the point-of-sale API are the asker's.
 func aboutService(err error) error {
-	if _, ok := errors.AsType[config.Problems](err); ok || errors.Is(err, app.ErrNoService) {
+	if _, ok := errors.AsType[config.Problems](err); ok || errors.Is(err, doctor.ErrNoService) {
 		return &configError{err}
 	}
-	if _, ok := errors.AsType[*app.UnknownVenue](err); ok {
+	if _, ok := errors.AsType[*doctor.UnknownVenue](err); ok {
 		return &usageError{err}
 	}
 	return err

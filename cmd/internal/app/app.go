@@ -14,15 +14,16 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 	_ "time/tzdata" // a box without time zone files prints the venue's time all the same
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"ticketrail/cmd/internal/doctor"
+	"ticketrail/cmd/internal/station"
 	"ticketrail/config"
-	"ticketrail/printer"
 	"ticketrail/printer/transport"
 	"ticketrail/queue"
 	"ticketrail/queue/dispatch"
@@ -78,21 +79,19 @@ type App struct {
 	metrics  *metrics
 	down     teardown
 
-	queue     *queue.Queue
-	rejects   *rejects
-	dispatch  *dispatch.Dispatcher
-	receiver  *receiver.Receiver
-	directory *directory.Directory
-	display   *display
+	queue    *queue.Queue
+	rejects  *rejects
+	dispatch *dispatch.Dispatcher
+	stations *station.Set
+	service  *service
+	receiver *receiver.Receiver
+	health   health
 
 	webhookAt, metricsAt net.Addr
 	serve                []server
 
-	boot      *config.Config          // what the parts that only a restart changes were made from
-	reloading sync.Mutex              // one reload at a time; guards turns after New
-	turns     map[string]printer.Turn // by [config.Printer.Device]
-	watch     watch
-	live      atomic.Pointer[rules] // what the configuration in force was made into
+	boot      *config.Config // what the parts that only a restart changes were made from
+	reloading sync.Mutex     // one reload at a time
 }
 
 // A server answers on something until ctx ends.
@@ -107,16 +106,17 @@ type server struct {
 // It is one straight line on purpose: each part needs the ones above it, and the
 // teardown stack undoes them in reverse.
 func New(ctx context.Context, o Options) (_ *App, err error) {
-	a := &App{o: o, level: new(slog.LevelVar)}
+	a := &App{o: o, level: new(slog.LevelVar), registry: newRegistry()}
 	conf := o.Config
 	if conf == nil {
-		if conf, err = load(o.ConfigPath); err != nil {
+		if conf, err = doctor.Load(o.ConfigPath); err != nil {
 			return nil, err
 		}
 	}
 	a.boot = conf
 	a.log = newLogger(o.Log, conf.Log.Format, a.level)
 	a.level.Set(conf.Log.Slog())
+	a.metrics = newMetrics(a.registry)
 	a.down.log = a.log
 	defer func() {
 		if err != nil {
@@ -124,63 +124,57 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		}
 	}()
 
-	a.registry = newRegistry()
-	a.metrics = newMetrics(a.registry)
-	first, err := a.compile(conf, nil)
+	files := &store{conf: conf.Storage, log: a.log, notify: a.notify, check: o.CheckStore}
+	if a.queue, err = files.open(ctx, o, a.registry); err != nil {
+		return nil, err
+	}
+	a.down.push("queue", closing(a.queue))
+
+	a.dispatch = dispatch.New(dispatch.Options{Queue: dispatch.From(a.queue), Logger: a.log, Registerer: a.registry})
+	a.service = newService(o, a.queue, conf, a.log, a.registry)
+	a.stations, err = station.New(station.Options{
+		Queue: a.queue, Dispatcher: a.dispatch, Registry: a.registry, Logger: a.log,
+		Dialer: o.Dialer, Dial: o.Dial, Zone: a.service.zone, Record: recordFrom(a.queue),
+		Listen: func(d config.Display) (net.Listener, error) { return listenOn(o.Display, "display.listen", d.Listen) },
+	})
 	if err != nil {
 		return nil, err
 	}
-	for _, w := range first.warnings {
-		a.log.Warn("configuration", "hint", w)
-	}
+	a.down.push("stations", a.stations.Close)
+	a.down.push("dispatch", a.stopPrinting)
+	a.health = health{a.queue, files, a.stations}
 
-	if err := a.openStore(ctx, conf.Storage); err != nil {
-		return nil, err
-	}
-	a.down.push("idle polling", a.watch.end)
-	if a.display, err = a.newDisplay(); err != nil {
-		return nil, err
-	}
-	a.down.push("screens", a.display.end)
-	a.collect()
-
-	a.rejects, err = openRejects(a.queue.Shelf("rejects"), a.log.With("component", "rejects"))
-	if err != nil {
+	if a.rejects, err = openRejects(a.queue.Shelf("rejects"), a.log.With("component", "rejects")); err != nil {
 		return nil, err
 	}
 	a.down.push("rejects", a.rejects.stop)
 
-	a.dispatch = dispatch.New(dispatch.Options{
-		Queue:      dispatch.From(a.queue),
-		Logger:     a.log,
-		Registerer: a.registry,
-	})
-	a.down.push("dispatch", a.stopLines)
-
-	a.directory = a.newDirectory(conf)
-	a.receiver, err = a.newReceiver(conf, first.policy)
+	first, err := a.build(conf)
 	if err != nil {
 		return nil, err
 	}
+	for _, w := range slices.Concat(conf.Warnings, first.stations.Warnings) {
+		a.log.Warn("configuration", "hint", w)
+	}
+	if a.receiver, err = newReceiver(a, conf, first.policy); err != nil {
+		return nil, err
+	}
 
-	if err := a.listenMetrics(conf); err != nil {
+	if err := listenMetrics(a, conf); err != nil {
 		return nil, err
 	}
-	if err := a.listenAdmin(conf); err != nil {
+	if err := listenAdmin(a, conf); err != nil {
 		return nil, err
 	}
-	if err := a.listenWebhook(conf); err != nil {
+	if err := listenWebhook(a, conf); err != nil {
 		return nil, err
 	}
-	a.down.push("display listener", a.display.close)
-	a.serve = append(a.serve, server{"display", a.display.serve})
-	if err := a.hang(first, nil); err != nil {
-		return nil, err
-	}
+	a.serve = append(a.serve, server{"display", a.stations.ServeScreens})
 	if _, err := a.apply(first); err != nil {
 		return nil, err
 	}
-	a.startDirectory()
+	a.service.start()
+	a.down.push("service", a.service.close)
 	return a, nil
 }
 
@@ -198,11 +192,11 @@ func (a *App) Run(ctx context.Context) error {
 			}
 		})
 	}
-	wg.Go(func() { a.beat(serving) })
-	c := a.live.Load().conf
+	wg.Go(func() { a.health.beat(serving, a.o.WatchdogEvery, a.notify, a.log) })
+	c := a.boot
 	a.log.Info("ready", "webhook", addrString(a.webhookAt), "metrics", addrString(a.metricsAt),
 		"display", addrString(a.DisplayAddr()), "stations", len(c.Stations()), "venues", len(c.Venues))
-	a.notify("READY=1\nSTATUS=" + a.statusLine())
+	a.notify("READY=1\nSTATUS=" + a.health.status())
 
 	for {
 		select {
@@ -221,12 +215,12 @@ func (a *App) Run(ctx context.Context) error {
 	}
 	a.log.Info("stopping", "why", cause)
 	a.notify("STOPPING=1\nSTATUS=finishing the tickets in hand")
-	// The lines stop first, for a ticket in hand may take its time, and the service, which
+	// Printing stops first, for a ticket in hand may take its time, and the service, which
 	// tries only three times, is answered all that while; what it sends prints after the next start.
-	lines := a.stopLines(context.WithoutCancel(ctx))
+	stopped := a.stopPrinting(context.WithoutCancel(ctx))
 	stop(nil)
 	wg.Wait()
-	err := errors.Join(lines, a.Close())
+	err := errors.Join(stopped, a.Close())
 	if ctx.Err() == nil { // nobody asked us to stop
 		err = errors.Join(cause, err)
 	}
@@ -234,8 +228,8 @@ func (a *App) Run(ctx context.Context) error {
 	return err
 }
 
-// stopLines lets the tickets in hand come out, within ticketWithin.
-func (a *App) stopLines(ctx context.Context) error {
+// stopPrinting lets the tickets in hand come out, within ticketWithin.
+func (a *App) stopPrinting(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, ticketWithin)
 	defer cancel()
 	return a.dispatch.Stop(ctx)
@@ -261,10 +255,13 @@ func Run(ctx context.Context, o Options) error {
 // without metrics, DisplayAddr before there is a screen.
 func (a *App) WebhookAddr() net.Addr { return a.webhookAt }
 func (a *App) MetricsAddr() net.Addr { return a.metricsAt }
-func (a *App) DisplayAddr() net.Addr { return a.display.addr() }
+func (a *App) DisplayAddr() net.Addr { return a.stations.ScreensAt() }
 
 // Queue is the store, for the demo and the benchmark, which show its books.
 func (a *App) Queue() *queue.Queue { return a.queue }
+
+// Directory is what is known of the venues, for the demo.
+func (a *App) Directory() *directory.Directory { return a.service.directory }
 
 func (a *App) notify(state string) {
 	if a.o.Notify != nil {

@@ -104,16 +104,16 @@ func TestAReloadAddsAndRemovesScreens(t *testing.T) {
 		for _, p := range []*page{p, pass, cold} {
 			p.close()
 		}
-		if got := k.app.allNotices(); len(got) != 1 || !strings.Contains(got[0], "the board of hot-line, which is no screen any more, still has 1 ticket that nobody sees") {
+		if got := k.app.health.notices(); len(got) != 1 || !strings.Contains(got[0], "the board of hot-line, which is no screen any more, still has 1 ticket that nobody sees") {
 			t.Errorf("%q", got)
 		}
-		for _, l := range k.app.lines() {
+		for _, l := range k.app.stations.List() {
 			if l.Kind != "" {
 				t.Errorf("%s is still there", l.Name)
 			}
 		}
 		k.restart()
-		if got := k.app.allNotices(); len(got) != 1 {
+		if got := k.app.health.notices(); len(got) != 1 {
 			t.Errorf("after a restart: %q", got)
 		}
 	}, "grill")

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -15,7 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ticketrail/cmd/internal/admin"
-	"ticketrail/config"
 	"ticketrail/printer/kds"
 	"ticketrail/queue/ticket"
 )
@@ -62,7 +60,7 @@ func (k *kitchen) wantOutcomes(station string, want map[ticket.State]uint64) {
 // lineOf is what printers list says of a station.
 func (k *kitchen) lineOf(station string) admin.Line {
 	k.t.Helper()
-	for _, l := range k.app.lines() {
+	for _, l := range k.app.stations.List() {
 		if l.Name == station {
 			return l
 		}
@@ -199,29 +197,6 @@ func TestACookGetsPaperOfACard(t *testing.T) {
 	}, "grill")
 }
 
-func TestACookWhoAsksForPaperTooEarlyIsToldToWait(t *testing.T) {
-	inKitchen(t, withScreens(config.Screen{Name: "hot", Backup: "grill", HoldFor: time.Hour}), func(k *kitchen) {
-		k.put("A1", at("hot", "Steak")) // nobody looks: it waits
-		now := k.app.live.Load()
-		err := k.app.paperFor(now, now.conf.Screens[0])(k.t.Context(), 1)
-		if !errors.Is(err, kds.ErrNotYet) {
-			k.t.Errorf("a ticket that still waits: %v", err)
-		}
-	}, "grill")
-}
-
-func TestWhoRescuesAScreenKnowsATicketAgainIfAllDo(t *testing.T) {
-	screen, paper := helper{name: "cold", station: &kds.Screen{}}, helper{name: "grill", station: &station{}}
-	for _, c := range []struct {
-		rs   rescuers
-		want bool
-	}{{rescuers{screen}, true}, {rescuers{paper}, false}, {rescuers{screen, paper}, false}, {rescuers{screen, screen}, true}} {
-		if got := c.rs.Idempotent(); got != c.want {
-			t.Errorf("%s: %v", c.rs.name(), got)
-		}
-	}
-}
-
 func TestTheFirstScreenOpensTheDisplayWithoutARestart(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -237,7 +212,7 @@ func TestTheFirstScreenOpensTheDisplayWithoutARestart(t *testing.T) {
 	if _, err := a.Reload(t.Context()); err == nil || !strings.Contains(err.Error(), "display.listen: "+taken.Addr().String()+" is taken by another program") {
 		t.Errorf("a port that is taken gave %v", err)
 	}
-	if lines := a.lines(); len(lines) != 1 || a.DisplayAddr() != nil {
+	if lines := a.stations.List(); len(lines) != 1 || a.DisplayAddr() != nil {
 		t.Errorf("a refused reload left %+v", lines)
 	}
 

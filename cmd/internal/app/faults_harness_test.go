@@ -124,7 +124,7 @@ func (g *galley) order(station, number string) {
 
 // state is what is known of a station's printer.
 func (g *galley) state(station string) string {
-	return g.app.live.Load().devices["tcp://"+station+":9100"].Status().State
+	return g.line(station).Device.State
 }
 
 // A slip is a piece of paper.

@@ -11,8 +11,11 @@ import (
 	"ticketrail/config"
 )
 
-// listenOn opens the address of a key of the configuration.
-func listenOn(key, address string) (net.Listener, error) {
+// listenOn is the listener that was given, or else one at the address of a key of the configuration.
+func listenOn(given net.Listener, key, address string) (net.Listener, error) {
+	if given != nil {
+		return given, nil
+	}
 	l, err := net.Listen("tcp", address)
 	if err == nil {
 		return l, nil
@@ -29,15 +32,30 @@ func listenOn(key, address string) (net.Listener, error) {
 	return nil, fmt.Errorf("%s: listen on %s: %w", key, address, err)
 }
 
-func (a *App) listenAdmin(conf *config.Config) error {
+// listenMetrics opens the listener that monitoring asks.
+func listenMetrics(a *App, conf *config.Config) error {
+	if a.o.Metrics == nil && conf.Metrics.Listen == "" {
+		return nil
+	}
+	l, err := listenOn(a.o.Metrics, "metrics.listen", conf.Metrics.Listen)
+	if err != nil {
+		return err
+	}
+	a.down.push("metrics listener", closeOnce(l))
+	a.metricsAt = l.Addr()
+	h := a.health.handler(a.registry, a.log)
+	a.serve = append(a.serve, server{"metrics", func(ctx context.Context) error { return serveHTTP(ctx, l, h, a.log) }})
+	return nil
+}
+
+func listenAdmin(a *App, conf *config.Config) error {
 	if conf.Admin.Socket == "" {
 		return nil
 	}
-	s, err := admin.New(admin.Options{
-		Jobs: a.queue, Desk: a.queue, Stations: desk{a.queue, a.dispatch}, Tester: tester{a.queue},
-		Rejects: shownRejects{a.rejects}, Displays: screenDesk{a}, Reload: a.Reload, Lines: a.lines, Notices: a.allNotices,
-		Logger: a.log.With("component", "admin"),
-	})
+	o := admin.Of(a.queue, a.dispatch.Kick)
+	o.Rejects, o.Displays, o.Reload = shownRejects{a.rejects}, a.stations.Displays(), a.Reload
+	o.Lines, o.Notices, o.Logger = a.stations.List, a.health.notices, a.log.With("component", "admin")
+	s, err := admin.New(o)
 	if err != nil {
 		return err
 	}

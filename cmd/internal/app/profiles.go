@@ -1,12 +1,10 @@
 package app
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 	"strings"
 
-	"ticketrail/config"
 	"ticketrail/printer/profile"
 )
 
@@ -45,7 +43,7 @@ func Profiles() []Profile {
 func LookupProfile(name string) (Profile, error) {
 	p, ok := profile.Lookup(name)
 	if !ok {
-		return Profile{}, errors.New(unknownProfile(name))
+		return Profile{}, fmt.Errorf("%q is no printer profile; there is %s", name, strings.Join(profile.Names(), ", "))
 	}
 	return spelled(p), nil
 }
@@ -83,61 +81,4 @@ func (p Profile) YAML() string {
 		}
 	}
 	return b.String()
-}
-
-// model is the profile of a printer with what the configuration changes in it.
-func model(c config.Printer) (profile.Profile, error) {
-	p, ok := profile.Lookup(c.Profile)
-	if !ok {
-		return profile.Profile{}, errors.New(unknownProfile(c.Profile))
-	}
-	p, err := p.Override(c.Override)
-	if err != nil {
-		return profile.Profile{}, fmt.Errorf("override: %w", err)
-	}
-	if c.Confirm != "" {
-		p.Confirm = profile.Confirm(c.Confirm)
-	}
-	return p, nil
-}
-
-// modelProblems is everything that is wrong with the profile of printer i and with what is
-// changed in it.
-func modelProblems(i int, c config.Printer) (out []config.Problem) {
-	at := fmt.Sprintf("printers[%d].", i)
-	p, ok := profile.Lookup(c.Profile)
-	if !ok {
-		return []config.Problem{{Path: at + "profile", Msg: unknownProfile(c.Profile)}}
-	}
-	if _, err := p.Override(c.Override); err != nil {
-		for _, e := range flatten(err) {
-			key, msg, ok := strings.Cut(e.Error(), ": ")
-			if !ok {
-				key, msg = "", e.Error()
-			}
-			out = append(out, config.Problem{Path: strings.TrimSuffix(at+"override."+key, "."), Msg: msg})
-		}
-	}
-	return out
-}
-
-// sameDevice is a problem if printer i ends where an earlier one does and would be asked in
-// another way: their profiles differ in that.
-func sameDevice(i int, all []config.Printer) []config.Problem {
-	mine, err := model(all[i])
-	if err != nil {
-		return nil
-	}
-	here := all[i].Device()
-	for j, p := range all[:i] {
-		if p.Device() != here {
-			continue
-		}
-		his, err := model(p)
-		if err == nil && his.Confirm.String() != mine.Confirm.String() {
-			return []config.Problem{{Path: fmt.Sprintf("printers[%d].confirm", i),
-				Msg: fmt.Sprintf("is %s by its profile, and %s in printers[%d], which is the same printer; say the same in both", mine.Confirm, his.Confirm, j)}}
-		}
-	}
-	return nil
 }

@@ -1,8 +1,6 @@
 package app
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -43,44 +41,5 @@ func TestWhatIsShownOfAProfileCanBeOverridden(t *testing.T) {
 func TestTheHeadOfATicketHasTheFieldsOfTheConfiguration(t *testing.T) {
 	if diff := cmp.Diff(layout.HeaderFields(), config.HeaderFields()); diff != "" {
 		t.Error(diff)
-	}
-}
-
-func TestEveryMistakeInAPrinterIsReportedWithItsPlace(t *testing.T) {
-	dir := t.TempDir()
-	write := func(name, text string) string {
-		t.Helper()
-		name = filepath.Join(dir, name)
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return name
-	}
-	write("head.tmpl", `{{define "header"}}{{.Number}`)
-	_, err := Check(write("t.yaml", `
-venues: [ { id: 6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11, name: Harbour Grill, timezone: UTC } ]
-printers:
-  - { name: a, address: "tcp://h:1", profile: epson-tm-t99 }
-  - { name: b, address: "tcp://h:2", override: { cutter: sideways, colums: 3, qr: raster, raster: none }, layout: { template_file: head.tmpl } }
-  - { name: c, address: "serial:///dev/ttyS0?baud=seven", confirm: sometimes, copies: 12 }
-  - { name: d, address: "tcp://h:4", override: { dots: 17 }, backup: a, hold_for: 1s }
-  - { name: e, address: "tcp://h:5", backup: f }
-  - { name: f, address: "tcp://h:6", backup: e }
-  - { name: g, address: "tcp://h:7", profile: epson-tm-u220 }
-  - { name: h, address: "tcp://H:7" }
-fallback: a
-`))
-	if err == nil {
-		t.Fatal("it is right")
-	}
-	for _, want := range []string{
-		"printers[0].profile: ", "printers[1].override.cutter: ", "printers[1].override.colums: ", "printers[1].layout.template_file: ",
-		"printers[2].address: ", "printers[2].confirm: ", "printers[2].copies: ", "printers[3].override.dots: ", "printers[3].hold_for: ",
-		"printers[7].confirm: is auto by its profile, and status in printers[6]",
-		"printers[4].backup: goes round in a circle", "printers[5].backup: goes round in a circle",
-	} {
-		if strings.Count("\n"+err.Error(), "\n"+want) != 1 {
-			t.Errorf("no %s in\n%v", want, err)
-		}
 	}
 }

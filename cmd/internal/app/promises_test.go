@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"ticketrail/cmd/internal/admin"
 	"ticketrail/printer/escpos"
 	"ticketrail/printer/profile"
 	"ticketrail/queue/ticket"
@@ -285,7 +286,7 @@ func TestARestartInTheMiddleOfATicketDoubtsIt(t *testing.T) {
 
 func TestATestTicketGoesTheWayOrdersGo(t *testing.T) {
 	inBubble(t, func(k *kitchen) {
-		if _, err := (tester{k.app.queue}).TestTicket(k.t.Context(), "grill"); err != nil {
+		if _, err := admin.Of(k.app.queue, nil).Tester.TestTicket(k.t.Context(), "grill"); err != nil {
 			t.Fatal(err)
 		}
 		k.pass(10 * time.Second)

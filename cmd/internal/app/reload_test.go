@@ -175,7 +175,7 @@ fallback: grill
 	if len(done.Orphans) != 1 || done.Orphans[0] != "grill" {
 		t.Errorf("orphans are %v, want grill", done.Orphans)
 	}
-	if text := strings.Join(a.allNotices(), "\n"); !strings.Contains(text, `"grill"`) {
+	if text := strings.Join(a.health.notices(), "\n"); !strings.Contains(text, `"grill"`) {
 		t.Errorf("the notices do not name the orphan: %s", text)
 	}
 	moved, err := waitMove(t, a, "grill", "bar")
@@ -260,10 +260,10 @@ func TestADatabaseThatIsNoneIsSetAside(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	if found := a.quarantined(); len(found) != 1 {
+	if found := a.health.store.quarantined(); len(found) != 1 {
 		t.Errorf("set aside: %v, want one file", found)
 	}
-	if text := strings.Join(a.allNotices(), "\n"); !strings.Contains(text, ".corrupt-") {
+	if text := strings.Join(a.health.notices(), "\n"); !strings.Contains(text, ".corrupt-") {
 		t.Errorf("the notices do not tell: %s", text)
 	}
 }

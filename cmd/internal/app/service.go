@@ -6,117 +6,125 @@ import (
 	"log/slog"
 	"net/http"
 	"reflect"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"ticketrail/cmd/internal/doctor"
 	"ticketrail/config"
+	"ticketrail/queue"
 	"ticketrail/receiver/directory"
 	"ticketrail/receiver/posapi"
 )
 
-// newClient makes a client of the point-of-sale API. It talks to nobody yet. A nil transport is
-// the network.
-func newClient(c config.Service, through http.RoundTripper, log *slog.Logger, reg prometheus.Registerer) (*posapi.Client, error) {
-	return posapi.New(posapi.Options{
-		BaseURL: c.BaseURL, ClientID: c.ClientID,
-		Secret: func() (string, error) {
-			s, err := c.ReadSecret()
-			return s.Reveal(), err
-		},
-		Transport: through,
-		Token: posapi.TokenOptions{
-			Path: c.Token.Path, VenueParam: c.Token.VenueParam, AuthStyle: c.Token.AuthStyle,
-			RenewBefore: c.Token.RenewBefore, Scopes: c.Token.Scopes,
-		},
-		PageLimit: c.Employees.Limit, CursorAt: c.Employees.Cursor, PayrollVenueParam: c.Payroll.VenueParam,
-		Timeout: c.Timeout, Logger: log, Registerer: reg,
-	})
+// A service is the point-of-sale API: the client that asks it, and the directory of what it has
+// told of the venues, which outlives the client.
+type service struct {
+	log       *slog.Logger
+	registry  prometheus.Registerer
+	through   http.RoundTripper
+	directory *directory.Directory
+
+	client *posapi.Client // in use; nil without a service
+	conf   config.Service // that client was made of
+	stop   context.CancelFunc
+	over   chan struct{} // closed when the directory is not refreshed any more
 }
 
-// hire gives r the client of its service: the one of old, with its tokens, if nothing about the
+func newService(o Options, q *queue.Queue, conf *config.Config, log *slog.Logger, reg prometheus.Registerer) *service {
+	return &service{log: log, registry: reg, through: o.Service, directory: directory.New(directory.Options{
+		Shelf: q.Shelf("directory"), Every: conf.Service.Refresh, Logger: log, Registerer: reg,
+	})}
+}
+
+// clientFor makes the client for conf: the one in use, with its tokens, if nothing about the
 // service has changed, the secret in its file included; nil without a service.
-func (a *App) hire(r, old *rules) error {
-	now, was := r.conf.Service, old.conf.Service
-	was.Refresh = now.Refresh // is the directory's
+func (s *service) clientFor(conf config.Service) (*posapi.Client, error) {
+	was := s.conf
+	was.Refresh = conf.Refresh // is the directory's
 	switch {
-	case !now.Enabled():
-		return nil
-	case old.client != nil && reflect.DeepEqual(now, was):
-		r.client = old.client
-		return nil
+	case !conf.Enabled():
+		return nil, nil
+	case s.client != nil && reflect.DeepEqual(conf, was):
+		return s.client, nil
 	}
-	var err error
-	r.client, err = newClient(now, a.o.Service, a.log, a.registry)
-	return err
+	return doctor.Client(conf, s.through, s.log, s.registry)
 }
 
-// dismiss lets the client go that was made for r: something else kept r from coming into force.
-func (r *rules) dismiss(old *rules) {
-	if r.client != nil && r.client != old.client {
-		r.client.Close()
+// drop closes a client that was made and is not used after all.
+func (s *service) drop(c *posapi.Client) {
+	if c != nil && c != s.client {
+		c.Close()
 	}
 }
 
-// learn has the directory know about the venues of r from the service of r. Without a service
-// it knows of none, and nothing of one is kept.
-func (a *App) learn(was, r *rules) {
+// use has the directory ask c about the venues of conf. Without a service it knows of none, and
+// nothing of one is kept.
+func (s *service) use(c *posapi.Client, conf *config.Config) {
 	var venues []directory.Venue
 	var ids []string
-	if r.client != nil {
-		for _, v := range r.conf.Venues {
+	if c != nil {
+		for _, v := range conf.Venues {
 			venues = append(venues, directory.Venue{ID: v.ID, Zoned: v.Timezone != ""})
 			ids = append(ids, v.ID)
 		}
+		c.Keep(ids)
 	}
-	a.directory.Set(venues)
-	if r.client != nil {
-		r.client.Keep(ids)
-	}
-	var old *posapi.Client
-	if was != nil {
-		old = was.client
-	}
-	if old == r.client {
+	s.directory.Set(venues)
+	old := s.client
+	s.client, s.conf = c, conf.Service
+	if old == c {
 		return
 	}
-	if r.client == nil {
-		a.directory.SetSource(nil) // not a client that is nil
+	if c == nil {
+		s.directory.SetSource(nil) // not a client that is nil
 	} else {
-		a.directory.SetSource(r.client)
+		s.directory.SetSource(c)
 	}
 	if old != nil {
 		old.Close()
 	}
 }
 
-func (a *App) newDirectory(conf *config.Config) *directory.Directory {
-	return directory.New(directory.Options{
-		Shelf: a.queue.Shelf("directory"), Every: conf.Service.Refresh, Logger: a.log, Registerer: a.registry,
-	})
+// zone is where the clock on the screens' pages is: at the first venue. Nil: where this box is.
+func (s *service) zone(conf *config.Config) *time.Location {
+	if len(conf.Venues) == 0 {
+		return nil
+	}
+	name := conf.Venues[0].Timezone
+	if name == "" {
+		name, _ = s.directory.Zone(conf.Venues[0].ID)
+	}
+	if name == "" {
+		return nil
+	}
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		return nil
+	}
+	return zone
 }
 
-// startDirectory has the service asked in the background, until the teardown. Its venues must
-// be known by now: it forgets all others.
-func (a *App) startDirectory() {
+// start has the service asked in the background, until close. Its venues must be known by now:
+// it forgets all others.
+func (s *service) start() {
 	ctx, cancel := context.WithCancel(context.Background())
-	over := make(chan struct{})
+	s.stop, s.over = cancel, make(chan struct{})
 	go func() {
-		defer close(over)
-		a.directory.Run(ctx)
+		defer close(s.over)
+		s.directory.Run(ctx)
 	}()
-	a.down.push("directory", func(within context.Context) error {
-		cancel()
-		if c := a.live.Load().client; c != nil {
-			defer c.Close()
-		}
-		select {
-		case <-over:
-			return nil
-		case <-within.Done():
-			return fmt.Errorf("the point-of-sale service is still being asked: %w", context.Cause(within))
-		}
-	})
 }
 
-// Directory is what is known of the venues, for the demo.
-func (a *App) Directory() *directory.Directory { return a.directory }
+func (s *service) close(within context.Context) error {
+	s.stop()
+	if s.client != nil {
+		defer s.client.Close()
+	}
+	select {
+	case <-s.over:
+		return nil
+	case <-within.Done():
+		return fmt.Errorf("the point-of-sale service is still being asked: %w", context.Cause(within))
+	}
+}

@@ -5,101 +5,109 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
+	"ticketrail/cmd/internal/doctor"
 	"ticketrail/config"
 	"ticketrail/queue"
 )
 
-// ErrDamaged says that the database is not what was written. Any other error of
-// CheckStore says nothing about the file.
-var ErrDamaged = queue.ErrDamaged
+// A store is the database file: how it is checked, opened, put into quarantine and closed.
+type store struct {
+	conf   config.Storage
+	log    *slog.Logger
+	notify func(state string)
+	check  func(ctx context.Context, path string) error // nil: no check
+}
 
-// CheckStore checks the whole database at path. A bad page can kill the process, so run it
-// in one that may die: the hidden command `db check` is that.
-func CheckStore(path string) error { return queue.Check(path) }
-
-// openStore has the file checked, opens it, and closes it in the teardown.
-func (a *App) openStore(ctx context.Context, conf config.Storage) error {
-	if err := a.checkStore(ctx, conf.Path); err != nil {
-		return err
+// open has the file checked and opens it.
+func (s *store) open(ctx context.Context, o Options, reg *prometheus.Registry) (*queue.Queue, error) {
+	if err := s.checked(ctx); err != nil {
+		return nil, err
 	}
-	clock := a.o.Clock
-	if clock == nil {
-		clock = wallClock{}
+	qo := queue.Options{
+		Path:             s.conf.Path,
+		DedupRetention:   s.conf.DedupRetention,
+		HistoryRetention: s.conf.HistoryRetention,
+		MaxBacklog:       s.conf.MaxBacklog,
+		Clock:            o.Clock,
+		Logger:           s.log,
+		Registerer:       reg,
+		NoSync:           o.NoSync,
 	}
-	o := queue.Options{
-		Path:             conf.Path,
-		DedupRetention:   conf.DedupRetention,
-		HistoryRetention: conf.HistoryRetention,
-		MaxBacklog:       conf.MaxBacklog,
-		Clock:            clock,
-		Logger:           a.log,
-		Registerer:       a.registry,
-		NoSync:           a.o.NoSync,
+	if qo.Clock == nil {
+		qo.Clock = doctor.WallClock{}
 	}
-	var err error
-	a.queue, err = queue.Open(o)
+	q, err := queue.Open(qo)
 	if errors.Is(err, queue.ErrDamaged) { // what the check does not look at, or there was no check
-		if err = a.setAside(conf.Path, err); err == nil {
-			a.queue, err = queue.Open(o)
+		if err = s.quarantine(err); err == nil {
+			q, err = queue.Open(qo)
 		}
 	}
 	if err != nil {
-		return noStore(conf.Path, err)
+		return nil, noStore(s.conf.Path, err)
 	}
-	a.down.push("queue", a.closeQueue)
-	return nil
+	reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "ticketrail_queue_quarantined_files",
+		Help: "Damaged databases that were set aside and that nobody has taken away yet.",
+	}, func() float64 { return float64(len(s.quarantined())) }))
+	return q, nil
 }
 
-// closeQueue closes the store, or gives up on a disk that never answers: what it was told
-// to keep it has or has not by then, and the next start finds out.
-func (a *App) closeQueue(ctx context.Context) error {
-	closed := make(chan error, 1)
-	go func() { closed <- a.queue.Close() }()
-	select {
-	case err := <-closed:
-		return err
-	case <-ctx.Done():
-		return fmt.Errorf("the disk does not answer: %w", context.Cause(ctx))
+// closing closes the queue, or gives up on a disk that never answers: what it was told to keep
+// it has or has not by then, and the next start finds out.
+func closing(q *queue.Queue) func(context.Context) error {
+	return func(ctx context.Context) error {
+		closed := make(chan error, 1)
+		go func() { closed <- q.Close() }()
+		select {
+		case err := <-closed:
+			return err
+		case <-ctx.Done():
+			return fmt.Errorf("the disk does not answer: %w", context.Cause(ctx))
+		}
 	}
 }
 
-// checkStore has the file checked and, if it is bad, sets it aside so that the kitchen
+// checked has the file checked and, if it is bad, puts it into quarantine so that the kitchen
 // goes on with an empty one: tonight's orders matter more than this afternoon's file, and
 // the file is still there for whoever can read it.
 //
 // A crash after the rename finds no file and starts a new one; the notice is found again
 // by the name of the old one.
-func (a *App) checkStore(ctx context.Context, path string) error {
+func (s *store) checked(ctx context.Context) error {
+	path := s.conf.Path
 	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) || a.o.CheckStore == nil {
+	if errors.Is(err, fs.ErrNotExist) || s.check == nil {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("look at the database: %w", err)
 	}
 	began := time.Now()
-	stop := a.extendStart(ctx)
-	err = a.o.CheckStore(ctx, path)
+	stop := s.extendStart(ctx)
+	err = s.check(ctx, path)
 	stop()
 	switch {
 	case err == nil:
-		a.log.Info("database checked", "path", path, "bytes", info.Size(), "took", time.Since(began).Round(time.Millisecond))
+		s.log.Info("database checked", "path", path, "bytes", info.Size(), "took", time.Since(began).Round(time.Millisecond))
 		return nil
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case !errors.Is(err, queue.ErrDamaged):
 		// Not a word about the file itself: locked, unreadable, no memory. Opening it will
 		// say what is wrong, with the file where it is.
-		a.log.Warn("database not checked", "path", path, "err", err)
+		s.log.Warn("database not checked", "path", path, "err", err)
 		return nil
 	}
-	return a.setAside(path, err)
+	return s.quarantine(err)
 }
 
 // noStore says what to do about a database that cannot be opened for its place's sake.
@@ -120,36 +128,43 @@ func noStore(path string, err error) error {
 	return fmt.Errorf("storage.path: %s (%w)", do, err)
 }
 
-// setAside renames a damaged database, so that a new one can be started under its name.
-func (a *App) setAside(path string, damage error) error {
-	aside := fmt.Sprintf("%s.corrupt-%s", path, time.Now().UTC().Format("20060102T150405Z"))
-	if err := os.Rename(path, aside); err != nil {
+// quarantine renames a damaged database, so that a new one can be started under its name.
+func (s *store) quarantine(damage error) error {
+	kept := fmt.Sprintf("%s.corrupt-%s", s.conf.Path, time.Now().UTC().Format("20060102T150405Z"))
+	if err := os.Rename(s.conf.Path, kept); err != nil {
 		return fmt.Errorf("set the damaged database aside: %w", err)
 	}
-	a.log.Error("the database is damaged: it was set aside and a new one is started; tickets that waited in it will not print",
-		"path", path, "kept", aside, "err", damage)
+	s.log.Error("the database is damaged: it was set aside and a new one is started; tickets that waited in it will not print",
+		"path", s.conf.Path, "kept", kept, "err", damage)
 	return nil
 }
 
 // quarantined lists the databases that were set aside and that nobody has taken away yet.
-func (a *App) quarantined() []string {
-	path := a.boot.Storage.Path
-	entries, err := os.ReadDir(filepath.Dir(path))
+func (s *store) quarantined() (found []string) {
+	entries, err := os.ReadDir(filepath.Dir(s.conf.Path))
 	if err != nil {
 		return nil
 	}
-	var found []string
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), filepath.Base(path)+".corrupt-") {
-			found = append(found, filepath.Join(filepath.Dir(path), e.Name()))
+		if strings.HasPrefix(e.Name(), filepath.Base(s.conf.Path)+".corrupt-") {
+			found = append(found, filepath.Join(filepath.Dir(s.conf.Path), e.Name()))
 		}
 	}
 	return found
 }
 
+// refusing says why no orders are taken, and where and what to do about it.
+func (s *store) refusing(err error) string {
+	do := "see the log; they are taken again when the disk can be written"
+	if errors.Is(err, queue.ErrStorageFull) {
+		do = "delete something there, or give it more room; tickets that wait go on printing, and orders are taken again by themselves"
+	}
+	return fmt.Sprintf("no orders are taken now: %v (%s): %s", err, filepath.Dir(s.conf.Path), do)
+}
+
 // extendStart keeps the init system patient while a large file is read: each call
 // asks for another 30 s, until the returned function is called.
-func (a *App) extendStart(ctx context.Context) (stop func()) {
+func (s *store) extendStart(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
@@ -157,7 +172,7 @@ func (a *App) extendStart(ctx context.Context) (stop func()) {
 		tick := time.NewTicker(10 * time.Second)
 		defer tick.Stop()
 		for {
-			a.notify("EXTEND_TIMEOUT_USEC=30000000\nSTATUS=checking the database")
+			s.notify("EXTEND_TIMEOUT_USEC=30000000\nSTATUS=checking the database")
 			select {
 			case <-tick.C:
 			case <-ctx.Done():

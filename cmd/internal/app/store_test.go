@@ -29,8 +29,8 @@ func TestADatabaseThatCannotBeOpenedSaysWhatToDo(t *testing.T) {
 		}
 	}
 	conf := config.Storage{Path: filepath.Join(t.TempDir(), "gone", "t.db")}
-	a := &App{log: newLogger(nil, "text", nil), registry: newRegistry()}
-	if err := a.openStore(t.Context(), conf); err == nil || !strings.Contains(err.Error(), "there is no folder "+filepath.Dir(conf.Path)) {
+	files := &store{conf: conf, log: newLogger(nil, "text", nil)}
+	if _, err := files.open(t.Context(), Options{}, newRegistry()); err == nil || !strings.Contains(err.Error(), "there is no folder "+filepath.Dir(conf.Path)) {
 		t.Errorf("without the folder: %v", err)
 	}
 }
@@ -42,9 +42,11 @@ func TestOnlyADatabaseThatWasCheckedIsLoggedAsSuch(t *testing.T) {
 	}
 	for finds, want := range map[error]string{nil: "database checked", errors.New("locked"): "database not checked"} {
 		var log bytes.Buffer
-		a := &App{log: newLogger(&log, "text", nil)}
-		a.o.CheckStore = func(context.Context, string) error { return finds }
-		if err := a.checkStore(t.Context(), path); err != nil || strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), `"`+want+`"`) {
+		files := &store{
+			conf: config.Storage{Path: path}, log: newLogger(&log, "text", nil), notify: func(string) {},
+			check: func(context.Context, string) error { return finds },
+		}
+		if err := files.checked(t.Context()); err != nil || strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), `"`+want+`"`) {
 			t.Errorf("a check that says %v: %v, logged as\n%s", finds, err, &log)
 		}
 	}

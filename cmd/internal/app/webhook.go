@@ -5,13 +5,14 @@ import (
 	"errors"
 	"strings"
 
+	"ticketrail/cmd/internal/doctor"
 	"ticketrail/config"
 	"ticketrail/queue"
 	"ticketrail/receiver"
 	"ticketrail/receiver/plan"
 )
 
-func (a *App) newReceiver(conf *config.Config, p *receiver.Policy) (*receiver.Receiver, error) {
+func newReceiver(a *App, conf *config.Config, p *receiver.Policy) (*receiver.Receiver, error) {
 	return receiver.New(receiver.Options{
 		Intake: a.queue, Policy: p, Classify: classify, Reject: a.rejects.keep,
 		TLS: receiver.TLS{
@@ -45,7 +46,7 @@ func newPolicy(conf *config.Config, p *plan.Plan) *receiver.Policy {
 		Paths:       []string{c.Path},
 		VenueHeader: c.Headers.Venue, DeviceHeader: c.Headers.Device,
 		AllowFrom: c.AllowFrom, TrustedProxies: c.TrustedProxies,
-		Plan: p, MaxBody: int64(c.MaxBody), Mode: mode(conf), RespondWithin: c.RespondWithin,
+		Plan: p, MaxBody: int64(c.MaxBody), Mode: doctor.Mode(conf), RespondWithin: c.RespondWithin,
 	}
 	if len(c.Secrets) > 0 {
 		out.Paths = nil
@@ -54,18 +55,15 @@ func newPolicy(conf *config.Config, p *plan.Plan) *receiver.Policy {
 		}
 	}
 	for _, v := range conf.Venues {
-		out.Venues = append(out.Venues, receiver.Venue{Venue: newVenue(v), Devices: v.Devices})
+		out.Venues = append(out.Venues, receiver.Venue{Venue: doctor.Venue(v), Devices: v.Devices})
 	}
 	return out
 }
 
-func (a *App) listenWebhook(conf *config.Config) error {
-	l := a.o.Webhook
-	if l == nil {
-		var err error
-		if l, err = listenOn("receiver.listen", conf.Receiver.Listen); err != nil {
-			return err
-		}
+func listenWebhook(a *App, conf *config.Config) error {
+	l, err := listenOn(a.o.Webhook, "receiver.listen", conf.Receiver.Listen)
+	if err != nil {
+		return err
 	}
 	a.down.push("webhook listener", closeOnce(l))
 	// A listener that somebody else opened follows the same rule as a configured address.

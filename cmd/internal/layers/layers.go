@@ -15,11 +15,13 @@ type Room struct {
 
 // Rooms is the whole house. A package that is not here may not exist.
 var Rooms = []Room{
-	{"cmd/ticketrail", "the daemon and its command line, one file a command", []string{"cmd/internal/admin", "cmd/internal/app", "config", "receiver/posapi", "receiver/plan", "printer/layout", "queue/ticket"}},
+	{"cmd/ticketrail", "the daemon and its command line, one file a command", []string{"cmd/internal/admin", "cmd/internal/app", "cmd/internal/doctor", "config", "receiver/posapi", "receiver/plan", "printer/layout", "queue/ticket"}},
 	{"cmd/demo", "a whole kitchen in one process", []string{"..."}},
 	{"cmd/bench", "the speed and memory figures, measured in one run", []string{"..."}},
 	{"cmd/possim", "the service and its printers, simulated, as a program", []string{"receiver/sim", "receiver/contract", "printer/virtual", "printer/profile"}},
-	{"cmd/internal/app", "wiring: New, Run, named teardown", []string{"config", "deploy", "receiver/...", "queue/...", "printer/...", "cmd/internal/admin"}},
+	{"cmd/internal/app", "wiring: New, Run, reload, health, named teardown", []string{"config", "deploy", "receiver/...", "queue/...", "printer/...", "cmd/internal/admin", "cmd/internal/doctor", "cmd/internal/station"}},
+	{"cmd/internal/station", "the kinds of station behind one interface, and the set of them in force", []string{"config", "queue/...", "printer/...", "cmd/internal/admin"}},
+	{"cmd/internal/doctor", "what can be answered without a running daemon", []string{"config", "receiver/...", "queue", "queue/ticket", "printer/...", "cmd/internal/station"}},
 	{"cmd/internal/admin", "the control API over a unix socket", []string{"queue", "queue/ticket", "printer", "printer/layout"}},
 	{"cmd/internal/layers", "this map", nil},
 	{"receiver", "the endpoint the service posts to", []string{"receiver/contract", "receiver/plan", "queue/ticket"}},

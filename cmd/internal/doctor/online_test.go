@@ -1,4 +1,4 @@
-package app
+package doctor
 
 import (
 	"context"
@@ -12,6 +12,22 @@ import (
 
 	"ticketrail/printer/virtual"
 )
+
+const (
+	venueID      = "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11"
+	clientSecret = "s3cr3t-of-the-integrator"
+)
+
+// nobody is an address where no printer listens.
+func nobody(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
 
 // onSocket is the address of a printer that listens until the test ends.
 func onSocket(t *testing.T, o virtual.Options) string {

@@ -1,4 +1,4 @@
-package app
+package doctor
 
 import (
 	"fmt"
@@ -34,7 +34,7 @@ func checked(t *testing.T, h http.Handler, v config.Venue) VenueCheck {
 	c := config.Default().Service
 	c.BaseURL, c.ClientID, c.ClientSecretFile = "https://pos.example", "me", t.TempDir()+"/secret"
 	writeFile(t, c.ClientSecretFile, clientSecret)
-	client, err := newClient(c, local{h}, nil, nil)
+	client, err := Client(c, local{h}, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestAVenueIsFineOnlyWhenItsTokenIsItsOwnAndReachesFarEnough(t *testing.T) {
 		"a time zone that does not exist": {service(sim.Venue{Zone: "Nowhere/Atlantis"}), unzoned, "payrollperiods"},
 		"which is not asked for":          {service(sim.Venue{Zone: "Nowhere/Atlantis"}), zoned, ""},
 		"no payroll periods":              {told(`{"venue_id":"`+venueID+`"}`, none), unzoned, "payrollperiods"},
-		"a token for another venue":       {told(`{"venue":{"id":"`+otherVenue+`"}}`, none), unzoned, "venue"},
+		"a token for another venue":       {told(`{"venue":{"id":"`+"aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee"+`"}}`, none), unzoned, "venue"},
 		"a token for who knows":           {told(`{"scope":"a b"}`, none), zoned, ""},
 		"a /me that is odd":               {told(`[]`, none), zoned, "me"},
 		"a list that is not there":        {told(`{}`, "gone"), unzoned, "payrollperiods"},

@@ -1,4 +1,4 @@
-package app
+package doctor
 
 import (
 	"cmp"
@@ -95,14 +95,14 @@ func CheckVenues(ctx context.Context, path, venue string) ([]VenueCheck, error) 
 
 // service reads the configuration at path and makes a client of its service.
 func service(path string) (*config.Config, *posapi.Client, error) {
-	conf, err := load(path)
+	conf, err := Load(path)
 	if err != nil {
 		return nil, nil, err
 	}
 	if !conf.Service.Enabled() {
 		return nil, nil, ErrNoService
 	}
-	client, err := newClient(conf.Service, nil, nil, nil)
+	client, err := Client(conf.Service, nil, nil, nil)
 	return conf, client, err
 }
 

@@ -1,4 +1,4 @@
-package app
+package station
 
 import (
 	"context"
@@ -109,7 +109,7 @@ func (v *visits) note(station string, change func(was visit, known bool) (now vi
 func (v *visits) wait() { v.writing.Wait() }
 
 // visitCollector says at scrape time which screens nobody ever set up.
-type visitCollector struct{ a *App }
+type visitCollector struct{ d *screens }
 
 var displayEverOpen = prometheus.NewDesc("ticketrail_display_ever_open",
 	"Whether a page of the screen station was ever open or paired (1); 0 means that nobody has set the screen up.", []string{"station"}, nil)
@@ -117,17 +117,16 @@ var displayEverOpen = prometheus.NewDesc("ticketrail_display_ever_open",
 func (visitCollector) Describe(ch chan<- *prometheus.Desc) { ch <- displayEverOpen }
 
 func (c visitCollector) Collect(ch chan<- prometheus.Metric) {
-	r := c.a.live.Load()
-	if r == nil {
-		return // not begun
-	}
-	for name := range r.screens {
-		ch <- prometheus.MustNewConstMetric(displayEverOpen, prometheus.GaugeValue, yes(c.a.everSetUp(name)), name)
+	live := c.d.s.live.Load()
+	for _, s := range live.conf.Screens {
+		if c.d.screen(live, s.Name) != nil {
+			ch <- prometheus.MustNewConstMetric(displayEverOpen, prometheus.GaugeValue, gauge(c.d.everSetUp(s.Name)), s.Name)
+		}
 	}
 }
 
 // everSetUp says whether a page of a screen was ever open, or a browser was paired with it.
-func (a *App) everSetUp(station string) bool {
-	return !a.display.visits.first(station).IsZero() ||
-		slices.ContainsFunc(a.display.pairings.List(), func(p kds.Pairing) bool { return p.Station == station })
+func (d *screens) everSetUp(station string) bool {
+	return !d.visits.first(station).IsZero() ||
+		slices.ContainsFunc(d.pairings.List(), func(p kds.Pairing) bool { return p.Station == station })
 }

@@ -1,0 +1,22 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+
+	"ticketrail/queue"
+	"ticketrail/queue/ticket"
+	"ticketrail/receiver/contract"
+)
+
+// recordFrom finds the record of a ticket as the service sent it, in the request that the queue
+// keeps.
+func recordFrom(q *queue.Queue) func(context.Context, ticket.Delivery) (json.RawMessage, error) {
+	return func(ctx context.Context, d ticket.Delivery) (json.RawMessage, error) {
+		_, _, body, err := q.Job(ctx, d.Job)
+		if err != nil {
+			return nil, err
+		}
+		return contract.RawRecord(body, d.Ticket.Record)
+	}
+}

@@ -1,0 +1,86 @@
+package doctor
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"time"
+
+	"ticketrail/cmd/internal/station"
+	"ticketrail/config"
+	"ticketrail/printer/layout"
+	"ticketrail/queue/ticket"
+	"ticketrail/receiver/contract"
+)
+
+// Inspect shows on w what the print request in body would become: where each field was
+// found, the routes taken, each ticket as text. Nothing is sent anywhere.
+func Inspect(path string, body io.Reader, venue, device string, w io.Writer) error {
+	conf, err := Load(path)
+	if err != nil {
+		return err
+	}
+	p, err := Plan(conf)
+	if err != nil {
+		return err
+	}
+	v, err := findVenue(conf, venue)
+	if err != nil {
+		return err
+	}
+	raw, err := io.ReadAll(io.LimitReader(body, int64(conf.Receiver.MaxBody)+1))
+	if err != nil {
+		return fmt.Errorf("read print request: %w", err)
+	}
+	if len(raw) > int(conf.Receiver.MaxBody) {
+		return fmt.Errorf("the body is larger than receiver.max_body (%d bytes): it would be answered 400", conf.Receiver.MaxBody)
+	}
+	req, err := contract.Open(raw, Mode(conf))
+	if err != nil {
+		return fmt.Errorf("it would be answered 400: %w", err)
+	}
+	r := p.SplitTraced(req, Venue(v), device, time.Now(), nil)
+	var out bytes.Buffer
+	fmt.Fprintf(&out, "request %s for venue %s\n", layout.Clean(req.ID), v.Name)
+	for _, a := range req.Anomalies {
+		fmt.Fprintf(&out, "odd: %s\n", layout.Clean(fmt.Sprint(a)))
+	}
+	fmt.Fprintln(&out)
+	out.WriteString(r.Trace.String())
+	for _, d := range r.Request.Drafts {
+		o, err := station.Look(conf, d.Station)
+		if err != nil {
+			return err
+		}
+		o.OnTemplateError = func(err error) {
+			fmt.Fprintf(&out, "the template failed, the built-in one stands in: %s\n", layout.Clean(err.Error()))
+		}
+		fmt.Fprintf(&out, "\nticket for %s (%d columns):\n\n", d.Station, o.Columns)
+		lines := layout.ComposeWith(ticket.Delivery{Station: d.Station, Attempt: 1, Ticket: d.Ticket}, o)
+		out.WriteString(layout.Plain(lines, o.Columns))
+	}
+	_, err = w.Write(out.Bytes())
+	return err
+}
+
+// findVenue takes a name or an id, as people type them; empty is the first configured.
+func findVenue(conf *config.Config, want string) (config.Venue, error) {
+	if want == "" {
+		return conf.Venues[0], nil
+	}
+	id, _ := contract.CanonicalID(want)
+	for _, v := range conf.Venues {
+		if v.Name == want || v.ID == id {
+			return v, nil
+		}
+	}
+	return config.Venue{}, noVenue(conf, want)
+}
+
+func noVenue(conf *config.Config, want string) error {
+	var names []string
+	for _, v := range conf.Venues {
+		names = append(names, v.Name)
+	}
+	return &UnknownVenue{want, names}
+}

@@ -1,0 +1,136 @@
+package station
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+
+	"ticketrail/cmd/internal/admin"
+	"ticketrail/config"
+	"ticketrail/printer/kds"
+	"ticketrail/printer/layout"
+	"ticketrail/queue/dispatch"
+)
+
+// pushes makes the stations that are third-party kitchen displays: the section kds of the
+// configuration.
+type pushes struct {
+	s    *Set
+	open map[*push]bool // in force
+}
+
+func openPushes(s *Set) (kind, error) { return &pushes{s: s}, nil }
+
+// A push is a third-party kitchen display, to which tickets are posted.
+type push struct {
+	*kds.Push
+	conf config.KDS
+}
+
+func (p *pushes) build(next, was *Built) error {
+	for i, c := range next.conf.KDS {
+		if old, ok := was.stations[c.Name].(*push); ok && old.conf == c {
+			next.stations[c.Name] = old
+			continue
+		}
+		o := pushOptions(c)
+		o.Logger, o.Dial = p.s.o.Logger, p.s.o.Dial
+		if c.IncludeRaw {
+			o.Raw = p.s.o.Record
+		}
+		made, err := kds.NewPush(o)
+		if err != nil {
+			return problem("kds", i, err)
+		}
+		next.stations[c.Name] = &push{made, c}
+	}
+	return nil
+}
+
+func pushOptions(c config.KDS) kds.PushOptions {
+	return kds.PushOptions{Name: c.Name, URL: c.URL, TokenFile: c.TokenFile, SecretFile: c.SecretFile, CAFile: c.CAFile, Timeout: c.Timeout}
+}
+
+// stop is early for a display that is gone, whose last ticket may still be on its way: closing
+// gives up idle connections only.
+func (p *pushes) stop(next *Built) {
+	wanted := map[*push]bool{}
+	for _, st := range next.stations {
+		if one, ok := st.(*push); ok {
+			wanted[one] = true
+		}
+	}
+	for one := range p.open {
+		if !wanted[one] {
+			one.Close()
+		}
+	}
+	p.open = wanted
+}
+
+func (p *pushes) start(*Built) {}
+
+func (p *pushes) close() { p.stop(&Built{}) }
+
+func (p *pushes) notices(*Built) []string { return nil }
+
+func (p *push) Line() dispatch.Line {
+	return dispatch.Line{Name: p.conf.Name, Station: p.Push, ExpireAfter: p.conf.ExpireAfter}
+}
+
+func (p *push) StandIn(backup dispatch.Station) dispatch.Station { return forScreen{backup} }
+
+func (p *push) Show(l *admin.Line) { l.Kind, l.Address = admin.KindKDS, host(p.conf) }
+
+// host is where a display is, as far as that is no secret.
+func host(c config.KDS) string {
+	u, err := url.Parse(c.URL)
+	if err != nil {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+// pushProblems is what is wrong with the displays' addresses.
+func pushProblems(conf *config.Config) (out []config.Problem) {
+	for i, c := range conf.KDS {
+		if c.Name == "" || c.URL == "" {
+			continue
+		}
+		if _, err := kds.NewPush(pushOptions(c)); err != nil {
+			out = append(out, config.Problem{Path: fmt.Sprintf("kds[%d].url", i), Msg: strings.TrimPrefix(err.Error(), "url: ")})
+		}
+	}
+	return out
+}
+
+// askPushes asks each display whether it is there. Nothing is sent.
+func askPushes(ctx context.Context, conf *config.Config) (out Answers) {
+	ctx, cancel := context.WithTimeout(ctx, askedWithin)
+	defer cancel()
+	errs := make([]error, len(conf.KDS))
+	var asking sync.WaitGroup
+	for i, c := range conf.KDS {
+		asking.Go(func() {
+			p, err := kds.NewPush(pushOptions(c))
+			if err == nil {
+				err = p.Check(ctx)
+			}
+			errs[i] = err
+		})
+	}
+	asking.Wait()
+	var missing []string
+	for i, c := range conf.KDS {
+		if errs[i] != nil {
+			missing = append(missing, c.Name)
+			out.add("FAIL", "kds", c.Name, layout.Clean(errs[i].Error())+"; do: see that it runs, that its url and ca_file are right, and that this box reaches it")
+		} else {
+			out.add("OK", "kds", c.Name, host(c)+" is there; whether it takes tickets only a ticket can tell")
+		}
+	}
+	out.wrong("no display answers for", missing)
+	return out
+}

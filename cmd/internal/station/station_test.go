@@ -1,0 +1,154 @@
+package station
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"ticketrail/config"
+	"ticketrail/printer/kds"
+	"ticketrail/queue"
+	"ticketrail/queue/dispatch"
+	"ticketrail/queue/ticket"
+)
+
+// aSet is a Set with the stations of conf in force, over a real file. Its dispatcher runs.
+func aSet(t *testing.T, conf *config.Config) (*Set, *queue.Queue) {
+	t.Helper()
+	q, err := queue.Open(queue.Options{Path: filepath.Join(t.TempDir(), "t.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := dispatch.New(dispatch.Options{Queue: dispatch.From(q)})
+	s, err := New(Options{
+		Queue: q, Dispatcher: d, Registry: prometheus.NewRegistry(), Logger: slog.New(slog.DiscardHandler),
+		Listen: func(config.Display) (net.Listener, error) { return net.Listen("tcp", "127.0.0.1:0") },
+		Zone:   func(*config.Config) *time.Location { return nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx := context.Background()
+		if err := errors.Join(d.Stop(ctx), s.Close(ctx), q.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	built, err := s.Build(conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q.SetStations(conf.Stations())
+	s.Swap(built)
+	return s, q
+}
+
+// everyKind is a configuration with stations of every kind. Nobody is at their addresses.
+func everyKind() *config.Config {
+	p, k := config.DefaultPrinter(), config.DefaultKDS()
+	p.Name, p.Address, p.PollEvery = "grill", "tcp://127.0.0.1:1", 0
+	k.Name, k.URL = "fresh", "https://kds.example/tickets"
+	hot, pass := config.DefaultScreen(), config.DefaultScreen()
+	hot.Name, hot.Backup = "hot", "grill"
+	pass.Name, pass.Mode, pass.Of = "pass", "expo", []string{"hot"}
+	return &config.Config{
+		Printers: []config.Printer{p}, KDS: []config.KDS{k}, Screens: []config.Screen{hot, pass},
+		Fallback: "grill", Fonts: []string{filepath.Join("testdata", "none")},
+	}
+}
+
+func TestAReloadKeepsTheStationsThatDidNotChange(t *testing.T) {
+	conf := everyKind()
+	s, _ := aSet(t, conf)
+	was := s.live.Load()
+	same, err := s.Build(everyKind())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, st := range was.stations {
+		if same.stations[name] != st {
+			t.Errorf("%s is another one although nothing changed", name)
+		}
+	}
+	changed := everyKind()
+	changed.Printers[0].Copies = 2
+	changed.KDS[0].URL = "https://kds.example/v2"
+	changed.Screens[0].HoldFor = time.Hour
+	next, err := s.Build(changed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, st := range was.stations {
+		if next.stations[name] == st {
+			t.Errorf("%s is the same although its configuration changed", name)
+		}
+	}
+	if next.stations["grill"].(*paper).device != was.stations["grill"].(*paper).device || next.drawer != was.drawer {
+		t.Error("another number of copies is another station at the same device, with the same letters")
+	}
+	pass := s.screens.passes["pass"]
+	s.Swap(next)
+	if s.screens.passes["pass"] != pass || pass == nil {
+		t.Error("the pass is another one although nothing about it changed")
+	}
+}
+
+func TestARefusedBuildLeavesWhatIsInForceAlone(t *testing.T) {
+	s, _ := aSet(t, everyKind())
+	was := s.live.Load()
+	for what, spoil := range map[string]func(*config.Config){
+		"profile": func(c *config.Config) { c.Printers[0].Profile = "none such" },
+		"address": func(c *config.Config) { c.Printers[0].Address = "pigeon://" },
+		"url":     func(c *config.Config) { c.KDS[0].URL = "pigeon://" },
+	} {
+		conf := everyKind()
+		spoil(conf)
+		if _, err := s.Build(conf); err == nil || s.live.Load() != was {
+			t.Errorf("a wrong %s gave %v", what, err)
+		}
+	}
+}
+
+func TestACookWhoAsksForPaperTooEarlyIsToldToWait(t *testing.T) {
+	conf := everyKind()
+	s, q := aSet(t, conf)
+	if _, err := q.Accept(t.Context(), ticket.Request{ID: "1", Body: []byte("{}"), Drafts: []ticket.Draft{{Station: "hot"}}}); err != nil {
+		t.Fatal(err)
+	}
+	// Nobody looks: it waits.
+	if err := s.screens.paperFor(s.live.Load(), conf.Screens[0])(t.Context(), 1); !errors.Is(err, kds.ErrNotYet) {
+		t.Errorf("a ticket that still waits: %v", err)
+	}
+}
+
+func TestWhoRescuesAScreenKnowsATicketAgainIfAllDo(t *testing.T) {
+	screen, printer := helper{name: "cold", station: &kds.Screen{}}, helper{name: "grill", station: &paper{}}
+	for _, c := range []struct {
+		rs   rescuers
+		want bool
+	}{{rescuers{screen}, true}, {rescuers{printer}, false}, {rescuers{screen, printer}, false}, {rescuers{screen, screen}, true}} {
+		if got := c.rs.Idempotent(); got != c.want {
+			t.Errorf("%s: %v", c.rs.name(), got)
+		}
+	}
+}
+
+func TestKeysAndAddressesOfDisplaysAreCheckedWhereTheyStand(t *testing.T) {
+	conf := everyKind()
+	conf.Screens[1].Keys = config.KeyMap{"bumb": {"F1"}}
+	conf.KDS[0].URL = "https://me:hunter2@kds.example"
+	got := Problems(conf)
+	slices.SortFunc(got, func(a, b config.Problem) int { return strings.Compare(b.Path, a.Path) })
+	if len(got) != 2 || got[0].Path != "screens[1].keys" || !strings.Contains(got[0].Msg, `"bumb" is nothing a key can do`) ||
+		got[1].Path != "kds[0].url" || strings.Contains(got[1].Msg, "hunter2") || strings.HasPrefix(got[1].Msg, "url") {
+		t.Errorf("%v", got)
+	}
+}

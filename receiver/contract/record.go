@@ -1,0 +1,35 @@
+package contract
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// RawRecord finds a record in the body of a print request by its id; one that is alone needs none.
+func RawRecord(body []byte, id string) (json.RawMessage, error) {
+	var envelope map[string]json.RawMessage
+	if err := json.Unmarshal(body, &envelope); err != nil {
+		return nil, fmt.Errorf("read the request: %w", err)
+	}
+	var records []json.RawMessage
+	if err := json.Unmarshal(envelope[FieldRecords], &records); err != nil {
+		return nil, fmt.Errorf("read the records of the request: %w", err)
+	}
+	if len(records) == 1 {
+		return records[0], nil
+	}
+	want, _ := CanonicalID(id)
+	for _, r := range records {
+		var fields map[string]any
+		if json.Unmarshal(r, &fields) != nil {
+			continue
+		}
+		if s, ok := fields[FieldID].(string); ok {
+			if got, _ := CanonicalID(s); got == want && want != "" {
+				return r, nil
+			}
+		}
+	}
+	return nil, errors.New("the request has several records, and none with the id of the ticket's")
+}
