@@ -145,7 +145,7 @@ func (d *demo) story(s *sender, bar *virtual.Printer) []scene {
 					return err
 				}
 			}
-			if err := d.tell(ctx, "bar", func(p admin.Printer) bool { return !p.Fine() }); err != nil {
+			if err := d.tell(ctx, "bar", func(p admin.Station) bool { return !p.Fine() }); err != nil {
 				return err
 			}
 			bar.Refill()
@@ -185,15 +185,15 @@ func (d *demo) served(ctx context.Context, id string) error {
 }
 
 // tell waits until the daemon says of a printer what it should, and shows that.
-func (d *demo) tell(ctx context.Context, name string, so func(admin.Printer) bool) error {
+func (d *demo) tell(ctx context.Context, name string, so func(admin.Station) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	for {
-		all, err := d.desk.Printers(ctx)
+		all, err := d.desk.Stations(ctx)
 		if err != nil {
 			return err
 		}
-		for _, p := range all.Printers {
+		for _, p := range all.Stations {
 			if p.Name == name && so(p) {
 				how := string(p.State)
 				if p.Device != nil {

@@ -263,17 +263,17 @@ func (r *restaurant) make(name, what string) error {
 
 func (r *restaurant) until(name, state string) error {
 	for deadline := time.Now().Add(patience); ; {
-		all, err := admin.NewClient(r.socket).Printers(context.Background())
+		all, err := admin.NewClient(r.socket).Stations(context.Background())
 		if err != nil {
 			return err
 		}
-		for _, p := range all.Printers {
+		for _, p := range all.Stations {
 			if p.Name == name && p.Device != nil && p.Device.State == state {
 				return nil
 			}
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("%s is not %s: %+v\n%s", name, state, all.Printers, r.log)
+			return fmt.Errorf("%s is not %s: %+v\n%s", name, state, all.Stations, r.log)
 		}
 		time.Sleep(10 * time.Millisecond) // between two questions, not for anything to happen
 	}

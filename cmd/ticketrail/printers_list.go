@@ -27,7 +27,7 @@ one is printed), processed (it answered behind it) or sent (it says nothing); of
 			if err != nil {
 				return err
 			}
-			all, err := d.Printers(cmd.Context())
+			all, err := d.Stations(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -36,7 +36,7 @@ one is printed), processed (it answered behind it) or sent (it says nothing); of
 					return err
 				}
 			}
-			some, err := named(all.Printers, args)
+			some, err := named(all.Stations, args)
 			if err != nil {
 				return err
 			}
@@ -55,15 +55,15 @@ one is printed), processed (it answered behind it) or sent (it says nothing); of
 	return cmd
 }
 
-func named(all []admin.Printer, names []string) ([]admin.Printer, error) {
+func named(all []admin.Station, names []string) ([]admin.Station, error) {
 	if len(names) == 0 {
 		return all, nil
 	}
-	var some []admin.Printer
+	var some []admin.Station
 	for _, n := range names {
-		i := slices.IndexFunc(all, func(p admin.Printer) bool { return p.Name == n })
+		i := slices.IndexFunc(all, func(p admin.Station) bool { return p.Name == n })
 		if i < 0 {
-			return nil, fmt.Errorf("no printer is called %q: see ticketrail printers list", n)
+			return nil, fmt.Errorf("no station is called %q: see ticketrail printers list", n)
 		}
 		some = append(some, all[i])
 	}
@@ -71,7 +71,7 @@ func named(all []admin.Printer, names []string) ([]admin.Printer, error) {
 }
 
 // notPrinting is the error of having asked about printers that are not fine.
-func notPrinting(some []admin.Printer) error {
+func notPrinting(some []admin.Station) error {
 	var names []string
 	for _, p := range some {
 		if !p.Fine() {
@@ -84,7 +84,7 @@ func notPrinting(some []admin.Printer) error {
 	return fmt.Errorf("not fine: %s", strings.Join(names, ", "))
 }
 
-func (c *cli) printerTable(all []admin.Printer, now time.Time) error {
+func (c *cli) printerTable(all []admin.Station, now time.Time) error {
 	t := newTable(c.out, "PRINTER", "STATE", "SINCE", "WAITING", "HELD", "OLDEST", "PROOF", "ADDRESS")
 	for _, p := range all {
 		since, oldest := "-", "-"
@@ -118,7 +118,7 @@ func (c *cli) printerTable(all []admin.Printer, now time.Time) error {
 }
 
 // state is how a printer is: in its own words where it has some.
-func state(p admin.Printer) string {
+func state(p admin.Station) string {
 	switch {
 	case p.Device == nil:
 		return string(p.State)
@@ -133,7 +133,7 @@ func state(p admin.Printer) string {
 }
 
 // proof is the most that can be known about a printer's tickets.
-func proof(p admin.Printer) string {
+func proof(p admin.Station) string {
 	if p.Kind == admin.KindKDS {
 		return string(ticket.Taken)
 	}
@@ -144,7 +144,7 @@ func proof(p admin.Printer) string {
 }
 
 // trouble is why tickets do not come out of a printer.
-func trouble(p admin.Printer, now time.Time) string {
+func trouble(p admin.Station, now time.Time) string {
 	var parts []string
 	if p.Hold != nil {
 		parts = append(parts, "held: "+p.Hold.Reason)

@@ -1,4 +1,4 @@
-// Package admin is how a person reaches into a running kitchen: which printer waits for
+// Package admin is how a person reaches into a running kitchen: which station waits for
 // what, what became of a ticket, print it again, send it to another printer.
 //
 // It is HTTP with JSON over a unix socket: the wire types here, a [Server] that the
@@ -18,12 +18,12 @@ import (
 // API is the version of everything below. Client and server must have the same one; both
 // name theirs in [HeaderAPI], so that a command line newer than the daemon is told so
 // instead of showing half a truth.
-const API = "1"
+const API = "2"
 
 // HeaderAPI carries [API] in every request and every answer.
 const HeaderAPI = "Ticketrail-Api"
 
-// A Job is one ticket in one printer's line, or what became of it. Every key that scripts
+// A Job is one ticket in one station's queue, or what became of it. Every key that scripts
 // stand on is there in every job, null or empty where there is nothing to say.
 type Job struct {
 	ID         uint64       `json:"id"`
@@ -69,16 +69,16 @@ type Detail struct {
 	Body   []byte        `json:"body"` // the print request as it was received; empty for what the daemon prints on its own account
 }
 
-// A Line is what the one who drains a printer's line knows about it at this moment.
-type Line struct {
+// A Status is what the daemon knows of a station at this moment, beside what its queue holds.
+type Status struct {
 	Name    string
 	Kind    string // [KindScreen], [KindKDS]; "" is a printer
-	Address string // where the printer is, as configured
+	Address string // where it is, as configured
 	Known   bool   // it was tried since start
 	Up      bool   // the last try reached it
 	Since   time.Time
 	Err     string    // why it is down
-	Waiting string    // what the line waits for
+	Waiting string    // what it waits for
 	Attempt int       // of the ticket in hand
 	NextTry time.Time // zero when none is planned
 	Device  *Device   // nil when nobody asked the printer itself
@@ -86,7 +86,7 @@ type Line struct {
 	Pages   int       // of a screen, that are open
 }
 
-// A Device is a printer itself, as far as it answers when it is asked. Lines that end at one
+// A Device is a printer itself, as far as it answers when it is asked. Stations that end at one
 // printer have the same.
 type Device struct {
 	// State is how it is in a word or two: ready, paper out, cover open, busy, silent …
@@ -105,7 +105,7 @@ type Device struct {
 	Foreign int `json:"foreign,omitempty"`
 }
 
-// Condition is a [Printer] in one word.
+// Condition is a [Station] in one word.
 type Condition string
 
 const (
@@ -116,8 +116,8 @@ const (
 	Up       Condition = "up"
 )
 
-// A Printer is a line of tickets and what is at its end: a printer, or a display.
-type Printer struct {
+// A Station is where tickets come out (a printer, a screen, a third-party kitchen display), and its queue.
+type Station struct {
 	Name       string     `json:"name"`
 	Kind       string     `json:"kind,omitempty"` // [KindScreen], [KindKDS]; left out of a printer
 	Address    string     `json:"address,omitempty"`
@@ -130,7 +130,7 @@ type Printer struct {
 	// OldestSeconds is the running time since the oldest open ticket was taken in.
 	OldestSeconds float64     `json:"oldest_seconds"`
 	Hold          *queue.Hold `json:"hold,omitempty"`
-	Waiting       string      `json:"waiting,omitempty"` // what the line waits for
+	Waiting       string      `json:"waiting,omitempty"` // what it waits for
 	Error         string      `json:"error,omitempty"`   // of the last try, if it failed
 	Attempt       int         `json:"attempt,omitempty"`
 	NextTry       *time.Time  `json:"next_try,omitempty"`
@@ -143,12 +143,12 @@ type Printer struct {
 	Books queue.Books `json:"books"`
 }
 
-// Fine says that tickets for this printer come out.
-func (p Printer) Fine() bool { return (p.State == Up || p.State == Idle) && p.Held == 0 }
+// Fine says that tickets for this station come out.
+func (p Station) Fine() bool { return (p.State == Up || p.State == Idle) && p.Held == 0 }
 
-// Printers is every printer, and what a person must know about the whole.
-type Printers struct {
-	Printers []Printer `json:"printers"`
+// Stations is every station, and what a person must know about the whole.
+type Stations struct {
+	Stations []Station `json:"stations"`
 	// Notices are about the daemon itself: a database that was set aside, a full disk.
 	Notices []string `json:"notices,omitempty"`
 }
@@ -165,20 +165,12 @@ type Reject struct {
 	Truncated bool      `json:"truncated,omitempty"`
 }
 
-// Status is the daemon in short.
-type Status struct {
-	Version string    `json:"version"`
-	PID     int       `json:"pid"`
-	Since   time.Time `json:"since"`
-	Notices []string  `json:"notices,omitempty"`
-}
-
 // Reloaded says what a reload of the configuration did.
 type Reloaded struct {
 	Warnings []string `json:"warnings,omitempty"`
 	// Restart names changed keys that only a restart brings in.
 	Restart []string `json:"restart,omitempty"`
-	// Orphans names printers that are gone from the configuration and still have tickets.
+	// Orphans names stations that are gone from the configuration and still have tickets.
 	Orphans []string `json:"orphans,omitempty"`
 }
 

@@ -92,11 +92,6 @@ func group(socket string) string {
 	return ""
 }
 
-// Status asks who the daemon is.
-func (c *Client) Status(ctx context.Context) (Status, error) {
-	return call[Status](ctx, c, "GET", "/v1/status", nil)
-}
-
 // Jobs lists jobs, newest first.
 func (c *Client) Jobs(ctx context.Context, f Filter) ([]Job, error) {
 	return call[[]Job](ctx, c, "GET", "/v1/jobs?"+f.query().Encode(), nil)
@@ -107,8 +102,8 @@ func (c *Client) Job(ctx context.Context, id uint64) (Detail, error) {
 	return call[Detail](ctx, c, "GET", "/v1/jobs/"+number(id), nil)
 }
 
-// Reprint puts a marked copy of a ticket into a printer's line, an empty station being the
-// same printer's, and returns the copy's id.
+// Reprint puts a marked copy of a ticket into a station's queue, an empty station being the
+// same one, and returns the copy's id.
 func (c *Client) Reprint(ctx context.Context, id uint64, station, reason string) (uint64, error) {
 	return one(call[made](ctx, c, "POST", "/v1/jobs/"+number(id)+"/reprint", reprintBody{Station: station, Reason: reason}))
 }
@@ -119,37 +114,37 @@ func (c *Client) Cancel(ctx context.Context, id uint64, reason string) error {
 	return err
 }
 
-// Move sends open tickets to the end of another printer's line and returns their new ids.
+// Move sends open tickets to the end of another station's queue and returns their new ids.
 func (c *Client) Move(ctx context.Context, ids []uint64, to string) ([]uint64, error) {
 	m, err := call[made](ctx, c, "POST", "/v1/move", moveBody{IDs: ids, To: to})
 	return m.Jobs, err
 }
 
-// MoveAll does what Move does with every open ticket of a printer.
+// MoveAll does what Move does with every open ticket of a station.
 func (c *Client) MoveAll(ctx context.Context, from, to string) ([]uint64, error) {
 	m, err := call[made](ctx, c, "POST", "/v1/move", moveBody{From: from, To: to})
 	return m.Jobs, err
 }
 
 // Printers lists every printer.
-func (c *Client) Printers(ctx context.Context) (Printers, error) {
-	return call[Printers](ctx, c, "GET", "/v1/printers", nil)
+func (c *Client) Stations(ctx context.Context) (Stations, error) {
+	return call[Stations](ctx, c, "GET", "/v1/stations", nil)
 }
 
-// Test puts a test ticket into a printer's line and returns its id.
-func (c *Client) Test(ctx context.Context, printer string) (uint64, error) {
-	return one(call[made](ctx, c, "POST", "/v1/printers/"+url.PathEscape(printer)+"/test", nil))
+// Test puts a test ticket into a station's queue and returns its id.
+func (c *Client) Test(ctx context.Context, station string) (uint64, error) {
+	return one(call[made](ctx, c, "POST", "/v1/stations/"+url.PathEscape(station)+"/test", nil))
 }
 
-// Hold stops a printer after the ticket in hand, until Resume.
-func (c *Client) Hold(ctx context.Context, printer, reason string) error {
-	_, err := call[struct{}](ctx, c, "POST", "/v1/printers/"+url.PathEscape(printer)+"/hold", reasonBody{Reason: reason})
+// Hold stops a station after the ticket in hand, until Resume.
+func (c *Client) Hold(ctx context.Context, station, reason string) error {
+	_, err := call[struct{}](ctx, c, "POST", "/v1/stations/"+url.PathEscape(station)+"/hold", reasonBody{Reason: reason})
 	return err
 }
 
-// Resume lets a printer go on.
-func (c *Client) Resume(ctx context.Context, printer string) error {
-	_, err := call[struct{}](ctx, c, "POST", "/v1/printers/"+url.PathEscape(printer)+"/resume", nil)
+// Resume lets a station resume.
+func (c *Client) Resume(ctx context.Context, station string) error {
+	_, err := call[struct{}](ctx, c, "POST", "/v1/stations/"+url.PathEscape(station)+"/resume", nil)
 	return err
 }
 

@@ -196,10 +196,10 @@ func (k *kitchen) police(ctx context.Context) {
 
 func (k *kitchen) options() Options {
 	return Options{
-		Jobs: k, Desk: k, Stations: k, Tester: k, Rejects: k, Version: "v9",
+		Jobs: k, Desk: k, Stations: k, Tester: k, Rejects: k,
 		Reload: func(context.Context) (Reloaded, error) { return Reloaded{Orphans: []string{"old"}}, nil },
-		Lines: func() []Line {
-			return []Line{{Name: "bar", Address: "tcp://10.0.0.9:9100", Known: true, Since: time.Unix(50, 0), Err: "connection refused", NextTry: time.Unix(60, 0)}}
+		Statuses: func() []Status {
+			return []Status{{Name: "bar", Address: "tcp://10.0.0.9:9100", Known: true, Since: time.Unix(50, 0), Err: "connection refused", NextTry: time.Unix(60, 0)}}
 		},
 		Notices: func() []string { return []string{"the database was damaged"} },
 		Logger:  slog.New(slog.NewTextHandler(k.t.Output(), nil)),

@@ -40,7 +40,7 @@ func TestASecondDaemonIsRefused(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "another ticketrail is running (socket "+path+")") {
 		t.Fatalf("a second Listen gives %v, want: another ticketrail is running", err)
 	}
-	if _, err := NewClient(path).Status(t.Context()); err != nil {
+	if _, err := NewClient(path).Stations(t.Context()); err != nil {
 		t.Errorf("the first daemon does not answer any more: %v", err)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"os/user"
 	"strconv"
 	"time"
@@ -32,14 +31,14 @@ type Desk interface {
 	Cancel(ctx context.Context, id uint64, reason string) error
 }
 
-// Stations are the lines; a *queue.Queue is one.
-type Stations interface {
+// StationQueues are the stations' queues; a *queue.Queue is one.
+type StationQueues interface {
 	Stations() []queue.StationState
 	HoldStation(ctx context.Context, station, reason string) error
 	ResumeStation(ctx context.Context, station string) error
 }
 
-// Tester puts a test ticket into a printer's line.
+// Tester puts a test ticket into a station's queue.
 type Tester interface {
 	TestTicket(ctx context.Context, station string) (job uint64, err error)
 }
@@ -57,14 +56,13 @@ type Rejects interface {
 type Options struct {
 	Jobs     Jobs
 	Desk     Desk
-	Stations Stations
+	Stations StationQueues
 	Tester   Tester
 	Rejects  Rejects
 	Displays Displays // the screens
 	Reload   func(ctx context.Context) (Reloaded, error)
-	Lines    func() []Line   // what each line waits for now
+	Statuses func() []Status // how each station is now
 	Notices  func() []string // what a person must know: a database set aside, a full disk
-	Version  string          // of the daemon; empty: what the linker wrote
 	Logger   *slog.Logger    // nil: nowhere
 }
 
@@ -78,7 +76,6 @@ const (
 // A Server answers what people ask of the daemon.
 type Server struct {
 	o     Options
-	since time.Time
 	slots chan struct{}
 	mux   *http.ServeMux
 }
@@ -93,21 +90,17 @@ func New(o Options) (*Server, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	if o.Version == "" {
-		o.Version = ThisBuild().Version
-	}
-	s := &Server{o: o, since: time.Now(), slots: make(chan struct{}, maxRequests), mux: http.NewServeMux()}
+	s := &Server{o: o, slots: make(chan struct{}, maxRequests), mux: http.NewServeMux()}
 	for pattern, h := range map[string]handler{
-		"GET /v1/status":                  s.status,
 		"GET /v1/jobs":                    s.jobs,
 		"GET /v1/jobs/{id}":               s.job,
 		"POST /v1/jobs/{id}/reprint":      s.reprint,
 		"POST /v1/jobs/{id}/cancel":       s.cancel,
 		"POST /v1/move":                   s.move,
-		"GET /v1/printers":                s.printers,
-		"POST /v1/printers/{name}/test":   s.test,
-		"POST /v1/printers/{name}/hold":   s.hold,
-		"POST /v1/printers/{name}/resume": s.resume,
+		"GET /v1/stations":                s.stations,
+		"POST /v1/stations/{name}/test":   s.test,
+		"POST /v1/stations/{name}/hold":   s.hold,
+		"POST /v1/stations/{name}/resume": s.resume,
 		"GET /v1/screens":                 s.screens,
 		"POST /v1/screens/pair":           s.pair,
 		"POST /v1/pairings/{id}/revoke":   s.revoke,
@@ -220,10 +213,6 @@ func pathID(r *http.Request) (uint64, error) {
 		return 0, refuse(BadRequest, "%q is not an id: ids are whole numbers", r.PathValue("id"))
 	}
 	return id, nil
-}
-
-func (s *Server) status(*http.Request) (any, error) {
-	return Status{Version: s.o.Version, PID: os.Getpid(), Since: s.since, Notices: s.notices()}, nil
 }
 
 func (s *Server) notices() []string {

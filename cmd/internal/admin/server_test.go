@@ -139,7 +139,7 @@ func TestEveryChangeIsLoggedWithWhoMadeIt(t *testing.T) {
 	_, _ = c.Test(ctx, "bar")
 	_, _ = c.Reload(ctx)
 	_ = c.Hold(ctx, "nobody", "")
-	_, _ = c.Printers(ctx)
+	_, _ = c.Stations(ctx)
 	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
 	for i, action := range []string{"reprint", "cancel", "move", "hold", "resume", "test", "reload"} {
 		if i >= len(lines) || !strings.Contains(lines[i], "action="+action) || !strings.Contains(lines[i], "actor=") || strings.Contains(lines[i], "actor=somebody") {
@@ -154,7 +154,7 @@ func TestEveryChangeIsLoggedWithWhoMadeIt(t *testing.T) {
 func TestAnotherVersionIsSaid(t *testing.T) {
 	_, path := open(t, newKitchen(t).options())
 	ask := func(version string) string {
-		req, err := http.NewRequestWithContext(t.Context(), "GET", "http://ticketrail/v1/status", nil)
+		req, err := http.NewRequestWithContext(t.Context(), "GET", "http://ticketrail/v1/stations", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -172,8 +172,8 @@ func TestAnotherVersionIsSaid(t *testing.T) {
 		}
 		return resp.Status + " " + string(b)
 	}
-	if got := ask("2"); !strings.HasPrefix(got, "400") || !strings.Contains(got, "control API 2 and the running daemon speaks 1") {
-		t.Errorf("version 2 gets %s", got)
+	if got := ask("1"); !strings.HasPrefix(got, "400") || !strings.Contains(got, "control API 1 and the running daemon speaks 2") {
+		t.Errorf("version 1 gets %s", got)
 	}
 	if got := ask(""); !strings.HasPrefix(got, "400") || !strings.Contains(got, HeaderAPI) {
 		t.Errorf("no version gets %s", got)
@@ -198,20 +198,20 @@ func serve(t *testing.T, h http.HandlerFunc) *Client {
 }
 
 func TestTheClientTrustsNobodyElse(t *testing.T) {
-	newer := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set(HeaderAPI, "2") })
-	_, err := newer.Printers(t.Context())
+	newer := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set(HeaderAPI, "3") })
+	_, err := newer.Stations(t.Context())
 	if e, ok := errors.AsType[*Error](err); !ok || e.Code != Mismatch {
 		t.Errorf("a newer daemon gives %v, want a mismatch", err)
 	}
 	stranger := serve(t, func(http.ResponseWriter, *http.Request) {})
-	if _, err := stranger.Printers(t.Context()); err == nil || !strings.Contains(err.Error(), "is not ticketrail") {
+	if _, err := stranger.Stations(t.Context()); err == nil || !strings.Contains(err.Error(), "is not ticketrail") {
 		t.Errorf("a stranger gives %v", err)
 	}
 	dying := serve(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	if err := dying.Cancel(t.Context(), 1, ""); err == nil || !strings.Contains(err.Error(), "unknown") {
 		t.Errorf("a daemon that dies over a change gives %v, want that its outcome is unknown", err)
 	}
-	_, err = NewClient(place(t)).Status(t.Context())
+	_, err = NewClient(place(t)).Stations(t.Context())
 	if e, ok := errors.AsType[*NotRunning](err); !ok || !strings.Contains(e.Error(), "systemctl start") {
 		t.Errorf("no daemon gives %v, want how to start it", err)
 	}
@@ -262,7 +262,7 @@ func TestTooManyRequestsAtOnceAreToldToComeBack(t *testing.T) {
 	for range maxRequests {
 		<-k.entered // each is inside now
 	}
-	_, err := c.Status(t.Context())
+	_, err := c.Stations(t.Context())
 	if e, ok := errors.AsType[*Error](err); !ok || e.Code != Busy {
 		t.Errorf("one request too many gives %v, want busy", err)
 	}
@@ -323,9 +323,9 @@ func TestAMissingPartIsNamed(t *testing.T) {
 		t.Errorf("New without a desk gives %v", err)
 	}
 	o = newKitchen(t).options()
-	o.Tester, o.Rejects, o.Reload, o.Lines, o.Notices = nil, nil, nil, nil, nil
+	o.Tester, o.Rejects, o.Reload, o.Statuses, o.Notices = nil, nil, nil, nil, nil
 	c, _ := open(t, o)
-	if _, err := c.Printers(t.Context()); err != nil {
+	if _, err := c.Stations(t.Context()); err != nil {
 		t.Errorf("printers without lines: %v", err)
 	}
 	_, err := c.Test(t.Context(), "bar")

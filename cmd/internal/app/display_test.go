@@ -58,7 +58,7 @@ func (k *kitchen) wantOutcomes(station string, want map[ticket.State]uint64) {
 }
 
 // lineOf is what printers list says of a station.
-func (k *kitchen) lineOf(station string) admin.Line {
+func (k *kitchen) lineOf(station string) admin.Status {
 	k.t.Helper()
 	for _, l := range k.app.stations.List() {
 		if l.Name == station {
@@ -66,7 +66,7 @@ func (k *kitchen) lineOf(station string) admin.Line {
 		}
 	}
 	k.t.Fatalf("no line is called %s", station)
-	return admin.Line{}
+	return admin.Status{}
 }
 
 func TestATicketIsShownWhenAPageHoldsIt(t *testing.T) {

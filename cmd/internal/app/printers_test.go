@@ -209,7 +209,7 @@ func TestAReloadThatChangesTheCopiesTakesEffectWithTheNextTicket(t *testing.T) {
 }
 
 // line is what printers list knows of a station.
-func (k *kitchen) line(name string) admin.Line {
+func (k *kitchen) line(name string) admin.Status {
 	k.t.Helper()
 	for _, l := range k.app.stations.List() {
 		if l.Name == name {
@@ -217,7 +217,7 @@ func (k *kitchen) line(name string) admin.Line {
 		}
 	}
 	k.t.Fatalf("no line is called %s", name)
-	return admin.Line{}
+	return admin.Status{}
 }
 
 func TestABackupStandsInAndHandsBack(t *testing.T) {

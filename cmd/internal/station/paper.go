@@ -199,7 +199,7 @@ func (p *paper) Line() dispatch.Line {
 
 func (p *paper) StandIn(backup dispatch.Station) dispatch.Station { return backup }
 
-func (p *paper) Show(l *admin.Line) {
+func (p *paper) Show(l *admin.Status) {
 	s := p.device.Status()
 	l.Address = p.conf.Address
 	l.Device = &admin.Device{State: s.State, Since: s.Since, Fine: s.Fine(), Conditions: []string{}, Ability: s.Ability, Advice: s.Advice, Error: s.Err, Foreign: s.Foreign}

@@ -82,7 +82,7 @@ func (p *push) Line() dispatch.Line {
 
 func (p *push) StandIn(backup dispatch.Station) dispatch.Station { return forScreen{backup} }
 
-func (p *push) Show(l *admin.Line) { l.Kind, l.Address = admin.KindKDS, host(p.conf) }
+func (p *push) Show(l *admin.Status) { l.Kind, l.Address = admin.KindKDS, host(p.conf) }
 
 // host is where a display is, as far as that is no secret.
 func host(c config.KDS) string {

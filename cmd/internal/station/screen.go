@@ -310,7 +310,7 @@ func (d *screens) notices(live *Built) (out []string) {
 }
 
 // Show says of a station what its screen knows of itself.
-func (s *screen) Show(l *admin.Line) {
+func (s *screen) Show(l *admin.Status) {
 	v := s.owner.shown(s)
 	l.Kind, l.Address, l.Pages = admin.KindScreen, v.Address, v.Live
 	l.Device = &admin.Device{State: v.State, Fine: v.Live > 0, Conditions: []string{}, Ability: string(ticket.Shown)}

@@ -37,7 +37,7 @@ type Station interface {
 	// for equal stations.
 	StandIn(backup dispatch.Station) dispatch.Station
 	// Show adds to a listing what the station knows of itself.
-	Show(*admin.Line)
+	Show(*admin.Status)
 }
 
 // A kind makes the stations of one section of the configuration, and owns what they share. Its
@@ -211,10 +211,10 @@ func (b *Built) lines() (out []dispatch.Line) {
 
 // List is how each station in force is: what the dispatcher learnt from its attempts, and what
 // the station knows of itself.
-func (s *Set) List() (out []admin.Line) {
+func (s *Set) List() (out []admin.Status) {
 	live := s.live.Load()
 	for _, d := range s.o.Dispatcher.Status() {
-		l := admin.Line{
+		l := admin.Status{
 			Name: d.Name, Known: d.Known, Up: d.Up, Since: d.Since,
 			Err: d.Err, Waiting: d.Waiting, Attempt: d.Attempt, NextTry: d.NextTry, StandIn: d.StandIn.Name,
 		}

@@ -15,7 +15,7 @@ func TestPrintersSayWhatIsWrongAndWhatToDo(t *testing.T) {
 	if err := c.Hold(t.Context(), "grill", "cleaning"); err != nil {
 		t.Fatal(err)
 	}
-	all, err := c.Printers(t.Context())
+	all, err := c.Stations(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,13 +30,13 @@ func TestPrintersSayWhatIsWrongAndWhatToDo(t *testing.T) {
 		"grill": {OnHold, "printers resume grill"},
 		"old":   {Orphaned, "jobs move --from old"},
 	}
-	for _, p := range all.Printers {
+	for _, p := range all.Stations {
 		if w := want[p.Name]; p.State != w.state || !strings.Contains(p.Advice, w.advice) || p.Fine() {
 			t.Errorf("%s is %s, advice %q; want %s with %q", p.Name, p.State, p.Advice, w.state, w.advice)
 		}
 	}
-	if len(all.Printers) != len(want) {
-		t.Errorf("%d printers, want %d", len(all.Printers), len(want))
+	if len(all.Stations) != len(want) {
+		t.Errorf("%d printers, want %d", len(all.Stations), len(want))
 	}
 	if err := c.Resume(t.Context(), "grill"); err != nil {
 		t.Fatal(err)
@@ -45,18 +45,18 @@ func TestPrintersSayWhatIsWrongAndWhatToDo(t *testing.T) {
 
 func TestAPrinterThatIsStoodInForSaysByWhom(t *testing.T) {
 	o := newKitchen(t).options()
-	o.Lines = func() []Line {
-		return []Line{
+	o.Statuses = func() []Status {
+		return []Status{
 			{Name: "bar", Known: true, Device: &Device{State: "paper out", Since: time.Unix(5, 0), Advice: "put in a new roll"}, StandIn: "grill"},
 			{Name: "grill", Known: true, Up: true, Device: &Device{State: "ready", Fine: true, Ability: "confirmed"}},
 		}
 	}
 	c, _ := open(t, o)
-	all, err := c.Printers(t.Context())
+	all, err := c.Stations(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	bar, grill := all.Printers[0], all.Printers[1]
+	bar, grill := all.Stations[0], all.Stations[1]
 	if want := "put in a new roll; grill prints its tickets meanwhile"; bar.StandIn != "grill" || bar.Advice != want || !bar.Since.Equal(time.Unix(5, 0)) {
 		t.Errorf("%+v, want %q", bar, want)
 	}
@@ -67,23 +67,23 @@ func TestAPrinterThatIsStoodInForSaysByWhom(t *testing.T) {
 
 func TestAPrintersConditionIsItsMostUrgentOne(t *testing.T) {
 	hold := &queue.Hold{Reason: "x", Since: time.Unix(9, 0)}
-	up, down := Line{Known: true, Up: true}, Line{Known: true}
+	up, down := Status{Known: true, Up: true}, Status{Known: true}
 	low, out := up, up
 	low.Device = &Device{State: "paper low", Fine: true, Conditions: []string{"paper_low"}}
 	out.Device = &Device{State: "paper out", Since: time.Unix(5, 0), Advice: "put in a new roll"}
 	for _, x := range []struct {
 		st   queue.StationState
-		l    Line
+		l    Status
 		want Condition
 		fine bool
 	}{
-		{queue.StationState{Configured: true}, Line{}, Idle, true},
+		{queue.StationState{Configured: true}, Status{}, Idle, true},
 		{queue.StationState{Configured: true}, up, Up, true},
 		{queue.StationState{Configured: true, Held: 1}, up, Up, false},
 		{queue.StationState{Configured: true}, down, Down, false},
 		{queue.StationState{Configured: true}, low, Up, true},
 		{queue.StationState{Configured: true}, out, Down, false},
-		{queue.StationState{Configured: true}, Line{Device: out.Device}, Down, false},
+		{queue.StationState{Configured: true}, Status{Device: out.Device}, Down, false},
 		{queue.StationState{Configured: true, Hold: hold}, out, OnHold, false},
 		{queue.StationState{Configured: true, Hold: hold}, down, OnHold, false},
 		{queue.StationState{Hold: hold}, down, Orphaned, false},

@@ -13,10 +13,10 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-func (s *Server) printers(*http.Request) (any, error) {
-	lines := map[string]Line{}
-	if s.o.Lines != nil {
-		for _, l := range s.o.Lines() {
+func (s *Server) stations(*http.Request) (any, error) {
+	lines := map[string]Status{}
+	if s.o.Statuses != nil {
+		for _, l := range s.o.Statuses() {
 			lines[l.Name] = l
 		}
 	}
@@ -26,18 +26,18 @@ func (s *Server) printers(*http.Request) (any, error) {
 			helped[by] = append(helped[by], name)
 		}
 	}
-	out := Printers{Printers: []Printer{}, Notices: s.notices()}
+	out := Stations{Stations: []Station{}, Notices: s.notices()}
 	for _, st := range s.o.Stations.Stations() {
 		p := merge(st, lines[st.Name])
 		p.StandsInFor = helped[st.Name]
-		out.Printers = append(out.Printers, p)
+		out.Stations = append(out.Stations, p)
 	}
 	return out, nil
 }
 
 // merge joins what the queue knows of a line with what its drain knows.
-func merge(st queue.StationState, l Line) Printer {
-	p := Printer{
+func merge(st queue.StationState, l Status) Station {
+	p := Station{
 		Name: st.Name, Kind: l.Kind, Address: l.Address, Pages: l.Pages, Configured: st.Configured,
 		Pending: st.Pending, Printing: st.Printing, Held: st.Held,
 		OldestSeconds: st.Oldest.Seconds(),
@@ -71,10 +71,10 @@ func merge(st queue.StationState, l Line) Printer {
 }
 
 // advice is what somebody who is no programmer can do about a printer, most urgent first.
-func advice(p Printer) string {
+func advice(p Station) string {
 	switch {
 	case p.State == Orphaned:
-		return fmt.Sprintf("not in the configuration: put it back, or ticketrail jobs move --from %s --to PRINTER", word(p.Name))
+		return fmt.Sprintf("not in the configuration: put it back, or ticketrail jobs move --from %s --to STATION", word(p.Name))
 	case p.State == OnHold:
 		return "ticketrail printers resume " + word(p.Name)
 	case p.State == Down && p.StandIn != "":
@@ -89,8 +89,8 @@ func advice(p Printer) string {
 	return ""
 }
 
-// remedy is what to do about a printer that is down.
-func remedy(p Printer) string {
+// remedy is what to do about a station that is down.
+func remedy(p Station) string {
 	switch {
 	case p.Device != nil && !p.Device.Fine && p.Device.Advice != "":
 		return p.Device.Advice
@@ -119,12 +119,12 @@ func waits(n int) string {
 	return ticket.Plural(n, "ticket") + " wait"
 }
 
-// known refuses a name that is neither a printer's nor an orphaned line's.
+// known refuses a name that is neither a station's nor an orphaned queue's.
 func (s *Server) known(name string) error {
 	return s.among(name, func(queue.StationState) bool { return true })
 }
 
-// configured refuses a name that no printer in the configuration has: a ticket sent there
+// configured refuses a name that no station in the configuration has: a ticket sent there
 // would wait for ever.
 func (s *Server) configured(name string) error {
 	return s.among(name, func(st queue.StationState) bool { return st.Configured })
@@ -141,9 +141,9 @@ func (s *Server) among(name string, counts func(queue.StationState) bool) error 
 		return nil
 	}
 	if len(names) == 0 {
-		return refuse(NotFound, "no printer is called %q: the configuration has none", name)
+		return refuse(NotFound, "no station is called %q: the configuration has none", name)
 	}
-	return refuse(NotFound, "no printer is called %q; there is %s", name, list(names))
+	return refuse(NotFound, "no station is called %q; there is %s", name, list(names))
 }
 
 func (s *Server) test(r *http.Request) (any, error) {
@@ -158,7 +158,7 @@ func (s *Server) test(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.changed(r, "test", "printer", name, "job", id)
+	s.changed(r, "test", "station", name, "job", id)
 	return made{Jobs: []uint64{id}}, nil
 }
 
@@ -174,7 +174,7 @@ func (s *Server) hold(r *http.Request) (any, error) {
 	if err := s.o.Stations.HoldStation(r.Context(), name, because(r, b.Reason)); err != nil {
 		return nil, err
 	}
-	s.changed(r, "hold", "printer", name, "reason", b.Reason)
+	s.changed(r, "hold", "station", name, "reason", b.Reason)
 	return struct{}{}, nil
 }
 
@@ -186,6 +186,6 @@ func (s *Server) resume(r *http.Request) (any, error) {
 	if err := s.o.Stations.ResumeStation(r.Context(), name); err != nil {
 		return nil, err
 	}
-	s.changed(r, "resume", "printer", name)
+	s.changed(r, "resume", "station", name)
 	return struct{}{}, nil
 }
