@@ -70,7 +70,7 @@ func TestMetricsDoNotTakeTheWebhooksPort(t *testing.T) {
 	mustLoad(t, good+"metrics: { listen: \"127.0.0.2:8443\" }\n")
 	wantProblem(t, "metrics: { listen: \":8443\" }\n", `metrics.listen: ":8443" is taken by receiver.listen; each has its own port`)
 	c := mustLoad(t, good+"metrics: { listen: \":9321\" }\n")
-	want := []string{`metrics.listen: ":9321" may be reached from outside; nothing there asks for a password`}
+	want := []string{`line 8: metrics.listen: ":9321" may be reached from outside; nothing there asks for a password`}
 	if diff := cmp.Diff(want, c.Warnings); diff != "" {
 		t.Error(diff)
 	}
@@ -134,7 +134,7 @@ func TestWhatOtherPackagesFindIsToldWithTheRest(t *testing.T) {
 		return []Problem{{Path: "printers[0].profile", Msg: c.Printers[0].Profile + " is unknown"}, {Path: "fallback", Msg: "said already"}}
 	}
 	_, err := Parse("f.yaml", []byte(strings.Replace(good, "fallback: grill", "fallback: gril", 1)), also)
-	want := "printers[0].profile: generic-80mm is unknown\n" + `fallback: there is no station "gril"; did you mean grill?`
+	want := "line 5: printers[0] (grill).profile: generic-80mm is unknown\n" + `line 7: fallback: there is no station "gril"; did you mean grill?`
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v", err)
 	}
@@ -176,11 +176,11 @@ routes: [{ to: [a] }, { to: [b] }]
 fallback: a
 service: { base_url: "https://api.example.com", client_id: me, client_secret_file: `+secret+" }\n")
 	want := []string{
-		"venues[0].timezone: is not set: it is taken from the venue's payroll periods; until the service has told it, tickets show UTC",
-		"printers[0].backup: is the same printer under another name: it stands in for nothing",
-		"printers[1].address: is that of printers[0] too: two lines take turns at one printer",
-		"printers[1].hold_for: has no effect without a backup",
-		"routes[1]: is never reached: routes[0] takes every item",
+		"line 2: venues[0] (V).timezone: is not set: it is taken from the venue's payroll periods; until the service has told it, tickets show UTC",
+		"line 4: printers[0] (a).backup: is the same printer under another name: it stands in for nothing",
+		"line 5: printers[1] (b).address: is that of printers[0] too: two lines take turns at one printer",
+		"line 5: printers[1] (b).hold_for: has no effect without a backup",
+		"line 6: routes[1]: is never reached: routes[0] takes every item",
 	}
 	if diff := cmp.Diff(want, c.Warnings); diff != "" {
 		t.Error(diff)

@@ -52,7 +52,7 @@ func TestAKitchenMayHaveNoPaperAtAll(t *testing.T) {
 	text := strings.ReplaceAll(good, "printers:", "screens:")
 	text = strings.NewReplacer(", address: \"tcp://192.168.1.50:9100\"", "", ", address: \"file:///dev/usb/lp0\", columns: 32", "").Replace(text)
 	c := mustLoad(t, text)
-	want := []string{"screens[0].backup: is nobody: while no page of it is open, tickets for grill come out nowhere"}
+	want := []string{"line 5: screens[0] (grill).backup: is nobody: while no page of it is open, tickets for grill come out nowhere"}
 	if diff := cmp.Diff(want, c.Warnings); diff != "" {
 		t.Error(diff)
 	}
@@ -121,10 +121,10 @@ screens: [ { name: a }, { name: p, mode: expo, of: [a], backup: grill, hold_for:
 kds: [ { name: b, url: "http://kds.example/secret", hold_for: 5m }, { name: c, url: "http://localhost:1" } ]
 `)
 	want := []string{
-		"screens[1].backup: has no effect on a screen of mode expo: its tickets are those of other stations",
-		"screens[1].hold_for: has no effect on a screen of mode expo: its tickets are those of other stations",
-		"kds[0].url: is plain HTTP: orders, and the token if there is one, can be read on the way",
-		"kds[0].hold_for: has no effect without a backup",
+		"line 9: screens[1] (p).backup: has no effect on a screen of mode expo: its tickets are those of other stations",
+		"line 9: screens[1] (p).hold_for: has no effect on a screen of mode expo: its tickets are those of other stations",
+		"line 10: kds[0] (b).url: is plain HTTP: orders, and the token if there is one, can be read on the way",
+		"line 10: kds[0] (b).hold_for: has no effect without a backup",
 	}
 	if diff := cmp.Diff(want, c.Warnings); diff != "" {
 		t.Error(diff)

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestTheEnvironmentWinsOverTheFileAndTheFileOverTheDefault(t *testing.T) {
@@ -88,10 +90,17 @@ func TestTheVariablesOfOurOwnTestsAreLetBe(t *testing.T) {
 func TestAProblemFromTheEnvironmentNamesTheVariable(t *testing.T) {
 	t.Setenv("TICKETRAIL_RECEIVER_RESPOND_WITHIN", "5")
 	t.Setenv("TICKETRAIL_LOG_LEVEL", "loud")
-	wantProblems(t, good+"receiver: { respond_within: nonsense }\nlog: { level: [] }\n",
-		"receiver.respond_within: 5 has no unit; write 5s, 5m or 5h (set by TICKETRAIL_RECEIVER_RESPOND_WITHIN)",
-		`log.level: "loud" is not one of debug, info, warn and error (set by TICKETRAIL_LOG_LEVEL)`,
-	)
+	t.Setenv("TICKETRAIL_RECEIVER_ALLOW_FROM", "10.0.0.0/8, proxy")
+	t.Setenv("TICKETRAIL_STORGE_PATH", "/x")
+	// What the file says of these keys does not matter.
+	_, err := load(t, good+"receiver: { respond_within: nonsense, allow_from: {} }\nlog: { level: [], level: ~ }\n")
+	want := `TICKETRAIL_STORGE_PATH: no key is set by this variable; did you mean TICKETRAIL_STORAGE_PATH?
+TICKETRAIL_RECEIVER_ALLOW_FROM: receiver.allow_from[1]: "proxy" is not a network; write it as 192.168.1.0/24 or 10.0.0.7
+TICKETRAIL_RECEIVER_RESPOND_WITHIN: receiver.respond_within: 5 has no unit; write 5s, 5m or 5h
+TICKETRAIL_LOG_LEVEL: log.level: "loud" is not one of debug, info, warn and error`
+	if diff := cmp.Diff(want, errText(err)); diff != "" {
+		t.Error(diff)
+	}
 }
 
 func TestAnEmptyVariableCountsAsNotSet(t *testing.T) {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -44,13 +45,13 @@ func Load(path string, more ...func(*Config) []Problem) (*Config, error) {
 // Parse is [Load] for a file that has been read already. Relative file names in it are
 // relative to the folder of path.
 func Parse(path string, data []byte, more ...func(*Config) []Problem) (*Config, error) {
-	f := &findings{lines: map[string]int{}, env: map[string]string{}}
-	c, err := f.merge(path, data)
+	f := &findings{file: path, lines: map[string]int{}, elements: map[string]string{}, env: map[string]string{}}
+	c, err := f.read(data)
+	if ps, ok := errors.AsType[Problems](err); ok {
+		return nil, ps
+	}
 	if err != nil {
 		return nil, Problems{{Path: path, Msg: err.Error(), err: err}}
-	}
-	if c == nil {
-		return nil, f.sorted()
 	}
 	// Where the names begin is known only here; a folder that cannot be found leaves them
 	// as they are.
@@ -68,110 +69,94 @@ func Parse(path string, data []byte, more ...func(*Config) []Problem) (*Config, 
 		}
 	}
 	if len(f.problems) > 0 {
-		return nil, f.sorted()
+		return nil, f.told()
 	}
-	c.Warnings = f.warnings
+	f.warnings.sort()
+	for _, w := range f.warnings {
+		c.Warnings = append(c.Warnings, w.Error())
+	}
 	return c, nil
 }
 
-// merge lays the environment over the file over the defaults. It returns nil when the
-// file is not one that can be looked into.
-func (f *findings) merge(path string, data []byte) (*Config, error) {
-	file := map[string]any{}
-	root, ok := f.document(path, data)
-	if !ok {
-		return nil, nil
-	}
-	if root != nil {
-		v, ok := f.value("", reflect.TypeFor[Config](), root)
-		if !ok && len(f.problems) > 0 { // it is no file of keys at all
-			f.problems[0].Path = fmt.Sprintf("%s:%d", path, root.Line)
-			return nil, nil
-		}
-		if ok {
-			file = v.(map[string]any)
-		}
-	}
-
-	v := viper.New()
-	defaults := Default()
-	env := map[string]key{}
-	leaves(&defaults, func(at string, k key, val reflect.Value) {
+// read lays the environment over the file over the defaults. What cannot be decoded is
+// noted and has its default, so that the rest can still be checked.
+func (f *findings) read(data []byte) (*Config, error) {
+	v := viper.NewWithOptions(viper.WithDecoderRegistry(f))
+	v.SetConfigType("yaml")
+	c := Default()
+	variables := map[string]string{}
+	leaves(&c, func(at string, k key, val reflect.Value) {
 		v.SetDefault(at, val.Interface())
-		if k.typ.Kind() != reflect.Map {
-			env[at] = k
+		if k.typ.Kind() != reflect.Map { // AutomaticEnv would miss what the file does not name
+			v.MustBindEnv(at, EnvName(at))
+			variables[EnvName(at)] = at
 		}
 	})
-	if err := v.MergeConfigMap(file); err != nil {
-		return nil, fmt.Errorf("take over the file: %w", err)
+	f.environment(variables)
+	if err := v.ReadConfig(bytes.NewReader(data)); err != nil {
+		return nil, err
 	}
-	for _, at := range f.environment(env) {
-		if err := v.BindEnv(at, EnvName(at)); err != nil {
-			return nil, fmt.Errorf("bind %s: %w", EnvName(at), err)
-		}
-	}
-	var c Config
 	err := v.UnmarshalExact(&c, func(dc *mapstructure.DecoderConfig) {
 		dc.WeaklyTypedInput = false
-		dc.DecodeHook = mapstructure.DecodeHookFuncType(fromEnvironment)
+		dc.DecodeHook = mapstructure.ComposeDecodeHookFunc(elementDefaults, fromText, mapstructure.TextUnmarshallerHookFunc())
 	})
-	if err != nil {
-		return nil, fmt.Errorf("put the keys together: %w", err)
-	}
-	return &c, nil
+	return &c, f.undecoded(err)
 }
 
-// fromEnvironment turns the text of a variable into the value of its key; what comes
-// from the file has its type already.
-func fromEnvironment(from, to reflect.Type, data any) (any, error) {
-	text, ok := data.(string)
-	if !ok || from == to || from.Kind() != reflect.String || to.Kind() == reflect.Interface {
-		return data, nil
+// undecoded notes what the hooks made of err, each by its key.
+func (f *findings) undecoded(err error) error {
+	switch e := err.(type) {
+	case *mapstructure.DecodeError:
+		f.add(e.Name(), "%v", e.Unwrap())
+	case interface{ Unwrap() []error }:
+		for _, err := range e.Unwrap() {
+			if err := f.undecoded(err); err != nil {
+				return err
+			}
+		}
+	case interface{ Unwrap() error }:
+		return f.undecoded(e.Unwrap())
+	default:
+		return err
 	}
-	return parse(to, text)
+	return nil
 }
 
-// environment looks at the variables that look like ours. It returns the keys to be
-// taken from one; those that cannot be read are noted and left out.
-func (f *findings) environment(keys map[string]key) []string {
-	byName := map[string]string{}
-	for at := range keys {
-		byName[EnvName(at)] = at
+// elementDefaults is a hook: it begins each station with its defaults, which viper has only
+// for keys outside lists.
+func elementDefaults(from, to reflect.Value) (any, error) {
+	switch p := to.Addr().Interface().(type) {
+	case *Printer:
+		*p = DefaultPrinter()
+	case *Screen:
+		*p = DefaultScreen()
+	case *KDS:
+		*p = DefaultKDS()
 	}
-	candidates := slices.Sorted(maps.Keys(byName))
-	var found []string
+	return from.Interface(), nil
+}
+
+// environment reviews the variables that look like ours.
+func (f *findings) environment(variables map[string]string) {
+	candidates := slices.Sorted(maps.Keys(variables))
 	for _, kv := range slices.Sorted(slices.Values(os.Environ())) {
 		name, value, _ := strings.Cut(kv, "=")
-		if !strings.HasPrefix(name, envPrefix) || strings.HasPrefix(name, envTests) {
-			continue
-		}
-		at, ok := byName[name]
-		if !ok {
+		at, ok := variables[name]
+		switch {
+		case !strings.HasPrefix(name, envPrefix) || strings.HasPrefix(name, envTests):
+		case !ok:
 			f.add(name, "no key is set by this variable%s", unknownVariable(name, candidates))
-			continue
+		case value != "":
+			f.env[at] = name
 		}
-		if value == "" {
-			continue
-		}
-		// From here on the value in the file, and what is wrong with it, do not matter.
-		f.problems = slices.DeleteFunc(f.problems, func(p Problem) bool { return p.Path == at })
-		f.env[at] = name
-		if _, err := parse(keys[at].typ, value); err != nil {
-			f.add(at, "%v", err)
-			continue
-		}
-		found = append(found, at)
 	}
-	return found
 }
 
 func unknownVariable(name string, candidates []string) string {
 	for _, k := range Keys() {
 		list, _, inList := strings.Cut(k, "[]")
-		if k == "ticket.fields" || inList {
-			if strings.HasPrefix(name, EnvName(list)) {
-				return "; " + list + " can only be set in the file"
-			}
+		if (inList || k == "ticket.fields") && strings.HasPrefix(name, EnvName(list)) {
+			return fmt.Sprintf("; %s can only be set in the file", list)
 		}
 	}
 	return didYouMean(name, candidates)

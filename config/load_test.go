@@ -45,7 +45,7 @@ func mustLoad(t *testing.T, text string) *Config {
 	return c
 }
 
-// wantProblem loads good and more, and wants exactly one problem.
+// wantProblem loads good and more, and wants exactly one problem, wherever it is.
 func wantProblem(t *testing.T, more, want string) {
 	t.Helper()
 	wantProblems(t, good+more, want)
@@ -63,7 +63,7 @@ func wantProblems(t *testing.T, text string, want ...string) {
 	}
 	var got []string
 	for _, p := range ps {
-		got = append(got, p.Error())
+		got = append(got, p.Path+": "+p.Msg)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%s\n%s", text, diff)

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"net/netip"
 	"reflect"
@@ -36,9 +35,11 @@ func (s Size) String() string {
 // MarshalText is String.
 func (s Size) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-func parseSize(text string) (Size, error) {
+// UnmarshalText reads a size with its unit.
+func (s *Size) UnmarshalText(b []byte) error {
+	text := string(b)
 	if number(text) {
-		return 0, fmt.Errorf("%s has no unit; write %sB, or 512KiB, 1MiB", text, text)
+		return fmt.Errorf("%s has no unit; write %sB, or 512KiB, 1MiB", text, text)
 	}
 	for _, u := range sizeUnits() {
 		digits, ok := strings.CutSuffix(text, u.name)
@@ -49,9 +50,10 @@ func parseSize(text string) (Size, error) {
 		if err != nil || int64(n) > (1<<62)/u.bytes {
 			break
 		}
-		return Size(int64(n) * u.bytes), nil
+		*s = Size(int64(n) * u.bytes)
+		return nil
 	}
-	return 0, fmt.Errorf("%s is not a size; write it as 512KiB or 1MiB", quote(text))
+	return fmt.Errorf("%s is not a size; write it as 512KiB or 1MiB", quote(text))
 }
 
 func parseDuration(text string) (time.Duration, error) {
@@ -89,63 +91,54 @@ func parsePrefix(text string) (netip.Prefix, error) {
 // Scale is a size of letters in times the normal one, written as 2x2: width, height.
 type Scale struct{ Width, Height int }
 
-// maxScale is what the largest letters of any printer are.
-const maxScale = 8
-
 func (s Scale) String() string { return fmt.Sprintf("%dx%d", s.Width, s.Height) }
 
 // MarshalText is String.
 func (s Scale) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-func parseScale(text string) (Scale, error) {
-	if m := regexp.MustCompile(`^([1-9])x([1-9])$`).FindStringSubmatch(text); m != nil {
-		s := Scale{int(m[1][0] - '0'), int(m[2][0] - '0')}
-		if s.Width <= maxScale && s.Height <= maxScale {
-			return s, nil
-		}
+// UnmarshalText reads a size such as 2x2.
+func (s *Scale) UnmarshalText(b []byte) error {
+	m := regexp.MustCompile(`^([1-8])x([1-8])$`).FindSubmatch(b)
+	if m == nil {
+		return fmt.Errorf("%s is not a size of letters; write width and height as 2x2, 1x1 to 8x8", quote(string(b)))
 	}
-	return Scale{}, fmt.Errorf("%s is not a size of letters; write width and height as 2x2, 1x1 to 8x8", quote(text))
+	*s = Scale{int(m[1][0] - '0'), int(m[2][0] - '0')}
+	return nil
 }
 
-// parse reads text as a value of type t: the one way in for the file and for the
-// environment. Lists are separated by commas; the file has its own.
-func parse(t reflect.Type, text string) (any, error) {
-	switch t {
-	case reflect.TypeFor[string]():
-		return text, nil
-	case reflect.TypeFor[bool]():
+// fromText is a hook: the one way in for the words of the file and of the environment, as
+// far as they have no UnmarshalText of their own that is strict enough.
+func fromText(from, to reflect.Value) (any, error) {
+	text, ok := from.Interface().(string)
+	if !ok {
+		return from.Interface(), nil
+	}
+	switch to.Interface().(type) {
+	case bool:
 		if text != "true" && text != "false" {
 			return nil, fmt.Errorf("%s is neither true nor false", quote(text))
 		}
 		return text == "true", nil
-	case reflect.TypeFor[int]():
+	case int:
 		// 010 is eight to YAML and ten to people; nobody gets to find out.
 		n, err := strconv.Atoi(text)
 		if err != nil || strconv.Itoa(n) != text {
 			return nil, fmt.Errorf("%s is not a whole number, written plainly", quote(text))
 		}
 		return n, nil
-	case reflect.TypeFor[time.Duration]():
+	case time.Duration:
 		return parseDuration(text)
-	case reflect.TypeFor[Size]():
-		return parseSize(text)
-	case reflect.TypeFor[netip.Prefix]():
+	case netip.Prefix:
 		return parsePrefix(text)
-	case reflect.TypeFor[Scale]():
-		return parseScale(text)
 	}
-	if t.Kind() != reflect.Slice {
-		return nil, errors.ErrUnsupported
+	if to.Kind() != reflect.Slice {
+		return text, nil
 	}
-	list := reflect.MakeSlice(t, 0, 0)
+	var parts []string // only a variable gives a list as text
 	for part := range strings.SplitSeq(text, ",") {
-		v, err := parse(t.Elem(), strings.TrimSpace(part))
-		if err != nil {
-			return nil, err
-		}
-		list = reflect.Append(list, reflect.ValueOf(v))
+		parts = append(parts, strings.TrimSpace(part))
 	}
-	return list.Interface(), nil
+	return parts, nil
 }
 
 // kind is what a value of type t is called in a message.
@@ -165,9 +158,12 @@ func kind(t reflect.Type) string {
 		return "a network such as 192.168.1.0/24"
 	case reflect.TypeFor[Scale]():
 		return "a size of letters such as 2x2"
-	}
-	if t.Kind() == reflect.Slice {
-		return "a list"
+	case reflect.TypeFor[map[string][]string]():
+		return "names of fields, each with a list of paths"
+	case reflect.TypeFor[KeyMap]():
+		return "what keys can do, each with a list of keys"
+	case reflect.TypeFor[Override]():
+		return "keys of the profile with their values"
 	}
 	return "keys with values"
 }

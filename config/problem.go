@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,11 +15,29 @@ type Problem struct {
 	// or file:line, when the file is no YAML.
 	Path string
 	Msg  string // what is wrong, the value seen, what to do
-	Line int    // of the file, counted from 1; 0 when it is not from there
-	err  error
+	// Line, Element and Variable say where that is; Load knows them.
+	Line     int    // of the file, counted from 1; 0 when it is not from there
+	Element  string // the name of the list element in Path, as bar of printers[2]
+	Variable string // that set the key
+	err      error
 }
 
-func (p Problem) Error() string { return p.Path + ": " + p.Msg }
+// Error is where, the key and what is wrong with it:
+//
+//	line 41: printers[2] (bar).columns: 0 is not a width; use 48, 42 or 32
+func (p Problem) Error() string {
+	at := p.Path
+	if list, rest, ok := strings.Cut(at, "]"); ok && p.Element != "" {
+		at = fmt.Sprintf("%s] (%s)%s", list, p.Element, rest)
+	}
+	switch {
+	case p.Variable != "":
+		at = p.Variable + ": " + at
+	case p.Line != 0:
+		at = fmt.Sprintf("line %d: %s", p.Line, at)
+	}
+	return at + ": " + p.Msg
+}
 
 func (p Problem) Unwrap() error { return p.err }
 
@@ -49,34 +68,43 @@ const maxProblems = 100
 
 // findings collects what is wrong and what is odd while a configuration is read.
 type findings struct {
+	file     string // its name
 	problems Problems
-	warnings []string
+	warnings Problems
 	more     int               // problems beyond those kept
 	lines    map[string]int    // where each key of the file stands
-	env      map[string]string // keys whose value came from a variable, and which
+	elements map[string]string // what each element of a list is called, as bar for printers[2]
+	env      map[string]string // keys whose value comes from a variable, and which
 }
 
 // add notes a problem with the value at path, unless something is already known to be
 // wrong with it or with what holds it: one mistake is one line.
 func (f *findings) add(path, format string, args ...any) {
-	if f.bad(path) {
-		return
-	}
-	if len(f.problems) == maxProblems {
+	switch {
+	case f.bad(path):
+	case len(f.problems) == maxProblems:
 		f.more++
-		return
+	default:
+		f.problems = append(f.problems, f.problem(path, format, args...))
 	}
-	msg := fmt.Sprintf(format, args...)
-	if name := f.env[path]; name != "" {
-		msg += " (set by " + name + ")"
-	}
-	f.problems = append(f.problems, Problem{Path: path, Msg: clean(msg), Line: f.line(path)})
 }
 
 func (f *findings) warn(path, format string, args ...any) {
 	if !f.bad(path) {
-		f.warnings = append(f.warnings, path+": "+clean(fmt.Sprintf(format, args...)))
+		f.warnings = append(f.warnings, f.problem(path, format, args...))
 	}
+}
+
+// problem says where path is, or else what holds it.
+func (f *findings) problem(path, format string, args ...any) Problem {
+	p := Problem{Path: path, Msg: clean(fmt.Sprintf(format, args...))}
+	for at := path; at != "" && p.Line == 0 && p.Variable == ""; at = at[:max(strings.LastIndexAny(at, ".["), 0)] {
+		p.Line, p.Variable = f.lines[at], f.env[at]
+	}
+	if list, _, ok := strings.Cut(path, "]"); ok {
+		p.Element = f.elements[list+"]"]
+	}
+	return p
 }
 
 // clean keeps what stands in a file from steering the terminal it is shown on.
@@ -106,36 +134,17 @@ func (f *findings) badBelow(path string) bool {
 	})
 }
 
-// line is where path stands in the file, or else what holds it; 0 when the value is not
-// from the file.
-func (f *findings) line(path string) int {
-	if f.env[path] != "" {
-		return 0
-	}
-	for path != "" {
-		if n := f.lines[path]; n != 0 {
-			return n
-		}
-		path = path[:max(strings.LastIndexAny(path, ".["), 0)]
-	}
-	return 0
-}
-
-// sorted is the problems in the order of the file. Those without a line come last.
-func (f *findings) sorted() Problems {
-	slices.SortStableFunc(f.problems, func(a, b Problem) int {
-		switch {
-		case a.Line == b.Line:
-			return 0
-		case a.Line == 0:
-			return 1
-		case b.Line == 0:
-			return -1
-		}
-		return a.Line - b.Line
-	})
+// told is all problems in the order of the file.
+func (f *findings) told() Problems {
+	f.problems.sort()
 	if f.more > 0 {
 		return append(f.problems, Problem{Path: "and more", Msg: fmt.Sprintf("%d further; repair these first", f.more)})
 	}
 	return f.problems
+}
+
+// sort puts problems in the order of the file. Those without a line come last.
+func (ps Problems) sort() {
+	line := func(p Problem) uint { return uint(p.Line) - 1 } // none is the largest
+	slices.SortStableFunc(ps, func(a, b Problem) int { return cmp.Compare(line(a), line(b)) })
 }

@@ -71,7 +71,7 @@ func readSecrets(name string) ([]Secret, error) {
 func weak(s string) string {
 	distinct := map[rune]bool{}
 	for _, r := range s {
-		if !strings.ContainsRune("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", r) {
+		if !strings.ContainsRune(wordLetters, r) {
 			return "holds something other than A-Z a-z 0-9 - _"
 		}
 		distinct[r] = true

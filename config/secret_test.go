@@ -75,7 +75,7 @@ func TestASecretThatCanBeGuessedIsRefusedAndNotShown(t *testing.T) {
 		strings.Repeat(one, 40):             "a secret has at most 256",
 	} {
 		_, err := load(t, good+"receiver: { secret_file: "+secretFile(t, text, 0o600)+" }\n")
-		if err == nil || !strings.HasPrefix(err.Error(), "receiver.secret_file: ") || !strings.Contains(err.Error(), want) {
+		if err == nil || !strings.HasPrefix(err.Error(), "line 8: receiver.secret_file: ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)
 		} else if strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), one) {
 			t.Errorf("%v shows the secret", err)

@@ -1,0 +1,331 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/viper"
+	"go.yaml.in/yaml/v3"
+)
+
+// viper would take without a word: the first of two documents, 0012 as ten, a key without a
+// value as one that hides the defaults, a misspelt key inside a list, any case. So the nodes
+// of the file are reviewed before it gets them: what is wrong is noted and cut out, the rest
+// is handed on as it is written, and the hooks make values of it.
+
+// maxList is more entries than any restaurant has of anything.
+const maxList = 10_000
+
+// Decoder makes f viper's reader of files.
+func (f *findings) Decoder(string) (viper.Decoder, error) { return f, nil }
+
+// Decode is called by viper. Its error is [Problems] when the file is not one that can be
+// looked into.
+func (f *findings) Decode(data []byte, into map[string]any) error {
+	root, err := f.document(data)
+	if err != nil || root == nil {
+		return err
+	}
+	config := reflect.TypeFor[Config]()
+	if !f.review("", config, root) {
+		return Problems{{Path: fmt.Sprintf("%s:%d", f.file, root.Line), Msg: f.problems[len(f.problems)-1].Msg}}
+	}
+	if err := root.Decode(&into); err != nil {
+		return err
+	}
+	asWritten(config, into)
+	return nil
+}
+
+// viper folds the case of every key in a []any and a map[string]any, and splits it at dots;
+// what has another type it leaves alone.
+type (
+	list  []any
+	words map[string]any
+)
+
+// asWritten keeps viper from the keys inside lists and those that the file itself invents.
+func asWritten(t reflect.Type, m map[string]any) {
+	for _, k := range keysOf(t) {
+		switch v := m[k.name].(type) {
+		case []any:
+			m[k.name] = list(v)
+		case map[string]any:
+			if section(k.typ) {
+				asWritten(k.typ, v)
+			} else {
+				m[k.name] = words(v)
+			}
+		}
+	}
+}
+
+// document parses the file; root is nil when there is nothing in it.
+func (f *findings) document(data []byte) (root *yaml.Node, err error) {
+	dec := yaml.NewDecoder(bytes.NewReader(data))
+	var doc, second yaml.Node
+	if err = dec.Decode(&doc); err == nil {
+		err = dec.Decode(&second)
+	}
+	switch {
+	case err == nil: // what stands there would be ignored without a word
+		return nil, Problems{{Path: fmt.Sprintf("%s:%d", f.file, second.Line), Msg: "a second document begins here; put everything into one, without ---"}}
+	case !errors.Is(err, io.EOF):
+		return nil, Problems{f.syntax(data, err)}
+	case len(doc.Content) == 0 || null(doc.Content[0]):
+		return nil, nil
+	}
+	return doc.Content[0], nil
+}
+
+// syntax makes a problem with file:line of what the YAML parser says.
+func (f *findings) syntax(data []byte, err error) Problem {
+	line, msg := 1, strings.TrimPrefix(err.Error(), "yaml: ")
+	if strings.HasPrefix(msg, "unknown anchor") { // where is not told
+		return Problem{Path: f.file, Msg: clean("is not YAML: " + msg)}
+	}
+	if m := regexp.MustCompile(`(?s)^line (\d+): (.*)$`).FindStringSubmatch(msg); m != nil {
+		line, _ = strconv.Atoi(m[1])
+		msg = m[2]
+		if strings.HasPrefix(msg, "did not find expected") {
+			line++ // the parser counts these from zero
+		}
+	}
+	hint := ""
+	if strings.Contains(msg, "tab character") || strings.Contains(msg, "cannot start any token") {
+		hint = "; indent with spaces, not tabs"
+		// The parser tells where the value began that the tab ended.
+		for i, l := range bytes.Split(data, []byte("\n")) {
+			if i+1 >= line && bytes.HasPrefix(bytes.TrimLeft(l, " "), []byte("\t")) {
+				line = i + 1
+				break
+			}
+		}
+	}
+	return Problem{Path: fmt.Sprintf("%s:%d", f.file, line), Msg: clean("is not YAML: " + msg + hint)}
+}
+
+// review notes what is wrong with n as what is written for a value of type t, and cuts it
+// out of n. It says whether something is left to decode.
+func (f *findings) review(path string, t reflect.Type, n *yaml.Node) bool {
+	f.lines[path] = n.Line
+	free := t.Kind() == reflect.Interface // a value of a profile
+	switch {
+	case n.Kind == yaml.AliasNode || n.Anchor != "":
+		f.add(path, "anchors and aliases (& and *) are not understood here; write the value out")
+		return false
+	case free && strings.Count(path, ".")+strings.Count(path, "[") > maxOverride:
+		f.add(path, "is more than any profile holds")
+		return false
+	case free && null(n):
+		f.add(path, "is empty; leave the key out to keep what the profile says")
+		return false
+	case null(n):
+		return false // as if it were not there
+	case section(t) || t.Kind() == reflect.Map || free && n.Kind == yaml.MappingNode:
+		return f.mapping(path, t, n)
+	case t.Kind() == reflect.Slice || free && n.Kind == yaml.SequenceNode:
+		return f.list(path, t, n)
+	case free:
+		return f.free(path, n)
+	}
+	return f.scalar(path, t, n)
+}
+
+// maxOverride is the steps to printers[0].override.a.b.c.d. A profile is not deep.
+const maxOverride = 6
+
+// mapping reviews a section, or a map whose keys are the file's own. Keys that are no plain
+// words or come twice are problems.
+func (f *findings) mapping(path string, t reflect.Type, n *yaml.Node) bool {
+	if n.Kind != yaml.MappingNode {
+		f.add(path, "want %s, got %s", kind(t), shown(n))
+		return false
+	}
+	var kept []*yaml.Node
+	seen := map[string]int{}
+	for pair := range slices.Chunk(n.Content, 2) {
+		k, v := pair[0], pair[1]
+		full := join(path, k.Value)
+		if k.Kind != yaml.ScalarNode {
+			full = join(path, "?")
+		} else if !word(k.Value) {
+			full = join(path, quote(k.Value))
+		} else if f.env[full] != "" { // what the file says there does not matter
+			continue
+		} else if first := seen[k.Value]; first != 0 {
+			f.add(full, "stands twice, in lines %d and %d", first, k.Line)
+			continue
+		}
+		seen[k.Value] = k.Line
+		of := under(t, k)
+		if of == nil {
+			f.lines[full] = k.Line
+			f.add(full, "unknown key%s", f.hint(t, k))
+		} else if f.review(full, of, v) {
+			k.Tag = "!!str" // a field of a ticket may be called null
+			kept = append(kept, k, v)
+		}
+	}
+	n.Content = kept
+	return true
+}
+
+func word(s string) bool { return s != "" && len(s) <= 64 && strings.Trim(s, wordLetters) == "" }
+
+const wordLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+
+// under is the type of what stands under a key in a mapping of type t; nil for a key that is
+// not known.
+func under(t reflect.Type, k *yaml.Node) reflect.Type {
+	if k.Kind != yaml.ScalarNode || !word(k.Value) {
+		return nil
+	}
+	switch t.Kind() {
+	case reflect.Interface:
+		return t
+	case reflect.Map:
+		return t.Elem()
+	}
+	for _, known := range keysOf(t) {
+		if known.name == k.Value {
+			return known.typ
+		}
+	}
+	return nil
+}
+
+// hint is what may have been meant by a key that is not known.
+func (f *findings) hint(t reflect.Type, k *yaml.Node) string {
+	if len(f.problems) >= maxProblems || !section(t) || k.Kind != yaml.ScalarNode || !word(k.Value) {
+		return "" // nobody will read it, or nothing is like it
+	}
+	if s := didYouMean(k.Value, names(keysOf(t))); s != "" {
+		return s
+	}
+	return elsewhere(k.Value)
+}
+
+// list reviews a list. It keeps its length, so that printers[2] is the third printer
+// whatever is wrong with the second.
+func (f *findings) list(path string, t reflect.Type, n *yaml.Node) bool {
+	if n.Kind != yaml.SequenceNode {
+		hint := ""
+		if n.Kind == yaml.ScalarNode {
+			hint = fmt.Sprintf("; write [%s]", n.Value)
+			if !plain(n.Value) {
+				hint = "; put it in [ ]"
+			}
+		}
+		f.add(path, "want a list, got %s%s", shown(n), hint)
+		return false
+	}
+	if len(n.Content) > maxList {
+		f.add(path, "has %d entries; %d are the most", len(n.Content), maxList)
+		return false
+	}
+	if t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	for i, at := range n.Content {
+		here := fmt.Sprintf("%s[%d]", path, i)
+		if section(t) {
+			f.elements[here] = nameOf(at)
+		}
+		if f.review(here, t, at) {
+			continue
+		}
+		f.add(here, "is empty")
+		n.Content[i] = &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str"}
+		if section(t) {
+			n.Content[i] = &yaml.Node{Kind: yaml.MappingNode}
+		}
+	}
+	return true
+}
+
+// nameOf is what people call an element of a list; empty when it has no name that can be shown.
+func nameOf(n *yaml.Node) string {
+	if n.Kind == yaml.MappingNode {
+		for pair := range slices.Chunk(n.Content, 2) {
+			if name := pair[1].Value; pair[0].Value == "name" && badName(name) == "" {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+// scalar reviews one word. YAML's own idea of what it is must be ours: a device 0012 that
+// YAML takes for the number ten is a mistake nobody would find. After that it is text, as
+// from the environment, and the hooks make of it what it means.
+func (f *findings) scalar(path string, t reflect.Type, n *yaml.Node) bool {
+	tag := n.ShortTag()
+	var fits bool
+	switch {
+	case n.Kind != yaml.ScalarNode:
+	case t.Kind() == reflect.Bool:
+		fits = tag == "!!bool" || tag == "!!str" && n.Style == 0
+	case t.Kind() == reflect.Int:
+		fits = tag == "!!int" || tag == "!!float"
+	case t.Kind() == reflect.String:
+		if fits = tag == "!!str"; !fits && plain(n.Value) {
+			f.add(path, "%s is not text to YAML; put it in quotes: %q", n.Value, n.Value)
+			return false
+		}
+	default: // a number there has no unit, and the hook says so
+		fits = tag == "!!str" || tag == "!!int" || tag == "!!float"
+	}
+	if !fits {
+		f.add(path, "want %s, got %s", kind(t), shown(n))
+		return false
+	}
+	n.Tag = "!!str"
+	return true
+}
+
+// free reviews a value of a profile, of which only that knows what it is.
+func (f *findings) free(path string, n *yaml.Node) bool {
+	var v any
+	switch n.ShortTag() {
+	case "!!bool", "!!int", "!!float":
+		if err := n.Decode(&v); err != nil {
+			f.add(path, "%s is no value", quote(n.Value))
+			return false
+		}
+	default: // dates and the like are words here
+		n.Tag = "!!str"
+	}
+	return true
+}
+
+func null(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
+
+// shown is a node as a message names it.
+func shown(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "keys with values"
+	case yaml.SequenceNode:
+		return "a list"
+	}
+	return quote(n.Value)
+}
+
+func plain(s string) bool {
+	return regexp.MustCompile(`^[A-Za-z0-9._:+-]{1,40}$`).MatchString(s)
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
