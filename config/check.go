@@ -44,9 +44,7 @@ func (k *checker) all() {
 
 func (k *checker) receiver() {
 	r := &k.c.Receiver
-	if msg := r.refuses(r.Listen); msg != "" {
-		k.add("receiver.listen", "%s", msg)
-	}
+	k.refuse("receiver.listen", r.refuses(r.Listen))
 	// The value may hold a secret: it is not repeated.
 	switch {
 	case !strings.HasPrefix(r.Path, "/"):
@@ -103,45 +101,49 @@ func (k *checker) secrets() {
 	k.exposed("receiver.secret_file", r.SecretFile)
 }
 
-// tls reads the files to see that they go together. The receiver reads them again.
 func (k *checker) tls() {
 	t := &k.c.Receiver.TLS
-	for _, name := range []*string{&t.CertFile, &t.KeyFile, &t.ClientCAFile} {
-		*name = k.secretName(*name)
-	}
-	switch {
-	case t.CertFile == "" && t.KeyFile == "" && t.ClientCAFile == "":
-		return
-	case t.CertFile == "":
-		k.add("receiver.tls.cert_file", "is missing; a key without its certificate is no use")
-		return
-	case t.KeyFile == "":
-		k.add("receiver.tls.key_file", "is missing; a certificate without its key is no use")
+	t.ClientCAFile = k.secretName(t.ClientCAFile)
+	if !k.keyPair("receiver.tls", &t.CertFile, &t.KeyFile, t.ClientCAFile != "") || t.ClientCAFile == "" {
 		return
 	}
-	cert, certErr := readSmall(t.CertFile, maxFile)
-	if certErr != nil {
-		k.add("receiver.tls.cert_file", "%v", certErr)
-	}
-	pk, keyErr := readSmall(t.KeyFile, maxFile)
-	if keyErr != nil {
-		k.add("receiver.tls.key_file", "%v", keyErr)
-	}
-	if certErr == nil && keyErr == nil {
-		if _, err := tls.X509KeyPair(cert, pk); err != nil {
-			k.add("receiver.tls.cert_file", "%s and %s are no pair: %v", t.CertFile, t.KeyFile, err)
-		}
-		k.exposed("receiver.tls.key_file", t.KeyFile)
-	}
-	if t.ClientCAFile == "" {
-		return
-	}
-	ca, err := readSmall(t.ClientCAFile, maxFile)
-	if err != nil {
-		k.add("receiver.tls.client_ca_file", "%v", err)
-	} else if !x509.NewCertPool().AppendCertsFromPEM(ca) {
+	if ca := k.read("receiver.tls.client_ca_file", t.ClientCAFile); ca != nil && !x509.NewCertPool().AppendCertsFromPEM(ca) {
 		k.add("receiver.tls.client_ca_file", "%s holds no PEM certificate", t.ClientCAFile)
 	}
+}
+
+// keyPair reads the files to see that they go together; whoever serves with them reads them
+// again. It says whether there are both.
+func (k *checker) keyPair(at string, certFile, keyFile *string, needed bool) bool {
+	*certFile, *keyFile = k.secretName(*certFile), k.secretName(*keyFile)
+	switch {
+	case *certFile == "" && *keyFile == "" && !needed:
+		return false
+	case *certFile == "":
+		k.add(at+".cert_file", "is missing; a key without its certificate is no use")
+		return false
+	case *keyFile == "":
+		k.add(at+".key_file", "is missing; a certificate without its key is no use")
+		return false
+	}
+	cert, pk := k.read(at+".cert_file", *certFile), k.read(at+".key_file", *keyFile)
+	if cert != nil && pk != nil {
+		if _, err := tls.X509KeyPair(cert, pk); err != nil {
+			k.add(at+".cert_file", "%s and %s are no pair: %v", *certFile, *keyFile, err)
+		}
+		k.exposed(at+".key_file", *keyFile)
+	}
+	return true
+}
+
+// read is what is in a file; nil when it cannot be read, which is a problem.
+func (k *checker) read(at, name string) []byte {
+	b, err := readSmall(name, maxFile)
+	if err != nil {
+		k.add(at, "%v", err)
+		return nil
+	}
+	return b
 }
 
 func (k *checker) ticket() {
@@ -219,6 +221,13 @@ func (k *checker) exposed(path, name string) {
 	}
 	if mode := st.Mode().Perm(); mode&0o004 != 0 {
 		k.warn(path, "everybody on this machine can read %s (mode %04o); chmod o= it", name, mode)
+	}
+}
+
+// refuse notes why the value at path will not do, if there is a reason.
+func (k *checker) refuse(path, why string) {
+	if why != "" {
+		k.add(path, "%s", why)
 	}
 }
 

@@ -1,13 +1,10 @@
 package config
 
 import (
-	"crypto/tls"
 	"fmt"
-	"net"
 	"net/url"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -21,15 +18,7 @@ func (k *checker) stationName(at, name string) {
 		k.add(at+".name", "%s: only letters A to Z, digits, spaces and . _ - are possible, a letter or digit first", quote(name))
 		return
 	}
-	if k.stations == nil {
-		k.stations = map[string]string{}
-	}
-	folded := strings.ToLower(name)
-	if first, ok := k.stations[folded]; ok {
-		k.add(at+".name", "%s is taken by %s", quote(name), first)
-		return
-	}
-	k.stations[folded] = at
+	k.unique(at+".name", at, name, k.stations)
 }
 
 func (k *checker) screens() {
@@ -37,8 +26,8 @@ func (k *checker) screens() {
 		s := &k.c.Screens[i]
 		at := fmt.Sprintf("screens[%d]", i)
 		k.stationName(at, s.Name)
-		if msg := badName(s.Title); s.Title != "" && msg != "" {
-			k.add(at+".title", "%s", msg)
+		if s.Title != "" {
+			k.refuse(at+".title", badName(s.Title))
 		}
 		k.oneOf(at+".mode", s.Mode, modePrep, modeExpo)
 		k.span(at+".warn_after", s.WarnAfter, 10*time.Second, 24*time.Hour, "")
@@ -84,7 +73,7 @@ func (k *checker) pass(at string, s *Screen) {
 		case i < 0 && slices.Contains(k.c.Stations(), name):
 			k.add(here, "%s is no screen; the pass sees screens only", quote(name))
 		case i < 0:
-			k.add(here, "there is no screen %s%s", quote(name), k.screenHint(name))
+			k.add(here, "%s", noSuch("screen", name, k.screensOfTheirOwn()))
 		}
 	}
 	usual := DefaultScreen()
@@ -98,20 +87,14 @@ func (k *checker) pass(at string, s *Screen) {
 	}
 }
 
-func (k *checker) screenHint(name string) string {
-	var there []string
+// screensOfTheirOwn is the names of the screens that have tickets of their own.
+func (k *checker) screensOfTheirOwn() (names []string) {
 	for _, s := range k.c.Screens {
 		if !s.Expo() && s.Name != "" {
-			there = append(there, s.Name)
+			names = append(names, s.Name)
 		}
 	}
-	switch s := suggest(name, there); {
-	case s != "":
-		return "; did you mean " + s + "?"
-	case len(there) > 0:
-		return "; there is " + enumerate(there)
-	}
-	return ""
+	return names
 }
 
 func (k *checker) kds() {
@@ -122,7 +105,7 @@ func (k *checker) kds() {
 		// The address may hold a secret: it is not repeated.
 		if d.URL == "" {
 			k.add(at+".url", "is missing; write it as https://kds.example/api/tickets")
-		} else if u, err := url.Parse(d.URL); err == nil && u.Scheme == "http" && !loopbackName(u.Hostname()) {
+		} else if u, err := url.Parse(d.URL); err == nil && u.Scheme == "http" && !loopback(u.Hostname()) {
 			k.warn(at+".url", "is plain HTTP: orders, and the token if there is one, can be read on the way")
 		}
 		for _, f := range []struct {
@@ -133,9 +116,7 @@ func (k *checker) kds() {
 			if *f.name = k.secretName(*f.name); *f.name == "" {
 				continue
 			}
-			if _, err := readSmall(*f.name, maxFile); err != nil {
-				k.add(at+"."+f.key, "%v", err)
-			} else if f.secret {
+			if k.read(at+"."+f.key, *f.name) != nil && f.secret {
 				k.exposed(at+"."+f.key, *f.name)
 			}
 		}
@@ -149,16 +130,10 @@ func (k *checker) kds() {
 	}
 }
 
-func loopbackName(host string) bool {
-	addr, msg := listenAddr(net.JoinHostPort(host, "1"))
-	return msg == "" && addr.IsLoopback()
-}
-
 // display checks where the pages are served.
 func (k *checker) display() {
 	d := &k.c.Display
-	d.TLS.CertFile, d.TLS.KeyFile = k.secretName(d.TLS.CertFile), k.secretName(d.TLS.KeyFile)
-	if msg := d.refuses(d.Listen); msg != "" {
+	if msg := refuses(d.Listen, d.Insecure || d.TLS.Enabled(), "set display.tls, or display.insecure: true"); msg != "" {
 		k.add("display.listen", "%s", msg)
 	} else if len(k.c.Screens) > 0 {
 		for _, other := range []struct{ key, listen string }{{"receiver.listen", k.c.Receiver.Listen}, {"metrics.listen", k.c.Metrics.Listen}} {
@@ -167,49 +142,5 @@ func (k *checker) display() {
 			}
 		}
 	}
-	switch {
-	case !d.TLS.Enabled():
-		return
-	case d.TLS.CertFile == "":
-		k.add("display.tls.cert_file", "is missing; a key without its certificate is no use")
-		return
-	case d.TLS.KeyFile == "":
-		k.add("display.tls.key_file", "is missing; a certificate without its key is no use")
-		return
-	}
-	cert, certErr := readSmall(d.TLS.CertFile, maxFile)
-	if certErr != nil {
-		k.add("display.tls.cert_file", "%v", certErr)
-	}
-	pk, keyErr := readSmall(d.TLS.KeyFile, maxFile)
-	if keyErr != nil {
-		k.add("display.tls.key_file", "%v", keyErr)
-	}
-	if certErr == nil && keyErr == nil {
-		if _, err := tls.X509KeyPair(cert, pk); err != nil {
-			k.add("display.tls.cert_file", "%s and %s are no pair: %v", d.TLS.CertFile, d.TLS.KeyFile, err)
-		}
-		k.exposed("display.tls.key_file", d.TLS.KeyFile)
-	}
-}
-
-// refuses says why the pages must not be served on hostport; empty when they may.
-func (d *Display) refuses(hostport string) string {
-	addr, msg := listenAddr(hostport)
-	if msg != "" || addr.IsLoopback() || d.Insecure || d.TLS.Enabled() {
-		return msg
-	}
-	return fmt.Sprintf("%s is not loopback, and orders would cross the network in plain text; set display.tls, or display.insecure: true", hostport)
-}
-
-// samePort says whether two addresses to listen on are in each other's way.
-func samePort(a, b string) bool {
-	aAddr, aMsg := listenAddr(a)
-	bAddr, bMsg := listenAddr(b)
-	if aMsg != "" || bMsg != "" {
-		return false
-	}
-	_, aPort, _ := net.SplitHostPort(a)
-	_, bPort, _ := net.SplitHostPort(b)
-	return aPort == bPort && aPort != "0" && (aAddr == bAddr || aAddr.IsUnspecified() || bAddr.IsUnspecified())
+	k.keyPair("display.tls", &d.TLS.CertFile, &d.TLS.KeyFile, false)
 }

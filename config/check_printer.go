@@ -15,7 +15,7 @@ func (k *checker) printers() {
 	if len(k.c.Stations()) == 0 {
 		k.add("printers", "there are none; name at least one")
 	}
-	devices := map[string]int{}
+	devices := map[string]int{} // by Device
 	for i := range k.c.Printers {
 		p := &k.c.Printers[i]
 		at := fmt.Sprintf("printers[%d]", i)
@@ -197,12 +197,11 @@ func (k *checker) backup(at, name, backup string) {
 		k.add(at+".backup", "%s cannot stand in for itself", quote(backup))
 		return
 	}
-	if msg := k.unknownStation(backup); msg != "" {
-		k.add(at+".backup", "%s", msg)
+	if !k.station(at+".backup", backup) {
 		return
 	}
 	chain := []string{name}
-	for next := backup; next != ""; next, _ = k.c.namedBackup(next) {
+	for next := backup; next != ""; next = k.c.named(next).backup {
 		if slices.Contains(chain, next) {
 			if next == name {
 				k.add(at+".backup", "goes round in a circle: %s → %s", strings.Join(chain, " → "), next)

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"slices"
 	"time"
 )
 
@@ -119,59 +118,63 @@ func DefaultKDS() KDS {
 	return KDS{Timeout: 5 * time.Second, HoldFor: 2 * time.Minute, ExpireAfter: 4 * time.Hour}
 }
 
+// a station is what all kinds of them have.
+type station struct {
+	name, backup string
+	holdFor      time.Duration
+	screen       bool
+}
+
+// stations is all that a ticket can be sent to, in the order of the file.
+func (c *Config) stations() (all []station) {
+	for _, p := range c.Printers {
+		all = append(all, station{p.Name, p.Backup, p.HoldFor, false})
+	}
+	for _, s := range c.Screens {
+		if !s.Expo() {
+			all = append(all, station{s.Name, s.Backup, s.HoldFor, true})
+		}
+	}
+	for _, d := range c.KDS {
+		all = append(all, station{d.Name, d.Backup, d.HoldFor, false})
+	}
+	return all
+}
+
 // Stations is the names of all stations a ticket can be sent to: the printers, the screens but
 // those of the pass, the displays of others, each in the order of the file.
 func (c *Config) Stations() []string {
 	var names []string
-	for _, p := range c.Printers {
-		names = append(names, p.Name)
-	}
-	for _, s := range c.Screens {
-		if !s.Expo() {
-			names = append(names, s.Name)
-		}
-	}
-	for _, d := range c.KDS {
-		names = append(names, d.Name)
+	for _, s := range c.stations() {
+		names = append(names, s.name)
 	}
 	return names
 }
 
 // BackupOf is who stands in for a station, and how long that must have got nothing out; "" is
 // nobody. It knows the default of a screen.
-func (c *Config) BackupOf(station string) (backup string, after time.Duration) {
-	backup, after = c.namedBackup(station)
-	i := slices.IndexFunc(c.Screens, func(s Screen) bool { return s.Name == station && !s.Expo() })
-	if backup != "" || i < 0 {
-		return backup, after
+func (c *Config) BackupOf(name string) (backup string, after time.Duration) {
+	s := c.named(name)
+	if s.backup != "" || !s.screen {
+		return s.backup, s.holdFor
 	}
 	// Only what is named is followed: a screen whose default leads here is on that way itself.
 	seen := map[string]bool{}
-	for next := c.Fallback; next != "" && !seen[next]; next, _ = c.namedBackup(next) {
-		if next == station {
-			return "", after
+	for next := c.Fallback; next != "" && !seen[next]; next = c.named(next).backup {
+		if next == name {
+			return "", s.holdFor
 		}
 		seen[next] = true
 	}
-	return c.Fallback, after
+	return c.Fallback, s.holdFor
 }
 
-// namedBackup is the backup of a station as the file names it.
-func (c *Config) namedBackup(station string) (backup string, after time.Duration) {
-	for _, p := range c.Printers {
-		if p.Name == station {
-			return p.Backup, p.HoldFor
+// named is the station of that name, with the backup that the file names.
+func (c *Config) named(name string) station {
+	for _, s := range c.stations() {
+		if s.name == name {
+			return s
 		}
 	}
-	for _, s := range c.Screens {
-		if s.Name == station && !s.Expo() {
-			return s.Backup, s.HoldFor
-		}
-	}
-	for _, d := range c.KDS {
-		if d.Name == station {
-			return d.Backup, d.HoldFor
-		}
-	}
-	return "", 0
+	return station{}
 }

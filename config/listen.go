@@ -21,13 +21,17 @@ func (r *Receiver) CheckListener(addr net.Addr) error {
 	return nil
 }
 
-// refuses says why the webhook must not listen on hostport; empty when it may.
 func (r *Receiver) refuses(hostport string) string {
+	return refuses(hostport, r.Insecure || r.TLS.Enabled(), "set receiver.tls, put a proxy or tunnel before 127.0.0.1, or set receiver.insecure: true")
+}
+
+// refuses says why orders must not be served on hostport; empty when they may.
+func refuses(hostport string, anywhere bool, do string) string {
 	addr, msg := listenAddr(hostport)
-	if msg != "" || addr.IsLoopback() || r.Insecure || r.TLS.Enabled() {
+	if msg != "" || addr.IsLoopback() || anywhere {
 		return msg
 	}
-	return fmt.Sprintf("%s is not loopback, and orders would cross the network in plain text; set receiver.tls, put a proxy or tunnel before 127.0.0.1, or set receiver.insecure: true", hostport)
+	return fmt.Sprintf("%s is not loopback, and orders would cross the network in plain text; %s", hostport, do)
 }
 
 // listenAddr reads an address to listen on. A missing host is every address.
@@ -54,21 +58,24 @@ func listenAddr(hostport string) (addr netip.Addr, msg string) {
 
 func (k *checker) metrics() {
 	m := k.c.Metrics.Listen
-	if m == "" {
-		return
-	}
 	addr, msg := listenAddr(m)
-	if msg != "" {
+	switch {
+	case m == "":
+	case msg != "":
 		k.add("metrics.listen", "%s", msg)
-		return
-	}
-	_, port, _ := net.SplitHostPort(m)
-	rAddr, msg := listenAddr(k.c.Receiver.Listen)
-	_, rPort, _ := net.SplitHostPort(k.c.Receiver.Listen)
-	if msg == "" && port == rPort && port != "0" && (addr == rAddr || addr.IsUnspecified() || rAddr.IsUnspecified()) {
+	case samePort(m, k.c.Receiver.Listen):
 		k.add("metrics.listen", "%s is taken by receiver.listen; each has its own port", quote(m))
-	}
-	if !addr.IsLoopback() && !addr.IsPrivate() && !addr.IsLinkLocalUnicast() {
+	case !addr.IsLoopback() && !addr.IsPrivate() && !addr.IsLinkLocalUnicast():
 		k.warn("metrics.listen", "%s may be reached from outside; nothing there asks for a password", quote(m))
 	}
+}
+
+// samePort says whether two addresses to listen on are in each other's way.
+func samePort(a, b string) bool {
+	aAddr, aMsg := listenAddr(a)
+	bAddr, bMsg := listenAddr(b)
+	_, aPort, _ := net.SplitHostPort(a)
+	_, bPort, _ := net.SplitHostPort(b)
+	return aMsg == "" && bMsg == "" && aPort == bPort && aPort != "0" &&
+		(aAddr == bAddr || aAddr.IsUnspecified() || bAddr.IsUnspecified())
 }

@@ -59,7 +59,7 @@ func Parse(path string, data []byte, more ...func(*Config) []Problem) (*Config, 
 	if err != nil {
 		dir = filepath.Dir(path)
 	}
-	check := checker{findings: f, c: c, dir: dir, credentials: os.Getenv("CREDENTIALS_DIRECTORY")}
+	check := checker{findings: f, c: c, stations: map[string]string{}, dir: dir, credentials: os.Getenv("CREDENTIALS_DIRECTORY")}
 	check.all()
 	for _, find := range more {
 		for _, p := range find(c) {

@@ -83,7 +83,7 @@ func goodConfig() Config {
 }
 
 func diffConfig(want, got Config) string {
-	return cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.EquateComparable(netip.Prefix{}))
+	return cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.EquateComparable(netip.Prefix{}, Secret{}))
 }
 
 func TestWhatTheFileDoesNotSayIsTheDefault(t *testing.T) {

@@ -13,13 +13,13 @@ import (
 // Size is a number of bytes, written with a unit: 512KiB, 1MiB.
 type Size int64
 
-func sizeUnits() []sizeUnit {
-	return []sizeUnit{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"KB", 1e3}, {"B", 1}}
-}
-
 type sizeUnit struct {
 	name  string
 	bytes int64
+}
+
+func sizeUnits() []sizeUnit {
+	return []sizeUnit{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"KB", 1e3}, {"B", 1}}
 }
 
 // String is the size in the largest binary unit that says it exactly.
@@ -31,9 +31,6 @@ func (s Size) String() string {
 	}
 	return strconv.FormatInt(int64(s), 10) + "B"
 }
-
-// MarshalText is String.
-func (s Size) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText reads a size with its unit.
 func (s *Size) UnmarshalText(b []byte) error {
@@ -92,9 +89,6 @@ func parsePrefix(text string) (netip.Prefix, error) {
 type Scale struct{ Width, Height int }
 
 func (s Scale) String() string { return fmt.Sprintf("%dx%d", s.Width, s.Height) }
-
-// MarshalText is String.
-func (s Scale) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText reads a size such as 2x2.
 func (s *Scale) UnmarshalText(b []byte) error {

@@ -2,7 +2,6 @@ package config
 
 import (
 	"bytes"
-	"crypto/subtle"
 	"errors"
 	"fmt"
 	"io"
@@ -18,23 +17,12 @@ const stars = "********"
 // come out; only [Secret.Reveal] tells it.
 type Secret struct{ text string }
 
-// NewSecret makes text a secret.
-func NewSecret(text string) Secret { return Secret{text} }
-
 // Reveal is the secret itself, for the one who must compare or send it.
 func (s Secret) Reveal() string { return s.text }
 
-// Equal compares without telling by its time how much was right.
-func (s Secret) Equal(o Secret) bool {
-	return subtle.ConstantTimeCompare([]byte(s.text), []byte(o.text)) == 1
-}
-
 func (Secret) String() string               { return stars }
-func (Secret) GoString() string             { return stars }
 func (Secret) LogValue() slog.Value         { return slog.StringValue(stars) }
 func (Secret) MarshalText() ([]byte, error) { return []byte(stars), nil }
-func (Secret) MarshalJSON() ([]byte, error) { return []byte(`"` + stars + `"`), nil }
-func (Secret) MarshalYAML() (any, error)    { return stars, nil }
 
 // Format keeps every verb, %x and %+v among them, from looking inside.
 func (Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, stars) }
@@ -59,9 +47,9 @@ func readSecrets(name string) ([]Secret, error) {
 		if why := weak(l); why != "" {
 			return nil, fmt.Errorf("line %d of %s %s; make one with: head -c 24 /dev/urandom | base64 | tr +/ -_", i+1, name, why)
 		}
-		secrets = append(secrets, NewSecret(l))
+		secrets = append(secrets, Secret{l})
 	}
-	if len(secrets) == 2 && secrets[0].Equal(secrets[1]) {
+	if len(secrets) == 2 && secrets[0] == secrets[1] {
 		return nil, fmt.Errorf("both lines of %s are the same secret; keep one", name)
 	}
 	return secrets, nil

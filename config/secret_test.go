@@ -26,13 +26,13 @@ func secretFile(t *testing.T, text string, mode os.FileMode) string {
 }
 
 func TestASecretShowsAsStarsWhateverIsDoneWithIt(t *testing.T) {
-	s := NewSecret(one)
+	s := Secret{one}
 	holder := struct{ S Secret }{s}
 	var b bytes.Buffer
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%10s"} {
 		fmt.Fprintf(&b, verb+" "+verb+" "+verb+"\n", s, &s, holder)
 	}
-	fmt.Fprintln(&b, s.String(), s.GoString(), fmt.Errorf("open %v", s))
+	fmt.Fprintln(&b, s.String(), fmt.Errorf("open %v", s))
 	slog.New(slog.NewTextHandler(&b, nil)).Info("x", "s", s, "h", holder)
 	slog.New(slog.NewJSONHandler(&b, nil)).Info("x", "s", s, "h", holder)
 	j, err := json.Marshal(map[string]any{"s": s, "h": holder})
@@ -45,7 +45,7 @@ func TestASecretShowsAsStarsWhateverIsDoneWithIt(t *testing.T) {
 			t.Fatalf("%q came out:\n%s", leak, b.String())
 		}
 	}
-	if s.Reveal() != one || !s.Equal(NewSecret(one)) || s.Equal(NewSecret(two)) {
+	if s.Reveal() != one {
 		t.Error("the secret itself is not right")
 	}
 }

@@ -19,7 +19,7 @@ func (s Service) ReadSecret() (Secret, error) {
 	if len(lines) != 1 {
 		return Secret{}, fmt.Errorf("%s has %d lines; it holds the secret and nothing else", s.ClientSecretFile, len(lines))
 	}
-	return NewSecret(lines[0]), nil
+	return Secret{lines[0]}, nil
 }
 
 func (k *checker) service() {
@@ -35,9 +35,7 @@ func (k *checker) service() {
 	if s.BaseURL == "" && s.ClientID == "" && s.ClientSecretFile == "" {
 		return
 	}
-	if msg := s.badBaseURL(); msg != "" {
-		k.add("service.base_url", "%s", msg)
-	}
+	k.refuse("service.base_url", s.badBaseURL())
 	switch {
 	case s.ClientID == "":
 		k.add("service.client_id", "is missing; base_url, client_id and client_secret_file go together")

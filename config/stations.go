@@ -14,7 +14,7 @@ func (k *checker) venues() {
 	if len(k.c.Venues) == 0 {
 		k.add("venues", "there are none; name at least one, or every request is refused with 403")
 	}
-	ids, named := map[string]int{}, map[string]int{}
+	ids, named := map[string]string{}, map[string]string{}
 	for i := range k.c.Venues {
 		v := &k.c.Venues[i]
 		at := fmt.Sprintf("venues[%d]", i)
@@ -22,18 +22,16 @@ func (k *checker) venues() {
 		if !regexp.MustCompile(`^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$`).MatchString(v.ID) {
 			k.add(at+".id", "%s is not a UUID; write it as 6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11", quote(v.ID))
 		} else {
-			k.unique(at+".id", "venues", v.ID, i, ids)
+			k.unique(at+".id", at, v.ID, ids)
 		}
 		if msg := badName(v.Name); msg != "" {
 			k.add(at+".name", "%s", msg)
 		} else {
-			k.unique(at+".name", "venues", v.Name, i, named)
+			k.unique(at+".name", at, v.Name, named)
 		}
 		k.zone(at+".timezone", v.Timezone)
 		for j, d := range v.Devices {
-			if msg := badDevice(d); msg != "" {
-				k.add(fmt.Sprintf("%s.devices[%d]", at, j), "%s", msg)
-			}
+			k.refuse(fmt.Sprintf("%s.devices[%d]", at, j), badDevice(d))
 		}
 	}
 }
@@ -55,13 +53,13 @@ func (k *checker) zone(at, name string) {
 
 // unique notes a name that was there before, in any case: two stations that differ in
 // one capital are one to whoever reads them over the noise of a kitchen.
-func (k *checker) unique(at, list, name string, i int, seen map[string]int) {
+func (k *checker) unique(path, at, name string, seen map[string]string) {
 	folded := strings.ToLower(name)
 	if first, ok := seen[folded]; ok {
-		k.add(at, "%s is taken by %s[%d]", quote(name), list, first)
+		k.add(path, "%s is taken by %s", quote(name), first)
 		return
 	}
-	seen[folded] = i
+	seen[folded] = at
 }
 
 // badName says why people cannot call something name; empty when they can.
@@ -96,18 +94,27 @@ func (k *checker) knowStations() bool {
 	return len(names) > 0 && !slices.Contains(names, "")
 }
 
-func (k *checker) unknownStation(name string) string {
+// station checks that there is a station of that name.
+func (k *checker) station(at, name string) bool {
 	stations := k.c.Stations()
-	if slices.Contains(stations, name) {
-		return ""
+	switch {
+	case !k.knowStations() || slices.Contains(stations, name):
+		return true
+	case slices.ContainsFunc(k.c.Screens, func(s Screen) bool { return s.Expo() && s.Name == name }):
+		k.add(at, "%s is a screen of mode expo: it shows what its stations have; name one of those", quote(name))
+	default:
+		k.add(at, "%s", noSuch("station", name, stations))
 	}
-	if slices.ContainsFunc(k.c.Screens, func(s Screen) bool { return s.Expo() && s.Name == name }) {
-		return quote(name) + " is a screen of mode expo: it shows what its stations have; name one of those"
+	return false
+}
+
+// noSuch says that there is nothing of that name, and what there is.
+func noSuch(what, name string, there []string) string {
+	msg := fmt.Sprintf("there is no %s %s", what, quote(name))
+	if hint := didYouMean(name, there); hint != "" || len(there) == 0 {
+		return msg + hint
 	}
-	if s := suggest(name, stations); s != "" {
-		return fmt.Sprintf("there is no station %s; did you mean %s?", quote(name), s)
-	}
-	return fmt.Sprintf("there is no station %s; there is %s", quote(name), enumerate(stations))
+	return msg + "; there is " + enumerate(there)
 }
 
 func enumerate(list []string) string {
@@ -122,17 +129,10 @@ func (k *checker) stationNames() {
 	if k.c.Fallback == "" {
 		k.add("fallback", "is missing; name the station that gets what no route takes")
 	}
-	if !k.knowStations() {
-		return
-	}
-	if msg := k.unknownStation(k.c.Fallback); msg != "" {
-		k.add("fallback", "%s", msg)
-	}
+	k.station("fallback", k.c.Fallback)
 	for i, v := range k.c.Venues {
 		if v.Fallback != "" {
-			if msg := k.unknownStation(v.Fallback); msg != "" {
-				k.add(fmt.Sprintf("venues[%d].fallback", i), "%s", msg)
-			}
+			k.station(fmt.Sprintf("venues[%d].fallback", i), v.Fallback)
 		}
 	}
 }
@@ -155,11 +155,7 @@ func (k *checker) routes() {
 			if slices.Index(r.To, to) < j {
 				k.add(here, "%s stands twice", quote(to))
 			}
-			if k.knowStations() {
-				if msg := k.unknownStation(to); msg != "" {
-					k.add(here, "%s", msg)
-				}
-			}
+			k.station(here, to)
 		}
 		k.routeVenue(at+".venue", r.Venue)
 	}
@@ -176,9 +172,5 @@ func (k *checker) routeVenue(at, name string) {
 		}
 		venues = append(venues, v.Name)
 	}
-	if s := suggest(name, venues); s != "" {
-		k.add(at, "there is no venue %s; did you mean %s?", quote(name), s)
-	} else {
-		k.add(at, "there is no venue %s; there is %s", quote(name), enumerate(venues))
-	}
+	k.add(at, "%s", noSuch("venue", name, venues))
 }
