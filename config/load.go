@@ -85,13 +85,16 @@ func (f *findings) read(data []byte) (*Config, error) {
 	v.SetConfigType("yaml")
 	c := Default()
 	variables := map[string]string{}
-	leaves(&c, func(at string, k key, val reflect.Value) {
-		v.SetDefault(at, val.Interface())
-		if k.typ.Kind() != reflect.Map { // AutomaticEnv would miss what the file does not name
-			v.MustBindEnv(at, EnvName(at))
-			variables[EnvName(at)] = at
+	for _, k := range allKeys() {
+		if k.inList() {
+			continue
 		}
-	})
+		v.SetDefault(k.path, k.in(&c))
+		if k.typ.Kind() != reflect.Map { // AutomaticEnv would miss what the file does not name
+			v.MustBindEnv(k.path, EnvName(k.path))
+			variables[EnvName(k.path)] = k.path
+		}
+	}
 	f.environment(variables)
 	if err := v.ReadConfig(bytes.NewReader(data)); err != nil {
 		return nil, err
@@ -153,10 +156,10 @@ func (f *findings) environment(variables map[string]string) {
 }
 
 func unknownVariable(name string, candidates []string) string {
-	for _, k := range Keys() {
-		list, _, inList := strings.Cut(k, "[]")
-		if (inList || k == "ticket.fields") && strings.HasPrefix(name, EnvName(list)) {
-			return fmt.Sprintf("; %s can only be set in the file", list)
+	for _, k := range allKeys() {
+		top, _, _ := strings.Cut(k.path, "[]")
+		if (k.inList() || k.typ.Kind() == reflect.Map) && strings.HasPrefix(name, EnvName(top)) {
+			return fmt.Sprintf("; %s can only be set in the file", top)
 		}
 	}
 	return didYouMean(name, candidates)

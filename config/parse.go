@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"reflect"
@@ -137,29 +138,18 @@ func fromText(from, to reflect.Value) (any, error) {
 
 // kind is what a value of type t is called in a message.
 func kind(t reflect.Type) string {
-	switch t {
-	case reflect.TypeFor[string]():
-		return "text"
-	case reflect.TypeFor[bool]():
-		return "true or false"
-	case reflect.TypeFor[int]():
-		return "a number"
-	case reflect.TypeFor[time.Duration]():
-		return "a duration such as 4s"
-	case reflect.TypeFor[Size]():
-		return "a size such as 1MiB"
-	case reflect.TypeFor[netip.Prefix]():
-		return "a network such as 192.168.1.0/24"
-	case reflect.TypeFor[Scale]():
-		return "a size of letters such as 2x2"
-	case reflect.TypeFor[map[string][]string]():
-		return "names of fields, each with a list of paths"
-	case reflect.TypeFor[KeyMap]():
-		return "what keys can do, each with a list of keys"
-	case reflect.TypeFor[Override]():
-		return "keys of the profile with their values"
-	}
-	return "keys with values"
+	return cmp.Or(map[reflect.Type]string{
+		reflect.TypeFor[string]():              "text",
+		reflect.TypeFor[bool]():                "true or false",
+		reflect.TypeFor[int]():                 "a number",
+		reflect.TypeFor[time.Duration]():       "a duration such as 4s",
+		reflect.TypeFor[Size]():                "a size such as 1MiB",
+		reflect.TypeFor[netip.Prefix]():        "a network such as 192.168.1.0/24",
+		reflect.TypeFor[Scale]():               "a size of letters such as 2x2",
+		reflect.TypeFor[map[string][]string](): "names of fields, each with a list of paths",
+		reflect.TypeFor[KeyMap]():              "what keys can do, each with a list of keys",
+		reflect.TypeFor[Override]():            "keys of the profile with their values",
+	}[t], "keys with values")
 }
 
 func number(text string) bool {

@@ -120,18 +120,17 @@ func clean(msg string) string {
 // bad says whether the value at path cannot be believed: it, or what holds it, has a
 // problem already.
 func (f *findings) bad(path string) bool {
-	return slices.ContainsFunc(f.problems, func(p Problem) bool {
-		rest, ok := strings.CutPrefix(path, p.Path)
-		return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
-	})
+	return slices.ContainsFunc(f.problems, func(p Problem) bool { return within(path, p.Path) })
 }
 
 // badBelow says whether anything at path or inside it has a problem.
 func (f *findings) badBelow(path string) bool {
-	return f.bad(path) || slices.ContainsFunc(f.problems, func(p Problem) bool {
-		rest, ok := strings.CutPrefix(p.Path, path)
-		return ok && rest != "" && (rest[0] == '.' || rest[0] == '[')
-	})
+	return f.bad(path) || slices.ContainsFunc(f.problems, func(p Problem) bool { return within(p.Path, path) })
+}
+
+func within(path, whole string) bool {
+	rest, ok := strings.CutPrefix(path, whole)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
 // told is all problems in the order of the file.

@@ -2,9 +2,11 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"reflect"
 	"regexp"
 	"slices"
@@ -53,15 +55,15 @@ type (
 
 // asWritten keeps viper from the keys inside lists and those that the file itself invents.
 func asWritten(t reflect.Type, m map[string]any) {
-	for _, k := range keysOf(t) {
-		switch v := m[k.name].(type) {
+	for name, of := range sectionKeys(t) {
+		switch v := m[name].(type) {
 		case []any:
-			m[k.name] = list(v)
+			m[name] = list(v)
 		case map[string]any:
-			if section(k.typ) {
-				asWritten(k.typ, v)
+			if section(of) {
+				asWritten(of, v)
 			} else {
-				m[k.name] = words(v)
+				m[name] = words(v)
 			}
 		}
 	}
@@ -149,27 +151,37 @@ func (f *findings) mapping(path string, t reflect.Type, n *yaml.Node) bool {
 		f.add(path, "want %s, got %s", kind(t), shown(n))
 		return false
 	}
+	known := map[string]reflect.Type{}
+	if section(t) {
+		known = sectionKeys(t)
+	}
 	var kept []*yaml.Node
 	seen := map[string]int{}
 	for pair := range slices.Chunk(n.Content, 2) {
 		k, v := pair[0], pair[1]
-		full := join(path, k.Value)
-		if k.Kind != yaml.ScalarNode {
-			full = join(path, "?")
-		} else if !word(k.Value) {
-			full = join(path, quote(k.Value))
-		} else if f.env[full] != "" { // what the file says there does not matter
-			continue
-		} else if first := seen[k.Value]; first != 0 {
-			f.add(full, "stands twice, in lines %d and %d", first, k.Line)
-			continue
+		name, of, hint := k.Value, known[k.Value], ""
+		switch {
+		case k.Kind != yaml.ScalarNode:
+			name, of = "?", nil
+		case !word(name):
+			name, of = quote(name), nil
+		case t.Kind() == reflect.Map:
+			of = t.Elem()
+		case t.Kind() == reflect.Interface:
+			of = t
+		case of == nil && len(f.problems) < maxProblems: // more nobody will read
+			hint = cmp.Or(didYouMean(name, slices.Sorted(maps.Keys(known))), elsewhere(name))
 		}
-		seen[k.Value] = k.Line
-		of := under(t, k)
-		if of == nil {
+		full := join(path, name)
+		first := seen[name]
+		switch seen[name] = k.Line; {
+		case f.env[full] != "": // what the file says there does not matter
+		case first != 0:
+			f.add(full, "stands twice, in lines %d and %d", first, k.Line)
+		case of == nil:
 			f.lines[full] = k.Line
-			f.add(full, "unknown key%s", f.hint(t, k))
-		} else if f.review(full, of, v) {
+			f.add(full, "unknown key%s", hint)
+		case f.review(full, of, v):
 			k.Tag = "!!str" // a field of a ticket may be called null
 			kept = append(kept, k, v)
 		}
@@ -181,37 +193,6 @@ func (f *findings) mapping(path string, t reflect.Type, n *yaml.Node) bool {
 func word(s string) bool { return s != "" && len(s) <= 64 && strings.Trim(s, wordLetters) == "" }
 
 const wordLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
-
-// under is the type of what stands under a key in a mapping of type t; nil for a key that is
-// not known.
-func under(t reflect.Type, k *yaml.Node) reflect.Type {
-	if k.Kind != yaml.ScalarNode || !word(k.Value) {
-		return nil
-	}
-	switch t.Kind() {
-	case reflect.Interface:
-		return t
-	case reflect.Map:
-		return t.Elem()
-	}
-	for _, known := range keysOf(t) {
-		if known.name == k.Value {
-			return known.typ
-		}
-	}
-	return nil
-}
-
-// hint is what may have been meant by a key that is not known.
-func (f *findings) hint(t reflect.Type, k *yaml.Node) string {
-	if len(f.problems) >= maxProblems || !section(t) || k.Kind != yaml.ScalarNode || !word(k.Value) {
-		return "" // nobody will read it, or nothing is like it
-	}
-	if s := didYouMean(k.Value, names(keysOf(t))); s != "" {
-		return s
-	}
-	return elsewhere(k.Value)
-}
 
 // list reviews a list. It keeps its length, so that printers[2] is the third printer
 // whatever is wrong with the second.

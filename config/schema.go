@@ -7,31 +7,29 @@ import (
 	"strings"
 )
 
-// A key is one key of a struct of this package.
+// A key is one key of the file.
 type key struct {
-	name    string
+	path    string // as receiver.tls.cert_file and printers[].name
 	typ     reflect.Type
-	index   int
-	restart bool // a reload cannot change it
+	index   []int // where it is in a Config; nothing inside a list
+	restart bool  // a reload cannot change it
 }
 
-// keysOf is the keys of a struct, in the order of the manual.
-func keysOf(t reflect.Type) []key {
-	var keys []key
+// keys is every key of a struct that has a value of its own, in the order of the manual.
+func keys(t reflect.Type, prefix string, index []int) (all []key) {
 	for f := range t.Fields() {
-		if name := f.Tag.Get("mapstructure"); name != "-" {
-			keys = append(keys, key{name, f.Type, f.Index[0], f.Tag.Get("reload") == "restart"})
+		path, at := prefix+f.Tag.Get("mapstructure"), append(slices.Clip(index), f.Index...)
+		switch {
+		case f.Tag.Get("mapstructure") == "-":
+		case section(f.Type):
+			all = append(all, keys(f.Type, path+".", at)...)
+		case f.Type.Kind() == reflect.Slice && section(f.Type.Elem()):
+			all = append(all, keys(f.Type.Elem(), path+"[].", nil)...)
+		default:
+			all = append(all, key{path, f.Type, at, f.Tag.Get("reload") == "restart"})
 		}
 	}
-	return keys
-}
-
-func names(keys []key) []string {
-	var s []string
-	for _, k := range keys {
-		s = append(s, k.name)
-	}
-	return s
+	return all
 }
 
 // section says whether t is a struct of keys; a network is a struct too, and a value.
@@ -39,25 +37,30 @@ func section(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && t != reflect.TypeFor[netip.Prefix]() && t != reflect.TypeFor[Scale]()
 }
 
+// sectionKeys is what may stand in a section, and its type.
+func sectionKeys(t reflect.Type) map[string]reflect.Type {
+	m := map[string]reflect.Type{}
+	for f := range t.Fields() {
+		if name := f.Tag.Get("mapstructure"); name != "-" {
+			m[name] = f.Type
+		}
+	}
+	return m
+}
+
+func allKeys() []key { return keys(reflect.TypeFor[Config](), "", nil) }
+
+// inList says that the key is one of an element of a list.
+func (k key) inList() bool { return strings.Contains(k.path, "[]") }
+
 // Keys is every key there is, in the order of the manual; those inside a list as
 // printers[].name.
 func Keys() []string {
-	var keys []string
-	var walk func(prefix string, t reflect.Type)
-	walk = func(prefix string, t reflect.Type) {
-		for _, k := range keysOf(t) {
-			switch {
-			case section(k.typ):
-				walk(prefix+k.name+".", k.typ)
-			case k.typ.Kind() == reflect.Slice && section(k.typ.Elem()):
-				walk(prefix+k.name+"[].", k.typ.Elem())
-			default:
-				keys = append(keys, prefix+k.name)
-			}
-		}
+	var paths []string
+	for _, k := range allKeys() {
+		paths = append(paths, k.path)
 	}
-	walk("", reflect.TypeFor[Config]())
-	return keys
+	return paths
 }
 
 // EnvName is the variable that sets a key.
@@ -65,39 +68,18 @@ func EnvName(key string) string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
 }
 
-// leaves calls f for every key that has a value of its own outside lists of sections,
-// with that value in c.
-func leaves(c *Config, f func(path string, k key, v reflect.Value)) {
-	var walk func(prefix string, v reflect.Value)
-	walk = func(prefix string, v reflect.Value) {
-		for _, k := range keysOf(v.Type()) {
-			switch {
-			case section(k.typ):
-				walk(prefix+k.name+".", v.Field(k.index))
-			case k.typ.Kind() == reflect.Slice && section(k.typ.Elem()):
-			default:
-				f(prefix+k.name, k, v.Field(k.index))
-			}
-		}
-	}
-	walk("", reflect.ValueOf(c).Elem())
-}
-
 // NeedsRestart says which keys differ from old's and take a restart to apply. Everything
 // else a reload applies: venues, stations, routes, the fallback, ticket fields, the log
 // level, and of the receiver path, secrets, headers, networks and limits.
 func (c *Config) NeedsRestart(old *Config) []string {
-	was := map[string]any{}
-	leaves(old, func(path string, k key, v reflect.Value) {
-		if k.restart {
-			was[path] = v.Interface()
-		}
-	})
 	var changed []string
-	leaves(c, func(path string, k key, v reflect.Value) {
-		if k.restart && !reflect.DeepEqual(was[path], v.Interface()) {
-			changed = append(changed, path)
+	for _, k := range allKeys() {
+		if k.restart && !reflect.DeepEqual(k.in(c), k.in(old)) {
+			changed = append(changed, k.path)
 		}
-	})
-	return slices.Clip(changed)
+	}
+	return changed
 }
+
+// in is the value of the key in c.
+func (k key) in(c *Config) any { return reflect.ValueOf(c).Elem().FieldByIndex(k.index).Interface() }

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -77,10 +78,8 @@ func (k *checker) parameter(path, name string, taken ...string) {
 		k.add(path, "%s is not the name of a parameter", quote(name))
 		return
 	}
-	for _, t := range taken {
-		if name == t {
-			k.add(path, "%s has a meaning of its own in this request", quote(name))
-		}
+	if slices.Contains(taken, name) {
+		k.add(path, "%s has a meaning of its own in this request", quote(name))
 	}
 }
 
