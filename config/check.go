@@ -255,12 +255,5 @@ func (k *checker) oneOf(path, got string, want ...string) {
 
 // short is a duration without the zeros at its end: 4h, not 4h0m0s.
 func short(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = s[:len(s)-2]
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = s[:len(s)-2]
-	}
-	return s
+	return strings.NewReplacer("h0m0s", "h", "m0s", "m").Replace(d.String())
 }

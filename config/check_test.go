@@ -169,18 +169,18 @@ func TestWhatIsAllowedAndOddIsSaid(t *testing.T) {
 	}
 	c := mustLoad(t, `
 venues: [{ id: 6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11, name: V }]
+routes: [{ to: [a] }, { to: [b] }]
 printers:
   - { name: a, address: "tcp://h:1", backup: b }
   - { name: b, address: "tcp://h:1", hold_for: 3m }
-routes: [{ to: [a] }, { to: [b] }]
 fallback: a
 service: { base_url: "https://api.example.com", client_id: me, client_secret_file: `+secret+" }\n")
 	want := []string{
 		"line 2: venues[0] (V).timezone: is not set: it is taken from the venue's payroll periods; until the service has told it, tickets show UTC",
-		"line 4: printers[0] (a).backup: is the same printer under another name: it stands in for nothing",
-		"line 5: printers[1] (b).address: is that of printers[0] too: two lines take turns at one printer",
-		"line 5: printers[1] (b).hold_for: has no effect without a backup",
-		"line 6: routes[1]: is never reached: routes[0] takes every item",
+		"line 3: routes[1]: is never reached: routes[0] takes every item",
+		"line 5: printers[0] (a).backup: is the same printer under another name: it stands in for nothing",
+		"line 6: printers[1] (b).address: is that of printers[0] too: two lines take turns at one printer",
+		"line 6: printers[1] (b).hold_for: has no effect without a backup",
 	}
 	if diff := cmp.Diff(want, c.Warnings); diff != "" {
 		t.Error(diff)

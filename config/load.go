@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -28,16 +27,9 @@ const (
 // only other packages know (profiles, expressions) is checked by more, which sees a Config
 // that may have problems of its own; a key that has one already is not complained of twice.
 func Load(path string, more ...func(*Config) []Problem) (*Config, error) {
-	data, err := readSmall(path, maxFile)
+	data, err := readFile(path, maxFile, "write one, or name another with --config")
 	if err != nil {
-		p := Problem{Path: path, Msg: err.Error(), err: err}
-		if e, ok := errors.AsType[*fileError](err); ok {
-			p.Msg = "cannot be read: " + e.err.Error()
-		}
-		if errors.Is(err, fs.ErrNotExist) {
-			p.Msg += "; write one, or name another with --config"
-		}
-		return nil, Problems{p}
+		return nil, Problems{{Path: path, Msg: "cannot be read: " + strings.TrimPrefix(err.Error(), path+": ")}}
 	}
 	return Parse(path, data, more...)
 }
@@ -51,7 +43,7 @@ func Parse(path string, data []byte, more ...func(*Config) []Problem) (*Config, 
 		return nil, ps
 	}
 	if err != nil {
-		return nil, Problems{{Path: path, Msg: err.Error(), err: err}}
+		return nil, Problems{{Path: path, Msg: err.Error()}}
 	}
 	// Where the names begin is known only here; a folder that cannot be found leaves them
 	// as they are.

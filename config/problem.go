@@ -19,7 +19,6 @@ type Problem struct {
 	Line     int    // of the file, counted from 1; 0 when it is not from there
 	Element  string // the name of the list element in Path, as bar of printers[2]
 	Variable string // that set the key
-	err      error
 }
 
 // Error is where, the key and what is wrong with it:
@@ -39,8 +38,6 @@ func (p Problem) Error() string {
 	return at + ": " + p.Msg
 }
 
-func (p Problem) Unwrap() error { return p.err }
-
 // Problems is everything that is wrong with the configuration, in the order of the file;
 // what comes from the environment is last. It is never empty as an error.
 type Problems []Problem
@@ -52,14 +49,6 @@ func (ps Problems) Error() string {
 		lines[i] = p.Error()
 	}
 	return strings.Join(lines, "\n")
-}
-
-func (ps Problems) Unwrap() []error {
-	errs := make([]error, len(ps))
-	for i, p := range ps {
-		errs[i] = p
-	}
-	return errs
 }
 
 // maxProblems is how many problems are worth telling at once; a file with more is another

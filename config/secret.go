@@ -93,50 +93,40 @@ func secretLines(name string) ([]string, error) {
 	return lines, nil
 }
 
-// A fileError is why a file cannot be read, and what to do.
-type fileError struct {
-	name, do string
-	err      error // without the name
-}
-
-func (e *fileError) Error() string { return e.name + ": " + e.err.Error() + e.do }
-func (e *fileError) Unwrap() error { return e.err }
-
-func unreadable(name string, err error) error {
-	e := &fileError{name: name, err: err}
-	if p, ok := errors.AsType[*fs.PathError](err); ok {
-		e.err = p.Err
-	}
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		e.do = "; correct the name, or put the file there"
-	case errors.Is(err, fs.ErrPermission):
-		e.do = "; let the user that runs ticketrail read it, with chgrp and chmod g+r"
-	}
-	return e
-}
-
-// readSmall reads a regular file of at most limit bytes, so that a name that leads to a
-// pipe or to /dev/zero by mistake does not hang the daemon or eat its memory.
-func readSmall(name string, limit int64) ([]byte, error) {
+// readFile reads a regular file of at most limit bytes, so that a name that leads to a
+// pipe or to /dev/zero by mistake does not hang the daemon or eat its memory. If there is
+// none, its error says to do what missing says.
+func readFile(name string, limit int64, missing string) ([]byte, error) {
 	st, err := os.Stat(name)
-	if err != nil {
-		return nil, unreadable(name, err)
-	}
-	if !st.Mode().IsRegular() {
+	if err == nil && !st.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is not a plain file", name)
 	}
-	f, err := os.Open(name)
+	var f *os.File
+	if err == nil {
+		f, err = os.Open(name)
+	}
 	if err != nil {
-		return nil, unreadable(name, err)
+		do := ""
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			do = "; " + missing
+		case errors.Is(err, fs.ErrPermission):
+			do = "; let the user that runs ticketrail read it, with chgrp and chmod g+r"
+		}
+		if p, ok := errors.AsType[*fs.PathError](err); ok {
+			err = p.Err
+		}
+		return nil, fmt.Errorf("%s: %w%s", name, err, do)
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err != nil {
-		return nil, err
+	if err == nil && int64(len(b)) > limit {
+		err = fmt.Errorf("%s is larger than %v; is it the right file?", name, Size(limit))
 	}
-	if int64(len(b)) > limit {
-		return nil, fmt.Errorf("%s is larger than %v; is it the right file?", name, Size(limit))
-	}
-	return b, nil
+	return b, err
+}
+
+// readSmall is readFile for the files that the configuration names.
+func readSmall(name string, limit int64) ([]byte, error) {
+	return readFile(name, limit, "correct the name, or put the file there")
 }
