@@ -97,8 +97,8 @@ func TestASecretThatEverybodyCanReadIsWarnedOf(t *testing.T) {
 func TestSecretsOfSystemdAreFoundInItsFolder(t *testing.T) {
 	name := secretFile(t, one, 0o600)
 	t.Setenv("CREDENTIALS_DIRECTORY", filepath.Dir(name))
-	c := mustLoad(t, good+"receiver: { secret_file: webhook }\n")
-	if len(c.Receiver.Secrets) != 1 || c.Receiver.SecretFile != name {
-		t.Errorf("%+v", c.Receiver)
+	c := mustLoad(t, good+"receiver: { secret_file: webhook }\nservice: { base_url: \"https://a\", client_id: me, client_secret_file: webhook }\n")
+	if len(c.Receiver.Secrets) != 1 || c.Receiver.SecretFile != name || c.Service.ClientSecretFile != name || c.Service.Secret.Reveal() != one {
+		t.Errorf("%+v", c)
 	}
 }

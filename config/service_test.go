@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -97,14 +96,5 @@ func TestTheClientSecretIsReadAgainAndNeverShown(t *testing.T) {
 		if err == nil || atLoad == nil || strings.Contains(err.Error()+atLoad.Error(), one) {
 			t.Errorf("%q: %v, %v", bad, err, atLoad)
 		}
-	}
-}
-
-func TestTheClientSecretIsFoundInSystemdsFolder(t *testing.T) {
-	name := secretFile(t, one, 0o600)
-	t.Setenv("CREDENTIALS_DIRECTORY", filepath.Dir(name))
-	c := mustLoad(t, good+"service: { base_url: \"https://a\", client_id: me, client_secret_file: webhook }\n")
-	if c.Service.ClientSecretFile != name || c.Service.Secret.Reveal() != one {
-		t.Errorf("%+v", c.Service)
 	}
 }
