@@ -17,10 +17,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// viper would take without a word: the first of two documents, 0012 as ten, a key without a
-// value as one that hides the defaults, a misspelt key inside a list, any case. So the nodes
-// of the file are reviewed before it gets them: what is wrong is noted and cut out, the rest
-// is handed on as it is written, and the hooks make values of it.
+// viper alone accepts silently what costs orders: the first of two documents, 0012 as ten, a
+// key without a value (which hides the defaults), a misspelt key, any case. So the nodes of
+// the file are reviewed before viper gets them. What is wrong is noted and cut out; the rest
+// is handed on as text, as from the environment, and the hooks decode it.
 
 // maxList is more entries than any restaurant has of anything.
 const maxList = 10_000
