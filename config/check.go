@@ -182,11 +182,6 @@ func (k *checker) storage() {
 	if a.Socket == s.Path {
 		k.add("admin.socket", "is storage.path too; each has its own")
 	}
-	for i, p := range k.c.Printers { // tickets in the middle of the database end it
-		if rest, ok := strings.CutPrefix(p.Address, "file://"); ok && filepath.Clean(rest) == s.Path {
-			k.add(fmt.Sprintf("printers[%d].address", i), "is storage.path too; a printer cannot print there")
-		}
-	}
 }
 
 // file is where a file name leads that must be there.

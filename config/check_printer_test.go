@@ -3,7 +3,6 @@ package config
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -34,6 +33,7 @@ func twoPrinters(first, second string) string {
 func TestAPrinterIsCheckedKeyByKey(t *testing.T) {
 	for more, want := range map[string]string{
 		`confirm: ""`:                           `confirm: "" is not one of auto, process_id, status and none`,
+		"connect_timeout: 61s":                  "connect_timeout: 1m1s is more than 1m",
 		"linger: 31s":                           "linger: 31s is more than 30s; tills that print there too wait that long",
 		"linger: 0":                             "linger: 0 has no unit; write 0s, 0m or 0h",
 		"poll_every: 1s":                        "poll_every: 1s is less than 10s; 0s is never",
@@ -87,21 +87,5 @@ func TestWhatIsSaidOfAPrinterIsKeptAndTheRestIsTheDefault(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{filepath.Join(dir, "thai.ttf"), "/usr/share/fonts"}, c.Fonts); diff != "" {
 		t.Error(diff)
-	}
-}
-
-func TestOnePrinterIsTalkedToInOneWay(t *testing.T) {
-	same := strings.Replace(twoPrinters("confirm: status, linger: 2s", "linger: 3s, profile: generic-58mm"), "tcp://h:2", "TCP://H:1", 1)
-	wantProblems(t, same,
-		"printers[1].confirm: is the profile's, and status in printers[0], which is the same printer; say the same in both",
-		"printers[1].linger: is 3s, and 2s in printers[0], which is the same printer; say the same in both")
-	two := strings.NewReplacer("tcp://h:1", "serial:///dev/ttyS0?baud=9600", "tcp://h:2", "serial:///dev/ttyS0?baud=19200").Replace(twoPrinters("", ""))
-	wantProblems(t, two, "printers[1].address: is baud=19200, and baud=9600 in printers[0], which is the same printer; say the same in both")
-	for a, b := range map[string]string{
-		"tcp://h": "tcp://H:9100", "file:///dev/usb/lp0": "file:///dev//usb/lp0", "serial:///dev/ttyS0": "serial:///dev/ttyS0?baud=9600", "tcp://[::1]": "tcp://[::1]:9100",
-	} {
-		if x, y := (Printer{Address: a}).Device(), (Printer{Address: b}).Device(); x != y {
-			t.Errorf("%s is %s, %s is %s", a, x, b, y)
-		}
 	}
 }

@@ -55,7 +55,10 @@ func Parse(path string, data []byte, more ...func(*Config) []Problem) (*Config, 
 	check.all()
 	for _, find := range more {
 		for _, p := range find(c) {
-			if !f.badBelow(p.Path) {
+			switch {
+			case p.Warning:
+				f.warn(p.Path, "%s", p.Msg)
+			case !f.badBelow(p.Path):
 				f.add(p.Path, "%s", p.Msg)
 			}
 		}

@@ -33,6 +33,9 @@ type Printer struct {
 	// none asks nothing, not even for paper: its tickets count as sent. Default: as the
 	// profile says.
 	Confirm string `mapstructure:"confirm"`
+	// ConnectTimeout is how long connecting to the printer may take. Default 10s, 1s to 60s:
+	// more for a radio that sleeps.
+	ConnectTimeout time.Duration `mapstructure:"connect_timeout"`
 	// Linger is how long the connection is kept for a further ticket. Most printers serve one
 	// client: a till that prints there too waits that long. Default 1s, 0s (close at once)
 	// to 30s.
@@ -114,15 +117,16 @@ func HeaderFields() []string {
 // DefaultPrinter is a printer of which only the name and the address are said.
 func DefaultPrinter() Printer {
 	return Printer{
-		Profile:       "generic-80mm",
-		Linger:        time.Second,
-		PollEvery:     5 * time.Minute,
-		WaitForPerson: 10 * time.Minute,
-		Copies:        1,
-		Buzzer:        Buzzer{Times: 1, VoidTimes: 3},
-		Layout:        Layout{NameSize: Scale{2, 2}, ModifierSize: Scale{1, 2}, Header: HeaderFields()},
-		ExpireAfter:   4 * time.Hour,
-		OnDoubt:       "reprint",
-		HoldFor:       2 * time.Minute,
+		Profile:        "generic-80mm",
+		ConnectTimeout: 10 * time.Second,
+		Linger:         time.Second,
+		PollEvery:      5 * time.Minute,
+		WaitForPerson:  10 * time.Minute,
+		Copies:         1,
+		Buzzer:         Buzzer{Times: 1, VoidTimes: 3},
+		Layout:         Layout{NameSize: Scale{2, 2}, ModifierSize: Scale{1, 2}, Header: HeaderFields()},
+		ExpireAfter:    4 * time.Hour,
+		OnDoubt:        "reprint",
+		HoldFor:        2 * time.Minute,
 	}
 }

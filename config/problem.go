@@ -19,6 +19,8 @@ type Problem struct {
 	Line     int    // of the file, counted from 1; 0 when it is not from there
 	Element  string // the name of the list element in Path, as bar of printers[2]
 	Variable string // that set the key
+	// Warning says that the configuration is accepted all the same.
+	Warning bool
 }
 
 // Error is where, the key and what is wrong with it:

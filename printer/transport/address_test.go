@@ -66,3 +66,27 @@ func TestAWrongAddressSaysHowARightOneLooks(t *testing.T) {
 		}
 	}
 }
+
+func TestEveryWayToWriteAnAddressIsTheSamePrinter(t *testing.T) {
+	for a, b := range map[string]string{
+		"tcp://h": "TCP://H:9100", "file:///dev/usb/lp0": "file:///dev//usb/lp0", "tcp://[::1]": "tcp://[::1]:9100", "usb://04B8:0E28": "usb://04b8:0e28/",
+		"serial:///dev/ttyS0?baud=9600": "serial:///dev/ttyS0?baud=19200", "file:///dev/ttyS0": "serial:///dev/ttyS0?baud=9600",
+	} {
+		if x, y := transport.Device(a), transport.Device(b); x != y {
+			t.Errorf("%s is %s, %s is %s", a, x, b, y)
+		}
+	}
+	for a, b := range map[string]string{"tcp://h:1": "tcp://h:2", "usb://": "usb://04b8:0e28", "file:///tmp/a": "file:///tmp/b"} {
+		if x, y := transport.Device(a), transport.Device(b); x == y {
+			t.Errorf("%s and %s are both %s", a, b, x)
+		}
+	}
+}
+
+func TestAPasswordInAnAddressIsNotShown(t *testing.T) {
+	for _, a := range []string{"tcp://me:hunter2@host", "tcp://me:hunter2@host:x"} {
+		if _, err := transport.Open(a); err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%v", err)
+		}
+	}
+}

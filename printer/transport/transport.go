@@ -119,11 +119,35 @@ func Open(address string) (Dialer, error) {
 	default:
 		err = fmt.Errorf("%q is no way to reach a printer; use tcp://host:9100, usb://, file:///dev/usb/lp0 or serial:///dev/ttyUSB0?baud=19200", scheme)
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, errUser):
+		return nil, err // what is in front of the @ may be a password
+	case err != nil:
 		return nil, fmt.Errorf("%q: %w", address, err)
 	}
 	return d, nil
 }
+
+// Device says which printer an address leads to: the same for every way to write it. An address
+// that leads nowhere is itself.
+func Device(address string) string {
+	d, err := Open(address)
+	if err != nil {
+		return address
+	}
+	switch d := d.(type) {
+	case tcpDialer:
+		return "tcp://" + d.address
+	case serialDialer: // whatever its settings; and the same printer as the device's file
+		return "file://" + d.path
+	case fileDialer:
+		return "file://" + d.path
+	default:
+		return fmt.Sprint(d)
+	}
+}
+
+var errUser = errors.New("a printer takes no user name; use tcp://host:9100")
 
 func missingScheme(address string) error {
 	switch {
@@ -150,6 +174,9 @@ func parseFile(rest string) (Dialer, error) {
 
 func parseHost(rest string) (hostport string, err error) {
 	u, err := url.Parse("tcp://" + rest)
+	if err != nil && strings.Contains(rest, "@") {
+		return "", errUser
+	}
 	if err != nil {
 		if e, ok := errors.AsType[*url.Error](err); ok {
 			err = e.Err
@@ -158,7 +185,7 @@ func parseHost(rest string) (hostport string, err error) {
 	}
 	switch {
 	case u.User != nil:
-		return "", errors.New("a printer takes no user name; use tcp://host:9100")
+		return "", errUser
 	case u.Path != "" && u.Path != "/", u.RawQuery != "", u.Fragment != "":
 		return "", errors.New("there is something after the host; use tcp://host:9100")
 	case u.Hostname() == "":
@@ -171,7 +198,7 @@ func parseHost(rest string) (hostport string, err error) {
 	if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
 		return "", fmt.Errorf("port %s is not between 1 and 65535; printers use 9100", port)
 	}
-	return net.JoinHostPort(u.Hostname(), port), nil
+	return net.JoinHostPort(strings.ToLower(u.Hostname()), port), nil
 }
 
 func parsePath(rest, example string) (string, error) {

@@ -38,7 +38,7 @@ fallback: a
 		"line 4: printers[0] (a).profile: ", "line 5: printers[1] (b).override.cutter: ", "line 5: printers[1] (b).override.colums: ",
 		"line 5: printers[1] (b).layout.template_file: ", "line 6: printers[2] (c).address: ", "line 6: printers[2] (c).confirm: ",
 		"line 6: printers[2] (c).copies: ", "line 7: printers[3] (d).override.dots: ", "line 7: printers[3] (d).hold_for: ",
-		"line 11: printers[7] (h).confirm: is auto by its profile, and status in printers[6]",
+		"line 11: printers[7] (h).confirm: is auto, and status in printers[6]",
 		"line 8: printers[4] (e).backup: goes round in a circle", "line 9: printers[5] (f).backup: goes round in a circle",
 	} {
 		if strings.Count("\n"+err.Error(), "\n"+want) != 1 {

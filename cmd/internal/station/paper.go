@@ -27,7 +27,7 @@ import (
 // papers makes the stations that print: the section printers of the configuration.
 type papers struct {
 	s       *Set
-	locks   map[string]printer.Turn // by [config.Printer.Device], for as long as the daemon runs
+	locks   map[string]printer.Turn // by [transport.Device], for as long as the daemon runs
 	polling map[*device]func()      // what ends the polling of each device in force
 }
 
@@ -46,10 +46,10 @@ type device struct {
 
 // deviceSettings are how one printer is talked to.
 type deviceSettings struct {
-	name                             string // of the station that stands for it in the log
-	address                          string // as it is dialled
-	confirm                          profile.Confirm
-	linger, pollEvery, waitForPerson time.Duration
+	name                                      string // of the station that stands for it in the log
+	address                                   string // as it is dialled
+	confirm                                   profile.Confirm
+	connect, linger, pollEvery, waitForPerson time.Duration
 }
 
 // A paper is a station that prints.
@@ -85,9 +85,9 @@ func (p *papers) add(next, was *Built, devices, known map[string]*device, c conf
 	if err != nil {
 		return err
 	}
-	at := c.Device()
+	at := transport.Device(c.Address)
 	if devices[at] == nil { // the first of several stations says how it is talked to
-		settings := deviceSettings{c.Name, c.Address, prof.Confirm, c.Linger, c.PollEvery, c.WaitForPerson}
+		settings := deviceSettings{c.Name, c.Address, prof.Confirm, c.ConnectTimeout, c.Linger, c.PollEvery, c.WaitForPerson}
 		if d := known[at]; d != nil && d.settings == settings {
 			devices[at] = d
 		} else if devices[at], err = p.newDevice(c, settings); err != nil {
@@ -123,15 +123,16 @@ func (p *papers) newDevice(c config.Printer, settings deviceSettings) (*device, 
 	if err != nil {
 		return nil, err
 	}
-	at := c.Device()
+	at := transport.Device(c.Address)
 	if p.locks[at] == nil {
 		// A station that a reload renames must wait for the ticket that its old self is printing.
 		p.locks[at] = printer.NewTurn()
 	}
 	return &device{settings: settings, Device: printer.NewDevice(printer.DeviceOptions{
 		Name: c.Name, Dialer: d, Turn: p.locks[at], Confirm: settings.confirm, Memory: probes{p.s, at},
-		Linger:    cmp.Or(settings.linger, -1), // none said is none
-		PollEvery: settings.pollEvery, WaitForPerson: settings.waitForPerson,
+		ConnectTimeout: settings.connect,
+		Linger:         cmp.Or(settings.linger, -1), // none said is none
+		PollEvery:      settings.pollEvery, WaitForPerson: settings.waitForPerson,
 		Logger: p.s.o.Logger.With("component", "printer"),
 	})}, nil
 }
@@ -141,7 +142,7 @@ func devicesOf(b *Built) map[string]*device {
 	out := map[string]*device{}
 	for _, st := range b.stations {
 		if p, ok := st.(*paper); ok {
-			out[p.conf.Device()] = p.device
+			out[transport.Device(p.conf.Address)] = p.device
 		}
 	}
 	return out

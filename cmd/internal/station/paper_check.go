@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -130,9 +131,6 @@ func paperProblems(conf *config.Config) (out []config.Problem) {
 				}
 			}
 		}
-		if err := sameDevice(i, conf.Printers); err != nil {
-			add("confirm", err)
-		}
 		if _, err := transport.Open(c.Address); err != nil {
 			add("address", err)
 		}
@@ -140,27 +138,55 @@ func paperProblems(conf *config.Config) (out []config.Problem) {
 			add("layout.template_file", err)
 		}
 	}
-	return out
+	return append(out, sharedDevices(conf)...)
 }
 
-// sameDevice is an error if printer i ends where an earlier one does and would be asked in
-// another way: their profiles differ in that.
-func sameDevice(i int, all []config.Printer) error {
-	mine, err := model(all[i])
-	if err != nil {
-		return nil
+// sharedDevices is what is wrong, or odd, where several stations end at one printer. It has one
+// connection, so it is talked to in one way.
+func sharedDevices(conf *config.Config) (out []config.Problem) {
+	add := func(warning bool, i int, key, format string, args ...any) {
+		out = append(out, config.Problem{Path: fmt.Sprintf("printers[%d].%s", i, key), Msg: fmt.Sprintf(format, args...), Warning: warning})
 	}
-	here := all[i].Device()
-	for j, p := range all[:i] {
-		if p.Device() != here {
+	firsts, devices := map[string]int{}, map[string]string{}
+	for i, c := range conf.Printers {
+		at := transport.Device(c.Address)
+		devices[c.Name] = at
+		if at == "file://"+filepath.Clean(conf.Storage.Path) { // tickets in the middle of the database end it
+			add(false, i, "address", "is storage.path too; a printer cannot print there")
+		}
+		first, ok := firsts[at]
+		if !ok {
+			firsts[at] = i
 			continue
 		}
-		other, err := model(p)
-		if err == nil && other.Confirm.String() != mine.Confirm.String() {
-			return fmt.Errorf("is %s by its profile, and %s in printers[%d], which is the same printer; say the same in both", mine.Confirm, other.Confirm, j)
+		add(true, i, "address", "is that of printers[%d] too: two stations take turns at one printer", first)
+		other := conf.Printers[first]
+		differs := func(key string, mine, its any) {
+			if mine != its {
+				add(false, i, key, "is %v, and %v in printers[%d], which is the same printer; say the same in both", mine, its, first)
+			}
+		}
+		mine, err := model(c)
+		its, err2 := model(other)
+		if err == nil && err2 == nil {
+			differs("confirm", mine.Confirm, its.Confirm)
+		}
+		differs("connect_timeout", c.ConnectTimeout, other.ConnectTimeout)
+		differs("linger", c.Linger, other.Linger)
+		differs("poll_every", c.PollEvery, other.PollEvery)
+		differs("wait_for_person", c.WaitForPerson, other.WaitForPerson)
+		d, _ := transport.Open(c.Address)
+		d2, _ := transport.Open(other.Address)
+		if d != d2 { // a serial line with other settings
+			differs("address", c.Address, other.Address)
 		}
 	}
-	return nil
+	for i, c := range conf.Printers {
+		if at, ok := devices[c.Backup]; ok && at == devices[c.Name] {
+			add(true, i, "backup", "is the same printer under another name: it stands in for nothing")
+		}
+	}
+	return out
 }
 
 const (
@@ -176,7 +202,7 @@ func askPrinters(ctx context.Context, conf *config.Config) (out Answers) {
 	answers := map[string]*answer{}
 	var asking sync.WaitGroup
 	for _, c := range conf.Printers {
-		if at := c.Device(); answers[at] == nil {
+		if at := transport.Device(c.Address); answers[at] == nil {
 			a := &answer{}
 			answers[at] = a
 			asking.Go(func() { a.ask(ctx, c) })
@@ -185,7 +211,7 @@ func askPrinters(ctx context.Context, conf *config.Config) (out Answers) {
 	asking.Wait()
 	var missing, notReady []string
 	for _, c := range conf.Printers {
-		switch a := answers[c.Device()]; {
+		switch a := answers[transport.Device(c.Address)]; {
 		case a.err != nil:
 			missing = append(missing, c.Name)
 			out.add("FAIL", "printer", c.Name, layout.Clean(a.err.Error()))

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"ticketrail/config"
@@ -150,5 +151,40 @@ func TestKeysAndAddressesOfDisplaysAreCheckedWhereTheyStand(t *testing.T) {
 	if len(got) != 2 || got[0].Path != "screens[1].keys" || !strings.Contains(got[0].Msg, `"bumb" is nothing a key can do`) ||
 		got[1].Path != "kds[0].url" || strings.Contains(got[1].Msg, "hunter2") || strings.HasPrefix(got[1].Msg, "url") {
 		t.Errorf("%v", got)
+	}
+}
+
+func TestSeveralStationsAtOnePrinterMustTalkToItInOneWay(t *testing.T) {
+	at := func(name, address string, change func(*config.Printer)) config.Printer {
+		p := config.DefaultPrinter()
+		p.Name, p.Address = name, address
+		change(&p)
+		return p
+	}
+	same := func(*config.Printer) {}
+	var got []string
+	for _, p := range Problems(&config.Config{
+		Printers: []config.Printer{
+			at("a", "tcp://h:1", func(p *config.Printer) { p.Backup = "b" }),
+			at("b", "TCP://H:1", func(p *config.Printer) { p.Confirm, p.Linger = "status", 3*time.Second }),
+			at("c", "serial:///dev/ttyS0?baud=9600", same),
+			at("d", "serial:///dev/ttyS0?baud=19200", same),
+			at("e", "file:///var/lib/../lib/t.db", same),
+		},
+		Storage: config.Storage{Path: "/var/lib/t.db"},
+	}) {
+		got = append(got, strings.TrimSuffix(map[bool]string{true: "warning: "}[p.Warning]+p.Error(), ", which is the same printer; say the same in both"))
+	}
+	want := []string{
+		"warning: printers[1].address: is that of printers[0] too: two stations take turns at one printer",
+		"printers[1].confirm: is status, and auto in printers[0]",
+		"printers[1].linger: is 3s, and 1s in printers[0]",
+		"warning: printers[3].address: is that of printers[2] too: two stations take turns at one printer",
+		"printers[3].address: is serial:///dev/ttyS0?baud=19200, and serial:///dev/ttyS0?baud=9600 in printers[2]",
+		"printers[4].address: is storage.path too; a printer cannot print there",
+		"warning: printers[0].backup: is the same printer under another name: it stands in for nothing",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
