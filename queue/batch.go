@@ -20,7 +20,7 @@ const (
 	bucketWaiting         // position → place: the open jobs of all stations
 	bucketFinished        // running time, job → nothing: what retention may remove
 	bucketStations        // name → stationRecord
-	bucketDedup           // hour of running time → bucket of request key → seen
+	bucketDedup           // last hour of a day of running time → bucket of request key → seen
 	bucketAside           // sequence → a damaged record as it was found
 	bucketShelves         // name → bucket of key → value
 	bucketCount
@@ -45,8 +45,6 @@ type batch struct {
 	err     error // the first failed write; the whole batch is lost
 	buckets [bucketCount]*bolt.Bucket
 	gens    []generation
-	filters map[uint64]filter
-	keys    map[requestKey]pendingKey
 	records map[string]*stationRecord // as they will be
 	open    int                       // change in the number of open jobs
 	after   []func()                  // under Queue.mu
@@ -222,7 +220,6 @@ type damaged struct {
 
 // close writes what was collected over the whole batch.
 func (b *batch) close() {
-	b.writeKeys()
 	for name, r := range b.records {
 		v, err := sealJSON(r)
 		b.fail(err)

@@ -72,7 +72,7 @@ func BenchmarkCommit(b *testing.B) {
 		body, _ := encodeBody(&r)
 		key := keyOf(r.Venue, r.ID)
 		err := db.Update(func(tx *bolt.Tx) error {
-			d, _ := tx.Bucket(bucketNames[bucketDedup]).CreateBucketIfNotExists(key64(0))
+			d, _ := tx.Bucket(bucketNames[bucketDedup]).CreateBucketIfNotExists(key64(generationOf(0)))
 			_ = d.Put(key[:], make([]byte, 22))
 			_ = tx.Bucket(bucketNames[bucketRequests]).Put(key64(n), body)
 			for i := range cargo {
@@ -120,14 +120,15 @@ func crowded(b testing.TB) *kitchen {
 	wg.Wait()
 	k.stop()
 	k.edit(func(tx *bolt.Tx) error {
-		for hour := range uint64(168) {
-			g, err := tx.Bucket(bucketNames[bucketDedup]).CreateBucketIfNotExists(key64(hour))
+		for day := range 7 {
+			running := time.Duration(day) * 24 * time.Hour
+			g, err := tx.Bucket(bucketNames[bucketDedup]).CreateBucketIfNotExists(key64(generationOf(running)))
 			if err != nil {
 				return err
 			}
-			keys := make([]requestKey, 1_000_000/168)
+			keys := make([]requestKey, 1_000_000/7)
 			for n := range keys {
-				keys[n] = keyOf(venue, fmt.Sprint(hour, n))
+				keys[n] = keyOf(venue, fmt.Sprint(day, n))
 			}
 			// In order: unsorted, one huge transaction is quadratic in bbolt.
 			slices.SortFunc(keys, func(a, b requestKey) int { return bytes.Compare(a[:], b[:]) })
@@ -137,7 +138,7 @@ func crowded(b testing.TB) *kitchen {
 				}
 			}
 		}
-		v, _ := sealJSON(clockRecord{Running: 168*time.Hour + time.Minute})
+		v, _ := sealJSON(clockRecord{Running: 168*time.Hour - time.Minute})
 		return tx.Bucket(bucketNames[bucketMeta]).Put(keyClock, v)
 	})
 	k.o.NoSync = false

@@ -160,7 +160,6 @@ func (q *Queue) commit(ops []*op) (errs []error, err error) {
 		}
 		q.metrics.committed(time.Since(started), len(ops))
 	}
-	q.closeGenerations(generationOf(b.now))
 	// At this point a nil err means that everything in the batch would survive a power cut.
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -228,7 +227,6 @@ func (q *Queue) mend() {
 		l.stir()
 	}
 	q.mu.Unlock()
-	q.sift()
 	q.log.Info("storage works again")
 	parked := q.parked
 	q.parked = nil

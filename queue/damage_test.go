@@ -102,7 +102,7 @@ func TestAVoidUnderADamagedKeyIsPrintedOnce(t *testing.T) {
 	k.stop()
 	key := keyOf(r.Venue, r.ID)
 	k.edit(func(tx *bolt.Tx) error {
-		b := tx.Bucket(bucketNames[bucketDedup]).Bucket(key64(0))
+		b := tx.Bucket(bucketNames[bucketDedup]).Bucket(key64(generationOf(0)))
 		v := bytes.Clone(b.Get(key[:]))
 		v[7] ^= 1
 		return b.Put(key[:], v)
@@ -252,7 +252,7 @@ func flipNth(tx *bolt.Tx, bucket, nth int) (bool, error) {
 	b := tx.Bucket(bucketNames[bucket])
 	switch bucket {
 	case bucketDedup:
-		b = b.Bucket(key64(0))
+		b = b.Bucket(key64(generationOf(0)))
 	case bucketShelves:
 		b = b.Bucket([]byte("boards"))
 	}

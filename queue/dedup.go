@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -101,113 +100,70 @@ func decodeSeen(b []byte) (seen, error) {
 	return s, nil
 }
 
-// generationOf is the hour of running time a key is filed under. A generation is dropped
-// whole, when its youngest key is older than the retention. An hour, because keys come in
-// no order: each one put into a large bucket rewrites a page of its own, while those of
-// one hour share theirs.
-func generationOf(running time.Duration) uint64 { return uint64(max(running, 0) / span) }
+// generationHours is how many hours of running time share a bucket of keys. A bucket is
+// dropped whole, when its youngest key is older than the retention.
+const generationHours = 24
 
-const span = time.Hour
-
-// generation is one hour's bucket of keys, opened when it is needed.
-type generation struct {
-	number uint64
-	b      *bolt.Bucket
+// generationOf is the number of the bucket that a key is filed in: the last hour of running
+// time that the bucket covers. Earlier versions had a bucket for each hour, with the number of
+// that hour, so theirs are searched and expire by the same rule, and a number that both would
+// give a bucket stands for the same moment.
+func generationOf(running time.Duration) uint64 {
+	hour := uint64(max(running, 0) / time.Hour)
+	return hour - hour%generationHours + generationHours - 1
 }
 
-// generations lists the buckets, newest first: a retry is usually a fresh one.
+// generation is one bucket of keys.
+type generation struct {
+	number uint64
+	keys   *bolt.Bucket
+}
+
+// generations lists the buckets of keys, newest first: a retry is usually a fresh one.
 func (b *batch) generations() []generation {
 	if b.gens != nil {
 		return b.gens
 	}
-	b.filters = *b.q.filters.Load()
-	c := b.bucket(bucketDedup).Cursor()
+	dedup := b.bucket(bucketDedup)
+	c := dedup.Cursor()
 	for k, v := c.Last(); k != nil; k, v = c.Prev() {
 		if v == nil && len(k) == 8 {
-			b.gens = append(b.gens, generation{number: un64(k)})
+			b.gens = append(b.gens, generation{un64(k), dedup.Bucket(k)})
 		}
 	}
 	return b.gens
 }
 
-// keysOf is a generation's bucket; nil if it has none yet.
-func (b *batch) keysOf(number uint64) *bolt.Bucket {
-	gens := b.generations()
-	for i := range gens {
-		if g := &gens[i]; g.number == number {
-			if g.b == nil {
-				g.b = b.bucket(bucketDedup).Bucket(key64(number))
-			}
-			return g.b
-		}
-	}
-	return nil
-}
-
-// lookup finds a key: among those this batch will write, then on disk. filed says which
-// generation holds it. raw is nil if the key is not known.
+// lookup finds a key; filed says which generation holds it. raw is nil if the key is not known.
 func (b *batch) lookup(k requestKey) (filed uint64, raw []byte) {
-	if p, ok := b.keys[k]; ok {
-		return p.filed, p.raw
-	}
 	for _, g := range b.generations() {
-		if f, closed := b.filters[g.number]; closed && !f.has(k) {
-			continue
-		}
-		if raw := b.keysOf(g.number).Get(k[:]); raw != nil {
+		if raw := g.keys.Get(k[:]); raw != nil {
 			return g.number, raw
 		}
 	}
 	return 0, nil
 }
 
-type pendingKey struct {
-	filed uint64
-	raw   []byte
-}
-
-// remember files a key under a generation. It is put in the file when the whole batch
-// has been applied, in key order: random keys one by one cost bbolt more.
+// remember files a key under a generation.
 func (b *batch) remember(k requestKey, filed uint64, s seen) {
-	if b.keys == nil {
-		b.keys = map[requestKey]pendingKey{}
-	}
-	b.keys[k] = pendingKey{filed, encodeSeen(s)}
-	b.dirty = true
-}
-
-func (b *batch) writeKeys() {
-	if len(b.keys) == 0 {
-		return
-	}
-	sorted := make([]requestKey, 0, len(b.keys))
-	for k := range b.keys {
-		sorted = append(sorted, k)
-	}
-	slices.SortFunc(sorted, func(x, y requestKey) int { return bytes.Compare(x[:], y[:]) })
-	made := map[uint64]*bolt.Bucket{}
-	for _, k := range sorted {
-		p := b.keys[k]
-		g := b.keysOf(p.filed)
-		if g == nil {
-			g = made[p.filed]
+	gens := b.generations()
+	i := slices.IndexFunc(gens, func(g generation) bool { return g.number == filed })
+	if i < 0 {
+		keys, err := b.bucket(bucketDedup).CreateBucket(key64(filed))
+		if err != nil {
+			b.fail(err)
+			return
 		}
-		if g == nil {
-			var err error
-			if g, err = b.bucket(bucketDedup).CreateBucketIfNotExists(key64(p.filed)); err != nil {
-				b.fail(err)
-				return
-			}
-			made[p.filed] = g
-		}
-		b.put(g, k[:], p.raw)
+		b.gens = slices.Insert(gens, 0, generation{filed, keys})
+		i = 0
 	}
+	b.put(b.gens[i].keys, k[:], encodeSeen(s))
 }
 
 // dropGenerations forgets the keys whose retention is over.
 func (b *batch) dropGenerations(now, retention time.Duration) {
 	for _, g := range b.generations() {
-		if time.Duration(g.number+1)*span+retention > now {
+		if time.Duration(g.number+1)*time.Hour+retention > now {
 			continue
 		}
 		if err := b.bucket(bucketDedup).DeleteBucket(key64(g.number)); err != nil {

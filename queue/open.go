@@ -25,10 +25,6 @@ type Queue struct {
 	db      atomic.Pointer[bolt.DB] // nil while the file is being opened anew
 	ended   chan struct{}           // closed when the committer is gone
 
-	filters        atomic.Pointer[map[uint64]filter] // of closed generations; the map is never changed
-	openGeneration atomic.Uint64                     // the oldest one that keys may still be filed under
-	closing        chan struct{}                     // holds one token when there may be a filter to make
-
 	// Only the committer uses these, and Open before it runs.
 	head, tail  uint64 // the outermost positions in use
 	pruning     bool   // there is more history to remove
@@ -70,9 +66,8 @@ func open(o Options, s seams) (*Queue, error) {
 	}
 	q := &Queue{
 		o: o, log: o.Logger, seams: s, in: newInbox(), clock: newClock(o.Clock),
-		lines: map[string]*line{}, ended: make(chan struct{}), closing: make(chan struct{}, 1),
+		lines: map[string]*line{}, ended: make(chan struct{}),
 	}
-	q.filters.Store(&map[uint64]filter{})
 	if why := filesystem(filepath.Dir(o.Path)); why != "" {
 		q.log.Warn("the queue's filesystem may not keep what it is given", "path", o.Path, "filesystem", why)
 	}
@@ -105,10 +100,7 @@ func open(o Options, s seams) (*Queue, error) {
 	if n := q.Unaccounted(); n != 0 {
 		q.log.Error("the books do not balance", "unaccounted_jobs", n)
 	}
-	q.openGeneration.Store(generationOf(q.clock.running()))
-	q.sift()
 	go q.run()
-	go q.makeFilters()
 	return q, nil
 }
 

@@ -1,0 +1,91 @@
+package queue
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+func TestAKeyIsKnownForItsRetentionWhateverHourItCameIn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := start(t, func(o *Options) { o.DedupRetention = 30 * time.Hour })
+		defer k.stop()
+		for hour := range 60 {
+			k.accept(order(id(hour), "grill"))
+			time.Sleep(time.Hour)
+			synctest.Wait()
+			for old := max(0, hour-29); old <= hour; old++ {
+				if got := k.accept(order(id(old), "grill")); !got.Duplicate {
+					t.Fatalf("in hour %d the key of hour %d is forgotten", hour+1, old)
+				}
+			}
+			if hour%7 == 3 {
+				if got := k.accept(cancelled(order(id(hour), "grill"))); !got.Conflict {
+					t.Fatalf("in hour %d a conflict with hour %d is not seen", hour+1, hour)
+				}
+				k.again()
+			}
+		}
+		if n := k.count(bucketDedup); n != 2 {
+			t.Errorf("%d buckets of keys, want 2: the first is over", n)
+		}
+	})
+}
+
+// Earlier versions filed keys in a bucket for each hour of running time, whose key was the number
+// of that hour. Such a file is read as it is: its keys are known until they expire, each bucket in
+// its own hour, and the bucket of a day's last hour is the same as that of the day.
+func TestKeysThatAnEarlierVersionFiledByTheHourAreKnownUntilTheyExpire(t *testing.T) {
+	const hours, retention = 47, 30 // the hours 0 to 47 have a bucket
+	synctest.Test(t, func(t *testing.T) {
+		k := start(t, func(o *Options) { o.DedupRetention = retention * time.Hour })
+		defer k.stop()
+		k.stop()
+		k.edit(func(tx *bolt.Tx) error {
+			for hour := range uint64(hours + 1) {
+				g, err := tx.Bucket(bucketNames[bucketDedup]).CreateBucket(key64(hour))
+				if err != nil {
+					return err
+				}
+				r := order(fmt.Sprint("old ", hour), "grill")
+				key := keyOf(r.Venue, r.ID)
+				if err := g.Put(key[:], encodeSeen(seen{digests: [][16]byte{digest16(r.Digest)}})); err != nil {
+					return err
+				}
+			}
+			v, err := sealJSON(clockRecord{Running: hours*time.Hour + time.Minute})
+			if err != nil {
+				return err
+			}
+			return tx.Bucket(bucketNames[bucketMeta]).Put(keyClock, v)
+		})
+		k.open()
+		k.accept(order("new", "grill"))
+		if got := k.accept(cancelled(order("old 40", "grill"))); !got.Conflict {
+			t.Errorf("receipt %+v", got)
+		}
+		for now := hours; now < hours+retention; now++ {
+			synctest.Wait()
+			for hour := now - retention; hour <= hours; hour++ {
+				if got := k.accept(order(fmt.Sprint("old ", hour), "grill")); !got.Duplicate {
+					t.Fatalf("in hour %d the key of hour %d is forgotten", now, hour)
+				}
+			}
+			if got := k.accept(order("new", "grill")); !got.Duplicate {
+				t.Fatalf("in hour %d the new key is forgotten", now)
+			}
+			if n, want := k.count(bucketDedup), hours-now+retention+1; n != want {
+				t.Fatalf("in hour %d %d buckets are left, want %d", now, n, want)
+			}
+			time.Sleep(time.Hour)
+		}
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if n := k.count(bucketDedup); n != 0 {
+			t.Errorf("%d buckets are left", n)
+		}
+	})
+}
