@@ -36,7 +36,7 @@ func openFile(o Options, sync func(*os.File) error) (*bolt.DB, error) {
 		return nil, fmt.Errorf("open %s: %w", o.Path, err)
 	}
 	db.AllocSize = 4 << 20
-	if err := renew(o.Path, db.Info().PageSize, sync); err != nil {
+	if err := renew(o.Path, sync); err != nil {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", o.Path, err), db.Close())
 	}
 	return db, nil
@@ -51,25 +51,21 @@ func openFile(o Options, sync func(*os.File) error) (*bolt.DB, error) {
 //
 // A crash in the middle: the meta page is what it was or what is written; if it is neither,
 // the older one is whole, and nothing that it needs has been touched since.
-func renew(path string, page int, sync func(*os.File) error) error {
+func renew(path string, sync func(*os.File) error) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	var newest []byte
-	var last uint64
-	var at int64
-	for slot := range int64(2) {
-		b := make([]byte, page)
-		if _, err := f.ReadAt(b, slot*int64(page)); err != nil {
-			return err
-		}
-		if txid, _, ok := readMeta(b[pageHeader:]); ok && (newest == nil || txid > last) {
-			newest, last, at = b, txid, slot*int64(page)
-		}
+	newest, ok := newestMeta(f)
+	if !ok {
+		return fmt.Errorf("%w: no valid meta page", ErrDamaged)
 	}
-	if _, err := f.WriteAt(newest, at); err != nil {
+	page := make([]byte, newest.pageSize)
+	if _, err := f.ReadAt(page, newest.at); err != nil {
+		return err
+	}
+	if _, err := f.WriteAt(page, newest.at); err != nil {
 		return err
 	}
 	return sync(f)
@@ -170,7 +166,8 @@ func syncPath(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// The two meta pages of a bbolt file: a page header of 16 bytes, then these.
+// The two meta pages of a bbolt file, the first two of the file: a page header of 16 bytes, then
+// these. The layout is private to bbolt; meta_test.go holds it against the bbolt of go.mod.
 const (
 	pageHeader   = 16
 	metaSize     = 64
@@ -180,6 +177,47 @@ const (
 	offTxid      = 48
 	offChecksum  = 56
 )
+
+// meta is what is used of a meta page.
+type meta struct {
+	at       int64 // where the page begins
+	pageSize int64
+	txid     uint64
+	need     uint64 // how many bytes the file must have
+}
+
+// newestMeta reads the meta page that bbolt works with: of the valid ones that of the later
+// transaction. As in bbolt, the first one says where the second is; it is searched for only
+// if the first is not valid, for elsewhere a page may hold anything.
+func newestMeta(f *os.File) (meta, bool) {
+	if first, ok := readMeta(f, 0); ok {
+		if second, ok := readMeta(f, first.pageSize); ok && second.txid > first.txid {
+			return second, true
+		}
+		return first, true
+	}
+	for size := int64(1 << 10); size <= 64<<10; size *= 2 {
+		if second, ok := readMeta(f, size); ok && second.pageSize == size {
+			return second, true
+		}
+	}
+	return meta{}, false
+}
+
+func readMeta(f *os.File, at int64) (meta, bool) {
+	p := make([]byte, pageHeader+metaSize)
+	if _, err := f.ReadAt(p, at); err != nil {
+		return meta{}, false
+	}
+	m, host := p[pageHeader:], binary.NativeEndian
+	sum := fnv.New64a()
+	sum.Write(m[:offChecksum])
+	if host.Uint32(m) != boltMagic || host.Uint64(m[offChecksum:]) != sum.Sum64() {
+		return meta{}, false
+	}
+	size := host.Uint32(m[offPageSize:])
+	return meta{at, int64(size), host.Uint64(m[offTxid:]), host.Uint64(m[offHighWater:]) * uint64(size)}, true
+}
 
 // fits says whether the file is at least as long as its newest meta page says.
 func fits(path string) error {
@@ -195,38 +233,14 @@ func fits(path string) error {
 	if !info.Mode().IsRegular() {
 		return fmt.Errorf("%s, not a file", info.Mode().Type())
 	}
-	var newest, need uint64
-	found := false
-	look := func(at int64) {
-		m := make([]byte, pageHeader+metaSize)
-		if _, err := f.ReadAt(m, at); err != nil {
-			return
-		}
-		if txid, bytes, ok := readMeta(m[pageHeader:]); ok && (!found || txid > newest) {
-			found, newest, need = true, txid, bytes
-		}
-	}
-	look(0)
-	for size := int64(512); size <= 64<<10; size *= 2 { // the second one is a page further
-		look(size)
-	}
+	newest, ok := newestMeta(f)
 	switch {
-	case !found:
+	case !ok:
 		return fmt.Errorf("%w: no valid meta page in %d bytes: not a database, or its first page is lost", ErrDamaged, info.Size())
-	case uint64(info.Size()) < need:
-		return fmt.Errorf("%w: %d bytes long, but it holds %d: its end was cut off", ErrDamaged, info.Size(), need)
+	case uint64(info.Size()) < newest.need:
+		return fmt.Errorf("%w: %d bytes long, but it holds %d: its end was cut off", ErrDamaged, info.Size(), newest.need)
 	}
 	return nil
-}
-
-func readMeta(m []byte) (txid, need uint64, ok bool) {
-	le := binary.NativeEndian
-	h := fnv.New64a()
-	h.Write(m[:offChecksum])
-	if le.Uint32(m) != boltMagic || le.Uint64(m[offChecksum:]) != h.Sum64() {
-		return 0, 0, false
-	}
-	return le.Uint64(m[offTxid:]), le.Uint64(m[offHighWater:]) * uint64(le.Uint32(m[offPageSize:])), true
 }
 
 // Check reads the whole file at path and verifies its structure. Nothing else may have

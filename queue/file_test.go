@@ -54,7 +54,7 @@ func TestAShortFileIsRefusedNotFatal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, need, _ := readMeta(content[pageHeader:])
+	need := newest(t, k.o.Path).need
 	path := filepath.Join(t.TempDir(), "short.db")
 	for n := 0; n < int(need); n += int(need)/40 + 1 {
 		if err := os.WriteFile(path, content[:n], 0o600); err != nil {
@@ -187,7 +187,7 @@ func TestADamagedKeyCountsAsKnown(t *testing.T) {
 	k.stop()
 	key := keyOf(r.Venue, r.ID)
 	k.edit(func(tx *bolt.Tx) error {
-		b := tx.Bucket(bucketNames[bucketDedup]).Bucket(key64(0))
+		b := tx.Bucket(bucketNames[bucketDedup]).Bucket(key64(generationOf(0)))
 		v := bytes.Clone(b.Get(key[:]))
 		v[9] ^= 1
 		return b.Put(key[:], v)

@@ -1,0 +1,224 @@
+package queue
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+	"os"
+	"path/filepath"
+	"testing"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// file.go reads bbolt's private meta pages and writes one again. These tests hold what it knows
+// of them against the bbolt that is linked: one with another layout does not pass.
+
+func newest(t *testing.T, path string) meta {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	m, ok := newestMeta(f)
+	if !ok {
+		t.Fatal("no valid meta page")
+	}
+	return m
+}
+
+// bboltFile makes a file with bbolt alone: in transaction n it holds n under "n".
+func bboltFile(t *testing.T, o *bolt.Options, commits int, each func(db *bolt.DB)) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "bbolt.db")
+	db, err := bolt.Open(path, 0o600, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range commits {
+		err := db.Update(func(tx *bolt.Tx) error {
+			b, err := tx.CreateBucketIfNotExists([]byte("b"))
+			if err != nil {
+				return err
+			}
+			_ = b.Put(fmt.Append(nil, "filler ", tx.ID()), make([]byte, 3000))
+			return b.Put([]byte("n"), fmt.Append(nil, tx.ID()))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if each != nil {
+			each(db)
+		}
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// state is the transaction that bbolt finds in a file, and what the file holds.
+func state(t *testing.T, path string) (txid int, n string) {
+	t.Helper()
+	db, err := bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	err = db.View(func(tx *bolt.Tx) error {
+		txid, n = tx.ID(), string(tx.Bucket([]byte("b")).Get([]byte("n")))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return txid, n
+}
+
+func TestTheMetaPageIsReadAsBboltReadsIt(t *testing.T) {
+	const (
+		offVersion  = 4
+		offFlags    = 12
+		offRoot     = 16
+		offFreelist = 32
+		version     = 2
+		metaFlag    = 4
+	)
+	host := binary.NativeEndian
+	for _, size := range []int{1 << 10, 4 << 10, 16 << 10, 64 << 10} {
+		for _, synced := range []bool{true, false} {
+			t.Run(fmt.Sprintf("pages of %d, freelist synced %t", size, synced), func(t *testing.T) {
+				bboltFile(t, &bolt.Options{PageSize: size, NoFreelistSync: !synced, NoSync: true}, 5, func(db *bolt.DB) {
+					m := newest(t, db.Path())
+					content, err := os.ReadFile(db.Path())
+					if err != nil {
+						t.Fatal(err)
+					}
+					if want := db.Info().PageSize; m.pageSize != int64(want) || want != size {
+						t.Errorf("pages of %d, want %d", m.pageSize, want)
+					}
+					page := content[m.at : m.at+m.pageSize]
+					raw := page[pageHeader:]
+					err = db.View(func(tx *bolt.Tx) error {
+						if m.txid != uint64(tx.ID()) {
+							t.Errorf("transaction %d, want %d", m.txid, tx.ID())
+						}
+						if m.need != uint64(tx.Size()) {
+							t.Errorf("%d bytes, want %d", m.need, tx.Size())
+						}
+						if m.at != int64(tx.ID()%2*size) || host.Uint64(page) != uint64(tx.ID()%2) || host.Uint16(page[8:]) != metaFlag {
+							t.Errorf("at %d begins a page with the header %x", m.at, page[:pageHeader])
+						}
+						if got, want := host.Uint64(raw[offRoot:]), uint64(tx.Cursor().Bucket().Root()); got != want {
+							t.Errorf("the root is page %d, want %d", got, want)
+						}
+						free := host.Uint64(raw[offFreelist:])
+						if !synced {
+							if free != 1<<64-1 {
+								t.Errorf("the freelist is page %d, want none", free)
+							}
+						} else if p, err := tx.Page(int(free)); err != nil || p == nil || p.Type != "freelist" {
+							t.Errorf("the freelist is page %d, which is %+v, %v", free, p, err)
+						}
+						return nil
+					})
+					if err != nil {
+						t.Fatal(err)
+					}
+					if host.Uint32(raw[offVersion:]) != version || host.Uint32(raw[offFlags:]) != 0 {
+						t.Errorf("version %d, flags %x", host.Uint32(raw[offVersion:]), host.Uint32(raw[offFlags:]))
+					}
+					for _, b := range raw[metaSize:] {
+						if b != 0 {
+							t.Fatalf("there is more than these %d bytes: %x", metaSize, raw)
+						}
+					}
+				})
+			})
+		}
+	}
+}
+
+// Whichever byte of the newest meta page is damaged, bbolt and this package agree on which of the
+// two pages counts.
+func TestADamagedMetaPageIsTakenForOneExactlyWhenBboltDoes(t *testing.T) {
+	for commits := 4; commits < 6; commits++ { // so that the newest is once the first, once the second
+		path := bboltFile(t, boltOptions(true), commits, nil)
+		whole, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := newest(t, path)
+		for off := range pageHeader + metaSize + 8 {
+			damaged := append([]byte(nil), whole...)
+			damaged[m.at+int64(off)] ^= 0x10
+			if err := os.WriteFile(path, damaged, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			want := m.txid
+			if off >= pageHeader && off < pageHeader+metaSize {
+				want--
+			}
+			got, n := state(t, path)
+			if uint64(got) != want || n != fmt.Sprint(want) || newest(t, path).txid != want {
+				t.Errorf("byte %d: bbolt takes transaction %d with %s, this package %d, want %d", off, got, n, newest(t, path).txid, want)
+			}
+		}
+	}
+}
+
+// A meta page made by hand is one to bbolt too: so the checksum and the number of the transaction
+// are what this package takes them for.
+func TestBboltBelievesAMetaPageMadeByHand(t *testing.T) {
+	path := bboltFile(t, boltOptions(true), 4, nil)
+	m := newest(t, path)
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	page := make([]byte, m.pageSize)
+	if _, err := f.ReadAt(page, m.at); err != nil {
+		t.Fatal(err)
+	}
+	raw := page[pageHeader:]
+	binary.NativeEndian.PutUint64(raw[offTxid:], m.txid+6)
+	sum := fnv.New64a()
+	sum.Write(raw[:offChecksum])
+	binary.NativeEndian.PutUint64(raw[offChecksum:], sum.Sum64())
+	if _, err := f.WriteAt(page, m.at); err != nil {
+		t.Fatal(err)
+	}
+	if got, n := state(t, path); uint64(got) != m.txid+6 || n != fmt.Sprint(m.txid) {
+		t.Errorf("bbolt takes transaction %d with %s", got, n)
+	}
+	if got := newest(t, path).txid; got != m.txid+6 {
+		t.Errorf("this package takes transaction %d", got)
+	}
+}
+
+// What somebody sent lies in the file as it came, and may look like a meta page.
+func TestAMetaPageAmongTheDataIsNotTakenForOne(t *testing.T) {
+	path := bboltFile(t, boltOptions(true), 4, nil)
+	m := newest(t, path)
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forged := append([]byte(nil), content[m.at:m.at+m.pageSize]...)
+	raw := forged[pageHeader:]
+	binary.NativeEndian.PutUint64(raw[offTxid:], m.txid+1)
+	binary.NativeEndian.PutUint64(raw[offHighWater:], 1<<40)
+	binary.NativeEndian.PutUint32(raw[offPageSize:], uint32(2*m.pageSize))
+	sum := fnv.New64a()
+	sum.Write(raw[:offChecksum])
+	binary.NativeEndian.PutUint64(raw[offChecksum:], sum.Sum64())
+	copy(content[2*m.pageSize:], forged)
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := newest(t, path); got != m {
+		t.Errorf("got %+v, want %+v", got, m)
+	}
+}
