@@ -184,6 +184,7 @@ func (b *batch) finish(job uint64, s jobState, to ticket.State, why string) {
 		b.later(func() { b.q.line(station).remove(pos) })
 	} else if books.Outcomes[s.State] > 0 {
 		books.Outcomes[s.State]--
+		books.Unburied++
 	} else {
 		books.Put++ // a page that was damaged and started anew has never heard of it
 	}

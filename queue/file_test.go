@@ -3,6 +3,7 @@ package queue
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -239,8 +240,16 @@ func TestTheMetricsAreWellFormedAndBalance(t *testing.T) {
 	k := start(t, func(o *Options) { o.Registerer = reg })
 	k.again()                                          // the same registerer serves a queue opened again
 	k.SetStations([]string{"bar", "grill", "\xffodd"}) // a damaged file may hold such a name too
-	k.accept(order("a", "grill"))
+	for n := range 4 {
+		k.accept(order(id(n), "grill"))
+	}
 	k.print("grill")
+	buried := k.take("grill")
+	k.must(buried.Bury(bg, "no"))
+	k.must(k.Cancel(bg, buried.Delivery().Job, "seen"))
+	if _, err := k.Move(bg, []uint64{3}, "bar"); err != nil {
+		t.Fatal(err)
+	}
 	problems, err := testutil.GatherAndLint(reg)
 	if err != nil || len(problems) > 0 {
 		t.Errorf("lint: %v, %v", problems, err)
@@ -249,12 +258,38 @@ func TestTheMetricsAreWellFormedAndBalance(t *testing.T) {
 # HELP ticketrail_queue_unaccounted_jobs Jobs by which the books do not balance. Anything but 0 is a bug or a damaged file.
 # TYPE ticketrail_queue_unaccounted_jobs gauge
 ticketrail_queue_unaccounted_jobs 0
+# HELP ticketrail_queue_jobs Jobs in a station's queue now.
+# TYPE ticketrail_queue_jobs gauge
+# HELP ticketrail_queue_ended_total Jobs of a station that ended in a state, since its database began. One that was buried and then cancelled counts in both.
+# TYPE ticketrail_queue_ended_total counter
 `
-	if err := testutil.GatherAndCompare(reg, strings.NewReader(want), "ticketrail_queue_unaccounted_jobs"); err != nil {
+	values := map[string]int{
+		"jobs grill pending": 1, "jobs bar pending": 1,
+		"ended_total grill sent": 1, "ended_total grill buried": 1, "ended_total grill cancelled": 1, "ended_total grill moved": 1,
+	}
+	for _, station := range []string{"?odd", "bar", "grill"} {
+		for _, state := range ticket.States() {
+			name := "ended_total"
+			if state.Open() {
+				name = "jobs"
+			}
+			want += fmt.Sprintf("ticketrail_queue_%s{state=%q,station=%q} %d\n", name, state, station, values[fmt.Sprint(name, " ", station, " ", state)])
+		}
+	}
+	err = testutil.GatherAndCompare(reg, strings.NewReader(want),
+		"ticketrail_queue_unaccounted_jobs", "ticketrail_queue_jobs", "ticketrail_queue_ended_total")
+	if err != nil {
 		t.Error(err)
 	}
-	if n, err := testutil.GatherAndCount(reg, "ticketrail_queue_jobs"); n != 3*len(ticket.States()) || err != nil {
-		t.Errorf("%d series, %v", n, err)
+	families, err := reg.Gather()
+	k.must(err)
+	for _, f := range families {
+		if f.GetType().String() == "HISTOGRAM" {
+			h := f.Metric[0].Histogram
+			if len(h.Bucket) == 0 || h.Schema == nil {
+				t.Errorf("%s is not both a classic and a native histogram", f.GetName())
+			}
+		}
 	}
 }
 

@@ -61,5 +61,6 @@ type Books struct {
 	Reprinted uint64                  `json:"reprinted"`
 	MovedIn   uint64                  `json:"moved_in"`
 	MovedOut  uint64                  `json:"moved_out"`
-	Outcomes  map[ticket.State]uint64 `json:"outcomes"` // every final state but moved
+	Outcomes  map[ticket.State]uint64 `json:"outcomes"`           // every final state but moved
+	Unburied  uint64                  `json:"unburied,omitempty"` // buried once and cancelled since; counted there
 }

@@ -11,6 +11,14 @@ import (
 	"ticketrail/queue/ticket"
 )
 
+// The native histograms beside the classic ones: each bucket at most a tenth wider than the one
+// before, and not more memory than that.
+const (
+	nativeFactor  = 1.1
+	nativeBuckets = 100
+	nativeReset   = time.Hour
+)
+
 type metrics struct {
 	commitSeconds prometheus.Histogram
 	batchOps      prometheus.Histogram
@@ -25,11 +33,17 @@ func newMetrics(q *Queue, reg prometheus.Registerer) *metrics {
 			Name:    "ticketrail_queue_commit_seconds",
 			Help:    "Time to make one transaction durable.",
 			Buckets: []float64{.0005, .001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10},
+
+			NativeHistogramBucketFactor: nativeFactor, NativeHistogramMaxBucketNumber: nativeBuckets,
+			NativeHistogramMinResetDuration: nativeReset,
 		}),
 		batchOps: f.NewHistogram(prometheus.HistogramOpts{
 			Name:    "ticketrail_queue_batch_operations",
 			Help:    "Changes committed together in one transaction.",
 			Buckets: prometheus.ExponentialBuckets(1, 2, 10),
+
+			NativeHistogramBucketFactor: nativeFactor, NativeHistogramMaxBucketNumber: nativeBuckets,
+			NativeHistogramMinResetDuration: nativeReset,
 		}),
 		reg: reg,
 	}
@@ -57,7 +71,10 @@ func (m *metrics) committed(took time.Duration, ops int) {
 
 var (
 	descJobs = prometheus.NewDesc("ticketrail_queue_jobs",
-		"Jobs in a station's line; of finished states, jobs ever.", []string{"station", "state"}, nil)
+		"Jobs in a station's queue now.", []string{"station", "state"}, nil)
+	descEnded = prometheus.NewDesc("ticketrail_queue_ended_total",
+		"Jobs of a station that ended in a state, since its database began. One that was buried and then cancelled counts in both.",
+		[]string{"station", "state"}, nil)
 	descUnaccounted = prometheus.NewDesc("ticketrail_queue_unaccounted_jobs",
 		"Jobs by which the books do not balance. Anything but 0 is a bug or a damaged file.", nil, nil)
 	descOldest = prometheus.NewDesc("ticketrail_queue_oldest_job_age_seconds",
@@ -74,7 +91,7 @@ var (
 type collector struct{ q *Queue }
 
 func (c *collector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descJobs, descUnaccounted, descOldest, descFile, descFull, descDamaged} {
+	for _, d := range []*prometheus.Desc{descJobs, descEnded, descUnaccounted, descOldest, descFile, descFull, descDamaged} {
 		ch <- d
 	}
 }
@@ -86,7 +103,15 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	for _, s := range c.q.Stations() {
 		name := strings.ToValidUTF8(s.Name, "?") // anything else panics
 		for _, state := range ticket.States() {
-			gauge(descJobs, float64(s.Count(state)), name, string(state))
+			n := s.Count(state)
+			if state.Open() {
+				gauge(descJobs, float64(n), name, string(state))
+				continue
+			}
+			if state == ticket.Buried { // a counter never goes down
+				n += s.Books.Unburied
+			}
+			ch <- prometheus.MustNewConstMetric(descEnded, prometheus.CounterValue, float64(n), name, string(state))
 		}
 		gauge(descOldest, s.Oldest.Seconds(), name)
 	}
@@ -102,7 +127,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// Count is how many of the station's jobs are in a state now; of a final one, how many ever.
+// Count is how many of the station's jobs are in a state: now, or of a final one, at the end.
 func (s StationState) Count(state ticket.State) uint64 {
 	switch state {
 	case ticket.Pending:

@@ -36,15 +36,6 @@ func (q *Queue) Stations() []StationState {
 	return all
 }
 
-// Idle says that a ticket which joined the station's line now would be lent at once: none is before
-// it, and no person holds the station.
-func (q *Queue) Idle(station string) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	l := q.lines[station]
-	return l != nil && l.configured && l.hold == nil && l.lease == nil && len(l.pending) == 0 && q.failed == nil
-}
-
 func (l *line) state(now time.Duration) StationState {
 	s := StationState{
 		Name: l.name, Pending: len(l.pending) - l.printing(), Held: len(l.held), Printing: l.printing(),

@@ -201,7 +201,7 @@ func waitMove(t *testing.T, a *App, from, to string) ([]uint64, error) {
 var promised = []string{
 	`ticketrail_receiver_requests_total{code="200",reason="stored"}`, "ticketrail_receiver_request_seconds_bucket", "ticketrail_receiver_duplicates_total",
 	"ticketrail_receiver_conflicts_total", "ticketrail_receiver_anomalies_total{kind=", "ticketrail_receiver_last_request_timestamp_seconds",
-	`ticketrail_queue_jobs{state="pending",station="grill"}`, "ticketrail_queue_unaccounted_jobs 0", `ticketrail_queue_oldest_job_age_seconds{station="grill"}`,
+	`ticketrail_queue_jobs{state="pending",station="grill"} 0`, `ticketrail_queue_ended_total{state="buried",station="grill"} 0`, "ticketrail_queue_unaccounted_jobs 0", `ticketrail_queue_oldest_job_age_seconds{station="grill"}`,
 	"ticketrail_queue_commit_seconds_bucket", "ticketrail_queue_file_bytes", "ticketrail_queue_quarantined_files 0",
 	`ticketrail_station_tickets_total{outcome="sent",station="grill"}`, "ticketrail_station_attempts_total{result=", `ticketrail_station_up{station="grill"}`,
 	`ticketrail_station_held{station="grill"} 0`, `ticketrail_station_stood_in_for{station="grill"} 0`,
