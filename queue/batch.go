@@ -168,8 +168,7 @@ func (b *batch) enter(s jobState, cargo []byte, front bool) uint64 {
 		b.put(b.bucket(bucketReqJobs), key128(s.Req, job), nil)
 	}
 	b.open++
-	e := entry{pos: s.Pos, job: job, put: s.Put, doubts: clampDoubts(s.Doubts), attempts: clampAttempts(s.Attempts), slip: s.Slip}
-	b.later(func() { b.q.line(s.Station).add(e) })
+	b.later(func() { b.q.line(s.Station).add(s.entry(job)) })
 	return job
 }
 
@@ -231,7 +230,7 @@ func (b *batch) close() {
 			l.stir()
 		})
 	}
-	if b.dirty {
-		b.writeClock(false)
+	if b.dirty && b.now-b.q.clock.written >= writeClockEvery {
+		b.writeClock()
 	}
 }

@@ -72,17 +72,14 @@ func (c *clock) credit() {
 	}
 }
 
-// writeClock stores the running time with a batch, if it is due or if forced.
-func (b *batch) writeClock(force bool) {
+// writeClock stores the running time with a batch.
+func (b *batch) writeClock() {
 	c := b.q.clock
-	if !force && b.now-c.written < writeClockEvery {
-		return
-	}
 	sure := c.wallClock.Synchronized() // before the clock is read: it may be set between
 	v, err := sealJSON(clockRecord{b.now, c.wall().UTC(), sure})
 	b.fail(err)
 	b.put(b.bucket(bucketMeta), keyClock, v)
-	c.written = b.now
+	b.later(func() { c.written = b.now })
 }
 
 // keepHouse does what time brings: forget keys, prune history, note the time. Each of its
@@ -100,7 +97,7 @@ func (q *Queue) keepHouse() {
 		b.dropGenerations(b.now, q.o.DedupRetention)
 		q.pruning = b.prune(q.o.HistoryRetention)
 		if b.now-q.clock.written >= writeClockIdle {
-			b.writeClock(true)
+			b.dirty = true // the time is noted with it
 		}
 		return nil
 	}}

@@ -79,9 +79,6 @@ func (q *Queue) serve(ops []*op) {
 
 // process commits operations together. It answers all that it does not park.
 func (q *Queue) process(ops []*op) {
-	if len(ops) == 0 {
-		return
-	}
 	errs, err := q.commit(ops)
 	if err == nil {
 		q.pause = 0
@@ -109,9 +106,8 @@ func classify(err error) (failed error, full bool) {
 	return fmt.Errorf("%w: %w", ErrStorageFailed, err), false
 }
 
-// prove commits something that changes nothing. Only then is it known that what was read can be
-// believed: an earlier process may have left it in the page cache and nowhere else. It does
-// not touch the clock's record, from which time switched off is still to be credited.
+// prove commits something that changes nothing: the canary. Only then is it known that what was read
+// can be believed, for this process or the one before may have left it in the page cache and nowhere else.
 func (q *Queue) prove(db *bolt.DB) error {
 	tx, err := db.Begin(true)
 	if err != nil {
@@ -135,7 +131,10 @@ func (q *Queue) commit(ops []*op) (errs []error, err error) {
 		return nil, errors.New("the file is not open")
 	}
 	started := time.Now()
-	b := &batch{q: q, now: q.clock.running(), wall: q.clock.wall(), full: q.space.fullFor(acceptBytes(ops))}
+	b := &batch{q: q, now: q.clock.running(), wall: q.clock.wall(), full: q.space.isFull.Load()}
+	if slices.ContainsFunc(ops, func(o *op) bool { return o.kind == accept }) {
+		b.full = q.space.full()
+	}
 	if b.tx, err = db.Begin(true); err != nil {
 		return nil, err
 	}
@@ -171,15 +170,6 @@ func (q *Queue) commit(ops []*op) (errs []error, err error) {
 	}
 	b.thaw()
 	return errs, err
-}
-
-func acceptBytes(ops []*op) (n int) {
-	for _, o := range ops {
-		if o.kind == accept {
-			n += o.size
-		}
-	}
-	return n
 }
 
 // broke notes that nothing can be believed. Lines lend nothing until mend has succeeded.
@@ -246,11 +236,10 @@ func (q *Queue) reopen() error {
 	if err != nil {
 		return err
 	}
-	if err := q.canary(db); err != nil {
-		_ = db.Close()
-		return err
-	}
 	m, err := load(db)
+	if err == nil {
+		err = q.prove(db)
+	}
 	if err != nil {
 		_ = db.Close()
 		return err
@@ -258,25 +247,6 @@ func (q *Queue) reopen() error {
 	q.db.Store(db)
 	q.install(m)
 	return q.repair(m.repairs)
-}
-
-// canary commits something, by which the time is noted too.
-func (q *Queue) canary(db *bolt.DB) error {
-	tx, err := db.Begin(true)
-	if err != nil {
-		return err
-	}
-	b := &batch{q: q, tx: tx, now: q.clock.running(), wall: q.clock.wall()}
-	b.writeClock(true)
-	if b.err != nil {
-		_ = tx.Rollback()
-		return b.err
-	}
-	if err := q.seams.commit(tx); err != nil {
-		_ = tx.Rollback()
-		return err
-	}
-	return nil
 }
 
 func (q *Queue) untilRetry() <-chan time.Time {
@@ -305,8 +275,9 @@ func (q *Queue) leave() {
 		o.done <- ErrClosed
 	}
 	q.parked = nil
-	if db := q.db.Load(); db != nil && q.nextTry.IsZero() {
-		if err := q.canary(db); err != nil {
+	if q.nextTry.IsZero() {
+		_, err := q.commit([]*op{{kind: once, apply: func(b *batch) error { b.writeClock(); return nil }}})
+		if err != nil {
 			q.closeErr = fmt.Errorf("close %s: %w", q.o.Path, err)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -88,9 +89,12 @@ func boltOptions(noSync bool) *bolt.Options {
 // A crash before the rename leaves PATH.new-*, which the next start removes. A crash after
 // it leaves an empty queue. Nothing was promised in either case.
 func create(o Options) error {
-	leftovers, _ := filepath.Glob(globQuote(o.Path) + ".new-*")
-	for _, f := range leftovers {
-		_ = os.Remove(f)
+	dir, name := filepath.Dir(o.Path), filepath.Base(o.Path)
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), name+".new-") {
+			_ = os.Remove(filepath.Join(dir, e.Name()))
+		}
 	}
 	if _, err := os.Stat(o.Path); err == nil {
 		// A start before this one may have ended between the link and the sync of the directory.
@@ -98,7 +102,7 @@ func create(o Options) error {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	temp, err := os.CreateTemp(filepath.Dir(o.Path), filepath.Base(o.Path)+".new-*")
+	temp, err := os.CreateTemp(dir, name+".new-*")
 	if err != nil {
 		return fmt.Errorf("create %s: %w", o.Path, err)
 	}
@@ -123,18 +127,6 @@ func syncDir(path string) error {
 		return fmt.Errorf("open %s: sync its directory: %w", path, err)
 	}
 	return nil
-}
-
-func globQuote(path string) string {
-	var b []byte
-	for i := range len(path) {
-		switch path[i] {
-		case '*', '?', '[', '\\':
-			b = append(b, '\\')
-		}
-		b = append(b, path[i])
-	}
-	return string(b)
 }
 
 // fill writes an empty queue. bbolt makes a database of an empty file.

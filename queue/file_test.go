@@ -238,7 +238,6 @@ func TestADamagedValueOnAShelfIsAnErrorUntilItIsPutAgain(t *testing.T) {
 func TestTheMetricsAreWellFormedAndBalance(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
 	k := start(t, func(o *Options) { o.Registerer = reg })
-	k.again()                                          // the same registerer serves a queue opened again
 	k.SetStations([]string{"bar", "grill", "\xffodd"}) // a damaged file may hold such a name too
 	for n := range 4 {
 		k.accept(order(id(n), "grill"))

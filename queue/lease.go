@@ -109,7 +109,7 @@ func (l *Lease) fetch(ctx context.Context) (ready bool, err error) {
 		return false, l.buryDamaged(ctx, raw, badCargo, bad)
 	}
 	l.delivery = ticket.Delivery{
-		Job: l.job, Station: l.station, Attempt: int(l.was.attempts) + 1,
+		Job: l.job, Station: l.station, Attempt: l.was.attempts + 1,
 		Ticket: t, Doubt: l.was.doubts > 0, Reprint: s.Reprint,
 	}
 	return true, nil
@@ -130,7 +130,7 @@ func (l *Lease) Waited() time.Duration { return since(l.q.clock.running(), l.was
 func (l *Lease) Begin(ctx context.Context) error {
 	l.mu.Lock()
 	begun, ended := l.begun, l.ended
-	doubts := l.raised(int(l.was.doubts))
+	doubts := l.raised(l.was.doubts)
 	l.mu.Unlock()
 	if ended {
 		return fmt.Errorf("begin job %d: %w: its lease is over", l.job, ErrConflict)

@@ -3,7 +3,6 @@ package queue
 import (
 	"cmp"
 	"maps"
-	"math"
 	"slices"
 	"time"
 
@@ -15,14 +14,16 @@ import (
 type entry struct {
 	pos      uint64
 	job      uint64
-	put      int64  // running time, ns
-	attempts uint16 // that ended
-	doubts   uint8
+	put      int64 // running time, ns
+	attempts int   // that ended
+	doubts   int
 	slip     bool
 }
 
-func clampDoubts(n int) uint8    { return uint8(min(n, math.MaxUint8)) }
-func clampAttempts(n int) uint16 { return uint16(min(n, math.MaxUint16)) }
+// entry is what is in memory of a job.
+func (s *jobState) entry(job uint64) entry {
+	return entry{pos: s.Pos, job: job, put: s.Put, attempts: s.Attempts, doubts: s.Doubts, slip: s.Slip}
+}
 
 // A line is one station's: what waits for it, in order. Queue.mu guards it. It mirrors
 // the file and is changed by the committer after a commit; only lease is its own.

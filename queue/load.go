@@ -143,12 +143,11 @@ func (m *memory) add(job uint64, s jobState) {
 	m.open++
 	m.youngest = max(m.youngest, s.Put)
 	l := m.line(s.Station)
-	e := entry{pos: s.Pos, job: job, put: s.Put, doubts: clampDoubts(s.Doubts), attempts: clampAttempts(s.Attempts), slip: s.Slip}
 	if s.State == ticket.Held {
-		l.held[s.Pos] = e
+		l.held[s.Pos] = s.entry(job)
 		return
 	}
-	l.pending = append(l.pending, e)
+	l.pending = append(l.pending, s.entry(job))
 }
 
 // findLost looks for the jobs of unreadable places the long way, through every state.

@@ -22,8 +22,6 @@ const (
 type metrics struct {
 	commitSeconds prometheus.Histogram
 	batchOps      prometheus.Histogram
-	reg           prometheus.Registerer
-	mine          []prometheus.Collector
 }
 
 func newMetrics(q *Queue, reg prometheus.Registerer) *metrics {
@@ -45,23 +43,11 @@ func newMetrics(q *Queue, reg prometheus.Registerer) *metrics {
 			NativeHistogramBucketFactor: nativeFactor, NativeHistogramMaxBucketNumber: nativeBuckets,
 			NativeHistogramMinResetDuration: nativeReset,
 		}),
-		reg: reg,
 	}
-	m.mine = []prometheus.Collector{m.commitSeconds, m.batchOps, &collector{q}}
 	if reg != nil {
-		reg.MustRegister(m.mine[2])
+		reg.MustRegister(&collector{q})
 	}
 	return m
-}
-
-// remove lets a queue be opened again with the same registerer.
-func (m *metrics) remove() {
-	if m.reg == nil {
-		return
-	}
-	for _, c := range m.mine {
-		m.reg.Unregister(c)
-	}
 }
 
 func (m *metrics) committed(took time.Duration, ops int) {

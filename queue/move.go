@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -215,13 +216,8 @@ func (b *batch) moveSome(from, to string, after uint64) (moved []uint64, last ui
 		}
 	}
 	b.q.mu.Unlock()
-	slices.SortFunc(open, func(x, y entry) int {
-		if x.pos < y.pos {
-			return -1
-		}
-		return 1
-	})
-	if more = len(open) > moveAtOnce || len(open) == moveAtOnce; len(open) > moveAtOnce {
+	slices.SortFunc(open, func(x, y entry) int { return cmp.Compare(x.pos, y.pos) })
+	if more = len(open) >= moveAtOnce; more {
 		open = open[:moveAtOnce]
 	}
 	last = after

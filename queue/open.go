@@ -138,7 +138,6 @@ func (q *Queue) Close() error {
 	q.mu.Unlock()
 	q.in.close()
 	<-q.ended
-	q.metrics.remove()
 	return q.closeErr
 }
 

@@ -70,17 +70,13 @@ func (l *Lease) again(b *batch, s jobState, begun bool, reason string) {
 	}
 	s.Why = reason
 	b.setState(l.job, s)
-	e := l.was
-	e.attempts, e.doubts = clampAttempts(s.Attempts), clampDoubts(s.Doubts)
-	b.later(func() { l.q.line(s.Station).update(e) })
+	b.later(func() { l.q.line(s.Station).update(s.entry(l.job)) })
 }
 
 func (l *Lease) park(b *batch, s jobState, reason string) {
 	s.State, s.Why = ticket.Held, reason
 	b.setState(l.job, s)
-	e := l.was
-	e.attempts, e.doubts = clampAttempts(s.Attempts), clampDoubts(s.Doubts)
-	b.later(func() { l.q.line(s.Station).park(e) })
+	b.later(func() { l.q.line(s.Station).park(s.entry(l.job)) })
 }
 
 // end settles the lease. The state handed to f has attempts and doubts as they were when the
@@ -106,7 +102,7 @@ func (l *Lease) end(ctx context.Context, verb string, f func(b *batch, s jobStat
 			b.later(l.leave)
 			return nil
 		}
-		s.Attempts, s.Doubts = int(l.was.attempts), int(l.was.doubts)
+		s.Attempts, s.Doubts = l.was.attempts, l.was.doubts
 		f(b, s, begun)
 		return nil
 	})

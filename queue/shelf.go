@@ -2,8 +2,8 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
 
 	bolt "go.etcd.io/bbolt"
 )
@@ -58,7 +58,10 @@ func (s *Shelf) Delete(ctx context.Context, key string) error {
 }
 
 func (s *Shelf) write(ctx context.Context, verb, key string, size int, apply func(*batch) error) error {
-	err := s.check(key)
+	err := checkName("shelf", s.name)
+	if err == nil {
+		err = checkName("key", key)
+	}
 	if err == nil {
 		err = s.q.do(ctx, once, len(key)+size, apply)
 	}
@@ -70,13 +73,6 @@ func (s *Shelf) write(ctx context.Context, verb, key string, size int, apply fun
 
 func (s *Shelf) failed(verb, key string, err error) error {
 	return fmt.Errorf("%s %.64q on shelf %.64s: %w", verb, key, s.name, err)
-}
-
-func (s *Shelf) check(key string) error {
-	if err := checkName("shelf", s.name); err != nil {
-		return err
-	}
-	return checkName("key", key)
 }
 
 // Get returns what was put last. If that is damaged the error wraps ErrDamaged; putting it
@@ -107,44 +103,27 @@ func (s *Shelf) Get(key string) (value []byte, ok bool, err error) {
 // All calls f for every key in order until f returns false. f may use the shelf. A damaged
 // value is left out and logged.
 func (s *Shelf) All(f func(key string, value []byte) bool) error {
-	type pair struct{ key, value []byte }
-	var after []byte
-	for {
-		var page []pair
-		err := s.q.view(func(tx *bolt.Tx) error {
-			k := tx.Bucket(bucketNames[bucketShelves]).Bucket([]byte(s.name))
-			if k == nil {
-				return nil
-			}
-			c := k.Cursor()
-			key, raw := c.First()
-			if after != nil {
-				if key, raw = c.Seek(after); slices.Equal(key, after) {
-					key, raw = c.Next()
-				}
-			}
-			for size := 0; key != nil && len(page) < pageSize && size < maxValue; key, raw = c.Next() {
-				page = append(page, pair{slices.Clone(key), slices.Clone(raw)})
-				size += len(raw)
-			}
-			return nil
-		})
-		if err != nil {
-			return fmt.Errorf("read shelf %.64s: %w", s.name, err)
-		}
-		if len(page) == 0 {
+	var keys []string
+	err := s.q.view(func(tx *bolt.Tx) error {
+		k := tx.Bucket(bucketNames[bucketShelves]).Bucket([]byte(s.name))
+		if k == nil {
 			return nil
 		}
-		for _, p := range page {
-			v, err := unseal(p.value)
-			if err != nil {
-				s.q.log.Warn("value on a shelf is damaged; it is left out", "shelf", s.name, "key", string(p.key), "err", err)
-				continue
-			}
-			if !f(string(p.key), v) {
-				return nil
-			}
-		}
-		after = page[len(page)-1].key
+		return k.ForEach(func(key, _ []byte) error { keys = append(keys, string(key)); return nil })
+	})
+	if err != nil {
+		return fmt.Errorf("read shelf %.64s: %w", s.name, err)
 	}
+	for _, key := range keys { // one by one: all values together may be large
+		value, ok, err := s.Get(key)
+		switch {
+		case errors.Is(err, ErrDamaged):
+			s.q.log.Warn("value on a shelf is damaged; it is left out", "shelf", s.name, "key", key, "err", err)
+		case err != nil:
+			return err
+		case ok && !f(key, value):
+			return nil
+		}
+	}
+	return nil
 }

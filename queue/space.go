@@ -28,8 +28,6 @@ type space struct {
 	size   int64 // 0: none
 	log    *slog.Logger
 	isFull atomic.Bool
-	looked time.Time // when the disk was asked last
-	taken  int       // bytes accepted since, roughly
 }
 
 func reservePath(o Options) string { return o.Path + ".reserve" }
@@ -46,29 +44,11 @@ func newSpace(o Options) *space {
 	return s
 }
 
-// lookEvery and lookBytes say how stale an answer of the disk may be: by far less than the
-// watermark, and a commit that finds the disk full all the same is dealt with too.
-const (
-	lookEvery = time.Second
-	lookBytes = 1 << 20
-	lookFull  = 5 * time.Second // while the disk is full
-)
-
-// fullFor says whether requests of so many bytes must be refused.
-func (s *space) fullFor(bytes int) bool {
-	if bytes == 0 {
-		return s.isFull.Load()
-	}
-	s.taken += bytes
-	if !s.isFull.Load() && s.taken < lookBytes && time.Since(s.looked) < lookEvery {
-		return false
-	}
-	return s.full()
-}
+// lookFull is how often the disk is asked again while it is full.
+const lookFull = 5 * time.Second
 
 // full asks the disk whether new requests must be refused.
 func (s *space) full() bool {
-	s.looked, s.taken = time.Now(), 0
 	free, err := freeBytes(s.dir)
 	if err != nil {
 		return s.isFull.Load() // the commit will tell
