@@ -2,6 +2,7 @@ package queue
 
 import (
 	"errors"
+	"os"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -168,6 +169,28 @@ func TestAnIdleQueueNotesTheTimeEveryHour(t *testing.T) {
 		}
 		if w := k.Waiting(); w != 0 {
 			t.Errorf("idle, but %s waiting", w)
+		}
+	})
+}
+
+func TestTheTimeThatAFailedCommitHeldIsNotedByTheNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := start(t)
+		defer k.stop()
+		time.Sleep(2 * time.Minute)
+		k.disk.then(fails)
+		if err := k.Shelf("x").Put(bg, "k", nil); !errors.Is(err, ErrStorageFailed) {
+			t.Fatalf("err %v", err)
+		}
+		k.healed()
+		k.must(k.Shelf("x").Put(bg, "k", nil))
+		left, err := os.ReadFile(k.o.Path)
+		k.must(err)
+		k.stop()
+		k.must(os.WriteFile(k.o.Path, left, 0o600)) // power failed after that commit
+		k.open()
+		if r := k.clock.running(); r < 2*time.Minute {
+			t.Errorf("running time is %s", r)
 		}
 	})
 }
