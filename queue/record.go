@@ -96,16 +96,12 @@ func (s *jobState) valid() error {
 	switch {
 	case s.Station == "":
 		return errors.New("no station")
-	case !known(s.State) || s.State == ticket.Printing:
+	case !slices.Contains(ticket.States(), s.State) || s.State == ticket.Printing:
 		return fmt.Errorf("unknown state %q", s.State)
 	case s.Attempts < 0 || s.Doubts < 0:
 		return errors.New("a negative count")
 	}
 	return nil
-}
-
-func known(s ticket.State) bool {
-	return slices.Contains(ticket.States(), s)
 }
 
 func decodeState(b []byte) (jobState, error) {
@@ -155,11 +151,10 @@ type bodyMeta struct {
 	Venue  string `json:"venue"`
 	ID     string `json:"id"`
 	Device string `json:"device"`
-	Digest []byte `json:"digest"`
 }
 
 func encodeBody(r *ticket.Request) ([]byte, error) {
-	m, err := json.Marshal(bodyMeta{r.Venue, r.ID, r.Device, r.Digest[:]})
+	m, err := json.Marshal(bodyMeta{r.Venue, r.ID, r.Device})
 	if err != nil {
 		return nil, err
 	}

@@ -77,10 +77,7 @@ func (q *Queue) setHold(ctx context.Context, verb, station string, h *Hold) erro
 	}
 	err := q.do(ctx, once, 256, func(b *batch) error {
 		b.freeze(station) // from here on nothing is lent
-		if r := b.record(station); r.Hold != nil || h != nil {
-			r.Hold = h
-			b.dirty = true
-		}
+		b.record(station).Hold = h
 		return nil
 	})
 	if err != nil {
