@@ -5,15 +5,18 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/http"
-	"slices"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"ticketrail/printer/layout"
+	bolt "go.etcd.io/bbolt"
+
+	"ticketrail/queue"
+	"ticketrail/queue/ticket"
 	"ticketrail/receiver/contract"
+	"ticketrail/receiver/plan"
 )
 
 func TestAQuantileIsASampleAndNeverTooSmall(t *testing.T) {
@@ -22,7 +25,7 @@ func TestAQuantileIsASampleAndNeverTooSmall(t *testing.T) {
 		s = append(s, time.Duration(i))
 	}
 	for p, want := range map[float64]time.Duration{0.01: 1, 0.07: 7, 0.50: 50, 0.99: 99, 0.991: 100, 1: 100} {
-		if got := s.quantile(p); got != want {
+		if got := quantile(s, p); got != want {
 			t.Errorf("quantile %v of 1 to 100 is %d, want %d", p, got, want)
 		}
 	}
@@ -34,9 +37,6 @@ func TestAQuantileIsASampleAndNeverTooSmall(t *testing.T) {
 	}
 	if got := (samples{}).p99(); got != 0 {
 		t.Errorf("p99 of nothing is %d", got)
-	}
-	if got := median([]float64{9, 1, 5}); got != 5 {
-		t.Errorf("median is %v, want 5", got)
 	}
 }
 
@@ -56,7 +56,6 @@ func TestOnlyAStoredNewRequestCounts(t *testing.T) {
 		"stored, but 201": {answer("201 Created", stored), false},
 		"empty":           {answer("200 OK", ""), false},
 		"cut off":         {answer("200 OK", stored)[:110], false},
-		"without length":  {"HTTP/1.1 200 OK\r\n\r\n" + stored, false},
 		"nothing":         {"", false},
 	} {
 		if err := readAnswer(bufio.NewReader(strings.NewReader(c.wire))); (err == nil) != c.ok {
@@ -72,147 +71,129 @@ func TestOnlyAStoredNewRequestCounts(t *testing.T) {
 	}
 }
 
-func TestEveryLetterIsAnOrderOfItsOwn(t *testing.T) {
-	_, names := tenStations()
-	letters, err := pairOrders(names)
+// opened is an order as the receiver reads it.
+func (o order) opened(t *testing.T) contract.PrintRequest {
+	t.Helper()
+	req, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(o.new())))
 	if err != nil {
 		t.Fatal(err)
 	}
-	plain, err := order()
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := contract.Open(body, contract.Strict)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestEveryOrderIsNewAndMakesItsTickets(t *testing.T) {
+	rules := plan.Config{Fallback: "none"}
+	for i := range 2 {
+		rules.Routes = append(rules.Routes, plan.Route{When: fmt.Sprintf("item.courseName == %q", station(i)), To: []string{station(i)}})
+	}
+	p, err := plan.Compile(rules)
 	if err != nil {
 		t.Fatal(err)
 	}
 	seen := map[string]bool{}
-	for i, l := range append(letters, plain) {
-		for _, n := range []uint64{1, 0xabcdef012345} {
-			n += uint64(i) << 20
-			req, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(l.write(nil, n))))
-			if err != nil {
-				t.Fatal(err)
+	for _, o := range []order{newOrder(0, 0), newOrder(1, 1), newOrder(0, 1)} {
+		for range 2 {
+			r := o.opened(t)
+			if seen[r.ID] {
+				t.Errorf("id %s came twice", r.ID)
 			}
-			body, err := io.ReadAll(req.Body)
-			if err != nil {
-				t.Fatal(err)
+			seen[r.ID] = true
+			drafts := p.Split(r, plan.Venue{ID: venueID}, deviceID, time.Now(), nil).Request.Drafts
+			if len(drafts) != o.tickets || drafts[0].Station == "none" {
+				t.Errorf("%d tickets, the first for %s; want %d", len(drafts), drafts[0].Station, o.tickets)
 			}
-			opened, err := contract.Open(body, contract.Strict)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if seen[opened.ID] {
-				t.Errorf("id %s came twice", opened.ID)
-			}
-			seen[opened.ID] = true
 		}
 	}
 }
 
-func TestTheYardstickPutsWhatAnAcceptPuts(t *testing.T) {
-	b := &bench{dir: t.TempDir(), progress: io.Discard}
-	rules, names := tenStations()
-	letters, err := pairOrders(names)
+func TestTheYardstickPutsAboutWhatAnAcceptPuts(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "queue.db")
+	q, err := queue.Open(queue.Options{Path: path, Reserve: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	y, err := b.newYardstick(t.Context(), "test", rules, letters[0])
+	p, err := plan.Compile(plan.Config{Fallback: station(0)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := map[string]int{}
-	size := 0
-	for _, r := range y.records {
-		got[r.path[0]]++
-		size += len(r.value)
+	r := p.Split(newOrder(0, 0).opened(t), plan.Venue{ID: venueID, Name: "Harbour Grill"}, deviceID, time.Now(), nil).Request
+	if _, err := q.Accept(t.Context(), r); err != nil {
+		t.Fatal(err)
 	}
-	// Two tickets: everything of a ticket twice, of the request once.
-	for bucket, want := range map[string]int{"requests": 1, "reqjobs": 2, "jobs": 2, "state": 2, "waiting": 2, "stations": 2, "dedup": 1} {
-		if got[bucket] != want {
-			t.Errorf("%d records in %s, want %d", got[bucket], bucket, want)
-		}
+	if err := q.Close(); err != nil {
+		t.Fatal(err)
 	}
-	if body := len(letters[0].bytes) - letters[0].body; size < body {
-		t.Errorf("%d bytes in all, less than the body of %d", size, body)
+	want, size := 0, 0
+	for _, r := range records {
+		want += r.key + r.value
 	}
-	if _, err := y.commits(3); err != nil {
+	db, err := bolt.Open(path, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	err = db.View(func(tx *bolt.Tx) error {
+		return tx.ForEach(func(name []byte, k *bolt.Bucket) error {
+			if string(name) != "meta" { // that is of the first start
+				size += leaves(k)
+			}
+			return nil
+		})
+	})
+	if err != nil || size < want*4/5 || size > want*5/4 {
+		t.Errorf("an accepted order leaves %d bytes, the yardstick puts %d: %v", size, want, err)
+	}
+	y, err := newYardstick(filepath.Join(t.TempDir(), "yardstick.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err := y.paced(2, 3, 1000); err != nil || len(s) != 3 {
+		t.Error(s, err)
+	}
+	if err := y.db.Close(); err != nil {
 		t.Error(err)
 	}
-	if err := y.close(); err != nil {
-		t.Error(err)
-	}
 }
 
-func TestTheMountOfAFolderIsTheOneThatHoldsIt(t *testing.T) {
-	for _, c := range []struct {
-		path, mount string
-		want        bool
-	}{{"/tmp/x", "/", true}, {"/tmp/x", "/tmp", true}, {"/tmp", "/tmp", true}, {"/tmpfs", "/tmp", false}} {
-		if got := within(c.path, c.mount); got != c.want {
-			t.Errorf("%s within %s: %t", c.path, c.mount, got)
+// leaves is the size of all keys and values.
+func leaves(k *bolt.Bucket) (size int) {
+	_ = k.ForEach(func(key, value []byte) error {
+		if inner := k.Bucket(key); inner != nil {
+			size += leaves(inner)
+		} else {
+			size += len(key) + len(value)
 		}
-	}
+		return nil
+	})
+	return size
 }
 
-func TestTheTwentyLinesAreLettersAndTheScriptsAreDrawn(t *testing.T) {
-	b := &bench{quick: true}
-	if _, err := b.encoding(t.Context()); err != nil {
-		t.Error(err)
-	}
-	r := rand.New(rand.NewPCG(1, 2))
-	for _, s := range scripts() {
-		l := s.line(r)
-		if w := layout.Width(l); w > paperColumns || w < paperColumns-14 {
-			t.Errorf("a line of %s takes %d of %d columns: %s", s.name, w, paperColumns, l)
-		}
-	}
-}
-
-func TestTheTallyCountsWhatIsConfirmed(t *testing.T) {
-	var y tally
-	log := `time=x level=INFO msg="ticket out" station=s01 request=9b2e7c1a-4f0d-4c53-8d8e-0000000000ff job=1 outcome=confirmed wait=5ms
-time=x level=INFO msg=ready
-time=x level=INFO msg="ticket out" station=s02 request=9b2e7c1a-4f0d-4c53-8d8e-000000000100 job=2 outcome=sent wait=5ms
-time=x level=INFO msg="ticket out" station=s01 request=9b2e7c1a-4f0d-4c53-8d8e-0a0000000001 job=3 outcome=confirmed wait=5ms
-`
-	for _, b := range []byte(log) { // in pieces of any size
-		if n, err := y.Write([]byte{b}); n != 1 || err != nil {
-			t.Fatal(n, err)
-		}
-	}
-	_, one := y.confirmed[0xff]
-	_, two := y.confirmed[0x0a0000000001]
-	if !one || !two || len(y.confirmed) != 2 || y.others != 1 {
-		t.Errorf("%v and %d others", y.confirmed, y.others)
-	}
-}
-
-func TestAStationIsAsQuickAsWhatItPrintedInTime(t *testing.T) {
+func TestAPrinterIsAsQuickAsWhatItPrintedInTime(t *testing.T) {
 	began := time.Now()
-	p := paced{began: began, rate: 2, first: 100, took: make(samples, 4)} // two stations, two tickets each
-	y := &tally{confirmed: map[uint64]time.Time{}}
-	for i := range 4 {
-		y.confirmed[100+uint64(i)] = p.due(i).Add(time.Millisecond)
-	}
-	y.confirmed[103] = p.due(3).Add(time.Minute)
-	var s shift
-	for range 2 {
-		if err := s.count(y, p, 2, 2*time.Second); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if s.slowest() != 0.5 || s.mean() != 0.75 {
-		t.Errorf("the slowest printed %v tickets/s, the mean is %v; want 0.5 and 0.75", s.slowest(), s.mean())
-	}
-	delete(y.confirmed, 102)
-	if err := s.count(y, p, 2, 2*time.Second); err == nil {
-		t.Error("a ticket that never came out was not missed")
+	v := &printer{out: []time.Time{began.Add(time.Second), began.Add(2 * time.Second), began.Add(2*time.Second + 1)}}
+	if got := v.until(began.Add(2 * time.Second)); got != 2 {
+		t.Errorf("%v tickets in time, want 2", got)
 	}
 }
 
-func TestWhatWasSentLateIsLeftOutOnRequestOnly(t *testing.T) {
-	p := paced{took: samples{1, 2, 3, 4}, late: []int{0, 2}}
-	if got := p.awake(); !slices.Equal(got, samples{2, 4}) {
-		t.Errorf("awake %v", got)
+func TestOpenTicketsAreThoseThatWaitOrPrint(t *testing.T) {
+	m := metrics{
+		`ticketrail_queue_jobs{station="s00",state="pending"}`: 1, `ticketrail_queue_jobs{station="s01",state="held"}`: 2,
+		`ticketrail_queue_jobs{station="s01",state="printing"}`: 4, `ticketrail_queue_jobs{station="s01",state="sent"}`: 8,
+		`ticketrail_queue_jobs_more{state="held"}`: 16,
 	}
-	if !slices.Equal(p.took, samples{1, 2, 3, 4}) {
-		t.Errorf("all of them %v", p.took)
+	if got := m.open(); got != 7 {
+		t.Errorf("%d are open, want 7", got)
+	}
+	if got := m.sum("ticketrail_queue_jobs", "state", ticket.Sent); got != 8 {
+		t.Errorf("%v were sent, want 8", got)
 	}
 }

@@ -6,259 +6,51 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
-	"ticketrail/cmd/internal/app"
-	"ticketrail/cmd/internal/doctor"
+	"github.com/prometheus/client_golang/prometheus"
+
 	"ticketrail/queue/ticket"
+	"ticketrail/receiver"
+	"ticketrail/receiver/plan"
 )
 
-// modeServe makes this program the daemon: what start-up time and memory are measured of has
-// to be a process of its own.
-const modeServe = "serve-for-bench"
-
-// beDaemon is what the serve command does, but for signals, a watchdog and inherited sockets.
-func beDaemon(ctx context.Context, conf string) int {
-	err := func() error {
-		exe, err := os.Executable()
-		if err != nil {
-			return err
-		}
-		tell, err := notifier()
-		if err != nil {
-			return err
-		}
-		a, err := app.New(ctx, app.Options{ConfigPath: conf, CheckStore: doctor.CheckInChild(exe), Notify: tell, Log: os.Stderr})
-		if err != nil {
-			return err
-		}
-		fmt.Println(a.WebhookAddr(), a.MetricsAddr(), a.DisplayAddr())
-		return a.Run(ctx)
-	}()
+// build makes the program that is measured.
+func build(ctx context.Context, path string) error {
+	out, err := exec.CommandContext(ctx, "go", "build", "-o", path, "ticketrail/cmd/ticketrail").CombinedOutput()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "daemon:", err)
-		return 1
-	}
-	return 0
-}
-
-// beChecker is what the hidden command `db check` does: [doctor.CheckInChild] runs it.
-func beChecker(path string) int {
-	err := doctor.CheckStore(path)
-	if err == nil {
-		return 0
-	}
-	if errors.Is(err, doctor.ErrDamaged) {
-		fmt.Println(doctor.Damaged)
-	} else {
-		fmt.Printf("%s%v\n", doctor.Unchecked, err)
-	}
-	fmt.Fprintln(os.Stderr, err)
-	return 1
-}
-
-func notifier() (func(string), error) {
-	conn, err := net.Dial("unixgram", os.Getenv("NOTIFY_SOCKET"))
-	if err != nil {
-		return nil, err
-	}
-	return func(state string) { _, _ = io.WriteString(conn, state) }, nil
-}
-
-// A daemon is a running one.
-type daemon struct {
-	cmd              *exec.Cmd
-	pid              int
-	webhook, metrics string
-	display          string        // where pages are, if there is a screen
-	ready            time.Duration // from starting the process until it said so
-	logPath          string
-}
-
-// daemonOptions say how to start one.
-type daemonOptions struct {
-	store   string
-	printer *wire    // of both stations; nil: there is none
-	under   []string // a program that runs it, with its arguments
-	within  time.Duration
-	config  func(socket string) []byte // nil: two stations at one printer
-}
-
-// daemon starts the daemon on a store and waits until it is ready.
-func (b *bench) daemon(ctx context.Context, o daemonOptions) (_ *daemon, err error) {
-	exe, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	sockets, err := os.MkdirTemp("", "trb") // a short name: sockets have at most 107 bytes
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(sockets)
-	conf := b.path("ticketrail.yaml")
-	if o.config == nil {
-		o.config = func(socket string) []byte { return daemonConfig(o, socket) }
-	}
-	if err := os.WriteFile(conf, o.config(filepath.Join(sockets, "admin")), 0o600); err != nil {
-		return nil, err
-	}
-	hear, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(sockets, "notify"), Net: "unixgram"})
-	if err != nil {
-		return nil, err
-	}
-	defer hear.Close()
-
-	d := &daemon{logPath: b.path("daemon.log")}
-	log, err := os.Create(d.logPath)
-	if err != nil {
-		return nil, err
-	}
-	defer log.Close()
-	argv := append(append([]string{}, o.under...), exe, modeServe, conf)
-	d.cmd = exec.Command(argv[0], argv[1:]...)
-	d.cmd.Stderr = log
-	d.cmd.Env = append(plainEnvironment(), "NOTIFY_SOCKET="+hear.LocalAddr().String())
-	out, err := d.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	began := time.Now()
-	if err := d.cmd.Start(); err != nil {
-		return nil, err
-	}
-	d.pid = d.cmd.Process.Pid
-	defer func() {
-		if err != nil {
-			_ = d.cmd.Process.Kill()
-			err = errors.Join(err, d.cmd.Wait(), d.lastWords())
-		}
-	}()
-	if err := awaitReady(ctx, hear, began.Add(o.within)); err != nil {
-		return nil, err
-	}
-	d.ready = time.Since(began)
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		return nil, fmt.Errorf("read the daemon's addresses: %w", err)
-	}
-	_, err = fmt.Sscan(line, &d.webhook, &d.metrics, &d.display)
-	return d, err
-}
-
-// plainEnvironment is ours without what would make the daemon a different one.
-func plainEnvironment() []string {
-	var env []string
-	for _, e := range os.Environ() {
-		name, _, _ := strings.Cut(e, "=")
-		if strings.HasPrefix(name, "GO") || strings.HasPrefix(name, "TICKETRAIL_") || name == "JOURNAL_STREAM" || name == "LISTEN_FDS" {
-			continue
-		}
-		env = append(env, e)
-	}
-	return env
-}
-
-func awaitReady(ctx context.Context, hear *net.UnixConn, limit time.Time) error {
-	if err := hear.SetReadDeadline(limit); err != nil {
-		return err
-	}
-	defer context.AfterFunc(ctx, func() { _ = hear.SetReadDeadline(time.Unix(1, 0)) })()
-	buf := make([]byte, 4096)
-	for {
-		n, err := hear.Read(buf)
-		if err != nil {
-			return errors.Join(fmt.Errorf("wait for READY=1: %w", err), context.Cause(ctx))
-		}
-		if strings.HasPrefix(string(buf[:n]), "READY=1") {
-			return nil
-		}
-	}
-}
-
-// stop ends the daemon as the init system would.
-func (d *daemon) stop() error {
-	err := d.cmd.Process.Signal(syscall.SIGTERM)
-	late := time.AfterFunc(time.Minute, func() { _ = d.cmd.Process.Kill() })
-	defer late.Stop()
-	if err := errors.Join(err, d.cmd.Wait()); err != nil {
-		return errors.Join(fmt.Errorf("stop the daemon: %w", err), d.lastWords())
+		return fmt.Errorf("build ticketrail (bench runs in a folder of its sources): %w: %s", err, out)
 	}
 	return nil
 }
 
-func (d *daemon) lastWords() error {
-	b, err := os.ReadFile(d.logPath)
-	if err != nil {
-		return err
-	}
-	return fmt.Errorf("its log ends: %s", b[max(0, len(b)-600):])
+func station(i int) string { return fmt.Sprintf("s%02d", i) }
+
+// A setup is what a daemon is configured with.
+type setup struct {
+	printers []string // addresses; each is a station. None: one station that nobody serves
+	keys     string   // further configuration of each printer
+	under    []string // a program that runs the daemon, with its arguments
 }
 
-// anonymous is the memory that only the process itself can give back, in bytes: the pages of
-// the database are the kernel's.
-func (d *daemon) anonymous() (float64, error) {
-	text := firstOf(fmt.Sprintf("/proc/%d/status", d.pid), "RssAnon")
-	kib, err := strconv.ParseFloat(strings.TrimSuffix(text, " kB"), 64)
-	if err != nil {
-		return 0, &notMeasured{fmt.Sprintf("RssAnon of process %d: %s", d.pid, text)}
+func (s setup) yaml(store, socket string) []byte {
+	if s.printers == nil {
+		s.printers = []string{"127.0.0.1:9"}
 	}
-	return kib * 1024, nil
-}
-
-// scrape asks the daemon's own metrics: the commits so far, the jobs that are not finished.
-func (d *daemon) scrape() (c commits, waiting int, err error) {
-	resp, err := http.Get("http://" + d.metrics + "/metrics")
-	if err != nil {
-		return c, 0, err
-	}
-	defer resp.Body.Close()
-	lines := bufio.NewScanner(resp.Body)
-	for lines.Scan() {
-		at := strings.LastIndexByte(lines.Text(), ' ')
-		if at < 0 {
-			continue
-		}
-		name := lines.Text()[:at]
-		v, err := strconv.ParseFloat(lines.Text()[at+1:], 64)
-		if err != nil {
-			continue
-		}
-		switch name {
-		case metricCommits + "_sum":
-			c.seconds = v
-		case metricCommits + "_count":
-			c.n = v
-		case metricChanges + "_sum":
-			c.changes = v
-		}
-		if labels, ok := strings.CutPrefix(name, "ticketrail_queue_jobs{"); ok {
-			for _, s := range ticket.States() {
-				if s.Open() && strings.Contains(labels, fmt.Sprintf("state=%q", s)) {
-					waiting += int(v)
-				}
-			}
-		}
-	}
-	return c, waiting, lines.Err()
-}
-
-// daemonConfig is two stations at one printer. It is not asked how it is while it is idle:
-// questions would be the first bytes on its wire.
-func daemonConfig(o daemonOptions, socket string) []byte {
-	addr, confirm := nowhere, "none"
-	if o.printer != nil {
-		addr = o.printer.addr
-		if o.printer.answers {
-			confirm = "auto"
-		}
+	printers, routes := "", ""
+	for i, addr := range s.printers {
+		printers += fmt.Sprintf("  - { name: %s, address: \"tcp://%s\", profile: %s, expire_after: 720h%s }\n", station(i), addr, model, s.keys)
+		routes += fmt.Sprintf("  - { when: 'item.courseName == %q', to: [%s] }\n", station(i), station(i))
 	}
 	return fmt.Appendf(nil, `receiver: { listen: "127.0.0.1:0" }
 metrics: { listen: "127.0.0.1:0" }
@@ -267,11 +59,163 @@ storage: { path: %q, max_backlog: 10000000 }
 venues:
   - { id: %s, name: Harbour Grill, timezone: Australia/Melbourne }
 printers:
-  - { name: grill, address: "tcp://%[4]s", columns: 42, confirm: %[5]s, poll_every: 0s, expire_after: 720h }
-  - { name: bar, address: "tcp://%[4]s", columns: 42, confirm: %[5]s, poll_every: 0s, expire_after: 720h }
-routes:
-  - { when: 'item.courseName == "Drinks"', to: [bar] }
-  - { when: 'item.courseName in ["Appetizers", "Entrees", "Desserts"]', to: [grill] }
-fallback: grill
-`, socket, o.store, venueID, addr, confirm)
+%sroutes:
+%sfallback: %s
+`, socket, store, venueID, printers, routes, station(0))
+}
+
+// A daemon is a process that takes orders.
+type daemon struct {
+	webhook, metrics string        // addresses
+	ready            time.Duration // from starting the process until it said so
+	pid              int
+}
+
+// daemon starts the daemon on a store, has it used, and stops it.
+func (b *bench) daemon(ctx context.Context, store string, s setup, use func(*daemon) error) error {
+	dir, err := os.MkdirTemp("", "trb") // a short name: sockets have at most 107 bytes
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	conf := filepath.Join(dir, "ticketrail.yaml")
+	if err := os.WriteFile(conf, s.yaml(store, filepath.Join(dir, "admin")), 0o600); err != nil {
+		return err
+	}
+	return run(ctx, append(s.under[:len(s.under):len(s.under)], b.path("ticketrail"), "serve", "--config", conf), use)
+}
+
+var readyLine = regexp.MustCompile(` msg=ready webhook=(\S+)(?: metrics=(\S+))?`)
+
+// run starts a program, waits until it logs that it is ready, has it used, and ends it as the
+// init system would.
+func run(ctx context.Context, argv []string, use func(*daemon) error) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = time.Minute
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH")} // nothing that makes it a different daemon
+	stderr, err := cmd.StderrPipe()
+	began := time.Now()
+	if err := errors.Join(err, cmd.Start()); err != nil {
+		return err
+	}
+	d, log := &daemon{pid: cmd.Process.Pid}, ""
+	for lines := bufio.NewScanner(stderr); d.ready == 0 && lines.Scan(); {
+		log += lines.Text() + "\n"
+		if m := readyLine.FindStringSubmatch(lines.Text()); m != nil {
+			d.ready, d.webhook, d.metrics = time.Since(began), m[1], m[2]
+		}
+	}
+	if d.ready == 0 {
+		return fmt.Errorf("%s did not start: %v: %s", argv[0], cmd.Wait(), log)
+	}
+	go io.Copy(io.Discard, stderr)
+	err = use(d)
+	stop()
+	if e := cmd.Wait(); !errors.Is(e, context.Canceled) { // that is an orderly end
+		err = errors.Join(err, fmt.Errorf("%s ended: %v", argv[0], e))
+	}
+	return err
+}
+
+// modeForget makes this program a receiver that stores nothing: the daemon without a queue and
+// what comes after it.
+const modeForget = "forget-for-bench"
+
+type forgets struct{}
+
+func (forgets) Accept(_ context.Context, r ticket.Request) (ticket.Receipt, error) {
+	return ticket.Receipt{Jobs: len(r.Drafts)}, nil
+}
+
+func forget(ctx context.Context) error {
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	rules, err := plan.Compile(plan.Config{Fallback: station(0), Routes: []plan.Route{
+		{When: fmt.Sprintf("item.courseName == %q", station(0)), To: []string{station(0)}},
+	}})
+	if err != nil {
+		return err
+	}
+	r, err := receiver.New(receiver.Options{
+		Intake: forgets{}, Logger: log, Registerer: prometheus.NewRegistry(),
+		Policy: &receiver.Policy{
+			Plan:   rules,
+			Venues: []receiver.Venue{{Venue: plan.Venue{ID: venueID, Name: "Harbour Grill", Zone: "Australia/Melbourne"}}},
+		},
+	})
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	log.Info("ready", "webhook", l.Addr())
+	return r.Serve(ctx, l)
+}
+
+// anonymous is the memory that only the process itself can give back, in bytes: the pages of
+// the database are the kernel's.
+func (d *daemon) anonymous() (float64, error) {
+	text := procField(fmt.Sprintf("/proc/%d/status", d.pid), "RssAnon")
+	kib, err := strconv.ParseFloat(strings.TrimSuffix(text, " kB"), 64)
+	if err != nil {
+		return 0, notMeasured(fmt.Sprintf("RssAnon of process %d: %s", d.pid, text))
+	}
+	return kib * 1024, nil
+}
+
+// metrics is what the daemon says of itself, by series.
+type metrics map[string]float64
+
+func (d *daemon) scrape() (metrics, error) {
+	resp, err := http.Get("http://" + d.metrics + "/metrics")
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	m := metrics{}
+	lines := bufio.NewScanner(resp.Body)
+	for lines.Scan() {
+		at := max(0, strings.LastIndexByte(lines.Text(), ' '))
+		if v, err := strconv.ParseFloat(strings.TrimSpace(lines.Text()[at:]), 64); err == nil {
+			m[lines.Text()[:at]] = v
+		}
+	}
+	return m, lines.Err()
+}
+
+// sum adds up the series of a metric that have a label.
+func (m metrics) sum(name, label string, value ticket.State) (sum float64) {
+	for series, v := range m {
+		if of, labels, _ := strings.Cut(series, "{"); of == name && strings.Contains(labels, fmt.Sprintf("%s=%q", label, value)) {
+			sum += v
+		}
+	}
+	return sum
+}
+
+// open counts the tickets that are not finished.
+func (m metrics) open() int {
+	const name, label = "ticketrail_queue_jobs", "state"
+	return int(m.sum(name, label, ticket.Pending) + m.sum(name, label, ticket.Held) + m.sum(name, label, ticket.Printing))
+}
+
+const commitSeconds = "ticketrail_queue_commit_seconds"
+
+// quiet waits until the daemon commits nothing: what a start brings with it is done.
+func (d *daemon) quiet(ctx context.Context) error {
+	last, since := -1.0, time.Now()
+	for time.Since(since) < 300*time.Millisecond {
+		m, err := d.scrape()
+		if err := errors.Join(err, pause(ctx, 20*time.Millisecond)); err != nil {
+			return err
+		}
+		if n := m[commitSeconds+"_count"]; n != last {
+			last, since = n, time.Now()
+		}
+	}
+	return nil
 }

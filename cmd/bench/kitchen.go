@@ -4,135 +4,156 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"net"
 	"os"
+	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
-	"ticketrail/queue"
+	"ticketrail/printer/profile"
+	"ticketrail/printer/virtual"
 	"ticketrail/queue/ticket"
-	"ticketrail/receiver"
-	"ticketrail/receiver/plan"
 )
 
-// A kitchen is the receiver behind a real socket, with the real queue or with an intake
-// that stores nothing. Both have metrics and a log at level info, as the daemon has; the
-// log's lines are made and thrown away.
+// model is what all printers are: it answers everything it is asked.
+const model = "epson-tm-t88"
+
+// A kitchen is a daemon with simulated printers, which are as fast as the computer.
 type kitchen struct {
-	addr     string
-	queue    *queue.Queue // nil: nothing is stored
-	registry *prometheus.Registry
-	close    func() error
+	*daemon
+	printers []*printer
+	tickets  int // that have been ordered
 }
 
-// forgets is an intake that stores nothing.
-type forgets struct{}
+// A printer is one that notes when tickets come.
+type printer struct {
+	*virtual.Printer
 
-func (forgets) Accept(_ context.Context, r ticket.Request) (ticket.Receipt, error) {
-	return ticket.Receipt{Jobs: len(r.Drafts)}, nil
+	mu  sync.Mutex  // guards out
+	out []time.Time // when each ticket was out, since the last look
 }
 
-func (forgets) Waiting() time.Duration { return 0 }
-
-// An intake is the queue, or what stands for it.
-type intake interface {
-	receiver.Intake
-	Waiting() time.Duration
-}
-
-func logger() *slog.Logger {
-	return slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelInfo}))
-}
-
-// kitchen opens a queue at path and serves. The file is left behind.
-func (b *bench) kitchen(path string, rules plan.Config, clock queue.Clock) (*kitchen, error) {
-	reg := prometheus.NewRegistry()
-	q, err := queue.Open(queue.Options{
-		Path: path, MaxBacklog: 10_000_000, Reserve: -1, Clock: clock, Logger: logger(), Registerer: reg,
-	})
-	if err != nil {
-		return nil, err
+// kitchen starts n printers and a daemon with a new store, has one ticket come out of each
+// printer, so that it has been asked what it can do, and has the kitchen used.
+func (b *bench) kitchen(ctx context.Context, n int, s setup, use func(*kitchen) error) error {
+	k, store := &kitchen{}, b.path("kitchen.db")
+	like, ok := profile.Lookup(model)
+	if !ok {
+		return fmt.Errorf("no profile %s", model)
 	}
-	k, err := serve(q, reg, rules)
-	if err != nil {
-		return nil, errors.Join(err, q.Close())
-	}
-	stop := k.close
-	k.queue = q
-	k.close = func() error { return errors.Join(stop(), q.Close()) }
-	return k, nil
-}
-
-// serve puts a receiver in front of an intake, on loopback.
-func serve(in intake, reg *prometheus.Registry, rules plan.Config) (*kitchen, error) {
-	p, err := plan.Compile(rules)
-	if err != nil {
-		return nil, err
-	}
-	r, err := receiver.New(receiver.Options{
-		Intake: in, Logger: logger(), Registerer: reg,
-		Policy: &receiver.Policy{
-			Plan:   p,
-			Venues: []receiver.Venue{{Venue: plan.Venue{ID: venueID, Name: "Harbour Grill", Zone: "Australia/Melbourne"}}},
-		},
-	})
-	if err != nil {
-		return nil, err
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- r.Serve(ctx, l) }()
-	return &kitchen{addr: l.Addr().String(), registry: reg, close: func() error { cancel(); return <-ended }}, nil
-}
-
-// commits reads off the queue's own histogram how many commits there were, how long they
-// took and how many changes they held.
-type commits struct{ n, seconds, changes float64 }
-
-func (k *kitchen) commits() (c commits, err error) {
-	families, err := k.registry.Gather()
-	for _, f := range families {
-		if len(f.GetMetric()) == 0 || f.GetMetric()[0].GetHistogram() == nil {
-			continue
+	var serving sync.WaitGroup
+	defer serving.Wait()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
 		}
-		h := f.GetMetric()[0].GetHistogram()
-		switch f.GetName() {
-		case metricCommits:
-			c.n, c.seconds = float64(h.GetSampleCount()), h.GetSampleSum()
-		case metricChanges:
-			c.changes = h.GetSampleSum()
+		v, o := &printer{}, virtual.Like(like)
+		o.Keep, o.Remembers = 1, true
+		o.OnTicket = func(virtual.Ticket) {
+			v.mu.Lock()
+			defer v.mu.Unlock()
+			v.out = append(v.out, time.Now())
+		}
+		v.Printer = virtual.New(o)
+		serving.Go(func() { _ = v.Serve(ctx, l) })
+		k.printers, s.printers = append(k.printers, v), append(s.printers, l.Addr().String())
+	}
+	err := b.daemon(ctx, store, s, func(d *daemon) error {
+		k.daemon = d
+		if _, _, err := k.pace(ctx, ordersForEach(n), n, time.Second); err != nil {
+			return fmt.Errorf("the first tickets: %w", err)
+		}
+		return use(k)
+	})
+	for _, p := range k.printers {
+		if list := p.Problems(); len(list) > 0 {
+			err = errors.Join(err, fmt.Errorf("a printer complains of %d things, first of %s", len(list), list[0]))
 		}
 	}
-	return c, err
+	return errors.Join(err, os.Remove(store))
 }
 
-const (
-	metricCommits = "ticketrail_queue_commit_seconds"
-	metricChanges = "ticketrail_queue_batch_operations"
-)
-
-func (c commits) since(d commits) commits {
-	return commits{c.n - d.n, c.seconds - d.seconds, c.changes - d.changes}
-}
-
-func (c commits) String() string {
-	if c.n == 0 {
-		return "no commits"
+// ordersForEach is one order for each of n stations.
+func ordersForEach(n int) (all []order) {
+	for i := range n {
+		all = append(all, newOrder(i, i))
 	}
-	return fmt.Sprintf("%.0f commits of %.1f changes, %.2f ms each", c.n, c.changes/c.n, 1000*c.seconds/c.n)
+	return all
 }
 
-func removeStore(path string) error {
-	err := os.Remove(path)
-	if e := os.Remove(path + ".reserve"); e != nil && !errors.Is(e, os.ErrNotExist) {
-		err = errors.Join(err, e)
+// settled waits until every ticket that was ordered is out, once, and the daemon knows it.
+func (k *kitchen) settled(ctx context.Context) error {
+	for began := time.Now(); ; {
+		m, err := k.scrape()
+		if err := errors.Join(err, context.Cause(ctx)); err != nil {
+			return err
+		}
+		printed, confirmed, open := 0, int(m.sum("ticketrail_station_tickets_total", "outcome", ticket.Confirmed)), m.open()
+		for _, p := range k.printers {
+			printed += p.Out()
+		}
+		if printed == k.tickets && confirmed == k.tickets && open == 0 {
+			return nil
+		}
+		if time.Since(began) > time.Minute {
+			return fmt.Errorf("a minute after %d tickets were ordered %d are on paper, %d confirmed, %d open", k.tickets, printed, confirmed, open)
+		}
+		time.Sleep(5 * time.Millisecond)
 	}
-	return err
+}
+
+// pace posts orders at a fixed rate, waits until every ticket of them is out, and returns how
+// many tickets a second came out of each printer in time. That is as long as the load lasts,
+// from the moment of the first order for it; orders[i] has a ticket for printer i.
+func (k *kitchen) pace(ctx context.Context, orders []order, rate int, lasts time.Duration) (p paced, perSecond []float64, err error) {
+	for _, v := range k.printers {
+		v.mu.Lock()
+		v.out = nil
+		v.mu.Unlock()
+	}
+	if p, err = pace(ctx, k.webhook, orders, rate, lasts); err != nil {
+		return p, nil, err
+	}
+	for i := range p.took {
+		k.tickets += orders[i%len(orders)].tickets
+	}
+	err = k.settled(ctx)
+	for i := range orders {
+		perSecond = append(perSecond, k.printers[i].until(p.due(i).Add(lasts))/lasts.Seconds())
+	}
+	return p, perSecond, err
+}
+
+// until counts the tickets that were out at a moment.
+func (v *printer) until(moment time.Time) (n float64) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, at := range v.out {
+		if !at.After(moment) {
+			n++
+		}
+	}
+	return n
+}
+
+// questions is more than the bytes that the daemon asks a printer how it is with before a
+// ticket, and less than a ticket has, which comes in one piece.
+const questions = 64
+
+// firstByte posts one order on a connection of its own, waits until it is settled, and returns
+// how long the first byte of its ticket took.
+func (k *kitchen) firstByte(ctx context.Context, o order) (took time.Duration, err error) {
+	k.tickets += o.tickets
+	limited, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	err = onConnections(ctx, k.webhook, 1, func(c *client) error {
+		began, v := time.Now(), k.printers[0]
+		before := v.Taken()
+		err := errors.Join(c.post(o), v.WaitTaken(limited, before+questions))
+		took = time.Since(began)
+		return err
+	})
+	return took, errors.Join(err, k.settled(ctx))
 }

@@ -1,34 +1,27 @@
-// Command bench measures whether the kitchen can rely on ticketrail being quick: how much a
-// durable answer costs over the handler alone, how long a cook waits for the first byte,
-// how soon the daemon is back after a power cut, what it keeps in memory, what a ticket costs
-// until it is bytes, whether fifty printers are as quick as one, and how soon a ticket is on a
-// screen.
+// Command bench measures whether the kitchen can rely on ticketrail being quick: what a durable
+// answer costs, how long a cook waits for the first byte of a ticket, how soon the daemon is
+// back after a power cut, what it keeps in memory, whether fifty printers are as quick as one.
 //
-//	go run ./cmd/bench             every row, about twenty minutes
-//	go run ./cmd/bench --quick     smaller counts; for a look, not for a claim
-//	go run ./cmd/bench --row 2 --row 8
+//	go run ./cmd/bench                       every row, about ten minutes
+//	go run ./cmd/bench --short               smaller counts and fewer keys; for a look, not for a claim
+//	go run ./cmd/bench --only ack            one row
 //
-// What is durable is compared with a commit: one bbolt Update that puts the same records,
-// on the same disk, in the same run, taking turns with what is measured. Figures of
-// different runs or machines are not comparable, the ratios are. A row that cannot be
-// measured says so and why.
+// The daemon is the real program in a process of its own; the load generator and simulated
+// printers are this process, on the same cores. What is durable is compared with a commit: one
+// bbolt Update that puts the same amount, on the same disk, in the same run. Figures of
+// different runs or machines are not comparable, the ratios are. A row that cannot be measured
+// says so and why. Single steps have Go benchmarks beside their packages.
 package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime/pprof"
-	"slices"
-	"strconv"
-	"strings"
-	"sync/atomic"
+	"runtime"
 	"syscall"
 	"time"
 )
@@ -36,187 +29,118 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
-	if code, ok := bePart(ctx, os.Args[1:]); ok {
-		os.Exit(code)
+	run := measure
+	if len(os.Args) == 2 && os.Args[1] == modeForget {
+		run = forget
 	}
-	b := &bench{progress: os.Stderr}
-	asJSON, err := b.flags(os.Args[1:])
-	if errors.Is(err, flag.ErrHelp) {
-		return
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(2)
-	}
-	if err := b.run(ctx, os.Stdout, asJSON); err != nil {
+	if err := run(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-// bePart is what this program does as a process that a row has started; ok is false when it is
-// the bench itself.
-func bePart(ctx context.Context, args []string) (code int, ok bool) {
-	switch {
-	case len(args) == 2 && args[0] == modeServe:
-		return beDaemon(ctx, args[1]), true
-	case len(args) == 2 && args[0] == modePrint:
-		return beFifty(ctx, args[1]), true
-	case len(args) == 3 && args[0] == "db" && args[1] == "check":
-		return beChecker(args[2]), true
-	}
-	return 0, false
-}
-
 // A bench is one run.
 type bench struct {
-	parent   string // where the temporary folder goes
-	dir      string // the temporary folder: every database of the run
-	quick    bool
-	only     []int
-	profiles string // folder; empty: none
-	progress io.Writer
-	ids      atomic.Uint64 // every request of the run gets its own
-
-	million string // the large store, once a row has needed it
+	dir   string // temporary: every file of the run
+	short bool
+	disk  *yardstick // on the disk that is measured
+	large string     // the large store, once a row has needed it
 }
 
-func (b *bench) flags(args []string) (asJSON bool, err error) {
-	f := flag.NewFlagSet("bench", flag.ContinueOnError)
-	f.StringVar(&b.parent, "dir", "", "`folder` on the disk to measure; a temporary folder in it is used and removed (default: that of the system, or /var/tmp where that one is in memory)")
-	f.BoolVar(&b.quick, "quick", false, "smaller counts and fewer keys")
-	f.StringVar(&b.profiles, "profile", "", "`folder` for a CPU profile of each row")
-	f.BoolVar(&asJSON, "json", false, "print JSON")
-	f.Func("row", "measure only row `N`; may be repeated", func(s string) error {
-		n, err := strconv.Atoi(s)
-		if err != nil || n < 1 || n > len(rows()) {
-			return fmt.Errorf("want 1 to %d", len(rows()))
-		}
-		b.only = append(b.only, n)
-		return nil
-	})
-	if err := f.Parse(args); err != nil {
-		return false, err
-	}
-	if f.NArg() > 0 {
-		return false, fmt.Errorf("%q: bench takes no arguments, see --help", f.Arg(0))
-	}
-	return asJSON, nil
+// A row is one line of the table.
+type row struct {
+	name    string // for --only
+	measure string
+	bound   string
+	run     func(*bench, context.Context) (measured string, hit bool, err error)
 }
 
-// A report is everything that is printed.
-type report struct {
-	Machine machine       `json:"machine"`
-	Quick   bool          `json:"quick"`
-	Rows    []result      `json:"rows"`
-	Took    time.Duration `json:"took_ns"`
+var rows = []row{
+	{"durable", "durable acks/s, 256 connections ÷ the same with nothing stored", "≥ 0.40", (*bench).durable},
+	{"full", "the same with a million keys and 50,000 jobs ÷ empty", "≥ 0.75", (*bench).full},
+	{"ack", "p50 ack, one connection ÷ one commit", "≤ 2.5", (*bench).ack},
+	{"busy", "p99 ack at 50/s while ten stations settle ten tickets/s each", "≤ 8 commits", (*bench).busy},
+	{"slowdisk", "p99 ack at 200/s when each commit takes 100 ms", "≤ 250 ms", (*bench).slowDisk},
+	{"firstbyte", "accept → first ticket byte, idle, p99", "≤ 6 commits + 20 ms", (*bench).firstByte},
+	{"start", "start to ready, cold, 20,000 keys and 10,000 jobs", "≤ 1 s", (*bench).start},
+	{"memory", "anonymous memory, a million keys and 50,000 jobs", "≤ 40 MB", (*bench).memory},
+	{"fifty", "50 printers at once ÷ one alone", "≥ 0.95", (*bench).fifty},
 }
 
-func (b *bench) run(ctx context.Context, out io.Writer, asJSON bool) (err error) {
-	if b.parent == "" {
-		b.parent = onDisk(os.TempDir(), "/var/tmp")
-	}
-	if b.dir, err = os.MkdirTemp(b.parent, "ticketrail-bench-"); err != nil {
+// notMeasured is an error that says why this machine cannot measure a row.
+type notMeasured string
+
+func (n notMeasured) Error() string { return string(n) }
+
+func measure(ctx context.Context) (err error) {
+	b := &bench{}
+	parent := flag.String("dir", "/var/tmp", "`folder` on the disk to measure; a temporary folder in it is used and removed")
+	flag.BoolVar(&b.short, "short", false, "smaller counts and fewer keys")
+	only := flag.String("only", "", "measure only one `row`: durable, full, ack, busy, slowdisk, firstbyte, start, memory, fifty")
+	flag.Parse()
+	if b.dir, err = os.MkdirTemp(*parent, "ticketrail-bench-"); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(b.dir)) }()
+	// Whoever keeps time blocks a processor in the kernel; the others must not be short of it.
+	runtime.GOMAXPROCS(runtime.NumCPU() + 1)
 	began := time.Now()
-	r := report{Machine: inspect(b.dir), Quick: b.quick}
-	for _, m := range rows() {
-		if len(b.only) > 0 && !slices.Contains(b.only, m.n) {
+	if err := errors.Join(build(ctx, b.path("ticketrail")), b.machine()); err != nil {
+		return err
+	}
+	err = b.table(ctx, *only)
+	say("took %s", time.Since(began).Round(time.Second))
+	return err
+}
+
+// machine prints what the absolute numbers depend on.
+func (b *bench) machine() (err error) {
+	if b.disk, err = newYardstick(b.path("yardstick.db")); err != nil {
+		return err
+	}
+	commit, err1 := timed(pick(b, 500, 100), func() error { _, err := b.disk.commit(1); return err })
+	f, err2 := os.Create(b.path("fsync"))
+	fsync, err3 := timed(pick(b, 500, 100), func() error {
+		_, err := f.WriteAt(make([]byte, 4096), 0)
+		return errors.Join(err, f.Sync())
+	})
+	fmt.Printf("This run: %s; one commit takes %s (p99 %s), one fsync %s (p99 %s).\n", machine(b.dir),
+		ms(commit.p50()), ms(commit.p99()), ms(fsync.p50()), ms(fsync.p99()))
+	if b.short {
+		fmt.Println("A short run, with smaller counts and fewer keys than the measures say. It claims nothing.")
+	}
+	return errors.Join(err1, err2, err3, f.Close())
+}
+
+// table measures the rows and prints them in Markdown.
+func (b *bench) table(ctx context.Context, only string) error {
+	fmt.Printf("\n| measure | measured | must be | |\n|---|---|---|---|\n")
+	for _, r := range rows {
+		if only != "" && only != r.name {
 			continue
 		}
-		res, err := b.measure(ctx, m)
-		if err != nil {
-			return fmt.Errorf("row %d, %s: %w", m.n, m.name, err)
+		say("%s:", r.name)
+		measured, hit, err := r.run(b, ctx)
+		verdict := "miss"
+		if why, ok := errors.AsType[notMeasured](err); ok {
+			verdict, measured = "not measured", why.Error()
+		} else if err != nil {
+			return fmt.Errorf("%s: %w", r.name, err)
+		} else if hit {
+			verdict = "hit"
 		}
-		r.Rows = append(r.Rows, res)
+		fmt.Printf("| %s | %s | %s | %s |\n", r.measure, measured, r.bound, verdict)
 	}
-	slices.SortFunc(r.Rows, func(x, y result) int { return x.Row - y.Row })
-	r.Took = time.Since(began)
-	if asJSON {
-		e := json.NewEncoder(out)
-		e.SetIndent("", "  ")
-		return e.Encode(r)
-	}
-	return r.print(out)
+	return nil
 }
 
-// A measure is one row of the table.
-type measure struct {
-	n     int
-	name  string
-	limit string
-	run   func(*bench, context.Context) (finding, error)
-}
+// say tells a waiting person how it is going.
+func say(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
 
-// rows lists the table in the order of measuring: what the large store is needed for comes
-// last, and what adds to it comes after what wants it as it was.
-func rows() []measure {
-	return []measure{
-		{1, "durable acks/s at 256 connections ÷ the same with an Accept that stores nothing", "≥ 0.40 (aim 0.60)", (*bench).durableAcks},
-		{2, "p50 ack with 1 connection ÷ one commit", "≤ 1.5", (*bench).oneConnection},
-		{3, "p99 ack at 50 requests/s while ten stations settle ten tickets/s each", "≤ 3 commits", (*bench).busyKitchen},
-		{7, "p99 ack at 200 requests/s when each commit takes 100 ms", "≤ 250 ms", (*bench).slowDisk},
-		{8, "accept → first ticket byte on the printer's wire, idle, p99", "≤ 3 commits + 5 ms", (*bench).firstByte},
-		{9, "encode a ticket of 20 lines", "p50 ≤ 50 µs", (*bench).encoding},
-		{10, "draw a line of print as dots", "p50 ≤ 2 ms", (*bench).rasterLine},
-		{11, "ask for 10,000 employees page by page and store them", "≤ 2 s, look-ups without allocation", (*bench).employees},
-		{12, "slowest of 50 printers at 10 tickets/s each ÷ one of them alone at its 10 tickets/s", "≥ 0.95", (*bench).fiftyPrinters},
-		{13, "accept → drawn and acknowledged by a screen, 200 open tickets, 5 screens, p99", "≤ 300 ms", (*bench).acceptToScreen},
-		{14, "an idle page with 200 open tickets costs the server", "< 1 KB/s", (*bench).idlePage},
-		{15, "anonymous memory with 50 screens and 200 open tickets", "≤ 64 MB", (*bench).fiftyScreens},
-		{5, "start to ready, cold page cache, 20,000 keys and 10,000 jobs", "≤ 1 s", (*bench).coldStart},
-		{6, "anonymous memory with a million keys and 50,000 jobs", "≤ 40 MB", (*bench).memory},
-		{4, "acks/s at 256 connections with 1 million dedup keys and 50,000 jobs waiting ÷ the same when empty", "≥ 0.85", (*bench).fullStore},
-	}
-}
-
-func (b *bench) measure(ctx context.Context, m measure) (result, error) {
-	b.say("row %d: %s", m.n, m.name)
-	stop, err := b.profile(m.n)
-	if err != nil {
-		return result{}, err
-	}
-	before := readProcessor()
-	f, err := m.run(b, ctx)
-	after := readProcessor()
-	err = errors.Join(err, stop())
-	res := result{Row: m.n, Measure: m.name, Limit: m.limit, finding: f, Verdict: f.verdict(), Load: after.since(before)}
-	if no, ok := errors.AsType[*notMeasured](err); ok {
-		res.Verdict, res.Measured, err = verdictNone, no.Error(), nil
-	}
-	b.say("row %d: %s after %.0f s: %s", m.n, res.Verdict, after.at.Sub(before.at).Seconds(), res.Measured)
-	return res, err
-}
-
-// notMeasured says why this machine cannot measure a row.
-type notMeasured struct{ why string }
-
-func (n *notMeasured) Error() string { return "not measured: " + n.why }
-
-func (b *bench) profile(row int) (stop func() error, err error) {
-	if b.profiles == "" {
-		return func() error { return nil }, nil
-	}
-	f, err := os.Create(filepath.Join(b.profiles, fmt.Sprintf("row%d.pprof", row)))
-	if err != nil {
-		return nil, err
-	}
-	if err := pprof.StartCPUProfile(f); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return func() error { pprof.StopCPUProfile(); return f.Close() }, nil
-}
-
-func (b *bench) say(format string, args ...any) {
-	fmt.Fprintf(b.progress, strings.TrimSuffix(format, "\n")+"\n", args...)
-}
-
-// pick returns full, or less in a quick run.
-func pick[T any](b *bench, full, quick T) T {
-	if b.quick {
-		return quick
+// pick returns full, or less in a short run.
+func pick[T any](b *bench, full, short T) T {
+	if b.short {
+		return short
 	}
 	return full
 }
