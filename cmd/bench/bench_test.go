@@ -176,14 +176,6 @@ func leaves(k *bolt.Bucket) (size int) {
 	return size
 }
 
-func TestAPrinterIsAsQuickAsWhatItPrintedInTime(t *testing.T) {
-	began := time.Now()
-	v := &printer{out: []time.Time{began.Add(time.Second), began.Add(2 * time.Second), began.Add(2*time.Second + 1)}}
-	if got := v.until(began.Add(2 * time.Second)); got != 2 {
-		t.Errorf("%v tickets in time, want 2", got)
-	}
-}
-
 func TestOpenTicketsAreThoseThatWaitOrPrint(t *testing.T) {
 	m := metrics{
 		`ticketrail_queue_jobs{station="s00",state="pending"}`: 1, `ticketrail_queue_jobs{station="s01",state="held"}`: 2,

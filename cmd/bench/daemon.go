@@ -156,17 +156,6 @@ func forget(ctx context.Context) error {
 	return r.Serve(ctx, l)
 }
 
-// anonymous is the memory that only the process itself can give back, in bytes: the pages of
-// the database are the kernel's.
-func (d *daemon) anonymous() (float64, error) {
-	text := procField(fmt.Sprintf("/proc/%d/status", d.pid), "RssAnon")
-	kib, err := strconv.ParseFloat(strings.TrimSuffix(text, " kB"), 64)
-	if err != nil {
-		return 0, notMeasured(fmt.Sprintf("RssAnon of process %d: %s", d.pid, text))
-	}
-	return kib * 1024, nil
-}
-
 // metrics is what the daemon says of itself, by series.
 type metrics map[string]float64
 

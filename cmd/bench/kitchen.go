@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -29,7 +30,7 @@ type printer struct {
 	*virtual.Printer
 
 	mu  sync.Mutex  // guards out
-	out []time.Time // when each ticket was out, since the last look
+	out []time.Time // when each ticket was out, in order, since the last look
 }
 
 // kitchen starts n printers and a daemon with a new store, has one ticket come out of each
@@ -108,11 +109,6 @@ func (k *kitchen) settled(ctx context.Context) error {
 // many tickets a second came out of each printer in time. That is as long as the load lasts,
 // from the moment of the first order for it; orders[i] has a ticket for printer i.
 func (k *kitchen) pace(ctx context.Context, orders []order, rate int, lasts time.Duration) (p paced, perSecond []float64, err error) {
-	for _, v := range k.printers {
-		v.mu.Lock()
-		v.out = nil
-		v.mu.Unlock()
-	}
 	if p, err = pace(ctx, k.webhook, orders, rate, lasts); err != nil {
 		return p, nil, err
 	}
@@ -121,21 +117,14 @@ func (k *kitchen) pace(ctx context.Context, orders []order, rate int, lasts time
 	}
 	err = k.settled(ctx)
 	for i := range orders {
-		perSecond = append(perSecond, k.printers[i].until(p.due(i).Add(lasts))/lasts.Seconds())
+		v := k.printers[i]
+		v.mu.Lock()
+		n, _ := slices.BinarySearchFunc(v.out, p.due(i).Add(lasts), time.Time.Compare)
+		v.out = nil
+		v.mu.Unlock()
+		perSecond = append(perSecond, float64(n)/lasts.Seconds())
 	}
 	return p, perSecond, err
-}
-
-// until counts the tickets that were out at a moment.
-func (v *printer) until(moment time.Time) (n float64) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	for _, at := range v.out {
-		if !at.After(moment) {
-			n++
-		}
-	}
-	return n
 }
 
 // questions is more than the bytes that the daemon asks a printer how it is with before a

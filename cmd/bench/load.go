@@ -66,14 +66,6 @@ type client struct {
 	r *bufio.Reader
 }
 
-func connect(ctx context.Context, addr string) (*client, error) {
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
-	if err != nil {
-		return nil, err
-	}
-	return &client{conn, bufio.NewReader(conn)}, nil
-}
-
 // patience is how long an answer may take before the run is given up.
 const patience = 30 * time.Second
 
@@ -104,11 +96,11 @@ func readAnswer(r *bufio.Reader) error {
 func onConnections(ctx context.Context, addr string, n int, f func(*client) error) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for range n {
-		c, err := connect(ctx, addr)
+		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
 		if err != nil {
 			return errors.Join(err, g.Wait())
 		}
-		g.Go(func() error { return errors.Join(f(c), c.Close()) })
+		g.Go(func() error { return errors.Join(f(&client{conn, bufio.NewReader(conn)}), conn.Close()) })
 	}
 	return g.Wait()
 }

@@ -2,9 +2,9 @@
 // answer costs, how long a cook waits for the first byte of a ticket, how soon the daemon is
 // back after a power cut, what it keeps in memory, whether fifty printers are as quick as one.
 //
-//	go run ./cmd/bench                       every row, about ten minutes
-//	go run ./cmd/bench --short               smaller counts and fewer keys; for a look, not for a claim
-//	go run ./cmd/bench --only ack            one row
+//	go run ./cmd/bench              every row, about ten minutes
+//	go run ./cmd/bench --short      smaller counts and fewer keys; for a look, not for a claim
+//	go run ./cmd/bench --only ack   one row
 //
 // The daemon is the real program in a process of its own; the load generator and simulated
 // printers are this process, on the same cores. What is durable is compared with a commit: one

@@ -38,9 +38,9 @@ const (
 	wave     = 4096
 )
 
-// make lives through a week: each day accepts its share of keys and finishes all but its share
+// fill lives through a week: each day accepts its share of keys and finishes all but its share
 // of jobs, by the queue's own methods. Then the daemon runs until it has nothing left to clean up.
-func (b *bench) make(ctx context.Context, path string, s store) error {
+func (b *bench) fill(ctx context.Context, path string, s store) error {
 	for day := range days {
 		if err := s.day(ctx, path, day); err != nil {
 			return fmt.Errorf("fill a store, day %d: %w", day+1, err)
