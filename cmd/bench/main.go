@@ -22,6 +22,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -78,6 +79,9 @@ func measure(ctx context.Context) (err error) {
 	flag.BoolVar(&b.short, "short", false, "smaller counts and fewer keys")
 	only := flag.String("only", "", "measure only one `row`: durable, full, ack, busy, slowdisk, firstbyte, start, memory, fifty")
 	flag.Parse()
+	if *only != "" && !slices.ContainsFunc(rows, func(r row) bool { return r.name == *only }) {
+		return fmt.Errorf("--only %s: there is no such row, see --help", *only)
+	}
 	if b.dir, err = os.MkdirTemp(*parent, "ticketrail-bench-"); err != nil {
 		return err
 	}
