@@ -74,18 +74,6 @@ func (c *composer) fields(d *ticket.Delivery) Fields {
 // it is set, not here.
 func oneLine(s string) string { return strings.Join(strings.Fields(typed(s)), " ") }
 
-// length is how many bytes the fields have that anybody can make long.
-func (f *Fields) length() int {
-	n := 0
-	for _, s := range []string{f.Venue, f.Number, f.Table, f.Type, f.Server, f.Guests, f.Course, f.Destination, f.Request, f.Station, f.Printer, f.For} {
-		n += len(s)
-	}
-	for _, s := range f.Notes {
-		n += len(s) + 1
-	}
-	return n
-}
-
 // sample is a ticket with everything on it, on which a template is tried.
 func sample() Fields {
 	return Fields{

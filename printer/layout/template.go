@@ -45,22 +45,18 @@ import (
 // html, js and urlquery are of no use on paper and fail.
 type Template struct{ t *template.Template }
 
-// What a template may cost. A header has some fifty steps and half a kilobyte.
-const (
-	longestTemplate = 16 << 10 // bytes of its source
-	longestFields   = 4 << 10  // bytes of a ticket's fields; longer ones get the built-in header
-	longestOutput   = 16 << 10 // bytes it may write
-	mostSteps       = 2000     // parts of it that may run, so that no loop is endless
-	mostLines       = 60       // of print
-)
+// mostLines is how much paper the output of one template may take, in lines of print.
+//
+// Nothing meters how long a template runs. It is the operator's own file, and it is tried when
+// the configuration is read. What comes from the network only fills its fields: text and one
+// list of notes as long as the ticket's, so no ticket makes a {{range}} endless. A template that
+// calls itself, or counts with {{range 1000000}}, does so by the operator's own hand.
+const mostLines = 60
 
 // ParseTemplate reads a template that defines "header", "footer" or both, and tries it
 // on a sample. The error says where in text the mistake is.
 func ParseTemplate(text string) (*Template, error) {
-	if len(text) > longestTemplate {
-		return nil, fmt.Errorf("template: %d bytes are too long; a header and a footer need less than %d", len(text), longestTemplate)
-	}
-	t, err := template.New("at line").Funcs(functions(&meter{})).Parse(text)
+	t, err := template.New("at line").Funcs(functions()).Parse(text)
 	if err != nil {
 		return nil, wording("", err)
 	}
@@ -69,11 +65,6 @@ func ParseTemplate(text string) (*Template, error) {
 	}
 	if t.Lookup("header") == nil && t.Lookup("footer") == nil {
 		return nil, errors.New(`template: it defines neither "header" nor "footer"; write {{define "header"}}…{{end}}`)
-	}
-	for _, one := range t.Templates() {
-		if one.Tree != nil {
-			metered(one.Root)
-		}
 	}
 	tp := &Template{t}
 	for _, name := range []string{"header", "footer"} {
@@ -103,7 +94,7 @@ func (c *composer) fromTemplate(name string, d *ticket.Delivery) bool {
 
 // lines is what the template called name prints for f; c says on what paper.
 func (tp *Template) lines(name string, f Fields, c composer) (_ []Line, defined bool, err error) {
-	if tp.t == nil || tp.t.Lookup(name) == nil {
+	if tp.t.Lookup(name) == nil {
 		return nil, false, nil
 	}
 	defer func() {
@@ -111,19 +102,12 @@ func (tp *Template) lines(name string, f Fields, c composer) (_ []Line, defined 
 			err = fmt.Errorf("template: %s: %s", name, Clean(fmt.Sprint(p)))
 		}
 	}()
-	if n := f.length(); n > longestFields {
-		return nil, true, fmt.Errorf("template: %s: the fields of this ticket are %d bytes long, which is more than %d", name, n, longestFields)
-	}
-	t, err := tp.t.Clone()
-	if err != nil {
-		return nil, true, wording(name, err)
-	}
-	m := &meter{}
-	if err := t.Funcs(functions(m)).ExecuteTemplate(m, name, f); err != nil {
+	var out strings.Builder
+	if err := tp.t.ExecuteTemplate(&out, name, f); err != nil {
 		return nil, true, wording(name, err)
 	}
 	c.lines = nil
-	c.markup(m.out.String())
+	c.markup(out.String())
 	high := 0
 	for _, l := range c.lines {
 		high += l.Height()
@@ -144,77 +128,4 @@ func wording(name string, err error) error {
 		s = "template: " + name + ": " + s
 	}
 	return errors.New(s)
-}
-
-// metered puts an empty text before each part of a template, so that the meter hears of
-// every step: a loop that writes nothing would be endless otherwise.
-func metered(list *parse.ListNode) {
-	if list == nil {
-		return
-	}
-	nodes := make([]parse.Node, 0, 2*len(list.Nodes)+1)
-	for _, n := range list.Nodes {
-		nodes = append(nodes, step(n), n)
-		switch n := n.(type) {
-		case *parse.IfNode:
-			metered(n.List)
-			metered(n.ElseList)
-		case *parse.WithNode:
-			metered(n.List)
-			metered(n.ElseList)
-		case *parse.RangeNode:
-			metered(n.List)
-			metered(n.ElseList)
-		}
-	}
-	if len(nodes) == 0 {
-		nodes = append(nodes, step(list))
-	}
-	list.Nodes = nodes
-}
-
-func step(at parse.Node) parse.Node {
-	return &parse.TextNode{NodeType: parse.NodeText, Pos: at.Position()}
-}
-
-// A meter takes what one execution writes, and ends it where that is too much.
-type meter struct {
-	out   strings.Builder
-	steps int
-	spent int // bytes that went through functions
-}
-
-func (m *meter) Write(p []byte) (int, error) {
-	if m.steps++; m.steps > mostSteps {
-		return 0, fmt.Errorf("it takes more than %d steps; is there a loop without end?", mostSteps)
-	}
-	if m.out.Len()+len(p) > longestOutput {
-		return 0, fmt.Errorf("it writes more than %d bytes", longestOutput)
-	}
-	return m.out.Write(p)
-}
-
-// joined is what of makes of v, unless the parts alone are too much.
-func (m *meter) joined(of func(...any) string, v []any) (string, error) {
-	n := 0
-	for _, part := range v {
-		if s, ok := part.(string); ok {
-			n += len(s)
-		}
-	}
-	if n > longestOutput {
-		return "", errTooMuch
-	}
-	return m.pass(of(v...))
-}
-
-var errTooMuch = fmt.Errorf("it handles more than %d bytes of text", longestOutput)
-
-// pass gives s back unless the execution handles too much.
-func (m *meter) pass(s string) (string, error) {
-	m.spent += len(s)
-	if len(s) > longestOutput || m.spent > 16*longestOutput {
-		return "", errTooMuch
-	}
-	return s, nil
 }

@@ -2,11 +2,9 @@ package layout
 
 import (
 	"errors"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 	"unicode"
 
 	"github.com/google/go-cmp/cmp"
@@ -93,7 +91,6 @@ func TestATemplateThatFailsPrintsTheBuiltInOneAndReports(t *testing.T) {
 	for _, text := range []string{
 		`{{define "header"}}SECRET {{index .Notes 1}}{{end}}`,
 		`{{define "header"}}{{if ne .Number "#18"}}SECRET{{.Nothing}}{{end}}{{end}}`,
-		`{{define "header"}}SECRET {{if ne .Number "#18"}}{{range 1000000000}}{{end}}{{end}}{{end}}`,
 		`{{define "header"}}SECRET {{if ne .Number "#18"}}{{template "header" .}}{{end}}{{end}}`,
 		`{{define "header"}}SECRET {{if ne .Number "#18"}}{{range 99}}{{blank}}{{end}}{{end}}{{end}}`,
 		`{{define "header"}}SECRET {{if ne .Number "#18"}}{{time "15:04" "noon"}}{{end}}{{end}}`,
@@ -109,27 +106,6 @@ func TestATemplateThatFailsPrintsTheBuiltInOneAndReports(t *testing.T) {
 		}
 		o.OnTemplateError = nil
 		ComposeWith(everyday(), o)
-	}
-}
-
-// What grows only on some days is not found when the template is read. On the 11th of November
-// at eleven past eleven a layout of ones doubles each time it is used.
-func TestNoFunctionOfATemplateGrowsWithoutEnd(t *testing.T) {
-	d := everyday()
-	d.Ticket.Received, d.Ticket.Zone = time.Date(2026, 11, 11, 11, 11, 11, 0, time.UTC), ""
-	for _, step := range []string{
-		`time $x $.Received`, `print $x $x`, `println $x $x`, `printf "%s%s" $x $x`, `printf "%q" $x`, `bold $x | print $x`, `upper (print $x "ß")`,
-	} {
-		text := `{{define "header"}}{{if ne .Number "#18"}}{{$x := "1"}}{{range 18}}{{$x = ` + step + `}}{{end}}{{len $x}}{{end}}{{end}}`
-		var heard error
-		lines, longest := ComposeWith(d, Options{Columns: 42, Template: parsed(text), OnTemplateError: func(err error) { heard = err }}), 0
-		for _, s := range strings.FieldsFunc(content(lines[:1]), func(r rune) bool { return r < '0' || r > '9' }) {
-			n, _ := strconv.Atoi(s)
-			longest = max(longest, n)
-		}
-		if heard == nil && longest > longestOutput {
-			t.Errorf("%s: %d bytes", step, longest)
-		}
 	}
 }
 
@@ -151,17 +127,10 @@ func TestAMistakeInATemplateIsFoundWhenItIsRead(t *testing.T) {
 		`hello`:                                "text outside",
 		``:                                     `neither "header" nor "footer"`,
 		`{{define "head"}}x{{end}}`:            `neither "header" nor "footer"`,
-		`{{define "header"}}{{range 1000000000}}{{end}}{{end}}`:                                                                                "loop without end",
-		`{{define "header"}}{{range 1000}}{{range 1000}}{{range 1000}}{{if false}}{{end}}{{end}}{{end}}{{end}}{{end}}`:                         "loop without end",
-		`{{define "footer"}}{{template "footer"}}{{end}}`:                                                                                      "footer: it takes more",
-		`{{define "a"}}{{template "b"}}{{template "b"}}{{end}}{{define "b"}}{{template "a"}}{{end}}{{define "footer"}}{{template "a"}}{{end}}`: "loop without end",
-		`{{define "header"}}{{$x := "aaaaaaaa"}}{{range 100}}{{$x = print $x $x}}{{end}}{{end}}`:                                               "handles more than",
-		`{{define "header"}}{{range 100}}{{upper .Missing}}{{end}}{{end}}`:                                                                     "can't evaluate field",
-		`{{define "header"}}{{printf "%9999d" 3}}{{end}}`:                                                                                      "two digits",
-		`{{define "header"}}{{printf "%*d" 99 3}}{{end}}`:                                                                                      "two digits",
-		`{{define "header"}}{{js .Venue}}{{end}}`:                                                                                              "no such function on paper",
-		`{{define "header"}}{{range 90}}x{{blank}}{{end}}{{end}}`:                                                                              "180 lines high",
-		`{{define "header"}}` + strings.Repeat("x", 20<<10):                                                                                    "too long",
+		`{{define "footer"}}{{template "footer"}}{{end}}`:                     "exceeded maximum template depth",
+		`{{define "header"}}{{range .Notes}}{{upper .Missing}}{{end}}{{end}}`: "can't evaluate field",
+		`{{define "header"}}{{js .Venue}}{{end}}`:                             "no such function on paper",
+		`{{define "header"}}{{range 90}}x{{blank}}{{end}}{{end}}`:             "180 lines high",
 	} {
 		tp, err := ParseTemplate(text)
 		if err == nil || tp != nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "template: ") {
@@ -241,25 +210,18 @@ func TestTheExampleOfTheDocumentationWorks(t *testing.T) {
 	}
 }
 
+// FuzzTemplate varies what comes from the network, the fields. The template is the operator's own.
 func FuzzTemplate(f *testing.F) {
-	f.Add(`{{define "header"}}{{big .Number}}{{right (bold .Table)}}{{range .Notes}}{{.}}{{end}}{{rule "-"}}{{end}}`, "12\x1b@", uint8(32))
-	f.Add(`{{define "footer"}}{{template "a" .}}{{end}}{{define "a"}}{{with .Server}}{{printf "%5s" .}}{{else}}{{blank}}{{end}}{{end}}`, "宫保鸡丁", uint8(20))
-	f.Fuzz(func(t *testing.T, text, field string, columns uint8) {
-		tp, err := ParseTemplate(text)
-		if (err == nil) == (tp == nil) {
-			t.Fatalf("template %v, error %v", tp, err)
-		}
-		if err != nil {
-			if s := err.Error(); Clean(s) != s || len(s) > 800 {
-				t.Fatalf("the error is not clean: %q", s)
-			}
-			return
-		}
+	f.Add("12\x1b@", "Ana", uint8(32))
+	f.Add("宫保鸡丁", "\x0f\x04\x07\u202e", uint8(20))
+	tp := parsed(`{{define "header"}}{{big .Number}}{{right (bold .Table)}}{{range .Notes}}{{.}}{{rule .}}{{end}}{{center (tall .Server) | left}}{{end}}
+{{define "footer"}}{{template "a" .}}{{end}}{{define "a"}}{{with .Server}}{{printf "%5s" .}}{{else}}{{blank}}{{end}}{{end}}`)
+	f.Fuzz(func(t *testing.T, field, note string, columns uint8) {
 		d := everyday()
-		d.Ticket.Table, d.Ticket.Server, d.Ticket.Number, d.Ticket.Notes = field, field, field, []string{field}
+		d.Ticket.Table, d.Ticket.Server, d.Ticket.Number, d.Ticket.Notes = field, field, field, []string{note}
 		failed := errors.New("none")
 		check(t, d, Options{Columns: int(columns), Template: tp, OnTemplateError: func(err error) { failed = err }})
-		if s := failed.Error(); Clean(s) != s {
+		if s := failed.Error(); Clean(s) != s || len(s) > 800 {
 			t.Fatalf("the error is not clean: %q", s)
 		}
 	})
