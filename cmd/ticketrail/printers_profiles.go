@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ticketrail/cmd/internal/app"
+	"ticketrail/printer/profile"
 )
 
 func (c *cli) printersProfiles() *cobra.Command {
@@ -20,12 +20,12 @@ running daemon.`,
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return c.profileTable(app.Profiles(), asJSON)
+				return c.profileTable(profile.All(), asJSON)
 			}
-			p, err := app.LookupProfile(args[0])
+			p, ok := profile.Lookup(args[0])
 			switch {
-			case err != nil:
-				return err
+			case !ok:
+				return profile.Unknown(args[0])
 			case asJSON:
 				return showJSON(c.out, p)
 			}
@@ -36,17 +36,17 @@ running daemon.`,
 	return cmd
 }
 
-func (c *cli) profileTable(all []app.Profile, asJSON bool) error {
+func (c *cli) profileTable(all []profile.Profile, asJSON bool) error {
 	if asJSON {
 		return showJSON(c.out, all)
 	}
 	t := newTable(c.out, "PROFILE", "COLUMNS", "CUTTER", "DOTS", "BUZZER", "PRINTERS")
 	for _, p := range all {
 		dots := "none"
-		if p.Raster != "none" {
+		if p.Raster != profile.NoRaster {
 			dots = strconv.Itoa(p.Dots)
 		}
-		t.row(p.Name, strconv.Itoa(p.Columns), p.Cutter, dots, p.Buzzer, p.About)
+		t.row(p.Name, strconv.Itoa(p.Columns), string(p.Cutter), dots, string(p.Buzzer), p.About)
 	}
 	return t.end()
 }

@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"encoding"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,54 +12,17 @@ import (
 	"unicode/utf8"
 )
 
-// A key is one thing that models.yaml says of a model and that may be overridden.
-type key struct {
-	name string
-	set  func(p *Profile, v any) error // its error says the value seen and what is possible
-}
-
-func keys() []key {
-	return []key{
-		{"about", func(p *Profile, v any) error { return setText(&p.About, v) }},
-		{"columns", func(p *Profile, v any) error { return setNumber(&p.Columns, v, 20, 255) }},
-		{"dots", func(p *Profile, v any) error { return setNumber(&p.Dots, v, 160, maxDots) }},
-		{"code_pages", func(p *Profile, v any) error { return setCodePages(&p.CodePages, v) }},
-		{"two_byte", func(p *Profile, v any) error { return setWord(&p.TwoByte, v, twoBytes()) }},
-		{"cutter", func(p *Profile, v any) error { return setWord(&p.Cutter, v, cutters()) }},
-		{"feed_before_cut", func(p *Profile, v any) error { return setNumber(&p.FeedBeforeCut, v, 0, 30) }},
-		{"sizing", func(p *Profile, v any) error { return setWord(&p.Sizing, v, sizings()) }},
-		{"small_font", func(p *Profile, v any) error { return setFlag(&p.SmallFont, v) }},
-		{"invert", func(p *Profile, v any) error { return setFlag(&p.Invert, v) }},
-		{"two_colour", func(p *Profile, v any) error { return setFlag(&p.TwoColour, v) }},
-		{"kanji", func(p *Profile, v any) error { return setFlag(&p.Kanji, v) }},
-		{"raster", func(p *Profile, v any) error { return setWord(&p.Raster, v, rasters()) }},
-		{"qr", func(p *Profile, v any) error { return setWord(&p.QR, v, qrs()) }},
-		{"buzzer", func(p *Profile, v any) error { return setWord(&p.Buzzer, v, buzzers()) }},
-		{"confirm", func(p *Profile, v any) error { return setWord(&p.Confirm, v, confirms()) }},
-	}
-}
-
-// maxDots keeps the width of an image in a number whose bytes, wherever they stand in a
-// command, spell no other one. The widest kitchen paper, 112 mm, has 832 dots.
-const maxDots = 1000
+const (
+	mostText  = 200 // bytes
+	mostShown = 60  // bytes of a value, in an error
+)
 
 // Override is p with some of its keys changed. The keys and their values are those of
 // models.yaml; p's name stays. The error joins everything that is wrong, each with the
 // key, the value seen and what is possible; the Profile is p as it was then.
 func (p Profile) Override(over map[string]any) (Profile, error) {
-	out, err := p.with(over)
-	if err == nil {
-		err = out.check()
-	}
-	if err != nil {
-		return p, err
-	}
-	return out, nil
-}
-
-func (p Profile) with(over map[string]any) (Profile, error) {
-	p = p.clone()
-	known := keys()
+	out := p.clone()
+	known := out.keys()
 	var problems []error
 	for _, name := range slices.Sorted(maps.Keys(over)) {
 		i := slices.IndexFunc(known, func(k key) bool { return k.name == name })
@@ -70,16 +34,21 @@ func (p Profile) with(over map[string]any) (Profile, error) {
 			problems = append(problems, fmt.Errorf("%s: a profile has no such key; there are %s", name, strings.Join(names, ", ")))
 			continue
 		}
-		if err := known[i].set(&p, over[name]); err != nil {
+		if err := known[i].set(over[name]); err != nil {
 			problems = append(problems, fmt.Errorf("%s: %w", name, err))
 		}
 	}
-	return p, errors.Join(problems...)
+	if len(problems) == 0 {
+		problems = out.contradictions()
+	}
+	if len(problems) > 0 {
+		return p, errors.Join(problems...)
+	}
+	return out, nil
 }
 
-// check finds keys that contradict each other.
-func (p *Profile) check() error {
-	var problems []error
+// contradictions are keys that cannot be true together.
+func (p *Profile) contradictions() (problems []error) {
 	bad := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
 	if p.Dots < p.Columns*6 {
 		bad("dots: %d are too few for %d columns, which are %d at the least", p.Dots, p.Columns, p.Columns*6)
@@ -93,38 +62,38 @@ func (p *Profile) check() error {
 	if p.SmallFont && p.Sizing != Doubled {
 		bad("small_font: true is possible with sizing: doubled only; use false")
 	}
-	return errors.Join(problems...)
+	return problems
 }
 
-func setText(to *string, v any) error {
-	s, ok := v.(string)
-	if !ok || len(s) > mostText || strings.ContainsFunc(s, unicode.IsControl) || !utf8.ValidString(s) {
-		return fmt.Errorf("%s is not possible; use a line of text, %d letters at most", quoted(v), mostText)
+// set gives the field of k a value from YAML; where that is an error, the field is of no use. No
+// type is taken for another: a library's decoder would cut 42.5 to 42, and take yes for true and
+// 7 for a text. The error says the value seen and what is possible.
+func (k key) set(v any) error {
+	use, ok := "", false
+	switch to := k.to.Interface().(type) {
+	case *[]CodePage:
+		return setCodePages(to, v)
+	case *string:
+		*to, ok = v.(string)
+		ok = ok && len(*to) <= mostText && utf8.ValidString(*to) && !strings.ContainsFunc(*to, unicode.IsControl)
+		use = fmt.Sprintf("use a line of text, %d letters at most", mostText)
+	case *bool:
+		*to, ok = v.(bool)
+		use = "use true or false"
+	case *int:
+		var least, most int
+		fmt.Sscanf(k.numbers, "%d to %d", &least, &most)
+		*to, ok = whole(v)
+		ok = ok && *to >= least && *to <= most
+		use = "use a whole number from " + k.numbers
+	case encoding.TextUnmarshaler:
+		s, _ := v.(string)
+		err := to.UnmarshalText([]byte(s))
+		ok, use = err == nil, fmt.Sprint(err)
 	}
-	*to = s
-	return nil
-}
-
-const (
-	mostText  = 200 // bytes
-	mostShown = 60  // bytes of a value, in an error
-)
-
-func setFlag(to *bool, v any) error {
-	b, ok := v.(bool)
 	if !ok {
-		return fmt.Errorf("%s is not possible; use true or false", quoted(v))
+		return fmt.Errorf("%s is not possible; %s", quoted(v), use)
 	}
-	*to = b
-	return nil
-}
-
-func setNumber(to *int, v any, least, most int) error {
-	n, ok := whole(v)
-	if !ok || n < least || n > most {
-		return fmt.Errorf("%s is not possible; use a whole number from %d to %d", quoted(v), least, most)
-	}
-	*to = n
 	return nil
 }
 
@@ -141,20 +110,6 @@ func whole(v any) (int, bool) {
 		return int(n), n == float64(int(n)) // not for NaN
 	}
 	return 0, false
-}
-
-func setWord[T comparable](to *T, v any, words []word[T]) error {
-	s, _ := v.(string)
-	texts := make([]string, len(words))
-	for i, w := range words {
-		texts[i] = w.text
-		if s == w.text {
-			*to = w.value
-			return nil
-		}
-	}
-	last := len(texts) - 1
-	return fmt.Errorf("%s is not possible; use %s or %s", quoted(v), strings.Join(texts[:last], ", "), texts[last])
 }
 
 // quoted is a value as an error shows it: on one line, without anything that commands a
@@ -210,14 +165,4 @@ func setCodePages(to *[]CodePage, v any) error {
 	}
 	*to = pages
 	return nil
-}
-
-// PageNames lists the code pages that can be written. A test of package escpos holds it
-// against the tables there.
-func PageNames() []string {
-	return []string{
-		"CP437", "CP850", "CP852", "CP855", "CP858", "CP860", "CP862", "CP863", "CP865", "CP866",
-		"ISO8859-1", "ISO8859-2", "ISO8859-3", "ISO8859-4", "ISO8859-5", "ISO8859-6", "ISO8859-7", "ISO8859-8", "ISO8859-9", "ISO8859-15",
-		"WPC1250", "WPC1251", "WPC1252", "WPC1253", "WPC1254", "WPC1255", "WPC1256", "WPC1257", "WPC1258",
-	}
 }

@@ -1,22 +1,31 @@
 package profile
 
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The values of the types below are the words of models.yaml, of overrides and of listings.
+
 // Cutter is how a model parts tickets.
-type Cutter int
+type Cutter string
 
 const (
-	NoCutter   Cutter = iota // torn by hand
-	PartialCut               // leaves a bridge, so tickets do not fall
-	FullCut
+	NoCutter   Cutter = "none"    // torn by hand
+	PartialCut Cutter = "partial" // leaves a bridge, so tickets do not fall
+	FullCut    Cutter = "full"
 )
 
 // Sizing is how a model is told to print big.
-type Sizing int
+type Sizing string
 
 const (
 	// Scaled models multiply width and height, 1 to 8 times each.
-	Scaled Sizing = iota
+	Scaled Sizing = "scaled"
 	// Doubled models know print modes only: normal or double, each way.
-	Doubled
+	Doubled Sizing = "doubled"
 )
 
 // Max is how many times the normal size a model can print.
@@ -32,7 +41,7 @@ func (s Sizing) Max() int {
 type TwoByte string
 
 const (
-	NoTwoByte TwoByte = ""
+	NoTwoByte TwoByte = "none"
 	GB18030   TwoByte = "gb18030" // simplified Chinese; of GB18030 only what takes two bytes
 	ShiftJIS  TwoByte = "shift_jis"
 	Big5      TwoByte = "big5"
@@ -43,7 +52,7 @@ const (
 type Raster string
 
 const (
-	NoRaster Raster = ""
+	NoRaster Raster = "none"
 	BitImage Raster = "bit_image" // GS v 0: old, and everywhere
 	Graphics Raster = "graphics"  // GS ( L, functions 112 and 50: what Epson wants today
 )
@@ -52,7 +61,7 @@ const (
 type QR string
 
 const (
-	NoQR     QR = ""
+	NoQR     QR = "none"
 	NativeQR QR = "native" // GS ( k
 	RasterQR QR = "raster" // drawn here, sent as dots
 )
@@ -61,7 +70,7 @@ const (
 type Buzzer string
 
 const (
-	NoBuzzer  Buzzer = ""
+	NoBuzzer  Buzzer = "none"
 	EscParenA Buzzer = "esc_paren_a" // ESC ( A, function 97
 	EscB      Buzzer = "esc_b"       // ESC B n t
 	// Drawer is a bell on the connector of the cash drawer, ESC p. Where there is a drawer
@@ -79,58 +88,51 @@ const (
 	NoConfirm   Confirm = "none"       // never, and no other question either: tickets end as sent
 )
 
-// word is a value as models.yaml and people spell it.
-type word[T comparable] struct {
-	text  string
-	value T
+// UnmarshalText of each takes its words only; the error says which they are.
+
+func (c *Cutter) UnmarshalText(b []byte) error { return oneOf(c, b, NoCutter, PartialCut, FullCut) }
+func (s *Sizing) UnmarshalText(b []byte) error { return oneOf(s, b, Scaled, Doubled) }
+func (t *TwoByte) UnmarshalText(b []byte) error {
+	return oneOf(t, b, NoTwoByte, GB18030, ShiftJIS, Big5, KSX1001)
+}
+func (r *Raster) UnmarshalText(b []byte) error { return oneOf(r, b, NoRaster, BitImage, Graphics) }
+func (q *QR) UnmarshalText(b []byte) error     { return oneOf(q, b, NoQR, NativeQR, RasterQR) }
+func (z *Buzzer) UnmarshalText(b []byte) error { return oneOf(z, b, NoBuzzer, EscParenA, EscB, Drawer) }
+func (c *Confirm) UnmarshalText(b []byte) error {
+	return oneOf(c, b, Auto, ByProcessID, ByStatus, NoConfirm)
 }
 
-func cutters() []word[Cutter] {
-	return []word[Cutter]{{"none", NoCutter}, {"partial", PartialCut}, {"full", FullCut}}
-}
-
-func sizings() []word[Sizing] { return []word[Sizing]{{"scaled", Scaled}, {"doubled", Doubled}} }
-
-func twoBytes() []word[TwoByte] {
-	return []word[TwoByte]{{"none", NoTwoByte}, {"gb18030", GB18030}, {"shift_jis", ShiftJIS}, {"big5", Big5}, {"ks_x_1001", KSX1001}}
-}
-
-func rasters() []word[Raster] {
-	return []word[Raster]{{"none", NoRaster}, {"bit_image", BitImage}, {"graphics", Graphics}}
-}
-
-func qrs() []word[QR] { return []word[QR]{{"none", NoQR}, {"native", NativeQR}, {"raster", RasterQR}} }
-
-func buzzers() []word[Buzzer] {
-	return []word[Buzzer]{{"none", NoBuzzer}, {"esc_paren_a", EscParenA}, {"esc_b", EscB}, {"drawer", Drawer}}
-}
-
-func confirms() []word[Confirm] {
-	return []word[Confirm]{{"auto", Auto}, {"process_id", ByProcessID}, {"status", ByStatus}, {"none", NoConfirm}}
-}
-
-func spelt[T comparable](words []word[T], value T) string {
-	for _, w := range words {
-		if w.value == value {
-			return w.text
-		}
+func oneOf[T ~string](to *T, b []byte, words ...T) error {
+	if slices.Contains(words, T(b)) {
+		*to = T(b)
+		return nil
 	}
-	return "none"
+	texts := make([]string, len(words))
+	for i, w := range words {
+		texts[i] = string(w)
+	}
+	last := len(texts) - 1
+	return fmt.Errorf("use %s or %s", strings.Join(texts[:last], ", "), texts[last])
 }
 
-// The words of models.yaml, for listings.
+// A CodePage is one character table and the number by which this model selects it.
+type CodePage struct {
+	Number byte
+	Name   string // "CP437" … or "WPC1252": one of [PageNames]
+}
 
-func (c Cutter) String() string  { return spelt(cutters(), c) }
-func (s Sizing) String() string  { return spelt(sizings(), s) }
-func (t TwoByte) String() string { return spelt(twoBytes(), t) }
-func (r Raster) String() string  { return spelt(rasters(), r) }
-func (q QR) String() string      { return spelt(qrs(), q) }
-func (b Buzzer) String() string  { return spelt(buzzers(), b) }
+// String is NAME=NUMBER, as models.yaml has it.
+func (c CodePage) String() string { return c.Name + "=" + strconv.Itoa(int(c.Number)) }
 
-// String of the zero Confirm is "auto", for that is how it is taken.
-func (c Confirm) String() string {
-	if c == "" {
-		return string(Auto)
+// MarshalText is [CodePage.String]; it never fails.
+func (c CodePage) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
+// PageNames lists the code pages that can be written. A test of package escpos holds it
+// against the tables there.
+func PageNames() []string {
+	return []string{
+		"CP437", "CP850", "CP852", "CP855", "CP858", "CP860", "CP862", "CP863", "CP865", "CP866",
+		"ISO8859-1", "ISO8859-2", "ISO8859-3", "ISO8859-4", "ISO8859-5", "ISO8859-6", "ISO8859-7", "ISO8859-8", "ISO8859-9", "ISO8859-15",
+		"WPC1250", "WPC1251", "WPC1252", "WPC1253", "WPC1254", "WPC1255", "WPC1256", "WPC1257", "WPC1258",
 	}
-	return spelt(confirms(), c)
 }

@@ -48,7 +48,9 @@ func decode(b []byte) ([]Profile, error) {
 				return nil, fmt.Errorf("%s: %s: missing", name, k)
 			}
 		}
-		p, err := Profile{Name: name, Confirm: Auto}.Override(m)
+		p, err := Profile{
+			Name: name, TwoByte: NoTwoByte, Sizing: Scaled, Raster: NoRaster, QR: NoQR, Buzzer: NoBuzzer, Confirm: Auto,
+		}.Override(m)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}

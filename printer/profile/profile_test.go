@@ -1,13 +1,14 @@
 package profile
 
 import (
-	"slices"
+	"encoding/json"
 	"strings"
 	"testing"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	yaml "go.yaml.in/yaml/v3"
 )
 
 func TestEveryModelIsWhole(t *testing.T) {
@@ -97,7 +98,7 @@ func TestAnyKeyCanBeOverridden(t *testing.T) {
 	want := Profile{
 		Name: "generic-80mm", About: "the one by the window", Columns: 42, Dots: 512, FeedBeforeCut: 6,
 		CodePages: []CodePage{{2, "CP850"}, {16, "WPC1252"}}, TwoByte: Big5, Cutter: FullCut, TwoColour: true,
-		Raster: Graphics, QR: NativeQR, Buzzer: Drawer, Confirm: NoConfirm,
+		Sizing: Scaled, Raster: Graphics, QR: NativeQR, Buzzer: Drawer, Confirm: NoConfirm,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
@@ -105,7 +106,7 @@ func TestAnyKeyCanBeOverridden(t *testing.T) {
 	if again, _ := Lookup("generic-80mm"); !cmp.Equal(again, p) {
 		t.Error("an override changed the model")
 	}
-	if n := len(keys()); n != 16 {
+	if n := len(p.keys()); n != 16 {
 		t.Errorf("there are %d keys; this test sets 16", n)
 	}
 }
@@ -160,7 +161,7 @@ func TestAnOverrideThatIsWrongSaysWhatIsPossible(t *testing.T) {
 func TestAnErrorShowsSomeOfAValueAndNothingThatCommandsATerminal(t *testing.T) {
 	p, _ := Lookup("generic-80mm")
 	long := "\x1b[2J\n" + strings.Repeat("é", 10<<20)
-	for _, key := range keys() {
+	for _, key := range p.keys() {
 		for _, v := range []any{long, []any{long}, []any{long + "=1"}, map[string]any{long: long}} {
 			_, err := p.Override(map[string]any{key.name: v})
 			if err == nil {
@@ -173,10 +174,54 @@ func TestAnErrorShowsSomeOfAValueAndNothingThatCommandsATerminal(t *testing.T) {
 	}
 }
 
-func TestWordsAreThoseOfTheTable(t *testing.T) {
-	p, _ := Lookup("epson-tm-u220")
-	got := []string{p.Cutter.String(), p.Sizing.String(), p.TwoByte.String(), p.Raster.String(), p.QR.String(), p.Buzzer.String(), p.Confirm.String(), Confirm("").String()}
-	if want := []string{"none", "doubled", "none", "none", "none", "none", "status", "auto"}; !slices.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
+func TestWhatIsShownOfAProfileCanBeOverridden(t *testing.T) {
+	for _, want := range All() {
+		shown := want.YAML()
+		var over map[string]any
+		if err := yaml.Unmarshal([]byte(shown), &over); err != nil {
+			t.Fatalf("%s: %v\n%s", want.Name, err, shown)
+		}
+		bare := Profile{Name: want.Name}
+		got, err := bare.Override(over)
+		if err != nil {
+			t.Errorf("%s: %v", want.Name, err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", want.Name, diff)
+		}
+	}
+}
+
+func TestAProfileIsShownAsItsKeysOfTheTable(t *testing.T) {
+	p, err := decode([]byte(`models: [{name: a, about: "\"A\": 1", columns: 42, dots: 512, code_pages: [CP437=0, WPC1252=16], cutter: none, feed_before_cut: 4}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `about: "\"A\": 1"
+columns: 42
+dots: 512
+code_pages: [CP437=0, WPC1252=16]
+two_byte: none
+cutter: none
+feed_before_cut: 4
+sizing: scaled
+small_font: false
+invert: false
+two_colour: false
+kanji: false
+raster: none
+qr: none
+buzzer: none
+confirm: auto
+`
+	if diff := cmp.Diff(want, p[0].YAML()); diff != "" {
+		t.Error(diff)
+	}
+	b, err := json.Marshal(p[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `{"name":"a","about":"\"A\": 1","columns":42,"dots":512,"code_pages":["CP437=0","WPC1252=16"],"two_byte":"none","cutter":"none",`; !strings.HasPrefix(string(b), want) {
+		t.Errorf("%s, want %s", b, want)
 	}
 }

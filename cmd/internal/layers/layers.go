@@ -15,7 +15,7 @@ type Room struct {
 
 // Rooms is the whole house. A package that is not here may not exist.
 var Rooms = []Room{
-	{"cmd/ticketrail", "the daemon and its command line, one file a command", []string{"cmd/internal/admin", "cmd/internal/app", "cmd/internal/doctor", "config", "receiver/posapi", "receiver/plan", "printer/layout", "queue/ticket"}},
+	{"cmd/ticketrail", "the daemon and its command line, one file a command", []string{"cmd/internal/admin", "cmd/internal/app", "cmd/internal/doctor", "config", "receiver/posapi", "receiver/plan", "printer/layout", "printer/profile", "queue/ticket"}},
 	{"cmd/demo", "a whole kitchen in one process", []string{"..."}},
 	{"cmd/bench", "the speed and memory figures, measured in one run", []string{"..."}},
 	{"cmd/possim", "the service and its printers, simulated, as a program", []string{"receiver/sim", "receiver/contract", "printer/virtual", "printer/profile"}},

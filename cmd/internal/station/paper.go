@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"reflect"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -282,9 +281,4 @@ func (c conditionCollector) Collect(ch chan<- prometheus.Metric) {
 			is(state, now.State == state)
 		}
 	}
-}
-
-// unknownProfile says which there are.
-func unknownProfile(name string) error {
-	return fmt.Errorf("%q is no printer profile; there is %s", name, strings.Join(profile.Names(), ", "))
 }

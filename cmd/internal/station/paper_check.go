@@ -23,7 +23,7 @@ import (
 func model(c config.Printer) (profile.Profile, error) {
 	p, ok := profile.Lookup(c.Profile)
 	if !ok {
-		return profile.Profile{}, unknownProfile(c.Profile)
+		return profile.Profile{}, profile.Unknown(c.Profile)
 	}
 	p, err := p.Override(c.Override)
 	if err != nil {
@@ -120,7 +120,7 @@ func paperProblems(conf *config.Config) (out []config.Problem) {
 			out = append(out, config.Problem{Path: fmt.Sprintf("printers[%d].%s", i, key), Msg: err.Error()})
 		}
 		if p, ok := profile.Lookup(c.Profile); !ok {
-			add("profile", unknownProfile(c.Profile))
+			add("profile", profile.Unknown(c.Profile))
 		} else if _, err := p.Override(c.Override); err != nil {
 			for _, line := range lines(err) {
 				key, msg, found := strings.Cut(line, ": ")
