@@ -139,10 +139,7 @@ func (b *batch) slipCargo(t ticket.Ticket) []byte {
 // slipLine says which ticket it was in the words people would call it by.
 func slipLine(t ticket.Ticket, job uint64, doubt bool) ticket.Line {
 	var name []string
-	if t.Number != "" {
-		name = append(name, "#"+t.Number)
-	}
-	for _, s := range []string{t.Table, t.Type, t.Server} {
+	for _, s := range []string{ticket.NumberLabel(t.Number), ticket.TableLabel(t.Table), t.Type, t.Server} {
 		if s != "" {
 			name = append(name, s)
 		}

@@ -157,20 +157,9 @@ func unrouted(lines []ticket.Line) bool {
 	return len(lines) > 0 && !slices.ContainsFunc(lines, func(l ticket.Line) bool { return !l.NoRoute })
 }
 
-func number(t *ticket.Ticket) string {
-	if s := line(t.Number); s != "" {
-		return "#" + strings.TrimPrefix(s, "#")
-	}
-	return ""
-}
+func number(t *ticket.Ticket) string { return ticket.NumberLabel(line(t.Number)) }
 
-func table(t *ticket.Ticket) string {
-	s := line(t.Table)
-	if s != "" && !strings.HasPrefix(strings.ToLower(s), "table") {
-		s = "Table " + s
-	}
-	return s
-}
+func table(t *ticket.Ticket) string { return ticket.TableLabel(line(t.Table)) }
 
 // orderKey says which tickets are of one order: those with the number that people call out,
 // without one those of a table, else those of one request. It is the same on every board.

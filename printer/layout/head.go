@@ -1,16 +1,10 @@
 package layout
 
 import (
-	"strings"
 	"time"
 
 	"ticketrail/queue/ticket"
 )
-
-// HeaderFields are the fields that [Options.Header] may name, in their usual order.
-func HeaderFields() []string {
-	return []string{"venue", "number", "table", "type", "time", "server", "date", "guests", "destination", "course"}
-}
 
 // header says whose order it is.
 func (c *composer) header(d *ticket.Delivery) {
@@ -106,20 +100,9 @@ func (c *composer) field(name string, t *ticket.Ticket) (string, Style) {
 	return "", Style{}
 }
 
-func (c *composer) number(t *ticket.Ticket) string {
-	if s := c.text(t.Number); s != "" {
-		return "#" + strings.TrimPrefix(s, "#")
-	}
-	return ""
-}
+func (c *composer) number(t *ticket.Ticket) string { return ticket.NumberLabel(c.text(t.Number)) }
 
-func (c *composer) table(t *ticket.Ticket) string {
-	s := c.text(t.Table)
-	if s != "" && !strings.HasPrefix(strings.ToLower(s), "table") {
-		s = "Table " + s
-	}
-	return s
-}
+func (c *composer) table(t *ticket.Ticket) string { return ticket.TableLabel(c.text(t.Table)) }
 
 func labelled(label, s string) string {
 	if s == "" {

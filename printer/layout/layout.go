@@ -45,8 +45,8 @@ type Options struct {
 	// chooses by what fits. A size that would leave no room for words is made narrower.
 	NameSize, ModifierSize Size
 
-	// Header names the fields of the header in their order; see [HeaderFields]. Nil is
-	// the usual header, an empty list none.
+	// Header names the fields of the header in their order: venue, number, table, type, time,
+	// server, date, guests, destination, course. Nil is the usual header, an empty list none.
 	Header []string
 
 	UpperCase  bool // names, modifiers and notes in capitals

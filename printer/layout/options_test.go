@@ -22,6 +22,10 @@ func parsed(text string) *Template {
 	return tp
 }
 
+func headerFields() []string {
+	return []string{"venue", "number", "table", "type", "time", "server", "date", "guests", "destination", "course"}
+}
+
 // templates are a house's: a good one, one that prints nothing, and two that fail on
 // some tickets or on all but the sample.
 func templates() []*Template {
@@ -41,7 +45,7 @@ func options() *rapid.Generator[Options] {
 	size := rapid.Custom(func(t *rapid.T) Size {
 		return Size{rapid.IntRange(-1, 9).Draw(t, "wide"), rapid.IntRange(-1, 9).Draw(t, "high")}
 	})
-	fields := append(HeaderFields(), "no such field")
+	fields := append(headerFields(), "no such field")
 	house := templates()
 	return rapid.Custom(func(t *rapid.T) Options {
 		o := Options{
@@ -72,7 +76,7 @@ func drawn(n uint64, house []*Template) Options {
 		Template: house[take(len(house))],
 	}
 	if take(2) == 1 {
-		o.Header = HeaderFields()[take(10):]
+		o.Header = headerFields()[take(10):]
 	}
 	return o
 }
@@ -258,7 +262,7 @@ func TestTheHeaderShowsWhatWasChosenInThatOrder(t *testing.T) {
 	if strings.HasPrefix(got, "=") || strings.Contains(got, "#7") {
 		t.Errorf("an empty header is not empty:\n%s", got)
 	}
-	for _, f := range HeaderFields() {
+	for _, f := range headerFields() {
 		if got := content(ComposeWith(d, Options{Columns: 42, Header: []string{f}})); strings.Count(got, "=") < 3*42 {
 			t.Errorf("the field %s shows nothing:\n%s", f, got)
 		}

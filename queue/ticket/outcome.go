@@ -3,6 +3,7 @@ package ticket
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Permanent marks an error that no further attempt can cure: the ticket is buried.
@@ -53,6 +54,24 @@ func Short(request string) string {
 		r = r[len(r)-6:]
 	}
 	return string(r)
+}
+
+// NumberLabel is an order's number as people call it out: "#18" for 18 and for #18. An empty
+// number gives "".
+func NumberLabel(number string) string {
+	if number == "" {
+		return ""
+	}
+	return "#" + strings.TrimPrefix(number, "#")
+}
+
+// TableLabel is a table with the word: "Table 12" for 12, and Table 12 as it is. An empty table
+// gives "".
+func TableLabel(table string) string {
+	if table == "" || strings.HasPrefix(strings.ToLower(table), "table") {
+		return table
+	}
+	return "Table " + table
 }
 
 // Plural is "1 ticket", "2 tickets": messages for people count correctly.
