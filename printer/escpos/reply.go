@@ -16,17 +16,6 @@ const (
 	XOFF                        // the buffer is full
 )
 
-var kindNames = [...]string{
-	"junk", "real-time status", "automatic status", "status", "process id", "no paper", "offline", "block", "XON", "XOFF",
-}
-
-func (k Kind) String() string {
-	if int(k) < len(kindNames) {
-		return kindNames[k]
-	}
-	return "unknown"
-}
-
 // A Reply is one thing a printer said. Its Kind says which of the fields are set.
 type Reply struct {
 	Kind Kind

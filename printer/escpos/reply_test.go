@@ -28,7 +28,7 @@ func said(replies []Reply) string {
 		case Junk:
 			words = append(words, fmt.Sprintf("junk(% x)", r.Data))
 		default:
-			words = append(words, r.Kind.String())
+			words = append(words, map[Kind]string{NoPaperReply: "no paper", XON: "XON", XOFF: "XOFF"}[r.Kind])
 		}
 	}
 	return strings.Join(words, " ")

@@ -63,7 +63,7 @@ type Options struct {
 // ComposeWith draws a delivery. It is safe for concurrent use, and so must be the
 // functions it is given.
 func ComposeWith(d ticket.Delivery, o Options) []Line {
-	c := &composer{Options: o, columns: min(max(o.Columns, narrowest), widest), printable: o.Printable}
+	c := &composer{Options: o, columns: min(max(o.Columns, narrowest), widest)}
 	c.lines = make([]Line, 0, 24+2*len(d.Ticket.Lines))
 	c.banners(&d)
 	c.header(&d)
@@ -74,9 +74,8 @@ func ComposeWith(d ticket.Delivery, o Options) []Line {
 
 type composer struct {
 	Options
-	columns   int // as wide as is sensible
-	printable func(string) string
-	lines     []Line
+	columns int // as wide as is sensible
+	lines   []Line
 }
 
 // text is s as it will print: safe, in letters the printer has, on one line, with
@@ -92,8 +91,8 @@ func (c *composer) text(s string) string {
 // letters is s as it will print, with the spaces it has.
 func (c *composer) letters(s string) string {
 	s = typed(s)
-	if c.printable != nil {
-		s = c.printable(s)
+	if c.Printable != nil {
+		s = c.Printable(s)
 	}
 	return s
 }
