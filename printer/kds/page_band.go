@@ -19,6 +19,7 @@ func bands(c *Card) (out []bandView) {
 	add(c.AddOn, "addon", "ADD-ON to an order already shown")
 	add(c.Refire, "refire", "REFIRE")
 	add(c.NoRoute, "noroute", "NO ROUTE")
+	add(c.Raw != "", "noroute", "UNREADABLE")
 	add(c.Kind == ticket.Slip, "slip", "EXPIRED: too old to be sent")
 	add(c.Kind == ticket.Test, "slip", "TEST: nothing to cook")
 	return out

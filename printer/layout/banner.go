@@ -14,6 +14,7 @@ const (
 	void              = "** VOID **"
 	refire            = "** REFIRE **"
 	noRoute           = "NO ROUTE"
+	unreadable        = "UNREADABLE"
 	expired           = "** EXPIRED **"
 	printerTest       = "PRINTER TEST"
 )
@@ -52,6 +53,9 @@ func (c *composer) banners(d *ticket.Delivery) {
 	}
 	if unrouted(t.Lines) {
 		c.banner(noRoute, false)
+	}
+	if t.Raw != "" {
+		c.banner(unreadable, false)
 	}
 	if len(c.lines) > 0 {
 		c.blank()

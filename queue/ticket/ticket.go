@@ -45,7 +45,8 @@ type Ticket struct {
 	Zone     string    `json:"zone,omitempty"` // the venue's tz database name; empty prints UTC
 
 	Lines []Line `json:"lines,omitempty"`
-	// Raw is the record as JSON, for a record in which nothing printable was found.
+	// Raw is the record as JSON, headed UNREADABLE: nothing printable was found in it, or it has
+	// a key twice and what is meant is for a person to say.
 	Raw string `json:"raw,omitempty"`
 }
 

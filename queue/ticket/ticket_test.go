@@ -71,6 +71,17 @@ func TestAVoidRecordWithoutItemsIsAVoid(t *testing.T) {
 	}
 }
 
+func TestAnUnreadableRecordIsPrintedAgainOnlyIfItIsNew(t *testing.T) {
+	then := []Draft{{Station: "grill", Ticket: Ticket{Record: "r", Raw: `{"a":1,"a":2}`}}}
+	now := []Draft{{Station: "grill", Ticket: Ticket{Record: "r", Raw: `{"isVoid":true,"isVoid":true}`}}}
+	if got := NewlyVoid(Voids(then), then); got != nil {
+		t.Errorf("got %+v the second time, want nothing", got)
+	}
+	if got := NewlyVoid(Voids(then), now); len(got) != 1 || got[0].Ticket.Raw != now[0].Ticket.Raw || got[0].Ticket.Void || got[0].Ticket.Kind != Order {
+		t.Errorf("got %+v, want it as it came", got)
+	}
+}
+
 func TestACorrectionNeverHoldsAnOrder(t *testing.T) {
 	line := rapid.Custom(func(t *rapid.T) Line {
 		return Line{

@@ -1,7 +1,6 @@
 package contract
 
 import (
-	"bytes"
 	"encoding/json"
 	"math"
 	"strconv"
@@ -18,7 +17,7 @@ const (
 	StatusOdd    Anomaly = "status"        // a status other than SUCCESS
 	CountOdd     Anomaly = "count"         // a count that is not the number of records
 	VenueOther   Anomaly = "venue_id"      // a record's venueId is not the header's: see [VenueDiffers]
-	DuplicateKey Anomaly = "duplicate_key" // an object with a key twice: see [Open]
+	DuplicateKey Anomaly = "duplicate_key" // an object has a key twice: see [Open]
 )
 
 // Anomalies lists every kind, for metrics.
@@ -51,14 +50,21 @@ func strict(records []Record) *Mismatch {
 		return &Mismatch{index(FieldRecords, 0) + "." + FieldID, "want a UUID"}
 	}
 	for i, r := range records {
-		if v, there := r.Fields[FieldRetryCount]; there && !integer(v) {
+		if v, odd := r.oddRetryCount(); odd {
 			return &Mismatch{index(FieldRecords, i) + "." + FieldRetryCount, "want an integer, got " + numberKind(v)}
 		}
 	}
 	return nil
 }
 
-func anomalies(envelope map[string]any, records []Record, body []byte, repeated bool) []Anomaly {
+// oddRetryCount returns a retryCount that is no integer. One that is there twice is as
+// unreadable as the rest of its record.
+func (r *Record) oddRetryCount() (v any, odd bool) {
+	v, there := r.Fields[FieldRetryCount]
+	return v, there && r.Unreadable == "" && !integer(v)
+}
+
+func anomalies(envelope map[string]any, records []Record, body []byte) []Anomaly {
 	var out []Anomaly
 	note := func(odd bool, a Anomaly) {
 		if odd {
@@ -68,7 +74,7 @@ func anomalies(envelope map[string]any, records []Record, body []byte, repeated 
 	_, isUUID := CanonicalID(records[0].ID)
 	note(!isUUID, IDNotUUID)
 	for _, r := range records {
-		if v, there := r.Fields[FieldRetryCount]; there && !integer(v) {
+		if _, odd := r.oddRetryCount(); odd {
 			note(true, RetryCount)
 			break
 		}
@@ -82,7 +88,7 @@ func anomalies(envelope map[string]any, records []Record, body []byte, repeated 
 		f, err := n.Float64()
 		note(err != nil || f != float64(len(records)), CountOdd)
 	}
-	note(repeated, DuplicateKey)
+	note(repeats(envelope), DuplicateKey)
 	return out
 }
 
@@ -104,50 +110,4 @@ func numberKind(v any) string {
 		return "a number with a fraction or out of range"
 	}
 	return kind(v)
-}
-
-// keysWritten counts the members of all objects in a body that is known to parse: each has
-// one colon outside strings. Together with [keysKept] that finds a key given twice without
-// a second parse.
-func keysWritten(body []byte) int {
-	n := 0
-	for i := 0; i < len(body); i++ {
-		switch body[i] {
-		case ':':
-			n++
-		case '"':
-			for i++; ; i++ {
-				i += bytes.IndexByte(body[i:], '"')
-				if !escaped(body, i) {
-					break
-				}
-			}
-		}
-	}
-	return n
-}
-
-// escaped says whether the byte at i stands behind an odd number of backslashes.
-func escaped(body []byte, i int) bool {
-	odd := false
-	for i--; body[i] == '\\'; i-- {
-		odd = !odd
-	}
-	return odd
-}
-
-func keysKept(v any) int {
-	n := 0
-	switch v := v.(type) {
-	case map[string]any:
-		n = len(v)
-		for _, e := range v {
-			n += keysKept(e)
-		}
-	case []any:
-		for _, e := range v {
-			n += keysKept(e)
-		}
-	}
-	return n
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -22,7 +23,10 @@ const (
 // A PrintRequest is a body that can be printed. Its maps are shared with the caller and
 // must not be changed.
 type PrintRequest struct {
-	ID        string    // records[0].id in canonical form: with the venue, the key of the request
+	// ID is records[0].id in canonical form: with the venue, the key of the request. Where it
+	// is there twice, it is all its different values with spaces between: a retry has the same,
+	// and a request under one of them is another request.
+	ID        string
 	Records   []Record  // at least one
 	Anomalies []Anomaly // what was odd about it, each kind at most once
 	Raw       []byte    // the body as received
@@ -33,6 +37,9 @@ type Record struct {
 	ID     string           // canonical; empty when it has none that is a string
 	Fields map[string]any   // the whole record, items included; numbers are json.Number
 	Items  []map[string]any // never nil elements; children are under childItems: absent, nil or a []any of map[string]any
+	// Unreadable is the record's JSON as received, if any object in it has a key twice; Fields then
+	// holds a [Repeated] there, and Items is nil. Else it is empty.
+	Unreadable string
 }
 
 // InvalidJSON says that a body is not one JSON object.
@@ -53,20 +60,19 @@ type Mismatch struct {
 func (e *Mismatch) Error() string { return e.Path + ": " + e.Problem }
 
 // Open reads a print request, and nothing else in the program parses the body, so that none
-// can see another id than the one that is deduplicated. Keys match exactly. Of a key that is
-// there twice the last counts, but nothing that was ordered or cancelled is lost by it:
-// arrays of records, items and childItems are joined, and a void stays one. The error is an
-// [*InvalidJSON] or a [*Mismatch], and then the PrintRequest is zero. It keeps body.
+// can see another id than the one that is deduplicated. Keys match exactly.
+//
+// A record in which any object has a key twice is ambiguous, for parsers differ in which value
+// they take. Nothing is guessed and nothing is lost: it is [Record.Unreadable], prints as it came,
+// and of its shape only the id is checked. If records itself is there twice, the whole body is
+// one such record. Another key of the envelope may be there twice, for no ticket shows it. An id
+// of several values is all of them, see [PrintRequest.ID].
+//
+// The error is an [*InvalidJSON] or a [*Mismatch], and then the PrintRequest is zero. It keeps body.
 func Open(body []byte, mode Mode) (PrintRequest, error) {
 	envelope, err := parse(body)
 	if err != nil {
 		return PrintRequest{}, err
-	}
-	repeated := keysWritten(body) != keysKept(envelope)
-	if repeated {
-		if envelope, err = join(body); err != nil {
-			return PrintRequest{}, err
-		}
 	}
 	p := PrintRequest{Raw: body}
 	if m := p.read(envelope); m != nil {
@@ -77,22 +83,27 @@ func Open(body []byte, mode Mode) (PrintRequest, error) {
 			return PrintRequest{}, m
 		}
 	}
-	p.Anomalies = anomalies(envelope, p.Records, body, repeated)
+	p.Anomalies = anomalies(envelope, p.Records, body)
 	return p, nil
 }
 
 func parse(body []byte) (map[string]any, error) {
 	dec := json.NewDecoder(bytes.NewReader(body))
+	var value json.RawMessage
+	if err := dec.Decode(&value); err != nil {
+		return nil, refused(body, err)
+	}
+	end := dec.InputOffset()
+	dec = json.NewDecoder(bytes.NewReader(value))
 	dec.UseNumber()
-	var v any
-	if err := dec.Decode(&v); err != nil {
+	v, err := decode(dec)
+	if err != nil {
 		return nil, refused(body, err)
 	}
 	envelope, ok := v.(map[string]any)
 	if !ok {
 		return nil, &InvalidJSON{0, "want an object, got " + kind(v)}
 	}
-	end := dec.InputOffset()
 	if rest := bytes.TrimLeft(body[end:], " \t\r\n"); len(rest) > 0 {
 		return nil, &InvalidJSON{int64(len(body) - len(rest)), "something follows the object"}
 	}
@@ -125,6 +136,9 @@ var tooDeep = fmt.Sprintf("nested deeper than %d", MaxDepth)
 
 // read checks the shape in the order of the specification and fills p.
 func (p *PrintRequest) read(envelope map[string]any) *Mismatch {
+	if all, twice := envelope[FieldRecords].(Repeated); twice {
+		return p.readRepeated(all)
+	}
 	list, m := array(envelope, FieldRecords)
 	if m != nil {
 		return m
@@ -146,13 +160,25 @@ func (p *PrintRequest) read(envelope map[string]any) *Mismatch {
 			p.Records[i].ID, _ = CanonicalID(id)
 		}
 	}
-	if m := requestID(p.Records[0].Fields); m != nil {
+	if p.ID, m = requestID(p.Records[0].Fields); m != nil {
 		return m.below(index(FieldRecords, 0))
 	}
-	p.ID = p.Records[0].ID
+	p.Records[0].ID = p.ID
+	return p.readItems()
+}
+
+func (p *PrintRequest) readItems() *Mismatch {
 	var count counter
+	var raws []json.RawMessage
 	for i := range p.Records {
 		r := &p.Records[i]
+		if repeats(r.Fields) {
+			if raws == nil {
+				raws, _ = received(p.Raw) // it has parsed before
+			}
+			r.Unreadable = printable(raws[i])
+			continue
+		}
 		items, m := array(r.Fields, FieldItems)
 		if m == nil {
 			r.Items, m = count.itemList(items)
@@ -164,21 +190,50 @@ func (p *PrintRequest) read(envelope map[string]any) *Mismatch {
 	return nil
 }
 
-func requestID(record map[string]any) *Mismatch {
+// readRepeated makes one record of a body with several records keys. Its id is that of the
+// first element of each of them.
+func (p *PrintRequest) readRepeated(all Repeated) *Mismatch {
+	var ids Repeated
+	for _, v := range all {
+		if list, ok := v.([]any); ok && len(list) > 0 {
+			if first, ok := list[0].(map[string]any); ok {
+				ids = append(ids, values(first[FieldID])...)
+			}
+		}
+	}
+	id, m := requestID(map[string]any{FieldID: ids})
+	if m != nil {
+		return &Mismatch{FieldRecords, "there twice, and no records[0].id to know the request by"}
+	}
+	p.ID = id
+	p.Records = []Record{{ID: id, Fields: map[string]any{FieldRecords: all}, Unreadable: printable(p.Raw)}}
+	return nil
+}
+
+// requestID is the id of a record in canonical form. What of a repeated one is no id is left out.
+func requestID(record map[string]any) (string, *Mismatch) {
 	v, there := record[FieldID]
 	if !there {
-		return &Mismatch{FieldID, "missing"}
+		return "", &Mismatch{FieldID, "missing"}
 	}
-	id, ok := v.(string)
+	var ids []string
+	for _, v := range values(v) {
+		id, ok := v.(string)
+		if id, _ = CanonicalID(id); ok && strings.TrimSpace(id) != "" && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	id := strings.Join(ids, " ")
+	_, isString := v.(string)
 	switch {
-	case !ok:
-		return &Mismatch{FieldID, "want a string, got " + kind(v)}
-	case strings.TrimSpace(id) == "":
-		return &Mismatch{FieldID, "empty, want a UUID"}
 	case len(id) > MaxIDBytes:
-		return &Mismatch{FieldID, fmt.Sprintf("%d bytes long, want at most %d", len(id), MaxIDBytes)}
+		return "", &Mismatch{FieldID, fmt.Sprintf("%d bytes long, want at most %d", len(id), MaxIDBytes)}
+	case id != "":
+		return id, nil
+	case isString:
+		return "", &Mismatch{FieldID, "empty, want a UUID"}
 	}
-	return nil
+	return "", &Mismatch{FieldID, "want a string, got " + kind(v)}
 }
 
 // A counter counts the items of a request while they are checked, so that what is built of
@@ -271,6 +326,8 @@ func kind(v any) string {
 		return "a string"
 	case []any:
 		return "an array"
+	case Repeated:
+		return "several values"
 	default:
 		return "an object"
 	}

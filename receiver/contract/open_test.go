@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -75,7 +76,6 @@ func TestWhatDiffersFromTheContractIsNamedByItsPath(t *testing.T) {
 		`{"records":[{"id":"a","items":[{},{},{"childItems":"x"}]}]}`: `records[0].items[2].childItems: want an array, got a string`,
 		`{"records":[{"id":"a","items":[{"childItems":[{},[]]}]}]}`:   `records[0].items[0].childItems[1]: want an object, got an array`,
 		`{"records":[{"id":"a","items":[{"childItems":[{"childItems":false}]}]}]}`:                                               `records[0].items[0].childItems[0].childItems: want an array, got a boolean`,
-		`{"records":[{"id":"a","id":"","items":[]}]}`:                                                                            `records[0].id: empty, want a UUID`,
 		`{"records":[{"id":"a","items":` + strings.Repeat(`[{"childItems":`, 6000) + `null` + strings.Repeat(`}]`, 6000) + `}]}`: `records: nested deeper than 64`,
 	} {
 		_, err := Open([]byte(body), Lenient)
@@ -143,11 +143,11 @@ func TestWhatIsOddIsPrintedAndCounted(t *testing.T) {
 		`{"records":[{"id":"ID","items":[]}],"count":2}`:                                       {CountOdd},
 		`{"records":[{"id":"ID","items":[]}],"count":"1"}`:                                     {CountOdd},
 		`{"records":[{"id":"ID","items":[]}],"count":1e0}`:                                     nil,
-		`{"records":[{"id":"no","id":"ID","items":[]}]}`:                                       {DuplicateKey},
+		`{"records":[{"id":"ID","id":"ID","items":[]}]}`:                                       {DuplicateKey},
 		`{"records":[{"id":"ID","items":[],"a":{"b":[{"c":1,"\u0063":2}]}}]}`:                  {DuplicateKey},
 		`{"records":[{"id":"ID","items":[],"a\\":":\":","b\\\"":{"::":[":","\\\\"]}}],"c":""}`: nil,
 	} {
-		p, err := Open([]byte(strings.Replace(body, `"ID"`, `"`+uuid+`"`, 1)), Lenient)
+		p, err := Open([]byte(strings.ReplaceAll(body, `"ID"`, `"`+uuid+`"`)), Lenient)
 		if err != nil || !slices.Equal(p.Anomalies, want) {
 			t.Errorf("%s: %v, %v, want %v", body, p.Anomalies, err, want)
 		}
@@ -227,13 +227,21 @@ func FuzzOpen(f *testing.F) {
 			t.Fatal("strict let an id pass that is no UUID")
 		}
 		for _, r := range p.Records {
-			if r.Fields == nil || len(r.Items) != len(r.Fields[FieldItems].([]any)) {
+			switch {
+			case r.Unreadable != "":
+				if r.Items != nil || !json.Valid([]byte(r.Unreadable)) || !slices.Contains(p.Anomalies, DuplicateKey) {
+					t.Fatalf("an unreadable record: %+v", r)
+				}
+			case r.Fields == nil || len(r.Items) != len(r.Fields[FieldItems].([]any)):
 				t.Fatal("a record without its fields or items")
 			}
 		}
-		if joined, err := join(body); !slices.Contains(p.Anomalies, DuplicateKey) {
-			if once, _ := parse(body); err != nil || !reflect.DeepEqual(once, joined) {
-				t.Fatalf("read with care it is another: %v", err)
+		if envelope, _ := parse(body); !slices.Contains(p.Anomalies, DuplicateKey) {
+			dec := json.NewDecoder(bytes.NewReader(body))
+			dec.UseNumber()
+			var plain map[string]any
+			if err := dec.Decode(&plain); err != nil || !reflect.DeepEqual(plain, envelope) {
+				t.Fatalf("the standard library reads something else: %v", err)
 			}
 		}
 		again, err := Open(body, mode)

@@ -64,6 +64,8 @@ func appendJSON(dst []byte, v any, skip func(key string) bool) []byte {
 		return append(dst, ']')
 	case map[string]any:
 		return appendObject(dst, v, skip)
+	case contract.Repeated: // for the digest alone; two values are not the same content as a list of them
+		return append(appendJSON(dst, []any(v), skip), "(repeated)"...)
 	}
 	// Not what a parser of JSON makes; keep it readable all the same.
 	return appendString(dst, fmt.Sprint(v))

@@ -102,16 +102,20 @@ func TestEveryDefaultPathIsReadAndTheFirstWins(t *testing.T) {
 			if f.Takes == takesNotes { // all of them are read, see below; here the last must not hide the first
 				other = value
 			}
-			members := []string{nest(p, value)}
-			for _, later := range f.Paths[i+1:] {
-				if strings.Split(later, ".")[0] != strings.Split(p, ".")[0] {
-					members = append(members, nest(later, other))
+			var members []string
+			there := map[string]bool{}
+			add := func(path, value string) { // no key twice
+				if key, _, _ := strings.Cut(path, "."); !there[key] {
+					there[key] = true
+					members = append(members, nest(path, value))
 				}
 			}
+			add(p, value)
+			for _, later := range f.Paths[i+1:] {
+				add(later, other)
+			}
 			for _, earlier := range f.Paths[:i] { // there, and no good
-				if strings.Split(earlier, ".")[0] != strings.Split(p, ".")[0] {
-					members = append(members, nest(earlier, []string{`null`, `""`, `" \t\u200b"`, `{}`, `[]`}[i%5]))
-				}
+				add(earlier, []string{`null`, `""`, `" \t\u200b"`, `{}`, `[]`}[i%5])
 			}
 			got := strings.Join(members, ",")
 			record, item := "", got

@@ -125,6 +125,9 @@ func keepsThePromises(t failer, p *Plan, req contract.PrintRequest, r Result) {
 		alone.Records = req.Records[i : i+1]
 		drafts := p.Split(alone, harbour, "T1", noon, nil).Request.Drafts
 		checkRecord(t, drafts, walk(&req.Records[i]))
+		if raw := req.Records[i].Unreadable; raw != "" && (len(drafts) != 1 || drafts[0].Ticket.Raw != raw || drafts[0].Station != p.fallback) {
+			t.Fatalf("an unreadable record makes %+v", drafts)
+		}
 		want = append(want, drafts...)
 	}
 	if !reflect.DeepEqual(want, r.Request.Drafts) {

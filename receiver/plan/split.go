@@ -88,6 +88,15 @@ func (s *splitter) split(index int, rec *contract.Record) {
 		s.res.Trace.Records = append(s.res.Trace.Records, RecordTrace{Path: fmt.Sprintf("records[%d]", index), ID: rec.ID})
 		tr = &s.res.Trace.Records[index]
 	}
+	if rec.Unreadable != "" {
+		t := s.base
+		t.Record, t.Raw = rec.ID, rec.Unreadable
+		if tr != nil {
+			tr.Unreadable = true
+		}
+		s.add(s.fallback, t)
+		return
+	}
 	t := s.header(rec, tr)
 	if len(rec.Items) == 0 && empty(t) {
 		t.Raw = string(appendJSON(nil, rec.Fields, nil))

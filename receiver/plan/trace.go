@@ -18,10 +18,12 @@ type Trace struct {
 
 // A RecordTrace is about one record.
 type RecordTrace struct {
-	Path   string // records[0]
-	ID     string
-	Fields []Found     // in the order of the ticket's header
-	Items  []ItemTrace // in the order of the ticket's lines, children after their parent
+	Path string // records[0]
+	ID   string
+	// Unreadable: a key is there twice. It has no fields or items then.
+	Unreadable bool
+	Fields     []Found     // in the order of the ticket's header
+	Items      []ItemTrace // in the order of the ticket's lines, children after their parent
 }
 
 // An ItemTrace is about one item or modifier.
@@ -126,7 +128,10 @@ func (r *RecordTrace) write(b *strings.Builder) {
 	}
 	b.WriteByte('\n')
 	writeFound(b, r.Fields)
-	if len(r.Items) == 0 {
+	switch {
+	case r.Unreadable:
+		b.WriteString("  a key is there twice: printed as JSON at the fallback, headed UNREADABLE\n")
+	case len(r.Items) == 0:
 		b.WriteString("  no items: one ticket at the fallback\n")
 	}
 	for i := range r.Items {

@@ -71,3 +71,32 @@ func TestAVoidThatCannotBeReadIsNotSilentlyAnOrder(t *testing.T) {
 		t.Errorf("%q, %q", tk.Raw, tk.Notes)
 	}
 }
+
+func TestARecordWithARepeatedKeyPrintsAsItCameAtTheFallback(t *testing.T) {
+	const odd = `{"id":"r","number":1,"items":[{"name":"Pie","name":"Ale"}]}`
+	c := Config{Fallback: "pass", Routes: []Route{{To: []string{"grill"}}}}
+	p := compile(t, c)
+	r := p.SplitTraced(open(t, `{"records":[`+odd+`,{"id":"s","items":[{"name":"Soup"}]}]}`), harbour, "T1", noon, nil)
+	d := r.Request.Drafts
+	if len(d) != 2 || d[0].Station != "pass" || d[0].Ticket.Raw != odd || d[0].Ticket.Lines != nil || d[0].Ticket.Record != "r" || d[1].Station != "grill" {
+		t.Errorf("%+v", d)
+	}
+	if s := r.Trace.String(); !strings.Contains(s, "headed UNREADABLE") {
+		t.Error(s)
+	}
+}
+
+func TestTheDigestIsOfAllValuesOfARepeatedKey(t *testing.T) {
+	const first = `{"records":[{"id":"r","retryCount":0,"items":[{"name":"Pie","name":"Ale"}]}]}`
+	for body, same := range map[string]bool{
+		first: true,
+		strings.Replace(first, `:0`, `:1,"retryCount":2,"_at":1,"_at":2`, 1): true,
+		strings.Replace(first, `Pie`, `Pea`, 1):                              false,
+		strings.Replace(first, `"name":"Pie",`, ``, 1):                       false,
+		strings.Replace(first, `"Pie","name":"Ale"`, `["Pie","Ale"]`, 1):     false,
+	} {
+		if got := Digest(open(t, body)) == Digest(open(t, first)); got != same {
+			t.Errorf("same digest: %v, want %v: %s", got, same, body)
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package contract
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// Repeated is the values of a key that one object has more than once, in the order received.
+// Parsers differ in which of them they take, so none is taken here.
+type Repeated []any
+
+// decode reads the next value as the standard decoder does, but keeps every value of a
+// repeated key. It recurses as deep as the value is nested, which whoever checked it bounds.
+func decode(dec *json.Decoder) (any, error) {
+	token, err := dec.Token()
+	switch token {
+	case json.Delim('['):
+		list := []any{}
+		for dec.More() {
+			v, err := decode(dec)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, v)
+		}
+		_, err = dec.Token()
+		return list, err
+	case json.Delim('{'):
+		obj := map[string]any{}
+		for dec.More() {
+			key, err := dec.Token()
+			if err != nil {
+				return nil, err
+			}
+			v, err := decode(dec)
+			if err != nil {
+				return nil, err
+			}
+			put(obj, key.(string), v)
+		}
+		_, err = dec.Token()
+		return obj, err
+	}
+	return token, err
+}
+
+func put(obj map[string]any, key string, v any) {
+	old, there := obj[key]
+	switch all, again := old.(Repeated); {
+	case again:
+		v = append(all, v)
+	case there:
+		v = Repeated{old, v}
+	}
+	obj[key] = v
+}
+
+// values is what stands under a key: mostly one.
+func values(v any) Repeated {
+	if all, twice := v.(Repeated); twice {
+		return all
+	}
+	return Repeated{v}
+}
+
+// repeats says whether an object in v has a key more than once.
+func repeats(v any) bool {
+	switch v := v.(type) {
+	case Repeated:
+		return true
+	case map[string]any:
+		for _, e := range v {
+			if repeats(e) {
+				return true
+			}
+		}
+	case []any:
+		for _, e := range v {
+			if repeats(e) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// received cuts the records out of a body that has records once.
+func received(body []byte) (records []json.RawMessage, err error) {
+	var envelope map[string]json.RawMessage
+	if err := json.Unmarshal(body, &envelope); err != nil {
+		return nil, err
+	}
+	return records, json.Unmarshal(envelope[FieldRecords], &records)
+}
+
+// printable is JSON as received, without the white space that would cost paper.
+func printable(raw []byte) string {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return string(raw)
+	}
+	return string(bytes.ToValidUTF8(b.Bytes(), []byte("\uFFFD")))
+}
