@@ -68,7 +68,6 @@ type Zones interface {
 // A Plan is compiled rules. It never changes and is safe for concurrent use.
 type Plan struct {
 	routes   []route
-	sight    sight // of all the routes' rules
 	fallback string
 	fields   fieldSet
 }
@@ -109,9 +108,6 @@ func Compile(c Config) (*Plan, error) {
 	for i, r := range c.Routes {
 		compiled, errs := compileRoute(i, r)
 		p.routes = append(p.routes, compiled)
-		if compiled.rule != nil {
-			p.sight.add(compiled.rule.sight)
-		}
 		problems = append(problems, errs...)
 	}
 	if p.fallback == "" {

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -47,7 +48,6 @@ type rule struct {
 	perItem bool
 	walks   bool     // any, filter and their like: the cost grows with the record
 	refs    []string // record.a.b and item.c, as far as they are plain paths
-	sight   sight
 }
 
 // venueEnv is what rules see of the venue. A struct, so that a misspelt member is found
@@ -104,7 +104,7 @@ func compileRule(when string) (*rule, error) {
 	if err != nil {
 		return nil, readable(err)
 	}
-	r := &rule{program: program, sight: sightOf(&tree.Node)}
+	r := &rule{program: program}
 	c := &collector{}
 	ast.Walk(&tree.Node, c)
 	r.perItem, r.walks = c.item, c.walks
@@ -248,6 +248,42 @@ const (
 	wrongType = "gives a "
 	wrongSize = "too many items for a rule that walks a list for each of them"
 )
+
+// show puts the record, once, and the item in front of the rules.
+func (s *splitter) show(rec *contract.Record, item int) {
+	if s.env == nil {
+		s.elements = 0
+		s.env = map[string]any{
+			"venue":  venueEnv{ID: s.venue.ID, Name: s.venue.Name},
+			"device": s.base.Device,
+			"record": withFloats(rec.Fields, &s.elements),
+		}
+	}
+	s.env["item"] = s.env["record"].(map[string]any)[contract.FieldItems].([]any)[item]
+}
+
+// withFloats copies v with numbers as float64, as expressions want them, and counts the
+// elements of its lists.
+func withFloats(v any, elements *int) any {
+	switch v := v.(type) {
+	case json.Number:
+		return toFloat(v)
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k, e := range v {
+			out[k] = withFloats(e, elements)
+		}
+		return out
+	case []any:
+		*elements += len(v)
+		out := make([]any, len(v))
+		for i, e := range v {
+			out[i] = withFloats(e, elements)
+		}
+		return out
+	}
+	return v
+}
 
 // ask evaluates the rule. Nil is false.
 func (r *rule) ask(machine *vm.VM, env map[string]any) (bool, *ruleError) {

@@ -23,9 +23,7 @@ type splitter struct {
 
 	machine  vm.VM
 	env      map[string]any // what rules see; nil until one asks
-	dish     map[string]any // env's item, made anew for each where rules see only some of it
-	inEnv    int            // which item env has; -1: none
-	elements int            // of all lists in env, where rules see all of it
+	elements int            // of all lists in env
 	record   int
 	asked    []answer // by route
 }
@@ -79,7 +77,7 @@ func (s *splitter) add(station string, t ticket.Ticket) {
 
 // split plans one record.
 func (s *splitter) split(index int, rec *contract.Record) {
-	s.record, s.env, s.inEnv = index, nil, -1
+	s.record, s.env = index, nil
 	for i := range s.asked {
 		s.asked[i] = answer{work: s.asked[i].work}
 	}
