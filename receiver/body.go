@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/labstack/echo/v4"
 )
 
 const (
@@ -26,16 +28,16 @@ func (x *exchange) weight() int64 {
 
 // readBody reads the body within the time for the answer. What was read before it failed is
 // in x.body all the same.
-func (x *exchange) readBody() *refusal {
-	limit := x.policy.maxBody
-	if x.req.ContentLength > limit {
+func (r *Receiver) readBody(c echo.Context, x *exchange) error {
+	req, limit := c.Request(), x.policy.maxBody
+	if req.ContentLength > limit {
 		x.truncated = true
 		return tooLarge(limit)
 	}
-	body := http.MaxBytesReader(x.w, x.req.Body, limit)
+	body := http.MaxBytesReader(c.Response(), req.Body, limit)
 	size := int64(4 << 10)
-	if x.req.ContentLength >= 0 {
-		size = min(x.req.ContentLength, smallBody)
+	if req.ContentLength >= 0 {
+		size = min(req.ContentLength, smallBody)
 	}
 	buf := make([]byte, 0, size+1) // the one more lets the end be seen without growing
 	for {
@@ -51,7 +53,7 @@ func (x *exchange) readBody() *refusal {
 			return x.unread(err)
 		}
 		if len(buf) == cap(buf) {
-			if buf, err = x.grow(buf); err != nil {
+			if buf, err = r.grow(x, buf); err != nil {
 				x.truncated = true
 				return &refusal{TooSlow, err.Error()}
 			}
@@ -60,12 +62,12 @@ func (x *exchange) readBody() *refusal {
 }
 
 // grow doubles a buffer, within what all large bodies together may hold.
-func (x *exchange) grow(buf []byte) ([]byte, error) {
+func (r *Receiver) grow(x *exchange, buf []byte) ([]byte, error) {
 	size := min(2*int64(cap(buf)), x.policy.maxBody+1)
 	if size > smallBody {
 		all := max(largeBytes, 2*x.policy.maxBody)
-		if x.r.large.Add(size-x.held) > all {
-			x.r.large.Add(x.held - size)
+		if r.large.Add(size-x.held) > all {
+			r.large.Add(x.held - size)
 			return nil, errors.New("too many large bodies at once")
 		}
 		x.held = size
@@ -74,7 +76,7 @@ func (x *exchange) grow(buf []byte) ([]byte, error) {
 }
 
 // unread says what an error in the middle of a body means. Only its size is beyond cure.
-func (x *exchange) unread(err error) *refusal {
+func (x *exchange) unread(err error) error {
 	if m, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return tooLarge(m.Limit)
 	}
@@ -84,17 +86,17 @@ func (x *exchange) unread(err error) *refusal {
 	return &refusal{BodyIncomplete, "the body broke off"}
 }
 
-func tooLarge(limit int64) *refusal {
+func tooLarge(limit int64) error {
 	return &refusal{BodyTooLarge, fmt.Sprintf("the body is larger than %d bytes", limit)}
 }
 
 // readLate reads, after the answer went out, what a person will want to see of a body that
 // was refused by its headers, and throws away what follows. The caller may already be gone.
-func (x *exchange) readLate() {
+func (x *exchange) readLate(req *http.Request) {
 	if x.body == nil {
 		limit := min(x.policy.maxBody, smallBody)
-		x.body, _ = io.ReadAll(io.LimitReader(x.req.Body, limit))
-		x.truncated = x.req.ContentLength != int64(len(x.body)) // chunked: unknown, so perhaps
+		x.body, _ = io.ReadAll(io.LimitReader(req.Body, limit))
+		x.truncated = req.ContentLength != int64(len(x.body)) // chunked: unknown, so perhaps
 	}
-	_, _ = io.CopyN(io.Discard, x.req.Body, lingerBytes)
+	_, _ = io.CopyN(io.Discard, req.Body, lingerBytes)
 }

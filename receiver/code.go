@@ -93,9 +93,3 @@ func (c Code) plain() string {
 	}
 	return "the receiver failed"
 }
-
-// A refusal is an answer other than 200.
-type refusal struct {
-	code    Code
-	message string // for the service's log and ours; holds nothing of the body
-}

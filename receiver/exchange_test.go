@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"os"
 	"strings"
 	"testing"
@@ -184,39 +183,22 @@ func TestA200IsAPromise(t *testing.T) {
 }
 
 func TestAPanicIsAnswered500AndTheOrderIsKept(t *testing.T) {
-	for name, fail := range map[string]func(){
-		"panic": func() { panic("boom") },
-		"abort": func() { panic(http.ErrAbortHandler) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, nil, func(t *testing.T, b *bed, l *pipes, _ func() error) {
-				b.intake.accept = func(context.Context, ticket.Request) (ticket.Receipt, error) {
-					fail()
-					return ticket.Receipt{}, nil
-				}
-				c := l.line(t)
-				c.send(whole(burger))
-				c.want(500, Internal)
-				b.intake.accept = nil
-				c.send(whole(burger))
-				c.want(200, "")
-				// Had the retries ended like that, somebody could still see what was ordered.
-				if kept := b.rejected(); len(kept) != 1 || kept[0].Code != "internal" || string(kept[0].Body) != burger || kept[0].Venue != venueID {
-					t.Errorf("kept %+v", kept)
-				}
-				b.count(t, "ticketrail_receiver_requests_total{500 internal}", 1)
-			})
-		})
-	}
-}
-
-func TestAPanicInTheLookOutForRejectsHarmsNobody(t *testing.T) {
-	bubble(t, func(o *Options, _ *Policy) { o.Reject = func(Reject) { panic("boom") } }, func(t *testing.T, b *bed, l *pipes, _ func() error) {
+	bubble(t, nil, func(t *testing.T, b *bed, l *pipes, _ func() error) {
+		b.intake.accept = func(context.Context, ticket.Request) (ticket.Receipt, error) { panic("boom") }
 		c := l.line(t)
-		c.send(whole("{}"))
-		c.want(400, SchemaMismatch)
+		c.send(whole(burger))
+		c.want(500, Internal)
+		b.intake.accept = nil
 		c.send(whole(burger))
 		c.want(200, "")
+		// Had the retries ended like that, somebody could still see what was ordered.
+		if kept := b.rejected(); len(kept) != 1 || kept[0].Code != "internal" || string(kept[0].Body) != burger || kept[0].Venue != venueID {
+			t.Errorf("kept %+v", kept)
+		}
+		b.count(t, "ticketrail_receiver_requests_total{500 internal}", 1)
+		if log := b.log.String(); strings.Count(log, "boom") != 1 || strings.Count(log, "exchange_test.go") != 1 {
+			t.Errorf("want it reported once, with where it happened:\n%s", log)
+		}
 	})
 }
 
@@ -288,9 +270,8 @@ func TestACallerThatSendsAllBeforeItListensSeesTheAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := newBed(t, nil)
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- b.Serve(ctx, l) }()
+	srv := b.HTTPServer()
+	go func() { _ = srv.Serve(l) }()
 	send := func(request string) *line {
 		c, err := net.Dial("tcp", l.Addr().String())
 		if err != nil {
@@ -316,8 +297,7 @@ func TestACallerThatSendsAllBeforeItListensSeesTheAnswer(t *testing.T) {
 	c.want(200, "")
 	c.want(200, "")
 	_ = c.Close()
-	cancel()
-	if err := <-done; err != nil {
+	if err := srv.Shutdown(t.Context()); err != nil {
 		t.Error(err)
 	}
 }

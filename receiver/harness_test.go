@@ -146,7 +146,7 @@ func (b *bed) do(req *http.Request) *httptest.ResponseRecorder {
 // errorOf reads an answer other than 200: its code and message.
 func errorOf(tb testing.TB, body []byte) (code Code, message string) {
 	tb.Helper()
-	var a errorAnswer
+	var a failed
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&a); err != nil || a.Status != "ERROR" || a.Error.Code == "" || a.Error.Message == "" {
@@ -177,7 +177,6 @@ type pipes struct {
 	conns  chan net.Conn
 	closed chan struct{}
 	once   sync.Once
-	last   net.Conn // is let in while the listener closes, as the kernel may do
 }
 
 func newPipes() *pipes { return &pipes{conns: make(chan net.Conn), closed: make(chan struct{})} }
@@ -187,10 +186,6 @@ func (p *pipes) Accept() (net.Conn, error) {
 	case c := <-p.conns:
 		return c, nil
 	case <-p.closed:
-		if c := p.last; c != nil {
-			p.last = nil
-			return c, nil
-		}
 		return nil, net.ErrClosed
 	}
 }
@@ -220,16 +215,17 @@ type line struct {
 	in *bufio.Reader
 }
 
-// serve runs b's server until the test is over. stop ends it and gives Serve's error.
+// serve runs b's server until the test is over. stop shuts it down.
 func (b *bed) serve(tb testing.TB) (l *pipes, stop func() error) {
 	l = newPipes()
-	ctx, cancel := context.WithCancel(context.Background())
-	var err error
+	srv := b.HTTPServer()
 	ended := make(chan struct{})
-	go func() { defer close(ended); err = b.Serve(ctx, l) }()
-	// Not a sync.Once: a bubble in which somebody waits for a mutex hangs when the test fails.
-	stop = func() error { cancel(); <-ended; return err }
-	tb.Cleanup(func() { _ = stop() })
+	go func() { defer close(ended); _ = srv.Serve(l) }()
+	stop = func() error {
+		defer func() { _ = srv.Close(); <-ended }()
+		return srv.Shutdown(context.Background())
+	}
+	tb.Cleanup(func() { _ = srv.Close(); <-ended })
 	return l, stop
 }
 

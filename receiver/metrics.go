@@ -26,8 +26,6 @@ type metrics struct {
 	anomalies    map[contract.Anomaly]prometheus.Counter // read-only once made
 	last         prometheus.Gauge
 	ruleFailures prometheus.Counter
-	certificate  prometheus.Gauge
-	tlsReloaded  prometheus.Gauge
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -56,16 +54,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name: "ticketrail_receiver_rule_failures_total",
 			Help: "Routing expressions that failed on an item; they counted as no match.",
 		}),
-		certificate: f.NewGauge(prometheus.GaugeOpts{
-			Name: "ticketrail_receiver_certificate_not_after_timestamp_seconds",
-			Help: "When the TLS certificate in use ends; 0 without TLS.",
-		}),
-		tlsReloaded: f.NewGauge(prometheus.GaugeOpts{
-			Name: "ticketrail_receiver_tls_last_load_successful",
-			Help: "Whether the TLS files as they are now could be used; 1 without TLS.",
-		}),
 	}
-	m.tlsReloaded.Set(1)
 	requests := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "ticketrail_receiver_requests_total",
 		Help: "Requests answered, by HTTP status and reason.",

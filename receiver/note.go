@@ -2,10 +2,9 @@ package receiver
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net"
-	"runtime/debug"
+	"net/http"
 	"sync"
 	"time"
 
@@ -15,8 +14,8 @@ import (
 )
 
 // count counts a request that is on stable storage.
-func (x *exchange) count(t ticket.Receipt) {
-	m := x.r.metrics
+func (r *Receiver) count(x *exchange, t ticket.Receipt) {
+	m := r.metrics
 	reason := reasonStored
 	switch {
 	case t.Conflict:
@@ -32,19 +31,19 @@ func (x *exchange) count(t ticket.Receipt) {
 
 // accepted logs a request that is on stable storage. It is called after the answer: a journal
 // that is slow to take a line keeps nobody waiting.
-func (x *exchange) accepted(t ticket.Receipt) {
+func (r *Receiver) accepted(x *exchange, id string, t ticket.Receipt) {
 	if t.Conflict {
-		x.r.log.Warn("known request came with other content; only new cancellations are printed",
-			"request", x.id, "venue", x.venue.ID, "device", x.device, "jobs", t.Jobs)
+		r.log.Warn("known request came with other content; only new cancellations are printed",
+			"request", id, "venue", x.venue.ID, "device", x.device, "jobs", t.Jobs)
 	}
-	x.r.log.LogAttrs(context.Background(), slog.LevelInfo, "request accepted",
-		slog.String("request", x.id), slog.String("venue", x.venue.ID), slog.String("device", x.device),
+	r.log.LogAttrs(context.Background(), slog.LevelInfo, "request accepted",
+		slog.String("request", id), slog.String("venue", x.venue.ID), slog.String("device", x.device),
 		slog.Int("jobs", t.Jobs), slog.Bool("duplicate", t.Duplicate))
 }
 
-// refused logs a refusal, of each code and venue once a minute: whoever refuses to stop posting must not
+// logRefusal logs a refusal, of each code and venue once a minute: whoever refuses to stop posting must not
 // fill the disk with it. What everybody on the internet can cause is not worth a warning.
-func (r *Receiver) refused(x *exchange, no *refusal) {
+func (r *Receiver) logRefusal(x *exchange, req *http.Request, no *refusal) {
 	level := slog.LevelWarn
 	if no.code == NotFound || no.code == MethodNotAllowed {
 		level = slog.LevelDebug
@@ -56,7 +55,7 @@ func (r *Receiver) refused(x *exchange, no *refusal) {
 	if x.venue != nil {
 		key += " " + x.venue.ID // so that a stranger's noise never hides a venue's lost ticket
 	}
-	ok, since := r.quiet.once(key, time.Minute)
+	ok, since := r.limiter.once(key, time.Minute)
 	if !ok {
 		return
 	}
@@ -64,7 +63,7 @@ func (r *Receiver) refused(x *exchange, no *refusal) {
 	if x.venue != nil {
 		attrs = append(attrs, slog.String("venue", x.venue.ID), slog.String("device", x.device))
 	}
-	if host, _, err := net.SplitHostPort(x.req.RemoteAddr); err == nil {
+	if host, _, err := net.SplitHostPort(req.RemoteAddr); err == nil {
 		attrs = append(attrs, slog.String("address", host)) // the peer's; a proxy's, if there is one
 	}
 	if since > 0 {
@@ -76,7 +75,7 @@ func (r *Receiver) refused(x *exchange, no *refusal) {
 // anomaly counts what was odd and logs it the first time a venue does it.
 func (r *Receiver) anomaly(a contract.Anomaly, venue, request string) {
 	r.metrics.anomalies[a].Inc()
-	if ok, _ := r.quiet.once(string(a)+" "+venue, 0); ok {
+	if ok, _ := r.limiter.once(string(a)+" "+venue, 0); ok {
 		r.log.Warn("odd request is printed all the same; said once", "kind", string(a), "venue", venue, "request", request)
 	}
 }
@@ -84,20 +83,14 @@ func (r *Receiver) anomaly(a contract.Anomaly, venue, request string) {
 // rulesFailed says, now and then, that expressions do not fit what the service sends.
 func (r *Receiver) rulesFailed(res plan.Result, venue string) {
 	r.metrics.ruleFailures.Add(float64(res.Failed))
-	if ok, since := r.quiet.once("rules "+venue, time.Minute); ok {
+	if ok, since := r.limiter.once("rules "+venue, time.Minute); ok {
 		r.log.Warn("routing expression failed; its route took nothing", "venue", venue,
 			"request", res.Request.ID, "err", res.Failures[0], "failures", res.Failed, "unlogged", since)
 	}
 }
 
-// panicked reports a programming error. The request is answered 500, which makes the service
-// try again.
-func (r *Receiver) panicked(v any) {
-	r.log.Error("print request panicked; report this with the stack", "err", fmt.Sprint(v), "stack", string(debug.Stack()))
-}
-
-// quiet remembers what was logged, so that it is not logged again and again.
-type quiet struct {
+// logLimiter remembers what was logged, so that it is not logged again and again.
+type logLimiter struct {
 	mu   sync.Mutex // guards said
 	said map[string]*saying
 }
@@ -107,14 +100,14 @@ type saying struct {
 	since int
 }
 
-// maxSayings bounds quiet's memory. Venues and codes are closed sets, but reloads change venues.
+// maxSayings bounds its memory. Venues and codes are closed sets, but reloads change venues.
 const maxSayings = 4096
 
-func newQuiet() *quiet { return &quiet{said: map[string]*saying{}} }
+func newLogLimiter() *logLimiter { return &logLimiter{said: map[string]*saying{}} }
 
 // once says whether to log what key names now, and how often that was not done since the last
 // time. After every it may be said again; if that is 0, never.
-func (q *quiet) once(key string, every time.Duration) (ok bool, since int) {
+func (q *logLimiter) once(key string, every time.Duration) (ok bool, since int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	s := q.said[key]

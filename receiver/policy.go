@@ -3,7 +3,6 @@ package receiver
 import (
 	"cmp"
 	"crypto/sha256"
-	"crypto/subtle"
 	"errors"
 	"fmt"
 	"net"
@@ -26,9 +25,10 @@ type Planner interface {
 
 // A Policy is everything a reload may change. One policy serves a whole request.
 type Policy struct {
-	// Paths that are answered, compared whole and exactly; several while a secret segment is
-	// being changed. Empty: the contract's path.
-	Paths []string
+	Path string // that is answered, a plain one; empty: the contract's
+	// Secrets: if there are any, only the path with one of them as one more segment is answered.
+	// There are several while one is being changed.
+	Secrets []string
 
 	VenueHeader  string // empty: as in the contract
 	DeviceHeader string // empty: as in the contract
@@ -53,11 +53,12 @@ type Venue struct {
 
 // snapshot is a Policy made ready for use. It never changes.
 type snapshot struct {
-	paths         [][sha256.Size]byte
+	path          string
+	secrets       [][sha256.Size]byte
 	venueHeader   string // canonical
 	deviceHeader  string
 	allowFrom     []netip.Prefix
-	address       func(*http.Request) string
+	address       echo.IPExtractor
 	venues        map[string]*venue // by canonical id
 	plan          Planner
 	names         plan.Names
@@ -73,6 +74,7 @@ type venue struct {
 
 func compile(p *Policy) (*snapshot, error) {
 	s := &snapshot{
+		path:          cmp.Or(p.Path, contract.PathWebhook),
 		venueHeader:   http.CanonicalHeaderKey(cmp.Or(p.VenueHeader, contract.HeaderVenue)),
 		deviceHeader:  http.CanonicalHeaderKey(cmp.Or(p.DeviceHeader, contract.HeaderDevice)),
 		allowFrom:     slices.Clone(p.AllowFrom),
@@ -97,15 +99,11 @@ func compile(p *Policy) (*snapshot, error) {
 	if s.maxBody < 0 || s.respondWithin < 0 {
 		problems = append(problems, fmt.Errorf("max_body %d, respond_within %s: must not be negative", p.MaxBody, p.RespondWithin))
 	}
-	paths := p.Paths
-	if len(paths) == 0 {
-		paths = []string{contract.PathWebhook}
+	if !strings.HasPrefix(s.path, "/") || strings.ContainsAny(s.path, ":*") {
+		problems = append(problems, errors.New("path: want one that begins with / and has no : or *")) // never the path: it may be secret
 	}
-	for i, path := range paths {
-		if !strings.HasPrefix(path, "/") {
-			problems = append(problems, fmt.Errorf("path %d of %d: want one that begins with /", i+1, len(paths))) // never the path: it may be secret
-		}
-		s.paths = append(s.paths, sha256.Sum256([]byte(path)))
+	for _, secret := range p.Secrets {
+		s.secrets = append(s.secrets, sha256.Sum256([]byte(secret)))
 	}
 	for i, v := range p.Venues {
 		problems = append(problems, s.addVenue(i, v))
@@ -136,32 +134,9 @@ func (s *snapshot) addVenue(i int, v Venue) error {
 	return nil
 }
 
-// knows compares path with every valid one in a time that tells nothing about them.
-func (s *snapshot) knows(path string) bool {
-	sum := sha256.Sum256([]byte(path))
-	found := 0
-	for i := range s.paths {
-		found |= subtle.ConstantTimeCompare(sum[:], s.paths[i][:])
-	}
-	return found == 1
-}
-
-// allows says whether the caller's address is one of allow_from.
-func (s *snapshot) allows(req *http.Request) bool {
-	if len(s.allowFrom) == 0 {
-		return true
-	}
-	a, err := netip.ParseAddr(s.address(req))
-	if err != nil {
-		return false // a socket without an address, or a proxy that sent none
-	}
-	a = a.Unmap().WithZone("")
-	return slices.ContainsFunc(s.allowFrom, func(p netip.Prefix) bool { return p.Contains(a) })
-}
-
 // addressFrom finds the caller's address: the connection's, unless that is a trusted proxy.
 // Echo trusts whole private networks on its own, which on a restaurant's LAN is everybody.
-func addressFrom(proxies []netip.Prefix) func(*http.Request) string {
+func addressFrom(proxies []netip.Prefix) echo.IPExtractor {
 	if len(proxies) == 0 {
 		return echo.ExtractIPDirect()
 	}

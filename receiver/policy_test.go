@@ -54,24 +54,42 @@ func TestForwardedAddressesAreBelievedOnlyFromTrustedProxies(t *testing.T) {
 }
 
 func TestTheSecretPathIsNeverToldToAnybody(t *testing.T) {
-	const oldPath, newPath = "/hook/4f9d7c", "/hook/%2Fb81e5a"
-	b := newBed(t, func(_ *Options, p *Policy) { p.Paths = []string{oldPath, newPath} })
-	for path, want := range map[string]int{oldPath: 200, newPath: 200, "/hook/": 404, oldPath + "0": 404, contract.PathWebhook: 404} {
-		req := post(contract.Example("burger.json"))
-		req.URL.Path = path
-		if w := b.do(req); w.Code != want || strings.Contains(w.Body.String(), "/hook") {
-			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+	const oldSecret, newSecret = "4f9d7c", "-Fb81e5a"
+	b := newBed(t, func(_ *Options, p *Policy) { p.Path, p.Secrets = "/hook", []string{oldSecret, newSecret} })
+	for path, want := range map[string]int{
+		"/hook/" + oldSecret: 200, "/hook/" + newSecret: 200, "/hook": 404, "/hook/": 404, "/hook/wrong": 404, "/hook/" + oldSecret + "0": 404,
+		"/hook/" + oldSecret + "/": 404, "/hook/" + oldSecret + "/x": 404, "/hook//" + oldSecret: 404, contract.PathWebhook: 404,
+	} {
+		for _, method := range []string{"POST", "GET", "HEAD", "OPTIONS", "DELETE"} {
+			if want == 200 && method != "POST" {
+				want = 405
+			}
+			req := post(contract.Example("burger.json"))
+			req.Method, req.URL.Path = method, path
+			if w := b.do(req); w.Code != want || strings.Contains(w.Body.String(), "/hook") || (want == 405) != (w.Header().Get("Allow") == "POST") {
+				t.Errorf("%s %s: %d %s, want %d", method, path, w.Code, w.Body, want)
+			}
 		}
 	}
 	for _, where := range []string{b.log.String(), b.scrape(t)} {
-		if strings.Contains(where, "4f9d7c") || strings.Contains(where, "b81e5a") || strings.Contains(where, "/hook") {
+		if strings.Contains(where, oldSecret) || strings.Contains(where, newSecret) || strings.Contains(where, "/hook") {
 			t.Errorf("the path is in %s", where)
 		}
 	}
-	p := testPolicy(t)
-	p.Paths = []string{"secret"}
-	if err := b.SetPolicy(p); err == nil || strings.Contains(err.Error(), "secret") {
-		t.Errorf("%v", err)
+	for _, bad := range []string{"secret", "/secret/:x", "/secret/*"} {
+		p := testPolicy(t)
+		p.Path = bad
+		if err := b.SetPolicy(p); err == nil || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
+func TestAnEscapedSpellingOfThePathIsThePath(t *testing.T) {
+	req := post(contract.Example("burger.json"))
+	req.URL.RawPath = "/webhooks/prin%74"
+	if w := newBed(t, nil).do(req); w.Code != 200 {
+		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }
 

@@ -6,7 +6,8 @@
 // printer. What it answers decides whether the service tries again: a 4xx means that the
 // ticket is lost and nobody retries, so it is sent only for what no retry can cure.
 //
-// Echo is imported nowhere else, and only as a coat round a plain [http.Handler].
+// Echo is imported nowhere else. It has one instance for each policy, whose middleware is the
+// list of checks; the server is net/http's.
 package receiver
 
 import (
@@ -23,6 +24,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"ticketrail/queue/ticket"
+	"ticketrail/receiver/contract"
 )
 
 // Intake takes a planned request. It returns a nil error only when all of r would survive
@@ -48,9 +50,6 @@ type Options struct {
 	// went out, concurrently, and may keep the body. Nil: nobody looks.
 	Reject func(Reject)
 
-	TLS            TLS // zero: plain HTTP
-	MaxConnections int // per listener; 0: 1024
-
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
 }
@@ -67,34 +66,25 @@ type Reject struct {
 	Truncated bool      `json:"truncated"` // there was, or may have been, more
 }
 
-// A Receiver answers print requests. It is an [http.Handler]; [Receiver.Serve] puts it behind
+// A Receiver answers print requests. It is an [http.Handler]; [Receiver.HTTPServer] puts it behind
 // a server whose limits are set for a hostile network.
 type Receiver struct {
 	intake   Intake
 	classify func(error) Code
 	reject   func(Reject)
-	tls      TLS
-	maxConns int
 	log      *slog.Logger
 	metrics  *metrics
-	echo     *echo.Echo
 
-	policy   atomic.Pointer[snapshot]
-	draining atomic.Bool
-	parting  atomic.Bool         // each answer is the last on its connection
-	running  atomic.Int64        // exchanges that have not been answered
-	large    atomic.Int64        // bytes held by bodies that outgrew smallBody
-	parsing  *semaphore.Weighted // bytes that bodies being parsed, planned and stored may need
-	quiet    *quiet
+	policy  atomic.Pointer[echo.Echo] // a snapshot's routes
+	large   atomic.Int64              // bytes held by bodies that outgrew smallBody
+	parsing *semaphore.Weighted       // bytes that bodies being parsed, planned and stored may need
+	limiter *logLimiter
 }
 
 // New checks o and makes a [Receiver].
 func New(o Options) (*Receiver, error) {
 	if o.Intake == nil || o.Policy == nil {
 		return nil, errors.New("make a receiver: Intake and Policy must be set")
-	}
-	if o.MaxConnections == 0 {
-		o.MaxConnections = 1024
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -104,17 +94,14 @@ func New(o Options) (*Receiver, error) {
 		intake:   o.Intake,
 		classify: o.Classify,
 		reject:   o.Reject,
-		tls:      o.TLS,
-		maxConns: o.MaxConnections,
 		log:      log,
 		metrics:  newMetrics(o.Registerer),
 		parsing:  semaphore.NewWeighted(parseBytes),
-		quiet:    newQuiet(),
+		limiter:  newLogLimiter(),
 	}
 	if err := r.SetPolicy(o.Policy); err != nil {
 		return nil, err
 	}
-	r.echo = r.coat()
 	return r, nil
 }
 
@@ -126,41 +113,34 @@ func (r *Receiver) SetPolicy(p *Policy) error {
 	if err != nil {
 		return fmt.Errorf("set the receiver's policy: %w", err)
 	}
-	r.policy.Store(s)
+	r.policy.Store(r.routes(s))
 	return nil
 }
 
-// Drain makes every print request that is not yet with the Intake be answered 503
-// shutting_down from now on. Those that are finish undisturbed.
-func (r *Receiver) Drain() { r.draining.Store(true) }
-
 // ServeHTTP answers one request.
 func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	spare(req.Context())
-	r.echo.ServeHTTP(w, req)
+	r.policy.Load().ServeHTTP(w, req)
 }
 
-// coat is all that Echo does: every path and method comes to the one handler, which compares
-// paths itself, in constant time. Binding, body limits, time-outs and recovery are ours.
-func (r *Receiver) coat() *echo.Echo {
-	e := echo.New()
-	e.IPExtractor = echo.ExtractIPDirect() // without it Echo believes X-Forwarded-For from anyone
-	e.HTTPErrorHandler = func(err error, c echo.Context) {
-		code := Internal
-		if h, ok := errors.AsType[*echo.HTTPError](err); ok {
-			switch h.Code {
-			case http.StatusNotFound:
-				code = NotFound
-			case http.StatusMethodNotAllowed:
-				code = MethodNotAllowed
-			}
-		}
-		r.metrics.requests[code].Inc()
-		writeError(c.Response().Writer, &refusal{code: code, message: code.plain()}, true)
+// Time-outs of a connection: whoever is slow or silent loses it, and never holds more than that.
+const (
+	headerTime  = 3 * time.Second                          // for the headers; of the first request, TLS included
+	readTime    = contract.WebhookTimeout + 2*time.Second  // for what the handler does not govern itself
+	answerTime  = contract.WebhookTimeout + 10*time.Second // until an answer of 100 bytes is written
+	idleTime    = 10 * time.Second                         // between two requests, and for the first one of HTTP/2
+	headerBytes = 16 << 10
+)
+
+// HTTPServer is a server for r, not yet started, with every time-out set.
+func (r *Receiver) HTTPServer() *http.Server {
+	return &http.Server{
+		Handler:           r,
+		ReadHeaderTimeout: headerTime,
+		ReadTimeout:       readTime,
+		WriteTimeout:      answerTime,
+		IdleTimeout:       idleTime,
+		MaxHeaderBytes:    headerBytes,
+		// What arrives here is the noise of the internet, mostly failed handshakes.
+		ErrorLog: slog.NewLogLogger(r.log.Handler(), slog.LevelDebug),
 	}
-	e.RouteNotFound("/*", func(c echo.Context) error {
-		r.exchange(c.Response().Writer, c.Request())
-		return nil
-	})
-	return e
 }

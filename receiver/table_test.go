@@ -21,7 +21,6 @@ type try struct {
 	header                http.Header
 	body                  string
 	chunked               bool
-	draining              bool
 	intakeErr             error
 }
 
@@ -68,7 +67,6 @@ var rows = []struct {
 	{"something after it", func(r *try) { r.body = "{} " + r.body }, 400, InvalidJSON, "byte 3: something follows the object"},
 	{"empty", func(r *try) { r.body = "" }, 400, InvalidJSON, "byte 0: the body is empty"},
 	{"shape", func(r *try) { r.body = `{"records":[{"id":"a","items":[{},{},{"childItems":"no"}]}]}` }, 400, SchemaMismatch, "records[0].items[2].childItems: want an array, got a string"},
-	{"draining", func(r *try) { r.draining = true }, 503, ShuttingDown, "the receiver is stopping"},
 	{"backlog", func(r *try) { r.intakeErr = errFull }, 503, BacklogFull, "too many tickets wait to be printed"},
 	{"disk full", func(r *try) { r.intakeErr = errDisk }, 503, StorageFull, "the disk is full"},
 	{"commit failed", func(r *try) { r.intakeErr = errBroken }, 503, StorageFailed, "the request could not be stored"},
@@ -87,9 +85,6 @@ func (r try) run(t *testing.T) (*bed, *http.Response, []byte) {
 	})
 	if r.intakeErr != nil {
 		b.intake.accept = func(context.Context, ticket.Request) (ticket.Receipt, error) { return ticket.Receipt{}, r.intakeErr }
-	}
-	if r.draining {
-		b.Drain()
 	}
 	req := post([]byte(r.body))
 	req.Method, req.URL.Path, req.RemoteAddr, req.Header = r.method, r.path, r.address, r.header

@@ -20,8 +20,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"ticketrail/cmd/internal/httpserver"
 	"ticketrail/queue/ticket"
 	"ticketrail/receiver"
+	"ticketrail/receiver/contract"
 	"ticketrail/receiver/plan"
 )
 
@@ -153,7 +155,7 @@ func forget(ctx context.Context) error {
 		return err
 	}
 	log.Info("ready", "webhook", l.Addr())
-	return r.Serve(ctx, l)
+	return httpserver.Serve(ctx, l, r.HTTPServer(), httpserver.Options{Grace: contract.WebhookTimeout})
 }
 
 // metrics is what the daemon says of itself, by series.

@@ -2,7 +2,6 @@ package kds
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -33,7 +32,6 @@ var ErrNotYet = errors.New("this ticket is still coming out, here or on paper; l
 type ServerOptions struct {
 	Displays []Display
 	Pairings *Pairings
-	TLS      *tls.Config   // nil: plain HTTP; [FileTLS] makes one
 	Logger   *slog.Logger  // nil: silent
 	Beat     time.Duration // between two heartbeats; 0 is 5 s
 }
@@ -49,7 +47,7 @@ type Server struct {
 
 	streams  atomic.Int64
 	drawing  chan struct{} // a place for each page that is drawn just now
-	stopping chan struct{} // closed when Serve ends
+	stopping chan struct{} // closed when the server shuts down
 	stop     func()
 
 	mu       sync.RWMutex // guards displays
@@ -134,7 +132,7 @@ func (s *Server) Pair(ctx context.Context, code, station string) (Pairing, error
 // ErrNoScreen says that there is no screen station of that name.
 var ErrNoScreen = errors.New("no such screen")
 
-// Handler answers pages. What it needs of a server is in [Server.Serve].
+// Handler answers pages. What it needs of a server is in [Server.HTTPServer].
 func (s *Server) Handler() http.Handler { return s.handler }
 
 func (s *Server) routes() http.Handler {

@@ -113,7 +113,7 @@ func cookForBrowsers(path string) error {
 	}
 	go func() { _ = http.Serve(back, k.backDoor()) }()
 	fmt.Println("ready")
-	return errors.Join(k.server.Serve(ctx, front), q.Close())
+	return errors.Join(serve(ctx, k.server, front), q.Close())
 }
 
 func (k *browserCook) open(ctx context.Context, log *slog.Logger) error {

@@ -96,12 +96,28 @@ func (w *wall) start() {
 	w.serve()
 }
 
+// serve answers on l until ctx ends, as the daemon does.
+func serve(ctx context.Context, s *kds.Server, l net.Listener) error {
+	srv := s.HTTPServer()
+	down := make(chan error, 1)
+	context.AfterFunc(ctx, func() {
+		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
+		defer cancel()
+		_ = srv.Shutdown(grace)
+		down <- srv.Close()
+	})
+	if err := srv.Serve(kds.FairListener(l)); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return <-down
+}
+
 func (w *wall) serve() {
 	w.server = kds.NewServer(kds.ServerOptions{Displays: w.displays, Pairings: w.pairings})
 	w.line = newPipeListener()
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
-	go func() { served <- w.server.Serve(ctx, w.line) }()
+	go func() { served <- serve(ctx, w.server, w.line) }()
 	w.stop = sync.OnceValue(func() error { cancel(); return <-served })
 	w.t.Cleanup(func() {
 		if err := w.stop(); err != nil {

@@ -6,7 +6,6 @@ import (
 )
 
 const (
-	mostConns = 512
 	// mostOneGuest is how many connections one address on the network may have. All screens may
 	// come through one proxy, so it is not a few; yet one stranger must not have them all.
 	mostOneGuest = 128
@@ -24,6 +23,9 @@ type fairListener struct {
 	mu   sync.Mutex // guards from
 	from map[string]int
 }
+
+// FairListener is l that turns away whoever on the network has enough connections.
+func FairListener(l net.Listener) net.Listener { return fair(l) }
 
 func fair(l net.Listener) *fairListener { return &fairListener{Listener: l, from: map[string]int{}} }
 

@@ -184,13 +184,3 @@ func TestAPanelOfKeysIsChecked(t *testing.T) {
 		}
 	}
 }
-
-func TestServingEndsWhenTheListenerFails(t *testing.T) {
-	w := newWall(t)
-	_ = w.stop()
-	l := newPipeListener()
-	_ = l.Close()
-	if err := kds.NewServer(kds.ServerOptions{Pairings: w.pairings}).Serve(t.Context(), l); err == nil {
-		t.Error("no error")
-	}
-}

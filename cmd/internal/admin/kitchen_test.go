@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"ticketrail/cmd/internal/httpserver"
 	"ticketrail/queue"
 	"ticketrail/queue/ticket"
 )
@@ -231,7 +232,7 @@ func open(t *testing.T, o Options) (*Client, string) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
-	go func() { served <- s.Serve(ctx, l) }()
+	go func() { served <- httpserver.Serve(ctx, l, s.HTTPServer(), httpserver.Options{Grace: 5 * time.Second}) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-served; err != nil {

@@ -70,7 +70,6 @@ const (
 	maxBody     = 1 << 20 // of a request: some 90,000 job ids
 	maxRequests = 16      // at once
 	maxHandling = 20 * time.Second
-	stopWithin  = 5 * time.Second
 )
 
 // A Server answers what people ask of the daemon.
@@ -113,36 +112,17 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// Serve answers on l until ctx ends, then lets requests in progress finish for up to five
-// seconds. It closes l. It returns nil after ctx ended.
-func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	srv := &http.Server{
+// HTTPServer is a server for s, not yet started, with every time-out set.
+func (s *Server) HTTPServer() *http.Server {
+	return &http.Server{
 		Handler:           s,
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       10 * time.Second,
 		WriteTimeout:      time.Minute, // a list of all jobs, read slowly
 		IdleTimeout:       30 * time.Second,
-		MaxHeaderBytes:    16 << 10,
 		ErrorLog:          slog.NewLogLogger(s.o.Logger.Handler(), slog.LevelWarn),
 		ConnContext:       withActor,
 	}
-	stopped := make(chan struct{})
-	unwatch := context.AfterFunc(ctx, func() {
-		defer close(stopped)
-		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
-		defer cancel()
-		if srv.Shutdown(grace) != nil {
-			srv.Close()
-		}
-	})
-	err := srv.Serve(l)
-	if !unwatch() {
-		<-stopped
-	}
-	if errors.Is(err, http.ErrServerClosed) {
-		return nil
-	}
-	return fmt.Errorf("serve admin socket: %w", err)
 }
 
 // ServeHTTP checks the caller's version and hands on, to so many at once.

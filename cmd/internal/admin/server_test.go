@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ticketrail/cmd/internal/httpserver"
 	"ticketrail/queue"
 	"ticketrail/queue/ticket"
 )
@@ -287,7 +288,7 @@ func TestARequestInProgressIsFinishedWhenTheDaemonStops(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	served, done := make(chan error, 1), make(chan error, 1)
-	go func() { served <- s.Serve(ctx, l) }()
+	go func() { served <- httpserver.Serve(ctx, l, s.HTTPServer(), httpserver.Options{Grace: 5 * time.Second}) }()
 	go func() { _, err := NewClient(l.Addr().String()).Job(context.Background(), 7); done <- err }()
 	<-k.entered
 	stop()

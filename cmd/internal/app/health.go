@@ -2,11 +2,9 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -15,7 +13,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"golang.org/x/net/netutil"
 
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/cmd/internal/station"
@@ -64,28 +61,11 @@ func (h health) handler(reg *prometheus.Registry, log *slog.Logger) http.Handler
 // maxScrapers is how many connections monitoring may have. Open files are what printers need too.
 const maxScrapers = 32
 
-func serveHTTP(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger) error {
-	srv := &http.Server{
+func metricsServer(h http.Handler, log *slog.Logger) *http.Server {
+	return &http.Server{
 		Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second,
-		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		IdleTimeout: 2 * time.Minute, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
-	stopped := make(chan struct{})
-	unwatch := context.AfterFunc(ctx, func() {
-		defer close(stopped)
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
-		defer cancel()
-		if srv.Shutdown(ctx) != nil {
-			srv.Close()
-		}
-	})
-	err := srv.Serve(netutil.LimitListener(l, maxScrapers))
-	if !unwatch() {
-		<-stopped
-	}
-	if errors.Is(err, http.ErrServerClosed) {
-		return nil
-	}
-	return err
 }
 
 // stuckAfter is how long something may wait in the committer before the daemon counts as

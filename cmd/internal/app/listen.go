@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"net"
 	"syscall"
+	"time"
 
 	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/httpserver"
 	"ticketrail/config"
 )
 
@@ -43,8 +45,10 @@ func listenMetrics(a *App, conf *config.Config) error {
 	}
 	a.down.push("metrics listener", closeOnce(l))
 	a.metricsAt = l.Addr()
-	h := a.health.handler(a.registry, a.log)
-	a.serve = append(a.serve, server{"metrics", func(ctx context.Context) error { return serveHTTP(ctx, l, h, a.log) }})
+	srv := metricsServer(a.health.handler(a.registry, a.log), a.log)
+	a.serve = append(a.serve, server{"metrics", func(ctx context.Context) error {
+		return httpserver.Serve(ctx, l, srv, httpserver.Options{MaxConnections: maxScrapers, Grace: 2 * time.Second})
+	}})
 	return nil
 }
 
@@ -64,7 +68,9 @@ func listenAdmin(a *App, conf *config.Config) error {
 		return err
 	}
 	a.down.push("admin socket", closeOnce(l))
-	a.serve = append(a.serve, server{"admin", func(ctx context.Context) error { return s.Serve(ctx, l) }})
+	a.serve = append(a.serve, server{"admin", func(ctx context.Context) error {
+		return httpserver.Serve(ctx, l, s.HTTPServer(), httpserver.Options{Grace: 5 * time.Second})
+	}})
 	return nil
 }
 

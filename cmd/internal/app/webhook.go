@@ -3,25 +3,26 @@ package app
 import (
 	"context"
 	"errors"
-	"strings"
+	"fmt"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"ticketrail/cmd/internal/doctor"
+	"ticketrail/cmd/internal/httpserver"
 	"ticketrail/config"
 	"ticketrail/queue"
 	"ticketrail/receiver"
+	"ticketrail/receiver/contract"
 	"ticketrail/receiver/plan"
 )
 
 func newReceiver(a *App, conf *config.Config, p *receiver.Policy) (*receiver.Receiver, error) {
 	return receiver.New(receiver.Options{
 		Intake: a.queue, Policy: p, Classify: classify, Reject: a.rejects.keep,
-		TLS: receiver.TLS{
-			CertFile: conf.Receiver.TLS.CertFile, KeyFile: conf.Receiver.TLS.KeyFile,
-			ClientCAFile: conf.Receiver.TLS.ClientCAFile,
-		},
-		MaxConnections: conf.Receiver.MaxConnections,
-		Logger:         a.log,
-		Registerer:     a.registry,
+		Logger:     a.log,
+		Registerer: a.registry,
 	})
 }
 
@@ -43,16 +44,13 @@ func classify(err error) receiver.Code {
 func newPolicy(conf *config.Config, p *plan.Plan) *receiver.Policy {
 	c := conf.Receiver
 	out := &receiver.Policy{
-		Paths:       []string{c.Path},
+		Path:        c.Path,
 		VenueHeader: c.Headers.Venue, DeviceHeader: c.Headers.Device,
 		AllowFrom: c.AllowFrom, TrustedProxies: c.TrustedProxies,
 		Plan: p, MaxBody: int64(c.MaxBody), Mode: doctor.Mode(conf), RespondWithin: c.RespondWithin,
 	}
-	if len(c.Secrets) > 0 {
-		out.Paths = nil
-		for _, s := range c.Secrets {
-			out.Paths = append(out.Paths, strings.TrimSuffix(c.Path, "/")+"/"+s.Reveal())
-		}
+	for _, secret := range c.Secrets {
+		out.Secrets = append(out.Secrets, secret.Reveal())
 	}
 	for _, v := range conf.Venues {
 		out.Venues = append(out.Venues, receiver.Venue{Venue: doctor.Venue(v), Devices: v.Devices})
@@ -71,6 +69,39 @@ func listenWebhook(a *App, conf *config.Config) error {
 		return err
 	}
 	a.webhookAt = l.Addr()
-	a.serve = append(a.serve, server{"webhook", func(ctx context.Context) error { return a.receiver.Serve(ctx, l) }})
+	// What is cut off when the daemon stops is sent again, and deduplicated.
+	o := httpserver.Options{MaxConnections: conf.Receiver.MaxConnections, Grace: contract.WebhookTimeout + time.Second}
+	loaded := certMetrics(a.registry)
+	if t := conf.Receiver.TLS; t.Enabled() {
+		files := httpserver.Files{Cert: t.CertFile, Key: t.KeyFile, ClientCA: t.ClientCAFile}
+		if o.Cert, err = httpserver.LoadCert(files, a.log.With("component", "receiver"), loaded); err != nil {
+			return fmt.Errorf("receiver.tls: %w", err)
+		}
+	}
+	a.serve = append(a.serve, server{"webhook", func(ctx context.Context) error {
+		return httpserver.Serve(ctx, l, a.receiver.HTTPServer(), o)
+	}})
 	return nil
+}
+
+// certMetrics says how the certificate of the webhook is.
+func certMetrics(reg prometheus.Registerer) (loaded func(notAfter time.Time, err error)) {
+	f := promauto.With(reg)
+	ends := f.NewGauge(prometheus.GaugeOpts{
+		Name: "ticketrail_receiver_certificate_not_after_timestamp_seconds",
+		Help: "When the TLS certificate in use ends; 0 without TLS.",
+	})
+	good := f.NewGauge(prometheus.GaugeOpts{
+		Name: "ticketrail_receiver_tls_last_load_successful",
+		Help: "Whether the TLS files as they are now could be used; 1 without TLS.",
+	})
+	good.Set(1)
+	return func(notAfter time.Time, err error) {
+		if err != nil {
+			good.Set(0)
+			return
+		}
+		good.Set(1)
+		ends.Set(float64(notAfter.Unix()))
+	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/httpserver"
 	"ticketrail/config"
 	"ticketrail/printer/kds"
 	"ticketrail/queue"
@@ -39,7 +40,8 @@ type screens struct {
 	opened   chan struct{} // closed when there is a server
 	server   *kds.Server
 	listener net.Listener
-	conf     config.Display // as it was then
+	cert     *httpserver.Cert // nil: plain HTTP
+	conf     config.Display   // as it was then
 }
 
 // openScreens opens what the queue's file has of screens. Nothing listens yet.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ticketrail/cmd/internal/admin"
+	"ticketrail/cmd/internal/httpserver"
 	"ticketrail/config"
 	"ticketrail/printer/kds"
 	"ticketrail/printer/layout"
@@ -21,10 +22,9 @@ func (d *screens) listen(conf *config.Config) error {
 	if len(conf.Screens) == 0 || d.server != nil {
 		return nil
 	}
-	o := kds.ServerOptions{Pairings: d.pairings, Logger: d.log}
 	if t := conf.Display.TLS; t.Enabled() {
 		var err error
-		if o.TLS, err = kds.FileTLS(t.CertFile, t.KeyFile, d.log); err != nil {
+		if d.cert, err = httpserver.LoadCert(httpserver.Files{Cert: t.CertFile, Key: t.KeyFile}, d.log.With("component", "kds"), nil); err != nil {
 			return fmt.Errorf("display.tls: %w", err)
 		}
 	}
@@ -32,17 +32,22 @@ func (d *screens) listen(conf *config.Config) error {
 	if err != nil {
 		return err
 	}
-	d.listener, d.server = l, kds.NewServer(o)
+	d.listener, d.server = l, kds.NewServer(kds.ServerOptions{Pairings: d.pairings, Logger: d.log})
 	d.conf = conf.Display
 	close(d.opened)
 	return nil
 }
 
+// maxConnections is how many connections the pages of all screens may have.
+const maxConnections = 512
+
 // ServeScreens answers the screens' pages, once there is a listener, until ctx ends.
 func (s *Set) ServeScreens(ctx context.Context) error {
+	d := s.screens
 	select {
-	case <-s.screens.opened:
-		return s.screens.server.Serve(ctx, s.screens.listener)
+	case <-d.opened:
+		return httpserver.Serve(ctx, kds.FairListener(d.listener), d.server.HTTPServer(),
+			httpserver.Options{Cert: d.cert, MaxConnections: maxConnections, Grace: 3 * time.Second})
 	case <-ctx.Done():
 		return nil
 	}

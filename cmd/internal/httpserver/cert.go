@@ -1,0 +1,140 @@
+package httpserver
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+)
+
+// Files are what a server proves itself with.
+type Files struct {
+	Cert     string // PEM, the chain
+	Key      string // PEM
+	ClientCA string // PEM; if set, clients must show a certificate of one of these
+}
+
+// A Cert follows [Files]: they are read again when they change, at a handshake, at most once a
+// second. A change that cannot be used leaves what was there in force. It is safe for
+// concurrent use.
+type Cert struct {
+	files  Files
+	log    *slog.Logger
+	loaded func(notAfter time.Time, err error)
+
+	mu      sync.Mutex // guards what follows
+	current *tls.Config
+	checked time.Time
+	seen    [3]os.FileInfo
+	lastErr string
+}
+
+// recheck is how often the files are looked at, at most.
+const recheck = time.Second
+
+// LoadCert reads the files. loaded, which may be nil, is told of each reading: when the
+// certificate ends, or why the files cannot be used.
+func LoadCert(files Files, log *slog.Logger, loaded func(notAfter time.Time, err error)) (*Cert, error) {
+	c := &Cert{files: files, log: log, loaded: loaded, seen: files.stat(), checked: time.Now()}
+	if err := c.load(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *Cert) config() *tls.Config {
+	return &tls.Config{
+		MinVersion:         tls.VersionTLS12,
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return c.now(), nil },
+	}
+}
+
+// now is the configuration for a new connection.
+func (c *Cert) now() *tls.Config {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if time.Since(c.checked) < recheck {
+		return c.current
+	}
+	c.checked = time.Now()
+	// The files are looked at before the files are read, so a change in between is seen next time.
+	seen := c.files.stat()
+	if c.lastErr == "" && same(seen, c.seen) {
+		return c.current
+	}
+	c.seen = seen
+	switch err := c.load(); {
+	case err == nil:
+		c.lastErr = ""
+		c.log.Info("TLS files changed and are in use")
+	case err.Error() != c.lastErr: // a pair is half written for a moment; it is tried until it fits
+		c.lastErr = err.Error()
+		c.log.Warn("TLS files changed and cannot be used; the ones before stay in force", "err", err)
+	}
+	return c.current
+}
+
+// load needs mu once c is known to others.
+func (c *Cert) load() error {
+	config, err := c.files.load()
+	var notAfter time.Time
+	if err == nil {
+		c.current, notAfter = config, config.Certificates[0].Leaf.NotAfter
+	}
+	if c.loaded != nil {
+		c.loaded(notAfter, err)
+	}
+	return err
+}
+
+func (f Files) load() (*tls.Config, error) {
+	if f.Cert == "" || f.Key == "" {
+		return nil, errors.New("load TLS files: both a certificate and a key are needed")
+	}
+	pair, err := tls.LoadX509KeyPair(f.Cert, f.Key)
+	if err != nil {
+		return nil, fmt.Errorf("load TLS certificate %s and key %s: %w", f.Cert, f.Key, err)
+	}
+	config := &tls.Config{
+		MinVersion:   tls.VersionTLS12,
+		Certificates: []tls.Certificate{pair},
+		NextProtos:   []string{"h2", "http/1.1"},
+	}
+	if f.ClientCA != "" {
+		pem, err := os.ReadFile(f.ClientCA)
+		if err != nil {
+			return nil, fmt.Errorf("load client CA: %w", err)
+		}
+		config.ClientCAs = x509.NewCertPool()
+		if !config.ClientCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("load client CA %s: no certificate in it", f.ClientCA)
+		}
+		config.ClientAuth = tls.RequireAndVerifyClientCert
+	}
+	return config, nil
+}
+
+func (f Files) stat() (out [3]os.FileInfo) {
+	for i, name := range []string{f.Cert, f.Key, f.ClientCA} {
+		out[i], _ = os.Stat(name) // nil: gone
+	}
+	return out
+}
+
+// same tells files from what stood there before. Tools that give every file the same time move
+// another one there.
+func same(a, b [3]os.FileInfo) bool {
+	for i := range a {
+		if (a[i] == nil) != (b[i] == nil) {
+			return false
+		}
+		if a[i] != nil && (!a[i].ModTime().Equal(b[i].ModTime()) || a[i].Size() != b[i].Size() || !os.SameFile(a[i], b[i])) {
+			return false
+		}
+	}
+	return true
+}

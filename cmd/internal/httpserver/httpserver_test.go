@@ -1,0 +1,213 @@
+package httpserver
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// counted counts the connections that are open.
+type counted struct {
+	net.Listener
+	open, most atomic.Int64
+}
+
+func (c *counted) Accept() (net.Conn, error) {
+	conn, err := c.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	n := c.open.Add(1)
+	for most := c.most.Load(); n > most && !c.most.CompareAndSwap(most, n); most = c.most.Load() {
+	}
+	return &countedConn{conn, c, atomic.Bool{}}, nil
+}
+
+type countedConn struct {
+	net.Conn
+	of     *counted
+	closed atomic.Bool
+}
+
+func (c *countedConn) Close() error {
+	if c.closed.CompareAndSwap(false, true) {
+		c.of.open.Add(-1)
+	}
+	return c.Conn.Close()
+}
+
+func ok(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Proto) }
+
+// run serves on loopback. stop shuts down and returns Serve's error.
+func run(t *testing.T, srv *http.Server, o Options) (l *counted, stop func() error) {
+	t.Helper()
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l = &counted{Listener: inner}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- Serve(ctx, l, srv, o) }()
+	return l, func() error { cancel(); return <-ended }
+}
+
+func TestStrangersCannotTakeMoreConnectionsThanTheCap(t *testing.T) {
+	const most = 8
+	l, stop := run(t, &http.Server{Handler: http.HandlerFunc(ok)}, Options{MaxConnections: most, Grace: time.Minute})
+	var silent []net.Conn
+	for range 3 * most {
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		silent = append(silent, c)
+	}
+	for _, c := range silent {
+		c.Close()
+	}
+	resp, err := http.Get("http://" + l.Addr().String()) // behind them all
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if n := l.most.Load(); n > most {
+		t.Errorf("%d connections were open at once, want at most %d", n, most)
+	}
+	http.DefaultClient.CloseIdleConnections()
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestStoppingFinishesWhatIsUnderWayAndLetsNobodyElseIn(t *testing.T) {
+	entered, release, told := make(chan bool), make(chan bool), make(chan bool)
+	srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		entered <- true
+		<-release
+		ok(w, r)
+	})}
+	srv.RegisterOnShutdown(func() { close(told) })
+	l, stop := run(t, srv, Options{Grace: time.Minute})
+	answer := make(chan error, 1)
+	go func() {
+		resp, err := http.Get("http://" + l.Addr().String())
+		if err == nil {
+			_, err = io.ReadAll(resp.Body)
+			_ = resp.Body.Close()
+		}
+		answer <- err
+	}()
+	<-entered
+	stopped := make(chan error, 1)
+	go func() { stopped <- stop() }()
+	<-told
+	if c, err := net.Dial("tcp", l.Addr().String()); err == nil {
+		_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+		if _, err := c.Read(make([]byte, 1)); err == nil {
+			t.Error("still listening")
+		}
+	}
+	close(release)
+	if err := <-answer; err != nil {
+		t.Errorf("what was under way: %v", err)
+	}
+	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestStoppingCutsOffWhatTakesTooLong(t *testing.T) {
+	entered := make(chan bool)
+	l, stop := run(t, &http.Server{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		close(entered)
+		<-r.Context().Done()
+	})}, Options{Grace: time.Millisecond})
+	answer := make(chan error, 1)
+	go func() { _, err := http.Get("http://" + l.Addr().String()); answer <- err }()
+	<-entered
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+	if err := <-answer; err == nil {
+		t.Error("answered")
+	}
+}
+
+func TestHugeHeadersNeverReachTheHandler(t *testing.T) {
+	l, stop := run(t, &http.Server{Handler: http.HandlerFunc(ok)}, Options{Grace: time.Minute})
+	for _, pad := range []http.Header{{"X-Pad": {strings.Repeat("x", 32<<10)}}, {"X-Pad": strings.Split(strings.Repeat("x,", 5000), ",")}} {
+		resp, err := http.DefaultClient.Do(&http.Request{URL: parse(t, "http://"+l.Addr().String()), Header: pad})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _ = resp.Body.Close(); resp.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
+			t.Error(resp.Status)
+		}
+	}
+	_ = stop()
+}
+
+func TestAListenerThatFailsIsAnError(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = l.Close()
+	if err := Serve(t.Context(), l, &http.Server{}, Options{}); err == nil {
+		t.Error("no error")
+	}
+}
+
+func TestHTTP2IsSpokenThroughTLSOnly(t *testing.T) {
+	a := newAuthority(t, "authority")
+	srv := &http.Server{Handler: http.HandlerFunc(ok)}
+	l, stop := run(t, srv, Options{Cert: load(t, tlsFiles(t, a)), Grace: time.Minute})
+	tr := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: a.pool(), ServerName: "box"}, ForceAttemptHTTP2: true}
+	resp, err := (&http.Client{Transport: tr}).Get("https://" + l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body, _ := io.ReadAll(resp.Body); string(body) != "HTTP/2.0" {
+		t.Errorf("through TLS: %s", body)
+	}
+	_ = resp.Body.Close()
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+
+	l, stop = run(t, &http.Server{Handler: http.HandlerFunc(http.NotFound)}, Options{Grace: time.Minute})
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.WriteString(c, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+	_ = c.(*net.TCPConn).CloseWrite()
+	if answer, _ := io.ReadAll(c); !strings.HasPrefix(string(answer), "HTTP/1.1 404 ") {
+		t.Errorf("plain: %q", answer)
+	}
+	_ = stop()
+}
+
+// The wait is net/http's: it must end, however the client behaves.
+func TestAnHTTP2ConnectionThatCarriesNothingIsClosed(t *testing.T) {
+	a := newAuthority(t, "authority")
+	l, stop := run(t, &http.Server{IdleTimeout: 10 * time.Millisecond}, Options{Cert: load(t, tlsFiles(t, a)), Grace: time.Minute})
+	c, err := tls.Dial("tcp", l.Addr().String(), &tls.Config{RootCAs: a.pool(), ServerName: "box", NextProtos: []string{"h2"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.WriteString(c, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00")
+	if _, err := io.Copy(io.Discard, c); err != nil {
+		t.Log(err) // closed is closed
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}
