@@ -80,7 +80,7 @@ type App struct {
 	down     teardown
 
 	queue    *queue.Queue
-	rejects  *rejects
+	rejects  *receiver.Rejects
 	dispatch *dispatch.Dispatcher
 	stations *station.Set
 	service  *service
@@ -144,10 +144,10 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	a.down.push("dispatch", a.stopPrinting)
 	a.health = health{a.queue, files, a.stations}
 
-	if a.rejects, err = openRejects(a.queue.Shelf("rejects"), a.log.With("component", "rejects")); err != nil {
+	if a.rejects, err = receiver.OpenRejects(a.queue.Shelf("rejects"), a.log.With("component", "rejects")); err != nil {
 		return nil, err
 	}
-	a.down.push("rejects", a.rejects.stop)
+	a.down.push("rejects", a.rejects.Close)
 
 	first, err := a.build(conf)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 
 func newReceiver(a *App, conf *config.Config, p *receiver.Policy) (*receiver.Receiver, error) {
 	return receiver.New(receiver.Options{
-		Intake: a.queue, Policy: p, Classify: classify, Reject: a.rejects.keep,
+		Intake: a.queue, Policy: p, Classify: classify, Reject: a.rejects.Keep,
 		Logger:     a.log,
 		Registerer: a.registry,
 	})

@@ -1,25 +1,24 @@
-package app
+package receiver
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
-
-	"ticketrail/receiver"
 )
 
 // A 400 is a dinner nobody will ask for again, so the bodies refused with one are kept
-// where IT can look at them: the newest maxRejects, within maxRejectBytes.
+// where IT can look at them: the newest MaxRejects, within maxRejectBytes.
 const (
-	maxRejects     = 100
+	MaxRejects     = 100
 	maxRejectBytes = 16 << 20
 )
 
-// A shelf keeps small records through a restart.
-type shelf interface {
+// A KV is a small durable map. Put and Delete return when the change would survive a power cut.
+type KV interface {
 	Put(ctx context.Context, key string, value []byte) error
 	Delete(ctx context.Context, key string) error
 	All(func(key string, value []byte) bool) error
@@ -28,27 +27,28 @@ type shelf interface {
 // A Rejected body, as it is stored and as `ticketrail rejects` shows it.
 type Rejected struct {
 	ID uint64 `json:"id"`
-	receiver.Reject
+	Reject
 }
 
-// rejects writes refused bodies behind the answer's back: a flood of bad requests costs
-// the kitchen neither time nor disk. What does not fit into the small buffer is counted, not kept.
-type rejects struct {
-	shelf shelf
-	log   *slog.Logger
-	in    chan receiver.Reject
-	done  chan struct{}
+// Rejects keeps refused bodies. It writes them one after another, so that a flood of bad
+// requests costs the kitchen neither time nor disk: what does not fit into a small buffer is not
+// kept. A crash loses what is in that buffer. It is safe for concurrent use.
+type Rejects struct {
+	kv   KV
+	log  *slog.Logger
+	in   chan Reject
+	done chan struct{}
 
-	mu      sync.Mutex // guards what follows
-	kept    []Rejected // oldest first, bodies included: at most maxRejectBytes
-	bytes   int
-	next    uint64
-	dropped uint64
+	mu    sync.Mutex // guards what follows
+	kept  []Rejected // oldest first, bodies included: at most maxRejectBytes
+	bytes int
+	next  uint64
 }
 
-func openRejects(s shelf, log *slog.Logger) (*rejects, error) {
-	r := &rejects{shelf: s, log: log, in: make(chan receiver.Reject, 16), done: make(chan struct{}), next: 1}
-	err := s.All(func(key string, value []byte) bool {
+// OpenRejects reads what was kept. Close ends it.
+func OpenRejects(kv KV, log *slog.Logger) (*Rejects, error) {
+	r := &Rejects{kv: kv, log: log, in: make(chan Reject, 16), done: make(chan struct{}), next: 1}
+	err := kv.All(func(key string, value []byte) bool {
 		var one Rejected
 		if json.Unmarshal(value, &one) == nil { // a damaged one is only a lost hint
 			r.kept = append(r.kept, one)
@@ -64,18 +64,15 @@ func openRejects(s shelf, log *slog.Logger) (*rejects, error) {
 	return r, nil
 }
 
-// keep never blocks: it is called before the refusal is answered.
-func (r *rejects) keep(one receiver.Reject) {
+// Keep takes a body. It never blocks: a request waits for it.
+func (r *Rejects) Keep(one Reject) {
 	select {
 	case r.in <- one:
 	default:
-		r.mu.Lock()
-		r.dropped++
-		r.mu.Unlock()
 	}
 }
 
-func (r *rejects) write() {
+func (r *Rejects) write() {
 	defer close(r.done)
 	for one := range r.in {
 		add, drop := r.admit(one)
@@ -90,14 +87,14 @@ func (r *rejects) write() {
 }
 
 // admit takes one into memory and returns it with its number, and the numbers that had to go.
-func (r *rejects) admit(one receiver.Reject) (add Rejected, drop []uint64) {
+func (r *Rejects) admit(one Reject) (add Rejected, drop []uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	add = Rejected{ID: r.next, Reject: one}
 	r.next++
 	r.kept = append(r.kept, add)
 	r.bytes += len(add.Body)
-	for len(r.kept) > 1 && (len(r.kept) > maxRejects || r.bytes > maxRejectBytes) {
+	for len(r.kept) > 1 && (len(r.kept) > MaxRejects || r.bytes > maxRejectBytes) {
 		drop = append(drop, r.kept[0].ID)
 		r.bytes -= len(r.kept[0].Body)
 		r.kept = r.kept[1:]
@@ -105,33 +102,31 @@ func (r *rejects) admit(one receiver.Reject) (add Rejected, drop []uint64) {
 	return add, drop
 }
 
-func (r *rejects) put(id uint64, value []byte, drop []uint64) error {
+func (r *Rejects) put(id uint64, value []byte, drop []uint64) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	for _, old := range drop {
-		if err := r.shelf.Delete(ctx, rejectKey(old)); err != nil {
+		if err := r.kv.Delete(ctx, rejectKey(old)); err != nil {
 			return err
 		}
 	}
-	return r.shelf.Put(ctx, rejectKey(id), value)
+	return r.kv.Put(ctx, rejectKey(id), value)
 }
 
 // rejectKey sorts as the numbers do.
 func rejectKey(id uint64) string { return fmt.Sprintf("%020d", id) }
 
-// list returns the kept bodies, newest first.
-func (r *rejects) list() []Rejected {
+// List returns the kept bodies, newest first.
+func (r *Rejects) List() []Rejected {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	out := make([]Rejected, 0, len(r.kept))
-	for i := len(r.kept) - 1; i >= 0; i-- {
-		out = append(out, r.kept[i])
-	}
+	out := slices.Clone(r.kept)
+	slices.Reverse(out)
 	return out
 }
 
-// stop writes what is waiting. Nothing may call keep any more.
-func (r *rejects) stop(ctx context.Context) error {
+// Close writes what is waiting. Nothing may call Keep any more.
+func (r *Rejects) Close(ctx context.Context) error {
 	close(r.in)
 	select {
 	case <-r.done:
