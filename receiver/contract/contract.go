@@ -56,7 +56,6 @@ const (
 	FieldErrorCode       = "code"
 	FieldErrorMessage    = "message"
 	FieldAnswerDuplicate = "duplicate"
-	FieldAnswerJobs      = "jobs"
 )
 
 // Fields of a print record and its items that the contract names. Everything else in them

@@ -1,14 +1,12 @@
 package contract
 
-import (
-	"embed"
-	"io/fs"
-)
+import "embed"
 
 //go:embed examples/*.json
 var examples embed.FS
 
-// Examples holds print requests as a deployed service sends them, one file each:
+// Example is one of the print requests below, as a deployed service sends them. It panics on a
+// name that is not there.
 //
 //	burger.json       modifiers in modifiers, a note, layout instructions
 //	retry.json        the same request again, as a retry brings it
@@ -17,17 +15,8 @@ var examples embed.FS
 //	two-records.json  two records in one request
 //	accents.json      names that no code page holds together
 //	no-items.json     a record without items
-func Examples() fs.FS {
-	sub, err := fs.Sub(examples, "examples")
-	if err != nil {
-		panic(err) // the folder is compiled in
-	}
-	return sub
-}
-
-// Example is one of [Examples] by its file name. It panics on a name that is not there.
 func Example(name string) []byte {
-	b, err := fs.ReadFile(Examples(), name)
+	b, err := examples.ReadFile("examples/" + name)
 	if err != nil {
 		panic(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"reflect"
 	"slices"
 	"strings"
@@ -14,15 +15,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-const uuid = "9b2e7c1a-4f0d-4c53-8d8e-0a5f6a3c1b01"
+const aUUID = "9b2e7c1a-4f0d-4c53-8d8e-0a5f6a3c1b01"
 
 func TestEveryExampleOpensWithoutAnomaly(t *testing.T) {
-	names, err := fs.Glob(Examples(), "*.json")
+	names, err := fs.Glob(examples, "examples/*.json")
 	if err != nil || len(names) < 7 {
 		t.Fatalf("examples: %v, %v", names, err)
 	}
 	for _, name := range names {
-		p, err := Open(Example(name), Strict)
+		p, err := Open(Example(path.Base(name)), Strict)
 		if err != nil || len(p.Anomalies) > 0 {
 			t.Errorf("%s: %v, %v", name, p.Anomalies, err)
 		}
@@ -40,10 +41,10 @@ func TestOpenReadsRecordsAsTheyCame(t *testing.T) {
 	}
 	item := map[string]any{"quantity": json.Number("0.50"), "childItems": nil}
 	want := PrintRequest{
-		ID:  uuid,
+		ID:  aUUID,
 		Raw: body,
 		Records: []Record{
-			{ID: uuid, Fields: map[string]any{"id": strings.ToUpper(uuid), "ID": "no", "items": []any{item}}, Items: []map[string]any{item}},
+			{ID: aUUID, Fields: map[string]any{"id": strings.ToUpper(aUUID), "ID": "no", "items": []any{item}}, Items: []map[string]any{item}},
 			{Fields: map[string]any{"id": json.Number("7"), "items": []any{}}, Items: []map[string]any{}},
 		},
 	}
@@ -147,7 +148,7 @@ func TestWhatIsOddIsPrintedAndCounted(t *testing.T) {
 		`{"records":[{"id":"ID","items":[],"a":{"b":[{"c":1,"\u0063":2}]}}]}`:                  {DuplicateKey},
 		`{"records":[{"id":"ID","items":[],"a\\":":\":","b\\\"":{"::":[":","\\\\"]}}],"c":""}`: nil,
 	} {
-		p, err := Open([]byte(strings.ReplaceAll(body, `"ID"`, `"`+uuid+`"`)), Lenient)
+		p, err := Open([]byte(strings.ReplaceAll(body, `"ID"`, `"`+aUUID+`"`)), Lenient)
 		if err != nil || !slices.Equal(p.Anomalies, want) {
 			t.Errorf("%s: %v, %v, want %v", body, p.Anomalies, err, want)
 		}
@@ -161,7 +162,7 @@ func TestStrictRefusesOnlyAnIDAndARetryCount(t *testing.T) {
 		`{"records":[{"id":"ID","items":[]},{"id":"x","items":[],"retryCount":1.5}]}`:    "records[1].retryCount: want an integer, got a number with a fraction or out of range",
 		`{"records":[{"id":"ID","items":[],"retryCount":3}],"status":"ERROR","count":9}`: "",
 	} {
-		_, err := Open([]byte(strings.Replace(body, `"ID"`, `"`+uuid+`"`, 1)), Strict)
+		_, err := Open([]byte(strings.Replace(body, `"ID"`, `"`+aUUID+`"`, 1)), Strict)
 		if got := fmt.Sprint(err); got != want && (want != "" || err != nil) {
 			t.Errorf("%s: %v, want %q", body, err, want)
 		}
@@ -170,14 +171,14 @@ func TestStrictRefusesOnlyAnIDAndARetryCount(t *testing.T) {
 
 func TestUUIDsAreOneInAnyCase(t *testing.T) {
 	for in, want := range map[string]string{
-		uuid:                  uuid,
-		strings.ToUpper(uuid): uuid,
+		aUUID:                  aUUID,
+		strings.ToUpper(aUUID): aUUID,
 	} {
 		if got, ok := CanonicalID(in); !ok || got != want {
 			t.Errorf("%s: %s, %v", in, got, ok)
 		}
 	}
-	for _, in := range []string{"", "x", "{" + uuid + "}", uuid + "0", strings.ReplaceAll(uuid, "-", ""), strings.Replace(uuid, "a", "g", 1), strings.Replace(uuid, "-", "0", 1)} {
+	for _, in := range []string{"", "x", "{" + aUUID + "}", aUUID + "0", strings.ReplaceAll(aUUID, "-", ""), strings.Replace(aUUID, "a", "g", 1), strings.Replace(aUUID, "-", "0", 1)} {
 		if got, ok := CanonicalID(in); ok || got != in {
 			t.Errorf("%s: %s, %v", in, got, ok)
 		}
@@ -186,19 +187,19 @@ func TestUUIDsAreOneInAnyCase(t *testing.T) {
 
 func TestAVenueDiffersOnlyIfItIsNamedAndAnother(t *testing.T) {
 	for venue, want := range map[string]bool{
-		`"` + strings.ToUpper(uuid) + `"`: false, `null`: false, `"other"`: true, `7`: true,
+		`"` + strings.ToUpper(aUUID) + `"`: false, `null`: false, `"other"`: true, `7`: true,
 	} {
 		p, err := Open([]byte(`{"records":[{"id":"a","items":[]},{"items":[],"venueId":`+venue+`}]}`), Lenient)
-		if err != nil || VenueDiffers(p, uuid) != want {
+		if err != nil || VenueDiffers(p, aUUID) != want {
 			t.Errorf("%s: %v, %v", venue, !want, err)
 		}
 	}
 }
 
 func FuzzOpen(f *testing.F) {
-	names, _ := fs.Glob(Examples(), "*.json")
+	names, _ := fs.Glob(examples, "examples/*.json")
 	for _, name := range names {
-		f.Add(Example(name), false)
+		f.Add(Example(path.Base(name)), false)
 	}
 	f.Add([]byte(`{"records":[{"id":"a","id":"b\\\"","items":[{"childItems":[{}]}]}],"count":1}`), true)
 	f.Add([]byte(`{"records":[{"id":"\ud800","items":[]}]}`), false)

@@ -20,7 +20,7 @@ func TestARecordWithARepeatedKeyIsUnreadableAndShownAsReceived(t *testing.T) {
 		`{"id":"a","id":"a","items":[]}`:                                                      "a",
 		`{"id":"x","id":"a","items":[]}`:                                                      "x a",
 		`{"id":"a","id":7,"id":" ","items":[]}`:                                               "a",
-		`{"id":"` + strings.ToUpper(uuid) + `","id":"` + uuid + `","items":[]}`:               uuid,
+		`{"id":"` + strings.ToUpper(aUUID) + `","id":"` + aUUID + `","items":[]}`:             aUUID,
 		`{"id":"a","items":[],"` + "\xff" + `":1,"` + "\xfe" + `":2,"name":"` + "\xff" + `"}`: "a",
 	} {
 		spaced := strings.Replace(record, ",", " ,\n\t", 1)
@@ -73,7 +73,7 @@ func TestARepeatedKeyThatLeavesNoIDIsAMismatch(t *testing.T) {
 			t.Errorf("%s: %v, want %s", body, err, want)
 		}
 	}
-	_, err := Open([]byte(`{"records":[{"id":"`+uuid+`","id":"b","items":[]}]}`), Strict)
+	_, err := Open([]byte(`{"records":[{"id":"`+aUUID+`","id":"b","items":[]}]}`), Strict)
 	if got := fmt.Sprint(err); got != "records[0].id: want a UUID" {
 		t.Errorf("strict: %s", got)
 	}

@@ -125,17 +125,6 @@ func Compile(c Config) (*Plan, error) {
 	return p, nil
 }
 
-// Stations lists the stations that the rules name, the fallback included, sorted. A venue's
-// own fallback is not among them.
-func (p *Plan) Stations() []string {
-	all := []string{p.fallback}
-	for _, r := range p.routes {
-		all = append(all, r.to...)
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
 // Split plans a request: it reads the fields, flattens the items and gives every item to
 // its stations. names may be nil; it is asked for the venue's time zone too if it is a [Zones].
 func (p *Plan) Split(req contract.PrintRequest, v Venue, device string, received time.Time, names Names) Result {

@@ -229,10 +229,3 @@ func TestAThousandItemsAndLongNamesComeOutWhole(t *testing.T) {
 		t.Errorf("%d lines", n)
 	}
 }
-
-func TestStationsNamesEveryStationOnce(t *testing.T) {
-	p := compile(t, Config{Fallback: "pass", Routes: []Route{{To: []string{"grill", "bar"}}, {To: []string{" bar ", "pass"}}}})
-	if d := cmp.Diff([]string{"bar", "grill", "pass"}, p.Stations()); d != "" {
-		t.Error(d)
-	}
-}
