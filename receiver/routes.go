@@ -30,8 +30,11 @@ func (r *Receiver) routes(s *snapshot) *echo.Echo {
 	if len(s.secrets) > 0 {
 		path, known = strings.TrimSuffix(path, "/")+"/:secret", append(known, s.checkSecret)
 	}
-	// Without this an OPTIONS would be answered 204.
-	e.Any(path, func(echo.Context) error { return echo.ErrMethodNotAllowed }, known...)
+	// Without these an OPTIONS would be answered 204, and a method that Echo does not know 405,
+	// whatever the secret.
+	notPost := func(echo.Context) error { return echo.ErrMethodNotAllowed }
+	e.Any(path, notPost, known...)
+	e.RouteNotFound(path, notPost, known...)
 	e.POST(path, r.take, append(known, s.checkAddress, s.checkVenue, s.checkDevice, r.heardOf, s.checkContentType)...)
 	return e
 }
