@@ -196,7 +196,7 @@ func TestAPanicIsAnswered500AndTheOrderIsKept(t *testing.T) {
 			t.Errorf("kept %+v", kept)
 		}
 		b.count(t, "ticketrail_receiver_requests_total{500 internal}", 1)
-		if log := b.log.String(); strings.Count(log, "boom") != 1 || strings.Count(log, "exchange_test.go") != 1 {
+		if log := b.log.String(); strings.Count(log, "level=ERROR msg=\"print request panicked") != 1 || strings.Count(log, "exchange_test.go") != 1 {
 			t.Errorf("want it reported once, with where it happened:\n%s", log)
 		}
 	})

@@ -18,6 +18,7 @@ func TestARecordWithARepeatedKeyIsUnreadableAndShownAsReceived(t *testing.T) {
 		`{"id":"a","items":"no array","items":7,"items":[]}`:                                  "a", // of its shape only the id counts
 		`{"id":"a","retryCount":0,"retryCount":"x"}`:                                          "a",
 		`{"id":"a","id":"a","items":[]}`:                                                      "a",
+		`{"id":"z","id":"y","id":"x","items":[]}`:                                             "z y x",
 		`{"id":"x","id":"a","items":[]}`:                                                      "x a",
 		`{"id":"a","id":7,"id":" ","items":[]}`:                                               "a",
 		`{"id":"` + strings.ToUpper(aUUID) + `","id":"` + aUUID + `","items":[]}`:             aUUID,
