@@ -19,11 +19,11 @@ func (c *cli) laborPayrollPeriods() *cobra.Command {
 		r := report{heads: []string{"START", "END", "TIMEZONE", "OVERTIME A DAY", "DOUBLE", "A WEEK", "WEEK FROM", "SCHEDULE FROM", "ID"}, all: all}
 		for _, p := range all {
 			m := p.Meta
-			start, end := p.Start.String(), p.End.String()
+			start, end := p.Start, p.End
 			r.rows = append(r.rows, reportRow{
 				table: []string{start, end, m.Timezone, hours(m.OvertimeDaily), hours(m.OvertimeDailyDouble), hours(m.OvertimeWeekly),
 					strings.ToLower(m.OvertimeStartDay), strings.ToLower(m.SchedulingStartDay), p.ID},
-				csv: []string{p.ID, start, end, m.Timezone, m.PayPeriodStart.String(), m.PayPeriodEnd.String(), hours(m.OvertimeDaily),
+				csv: []string{p.ID, start, end, m.Timezone, m.PayPeriodStart, m.PayPeriodEnd, hours(m.OvertimeDaily),
 					hours(m.OvertimeDailyDouble), hours(m.OvertimeWeekly), m.OvertimeStartDay, m.SchedulingStartDay, stamp(p.UpdatedAt)},
 			})
 		}

@@ -1,17 +1,16 @@
 // Package directory knows what a venue's employees are called and which time it is there, so
 // that a ticket says "Jonathan A." and 19:30 when the service sent an employee's id and UTC.
 //
-// What it knows comes from the service's API in the background and is kept on a shelf. Nothing
-// in the accept path waits for either: [Directory.Name] and [Directory.Zone] read memory, and
-// who is not there is printed by the end of his id. A service that fails, hangs or sends half
-// a list leaves everything as it was.
+// What it knows comes from the service's API in the background and is kept in a KV, one value a
+// venue. Nothing in the accept path waits for either: [Directory.Name] and [Directory.Zone] read
+// memory, and who is not there is printed by the end of the id. A service that fails, hangs or
+// sends half a list leaves everything as it was.
 //
-// An employee who is not in the list any more has left. He keeps his name for [Options.Keep],
-// because checks that he opened are still changed, refired and cancelled by others.
+// An employee who is not in the list any more has left. The name is kept for [Options.Keep],
+// because checks that were opened are still changed, refired and cancelled by others.
 //
 // Names come from the service and are hostile until cleaned: here they are short, on one line
-// and printable, and there is a limit to how many there are. That is so for those that come
-// from the shelf too.
+// and printable, and there is a limit to how many there are.
 package directory
 
 import (
@@ -66,8 +65,8 @@ type Options struct {
 	Venues []Venue
 	// Every is how long after a refresh the next one is, give or take a tenth. Default 6 h.
 	Every time.Duration
-	// Keep is how much running time somebody who left keeps his name for. It does not go by the
-	// wall clock, which may be wrong by decades after a start. Default 30 days.
+	// Keep is how much running time the name of somebody who left is kept for. It does not go by
+	// the wall clock, which may be wrong by decades after a start. Default 30 days.
 	Keep time.Duration
 	// Logger gets a line when a refresh fails in a new way, and when it works again.
 	Logger *slog.Logger
@@ -82,25 +81,25 @@ type Directory struct {
 	log         *slog.Logger
 	metrics     *metrics
 
-	venues atomic.Pointer[map[id]*venue] // the map is never changed
+	venues atomic.Pointer[map[string]*venue] // by canonical id; the map is never changed
 
-	mu         sync.Mutex    // held while venues is replaced
-	source     Source        // guarded by mu
-	generation int           // of source; guarded by mu
-	changed    chan struct{} // closed when venues or source have been replaced; guarded by mu
+	mu      sync.Mutex    // held while what follows and venues are replaced
+	source  Source        // guarded by mu
+	changed chan struct{} // closed when venues or source have been replaced; guarded by mu
 }
 
-// A venue is what is known of one.
+// A venue is one to know about, and what is known of it.
 type venue struct {
-	id   string // canonical
-	roll atomic.Pointer[roll]
-	zone atomic.Pointer[string] // "": not known
+	id    string // canonical
+	known atomic.Pointer[record]
+	tasks [2]*task
 
-	zoned      bool        // guarded by Directory.mu
-	zoneUnkept atomic.Bool // the shelf has not got zone
+	zoned bool // guarded by Directory.mu
 
 	mu       sync.Mutex
 	troubles map[step]error // of the last time each was done; guarded by mu
+
+	storing sync.Mutex // held while known is put on the shelf
 }
 
 // New makes a directory that knows what is on the shelf. What cannot be read there is logged,
@@ -108,13 +107,10 @@ type venue struct {
 func New(o Options) *Directory {
 	d := &Directory{
 		source: o.Source, shelf: o.Shelf,
-		every: cmp.Or(max(o.Every, 0), 6*time.Hour), keep: cmp.Or(max(o.Keep, 0), 30*24*time.Hour),
-		log: slog.New(slog.DiscardHandler), changed: make(chan struct{}),
+		every: cmp.Or(o.Every, 6*time.Hour), keep: cmp.Or(o.Keep, 30*24*time.Hour),
+		log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)).With("component", "directory"), changed: make(chan struct{}),
 	}
-	if o.Logger != nil {
-		d.log = o.Logger.With("component", "directory")
-	}
-	d.venues.Store(&map[id]*venue{})
+	d.venues.Store(&map[string]*venue{})
 	d.metrics = newMetrics(d, o.Registerer)
 	d.Set(o.Venues)
 	return d
@@ -125,23 +121,26 @@ func New(o Options) *Directory {
 func (d *Directory) Set(venues []Venue) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	old := *d.venues.Load()
-	next := make(map[id]*venue, len(venues))
+	old, next := *d.venues.Load(), map[string]*venue{}
 	for _, want := range venues {
-		name, _ := contract.CanonicalID(strings.TrimSpace(want.ID))
-		v := cmp.Or(next[idOf(name)], old[idOf(name)])
+		id, _ := contract.CanonicalID(strings.TrimSpace(want.ID))
+		v := cmp.Or(next[id], old[id])
 		if v == nil {
-			v = d.load(name)
-			d.metrics.appear(name)
+			v = &venue{id: id, troubles: map[step]error{}}
+			v.tasks = [2]*task{{v: v, step: employees}, {v: v, step: payroll}}
+			v.known.Store(d.load(id))
+			d.metrics.appear(id)
 		}
 		if v.zoned = want.Zoned; v.zoned {
-			v.forgive(payroll)
+			v.mu.Lock()
+			delete(v.troubles, payroll) // it is not asked for any more
+			v.mu.Unlock()
 		}
-		next[idOf(name)] = v
+		next[id] = v
 	}
-	for key, v := range old {
-		if next[key] == nil {
-			d.metrics.vanish(v.id)
+	for id := range old {
+		if next[id] == nil {
+			d.metrics.vanish(id)
 		}
 	}
 	d.venues.Store(&next)
@@ -154,7 +153,6 @@ func (d *Directory) SetSource(s Source) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.source = s
-	d.generation++
 	d.wake()
 }
 
@@ -164,25 +162,34 @@ func (d *Directory) wake() {
 	d.changed = make(chan struct{})
 }
 
-// Name is what an employee of a venue is called. Ids that are UUIDs are compared as such, in
-// any case. It takes well under a microsecond and allocates nothing.
-func (d *Directory) Name(venue, employeeID string) (name string, ok bool) {
-	v := (*d.venues.Load())[idOf(venue)]
-	if v == nil {
-		return "", false
+// of is what is known of a venue; nil: it is none of ours.
+func (d *Directory) of(id string) *record {
+	id, _ = contract.CanonicalID(id)
+	if v := (*d.venues.Load())[id]; v != nil {
+		return v.known.Load()
 	}
-	p, ok := v.roll.Load().people[idOf(employeeID)]
-	return p.name, ok
+	return nil
 }
 
-// Zone is the tz database name of a venue's time zone, if it is known. It is as quick as Name.
-func (d *Directory) Zone(venue string) (zone string, ok bool) {
-	v := (*d.venues.Load())[idOf(venue)]
-	if v == nil {
+// Name is what an employee of a venue is called. Ids that are UUIDs are compared as such, in
+// any case.
+func (d *Directory) Name(venue, employeeID string) (name string, ok bool) {
+	r := d.of(venue)
+	if r == nil {
 		return "", false
 	}
-	zone = *v.zone.Load()
-	return zone, zone != ""
+	id, _ := contract.CanonicalID(employeeID)
+	p, ok := r.People[id]
+	return p.Name, ok
+}
+
+// Zone is the tz database name of a venue's time zone, if it is known.
+func (d *Directory) Zone(venue string) (zone string, ok bool) {
+	r := d.of(venue)
+	if r == nil {
+		return "", false
+	}
+	return r.Zone, r.Zone != ""
 }
 
 // sorted is the venues in the order of their ids.

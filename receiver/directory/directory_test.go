@@ -133,14 +133,14 @@ func TestAListThatBreaksOffLeavesTheOldNames(t *testing.T) {
 		s.people[harbour] = people(jon, "Jon", ann, "Ann")
 		k := open(t, s, b, harbour)
 		after(firstWithin)
-		before := string(b.values[key(harbour, aboutPeople)])
+		before := string(b.values[harbour])
 		s.do(func() {
 			s.people[harbour] = people(jon, "Other", kim, "Kim", ann, "Other")
 			s.broken[harbour] = errors.New("unexpected end")
 		})
 		after(7 * time.Hour)
 		k.want("Jon, Ann, -", jon, ann, kim)
-		if string(b.values[key(harbour, aboutPeople)]) != before {
+		if string(b.values[harbour]) != before {
 			t.Error("the shelf has changed")
 		}
 		st := k.status(harbour)
@@ -195,8 +195,7 @@ func TestWhatTheServiceAsksForIsWaitedWithinReason(t *testing.T) {
 		{20 * time.Minute, 20 * time.Minute, 20 * time.Minute},
 		{1000 * time.Hour, 6 * time.Hour, 6 * time.Hour},
 	} {
-		p := pacer{every: 6 * time.Hour}
-		if got := p.next(failed, fmt.Errorf("x: %w", &posapi.Error{RetryAfter: c.asks})); got < c.least || got > c.most {
+		if got := new(task).pause(6*time.Hour, failed, fmt.Errorf("x: %w", &posapi.Error{RetryAfter: c.asks})); got < c.least || got > c.most {
 			t.Errorf("asked for %v, waits %v", c.asks, got)
 		}
 	}
@@ -300,7 +299,7 @@ ticketrail_directory_employees{venue=%q} %d
 ticketrail_directory_age_seconds{venue=%q} %v
 `, harbour, k.status(harbour).Employees, harbour, k.status(harbour).Age.Seconds())
 		}
-		if n, err := testutil.GatherAndCount(k.reg, "ticketrail_directory_refreshes_total"); n != len(outcomes()) || err != nil {
+		if n, err := testutil.GatherAndCount(k.reg, "ticketrail_directory_refreshes_total"); n != len(outcomes) || err != nil {
 			t.Errorf("%d series, %v", n, err)
 		}
 		if p, err := testutil.GatherAndLint(k.reg); len(p) > 0 || err != nil {

@@ -115,11 +115,7 @@ func (s *service) PayrollPeriods(ctx context.Context, venue string) ([]posapi.Pa
 }
 
 func period(start, zone string) posapi.PayrollPeriod {
-	d, err := posapi.ParseDate(start)
-	if err != nil {
-		panic(err)
-	}
-	return posapi.PayrollPeriod{Start: d, End: d, Meta: posapi.PayrollMeta{Timezone: zone}}
+	return posapi.PayrollPeriod{Start: start, End: start, Meta: posapi.PayrollMeta{Timezone: zone}}
 }
 
 func people(pairs ...string) (all []posapi.Employee) {

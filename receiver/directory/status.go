@@ -24,11 +24,16 @@ func (d *Directory) Status() []VenueStatus {
 	venues := d.sorted()
 	out := make([]VenueStatus, len(venues))
 	for i, v := range venues {
-		r := v.roll.Load()
+		r := v.known.Load()
+		left := 0
+		for _, p := range r.People {
+			if p.Left > 0 {
+				left++
+			}
+		}
 		v.mu.Lock()
 		out[i] = VenueStatus{
-			Venue: v.id, Employees: len(r.people), Left: len(r.people) - r.here,
-			Whole: !r.asOf.IsZero(), Age: r.age(), Zone: *v.zone.Load(),
+			Venue: v.id, Employees: len(r.People), Left: left, Whole: !r.AsOf.IsZero(), Age: r.age(), Zone: r.Zone,
 			EmployeesErr: v.troubles[employees], ZoneErr: v.troubles[payroll], StoreErr: v.troubles[storing],
 		}
 		v.mu.Unlock()
@@ -45,29 +50,19 @@ const (
 	storing   step = "store"
 )
 
-// done is what the log says when it went well.
-func (s step) done() string {
-	switch s {
-	case employees:
-		return "the venue's employees are known"
-	case payroll:
-		return "the venue's time zone is known"
-	}
-	return "what was learned about the venue is kept again"
+// outcomes are the ways in which steps end, and what the log says of each.
+var outcomes = map[outcome]string{
+	{employees, ok}:         "the venue's employees are known",
+	{payroll, ok}:           "the venue's time zone is known",
+	{storing, ok}:           "what was learned about the venue is kept again",
+	{employees, incomplete}: "some of the venue's employees may be missing: who is not known prints as the end of the id",
+	{employees, failed}:     "the venue's employees cannot be learned: who is not known prints as the end of the id",
+	{payroll, incomplete}:   noZone,
+	{payroll, failed}:       noZone,
+	{storing, failed}:       "what was learned about the venue is in use, but not kept over a restart",
 }
 
-// undone is what the log says when it did not.
-func (s step) undone(r result) string {
-	switch {
-	case s == employees && r == incomplete:
-		return "some of the venue's employees may be missing: who is not known prints as the end of the id"
-	case s == employees:
-		return "the venue's employees cannot be learned: who is not known prints as the end of the id"
-	case s == payroll:
-		return "the venue's time zone cannot be learned: where none is known tickets show UTC"
-	}
-	return "what was learned about the venue is in use, but not kept over a restart"
-}
+const noZone = "the venue's time zone cannot be learned: where none is known tickets show UTC"
 
 // A result is how a step ended, as a label.
 type result string
@@ -78,15 +73,7 @@ const (
 	failed     result = "failed"     // nothing has changed
 )
 
-// outcomes are the pairs that can happen.
-func outcomes() []outcome {
-	return []outcome{
-		{employees, ok}, {employees, incomplete}, {employees, failed},
-		{payroll, ok}, {payroll, incomplete}, {payroll, failed},
-		{storing, ok}, {storing, failed},
-	}
-}
-
+// An outcome is a pair that can happen.
 type outcome struct {
 	step
 	result
@@ -111,13 +98,13 @@ func newMetrics(d *Directory, reg prometheus.Registerer) *metrics {
 	return m
 }
 
-func (m *metrics) count(j job, r result) {
-	m.refreshes.WithLabelValues(j.v.id, string(j.step), string(r)).Inc()
+func (m *metrics) count(venue string, o outcome) {
+	m.refreshes.WithLabelValues(venue, string(o.step), string(o.result)).Inc()
 }
 
 // appear creates every series of a venue, so that a rate sees the first failure.
 func (m *metrics) appear(venue string) {
-	for _, o := range outcomes() {
+	for o := range outcomes {
 		m.refreshes.WithLabelValues(venue, string(o.step), string(o.result))
 	}
 }

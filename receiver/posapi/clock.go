@@ -27,10 +27,8 @@ func (v *Venue) Drift() (seconds float64, known bool) {
 	return v.clock.seconds, v.clock.known
 }
 
-// maxDrift is in seconds. More would not fit into a time.Duration.
-const maxDrift = 9e9
-
 func (c *clock) note(envelope map[string]json.RawMessage, a answer) {
+	const most = 9e9 // seconds; more would not fit into a time.Duration
 	said, known := jsonNumber(envelope[contract.FieldClientDrift])
 	if measured, ok := drift(envelope, a); ok {
 		if !known || math.Abs(measured) > math.Abs(said) {
@@ -38,10 +36,9 @@ func (c *clock) note(envelope map[string]json.RawMessage, a answer) {
 		}
 		known = true
 	}
-	said = max(-maxDrift, min(said, maxDrift))
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.seconds, c.known = said, known
+	c.seconds, c.known = max(-most, min(said, most)), known
 }
 
 // drift compares the service's timestamps with ours as NTP does. What the way there and back
@@ -63,9 +60,8 @@ func drift(envelope map[string]json.RawMessage, a answer) (float64, bool) {
 	}
 	// The wall clock is what is asked about, so the monotonic one is put aside.
 	ahead, behind := in.Sub(a.sent.Round(0)), a.came.Round(0).Sub(out)
-	off := ahead/2 - behind/2      // their difference may be more than a duration holds
 	if ahead >= 0 && behind >= 0 { // the request came after it was sent, the answer before it was here
-		off = 0
+		return 0, true
 	}
-	return off.Seconds(), true
+	return (ahead/2 - behind/2).Seconds(), true // their difference may be more than a duration holds
 }

@@ -1,6 +1,7 @@
 package posapi
 
 import (
+	"math"
 	"net/http"
 	"strings"
 	"testing"
@@ -57,4 +58,20 @@ func TestTheDateOfAnAnswerTellsTheClockWhenNothingElseDoes(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestAClockThatIsCenturiesOffIsSeen(t *testing.T) {
+	for stamp, want := range map[string]float64{
+		`"serverRequestTimestamp":"9999-01-01T00:00:00Z"`:  9e9,
+		`"serverResponseTimestamp":"0001-01-01T00:00:00Z"`: -9e9,
+		`"serverClientDrift":1e300`:                        9e9,
+		`"serverClientDrift":"-1e300"`:                     -9e9,
+	} {
+		s := &service{Me: func(w http.ResponseWriter, _ *http.Request) { answerJSON(w, `{`+stamp+`}`) }}
+		v := client(t, s, nil).Venue(grill)
+		_, err := v.Me(t.Context())
+		if got, known := v.Drift(); err != nil || !known || math.Abs(got-want) > 3e8 {
+			t.Errorf("%s: %v, %v, %v", stamp, got, known, err)
+		}
+	}
 }

@@ -22,21 +22,8 @@ type Employee struct {
 	Raw       json.RawMessage // the record as received, unknown fields included
 }
 
-// MarshalJSON is the record as received, unknown fields included; without one it is what the
-// contract has.
-func (e Employee) MarshalJSON() ([]byte, error) {
-	if e.Raw != nil {
-		return e.Raw, nil
-	}
-	m := map[string]any{
-		contract.FieldID: e.ID, contract.FieldName: e.Name,
-		contract.FieldFirstName: e.FirstName, contract.FieldLastName: e.LastName,
-	}
-	if !e.UpdatedAt.IsZero() {
-		m[contract.FieldUpdatedAt] = e.UpdatedAt
-	}
-	return json.Marshal(m)
-}
+// MarshalJSON is the record as received, unknown fields included.
+func (e Employee) MarshalJSON() ([]byte, error) { return e.Raw.MarshalJSON() }
 
 // Employees are the venue's active employees, in the service's order, each id once. Pages are
 // fetched as the sequence gets to them, and each run of the sequence asks anew. An error is the
@@ -50,11 +37,7 @@ func (v *Venue) Employees(ctx context.Context) iter.Seq2[Employee, error] {
 	}
 	return func(yield func(Employee, error) bool) {
 		for r, err := range v.list(ctx, CallEmployees, contract.PathEmployees, query) {
-			if err != nil {
-				yield(Employee{}, err)
-				return
-			}
-			if !yield(r.employee(), nil) {
+			if !yield(r.employee(), err) {
 				return
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -73,11 +74,11 @@ func TestAListThatCannotEndOrIsNotOneIsAnError(t *testing.T) {
 		{map[string]string{"": `{"status":"SUCCESS","records":[{},"x"]}`}, 1, "records[1]: want an object, got a string"},
 		{map[string]string{"": `{"status":"SUCCESS","records":[null]}`}, 0, "records[0]: want an object, got nothing"},
 		{map[string]string{"": `{"status":"ERROR","records":[],"error":{"message":"labor is off"}}`}, 0, `the answer's status is "ERROR": it says "labor is off"`},
-		{map[string]string{"": `{"status":"success","records":[]}`}, 0, `the answer's status is "success": it says "{"status":"success","records":[]}"`},
-		{map[string]string{"": `{"status":false,"records":[]}`}, 0, `the answer's status is false: it says "{"status":false,"records":[]}"`},
-		{map[string]string{"": `[]`}, 0, `the answer is JSON, but no object: it says "[]"`},
-		{map[string]string{"": `null`}, 0, `the answer is JSON, but no object: it says "null"`},
-		{map[string]string{"": page("A", `,"cursor":"x"`), "x": `{"status":"SUCCESS","records":[{"id":"B"`}, 1, `the answer's JSON breaks off after 40 bytes: it says "{"status":"SUCCESS","records":[{"id":"B""`},
+		{map[string]string{"": `{"status":"success","records":[]}`}, 0, `the answer's status is "success"`},
+		{map[string]string{"": `{"status":false,"records":[]}`}, 0, `the answer's status is false`},
+		{map[string]string{"": `[]`}, 0, `the answer is JSON, but no object`},
+		{map[string]string{"": `null`}, 0, `the answer is JSON, but no object`},
+		{map[string]string{"": page("A", `,"cursor":"x"`), "x": `{"status":"SUCCESS","records":[{"id":"B"`}, 1, `the answer's JSON breaks off after 40 bytes`},
 	} {
 		got, err := names(client(t, staff(c.pages), nil).Venue(grill), t.Context())
 		want := "employees of venue " + grill + ": " + strings.ReplaceAll(c.want, `\"`, `"`)
@@ -181,10 +182,6 @@ func TestAnEmployeeIsReadLooselyAndKeptWhole(t *testing.T) {
 	if b, err := json.Marshal(got[0]); err != nil || string(b) != whole {
 		t.Errorf("%s, %v", b, err)
 	}
-	got[0].Raw = nil
-	if b, err := json.Marshal(got[0]); err != nil || string(b) != `{"firstName":"Zoë","id":"`+strings.ToLower(id)+`","lastName":"Łoś","name":"Zoë Ł.","updatedAt":"2026-02-28T23:00:00.5Z"}` {
-		t.Errorf("%s, %v", b, err)
-	}
 }
 
 // A payroll office has people who come and go between two pages.
@@ -267,4 +264,43 @@ func TestWhoIsThereThroughoutComesOnceOrTheCountIsReported(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestAListWithoutEndEndsAndIsNotRemembered(t *testing.T) {
+	n, pad := 0, strings.Repeat("x", 70)
+	s := &service{Employees: func(w http.ResponseWriter, _ *http.Request) {
+		n++
+		var records strings.Builder
+		for i := range 100 {
+			fmt.Fprintf(&records, `,{"id":"%d-%d-%s"}`, n, i, pad)
+		}
+		answerJSON(w, fmt.Sprintf(`{"records":[%s],"count":%d,"cursor":"%d%s"}`, records.String()[1:], n, n, pad))
+	}}
+	v := client(t, s, nil).Venue(grill)
+	for e, err := range v.list(t.Context(), CallEmployees, "/v1/labor/employees", url.Values{}) {
+		if err != nil {
+			if !errors.Is(err, ErrMalformed) || n != 1001 {
+				t.Errorf("%v after %d pages", err, n)
+			}
+			return
+		}
+		if n > 1001 {
+			t.Fatal("it goes on", e.at)
+		}
+	}
+	t.Error("no error")
+}
+
+func TestOnTheLastPageACursorElsewhereIsThePagesOwn(t *testing.T) {
+	for _, c := range []map[string]string{
+		{"": `{"records":[{"name":"A"}],"nextCursor":"2"}`, "2": `{"records":[{"name":"B"}],"cursor":"2","nextCursor":"3"}`, "3": `{"records":[{"name":"C"}],"cursor":"3"}`},
+		{"": "X-Next-Cursor: 2\n" + `{"records":[{"name":"A"}]}`, "2": "X-Next-Cursor: 3\n" + `{"records":[{"name":"B"}],"cursor":"2"}`, "3": `{"records":[{"name":"C"}],"meta":{"cursor":"3"}}`},
+		{"": `{"records":[{"name":"A"}],"meta":{"next_cursor":"2"}}`, "2": `{"records":[{"name":"B"}],"meta":{"next_cursor":"3","cursor":"2"}}`, "3": `{"records":[{"name":"C"}],"meta":{"cursor":"3"}}`},
+	} {
+		s := staff(c)
+		got, err := names(client(t, s, nil).Venue(grill), t.Context())
+		if err != nil || !slices.Equal(got, []string{"A", "B", "C"}) || len(s.calls()) != 3 {
+			t.Errorf("%v, %v, asked %v", got, err, s.calls())
+		}
+	}
 }

@@ -41,21 +41,25 @@ type Error struct {
 	Venue      string
 	Status     int           // of the answer; 0: there was none
 	Problem    string        // what is wrong, in one clause
-	Says       string        // what the service said itself, at most 200 bytes; mostly empty
+	Says       string        // what the service said itself, in plain words; mostly empty
 	Advice     string        // what to do; may be empty
-	Scopes     []string      // that the token has, if that is known; for [ErrForbidden]
 	RetryAfter time.Duration // how long the service wants to be left alone; 0: it did not say
 
-	kind    error  // one of the Err… above; nil: the caller gave up
-	cause   error  // context.Canceled, context.DeadlineExceeded or nil: never an error with foreign text
-	result  result // for metrics
-	passing bool   // another try soon may do
+	kind    error // one of the Err… above; nil: the caller gave up
+	cause   error // context.Canceled, context.DeadlineExceeded or nil: never an error with foreign text
+	late    bool  // of ErrUnavailable: there was no answer in time
+	passing bool  // another try soon may do
 }
 
-// Error is a line such as: employees of venue 6f1c…: 403 Forbidden: the token …
+// fault is an error of a kind.
+func (v *Venue) fault(call Call, kind error, format string, args ...any) *Error {
+	return &Error{Call: call, Venue: v.id, Problem: fmt.Sprintf(format, args...), kind: kind}
+}
+
+// Error is a line such as: employees of venue 6f1c…: the service answers 403 Forbidden; …
 func (e *Error) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s of venue %s: %s", e.Call, printable(e.Venue, maxQuote), e.Problem)
+	fmt.Fprintf(&b, "%s of venue %s: %s", e.Call, e.Venue, e.Problem)
 	if e.Says != "" {
 		fmt.Fprintf(&b, ": it says %q", e.Says)
 	}
@@ -81,14 +85,11 @@ type CountError struct {
 }
 
 func (e *CountError) Error() string {
-	want := make([]string, len(e.Want))
-	for i, n := range e.Want {
-		want[i] = fmt.Sprint(n)
-	}
-	if len(want) > 1 {
+	if len(e.Want) > 1 {
+		counts := strings.Trim(strings.ReplaceAll(fmt.Sprint(e.Want), " ", ", then "), "[]")
 		return fmt.Sprintf("%s of venue %s: %d came, but while they did the service counted %s; ask again when nobody changes them",
-			e.Call, printable(e.Venue, maxQuote), e.Got, strings.Join(want, ", then "))
+			e.Call, e.Venue, e.Got, counts)
 	}
-	return fmt.Sprintf("%s of venue %s: %d came, but the service counts %s; ask again, and check where it names the next page if it stays so",
-		e.Call, printable(e.Venue, maxQuote), e.Got, want[0])
+	return fmt.Sprintf("%s of venue %s: %d came, but the service counts %d; ask again, and check where it names the next page if it stays so",
+		e.Call, e.Venue, e.Got, e.Want[0])
 }

@@ -2,6 +2,7 @@ package posapi
 
 import (
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -17,23 +18,14 @@ import (
 )
 
 const (
-	tries       = 3                      // of one question, the first included
+	tries       = 3                      // of one request, the first included
 	firstWait   = 500 * time.Millisecond // before the second; doubled before each other
 	longestWait = 30 * time.Second       // of a Retry-After; whoever asked is told of a longer one
 
 	callPatience = 2 * time.Minute
-	userAgent    = "ticketrail"
 )
 
-// A question can be asked again: request makes it anew each time, and read judges an answer
-// that is 2xx and came whole.
-type question struct {
-	call    Call
-	request func(context.Context) (*http.Request, error)
-	read    func(answer) *Error
-}
-
-// An answer came whole and has no secret in it.
+// An answer came whole, unless its status says that it is of no use anyway.
 type answer struct {
 	status     int
 	header     http.Header
@@ -41,39 +33,45 @@ type answer struct {
 	sent, came time.Time // by our clock: the request, the last byte of the answer
 }
 
-// errPatience is why a call is over that took as long as it may.
-var errPatience = errors.New("patience")
+func (a answer) good() bool { return a.status >= 200 && a.status <= 299 }
 
-// patience is how long a call may take, its tokens and all tries included. The parts of the worst
-// call add up to far more, and somebody may sit and wait.
-func (v *Venue) patience() time.Duration { return max(callPatience, 6*v.c.o.Timeout) }
-
-// get asks with the venue's token, once more if the service does not know that any longer.
+// get asks with the venue's token, once more if the service does not know that any longer. read
+// judges an answer that is 2xx.
 func (v *Venue) get(ctx context.Context, call Call, path string, query url.Values, read func(answer) *Error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, v.patience(), errPatience)
+	// The parts of the worst call add up to far more, and somebody may sit and wait.
+	ctx, cancel := context.WithTimeout(ctx, max(callPatience, 6*v.c.o.Timeout))
 	defer cancel()
-	target := v.c.base + path
+	target := v.c.o.BaseURL + path
 	if len(query) > 0 {
 		target += "?" + query.Encode()
 	}
 	for again := false; ; again = true {
-		token, err := v.tokens.get(ctx)
+		token, err := v.bearer(ctx)
 		if err != nil {
 			return err
 		}
-		q := question{call: call, read: read, request: func(ctx context.Context) (*http.Request, error) {
-			r, err := http.NewRequestWithContext(ctx, http.MethodGet, target, http.NoBody)
-			if err == nil {
-				r.Header.Set("Authorization", contract.TokenTypeBearer+" "+token.value)
+		e := v.persist(ctx, call, func(ctx context.Context) *Error {
+			req, err := http.NewRequestWithContext(ctx, http.MethodGet, target, http.NoBody)
+			if err != nil {
+				return v.fault(call, ErrRefused, "the request cannot be made; check service.base_url")
 			}
-			return r, err
-		}}
-		e := v.persist(ctx, q)
+			token.SetAuthHeader(req)
+			a, e := v.exchange(call, req)
+			if e == nil {
+				a.body = v.secrets.hide(a.body)
+				if e = v.judge(call, a); e == nil {
+					e = read(a)
+				}
+			}
+			return e
+		})
 		switch {
 		case e == nil:
 			return nil
 		case e.kind == ErrUnauthorized && !again:
-			v.tokens.drop(token)
+			if v.token.CompareAndSwap(token, nil) {
+				v.c.metrics.forget(v)
+			}
 			continue
 		case e.kind == ErrForbidden:
 			v.explain(ctx, e)
@@ -82,124 +80,88 @@ func (v *Venue) get(ctx context.Context, call Call, path string, query url.Value
 	}
 }
 
-// persist asks until there is an answer, or an error that another try does not cure soon.
-func (v *Venue) persist(ctx context.Context, q question) *Error {
+// persist tries until it works, or there is an error that another try does not cure soon.
+func (v *Venue) persist(ctx context.Context, call Call, once func(context.Context) *Error) *Error {
 	for try := 1; ; try++ {
-		e := v.once(ctx, q)
-		if e == nil {
-			return nil
-		}
-		wait, again := e.wait(try)
-		if deadline, ok := ctx.Deadline(); !again || ok && time.Until(deadline) <= wait {
+		e := once(ctx)
+		v.c.metrics.count(call, e)
+		if e == nil || !e.passing || try == tries || e.RetryAfter > longestWait {
 			return e
 		}
-		v.c.log.Debug("asked in vain, asking again", "call", q.call, "venue", v.id, "try", try, "wait", wait, "err", e)
+		wait := firstWait << (try - 1)
+		wait = max(e.RetryAfter, wait/2) + rand.N(wait/2+1)
+		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= wait {
+			return e
+		}
+		v.c.log.Debug("asked in vain, asking again", "call", call, "venue", v.id, "try", try, "wait", wait, "err", e)
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
-			return v.givenUp(ctx, q.call)
+			return v.givenUp(ctx, call)
 		}
 	}
 }
 
-// wait says how long to wait before the next try, if there should be one.
-func (e *Error) wait(try int) (time.Duration, bool) {
-	if !e.passing || try >= tries || e.RetryAfter > longestWait {
-		return 0, false
-	}
-	wait := firstWait << (try - 1)
-	jitter := rand.N(wait/2 + 1)
-	if e.RetryAfter > 0 {
-		return e.RetryAfter + jitter, true
-	}
-	return wait/2 + jitter, true
-}
-
-func (v *Venue) once(ctx context.Context, q question) *Error {
-	a, e := v.exchange(ctx, q)
-	if e == nil {
-		e = v.judge(q.call, a)
-	}
-	if e == nil {
-		e = q.read(a)
-	}
-	v.c.metrics.count(q.call, e)
-	return e
-}
-
-// exchange has one time-out over all of it, the body included.
-func (v *Venue) exchange(ctx context.Context, q question) (answer, *Error) {
-	timed, cancel := context.WithTimeout(ctx, v.c.o.Timeout)
+// exchange has one time-out over all of it, the body included. It follows no redirect, which
+// could carry the secret or a token to somebody else.
+func (v *Venue) exchange(call Call, req *http.Request) (answer, *Error) {
+	timed, cancel := context.WithTimeout(req.Context(), v.c.o.Timeout)
 	defer cancel()
-	req, err := q.request(timed)
-	if err != nil {
-		return answer{}, v.fault(q.call, ErrRefused, resultMalformed, "the request cannot be made: "+v.hush.text([]byte(err.Error())))
-	}
+	ctx, req := req.Context(), req.Clone(timed)
 	req.Header.Set("Accept", contract.ContentType)
-	req.Header.Set("User-Agent", userAgent)
+	req.Header.Set("User-Agent", "ticketrail")
 	a := answer{sent: time.Now()}
-	resp, err := v.c.http.Do(req)
+	resp, err := v.c.o.Transport.RoundTrip(req)
 	if err != nil {
-		return answer{}, v.lost(ctx, timed, q.call, err)
+		return a, v.lost(ctx, timed, call, err)
 	}
 	defer resp.Body.Close()
 	a.status, a.header = resp.StatusCode, resp.Header
-	limit := v.c.o.MaxResponse
-	a.body, err = io.ReadAll(io.LimitReader(resp.Body, limit))
-	if err == nil && int64(len(a.body)) == limit {
-		if n, _ := io.ReadFull(resp.Body, make([]byte, 1)); n > 0 && a.good() {
-			return answer{}, v.fault(q.call, ErrMalformed, resultMalformed, fmt.Sprintf("the answer is larger than %d bytes", limit))
-		}
-	}
+	a.body, err = io.ReadAll(io.LimitReader(resp.Body, v.c.o.MaxResponse+1))
 	a.came = time.Now()
-	if err != nil && a.good() { // what came with another status is told all the same
-		e := v.lost(ctx, timed, q.call, err)
+	switch {
+	case !a.good(): // what came of it is told
+	case err != nil:
+		e := v.lost(ctx, timed, call, err)
 		if timed.Err() == nil {
 			e.Problem = fmt.Sprintf("the answer broke off after %d bytes", len(a.body))
 		}
-		return answer{}, e
-	}
-	if err != nil {
-		a.body = v.hush.broken(a.body)
-	} else {
-		a.body = v.hush.body(a.body)
+		return a, e
+	case int64(len(a.body)) > v.c.o.MaxResponse:
+		return a, v.fault(call, ErrMalformed, "the answer is larger than %d bytes", v.c.o.MaxResponse)
 	}
 	return a, nil
 }
 
-func (a answer) good() bool { return a.status >= 200 && a.status <= 299 }
-
-func (v *Venue) fault(call Call, kind error, result result, problem string) *Error {
-	return &Error{Call: call, Venue: v.id, Problem: problem, kind: kind, result: result}
-}
-
-// lost is the error of an exchange without a whole answer. Whatever a library says about it may
-// hold the address with the cursor in it, or a proxy's password.
+// lost is the error of an exchange without a whole answer.
 func (v *Venue) lost(ctx, timed context.Context, call Call, err error) *Error {
 	if ctx.Err() != nil {
 		return v.givenUp(ctx, call)
 	}
-	if timed.Err() != nil {
-		return v.fault(call, ErrUnavailable, resultTimeout, fmt.Sprintf("no answer within %v", v.c.o.Timeout))
+	e := v.fault(call, ErrUnavailable, "no answer within %v", v.c.o.Timeout)
+	if e.late = timed.Err() != nil; e.late {
+		return e
 	}
-	if u, ok := errors.AsType[*url.Error](err); ok {
-		err = u.Err
-	}
-	e := v.fault(call, ErrUnavailable, resultUnreachable, "no answer: "+v.hush.text([]byte(err.Error())))
 	e.passing = true
-	if n, ok := errors.AsType[net.Error](err); ok && n.Timeout() {
-		e.passing, e.result = false, resultTimeout
-	}
-	if d, ok := errors.AsType[*net.DNSError](err); ok {
-		e.Advice = fmt.Sprintf("check service.base_url (%s) and this machine's name server", v.c.base)
-		e.passing = !d.IsNotFound
-	}
-	if untrusted(err) {
+	_, ours := errors.AsType[*net.OpError](err) // no other side had a hand in what it says
+	dns, name := errors.AsType[*net.DNSError](err)
+	record, noTLS := errors.AsType[tls.RecordHeaderError](err)
+	wait, ok := errors.AsType[net.Error](err)
+	e.late = ok && wait.Timeout()
+	switch {
+	case untrusted(err):
 		e.passing, e.Advice = false, "check the name in service.base_url, this machine's clock and its ca-certificates"
+	case noTLS && string(record.RecordHeader[:]) == "HTTP/":
+		e.passing, e.Advice, err = false, "service.base_url says https and the service speaks http there", http.ErrSchemeMismatch
+	case name:
+		e.passing, e.Advice = !dns.IsNotFound, fmt.Sprintf("check service.base_url (%s) and this machine's name server", v.c.o.BaseURL)
+	case e.late:
+		e.passing = false
+	case !ours:
+		e.Problem = "no answer: " + v.secrets.plain([]byte(err.Error()))
+		return e
 	}
-	if errors.Is(err, http.ErrSchemeMismatch) {
-		e.passing, e.Advice = false, "service.base_url says https and the service speaks http there"
-	}
+	e.Problem = "no answer: " + printable(err.Error())
 	return e
 }
 
@@ -210,15 +172,12 @@ func untrusted(err error) bool {
 	return authority || name || invalid
 }
 
+// givenUp is the error of a call whose ctx is over.
 func (v *Venue) givenUp(ctx context.Context, call Call) *Error {
-	if context.Cause(ctx) == errPatience {
-		return v.fault(call, ErrUnavailable, resultTimeout, fmt.Sprintf("no good answer within %v, however often it was asked", v.patience()))
-	}
-	e := v.fault(call, nil, resultCanceled, "given up before there was an answer")
-	e.cause = context.Canceled
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		e.cause = context.DeadlineExceeded
-		e.Problem = "no answer in the time there was"
+	e := v.fault(call, nil, "given up before there was an answer")
+	e.cause = ctx.Err()
+	if e.late = errors.Is(e.cause, context.DeadlineExceeded); e.late {
+		e.Problem = "no good answer in the time there was, however often it was asked"
 	}
 	return e
 }

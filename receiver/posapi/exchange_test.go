@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -50,7 +49,7 @@ func TestEveryStatusHasItsMeaningAndItsTries(t *testing.T) {
 					t.Errorf("%d: %v is %v: %v", status, err, k, errors.Is(err, k))
 				}
 			}
-			if e.Status != status || e.Call != CallPayrollPeriods || e.Venue != grill || len(s.calls()) != asked || e.result == "" {
+			if e.Status != status || e.Call != CallPayrollPeriods || e.Venue != grill || len(s.calls()) != asked || e.result() == "" {
 				t.Errorf("%d: asked %d times, %#v", status, len(s.calls()), e)
 			}
 		})
@@ -76,7 +75,7 @@ func TestAServiceThatFailsTwiceIsAskedAThirdTime(t *testing.T) {
 			answerJSON(w, `{}`)
 		}
 		began := time.Now()
-		if _, err := client(t, s, nil).Me(t.Context(), grill); err != nil || n != 3 || tokens != 3 {
+		if _, err := client(t, s, nil).Venue(grill).Me(t.Context()); err != nil || n != 3 || tokens != 3 {
 			t.Errorf("%d tokens, %d calls, %v", tokens, n, err)
 		}
 		// 250 to 500 ms and 500 to 1000 ms, for the token and for the call
@@ -110,7 +109,7 @@ func TestRetryAfterIsObeyedIfItIsShortAndToldIfItIsLong(t *testing.T) {
 				w.WriteHeader(429)
 			}}
 			began := time.Now()
-			_, err := client(t, s, nil).Me(t.Context(), grill)
+			_, err := client(t, s, nil).Venue(grill).Me(t.Context())
 			e := problem(t, err)
 			took := time.Since(began)
 			if e.RetryAfter != c.want || (took > 0) != (c.waits > 0) || took < 2*c.waits || took > 2*c.waits+3*time.Second {
@@ -133,12 +132,12 @@ func TestNobodyWaitsForATryThatComesTooLate(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		began := time.Now()
-		if _, err := c.Me(ctx, grill); !errors.Is(err, ErrUnavailable) || problem(t, err).RetryAfter != 20*time.Second || time.Since(began) != 0 {
+		if _, err := c.Venue(grill).Me(ctx); !errors.Is(err, ErrUnavailable) || problem(t, err).RetryAfter != 20*time.Second || time.Since(began) != 0 {
 			t.Errorf("after %v: %v", time.Since(began), err)
 		}
 		ctx, giveUp := context.WithCancel(t.Context())
 		time.AfterFunc(5*time.Second, giveUp)
-		if _, err := c.Me(ctx, grill); !errors.Is(err, context.Canceled) || time.Since(began) != 5*time.Second {
+		if _, err := c.Venue(grill).Me(ctx); !errors.Is(err, context.Canceled) || time.Since(began) != 5*time.Second {
 			t.Errorf("after %v: %v", time.Since(began), err)
 		}
 	})
@@ -218,7 +217,7 @@ func TestABodyThatDribblesEndsWhenItsTimeIsUp(t *testing.T) {
 		}}
 		c := client(t, nil, &Options{BaseURL: "http://localhost/api", Transport: piped(t, s)})
 		began := time.Now()
-		_, err := c.Me(t.Context(), grill)
+		_, err := c.Venue(grill).Me(t.Context())
 		if took := time.Since(began); !errors.Is(err, ErrUnavailable) || took != 10*time.Second || !strings.HasSuffix(err.Error(), "no answer within 10s") {
 			t.Errorf("after %v: %v", took, err)
 		}
@@ -245,9 +244,9 @@ func TestWhatTheNetworkDoesIsToldApart(t *testing.T) {
 		gone.URL: {ErrUnavailable, "no answer: dial tcp " + gone.Listener.Addr().String() + ": connect: connection refused"},
 		tls.URL:  {ErrUnavailable, "check the name in service.base_url, this machine's clock and its ca-certificates"},
 		strings.Replace(plain.URL, "http:", "https:", 1): {ErrUnavailable, "service.base_url says https and the service speaks http there"},
-		redirect.URL: {ErrRedirected, "the service answers 308 Permanent Redirect to " + elsewhere.URL + "/login; redirects are not followed with a token; put the address that answers into service.base_url"},
+		redirect.URL: {ErrRedirected, "the service answers 308 Permanent Redirect to " + elsewhere.URL + "; redirects are not followed with a token; put the address that answers into service.base_url"},
 	} {
-		_, err := client(t, nil, &Options{BaseURL: base}).Me(t.Context(), grill)
+		_, err := client(t, nil, &Options{BaseURL: base}).Venue(grill).Me(t.Context())
 		if !errors.Is(err, want.kind) || !strings.HasSuffix(err.Error(), want.text) {
 			t.Errorf("%s: %v, want %s", base, err, want.text)
 		}
@@ -264,11 +263,11 @@ func TestAnAnswerThatBreaksOffIsAskedForAgain(t *testing.T) {
 			_, _ = w.Write([]byte(`{"venueId":"x"}`))
 		}}
 		c := client(t, nil, &Options{BaseURL: "http://localhost/api", Transport: piped(t, s)})
-		if me, err := c.Me(t.Context(), grill); err != nil || n != 2 || me.Venue != "x" {
+		if me, err := c.Venue(grill).Me(t.Context()); err != nil || n != 2 || me.Venue != "x" {
 			t.Errorf("%+v, %v after %d", me, err, n)
 		}
 		n = -9
-		if _, err := c.Me(t.Context(), grill); !errors.Is(err, ErrUnavailable) || !strings.HasSuffix(err.Error(), "the answer broke off after 15 bytes") || n != -6 {
+		if _, err := c.Venue(grill).Me(t.Context()); !errors.Is(err, ErrUnavailable) || !strings.HasSuffix(err.Error(), "the answer broke off after 15 bytes") || n != -6 {
 			t.Errorf("%v after %d", err, n+9)
 		}
 	})
@@ -286,24 +285,63 @@ func TestAnAnswerIsOnlySoLarge(t *testing.T) {
 	defer srv.Close()
 	c := client(t, nil, &Options{BaseURL: srv.URL + "/api", MaxResponse: 100_000})
 	size = 100_000
-	if _, err := c.Me(t.Context(), grill); err != nil {
+	if _, err := c.Venue(grill).Me(t.Context()); err != nil {
 		t.Error(err)
 	}
 	for _, size = range []int{100_001, 1 << 24} {
-		if _, err := c.Me(t.Context(), grill); !errors.Is(err, ErrMalformed) || !strings.HasSuffix(err.Error(), "the answer is larger than 100000 bytes") {
+		if _, err := c.Venue(grill).Me(t.Context()); !errors.Is(err, ErrMalformed) || !strings.HasSuffix(err.Error(), "the answer is larger than 100000 bytes") {
 			t.Errorf("%d: %v", size, err)
 		}
 	}
 }
 
 func TestOnlyLoopbackIsSafeWithoutTLS(t *testing.T) {
-	var got []string
-	for _, base := range []string{"https://pos.example.com", "http://localhost:1", "http://127.0.0.2", "http://[::1]:80", "http://10.0.0.1", "http://pos.example.com"} {
-		if exposed(base) {
-			got = append(got, base)
+	for base, safe := range map[string]bool{
+		"https://pos.example.com": true, "http://localhost:1": true, "http://127.0.0.2": true, "http://[::1]:80": true, "http://10.0.0.1": false, "http://pos.example.com": false,
+	} {
+		log := new(locked)
+		client(t, nil, &Options{BaseURL: base, Logger: slog.New(slog.NewTextHandler(log, nil))})
+		if warned := strings.Contains(log.b.String(), "unencrypted"); warned == safe {
+			t.Errorf("%s: %s", base, log.b.String())
 		}
 	}
-	if !slices.Equal(got, []string{"http://10.0.0.1", "http://pos.example.com"}) {
-		t.Error(got)
+}
+
+func TestACallIsOverAfterTwoMinutesHoweverItsPartsAddUp(t *testing.T) {
+	slow := func(status int) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			select {
+			case <-time.After(9 * time.Second):
+			case <-r.Context().Done():
+			}
+			w.Header().Set("Retry-After", "30")
+			w.WriteHeader(status)
+		}
+	}
+	for name, c := range map[string]struct {
+		s    *service
+		want time.Duration
+	}{
+		"token": {&service{Token: slow(503)}, 2 * time.Minute},
+		"both": {&service{Me: func() http.HandlerFunc {
+			n := 0
+			return func(w http.ResponseWriter, r *http.Request) {
+				if n++; n%3 == 0 {
+					w.WriteHeader(http.StatusUnauthorized)
+					return
+				}
+				slow(503)(w, r)
+			}
+		}()}, 2 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				_, err := client(t, c.s, nil).Venue(grill).Me(t.Context())
+				if took := time.Since(began); took > c.want || took < time.Minute || !errors.Is(err, ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("after %v: %v", took, err)
+				}
+			})
+		})
 	}
 }

@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"ticketrail/receiver/contract"
@@ -17,52 +19,33 @@ func (v *Venue) judge(call Call, a answer) *Error {
 	if a.good() {
 		return nil
 	}
-	e := v.fault(call, ErrRefused, resultRefused, strings.TrimSpace(fmt.Sprintf("the service answers %d %s", a.status, http.StatusText(a.status))))
-	e.Status, e.Says = a.status, v.says(a)
+	e := v.fault(call, ErrRefused, "%s", strings.TrimSpace(fmt.Sprintf("the service answers %d %s", a.status, http.StatusText(a.status))))
+	e.Status, e.Says = a.status, v.says(call, a)
 	switch s := a.status; {
 	case s == http.StatusUnauthorized:
-		e.kind, e.result = ErrUnauthorized, resultUnauthorized
+		e.kind = ErrUnauthorized
 		e.Advice = "a new token did not help; the service may know another venue by this id"
 	case s == http.StatusForbidden:
-		e.kind, e.result = ErrForbidden, resultForbidden
+		e.kind = ErrForbidden
 	case s == http.StatusNotFound:
-		e.kind, e.result = ErrNotFound, resultNotFound
-		e.Advice = fmt.Sprintf("check whether /api belongs to service.base_url, which is %s", v.c.base)
+		e.kind = ErrNotFound
+		e.Advice = fmt.Sprintf("check whether /api belongs to service.base_url, which is %s", v.c.o.BaseURL)
 	case s == http.StatusTooManyRequests:
-		e.kind, e.result, e.passing = ErrRateLimited, resultRateLimited, true
+		e.kind, e.passing = ErrRateLimited, true
 		e.RetryAfter = retryAfter(a.header, a.came)
 	case s == http.StatusRequestTimeout, s >= 500:
-		e.kind, e.result = ErrUnavailable, resultServerError
+		e.kind = ErrUnavailable
 		e.passing = s != http.StatusNotImplemented && s != http.StatusHTTPVersionNotSupported
 		e.RetryAfter = retryAfter(a.header, a.came)
 	case s >= 300 && s < 400:
-		e.kind, e.result, e.Says = ErrRedirected, resultRedirected, ""
+		e.kind, e.Says = ErrRedirected, ""
 		e.Problem += v.whereTo(a)
 		e.Advice = "redirects are not followed with a token; put the address that answers into service.base_url"
 	}
 	if e.RetryAfter > 0 {
 		e.Problem += fmt.Sprintf(", and to ask again in %v", e.RetryAfter)
 	}
-	if call == CallToken {
-		v.judgeToken(e, a)
-	}
 	return e
-}
-
-// judgeToken knows what the token request's errors mean in OAuth 2.0 (RFC 6749, section 5.2).
-func (v *Venue) judgeToken(e *Error, a answer) {
-	code := jsonText(jsonAt(jsonObject(a.body), contract.FieldError))
-	if a.status == http.StatusBadRequest && code == contract.ErrorInvalidClient {
-		e.kind, e.result = ErrUnauthorized, resultUnauthorized
-	}
-	switch e.kind {
-	case ErrUnauthorized:
-		e.Advice = fmt.Sprintf("check service.client_id, the client secret, and whether the service wants them as %s", v.c.o.Token.AuthStyle)
-	case ErrForbidden:
-		e.Advice = "check the venue's id, and that the service has approved the integration for it"
-	case ErrRefused:
-		e.Advice = fmt.Sprintf("check the venue's id, and whether the service calls it %s in token requests", printable(v.c.o.Token.VenueParam, maxQuote))
-	}
 }
 
 // explain adds to a 403 which scopes the token has. If nobody has said yet, /me does.
@@ -76,64 +59,70 @@ func (v *Venue) explain(ctx context.Context, e *Error) {
 	}
 	e.Advice = "which scopes the token has is not known; ask the service to grant the one that this call needs"
 	if known != nil {
-		e.Scopes = append([]string{}, *known...)
 		has := "no scopes"
-		if len(e.Scopes) > 0 {
-			has = "the scopes " + printable(strings.Join(e.Scopes, ", "), maxQuote)
+		if len(*known) > 0 {
+			has = "the scopes " + printable(strings.Join(*known, ", "))
 		}
 		e.Advice = "the token has " + has + ", which is not enough for this call; ask the service to grant the one that it needs"
 	}
 }
 
-// whereTo is where a redirect points, without what may be secret in it.
+// whereTo is the address that a redirect points to, without the path.
 func (v *Venue) whereTo(a answer) string {
 	u, err := url.Parse(a.header.Get("Location"))
-	if err != nil || *u == (url.URL{}) {
+	if err != nil || u.Host == "" {
 		return ""
 	}
-	u.User, u.RawQuery, u.Fragment, u.RawFragment = nil, "", "", ""
-	return " to " + v.hush.text([]byte(u.String()))
+	return " to " + printable(string(v.secrets.hide([]byte(u.Scheme+"://"+u.Host))))
 }
 
-// says is what the service tells people in an error, whose format is not shown; failing all
-// else it is the beginning of the body.
-func (v *Venue) says(a answer) string {
+// says is what the service tells people in an error, whose format is not shown; failing all else
+// it is the body. Of the token endpoint's answers nothing is repeated but an error code of
+// OAuth 2.0 (RFC 6749, section 5.2).
+func (v *Venue) says(call Call, a answer) string {
 	obj := jsonObject(a.body)
+	if call == CallToken {
+		code := jsonText(obj[contract.FieldError])
+		if slices.Contains(oauthErrors, code) {
+			return code
+		}
+		return ""
+	}
 	for _, at := range []string{
 		"error.message", contract.FieldErrorDescription, contract.FieldErrorMessage, "errorMessage", "detail",
 		"error.code", contract.FieldError, contract.FieldErrorCode, "title",
 	} {
 		if s := jsonText(jsonAt(obj, at)); s != "" {
-			return v.hush.text([]byte(s))
+			return v.secrets.plain([]byte(s))
 		}
 	}
-	return v.hush.text(a.body)
+	return v.secrets.plain(a.body)
+}
+
+var oauthErrors = []string{
+	contract.ErrorInvalidClient, contract.ErrorInvalidRequest, contract.ErrorInvalidScope, contract.ErrorUnsupportedGrant,
+	contract.ErrorAccessDenied, "invalid_grant", "unauthorized_client", "server_error", "temporarily_unavailable",
 }
 
 // unreadable is the error of a body that is not one JSON object.
 func (v *Venue) unreadable(call Call, a answer) *Error {
-	e := v.fault(call, ErrMalformed, resultMalformed, "")
+	e := v.fault(call, ErrMalformed, "the answer is JSON, but no object")
 	e.Status = a.status
 	body := bytes.TrimSpace(a.body)
-	if page := bytes.ToLower(body[:min(len(body), textWindow)]); call != CallToken || bytes.HasPrefix(page, []byte("<")) && bytes.Contains(page, []byte("html")) && !bytes.Contains(page, []byte("token")) {
-		// But a token that came alone, or half of one, is a token, and is known to nobody yet.
-		e.Says = v.hush.text(body)
-	}
-	err := json.Unmarshal(body, new(map[string]json.RawMessage))
+	err := json.Unmarshal(body, new(any))
 	switch {
 	case len(body) == 0:
-		e.Problem, e.Says = "the answer is empty", ""
-	case body[0] == '{' && err != nil && strings.HasPrefix(err.Error(), "unexpected end"):
+		e.Problem = "the answer is empty"
+	case err != nil && body[0] == '{' && strings.HasPrefix(err.Error(), "unexpected end"):
 		e.Problem = fmt.Sprintf("the answer's JSON breaks off after %d bytes", len(a.body))
-	case json.Valid(body):
-		e.Problem = "the answer is JSON, but no object"
-	default:
-		kind, _, _ := strings.Cut(a.header.Get("Content-Type"), ";")
+	case err != nil:
 		e.Problem = "the answer is no JSON"
-		if kind = printable(kind, 40); kind != "" {
-			e.Problem += " but calls itself " + v.hush.text([]byte(kind))
+		kind, _, _ := mime.ParseMediaType(a.header.Get("Content-Type"))
+		if slices.Contains([]string{"text/html", "text/plain", "text/xml", "application/xml", contract.ContentType}, kind) {
+			e.Problem += " but calls itself " + kind
 		}
-		e.Advice = fmt.Sprintf("check whether service.base_url, %s, is the service's API", v.c.base)
+		e.Says = v.says(call, a)
+		e.Advice = fmt.Sprintf("check whether service.base_url, %s, is the service's API", v.c.o.BaseURL)
 	}
 	return e
 }

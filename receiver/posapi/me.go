@@ -3,6 +3,7 @@ package posapi
 import (
 	"context"
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -34,6 +35,9 @@ func (v *Venue) Me(ctx context.Context) (Me, error) {
 	return me, nil
 }
 
+// tokenMember is a member that is a secret by its name, whoever's it is.
+var tokenMember = regexp.MustCompile(`(?i)"([a-z_-]*(?:token|secret|password|authorization|api_?key))"\s*:\s*"(?:[^"\\]|\\.)*"`)
+
 func (v *Venue) openMe(a answer) (Me, *Error) {
 	obj := jsonObject(a.body)
 	if obj == nil {
@@ -42,11 +46,11 @@ func (v *Venue) openMe(a answer) (Me, *Error) {
 	v.clock.note(obj, a)
 	// It may be an envelope; but a status in it can also be that of the venue.
 	if s := jsonText(obj[contract.FieldStatus]); strings.EqualFold(s, contract.StatusError) || !jsonNull(obj[contract.FieldError]) {
-		e := v.fault(CallMe, ErrRefused, resultRefused, "the answer is an error")
-		e.Status, e.Says = a.status, v.says(a)
+		e := v.fault(CallMe, ErrRefused, "the answer is an error")
+		e.Status, e.Says = a.status, v.says(CallMe, a)
 		return Me{}, e
 	}
-	me := Me{Raw: secretMember.ReplaceAll(a.body, []byte(`"$1":"`+hushed+`"`))}
+	me := Me{Raw: tokenMember.ReplaceAll(a.body, []byte(`"$1":"`+hidden+`"`))}
 	inside := []map[string]json.RawMessage{obj, jsonObject(obj["data"])}
 	if records, _ := jsonArray(obj[contract.FieldRecords], 1); len(records) > 0 {
 		inside = append(inside, jsonObject(records[0]))
@@ -54,12 +58,12 @@ func (v *Venue) openMe(a answer) (Me, *Error) {
 	for _, o := range inside {
 		for _, at := range contract.MeVenuePlaces() {
 			if me.Venue == "" {
-				me.Venue, _ = contract.CanonicalID(printable(jsonText(jsonAt(o, at)), maxQuote))
+				me.Venue, _ = contract.CanonicalID(printable(jsonText(jsonAt(o, at))))
 			}
 		}
 		for _, at := range []string{contract.FieldScopes, contract.FieldScope} {
 			if me.Scopes == nil {
-				me.Scopes = jsonWords(o[at])
+				me.Scopes = v.secrets.jsonWords(o[at])
 			}
 		}
 	}

@@ -14,12 +14,13 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// A PayrollPeriod says from when to when work is paid together, and by which rules.
+// A PayrollPeriod says from when to when work is paid together, and by which rules. Its dates
+// are written as 2026-01-31 and exist.
 type PayrollPeriod struct {
 	ID        string    // canonical, if it is a UUID
 	UpdatedAt time.Time // in UTC; zero: not said, or not readable
-	Start     Date      // the first day
-	End       Date      // the last day
+	Start     string    // the first day
+	End       string    // the last day
 	Meta      PayrollMeta
 	Raw       json.RawMessage // the record as received, unknown fields included
 }
@@ -27,40 +28,18 @@ type PayrollPeriod struct {
 // PayrollMeta are the venue's labor settings behind a period. What the service left out is
 // empty or nil; no hours are not 0 hours.
 type PayrollMeta struct {
-	SchedulingStartDay  string // in capitals: SUNDAY
-	OvertimeStartDay    string // in capitals
-	PayPeriodStart      Date
-	PayPeriodEnd        Date
+	SchedulingStartDay  string   // in capitals: SUNDAY
+	OvertimeStartDay    string   // in capitals
+	PayPeriodStart      string   // date
+	PayPeriodEnd        string   // date
 	Timezone            string   // a name that [time.LoadLocation] knows, or ""
 	OvertimeDailyDouble *float64 // hours a day, after which they are paid double
 	OvertimeDaily       *float64 // hours a day, after which they are overtime
 	OvertimeWeekly      *float64 // hours a week, after which they are overtime
 }
 
-// MarshalJSON is the record as received, unknown fields included; without one it is what the
-// contract has.
-func (p PayrollPeriod) MarshalJSON() ([]byte, error) {
-	if p.Raw != nil {
-		return p.Raw, nil
-	}
-	m := map[string]any{
-		contract.FieldID: p.ID, contract.FieldPeriodStart: p.Start, contract.FieldPeriodEnd: p.End,
-		contract.FieldMeta: map[string]any{
-			contract.FieldSchedulingStartDay:  p.Meta.SchedulingStartDay,
-			contract.FieldOvertimeStartDay:    p.Meta.OvertimeStartDay,
-			contract.FieldPayPeriodStartAt:    p.Meta.PayPeriodStart,
-			contract.FieldPayPeriodEndAt:      p.Meta.PayPeriodEnd,
-			contract.FieldTimezone:            p.Meta.Timezone,
-			contract.FieldOvertimeDailyDouble: p.Meta.OvertimeDailyDouble,
-			contract.FieldOvertimeDaily:       p.Meta.OvertimeDaily,
-			contract.FieldOvertimeWeekly:      p.Meta.OvertimeWeekly,
-		},
-	}
-	if !p.UpdatedAt.IsZero() {
-		m[contract.FieldUpdatedAt] = p.UpdatedAt
-	}
-	return json.Marshal(m)
-}
+// MarshalJSON is the record as received, unknown fields included.
+func (p PayrollPeriod) MarshalJSON() ([]byte, error) { return p.Raw.MarshalJSON() }
 
 // PayrollPeriods are the venue's, in the service's order. Pay depends on them, so a date, a day
 // or a time zone that does not exist is an error. Beside a [*CountError] what came is returned
@@ -77,7 +56,7 @@ func (v *Venue) PayrollPeriods(ctx context.Context) ([]PayrollPeriod, error) {
 		}
 		p, wrong := r.period()
 		if wrong != "" {
-			return nil, v.odd(CallPayrollPeriods, v.hush.text([]byte(wrong)))
+			return nil, v.fault(CallPayrollPeriods, ErrMalformed, "%s", v.secrets.hide([]byte(wrong)))
 		}
 		periods = append(periods, p)
 	}
@@ -86,15 +65,14 @@ func (v *Venue) PayrollPeriods(ctx context.Context) ([]PayrollPeriod, error) {
 
 // period says what is wrong with a record, or "".
 func (r record) period() (PayrollPeriod, string) {
-	p := PayrollPeriod{ID: r.id(), Raw: r.raw}
-	p.UpdatedAt, _ = jsonTime(r.fields[contract.FieldUpdatedAt])
 	f := fields{of: r.fields, path: r.path()}
-	p.Start = f.date(contract.FieldPeriodStart, true)
-	p.End = f.date(contract.FieldPeriodEnd, true)
+	p := PayrollPeriod{ID: r.id(), Raw: r.raw, Start: f.date(contract.FieldPeriodStart, true), End: f.date(contract.FieldPeriodEnd, true)}
+	p.UpdatedAt, _ = jsonTime(r.fields[contract.FieldUpdatedAt])
 	meta := r.fields[contract.FieldMeta]
 	m := fields{of: jsonObject(meta), path: r.path() + "." + contract.FieldMeta, wrong: f.wrong}
 	if m.of == nil && !jsonNull(meta) {
-		m.say("", "want an object, got "+jsonKind(meta))
+		f.say(contract.FieldMeta, "want an object, got "+jsonKind(meta))
+		return p, f.wrong
 	}
 	p.Meta = PayrollMeta{
 		SchedulingStartDay:  m.day(contract.FieldSchedulingStartDay),
@@ -118,51 +96,44 @@ type fields struct {
 
 func (f *fields) say(name, problem string) {
 	if f.wrong == "" {
-		f.wrong = strings.TrimSuffix(f.path+"."+name, ".") + ": " + problem
+		f.wrong = f.path + "." + name + ": " + problem
 	}
 }
 
 // text is "" where there is none.
 func (f *fields) text(name string) string {
 	raw := f.of[name]
-	if !jsonNull(raw) && raw[0] != '"' {
-		f.say(name, "want a string, got "+jsonKind(raw))
+	if k := jsonKind(raw); !jsonNull(raw) && k != "a string" {
+		f.say(name, "want a string, got "+k)
 		return ""
 	}
 	return strings.TrimSpace(jsonText(raw))
 }
 
-func (f *fields) date(name string, must bool) Date {
+func (f *fields) date(name string, must bool) string {
 	s := f.text(name)
-	if s == "" {
-		if must {
-			f.say(name, "missing")
-		}
-		return Date{}
+	if s == "" && must {
+		f.say(name, "missing")
 	}
-	d, err := ParseDate(s)
-	if err != nil {
-		f.say(name, err.Error())
+	if t, err := time.Parse(time.DateOnly, s); s != "" && (err != nil || t.Year() == 0) {
+		f.say(name, fmt.Sprintf("%q is not a date like 2026-01-31", printable(s)))
 	}
-	return d
+	return s
 }
 
 func (f *fields) day(name string) string {
 	s := strings.ToUpper(f.text(name))
 	days := []string{"", "SUNDAY", "MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY"}
 	if !slices.Contains(days, s) {
-		f.say(name, fmt.Sprintf("%q is not a day of the week", printable(s, maxQuote)))
+		f.say(name, fmt.Sprintf("%q is not a day of the week", printable(s)))
 	}
 	return s
 }
 
 func (f *fields) zone(name string) string {
 	s := f.text(name)
-	if s == "" {
-		return ""
-	}
 	if _, err := time.LoadLocation(s); err != nil || s == "Local" { // which is this box's zone, not the venue's
-		f.say(name, fmt.Sprintf("%q is not in the time zone database; correct it in the point of sale, or set the venue's timezone here", printable(s, maxQuote)))
+		f.say(name, fmt.Sprintf("%q is not in the time zone database; correct it in the point of sale, or set the venue's timezone here", printable(s)))
 	}
 	return s
 }

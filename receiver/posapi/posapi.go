@@ -5,12 +5,14 @@
 // [Client.Venue] has a venue's token got, kept and renewed; a token is pinned to one venue and
 // never used for another. What the contract does not show is a default here and an option.
 //
-// The answers are hostile until parsed: they are capped, redirects are refused, and what is
-// quoted from them in an [Error] is short, printable, and free of the secret and of tokens. The
-// names and ids in an answer are handed on as they came; who shows them must clean them.
+// The answers are hostile until parsed: they are capped, redirects are refused, nothing that
+// the token endpoint sends is repeated, and what an [Error] repeats of other answers is a few
+// plain words. The names and ids in an answer are handed on as they came, without the client
+// secret and the token; who shows them must clean them.
 package posapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,13 +22,13 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/oauth2"
 
 	"ticketrail/receiver/contract"
 )
@@ -53,7 +55,8 @@ type TokenOptions struct {
 	Scopes []string
 }
 
-// Options of a [Client]. BaseURL, ClientID and Secret are required.
+// Options of a [Client]. BaseURL, ClientID and Secret are required. The values of the others
+// are checked by whoever reads them from a person.
 type Options struct {
 	// BaseURL is the address that the contract's paths are below, with /api if the service has
 	// that: https://api.example.com/api.
@@ -61,7 +64,8 @@ type Options struct {
 	// ClientID is the integrator's. It is sent as it is.
 	ClientID string
 	// Secret is called for each token request, so that a rotated file is noticed. White space
-	// around it is dropped. It may be called for several venues at the same time.
+	// around it is dropped. It may be called for several venues at the same time, and what its
+	// error says is shown.
 	Secret func() (string, error)
 	// Transport is what requests go through. Default: one of the client's own, with time-outs,
 	// that obeys the proxy variables of the environment.
@@ -83,7 +87,8 @@ type Options struct {
 	// token and all that is tried again, takes no more than six times as long, and two minutes at
 	// least; of a list that holds for each page.
 	Timeout time.Duration
-	// MaxResponse is how many bytes an answer may have. Default 16 MiB.
+	// MaxResponse is how many bytes an answer may have. Default 8 MiB:
+	// ten thousand employees on one page.
 	MaxResponse int64
 	// Logger gets what no caller is told. Default: none.
 	Logger *slog.Logger
@@ -95,131 +100,62 @@ type Options struct {
 // A Client asks one service for one integrator. It is safe for concurrent use.
 type Client struct {
 	o       Options
-	base    string
-	http    *http.Client
 	log     *slog.Logger
 	metrics *metrics
-	ages    *ages // nil: nobody sees them
 
 	mu     sync.Mutex
 	venues map[string]*Venue // by canonical id; guarded by mu
 }
 
 // A Venue asks about one venue, with tokens that are pinned to it. It is safe for concurrent
-// use: whoever needs a token while it is being fetched waits for that fetch.
+// use: whoever needs a token while it is being fetched waits for that.
 type Venue struct {
-	c      *Client
-	id     string
-	hush   *hush
-	tokens *tokens
-	clock  clock
-	scopes atomic.Pointer[[]string] // of the latest token that told; nil: none did
+	c       *Client
+	id      string
+	secrets *secrets
+	clock   clock
+	scopes  atomic.Pointer[[]string] // of the latest token that told; nil: none did
+
+	fetching chan struct{}                // holds one element while somebody sees to the token
+	token    atomic.Pointer[oauth2.Token] // nil: none
 }
 
-const (
-	defaultTimeout     = 10 * time.Second
-	defaultRenewBefore = 60 * time.Second
-	defaultMaxResponse = 16 << 20
-	headerPlace        = "header:"
-)
-
-// New makes a client. It talks to nobody yet. The error names every option that cannot be.
+// New makes a client. It talks to nobody yet.
 func New(o Options) (*Client, error) {
+	u, err := url.Parse(o.BaseURL)
+	switch {
+	case err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Hostname() == "" || u.User != nil || u.RawQuery != "":
+		// It is not repeated: it may have a password in it.
+		return nil, errors.New("point-of-sale service: base address: want one such as https://api.example.com/api")
+	case o.ClientID == "":
+		return nil, errors.New("point-of-sale service: client id: missing")
+	case o.Secret == nil:
+		return nil, errors.New("point-of-sale service: client secret: missing")
+	}
 	o.fill()
-	base, err := o.check()
-	if err != nil {
-		return nil, err
-	}
-	c := &Client{o: o, base: base, log: o.Logger.With("component", "posapi"), venues: map[string]*Venue{}}
-	c.http = &http.Client{
-		Transport: o.Transport,
-		// The answer that redirects is judged like any other: following it could carry the
-		// secret or a token to somebody else.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-	if c.metrics, err = newMetrics(o.Registerer, c); err != nil {
+	c := &Client{o: o, log: o.Logger.With("component", "posapi"), venues: map[string]*Venue{}}
+	if c.metrics, err = newMetrics(o.Registerer); err != nil {
 		return nil, fmt.Errorf("point-of-sale service: register metrics: %w", err)
 	}
-	if exposed(base) {
-		c.log.Warn("the client secret and tokens cross the network unencrypted; use an https address", "base_url", base)
+	if ip := net.ParseIP(u.Hostname()); u.Scheme == "http" && u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		c.log.Warn("the client secret and tokens cross the network unencrypted; use an https address", "base_url", o.BaseURL)
 	}
 	return c, nil
 }
 
 func (o *Options) fill() {
-	def := func(s *string, v string) {
-		if *s == "" {
-			*s = v
-		}
-	}
-	def(&o.Token.Path, contract.PathToken)
-	def(&o.Token.VenueParam, contract.ParamTokenVenue)
-	def(&o.Token.AuthStyle, AuthParams)
-	def(&o.PayrollVenueParam, contract.ParamPayrollVenue)
-	if o.Token.RenewBefore == 0 {
-		o.Token.RenewBefore = defaultRenewBefore
-	}
-	if o.Timeout == 0 {
-		o.Timeout = defaultTimeout
-	}
-	if o.MaxResponse == 0 {
-		o.MaxResponse = defaultMaxResponse
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.BaseURL = strings.TrimRight(o.BaseURL, "/")
+	o.Token.Path = cmp.Or(o.Token.Path, contract.PathToken)
+	o.Token.VenueParam = cmp.Or(o.Token.VenueParam, contract.ParamTokenVenue)
+	o.Token.AuthStyle = cmp.Or(o.Token.AuthStyle, AuthParams)
+	o.Token.RenewBefore = cmp.Or(o.Token.RenewBefore, time.Minute)
+	o.PayrollVenueParam = cmp.Or(o.PayrollVenueParam, contract.ParamPayrollVenue)
+	o.Timeout = cmp.Or(o.Timeout, 10*time.Second)
+	o.MaxResponse = cmp.Or(o.MaxResponse, 8<<20)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.Transport == nil {
 		o.Transport = transport()
 	}
-	o.Token.Scopes = slices.Clone(o.Token.Scopes)
-}
-
-// check returns the base address without a slash at its end.
-func (o *Options) check() (string, error) {
-	var errs []error
-	bad := func(wrong bool, format string, args ...any) {
-		if wrong {
-			errs = append(errs, fmt.Errorf(format, args...))
-		}
-	}
-	u, err := url.Parse(o.BaseURL)
-	switch {
-	case o.BaseURL == "":
-		bad(true, "base address: missing")
-	case err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Hostname() == "":
-		// It is not repeated: who pasted a password into it does not want to read it here.
-		bad(true, "base address: want one such as https://api.example.com/api")
-	case u.User != nil:
-		bad(true, "base address: has a user name or password in it; the client id and secret have places of their own")
-	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		bad(true, "base address: ends in a query or fragment; want one such as https://api.example.com/api")
-	}
-	bad(o.ClientID == "", "client id: missing")
-	bad(o.Secret == nil, "client secret: missing")
-	bad(!strings.HasPrefix(o.Token.Path, "/"), "token path: %q does not begin with a slash", o.Token.Path)
-	reserved := []string{contract.ParamGrantType, contract.ParamClientID, contract.ParamClientSecret, contract.ParamScope}
-	bad(slices.Contains(reserved, o.Token.VenueParam), "token venue parameter: %q has a meaning of its own in a token request", o.Token.VenueParam)
-	bad(o.Token.AuthStyle != AuthParams && o.Token.AuthStyle != AuthHeader, "token auth style: %q is neither %s nor %s", o.Token.AuthStyle, AuthParams, AuthHeader)
-	bad(o.Token.RenewBefore < 0, "renew before: %v is negative", o.Token.RenewBefore)
-	bad(o.PageLimit < 0, "page limit: %d is negative", o.PageLimit)
-	bad(o.CursorAt == headerPlace, "cursor place: %q names no header", o.CursorAt)
-	bad(o.PayrollVenueParam == contract.ParamCursor || o.PayrollVenueParam == contract.ParamLimit, "payroll venue parameter: %q has a meaning of its own", o.PayrollVenueParam)
-	bad(o.Timeout < 0, "time-out: %v is negative", o.Timeout)
-	bad(o.MaxResponse < 0, "largest answer: %d is negative", o.MaxResponse)
-	if errs != nil {
-		return "", fmt.Errorf("point-of-sale service: %w", errors.Join(errs...))
-	}
-	return strings.TrimRight(u.String(), "/"), nil
-}
-
-// exposed says that others can read along on the way to base.
-func exposed(base string) bool {
-	u, err := url.Parse(base)
-	if err != nil || u.Scheme == "https" {
-		return false
-	}
-	ip := net.ParseIP(u.Hostname())
-	return u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback())
 }
 
 // transport gives up on connections that do not get on, in parts of the time that an exchange
@@ -246,15 +182,11 @@ func (c *Client) Venue(id string) *Venue {
 	defer c.mu.Unlock()
 	v := c.venues[id]
 	if v == nil {
-		v = &Venue{c: c, id: id, hush: new(hush)}
-		v.tokens = newTokens(v)
+		v = &Venue{c: c, id: id, secrets: new(secrets), fetching: make(chan struct{}, 1)}
 		c.venues[id] = v
 	}
 	return v
 }
-
-// Me is [Venue.Me] of the venue with that id.
-func (c *Client) Me(ctx context.Context, venue string) (Me, error) { return c.Venue(venue).Me(ctx) }
 
 // Employees is [Venue.Employees] of the venue with that id.
 func (c *Client) Employees(ctx context.Context, venue string) iter.Seq2[Employee, error] {
@@ -276,29 +208,27 @@ func (c *Client) Keep(ids []string) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	maps.DeleteFunc(c.venues, func(id string, _ *Venue) bool { return !stay[id] })
+	maps.DeleteFunc(c.venues, func(id string, v *Venue) bool {
+		if !stay[id] {
+			c.metrics.forget(v)
+		}
+		return !stay[id]
+	})
 }
 
 // Close gives up idle connections, and the ages of its tokens are not told any more. The client
 // can still be used.
 func (c *Client) Close() {
-	c.http.CloseIdleConnections()
-	if c.ages != nil {
-		c.ages.leave(c)
+	(&http.Client{Transport: c.o.Transport}).CloseIdleConnections()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, v := range c.venues {
+		c.metrics.forget(v)
 	}
 }
 
 // String says which service it is. It is there so that no way of printing a client shows more.
-func (c *Client) String() string { return "client of " + c.base }
-
-// GoString is [Client.String].
-func (c *Client) GoString() string { return c.String() }
-
-// ID is the venue's, in canonical form.
-func (v *Venue) ID() string { return v.id }
+func (c *Client) String() string { return "client of " + c.o.BaseURL }
 
 // String is the venue's id. It is there so that no way of printing a venue shows its token.
 func (v *Venue) String() string { return v.id }
-
-// GoString is [Venue.String].
-func (v *Venue) GoString() string { return v.String() }

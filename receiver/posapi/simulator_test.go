@@ -118,7 +118,7 @@ func TestEveryFaultOfTheServiceIsToldApartAndOvercomeWhereItCanBe(t *testing.T) 
 		"employees:large":          {posapi.ErrMalformed, ""},
 		"token:401":                {posapi.ErrUnauthorized, "token"},
 		"token:503":                {posapi.ErrUnavailable, "503"},
-		"token:nonjson":            {posapi.ErrMalformed, "Scheduled maintenance"},
+		"token:nonjson":            {posapi.ErrMalformed, "is no JSON but calls itself text/html"},
 		"token:redirect=http://x/": {posapi.ErrRedirected, "302"},
 		"token:hang":               {posapi.ErrUnavailable, "2s"},
 	} {

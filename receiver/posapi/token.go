@@ -3,265 +3,177 @@ package posapi
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"net/http"
 	"net/url"
-	"runtime/debug"
-	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/clientcredentials"
-	"golang.org/x/sync/singleflight"
 
 	"ticketrail/receiver/contract"
 )
 
-// restAfterRenewal is how long a token that could not be renewed is used before the next
-// attempt, while it is still good.
-const restAfterRenewal = 5 * time.Second
-
-// A bearer is a token. It is only ever held by pointer, which is all that %+v shows of it.
-type bearer struct {
-	value string
-	asked time.Time
-	renew time.Time // from then on it is to be renewed
-	ends  time.Time
-}
-
-// tokens get and keep the tokens of one venue. It is not oauth2's ReuseTokenSource: that goes by
-// the wall clock, which jumps on a box that has just found the time; it makes whoever asks wait
-// for a fetch for as long as that takes, even with a deadline; it cannot be told that a token is
-// no longer accepted; and a renewal that fails costs it a token that is still good.
-type tokens struct {
-	v     *Venue
-	group singleflight.Group
-
-	mu   sync.Mutex
-	held *bearer   // nil: none; guarded by mu
-	rest time.Time // no renewal before; guarded by mu
-}
-
-func newTokens(v *Venue) *tokens { return &tokens{v: v} }
-
-// get is a token that is good, as far as we know. However many ask, one fetch runs; it goes on
-// when they give up, for whoever asks next.
-func (t *tokens) get(ctx context.Context) (*bearer, error) {
-	if ctx.Err() != nil {
-		return nil, t.v.givenUp(ctx, CallToken)
-	}
-	if b := t.ready(); b != nil {
-		return b, nil
-	}
-	fetched := t.group.DoChan("", func() (any, error) {
-		if b := t.ready(); b != nil { // since we looked
-			return b, nil
-		}
-		return t.refresh()
-	})
+// bearer is the venue's token, good for a while yet. One caller at a time fetches it and the
+// others wait for that, each no longer than its own ctx: a source made once would keep the ctx
+// that it was made with, and hold up whoever asks while the service hangs.
+func (v *Venue) bearer(ctx context.Context) (*oauth2.Token, error) {
 	select {
-	case r := <-fetched:
-		if r.Err != nil {
-			return nil, r.Err
-		}
-		return r.Val.(*bearer), nil
+	case v.fetching <- struct{}{}:
+		defer func() { <-v.fetching }()
 	case <-ctx.Done():
-		return nil, t.v.givenUp(ctx, CallToken)
+		return nil, v.givenUp(ctx, CallToken)
 	}
+	held := v.token.Load()
+	token, err := oauth2.ReuseTokenSourceWithExpiry(held, tokenRequest{ctx, v}, v.c.o.Token.RenewBefore).Token()
+	if err == nil && token != held { // another caller may have dropped it meanwhile
+		v.token.Store(token)
+	}
+	return token, err
 }
 
-func (t *tokens) ready() *bearer {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	now := time.Now()
-	if t.held == nil || !now.Before(t.held.ends) || !now.Before(t.held.renew) && !now.Before(t.rest) {
-		return nil
-	}
-	return t.held
+// A tokenRequest is an [oauth2.TokenSource] that asks the service each time.
+type tokenRequest struct {
+	ctx context.Context
+	v   *Venue
 }
 
-// drop forgets a token that the service did not accept, unless another has replaced it.
-func (t *tokens) drop(b *bearer) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.held == b {
-		t.held = nil
+// Token asks for a token for the venue. Its errors are [*Error].
+func (r tokenRequest) Token() (token *oauth2.Token, err error) {
+	v, o := r.v, &r.v.c.o
+	if r.ctx.Err() != nil {
+		return nil, v.givenUp(r.ctx, CallToken)
 	}
-}
-
-// age is how long ago the token was asked for that is held and good: one that has ended grows no
-// older, it is none.
-func (t *tokens) age() (time.Duration, bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.held == nil || !time.Now().Before(t.held.ends) {
-		return 0, false
-	}
-	return time.Since(t.held.asked), true
-}
-
-// refresh runs in a goroutine of its own, where a panic would end the program that prints.
-func (t *tokens) refresh() (got *bearer, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			t.v.c.log.Error("a panic while a token was fetched", "venue", t.v.id, "panic", t.v.hush.text(fmt.Append(nil, p)), "stack", string(debug.Stack()))
-			got, err = nil, t.v.odd(CallToken, "a panic; see the log")
-		}
-	}()
-	b, err := t.v.fetch()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	now := time.Now()
-	switch {
-	case err == nil:
-		t.held, t.rest = b, time.Time{}
-		return b, nil
-	case t.held != nil && now.Before(t.held.ends):
-		t.v.c.log.Warn("token not renewed, the old one is still good", "venue", t.v.id, "for", t.held.ends.Sub(now).Round(time.Second), "err", err)
-		t.rest = now.Add(restAfterRenewal)
-		return t.held, nil
-	}
-	return nil, err
-}
-
-// fetch asks for a token. It belongs to no caller, so its only limits are those of [Venue.persist].
-func (v *Venue) fetch() (*bearer, error) {
-	o := &v.c.o
 	secret, err := o.Secret()
 	secret = strings.TrimSpace(secret)
-	// What a token's answer says is quoted in errors, so these must be known before it comes.
-	v.hush.add(secret, base64.StdEncoding.EncodeToString([]byte(url.QueryEscape(o.ClientID)+":"+url.QueryEscape(secret))))
+	v.secrets.add(secret)
 	if err != nil {
-		return nil, v.fault(CallToken, ErrSecret, resultMalformed, "the client secret cannot be read: "+v.hush.text([]byte(err.Error())))
+		return nil, v.fault(CallToken, ErrSecret, "the client secret cannot be read: %s", printable(string(v.secrets.hide([]byte(err.Error())))))
 	}
 	if secret == "" {
-		return nil, v.fault(CallToken, ErrSecret, resultMalformed, "the client secret is empty")
-	}
-	trip := &tokenTrip{v: v}
-	style := oauth2.AuthStyleInParams
-	if o.Token.AuthStyle == AuthHeader {
-		style = oauth2.AuthStyleInHeader
+		return nil, v.fault(CallToken, ErrSecret, "the client secret is empty")
 	}
 	cfg := clientcredentials.Config{
 		ClientID: o.ClientID, ClientSecret: secret, Scopes: o.Token.Scopes,
-		TokenURL:       v.c.base + o.Token.Path,
+		TokenURL:       o.BaseURL + o.Token.Path,
 		EndpointParams: url.Values{o.Token.VenueParam: {v.id}},
-		AuthStyle:      style,
+		AuthStyle:      oauth2.AuthStyleInParams,
 	}
-	ctx := context.WithValue(context.Background(), oauth2.HTTPClient, &http.Client{Transport: trip})
-	token, err := cfg.Token(ctx)
-	if err != nil {
+	if o.Token.AuthStyle == AuthHeader {
+		cfg.AuthStyle = oauth2.AuthStyleInHeader
+	}
+	e := v.persist(r.ctx, CallToken, func(ctx context.Context) *Error {
+		asked := time.Now()
+		token, err = cfg.Token(context.WithValue(ctx, oauth2.HTTPClient, &http.Client{Transport: tokenWire{v}}))
 		if e, ok := errors.AsType[*Error](err); ok {
-			return nil, e
-		}
-		// Its own errors may hold all of an answer.
-		return nil, v.odd(CallToken, "the answer is not understood")
-	}
-	return trip.bearer(token, o.Token.RenewBefore), nil
-}
-
-// A tokenTrip is the way from the oauth2 library to the service. The library sees only answers
-// that are good, in the one form that it reads well, and so it never makes an error of a body.
-type tokenTrip struct {
-	v      *Venue
-	sent   time.Time
-	life   time.Duration
-	scopes []string
-}
-
-// RoundTrip implements [http.RoundTripper]. Its errors are [*Error].
-func (t *tokenTrip) RoundTrip(req *http.Request) (*http.Response, error) {
-	defer req.Body.Close()
-	var value string
-	e := t.v.persist(req.Context(), question{
-		call: CallToken,
-		request: func(ctx context.Context) (*http.Request, error) {
-			r := req.Clone(ctx)
-			var err error
-			r.Body, err = req.GetBody()
-			return r, err
-		},
-		read: func(a answer) (e *Error) {
-			value, e = t.open(a)
 			return e
-		},
+		}
+		if err != nil { // which may hold all of the answer
+			return v.fault(CallToken, ErrMalformed, "the answer is not understood")
+		}
+		v.lasts(token, asked)
+		return nil
 	})
 	if e != nil {
 		return nil, e
 	}
-	body, err := json.Marshal(map[string]string{contract.FieldAccessToken: value, contract.FieldTokenType: contract.TokenTypeBearer})
-	if err != nil {
-		return nil, err
+	return token, nil
+}
+
+// lasts counts a token's life from the request on: the service may have begun no later. The end
+// of one that lives for less than twice RenewBefore is put off, so that it is renewed at half
+// its life and not for each call.
+func (v *Venue) lasts(token *oauth2.Token, asked time.Time) {
+	v.secrets.add(token.AccessToken)
+	life := time.Duration(token.Extra(contract.FieldExpiresIn).(float64)) * time.Second // openToken sees to that
+	early := v.c.o.Token.RenewBefore
+	token.Expiry = asked.Add(max(life, life/2+early))
+	v.c.metrics.remember(v, asked, asked.Add(life))
+}
+
+// A tokenWire is the way from the oauth2 library to the service. The library sees only answers
+// that are good, with the fields that it knows: what the contract does not show is read here.
+type tokenWire struct{ v *Venue }
+
+// RoundTrip implements [http.RoundTripper]. Its errors are [*Error].
+func (w tokenWire) RoundTrip(req *http.Request) (*http.Response, error) {
+	a, e := w.v.exchange(CallToken, req)
+	if e == nil {
+		e = w.v.judge(CallToken, a)
+	}
+	var body []byte
+	if e == nil {
+		body, e = w.v.openToken(a)
+	}
+	if e != nil {
+		w.v.adviseToken(e)
+		return nil, e
 	}
 	return &http.Response{
-		StatusCode: http.StatusOK,
-		Header:     http.Header{"Content-Type": {contract.ContentType}},
-		Body:       io.NopCloser(bytes.NewReader(body)),
-		Request:    req,
+		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {contract.ContentType}},
+		Body: io.NopCloser(bytes.NewReader(body)), Request: req,
 	}, nil
 }
 
-// open reads the answer of the token request, whose fields are not shown: as OAuth 2.0 has them,
-// and as the rest of the service would write them.
-func (t *tokenTrip) open(a answer) (string, *Error) {
+// openToken reads the answer of the token request: as OAuth 2.0 has it, and as the rest of the
+// service would write it. It gives it back as OAuth 2.0 has it.
+func (v *Venue) openToken(a answer) ([]byte, *Error) {
 	obj := jsonObject(a.body)
 	if obj == nil {
-		return "", t.v.unreadable(CallToken, a)
+		return nil, v.unreadable(CallToken, a)
 	}
-	if code := jsonText(obj[contract.FieldError]); code != "" { // some servers say so with 200
-		e := t.v.fault(CallToken, ErrRefused, resultRefused, "the service answers with the error "+t.v.hush.text([]byte(code)))
-		e.Status, e.Says = a.status, t.v.hush.text([]byte(jsonText(obj[contract.FieldErrorDescription])))
-		if code == contract.ErrorInvalidClient {
-			e.kind, e.result = ErrUnauthorized, resultUnauthorized
-		}
-		t.v.judgeToken(e, a)
-		return "", e
+	if !jsonNull(obj[contract.FieldError]) { // some servers say so with 200
+		e := v.fault(CallToken, ErrRefused, "the service answers with an error")
+		e.Status, e.Says = a.status, v.says(CallToken, a)
+		return nil, e
 	}
-	var value string
-	for _, at := range []string{contract.FieldAccessToken, "accessToken", "token"} {
-		if value == "" {
-			value = jsonText(obj[at])
+	value := ""
+	for _, at := range []string{"token", "accessToken", contract.FieldAccessToken} {
+		if s := jsonText(obj[at]); s != "" {
+			value = s
 		}
 	}
-	t.v.hush.add(value)
-	odd := func(r rune) bool { return r <= ' ' || r > '~' }
-	if value == "" || strings.ContainsFunc(value, odd) {
-		e := t.v.odd(CallToken, contract.FieldAccessToken+": missing")
-		if value != "" {
-			e.Problem = contract.FieldAccessToken + ": has characters that a header cannot hold"
-		}
+	problem := ""
+	if value == "" {
+		problem = "missing"
+	} else if strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		problem = "has characters that a header cannot hold"
+	}
+	if problem != "" {
+		e := v.fault(CallToken, ErrMalformed, "%s: %s", contract.FieldAccessToken, problem)
 		e.Status = a.status
-		return "", e
+		return nil, e
 	}
-	t.sent, t.life = a.sent, contract.TokenLifetime
+	answer := map[string]any{contract.FieldAccessToken: value, contract.FieldExpiresIn: int(contract.TokenLifetime.Seconds())}
 	for _, at := range []string{"expiresIn", contract.FieldExpiresIn} {
 		if n, ok := jsonNumber(obj[at]); ok && n >= 1 {
-			t.life = time.Duration(min(n, math.MaxInt32)) * time.Second
+			answer[contract.FieldExpiresIn] = int(min(n, math.MaxInt32))
 		}
 	}
 	for _, at := range []string{contract.FieldScopes, contract.FieldScope} {
-		if words := jsonWords(obj[at]); words != nil {
-			t.scopes = words
+		if words := v.secrets.jsonWords(obj[at]); words != nil {
+			v.scopes.Store(&words)
 		}
 	}
-	return value, nil
+	body, _ := json.Marshal(answer)
+	return body, nil
 }
 
-// bearer counts the token's life from the request on: the service may have begun no later.
-func (t *tokenTrip) bearer(token *oauth2.Token, early time.Duration) *bearer {
-	if t.scopes != nil {
-		t.v.scopes.Store(new(slices.Clone(t.scopes)))
+// adviseToken knows what the token request's errors mean.
+func (v *Venue) adviseToken(e *Error) {
+	if e.Says == contract.ErrorInvalidClient && e.kind == ErrRefused {
+		e.kind = ErrUnauthorized
 	}
-	return &bearer{
-		value: token.AccessToken, asked: t.sent,
-		renew: t.sent.Add(t.life - min(early, t.life/2)),
-		ends:  t.sent.Add(t.life),
+	switch e.kind {
+	case ErrUnauthorized:
+		e.Advice = "check service.client_id, the client secret, and whether the service wants them as " + v.c.o.Token.AuthStyle
+	case ErrForbidden:
+		e.Advice = "check the venue's id, and that the service has approved the integration for it"
+	case ErrRefused:
+		e.Advice = "check the venue's id, and whether the service calls it " + v.c.o.Token.VenueParam + " in token requests"
 	}
 }

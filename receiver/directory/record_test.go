@@ -1,0 +1,323 @@
+package directory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"ticketrail/queue"
+	"ticketrail/receiver/posapi"
+)
+
+func TestNamesOutliveTheProcessAndAServiceThatIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "queue.db")
+		start := func() *queue.Queue {
+			q, err := queue.Open(queue.Options{Path: path, Reserve: -1, NoSync: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return q
+		}
+		q, s := start(), newService(t)
+		s.people[harbour] = people(jon, "Jonathan A.", ann, "Ann Ōé 𝄞 \u200d")
+		s.periods[harbour] = []posapi.PayrollPeriod{period("2026-01-05", "Australia/Melbourne")}
+		k := open(t, s, q.Shelf("directory"), harbour)
+		after(firstWithin)
+		k.end()
+		if err := q.Close(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		s.do(func() { s.broken[harbour], s.payroll = errors.New("gone"), errors.New("gone") })
+		q = start()
+		k = open(t, s, q.Shelf("directory"), strings.ToUpper(harbour))
+		for range 2 { // before the first question and after it
+			k.want("Jonathan A., Ann Ōé 𝄞 \u200d", jon, ann)
+			if zone, ok := k.Zone(harbour); zone != "Australia/Melbourne" || !ok {
+				t.Errorf("zone %q %v", zone, ok)
+			}
+			if st := k.status(harbour); !st.Whole || st.Age < time.Hour {
+				t.Errorf("status %+v", st)
+			}
+			after(firstWithin)
+		}
+		k.end()
+		k = open(t, s, q.Shelf("directory"), station)
+		after(firstWithin)
+		if err := q.Shelf("directory").All(func(key string, _ []byte) bool {
+			if !strings.HasPrefix(key, station) {
+				t.Errorf("%s is of a venue that is gone", key)
+			}
+			return true
+		}); err != nil {
+			t.Error(err)
+		}
+		k.end()
+		if err := q.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// Before the Put, after it, and when nobody knows: whatever became of it, the new names are in
+// use, the start after it has names, and the one after that the new ones.
+func TestNamesAreInUseWhateverBecomesOfStoringThem(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		set   func(*board)
+		found string // at the next start
+	}{
+		{"works", func(*board) {}, "new"},
+		{"failed", func(b *board) { b.fail = errors.New("disk full") }, "old"},
+		{"failed but persisted", func(b *board) { b.fail, b.after = errors.New("storage failed"), true }, "new"},
+		{"hangs", func(b *board) { b.hang = true }, "old"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, b := newService(t), newBoard(t)
+				s.people[harbour] = people(jon, "old")
+				s.periods[harbour] = []posapi.PayrollPeriod{period("2026-01-05", "Europe/Lisbon")}
+				k := open(t, s, b, harbour)
+				after(firstWithin)
+				k.want("old", jon)
+				s.do(func() {
+					s.people[harbour] = people(jon, "new")
+					s.periods[harbour] = []posapi.PayrollPeriod{period("2026-01-05", "Europe/Oslo")}
+				})
+				b.do(func() { c.set(b) })
+				after(7 * time.Hour)
+				k.want("new", jon)
+				if zone, _ := k.Zone(harbour); zone != "Europe/Oslo" {
+					t.Errorf("zone %s", zone)
+				}
+				if st := k.status(harbour); (st.StoreErr != nil) != (c.name != "works") {
+					t.Errorf("status %+v", st)
+				}
+				k.end()
+				b.do(func() { b.fail, b.after, b.hang = nil, false, false })
+				k = open(t, s, b, harbour)
+				k.want(c.found, jon)
+				after(firstWithin)
+				k.want("new", jon)
+				k.end()
+				k = open(t, nil, b, harbour)
+				k.want("new", jon)
+				if zone, _ := k.Zone(harbour); zone != "Europe/Oslo" {
+					t.Errorf("zone %s", zone)
+				}
+			})
+		})
+	}
+}
+
+func TestARecordThatCannotBeReadIsLearnedAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, bad := range []map[string]string{
+			{harbour: ""}, {harbour: "{"}, {harbour: `{"version":3}`}, {harbour: `{"version":2,"ran":-1}`}, {harbour: `{"version":2,"ran":9223372036854775807}`},
+			{harbour + "/people": "{"}, {harbour + "/people": `{"version":1}` + "\nx\n"}, {harbour + "/zone": "{"},
+		} {
+			s, b := newService(t), newBoard(t)
+			s.people[harbour] = people(jon, "Jon")
+			s.periods[harbour] = []posapi.PayrollPeriod{period("2026-01-05", "Europe/Lisbon")}
+			for key, value := range bad {
+				b.values[key] = []byte(value)
+			}
+			k := open(t, s, b, harbour)
+			if n := k.logs.count("WARN", "cannot be read"); n != 1 {
+				t.Errorf("%q: %d warnings", bad, n)
+			}
+			k.want("-", jon)
+			after(firstWithin)
+			k.want("Jon", jon)
+			k.end()
+			if k = open(t, nil, b, harbour); k.status(harbour).Zone != "Europe/Lisbon" {
+				t.Error("the zone is not kept")
+			}
+			k.want("Jon", jon)
+			k.end()
+		}
+	})
+}
+
+func TestWhatTheVersionBeforeKeptIsReadUntilThereIsSomethingNew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, b := newService(t), newBoard(t)
+		b.values[harbour+"/people"] = []byte(`{"version":1,"as_of":"1999-12-31T23:00:00Z","ran":700}` + "\n" + jon + "\t-1\tJonathan A.\nE-1\t7\tAnn\n" + kim + "\t0\tKim\n")
+		b.values[harbour+"/zone"] = []byte(`{"version":1,"zone":"Europe/Lisbon"}`)
+		s.hangs[harbour] = true
+		for range 2 { // the service does not answer, and a restart changes nothing
+			k := open(t, s, b, harbour)
+			after(firstWithin)
+			k.want("Jonathan A., Ann, Kim", jon, "E-1", kim)
+			if st := k.status(harbour); st.Zone != "Europe/Lisbon" || st.Left != 2 || !st.Whole || st.Age < time.Hour {
+				t.Errorf("status %+v", st)
+			}
+			k.end()
+		}
+		s.do(func() { s.hangs[harbour], s.people[harbour] = false, people(jon, "Jon B.") })
+		k := open(t, s, b, harbour)
+		after(firstWithin)
+		k.want("Jon B., Ann, Kim", jon, "E-1", kim)
+		k.end()
+		k = open(t, nil, b, harbour)
+		synctest.Wait()
+		k.want("Jon B., Ann, Kim", jon, "E-1", kim)
+		if got := b.keys(); got != harbour || k.status(harbour).Zone != "Europe/Lisbon" {
+			t.Errorf("kept under %s, %+v", got, k.status(harbour))
+		}
+	})
+}
+
+// damaged is a shelf that has been bitten.
+type damaged struct{ *board }
+
+func (damaged) Get(string) ([]byte, bool, error) {
+	return nil, false, fmt.Errorf("get: %w", queue.ErrDamaged)
+}
+func (damaged) All(func(string, []byte) bool) error       { return queue.ErrDamaged }
+func (damaged) Delete(context.Context, string) error      { return queue.ErrDamaged }
+func (damaged) Put(context.Context, string, []byte) error { return queue.ErrDamaged }
+
+func TestADamagedShelfCostsOnlyTheNamesItHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newService(t)
+		s.people[harbour] = people(jon, "Jon")
+		k := open(t, s, damaged{newBoard(t)}, harbour)
+		after(firstWithin)
+		k.want("Jon", jon)
+	})
+}
+
+func TestTheLargestRecordFitsOnAShelf(t *testing.T) {
+	l := list{people: map[string]person{}, whole: true}
+	for i := range maxPeople + 10 {
+		l.add(posapi.Employee{ID: fmt.Sprintf("%s%d", strings.Repeat(`"`, maxID-6), 100_000+i), Name: strings.Repeat(`"`, maxName)})
+	}
+	b, err := new(record).with(l, time.Hour).encode()
+	if err != nil || len(b) > 4<<20 || len(b) < 3<<20 {
+		t.Errorf("%d bytes, %v", len(b), err)
+	}
+}
+
+func TestWhatIsWrittenIsRead(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		l := list{people: map[string]person{}, whole: rapid.Bool().Draw(rt, "whole")}
+		for range rapid.IntRange(0, 20).Draw(rt, "employees") {
+			l.add(posapi.Employee{ID: rapid.String().Draw(rt, "id"), Name: rapid.String().Draw(rt, "name")})
+		}
+		r := (&record{Ran: seconds(rapid.Int64Range(0, 1<<40).Draw(rt, "ran")), made: time.Now(), Zone: "Asia/Tokyo"}).with(l, time.Hour)
+		value, err := r.encode()
+		if err != nil {
+			rt.Fatal(err)
+		}
+		b := newBoard(t)
+		b.values[harbour] = value
+		got := New(Options{Shelf: b, Venues: asVenues(harbour)}).of(harbour)
+		if d := cmp.Diff(r.People, got.People); d != "" || got.Ran != r.Ran || got.Zone != r.Zone || !got.AsOf.Equal(r.AsOf) {
+			rt.Fatalf("%s%+v, want %+v", d, got, r)
+		}
+	})
+}
+
+func TestANameIsOneShortLineOfWhatCanBeSeen(t *testing.T) {
+	for _, c := range []struct {
+		e    posapi.Employee
+		want string
+	}{
+		{posapi.Employee{Name: " Jonathan A. "}, "Jonathan A."},
+		{posapi.Employee{Name: "Jon\x1b[31m\x00\n\r\tA\u0085."}, "Jon [31m A ."},
+		{posapi.Employee{Name: "\u202eevil\u2066\ufeff \xff\xfeEve"}, "evil Eve"},
+		{posapi.Employee{Name: "Zoë Ł. \u00a0 مریم\u200cها 李"}, "Zoë Ł. مریم\u200cها 李"},
+		{posapi.Employee{Name: strings.Repeat("é", 80)}, strings.Repeat("é", 50)},
+		{posapi.Employee{Name: strings.Repeat("x", 99) + " y"}, strings.Repeat("x", 99)},
+		{posapi.Employee{Name: " \x00\u200d", FirstName: "Jonathan", LastName: "Álvarez"}, "Jonathan Á."},
+		{posapi.Employee{FirstName: "Jonathan"}, "Jonathan"},
+		{posapi.Employee{LastName: "Álvarez"}, "Álvarez"},
+		{posapi.Employee{FirstName: strings.Repeat("x", 200), LastName: "A"}, strings.Repeat("x", 100)},
+		{posapi.Employee{}, ""},
+	} {
+		if got := calls(c.e); got != c.want {
+			t.Errorf("%.60q: %q, want %q", c.e.Name, got, c.want)
+		}
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		s := rapid.OneOf(rapid.String(), rapid.StringOf(rapid.SampledFrom([]rune(" \u200d\u200c\u202eaé李\x1b\u0301𝄞")))).Draw(rt, "name")
+		got := clean(s)
+		if clean(got) != got || len(got) > maxName || !utf8.ValidString(got) {
+			rt.Fatalf("%q", got)
+		}
+		if strings.ContainsFunc(got, func(r rune) bool { return !unicode.IsGraphic(r) && r != '\u200c' && r != '\u200d' }) {
+			rt.Fatalf("%q", got)
+		}
+	})
+}
+
+func TestEmployeesWithoutAUsableIDAreLeftOut(t *testing.T) {
+	l := list{people: map[string]person{}}
+	for _, s := range []string{"", " ", "a\tb", "a\nb", "\x00", "\xff", "\u202e", strings.Repeat("1", maxID+1)} {
+		l.add(posapi.Employee{ID: s, Name: "X"})
+	}
+	if len(l.people) != 0 || l.skipped != 8 {
+		t.Errorf("%+v", l)
+	}
+	if l.add(posapi.Employee{ID: " E-1 ", Name: "X"}); l.people["E-1"].Name != "X" {
+		t.Errorf("%+v", l)
+	}
+}
+
+func TestThereIsALimitToHowManyAreKept(t *testing.T) {
+	crowd := func(from int, whole bool) list {
+		l := list{people: map[string]person{}, whole: whole}
+		for i := range 4500 {
+			l.add(posapi.Employee{ID: fmt.Sprint(from + i), Name: "X"})
+		}
+		return l
+	}
+	r := (&record{made: time.Now()}).with(crowd(0, true), time.Hour)
+	r = r.with(crowd(4500, true), time.Hour) // the first have left
+	r.Ran += 10
+	r = r.with(crowd(9000, true), time.Hour) // the second as well, later
+	has := func(from int) (n int) {
+		for i := range 4500 {
+			if _, ok := r.People[fmt.Sprint(from+i)]; ok {
+				n++
+			}
+		}
+		return n
+	}
+	if a, b, c := has(0), has(4500), has(9000); a != 1000 || b != 4500 || c != 4500 {
+		t.Errorf("kept %d, %d and %d: those who left first should be forgotten first", a, b, c)
+	}
+	r = r.with(crowd(13500, false), time.Hour) // nobody left
+	if a, b := has(4500), has(9000); a != 1000 || b != 4500 {
+		t.Errorf("kept %d, %d", a, b)
+	}
+}
+
+func TestAnAgeIsNeverNegativeAndGoesOnOverARestart(t *testing.T) {
+	now := time.Now()
+	for _, c := range []struct {
+		r     record
+		least time.Duration
+	}{
+		{record{since: now}, 0},
+		{record{since: now.Add(-time.Hour)}, time.Hour},
+		{record{since: now, AsOf: now.Add(-time.Hour)}, time.Hour},
+		{record{since: now.Add(-time.Hour), AsOf: now.Add(time.Hour).Round(0)}, time.Hour}, // the clock was put back
+	} {
+		if got := c.r.age(); got < c.least || got > c.least+time.Minute {
+			t.Errorf("%+v: %v", c.r, got)
+		}
+	}
+}

@@ -1,0 +1,233 @@
+package posapi
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+)
+
+func TestWhatAnotherSaysIsShownInPlainWordsOnly(t *testing.T) {
+	s := new(secrets)
+	s.add("planted")
+	for body, want := range map[string]string{
+		"<html>\n<body><h1>Scheduled maintenance</h1>\x1b]0;pwned\x07 Wartung\u202e</body>": "Scheduled maintenance …",
+		"limit must be at most 100, and labor:read is needed (see above)!":                  "limit must be at most 100, and labor:read is needed (see above)!",
+		"token 2YotnFZFEjr1zCsicMWpAA of https://u:p@proxy is void":                         "token … of … is void",
+		"Bearer abc/def and more":         "Bearer … and more",
+		"caf\xe9 \x00\x9b1m":              "",
+		"here it is: planted":             "",
+		"here it is: p<b>lant</b>ed":      "here it is: p lant ed",
+		strings.Repeat("é", 101):          "",
+		strings.Repeat("word ", 100):      strings.Repeat("word ", 39) + "word …",
+		"":                                "",
+		`{"errors":["nothing is known"]}`: "… is …",
+	} {
+		got := s.plain([]byte(body))
+		if strings.ReplaceAll(got, " …", "…") != strings.ReplaceAll(want, " …", "…") {
+			t.Errorf("%q: %q, want %q", body, got, want)
+		}
+	}
+}
+
+func TestErrorsAreReadInWhateverFormTheyCome(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"error":{"code":"x","message":"no such venue"}}`: "no such venue",
+		`{"error":"nope"}`:                    "nope",
+		`{"message":"nope","code":7}`:         "nope",
+		`{"status":"ERROR","code":7}`:         "7",
+		`{"title":"Bad","detail":"very bad"}`: "very bad",
+		`{"errors":[]}`:                       "",
+		`{"message":`:                         "",
+		``:                                    "",
+	} {
+		s := &service{Me: func(w http.ResponseWriter, _ *http.Request) { http.Error(w, body, http.StatusUnprocessableEntity) }}
+		_, err := client(t, s, nil).Venue(grill).Me(t.Context())
+		if e := problem(t, err); e.Says != want || e.Status != 422 {
+			t.Errorf("%s: %q, want %q", body, e.Says, want)
+		}
+	}
+}
+
+// tells looks for any spelling of the secret, or of a token that was ever issued, in what a
+// person, a log or a file could come to see of anything that the client hands out.
+func tells(t *testing.T, s *service, where string, shown ...any) {
+	t.Helper()
+	words := []string{theSecret}
+	for token := range s.issued {
+		words = append(words, token)
+	}
+	for _, w := range slices.Clone(words) {
+		quoted, _ := json.Marshal(w)
+		words = append(words, string(quoted[1:len(quoted)-1]), url.QueryEscape(w), url.PathEscape(w), html.EscapeString(w),
+			base64.StdEncoding.EncodeToString([]byte(w)), fmt.Sprintf("%x", w), fmt.Sprint([]byte(w)), w[:len(w)-3])
+	}
+	words = append(words, base64.StdEncoding.EncodeToString([]byte("kitchen:"+url.QueryEscape(theSecret))))
+	var log bytes.Buffer
+	for _, v := range shown {
+		for _, format := range []string{"%v", "%+v", "%#v", "%s", "%q"} {
+			fmt.Fprintf(&log, format+"\n", v)
+		}
+		_ = json.NewEncoder(&log).Encode(v)
+		slog.New(slog.NewJSONHandler(&log, nil)).Info("shown", "v", v)
+		if err, ok := v.(error); ok {
+			for err = errors.Unwrap(err); err != nil; err = errors.Unwrap(err) {
+				fmt.Fprintf(&log, "%v %#v\n", err, err)
+			}
+		}
+	}
+	for _, w := range words {
+		if i := strings.Index(log.String(), w); i >= 0 {
+			t.Errorf("%s tells %q: …%.300s", where, w, log.String()[max(0, i-60):])
+		}
+	}
+}
+
+// echoes are the ways in which a service gives back what it was sent: echo has it in many
+// spellings, quoted is that as JSON.
+var echoes = map[string]func(w http.ResponseWriter, token, echo, quoted string){
+	"html":  func(w http.ResponseWriter, _, echo, _ string) { _, _ = w.Write([]byte("<html>" + echo)) },
+	"plain": func(w http.ResponseWriter, _, echo, _ string) { http.Error(w, echo, http.StatusInternalServerError) },
+	"envelope": func(w http.ResponseWriter, _, _, q string) {
+		answerJSON(w, `{"status":`+q+`,"error":{"message":`+q+`}}`)
+	},
+	"oauth200": func(w http.ResponseWriter, _, _, q string) {
+		answerJSON(w, `{"error":`+q+`,"error_description":`+q+`}`)
+	},
+	"no token":    func(w http.ResponseWriter, _, _, q string) { answerJSON(w, `{"access_token":`+q+`}`) },
+	"alone":       func(w http.ResponseWriter, token, _, _ string) { _, _ = w.Write([]byte(token)) },
+	"in an array": func(w http.ResponseWriter, _, _, q string) { answerJSON(w, `[`+q+`]`) },
+	"message": func(w http.ResponseWriter, _, _, q string) {
+		w.WriteHeader(http.StatusForbidden)
+		answerJSON(w, `{"error":{"code":`+q+`,"message":`+q+`}}`)
+	},
+	"oauth": func(w http.ResponseWriter, _, _, q string) {
+		w.WriteHeader(http.StatusBadRequest)
+		answerJSON(w, `{"error":`+q+`,"error_description":`+q+`,"error_uri":`+q+`}`)
+	},
+	"redirect": func(w http.ResponseWriter, token, _, _ string) {
+		w.Header().Set("Location", "https://"+url.UserPassword(theSecret, token).String()+"@x.example.com/"+url.PathEscape(theSecret)+"/"+token+"?t="+token)
+		w.WriteHeader(http.StatusFound)
+	},
+	"redirect to nowhere": func(w http.ResponseWriter, token, _, _ string) {
+		w.Header().Set("Location", "https://"+token+".example.com:x/\x7f")
+		w.WriteHeader(http.StatusFound)
+	},
+	"headers": func(w http.ResponseWriter, token, echo, _ string) {
+		for _, name := range []string{"Content-Type", "Retry-After", "Date", "Www-Authenticate", "X-Next-Cursor", "Set-Cookie"} {
+			w.Header().Set(name, theSecret+token)
+		}
+		w.WriteHeader(http.StatusTooManyRequests)
+	},
+	"type": func(w http.ResponseWriter, token, _, _ string) {
+		w.Header().Set("Content-Type", theSecret+token)
+		_, _ = w.Write([]byte("x"))
+	},
+	"breaks off": func(w http.ResponseWriter, token, _, q string) {
+		_, _ = w.Write([]byte(`{"access_token":"` + token + `","x":` + q[:len(q)-1]))
+	},
+	"breaks off in it": func(w http.ResponseWriter, token, _, _ string) {
+		w.Header().Set("Content-Length", "5000")
+		w.WriteHeader(http.StatusInternalServerError)
+		_, _ = w.Write([]byte("cannot take " + theSecret + " nor " + token[:max(0, len(token)-2)]))
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	},
+	"no HTTP": func(w http.ResponseWriter, token, echo, _ string) {
+		c, b, _ := http.NewResponseController(w).Hijack()
+		_, _ = b.WriteString("HTTP/1.1 " + token + " " + theSecret + "\r\n" + theSecret + "\r\n\r\n")
+		_ = b.Flush()
+		_ = c.Close()
+	},
+	"values": func(w http.ResponseWriter, token, _, _ string) {
+		q, _ := json.Marshal(theSecret + token)
+		answerJSON(w, fmt.Sprintf(`{"status":"SUCCESS","venue_id":%[1]s,"scopes":[%[1]s],"records":[{"id":%[1]s,"name":%[1]s,"payrollPeriodStartDateTime":%[1]s}],"access_token":%[1]s,"x":%[1]s}`, q))
+	},
+}
+
+func TestNeitherTheSecretNorATokenIsEverToldWhateverTheServiceGivesBack(t *testing.T) {
+	for name, echo := range echoes {
+		for _, place := range []string{"token", "api"} {
+			for _, style := range []string{AuthParams, AuthHeader} {
+				synctest.Test(t, func(t *testing.T) { neverTold(t, place, name, style, echo) })
+			}
+		}
+	}
+}
+
+func neverTold(t *testing.T, place, name, style string, echo func(w http.ResponseWriter, token, echo, quoted string)) {
+	s := new(service)
+	evil := func(w http.ResponseWriter, r *http.Request) {
+		token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+		if place == "token" {
+			token = s.issue(grill) // which the client has never seen
+		}
+		all := strings.Join([]string{theSecret, token, r.Header.Get("Authorization"), r.PostForm.Encode(), url.PathEscape(theSecret), html.EscapeString(theSecret)}, " | ")
+		quoted, _ := json.Marshal(all)
+		echo(w, token, all, string(quoted))
+	}
+	if place == "token" {
+		s.Token = evil
+	} else {
+		s.Me, s.Employees, s.Payroll = evil, evil, evil
+	}
+	log := new(locked)
+	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	c := client(t, nil, &Options{BaseURL: "http://localhost/api", Transport: piped(t, s), Token: TokenOptions{AuthStyle: style}, Logger: logger})
+	v := c.Venue(grill)
+	me, err := v.Me(t.Context())
+	p, err2 := v.PayrollPeriods(t.Context())
+	options := c.o
+	options.Transport, options.Logger = nil, nil // are not ours, and at work
+	shown := []any{v, options, me, string(me.Raw), p, err, err2}
+	for e, err := range v.Employees(t.Context()) {
+		shown = append(shown, e, err, string(e.Raw))
+	}
+	if fine := place == "api" && (name == "values" || name == "no token"); err == nil && !fine {
+		t.Errorf("%s of %s: no error", name, place)
+	}
+	log.mu.Lock()
+	defer log.mu.Unlock()
+	tells(t, s, name+" of "+place, append(shown, log.b.String())...)
+}
+
+type locked struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *locked) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func TestAHeldTokenIsNotShownByPrintingWhatHoldsIt(t *testing.T) {
+	s := new(service)
+	c := client(t, s, nil)
+	if _, err := c.Venue(grill).Me(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	tells(t, s, "client", c, c.Venue(grill), []any{c.Venue(grill)}, struct{ v *Venue }{c.Venue(grill)})
+}
+
+func TestTheSecretIsRememberedHoweverManyTokensCome(t *testing.T) {
+	s := new(secrets)
+	for i := range 100 {
+		s.add(theSecret)
+		s.add(fmt.Sprintf("token-%d", i))
+	}
+	if got := string(s.hide([]byte(theSecret + " token-99 token-98"))); got != "[secret] [secret] [secret]" || len(s.words) > maxSecrets {
+		t.Errorf("%s, %d words", got, len(s.words))
+	}
+}
