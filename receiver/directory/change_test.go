@@ -144,6 +144,25 @@ func (s *slow) Put(ctx context.Context, key string, value []byte) error {
 	return s.board.Put(ctx, key, value)
 }
 
+func TestNamesAndTheZoneAreBothKeptHoweverTheyComeTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, b := newService(t), newBoard(t)
+		s.people[harbour] = people(jon, "Jonathan A.")
+		s.periods[harbour] = []posapi.PayrollPeriod{period("2026-01-05", "Europe/Oslo")}
+		sh := &slow{board: b, goOn: make(chan struct{})}
+		k := open(t, s, sh, harbour)
+		after(firstWithin)
+		close(sh.goOn) // whichever was first is put now
+		after(time.Second)
+		k.end()
+		k = open(t, nil, b, harbour)
+		k.want("Jonathan A.", jon)
+		if zone, _ := k.Zone(harbour); zone != "Europe/Oslo" {
+			t.Errorf("zone %q", zone)
+		}
+	})
+}
+
 func TestWhatTheOldServiceSaidIsNotPutOverWhatTheNewOneSays(t *testing.T) {
 	for name, change := range map[string]func(k *kitchen, right *service){
 		"another source": func(k *kitchen, right *service) { k.SetSource(right) },
@@ -190,11 +209,16 @@ func TestAnotherServiceIsAskedAtOnce(t *testing.T) {
 		k.SetSource(right)
 		after(firstWithin)
 		k.want("Jonathan A.", jon)
+		third := newService(t)
+		third.people[harbour] = people(jon, "Jon B.")
+		k.SetSource(third)
+		after(firstWithin)
+		k.want("Jon B.", jon)
 		k.SetSource(nil)
 		after(24 * time.Hour)
-		if n, m := len(wrong.times("employees", harbour)), len(right.times("employees", harbour)); n != 1 || m != 1 {
+		if n, m := len(wrong.times("employees", harbour)), len(third.times("employees", harbour)); n != 1 || m != 1 {
 			t.Errorf("asked %d and %d times", n, m)
 		}
-		k.want("Jonathan A.", jon)
+		k.want("Jon B.", jon)
 	})
 }

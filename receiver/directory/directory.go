@@ -1,7 +1,7 @@
 // Package directory knows what a venue's employees are called and which time it is there, so
 // that a ticket says "Jonathan A." and 19:30 when the service sent an employee's id and UTC.
 //
-// What it knows comes from the service's API in the background and is kept in a KV, one value a
+// What it knows comes from the service's API in the background and is kept on a shelf, one value a
 // venue. Nothing in the accept path waits for either: [Directory.Name] and [Directory.Zone] read
 // memory, and who is not there is printed by the end of the id. A service that fails, hangs or
 // sends half a list leaves everything as it was.
@@ -99,7 +99,7 @@ type venue struct {
 	mu       sync.Mutex
 	troubles map[step]error // of the last time each was done; guarded by mu
 
-	storing sync.Mutex // held while known is put on the shelf
+	storing chan struct{} // holds one element while known is put on the shelf
 }
 
 // New makes a directory that knows what is on the shelf. What cannot be read there is logged,
@@ -126,7 +126,7 @@ func (d *Directory) Set(venues []Venue) {
 		id, _ := contract.CanonicalID(strings.TrimSpace(want.ID))
 		v := cmp.Or(next[id], old[id])
 		if v == nil {
-			v = &venue{id: id, troubles: map[step]error{}}
+			v = &venue{id: id, troubles: map[step]error{}, storing: make(chan struct{}, 1)}
 			v.tasks = [2]*task{{v: v, step: employees}, {v: v, step: payroll}}
 			v.known.Store(d.load(id))
 			d.metrics.appear(id)

@@ -193,14 +193,7 @@ func (d *Directory) learn(ctx context.Context, v *venue, next func(*record) *rec
 	if d.shelf == nil {
 		return
 	}
-	v.storing.Lock()
-	defer v.storing.Unlock()
-	within, cancel := context.WithTimeoutCause(ctx, storePatience, errTooLong)
-	defer cancel()
-	value, err := v.known.Load().encode()
-	if err == nil {
-		err = d.shelf.Put(within, v.id, value)
-	}
+	err := d.store(ctx, v)
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
@@ -208,6 +201,22 @@ func (d *Directory) learn(ctx context.Context, v *venue, next func(*record) *rec
 	default:
 		d.report(v, storing, ok, nil)
 	}
+}
+
+func (d *Directory) store(ctx context.Context, v *venue) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, storePatience, errTooLong)
+	defer cancel()
+	select {
+	case v.storing <- struct{}{}:
+		defer func() { <-v.storing }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	value, err := v.known.Load().encode()
+	if err != nil {
+		return err
+	}
+	return d.shelf.Put(ctx, v.id, value)
 }
 
 // report tells people, but the same thing only once.

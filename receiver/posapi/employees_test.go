@@ -91,18 +91,6 @@ func TestAListThatCannotEndOrIsNotOneIsAnError(t *testing.T) {
 	}
 }
 
-func TestPagesForEverWithNobodyNewAreAnError(t *testing.T) {
-	n := 0
-	s := &service{Employees: func(w http.ResponseWriter, r *http.Request) {
-		n++
-		answerJSON(w, fmt.Sprintf(`{"status":"SUCCESS","records":[{"id":"A","name":"Ann"}],"cursor":"%d"}`, n))
-	}}
-	got, err := names(client(t, s, nil).Venue(grill), t.Context())
-	if !errors.Is(err, ErrMalformed) || len(got) != 1 || n != 101 {
-		t.Errorf("%v after %d pages, %v", got, n, err)
-	}
-}
-
 func TestPagesAreFetchedAsTheyAreRangedOver(t *testing.T) {
 	s := staff(map[string]string{
 		"":    `{"records":[{"id":"A"},{"id":"B"}],"cursor":"two","count":4}`,
@@ -292,6 +280,12 @@ func TestAListWithoutEndEndsAndIsNotRemembered(t *testing.T) {
 }
 
 func TestOnTheLastPageACursorElsewhereIsThePagesOwn(t *testing.T) {
+	for _, only := range []string{`{"records":[{"name":"A"}],"nextCursor":null,"cursor":"1"}`, "X-Next-Cursor: \n" + `{"records":[{"name":"A"}],"cursor":"1"}`} {
+		s := staff(map[string]string{"": only})
+		if got, err := names(client(t, s, nil).Venue(grill), t.Context()); err != nil || len(got) != 1 || len(s.calls()) != 1 {
+			t.Errorf("%s: %v, %v, asked %v", only, got, err, s.calls())
+		}
+	}
 	for _, c := range []map[string]string{
 		{"": `{"records":[{"name":"A"}],"nextCursor":"2"}`, "2": `{"records":[{"name":"B"}],"cursor":"2","nextCursor":"3"}`, "3": `{"records":[{"name":"C"}],"cursor":"3"}`},
 		{"": "X-Next-Cursor: 2\n" + `{"records":[{"name":"A"}]}`, "2": "X-Next-Cursor: 3\n" + `{"records":[{"name":"B"}],"cursor":"2"}`, "3": `{"records":[{"name":"C"}],"meta":{"cursor":"3"}}`},
@@ -302,5 +296,17 @@ func TestOnTheLastPageACursorElsewhereIsThePagesOwn(t *testing.T) {
 		if err != nil || !slices.Equal(got, []string{"A", "B", "C"}) || len(s.calls()) != 3 {
 			t.Errorf("%v, %v, asked %v", got, err, s.calls())
 		}
+	}
+}
+
+func TestPagesForEverWithNobodyNewAreAnError(t *testing.T) {
+	n := 0
+	s := &service{Employees: func(w http.ResponseWriter, r *http.Request) {
+		n++
+		answerJSON(w, fmt.Sprintf(`{"status":"SUCCESS","records":[{"id":"A","name":"Ann"}],"cursor":"%d"}`, n))
+	}}
+	got, err := names(client(t, s, nil).Venue(grill), t.Context())
+	if !errors.Is(err, ErrMalformed) || len(got) != 1 || n != 101 {
+		t.Errorf("%v after %d pages, %v", got, n, err)
 	}
 }

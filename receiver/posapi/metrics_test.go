@@ -93,6 +93,9 @@ func TestASecondClientTakesTheMetricsOver(t *testing.T) {
 			t.Errorf("both in use: -want +got\n%s", d)
 		}
 		old.Close()
+		if d := cmp.Diff(map[string]float64{grill: 0, bar: 0}, aged(t, reg)); d != "" {
+			t.Errorf("the old one closed: -want +got\n%s", d)
+		}
 		next.Close()
 		if got := aged(t, reg); len(got) != 0 {
 			t.Errorf("both closed: %v", got)

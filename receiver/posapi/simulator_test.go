@@ -7,12 +7,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"pgregory.net/rapid"
 
 	"ticketrail/receiver/posapi"
 	"ticketrail/receiver/sim"
@@ -188,64 +185,3 @@ func (w wire) RoundTrip(r *http.Request) (_ *http.Response, err error) {
 type brokenOff struct{}
 
 func (brokenOff) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
-
-func TestTheServicesClockIsSeenInItsAnswers(t *testing.T) {
-	_, base := service(t, sim.Options{Drift: 5 * time.Minute})
-	v := client(t, base).Venue(harbour)
-	if _, known := v.Drift(); known {
-		t.Error("it is known before anything was asked")
-	}
-	if _, err := v.PayrollPeriods(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if seconds, known := v.Drift(); !known || seconds < 290 || seconds > 310 {
-		t.Errorf("the drift is %v, %t", seconds, known)
-	}
-}
-
-func TestWhoeverIsThereThroughoutIsSeenExactlyOnceOverTheWire(t *testing.T) {
-	var now atomic.Pointer[http.Handler]
-	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*now.Load()).ServeHTTP(w, r) }))
-	defer h.Close()
-	rapid.Check(t, func(r *rapid.T) {
-		s := sim.New(sim.Options{ClientID: "me", ClientSecret: planted, Venues: []sim.Venue{{ID: harbour, Employees: rapid.IntRange(0, 80).Draw(r, "employees")}}})
-		handler := s.Handler()
-		now.Store(&handler)
-		v := client(t, h.URL, func(o *posapi.Options) { o.PageLimit = rapid.IntRange(0, 30).Draw(r, "limit") }).Venue(harbour)
-		stays := map[string]bool{}
-		for _, e := range s.Employees(harbour) {
-			stays[e.ID] = true
-		}
-		seen, total, changed := map[string]int{}, 0, false
-		var count *posapi.CountError
-		for e, err := range v.Employees(t.Context()) {
-			if err != nil {
-				if !errors.As(err, &count) {
-					r.Fatal(err)
-				}
-				break
-			}
-			seen[e.ID]++
-			total++
-			for range rapid.SampledFrom([]int{0, 0, 0, 0, 1, 3}).Draw(r, "leave") {
-				if all := s.Employees(harbour); len(all) > 0 {
-					gone := all[rapid.IntRange(0, len(all)-1).Draw(r, "who")].ID
-					changed = s.Leave(harbour, gone) || changed
-					delete(stays, gone)
-				}
-			}
-			if n := rapid.SampledFrom([]int{0, 0, 0, 0, 0, 1, 2}).Draw(r, "join"); n > 0 && total < 200 {
-				s.Hire(harbour, n)
-				changed = true
-			}
-		}
-		for id := range stays {
-			if seen[id] != 1 {
-				r.Fatalf("%s was there throughout and came %d times", id, seen[id])
-			}
-		}
-		if final := len(s.Employees(harbour)); !changed && count != nil || count == nil && !changed && total != final {
-			r.Fatalf("%d came of %d, and the count error is %v", total, final, count)
-		}
-	})
-}
