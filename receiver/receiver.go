@@ -62,8 +62,8 @@ type Reject struct {
 	Device    string    `json:"device"`
 	Code      string    `json:"code"` // error.code of the answer
 	Message   string    `json:"message"`
-	Body      []byte    `json:"body"`      // as much as was read, at most Policy.MaxBody
-	Truncated bool      `json:"truncated"` // there was, or may have been, more
+	Body      []byte    `json:"body,omitempty"`      // as much as was read, at most Policy.MaxBody
+	Truncated bool      `json:"truncated,omitempty"` // there was, or may have been, more
 }
 
 // A Receiver answers print requests. It is an [http.Handler]; [Receiver.HTTPServer] puts it behind

@@ -13,6 +13,7 @@ import (
 
 	"ticketrail/queue"
 	"ticketrail/queue/ticket"
+	"ticketrail/receiver"
 )
 
 // API is the version of everything below. Client and server must have the same one; both
@@ -153,17 +154,8 @@ type Stations struct {
 	Notices []string `json:"notices,omitempty"`
 }
 
-// A Reject is a print request that was refused and is lost to the service.
-type Reject struct {
-	ID        uint64    `json:"id"`
-	Time      time.Time `json:"time"`
-	Venue     string    `json:"venue"`
-	Device    string    `json:"device"`
-	Code      string    `json:"code"`
-	Message   string    `json:"message"`
-	Body      []byte    `json:"body,omitempty"` // not in lists
-	Truncated bool      `json:"truncated,omitempty"`
-}
+// A Reject is a print request that was refused and is lost to the service. Lists leave out its Body.
+type Reject = receiver.Rejected
 
 // Reloaded says what a reload of the configuration did.
 type Reloaded struct {

@@ -15,6 +15,7 @@ import (
 	"ticketrail/cmd/internal/httpserver"
 	"ticketrail/queue"
 	"ticketrail/queue/ticket"
+	"ticketrail/receiver"
 )
 
 // kitchen stands in for the daemon's parts. It fails the test when it is asked for
@@ -178,15 +179,8 @@ func (k *kitchen) TestTicket(ctx context.Context, station string) (uint64, error
 	return k.change(ctx, 7, station, "", ticket.Sent)
 }
 
-func (k *kitchen) Rejects(context.Context) ([]Reject, error) {
-	return []Reject{{ID: 2, Code: "schema_mismatch", Message: "records: missing", Body: []byte("{}")}}, nil
-}
-
-func (k *kitchen) Reject(_ context.Context, id uint64) (Reject, error) {
-	if id != 2 {
-		return Reject{}, &Error{Code: NotFound, Message: fmt.Sprintf("reject %d: not kept", id)}
-	}
-	return Reject{ID: 2, Code: "schema_mismatch", Body: []byte("{\x00")}, nil
+func (k *kitchen) List() []Reject {
+	return []Reject{{ID: 2, Reject: receiver.Reject{Code: "schema_mismatch", Message: "records: missing", Body: []byte("{\x00")}}}
 }
 
 func (k *kitchen) police(ctx context.Context) {

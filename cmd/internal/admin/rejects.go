@@ -1,19 +1,19 @@
 package admin
 
-import "net/http"
+import (
+	"net/http"
+	"slices"
 
-func (s *Server) rejects(r *http.Request) (any, error) {
+	"ticketrail/receiver"
+)
+
+func (s *Server) rejects(*http.Request) (any, error) {
 	if s.o.Rejects == nil {
 		return nil, refuse(Unsupported, "this daemon keeps no refused requests")
 	}
-	all, err := s.o.Rejects.Rejects(r.Context())
-	if err != nil {
-		return nil, err
-	}
-	short := make([]Reject, 0, len(all))
-	for _, x := range all {
-		x.Body = nil
-		short = append(short, x)
+	short := append([]Reject{}, s.o.Rejects.List()...)
+	for i := range short {
+		short[i].Body = nil
 	}
 	return short, nil
 }
@@ -26,5 +26,9 @@ func (s *Server) reject(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.o.Rejects.Reject(r.Context(), id)
+	all := s.o.Rejects.List()
+	if i := slices.IndexFunc(all, func(one Reject) bool { return one.ID == id }); i >= 0 {
+		return all[i], nil
+	}
+	return nil, refuse(NotFound, "refused request %d: not found: the last %d are kept", id, receiver.MaxRejects)
 }

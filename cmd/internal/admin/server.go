@@ -43,11 +43,8 @@ type Tester interface {
 	TestTicket(ctx context.Context, station string) (job uint64, err error)
 }
 
-// Rejects keeps the last refused print requests.
-type Rejects interface {
-	Rejects(ctx context.Context) ([]Reject, error) // newest first, without bodies
-	Reject(ctx context.Context, id uint64) (Reject, error)
-}
+// Rejects keeps the last refused print requests, newest first; a *receiver.Rejects does.
+type Rejects interface{ List() []Reject }
 
 // Options is what a [Server] may ask and change. Jobs, Desk and Stations are required; a
 // part that is nil answers [Unsupported] or is left out. All of it is called from many

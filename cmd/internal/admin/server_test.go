@@ -82,7 +82,7 @@ func TestARefusalKeepsItsKindOverTheSocket(t *testing.T) {
 		"stopping":           {queue.ErrClosed, func() error { return c.Cancel(ctx, 8, "") }, Stopping, "try again when it runs"},
 		"too slow":           {context.DeadlineExceeded, func() error { return c.Cancel(ctx, 8, "") }, Timeout, "whether it was done shows in ticketrail jobs list"},
 		"anything else":      {errors.New("boom"), func() error { return c.Cancel(ctx, 8, "") }, Internal, "boom"},
-		"no such reject":     {nil, func() error { return first(c.Reject(ctx, 3)) }, NotFound, "reject 3"},
+		"no such reject":     {nil, func() error { return first(c.Reject(ctx, 3)) }, NotFound, "refused request 3"},
 	} {
 		k.mu.Lock()
 		k.fail = x.fail

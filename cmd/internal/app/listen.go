@@ -57,7 +57,7 @@ func listenAdmin(a *App, conf *config.Config) error {
 		return nil
 	}
 	o := admin.Of(a.queue, a.dispatch.Kick)
-	o.Rejects, o.Displays, o.Reload = shownRejects{a.rejects}, a.stations.Displays(), a.Reload
+	o.Rejects, o.Displays, o.Reload = a.rejects, a.stations.Displays(), a.Reload
 	o.Statuses, o.Notices, o.Logger = a.stations.List, a.health.notices, a.log.With("component", "admin")
 	s, err := admin.New(o)
 	if err != nil {

@@ -23,7 +23,7 @@ var Rooms = []Room{
 	{"cmd/internal/station", "the kinds of station behind one interface, and the set of them in force", []string{"config", "queue/...", "printer/...", "cmd/internal/admin", "cmd/internal/httpserver"}},
 	{"cmd/internal/doctor", "what can be answered without a running daemon", []string{"config", "receiver/...", "queue", "queue/ticket", "printer/...", "cmd/internal/station"}},
 	{"cmd/internal/httpserver", "runs the HTTP servers, and re-reads certificates", nil},
-	{"cmd/internal/admin", "the control API over a unix socket", []string{"queue", "queue/ticket", "printer", "printer/layout"}},
+	{"cmd/internal/admin", "the control API over a unix socket", []string{"receiver", "queue", "queue/ticket", "printer", "printer/layout"}},
 	{"cmd/internal/layers", "this map", nil},
 	{"receiver", "the endpoint the service posts to", []string{"receiver/contract", "receiver/plan", "queue/ticket"}},
 	{"receiver/contract", "the service's wire contract", nil},
