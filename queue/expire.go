@@ -118,7 +118,8 @@ func (b *batch) slip(station string, pending []entry, lent uint64, first ticket.
 }
 
 // extensible returns a slip to which so many lines can be added. One in doubt may be out
-// already, and a reprint is known to be: what is added might not be read. Clean failures left
+// already, and a reprint is known to be: what is added might not be read. One that was on a screen
+// may be taken back. Clean failures left
 // no trace anywhere.
 func (b *batch) extensible(e entry, lent uint64, lines int) (ticket.Ticket, jobState, bool) {
 	if !e.slip || e.job == lent || e.doubts > 0 {
@@ -126,7 +127,7 @@ func (b *batch) extensible(e entry, lent uint64, lines int) (ticket.Ticket, jobS
 	}
 	t, err := decodeCargo(b.bucket(bucketJobs).Get(key64(e.job)))
 	s, bad := b.state(e.job)
-	may := err == nil && bad == nil && s.State == ticket.Pending && !s.Reprint && len(t.Lines)+lines <= expireAtOnce
+	may := err == nil && bad == nil && s.State == ticket.Pending && !s.Reprint && s.From == "" && len(t.Lines)+lines <= expireAtOnce
 	return t, s, may
 }
 

@@ -131,5 +131,8 @@ func read(tx *bolt.Tx, id uint64, raw []byte, lent map[uint64]entry, f Filter) (
 		}
 	}
 	j.Kind, j.Request, j.Record, j.Venue, j.VenueName, j.Device = t.Kind, t.Request, t.Record, t.Venue, t.VenueName, t.Device
+	if j.Kind == ticket.Order && s.From != "" {
+		j.Kind = ticket.Rescued
+	}
 	return j, f.Request == "" || f.Request == j.Request
 }

@@ -112,6 +112,9 @@ func (l *Lease) fetch(ctx context.Context) (ready bool, err error) {
 		Job: l.job, Station: l.station, Attempt: l.was.attempts + 1,
 		Ticket: t, Doubt: l.was.doubts > 0, Reprint: s.Reprint,
 	}
+	if s.From != "" && s.From != s.Station {
+		l.delivery.For, l.delivery.Down = s.From, "screen"
+	}
 	return true, nil
 }
 

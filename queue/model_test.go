@@ -27,6 +27,7 @@ type modelJob struct {
 	kind     ticket.Kind
 	reprint  bool
 	replaced bool // another was made instead of it
+	from     string
 }
 
 type model struct {
@@ -34,7 +35,8 @@ type model struct {
 	lines map[string][]*modelJob
 	all   map[uint64]*modelJob
 	lease map[string]*modelJob
-	held  map[string]bool // stations
+	held  map[string]bool      // stations
+	marks map[uint64]*modelJob // card on the screen → its copy
 }
 
 func (m *model) put(station, request string, id uint64, kind ticket.Kind) *modelJob {
@@ -51,11 +53,44 @@ func (m *model) leave(station string, j *modelJob, to ticket.State) {
 
 // reprint puts a marked copy of a job, instead of it if a person had to decide about it.
 func (m *model) reprint(j *modelJob, to string, copied uint64, from string) {
-	m.put(to, j.request, copied, j.kind).reprint = true
+	n := m.put(to, j.request, copied, j.kind)
+	n.reprint, n.from = true, j.from
 	if j.state == ticket.Held || j.state == ticket.Buried {
 		m.leave(from, j, ticket.Cancelled)
 		j.replaced = true
 	}
+}
+
+// rescue makes the copies of the screen bar at grill what the board needs. begun says of what is
+// lent that it may have come out.
+func (m *model) rescue(board []ticket.Card, newest func() uint64, begun func(*modelJob) bool) (sent, taken []*modelJob) {
+	out := func(j *modelJob) bool {
+		return j.state == ticket.Shown || j.state == ticket.Moved || j.state != ticket.Pending && j.doubts > 0
+	}
+	named := map[uint64]bool{}
+	for _, c := range board {
+		named[c.Job] = true
+		card, j := m.all[c.Job], m.marks[c.Job]
+		switch {
+		case j == nil && c.Copy != nil && card.state != ticket.Pending:
+			j = m.put("grill", card.request, newest(), card.kind)
+			j.from = "bar"
+			m.marks[c.Job], sent = j, append(sent, j)
+		case j == nil || c.Copy != nil:
+		case j.state == ticket.Pending && j.doubts == 0 && !begun(j):
+			m.leave("grill", j, ticket.Cancelled)
+			delete(m.marks, c.Job)
+			taken = append(taken, j)
+		case !j.state.Open() && !out(j):
+			delete(m.marks, c.Job)
+		}
+	}
+	for c, j := range m.marks {
+		if !named[c] && !j.state.Open() {
+			delete(m.marks, c)
+		}
+	}
+	return sent, taken
 }
 
 // head is what Take must lend; on the way it holds what is in doubt twice.
@@ -90,7 +125,7 @@ func againstModel(t *testing.T, rt *rapid.T) {
 		k := &kitchen{t: t, o: Options{Path: filepath.Join(dir, "queue.db"), Reserve: -1, NoSync: true}, disk: &disk{}}
 		k.open()
 		defer k.stop()
-		m := &model{known: map[string]bool{}, lines: map[string][]*modelJob{}, all: map[uint64]*modelJob{}, lease: map[string]*modelJob{}, held: map[string]bool{}}
+		m := &model{known: map[string]bool{}, lines: map[string][]*modelJob{}, all: map[uint64]*modelJob{}, lease: map[string]*modelJob{}, held: map[string]bool{}, marks: map[uint64]*modelJob{}}
 		leases := map[string]*Lease{}
 		station := rapid.SampledFrom(stations)
 		anyJob := func(rt *rapid.T) uint64 { return rapid.Uint64Range(1, uint64(len(m.all)+1)).Draw(rt, "job") }
@@ -176,7 +211,7 @@ func againstModel(t *testing.T, rt *rapid.T) {
 				}
 				l := k.take(s)
 				d := l.Delivery()
-				if d.Job != j.id || d.Ticket.Request != j.request || d.Attempt != j.attempts+1 || d.Doubt != (j.doubts > 0) || d.Reprint != j.reprint || d.Ticket.Kind != j.kind {
+				if d.Job != j.id || d.Ticket.Request != j.request || d.Attempt != j.attempts+1 || d.Doubt != (j.doubts > 0) || d.Reprint != j.reprint || d.Ticket.Kind != j.kind || (d.For == "") != (j.from == "" || j.from == s) {
 					rt.Fatalf("lent %+v, want %+v", d, *j)
 				}
 				leases[s], m.lease[s] = l, j
@@ -266,12 +301,50 @@ func againstModel(t *testing.T, rt *rapid.T) {
 				} else if may {
 					newest()
 					n := m.put(to, j.request, got[0], j.kind)
-					n.doubts, n.reprint = min(j.doubts, 1), j.reprint
+					n.doubts, n.reprint, n.from = min(j.doubts, 1), j.reprint, j.from
 					if j.state == ticket.Held { // a person has decided
 						n.doubts, n.reprint = 0, true
 					}
 					m.leave(where(j), j, ticket.Moved)
 					j.replaced = true
+				}
+			},
+			"rescue": func(rt *rapid.T) { // or take back, or some of both
+				var board []ticket.Card
+				for id := uint64(1); id <= uint64(len(m.all)); id++ {
+					switch rapid.SampledFrom([]string{"dark", "live", "done"}).Draw(rt, "card") {
+					case "dark":
+						t := order(m.all[id].request, "bar").Drafts[0].Ticket
+						t.Kind = m.all[id].kind
+						board = append(board, ticket.Card{Job: id, Copy: &t})
+					case "live":
+						board = append(board, ticket.Card{Job: id})
+					}
+				}
+				begun := func(j *modelJob) bool { return m.lease["grill"] == j && leases["grill"].begun }
+				ending := rapid.SampledFrom([]ending{works, works, fails, failsButPersist}).Draw(rt, "ending")
+				k.disk.then(ending)
+				got, err := k.Rescue(bg, "bar", "grill", board)
+				if k.Ready() != nil || err != nil {
+					if !errors.Is(err, ErrStorageFailed) {
+						rt.Fatal(err)
+					}
+					mended()
+					got, err = k.Rescue(bg, "bar", "grill", board)
+				}
+				k.disk.heal()
+				sent, taken := m.rescue(board, newest, begun)
+				if again := ending == failsButPersist; err != nil || !again && (got.Sent != len(sent) || got.TakenBack != len(taken)) {
+					rt.Fatalf("%+v, %v; want %d sent and %d taken back", got, err, len(sent), len(taken))
+				}
+				for _, j := range taken {
+					if m.lease["grill"] != j {
+						continue
+					}
+					if err := leases["grill"].Begin(bg); !errors.Is(err, ErrConflict) {
+						rt.Fatalf("what was taken back begins: %v", err)
+					}
+					end("grill", func(l *Lease) error { return l.Return(bg, "taken back") })
 				}
 			},
 			"hold station": func(rt *rapid.T) {

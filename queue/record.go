@@ -87,6 +87,7 @@ type jobState struct {
 	Reprint  bool         `json:"rp,omitempty"`  // a person asked for it
 	Slip     bool         `json:"sl,omitempty"`  // lists what expired
 	Of       uint64       `json:"of,omitempty"`  // the job it was made from
+	From     string       `json:"fr,omitempty"`  // the dark screen that Of was shown on
 	Received int64        `json:"r,omitempty"`   // wall clock, ms
 	Finished int64        `json:"f,omitempty"`   // wall clock, ms
 	Why      string       `json:"why,omitempty"` // a reason, for people

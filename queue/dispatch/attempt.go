@@ -34,7 +34,7 @@ type attempt struct {
 // any other: what a station was doing when it broke is for begin to say.
 func (l *line) print(o *outlet, lease Lease) (a attempt) {
 	d := lease.Delivery()
-	if !o.own {
+	if !o.own && d.For == "" { // what was on a dark screen is for that
 		d.For, d.Down = l.name, downFor
 	}
 	ctx, cancel := context.WithCancelCause(l.d.hard)

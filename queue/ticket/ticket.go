@@ -79,6 +79,9 @@ const (
 	Slip Kind = "slip"
 	// Correction carries only voids: they came under the id of a request already taken.
 	Correction Kind = "correction"
+	// Rescued is a job with a copy of an order that was on a screen which nobody could look at; the
+	// ticket itself stays an order.
+	Rescued Kind = "rescued"
 	// Test is a person asking whether the printer prints.
 	Test Kind = "test"
 )
@@ -119,8 +122,8 @@ type Delivery struct {
 	Doubt bool
 	// Reprint says that a person asked for this copy: the ticket carries REPRINT.
 	Reprint bool
-	// For is the station whose ticket this is, when another stands in for it: the
-	// ticket carries FOR GRILL (printer down). Empty: it is its own.
+	// For is the station whose ticket this is, when another stands in for it or it was on a screen
+	// that went dark: the ticket carries FOR GRILL (printer down). Empty: it is its own.
 	For string
 	// Down says what of that station fails: "printer" or "screen".
 	Down string
@@ -142,7 +145,7 @@ const (
 	Taken     State = "taken"
 
 	Buried    State = "buried"    // cannot be delivered; a person must look
-	Cancelled State = "cancelled" // a person said so
+	Cancelled State = "cancelled" // a person said so, or the screen that it was copied from is back
 	Expired   State = "expired"   // too old; listed on a slip
 	Moved     State = "moved"     // a person sent it to another station's line
 )

@@ -1,0 +1,368 @@
+package queue
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"ticketrail/queue/ticket"
+)
+
+// shown puts n orders on the screen wall, which are jobs 1 to n.
+func (k *kitchen) shown(n int) {
+	k.t.Helper()
+	k.SetStations([]string{"wall", "grill", "bar"})
+	for i := range n {
+		k.accept(order(id(i), "wall"))
+		l := k.take("wall")
+		k.must(l.Begin(bg))
+		k.must(l.Ack(bg, ticket.Shown, ""))
+	}
+}
+
+// cards is a board with these jobs, all of which want a copy if dark.
+func cards(dark bool, jobs ...uint64) (out []ticket.Card) {
+	for _, j := range jobs {
+		c := ticket.Card{Job: j}
+		if dark {
+			t := order(id(int(j-1)), "wall").Drafts[0].Ticket
+			t.Notes = []string{"was on the screen"}
+			c.Copy = &t
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// rescue is Rescue from wall to grill.
+func (k *kitchen) rescue(dark bool, jobs ...uint64) ticket.Rescue {
+	k.t.Helper()
+	r, err := k.Rescue(bg, "wall", "grill", cards(dark, jobs...))
+	k.must(err)
+	k.balanced()
+	return r
+}
+
+func (k *kitchen) marks() (n int) {
+	k.must(k.view(func(tx *bolt.Tx) error {
+		if b := tx.Bucket(bucketNames[bucketShelves]).Bucket([]byte("rescued wall")); b != nil {
+			n = b.Stats().KeyN
+		}
+		return nil
+	}))
+	return n
+}
+
+func inBubble(t *testing.T, f func(t *testing.T, k *kitchen)) {
+	synctest.Test(t, func(t *testing.T) {
+		k := start(t)
+		defer k.stop()
+		f(t, k)
+	})
+}
+
+func TestWhatWasOnADarkScreenIsAnOrdinaryJobOfItsBackup(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kitchen) {
+		k.shown(2)
+		k.accept(order("c", "grill"))
+		time.Sleep(time.Hour)
+		if r := k.rescue(true, 1, 2); r.Sent != 2 || r.Copies[1] != (ticket.Copy{Job: 4, Station: "grill", Open: true, First: true}) {
+			t.Errorf("%+v", r)
+		}
+		if j := k.job(4); j.Kind != ticket.Rescued || j.Of != 1 || j.Request != id(0) || !strings.Contains(j.Reason, "on the screen wall") {
+			t.Errorf("%+v", j)
+		}
+		if b := k.line("grill").Books; b.Put != 1 || b.Reprinted != 2 {
+			t.Errorf("books %+v", b)
+		}
+		if n, err := k.Expire(bg, "grill", 30*time.Minute); n != 1 || err != nil { // only what has waited here so long
+			t.Errorf("%d expired, %v", n, err)
+		}
+		k.again()
+		k.print("grill")
+		for _, of := range []int{0, 1} {
+			if d := k.print("grill"); d.Ticket.Request != id(of) || d.For != "wall" || d.Down != "screen" || d.Doubt || d.Reprint || len(d.Ticket.Notes) != 1 {
+				t.Errorf("printed %+v", d)
+			}
+		}
+		_, _, body, err := k.Job(bg, 4)
+		if len(body) == 0 || err != nil {
+			t.Errorf("its request is %q, %v", body, err)
+		}
+	})
+}
+
+func TestARescueOverAFailureMakesEachCopyOnce(t *testing.T) {
+	pairs(t, func(t *testing.T, k *kitchen, end ending) {
+		k.shown(2)
+		for _, restart := range []bool{false, true} { // the second time is another darkness
+			k.disk.then(end)
+			if _, err := k.Rescue(bg, "wall", "grill", cards(true, 1, 2)); !errors.Is(err, ErrStorageFailed) {
+				t.Fatal(err)
+			}
+			k.healed()
+			if restart { // or a crash
+				k.again()
+			}
+			if r := k.rescue(true, 1, 2); (r.Sent == 0) != (end == failsButPersist) || len(r.Copies) != 2 || !r.Copies[1].Open {
+				t.Errorf("%+v", r)
+			}
+			if s := k.line("grill"); s.Pending != 2 {
+				t.Errorf("%+v", s)
+			}
+			k.disk.then(end)
+			if _, err := k.Rescue(bg, "wall", "grill", cards(false, 1, 2)); !errors.Is(err, ErrStorageFailed) {
+				t.Fatal(err)
+			}
+			k.healed()
+			if restart {
+				k.again()
+			}
+			if r := k.rescue(false, 1, 2); (r.TakenBack == 0) != (end == failsButPersist) || len(r.Copies) != 0 {
+				t.Errorf("%+v", r)
+			}
+			k.nothing("grill")
+		}
+		if b := k.line("grill").Books; b.Reprinted != 4 || b.Outcomes[ticket.Cancelled] != 4 || k.marks() != 0 {
+			t.Errorf("books %+v, %d marks", b, k.marks())
+		}
+	})
+}
+
+func TestASecondDarknessPrintsNothingTwice(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kitchen) {
+		k.shown(4)
+		k.rescue(true, 1, 2, 3, 4)
+		k.print("grill")
+		begun := k.take("grill")
+		k.must(begun.Begin(bg))
+		r := k.rescue(false, 1, 2, 3, 4)
+		if r.TakenBack != 2 || !r.Copies[1].Out || r.Copies[1].Open || r.Copies[2].Out || !r.Copies[2].Open {
+			t.Errorf("%+v", r)
+		}
+		r = k.rescue(true, 1, 2, 3, 4)
+		if r.Sent != 2 || r.Copies[3].Job != 9 {
+			t.Errorf("%+v", r)
+		}
+		k.must(begun.Ack(bg, ticket.Confirmed, ""))
+		k.rescue(true, 1, 2, 3, 4)
+		time.Sleep(100 * time.Hour) // its history is over
+		k.again()
+		time.Sleep(time.Hour)
+		if _, _, _, err := k.Job(bg, 5); !errors.Is(err, ErrNotFound) {
+			t.Fatalf("the copy is still there: %v", err)
+		}
+		if r := k.rescue(true, 1, 2, 3, 4); r.Sent != 0 || !r.Copies[1].Out || !r.Copies[2].Out {
+			t.Errorf("%+v", r)
+		}
+		k.rescue(false, 3, 4) // the others say so themselves, or are forgotten
+		if n := k.marks(); n != 0 {
+			t.Errorf("%d marks are left", n)
+		}
+	})
+}
+
+func TestACopyThatIsLentIsTakenBackUntilItBegins(t *testing.T) {
+	for name, end := range map[string]func(*Lease) error{
+		"begin":  func(l *Lease) error { _ = l.Return(bg, "could not begin"); return nil },
+		"retry":  func(l *Lease) error { return l.Retry(bg, "refused") },
+		"return": func(l *Lease) error { return l.Return(bg, "no paper") },
+		"hold":   func(l *Lease) error { return l.Hold(bg, "look") },
+		"bury":   func(l *Lease) error { return l.Bury(bg, "never") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, k *kitchen) {
+				k.shown(1)
+				k.rescue(true, 1)
+				l := k.take("grill")
+				if r := k.rescue(false, 1); r.TakenBack != 1 {
+					t.Errorf("%+v", r)
+				}
+				if name == "begin" {
+					if err := l.Begin(bg); !errors.Is(err, ErrConflict) {
+						t.Errorf("begin: %v", err)
+					}
+				}
+				k.must(end(l))
+				if j := k.job(2); j.State != ticket.Cancelled || j.Reason != "the screen wall has it again" {
+					t.Errorf("%+v", j)
+				}
+				k.accept(order("next", "grill"))
+				if d := k.print("grill"); d.Ticket.Request != "next" {
+					t.Errorf("printed %+v", d)
+				}
+				k.nothing("grill")
+			})
+		})
+	}
+}
+
+func TestACopyInDoubtIsNotTakenBackAndEndsAsAnyJob(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kitchen) {
+		k.shown(1)
+		k.rescue(true, 1)
+		for attempt := range 2 {
+			l := k.take("grill")
+			if l.Delivery().Doubt != (attempt == 1) {
+				t.Errorf("%+v", l.Delivery())
+			}
+			k.must(l.Begin(bg))
+			k.must(l.Retry(bg, "reset"))
+			if r := k.rescue(false, 1); r.TakenBack != 0 || !r.Copies[1].Open || r.Copies[1].Out != (attempt == 1) {
+				t.Errorf("%+v", r)
+			}
+		}
+		if j := k.job(2); j.State != ticket.Held {
+			t.Errorf("%+v", j)
+		}
+		if r := k.rescue(true, 1); r.Sent != 0 || r.Copies[1].First {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
+func TestACopyOfWhichNothingCameOutIsMadeAgainInTheNextDarknessOnly(t *testing.T) {
+	for name, end := range map[string]func(k *kitchen) error{
+		"expired": func(k *kitchen) error {
+			time.Sleep(2 * time.Hour)
+			_, err := k.Expire(bg, "grill", time.Hour)
+			return err
+		},
+		"cancelled": func(k *kitchen) error { return k.Cancel(bg, 2, "a person") },
+		"buried":    func(k *kitchen) error { return k.take("grill").Bury(bg, "never") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, k *kitchen) {
+				k.shown(1)
+				k.rescue(true, 1)
+				k.must(end(k))
+				if r := k.rescue(true, 1); r.Sent != 0 || r.Copies[1].Out || r.Copies[1].Open || r.Copies[1].First {
+					t.Errorf("in the same darkness: %+v", r)
+				}
+				if r := k.rescue(false, 1); r.TakenBack != 0 || len(r.Copies) != 0 {
+					t.Errorf("the screen is back: %+v", r)
+				}
+				if r := k.rescue(true, 1); r.Sent != 1 {
+					t.Errorf("in the next darkness: %+v", r)
+				}
+			})
+		})
+	}
+}
+
+func TestWhatTheScreensOwnQueueStillOwesIsNotCopied(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kitchen) {
+		k.accept(order(id(0), "wall"))
+		l := k.take("wall") // shown, and nobody has written that down
+		k.must(l.Begin(bg))
+		if r := k.rescue(true, 1); r.Sent != 0 || len(r.Copies) != 0 {
+			t.Errorf("%+v", r)
+		}
+		k.must(l.Ack(bg, ticket.Shown, ""))
+		if r := k.rescue(true, 1, 77); r.Sent != 2 { // of job 77 nothing is known any more
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
+func TestWhatIsNotNamedIsLeftToItsBackup(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kitchen) {
+		k.shown(2)
+		k.rescue(true, 1, 2)
+		if r := k.rescue(false, 2); r.TakenBack != 1 { // the card of job 1 cannot be read
+			t.Errorf("%+v", r)
+		}
+		if d := k.print("grill"); d.Ticket.Request != id(0) {
+			t.Errorf("printed %+v", d)
+		}
+	})
+}
+
+func TestWhoWaitsForACopyIsNotKeptByAStationThatPrintsNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kitchen) {
+		k.shown(1)
+		k.rescue(true, 1)
+		first := func(want bool) {
+			t.Helper()
+			if r := k.rescue(true, 1); r.Copies[1].First != want {
+				t.Errorf("%+v", r)
+			}
+		}
+		first(true)
+		k.must(k.HoldStation(bg, "grill", "closed"))
+		first(false)
+		k.must(k.ResumeStation(bg, "grill"))
+		k.SetStations([]string{"wall", "bar"})
+		first(false)
+		k.SetStations([]string{"wall", "grill", "bar"})
+		first(true)
+		if r, err := k.Rescue(bg, "wall", "bar", cards(true, 1)); r.Sent != 0 || r.Copies[1].First || err != nil { // another backup now
+			t.Errorf("%+v, %v", r, err)
+		}
+		moved, err := k.Move(bg, []uint64{2}, "bar")
+		k.must(err)
+		if r := k.rescue(false, 1); r.TakenBack != 0 || !r.Copies[1].Out { // a person wants it there
+			t.Errorf("%+v", r)
+		}
+		if d := k.print("bar"); d.Job != moved[0] || d.For != "wall" {
+			t.Errorf("printed %+v", d)
+		}
+		if _, err := k.Reprint(bg, moved[0], "wall", "a person"); err != nil {
+			t.Fatal(err)
+		}
+		if d := k.print("wall"); d.For != "" {
+			t.Errorf("the screen has its own ticket for %s", d.For)
+		}
+	})
+}
+
+func TestADamagedMarkIsACopy(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kitchen) {
+		k.shown(1)
+		k.rescue(true, 1)
+		k.must(k.Shelf("rescued wall").Put(bg, string(key64(1)), []byte("x")))
+		if r := k.rescue(true, 1); r.Sent != 0 || !r.Copies[1].Out {
+			t.Errorf("%+v", r)
+		}
+		k.print("grill")
+		k.nothing("grill")
+	})
+}
+
+func TestASlipThatWasOnAScreenIsNotExtended(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kitchen) {
+		k.shown(1)
+		c := cards(true, 1)
+		c[0].Copy.Kind = ticket.Slip
+		if _, err := k.Rescue(bg, "wall", "grill", c); err != nil {
+			t.Fatal(err)
+		}
+		k.accept(order("late", "grill"))
+		time.Sleep(2 * time.Hour)
+		if n, err := k.Expire(bg, "grill", time.Hour); n != 1 || err != nil {
+			t.Errorf("%d expired, %v", n, err)
+		}
+		if r := k.rescue(false, 1); r.TakenBack != 1 {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
+func TestWhatNeedsNoChangeIsNotWritten(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kitchen) {
+		k.shown(2)
+		k.rescue(false, 1, 2)
+		k.rescue(true, 1, 2)
+		before := k.disk.commits()
+		for range 10 {
+			k.rescue(true, 1, 2)
+		}
+		if n := k.disk.commits(); n != before {
+			t.Errorf("%d commits", n-before)
+		}
+	})
+}
