@@ -75,7 +75,6 @@ func evening(t fataler, b *Board, failed func(*Board) *Board) *Board {
 	cmd(Undo, 1, 0)
 	cmd(Bump, 3, 0)
 	cmd(Recall, 3, 0)
-	step(func() error { return b.markTries(ctx, 3, 1) })
 	step(func() error { return b.markPaper(ctx, 3, "grill") })
 	step(func() error { return b.withdraw(ctx, 4) })
 	return b

@@ -7,11 +7,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"ticketrail/queue"
+	"ticketrail/queue/ticket"
 )
 
 // killed is where the process that is killed finds its queue.
@@ -25,8 +27,9 @@ func TestWhatABoardSaidIsThereAfterKill9(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ticketrail.db")
 	sure, tried := map[string]bool{}, map[string]bool{}
 	for round := range 4 {
+		from := 1_000_000 + 1000*round
 		cook := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
-		cook.Env = append(os.Environ(), killed+"="+path, "KDS_TEST_FROM="+strconv.Itoa(1000*round))
+		cook.Env = append(os.Environ(), killed+"="+path, "KDS_TEST_FROM="+strconv.Itoa(from))
 		out, err := cook.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)
@@ -52,14 +55,14 @@ func TestWhatABoardSaidIsThereAfterKill9(t *testing.T) {
 			}
 		}
 		_ = cook.Wait()
-		looksLike(t, path, sure, tried)
+		looksLike(t, path, uint64(from), sure, tried)
 	}
 	if len(sure) < 80 {
 		t.Errorf("only %d steps were done", len(sure))
 	}
 }
 
-// cookUntilKilled puts, does and bumps tickets, and says before and after each step which it is.
+// cookUntilKilled puts, does, rescues, takes back and bumps tickets, and says before and after each step which it is.
 func cookUntilKilled(t *testing.T, path string) {
 	q, err := queue.Open(queue.Options{Path: path, Reserve: -1})
 	if err != nil {
@@ -78,6 +81,14 @@ func cookUntilKilled(t *testing.T, path string) {
 	for job := from + 1; job < from+200; job++ {
 		step("put", job, func() error { _, err := b.Put(ctx, order(job, "Burger", "Chips")); return err })
 		step("done", job, func() error { _, err := b.Do(ctx, press(b, ItemDone, job, 1)); return err })
+		rescue := func(dark bool) error {
+			_, err := q.Rescue(ctx, "wall", "grill", slices.DeleteFunc(b.unprinted(dark), func(c ticket.Card) bool { return c.Job != job }))
+			return err
+		}
+		step("rescue", job, func() error { return rescue(true) })
+		if job%2 == 0 {
+			step("back", job, func() error { return rescue(false) })
+		}
 		if job%3 == 0 {
 			step("bump", job, func() error { _, err := b.Do(ctx, press(b, Bump, job, 0)); return err })
 		}
@@ -85,7 +96,7 @@ func cookUntilKilled(t *testing.T, path string) {
 }
 
 // looksLike says whether the board has all that is sure and nothing that was not tried.
-func looksLike(t *testing.T, path string, sure, tried map[string]bool) {
+func looksLike(t *testing.T, path string, from uint64, sure, tried map[string]bool) {
 	t.Helper()
 	q, err := queue.Open(queue.Options{Path: path, Reserve: -1})
 	if err != nil {
@@ -96,8 +107,41 @@ func looksLike(t *testing.T, path string, sure, tried map[string]bool) {
 			t.Error(err)
 		}
 	}()
-	s := open(t, q.Shelf("board")).Snapshot()
+	b := open(t, q.Shelf("board"))
+	all, err := q.Jobs(t.Context(), queue.Filter{States: []ticket.State{ticket.Pending}})
+	if n := q.Unaccounted(); n != 0 || err != nil {
+		t.Errorf("%d jobs are unaccounted for, %v", n, err)
+	}
+	copies := map[uint64]int{}
+	for _, j := range all {
+		copies[j.Of]++
+	}
 	is := map[string]bool{}
+	// The next process that looks is in the dark: each card has one copy, whatever was cut off.
+	var dark []ticket.Card
+	for _, c := range b.unprinted(true) {
+		id := fmt.Sprint(c.Job)
+		is["rescue "+id], is["back "+id] = tried["rescue "+id], tried["back "+id]
+		if n := copies[c.Job]; c.Job > from && (n > 1 || n == 0 && sure["rescue "+id] && !tried["back "+id] || n == 1 && (sure["back "+id] || !tried["rescue "+id])) {
+			t.Errorf("card %s has %d copies", id, n)
+		}
+		if c.Copy != nil {
+			dark = append(dark, c)
+		}
+	}
+	for range 2 {
+		r, err := q.Rescue(t.Context(), "wall", "grill", dark)
+		if len(r.Copies) != len(dark) || err != nil {
+			t.Errorf("%d copies of %d cards, %v", len(r.Copies), len(dark), err)
+		}
+	}
+	if _, err := q.Rescue(t.Context(), "wall", "grill", b.unprinted(false)); err != nil {
+		t.Error(err)
+	}
+	if s := q.Stations(); len(s) != 0 {
+		t.Errorf("not all is taken back: %+v", s)
+	}
+	s := b.Snapshot()
 	for _, c := range append(s.Open, s.Recall...) {
 		is[fmt.Sprint("put ", c.Job)] = true
 		is[fmt.Sprint("done ", c.Job)] = c.Items[1].Done

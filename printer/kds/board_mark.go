@@ -2,7 +2,6 @@ package kds
 
 import (
 	"context"
-	"errors"
 	"time"
 )
 
@@ -18,8 +17,11 @@ func (b *Board) markShown(ctx context.Context, job uint64) error {
 	})
 }
 
-// markPaper notes that a ticket that was shown has been printed at another station because
+// markPaper notes that a ticket that was shown came out of another station because
 // every screen was dead. The card stays: nobody has said that it is done.
+//
+// A crash before it: the queue still has its mark, and this is done when it is asked next. A crash
+// after it: the card itself keeps the ticket from being copied again.
 func (b *Board) markPaper(ctx context.Context, job uint64, station string) error {
 	return b.alter(ctx, job, func(r *record) bool {
 		if r.Paper == station {
@@ -29,26 +31,6 @@ func (b *Board) markPaper(ctx context.Context, job uint64, station string) error
 		r.Version++
 		return true
 	})
-}
-
-var errNotOpen = errors.New("the card is not open any more")
-
-// markTries makes it durable how often paper with this ticket may have come out of another
-// station; the next copy says so. Of a card that is not open it is errNotOpen.
-//
-// A crash before it: none of this try did. A crash after it: it may have.
-func (b *Board) markTries(ctx context.Context, job uint64, tries int) error {
-	is := false
-	err := b.alter(ctx, job, func(r *record) bool {
-		is = r.State == Open
-		was := r.PaperTries
-		r.PaperTries = tries
-		return is && was != tries
-	})
-	if err == nil && !is {
-		return errNotOpen
-	}
-	return err
 }
 
 // withdraw takes a card off the board whose ticket is about to come out of another station:
@@ -72,9 +54,4 @@ func (b *Board) withdraw(ctx context.Context, job uint64) error {
 func (b *Board) leave(r *record, as CardState) {
 	b.off++
 	r.State, r.Off, r.OffAt = as, b.off, time.Now().UnixMilli()
-}
-
-// giveUpPaper notes that a card's ticket cannot be printed.
-func (b *Board) giveUpPaper(ctx context.Context, job uint64) error {
-	return b.alter(ctx, job, func(r *record) bool { r.PaperTries = mostPaper; return true })
 }

@@ -32,10 +32,9 @@ type record struct {
 	For       string `json:"for,omitempty"`
 	Down      string `json:"down,omitempty"`
 
-	Shown      bool   `json:"shown,omitempty"`
-	Paper      string `json:"paper,omitempty"`
-	PaperAt    int64  `json:"paper_at,omitempty"`
-	PaperTries int    `json:"paper_tries,omitempty"` // that may have put it on paper elsewhere
+	Shown   bool   `json:"shown,omitempty"`
+	Paper   string `json:"paper,omitempty"`
+	PaperAt int64  `json:"paper_at,omitempty"`
 
 	Done  []int    `json:"done,omitempty"` // items, by number, sorted
 	Acked bool     `json:"acked,omitempty"`
@@ -70,10 +69,15 @@ func (r *record) clone() record {
 func (r *record) encode() ([]byte, error) { return json.Marshal(r) }
 
 func decodeRecord(value []byte) (record, ticket.Ticket, error) {
-	var r record
-	if err := json.Unmarshal(value, &r); err != nil {
+	var was struct {
+		record
+		PaperTries int `json:"paper_tries"` // of an older version: copies of which it is not known what came out
+	}
+	if err := json.Unmarshal(value, &was); err != nil {
 		return record{}, ticket.Ticket{}, fmt.Errorf("decode card: %w", err)
 	}
+	r := was.record
+	r.Duplicate = r.Duplicate || was.PaperTries > 0
 	if r.V < 1 || r.V > recordVersion {
 		return record{}, ticket.Ticket{}, fmt.Errorf("decode card: format %d, this program knows 1 to %d: a newer ticketrail wrote it", r.V, recordVersion)
 	}

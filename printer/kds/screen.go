@@ -26,12 +26,12 @@ type ScreenOptions struct {
 	// Expo makes this the pass: its pages show that instead of the board. Nil: they show the board.
 	Expo *Expo
 
-	// Backup prints what was shown and not bumped when every page has been dead for HoldFor;
-	// nil: nobody does. [Screen.Watch] does it. What was not shown stays in the queue's line, which
-	// has the same station as a backup: as [Screen.StandIn] of it, after HoldFor.
-	Backup     Printer
-	BackupName string
-	HoldFor    time.Duration // 0 is 20 s
+	// Backup is the station that gets what was shown and not bumped when every page has been dead for
+	// HoldFor, through Rescuer: see [Screen.Watch]. "": none does. What was not shown stays in the
+	// screen's own queue, which has the same station as a backup: as [Screen.StandIn] of it, after HoldFor.
+	Backup  string
+	Rescuer Rescuer       // nil: nothing is rescued
+	HoldFor time.Duration // 0 is 20 s
 
 	WarnAfter, LateAfter time.Duration // ages at which a card is marked; 0 is 5 and 8 min
 
@@ -59,6 +59,7 @@ type Screen struct {
 	dead    time.Time                // since when no page is live; zero: one is
 	ever    bool                     // there was one since the start
 	stir    chan struct{}            // closed when pages come or go
+	apart   map[uint64]bool          // cards whose paper the screen's own queue does not wait for
 }
 
 // A page is one live page. It may have joined twice, while it connects anew.

@@ -55,8 +55,8 @@ func TestADisplayThatFailsForAnHourGetsEachTicketOnceInOrder(t *testing.T) {
 func TestAScreenThatFlickersHoldsNoTicketForAPerson(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k, paper := newKitchenette(t), &roll{}
-		s, end := k.hang(paper)
-		defer end()
+		s := k.hang(paper)
+		defer k.end()
 		k.order(1)
 		for range 3 {
 			leave := s.Join("deaf")

@@ -10,43 +10,13 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-func TestPaperThatWasWaitedForIsNotPrintedOnceTheScreenIsBackOrTheTicketDone(t *testing.T) {
-	for name, back := range map[string]func(*testing.T, *Screen){
-		"bumped, and dark again": func(t *testing.T, s *Screen) {
-			closed := browser(s, "b")
-			wants(t, s.Board(), press(s.Board(), Bump, 1, 0), Done)
-			wants(t, s.Board(), press(s.Board(), Bump, 3, 0), Done)
-			closed()
-		},
-		"bumped by a page that is not live": func(t *testing.T, s *Screen) {
-			wants(t, s.Board(), press(s.Board(), Bump, 1, 0), Done)
-			wants(t, s.Board(), press(s.Board(), Bump, 3, 0), Done)
-		},
-		"a page is open": func(t *testing.T, s *Screen) { t.Cleanup(browser(s, "b")) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			rescued(t, newCupboard(), func(t *testing.T, s *Screen, paper *roll) {
-				paper.fails(func(ticket.Delivery) (error, error) { time.Sleep(time.Minute); return nil, nil }) // it waits for paper
-				time.Sleep(50 * time.Second)
-				back(t, s)
-				time.Sleep(10 * time.Minute)
-				paper.came(t)
-				for _, job := range []uint64{1, 3} {
-					if r := s.Board().get(job).rec; r.PaperTries != 0 || r.Paper != "" {
-						t.Errorf("card %d says that it was on paper: %+v", job, r)
-					}
-				}
-			})
-		})
-	}
-}
-
 func TestABumpThatCrossesTheRescueIsToldOfThePaperAndThenDone(t *testing.T) {
-	rescued(t, newCupboard(), func(t *testing.T, s *Screen, paper *roll) {
+	rescued(t, func(t *testing.T, k *kitchenette, s *Screen, paper *roll) {
 		late := press(s.Board(), Bump, 1, 0) // before the paper came out, by a page that could not be heard
 		time.Sleep(21 * time.Second)
 		synctest.Wait()
-		paper.came(t, "1 for hot-line (screen down), was shown", "3 for hot-line (screen down), was shown")
+		paper.came(t, one, three)
+		time.Sleep(5 * time.Second)
 		wants(t, s.Board(), late, Conflict)
 		if c, _ := s.Board().Card(1); c.State != Open || c.Paper != "grill" {
 			t.Errorf("card %+v", c)
@@ -115,8 +85,8 @@ func TestATicketThatCameOutElsewhereIsMarkedWhenACookFetchesItBack(t *testing.T)
 func TestWhatIsNewWaitsForWhatWasShownEvenIfTheScreenHasJustGoneDark(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k, paper := newKitchenette(t), &roll{}
-		s, end := k.hang(paper)
-		defer end()
+		s := k.hang(paper)
+		defer k.end()
 		closed := browser(s, "a")
 		k.order(1)
 		time.Sleep(time.Second)
@@ -161,41 +131,6 @@ func TestAScreenThatStandsInForAScreenHoldsNoTicketForAPerson(t *testing.T) {
 		}
 		if c, ok := b.Board().Card(1); !ok || !c.Duplicate || c.For != "hot-line" {
 			t.Errorf("card %+v", c)
-		}
-	})
-}
-
-func TestAScreenIsGivenWhatWasOnAnotherAsOftenAsItTakesAndShowsItOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := NewScreen(ScreenOptions{Name: "cold", Board: open(t, newCupboard())})
-		s := screen(t, newCupboard(), func(o *ScreenOptions) { o.Backup, o.BackupName = b, "cold" })
-		closed := browser(s, "a")
-		for _, job := range []uint64{1, 2} {
-			if _, err := s.Print(t.Context(), order(job, "Burger"), new(began).begin); err != nil {
-				t.Error(err)
-			}
-		}
-		closed()
-		leave := b.Join("deaf")
-		defer leave()
-		watching := watched(t, s)
-		defer watching()
-		time.Sleep(2 * time.Minute) // many attempts, none of them proved
-		if c, _ := s.Board().Card(1); c.Paper != "" {
-			t.Errorf("card %+v", c)
-		}
-		closedB := browser(b, "b")
-		defer closedB()
-		time.Sleep(time.Minute)
-		if got := jobs(b.Board()); got != "1 2 |" {
-			t.Errorf("board of the other screen %q", got)
-		}
-		for _, job := range []uint64{1, 2} {
-			here, _ := s.Board().Card(job)
-			there, ok := b.Board().Card(job)
-			if here.Paper != "cold" || !ok || there.For != "hot-line" || there.Duplicate {
-				t.Errorf("card %d: here %+v, there %+v", job, here, there)
-			}
 		}
 	})
 }

@@ -24,6 +24,10 @@ type kitchenette struct {
 	q    *queue.Queue
 	d    *dispatch.Dispatcher
 	seq  int
+	// of hang
+	s       *Screen
+	flaky   flaky
+	unwatch func()
 }
 
 func newKitchenette(t *testing.T) *kitchenette {
@@ -38,7 +42,7 @@ func (k *kitchenette) start() {
 	if err != nil {
 		k.t.Fatal(err)
 	}
-	q.SetStations([]string{"hot-line"})
+	q.SetStations([]string{"hot-line", "grill"})
 	k.q, k.d = q, dispatch.New(dispatch.Options{Queue: dispatch.From(q)})
 }
 
@@ -87,24 +91,40 @@ func (k *kitchenette) states() string {
 	return strings.Join(out, " ")
 }
 
-// hang gives the line a screen, with a backup, and returns what ends both.
-func (k *kitchenette) hang(paper *roll) (*Screen, func()) {
+// hang gives the line a screen, with grill as its backup, a station of its own.
+func (k *kitchenette) hang(paper *roll) *Screen {
+	k.flaky.Rescuer = k.q
 	s := NewScreen(ScreenOptions{
-		Name: "hot-line", Board: open(k.t, k.q.Shelf("board hot-line")), Backup: paper, BackupName: "grill",
+		Name: "hot-line", Board: open(k.t, k.q.Shelf("board hot-line")), Backup: "grill", Rescuer: &k.flaky,
 		OnLive: func() { k.d.Kick("hot-line") },
 	})
+	k.watch(s)
+	k.d.Set([]dispatch.Line{
+		{Name: "hot-line", Station: s, Backups: []dispatch.Backup{{Name: "grill", Station: s.StandIn(paper), After: s.Options().HoldFor}}},
+		{Name: "grill", Station: paper},
+	})
+	return s
+}
+
+func (k *kitchenette) watch(s *Screen) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var watching sync.WaitGroup
 	watching.Go(func() { s.Watch(ctx) })
-	k.d.Set([]dispatch.Line{{Name: "hot-line", Station: s, Backups: []dispatch.Backup{{Name: "grill", Station: s.StandIn(paper), After: s.Options().HoldFor}}}})
-	return s, func() { cancel(); watching.Wait(); k.stop() }
+	k.s, k.unwatch = s, func() { cancel(); watching.Wait() }
+}
+
+// end stops all of it.
+func (k *kitchenette) end() {
+	k.t.Helper()
+	k.unwatch()
+	k.stop()
 }
 
 func TestTicketsWaitForAScreenAndAreShownAtOnceWhenOneOpens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newKitchenette(t)
-		s, end := k.hang(&roll{})
-		defer end()
+		s := k.hang(&roll{})
+		defer k.end()
 		k.order(3)
 		time.Sleep(10 * time.Second)
 		if got := k.states(); strings.Contains(got, "shown") || jobs(s.Board()) != "|" {
@@ -121,8 +141,8 @@ func TestTicketsWaitForAScreenAndAreShownAtOnceWhenOneOpens(t *testing.T) {
 func TestWithNobodyLookingALineComesOutOfItsBackupInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k, paper := newKitchenette(t), &roll{}
-		s, end := k.hang(paper)
-		defer end()
+		s := k.hang(paper)
+		defer k.end()
 		closed := browser(s, "a")
 		k.order(2)
 		time.Sleep(time.Second)
@@ -134,7 +154,7 @@ func TestWithNobodyLookingALineComesOutOfItsBackupInOrder(t *testing.T) {
 		time.Sleep(time.Minute)
 		paper.came(t, "1 for hot-line (screen down), was shown", "2 for hot-line (screen down), was shown",
 			"3 for hot-line (screen down)", "4 for hot-line (screen down)", "5 for hot-line (screen down)")
-		if got := k.states(); got != "shown shown sent sent sent" {
+		if got := k.states(); got != "shown shown sent sent sent sent sent" {
 			t.Error(got)
 		}
 		if got := jobs(s.Board()); got != "1 2 |" {
@@ -146,7 +166,7 @@ func TestWithNobodyLookingALineComesOutOfItsBackupInOrder(t *testing.T) {
 		defer browser(s, "a")()
 		k.order(1)
 		time.Sleep(time.Second)
-		if got := jobs(s.Board()); got != "1 2 7 |" {
+		if got := jobs(s.Board()); got != "1 2 9 |" {
 			t.Errorf("board %q", got)
 		}
 		paper.came(t)
@@ -156,7 +176,7 @@ func TestWithNobodyLookingALineComesOutOfItsBackupInOrder(t *testing.T) {
 func TestARestartShowsTheSameBoard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newKitchenette(t)
-		s, end := k.hang(&roll{})
+		s := k.hang(&roll{})
 		closed := browser(s, "a")
 		k.order(4)
 		time.Sleep(time.Second)
@@ -164,10 +184,10 @@ func TestARestartShowsTheSameBoard(t *testing.T) {
 		wants(t, s.Board(), press(s.Board(), ItemDone, 3, 0), Done)
 		before := s.Board().Snapshot()
 		closed()
-		end()
+		k.end()
 		k.start()
-		s, end = k.hang(&roll{})
-		defer end()
+		s = k.hang(&roll{})
+		defer k.end()
 		after := s.Board().Snapshot()
 		if diff := cmp.Diff(before.Open, after.Open); diff != "" {
 			t.Errorf("open (-before +after):\n%s", diff)

@@ -10,33 +10,50 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"ticketrail/queue"
+	"ticketrail/queue/dispatch"
 	"ticketrail/queue/ticket"
 )
 
-// rescued runs f with a screen that showed jobs 1 to 3 (2 is bumped) and has a backup.
-func rescued(t *testing.T, shelf *cupboard, f func(t *testing.T, s *Screen, paper *roll)) {
+const one, three = "1 for hot-line (screen down), was shown", "3 for hot-line (screen down), was shown"
+
+// rescued runs f with a screen that showed jobs 1 to 3 (2 is bumped), whose last page has just
+// closed and whose backup is grill.
+func rescued(t *testing.T, f func(t *testing.T, k *kitchenette, s *Screen, paper *roll)) {
 	synctest.Test(t, func(t *testing.T) {
-		paper := &roll{}
-		s := screen(t, shelf, func(o *ScreenOptions) { o.Backup, o.BackupName = paper, "grill" })
-		ctx, cancel := context.WithCancel(t.Context())
-		var watching sync.WaitGroup
-		watching.Go(func() { s.Watch(ctx) })
+		k, paper := newKitchenette(t), &roll{}
+		s := k.hang(paper)
+		defer k.end()
 		closed := browser(s, "a")
-		for job := range uint64(3) {
-			if _, err := s.Print(ctx, order(job+1, "Burger"), new(began).begin); err != nil {
-				t.Error(err)
-			}
-		}
+		k.order(3)
+		synctest.Wait()
 		wants(t, s.Board(), press(s.Board(), Bump, 2, 0), Done)
 		closed()
-		f(t, s, paper)
-		cancel()
-		watching.Wait()
+		f(t, k, s, paper)
 	})
 }
 
+// says is what the cards say of paper.
+func says(t *testing.T, s *Screen, want map[uint64]string) {
+	t.Helper()
+	got := map[uint64]string{}
+	for _, c := range append(s.Board().Snapshot().Open, s.Board().Snapshot().Recall...) {
+		if (c.Paper == "") != (c.PaperAt == 0) {
+			t.Errorf("card %+v", c)
+		}
+		if c.Paper != "" {
+			got[c.Job] = c.Paper
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("cards that say that they are on paper (-want +got):\n%s", diff)
+	}
+}
+
 func TestWhatWasShownAndNotBumpedComesOutOfTheBackupWhenNobodyLooks(t *testing.T) {
-	rescued(t, newCupboard(), func(t *testing.T, s *Screen, paper *roll) {
+	rescued(t, func(t *testing.T, k *kitchenette, s *Screen, paper *roll) {
 		time.Sleep(19 * time.Second)
 		paper.came(t)
 		closed := browser(s, "a") // just in time
@@ -46,99 +63,253 @@ func TestWhatWasShownAndNotBumpedComesOutOfTheBackupWhenNobodyLooks(t *testing.T
 		paper.came(t)
 		time.Sleep(time.Second)
 		synctest.Wait()
-		paper.came(t, "1 for hot-line (screen down), was shown", "3 for hot-line (screen down), was shown")
+		paper.came(t, one, three)
 		time.Sleep(time.Hour)
+		closed = browser(s, "a")
+		time.Sleep(time.Minute)
+		closed()
+		time.Sleep(time.Hour) // dark again
 		paper.came(t)
 		if got := jobs(s.Board()); got != "1 3 |" {
 			t.Errorf("board %q", got)
 		}
-		c, _ := s.Board().Card(1)
-		if c.Paper != "grill" || c.PaperAt == 0 {
-			t.Errorf("card %+v", c)
+		says(t, s, map[uint64]string{1: "grill", 3: "grill"})
+		if got := k.states(); got != "shown shown shown sent sent" {
+			t.Error(got)
 		}
 	})
 }
 
-func TestARescueThatBreaksIsMarkedAndThenLeftToAPerson(t *testing.T) {
-	broke := errors.New("connection reset")
-	rescued(t, newCupboard(), func(t *testing.T, s *Screen, paper *roll) {
+func TestACopySaysWhatACookHadTickedAndWhatTheCardSaid(t *testing.T) {
+	b := open(t, newCupboard())
+	d := order(1, "Burger", "Chips", "Cake")
+	d.Ticket.Notes, d.Ticket.Lines[1].Notes = []string{"nuts", wasShown}, []string{"crisp"} // it was on another screen before
+	d.Doubt, d.Reprint = true, true
+	put(t, b, d, order(2, "Soup"))
+	if c := b.unprinted(true); c[0].Copy != nil {
+		t.Errorf("no page ever said that it holds it: %+v", c[0])
+	}
+	for _, item := range []int{1, 2} {
+		wants(t, b, press(b, ItemDone, 1, item), Done)
+	}
+	all := b.unprinted(true)
+	if len(all) != 2 || all[0].Job != 1 || all[0].Copy == nil || !all[0].Reprint || all[1].Copy != nil {
+		t.Fatalf("%+v", all)
+	}
+	c := all[0].Copy
+	got := [][]string{c.Notes, c.Lines[0].Notes, c.Lines[1].Notes, c.Lines[2].Notes}
+	want := [][]string{{wasShown, "POSSIBLE DUPLICATE", "nuts"}, nil, {"done on the screen", "crisp"}, {"done on the screen"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("notes (-want +got):\n%s", diff)
+	}
+	if again := b.unprinted(true)[0].Copy; len(again.Notes) != 3 {
+		t.Errorf("the card itself has changed: %q", again.Notes)
+	}
+}
+
+func TestACopyThatBreaksIsMarkedAndThenHeldForAPerson(t *testing.T) {
+	rescued(t, func(t *testing.T, k *kitchenette, s *Screen, paper *roll) {
 		paper.fails(func(ticket.Delivery) (error, error) { return ticket.NotReady(errors.New("no paper")), nil })
 		time.Sleep(time.Minute)
 		paper.came(t)
-		paper.fails(func(ticket.Delivery) (error, error) { return nil, ticket.Untouched(broke) })
-		time.Sleep(time.Minute)
-		paper.came(t)
 		paper.fails(func(d ticket.Delivery) (error, error) {
-			if d.Job == 1 {
-				return nil, broke
+			if d.Ticket.Number == "1" {
+				return nil, errors.New("connection reset")
 			}
 			return nil, nil
 		})
 		time.Sleep(time.Minute)
-		paper.came(t, "1 for hot-line (screen down), was shown", "1 for hot-line (screen down), was shown, possible duplicate",
-			"3 for hot-line (screen down), was shown")
+		paper.came(t, one, one+", possible duplicate", three)
+		if got := k.states(); got != "shown shown shown held sent" {
+			t.Error(got)
+		}
+		says(t, s, map[uint64]string{1: "grill", 3: "grill"})
+		defer browser(s, "a")()
+		time.Sleep(time.Minute)
+		if got := k.states(); got != "shown shown shown held sent" {
+			t.Error(got)
+		}
 	})
 }
 
-func TestARescueGoesOnWhereACrashStoppedIt(t *testing.T) {
-	for try := range 10 {
-		n, kept := try/2, try%2 == 1 // the write at which the power goes off is on the disk or not
-		shelf := newCupboard()
-		rescued(t, shelf, func(t *testing.T, s *Screen, paper *roll) {
-			shelf.mu.Lock()
-			before := shelf.writes
-			shelf.fail = func(i int) (bool, bool) { return i > before+n, kept && i == before+n+1 }
-			shelf.mu.Unlock()
-			time.Sleep(20 * time.Second)
-			synctest.Wait()
-			paper.mu.Lock()
-			out := slices.Clone(paper.out)
-			paper.mu.Unlock()
-			disk := newCupboard() // that what crashed cannot reach any more
-			disk.m = shelf.m
-			next := screen(t, disk, func(o *ScreenOptions) { o.Backup, o.BackupName = paper, "grill" })
-			ctx, cancel := context.WithCancel(t.Context())
-			var watching sync.WaitGroup
-			watching.Go(func() { next.Watch(ctx) })
-			time.Sleep(time.Minute)
-			cancel()
-			watching.Wait()
-			paper.mu.Lock()
-			defer paper.mu.Unlock()
-			for _, job := range []string{"1", "3"} {
-				unmarked, all := 0, 0
-				for _, s := range paper.out {
-					if strings.HasPrefix(s, job+" ") {
-						if all++; !strings.Contains(s, "duplicate") {
-							unmarked++
+func TestWhatHasNotBegunIsTakenBackWhenTheScreenIsBackOrTheTicketDone(t *testing.T) {
+	bump := func(t *testing.T, s *Screen) {
+		wants(t, s.Board(), press(s.Board(), Bump, 1, 0), Done)
+		wants(t, s.Board(), press(s.Board(), Bump, 3, 0), Done)
+	}
+	for name, back := range map[string]func(*testing.T, *Screen){
+		"a page is open":                    func(t *testing.T, s *Screen) { t.Cleanup(browser(s, "b")) },
+		"bumped by a page that is not live": bump,
+		"bumped, and dark again": func(t *testing.T, s *Screen) {
+			closed := browser(s, "b")
+			bump(t, s)
+			closed()
+		},
+	} {
+		for how, early := range map[string]error{"waiting in the queue": ticket.NotReady(errors.New("no paper")), "lent": nil} {
+			t.Run(name+", "+how, func(t *testing.T) {
+				rescued(t, func(t *testing.T, k *kitchenette, s *Screen, paper *roll) {
+					start := time.Now()
+					paper.fails(func(ticket.Delivery) (error, error) {
+						if time.Since(start) > time.Minute {
+							return nil, nil
 						}
+						if early == nil {
+							time.Sleep(time.Until(start.Add(61 * time.Second))) // for paper
+						}
+						return early, nil
+					})
+					time.Sleep(50 * time.Second)
+					back(t, s)
+					time.Sleep(10 * time.Minute)
+					paper.came(t)
+					says(t, s, map[uint64]string{})
+					if got := k.states(); got != "shown shown shown cancelled cancelled" {
+						t.Error(got)
 					}
+				})
+			})
+		}
+	}
+}
+
+func TestWhatIsPrintingWhenTheScreenIsBackIsFinishedAndTheCardSaysSo(t *testing.T) {
+	rescued(t, func(t *testing.T, k *kitchenette, s *Screen, paper *roll) {
+		paper.slower(10 * time.Second)
+		time.Sleep(25 * time.Second) // the first is at it since 20 s
+		closed := browser(s, "b")
+		synctest.Wait()
+		says(t, s, map[uint64]string{})
+		time.Sleep(time.Minute)
+		paper.came(t, one)
+		says(t, s, map[uint64]string{1: "grill"})
+		closed()
+		time.Sleep(time.Minute)
+		paper.came(t, three)
+		says(t, s, map[uint64]string{1: "grill", 3: "grill"})
+		if got := k.states(); got != "shown shown shown sent cancelled sent" {
+			t.Error(got)
+		}
+	})
+}
+
+// flaky is a Rescuer of which each call fails, before or after it was done, until calls are up.
+type flaky struct {
+	Rescuer
+	mu    sync.Mutex
+	calls int
+	fails int
+	after bool
+}
+
+func (f *flaky) set(fails int, after bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.fails, f.after = fails, after
+}
+
+func (f *flaky) Rescue(ctx context.Context, from, to string, board []ticket.Card) (ticket.Rescue, error) {
+	f.mu.Lock()
+	f.calls++
+	f.fails--
+	fails, after := f.fails >= 0, f.after
+	f.mu.Unlock()
+	if fails && !after {
+		return ticket.Rescue{}, errShelf
+	}
+	r, err := f.Rescuer.Rescue(ctx, from, to, board)
+	if fails {
+		return ticket.Rescue{}, errShelf
+	}
+	return r, err
+}
+
+func TestARescueThatFailedIsDoneOnce(t *testing.T) {
+	for name, after := range map[string]bool{"failed": false, "failed but persisted": true} {
+		t.Run(name, func(t *testing.T) {
+			rescued(t, func(t *testing.T, k *kitchenette, s *Screen, paper *roll) {
+				k.flaky.set(3, after)
+				paper.fails(func(ticket.Delivery) (error, error) { return ticket.NotReady(errors.New("no paper")), nil })
+				time.Sleep(time.Minute)
+				k.flaky.set(3, after)
+				closed := browser(s, "a")
+				time.Sleep(time.Minute)
+				if got := k.states(); got != "shown shown shown cancelled cancelled" {
+					t.Error(got)
 				}
-				if all == 0 || unmarked > 1 {
-					t.Errorf("power off at write %d, kept %v (after %q): %q", n+1, kept, out, paper.out)
-				}
-			}
+				paper.fails(nil)
+				k.flaky.set(3, after)
+				closed()
+				time.Sleep(time.Minute)
+				paper.came(t, one, three)
+				says(t, s, map[uint64]string{1: "grill", 3: "grill"})
+			})
 		})
 	}
 }
 
+func TestADarkNightDisturbsNobodyOnceAllIsOnPaper(t *testing.T) {
+	rescued(t, func(t *testing.T, k *kitchenette, s *Screen, paper *roll) {
+		time.Sleep(12 * time.Hour)
+		paper.came(t, one, three)
+		k.flaky.mu.Lock()
+		defer k.flaky.mu.Unlock()
+		if n := k.flaky.calls; n < 2 || n > 5 {
+			t.Errorf("asked %d times", n)
+		}
+	})
+}
+
+func TestARescueGoesOnAfterARestart(t *testing.T) {
+	for _, after := range []time.Duration{19, 21, 25, 31, 50} {
+		rescued(t, func(t *testing.T, k *kitchenette, s *Screen, paper *roll) {
+			paper.slower(10 * time.Second)
+			time.Sleep(after * time.Second)
+			k.end() // what prints is interrupted, and in doubt
+			k.start()
+			k.hang(paper)
+			time.Sleep(3 * time.Minute)
+			paper.mu.Lock()
+			defer paper.mu.Unlock()
+			for _, want := range []string{one, three} {
+				if n := len(slices.DeleteFunc(slices.Clone(paper.out), func(s string) bool { return s != want })); n != 1 {
+					t.Errorf("restarted after %d s: %q", after, paper.out)
+				}
+			}
+			if n := len(paper.out); n > 3 { // one may be there twice, marked
+				t.Errorf("restarted after %d s: %q", after, paper.out)
+			}
+			says(t, k.s, map[uint64]string{1: "grill", 3: "grill"})
+		})
+	}
+}
+
+func TestWhatIsAtABackupStaysThereWhenTheScreenHasNoneAnyMore(t *testing.T) {
+	rescued(t, func(t *testing.T, k *kitchenette, s *Screen, paper *roll) {
+		paper.fails(func(ticket.Delivery) (error, error) { return ticket.NotReady(errors.New("no paper")), nil })
+		time.Sleep(time.Minute)
+		k.unwatch()
+		o := s.Options()
+		o.Backup = ""
+		k.watch(NewScreen(o))
+		time.Sleep(time.Minute)
+		paper.fails(nil)
+		time.Sleep(time.Minute)
+		paper.came(t, one, three)
+	})
+}
+
 func TestTheStandInTakesTheCardOffTheBoardBeforeItPrints(t *testing.T) {
-	rescued(t, newCupboard(), func(t *testing.T, s *Screen, paper *roll) {
+	rescued(t, func(t *testing.T, k *kitchenette, s *Screen, paper *roll) {
 		leave := s.Join("deaf")
-		if _, err := s.Print(t.Context(), order(4, "Cake"), new(began).begin); err == nil {
-			t.Error("shown by a page that says nothing")
+		k.order(1)
+		time.Sleep(11 * time.Second)
+		if got := jobs(s.Board()); got != "1 3 4 | 2" {
+			t.Errorf("board %q", got)
 		}
 		leave()
-		d := order(4, "Cake")
-		d.Attempt, d.Doubt, d.For, d.Down = 2, true, "hot-line", "printer"
-		time.Sleep(21 * time.Second)
-		synctest.Wait()
-		var b began
-		if proof, err := s.StandIn(paper).Print(t.Context(), d, b.begin); proof != ticket.Sent || err != nil || b.times() != 1 {
-			t.Errorf("%s, %v", proof, err)
-		}
-		paper.came(t, "1 for hot-line (screen down), was shown", "3 for hot-line (screen down), was shown",
-			"4 for hot-line (screen down), possible duplicate")
+		time.Sleep(time.Minute)
+		paper.came(t, one, three, "4 for hot-line (screen down), possible duplicate")
 		if got := jobs(s.Board()); got != "1 3 | 4 2" {
 			t.Errorf("board %q", got)
 		}
@@ -148,14 +319,33 @@ func TestTheStandInTakesTheCardOffTheBoardBeforeItPrints(t *testing.T) {
 	})
 }
 
-func TestTheStandInWaitsForWhatIsOlder(t *testing.T) {
-	rescued(t, newCupboard(), func(t *testing.T, s *Screen, paper *roll) {
-		paper.fails(func(ticket.Delivery) (error, error) { return errors.New("off"), nil })
-		time.Sleep(21 * time.Second)
-		var b began
-		if _, err := s.StandIn(paper).Print(t.Context(), order(4, "Cake"), b.begin); !ticket.IsNotReady(err) || b.times() != 0 {
-			t.Errorf("%v, begun %d times", err, b.times())
+func TestTheStandInWaitsForWhatIsOlderButNotForAPerson(t *testing.T) {
+	rescued(t, func(t *testing.T, k *kitchenette, s *Screen, paper *roll) {
+		stop := errors.New("off")
+		paper.fails(func(d ticket.Delivery) (error, error) {
+			if d.Ticket.Number == "1" {
+				return stop, nil
+			}
+			return nil, nil
+		})
+		k.order(1)
+		time.Sleep(5 * time.Minute)
+		paper.came(t)
+		if err := k.q.HoldStation(t.Context(), "grill", "closed"); err != nil {
+			t.Fatal(err)
 		}
+		time.Sleep(time.Minute)
+		paper.came(t, "4 for hot-line (screen down)")
+		if err := k.q.ResumeStation(t.Context(), "grill"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * rescuePause)
+		k.order(1)
+		time.Sleep(time.Minute)
+		paper.came(t)
+		paper.fails(nil)
+		time.Sleep(time.Minute)
+		paper.came(t, one, three, "5 for hot-line (screen down)")
 	})
 }
 
@@ -173,10 +363,42 @@ func TestTheStandInPrintsNothingWhileTheCardCannotBeTakenOff(t *testing.T) {
 	})
 }
 
-// watched runs a screen's rescue until what it returns is called.
-func watched(t *testing.T, s *Screen) (end func()) {
-	ctx, cancel := context.WithCancel(t.Context())
-	var watching sync.WaitGroup
-	watching.Go(func() { s.Watch(ctx) })
-	return func() { cancel(); watching.Wait() }
+func TestWhatAnOlderVersionWroteOfPaperIsBelieved(t *testing.T) {
+	s := newCupboard()
+	b := open(t, s)
+	put(t, b, order(1, "Burger"), order(2, "Soup"))
+	for _, job := range []uint64{1, 2} {
+		if err := b.markShown(t.Context(), job); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for job, add := range map[uint64]string{1: `"shown":true,"paper":"grill","paper_at":5,"paper_tries":1`, 2: `"shown":true,"paper_tries":2`} {
+		s.m[cardKey(job)] = []byte(strings.Replace(string(s.m[cardKey(job)]), `"shown":true`, add, 1))
+	}
+	all := open(t, s).unprinted(true)
+	if len(all) != 1 || all[0].Job != 2 || !slices.Contains(all[0].Copy.Notes, "POSSIBLE DUPLICATE") {
+		t.Errorf("%+v", all)
+	}
 }
+
+func TestAScreenThatStandsInForAScreenShowsWhatWasOnItOnce(t *testing.T) {
+	rescued(t, func(t *testing.T, k *kitchenette, s *Screen, _ *roll) {
+		cold := NewScreen(ScreenOptions{Name: "grill", Board: open(t, k.q.Shelf("board grill")), OnLive: func() { k.d.Kick("grill") }})
+		k.d.Set([]dispatch.Line{{Name: "grill", Station: cold}})
+		leave := cold.Join("deaf")
+		time.Sleep(2 * time.Minute) // many attempts, none of them proved
+		leave()
+		says(t, s, map[uint64]string{})
+		defer browser(cold, "b")()
+		time.Sleep(time.Minute)
+		if got := jobs(cold.Board()); got != "4 5 |" {
+			t.Errorf("board of the other screen %q", got)
+		}
+		says(t, s, map[uint64]string{1: "grill", 3: "grill"})
+		if c, _ := cold.Board().Card(4); c.For != "hot-line" || c.Down != "screen" || c.Duplicate {
+			t.Errorf("%+v", c)
+		}
+	})
+}
+
+var _ Rescuer = (*queue.Queue)(nil)

@@ -23,11 +23,12 @@ type roll struct {
 	mu   sync.Mutex
 	out  []string
 	fail func(d ticket.Delivery) (early, late error) // before and after begin
+	slow time.Duration                               // after begin
 }
 
 func (r *roll) Print(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error) {
 	r.mu.Lock()
-	fail := r.fail
+	fail, slow := r.fail, r.slow
 	r.mu.Unlock()
 	var early, late error
 	if fail != nil {
@@ -42,7 +43,8 @@ func (r *roll) Print(ctx context.Context, d ticket.Delivery, begin func(context.
 	if ticket.IsUntouched(late) {
 		return "", late
 	}
-	s := fmt.Sprint(d.Job)
+	defer time.Sleep(slow)
+	s := d.Ticket.Number
 	if d.For != "" {
 		s += " for " + d.For + " (" + d.Down + " down)"
 	}
@@ -72,6 +74,12 @@ func (r *roll) fails(f func(ticket.Delivery) (early, late error)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.fail = f
+}
+
+func (r *roll) slower(by time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.slow = by
 }
 
 // browser is a page that says of each card that it holds it, until it is closed.

@@ -142,6 +142,52 @@ func TestWhatWasOnAScreenThatDiedComesOutOnPaperMarked(t *testing.T) {
 	}, "grill")
 }
 
+func TestAScreenThatGoesDarkAgainAndAgainHasEachTicketOnPaperOnce(t *testing.T) {
+	inKitchen(t, withScreens(aScreen("hot-line")), func(k *kitchen) {
+		p := k.look("hot-line")
+		k.put("A1", at("hot-line", "Burger"))
+		k.put("A2", at("hot-line", "Soup"))
+		p.want("A1 A2")
+		p.press(kds.ItemDone, "A1")
+
+		if err := k.printers["grill"].Refuse(true); err != nil {
+			t.Fatal(err)
+		}
+		p.close()
+		k.pass(time.Minute)
+		k.wantOutcomes("grill", map[ticket.State]uint64{})
+		k.restart() // dark all the while
+		k.pass(time.Minute)
+		p = k.look("hot-line")
+		k.pass(10 * time.Second)
+		k.wantOutcomes("grill", map[ticket.State]uint64{ticket.Cancelled: 2})
+		if err := k.printers["grill"].Refuse(false); err != nil {
+			t.Fatal(err)
+		}
+		k.pass(time.Minute)
+		k.wantRescued("grill", "")
+
+		for range 3 {
+			p.close()
+			k.pass(time.Minute)
+			k.wantRescued("grill", "A1@HOT LINEw A2@HOT LINEw")
+			p = k.look("hot-line")
+			p.want("A1- A2")
+			for _, c := range p.cards {
+				if c.Paper != "grill" {
+					t.Errorf("card %+v", c)
+				}
+			}
+			k.restart()
+		}
+		if text := k.printers["grill"].Tickets()[0].Text; strings.Count(text, "done on the screen") != 1 {
+			t.Errorf("what a cook had ticked is not on the paper: %s", text)
+		}
+		k.wantOutcomes("hot-line", map[ticket.State]uint64{ticket.Shown: 2})
+		k.balance()
+	}, "grill")
+}
+
 func TestTheBackupOfABackupRescuesAScreenToo(t *testing.T) {
 	inKitchen(t, func(k *kitchen) {
 		withScreens(aScreen("hot-line"))(k)
@@ -154,9 +200,11 @@ func TestTheBackupOfABackupRescuesAScreenToo(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.close()
-		k.pass(time.Minute)
+		k.put("A2", at("hot-line", "Soup"))
+		k.pass(5 * time.Minute)
 		k.wantRescued("grill", "")
-		k.wantRescued("bar", "A1@HOT LINEw")
+		k.wantRescued("bar", "A1@HOT LINEw A2@HOT LINE")
+		k.wantOutcomes("grill", map[ticket.State]uint64{ticket.Sent: 1})
 	}, "grill", "bar")
 }
 

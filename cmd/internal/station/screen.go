@@ -8,7 +8,6 @@ import (
 	"net"
 	"reflect"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -87,10 +86,10 @@ func (d *screens) board(name string) (*kds.Board, error) {
 // alone keeps it, so that its pages are not disturbed.
 type screen struct {
 	*kds.Screen
-	owner   *screens
-	conf    config.Screen
-	helpers []helper
-	expo    *kds.Expo // nil for one with a board of its own
+	owner  *screens
+	conf   config.Screen
+	backup string
+	expo   *kds.Expo // nil for one with a board of its own
 }
 
 func (s *screen) Line() dispatch.Line {
@@ -115,24 +114,14 @@ func (d *screens) build(next, was *Built) error {
 }
 
 func (d *screens) add(next, was *Built, c config.Screen) {
-	if next.stations[c.Name] != nil {
-		return
-	}
-	// Who stands in must be there first.
-	for name, _ := next.conf.BackupOf(c.Name); name != ""; name, _ = next.conf.BackupOf(name) {
-		if i := slices.IndexFunc(next.conf.Screens, func(o config.Screen) bool { return o.Name == name }); i >= 0 {
-			d.add(next, was, next.conf.Screens[i])
-		}
-	}
-	s := &screen{owner: d, conf: c, helpers: next.helpers(c.Name)}
-	if old, ok := was.stations[c.Name].(*screen); ok && reflect.DeepEqual(old.conf, c) && slices.Equal(old.helpers, s.helpers) {
+	s := &screen{owner: d, conf: c}
+	s.backup, _ = next.conf.BackupOf(c.Name)
+	if old, ok := was.stations[c.Name].(*screen); ok && reflect.DeepEqual(old.conf, c) && old.backup == s.backup {
 		next.stations[c.Name] = old
 		return
 	}
 	o := d.options(c)
-	if len(s.helpers) > 0 {
-		o.Backup, o.BackupName = rescuers(s.helpers), rescuers(s.helpers).name()
-	}
+	o.Backup, o.Rescuer = s.backup, d.s.o.Queue
 	s.Screen = kds.NewScreen(o)
 	next.stations[c.Name] = s
 }
@@ -324,56 +313,4 @@ func (s *screen) Show(l *admin.Status) {
 		// What it waited for is there; the dispatcher finds out with its next ticket.
 		l.Known, l.Since, l.Waiting, l.Err, l.StandIn = false, time.Time{}, "", "", ""
 	}
-}
-
-// rescuers print what was on a screen that has gone dark: the first of them that can.
-type rescuers []helper
-
-// rescueWithin is how long one is waited for until it begins, where another could.
-const rescueWithin = 30 * time.Second
-
-func (rs rescuers) Print(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (proof ticket.Proof, err error) {
-	for i, h := range rs {
-		var asked bool
-		if proof, asked, err = rs.try(ctx, h, d, begin, i < len(rs)-1); err == nil || asked || ticket.IsPermanent(err) || ctx.Err() != nil {
-			break
-		}
-	}
-	return proof, err
-}
-
-// Idempotent says whether all of them know a ticket again, as screens do: see [dispatch.Idempotent].
-func (rs rescuers) Idempotent() bool {
-	return !slices.ContainsFunc(rs, func(h helper) bool {
-		i, ok := h.station.(dispatch.Idempotent)
-		return !ok || !i.Idempotent()
-	})
-}
-
-// try says whether the helper began, beside what came of it.
-func (rescuers) try(ctx context.Context, h helper, d ticket.Delivery, begin func(context.Context) error, hurry bool) (proof ticket.Proof, asked bool, err error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	late := errors.New("not ready in time")
-	patience := time.AfterFunc(rescueWithin, func() { cancel(late) })
-	defer patience.Stop()
-	if !hurry {
-		patience.Stop()
-	}
-	proof, err = h.station.Print(ctx, d, func(ctx context.Context) error {
-		if !patience.Stop() && hurry {
-			return late
-		}
-		asked = true
-		return begin(ctx)
-	})
-	return proof, asked, err
-}
-
-func (rs rescuers) name() string {
-	var names []string
-	for _, h := range rs {
-		names = append(names, h.name)
-	}
-	return strings.Join(names, " or ")
 }

@@ -123,9 +123,7 @@ func (d *screens) shown(s *screen) admin.Screen {
 	if !st.Oldest.IsZero() {
 		v.Oldest = new(st.Oldest)
 	}
-	if len(s.helpers) > 0 {
-		v.Backup = s.helpers[0].name
-	}
+	v.Backup = s.backup
 	return v
 }
 

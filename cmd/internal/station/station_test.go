@@ -130,18 +130,6 @@ func TestACookWhoAsksForPaperTooEarlyIsToldToWait(t *testing.T) {
 	}
 }
 
-func TestWhoRescuesAScreenKnowsATicketAgainIfAllDo(t *testing.T) {
-	screen, printer := helper{name: "cold", station: &kds.Screen{}}, helper{name: "grill", station: &paper{}}
-	for _, c := range []struct {
-		rs   rescuers
-		want bool
-	}{{rescuers{screen}, true}, {rescuers{printer}, false}, {rescuers{screen, printer}, false}, {rescuers{screen, screen}, true}} {
-		if got := c.rs.Idempotent(); got != c.want {
-			t.Errorf("%s: %v", c.rs.name(), got)
-		}
-	}
-}
-
 func TestKeysAndAddressesOfDisplaysAreCheckedWhereTheyStand(t *testing.T) {
 	conf := everyKind()
 	conf.Screens[1].Keys = config.KeyMap{"bumb": {"F1"}}
