@@ -56,15 +56,15 @@ type kind interface {
 	close()
 }
 
-// kinds is every kind of station. Built in this order, so that a screen finds its backups.
+// kinds is every kind of station.
 var kinds = []struct {
 	open     func(*Set) (kind, error)
 	problems func(*config.Config) []config.Problem
 	ask      func(context.Context, *config.Config) Answers
 }{
 	{openPapers, paperProblems, askPrinters},
-	{openPushes, pushProblems, askPushes},
 	{openScreens, screenProblems, askScreens},
+	{openPushes, pushProblems, askPushes},
 }
 
 // Problems is what only the packages behind the stations know to be wrong with a
@@ -300,8 +300,7 @@ type Answers struct {
 }
 
 // Ask asks each station of conf how it is. Nothing is printed or shown. It needs no running
-// daemon, but only that knows whether somebody looks at the screens. The kinds come in the
-// order of the configuration: printers, screens, displays.
+// daemon, but only that knows whether somebody looks at the screens.
 func Ask(ctx context.Context, conf *config.Config) []Answers {
 	out := make([]Answers, len(kinds))
 	var asking sync.WaitGroup
