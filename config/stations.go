@@ -2,12 +2,13 @@ package config
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/google/uuid"
 )
 
 func (k *checker) venues() {
@@ -19,7 +20,7 @@ func (k *checker) venues() {
 		v := &k.c.Venues[i]
 		at := fmt.Sprintf("venues[%d]", i)
 		v.ID = strings.ToLower(v.ID)
-		if !regexp.MustCompile(`^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$`).MatchString(v.ID) {
+		if len(v.ID) != 36 || uuid.Validate(v.ID) != nil {
 			k.add(at+".id", "%s is not a UUID; write it as 6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11", quote(v.ID))
 		} else {
 			k.unique(at+".id", at, v.ID, ids)

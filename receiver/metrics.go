@@ -2,6 +2,7 @@ package receiver
 
 import (
 	"strconv"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
@@ -37,6 +38,10 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name:    "ticketrail_receiver_request_seconds",
 			Help:    "Time from a print request's headers to its answer.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2, 3, 4, 5},
+
+			// And as a native histogram, for a Prometheus that takes them.
+			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100,
+			NativeHistogramMinResetDuration: time.Hour,
 		}),
 		duplicates: f.NewCounter(prometheus.CounterOpts{
 			Name: "ticketrail_receiver_duplicates_total",

@@ -26,6 +26,10 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 			Name:    "ticketrail_display_shown_seconds",
 			Help:    "Time from putting a ticket on a screen's board until a live page said that it holds it.",
 			Buckets: []float64{0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 1, 2.5, 5, 10},
+
+			// And as a native histogram, for a Prometheus that takes them.
+			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100,
+			NativeHistogramMinResetDuration: time.Hour,
 		}),
 		screens: prometheus.NewDesc("ticketrail_display_screens", "Live pages of a screen station; 0 means that nobody is looking.", station, nil),
 		open:    prometheus.NewDesc("ticketrail_display_open_tickets", "Tickets on a screen station's board that are not bumped.", station, nil),
