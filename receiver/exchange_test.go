@@ -243,6 +243,10 @@ func TestLargeBodiesTogetherHaveALimit(t *testing.T) {
 	if w := b.do(post([]byte(big))); w.Code != 200 || b.large.Load() != 0 {
 		t.Errorf("%d %s, %d bytes counted", w.Code, w.Body, b.large.Load())
 	}
+	b.intake.accept = func(context.Context, ticket.Request) (ticket.Receipt, error) { panic("boom") }
+	if w := b.do(post([]byte(big))); w.Code != 500 || b.large.Load() != 0 {
+		t.Errorf("after a panic: %d %s, %d bytes counted", w.Code, w.Body, b.large.Load())
+	}
 }
 
 func TestABodyOfExactlyTheLimitIsRead(t *testing.T) {

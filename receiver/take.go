@@ -17,7 +17,6 @@ import (
 func (r *Receiver) take(c echo.Context) error {
 	x := exchangeOf(c)
 	receipt, id, err := r.accept(c, x)
-	r.large.Add(-x.held)
 	if err != nil {
 		return err
 	}
@@ -28,6 +27,7 @@ func (r *Receiver) take(c echo.Context) error {
 }
 
 func (r *Receiver) accept(c echo.Context, x *exchange) (receipt ticket.Receipt, id string, err error) {
+	defer func() { r.large.Add(-x.held) }() // after a panic too
 	// The server's own time-outs are longer and the same for all; this is the promise to answer.
 	_ = http.NewResponseController(c.Response()).SetReadDeadline(x.deadline)
 	if err := r.readBody(c, x); err != nil {
