@@ -221,6 +221,19 @@ func TestAHeldTokenIsNotShownByPrintingWhatHoldsIt(t *testing.T) {
 	tells(t, s, "client", c, c.Venue(grill), []any{c.Venue(grill)}, struct{ v *Venue }{c.Venue(grill)})
 }
 
+func TestATokenThatComesAsAScopeTooIsNotTold(t *testing.T) {
+	s := new(service)
+	s.Token = func(w http.ResponseWriter, _ *http.Request) {
+		answerJSON(w, fmt.Sprintf(`{"access_token":%[1]q,"scope":%[1]q}`, s.issue(grill)))
+	}
+	s.Me = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }
+	_, err := client(t, s, nil).Venue(grill).Me(t.Context())
+	if !errors.Is(err, ErrForbidden) {
+		t.Fatal(err)
+	}
+	tells(t, s, "403", err)
+}
+
 func TestTheSecretIsRememberedHoweverManyTokensCome(t *testing.T) {
 	s := new(secrets)
 	for i := range 100 {

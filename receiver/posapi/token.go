@@ -88,7 +88,6 @@ func (r tokenRequest) Token() (token *oauth2.Token, err error) {
 // of one that lives for less than twice RenewBefore is put off, so that it is renewed at half
 // its life and not for each call.
 func (v *Venue) lasts(token *oauth2.Token, asked time.Time) {
-	v.secrets.add(token.AccessToken)
 	life := time.Duration(token.Extra(contract.FieldExpiresIn).(float64)) * time.Second // openToken sees to that
 	early := v.c.o.Token.RenewBefore
 	token.Expiry = asked.Add(max(life, life/2+early))
@@ -148,6 +147,7 @@ func (v *Venue) openToken(a answer) ([]byte, *Error) {
 		e.Status = a.status
 		return nil, e
 	}
+	v.secrets.add(value) // before anything else of the answer is kept
 	answer := map[string]any{contract.FieldAccessToken: value, contract.FieldExpiresIn: int(contract.TokenLifetime.Seconds())}
 	for _, at := range []string{"expiresIn", contract.FieldExpiresIn} {
 		if n, ok := jsonNumber(obj[at]); ok && n >= 1 {
