@@ -56,6 +56,7 @@ func TestAPrinterIsCheckedKeyByKey(t *testing.T) {
 		"override: { cutter: }":                 "override.cutter: is empty; leave the key out to keep what the profile says",
 		"override: { cutter: &x none }":         "override.cutter: anchors and aliases (& and *) are not understood here; write the value out",
 		"override: { a: {b: {c: {d: {e: x}}}}}": "override.a.b.c.d.e: is more than any profile holds",
+		"override: { feed_before_cut: 010 }":    `override.feed_before_cut: "010" begins with 0, and YAML may take it for another number; write it without`,
 		"override: { cutter: none, cutter: x }": "override.cutter: stands twice, in lines 3 and 3",
 	} {
 		wantProblems(t, twoPrinters(more, ""), "printers[0]."+want)

@@ -277,6 +277,11 @@ func (f *findings) free(path string, n *yaml.Node) bool {
 	var v any
 	switch n.ShortTag() {
 	case "!!bool", "!!int", "!!float":
+		// 010 is eight to YAML and ten to people; hexadecimal is what manuals have.
+		if octal := regexp.MustCompile(`^[-+]?0[0-9_]`); octal.MatchString(n.Value) {
+			f.add(path, "%s begins with 0, and YAML may take it for another number; write it without", quote(n.Value))
+			return false
+		}
 		if err := n.Decode(&v); err != nil {
 			f.add(path, "%s is no value", quote(n.Value))
 			return false

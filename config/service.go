@@ -90,10 +90,11 @@ func (s Service) badBaseURL() string {
 		return "is missing; base_url, client_id and client_secret_file go together"
 	}
 	u, err := url.Parse(s.BaseURL)
+	bad := err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Hostname() == ""
 	switch {
-	case err == nil && u.User != nil, err != nil && strings.Contains(s.BaseURL, "@"):
+	case bad && strings.Contains(s.BaseURL, "@"), !bad && u.User != nil:
 		return "has a user name or password in it; they have keys of their own, client_id and client_secret_file"
-	case err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Hostname() == "":
+	case bad:
 		return quote(s.BaseURL) + " is not an address such as https://api.example.com"
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
 		return "ends in a query or a fragment; write it as https://api.example.com/api"

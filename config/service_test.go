@@ -34,6 +34,8 @@ func TestAServiceThatCannotBeAskedIsRefused(t *testing.T) {
 		"{ base_url: \"https://a/?b\" }":             "service.base_url: ends in a query or a fragment",
 		"{ base_url: \"https://me:hunter2@a\" }":     "service.base_url: has a user name or password in it",
 		"{ base_url: \"https://me:hunter2@a:x\" }":   "service.base_url: has a user name or password in it",
+		"{ base_url: \"me:hunter2@a\" }":             "service.base_url: has a user name or password in it",
+		"{ base_url: \"https:/me:hunter2@a\" }":      "service.base_url: has a user name or password in it",
 		"{ base_url: \"http://api.example.com\" }":   `service.base_url: "http://api.example.com" is plain HTTP`,
 		"{ base_url: \"http://192.168.1.9\" }":       "service.base_url: ",
 		"{ client_id: \" me\" }":                     `service.client_id: " me" begins or ends with a space`,
