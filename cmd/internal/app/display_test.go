@@ -1,9 +1,14 @@
 package app
 
 import (
+	"crypto/x509"
+	"encoding/pem"
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -245,6 +250,27 @@ func TestACookGetsPaperOfACard(t *testing.T) {
 	}, "grill")
 }
 
+// keyPair is the files of a certificate and its key.
+func keyPair(t *testing.T) (certFile, keyFile string) {
+	t.Helper()
+	srv := httptest.NewTLSServer(nil)
+	defer srv.Close()
+	pair := srv.TLS.Certificates[0]
+	key, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	certFile, keyFile = filepath.Join(t.TempDir(), "cert.pem"), filepath.Join(t.TempDir(), "key.pem")
+	for name, b := range map[string]pem.Block{
+		certFile: {Type: "CERTIFICATE", Bytes: pair.Certificate[0]}, keyFile: {Type: "PRIVATE KEY", Bytes: key},
+	} {
+		if err := os.WriteFile(name, pem.EncodeToMemory(&b), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return certFile, keyFile
+}
+
 func TestTheFirstScreenOpensTheDisplayWithoutARestart(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -256,7 +282,9 @@ func TestTheFirstScreenOpensTheDisplayWithoutARestart(t *testing.T) {
 		t.Error("it listens for pages of no screens")
 	}
 
-	rewrite("fallback: grill\n", fmt.Sprintf("fallback: grill\nscreens: [ { name: hot-line } ]\ndisplay: { listen: %q }\n", taken.Addr()))
+	cert, key := keyPair(t)
+	withTLS := fmt.Sprintf(", tls: { cert_file: %q, key_file: %q }", cert, key)
+	rewrite("fallback: grill\n", fmt.Sprintf("fallback: grill\nscreens: [ { name: hot-line } ]\ndisplay: { listen: %q%s }\n", taken.Addr(), withTLS))
 	if _, err := a.Reload(t.Context()); err == nil || !strings.Contains(err.Error(), "display.listen: "+taken.Addr().String()+" is taken by another program") {
 		t.Errorf("a port that is taken gave %v", err)
 	}
@@ -265,6 +293,7 @@ func TestTheFirstScreenOpensTheDisplayWithoutARestart(t *testing.T) {
 	}
 
 	rewrite(taken.Addr().String(), "127.0.0.1:0")
+	rewrite(withTLS, "") // nor is anything else left of what was refused
 	done, err := a.Reload(t.Context())
 	if err != nil || len(done.Restart) > 0 {
 		t.Fatalf("%+v, %v", done, err)

@@ -22,9 +22,10 @@ func (d *screens) listen(conf *config.Config) error {
 	if len(conf.Screens) == 0 || d.server != nil {
 		return nil
 	}
+	var cert *httpserver.Cert
 	if t := conf.Display.TLS; t.Enabled() {
 		var err error
-		if d.cert, err = httpserver.LoadCert(httpserver.Files{Cert: t.CertFile, Key: t.KeyFile}, d.log.With("component", "kds"), nil); err != nil {
+		if cert, err = httpserver.LoadCert(httpserver.Files{Cert: t.CertFile, Key: t.KeyFile}, d.log.With("component", "kds"), nil); err != nil {
 			return fmt.Errorf("display.tls: %w", err)
 		}
 	}
@@ -32,7 +33,7 @@ func (d *screens) listen(conf *config.Config) error {
 	if err != nil {
 		return err
 	}
-	d.listener, d.server = l, kds.NewServer(kds.ServerOptions{Pairings: d.pairings, Logger: d.log})
+	d.listener, d.cert, d.server = l, cert, kds.NewServer(kds.ServerOptions{Pairings: d.pairings, Logger: d.log})
 	d.conf = conf.Display
 	close(d.opened)
 	return nil
