@@ -90,6 +90,8 @@ const (
 type Draft struct {
 	Station string
 	Ticket  Ticket
+	// Unreadable says that the record has a key twice: nobody can tell whether it is a cancellation.
+	Unreadable bool
 }
 
 // A Request is one print request, planned: everything that is stored before the

@@ -72,13 +72,17 @@ func TestAVoidRecordWithoutItemsIsAVoid(t *testing.T) {
 }
 
 func TestAnUnreadableRecordIsPrintedAgainOnlyIfItIsNew(t *testing.T) {
-	then := []Draft{{Station: "grill", Ticket: Ticket{Record: "r", Raw: `{"a":1,"a":2}`}}}
-	now := []Draft{{Station: "grill", Ticket: Ticket{Record: "r", Raw: `{"isVoid":true,"isVoid":true}`}}}
+	then := []Draft{{Station: "grill", Ticket: Ticket{Record: "r", Raw: `{"a":1,"a":2}`}, Unreadable: true}}
+	now := []Draft{{Station: "grill", Ticket: Ticket{Record: "r", Raw: `{"isVoid":true,"isVoid":true}`}, Unreadable: true}}
 	if got := NewlyVoid(Voids(then), then); got != nil {
 		t.Errorf("got %+v the second time, want nothing", got)
 	}
 	if got := NewlyVoid(Voids(then), now); len(got) != 1 || got[0].Ticket.Raw != now[0].Ticket.Raw || got[0].Ticket.Void || got[0].Ticket.Kind != Order {
 		t.Errorf("got %+v, want it as it came", got)
+	}
+	now[0].Unreadable = false // it prints as JSON because it has nothing that a ticket shows: it is no cancellation
+	if got := NewlyVoid(Voids(then), now); got != nil {
+		t.Errorf("got %+v of an order, want nothing", got)
 	}
 }
 

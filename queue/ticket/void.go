@@ -27,8 +27,8 @@ func Voids(drafts []Draft) []uint64 {
 // NewlyVoid returns the drafts reduced to the cancellations that known (from [Voids],
 // of an earlier arrival) does not have, and nothing else: what was an order stays out, so
 // that it is not cooked twice. A modifier cancelled below an item that is not gets the
-// item's name in Of. A draft without a new cancellation is left out. A record that prints as JSON
-// may be a cancellation: if that JSON is new it stays as it is, for a person to read.
+// item's name in Of. A draft without a new cancellation is left out. An unreadable
+// record may be a cancellation: if its JSON is new it stays as it is, for a person to read.
 func NewlyVoid(known []uint64, drafts []Draft) []Draft {
 	left := map[uint64]int{}
 	for _, k := range known {
@@ -68,7 +68,7 @@ func NewlyVoid(known []uint64, drafts []Draft) []Draft {
 			continue
 		}
 		t := d.Ticket
-		if t.Raw != "" && !t.Void {
+		if d.Unreadable {
 			out = append(out, *d)
 			continue
 		}
@@ -84,10 +84,10 @@ func NewlyVoid(known []uint64, drafts []Draft) []Draft {
 // void or unreadable record without lines; above holds the names the line hangs under.
 func eachVoid(d *Draft, f func(key uint64, at int, above []string)) {
 	t := &d.Ticket
-	if (t.Void || t.Raw != "") && len(t.Lines) == 0 {
+	if (t.Void || d.Unreadable) && len(t.Lines) == 0 {
 		h := sha256.New()
 		words(h, d.Station, t.Record, "the record")
-		if !t.Void {
+		if d.Unreadable {
 			words(h, t.Raw)
 		}
 		f(sum(h), -1, nil)

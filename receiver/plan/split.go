@@ -92,7 +92,7 @@ func (s *splitter) split(index int, rec *contract.Record) {
 		if tr != nil {
 			tr.Unreadable = true
 		}
-		s.add(s.fallback, t)
+		s.res.Request.Drafts = append(s.res.Request.Drafts, ticket.Draft{Station: s.fallback, Ticket: t, Unreadable: true})
 		return
 	}
 	t := s.header(rec, tr)
