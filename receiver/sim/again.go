@@ -15,12 +15,8 @@ func (s *Orders) order(kind string, c check, items []map[string]any) Order {
 
 func (s *Orders) record(c check, items []map[string]any) map[string]any {
 	r := maps.Clone(c.fields)
-	list := make([]any, len(items))
-	for i, it := range items {
-		list[i] = it
-	}
 	r[contract.FieldID] = s.newID()
-	r[contract.FieldItems] = list
+	r[contract.FieldItems] = list(items...)
 	r[contract.FieldRetryCount] = 0
 	r[contract.FieldStatus] = "PENDING"
 	r["destinationPosDeviceId"] = c.device
@@ -28,8 +24,17 @@ func (s *Orders) record(c check, items []map[string]any) map[string]any {
 	return r
 }
 
+// list is objects as JSON has them.
+func list(objects ...map[string]any) []any {
+	all := make([]any, len(objects))
+	for i, o := range objects {
+		all[i] = o
+	}
+	return all
+}
+
 func (s *Orders) newID() string {
-	id := newID(s.rng)
+	id := newID(s.rng) // also where it is not used, or the seed would make other orders
 	if s.o.FreshIDs {
 		id = uuid.NewString()
 	}
@@ -37,16 +42,12 @@ func (s *Orders) newID() string {
 }
 
 func (s *Orders) request(kind string, c check, records ...map[string]any) Order {
-	list := make([]any, len(records))
-	for i, r := range records {
-		list[i] = r
-	}
 	return Order{
 		ID: records[0][contract.FieldID].(string), Venue: c.venue, Device: c.device, Kind: kind,
 		request: map[string]any{
-			contract.FieldRecords: list,
+			contract.FieldRecords: list(records...),
 			contract.FieldStatus:  contract.StatusSuccess,
-			contract.FieldCount:   len(list),
+			contract.FieldCount:   len(records),
 		},
 	}
 }

@@ -1,13 +1,11 @@
 package sim
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptrace"
 	"slices"
@@ -98,16 +96,6 @@ type checker struct {
 	replies int // answers that came
 }
 
-// A probe is a request, right or wrong.
-type probe struct {
-	method        string // default POST
-	contentType   string // default application/json
-	venue, device []string
-	shout         bool // header names in capitals
-	chunked       bool
-	body          []byte
-}
-
 // A reply is what came back.
 type reply struct {
 	status int
@@ -165,36 +153,9 @@ func (c *checker) send(p probe) reply {
 	return r
 }
 
-func (c *checker) exchange(ctx context.Context, p probe) reply {
-	var body io.Reader = bytes.NewReader(p.body)
-	if p.chunked {
-		body = struct{ io.Reader }{body} // of unknown length
-	}
-	req, err := http.NewRequestWithContext(ctx, cmp.Or(p.method, http.MethodPost), c.o.URL, body)
-	if err != nil {
-		return reply{err: errors.New("the URL cannot be used")}
-	}
-	req.Header.Set("Content-Type", cmp.Or(p.contentType, contract.ContentType))
-	name := func(h string) string { return h }
-	if p.shout {
-		name = strings.ToUpper
-	}
-	if p.venue != nil {
-		req.Header[name(contract.HeaderVenue)] = p.venue
-	}
-	if p.device != nil {
-		req.Header[name(contract.HeaderDevice)] = p.device
-	}
-	resp, err := c.o.Transport.RoundTrip(req)
-	if err != nil {
-		return reply{err: plain(ctx, err)}
-	}
-	defer resp.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
-	if err != nil {
-		return reply{err: plain(ctx, err)}
-	}
-	return reply{status: resp.StatusCode, body: answer}
+func (c *checker) exchange(ctx context.Context, p probe) (r reply) {
+	r.status, r.body, r.err = p.exchange(ctx, c.o.Transport, c.o.URL)
+	return r
 }
 
 // note keeps what the last rows are about.
@@ -215,12 +176,7 @@ func (c *checker) note(r reply, took time.Duration, posted bool) {
 
 // known says whether the contract's table of answers has a status.
 func known(status int) bool {
-	switch status {
-	case http.StatusOK, http.StatusAccepted, http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden,
-		http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return true
-	}
-	return false
+	return slices.Contains([]int{200, 202, 400, 401, 403, 500, 502, 503, 504}, status)
 }
 
 // abandon sends a request and hangs up as soon as it is under way, as the service does after 5 s.

@@ -1,15 +1,13 @@
 package sim
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/base64"
-	"encoding/binary"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"ticketrail/receiver/contract"
@@ -37,42 +35,55 @@ func (e Employee) record() map[string]any {
 // comes last and who leaves moves nobody, so a page boundary stays where it was.
 type member struct {
 	Employee
-	seq uint64
+	seq int
 }
 
 // A roster is who works at a venue now.
 type roster struct {
-	list []member // by seq
-	next uint64
-	rng  *rand.Rand
+	seed    uint64
+	venueID string
+	list    []member // by seq
+	next    int
+	rng     *rand.Rand
 }
 
 func newRoster(seed uint64, venueID string, n int) roster {
-	r := roster{rng: source(seed, "churn", venueID)}
+	r := roster{seed: seed, venueID: venueID, rng: source(seed, "churn", venueID)}
 	for range n {
-		r.list = append(r.list, member{Staff(seed, venueID, int(r.next)), r.next})
-		r.next++
+		r.join()
 	}
 	return r
 }
 
+// join has one more work here, who comes last.
+func (r *roster) join() *member {
+	r.list = append(r.list, member{Staff(r.seed, r.venueID, r.next), r.next})
+	r.next++
+	return &r.list[len(r.list)-1]
+}
+
+func (r *roster) hire() Employee {
+	m := r.join()
+	m.UpdatedAt = time.Now()
+	return m.Employee
+}
+
+func (r *roster) leave(i int) { r.list = slices.Delete(r.list, i, i+1) }
+
+func (r *roster) rename(i int, name string) { r.list[i].Name, r.list[i].UpdatedAt = name, time.Now() }
+
 // after is the position of the first who joined at seq or later.
-func (r *roster) after(seq uint64) int {
-	i, _ := slices.BinarySearchFunc(r.list, seq, func(m member, seq uint64) int {
-		switch {
-		case m.seq < seq:
-			return -1
-		case m.seq > seq:
-			return 1
-		}
-		return 0
-	})
+func (r *roster) after(seq int) int {
+	i, _ := slices.BinarySearchFunc(r.list, seq, func(m member, seq int) int { return m.seq - seq })
 	return i
 }
 
 func (r *roster) find(id string) int {
 	return slices.IndexFunc(r.list, func(m member) bool { return m.ID == id })
 }
+
+// maxLimit is the largest page; who asks for more gets this.
+const maxLimit = 100
 
 // employees answers one page.
 func (x *exchange) employees() {
@@ -92,10 +103,10 @@ func (x *exchange) employees() {
 			return
 		}
 	}
-	limit = min(limit, x.s.o.MaxLimit)
-	from, cursor := uint64(0), q.Get(contract.ParamCursor)
+	limit = min(limit, maxLimit)
+	from, cursor := 0, q.Get(contract.ParamCursor)
 	if cursor != "" {
-		if from, ok = x.s.openCursor(g.venue, cursor); !ok {
+		if from, ok = openCursor(g.venue, cursor); !ok {
 			x.refuse(http.StatusBadRequest, "bad_request", contract.ParamCursor+": not one of this venue's")
 			return
 		}
@@ -108,7 +119,7 @@ func (x *exchange) employees() {
 }
 
 // page is who joined at from or later, how many there are in all, and the next page's cursor.
-func (s *Service) page(venueID string, from uint64, limit int) (records []map[string]any, count int, next string) {
+func (s *Service) page(venueID string, from, limit int) (records []map[string]any, count int, next string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := &s.venues[venueID].staff
@@ -119,109 +130,74 @@ func (s *Service) page(venueID string, from uint64, limit int) (records []map[st
 	}
 	if end < len(r.list) {
 		// Behind the last of this page, not at the first of the next, who may have left by then.
-		next = s.cursor(venueID, r.list[end-1].seq+1)
+		next = cursor(venueID, r.list[end-1].seq+1)
 	}
 	return records, len(r.list), next
 }
 
-const macBytes = 12
-
-// cursor names a place in a venue's list. It is signed: nobody can make one up or use another
-// venue's.
-func (s *Service) cursor(venueID string, seq uint64) string {
-	b := binary.BigEndian.AppendUint64(nil, seq)
-	return base64.RawURLEncoding.EncodeToString(append(b, s.mac(venueID, b)...))
+// cursor names a place in a venue's list. It is no use to another venue, and outlives a restart.
+func cursor(venueID string, seq int) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(venueID + strconv.Itoa(seq)))
 }
 
-func (s *Service) openCursor(venueID, cursor string) (uint64, bool) {
+func openCursor(venueID, cursor string) (seq int, ok bool) {
 	b, err := base64.RawURLEncoding.DecodeString(cursor)
-	if err != nil || len(b) != 8+macBytes || !hmac.Equal(b[8:], s.mac(venueID, b[:8])) {
-		return 0, false
-	}
-	return binary.BigEndian.Uint64(b), true
+	place, ours := strings.CutPrefix(string(b), venueID)
+	seq, err2 := strconv.Atoi(place)
+	return seq, err == nil && err2 == nil && ours
 }
 
-func (s *Service) mac(venueID string, b []byte) []byte {
-	m := hmac.New(sha256.New, s.key)
-	m.Write([]byte(venueID))
-	m.Write(b)
-	return m.Sum(nil)[:macBytes]
-}
-
-// Employees are those who work at a venue now, in the order of the list; nil when there is no
-// such venue.
+// Employees are those who work at a venue now, in the order of the list.
 func (s *Service) Employees(venueID string) (all []Employee) {
-	s.change(venueID, func(_ string, r *roster) bool {
-		for _, m := range r.list {
-			all = append(all, m.Employee)
-		}
-		return true
-	})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range s.venues[venueID].staff.list {
+		all = append(all, m.Employee)
+	}
 	return all
 }
 
 // Hire has n more people work at a venue and returns them. They come last in the list.
 func (s *Service) Hire(venueID string, n int) (hired []Employee) {
-	s.change(venueID, func(id string, r *roster) bool {
-		for range n {
-			e := Staff(s.o.Seed, id, int(r.next))
-			e.UpdatedAt = time.Now()
-			r.list = append(r.list, member{e, r.next})
-			r.next++
-			hired = append(hired, e)
-		}
-		return true
-	})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for range n {
+		hired = append(hired, s.venues[venueID].staff.hire())
+	}
 	return hired
 }
 
-// Leave ends somebody's work at a venue: only active employees are listed.
-func (s *Service) Leave(venueID, employeeID string) bool {
-	return s.change(venueID, func(_ string, r *roster) bool {
-		i := r.find(employeeID)
-		if i >= 0 {
-			r.list = slices.Delete(r.list, i, i+1)
-		}
-		return i >= 0
-	})
-}
-
-// Rename gives somebody another display name, as people do by hand in the point of sale.
-func (s *Service) Rename(venueID, employeeID, name string) bool {
-	return s.change(venueID, func(_ string, r *roster) bool {
-		i := r.find(employeeID)
-		if i >= 0 {
-			r.list[i].Name, r.list[i].UpdatedAt = name, time.Now()
-		}
-		return i >= 0
-	})
-}
-
-func (s *Service) change(venueID string, do func(id string, r *roster) bool) bool {
-	venueID, _ = contract.CanonicalID(venueID)
+// Leave ends the work of somebody who works at a venue: only active employees are listed.
+func (s *Service) Leave(venueID, employeeID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	v := s.venues[venueID]
-	return v != nil && do(venueID, &v.staff)
+	r := &s.venues[venueID].staff
+	r.leave(r.find(employeeID))
+}
+
+// Rename gives somebody who works at a venue another display name, as people do by hand in the
+// point of sale.
+func (s *Service) Rename(venueID, employeeID, name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := &s.venues[venueID].staff
+	r.rename(r.find(employeeID), name)
 }
 
 // churn lets somebody join, leave or get another name.
 func (s *Service) churn(venueID string) {
-	s.change(venueID, func(id string, r *roster) bool {
-		what := r.rng.IntN(3)
-		if len(r.list) == 0 || what == 0 {
-			e := Staff(s.o.Seed, id, int(r.next))
-			e.UpdatedAt = time.Now()
-			r.list = append(r.list, member{e, r.next})
-			r.next++
-			return true
-		}
-		i := r.rng.IntN(len(r.list))
-		if what == 1 {
-			r.list = slices.Delete(r.list, i, i+1)
-			return true
-		}
-		r.list[i].Name, r.list[i].UpdatedAt = r.list[i].FirstName, time.Now()
-		return true
-	})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := &s.venues[venueID].staff
+	what := r.rng.IntN(3)
+	if len(r.list) == 0 || what == 0 {
+		r.hire()
+		return
+	}
+	i := r.rng.IntN(len(r.list))
+	if what == 1 {
+		r.leave(i)
+		return
+	}
+	r.rename(i, r.list[i].FirstName)
 }

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"context"
-	"math/rand/v2"
 	"sync"
 	"time"
 )
@@ -62,7 +61,7 @@ func (s *Sender) Run(ctx context.Context, e Evening) *Summary {
 	rng := source(e.Seed, "duplicates")
 	for n := 0; (e.Count == 0 || n < e.Count) && due(ctx, began, n, e.Rate); n++ {
 		select {
-		case queue <- work{e.Next(), again(rng, e.Duplicates)}:
+		case queue <- work{e.Next(), rng.Float64() < e.Duplicates}:
 		case <-ctx.Done():
 		}
 	}
@@ -72,16 +71,10 @@ func (s *Sender) Run(ctx context.Context, e Evening) *Summary {
 	return sum
 }
 
-func again(rng *rand.Rand, share float64) bool { return rng.Float64() < share }
-
 // due waits for the time of the nth order. It is false when ctx ended.
 func due(ctx context.Context, began time.Time, n int, rate float64) bool {
-	if rate <= 0 {
-		return ctx.Err() == nil
-	}
-	at := began.Add(time.Duration(float64(n) / rate * float64(time.Second)))
-	if d := time.Until(at); d > 0 {
-		return wait(ctx, d)
+	if rate > 0 {
+		wait(ctx, time.Until(began.Add(time.Duration(float64(n)/rate*float64(time.Second)))))
 	}
 	return ctx.Err() == nil
 }

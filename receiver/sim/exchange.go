@@ -83,28 +83,9 @@ func (x *exchange) list(records []map[string]any, count int, next string) {
 		contract.FieldClientDrift:   x.drift.Seconds(),
 	}
 	if next != "" {
-		x.name(envelope, next)
+		envelope[contract.FieldNextCursor] = next
 	}
 	x.answer(http.StatusOK, envelope)
-}
-
-// name puts the cursor of the next page where the options say.
-func (x *exchange) name(envelope map[string]any, next string) {
-	if h, ok := strings.CutPrefix(x.s.o.CursorAt, "header:"); ok {
-		x.header.Set(h, next)
-		return
-	}
-	keys := strings.Split(x.s.o.CursorAt, ".")
-	at := envelope
-	for _, k := range keys[:len(keys)-1] {
-		below, ok := at[k].(map[string]any)
-		if !ok {
-			below = map[string]any{}
-			at[k] = below
-		}
-		at = below
-	}
-	at[keys[len(keys)-1]] = next
 }
 
 // authorize finds out whose token it is, and answers when it is nobody's.
@@ -122,7 +103,7 @@ func (x *exchange) authorize(scope string) (grant, bool) {
 	case !ok:
 		x.unauthorized("invalid_token", "the access token is unknown or was revoked")
 		return grant{}, false
-	case !time.Now().Before(g.ends):
+	case g.over():
 		x.unauthorized("invalid_token", "the access token has expired")
 		return grant{}, false
 	}

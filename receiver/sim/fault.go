@@ -73,31 +73,29 @@ func ParseFault(text string) (Fault, error) {
 		return wrong("%q is no call; there are any, %s", call, join(Calls()))
 	}
 	// A value may hold colons (a URL), and a port is no chance; what follows it does not.
+	words := strings.Split(rest, ":")
 	chance := func(s string) (p float64, ok bool) {
 		p, err := strconv.ParseFloat(s, 64)
 		return p, err == nil && (p <= 1 || !strings.HasPrefix(rest, string(Redirect)+"="))
 	}
-	if i := strings.LastIndexByte(rest, ':'); i >= 0 {
-		if n, err := strconv.Atoi(rest[i+1:]); err == nil {
-			if j := strings.LastIndexByte(rest[:i], ':'); j >= 0 {
-				if _, ok := chance(rest[j+1 : i]); ok {
-					if n < 1 {
-						return wrong("%d is not how often; use 1 or more", n)
-					}
-					f.Times, rest = n, rest[:i]
-				}
+	if last := len(words) - 1; last >= 2 {
+		n, err := strconv.Atoi(words[last])
+		if _, ok := chance(words[last-1]); ok && err == nil {
+			if n < 1 {
+				return wrong("%d is not how often; use 1 or more", n)
 			}
+			f.Times, words = n, words[:last]
 		}
 	}
-	if i := strings.LastIndexByte(rest, ':'); i >= 0 {
-		if p, ok := chance(rest[i+1:]); ok {
+	if last := len(words) - 1; last >= 1 {
+		if p, ok := chance(words[last]); ok {
 			if !(p > 0 && p <= 1) {
-				return wrong("%s is not a chance; use more than 0, up to 1", rest[i+1:])
+				return wrong("%s is not a chance; use more than 0, up to 1", words[last])
 			}
-			f.Chance, rest = p, rest[:i]
+			f.Chance, words = p, words[:last]
 		}
 	}
-	kind, value, given := strings.Cut(rest, "=")
+	kind, value, given := strings.Cut(strings.Join(words, ":"), "=")
 	if err := f.set(kind, value, given); err != nil {
 		return wrong("%v", err)
 	}
@@ -212,11 +210,7 @@ func (x *exchange) before() bool {
 	for _, f := range x.faults {
 		switch f.Kind {
 		case Slow:
-			t := time.NewTimer(f.For)
-			select {
-			case <-t.C:
-			case <-x.r.Context().Done():
-				t.Stop()
+			if !wait(x.r.Context(), f.For) {
 				return false
 			}
 		case Hang:

@@ -18,7 +18,7 @@ func (x *exchange) payrollPeriods() {
 	if !ok {
 		return
 	}
-	param := x.s.o.PayrollVenueParam
+	const param = contract.ParamPayrollVenue
 	asked := x.r.URL.Query().Get(param)
 	if asked == "" {
 		x.refuse(http.StatusBadRequest, "bad_request", param+": missing")
@@ -28,9 +28,7 @@ func (x *exchange) payrollPeriods() {
 		x.unauthorized("invalid_token", "the access token is for another venue")
 		return
 	}
-	x.s.mu.Lock()
 	v := x.s.venues[g.venue].Venue
-	x.s.mu.Unlock()
 	var records []map[string]any
 	first := currentPeriod(v.Zone) - periods + 1
 	for n := range periods {

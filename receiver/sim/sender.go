@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -79,26 +80,21 @@ const (
 // Once ctx is done it gives up where it is.
 func (s *Sender) Send(ctx context.Context, o Order) Job {
 	var j Job
-	pause := s.Backoff
-	if pause <= 0 {
-		pause = defaultBackoff
-	}
+	log := cmp.Or(s.Logger, slog.New(slog.DiscardHandler))
+	pause := cmp.Or(s.Backoff, defaultBackoff)
 	for n := 0; ; n++ {
 		a, answer := s.post(ctx, o, n)
 		j.Attempts, j.Status, j.Answer = append(j.Attempts, a), a.Status, answer
-		if !j.judge(a) || ctx.Err() != nil {
+		if !j.judge(a) || ctx.Err() != nil || n == contract.WebhookRetries {
 			break
 		}
-		if n == contract.WebhookRetries {
-			break
-		}
-		s.log().Debug("retry", "id", o.ID, "attempt", n+1, "problem", j.Problem, "in", pause)
+		log.Debug("retry", "id", o.ID, "attempt", n+1, "problem", j.Problem, "in", pause)
 		if !wait(ctx, pause) {
 			break
 		}
 		pause *= 2
 	}
-	s.report(o, j)
+	j.report(log, o)
 	return j
 }
 
@@ -133,37 +129,54 @@ func (j *Job) judge(a Attempt) (retry bool) {
 // post is one attempt. The five seconds hold from dialling to the last byte of the answer.
 func (s *Sender) post(ctx context.Context, o Order, n int) (a Attempt, answer []byte) {
 	began := time.Now()
-	a.Status, answer, a.Err = s.exchange(ctx, o, n)
+	ctx, cancel := context.WithTimeoutCause(ctx, contract.WebhookTimeout, errTimeOut)
+	defer cancel()
+	p := probe{venue: []string{o.Venue}, device: []string{o.Device}, body: o.Body(n)}
+	a.Status, answer, a.Err = p.exchange(ctx, cmp.Or(s.Transport, http.DefaultTransport), s.URL)
 	a.Took = time.Since(began)
 	a.TimeOut = errors.Is(a.Err, errTimeOut)
 	return a, answer
 }
 
-func (s *Sender) exchange(ctx context.Context, o Order, n int) (int, []byte, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, contract.WebhookTimeout, errTimeOut)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL, bytes.NewReader(o.Body(n)))
+// A probe is a request to a webhook, right or wrong.
+type probe struct {
+	method        string // default POST
+	contentType   string // default application/json
+	venue, device []string
+	shout         bool // header names in capitals
+	chunked       bool
+	body          []byte
+}
+
+// exchange makes the request. Headers are spelled as in the contract.
+func (p probe) exchange(ctx context.Context, through http.RoundTripper, to string) (status int, answer []byte, err error) {
+	var body io.Reader = bytes.NewReader(p.body)
+	if p.chunked {
+		body = struct{ io.Reader }{body} // of unknown length
+	}
+	req, err := http.NewRequestWithContext(ctx, cmp.Or(p.method, http.MethodPost), to, body)
 	if err != nil {
 		return 0, nil, errors.New("the URL cannot be used")
 	}
-	headers(req, o.Venue, o.Device)
-	resp, err := s.transport().RoundTrip(req)
+	req.Header.Set("Content-Type", cmp.Or(p.contentType, contract.ContentType))
+	for name, value := range map[string][]string{contract.HeaderVenue: p.venue, contract.HeaderDevice: p.device} {
+		if p.shout {
+			name = strings.ToUpper(name)
+		}
+		if value != nil {
+			req.Header[name] = value
+		}
+	}
+	resp, err := through.RoundTrip(req)
 	if err != nil {
 		return 0, nil, plain(ctx, err)
 	}
 	defer resp.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	answer, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
 		return 0, nil, plain(ctx, err)
 	}
 	return resp.StatusCode, answer, nil
-}
-
-// headers sets what every webhook request has, spelled as in the contract.
-func headers(req *http.Request, venueID, device string) {
-	req.Header.Set("Content-Type", contract.ContentType)
-	req.Header[contract.HeaderVenue] = []string{venueID}
-	req.Header[contract.HeaderDevice] = []string{device}
 }
 
 // plain says what broke, without the URL, which may hold a secret.
@@ -199,22 +212,8 @@ func Transport(concurrency int) *http.Transport {
 	return t
 }
 
-func (s *Sender) transport() http.RoundTripper {
-	if s.Transport != nil {
-		return s.Transport
-	}
-	return http.DefaultTransport
-}
-
-func (s *Sender) log() *slog.Logger {
-	if s.Logger != nil {
-		return s.Logger
-	}
-	return slog.New(slog.DiscardHandler)
-}
-
 // report writes the line in the service's log.
-func (s *Sender) report(o Order, j Job) {
+func (j Job) report(log *slog.Logger, o Order) {
 	last := j.Attempts[len(j.Attempts)-1]
 	args := []any{
 		"state", j.State, "id", o.ID, "kind", o.Kind, "venue", o.Venue, "device", o.Device,
@@ -225,7 +224,7 @@ func (s *Sender) report(o Order, j Job) {
 		level = slog.LevelError
 		args = append(args, "problem", j.Problem, "answer", excerpt(j.Answer))
 	}
-	s.log().Log(context.Background(), level, "job", args...)
+	log.Log(context.Background(), level, "job", args...)
 }
 
 // excerpt is the beginning of an answer, on one line and with nothing that a terminal obeys.

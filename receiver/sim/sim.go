@@ -7,14 +7,12 @@
 // requests ([Orders]) to an integrator's webhook and obeys the service's rules for the answer.
 // [Check] finds out whether a webhook is what the contract asks for.
 //
-// What the contract does not show is decided here, named in [Options], and not to be taken for
-// what the real service does. Nothing of it ships with the daemon.
+// What the contract does not show is decided here, and not to be taken for what the real
+// service does. Nothing of it ships with the daemon.
 package sim
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/binary"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -51,17 +49,6 @@ type Options struct {
 	TokenTTL time.Duration
 	// Seed decides who works where, all ids but those of tokens, and when faults strike.
 	Seed uint64
-	// MaxLimit is the largest page of employees; who asks for more gets this. Default 100.
-	MaxLimit int
-	// VenueParam names the venue in the token request. Default venue_id.
-	VenueParam string
-	// PayrollVenueParam names the venue of payroll periods. Default venueId.
-	PayrollVenueParam string
-	// CursorAt is where an answer names its next page: a dotted path into the envelope, or
-	// "header:" and a name. Default nextCursor.
-	CursorAt string
-	// Drift is by how much the service's clock is ahead.
-	Drift time.Duration
 	// Faults are there from the start; see [Service.Fault].
 	Faults []Fault
 	// Logger gets a line for each request. Default: none.
@@ -85,23 +72,18 @@ func Scopes() []string {
 	return []string{contract.ScopeChecksRead, contract.ScopeLaborRead, contract.ScopeMenuRead}
 }
 
-// Defaults of [Options] and [Venue].
-const (
-	DefaultMaxLimit = 100
-	DefaultZone     = "Australia/Melbourne"
-)
+// DefaultZone is that of a [Venue].
+const DefaultZone = "Australia/Melbourne"
 
 // A Service answers the API. It is safe for concurrent use.
 type Service struct {
-	o   Options
-	log *slog.Logger
-	key []byte // signs cursors
+	o      Options
+	log    *slog.Logger
+	venues map[string]*venue // by canonical id; the map never changes
 
-	mu       sync.Mutex        // guards what follows
-	venues   map[string]*venue // by canonical id
-	tokens   map[string]grant  // by token
-	issued   map[string]int    // tokens, by venue
-	requests map[Call]int      // that came, faults included
+	mu       sync.Mutex       // guards what follows, and who works at the venues
+	tokens   map[string]grant // by token
+	requests map[Call]int     // that came, faults included
 	faults   []*fault
 }
 
@@ -118,14 +100,9 @@ func New(o Options) *Service {
 		o.Prefix = ""
 	}
 	o.TokenTTL = cmp.Or(o.TokenTTL, contract.TokenLifetime)
-	o.MaxLimit = cmp.Or(o.MaxLimit, DefaultMaxLimit)
-	o.VenueParam = cmp.Or(o.VenueParam, contract.ParamTokenVenue)
-	o.PayrollVenueParam = cmp.Or(o.PayrollVenueParam, contract.ParamPayrollVenue)
-	o.CursorAt = cmp.Or(o.CursorAt, contract.FieldNextCursor)
 	s := &Service{
 		o: o, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)).With("component", "sim"),
-		key:    cursorKey(o.Seed),
-		venues: map[string]*venue{}, tokens: map[string]grant{}, issued: map[string]int{}, requests: map[Call]int{},
+		venues: map[string]*venue{}, tokens: map[string]grant{}, requests: map[Call]int{},
 	}
 	for _, v := range o.Venues {
 		v.ID, _ = contract.CanonicalID(v.ID)
@@ -141,25 +118,11 @@ func New(o Options) *Service {
 	return s
 }
 
-// cursorKey comes from the seed, so that a cursor outlives a restart as a real one would.
-func cursorKey(seed uint64) []byte {
-	k := sha256.Sum256(binary.BigEndian.AppendUint64([]byte("cursor"), seed))
-	return k[:]
-}
-
 // Requests is how often a call was made, whatever became of it.
 func (s *Service) Requests(c Call) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.requests[c]
-}
-
-// Issued is how many tokens were issued for a venue.
-func (s *Service) Issued(venueID string) int {
-	venueID, _ = contract.CanonicalID(venueID)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.issued[venueID]
 }
 
 // Handler answers the API below the prefix.
@@ -191,7 +154,7 @@ func (s *Service) endpoint(path string) (endpoint, bool) {
 }
 
 func (s *Service) serve(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{s: s, r: r, began: time.Now(), drift: s.o.Drift, header: http.Header{}}
+	x := &exchange{s: s, r: r, began: time.Now(), header: http.Header{}}
 	e, ok := s.endpoint(r.URL.Path)
 	if !ok {
 		x.refuse(http.StatusNotFound, "not_found", "nothing is here; the paths begin with "+s.o.Prefix+"/")

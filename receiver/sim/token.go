@@ -2,8 +2,8 @@ package sim
 
 import (
 	"crypto/rand"
-	"crypto/sha256"
-	"crypto/subtle"
+	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -21,6 +21,7 @@ type grant struct {
 }
 
 func (g grant) has(scope string) bool { return slices.Contains(g.scopes, scope) }
+func (g grant) over() bool            { return !time.Now().Before(g.ends) }
 
 // token issues an access token for one venue: OAuth 2.0 client credentials (RFC 6749, section
 // 4.4), the client in the form or in HTTP Basic. There is no refresh token.
@@ -33,7 +34,7 @@ func (x *exchange) token() {
 	form := x.r.PostForm
 	for k, v := range form {
 		if len(v) > 1 {
-			x.tokenRefused(http.StatusBadRequest, contract.ErrorInvalidRequest, printable(k)+" is there twice")
+			x.tokenRefused(http.StatusBadRequest, contract.ErrorInvalidRequest, fmt.Sprintf("%.40q is there twice", k))
 			return
 		}
 	}
@@ -54,13 +55,8 @@ func (x *exchange) token() {
 	}
 	token := rand.Text() + rand.Text()
 	x.s.mu.Lock()
-	for t, old := range x.s.tokens { // what has ended is forgotten
-		if !time.Now().Before(old.ends) {
-			delete(x.s.tokens, t)
-		}
-	}
+	maps.DeleteFunc(x.s.tokens, func(_ string, old grant) bool { return old.over() })
 	x.s.tokens[token] = g
-	x.s.issued[g.venue]++
 	x.s.mu.Unlock()
 	x.answer(http.StatusOK, map[string]any{
 		contract.FieldAccessToken: token,
@@ -81,8 +77,7 @@ func (x *exchange) client(form url.Values) bool {
 		}
 		id, secret = unescaped(user), unescaped(password)
 	}
-	right := same(id, x.s.o.ClientID) & same(secret, x.s.o.ClientSecret)
-	if id == "" || right != 1 {
+	if id == "" || id != x.s.o.ClientID || secret != x.s.o.ClientSecret {
 		if basic {
 			x.header.Set("WWW-Authenticate", `Basic realm="token"`)
 		}
@@ -90,12 +85,6 @@ func (x *exchange) client(form url.Values) bool {
 		return false
 	}
 	return true
-}
-
-// same is 1 if a is b, and takes as long whatever b is: not even its length shows.
-func same(a, b string) int {
-	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
-	return subtle.ConstantTimeCompare(x[:], y[:])
 }
 
 // unescaped undoes the form encoding that RFC 6749, section 2.3.1, has before HTTP Basic's own.
@@ -108,16 +97,14 @@ func unescaped(s string) string {
 
 // grant finds the venue and the scopes.
 func (x *exchange) grant(form url.Values) (grant, bool) {
-	param := x.s.o.VenueParam
+	const param = contract.ParamTokenVenue
 	id := form.Get(param)
 	if id == "" {
 		x.tokenRefused(http.StatusBadRequest, contract.ErrorInvalidRequest, param+": missing; a token is for one venue")
 		return grant{}, false
 	}
 	id, _ = contract.CanonicalID(id)
-	x.s.mu.Lock()
 	v := x.s.venues[id]
-	x.s.mu.Unlock()
 	if v == nil {
 		x.tokenRefused(http.StatusForbidden, contract.ErrorAccessDenied, param+": the client has no access to this venue")
 		return grant{}, false
@@ -143,25 +130,7 @@ func (x *exchange) tokenRefused(status int, code, description string) {
 
 // Revoke ends the tokens of a venue before their time: the next call with one is a 401.
 func (s *Service) Revoke(venueID string) {
-	venueID, _ = contract.CanonicalID(venueID)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for t, g := range s.tokens {
-		if g.venue == venueID {
-			delete(s.tokens, t)
-		}
-	}
-}
-
-// printable makes a word of a request fit for an answer.
-func printable(s string) string {
-	if len(s) > 40 {
-		s = s[:40]
-	}
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r > '~' || r == '"' {
-			return '.'
-		}
-		return r
-	}, s)
+	maps.DeleteFunc(s.tokens, func(_ string, g grant) bool { return g.venue == venueID })
 }
