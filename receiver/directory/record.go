@@ -24,7 +24,6 @@ const (
 	maxPeople = 10_000 // of one venue, those who left included
 	maxName   = 100    // bytes
 	maxID     = 64     // bytes; a UUID has 36
-	maxZone   = 64     // bytes; more than any name in the tz database has
 )
 
 // A record is what is known of a venue. It never changes: a refresh makes another one. On the
@@ -143,10 +142,7 @@ func (d *Directory) load(id string) *record {
 	r := &record{}
 	if d.shelf != nil {
 		b, ok, err := d.shelf.Get(id)
-		switch {
-		case err == nil && !ok:
-			r, err = d.loadOld(id)
-		case err == nil:
+		if ok && err == nil {
 			err = json.Unmarshal(b, r)
 			if err == nil && (r.Version != version || r.Ran < 0 || r.Ran > math.MaxInt64/2) {
 				err = fmt.Errorf("version %d, running time %d: it is not what this program writes", r.Version, r.Ran)
@@ -169,12 +165,10 @@ func (d *Directory) sweep(ctx context.Context) {
 		return
 	}
 	venues := *d.venues.Load()
-	ours, stale := map[string]bool{}, []string{}
+	var stale []string
 	err := d.shelf.All(func(key string, _ []byte) bool {
-		if venue, _, old := strings.Cut(key, "/"); venues[venue] == nil || old && ours[venue] {
+		if venues[key] == nil {
 			stale = append(stale, key)
-		} else if !old {
-			ours[venue] = true // it comes before what is old
 		}
 		return true
 	})
@@ -186,18 +180,6 @@ func (d *Directory) sweep(ctx context.Context) {
 	if err != nil && ctx.Err() == nil {
 		d.log.Warn("names of venues that are gone are still on the disk; the next start tries again", "err", err)
 	}
-}
-
-// checkZone says what is wrong with the name of a time zone.
-func checkZone(name string) error {
-	// "Local" is where this program runs, which says nothing about the kitchen.
-	if name == "" || name == "Local" || len(name) > maxZone {
-		return fmt.Errorf("%.64q is no time zone", name)
-	}
-	if _, err := time.LoadLocation(name); err != nil {
-		return fmt.Errorf("%.64q is not in the time zone database; correct it in the point of sale, or set the venue's %s here", name, contract.FieldTimezone)
-	}
-	return nil
 }
 
 // usable says whether an id can be kept. Those in use are UUIDs.

@@ -125,7 +125,6 @@ func TestARecordThatCannotBeReadIsLearnedAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, bad := range []map[string]string{
 			{harbour: ""}, {harbour: "{"}, {harbour: `{"version":3}`}, {harbour: `{"version":2,"ran":-1}`}, {harbour: `{"version":2,"ran":9223372036854775807}`},
-			{harbour + "/people": "{"}, {harbour + "/people": `{"version":1}` + "\nx\n"}, {harbour + "/zone": "{"},
 		} {
 			s, b := newService(t), newBoard(t)
 			s.people[harbour] = people(jon, "Jon")
@@ -146,35 +145,6 @@ func TestARecordThatCannotBeReadIsLearnedAnew(t *testing.T) {
 			}
 			k.want("Jon", jon)
 			k.end()
-		}
-	})
-}
-
-func TestWhatTheVersionBeforeKeptIsReadUntilThereIsSomethingNew(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, b := newService(t), newBoard(t)
-		b.values[harbour+"/people"] = []byte(`{"version":1,"as_of":"1999-12-31T23:00:00Z","ran":700}` + "\n" + jon + "\t-1\tJonathan A.\nE-1\t7\tAnn\n" + kim + "\t0\tKim\n")
-		b.values[harbour+"/zone"] = []byte(`{"version":1,"zone":"Europe/Lisbon"}`)
-		s.hangs[harbour] = true
-		for range 2 { // the service does not answer, and a restart changes nothing
-			k := open(t, s, b, harbour)
-			after(firstWithin)
-			k.want("Jonathan A., Ann, Kim", jon, "E-1", kim)
-			if st := k.status(harbour); st.Zone != "Europe/Lisbon" || st.Left != 2 || !st.Whole || st.Age < time.Hour {
-				t.Errorf("status %+v", st)
-			}
-			k.end()
-		}
-		s.do(func() { s.hangs[harbour], s.people[harbour] = false, people(jon, "Jon B.") })
-		k := open(t, s, b, harbour)
-		after(firstWithin)
-		k.want("Jon B., Ann, Kim", jon, "E-1", kim)
-		k.end()
-		k = open(t, nil, b, harbour)
-		synctest.Wait()
-		k.want("Jon B., Ann, Kim", jon, "E-1", kim)
-		if got := b.keys(); got != harbour || k.status(harbour).Zone != "Europe/Lisbon" {
-			t.Errorf("kept under %s, %+v", got, k.status(harbour))
 		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -160,9 +161,6 @@ func (d *Directory) zone(ctx context.Context, src Source, v *venue) (result, fun
 	if name == "" {
 		return incomplete, nil, cmp.Or(odd, errors.New("no payroll period says which time zone it is; set the venue's timezone in the configuration"))
 	}
-	if err := checkZone(name); err != nil {
-		return failed, nil, err
-	}
 	res := ok
 	if odd != nil {
 		res = incomplete
@@ -175,14 +173,13 @@ func (d *Directory) zone(ctx context.Context, src Source, v *venue) (result, fun
 }
 
 func newestZone(periods []posapi.PayrollPeriod) string {
-	var newest posapi.PayrollPeriod
-	for _, p := range periods {
-		p.Meta.Timezone = strings.TrimSpace(p.Meta.Timezone)
-		if p.Meta.Timezone != "" && (newest.Meta.Timezone == "" || cmp.Or(strings.Compare(p.Start, newest.Start), strings.Compare(p.End, newest.End), p.UpdatedAt.Compare(newest.UpdatedAt)) > 0) {
-			newest = p
-		}
+	periods = slices.DeleteFunc(slices.Clone(periods), func(p posapi.PayrollPeriod) bool { return p.Meta.Timezone == "" })
+	if len(periods) == 0 {
+		return ""
 	}
-	return newest.Meta.Timezone
+	return slices.MaxFunc(periods, func(a, b posapi.PayrollPeriod) int {
+		return cmp.Or(strings.Compare(a.Start, b.Start), strings.Compare(a.End, b.End), a.UpdatedAt.Compare(b.UpdatedAt))
+	}).Meta.Timezone
 }
 
 // learn uses something new at once and then keeps it. Of two at a time the later Put has both.
@@ -193,13 +190,12 @@ func (d *Directory) learn(ctx context.Context, v *venue, next func(*record) *rec
 	if d.shelf == nil {
 		return
 	}
-	err := d.store(ctx, v)
-	switch {
-	case ctx.Err() != nil:
-	case err != nil:
-		d.report(v, storing, failed, err)
-	default:
-		d.report(v, storing, ok, nil)
+	res, err := ok, d.store(ctx, v)
+	if err != nil {
+		res = failed
+	}
+	if ctx.Err() == nil {
+		d.report(v, storing, res, err)
 	}
 }
 

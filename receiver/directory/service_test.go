@@ -55,33 +55,6 @@ func (k *kitchen) names(s *sim.Service, venue string) (right, wrong int) {
 	return right, wrong
 }
 
-func TestTheSimulatedServicesEmployeesAllHaveNames(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, c := simulated(t, sim.Options{Seed: 1})
-		k := open(t, c, newBoard(t), harbour, station)
-		after(firstWithin)
-		for _, v := range []string{harbour, station} {
-			if right, wrong := k.names(s, v); right != 137 || wrong != 0 {
-				t.Errorf("%d names right, %d wrong", right, wrong)
-			}
-			if zone, _ := k.Zone(v); zone != sim.DefaultZone {
-				t.Errorf("zone %q", zone)
-			}
-		}
-		hired := s.Hire(harbour, 3)
-		gone := s.Employees(harbour)[0]
-		s.Leave(harbour, gone.ID)
-		s.Rename(harbour, hired[0].ID, "Z\x1bed")
-		after(7 * time.Hour)
-		if got := k.are(harbour, hired[0].ID, gone.ID); got != "Z ed, "+gone.Name {
-			t.Errorf("names are %q", got)
-		}
-		if right, _ := k.names(s, harbour); right != 138 { // all but the hostile one
-			t.Errorf("%d names right", right)
-		}
-	})
-}
-
 func TestWhateverTheServiceDoesTheOldNamesStayAndNewOnesComeWhenItIsMended(t *testing.T) {
 	for _, kind := range sim.Kinds() {
 		if kind == sim.Large || kind == sim.Broken { // tens of megabytes; a recorder cannot break a connection

@@ -68,18 +68,10 @@ func (r *roster) hire() Employee {
 	return m.Employee
 }
 
-func (r *roster) leave(i int) { r.list = slices.Delete(r.list, i, i+1) }
-
-func (r *roster) rename(i int, name string) { r.list[i].Name, r.list[i].UpdatedAt = name, time.Now() }
-
 // after is the position of the first who joined at seq or later.
 func (r *roster) after(seq int) int {
 	i, _ := slices.BinarySearchFunc(r.list, seq, func(m member, seq int) int { return m.seq - seq })
 	return i
-}
-
-func (r *roster) find(id string) int {
-	return slices.IndexFunc(r.list, func(m member) bool { return m.ID == id })
 }
 
 // maxLimit is the largest page; who asks for more gets this.
@@ -167,23 +159,6 @@ func (s *Service) Hire(venueID string, n int) (hired []Employee) {
 	return hired
 }
 
-// Leave ends the work of somebody who works at a venue: only active employees are listed.
-func (s *Service) Leave(venueID, employeeID string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r := &s.venues[venueID].staff
-	r.leave(r.find(employeeID))
-}
-
-// Rename gives somebody who works at a venue another display name, as people do by hand in the
-// point of sale.
-func (s *Service) Rename(venueID, employeeID, name string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r := &s.venues[venueID].staff
-	r.rename(r.find(employeeID), name)
-}
-
 // churn lets somebody join, leave or get another name.
 func (s *Service) churn(venueID string) {
 	s.mu.Lock()
@@ -196,8 +171,8 @@ func (s *Service) churn(venueID string) {
 	}
 	i := r.rng.IntN(len(r.list))
 	if what == 1 {
-		r.leave(i)
+		r.list = slices.Delete(r.list, i, i+1)
 		return
 	}
-	r.rename(i, r.list[i].FirstName)
+	r.list[i].Name, r.list[i].UpdatedAt = r.list[i].FirstName, time.Now()
 }
