@@ -1,14 +1,11 @@
 package plan
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"ticketrail/receiver/contract"
 )
@@ -18,22 +15,15 @@ import (
 // request and its retry: retryCount and every key that begins with an underscore. The id of
 // a record is in canonical form, for a UUID in capitals is the same.
 func Digest(req contract.PrintRequest) [32]byte {
-	buf := make([]byte, 0, len(req.Raw)+64)
-	buf = append(buf, '[')
+	records := make([]map[string]any, len(req.Records))
 	for i := range req.Records {
-		if i > 0 {
-			buf = append(buf, ',')
-		}
 		r := &req.Records[i]
-		fields := r.Fields
-		if id, ok := fields[contract.FieldID].(string); ok && id != r.ID {
-			fields = maps.Clone(fields)
-			fields[contract.FieldID] = r.ID
+		records[i] = contentOf(r.Fields)
+		if _, ok := r.Fields[contract.FieldID].(string); ok {
+			records[i][contract.FieldID] = r.ID
 		}
-		buf = appendJSON(buf, fields, bookkeeping)
 	}
-	buf = append(buf, ']')
-	return sha256.Sum256(buf)
+	return sha256.Sum256([]byte(asJSON(records)))
 }
 
 // bookkeeping says that a key tells nothing about the order.
@@ -41,88 +31,41 @@ func bookkeeping(key string) bool {
 	return key == contract.FieldRetryCount || strings.HasPrefix(key, "_")
 }
 
-// appendJSON writes v as compact JSON with sorted keys, without the keys that skip (may be
-// nil) says to leave out. It recurses as deep as v is nested, which whoever parsed v bounds.
-func appendJSON(dst []byte, v any, skip func(key string) bool) []byte {
+func contentOf(obj map[string]any) map[string]any {
+	out := make(map[string]any, len(obj))
+	for k, e := range obj {
+		if !bookkeeping(k) {
+			out[k] = content(e)
+		}
+	}
+	return out
+}
+
+// content is v without bookkeeping. It recurses as deep as v is nested, which whoever parsed v
+// bounds.
+func content(v any) any {
 	switch v := v.(type) {
-	case nil:
-		return append(dst, "null"...)
-	case bool:
-		return strconv.AppendBool(dst, v)
-	case json.Number:
-		return append(dst, v...)
-	case string:
-		return appendString(dst, v)
-	case []any:
-		dst = append(dst, '[')
-		for i, e := range v {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = appendJSON(dst, e, skip)
-		}
-		return append(dst, ']')
 	case map[string]any:
-		return appendObject(dst, v, skip)
-	case contract.Repeated: // for the digest alone; two values are not the same content as a list of them
-		return append(appendJSON(dst, []any(v), skip), "(repeated)"...)
+		return contentOf(v)
+	case []any:
+		out := make([]any, len(v))
+		for i, e := range v {
+			out[i] = content(e)
+		}
+		return out
+	case contract.Repeated: // two values are not the same content as a list of them
+		return map[string]any{"_repeated": content([]any(v))}
 	}
-	// Not what a parser of JSON makes; keep it readable all the same.
-	return appendString(dst, fmt.Sprint(v))
+	return v
 }
 
-func appendObject(dst []byte, obj map[string]any, skip func(key string) bool) []byte {
-	var room [24]string // most objects are no larger, and then nothing is allocated
-	keys := room[:0]
-	for k := range obj {
-		if skip == nil || !skip(k) {
-			keys = append(keys, k)
-		}
+// asJSON is v on one line, the keys sorted. Only what JSON cannot hold is escaped.
+func asJSON(v any) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return fmt.Sprint(v) // not what a parser of JSON makes; keep it readable all the same
 	}
-	slices.Sort(keys)
-	dst = append(dst, '{')
-	for i, k := range keys {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = appendString(dst, k)
-		dst = append(dst, ':')
-		dst = appendJSON(dst, obj[k], skip)
-	}
-	return append(dst, '}')
-}
-
-// appendString writes s in quotes. Only what JSON cannot hold is escaped.
-func appendString(dst []byte, s string) []byte {
-	const hex = "0123456789abcdef"
-	dst = append(dst, '"')
-	start := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= 0x20 && c != '"' && c != '\\' && c < utf8.RuneSelf {
-			i++
-			continue
-		}
-		if c >= utf8.RuneSelf {
-			if r, n := utf8.DecodeRuneInString(s[i:]); r != utf8.RuneError || n > 1 {
-				i += n
-				continue
-			}
-		}
-		dst = append(dst, s[start:i]...)
-		switch {
-		case c == '"' || c == '\\':
-			dst = append(dst, '\\', c)
-		case c == '\n':
-			dst = append(dst, '\\', 'n')
-		case c < 0x20:
-			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-		default: // a byte that is no UTF-8
-			dst = append(dst, "\uFFFD"...)
-		}
-		i++
-		start = i
-	}
-	dst = append(dst, s[start:]...)
-	return append(dst, '"')
+	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -43,7 +42,7 @@ func TestTheDigestIsTheSameForAnIDInCapitals(t *testing.T) {
 func TestTheDigestDoesNotChangeWithARetry(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		body := drawBody(t)
-		again := strings.ReplaceAll(body, `"sku":`, fmt.Sprintf(`"retryCount":%d,"_at":%s,"sku":`, rapid.Int().Draw(t, "retry"), appendString(nil, rapid.String().Draw(t, "at"))))
+		again := strings.ReplaceAll(body, `"sku":`, fmt.Sprintf(`"retryCount":%d,"_at":%s,"sku":`, rapid.Int().Draw(t, "retry"), asJSON(rapid.String().Draw(t, "at"))))
 		if Digest(mustOpen(t, body)) != Digest(mustOpen(t, again)) {
 			t.Fatalf("differs: %s and %s", body, again)
 		}
@@ -52,27 +51,6 @@ func TestTheDigestDoesNotChangeWithARetry(t *testing.T) {
 			if Digest(mustOpen(t, body)) == Digest(mustOpen(t, other)) {
 				t.Fatalf("does not differ: %s and %s", body, other)
 			}
-		}
-	})
-}
-
-func TestCanonicalJSONIsJSON(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		in := map[string]any{rapid.String().Draw(t, "key"): []any{rapid.String().Draw(t, "value"), nil, true, json.Number("1.50")}, "b": 1}
-		want, err := json.Marshal(in)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := appendJSON(nil, in, nil)
-		var a, b any
-		if err := json.Unmarshal(got, &a); err != nil {
-			t.Fatalf("%s: %v", got, err)
-		}
-		_ = json.Unmarshal(want, &b)
-		delete(a.(map[string]any), "b") // an int is not what a parser makes; it only has to stay readable
-		delete(b.(map[string]any), "b")
-		if fmt.Sprint(a) != fmt.Sprint(b) {
-			t.Fatalf("%s, want %s", got, want)
 		}
 	})
 }

@@ -114,7 +114,7 @@ func (s *fieldSet) set(name string, paths []string) string {
 }
 
 // at returns what is at the path, nil when nothing is.
-func (p *path) at(obj map[string]any) any {
+func (p path) at(obj map[string]any) any {
 	var v any = obj
 	for _, k := range p.keys {
 		switch c := v.(type) {

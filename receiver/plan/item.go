@@ -3,14 +3,11 @@ package plan
 import (
 	"fmt"
 	"maps"
-	"math"
 	"strings"
 
 	"ticketrail/queue/ticket"
 	"ticketrail/receiver/contract"
 )
-
-var negInf = math.Inf(-1)
 
 // header reads what stands above the lines.
 func (s *splitter) header(rec *contract.Record, tr *RecordTrace) ticket.Ticket {
@@ -176,7 +173,7 @@ func (f *flattener) children(v any, parent ticket.Line, at string) {
 		child, ok := c.(map[string]any)
 		if !ok {
 			f.lines = append(f.lines, ticket.Line{
-				Depth: parent.Depth + 1, Quantity: "1", Name: string(appendJSON(nil, c, nil)), Raw: true,
+				Depth: parent.Depth + 1, Quantity: "1", Name: asJSON(c), Raw: true,
 				Void: parent.Void, Refire: parent.Refire,
 			})
 			continue
@@ -191,5 +188,5 @@ func rawItem(item map[string]any) string {
 		item = maps.Clone(item)
 		delete(item, contract.FieldChildItems)
 	}
-	return string(appendJSON(nil, item, nil))
+	return asJSON(item)
 }

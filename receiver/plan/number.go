@@ -137,10 +137,6 @@ func toFloat(n json.Number) float64 {
 
 // plainNumber writes a JSON number as people do.
 func plainNumber(s string) string {
-	// Most numbers are plain already.
-	if len(s) < 16 && allDigits(s) && (s[0] != '0' || len(s) == 1) {
-		return s
-	}
 	d, ok := parseDecimal(s)
 	if !ok {
 		return s

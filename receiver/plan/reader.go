@@ -25,8 +25,7 @@ func (r reader) note(id fieldID, p, value string) {
 
 // text reads a field that is text; with numbers, a number will do.
 func (r reader) text(id fieldID, numbers bool) string {
-	for i := range r.fields[id] {
-		p := &r.fields[id][i]
+	for _, p := range r.fields[id] {
 		s := ""
 		switch v := p.at(r.obj).(type) {
 		case string:
@@ -46,8 +45,7 @@ func (r reader) text(id fieldID, numbers bool) string {
 
 // number reads a field that is a number or a numeric string.
 func (r reader) number(id fieldID) (n decimal, ok bool) {
-	for i := range r.fields[id] {
-		p := &r.fields[id][i]
+	for _, p := range r.fields[id] {
 		if n, ok := toDecimal(p.at(r.obj)); ok {
 			r.note(id, p.text, n.String())
 			return n, true
@@ -59,8 +57,7 @@ func (r reader) number(id fieldID) (n decimal, ok bool) {
 // oddity returns the first value of a field that has values, none of them a number: what
 // was meant is for a person to say, so the ticket quotes it.
 func (r reader) oddity(id fieldID) string {
-	for i := range r.fields[id] {
-		p := &r.fields[id][i]
+	for _, p := range r.fields[id] {
 		v := p.at(r.obj)
 		if s, ok := v.(string); ok {
 			if v = strings.TrimSpace(s); blank(s) {
@@ -78,8 +75,7 @@ func (r reader) oddity(id fieldID) string {
 }
 
 func (r reader) flag(id fieldID) bool {
-	for i := range r.fields[id] {
-		p := &r.fields[id][i]
+	for _, p := range r.fields[id] {
 		if b, ok := truth(p.at(r.obj)); ok {
 			r.note(id, p.text, strconv.FormatBool(b))
 			return b
@@ -93,9 +89,8 @@ func (r reader) flag(id fieldID) bool {
 // So may be what has another shape: it is quoted. What is there twice is said once.
 func (r reader) notes(id fieldID) []string {
 	var all []string
-	var seen map[string]bool
-	for i := range r.fields[id] {
-		p := &r.fields[id][i]
+	seen := map[string]bool{}
+	for _, p := range r.fields[id] {
 		v := p.at(r.obj)
 		list, ok := v.([]any)
 		if !ok {
@@ -111,9 +106,6 @@ func (r reader) notes(id fieldID) []string {
 			continue
 		}
 		r.note(id, p.text, strings.Join(found, "; "))
-		if seen == nil {
-			seen = make(map[string]bool, len(found))
-		}
 		for _, s := range found {
 			if !seen[s] {
 				seen[s] = true
@@ -210,7 +202,7 @@ func quote(v any) string {
 	if s, ok := v.(string); ok {
 		return strings.TrimSpace(s)
 	}
-	return string(appendJSON(nil, v, nil))
+	return asJSON(v)
 }
 
 // blank says that nothing of s would be seen on paper. A name of control characters and

@@ -1,7 +1,9 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -97,7 +99,7 @@ func (s *splitter) split(index int, rec *contract.Record) {
 	}
 	t := s.header(rec, tr)
 	if len(rec.Items) == 0 && empty(t) {
-		t.Raw = string(appendJSON(nil, rec.Fields, nil))
+		t.Raw = asJSON(rec.Fields)
 	}
 	if !t.Void {
 		t.Notes = append(t.Notes, unread(rec.Fields, voidFlags[:], nil)...)
@@ -107,7 +109,7 @@ func (s *splitter) split(index int, rec *contract.Record) {
 		return
 	}
 	f := flattener{fields: &s.plan.fields, trace: tr}
-	drafts := make([]stationLines, 0, 4)
+	var drafts []stationLines
 	for _, i := range s.order(rec.Items) {
 		drafts = s.item(&f, rec, i, t, drafts)
 	}
@@ -171,23 +173,15 @@ func give(drafts []stationLines, station string, lines span, routed bool) []stat
 
 // collect copies the lines of a station's items, those that no rule wanted last and marked.
 func (d *stationLines) collect(all []ticket.Line) []ticket.Line {
-	n := 0
-	for _, s := range d.routed {
-		n += s.to - s.from
-	}
-	for _, s := range d.unrouted {
-		n += s.to - s.from
-	}
-	out := make([]ticket.Line, 0, n)
+	var out []ticket.Line
 	for _, s := range d.routed {
 		out = append(out, all[s.from:s.to]...)
 	}
-	n = len(out)
 	for _, s := range d.unrouted {
-		out = append(out, all[s.from:s.to]...)
-	}
-	for i := n; i < len(out); i++ {
-		out[i].NoRoute = true
+		for _, l := range all[s.from:s.to] {
+			l.NoRoute = true
+			out = append(out, l)
+		}
 	}
 	return out
 }
@@ -196,35 +190,15 @@ func (d *stationLines) collect(all []ticket.Line) []ticket.Line {
 // item without a key belongs with the item before it and stays behind it; before the
 // first key, items without one stay in front.
 func (s *splitter) order(items []map[string]any) []int {
-	order := make([]int, len(items))
-	var keys []float64
+	order, keys := make([]int, len(items)), make([]float64, len(items))
+	last := math.Inf(-1)
 	for i := range items {
-		order[i] = i
-		n, ok := reader{fields: &s.plan.fields, obj: items[i]}.number(fieldSort)
-		if ok && keys == nil {
-			keys = make([]float64, len(items))
-			for j := range i {
-				keys[j] = negInf
-			}
+		if n, ok := (reader{fields: &s.plan.fields, obj: items[i]}).number(fieldSort); ok {
+			last = n.float()
 		}
-		switch {
-		case ok:
-			keys[i] = n.float()
-		case keys != nil:
-			keys[i] = keys[i-1]
-		}
+		order[i], keys[i] = i, last
 	}
-	if keys != nil {
-		slices.SortStableFunc(order, func(a, b int) int {
-			switch {
-			case keys[a] < keys[b]:
-				return -1
-			case keys[a] > keys[b]:
-				return 1
-			}
-			return 0
-		})
-	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(keys[a], keys[b]) })
 	return order
 }
 
