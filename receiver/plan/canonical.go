@@ -5,6 +5,10 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"hash"
+	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"ticketrail/receiver/contract"
@@ -14,49 +18,57 @@ import (
 // sorted and the numbers as written. It leaves out, at every depth, what differs between a
 // request and its retry: retryCount and every key that begins with an underscore. The id of
 // a record is in canonical form, for a UUID in capitals is the same.
-func Digest(req contract.PrintRequest) [32]byte {
-	records := make([]map[string]any, len(req.Records))
+func Digest(req contract.PrintRequest) (sum [32]byte) {
+	records := make([]any, len(req.Records))
 	for i := range req.Records {
-		r := &req.Records[i]
-		records[i] = contentOf(r.Fields)
-		if _, ok := r.Fields[contract.FieldID].(string); ok {
-			records[i][contract.FieldID] = r.ID
+		fields := req.Records[i].Fields
+		if id, ok := fields[contract.FieldID].(string); ok && id != req.Records[i].ID {
+			fields = maps.Clone(fields)
+			fields[contract.FieldID] = req.Records[i].ID
 		}
+		records[i] = fields
 	}
-	return sha256.Sum256([]byte(asJSON(records)))
+	h := sha256.New()
+	digest(h, records)
+	h.Sum(sum[:0])
+	return sum
+}
+
+// digest recurses as deep as v is nested, which whoever parsed v bounds. It makes no copy: a
+// hostile body of millions of objects is in memory once already.
+func digest(h hash.Hash, v any) {
+	write := func(s string) { _, _ = io.WriteString(h, s) } // a hash takes everything
+	separator := ""
+	switch v := v.(type) {
+	case map[string]any:
+		write("{")
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			if !bookkeeping(k) {
+				write(separator + asJSON(k) + ":")
+				digest(h, v[k])
+				separator = ","
+			}
+		}
+		write("}")
+	case []any:
+		write("[")
+		for _, e := range v {
+			write(separator)
+			digest(h, e)
+			separator = ","
+		}
+		write("]")
+	case contract.Repeated: // two values are not the same content as a list of them
+		digest(h, []any(v))
+		write("(repeated)")
+	default:
+		write(asJSON(v))
+	}
 }
 
 // bookkeeping says that a key tells nothing about the order.
 func bookkeeping(key string) bool {
 	return key == contract.FieldRetryCount || strings.HasPrefix(key, "_")
-}
-
-func contentOf(obj map[string]any) map[string]any {
-	out := make(map[string]any, len(obj))
-	for k, e := range obj {
-		if !bookkeeping(k) {
-			out[k] = content(e)
-		}
-	}
-	return out
-}
-
-// content is v without bookkeeping. It recurses as deep as v is nested, which whoever parsed v
-// bounds.
-func content(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		return contentOf(v)
-	case []any:
-		out := make([]any, len(v))
-		for i, e := range v {
-			out[i] = content(e)
-		}
-		return out
-	case contract.Repeated: // two values are not the same content as a list of them
-		return map[string]any{"_repeated": content([]any(v))}
-	}
-	return v
 }
 
 // asJSON is v on one line, the keys sorted. Only what JSON cannot hold is escaped.
