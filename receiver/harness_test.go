@@ -21,6 +21,7 @@ import (
 	"ticketrail/queue/ticket"
 	"ticketrail/receiver/contract"
 	"ticketrail/receiver/plan"
+	"ticketrail/receiver/sim"
 )
 
 const (
@@ -172,41 +173,8 @@ func (s *syncBuffer) String() string {
 	return s.b.String()
 }
 
-// pipes is a listener in memory, so that a whole server runs inside a synctest bubble.
-type pipes struct {
-	conns  chan net.Conn
-	closed chan struct{}
-	once   sync.Once
-}
-
-func newPipes() *pipes { return &pipes{conns: make(chan net.Conn), closed: make(chan struct{})} }
-
-func (p *pipes) Accept() (net.Conn, error) {
-	select {
-	case c := <-p.conns:
-		return c, nil
-	case <-p.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (p *pipes) Close() error   { p.once.Do(func() { close(p.closed) }); return nil }
-func (p *pipes) Addr() net.Addr { return pipeAddr{} }
-
-func (p *pipes) dial(context.Context, string, string) (net.Conn, error) {
-	client, server := net.Pipe()
-	select {
-	case p.conns <- server:
-		return client, nil
-	case <-p.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-type pipeAddr struct{}
-
-func (pipeAddr) Network() string { return "pipe" }
-func (pipeAddr) String() string  { return "pipe" }
+// pipes is where a bed is served.
+type pipes struct{ *sim.Listener }
 
 // line is one raw connection to a served bed: what the wire carries is what a test says.
 type line struct {
@@ -217,7 +185,7 @@ type line struct {
 
 // serve runs b's server until the test is over. stop shuts it down.
 func (b *bed) serve(tb testing.TB) (l *pipes, stop func() error) {
-	l = newPipes()
+	l = &pipes{sim.Listen()}
 	srv := b.HTTPServer()
 	ended := make(chan struct{})
 	go func() { defer close(ended); _ = srv.Serve(l) }()
@@ -231,7 +199,7 @@ func (b *bed) serve(tb testing.TB) (l *pipes, stop func() error) {
 
 func (p *pipes) line(tb testing.TB) *line {
 	tb.Helper()
-	c, err := p.dial(context.Background(), "", "")
+	c, err := p.Dial(context.Background(), "", "")
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -102,7 +102,7 @@ func TestStoppingFinishesWhatIsUnderWay(t *testing.T) {
 		if err := <-stopped; err != nil {
 			t.Error(err)
 		}
-		if _, err := l.dial(context.Background(), "", ""); err == nil {
+		if _, err := l.Dial(context.Background(), "", ""); err == nil {
 			t.Error("still listening")
 		}
 	})

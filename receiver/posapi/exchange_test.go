@@ -5,14 +5,14 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"ticketrail/receiver/sim"
 )
 
 func TestEveryStatusHasItsMeaningAndItsTries(t *testing.T) {
@@ -160,48 +160,16 @@ func TestAnExchangeEndsWhenItsTimeIsUp(t *testing.T) {
 
 // piped is a real HTTP server and client without a network, so that time is a bubble's.
 func piped(t *testing.T, h http.Handler) http.RoundTripper {
-	l := &pipes{conns: make(chan net.Conn), done: make(chan struct{})}
+	l := sim.Listen()
 	srv := &http.Server{Handler: h}
 	go func() { _ = srv.Serve(l) }()
-	tr := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		near, far := net.Pipe()
-		select {
-		case l.conns <- far:
-			return near, nil
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}}
+	tr := &http.Transport{DialContext: l.Dial}
 	t.Cleanup(func() {
 		tr.CloseIdleConnections()
 		_ = srv.Close()
 	})
 	return tr
 }
-
-type pipes struct {
-	conns chan net.Conn
-	done  chan struct{}
-	once  atomic.Bool
-}
-
-func (p *pipes) Accept() (net.Conn, error) {
-	select {
-	case c := <-p.conns:
-		return c, nil
-	case <-p.done:
-		return nil, net.ErrClosed
-	}
-}
-
-func (p *pipes) Close() error {
-	if p.once.CompareAndSwap(false, true) {
-		close(p.done)
-	}
-	return nil
-}
-
-func (*pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe"} }
 
 func TestABodyThatDribblesEndsWhenItsTimeIsUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -3,8 +3,6 @@ package sim
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -82,45 +80,13 @@ func object(t testing.TB, b []byte) map[string]any {
 	return m
 }
 
-// A wire is a network of one server, in memory: everything on it waits durably, so it works
-// in a bubble.
-type wire struct {
-	conns chan net.Conn
-	done  chan struct{}
-	once  sync.Once
-}
-
-func (w *wire) Accept() (net.Conn, error) {
-	select {
-	case c := <-w.conns:
-		return c, nil
-	case <-w.done:
-		return nil, net.ErrClosed
-	}
-}
-
-func (w *wire) Close() error   { w.once.Do(func() { close(w.done) }); return nil }
-func (w *wire) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80} }
-
-func (w *wire) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	near, far := net.Pipe()
-	select {
-	case w.conns <- far:
-		return near, nil
-	case <-w.done:
-		return nil, errors.New("connection refused")
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
 // inMemory serves h until the test ends and returns the way to it.
 func inMemory(t *testing.T, h http.Handler) *http.Transport {
-	w := &wire{conns: make(chan net.Conn), done: make(chan struct{})}
+	l := Listen()
 	s := &http.Server{Handler: h}
 	var wg sync.WaitGroup
-	wg.Go(func() { _ = s.Serve(w) })
-	tr := &http.Transport{DialContext: w.dial, MaxIdleConnsPerHost: 64}
+	wg.Go(func() { _ = s.Serve(l) })
+	tr := &http.Transport{DialContext: l.Dial, MaxIdleConnsPerHost: 64}
 	t.Cleanup(func() {
 		tr.CloseIdleConnections()
 		_ = s.Shutdown(context.Background()) // waits for every handler
