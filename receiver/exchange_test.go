@@ -212,19 +212,6 @@ func TestKeepingARejectDoesNotDelayTheAnswer(t *testing.T) {
 	})
 }
 
-func TestABodyRefusedForItsContentTypeIsKeptToo(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, b *bed, l *pipes, _ func() error) {
-		c := l.line(t)
-		c.send(strings.Replace(whole(burger), "application/json", "text/plain", 1))
-		c.want(400, ContentType)
-		c.hungUp()
-		kept := b.rejected()
-		if len(kept) != 1 || string(kept[0].Body) != burger || kept[0].Truncated || kept[0].Venue != venueID || kept[0].Device != device {
-			t.Errorf("%+v", kept)
-		}
-	})
-}
-
 func TestLargeBodiesTogetherHaveALimit(t *testing.T) {
 	b := newBed(t, func(_ *Options, p *Policy) { p.MaxBody = 1 << 20 })
 	big := strings.Replace(burger, `"items"`, `"pad":"`+strings.Repeat("x", 500000)+`","items"`, 1)

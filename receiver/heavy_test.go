@@ -49,25 +49,6 @@ func TestOrdersOfAnOrdinarySizeDoNotWaitForEachOther(t *testing.T) {
 	})
 }
 
-func TestWaitingForAHeavyBodyEndsInTime(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, b *bed, l *pipes, _ func() error) {
-		b.intake.later(3 * time.Second)
-		start := time.Now()
-		lines := []*line{l.line(t), l.line(t), l.line(t)}
-		for i, c := range lines {
-			c.send(whole(many(fmt.Sprint(i), 10_000)))
-			time.Sleep(time.Millisecond)
-		}
-		lines[0].want(200, "")
-		lines[1].want(503, TooSlow) // had its turn and was not stored in time
-		lines[2].want(503, TooSlow) // had none
-		if took := time.Since(start); took > 4*time.Second+10*time.Millisecond {
-			t.Errorf("after %s", took)
-		}
-		time.Sleep(5 * time.Second) // what was handed over ends on its own
-	})
-}
-
 func TestABodyOfTooManyItemsIsRefusedWithoutATicket(t *testing.T) {
 	b := newBed(t, nil)
 	w := b.do(post([]byte(many("a", 10_001))))
@@ -77,17 +58,4 @@ func TestABodyOfTooManyItemsIsRefusedWithoutATicket(t *testing.T) {
 	if len(b.intake.requests()) != 0 || len(b.rejected()) != 1 {
 		t.Error("stored, or not kept for a person")
 	}
-}
-
-func TestARetryWithItsIDInCapitalsIsNoConflict(t *testing.T) {
-	b := newBed(t, nil)
-	const id = "9b2e7c1a-4f0d-4c53-8d8e-0a5f6a3c1b01"
-	if w := b.do(post([]byte(burger))); w.Code != 200 {
-		t.Fatalf("%d %s", w.Code, w.Body)
-	}
-	w := b.do(post([]byte(strings.Replace(burger, id, strings.ToUpper(id), 1))))
-	if w.Code != 200 || w.Body.String() != `{"status":"SUCCESS","duplicate":true,"jobs":0}` {
-		t.Errorf("%d %s", w.Code, w.Body)
-	}
-	b.count(t, "ticketrail_receiver_conflicts_total", 0)
 }

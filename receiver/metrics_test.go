@@ -111,14 +111,14 @@ func (d slowJournal) Write(p []byte) (int, error) {
 
 func (d slowJournal) set(o *Options, _ *Policy) { o.Logger = slog.New(slog.NewTextHandler(d, nil)) }
 
-func TestASlowJournalCostsNothingOfARefusedBody(t *testing.T) {
+func TestABodyRefusedForItsContentTypeIsKeptWholeHoweverSlowTheJournal(t *testing.T) {
 	bubble(t, slowJournal(2*linger).set, func(t *testing.T, b *bed, l *pipes, _ func() error) {
 		c := l.line(t)
 		c.send(strings.Replace(head(length(len(burger))), "application/json", "text/plain", 1))
 		c.want(400, ContentType)
 		c.send(burger)
 		c.hungUp()
-		if kept := b.rejected(); len(kept) != 1 || string(kept[0].Body) != burger {
+		if kept := b.rejected(); len(kept) != 1 || string(kept[0].Body) != burger || kept[0].Truncated || kept[0].Venue != venueID || kept[0].Device != device {
 			t.Errorf("%+v", kept)
 		}
 	})

@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"ticketrail/receiver/contract"
 	"ticketrail/receiver/plan"
 	"ticketrail/receiver/posapi"
 )
@@ -47,37 +46,6 @@ func TestNamesAndTheZoneAreThereMomentsAfterTheStart(t *testing.T) {
 		}
 		if n := len(k.Status()); n != 2 {
 			t.Errorf("%d venues, want 2", n)
-		}
-	})
-}
-
-func TestATicketBearsTheNameAndTheTimeOfTheDirectory(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newService(t)
-		s.people[harbour] = people(jon, "Jonathan A.")
-		s.periods[harbour] = []posapi.PayrollPeriod{period("2026-01-05", "Australia/Melbourne")}
-		k := open(t, s, nil, harbour)
-		p, err := plan.Compile(plan.Config{Fallback: "grill"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		split := func(employee string) string {
-			req, err := contract.Open(fmt.Appendf(nil, `{"records":[{"id":"r","items":[],"checkOwnerEmployeeId":%q}]}`, employee), contract.Lenient)
-			if err != nil {
-				t.Fatal(err)
-			}
-			ticket := p.Split(req, plan.Venue{ID: harbour}, "T", time.Now(), k.Directory).Request.Drafts[0].Ticket
-			return ticket.Server + " " + ticket.Zone
-		}
-		if got := split(jon); got != "aaaa " {
-			t.Errorf("before anything is known: %q", got)
-		}
-		after(firstWithin)
-		if got := split(strings.ToUpper(jon)); got != "Jonathan A. Australia/Melbourne" {
-			t.Errorf("known: %q", got)
-		}
-		if got := split(kim); got != "cccc Australia/Melbourne" {
-			t.Errorf("not known: %q", got)
 		}
 	})
 }

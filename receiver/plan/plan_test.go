@@ -208,24 +208,3 @@ func TestARecordWithoutItemsMakesOneTicket(t *testing.T) {
 		}
 	}
 }
-
-func TestAThousandItemsAndLongNamesComeOutWhole(t *testing.T) {
-	name := strings.Repeat("é", 5000)
-	var items []string
-	for i := range 1000 {
-		items = append(items, fmt.Sprintf(`{"name":"%d %s"}`, i, name))
-	}
-	r := split(t, Config{Routes: []Route{{When: `item.name contains "7"`, To: []string{"seven"}}}}, `{"id":"r","items":[`+strings.Join(items, ",")+`]}`)
-	n := 0
-	for _, d := range r.Request.Drafts {
-		for _, l := range d.Ticket.Lines {
-			if !strings.HasSuffix(l.Name, name) {
-				t.Fatalf("cut: %.20s", l.Name)
-			}
-			n++
-		}
-	}
-	if n != 1000 {
-		t.Errorf("%d lines", n)
-	}
-}

@@ -67,19 +67,6 @@ func TestFailuresAreCountedButNotListedWithoutEnd(t *testing.T) {
 	}
 }
 
-func TestAHugeBodyDoesNotHoldAWorker(t *testing.T) {
-	p := compile(t, Config{Routes: []Route{{When: `any(record.items, .name == item.other)`, To: []string{"bar"}}, {To: []string{"grill"}}}})
-	const n = 10_000
-	items := strings.Repeat(`{"name":"a"},`, n-1) + `{"name":"b"}`
-	r := p.Split(open(t, `{"records":[{"id":"r","items":[`+items+`]}]}`), harbour, "T", noon, nil)
-	if d := r.Request.Drafts; len(d) != 1 || len(d[0].Ticket.Lines) != n || d[0].Station != "grill" {
-		t.Errorf("%d drafts", len(d))
-	}
-	if r.Failed == 0 || !strings.HasSuffix(r.Failures[0], wrongSize+" (1:1)") {
-		t.Errorf("%d failures: %q", r.Failed, r.Failures)
-	}
-}
-
 func TestAPlanMayBeUsedByManyAtOnce(t *testing.T) {
 	p := compile(t, Config{Routes: []Route{{When: `item.courseName == "Drinks"`, To: []string{"bar"}}, {When: `any(record.items, .quantity > 1)`, To: []string{"grill"}}}})
 	req := open(t, burger)

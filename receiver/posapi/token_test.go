@@ -40,23 +40,6 @@ func TestFiftyCallersAtOnceFetchOneTokenForEachVenue(t *testing.T) {
 	})
 }
 
-func TestATokenIsRenewedShortlyBeforeItsEndAndNotPerCall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := new(service)
-		v := client(t, s, nil).Venue(grill)
-		for minute := range 30 {
-			if _, err := v.Me(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			// 15 minutes each, renewed after 14
-			if want := 1 + minute/14; s.tokens() != want {
-				t.Fatalf("minute %d: %d tokens, want %d", minute, s.tokens(), want)
-			}
-			time.Sleep(time.Minute + time.Millisecond)
-		}
-	})
-}
-
 func TestATokenLivesAsLongAsItSaysElseFifteenMinutes(t *testing.T) {
 	for says, want := range map[string]time.Duration{
 		``:                         14 * time.Minute,

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"ticketrail/receiver/contract"
@@ -142,41 +142,10 @@ func byContent(k *kitchen) {
 	}
 }
 
-// forgetful knows only the latest orders again.
-func forgetful(k *kitchen) {
-	var mu sync.Mutex
-	var latest []string
-	k.opened = func(w answer, _ *http.Request, p contract.PrintRequest) bool {
-		time.Sleep(time.Millisecond) // others come in between
-		mu.Lock()
-		defer mu.Unlock()
-		dup := slices.Contains(latest, p.ID)
-		if !dup {
-			latest = append(latest[max(0, len(latest)-1):], p.ID)
-		}
-		k.say(w, 200, dup)
-		return true
-	}
-}
-
-// busy has a limit of its own making.
+// busy refuses a load.
 func busy(k *kitchen) {
-	var mu sync.Mutex
-	n := 0
-	k.opened = func(w answer, _ *http.Request, p contract.PrintRequest) bool {
-		mu.Lock()
-		n++
-		over := n > 10
-		mu.Unlock()
-		time.Sleep(100 * time.Millisecond)
-		mu.Lock()
-		n--
-		mu.Unlock()
-		if over {
-			w.WriteHeader(429)
-		}
-		return over
-	}
+	var n atomic.Int32
+	k.opened = answers(http.StatusTooManyRequests, func(contract.PrintRequest) bool { return n.Add(1) > 70 })
 }
 
 // locked never gets over a caller that has gone.
