@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"io"
-	"maps"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -39,36 +38,38 @@ func (o Order) Body(attempt int) []byte {
 	if o.request == nil || attempt == 0 && o.raw != nil {
 		return o.raw
 	}
-	request := make(map[string]any, len(o.request))
-	maps.Copy(request, o.request)
-	request[contract.FieldRequestStamp] = stamp(time.Now())
-	if records, ok := request[contract.FieldRecords].([]any); ok {
-		again := make([]any, len(records))
-		for i, r := range records {
-			again[i] = retried(r, attempt)
+	return encode(o.changed(func(request map[string]any) {
+		request[contract.FieldRequestStamp] = stamp(time.Now())
+		records, _ := request[contract.FieldRecords].([]any)
+		for _, r := range records {
+			if record, ok := r.(map[string]any); ok {
+				n, _ := record[contract.FieldRetryCount].(json.Number)
+				before, _ := n.Int64()
+				record[contract.FieldRetryCount] = before + int64(attempt)
+			}
 		}
-		request[contract.FieldRecords] = again
-	}
-	return encode(request)
+	}))
 }
 
-// retried is a record with a higher retryCount.
-func retried(record any, attempt int) any {
-	fields, ok := record.(map[string]any)
+// changed is a copy of the request with something else in it.
+func (o Order) changed(change func(request map[string]any)) map[string]any {
+	request, ok := decode(encode(o.request))
 	if !ok {
-		return record
+		panic("a request that was encoded cannot be decoded")
 	}
-	again := make(map[string]any, len(fields)+1)
-	maps.Copy(again, fields)
-	before := int64(0)
-	switch n := fields[contract.FieldRetryCount].(type) {
-	case json.Number:
-		before, _ = n.Int64()
-	case int:
-		before = int64(n)
+	change(request)
+	return request
+}
+
+// decode reads one object and nothing behind it, numbers as they are written.
+func decode(b []byte) (request map[string]any, ok bool) {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber()
+	if d.Decode(&request) != nil {
+		return nil, false
 	}
-	again[contract.FieldRetryCount] = before + int64(attempt)
-	return again
+	_, err := d.Token()
+	return request, err == io.EOF
 }
 
 func encode(v any) []byte {
@@ -85,13 +86,8 @@ func encode(v any) []byte {
 // JSON.
 func FileOrder(body []byte, venueID, device string) Order {
 	o := Order{Venue: venueID, Device: device, Kind: "file", raw: body}
-	d := json.NewDecoder(bytes.NewReader(body))
-	d.UseNumber()
-	if d.Decode(&o.request) != nil {
-		o.request = nil
-	}
-	if _, err := d.Token(); err != io.EOF { // something behind it, which a retry has as well
-		o.request = nil
+	if request, ok := decode(body); ok { // what is behind it a retry has as well
+		o.request = request
 	}
 	if first, ok := o.first(); ok {
 		o.ID, _ = first[contract.FieldID].(string)
@@ -111,18 +107,14 @@ func (o Order) first() (map[string]any, bool) {
 // WithID is the order under another id, and so another order. One that has no records stays as
 // it is.
 func (o Order) WithID(id string) Order {
-	first, ok := o.first()
-	if !ok {
+	if _, ok := o.first(); !ok {
 		return o
 	}
-	request, record := map[string]any{}, map[string]any{}
-	maps.Copy(request, o.request)
-	maps.Copy(record, first)
-	record[contract.FieldID] = id
-	request[contract.FieldRecords] = append([]any{record}, request[contract.FieldRecords].([]any)[1:]...)
-	o.ID, o.request = id, request
+	o.ID, o.request = id, o.changed(func(request map[string]any) {
+		request[contract.FieldRecords].([]any)[0].(map[string]any)[contract.FieldID] = id
+	})
 	if o.raw != nil {
-		o.raw = encode(request)
+		o.raw = encode(o.request)
 	}
 	return o
 }
