@@ -178,7 +178,7 @@ func TestAListOfAnotherLengthThanTheServiceCountsMakesNobodyLeave(t *testing.T) 
 		after(firstWithin)
 		s.do(func() {
 			s.people[harbour] = people(jon, "Jonathan A.", kim, "Kim")
-			s.odd[harbour] = &posapi.CountError{Call: posapi.CallEmployees, Venue: harbour, Got: 2, Want: []int{3}}
+			s.broken[harbour] = &posapi.CountError{Call: posapi.CallEmployees, Venue: harbour, Got: 2, Want: []int{3}}
 		})
 		after(6*time.Hour + 36*time.Minute)
 		k.want("Jonathan A., Ann, Kim", jon, ann, kim)
@@ -189,14 +189,14 @@ func TestAListOfAnotherLengthThanTheServiceCountsMakesNobodyLeave(t *testing.T) 
 		if n := len(s.times("employees", harbour)); n != 3 {
 			t.Errorf("asked %d times, want a second look and no third", n)
 		}
-		s.do(func() { s.odd[harbour] = nil })
+		s.do(func() { s.broken[harbour] = nil })
 		after(4 * time.Hour)
 		k.want("Jonathan A., Ann, Kim", jon, ann, kim)
 		if st := k.status(harbour); st.Left != 1 || st.EmployeesErr != nil || st.Age > 4*time.Hour {
 			t.Errorf("status %+v", st)
 		}
-		if got, want := k.counted(harbour), "employees incomplete 2, employees ok 2, "; !strings.HasPrefix(got, want) {
-			t.Errorf("counted %s, want %s", got, want)
+		if n, m := k.refreshed(incomplete), k.refreshed(ok); n != 2 || m != 2 {
+			t.Errorf("counted %v incomplete and %v whole lists", n, m)
 		}
 	})
 }

@@ -2,9 +2,8 @@ package directory
 
 import (
 	"bytes"
-	"cmp"
 	"context"
-	"fmt"
+	"errors"
 	"io"
 	"iter"
 	"log/slog"
@@ -17,6 +16,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"ticketrail/receiver/posapi"
 )
@@ -36,8 +36,7 @@ type service struct {
 	// What follows is guarded by mu.
 	people  map[string][]posapi.Employee // by venue
 	periods map[string][]posapi.PayrollPeriod
-	broken  map[string]error // ends the list after its first half
-	odd     map[string]error // comes behind the list
+	broken  map[string]error // ends the list after its first half; a CountError comes behind it
 	payroll error            // of every venue
 	hangs   map[string]bool  // until the caller gives up
 	panics  bool             // in the middle of a list
@@ -47,8 +46,8 @@ type service struct {
 
 func newService(t *testing.T) *service {
 	return &service{
-		t: t, people: map[string][]posapi.Employee{}, periods: map[string][]posapi.PayrollPeriod{}, broken: map[string]error{},
-		odd: map[string]error{}, hangs: map[string]bool{}, asked: map[string][]time.Duration{}, start: time.Now(),
+		t: t, people: map[string][]posapi.Employee{}, periods: map[string][]posapi.PayrollPeriod{},
+		broken: map[string]error{}, hangs: map[string]bool{}, asked: map[string][]time.Duration{}, start: time.Now(),
 	}
 }
 
@@ -83,21 +82,21 @@ func (s *service) Employees(ctx context.Context, venue string) iter.Seq2[posapi.
 			return
 		}
 		s.mu.Lock()
-		people, broken, odd, panics := slices.Clone(s.people[venue]), s.broken[venue], s.odd[venue], s.panics
+		people, broken, panics := slices.Clone(s.people[venue]), s.broken[venue], s.panics
 		s.mu.Unlock()
-		for i, p := range people {
-			switch {
-			case panics:
+		if _, odd := errors.AsType[*posapi.CountError](broken); broken != nil && !odd {
+			people = people[:len(people)/2]
+		}
+		for _, p := range people {
+			if panics {
 				panic("a list like no other")
-			case broken != nil && i == len(people)/2:
-				yield(posapi.Employee{}, broken)
-				return
-			case !yield(p, nil):
+			}
+			if !yield(p, nil) {
 				return
 			}
 		}
-		if err := cmp.Or(broken, odd); err != nil {
-			yield(posapi.Employee{}, err)
+		if broken != nil {
+			yield(posapi.Employee{}, broken)
 		}
 	}
 }
@@ -267,27 +266,9 @@ func (k *kitchen) status(venue string) VenueStatus {
 	return VenueStatus{}
 }
 
-// counted is the refreshes of a venue, "employees ok 1, …", those that never were left out.
-func (k *kitchen) counted(venue string) string {
-	k.t.Helper()
-	families, err := k.reg.Gather()
-	if err != nil {
-		k.t.Fatal(err)
-	}
-	var out []string
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			of := map[string]string{}
-			for _, l := range m.GetLabel() {
-				of[l.GetName()] = l.GetValue()
-			}
-			if n := m.GetCounter().GetValue(); n > 0 && of["venue"] == venue {
-				out = append(out, fmt.Sprintf("%s %s %v", of["step"], of["result"], n))
-			}
-		}
-	}
-	slices.Sort(out)
-	return strings.Join(out, ", ")
+// refreshed says how often the employees of harbour were asked for and it ended so.
+func (k *kitchen) refreshed(r result) float64 {
+	return testutil.ToFloat64(k.metrics.refreshes.WithLabelValues(harbour, string(employees), string(r)))
 }
 
 // lines is a log.
