@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -23,6 +24,14 @@ func TestTheDigestIsOfTheContentAlone(t *testing.T) {
 		if got := Digest(open(t, body)) == Digest(open(t, first)); got != same {
 			t.Errorf("same digest: %v, want %v: %s", got, same, body)
 		}
+	}
+}
+
+// It is stored: another one would make a conflict of every retry that comes after an upgrade.
+func TestTheDigestIsWhatItAlwaysWas(t *testing.T) {
+	const body = `{"records":[{"id":"r\"\\\n<>&é李","n":1.50e3,"_x":1,"items":[{"a":[],"b":{},"c":null,"d":true}]},{"items":[]}]}`
+	if got := fmt.Sprintf("%x", Digest(open(t, body))); got != "110e1743a118722d94a85d1a411ad9500a372d71144bd331d7c6787a0f131578" {
+		t.Error(got)
 	}
 }
 
