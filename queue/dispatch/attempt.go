@@ -30,6 +30,48 @@ type attempt struct {
 	stack []byte
 }
 
+// notBegun says that it was the queue that failed, not the station.
+func (a attempt) notBegun() bool { return a.beginErr != nil && !a.interrupted }
+
+// attempt has the first station print that can: the own one, unless it has only just failed,
+// else the backups whose time has come. It returns how long to pause.
+func (l *line) attempt(ctx context.Context, w Line, lease Lease) time.Duration {
+	var o *outlet
+	var a attempt
+	var v verdict
+	var clean []verdict // of the stations tried before o
+	for _, next := range l.outlets {
+		if !l.ready(next) {
+			continue
+		}
+		if o != nil {
+			clean = append(clean, v)
+		}
+		o = next
+		if a, v = l.try(o, w, lease); !v.clean(a) || ctx.Err() != nil { // the line was changed or stopped: begin nothing more
+			break
+		}
+	}
+	if o == nil { // nobody's pause is over, but a ticket is in hand: the line paused for something else
+		o = l.outlets[0]
+		a, v = l.try(o, w, lease)
+	}
+	return l.conclude(o, lease, a, v.after(clean))
+}
+
+// try has one station print the ticket, and learns from it.
+func (l *line) try(o *outlet, w Line, lease Lease) (attempt, verdict) {
+	a := l.print(o, lease)
+	l.tried = time.Now()
+	v := judge(a, lease.Delivery().Doubt, w.HoldDoubt)
+	l.d.metrics.attempts.WithLabelValues(l.name, string(v.result)).Inc()
+	l.learn(o, lease, a, v)
+	if !o.own {
+		v = v.on(o.Name)
+	}
+	return a, v
+}
+
 // print has a station print the ticket. A panic becomes an error, in doubt or not like
 // any other: what a station was doing when it broke is for begin to say.
 func (l *line) print(o *outlet, lease Lease) (a attempt) {
@@ -40,18 +82,19 @@ func (l *line) print(o *outlet, lease Lease) (a attempt) {
 	ctx, cancel := context.WithCancelCause(l.d.hard)
 	defer cancel(nil)
 	g := gate{lease: lease}
-	a.known = idempotent(o.Station)
-	lease.Known(a.known)
+	known := idempotent(o.Station)
+	lease.Known(known)
 	if len(l.outlets) > 1 {
 		g.patience = time.AfterFunc(readyWithin, func() { g.expire(cancel) })
 		defer g.patience.Stop()
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			a = attempt{known: a.known, err: fmt.Errorf("panic: %v", p), stack: debug.Stack()}
+			a = attempt{err: fmt.Errorf("panic: %v", p), stack: debug.Stack()}
 		}
-		a.asked, a.begun, a.beginErr = g.close()
-		if a.begun && ticket.IsUntouched(a.err) {
+		a.known = known
+		a.asked, a.beginErr = g.close()
+		if a.begun = a.asked && a.beginErr == nil; a.begun && ticket.IsUntouched(a.err) {
 			lease.Untouched()
 			a.begun = false
 		}
@@ -71,9 +114,8 @@ type gate struct {
 
 	mu    sync.Mutex // guards what follows, and makes close wait for a Begin under way
 	asked bool
-	begun bool
 	over  bool
-	err   error
+	err   error // of Begin
 }
 
 var (
@@ -100,10 +142,9 @@ func (g *gate) begin(ctx context.Context) error {
 	if g.patience != nil {
 		g.patience.Stop() // from here on it takes as long as it takes
 	}
+	// When Begin has returned nil the doubt is durable. A crash before it and the ticket prints as if
+	// never taken; a crash after it and the next copy carries the banner, whether or not a byte went out.
 	g.err = g.lease.Begin(ctx)
-	// Here the doubt is durable. A crash before it and the ticket prints as if never taken; a
-	// crash after it and the next copy carries the banner, whether or not a byte went out.
-	g.begun = g.err == nil
 	return g.err
 }
 
@@ -117,11 +158,12 @@ func (g *gate) expire(interrupt context.CancelCauseFunc) {
 	}
 }
 
-func (g *gate) close() (asked, begun bool, err error) {
+// close lets nothing through any more. err is why Begin failed.
+func (g *gate) close() (asked bool, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.over = true
-	return g.asked, g.begun, g.err
+	return g.asked, g.err
 }
 
 // An ending is one of the five ends of a lease.
@@ -140,39 +182,6 @@ type verdict struct {
 	end    ending
 	result result
 	reason string // for people; of ack only what is out of the ordinary
-}
-
-// clean says that the attempt failed without a trace: another station may try the very same
-// ticket at once. One that has asked to begin is past that, even if it knows that nothing
-// went out, for a lease begins once.
-func (v verdict) clean(a attempt) bool {
-	return !a.asked && (v.result == refused || v.result == notReady)
-}
-
-// after is v as the last of several stations that were tried for one ticket, of which the
-// earlier ones failed clean.
-func (v verdict) after(earlier []verdict) verdict {
-	var why []string
-	for _, e := range earlier {
-		why = append(why, e.reason)
-		if e.end == retry && v.result == notReady {
-			v.end = retry // one of them was an attempt
-		}
-	}
-	if v.end != ack {
-		v.reason = strings.Join(append(why, v.reason), "; ")
-	}
-	return v
-}
-
-// on is v as reached by a backup.
-func (v verdict) on(backup string) verdict {
-	if v.end == ack {
-		v.reason = "came out of " + backup
-	} else {
-		v.reason = "on " + backup + ": " + v.reason
-	}
-	return v
 }
 
 // judge decides what an attempt means. doubted says that an earlier attempt may have come
@@ -213,18 +222,35 @@ func holdReason(doubted bool, why string) string {
 	return "broke off after the first byte; see whether it came out, then reprint or cancel: " + why
 }
 
-// apply ends the lease as the verdict says.
-func (v verdict) apply(ctx context.Context, lease Lease, proof ticket.Proof) error {
-	switch v.end {
-	case ack:
-		return lease.Ack(ctx, proof, v.reason)
-	case retry:
-		return lease.Retry(ctx, v.reason)
-	case giveBack:
-		return lease.Return(ctx, v.reason)
-	case hold:
-		return lease.Hold(ctx, v.reason)
-	default:
-		return lease.Bury(ctx, v.reason)
+// clean says that the attempt failed without a trace: another station may try the very same
+// ticket at once. One that has asked to begin is past that, even if it knows that nothing
+// went out, for a lease begins once.
+func (v verdict) clean(a attempt) bool {
+	return !a.asked && (v.result == refused || v.result == notReady)
+}
+
+// after is v as the last of several stations that were tried for one ticket, of which the
+// earlier ones failed clean.
+func (v verdict) after(earlier []verdict) verdict {
+	var why []string
+	for _, e := range earlier {
+		why = append(why, e.reason)
+		if e.end == retry && v.result == notReady {
+			v.end = retry // one of them was an attempt
+		}
 	}
+	if v.end != ack {
+		v.reason = strings.Join(append(why, v.reason), "; ")
+	}
+	return v
+}
+
+// on is v as reached by a backup.
+func (v verdict) on(backup string) verdict {
+	if v.end == ack {
+		v.reason = "came out of " + backup
+	} else {
+		v.reason = "on " + backup + ": " + v.reason
+	}
+	return v
 }

@@ -28,6 +28,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"ticketrail/queue"
 	"ticketrail/queue/ticket"
 )
 
@@ -70,6 +71,59 @@ type Line struct {
 	HoldDoubt bool
 	// Backups stand in, in this order, while Station gets nothing out.
 	Backups []Backup
+}
+
+// A Backup prints a line's tickets while the line's own station fails. The tickets stay in
+// their line, and which station prints is decided anew at each attempt: so their order is
+// kept, and the own station has them back as soon as it prints again.
+//
+// A line that has backups does not wait for ever: a station that has not begun after 30 s
+// is interrupted, and another may be tried.
+type Backup struct {
+	Name    string // of that station; printers are named to people by it
+	Station Station
+	// After is how long the line must have got nothing out of its own station, since that
+	// first failed, before this one is tried. Backups are tried in order: of a chain, the
+	// second one has the longer After.
+	After time.Duration
+}
+
+// A Queue lends out tickets. [From] makes one of a *queue.Queue.
+type Queue interface {
+	// Take lends the head of a station's line, at most one at a time. It blocks until there
+	// is one and nobody holds the station, or ctx ends.
+	Take(ctx context.Context, station string) (Lease, error)
+	// Expire ends what has waited in the line for longer than olderThan and puts the slip
+	// that lists it at the head. It returns how many tickets that were.
+	Expire(ctx context.Context, station string, olderThan time.Duration) (int, error)
+}
+
+// A Lease is one ticket on loan. Exactly one of Ack, Retry, Return, Hold and Bury ends it.
+// These keep trying while the storage fails and give up when ctx ends; the ticket is then as
+// it was after Begin, or as if never taken, whichever happened last.
+type Lease interface {
+	Delivery() ticket.Delivery
+	Waited() time.Duration           // since the ticket was accepted; never shrinks
+	Begin(ctx context.Context) error // makes the doubt durable; once; after an error nothing may be printed
+
+	Known(is bool) // before Begin: whether the station never brings a ticket out twice; see [Idempotent]
+	Untouched()    // takes a Begin back: no ticket byte went out after all
+
+	Ack(ctx context.Context, proof ticket.Proof, detail string) error // it went out
+	Retry(ctx context.Context, reason string) error                   // it was an attempt; in doubt iff begun
+	Return(ctx context.Context, reason string) error                  // it was no attempt; in doubt iff begun or before
+	Hold(ctx context.Context, reason string) error                    // a person must say; the line goes on
+	Bury(ctx context.Context, reason string) error                    // it cannot be delivered; the line goes on
+}
+
+// From has the dispatcher borrow from q.
+func From(q *queue.Queue) Queue { return lender{q} }
+
+type lender struct{ *queue.Queue }
+
+// Take has the result type that Queue asks for.
+func (l lender) Take(ctx context.Context, station string) (Lease, error) {
+	return l.Queue.Take(ctx, station)
 }
 
 // Options are what [New] needs.

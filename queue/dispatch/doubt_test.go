@@ -10,44 +10,56 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// The second attempt shows what the first one left: a banner or none.
+// The second attempt shows what the first one left: a banner or none, whichever station it was.
 func TestTheBannerIsThereExactlyWhenInDoubt(t *testing.T) {
 	for _, c := range []struct {
 		fault    fault
-		paper    []string // what comes out in the end
+		copies   []string // what comes out in the end
 		end      string   // of the first attempt
-		attempts int      // counted, of the first
+		attempts int
 		state    ticket.State
 	}{
-		{fine, []string{"a"}, "ack", 0, ticket.Sent},
-		{off, []string{"a"}, "retry", 1, ticket.Sent},
-		{noPaper, []string{"a"}, "return", 0, ticket.Sent},
-		{panics, []string{"a"}, "retry", 1, ticket.Sent},
-		{never, nil, "bury", 0, ticket.Buried},
-		{cut, []string{"a", "a DUPLICATE"}, "retry", 1, ticket.Sent},
-		{noPaperMidway, []string{"a", "a DUPLICATE"}, "retry", 1, ticket.Sent},
-		{panicsMidway, []string{"a", "a DUPLICATE"}, "retry", 1, ticket.Sent},
-		{neverMidway, []string{"a"}, "bury", 0, ticket.Buried},
-		{noProof, []string{"a"}, "ack", 0, ticket.Sent},
+		{fine, []string{""}, "ack", 1, ticket.Sent},
+		{off, []string{""}, "retry", 2, ticket.Sent},
+		{noPaper, []string{""}, "return", 1, ticket.Sent},
+		{panics, []string{""}, "retry", 2, ticket.Sent},
+		{never, nil, "bury", 1, ticket.Buried},
+		{cut, []string{"", " DUPLICATE"}, "retry", 2, ticket.Sent},
+		{noPaperMidway, []string{"", " DUPLICATE"}, "retry", 2, ticket.Sent},
+		{panicsMidway, []string{"", " DUPLICATE"}, "retry", 2, ticket.Sent},
+		{neverMidway, []string{""}, "bury", 1, ticket.Buried},
+		{noProof, []string{""}, "ack", 1, ticket.Sent},
+		{dropped, []string{""}, "retry", 2, ticket.Sent},
+		{beginsTwice, []string{""}, "ack", 1, ticket.Sent},
+		{neverBegins, []string{""}, "ack", 1, ticket.Sent},
+		{beginsLate, []string{""}, "retry", 2, ticket.Sent},
 	} {
 		t.Run(string(c.fault), func(t *testing.T) {
-			inKitchen(t, func(t *testing.T, k *kitchen) {
-				p := k.printer()
+			check := func(k *kitchen, p *fakePrinter, name string) {
 				p.faults = []fault{c.fault}
-				k.Set([]Line{{Name: "grill", Station: p}})
 				k.q.put("grill", "a")
 				k.pass(time.Minute)
-				k.wantPaper(p, c.paper...)
-				k.q.mu.Lock()
-				first := k.q.log[0]
-				k.q.mu.Unlock()
-				if want := "grill a " + c.end; first != want {
-					t.Errorf("the first attempt ended as %q, want %q", first, want)
+				var want []string
+				for _, mark := range c.copies {
+					want = append(want, name+mark)
 				}
-				j := k.q.job("a")
-				if j.state != c.state || j.attempts != c.attempts {
-					t.Errorf("the job is %s after %d failed attempts, want %s after %d", j.state, j.attempts, c.state, c.attempts)
+				k.wantPaper(p, want...)
+				if j := k.q.job("a"); j.State != c.state {
+					t.Errorf("the job is %s, want %s", j.State, c.state)
 				}
+			}
+			inKitchen(t, func(t *testing.T, k *kitchen) {
+				check(k, k.grill(), "a")
+				if want := "grill a " + c.end; k.q.ends[0] != want {
+					t.Errorf("the first attempt ended as %q, want %q", k.q.ends[0], want)
+				}
+				if n := k.q.job("a").Attempts; n != c.attempts {
+					t.Errorf("%d attempts were counted, want %d", n, c.attempts)
+				}
+			})
+			inKitchen(t, func(t *testing.T, k *kitchen) {
+				_, bar := k.backed(0)
+				check(k, bar, "a"+instead)
 			})
 		})
 	}
@@ -55,9 +67,7 @@ func TestTheBannerIsThereExactlyWhenInDoubt(t *testing.T) {
 
 func TestACleanFailureOfAMarkedReprintKeepsTheMark(t *testing.T) {
 	inKitchen(t, func(t *testing.T, k *kitchen) {
-		p := k.printer()
-		p.faults = []fault{cut, off, noPaper, panics, off}
-		k.Set([]Line{{Name: "grill", Station: p}})
+		p := k.grill(cut, off, noPaper, panics, off)
 		k.q.put("grill", "a")
 		k.pass(time.Minute)
 		k.wantPaper(p, "a", "a DUPLICATE")
@@ -69,52 +79,76 @@ func TestATicketInDoubtIsReprintedOnceMarkedThenHeld(t *testing.T) {
 	for _, again := range []fault{cut, noPaperMidway, panicsMidway} {
 		t.Run(string(again), func(t *testing.T) {
 			inKitchen(t, func(t *testing.T, k *kitchen) {
-				p := k.printer()
-				p.faults = []fault{cut, again}
-				k.Set([]Line{{Name: "grill", Station: p}})
+				p := k.grill(cut, again)
 				k.q.put("grill", "a", "b")
 				k.pass(time.Second)
 				k.wantPaper(p, "a", "a DUPLICATE") // the reprint comes at once
 				k.pass(time.Minute)
 				k.wantPaper(p, "a", "a DUPLICATE", "b")
 				k.wantEnds("grill a retry", "grill a hold", "grill b ack")
-				if j := k.q.job("a"); !strings.Contains(j.reason, "see what came out") {
-					t.Errorf("the reason %q does not say what to do", j.reason)
+				if j := k.q.job("a"); j.State != ticket.Held || !strings.Contains(j.Reason, "see what came out") {
+					t.Errorf("%s: the reason %q does not say what to do", j.State, j.Reason)
 				}
 			})
 		})
 	}
 }
 
-func TestALineThatHoldsDoubtHoldsAtOnce(t *testing.T) {
+func TestADoubtLeftByTheBackupIsReprintedMarkedThenHeld(t *testing.T) {
 	inKitchen(t, func(t *testing.T, k *kitchen) {
-		p := k.printer()
-		p.faults = []fault{off, cut}
-		k.Set([]Line{{Name: "grill", Station: p, HoldDoubt: true}})
+		_, bar := k.backed(holdFor)
+		bar.faults = []fault{cut, cut}
 		k.q.put("grill", "a", "b")
-		k.pass(time.Minute)
-		k.wantPaper(p, "a", "b")
-		k.wantEnds("grill a retry", "grill a hold", "grill b ack")
+		k.pass(holdFor + 2*time.Minute)
+		k.wantPaper(bar, "a"+instead, "a"+instead+" DUPLICATE", "b"+instead)
+		if j := k.q.job("a"); j.State != ticket.Held || !strings.Contains(j.Reason, "on bar: ") {
+			t.Errorf("the job is %s: %s", j.State, j.Reason)
+		}
 	})
 }
 
-func TestALineThatHoldsDoubtHoldsWhatACrashLeftInDoubt(t *testing.T) {
-	inKitchen(t, func(t *testing.T, k *kitchen) {
-		p := k.printer()
-		k.q.put("grill", "a", "b")
-		k.q.set("a", func(j *fakeJob) { j.doubts = 1 })
-		k.Set([]Line{{Name: "grill", Station: p, HoldDoubt: true}})
-		k.pass(time.Minute)
-		k.wantPaper(p, "b")
-		k.wantEnds("grill a hold", "grill b ack")
+func TestALineThatHoldsDoubtHoldsAtOnce(t *testing.T) {
+	hold := func(l *Line) { l.HoldDoubt = true }
+	t.Run("its own printer's", func(t *testing.T) {
+		inKitchen(t, func(t *testing.T, k *kitchen) {
+			p := k.printer(off, cut)
+			k.Set([]Line{{Name: "grill", Station: p, HoldDoubt: true}})
+			k.q.put("grill", "a", "b")
+			k.pass(time.Minute)
+			k.wantPaper(p, "a", "b")
+			k.wantEnds("grill a retry", "grill a hold", "grill b ack")
+		})
+	})
+	t.Run("its backup's", func(t *testing.T) {
+		inKitchen(t, func(t *testing.T, k *kitchen) {
+			_, bar := k.backed(0, hold)
+			bar.faults = []fault{cut}
+			k.q.put("grill", "a", "b")
+			k.pass(time.Minute)
+			k.wantPaper(bar, "a"+instead, "b"+instead)
+			k.wantEnds("grill a hold", "grill b ack")
+		})
+	})
+	t.Run("what a crash left", func(t *testing.T) {
+		inKitchen(t, func(t *testing.T, k *kitchen) {
+			k.q.put("grill", "a", "b")
+			l, err := k.q.Queue.Take(t.Context(), "grill")
+			if err = errors.Join(err, l.Begin(t.Context()), l.Return(t.Context(), "")); err != nil {
+				t.Fatal(err)
+			}
+			p := k.printer()
+			k.Set([]Line{{Name: "grill", Station: p, HoldDoubt: true}})
+			k.pass(time.Minute)
+			k.wantPaper(p, "b")
+			k.wantEnds("grill a hold", "grill b ack")
+		})
 	})
 }
 
 func TestAPrinterThatBreaksOffEveryTicketDoesNotRunThroughItsLine(t *testing.T) {
 	inKitchen(t, func(t *testing.T, k *kitchen) {
-		p := k.printer()
+		p := k.grill()
 		p.now(cut)
-		k.Set([]Line{{Name: "grill", Station: p}})
 		k.q.put("grill", names(100)...)
 		k.pass(10 * time.Minute)
 		// At most one attempt in 15 s once the pauses have grown.
@@ -126,9 +160,8 @@ func TestAPrinterThatBreaksOffEveryTicketDoesNotRunThroughItsLine(t *testing.T) 
 
 func TestNotReadySpendsNoAttempt(t *testing.T) {
 	inKitchen(t, func(t *testing.T, k *kitchen) {
-		p := k.printer()
+		p := k.grill()
 		p.now(noPaper)
-		k.Set([]Line{{Name: "grill", Station: p}})
 		k.q.put("grill", "a")
 		k.pass(time.Hour)
 		if n := len(p.attempts()); n < 600 || n > 900 {
@@ -140,15 +173,14 @@ func TestNotReadySpendsNoAttempt(t *testing.T) {
 		p.now(fine)
 		k.pass(6 * time.Second) // however long it took, the cook does not wait longer
 		k.wantPaper(p, "a")
-		if j := k.q.job("a"); j.attempts != 0 {
-			t.Errorf("%d attempts were spent", j.attempts)
+		if j := k.q.job("a"); j.Attempts != 1 {
+			t.Errorf("%d attempts were spent", j.Attempts)
 		}
 	})
 }
 
 func TestNothingIsPrintedWhenBeginFails(t *testing.T) {
 	inKitchen(t, func(t *testing.T, k *kitchen) {
-		p := k.printer()
 		fails := 3
 		k.q.beginErr = func() error {
 			if fails--; fails < 0 {
@@ -156,7 +188,7 @@ func TestNothingIsPrintedWhenBeginFails(t *testing.T) {
 			}
 			return errors.New("storage failed")
 		}
-		k.Set([]Line{{Name: "grill", Station: p}})
+		p := k.grill()
 		k.q.put("grill", "a")
 		k.pass(time.Minute)
 		k.wantPaper(p, "a")
@@ -178,7 +210,7 @@ func TestBeginGoesThroughOnceAndOnlyDuringThePrint(t *testing.T) {
 	inKitchen(t, func(t *testing.T, k *kitchen) {
 		var kept func(context.Context) error
 		var second error
-		k.Set([]Line{{Name: "grill", Station: printFunc(func(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error) {
+		print := func(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error) {
 			if d.Attempt > 1 {
 				kept = begin             // for later
 				return ticket.Shown, nil // a screen that has it already
@@ -188,7 +220,8 @@ func TestBeginGoesThroughOnceAndOnlyDuringThePrint(t *testing.T) {
 			}
 			second = begin(ctx)
 			return "", second
-		})}})
+		}
+		k.Set([]Line{{Name: "grill", Station: printFunc(print)}})
 		k.q.put("grill", "a")
 		k.pass(time.Minute)
 		if second == nil {
@@ -198,8 +231,8 @@ func TestBeginGoesThroughOnceAndOnlyDuringThePrint(t *testing.T) {
 			t.Error("a begin after the print went through")
 		}
 		k.wantEnds("grill a retry", "grill a ack")
-		if j := k.q.job("a"); j.doubts != 1 || j.state != ticket.Shown {
-			t.Errorf("doubts %d, state %s", j.doubts, j.state)
+		if j := k.q.job("a"); j.State != ticket.Shown {
+			t.Errorf("state %s", j.State)
 		}
 	})
 }
@@ -221,6 +254,7 @@ func TestJudgeGivesEveryAttemptOneEnd(t *testing.T) {
 		{"broken", attempt{err: plain, begun: true}, false, false, retry, doubt},
 		{"broken, marked", attempt{err: plain, begun: true}, true, false, hold, doubt},
 		{"broken, line holds", attempt{err: plain, begun: true}, false, true, hold, doubt},
+		{"broken, known", attempt{err: plain, begun: true, known: true}, true, true, retry, doubt},
 		{"no paper", attempt{err: paper}, false, false, giveBack, notReady},
 		{"no paper, marked", attempt{err: paper}, true, false, giveBack, notReady},
 		{"no paper midway", attempt{err: paper, begun: true}, false, false, retry, doubt},

@@ -3,7 +3,6 @@ package dispatch
 import (
 	"context"
 	"log/slog"
-	"slices"
 	"time"
 
 	"ticketrail/queue/ticket"
@@ -103,44 +102,6 @@ func (l *line) turn(ctx context.Context, w Line) {
 	l.sleep(ctx, l.attempt(ctx, w, lease))
 }
 
-// attempt has the first station print that can: the own one, unless it has only just failed,
-// else the backups whose time has come. It returns how long to pause.
-func (l *line) attempt(ctx context.Context, w Line, lease Lease) time.Duration {
-	var clean []verdict
-	var last attempt
-	for _, o := range l.outlets {
-		if !l.ready(o) {
-			continue
-		}
-		a, v := l.try(o, w, lease)
-		if last = a; !v.clean(a) || ctx.Err() != nil { // the line was changed or stopped: begin nothing more
-			return l.conclude(o, lease, a, v.after(clean))
-		}
-		clean = append(clean, v)
-	}
-	if len(clean) > 0 {
-		end := len(clean) - 1
-		return l.conclude(nil, lease, last, clean[end].after(clean[:end]))
-	}
-	// Nobody's pause is over, but a ticket is in hand: the line paused for something else.
-	o := l.outlets[0]
-	a, v := l.try(o, w, lease)
-	return l.conclude(o, lease, a, v)
-}
-
-// try has one station print the ticket, and learns from it.
-func (l *line) try(o *outlet, w Line, lease Lease) (attempt, verdict) {
-	a := l.print(o, lease)
-	l.tried = time.Now()
-	v := judge(a, lease.Delivery().Doubt, w.HoldDoubt)
-	l.d.metrics.attempt(l.name, v.result)
-	l.learn(o, lease, a, v)
-	if !o.own {
-		v = v.on(o.Name)
-	}
-	return a, v
-}
-
 // expire is called before each Take, so that a station that comes back prints the slip
 // first. An error does not stop the line: a full disk must not keep tickets from printing.
 func (l *line) expire(ctx context.Context, after time.Duration) {
@@ -157,122 +118,6 @@ func (l *line) expire(ctx context.Context, after time.Duration) {
 	}
 }
 
-// conclude settles an attempt that o ended, and returns how long to pause.
-func (l *line) conclude(o *outlet, lease Lease, a attempt, v verdict) time.Duration {
-	if v.end == ack && !slices.Contains(ticket.Proofs(), a.proof) {
-		// A mistake in the station. It says that the ticket is out, so claim the least.
-		l.log.Warn("station gave no proof, counted as sent", "proof", string(a.proof))
-		a.proof = ticket.Sent
-	}
-	var settled bool
-	pause := time.Duration(0) // permanent: says nothing about the station; interrupted: nobody waits
-	switch {
-	case v.end == ack:
-		settled = l.out(o, lease, a, v)
-	case v.end == hold, v.end == bury:
-		settled = l.setAside(lease, v)
-	default:
-		settled = l.settle(lease, v, "")
-	}
-	switch v.result {
-	case refused, notReady, doubt:
-		pause = l.pause()
-	case interrupted:
-		if a.beginErr != nil && !a.interrupted {
-			pause = l.afterStore()
-		}
-	}
-	if !settled {
-		// Whatever the queue lends next may be the same ticket: never at full speed.
-		return max(pause, l.afterStore())
-	}
-	return pause
-}
-
-// out settles a ticket that went out of o.
-func (l *line) out(o *outlet, lease Lease, a attempt, v verdict) bool {
-	waited := lease.Waited()
-	if !l.settle(lease, v, a.proof) {
-		return false
-	}
-	l.store = 0
-	l.d.metrics.left(l.name, a.proof, 1)
-	l.d.metrics.out(l.name, waited)
-	attrs := append(about(lease), "outcome", string(a.proof), "wait", waited)
-	if !o.own {
-		l.d.metrics.stoodIn(l.name, o.Name)
-		attrs = append(attrs, "backup", o.Name)
-	}
-	l.log.Info("ticket out", attrs...)
-	return true
-}
-
-// giveBack returns a ticket that was not tried.
-func (l *line) giveBack(ctx context.Context, lease Lease, why string) {
-	if !l.settle(lease, verdict{giveBack, interrupted, why}, "") {
-		l.sleep(ctx, l.afterStore())
-	}
-}
-
-// learn takes from an attempt what it says about the station. Of the own one everybody is
-// told; a backup has a line of its own that speaks for it.
-func (l *line) learn(o *outlet, lease Lease, a attempt, v verdict) {
-	var pause time.Duration
-	switch v.result {
-	case ok:
-		l.works(o, lease)
-		return
-	case refused:
-		l.failed(o, a.err, "")
-		l.trouble(o, "ticket did not go out, trying again", lease, a)
-		pause = o.fails.afterRefusal()
-	case notReady:
-		l.failed(o, a.err, a.err.Error())
-		l.trouble(o, "printer waits for a person", lease, a)
-		o.fails.refused = 0
-		pause = poll()
-	case doubt:
-		if ticket.IsNotReady(a.err) {
-			l.failed(o, a.err, a.err.Error())
-			l.trouble(o, "printer waits for a person, ticket in doubt", lease, a)
-			pause = poll()
-			break
-		}
-		l.failed(o, a.err, "")
-		l.trouble(o, "ticket in doubt", lease, a)
-		pause = o.fails.afterDoubt()
-	case interrupted:
-		if a.beginErr != nil && !a.interrupted {
-			l.queueTrouble("cannot begin a ticket, trying again", a.beginErr)
-			return
-		}
-		l.log.Info("ticket interrupted by shutdown", append(about(lease), "begun", a.begun, "err", a.err)...)
-		return
-	default: // permanent: says nothing about the station
-		return
-	}
-	o.next = time.Now().Add(pause)
-}
-
-// works takes note of a ticket that went out.
-func (l *line) works(o *outlet, lease Lease) {
-	o.fails, o.next = failures{}, time.Time{}
-	again := o.said != ""
-	o.said, l.saidQ = "", ""
-	switch {
-	case !o.own:
-		if l.stoodIn(o.Name) {
-			l.log.Warn("another printer stands in", append(about(lease), "backup", o.Name, "down_since", l.down)...)
-		}
-	case again:
-		l.log.Info("printer works again", about(lease)...)
-		fallthrough
-	default:
-		l.recovered()
-		l.worked()
-	}
-}
-
 // sleep pauses until the turn is woken.
 func (l *line) sleep(ctx context.Context, pause time.Duration) {
 	if pause <= 0 {
@@ -286,4 +131,18 @@ func (l *line) sleep(ctx context.Context, pause time.Duration) {
 	case <-ctx.Done():
 	}
 	l.update(func(s *Status) { s.NextTry = time.Time{} })
+}
+
+// afterStore is the pause after the queue has failed; the stations are not to blame.
+func (l *line) afterStore() time.Duration {
+	l.store++
+	return backoff(l.store)
+}
+
+// queueTrouble logs what the queue would not do, when it changes.
+func (l *line) queueTrouble(msg string, err error) {
+	if key := msg + ": " + err.Error(); l.saidQ != key {
+		l.saidQ = key
+		l.log.Warn(msg, "err", err)
+	}
 }

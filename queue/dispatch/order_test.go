@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
+
+	"ticketrail/queue/ticket"
 )
 
 func names(n int) []string {
@@ -18,20 +21,18 @@ func names(n int) []string {
 
 func TestFirstAttemptsKeepTheOrderOfArrivalOverFailures(t *testing.T) {
 	inKitchen(t, func(t *testing.T, k *kitchen) {
-		p := k.printer()
-		p.faults = []fault{off, off, fine, noPaper, fine, off, panics, fine, noPaper, off}
-		k.Set([]Line{{Name: "grill", Station: p}})
+		p := k.grill(off, off, fine, noPaper, fine, off, panics, fine, noPaper, off)
 		k.q.put("grill", names(6)...)
 		k.pass(10 * time.Minute)
 		k.wantPaper(p, names(6)...)
 	})
 }
 
-func TestAPrinterOffForThreeHoursDrainsInOrderWhenItComesBack(t *testing.T) {
+func TestAPrinterOffForThreeHoursDrainsInOrderOverARestart(t *testing.T) {
 	inKitchen(t, func(t *testing.T, k *kitchen) {
-		p := k.printer()
+		p := k.grill()
 		p.now(off)
-		k.Set([]Line{{Name: "grill", Station: p}})
+		p.takes = time.Second
 		for _, n := range names(100) {
 			k.q.put("grill", n)
 			k.pass(108 * time.Second)
@@ -46,12 +47,32 @@ func TestAPrinterOffForThreeHoursDrainsInOrderWhenItComesBack(t *testing.T) {
 		if n := len(tries); n < 300 || n > 800 {
 			t.Errorf("%d attempts in three hours", n)
 		}
-		if j := k.q.job("order-000"); j.attempts != len(tries) {
-			t.Errorf("the head counts %d attempts of %d: another ticket was tried", j.attempts, len(tries))
+		if j := k.q.job("order-000"); j.Attempts != len(tries) {
+			t.Errorf("the head counts %d attempts of %d: another ticket was tried", j.Attempts, len(tries))
 		}
+
+		// The stop cuts one off: after the restart it comes again, marked, before anything else.
 		p.now(fine)
 		k.pass(longestPause)
-		k.wantPaper(p, names(100)...)
+		for len(p.printed()) < 50 {
+			k.pass(100 * time.Millisecond)
+		}
+		if err := k.stopNow(); err != nil {
+			t.Error(err)
+		}
+		k.q.close()
+		k.q.open()
+		k.start()
+		n := len(p.printed())
+		k.Set([]Line{{Name: "grill", Station: p}})
+		k.pass(time.Hour)
+		want := names(100)
+		k.wantPaper(p, slices.Insert(want, n, want[n-1]+" DUPLICATE")...)
+		for name, j := range k.q.jobs() {
+			if j.State != ticket.Sent {
+				t.Errorf("%s is %s", name, j.State)
+			}
+		}
 	})
 }
 
@@ -61,7 +82,7 @@ func TestADeadStationNeverDelaysAnother(t *testing.T) {
 			inKitchen(t, func(t *testing.T, k *kitchen) {
 				dead, alive, hangs := k.printer(), k.printer(), k.printer()
 				dead.now(f)
-				hangs.dial = 1000 * time.Hour
+				hangs.dial = 100 * time.Hour
 				k.Set([]Line{{Name: "dead", Station: dead}, {Name: "alive", Station: alive}, {Name: "hangs", Station: hangs}})
 				var want []string
 				for i := range 50 {
@@ -115,9 +136,7 @@ func within(t *testing.T, what string, f func() time.Duration, low, high time.Du
 
 func TestATicketThatGoesOutResetsTheBackoff(t *testing.T) {
 	inKitchen(t, func(t *testing.T, k *kitchen) {
-		p := k.printer()
-		p.faults = []fault{off, off, off, off, off, off, fine, off, fine}
-		k.Set([]Line{{Name: "grill", Station: p}})
+		p := k.grill(off, off, off, off, off, off, fine, off, fine)
 		k.q.put("grill", "a", "b")
 		k.pass(10 * time.Minute)
 		tries := p.attempts()
@@ -135,9 +154,8 @@ func TestATicketThatGoesOutResetsTheBackoff(t *testing.T) {
 
 func TestAKickEndsAPauseAndBeginsTheBackoffAfresh(t *testing.T) {
 	inKitchen(t, func(t *testing.T, k *kitchen) {
-		p := k.printer()
+		p := k.grill()
 		p.now(off)
-		k.Set([]Line{{Name: "grill", Station: p}})
 		k.q.put("grill", "a")
 		k.pass(10 * time.Minute)
 		n := len(p.attempts())
@@ -160,9 +178,8 @@ func TestAKickEndsAPauseAndBeginsTheBackoffAfresh(t *testing.T) {
 
 func TestAKickDisturbsNobodyElse(t *testing.T) {
 	inKitchen(t, func(t *testing.T, k *kitchen) {
-		p := k.printer()
+		p := k.grill()
 		p.takes = time.Minute
-		k.Set([]Line{{Name: "grill", Station: p}})
 		k.Kick("grill") // idle
 		k.q.put("grill", "a", "b")
 		k.pass(time.Second)
@@ -176,21 +193,17 @@ func TestAKickDisturbsNobodyElse(t *testing.T) {
 func TestAQueueThatFailsIsTriedAgain(t *testing.T) {
 	inKitchen(t, func(t *testing.T, k *kitchen) {
 		p := k.printer()
-		k.q.takeErr = errors.New("the disk is on fire")
+		k.q.fails(errors.New("the disk is on fire"), nil)
 		k.Set([]Line{{Name: "grill", Station: p}})
 		k.pass(time.Hour)
-		k.q.mu.Lock()
-		k.q.takeErr = nil
-		k.q.mu.Unlock()
+		k.q.fails(nil, nil)
 		k.q.put("grill", "a")
 		k.pass(longestPause)
 		k.wantPaper(p, "a")
 		if got, _ := k.logs.lines(t); len(got) != 2 {
 			t.Errorf("an hour of the same error was logged as %q", got)
 		}
-		k.q.mu.Lock()
-		k.q.takeErr = errors.New("the disk is on fire again")
-		k.q.mu.Unlock()
+		k.q.fails(errors.New("the disk is on fire again"), nil)
 		k.q.put("grill", "b")
 		k.pass(0)
 		if d := time.Until(k.status("grill").NextTry); d <= 0 || d > 2*time.Second {
@@ -216,4 +229,64 @@ func TestAQueueThatWillNotSettleIsNotAskedAtFullSpeed(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestARecoveringStationFirstPrintsTheSlip(t *testing.T) {
+	inKitchen(t, func(t *testing.T, k *kitchen) {
+		p := k.printer()
+		p.now(off)
+		k.Set([]Line{{Name: "grill", Station: p, ExpireAfter: 4 * time.Hour}})
+		k.q.put("grill", "a", "b")
+		k.pass(3 * time.Hour)
+		k.q.put("grill", "c")
+		k.pass(2 * time.Hour)
+		p.now(fine)
+		k.pass(longestPause)
+		k.wantPaper(p, "slip a b", "c")
+	})
+}
+
+func TestWhatIsCancelledOrGetsTooOldOnAHeldStationDoesNotPrint(t *testing.T) {
+	inKitchen(t, func(t *testing.T, k *kitchen) {
+		p := k.printer(off)
+		k.Set([]Line{{Name: "grill", Station: p, ExpireAfter: 4 * time.Hour}})
+		k.q.put("grill", "gone", "a", "b")
+		k.pass(0) // the line is in a pause, the head is lent to nobody
+		if err := k.q.Cancel(t.Context(), k.q.job("gone").ID, "left"); err != nil {
+			t.Error(err)
+		}
+		k.q.hold("grill", true)
+		k.pass(5 * time.Hour)
+		k.q.put("grill", "c")
+		k.wantPaper(p)
+		k.q.hold("grill", false)
+		k.pass(0)
+		k.wantPaper(p, "slip a b", "c")
+		if j := k.q.job("a"); j.Attempts != 0 || j.State != ticket.Expired {
+			t.Errorf("%d attempts, %s", j.Attempts, j.State)
+		}
+	})
+}
+
+func TestTicketsPrintLateWhenTheQueueCannotExpireThem(t *testing.T) {
+	inKitchen(t, func(t *testing.T, k *kitchen) {
+		p := k.printer()
+		k.q.fails(nil, errors.New("storage full"))
+		k.q.put("grill", "a", "b")
+		k.pass(5 * time.Hour)
+		k.Set([]Line{{Name: "grill", Station: p, ExpireAfter: 4 * time.Hour}})
+		k.pass(time.Second)
+		k.wantPaper(p, "a", "b")
+	})
+}
+
+func TestNothingExpiresWithoutALimit(t *testing.T) {
+	inKitchen(t, func(t *testing.T, k *kitchen) {
+		p := k.printer()
+		k.q.put("grill", "a")
+		k.pass(60 * time.Hour)
+		k.Set([]Line{{Name: "grill", Station: p}})
+		k.pass(0)
+		k.wantPaper(p, "a")
+	})
 }

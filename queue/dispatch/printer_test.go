@@ -40,15 +40,22 @@ type fakePrinter struct {
 	takes time.Duration // after begin
 	deaf  bool          // does not look at its context
 
+	turns   chan struct{}         // not nil: several lines use it, one after the other
+	onPaper func(ticket.Delivery) // sees what comes out
+
 	mu     sync.Mutex
 	faults []fault // of the next attempts
 	always fault   // of those after; empty is fine
 	busy   bool
 	tries  []time.Time // when Print was called
-	paper  []string    // what came out, also of broken attempts: "7 soup", "7 soup DUPLICATE"
+	paper  []string    // what came out, also of broken attempts: "7", "7 DUPLICATE", "slip 7 8"
 }
 
 func (p *fakePrinter) Print(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error) {
+	if p.turns != nil { // not a mutex: a bubble's clock would stand still
+		p.turns <- struct{}{}
+		defer func() { <-p.turns }()
+	}
 	p.mu.Lock()
 	if p.busy {
 		p.t.Errorf("two prints at once")
@@ -137,8 +144,11 @@ func (p *fakePrinter) out(d ticket.Delivery) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := d.Ticket.Request
-	for _, l := range d.Ticket.Lines {
-		s += " " + l.Name
+	if d.Ticket.Kind == ticket.Slip {
+		s = "slip"
+		for _, l := range d.Ticket.Lines {
+			s += " " + l.Name
+		}
 	}
 	if d.For != "" {
 		s += " FOR " + d.For + " (" + d.Down + " down)"
@@ -147,6 +157,9 @@ func (p *fakePrinter) out(d ticket.Delivery) {
 		s += " DUPLICATE"
 	}
 	p.paper = append(p.paper, s)
+	if p.onPaper != nil {
+		p.onPaper(d)
+	}
 }
 
 // now sets what is wrong with all attempts from now on.

@@ -2,9 +2,7 @@ package dispatch
 
 import (
 	"context"
-	"math/rand/v2"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"ticketrail/queue/ticket"
@@ -33,9 +31,8 @@ func TestSetDuringAPrintFinishesTheTicketInHandThenUsesTheNewStation(t *testing.
 
 func TestARemovedLineEndsAfterTheTicketInHand(t *testing.T) {
 	inKitchen(t, func(t *testing.T, k *kitchen) {
-		p := k.printer()
+		p := k.grill()
 		p.takes = time.Minute
-		k.Set([]Line{{Name: "grill", Station: p}})
 		k.q.put("grill", "a", "b")
 		k.pass(time.Second)
 		k.Set(nil)
@@ -141,94 +138,45 @@ func TestLinesAreTheSameOnlyIfTheirStationsAre(t *testing.T) {
 	}
 }
 
-// Everything at once, for the contracts that the fakes police: one lease a line, one print a
-// station, one end a lease, order, nothing lost, nothing printed twice unmarked.
-func TestSetKickAndStopUnderLoadLoseNothingAndBreakNoContract(t *testing.T) {
-	for seed := range uint64(20) {
-		synctest.Test(t, func(t *testing.T) { stress(t, rand.New(rand.NewPCG(seed, 1))) })
+func TestSetSeesAChangeOfBackups(t *testing.T) {
+	p, q := &fakePrinter{}, &fakePrinter{}
+	is := backed(p, q)
+	for name, other := range map[string]Line{
+		"none":            backed(p),
+		"another station": backed(p, p),
+		"another name":    {Name: "grill", Station: p, Backups: []Backup{{"pass", q, holdFor}}},
+		"another time":    {Name: "grill", Station: p, Backups: []Backup{{"bar", q, time.Minute}}},
+		"one more":        backed(p, q, p),
+		"no station":      {Name: "grill", Station: p, Backups: []Backup{{"bar", nil, holdFor}}},
+	} {
+		if same(is, other) || same(other, is) {
+			t.Errorf("%s: counts as the same", name)
+		}
+	}
+	if !same(is, backed(p, q)) {
+		t.Error("the same is not the same")
 	}
 }
 
-func stress(t *testing.T, r *rand.Rand) {
-	q := newFakeQueue(t)
-	lineNames := []string{"grill", "bar", "pass"}
-	// A fixed printer a line and two that come and go.
-	printers := map[string][]*fakePrinter{}
-	for _, n := range lineNames {
-		for range 2 {
-			printers[n] = append(printers[n], &fakePrinter{t: t, dial: 20 * time.Millisecond, takes: 200 * time.Millisecond})
-		}
-	}
-	faults := []fault{fine, fine, fine, off, cut, noPaper, panicsMidway, noPaperMidway}
-	put := 0
-	for range 5 { // five runs of the daemon over one queue
-		d := New(Options{Queue: From(q)})
-		for range 60 {
-			var lines []Line
-			for _, n := range lineNames {
-				p := printers[n][r.IntN(2)]
-				p.mu.Lock()
-				p.always = faults[r.IntN(len(faults))]
-				p.mu.Unlock()
-				if r.IntN(4) > 0 {
-					lines = append(lines, Line{Name: n, Station: p, HoldDoubt: r.IntN(4) == 0})
-				}
-			}
-			go d.Set(lines)
-			go d.Kick(lineNames[r.IntN(3)])
-			if r.IntN(2) == 0 {
-				n := names(put + 1)[put]
-				put++
-				q.put(lineNames[r.IntN(3)], n)
-			}
-			time.Sleep(time.Duration(r.IntN(400)) * time.Millisecond)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(r.IntN(300))*time.Millisecond)
-		go d.Stop(ctx)
-		if err := d.Stop(ctx); err != nil {
-			t.Error(err)
-		}
-		cancel()
-		go d.Set([]Line{{Name: "grill", Station: printers["grill"][0]}}) // does nothing any more
-		synctest.Wait()
-	}
+func TestAReloadKeepsWhatIsKnownOfStationsThatStay(t *testing.T) {
+	inKitchen(t, func(t *testing.T, k *kitchen) {
+		grill, bar, pass := k.printer(), k.printer(), k.printer()
+		grill.now(off)
+		k.Set([]Line{backed(grill, bar)})
+		k.q.put("grill", "a")
+		k.pass(holdFor + time.Second)
+		k.wantPaper(bar, "a"+instead)
 
-	// A calm evening drains what is left.
-	d := New(Options{Queue: From(q)})
-	var lines []Line
-	for _, n := range lineNames {
-		for _, p := range printers[n] {
-			p.now(fine)
-		}
-		lines = append(lines, Line{Name: n, Station: printers[n][0]})
-	}
-	d.Set(lines)
-	time.Sleep(time.Hour)
-	if err := d.Stop(t.Context()); err != nil {
-		t.Error(err)
-	}
-	q.audit(printers)
-}
+		l := backed(grill, pass) // another one is called bar now
+		k.Set([]Line{l})
+		k.q.put("grill", "b")
+		k.pass(0)
+		k.wantPaper(pass, "b"+instead)
 
-// audit checks at the end that every job is accounted for and came out at most once unmarked.
-func (q *fakeQueue) audit(printers map[string][]*fakePrinter) {
-	for name, l := range q.lines {
-		copies := map[string]int{}
-		for _, p := range printers[name] {
-			for _, s := range p.printed() {
-				copies[s]++
-			}
+		k.Set([]Line{backed(k.printer(), pass)}) // the own printer is another: it has not failed yet
+		k.pass(0)
+		if s := k.status("grill"); s.StandIn != (StandIn{}) {
+			t.Errorf("%+v stands in for a printer that was not tried yet", s.StandIn)
 		}
-		for _, j := range l.jobs {
-			if j.state != ticket.Sent && j.state != ticket.Held {
-				q.t.Errorf("job %q ended as %s", j.name, j.state)
-			}
-			if copies[j.name] != 1 {
-				q.t.Errorf("job %q came out %d times unmarked", j.name, copies[j.name])
-			}
-			if n := copies[j.name+" DUPLICATE"]; n > 1 {
-				q.t.Errorf("job %q came out %d times marked", j.name, n)
-			}
-		}
-	}
+	})
 }

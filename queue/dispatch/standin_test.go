@@ -9,19 +9,6 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-const holdFor = 2 * time.Minute
-
-// backed is a line called grill whose backups are bar, after holdFor, and pass, after twice that.
-func backed(own *fakePrinter, backups ...*fakePrinter) Line {
-	l := Line{Name: "grill", Station: own}
-	for i, p := range backups {
-		l.Backups = append(l.Backups, Backup{Name: []string{"bar", "pass"}[i], Station: p, After: time.Duration(i+1) * holdFor})
-	}
-	return l
-}
-
-const instead = " FOR grill (printer down)"
-
 func TestWhatWaitsComesOutOfTheBackupInOrderOnceItsTimeHasCome(t *testing.T) {
 	for _, f := range []fault{off, noPaper, panics, dropped} {
 		t.Run(string(f), func(t *testing.T) {
@@ -40,8 +27,8 @@ func TestWhatWaitsComesOutOfTheBackupInOrderOnceItsTimeHasCome(t *testing.T) {
 				if got := bar.printed(); f != dropped && len(got) != 4 {
 					t.Errorf("the next one did not come out at once: %q", got)
 				}
-				if j := k.q.job("a"); j.state != ticket.Sent || j.detail != "came out of bar" {
-					t.Errorf("the job is %s, %q", j.state, j.detail)
+				if j := k.q.job("a"); j.State != ticket.Sent || j.Reason != "came out of bar" {
+					t.Errorf("the job is %s, %q", j.State, j.Reason)
 				}
 			})
 		})
@@ -51,9 +38,7 @@ func TestWhatWaitsComesOutOfTheBackupInOrderOnceItsTimeHasCome(t *testing.T) {
 // The backup must not have to wait for the pause of the own station to end.
 func TestTheBackupBeginsWhenItsTimeHasComeNotAtTheNextTry(t *testing.T) {
 	inKitchen(t, func(t *testing.T, k *kitchen) {
-		grill, bar := k.printer(), k.printer()
-		grill.now(off)
-		k.Set([]Line{backed(grill, bar)})
+		_, bar := k.backed(holdFor)
 		k.q.put("grill", "a")
 		k.pass(holdFor + time.Millisecond)
 		k.wantPaper(bar, "a"+instead)
@@ -209,9 +194,8 @@ func TestABusyBackupIsGivenUpForTheNextOne(t *testing.T) {
 
 func TestALineWithoutBackupsWaitsForItsStationAsLongAsItTakes(t *testing.T) {
 	inKitchen(t, func(t *testing.T, k *kitchen) {
-		p := k.printer()
+		p := k.grill()
 		p.dial = time.Hour
-		k.Set([]Line{{Name: "grill", Station: p}})
 		k.q.put("grill", "a")
 		k.pass(time.Hour + time.Minute)
 		k.wantPaper(p, "a")
@@ -225,9 +209,7 @@ func TestAHoldByAPersonStartsNoBackup(t *testing.T) {
 	}{{"at once", 0}, {"in a pause", 500 * time.Millisecond}, {"after a while", holdFor / 2}} {
 		t.Run(c.name, func(t *testing.T) {
 			inKitchen(t, func(t *testing.T, k *kitchen) {
-				grill, bar := k.printer(), k.printer()
-				grill.now(off)
-				k.Set([]Line{backed(grill, bar)})
+				_, bar := k.backed(holdFor)
 				if c.start == 0 {
 					k.q.hold("grill", true)
 				}
@@ -252,9 +234,7 @@ func TestAHoldByAPersonStartsNoBackup(t *testing.T) {
 
 func TestAPersonWhoDidSomethingSeesTheOwnPrinterTriedFirst(t *testing.T) {
 	inKitchen(t, func(t *testing.T, k *kitchen) {
-		grill, bar := k.printer(), k.printer()
-		grill.now(off)
-		k.Set([]Line{backed(grill, bar)})
+		grill, bar := k.backed(holdFor)
 		k.q.put("grill", "a")
 		k.pass(holdFor + time.Minute)
 		k.q.put("grill", "b")
@@ -282,5 +262,74 @@ func TestTheSlipOfWhatExpiredComesOutOfTheBackup(t *testing.T) {
 		bar.now(fine)
 		k.pass(longestPause)
 		k.wantPaper(bar, "slip a b"+instead, "c"+instead)
+	})
+}
+
+func TestATicketInDoubtCarriesBothBanners(t *testing.T) {
+	inKitchen(t, func(t *testing.T, k *kitchen) {
+		grill, bar := k.backed(holdFor)
+		k.q.put("grill", "a")
+		k.pass(holdFor - 10*time.Second)
+		grill.now(cut)
+		k.Kick("grill")
+		k.pass(0)
+		grill.now(off)
+		k.pass(time.Minute)
+		k.wantPaper(grill, "a")
+		k.wantPaper(bar, "a"+instead+" DUPLICATE")
+	})
+}
+
+// A lease begins once: the fake queue fails the test if it is asked to again.
+func TestAStationThatBeganAndPrintedNothingEndsTheAttempt(t *testing.T) {
+	inKitchen(t, func(t *testing.T, k *kitchen) {
+		grill, bar := k.printer(), k.printer()
+		grill.now(dropped)
+		l := backed(grill, bar)
+		l.Backups[0].After = 0
+		k.Set([]Line{l})
+		k.q.put("grill", "a", "b")
+		k.pass(time.Second)
+		k.wantPaper(bar, "a"+instead, "b"+instead)
+		k.wantEnds("grill a retry", "grill a ack", "grill b ack")
+	})
+}
+
+func TestACleanFailureAndTheBackupsPrintAreOneAttempt(t *testing.T) {
+	inKitchen(t, func(t *testing.T, k *kitchen) {
+		k.backed(0)
+		k.q.put("grill", "a")
+		k.pass(0)
+		k.wantEnds("grill a ack")
+	})
+}
+
+func TestWhenNobodyCanPrintTheReasonNamesThemAll(t *testing.T) {
+	inKitchen(t, func(t *testing.T, k *kitchen) {
+		_, bar := k.backed(0)
+		bar.now(noPaper)
+		k.q.put("grill", "a")
+		k.pass(0)
+		k.wantEnds("grill a retry") // one of the two was an attempt
+		if got, want := k.q.job("a").Reason, "dial: connection refused; on bar: status: no paper"; got != want {
+			t.Errorf("reason %q, want %q", got, want)
+		}
+		bar.now(fine) // somebody brings paper; the pause is over in a moment
+		k.pass(readyPoll * 2)
+		k.wantPaper(bar, "a"+instead)
+	})
+}
+
+func TestALateBeginOfTheOwnStationCannotBeginForTheBackup(t *testing.T) {
+	inKitchen(t, func(t *testing.T, k *kitchen) {
+		grill, bar := k.printer(), k.printer()
+		grill.now(beginsLate)
+		bar.dial = 10 * time.Second // still dialling when the own station asks
+		l := backed(grill, bar)
+		l.Backups[0].After = 0
+		k.Set([]Line{l})
+		k.q.put("grill", "a")
+		k.pass(2 * time.Minute)
+		k.wantPaper(bar, "a"+instead)
 	})
 }

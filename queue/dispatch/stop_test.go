@@ -23,7 +23,7 @@ func TestStopEndsEveryPhase(t *testing.T) {
 		takes   time.Duration // how long Stop may take
 		ends    []string
 		paper   []string
-		doubts  int
+		doubt   bool // is left
 	}{
 		{name: "without a ticket", printer: &fakePrinter{}},
 		{name: "in a pause", printer: &fakePrinter{always: off}, jobs: []string{"a"}, after: 500 * time.Millisecond,
@@ -31,15 +31,15 @@ func TestStopEndsEveryPhase(t *testing.T) {
 		{name: "waiting for paper", printer: &fakePrinter{always: noPaper}, jobs: []string{"a"}, after: time.Second,
 			patient: time.Hour, ends: []string{"grill a return"}},
 		{name: "dialling, with patience", printer: &fakePrinter{dial: time.Minute}, jobs: []string{"a", "b"}, after: time.Second,
-			patient: time.Hour, takes: time.Minute, ends: []string{"grill a ack"}, paper: []string{"a"}, doubts: 1},
+			patient: time.Hour, takes: time.Minute, ends: []string{"grill a ack"}, paper: []string{"a"}},
 		{name: "dialling, without", printer: &fakePrinter{dial: time.Minute}, jobs: []string{"a", "b"}, after: time.Second,
 			patient: 2 * time.Second, takes: 2 * time.Second, ends: []string{"grill a return"}},
 		{name: "printing, with patience", printer: &fakePrinter{takes: time.Minute}, jobs: []string{"a", "b"}, after: time.Second,
-			patient: time.Hour, takes: time.Minute, ends: []string{"grill a ack"}, paper: []string{"a"}, doubts: 1},
+			patient: time.Hour, takes: time.Minute, ends: []string{"grill a ack"}, paper: []string{"a"}},
 		{name: "printing, without", printer: &fakePrinter{takes: time.Minute}, jobs: []string{"a", "b"}, after: time.Second,
-			patient: 2 * time.Second, takes: 2 * time.Second, ends: []string{"grill a return"}, paper: []string{"a"}, doubts: 1},
+			patient: 2 * time.Second, takes: 2 * time.Second, ends: []string{"grill a return"}, paper: []string{"a"}, doubt: true},
 		{name: "printing a marked reprint, without", printer: &fakePrinter{faults: []fault{cut}, takes: time.Minute}, jobs: []string{"a"},
-			after: 90 * time.Second, patient: 0, ends: []string{"grill a retry", "grill a hold"}, paper: []string{"a", "a DUPLICATE"}, doubts: 2},
+			after: 90 * time.Second, patient: 0, ends: []string{"grill a retry", "grill a hold"}, paper: []string{"a", "a DUPLICATE"}, doubt: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inKitchen(t, func(t *testing.T, k *kitchen) {
@@ -61,8 +61,8 @@ func TestStopEndsEveryPhase(t *testing.T) {
 				k.wantPaper(p, c.paper...)
 				k.wantEnds(c.ends...)
 				if len(c.jobs) > 0 {
-					if j := k.q.job("a"); j.doubts != c.doubts || j.state == ticket.Printing {
-						t.Errorf("%d doubts, %s", j.doubts, j.state)
+					if j := k.q.job("a"); j.Doubt != c.doubt || j.State == ticket.Printing {
+						t.Errorf("in doubt %t, %s", j.Doubt, j.State)
 					}
 				}
 			})
@@ -78,8 +78,7 @@ func TestStopMayBeCalledAgainAndWithoutSet(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		p := k.printer()
-		k.Set([]Line{{Name: "grill", Station: p}})
+		p := k.grill()
 		k.q.put("grill", "a")
 		k.pass(time.Hour)
 		k.wantPaper(p)
@@ -94,9 +93,8 @@ func TestStopMayBeCalledAgainAndWithoutSet(t *testing.T) {
 
 func TestASecondStopWithLessPatienceInterrupts(t *testing.T) {
 	inKitchen(t, func(t *testing.T, k *kitchen) {
-		p := k.printer()
+		p := k.grill()
 		p.takes = time.Hour
-		k.Set([]Line{{Name: "grill", Station: p}})
 		k.q.put("grill", "a")
 		k.pass(time.Second)
 		done := make(chan error, 1)
@@ -114,23 +112,19 @@ func TestASecondStopWithLessPatienceInterrupts(t *testing.T) {
 
 func TestTheNextStartMarksWhatAStopInterrupted(t *testing.T) {
 	inKitchen(t, func(t *testing.T, k *kitchen) {
-		p := k.printer()
+		p := k.grill()
 		p.takes = time.Minute
-		k.Set([]Line{{Name: "grill", Station: p}})
 		k.q.put("grill", "a", "b")
 		k.pass(time.Second)
 		if err := k.stopNow(); err != nil {
 			t.Error(err)
 		}
-		next := New(Options{Queue: From(k.q)})
-		next.Set([]Line{{Name: "grill", Station: p}})
+		k.start()
+		k.Set([]Line{{Name: "grill", Station: p}})
 		k.pass(time.Hour)
 		k.wantPaper(p, "a", "a DUPLICATE", "b")
-		if j := k.q.job("a"); j.attempts != 0 {
-			t.Errorf("%d attempts were counted", j.attempts)
-		}
-		if err := next.Stop(t.Context()); err != nil {
-			t.Error(err)
+		if j := k.q.job("a"); j.Attempts != 1 {
+			t.Errorf("%d attempts were counted", j.Attempts)
 		}
 	})
 }
@@ -145,8 +139,7 @@ func TestAShutdownCannotLoseASettlement(t *testing.T) {
 				return ctx.Err()
 			}
 		}
-		p := k.printer()
-		k.Set([]Line{{Name: "grill", Station: p}})
+		k.grill()
 		k.q.put("grill", "a")
 		k.pass(time.Second) // it is out and being settled
 		start := time.Now()
@@ -187,11 +180,13 @@ func TestAStationThatIgnoresItsContextDoesNotHangStop(t *testing.T) {
 		p := k.printer()
 		p.deaf = true
 		p.takes = time.Hour
-		k.Set([]Line{{Name: "grill", Station: p}, {Name: "bar", Station: k.printer()}})
+		dead := k.printer()
+		dead.now(off)
+		k.Set([]Line{{Name: "grill", Station: dead, Backups: []Backup{{"pass", p, 0}}}, {Name: "bar", Station: k.printer()}})
 		k.q.put("grill", "a")
 		k.pass(time.Second)
 		start := time.Now()
-		err := k.stopNow()
+		err := k.stopNow() // which names the line that waits, not the backup that is stuck
 		if !errors.Is(err, errStuck) || !strings.HasSuffix(err.Error(), ": grill") {
 			t.Errorf("Stop returned %v", err)
 		}
@@ -206,7 +201,7 @@ func TestAStationThatIgnoresItsContextDoesNotHangStop(t *testing.T) {
 func TestATicketHandedOverDuringAStopIsGivenBack(t *testing.T) {
 	inKitchen(t, func(t *testing.T, k *kitchen) {
 		p := k.printer()
-		late := &lateQueue{Queue: From(k.q)}
+		late := &lateQueue{Queue: k.q}
 		d := New(Options{Queue: late})
 		d.Set([]Line{{Name: "grill", Station: p}})
 		k.pass(time.Second)
@@ -227,4 +222,22 @@ type lateQueue struct{ Queue }
 
 func (q *lateQueue) Take(ctx context.Context, station string) (Lease, error) {
 	return q.Queue.Take(context.WithoutCancel(ctx), station)
+}
+
+func TestStopBeginsNothingOnABackup(t *testing.T) {
+	inKitchen(t, func(t *testing.T, k *kitchen) {
+		grill, bar := k.printer(), k.printer()
+		grill.dial = 10 * time.Second
+		grill.now(off)
+		l := backed(grill, bar)
+		l.Backups[0].After = 0
+		k.Set([]Line{l})
+		k.q.put("grill", "a")
+		k.pass(time.Second)
+		if err := k.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+		k.wantPaper(bar)
+		k.wantEnds("grill a retry")
+	})
 }

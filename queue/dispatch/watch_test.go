@@ -51,9 +51,7 @@ func TestStatusSaysWhatIsKnownOfAStation(t *testing.T) {
 
 func TestLogsTellAChangeOnceAndEveryTicketThatGoesOut(t *testing.T) {
 	inKitchen(t, func(t *testing.T, k *kitchen) {
-		p := k.printer()
-		p.faults = []fault{off, off, off, noPaper, noPaper, off, fine, cut, cut, never, panics, panics, fine}
-		k.Set([]Line{{Name: "grill", Station: p}})
+		k.grill(off, off, off, noPaper, noPaper, off, fine, cut, cut, never, panics, panics, fine)
 		k.q.put("grill", "a", "b", "c", "d")
 		k.pass(10 * time.Minute)
 		got, last := k.logs.lines(t)
@@ -89,9 +87,8 @@ func TestLogsTellAChangeOnceAndEveryTicketThatGoesOut(t *testing.T) {
 
 func TestAPanicIsCaughtAndLoggedWithItsStack(t *testing.T) {
 	inKitchen(t, func(t *testing.T, k *kitchen) {
-		p := k.printer()
+		p := k.grill()
 		p.now(panics)
-		k.Set([]Line{{Name: "grill", Station: p}})
 		k.q.put("grill", "a")
 		k.pass(0)
 		_, last := k.logs.lines(t)
@@ -149,8 +146,7 @@ func TestMetricsExistFromTheStartAndGoWithTheStation(t *testing.T) {
 
 func TestUpFollowsTheLastAttempt(t *testing.T) {
 	inKitchen(t, func(t *testing.T, k *kitchen) {
-		p := k.printer()
-		k.Set([]Line{{Name: "grill", Station: p}})
+		p := k.grill()
 		up := func() float64 { return testutil.ToFloat64(k.metrics.up.WithLabelValues("grill")) }
 		for _, c := range []struct {
 			f    fault
@@ -162,6 +158,54 @@ func TestUpFollowsTheLastAttempt(t *testing.T) {
 			if got := up(); got != c.want {
 				t.Errorf("%s: up is %g, want %g", c.f, got, c.want)
 			}
+		}
+	})
+}
+
+func TestStandInsAreCountedAndTold(t *testing.T) {
+	inKitchen(t, func(t *testing.T, k *kitchen) {
+		grill, _ := k.backed(0)
+		count := func() int {
+			n, err := testutil.GatherAndCount(k.reg, "ticketrail_station_standins_total")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		if count() != 1 {
+			t.Error("the series is not there from the start")
+		}
+		k.q.put("grill", "a", "b")
+		k.pass(time.Second)
+		if n := testutil.ToFloat64(k.metrics.standIns.WithLabelValues("grill", "bar")); n != 2 {
+			t.Errorf("%g tickets are counted, want 2", n)
+		}
+		if n := testutil.ToFloat64(k.metrics.up.WithLabelValues("grill")); n != 0 {
+			t.Error("a station whose tickets come out of another counts as up")
+		}
+		if problems, err := testutil.GatherAndLint(k.reg); err != nil || len(problems) > 0 {
+			t.Errorf("lint: %v %v", problems, err)
+		}
+		grill.now(fine)
+		k.pass(time.Minute)
+		k.q.put("grill", "c")
+		k.pass(time.Second)
+		got, _ := k.logs.lines(t)
+		want := []string{
+			"WARN ticket did not go out, trying again",
+			"WARN another printer stands in",
+			"INFO ticket out",
+			"INFO ticket out",
+			"INFO printer works again",
+			"INFO ticket out",
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("logged (-want +got):\n%s", diff)
+		}
+		k.Set([]Line{{Name: "grill", Station: grill}})
+		k.pass(0)
+		if count() != 0 {
+			t.Error("the series of a backup that is gone is left")
 		}
 	})
 }

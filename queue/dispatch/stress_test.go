@@ -1,0 +1,176 @@
+package dispatch
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ticketrail/queue/ticket"
+)
+
+// A rollCall is what came out of all printers of a kitchen, for each line in the order of
+// time. It polices what must never happen, whatever fails.
+type rollCall struct {
+	t    *testing.T
+	most int // begun attempts without a person
+
+	mu     sync.Mutex
+	begun  map[uint64]int      // by job: attempts after which something may have come out
+	first  map[string][]string // by line: the first copies
+	asides int                 // tickets that came out of a backup
+	busy   map[string]bool     // lines that are printing
+}
+
+// A counted printer is in a rollCall. Several lines may use it.
+type counted struct {
+	*fakePrinter
+	*rollCall
+}
+
+func (c *counted) Print(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error) {
+	c.enter(d, true)
+	defer c.enter(d, false)
+	return c.fakePrinter.Print(ctx, d, begin)
+}
+
+// printer makes the printer of a line, or one that could be.
+func (r *rollCall) printer(line string) *counted {
+	return &counted{rollCall: r, fakePrinter: &fakePrinter{
+		t: r.t, dial: 20 * time.Millisecond, takes: 200 * time.Millisecond,
+		turns:   make(chan struct{}, 1),
+		onPaper: func(d ticket.Delivery) { r.out(line, d) },
+	}}
+}
+
+func (r *rollCall) enter(d ticket.Delivery, in bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if in && r.busy[d.Station] {
+		r.t.Errorf("two stations print for %s at once", d.Station)
+	}
+	r.busy[d.Station] = in
+}
+
+func (r *rollCall) out(printer string, d ticket.Delivery) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	name := d.Ticket.Request
+	if own := d.Station == printer; own != (d.For == "") || !own && (d.For != d.Station || d.Down != "printer") {
+		r.t.Errorf("%s came out of %s for %q (%q)", name, printer, d.For, d.Down)
+	}
+	if d.For != "" {
+		r.asides++
+	}
+	if came := r.begun[d.Job] > 0; came != d.Doubt {
+		r.t.Errorf("%s: marked %t although %d copies may be out", name, d.Doubt, r.begun[d.Job])
+	}
+	if r.begun[d.Job]++; r.begun[d.Job] > r.most {
+		r.t.Errorf("%s: %d begun attempts, and nobody asked", name, r.begun[d.Job])
+	}
+	if !d.Doubt {
+		r.first[d.Station] = append(r.first[d.Station], name)
+	}
+}
+
+func TestWhateverFailsOrderIsKeptAndNothingPrintsTwiceUnmarked(t *testing.T) {
+	for seed := range uint64(12) {
+		inKitchen(t, func(t *testing.T, k *kitchen) {
+			defer func() {
+				if t.Failed() {
+					t.Logf("seed %d", seed)
+				}
+			}()
+			stress(t, k, rand.New(rand.NewPCG(seed, 3)), seed%4 == 0, seed%3 == 0)
+		})
+	}
+}
+
+// stress has three lines that stand in for one another, in a circle too: a backup is chosen for
+// an attempt, so nothing goes round. Lines and printers come and go, at the pace of the tickets if
+// it is hectic; in between the program restarts.
+func stress(t *testing.T, k *kitchen, r *rand.Rand, holdDoubt, hectic bool) {
+	calls := &rollCall{t: t, most: 2, begun: map[uint64]int{}, first: map[string][]string{}, busy: map[string]bool{}}
+	if holdDoubt {
+		calls.most = 1
+	}
+	stations := []string{"grill", "bar", "pass"}
+	printers := map[string][]*counted{}
+	for _, n := range stations {
+		printers[n] = []*counted{calls.printer(n), calls.printer(n)}
+	}
+	lines := func() (out []Line) {
+		after := time.Duration(r.IntN(4)) * 5 * time.Second
+		backups := map[string][]string{"grill": {"bar", "pass"}, "bar": {"pass"}, "pass": {"grill"}}
+		for _, n := range stations {
+			l := Line{Name: n, Station: printers[n][r.IntN(4)/3], HoldDoubt: holdDoubt}
+			for i, b := range backups[n] {
+				l.Backups = append(l.Backups, Backup{Name: b, Station: printers[b][0], After: time.Duration(i+1) * after})
+			}
+			out = append(out, l)
+		}
+		return out
+	}
+	faults := []fault{fine, fine, fine, off, off, noPaper, cut, panics, panicsMidway, noPaperMidway, dropped}
+	want := map[string][]string{}
+	all := names(1000)
+	pace, sets := 6000, 20
+	if hectic {
+		pace, sets = 400, 1
+	}
+	for range 4 { // runs of the daemon over one queue
+		k.Set(lines())
+		for range 60 {
+			n := stations[r.IntN(3)]
+			if r.IntN(3) > 0 {
+				want[n], all = append(want[n], all[0]), all[1:]
+				k.q.put(n, want[n][len(want[n])-1])
+			}
+			printers[stations[r.IntN(3)]][r.IntN(2)].now(faults[r.IntN(len(faults))])
+			if r.IntN(sets) == 0 {
+				some := lines()[:1+r.IntN(3)]
+				go k.Set(some)
+			}
+			if r.IntN(sets) == 0 {
+				go k.Kick(n)
+			}
+			time.Sleep(time.Duration(r.IntN(pace)) * time.Millisecond)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(r.IntN(300))*time.Millisecond)
+		go k.Stop(ctx)
+		if err := k.Stop(ctx); err != nil {
+			t.Error(err)
+		}
+		cancel()
+		go k.Set(lines()) // does nothing any more
+		synctest.Wait()
+		k.q.close()
+		k.q.open()
+		k.start()
+	}
+
+	// A calm evening drains what is left.
+	for _, ps := range printers {
+		ps[0].now(fine)
+		ps[1].now(fine)
+	}
+	k.Set(lines())
+	k.pass(time.Hour)
+	if calls.asides == 0 {
+		t.Error("no backup ever printed: the test tests nothing")
+	}
+	jobs := k.q.jobs()
+	for _, n := range stations {
+		if !slices.Equal(calls.first[n], want[n]) {
+			t.Errorf("%s: first copies came out as %q\nwant %q", n, calls.first[n], want[n])
+		}
+		for _, name := range want[n] {
+			if s := jobs[name].State; s != ticket.Sent && s != ticket.Held {
+				t.Errorf("%s is %s", name, s)
+			}
+		}
+	}
+}
