@@ -77,7 +77,7 @@ func (l *line) try(o *outlet, w Line, lease Lease) (attempt, verdict) {
 func (l *line) print(o *outlet, lease Lease) (a attempt) {
 	d := lease.Delivery()
 	if !o.own && d.For == "" { // what was on a dark screen is for that
-		d.For, d.Down = l.name, downFor
+		d.For, d.Down = l.name, "printer"
 	}
 	ctx, cancel := context.WithCancelCause(l.d.hard)
 	defer cancel(nil)

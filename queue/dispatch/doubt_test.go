@@ -58,7 +58,7 @@ func TestTheBannerIsThereExactlyWhenInDoubt(t *testing.T) {
 				}
 			})
 			inKitchen(t, func(t *testing.T, k *kitchen) {
-				_, bar := k.backed(0)
+				_, bar := k.backed(off, 0)
 				check(k, bar, "a"+instead)
 			})
 		})
@@ -96,7 +96,7 @@ func TestATicketInDoubtIsReprintedOnceMarkedThenHeld(t *testing.T) {
 
 func TestADoubtLeftByTheBackupIsReprintedMarkedThenHeld(t *testing.T) {
 	inKitchen(t, func(t *testing.T, k *kitchen) {
-		_, bar := k.backed(holdFor)
+		_, bar := k.backed(off, holdFor)
 		bar.faults = []fault{cut, cut}
 		k.q.put("grill", "a", "b")
 		k.pass(holdFor + 2*time.Minute)
@@ -121,7 +121,7 @@ func TestALineThatHoldsDoubtHoldsAtOnce(t *testing.T) {
 	})
 	t.Run("its backup's", func(t *testing.T) {
 		inKitchen(t, func(t *testing.T, k *kitchen) {
-			_, bar := k.backed(0, hold)
+			_, bar := k.backed(off, 0, hold)
 			bar.faults = []fault{cut}
 			k.q.put("grill", "a", "b")
 			k.pass(time.Minute)

@@ -76,10 +76,10 @@ func backed(own *fakePrinter, backups ...*fakePrinter) Line {
 
 const instead = " FOR grill (printer down)"
 
-// backed serves the grill with a printer that is off, for which the bar stands in.
-func (k *kitchen) backed(after time.Duration, change ...func(*Line)) (grill, bar *fakePrinter) {
+// backed serves the grill with a printer of which this is wrong, for which the bar stands in.
+func (k *kitchen) backed(f fault, after time.Duration, change ...func(*Line)) (grill, bar *fakePrinter) {
 	grill, bar = k.printer(), k.printer()
-	grill.now(off)
+	grill.now(f)
 	l := backed(grill, bar)
 	l.Backups[0].After = after
 	for _, f := range change {

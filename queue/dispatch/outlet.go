@@ -18,9 +18,6 @@ type outlet struct {
 	said   string    // the trouble that was logged last; empty when there is none
 }
 
-// downFor is what a delivery says of the station for which a backup prints.
-const downFor = "printer"
-
 // equip makes the outlets those of w. What is known of a station that stays is kept; a
 // station that is new has not failed yet.
 func (l *line) equip(w Line) {
@@ -50,67 +47,84 @@ func (l *line) equip(w Line) {
 // learn takes from an attempt what it says about the station. Of the own one everybody is
 // told; a backup has a line of its own that speaks for it.
 func (l *line) learn(o *outlet, lease Lease, a attempt, v verdict) {
+	msg, waiting := "", ""
 	var pause time.Duration
-	switch v.result {
-	case ok:
+	switch {
+	case v.result == ok:
 		l.works(o, lease)
 		return
-	case refused:
-		l.failed(o, a.err, "")
-		l.trouble(o, "ticket did not go out, trying again", lease, a)
-		pause = o.fails.afterRefusal()
-	case notReady:
-		l.failed(o, a.err, a.err.Error())
-		l.trouble(o, "printer waits for a person", lease, a)
-		o.fails.refused = 0
-		pause = poll()
-	case doubt:
-		if ticket.IsNotReady(a.err) {
-			l.failed(o, a.err, a.err.Error())
-			l.trouble(o, "printer waits for a person, ticket in doubt", lease, a)
-			pause = poll()
-			break
-		}
-		l.failed(o, a.err, "")
-		l.trouble(o, "ticket in doubt", lease, a)
-		pause = o.fails.afterDoubt()
-	case interrupted:
-		if a.notBegun() {
-			l.queueTrouble("cannot begin a ticket, trying again", a.beginErr)
-			return
-		}
+	case v.result == permanent: // says nothing about the station
+		return
+	case a.notBegun():
+		l.queueTrouble("cannot begin a ticket, trying again", a.beginErr)
+		return
+	case v.result == interrupted:
 		l.log.Info("ticket interrupted by shutdown", append(about(lease), "begun", a.begun, "err", a.err)...)
 		return
-	default: // permanent: says nothing about the station
-		return
+	case v.result == refused:
+		msg, pause = "ticket did not go out, trying again", o.fails.afterRefusal()
+	case v.result == notReady:
+		msg, waiting, pause = "printer waits for a person", a.err.Error(), poll()
+		o.fails.refused = 0
+	case ticket.IsNotReady(a.err):
+		msg, waiting, pause = "printer waits for a person, ticket in doubt", a.err.Error(), poll()
+	default:
+		msg, pause = "ticket in doubt", o.fails.afterDoubt()
 	}
 	o.next = time.Now().Add(pause)
+	l.trouble(o, msg, lease, a)
+	if o.own {
+		l.failed(a.err, waiting)
+	}
 }
 
 // works takes note of a ticket that went out.
 func (l *line) works(o *outlet, lease Lease) {
-	o.fails, o.next = failures{}, time.Time{}
 	again := o.said != ""
-	o.said, l.saidQ = "", ""
-	switch {
-	case !o.own:
+	o.fails, o.next, o.said = failures{}, time.Time{}, ""
+	l.saidQ = ""
+	if !o.own {
 		if l.stoodIn(o.Name) {
 			l.log.Warn("another printer stands in", append(about(lease), "backup", o.Name, "down_since", l.down)...)
 		}
-	case again:
-		l.log.Info("printer works again", about(lease)...)
-		fallthrough
-	default:
-		l.recovered()
-		l.worked()
-	}
-}
-
-func (l *line) failed(o *outlet, err error, waiting string) {
-	if !o.own {
 		return
 	}
-	l.fell()
+	if again {
+		l.log.Info("printer works again", about(lease)...)
+	}
+	l.recovered()
+	l.d.metrics.setUp(l.name, true)
+	l.update(func(s *Status) {
+		s.turn(true)
+		s.Err, s.Waiting, s.Attempt = "", "", 0
+	})
+}
+
+// stoodIn notes a ticket that came out of a backup, and says whether that is news.
+func (l *line) stoodIn(backup string) (news bool) {
+	l.update(func(s *Status) {
+		s.Attempt = 0
+		if news = s.StandIn.Name != backup; news {
+			s.StandIn = StandIn{backup, time.Now()}
+		}
+	})
+	return news
+}
+
+// recovered ends the standing in: the own station prints, or it is another one.
+func (l *line) recovered() {
+	l.down, l.rested = time.Time{}, time.Time{}
+	l.update(func(s *Status) { s.StandIn = StandIn{} })
+}
+
+// failed notes that the own station has failed just now; what it waits for is empty when no
+// person is needed.
+func (l *line) failed(err error, waiting string) {
+	now := time.Now()
+	if l.down.IsZero() {
+		l.down = now
+	}
+	l.rested = now.Add(rest())
 	l.d.metrics.setUp(l.name, false)
 	l.update(func(s *Status) {
 		s.turn(false)
@@ -192,21 +206,6 @@ func (l *line) afresh() {
 		o.fails, o.next = failures{}, time.Time{}
 	}
 	l.rested, l.store = time.Time{}, 0
-}
-
-// recovered ends the standing in: the own station prints, or it is another one.
-func (l *line) recovered() {
-	l.down, l.rested = time.Time{}, time.Time{}
-	l.update(func(s *Status) { s.StandIn = StandIn{} })
-}
-
-// fell notes that the own station has failed just now.
-func (l *line) fell() {
-	now := time.Now()
-	if l.down.IsZero() {
-		l.down = now
-	}
-	l.rested = now.Add(rest())
 }
 
 // idled notes that nothing could be taken from the line since then: it was empty, or a

@@ -65,30 +65,19 @@ func TestALineThatIsRemovedAndSetAgainDuringAPrintIsServedByOneGoroutine(t *test
 }
 
 func TestAChangeCutsAPauseShort(t *testing.T) {
-	inKitchen(t, func(t *testing.T, k *kitchen) {
-		dead, alive := k.printer(), k.printer()
-		dead.now(off)
-		k.Set([]Line{{Name: "grill", Station: dead}})
-		k.q.put("grill", "a")
-		k.pass(10 * time.Minute)
-		k.Set([]Line{{Name: "grill", Station: alive}})
-		k.pass(0)
-		k.wantPaper(alive, "a")
-	})
-}
-
-func TestAChangeDuringAFailingAttemptSavesThePause(t *testing.T) {
-	inKitchen(t, func(t *testing.T, k *kitchen) {
-		dead, alive := k.printer(), k.printer()
-		dead.now(off)
-		dead.dial = time.Minute
-		k.Set([]Line{{Name: "grill", Station: dead}})
-		k.q.put("grill", "a")
-		k.pass(30 * time.Second)
-		k.Set([]Line{{Name: "grill", Station: alive}})
-		k.pass(30 * time.Second)
-		k.wantPaper(alive, "a")
-	})
+	for name, dial := range map[string]time.Duration{"in the pause": 0, "in the attempt before it": time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			inKitchen(t, func(t *testing.T, k *kitchen) {
+				dead, alive := k.grill(off), k.printer()
+				dead.dial = dial
+				k.q.put("grill", "a")
+				k.pass(dial / 2)
+				k.Set([]Line{{Name: "grill", Station: alive}})
+				k.pass(dial / 2)
+				k.wantPaper(alive, "a")
+			})
+		})
+	}
 }
 
 func TestAnUnchangedLineIsNotDisturbed(t *testing.T) {

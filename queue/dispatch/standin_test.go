@@ -13,9 +13,7 @@ func TestWhatWaitsComesOutOfTheBackupInOrderOnceItsTimeHasCome(t *testing.T) {
 	for _, f := range []fault{off, noPaper, panics, dropped} {
 		t.Run(string(f), func(t *testing.T) {
 			inKitchen(t, func(t *testing.T, k *kitchen) {
-				grill, bar := k.printer(), k.printer()
-				grill.now(f)
-				k.Set([]Line{backed(grill, bar)})
+				grill, bar := k.backed(f, holdFor)
 				k.q.put("grill", "a", "b", "c")
 				k.pass(holdFor - time.Second)
 				k.wantPaper(bar)
@@ -38,7 +36,7 @@ func TestWhatWaitsComesOutOfTheBackupInOrderOnceItsTimeHasCome(t *testing.T) {
 // The backup must not have to wait for the pause of the own station to end.
 func TestTheBackupBeginsWhenItsTimeHasComeNotAtTheNextTry(t *testing.T) {
 	inKitchen(t, func(t *testing.T, k *kitchen) {
-		_, bar := k.backed(holdFor)
+		_, bar := k.backed(off, holdFor)
 		k.q.put("grill", "a")
 		k.pass(holdFor + time.Millisecond)
 		k.wantPaper(bar, "a"+instead)
@@ -47,11 +45,9 @@ func TestTheBackupBeginsWhenItsTimeHasComeNotAtTheNextTry(t *testing.T) {
 
 func TestADeadPrinterIsTriedRarelyWhileAnotherStandsIn(t *testing.T) {
 	inKitchen(t, func(t *testing.T, k *kitchen) {
-		grill, bar := k.printer(), k.printer()
+		grill, bar := k.backed(off, holdFor)
 		grill.dial = 10 * time.Second // what a connect time-out takes
-		grill.now(off)
 		bar.takes = 100 * time.Millisecond
-		k.Set([]Line{backed(grill, bar)})
 		k.q.put("grill", "first")
 		k.pass(5 * time.Minute)
 		from := len(grill.attempts())
@@ -77,10 +73,8 @@ func TestADeadPrinterIsTriedRarelyWhileAnotherStandsIn(t *testing.T) {
 
 func TestTheOwnPrinterHasItsTicketsBackAsSoonAsItPrints(t *testing.T) {
 	inKitchen(t, func(t *testing.T, k *kitchen) {
-		grill, bar := k.printer(), k.printer()
+		grill, bar := k.backed(off, holdFor)
 		bar.takes = time.Second
-		grill.now(off)
-		k.Set([]Line{backed(grill, bar)})
 		start := time.Now()
 		k.q.put("grill", names(200)...)
 		k.pass(holdFor + time.Minute)
@@ -136,16 +130,17 @@ func TestWithBothDeadWhicheverReturnsFirstPrints(t *testing.T) {
 	for _, first := range []string{"grill", "bar"} {
 		t.Run(first, func(t *testing.T) {
 			inKitchen(t, func(t *testing.T, k *kitchen) {
-				both := map[string]*fakePrinter{"grill": k.printer(), "bar": k.printer()}
-				both["grill"].now(noPaper)
-				both["bar"].now(off)
-				k.Set([]Line{backed(both["grill"], both["bar"])})
+				grill, bar := k.backed(noPaper, holdFor)
+				p, mark := grill, ""
+				if first == "bar" {
+					p, mark = bar, instead
+				}
+				bar.now(off)
 				k.q.put("grill", "a", "b")
 				k.pass(time.Hour)
-				both[first].now(fine)
+				p.now(fine)
 				k.pass(longestPause)
-				mark := map[string]string{"bar": instead}[first]
-				k.wantPaper(both[first], "a"+mark, "b"+mark)
+				k.wantPaper(p, "a"+mark, "b"+mark)
 			})
 		})
 	}
@@ -209,7 +204,7 @@ func TestAHoldByAPersonStartsNoBackup(t *testing.T) {
 	}{{"at once", 0}, {"in a pause", 500 * time.Millisecond}, {"after a while", holdFor / 2}} {
 		t.Run(c.name, func(t *testing.T) {
 			inKitchen(t, func(t *testing.T, k *kitchen) {
-				_, bar := k.backed(holdFor)
+				_, bar := k.backed(off, holdFor)
 				if c.start == 0 {
 					k.q.hold("grill", true)
 				}
@@ -234,7 +229,7 @@ func TestAHoldByAPersonStartsNoBackup(t *testing.T) {
 
 func TestAPersonWhoDidSomethingSeesTheOwnPrinterTriedFirst(t *testing.T) {
 	inKitchen(t, func(t *testing.T, k *kitchen) {
-		grill, bar := k.backed(holdFor)
+		grill, bar := k.backed(off, holdFor)
 		k.q.put("grill", "a")
 		k.pass(holdFor + time.Minute)
 		k.q.put("grill", "b")
@@ -250,12 +245,8 @@ func TestAPersonWhoDidSomethingSeesTheOwnPrinterTriedFirst(t *testing.T) {
 
 func TestTheSlipOfWhatExpiredComesOutOfTheBackup(t *testing.T) {
 	inKitchen(t, func(t *testing.T, k *kitchen) {
-		grill, bar := k.printer(), k.printer()
-		grill.now(off)
+		_, bar := k.backed(off, holdFor, func(l *Line) { l.ExpireAfter = time.Hour })
 		bar.now(off)
-		l := backed(grill, bar)
-		l.ExpireAfter = time.Hour
-		k.Set([]Line{l})
 		k.q.put("grill", "a", "b")
 		k.pass(time.Hour + time.Minute)
 		k.q.put("grill", "c")
@@ -267,7 +258,7 @@ func TestTheSlipOfWhatExpiredComesOutOfTheBackup(t *testing.T) {
 
 func TestATicketInDoubtCarriesBothBanners(t *testing.T) {
 	inKitchen(t, func(t *testing.T, k *kitchen) {
-		grill, bar := k.backed(holdFor)
+		grill, bar := k.backed(off, holdFor)
 		k.q.put("grill", "a")
 		k.pass(holdFor - 10*time.Second)
 		grill.now(cut)
@@ -280,14 +271,10 @@ func TestATicketInDoubtCarriesBothBanners(t *testing.T) {
 	})
 }
 
-// A lease begins once: the fake queue fails the test if it is asked to again.
+// A lease begins once: the queue fails the test if it is asked to again.
 func TestAStationThatBeganAndPrintedNothingEndsTheAttempt(t *testing.T) {
 	inKitchen(t, func(t *testing.T, k *kitchen) {
-		grill, bar := k.printer(), k.printer()
-		grill.now(dropped)
-		l := backed(grill, bar)
-		l.Backups[0].After = 0
-		k.Set([]Line{l})
+		_, bar := k.backed(dropped, 0)
 		k.q.put("grill", "a", "b")
 		k.pass(time.Second)
 		k.wantPaper(bar, "a"+instead, "b"+instead)
@@ -295,18 +282,9 @@ func TestAStationThatBeganAndPrintedNothingEndsTheAttempt(t *testing.T) {
 	})
 }
 
-func TestACleanFailureAndTheBackupsPrintAreOneAttempt(t *testing.T) {
-	inKitchen(t, func(t *testing.T, k *kitchen) {
-		k.backed(0)
-		k.q.put("grill", "a")
-		k.pass(0)
-		k.wantEnds("grill a ack")
-	})
-}
-
 func TestWhenNobodyCanPrintTheReasonNamesThemAll(t *testing.T) {
 	inKitchen(t, func(t *testing.T, k *kitchen) {
-		_, bar := k.backed(0)
+		_, bar := k.backed(off, 0)
 		bar.now(noPaper)
 		k.q.put("grill", "a")
 		k.pass(0)
@@ -322,12 +300,8 @@ func TestWhenNobodyCanPrintTheReasonNamesThemAll(t *testing.T) {
 
 func TestALateBeginOfTheOwnStationCannotBeginForTheBackup(t *testing.T) {
 	inKitchen(t, func(t *testing.T, k *kitchen) {
-		grill, bar := k.printer(), k.printer()
-		grill.now(beginsLate)
+		_, bar := k.backed(beginsLate, 0)
 		bar.dial = 10 * time.Second // still dialling when the own station asks
-		l := backed(grill, bar)
-		l.Backups[0].After = 0
-		k.Set([]Line{l})
 		k.q.put("grill", "a")
 		k.pass(2 * time.Minute)
 		k.wantPaper(bar, "a"+instead)

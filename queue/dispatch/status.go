@@ -57,27 +57,6 @@ func (l *line) update(f func(*Status)) {
 	f(&l.status)
 }
 
-// worked notes an attempt of the own station that went well, failed one that did not; what
-// it waits for is empty when no person is needed.
-func (l *line) worked() {
-	l.d.metrics.setUp(l.name, true)
-	l.update(func(s *Status) {
-		s.turn(true)
-		s.Err, s.Waiting, s.Attempt = "", "", 0
-	})
-}
-
-// stoodIn notes a ticket that came out of a backup, and says whether that is news.
-func (l *line) stoodIn(backup string) (news bool) {
-	l.update(func(s *Status) {
-		s.Attempt = 0
-		if news = s.StandIn.Name != backup; news {
-			s.StandIn = StandIn{backup, time.Now()}
-		}
-	})
-	return news
-}
-
 func (s *Status) turn(up bool) {
 	if !s.Known || s.Up != up {
 		s.Known, s.Up, s.Since = true, up, time.Now()

@@ -100,7 +100,7 @@ func TestAPanicIsCaughtAndLoggedWithItsStack(t *testing.T) {
 
 func TestMetricsExistFromTheStartAndGoWithTheStation(t *testing.T) {
 	inKitchen(t, func(t *testing.T, k *kitchen) {
-		p := k.printer()
+		k.grill(off, noPaper, cut, cut, fine, never, off, fine, noProof)
 		count := func() int {
 			n, err := testutil.GatherAndCount(k.reg)
 			if err != nil {
@@ -108,12 +108,10 @@ func TestMetricsExistFromTheStartAndGoWithTheStation(t *testing.T) {
 			}
 			return n
 		}
-		k.Set([]Line{{Name: "grill", Station: p}})
 		each := len(outcomes()) + len(results()) + 2
 		if n := count(); n != each {
 			t.Errorf("%d series at the start, want %d", n, each)
 		}
-		p.faults = []fault{off, noPaper, cut, cut, fine, never, off, fine, noProof}
 		k.q.put("grill", "a", "b", "c", "d", "e")
 		k.pass(10 * time.Minute)
 		if n := count(); n != each {
@@ -134,6 +132,12 @@ func TestMetricsExistFromTheStartAndGoWithTheStation(t *testing.T) {
 		for outcome, n := range map[string]float64{"sent": 3, "held": 1, "buried": 1, "expired": 0, "confirmed": 0} {
 			if got := testutil.ToFloat64(k.metrics.tickets.WithLabelValues("grill", outcome)); got != n {
 				t.Errorf("%g tickets %s, want %g", got, outcome, n)
+			}
+		}
+		families, err := k.reg.Gather()
+		for _, f := range families {
+			if h := f.Metric[0].Histogram; err != nil || h != nil && (len(h.Bucket) == 0 || h.Schema == nil) {
+				t.Errorf("%s is not both a classic and a native histogram, %v", f.GetName(), err)
 			}
 		}
 		k.Set(nil)
@@ -164,7 +168,7 @@ func TestUpFollowsTheLastAttempt(t *testing.T) {
 
 func TestStandInsAreCountedAndTold(t *testing.T) {
 	inKitchen(t, func(t *testing.T, k *kitchen) {
-		grill, _ := k.backed(0)
+		grill, _ := k.backed(off, 0)
 		count := func() int {
 			n, err := testutil.GatherAndCount(k.reg, "ticketrail_station_standins_total")
 			if err != nil {
