@@ -85,8 +85,7 @@ func (l *line) print(o *outlet, lease Lease) (a attempt) {
 	known := idempotent(o.Station)
 	lease.Known(known)
 	if len(l.outlets) > 1 {
-		g.patience = time.AfterFunc(readyWithin, func() { g.expire(cancel) })
-		defer g.patience.Stop()
+		defer time.AfterFunc(readyWithin, func() { g.expire(cancel) }).Stop()
 	}
 	defer func() {
 		if p := recover(); p != nil {
@@ -109,8 +108,7 @@ func (l *line) print(o *outlet, lease Lease) (a attempt) {
 
 // A gate is the begin that a station gets: it lets one Begin through, while Print runs.
 type gate struct {
-	lease    Lease
-	patience *time.Timer // nil: there is no hurry
+	lease Lease
 
 	mu    sync.Mutex // guards what follows, and makes close wait for a Begin under way
 	asked bool
@@ -139,16 +137,14 @@ func (g *gate) begin(ctx context.Context) error {
 		return errTwice
 	}
 	g.asked = true
-	if g.patience != nil {
-		g.patience.Stop() // from here on it takes as long as it takes
-	}
 	// When Begin has returned nil the doubt is durable. A crash before it and the ticket prints as if
 	// never taken; a crash after it and the next copy carries the banner, whether or not a byte went out.
 	g.err = g.lease.Begin(ctx)
 	return g.err
 }
 
-// expire interrupts a print that has not asked to begin, for good: it may not any more.
+// expire interrupts a print that has not asked to begin, for good: it may not any more. One that
+// has asked takes as long as it takes.
 func (g *gate) expire(interrupt context.CancelCauseFunc) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -145,6 +145,21 @@ func TestALineThatHoldsDoubtHoldsAtOnce(t *testing.T) {
 	})
 }
 
+// A knowing station never brings a ticket out twice.
+type knowing struct{ *fakePrinter }
+
+func (knowing) Idempotent() bool { return true }
+
+func TestAStationThatKnowsATicketAgainIsGivenItUntilItIsOut(t *testing.T) {
+	inKitchen(t, func(t *testing.T, k *kitchen) {
+		p := k.printer(cut, cut, off, cut)
+		k.Set([]Line{{Name: "grill", Station: knowing{p}, HoldDoubt: true}})
+		k.q.put("grill", "a")
+		k.pass(time.Minute)
+		k.wantEnds("grill a retry", "grill a retry", "grill a retry", "grill a retry", "grill a ack")
+	})
+}
+
 func TestAPrinterThatBreaksOffEveryTicketDoesNotRunThroughItsLine(t *testing.T) {
 	inKitchen(t, func(t *testing.T, k *kitchen) {
 		p := k.grill()
@@ -190,6 +205,8 @@ func TestNothingIsPrintedWhenBeginFails(t *testing.T) {
 		}
 		p := k.grill()
 		k.q.put("grill", "a")
+		k.pass(0)
+		k.wantEnds("grill a return") // and a pause
 		k.pass(time.Minute)
 		k.wantPaper(p, "a")
 		k.wantEnds("grill a return", "grill a return", "grill a return", "grill a ack")
