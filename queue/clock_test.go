@@ -21,9 +21,7 @@ func (k *kitchen) count(bucket int) (n int) {
 }
 
 func TestAKeyIsKnownForItsRetentionAndThenForgotten(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k := start(t, func(o *Options) { o.DedupRetention = 48 * time.Hour })
-		defer k.stop()
+	inBubble(t, func(t *testing.T, k *kitchen) {
 		k.accept(order("a", "grill"))
 		for day := range 2 {
 			time.Sleep(24 * time.Hour)
@@ -46,13 +44,11 @@ func TestAKeyIsKnownForItsRetentionAndThenForgotten(t *testing.T) {
 		if got := k.accept(order("a", "grill")); got.Duplicate {
 			t.Error("still known")
 		}
-	})
+	}, func(o *Options) { o.DedupRetention = 48 * time.Hour })
 }
 
 func TestHistoryEndsButNotWhatAPersonMustLookAt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k := start(t, func(o *Options) { o.HistoryRetention = 10 * time.Hour })
-		defer k.stop()
+	inBubble(t, func(t *testing.T, k *kitchen) {
 		for n := range 250 {
 			k.accept(order(id(n), "grill", "bar"))
 			k.print("grill")
@@ -85,7 +81,7 @@ func TestHistoryEndsButNotWhatAPersonMustLookAt(t *testing.T) {
 		if jobs := k.jobs(Filter{}); len(jobs) != 2 || jobs[0].State != ticket.Held || jobs[1].State != ticket.Buried {
 			t.Errorf("left: %+v", jobs)
 		}
-	})
+	}, func(o *Options) { o.HistoryRetention = 10 * time.Hour })
 }
 
 func TestABoxThatBootsIn1970ForgetsNothingAndExpiresNothing(t *testing.T) {
@@ -158,9 +154,7 @@ func TestTimeSwitchedOffCountsWhenTheClockIsRightOnBothSides(t *testing.T) {
 }
 
 func TestAnIdleQueueNotesTheTimeEveryHour(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k := start(t)
-		defer k.stop()
+	inBubble(t, func(t *testing.T, k *kitchen) {
 		before := k.disk.commits()
 		time.Sleep(10*time.Hour + 5*time.Minute)
 		synctest.Wait()
@@ -174,9 +168,7 @@ func TestAnIdleQueueNotesTheTimeEveryHour(t *testing.T) {
 }
 
 func TestTheTimeThatAFailedCommitHeldIsNotedByTheNext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k := start(t)
-		defer k.stop()
+	inBubble(t, func(t *testing.T, k *kitchen) {
 		time.Sleep(2 * time.Minute)
 		k.disk.then(fails)
 		if err := k.Shelf("x").Put(bg, "k", nil); !errors.Is(err, ErrStorageFailed) {

@@ -25,9 +25,7 @@ func flipKey(at int, bit byte) func(tx *bolt.Tx) error {
 }
 
 func TestAFlippedBitInAKeyMovesNoTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k := start(t)
-		defer k.stop()
+	inBubble(t, func(t *testing.T, k *kitchen) {
 		k.accept(order("a", "grill"))
 		k.accept(order("b", "grill"))
 		k.print("grill")
@@ -45,9 +43,7 @@ func TestAFlippedBitInAKeyMovesNoTime(t *testing.T) {
 }
 
 func TestRunningTimeGoesOnWhenItsRecordIsDamaged(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k := start(t)
-		defer k.stop()
+	inBubble(t, func(t *testing.T, k *kitchen) {
 		k.accept(order("a", "grill"))
 		time.Sleep(30 * time.Hour)
 		k.print("grill")
@@ -61,9 +57,7 @@ func TestRunningTimeGoesOnWhenItsRecordIsDamaged(t *testing.T) {
 }
 
 func TestHistoryRemovesNoOpenJobWhateverItsKeysSay(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k := start(t, func(o *Options) { o.HistoryRetention = 10 * time.Hour })
-		defer k.stop()
+	inBubble(t, func(t *testing.T, k *kitchen) {
 		k.accept(order("a", "grill")) // job 1
 		k.print("grill")
 		k.accept(order("b", "bar"))
@@ -76,7 +70,7 @@ func TestHistoryRemovesNoOpenJobWhateverItsKeysSay(t *testing.T) {
 		if d := k.print("grill"); d.Job != 3 || d.Ticket.Request != "c" {
 			t.Errorf("printed %+v", d)
 		}
-	})
+	}, func(o *Options) { o.HistoryRetention = 10 * time.Hour })
 }
 
 func TestABuriedJobOlderThanItsBooksIsCancelledOnce(t *testing.T) {
@@ -121,9 +115,7 @@ func TestAVoidUnderADamagedKeyIsPrintedOnce(t *testing.T) {
 }
 
 func TestATicketWhoseStateIsGoneIsBuriedAndTheLineGoesOn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k := start(t)
-		defer k.stop()
+	inBubble(t, func(t *testing.T, k *kitchen) {
 		k.accept(order("a", "grill"))
 		k.accept(order("b", "grill"))
 		k.must(k.do(bg, once, 1, func(b *batch) error { b.del(b.bucket(bucketState), key64(1)); return nil }))
@@ -138,9 +130,7 @@ func TestATicketWhoseStateIsGoneIsBuriedAndTheLineGoesOn(t *testing.T) {
 }
 
 func TestATicketThatTheFileSaysDoesNotWaitIsLentOnceAtMost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k := start(t)
-		defer k.stop()
+	inBubble(t, func(t *testing.T, k *kitchen) {
 		k.accept(order("a", "grill"))
 		k.accept(order("b", "grill"))
 		k.must(k.do(bg, once, 1, func(b *batch) error {

@@ -10,9 +10,7 @@ import (
 )
 
 func TestAKeyIsKnownForItsRetentionWhateverHourItCameIn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k := start(t, func(o *Options) { o.DedupRetention = 30 * time.Hour })
-		defer k.stop()
+	inBubble(t, func(t *testing.T, k *kitchen) {
 		for hour := range 60 {
 			k.accept(order(id(hour), "grill"))
 			time.Sleep(time.Hour)
@@ -32,7 +30,7 @@ func TestAKeyIsKnownForItsRetentionWhateverHourItCameIn(t *testing.T) {
 		if n := k.count(bucketDedup); n != 2 {
 			t.Errorf("%d buckets of keys, want 2: the first is over", n)
 		}
-	})
+	}, func(o *Options) { o.DedupRetention = 30 * time.Hour })
 }
 
 // Earlier versions filed keys in a bucket for each hour of running time, whose key was the number
@@ -40,9 +38,7 @@ func TestAKeyIsKnownForItsRetentionWhateverHourItCameIn(t *testing.T) {
 // its own hour, and the bucket of a day's last hour is the same as that of the day.
 func TestKeysThatAnEarlierVersionFiledByTheHourAreKnownUntilTheyExpire(t *testing.T) {
 	const hours, retention = 47, 30 // the hours 0 to 47 have a bucket
-	synctest.Test(t, func(t *testing.T) {
-		k := start(t, func(o *Options) { o.DedupRetention = retention * time.Hour })
-		defer k.stop()
+	inBubble(t, func(t *testing.T, k *kitchen) {
 		k.stop()
 		k.edit(func(tx *bolt.Tx) error {
 			for hour := range uint64(hours + 1) {
@@ -87,5 +83,5 @@ func TestKeysThatAnEarlierVersionFiledByTheHourAreKnownUntilTheyExpire(t *testin
 		if n := k.count(bucketDedup); n != 0 {
 			t.Errorf("%d buckets are left", n)
 		}
-	})
+	}, func(o *Options) { o.DedupRetention = retention * time.Hour })
 }

@@ -171,9 +171,7 @@ func TestAFileThatCannotBeSyncedAnewIsNotBelieved(t *testing.T) {
 }
 
 func TestADuplicateAfterARestartRestsOnACommitOfThisProcess(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k := start(t)
-		defer k.stop()
+	inBubble(t, func(t *testing.T, k *kitchen) {
 		k.disk.then(failsButPersist, fails, fails, fails)
 		if _, err := k.Accept(bg, order("a", "grill")); !errors.Is(err, ErrStorageFailed) {
 			t.Fatalf("err %v", err)
@@ -204,9 +202,7 @@ func TestADamagedRecordOnAFailingDiskDoesNotStopTheStart(t *testing.T) {
 	for _, end := range []ending{fails, failsButPersist, noSpace} {
 		for name, ends := range map[string][]ending{"first commit": {end}, "repair": {works, end}, "both": {end, works, end}} {
 			t.Run(name+" "+end.String(), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					k := start(t)
-					defer k.stop()
+				inBubble(t, func(t *testing.T, k *kitchen) {
 					k.accept(order("a", "grill"))
 					k.accept(order("b", "grill"))
 					k.stop()
@@ -227,9 +223,7 @@ func TestADamagedRecordOnAFailingDiskDoesNotStopTheStart(t *testing.T) {
 }
 
 func TestATicketThatIsOutIsWrittenDownOnTheWayOut(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k := start(t)
-		defer k.stop()
+	inBubble(t, func(t *testing.T, k *kitchen) {
 		k.accept(order("a", "grill"))
 		l := k.take("grill")
 		k.must(l.Begin(bg))
@@ -252,9 +246,7 @@ func TestATicketThatIsOutIsWrittenDownOnTheWayOut(t *testing.T) {
 
 func TestAHungDiskIsSeenWhoeverWaitsForIt(t *testing.T) {
 	t.Run("an end that is tried again", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			k := start(t)
-			defer k.stop()
+		inBubble(t, func(t *testing.T, k *kitchen) {
 			k.accept(order("a", "grill"))
 			l := k.take("grill")
 			k.must(l.Begin(bg))
@@ -267,9 +259,7 @@ func TestAHungDiskIsSeenWhoeverWaitsForIt(t *testing.T) {
 		})
 	})
 	t.Run("housekeeping", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			k := start(t)
-			defer k.stop()
+		inBubble(t, func(t *testing.T, k *kitchen) {
 			wantHang(t, k, 2*time.Hour)
 		})
 	})
@@ -325,9 +315,7 @@ func TestAClockSetWhileItIsReadMovesNoTime(t *testing.T) {
 		{"when it is credited", &rightClock{right: evening, asked: true}, &rightClock{wrong: evening.AddDate(14, 0, 0), right: evening}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				k := start(t, func(o *Options) { o.Clock = tt.before })
-				defer k.stop()
+			inBubble(t, func(t *testing.T, k *kitchen) {
 				time.Sleep(2 * time.Minute) // so that the time is noted with the next commit
 				k.accept(order("a", "grill"))
 				left, err := os.ReadFile(k.o.Path)
@@ -343,7 +331,7 @@ func TestAClockSetWhileItIsReadMovesNoTime(t *testing.T) {
 				if got := k.accept(order("a", "grill")); !got.Duplicate {
 					t.Errorf("receipt %+v", got)
 				}
-			})
+			}, func(o *Options) { o.Clock = tt.before })
 		})
 	}
 }

@@ -26,11 +26,7 @@ func TestWhatIsCancelledOverAFailureIsCancelledOnce(t *testing.T) {
 		buried := k.take("pass")
 		k.must(buried.Bury(bg, "no"))
 		for _, job := range []uint64{1, held.Delivery().Job, buried.Delivery().Job} {
-			k.disk.then(end)
-			if err := k.Cancel(bg, job, "not wanted"); !errors.Is(err, ErrStorageFailed) {
-				t.Fatalf("cancel job %d: %v", job, err)
-			}
-			k.healed()
+			k.strike(end, func() error { return k.Cancel(bg, job, "not wanted") })
 			if j := k.job(job); (j.State == ticket.Cancelled) != persisted {
 				t.Errorf("job %+v", j)
 			}
@@ -84,11 +80,7 @@ func TestAStationResumedOverAFailureIsHeldOrNotAsTheFileSays(t *testing.T) {
 	pairs(t, func(t *testing.T, k *kitchen, end ending) {
 		k.accept(order("a", "grill"))
 		k.must(k.HoldStation(bg, "grill", "closed"))
-		k.disk.then(end)
-		if err := k.ResumeStation(bg, "grill"); !errors.Is(err, ErrStorageFailed) {
-			t.Fatalf("err %v", err)
-		}
-		k.healed()
+		k.strike(end, func() error { return k.ResumeStation(bg, "grill") })
 		for range 2 {
 			if h := k.line("grill").Hold; (h == nil) != (end == failsButPersist) {
 				t.Errorf("hold %+v", h)
@@ -108,11 +100,7 @@ func TestASlipThatGrewOverAFailureListsEachTicketOnce(t *testing.T) {
 		k.must(expire())
 		k.accept(order("b", "grill"))
 		time.Sleep(2*time.Hour + time.Second) // not with the hourly note of the clock
-		k.disk.then(end)
-		if err := expire(); !errors.Is(err, ErrStorageFailed) {
-			t.Fatalf("err %v", err)
-		}
-		k.healed()
+		k.strike(end, func() error { return expire() })
 		k.must(expire())
 		k.again()
 		if d := k.print("grill"); d.Ticket.Kind != ticket.Slip || len(d.Ticket.Lines) != 2 {
@@ -137,11 +125,7 @@ func TestAVoidUnderAKnownKeyOverAFailureIsToldOnce(t *testing.T) {
 					})
 					k.open()
 				}
-				k.disk.then(end)
-				if _, err := k.Accept(bg, cancelled(r)); !errors.Is(err, ErrStorageFailed) {
-					t.Fatalf("err %v", err)
-				}
-				k.healed()
+				k.strike(end, func() error { _, err := k.Accept(bg, cancelled(r)); return err })
 				for range 2 {
 					if got := k.accept(cancelled(r)); !got.Duplicate {
 						t.Errorf("receipt %+v", got)
@@ -157,9 +141,7 @@ func TestAVoidUnderAKnownKeyOverAFailureIsToldOnce(t *testing.T) {
 }
 
 func TestAValueWhoseOwnerGaveUpWaitingIsStoredAsItWasPut(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k := start(t)
-		defer k.stop()
+	inBubble(t, func(t *testing.T, k *kitchen) {
 		s := k.Shelf("boards")
 		resume := k.disk.hang()
 		go func() { _ = s.Put(bg, "first", nil) }() // hangs; the next one waits behind it
@@ -182,9 +164,7 @@ func TestAValueWhoseOwnerGaveUpWaitingIsStoredAsItWasPut(t *testing.T) {
 func TestHousekeepingThatFailsForgetsNothingEarlyAndIsMadeUpFor(t *testing.T) {
 	for _, end := range []ending{fails, failsButPersist, noSpace} {
 		t.Run(end.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				k := start(t, func(o *Options) { o.DedupRetention, o.HistoryRetention = 10*time.Hour, 10*time.Hour })
-				defer k.stop()
+			inBubble(t, func(t *testing.T, k *kitchen) {
 				k.accept(order("old", "grill"))
 				k.print("grill")
 				struck := 0
@@ -217,7 +197,7 @@ func TestHousekeepingThatFailsForgetsNothingEarlyAndIsMadeUpFor(t *testing.T) {
 				if struck < 10 {
 					t.Errorf("only %d hours had something to fail", struck)
 				}
-			})
+			}, func(o *Options) { o.DedupRetention, o.HistoryRetention = 10*time.Hour, 10*time.Hour })
 		})
 	}
 }

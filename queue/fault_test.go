@@ -16,11 +16,7 @@ import (
 func pairs(t *testing.T, f func(t *testing.T, k *kitchen, end ending)) {
 	for _, end := range []ending{fails, failsButPersist} {
 		t.Run(end.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				k := start(t)
-				defer k.stop()
-				f(t, k, end)
-			})
+			inBubble(t, func(t *testing.T, k *kitchen) { f(t, k, end) })
 		})
 	}
 }
@@ -41,11 +37,7 @@ func (k *kitchen) healed() {
 func TestAnAcceptThatFailedIsSafeToSendAgain(t *testing.T) {
 	pairs(t, func(t *testing.T, k *kitchen, end ending) {
 		k.accept(order("before", "grill"))
-		k.disk.then(end)
-		if _, err := k.Accept(bg, order("a", "grill")); !errors.Is(err, ErrStorageFailed) {
-			t.Fatalf("err %v", err)
-		}
-		k.healed()
+		k.strike(end, func() error { _, err := k.Accept(bg, order("a", "grill")); return err })
 		if got := k.accept(order("a", "grill")); got.Duplicate != (end == failsButPersist) {
 			t.Errorf("receipt %+v", got)
 		}
@@ -59,9 +51,7 @@ func TestAnAcceptThatFailedIsSafeToSendAgain(t *testing.T) {
 }
 
 func TestNothingIsAnsweredYesAfterAFailureUntilACommitSucceeds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k := start(t)
-		defer k.stop()
+	inBubble(t, func(t *testing.T, k *kitchen) {
 		k.accept(order("a", "grill"))
 		k.disk.then(fails, fails, failsButPersist, fails) // the commit, then canaries
 		if _, err := k.Accept(bg, order("b", "grill")); !errors.Is(err, ErrStorageFailed) {
@@ -197,21 +187,13 @@ func TestWhatPeopleAskForHappensOnceWhenTheyLookAndAskAgain(t *testing.T) {
 		k.accept(order("a", "grill"))
 		job := k.jobs(Filter{})[0].ID
 
-		k.disk.then(end)
-		if _, err := k.Move(bg, []uint64{job}, "bar"); !errors.Is(err, ErrStorageFailed) {
-			t.Fatalf("move: %v", err)
-		}
-		k.healed()
+		k.strike(end, func() error { _, err := k.Move(bg, []uint64{job}, "bar"); return err })
 		if _, err := k.Move(bg, []uint64{job}, "bar"); errors.Is(err, ErrConflict) != persisted {
 			t.Errorf("move again: %v", err)
 		}
 		d := k.print("bar")
 
-		k.disk.then(end)
-		if _, err := k.Reprint(bg, d.Job, "", "lost"); !errors.Is(err, ErrStorageFailed) {
-			t.Fatalf("reprint: %v", err)
-		}
-		k.healed()
+		k.strike(end, func() error { _, err := k.Reprint(bg, d.Job, "", "lost"); return err })
 		if s := k.line("bar"); (s.Pending == 1) != persisted {
 			t.Errorf("bar %+v", s)
 		}
@@ -220,11 +202,7 @@ func TestWhatPeopleAskForHappensOnceWhenTheyLookAndAskAgain(t *testing.T) {
 		k.accept(order("b", "pass"))
 		l := k.take("pass")
 		k.must(l.Hold(bg, "look"))
-		k.disk.then(end)
-		if _, err := k.Reprint(bg, l.Delivery().Job, "", "lost"); !errors.Is(err, ErrStorageFailed) {
-			t.Fatalf("reprint what is held: %v", err)
-		}
-		k.healed()
+		k.strike(end, func() error { _, err := k.Reprint(bg, l.Delivery().Job, "", "lost"); return err })
 		if _, err := k.Reprint(bg, l.Delivery().Job, "", "lost"); errors.Is(err, ErrConflict) != persisted {
 			t.Errorf("reprint what is held again: %v", err)
 		}
@@ -232,11 +210,7 @@ func TestWhatPeopleAskForHappensOnceWhenTheyLookAndAskAgain(t *testing.T) {
 			t.Errorf("pass %+v", s)
 		}
 
-		k.disk.then(end)
-		if err := k.HoldStation(bg, "bar", "x"); !errors.Is(err, ErrStorageFailed) {
-			t.Fatalf("hold: %v", err)
-		}
-		k.healed()
+		k.strike(end, func() error { return k.HoldStation(bg, "bar", "x") })
 		if s := k.line("bar"); (s.Hold != nil) != persisted {
 			t.Errorf("bar %+v", s)
 		}
@@ -247,11 +221,7 @@ func TestAnExpiryThatFailedListsEachTicketOnce(t *testing.T) {
 	pairs(t, func(t *testing.T, k *kitchen, end ending) {
 		k.accept(order("a", "grill"))
 		time.Sleep(2*time.Hour + time.Second) // not with the hourly note of the clock
-		k.disk.then(end)
-		if _, err := k.Expire(bg, "grill", time.Hour); !errors.Is(err, ErrStorageFailed) {
-			t.Fatalf("err %v", err)
-		}
-		k.healed()
+		k.strike(end, func() error { _, err := k.Expire(bg, "grill", time.Hour); return err })
 		if _, err := k.Expire(bg, "grill", time.Hour); err != nil {
 			t.Fatal(err)
 		}
@@ -266,11 +236,7 @@ func TestAShelfHoldsWhatWasPutOnIt(t *testing.T) {
 	pairs(t, func(t *testing.T, k *kitchen, end ending) {
 		s := k.Shelf("boards")
 		k.must(s.Put(bg, "grill", []byte("old")))
-		k.disk.then(end)
-		if err := s.Put(bg, "grill", []byte("new")); !errors.Is(err, ErrStorageFailed) {
-			t.Fatalf("err %v", err)
-		}
-		k.healed()
+		k.strike(end, func() error { return s.Put(bg, "grill", []byte("new")) })
 		want := "old"
 		if end == failsButPersist {
 			want = "new"
@@ -278,11 +244,7 @@ func TestAShelfHoldsWhatWasPutOnIt(t *testing.T) {
 		if v, ok, err := s.Get("grill"); string(v) != want || !ok || err != nil {
 			t.Errorf("got %q, %v, %v; want %q", v, ok, err, want)
 		}
-		k.disk.then(end)
-		if err := s.Delete(bg, "grill"); !errors.Is(err, ErrStorageFailed) {
-			t.Fatalf("delete: %v", err)
-		}
-		k.healed()
+		k.strike(end, func() error { return s.Delete(bg, "grill") })
 		if _, ok, err := s.Get("grill"); ok != (end == fails) || err != nil {
 			t.Errorf("after delete %v, %v", ok, err)
 		}
@@ -290,9 +252,7 @@ func TestAShelfHoldsWhatWasPutOnIt(t *testing.T) {
 }
 
 func TestAFullDiskStopsAcceptingNeverPrinting(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k := start(t)
-		defer k.stop()
+	inBubble(t, func(t *testing.T, k *kitchen) {
 		k.accept(order("a", "grill"))
 		l := k.take("grill")
 		k.disk.then(noSpace)

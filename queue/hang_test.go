@@ -10,9 +10,7 @@ import (
 
 // The receiver waits for Accept itself: that it returns is the service's answer in time.
 func TestAHungDiskKeepsNobodyLongerThanItsTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k := start(t)
-		defer k.stop()
+	inBubble(t, func(t *testing.T, k *kitchen) {
 		k.SetStations([]string{"grill"})
 		resume := k.disk.hang()
 		began := time.Now()
@@ -38,9 +36,7 @@ func TestAHungDiskKeepsNobodyLongerThanItsTime(t *testing.T) {
 }
 
 func TestWhoMakesRoomSeesWithinSecondsThatItWasEnough(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k := start(t)
-		defer k.stop()
+	inBubble(t, func(t *testing.T, k *kitchen) {
 		k.SetStations([]string{"grill"})
 		k.disk.then(noSpace)
 		if _, err := k.Accept(bg, order("a", "grill")); !errors.Is(err, ErrStorageFull) {

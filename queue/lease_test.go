@@ -111,9 +111,7 @@ func TestOnlyAProofIsAcknowledged(t *testing.T) {
 }
 
 func TestAStationIsLentOneTicketAtATime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k := start(t)
-		defer k.stop()
+	inBubble(t, func(t *testing.T, k *kitchen) {
 		k.accept(order("a", "grill"))
 		k.accept(order("b", "grill"))
 		l := k.take("grill")
@@ -136,9 +134,7 @@ func TestAStationIsLentOneTicketAtATime(t *testing.T) {
 }
 
 func TestAHeldStationIsLentNothingUntilItIsResumed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k := start(t)
-		defer k.stop()
+	inBubble(t, func(t *testing.T, k *kitchen) {
 		k.accept(order("a", "grill"))
 		k.must(k.HoldStation(bg, "grill", "cleaning"))
 		k.again()

@@ -10,8 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	bolt "go.etcd.io/bbolt"
-
 	"ticketrail/queue/ticket"
 )
 
@@ -184,12 +182,9 @@ func TestAClosedQueueSaysSo(t *testing.T) {
 }
 
 func TestAHungDiskTurnsRequestsAwayAndSaysHowLong(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k := start(t)
-		defer k.stop()
+	inBubble(t, func(t *testing.T, k *kitchen) {
 		k.accept(order("before", "grill"))
-		hang := make(chan struct{})
-		k.seams.commit = func(tx *bolt.Tx) error { <-hang; return tx.Commit() }
+		resume := k.disk.hang()
 		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
 		defer cancel()
 		if _, err := k.Accept(ctx, order("a", "grill")); !errors.Is(err, context.DeadlineExceeded) {
@@ -209,7 +204,7 @@ func TestAHungDiskTurnsRequestsAwayAndSaysHowLong(t *testing.T) {
 		}
 		leave()
 		wg.Wait()
-		close(hang)
+		resume()
 		synctest.Wait()
 		// The one whose sender gave up was committed after all, once; its retry is a duplicate.
 		if got := k.accept(order("a", "grill")); !got.Duplicate {
@@ -224,18 +219,9 @@ func TestAHungDiskTurnsRequestsAwayAndSaysHowLong(t *testing.T) {
 	})
 }
 
-// hang stops the disk in the middle of the next commit until resume is called.
-func (k *kitchen) hang() (resume func()) {
-	stopped := make(chan struct{})
-	k.seams.commit = func(tx *bolt.Tx) error { <-stopped; return tx.Commit() }
-	return func() { close(stopped) }
-}
-
 func TestArrivalsInOneTransactionKnowEachOther(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k := start(t)
-		defer k.stop()
-		resume := k.hang()
+	inBubble(t, func(t *testing.T, k *kitchen) {
+		resume := k.disk.hang()
 		go k.accept(order("first", "grill"))
 		synctest.Wait()
 		var got [3]ticket.Receipt
@@ -257,12 +243,10 @@ func TestArrivalsInOneTransactionKnowEachOther(t *testing.T) {
 }
 
 func TestATicketIsNotLentWhileItIsBeingCancelled(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k := start(t)
-		defer k.stop()
+	inBubble(t, func(t *testing.T, k *kitchen) {
 		k.accept(order("a", "grill"))
 		k.accept(order("b", "grill"))
-		resume := k.hang()
+		resume := k.disk.hang()
 		done := make(chan error)
 		go func() { done <- k.Cancel(bg, 1, "guest left") }()
 		synctest.Wait()

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -115,6 +116,16 @@ func start(t testing.TB, change ...func(*Options)) *kitchen {
 	return k
 }
 
+// inBubble runs f in a bubble, with a queue.
+func inBubble(t *testing.T, f func(t *testing.T, k *kitchen), change ...func(*Options)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		k := start(t, change...)
+		defer k.stop()
+		f(t, k)
+	})
+}
+
 func (k *kitchen) open() {
 	k.t.Helper()
 	q, err := open(k.o, seams{commit: k.disk.commit, sync: func(*os.File) error { return nil }})
@@ -152,6 +163,16 @@ func (k *kitchen) again() {
 	k.t.Helper()
 	k.stop()
 	k.open()
+}
+
+// strike has the next commit end so, under a step that is told, and waits until storage works again.
+func (k *kitchen) strike(end ending, step func() error) {
+	k.t.Helper()
+	k.disk.then(end)
+	if err := step(); !errors.Is(err, ErrStorageFailed) {
+		k.t.Fatalf("err %v, want %v", err, ErrStorageFailed)
+	}
+	k.healed()
 }
 
 const venue = "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11"

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -57,14 +56,6 @@ func (k *kitchen) marks() (n int) {
 	return n
 }
 
-func inBubble(t *testing.T, f func(t *testing.T, k *kitchen)) {
-	synctest.Test(t, func(t *testing.T) {
-		k := start(t)
-		defer k.stop()
-		f(t, k)
-	})
-}
-
 func TestWhatWasOnADarkScreenIsAnOrdinaryJobOfItsBackup(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kitchen) {
 		k.shown(2)
@@ -100,11 +91,7 @@ func TestARescueOverAFailureMakesEachCopyOnce(t *testing.T) {
 	pairs(t, func(t *testing.T, k *kitchen, end ending) {
 		k.shown(2)
 		for _, restart := range []bool{false, true} { // the second time is another darkness
-			k.disk.then(end)
-			if _, err := k.Rescue(bg, "wall", "grill", cards(true, 1, 2)); !errors.Is(err, ErrStorageFailed) {
-				t.Fatal(err)
-			}
-			k.healed()
+			k.strike(end, func() error { _, err := k.Rescue(bg, "wall", "grill", cards(true, 1, 2)); return err })
 			if restart { // or a crash
 				k.again()
 			}
@@ -114,11 +101,7 @@ func TestARescueOverAFailureMakesEachCopyOnce(t *testing.T) {
 			if s := k.line("grill"); s.Pending != 2 {
 				t.Errorf("%+v", s)
 			}
-			k.disk.then(end)
-			if _, err := k.Rescue(bg, "wall", "grill", cards(false, 1, 2)); !errors.Is(err, ErrStorageFailed) {
-				t.Fatal(err)
-			}
-			k.healed()
+			k.strike(end, func() error { _, err := k.Rescue(bg, "wall", "grill", cards(false, 1, 2)); return err })
 			if restart {
 				k.again()
 			}

@@ -5,16 +5,13 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"ticketrail/queue/ticket"
 )
 
 func TestTooOldTicketsAreListedOnOneSlipAtTheHead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k := start(t)
-		defer k.stop()
+	inBubble(t, func(t *testing.T, k *kitchen) {
 		for n := range 3 {
 			k.accept(order(id(n), "grill"))
 			time.Sleep(time.Hour)
@@ -48,9 +45,7 @@ func TestTooOldTicketsAreListedOnOneSlipAtTheHead(t *testing.T) {
 }
 
 func TestASlipThatGrewIsNotCancelledByWhoSawTheShorterOne(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k := start(t)
-		defer k.stop()
+	inBubble(t, func(t *testing.T, k *kitchen) {
 		expire := func(name string) uint64 {
 			t.Helper()
 			k.accept(order(name, "grill"))
@@ -79,9 +74,7 @@ func TestASlipThatGrewIsNotCancelledByWhoSawTheShorterOne(t *testing.T) {
 }
 
 func TestASlipSaysWhatMayHaveComeOutAndEndsSomewhere(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k := start(t)
-		defer k.stop()
+	inBubble(t, func(t *testing.T, k *kitchen) {
 		for n := range expireAtOnce + 2 {
 			k.accept(order(id(n), "grill"))
 			if n == 0 {
