@@ -34,22 +34,6 @@ func (k *kitchen) healed() {
 	k.t.Fatalf("storage still fails: %v", k.Ready())
 }
 
-func TestAnAcceptThatFailedIsSafeToSendAgain(t *testing.T) {
-	pairs(t, func(t *testing.T, k *kitchen, end ending) {
-		k.accept(order("before", "grill"))
-		k.strike(end, func() error { _, err := k.Accept(bg, order("a", "grill")); return err })
-		if got := k.accept(order("a", "grill")); got.Duplicate != (end == failsButPersist) {
-			t.Errorf("receipt %+v", got)
-		}
-		for _, want := range []string{"before", "a"} {
-			if d := k.print("grill"); d.Ticket.Request != want {
-				t.Errorf("printed %s, want %s", d.Ticket.Request, want)
-			}
-		}
-		k.nothing("grill")
-	})
-}
-
 func TestNothingIsAnsweredYesAfterAFailureUntilACommitSucceeds(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kitchen) {
 		k.accept(order("a", "grill"))
@@ -181,76 +165,6 @@ func TestAnEndGoesOnWhenNobodyWaitsForItAnyMore(t *testing.T) {
 	})
 }
 
-func TestWhatPeopleAskForHappensOnceWhenTheyLookAndAskAgain(t *testing.T) {
-	pairs(t, func(t *testing.T, k *kitchen, end ending) {
-		persisted := end == failsButPersist
-		k.accept(order("a", "grill"))
-		job := k.jobs(Filter{})[0].ID
-
-		k.strike(end, func() error { _, err := k.Move(bg, []uint64{job}, "bar"); return err })
-		if _, err := k.Move(bg, []uint64{job}, "bar"); errors.Is(err, ErrConflict) != persisted {
-			t.Errorf("move again: %v", err)
-		}
-		d := k.print("bar")
-
-		k.strike(end, func() error { _, err := k.Reprint(bg, d.Job, "", "lost"); return err })
-		if s := k.line("bar"); (s.Pending == 1) != persisted {
-			t.Errorf("bar %+v", s)
-		}
-
-		// One that a person had to decide about is decided about once.
-		k.accept(order("b", "pass"))
-		l := k.take("pass")
-		k.must(l.Hold(bg, "look"))
-		k.strike(end, func() error { _, err := k.Reprint(bg, l.Delivery().Job, "", "lost"); return err })
-		if _, err := k.Reprint(bg, l.Delivery().Job, "", "lost"); errors.Is(err, ErrConflict) != persisted {
-			t.Errorf("reprint what is held again: %v", err)
-		}
-		if s := k.line("pass"); s.Pending != 1 || s.Held != 0 {
-			t.Errorf("pass %+v", s)
-		}
-
-		k.strike(end, func() error { return k.HoldStation(bg, "bar", "x") })
-		if s := k.line("bar"); (s.Hold != nil) != persisted {
-			t.Errorf("bar %+v", s)
-		}
-	})
-}
-
-func TestAnExpiryThatFailedListsEachTicketOnce(t *testing.T) {
-	pairs(t, func(t *testing.T, k *kitchen, end ending) {
-		k.accept(order("a", "grill"))
-		time.Sleep(2*time.Hour + time.Second) // not with the hourly note of the clock
-		k.strike(end, func() error { _, err := k.Expire(bg, "grill", time.Hour); return err })
-		if _, err := k.Expire(bg, "grill", time.Hour); err != nil {
-			t.Fatal(err)
-		}
-		if d := k.print("grill"); d.Ticket.Kind != ticket.Slip || len(d.Ticket.Lines) != 1 {
-			t.Errorf("slip %+v", d)
-		}
-		k.nothing("grill")
-	})
-}
-
-func TestAShelfHoldsWhatWasPutOnIt(t *testing.T) {
-	pairs(t, func(t *testing.T, k *kitchen, end ending) {
-		s := k.Shelf("boards")
-		k.must(s.Put(bg, "grill", []byte("old")))
-		k.strike(end, func() error { return s.Put(bg, "grill", []byte("new")) })
-		want := "old"
-		if end == failsButPersist {
-			want = "new"
-		}
-		if v, ok, err := s.Get("grill"); string(v) != want || !ok || err != nil {
-			t.Errorf("got %q, %v, %v; want %q", v, ok, err, want)
-		}
-		k.strike(end, func() error { return s.Delete(bg, "grill") })
-		if _, ok, err := s.Get("grill"); ok != (end == fails) || err != nil {
-			t.Errorf("after delete %v, %v", ok, err)
-		}
-	})
-}
-
 func TestAFullDiskStopsAcceptingNeverPrinting(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kitchen) {
 		k.accept(order("a", "grill"))
@@ -271,4 +185,97 @@ func TestAFullDiskStopsAcceptingNeverPrinting(t *testing.T) {
 		k.print("grill")
 		k.nothing("grill")
 	})
+}
+
+func TestALineMovedOverAFailureIsMovedOnceAndInOrder(t *testing.T) {
+	pairs(t, func(t *testing.T, k *kitchen, end ending) {
+		const tickets = moveAtOnce + 20 // two transactions: the second one fails
+		for n := range tickets {
+			k.accept(order(id(n), "grill"))
+		}
+		k.disk.then(works, end)
+		moved, err := k.MoveAll(bg, "grill", "bar")
+		if !errors.Is(err, ErrStorageFailed) || len(moved) != moveAtOnce {
+			t.Fatalf("%d moved, %v", len(moved), err)
+		}
+		k.healed()
+		moved, err = k.MoveAll(bg, "grill", "bar")
+		want := tickets - moveAtOnce
+		if end == failsButPersist {
+			want = 0
+		}
+		if err != nil || len(moved) != want {
+			t.Errorf("again: %d moved, %v; want %d", len(moved), err, want)
+		}
+		k.again()
+		k.nothing("grill")
+		for n := range tickets {
+			if d := k.print("bar"); d.Ticket.Request != id(n) || d.Reprint || d.Doubt {
+				t.Fatalf("printed %+v, want %s", d, id(n))
+			}
+		}
+		k.nothing("bar")
+	})
+}
+
+func TestAValueWhoseOwnerGaveUpWaitingIsStoredAsItWasPut(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kitchen) {
+		s := k.Shelf("boards")
+		resume := k.disk.hang()
+		go func() { _ = s.Put(bg, "first", nil) }() // hangs; the next one waits behind it
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(bg, time.Second)
+		defer cancel()
+		value := []byte("grill: burger")
+		if err := s.Put(ctx, "second", value); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("err %v", err)
+		}
+		copy(value, "used for something else")
+		resume()
+		synctest.Wait()
+		if got, ok, err := s.Get("second"); string(got) != "grill: burger" || !ok || err != nil {
+			t.Errorf("stored %q, %v, %v", got, ok, err)
+		}
+	})
+}
+
+func TestHousekeepingThatFailsForgetsNothingEarlyAndIsMadeUpFor(t *testing.T) {
+	for _, end := range []ending{fails, failsButPersist, noSpace} {
+		t.Run(end.String(), func(t *testing.T) {
+			inBubble(t, func(t *testing.T, k *kitchen) {
+				k.accept(order("old", "grill"))
+				k.print("grill")
+				struck := 0
+				hours := func(n int) {
+					for range n {
+						before := k.disk.commits()
+						k.disk.then(end, works, end) // what is written next, the canary, what is written after
+						time.Sleep(time.Hour + time.Minute)
+						k.disk.heal()
+						k.healed()
+						if k.disk.commits() > before {
+							struck++
+						}
+					}
+				}
+				hours(9)
+				if got := k.accept(order("old", "grill")); !got.Duplicate {
+					t.Error("the key is forgotten")
+				}
+				if j := k.job(1); j.State != ticket.Sent {
+					t.Errorf("job %+v", j)
+				}
+				hours(26) // a day of keys goes as a whole
+				if got := k.accept(order("old", "grill")); got.Duplicate {
+					t.Error("the key is known for ever")
+				}
+				if _, _, _, err := k.Job(bg, 1); !errors.Is(err, ErrNotFound) {
+					t.Errorf("history is kept for ever: %v", err)
+				}
+				if struck < 10 {
+					t.Errorf("only %d hours had something to fail", struck)
+				}
+			}, func(o *Options) { o.DedupRetention, o.HistoryRetention = 10*time.Hour, 10*time.Hour })
+		})
+	}
 }

@@ -87,35 +87,6 @@ func TestWhatWasOnADarkScreenIsAnOrdinaryJobOfItsBackup(t *testing.T) {
 	})
 }
 
-func TestARescueOverAFailureMakesEachCopyOnce(t *testing.T) {
-	pairs(t, func(t *testing.T, k *kitchen, end ending) {
-		k.shown(2)
-		for _, restart := range []bool{false, true} { // the second time is another darkness
-			k.strike(end, func() error { _, err := k.Rescue(bg, "wall", "grill", cards(true, 1, 2)); return err })
-			if restart { // or a crash
-				k.again()
-			}
-			if r := k.rescue(true, 1, 2); (r.Sent == 0) != (end == failsButPersist) || len(r.Copies) != 2 || !r.Copies[1].Open {
-				t.Errorf("%+v", r)
-			}
-			if s := k.line("grill"); s.Pending != 2 {
-				t.Errorf("%+v", s)
-			}
-			k.strike(end, func() error { _, err := k.Rescue(bg, "wall", "grill", cards(false, 1, 2)); return err })
-			if restart {
-				k.again()
-			}
-			if r := k.rescue(false, 1, 2); (r.TakenBack == 0) != (end == failsButPersist) || len(r.Copies) != 0 {
-				t.Errorf("%+v", r)
-			}
-			k.nothing("grill")
-		}
-		if b := k.line("grill").Books; b.Reprinted != 4 || b.Outcomes[ticket.Cancelled] != 4 || k.marks() != 0 {
-			t.Errorf("books %+v, %d marks", b, k.marks())
-		}
-	})
-}
-
 func TestASecondDarknessPrintsNothingTwice(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kitchen) {
 		k.shown(4)
