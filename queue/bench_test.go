@@ -28,20 +28,6 @@ func realistic(n uint64) ticket.Request {
 
 func synced(o *Options) { o.NoSync = false; o.MaxBacklog = 10_000_000 }
 
-func BenchmarkAccept(b *testing.B) {
-	k := start(b, synced)
-	n := uint64(0)
-	for b.Loop() {
-		n++
-		k.accept(realistic(n))
-	}
-}
-
-func BenchmarkAcceptFrom256(b *testing.B) {
-	k := start(b, synced)
-	from256(k, 0, b.N)
-}
-
 // from256 has so many requests accepted, 256 at a time. It says how long that took.
 func from256(k *kitchen, first uint64, count int) time.Duration {
 	var n atomic.Uint64
@@ -58,39 +44,6 @@ func from256(k *kitchen, first uint64, count int) time.Duration {
 	}
 	wg.Wait()
 	return time.Since(began)
-}
-
-// BenchmarkCommit is the yardstick: one Update of the same records.
-func BenchmarkCommit(b *testing.B) {
-	k := start(b, synced)
-	k.stop()
-	db, err := bolt.Open(k.o.Path, 0o600, boltOptions(false))
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer db.Close()
-	n := uint64(0)
-	for b.Loop() {
-		n++
-		r := realistic(n)
-		cargo, _ := encodeCargo(r.Drafts)
-		body, _ := encodeBody(&r)
-		key := keyOf(r.Venue, r.ID)
-		err := db.Update(func(tx *bolt.Tx) error {
-			d, _ := tx.Bucket(bucketNames[bucketDedup]).CreateBucketIfNotExists(key64(generationOf(0)))
-			_ = d.Put(key[:], make([]byte, 22))
-			_ = tx.Bucket(bucketNames[bucketRequests]).Put(key64(n), body)
-			for i := range cargo {
-				_ = tx.Bucket(bucketNames[bucketJobs]).Put(key64(2*n+uint64(i)), cargo[i])
-				_ = tx.Bucket(bucketNames[bucketState]).Put(key64(2*n+uint64(i)), make([]byte, 100))
-				_ = tx.Bucket(bucketNames[bucketWaiting]).Put(key64(2*n+uint64(i)), make([]byte, 20))
-			}
-			return nil
-		})
-		if err != nil {
-			b.Fatal(err)
-		}
-	}
 }
 
 func BenchmarkTakeBeginAck(b *testing.B) {

@@ -33,9 +33,7 @@ func TestAFlippedBitInAKeyMovesNoTime(t *testing.T) {
 		k.edit(flipKey(1, 0x10)) // 52 days of running time
 		k.open()
 		synctest.Wait()
-		if got := k.accept(order("a", "grill")); !got.Duplicate {
-			t.Errorf("receipt %+v", got)
-		}
+		k.known(order("a", "grill"))
 		if n, err := k.Expire(bg, "grill", 4*time.Hour); n != 0 || err != nil {
 			t.Errorf("%d expired, %v", n, err)
 		}
@@ -88,40 +86,12 @@ func TestABuriedJobOlderThanItsBooksIsCancelledOnce(t *testing.T) {
 	}
 }
 
-func TestAVoidUnderADamagedKeyIsPrintedOnce(t *testing.T) {
-	k := start(t)
-	r := order("a", "grill")
-	k.accept(r)
-	k.print("grill")
-	k.stop()
-	key := keyOf(r.Venue, r.ID)
-	k.edit(func(tx *bolt.Tx) error {
-		b := tx.Bucket(bucketNames[bucketDedup]).Bucket(key64(generationOf(0)))
-		v := bytes.Clone(b.Get(key[:]))
-		v[7] ^= 1
-		return b.Put(key[:], v)
-	})
-	k.open()
-	if got := k.accept(cancelled(r)); got != (ticket.Receipt{Duplicate: true, Jobs: 1}) {
-		t.Errorf("receipt %+v", got)
-	}
-	if got := k.accept(cancelled(r)); got != (ticket.Receipt{Duplicate: true}) {
-		t.Errorf("second receipt %+v", got)
-	}
-	if d := k.print("grill"); d.Ticket.Kind != ticket.Correction || len(d.Ticket.Lines) != 1 || !d.Ticket.Lines[0].Void {
-		t.Errorf("printed %+v", d)
-	}
-	k.nothing("grill")
-}
-
 func TestATicketWhoseStateIsGoneIsBuriedAndTheLineGoesOn(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kitchen) {
 		k.accept(order("a", "grill"))
 		k.accept(order("b", "grill"))
 		k.must(k.do(bg, once, 1, func(b *batch) error { b.del(b.bucket(bucketState), key64(1)); return nil }))
-		if d := k.print("grill"); d.Ticket.Request != "b" {
-			t.Errorf("printed %s", d.Ticket.Request)
-		}
+		k.prints("grill", "b")
 		if j := k.job(1); j.State != ticket.Buried || j.Request != "a" {
 			t.Errorf("job %+v", j)
 		}
@@ -144,15 +114,11 @@ func TestATicketThatTheFileSaysDoesNotWaitIsLentOnceAtMost(t *testing.T) {
 			t.Errorf("begin: %v", err)
 		}
 		k.must(l.Return(bg, "begin failed"))
-		if d := k.print("grill"); d.Ticket.Request != "b" {
-			t.Errorf("printed %s", d.Ticket.Request)
-		}
+		k.prints("grill", "b")
 		k.nothing("grill")
 		k.must(k.Close())
 		k.open() // which finds the place in the line that is left over
-		if j := k.job(1); j.State != ticket.Buried {
-			t.Errorf("job %+v", j)
-		}
+		k.is(1, ticket.Buried)
 	})
 }
 

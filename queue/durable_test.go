@@ -101,13 +101,9 @@ func TestAPowerCutRightAfterAFailedSyncLeavesAWholeFile(t *testing.T) {
 			k.accept(order("a", "grill"))
 			p.then(failsButPersist)
 			p.cutOff = true
-			if _, err := k.Accept(bg, order("b", "grill")); !errors.Is(err, ErrStorageFailed) {
-				t.Fatalf("err %v", err)
-			}
+			k.refused(order("b", "grill"), ErrStorageFailed)
 			k.healed()
-			if got := k.accept(order("b", "grill")); !got.Duplicate {
-				t.Errorf("receipt %+v", got)
-			}
+			k.known(order("b", "grill"))
 			k.print("grill")
 			if p.cuts < 3 {
 				t.Errorf("power failed at only %d commits", p.cuts)
@@ -126,9 +122,7 @@ func TestAPowerCutInTheFirstCommitAfterACrashLeavesAWholeFile(t *testing.T) {
 			k.accept(order("a", "grill"))
 			p.then(failsButPersist, fails, fails, fails) // so that nothing is mended before the end
 			p.deaf.Store(true)
-			if _, err := k.Accept(bg, order("b", "grill")); !errors.Is(err, ErrStorageFailed) {
-				t.Fatalf("err %v", err)
-			}
+			k.refused(order("b", "grill"), ErrStorageFailed)
 			k.must(k.Close())
 			if q, err := open(k.o, p.seams()); !errors.Is(err, syscall.EIO) {
 				t.Fatalf("opened %v, %v", q != nil, err)
@@ -137,9 +131,7 @@ func TestAPowerCutInTheFirstCommitAfterACrashLeavesAWholeFile(t *testing.T) {
 			p.deaf.Store(false)
 			p.cutOff = true
 			p.open(k)
-			if got := k.accept(order("b", "grill")); !got.Duplicate {
-				t.Errorf("receipt %+v", got)
-			}
+			k.known(order("b", "grill"))
 			if p.cuts == 0 {
 				t.Error("power failed at no commit")
 			}
@@ -154,45 +146,33 @@ func TestAFileThatCannotBeSyncedAnewIsNotBelieved(t *testing.T) {
 		k.accept(order("a", "grill"))
 		p.deaf.Store(true)
 		p.then(failsButPersist)
-		if _, err := k.Accept(bg, order("b", "grill")); !errors.Is(err, ErrStorageFailed) {
-			t.Fatalf("err %v", err)
-		}
+		k.refused(order("b", "grill"), ErrStorageFailed)
 		time.Sleep(10 * time.Minute)
-		if _, err := k.Accept(bg, order("a", "grill")); !errors.Is(err, ErrStorageFailed) {
-			t.Errorf("duplicate: %v", err)
-		}
+		k.refused(order("a", "grill"), ErrStorageFailed)
 		k.nothing("grill")
 		p.deaf.Store(false)
 		k.healed()
-		if got := k.accept(order("b", "grill")); !got.Duplicate {
-			t.Errorf("receipt %+v", got)
-		}
+		k.known(order("b", "grill"))
 	})
 }
 
 func TestADuplicateAfterARestartRestsOnACommitOfThisProcess(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kitchen) {
 		k.disk.then(failsButPersist, fails, fails, fails)
-		if _, err := k.Accept(bg, order("a", "grill")); !errors.Is(err, ErrStorageFailed) {
-			t.Fatalf("err %v", err)
-		}
+		k.refused(order("a", "grill"), ErrStorageFailed)
 		synctest.Wait()
 		k.must(k.Close())
 		k.disk.heal()
 		before := k.disk.commits()
 		k.open()
-		if got := k.accept(order("a", "grill")); !got.Duplicate {
-			t.Errorf("receipt %+v", got)
-		}
+		k.known(order("a", "grill"))
 		if k.disk.commits() == before {
 			t.Error("it is answered, and nothing has been committed since the failure")
 		}
 		k.must(k.Close())
 		k.disk.then(fails, fails) // the commit at the start, and the one to mend that
 		k.open()
-		if _, err := k.Accept(bg, order("a", "grill")); !errors.Is(err, ErrStorageFailed) {
-			t.Errorf("err %v", err)
-		}
+		k.refused(order("a", "grill"), ErrStorageFailed)
 		k.healed()
 		k.print("grill")
 	})
@@ -210,12 +190,8 @@ func TestADamagedRecordOnAFailingDiskDoesNotStopTheStart(t *testing.T) {
 					k.disk.then(ends...)
 					k.open()
 					k.healed()
-					if d := k.print("grill"); d.Ticket.Request != "b" {
-						t.Errorf("printed %s", d.Ticket.Request)
-					}
-					if j := k.job(1); j.State != ticket.Buried {
-						t.Errorf("job %+v", j)
-					}
+					k.prints("grill", "b")
+					k.is(1, ticket.Buried)
 				})
 			})
 		}
@@ -238,9 +214,7 @@ func TestATicketThatIsOutIsWrittenDownOnTheWayOut(t *testing.T) {
 		k.must(<-done)
 		k.open()
 		k.nothing("grill")
-		if j := k.job(1); j.State != ticket.Confirmed {
-			t.Errorf("job %+v", j)
-		}
+		k.is(1, ticket.Confirmed)
 	})
 }
 
@@ -282,9 +256,7 @@ func wantHang(t *testing.T, k *kitchen, after time.Duration) {
 func TestAReserveThatCannotBeMadeCostsNoOrder(t *testing.T) {
 	k := start(t, func(o *Options) {
 		o.Reserve = 1 << 20
-		if err := os.MkdirAll(filepath.Join(o.Path+".reserve", "in the way"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Join(o.Path+".reserve", "in the way"), 0o700))
 	})
 	k.must(k.Ready())
 	k.accept(order("a", "grill"))
@@ -328,9 +300,7 @@ func TestAClockSetWhileItIsReadMovesNoTime(t *testing.T) {
 				if r := k.clock.running(); r > time.Hour {
 					t.Errorf("running time jumps to %s", r)
 				}
-				if got := k.accept(order("a", "grill")); !got.Duplicate {
-					t.Errorf("receipt %+v", got)
-				}
+				k.known(order("a", "grill"))
 			}, func(o *Options) { o.Clock = tt.before })
 		})
 	}

@@ -38,21 +38,15 @@ func TestNothingIsAnsweredYesAfterAFailureUntilACommitSucceeds(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kitchen) {
 		k.accept(order("a", "grill"))
 		k.disk.then(fails, fails, failsButPersist, fails) // the commit, then canaries
-		if _, err := k.Accept(bg, order("b", "grill")); !errors.Is(err, ErrStorageFailed) {
-			t.Fatalf("err %v", err)
-		}
+		k.refused(order("b", "grill"), ErrStorageFailed)
 		synctest.Wait()
 		if err := k.Ready(); !errors.Is(err, ErrStorageFailed) {
 			t.Errorf("ready: %v", err)
 		}
-		if _, err := k.Accept(bg, order("a", "grill")); !errors.Is(err, ErrStorageFailed) {
-			t.Errorf("duplicate: %v", err)
-		}
+		k.refused(order("a", "grill"), ErrStorageFailed)
 		k.nothing("grill")
 		k.healed()
-		if got := k.accept(order("a", "grill")); !got.Duplicate {
-			t.Errorf("receipt %+v", got)
-		}
+		k.known(order("a", "grill"))
 		if got := k.accept(order("b", "grill")); got.Duplicate {
 			t.Errorf("receipt %+v", got)
 		}
@@ -137,9 +131,7 @@ func TestEveryEndOfALeaseSurvivesAFailedCommit(t *testing.T) {
 				if tt.want == ticket.Pending {
 					want = "a"
 				}
-				if d := k.print("grill"); d.Ticket.Request != want {
-					t.Errorf("next is %s, want %s", d.Ticket.Request, want)
-				}
+				k.prints("grill", want)
 			})
 		})
 	}
@@ -158,9 +150,7 @@ func TestAnEndGoesOnWhenNobodyWaitsForItAnyMore(t *testing.T) {
 		}
 		k.nothing("grill")
 		k.healed()
-		if j := k.job(l.Delivery().Job); j.State != ticket.Sent {
-			t.Errorf("job %+v", j)
-		}
+		k.is(l.Delivery().Job, ticket.Sent)
 		k.nothing("grill")
 	})
 }
@@ -174,13 +164,9 @@ func TestAFullDiskStopsAcceptingNeverPrinting(t *testing.T) {
 		k.disk.then(noSpace, noSpace)
 		k.must(l.Ack(bg, ticket.Sent, ""))
 		k.disk.then(noSpace)
-		if _, err := k.Accept(bg, order("b", "grill")); !errors.Is(err, ErrStorageFull) {
-			t.Errorf("err %v", err)
-		}
+		k.refused(order("b", "grill"), ErrStorageFull)
 		k.healed()
-		if got := k.accept(order("a", "grill")); !got.Duplicate {
-			t.Errorf("receipt %+v", got)
-		}
+		k.known(order("a", "grill"))
 		k.accept(order("b", "grill"))
 		k.print("grill")
 		k.nothing("grill")
@@ -259,12 +245,8 @@ func TestHousekeepingThatFailsForgetsNothingEarlyAndIsMadeUpFor(t *testing.T) {
 					}
 				}
 				hours(9)
-				if got := k.accept(order("old", "grill")); !got.Duplicate {
-					t.Error("the key is forgotten")
-				}
-				if j := k.job(1); j.State != ticket.Sent {
-					t.Errorf("job %+v", j)
-				}
+				k.known(order("old", "grill"))
+				k.is(1, ticket.Sent)
 				hours(26) // a day of keys goes as a whole
 				if got := k.accept(order("old", "grill")); got.Duplicate {
 					t.Error("the key is known for ever")

@@ -20,25 +20,17 @@ import (
 
 func TestAFirstStartTornAnywhereIsForgotten(t *testing.T) {
 	whole := filepath.Join(t.TempDir(), "whole")
-	if err := fill(whole, Options{}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, fill(whole, Options{}))
 	content, err := os.ReadFile(whole)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for n := 0; n <= len(content); n += 2039 {
 		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, "queue.db.new-123"), content[:n], 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, "queue.db.new-123"), content[:n], 0o600))
 		q, err := Open(Options{Path: filepath.Join(dir, "queue.db"), Reserve: -1, NoSync: true})
 		if err != nil {
 			t.Fatalf("torn at %d: %v", n, err)
 		}
-		if err := q.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, q.Close())
 		if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) != 1 {
 			t.Fatalf("torn at %d: %v is left", n, left)
 		}
@@ -52,15 +44,11 @@ func TestAShortFileIsRefusedNotFatal(t *testing.T) {
 	}
 	k.stop()
 	content, err := os.ReadFile(k.o.Path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	need := newest(t, k.o.Path).need
 	path := filepath.Join(t.TempDir(), "short.db")
 	for n := 0; n < int(need); n += int(need)/40 + 1 {
-		if err := os.WriteFile(path, content[:n], 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, content[:n], 0o600))
 		if _, err := Open(Options{Path: path, Reserve: -1}); !errors.Is(err, ErrDamaged) {
 			t.Errorf("cut at %d of %d: %v", n, need, err)
 		}
@@ -105,9 +93,7 @@ func TestANewerFormatIsRefusedWithBothVersions(t *testing.T) {
 func TestSomebodyElsesFileIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
 	db, err := bolt.Open(path, 0o600, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_ = db.Close()
 	if _, err := Open(Options{Path: path}); !errors.Is(err, ErrDamaged) {
 		t.Errorf("err %v", err)
@@ -151,9 +137,7 @@ func TestADamagedRecordIsSetAsideAndTheRestGoesOn(t *testing.T) {
 				from = 1
 			}
 			for n := from; n < 3; n++ {
-				if d := k.print("grill"); d.Ticket.Request != id(n) {
-					t.Errorf("printed %s, want %s", d.Ticket.Request, id(n))
-				}
+				k.prints("grill", id(n))
 			}
 			k.nothing("grill")
 			k.balanced()

@@ -35,9 +35,7 @@ func TestARealFullDiskStopsAcceptingNeverPrinting(t *testing.T) {
 	if err == nil {
 		err = zeroes(f, 30<<20)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	k := start(t, func(o *Options) { o.Path = filepath.Join(dir, "queue.db"); o.Reserve = 4 << 20; o.NoSync = false })
 	n := 0
@@ -58,9 +56,7 @@ func TestARealFullDiskStopsAcceptingNeverPrinting(t *testing.T) {
 	if err := k.Ready(); !errors.Is(err, ErrStorageFull) {
 		t.Errorf("ready: %v", err)
 	}
-	if got := k.accept(order(id(0), "grill")); !got.Duplicate {
-		t.Errorf("receipt %+v", got)
-	}
+	k.known(order(id(0), "grill"))
 	for err == nil {
 		_, err = f.Write(make([]byte, 64<<10))
 	}
@@ -79,14 +75,10 @@ func TestARealFullDiskStopsAcceptingNeverPrinting(t *testing.T) {
 		t.Error("the reserve was not given up")
 	}
 	for m := range n {
-		if d := k.print("grill"); d.Ticket.Request != id(m) {
-			t.Fatalf("printed %s, want %s", d.Ticket.Request, id(m))
-		}
+		k.prints("grill", id(m))
 	}
 	k.nothing("grill")
-	if _, err := k.Accept(bg, order("new", "grill")); !errors.Is(err, ErrStorageFull) {
-		t.Errorf("accept: %v", err)
-	}
+	k.refused(order("new", "grill"), ErrStorageFull)
 	k.must(os.Remove(hog))
 	k.must(f.Close())
 	k.accept(order("new", "grill"))

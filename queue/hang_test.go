@@ -39,9 +39,7 @@ func TestWhoMakesRoomSeesWithinSecondsThatItWasEnough(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kitchen) {
 		k.SetStations([]string{"grill"})
 		k.disk.then(noSpace)
-		if _, err := k.Accept(bg, order("a", "grill")); !errors.Is(err, ErrStorageFull) {
-			t.Fatal(err)
-		}
+		k.refused(order("a", "grill"), ErrStorageFull)
 		if err := k.Ready(); !errors.Is(err, ErrStorageFull) {
 			t.Fatalf("ready: %v", err)
 		}

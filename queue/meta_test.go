@@ -17,9 +17,7 @@ import (
 func newest(t *testing.T, path string) meta {
 	t.Helper()
 	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	m, ok := newestMeta(f)
 	if !ok {
@@ -33,9 +31,7 @@ func bboltFile(t *testing.T, o *bolt.Options, commits int, each func(db *bolt.DB
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "bbolt.db")
 	db, err := bolt.Open(path, 0o600, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for range commits {
 		err := db.Update(func(tx *bolt.Tx) error {
 			b, err := tx.CreateBucketIfNotExists([]byte("b"))
@@ -45,16 +41,12 @@ func bboltFile(t *testing.T, o *bolt.Options, commits int, each func(db *bolt.DB
 			_ = b.Put(fmt.Append(nil, "filler ", tx.ID()), make([]byte, 3000))
 			return b.Put([]byte("n"), fmt.Append(nil, tx.ID()))
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if each != nil {
 			each(db)
 		}
 	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.Close())
 	return path
 }
 
@@ -62,17 +54,13 @@ func bboltFile(t *testing.T, o *bolt.Options, commits int, each func(db *bolt.DB
 func state(t *testing.T, path string) (txid int, n string) {
 	t.Helper()
 	db, err := bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer db.Close()
 	err = db.View(func(tx *bolt.Tx) error {
 		txid, n = tx.ID(), string(tx.Bucket([]byte("b")).Get([]byte("n")))
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return txid, n
 }
 
@@ -92,9 +80,7 @@ func TestTheMetaPageIsReadAsBboltReadsIt(t *testing.T) {
 				bboltFile(t, &bolt.Options{PageSize: size, NoFreelistSync: !synced, NoSync: true}, 5, func(db *bolt.DB) {
 					m := newest(t, db.Path())
 					content, err := os.ReadFile(db.Path())
-					if err != nil {
-						t.Fatal(err)
-					}
+					must(t, err)
 					if want := db.Info().PageSize; m.pageSize != int64(want) || want != size {
 						t.Errorf("pages of %d, want %d", m.pageSize, want)
 					}
@@ -123,9 +109,7 @@ func TestTheMetaPageIsReadAsBboltReadsIt(t *testing.T) {
 						}
 						return nil
 					})
-					if err != nil {
-						t.Fatal(err)
-					}
+					must(t, err)
 					if host.Uint32(raw[offVersion:]) != version || host.Uint32(raw[offFlags:]) != 0 {
 						t.Errorf("version %d, flags %x", host.Uint32(raw[offVersion:]), host.Uint32(raw[offFlags:]))
 					}
@@ -146,16 +130,12 @@ func TestADamagedMetaPageIsTakenForOneExactlyWhenBboltDoes(t *testing.T) {
 	for commits := 4; commits < 6; commits++ { // so that the newest is once the first, once the second
 		path := bboltFile(t, boltOptions(true), commits, nil)
 		whole, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		m := newest(t, path)
 		for off := range pageHeader + metaSize + 8 {
 			damaged := append([]byte(nil), whole...)
 			damaged[m.at+int64(off)] ^= 0x10
-			if err := os.WriteFile(path, damaged, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(path, damaged, 0o600))
 			want := m.txid
 			if off >= pageHeader && off < pageHeader+metaSize {
 				want--
@@ -174,9 +154,7 @@ func TestBboltBelievesAMetaPageMadeByHand(t *testing.T) {
 	path := bboltFile(t, boltOptions(true), 4, nil)
 	m := newest(t, path)
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	page := make([]byte, m.pageSize)
 	if _, err := f.ReadAt(page, m.at); err != nil {
@@ -203,9 +181,7 @@ func TestAMetaPageAmongTheDataIsNotTakenForOne(t *testing.T) {
 	path := bboltFile(t, boltOptions(true), 4, nil)
 	m := newest(t, path)
 	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	forged := append([]byte(nil), content[m.at:m.at+m.pageSize]...)
 	raw := forged[pageHeader:]
 	binary.NativeEndian.PutUint64(raw[offTxid:], m.txid+1)
@@ -215,9 +191,7 @@ func TestAMetaPageAmongTheDataIsNotTakenForOne(t *testing.T) {
 	sum.Write(raw[:offChecksum])
 	binary.NativeEndian.PutUint64(raw[offChecksum:], sum.Sum64())
 	copy(content[2*m.pageSize:], forged)
-	if err := os.WriteFile(path, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, content, 0o600))
 	if got := newest(t, path); got != m {
 		t.Errorf("got %+v, want %+v", got, m)
 	}

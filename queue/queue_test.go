@@ -129,9 +129,7 @@ func inBubble(t *testing.T, f func(t *testing.T, k *kitchen), change ...func(*Op
 func (k *kitchen) open() {
 	k.t.Helper()
 	q, err := open(k.o, seams{commit: k.disk.commit, sync: func(*os.File) error { return nil }})
-	if err != nil {
-		k.t.Fatal(err)
-	}
+	k.must(err)
 	k.Queue = q
 	k.balanced()
 }
@@ -210,9 +208,7 @@ func cancelled(r ticket.Request) ticket.Request {
 func (k *kitchen) accept(r ticket.Request) ticket.Receipt {
 	k.t.Helper()
 	got, err := k.Accept(context.Background(), r)
-	if err != nil {
-		k.t.Fatal(err)
-	}
+	k.must(err)
 	return got
 }
 
@@ -238,18 +234,14 @@ func (k *kitchen) nothing(station string) {
 func (k *kitchen) job(id uint64) Job {
 	k.t.Helper()
 	j, _, _, err := k.Job(context.Background(), id)
-	if err != nil {
-		k.t.Fatal(err)
-	}
+	k.must(err)
 	return j
 }
 
 func (k *kitchen) jobs(f Filter) []Job {
 	k.t.Helper()
 	jobs, err := k.Jobs(context.Background(), f)
-	if err != nil {
-		k.t.Fatal(err)
-	}
+	k.must(err)
 	return jobs
 }
 
@@ -262,8 +254,46 @@ func (k *kitchen) line(name string) StationState {
 
 func (k *kitchen) must(err error) {
 	k.t.Helper()
+	must(k.t, err)
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
 	if err != nil {
-		k.t.Fatal(err)
+		t.Fatal(err)
+	}
+}
+
+// known is a request that has been accepted before.
+func (k *kitchen) known(r ticket.Request) {
+	k.t.Helper()
+	if got := k.accept(r); !got.Duplicate {
+		k.t.Errorf("%s is not known: %+v", r.ID, got)
+	}
+}
+
+// refused is one that is not accepted now.
+func (k *kitchen) refused(r ticket.Request, want error) {
+	k.t.Helper()
+	if _, err := k.Accept(context.Background(), r); !errors.Is(err, want) {
+		k.t.Errorf("%s: %v, want %v", r.ID, err, want)
+	}
+}
+
+func (k *kitchen) is(job uint64, want ticket.State) {
+	k.t.Helper()
+	if j := k.job(job); j.State != want {
+		k.t.Errorf("job %+v, want %s", j, want)
+	}
+}
+
+// prints sees the head of a line out, which must be the ticket of these requests, one after the other.
+func (k *kitchen) prints(station string, requests ...string) {
+	k.t.Helper()
+	for _, r := range requests {
+		if d := k.print(station); d.Ticket.Request != r {
+			k.t.Errorf("printed %+v, want %s", d, r)
+		}
 	}
 }
 

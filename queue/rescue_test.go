@@ -146,9 +146,7 @@ func TestACopyThatIsLentIsTakenBackUntilItBegins(t *testing.T) {
 					t.Errorf("%+v", j)
 				}
 				k.accept(order("next", "grill"))
-				if d := k.print("grill"); d.Ticket.Request != "next" {
-					t.Errorf("printed %+v", d)
-				}
+				k.prints("grill", "next")
 				k.nothing("grill")
 			})
 		})
@@ -230,9 +228,7 @@ func TestWhatIsNotNamedIsLeftToItsBackup(t *testing.T) {
 		if r := k.rescue(false, 2); r.TakenBack != 1 { // the card of job 1 cannot be read
 			t.Errorf("%+v", r)
 		}
-		if d := k.print("grill"); d.Ticket.Request != id(0) {
-			t.Errorf("printed %+v", d)
-		}
+		k.prints("grill", id(0))
 	})
 }
 
