@@ -76,8 +76,7 @@ func crowded(b testing.TB) *kitchen {
 		})
 	}
 	wg.Wait()
-	k.stop()
-	k.edit(func(tx *bolt.Tx) error {
+	k.change(func(tx *bolt.Tx) error {
 		for day := range 7 {
 			running := time.Duration(day) * 24 * time.Hour
 			g, err := tx.Bucket(bucketNames[bucketDedup]).CreateBucketIfNotExists(key64(generationOf(running)))

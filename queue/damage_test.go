@@ -29,9 +29,7 @@ func TestAFlippedBitInAKeyMovesNoTime(t *testing.T) {
 		k.accept(order("a", "grill"))
 		k.accept(order("b", "grill"))
 		k.print("grill")
-		k.stop()
 		k.edit(flipKey(1, 0x10)) // 52 days of running time
-		k.open()
 		synctest.Wait()
 		k.known(order("a", "grill"))
 		if n, err := k.Expire(bg, "grill", 4*time.Hour); n != 0 || err != nil {
@@ -45,9 +43,7 @@ func TestRunningTimeGoesOnWhenItsRecordIsDamaged(t *testing.T) {
 		k.accept(order("a", "grill"))
 		time.Sleep(30 * time.Hour)
 		k.print("grill")
-		k.stop()
 		k.edit(flip(bucketMeta, keyClock))
-		k.open()
 		if r := k.clock.running(); r < 30*time.Hour || r > 31*time.Hour {
 			t.Errorf("running time %s", r)
 		}
@@ -60,9 +56,7 @@ func TestHistoryRemovesNoOpenJobWhateverItsKeysSay(t *testing.T) {
 		k.print("grill")
 		k.accept(order("b", "bar"))
 		k.accept(order("c", "grill")) // job 3
-		k.stop()
-		k.edit(flipKey(15, 2)) // job 1 is 3 now
-		k.open()
+		k.edit(flipKey(15, 2))        // job 1 is 3 now
 		time.Sleep(11 * time.Hour)
 		synctest.Wait()
 		if d := k.print("grill"); d.Job != 3 || d.Ticket.Request != "c" {
@@ -75,9 +69,7 @@ func TestABuriedJobOlderThanItsBooksIsCancelledOnce(t *testing.T) {
 	k := start(t)
 	k.accept(order("a", "grill"))
 	k.must(k.take("grill").Bury(bg, "no"))
-	k.stop()
 	k.edit(flip(bucketStations, []byte("grill")))
-	k.open()
 	k.must(k.Cancel(bg, 1, "seen"))
 	k.balanced()
 	b := k.line("grill").Books
@@ -110,9 +102,7 @@ func TestATicketThatTheFileSaysDoesNotWaitIsLentOnceAtMost(t *testing.T) {
 			return err
 		}))
 		l := k.take("grill")
-		if err := l.Begin(bg); !errors.Is(err, ErrConflict) {
-			t.Errorf("begin: %v", err)
-		}
+		wantErr(t, l.Begin(bg), ErrConflict)
 		k.must(l.Return(bg, "begin failed"))
 		k.prints("grill", "b")
 		k.nothing("grill")
@@ -152,21 +142,17 @@ func TestOneFlippedBitAnywhereCostsAtMostOneTicket(t *testing.T) {
 
 func flipAndDrain(t *testing.T, bucket, nth int) {
 	k := start(t)
-	for n := range 4 {
-		k.accept(order(id(n), "grill", "bar"))
-	}
+	k.orders(4, "grill", "bar")
 	k.must(k.take("bar").Hold(bg, "look"))
 	k.must(k.take("bar").Bury(bg, "no"))
 	k.print("grill")
 	k.must(k.Shelf("boards").Put(bg, "grill", []byte("up")))
-	k.stop()
 	defer k.stop()
 	flipped := false
 	k.edit(func(tx *bolt.Tx) (err error) {
 		flipped, err = flipNth(tx, bucket, nth)
 		return err
 	})
-	k.open()
 	if !flipped {
 		return
 	}

@@ -39,7 +39,6 @@ func TestAKeyIsKnownForItsRetentionWhateverHourItCameIn(t *testing.T) {
 func TestKeysThatAnEarlierVersionFiledByTheHourAreKnownUntilTheyExpire(t *testing.T) {
 	const hours, retention = 47, 30 // the hours 0 to 47 have a bucket
 	inBubble(t, func(t *testing.T, k *kitchen) {
-		k.stop()
 		k.edit(func(tx *bolt.Tx) error {
 			for hour := range uint64(hours + 1) {
 				g, err := tx.Bucket(bucketNames[bucketDedup]).CreateBucket(key64(hour))
@@ -58,7 +57,6 @@ func TestKeysThatAnEarlierVersionFiledByTheHourAreKnownUntilTheyExpire(t *testin
 			}
 			return tx.Bucket(bucketNames[bucketMeta]).Put(keyClock, v)
 		})
-		k.open()
 		k.accept(order("new", "grill"))
 		if got := k.accept(cancelled(order("old 40", "grill"))); !got.Conflict {
 			t.Errorf("receipt %+v", got)

@@ -74,9 +74,7 @@ func (p *platter) cut() {
 // onPlatter opens a queue that has seen some service.
 func onPlatter(t *testing.T, tickets int) (*kitchen, *platter) {
 	k := start(t)
-	for n := range tickets {
-		k.accept(order(id(n), "grill"))
-	}
+	k.orders(tickets, "grill")
 	for range tickets / 3 {
 		k.print("grill")
 	}
@@ -185,8 +183,7 @@ func TestADamagedRecordOnAFailingDiskDoesNotStopTheStart(t *testing.T) {
 				inBubble(t, func(t *testing.T, k *kitchen) {
 					k.accept(order("a", "grill"))
 					k.accept(order("b", "grill"))
-					k.stop()
-					k.edit(flip(bucketState, key64(1)))
+					k.change(flip(bucketState, key64(1)))
 					k.disk.then(ends...)
 					k.open()
 					k.healed()
@@ -201,8 +198,7 @@ func TestADamagedRecordOnAFailingDiskDoesNotStopTheStart(t *testing.T) {
 func TestATicketThatIsOutIsWrittenDownOnTheWayOut(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kitchen) {
 		k.accept(order("a", "grill"))
-		l := k.take("grill")
-		k.must(l.Begin(bg))
+		l := k.begin("grill")
 		k.disk.then(fails, fails)
 		done := make(chan error, 1)
 		go func() { done <- l.Ack(bg, ticket.Confirmed, "") }()
@@ -222,8 +218,7 @@ func TestAHungDiskIsSeenWhoeverWaitsForIt(t *testing.T) {
 	t.Run("an end that is tried again", func(t *testing.T) {
 		inBubble(t, func(t *testing.T, k *kitchen) {
 			k.accept(order("a", "grill"))
-			l := k.take("grill")
-			k.must(l.Begin(bg))
+			l := k.begin("grill")
 			k.disk.then(fails, fails) // the end, and the first try to mend
 			done := make(chan error, 1)
 			go func() { done <- l.Ack(bg, ticket.Sent, "") }()

@@ -40,9 +40,7 @@ func TestNothingIsAnsweredYesAfterAFailureUntilACommitSucceeds(t *testing.T) {
 		k.disk.then(fails, fails, failsButPersist, fails) // the commit, then canaries
 		k.refused(order("b", "grill"), ErrStorageFailed)
 		synctest.Wait()
-		if err := k.Ready(); !errors.Is(err, ErrStorageFailed) {
-			t.Errorf("ready: %v", err)
-		}
+		wantErr(t, k.Ready(), ErrStorageFailed)
 		k.refused(order("a", "grill"), ErrStorageFailed)
 		k.nothing("grill")
 		k.healed()
@@ -140,8 +138,7 @@ func TestEveryEndOfALeaseSurvivesAFailedCommit(t *testing.T) {
 func TestAnEndGoesOnWhenNobodyWaitsForItAnyMore(t *testing.T) {
 	pairs(t, func(t *testing.T, k *kitchen, end ending) {
 		k.accept(order("a", "grill"))
-		l := k.take("grill")
-		k.must(l.Begin(bg))
+		l := k.begin("grill")
 		k.disk.then(end, fails, fails)
 		ctx, cancel := context.WithTimeout(bg, 100*time.Millisecond)
 		defer cancel()
@@ -176,9 +173,7 @@ func TestAFullDiskStopsAcceptingNeverPrinting(t *testing.T) {
 func TestALineMovedOverAFailureIsMovedOnceAndInOrder(t *testing.T) {
 	pairs(t, func(t *testing.T, k *kitchen, end ending) {
 		const tickets = moveAtOnce + 20 // two transactions: the second one fails
-		for n := range tickets {
-			k.accept(order(id(n), "grill"))
-		}
+		k.orders(tickets, "grill")
 		k.disk.then(works, end)
 		moved, err := k.MoveAll(bg, "grill", "bar")
 		if !errors.Is(err, ErrStorageFailed) || len(moved) != moveAtOnce {

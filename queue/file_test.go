@@ -39,9 +39,7 @@ func TestAFirstStartTornAnywhereIsForgotten(t *testing.T) {
 
 func TestAShortFileIsRefusedNotFatal(t *testing.T) {
 	k := start(t)
-	for n := range 50 {
-		k.accept(order(id(n), "grill"))
-	}
+	k.orders(50, "grill")
 	k.stop()
 	content, err := os.ReadFile(k.o.Path)
 	must(t, err)
@@ -49,12 +47,8 @@ func TestAShortFileIsRefusedNotFatal(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "short.db")
 	for n := 0; n < int(need); n += int(need)/40 + 1 {
 		must(t, os.WriteFile(path, content[:n], 0o600))
-		if _, err := Open(Options{Path: path, Reserve: -1}); !errors.Is(err, ErrDamaged) {
-			t.Errorf("cut at %d of %d: %v", n, need, err)
-		}
-		if err := Check(path); !errors.Is(err, ErrDamaged) {
-			t.Errorf("check, cut at %d of %d: %v", n, need, err)
-		}
+		wantErr(t, errOf(Open(Options{Path: path, Reserve: -1})), ErrDamaged)
+		wantErr(t, Check(path), ErrDamaged)
 	}
 }
 
@@ -66,9 +60,17 @@ func TestASecondDaemonIsToldWhoHoldsTheFile(t *testing.T) {
 	}
 }
 
-// edit changes a closed file behind the queue's back.
+// edit changes the file behind the queue's back, and opens it again.
 func (k *kitchen) edit(f func(tx *bolt.Tx) error) {
 	k.t.Helper()
+	k.change(f)
+	k.open()
+}
+
+// change closes the queue and changes its file.
+func (k *kitchen) change(f func(tx *bolt.Tx) error) {
+	k.t.Helper()
+	k.stop()
 	db, err := bolt.Open(k.o.Path, 0o600, boltOptions(true))
 	k.must(err)
 	k.must(db.Update(f))
@@ -77,8 +79,7 @@ func (k *kitchen) edit(f func(tx *bolt.Tx) error) {
 
 func TestANewerFormatIsRefusedWithBothVersions(t *testing.T) {
 	k := start(t)
-	k.stop()
-	k.edit(func(tx *bolt.Tx) error {
+	k.change(func(tx *bolt.Tx) error {
 		return tx.Bucket(bucketNames[bucketMeta]).Put(keyFormat, seal([]byte("7")))
 	})
 	_, err := Open(k.o)
@@ -95,9 +96,7 @@ func TestSomebodyElsesFileIsRefused(t *testing.T) {
 	db, err := bolt.Open(path, 0o600, nil)
 	must(t, err)
 	_ = db.Close()
-	if _, err := Open(Options{Path: path}); !errors.Is(err, ErrDamaged) {
-		t.Errorf("err %v", err)
-	}
+	wantErr(t, errOf(Open(Options{Path: path})), ErrDamaged)
 }
 
 // flip damages one record.
@@ -126,12 +125,8 @@ func TestADamagedRecordIsSetAsideAndTheRestGoesOn(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var logged bytes.Buffer
 			k := start(t, func(o *Options) { o.Logger = slog.New(slog.NewTextHandler(&logged, nil)) })
-			for n := range 3 {
-				k.accept(order(id(n), "grill"))
-			}
-			k.stop()
+			k.orders(3, "grill")
 			k.edit(flip(tt.bucket, tt.key))
-			k.open()
 			from := 0
 			if tt.buried {
 				from = 1
@@ -169,7 +164,6 @@ func TestADamagedKeyCountsAsKnown(t *testing.T) {
 	k := start(t)
 	r := order("a", "grill")
 	k.accept(r)
-	k.stop()
 	key := keyOf(r.Venue, r.ID)
 	k.edit(func(tx *bolt.Tx) error {
 		b := tx.Bucket(bucketNames[bucketDedup]).Bucket(key64(generationOf(0)))
@@ -177,7 +171,6 @@ func TestADamagedKeyCountsAsKnown(t *testing.T) {
 		v[9] ^= 1
 		return b.Put(key[:], v)
 	})
-	k.open()
 	for range 2 {
 		if got := k.accept(r); got != (ticket.Receipt{Duplicate: true}) {
 			t.Errorf("receipt %+v", got)
@@ -196,11 +189,9 @@ func TestADamagedValueOnAShelfIsAnErrorUntilItIsPutAgain(t *testing.T) {
 	for _, key := range []string{"a", "b", "c"} {
 		k.must(s.Put(bg, key, []byte("value of "+key)))
 	}
-	k.stop()
 	k.edit(func(tx *bolt.Tx) error {
 		return tx.Bucket(bucketNames[bucketShelves]).Bucket([]byte("boards")).Put([]byte("b"), []byte("rubbish"))
 	})
-	k.open()
 	s = k.Shelf("boards")
 	if _, _, err := s.Get("b"); !errors.Is(err, ErrDamaged) {
 		t.Errorf("get: %v", err)
@@ -223,16 +214,12 @@ func TestTheMetricsAreWellFormedAndBalance(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
 	k := start(t, func(o *Options) { o.Registerer = reg })
 	k.SetStations([]string{"bar", "grill", "\xffodd"}) // a damaged file may hold such a name too
-	for n := range 4 {
-		k.accept(order(id(n), "grill"))
-	}
+	k.orders(4, "grill")
 	k.print("grill")
 	buried := k.take("grill")
 	k.must(buried.Bury(bg, "no"))
 	k.must(k.Cancel(bg, buried.Delivery().Job, "seen"))
-	if _, err := k.Move(bg, []uint64{3}, "bar"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(k.Move(bg, []uint64{3}, "bar")))
 	problems, err := testutil.GatherAndLint(reg)
 	if err != nil || len(problems) > 0 {
 		t.Errorf("lint: %v, %v", problems, err)

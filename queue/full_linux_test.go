@@ -53,9 +53,7 @@ func TestARealFullDiskStopsAcceptingNeverPrinting(t *testing.T) {
 	}
 	fill()
 	t.Logf("full after %d requests", n)
-	if err := k.Ready(); !errors.Is(err, ErrStorageFull) {
-		t.Errorf("ready: %v", err)
-	}
+	wantErr(t, k.Ready(), ErrStorageFull)
 	k.known(order(id(0), "grill"))
 	for err == nil {
 		_, err = f.Write(make([]byte, 64<<10))

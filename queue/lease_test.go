@@ -71,12 +71,8 @@ func TestALeaseEndsOnce(t *testing.T) {
 	k.accept(order("a", "grill"))
 	l := k.take("grill")
 	k.must(l.Ack(bg, ticket.Sent, "all bytes taken"))
-	if err := l.Retry(bg, "again"); !errors.Is(err, ErrConflict) {
-		t.Errorf("retry after ack: %v", err)
-	}
-	if err := l.Begin(bg); !errors.Is(err, ErrConflict) {
-		t.Errorf("begin after ack: %v", err)
-	}
+	wantErr(t, l.Retry(bg, "again"), ErrConflict)
+	wantErr(t, l.Begin(bg), ErrConflict)
 	j := k.job(l.Delivery().Job)
 	if j.State != ticket.Sent || j.Attempts != 1 || j.Reason != "all bytes taken" || j.FinishedAt == nil || j.Doubt {
 		t.Errorf("job %+v", j)
@@ -145,20 +141,14 @@ func TestAJobIsCancelledOnlyWhileItDoesNotPrint(t *testing.T) {
 	k.accept(order("a", "grill"))
 	l := k.take("grill")
 	job := l.Delivery().Job
-	if err := k.Cancel(bg, job, "guest left"); !errors.Is(err, ErrConflict) {
-		t.Errorf("cancel while printing: %v", err)
-	}
+	wantErr(t, k.Cancel(bg, job, "guest left"), ErrConflict)
 	k.must(l.Bury(bg, "cannot"))
 	k.must(k.Cancel(bg, job, "guest left"))
 	if s := k.line("grill"); s.Books.Outcomes[ticket.Cancelled] != 1 || s.Books.Outcomes[ticket.Buried] != 0 {
 		t.Errorf("grill %+v", s)
 	}
-	if err := k.Cancel(bg, job, "again"); !errors.Is(err, ErrConflict) {
-		t.Errorf("cancel twice: %v", err)
-	}
-	if err := k.Cancel(bg, 999, ""); !errors.Is(err, ErrNotFound) {
-		t.Errorf("cancel nothing: %v", err)
-	}
+	wantErr(t, k.Cancel(bg, job, "again"), ErrConflict)
+	wantErr(t, k.Cancel(bg, 999, ""), ErrNotFound)
 }
 
 func TestAReprintIsMarkedAndReplacesWhatWasHeld(t *testing.T) {
@@ -166,9 +156,7 @@ func TestAReprintIsMarkedAndReplacesWhatWasHeld(t *testing.T) {
 	k.accept(order("a", "grill"))
 	l := k.take("grill")
 	first := l.Delivery().Job
-	if _, err := k.Reprint(bg, first, "", "lost"); !errors.Is(err, ErrConflict) {
-		t.Errorf("reprint while printing: %v", err)
-	}
+	wantErr(t, errOf(k.Reprint(bg, first, "", "lost")), ErrConflict)
 	k.must(l.Hold(bg, "look"))
 	second, err := k.Reprint(bg, first, "bar", "lost")
 	k.must(err)
@@ -194,8 +182,7 @@ func TestAnOrphansLineMovesInOrder(t *testing.T) {
 		k.accept(order(id(n), "grill"))
 		want = append(want, id(n))
 	}
-	l := k.take("grill")
-	k.must(l.Begin(bg))
+	l := k.begin("grill")
 	k.must(l.Retry(bg, "reset")) // in doubt
 	k.must(k.take("grill").Hold(bg, "look"))
 	k.again()
@@ -230,9 +217,7 @@ func TestMovesAreAllOrNothing(t *testing.T) {
 			t.Errorf("%v moved", ids)
 		}
 	}
-	if _, err := k.Move(bg, []uint64{b}, "grill"); !errors.Is(err, ErrConflict) {
-		t.Errorf("move to where it is: %v", err)
-	}
+	wantErr(t, errOf(k.Move(bg, []uint64{b}, "grill")), ErrConflict)
 	ids, err := k.Move(bg, []uint64{b}, "bar")
 	k.must(err)
 	if d := k.print("bar"); d.Job != ids[0] || d.Ticket.Request != "b" {
@@ -241,38 +226,9 @@ func TestMovesAreAllOrNothing(t *testing.T) {
 	k.must(l.Return(bg, "stop"))
 }
 
-func TestATicketHeldForItsDoubtsPrintsMarkedWhereItIsMovedTo(t *testing.T) {
-	k := start(t)
-	k.accept(order("a", "grill"))
-	fail := func() uint64 {
-		l := k.take("grill")
-		k.must(l.Begin(bg))
-		k.must(l.Retry(bg, "reset"))
-		return l.Delivery().Job
-	}
-	fail()
-	job := fail()
-	if _, err := k.Move(bg, []uint64{job}, "bar"); err != nil {
-		t.Fatal(err)
-	}
-	if d := k.print("bar"); !d.Reprint || d.Doubt || d.Attempt != 1 {
-		t.Errorf("moved %+v", d)
-	}
-	// One that waits to be tried again keeps its banner: nobody has looked at the printer.
-	k.accept(order("b", "grill"))
-	if _, err := k.Move(bg, []uint64{fail()}, "bar"); err != nil {
-		t.Fatal(err)
-	}
-	if d := k.print("bar"); d.Reprint || !d.Doubt || d.Attempt != 1 {
-		t.Errorf("moved %+v", d)
-	}
-}
-
 func TestJobsAreListedNewestFirstAndFiltered(t *testing.T) {
 	k := start(t)
-	for n := range 450 {
-		k.accept(order(id(n), "grill"))
-	}
+	k.orders(450, "grill")
 	l := k.take("grill")
 	all := k.jobs(Filter{})
 	if len(all) != 450 {

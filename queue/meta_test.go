@@ -157,17 +157,13 @@ func TestBboltBelievesAMetaPageMadeByHand(t *testing.T) {
 	must(t, err)
 	defer f.Close()
 	page := make([]byte, m.pageSize)
-	if _, err := f.ReadAt(page, m.at); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(f.ReadAt(page, m.at)))
 	raw := page[pageHeader:]
 	binary.NativeEndian.PutUint64(raw[offTxid:], m.txid+6)
 	sum := fnv.New64a()
 	sum.Write(raw[:offChecksum])
 	binary.NativeEndian.PutUint64(raw[offChecksum:], sum.Sum64())
-	if _, err := f.WriteAt(page, m.at); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(f.WriteAt(page, m.at)))
 	if got, n := state(t, path); uint64(got) != m.txid+6 || n != fmt.Sprint(m.txid) {
 		t.Errorf("bbolt takes transaction %d with %s", got, n)
 	}

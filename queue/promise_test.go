@@ -3,7 +3,6 @@ package queue
 import (
 	"bytes"
 	"context"
-	"errors"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -154,9 +153,7 @@ func TestAnEndedContextStoresNothing(t *testing.T) {
 	k := start(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := k.Accept(ctx, order("a", "grill")); !errors.Is(err, context.Canceled) {
-		t.Errorf("err %v", err)
-	}
+	wantErr(t, errOf(k.Accept(ctx, order("a", "grill"))), context.Canceled)
 	if n := len(k.jobs(Filter{})); n != 0 {
 		t.Errorf("%d jobs", n)
 	}
@@ -166,15 +163,9 @@ func TestAClosedQueueSaysSo(t *testing.T) {
 	k := start(t)
 	q := k.Queue
 	k.stop()
-	if _, err := q.Accept(t.Context(), order("a", "grill")); !errors.Is(err, ErrClosed) {
-		t.Errorf("accept: %v", err)
-	}
-	if _, err := q.Take(t.Context(), "grill"); !errors.Is(err, ErrClosed) {
-		t.Errorf("take: %v", err)
-	}
-	if err := q.Ready(); !errors.Is(err, ErrClosed) {
-		t.Errorf("ready: %v", err)
-	}
+	wantErr(t, errOf(q.Accept(t.Context(), order("a", "grill"))), ErrClosed)
+	wantErr(t, errOf(q.Take(t.Context(), "grill")), ErrClosed)
+	wantErr(t, q.Ready(), ErrClosed)
 }
 
 func TestAHungDiskTurnsRequestsAwayAndSaysHowLong(t *testing.T) {
@@ -183,9 +174,7 @@ func TestAHungDiskTurnsRequestsAwayAndSaysHowLong(t *testing.T) {
 		resume := k.disk.hang()
 		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
 		defer cancel()
-		if _, err := k.Accept(ctx, order("a", "grill")); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("err %v", err)
-		}
+		wantErr(t, errOf(k.Accept(ctx, order("a", "grill"))), context.DeadlineExceeded)
 		if w := k.Waiting(); w != 4*time.Second {
 			t.Errorf("waiting %s", w)
 		}

@@ -212,6 +212,22 @@ func (k *kitchen) accept(r ticket.Request) ticket.Receipt {
 	return got
 }
 
+// orders accepts n requests with a ticket for each station.
+func (k *kitchen) orders(n int, stations ...string) {
+	k.t.Helper()
+	for i := range n {
+		k.accept(order(id(i), stations...))
+	}
+}
+
+// begin takes the head of a line and begins it.
+func (k *kitchen) begin(station string) *Lease {
+	k.t.Helper()
+	l := k.take(station)
+	k.must(l.Begin(context.Background()))
+	return l
+}
+
 func (k *kitchen) take(station string) *Lease {
 	k.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -263,6 +279,15 @@ func must(t testing.TB, err error) {
 		t.Fatal(err)
 	}
 }
+
+func wantErr(t testing.TB, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("err %v, want %v", err, want)
+	}
+}
+
+func errOf[T any](_ T, err error) error { return err }
 
 // known is a request that has been accepted before.
 func (k *kitchen) known(r ticket.Request) {

@@ -17,8 +17,7 @@ func (k *kitchen) shown(n int) {
 	k.SetStations([]string{"wall", "grill", "bar"})
 	for i := range n {
 		k.accept(order(id(i), "wall"))
-		l := k.take("wall")
-		k.must(l.Begin(bg))
+		l := k.begin("wall")
 		k.must(l.Ack(bg, ticket.Shown, ""))
 	}
 }
@@ -137,9 +136,7 @@ func TestACopyThatIsLentIsTakenBackUntilItBegins(t *testing.T) {
 					t.Errorf("%+v", r)
 				}
 				if name == "begin" {
-					if err := l.Begin(bg); !errors.Is(err, ErrConflict) {
-						t.Errorf("begin: %v", err)
-					}
+					wantErr(t, l.Begin(bg), ErrConflict)
 				}
 				k.must(end(l))
 				if j := k.job(2); j.State != ticket.Cancelled || j.Reason != "the screen wall has it again" {
@@ -221,17 +218,6 @@ func TestWhatTheScreensOwnQueueStillOwesIsNotCopied(t *testing.T) {
 	})
 }
 
-func TestWhatIsNotNamedIsLeftToItsBackup(t *testing.T) {
-	inBubble(t, func(t *testing.T, k *kitchen) {
-		k.shown(2)
-		k.rescue(true, 1, 2)
-		if r := k.rescue(false, 2); r.TakenBack != 1 { // the card of job 1 cannot be read
-			t.Errorf("%+v", r)
-		}
-		k.prints("grill", id(0))
-	})
-}
-
 func TestWhoWaitsForACopyIsNotKeptByAStationThatPrintsNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kitchen) {
 		k.shown(1)
@@ -261,9 +247,7 @@ func TestWhoWaitsForACopyIsNotKeptByAStationThatPrintsNothing(t *testing.T) {
 		if d := k.print("bar"); d.Job != moved[0] || d.For != "wall" {
 			t.Errorf("printed %+v", d)
 		}
-		if _, err := k.Reprint(bg, moved[0], "wall", "a person"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errOf(k.Reprint(bg, moved[0], "wall", "a person")))
 		if d := k.print("wall"); d.For != "" {
 			t.Errorf("the screen has its own ticket for %s", d.For)
 		}
@@ -288,9 +272,7 @@ func TestASlipThatWasOnAScreenIsNotExtended(t *testing.T) {
 		k.shown(1)
 		c := cards(true, 1)
 		c[0].Copy.Kind = ticket.Slip
-		if _, err := k.Rescue(bg, "wall", "grill", c); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errOf(k.Rescue(bg, "wall", "grill", c)))
 		k.accept(order("late", "grill"))
 		time.Sleep(2 * time.Hour)
 		if n, err := k.Expire(bg, "grill", time.Hour); n != 1 || err != nil {

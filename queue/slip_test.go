@@ -78,8 +78,7 @@ func TestASlipSaysWhatMayHaveComeOutAndEndsSomewhere(t *testing.T) {
 		for n := range expireAtOnce + 2 {
 			k.accept(order(id(n), "grill"))
 			if n == 0 {
-				l := k.take("grill")
-				k.must(l.Begin(bg))
+				l := k.begin("grill")
 				k.must(l.Retry(bg, "reset"))
 			}
 		}

@@ -76,12 +76,10 @@ func steps() []step {
 		{name: "void under a known key", before: printed, do: void, done: waiting(1), after: prints("grill", correction)},
 		{name: "void under a damaged key", before: func(k *kitchen) {
 			printed(k)
-			k.stop()
 			key := keyOf(venue, "a")
 			k.edit(func(tx *bolt.Tx) error {
 				return tx.Bucket(bucketNames[bucketDedup]).Bucket(key64(generationOf(0))).Put(key[:], []byte("what is this"))
 			})
-			k.open()
 		}, do: void, done: waiting(1), after: prints("grill", correction)},
 		{name: "cancel what waits", before: accepted, do: cancel, done: is(ticket.Cancelled), again: ErrConflict, after: nothing},
 		{name: "cancel what is held", before: held, do: cancel, done: is(ticket.Cancelled), again: ErrConflict, after: nothing},
