@@ -256,3 +256,19 @@ func TestHousekeepingThatFailsForgetsNothingEarlyAndIsMadeUpFor(t *testing.T) {
 		})
 	}
 }
+
+func TestWhoMakesRoomSeesWithinSecondsThatItWasEnough(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kitchen) {
+		k.SetStations([]string{"grill"})
+		k.disk.then(noSpace)
+		k.refused(order("a", "grill"), ErrStorageFull)
+		if err := k.Ready(); !errors.Is(err, ErrStorageFull) {
+			t.Fatalf("ready: %v", err)
+		}
+		time.Sleep(lookFull)
+		synctest.Wait()
+		if err := k.Ready(); err != nil {
+			t.Errorf("%v later: %v", lookFull, err)
+		}
+	})
+}

@@ -136,21 +136,6 @@ func TestAHeldStationIsLentNothingUntilItIsResumed(t *testing.T) {
 	})
 }
 
-func TestAJobIsCancelledOnlyWhileItDoesNotPrint(t *testing.T) {
-	k := start(t)
-	k.accept(order("a", "grill"))
-	l := k.take("grill")
-	job := l.Delivery().Job
-	wantErr(t, k.Cancel(bg, job, "guest left"), ErrConflict)
-	k.must(l.Bury(bg, "cannot"))
-	k.must(k.Cancel(bg, job, "guest left"))
-	if s := k.line("grill"); s.Books.Outcomes[ticket.Cancelled] != 1 || s.Books.Outcomes[ticket.Buried] != 0 {
-		t.Errorf("grill %+v", s)
-	}
-	wantErr(t, k.Cancel(bg, job, "again"), ErrConflict)
-	wantErr(t, k.Cancel(bg, 999, ""), ErrNotFound)
-}
-
 func TestAReprintIsMarkedAndReplacesWhatWasHeld(t *testing.T) {
 	k := start(t)
 	k.accept(order("a", "grill"))

@@ -168,15 +168,18 @@ func TestAClosedQueueSaysSo(t *testing.T) {
 	wantErr(t, q.Ready(), ErrClosed)
 }
 
-func TestAHungDiskTurnsRequestsAwayAndSaysHowLong(t *testing.T) {
+// The receiver waits for Accept itself: that it returns is the service's answer in time.
+func TestAHungDiskKeepsNobodyLongerThanItsTimeAndSaysHowLong(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kitchen) {
 		k.accept(order("before", "grill"))
 		resume := k.disk.hang()
-		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
-		defer cancel()
-		wantErr(t, errOf(k.Accept(ctx, order("a", "grill"))), context.DeadlineExceeded)
-		if w := k.Waiting(); w != 4*time.Second {
-			t.Errorf("waiting %s", w)
+		for i, id := range []string{"a", "b"} { // the one that is being written, and one that waits for it
+			ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+			wantErr(t, errOf(k.Accept(ctx, order(id, "grill"))), context.DeadlineExceeded)
+			cancel()
+			if w := k.Waiting(); w != time.Duration(i+1)*4*time.Second { // which is also how long they were kept
+				t.Errorf("%s: waiting %s", id, w)
+			}
 		}
 		gone, leave := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
@@ -184,18 +187,22 @@ func TestAHungDiskTurnsRequestsAwayAndSaysHowLong(t *testing.T) {
 			wg.Go(func() { _, _ = k.Accept(gone, order(id(n), "grill")) })
 		}
 		synctest.Wait()
-		k.refused(order("b", "grill"), ErrBusy)
+		k.refused(order("c", "grill"), ErrBusy)
 		leave()
 		wg.Wait()
 		resume()
 		synctest.Wait()
-		// The one whose sender gave up was committed after all, once; its retry is a duplicate.
+		// The one that was being written was committed after all, once; its retry is a duplicate. The
+		// other one was given up before.
 		k.known(order("a", "grill"))
+		if got := k.accept(order("b", "grill")); got.Duplicate {
+			t.Errorf("receipt %+v", got)
+		}
 		if w := k.Waiting(); w != 0 {
 			t.Errorf("idle, but %s waiting", w)
 		}
-		if s := k.line("grill"); s.Pending != 2 {
-			t.Errorf("%d jobs wait, want 2", s.Pending)
+		if s := k.line("grill"); s.Pending != 3 {
+			t.Errorf("%d jobs wait, want 3", s.Pending)
 		}
 	})
 }
