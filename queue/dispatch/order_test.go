@@ -279,14 +279,3 @@ func TestTicketsPrintLateWhenTheQueueCannotExpireThem(t *testing.T) {
 		k.wantPaper(p, "a", "b")
 	})
 }
-
-func TestNothingExpiresWithoutALimit(t *testing.T) {
-	inKitchen(t, func(t *testing.T, k *kitchen) {
-		p := k.printer()
-		k.q.put("grill", "a")
-		k.pass(60 * time.Hour)
-		k.Set([]Line{{Name: "grill", Station: p}})
-		k.pass(0)
-		k.wantPaper(p, "a")
-	})
-}

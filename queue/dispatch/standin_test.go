@@ -33,16 +33,6 @@ func TestWhatWaitsComesOutOfTheBackupInOrderOnceItsTimeHasCome(t *testing.T) {
 	}
 }
 
-// The backup must not have to wait for the pause of the own station to end.
-func TestTheBackupBeginsWhenItsTimeHasComeNotAtTheNextTry(t *testing.T) {
-	inKitchen(t, func(t *testing.T, k *kitchen) {
-		_, bar := k.backed(off, holdFor)
-		k.q.put("grill", "a")
-		k.pass(holdFor + time.Millisecond)
-		k.wantPaper(bar, "a"+instead)
-	})
-}
-
 func TestADeadPrinterIsTriedRarelyWhileAnotherStandsIn(t *testing.T) {
 	inKitchen(t, func(t *testing.T, k *kitchen) {
 		grill, bar := k.backed(off, holdFor)

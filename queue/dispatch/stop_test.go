@@ -110,25 +110,6 @@ func TestASecondStopWithLessPatienceInterrupts(t *testing.T) {
 	})
 }
 
-func TestTheNextStartMarksWhatAStopInterrupted(t *testing.T) {
-	inKitchen(t, func(t *testing.T, k *kitchen) {
-		p := k.grill()
-		p.takes = time.Minute
-		k.q.put("grill", "a", "b")
-		k.pass(time.Second)
-		if err := k.stopNow(); err != nil {
-			t.Error(err)
-		}
-		k.start()
-		k.Set([]Line{{Name: "grill", Station: p}})
-		k.pass(time.Hour)
-		k.wantPaper(p, "a", "a DUPLICATE", "b")
-		if j := k.q.job("a"); j.Attempts != 1 {
-			t.Errorf("%d attempts were counted", j.Attempts)
-		}
-	})
-}
-
 func TestAShutdownCannotLoseASettlement(t *testing.T) {
 	inKitchen(t, func(t *testing.T, k *kitchen) {
 		k.q.settling = func(ctx context.Context) error { // a slow disk
