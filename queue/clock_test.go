@@ -3,6 +3,7 @@ package queue
 import (
 	"errors"
 	"os"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +12,31 @@ import (
 
 	"ticketrail/queue/ticket"
 )
+
+// stopwatch is a wall clock that a test sets.
+type stopwatch struct {
+	mu   sync.Mutex
+	now  time.Time
+	sure bool
+}
+
+func (s *stopwatch) Now() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.now
+}
+
+func (s *stopwatch) Synchronized() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sure
+}
+
+func (s *stopwatch) set(now time.Time, sure bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now, s.sure = now, sure
+}
 
 func (k *kitchen) count(bucket int) (n int) {
 	k.t.Helper()

@@ -10,9 +10,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// Each durable step, once with its commit failed, once failed but persisted: afterwards
-// the step asked for again has happened exactly once.
-
+// pairs runs f twice: for a commit that fails, and for one that fails but persists.
 func pairs(t *testing.T, f func(t *testing.T, k *kitchen, end ending)) {
 	for _, end := range []ending{fails, failsButPersist} {
 		t.Run(end.String(), func(t *testing.T) {

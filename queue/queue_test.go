@@ -331,29 +331,4 @@ func (k *kitchen) print(station string) ticket.Delivery {
 	return l.Delivery()
 }
 
-// stopwatch is a wall clock that a test sets.
-type stopwatch struct {
-	mu   sync.Mutex
-	now  time.Time
-	sure bool
-}
-
-func (s *stopwatch) Now() time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.now
-}
-
-func (s *stopwatch) Synchronized() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.sure
-}
-
-func (s *stopwatch) set(now time.Time, sure bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.now, s.sure = now, sure
-}
-
 func id(n int) string { return fmt.Sprintf("request-%03d", n) }

@@ -45,20 +45,25 @@ func steps() []step {
 		}
 	}
 	slip := func(lines int) func(*kitchen) {
-		return prints("grill", func(d ticket.Delivery) bool { return d.Ticket.Kind == ticket.Slip && len(d.Ticket.Lines) == lines })
+		return prints("grill", func(d ticket.Delivery) bool {
+			return d.Ticket.Kind == ticket.Slip && len(d.Ticket.Lines) == lines
+		})
 	}
 	accepted := func(k *kitchen) { k.accept(order("a", "grill")) }
 	held := func(k *kitchen) { accepted(k); k.must(k.take("grill").Hold(bg, "look")) }
 	buried := func(k *kitchen) { accepted(k); k.must(k.take("grill").Bury(bg, "no")) }
 	printed := func(k *kitchen) { accepted(k); k.print("grill") }
-	late := func(k *kitchen) { accepted(k); time.Sleep(2*time.Hour + time.Second) } // not with the hourly note of the clock
+	late := func(k *kitchen) {
+		accepted(k)
+		time.Sleep(2*time.Hour + time.Second) // not with the hourly note of the clock
+	}
 	correction := func(d ticket.Delivery) bool { return d.Ticket.Kind == ticket.Correction }
 	cancel := func(k *kitchen) error { return k.Cancel(bg, 1, "not wanted") }
-	void := func(k *kitchen) error { _, err := k.Accept(bg, cancelled(order("a", "grill"))); return err }
-	reprint := func(k *kitchen) error { _, err := k.Reprint(bg, 1, "", "lost"); return err }
-	expire := func(k *kitchen) error { _, err := k.Expire(bg, "grill", time.Hour); return err }
+	void := func(k *kitchen) error { return errOf(k.Accept(bg, cancelled(order("a", "grill")))) }
+	reprint := func(k *kitchen) error { return errOf(k.Reprint(bg, 1, "", "lost")) }
+	expire := func(k *kitchen) error { return errOf(k.Expire(bg, "grill", time.Hour)) }
 	rescue := func(dark bool) func(k *kitchen) error {
-		return func(k *kitchen) error { _, err := k.Rescue(bg, "wall", "grill", cards(dark, 1)); return err }
+		return func(k *kitchen) error { return errOf(k.Rescue(bg, "wall", "grill", cards(dark, 1))) }
 	}
 	board := func(want string) func(*kitchen) bool {
 		return func(k *kitchen) bool {
@@ -71,8 +76,9 @@ func steps() []step {
 	}
 	nothing := func(k *kitchen) { k.nothing("grill") }
 	return []step{
-		{name: "accept", before: func(*kitchen) {}, do: func(k *kitchen) error { _, err := k.Accept(bg, order("a", "grill")); return err },
-			done: waiting(1), after: prints("grill", func(d ticket.Delivery) bool { return d.Ticket.Request == "a" && !d.Doubt })},
+		{name: "accept", before: func(*kitchen) {}, done: waiting(1),
+			do:    func(k *kitchen) error { return errOf(k.Accept(bg, order("a", "grill"))) },
+			after: prints("grill", func(d ticket.Delivery) bool { return d.Ticket.Request == "a" && !d.Doubt })},
 		{name: "void under a known key", before: printed, do: void, done: waiting(1), after: prints("grill", correction)},
 		{name: "void under a damaged key", before: func(k *kitchen) {
 			printed(k)
@@ -87,8 +93,9 @@ func steps() []step {
 			done: grill(func(s StationState) bool {
 				return s.Books.Outcomes[ticket.Cancelled] == 1 && s.Books.Outcomes[ticket.Buried] == 0
 			})},
-		{name: "move", before: accepted, do: func(k *kitchen) error { _, err := k.Move(bg, []uint64{1}, "bar"); return err },
-			done: is(ticket.Moved), again: ErrConflict, after: prints("bar", func(d ticket.Delivery) bool { return !d.Reprint && !d.Doubt })},
+		{name: "move", before: accepted, done: is(ticket.Moved), again: ErrConflict,
+			do:    func(k *kitchen) error { return errOf(k.Move(bg, []uint64{1}, "bar")) },
+			after: prints("bar", func(d ticket.Delivery) bool { return !d.Reprint && !d.Doubt })},
 		{name: "reprint what is out", before: printed, do: reprint, done: waiting(1), once: true,
 			after: prints("grill", func(d ticket.Delivery) bool { return d.Reprint })},
 		{name: "reprint what is held", before: held, do: reprint, done: waiting(1), again: ErrConflict,
@@ -109,7 +116,8 @@ func steps() []step {
 			after: prints("grill", func(d ticket.Delivery) bool { return d.For == "wall" })},
 		{name: "take back", before: func(k *kitchen) { k.shown(1); k.must(rescue(true)(k)) }, do: rescue(false),
 			done: func(k *kitchen) bool { return waiting(0)(k) && k.marks() == 0 }, after: nothing},
-		{name: "put on a shelf", before: func(k *kitchen) { k.must(put("old")(k)) }, do: put("new"), done: board("new"), after: nothing},
+		{name: "put on a shelf", before: func(k *kitchen) { k.must(put("old")(k)) },
+			do: put("new"), done: board("new"), after: nothing},
 		{name: "delete from it", before: func(k *kitchen) { k.must(put("old")(k)) }, after: nothing,
 			do: func(k *kitchen) error { return k.Shelf("boards").Delete(bg, "grill") }, done: board("")},
 	}
