@@ -12,6 +12,10 @@
 //
 // While a station gets nothing out, others may print for it ([Backup]). The line stays its
 // own: what is chosen, at each attempt, is only where its head comes out.
+//
+// A ticket goes through the files in this order: line.go takes it, attempt.go has a station print
+// it and decides what that means, settle.go writes that down; outlet.go is what a line knows of its
+// stations.
 package dispatch
 
 import (
