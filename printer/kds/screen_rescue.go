@@ -76,9 +76,10 @@ func (s *Screen) rescue(ctx context.Context, dark bool) (settled bool, err error
 	settled = true
 	apart := map[uint64]bool{}
 	for _, c := range cards {
-		copied := r.Copies[c.Job]
+		copied, ok := r.Copies[c.Job]
 		apart[c.Job] = c.Copy != nil && !copied.First
-		settled = settled && !copied.Open
+		// One that wants a copy and has none has its own job in the queue still, which may end as shown.
+		settled = settled && !copied.Open && (ok || c.Copy == nil)
 		if copied.Out {
 			err = errors.Join(err, s.o.Board.markPaper(ctx, c.Job, copied.Station))
 		}

@@ -248,6 +248,31 @@ func TestARescueThatFailedIsDoneOnce(t *testing.T) {
 	}
 }
 
+// tardy is a screen that says late that it shows a ticket.
+type tardy struct {
+	*Screen
+	by time.Duration
+}
+
+func (l tardy) Print(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error) {
+	defer time.Sleep(l.by)
+	return l.Screen.Print(ctx, d, begin)
+}
+
+func TestATicketIsCopiedAlsoIfItsQueueLearnsInTheDarkThatItWasShown(t *testing.T) {
+	rescued(t, func(t *testing.T, k *kitchenette, s *Screen, paper *roll) {
+		k.d.Set([]dispatch.Line{{Name: "hot-line", Station: tardy{s, 30 * time.Second}}, {Name: "grill", Station: paper}})
+		closed := browser(s, "a")
+		k.order(1)
+		synctest.Wait()
+		closed()
+		time.Sleep(25 * time.Second)
+		paper.came(t, one, three)
+		time.Sleep(time.Minute)
+		paper.came(t, "4 for hot-line (screen down), was shown")
+	})
+}
+
 func TestADarkNightDisturbsNobodyOnceAllIsOnPaper(t *testing.T) {
 	rescued(t, func(t *testing.T, k *kitchenette, s *Screen, paper *roll) {
 		time.Sleep(12 * time.Hour)
