@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"ticketrail/queue"
 	"ticketrail/queue/ticket"
 )
 
@@ -31,7 +32,10 @@ type attempt struct {
 }
 
 // notBegun says that it was the queue that failed, not the station.
-func (a attempt) notBegun() bool { return a.beginErr != nil && !a.interrupted }
+func (a attempt) notBegun() bool { return a.beginErr != nil && !a.interrupted && !a.takenBack() }
+
+// takenBack says that the ticket had ended in the queue when the station asked to begin: see queue.Rescue.
+func (a attempt) takenBack() bool { return errors.Is(a.beginErr, queue.ErrConflict) }
 
 // attempt has the first station print that can: the own one, unless it has only just failed,
 // else the backups whose time has come. It returns how long to pause.

@@ -212,6 +212,40 @@ func TestAQueueThatFailsIsTriedAgain(t *testing.T) {
 	})
 }
 
+func TestATicketThatWasTakenBackInHandCostsItsLineNoPause(t *testing.T) {
+	inKitchen(t, func(t *testing.T, k *kitchen) {
+		var out []string
+		k.Set([]Line{{Name: "grill", Station: printFunc(func(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error) {
+			time.Sleep(3 * time.Second) // it connects
+			if err := begin(ctx); err != nil {
+				return "", err
+			}
+			out = append(out, d.Ticket.Request)
+			return ticket.Sent, nil
+		})}})
+		k.q.put("bar", "shown")
+		lease, err := k.q.Queue.Take(t.Context(), "bar")
+		if err == nil {
+			err = lease.Ack(t.Context(), ticket.Shown, "")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := lease.Delivery()
+		for _, card := range []ticket.Card{{Job: d.Job, Copy: &d.Ticket}, {Job: d.Job}} { // dark, and back a second later
+			if _, err := k.q.Rescue(t.Context(), "bar", "grill", []ticket.Card{card}); err != nil {
+				t.Fatal(err)
+			}
+			k.pass(time.Second)
+		}
+		k.q.put("grill", "order")
+		k.pass(4500 * time.Millisecond) // one to connect for nothing, three for this one
+		if !slices.Equal(out, []string{"order"}) {
+			t.Errorf("%q came out", out)
+		}
+	})
+}
+
 // The queue's own rules end this sooner (it holds what was in doubt twice); this is for paper's sake.
 func TestAQueueThatWillNotSettleIsNotAskedAtFullSpeed(t *testing.T) {
 	for _, f := range []fault{fine, cut, off, never, noPaper} {

@@ -55,6 +55,9 @@ func (l *line) learn(o *outlet, lease Lease, a attempt, v verdict) {
 		return
 	case v.result == permanent: // says nothing about the station
 		return
+	case a.takenBack():
+		l.log.Info("ticket was taken back before it began", about(lease)...)
+		return
 	case a.notBegun():
 		l.queueTrouble("cannot begin a ticket, trying again", a.beginErr)
 		return
