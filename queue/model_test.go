@@ -65,7 +65,7 @@ func (m *model) reprint(j *modelJob, to string, copied uint64, from string) {
 // lent that it may have come out.
 func (m *model) rescue(board []ticket.Card, newest func() uint64, begun func(*modelJob) bool) (sent, taken []*modelJob) {
 	out := func(j *modelJob) bool {
-		return j.state == ticket.Shown || j.state == ticket.Moved || j.state != ticket.Pending && j.doubts > 0
+		return j.state == ticket.Shown || j.state == ticket.Moved || j.replaced || j.state != ticket.Pending && j.doubts > 0
 	}
 	named := map[uint64]bool{}
 	for _, c := range board {

@@ -98,7 +98,7 @@ func (r *rescue) find(card uint64) (ticket.Copy, jobState, bool) {
 	}
 	c.Open = s.State.Open()
 	c.First = s.State == ticket.Pending && station == r.to && r.serves(station)
-	c.Out = s.State == ticket.Moved || slices.Contains(ticket.Proofs(), s.State) || s.State != ticket.Pending && s.Doubts > 0
+	c.Out = s.replaced() != nil || slices.Contains(ticket.Proofs(), s.State) || s.State != ticket.Pending && s.Doubts > 0
 	return c, s, true
 }
 

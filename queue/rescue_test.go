@@ -203,6 +203,33 @@ func TestACopyOfWhichNothingCameOutIsMadeAgainInTheNextDarknessOnly(t *testing.T
 	}
 }
 
+func TestACopyThatAPersonHadPrintedAnewIsNotMadeAgain(t *testing.T) {
+	for name, again := range map[string]func(k *kitchen) error{
+		"moved": func(k *kitchen) error { _, err := k.Move(bg, []uint64{2}, "bar"); return err },
+		"buried and reprinted": func(k *kitchen) error {
+			_, err := k.Reprint(bg, 2, "", "a person")
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, k *kitchen) {
+				k.shown(1)
+				k.rescue(true, 1)
+				if name != "moved" {
+					k.must(k.take("grill").Bury(bg, "no such letters"))
+				}
+				k.must(again(k))
+				if r := k.rescue(false, 1); r.TakenBack != 0 || !r.Copies[1].Out {
+					t.Errorf("the screen is back: %+v", r)
+				}
+				if r := k.rescue(true, 1); r.Sent != 0 {
+					t.Errorf("in the next darkness: %+v", r)
+				}
+			})
+		})
+	}
+}
+
 func TestWhatTheScreensOwnQueueStillOwesIsNotCopied(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kitchen) {
 		k.accept(order(id(0), "wall"))
