@@ -19,18 +19,13 @@ const (
 	Everything = RealTime | ASB | StatusQuery | ProcessID | Identify
 )
 
-// Identity is what GS I answers. The zero value is an Epson TM-T88V without Chinese.
-type Identity struct {
-	Model, Type, ROM byte // n = 1, 2, 3
+// identity is what GS I n answers, by n.
+type identity map[byte]string
 
-	Firmware, Maker, Name, Serial, Font string // n = 65 to 69
-}
-
-func (i Identity) orDefault() Identity {
-	if i == (Identity{}) {
-		return Identity{0x20, 0x02, 0x01, "30.40 ESC/POS", "EPSON", "TM-T88V", "J5BF001234", ""}
-	}
-	return i
+// An Epson TM-T88V without Chinese.
+var tmT88V = identity{
+	1: "\x20", 2: "\x02", 3: "\x01",
+	65: "_30.40 ESC/POS\x00", 66: "_EPSON\x00", 67: "_TM-T88V\x00", 68: "_J5BF001234\x00", 69: "_\x00",
 }
 
 // Clone is what is wrong with the answers. The zero value answers as the manual says.
@@ -87,12 +82,6 @@ func (p *Printer) query(c *client, b []byte) {
 			p.settleFence(c, b[7:11])
 			p.answer(c, processed(b[7:11]))
 		}
-	case b[0] == gs && b[1] == '(' && b[2] == 'H' && len(b) == 8 && b[5] == 49:
-		if p.o.Can&ProcessID != 0 {
-			p.mu.Lock()
-			c.causes = b[7]
-			p.mu.Unlock()
-		}
 	case b[0] == gs && b[1] == 'a':
 		p.automatic(c, b[2])
 	}
@@ -113,28 +102,11 @@ func (p *Printer) answerStatus(c *client, n byte) {
 }
 
 func (p *Printer) answerIdentity(c *client, n byte) {
-	if p.o.Can&Identify == 0 {
-		return
+	if n >= '1' && n <= '3' {
+		n -= '0'
 	}
-	i := p.o.Identity.orDefault()
-	text := func(s string) { p.answer(c, slices.Concat([]byte{0x5F}, []byte(s), []byte{0})) }
-	switch n {
-	case 1, 49:
-		p.answer(c, []byte{i.Model})
-	case 2, 50:
-		p.answer(c, []byte{i.Type})
-	case 3, 51:
-		p.answer(c, []byte{i.ROM})
-	case 65:
-		text(i.Firmware)
-	case 66:
-		text(i.Maker)
-	case 67:
-		text(i.Name)
-	case 68:
-		text(i.Serial)
-	case 69:
-		text(i.Font)
+	if p.o.Can&Identify != 0 {
+		p.answer(c, []byte(p.o.identity[n])) // none: silence
 	}
 }
 
@@ -162,9 +134,7 @@ func (p *Printer) atReception(c *client, b []byte) {
 		l := c.last[:]
 		switch {
 		case p.o.Can&RealTime != 0 && l[8] == dle && l[9] == 0x04 && l[10] >= 1 && l[10] <= 4:
-			if now := p.Conditions(); !p.o.Parallel || now&stopping == 0 {
-				p.answer(c, []byte{now.realTime(l[10])})
-			}
+			p.answer(c, []byte{p.Conditions().realTime(l[10])})
 		case p.o.Clone.Hasty && p.o.Can&StatusQuery != 0 && l[8] == gs && l[9] == 'r':
 			p.answerStatus(c, l[10])
 		case p.o.Can&ProcessID != 0 && bytes.HasPrefix(l, []byte("\x1d(H\x06\x0000")):

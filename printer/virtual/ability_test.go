@@ -3,7 +3,6 @@ package virtual_test
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -171,21 +170,6 @@ func TestAResetSwitchesPushedStatusOff(t *testing.T) {
 		p.Refill()
 		c.ask("\x1da\x00", "")
 	})
-}
-
-func TestWhoAsksIsToldWhenItGoesOfflineAndWhy(t *testing.T) {
-	for ask, want := range map[string]string{"0": "", "1": "\x37\x23\x00", "\x01": "\x37\x23\x00", "2": "\x37\x23\x42\x00"} {
-		bubble(t, fmt.Sprintf("%q", ask), virtual.Options{Can: virtual.ProcessID}, func(t *testing.T, p *virtual.Printer) {
-			c := call(t, p)
-			c.ask("\x1d(H\x03\x0010"+ask, "")
-			p.Set(virtual.PaperLow, true)
-			p.Set(virtual.PaperOut, true)
-			p.Set(virtual.CoverOpen, true)
-			if got := c.hear(); got != want {
-				t.Errorf("it said % X, want % X", got, want)
-			}
-		})
-	}
 }
 
 func TestClonesAnswerWrongly(t *testing.T) {

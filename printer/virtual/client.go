@@ -43,7 +43,6 @@ type client struct {
 
 	// Guarded by the printer's mu.
 	asb    byte // what GS a asked for
-	causes byte // what GS ( H function 49 asked for
 	lost   bool // the printer has been switched off since: the client does not know yet
 	kicked bool // to be reset
 
@@ -77,7 +76,7 @@ func (c *client) silence(on bool) {
 // listens says that a byte more may be read though the receive buffer is full: questions
 // that are answered at once get through on a network, and what is held may begin one.
 func (c *client) listens(p *Printer) bool {
-	if p.o.Parallel || p.o.Can&RealTime == 0 || p.attached() && p.busy() {
+	if p.o.Can&RealTime == 0 || p.attached() && p.busy() {
 		return false
 	}
 	switch h := c.held; len(h) {
@@ -116,17 +115,13 @@ func (c *client) flush() {
 
 // flushed waits until the client has been told everything, or will never be.
 func (c *client) flushed(ctx context.Context) {
-	for {
-		c.p.mu.Lock()
-		changed := c.p.changed
-		c.p.mu.Unlock()
+	c.p.mu.Lock()
+	defer c.p.mu.Unlock()
+	_ = c.p.await(ctx, c.gone(), func() bool {
 		c.mu.Lock()
-		busy := c.busy
-		c.mu.Unlock()
-		if !busy || pause(ctx, c, changed) != nil {
-			return
-		}
-	}
+		defer c.mu.Unlock()
+		return !c.busy
+	})
 }
 
 // interrupt makes a Read that is under way look at what has changed.

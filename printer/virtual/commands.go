@@ -1,9 +1,6 @@
 package virtual
 
-import (
-	"bytes"
-	"sync"
-)
+import "bytes"
 
 // A command is an instruction with a fixed number of argument bytes.
 type command struct {
@@ -14,89 +11,63 @@ type command struct {
 	do   func(d *decoder, arg []byte)
 }
 
-func skip(*decoder, []byte) {}
-
 // lookup finds a command of fixed length.
-func lookup(lead, code byte) (c command, ok bool) {
-	switch lead {
-	case esc:
-		c, ok = escCommands()[code]
-	case gs:
-		c, ok = gsCommands()[code]
-	case fs:
-		c, ok = fsCommands()[code]
+func lookup(lead, code byte) (command, bool) {
+	key := string([]byte{lead, code})
+	if c, ok := commands[key]; ok {
+		return c, true
 	}
-	return c, ok
+	for args, codes := range skipped {
+		for ; codes != ""; codes = codes[2:] {
+			if codes[:2] == key {
+				return command{args: args, do: skip}, true
+			}
+		}
+	}
+	return command{}, false
 }
 
-var escCommands = sync.OnceValue(func() map[byte]command {
-	return map[byte]command{
-		'@':  {0, true, func(d *decoder, _ []byte) { d.restart() }},
-		't':  {1, true, func(d *decoder, a []byte) { d.selectPage(a[0]) }},
-		'E':  {1, true, func(d *decoder, a []byte) { d.style.Bold = a[0]&1 == 1 }},
-		'G':  {1, false, func(d *decoder, a []byte) { d.style.Bold = a[0]&1 == 1 }},
-		'-':  {1, false, func(d *decoder, a []byte) { d.style.Underline = a[0]&3 != 0 }},
-		'r':  {1, true, func(d *decoder, a []byte) { d.style.Red = a[0]&1 == 1 }},
-		'!':  {1, true, (*decoder).printMode},
-		'd':  {1, true, func(d *decoder, a []byte) { d.feedLines(int(a[0])) }},
-		'J':  {1, false, func(d *decoder, a []byte) { d.feedLines((int(a[0]) + dotsPerLine/2) / dotsPerLine) }},
-		'a':  {1, true, func(d *decoder, a []byte) { d.align = a[0] & 3 }},
-		'M':  {1, false, skip}, // font
-		'2':  {0, false, func(d *decoder, _ []byte) { d.pitch = dotsPerLine }},
-		'3':  {1, false, func(d *decoder, a []byte) { d.pitch = int(a[0]) }},
-		'R':  {1, false, skip}, // national characters: would turn # into £
-		' ':  {1, false, skip},
-		'$':  {2, false, func(d *decoder, a []byte) { d.moveTo(word(a, 0) / d.cell()) }},
-		'\\': {2, false, func(d *decoder, a []byte) { d.moveTo(d.used + int(int16(word(a, 0)))/d.cell()) }},
-		'{':  {1, false, skip},
-		'V':  {1, false, skip},
-		'e':  {1, false, func(d *decoder, a []byte) { d.feedLines(0) }},
-		'K':  {1, false, func(d *decoder, a []byte) { d.feedLines(0) }},
-		'c':  {2, false, skip},
-		'p':  {3, true, func(d *decoder, a []byte) { d.buzz(append([]byte{esc, 'p'}, a...)) }}, // drawer
-		'B':  {2, true, func(d *decoder, a []byte) { d.buzz(append([]byte{esc, 'B'}, a...)) }}, // buzzer of clones
-		'U':  {1, false, skip},
-		'=':  {1, false, skip},
-		'i':  {0, false, func(d *decoder, _ []byte) { d.cut(0) }},
-		'm':  {0, false, func(d *decoder, _ []byte) { d.cut(0) }},
-	}
-})
+func skip(*decoder, []byte) {}
 
-var gsCommands = sync.OnceValue(func() map[byte]command {
-	return map[byte]command{
-		'!': {1, true, func(d *decoder, a []byte) {
-			d.style.Width, d.style.Height = int(a[0]>>4&7)+1, int(a[0]&7)+1
-		}},
-		'B':  {1, true, func(d *decoder, a []byte) { d.style.Invert = a[0]&1 == 1 }},
-		'a':  {1, true, skip}, // status pushed on change
-		'r':  {1, true, skip}, // status asked for in line
-		'I':  {1, true, skip}, // identity
-		'b':  {1, false, skip},
-		'L':  {2, false, skip},
-		'W':  {2, false, skip},
-		'P':  {2, false, skip},
-		'$':  {2, false, skip},
-		'\\': {2, false, skip},
-		'h':  {1, false, skip},
-		'w':  {1, false, skip},
-		'H':  {1, false, skip},
-		'f':  {1, false, skip},
-		'z':  {2, false, skip},
-	}
-})
+// skipped are commands that are none of ours and change nothing that is shown, by how many
+// arguments they have: fonts, national characters (which turn # into £), margins, bar codes' looks.
+var skipped = [...]string{
+	1: "\x1bM\x1bR\x1b \x1b{\x1bV\x1bU\x1b=" + "\x1db\x1dh\x1dw\x1dH\x1df" + "\x1c!\x1c-\x1cW",
+	2: "\x1bc" + "\x1dL\x1dW\x1dP\x1d$\x1d\\\x1dz" + "\x1cS\x1cp",
+}
 
-var fsCommands = sync.OnceValue(func() map[byte]command {
-	return map[byte]command{
-		'.': {0, true, func(d *decoder, _ []byte) { d.kanji = false }},
-		'&': {0, true, func(d *decoder, _ []byte) { d.selectTwoByte() }},
-		'!': {1, false, skip},
-		'-': {1, false, skip},
-		'C': {1, true, func(d *decoder, a []byte) { d.codeSystem(a[0]) }},
-		'W': {1, false, skip},
-		'S': {2, false, skip},
-		'p': {2, false, skip},
-	}
-})
+var commands = map[string]command{
+	"\x1b@":  {0, true, func(d *decoder, _ []byte) { d.restart() }},
+	"\x1bt":  {1, true, func(d *decoder, a []byte) { d.selectPage(a[0]) }},
+	"\x1bE":  {1, true, func(d *decoder, a []byte) { d.style.Bold = a[0]&1 == 1 }},
+	"\x1bG":  {1, false, func(d *decoder, a []byte) { d.style.Bold = a[0]&1 == 1 }},
+	"\x1b-":  {1, false, func(d *decoder, a []byte) { d.style.Underline = a[0]&3 != 0 }},
+	"\x1br":  {1, true, func(d *decoder, a []byte) { d.style.Red = a[0]&1 == 1 }},
+	"\x1b!":  {1, true, (*decoder).printMode},
+	"\x1bd":  {1, true, func(d *decoder, a []byte) { d.feedLines(int(a[0])) }},
+	"\x1bJ":  {1, false, func(d *decoder, a []byte) { d.feedLines((int(a[0]) + dotsPerLine/2) / dotsPerLine) }},
+	"\x1ba":  {1, true, func(d *decoder, a []byte) { d.align = a[0] & 3 }},
+	"\x1b2":  {0, false, func(d *decoder, _ []byte) { d.pitch = dotsPerLine }},
+	"\x1b3":  {1, false, func(d *decoder, a []byte) { d.pitch = int(a[0]) }},
+	"\x1b$":  {2, false, func(d *decoder, a []byte) { d.moveTo(word(a, 0) / d.cell()) }},
+	"\x1b\\": {2, false, func(d *decoder, a []byte) { d.moveTo(d.used + int(int16(word(a, 0)))/d.cell()) }},
+	"\x1be":  {1, false, func(d *decoder, a []byte) { d.feedLines(0) }},
+	"\x1bK":  {1, false, func(d *decoder, a []byte) { d.feedLines(0) }},
+	"\x1bp":  {3, true, func(d *decoder, a []byte) { d.buzz(append([]byte{esc, 'p'}, a...)) }}, // drawer
+	"\x1bB":  {2, true, func(d *decoder, a []byte) { d.buzz(append([]byte{esc, 'B'}, a...)) }}, // buzzer of clones
+	"\x1bi":  {0, false, func(d *decoder, _ []byte) { d.cut(0) }},
+	"\x1bm":  {0, false, func(d *decoder, _ []byte) { d.cut(0) }},
+	"\x1d!": {1, true, func(d *decoder, a []byte) {
+		d.style.Width, d.style.Height = int(a[0]>>4&7)+1, int(a[0]&7)+1
+	}},
+	"\x1dB": {1, true, func(d *decoder, a []byte) { d.style.Invert = a[0]&1 == 1 }},
+	"\x1da": {1, true, skip}, // status pushed on change
+	"\x1dr": {1, true, skip}, // status asked for in line
+	"\x1dI": {1, true, skip}, // identity
+	"\x1c.": {0, true, func(d *decoder, _ []byte) { d.kanji = false }},
+	"\x1c&": {0, true, func(d *decoder, _ []byte) { d.selectTwoByte() }},
+	"\x1cC": {1, true, func(d *decoder, a []byte) { d.codeSystem(a[0]) }},
+}
 
 // extent returns how many bytes the command that begins with b has in all, as far as b
 // tells: more than len(b) means that more are needed. 0 means that nobody knows it.

@@ -55,73 +55,48 @@ func (c Condition) String() string {
 	return strings.Join(names, ",")
 }
 
+// bits is b if any of these is wrong, else 0.
+func (c Condition) bits(any Condition, b byte) byte {
+	if c&any == 0 {
+		return 0
+	}
+	return b
+}
+
 // realTime is the answer to DLE EOT n (TM-U220, CT-S2000 and PcOS manuals).
 func (c Condition) realTime(n byte) byte {
 	b := byte(0x12)
-	bit := func(on Condition, bits byte) {
-		if c&on != 0 {
-			b |= bits
-		}
-	}
 	switch n {
 	case 1:
-		bit(stopping, 0x08)
+		b |= c.bits(stopping, 0x08)
 	case 2:
-		bit(CoverOpen, 0x04)
-		bit(PaperOut, 0x20)
-		bit(CutterJam|Unrecoverable|Overheated, 0x40)
+		b |= c.bits(CoverOpen, 0x04) | c.bits(PaperOut, 0x20) | c.bits(CutterJam|Unrecoverable|Overheated, 0x40)
 	case 3:
-		bit(CutterJam, 0x08)
-		bit(Unrecoverable, 0x20)
-		bit(Overheated, 0x40)
+		b |= c.bits(CutterJam, 0x08) | c.bits(Unrecoverable, 0x20) | c.bits(Overheated, 0x40)
 	case 4:
-		bit(PaperLow, 0x0C)
-		bit(PaperOut, 0x60)
+		b |= c.bits(PaperLow, 0x0C) | c.bits(PaperOut, 0x60)
 	}
 	return b
 }
 
 // paper is the answer to GS r 1.
-func (c Condition) paper() (b byte) {
-	if c&PaperLow != 0 {
-		b |= 0x03
-	}
-	if c&PaperOut != 0 {
-		b |= 0x0C
-	}
-	return b
-}
+func (c Condition) paper() byte { return c.bits(PaperLow, 0x03) | c.bits(PaperOut, 0x0C) }
 
 // pushed are the four bytes of the automatic status. Cover open is bit 5 of the first
 // byte, not bit 2 as in the answer to DLE EOT 2.
 func (c Condition) pushed() [4]byte {
-	b := [4]byte{0x10, 0, c.paper(), 0x0F}
-	if c&stopping != 0 {
-		b[0] |= 0x08
+	return [4]byte{
+		0x10 | c.bits(stopping, 0x08) | c.bits(CoverOpen, 0x20),
+		c.bits(CutterJam, 0x08) | c.bits(Unrecoverable, 0x20) | c.bits(Overheated, 0x40),
+		c.paper(),
+		0x0F,
 	}
-	if c&CoverOpen != 0 {
-		b[0] |= 0x20
-	}
-	if c&CutterJam != 0 {
-		b[1] |= 0x08
-	}
-	if c&Unrecoverable != 0 {
-		b[1] |= 0x20
-	}
-	if c&Overheated != 0 {
-		b[1] |= 0x40
-	}
-	return b
 }
 
-// concerns says whether a change from a to b is one that GS a n asks for.
+// concerns says whether a change from a to b is one that GS a n asks for: of online and offline,
+// of errors, of paper.
 func concerns(n byte, a, b [4]byte) bool {
-	x := [3]byte{a[0] ^ b[0], a[1] ^ b[1], a[2] ^ b[2]}
-	return n&1 != 0 && x[0]&0x04 != 0 || // drawer
-		n&2 != 0 && (x[0]&0x68|x[1]&0x01) != 0 || // online or not
-		n&4 != 0 && x[1]&0x6C != 0 || // error
-		n&8 != 0 && x[2] != 0 || // paper
-		n&0x40 != 0 && x[1]&0x02 != 0 // the button
+	return n&2 != 0 && a[0] != b[0] || n&4 != 0 && a[1] != b[1] || n&8 != 0 && a[2] != b[2]
 }
 
 // Conditions is what is wrong now.
@@ -184,39 +159,12 @@ func (p *Printer) change(now Condition) {
 		if concerns(c.asb, a, b) {
 			p.answer(c, b[:])
 		}
-		if now&stopping != 0 && was&stopping == 0 {
-			switch c.causes {
-			case 1, 49:
-				p.answer(c, []byte{0x37, 0x23, 0})
-			case 2, 50:
-				p.answer(c, []byte{0x37, 0x23, now.cause(), 0})
-			}
-		}
 	}
 	if now&^was&PaperOut != 0 {
 		for _, f := range p.fences {
 			p.answer(f.c, noPaper(f.id))
 		}
 	}
-}
-
-// cause is why it is offline, for GS ( H function 49: a byte from 40h on, which differs
-// from model to model (Epson TM-T88III programming guide, p. 431).
-func (c Condition) cause() byte {
-	b := byte(0x40)
-	if c&CoverOpen != 0 {
-		b |= 0x01
-	}
-	if c&PaperOut != 0 {
-		b |= 0x02
-	}
-	if c&(CutterJam|Overheated) != 0 {
-		b |= 0x04
-	}
-	if c&Unrecoverable != 0 {
-		b |= 0x08
-	}
-	return b
 }
 
 // automatic is GS a n: on from now on for what n asks for, with the status at once; n = 0

@@ -293,7 +293,7 @@ func (d *decoder) problem(format string, args ...any) {
 func (d *decoder) selectPage(n byte) {
 	pages := d.o.CodePages
 	if pages == nil {
-		pages = epsonPages()
+		pages = epsonPages
 	}
 	name := pages[n]
 	page, ok := pageOf(name)

@@ -191,17 +191,7 @@ func (p *Printer) jammed() bool {
 
 // drained waits until everything in the receive buffer is on paper, or nothing moves.
 func (p *Printer) drained(ctx context.Context) error {
-	for {
-		p.mu.Lock()
-		busy, changed := p.pendingWork(), p.changed
-		p.mu.Unlock()
-		if !busy {
-			return nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.await(ctx, nil, func() bool { return !p.pendingWork() })
 }

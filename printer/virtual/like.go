@@ -1,6 +1,7 @@
 package virtual
 
 import (
+	"slices"
 	"strings"
 
 	"ticketrail/printer/profile"
@@ -16,7 +17,7 @@ func Like(p profile.Profile) Options {
 	o := Options{
 		Columns: p.Columns, Dots: p.Dots, CodePages: pages, Kanji: p.Kanji, TwoByte: p.TwoByte,
 		NoCutter: p.Cutter == profile.NoCutter, Drawer: p.Buzzer == profile.Drawer, Can: Everything,
-		Identity: identityOf(p),
+		identity: identityOf(p),
 	}
 	switch p.Confirm {
 	case profile.ByStatus:
@@ -29,22 +30,24 @@ func Like(p profile.Profile) Options {
 
 // identityOf is what a printer of the model says of itself. A nameless one says that it
 // is an Epson of twenty years ago, as nameless ones do.
-func identityOf(p profile.Profile) Identity {
-	i := Identity{Model: 0x20, ROM: 0x01, Firmware: "1.00 ESC/POS", Maker: "EPSON", Name: "TM-T88III", Serial: "00000000"}
-	maker, name, _ := strings.Cut(p.Name, "-")
-	switch maker {
-	case "epson", "star", "citizen", "bixolon":
-		i.Maker, i.Name = strings.ToUpper(maker), strings.ToUpper(name)
+func identityOf(p profile.Profile) identity {
+	maker, name, _ := strings.Cut(strings.ToUpper(p.Name), "-")
+	if !slices.Contains([]string{"EPSON", "STAR", "CITIZEN", "BIXOLON"}, maker) {
+		maker, name = "EPSON", "TM-T88III"
 	}
-	i.Font = map[profile.TwoByte]string{
+	font := map[profile.TwoByte]string{
 		profile.GB18030: "CHINA GB18030", profile.ShiftJIS: "KANJI JAPANESE",
 		profile.Big5: "TAIWAN BIG-5", profile.KSX1001: "KOREA C-5601C",
 	}[p.TwoByte]
-	if i.Font != "" {
-		i.Type |= 0x01
+	kind := byte(0)
+	if font != "" {
+		kind |= 0x01
 	}
 	if p.Cutter != profile.NoCutter {
-		i.Type |= 0x02
+		kind |= 0x02
 	}
-	return i
+	return identity{
+		1: "\x20", 2: string(kind), 3: "\x01",
+		65: "_1.00 ESC/POS\x00", 66: "_" + maker + "\x00", 67: "_" + name + "\x00", 68: "_00000000\x00", 69: "_" + font + "\x00",
+	}
 }

@@ -36,25 +36,17 @@ func (p *Printer) Dial(ctx context.Context) (transport.Conn, error) {
 
 // admitted waits until the printer accepts another client.
 func (p *Printer) admitted(ctx context.Context, l link) (*client, error) {
-	for {
-		p.mu.Lock()
-		full, dead, changed := p.full(), p.off || p.vanished, p.changed
-		if !dead && (p.faults.refuse || full && !p.o.Hang) {
-			p.mu.Unlock()
-			return nil, syscall.ECONNREFUSED
-		}
-		if !dead && !full {
-			c := p.arrive(l)
-			p.mu.Unlock()
-			return c, nil
-		}
-		p.mu.Unlock()
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	refused := func() bool { return p.faults.refuse || p.full() && !p.o.Hang }
+	err := p.await(ctx, nil, func() bool { return !p.off && !p.vanished && (refused() || !p.full()) })
+	switch {
+	case err != nil:
+		return nil, err
+	case refused():
+		return nil, syscall.ECONNREFUSED
 	}
+	return p.arrive(l), nil
 }
 
 // wire is what the two ends of an in-memory connection know of each other.

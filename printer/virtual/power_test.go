@@ -68,15 +68,6 @@ func TestAFullBufferTakesNoTicketButAnswers(t *testing.T) {
 			t.Errorf("on paper %q", got[0].Text)
 		}
 	})
-	o.Parallel = true
-	bubble(t, "BehindAParallelWire", o, func(t *testing.T, p *virtual.Printer) {
-		c := call(t, p)
-		c.ask("\x10\x04\x01", "") // offline
-		c.say("1")
-		stuck(t, c, "\x10\x04\x01")
-		p.Refill()
-		c.ask("\n\x10\x04\x01", "\x12")
-	})
 }
 
 func TestAPowerCycleLosesTheBufferAndTheConnections(t *testing.T) {

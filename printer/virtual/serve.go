@@ -57,18 +57,11 @@ func (p *Printer) Serve(ctx context.Context, l net.Listener) error {
 func (p *Printer) accept(ctx context.Context, s *slot) (*client, error) {
 	for {
 		p.mu.Lock()
-		l, changed := s.l, p.changed
-		if p.full() {
-			l = nil
-		}
+		err := p.await(ctx, nil, func() bool { return s.l != nil && !p.full() })
+		l := s.l
 		p.mu.Unlock()
-		if l == nil {
-			select {
-			case <-changed:
-			case <-ctx.Done():
-				return nil, ctx.Err()
-			}
-			continue
+		if err != nil {
+			return nil, err
 		}
 		conn, err := l.Accept()
 		p.mu.Lock()
@@ -182,14 +175,10 @@ func (p *Printer) serve(ctx context.Context, c *client) {
 		case <-ctx.Done():
 		}
 	}
-	for { // a printer that does not close holds the connection, not the seat
-		p.mu.Lock()
-		keep, changed := p.faults.keepOpen, p.changed
-		p.mu.Unlock()
-		if !keep || pause(ctx, c, changed) != nil {
-			return
-		}
-	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	// A printer that does not close holds the connection, not the seat.
+	_ = p.await(ctx, c.gone(), func() bool { return !p.faults.keepOpen })
 }
 
 // arrive lets a client in, at the end of the line; p.mu is held. One that comes while the
@@ -208,46 +197,38 @@ func (p *Printer) arrive(l link) *client {
 func (p *Printer) sit(ctx context.Context, c *client) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for !c.lost && !c.kicked {
-		if p.line[0] == c && p.seated == nil && time.Until(p.free) <= 0 {
-			p.line, p.seated = p.line[1:], c
-			break
-		}
-		if p.idle(ctx, c, p.changed) != nil {
-			return false
-		}
+	reset := func() bool { return c.lost || c.kicked }
+	if p.await(ctx, c.gone(), func() bool { return reset() || p.seated == nil && p.line[0] == c }) != nil {
+		return false
+	}
+	if !reset() {
+		p.line, p.seated = p.line[1:], c
 	}
 	return true
 }
 
-// idle is a [pause] that ends also when the seat of a client that left becomes free; p.mu
-// is held, and given up meanwhile.
-func (p *Printer) idle(ctx context.Context, c *client, changed <-chan struct{}) error {
-	wait := time.Until(p.free)
-	p.mu.Unlock()
-	defer p.mu.Lock()
-	if wait > 0 {
-		t := time.AfterFunc(wait, func() {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			p.wake()
-		})
-		defer t.Stop()
-	}
-	return pause(ctx, c, changed)
-}
-
-// rise gives up the seat and says how late that is noticed.
+// rise gives up the seat, which is noticed late if at all, and says how late.
 func (p *Printer) rise(c *client) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.seated == c {
+	c.asb = 0
+	late := p.faults.late
+	vacate := func() {
 		p.seated = nil
-		p.free = time.Now().Add(p.faults.late)
+		p.wake()
 	}
-	c.asb, c.causes = 0, 0
-	p.wake()
-	return p.faults.late
+	switch {
+	case p.seated != c:
+	case late > 0:
+		time.AfterFunc(late, func() {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			vacate()
+		})
+	default:
+		vacate()
+	}
+	return late
 }
 
 // read takes what the client sends until the client ends or a fault does.
@@ -296,17 +277,9 @@ func (p *Printer) read(ctx context.Context, c *client) End {
 // plugged waits while the cable is off. A Read that was just beginning when it came off may
 // bring what was sent only after that: it arrives when the cable is on again.
 func (p *Printer) plugged(ctx context.Context, c *client) error {
-	for {
-		p.mu.Lock()
-		off, changed := p.vanished && !p.off && !c.lost && !c.kicked, p.changed
-		p.mu.Unlock()
-		if !off {
-			return nil
-		}
-		if err := pause(ctx, c, changed); err != nil {
-			return err
-		}
-	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.await(ctx, c.gone(), func() bool { return !p.vanished || p.off || c.lost || c.kicked })
 }
 
 // take puts what was read into the receive buffer.

@@ -38,10 +38,9 @@ type Options struct {
 	// CodePages maps the number of ESC t to a page ("CP437", "WPC1252" …); nil is Epson's table.
 	CodePages map[byte]string
 
-	// Can is what it can tell; 0 is nothing. Identity and Clone say how it answers.
-	Can      Ability
-	Identity Identity
-	Clone    Clone
+	// Can is what it can tell; 0 is nothing. Clone says how it answers.
+	Can   Ability
+	Clone Clone
 	// Condition is how it is at first.
 	Condition Condition
 
@@ -50,10 +49,6 @@ type Options struct {
 	// takes more, unless it is stopped, and is as fast as the computer; its buffer is large.
 	ReceiveBuffer  int
 	LinesPerSecond float64
-
-	// Parallel is a printer behind a parallel wire, USB ones among them: it does not obey
-	// DLE EOT while it is offline or its receive buffer is full. On a network it does.
-	Parallel bool
 
 	// Clients is how many may be connected; one is served, the others wait. One too many
 	// is refused, or left hanging if Hang is set. 0 is any number.
@@ -81,6 +76,8 @@ type Options struct {
 	OnTicket func(Ticket)
 	// Keep is how many tickets are remembered, the last ones; 0 is all of them.
 	Keep int
+
+	identity identity // nil: an Epson TM-T88V
 }
 
 // A Printer is one printer. Everything may be called at any time from any goroutine.
@@ -98,7 +95,6 @@ type Printer struct {
 	connected     []*client // those of them that are served or wait
 	line          []*client // those that wait, first come first
 	seated        *client   // who is served: real printers serve one at a time
-	free          time.Time // from when on the seat may be taken
 	off, vanished bool
 	cond          Condition
 	jamAtCut      bool
@@ -115,6 +111,9 @@ type Printer struct {
 func New(o Options) *Printer {
 	if o.Name == "" {
 		o.Name = "virtual printer"
+	}
+	if o.identity == nil {
+		o.identity = tmT88V
 	}
 	p := &Printer{o: o, changed: make(chan struct{}), cond: o.Condition}
 	p.faults = working()
@@ -275,21 +274,35 @@ func (p *Printer) WaitTaken(ctx context.Context, n int64) error {
 	return p.until(ctx, fmt.Sprintf("wait for %d bytes", n), func() bool { return p.taken >= n })
 }
 
-// until waits for what ok says under p.mu.
 func (p *Printer) until(ctx context.Context, what string, ok func() bool) error {
-	for {
-		p.mu.Lock()
-		done, changed, state := ok(), p.changed, fmt.Sprintf("%d tickets, %d clients, %d bytes", p.out, p.clients, p.taken)
-		p.mu.Unlock()
-		if done {
-			return nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return fmt.Errorf("%s: %s: have %s: %w", p.o.Name, what, state, context.Cause(ctx))
-		}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := p.await(ctx, nil, ok); err != nil {
+		return fmt.Errorf("%s: %s: have %d tickets, %d clients, %d bytes: %w", p.o.Name, what, p.out, p.clients, p.taken, err)
 	}
+	return nil
 }
 
 var errGone = errors.New("client is gone")
+
+// await returns nil once ok says so, and an error when ctx ends or gone is closed first. p.mu is
+// held, and given up while nothing changes.
+func (p *Printer) await(ctx context.Context, gone <-chan struct{}, ok func() bool) error {
+	for !ok() {
+		changed := p.changed
+		p.mu.Unlock()
+		var err error
+		select {
+		case <-changed:
+		case <-gone:
+			err = errGone
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		}
+		p.mu.Lock()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
