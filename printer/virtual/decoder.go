@@ -26,29 +26,28 @@ type decoder struct {
 	o      Options
 	client *client // who sent what is being read
 
-	pending  []byte // of a command that is not complete, or part of a two-byte letter
-	kept     int    // how much of pending is of a client that has left
-	astray   bool   // what came before may have broken off: nothing is an offence until ESC @
-	raw      []byte
-	line     Line
-	used     int // columns of line
-	lines    []Line
-	rows     []row // how each of lines lies
-	images   []Image
-	codes    []QR
-	buzzes   []Buzz
-	problems []string
-	printed  int // lines fed since the last look
+	pending []byte // of a command that is not complete, or part of a two-byte letter
+	kept    int    // how much of pending is of a client that has left
+	astray  bool   // what came before may have broken off: nothing is an offence until ESC @
+	t       Ticket // what is on the paper
+	line    Line
+	used    int // columns of line
+	printed int // lines fed since the last look
 
+	setting
+	rom   *rom
+	qr    QR     // as far as it has been told
+	store *Image // that GS ( L has sent and not printed yet
+}
+
+// setting is what commands change for what follows.
+type setting struct {
 	style Style
 	align byte
 	pitch int // line spacing in dots
 	page  page
-	rom   *rom
 	kanji bool // two-byte letters are on
 	sjis  bool
-	qr    QR // as far as it has been told
-	store stored
 }
 
 func newDecoder(p *Printer) *decoder {
@@ -73,15 +72,14 @@ func (d *decoder) reset() {
 		d.problem("ESC @ in the middle of a line")
 	}
 	d.line, d.used = nil, 0
-	d.style, d.align, d.pitch = Style{Width: 1, Height: 1}, 0, dotsPerLine
-	d.kanji, d.sjis = d.o.Kanji, false
-	d.qr, d.store = QR{Module: 3, Level: '0'}, stored{}
+	d.setting = setting{style: Style{Width: 1, Height: 1}, pitch: dotsPerLine, kanji: d.o.Kanji}
 	d.page, _ = pageOf("CP437")
+	d.qr, d.store = QR{Module: 3, Level: '0'}, nil
 }
 
 // feed takes one byte and returns how many lines the paper moved.
 func (d *decoder) feed(b byte) int {
-	d.raw = append(d.raw, b)
+	d.t.Raw = append(d.t.Raw, b)
 	d.printed = 0
 	switch {
 	case len(d.pending) > 0 && d.pending[0] >= 0x80:
@@ -93,7 +91,7 @@ func (d *decoder) feed(b byte) int {
 		d.pending = append(d.pending, b)
 	case b == lf:
 		d.newline()
-	case b == 0 && (d.astray || len(d.line) == 0 && len(d.lines) == 0):
+	case b == 0 && (d.astray || len(d.line) == 0 && len(d.t.Lines) == 0):
 		// padding that lets a printer come out of a half-received image
 	case b < 0x20, b == 0x7F:
 		d.problem("control byte %02X in text", b)
@@ -121,7 +119,7 @@ func (d *decoder) letter(b byte) {
 // put prints a letter of w columns.
 func (d *decoder) put(r rune, w int) {
 	if d.o.Columns > 0 && d.used+w > d.o.Columns {
-		d.problem("line %d is wider than %d columns", len(d.lines)+1, d.o.Columns)
+		d.problem("line %d is wider than %d columns", len(d.t.Lines)+1, d.o.Columns)
 		d.newline()
 	}
 	d.used += w
@@ -133,8 +131,8 @@ func (d *decoder) put(r rune, w int) {
 }
 
 func (d *decoder) newline() {
-	d.lines = append(d.lines, d.line)
-	d.rows = append(d.rows, row{max(d.pitch, d.line.height()), d.align})
+	d.t.Lines = append(d.t.Lines, d.line)
+	d.t.rows = append(d.t.rows, row{max(d.pitch, d.line.height()), d.align})
 	d.line, d.used = nil, 0
 	d.printed++
 }
@@ -283,8 +281,8 @@ func (d *decoder) problem(format string, args ...any) {
 		return
 	}
 	s := fmt.Sprintf(format, args...)
-	if len(d.problems) < keptProblems {
-		d.problems = append(d.problems, s)
+	if len(d.t.Problems) < keptProblems {
+		d.t.Problems = append(d.t.Problems, s)
 	}
 	d.p.record(s)
 }

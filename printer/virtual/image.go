@@ -39,12 +39,6 @@ type row struct {
 // mostRows is how high an image may be: GS v 0 takes 4095 rows on the largest printers.
 const mostRows = 4095
 
-// stored is an image that GS ( L has sent and not printed yet.
-type stored struct {
-	img Image
-	ok  bool
-}
-
 // raster is GS v 0 m xL xH yL yH d1…dk.
 func (d *decoder) raster(b []byte) {
 	m, wide, high := b[3], word(b, 4), word(b, 6)
@@ -72,14 +66,14 @@ func (d *decoder) graphics(b []byte) {
 			d.problem("command GS ( L % X stores no image of %d bytes", b[:10], len(img.Bits))
 			return
 		}
-		d.store = stored{img, true}
+		d.store = &img
 	case (fn == 50 || fn == 2) && len(b) == 2:
-		if !d.store.ok {
+		if d.store == nil {
 			d.problem("an image is printed that was not stored")
 			return
 		}
-		d.image(d.store.img, 1, 1)
-		d.store = stored{}
+		d.image(*d.store, 1, 1)
+		d.store = nil
 	default:
 		d.problem("command GS ( L % X is none of ours", b[:min(len(b), 8)])
 	}
@@ -104,8 +98,8 @@ func (d *decoder) image(img Image, x, y int) {
 	if x > 1 || y > 1 {
 		img = img.scaled(x, y)
 	}
-	img.Line = len(d.lines)
-	d.images = append(d.images, img)
+	img.Line = len(d.t.Lines)
+	d.t.Images = append(d.t.Images, img)
 	d.mark(fmt.Sprintf("▒▒ %dx%d", img.Width, img.Height), img.Height)
 }
 
@@ -115,8 +109,8 @@ func obeyed(a, b byte) bool { return a == dle && (b == 0x04 || b == 0x05 || b ==
 // mark writes the line that stands for something of so many dots, which moves the paper
 // by just as much.
 func (d *decoder) mark(s string, dots int) {
-	d.lines = append(d.lines, Line{{Text: s, Style: Style{Width: 1, Height: 1}}})
-	d.rows = append(d.rows, row{dots, d.align})
+	d.t.Lines = append(d.t.Lines, Line{{Text: s, Style: Style{Width: 1, Height: 1}}})
+	d.t.rows = append(d.t.rows, row{dots, d.align})
 	d.printed += (dots + dotsPerLine - 1) / dotsPerLine
 }
 
@@ -182,7 +176,7 @@ func (d *decoder) printQR() {
 		d.problem("QR code of %q, which is no text", d.qr.Text)
 	}
 	q := d.qr
-	q.Line = len(d.lines)
+	q.Line = len(d.t.Lines)
 	high := dotsPerLine
 	if c := q.code(); c != nil {
 		high = c.Size * q.Module
@@ -192,7 +186,7 @@ func (d *decoder) printQR() {
 	} else {
 		d.problem("QR code of %d bytes is too long", len(q.Text))
 	}
-	d.codes = append(d.codes, q)
+	d.t.QRs = append(d.t.QRs, q)
 	d.mark("▒▒ QR "+clean, high)
 }
 
@@ -218,8 +212,8 @@ func (d *decoder) buzz(b []byte) {
 		d.problem("command % X is none of ours: no buzzer rings like that", b[:min(len(b), 10)])
 		return
 	}
-	if len(d.buzzes) < keptProblems {
-		d.buzzes = append(d.buzzes, Buzz{slices.Clone(b), times})
+	if len(d.t.Buzzes) < keptProblems {
+		d.t.Buzzes = append(d.t.Buzzes, Buzz{slices.Clone(b), times})
 	}
 }
 

@@ -104,14 +104,9 @@ func TestImagesCodesAndNoisesArePoliced(t *testing.T) {
 		{"ABuzzerThatRingsForEver", "\x1bB\xff\x01", "no buzzer rings like that"},
 		{"TwoBytesOnAnotherROM", "\x1c&a", "no letters of two bytes"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				p := virtual.New(virtual.Options{Dots: 64})
-				send(t, p, tt.bytes+"\n")
-				if len(p.Problems()) != 1 || !strings.Contains(p.Problems()[0], tt.want) {
-					t.Errorf("problems %q, want one with %q", p.Problems(), tt.want)
-				}
-			})
+		bubble(t, tt.name, virtual.Options{Dots: 64}, func(t *testing.T, p *virtual.Printer) {
+			send(t, p, tt.bytes+"\n")
+			wantProblem(t, p, tt.want)
 		})
 	}
 }

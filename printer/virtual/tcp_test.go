@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -13,8 +14,8 @@ import (
 	"ticketrail/printer/virtual"
 )
 
-// onTCP serves p until the test ends and returns its address.
-func onTCP(t *testing.T, p *virtual.Printer) string {
+// onTCP serves p until the test ends, or until stop, and returns its address.
+func onTCP(t *testing.T, p *virtual.Printer) (address string, stop func()) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -23,13 +24,14 @@ func onTCP(t *testing.T, p *virtual.Printer) string {
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- p.Serve(ctx, l) }()
-	t.Cleanup(func() {
+	stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-served; err != nil {
 			t.Error(err)
 		}
 	})
-	return l.Addr().String()
+	t.Cleanup(stop)
+	return l.Addr().String(), stop
 }
 
 func dialTCP(t *testing.T, address string) net.Conn {
@@ -55,23 +57,9 @@ func exchange(t *testing.T, c net.Conn, say, want string) {
 	}
 }
 
-func TestOverTCPItAnswersStopsAndGoesOn(t *testing.T) {
-	p := virtual.New(virtual.Options{Can: virtual.Everything})
-	c := dialTCP(t, onTCP(t, p))
-	exchange(t, c, "\x1b@\x1da\x0e", "\x10\x00\x00\x0f")
-	p.Set(virtual.CoverOpen, true)
-	exchange(t, c, "", "\x38\x00\x00\x0f")
-	exchange(t, c, "text\n\x1dV\x00\x1d(H\x06\x0000abcd\x10\x04\x02", "\x16")
-	p.Set(virtual.CoverOpen, false)
-	exchange(t, c, "", "\x10\x00\x00\x0f\x37\x22abcd\x00")
-	if p.Out() != 1 {
-		t.Errorf("%d tickets", p.Out())
-	}
-}
-
 func TestOverTCPASecondClientIsRefusedUntilTheFirstLeaves(t *testing.T) {
 	p := virtual.New(virtual.Options{Can: virtual.Everything, Clients: 1})
-	address := onTCP(t, p)
+	address, _ := onTCP(t, p)
 	one := dialTCP(t, address)
 	exchange(t, one, "\x10\x04\x01", "\x12")
 	if c, err := net.Dial("tcp", address); !errors.Is(err, syscall.ECONNREFUSED) {
@@ -92,7 +80,7 @@ func TestOverTCPASecondClientIsRefusedUntilTheFirstLeaves(t *testing.T) {
 
 func TestOverTCPAPowerCycleResetsAndForgets(t *testing.T) {
 	p := virtual.New(virtual.Options{Can: virtual.Everything, Condition: virtual.CoverOpen})
-	address := onTCP(t, p)
+	address, _ := onTCP(t, p)
 	c := dialTCP(t, address)
 	exchange(t, c, "lost\n\x1dV\x00\x10\x04\x02", "\x16")
 	p.PowerOff()
@@ -118,7 +106,8 @@ func TestOverTCPAPowerCycleResetsAndForgets(t *testing.T) {
 
 func TestOverTCPACableThatComesOffLosesNothing(t *testing.T) {
 	p := virtual.New(virtual.Options{Can: virtual.Everything})
-	c := dialTCP(t, onTCP(t, p))
+	address, _ := onTCP(t, p)
+	c := dialTCP(t, address)
 	exchange(t, c, "1\n\x1dr\x01", "\x00")
 	p.Vanish(true)
 	if _, err := io.WriteString(c, "2\n\x1dV\x00\x1dr\x01"); err != nil {
@@ -137,19 +126,10 @@ func TestOverTCPACableThatComesOffLosesNothing(t *testing.T) {
 }
 
 func TestOverTCPAServerThatStopsLeavesNothingInTheBuffer(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
 	p := virtual.New(virtual.Options{Can: virtual.Everything, LinesPerSecond: 0.001})
-	ctx, cancel := context.WithCancel(t.Context())
-	served := make(chan error, 1)
-	go func() { served <- p.Serve(ctx, l) }()
-	exchange(t, dialTCP(t, l.Addr().String()), "1\n2\n\x10\x04\x01", "\x12")
-	cancel()
-	if err := <-served; err != nil {
-		t.Error(err)
-	}
+	address, stop := onTCP(t, p)
+	exchange(t, dialTCP(t, address), "1\n2\n\x10\x04\x01", "\x12")
+	stop()
 	if got := p.Tickets(); len(got) != 1 || got[0].Text != "1\n" || got[0].End != virtual.Broken {
 		t.Errorf("on paper: %+v", got)
 	}

@@ -31,13 +31,13 @@ func (d *decoder) end(e End) {
 	}
 	pending := d.pending
 	keep := d.o.Remembers || len(pending) > 1 && extent(pending) > len(pending) && lengthy(pending)
-	s := *d
+	was := d.setting
 	d.finish(e)
 	if keep && len(pending) > 0 {
 		d.pending, d.kept, d.astray = pending, len(pending), true
 	}
 	if d.o.Remembers {
-		d.style, d.align, d.pitch, d.page, d.kanji, d.sjis = s.style, s.align, s.pitch, s.page, s.kanji, s.sjis
+		d.setting = was
 		d.astray = d.astray || e == Broken
 	}
 }
@@ -58,17 +58,11 @@ func (d *decoder) powerOff(e End) {
 
 // finish brings out what is on the paper, if anything, and forgets the client.
 func (d *decoder) finish(e End) {
-	if slices.ContainsFunc(d.lines, func(l Line) bool { return len(l) > 0 }) {
+	if slices.ContainsFunc(d.t.Lines, func(l Line) bool { return len(l) > 0 }) {
 		d.tear(e, 0)
 	}
-	d.forget()
-	d.pending, d.kept = nil, 0
+	d.t, d.pending, d.kept = Ticket{}, nil, 0
 	d.reset()
-}
-
-// forget is what is no more when paper has been torn off.
-func (d *decoder) forget() {
-	d.lines, d.rows, d.images, d.codes, d.buzzes, d.raw, d.problems = nil, nil, nil, nil, nil, nil, nil
 }
 
 // cuts says whether b completes a cut.
@@ -88,20 +82,18 @@ func (d *decoder) cuts(b byte) bool {
 
 // tear brings out what is on the paper.
 func (d *decoder) tear(e End, feed int) {
-	lines := d.lines
-	for len(lines) > 0 && len(lines[len(lines)-1]) == 0 {
-		lines = lines[:len(lines)-1]
+	t := d.t
+	d.t = Ticket{}
+	n := len(t.Lines)
+	for n > 0 && len(t.Lines[n-1]) == 0 {
+		n--
 	}
+	t.Lines, t.Feed = t.Lines[:n], len(t.Lines)-n+feed
 	var text strings.Builder
-	for _, l := range lines {
-		text.WriteString(strings.TrimRight(l.String(), " "))
-		text.WriteByte('\n')
+	for _, l := range t.Lines {
+		text.WriteString(strings.TrimRight(l.String(), " ") + "\n")
 	}
-	d.p.emit(Ticket{
-		Text: text.String(), Lines: slices.Clone(lines), Feed: len(d.lines) - len(lines) + feed,
-		Raw: d.raw, End: e, At: time.Now(), Problems: d.problems,
-		Images: d.images, QRs: d.codes, Buzzes: d.buzzes,
-		rows: d.rows, columns: d.o.Columns, dots: d.o.Dots,
-	})
-	d.forget()
+	t.Text = text.String()
+	t.End, t.At, t.columns, t.dots = e, time.Now(), d.o.Columns, d.o.Dots
+	d.p.emit(t)
 }

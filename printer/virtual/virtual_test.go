@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net"
 	"os"
 	"strings"
 	"syscall"
@@ -105,15 +104,20 @@ func TestLettersFollowTheCodePage(t *testing.T) {
 		{"UntilItIsToldNotTo", "\x1b@\x1c.caf\x82\n", "café\n", virtual.Options{Kanji: true}},
 		{"ItsOwnNumbers", "\x1bt\x07\xe9\n", "é\n", virtual.Options{CodePages: map[byte]string{7: "WPC1252"}}},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				p := virtual.New(tt.o)
-				got := send(t, p, tt.bytes)
-				if len(got) != 1 || got[0].Text != tt.want || got[0].Problems != nil {
-					t.Errorf("got %+v, want %q", got, tt.want)
-				}
-			})
+		bubble(t, tt.name, tt.o, func(t *testing.T, p *virtual.Printer) {
+			got := send(t, p, tt.bytes)
+			if len(got) != 1 || got[0].Text != tt.want || got[0].Problems != nil {
+				t.Errorf("got %+v, want %q", got, tt.want)
+			}
 		})
+	}
+}
+
+// wantProblem wants just one problem on record.
+func wantProblem(t *testing.T, p *virtual.Printer, want string) {
+	t.Helper()
+	if got := p.Problems(); len(got) != 1 || !strings.Contains(got[0], want) {
+		t.Errorf("problems %q, want one with %q", got, want)
 	}
 }
 
@@ -131,17 +135,11 @@ func TestTheContractIsPoliced(t *testing.T) {
 		{"ALineThatIsTooWide", "12345678901\n", "line 1 is wider than 10 columns", "1234567890\n1\n"},
 		{"AnEndInsideACommand", "ok\n\x1b", "ends inside a command", "ok\n"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				p := virtual.New(virtual.Options{Columns: 10})
-				got := send(t, p, tt.bytes)
-				if len(got) != 1 || got[0].Text != tt.text {
-					t.Fatalf("got %+v, want text %q", got, tt.text)
-				}
-				if len(p.Problems()) != 1 || !strings.Contains(p.Problems()[0], tt.want) {
-					t.Errorf("problems %q, want one with %q", p.Problems(), tt.want)
-				}
-			})
+		bubble(t, tt.name, virtual.Options{Columns: 10}, func(t *testing.T, p *virtual.Printer) {
+			if got := send(t, p, tt.bytes); len(got) != 1 || got[0].Text != tt.text {
+				t.Fatalf("got %+v, want text %q", got, tt.text)
+			}
+			wantProblem(t, p, tt.want)
 		})
 	}
 }
@@ -157,33 +155,17 @@ func TestStatusQueriesAreNotPrintedAndNoOffence(t *testing.T) {
 }
 
 func TestTwoClientsAreServedOneAfterTheOther(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := virtual.New(virtual.Options{})
-		first, err := p.Dial(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer first.Close()
-		if _, err := io.WriteString(first, "one"); err != nil {
-			t.Fatal(err)
-		}
-		second, err := p.Dial(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer second.Close()
-		_ = second.SetWriteDeadline(time.Now().Add(time.Minute))
-		if _, err := io.WriteString(second, "two"); !errors.Is(err, os.ErrDeadlineExceeded) {
+	bubble(t, "", virtual.Options{}, func(t *testing.T, p *virtual.Printer) {
+		first, second := call(t, p), call(t, p)
+		first.say("one")
+		_ = second.c.SetWriteDeadline(time.Now().Add(time.Minute))
+		if _, err := io.WriteString(second.c, "two"); !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Fatalf("the second client was served beside the first: %v", err)
 		}
-		if _, err := io.WriteString(first, "\n\x1dV\x00"); err != nil {
-			t.Fatal(err)
-		}
-		_ = first.Close()
-		_ = second.SetWriteDeadline(time.Time{})
-		if _, err := io.WriteString(second, "two\n\x1dV\x00"); err != nil {
-			t.Fatal(err)
-		}
+		first.say("\n\x1dV\x00")
+		_ = first.c.Close()
+		_ = second.c.SetWriteDeadline(time.Time{})
+		second.say("two\n\x1dV\x00")
 		if err := p.Wait(t.Context(), 2); err != nil {
 			t.Fatal(err)
 		}
@@ -212,18 +194,10 @@ func TestAStalledPrinterGoesOnWhereItStopped(t *testing.T) {
 }
 
 func TestEachLineTakesItsTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := virtual.New(virtual.Options{})
+	bubble(t, "", virtual.Options{}, func(t *testing.T, p *virtual.Printer) {
 		p.Delay(time.Second)
 		start := time.Now()
-		c, err := p.Dial(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		if _, err := io.WriteString(c, "1\n2\n3\n\x1bd\x04\x1dV\x00"); err != nil {
-			t.Fatal(err)
-		}
+		call(t, p).say("1\n2\n3\n\x1bd\x04\x1dV\x00")
 		if err := p.Wait(t.Context(), 1); err != nil {
 			t.Fatal(err)
 		}
@@ -245,16 +219,10 @@ func TestWaitSaysWhatItHasWhenItsTimeIsOver(t *testing.T) {
 }
 
 func TestOverTCPItIsSwitchedOffAndOnAtTheSameAddress(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
 	seen := make(chan virtual.Ticket, 1)
 	p := virtual.New(virtual.Options{OnTicket: func(t virtual.Ticket) { seen <- t }})
-	ctx, cancel := context.WithCancel(t.Context())
-	served := make(chan error, 1)
-	go func() { served <- p.Serve(ctx, l) }()
-	d, err := transport.Open("tcp://" + l.Addr().String())
+	address, _ := onTCP(t, p)
+	d, err := transport.Open("tcp://" + address)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -285,10 +253,6 @@ func TestOverTCPItIsSwitchedOffAndOnAtTheSameAddress(t *testing.T) {
 		if err := p.Refuse(false); err != nil {
 			t.Fatal(err)
 		}
-	}
-	cancel()
-	if err := <-served; err != nil {
-		t.Errorf("serve: %v", err)
 	}
 }
 
