@@ -139,7 +139,7 @@ func (d *Drawer) shape(word []character) []character {
 		case after:
 			at = initial
 		}
-		if ok && c.source == builtIn && (d.letters.has(f[at]) || substitute(f[at]) != 0) {
+		if ok && c.source == builtIn && (has(f[at]) || substitute(f[at]) != 0) {
 			c.text = append([]rune{f[at]}, c.text[1:]...)
 		}
 		out = append(out, c)

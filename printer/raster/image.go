@@ -1,7 +1,5 @@
 package raster
 
-import "math/bits"
-
 // An Image is dots. Bits holds its rows from the top, each (Width+7)/8 bytes, the most
 // significant bit left; 1 is black. Bits beyond Width are 0.
 type Image struct {
@@ -19,45 +17,28 @@ func (m Image) row(y int) []byte { return m.Bits[y*m.stride() : (y+1)*m.stride()
 
 func (m Image) set(x, y int) { m.Bits[y*m.stride()+x/8] |= 0x80 >> (x % 8) }
 
+func (m Image) black(x, y int) bool { return m.Bits[y*m.stride()+x/8]&(0x80>>(x%8)) != 0 }
+
 // stamp adds the dots of p, each wide×high times, with its left upper corner at x, y.
 // What is beyond the right or lower edge is left out.
 func (m Image) stamp(p Image, x, y, wide, high int) {
-	end := min(x+p.Width*wide, m.Width)
-	if end <= x {
-		return
-	}
-	from, to := x/8, (end+7)/8
-	row := make([]byte, m.stride())
-	for py := range p.Height {
-		clear(row[from:to])
-		for i, b := range p.row(py) {
-			for ; b != 0; b &= b - 1 {
-				px := i*8 + 7 - bits.TrailingZeros8(b)
-				for at := x + px*wide; at < min(x+(px+1)*wide, end); at++ {
-					row[at/8] |= 0x80 >> (at % 8)
-				}
-			}
-		}
-		for i := y + py*high; i < min(y+(py+1)*high, m.Height); i++ {
-			out := m.row(i)
-			for b := from; b < to; b++ {
-				out[b] |= row[b]
+	for v := y; v < min(y+p.Height*high, m.Height); v++ {
+		for u := x; u < min(x+p.Width*wide, m.Width); u++ {
+			if p.black((u-x)/wide, (v-y)/high) {
+				m.set(u, v)
 			}
 		}
 	}
 }
 
-// embolden strikes everything a second time, n dots to the right.
+// embolden strikes everything again, up to n dots to the right.
 func (m Image) embolden(n int) {
 	for y := range m.Height {
-		for range n {
-			row, carry := m.row(y), byte(0)
-			for i, b := range row {
-				row[i] = b | b>>1 | carry
-				carry = b << 7
-			}
-			if over := m.Width % 8; over > 0 {
-				row[len(row)-1] &= 0xff << (8 - over)
+		for x := m.Width - 1; x >= 0; x-- {
+			for left := max(x-n, 0); left < x; left++ {
+				if m.black(left, y) {
+					m.set(x, y)
+				}
 			}
 		}
 	}

@@ -2,14 +2,12 @@ package raster
 
 import (
 	"image"
-	"sync/atomic"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/hajimehoshi/bitmapfont/v3"
 	"golang.org/x/image/font"
 	"golang.org/x/image/math/fixed"
-	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/simplifiedchinese"
 	"golang.org/x/text/encoding/traditionalchinese"
 	"golang.org/x/text/unicode/norm"
@@ -17,28 +15,17 @@ import (
 	"ticketrail/printer/layout"
 )
 
-// letters is the built-in font. It remembers which characters it has, for the font itself
-// says yes to all of them.
-type letters struct {
-	known, ink [0x10000 / 32]atomic.Uint32 // a bit a character
-}
-
-// has says that there is something to see of r, or that there is nothing to see on purpose.
-func (l *letters) has(r rune) bool {
-	if r < 0 || r > 0xffff {
+// has says that there is something to see of r in the built-in font, which itself says yes to all
+// characters, or that there is nothing to see on purpose.
+func has(r rune) bool {
+	switch {
+	case r < 0 || r > 0xffff:
 		return false
-	}
-	if empty(r) {
+	case empty(r):
 		return true
 	}
-	word, bit := r/32, uint32(1)<<(r%32)
-	if l.known[word].Load()&bit == 0 {
-		if g := l.glyph(r, japanese); !g.empty() && !(g.missing() && unicode.Is(unicode.Arabic, r)) {
-			l.ink[word].Or(bit)
-		}
-		l.known[word].Or(bit)
-	}
-	return l.ink[word].Load()&bit != 0
+	g := glyphIn(r, japanese)
+	return !g.empty() && !(g.missing() && unicode.Is(unicode.Arabic, r))
 }
 
 // missing says that g is what the font shows for Arabic letters that it lacks.
@@ -47,13 +34,13 @@ func (g glyph) missing() bool {
 }
 
 // hasAll also takes a character apart into letter and marks.
-func (l *letters) hasAll(text []rune) bool {
+func hasAll(text []rune) bool {
 	for _, r := range text {
-		if l.has(r) || substitute(r) != 0 {
+		if has(r) || substitute(r) != 0 {
 			continue
 		}
 		parts := []rune(norm.NFD.String(string(r)))
-		if len(parts) < 2 || !l.hasAll(parts) {
+		if len(parts) < 2 || !hasAll(parts) {
 			return false
 		}
 	}
@@ -87,19 +74,15 @@ func (v variant) face() font.Face {
 // variantOf guesses whose characters these are, by the letters that only Japanese and
 // Korean have and else by the character sets that have the rarer ones.
 func variantOf(spans []layout.Span) variant {
-	var gb, big5 *encoding.Encoder
+	gb, big5 := simplifiedchinese.HZGB2312.NewEncoder(), traditionalchinese.Big5.NewEncoder()
 	votes := 0
 	for _, s := range spans {
 		for _, r := range s.Text {
 			switch {
-			case r < 0x2e80:
-				continue
 			case unicode.In(r, unicode.Hiragana, unicode.Katakana, unicode.Hangul):
 				return japanese
 			case !unicode.Is(unicode.Han, r):
 				continue
-			case gb == nil:
-				gb, big5 = simplifiedchinese.HZGB2312.NewEncoder(), traditionalchinese.Big5.NewEncoder()
 			}
 			_, errGB := gb.String(string(r))
 			_, errBig5 := big5.String(string(r))
@@ -178,8 +161,8 @@ func alpha(m image.Image, x, y int) bool {
 	return a != 0
 }
 
-// glyph finds r in the face of the variant, or in another when only that one has it.
-func (l *letters) glyph(r rune, v variant) glyph {
+// glyphIn finds r in the face of the variant, or in another when only that one has it.
+func glyphIn(r rune, v variant) glyph {
 	for _, f := range []font.Face{v.face(), bitmapfont.Face, bitmapfont.FaceSC, bitmapfont.FaceTC} {
 		if g := glyphOf(f, r); !g.empty() {
 			return g
@@ -189,22 +172,22 @@ func (l *letters) glyph(r rune, v variant) glyph {
 }
 
 // compose draws a character and puts its marks on it, or draws a box for one that is not there.
-func (l *letters) compose(u unit, v variant) glyph {
+func compose(u unit, v variant) glyph {
 	if u.source != builtIn {
 		return box(u.columns)
 	}
 	text := []rune(norm.NFC.String(u.text))
-	if !l.has(text[0]) && substitute(text[0]) == 0 {
+	if !has(text[0]) && substitute(text[0]) == 0 {
 		text = []rune(norm.NFD.String(u.text))
 	}
 	var g glyph
-	if s := substitute(text[0]); s != 0 && !l.has(text[0]) {
-		g = dotted(l.glyph(s, v), text[0])
+	if s := substitute(text[0]); s != 0 && !has(text[0]) {
+		g = dotted(glyphIn(s, v), text[0])
 	} else {
-		g = l.glyph(text[0], v)
+		g = glyphIn(text[0], v)
 	}
 	for _, r := range text[1:] {
-		if m := l.glyph(r, v); !empty(r) && !m.empty() {
+		if m := glyphIn(r, v); !empty(r) && !m.empty() {
 			g = g.with(m)
 		}
 	}
@@ -254,9 +237,9 @@ func box(columns int) glyph {
 	return g
 }
 
-// draw draws one character into its columns.
-func (l *letters) draw(u unit, c cell, v variant) Image {
-	g := l.compose(u, v)
+// drawn is one character into its columns.
+func drawn(u unit, c cell, v variant) Image {
+	g := compose(u, v)
 	m := newImage(u.columns*c.w, c.h)
 	wide := u.columns * half
 	if r, _ := utf8.DecodeRuneInString(u.text); g.w > wide && unicode.Is(unicode.Arabic, r) {

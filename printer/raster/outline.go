@@ -20,10 +20,9 @@ type outline struct {
 	path string
 	has  runes // what its table of characters says
 
-	mu     sync.Mutex    // guards what follows: a face may be used by one goroutine at a time
-	face   *font.Face    // nil: not loaded yet
-	broken bool          // it panicked, or its file is gone
-	inked  map[rune]bool // what is known of glyphs that show nothing
+	mu     sync.Mutex // guards what follows: a face may be used by one goroutine at a time
+	face   *font.Face // nil: not loaded yet
+	broken bool       // it panicked, or its file is gone
 }
 
 // runes is a set of characters: 256 of them an entry.
@@ -71,15 +70,10 @@ func (o *outline) draws(text []rune) bool {
 	return true
 }
 
-// inkAtMost bounds what is remembered of a font.
-const inkAtMost = 4096
-
+// ink says that the glyph of r shows something.
 func (o *outline) ink(r rune) (ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if ok, known := o.inked[r]; known {
-		return ok
-	}
 	defer func() {
 		if recover() != nil {
 			o.broken, ok = true, false
@@ -92,10 +86,6 @@ func (o *outline) ink(r rune) (ok bool) {
 		g, has := o.face.GlyphDataOutline(gid)
 		ok = has && len(g.Segments) > 0 && len(g.Segments) <= segmentsAtMost
 	}
-	if len(o.inked) >= inkAtMost || o.inked == nil {
-		o.inked = make(map[rune]bool)
-	}
-	o.inked[r] = ok
 	return ok
 }
 

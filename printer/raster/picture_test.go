@@ -16,8 +16,6 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-func (m Image) black(x, y int) bool { return m.Bits[y*m.stride()+x/8]&(0x80>>(x%8)) != 0 }
-
 // picture stacks lines as they come out of a printer, two dots apart.
 func picture(lines []Image) *image.Paletted {
 	w, h := 0, 0

@@ -156,36 +156,3 @@ func TestADrawerServesManyAtOnce(t *testing.T) {
 	}
 	wg.Wait()
 }
-
-func TestTheCacheForgets(t *testing.T) {
-	d := drawer(t)
-	for r := rune(0x4e00); r < 0x4e00+5*generation; r++ {
-		d.Line(layout.Line{Spans: []layout.Span{{Text: string(r)}}}, 48, 576)
-	}
-	if n := len(d.pieces.new) + len(d.pieces.old); n > 2*generation || n < generation {
-		t.Errorf("it holds %d pieces", n)
-	}
-}
-
-func BenchmarkLine(b *testing.B) {
-	d := drawer(b, Installed()...)
-	for name, text := range map[string]string{
-		"latin":  "2x Crème brûlée, jalapeño, Žižkov, ½ l, 12 €",
-		"han":    "宫保鸡丁 麻婆豆腐 米饭 两份 不要辣 请快一点",
-		"arabic": "شاورما دجاج مع ثوم 12 ريال (كبير)",
-		"thai":   "ผัดไทย กุ้งสด ไม่เผ็ด",
-	} {
-		l := layout.Line{Spans: []layout.Span{{Text: d.Printable(text), Style: layout.Style{Bold: true}}}}
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				d.Line(l, 48, 576)
-			}
-		})
-		b.Run(name+"/first", func(b *testing.B) {
-			for b.Loop() {
-				d.pieces.new, d.pieces.old = nil, nil
-				d.Line(l, 48, 576)
-			}
-		})
-	}
-}

@@ -9,9 +9,6 @@
 package raster
 
 import (
-	"strings"
-	"sync"
-
 	"ticketrail/printer/layout"
 )
 
@@ -25,9 +22,7 @@ type Options struct {
 
 // A Drawer turns lines into dots. It may be used by many goroutines at once.
 type Drawer struct {
-	letters letters    // built in
-	fonts   []*outline // from files, in the order in which they are tried
-	pieces  cache      // what was drawn lately
+	fonts []*outline // from files, in the order in which they are tried
 }
 
 // New makes a Drawer. It can always be used, be it with the built-in font alone; the
@@ -47,7 +42,7 @@ const (
 
 // source is the font for a character and its marks.
 func (d *Drawer) source(text []rune) int {
-	if d.letters.hasAll(text) {
+	if hasAll(text) {
 		return builtIn
 	}
 	for i, f := range d.fonts {
@@ -115,67 +110,10 @@ func (d *Drawer) span(s layout.Span, columns int, c cell, v variant) Image {
 // unit draws what is placed as one: a character with its marks, or a run of a script whose
 // letters change with their neighbours.
 func (d *Drawer) unit(u unit, c cell, v variant) Image {
-	k := key{source: u.source, text: u.text, columns: u.columns, cell: c.w, rtl: u.rtl}
-	if u.source == builtIn {
-		k.variant = v
-	}
-	if m, ok := d.pieces.get(k); ok {
-		return m
-	}
-	var m Image
-	drawn := false
 	if u.source >= 0 {
-		m, drawn = d.fonts[u.source].draw(u, c)
+		if m, ok := d.fonts[u.source].draw(u, c); ok {
+			return m
+		}
 	}
-	if !drawn {
-		m = d.letters.draw(u, c, v)
-	}
-	k.text = strings.Clone(k.text) // not all of the span
-	d.pieces.put(k, m)
-	return m
-}
-
-// cache keeps what was drawn lately, and no more than two generations of it.
-type cache struct {
-	mu       sync.Mutex // guards both
-	new, old map[key]Image
-}
-
-type key struct {
-	source        int
-	text          string
-	columns, cell int
-	rtl           bool
-	variant       variant
-}
-
-// generation is how many pieces are kept before the older half is forgotten: at 12 dots
-// a column, a few hundred kilobytes.
-const generation = 1024
-
-func (c *cache) get(k key) (Image, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if m, ok := c.new[k]; ok {
-		return m, true
-	}
-	m, ok := c.old[k]
-	if ok {
-		c.add(k, m)
-	}
-	return m, ok
-}
-
-func (c *cache) put(k key, m Image) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.add(k, m)
-}
-
-// add is called with mu held.
-func (c *cache) add(k key, m Image) {
-	if len(c.new) >= generation || c.new == nil {
-		c.old, c.new = c.new, make(map[key]Image)
-	}
-	c.new[k] = m
+	return drawn(u, c, v)
 }
