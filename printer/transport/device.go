@@ -5,18 +5,22 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"sync"
 	"syscall"
 	"time"
 )
 
-// A deviceConn is an open character device (a USB printer, a serial line) or a named pipe.
+// A deviceConn is an open character device (a USB printer, a serial line), a named pipe, or a
+// regular file: for trying things out, and for tickets to be picked up by another program.
 type deviceConn struct {
-	f    *os.File
-	path string
-	pipe bool
-	back bool // what the printer says can be read
-	line bool // it is a terminal line: the kernel has a buffer that must be emptied or thrown away
+	f       *os.File
+	path    string
+	pipe    bool
+	regular bool
+	created bool // by us, just now
+	back    bool // what the printer says can be read
+	line    bool // it is a terminal line: the kernel has a buffer that must be emptied or thrown away
 	// room, if it is there, says how many bytes may be handed over now: flow control that the
 	// kernel does not do.
 	room func(*os.File) (int, error)
@@ -56,7 +60,7 @@ func openDevice(path string) (Conn, error) {
 	return &deviceConn{f: f, path: path, back: back, line: line}, nil
 }
 
-// OneWay is true of named pipes, of devices that may only be written, and of USB printers of
+// OneWay is true of files, of named pipes, of devices that may only be written, and of USB printers of
 // the kind that only listens.
 func (c *deviceConn) OneWay() bool { return !c.back }
 
@@ -195,7 +199,7 @@ func (c *deviceConn) Close() error {
 	return c.f.Close()
 }
 
-// Finish waits until the kernel has handed over the last byte.
+// Finish waits until the kernel has handed over the last byte, or has it on the disk.
 func (c *deviceConn) Finish(ctx context.Context) error {
 	c.mu.Lock()
 	c.finished = true
@@ -216,7 +220,11 @@ func (c *deviceConn) Finish(ctx context.Context) error {
 	return nil
 }
 
+// drain waits for the kernel; a regular file it puts on the disk, its name too if it is new.
 func (c *deviceConn) drain(ctx context.Context) error {
+	if c.regular {
+		return c.sync()
+	}
 	tick := time.NewTicker(glance)
 	defer tick.Stop()
 	for {
@@ -246,4 +254,16 @@ func (c *deviceConn) drain(ctx context.Context) error {
 		discard(c.f)
 		return ctx.Err()
 	}
+}
+
+func (c *deviceConn) sync() error {
+	if err := c.f.Sync(); err != nil || !c.created {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(c.path))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return dir.Sync()
 }

@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
-	"time"
 )
 
 type fileDialer struct{ path string }
@@ -48,7 +45,7 @@ func (d fileDialer) Dial(ctx context.Context) (Conn, error) {
 		_ = f.Close()
 		return nil, fmt.Errorf("open %s: is a regular file, not a device: something wrote there while the printer was unplugged; remove it", d.path)
 	case mode.IsRegular():
-		return &fileConn{f: f, path: d.path, created: created}, nil
+		return &deviceConn{f: f, path: d.path, regular: true, created: created}, nil
 	case mode&(fs.ModeCharDevice|fs.ModeNamedPipe) != 0:
 		return &deviceConn{f: f, path: d.path, pipe: mode&fs.ModeNamedPipe != 0}, nil
 	default:
@@ -73,81 +70,4 @@ func underDev(path string) bool {
 	}
 	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
 	return err == nil && (dir == "/dev" || strings.HasPrefix(dir, "/dev/"))
-}
-
-// A fileConn is a regular file: for trying things out, and for tickets to be picked up by
-// another program. It has no way back.
-type fileConn struct {
-	f       *os.File
-	path    string
-	created bool
-
-	mu       sync.Mutex // guards what follows
-	deadline time.Time  // of writing; files have none of their own
-	finished bool
-	broken   error // of the first write that failed
-}
-
-func (c *fileConn) Write(b []byte) (int, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.finished {
-		return 0, wireError("write", c.path, os.ErrClosed)
-	}
-	if !c.deadline.IsZero() && !time.Now().Before(c.deadline) {
-		return 0, wireError("write", c.path, os.ErrDeadlineExceeded)
-	}
-	n, err := c.f.Write(b)
-	if err != nil {
-		c.broken = wireError("write", c.path, err)
-	}
-	return n, c.broken
-}
-
-// OneWay is true of every file.
-func (c *fileConn) OneWay() bool { return true }
-
-func (c *fileConn) Read([]byte) (int, error)        { return 0, io.EOF }
-func (c *fileConn) SetReadDeadline(time.Time) error { return nil }
-
-func (c *fileConn) SetWriteDeadline(t time.Time) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.deadline = t
-	return nil
-}
-
-func (c *fileConn) Close() error { return c.f.Close() }
-
-// Finish puts the file on the disk, its name too if it is new.
-func (c *fileConn) Finish(ctx context.Context) error {
-	c.mu.Lock()
-	c.finished = true
-	err := c.broken
-	c.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	if err = ctx.Err(); err == nil {
-		err = c.sync()
-	}
-	if err != nil {
-		return wireError("finish", c.path, err)
-	}
-	return nil
-}
-
-func (c *fileConn) sync() error {
-	if err := c.f.Sync(); err != nil {
-		return err
-	}
-	if !c.created {
-		return nil
-	}
-	dir, err := os.Open(filepath.Dir(c.path))
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	return dir.Sync()
 }

@@ -73,8 +73,8 @@ func OneWay(c Conn) bool {
 // Stored says whether what is written to c is kept as it is, in a regular file. What is meant for
 // a machine that may still wait for the end of a command has no place there.
 func Stored(c Conn) bool {
-	_, file := c.(*fileConn)
-	return file
+	d, ok := c.(*deviceConn)
+	return ok && d.regular
 }
 
 // defaultPort is where network printers listen ("raw", "JetDirect", "AppSocket").
@@ -162,43 +162,38 @@ func missingScheme(address string) error {
 	}
 }
 
-func parseTCP(rest string) (Dialer, error) {
-	hostport, err := parseHost(rest)
-	return tcpDialer{hostport}, err
-}
-
 func parseFile(rest string) (Dialer, error) {
 	path, err := parsePath(rest, "file:///dev/usb/lp0")
 	return fileDialer{path}, err
 }
 
-func parseHost(rest string) (hostport string, err error) {
+func parseTCP(rest string) (Dialer, error) {
 	u, err := url.Parse("tcp://" + rest)
 	if err != nil && strings.Contains(rest, "@") {
-		return "", errUser
+		return nil, errUser
 	}
 	if err != nil {
 		if e, ok := errors.AsType[*url.Error](err); ok {
 			err = e.Err
 		}
-		return "", fmt.Errorf("%w; use tcp://host:9100", err)
+		return nil, fmt.Errorf("%w; use tcp://host:9100", err)
 	}
 	switch {
 	case u.User != nil:
-		return "", errUser
+		return nil, errUser
 	case u.Path != "" && u.Path != "/", u.RawQuery != "", u.Fragment != "":
-		return "", errors.New("there is something after the host; use tcp://host:9100")
+		return nil, errors.New("there is something after the host; use tcp://host:9100")
 	case u.Hostname() == "":
-		return "", errors.New("the host is missing; use tcp://host:9100")
+		return nil, errors.New("the host is missing; use tcp://host:9100")
 	}
 	port := u.Port()
 	if port == "" {
 		port = defaultPort
 	}
 	if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
-		return "", fmt.Errorf("port %s is not between 1 and 65535; printers use 9100", port)
+		return nil, fmt.Errorf("port %s is not between 1 and 65535; printers use 9100", port)
 	}
-	return net.JoinHostPort(strings.ToLower(u.Hostname()), port), nil
+	return tcpDialer{net.JoinHostPort(strings.ToLower(u.Hostname()), port)}, nil
 }
 
 func parsePath(rest, example string) (string, error) {

@@ -2,7 +2,11 @@ package transport
 
 import (
 	"errors"
+	"fmt"
+	"io"
+	"net"
 	"os"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -108,9 +112,9 @@ func release(f *os.File) {
 	_ = control(f, func(fd int) error { return unix.IoctlSetInt(fd, unix.TIOCNXCL, 0) })
 }
 
-// control calls do with f's descriptor, which stays open meanwhile.
-func control(f *os.File, do func(fd int) error) error {
-	raw, err := f.SyscallConn()
+// control calls do with c's descriptor, which stays open meanwhile.
+func control(c syscall.Conn, do func(fd int) error) error {
+	raw, err := c.SyscallConn()
 	if err != nil {
 		return err
 	}
@@ -119,4 +123,89 @@ func control(f *os.File, do func(fd int) error) error {
 		return err
 	}
 	return failed
+}
+
+// setLine sets what the serial library does not: flow control, and that nobody else may
+// open the line while we have it.
+func setLine(f *os.File, how flow) error {
+	return control(f, func(fd int) error {
+		t, err := unix.IoctlGetTermios(fd, unix.TCGETS)
+		if err != nil {
+			return err
+		}
+		t.Cflag &^= unix.CRTSCTS
+		t.Cflag &^= unix.HUPCL // some printers take a drop of DTR for a reset: none between tickets
+		t.Iflag &^= unix.IXON | unix.IXOFF | unix.IXANY
+		leaveNoiseOut(t)
+		switch how {
+		case rtsCTS:
+			t.Cflag |= unix.CRTSCTS
+		case xonXOFF:
+			// Only what the printer says counts. We never send XOFF ourselves (it would stand in the
+			// middle of a raster), and nothing but XON ends a wait: a status is no XON. No status
+			// byte looks like one either.
+			t.Iflag |= unix.IXON
+			t.Cc[unix.VSTART], t.Cc[unix.VSTOP] = 0x11, 0x13
+		}
+		if err := unix.IoctlSetTermios(fd, unix.TCSETS, t); err != nil {
+			return err
+		}
+		return unix.IoctlSetInt(fd, unix.TIOCEXCL, 0)
+	})
+}
+
+// under is how much may be on its way to a printer that paces us by DSR. When it says "wait"
+// it still takes 100 bytes or more.
+const under = 64
+
+// dsrRoom says how many bytes may be handed over: none while the printer says "wait".
+func dsrRoom(f *os.File) (int, error) {
+	room := 0
+	err := control(f, func(fd int) error {
+		wires, err := unix.IoctlGetInt(fd, unix.TIOCMGET)
+		if err != nil {
+			return err
+		}
+		if wires&unix.TIOCM_DSR == 0 {
+			return nil
+		}
+		queued, err := unix.IoctlGetInt(fd, unix.TIOCOUTQ)
+		room = under - queued
+		return err
+	})
+	return room, err
+}
+
+// HungUp looks, without waiting, whether the printer has closed or reset the connection. Nil
+// proves nothing; an error means that whatever is written from here on is written to nobody.
+func (c *tcpConn) HungUp() error {
+	return control(c.c, func(fd int) error {
+		n, _, err := unix.Recvfrom(fd, make([]byte, 1), unix.MSG_PEEK|unix.MSG_DONTWAIT)
+		switch {
+		case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EINTR), err == nil && n > 0:
+			return nil
+		case err != nil:
+			return err
+		}
+		return fmt.Errorf("the printer hung up at once (is another till using it?): %w", io.EOF)
+	})
+}
+
+// unsent returns how many bytes, the end mark included, the other side has not yet
+// acknowledged. The error is the connection's own if it was reset: a read does not show
+// that once it has shown the end.
+func unsent(c *net.TCPConn) (left int, err error) {
+	err = control(c, func(fd int) (err error) {
+		// The queue first: a reset empties it, and must not be taken for success.
+		left, err = unix.IoctlGetInt(fd, unix.SIOCOUTQ)
+		broken, berr := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ERROR)
+		switch {
+		case berr != nil:
+			return berr
+		case broken != 0:
+			return unix.Errno(broken)
+		}
+		return err
+	})
+	return left, err
 }
