@@ -14,8 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// slave opens a pseudo-terminal and returns the printer's end and the name of ours.
-func slave(t *testing.T) (printer *os.File, path string) {
+// OpenPTY opens a pseudo-terminal and returns the printer's end and the name of ours. A machine
+// without is no place to test a release on.
+func OpenPTY(t *testing.T) (printer *os.File, path string) {
 	t.Helper()
 	p, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK, 0)
 	n := 0
@@ -37,8 +38,17 @@ func slave(t *testing.T) (printer *os.File, path string) {
 	return p, filepath.Join("/dev/pts", strconv.Itoa(n))
 }
 
+// Got wants the printer to have got the word.
+func Got(t *testing.T, printer io.Reader, want string) {
+	t.Helper()
+	got := make([]byte, len(want))
+	if _, err := io.ReadFull(printer, got); err != nil || string(got) != want {
+		t.Errorf("the printer got %q, %v", got, err)
+	}
+}
+
 func TestAUSBPrinterIsOpenedUnderItsPresentNumber(t *testing.T) {
-	printer, path := slave(t)
+	printer, path := OpenPTY(t)
 	sys, dev := t.TempDir(), t.TempDir()
 	plug(t, sys, "lp3", "1-1", epson("A1"), nil)
 	if err := os.Mkdir(filepath.Join(dev, "usb"), 0o755); err != nil {
@@ -60,10 +70,7 @@ func TestAUSBPrinterIsOpenedUnderItsPresentNumber(t *testing.T) {
 	if _, err := io.WriteString(c, "ticket"); err != nil {
 		t.Fatal(err)
 	}
-	got := make([]byte, 6)
-	if _, err := io.ReadFull(printer, got); err != nil || string(got) != "ticket" {
-		t.Errorf("the printer got %q, %v", got, err)
-	}
+	Got(t, printer, "ticket")
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := d.Dial(ended); !errors.Is(err, context.Canceled) {
@@ -73,7 +80,7 @@ func TestAUSBPrinterIsOpenedUnderItsPresentNumber(t *testing.T) {
 
 // The wire DSR, by a stand-in: a pseudo-terminal has none.
 func TestALineIsPacedByDSR(t *testing.T) {
-	printer, path := slave(t)
+	printer, path := OpenPTY(t)
 	c, err := openDevice(path)
 	if err != nil {
 		t.Fatal(err)
@@ -104,10 +111,7 @@ func TestALineIsPacedByDSR(t *testing.T) {
 	if err := <-wrote; err != nil {
 		t.Fatal(err)
 	}
-	got := make([]byte, 6)
-	if _, err := io.ReadFull(printer, got); err != nil || string(got) != "ticket" {
-		t.Errorf("the printer got %q, %v", got, err)
-	}
+	Got(t, printer, "ticket")
 	// A wire that cannot be seen any more is a broken one, and Close ends a wait for it.
 	c.(*deviceConn).room = func(*os.File) (int, error) { return 0, unix.EIO }
 	if n, err := io.WriteString(c, "ticket"); n != 0 || !errors.Is(err, unix.EIO) {

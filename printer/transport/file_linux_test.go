@@ -88,11 +88,7 @@ func TestAFileIsAppendedTo(t *testing.T) {
 	if err := os.WriteFile(path, []byte("before\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := open(t, "file://"+path).Dial(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
+	c := dialed(t, open(t, "file://"+path))
 	if _, err := io.WriteString(c, "after\n"); err != nil {
 		t.Fatal(err)
 	}
@@ -140,11 +136,7 @@ func TestAMissingDeviceSaysWhatToLookAt(t *testing.T) {
 
 func TestADeviceIsFinishedWithOnlyWhenTheLastByteWasTaken(t *testing.T) {
 	path, r := fifo(t)
-	c, err := open(t, "file://"+path).Dial(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
+	c := dialed(t, open(t, "file://"+path))
 	if _, err := io.WriteString(c, "ticket"); err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -25,41 +24,15 @@ type pty struct {
 	host    *os.File // keeps the line there between two clients, as a plugged-in cable does
 }
 
-// newPty opens one. A machine without is no place to test a release on.
 func newPty(t *testing.T) pty {
 	t.Helper()
-	p, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY|syscall.O_NONBLOCK, 0)
-	var n int
-	if err == nil {
-		t.Cleanup(func() { _ = p.Close() })
-		n, err = unlockPty(p)
-	}
-	path := filepath.Join("/dev/pts", strconv.Itoa(n))
-	var host *os.File
-	if err == nil {
-		host, err = os.OpenFile(path, os.O_RDWR|syscall.O_NOCTTY, 0)
-	}
-	switch {
-	case err != nil && os.Getenv("TICKETRAIL_TEST_ALL") != "":
-		t.Fatalf("no pseudo-terminals here, and TICKETRAIL_TEST_ALL is set: %v", err)
-	case err != nil:
-		t.Skipf("no pseudo-terminals here: %v", err)
+	p, path := transport.OpenPTY(t)
+	host, err := os.OpenFile(path, os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = host.Close() })
 	return pty{path, p, host}
-}
-
-func unlockPty(p *os.File) (n int, err error) {
-	raw, err := p.SyscallConn()
-	if err != nil {
-		return 0, err
-	}
-	cerr := raw.Control(func(fd uintptr) {
-		if n, err = unix.IoctlGetInt(int(fd), unix.TIOCGPTN); err == nil {
-			err = unix.IoctlSetPointerInt(int(fd), unix.TIOCSPTLCK, 0)
-		}
-	})
-	return n, errors.Join(err, cerr)
 }
 
 // termios is how the line is set now.
@@ -134,11 +107,7 @@ func TestASerialLineIsSetAsTheAddressSays(t *testing.T) {
 	} {
 		t.Run(query, func(t *testing.T) {
 			p := newPty(t)
-			c, err := open(t, "serial://"+p.path+"?"+query).Dial(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer c.Close()
+			dialed(t, open(t, "serial://"+p.path+"?"+query))
 			// A pty has eight bits whatever is asked of it, and no parity on some kernels.
 			ignore := uint32(unix.PARENB | unix.CSIZE)
 			s := p.termios(t)
@@ -167,10 +136,7 @@ func TestASerialLineIsSetAsTheAddressSays(t *testing.T) {
 func TestASerialLineForgetsWhatItWasSetTo(t *testing.T) {
 	p := newPty(t)
 	for _, flow := range []string{"xonxoff", "rtscts", "none"} {
-		c, err := open(t, "serial://"+p.path+"?baud=9600&flow="+flow).Dial(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := dialed(t, open(t, "serial://"+p.path+"?baud=9600&flow="+flow))
 		s := p.termios(t)
 		if got := s.Iflag&unix.IXON != 0; got != (flow == "xonxoff") {
 			t.Errorf("%s: xon is %t", flow, got)
@@ -184,11 +150,7 @@ func TestASerialLineForgetsWhatItWasSetTo(t *testing.T) {
 
 func TestXOFFStopsTheLineAndIsNoAnswer(t *testing.T) {
 	p := newPty(t)
-	c, err := open(t, "serial://"+p.path+"?baud=9600&flow=xonxoff").Dial(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
+	c := dialed(t, open(t, "serial://"+p.path+"?baud=9600&flow=xonxoff"))
 	say, b := p.say(t), make([]byte, 1)
 	say([]byte{0x13, 0x12}) // XOFF, then a status: it is no XON, and the XOFF was eaten
 	if _, err := io.ReadFull(c, b); err != nil || b[0] != 0x12 {
@@ -210,10 +172,7 @@ func TestXOFFStopsTheLineAndIsNoAnswer(t *testing.T) {
 	if _, err := io.WriteString(c, "ticket"); err != nil {
 		t.Fatal(err)
 	}
-	got := make([]byte, 6)
-	if _, err := io.ReadFull(p.printer, got); err != nil || string(got) != "ticket" {
-		t.Errorf("the printer got %q, %v", got, err)
-	}
+	transport.Got(t, p.printer, "ticket")
 }
 
 func TestALineThatCannotShowDSRSaysWhatElseThereIs(t *testing.T) {
@@ -227,11 +186,7 @@ func TestALineThatCannotShowDSRSaysWhatElseThereIs(t *testing.T) {
 func TestAUnpluggedLineSaysSo(t *testing.T) {
 	for _, scheme := range []string{"file://%s", "serial://%s?baud=9600"} {
 		p := newPty(t)
-		c, err := open(t, strings.Replace(scheme, "%s", p.path, 1)).Dial(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
+		c := dialed(t, open(t, strings.Replace(scheme, "%s", p.path, 1)))
 		_ = p.printer.Close()
 		n, werr := io.WriteString(c, "ticket")
 		if n != 0 {
@@ -275,10 +230,7 @@ func TestALinkIsFollowedAtEachDial(t *testing.T) {
 			if _, err := io.WriteString(c, "ticket"); err != nil {
 				t.Fatal(err)
 			}
-			got := make([]byte, 6)
-			if _, err := io.ReadFull(p.printer, got); err != nil || string(got) != "ticket" {
-				t.Errorf("the printer got %q, %v", got, err)
-			}
+			transport.Got(t, p.printer, "ticket")
 			_ = c.Close()
 		}
 	}

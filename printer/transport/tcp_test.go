@@ -24,6 +24,17 @@ func open(t *testing.T, address string) transport.Dialer {
 	return d
 }
 
+// dialed is a connection, closed when the test ends.
+func dialed(t *testing.T, d transport.Dialer) transport.Conn {
+	t.Helper()
+	c, err := d.Dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
 // listen serves each client in turn until the test ends and returns a way to get there.
 func listen(t *testing.T, serve func(c *net.TCPConn)) transport.Dialer {
 	t.Helper()
@@ -162,11 +173,7 @@ func TestFinishOverTCP(t *testing.T) {
 		}, syscall.ECONNRESET},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c, err := listen(t, tt.serve(t)).Dial(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer c.Close()
+			c := dialed(t, listen(t, tt.serve(t)))
 			if _, err := c.Write(make([]byte, size)); err != nil {
 				t.Fatal(err)
 			}
@@ -178,11 +185,7 @@ func TestFinishOverTCP(t *testing.T) {
 }
 
 func TestAPrinterThatStopsTakingIsFinishedWithOnlyByTheContext(t *testing.T) {
-	c, err := listen(t, hold(t)).Dial(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
+	c := dialed(t, listen(t, hold(t)))
 	if err := c.SetWriteDeadline(time.Now().Add(100 * time.Millisecond)); err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +211,7 @@ func TestAnAbandonedTicketIsResetAndAnUntouchedConnectionIsNot(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			taken, seen := make(chan struct{}), make(chan error, 1)
-			c, err := listen(t, func(c *net.TCPConn) {
+			c := dialed(t, listen(t, func(c *net.TCPConn) {
 				_, err := io.ReadFull(c, make([]byte, len(tt.text)))
 				close(taken)
 				if err == nil {
@@ -216,10 +219,7 @@ func TestAnAbandonedTicketIsResetAndAnUntouchedConnectionIsNot(t *testing.T) {
 				}
 				seen <- err
 				_ = c.Close()
-			}).Dial(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))
 			_, _ = io.WriteString(c, tt.text)
 			<-taken
 			_ = c.Close()
