@@ -3,7 +3,6 @@ package layout
 import (
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -13,41 +12,7 @@ import (
 // broken UTF-8 become U+FFFD, which is visible; line breaks, tabs and everything that has no
 // width of its own (byte-order marks, joiners, changes of writing direction) become a
 // space. Clean gives back its own answers unchanged.
-func Clean(s string) string {
-	if clean(s) {
-		return s
-	}
-	var b strings.Builder
-	b.Grow(len(s))
-	for _, r := range s { // broken UTF-8 arrives as U+FFFD
-		b.WriteRune(harmless(r))
-	}
-	return b.String()
-}
-
-func clean(s string) bool {
-	for i := 0; i < len(s); i++ {
-		if s[i] >= utf8.RuneSelf {
-			return cleanRunes(s[i:])
-		}
-		if s[i] < 0x20 || s[i] == 0x7f {
-			return false
-		}
-	}
-	return true
-}
-
-func cleanRunes(s string) bool {
-	if !utf8.ValidString(s) {
-		return false
-	}
-	for _, r := range s {
-		if harmless(r) != r {
-			return false
-		}
-	}
-	return true
-}
+func Clean(s string) string { return strings.Map(harmless, s) } // broken UTF-8 arrives as U+FFFD
 
 func harmless(r rune) rune {
 	switch {
@@ -73,33 +38,14 @@ func filler(r rune) bool {
 // letter, so that a word prints alike whoever wrote it, and what only helps software to
 // join or part the letters of one word leaves no gap in it.
 func typed(s string) string {
-	if plainASCII(s) {
-		return Clean(s)
-	}
-	s = Clean(seamless(s))
-	if !norm.NFC.IsNormalString(s) {
-		// What norm puts into a tower of accents to keep it short is not ours to print.
-		s = strings.ReplaceAll(norm.NFC.String(s), "\u034f", "")
-	}
-	return s
-}
-
-func plainASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
+	// What norm puts into a tower of accents to keep it short is not ours to print.
+	return strings.ReplaceAll(norm.NFC.String(Clean(seamless(s))), "\u034f", "")
 }
 
 // seamless leaves out soft hyphens and joiners. A non-joiner parts the words of Persian,
 // where [Clean] makes it a space, but not the letters of an Indic word, where it follows
 // a vowel killer.
 func seamless(s string) string {
-	if !strings.ContainsAny(s, "\u00ad\u200c\u200d\u2060") {
-		return s
-	}
 	var before rune
 	return strings.Map(func(r rune) rune {
 		last := before

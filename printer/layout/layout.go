@@ -64,7 +64,6 @@ type Options struct {
 // functions it is given.
 func ComposeWith(d ticket.Delivery, o Options) []Line {
 	c := &composer{Options: o, columns: min(max(o.Columns, narrowest), widest)}
-	c.lines = make([]Line, 0, 24+2*len(d.Ticket.Lines))
 	c.banners(&d)
 	c.header(&d)
 	c.body(&d.Ticket)
@@ -81,11 +80,7 @@ type composer struct {
 // text is s as it will print: safe, in letters the printer has, on one line, with
 // single spaces.
 func (c *composer) text(s string) string {
-	s = c.letters(s)
-	if tidy(s) {
-		return s
-	}
-	return strings.Join(strings.Fields(s), " ")
+	return strings.Join(strings.Fields(c.letters(s)), " ")
 }
 
 // letters is s as it will print, with the spaces it has.
@@ -95,25 +90,6 @@ func (c *composer) letters(s string) string {
 		s = c.Printable(s)
 	}
 	return s
-}
-
-// tidy says that joining the words of s by single spaces would change nothing. It
-// knows plain ASCII only, which is nearly everything.
-func tidy(s string) bool {
-	space := true // a space here would be the first, or the second in a row
-	for i := range len(s) {
-		if b := s[i]; b == ' ' {
-			if space {
-				return false
-			}
-			space = true
-		} else if b < 0x20 || b >= 0x7f {
-			return false
-		} else {
-			space = false
-		}
-	}
-	return !space || s == ""
 }
 
 func (c *composer) add(l Line) { c.lines = append(c.lines, l) }

@@ -72,16 +72,8 @@ type Style struct {
 // wherever it is cut; a character that would join the one before it (a vowel sign at the
 // beginning of a word) takes its own place.
 func Width(s string) (n int) {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			for _, r := range s[i:] {
-				n += displaywidth.Rune(r)
-			}
-			return n
-		}
-		if s[i] >= 0x20 && s[i] != 0x7f {
-			n++
-		}
+	for _, r := range s {
+		n += displaywidth.Rune(r)
 	}
 	return n
 }

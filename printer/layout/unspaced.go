@@ -3,7 +3,6 @@ package layout
 import (
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/clipperhouse/displaywidth"
 )
@@ -49,8 +48,7 @@ func ideograph(r rune) bool {
 func longest(s string) int {
 	most, w := 0, 0
 	before := ' '
-	for i := 0; i < len(s); {
-		r, n := utf8.DecodeRuneInString(s[i:])
+	for _, r := range s {
 		if r == ' ' || partable(before, r) {
 			w = 0
 		}
@@ -59,7 +57,6 @@ func longest(s string) int {
 			most = max(most, w)
 		}
 		before = r
-		i += n
 	}
 	return most
 }

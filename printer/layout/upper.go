@@ -1,8 +1,8 @@
 package layout
 
 import (
+	"regexp"
 	"strings"
-	"unicode"
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/language"
@@ -18,23 +18,7 @@ func capitals(s string) string {
 		tag = language.Turkish
 	}
 	upper := cases.Upper(tag) // it has a state, so it is made anew
-	if !strings.ContainsFunc(s, uncapital) {
-		return upper.String(s)
-	}
-	var b strings.Builder
-	for s != "" {
-		n := strings.IndexFunc(s, uncapital)
-		if n < 0 {
-			n = len(s)
-		}
-		b.WriteString(upper.String(s[:n]))
-		rest := strings.TrimLeftFunc(s[n:], uncapital)
-		b.WriteString(s[n : len(s)-len(rest)])
-		s = rest
-	}
-	return b.String()
+	return capitable.ReplaceAllStringFunc(s, upper.String)
 }
 
-func uncapital(r rune) bool {
-	return r == 'µ' || r >= 0x10d0 && r <= 0x10ff && unicode.Is(unicode.Georgian, r)
-}
+var capitable = regexp.MustCompile(`[^µ\x{10d0}-\x{10ff}]+`)

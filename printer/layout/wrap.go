@@ -43,7 +43,7 @@ func (c *composer) flow(p paragraph) {
 		}
 	}
 	for i, s := range lines {
-		l := Line{Spans: make([]Span, 0, 5)}
+		var l Line
 		if p.mark.Text != "" {
 			l.Spans = append(l.Spans, p.mark)
 		}
@@ -72,13 +72,7 @@ func (l *Line) space(n int, s Style) {
 	}
 }
 
-func spaces(n int) string {
-	const some = "                                                                " // 64
-	if n <= len(some) {
-		return some[:n]
-	}
-	return strings.Repeat(" ", n)
-}
+func spaces(n int) string { return strings.Repeat(" ", n) }
 
 func joined(spans []Span) string {
 	var b strings.Builder
