@@ -57,9 +57,7 @@ func (e *encoder) image(img raster.Image, left int) bool {
 		data := len(e.out)
 		for ; n > 0; n-- {
 			start := len(e.out)
-			for range wide {
-				e.out = append(e.out, 0)
-			}
+			e.out = append(e.out, make([]byte, wide)...)
 			if y < img.Height {
 				copy(e.out[min(start+left, len(e.out)):], img.Bits[y*row:(y+1)*row])
 			}

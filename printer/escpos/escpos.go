@@ -42,7 +42,7 @@ type Ticket struct {
 // measured if their text went through [PrintableWith] with the same options; text that did
 // not is made printable here, and may then be wider than its line.
 func EncodeTicket(lines []layout.Line, o Options) Ticket {
-	e := encoder{out: make([]byte, 0, 64*len(lines)+128), p: o.Profile, types: typesOf(o)}
+	e := encoder{p: o.Profile, types: typesOf(o)}
 	e.start(o.ASB)
 	e.buzz(o.Buzz, o.BuzzVoid)
 	for _, l := range lines {
@@ -95,24 +95,17 @@ func (e *encoder) line(l layout.Line) {
 // ready is l with text that can come out. set says that the printer's letters are enough
 // for it.
 func (e *encoder) ready(l layout.Line) (_ layout.Line, set bool) {
-	i := slices.IndexFunc(l.Spans, func(s layout.Span) bool { return !plain(s.Text) })
-	if i < 0 {
-		return l, true
-	}
 	l.Spans = slices.Clone(l.Spans) // they are the caller's
 	set = true
-	for s := range l.Spans[i:] {
-		text := &l.Spans[i+s].Text
-		if !plain(*text) && !e.hasAll(*text) {
+	for i := range l.Spans {
+		if text := &l.Spans[i].Text; !e.hasAll(*text) {
 			*text = e.printable(*text)
 			set = set && e.hasAll(*text)
 		}
 	}
 	if !set {
-		for s := range l.Spans[i:] { // also the letters beside those that have to be drawn
-			if text := &l.Spans[i+s].Text; !plain(*text) {
-				*text = e.drawable(*text)
-			}
+		for i := range l.Spans { // also the letters beside those that have to be drawn
+			l.Spans[i].Text = e.drawable(l.Spans[i].Text)
 		}
 	}
 	return l, set
@@ -147,10 +140,6 @@ func (e *encoder) set(l layout.Line) {
 // text writes letters, changing the code page where the current one lacks one. It is the
 // only place where bytes come from outside.
 func (e *encoder) text(s string) {
-	if plain(s) {
-		e.out = append(e.out, s...)
-		return
-	}
 	two := false
 	for _, r := range s {
 		at, b, ok := 0, byte(r), ascii(r)

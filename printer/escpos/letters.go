@@ -1,7 +1,6 @@
 package escpos
 
 import (
-	"slices"
 	"sync"
 	"unicode"
 	"unicode/utf8"
@@ -19,22 +18,16 @@ type page struct {
 	letters
 }
 
-// letters are what a code page prints, a rune and its byte each, sorted by rune. Only
-// what can be trusted is among them: never a control character or a space in disguise;
-// nothing that is set from right to left, for a printer sets from left to right; no
-// combining mark, for a printer puts it beside its letter; nothing that layout measures
-// otherwise than as one column.
-type letters []letter
-
-type letter struct {
-	r rune
-	b byte
-}
+// letters are what a code page prints, by rune. Only what can be trusted is among them: never a
+// control character or a space in disguise; nothing that is set from right to left, for a printer
+// sets from left to right; no combining mark, for a printer puts it beside its letter; nothing
+// that layout measures otherwise than as one column.
+type letters map[rune]byte
 
 // pages are a model's code pages, best first. Names that this package does not know
 // are left out; with no page left, only ASCII prints.
 func pages(p profile.Profile) []page {
-	out := make([]page, 0, len(p.CodePages))
+	var out []page
 	for _, cp := range p.CodePages {
 		if l := alphabets()[cp.Name]; l != nil {
 			out = append(out, page{cp.Number, l})
@@ -68,7 +61,7 @@ func tables() map[string]*charmap.Charmap {
 }
 
 func trusted(name string, table *charmap.Charmap) letters {
-	out := make(letters, 0, 128)
+	out := letters{}
 	for b := 0x80; b <= 0xff; b++ {
 		r := table.DecodeByte(byte(b))
 		if r < 0xa1 || r == 0xad || r == utf8.RuneError || !settled(name, r) {
@@ -77,9 +70,8 @@ func trusted(name string, table *charmap.Charmap) letters {
 		if unicode.In(r, unicode.M, unicode.C, unicode.Z) || backwards(r) || layout.Width(string(r)) != 1 {
 			continue
 		}
-		out = append(out, letter{r, byte(b)})
+		out[r] = byte(b)
 	}
-	slices.SortFunc(out, func(a, b letter) int { return int(a.r - b.r) })
 	return out
 }
 
@@ -106,33 +98,17 @@ func backwards(r rune) bool {
 	return false
 }
 
-func (l letters) find(r rune) (byte, bool) {
-	low, high := 0, len(l)
-	for low < high {
-		mid := int(uint(low+high) >> 1)
-		switch at := l[mid].r; {
-		case at == r:
-			return l[mid].b, true
-		case at < r:
-			low = mid + 1
-		default:
-			high = mid
-		}
-	}
-	return 0, false
-}
-
 func ascii(r rune) bool { return r >= 0x20 && r < 0x7f }
 
 // find is the first page that has r, the current one (an index, -1 for none) before all others.
 func find(pp []page, current int, r rune) (at int, b byte, ok bool) {
 	if current >= 0 {
-		if b, ok := pp[current].find(r); ok {
+		if b, ok := pp[current].letters[r]; ok {
 			return current, b, true
 		}
 	}
 	for i := range pp {
-		if b, ok := pp[i].find(r); ok {
+		if b, ok := pp[i].letters[r]; ok {
 			return i, b, true
 		}
 	}

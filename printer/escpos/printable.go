@@ -3,7 +3,6 @@ package escpos
 import (
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 
@@ -29,11 +28,8 @@ import (
 // answer is what it takes on paper, and PrintableWith gives back its own answers
 // unchanged.
 func PrintableWith(s string, o Options) string {
-	if plain(s) {
-		return s
-	}
-	c := typesOf(o)
-	return c.printable(s)
+	t := typesOf(o)
+	return t.printable(s)
 }
 
 // plain says that every printer has all of s.
@@ -114,26 +110,18 @@ func (t *types) once(s string) string {
 // composed is s without anything that commands, and with each letter and its accents in
 // one piece where Unicode has that.
 func composed(s string) string {
-	s = layout.Clean(s)
-	if strings.ContainsFunc(s, selector) {
-		s = strings.Map(func(r rune) rune {
-			if selector(r) {
-				return -1
-			}
-			return r
-		}, s)
-	}
-	return norm.NFC.String(s)
+	return norm.NFC.String(strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Variation_Selector, r) { // which only chooses the look of the rune before it
+			return -1
+		}
+		return r
+	}, layout.Clean(s)))
 }
-
-// selector says that r only chooses between looks of the rune before it.
-func selector(r rune) bool { return r >= utf8.RuneSelf && unicode.Is(unicode.Variation_Selector, r) }
 
 // typewritten is s with quotes, dashes and dots that the printer lacks as people type
 // them, and so with fractions: drawn in one column, ⅓ cannot be read.
 func (t *types) typewritten(s string) string {
 	var b strings.Builder
-	b.Grow(len(s))
 	var last rune // fractionEnd after a fraction
 	for _, r := range s {
 		if part := fraction(r); part != "" && !t.has(r) {

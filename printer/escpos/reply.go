@@ -1,5 +1,7 @@
 package escpos
 
+import "slices"
+
 // Kind says what a printer's reply is.
 type Kind uint8
 
@@ -165,15 +167,7 @@ func (p *Parser) block(out []Reply, c byte) []Reply {
 
 // is says whether the block is a status block that begins with one of these.
 func (p *Parser) is(first ...byte) bool {
-	if p.head != blockStatus || len(p.data) == 0 {
-		return false
-	}
-	for _, f := range first {
-		if p.data[0] == f {
-			return true
-		}
-	}
-	return false
+	return p.head == blockStatus && len(p.data) > 0 && slices.Contains(first, p.data[0])
 }
 
 func (p *Parser) closeBlock(out []Reply) []Reply {

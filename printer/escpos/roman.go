@@ -2,6 +2,7 @@ package escpos
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 	"unicode"
 
@@ -81,25 +82,8 @@ func roman(r rune) string {
 	}, s)
 }
 
-// halfKana says that r is a katakana letter, or its accent, half as wide as the others.
-func halfKana(r rune) bool { return r >= 0xff66 && r <= 0xff9f }
+// halfKana is katakana letters, and their accents, half as wide as the others.
+var halfKana = regexp.MustCompile(`[\x{ff66}-\x{ff9f}]+`)
 
 // fullKana is s with those in full width, where a letter and its accent are one.
-func fullKana(s string) string {
-	var b strings.Builder
-	for s != "" {
-		plain := strings.IndexFunc(s, halfKana)
-		if plain < 0 {
-			plain = len(s)
-		}
-		b.WriteString(s[:plain])
-		s = s[plain:]
-		n := strings.IndexFunc(s, func(r rune) bool { return !halfKana(r) })
-		if n < 0 {
-			n = len(s)
-		}
-		b.WriteString(norm.NFKC.String(s[:n]))
-		s = s[n:]
-	}
-	return b.String()
-}
+func fullKana(s string) string { return halfKana.ReplaceAllStringFunc(s, norm.NFKC.String) }

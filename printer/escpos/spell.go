@@ -13,9 +13,7 @@ import (
 
 // spell writes s, which is composed, in letters the printer has.
 func (t *types) spell(s string) string {
-	if strings.ContainsFunc(s, halfKana) {
-		s = fullKana(s)
-	}
+	s = fullKana(s)
 	w := speller{types: t}
 	for _, r := range s {
 		if a := alphabet(r); a != nil && !slices.Contains(w.broken, a) {
@@ -24,7 +22,6 @@ func (t *types) spell(s string) string {
 			}
 		}
 	}
-	w.Grow(len(s) + 16)
 	for _, r := range s {
 		w.rune(r)
 	}
