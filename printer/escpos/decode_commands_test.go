@@ -3,11 +3,20 @@ package escpos
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"golang.org/x/text/encoding/charmap"
 
 	"ticketrail/printer/profile"
 )
+
+// formats are the commands of fixed length that a ticket may hold, and how they are told: each
+// % is an argument of one byte.
+var formats = map[string]string{
+	"\x1b@": "ESC @", "\x1c.": "FS .", "\x1c&": "FS &", "\x1cC": "FS C %d", "\x1bt": "ESC t %d", "\x1bE": "ESC E %d",
+	"\x1d!": "GS ! %02X", "\x1b!": "ESC ! %02X", "\x1dB": "GS B %d", "\x1br": "ESC r %d", "\x1ba": "ESC a %d", "\x1bd": "ESC d %d",
+	"\x1da": "GS a %02X", "\x1dV": "GS V %c %d", "\x1bB": "ESC B %d %d", "\x1bp": "ESC p %d %d %d",
+}
 
 // command reads one command and refuses it if no ticket for this model may hold it.
 func (r *reader) command() error {
@@ -15,131 +24,76 @@ func (r *reader) command() error {
 	if err != nil {
 		return err
 	}
-	c := uint16(head[0])<<8 | uint16(head[1])
-	switch c {
-	case 0x1b40: // ESC @
-		if r.begun {
-			return errors.New("a second reset")
-		}
-		r.begun = true
-		r.op("ESC @")
-		return nil
-	case 0x1c2e: // FS .
-		r.two = false
-		r.op("FS .")
-		return nil
-	case 0x1c26: // FS &
-		r.two = true
-		r.op("FS &")
-		return nil
-	case 0x1d28, 0x1b28: // GS ( and ESC (
-		return r.long(c)
-	case 0x1d76:
+	switch c := string(head); c {
+	case "\x1d(", "\x1b(":
+		return r.long(uint16(head[0])<<8 | uint16(head[1]))
+	case "\x1dv":
 		return r.bitImage()
+	default:
+		format, ok := formats[c]
+		if !ok {
+			return fmt.Errorf("% X is not a command that is ever sent", c)
+		}
+		a, err := r.take(strings.Count(format, "%"))
+		if err != nil {
+			return err
+		}
+		var told []any
+		for _, b := range a {
+			told = append(told, b)
+		}
+		if !r.obey(c, a) {
+			return fmt.Errorf("here or to this model is never sent: "+format, told...)
+		}
+		r.op(format, told...)
+		return nil
 	}
-	v, err := r.take(1)
-	if err != nil {
-		return err
-	}
-	return r.short(c, v[0])
 }
 
-// short reads a command that has one argument at the least.
-func (r *reader) short(c uint16, v byte) error {
-	most := map[uint16]byte{0x1b45: 1, 0x1d42: 1, 0x1b72: 1, 0x1b61: 1}
-	if m, ok := most[c]; ok && v > m {
-		return fmt.Errorf("%04X %02X", c, v)
-	}
+// obey carries out a command of fixed length, and says whether it may stand here.
+func (r *reader) obey(c string, a []byte) (ok bool) {
 	switch c {
-	case 0x1c43: // FS C
-		if v != 1 || r.p.TwoByte != profile.ShiftJIS {
-			return fmt.Errorf("FS C %d", v)
-		}
+	case "\x1b@":
+		ok, r.begun = !r.begun, true
+		return ok
+	case "\x1c.":
+		r.two = false
+	case "\x1c&":
+		r.two = true
+	case "\x1cC":
 		r.jis = true
-		r.op("FS C %d", v)
-	case 0x1b74:
-		if r.table = r.page(v); r.table == nil {
-			return fmt.Errorf("unknown code page %d", v)
-		}
-		r.op("ESC t %d", v)
-	case 0x1b45:
-		r.op("ESC E %d", v)
-	case 0x1d21:
-		if v&0x88 != 0 || r.p.Sizing == profile.Doubled {
-			return fmt.Errorf("GS ! %02X", v)
-		}
-		r.width, r.height = int(v>>4)+1, int(v&7)+1
-		r.op("GS ! %02X", v)
-	case 0x1b21:
-		if v&0xc6 != 0 || r.p.Sizing != profile.Doubled {
-			return fmt.Errorf("ESC ! %02X", v)
-		}
-		r.width, r.height = 1+int(v>>5&1), 1+int(v>>4&1)
-		r.op("ESC ! %02X", v)
-	case 0x1d42:
-		r.invert = v == 1
-		r.op("GS B %d", v)
-	case 0x1b72:
-		if r.line.columns > 0 {
-			return errors.New("the colour changes inside a line")
-		}
-		r.red = v == 1
-		r.op("ESC r %d", v)
-	default:
-		return r.move(c, v)
-	}
-	return nil
-}
-
-// move reads a command that moves paper or makes a noise.
-func (r *reader) move(c uint16, v byte) error {
-	switch c {
-	case 0x1b61:
-		if r.line.columns > 0 {
-			return errors.New("ESC a inside a line")
-		}
-		r.centre = v == 1
-		r.op("ESC a %d", v)
-	case 0x1b64:
-		r.fed += int(v)
-		r.op("ESC d %d", v)
-	case 0x1d61:
-		if v != 0x0e || len(r.lines) > 0 {
-			return fmt.Errorf("GS a %02X", v)
-		}
-		r.op("GS a %02X", v)
-	default:
-		return r.device(c, v)
-	}
-	return nil
-}
-
-// device reads a command with more than one argument.
-func (r *reader) device(c uint16, v byte) error {
-	switch c {
-	case 0x1d56:
-		w, err := r.take(1)
-		if err != nil || (v != 'A' && v != 'B') || w[0] != 0 {
-			return fmt.Errorf("GS V %02X % X", v, w)
-		}
+		return a[0] == 1 && r.p.TwoByte == profile.ShiftJIS
+	case "\x1bt":
+		r.table = r.page(a[0])
+		return r.table != nil
+	case "\x1bE":
+		return a[0] <= 1
+	case "\x1d!":
+		r.width, r.height = int(a[0]>>4)+1, int(a[0]&7)+1
+		return a[0]&0x88 == 0 && r.p.Sizing != profile.Doubled
+	case "\x1b!":
+		r.width, r.height = 1+int(a[0]>>5&1), 1+int(a[0]>>4&1)
+		return a[0]&0xc6 == 0 && r.p.Sizing == profile.Doubled
+	case "\x1dB":
+		r.invert = a[0] == 1
+		return a[0] <= 1
+	case "\x1br": // not inside a line
+		r.red = a[0] == 1
+		return a[0] <= 1 && r.line.columns == 0
+	case "\x1ba":
+		r.centre = a[0] == 1
+		return a[0] <= 1 && r.line.columns == 0
+	case "\x1da":
+		return a[0] == 0x0e && len(r.lines) == 0
+	case "\x1dV":
 		r.cuts++
-		r.op("GS V %c %d", v, w[0])
-	case 0x1b42:
-		t, err := r.take(1)
-		if err != nil || r.p.Buzzer != profile.EscB || v < 1 || v > 9 || t[0] < 1 || t[0] > 9 {
-			return fmt.Errorf("ESC B %d % X", v, t)
-		}
-		r.op("ESC B %d %d", v, t[0])
-	case 0x1b70:
-		t, err := r.take(2)
-		if err != nil || r.p.Buzzer != profile.Drawer || v > 1 || t[0] > t[1] {
-			return fmt.Errorf("ESC p %d % X", v, t)
-		}
-		r.op("ESC p %d %d %d", v, t[0], t[1])
-	default:
-		return fmt.Errorf("%04X is not a command that is ever sent", c)
+		return (a[0] == 'A' || a[0] == 'B') && a[1] == 0
+	case "\x1bB":
+		return r.p.Buzzer == profile.EscB && a[0] >= 1 && a[0] <= 9 && a[1] >= 1 && a[1] <= 9
+	case "\x1bp":
+		return r.p.Buzzer == profile.Drawer && a[0] <= 1 && a[1] <= a[2]
 	}
-	return nil
+	return true
 }
 
 // long reads a command that says how long it is.

@@ -24,7 +24,6 @@ type reading struct {
 	lines   []readLine
 	bands   []readBand
 	qrs     []string
-	fed     int // lines fed at the end
 	cuts    int
 	longest int // bytes of the longest command
 }

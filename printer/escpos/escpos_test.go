@@ -3,7 +3,6 @@ package escpos
 import (
 	"bytes"
 	"flag"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -230,39 +229,5 @@ func TestThePageStaysWhereItIsWhilePossible(t *testing.T) {
 	got := encode([]layout.Line{{Spans: []layout.Span{{Text: "é € é é"}}}, {Spans: []layout.Span{{Text: "é"}}}}, p)
 	if n := bytes.Count(got, []byte("\x1bt")); n != 2 {
 		t.Errorf("the code page is chosen %d times, want 2 (the first, and one with €): % X", n, got)
-	}
-}
-
-func benchmarked() ticket.Delivery {
-	d := delivery()
-	for i := len(d.Ticket.Lines); i < 20; i++ {
-		d.Ticket.Lines = append(d.Ticket.Lines, ticket.Line{Quantity: "2", Name: fmt.Sprintf("Steak frites number %d", i)})
-	}
-	return d
-}
-
-func BenchmarkEncode(b *testing.B) {
-	o := Options{Profile: model(b, "generic-80mm")}
-	lines := compose(benchmarked(), o.Profile.Columns, o)
-	b.SetBytes(int64(len(encode(lines, o.Profile))))
-	for b.Loop() {
-		encode(lines, o.Profile)
-	}
-}
-
-// BenchmarkEncodeDrawn is the same ticket with its three lines in other scripts as dots.
-func BenchmarkEncodeDrawn(b *testing.B) {
-	o := Options{Profile: model(b, "generic-80mm"), Drawer: drawer(b)}
-	lines := compose(benchmarked(), o.Profile.Columns, o)
-	b.SetBytes(int64(len(EncodeTicket(lines, o).Body)))
-	for b.Loop() {
-		EncodeTicket(lines, o)
-	}
-}
-
-func BenchmarkComposeAndencode(b *testing.B) {
-	o, d := Options{Profile: model(b, "generic-80mm")}, benchmarked()
-	for b.Loop() {
-		EncodeTicket(compose(d, o.Profile.Columns, o), o)
 	}
 }

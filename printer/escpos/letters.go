@@ -1,11 +1,13 @@
 package escpos
 
 import (
+	"strings"
 	"sync"
 	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/ianaindex"
 	"golang.org/x/text/unicode/bidi"
 
 	"ticketrail/printer/layout"
@@ -36,29 +38,20 @@ func pages(p profile.Profile) []page {
 	return out
 }
 
+// ianaNames turns the names that profiles give pages into those of the registry. Of the pages that
+// printers have and that no profile can name (katakana, CP737, CP857, Thai, …) no table could be had.
+var ianaNames = strings.NewReplacer("CP858", "IBM00858", "CP", "IBM", "WPC", "windows-", "ISO8859", "ISO-8859")
+
 var alphabets = sync.OnceValue(func() map[string]letters {
 	out := map[string]letters{}
-	for name, table := range tables() {
-		out[name] = trusted(name, table)
+	for _, name := range profile.PageNames() {
+		page, _ := ianaindex.IANA.Encoding(ianaNames.Replace(name))
+		if table, ok := page.(*charmap.Charmap); ok {
+			out[name] = trusted(name, table)
+		}
 	}
 	return out
 })
-
-// tables are the code pages by the names profiles give them. Of those that printers have
-// and that are not here (katakana, CP737, CP857, Thai, …) no table could be had.
-func tables() map[string]*charmap.Charmap {
-	return map[string]*charmap.Charmap{
-		"CP437": charmap.CodePage437, "CP850": charmap.CodePage850, "CP852": charmap.CodePage852, "CP855": charmap.CodePage855,
-		"CP858": charmap.CodePage858, "CP860": charmap.CodePage860, "CP862": charmap.CodePage862, "CP863": charmap.CodePage863,
-		"CP865": charmap.CodePage865, "CP866": charmap.CodePage866,
-		"ISO8859-1": charmap.ISO8859_1, "ISO8859-2": charmap.ISO8859_2, "ISO8859-3": charmap.ISO8859_3, "ISO8859-4": charmap.ISO8859_4,
-		"ISO8859-5": charmap.ISO8859_5, "ISO8859-6": charmap.ISO8859_6, "ISO8859-7": charmap.ISO8859_7, "ISO8859-8": charmap.ISO8859_8,
-		"ISO8859-9": charmap.ISO8859_9, "ISO8859-15": charmap.ISO8859_15,
-		"WPC1250": charmap.Windows1250, "WPC1251": charmap.Windows1251, "WPC1252": charmap.Windows1252,
-		"WPC1253": charmap.Windows1253, "WPC1254": charmap.Windows1254, "WPC1255": charmap.Windows1255,
-		"WPC1256": charmap.Windows1256, "WPC1257": charmap.Windows1257, "WPC1258": charmap.Windows1258,
-	}
-}
 
 func trusted(name string, table *charmap.Charmap) letters {
 	out := letters{}

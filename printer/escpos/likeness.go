@@ -2,31 +2,13 @@ package escpos
 
 import "unicode"
 
-// typewritten is the same sign as people type it: a quote, a dash, dots; or "".
-func typewritten(r rune) string {
-	switch r {
-	case '‘', '’', '‚', '‛', '′', 'ʼ', 'ʻ', '´':
-		return "'"
-	case '“', '”', '„', '‟', '″':
-		return `"`
-	case '‹':
-		return "<"
-	case '›':
-		return ">"
-	case '«':
-		return "<<"
-	case '»':
-		return ">>"
-	case '‐', '‑', '‒', '–', '—', '―', '−', '⁃':
-		return "-"
-	case '…':
-		return "..."
-	case 'μ':
-		return "µ"
-	case unicode.ReplacementChar:
-		return "■"
-	}
-	return ""
+// typewritten is the same sign as people type it: a quote, a dash, dots.
+var typewritten = map[rune]string{
+	'‘': "'", '’': "'", '‚': "'", '‛': "'", '′': "'", 'ʼ': "'", 'ʻ': "'", '´': "'",
+	'“': `"`, '”': `"`, '„': `"`, '‟': `"`, '″': `"`,
+	'‹': "<", '›': ">", '«': "<<", '»': ">>",
+	'‐': "-", '‑': "-", '‒': "-", '–': "-", '—': "-", '―': "-", '−': "-", '⁃': "-",
+	'…': "...", 'μ': "µ", unicode.ReplacementChar: "■",
 }
 
 // likenesses is what people write for signs that their typewriter lacks.
@@ -83,7 +65,7 @@ var likenesses = map[rune]string{
 // likeness is what people write for a sign that their typewriter lacks, or "". It is for
 // printers that cannot draw.
 func likeness(r rune) string {
-	if s := typewritten(r); s != "" {
+	if s := typewritten[r]; s != "" {
 		return s
 	}
 	if r >= 0x1f1e6 && r <= 0x1f1ff { // flags are spelt in these

@@ -32,16 +32,6 @@ func PrintableWith(s string, o Options) string {
 	return t.printable(s)
 }
 
-// plain says that every printer has all of s.
-func plain(s string) bool {
-	for i := range len(s) {
-		if !ascii(rune(s[i])) {
-			return false
-		}
-	}
-	return true
-}
-
 // types are what a printer sets text with.
 type types struct {
 	pages  []page
@@ -135,7 +125,7 @@ func (t *types) typewritten(s string) string {
 		if last == fractionEnd && isDigit(r) {
 			b.WriteByte(' ') // 2⅓5 is not 2 1/35
 		}
-		if like := typewritten(r); like != "" && !t.has(r) && t.hasAll(like) {
+		if like := typewritten[r]; like != "" && !t.has(r) && t.hasAll(like) {
 			b.WriteString(like)
 		} else {
 			b.WriteRune(r)
@@ -153,7 +143,7 @@ func fraction(r rune) string {
 		return ""
 	}
 	whole, part, ok := strings.Cut(norm.NFKD.String(string(r)), "⁄")
-	if !ok || part == "" || !plain(whole) || !plain(part) {
+	if !ok || part == "" {
 		return ""
 	}
 	return whole + "/" + part

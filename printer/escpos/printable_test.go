@@ -206,15 +206,10 @@ func TestEveryPageOfEveryProfileCanBeWritten(t *testing.T) {
 			t.Errorf("%s: %d of %d code pages can be written", p.Name, len(got), len(p.CodePages))
 		}
 	}
-	known := tables()
 	for _, name := range profile.PageNames() {
-		if known[name] == nil {
+		if alphabets()[name] == nil {
 			t.Errorf("package profile takes the page %s, which is not there", name)
 		}
-		delete(known, name)
-	}
-	for name := range known {
-		t.Errorf("package profile does not take the page %s", name)
 	}
 }
 

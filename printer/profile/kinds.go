@@ -127,8 +127,8 @@ func (c CodePage) String() string { return c.Name + "=" + strconv.Itoa(int(c.Num
 // MarshalText is [CodePage.String]; it never fails.
 func (c CodePage) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
-// PageNames lists the code pages that can be written. A test of package escpos holds it
-// against the tables there.
+// PageNames lists the code pages that can be written. A test of package escpos holds that there
+// is a table of each.
 func PageNames() []string {
 	return []string{
 		"CP437", "CP850", "CP852", "CP855", "CP858", "CP860", "CP862", "CP863", "CP865", "CP866",
