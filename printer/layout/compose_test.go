@@ -1,7 +1,7 @@
 package layout
 
 import (
-	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,10 +19,8 @@ var traced = []rune("αβγδεζηθικλμνξοπρστυφχψω中文字�
 func trace(s string) string {
 	return strings.Map(func(r rune) rune {
 		r = unicode.ToLower(r) // a house may like capitals
-		for _, t := range traced {
-			if r == t {
-				return r
-			}
+		if slices.Contains(traced, r) {
+			return r
 		}
 		return -1
 	}, s)
@@ -304,15 +302,5 @@ func TestTextIsAskedForBeforeItIsMeasured(t *testing.T) {
 				t.Errorf("%v did not go through the function", l.Spans)
 			}
 		}
-	}
-}
-
-func BenchmarkCompose(b *testing.B) {
-	d := rich()
-	for i := len(d.Ticket.Lines); i < 20; i++ {
-		d.Ticket.Lines = append(d.Ticket.Lines, ticket.Line{Quantity: "1", Name: fmt.Sprintf("Dish number %d", i)})
-	}
-	for b.Loop() {
-		Compose(d, 42, "grill")
 	}
 }

@@ -97,6 +97,23 @@ func variants() map[string]ticket.Delivery {
 	return out
 }
 
+// golden compares what came out with what somebody looked at.
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
+		t.Errorf("run with -update if this is meant (-want +got):\n%s", diff)
+	}
+}
+
 func TestTicketsLookAsTheyDid(t *testing.T) {
 	for name, d := range variants() {
 		for _, columns := range []int{48, 42, 32} {
@@ -105,19 +122,7 @@ func TestTicketsLookAsTheyDid(t *testing.T) {
 			}
 			file := filepath.Join("testdata", fmt.Sprintf("%s-%d.txt", name, columns))
 			t.Run(filepath.Base(file), func(t *testing.T) {
-				got := Plain(Compose(d, columns, "grill"), columns)
-				if *update {
-					if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-						t.Fatal(err)
-					}
-				}
-				want, err := os.ReadFile(file)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-					t.Errorf("run with -update if this is meant (-want +got):\n%s", diff)
-				}
+				golden(t, file, Plain(Compose(d, columns, "grill"), columns))
 			})
 		}
 	}

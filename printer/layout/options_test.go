@@ -42,21 +42,13 @@ func templates() []*Template {
 }
 
 func options() *rapid.Generator[Options] {
-	size := rapid.Custom(func(t *rapid.T) Size {
-		return Size{rapid.IntRange(-1, 9).Draw(t, "wide"), rapid.IntRange(-1, 9).Draw(t, "high")}
-	})
 	fields := append(headerFields(), "no such field")
 	house := templates()
 	return rapid.Custom(func(t *rapid.T) Options {
-		o := Options{
-			Columns: rapid.IntRange(-1, 64).Draw(t, "columns"), Printer: "grill",
-			Copies: rapid.IntRange(0, 3).Draw(t, "copies"), Copy: 1,
-			NameSize: size.Draw(t, "name size"), ModifierSize: size.Draw(t, "modifier size"),
-			UpperCase: rapid.Bool().Draw(t, "capitals"), QR: rapid.Bool().Draw(t, "qr"),
-			BlankLines: rapid.SampledFrom([]int{0, 0, 1, 3, -5, 1 << 40}).Draw(t, "blank"),
-			Template:   rapid.SampledFrom(house).Draw(t, "template"),
-		}
-		if rapid.Bool().Draw(t, "chosen") {
+		o := drawn(rapid.Uint64().Draw(t, "knobs"), house)
+		o.Columns, o.Printer = rapid.IntRange(-1, 64).Draw(t, "columns"), "grill"
+		o.BlankLines = rapid.SampledFrom([]int{0, 0, 1, 3, -5, 1 << 40}).Draw(t, "blank")
+		if o.Header != nil {
 			o.Header = rapid.SliceOfN(rapid.SampledFrom(fields), 0, 12).Draw(t, "header")
 		}
 		return o

@@ -2,9 +2,7 @@ package layout
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -63,18 +61,7 @@ func TestEveryScriptKeepsItsColumns(t *testing.T) {
 				o.NameSize, o.ModifierSize, o.UpperCase, o.QR = Size{2, 2}, Size{2, 1}, true, true
 				check(t, m.order(), o)
 				got += Plain(ComposeWith(m.order(), o), columns)
-				if *update {
-					if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-						t.Fatal(err)
-					}
-				}
-				want, err := os.ReadFile(file)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-					t.Errorf("run with -update if this is meant (-want +got):\n%s", diff)
-				}
+				golden(t, file, got)
 				if _, missing := lacking(got, m.long, m.long, m.long, m.long, m.short, m.modifier, m.say, m.say); len(missing) > 0 {
 					t.Errorf("%q is missing", missing)
 				}
