@@ -127,17 +127,6 @@ func TestHebrewAndArabicAreNeverLettersOfAPage(t *testing.T) {
 	}
 }
 
-func TestAnImpactPrinterGetsNoDots(t *testing.T) {
-	o := Options{Profile: model(t, "epson-tm-u220"), Drawer: drawer(t)}
-	if got, want := PrintableWith("宫保鸡丁", o), "~Gong Bao Ji Ding~"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	r, err := read(whole(EncodeTicket(compose(delivery(), 42, o), o)), o.Profile)
-	if err != nil || len(r.bands) > 0 {
-		t.Errorf("%d bands, %v", len(r.bands), err)
-	}
-}
-
 // TestEveryRuneHasAnAnswer goes through all of Unicode: every answer is safe, stays what
 // it is and takes as many columns as it is measured.
 func TestEveryRuneHasAnAnswer(t *testing.T) {

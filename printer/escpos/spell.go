@@ -9,6 +9,8 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 	"golang.org/x/text/unicode/runenames"
+
+	"ticketrail/printer/raster"
 )
 
 // spell writes s, which is composed, in letters the printer has.
@@ -114,8 +116,8 @@ func (w *speller) own(r rune) (string, bool) {
 		}
 		return r
 	}, parts)
-	if d, ok := digit(r); ok {
-		parts = string(d)
+	if unicode.Is(unicode.Nd, r) && r < 0x1d7ce { // mathematical digits decompose
+		parts = string(raster.Figure(r))
 	}
 	switch {
 	case parts == "" || parts == string(r) || !w.hasAll(parts):
@@ -165,18 +167,6 @@ func (w *speller) endRun() {
 	}
 	flush()
 	w.put(strings.Repeat(" ", spaces))
-}
-
-// digit is the value of a decimal digit of any script.
-func digit(r rune) (rune, bool) {
-	if !unicode.Is(unicode.Nd, r) || r >= 0x1d7ce { // mathematical digits decompose
-		return 0, false
-	}
-	n := rune(0)
-	for n < 9 && unicode.Is(unicode.Nd, r-n-1) {
-		n++
-	}
-	return '0' + n, true
 }
 
 // accent says that r only changes the letter before it, in a script whose letters can

@@ -8,6 +8,8 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 	"golang.org/x/text/unicode/runenames"
+
+	"ticketrail/printer/layout"
 )
 
 // Printable makes of s what [Drawer.Line] can draw. What no font has becomes, by the first of
@@ -102,16 +104,16 @@ func (w *writer) rune(r rune) {
 	switch {
 	case r >= ' ' && r <= '~':
 		w.put(string(r))
-	case unicode.IsSpace(r) || unicode.In(r, unicode.Z) || filler(r): // line breaks among them
-		w.put(" ")
 	case r == unicode.ReplacementChar:
 		w.put("■")
-	case unicode.Is(unicode.Cc, r):
 	case unicode.In(r, unicode.Cf, unicode.Variation_Selector):
 		// Joiners choose the shape of letters where there are several.
 		if (r == nonJoiner || r == joiner) && shapes(w.last) {
 			w.WriteRune(r)
 		}
+	case layout.Clean(string(r)) == " ": // line breaks among them, and letters that show nothing
+		w.put(" ")
+	case unicode.Is(unicode.Cc, r):
 	case w.drawer.draws(r):
 		w.put(string(r))
 	case unicode.In(r, unicode.Mn, unicode.Me) && unicode.Is(unicode.Inherited, r):
@@ -127,14 +129,6 @@ const joiner = '\u200d'
 func shapes(r rune) bool {
 	return unicode.IsLetter(r) && unicode.In(r, unicode.Arabic, unicode.Syriac, unicode.Mongolian) ||
 		r >= 0x900 && r < 0xe00 // the scripts of India
-}
-
-func filler(r rune) bool {
-	switch r {
-	case 0x115f, 0x1160, 0x3164, 0xffa0, 0x2800, 0x034f, 0x17b4, 0x17b5:
-		return true
-	}
-	return false
 }
 
 // draws says that a font has r, or the letter and the marks it consists of.
@@ -154,7 +148,7 @@ func (w *writer) replace(r rune) {
 			return
 		}
 	case unicode.Is(unicode.Nd, r):
-		w.put(string(figure(r)))
+		w.put(string(Figure(r)))
 		return
 	case parts == string(r) || strings.ContainsRune(parts, '?') || !w.drawsAll(parts):
 	case unicode.Is(unicode.No, r) && parts[0] != '(': // 10⁴ is not 104
@@ -191,8 +185,8 @@ func (w *writer) drawsAll(s string) bool {
 	return s != ""
 }
 
-// figure is the value of a decimal figure of any script.
-func figure(r rune) rune {
+// Figure is the decimal figure r, of any script, as the world writes it: 0 to 9.
+func Figure(r rune) rune {
 	if r >= 0x1d7ce && r <= 0x1d7ff { // five kinds of mathematical ones, with nothing between
 		return '0' + (r-0x1d7ce)%10
 	}
