@@ -4,8 +4,8 @@
 // It is HTTP with JSON over a unix socket: the wire types here, a [Server] that the
 // daemon runs and a [Client] that the command line uses. Who may connect may do
 // everything, so access is the socket's file mode and group; every change is logged with
-// the uid the kernel vouches for. It knows no printer and no database: it is handed
-// what it may ask (see [Options]).
+// the uid the kernel vouches for. It knows no printer: it is handed the queue and what else
+// it may ask (see [Options]).
 package admin
 
 import (

@@ -126,7 +126,7 @@ func (c *Client) MoveAll(ctx context.Context, from, to string) ([]uint64, error)
 	return m.Jobs, err
 }
 
-// Printers lists every printer.
+// Stations lists every station.
 func (c *Client) Stations(ctx context.Context) (Stations, error) {
 	return call[Stations](ctx, c, "GET", "/v1/stations", nil)
 }

@@ -88,7 +88,7 @@ func (s *Server) jobs(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	jobs, err := s.o.Jobs.Jobs(r.Context(), f)
+	jobs, err := s.o.Queue.Jobs(r.Context(), f)
 	if err != nil {
 		return nil, err
 	}
@@ -111,20 +111,16 @@ func (s *Server) job(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	j, t, body, err := s.o.Jobs.Job(r.Context(), id)
+	j, t, body, err := s.o.Queue.Job(r.Context(), id)
 	if err != nil {
 		return nil, err
 	}
 	return Detail{Job: wire(j), Ticket: t, Body: body}, nil
 }
 
-func (s *Server) reprint(r *http.Request) (any, error) {
+func (s *Server) reprint(r *http.Request, b reprintBody) (any, error) {
 	id, err := pathID(r)
 	if err != nil {
-		return nil, err
-	}
-	var b reprintBody
-	if err := read(r, &b); err != nil {
 		return nil, err
 	}
 	if b.Station != "" {
@@ -132,7 +128,7 @@ func (s *Server) reprint(r *http.Request) (any, error) {
 			return nil, err
 		}
 	}
-	copied, err := s.o.Desk.Reprint(r.Context(), id, b.Station, because(r, b.Reason))
+	copied, err := s.o.Queue.Reprint(r.Context(), id, b.Station, because(r, b.Reason))
 	if err != nil {
 		return nil, err
 	}
@@ -140,27 +136,19 @@ func (s *Server) reprint(r *http.Request) (any, error) {
 	return made{Jobs: []uint64{copied}}, nil
 }
 
-func (s *Server) cancel(r *http.Request) (any, error) {
+func (s *Server) cancel(r *http.Request, b reasonBody) (any, error) {
 	id, err := pathID(r)
 	if err != nil {
 		return nil, err
 	}
-	var b reasonBody
-	if err := read(r, &b); err != nil {
-		return nil, err
-	}
-	if err := s.o.Desk.Cancel(r.Context(), id, because(r, b.Reason)); err != nil {
+	if err := s.o.Queue.Cancel(r.Context(), id, because(r, b.Reason)); err != nil {
 		return nil, err
 	}
 	s.changed(r, "cancel", "job", id, "reason", b.Reason)
 	return made{Jobs: []uint64{}}, nil
 }
 
-func (s *Server) move(r *http.Request) (any, error) {
-	var b moveBody
-	if err := read(r, &b); err != nil {
-		return nil, err
-	}
+func (s *Server) move(r *http.Request, b moveBody) (any, error) {
 	switch {
 	case b.To == "":
 		return nil, refuse(BadRequest, "move to which printer? name it with --to")
@@ -178,9 +166,9 @@ func (s *Server) move(r *http.Request) (any, error) {
 		if err := s.known(b.From); err != nil {
 			return nil, err
 		}
-		ids, err = s.o.Desk.MoveAll(r.Context(), b.From, b.To)
+		ids, err = s.o.Queue.MoveAll(r.Context(), b.From, b.To)
 	} else {
-		ids, err = s.o.Desk.Move(r.Context(), b.IDs, b.To)
+		ids, err = s.o.Queue.Move(r.Context(), b.IDs, b.To)
 	}
 	if len(ids) > 0 { // of very many, some may have moved before an error
 		s.changed(r, "move", "jobs", len(ids), "from", b.From, "station", b.To)

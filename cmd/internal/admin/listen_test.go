@@ -35,12 +35,12 @@ func TestTheSocketIsForItsOwnerAndGroupWhateverTheUmask(t *testing.T) {
 }
 
 func TestASecondDaemonIsRefused(t *testing.T) {
-	_, path := open(t, newKitchen(t).options())
-	_, err := Listen(path)
-	if err == nil || !strings.Contains(err.Error(), "another ticketrail is running (socket "+path+")") {
+	d := start(t)
+	_, err := Listen(d.path)
+	if err == nil || !strings.Contains(err.Error(), "another ticketrail is running (socket "+d.path+")") {
 		t.Fatalf("a second Listen gives %v, want: another ticketrail is running", err)
 	}
-	if _, err := NewClient(path).Stations(t.Context()); err != nil {
+	if _, err := d.Stations(t.Context()); err != nil {
 		t.Errorf("the first daemon does not answer any more: %v", err)
 	}
 }

@@ -8,9 +8,6 @@ import (
 )
 
 func (s *Server) rejects(*http.Request) (any, error) {
-	if s.o.Rejects == nil {
-		return nil, refuse(Unsupported, "this daemon keeps no refused requests")
-	}
 	short := append([]Reject{}, s.o.Rejects.List()...)
 	for i := range short {
 		short[i].Body = nil
@@ -19,9 +16,6 @@ func (s *Server) rejects(*http.Request) (any, error) {
 }
 
 func (s *Server) reject(r *http.Request) (any, error) {
-	if s.o.Rejects == nil {
-		return nil, refuse(Unsupported, "this daemon keeps no refused requests")
-	}
 	id, err := pathID(r)
 	if err != nil {
 		return nil, err

@@ -68,23 +68,11 @@ type pairBody struct {
 	Station string `json:"station"`
 }
 
-var errNoScreens = refuse(Unsupported, "this daemon has no screens")
-
 func (s *Server) screens(*http.Request) (any, error) {
-	if s.o.Displays == nil {
-		return nil, errNoScreens
-	}
 	return s.o.Displays.Screens(), nil
 }
 
-func (s *Server) pair(r *http.Request) (any, error) {
-	if s.o.Displays == nil {
-		return nil, errNoScreens
-	}
-	var b pairBody
-	if err := read(r, &b); err != nil {
-		return nil, err
-	}
+func (s *Server) pair(r *http.Request, b pairBody) (any, error) {
 	p, err := s.o.Displays.Pair(r.Context(), b.Code, b.Station)
 	if err != nil {
 		return nil, err
@@ -94,9 +82,6 @@ func (s *Server) pair(r *http.Request) (any, error) {
 }
 
 func (s *Server) revoke(r *http.Request) (any, error) {
-	if s.o.Displays == nil {
-		return nil, errNoScreens
-	}
 	p, err := s.o.Displays.Revoke(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return nil, err

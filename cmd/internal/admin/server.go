@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -14,53 +13,24 @@ import (
 	"time"
 
 	"ticketrail/queue"
-	"ticketrail/queue/ticket"
 )
-
-// Jobs is what is known about tickets, open and done; a *queue.Queue is one.
-type Jobs interface {
-	Jobs(ctx context.Context, f queue.Filter) ([]queue.Job, error)
-	Job(ctx context.Context, id uint64) (queue.Job, ticket.Ticket, []byte, error)
-}
-
-// Desk is where a person changes what becomes of a ticket; a *queue.Queue is one.
-type Desk interface {
-	Reprint(ctx context.Context, id uint64, station, reason string) (uint64, error)
-	Move(ctx context.Context, ids []uint64, to string) ([]uint64, error)
-	MoveAll(ctx context.Context, from, to string) ([]uint64, error)
-	Cancel(ctx context.Context, id uint64, reason string) error
-}
-
-// StationQueues are the stations' queues; a *queue.Queue is one.
-type StationQueues interface {
-	Stations() []queue.StationState
-	HoldStation(ctx context.Context, station, reason string) error
-	ResumeStation(ctx context.Context, station string) error
-}
-
-// Tester puts a test ticket into a station's queue.
-type Tester interface {
-	TestTicket(ctx context.Context, station string) (job uint64, err error)
-}
 
 // Rejects keeps the last refused print requests, newest first; a *receiver.Rejects does.
 type Rejects interface{ List() []Reject }
 
-// Options is what a [Server] may ask and change. Jobs, Desk and Stations are required; a
-// part that is nil answers [Unsupported] or is left out. All of it is called from many
-// goroutines at once. An error that is an [*Error], or one of the queue's, keeps its
+// Options is what a [Server] may ask and change; all of it is required. All of it is called
+// from many goroutines at once. An error that is an [*Error], or one of the queue's, keeps its
 // meaning on the way to the caller; any other is [Internal].
 type Options struct {
-	Jobs     Jobs
-	Desk     Desk
-	Stations StationQueues
-	Tester   Tester
+	Queue *queue.Queue
+	// Kick ends the pause of a station's queue, so that the next ticket is tried now.
+	Kick     func(station string)
 	Rejects  Rejects
 	Displays Displays // the screens
 	Reload   func(ctx context.Context) (Reloaded, error)
 	Statuses func() []Status // how each station is now
 	Notices  func() []string // what a person must know: a database set aside, a full disk
-	Logger   *slog.Logger    // nil: nowhere
+	Logger   *slog.Logger
 }
 
 const (
@@ -76,29 +46,21 @@ type Server struct {
 	mux   *http.ServeMux
 }
 
-// New returns a Server, or an error that names the option that is missing.
-func New(o Options) (*Server, error) {
-	for name, missing := range map[string]bool{"Jobs": o.Jobs == nil, "Desk": o.Desk == nil, "Stations": o.Stations == nil} {
-		if missing {
-			return nil, fmt.Errorf("make admin server: Options.%s is missing", name)
-		}
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+// New returns a Server.
+func New(o Options) *Server {
 	s := &Server{o: o, slots: make(chan struct{}, maxRequests), mux: http.NewServeMux()}
 	for pattern, h := range map[string]handler{
 		"GET /v1/jobs":                    s.jobs,
 		"GET /v1/jobs/{id}":               s.job,
-		"POST /v1/jobs/{id}/reprint":      s.reprint,
-		"POST /v1/jobs/{id}/cancel":       s.cancel,
-		"POST /v1/move":                   s.move,
+		"POST /v1/jobs/{id}/reprint":      withBody(s.reprint),
+		"POST /v1/jobs/{id}/cancel":       withBody(s.cancel),
+		"POST /v1/move":                   withBody(s.move),
 		"GET /v1/stations":                s.stations,
 		"POST /v1/stations/{name}/test":   s.test,
-		"POST /v1/stations/{name}/hold":   s.hold,
+		"POST /v1/stations/{name}/hold":   withBody(s.hold),
 		"POST /v1/stations/{name}/resume": s.resume,
 		"GET /v1/screens":                 s.screens,
-		"POST /v1/screens/pair":           s.pair,
+		"POST /v1/screens/pair":           withBody(s.pair),
 		"POST /v1/pairings/{id}/revoke":   s.revoke,
 		"GET /v1/rejects":                 s.rejects,
 		"GET /v1/rejects/{id}":            s.reject,
@@ -106,7 +68,7 @@ func New(o Options) (*Server, error) {
 	} {
 		s.mux.Handle(pattern, h)
 	}
-	return s, nil
+	return s
 }
 
 // HTTPServer is a server for s, not yet started, with every time-out set.
@@ -174,14 +136,18 @@ func answer(w http.ResponseWriter, v any, err error) {
 	_ = json.NewEncoder(w).Encode(v)
 }
 
-// read decodes a request's body, strictly: a misspelt key must not be a wish ignored.
-func read(r *http.Request, into any) error {
-	d := json.NewDecoder(r.Body)
-	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil && !errors.Is(err, io.EOF) {
-		return refuse(BadRequest, "read request: %v", err)
+// withBody reads what h is asked to do, strictly: a misspelt key must not be a wish ignored.
+// No body at all asks for nothing in particular.
+func withBody[B any](h func(r *http.Request, b B) (any, error)) handler {
+	return func(r *http.Request) (any, error) {
+		var b B
+		d := json.NewDecoder(r.Body)
+		d.DisallowUnknownFields()
+		if err := d.Decode(&b); err != nil && !errors.Is(err, io.EOF) {
+			return nil, refuse(BadRequest, "read request: %v", err)
+		}
+		return h(r, b)
 	}
-	return nil
 }
 
 func pathID(r *http.Request) (uint64, error) {
@@ -192,17 +158,7 @@ func pathID(r *http.Request) (uint64, error) {
 	return id, nil
 }
 
-func (s *Server) notices() []string {
-	if s.o.Notices == nil {
-		return nil
-	}
-	return s.o.Notices()
-}
-
 func (s *Server) reload(r *http.Request) (any, error) {
-	if s.o.Reload == nil {
-		return nil, refuse(Unsupported, "this daemon cannot reload: restart it")
-	}
 	done, err := s.o.Reload(r.Context())
 	if err != nil {
 		return nil, err

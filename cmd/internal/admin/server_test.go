@@ -18,75 +18,69 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"ticketrail/cmd/internal/httpserver"
 	"ticketrail/queue"
 	"ticketrail/queue/ticket"
 )
 
-func ids(jobs []Job) []uint64 {
-	var out []uint64
-	for _, j := range jobs {
-		out = append(out, j.ID)
-	}
-	return out
-}
-
 func TestEveryFilterReachesTheQueue(t *testing.T) {
-	c, _ := open(t, newKitchen(t).options())
+	d := start(t)
 	for _, x := range []struct {
 		f    Filter
 		want []uint64
 	}{
-		{Filter{}, []uint64{9, 8, 7}},
-		{Filter{States: []string{"sent", "held"}}, []uint64{9, 7}},
-		{Filter{Station: "bar"}, []uint64{8}},
-		{Filter{Request: "req-a"}, []uint64{8, 7}},
-		{Filter{Since: time.Unix(1500, 0)}, []uint64{9}},
-		{Filter{Limit: 2}, []uint64{9, 8}},
+		{Filter{}, []uint64{3, 2, 1}},
+		{Filter{States: []string{"sent", "held"}}, []uint64{3, 1}},
+		{Filter{Station: "bar"}, []uint64{2}},
+		{Filter{Request: "req-a"}, []uint64{2, 1}},
+		{Filter{Since: time.Unix(1500, 0)}, []uint64{3}},
+		{Filter{Limit: 2}, []uint64{3, 2}},
 		{Filter{States: []string{"buried"}}, nil},
 	} {
-		jobs, err := c.Jobs(t.Context(), x.f)
+		jobs, err := d.Jobs(t.Context(), x.f)
 		if err != nil {
 			t.Fatalf("%+v: %v", x.f, err)
 		}
-		if d := cmp.Diff(x.want, ids(jobs)); d != "" {
+		var got []uint64
+		for _, j := range jobs {
+			got = append(got, j.ID)
+		}
+		if d := cmp.Diff(x.want, got); d != "" {
 			t.Errorf("%+v: -want +got\n%s", x.f, d)
 		}
 	}
 }
 
 func TestARefusalKeepsItsKindOverTheSocket(t *testing.T) {
-	k := newKitchen(t)
-	c, _ := open(t, k.options())
+	d := start(t)
 	ctx := t.Context()
 	first := func(_ any, err error) error { return err }
+	failing := func(fail error) func() error {
+		return func() error { d.fail = fail; return first(d.Reload(ctx)) }
+	}
 	for name, x := range map[string]struct {
-		fail error
 		do   func() error
 		code Code
 		says string
 	}{
-		"no such job":        {nil, func() error { return first(c.Job(ctx, 77)) }, NotFound, "job 77: not found: ticketrail jobs list has"},
-		"no such state":      {nil, func() error { return first(c.Jobs(ctx, Filter{States: []string{"lost"}})) }, BadRequest, "pending, held"},
-		"no such printer":    {nil, func() error { return first(c.Jobs(ctx, Filter{Station: "gril"})) }, NotFound, "bar, grill, old"},
-		"hold nobody":        {nil, func() error { return c.Hold(ctx, "gril", "") }, NotFound, `"gril"`},
-		"resume nobody":      {nil, func() error { return c.Resume(ctx, "a/b c") }, NotFound, `"a/b c"`},
-		"test an orphan":     {nil, func() error { return first(c.Test(ctx, "old")) }, NotFound, "bar, grill"},
-		"move to an orphan":  {nil, func() error { return first(c.Move(ctx, []uint64{8}, "old")) }, NotFound, "bar, grill"},
-		"move to itself":     {nil, func() error { return first(c.MoveAll(ctx, "bar", "bar")) }, BadRequest, "already"},
-		"move nothing":       {nil, func() error { return first(c.Move(ctx, nil, "bar")) }, BadRequest, "--from"},
-		"reprint elsewhere":  {nil, func() error { return first(c.Reprint(ctx, 7, "gril", "")) }, NotFound, "bar, grill"},
-		"reprint what waits": {fmt.Errorf("job 8 still waits: %w", queue.ErrConflict), func() error { return first(c.Reprint(ctx, 8, "", "")) }, Conflict, "still waits"},
-		"full disk":          {queue.ErrStorageFull, func() error { return c.Cancel(ctx, 8, "") }, Storage, "full: ticketrail printers list"},
-		"failed disk":        {queue.ErrStorageFailed, func() error { return c.Cancel(ctx, 8, "") }, Storage, "ticketrail printers list"},
-		"stopping":           {queue.ErrClosed, func() error { return c.Cancel(ctx, 8, "") }, Stopping, "try again when it runs"},
-		"too slow":           {context.DeadlineExceeded, func() error { return c.Cancel(ctx, 8, "") }, Timeout, "whether it was done shows in ticketrail jobs list"},
-		"anything else":      {errors.New("boom"), func() error { return c.Cancel(ctx, 8, "") }, Internal, "boom"},
-		"no such reject":     {nil, func() error { return first(c.Reject(ctx, 3)) }, NotFound, "refused request 3"},
+		"no such job":        {func() error { return first(d.Job(ctx, 77)) }, NotFound, "job 77: not found: ticketrail jobs list has"},
+		"no such state":      {func() error { return first(d.Jobs(ctx, Filter{States: []string{"lost"}})) }, BadRequest, "pending, held"},
+		"no such printer":    {func() error { return first(d.Jobs(ctx, Filter{Station: "gril"})) }, NotFound, "bar, grill, old"},
+		"hold nobody":        {func() error { return d.Hold(ctx, "gril", "") }, NotFound, `"gril"`},
+		"resume nobody":      {func() error { return d.Resume(ctx, "a/b c") }, NotFound, `"a/b c"`},
+		"test an orphan":     {func() error { return first(d.Test(ctx, "old")) }, NotFound, "bar, grill"},
+		"move to an orphan":  {func() error { return first(d.Move(ctx, []uint64{2}, "old")) }, NotFound, "bar, grill"},
+		"move to itself":     {func() error { return first(d.MoveAll(ctx, "bar", "bar")) }, BadRequest, "already"},
+		"move from nowhere":  {func() error { return first(d.MoveAll(ctx, "gril", "bar")) }, NotFound, "bar, grill, old"},
+		"move nothing":       {func() error { return first(d.Move(ctx, nil, "bar")) }, BadRequest, "--from"},
+		"reprint elsewhere":  {func() error { return first(d.Reprint(ctx, 1, "gril", "")) }, NotFound, "bar, grill"},
+		"reprint what waits": {func() error { return first(d.Reprint(ctx, 2, "", "")) }, Conflict, "job 2"},
+		"no such reject":     {func() error { return first(d.Reject(ctx, 3)) }, NotFound, "refused request 3"},
+		"full disk":          {failing(queue.ErrStorageFull), Storage, "full: ticketrail printers list"},
+		"failed disk":        {failing(queue.ErrStorageFailed), Storage, "ticketrail printers list"},
+		"stopping":           {failing(queue.ErrClosed), Stopping, "try again when it runs"},
+		"too slow":           {failing(context.DeadlineExceeded), Timeout, "whether it was done shows in ticketrail jobs list"},
+		"anything else":      {failing(errors.New("boom")), Internal, "boom"},
 	} {
-		k.mu.Lock()
-		k.fail = x.fail
-		k.mu.Unlock()
 		e, ok := errors.AsType[*Error](x.do())
 		if !ok || e.Code != x.code || !strings.Contains(e.Message, x.says) {
 			t.Errorf("%s: %+v, want code %s and a message with %q", name, e, x.code, x.says)
@@ -94,93 +88,101 @@ func TestARefusalKeepsItsKindOverTheSocket(t *testing.T) {
 	}
 }
 
-func TestAPersonCanReprintMoveAndCancel(t *testing.T) {
-	k := newKitchen(t)
-	c, _ := open(t, k.options())
+func TestEveryChangeIsMadeAndLoggedWithWhoMadeIt(t *testing.T) {
+	var log bytes.Buffer // written before each answer, one at a time
+	d := start(t, func(_ *daemon, o *Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
 	ctx := t.Context()
-	if id, err := c.Reprint(ctx, 7, "bar", "cook asked"); err != nil || id != 101 {
-		t.Errorf("Reprint = %d, %v", id, err)
+	check := func(what string, got, want any, err error) {
+		t.Helper()
+		if err != nil || !cmp.Equal(got, want) {
+			t.Errorf("%s: %v, %v, want %v", what, got, err, want)
+		}
 	}
-	if moved, err := c.MoveAll(ctx, "old", "grill"); err != nil || !cmp.Equal(moved, []uint64{102}) {
-		t.Errorf("MoveAll = %v, %v", moved, err)
+	id, err := d.Reprint(ctx, 1, "bar", "cook asked")
+	check("reprint", id, uint64(4), err)
+	moved, err := d.MoveAll(ctx, "old", "grill")
+	check("move all", moved, []uint64{5}, err)
+	moved, err = d.Move(ctx, []uint64{2, 4}, "grill")
+	check("move", moved, []uint64{6, 7}, err)
+	moved, err = d.MoveAll(ctx, "bar", "grill")
+	check("move nothing", moved, []uint64{}, err)
+	check("cancel", nil, nil, d.Cancel(ctx, 7, ""))
+	check("hold", nil, nil, d.Hold(ctx, "bar", ""))
+	check("resume", nil, nil, d.Resume(ctx, "bar"))
+	check("kicked", d.kicked, []string{"bar"}, nil)
+	id, err = d.Test(ctx, "grill")
+	check("test", id, uint64(8), err)
+	done, err := d.Reload(ctx)
+	check("reload", done, Reloaded{Orphans: []string{"old"}}, err)
+	// What is refused or only looks is not logged.
+	if d.Hold(ctx, "nobody", "") == nil {
+		t.Error("nobody was held")
 	}
-	if moved, err := c.MoveAll(ctx, "old", "grill"); err != nil || len(moved) != 0 {
-		t.Errorf("MoveAll of nothing = %v, %v", moved, err)
+	if _, err := d.Stations(ctx); err != nil {
+		t.Error(err)
 	}
-	if moved, err := c.Move(ctx, []uint64{8, 101}, "grill"); err != nil || !cmp.Equal(moved, []uint64{103, 104}) {
-		t.Errorf("Move = %v, %v", moved, err)
-	}
-	if err := c.Cancel(ctx, 104, ""); err != nil {
-		t.Errorf("Cancel: %v", err)
-	}
-	if id, err := c.Test(ctx, "grill"); err != nil || id == 0 {
-		t.Errorf("Test = %d, %v", id, err)
-	}
+
 	me := fmt.Sprintf("uid %d", os.Getuid()) // of whom nobody knows the name
 	if u, err := user.LookupId(strconv.Itoa(os.Getuid())); err == nil {
 		me = u.Username
 	}
-	if got := k.reasons[104]; got != "by "+me {
-		t.Errorf("a change without a reason is kept as %q, want who made it", got)
-	}
-}
-
-func TestEveryChangeIsLoggedWithWhoMadeIt(t *testing.T) {
-	k := newKitchen(t)
-	var log bytes.Buffer
-	o := k.options()
-	o.Logger = slog.New(slog.NewTextHandler(&log, nil)) // written before each answer, one at a time
-	c, _ := open(t, o)
-	ctx := t.Context()
-	_, _ = c.Reprint(ctx, 7, "", "")
-	_ = c.Cancel(ctx, 8, "")
-	_, _ = c.MoveAll(ctx, "old", "bar")
-	_ = c.Hold(ctx, "bar", "")
-	_ = c.Resume(ctx, "bar")
-	_, _ = c.Test(ctx, "bar")
-	_, _ = c.Reload(ctx)
-	_ = c.Hold(ctx, "nobody", "")
-	_, _ = c.Stations(ctx)
+	x, err := d.Job(ctx, 7)
+	check("a change without a reason keeps who made it", x.Job.Reason, "by "+me, err)
 	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
-	for i, action := range []string{"reprint", "cancel", "move", "hold", "resume", "test", "reload"} {
+	actions := []string{"reprint", "move", "move", "cancel", "hold", "resume", "test", "reload"}
+	for i, action := range actions {
 		if i >= len(lines) || !strings.Contains(lines[i], "action="+action) || !strings.Contains(lines[i], "actor=") || strings.Contains(lines[i], "actor=somebody") {
 			t.Errorf("line %d does not say who did %s:\n%s", i+1, action, log.String())
 		}
 	}
-	if len(lines) != 7 {
-		t.Errorf("%d lines for 7 changes:\n%s", len(lines), log.String())
+	if len(lines) != len(actions) {
+		t.Errorf("%d lines for %d changes:\n%s", len(lines), len(actions), log.String())
 	}
 }
 
-func TestAnotherVersionIsSaid(t *testing.T) {
-	_, path := open(t, newKitchen(t).options())
-	ask := func(version string) string {
-		req, err := http.NewRequestWithContext(t.Context(), "GET", "http://ticketrail/v1/stations", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if version != "" {
-			req.Header.Set(HeaderAPI, version)
-		}
-		resp, err := NewClient(path).http.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
-		b, err := io.ReadAll(resp.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return resp.Status + " " + string(b)
+// ask sends a request as no Client would, and returns the status and the body of the answer.
+func (d *daemon) ask(t *testing.T, method, path, body, version string) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, "http://ticketrail"+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
 	}
-	if got := ask("1"); !strings.HasPrefix(got, "400") || !strings.Contains(got, "control API 1 and the running daemon speaks 2") {
-		t.Errorf("version 1 gets %s", got)
+	if version != "" {
+		req.Header.Set(HeaderAPI, version)
 	}
-	if got := ask(""); !strings.HasPrefix(got, "400") || !strings.Contains(got, HeaderAPI) {
-		t.Errorf("no version gets %s", got)
+	resp, err := d.http.Do(req)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if got := ask(API); !strings.HasPrefix(got, "200") {
-		t.Errorf("the right version gets %s", got)
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.Status + " " + string(b)
+}
+
+func TestHostileRequestsAndOtherVersionsAreRefused(t *testing.T) {
+	d := start(t)
+	for _, x := range []struct {
+		method, path, body, version, status, says string
+	}{
+		{"GET", "/v1/stations", "", API, "200", ""},
+		{"GET", "/v1/stations", "", "1", "400", "control API 1 and the running daemon speaks 2"},
+		{"GET", "/v1/stations", "", "", "400", HeaderAPI},
+		{"POST", "/v1/move", `{"ids":[` + strings.Repeat("1,", maxBody/2) + `1],"to":"bar"}`, API, "400", "too large"},
+		{"POST", "/v1/move", `{"form":"old","to":"bar"}`, API, "400", "form"},
+		{"POST", "/v1/move", `{`, API, "400", ""},
+		{"POST", "/v1/jobs/-1/cancel", ``, API, "400", "-1"},
+		{"POST", "/v1/jobs/99999999999999999999/cancel", ``, API, "400", "whole numbers"},
+		{"GET", "/v1/jobs?sate=held", ``, API, "400", "sate"},
+		{"GET", "/v1/jobs?limit=-1", ``, API, "400", "limit"},
+		{"POST", "/v1/nowhere", ``, API, "404", "does not know"},
+		{"POST", "/v1/jobs", ``, API, "404", "does not know"},
+	} {
+		if got := d.ask(t, x.method, x.path, x.body, x.version); !strings.HasPrefix(got, x.status) || !strings.Contains(got, x.says) {
+			t.Errorf("%s %s, version %q: %s, want %s with %q", x.method, x.path, x.version, got, x.status, x.says)
+		}
 	}
 }
 
@@ -218,56 +220,23 @@ func TestTheClientTrustsNobodyElse(t *testing.T) {
 	}
 }
 
-func TestHostileRequestsAreRefused(t *testing.T) {
-	_, path := open(t, newKitchen(t).options())
-	c := NewClient(path)
-	post := func(path, body string) int {
-		req, err := http.NewRequestWithContext(t.Context(), "POST", "http://ticketrail"+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set(HeaderAPI, API)
-		resp, err := c.http.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
-		return resp.StatusCode
-	}
-	for _, x := range []struct {
-		path, body string
-		want       int
-	}{
-		{"/v1/move", `{"ids":[` + strings.Repeat("1,", maxBody/2) + `1],"to":"bar"}`, 400},
-		{"/v1/move", `{"form":"old","to":"bar"}`, 400},
-		{"/v1/move", `{`, 400},
-		{"/v1/jobs/-1/cancel", ``, 400},
-		{"/v1/jobs/99999999999999999999/cancel", ``, 400},
-		{"/v1/nowhere", ``, 404},
-		{"/v1/jobs", ``, 404},
-	} {
-		if got := post(x.path, x.body); got != x.want {
-			t.Errorf("POST %s: %d, want %d", x.path, got, x.want)
-		}
-	}
-}
+// slow makes a daemon's list of the stations wait for release.
+func slow(d *daemon, _ *Options) { d.entered, d.release = make(chan struct{}), make(chan struct{}) }
 
 func TestTooManyRequestsAtOnceAreToldToComeBack(t *testing.T) {
-	k := newKitchen(t)
-	k.entered, k.release = make(chan struct{}), make(chan struct{})
-	c, _ := open(t, k.options())
+	d := start(t, slow)
 	done := make(chan error, maxRequests)
 	for range maxRequests {
-		go func() { _, err := c.Job(t.Context(), 7); done <- err }()
+		go func() { _, err := d.Stations(t.Context()); done <- err }()
 	}
 	for range maxRequests {
-		<-k.entered // each is inside now
+		<-d.entered // each is inside now
 	}
-	_, err := c.Stations(t.Context())
+	_, err := d.Job(t.Context(), 1)
 	if e, ok := errors.AsType[*Error](err); !ok || e.Code != Busy {
 		t.Errorf("one request too many gives %v, want busy", err)
 	}
-	close(k.release)
+	close(d.release)
 	for range maxRequests {
 		if err := <-done; err != nil {
 			t.Errorf("a request in progress fails: %v", err)
@@ -276,61 +245,29 @@ func TestTooManyRequestsAtOnceAreToldToComeBack(t *testing.T) {
 }
 
 func TestARequestInProgressIsFinishedWhenTheDaemonStops(t *testing.T) {
-	k := newKitchen(t)
-	k.entered, k.release = make(chan struct{}), make(chan struct{})
-	s, err := New(k.options())
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := Listen(place(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	served, done := make(chan error, 1), make(chan error, 1)
-	go func() { served <- httpserver.Serve(ctx, l, s.HTTPServer(), httpserver.Options{Grace: 5 * time.Second}) }()
-	go func() { _, err := NewClient(l.Addr().String()).Job(context.Background(), 7); done <- err }()
-	<-k.entered
-	stop()
-	close(k.release)
+	d := start(t, slow)
+	done := make(chan error, 1)
+	go func() { _, err := d.Stations(context.Background()); done <- err }()
+	<-d.entered
+	d.stop()
+	close(d.release)
 	if err := <-done; err != nil {
 		t.Errorf("the request fails: %v", err)
-	}
-	if err := <-served; err != nil {
-		t.Errorf("Serve returns %v", err)
 	}
 }
 
 func TestBodiesCrossTheSocketByteForByte(t *testing.T) {
-	c, _ := open(t, newKitchen(t).options())
-	x, err := c.Job(t.Context(), 7)
+	d := start(t)
+	x, err := d.Job(t.Context(), 1)
 	if err != nil || string(x.Body) != `{"id": 1}`+"\xff" || x.Ticket.Request != "req-a" || x.Job.State != ticket.Sent {
 		t.Errorf("Job = %+v, %v", x, err)
 	}
-	r, err := c.Reject(t.Context(), 2)
+	r, err := d.Reject(t.Context(), 2)
 	if err != nil || string(r.Body) != "{\x00" {
 		t.Errorf("Reject = %+v, %v", r, err)
 	}
-	all, err := c.Rejects(t.Context())
+	all, err := d.Rejects(t.Context())
 	if err != nil || len(all) != 1 || all[0].Body != nil {
 		t.Errorf("Rejects = %+v, %v; want one without a body", all, err)
-	}
-}
-
-func TestAMissingPartIsNamed(t *testing.T) {
-	o := newKitchen(t).options()
-	o.Desk = nil
-	if _, err := New(o); err == nil || !strings.Contains(err.Error(), "Options.Desk") {
-		t.Errorf("New without a desk gives %v", err)
-	}
-	o = newKitchen(t).options()
-	o.Tester, o.Rejects, o.Reload, o.Statuses, o.Notices = nil, nil, nil, nil, nil
-	c, _ := open(t, o)
-	if _, err := c.Stations(t.Context()); err != nil {
-		t.Errorf("printers without lines: %v", err)
-	}
-	_, err := c.Test(t.Context(), "bar")
-	if e, ok := errors.AsType[*Error](err); !ok || e.Code != Unsupported {
-		t.Errorf("a test without a tester gives %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"net/http"
@@ -9,16 +10,16 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/google/uuid"
+
 	"ticketrail/queue"
 	"ticketrail/queue/ticket"
 )
 
 func (s *Server) stations(*http.Request) (any, error) {
 	lines := map[string]Status{}
-	if s.o.Statuses != nil {
-		for _, l := range s.o.Statuses() {
-			lines[l.Name] = l
-		}
+	for _, l := range s.o.Statuses() {
+		lines[l.Name] = l
 	}
 	helped := map[string][]string{}
 	for _, name := range slices.Sorted(maps.Keys(lines)) {
@@ -26,8 +27,8 @@ func (s *Server) stations(*http.Request) (any, error) {
 			helped[by] = append(helped[by], name)
 		}
 	}
-	out := Stations{Stations: []Station{}, Notices: s.notices()}
-	for _, st := range s.o.Stations.Stations() {
+	out := Stations{Stations: []Station{}, Notices: s.o.Notices()}
+	for _, st := range s.o.Queue.Stations() {
 		p := merge(st, lines[st.Name])
 		p.StandsInFor = helped[st.Name]
 		out.Stations = append(out.Stations, p)
@@ -132,7 +133,7 @@ func (s *Server) configured(name string) error {
 
 func (s *Server) among(name string, counts func(queue.StationState) bool) error {
 	var names []string
-	for _, st := range s.o.Stations.Stations() {
+	for _, st := range s.o.Queue.Stations() {
 		if counts(st) {
 			names = append(names, st.Name)
 		}
@@ -146,15 +147,37 @@ func (s *Server) among(name string, counts func(queue.StationState) bool) error 
 	return refuse(NotFound, "no station is called %q; there is %s", name, list(names))
 }
 
+// TestTicket puts a test ticket into a station's queue and returns its job: it goes the way orders
+// go, so that a test that comes out has tried everything an order needs.
+func TestTicket(ctx context.Context, q *queue.Queue, station string) (uint64, error) {
+	id := uuid.NewString()
+	now := time.Now().UTC()
+	_, err := q.Accept(ctx, ticket.Request{
+		ID: id, Received: now, Body: []byte("{}"),
+		Drafts: []ticket.Draft{{Station: station, Ticket: ticket.Ticket{
+			// What a test shows is the layout's business.
+			Kind: ticket.Test, Request: id, Number: "TEST", Received: now,
+		}}},
+	})
+	if err != nil {
+		return 0, err
+	}
+	jobs, err := q.Jobs(ctx, queue.Filter{Request: id, Limit: 1})
+	if err != nil {
+		return 0, err
+	}
+	if len(jobs) == 0 {
+		return 0, fmt.Errorf("find test ticket %s: it is gone", id)
+	}
+	return jobs[0].ID, nil
+}
+
 func (s *Server) test(r *http.Request) (any, error) {
 	name := r.PathValue("name")
-	if s.o.Tester == nil {
-		return nil, refuse(Unsupported, "this daemon prints no test tickets")
-	}
 	if err := s.configured(name); err != nil {
 		return nil, err
 	}
-	id, err := s.o.Tester.TestTicket(r.Context(), name)
+	id, err := TestTicket(r.Context(), s.o.Queue, name)
 	if err != nil {
 		return nil, err
 	}
@@ -162,16 +185,12 @@ func (s *Server) test(r *http.Request) (any, error) {
 	return made{Jobs: []uint64{id}}, nil
 }
 
-func (s *Server) hold(r *http.Request) (any, error) {
+func (s *Server) hold(r *http.Request, b reasonBody) (any, error) {
 	name := r.PathValue("name")
-	var b reasonBody
-	if err := read(r, &b); err != nil {
-		return nil, err
-	}
 	if err := s.known(name); err != nil {
 		return nil, err
 	}
-	if err := s.o.Stations.HoldStation(r.Context(), name, because(r, b.Reason)); err != nil {
+	if err := s.o.Queue.HoldStation(r.Context(), name, because(r, b.Reason)); err != nil {
 		return nil, err
 	}
 	s.changed(r, "hold", "station", name, "reason", b.Reason)
@@ -183,9 +202,10 @@ func (s *Server) resume(r *http.Request) (any, error) {
 	if err := s.known(name); err != nil {
 		return nil, err
 	}
-	if err := s.o.Stations.ResumeStation(r.Context(), name); err != nil {
+	if err := s.o.Queue.ResumeStation(r.Context(), name); err != nil {
 		return nil, err
 	}
+	s.o.Kick(name) // who resumes a station has just seen to it: its queue need not sit out its pause
 	s.changed(r, "resume", "station", name)
 	return struct{}{}, nil
 }

@@ -11,7 +11,7 @@ import (
 )
 
 func TestPrintersSayWhatIsWrongAndWhatToDo(t *testing.T) {
-	c, _ := open(t, newKitchen(t).options())
+	c := start(t)
 	if err := c.Hold(t.Context(), "grill", "cleaning"); err != nil {
 		t.Fatal(err)
 	}
@@ -44,14 +44,14 @@ func TestPrintersSayWhatIsWrongAndWhatToDo(t *testing.T) {
 }
 
 func TestAPrinterThatIsStoodInForSaysByWhom(t *testing.T) {
-	o := newKitchen(t).options()
-	o.Statuses = func() []Status {
-		return []Status{
-			{Name: "bar", Known: true, Device: &Device{State: "paper out", Since: time.Unix(5, 0), Advice: "put in a new roll"}, StandIn: "grill"},
-			{Name: "grill", Known: true, Up: true, Device: &Device{State: "ready", Fine: true, Ability: "confirmed"}},
+	c := start(t, func(_ *daemon, o *Options) {
+		o.Statuses = func() []Status {
+			return []Status{
+				{Name: "bar", Known: true, Device: &Device{State: "paper out", Since: time.Unix(5, 0), Advice: "put in a new roll"}, StandIn: "grill"},
+				{Name: "grill", Known: true, Up: true, Device: &Device{State: "ready", Fine: true, Ability: "confirmed"}},
+			}
 		}
-	}
-	c, _ := open(t, o)
+	})
 	all, err := c.Stations(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -56,13 +56,10 @@ func listenAdmin(a *App, conf *config.Config) error {
 	if conf.Admin.Socket == "" {
 		return nil
 	}
-	o := admin.Of(a.queue, a.dispatch.Kick)
-	o.Rejects, o.Displays, o.Reload = a.rejects, a.stations.Displays(), a.Reload
-	o.Statuses, o.Notices, o.Logger = a.stations.List, a.health.notices, a.log.With("component", "admin")
-	s, err := admin.New(o)
-	if err != nil {
-		return err
-	}
+	s := admin.New(admin.Options{
+		Queue: a.queue, Kick: a.dispatch.Kick, Rejects: a.rejects, Displays: a.stations.Displays(), Reload: a.Reload,
+		Statuses: a.stations.List, Notices: a.health.notices, Logger: a.log.With("component", "admin"),
+	})
 	l, err := admin.Listen(conf.Admin.Socket)
 	if err != nil {
 		return err

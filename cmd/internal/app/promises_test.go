@@ -286,7 +286,7 @@ func TestARestartInTheMiddleOfATicketDoubtsIt(t *testing.T) {
 
 func TestATestTicketGoesTheWayOrdersGo(t *testing.T) {
 	inBubble(t, func(k *kitchen) {
-		if _, err := admin.Of(k.app.queue, nil).Tester.TestTicket(k.t.Context(), "grill"); err != nil {
+		if _, err := admin.TestTicket(k.t.Context(), k.app.queue, "grill"); err != nil {
 			t.Fatal(err)
 		}
 		k.pass(10 * time.Second)

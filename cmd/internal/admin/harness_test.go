@@ -1,0 +1,127 @@
+package admin
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"ticketrail/cmd/internal/httpserver"
+	"ticketrail/queue"
+	"ticketrail/queue/ticket"
+	"ticketrail/receiver"
+)
+
+// A daemon is a server on a socket, with a real queue behind it: job 1 is sent, job 2 waits at
+// bar, and job 3 is held at old, which is not in the configuration any more.
+type daemon struct {
+	*Client
+	path   string
+	queue  *queue.Queue
+	kicked []string // in the order of the requests, one at a time
+	fail   error    // what a reload answers
+	// With both set, a list of the stations says on entered that it is asked for and is
+	// answered when release closes.
+	entered, release chan struct{}
+	stop             context.CancelFunc
+	served           chan error
+}
+
+// start starts a daemon, which change may alter before that.
+func start(t *testing.T, change ...func(*daemon, *Options)) *daemon {
+	t.Helper()
+	d := &daemon{path: place(t), queue: filled(t), served: make(chan error, 1)}
+	o := Options{
+		Queue: d.queue, Kick: func(station string) { d.kicked = append(d.kicked, station) }, Rejects: rejects{},
+		Reload: func(ctx context.Context) (Reloaded, error) {
+			if _, ok := ctx.Deadline(); !ok {
+				t.Error("the daemon was asked without a deadline")
+			}
+			return Reloaded{Orphans: []string{"old"}}, d.fail
+		},
+		Statuses: func() []Status {
+			if d.entered != nil {
+				d.entered <- struct{}{}
+				<-d.release
+			}
+			return []Status{{Name: "bar", Address: "tcp://10.0.0.9:9100", Known: true, Since: time.Unix(50, 0), Err: "connection refused", NextTry: time.Unix(60, 0)}}
+		},
+		Notices: func() []string { return []string{"the database was damaged"} },
+		Logger:  slog.New(slog.NewTextHandler(t.Output(), nil)),
+	}
+	for _, f := range change {
+		f(d, &o)
+	}
+	l, err := Listen(d.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	d.Client, d.stop = NewClient(d.path), cancel
+	go func() {
+		d.served <- httpserver.Serve(ctx, l, New(o).HTTPServer(), httpserver.Options{Grace: 5 * time.Second})
+	}()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-d.served; err != nil {
+			t.Errorf("Serve returns %v after a graceful stop", err)
+		}
+		if _, err := os.Lstat(d.path); err == nil {
+			t.Errorf("the socket is still there after a graceful stop")
+		}
+	})
+	return d
+}
+
+// filled is a queue with the three jobs.
+func filled(t *testing.T) *queue.Queue {
+	t.Helper()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	q, err := queue.Open(queue.Options{Path: filepath.Join(t.TempDir(), "t.db"), NoSync: true, Reserve: -1})
+	must(err)
+	t.Cleanup(func() { must(q.Close()) })
+	q.SetStations([]string{"grill", "bar", "old"})
+	accept := func(id string, received int64, stations ...string) {
+		r := ticket.Request{ID: id, Received: time.Unix(received, 0), Body: []byte(`{"id": 1}` + "\xff")}
+		for _, s := range stations {
+			r.Drafts = append(r.Drafts, ticket.Draft{Station: s, Ticket: ticket.Ticket{Request: id, Received: r.Received}})
+		}
+		_, err := q.Accept(t.Context(), r)
+		must(err)
+	}
+	accept("req-a", 1000, "grill", "bar")
+	accept("req-b", 2000, "old")
+	sent, err := q.Take(t.Context(), "grill")
+	must(err)
+	must(sent.Begin(t.Context()))
+	must(sent.Ack(t.Context(), ticket.Sent, ""))
+	held, err := q.Take(t.Context(), "old")
+	must(err)
+	must(held.Hold(t.Context(), "paper"))
+	q.SetStations([]string{"grill", "bar"})
+	return q
+}
+
+type rejects struct{}
+
+func (rejects) List() []Reject {
+	return []Reject{{ID: 2, Reject: receiver.Reject{Code: "schema_mismatch", Message: "records: missing", Body: []byte("{\x00")}}}
+}
+
+// place is a short path: a socket's may have some hundred bytes.
+func place(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "ta")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return filepath.Join(dir, "s.sock")
+}
