@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -16,48 +17,34 @@ import (
 const columns = 42
 
 func (c *cli) jobsShow() *cobra.Command {
-	var asJSON, body bool
 	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "what became of a ticket, and the ticket",
-		Args:  cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if body && asJSON {
-				return usage("--body is the body alone: leave --json away")
-			}
-			id, err := parseID(args[0])
-			if err != nil {
-				return err
-			}
-			d, err := c.daemon()
-			if err != nil {
-				return err
-			}
-			x, err := d.Job(cmd.Context(), id)
-			switch {
-			case err != nil:
-				return err
-			case body && len(x.Body) == 0:
-				return fmt.Errorf("job %d has no body: the daemon made it itself", id)
-			case body:
-				return raw(c.out, x.Body)
-			case asJSON:
-				return showJSON(c.out, struct {
-					admin.Job
-					Ticket ticket.Ticket `json:"ticket"`
-					Body   any           `json:"body"`
-				}{x.Job, x.Ticket, embed(x.Body)})
-			}
-			kin, err := d.Jobs(cmd.Context(), admin.Filter{Request: x.Job.Request})
-			if err != nil {
-				return err
-			}
-			return c.showJob(x, kin)
-		},
 	}
-	cmd.Flags().BoolVar(&body, "body", false, "the print request as it was received, and nothing else")
-	jsonFlag(cmd, &asJSON)
-	return cmd
+	body := "the print request as it was received, and nothing else"
+	return c.shows(cmd, body, func(ctx context.Context, d *admin.Client, id uint64) (kept, error) {
+		x, err := d.Job(ctx, id)
+		return kept{
+			text: func() error {
+				kin, err := d.Jobs(ctx, admin.Filter{Request: x.Job.Request})
+				if err != nil {
+					return err
+				}
+				return c.showJob(x, kin)
+			},
+			body: func() error {
+				if len(x.Body) == 0 {
+					return fmt.Errorf("job %d has no body: the daemon made it itself", id)
+				}
+				return raw(c.out, x.Body)
+			},
+			json: struct {
+				admin.Job
+				Ticket ticket.Ticket `json:"ticket"`
+				Body   any           `json:"body"`
+			}{x.Job, x.Ticket, embed(x.Body)},
+		}, err
+	})
 }
 
 // showJob draws a job; kin are all jobs of its request, itself among them.

@@ -4,7 +4,7 @@
 // "ticketrail serve" is the daemon. The other commands either read files (check,
 // inspect) or ask the running daemon over its unix socket, for the daemon alone holds the
 // database (jobs, printers, rejects). One file here is one command; what they have in
-// common is in cli.go (exit codes, errors), find.go (the socket) and show.go (tables,
+// common is in cli.go (exit codes, errors), daemon.go (asking the daemon) and show.go (tables,
 // JSON, text made safe for a terminal). Nothing is decided here that a test of the
 // packages behind could not see.
 package main

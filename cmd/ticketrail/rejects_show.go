@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -9,42 +10,23 @@ import (
 )
 
 func (c *cli) rejectsShow() *cobra.Command {
-	var asJSON, body bool
 	cmd := &cobra.Command{
 		Use:     "show ID",
 		Short:   "a refused print request, and why",
 		Example: "  ticketrail rejects show 3 --body > refused.json",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if body && asJSON {
-				return usage("--body is the body alone: leave --json away")
-			}
-			id, err := parseID(args[0])
-			if err != nil {
-				return err
-			}
-			d, err := c.daemon()
-			if err != nil {
-				return err
-			}
-			r, err := d.Reject(cmd.Context(), id)
-			switch {
-			case err != nil:
-				return err
-			case body:
-				return raw(c.out, r.Body)
-			case asJSON:
-				return showJSON(c.out, struct {
-					admin.Reject
-					Body any `json:"body"`
-				}{r, embed(r.Body)})
-			}
-			return c.showReject(r)
-		},
 	}
-	cmd.Flags().BoolVar(&body, "body", false, "the body as it was received, and nothing else")
-	jsonFlag(cmd, &asJSON)
-	return cmd
+	body := "the body as it was received, and nothing else"
+	return c.shows(cmd, body, func(ctx context.Context, d *admin.Client, id uint64) (kept, error) {
+		r, err := d.Reject(ctx, id)
+		return kept{
+			text: func() error { return c.showReject(r) },
+			body: func() error { return raw(c.out, r.Body) },
+			json: struct {
+				admin.Reject
+				Body any `json:"body"`
+			}{r, embed(r.Body)},
+		}, err
+	})
 }
 
 func (c *cli) showReject(r admin.Reject) error {
@@ -63,10 +45,5 @@ func (c *cli) showReject(r admin.Reject) error {
 	if err := put(c.out, "\n"); err != nil {
 		return err
 	}
-	for line := range lines(r.Body) {
-		if err := say(c.out, "%s", line); err != nil {
-			return err
-		}
-	}
-	return nil
+	return sayLines(c.out, r.Body)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"strconv"
 	"strings"
 	"time"
@@ -11,7 +12,6 @@ import (
 )
 
 func (c *cli) screensList() *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "the screens, who looks at them, and the browsers that are paired",
@@ -19,23 +19,10 @@ func (c *cli) screensList() *cobra.Command {
 tickets are on its board, and the address to open on it. Below that are the browsers that were
 paired, each with the id by which screens revoke ends it.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			d, err := c.daemon()
-			if err != nil {
-				return err
-			}
-			all, err := d.Screens(cmd.Context())
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return showJSON(c.out, all)
-			}
-			return c.screenTables(all, time.Now())
-		},
 	}
-	jsonFlag(cmd, &asJSON)
-	return cmd
+	return answers(c, cmd, func(ctx context.Context, d *admin.Client, _ []string) (admin.Screens, error) {
+		return d.Screens(ctx)
+	}, func(all admin.Screens) error { return c.screenTables(all, time.Now()) })
 }
 
 func (c *cli) screenTables(all admin.Screens, now time.Time) error {

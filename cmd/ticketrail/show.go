@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"iter"
 	"os"
 	"strconv"
 	"strings"
@@ -124,23 +123,17 @@ func raw(w io.Writer, b []byte) error {
 		_, err := w.Write(b)
 		return err
 	}
-	for line := range lines(b) {
-		if err := say(w, "%s", line); err != nil {
+	return sayLines(w, b)
+}
+
+// sayLines writes a received body with nothing in it that can steer a terminal.
+func sayLines(w io.Writer, b []byte) error {
+	for line := range strings.Lines(string(b)) {
+		if err := say(w, "%s", strings.TrimRight(line, "\r\n")); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// lines are a received body's, without their ends.
-func lines(b []byte) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for line := range strings.Lines(string(b)) {
-			if !yield(strings.TrimRight(line, "\r\n")) {
-				return
-			}
-		}
-	}
 }
 
 // embed is a received body as a value in our JSON: itself if it is JSON, else a string.
