@@ -6,13 +6,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,7 +34,7 @@ type kitchen struct {
 	conf     *config.Config
 	printers map[string]*virtual.Printer
 	service  http.RoundTripper // that the point-of-sale API is asked through
-	display  *memory           // that pages are asked for on; nil without screens
+	display  *virtual.Network  // that pages are asked for on; nil without screens
 	with     func(*Options)    // changes what the daemon is started with; nil: nothing
 	app      *App
 	client   *http.Client
@@ -52,7 +51,11 @@ func inBubble(t *testing.T, f func(*kitchen), stations ...string) {
 // inKitchen is inBubble with another kitchen: setup changes its configuration and its
 // printers before the daemon starts.
 func inKitchen(t *testing.T, setup, f func(*kitchen), stations ...string) {
-	dir := t.TempDir()
+	dir, err := os.MkdirTemp(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir) // of a random test there are thousands
 	synctest.Test(t, func(t *testing.T) {
 		conf := config.Default()
 		conf.Storage.Path = filepath.Join(dir, "t.db")
@@ -84,7 +87,7 @@ func (k *kitchen) printer(name string) *config.Printer {
 
 func (k *kitchen) start() {
 	k.t.Helper()
-	l := newMemory()
+	l := virtual.NewNetwork()
 	o := Options{
 		Config: k.conf, Webhook: l, Log: k.t.Output(), Clock: steady{}, Service: k.service,
 		Dialer: func(p config.Printer) (transport.Dialer, error) { return k.printers[p.Name], nil },
@@ -99,7 +102,7 @@ func (k *kitchen) start() {
 	ctx, stop := context.WithCancel(context.Background())
 	k.app, k.stop, k.ended = a, stop, make(chan error, 1)
 	go func() { k.ended <- a.Run(ctx) }()
-	k.client = &http.Client{Transport: &http.Transport{DialContext: l.dial}, Timeout: 5 * time.Second}
+	k.client = &http.Client{Transport: &http.Transport{DialContext: l.Dial}, Timeout: 5 * time.Second}
 }
 
 // halt is systemctl stop.
@@ -172,10 +175,11 @@ func at(station, name string) string { return fmt.Sprintf(`{"station":%q,"name":
 
 var numberOnPaper = regexp.MustCompile(`#([A-Z0-9]+)`)
 
-var forStation = regexp.MustCompile(`FOR ([A-Z]+) \(printer down\)`)
+var forStation = regexp.MustCompile(`FOR (.+?) \((?:printer|screen) down\)`)
 
 // paper is what came out of a printer, a word a ticket: its number, then ! for POSSIBLE
-// DUPLICATE, r for REPRINT, @GRILL for FOR GRILL (printer down), ~ for torn off in the middle.
+// DUPLICATE, r for REPRINT, w for WAS ON THE SCREEN, @GRILL for FOR GRILL (printer down), ~ for torn off
+// in the middle.
 func (k *kitchen) paper(station string) string {
 	k.t.Helper()
 	p := k.printers[station]
@@ -191,11 +195,10 @@ func (k *kitchen) paper(station string) string {
 		if strings.Contains(t.Text, "** EXPIRED **") {
 			word = "slip"
 		}
-		if strings.Contains(t.Text, "POSSIBLE DUPLICATE") {
-			word += "!"
-		}
-		if strings.Contains(t.Text, "REPRINT") {
-			word += "r"
+		for _, m := range []struct{ mark, text string }{{"!", "POSSIBLE DUPLICATE"}, {"r", "REPRINT"}, {"w", "WAS ON THE SCREEN"}} {
+			if strings.Contains(t.Text, m.text) {
+				word += m.mark
+			}
 		}
 		if m := forStation.FindStringSubmatch(t.Text); m != nil {
 			word += "@" + m[1]
@@ -242,37 +245,4 @@ func (k *kitchen) states() map[ticket.State]int {
 		n[j.State]++
 	}
 	return n
-}
-
-// memory is a listener whose connections are pipes.
-type memory struct {
-	conns chan net.Conn
-	once  sync.Once
-	gone  chan struct{}
-}
-
-func newMemory() *memory { return &memory{conns: make(chan net.Conn), gone: make(chan struct{})} }
-
-func (m *memory) Accept() (net.Conn, error) {
-	select {
-	case c := <-m.conns:
-		return c, nil
-	case <-m.gone:
-		return nil, net.ErrClosed
-	}
-}
-
-func (m *memory) Close() error   { m.once.Do(func() { close(m.gone) }); return nil }
-func (m *memory) Addr() net.Addr { return &net.UnixAddr{Name: "memory", Net: "unix"} }
-
-func (m *memory) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	ours, theirs := net.Pipe()
-	select {
-	case m.conns <- theirs:
-		return ours, nil
-	case <-m.gone:
-		return nil, net.ErrClosed
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
 }

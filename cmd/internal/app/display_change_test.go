@@ -6,8 +6,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/config"
 	"ticketrail/printer/kds"
@@ -34,10 +32,10 @@ func TestARestartShowsTheSameBoard(t *testing.T) {
 		defer pass.close()
 		p.want("A1- A3")
 		pass.want("A1 A3")
-		if l := k.lineOf("hot-line"); !l.Device.Fine {
+		if l := k.line("hot-line"); !l.Device.Fine {
 			t.Errorf("%+v", l.Device)
 		}
-		k.wantRescued("grill", "")
+		k.want("grill", "")
 	}, "grill")
 }
 
@@ -45,26 +43,16 @@ func TestAScreenThatWasEverOpenIsKnownAfterARestart(t *testing.T) {
 	inKitchen(t, withScreens(aScreen("hot-line"), aScreen("cold")), func(k *kitchen) {
 		k.look("hot-line").close()
 		k.restart()
-		for _, s := range []string{"hot-line", "cold"} {
-			want := map[string]string{"hot-line": admin.ScreenDark, "cold": admin.ScreenUnset}[s]
-			if got := k.lineOf(s).Device.State; got != want {
-				t.Errorf("%s is %s, want %s", s, got, want)
+		for s, want := range map[string]struct {
+			state string
+			ever  float64
+		}{"hot-line": {admin.ScreenDark, 1}, "cold": {admin.ScreenUnset, 0}} {
+			if got := k.line(s).Device.State; got != want.state {
+				t.Errorf("%s is %s, want %s", s, got, want.state)
 			}
-		}
-		families, err := k.app.registry.Gather()
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := map[string]float64{}
-		for _, f := range families {
-			for _, m := range f.GetMetric() {
-				if f.GetName() == "ticketrail_display_ever_open" {
-					got[m.Label[0].GetValue()] = m.GetGauge().GetValue()
-				}
+			if got := k.metric("ticketrail_display_ever_open", s); got != want.ever {
+				t.Errorf("%s was ever open: %v, want %v", s, got, want.ever)
 			}
-		}
-		if diff := cmp.Diff(map[string]float64{"hot-line": 1, "cold": 0}, got); diff != "" {
-			t.Error(diff)
 		}
 	}, "grill")
 }
@@ -135,6 +123,6 @@ func TestTheTitleOfAScreenCanBeChangedWhileItIsOpen(t *testing.T) {
 		defer p.close()
 		p.want("A1")
 		k.pass(time.Minute)
-		k.wantRescued("grill", "")
+		k.want("grill", "")
 	}, "grill")
 }

@@ -52,10 +52,9 @@ func newCable(o virtual.Options, buffered, oneWay bool) *cable {
 			b = answer(b)
 		}
 		c.mu.Lock()
-		twist := c.twist
-		c.mu.Unlock()
-		if twist != nil {
-			b = twist(b)
+		defer c.mu.Unlock()
+		if c.twist != nil {
+			b = c.twist(b)
 		}
 		return b
 	}
@@ -63,12 +62,17 @@ func newCable(o virtual.Options, buffered, oneWay bool) *cable {
 	return c
 }
 
-// says puts f between the printer and who hears it; nil is nothing.
-func (c *cable) says(f func(answer []byte) []byte) {
+// set changes something about the cable, and tells who waits for that.
+func (c *cable) set(change func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.twist = f
+	change()
+	close(c.changed)
+	c.changed = make(chan struct{})
 }
+
+// says puts f between the printer and who hears it; nil is nothing.
+func (c *cable) says(f func(answer []byte) []byte) { c.set(func() { c.twist = f }) }
 
 // power pulls the plug or puts it back.
 func (c *cable) power(on bool) {
@@ -77,7 +81,7 @@ func (c *cable) power(on bool) {
 	} else {
 		c.now().PowerOff()
 	}
-	c.setDead(!on)
+	c.set(func() { c.dead = !on })
 }
 
 func (c *cable) cycle() { c.power(false); c.power(true) }
@@ -85,15 +89,7 @@ func (c *cable) cycle() { c.power(false); c.power(true) }
 // cut is the network cable: pulled, nobody is told.
 func (c *cable) cut(on bool) {
 	c.now().Vanish(on)
-	c.setDead(on)
-}
-
-func (c *cable) setDead(on bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.dead = on
-	close(c.changed)
-	c.changed = make(chan struct{})
+	c.set(func() { c.dead = on })
 }
 
 func (c *cable) isDead() bool {
@@ -111,30 +107,16 @@ func (c *cable) now() *virtual.Printer {
 // swap puts another printer there; clients of the one before see its plug pulled.
 func (c *cable) swap(p *virtual.Printer) {
 	c.now().PowerCycle()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.printers = append(c.printers, p)
+	c.set(func() { c.printers = append(c.printers, p) })
 }
 
-func (c *cable) setHang(on bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.hang = on
-	close(c.changed)
-	c.changed = make(chan struct{})
-}
+func (c *cable) setHang(on bool) { c.set(func() { c.hang = on }) }
 
 func (c *cable) arm(at string, spring func()) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.traps = append(c.traps, &trap{at, spring})
+	c.set(func() { c.traps = append(c.traps, &trap{at, spring}) })
 }
 
-func (c *cable) disarm() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.traps = nil
-}
+func (c *cable) disarm() { c.set(func() { c.traps = nil }) }
 
 func (c *cable) Dial(ctx context.Context) (transport.Conn, error) {
 	for {
@@ -197,13 +179,13 @@ func (t *tapped) next(b []byte) (n int, next *trap) {
 func (t *tapped) spring(which *trap) {
 	time.Sleep(time.Millisecond) // the bubble's clock: until the printer has seen to what it took
 	c := t.cable
-	c.mu.Lock()
-	i := slices.Index(c.traps, which)
-	if i >= 0 {
-		c.traps = slices.Delete(c.traps, i, i+1)
-	}
-	c.mu.Unlock()
-	if i >= 0 {
+	armed := false
+	c.set(func() {
+		if i := slices.Index(c.traps, which); i >= 0 {
+			armed, c.traps = true, slices.Delete(c.traps, i, i+1)
+		}
+	})
+	if armed {
 		t.tail, t.slow = nil, true
 		which.spring()
 	}

@@ -3,20 +3,14 @@ package app
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"ticketrail/config"
@@ -64,56 +58,26 @@ func (l *logbook) doubts() map[uint64]int {
 	return out
 }
 
-// inGalley runs f in a bubble, with a daemon whose stations are at the ends of those cables.
+// inGalley runs f in a kitchen whose stations are at the ends of those cables. Storage is
+// somebody else's test.
 func inGalley(t *testing.T, stations []string, lay func() map[string]*cable, setup func(*config.Config), f func(*galley)) {
-	dir, err := os.MkdirTemp(t.TempDir(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(dir) // there are thousands
-	synctest.Test(t, func(t *testing.T) {
-		conf := config.Default()
-		conf.Storage.Path = filepath.Join(dir, "t.db")
-		conf.Admin.Socket, conf.Metrics.Listen = "", ""
-		conf.Log.Level, conf.Log.Format = "debug", "json"
-		conf.Fonts = []string{filepath.Join(dir, "none.ttf")} // to read real ones takes longer than the test
-		conf.Venues = []config.Venue{{ID: venueID, Name: "Harbour Grill", Timezone: "Australia/Melbourne"}}
-		conf.Fallback = stations[0]
-		for _, s := range stations {
-			p := config.DefaultPrinter()
-			p.Name, p.Address = s, "tcp://"+s
-			conf.Printers = append(conf.Printers, p)
-			conf.Routes = append(conf.Routes, config.Route{When: "item.station == " + strconv.Quote(s), To: []string{s}})
-		}
-		if setup != nil {
-			setup(&conf)
-		}
-		g := &galley{kitchen: &kitchen{t: t, conf: &conf}, cables: lay(), log: &logbook{}}
+	g := &galley{log: &logbook{}}
+	inKitchen(t, func(k *kitchen) {
+		g.kitchen, g.cables = k, lay()
 		order := new(atomic.Int64)
 		for _, c := range g.cables {
 			c.order = order
 		}
-		g.open()
-		defer g.halt()
-		f(g)
-	})
-}
-
-// open is kitchen.start with the cables in between. Storage is somebody else's test.
-func (g *galley) open() {
-	g.t.Helper()
-	l := newMemory()
-	a, err := New(g.t.Context(), Options{
-		Config: g.conf, Webhook: l, Log: g.log, Clock: steady{}, NoSync: true,
-		Dialer: func(p config.Printer) (transport.Dialer, error) { return g.cables[p.Name], nil },
-	})
-	if err != nil {
-		g.t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	g.app, g.stop, g.ended = a, stop, make(chan error, 1)
-	go func() { g.ended <- a.Run(ctx) }()
-	g.client = &http.Client{Transport: &http.Transport{DialContext: l.dial}, Timeout: 5 * time.Second}
+		k.conf.Log.Format = "json"
+		k.conf.Fonts = []string{"/none.ttf"} // to read real ones takes longer than the test
+		if setup != nil {
+			setup(k.conf)
+		}
+		k.with = func(o *Options) {
+			o.Log, o.NoSync = g.log, true
+			o.Dialer = func(p config.Printer) (transport.Dialer, error) { return g.cables[p.Name], nil }
+		}
+	}, func(*kitchen) { f(g) }, stations...)
 }
 
 // order posts a ticket that has a middle, a picture and an end.

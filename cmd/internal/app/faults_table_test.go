@@ -80,6 +80,15 @@ func faults() []fault {
 			socket: map[string]string{"": "A1 A2 A3 A4 | = =++ = = | unreachable"},
 		},
 		{
+			name:   "closed before the first byte",
+			strike: func(s *scene) { s.p.CloseAfter(0, -1) }, repair: (*scene).mend,
+			want: map[string]string{
+				"":            "A1 A2 A3 A4 | = =++ = = | unreachable",
+				"mute oneway": "A1 A2 A3 A4 | = =++ = = | well",
+			},
+			socket: map[string]string{"": "A1 A2 A3 A4 | = =++ = = | unreachable"},
+		},
+		{
 			// Doubt: once more, marked.
 			name:   "reset in the middle",
 			strike: func(s *scene) { s.at(middle, s.p.Reset) },

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -17,14 +16,15 @@ import (
 
 	"ticketrail/config"
 	"ticketrail/printer/kds"
+	"ticketrail/printer/virtual"
 )
 
 // withScreens is a kitchen with screens beside its printers, each of which a route leads to.
 func withScreens(screens ...config.Screen) func(*kitchen) {
 	return func(k *kitchen) {
 		k.with = func(o *Options) {
-			k.display = newMemory()
-			o.Display = atHome{k.display}
+			k.display = virtual.NewNetwork()
+			o.Display = k.display
 		}
 		for _, s := range screens {
 			k.conf.Screens = append(k.conf.Screens, s)
@@ -47,18 +47,6 @@ func aPass(name string, of ...string) config.Screen {
 	return s
 }
 
-// atHome is a listener that browsers on the same machine reach.
-type atHome struct{ *memory }
-
-func (l atHome) Accept() (net.Conn, error) {
-	c, err := l.memory.Accept()
-	return near{c}, err
-}
-
-type near struct{ net.Conn }
-
-func (near) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 9} }
-
 // A page is what a browser does with a screen, without the browser: it keeps the board that it is
 // told, says what it holds, and answers heartbeats.
 type page struct {
@@ -80,7 +68,7 @@ func (k *kitchen) look(screen string) *page {
 	ctx, shut := context.WithCancel(context.Background())
 	p := &page{
 		k: k, name: screen, id: strings.ReplaceAll("page-of-"+screen, "-", "x"), shut: shut, ended: make(chan struct{}),
-		client: &http.Client{Transport: &http.Transport{DialContext: k.display.dial}},
+		client: &http.Client{Transport: &http.Transport{DialContext: k.display.Dial}},
 		cards:  map[uint64]*kds.Card{}, orders: map[string]*kds.Order{},
 	}
 	req, err := http.NewRequestWithContext(ctx, "GET", p.url("events")+"?page="+p.id, nil)
@@ -108,6 +96,7 @@ func (p *page) close() {
 	p.shut()
 	<-p.ended
 	p.client.CloseIdleConnections()
+	synctest.Wait()
 }
 
 func (p *page) url(what string) string {

@@ -164,22 +164,6 @@ func TestTheBooksBalance(t *testing.T) {
 	}, "grill", "bar")
 }
 
-func TestAPrinterThatDropsItsClientsDoubtsNothing(t *testing.T) {
-	inBubble(t, func(k *kitchen) {
-		k.printers["grill"].CloseAfter(0, -1) // another till has it, or it is still starting
-		for _, n := range []string{"A1", "A2", "A3"} {
-			k.put(n, at("grill", "Burger"))
-		}
-		k.pass(10 * time.Minute)
-		if got := k.states(); got[ticket.Held] != 0 || got[ticket.Pending] != 3 {
-			t.Errorf("states are %v, want all pending", got)
-		}
-		k.printers["grill"].Repair()
-		k.pass(time.Minute)
-		k.want("grill", "A1 A2 A3")
-	}, "grill")
-}
-
 func TestAVoidIsNeverTakenForAnOrder(t *testing.T) {
 	inBubble(t, func(k *kitchen) {
 		for _, v := range []string{`"isVoid":true`, `"void":1`, `"voided":"true"`, `"status":"Voided"`, `"kdsStatus":"CANCELLED"`, `"quantity":-2`} {

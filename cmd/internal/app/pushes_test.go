@@ -1,10 +1,8 @@
 package app
 
 import (
-	"context"
 	"encoding/json"
 	"io"
-	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -16,12 +14,13 @@ import (
 
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/config"
+	"ticketrail/printer/virtual"
 	"ticketrail/queue/ticket"
 )
 
 // A fresh is a kitchen display of somebody else's.
 type fresh struct {
-	l      *memory
+	l      *virtual.Network
 	status atomic.Int32
 
 	mu  sync.Mutex
@@ -31,7 +30,7 @@ type fresh struct {
 // withKDS is a kitchen with such a display, which a route leads to.
 func withKDS(f *fresh, change func(*config.KDS)) func(*kitchen) {
 	return func(k *kitchen) {
-		f.l = newMemory()
+		f.l = virtual.NewNetwork()
 		f.status.Store(http.StatusCreated)
 		srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			b, _ := io.ReadAll(r.Body)
@@ -52,11 +51,7 @@ func withKDS(f *fresh, change func(*config.KDS)) func(*kitchen) {
 		change(&c)
 		k.conf.KDS = []config.KDS{c}
 		k.conf.Routes = append(k.conf.Routes, config.Route{When: `item.station == "fresh"`, To: []string{"fresh"}})
-		k.with = func(o *Options) {
-			o.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
-				return f.l.dial(ctx, network, address)
-			}
-		}
+		k.with = func(o *Options) { o.Dial = f.l.Dial }
 	}
 }
 
@@ -87,7 +82,7 @@ func TestADisplayOfOthersTakesTicketsInOrder(t *testing.T) {
 		if diff := cmp.Diff([]any{"A1", "A2"}, numbers); diff != "" {
 			t.Error(diff)
 		}
-		if l := k.lineOf("fresh"); l.Kind != admin.KindKDS || l.Address != "http://kds.example" || !l.Up {
+		if l := k.line("fresh"); l.Kind != admin.KindKDS || l.Address != "http://kds.example" || !l.Up {
 			t.Errorf("%+v", l)
 		}
 	}, "grill")
@@ -99,7 +94,7 @@ func TestTicketsADisplayOfOthersDoesNotTakeComeOutOfItsBackup(t *testing.T) {
 		f.status.Store(http.StatusTooManyRequests)
 		k.put("A1", at("fresh", "Salad"))
 		k.pass(5 * time.Minute)
-		k.wantRescued("grill", "A1@FRESH")
+		k.want("grill", "A1@FRESH")
 		k.put("A2", at("fresh", "Soup"))
 		f.status.Store(http.StatusOK)
 		k.pass(10 * time.Minute)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -13,14 +12,16 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
-
-	"ticketrail/queue/ticket"
 )
 
 // A daemon on a real file and real sockets, for what a bubble cannot have.
 func onFile(t *testing.T, text string) (a *App, rewrite func(old, new string)) {
 	t.Helper()
-	dir := t.TempDir()
+	return inFolder(t, t.TempDir(), text)
+}
+
+func inFolder(t *testing.T, dir, text string) (a *App, rewrite func(old, new string)) {
+	t.Helper()
 	conf := filepath.Join(dir, "t.yaml")
 	text = fmt.Sprintf(`receiver: { listen: "127.0.0.1:0" }
 metrics: { listen: "127.0.0.1:0" }
@@ -89,40 +90,32 @@ func get(t *testing.T, a *App, path string) (int, string) {
 	return resp.StatusCode, string(b)
 }
 
-// stations says where each job of a request went.
-func stations(t *testing.T, a *App) map[string]ticket.State {
-	t.Helper()
-	out := map[string]ticket.State{}
+// waiting is how many tickets wait at a station.
+func waiting(a *App, station string) (n int) {
 	for _, s := range a.queue.Stations() {
-		for range s.Pending + s.Printing {
-			out[s.Name] = ticket.Pending
+		if s.Name == station {
+			n = s.Pending + s.Printing
 		}
 	}
-	return out
+	return n
 }
 
-// nobody is an address where no printer listens.
-func nobody(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
+// Printers at an address where nobody listens.
+const (
+	aGrill = `{ name: grill, address: "tcp://127.0.0.1:1" }`
+	aBar   = `{ name: bar, address: "tcp://127.0.0.1:1" }`
+
+	grillOnly   = "printers: [ " + aGrill + " ]\nfallback: grill\n"
+	grillAndBar = "printers: [ " + aGrill + ", " + aBar + " ]\nroutes: [ { to: [grill] } ]\nfallback: grill\n"
+)
 
 func TestAReloadSwapsTheWholeFileOrNothing(t *testing.T) {
-	at := nobody(t)
-	a, rewrite := onFile(t, fmt.Sprintf(`printers: [ { name: grill, address: "tcp://%s" }, { name: bar, address: "tcp://%s" } ]
-routes: [ { to: [grill] } ]
-fallback: grill
-`, at, at))
+	a, rewrite := onFile(t, grillAndBar)
 	if got := postTo(t, a, "one", "x"); got != 200 {
 		t.Fatalf("got %d", got)
 	}
-	if got := stations(t, a); got["grill"] == "" || got["bar"] != "" {
-		t.Fatalf("before the reload the order went to %v", got)
+	if waiting(a, "grill") != 1 || waiting(a, "bar") != 0 {
+		t.Fatalf("before the reload the order went to %+v", a.queue.Stations())
 	}
 
 	rewrite(`routes: [ { to: [grill] } ]`, `routes: [ { when: "item.name ==", to: [bar] } ]`)
@@ -135,8 +128,8 @@ fallback: grill
 	if got := postTo(t, a, "two", "x"); got != 200 {
 		t.Fatalf("got %d", got)
 	}
-	if got := stations(t, a); got["bar"] != "" {
-		t.Errorf("a refused file moved an order: %v", got)
+	if waiting(a, "grill") != 2 || waiting(a, "bar") != 0 {
+		t.Errorf("a refused file moved an order: %+v", a.queue.Stations())
 	}
 
 	rewrite(`{ when: "item.name ==", to: [bar] }`, `{ to: [bar] }`)
@@ -157,15 +150,11 @@ fallback: grill
 }
 
 func TestAStationThatIsTakenOutKeepsItsTicketsAsAnOrphan(t *testing.T) {
-	at := nobody(t)
-	a, rewrite := onFile(t, fmt.Sprintf(`printers: [ { name: grill, address: "tcp://%s" }, { name: bar, address: "tcp://%s" } ]
-routes: [ { to: [grill] } ]
-fallback: grill
-`, at, at))
+	a, rewrite := onFile(t, grillAndBar)
 	if got := postTo(t, a, "one", "x"); got != 200 {
 		t.Fatalf("got %d", got)
 	}
-	rewrite(fmt.Sprintf(`{ name: grill, address: "tcp://%s" }, `, at), "")
+	rewrite(aGrill+", ", "")
 	rewrite("to: [grill]", "to: [bar]")
 	rewrite("fallback: grill", "fallback: bar")
 	done, err := a.Reload(t.Context())
@@ -211,7 +200,7 @@ var promised = []string{
 }
 
 func TestEveryMetricThatDashboardsStandOnIsThereFromTheStart(t *testing.T) {
-	a, _ := onFile(t, fmt.Sprintf("printers: [ { name: grill, address: \"tcp://%s\" } ]\nfallback: grill\n", nobody(t)))
+	a, _ := onFile(t, grillOnly)
 	_, text := get(t, a, "/metrics")
 	for _, want := range promised {
 		if !strings.Contains(text, "\n"+want) {
@@ -235,7 +224,7 @@ func TestEveryMetricThatDashboardsStandOnIsThereFromTheStart(t *testing.T) {
 }
 
 func TestASecondDaemonIsRefusedClearly(t *testing.T) {
-	a, _ := onFile(t, fmt.Sprintf("printers: [ { name: grill, address: \"tcp://%s\" } ]\nfallback: grill\n", nobody(t)))
+	a, _ := onFile(t, grillOnly)
 	_, err := New(t.Context(), Options{ConfigPath: a.o.ConfigPath})
 	if err == nil || !strings.Contains(err.Error(), "another ticketrail") {
 		t.Errorf("the second daemon got %v", err)
@@ -244,22 +233,10 @@ func TestASecondDaemonIsRefusedClearly(t *testing.T) {
 
 func TestADatabaseThatIsNoneIsSetAside(t *testing.T) {
 	dir := t.TempDir()
-	store := filepath.Join(dir, "t.db")
-	if err := os.WriteFile(store, make([]byte, 20_000), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "t.db"), make([]byte, 20_000), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	conf := filepath.Join(dir, "t.yaml")
-	text := fmt.Sprintf("receiver: { listen: \"127.0.0.1:0\" }\nmetrics: { listen: \"\" }\nadmin: { socket: %q }\nstorage: { path: %q }\n"+
-		"venues: [ { id: %s, name: x, timezone: UTC } ]\nprinters: [ { name: grill, address: \"tcp://%s\" } ]\nfallback: grill\n",
-		filepath.Join(dir, "s"), store, venueID, nobody(t))
-	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	a, err := New(t.Context(), Options{ConfigPath: conf})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer a.Close()
+	a, _ := inFolder(t, dir, grillOnly)
 	if found := a.health.store.quarantined(); len(found) != 1 {
 		t.Errorf("set aside: %v, want one file", found)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"ticketrail/config"
+	"ticketrail/printer/virtual"
 	"ticketrail/receiver/sim"
 )
 
@@ -33,11 +34,11 @@ func withService(k *kitchen, o sim.Options) *sim.Service {
 		o.Venues = []sim.Venue{{ID: venueID, Employees: 100, Zone: "America/New_York"}}
 	}
 	s := sim.New(o)
-	l := newMemory()
+	l := virtual.NewNetwork()
 	server := &http.Server{Handler: s.Handler()}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()
-	through := &http.Transport{DialContext: l.dial}
+	through := &http.Transport{DialContext: l.Dial}
 	k.t.Cleanup(func() {
 		through.CloseIdleConnections()
 		server.Close()

@@ -1,0 +1,62 @@
+package virtual
+
+import (
+	"context"
+	"net"
+	"sync"
+	"syscall"
+)
+
+// A Network is one host in memory: a listener, and the way to it. Everything on it waits
+// durably, so a server and its clients work inside a testing/synctest bubble.
+type Network struct {
+	conns chan net.Conn
+	gone  chan struct{}
+	close sync.Once
+}
+
+// NewNetwork returns a Network on which nobody accepts yet: who connects waits.
+func NewNetwork() *Network {
+	return &Network{conns: make(chan net.Conn), gone: make(chan struct{})}
+}
+
+// Accept waits for the next connection. After Close it returns [net.ErrClosed].
+func (n *Network) Accept() (net.Conn, error) {
+	select {
+	case c := <-n.conns:
+		return c, nil
+	case <-n.gone:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close refuses every connection from now on; those that are open stay.
+func (n *Network) Close() error { n.close.Do(func() { close(n.gone) }); return nil }
+
+// Addr is an address on this machine.
+func (n *Network) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80} }
+
+// Dial connects from this machine, whatever the address.
+func (n *Network) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	return n.DialFrom(ctx, net.IPv4(127, 0, 0, 1))
+}
+
+// DialFrom connects from another machine.
+func (n *Network) DialFrom(ctx context.Context, from net.IP) (net.Conn, error) {
+	near, far := net.Pipe()
+	select {
+	case n.conns <- fromIP{far, from}:
+		return near, nil
+	case <-n.gone:
+		return nil, syscall.ECONNREFUSED
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+type fromIP struct {
+	net.Conn
+	ip net.IP
+}
+
+func (c fromIP) RemoteAddr() net.Addr { return &net.TCPAddr{IP: c.ip, Port: 40000} }
