@@ -7,8 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
+	"ticketrail/cmd/internal/admin"
 	"ticketrail/printer/virtual"
 	"ticketrail/queue/ticket"
 )
@@ -17,15 +17,7 @@ import (
 // person would.
 func (k *kitchen) drain() {
 	k.t.Helper()
-	deadline := time.Now().Add(patience)
-	for {
-		open := k.jobs("--state", "pending,printing,held")
-		if len(open) == 0 {
-			return
-		}
-		if time.Now().After(deadline) {
-			k.t.Fatalf("%d jobs are still open, the first %+v", len(open), open[0])
-		}
+	k.none("pending,printing,held", func(open []admin.Job) {
 		for _, j := range open {
 			if j.State == ticket.Held {
 				if b, err := exec.Command("ticketrail", "jobs", "reprint", fmt.Sprint(j.ID), "--config", k.conf).CombinedOutput(); err != nil {
@@ -33,7 +25,21 @@ func (k *kitchen) drain() {
 				}
 			}
 		}
-		time.Sleep(20 * time.Millisecond) // between two questions, not for anything to happen
+	})
+}
+
+// none waits until no job is in any of those states, and hands those that still are to meanwhile.
+func (k *kitchen) none(states string, meanwhile func([]admin.Job)) {
+	k.t.Helper()
+	if err := eventually(func() error {
+		open := k.jobs("--state", states)
+		if len(open) == 0 {
+			return nil
+		}
+		meanwhile(open)
+		return fmt.Errorf("%d jobs are still open, the first %+v", len(open), open[0])
+	}); err != nil {
+		k.t.Fatal(err)
 	}
 }
 

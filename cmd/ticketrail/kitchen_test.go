@@ -28,6 +28,15 @@ const venueID = "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11"
 // patience bounds every wait of these tests. Reaching it is a failure, whatever the machine.
 const patience = 90 * time.Second
 
+// eventually asks until nothing is wrong any more, or patience ends: then it is what still was.
+func eventually(ask func() error) error {
+	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) { // between two questions
+		if err := ask(); err == nil || time.Now().After(deadline) {
+			return err
+		}
+	}
+}
+
 // A kitchen is the real program as a process of its own, between a sender that
 // behaves as the contract says and printers that outlive it.
 type kitchen struct {
@@ -38,6 +47,7 @@ type kitchen struct {
 	inherit  *os.File // a listener that the program is started with
 	stations []string
 	printers map[string]*virtual.Printer
+	addrs    map[string]string // of the printers
 	conf     string
 	url      string
 	client   *http.Client
@@ -47,7 +57,14 @@ type kitchen struct {
 	log    *tail
 }
 
+// newKitchen has a printer that can do everything for each station.
 func newKitchen(t *testing.T, store string, stations ...string) *kitchen {
+	t.Helper()
+	return kitchenOf(t, store, "", func(string) virtual.Options { return virtual.Options{Can: virtual.Everything} }, stations...)
+}
+
+// kitchenOf has the printers that like says, with more keys in the configuration of each.
+func kitchenOf(t *testing.T, store, keys string, like func(station string) virtual.Options, stations ...string) *kitchen {
 	t.Helper()
 	// A program built with -race sleeps for a second before it ends; these end all the time.
 	t.Setenv("GORACE", "atexit_sleep_ms=0")
@@ -57,7 +74,7 @@ func newKitchen(t *testing.T, store string, stations ...string) *kitchen {
 	}
 	k := &kitchen{
 		t: t, dir: dir, program: "ticketrail", stations: stations,
-		printers: map[string]*virtual.Printer{}, conf: filepath.Join(dir, "ticketrail.yaml"),
+		printers: map[string]*virtual.Printer{}, addrs: map[string]string{}, conf: filepath.Join(dir, "ticketrail.yaml"),
 		client: &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64}},
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -87,10 +104,12 @@ func newKitchen(t *testing.T, store string, stations ...string) *kitchen {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := virtual.New(virtual.Options{Name: s, Can: virtual.Everything})
-		k.printers[s] = p
+		o := like(s)
+		o.Name = s
+		p := virtual.New(o)
+		k.printers[s], k.addrs[s] = p, l.Addr().String()
 		wg.Go(func() { p.Serve(ctx, l) })
-		fmt.Fprintf(&y, "  - { name: %s, address: \"tcp://%s\" }\n", s, l.Addr())
+		fmt.Fprintf(&y, "  - { name: %s, address: \"tcp://%s\"%s }\n", s, l.Addr(), keys)
 		fmt.Fprintf(&routes, "  - { when: 'item.station == %q', to: [%s] }\n", s, s)
 	}
 	y.WriteString("routes:\n" + routes.String())

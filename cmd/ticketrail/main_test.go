@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -226,19 +225,13 @@ func (r *restaurant) await(job, state string) error {
 	if err != nil {
 		return err
 	}
-	for deadline := time.Now().Add(patience); ; {
+	return eventually(func() error {
 		x, err := admin.NewClient(r.socket).Job(context.Background(), id)
-		if err != nil {
-			return err
+		if err != nil || string(x.Job.State) != state {
+			return fmt.Errorf("job %s is %s, not %s: %v\n%s", job, x.Job.State, state, err, r.log)
 		}
-		if string(x.Job.State) == state {
-			return nil
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("job %s is %s, not %s\n%s", job, x.Job.State, state, r.log)
-		}
-		time.Sleep(10 * time.Millisecond) // between two questions, not for anything to happen
-	}
+		return nil
+	})
 }
 
 // make makes something be so with a printer.
@@ -262,19 +255,13 @@ func (r *restaurant) make(name, what string) error {
 }
 
 func (r *restaurant) until(name, state string) error {
-	for deadline := time.Now().Add(patience); ; {
+	return eventually(func() error {
 		all, err := admin.NewClient(r.socket).Stations(context.Background())
-		if err != nil {
-			return err
-		}
 		for _, p := range all.Stations {
 			if p.Name == name && p.Device != nil && p.Device.State == state {
 				return nil
 			}
 		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("%s is not %s: %+v\n%s", name, state, all.Stations, r.log)
-		}
-		time.Sleep(10 * time.Millisecond) // between two questions, not for anything to happen
-	}
+		return fmt.Errorf("%s is not %s: %+v, %v\n%s", name, state, all.Stations, err, r.log)
+	})
 }

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 // What is planted has a core that survives most ways to spell it.
@@ -146,7 +145,10 @@ service: { base_url: %q, client_id: me, client_secret_file: client, token: { aut
 		(&cli{in: strings.NewReader(""), out: &out, err: &out}).run(t.Context(), append(strings.Fields(command), "--config", bad))
 		said[command+" of a bad file"] = out.String()
 	}
-	said["metrics"] = r.askedFor(t)
+	asked := regexp.MustCompile(`(?m)^ticketrail_directory_refreshes_total\{[^}]*step="employees"[^}]*\} [1-9]`)
+	if said["metrics"], err = r.scraped(asked); err != nil {
+		t.Errorf("the service is not asked: %v\n%s", err, r.log)
+	}
 	if err := r.stop(); err != nil {
 		t.Error(err)
 	}
@@ -158,23 +160,5 @@ service: { base_url: %q, client_id: me, client_secret_file: client, token: { aut
 		if at := leaks().FindStringIndex(text); at != nil {
 			t.Errorf("%s shows a secret: …%s…", what, text[max(0, at[0]-200):min(len(text), at[1]+50)])
 		}
-	}
-}
-
-// askedFor waits until the daemon has asked the service, and is the metrics then.
-func (r *restaurant) askedFor(t *testing.T) string {
-	tried := regexp.MustCompile(`(?m)^ticketrail_directory_refreshes_total\{[^}]*step="employees"[^}]*\} [1-9]`)
-	for deadline := time.Now().Add(patience); ; {
-		text, err := r.scrape()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if tried.MatchString(text) {
-			return text
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the service is not asked\n%s", r.log)
-		}
-		time.Sleep(50 * time.Millisecond) // between two questions, not for anything to happen
 	}
 }

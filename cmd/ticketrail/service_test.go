@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -76,27 +75,28 @@ func (s *service) end() {
 func (r *restaurant) known(employees string) error {
 	want := regexp.MustCompile(`(?m)^ticketrail_directory_employees\{venue="[^"]*"\} ` + employees + `$`)
 	zone := regexp.MustCompile(`(?m)^ticketrail_directory_refreshes_total\{result="ok",step="payrollperiods",[^}]*\} [1-9]`)
-	for deadline := time.Now().Add(patience); ; {
-		text, err := r.scrape()
+	if _, err := r.scraped(want, zone); err != nil {
+		return fmt.Errorf("not %s names are known: %w\n%s", employees, err, r.log)
+	}
+	return nil
+}
+
+// scraped is the metrics as soon as all of want match.
+func (r *restaurant) scraped(want ...*regexp.Regexp) (text string, err error) {
+	err = eventually(func() error {
+		resp, err := http.Get("http://" + r.metrics + "/metrics")
 		if err != nil {
 			return err
 		}
-		if want.MatchString(text) && zone.MatchString(text) {
-			return nil
+		defer resp.Body.Close()
+		b, err := io.ReadAll(resp.Body)
+		text = string(b)
+		for _, w := range want {
+			if !w.MatchString(text) {
+				return fmt.Errorf("the metrics do not have %s (%v)", w, err)
+			}
 		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("not %s names are known\n%s", employees, r.log)
-		}
-		time.Sleep(50 * time.Millisecond) // between two questions, not for anything to happen
-	}
-}
-
-func (r *restaurant) scrape() (string, error) {
-	resp, err := http.Get("http://" + r.metrics + "/metrics")
-	if err != nil {
-		return "", err
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	return string(b), err
+		return err
+	})
+	return text, err
 }

@@ -3,8 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"ticketrail/cmd/internal/admin"
 	"ticketrail/printer/virtual"
 	"ticketrail/queue/ticket"
 )
@@ -32,14 +33,12 @@ const halfWay = 250
 // wireFaults are a few of the accidents that the table beside the wiring tries in a bubble. strike
 // returns what happens afterwards. want is the strip of paper, by talents; "" is all others,
 // "-" leaves one out and "//" parts what is as good.
-func wireFaults() map[string]struct {
+type wireFault struct {
 	strike func(w *wreck) (then func())
 	want   map[string]string
-} {
-	type row = struct {
-		strike func(w *wreck) (then func())
-		want   map[string]string
-	}
+}
+
+func wireFaults() map[string]wireFault {
 	const once, twice = "A1 A2 A3", "A1 A2~ A2! A3"
 	stuck := func(c virtual.Condition) func(w *wreck) func() {
 		return func(w *wreck) func() {
@@ -47,7 +46,7 @@ func wireFaults() map[string]struct {
 			return func() { <-w.until; w.p.Set(c, false) }
 		}
 	}
-	return map[string]row{
+	return map[string]wireFault{
 		"refused": {func(w *wreck) func() {
 			w.check(w.p.Refuse(true))
 			return func() { <-w.until; w.check(w.p.Refuse(false)) }
@@ -100,35 +99,33 @@ func (w *wreck) taken(n int64) {
 	w.check(w.p.WaitTaken(ctx, n))
 }
 
-// wireTalents leaves out those that only say how they are: to be sure of that takes a while.
-func wireTalents() map[string]struct {
+// wireTalents are what printers can tell. They leave out those that only say how they are: to be sure of that takes a while.
+var wireTalents = map[string]struct {
 	can  virtual.Ability
 	best ticket.State
-} {
-	return map[string]struct {
-		can  virtual.Ability
-		best ticket.State
-	}{
-		"ids":    {virtual.Everything, ticket.Confirmed},
-		"status": {virtual.RealTime | virtual.ASB | virtual.StatusQuery, ticket.Processed},
-		"mute":   {0, ticket.Sent},
-	}
+}{
+	"ids":    {virtual.Everything, ticket.Confirmed},
+	"status": {virtual.RealTime | virtual.ASB | virtual.StatusQuery, ticket.Processed},
+	"mute":   {0, ticket.Sent},
 }
 
 // TestOverRealSocketsEachFaultEndsAsItShould has one daemon with a station for each accident on each
 // kind of printer, all at once, and one station with which nothing is wrong.
 func TestOverRealSocketsEachFaultEndsAsItShould(t *testing.T) {
-	stations := []string{"bar"}
+	stations := []string{"bar.mute"}
 	for fault, f := range wireFaults() {
-		for talent := range wireTalents() {
+		for talent := range wireTalents {
 			if f.want[talent] != "-" {
 				stations = append(stations, fault+"."+talent)
 			}
 		}
 	}
 	slices.Sort(stations[1:])
-	k := newKitchen(t, "", stations...)
-	addrs := k.talk(stations)
+	// Their connections are not kept, so that an accident finds a new one.
+	k := kitchenOf(t, "", ", linger: 0s, poll_every: 0s", func(station string) virtual.Options {
+		_, talent, _ := strings.Cut(station, ".")
+		return virtual.Options{Can: wireTalents[talent].can, Kanji: true}
+	}, stations...)
 	k.start()
 	k.accept("A1", stations)
 	k.idle()
@@ -137,7 +134,7 @@ func TestOverRealSocketsEachFaultEndsAsItShould(t *testing.T) {
 	var then sync.WaitGroup
 	for _, s := range stations[1:] {
 		fault, _, _ := strings.Cut(s, ".")
-		w := &wreck{t, k.printers[s], addrs[s], until}
+		w := &wreck{t, k.printers[s], k.addrs[s], until}
 		if f := wireFaults()[fault].strike(w); f != nil {
 			then.Go(f)
 		}
@@ -146,7 +143,7 @@ func TestOverRealSocketsEachFaultEndsAsItShould(t *testing.T) {
 	k.accept("A3", stations)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	if err := k.printers["bar"].Wait(ctx, 3); err != nil {
+	if err := k.printers[stations[0]].Wait(ctx, 3); err != nil {
 		t.Errorf("nothing is wrong with bar: %v", err)
 	}
 	close(until)
@@ -155,37 +152,6 @@ func TestOverRealSocketsEachFaultEndsAsItShould(t *testing.T) {
 	for _, s := range stations {
 		k.wantStrip(s)
 	}
-}
-
-// talk replaces the printers of the stations by some with the talents they are named after.
-// Their connections are not kept, so that an accident finds a new one.
-func (k *kitchen) talk(stations []string) (addrs map[string]string) {
-	k.t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	var serving sync.WaitGroup
-	k.t.Cleanup(func() { k.kill(); cancel(); serving.Wait() })
-	addrs = map[string]string{}
-	b, err := os.ReadFile(k.conf)
-	if err != nil {
-		k.t.Fatal(err)
-	}
-	conf := string(b)
-	for _, s := range stations {
-		_, talent, _ := strings.Cut(s, ".")
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			k.t.Fatal(err)
-		}
-		p := virtual.New(virtual.Options{Name: s, Can: wireTalents()[talent].can, Kanji: true})
-		k.printers[s], addrs[s] = p, l.Addr().String()
-		serving.Go(func() { _ = p.Serve(ctx, l) })
-		line := regexp.MustCompile(`(?m)^  - \{ name: ` + regexp.QuoteMeta(s) + `, .*$`)
-		conf = line.ReplaceAllString(conf, `  - { name: `+s+`, address: "tcp://`+addrs[s]+`", linger: 0s, poll_every: 0s }`)
-	}
-	if err := os.WriteFile(k.conf, []byte(conf), 0o600); err != nil {
-		k.t.Fatal(err)
-	}
-	return addrs
 }
 
 // accept posts an order for every station.
@@ -197,20 +163,7 @@ func (k *kitchen) accept(number string, stations []string) {
 }
 
 // idle waits until nothing waits.
-func (k *kitchen) idle() {
-	k.t.Helper()
-	deadline := time.Now().Add(patience)
-	for {
-		open := k.jobs("--state", "pending,printing")
-		if len(open) == 0 {
-			return
-		}
-		if time.Now().After(deadline) {
-			k.t.Fatalf("%d jobs are still open, the first %+v", len(open), open[0])
-		}
-		time.Sleep(100 * time.Millisecond) // between two questions
-	}
-}
+func (k *kitchen) idle() { k.t.Helper(); k.none("pending,printing", func([]admin.Job) {}) }
 
 var wireNumber = regexp.MustCompile(`#(A[0-9])`)
 
@@ -220,16 +173,19 @@ func (k *kitchen) wantStrip(station string) {
 	fault, talent, _ := strings.Cut(station, ".")
 	f := wireFaults()[fault]
 	want := cmp.Or(f.want[talent], f.want[""], "A1 A2 A3")
-	best := wireTalents()[talent].best
-	if station == "bar" {
-		best = ticket.Sent
+	best := wireTalents[talent].best
+	wrong := func() error {
+		if got := k.strip(station); !slices.Contains(strings.Split(want, " // "), got) {
+			return fmt.Errorf("%s printed %q, want %q", station, got, want)
+		}
+		return nil
 	}
-	deadline := time.Now().Add(patience) // a ticket that is sent may still be on its way
-	for !slices.Contains(strings.Split(want, " // "), k.strip(station)) && time.Now().Before(deadline) && !k.t.Failed() {
-		time.Sleep(50 * time.Millisecond)
+	err := wrong()
+	if !k.t.Failed() { // a ticket that is sent may still be on its way
+		err = eventually(wrong)
 	}
-	if got := k.strip(station); !slices.Contains(strings.Split(want, " // "), got) {
-		k.t.Errorf("%s printed %q, want %q", station, got, want)
+	if err != nil {
+		k.t.Error(err)
 	}
 	if bad := k.printers[station].Problems(); len(bad) > 0 {
 		k.t.Errorf("%s got what no printer should: %v", station, bad)

@@ -147,9 +147,9 @@ func (s *Server) among(name string, counts func(queue.StationState) bool) error 
 	return refuse(NotFound, "no station is called %q; there is %s", name, list(names))
 }
 
-// TestTicket puts a test ticket into a station's queue and returns its job: it goes the way orders
+// testTicket puts a test ticket into a station's queue and returns its job: it goes the way orders
 // go, so that a test that comes out has tried everything an order needs.
-func TestTicket(ctx context.Context, q *queue.Queue, station string) (uint64, error) {
+func testTicket(ctx context.Context, q *queue.Queue, station string) (uint64, error) {
 	id := uuid.NewString()
 	now := time.Now().UTC()
 	_, err := q.Accept(ctx, ticket.Request{
@@ -177,7 +177,7 @@ func (s *Server) test(r *http.Request) (any, error) {
 	if err := s.configured(name); err != nil {
 		return nil, err
 	}
-	id, err := TestTicket(r.Context(), s.o.Queue, name)
+	id, err := testTicket(r.Context(), s.o.Queue, name)
 	if err != nil {
 		return nil, err
 	}

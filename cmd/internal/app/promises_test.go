@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"ticketrail/cmd/internal/admin"
 	"ticketrail/printer/escpos"
 	"ticketrail/printer/profile"
 	"ticketrail/queue/ticket"
@@ -264,18 +263,6 @@ func TestARestartInTheMiddleOfATicketDoubtsIt(t *testing.T) {
 		jobs := k.states()
 		if jobs[ticket.Sent] != 1 {
 			t.Errorf("states are %v, want it sent", jobs)
-		}
-	}, "grill")
-}
-
-func TestATestTicketGoesTheWayOrdersGo(t *testing.T) {
-	inBubble(t, func(k *kitchen) {
-		if _, err := admin.TestTicket(k.t.Context(), k.app.queue, "grill"); err != nil {
-			t.Fatal(err)
-		}
-		k.pass(10 * time.Second)
-		if n := k.printers["grill"].Out(); n != 1 {
-			t.Errorf("%d tickets came out, want one", n)
 		}
 	}, "grill")
 }

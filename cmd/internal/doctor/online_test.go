@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -17,17 +16,6 @@ const (
 	venueID      = "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11"
 	clientSecret = "s3cr3t-of-the-integrator"
 )
-
-// nobody is an address where no printer listens.
-func nobody(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
 
 // onSocket is the address of a printer that listens until the test ends.
 func onSocket(t *testing.T, o virtual.Options) string {
@@ -67,13 +55,11 @@ printers:
   - { name: out, address: "tcp://%[4]s" }
   - { name: mute, address: "tcp://%[5]s" }
   - { name: unasked, address: "tcp://%[6]s", confirm: none }
-  - { name: gone, address: "tcp://%[7]s" }
-  - { name: file, address: "file://%[8]s" }
+  - { name: gone, address: "tcp://127.0.0.1:1" }
+  - { name: file, address: "file://%[7]s" }
 fallback: ready
-`, venueID, ready, low, out, mute, unasked, nobody(t), file)
-	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+`, venueID, ready, low, out, mute, unasked, file)
+	writeFile(t, conf, text)
 	var said strings.Builder
 	err := CheckOnline(t.Context(), conf, &said)
 	if err == nil || err.Error() != "no answer from gone\nnot ready: out" {

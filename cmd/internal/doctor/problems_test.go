@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -9,16 +8,9 @@ import (
 
 func TestEveryMistakeInAPrinterIsReportedWithItsPlace(t *testing.T) {
 	dir := t.TempDir()
-	write := func(name, text string) string {
-		t.Helper()
-		name = filepath.Join(dir, name)
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return name
-	}
-	write("head.tmpl", `{{define "header"}}{{.Number}`)
-	_, err := Check(write("t.yaml", `
+	writeFile(t, filepath.Join(dir, "head.tmpl"), `{{define "header"}}{{.Number}`)
+	conf := filepath.Join(dir, "t.yaml")
+	writeFile(t, conf, `
 venues: [ { id: 6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11, name: Harbour Grill, timezone: UTC } ]
 printers:
   - { name: a, address: "tcp://h:1", profile: epson-tm-t99 }
@@ -30,7 +22,8 @@ printers:
   - { name: g, address: "tcp://h:7", profile: epson-tm-u220 }
   - { name: h, address: "tcp://H:7" }
 fallback: a
-`))
+`)
+	_, err := Check(conf)
 	if err == nil {
 		t.Fatal("it is right")
 	}

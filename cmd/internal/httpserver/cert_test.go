@@ -12,7 +12,6 @@ import (
 	"log/slog"
 	"math/big"
 	"net"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -104,15 +103,6 @@ func load(t *testing.T, f Files) *Cert {
 		t.Fatal(err)
 	}
 	return c
-}
-
-func parse(t *testing.T, address string) *url.URL {
-	t.Helper()
-	u, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u
 }
 
 // meet shakes hands with a server and says whose certificate it has.

@@ -143,7 +143,12 @@ func TestStoppingCutsOffWhatTakesTooLong(t *testing.T) {
 func TestHugeHeadersNeverReachTheHandler(t *testing.T) {
 	l, stop := run(t, &http.Server{Handler: http.HandlerFunc(ok)}, Options{Grace: time.Minute})
 	for _, pad := range []http.Header{{"X-Pad": {strings.Repeat("x", 32<<10)}}, {"X-Pad": strings.Split(strings.Repeat("x,", 5000), ",")}} {
-		resp, err := http.DefaultClient.Do(&http.Request{URL: parse(t, "http://"+l.Addr().String()), Header: pad})
+		req, err := http.NewRequest("GET", "http://"+l.Addr().String(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header = pad
+		resp, err := http.DefaultClient.Do(req)
 		if err != nil {
 			t.Fatal(err)
 		}
