@@ -164,35 +164,23 @@ func (d *demo) story(s *sender, bar *virtual.Printer) []scene {
 // served waits until the only ticket of an order is out, on a screen that somebody has opened or
 // else on the grill's paper.
 func (d *demo) served(ctx context.Context, id string) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	for {
+	return until(ctx, "the ticket of "+id, func(ctx context.Context) (bool, error) {
 		jobs, err := d.desk.Jobs(ctx, admin.Filter{Request: id, Limit: 1})
-		if err != nil {
-			return err
+		if err != nil || len(jobs) != 1 || jobs[0].State.Open() {
+			return false, err
 		}
-		if len(jobs) == 1 && !jobs[0].State.Open() {
-			d.say("   ticketrail jobs list: %s at %s %s", jobs[0].State, jobs[0].Station, jobs[0].Reason)
-			if jobs[0].State != ticket.Shown {
-				d.due[0]++
-			}
-			return nil
+		d.say("   ticketrail jobs list: %s at %s %s", jobs[0].State, jobs[0].Station, jobs[0].Reason)
+		if jobs[0].State != ticket.Shown {
+			d.due[0]++
 		}
-		if err := rest(ctx, 50*time.Millisecond); err != nil {
-			return fmt.Errorf("wait for the ticket of %s: %w", id, err)
-		}
-	}
+		return true, nil
+	})
 }
 
 // tell waits until the daemon says of a printer what it should, and shows that.
 func (d *demo) tell(ctx context.Context, name string, so func(admin.Station) bool) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	for {
+	return until(ctx, "what "+name+" says", func(ctx context.Context) (bool, error) {
 		all, err := d.desk.Stations(ctx)
-		if err != nil {
-			return err
-		}
 		for _, p := range all.Stations {
 			if p.Name == name && so(p) {
 				how := string(p.State)
@@ -200,11 +188,23 @@ func (d *demo) tell(ctx context.Context, name string, so func(admin.Station) boo
 					how = strings.ReplaceAll(p.Device.State, "_", " ")
 				}
 				d.say("   ticketrail printers list: %s: %s, %d waiting; do: %s", p.Name, how, p.Pending+p.Printing, p.Advice)
-				return nil
+				return true, nil
 			}
 		}
+		return false, err
+	})
+}
+
+// until asks until it is so, for a minute.
+func until(ctx context.Context, what string, so func(context.Context) (bool, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for {
+		if yes, err := so(ctx); yes || err != nil {
+			return err
+		}
 		if err := rest(ctx, 50*time.Millisecond); err != nil {
-			return fmt.Errorf("wait for what %s says: %w", name, err)
+			return fmt.Errorf("wait for %s: %w", what, err)
 		}
 	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -47,19 +46,15 @@ func (d *demo) service(secretFile string) (address string, stop func() error, er
 // learned waits until the daemon knows the venue's employees and time zone. A real kitchen need
 // not: who is not known yet prints as the end of an id.
 func (d *demo) learned(ctx context.Context, a *app.App) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	for {
+	return until(ctx, "what the service says", func(context.Context) (bool, error) {
 		for _, v := range a.Directory().Status() {
 			if v.Employees > 0 && v.Zone != "" {
 				d.say("  it is known by now: %d employees, and that it is %s in %s", v.Employees, here(v.Zone), v.Zone)
-				return nil
+				return true, nil
 			}
 		}
-		if err := rest(ctx, 50*time.Millisecond); err != nil {
-			return fmt.Errorf("wait for what the service says: %w", err)
-		}
-	}
+		return false, nil
+	})
 }
 
 // someone works at the venue and has a name that the printers have the letters of.
