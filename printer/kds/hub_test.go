@@ -220,7 +220,7 @@ func TestAPageWithASlowRadioGetsAWholeBoard(t *testing.T) {
 		if _, err := w.screens["hot-line"].Board().Put(t.Context(), long); err != nil {
 			t.Fatal(err)
 		}
-		c, err := w.line.dial("127.0.0.1")
+		c, err := w.line.DialFrom(t.Context(), "127.0.0.1")
 		if err != nil {
 			t.Fatal(err)
 		}

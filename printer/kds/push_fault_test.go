@@ -14,12 +14,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ticketrail/printer/virtual"
 	"ticketrail/queue/ticket"
 )
 
 // raw answers each connection with bytes, once it has read the request's head.
 func raw(t *testing.T, answer func(c net.Conn)) func(context.Context, string, string) (net.Conn, error) {
-	n := newNetwork()
+	n := virtual.NewNetwork()
 	var running sync.WaitGroup
 	running.Go(func() {
 		for {
@@ -42,7 +43,7 @@ func raw(t *testing.T, answer func(c net.Conn)) func(context.Context, string, st
 		}
 	})
 	t.Cleanup(func() { n.Close(); running.Wait() })
-	return n.dial
+	return n.Dial
 }
 
 func TestADisplayThatDoesEverythingWrongDelaysAndNoMore(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ticketrail/printer/virtual"
 	"ticketrail/queue/ticket"
 )
 
@@ -165,10 +166,10 @@ func TestNoByteOfATicketGoesOutUnlessItWasBegun(t *testing.T) {
 
 func TestADisplayThatIsNotThereCostsNoDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := newNetwork()
+		n := virtual.NewNetwork()
 		for name, dial := range map[string]func(context.Context, string, string) (net.Conn, error){
 			"refused": func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("connection refused") },
-			"silent":  n.dial,
+			"silent":  n.Dial,
 		} {
 			var b began
 			proof, err := pushTo(t, dial).Print(t.Context(), order(1, "Burger"), b.begin)

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"ticketrail/printer/kds"
+	"ticketrail/printer/virtual"
 	"ticketrail/queue/ticket"
 )
 
@@ -69,7 +70,7 @@ type wall struct {
 	pairings *kds.Pairings
 	screens  map[string]*kds.Screen
 	displays []kds.Display
-	line     *pipeListener
+	line     *virtual.Network
 	stop     func() error
 }
 
@@ -114,7 +115,7 @@ func serve(ctx context.Context, s *kds.Server, l net.Listener) error {
 
 func (w *wall) serve() {
 	w.server = kds.NewServer(kds.ServerOptions{Displays: w.displays, Pairings: w.pairings})
-	w.line = newPipeListener()
+	w.line = virtual.NewNetwork()
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- serve(ctx, w.server, w.line) }()
@@ -143,7 +144,7 @@ func plate(job uint64) ticket.Delivery {
 
 // client is a browser that comes from the address given.
 func (w *wall) client(from string) *http.Client {
-	tr := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return w.line.dial(from) }}
+	tr := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return w.line.DialFrom(ctx, from) }}
 	w.t.Cleanup(tr.CloseIdleConnections)
 	return &http.Client{Transport: tr, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
@@ -262,54 +263,6 @@ func decode[T any](t testing.TB, s string) (v T) {
 	}
 	return v
 }
-
-// ---- connections in memory, with addresses
-
-type pipeListener struct {
-	conns chan net.Conn
-	done  chan struct{}
-	close func()
-}
-
-func newPipeListener() *pipeListener {
-	l := &pipeListener{conns: make(chan net.Conn), done: make(chan struct{})}
-	l.close = sync.OnceFunc(func() { close(l.done) })
-	return l
-}
-
-func (l *pipeListener) Accept() (net.Conn, error) {
-	select {
-	case c := <-l.conns:
-		return c, nil
-	case <-l.done:
-		return nil, net.ErrClosed
-	}
-}
-
-func (l *pipeListener) Close() error   { l.close(); return nil }
-func (l *pipeListener) Addr() net.Addr { return address("127.0.0.1:9322") }
-
-func (l *pipeListener) dial(from string) (net.Conn, error) {
-	here, there := net.Pipe()
-	select {
-	case l.conns <- addressed{there, address(net.JoinHostPort(from, "40000"))}:
-		return here, nil
-	case <-l.done:
-		return nil, errors.New("nobody listens")
-	}
-}
-
-type address string
-
-func (address) Network() string  { return "tcp" }
-func (a address) String() string { return string(a) }
-
-type addressed struct {
-	net.Conn
-	from net.Addr
-}
-
-func (a addressed) RemoteAddr() net.Addr { return a.from }
 
 // recorded answers one request without a connection.
 func (w *wall) recorded(r *http.Request) *httptest.ResponseRecorder {

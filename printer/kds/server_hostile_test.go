@@ -21,7 +21,7 @@ func TestOneStrangerDoesNotKeepTheKitchenOut(t *testing.T) {
 		let := make(chan bool, 1000)
 		for range 1000 { // it asks once on each connection, and keeps it
 			go func() {
-				c, err := w.line.dial("192.168.1.66")
+				c, err := w.line.DialFrom(t.Context(), "192.168.1.66")
 				if err != nil {
 					return
 				}

@@ -34,18 +34,18 @@ func (n *Network) Accept() (net.Conn, error) {
 func (n *Network) Close() error { n.close.Do(func() { close(n.gone) }); return nil }
 
 // Addr is an address on this machine.
-func (n *Network) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80} }
+func (n *Network) Addr() net.Addr { return address("127.0.0.1:80") }
 
 // Dial connects from this machine, whatever the address.
 func (n *Network) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	return n.DialFrom(ctx, net.IPv4(127, 0, 0, 1))
+	return n.DialFrom(ctx, "127.0.0.1")
 }
 
-// DialFrom connects from another machine.
-func (n *Network) DialFrom(ctx context.Context, from net.IP) (net.Conn, error) {
+// DialFrom connects from the machine with that IP address, which may have a zone.
+func (n *Network) DialFrom(ctx context.Context, from string) (net.Conn, error) {
 	near, far := net.Pipe()
 	select {
-	case n.conns <- fromIP{far, from}:
+	case n.conns <- distant{far, address(net.JoinHostPort(from, "40000"))}:
 		return near, nil
 	case <-n.gone:
 		return nil, syscall.ECONNREFUSED
@@ -54,9 +54,14 @@ func (n *Network) DialFrom(ctx context.Context, from net.IP) (net.Conn, error) {
 	}
 }
 
-type fromIP struct {
+type distant struct {
 	net.Conn
-	ip net.IP
+	from net.Addr
 }
 
-func (c fromIP) RemoteAddr() net.Addr { return &net.TCPAddr{IP: c.ip, Port: 40000} }
+func (d distant) RemoteAddr() net.Addr { return d.from }
+
+type address string
+
+func (address) Network() string  { return "tcp" }
+func (a address) String() string { return string(a) }
