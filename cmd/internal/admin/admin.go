@@ -157,15 +157,6 @@ type Stations struct {
 // A Reject is a print request that was refused and is lost to the service. Lists leave out its Body.
 type Reject = receiver.Rejected
 
-// Reloaded says what a reload of the configuration did.
-type Reloaded struct {
-	Warnings []string `json:"warnings,omitempty"`
-	// Restart names changed keys that only a restart brings in.
-	Restart []string `json:"restart,omitempty"`
-	// Orphans names stations that are gone from the configuration and still have tickets.
-	Orphans []string `json:"orphans,omitempty"`
-}
-
 // Bodies of requests that change something, and of their answers.
 type (
 	reprintBody struct {

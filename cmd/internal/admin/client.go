@@ -158,11 +158,6 @@ func (c *Client) Reject(ctx context.Context, id uint64) (Reject, error) {
 	return call[Reject](ctx, c, "GET", "/v1/rejects/"+number(id), nil)
 }
 
-// Reload has the daemon read its configuration again; a bad one changes nothing.
-func (c *Client) Reload(ctx context.Context) (Reloaded, error) {
-	return call[Reloaded](ctx, c, "POST", "/v1/reload", nil)
-}
-
 func number(id uint64) string { return strconv.FormatUint(id, 10) }
 
 func one(m made, err error) (uint64, error) {

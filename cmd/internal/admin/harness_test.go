@@ -21,7 +21,7 @@ type daemon struct {
 	path   string
 	queue  *queue.Queue
 	kicked []string // in the order of the requests, one at a time
-	fail   error    // what a reload answers
+	fail   error    // what who pairs a browser gets
 	// With both set, a list of the stations says on entered that it is asked for and is
 	// answered when release closes.
 	entered, release chan struct{}
@@ -35,12 +35,7 @@ func start(t *testing.T, change ...func(*daemon, *Options)) *daemon {
 	d := &daemon{path: place(t), queue: filled(t), served: make(chan error, 1)}
 	o := Options{
 		Queue: d.queue, Kick: func(station string) { d.kicked = append(d.kicked, station) }, Rejects: rejects{},
-		Reload: func(ctx context.Context) (Reloaded, error) {
-			if _, ok := ctx.Deadline(); !ok {
-				t.Error("the daemon was asked without a deadline")
-			}
-			return Reloaded{Orphans: []string{"old"}}, d.fail
-		},
+		Displays: displays{t, d},
 		Statuses: func() []Status {
 			if d.entered != nil {
 				d.entered <- struct{}{}
@@ -114,6 +109,24 @@ type rejects struct{}
 func (rejects) List() []Reject {
 	return []Reject{{ID: 2, Reject: receiver.Reject{Code: "schema_mismatch", Message: "records: missing", Body: []byte("{\x00")}}}
 }
+
+type displays struct {
+	t *testing.T
+	d *daemon
+}
+
+func (d displays) Screens() Screens {
+	return Screens{Screens: []Screen{{Name: "hot"}}, Pairings: []Pairing{}}
+}
+
+func (d displays) Pair(ctx context.Context, code, station string) (Pairing, error) {
+	if _, ok := ctx.Deadline(); !ok {
+		d.t.Error("the daemon was asked without a deadline")
+	}
+	return Pairing{ID: "of " + code, Station: station}, d.d.fail
+}
+
+func (d displays) Revoke(_ context.Context, id string) (Pairing, error) { return Pairing{ID: id}, nil }
 
 // place is a short path: a socket's may have some hundred bytes.
 func place(t *testing.T) string {

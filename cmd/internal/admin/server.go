@@ -26,8 +26,7 @@ type Options struct {
 	// Kick ends the pause of a station's queue, so that the next ticket is tried now.
 	Kick     func(station string)
 	Rejects  Rejects
-	Displays Displays // the screens
-	Reload   func(ctx context.Context) (Reloaded, error)
+	Displays Displays        // the screens
 	Statuses func() []Status // how each station is now
 	Notices  func() []string // what a person must know: a database set aside, a full disk
 	Logger   *slog.Logger
@@ -64,7 +63,6 @@ func New(o Options) *Server {
 		"POST /v1/pairings/{id}/revoke":   s.revoke,
 		"GET /v1/rejects":                 s.rejects,
 		"GET /v1/rejects/{id}":            s.reject,
-		"POST /v1/reload":                 s.reload,
 	} {
 		s.mux.Handle(pattern, h)
 	}
@@ -156,15 +154,6 @@ func pathID(r *http.Request) (uint64, error) {
 		return 0, refuse(BadRequest, "%q is not an id: ids are whole numbers", r.PathValue("id"))
 	}
 	return id, nil
-}
-
-func (s *Server) reload(r *http.Request) (any, error) {
-	done, err := s.o.Reload(r.Context())
-	if err != nil {
-		return nil, err
-	}
-	s.changed(r, "reload")
-	return done, nil
 }
 
 // changed writes down who changed what. Refused changes are only told to the caller.

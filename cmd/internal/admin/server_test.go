@@ -55,7 +55,7 @@ func TestARefusalKeepsItsKindOverTheSocket(t *testing.T) {
 	ctx := t.Context()
 	first := func(_ any, err error) error { return err }
 	failing := func(fail error) func() error {
-		return func() error { d.fail = fail; return first(d.Reload(ctx)) }
+		return func() error { d.fail = fail; return first(d.Pair(ctx, "CODE", "hot")) }
 	}
 	for name, x := range map[string]struct {
 		do   func() error
@@ -112,15 +112,16 @@ func TestEveryChangeIsMadeAndLoggedWithWhoMadeIt(t *testing.T) {
 	check("kicked", d.kicked, []string{"bar"}, nil)
 	id, err = d.Test(ctx, "grill")
 	check("test", id, uint64(8), err)
-	done, err := d.Reload(ctx)
-	check("reload", done, Reloaded{Orphans: []string{"old"}}, err)
+	p, err := d.Pair(ctx, "CODE", "hot")
+	check("pair", p, Pairing{ID: "of CODE", Station: "hot"}, err)
+	p, err = d.Revoke(ctx, "of/CODE")
+	check("revoke", p, Pairing{ID: "of/CODE"}, err)
 	// What is refused or only looks is not logged.
 	if d.Hold(ctx, "nobody", "") == nil {
 		t.Error("nobody was held")
 	}
-	if _, err := d.Stations(ctx); err != nil {
-		t.Error(err)
-	}
+	screens, err := d.Screens(ctx)
+	check("screens", screens, Screens{Screens: []Screen{{Name: "hot"}}, Pairings: []Pairing{}}, err)
 
 	me := fmt.Sprintf("uid %d", os.Getuid()) // of whom nobody knows the name
 	if u, err := user.LookupId(strconv.Itoa(os.Getuid())); err == nil {
@@ -129,7 +130,7 @@ func TestEveryChangeIsMadeAndLoggedWithWhoMadeIt(t *testing.T) {
 	x, err := d.Job(ctx, 7)
 	check("a change without a reason keeps who made it", x.Job.Reason, "by "+me, err)
 	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
-	actions := []string{"reprint", "move", "move", "cancel", "hold", "resume", "test", "reload"}
+	actions := []string{"reprint", "move", "move", "cancel", "hold", "resume", "test", "pair", "revoke"}
 	for i, action := range actions {
 		if i >= len(lines) || !strings.Contains(lines[i], "action="+action) || !strings.Contains(lines[i], "actor=") || strings.Contains(lines[i], "actor=somebody") {
 			t.Errorf("line %d does not say who did %s:\n%s", i+1, action, log.String())

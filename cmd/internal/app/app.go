@@ -202,7 +202,7 @@ func (a *App) Run(ctx context.Context) error {
 		select {
 		case <-a.o.Reload:
 			// The outcome is logged and counted; who asked by signal hears nothing else.
-			_, _ = a.Reload(serving)
+			_, _ = a.Reload()
 			continue
 		case <-ctx.Done():
 		case <-serving.Done():

@@ -241,7 +241,7 @@ func TestTheFirstScreenOpensTheDisplayWithoutARestart(t *testing.T) {
 	cert, key := keyPair(t)
 	withTLS := fmt.Sprintf(", tls: { cert_file: %q, key_file: %q }", cert, key)
 	rewrite("fallback: grill\n", fmt.Sprintf("fallback: grill\nscreens: [ { name: hot-line } ]\ndisplay: { listen: %q%s }\n", taken.Addr(), withTLS))
-	if _, err := a.Reload(t.Context()); err == nil || !strings.Contains(err.Error(), "display.listen: "+taken.Addr().String()+" is taken by another program") {
+	if _, err := a.Reload(); err == nil || !strings.Contains(err.Error(), "display.listen: "+taken.Addr().String()+" is taken by another program") {
 		t.Errorf("a port that is taken gave %v", err)
 	}
 	if lines := a.stations.List(); len(lines) != 1 || a.DisplayAddr() != nil {
@@ -250,7 +250,7 @@ func TestTheFirstScreenOpensTheDisplayWithoutARestart(t *testing.T) {
 
 	rewrite(taken.Addr().String(), "127.0.0.1:0")
 	rewrite(withTLS, "") // nor is anything else left of what was refused
-	done, err := a.Reload(t.Context())
+	done, err := a.Reload()
 	if err != nil || len(done.Restart) > 0 {
 		t.Fatalf("%+v, %v", done, err)
 	}
@@ -267,7 +267,7 @@ func TestTheFirstScreenOpensTheDisplayWithoutARestart(t *testing.T) {
 
 	// Another address is for the next start.
 	rewrite("display: { listen: \"127.0.0.1:0\" }", "display: { listen: \"127.0.0.1:9322\" }")
-	if done, err := a.Reload(t.Context()); err != nil || !slices.Equal(done.Restart, []string{"display.listen"}) {
+	if done, err := a.Reload(); err != nil || !slices.Equal(done.Restart, []string{"display.listen"}) {
 		t.Errorf("%+v, %v", done, err)
 	}
 }

@@ -57,7 +57,7 @@ func listenAdmin(a *App, conf *config.Config) error {
 		return nil
 	}
 	s := admin.New(admin.Options{
-		Queue: a.queue, Kick: a.dispatch.Kick, Rejects: a.rejects, Displays: a.stations.Displays(), Reload: a.Reload,
+		Queue: a.queue, Kick: a.dispatch.Kick, Rejects: a.rejects, Displays: a.stations.Displays(),
 		Statuses: a.stations.List, Notices: a.health.notices, Logger: a.log.With("component", "admin"),
 	})
 	l, err := admin.Listen(conf.Admin.Socket)

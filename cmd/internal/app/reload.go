@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,7 +9,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 	"golang.org/x/sys/unix"
 
-	"ticketrail/cmd/internal/admin"
 	"ticketrail/cmd/internal/doctor"
 	"ticketrail/cmd/internal/station"
 	"ticketrail/config"
@@ -67,13 +65,22 @@ func (a *App) apply(s *snapshot) (orphans []string, err error) {
 	return orphans, nil
 }
 
+// Reloaded says what a reload of the configuration did.
+type Reloaded struct {
+	Warnings []string
+	// Restart names changed keys that only a restart brings in.
+	Restart []string
+	// Orphans names stations that are gone from the configuration and still have tickets.
+	Orphans []string
+}
+
 // Reload reads the configuration file again and applies it completely or not at all. What it
 // says is logged; the error is for whoever asked.
-func (a *App) Reload(context.Context) (admin.Reloaded, error) {
+func (a *App) Reload() (Reloaded, error) {
 	a.reloading.Lock()
 	defer a.reloading.Unlock()
 	if a.o.ConfigPath == "" {
-		return admin.Reloaded{}, errors.New("reload: this daemon was started without a configuration file")
+		return Reloaded{}, errors.New("reload: this daemon was started without a configuration file")
 	}
 	a.notify(reloading())
 	defer func() { a.notify("READY=1\nSTATUS=" + a.health.status()) }()
@@ -81,7 +88,7 @@ func (a *App) Reload(context.Context) (admin.Reloaded, error) {
 	if err != nil {
 		a.metrics.loaded(false)
 		a.log.Error("configuration not loaded: everything stays as it was", "err", strings.ReplaceAll(err.Error(), "\n", "; "))
-		return admin.Reloaded{}, &admin.Error{Code: admin.BadRequest, Message: err.Error()}
+		return Reloaded{}, err
 	}
 	for _, w := range done.Warnings {
 		a.log.Warn("configuration", "hint", w)
@@ -94,7 +101,7 @@ func (a *App) Reload(context.Context) (admin.Reloaded, error) {
 	return done, nil
 }
 
-func (a *App) reload() (done admin.Reloaded, err error) {
+func (a *App) reload() (done Reloaded, err error) {
 	conf, err := doctor.Load(a.o.ConfigPath)
 	if err != nil {
 		return done, err

@@ -119,7 +119,7 @@ func TestAReloadSwapsTheWholeFileOrNothing(t *testing.T) {
 	}
 
 	rewrite(`routes: [ { to: [grill] } ]`, `routes: [ { when: "item.name ==", to: [bar] } ]`)
-	if _, err := a.Reload(t.Context()); err == nil || !strings.Contains(err.Error(), "routes[0].when") {
+	if _, err := a.Reload(); err == nil || !strings.Contains(err.Error(), "routes[0].when") {
 		t.Errorf("a bad rule was answered %v, want its place", err)
 	}
 	if _, text := get(t, a, "/metrics"); !strings.Contains(text, "\nticketrail_config_last_reload_successful 0\n") {
@@ -134,7 +134,7 @@ func TestAReloadSwapsTheWholeFileOrNothing(t *testing.T) {
 
 	rewrite(`{ when: "item.name ==", to: [bar] }`, `{ to: [bar] }`)
 	rewrite(`{ listen: "127.0.0.1:0" }`, `{ listen: "127.0.0.1:1", path: /elsewhere }`)
-	done, err := a.Reload(t.Context())
+	done, err := a.Reload()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func TestAStationThatIsTakenOutKeepsItsTicketsAsAnOrphan(t *testing.T) {
 	rewrite(aGrill+", ", "")
 	rewrite("to: [grill]", "to: [bar]")
 	rewrite("fallback: grill", "fallback: bar")
-	done, err := a.Reload(t.Context())
+	done, err := a.Reload()
 	if err != nil {
 		t.Fatal(err)
 	}
