@@ -201,16 +201,6 @@ func TestAReloadThatChangesHowAPrinterIsAskedKeepsItsLine(t *testing.T) {
 	}, "grill")
 }
 
-func TestAReloadThatChangesTheCopiesTakesEffectWithTheNextTicket(t *testing.T) {
-	inKitchen(t, answering(virtual.Everything), func(k *kitchen) {
-		k.reload(func(c *config.Config) { c.Log.Level = "info" })
-		k.reload(func(c *config.Config) { c.Printers[0].Copies = 2 })
-		k.put("A1", at("grill", "Burger"))
-		k.pass(time.Minute)
-		k.want("grill", "A1 A1")
-	}, "grill")
-}
-
 // line is what printers list knows of a station.
 func (k *kitchen) line(name string) admin.Status {
 	k.t.Helper()
@@ -269,13 +259,15 @@ func TestABackupStandsInAndHandsBack(t *testing.T) {
 	}, "grill", "bar", "cold")
 }
 
-func TestAHeldStationIsNotStoodInFor(t *testing.T) {
+func TestAHeldStationWaitsThroughARestartAndIsNotStoodInFor(t *testing.T) {
 	inKitchen(t, func(k *kitchen) { k.printer("grill").Backup = "bar" }, func(k *kitchen) {
 		if err := k.app.queue.HoldStation(k.t.Context(), "grill", "cleaning"); err != nil {
 			k.t.Fatal(err)
 		}
 		k.put("A1", at("grill", "Burger"))
+		k.restart()
 		k.pass(time.Hour)
+		k.want("grill", "")
 		k.want("bar", "")
 		if err := k.app.queue.ResumeStation(k.t.Context(), "grill"); err != nil {
 			k.t.Fatal(err)

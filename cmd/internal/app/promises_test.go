@@ -233,23 +233,6 @@ func TestOldTicketsExpireOntoOneSlip(t *testing.T) {
 	}, "grill")
 }
 
-func TestAHeldPrinterWaitsThroughARestart(t *testing.T) {
-	inBubble(t, func(k *kitchen) {
-		if err := k.app.queue.HoldStation(k.t.Context(), "grill", "new roll"); err != nil {
-			t.Fatal(err)
-		}
-		k.put("A1", at("grill", "Burger"))
-		k.restart()
-		k.pass(time.Hour)
-		k.want("grill", "")
-		if err := k.app.queue.ResumeStation(k.t.Context(), "grill"); err != nil {
-			t.Fatal(err)
-		}
-		k.pass(time.Second)
-		k.want("grill", "A1")
-	}, "grill")
-}
-
 func TestARestartInTheMiddleOfATicketDoubtsIt(t *testing.T) {
 	inBubble(t, func(k *kitchen) {
 		k.printers["grill"].StallAfter(padding() + 250)

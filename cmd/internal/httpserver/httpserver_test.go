@@ -7,83 +7,64 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"ticketrail/printer/virtual"
 )
-
-// counted counts the connections that are open.
-type counted struct {
-	net.Listener
-	open, most atomic.Int64
-}
-
-func (c *counted) Accept() (net.Conn, error) {
-	conn, err := c.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	n := c.open.Add(1)
-	for most := c.most.Load(); n > most && !c.most.CompareAndSwap(most, n); most = c.most.Load() {
-	}
-	return &countedConn{conn, c, atomic.Bool{}}, nil
-}
-
-type countedConn struct {
-	net.Conn
-	of     *counted
-	closed atomic.Bool
-}
-
-func (c *countedConn) Close() error {
-	if c.closed.CompareAndSwap(false, true) {
-		c.of.open.Add(-1)
-	}
-	return c.Conn.Close()
-}
 
 func ok(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Proto) }
 
-// run serves on loopback. stop shuts down and returns Serve's error.
-func run(t *testing.T, srv *http.Server, o Options) (l *counted, stop func() error) {
+// run is serve on loopback.
+func run(t *testing.T, srv *http.Server, o Options) (l net.Listener, stop func() error) {
 	t.Helper()
-	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	l = &counted{Listener: inner}
+	return l, serve(t, l, srv, o)
+}
+
+// serve serves on l. stop shuts down and returns Serve's error.
+func serve(t *testing.T, l net.Listener, srv *http.Server, o Options) (stop func() error) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- Serve(ctx, l, srv, o) }()
-	return l, func() error { cancel(); return <-ended }
+	return func() error { cancel(); return <-ended }
 }
 
 func TestStrangersCannotTakeMoreConnectionsThanTheCap(t *testing.T) {
-	const most = 8
-	l, stop := run(t, &http.Server{Handler: http.HandlerFunc(ok)}, Options{MaxConnections: most, Grace: time.Minute})
-	var silent []net.Conn
-	for range 3 * most {
-		c, err := net.Dial("tcp", l.Addr().String())
-		if err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		const most = 8
+		n := virtual.NewNetwork()
+		stop := serve(t, n, &http.Server{Handler: http.HandlerFunc(ok)}, Options{MaxConnections: most, Grace: time.Minute})
+		in := make(chan net.Conn, most+1)
+		for range most + 1 {
+			go func() {
+				c, err := n.Dial(t.Context(), "", "")
+				if err != nil {
+					t.Error(err)
+				}
+				in <- c
+			}()
 		}
-		silent = append(silent, c)
-	}
-	for _, c := range silent {
-		c.Close()
-	}
-	resp, err := http.Get("http://" + l.Addr().String()) // behind them all
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp.Body.Close()
-	if n := l.most.Load(); n > most {
-		t.Errorf("%d connections were open at once, want at most %d", n, most)
-	}
-	http.DefaultClient.CloseIdleConnections()
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
+		synctest.Wait()
+		if len(in) != most {
+			t.Errorf("%d were let in at once, want %d", len(in), most)
+		}
+		(<-in).Close()
+		synctest.Wait()
+		if len(in) != most {
+			t.Errorf("when one has left there are %d, want %d", len(in), most)
+		}
+		for range most {
+			(<-in).Close()
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func TestStoppingFinishesWhatIsUnderWayAndLetsNobodyElseIn(t *testing.T) {
