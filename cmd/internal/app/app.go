@@ -101,7 +101,7 @@ type server struct {
 }
 
 // New reads the configuration and opens everything: store, printers, listeners. Nothing is
-// served before Run. After an error nothing is left open.
+// served before Run. After an error nothing that New opened is left open.
 //
 // It is one straight line on purpose: each part needs the ones above it, and the
 // teardown stack undoes them in reverse.

@@ -3,7 +3,7 @@
 // the dispatcher, and says how they are.
 //
 // To the rest of the daemon a station is one small interface, [Station], and the stations in
-// force are one value, [Set]. What is special about a kind of station is in the file of that
+// force are one value, [Set]. What is special about a kind of station is in the files of that
 // kind. A new kind is a section of the configuration, one file here, and one line in [kinds].
 package station
 
