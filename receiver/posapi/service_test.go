@@ -127,6 +127,9 @@ func list(count int, records ...string) string {
 type inMemory struct{ http.Handler }
 
 func (m inMemory) RoundTrip(r *http.Request) (*http.Response, error) {
+	if err := r.Context().Err(); err != nil { // as the real one; below, either case may win
+		return nil, err
+	}
 	answered := make(chan *http.Response, 1)
 	go func() {
 		w := httptest.NewRecorder()
