@@ -11,8 +11,9 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
+
+	"github.com/hashicorp/go-retryablehttp"
 
 	"ticketrail/queue/ticket"
 )
@@ -55,23 +56,12 @@ func (p *Push) wait(d time.Duration) {
 	}
 }
 
-// retryAfter is what the Retry-After of an answer asks for, at most longestWait: no kitchen
-// can wait longer without trying. A time of day is taken by the clock of the one who wrote it.
+// retryAfter is how long the display asks us to wait, at most longestWait: a kitchen cannot wait
+// longer without another try. Only 429 and 503 may ask for it; without a readable Retry-After it
+// is 0, and the dispatcher's own backoff applies. A number of seconds that overflows a
+// time.Duration can come back negative, which is no wait either.
 func retryAfter(res *http.Response) time.Duration {
-	s := strings.TrimSpace(res.Header.Get("Retry-After"))
-	// Of more digits than fit, n is the most that does.
-	if n, err := strconv.ParseUint(s, 10, 31); err == nil || errors.Is(err, strconv.ErrRange) {
-		return min(time.Duration(n)*time.Second, longestWait)
-	}
-	at, err := http.ParseTime(s)
-	if err != nil {
-		return 0
-	}
-	now, err := http.ParseTime(res.Header.Get("Date"))
-	if err != nil {
-		now = time.Now()
-	}
-	return max(min(at.Sub(now), longestWait), 0)
+	return min(retryablehttp.DefaultBackoff(0, longestWait, 0, res), longestWait)
 }
 
 // firstLine is the status and the first line of the answer that says anything, for people. It

@@ -101,7 +101,7 @@ func TestADisplayThatDoesEverythingWrongDelaysAndNoMore(t *testing.T) {
 	}
 }
 
-func TestADisplayThatAsksForPatienceGetsIt(t *testing.T) {
+func TestADisplayThatAsksForAWaitIsLeftAloneThatLong(t *testing.T) {
 	for _, c := range []struct {
 		code  int
 		after func() string
@@ -109,14 +109,17 @@ func TestADisplayThatAsksForPatienceGetsIt(t *testing.T) {
 	}{
 		{429, func() string { return "30" }, 30 * time.Second},
 		{503, func() string { return "3" }, 3 * time.Second},
-		{429, func() string { return time.Now().Add(-time.Hour + 20*time.Second).UTC().Format(http.TimeFormat) }, 20 * time.Second}, // its clock is slow
+		{429, func() string { return time.Now().Add(20 * time.Second).UTC().Format(http.TimeFormat) }, 20 * time.Second},
+		{503, func() string { return time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat) }, 0}, // its clock is slow
 		{429, func() string { return "999999" }, 5 * time.Minute},
 		{429, func() string { return "31536000" }, 5 * time.Minute},
-		{503, func() string { return "99999999999999999999999" }, 5 * time.Minute},
+		{503, func() string { return "99999999999999999999999" }, 0}, // no int64
+		{503, func() string { return "18000000000" }, 0},             // seconds that overflow a time.Duration
 		{429, func() string { return "Fri, 31 Dec 9999 23:59:59 GMT" }, 5 * time.Minute},
 		{429, func() string { return "-5" }, 0},
 		{429, func() string { return "-99999999999999999999999" }, 0},
 		{429, func() string { return "soon" }, 0},
+		{500, func() string { return "30" }, 0}, // only 429 and 503 may ask for a wait
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var asked []time.Time
@@ -124,7 +127,6 @@ func TestADisplayThatAsksForPatienceGetsIt(t *testing.T) {
 			p := display(t, func(w http.ResponseWriter, r *http.Request) {
 				_, _ = io.Copy(io.Discard, r.Body)
 				if asked = append(asked, time.Now()); len(asked) == 1 {
-					w.Header().Set("Date", time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat))
 					w.Header().Set("Retry-After", after)
 					w.WriteHeader(c.code)
 				}
@@ -134,7 +136,7 @@ func TestADisplayThatAsksForPatienceGetsIt(t *testing.T) {
 				_, err := p.Print(t.Context(), order(1, "Burger"), b.begin)
 				if ticket.IsNotReady(err) {
 					if b.times() > 0 {
-						t.Error("it was begun although the display wants to be left alone")
+						t.Error("it was begun although the display asked for a wait")
 					}
 					time.Sleep(time.Second)
 				}
