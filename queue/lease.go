@@ -29,7 +29,7 @@ type Lease struct {
 
 	mu    sync.Mutex // guards what follows
 	begun bool
-	known bool // see Known
+	known bool // see SetIdempotent
 	ended bool
 }
 
@@ -171,10 +171,10 @@ func (l *Lease) Untouched() {
 	l.begun = false
 }
 
-// Known says, before Begin, whether the station knows a ticket again that it was given before and
+// SetIdempotent says, before Begin, whether the station knows a ticket again that it was given before and
 // never brings it out twice. All its attempts then count as one doubt, so none of them has the
 // ticket held for a person; anywhere else the ticket is in doubt.
-func (l *Lease) Known(is bool) {
+func (l *Lease) SetIdempotent(is bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.known = is

@@ -35,7 +35,7 @@ func TestADisplayThatFailsForAnHourGetsEachTicketOnceInOrder(t *testing.T) {
 			}
 			taken = append(taken, key)
 		})
-		k.d.Set([]dispatch.Line{{Name: "hot-line", Station: p}})
+		k.d.Set([]dispatch.Lane{{Name: "hot-line", Station: p}})
 		k.order(5)
 		time.Sleep(2 * time.Hour)
 		if got := k.states(); got != "taken taken taken taken taken" {

@@ -110,7 +110,7 @@ func TestAScreenThatStandsInForAScreenHoldsNoTicketForAPerson(t *testing.T) {
 		defer k.stop()
 		a := screen(t, newCupboard())
 		b := NewScreen(ScreenOptions{Name: "cold", Board: open(t, newCupboard()), OnLive: func() { k.d.Kick("hot-line") }})
-		k.d.Set([]dispatch.Line{{Name: "hot-line", Station: a, Backups: []dispatch.Backup{{Name: "cold", Station: a.StandIn(b), After: 20 * time.Second}}}})
+		k.d.Set([]dispatch.Lane{{Name: "hot-line", Station: a, Backups: []dispatch.Backup{{Name: "cold", Station: a.StandIn(b), After: 20 * time.Second}}}})
 		leave := a.Join("deaf")
 		k.order(2)
 		time.Sleep(15 * time.Second)

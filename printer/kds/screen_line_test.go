@@ -99,7 +99,7 @@ func (k *kitchenette) hang(paper *roll) *Screen {
 		OnLive: func() { k.d.Kick("hot-line") },
 	})
 	k.watch(s)
-	k.d.Set([]dispatch.Line{
+	k.d.Set([]dispatch.Lane{
 		{Name: "hot-line", Station: s, Backups: []dispatch.Backup{{Name: "grill", Station: s.StandIn(paper), After: s.Options().HoldFor}}},
 		{Name: "grill", Station: paper},
 	})

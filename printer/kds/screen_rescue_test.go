@@ -261,7 +261,7 @@ func (l tardy) Print(ctx context.Context, d ticket.Delivery, begin func(context.
 
 func TestATicketIsCopiedAlsoIfItsQueueLearnsInTheDarkThatItWasShown(t *testing.T) {
 	rescued(t, func(t *testing.T, k *kitchenette, s *Screen, paper *roll) {
-		k.d.Set([]dispatch.Line{{Name: "hot-line", Station: tardy{s, 30 * time.Second}}, {Name: "grill", Station: paper}})
+		k.d.Set([]dispatch.Lane{{Name: "hot-line", Station: tardy{s, 30 * time.Second}}, {Name: "grill", Station: paper}})
 		closed := browser(s, "a")
 		k.order(1)
 		synctest.Wait()
@@ -409,7 +409,7 @@ func TestWhatAnOlderVersionWroteOfPaperIsBelieved(t *testing.T) {
 func TestAScreenThatStandsInForAScreenShowsWhatWasOnItOnce(t *testing.T) {
 	rescued(t, func(t *testing.T, k *kitchenette, s *Screen, _ *roll) {
 		cold := NewScreen(ScreenOptions{Name: "grill", Board: open(t, k.q.Shelf("board grill")), OnLive: func() { k.d.Kick("grill") }})
-		k.d.Set([]dispatch.Line{{Name: "grill", Station: cold}})
+		k.d.Set([]dispatch.Lane{{Name: "grill", Station: cold}})
 		leave := cold.Join("deaf")
 		time.Sleep(2 * time.Minute) // many attempts, none of them proved
 		leave()

@@ -39,7 +39,7 @@ func (a attempt) takenBack() bool { return errors.Is(a.beginErr, queue.ErrConfli
 
 // attempt has the first station print that can: the own one, unless it has only just failed,
 // else the backups whose time has come. It returns how long to pause.
-func (l *line) attempt(ctx context.Context, w Line, lease Lease) time.Duration {
+func (l *line) attempt(ctx context.Context, w Lane, lease Lease) time.Duration {
 	var o *outlet
 	var a attempt
 	var v verdict
@@ -64,7 +64,7 @@ func (l *line) attempt(ctx context.Context, w Line, lease Lease) time.Duration {
 }
 
 // try has one station print the ticket, and learns from it.
-func (l *line) try(o *outlet, w Line, lease Lease) (attempt, verdict) {
+func (l *line) try(o *outlet, w Lane, lease Lease) (attempt, verdict) {
 	a := l.print(o, lease)
 	l.tried = time.Now()
 	v := judge(a, lease.Delivery().Doubt, w.HoldDoubt)
@@ -87,7 +87,7 @@ func (l *line) print(o *outlet, lease Lease) (a attempt) {
 	defer cancel(nil)
 	g := gate{lease: lease}
 	known := idempotent(o.Station)
-	lease.Known(known)
+	lease.SetIdempotent(known)
 	if len(l.outlets) > 1 {
 		defer time.AfterFunc(readyWithin, func() { g.expire(cancel) }).Stop()
 	}

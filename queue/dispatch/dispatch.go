@@ -63,8 +63,8 @@ func idempotent(s Station) bool {
 	return ok && i.Idempotent()
 }
 
-// A Line says which station drains the line of that name, and how.
-type Line struct {
+// A Lane says which station drains the line of that name, and how.
+type Lane struct {
 	Name    string
 	Station Station
 	// ExpireAfter is how old a ticket may get and still be printed; older ones expire and
@@ -110,7 +110,7 @@ type Lease interface {
 	Waited() time.Duration           // since the ticket was accepted; never shrinks
 	Begin(ctx context.Context) error // makes the doubt durable; once; after an error nothing may be printed
 
-	Known(is bool) // before Begin: whether the station never brings a ticket out twice; see [Idempotent]
+	SetIdempotent(is bool) // before Begin: whether the station never brings a ticket out twice; see [Idempotent]
 	Untouched()    // takes a Begin back: no ticket byte went out after all
 
 	Ack(ctx context.Context, proof ticket.Proof, detail string) error // it went out
@@ -184,8 +184,8 @@ func New(o Options) *Dispatcher {
 //
 // Set does not wait for any of this. Whatever the order and speed of calls, a line is
 // never served by two goroutines at once. After [Dispatcher.Stop] it does nothing.
-func (d *Dispatcher) Set(lines []Line) {
-	wanted := make(map[string]Line, len(lines))
+func (d *Dispatcher) Set(lines []Lane) {
+	wanted := make(map[string]Lane, len(lines))
 	for _, l := range lines {
 		wanted[l.Name] = l
 	}
@@ -215,7 +215,7 @@ func (d *Dispatcher) Set(lines []Line) {
 }
 
 // start begins to serve a line. d.mu is held.
-func (d *Dispatcher) start(w Line) {
+func (d *Dispatcher) start(w Lane) {
 	d.metrics.appear(w.Name, w.Backups)
 	l := &line{
 		d:      d,
@@ -231,7 +231,7 @@ func (d *Dispatcher) start(w Line) {
 
 // same says whether two lines of one name may be served by one goroutine without its
 // noticing. Stations that cannot be compared (functions) are never the same.
-func same(a, b Line) bool {
+func same(a, b Lane) bool {
 	return a.ExpireAfter == b.ExpireAfter && a.HoldDoubt == b.HoldDoubt && sameStation(a.Station, b.Station) &&
 		slices.EqualFunc(a.Backups, b.Backups, func(a, b Backup) bool {
 			return a.Name == b.Name && a.After == b.After && sameStation(a.Station, b.Station)

@@ -108,11 +108,11 @@ func TestADoubtLeftByTheBackupIsReprintedMarkedThenHeld(t *testing.T) {
 }
 
 func TestALineThatHoldsDoubtHoldsAtOnce(t *testing.T) {
-	hold := func(l *Line) { l.HoldDoubt = true }
+	hold := func(l *Lane) { l.HoldDoubt = true }
 	t.Run("its own printer's", func(t *testing.T) {
 		inKitchen(t, func(t *testing.T, k *kitchen) {
 			p := k.printer(off, cut)
-			k.Set([]Line{{Name: "grill", Station: p, HoldDoubt: true}})
+			k.Set([]Lane{{Name: "grill", Station: p, HoldDoubt: true}})
 			k.q.put("grill", "a", "b")
 			k.pass(time.Minute)
 			k.wantPaper(p, "a", "b")
@@ -137,7 +137,7 @@ func TestALineThatHoldsDoubtHoldsAtOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 			p := k.printer()
-			k.Set([]Line{{Name: "grill", Station: p, HoldDoubt: true}})
+			k.Set([]Lane{{Name: "grill", Station: p, HoldDoubt: true}})
 			k.pass(time.Minute)
 			k.wantPaper(p, "b")
 			k.wantEnds("grill a hold", "grill b ack")
@@ -153,7 +153,7 @@ func (knowing) Idempotent() bool { return true }
 func TestAStationThatKnowsATicketAgainIsGivenItUntilItIsOut(t *testing.T) {
 	inKitchen(t, func(t *testing.T, k *kitchen) {
 		p := k.printer(cut, cut, off, cut)
-		k.Set([]Line{{Name: "grill", Station: knowing{p}, HoldDoubt: true}})
+		k.Set([]Lane{{Name: "grill", Station: knowing{p}, HoldDoubt: true}})
 		k.q.put("grill", "a")
 		k.pass(time.Minute)
 		k.wantEnds("grill a retry", "grill a retry", "grill a retry", "grill a retry", "grill a ack")
@@ -238,7 +238,7 @@ func TestBeginGoesThroughOnceAndOnlyDuringThePrint(t *testing.T) {
 			second = begin(ctx)
 			return "", second
 		}
-		k.Set([]Line{{Name: "grill", Station: printFunc(print)}})
+		k.Set([]Lane{{Name: "grill", Station: printFunc(print)}})
 		k.q.put("grill", "a")
 		k.pass(time.Minute)
 		if second == nil {

@@ -59,15 +59,15 @@ func (k *kitchen) printer(faults ...fault) *fakePrinter { return &fakePrinter{t:
 // grill serves a line of that name with such a printer alone.
 func (k *kitchen) grill(faults ...fault) *fakePrinter {
 	p := k.printer(faults...)
-	k.Set([]Line{{Name: "grill", Station: p}})
+	k.Set([]Lane{{Name: "grill", Station: p}})
 	return p
 }
 
 const holdFor = 2 * time.Minute
 
 // backed is a line called grill whose backups are bar, after holdFor, and pass, after twice that.
-func backed(own *fakePrinter, backups ...*fakePrinter) Line {
-	l := Line{Name: "grill", Station: own}
+func backed(own *fakePrinter, backups ...*fakePrinter) Lane {
+	l := Lane{Name: "grill", Station: own}
 	for i, p := range backups {
 		l.Backups = append(l.Backups, Backup{Name: []string{"bar", "pass"}[i], Station: p, After: time.Duration(i+1) * holdFor})
 	}
@@ -77,7 +77,7 @@ func backed(own *fakePrinter, backups ...*fakePrinter) Line {
 const instead = " FOR grill (printer down)"
 
 // backed serves the grill with a printer of which this is wrong, for which the bar stands in.
-func (k *kitchen) backed(f fault, after time.Duration, change ...func(*Line)) (grill, bar *fakePrinter) {
+func (k *kitchen) backed(f fault, after time.Duration, change ...func(*Lane)) (grill, bar *fakePrinter) {
 	grill, bar = k.printer(), k.printer()
 	grill.now(f)
 	l := backed(grill, bar)
@@ -85,7 +85,7 @@ func (k *kitchen) backed(f fault, after time.Duration, change ...func(*Line)) (g
 	for _, f := range change {
 		f(&l)
 	}
-	k.Set([]Line{l})
+	k.Set([]Lane{l})
 	return grill, bar
 }
 

@@ -17,7 +17,7 @@ type line struct {
 	log  *slog.Logger
 
 	// Guarded by d.mu.
-	want   *Line              // what to serve it with; nil: end
+	want   *Lane              // what to serve it with; nil: end
 	wake   context.CancelFunc // ends the present turn's waiting, in Take or in a pause
 	status Status
 
@@ -49,7 +49,7 @@ func (l *line) serve() {
 // open starts a turn: its context ends when anything happens that is worth starting over
 // for (Set changed the line, Kick, Stop). It is not the context of a print. false says that
 // the line is over; it is then no longer in d.lines.
-func (l *line) open() (context.Context, Line, bool) {
+func (l *line) open() (context.Context, Lane, bool) {
 	l.d.mu.Lock()
 	defer l.d.mu.Unlock()
 	l.wake()
@@ -59,7 +59,7 @@ func (l *line) open() (context.Context, Line, bool) {
 		if !stopping {
 			l.d.metrics.vanish(l.name)
 		}
-		return nil, Line{}, false
+		return nil, Lane{}, false
 	}
 	ctx, cancel := context.WithCancel(l.d.soft)
 	l.wake = cancel
@@ -67,7 +67,7 @@ func (l *line) open() (context.Context, Line, bool) {
 }
 
 // turn is one ticket: expire, take, print, settle, pause.
-func (l *line) turn(ctx context.Context, w Line) {
+func (l *line) turn(ctx context.Context, w Lane) {
 	l.expire(ctx, w.ExpireAfter)
 	start := time.Now()
 	lease, err := l.d.queue.Take(ctx, l.name)

@@ -64,7 +64,7 @@ func TestAPrinterOffForThreeHoursDrainsInOrderOverARestart(t *testing.T) {
 		k.q.open()
 		k.start()
 		n := len(p.printed())
-		k.Set([]Line{{Name: "grill", Station: p}})
+		k.Set([]Lane{{Name: "grill", Station: p}})
 		k.pass(time.Hour)
 		want := names(100)
 		k.wantPaper(p, slices.Insert(want, n, want[n-1]+" DUPLICATE")...)
@@ -83,7 +83,7 @@ func TestADeadStationNeverDelaysAnother(t *testing.T) {
 				dead, alive, hangs := k.printer(), k.printer(), k.printer()
 				dead.now(f)
 				hangs.dial = 100 * time.Hour
-				k.Set([]Line{{Name: "dead", Station: dead}, {Name: "alive", Station: alive}, {Name: "hangs", Station: hangs}})
+				k.Set([]Lane{{Name: "dead", Station: dead}, {Name: "alive", Station: alive}, {Name: "hangs", Station: hangs}})
 				var want []string
 				for i := range 50 {
 					n := fmt.Sprintf("order-%d", i)
@@ -194,7 +194,7 @@ func TestAQueueThatFailsIsTriedAgain(t *testing.T) {
 	inKitchen(t, func(t *testing.T, k *kitchen) {
 		p := k.printer()
 		k.q.fails(errors.New("the disk is on fire"), nil)
-		k.Set([]Line{{Name: "grill", Station: p}})
+		k.Set([]Lane{{Name: "grill", Station: p}})
 		k.pass(time.Hour)
 		k.q.fails(nil, nil)
 		k.q.put("grill", "a")
@@ -215,7 +215,7 @@ func TestAQueueThatFailsIsTriedAgain(t *testing.T) {
 func TestATicketThatWasTakenBackInHandCostsItsLineNoPause(t *testing.T) {
 	inKitchen(t, func(t *testing.T, k *kitchen) {
 		var out []string
-		k.Set([]Line{{Name: "grill", Station: printFunc(func(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error) {
+		k.Set([]Lane{{Name: "grill", Station: printFunc(func(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error) {
 			time.Sleep(3 * time.Second) // it connects
 			if err := begin(ctx); err != nil {
 				return "", err
@@ -254,7 +254,7 @@ func TestAQueueThatWillNotSettleIsNotAskedAtFullSpeed(t *testing.T) {
 				p := k.printer()
 				p.now(f)
 				k.q.settling = func(context.Context) error { return errors.New("not now") }
-				k.Set([]Line{{Name: "grill", Station: p}})
+				k.Set([]Lane{{Name: "grill", Station: p}})
 				k.q.put("grill", "a")
 				k.pass(10 * time.Minute)
 				if n := len(p.attempts()); n > 160 || f != noPaper && n > 60 {
@@ -269,7 +269,7 @@ func TestARecoveringStationFirstPrintsTheSlip(t *testing.T) {
 	inKitchen(t, func(t *testing.T, k *kitchen) {
 		p := k.printer()
 		p.now(off)
-		k.Set([]Line{{Name: "grill", Station: p, ExpireAfter: 4 * time.Hour}})
+		k.Set([]Lane{{Name: "grill", Station: p, ExpireAfter: 4 * time.Hour}})
 		k.q.put("grill", "a", "b")
 		k.pass(3 * time.Hour)
 		k.q.put("grill", "c")
@@ -283,7 +283,7 @@ func TestARecoveringStationFirstPrintsTheSlip(t *testing.T) {
 func TestWhatIsCancelledOrGetsTooOldOnAHeldStationDoesNotPrint(t *testing.T) {
 	inKitchen(t, func(t *testing.T, k *kitchen) {
 		p := k.printer(off)
-		k.Set([]Line{{Name: "grill", Station: p, ExpireAfter: 4 * time.Hour}})
+		k.Set([]Lane{{Name: "grill", Station: p, ExpireAfter: 4 * time.Hour}})
 		k.q.put("grill", "gone", "a", "b")
 		k.pass(0) // the line is in a pause, the head is lent to nobody
 		if err := k.q.Cancel(t.Context(), k.q.job("gone").ID, "left"); err != nil {
@@ -308,7 +308,7 @@ func TestTicketsPrintLateWhenTheQueueCannotExpireThem(t *testing.T) {
 		k.q.fails(nil, errors.New("storage full"))
 		k.q.put("grill", "a", "b")
 		k.pass(5 * time.Hour)
-		k.Set([]Line{{Name: "grill", Station: p, ExpireAfter: 4 * time.Hour}})
+		k.Set([]Lane{{Name: "grill", Station: p, ExpireAfter: 4 * time.Hour}})
 		k.pass(time.Second)
 		k.wantPaper(p, "a", "b")
 	})

@@ -20,7 +20,7 @@ type outlet struct {
 
 // equip makes the outlets those of w. What is known of a station that stays is kept; a
 // station that is new has not failed yet.
-func (l *line) equip(w Line) {
+func (l *line) equip(w Lane) {
 	known := l.outlets
 	l.outlets = []*outlet{{Backup: Backup{Station: w.Station}, own: true}}
 	for _, b := range w.Backups {

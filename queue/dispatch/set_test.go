@@ -12,11 +12,11 @@ func TestSetDuringAPrintFinishesTheTicketInHandThenUsesTheNewStation(t *testing.
 	inKitchen(t, func(t *testing.T, k *kitchen) {
 		before, after := k.printer(), k.printer()
 		before.takes = time.Minute
-		k.Set([]Line{{Name: "grill", Station: before}})
+		k.Set([]Lane{{Name: "grill", Station: before}})
 		k.q.put("grill", "a", "b")
 		k.pass(time.Second)
 		start := time.Now()
-		k.Set([]Line{{Name: "grill", Station: after}})
+		k.Set([]Lane{{Name: "grill", Station: after}})
 		if d := time.Since(start); d > 0 {
 			t.Errorf("Set blocked for %v", d)
 		}
@@ -54,11 +54,11 @@ func TestALineThatIsRemovedAndSetAgainDuringAPrintIsServedByOneGoroutine(t *test
 	inKitchen(t, func(t *testing.T, k *kitchen) {
 		p := k.printer() // it polices that it is printed on once at a time
 		p.takes = time.Minute
-		k.Set([]Line{{Name: "grill", Station: p}})
+		k.Set([]Lane{{Name: "grill", Station: p}})
 		k.q.put("grill", "a", "b")
 		k.pass(time.Second)
 		k.Set(nil)
-		k.Set([]Line{{Name: "grill", Station: p}})
+		k.Set([]Lane{{Name: "grill", Station: p}})
 		k.pass(time.Hour)
 		k.wantPaper(p, "a", "b")
 	})
@@ -72,7 +72,7 @@ func TestAChangeCutsAPauseShort(t *testing.T) {
 				dead.dial = dial
 				k.q.put("grill", "a")
 				k.pass(dial / 2)
-				k.Set([]Line{{Name: "grill", Station: alive}})
+				k.Set([]Lane{{Name: "grill", Station: alive}})
 				k.pass(dial / 2)
 				k.wantPaper(alive, "a")
 			})
@@ -84,19 +84,19 @@ func TestAnUnchangedLineIsNotDisturbed(t *testing.T) {
 	inKitchen(t, func(t *testing.T, k *kitchen) {
 		p, other := k.printer(), k.printer()
 		p.now(off)
-		l := Line{Name: "grill", Station: p, ExpireAfter: time.Hour}
-		k.Set([]Line{l})
+		l := Lane{Name: "grill", Station: p, ExpireAfter: time.Hour}
+		k.Set([]Lane{l})
 		k.q.put("grill", "a")
 		k.pass(10 * time.Minute)
 		next := k.status("grill").NextTry
 		n := len(p.attempts())
-		k.Set([]Line{l, {Name: "bar", Station: other}})
+		k.Set([]Lane{l, {Name: "bar", Station: other}})
 		k.pass(0)
 		if s := k.status("grill"); s.NextTry != next || len(p.attempts()) != n {
 			t.Errorf("the pause was cut: next try %v, was %v", s.NextTry, next)
 		}
 		l.ExpireAfter = 2 * time.Hour
-		k.Set([]Line{l, {Name: "bar", Station: other}})
+		k.Set([]Lane{l, {Name: "bar", Station: other}})
 		k.pass(0)
 		if len(p.attempts()) != n+1 {
 			t.Error("a changed option was not taken up at once")
@@ -109,20 +109,20 @@ func TestLinesAreTheSameOnlyIfTheirStationsAre(t *testing.T) {
 	f := printFunc(func(context.Context, ticket.Delivery, func(context.Context) error) (ticket.Proof, error) {
 		return "", nil
 	})
-	named := func(name string, s Station, after time.Duration) Line {
-		return Line{Name: "grill", Station: p, Backups: []Backup{{name, s, after}}}
+	named := func(name string, s Station, after time.Duration) Lane {
+		return Lane{Name: "grill", Station: p, Backups: []Backup{{name, s, after}}}
 	}
 	for _, c := range []struct {
-		a, b Line
+		a, b Lane
 		want bool
 	}{
-		{Line{Station: p}, Line{Station: p}, true},
-		{Line{Station: p}, Line{Station: q}, false},
-		{Line{Station: p}, Line{Station: p, HoldDoubt: true}, false},
-		{Line{Station: p}, Line{Station: p, ExpireAfter: 1}, false},
-		{Line{Station: f}, Line{Station: f}, false},
-		{Line{}, Line{}, true},
-		{Line{}, Line{Station: p}, false},
+		{Lane{Station: p}, Lane{Station: p}, true},
+		{Lane{Station: p}, Lane{Station: q}, false},
+		{Lane{Station: p}, Lane{Station: p, HoldDoubt: true}, false},
+		{Lane{Station: p}, Lane{Station: p, ExpireAfter: 1}, false},
+		{Lane{Station: f}, Lane{Station: f}, false},
+		{Lane{}, Lane{}, true},
+		{Lane{}, Lane{Station: p}, false},
 		{backed(p, q), backed(p, q), true},
 		{backed(p, q), backed(p), false},
 		{backed(p, q), backed(p, p), false},
@@ -141,18 +141,18 @@ func TestAReloadKeepsWhatIsKnownOfStationsThatStay(t *testing.T) {
 	inKitchen(t, func(t *testing.T, k *kitchen) {
 		grill, bar, pass := k.printer(), k.printer(), k.printer()
 		grill.now(off)
-		k.Set([]Line{backed(grill, bar)})
+		k.Set([]Lane{backed(grill, bar)})
 		k.q.put("grill", "a")
 		k.pass(holdFor + time.Second)
 		k.wantPaper(bar, "a"+instead)
 
 		l := backed(grill, pass) // another one is called bar now
-		k.Set([]Line{l})
+		k.Set([]Lane{l})
 		k.q.put("grill", "b")
 		k.pass(0)
 		k.wantPaper(pass, "b"+instead)
 
-		k.Set([]Line{backed(k.printer(), pass)}) // the own printer is another: it has not failed yet
+		k.Set([]Lane{backed(k.printer(), pass)}) // the own printer is another: it has not failed yet
 		k.pass(0)
 		if s := k.status("grill"); s.StandIn != (StandIn{}) {
 			t.Errorf("%+v stands in for a printer that was not tried yet", s.StandIn)

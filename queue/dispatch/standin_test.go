@@ -97,7 +97,7 @@ func TestBackupsAreTriedInOrderEachAfterItsTime(t *testing.T) {
 		grill, bar, pass := k.printer(), k.printer(), k.printer()
 		grill.now(off)
 		bar.now(off)
-		k.Set([]Line{backed(grill, bar, pass)})
+		k.Set([]Lane{backed(grill, bar, pass)})
 		k.q.put("grill", "a")
 		k.pass(holdFor + time.Second)
 		if len(bar.attempts()) == 0 || len(pass.attempts()) > 0 {
@@ -152,7 +152,7 @@ func TestAStationThatIsNotReadyInTimeIsGivenUpForABackupOneThatPrintsIsNot(t *te
 			inKitchen(t, func(t *testing.T, k *kitchen) {
 				c.grill.t = t
 				bar := k.printer()
-				k.Set([]Line{backed(c.grill, bar)})
+				k.Set([]Lane{backed(c.grill, bar)})
 				k.q.put("grill", "a", "b")
 				k.pass(30 * time.Minute)
 				k.wantPaper(c.grill, c.onGrill...)
@@ -170,7 +170,7 @@ func TestABusyBackupIsGivenUpForTheNextOne(t *testing.T) {
 		grill, bar, pass := k.printer(), k.printer(), k.printer()
 		grill.now(off)
 		bar.dial = time.Hour
-		k.Set([]Line{backed(grill, bar, pass)})
+		k.Set([]Lane{backed(grill, bar, pass)})
 		k.q.put("grill", "a")
 		k.pass(2*holdFor + time.Minute)
 		k.wantPaper(pass, "a"+instead)
@@ -235,7 +235,7 @@ func TestAPersonWhoDidSomethingSeesTheOwnPrinterTriedFirst(t *testing.T) {
 
 func TestTheSlipOfWhatExpiredComesOutOfTheBackup(t *testing.T) {
 	inKitchen(t, func(t *testing.T, k *kitchen) {
-		_, bar := k.backed(off, holdFor, func(l *Line) { l.ExpireAfter = time.Hour })
+		_, bar := k.backed(off, holdFor, func(l *Lane) { l.ExpireAfter = time.Hour })
 		bar.now(off)
 		k.q.put("grill", "a", "b")
 		k.pass(time.Hour + time.Minute)

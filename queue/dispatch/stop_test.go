@@ -45,7 +45,7 @@ func TestStopEndsEveryPhase(t *testing.T) {
 			inKitchen(t, func(t *testing.T, k *kitchen) {
 				p := c.printer
 				p.t = t
-				k.Set([]Line{{Name: "grill", Station: p}})
+				k.Set([]Lane{{Name: "grill", Station: p}})
 				k.q.put("grill", c.jobs...)
 				k.pass(c.after)
 				ctx, cancel := context.WithTimeout(t.Context(), c.patient)
@@ -140,7 +140,7 @@ func TestAStorageThatNeverAnswersDelaysAShutdownByABoundedTime(t *testing.T) {
 			<-ctx.Done()
 			return ctx.Err()
 		}
-		k.Set([]Line{{Name: "grill", Station: k.printer()}})
+		k.Set([]Lane{{Name: "grill", Station: k.printer()}})
 		k.q.put("grill", "a")
 		k.pass(time.Hour) // without a shutdown it waits for the storage
 		start := time.Now()
@@ -163,7 +163,7 @@ func TestAStationThatIgnoresItsContextDoesNotHangStop(t *testing.T) {
 		p.takes = time.Hour
 		dead := k.printer()
 		dead.now(off)
-		k.Set([]Line{{Name: "grill", Station: dead, Backups: []Backup{{"pass", p, 0}}}, {Name: "bar", Station: k.printer()}})
+		k.Set([]Lane{{Name: "grill", Station: dead, Backups: []Backup{{"pass", p, 0}}}, {Name: "bar", Station: k.printer()}})
 		k.q.put("grill", "a")
 		k.pass(time.Second)
 		start := time.Now()
@@ -184,7 +184,7 @@ func TestATicketHandedOverDuringAStopIsGivenBack(t *testing.T) {
 		p := k.printer()
 		late := &lateQueue{Queue: k.q}
 		d := New(Options{Queue: late})
-		d.Set([]Line{{Name: "grill", Station: p}})
+		d.Set([]Lane{{Name: "grill", Station: p}})
 		k.pass(time.Second)
 		go func() { // a ticket arrives in the very moment
 			time.Sleep(time.Second)
@@ -212,7 +212,7 @@ func TestStopBeginsNothingOnABackup(t *testing.T) {
 		grill.now(off)
 		l := backed(grill, bar)
 		l.Backups[0].After = 0
-		k.Set([]Line{l})
+		k.Set([]Lane{l})
 		k.q.put("grill", "a")
 		k.pass(time.Second)
 		if err := k.Stop(context.Background()); err != nil {

@@ -102,11 +102,11 @@ func stress(t *testing.T, k *kitchen, r *rand.Rand, holdDoubt, hectic bool) {
 	for _, n := range stations {
 		printers[n] = []*counted{calls.printer(n), calls.printer(n)}
 	}
-	lines := func() (out []Line) {
+	lines := func() (out []Lane) {
 		after := time.Duration(r.IntN(4)) * 5 * time.Second
 		backups := map[string][]string{"grill": {"bar", "pass"}, "bar": {"pass"}, "pass": {"grill"}}
 		for _, n := range stations {
-			l := Line{Name: n, Station: printers[n][r.IntN(4)/3], HoldDoubt: holdDoubt}
+			l := Lane{Name: n, Station: printers[n][r.IntN(4)/3], HoldDoubt: holdDoubt}
 			for i, b := range backups[n] {
 				l.Backups = append(l.Backups, Backup{Name: b, Station: printers[b][0], After: time.Duration(i+1) * after})
 			}

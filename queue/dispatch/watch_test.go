@@ -14,7 +14,7 @@ func TestStatusSaysWhatIsKnownOfAStation(t *testing.T) {
 	inKitchen(t, func(t *testing.T, k *kitchen) {
 		p := k.printer()
 		p.takes = time.Minute
-		k.Set([]Line{{Name: "grill", Station: p}, {Name: "bar", Station: k.printer()}})
+		k.Set([]Lane{{Name: "grill", Station: p}, {Name: "bar", Station: k.printer()}})
 		start := time.Now()
 		k.pass(time.Second)
 		if diff := cmp.Diff([]Status{{Name: "bar", Since: start}, {Name: "grill", Since: start}}, k.Status()); diff != "" {
@@ -206,7 +206,7 @@ func TestStandInsAreCountedAndTold(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("logged (-want +got):\n%s", diff)
 		}
-		k.Set([]Line{{Name: "grill", Station: grill}})
+		k.Set([]Lane{{Name: "grill", Station: grill}})
 		k.pass(0)
 		if count() != 0 {
 			t.Error("the series of a backup that is gone is left")

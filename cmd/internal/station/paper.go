@@ -193,8 +193,8 @@ func (p *paper) Print(ctx context.Context, d ticket.Delivery, begin func(context
 	return p.paper.Print(ctx, d, begin)
 }
 
-func (p *paper) Line() dispatch.Line {
-	return dispatch.Line{Name: p.conf.Name, Station: p, ExpireAfter: p.conf.ExpireAfter, HoldDoubt: p.conf.OnDoubt == "hold"}
+func (p *paper) Line() dispatch.Lane {
+	return dispatch.Lane{Name: p.conf.Name, Station: p, ExpireAfter: p.conf.ExpireAfter, HoldDoubt: p.conf.OnDoubt == "hold"}
 }
 
 func (p *paper) StandIn(backup dispatch.Station) dispatch.Station { return backup }

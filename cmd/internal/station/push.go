@@ -76,8 +76,8 @@ func (p *pushes) close() { p.stop(&Built{}) }
 
 func (p *pushes) notices(*Built) []string { return nil }
 
-func (p *push) Line() dispatch.Line {
-	return dispatch.Line{Name: p.conf.Name, Station: p.Push, ExpireAfter: p.conf.ExpireAfter}
+func (p *push) Line() dispatch.Lane {
+	return dispatch.Lane{Name: p.conf.Name, Station: p.Push, ExpireAfter: p.conf.ExpireAfter}
 }
 
 func (p *push) StandIn(backup dispatch.Station) dispatch.Station { return forScreen{backup} }

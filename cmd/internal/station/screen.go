@@ -92,8 +92,8 @@ type screen struct {
 	expo   *kds.Expo // nil for one with a board of its own
 }
 
-func (s *screen) Line() dispatch.Line {
-	return dispatch.Line{Name: s.conf.Name, Station: s.Screen, ExpireAfter: s.conf.ExpireAfter}
+func (s *screen) Line() dispatch.Lane {
+	return dispatch.Lane{Name: s.conf.Name, Station: s.Screen, ExpireAfter: s.conf.ExpireAfter}
 }
 
 func (s *screen) StandIn(backup dispatch.Station) dispatch.Station { return s.Screen.StandIn(backup) }

@@ -32,7 +32,7 @@ import (
 type Station interface {
 	// Line is how the dispatcher serves the station's queue, but for the backups. A station that
 	// a reload leaves alone returns an equal value, so that its queue is not disturbed.
-	Line() dispatch.Line
+	Line() dispatch.Lane
 	// StandIn is another station as it prints for this one while this one cannot. It is equal
 	// for equal stations.
 	StandIn(backup dispatch.Station) dispatch.Station
@@ -197,7 +197,7 @@ func (b *Built) helpers(name string) (out []helper) {
 }
 
 // lines is how each station's queue is served.
-func (b *Built) lines() (out []dispatch.Line) {
+func (b *Built) lines() (out []dispatch.Lane) {
 	for _, name := range b.conf.Stations() {
 		st := b.stations[name]
 		l := st.Line()
