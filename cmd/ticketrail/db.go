@@ -23,9 +23,9 @@ func (c *cli) db() *cobra.Command {
 			}
 			if !errors.Is(err, doctor.ErrDamaged) {
 				// The parent must not take a file for bad that nobody could look at.
-				return errors.Join(err, say(c.out, "%s%v", doctor.Unchecked, err))
+				return errors.Join(err, say(c.out, "%s%v", doctor.UncheckedPrefix, err))
 			}
-			return errors.Join(fmt.Errorf("%w: keep a copy, and start with another storage.path", err), say(c.out, doctor.Damaged))
+			return errors.Join(fmt.Errorf("%w: keep a copy, and start with another storage.path", err), say(c.out, doctor.DamagedLine))
 		},
 	})
 	g.Hidden = true

@@ -122,10 +122,10 @@ func state(p admin.Station) string {
 	switch {
 	case p.Device == nil:
 		return string(p.State)
-	case p.Pages > 0 && (p.State == admin.Idle || p.State == admin.Up):
+	case p.Pages > 0 && (p.State == admin.Untried || p.State == admin.Up):
 		return pages(p.Pages)
 	}
-	said := p.State == admin.Idle || p.State == admin.Down && !p.Device.Fine || p.State == admin.Up && len(p.Device.Conditions) > 0
+	said := p.State == admin.Untried || p.State == admin.Down && !p.Device.Fine || p.State == admin.Up && len(p.Device.Conditions) > 0
 	if said {
 		return strings.ReplaceAll(p.Device.State, "_", " ")
 	}

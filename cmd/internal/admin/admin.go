@@ -113,7 +113,7 @@ const (
 	Orphaned Condition = "orphan"  // has tickets and is not in the configuration
 	OnHold   Condition = "held"    // a person stopped it
 	Down     Condition = "down"    // the last try did not go well, or it says that the next will not
-	Idle     Condition = "unknown" // not tried since the daemon started
+	Untried  Condition = "unknown" // not tried since the daemon started
 	Up       Condition = "up"
 )
 
@@ -145,7 +145,7 @@ type Station struct {
 }
 
 // Fine says that tickets for this station come out.
-func (p Station) Fine() bool { return (p.State == Up || p.State == Idle) && p.Held == 0 }
+func (p Station) Fine() bool { return (p.State == Up || p.State == Untried) && p.Held == 0 }
 
 // Stations is every station, and what a person must know about the whole.
 type Stations struct {

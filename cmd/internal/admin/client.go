@@ -20,7 +20,7 @@ import (
 )
 
 // A Client asks a running daemon. A refusal comes back as [*Error], no daemon as
-// [*NotRunning], a socket one may not open as [*NotAllowed].
+// [*NotRunning], a socket one may not open as [*PermissionDenied].
 type Client struct {
 	socket string
 	http   *http.Client
@@ -47,13 +47,13 @@ func (e *NotRunning) Error() string {
 	return fmt.Sprintf("ticketrail is not running (nobody answers at %s): start it with systemctl start ticketrail, or name its socket with --socket", e.Socket)
 }
 
-// NotAllowed says that the socket is closed to this user.
-type NotAllowed struct {
+// PermissionDenied says that the socket is closed to this user.
+type PermissionDenied struct {
 	Socket string
 	Group  string // who may; empty when that cannot be told
 }
 
-func (e *NotAllowed) Error() string {
+func (e *PermissionDenied) Error() string {
 	if e.Group == "" || e.Group == "root" { // nobody should be advised to join that
 		return fmt.Sprintf("permission denied at %s: use sudo", e.Socket)
 	}
@@ -67,7 +67,7 @@ func dialError(socket string, err error) error {
 	case refused(err):
 		return &NotRunning{Socket: socket}
 	case errors.Is(err, fs.ErrPermission):
-		return &NotAllowed{Socket: socket, Group: group(socket)}
+		return &PermissionDenied{Socket: socket, Group: group(socket)}
 	}
 	return fmt.Errorf("reach ticketrail at %s: %w", socket, err)
 }
@@ -219,7 +219,7 @@ func (c *Client) explain(method string, err error) error {
 	if e, ok := errors.AsType[*NotRunning](err); ok {
 		return e
 	}
-	if e, ok := errors.AsType[*NotAllowed](err); ok {
+	if e, ok := errors.AsType[*PermissionDenied](err); ok {
 		return e
 	}
 	if e, ok := errors.AsType[*url.Error](err); ok {

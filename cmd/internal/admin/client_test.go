@@ -25,12 +25,12 @@ func TestWhoMayNotOpenTheSocketIsToldWhichGroupMay(t *testing.T) {
 	// Whoever runs this test may well be allowed everything, so the kernel's answer is made up.
 	denied := &net.OpError{Op: "dial", Net: "unix", Err: os.NewSyscallError("connect", syscall.EACCES)}
 	err = dialError(path, denied)
-	e, ok := errors.AsType[*NotAllowed](err)
+	e, ok := errors.AsType[*PermissionDenied](err)
 	if !ok || e.Group != mine {
 		t.Errorf("a refused connect gives %v, want that group %s may", err, mine)
 	}
 	for group, want := range map[string]string{"kitchen": "usermod -aG kitchen and", "root": ": use sudo", "": ": use sudo"} {
-		if s := (&NotAllowed{Socket: path, Group: group}).Error(); !strings.Contains(s, want) || strings.Contains(s, "-aG root") {
+		if s := (&PermissionDenied{Socket: path, Group: group}).Error(); !strings.Contains(s, want) || strings.Contains(s, "-aG root") {
 			t.Errorf("who is not of group %q is told: %s", group, s)
 		}
 	}

@@ -58,7 +58,7 @@ func merge(st queue.StationState, l Status) Station {
 	case sick: // it may have said so itself, with no ticket in its line
 		p.State, since = Down, l.Device.Since
 	case !l.Known:
-		p.State = Idle
+		p.State = Untried
 	case !l.Up:
 		p.State = Down
 	default:

@@ -77,7 +77,7 @@ func TestAPrintersConditionIsItsMostUrgentOne(t *testing.T) {
 		want Condition
 		fine bool
 	}{
-		{queue.StationState{Configured: true}, Status{}, Idle, true},
+		{queue.StationState{Configured: true}, Status{}, Untried, true},
 		{queue.StationState{Configured: true}, up, Up, true},
 		{queue.StationState{Configured: true, Held: 1}, up, Up, false},
 		{queue.StationState{Configured: true}, down, Down, false},

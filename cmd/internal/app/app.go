@@ -255,7 +255,7 @@ func Run(ctx context.Context, o Options) error {
 // without metrics, DisplayAddr before there is a screen.
 func (a *App) WebhookAddr() net.Addr { return a.webhookAt }
 func (a *App) MetricsAddr() net.Addr { return a.metricsAt }
-func (a *App) DisplayAddr() net.Addr { return a.stations.ScreensAt() }
+func (a *App) DisplayAddr() net.Addr { return a.stations.ScreensAddr() }
 
 // Queue is the store, for the demo and the benchmark, which show its books.
 func (a *App) Queue() *queue.Queue { return a.queue }

@@ -27,7 +27,7 @@ type snapshot struct {
 // build makes a snapshot of conf. All that can fail happens here, before anything in force is
 // touched.
 func (a *App) build(conf *config.Config) (*snapshot, error) {
-	p, err := doctor.Plan(conf)
+	p, err := doctor.CompilePlan(conf)
 	if err != nil {
 		return nil, err
 	}
@@ -65,8 +65,8 @@ func (a *App) apply(s *snapshot) (orphans []string, err error) {
 	return orphans, nil
 }
 
-// Reloaded says what a reload of the configuration did.
-type Reloaded struct {
+// ReloadResult says what a reload of the configuration did.
+type ReloadResult struct {
 	Warnings []string
 	// Restart names changed keys that only a restart brings in.
 	Restart []string
@@ -76,11 +76,11 @@ type Reloaded struct {
 
 // Reload reads the configuration file again and applies it completely or not at all. What it
 // says is logged; the error is for whoever asked.
-func (a *App) Reload() (Reloaded, error) {
+func (a *App) Reload() (ReloadResult, error) {
 	a.reloading.Lock()
 	defer a.reloading.Unlock()
 	if a.o.ConfigPath == "" {
-		return Reloaded{}, errors.New("reload: this daemon was started without a configuration file")
+		return ReloadResult{}, errors.New("reload: this daemon was started without a configuration file")
 	}
 	a.notify(reloading())
 	defer func() { a.notify("READY=1\nSTATUS=" + a.health.status()) }()
@@ -88,7 +88,7 @@ func (a *App) Reload() (Reloaded, error) {
 	if err != nil {
 		a.metrics.loaded(false)
 		a.log.Error("configuration not loaded: everything stays as it was", "err", strings.ReplaceAll(err.Error(), "\n", "; "))
-		return Reloaded{}, err
+		return ReloadResult{}, err
 	}
 	for _, w := range done.Warnings {
 		a.log.Warn("configuration", "hint", w)
@@ -101,7 +101,7 @@ func (a *App) Reload() (Reloaded, error) {
 	return done, nil
 }
 
-func (a *App) reload() (done Reloaded, err error) {
+func (a *App) reload() (done ReloadResult, err error) {
 	conf, err := doctor.Load(a.o.ConfigPath)
 	if err != nil {
 		return done, err

@@ -48,7 +48,7 @@ func (s *service) clientFor(conf config.Service) (*posapi.Client, error) {
 	case s.client != nil && reflect.DeepEqual(conf, was):
 		return s.client, nil
 	}
-	return doctor.Client(conf, s.through, s.log, s.registry)
+	return doctor.NewServiceClient(conf, s.through, s.log, s.registry)
 }
 
 // drop closes a client that was made and is not used after all.

@@ -47,13 +47,13 @@ func newPolicy(conf *config.Config, p *plan.Plan) *receiver.Policy {
 		Path:        c.Path,
 		VenueHeader: c.Headers.Venue, DeviceHeader: c.Headers.Device,
 		AllowFrom: c.AllowFrom, TrustedProxies: c.TrustedProxies,
-		Plan: p, MaxBody: int64(c.MaxBody), Mode: doctor.Mode(conf), RespondWithin: c.RespondWithin,
+		Plan: p, MaxBody: int64(c.MaxBody), Mode: doctor.SchemaMode(conf), RespondWithin: c.RespondWithin,
 	}
 	for _, secret := range c.Secrets {
 		out.Secrets = append(out.Secrets, secret.Reveal())
 	}
 	for _, v := range conf.Venues {
-		out.Venues = append(out.Venues, receiver.Venue{Venue: doctor.Venue(v), Devices: v.Devices})
+		out.Venues = append(out.Venues, receiver.Venue{Venue: doctor.PlanVenue(v), Devices: v.Devices})
 	}
 	return out
 }
@@ -74,7 +74,7 @@ func listenWebhook(a *App, conf *config.Config) error {
 	loaded := certMetrics(a.registry)
 	if t := conf.Receiver.TLS; t.Enabled() {
 		files := httpserver.Files{Cert: t.CertFile, Key: t.KeyFile, ClientCA: t.ClientCAFile}
-		if o.Cert, err = httpserver.LoadCert(files, a.log.With("component", "receiver"), loaded); err != nil {
+		if o.Cert, err = httpserver.NewCertReloader(files, a.log.With("component", "receiver"), loaded); err != nil {
 			return fmt.Errorf("receiver.tls: %w", err)
 		}
 	}

@@ -42,11 +42,11 @@ func problems(conf *config.Config) []config.Problem {
 	out := station.Problems(conf)
 	add := func(path, msg string) { out = append(out, config.Problem{Path: path, Msg: msg}) }
 	if conf.Service.Enabled() {
-		if _, err := Client(conf.Service, nil, nil, nil); err != nil {
+		if _, err := NewServiceClient(conf.Service, nil, nil, nil); err != nil {
 			add("service", strings.ReplaceAll(err.Error(), "\n", "; "))
 		}
 	}
-	if _, err := Plan(conf); err != nil {
+	if _, err := CompilePlan(conf); err != nil {
 		for _, e := range flatten(err) {
 			if p, ok := errors.AsType[*plan.Problem](e); ok {
 				add(p.Path, oneLine(p.Msg))
@@ -81,8 +81,8 @@ func flatten(err error) []error {
 	return []error{err}
 }
 
-// Plan compiles the routes of a configuration.
-func Plan(conf *config.Config) (*plan.Plan, error) {
+// CompilePlan compiles the routes of a configuration.
+func CompilePlan(conf *config.Config) (*plan.Plan, error) {
 	c := plan.Config{Fallback: conf.Fallback, Fields: conf.Ticket.Fields}
 	for _, r := range conf.Routes {
 		c.Routes = append(c.Routes, plan.Route{Venue: r.Venue, When: r.When, To: slices.Clone(r.To), Continue: r.Continue})
@@ -90,22 +90,22 @@ func Plan(conf *config.Config) (*plan.Plan, error) {
 	return plan.Compile(c)
 }
 
-// Venue is a venue as routing knows it.
-func Venue(v config.Venue) plan.Venue {
+// PlanVenue is a venue as routing knows it.
+func PlanVenue(v config.Venue) plan.Venue {
 	return plan.Venue{ID: v.ID, Name: v.Name, Zone: v.Timezone, Fallback: v.Fallback}
 }
 
-// Mode is how strictly bodies are read.
-func Mode(conf *config.Config) contract.Mode {
+// SchemaMode is how strictly bodies are read.
+func SchemaMode(conf *config.Config) contract.Mode {
 	if conf.Receiver.Schema == "strict" {
 		return contract.Strict
 	}
 	return contract.Lenient
 }
 
-// Client makes a client of the point-of-sale API. It talks to nobody yet. A nil transport is
+// NewServiceClient makes a client of the point-of-sale API. It talks to nobody yet. A nil transport is
 // the network.
-func Client(c config.Service, through http.RoundTripper, log *slog.Logger, reg prometheus.Registerer) (*posapi.Client, error) {
+func NewServiceClient(c config.Service, through http.RoundTripper, log *slog.Logger, reg prometheus.Registerer) (*posapi.Client, error) {
 	return posapi.New(posapi.Options{
 		BaseURL: c.BaseURL, ClientID: c.ClientID,
 		Secret: func() (string, error) {
@@ -134,7 +134,7 @@ func CheckOnline(ctx context.Context, path string, w io.Writer) error {
 	var venues []VenueCheck
 	var asking sync.WaitGroup
 	if conf.Service.Enabled() {
-		client, err := Client(conf.Service, nil, nil, nil)
+		client, err := NewServiceClient(conf.Service, nil, nil, nil)
 		if err != nil {
 			return err
 		}
@@ -142,11 +142,11 @@ func CheckOnline(ctx context.Context, path string, w io.Writer) error {
 		asking.Go(func() { venues = checkVenues(ctx, client, conf.Service.Timeout, conf.Venues) })
 	}
 	var wrong []error
-	for _, a := range station.Ask(ctx, conf) {
+	for _, a := range station.CheckOnline(ctx, conf) {
 		for _, line := range a.Lines {
 			fmt.Fprintln(w, line)
 		}
-		wrong = append(wrong, a.Wrong...)
+		wrong = append(wrong, a.Errors...)
 	}
 	asking.Wait()
 	if !(WallClock{}).Synchronized() {

@@ -20,7 +20,7 @@ func Inspect(path string, body io.Reader, venue, device string, w io.Writer) err
 	if err != nil {
 		return err
 	}
-	p, err := Plan(conf)
+	p, err := CompilePlan(conf)
 	if err != nil {
 		return err
 	}
@@ -35,11 +35,11 @@ func Inspect(path string, body io.Reader, venue, device string, w io.Writer) err
 	if len(raw) > int(conf.Receiver.MaxBody) {
 		return fmt.Errorf("the body is larger than receiver.max_body (%d bytes): it would be answered 400", conf.Receiver.MaxBody)
 	}
-	req, err := contract.Open(raw, Mode(conf))
+	req, err := contract.Open(raw, SchemaMode(conf))
 	if err != nil {
 		return fmt.Errorf("it would be answered 400: %w", err)
 	}
-	r := p.SplitTraced(req, Venue(v), device, time.Now(), nil)
+	r := p.SplitTraced(req, PlanVenue(v), device, time.Now(), nil)
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "request %s for venue %s\n", layout.Clean(req.ID), v.Name)
 	for _, a := range req.Anomalies {
@@ -48,7 +48,7 @@ func Inspect(path string, body io.Reader, venue, device string, w io.Writer) err
 	fmt.Fprintln(&out)
 	out.WriteString(r.Trace.String())
 	for _, d := range r.Request.Drafts {
-		o, err := station.Look(conf, d.Station)
+		o, err := station.LayoutOptions(conf, d.Station)
 		if err != nil {
 			return err
 		}

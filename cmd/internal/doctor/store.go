@@ -21,12 +21,12 @@ var ErrDamaged = queue.ErrDamaged
 // in one that may die: the hidden command `db check` is that.
 func CheckStore(path string) error { return queue.Check(path) }
 
-// Unchecked begins the line that the child of [CheckInChild] prints when it could not
+// UncheckedPrefix begins the line that the child of [CheckInChild] prints when it could not
 // look at the file at all, which says nothing about the file.
-const Unchecked = "unchecked: "
+const UncheckedPrefix = "unchecked: "
 
-// Damaged is the line that the child prints when it has found the file damaged.
-const Damaged = "damaged"
+// DamagedLine is the line that the child prints when it has found the file damaged.
+const DamagedLine = "damaged"
 
 // CheckInChild returns a check that runs `exe db check PATH`. A file is damaged only if the
 // child says so, or if what it read killed it: a page that leads bbolt astray ends in a
@@ -47,12 +47,12 @@ func CheckInChild(exe string) func(ctx context.Context, path string) error {
 		if _, died := errors.AsType[*exec.ExitError](err); !died {
 			return fmt.Errorf("run %s db check: %w", exe, err)
 		}
-		if why, ok := strings.CutPrefix(strings.TrimSpace(out.String()), Unchecked); ok {
+		if why, ok := strings.CutPrefix(strings.TrimSpace(out.String()), UncheckedPrefix); ok {
 			return fmt.Errorf("check database: %s", why)
 		}
 		said := strings.TrimSpace(trouble.String())
 		first, _, _ := strings.Cut(said, "\n")
-		if strings.TrimSpace(out.String()) == Damaged || diedOfThePages(cmd.ProcessState, said) {
+		if strings.TrimSpace(out.String()) == DamagedLine || diedOfThePages(cmd.ProcessState, said) {
 			return fmt.Errorf("check %s: %w: %s (%w)", path, queue.ErrDamaged, first, err)
 		}
 		return fmt.Errorf("check %s: the check did not finish: %s (%w)", path, first, err)

@@ -102,7 +102,7 @@ func service(path string) (*config.Config, *posapi.Client, error) {
 	if !conf.Service.Enabled() {
 		return nil, nil, ErrNoService
 	}
-	client, err := Client(conf.Service, nil, nil, nil)
+	client, err := NewServiceClient(conf.Service, nil, nil, nil)
 	return conf, client, err
 }
 

@@ -34,7 +34,7 @@ func checked(t *testing.T, h http.Handler, v config.Venue) VenueCheck {
 	c := config.Default().Service
 	c.BaseURL, c.ClientID, c.ClientSecretFile = "https://pos.example", "me", t.TempDir()+"/secret"
 	writeFile(t, c.ClientSecretFile, clientSecret)
-	client, err := Client(c, local{h}, nil, nil)
+	client, err := NewServiceClient(c, local{h}, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

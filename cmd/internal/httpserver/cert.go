@@ -18,10 +18,10 @@ type Files struct {
 	ClientCA string // PEM; if set, clients must show a certificate of one of these
 }
 
-// A Cert follows [Files]: they are read again when they change, at a handshake, at most once a
+// A CertReloader follows [Files]: they are read again when they change, at a handshake, at most once a
 // second. A change that cannot be used leaves what was there in force. It is safe for
 // concurrent use.
-type Cert struct {
+type CertReloader struct {
 	files  Files
 	log    *slog.Logger
 	loaded func(notAfter time.Time, err error)
@@ -36,17 +36,17 @@ type Cert struct {
 // recheck is how often the files are looked at, at most.
 const recheck = time.Second
 
-// LoadCert reads the files. loaded, which may be nil, is told of each reading: when the
+// NewCertReloader reads the files. loaded, which may be nil, is told of each reading: when the
 // certificate ends, or why the files cannot be used.
-func LoadCert(files Files, log *slog.Logger, loaded func(notAfter time.Time, err error)) (*Cert, error) {
-	c := &Cert{files: files, log: log, loaded: loaded, seen: files.stat(), checked: time.Now()}
+func NewCertReloader(files Files, log *slog.Logger, loaded func(notAfter time.Time, err error)) (*CertReloader, error) {
+	c := &CertReloader{files: files, log: log, loaded: loaded, seen: files.stat(), checked: time.Now()}
 	if err := c.load(); err != nil {
 		return nil, err
 	}
 	return c, nil
 }
 
-func (c *Cert) config() *tls.Config {
+func (c *CertReloader) config() *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS12,
 		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return c.now(), nil },
@@ -54,7 +54,7 @@ func (c *Cert) config() *tls.Config {
 }
 
 // now is the configuration for a new connection.
-func (c *Cert) now() *tls.Config {
+func (c *CertReloader) now() *tls.Config {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if time.Since(c.checked) < recheck {
@@ -79,7 +79,7 @@ func (c *Cert) now() *tls.Config {
 }
 
 // load needs mu once c is known to others.
-func (c *Cert) load() error {
+func (c *CertReloader) load() error {
 	config, err := c.files.load()
 	var notAfter time.Time
 	if err == nil {

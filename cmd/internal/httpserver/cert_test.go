@@ -96,9 +96,9 @@ func tlsFiles(t *testing.T, a *authority) Files {
 	return files
 }
 
-func load(t *testing.T, f Files) *Cert {
+func load(t *testing.T, f Files) *CertReloader {
 	t.Helper()
-	c, err := LoadCert(f, slog.New(slog.DiscardHandler), nil)
+	c, err := NewCertReloader(f, slog.New(slog.DiscardHandler), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func load(t *testing.T, f Files) *Cert {
 }
 
 // meet shakes hands with a server and says whose certificate it has.
-func meet(c *Cert, client *tls.Config) (name string, err error) {
+func meet(c *CertReloader, client *tls.Config) (name string, err error) {
 	here, there := net.Pipe()
 	defer here.Close()
 	defer there.Close()
@@ -129,7 +129,7 @@ func TestCertificatesAreReadAgainWhenTheyChange(t *testing.T) {
 		var log bytes.Buffer
 		var lastErr error
 		var ends time.Time
-		c, err := LoadCert(files, slog.New(slog.NewTextHandler(&log, nil)), func(notAfter time.Time, err error) {
+		c, err := NewCertReloader(files, slog.New(slog.NewTextHandler(&log, nil)), func(notAfter time.Time, err error) {
 			if lastErr = err; err == nil {
 				ends = notAfter
 			}
@@ -214,7 +214,7 @@ func TestFilesThatCannotBeUsedAtTheStartAreAnError(t *testing.T) {
 		"does not match":               {Cert: good.Cert, Key: other.Key},
 		"no certificate in it":         {Cert: good.Cert, Key: good.Key, ClientCA: good.Key},
 	} {
-		if _, err := LoadCert(files, slog.New(slog.DiscardHandler), nil); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := NewCertReloader(files, slog.New(slog.DiscardHandler), nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}

@@ -21,7 +21,7 @@ const (
 
 // Options say how a server listens and stops.
 type Options struct {
-	Cert           *Cert         // nil: plain HTTP/1
+	Cert           *CertReloader // nil: plain HTTP/1
 	MaxConnections int           // more wait to be accepted; 0: no limit
 	Grace          time.Duration // how long requests under way may take when the server stops
 }

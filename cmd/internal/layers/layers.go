@@ -4,8 +4,8 @@
 // printer never ships) hold for whoever comes next. ARCHITECTURE.md shows the same table.
 package layers
 
-// A Room is one package: what it is for and which of our packages it may import.
-type Room struct {
+// A Package is one package: what it is for and which of our packages it may import.
+type Package struct {
 	Path string
 	Is   string
 	// May lists packages it may import. A trailing "/..." takes everything below as well;
@@ -13,8 +13,8 @@ type Room struct {
 	May []string
 }
 
-// Rooms is the whole house. A package that is not here may not exist.
-var Rooms = []Room{
+// Packages is the whole house. A package that is not here may not exist.
+var Packages = []Package{
 	{"cmd/ticketrail", "the daemon and its command line, one file a command", []string{"cmd/internal/admin", "cmd/internal/app", "cmd/internal/doctor", "config", "receiver/posapi", "receiver/plan", "printer/layout", "printer/profile", "queue/ticket"}},
 	{"cmd/demo", "a whole kitchen in one process", []string{"..."}},
 	{"cmd/bench", "the speed and memory figures, measured in one run", []string{"..."}},
@@ -57,9 +57,9 @@ var Never = map[string]string{
 // Only says which third-party module lives in which rooms, and why: each is one we may
 // have to replace, and then one package changes.
 var Only = []struct {
-	Module string
-	Rooms  []string
-	Why    string
+	Module   string
+	Packages []string
+	Why      string
 }{
 	{"github.com/labstack/echo", []string{"receiver"}, "Echo v4 is near the end of its support; the move must be one package"},
 	{"go.etcd.io/bbolt", []string{"queue", "cmd/bench"}, "durability is argued in one place; the bench measures bbolt itself as its yardstick"},

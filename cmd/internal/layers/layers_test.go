@@ -70,7 +70,7 @@ func imports(t *testing.T) (code, tests map[string][]string) {
 
 func ours(name string) (string, bool) { return strings.CutPrefix(name, module+"/") }
 
-func (r Room) may(pkg string) bool {
+func (r Package) may(pkg string) bool {
 	for _, m := range r.May {
 		below, all := strings.CutSuffix(m, "...")
 		below = strings.TrimSuffix(below, "/")
@@ -84,18 +84,18 @@ func (r Room) may(pkg string) bool {
 func TestEveryImportIsOnTheMap(t *testing.T) {
 	code, _ := imports(t)
 	for pkg, names := range code {
-		i := slices.IndexFunc(Rooms, func(r Room) bool { return r.Path == pkg })
+		i := slices.IndexFunc(Packages, func(r Package) bool { return r.Path == pkg })
 		if i < 0 {
 			t.Errorf("%s is not on the map: say in layers.go what it is and why it buys its existence", pkg)
 			continue
 		}
 		for _, n := range names {
-			if p, ok := ours(n); ok && !Rooms[i].may(p) {
-				t.Errorf("%s imports %s: it is %q and may import only %v", pkg, p, Rooms[i].Is, Rooms[i].May)
+			if p, ok := ours(n); ok && !Packages[i].may(p) {
+				t.Errorf("%s imports %s: it is %q and may import only %v", pkg, p, Packages[i].Is, Packages[i].May)
 			}
 		}
 	}
-	for _, r := range Rooms {
+	for _, r := range Packages {
 		if _, ok := code[r.Path]; !ok {
 			t.Errorf("%s is on the map and not in the tree", r.Path)
 		}
@@ -132,12 +132,12 @@ func TestEachLibraryLivesInItsOwnRoom(t *testing.T) {
 	for _, o := range Only {
 		for _, m := range []map[string][]string{code, tests} {
 			for pkg, names := range m {
-				if slices.Contains(o.Rooms, pkg) {
+				if slices.Contains(o.Packages, pkg) {
 					continue
 				}
 				for _, n := range names {
 					if n == o.Module || strings.HasPrefix(n, o.Module+"/") {
-						t.Errorf("%s imports %s, which lives in %v: %s", pkg, n, o.Rooms, o.Why)
+						t.Errorf("%s imports %s, which lives in %v: %s", pkg, n, o.Packages, o.Why)
 					}
 				}
 			}
@@ -162,18 +162,18 @@ func TestArchitectureShowsThisMap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range Rooms {
+	for _, r := range Packages {
 		if row := r.Row(); !strings.Contains(string(b), row) {
 			t.Errorf("ARCHITECTURE.md lacks the row\n%s", row)
 		}
 	}
-	if got, want := strings.Count(string(b), "\n| `"), len(Rooms); got != want {
+	if got, want := strings.Count(string(b), "\n| `"), len(Packages); got != want {
 		t.Errorf("ARCHITECTURE.md has %d rows of packages, the map %d", got, want)
 	}
 }
 
 // Row is the room's line in ARCHITECTURE.md.
-func (r Room) Row() string {
+func (r Package) Row() string {
 	may := "–"
 	if len(r.May) > 0 {
 		may = "`" + strings.Join(r.May, "`, `") + "`"

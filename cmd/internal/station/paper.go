@@ -193,11 +193,11 @@ func (p *paper) Print(ctx context.Context, d ticket.Delivery, begin func(context
 	return p.paper.Print(ctx, d, begin)
 }
 
-func (p *paper) Line() dispatch.Lane {
+func (p *paper) Lane() dispatch.Lane {
 	return dispatch.Lane{Name: p.conf.Name, Station: p, ExpireAfter: p.conf.ExpireAfter, HoldDoubt: p.conf.OnDoubt == "hold"}
 }
 
-func (p *paper) StandIn(backup dispatch.Station) dispatch.Station { return backup }
+func (p *paper) WrapBackup(backup dispatch.Station) dispatch.Station { return backup }
 
 func (p *paper) Show(l *admin.Status) {
 	s := p.device.Status()

@@ -90,9 +90,9 @@ func FontWarnings(conf *config.Config) []string {
 	return warnings
 }
 
-// Look is how a ticket of a station looks as text: in the letters its printer has. A station
+// LayoutOptions is how a ticket of a station looks as text: in the letters its printer has. A station
 // that does not print looks like most printers.
-func Look(conf *config.Config, station string) (layout.Options, error) {
+func LayoutOptions(conf *config.Config, station string) (layout.Options, error) {
 	p := config.DefaultPrinter()
 	for _, q := range conf.Printers {
 		if q.Name == station {
@@ -198,7 +198,7 @@ const (
 
 // askPrinters asks each printer whether it is there and how it is; one at which several
 // stations end, once.
-func askPrinters(ctx context.Context, conf *config.Config) (out Answers) {
+func askPrinters(ctx context.Context, conf *config.Config) (out OnlineReport) {
 	answers := map[string]*answer{}
 	var asking sync.WaitGroup
 	for _, c := range conf.Printers {
@@ -228,13 +228,13 @@ func askPrinters(ctx context.Context, conf *config.Config) (out Answers) {
 }
 
 // add is a line about a station.
-func (a *Answers) add(verdict, kind, name, text string) {
+func (a *OnlineReport) add(verdict, kind, name, text string) {
 	a.Lines = append(a.Lines, fmt.Sprintf("%-5s %s %s  %s", verdict, kind, name, text))
 }
 
-func (a *Answers) wrong(what string, names []string) {
+func (a *OnlineReport) wrong(what string, names []string) {
 	if len(names) > 0 {
-		a.Wrong = append(a.Wrong, fmt.Errorf("%s %s", what, strings.Join(names, ", ")))
+		a.Errors = append(a.Errors, fmt.Errorf("%s %s", what, strings.Join(names, ", ")))
 	}
 }
 

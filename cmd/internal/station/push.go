@@ -76,11 +76,11 @@ func (p *pushes) close() { p.stop(&Built{}) }
 
 func (p *pushes) notices(*Built) []string { return nil }
 
-func (p *push) Line() dispatch.Lane {
+func (p *push) Lane() dispatch.Lane {
 	return dispatch.Lane{Name: p.conf.Name, Station: p.Push, ExpireAfter: p.conf.ExpireAfter}
 }
 
-func (p *push) StandIn(backup dispatch.Station) dispatch.Station { return forScreen{backup} }
+func (p *push) WrapBackup(backup dispatch.Station) dispatch.Station { return forScreen{backup} }
 
 func (p *push) Show(l *admin.Status) { l.Kind, l.Address = admin.KindKDS, host(p.conf) }
 
@@ -107,7 +107,7 @@ func pushProblems(conf *config.Config) (out []config.Problem) {
 }
 
 // askPushes asks each display whether it is there. Nothing is sent.
-func askPushes(ctx context.Context, conf *config.Config) (out Answers) {
+func askPushes(ctx context.Context, conf *config.Config) (out OnlineReport) {
 	ctx, cancel := context.WithTimeout(ctx, askedWithin)
 	defer cancel()
 	errs := make([]error, len(conf.KDS))

@@ -39,8 +39,8 @@ type screens struct {
 	opened   chan struct{} // closed when there is a server
 	server   *kds.Server
 	listener net.Listener
-	cert     *httpserver.Cert // nil: plain HTTP
-	conf     config.Display   // as it was then
+	cert     *httpserver.CertReloader // nil: plain HTTP
+	conf     config.Display           // as it was then
 }
 
 // openScreens opens what the queue's file has of screens. Nothing listens yet.
@@ -92,11 +92,11 @@ type screen struct {
 	expo   *kds.Expo // nil for one with a board of its own
 }
 
-func (s *screen) Line() dispatch.Lane {
+func (s *screen) Lane() dispatch.Lane {
 	return dispatch.Lane{Name: s.conf.Name, Station: s.Screen, ExpireAfter: s.conf.ExpireAfter}
 }
 
-func (s *screen) StandIn(backup dispatch.Station) dispatch.Station { return s.Screen.StandIn(backup) }
+func (s *screen) WrapBackup(backup dispatch.Station) dispatch.Station { return s.Screen.StandIn(backup) }
 
 // build makes the screens that have tickets of their own, and the listener of the pages as soon
 // as there is a screen. Those of the pass come last, in stop.

@@ -22,10 +22,10 @@ func (d *screens) listen(conf *config.Config) error {
 	if len(conf.Screens) == 0 || d.server != nil {
 		return nil
 	}
-	var cert *httpserver.Cert
+	var cert *httpserver.CertReloader
 	if t := conf.Display.TLS; t.Enabled() {
 		var err error
-		if cert, err = httpserver.LoadCert(httpserver.Files{Cert: t.CertFile, Key: t.KeyFile}, d.log.With("component", "kds"), nil); err != nil {
+		if cert, err = httpserver.NewCertReloader(httpserver.Files{Cert: t.CertFile, Key: t.KeyFile}, d.log.With("component", "kds"), nil); err != nil {
 			return fmt.Errorf("display.tls: %w", err)
 		}
 	}
@@ -54,8 +54,8 @@ func (s *Set) ServeScreens(ctx context.Context) error {
 	}
 }
 
-// ScreensAt is where pages are; nil before there is a screen.
-func (s *Set) ScreensAt() net.Addr {
+// ScreensAddr is where pages are; nil before there is a screen.
+func (s *Set) ScreensAddr() net.Addr {
 	select {
 	case <-s.screens.opened:
 		return s.screens.listener.Addr()
@@ -67,7 +67,7 @@ func (s *Set) ScreensAt() net.Addr {
 // Display is the section of the configuration that the listener of the pages was opened with,
 // which only a restart changes; that of now while there is none.
 func (s *Set) Display(now config.Display) config.Display {
-	if s.ScreensAt() == nil {
+	if s.ScreensAddr() == nil {
 		return now
 	}
 	return s.screens.conf
@@ -130,7 +130,7 @@ func (d *screens) shown(s *screen) admin.Screen {
 
 // address is what a person types into a browser to see a screen.
 func (d *screens) address(name string) string {
-	addr := d.s.ScreensAt()
+	addr := d.s.ScreensAddr()
 	if addr == nil {
 		return ""
 	}
@@ -158,7 +158,7 @@ func (d *screens) Pair(ctx context.Context, code, station string) (admin.Pairing
 		}
 		station = conf.Screens[0].Name
 	}
-	if d.s.ScreensAt() == nil {
+	if d.s.ScreensAddr() == nil {
 		return admin.Pairing{}, &admin.Error{Code: admin.NotFound, Message: "the configuration has no screens"}
 	}
 	p, err := d.server.Pair(ctx, code, station)
@@ -222,7 +222,7 @@ func screenProblems(conf *config.Config) (out []config.Problem) {
 }
 
 // askScreens asks the running daemon about its screens, for only that has them.
-func askScreens(ctx context.Context, conf *config.Config) (out Answers) {
+func askScreens(ctx context.Context, conf *config.Config) (out OnlineReport) {
 	if len(conf.Screens) == 0 {
 		return out
 	}

@@ -30,12 +30,12 @@ import (
 
 // A Station is one configured place where tickets come out. It is safe for concurrent use.
 type Station interface {
-	// Line is how the dispatcher serves the station's queue, but for the backups. A station that
+	// Lane is how the dispatcher serves the station's queue, but for the backups. A station that
 	// a reload leaves alone returns an equal value, so that its queue is not disturbed.
-	Line() dispatch.Lane
-	// StandIn is another station as it prints for this one while this one cannot. It is equal
+	Lane() dispatch.Lane
+	// WrapBackup is another station as it prints for this one while this one cannot. It is equal
 	// for equal stations.
-	StandIn(backup dispatch.Station) dispatch.Station
+	WrapBackup(backup dispatch.Station) dispatch.Station
 	// Show adds to a listing what the station knows of itself.
 	Show(*admin.Status)
 }
@@ -60,7 +60,7 @@ type kind interface {
 var kinds = []struct {
 	open     func(*Set) (kind, error)
 	problems func(*config.Config) []config.Problem
-	ask      func(context.Context, *config.Config) Answers
+	ask      func(context.Context, *config.Config) OnlineReport
 }{
 	{openPapers, paperProblems, askPrinters},
 	{openScreens, screenProblems, askScreens},
@@ -155,7 +155,7 @@ func (s *Set) Swap(next *Built) {
 		k.stop(next)
 	}
 	s.live.Store(next)
-	s.o.Dispatcher.Set(next.lines())
+	s.o.Dispatcher.Set(next.lanes())
 	for _, k := range s.kinds {
 		k.start(next)
 	}
@@ -191,18 +191,18 @@ func (b *Built) helpers(name string) (out []helper) {
 			return out
 		}
 		after += patience
-		out = append(out, helper{next, st.Line().Station, after})
+		out = append(out, helper{next, st.Lane().Station, after})
 		name = next
 	}
 }
 
-// lines is how each station's queue is served.
-func (b *Built) lines() (out []dispatch.Lane) {
+// lanes is how each station's queue is served.
+func (b *Built) lanes() (out []dispatch.Lane) {
 	for _, name := range b.conf.Stations() {
 		st := b.stations[name]
-		l := st.Line()
+		l := st.Lane()
 		for _, h := range b.helpers(name) {
-			l.Backups = append(l.Backups, dispatch.Backup{Name: h.name, Station: st.StandIn(h.station), After: h.after})
+			l.Backups = append(l.Backups, dispatch.Backup{Name: h.name, Station: st.WrapBackup(h.station), After: h.after})
 		}
 		out = append(out, l)
 	}
@@ -293,16 +293,16 @@ func running(f func(context.Context)) (stop func()) {
 	return func() { cancel(); g.Wait() }
 }
 
-// Answers is what the stations of one kind answered when they were asked without being served.
-type Answers struct {
-	Lines []string // one for each station, as `check --online` prints it
-	Wrong []error  // what keeps tickets from coming out
+// OnlineReport is what the stations of one kind answered when they were asked without being served.
+type OnlineReport struct {
+	Lines  []string // one for each station, as `check --online` prints it
+	Errors []error  // what keeps tickets from coming out
 }
 
-// Ask asks each station of conf how it is. Nothing is printed or shown. It needs no running
+// CheckOnline asks each station of conf how it is. Nothing is printed or shown. It needs no running
 // daemon, but only that knows whether somebody looks at the screens.
-func Ask(ctx context.Context, conf *config.Config) []Answers {
-	out := make([]Answers, len(kinds))
+func CheckOnline(ctx context.Context, conf *config.Config) []OnlineReport {
+	out := make([]OnlineReport, len(kinds))
 	var asking sync.WaitGroup
 	for i, k := range kinds {
 		asking.Go(func() { out[i] = k.ask(ctx, conf) })
