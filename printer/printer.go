@@ -212,7 +212,7 @@ func (p *Paper) encode(d ticket.Delivery, asb bool) job {
 	}
 	lo := p.o.Layout
 	lo.Columns, lo.Printer, lo.Copies = p.o.Columns, p.o.Name, p.o.Copies
-	lo.Printable = func(s string) string { return escpos.PrintableWith(s, eo) }
+	lo.Printable = func(s string) string { return escpos.Printable(s, eo) }
 	for k := range p.o.Copies {
 		lo.Copy = k + 1
 		lines := layout.ComposeWith(d, lo)

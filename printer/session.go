@@ -128,8 +128,8 @@ func (s *session) note(r escpos.Reply) {
 		s.asked = s.asked[1:]
 		s.answered[n]++
 		s.told[n] = escpos.FromRealTime(n, r.Byte)
-		s.told[0] &^= escpos.Tells(n)
-		s.asb &^= escpos.Tells(n)
+		s.told[0] &^= escpos.RealTimeConditions(n)
+		s.asb &^= escpos.RealTimeConditions(n)
 	case escpos.AutoStatusReply:
 		s.pushed++
 		s.asb, s.told = escpos.FromASB(r.ASB), [5]escpos.Condition{}
@@ -143,7 +143,7 @@ func (s *session) note(r escpos.Reply) {
 		s.fence.status(s.statusAnswered, s.told[0])
 	case escpos.NoPaperReply:
 		s.told[0] |= escpos.PaperOut
-	case escpos.Junk, escpos.XON, escpos.XOFF:
+	case escpos.UnknownReply, escpos.XON, escpos.XOFF:
 		return
 	}
 	s.heard++

@@ -34,7 +34,7 @@ func (e *encoder) command(b ...byte) { e.out = append(e.out, b...) }
 // Chinese ROM and the pushed status off, and the code page may depend on the former.
 func (e *encoder) start(asb bool) {
 	e.command(esc, '@')
-	if e.p.Kanji || e.two != nil {
+	if e.p.Kanji || e.twoByte != nil {
 		e.command(fs, '.')
 	}
 	if asb {
@@ -45,20 +45,20 @@ func (e *encoder) start(asb bool) {
 		e.selectPage(0)
 	}
 	if e.p.Sizing == profile.Doubled {
-		e.mode(style{}) // the font, which a switch in the printer may have changed
+		e.selectPrintMode(style{}) // the font, which a switch in the printer may have changed
 	}
 }
 
-// mostBuzz is what ESC B takes; more is a nuisance on any printer.
-const mostBuzz = 9
+// maxBuzz is what ESC B takes; more is a nuisance on any printer.
+const maxBuzz = 9
 
 // buzz rings, short for an order and long for a cancellation.
 func (e *encoder) buzz(times int, void bool) {
-	n := min(times, mostBuzz)
+	n := min(times, maxBuzz)
 	if n <= 0 {
 		return
 	}
-	either := func(order, cancel byte) byte {
+	choose := func(order, cancel byte) byte {
 		if void {
 			return cancel
 		}
@@ -68,12 +68,12 @@ func (e *encoder) buzz(times int, void bool) {
 	case profile.EscParenA:
 		// The short form of function 97: pattern A or E of the optional buzzer, n times. The long
 		// one with its own times is the TM-U230's.
-		e.command(esc, '(', 'A', 3, 0, 97, either(1, 5), byte(n))
+		e.command(esc, '(', 'A', 3, 0, 97, choose(1, 5), byte(n))
 	case profile.EscB:
-		e.command(esc, 'B', byte(n), either(2, 8)) // × 50 or 100 ms, by the maker
+		e.command(esc, 'B', byte(n), choose(2, 8)) // × 50 or 100 ms, by the maker
 	case profile.Drawer:
 		for range n { // × 2 ms on and off; longer off than on (Epson TM-U220 specification, ESC p)
-			e.command(esc, 'p', 0, either(50, 120), either(100, 200))
+			e.command(esc, 'p', 0, choose(50, 120), choose(100, 200))
 		}
 	}
 }
@@ -100,20 +100,20 @@ func (e *encoder) selectPage(i int) {
 	}
 }
 
-// twoBytes and singleBytes change how the bytes that follow are read; on is how they are now.
-func (e *encoder) twoBytes(on *bool) {
+// beginTwoByte and singleBytes change how the bytes that follow are read; on is how they are now.
+func (e *encoder) beginTwoByte(on *bool) {
 	if *on {
 		return
 	}
 	*on = true
-	if e.two.shift && !e.shift {
+	if e.twoByte.shift && !e.shift {
 		e.shift = true
 		e.command(fs, 'C', 1)
 	}
 	e.command(fs, '&')
 }
 
-func (e *encoder) singleBytes(on *bool) {
+func (e *encoder) endTwoByte(on *bool) {
 	if *on {
 		*on = false
 		e.command(fs, '.')
@@ -121,26 +121,26 @@ func (e *encoder) singleBytes(on *bool) {
 }
 
 func (e *encoder) style(s style) {
-	was := e.now
+	was := e.current
 	if s == was {
 		return
 	}
-	e.now = s
+	e.current = s
 	if s.red != was.red {
-		e.command(esc, 'r', bit(s.red, 1))
+		e.command(esc, 'r', flagByte(s.red, 1))
 	}
 	if s.invert != was.invert {
-		e.command(gs, 'B', bit(s.invert, 1))
+		e.command(gs, 'B', flagByte(s.invert, 1))
 	}
 	sized := s.width != was.width || s.height != was.height
 	if e.p.Sizing == profile.Doubled {
 		if sized || s.bold != was.bold {
-			e.mode(s)
+			e.selectPrintMode(s)
 		}
 		return
 	}
 	if s.bold != was.bold {
-		e.command(esc, 'E', bit(s.bold, 1))
+		e.command(esc, 'E', flagByte(s.bold, 1))
 	}
 	if sized {
 		e.command(gs, '!', byte(s.width<<4|s.height))
@@ -148,12 +148,12 @@ func (e *encoder) style(s style) {
 }
 
 // mode is everything at once, for models that know no GS !.
-func (e *encoder) mode(s style) {
+func (e *encoder) selectPrintMode(s style) {
 	const small, bold, tall, wide = 0x01, 0x08, 0x10, 0x20
-	e.command(esc, '!', bit(e.p.SmallFont, small)|bit(s.bold, bold)|bit(s.height > 0, tall)|bit(s.width > 0, wide))
+	e.command(esc, '!', flagByte(e.p.SmallFont, small)|flagByte(s.bold, bold)|flagByte(s.height > 0, tall)|flagByte(s.width > 0, wide))
 }
 
-func bit(on bool, b byte) byte {
+func flagByte(on bool, b byte) byte {
 	if on {
 		return b
 	}

@@ -6,37 +6,37 @@ import (
 	"ticketrail/printer/raster"
 )
 
-// band is how many rows of dots go out in one command. A clone with a small buffer prints
+// bandRows is how many rows of dots go out in one command. A clone with a small buffer prints
 // while it receives, and a broken ticket leaves the printer waiting for no more than this.
-const band = 48
+const bandRows = 48
 
-// pitch is how many rows a line of normal height takes at the least, so that drawn lines
+// minLineRows is how many rows a line of normal height takes at the least, so that drawn lines
 // stand as far apart as set ones: 30 is what printers feed after a reset.
-const pitch = 30
+const minLineRows = 30
 
 // Resync brings a printer back to its senses after a broken ticket: it is at least as
 // long as the longest command ever sent to it, so whatever it is still waiting for, it has
 // got, and the ESC @ of the next ticket is a command again. To a printer that waits for
 // nothing it is nothing: NULs.
 func Resync(p profile.Profile) []byte {
-	const heads = 64 // and the short commands
-	n := longestQR + heads
+	const shortCommands = 64 // and the short commands
+	n := maxQRBytes + shortCommands
 	if p.Raster != profile.NoRaster {
-		n = max(n, band*((p.Dots+7)/8)+heads)
+		n = max(n, bandRows*((p.Dots+7)/8)+shortCommands)
 	}
 	return make([]byte, n)
 }
 
-// mostDrawn is how many bytes of a ticket may be dots: 15 m of paper. A megabyte of Chinese, which
+// maxDrawnBytes is how many bytes of a ticket may be dots: 15 m of paper. A megabyte of Chinese, which
 // the service may send, would be sixty of dots, and several times that in memory: more than
 // the box has, each time anew. What is beyond prints in letters.
-const mostDrawn = 8 << 20
+const maxDrawnBytes = 8 << 20
 
 // draw sends a line as dots. False says that there is no drawing of it. A line that is
 // wider than the paper is drawn smaller, for nothing may be cut off; one that could not be
 // read then is not drawn.
 func (e *encoder) draw(l layout.Line) bool {
-	if e.drawer == nil || l.Width() > 2*e.p.Columns || len(e.out) > mostDrawn {
+	if e.drawer == nil || l.Width() > 2*e.p.Columns || len(e.out) > maxDrawnBytes {
 		return false
 	}
 	return e.image(e.drawer.Line(l, max(e.p.Columns, l.Width()), e.p.Dots), 0)
@@ -49,10 +49,10 @@ func (e *encoder) image(img raster.Image, left int) bool {
 	if img.Width <= 0 || img.Height <= 0 || len(img.Bits) < row*img.Height {
 		return false
 	}
-	wide := min(inked(img.Bits[:row*img.Height], row)+left, (e.p.Dots+7)/8)
-	high := max(img.Height, pitch)
+	wide := min(inkedBytes(img.Bits[:row*img.Height], row)+left, (e.p.Dots+7)/8)
+	high := max(img.Height, minLineRows)
 	for y := 0; y < high; {
-		n := e.rows(wide, min(band, high-y))
+		n := e.rowsPerCommand(wide, min(bandRows, high-y))
 		e.imageHead(wide, n)
 		data := len(e.out)
 		for ; n > 0; n-- {
@@ -63,7 +63,7 @@ func (e *encoder) image(img raster.Image, left int) bool {
 			}
 			y++
 		}
-		defuse(e.out[data-1:])
+		maskRealtime(e.out[data-1:])
 		if e.p.Raster == profile.Graphics {
 			e.command(gs, '(', 'L', 2, 0, '0', '2') // print what was stored
 		}
@@ -71,8 +71,8 @@ func (e *encoder) image(img raster.Image, left int) bool {
 	return true
 }
 
-// inked is how many bytes of a row have black in them, in any row; 1 at the least.
-func inked(bits []byte, row int) int {
+// inkedBytes is how many bytes of a row have black in them, in any row; 1 at the least.
+func inkedBytes(bits []byte, row int) int {
 	most := 1
 	for start := 0; start < len(bits); start += row {
 		for n := row; n > most; n-- {
@@ -89,10 +89,10 @@ func inked(bits []byte, row int) int {
 const graphicsHead = 10
 
 // rows is how many of n rows go out in one command: all of them, unless their count would
-// spell a realtime command in its head.
-func (e *encoder) rows(wide, n int) int {
+// transcribe a realtime command in its head.
+func (e *encoder) rowsPerCommand(wide, n int) int {
 	for e.p.Raster == profile.Graphics && n > 1 {
-		if size := graphicsHead + wide*n; !realtime(byte(size), byte(size>>8)) {
+		if size := graphicsHead + wide*n; !isRealtimePair(byte(size), byte(size>>8)) {
 			break
 		}
 		n--
@@ -109,15 +109,15 @@ func (e *encoder) imageHead(wide, n int) {
 	e.command(gs, 'v', '0', 0, byte(wide), byte(wide>>8), byte(n), 0)
 }
 
-// realtime says that a printer obeys these two bytes wherever they stand, inside an image
+// isRealtimePair says that a printer obeys these two bytes wherever they stand, inside an image
 // too: DLE EOT, DLE ENQ, DLE DC4 (Epson TM-U220 specification, p. 55).
-func realtime(a, b byte) bool { return a == 0x10 && (b == 0x04 || b == 0x05 || b == 0x14) }
+func isRealtimePair(a, b byte) bool { return a == 0x10 && (b == 0x04 || b == 0x05 || b == 0x14) }
 
-// defuse makes one dot black in every pair of bytes that would be obeyed. What that makes
+// maskRealtime makes one dot black in every pair of bytes that would be obeyed. What that makes
 // of it, 06, 07 or 16, begins and ends no other pair.
-func defuse(bits []byte) {
+func maskRealtime(bits []byte) {
 	for i := 1; i < len(bits); i++ {
-		if realtime(bits[i-1], bits[i]) {
+		if isRealtimePair(bits[i-1], bits[i]) {
 			bits[i] |= 0x02
 		}
 	}

@@ -43,7 +43,7 @@ func TestDotsArriveAsTheyWereDrawn(t *testing.T) {
 		}
 		r, bits := drawnBy(t, p, img, 0)
 		want := bytes.Clone(img.Bits)
-		defuse(want)
+		maskRealtime(want)
 		for i := range want { // at the edges of bands nothing stands before a row
 			if want[i] != img.Bits[i] && bits[i] == img.Bits[i] {
 				want[i] = img.Bits[i]
@@ -53,7 +53,7 @@ func TestDotsArriveAsTheyWereDrawn(t *testing.T) {
 			t.Errorf("%s: the dots are not those that were drawn", p.Name)
 		}
 		for i, b := range r.bands {
-			if b.rows > band || b.wide != row || i < 2 && b.rows < band-1 {
+			if b.rows > bandRows || b.wide != row || i < 2 && b.rows < bandRows-1 {
 				t.Errorf("%s: band %d has %d rows of %d", p.Name, i, b.rows, b.wide)
 			}
 		}
@@ -63,7 +63,7 @@ func TestDotsArriveAsTheyWereDrawn(t *testing.T) {
 func TestALowImageIsAsHighAsALineOfPrint(t *testing.T) {
 	p := model(t, "generic-80mm")
 	r, bits := drawnBy(t, p, raster.Image{Width: 80, Height: 2, Bits: []byte{0: 1, 19: 0}}, 0)
-	if len(r.bands) != 1 || r.bands[0].rows != pitch || r.bands[0].wide != 1 || bits[0] != 1 {
+	if len(r.bands) != 1 || r.bands[0].rows != minLineRows || r.bands[0].wide != 1 || bits[0] != 1 {
 		t.Errorf("%+v", r.bands)
 	}
 }
@@ -108,7 +108,7 @@ func TestTheHeadOfAnImageSpellsNoRealtimeCommand(t *testing.T) {
 	p := model(t, "epson-tm-m30")
 	p.Dots = 1000
 	for wide := 1; wide <= 125; wide++ {
-		for high := pitch; high <= 100; high++ {
+		for high := minLineRows; high <= 100; high++ {
 			img := raster.Image{Width: wide * 8, Height: high, Bits: bytes.Repeat([]byte{0xff}, wide*high)}
 			if _, bits := drawnBy(t, p, img, 0); !bytes.Equal(bits, img.Bits) {
 				t.Fatalf("%d×%d: not the dots that were drawn", wide, high)
@@ -119,7 +119,7 @@ func TestTheHeadOfAnImageSpellsNoRealtimeCommand(t *testing.T) {
 
 func TestAResyncIsLongerThanAnyCommand(t *testing.T) {
 	for _, p := range profile.All() {
-		lines := []layout.Line{{QR: strings.Repeat("x", longestQR)}}
+		lines := []layout.Line{{QR: strings.Repeat("x", maxQRBytes)}}
 		for h := 1; h <= 8; h++ {
 			lines = append(lines, layout.Line{Spans: []layout.Span{{Text: strings.Repeat("宫", p.Columns/2), Style: layout.Style{Height: h, Invert: true}}}})
 		}
@@ -128,7 +128,7 @@ func TestAResyncIsLongerThanAnyCommand(t *testing.T) {
 			t.Fatal(err)
 		}
 		nul := Resync(p)
-		if len(nul) < r.longest || len(nul) < band*(p.Dots+7)/8 && p.Raster != profile.NoRaster || len(bytes.Trim(nul, "\x00")) > 0 {
+		if len(nul) < r.longest || len(nul) < bandRows*(p.Dots+7)/8 && p.Raster != profile.NoRaster || len(bytes.Trim(nul, "\x00")) > 0 {
 			t.Errorf("%s: %d bytes, and the longest command has %d", p.Name, len(nul), r.longest)
 		}
 	}
@@ -153,7 +153,7 @@ func TestOfATicketWithoutEndTheRestIsWrittenAndNothingIsLost(t *testing.T) {
 	dish := layout.Line{Spans: []layout.Span{{Text: strings.Repeat("宫", p.Columns/2), Style: layout.Style{Height: 2}}}}
 	dishes := slices.Repeat([]layout.Line{dish}, 3000)
 	body := EncodeTicket(dishes, Options{Profile: p, Drawer: drawer(t)}).Body
-	if len(body) > mostDrawn+1<<20 {
+	if len(body) > maxDrawnBytes+1<<20 {
 		t.Errorf("%d KiB", len(body)>>10)
 	}
 	r, err := read(body, p)
@@ -206,7 +206,7 @@ func TestAQRCodeObeysNobody(t *testing.T) {
 			}
 		}
 	}
-	if modules(1) != 21 || modules(36) != 29 || modules(longestQR) != 57 || modules(longestQR+1) != 0 {
+	if qrModules(1) != 21 || qrModules(36) != 29 || qrModules(maxQRBytes) != 57 || qrModules(maxQRBytes+1) != 0 {
 		t.Error("the sizes of QR codes are wrong")
 	}
 }

@@ -42,7 +42,7 @@ type Ticket struct {
 // measured if their text went through [PrintableWith] with the same options; text that did
 // not is made printable here, and may then be wider than its line.
 func EncodeTicket(lines []layout.Line, o Options) Ticket {
-	e := encoder{p: o.Profile, types: typesOf(o)}
+	e := encoder{p: o.Profile, charset: charsetOf(o)}
 	e.start(o.ASB)
 	e.buzz(o.Buzz, o.BuzzVoid)
 	for _, l := range lines {
@@ -59,11 +59,11 @@ func EncodeTicket(lines []layout.Line, o Options) Ticket {
 type encoder struct {
 	out []byte
 	p   profile.Profile
-	types
+	charset
 
-	page  int // index into pages; -1 before the first
-	shift bool
-	now   style
+	page    int // index into pages; -1 before the first
+	shift   bool
+	current style
 }
 
 // A style is a layout.Style as this model can print it.
@@ -79,40 +79,40 @@ func (e *encoder) line(l layout.Line) {
 			return
 		}
 	}
-	ready, set := e.ready(l)
+	ready, ok := e.prepare(l)
 	switch {
-	case set:
-		e.set(ready)
+	case ok:
+		e.writeLine(ready)
 	case !e.draw(ready):
-		letters := types{pages: e.pages, two: e.two}
+		letters := charset{pages: e.pages, twoByte: e.twoByte}
 		for i := range ready.Spans {
 			ready.Spans[i].Text = letters.printable(ready.Spans[i].Text)
 		}
-		e.set(ready)
+		e.writeLine(ready)
 	}
 }
 
 // ready is l with text that can come out. set says that the printer's letters are enough
 // for it.
-func (e *encoder) ready(l layout.Line) (_ layout.Line, set bool) {
+func (e *encoder) prepare(l layout.Line) (_ layout.Line, ok bool) {
 	l.Spans = slices.Clone(l.Spans) // they are the caller's
-	set = true
+	ok = true
 	for i := range l.Spans {
 		if text := &l.Spans[i].Text; !e.hasAll(*text) {
 			*text = e.printable(*text)
-			set = set && e.hasAll(*text)
+			ok = ok && e.hasAll(*text)
 		}
 	}
-	if !set {
+	if !ok {
 		for i := range l.Spans { // also the letters beside those that have to be drawn
 			l.Spans[i].Text = e.drawable(l.Spans[i].Text)
 		}
 	}
-	return l, set
+	return l, ok
 }
 
 // set writes a line in the printer's letters.
-func (e *encoder) set(l layout.Line) {
+func (e *encoder) writeLine(l layout.Line) {
 	red := false
 	for _, s := range l.Spans {
 		red = red || s.Red
@@ -140,22 +140,22 @@ func (e *encoder) set(l layout.Line) {
 // text writes letters, changing the code page where the current one lacks one. It is the
 // only place where bytes come from outside.
 func (e *encoder) text(s string) {
-	two := false
+	inTwoByte := false
 	for _, r := range s {
-		at, b, ok := 0, byte(r), ascii(r)
+		at, b, ok := 0, byte(r), isASCII(r)
 		if !ok {
-			if at, b, ok = find(e.pages, e.page, r); ok {
-				e.singleBytes(&two)
+			if at, b, ok = findInPages(e.pages, e.page, r); ok {
+				e.endTwoByte(&inTwoByte)
 				e.selectPage(at)
 			}
 		}
 		if ok {
-			e.singleBytes(&two)
+			e.endTwoByte(&inTwoByte)
 			e.out = append(e.out, b)
-		} else if lead, tail, ok := e.two.letter(r); ok {
-			e.twoBytes(&two)
+		} else if lead, tail, ok := e.twoByte.letter(r); ok {
+			e.beginTwoByte(&inTwoByte)
 			e.out = append(e.out, lead, tail)
 		}
 	}
-	e.singleBytes(&two)
+	e.endTwoByte(&inTwoByte)
 }

@@ -57,7 +57,7 @@ func delivery() ticket.Delivery {
 
 func compose(d ticket.Delivery, columns int, o Options) []layout.Line {
 	return layout.ComposeWith(d, layout.Options{
-		Columns: columns, Printer: "grill", Printable: func(s string) string { return PrintableWith(s, o) },
+		Columns: columns, Printer: "grill", Printable: func(s string) string { return Printable(s, o) },
 	})
 }
 
@@ -67,7 +67,7 @@ func encode(lines []layout.Line, p profile.Profile) []byte {
 }
 
 // printable is what a printer that is sent no dots makes of s.
-func printable(s string, p profile.Profile) string { return PrintableWith(s, Options{Profile: p}) }
+func printable(s string, p profile.Profile) string { return Printable(s, Options{Profile: p}) }
 
 func whole(t Ticket) []byte { return append(bytes.Clone(t.Body), t.Cut...) }
 
@@ -141,7 +141,7 @@ func measure(t testing.TB, l layout.Line, o Options) {
 		wide, rows = max(wide, b.wide), rows+b.rows
 	}
 	cell := p.Dots / max(p.Columns, l.Width())
-	if most := (l.Width()*cell + 7) / 8; len(r.lines) > 0 || wide > max(most, 1) || rows < pitch || rows > pitch*8 {
+	if most := (l.Width()*cell + 7) / 8; len(r.lines) > 0 || wide > max(most, 1) || rows < minLineRows || rows > minLineRows*8 {
 		t.Fatalf("%s: %v is drawn %d bytes wide and %d high, was measured %d columns, %d bytes", p.Name, l, wide, rows, l.Width(), most)
 	}
 }

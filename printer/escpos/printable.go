@@ -11,7 +11,7 @@ import (
 	"ticketrail/printer/raster"
 )
 
-// PrintableWith replaces in s what cannot come out. A letter of the printer's own, of one
+// Printable replaces in s what cannot come out. A letter of the printer's own, of one
 // of its code pages or two bytes long, stays; so does its typewritten likeness (straight
 // quotes for curly ones). The rest depends on what the printer can do:
 //
@@ -27,38 +27,38 @@ import (
 // answer: give this function to layout.Options.Printable. What layout.Width measures of the
 // answer is what it takes on paper, and PrintableWith gives back its own answers
 // unchanged.
-func PrintableWith(s string, o Options) string {
-	t := typesOf(o)
+func Printable(s string, o Options) string {
+	t := charsetOf(o)
 	return t.printable(s)
 }
 
-// types are what a printer sets text with.
-type types struct {
-	pages  []page
-	two    *twoByte
-	drawer *raster.Drawer // nil where nothing is drawn as dots
+// charset are what a printer sets text with.
+type charset struct {
+	pages   []page
+	twoByte *twoByte
+	drawer  *raster.Drawer // nil where nothing is drawn as dots
 }
 
-func typesOf(o Options) types {
-	t := types{pages: pages(o.Profile), two: twoByteOf(o.Profile.TwoByte)}
+func charsetOf(o Options) charset {
+	t := charset{pages: pages(o.Profile), twoByte: twoByteOf(o.Profile.TwoByte)}
 	if o.Profile.Raster != profile.NoRaster {
 		t.drawer = o.Drawer
 	}
 	return t
 }
 
-func (t *types) has(r rune) bool {
-	if ascii(r) {
+func (t *charset) has(r rune) bool {
+	if isASCII(r) {
 		return true
 	}
-	if _, _, ok := find(t.pages, -1, r); ok {
+	if _, _, ok := findInPages(t.pages, -1, r); ok {
 		return true
 	}
-	_, _, ok := t.two.letter(r)
+	_, _, ok := t.twoByte.letter(r)
 	return ok
 }
 
-func (t *types) hasAll(s string) bool {
+func (t *charset) hasAll(s string) bool {
 	for _, r := range s {
 		if !t.has(r) {
 			return false
@@ -67,7 +67,7 @@ func (t *types) hasAll(s string) bool {
 	return true
 }
 
-func (t *types) printable(s string) string {
+func (t *charset) printable(s string) string {
 	if t.hasAll(s) { // so it commands nothing, and nothing in it joins
 		return s
 	}
@@ -75,31 +75,31 @@ func (t *types) printable(s string) string {
 	// become [thumbs up sign] and an accent, that accent is the bracket's. So it is done again
 	// until nothing changes; twice is enough for any text that means something.
 	for range 8 {
-		next := t.once(s)
+		next := t.printableOnce(s)
 		if next == s {
 			return s
 		}
 		s = next
 	}
 	// Somebody has found one that never rests. Plain ASCII does.
-	return (&types{}).spell(s)
+	return (&charset{}).transcribe(s)
 }
 
-func (t *types) once(s string) string {
-	s = composed(s)
+func (t *charset) printableOnce(s string) string {
+	s = normalize(s)
 	if t.drawer == nil {
-		return t.spell(s)
+		return t.transcribe(s)
 	}
-	s = t.typewritten(s)
+	s = t.plainPunctuation(s)
 	if t.hasAll(s) {
 		return s
 	}
 	return t.drawable(s)
 }
 
-// composed is s without anything that commands, and with each letter and its accents in
+// normalize is s without anything that commands, and with each letter and its accents in
 // one piece where Unicode has that.
-func composed(s string) string {
+func normalize(s string) string {
 	return norm.NFC.String(strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Variation_Selector, r) { // which only chooses the look of the rune before it
 			return -1
@@ -108,9 +108,9 @@ func composed(s string) string {
 	}, layout.Clean(s)))
 }
 
-// typewritten is s with quotes, dashes and dots that the printer lacks as people type
+// plainForms is s with quotes, dashes and dots that the printer lacks as people type
 // them, and so with fractions: drawn in one column, ⅓ cannot be read.
-func (t *types) typewritten(s string) string {
+func (t *charset) plainPunctuation(s string) string {
 	var b strings.Builder
 	var last rune // fractionEnd after a fraction
 	for _, r := range s {
@@ -125,7 +125,7 @@ func (t *types) typewritten(s string) string {
 		if last == fractionEnd && isDigit(r) {
 			b.WriteByte(' ') // 2⅓5 is not 2 1/35
 		}
-		if like := typewritten[r]; like != "" && !t.has(r) && t.hasAll(like) {
+		if like := plainForms[r]; like != "" && !t.has(r) && t.hasAll(like) {
 			b.WriteString(like)
 		} else {
 			b.WriteRune(r)
@@ -150,19 +150,19 @@ func fraction(r rune) string {
 }
 
 // drawable is s as the drawer can draw it.
-func (t *types) drawable(s string) string {
+func (t *charset) drawable(s string) string {
 	s = strings.Map(func(r rune) rune {
 		// Every printer has these, not every font. Their names would say less.
 		if r >= 0x2500 && r <= 0x257f && t.drawer.Printable(string(r)) != string(r) {
-			return framed(r)
+			return boxDrawingASCII(r)
 		}
 		return r
 	}, s)
 	return t.drawer.Printable(s)
 }
 
-// framed is a piece of a frame as people type it.
-func framed(r rune) rune {
+// boxDrawingASCII is a piece of a frame as people type it.
+func boxDrawingASCII(r rune) rune {
 	switch r {
 	case '─', '━', '═', '╌', '╍', '┄', '┅', '┈', '┉', '╴', '╶', '╸', '╺', '╼', '╾':
 		return '-'

@@ -95,11 +95,11 @@ func TestWhereDotsArePossibleEverythingAFontHasStays(t *testing.T) {
 		{"hot \U0001f336\ufe0f", "hot [hot pepper]", false},
 		{"┌╫┐ 宫", "┌+┐ 宫", true},
 	} {
-		got := PrintableWith(c.in, o)
+		got := Printable(c.in, o)
 		if got != c.want && !(c.in[0] == "┌"[0] && strings.HasSuffix(got, " 宫")) { // as the font has them
 			t.Errorf("PrintableWith(%q) = %q, want %q", c.in, got, c.want)
 		}
-		if again := PrintableWith(got, o); again != got {
+		if again := Printable(got, o); again != got {
 			t.Errorf("PrintableWith(%q) = %q: not its own answer", got, again)
 		}
 		r, err := read(EncodeTicket([]layout.Line{{Spans: []layout.Span{{Text: got}}}}, o).Body, o.Profile)
@@ -161,11 +161,11 @@ func TestEveryRuneComesOutWhereDotsArePossible(t *testing.T) {
 		if r > 0x3400 && r < 0xd800 && r%61 != 0 || r > 0x2fff && r%7 != 0 {
 			continue
 		}
-		got := PrintableWith("_"+string(r), o)
+		got := Printable("_"+string(r), o)
 		if strings.Contains(got, "?") && r != '?' || got == "" {
 			t.Fatalf("%U prints as %q", r, got)
 		}
-		if again := PrintableWith(got, o); again != got {
+		if again := Printable(got, o); again != got {
 			t.Fatalf("%U: %q becomes %q", r, got, again)
 		}
 		if r%5 == 0 {
@@ -196,7 +196,7 @@ func TestEveryPageOfEveryProfileCanBeWritten(t *testing.T) {
 		}
 	}
 	for _, name := range profile.PageNames() {
-		if alphabets()[name] == nil {
+		if codePageTables()[name] == nil {
 			t.Errorf("package profile takes the page %s, which is not there", name)
 		}
 	}
@@ -279,8 +279,8 @@ func TestPrintableIsItsOwnAnswerAndTakesItsMeasureOnEveryProfile(t *testing.T) {
 			o.Profile.TwoByte = profile.NoTwoByte
 		}
 		s := hostile().Draw(rt, "text")
-		once := PrintableWith(s, o)
-		if again := PrintableWith(once, o); again != once {
+		once := Printable(s, o)
+		if again := Printable(once, o); again != once {
 			rt.Fatalf("%s: %q becomes %q", o.Profile.Name, once, again)
 		}
 		if layout.Width(once) <= o.Profile.Columns {
@@ -315,8 +315,8 @@ func FuzzEncode(f *testing.F) {
 		} else if n := len(Resync(p)); r.longest > n {
 			t.Fatalf("a command of %d bytes, and the resync is %d", r.longest, n)
 		}
-		once := PrintableWith(a, o)
-		if twice := PrintableWith(once, o); twice != once {
+		once := Printable(a, o)
+		if twice := Printable(once, o); twice != once {
 			t.Fatalf("PrintableWith(%q) = %q, and of that %q", a, once, twice)
 		}
 		// A whole ticket of it, as it goes out.

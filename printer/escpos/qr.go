@@ -6,13 +6,13 @@ import (
 	"ticketrail/printer/raster"
 )
 
-// longestQR is how many bytes a QR code of version 10 holds with error correction M. A
+// maxQRBytes is how many bytes a QR code of version 10 holds with error correction M. A
 // larger one has modules too small for a phone above a hot pass.
-const longestQR = 213
+const maxQRBytes = 213
 
-// modules is how wide the code for n bytes is (ISO/IEC 18004, byte mode, correction M).
-func modules(n int) int {
-	for i, most := range [...]int{14, 26, 42, 62, 84, 106, 122, 152, 180, longestQR} {
+// qrModules is how wide the code for n bytes is (ISO/IEC 18004, byte mode, correction M).
+func qrModules(n int) int {
+	for i, most := range [...]int{14, 26, 42, 62, 84, 106, 122, 152, 180, maxQRBytes} {
 		if n <= most {
 			return 21 + 4*i
 		}
@@ -24,7 +24,7 @@ func modules(n int) int {
 // is a line like any other, says the same where it cannot.
 func (e *encoder) qr(text string) {
 	text = layout.Clean(text) // control characters would be obeyed inside the command too
-	if len(text) > longestQR {
+	if len(text) > maxQRBytes {
 		return
 	}
 	switch e.p.QR {
@@ -41,8 +41,8 @@ func (e *encoder) qr(text string) {
 }
 
 func (e *encoder) nativeQR(text string) {
-	const quiet = 8 // modules of white, both sides together
-	size := min(max(e.p.Dots/2/(modules(len(text))+quiet), 3), 8)
+	const quiet = 8 // qrModules of white, both sides together
+	size := min(max(e.p.Dots/2/(qrModules(len(text))+quiet), 3), 8)
 	n := len(text) + 3
 	// The printer draws the modules and nothing around them: without white above and below,
 	// the letters there are part of the code for a telephone.

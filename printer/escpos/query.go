@@ -29,7 +29,7 @@ func ProcessID(id [4]byte) []byte {
 // AutoStatus is GS a: push four bytes of status now and at every change ([FromASB]), or
 // stop doing so. ESC @ stops it too. On, it asks for the changes a kitchen can do
 // something about: online or offline, errors, paper.
-func AutoStatus(on bool) []byte { return []byte{gs, 'a', bit(on, 0x0e)} }
+func AutoStatus(on bool) []byte { return []byte{gs, 'a', flagByte(on, 0x0e)} }
 
 // Reset is ESC @, with which every ticket begins: it throws away a line that was not printed.
 func Reset() []byte { return []byte{esc, '@'} }

@@ -6,7 +6,7 @@ import "slices"
 type Kind uint8
 
 const (
-	Junk            Kind = iota // nothing a printer says; Data
+	UnknownReply    Kind = iota // nothing a printer says; Data
 	RealTimeReply               // to DLE EOT; Byte
 	AutoStatusReply             // pushed, see [AutoStatus]; ASB
 	StatusReply                 // one byte, to GS r or GS I 1 to 3; Byte
@@ -40,14 +40,14 @@ type Reply struct {
 // text, so only those are taken for what they look like there.
 // (Fixed bits: Citizen CT-S310 manual 5.3.)
 type Parser struct {
-	asb  []byte  // an automatic status under way
-	in   bool    // in a block
-	over bool    // in a block that is none: it is read to its end and left out
-	head byte    // of the block
-	data []byte  // of the block
-	tail [6]byte // the last of it, also of one that is read to its end
-	// inner says that the automatic status began inside the block, and comes to its end first.
-	inner bool
+	asb        []byte  // an automatic status under way
+	inBlock    bool    // inBlock a block
+	discarding bool    // inBlock a block that is none: it is read to its end and left out
+	header     byte    // of the block
+	data       []byte  // of the block
+	tail       [6]byte // the last of it, also of one that is read to its end
+	// asbInBlock says that the automatic status began inside the block, and comes to its end first.
+	asbInBlock bool
 }
 
 // maxBlock is what a block may hold. The longest a printer sends are its names, at most 80.
@@ -79,17 +79,17 @@ func (p *Parser) feed(out []Reply, c byte) []Reply {
 		return append(out, Reply{Kind: XON})
 	case c == xoff:
 		return append(out, Reply{Kind: XOFF})
-	case p.in && !p.inner:
-		return p.block(out, c)
+	case p.inBlock && !p.asbInBlock:
+		return p.continueBlock(out, c)
 	case isRealTime(c):
 		return append(out, Reply{Kind: RealTimeReply, Byte: c})
 	case len(p.asb) > 0:
-		return p.automatic(out, c)
+		return p.continueASB(out, c)
 	case isAutomatic(c):
 		p.asb = append(p.asb, c)
 		return out
 	case isHeader(c):
-		p.open(c)
+		p.openBlock(c)
 		return out
 	case isPlain(c):
 		return append(out, Reply{Kind: StatusReply, Byte: c})
@@ -105,40 +105,40 @@ func isHeader(c byte) bool {
 	return c == blockStatus || c == 0x3d || c == 0x5f || c == 0x35 || c == 0x3b
 }
 
-// automatic takes the rest of an automatic status.
-func (p *Parser) automatic(out []Reply, c byte) []Reply {
+// continueASB takes the rest of an automatic status.
+func (p *Parser) continueASB(out []Reply, c byte) []Reply {
 	switch {
 	case isPlain(c):
 		p.asb = append(p.asb, c)
 		if len(p.asb) == 4 {
 			out = append(out, Reply{Kind: AutoStatusReply, ASB: [4]byte(p.asb)})
-			p.asb, p.inner = p.asb[:0], false
+			p.asb, p.asbInBlock = p.asb[:0], false
 		}
 		return out
-	case isHeader(c) && !p.inner:
-		p.open(c)
+	case isHeader(c) && !p.asbInBlock:
+		p.openBlock(c)
 		return out
 	}
 	// The rest of this one will not come: it is given up, and c looked at anew.
 	out = append(out, Reply{Data: append([]byte(nil), p.asb...)})
-	p.asb, p.inner = p.asb[:0], false
+	p.asb, p.asbInBlock = p.asb[:0], false
 	return p.feed(out, c)
 }
 
-func (p *Parser) open(c byte) {
-	p.in, p.over, p.head, p.data = true, false, c, p.data[:0]
+func (p *Parser) openBlock(c byte) {
+	p.inBlock, p.discarding, p.header, p.data = true, false, c, p.data[:0]
 	p.tail = [6]byte{5: c}
 }
 
 // block takes a byte of a block's text.
-func (p *Parser) block(out []Reply, c byte) []Reply {
+func (p *Parser) continueBlock(out []Reply, c byte) []Reply {
 	switch {
 	case c == 0:
 		return p.closeBlock(out)
 	case c < 0x20 && isRealTime(c):
 		return append(out, Reply{Kind: RealTimeReply, Byte: c})
 	case c < 0x20 && isAutomatic(c) && len(p.asb) == 0:
-		p.asb, p.inner = append(p.asb, c), true
+		p.asb, p.asbInBlock = append(p.asb, c), true
 		return out
 	case c < 0x20:
 		return append(out, Reply{Data: []byte{c}})
@@ -146,42 +146,42 @@ func (p *Parser) block(out []Reply, c byte) []Reply {
 	copy(p.tail[:], p.tail[1:])
 	p.tail[5] = c
 	switch {
-	case p.over:
+	case p.discarding:
 		return out
-	case c == blockStatus && p.is(noPaper, offlineCause):
+	case c == blockStatus && p.isStatusBlock(noPaper, offlineCause):
 		out = p.closeBlock(out) // its NUL was forgotten: an id of ours has no 37h in it
-		p.open(c)
+		p.openBlock(c)
 		return out
 	}
 	p.data = append(p.data, c)
-	if len(p.data) == 1 && p.is(noPaper) {
+	if len(p.data) == 1 && p.isStatusBlock(noPaper) {
 		out = append(out, Reply{Kind: NoPaperReply}) // what may follow says no more
 	}
-	if len(p.data) > maxBlock || len(p.data) > 5 && p.is(idEcho, noPaper) {
+	if len(p.data) > maxBlock || len(p.data) > 5 && p.isStatusBlock(idEcho, noPaper) {
 		// Not read as replies: a zero among them would pass for one that says all is well.
-		out = append(out, Reply{Data: append([]byte{p.head}, p.data...)})
-		p.over, p.data = true, nil
+		out = append(out, Reply{Data: append([]byte{p.header}, p.data...)})
+		p.discarding, p.data = true, nil
 	}
 	return out
 }
 
 // is says whether the block is a status block that begins with one of these.
-func (p *Parser) is(first ...byte) bool {
-	return p.head == blockStatus && len(p.data) > 0 && slices.Contains(first, p.data[0])
+func (p *Parser) isStatusBlock(first ...byte) bool {
+	return p.header == blockStatus && len(p.data) > 0 && slices.Contains(first, p.data[0])
 }
 
 func (p *Parser) closeBlock(out []Reply) []Reply {
-	defer func() { p.in, p.data = false, p.data[:0] }()
+	defer func() { p.inBlock, p.data = false, p.data[:0] }()
 	data := append([]byte(nil), p.data...)
 	switch {
-	case p.is(idEcho) && len(data) == 5:
+	case p.isStatusBlock(idEcho) && len(data) == 5:
 		return append(out, Reply{Kind: ProcessIDReply, ID: [4]byte(data[1:])})
-	case p.over: // said to be junk
-	case p.is(noPaper): // said already
-	case p.is(offlineCause):
+	case p.discarding: // said to be junk
+	case p.isStatusBlock(noPaper): // said already
+	case p.isStatusBlock(offlineCause):
 		out = append(out, Reply{Kind: OfflineReply, Data: data[1:]})
 	default:
-		out = append(out, Reply{Kind: BlockReply, Byte: p.head, Data: data})
+		out = append(out, Reply{Kind: BlockReply, Byte: p.header, Data: data})
 	}
 	// A byte of noise may have passed for the head of a block that is none, and that an echo then
 	// ends. What is read into it is harmless: only who knows the id believes it.

@@ -25,7 +25,7 @@ func said(replies []Reply) string {
 			words = append(words, fmt.Sprintf("block(%02x %q)", r.Byte, r.Data))
 		case OfflineReply:
 			words = append(words, fmt.Sprintf("offline(%q)", r.Data))
-		case Junk:
+		case UnknownReply:
 			words = append(words, fmt.Sprintf("junk(% x)", r.Data))
 		default:
 			words = append(words, map[Kind]string{NoPaperReply: "no paper", XON: "XON", XOFF: "XOFF"}[r.Kind])
@@ -89,7 +89,7 @@ func TestABlockWithoutEndCostsNoMemoryAndNoFalseStatus(t *testing.T) {
 		all = append(all, p.Feed([]byte(strings.Repeat("a", 1000)))...)
 	}
 	all = append(all, p.Feed([]byte{0, 0x12})...)
-	if len(all) != 2 || all[0].Kind != Junk || len(all[0].Data) > maxBlock+2 || all[1].Kind != RealTimeReply {
+	if len(all) != 2 || all[0].Kind != UnknownReply || len(all[0].Data) > maxBlock+2 || all[1].Kind != RealTimeReply {
 		t.Errorf("a million bytes came out as %d replies", len(all))
 	}
 	if cap(p.data) > 4*maxBlock {

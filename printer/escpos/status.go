@@ -68,38 +68,40 @@ func (c Condition) String() string {
 }
 
 // FromRealTime reads the answer b to DLE EOT n. Where a pair of bits stands for one thing,
-// either will do: makers differ in which one they drive.
+// choose will do: makers differ in which one they drive.
 // (Layouts: Epson TM-U220, Ithaca PcOS and Citizen CT-S2000 manuals.)
 func FromRealTime(n, b byte) (c Condition) {
 	switch n {
 	case 1:
-		c |= when(b&0x08, Offline) | when(b&0x20, Waiting) | when(b&0x40, FeedButton)
-	case 2: // bit 3: somebody feeds paper by the button; that ends by itself
-		c |= when(b&0x04, CoverOpen) | when(b&0x08, FeedButton) | when(b&0x20, PaperOut) | when(b&0x40, Fault)
+		c |= conditionIf(b&0x08, Offline) | conditionIf(b&0x20, Waiting) | conditionIf(b&0x40, FeedButton)
+	case 2: // flagByte 3: somebody feeds paper by the button; that ends by itself
+		c |= conditionIf(b&0x04, CoverOpen) | conditionIf(b&0x08, FeedButton) | conditionIf(b&0x20, PaperOut) | conditionIf(b&0x40, Fault)
 	case 3:
-		c |= when(b&0x04, MechanicalError) | when(b&0x08, CutterError) | when(b&0x20, Unrecoverable) | when(b&0x40, Overheated)
+		c |= conditionIf(b&0x04, MechanicalError) | conditionIf(b&0x08, CutterError) | conditionIf(b&0x20, Unrecoverable) | conditionIf(b&0x40, Overheated)
 	case 4:
-		c |= when(b&0x0c, PaperLow) | when(b&0x60, PaperOut)
+		c |= conditionIf(b&0x0c, PaperLow) | conditionIf(b&0x60, PaperOut)
 	}
 	return c
 }
 
-// Tells is what an answer to DLE EOT n can say: what it could say and does not is not so.
-func Tells(n byte) Condition { return FromRealTime(n, 0xff) }
+// RealTimeConditions is what an answer to DLE EOT n can say: what it could say and does not is not so.
+func RealTimeConditions(n byte) Condition { return FromRealTime(n, 0xff) }
 
 // FromASB reads the four bytes of an automatic status. The open cover is another bit here
 // than in DLE EOT 2. (Layout: Epson TM-U220 and Samsung STP-103 manuals.)
 func FromASB(b [4]byte) Condition {
-	return when(b[0]&0x08, Offline) | when(b[0]&0x20, CoverOpen) | when(b[0]&0x40, FeedButton) |
-		when(b[1]&0x01, Waiting) | when(b[1]&0x02, FeedButton) | when(b[1]&0x04, MechanicalError) |
-		when(b[1]&0x08, CutterError) | when(b[1]&0x20, Unrecoverable) | when(b[1]&0x40, Overheated) |
-		when(b[2]&0x03, PaperLow) | when(b[2]&0x0c, PaperOut)
+	return conditionIf(b[0]&0x08, Offline) | conditionIf(b[0]&0x20, CoverOpen) | conditionIf(b[0]&0x40, FeedButton) |
+		conditionIf(b[1]&0x01, Waiting) | conditionIf(b[1]&0x02, FeedButton) | conditionIf(b[1]&0x04, MechanicalError) |
+		conditionIf(b[1]&0x08, CutterError) | conditionIf(b[1]&0x20, Unrecoverable) | conditionIf(b[1]&0x40, Overheated) |
+		conditionIf(b[2]&0x03, PaperLow) | conditionIf(b[2]&0x0c, PaperOut)
 }
 
 // FromPaper reads the answer to GS r 1.
-func FromPaper(b byte) Condition { return when(b&0x03, PaperLow) | when(b&0x0c, PaperOut) }
+func FromPaper(b byte) Condition {
+	return conditionIf(b&0x03, PaperLow) | conditionIf(b&0x0c, PaperOut)
+}
 
-func when(bits byte, c Condition) Condition {
+func conditionIf(bits byte, c Condition) Condition {
 	if bits != 0 {
 		return c
 	}

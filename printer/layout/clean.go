@@ -12,9 +12,9 @@ import (
 // broken UTF-8 become U+FFFD, which is visible; line breaks, tabs and everything that has no
 // width of its own (byte-order marks, joiners, changes of writing direction) become a
 // space. Clean gives back its own answers unchanged.
-func Clean(s string) string { return strings.Map(harmless, s) } // broken UTF-8 arrives as U+FFFD
+func Clean(s string) string { return strings.Map(cleanRune, s) } // broken UTF-8 arrives as U+FFFD
 
-func harmless(r rune) rune {
+func cleanRune(r rune) rune {
 	switch {
 	case r >= 0x20 && r < 0x7f:
 		return r
@@ -24,28 +24,28 @@ func harmless(r rune) rune {
 		return unicode.ReplacementChar
 	// Cf is the formatting characters, bidirectional overrides among them; Zl and Zp are
 	// line and paragraph separators. The fillers are letters that show nothing.
-	case unicode.In(r, unicode.Cf, unicode.Zs, unicode.Zl, unicode.Zp), filler(r):
+	case unicode.In(r, unicode.Cf, unicode.Zs, unicode.Zl, unicode.Zp), isFiller(r):
 		return ' '
 	}
 	return r
 }
 
-func filler(r rune) bool {
+func isFiller(r rune) bool {
 	return r == 0x115f || r == 0x1160 || r == 0x3164 || r == 0xffa0 || r == 0x2800 || r == 0x034f || r == 0x17b4 || r == 0x17b5
 }
 
-// typed is s cleaned, the way a person would have typed it: an accent is one with its
+// normalize is s cleaned, the way a person would have typed it: an accent is one with its
 // letter, so that a word prints alike whoever wrote it, and what only helps software to
 // join or part the letters of one word leaves no gap in it.
-func typed(s string) string {
+func normalize(s string) string {
 	// What norm puts into a tower of accents to keep it short is not ours to print.
-	return strings.ReplaceAll(norm.NFC.String(Clean(seamless(s))), "\u034f", "")
+	return strings.ReplaceAll(norm.NFC.String(Clean(dropJoiners(s))), "\u034f", "")
 }
 
-// seamless leaves out soft hyphens and joiners. A non-joiner parts the words of Persian,
+// dropJoiners leaves out soft hyphens and joiners. A non-joiner parts the words of Persian,
 // where [Clean] makes it a space, but not the letters of an Indic word, where it follows
 // a vowel killer.
-func seamless(s string) string {
+func dropJoiners(s string) string {
 	var before rune
 	return strings.Map(func(r rune) rune {
 		last := before

@@ -87,7 +87,7 @@ func expected(t ticket.Ticket) string {
 	s += t.Raw
 	if t.Kind == ticket.Test {
 		for _, sc := range scripts() {
-			s += sc.dish
+			s += sc.example
 		}
 		s += Clean(t.Request)
 	}
@@ -123,7 +123,7 @@ func TestACharacterWithMoreMarksThanALineHoldsStillFits(t *testing.T) {
 // check holds what must be true of every ticket on every paper.
 func check(t interface{ Fatalf(string, ...any) }, d ticket.Delivery, o Options) {
 	lines := ComposeWith(d, o)
-	columns := max(o.Columns, narrowest)
+	columns := max(o.Columns, minColumns)
 	for i, l := range lines {
 		if w := l.Width(); w > columns {
 			t.Fatalf("line %d takes %d of %d columns: %v", i, w, columns, l.Spans)
@@ -250,7 +250,7 @@ func TestTheTimeIsTheVenues(t *testing.T) {
 		"Australia/Melbourne": "21:49", "Europe/Lisbon": "10:49", "": "10:49 UTC", "UTC": "10:49 UTC",
 		"Nowhere/Atlantis": "10:49 UTC", "Local": "10:49 UTC", "../../etc/passwd": "10:49 UTC",
 	} {
-		if got, _ := when(received(), zone); got != want {
+		if got, _ := clockAndDate(received(), zone); got != want {
 			t.Errorf("%q: %s, want %s", zone, got, want)
 		}
 	}

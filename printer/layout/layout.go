@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	narrowest = 16  // columns; less than that holds no void mark and a word beside it
-	widest    = 255 // columns; no paper is wider
+	minColumns = 16  // columns; less than that holds no void mark and a word beside it
+	maxColumns = 255 // columns; no paper is wider
 )
 
 // Compose draws a delivery on paper of the given columns (fewer than 16 count as 16,
@@ -63,7 +63,7 @@ type Options struct {
 // ComposeWith draws a delivery. It is safe for concurrent use, and so must be the
 // functions it is given.
 func ComposeWith(d ticket.Delivery, o Options) []Line {
-	c := &composer{Options: o, columns: min(max(o.Columns, narrowest), widest)}
+	c := &composer{Options: o, columns: min(max(o.Columns, minColumns), maxColumns)}
 	c.banners(&d)
 	c.header(&d)
 	c.body(&d.Ticket)
@@ -80,12 +80,12 @@ type composer struct {
 // text is s as it will print: safe, in letters the printer has, on one line, with
 // single spaces.
 func (c *composer) text(s string) string {
-	return strings.Join(strings.Fields(c.letters(s)), " ")
+	return strings.Join(strings.Fields(c.printable(s)), " ")
 }
 
-// letters is s as it will print, with the spaces it has.
-func (c *composer) letters(s string) string {
-	s = typed(s)
+// printable is s as it will print, with the spaces it has.
+func (c *composer) printable(s string) string {
+	s = normalize(s)
 	if c.Printable != nil {
 		s = c.Printable(s)
 	}

@@ -29,7 +29,7 @@ type Span struct {
 type Direction uint8
 
 const (
-	ByLetter    Direction = iota // the side its first letter is read from
+	FirstStrong Direction = iota // the side its first letter is read from
 	LeftToRight                  // as Latin
 	RightToLeft                  // as Hebrew and Arabic
 )
@@ -37,7 +37,7 @@ const (
 // directionOf is the direction of a text that will be parted: without it, what a
 // part begins with would decide. Where nothing is read from the right, it is ByLetter.
 func directionOf(s string) Direction {
-	base, turned := ByLetter, false
+	base, hasRTL := FirstStrong, false
 	for _, r := range s {
 		if r < utf8.RuneSelf && (r|0x20 < 'a' || r|0x20 > 'z') {
 			continue
@@ -47,15 +47,15 @@ func directionOf(s string) Direction {
 		case bidi.L:
 			base = max(base, LeftToRight)
 		case bidi.R, bidi.AL:
-			if turned = true; base == ByLetter {
+			if hasRTL = true; base == FirstStrong {
 				base = RightToLeft
 			}
 		}
-		if turned {
+		if hasRTL {
 			return base
 		}
 	}
-	return ByLetter
+	return FirstStrong
 }
 
 // Style is how a span prints. The zero Style is plain text of normal size.
@@ -82,7 +82,7 @@ func Width(s string) (n int) {
 func (l Line) Width() int {
 	n := 0
 	for _, s := range l.Spans {
-		n += Width(s.Text) * s.wide()
+		n += Width(s.Text) * s.widthFactor()
 	}
 	return n
 }
@@ -96,4 +96,4 @@ func (l Line) Height() int {
 	return h
 }
 
-func (s Style) wide() int { return max(s.Width, 1) }
+func (s Style) widthFactor() int { return max(s.Width, 1) }

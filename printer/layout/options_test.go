@@ -167,7 +167,7 @@ func TestCapitalsAreThoseOfTheLanguage(t *testing.T) {
 		"ﬁsh":          "FISH",
 		"":             "",
 	} {
-		if got := capitals(in); got != want {
+		if got := upperCase(in); got != want {
 			t.Errorf("%q became %q, want %q", in, got, want)
 		}
 	}
@@ -270,7 +270,7 @@ func TestBlankLinesPartItems(t *testing.T) {
 	if a, b := blanks(1), blanks(2); a != 1 || b != 3 {
 		t.Errorf("1 blank line adds %d lines, 2 add %d", a, b)
 	}
-	if got := blanks(1 << 30); got > 2*mostBlank {
+	if got := blanks(1 << 30); got > 2*maxBlankLines {
 		t.Errorf("%d lines of nothing", got)
 	}
 }

@@ -14,7 +14,7 @@ func (c *composer) pairs(left, right []string) {
 	}
 }
 
-func given(ss ...string) []string {
+func nonEmpty(ss ...string) []string {
 	var out []string
 	for _, s := range ss {
 		if s != "" {
@@ -30,7 +30,7 @@ func (c *composer) pair(left, right string, st Style) {
 	if left == "" && right == "" {
 		return
 	}
-	free := c.columns - (Width(left)+Width(right))*st.wide()
+	free := c.columns - (Width(left)+Width(right))*st.widthFactor()
 	if free >= 2 || (free >= 0 && (left == "" || right == "")) {
 		var l Line
 		if left != "" {
@@ -46,7 +46,7 @@ func (c *composer) pair(left, right string, st Style) {
 	for _, s := range []string{left, right} {
 		if s != "" {
 			fit := st
-			if longest(s)*st.wide() > c.columns {
+			if widestWord(s)*st.widthFactor() > c.columns {
 				fit.Width = 1
 			}
 			c.flow(paragraph{text: s, style: fit})

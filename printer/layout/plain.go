@@ -7,7 +7,7 @@ import "strings"
 // edges tell the rest: ║ beside big print, █ beside white on black. A QR code is [QR].
 func Plain(lines []Line, columns int) string {
 	var b strings.Builder
-	columns = min(max(columns, narrowest), widest)
+	columns = min(max(columns, minColumns), maxColumns)
 	b.WriteString("┌" + strings.Repeat("─", columns) + "┐\n")
 	for _, l := range lines {
 		if l.QR != "" {
@@ -29,8 +29,8 @@ func Plain(lines []Line, columns int) string {
 		for i, s := range l.Spans {
 			text := Clean(s.Text)
 			wide := Width(text)
-			used += wide * s.wide()
-			before, after := l.slack(i, wide*(s.wide()-1), columns)
+			used += wide * s.widthFactor()
+			before, after := l.slack(i, wide*(s.widthFactor()-1), columns)
 			b.WriteString(spaces(before) + text + spaces(after))
 		}
 		b.WriteString(spaces(max(columns-used, 0)))

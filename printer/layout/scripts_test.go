@@ -72,11 +72,11 @@ func TestEveryScriptKeepsItsColumns(t *testing.T) {
 
 func TestAWordTypedInAnotherOrderPrintsAlike(t *testing.T) {
 	for _, m := range menus() {
-		apart := m
-		for _, s := range []*string{&apart.short, &apart.long, &apart.modifier, &apart.say} {
+		decomposed := m
+		for _, s := range []*string{&decomposed.short, &decomposed.long, &decomposed.modifier, &decomposed.say} {
 			*s = norm.NFD.String(*s)
 		}
-		want, got := Compose(m.order(), 42, "x"), Compose(apart.order(), 42, "x")
+		want, got := Compose(m.order(), 42, "x"), Compose(decomposed.order(), 42, "x")
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: composed and decomposed differ:\n%s", m.script, diff)
 		}
@@ -135,7 +135,7 @@ func TestLinesReadFromTheRightBeginBelowEachOther(t *testing.T) {
 		s := ""
 		for _, p := range l.Spans {
 			s += p.Text
-			if p.Direction != ByLetter {
+			if p.Direction != FirstStrong {
 				s += [...]string{LeftToRight: ">", RightToLeft: "<"}[p.Direction]
 			}
 		}

@@ -2,7 +2,7 @@ package layout
 
 import "ticketrail/queue/ticket"
 
-const mostBlank = 8 // blank lines between two items; more is a mistake in the configuration
+const maxBlankLines = 8 // blank lines between two items; more is a mistake in the configuration
 
 // Size is how many times the normal width and height, 1 to 8 each; 0 is 1 beside
 // another number.
@@ -12,29 +12,29 @@ func (s Size) style() Style {
 	return Style{Bold: true, Width: min(max(s.Width, 1), 8), Height: min(max(s.Height, 1), 8)}
 }
 
-// measure chooses one size for all items of the ticket, so that size never seems to
+// chooseSizes chooses one size for all items of the ticket, so that size never seems to
 // mean something, and one place where all names begin.
-func (b *body) measure() {
+func (b *body) chooseSizes() {
 	if b.NameSize == (Size{}) {
-		b.fit()
+		b.automaticSizes()
 	} else {
-		b.asked()
+		b.configuredSizes()
 	}
 	if b.ModifierSize != (Size{}) {
 		// A modifier stands up to a third of the paper in.
-		b.under = b.roomy(b.ModifierSize.style(), func(l *ticket.Line) bool { return l.Depth > 0 }, b.columns/3)
+		b.modifierStyle = b.narrowToFit(b.ModifierSize.style(), func(l *ticket.Line) bool { return l.Depth > 0 }, b.columns/3)
 	}
 }
 
 // fit is double size, or double height where a name would need several lines.
-func (b *body) fit() {
-	b.count = Style{Bold: true, Width: 2, Height: 2}
-	b.name, b.under = b.count, Style{Bold: true, Height: 2}
-	b.margin()
+func (b *body) automaticSizes() {
+	b.quantityStyle = Style{Bold: true, Width: 2, Height: 2}
+	b.nameStyle, b.modifierStyle = b.quantityStyle, Style{Bold: true, Height: 2}
+	b.measureNameColumn()
 	for i := range b.t.Lines {
 		l := &b.t.Lines[i]
-		if l.Depth == 0 && !l.Void && (l.Raw || b.hang+2*Width(b.called(l)) > b.columns) {
-			b.name, b.under = b.under, Style{Bold: true}
+		if l.Depth == 0 && !l.Void && (l.Raw || b.nameColumn+2*Width(b.itemName(l)) > b.columns) {
+			b.nameStyle, b.modifierStyle = b.modifierStyle, Style{Bold: true}
 			return
 		}
 	}
@@ -42,46 +42,46 @@ func (b *body) fit() {
 
 // asked is the size from the configuration, made narrower where the paper has no room
 // for it.
-func (b *body) asked() {
-	b.name = b.NameSize.style()
+func (b *body) configuredSizes() {
+	b.nameStyle = b.NameSize.style()
 	item := func(l *ticket.Line) bool { return l.Depth == 0 && !l.Raw }
 	for {
-		b.count = b.name
-		b.margin()
-		fitting := b.roomy(b.name, item, b.hang)
-		if fitting == b.name {
+		b.quantityStyle = b.nameStyle
+		b.measureNameColumn()
+		fitted := b.narrowToFit(b.nameStyle, item, b.nameColumn)
+		if fitted == b.nameStyle {
 			break
 		}
-		b.name.Width--
+		b.nameStyle.Width--
 	}
-	b.under = b.name
-	if b.under.Width > 1 {
-		b.under.Width--
+	b.modifierStyle = b.nameStyle
+	if b.modifierStyle.Width > 1 {
+		b.modifierStyle.Width--
 	} else {
-		b.under.Height = max(b.under.Height-1, 1)
+		b.modifierStyle.Height = max(b.modifierStyle.Height-1, 1)
 	}
 }
 
 // margin is where names begin: the widest quantity and a space. A quantity of more
 // than a third of the paper stands out.
-func (b *body) margin() {
-	b.hang = 0
+func (b *body) measureNameColumn() {
+	b.nameColumn = 0
 	for i := range b.t.Lines {
 		if l := &b.t.Lines[i]; l.Depth == 0 && !l.Void && b.t.Kind != ticket.Slip {
-			if q := b.count.wide()*Width(times(b.text(l.Quantity))) + 1; q <= b.columns/3 {
-				b.hang = max(b.hang, q)
+			if q := b.quantityStyle.widthFactor()*Width(quantityLabel(b.text(l.Quantity))) + 1; q <= b.columns/3 {
+				b.nameColumn = max(b.nameColumn, q)
 			}
 		}
 	}
 }
 
-// roomy is st, as narrow as it takes for the words of the lines it is for to stay whole
+// narrowToFit is st, as narrow as it takes for the words of the lines it is for to stay whole
 // beside a margin.
-func (b *body) roomy(st Style, is func(*ticket.Line) bool, margin int) Style {
-	room, word := b.columns-margin, fewest
+func (b *body) narrowToFit(st Style, is func(*ticket.Line) bool, margin int) Style {
+	room, word := b.columns-margin, minLettersPerLine
 	for i := range b.t.Lines {
 		if l := &b.t.Lines[i]; !l.Void && is(l) {
-			word = max(word, longest(b.called(l)))
+			word = max(word, widestWord(b.itemName(l)))
 		}
 	}
 	for st.Width > 1 && st.Width*word > room {

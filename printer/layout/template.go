@@ -45,20 +45,20 @@ import (
 // html, js and urlquery are of no use on paper and fail.
 type Template struct{ t *template.Template }
 
-// mostLines is how much paper the output of one template may take, in lines of print.
+// maxTemplateLines is how much paper the output of one template may take, in lines of print.
 //
 // Nothing meters how long a template runs. It is the operator's own file, and it is tried when
 // the configuration is read. What comes from the network only fills its fields: text and one
 // list of notes as long as the ticket's, so no ticket makes a {{range}} endless. A template that
 // calls itself, or counts with {{range 1000000}}, does so by the operator's own hand.
-const mostLines = 60
+const maxTemplateLines = 60
 
 // ParseTemplate reads a template that defines "header", "footer" or both, and tries it
 // on a sample. The error says where in text the mistake is.
 func ParseTemplate(text string) (*Template, error) {
 	t, err := template.New("at line").Funcs(functions()).Parse(text)
 	if err != nil {
-		return nil, wording("", err)
+		return nil, cleanError("", err)
 	}
 	if t.Tree != nil && !parse.IsEmptyTree(t.Root) {
 		return nil, errors.New(`template: there is text outside of {{define "header"}}…{{end}} and {{define "footer"}}…{{end}}, which would not print`)
@@ -68,16 +68,16 @@ func ParseTemplate(text string) (*Template, error) {
 	}
 	tp := &Template{t}
 	for _, name := range []string{"header", "footer"} {
-		if _, _, err := tp.lines(name, sample(), composer{columns: 42}); err != nil {
+		if _, _, err := tp.lines(name, sampleFields(), composer{columns: 42}); err != nil {
 			return nil, err
 		}
 	}
 	return tp, nil
 }
 
-// fromTemplate prints what the house's template called name gives, and says whether it
+// renderTemplate prints what the house's template called name gives, and says whether it
 // did. If the template fails, nothing of it prints, and its owner hears why.
-func (c *composer) fromTemplate(name string, d *ticket.Delivery) bool {
+func (c *composer) renderTemplate(name string, d *ticket.Delivery) bool {
 	if c.Template == nil {
 		return false
 	}
@@ -104,7 +104,7 @@ func (tp *Template) lines(name string, f Fields, c composer) (_ []Line, defined 
 	}()
 	var out strings.Builder
 	if err := tp.t.ExecuteTemplate(&out, name, f); err != nil {
-		return nil, true, wording(name, err)
+		return nil, true, cleanError(name, err)
 	}
 	c.lines = nil
 	c.markup(out.String())
@@ -112,14 +112,14 @@ func (tp *Template) lines(name string, f Fields, c composer) (_ []Line, defined 
 	for _, l := range c.lines {
 		high += l.Height()
 	}
-	if high > mostLines {
-		return nil, true, fmt.Errorf("template: %s: it is %d lines high, which is more than %d", name, high, mostLines)
+	if high > maxTemplateLines {
+		return nil, true, fmt.Errorf("template: %s: it is %d lines high, which is more than %d", name, high, maxTemplateLines)
 	}
 	return c.lines, true, nil
 }
 
-// wording is an error of text/template for a log: one line, with nothing hostile in it.
-func wording(name string, err error) error {
+// cleanError is an error of text/template for a log: one line, with nothing hostile in it.
+func cleanError(name string, err error) error {
 	s := Clean(err.Error())
 	if len(s) > 500 {
 		s = strings.ToValidUTF8(s[:500], "") + "…"

@@ -8,7 +8,7 @@ import (
 )
 
 // script is a dish in letters that a printer may not have.
-type script struct{ name, dish string }
+type script struct{ name, example string }
 
 func scripts() []script {
 	return []script{
@@ -50,14 +50,14 @@ func (c *composer) test(t *ticket.Ticket) {
 	c.flow(paragraph{text: "bold, darker than the rest", style: Style{Bold: true}})
 	c.flow(paragraph{text: "white on black", style: Style{Invert: true}, fill: true})
 	c.flow(paragraph{text: "red, if it has two colours", style: Style{Red: true}})
-	st := voided(Style{Bold: true}, true)
-	c.flow(paragraph{mark: c.mark(true, st), text: "is how a cancelled line looks", style: st, fill: true})
+	st := voidStyle(Style{Bold: true}, true)
+	c.flow(paragraph{mark: c.voidMark(true, st), text: "is how a cancelled line looks", style: st, fill: true})
 
 	c.heading("letters", "-")
 	say("What the printer cannot draw stands here as its name in brackets; nothing is missing, and no question mark stands for a letter.")
 	for _, s := range scripts() {
 		label := s.name + ":" + spaces(max(12-len(s.name)-1, 1))
-		c.flow(paragraph{label: []Span{{Text: label}}, text: c.text(s.dish)})
+		c.flow(paragraph{label: []Span{{Text: label}}, text: c.text(s.example)})
 	}
 
 	c.heading("code", "-")

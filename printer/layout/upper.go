@@ -8,17 +8,17 @@ import (
 	"golang.org/x/text/language"
 )
 
-// capitals writes s in capital letters, as people write them: ß becomes SS, and i
+// upperCase writes s in capital letters, as people write them: ß becomes SS, and i
 // becomes İ in a text with ı, İ or ğ in it, for those only Turkish and its sisters have.
 // Letters whose capital no font has, or that would then mean something else, stay:
 // Georgian's, and µ, which is no Greek M.
-func capitals(s string) string {
+func upperCase(s string) string {
 	tag := language.Und
 	if strings.ContainsAny(s, "ıİğĞ") {
 		tag = language.Turkish
 	}
 	upper := cases.Upper(tag) // it has a state, so it is made anew
-	return capitable.ReplaceAllStringFunc(s, upper.String)
+	return upperCasable.ReplaceAllStringFunc(s, upper.String)
 }
 
-var capitable = regexp.MustCompile(`[^µ\x{10d0}-\x{10ff}]+`)
+var upperCasable = regexp.MustCompile(`[^µ\x{10d0}-\x{10ff}]+`)

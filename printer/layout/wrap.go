@@ -17,28 +17,28 @@ type paragraph struct {
 	fill   bool // the rest of each line in the style too: a bar from edge to edge
 }
 
-const fewest = 8 // letters that a line of wide text must have room for
+const minLettersPerLine = 8 // printable that a line of wide text must have room for
 
 // flow prints a paragraph.
 func (c *composer) flow(p paragraph) {
-	room := c.columns - Width(p.mark.Text)*p.mark.wide()
+	room := c.columns - Width(p.mark.Text)*p.mark.widthFactor()
 	p.indent = min(p.indent, c.columns/3)
 	room -= p.indent
 	label := Line{Spans: p.label}.Width()
 	if label > room/2 { // a number of a hundred digits is text like any other
-		p.text = strings.TrimSpace(joined(p.label) + p.text)
+		p.text = strings.TrimSpace(spanText(p.label) + p.text)
 		p.label, label = nil, 0
 	}
 	room -= label
-	for p.style.Width > 1 && room/p.style.Width < fewest {
+	for p.style.Width > 1 && room/p.style.Width < minLettersPerLine {
 		p.style.Width-- // one syllable a line reads worse than small letters
 	}
-	direction, widest := ByLetter, 0
-	lines := wrap(p.text, room/p.style.wide())
+	direction, widestLine := FirstStrong, 0
+	lines := wrap(p.text, room/p.style.widthFactor())
 	if len(lines) > 1 {
 		if direction = directionOf(p.text); direction == RightToLeft {
 			for _, s := range lines {
-				widest = max(widest, Width(s))
+				widestLine = max(widestLine, Width(s))
 			}
 		}
 	}
@@ -55,7 +55,7 @@ func (c *composer) flow(p paragraph) {
 		if i == 0 {
 			l.Spans = append(l.Spans, p.label...)
 		}
-		l.space((widest-Width(s))*p.style.wide(), p.style) // such lines begin below each other on the right
+		l.space((widestLine-Width(s))*p.style.widthFactor(), p.style) // such lines begin below each other on the right
 		l.Spans = append(l.Spans, Span{Text: s, Style: p.style, Direction: direction})
 		if p.fill {
 			l.space(c.columns-l.Width(), p.style)
@@ -74,7 +74,7 @@ func (l *Line) space(n int, s Style) {
 
 func spaces(n int) string { return strings.Repeat(" ", n) }
 
-func joined(spans []Span) string {
+func spanText(spans []Span) string {
 	var b strings.Builder
 	for _, s := range spans {
 		b.WriteString(s.Text)
@@ -105,15 +105,15 @@ func wrap(text string, room int) []string {
 		default:
 			if pos > line {
 				head := text[line : pos-1]
-				if n, taken := between(word, room-width-1); w > room && n > 0 {
+				if n, taken := breakWithoutHyphen(word, room-width-1); w > room && n > 0 {
 					head, word, w = text[line:pos+n], word[n:], w-taken
 				}
 				lines = append(lines, head)
 			}
 			for w > room {
-				n, taken := between(word, room)
+				n, taken := breakWithoutHyphen(word, room)
 				if n == 0 {
-					n, taken = fitting(word, room)
+					n, taken = fittingPrefix(word, room)
 				}
 				lines = append(lines, word[:n])
 				word = word[n:]
@@ -133,15 +133,15 @@ func wordLength(s string) int {
 	return len(s)
 }
 
-// fitting is how many bytes of word fit into room, and how wide they are: whole
+// fittingPrefix is how many bytes of word fit into room, and how wide they are: whole
 // characters with all their marks, one at least. Only a character with more marks than a line
 // holds, which no language has, is parted from some of them.
-func fitting(word string, room int) (n, width int) {
+func fittingPrefix(word string, room int) (n, width int) {
 	g := displaywidth.StringGraphemes(word)
 	for g.Next() {
 		w := Width(g.Value())
 		if n == 0 && w > room {
-			return fittingRunes(g.Value(), room)
+			return fittingRunePrefix(g.Value(), room)
 		}
 		if n > 0 && width+w > room {
 			break
@@ -152,7 +152,7 @@ func fitting(word string, room int) (n, width int) {
 	return n, width
 }
 
-func fittingRunes(s string, room int) (n, width int) {
+func fittingRunePrefix(s string, room int) (n, width int) {
 	for i, r := range s {
 		w := displaywidth.Rune(r)
 		if i > 0 && width+w > room {

@@ -59,27 +59,29 @@ func lamAlef(alef rune) (shape rune, ok bool) {
 	return 0, false
 }
 
-func arabic(r rune) bool { return r == tatweel || unicode.Is(unicode.Arabic, r) && unicode.IsLetter(r) }
+func isArabic(r rune) bool {
+	return r == tatweel || unicode.Is(unicode.Arabic, r) && unicode.IsLetter(r)
+}
 
 // join gives the Arabic letters the shapes they have in their words.
-func (d *Drawer) join(cc []character) []character {
+func (d *Drawer) shapeArabic(cc []character) []character {
 	var out []character
 	for i := 0; i < len(cc); i++ {
 		start := i
-		for i < len(cc) && arabic(cc[i].base()) && cc[i].level == cc[start].level {
+		for i < len(cc) && isArabic(cc[i].base()) && cc[i].level == cc[start].level {
 			i++
 		}
 		if word := cc[start:i]; len(word) > 0 {
 			if f := d.wordFont(word); f >= 0 {
 				for j := range word {
-					word[j].source = f
+					word[j].font = f
 				}
 			} else {
-				word = d.shape(word)
+				word = d.contextualForms(word)
 			}
 			out = append(out, word...)
 		}
-		if i < len(cc) && !arabic(cc[i].base()) {
+		if i < len(cc) && !isArabic(cc[i].base()) {
 			out = append(out, cc[i])
 		} else {
 			i-- // the next word has another level
@@ -105,7 +107,7 @@ func (d *Drawer) wordFont(word []character) int {
 
 // shape chooses the shape of each letter from its neighbours. Lam and alef become one;
 // the column that is left over comes after the word, where it does not tear it.
-func (d *Drawer) shape(word []character) []character {
+func (d *Drawer) contextualForms(word []character) []character {
 	forms := arabicForms()
 	reaches := func(i int) bool { // the next letter
 		return i >= 0 && forms[word[i].base()][initial] != 0 && word[i].text[len(word[i].text)-1] != nonJoiner
@@ -117,7 +119,7 @@ func (d *Drawer) shape(word []character) []character {
 	for i := 0; i < len(word); i++ {
 		c := word[i]
 		before, after := reaches(i-1) && takes(i), reaches(i) && takes(i+1)
-		if c.base() == lam && after && c.source == builtIn {
+		if c.base() == lam && after && c.font == builtIn {
 			if s, ok := lamAlef(word[i+1].base()); ok {
 				if before {
 					s++
@@ -139,13 +141,13 @@ func (d *Drawer) shape(word []character) []character {
 		case after:
 			at = initial
 		}
-		if ok && c.source == builtIn && (has(f[at]) || substitute(f[at]) != 0) {
+		if ok && c.font == builtIn && (builtInHas(f[at]) || substitute(f[at]) != 0) {
 			c.text = append([]rune{f[at]}, c.text[1:]...)
 		}
 		out = append(out, c)
 	}
 	if over > 0 {
-		out = append(out, character{text: []rune{' '}, columns: over, source: blank, level: word[0].level})
+		out = append(out, character{text: []rune{' '}, columns: over, font: blank, level: word[0].level})
 	}
 	return out
 }
@@ -180,8 +182,8 @@ func substitute(form rune) rune {
 	return 0
 }
 
-// dotted puts onto a substitute what sets the letter apart.
-func dotted(g glyph, form rune) glyph {
+// addDots puts onto a substitute what sets the letter apart.
+func addDots(g glyph, form rune) glyph {
 	dot := func(x, y int) { g.rows[y] |= 0x8000 >> x }
 	switch form {
 	case 0xfb58, 0xfb59, 0xfb7c, 0xfb7d: // three dots for one

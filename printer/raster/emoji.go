@@ -10,59 +10,59 @@ const (
 	keycap     = '\u20e3'
 )
 
-// pictured says that r is one of the pictures that telephones type.
-func pictured(r rune) bool { return r >= 0x1f000 && r < 0x1f100 || r >= 0x1f1e6 && r < 0x1fb00 }
+// isEmoji says that r is one of the pictures that telephones type.
+func isEmoji(r rune) bool { return r >= 0x1f000 && r < 0x1f100 || r >= 0x1f1e6 && r < 0x1fb00 }
 
-func skin(r rune) bool     { return r >= 0x1f3fb && r <= 0x1f3ff }
-func regional(r rune) bool { return r >= 0x1f1e6 && r <= 0x1f1ff }
-func tag(r rune) bool      { return r >= 0xe0020 && r <= 0xe007f }
+func isSkinTone(r rune) bool          { return r >= 0x1f3fb && r <= 0x1f3ff }
+func isRegionalIndicator(r rune) bool { return r >= 0x1f1e6 && r <= 0x1f1ff }
+func isTag(r rune) bool               { return r >= 0xe0020 && r <= 0xe007f }
 
-// partsAtMost is how many pictures of a compound are told: a family has many heads.
-const partsAtMost = 2
+// maxEmojiParts is how many pictures of a compound are told: a family has many heads.
+const maxEmojiParts = 2
 
 // emoji reads the emoji with which s begins: its name and how many bytes it is, none if
 // s begins otherwise.
 func emoji(s string) (name string, n int) {
 	first, size := utf8.DecodeRuneInString(s)
 	if first < utf8.RuneSelf {
-		return onKey(s)
+		return keycapEmoji(s)
 	}
-	if regional(first) {
-		if second, m := utf8.DecodeRuneInString(s[size:]); regional(second) {
+	if isRegionalIndicator(first) {
+		if second, m := utf8.DecodeRuneInString(s[size:]); isRegionalIndicator(second) {
 			return "flag " + string('a'+first-0x1f1e6) + string('a'+second-0x1f1e6), size + m
 		}
 		return string('a' + first - 0x1f1e6), size
 	}
-	parts, n := pictures(s)
+	parts, n := readPictures(s)
 	switch {
 	case len(parts) == 0:
 		return "", 0
-	case len(parts) == 1 && !pictured(parts[0]):
+	case len(parts) == 1 && !isEmoji(parts[0]):
 		return "", 0 // a sign like ☕ that was told to look like an emoji: the fonts may have it
-	case len(parts) > 1 && family(parts):
+	case len(parts) > 1 && isFamily(parts):
 		return "family", n
 	}
 	var names []string
-	for _, r := range parts[:min(len(parts), partsAtMost)] {
+	for _, r := range parts[:min(len(parts), maxEmojiParts)] {
 		names = append(names, nameOf(r))
 	}
 	return strings.Join(names, "+"), n
 }
 
-// pictures reads what is joined to one picture, without what only changes its looks.
-func pictures(s string) (parts []rune, n int) {
+// readPictures reads what is joined to one picture, without what only changes its looks.
+func readPictures(s string) (parts []rune, n int) {
 	for {
 		r, size := utf8.DecodeRuneInString(s[n:])
-		if !pictured(r) && (r < 0x2190 || r > 0x2bff) {
+		if !isEmoji(r) && (r < 0x2190 || r > 0x2bff) {
 			return parts, n // what a joiner stands before is no picture
 		}
-		if len(parts) == 0 || !skin(r) && r != '♀' && r != '♂' && r < 0x1f9b0 || r > 0x1f9b3 {
+		if len(parts) == 0 || !isSkinTone(r) && r != '♀' && r != '♂' && r < 0x1f9b0 || r > 0x1f9b3 {
 			parts = append(parts, r)
 		}
 		n += size
 		for {
 			r, size = utf8.DecodeRuneInString(s[n:])
-			if r != emojiStyle && !skin(r) && !tag(r) {
+			if r != emojiStyle && !isSkinTone(r) && !isTag(r) {
 				break
 			}
 			n += size
@@ -74,8 +74,8 @@ func pictures(s string) (parts []rune, n int) {
 	}
 }
 
-// family says that these are all people.
-func family(parts []rune) bool {
+// isFamily says that these are all people.
+func isFamily(parts []rune) bool {
 	for _, r := range parts {
 		switch r {
 		case 0x1f466, 0x1f467, 0x1f468, 0x1f469, 0x1f474, 0x1f475, 0x1f476, 0x1f9d1, 0x1f9d2, 0x1f9d3:
@@ -86,8 +86,8 @@ func family(parts []rune) bool {
 	return true
 }
 
-// onKey reads a figure that was typed as the picture of a key.
-func onKey(s string) (name string, n int) {
+// keycapEmoji reads a figure that was typed as the picture of a key.
+func keycapEmoji(s string) (name string, n int) {
 	if s[0] != '#' && s[0] != '*' && (s[0] < '0' || s[0] > '9') {
 		return "", 0
 	}

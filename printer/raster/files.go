@@ -20,20 +20,20 @@ import (
 // What font files may cost: the largest in Debian, all of Chinese, Japanese and Korean, is
 // 30 MB.
 const (
-	fileAtMost  = 64 << 20
-	fontsAtMost = 512
+	maxFontBytes = 64 << 20
+	maxFonts     = 512
 )
 
-// open reads the fonts, in the order given, and of a folder the plain ones first. It gives
+// openFonts reads the fonts, in the order given, and of a folder the plain ones first. It gives
 // back those that can be used.
-func open(paths []string) ([]*outline, error) {
+func openFonts(paths []string) ([]*outline, error) {
 	var fonts []*outline
 	var errs []error
 	for _, p := range paths {
 		info, err := os.Stat(p)
 		switch {
 		case err != nil:
-			errs = append(errs, fmt.Errorf("font %s: %w; name a .ttf, .otf or .ttc file or a folder of them", p, plain(err)))
+			errs = append(errs, fmt.Errorf("font %s: %w; name a .ttf, .otf or .ttc file or a folder of them", p, withoutPath(err)))
 		case info.IsDir():
 			ff, err := openFolder(p)
 			fonts, errs = append(fonts, ff...), append(errs, err)
@@ -46,14 +46,14 @@ func open(paths []string) ([]*outline, error) {
 			fonts = append(fonts, f)
 		}
 	}
-	if len(fonts) > fontsAtMost {
-		errs = append(errs, fmt.Errorf("%d fonts are too many: the first %d are used; name those that are needed", len(fonts), fontsAtMost))
-		fonts = fonts[:fontsAtMost]
+	if len(fonts) > maxFonts {
+		errs = append(errs, fmt.Errorf("%d fonts are too many: the first %d are used; name those that are needed", len(fonts), maxFonts))
+		fonts = fonts[:maxFonts]
 	}
 	return fonts, errors.Join(errs...)
 }
 
-func plain(err error) error {
+func withoutPath(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err // the path is told already
 	}
@@ -63,7 +63,7 @@ func plain(err error) error {
 func openFolder(folder string) ([]*outline, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
-		return nil, fmt.Errorf("font folder %s: %w", folder, plain(err))
+		return nil, fmt.Errorf("font folder %s: %w", folder, withoutPath(err))
 	}
 	type found struct {
 		*outline
@@ -77,8 +77,8 @@ func openFolder(folder string) ([]*outline, error) {
 		default:
 			continue
 		}
-		if len(ff) >= fontsAtMost {
-			errs = append(errs, fmt.Errorf("font folder %s: holds more than %d fonts, the rest is not used; name those that are needed", folder, fontsAtMost))
+		if len(ff) >= maxFonts {
+			errs = append(errs, fmt.Errorf("font folder %s: holds more than %d fonts, the rest is not used; name those that are needed", folder, maxFonts))
 			break
 		}
 		f, about, err := openFont(filepath.Join(folder, e.Name()))
@@ -105,7 +105,7 @@ func openFolder(folder string) ([]*outline, error) {
 
 // openFont reads all of a font to see whether it can be used, and keeps what it has.
 func openFont(path string) (o *outline, about font.Description, err error) {
-	defer rescue(path, &err)
+	defer recoverAsError(path, &err)
 	f, err := readFont(path)
 	if err != nil {
 		return nil, about, err
@@ -122,19 +122,19 @@ func openFont(path string) (o *outline, about font.Description, err error) {
 
 // readFont parses a file; of a collection its first font.
 func readFont(path string) (f *font.Font, err error) {
-	defer rescue(path, &err)
+	defer recoverAsError(path, &err)
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("font %s: %w", path, plain(err))
+		return nil, fmt.Errorf("font %s: %w", path, withoutPath(err))
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("font %s: is no file", path)
-	case info.Size() > fileAtMost:
-		return nil, fmt.Errorf("font %s: has %d MB; at most %d are read", path, info.Size()>>20, fileAtMost>>20)
+	case info.Size() > maxFontBytes:
+		return nil, fmt.Errorf("font %s: has %d MB; at most %d are read", path, info.Size()>>20, maxFontBytes>>20)
 	}
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("font %s: %w", path, plain(err))
+		return nil, fmt.Errorf("font %s: %w", path, withoutPath(err))
 	}
 	defer file.Close()
 	var loaders []*opentype.Loader
@@ -163,7 +163,7 @@ func checkTables(file io.ReaderAt, size int64) error {
 		return errors.New("it is too short")
 	}
 	if string(head[:4]) == "ttcf" {
-		if n := binary.BigEndian.Uint32(head[8:]); n == 0 || n > fontsAtMost {
+		if n := binary.BigEndian.Uint32(head[8:]); n == 0 || n > maxFonts {
 			return fmt.Errorf("it says that it holds %d fonts", n)
 		}
 		at = int64(binary.BigEndian.Uint32(head[12:]))
@@ -190,8 +190,8 @@ func checkTables(file io.ReaderAt, size int64) error {
 	return nil
 }
 
-// rescue turns a parser's panic into an error: a bad font must not stop the kitchen.
-func rescue(path string, err *error) {
+// recoverAsError turns a parser's panic into an error: a bad font must not stop the kitchen.
+func recoverAsError(path string, err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("font %s: is damaged: %v", path, p)
 	}
@@ -202,7 +202,7 @@ func rescue(path string, err *error) {
 // The packages are fonts-noto-core, fonts-noto-cjk and fonts-unifont.
 func Installed() []string {
 	var out []string
-	for _, p := range debian() {
+	for _, p := range debianFonts() {
 		if info, err := os.Stat(p); err == nil && info.Mode().IsRegular() {
 			out = append(out, p)
 		}
@@ -210,7 +210,7 @@ func Installed() []string {
 	return out
 }
 
-func debian() []string {
+func debianFonts() []string {
 	var paths []string
 	for script := range strings.FieldsSeq(`Thai Devanagari Bengali Gurmukhi Gujarati Oriya Tamil Telugu Kannada Malayalam Sinhala
 		Khmer Lao Myanmar Tibetan Mongolian Ethiopic Georgian Armenian Cherokee CanadianAboriginal Thaana Syriac NKo

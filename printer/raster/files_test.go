@@ -119,7 +119,7 @@ func TestAFontThatIsGoneWhenItIsNeededCostsABoxNotTheTicket(t *testing.T) {
 		t.Errorf("it draws %v", m)
 	}
 	c := cellFor(12)
-	m := d.unit(unit{source: 0, text: "x", columns: 1}, c, simplified)
+	m := d.unit(unit{font: 0, text: "x", columns: 1}, c, simplified)
 	sound(t, m, c.w, c.h)
 	if !m.black(0, c.h/2) {
 		t.Error("there is no box")
@@ -144,7 +144,7 @@ func FuzzFont(f *testing.F) {
 		c := cellFor(12)
 		for _, s := range []string{"g", "Å", "fi", "Ω"} {
 			d.fonts[0].hasAll([]rune(s))
-			sound(t, d.unit(unit{source: 0, text: s, columns: 2, run: true}, c, simplified), 2*c.w, c.h)
+			sound(t, d.unit(unit{font: 0, text: s, columns: 2, run: true}, c, simplified), 2*c.w, c.h)
 		}
 	})
 }

@@ -64,15 +64,15 @@ type cell struct {
 // The built-in font's dots: a letter is 6 wide, or 12 where East Asia writes them square. Of
 // its 16 rows, the first and the last have no ink in any letter.
 const (
-	half     = 6
-	fontRows = 14
-	fontTop  = 1  // the first row that is used
-	fontBase = 11 // rows from there to the baseline
+	halfWidth = 6
+	fontRows  = 14
+	fontTop   = 1  // the first row that is used
+	fontBase  = 11 // rows from there to the baseline
 )
 
 func cellFor(w int) cell {
-	if k := w / half; k > 0 && w%half <= k {
+	if k := w / halfWidth; k > 0 && w%halfWidth <= k {
 		return cell{w, fontRows * k, fontBase * k, k}
 	}
-	return cell{w, max(1, (fontRows*w+half/2)/half), (fontBase*w + half/2) / half, 0}
+	return cell{w, max(1, (fontRows*w+halfWidth/2)/halfWidth), (fontBase*w + halfWidth/2) / halfWidth, 0}
 }

@@ -55,7 +55,7 @@ func (o *outline) draws(text []rune) bool {
 	for _, r := range text {
 		switch {
 		case r == ' ':
-		case empty(r):
+		case isInvisible(r):
 			continue
 		}
 		if !o.has.has(r) {
@@ -63,7 +63,7 @@ func (o *outline) draws(text []rune) bool {
 		}
 	}
 	for _, r := range text {
-		if !empty(r) && !o.ink(r) {
+		if !isInvisible(r) && !o.ink(r) {
 			return false
 		}
 	}
@@ -84,7 +84,7 @@ func (o *outline) ink(r rune) (ok bool) {
 	}
 	if gid, has := o.face.NominalGlyph(r); has {
 		g, has := o.face.GlyphDataOutline(gid)
-		ok = has && len(g.Segments) > 0 && len(g.Segments) <= segmentsAtMost
+		ok = has && len(g.Segments) > 0 && len(g.Segments) <= maxSegments
 	}
 	return ok
 }
@@ -110,7 +110,7 @@ type shape struct {
 }
 
 // What a glyph may ask for; a Chinese character needs 300 segments.
-const segmentsAtMost = 10_000
+const maxSegments = 10_000
 
 // draw draws a unit into its columns; not ok when the font turns out to be broken.
 func (o *outline) draw(u unit, c cell) (m Image, ok bool) {
@@ -149,7 +149,7 @@ func (o *outline) shape(u unit) shape {
 		if g.Glyph == 0 { // what the font lacks is a mark: for letters it was asked
 			continue
 		}
-		if len(s.segments)+len(out.Segments) > segmentsAtMost {
+		if len(s.segments)+len(out.Segments) > maxSegments {
 			break
 		}
 		for _, seg := range out.Segments {
@@ -208,8 +208,8 @@ func (s shape) fit(u unit, c cell, upem float32) fitted {
 	return f
 }
 
-// cover is how black a dot must be, of 255, to be printed: strokes thinner than a dot stay.
-const cover = 0x68
+// inkThreshold is how black a dot must be, of 255, to be printed: strokes thinner than a dot stay.
+const inkThreshold = 0x68
 
 // fill draws the shape.
 func (f fitted) fill(m Image) {
@@ -240,7 +240,7 @@ func (f fitted) fill(m Image) {
 	z.Draw(a, a.Bounds(), image.Opaque, image.Point{})
 	for y := range m.Height {
 		for x := range m.Width {
-			if a.AlphaAt(x, y).A >= cover {
+			if a.AlphaAt(x, y).A >= inkThreshold {
 				m.set(x, y)
 			}
 		}

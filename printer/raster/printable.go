@@ -40,7 +40,7 @@ func (d *Drawer) Printable(s string) string {
 }
 
 func (d *Drawer) printable(s string) string {
-	w := writer{drawer: d}
+	w := textBuilder{drawer: d}
 	w.Grow(len(s) + 16)
 	for len(s) > 0 {
 		if name, n := emoji(s); n > 0 {
@@ -57,33 +57,33 @@ func (d *Drawer) printable(s string) string {
 }
 
 // A writer writes what can be drawn, and gathers the names of letters that cannot.
-type writer struct {
+type textBuilder struct {
 	strings.Builder
 	drawer *Drawer
 	last   rune     // written last; 0 at the start
 	names  []string // of letters in a row that no font has
 }
 
-func (w *writer) put(s string) {
+func (w *textBuilder) put(s string) {
 	w.flush()
 	w.WriteString(s)
 	w.last, _ = utf8.DecodeLastRuneInString(s)
 }
 
-func (w *writer) name(s string) { w.put("[" + s + "]") }
+func (w *textBuilder) name(s string) { w.put("[" + s + "]") }
 
 // flush writes the names of letters that stood together in one bracket.
-func (w *writer) flush() {
+func (w *textBuilder) flush() {
 	if len(w.names) > 0 {
-		s := "[" + brief(w.names) + "]"
+		s := "[" + shortenNames(w.names) + "]"
 		w.names = w.names[:0]
 		w.WriteString(s)
 		w.last = ']'
 	}
 }
 
-// brief leaves out of names what the one before began with in as many words.
-func brief(names []string) string {
+// shortenNames leaves out of names what the one before began with in as many words.
+func shortenNames(names []string) string {
 	var b strings.Builder
 	for i, n := range names {
 		if i > 0 {
@@ -100,7 +100,7 @@ func brief(names []string) string {
 	return b.String()
 }
 
-func (w *writer) rune(r rune) {
+func (w *textBuilder) rune(r rune) {
 	switch {
 	case r >= ' ' && r <= '~':
 		w.put(string(r))
@@ -108,7 +108,7 @@ func (w *writer) rune(r rune) {
 		w.put("■")
 	case unicode.In(r, unicode.Cf, unicode.Variation_Selector):
 		// Joiners choose the shape of letters where there are several.
-		if (r == nonJoiner || r == joiner) && shapes(w.last) {
+		if (r == nonJoiner || r == joiner) && usesJoiners(w.last) {
 			w.WriteRune(r)
 		}
 	case layout.Clean(string(r)) == " ": // line breaks among them, and letters that show nothing
@@ -125,21 +125,21 @@ func (w *writer) rune(r rune) {
 
 const joiner = '\u200d'
 
-// shapes says that r is a letter of a script whose letters join.
-func shapes(r rune) bool {
+// usesJoiners says that r is a letter of a script whose letters join.
+func usesJoiners(r rune) bool {
 	return unicode.IsLetter(r) && unicode.In(r, unicode.Arabic, unicode.Syriac, unicode.Mongolian) ||
 		r >= 0x900 && r < 0xe00 // the scripts of India
 }
 
 // draws says that a font has r, or the letter and the marks it consists of.
 func (d *Drawer) draws(r rune) bool {
-	return !pictured(r) && !fancy(r) && d.source([]rune{r}) != nowhere
+	return !isEmoji(r) && !isStyledLetter(r) && d.fontFor([]rune{r}) != noFont
 }
 
-// fancy says that r is a letter in another typeface, which people type to stand out.
-func fancy(r rune) bool { return r >= 0x1d400 && r <= 0x1d7ff }
+// isStyledLetter says that r is a letter in another typeface, which people type to stand out.
+func isStyledLetter(r rune) bool { return r >= 0x1d400 && r <= 0x1d7ff }
 
-func (w *writer) replace(r rune) {
+func (w *textBuilder) replace(r rune) {
 	parts := norm.NFKC.String(string(r))
 	switch {
 	case unicode.Is(unicode.Hangul, r) && r >= 0xac00:
@@ -148,7 +148,7 @@ func (w *writer) replace(r rune) {
 			return
 		}
 	case unicode.Is(unicode.Nd, r):
-		w.put(string(Figure(r)))
+		w.put(string(Digit(r)))
 		return
 	case parts == string(r) || strings.ContainsRune(parts, '?') || !w.drawsAll(parts):
 	case unicode.Is(unicode.No, r) && parts[0] != '(': // 10⁴ is not 104
@@ -176,7 +176,7 @@ func sameScript(a, b string) bool {
 	return a == b
 }
 
-func (w *writer) drawsAll(s string) bool {
+func (w *textBuilder) drawsAll(s string) bool {
 	for _, r := range s {
 		if r < ' ' || r > '~' && !w.drawer.draws(r) {
 			return false
@@ -185,8 +185,8 @@ func (w *writer) drawsAll(s string) bool {
 	return s != ""
 }
 
-// Figure is the decimal figure r, of any script, as the world writes it: 0 to 9.
-func Figure(r rune) rune {
+// Digit is the decimal figure r, of any script, as the world writes it: 0 to 9.
+func Digit(r rune) rune {
 	if r >= 0x1d7ce && r <= 0x1d7ff { // five kinds of mathematical ones, with nothing between
 		return '0' + (r-0x1d7ce)%10
 	}

@@ -101,9 +101,9 @@ func printable(t interface{ Fatalf(string, ...any) }, d *Drawer, text string) {
 		}
 	}
 	columns := 0
-	for _, u := range d.units(s, layout.ByLetter, 10_000) {
+	for _, u := range d.units(s, layout.FirstStrong, 10_000) {
 		columns += u.columns
-		if u.source == nowhere {
+		if u.font == noFont {
 			t.Fatalf("%q becomes %q, of which no font has %q", text, s, u.text)
 		}
 	}
@@ -130,7 +130,7 @@ func FuzzLine(f *testing.F) {
 				continue
 			}
 			c := cellFor(dots / columns)
-			sound(t, m, columns*c.w, times(high)*c.h)
+			sound(t, m, columns*c.w, scaleFactor(high)*c.h)
 			printable(t, d, text)
 		}
 	})

@@ -8,8 +8,8 @@ import (
 
 // A QR code needs four white modules around it, and a phone needs two dots a module.
 const (
-	quiet     = 4
-	moduleMin = 2
+	quietZone     = 4
+	minModuleDots = 2
 )
 
 // QR draws a QR code of text with its quiet zone: as large as fits into half of dots, or in
@@ -25,7 +25,7 @@ func QR(text string, dots int) (Image, error) {
 			if err != nil {
 				continue
 			}
-			if scale := room / (code.Size + 2*quiet); scale >= moduleMin {
+			if scale := room / (code.Size + 2*quietZone); scale >= minModuleDots {
 				return paint(code, scale), nil
 			}
 		}
@@ -34,11 +34,11 @@ func QR(text string, dots int) (Image, error) {
 }
 
 func paint(code *qr.Code, scale int) Image {
-	side := (code.Size + 2*quiet) * scale
+	side := (code.Size + 2*quietZone) * scale
 	m := newImage(side, side)
 	for y := range side {
 		for x := range side {
-			if code.Black(x/scale-quiet, y/scale-quiet) {
+			if code.Black(x/scale-quietZone, y/scale-quietZone) {
 				m.set(x, y)
 			}
 		}

@@ -17,12 +17,12 @@ func TestAQRCodeFitsAndKeepsItsQuietZone(t *testing.T) {
 				t.Errorf("%d bytes: %d dots wide of %d", len(text), m.Width, dots)
 			}
 			side := 0 // the first ink is the upper edge of a finder pattern, 7 modules wide
-			for at := quiet * 2; ; at++ {
+			for at := quietZone * 2; ; at++ {
 				if m.black(at, at) {
 					for side = at; m.black(side, at); side++ {
 					}
 					module := (side - at) / 7
-					if at != quiet*module {
+					if at != quietZone*module {
 						t.Errorf("the quiet zone is %d dots, a module is %d", at, module)
 					}
 					break

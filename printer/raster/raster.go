@@ -29,19 +29,19 @@ type Drawer struct {
 // error joins what is wrong with each font that could not be read. Fonts are read once to
 // see what they have, and loaded when a line first needs them.
 func New(o Options) (*Drawer, error) {
-	fonts, err := open(o.Fonts)
+	fonts, err := openFonts(o.Fonts)
 	return &Drawer{fonts: fonts}, err
 }
 
 // Where a piece of text is drawn from: the place of a font among Drawer.fonts, or one of these.
 const (
-	nowhere = -1 - iota
+	noFont = -1 - iota
 	builtIn
 	blank // nothing to draw
 )
 
 // source is the font for a character and its marks.
-func (d *Drawer) source(text []rune) int {
+func (d *Drawer) fontFor(text []rune) int {
 	if hasAll(text) {
 		return builtIn
 	}
@@ -51,9 +51,9 @@ func (d *Drawer) source(text []rune) int {
 		}
 	}
 	if len(text) > 1 { // no font has all of the marks: the letter matters
-		return d.source(text[:1])
+		return d.fontFor(text[:1])
 	}
-	return nowhere
+	return noFont
 }
 
 // Line draws a line of print: columns of normal width on a printer with that many dots. The
@@ -67,13 +67,13 @@ func (d *Drawer) Line(l layout.Line, columns, dots int) Image {
 	c := cellFor(dots / columns)
 	tall := 1
 	for _, s := range l.Spans {
-		tall = max(tall, times(s.Height))
+		tall = max(tall, scaleFactor(s.Height))
 	}
 	m := newImage(columns*c.w, tall*c.h)
 	variant := variantOf(l.Spans)
 	column := 0
 	for _, s := range l.Spans {
-		wide, high := times(s.Width), times(s.Height)
+		wide, high := scaleFactor(s.Width), scaleFactor(s.Height)
 		n := layout.Width(s.Text)
 		// What is beyond the paper is not drawn; text as long as a book costs nothing.
 		if room := columns - column; n > 0 && room > 0 {
@@ -92,14 +92,14 @@ func (d *Drawer) Line(l layout.Line, columns, dots int) Image {
 	return m
 }
 
-func times(n int) int { return min(max(n, 1), 8) }
+func scaleFactor(n int) int { return min(max(n, 1), 8) }
 
 // span draws as much of s as goes into so many columns, at normal size.
 func (d *Drawer) span(s layout.Span, columns int, c cell, v variant) Image {
 	m := newImage(columns*c.w, c.h)
 	x := 0
 	for _, u := range d.units(s.Text, s.Direction, columns) {
-		if u.source != blank {
+		if u.font != blank {
 			m.stamp(d.unit(u, c, v), x, 0, 1, 1)
 		}
 		x += u.columns * c.w
@@ -110,10 +110,10 @@ func (d *Drawer) span(s layout.Span, columns int, c cell, v variant) Image {
 // unit draws what is placed as one: a character with its marks, or a run of a script whose
 // letters change with their neighbours.
 func (d *Drawer) unit(u unit, c cell, v variant) Image {
-	if u.source >= 0 {
-		if m, ok := d.fonts[u.source].draw(u, c); ok {
+	if u.font >= 0 {
+		if m, ok := d.fonts[u.font].draw(u, c); ok {
 			return m
 		}
 	}
-	return drawn(u, c, v)
+	return drawBuiltIn(u, c, v)
 }

@@ -10,12 +10,12 @@ import (
 )
 
 // seen is what stands on the paper from left to right.
-func seen(d *Drawer, text string) string { return seenAs(d, text, layout.ByLetter) }
+func seen(d *Drawer, text string) string { return seenAs(d, text, layout.FirstStrong) }
 
 func seenAs(d *Drawer, text string, way layout.Direction) string {
 	var b strings.Builder
 	for _, u := range d.units(text, way, 1000) {
-		if u.source == blank {
+		if u.font == blank {
 			b.WriteString(strings.Repeat(" ", u.columns))
 			continue
 		}
@@ -57,7 +57,7 @@ func TestAPartOfATextGoesTheWayOfTheWhole(t *testing.T) {
 		way  layout.Direction
 		want string
 	}{
-		{"cola עם קרח", layout.ByLetter, "cola חרק םע"},
+		{"cola עם קרח", layout.FirstStrong, "cola חרק םע"},
 		{"cola עם קרח", layout.RightToLeft, "חרק םע cola"},
 		{"12.50 ₪", layout.RightToLeft, "₪ 12.50"},
 		{"חומוס and pita", layout.RightToLeft, "and pita סומוח"},

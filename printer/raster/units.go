@@ -10,7 +10,7 @@ import (
 
 // A unit is what is drawn as one and placed at a column.
 type unit struct {
-	source  int // a place among Drawer.fonts, or nowhere, builtIn, blank
+	font    int // a place among Drawer.fonts, or nowhere, builtIn, blank
 	text    string
 	columns int
 	rtl     bool
@@ -21,14 +21,14 @@ type unit struct {
 type character struct {
 	text    []rune
 	columns int
-	source  int
+	font    int
 	level   int // odd: goes from right to left
 }
 
 func (c character) base() rune { return c.text[0] }
 
-// marksAtMost is how many marks a letter can carry; no language puts more than four on one.
-const marksAtMost = 8
+// maxMarks is how many marks a letter can carry; no language puts more than four on one.
+const maxMarks = 8
 
 // characters cuts as much of text as goes into so many columns. What takes no room belongs
 // to the letter before it.
@@ -43,7 +43,7 @@ func characters(text string, columns int) []character {
 		switch last := len(cc) - 1; {
 		case w > 0:
 			cc = append(cc, character{text: []rune{r}, columns: w})
-		case last >= 0 && len(cc[last].text) <= marksAtMost:
+		case last >= 0 && len(cc[last].text) <= maxMarks:
 			cc[last].text = append(cc[last].text, r)
 		}
 	}
@@ -55,20 +55,20 @@ func (d *Drawer) units(text string, base layout.Direction, columns int) []unit {
 	if ascii(text) {
 		uu := make([]unit, 0, columns)
 		for i := range min(len(text), columns) {
-			uu = append(uu, unit{source: builtIn, text: text[i : i+1], columns: 1})
+			uu = append(uu, unit{font: builtIn, text: text[i : i+1], columns: 1})
 			if text[i] == ' ' {
-				uu[i].source = blank
+				uu[i].font = blank
 			}
 		}
 		return uu
 	}
 	cc := characters(text, columns)
-	direct(cc, base)
+	assignLevels(cc, base)
 	for i := range cc {
-		cc[i].source = d.source(cc[i].text)
+		cc[i].font = d.fontFor(cc[i].text)
 	}
 	var uu []unit
-	for _, line := range visual(d.runs(d.join(cc))) {
+	for _, line := range visualOrder(d.runs(d.shapeArabic(cc))) {
 		uu = append(uu, line.unit())
 	}
 	return uu
@@ -96,15 +96,15 @@ func (d *Drawer) runs(cc []character) []run {
 	var rr []run
 	for i, c := range cc {
 		r := run{character: c}
-		if c.source >= 0 {
+		if c.font >= 0 {
 			r.script = language.LookupScript(c.base())
-			r.shaped = together(r.script)
+			r.shaped = needsShaping(r.script)
 		}
 		n := len(rr)
 		switch {
 		case n > 0 && r.shaped && rr[n-1].joins(r):
 			rr[n-1].add(c)
-		case n > 1 && r.shaped && cc[i-1].base() == ' ' && rr[n-1].level == r.level && rr[n-2].joins(r) && d.fonts[c.source].hasAll([]rune{' '}):
+		case n > 1 && r.shaped && cc[i-1].base() == ' ' && rr[n-1].level == r.level && rr[n-2].joins(r) && d.fonts[c.font].hasAll([]rune{' '}):
 			rr[n-2].add(rr[n-1].character)
 			rr[n-2].add(c)
 			rr = rr[:n-1]
@@ -116,7 +116,7 @@ func (d *Drawer) runs(cc []character) []run {
 }
 
 func (r run) joins(o run) bool {
-	return r.shaped && r.source == o.source && r.level == o.level && r.script == o.script
+	return r.shaped && r.font == o.font && r.level == o.level && r.script == o.script
 }
 
 func (r *run) add(c character) {
@@ -124,8 +124,8 @@ func (r *run) add(c character) {
 	r.columns += c.columns
 }
 
-// together says that the letters of a script change with their neighbours, or stand in no grid.
-func together(s language.Script) bool {
+// needsShaping says that the letters of a script change with their neighbours, or stand in no grid.
+func needsShaping(s language.Script) bool {
 	switch s {
 	case language.Common, language.Inherited, language.Unknown, language.Han, language.Hiragana, language.Katakana,
 		language.Hangul, language.Bopomofo, language.Yi, language.Latin, language.Greek, language.Cyrillic,
@@ -136,9 +136,9 @@ func together(s language.Script) bool {
 }
 
 func (r run) unit() unit {
-	u := unit{source: r.source, columns: r.columns, rtl: r.level%2 == 1, run: r.shaped}
-	if len(r.text) == 1 && empty(r.base()) {
-		u.source = blank
+	u := unit{font: r.font, columns: r.columns, rtl: r.level%2 == 1, run: r.shaped}
+	if len(r.text) == 1 && isInvisible(r.base()) {
+		u.font = blank
 		return u
 	}
 	if u.rtl && !r.shaped {

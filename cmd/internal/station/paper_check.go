@@ -109,7 +109,7 @@ func LayoutOptions(conf *config.Config, station string) (layout.Options, error) 
 	}
 	drawer, _ := newDrawer(conf)
 	o.Printer = station
-	o.Printable = func(s string) string { return escpos.PrintableWith(s, escpos.Options{Profile: m, Drawer: drawer}) }
+	o.Printable = func(s string) string { return escpos.Printable(s, escpos.Options{Profile: m, Drawer: drawer}) }
 	return o, err
 }
 

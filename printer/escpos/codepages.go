@@ -17,21 +17,21 @@ import (
 // A page is a code page this package can write, and how this model selects it.
 type page struct {
 	number byte
-	letters
+	chars  charTable
 }
 
-// letters are what a code page prints, by rune. Only what can be trusted is among them: never a
+// table are what a code page prints, by rune. Only what can be trusted is among them: never a
 // control character or a space in disguise; nothing that is set from right to left, for a printer
 // sets from left to right; no combining mark, for a printer puts it beside its letter; nothing
 // that layout measures otherwise than as one column.
-type letters map[rune]byte
+type charTable map[rune]byte
 
 // pages are a model's code pages, best first. Names that this package does not know
 // are left out; with no page left, only ASCII prints.
 func pages(p profile.Profile) []page {
 	var out []page
 	for _, cp := range p.CodePages {
-		if l := alphabets()[cp.Name]; l != nil {
+		if l := codePageTables()[cp.Name]; l != nil {
 			out = append(out, page{cp.Number, l})
 		}
 	}
@@ -42,25 +42,25 @@ func pages(p profile.Profile) []page {
 // printers have and that no profile can name (katakana, CP737, CP857, Thai, …) no table could be had.
 var ianaNames = strings.NewReplacer("CP858", "IBM00858", "CP", "IBM", "WPC", "windows-", "ISO8859", "ISO-8859")
 
-var alphabets = sync.OnceValue(func() map[string]letters {
-	out := map[string]letters{}
+var codePageTables = sync.OnceValue(func() map[string]charTable {
+	out := map[string]charTable{}
 	for _, name := range profile.PageNames() {
 		page, _ := ianaindex.IANA.Encoding(ianaNames.Replace(name))
 		if table, ok := page.(*charmap.Charmap); ok {
-			out[name] = trusted(name, table)
+			out[name] = safeTable(name, table)
 		}
 	}
 	return out
 })
 
-func trusted(name string, table *charmap.Charmap) letters {
-	out := letters{}
+func safeTable(name string, table *charmap.Charmap) charTable {
+	out := charTable{}
 	for b := 0x80; b <= 0xff; b++ {
 		r := table.DecodeByte(byte(b))
-		if r < 0xa1 || r == 0xad || r == utf8.RuneError || !settled(name, r) {
+		if r < 0xa1 || r == 0xad || r == utf8.RuneError || !sameInAllFirmware(name, r) {
 			continue
 		}
-		if unicode.In(r, unicode.M, unicode.C, unicode.Z) || backwards(r) || layout.Width(string(r)) != 1 {
+		if unicode.In(r, unicode.M, unicode.C, unicode.Z) || isRightToLeft(r) || layout.Width(string(r)) != 1 {
 			continue
 		}
 		out[r] = byte(b)
@@ -68,10 +68,10 @@ func trusted(name string, table *charmap.Charmap) letters {
 	return out
 }
 
-// settled says that r has its place on the page in every firmware. The euro came late:
+// sameInAllFirmware says that r has its place on the page in every firmware. The euro came late:
 // only two pages were made with it, and where others got it, old firmware has something
 // else there. ISO 8859-7 got three signs in 2003.
-func settled(name string, r rune) bool {
+func sameInAllFirmware(name string, r rune) bool {
 	switch r {
 	case '€':
 		return name == "CP858" || name == "WPC1252"
@@ -81,8 +81,8 @@ func settled(name string, r rune) bool {
 	return true
 }
 
-// backwards says that r is set from right to left, as Hebrew and Arabic are.
-func backwards(r rune) bool {
+// isRightToLeft says that r is set from right to left, as Hebrew and Arabic are.
+func isRightToLeft(r rune) bool {
 	p, _ := bidi.LookupRune(r)
 	switch p.Class() {
 	case bidi.R, bidi.AL, bidi.AN:
@@ -91,17 +91,17 @@ func backwards(r rune) bool {
 	return false
 }
 
-func ascii(r rune) bool { return r >= 0x20 && r < 0x7f }
+func isASCII(r rune) bool { return r >= 0x20 && r < 0x7f }
 
-// find is the first page that has r, the current one (an index, -1 for none) before all others.
-func find(pp []page, current int, r rune) (at int, b byte, ok bool) {
+// findInPages is the first page that has r, the current one (an index, -1 for none) before all others.
+func findInPages(pp []page, current int, r rune) (at int, b byte, ok bool) {
 	if current >= 0 {
-		if b, ok := pp[current].letters[r]; ok {
+		if b, ok := pp[current].chars[r]; ok {
 			return current, b, true
 		}
 	}
 	for i := range pp {
-		if b, ok := pp[i].letters[r]; ok {
+		if b, ok := pp[i].chars[r]; ok {
 			return i, b, true
 		}
 	}

@@ -9,15 +9,15 @@ import (
 // header says whose order it is.
 func (c *composer) header(d *ticket.Delivery) {
 	t, before := &d.Ticket, len(c.lines)
-	switch drawn := c.fromTemplate("header", d); {
+	switch drawn := c.renderTemplate("header", d); {
 	case drawn && len(c.lines) == before: // the house wants none
 	case drawn:
 		c.rule("=")
 	case c.Header == nil:
-		c.usual(t)
+		c.defaultHeader(t)
 		c.rule("=")
 	default:
-		c.chosen(t)
+		c.configuredHeader(t)
 		if len(c.lines) > before {
 			c.rule("=")
 		}
@@ -30,30 +30,30 @@ func (c *composer) header(d *ticket.Delivery) {
 	}
 }
 
-// usual is the built-in header: the number and the table biggest, for those are called
+// defaultHeader is the built-in header: the number and the table biggest, for those are called
 // across the kitchen.
-func (c *composer) usual(t *ticket.Ticket) {
+func (c *composer) defaultHeader(t *ticket.Ticket) {
 	if s := c.text(t.VenueName); s != "" {
 		c.centred(s, Style{Bold: true})
 	}
-	clock, date := when(t.Received, t.Zone)
+	clock, date := clockAndDate(t.Received, t.Zone)
 	c.pair(c.number(t), c.table(t), Style{Bold: true, Width: 2, Height: 2})
-	rest := given(c.text(t.Type), labelled("Server", c.text(t.Server)), labelled("Guests", c.text(t.Guests)), labelled("Course", c.text(t.Course)))
+	rest := nonEmpty(c.text(t.Type), labelled("Server", c.text(t.Server)), labelled("Guests", c.text(t.Guests)), labelled("Course", c.text(t.Course)))
 	var first string
 	if len(rest) > 0 {
 		first, rest = rest[0], rest[1:]
 	}
 	c.pair(first, clock, Style{Bold: true, Height: 2})
-	c.pairs(rest, given(date, labelled("For", c.text(t.Destination))))
+	c.pairs(rest, nonEmpty(date, labelled("For", c.text(t.Destination))))
 }
 
-// chosen is a header of the fields that were asked for, in that order. Two fields of
+// configuredHeader is a header of the fields that were asked for, in that order. Two fields of
 // one size that follow each other share a line.
-func (c *composer) chosen(t *ticket.Ticket) {
+func (c *composer) configuredHeader(t *ticket.Ticket) {
 	var left string
 	var st Style
 	for _, name := range c.Header {
-		s, size := c.field(name, t)
+		s, size := c.headerField(name, t)
 		switch {
 		case s == "":
 		case name == "venue":
@@ -72,8 +72,8 @@ func (c *composer) chosen(t *ticket.Ticket) {
 }
 
 // field is a field of the header and how big it prints; "" where there is none.
-func (c *composer) field(name string, t *ticket.Ticket) (string, Style) {
-	clock, date := when(t.Received, t.Zone)
+func (c *composer) headerField(name string, t *ticket.Ticket) (string, Style) {
+	clock, date := clockAndDate(t.Received, t.Zone)
 	big, tall := Style{Bold: true, Width: 2, Height: 2}, Style{Bold: true, Height: 2}
 	switch name {
 	case "venue":
@@ -111,13 +111,13 @@ func labelled(label, s string) string {
 	return label + " " + s
 }
 
-// when is the time of day and the date in the venue's zone; a zone that is not known
+// clockAndDate is the time of day and the date in the venue's zone; a zone that is not known
 // gives UTC and says so.
-func when(t time.Time, zone string) (clock, date string) {
+func clockAndDate(t time.Time, zone string) (clock, date string) {
 	if t.IsZero() {
 		return "", ""
 	}
-	t, known := local(t, zone)
+	t, known := inZone(t, zone)
 	clock = "15:04"
 	if !known {
 		clock = "15:04 UTC"
@@ -125,8 +125,8 @@ func when(t time.Time, zone string) (clock, date string) {
 	return t.Format(clock), t.Format("Mon 2 Jan 2006")
 }
 
-// local is t on the clock of the venue, or in UTC where nobody knows its zone.
-func local(t time.Time, zone string) (_ time.Time, known bool) {
+// inZone is t on the clock of the venue, or in UTC where nobody knows its zone.
+func inZone(t time.Time, zone string) (_ time.Time, known bool) {
 	// "Local" is where this program runs, which says nothing about the kitchen.
 	if zone != "" && zone != "UTC" && zone != "Local" {
 		if loc, err := time.LoadLocation(zone); err == nil {

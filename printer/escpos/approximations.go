@@ -2,8 +2,8 @@ package escpos
 
 import "unicode"
 
-// typewritten is the same sign as people type it: a quote, a dash, dots.
-var typewritten = map[rune]string{
+// plainForms is the same sign as people type it: a quote, a dash, dots.
+var plainForms = map[rune]string{
 	'‘': "'", '’': "'", '‚': "'", '‛': "'", '′': "'", 'ʼ': "'", 'ʻ': "'", '´': "'",
 	'“': `"`, '”': `"`, '„': `"`, '‟': `"`, '″': `"`,
 	'‹': "<", '›': ">", '«': "<<", '»': ">>",
@@ -11,8 +11,8 @@ var typewritten = map[rune]string{
 	'…': "...", 'μ': "µ", unicode.ReplacementChar: "■",
 }
 
-// likenesses is what people write for signs that their typewriter lacks.
-var likenesses = map[rune]string{
+// approximations is what people write for signs that their typewriter lacks.
+var approximations = map[rune]string{
 	'•': "*", '‣': "*", '◦': "*", '∙': "*", '●': "*",
 	'·': ".",
 	'×': "x", '✕': "x", '✖': "x",
@@ -62,14 +62,14 @@ var likenesses = map[rune]string{
 	'✓': "[x]", '✔': "[x]", '☑': "[x]", '✅': "[x]",
 }
 
-// likeness is what people write for a sign that their typewriter lacks, or "". It is for
+// approximation is what people write for a sign that their typewriter lacks, or "". It is for
 // printers that cannot draw.
-func likeness(r rune) string {
-	if s := typewritten[r]; s != "" {
+func approximation(r rune) string {
+	if s := plainForms[r]; s != "" {
 		return s
 	}
 	if r >= 0x1f1e6 && r <= 0x1f1ff { // flags are spelt in these
 		return string('A' + r - 0x1f1e6)
 	}
-	return likenesses[r]
+	return approximations[r]
 }

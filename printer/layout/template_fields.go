@@ -51,9 +51,9 @@ func (c *composer) fields(d *ticket.Delivery) Fields {
 	}
 	var plain composer
 	f.Number, f.Table = plain.number(t), plain.table(t)
-	f.Time, f.Date = when(t.Received, t.Zone)
+	f.Time, f.Date = clockAndDate(t.Received, t.Zone)
 	if !t.Received.IsZero() {
-		at, _ := local(t.Received, t.Zone)
+		at, _ := inZone(t.Received, t.Zone)
 		f.Received = at.Format(time.RFC3339)
 	}
 	if d.Job != 0 {
@@ -72,10 +72,10 @@ func (c *composer) fields(d *ticket.Delivery) Fields {
 
 // oneLine is s on one line, with single spaces. What the printer lacks is replaced when
 // it is set, not here.
-func oneLine(s string) string { return strings.Join(strings.Fields(typed(s)), " ") }
+func oneLine(s string) string { return strings.Join(strings.Fields(normalize(s)), " ") }
 
-// sample is a ticket with everything on it, on which a template is tried.
-func sample() Fields {
+// sampleFields is a ticket with everything on it, on which a template is tried.
+func sampleFields() Fields {
 	return Fields{
 		Venue: "Harbour Grill", Number: "#18", Table: "Table B10", Type: "Dine In", Server: "Jonathan A.", Guests: "4",
 		Course: "Mains", Destination: "GRILL-1", Notes: []string{"allergic to sesame", "in a hurry"},

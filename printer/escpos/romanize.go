@@ -11,28 +11,28 @@ import (
 )
 
 // A romaniser writes a word in ASCII letters, one of its own after the other.
-type romaniser struct {
-	out    []byte
-	last   rune // of the word's own letters
-	double bool // the next consonant is twice as long
+type romanizer struct {
+	out        []byte
+	last       rune // of the word's own letters
+	doubleNext bool // the next consonant is twice as long
 }
 
 // write adds r; false says that there is no way to write it.
-func (w *romaniser) write(r rune) bool {
-	s := roman(r)
+func (w *romanizer) write(r rune) bool {
+	s := romanize(r)
 	if s == "" {
 		return false
 	}
 	switch {
 	case r == 'っ' || r == 'ッ':
-		w.double = true
+		w.doubleNext = true
 		w.last = r
 		return true
-	case w.double && strings.IndexByte("kstcpgdbzjfhmrwy", s[0]) >= 0:
+	case w.doubleNext && strings.IndexByte("kstcpgdbzjfhmrwy", s[0]) >= 0:
 		s = s[:1] + s
 	}
-	w.double = false
-	if strings.ContainsRune("ゃゅょャュョ", r) && kana(w.last) {
+	w.doubleNext = false
+	if strings.ContainsRune("ゃゅょャュョ", r) && isKana(w.last) {
 		if short, ok := bytes.CutSuffix(w.out, []byte("i")); ok { // chi, ya: cha; gi, yo: gyo
 			if bytes.HasSuffix(short, []byte("sh")) || bytes.HasSuffix(short, []byte("ch")) || bytes.HasSuffix(short, []byte("j")) {
 				s = s[1:]
@@ -40,7 +40,7 @@ func (w *romaniser) write(r rune) bool {
 			w.out = short
 		}
 	}
-	if unicode.Is(unicode.Han, r) && kana(w.last) {
+	if unicode.Is(unicode.Han, r) && isKana(w.last) {
 		w.out = append(w.out, ' ') // Chinese syllables are words
 	}
 	w.out = append(w.out, s...)
@@ -48,11 +48,11 @@ func (w *romaniser) write(r rune) bool {
 	return true
 }
 
-// kana says that r is a letter of the Japanese syllabaries.
-func kana(r rune) bool { return r == 'ー' || unicode.In(r, unicode.Hiragana, unicode.Katakana) }
+// isKana says that r is a letter of the Japanese syllabaries.
+func isKana(r rune) bool { return r == 'ー' || unicode.In(r, unicode.Hiragana, unicode.Katakana) }
 
-// roman is r in ASCII letters, or "".
-func roman(r rune) string {
+// romanize is r in ASCII letters, or "".
+func romanize(r rune) string {
 	if r == ' ' {
 		return " "
 	}
@@ -75,7 +75,7 @@ func roman(r rune) string {
 		return ""
 	}
 	return strings.Map(func(r rune) rune {
-		if !ascii(r) || r == '~' {
+		if !isASCII(r) || r == '~' {
 			return ' '
 		}
 		return r

@@ -15,13 +15,13 @@ import (
 	"ticketrail/printer/layout"
 )
 
-// has says that there is something to see of r in the built-in font, which itself says yes to all
+// builtInHas says that there is something to see of r in the built-in font, which itself says yes to all
 // characters, or that there is nothing to see on purpose.
-func has(r rune) bool {
+func builtInHas(r rune) bool {
 	switch {
 	case r < 0 || r > 0xffff:
 		return false
-	case empty(r):
+	case isInvisible(r):
 		return true
 	}
 	g := glyphIn(r, japanese)
@@ -30,13 +30,13 @@ func has(r rune) bool {
 
 // missing says that g is what the font shows for Arabic letters that it lacks.
 func (g glyph) missing() bool {
-	return g == glyph{w: half, rows: [fontRows]uint16{8: 0x3000, 9: 0x3000}}
+	return g == glyph{w: halfWidth, rows: [fontRows]uint16{8: 0x3000, 9: 0x3000}}
 }
 
 // hasAll also takes a character apart into letter and marks.
 func hasAll(text []rune) bool {
 	for _, r := range text {
-		if has(r) || substitute(r) != 0 {
+		if builtInHas(r) || substitute(r) != 0 {
 			continue
 		}
 		parts := []rune(norm.NFD.String(string(r)))
@@ -47,8 +47,8 @@ func hasAll(text []rune) bool {
 	return true
 }
 
-// empty characters take room or change others, and show nothing themselves.
-func empty(r rune) bool {
+// isInvisible characters take room or change others, and show nothing themselves.
+func isInvisible(r rune) bool {
 	return r == ' ' || r > 0x7e && unicode.In(r, unicode.Zs, unicode.Cf, unicode.Cc, unicode.Variation_Selector)
 }
 
@@ -121,7 +121,7 @@ func (g glyph) extent() (top, bottom int) {
 }
 
 // over is g moved down by dy, with what leaves the rows cut off.
-func (g glyph) over(dy int) glyph {
+func (g glyph) shifted(dy int) glyph {
 	out := glyph{w: g.w}
 	for y, row := range g.rows {
 		if y+dy >= 0 && y+dy < fontRows {
@@ -143,12 +143,12 @@ func (g glyph) touches(o glyph) bool {
 func glyphOf(f font.Face, r rune) glyph {
 	rect, mask, at, _, ok := f.Glyph(fixed.P(0, 0), r)
 	if !ok || mask == nil {
-		return glyph{w: half}
+		return glyph{w: halfWidth}
 	}
-	g := glyph{w: min(rect.Dx(), 2*half)}
+	g := glyph{w: min(rect.Dx(), 2*halfWidth)}
 	for y := range fontRows {
 		for x := range g.w {
-			if alpha(mask, at.X+x, at.Y+y+fontTop) {
+			if isInk(mask, at.X+x, at.Y+y+fontTop) {
 				g.rows[y] |= 0x8000 >> x
 			}
 		}
@@ -156,7 +156,7 @@ func glyphOf(f font.Face, r rune) glyph {
 	return g
 }
 
-func alpha(m image.Image, x, y int) bool {
+func isInk(m image.Image, x, y int) bool {
 	_, _, _, a := m.At(x, y).RGBA()
 	return a != 0
 }
@@ -168,27 +168,27 @@ func glyphIn(r rune, v variant) glyph {
 			return g
 		}
 	}
-	return glyph{w: half}
+	return glyph{w: halfWidth}
 }
 
-// compose draws a character and puts its marks on it, or draws a box for one that is not there.
-func compose(u unit, v variant) glyph {
-	if u.source != builtIn {
+// composeGlyph draws a character and puts its marks on it, or draws a box for one that is not there.
+func composeGlyph(u unit, v variant) glyph {
+	if u.font != builtIn {
 		return box(u.columns)
 	}
 	text := []rune(norm.NFC.String(u.text))
-	if !has(text[0]) && substitute(text[0]) == 0 {
+	if !builtInHas(text[0]) && substitute(text[0]) == 0 {
 		text = []rune(norm.NFD.String(u.text))
 	}
 	var g glyph
-	if s := substitute(text[0]); s != 0 && !has(text[0]) {
-		g = dotted(glyphIn(s, v), text[0])
+	if s := substitute(text[0]); s != 0 && !builtInHas(text[0]) {
+		g = addDots(glyphIn(s, v), text[0])
 	} else {
 		g = glyphIn(text[0], v)
 	}
 	for _, r := range text[1:] {
-		if m := glyphIn(r, v); !empty(r) && !m.empty() {
-			g = g.with(m)
+		if m := glyphIn(r, v); !isInvisible(r) && !m.empty() {
+			g = g.withMark(m)
 		}
 	}
 	return g
@@ -196,7 +196,7 @@ func compose(u unit, v variant) glyph {
 
 // with puts a mark on a letter. Marks above and below keep clear of the letter's own
 // ink, as far as there is room.
-func (g glyph) with(mark glyph) glyph {
+func (g glyph) withMark(mark glyph) glyph {
 	if g.w > mark.w { // in the middle of a wide letter
 		for y := range mark.rows {
 			mark.rows[y] >>= (g.w - mark.w) / 2
@@ -206,14 +206,14 @@ func (g glyph) with(mark glyph) glyph {
 	switch {
 	case bottom <= 5: // above
 		for dy := 0; dy >= -top; dy-- {
-			if m := mark.over(dy); !m.touches(g) || dy == -top {
+			if m := mark.shifted(dy); !m.touches(g) || dy == -top {
 				mark = m
 				break
 			}
 		}
 	case top >= 9: // below
 		for dy := 0; dy <= fontRows-bottom; dy++ {
-			if m := mark.over(dy); !m.touches(g) || dy == fontRows-bottom {
+			if m := mark.shifted(dy); !m.touches(g) || dy == fontRows-bottom {
 				mark = m
 				break
 			}
@@ -227,7 +227,7 @@ func (g glyph) with(mark glyph) glyph {
 
 // box stands for a character that no font has.
 func box(columns int) glyph {
-	w := min(columns, 2) * half
+	w := min(columns, 2) * halfWidth
 	side, edge := uint16(0x8000|0x8000>>(w-2)), uint16(0xffff<<(16-w+1))
 	g := glyph{w: w}
 	for y := 2; y < fontBase; y++ {
@@ -237,11 +237,11 @@ func box(columns int) glyph {
 	return g
 }
 
-// drawn is one character into its columns.
-func drawn(u unit, c cell, v variant) Image {
-	g := compose(u, v)
+// drawBuiltIn is one character into its columns.
+func drawBuiltIn(u unit, c cell, v variant) Image {
+	g := composeGlyph(u, v)
 	m := newImage(u.columns*c.w, c.h)
-	wide := u.columns * half
+	wide := u.columns * halfWidth
 	if r, _ := utf8.DecodeRuneInString(u.text); g.w > wide && unicode.Is(unicode.Arabic, r) {
 		// Seen, sad and their like at the end of a word. What tells them apart is on the right;
 		// on the left is a tail, which a reader can do without.

@@ -13,32 +13,32 @@ import (
 	"ticketrail/printer/raster"
 )
 
-// spell writes s, which is composed, in letters the printer has.
-func (t *types) spell(s string) string {
+// transcribe writes s, which is composed, in letters the printer has.
+func (t *charset) transcribe(s string) string {
 	s = fullKana(s)
-	w := speller{types: t}
+	w := transcriber{charset: t}
 	for _, r := range s {
-		if a := alphabet(r); a != nil && !slices.Contains(w.broken, a) {
-			if _, ok := w.own(r); !ok {
-				w.broken = append(w.broken, a)
+		if a := alphabet(r); a != nil && !slices.Contains(w.incomplete, a) {
+			if _, ok := w.ownLetters(r); !ok {
+				w.incomplete = append(w.incomplete, a)
 			}
 		}
 	}
 	for _, r := range s {
 		w.rune(r)
 	}
-	w.endRun()
+	w.flushRun()
 	return w.String()
 }
 
-type speller struct {
+type transcriber struct {
 	strings.Builder
-	*types
+	*charset
 	last rune   // written last; 0 at the start
 	run  []rune // letters of a script the printer does not have, not yet written
-	// broken are alphabets of which a letter is missing. All of it is transliterated then:
+	// incomplete are alphabets of which a letter is missing. All of it is transliterated then:
 	// CP437 has some Greek letters, for formulas, and Mou~s~ακ~as~ is nobody's language.
-	broken []*unicode.RangeTable
+	incomplete []*unicode.RangeTable
 }
 
 // alphabet is the script of a letter, where a word of it can be one the printer has in
@@ -56,29 +56,29 @@ func alphabet(r rune) *unicode.RangeTable {
 	return nil
 }
 
-func (w *speller) put(s string) {
+func (w *transcriber) put(s string) {
 	w.WriteString(s)
 	w.last, _ = utf8.DecodeLastRuneInString(s)
 }
 
-func (w *speller) rune(r rune) {
+func (w *transcriber) rune(r rune) {
 	if len(w.run) > 0 {
-		if r == ' ' || foreign(r) && !w.has(r) && unicode.Is(unicode.M, r) {
+		if r == ' ' || isWordRune(r) && !w.has(r) && unicode.Is(unicode.M, r) {
 			w.run = append(w.run, r) // words of one language stay between one pair of tildes
 			return
 		}
 	}
-	s, ok := w.own(r)
-	ok = ok && !slices.Contains(w.broken, alphabet(r)) // nil is not among them
-	if !ok && foreign(r) {
+	s, ok := w.ownLetters(r)
+	ok = ok && !slices.Contains(w.incomplete, alphabet(r)) // nil is not among them
+	if !ok && isWordRune(r) {
 		w.run = append(w.run, r)
 		return
 	}
-	w.endRun()
+	w.flushRun()
 	switch {
 	case !ok && w.last == ']' && r >= 0x1f3fb && r <= 0x1f3ff: // the colour of somebody's skin
 	case !ok:
-		w.put(bracketed(r))
+		w.put(bracketedName(r))
 	case s != "":
 		// A number stays apart from a fraction: 2⅓ is not 21/3.
 		part := unicode.Is(unicode.No, r) && strings.Contains(s, "/")
@@ -95,29 +95,29 @@ func (w *speller) rune(r rune) {
 // fractionEnd is what last holds after a fraction that was written in several letters.
 const fractionEnd = -1
 
-// own is r in the printer's own letters, in such a way that no number changes its value;
+// ownLetters is r in the printer's own letters, in such a way that no number changes its value;
 // "" for an accent that none of them carries.
-func (w *speller) own(r rune) (string, bool) {
+func (w *transcriber) ownLetters(r rune) (string, bool) {
 	if w.has(r) {
 		return string(r), true
 	}
-	switch s := likeness(r); {
+	switch s := approximation(r); {
 	case s != "" && w.hasAll(s):
 		return s, true
 	case unicode.IsSpace(r):
 		return " ", true
-	case accent(r):
+	case isAccent(r):
 		return "", true
 	}
 	parts := strings.ReplaceAll(norm.NFKD.String(string(r)), "⁄", "/")
 	parts = strings.Map(func(r rune) rune {
-		if accent(r) {
+		if isAccent(r) {
 			return -1
 		}
 		return r
 	}, parts)
 	if unicode.Is(unicode.Nd, r) && r < 0x1d7ce { // mathematical digits decompose
-		parts = string(raster.Figure(r))
+		parts = string(raster.Digit(r))
 	}
 	switch {
 	case parts == "" || parts == string(r) || !w.hasAll(parts):
@@ -128,12 +128,12 @@ func (w *speller) own(r rune) (string, bool) {
 	return parts, true
 }
 
-// foreign says that r belongs to a word, so it is transliterated rather than named.
-func foreign(r rune) bool { return unicode.In(r, unicode.L, unicode.M, unicode.N) }
+// isWordRune says that r belongs to a word, so it is transliterated rather than named.
+func isWordRune(r rune) bool { return unicode.In(r, unicode.L, unicode.M, unicode.N) }
 
-// endRun writes what is waiting in run: transliterated, between tildes; what has no
+// flushRun writes what is waiting in run: transliterated, between tildes; what has no
 // transliteration, as its name.
-func (w *speller) endRun() {
+func (w *transcriber) flushRun() {
 	if len(w.run) == 0 {
 		return
 	}
@@ -143,17 +143,17 @@ func (w *speller) endRun() {
 	}
 	run, spaces := w.run[:end], len(w.run)-end
 	w.run = w.run[:0]
-	var b romaniser
+	var b romanizer
 	var unnamed []rune // marks that say nothing alone
 	flush := func() {
 		if s := strings.Join(strings.Fields(string(b.out)), " "); s != "" {
 			w.put("~" + s + "~")
 		} else {
 			for _, r := range unnamed {
-				w.put(bracketed(r))
+				w.put(bracketedName(r))
 			}
 		}
-		b, unnamed = romaniser{}, unnamed[:0]
+		b, unnamed = romanizer{}, unnamed[:0]
 	}
 	for _, r := range run {
 		switch {
@@ -162,21 +162,21 @@ func (w *speller) endRun() {
 			unnamed = append(unnamed, r)
 		default:
 			flush()
-			w.put(bracketed(r))
+			w.put(bracketedName(r))
 		}
 	}
 	flush()
 	w.put(strings.Repeat(" ", spaces))
 }
 
-// accent says that r only changes the letter before it, in a script whose letters can
+// isAccent says that r only changes the letter before it, in a script whose letters can
 // do without.
-func accent(r rune) bool {
+func isAccent(r rune) bool {
 	return unicode.In(r, unicode.Mn, unicode.Me) && unicode.Is(unicode.Inherited, r)
 }
 
-// bracketed is the name of r, for that is what a cook can read, or its number.
-func bracketed(r rune) string {
+// bracketedName is the name of r, for that is what a cook can read, or its number.
+func bracketedName(r rune) string {
 	if r != unicode.ReplacementChar {
 		if name := runenames.Name(r); name != "" && name[0] != '<' && len(name) <= 40 {
 			return "[" + strings.ToLower(name) + "]"

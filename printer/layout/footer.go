@@ -11,18 +11,18 @@ import (
 func (c *composer) footer(d *ticket.Delivery) {
 	before := len(c.lines)
 	c.rule("=")
-	if !c.fromTemplate("footer", d) {
-		c.identity(d)
-		c.code(&d.Ticket)
+	if !c.renderTemplate("footer", d) {
+		c.ticketIdentity(d)
+		c.requestQR(&d.Ticket)
 		return
 	}
-	c.code(&d.Ticket)
+	c.requestQR(&d.Ticket)
 	if len(c.lines) == before+1 {
 		c.lines = c.lines[:before] // a rule above nothing
 	}
 }
 
-func (c *composer) identity(d *ticket.Delivery) {
+func (c *composer) ticketIdentity(d *ticket.Delivery) {
 	var parts []string
 	if s := c.text(ticket.Short(d.Ticket.Request)); s != "" {
 		parts = append(parts, s)
@@ -41,11 +41,11 @@ func (c *composer) identity(d *ticket.Delivery) {
 	}
 }
 
-// longestCode is how many bytes a QR code may hold here. Codes of more are too fine for
+// maxQRBytes is how many bytes a QR code may hold here. Codes of more are too fine for
 // a kitchen printer and a telephone's camera; the ids of requests are at most 200.
-const longestCode = 250
+const maxQRBytes = 250
 
-func (c *composer) code(t *ticket.Ticket) {
+func (c *composer) requestQR(t *ticket.Ticket) {
 	if c.QR && t.Kind != ticket.Test { // which has shown one
 		c.qr(Clean(t.Request))
 	}
@@ -53,7 +53,7 @@ func (c *composer) code(t *ticket.Ticket) {
 
 // qr draws s for a telephone, with the same in letters below.
 func (c *composer) qr(s string) {
-	if s == "" || len(s) > longestCode {
+	if s == "" || len(s) > maxQRBytes {
 		return
 	}
 	at := len(c.lines)

@@ -7,13 +7,13 @@ import (
 	"github.com/clipperhouse/displaywidth"
 )
 
-// between is how many bytes of a word that does not fit into room go on this line, and
+// breakWithoutHyphen is how many bytes of a word that does not fit into room go on this line, and
 // how wide they are, where the word may be parted without a hyphen; 0 where it may not.
-func between(word string, room int) (n, width int) {
+func breakWithoutHyphen(word string, room int) (n, width int) {
 	var before rune
 	w := 0
 	for i, r := range word {
-		if i > 0 && partable(before, r) {
+		if i > 0 && canBreakBetween(before, r) {
 			n, width = i, w
 		}
 		if w += displaywidth.Rune(r); w > room {
@@ -24,32 +24,32 @@ func between(word string, room int) (n, width int) {
 	return n, width
 }
 
-// partable says that a line may end after a and the next begin with b: beside Han and
+// canBreakBetween says that a line may end after a and the next begin with b: beside Han and
 // kana, but not before what closes or goes on, nor after what opens; in Thai and Lao
 // before the vowels that begin a syllable, which is no rule of theirs but never wrong by
 // much, where their words are known to dictionaries only.
-func partable(a, b rune) bool {
+func canBreakBetween(a, b rune) bool {
 	if b >= 0x0e40 && b <= 0x0e44 || b >= 0x0ec0 && b <= 0x0ec4 {
 		return a >= 0x0e01 && a <= 0x0eff && (a < 0x0e40 || a > 0x0e44) && (a < 0x0ec0 || a > 0x0ec4)
 	}
 	if a < 0x2e80 && b < 0x2e80 {
 		return false
 	}
-	return (ideograph(a) || ideograph(b)) && displaywidth.Rune(b) > 0 && b != '\u200d' && a != '\u200d' &&
+	return (isEastAsian(a) || isEastAsian(b)) && displaywidth.Rune(b) > 0 && b != '\u200d' && a != '\u200d' &&
 		!strings.ContainsRune("、。，．・：；？！ー々〻ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮヵヶ）］｝」』】〉》〕”’)]},.:;!?%…", b) &&
 		!strings.ContainsRune("（［｛「『【〈《〔“‘([{$€£¥￥＄#", a)
 }
 
-func ideograph(r rune) bool {
+func isEastAsian(r rune) bool {
 	return r >= 0x2e80 && (unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) || strings.ContainsRune("ー、。，．・！？）」』】》", r))
 }
 
-// longest is how wide the widest part of s is that should stay in one piece.
-func longest(s string) int {
+// widestWord is how wide the widest part of s is that should stay in one piece.
+func widestWord(s string) int {
 	most, w := 0, 0
 	before := ' '
 	for _, r := range s {
-		if r == ' ' || partable(before, r) {
+		if r == ' ' || canBreakBetween(before, r) {
 			w = 0
 		}
 		if r != ' ' {

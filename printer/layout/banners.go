@@ -29,7 +29,7 @@ func (c *composer) banners(d *ticket.Delivery) {
 	if d.Reprint {
 		c.banner(reprint, false)
 	}
-	c.standIn(d)
+	c.backupBanner(d)
 	if c.Copies > 1 {
 		c.banner("COPY "+strconv.Itoa(c.Copy)+"/"+strconv.Itoa(c.Copies), false)
 	}
@@ -51,7 +51,7 @@ func (c *composer) banners(d *ticket.Delivery) {
 	if t.Refire {
 		c.banner(refire, false)
 	}
-	if unrouted(t.Lines) {
+	if allUnrouted(t.Lines) {
 		c.banner(noRoute, false)
 	}
 	if t.Raw != "" {
@@ -62,10 +62,10 @@ func (c *composer) banners(d *ticket.Delivery) {
 	}
 }
 
-// standIn says whose ticket came out here because it could not come out there.
-func (c *composer) standIn(d *ticket.Delivery) {
+// backupBanner says whose ticket came out here because it could not come out there.
+func (c *composer) backupBanner(d *ticket.Delivery) {
 	// hot-line is how it is typed; HOT LINE is how it is called.
-	station := c.text(strings.NewReplacer("-", " ", "_", " ").Replace(capitals(typed(d.For))))
+	station := c.text(strings.NewReplacer("-", " ", "_", " ").Replace(upperCase(normalize(d.For))))
 	if station == "" {
 		return
 	}
@@ -76,7 +76,7 @@ func (c *composer) standIn(d *ticket.Delivery) {
 	c.banner(s, false)
 }
 
-func unrouted(lines []ticket.Line) bool {
+func allUnrouted(lines []ticket.Line) bool {
 	for _, l := range lines {
 		if !l.NoRoute {
 			return false
@@ -87,13 +87,13 @@ func unrouted(lines []ticket.Line) bool {
 
 // banner is a black bar from edge to edge.
 func (c *composer) banner(s string, red bool) {
-	st := c.biggest(s)
+	st := c.bannerStyle(s)
 	st.Invert, st.Red = true, red
 	c.centred(s, st)
 }
 
-// biggest is double size where s fits on one line, else double height, which wraps less.
-func (c *composer) biggest(s string) Style {
+// bannerStyle is double size where s fits on one line, else double height, which wraps less.
+func (c *composer) bannerStyle(s string) Style {
 	if 2*Width(s) <= c.columns {
 		return Style{Bold: true, Width: 2, Height: 2}
 	}
@@ -101,9 +101,9 @@ func (c *composer) biggest(s string) Style {
 }
 
 func (c *composer) centred(s string, st Style) {
-	for _, s := range wrap(c.text(s), c.columns/st.wide()) {
+	for _, s := range wrap(c.text(s), c.columns/st.widthFactor()) {
 		var l Line
-		free := c.columns - Width(s)*st.wide()
+		free := c.columns - Width(s)*st.widthFactor()
 		l.space(free/2, st)
 		l.Spans = append(l.Spans, Span{Text: s, Style: st})
 		if st.Invert {

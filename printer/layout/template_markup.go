@@ -15,24 +15,24 @@ const (
 func (c *composer) markup(s string) {
 	var r row
 	styles := []Style{{}}
-	place := atLeft
+	align := atLeft
 	var text strings.Builder
-	put := func() {
-		if s := c.letters(text.String()); s != "" {
-			r[place] = append(r[place], Span{Text: s, Style: styles[len(styles)-1]})
+	flush := func() {
+		if s := c.printable(text.String()); s != "" {
+			r[align] = append(r[align], Span{Text: s, Style: styles[len(styles)-1]})
 		}
 		text.Reset()
 	}
-	end := func() {
-		put()
+	endRow := func() {
+		flush()
 		c.row(r)
 		r = row{}
 	}
 	ruling := false
 	for _, ch := range s {
 		if ruling {
-			if ch == ruleTo {
-				c.ruled(text.String())
+			if ch == endRule {
+				c.addRule(text.String())
 				text.Reset()
 				ruling = false
 			} else {
@@ -42,45 +42,45 @@ func (c *composer) markup(s string) {
 		}
 		switch ch {
 		case '\n':
-			end()
-		case toBold, toTall, toBig:
-			put()
-			styles = append(styles, styles[len(styles)-1].and(ch))
-		case toBefore:
-			put()
+			endRow()
+		case beginBold, beginTall, beginBig:
+			flush()
+			styles = append(styles, styles[len(styles)-1].with(ch))
+		case endStyle:
+			flush()
 			styles = styles[:max(len(styles)-1, 1)]
-		case toLeft, toCenter, toRight, toPlace:
-			put()
-			place = map[rune]int{toLeft: atLeft, toCenter: atCenter, toRight: atRight, toPlace: atLeft}[ch]
-			if ch != toPlace && len(r[place]) > 0 {
-				r[place] = append(r[place], Span{Text: " "})
+		case beginLeft, beginCenter, beginRight, endPlace:
+			flush()
+			align = map[rune]int{beginLeft: atLeft, beginCenter: atCenter, beginRight: atRight, endPlace: atLeft}[ch]
+			if ch != endPlace && len(r[align]) > 0 {
+				r[align] = append(r[align], Span{Text: " "})
 			}
-		case ruleFrom:
-			end()
+		case beginRule:
+			endRow()
 			ruling = true
-		case emptyRow:
-			end()
+		case blankRow:
+			endRow()
 			c.blank()
 		default:
 			text.WriteRune(ch)
 		}
 	}
-	end()
+	endRow()
 }
 
-func (s Style) and(mark rune) Style {
+func (s Style) with(mark rune) Style {
 	switch mark {
-	case toBold:
+	case beginBold:
 		s.Bold = true
-	case toTall:
+	case beginTall:
 		s.Height = 2
-	case toBig:
+	case beginBig:
 		s.Width, s.Height = 2, 2
 	}
 	return s
 }
 
-func (c *composer) ruled(of string) {
+func (c *composer) addRule(of string) {
 	of = c.text(of)
 	w := Width(of)
 	if w < 1 || w > c.columns {
@@ -94,7 +94,7 @@ func (c *composer) ruled(of string) {
 func (c *composer) row(r row) {
 	used, parts := 0, 0
 	for i := range r {
-		r[i] = trimmed(r[i])
+		r[i] = trimSpaces(r[i])
 		if len(r[i]) > 0 {
 			parts++
 			used += Line{Spans: r[i]}.Width()
@@ -104,9 +104,9 @@ func (c *composer) row(r row) {
 		return
 	}
 	if used+parts-1 > c.columns {
-		for place, spans := range r {
-			for _, spans := range c.wrapped(spans) {
-				c.add(c.placed(place, spans))
+		for align, spans := range r {
+			for _, spans := range c.wrapSpans(spans) {
+				c.add(c.aligned(align, spans))
 			}
 		}
 		return
@@ -131,10 +131,10 @@ func (c *composer) row(r row) {
 	c.add(l)
 }
 
-func (c *composer) placed(place int, spans []Span) Line {
+func (c *composer) aligned(align int, spans []Span) Line {
 	free := c.columns - Line{Spans: spans}.Width()
 	var l Line
-	switch place {
+	switch align {
 	case atCenter:
 		l.space(free/2, Style{})
 	case atRight:
@@ -144,8 +144,8 @@ func (c *composer) placed(place int, spans []Span) Line {
 	return l
 }
 
-// trimmed is spans without the spaces at both ends. It may change spans.
-func trimmed(spans []Span) []Span {
+// trimSpaces is spans without the spaces at both ends. It may change spans.
+func trimSpaces(spans []Span) []Span {
 	for len(spans) > 0 {
 		if spans[0].Text = strings.TrimLeft(spans[0].Text, " "); spans[0].Text != "" {
 			break
@@ -162,19 +162,19 @@ func trimmed(spans []Span) []Span {
 	return spans
 }
 
-// wrapped breaks text of several styles into lines no wider than the paper, between
+// wrapSpans breaks text of several styles into lines no wider than the paper, between
 // words where it can. Nothing but spaces at a break is lost.
-func (c *composer) wrapped(spans []Span) [][]Span {
+func (c *composer) wrapSpans(spans []Span) [][]Span {
 	var lines [][]Span
 	var line []Span
 	used := 0
 	next := func() {
-		if line = trimmed(line); len(line) > 0 {
+		if line = trimSpaces(line); len(line) > 0 {
 			lines = append(lines, line)
 		}
 		line, used = nil, 0
 	}
-	for _, word := range wordsOf(spans) {
+	for _, word := range splitWords(spans) {
 		w := Line{Spans: word}.Width()
 		if used > 0 && used+w > c.columns {
 			next()
@@ -184,13 +184,13 @@ func (c *composer) wrapped(spans []Span) [][]Span {
 				continue
 			}
 			for s.Text != "" {
-				n, taken := fitting(s.Text, (c.columns-used)/s.wide())
-				if used > 0 && used+taken*s.wide() > c.columns {
+				n, taken := fittingPrefix(s.Text, (c.columns-used)/s.widthFactor())
+				if used > 0 && used+taken*s.widthFactor() > c.columns {
 					next()
 					continue
 				}
 				line = append(line, Span{Text: s.Text[:n], Style: s.Style})
-				used += taken * s.wide()
+				used += taken * s.widthFactor()
 				s.Text = s.Text[n:]
 			}
 		}
@@ -199,12 +199,12 @@ func (c *composer) wrapped(spans []Span) [][]Span {
 	return lines
 }
 
-// wordsOf parts spans at their spaces. A space is a word by itself; letters in several
+// splitWords parts spans at their spaces. A space is a word by itself; letters in several
 // styles without a space between them are one.
-func wordsOf(spans []Span) [][]Span {
+func splitWords(spans []Span) [][]Span {
 	var out [][]Span
 	var word []Span
-	end := func() {
+	endWord := func() {
 		if len(word) > 0 {
 			out = append(out, word)
 		}
@@ -213,15 +213,15 @@ func wordsOf(spans []Span) [][]Span {
 	for _, s := range spans {
 		for i, text := range strings.Split(s.Text, " ") {
 			if i > 0 {
-				end()
+				endWord()
 				word = []Span{{Text: " ", Style: s.Style}}
-				end()
+				endWord()
 			}
 			if text != "" {
 				word = append(word, Span{Text: text, Style: s.Style})
 			}
 		}
 	}
-	end()
+	endWord()
 	return out
 }

@@ -7,10 +7,10 @@ import (
 	"ticketrail/printer/layout"
 )
 
-// direct gives every character its level: odd ones are read from the right. The text as a
+// assignLevels gives every character its level: odd ones are read from the right. The text as a
 // whole goes the way it is said to go, or that of its first letter. Spaces around it stay where they are: they are
 // the layout's, and put the text into its columns.
-func direct(cc []character, way layout.Direction) {
+func assignLevels(cc []character, way layout.Direction) {
 	first, last := 0, len(cc)
 	for first < last && cc[first].base() == ' ' {
 		first++
@@ -44,17 +44,17 @@ func direct(cc []character, way layout.Direction) {
 		return
 	}
 	var p levels.Paragraph
-	runs := p.Segment(text, [...]levels.Direction{layout.ByLetter: levels.Neutral, layout.LeftToRight: levels.LeftToRight, layout.RightToLeft: levels.RightToLeft}[way])
+	runs := p.Segment(text, [...]levels.Direction{layout.FirstStrong: levels.Neutral, layout.LeftToRight: levels.LeftToRight, layout.RightToLeft: levels.RightToLeft}[way])
 	for i := range runs.NumRuns() {
 		r := runs.Run(i)
 		run := cc[r.Start:r.End]
 		switch {
 		case !r.IsLeftToRight():
-			raise(run, 1)
+			setLevel(run, 1)
 		case base == 1:
-			raise(run, 2)
+			setLevel(run, 2)
 		default:
-			raise(run[:figures(classes[r.Start:r.End], i > 0)], 2)
+			setLevel(run[:leadingNumber(classes[r.Start:r.End], i > 0)], 2)
 			for j := range run {
 				if classes[r.Start+j] == bidi.AN {
 					run[j].level = 2
@@ -64,16 +64,16 @@ func direct(cc []character, way layout.Direction) {
 	}
 }
 
-func raise(cc []character, level int) {
+func setLevel(cc []character, level int) {
 	for i := range cc {
 		cc[i].level = level
 	}
 }
 
-// figures is how many characters at the beginning of a run that is read from the left are a
+// leadingNumber is how many characters at the beginning of a run that is read from the left are a
 // number behind a word that is read from the right. They belong to that word (level 2), what
 // follows belongs to the text around it (level 0); the library gives both as one run.
-func figures(classes []bidi.Class, behind bool) (n int) {
+func leadingNumber(classes []bidi.Class, behind bool) (n int) {
 	if !behind {
 		return 0
 	}
@@ -93,8 +93,8 @@ func figures(classes []bidi.Class, behind bool) (n int) {
 	return n
 }
 
-// visual turns around what is read from the right: rule L2 of Unicode's annex 9.
-func visual(rr []run) []run {
+// visualOrder turns around what is read from the right: rule L2 of Unicode's annex 9.
+func visualOrder(rr []run) []run {
 	top := 0
 	for _, r := range rr {
 		top = max(top, r.level)
