@@ -90,10 +90,10 @@ func (d *Device) recall() {
 		d.learn(ability{assumed: true, Fence: byStatus})
 		return
 	}
-	if d.o.Memory == nil {
+	if d.o.KV == nil {
 		return
 	}
-	b, found, err := d.o.Memory.Get(d.o.Name)
+	b, found, err := d.o.KV.Get(d.o.Key)
 	if err != nil {
 		d.o.Logger.Warn("what the printer can do could not be read, it is asked anew", "printer", d.o.Name, "err", err)
 	}
@@ -146,12 +146,12 @@ func (d *Device) remember(ctx context.Context, a ability) error {
 		d.o.Logger.Info("what the printer can say of its tickets was found out", "printer", d.o.Name,
 			"ability", string(a.Fence.proof()), "answers", len(a.RealTime))
 	}
-	if d.o.Memory == nil || a.Fence == noFence || d.o.Confirm != profile.Auto {
+	if d.o.KV == nil || a.Fence == noFence || d.o.Confirm != profile.Auto {
 		return nil
 	}
 	b, err := json.Marshal(a)
 	if err == nil {
-		err = d.o.Memory.Put(ctx, d.o.Name, b)
+		err = d.o.KV.Put(ctx, d.o.Key, b)
 	}
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -167,10 +167,10 @@ func (d *Device) discard(ctx context.Context, why string) {
 	d.quiet, d.silent, d.lapsed = 0, 0, true
 	d.learn(ability{})
 	d.o.Logger.Warn("the printer does not answer as it used to and is asked anew what it can: was it swapped?", "printer", d.o.Name, "reason", why)
-	if d.o.Memory == nil || d.o.Confirm != profile.Auto {
+	if d.o.KV == nil || d.o.Confirm != profile.Auto {
 		return
 	}
-	if err := d.o.Memory.Delete(ctx, d.o.Name); err != nil {
+	if err := d.o.KV.Delete(ctx, d.o.Key); err != nil {
 		d.o.Logger.Warn("what the printer could do could not be deleted from storage", "printer", d.o.Name, "err", err)
 	}
 }

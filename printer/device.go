@@ -11,12 +11,13 @@ import (
 	"ticketrail/printer/escpos"
 	"ticketrail/printer/profile"
 	"ticketrail/printer/transport"
+	"ticketrail/queue/kv"
 )
 
 // DeviceOptions say where a printer is and how it is to be asked. Name and Dialer are
 // required.
 type DeviceOptions struct {
-	Name   string // in errors, in the log and as the key in Memory
+	Name   string // in errors and in the log
 	Dialer transport.Dialer
 	// Confirm says how it is learnt that a ticket came out; "" is Auto.
 	Confirm profile.Confirm
@@ -24,8 +25,10 @@ type DeviceOptions struct {
 	// while the ticket of the old one is still printing, and is to ask it nothing before it is its
 	// turn. Nil makes one.
 	Turn Turn
-	// Memory keeps what the printer was found able to do. Nil: it is asked anew after every start.
-	Memory Memory
+	// KV keeps what the printer was found able to do, under Key. Nil: it is asked anew after every
+	// start.
+	KV  kv.Store
+	Key string // default: Name
 
 	// ConnectTimeout bounds the dial; 0 is 10 s.
 	ConnectTimeout time.Duration
@@ -38,13 +41,6 @@ type DeviceOptions struct {
 	// or to close the cover, counted from when the printer says that this is missing; 0 is 10 min.
 	WaitForPerson time.Duration
 	Logger        *slog.Logger // nil discards
-}
-
-// Memory is a small durable map. A queue's shelf is one.
-type Memory interface {
-	Get(key string) (value []byte, found bool, err error)
-	Put(ctx context.Context, key string, value []byte) error
-	Delete(ctx context.Context, key string) error
 }
 
 // A Device is one physical printer: its wire, whose turn it is, the connection that
@@ -100,6 +96,9 @@ func NewDevice(o DeviceOptions) *Device {
 		panic("printer: DeviceOptions.Name is empty")
 	case o.Dialer == nil:
 		panic("printer: DeviceOptions.Dialer is nil")
+	}
+	if o.Key == "" {
+		o.Key = o.Name
 	}
 	if o.Turn == nil {
 		o.Turn = NewTurn()

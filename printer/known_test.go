@@ -12,6 +12,7 @@ import (
 	"ticketrail/printer/escpos"
 	"ticketrail/printer/profile"
 	"ticketrail/printer/virtual"
+	"ticketrail/queue/kv/kvtest"
 )
 
 func TestWhatAPrinterCanIsRemembered(t *testing.T) {
@@ -31,8 +32,8 @@ func TestWhatAPrinterCanIsRemembered(t *testing.T) {
 		if n := v.Taken() - probed; n >= probed {
 			t.Errorf("%d bytes before, %d after: it was probed again", probed, n)
 		}
-		if d.Status().Probed.IsZero() || d.Status().Ability != "confirmed" || r.mem.writes != 1 {
-			t.Errorf("%+v, %d writes", d.Status(), r.mem.writes)
+		if d.Status().Probed.IsZero() || d.Status().Ability != "confirmed" || r.mem.Writes() != 1 {
+			t.Errorf("%+v, %d writes", d.Status(), r.mem.Writes())
 		}
 	})
 }
@@ -46,14 +47,14 @@ func mustProfile(t *testing.T) profile.Profile {
 	return p
 }
 
-func TestAMemoryThatFailsOrLiesKeepsNoTicketBack(t *testing.T) {
-	for name, damage := range map[string]func(s *shelf){
-		"CannotRead":  func(s *shelf) { s.get = errDisk },
-		"CannotWrite": func(s *shelf) { s.put = errDisk },
-		"NoJSON":      func(s *shelf) { s.m["grill"] = []byte("{") },
-		"Nonsense":    func(s *shelf) { s.m["grill"] = []byte(`{"fence":"telepathy","real_time":[9]}`) },
-		"NoQuestions": func(s *shelf) { s.m["grill"] = []byte(`{"fence":"","real_time":[]}`) },
-		"TooMany":     func(s *shelf) { s.m["grill"] = []byte(`{"fence":"process_id","real_time":[1,2,2,3,4]}`) },
+func TestAStoreThatFailsOrLiesKeepsNoTicketBack(t *testing.T) {
+	for name, damage := range map[string]func(s *kvtest.Store){
+		"CannotRead":  func(s *kvtest.Store) { s.InjectRead(true) },
+		"CannotWrite": func(s *kvtest.Store) { s.Inject(kvtest.Failed) },
+		"NoJSON":      func(s *kvtest.Store) { s.Set("grill", "{") },
+		"Nonsense":    func(s *kvtest.Store) { s.Set("grill", `{"fence":"telepathy","real_time":[9]}`) },
+		"NoQuestions": func(s *kvtest.Store) { s.Set("grill", `{"fence":"","real_time":[]}`) },
+		"TooMany":     func(s *kvtest.Store) { s.Set("grill", `{"fence":"process_id","real_time":[1,2,2,3,4]}`) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			inRig(t, talkative(), nil, func(r *rig) {

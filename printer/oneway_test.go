@@ -30,7 +30,7 @@ func TestNoQuestionIsWrittenWhereNothingCanComeBack(t *testing.T) {
 					d.Confirm, d.PollEvery = confirm, 5*time.Minute
 				})
 				if remembered != "" {
-					r.mem.m["grill"] = []byte(remembered)
+					r.mem.Set("grill", remembered)
 				}
 				ctx, cancel := context.WithCancel(t.Context())
 				go r.d.Watch(ctx)

@@ -82,7 +82,7 @@ func TestWhatAPersonSaysOfAPrinterIsUsedWithoutAsking(t *testing.T) {
 			d.Confirm = tt.confirm
 		}, func(r *rig) {
 			r.want("A1", tt.want)
-			if r.mem.writes > 0 {
+			if r.mem.Writes() > 0 {
 				t.Error("what a person says was stored as found out")
 			}
 		})
@@ -231,18 +231,18 @@ func TestAFenceWithoutAnAnswerIsDoubtAndTwoAreNoFence(t *testing.T) {
 			if o := r.print("A1"); o.err != nil {
 				t.Fatal(o.err)
 			}
-			if len(r.mem.m) != 1 {
-				t.Errorf("%q is remembered", r.mem.m)
+			if len(r.mem.Keys()) != 1 {
+				t.Errorf("%q is remembered", r.mem.Value("grill"))
 			}
 			wire.swap(other)
 			time.Sleep(time.Minute)
 			r.want("A2", "doubt")
-			if len(r.mem.m) != 1 {
+			if len(r.mem.Keys()) != 1 {
 				t.Error("forgotten too early")
 			}
 			r.want("A3", second)
-			if len(r.mem.m) != 0 || r.log.count("was it swapped?") != 1 {
-				t.Errorf("%q is remembered", r.mem.m)
+			if len(r.mem.Keys()) != 0 || r.log.count("was it swapped?") != 1 {
+				t.Errorf("%q is remembered", r.mem.Value("grill"))
 			}
 			if s := r.d.Status(); s.Ability != "" {
 				t.Errorf("its ability is %q", s.Ability)

@@ -16,42 +16,9 @@ import (
 	"ticketrail/printer/profile"
 	"ticketrail/printer/transport"
 	"ticketrail/printer/virtual"
+	"ticketrail/queue/kv/kvtest"
 	"ticketrail/queue/ticket"
 )
-
-// A shelf is a Memory that can fail.
-type shelf struct {
-	mu     sync.Mutex
-	m      map[string][]byte
-	get    error
-	put    error
-	writes int
-}
-
-func (s *shelf) Get(key string) ([]byte, bool, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	v, ok := s.m[key]
-	return v, ok, s.get
-}
-
-func (s *shelf) Put(_ context.Context, key string, value []byte) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.writes++
-	if s.put == nil {
-		s.m[key] = value
-	}
-	return s.put
-}
-
-func (s *shelf) Delete(_ context.Context, key string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.writes++
-	delete(s.m, key)
-	return nil
-}
 
 // journal is a log that a test can read.
 type journal struct {
@@ -79,7 +46,7 @@ type rig struct {
 	d   *printer.Device
 	p   *printer.Paper
 	log *journal
-	mem *shelf
+	mem *kvtest.Store
 }
 
 // swapped is a wire on which the printer can be changed for another one.
@@ -108,9 +75,9 @@ func newRig(t *testing.T, v *virtual.Printer, dialer transport.Dialer, change fu
 	if !ok {
 		t.Fatal("no such profile")
 	}
-	r := &rig{t: t, v: v, log: &journal{}, mem: &shelf{m: map[string][]byte{}}}
+	r := &rig{t: t, v: v, log: &journal{}, mem: kvtest.New()}
 	logger := slog.New(slog.NewTextHandler(r.log, nil))
-	r.dev = printer.DeviceOptions{Name: "grill", Dialer: dialer, Memory: r.mem, Logger: logger}
+	r.dev = printer.DeviceOptions{Name: "grill", Dialer: dialer, KV: r.mem, Logger: logger}
 	po := printer.Options{Name: "grill", Profile: model, Logger: logger}
 	if change != nil {
 		change(&r.dev, &po)

@@ -22,7 +22,7 @@ const (
 	bucketStations        // name → stationRecord
 	bucketDedup           // last hour of a day of running time → bucket of request key → seen
 	bucketAside           // sequence → a damaged record as it was found
-	bucketShelves         // name → bucket of key → value
+	bucketKV              // name → bucket of key → value
 	bucketCount
 )
 

@@ -84,7 +84,7 @@ func (k *kitchen) table(name string) *table {
 func (s *table) together(end ending, ops ...operation) {
 	resume := s.disk.hang()
 	var all sync.WaitGroup
-	all.Go(func() { _ = s.Shelf("x").Put(bg, "k", nil) }) // hangs; the rest queues up behind it
+	all.Go(func() { _ = s.KV("x").Put(bg, "k", nil) }) // hangs; the rest queues up behind it
 	synctest.Wait()
 	for _, o := range ops {
 		all.Go(func() { _ = o.do(s) }) // many of them conflict
@@ -96,7 +96,7 @@ func (s *table) together(end ending, ops ...operation) {
 	s.healed()
 	s.disk.heal()
 	_ = s.lease.Return(bg, "the end") // if it has not ended
-	s.must(s.Shelf("x").Put(bg, "k", nil))
+	s.must(s.KV("x").Put(bg, "k", nil))
 }
 
 // Whatever comes together in a transaction, and however that ends: the books balance, and

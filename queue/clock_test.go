@@ -197,11 +197,11 @@ func TestTheTimeThatAFailedCommitHeldIsNotedByTheNext(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kitchen) {
 		time.Sleep(2 * time.Minute)
 		k.disk.then(fails)
-		if err := k.Shelf("x").Put(bg, "k", nil); !errors.Is(err, ErrStorageFailed) {
+		if err := k.KV("x").Put(bg, "k", nil); !errors.Is(err, ErrStorageFailed) {
 			t.Fatalf("err %v", err)
 		}
 		k.healed()
-		k.must(k.Shelf("x").Put(bg, "k", nil))
+		k.must(k.KV("x").Put(bg, "k", nil))
 		left, err := os.ReadFile(k.o.Path)
 		k.must(err)
 		k.stop()

@@ -146,7 +146,7 @@ func flipAndDrain(t *testing.T, bucket, nth int) {
 	k.must(k.take("bar").Hold(bg, "look"))
 	k.must(k.take("bar").Bury(bg, "no"))
 	k.print("grill")
-	k.must(k.Shelf("boards").Put(bg, "grill", []byte("up")))
+	k.must(k.KV("boards").Put(bg, "grill", []byte("up")))
 	defer k.stop()
 	flipped := false
 	k.edit(func(tx *bolt.Tx) (err error) {
@@ -195,7 +195,7 @@ func flipNth(tx *bolt.Tx, bucket, nth int) (bool, error) {
 	switch bucket {
 	case bucketDedup:
 		b = b.Bucket(key64(generationOf(0)))
-	case bucketShelves:
+	case bucketKV:
 		b = b.Bucket([]byte("boards"))
 	}
 	c := b.Cursor()

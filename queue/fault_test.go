@@ -199,7 +199,7 @@ func TestALineMovedOverAFailureIsMovedOnceAndInOrder(t *testing.T) {
 
 func TestAValueWhoseOwnerGaveUpWaitingIsStoredAsItWasPut(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kitchen) {
-		s := k.Shelf("boards")
+		s := k.KV("boards")
 		resume := k.disk.hang()
 		go func() { _ = s.Put(bg, "first", nil) }() // hangs; the next one waits behind it
 		synctest.Wait()

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	bolt "go.etcd.io/bbolt"
 
+	"ticketrail/queue/kv/kvtest"
 	"ticketrail/queue/ticket"
 )
 
@@ -183,16 +184,20 @@ func TestADamagedKeyCountsAsKnown(t *testing.T) {
 	k.nothing("grill")
 }
 
-func TestADamagedValueOnAShelfIsAnErrorUntilItIsPutAgain(t *testing.T) {
+func TestTheQueueKeepsTheContractOfTheStore(t *testing.T) {
+	kvtest.Contract(t, start(t).KV("boards"))
+}
+
+func TestADamagedValueInAKVIsAnErrorUntilItIsPutAgain(t *testing.T) {
 	k := start(t)
-	s := k.Shelf("boards")
+	s := k.KV("boards")
 	for _, key := range []string{"a", "b", "c"} {
 		k.must(s.Put(bg, key, []byte("value of "+key)))
 	}
 	k.edit(func(tx *bolt.Tx) error {
-		return tx.Bucket(bucketNames[bucketShelves]).Bucket([]byte("boards")).Put([]byte("b"), []byte("rubbish"))
+		return tx.Bucket(bucketNames[bucketKV]).Bucket([]byte("boards")).Put([]byte("b"), []byte("rubbish"))
 	})
-	s = k.Shelf("boards")
+	s = k.KV("boards")
 	if _, _, err := s.Get("b"); !errors.Is(err, ErrDamaged) {
 		t.Errorf("get: %v", err)
 	}
@@ -205,8 +210,8 @@ func TestADamagedValueOnAShelfIsAnErrorUntilItIsPutAgain(t *testing.T) {
 	if v, ok, err := s.Get("b"); len(v) != 0 || !ok || err != nil {
 		t.Errorf("got %q, %v, %v", v, ok, err)
 	}
-	if _, ok, err := k.Shelf("none").Get("x"); ok || err != nil {
-		t.Errorf("an empty shelf: %v, %v", ok, err)
+	if _, ok, err := k.KV("none").Get("x"); ok || err != nil {
+		t.Errorf("an empty KV: %v, %v", ok, err)
 	}
 }
 

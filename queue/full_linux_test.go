@@ -59,7 +59,7 @@ func TestARealFullDiskStopsAcceptingNeverPrinting(t *testing.T) {
 		_, err = f.Write(make([]byte, 64<<10))
 	}
 	// Now even small changes find no room; the reserve is given up for them.
-	s := k.Shelf("boards")
+	s := k.KV("boards")
 	for m := 0; ; m++ {
 		err := s.Put(bg, id(m), make([]byte, 60_000))
 		if errors.Is(err, ErrStorageFull) {

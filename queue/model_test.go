@@ -373,7 +373,7 @@ func againstModel(t *testing.T, rt *rapid.T) {
 			},
 			"failed commit": func(rt *rapid.T) { // under the feet of the leases
 				k.disk.then(rapid.SampledFrom([]ending{fails, failsButPersist, noSpace}).Draw(rt, "ending"))
-				_ = k.Shelf("x").Put(bg, "k", []byte(rapid.String().Draw(rt, "value")))
+				_ = k.KV("x").Put(bg, "k", []byte(rapid.String().Draw(rt, "value")))
 				mended()
 			},
 			"": func(rt *rapid.T) { m.compare(rt, k) },

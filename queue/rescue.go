@@ -40,7 +40,7 @@ type rescue struct {
 
 func (r *rescue) apply(b *batch, board []ticket.Card) (err error) {
 	r.batch, r.done.Copies = b, map[uint64]ticket.Copy{}
-	if r.marks, err = b.bucket(bucketShelves).CreateBucketIfNotExists([]byte("rescued " + r.from)); err != nil {
+	if r.marks, err = b.bucket(bucketKV).CreateBucketIfNotExists([]byte("rescued " + r.from)); err != nil {
 		b.fail(err)
 		return err
 	}

@@ -47,7 +47,7 @@ func (k *kitchen) rescue(dark bool, jobs ...uint64) ticket.Rescue {
 
 func (k *kitchen) marks() (n int) {
 	k.must(k.view(func(tx *bolt.Tx) error {
-		if b := tx.Bucket(bucketNames[bucketShelves]).Bucket([]byte("rescued wall")); b != nil {
+		if b := tx.Bucket(bucketNames[bucketKV]).Bucket([]byte("rescued wall")); b != nil {
 			n = b.Stats().KeyN
 		}
 		return nil
@@ -285,7 +285,7 @@ func TestADamagedMarkIsACopy(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kitchen) {
 		k.shown(1)
 		k.rescue(true, 1)
-		k.must(k.Shelf("rescued wall").Put(bg, string(key64(1)), []byte("x")))
+		k.must(k.KV("rescued wall").Put(bg, string(key64(1)), []byte("x")))
 		if r := k.rescue(true, 1); r.Sent != 0 || !r.Copies[1].Out {
 			t.Errorf("%+v", r)
 		}

@@ -67,12 +67,12 @@ func steps() []step {
 	}
 	board := func(want string) func(*kitchen) bool {
 		return func(k *kitchen) bool {
-			v, ok, err := k.Shelf("boards").Get("grill")
+			v, ok, err := k.KV("boards").Get("grill")
 			return err == nil && string(v) == want && ok == (want != "")
 		}
 	}
 	put := func(v string) func(k *kitchen) error {
-		return func(k *kitchen) error { return k.Shelf("boards").Put(bg, "grill", []byte(v)) }
+		return func(k *kitchen) error { return k.KV("boards").Put(bg, "grill", []byte(v)) }
 	}
 	nothing := func(k *kitchen) { k.nothing("grill") }
 	return []step{
@@ -116,10 +116,10 @@ func steps() []step {
 			after: prints("grill", func(d ticket.Delivery) bool { return d.For == "wall" })},
 		{name: "take back", before: func(k *kitchen) { k.shown(1); k.must(rescue(true)(k)) }, do: rescue(false),
 			done: func(k *kitchen) bool { return waiting(0)(k) && k.marks() == 0 }, after: nothing},
-		{name: "put on a shelf", before: func(k *kitchen) { k.must(put("old")(k)) },
+		{name: "put into a KV", before: func(k *kitchen) { k.must(put("old")(k)) },
 			do: put("new"), done: board("new"), after: nothing},
 		{name: "delete from it", before: func(k *kitchen) { k.must(put("old")(k)) }, after: nothing,
-			do: func(k *kitchen) error { return k.Shelf("boards").Delete(bg, "grill") }, done: board("")},
+			do: func(k *kitchen) error { return k.KV("boards").Delete(bg, "grill") }, done: board("")},
 	}
 }
 

@@ -62,7 +62,7 @@ type Reject struct {
 	Device    string    `json:"device"`
 	Code      string    `json:"code"` // error.code of the answer
 	Message   string    `json:"message"`
-	Body      []byte    `json:"body,omitempty"`      // as much as was read, at most Policy.MaxBody
+	Body      []byte    `json:"body,omitempty"`      // as much as was read; [Rejects] keeps 2 MiB
 	Truncated bool      `json:"truncated,omitempty"` // there was, or may have been, more
 }
 

@@ -1,6 +1,7 @@
 package receiver
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -8,6 +9,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"ticketrail/queue/kv"
 )
 
 // A 400 is a dinner nobody will ask for again, so the bodies refused with one are kept
@@ -15,14 +18,10 @@ import (
 const (
 	MaxRejects     = 100
 	maxRejectBytes = 16 << 20
+	// maxRejectBody is how much of one body is kept. In JSON it grows by a third, and with its
+	// message it must fit into a value of the store, or it would be lost with the process.
+	maxRejectBody = kv.MaxValue / 2
 )
-
-// A KV is a small durable map. Put and Delete return when the change would survive a power cut.
-type KV interface {
-	Put(ctx context.Context, key string, value []byte) error
-	Delete(ctx context.Context, key string) error
-	All(func(key string, value []byte) bool) error
-}
 
 // A Rejected body, as it is stored and as `ticketrail rejects` shows it.
 type Rejected struct {
@@ -34,7 +33,7 @@ type Rejected struct {
 // requests costs the kitchen neither time nor disk: what does not fit into a small buffer is not
 // kept. A crash loses what is in that buffer. It is safe for concurrent use.
 type Rejects struct {
-	kv   KV
+	kv   kv.Store
 	log  *slog.Logger
 	in   chan Reject
 	done chan struct{}
@@ -46,9 +45,9 @@ type Rejects struct {
 }
 
 // OpenRejects reads what was kept. Close ends it.
-func OpenRejects(kv KV, log *slog.Logger) (*Rejects, error) {
-	r := &Rejects{kv: kv, log: log, in: make(chan Reject, 16), done: make(chan struct{}), next: 1}
-	err := kv.All(func(key string, value []byte) bool {
+func OpenRejects(store kv.Store, log *slog.Logger) (*Rejects, error) {
+	r := &Rejects{kv: store, log: log, in: make(chan Reject, 16), done: make(chan struct{}), next: 1}
+	err := store.All(func(key string, value []byte) bool {
 		var one Rejected
 		if json.Unmarshal(value, &one) == nil { // a damaged one is only a lost hint
 			r.kept = append(r.kept, one)
@@ -88,13 +87,16 @@ func (r *Rejects) write() {
 
 // admit takes one into memory and returns it with its number, and the numbers that had to go.
 func (r *Rejects) admit(one Reject) (add Rejected, drop []uint64) {
+	if len(one.Body) > maxRejectBody {
+		one.Body, one.Truncated = bytes.Clone(one.Body[:maxRejectBody]), true
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	add = Rejected{ID: r.next, Reject: one}
 	r.next++
 	r.kept = append(r.kept, add)
 	r.bytes += len(add.Body)
-	for len(r.kept) > 1 && (len(r.kept) > MaxRejects || r.bytes > maxRejectBytes) {
+	for len(r.kept) > MaxRejects || r.bytes > maxRejectBytes {
 		drop = append(drop, r.kept[0].ID)
 		r.bytes -= len(r.kept[0].Body)
 		r.kept = r.kept[1:]

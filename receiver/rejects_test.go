@@ -1,32 +1,17 @@
 package receiver
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
-	"maps"
-	"slices"
 	"testing"
+
+	"ticketrail/queue/kv"
+	"ticketrail/queue/kv/kvtest"
 )
 
-// memory is a KV that forgets with the process.
-type memory map[string][]byte
-
-func (m memory) Put(_ context.Context, key string, value []byte) error { m[key] = value; return nil }
-func (m memory) Delete(_ context.Context, key string) error            { delete(m, key); return nil }
-
-func (m memory) All(f func(string, []byte) bool) error {
-	for _, k := range slices.Sorted(maps.Keys(m)) {
-		if !f(k, m[k]) {
-			break
-		}
-	}
-	return nil
-}
-
-func openRejects(t *testing.T, kv KV) *Rejects {
+func openRejects(t *testing.T, store kv.Store) *Rejects {
 	t.Helper()
-	r, err := OpenRejects(kv, slog.New(slog.DiscardHandler))
+	r, err := OpenRejects(store, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,36 +19,39 @@ func openRejects(t *testing.T, kv KV) *Rejects {
 }
 
 func TestTheNewestRefusedBodiesAreKeptThroughARestart(t *testing.T) {
-	kv := memory{"00000000000000000000": []byte("damaged")}
+	store := kvtest.New()
+	store.Set("00000000000000000000", "damaged")
 	for i := range MaxRejects + 5 {
-		r := openRejects(t, kv)
+		r := openRejects(t, store)
 		r.Keep(Reject{Message: fmt.Sprint(i), Body: []byte{byte(i)}})
 		if err := r.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	r := openRejects(t, kv)
+	r := openRejects(t, store)
 	list := r.List()
-	if len(list) != MaxRejects || len(kv) != MaxRejects+1 || list[0].ID != MaxRejects+5 || list[0].Message != "104" || list[MaxRejects-1].Message != "5" {
-		t.Errorf("%d kept, %d stored, first %+v", len(list), len(kv), list[0])
+	if len(list) != MaxRejects || len(store.Keys()) != MaxRejects+1 || list[0].ID != MaxRejects+5 || list[0].Message != "104" || list[MaxRejects-1].Message != "5" {
+		t.Errorf("%d kept, %d stored, first %+v", len(list), len(store.Keys()), list[0])
 	}
 	_ = r.Close(t.Context())
 }
 
-func TestRefusedBodiesTogetherHaveALimit(t *testing.T) {
-	kv := memory{}
-	for range 3 {
-		r := openRejects(t, kv)
-		r.Keep(Reject{Body: make([]byte, maxRejectBytes/2)})
+func TestRefusedBodiesTogetherHaveALimitAndOutliveARestart(t *testing.T) {
+	store, most := kvtest.New(), maxRejectBytes/maxRejectBody
+	for i := range most + 2 {
+		r := openRejects(t, store)
+		r.Keep(Reject{Body: make([]byte, maxRejectBody+i%2)}) // every second one is too large
 		_ = r.Close(t.Context())
 	}
-	r := openRejects(t, kv)
-	if n := len(r.List()); n != 2 {
-		t.Errorf("%d kept, want 2", n)
-	}
-	r.Keep(Reject{Body: make([]byte, 2*maxRejectBytes)}) // alone it is kept, however large
+	r := openRejects(t, store)
 	_ = r.Close(t.Context())
-	if list := r.List(); len(list) != 1 || list[0].ID != 4 {
-		t.Errorf("%d kept", len(list))
+	list := r.List()
+	if len(list) != most || list[0].ID != uint64(most+2) {
+		t.Fatalf("%d kept, want %d", len(list), most)
+	}
+	for _, one := range list {
+		if len(one.Body) != maxRejectBody || one.Truncated != (one.ID%2 == 0) {
+			t.Errorf("of %d there are %d bytes, truncated %v", one.ID, len(one.Body), one.Truncated)
+		}
 	}
 }

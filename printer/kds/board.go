@@ -11,22 +11,14 @@ import (
 	"sync"
 	"time"
 
+	"ticketrail/queue/kv"
 	"ticketrail/queue/ticket"
 )
 
-// A Shelf is a small durable map. A Put or Delete that returned nil survives a power cut; one
-// that returned an error may have happened or not. It is safe for concurrent use.
-type Shelf interface {
-	Put(ctx context.Context, key string, value []byte) error
-	Get(key string) ([]byte, bool, error)
-	Delete(ctx context.Context, key string) error
-	All(func(key string, value []byte) bool) error
-}
-
-// BoardOptions say whose board it is. Station and Shelf are required.
+// BoardOptions say whose board it is. Station and KV are required.
 type BoardOptions struct {
 	Station    string
-	Shelf      Shelf         // this board's alone
+	KV         kv.Store      // this board's alone
 	Logger     *slog.Logger  // nil: silent
 	RecallKeep int           // cards that can be recalled; 0 is 50
 	RecallFor  time.Duration // for how long; 0 is an hour
@@ -70,8 +62,8 @@ type entry struct {
 // OpenBoard reads the board from its shelf. A card that cannot be read is left out and
 // logged: the others are more than none.
 func OpenBoard(o BoardOptions) (*Board, error) {
-	if o.Station == "" || o.Shelf == nil {
-		panic("kds.OpenBoard: Options.Station or Options.Shelf is missing")
+	if o.Station == "" || o.KV == nil {
+		panic("kds.OpenBoard: Options.Station or Options.KV is missing")
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -84,7 +76,7 @@ func OpenBoard(o BoardOptions) (*Board, error) {
 		o: o, log: o.Logger.With("component", "kds", "station", o.Station), run: newRun(),
 		cards: map[uint64]*entry{}, past: eventLog{keep: o.Events}, changed: make(chan struct{}),
 	}
-	err := o.Shelf.All(func(key string, value []byte) bool {
+	err := o.KV.All(func(key string, value []byte) bool {
 		if !strings.HasPrefix(key, cardPrefix) {
 			return true
 		}
@@ -198,7 +190,7 @@ func (b *Board) alter(ctx context.Context, job uint64, f func(*record) bool) err
 func (b *Board) store(ctx context.Context, r *record, t *ticket.Ticket) error {
 	value, err := r.encode()
 	if err == nil {
-		err = b.o.Shelf.Put(ctx, cardKey(r.Job), value)
+		err = b.o.KV.Put(ctx, cardKey(r.Job), value)
 	}
 	if err != nil {
 		return fmt.Errorf("keep card of job %d: %w", r.Job, err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ticketrail/queue/kv/kvtest"
 	"ticketrail/queue/ticket"
 )
 
@@ -46,7 +47,7 @@ func evening(t fataler, b *Board, failed func(*Board) *Board) *Board {
 			if err == nil {
 				return
 			}
-			if !errors.Is(err, errShelf) || i > 3 {
+			if !errors.Is(err, kvtest.ErrStorage) || i > 3 {
 				t.Fatal(err)
 			}
 			b = failed(b)
@@ -80,21 +81,21 @@ func evening(t fataler, b *Board, failed func(*Board) *Board) *Board {
 	return b
 }
 
-func TestWhateverStepTheShelfFailsTheBoardIsTheSameInTheEnd(t *testing.T) {
-	s := newCupboard()
+func TestWhateverWriteFailsTheBoardIsTheSameInTheEnd(t *testing.T) {
+	s := kvtest.New()
 	b := evening(t, open(t, s), nil)
-	want, steps := essences(b), s.writes
+	want, steps := essences(b), s.Writes()
 	if diff := cmp.Diff(want, essences(open(t, s))); diff != "" {
 		t.Errorf("after a restart (-before +after):\n%s", diff)
 	}
 	for n := 1; n <= steps; n++ {
-		for name, keep := range map[string]bool{"failed": false, "failed but was stored": true} {
+		for name, fault := range map[string]kvtest.Fault{"failed": kvtest.Failed, "failed but was stored": kvtest.FailedPersisted} {
 			for then, failed := range map[string]func(*Board) *Board{
 				"went on":   func(b *Board) *Board { return b },
-				"restarted": func(b *Board) *Board { return open(t, b.o.Shelf) },
+				"restarted": func(b *Board) *Board { return open(t, b.o.KV) },
 			} {
-				s := newCupboard()
-				s.fail = func(i int) (bool, bool) { return i == n, keep }
+				s := kvtest.New()
+				s.InjectAt(n, fault)
 				b := evening(t, open(t, s), failed)
 				if diff := cmp.Diff(want, essences(b)); diff != "" {
 					t.Errorf("write %d %s, the board %s (-want +got):\n%s", n, name, then, diff)
@@ -108,15 +109,15 @@ func TestWhateverStepTheShelfFailsTheBoardIsTheSameInTheEnd(t *testing.T) {
 }
 
 func TestWhatIsNotStoredIsNotTold(t *testing.T) {
-	s := newCupboard()
+	s := kvtest.New()
 	b := open(t, s)
 	put(t, b, order(1, "Burger"))
 	changed, at := b.Changed(), b.At()
-	s.failing = true
-	if _, err := b.Put(t.Context(), order(2, "Soup")); !errors.Is(err, errShelf) {
+	s.Inject(kvtest.Failed)
+	if _, err := b.Put(t.Context(), order(2, "Soup")); !errors.Is(err, kvtest.ErrStorage) {
 		t.Errorf("put: %v", err)
 	}
-	if _, err := b.Do(t.Context(), press(b, Bump, 1, 0)); !errors.Is(err, errShelf) {
+	if _, err := b.Do(t.Context(), press(b, Bump, 1, 0)); !errors.Is(err, kvtest.ErrStorage) {
 		t.Errorf("bump: %v", err)
 	}
 	select {
@@ -130,10 +131,10 @@ func TestWhatIsNotStoredIsNotTold(t *testing.T) {
 }
 
 func TestADamagedCardDoesNotTakeTheOthersWithIt(t *testing.T) {
-	s := newCupboard()
+	s := kvtest.New()
 	put(t, open(t, s), order(1, "Burger"), order(2, "Soup"))
-	s.m[cardKey(1)] = []byte(`{"v":1,"job":`)
-	s.m[cardKey(5)] = []byte(`{"v":9,"job":5}`)
+	s.Set(cardKey(1), `{"v":1,"job":`)
+	s.Set(cardKey(5), `{"v":9,"job":5}`)
 	b := open(t, s)
 	if got := jobs(b); got != "2 |" {
 		t.Errorf("board %q", got)
@@ -145,9 +146,9 @@ func TestADamagedCardDoesNotTakeTheOthersWithIt(t *testing.T) {
 }
 
 func TestACardThatCannotBeIsSetAside(t *testing.T) {
-	good := newCupboard()
+	good := kvtest.New()
 	put(t, open(t, good), order(1, "Burger"))
-	whole := string(good.m[cardKey(1)])
+	whole := good.Value(cardKey(1))
 	for _, c := range [][2]string{
 		{`"job":1,`, `"job":2,`},                        // another's place
 		{`"place":1,`, `"place":18446744073709551615,`}, // or the next would come before all others
@@ -159,14 +160,14 @@ func TestACardThatCannotBeIsSetAside(t *testing.T) {
 		if damaged == whole {
 			t.Fatalf("no %s in %s", c[0], whole)
 		}
-		s := newCupboard()
-		s.m[cardKey(1)] = []byte(damaged)
+		s := kvtest.New()
+		s.Set(cardKey(1), damaged)
 		b := open(t, s)
 		put(t, b, order(3, "Soup"), order(4, "Cake"))
 		if got := jobs(b); got != "3 4 |" {
 			t.Errorf("with %s: board %q", c[1], got)
 		}
-		if string(s.m[cardKey(1)]) != damaged {
+		if s.Value(cardKey(1)) != damaged {
 			t.Errorf("with %s: it is not kept for who looks for it", c[1])
 		}
 		if again := jobs(open(t, s)); again != "3 4 |" {

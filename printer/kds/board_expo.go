@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"ticketrail/queue/kv"
 )
 
 // An ExpoSnapshot is the pass at one moment.
@@ -22,12 +24,12 @@ type ExpoSnapshot struct {
 	Recall  []*Order `json:"recall"` // the latest first
 }
 
-// ExpoOptions say which boards a pass sees. Station, Shelf and Of are required; all of them
+// ExpoOptions say which boards a pass sees. Station, KV and Of are required; all of them
 // are opened before the Expo.
 type ExpoOptions struct {
 	Station string
-	Shelf   Shelf  // this pass's alone; not that of its own board
-	Own     *Board // of tickets routed to the pass itself; may be nil. What the pass bumps is bumped there
+	KV      kv.Store // this pass's alone; not that of its own board
+	Own     *Board   // of tickets routed to the pass itself; may be nil. What the pass bumps is bumped there
 	Of      []*Board
 	Logger  *slog.Logger
 
@@ -76,8 +78,8 @@ type part struct {
 
 // OpenExpo reads what the pass has sent out and looks at its boards from then on.
 func OpenExpo(ctx context.Context, o ExpoOptions) (*Expo, error) {
-	if o.Station == "" || o.Shelf == nil {
-		panic("kds.OpenExpo: Options.Station or Options.Shelf is missing")
+	if o.Station == "" || o.KV == nil {
+		panic("kds.OpenExpo: Options.Station or Options.KV is missing")
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -114,7 +116,7 @@ func OpenExpo(ctx context.Context, o ExpoOptions) (*Expo, error) {
 
 // load reads what was sent out.
 func (x *Expo) load() error {
-	return x.o.Shelf.All(func(key string, value []byte) bool {
+	return x.o.KV.All(func(key string, value []byte) bool {
 		if !strings.HasPrefix(key, sentPrefix) {
 			return true
 		}

@@ -96,7 +96,7 @@ func (x *Expo) do(ctx context.Context, c Command) (Result, *sending, error) {
 	}
 	value, err := json.Marshal(s)
 	if err == nil {
-		err = x.o.Shelf.Put(ctx, sentKey(s.Off), value)
+		err = x.o.KV.Put(ctx, sentKey(s.Off), value)
 	}
 	if err != nil {
 		return Result{}, nil, fmt.Errorf("%s order: %w", c.Do, err)
@@ -217,7 +217,7 @@ func (x *Expo) sweep(ctx context.Context) {
 	}
 	x.mu.RUnlock()
 	for _, off := range old {
-		if err := x.o.Shelf.Delete(ctx, sentKey(off)); err != nil {
+		if err := x.o.KV.Delete(ctx, sentKey(off)); err != nil {
 			x.log.Debug("an old order is kept for now", "err", err)
 			return
 		}

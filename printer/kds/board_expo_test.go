@@ -13,12 +13,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"ticketrail/queue/kv/kvtest"
 	"ticketrail/queue/ticket"
 )
 
 // A line of boards and the pass that sees them, on shelves that survive a restart.
 type passage struct {
-	shelves map[string]*cupboard
+	shelves map[string]*kvtest.Store
 	hot     *Board
 	cold    *Board
 	own     *Board
@@ -26,9 +27,9 @@ type passage struct {
 }
 
 func newPassage(t fataler) *passage {
-	p := &passage{shelves: map[string]*cupboard{}}
+	p := &passage{shelves: map[string]*kvtest.Store{}}
 	for _, n := range []string{"hot", "cold", "pass", "sent"} {
-		p.shelves[n] = newCupboard()
+		p.shelves[n] = kvtest.New()
 	}
 	p.start(t)
 	return p
@@ -40,7 +41,7 @@ func (p *passage) start(t fataler) {
 		return open(t, p.shelves[name], func(o *BoardOptions) { o.Station, o.RecallKeep = name, 2 })
 	}
 	p.hot, p.cold, p.own = of("hot"), of("cold"), of("pass")
-	x, err := OpenExpo(context.Background(), ExpoOptions{Station: "pass", Shelf: p.shelves["sent"], Own: p.own, Of: []*Board{p.hot, p.cold}, RecallKeep: 3, Events: 5})
+	x, err := OpenExpo(context.Background(), ExpoOptions{Station: "pass", KV: p.shelves["sent"], Own: p.own, Of: []*Board{p.hot, p.cold}, RecallKeep: 3, Events: 5})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,19 +187,19 @@ func TestAStationKeepsWhatThePassStillNeeds(t *testing.T) {
 		}
 		time.Sleep(2 * time.Hour)
 		put(t, p.hot, of(10, 10))
-		if n := len(p.shelves["hot"].m); n != 2 {
+		if n := len(p.shelves["hot"].Keys()); n != 2 {
 			t.Errorf("%d cards are kept", n)
 		}
 		time.Sleep(30 * time.Hour)
 		p.wants(t, p.press(Bump, 10), Done)
-		if n := len(p.shelves["sent"].m); n != 1 {
+		if n := len(p.shelves["sent"].Keys()); n != 1 {
 			t.Errorf("%d sendings are kept", n)
 		}
 	})
 }
 
 func TestWhateverFailsAtThePassItIsTheSameInTheEnd(t *testing.T) {
-	for _, keep := range []bool{false, true} {
+	for _, fault := range []kvtest.Fault{kvtest.Failed, kvtest.FailedPersisted} {
 		for _, restart := range []bool{false, true} {
 			for _, what := range []string{"sent", "pass"} {
 				p := newPassage(t)
@@ -207,21 +208,21 @@ func TestWhateverFailsAtThePassItIsTheSameInTheEnd(t *testing.T) {
 				c := p.press(Bump, 18)
 				for _, want := range []string{"| 2", "2 |"} {
 					s := p.shelves[what]
-					s.fail = func(int) (bool, bool) { return true, keep }
-					if _, err := p.x.Do(t.Context(), c); !errors.Is(err, errShelf) {
+					s.Inject(fault)
+					if _, err := p.x.Do(t.Context(), c); !errors.Is(err, kvtest.ErrStorage) {
 						t.Errorf("%s fails: %v", what, err)
 					}
-					s.fail = nil
+					s.Inject(kvtest.None)
 					if restart {
 						p.start(t)
 					}
 					p.wants(t, c, Done)
 					if got := jobs(p.own); got != want {
-						t.Errorf("%s failed (stored %v, restarted %v): own board %q, want %q", what, keep, restart, got, want)
+						t.Errorf("%s failed (stored %v, restarted %v): own board %q, want %q", what, fault == kvtest.FailedPersisted, restart, got, want)
 					}
 					p.start(t)
 					if got := jobs(p.own); got != want {
-						t.Errorf("%s failed (stored %v, restarted %v): own board at the next start %q, want %q", what, keep, restart, got, want)
+						t.Errorf("%s failed (stored %v, restarted %v): own board at the next start %q, want %q", what, fault == kvtest.FailedPersisted, restart, got, want)
 					}
 					c = p.press(Recall, 18)
 				}

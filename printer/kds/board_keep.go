@@ -10,7 +10,7 @@ import (
 // is forgotten at the next start. write is held.
 func (b *Board) sweep(ctx context.Context) {
 	for _, job := range b.old() {
-		if err := b.o.Shelf.Delete(ctx, cardKey(job)); err != nil {
+		if err := b.o.KV.Delete(ctx, cardKey(job)); err != nil {
 			b.log.Debug("an old card is kept for now", "job", job, "err", err)
 			return
 		}

@@ -68,7 +68,7 @@ func cookUntilKilled(t *testing.T, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := open(t, q.Shelf("board"))
+	b := open(t, q.KV("board"))
 	step := func(name string, job uint64, f func() error) {
 		fmt.Println("try", name, job)
 		if err := f(); err != nil {
@@ -107,7 +107,7 @@ func looksLike(t *testing.T, path string, from uint64, sure, tried map[string]bo
 			t.Error(err)
 		}
 	}()
-	b := open(t, q.Shelf("board"))
+	b := open(t, q.KV("board"))
 	all, err := q.Jobs(t.Context(), queue.Filter{States: []ticket.State{ticket.Pending}})
 	if n := q.Unaccounted(); n != 0 || err != nil {
 		t.Errorf("%d jobs are unaccounted for, %v", n, err)

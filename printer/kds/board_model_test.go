@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ticketrail/queue/kv/kvtest"
+
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
@@ -225,7 +227,7 @@ type bubble struct{ rapid.TB }
 func TestWhateverCooksPressTheBoardEqualsASimpleModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rapid.Check(bubble{t}, func(t *rapid.T) {
-			s := newCupboard()
+			s := kvtest.New()
 			small := func(o *BoardOptions) { o.RecallKeep, o.RecallFor, o.Events = modelKeep, modelFor, 4 }
 			b, k := open(t, s, small), &kitchen{commands: map[string]uint64{}}
 			tablets := []*tablet{{}, {}, {}}

@@ -10,11 +10,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ticketrail/queue/kv/kvtest"
 	"ticketrail/queue/ticket"
 )
 
 func TestARecalledTicketIsBackInItsOriginalPlace(t *testing.T) {
-	b := open(t, newCupboard())
+	b := open(t, kvtest.New())
 	put(t, b, order(7, "Soup"), order(3, "Burger"), order(9, "Cake"))
 	wants(t, b, press(b, Bump, 3, 0), Done)
 	wants(t, b, press(b, Bump, 7, 0), Done)
@@ -30,7 +31,7 @@ func TestARecalledTicketIsBackInItsOriginalPlace(t *testing.T) {
 
 func TestAChangeCanBeUndoneForTenSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newCupboard()
+		s := kvtest.New()
 		b := open(t, s)
 		put(t, b, order(1, "Burger", "Chips"))
 		wants(t, b, press(b, ItemDone, 1, 1), Done)
@@ -55,7 +56,7 @@ func TestAChangeCanBeUndoneForTenSeconds(t *testing.T) {
 
 func TestTheRecallListHoldsFiftyForAnHour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newCupboard()
+		s := kvtest.New()
 		b := open(t, s)
 		for job := range uint64(60) {
 			put(t, b, order(job+1, "Burger"))
@@ -64,8 +65,8 @@ func TestTheRecallListHoldsFiftyForAnHour(t *testing.T) {
 		if n := len(b.Snapshot().Recall); n != 50 {
 			t.Errorf("%d can be recalled", n)
 		}
-		if len(s.m) != 50 {
-			t.Errorf("%d are kept", len(s.m))
+		if len(s.Keys()) != 50 {
+			t.Errorf("%d are kept", len(s.Keys()))
 		}
 		wants(t, b, press(b, Recall, 10, 0), Gone)
 		time.Sleep(time.Hour)
@@ -74,14 +75,14 @@ func TestTheRecallListHoldsFiftyForAnHour(t *testing.T) {
 		}
 		wants(t, b, press(b, Recall, 60, 0), Gone)
 		put(t, b, order(99, "Burger"))
-		if len(s.m) != 1 {
-			t.Errorf("after an hour %d are kept", len(s.m))
+		if len(s.Keys()) != 1 {
+			t.Errorf("after an hour %d are kept", len(s.Keys()))
 		}
 	})
 }
 
 func TestACancellationMustBeReadBeforeItIsBumped(t *testing.T) {
-	b := open(t, newCupboard())
+	b := open(t, kvtest.New())
 	part := order(2, "Burger", "Chips")
 	part.Ticket.Lines[1].Void = true
 	put(t, b, voidOrder(1, "Burger"), part, order(3, "Soup"))
@@ -102,7 +103,7 @@ func TestACancellationMustBeReadBeforeItIsBumped(t *testing.T) {
 }
 
 func TestTwoCooksWhoPressTheSameHaveNoConflict(t *testing.T) {
-	b := open(t, newCupboard())
+	b := open(t, kvtest.New())
 	put(t, b, order(1, "Burger", "Chips"))
 	one, two, stale := press(b, ItemDone, 1, 0), press(b, ItemDone, 1, 0), press(b, Bump, 1, 0)
 	wants(t, b, one, Done)
@@ -126,7 +127,7 @@ func TestTwoCooksWhoPressTheSameHaveNoConflict(t *testing.T) {
 
 func TestAnAddOnStandsApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := open(t, newCupboard())
+		b := open(t, kvtest.New())
 		same := func(job uint64, change func(*ticket.Ticket)) ticket.Delivery {
 			d := order(job, "Burger")
 			d.Ticket.Number, d.Ticket.Table, d.Ticket.Request = "18", "B10", fmt.Sprint("request-", job)
@@ -168,7 +169,7 @@ func TestAnAddOnStandsApart(t *testing.T) {
 }
 
 func TestATicketThatIsPutAgainIsNeitherDoubledNorMarked(t *testing.T) {
-	s := newCupboard()
+	s := kvtest.New()
 	b := open(t, s)
 	put(t, b, order(1, "Burger"), order(2, "Soup"))
 	wants(t, b, press(b, ItemDone, 1, 0), Done)
@@ -193,7 +194,7 @@ func TestATicketThatIsPutAgainIsNeitherDoubledNorMarked(t *testing.T) {
 }
 
 func TestWhatIsForgottenIsNotMistakenForItsNextLife(t *testing.T) {
-	b := open(t, newCupboard())
+	b := open(t, kvtest.New())
 	put(t, b, order(1, "Burger"))
 	late := press(b, Bump, 1, 0)
 	if err := b.withdraw(t.Context(), 1); err != nil {
@@ -212,7 +213,7 @@ func TestWhatIsForgottenIsNotMistakenForItsNextLife(t *testing.T) {
 }
 
 func TestAllDayCountsWhatIsStillToBeMade(t *testing.T) {
-	b := open(t, newCupboard())
+	b := open(t, kvtest.New())
 	with := func(job uint64, lines ...ticket.Line) ticket.Delivery {
 		d := order(job)
 		d.Ticket.Lines = lines
@@ -242,7 +243,7 @@ func TestAllDayCountsWhatIsStillToBeMade(t *testing.T) {
 }
 
 func TestPastEventsAreBoundedHoweverLargeATicketIs(t *testing.T) {
-	b := open(t, newCupboard())
+	b := open(t, kvtest.New())
 	for job := range uint64(600) {
 		put(t, b, order(job+1, "Burger"))
 	}

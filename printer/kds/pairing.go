@@ -14,6 +14,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"ticketrail/queue/kv"
 )
 
 // A Pairing is a browser that may see one station, from wherever it comes.
@@ -37,7 +39,7 @@ type stored struct {
 // Pairings are all of them, on a shelf, and the browsers that wait to be paired, in memory. They
 // are safe for concurrent use.
 type Pairings struct {
-	shelf Shelf
+	shelf kv.Store
 	log   *slog.Logger
 
 	write sync.Mutex // held over a change, storage included
@@ -66,7 +68,7 @@ var (
 
 // OpenPairings reads them from their shelf. One that cannot be read is left out and logged:
 // that screen has to be paired again.
-func OpenPairings(shelf Shelf, log *slog.Logger) (*Pairings, error) {
+func OpenPairings(shelf kv.Store, log *slog.Logger) (*Pairings, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}

@@ -1,7 +1,6 @@
 package kds_test
 
 import (
-	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -10,12 +9,12 @@ import (
 	"regexp"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"ticketrail/printer/kds"
+	"ticketrail/queue/kv/kvtest"
 )
 
 // tablet is a browser on the network that keeps cookies.
@@ -209,13 +208,10 @@ func TestWhoTriesCodesOrFloodsTheDoorIsSlowed(t *testing.T) {
 	})
 }
 
-// tightShelf does not keep anything.
-type tightShelf struct{ drawer }
-
-func (*tightShelf) Put(context.Context, string, []byte) error { return errors.New("disk full") }
-
 func TestAPairingThatCouldNotBeStoredIsNone(t *testing.T) {
-	p, err := kds.OpenPairings(&tightShelf{}, nil)
+	store := kvtest.New()
+	store.Inject(kvtest.Failed)
+	p, err := kds.OpenPairings(store, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,25 +227,13 @@ func TestAPairingThatCouldNotBeStoredIsNone(t *testing.T) {
 	}
 }
 
-// slyShelf keeps what it says it could not.
-type slyShelf struct {
-	drawer
-	sly bool
-}
-
-func (s *slyShelf) Put(ctx context.Context, key string, value []byte) error {
-	if err := s.drawer.Put(ctx, key, value); err != nil || !s.sly {
-		return err
-	}
-	return errors.New("no answer from the disk")
-}
-
 func TestARevokedScreenStaysOutAlsoIfItsPairingWasStoredUnsaid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWall(t)
-		sly := &slyShelf{drawer: drawer{m: map[string][]byte{}}, sly: true}
+		store := kvtest.New()
+		store.Inject(kvtest.FailedPersisted)
 		restart := func() {
-			p, err := kds.OpenPairings(sly, nil)
+			p, err := kds.OpenPairings(store, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -263,7 +247,7 @@ func TestARevokedScreenStaysOutAlsoIfItsPairingWasStoredUnsaid(t *testing.T) {
 		if _, err := w.server.Pair(t.Context(), code, "hot-line"); err == nil || w.may(c, "hot-line") {
 			t.Fatalf("it could not be stored, and: %v", err)
 		}
-		sly.sly = false
+		store.Inject(kvtest.None)
 		if _, err := w.server.Pair(t.Context(), code, "hot-line"); err != nil || !w.may(c, "hot-line") {
 			t.Fatalf("again: %v", err)
 		}
@@ -282,26 +266,12 @@ func TestARevokedScreenStaysOutAlsoIfItsPairingWasStoredUnsaid(t *testing.T) {
 	})
 }
 
-// stuckShelf answers nothing any more.
-type stuckShelf struct {
-	drawer
-	stuck atomic.Bool
-}
-
-func (s *stuckShelf) Put(ctx context.Context, key string, value []byte) error {
-	if s.stuck.Load() {
-		<-ctx.Done()
-		return ctx.Err()
-	}
-	return s.drawer.Put(ctx, key, value)
-}
-
 func TestAPairedScreenShowsItsBoardWhileTheDiskHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWall(t)
 		_ = w.stop()
-		shelf := &stuckShelf{drawer: drawer{m: map[string][]byte{}}}
-		p, err := kds.OpenPairings(shelf, nil)
+		store := kvtest.New()
+		p, err := kds.OpenPairings(store, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -309,7 +279,7 @@ func TestAPairedScreenShowsItsBoardWhileTheDiskHangs(t *testing.T) {
 		w.serve()
 		tablets := []*http.Client{w.paired("192.168.1.20", "hot-line"), w.paired("192.168.1.21", "hot-line")}
 		time.Sleep(2 * time.Hour)
-		shelf.stuck.Store(true)
+		store.Inject(kvtest.Hangs)
 		start := time.Now()
 		var looking sync.WaitGroup
 		for _, c := range tablets {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ticketrail/queue/dispatch"
+	"ticketrail/queue/kv/kvtest"
 	"ticketrail/queue/ticket"
 )
 
@@ -38,7 +39,7 @@ func TestALateWordForACardThatWasTakenOffIsNoProofForItsNextLife(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s, paper := screen(t, newCupboard()), &roll{}
+				s, paper := screen(t, kvtest.New()), &roll{}
 				defer s.Join("slow")()
 				if _, err := s.Print(t.Context(), order(1, "Burger"), new(began).begin); err == nil {
 					t.Fatal("shown by a page that says nothing")
@@ -67,7 +68,7 @@ func TestALateWordForACardThatWasTakenOffIsNoProofForItsNextLife(t *testing.T) {
 
 func TestATicketThatCameOutElsewhereIsMarkedWhenACookFetchesItBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		shelf := newCupboard()
+		shelf := kvtest.New()
 		s := screen(t, shelf)
 		put(t, s.Board(), order(1, "Burger"))
 		if _, err := s.StandIn(&roll{}).Print(t.Context(), order(1, "Burger"), new(began).begin); err != nil {
@@ -108,8 +109,8 @@ func TestAScreenThatStandsInForAScreenHoldsNoTicketForAPerson(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newKitchenette(t)
 		defer k.stop()
-		a := screen(t, newCupboard())
-		b := NewScreen(ScreenOptions{Name: "cold", Board: open(t, newCupboard()), OnLive: func() { k.d.Kick("hot-line") }})
+		a := screen(t, kvtest.New())
+		b := NewScreen(ScreenOptions{Name: "cold", Board: open(t, kvtest.New()), OnLive: func() { k.d.Kick("hot-line") }})
 		k.d.Set([]dispatch.Lane{{Name: "hot-line", Station: a, Backups: []dispatch.Backup{{Name: "cold", Station: a.StandIn(b), After: 20 * time.Second}}}})
 		leave := a.Join("deaf")
 		k.order(2)

@@ -95,7 +95,7 @@ func (k *kitchenette) states() string {
 func (k *kitchenette) hang(paper *roll) *Screen {
 	k.flaky.Rescuer = k.q
 	s := NewScreen(ScreenOptions{
-		Name: "hot-line", Board: open(k.t, k.q.Shelf("board hot-line")), Backup: "grill", Rescuer: &k.flaky,
+		Name: "hot-line", Board: open(k.t, k.q.KV("board hot-line")), Backup: "grill", Rescuer: &k.flaky,
 		OnLive: func() { k.d.Kick("hot-line") },
 	})
 	k.watch(s)

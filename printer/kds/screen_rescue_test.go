@@ -14,6 +14,7 @@ import (
 
 	"ticketrail/queue"
 	"ticketrail/queue/dispatch"
+	"ticketrail/queue/kv/kvtest"
 	"ticketrail/queue/ticket"
 )
 
@@ -81,7 +82,7 @@ func TestWhatWasShownAndNotBumpedComesOutOfTheBackupWhenNobodyLooks(t *testing.T
 }
 
 func TestACopySaysWhatACookHadTickedAndWhatTheCardSaid(t *testing.T) {
-	b := open(t, newCupboard())
+	b := open(t, kvtest.New())
 	d := order(1, "Burger", "Chips", "Cake")
 	d.Ticket.Notes, d.Ticket.Lines[1].Notes = []string{"nuts", wasShown}, []string{"crisp"} // it was on another screen before
 	d.Doubt, d.Reprint = true, true
@@ -215,11 +216,11 @@ func (f *flaky) Rescue(ctx context.Context, from, to string, board []ticket.Card
 	fails, after := f.fails >= 0, f.after
 	f.mu.Unlock()
 	if fails && !after {
-		return ticket.Rescue{}, errShelf
+		return ticket.Rescue{}, kvtest.ErrStorage
 	}
 	r, err := f.Rescuer.Rescue(ctx, from, to, board)
 	if fails {
-		return ticket.Rescue{}, errShelf
+		return ticket.Rescue{}, kvtest.ErrStorage
 	}
 	return r, err
 }
@@ -376,12 +377,12 @@ func TestTheStandInWaitsForWhatIsOlderButNotForAPerson(t *testing.T) {
 
 func TestTheStandInPrintsNothingWhileTheCardCannotBeTakenOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		shelf, paper := newCupboard(), &roll{}
+		shelf, paper := kvtest.New(), &roll{}
 		s := screen(t, shelf)
 		put(t, s.Board(), order(1, "Burger"))
-		shelf.failing = true
+		shelf.Inject(kvtest.Failed)
 		proof, err := s.StandIn(paper).Print(t.Context(), order(1, "Burger"), new(began).begin)
-		if got := verdict(proof, err, true); got != "again" || !errors.Is(err, errShelf) {
+		if got := verdict(proof, err, true); got != "again" || !errors.Is(err, kvtest.ErrStorage) {
 			t.Errorf("%s: %v", got, err)
 		}
 		paper.came(t)
@@ -389,7 +390,7 @@ func TestTheStandInPrintsNothingWhileTheCardCannotBeTakenOff(t *testing.T) {
 }
 
 func TestWhatAnOlderVersionWroteOfPaperIsBelieved(t *testing.T) {
-	s := newCupboard()
+	s := kvtest.New()
 	b := open(t, s)
 	put(t, b, order(1, "Burger"), order(2, "Soup"))
 	for _, job := range []uint64{1, 2} {
@@ -398,7 +399,7 @@ func TestWhatAnOlderVersionWroteOfPaperIsBelieved(t *testing.T) {
 		}
 	}
 	for job, add := range map[uint64]string{1: `"shown":true,"paper":"grill","paper_at":5,"paper_tries":1`, 2: `"shown":true,"paper_tries":2`} {
-		s.m[cardKey(job)] = []byte(strings.Replace(string(s.m[cardKey(job)]), `"shown":true`, add, 1))
+		s.Set(cardKey(job), strings.Replace(s.Value(cardKey(job)), `"shown":true`, add, 1))
 	}
 	all := open(t, s).unprinted(true)
 	if len(all) != 1 || all[0].Job != 2 || !slices.Contains(all[0].Copy.Notes, "POSSIBLE DUPLICATE") {
@@ -408,7 +409,7 @@ func TestWhatAnOlderVersionWroteOfPaperIsBelieved(t *testing.T) {
 
 func TestAScreenThatStandsInForAScreenShowsWhatWasOnItOnce(t *testing.T) {
 	rescued(t, func(t *testing.T, k *kitchenette, s *Screen, _ *roll) {
-		cold := NewScreen(ScreenOptions{Name: "grill", Board: open(t, k.q.Shelf("board grill")), OnLive: func() { k.d.Kick("grill") }})
+		cold := NewScreen(ScreenOptions{Name: "grill", Board: open(t, k.q.KV("board grill")), OnLive: func() { k.d.Kick("grill") }})
 		k.d.Set([]dispatch.Lane{{Name: "grill", Station: cold}})
 		leave := cold.Join("deaf")
 		time.Sleep(2 * time.Minute) // many attempts, none of them proved

@@ -15,6 +15,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"ticketrail/queue/kv"
+	"ticketrail/queue/kv/kvtest"
 	"ticketrail/queue/ticket"
 )
 
@@ -105,7 +107,7 @@ func browser(s *Screen, id string) (closed func()) {
 	return sync.OnceFunc(func() { close(stop); <-done; leave() })
 }
 
-func screen(t *testing.T, s Shelf, change ...func(*ScreenOptions)) *Screen {
+func screen(t *testing.T, s kv.Store, change ...func(*ScreenOptions)) *Screen {
 	t.Helper()
 	o := ScreenOptions{Name: "hot-line", Board: open(t, s)}
 	for _, f := range change {
@@ -116,7 +118,7 @@ func screen(t *testing.T, s Shelf, change ...func(*ScreenOptions)) *Screen {
 
 func TestATicketIsShownWhenALivePageSaysThatItHoldsIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := screen(t, newCupboard())
+		s := screen(t, kvtest.New())
 		defer s.Join("deaf")() // it is live and never says a word
 		start := time.Now()
 		time.AfterFunc(3*time.Second, func() { s.Shown("stranger", []uint64{1}) })
@@ -140,7 +142,7 @@ func TestATicketIsShownWhenALivePageSaysThatItHoldsIt(t *testing.T) {
 func TestWithoutALivePageTheLineWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		woken := 0
-		s := screen(t, newCupboard(), func(o *ScreenOptions) { o.OnLive = func() { woken++ } })
+		s := screen(t, kvtest.New(), func(o *ScreenOptions) { o.OnLive = func() { woken++ } })
 		for _, when := range []string{"before the first page", "after the last"} {
 			var b began
 			_, err := s.Print(t.Context(), order(1, "Burger"), b.begin)
@@ -167,7 +169,7 @@ func TestWithoutALivePageTheLineWaits(t *testing.T) {
 
 func TestACardThatNoPageConfirmedIsInDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := screen(t, newCupboard())
+		s := screen(t, kvtest.New())
 		leave := s.Join("a")
 		time.AfterFunc(time.Second, leave)
 		var b began
@@ -191,7 +193,7 @@ func TestACardThatNoPageConfirmedIsInDoubt(t *testing.T) {
 
 func TestABumpIsProofEnough(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := screen(t, newCupboard())
+		s := screen(t, kvtest.New())
 		defer s.Join("a")()
 		time.AfterFunc(time.Second, func() {
 			if r, err := s.Do(t.Context(), "a", press(s.Board(), Bump, 1, 0)); r.Outcome != Done || err != nil {
@@ -206,13 +208,13 @@ func TestABumpIsProofEnough(t *testing.T) {
 
 func TestWhatCannotBeStoredWasNotShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		shelf := newCupboard()
+		shelf := kvtest.New()
 		s := screen(t, shelf)
 		defer browser(s, "a")()
-		shelf.failing = true
+		shelf.Inject(kvtest.Failed)
 		var b began
 		proof, err := s.Print(t.Context(), order(1, "Burger"), b.begin)
-		if got := verdict(proof, err, true); got != "again" || !errors.Is(err, errShelf) {
+		if got := verdict(proof, err, true); got != "again" || !errors.Is(err, kvtest.ErrStorage) {
 			t.Errorf("%s: %v", got, err)
 		}
 		b.err = errors.New("full")
@@ -224,7 +226,7 @@ func TestWhatCannotBeStoredWasNotShown(t *testing.T) {
 
 func TestAnInterruptedScreenSaysSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := screen(t, newCupboard())
+		s := screen(t, kvtest.New())
 		defer s.Join("deaf")()
 		cause := errors.New("shutting down")
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -239,7 +241,7 @@ func TestMetricsNameEachStation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reg := prometheus.NewPedanticRegistry()
 		m := NewMetrics(reg)
-		s := screen(t, newCupboard(), func(o *ScreenOptions) { o.Metrics = m })
+		s := screen(t, kvtest.New(), func(o *ScreenOptions) { o.Metrics = m })
 		m.Set([]*Screen{s})
 		closed := browser(s, "a")
 		d := order(1, "Burger")

@@ -119,7 +119,7 @@ func cookForBrowsers(path string) error {
 func (k *browserCook) open(ctx context.Context, log *slog.Logger) error {
 	boards := map[string]*kds.Board{}
 	for _, name := range []string{"hot-line", "cold", "pass"} {
-		b, err := kds.OpenBoard(kds.BoardOptions{Station: name, Shelf: k.queue.Shelf("board " + name), Logger: log})
+		b, err := kds.OpenBoard(kds.BoardOptions{Station: name, KV: k.queue.KV("board " + name), Logger: log})
 		if err != nil {
 			return err
 		}
@@ -131,7 +131,7 @@ func (k *browserCook) open(ctx context.Context, log *slog.Logger) error {
 		boards[name] = b
 	}
 	expo, err := kds.OpenExpo(ctx, kds.ExpoOptions{
-		Station: "pass", Shelf: k.queue.Shelf("expo pass"), Own: boards["pass"], Of: []*kds.Board{boards["hot-line"], boards["cold"]}, Logger: log,
+		Station: "pass", KV: k.queue.KV("expo pass"), Own: boards["pass"], Of: []*kds.Board{boards["hot-line"], boards["cold"]}, Logger: log,
 	})
 	if err != nil {
 		return err
@@ -149,7 +149,7 @@ func (k *browserCook) open(ctx context.Context, log *slog.Logger) error {
 		k.screens[o.Name] = s
 		displays = append(displays, kds.Display{Screen: s, Zone: zone, Print: k.print, Keys: map[string][]string{"all_day": {"F8", "a"}}})
 	}
-	if k.pairings, err = kds.OpenPairings(k.queue.Shelf("pairings"), log); err != nil {
+	if k.pairings, err = kds.OpenPairings(k.queue.KV("pairings"), log); err != nil {
 		return err
 	}
 	k.server = kds.NewServer(kds.ServerOptions{Displays: displays, Pairings: k.pairings, Logger: log})

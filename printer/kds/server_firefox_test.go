@@ -18,6 +18,7 @@ import (
 	"golang.org/x/net/websocket"
 
 	"ticketrail/printer/kds"
+	"ticketrail/queue/kv/kvtest"
 	"ticketrail/queue/ticket"
 )
 
@@ -31,7 +32,7 @@ func TestAScreenWorksInFirefox(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	b, err := kds.OpenBoard(kds.BoardOptions{Station: "hot-line", Shelf: &drawer{m: map[string][]byte{}}})
+	b, err := kds.OpenBoard(kds.BoardOptions{Station: "hot-line", KV: kvtest.New()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +91,7 @@ func TestAScreenWorksInFirefox(t *testing.T) {
 // serveScreen serves a screen at the address given, until stop is called or the test ends.
 func serveScreen(t *testing.T, s *kds.Screen, on string) (at string, stop func()) {
 	t.Helper()
-	p, err := kds.OpenPairings(&drawer{m: map[string][]byte{}}, nil)
+	p, err := kds.OpenPairings(kvtest.New(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

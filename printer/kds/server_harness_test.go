@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -20,52 +19,14 @@ import (
 
 	"ticketrail/printer/kds"
 	"ticketrail/printer/virtual"
+	"ticketrail/queue/kv/kvtest"
 	"ticketrail/queue/ticket"
 )
-
-// A drawer is a shelf in memory.
-type drawer struct {
-	mu sync.Mutex
-	m  map[string][]byte
-}
-
-func (d *drawer) Put(_ context.Context, key string, value []byte) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.m[key] = slices.Clone(value)
-	return nil
-}
-
-func (d *drawer) Delete(_ context.Context, key string) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	delete(d.m, key)
-	return nil
-}
-
-func (d *drawer) Get(key string) ([]byte, bool, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	v, ok := d.m[key]
-	return v, ok, nil
-}
-
-func (d *drawer) All(f func(string, []byte) bool) error {
-	d.mu.Lock()
-	m := maps.Clone(d.m)
-	d.mu.Unlock()
-	for _, k := range slices.Sorted(maps.Keys(m)) {
-		if !f(k, m[k]) {
-			break
-		}
-	}
-	return nil
-}
 
 // A wall is a server with two screens, hot-line and cold, in memory.
 type wall struct {
 	t        testing.TB
-	shelf    *drawer // of the pairings
+	shelf    *kvtest.Store // of the pairings
 	server   *kds.Server
 	pairings *kds.Pairings
 	screens  map[string]*kds.Screen
@@ -75,9 +36,9 @@ type wall struct {
 }
 
 func newWall(t testing.TB) *wall {
-	w := &wall{t: t, shelf: &drawer{m: map[string][]byte{}}, screens: map[string]*kds.Screen{}}
+	w := &wall{t: t, shelf: kvtest.New(), screens: map[string]*kds.Screen{}}
 	for _, name := range []string{"hot-line", "cold"} {
-		b, err := kds.OpenBoard(kds.BoardOptions{Station: name, Shelf: &drawer{m: map[string][]byte{}}})
+		b, err := kds.OpenBoard(kds.BoardOptions{Station: name, KV: kvtest.New()})
 		if err != nil {
 			t.Fatal(err)
 		}

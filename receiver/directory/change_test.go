@@ -3,6 +3,7 @@ package directory
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -35,7 +36,7 @@ func TestTheZoneIsThatOfTheNewestPayrollPeriod(t *testing.T) {
 
 func TestAZoneStaysUntilThereIsAnotherThatExists(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, b := newService(t), newBoard(t)
+		s, b := newService(t), newStore(t)
 		zones := []posapi.PayrollPeriod{period("2026-01-05", "Europe/Lisbon")}
 		k := open(t, s, b, harbour)
 		for _, c := range []struct {
@@ -88,7 +89,7 @@ func TestAVenueWithATimeZoneIsNotAskedForIt(t *testing.T) {
 
 func TestAReloadAddsVenuesAndForgetsThoseThatGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, b := newService(t), newBoard(t)
+		s, b := newService(t), newStore(t)
 		s.people[harbour], s.people[station] = people(jon, "Jon"), people(jon, "Jonny")
 		s.periods[harbour] = []posapi.PayrollPeriod{period("2026-01-05", "UTC")}
 		k := open(t, s, b, harbour)
@@ -108,8 +109,8 @@ func TestAReloadAddsVenuesAndForgetsThoseThatGo(t *testing.T) {
 		if got := k.are(harbour, jon) + k.are(station, jon); got != "-Jonny" {
 			t.Errorf("names are %s", got)
 		}
-		if got := b.keys(); got != station {
-			t.Errorf("on the shelf: %s", got)
+		if got := strings.Join(b.Keys(), " "); got != station {
+			t.Errorf("stored: %s", got)
 		}
 		if n, _ := testutil.GatherAndCount(k.reg, "ticketrail_directory_refreshes_total", "ticketrail_directory_employees", "ticketrail_directory_age_seconds"); n != len(outcomes)+2 {
 			t.Errorf("%d series for one venue", n)
@@ -122,9 +123,9 @@ func TestAReloadAddsVenuesAndForgetsThoseThatGo(t *testing.T) {
 	})
 }
 
-// slow is a shelf whose first Put takes its time, whoever gives up meanwhile.
+// slow is a store whose first Put takes its time, also when its caller has given up.
 type slow struct {
-	*board
+	*deadlineStore
 	puts atomic.Int32
 	goOn chan struct{}
 }
@@ -133,15 +134,15 @@ func (s *slow) Put(ctx context.Context, key string, value []byte) error {
 	if s.puts.Add(1) == 1 {
 		<-s.goOn
 	}
-	return s.board.Put(ctx, key, value)
+	return s.deadlineStore.Put(ctx, key, value)
 }
 
 func TestNamesAndTheZoneAreBothKeptHoweverTheyComeTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, b := newService(t), newBoard(t)
+		s, b := newService(t), newStore(t)
 		s.people[harbour] = people(jon, "Jonathan A.")
 		s.periods[harbour] = []posapi.PayrollPeriod{period("2026-01-05", "Europe/Oslo")}
-		sh := &slow{board: b, goOn: make(chan struct{})}
+		sh := &slow{deadlineStore: b, goOn: make(chan struct{})}
 		k := open(t, s, sh, harbour)
 		after(firstWithin)
 		close(sh.goOn) // whichever was first is put now
@@ -167,10 +168,10 @@ func TestWhatTheOldServiceSaidIsNotPutOverWhatTheNewOneSays(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				wrong, right, b := newService(t), newService(t), newBoard(t)
+				wrong, right, b := newService(t), newService(t), newStore(t)
 				wrong.people[harbour] = people(jon, "Who")
 				right.people[harbour] = people(jon, "Jonathan A.")
-				sh := &slow{board: b, goOn: make(chan struct{})}
+				sh := &slow{deadlineStore: b, goOn: make(chan struct{})}
 				k := open(t, wrong, sh, harbour)
 				after(firstWithin)
 				change(k, right)

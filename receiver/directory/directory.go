@@ -27,6 +27,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"ticketrail/queue/kv"
 	"ticketrail/receiver/contract"
 	"ticketrail/receiver/posapi"
 )
@@ -36,15 +37,6 @@ import (
 type Source interface {
 	Employees(ctx context.Context, venue string) iter.Seq2[posapi.Employee, error]
 	PayrollPeriods(ctx context.Context, venue string) ([]posapi.PayrollPeriod, error)
-}
-
-// Shelf keeps what was learned over a restart. A shelf of the queue is one. A Put that returned
-// nil survives a power cut; a value may have 4 MiB. It is safe for concurrent use.
-type Shelf interface {
-	Put(ctx context.Context, key string, value []byte) error
-	Get(key string) (value []byte, ok bool, err error)
-	Delete(ctx context.Context, key string) error
-	All(f func(key string, value []byte) bool) error
 }
 
 // A Venue is one to know about.
@@ -59,8 +51,8 @@ type Venue struct {
 type Options struct {
 	// Source is asked. Default: nobody is, what is on the shelf is all.
 	Source Source
-	// Shelf keeps what was learned. Default: it is forgotten with the process.
-	Shelf Shelf
+	// KV keeps what was learned. Default: it is forgotten with the process.
+	KV kv.Store
 	// Venues are those to know about.
 	Venues []Venue
 	// Every is how long after a refresh the next one is, give or take a tenth. Default 6 h.
@@ -76,7 +68,7 @@ type Options struct {
 
 // A Directory is safe for concurrent use.
 type Directory struct {
-	shelf       Shelf
+	shelf       kv.Store
 	every, keep time.Duration
 	log         *slog.Logger
 	metrics     *metrics
@@ -106,7 +98,7 @@ type venue struct {
 // and learned anew.
 func New(o Options) *Directory {
 	d := &Directory{
-		source: o.Source, shelf: o.Shelf,
+		source: o.Source, shelf: o.KV,
 		every: cmp.Or(o.Every, 6*time.Hour), keep: cmp.Or(o.Keep, 30*24*time.Hour),
 		log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)).With("component", "directory"), changed: make(chan struct{}),
 	}

@@ -81,7 +81,7 @@ func TestOneVenuesHangNeverDelaysAnother(t *testing.T) {
 		s := newService(t)
 		s.people[harbour], s.people[station] = people(jon, "Jon"), people(jon, "Jonny")
 		s.hangs[harbour] = true
-		k := open(t, s, newBoard(t), harbour, station)
+		k := open(t, s, newStore(t), harbour, station)
 		after(firstWithin)
 		if got := k.are(harbour, jon) + k.are(station, jon); got != "-Jonny" {
 			t.Errorf("names are %s", got)
@@ -97,19 +97,19 @@ func TestOneVenuesHangNeverDelaysAnother(t *testing.T) {
 
 func TestAListThatBreaksOffLeavesTheOldNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, b := newService(t), newBoard(t)
+		s, b := newService(t), newStore(t)
 		s.people[harbour] = people(jon, "Jon", ann, "Ann")
 		k := open(t, s, b, harbour)
 		after(firstWithin)
-		before := string(b.values[harbour])
+		before := b.Value(harbour)
 		s.do(func() {
 			s.people[harbour] = people(jon, "Other", kim, "Kim", ann, "Other")
 			s.broken[harbour] = errors.New("unexpected end")
 		})
 		after(7 * time.Hour)
 		k.want("Jon, Ann, -", jon, ann, kim)
-		if string(b.values[harbour]) != before {
-			t.Error("the shelf has changed")
+		if b.Value(harbour) != before {
+			t.Error("what is stored has changed")
 		}
 		st := k.status(harbour)
 		if st.EmployeesErr == nil || st.Employees != 2 || st.Left != 0 || !st.Whole || st.Age < 7*time.Hour {
@@ -203,7 +203,7 @@ func TestAListOfAnotherLengthThanTheServiceCountsMakesNobodyLeave(t *testing.T) 
 
 func TestWhoLeftKeepsHisNameForAMonthOfRunningTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, b := newService(t), newBoard(t)
+		s, b := newService(t), newStore(t)
 		s.people[harbour] = people(jon, "Jon", ann, "Ann", kim, "Kim")
 		k := open(t, s, b, harbour)
 		after(time.Hour)
@@ -245,7 +245,7 @@ func TestMetricsAreThereFromTheStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newService(t)
 		s.people[harbour] = people(jon, "Jon", ann, "Ann")
-		k := open(t, s, newBoard(t), harbour)
+		k := open(t, s, newStore(t), harbour)
 		text := func() string {
 			return fmt.Sprintf(`# HELP ticketrail_directory_employees Employees of a venue whose names are known, those who left lately included.
 # TYPE ticketrail_directory_employees gauge
@@ -279,7 +279,7 @@ func TestMoreEmployeesThanAreKeptAreNoFailure(t *testing.T) {
 		for i := range maxPeople + 5 {
 			s.people[harbour] = append(s.people[harbour], posapi.Employee{ID: fmt.Sprint(i), Name: "X"})
 		}
-		k := open(t, s, newBoard(t), harbour)
+		k := open(t, s, newStore(t), harbour)
 		after(firstWithin)
 		st := k.status(harbour)
 		if st.Employees != maxPeople || st.EmployeesErr == nil || st.StoreErr != nil {

@@ -1,13 +1,11 @@
 package directory
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
 	"iter"
 	"log/slog"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -18,6 +16,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"ticketrail/queue/kv"
+	"ticketrail/queue/kv/kvtest"
 	"ticketrail/receiver/posapi"
 )
 
@@ -122,76 +122,20 @@ func people(pairs ...string) (all []posapi.Employee) {
 	return all
 }
 
-// A board is a Shelf in memory.
-type board struct {
-	t      *testing.T
-	mu     sync.Mutex
-	values map[string][]byte
-	fail   error // of every Put
-	after  bool  // it fails although it is done
-	hang   bool  // until the caller gives up
+// A deadlineStore fails the test on a Put without a deadline: while it waits, the names of all
+// other venues wait as well.
+type deadlineStore struct {
+	*kvtest.Store
+	t *testing.T
 }
 
-func newBoard(t *testing.T) *board { return &board{t: t, values: map[string][]byte{}} }
+func newStore(t *testing.T) *deadlineStore { return &deadlineStore{kvtest.New(), t} }
 
-func (b *board) do(f func()) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	f()
-}
-
-func (b *board) Put(ctx context.Context, key string, value []byte) error {
+func (s *deadlineStore) Put(ctx context.Context, key string, value []byte) error {
 	if _, ok := ctx.Deadline(); !ok {
-		b.t.Errorf("%s is put without a time-out", key)
+		s.t.Errorf("%s is put without a time-out", key)
 	}
-	b.mu.Lock()
-	hang := b.hang
-	b.mu.Unlock()
-	if hang {
-		<-ctx.Done()
-		return context.Cause(ctx)
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if len(value) > 4<<20 {
-		b.t.Errorf("%s has %d bytes: more than a shelf takes", key, len(value))
-	}
-	if b.fail == nil || b.after {
-		b.values[key] = bytes.Clone(value)
-	}
-	return b.fail
-}
-
-func (b *board) Get(key string) ([]byte, bool, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	v, ok := b.values[key]
-	return bytes.Clone(v), ok, nil
-}
-
-func (b *board) Delete(_ context.Context, key string) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	delete(b.values, key)
-	return nil
-}
-
-func (b *board) All(f func(string, []byte) bool) error {
-	b.mu.Lock()
-	values := maps.Clone(b.values)
-	b.mu.Unlock()
-	for _, k := range slices.Sorted(maps.Keys(values)) {
-		if !f(k, values[k]) {
-			return nil
-		}
-	}
-	return nil
-}
-
-func (b *board) keys() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return strings.Join(slices.Sorted(maps.Keys(b.values)), " ")
+	return s.Store.Put(ctx, key, value)
 }
 
 // A kitchen is a directory that runs in a bubble.
@@ -204,11 +148,11 @@ type kitchen struct {
 }
 
 // open runs a directory.
-func open(t *testing.T, s Source, shelf Shelf, venues ...string) *kitchen {
+func open(t *testing.T, s Source, store kv.Store, venues ...string) *kitchen {
 	t.Helper()
 	k := &kitchen{t: t, reg: prometheus.NewPedanticRegistry(), logs: new(lines)}
 	k.Directory = New(Options{
-		Source: s, Shelf: shelf, Venues: asVenues(venues...), Registerer: k.reg,
+		Source: s, KV: store, Venues: asVenues(venues...), Registerer: k.reg,
 		Logger: slog.New(slog.NewTextHandler(io.MultiWriter(k.logs, t.Output()), &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	ctx, stop := context.WithCancel(context.Background())

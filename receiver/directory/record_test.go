@@ -1,7 +1,6 @@
 package directory
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -16,6 +15,8 @@ import (
 	"pgregory.net/rapid"
 
 	"ticketrail/queue"
+	"ticketrail/queue/kv"
+	"ticketrail/queue/kv/kvtest"
 	"ticketrail/receiver/posapi"
 )
 
@@ -32,7 +33,7 @@ func TestNamesOutliveTheProcessAndAServiceThatIsGone(t *testing.T) {
 		q, s := start(), newService(t)
 		s.people[harbour] = people(jon, "Jonathan A.", ann, "Ann Ōé 𝄞 \u200d")
 		s.periods[harbour] = []posapi.PayrollPeriod{period("2026-01-05", "Australia/Melbourne")}
-		k := open(t, s, q.Shelf("directory"), harbour)
+		k := open(t, s, q.KV("directory"), harbour)
 		after(firstWithin)
 		k.end()
 		if err := q.Close(); err != nil {
@@ -41,7 +42,7 @@ func TestNamesOutliveTheProcessAndAServiceThatIsGone(t *testing.T) {
 		time.Sleep(time.Hour)
 		s.do(func() { s.broken[harbour], s.payroll = errors.New("gone"), errors.New("gone") })
 		q = start()
-		k = open(t, s, q.Shelf("directory"), strings.ToUpper(harbour))
+		k = open(t, s, q.KV("directory"), strings.ToUpper(harbour))
 		for range 2 { // before the first question and after it
 			k.want("Jonathan A., Ann Ōé 𝄞 \u200d", jon, ann)
 			if zone, ok := k.Zone(harbour); zone != "Australia/Melbourne" || !ok {
@@ -53,9 +54,9 @@ func TestNamesOutliveTheProcessAndAServiceThatIsGone(t *testing.T) {
 			after(firstWithin)
 		}
 		k.end()
-		k = open(t, s, q.Shelf("directory"), station)
+		k = open(t, s, q.KV("directory"), station)
 		after(firstWithin)
-		if err := q.Shelf("directory").All(func(key string, _ []byte) bool {
+		if err := q.KV("directory").All(func(key string, _ []byte) bool {
 			if !strings.HasPrefix(key, station) {
 				t.Errorf("%s is of a venue that is gone", key)
 			}
@@ -75,17 +76,17 @@ func TestNamesOutliveTheProcessAndAServiceThatIsGone(t *testing.T) {
 func TestNamesAreInUseWhateverBecomesOfStoringThem(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		set   func(*board)
+		fault kvtest.Fault
 		found string // at the next start
 	}{
-		{"works", func(*board) {}, "new"},
-		{"failed", func(b *board) { b.fail = errors.New("disk full") }, "old"},
-		{"failed but persisted", func(b *board) { b.fail, b.after = errors.New("storage failed"), true }, "new"},
-		{"hangs", func(b *board) { b.hang = true }, "old"},
+		{"works", kvtest.None, "new"},
+		{"failed", kvtest.Failed, "old"},
+		{"failed but persisted", kvtest.FailedPersisted, "new"},
+		{"hangs", kvtest.Hangs, "old"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s, b := newService(t), newBoard(t)
+				s, b := newService(t), newStore(t)
 				s.people[harbour] = people(jon, "old")
 				s.periods[harbour] = []posapi.PayrollPeriod{period("2026-01-05", "Europe/Lisbon")}
 				k := open(t, s, b, harbour)
@@ -95,7 +96,7 @@ func TestNamesAreInUseWhateverBecomesOfStoringThem(t *testing.T) {
 					s.people[harbour] = people(jon, "new")
 					s.periods[harbour] = []posapi.PayrollPeriod{period("2026-01-05", "Europe/Oslo")}
 				})
-				b.do(func() { c.set(b) })
+				b.Inject(c.fault)
 				after(7 * time.Hour)
 				k.want("new", jon)
 				if zone, _ := k.Zone(harbour); zone != "Europe/Oslo" {
@@ -105,7 +106,7 @@ func TestNamesAreInUseWhateverBecomesOfStoringThem(t *testing.T) {
 					t.Errorf("status %+v", st)
 				}
 				k.end()
-				b.do(func() { b.fail, b.after, b.hang = nil, false, false })
+				b.Inject(kvtest.None)
 				k = open(t, s, b, harbour)
 				k.want(c.found, jon)
 				after(firstWithin)
@@ -126,11 +127,11 @@ func TestARecordThatCannotBeReadIsLearnedAnew(t *testing.T) {
 		for _, bad := range []map[string]string{
 			{harbour: ""}, {harbour: "{"}, {harbour: `{"version":3}`}, {harbour: `{"version":2,"ran":-1}`}, {harbour: `{"version":2,"ran":9223372036854775807}`},
 		} {
-			s, b := newService(t), newBoard(t)
+			s, b := newService(t), newStore(t)
 			s.people[harbour] = people(jon, "Jon")
 			s.periods[harbour] = []posapi.PayrollPeriod{period("2026-01-05", "Europe/Lisbon")}
 			for key, value := range bad {
-				b.values[key] = []byte(value)
+				b.Set(key, value)
 			}
 			k := open(t, s, b, harbour)
 			if n := k.logs.count("WARN", "cannot be read"); n != 1 {
@@ -149,34 +150,27 @@ func TestARecordThatCannotBeReadIsLearnedAnew(t *testing.T) {
 	})
 }
 
-// damaged is a shelf that has been bitten.
-type damaged struct{ *board }
-
-func (damaged) Get(string) ([]byte, bool, error) {
-	return nil, false, fmt.Errorf("get: %w", queue.ErrDamaged)
-}
-func (damaged) All(func(string, []byte) bool) error       { return queue.ErrDamaged }
-func (damaged) Delete(context.Context, string) error      { return queue.ErrDamaged }
-func (damaged) Put(context.Context, string, []byte) error { return queue.ErrDamaged }
-
-func TestADamagedShelfCostsOnlyTheNamesItHeld(t *testing.T) {
+func TestAStoreThatFailsCostsOnlyTheNamesItHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newService(t)
 		s.people[harbour] = people(jon, "Jon")
-		k := open(t, s, damaged{newBoard(t)}, harbour)
+		b := newStore(t)
+		b.Inject(kvtest.Failed)
+		b.InjectRead(true)
+		k := open(t, s, b, harbour)
 		after(firstWithin)
 		k.want("Jon", jon)
 	})
 }
 
-func TestTheLargestRecordFitsOnAShelf(t *testing.T) {
+func TestTheLargestRecordFitsIntoTheStore(t *testing.T) {
 	for _, letter := range []string{`"`, "<", "é"} {
 		l := list{people: map[string]person{}, whole: true}
 		for i := range maxPeople + 10 {
 			l.add(posapi.Employee{ID: fmt.Sprintf("%s%d", strings.Repeat(`"`, maxID-6), 100_000+i), Name: strings.Repeat(letter, maxName)})
 		}
 		b, err := new(record).with(l, time.Hour).encode()
-		if err != nil || len(b) > 4<<20 || len(b) < 2<<20 {
+		if err != nil || len(b) > kv.MaxValue || len(b) < 2<<20 {
 			t.Errorf("%s: %d bytes, %v", letter, len(b), err)
 		}
 	}
@@ -193,9 +187,9 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		b := newBoard(t)
-		b.values[harbour] = value
-		got := New(Options{Shelf: b, Venues: asVenues(harbour)}).of(harbour)
+		b := newStore(t)
+		b.Set(harbour, string(value))
+		got := New(Options{KV: b, Venues: asVenues(harbour)}).of(harbour)
 		if d := cmp.Diff(r.People, got.People); d != "" || got.Ran != r.Ran || got.Zone != r.Zone || !got.AsOf.Equal(r.AsOf) {
 			rt.Fatalf("%s%+v, want %+v", d, got, r)
 		}

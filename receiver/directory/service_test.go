@@ -64,7 +64,7 @@ func TestWhateverTheServiceDoesTheOldNamesStayAndNewOnesComeWhenItIsMended(t *te
 			t.Run(fmt.Sprintf("%s of %s", kind, call), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					s, c := simulated(t, sim.Options{Seed: 2})
-					k := open(t, c, newBoard(t), harbour)
+					k := open(t, c, newStore(t), harbour)
 					after(firstWithin)
 					s.Fault(sim.Fault{Call: call, Kind: kind, Status: 500})
 					s.Hire(harbour, 1)

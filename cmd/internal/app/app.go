@@ -144,7 +144,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	a.down.push("dispatch", a.stopPrinting)
 	a.health = health{a.queue, files, a.stations}
 
-	if a.rejects, err = receiver.OpenRejects(a.queue.Shelf("rejects"), a.log.With("component", "rejects")); err != nil {
+	if a.rejects, err = receiver.OpenRejects(a.queue.KV("rejects"), a.log.With("component", "rejects")); err != nil {
 		return nil, err
 	}
 	a.down.push("rejects", a.rejects.Close)

@@ -33,7 +33,7 @@ type service struct {
 
 func newService(o Options, q *queue.Queue, conf *config.Config, log *slog.Logger, reg prometheus.Registerer) *service {
 	return &service{log: log, registry: reg, through: o.Service, directory: directory.New(directory.Options{
-		Shelf: q.Shelf("directory"), Every: conf.Service.Refresh, Logger: log, Registerer: reg,
+		KV: q.KV("directory"), Every: conf.Service.Refresh, Logger: log, Registerer: reg,
 	})}
 }
 

@@ -128,7 +128,10 @@ func (p *papers) newDevice(c config.Printer, settings deviceSettings) (*device, 
 		p.locks[at] = printer.NewTurn()
 	}
 	return &device{settings: settings, Device: printer.NewDevice(printer.DeviceOptions{
-		Name: c.Name, Dialer: d, Turn: p.locks[at], Confirm: settings.confirm, Memory: probes{p.s, at},
+		Name: c.Name, Dialer: d, Turn: p.locks[at], Confirm: settings.confirm,
+		// By address, because stations at one address share the printer. Another printer in its
+		// place has its own address, or is found out.
+		KV: p.s.o.Queue.KV("probes"), Key: at,
 		ConnectTimeout: settings.connect,
 		Linger:         cmp.Or(settings.linger, -1), // none said is none
 		PollEvery:      settings.pollEvery, WaitForPerson: settings.waitForPerson,
@@ -206,23 +209,6 @@ func (p *paper) Show(l *admin.Status) {
 	for _, r := range s.Reported {
 		l.Device.Conditions = append(l.Device.Conditions, r.Condition.Name())
 	}
-}
-
-// probes remembers what the printer at an address was found able to do. Another printer in
-// its place has its own address or is found out.
-type probes struct {
-	s       *Set
-	address string
-}
-
-func (p probes) Get(string) ([]byte, bool, error) { return p.s.o.Queue.Shelf("probes").Get(p.address) }
-
-func (p probes) Put(ctx context.Context, _ string, v []byte) error {
-	return p.s.o.Queue.Shelf("probes").Put(ctx, p.address, v)
-}
-
-func (p probes) Delete(ctx context.Context, _ string) error {
-	return p.s.o.Queue.Shelf("probes").Delete(ctx, p.address)
 }
 
 // templateTrouble is what a printer's template did last that it should not have. Its tickets

@@ -50,10 +50,10 @@ func openScreens(s *Set) (kind, error) {
 		boards: map[string]*kds.Board{}, passes: map[string]*screen{}, opened: make(chan struct{}),
 	}
 	var err error
-	if d.pairings, err = kds.OpenPairings(s.o.Queue.Shelf("pairings"), d.log); err != nil {
+	if d.pairings, err = kds.OpenPairings(s.o.Queue.KV("pairings"), d.log); err != nil {
 		return nil, err
 	}
-	if d.visits, err = openVisits(s.o.Queue.Shelf("screens"), d.log); err != nil {
+	if d.visits, err = openVisits(s.o.Queue.KV("screens"), d.log); err != nil {
 		return nil, err
 	}
 	// Also those that are no screens any more: somebody should know what is left on them.
@@ -74,7 +74,7 @@ func (d *screens) board(name string) (*kds.Board, error) {
 	if b := d.boards[name]; b != nil {
 		return b, nil
 	}
-	b, err := kds.OpenBoard(kds.BoardOptions{Station: name, Shelf: d.s.o.Queue.Shelf("board " + name), Logger: d.log})
+	b, err := kds.OpenBoard(kds.BoardOptions{Station: name, KV: d.s.o.Queue.KV("board " + name), Logger: d.log})
 	if err != nil {
 		return nil, err
 	}
@@ -245,7 +245,7 @@ func (d *screens) openPass(c config.Screen, was *screen) (*screen, error) {
 	case was != nil && slices.Equal(was.conf.Of, c.Of):
 		s.expo = was.expo
 	default:
-		o := kds.ExpoOptions{Station: c.Name, Shelf: d.s.o.Queue.Shelf("expo " + c.Name), Logger: d.log}
+		o := kds.ExpoOptions{Station: c.Name, KV: d.s.o.Queue.KV("expo " + c.Name), Logger: d.log}
 		var err error
 		if o.Own, err = d.board(c.Name); err != nil { // of a time when it had tickets of its own
 			return nil, err

@@ -13,12 +13,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"ticketrail/printer/kds"
+	"ticketrail/queue/kv"
 )
 
 // visits remembers which screens there were, and since when somebody has looked at each, so
 // that one that nobody ever set up is told from one that has gone dark.
 type visits struct {
-	shelf kds.Shelf
+	shelf kv.Store
 	log   *slog.Logger
 
 	writing sync.WaitGroup
@@ -34,7 +35,7 @@ type visit struct {
 
 const visitVersion = 1
 
-func openVisits(shelf kds.Shelf, log *slog.Logger) (*visits, error) {
+func openVisits(shelf kv.Store, log *slog.Logger) (*visits, error) {
 	v := &visits{shelf: shelf, log: log.With("component", "display"), known: map[string]visit{}}
 	err := shelf.All(func(station string, value []byte) bool {
 		var one visit

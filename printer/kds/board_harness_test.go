@@ -2,74 +2,13 @@ package kds
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 
+	"ticketrail/queue/kv"
 	"ticketrail/queue/ticket"
 )
-
-// A cupboard is a shelf in memory that can fail, with or without having stored what it was given.
-type cupboard struct {
-	mu      sync.Mutex
-	m       map[string][]byte
-	fail    func(n int) (fail, keep bool) // asked before each write, the first is 1
-	writes  int
-	failing bool
-}
-
-var errShelf = errors.New("the disk is on fire")
-
-func newCupboard() *cupboard { return &cupboard{m: map[string][]byte{}} }
-
-func (c *cupboard) write(f func()) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.writes++
-	fail, keep := c.failing, false
-	if c.fail != nil {
-		fail, keep = c.fail(c.writes)
-	}
-	if !fail || keep {
-		f()
-	}
-	if fail {
-		return errShelf
-	}
-	return nil
-}
-
-func (c *cupboard) Put(_ context.Context, key string, value []byte) error {
-	v := slices.Clone(value)
-	return c.write(func() { c.m[key] = v })
-}
-
-func (c *cupboard) Delete(_ context.Context, key string) error {
-	return c.write(func() { delete(c.m, key) })
-}
-
-func (c *cupboard) Get(key string) ([]byte, bool, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	v, ok := c.m[key]
-	return slices.Clone(v), ok, nil
-}
-
-func (c *cupboard) All(f func(string, []byte) bool) error {
-	c.mu.Lock()
-	m := maps.Clone(c.m)
-	c.mu.Unlock()
-	for _, k := range slices.Sorted(maps.Keys(m)) {
-		if !f(k, m[k]) {
-			break
-		}
-	}
-	return nil
-}
 
 type fataler interface {
 	Helper()
@@ -77,9 +16,9 @@ type fataler interface {
 	Fatalf(string, ...any)
 }
 
-func open(t fataler, s Shelf, change ...func(*BoardOptions)) *Board {
+func open(t fataler, s kv.Store, change ...func(*BoardOptions)) *Board {
 	t.Helper()
-	o := BoardOptions{Station: "hot-line", Shelf: s}
+	o := BoardOptions{Station: "hot-line", KV: s}
 	for _, f := range change {
 		f(&o)
 	}

@@ -1,0 +1,128 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	bolt "go.etcd.io/bbolt"
+
+	"ticketrail/queue/kv"
+)
+
+// A KV is a small durable map for another package, written through the committer. It is a
+// [kv.Store]; its errors wrap those of this package.
+type KV struct {
+	q    *Queue
+	name string
+}
+
+var _ kv.Store = (*KV)(nil)
+
+// largeValue is the largest value, in bytes, that is still stored when the disk is full. A card on
+// a screen is smaller and must be stored, or the kitchen stops; a cache of names can wait.
+const largeValue = 64 << 10
+
+// KV returns the map of that name. It exists as soon as a value is put.
+func (q *Queue) KV(name string) *KV { return &KV{q: q, name: name} }
+
+// Put implements [kv.Store]. The error wraps ErrStorageFull (a value of more than 64 KiB while the
+// disk is full: it is not stored), ErrStorageFailed (the outcome is unknown), ErrClosed or ctx.Err().
+func (s *KV) Put(ctx context.Context, key string, value []byte) error {
+	if len(value) > kv.MaxValue {
+		return s.failed("put", key, fmt.Errorf("%d bytes, at most %d are allowed", len(value), kv.MaxValue))
+	}
+	// Copied now: if ctx ends first, the caller may change value while the committer still has it.
+	stored := seal(value)
+	return s.write(ctx, "put", key, len(stored), func(b *batch) error {
+		if b.q.space.isFull.Load() && len(value) > largeValue {
+			return ErrStorageFull
+		}
+		k, err := b.bucket(bucketKV).CreateBucketIfNotExists([]byte(s.name))
+		if err != nil {
+			b.fail(err)
+			return err
+		}
+		b.put(k, []byte(key), stored)
+		return nil
+	})
+}
+
+// Delete implements [kv.Store]. Its errors are those of Put.
+func (s *KV) Delete(ctx context.Context, key string) error {
+	return s.write(ctx, "delete", key, 0, func(b *batch) error {
+		if k := b.bucket(bucketKV).Bucket([]byte(s.name)); k != nil && k.Get([]byte(key)) != nil {
+			b.del(k, []byte(key))
+		}
+		return nil
+	})
+}
+
+func (s *KV) write(ctx context.Context, verb, key string, size int, apply func(*batch) error) error {
+	err := checkName("KV", s.name)
+	if err == nil {
+		err = checkName("key", key)
+	}
+	if err == nil {
+		err = s.q.do(ctx, once, len(key)+size, apply)
+	}
+	if err != nil {
+		return s.failed(verb, key, err)
+	}
+	return nil
+}
+
+func (s *KV) failed(verb, key string, err error) error {
+	return fmt.Errorf("%s %.64q in KV %.64s: %w", verb, key, s.name, err)
+}
+
+// Get implements [kv.Store]. If the value is damaged the error wraps ErrDamaged.
+func (s *KV) Get(key string) (value []byte, ok bool, err error) {
+	err = s.q.view(func(tx *bolt.Tx) error {
+		k := tx.Bucket(bucketNames[bucketKV]).Bucket([]byte(s.name))
+		if k == nil {
+			return nil
+		}
+		raw := k.Get([]byte(key))
+		if raw == nil {
+			return nil
+		}
+		v, err := unseal(raw)
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrDamaged, err)
+		}
+		value, ok = append([]byte{}, v...), true
+		return nil
+	})
+	if err != nil {
+		return nil, false, fmt.Errorf("get %.64q from KV %.64s: %w", key, s.name, err)
+	}
+	return value, ok, nil
+}
+
+// All implements [kv.Store].
+func (s *KV) All(f func(key string, value []byte) bool) error {
+	var keys []string
+	err := s.q.view(func(tx *bolt.Tx) error {
+		k := tx.Bucket(bucketNames[bucketKV]).Bucket([]byte(s.name))
+		if k == nil {
+			return nil
+		}
+		return k.ForEach(func(key, _ []byte) error { keys = append(keys, string(key)); return nil })
+	})
+	if err != nil {
+		return fmt.Errorf("read KV %.64s: %w", s.name, err)
+	}
+	for _, key := range keys { // one by one: all values together may not fit into memory
+		value, ok, err := s.Get(key)
+		switch {
+		case errors.Is(err, ErrDamaged):
+			s.q.log.Warn("a stored value is damaged and left out", "kv", s.name, "key", key, "err", err)
+		case err != nil:
+			return err
+		case ok && !f(key, value):
+			return nil
+		}
+	}
+	return nil
+}
