@@ -13,241 +13,245 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// An attempt is what came of one call of Print.
+// An attempt is the result of one call of Print.
 type attempt struct {
 	proof ticket.Proof
 	err   error
-	// asked says that the station called begin, whatever came of it.
-	asked bool
-	// begun says that Begin succeeded and the station does not know better: ticket bytes may have gone out.
+	// beginCalled says that the station called begin, whatever begin returned.
+	beginCalled bool
+	// begun says that ticket bytes may have been sent: Begin succeeded and the error is not
+	// [ticket.Untouched].
 	begun bool
-	// beginErr is why Begin failed, if it did: then nothing was printed and it was not the station's fault.
+	// beginErr is why Begin failed. Nothing was printed then, and the station is not to blame.
 	beginErr error
-	// known says that the station is [Idempotent].
-	known bool
-	// interrupted says that err came after the shutdown had cut the attempt short.
+	// idempotent says that the station is [Idempotent].
+	idempotent bool
+	// interrupted says that err was returned after the shutdown had interrupted the print.
 	interrupted bool
 	// stack is where the station panicked, if it did.
 	stack []byte
 }
 
-// notBegun says that it was the queue that failed, not the station.
-func (a attempt) notBegun() bool { return a.beginErr != nil && !a.interrupted && !a.takenBack() }
+// queueFailed says that the attempt ended because the queue could not store its begin.
+func (a attempt) queueFailed() bool { return a.beginErr != nil && !a.interrupted && !a.cancelled() }
 
-// takenBack says that the ticket had ended in the queue when the station asked to begin: see queue.Rescue.
-func (a attempt) takenBack() bool { return errors.Is(a.beginErr, queue.ErrConflict) }
+// cancelled says that the queue refused Begin because the ticket had ended meanwhile, see queue.Rescue.
+func (a attempt) cancelled() bool { return errors.Is(a.beginErr, queue.ErrConflict) }
 
-// attempt has the first station print that can: the own one, unless it has only just failed,
-// else the backups whose time has come. It returns how long to pause.
-func (l *line) attempt(ctx context.Context, w Lane, lease Lease) time.Duration {
-	var o *outlet
+// deliver has the first station print that can: the own one, unless it has only just failed, else
+// the backups whose time has come. It returns how long to pause.
+func (w *worker) deliver(ctx context.Context, lane Lane, lease Lease) time.Duration {
+	var used *target
 	var a attempt
 	var v verdict
-	var clean []verdict // of the stations tried before o
-	for _, next := range l.outlets {
-		if !l.ready(next) {
+	var earlier []verdict // of the stations tried before used
+	for _, t := range w.targets {
+		if !w.ready(t) {
 			continue
 		}
-		if o != nil {
-			clean = append(clean, v)
+		if used != nil {
+			earlier = append(earlier, v)
 		}
-		o = next
-		if a, v = l.try(o, w, lease); !v.clean(a) || ctx.Err() != nil { // the line was changed or stopped: begin nothing more
+		used = t
+		// If the lane was changed or stopped meanwhile, no further station may begin.
+		if a, v = w.try(used, lane, lease); !v.failedClean(a) || ctx.Err() != nil {
 			break
 		}
 	}
-	if o == nil { // nobody's pause is over, but a ticket is in hand: the line paused for something else
-		o = l.outlets[0]
-		a, v = l.try(o, w, lease)
+	if used == nil {
+		// Every station is in a pause, but the worker is not: it paused for the queue, or was woken.
+		used = w.targets[0]
+		a, v = w.try(used, lane, lease)
 	}
-	return l.conclude(o, lease, a, v.after(clean))
+	return w.conclude(used, lease, a, v.withEarlier(earlier))
 }
 
-// try has one station print the ticket, and learns from it.
-func (l *line) try(o *outlet, w Lane, lease Lease) (attempt, verdict) {
-	a := l.print(o, lease)
-	l.tried = time.Now()
-	v := judge(a, lease.Delivery().Doubt, w.HoldDoubt)
-	l.d.metrics.attempts.WithLabelValues(l.name, string(v.result)).Inc()
-	l.learn(o, lease, a, v)
-	if !o.own {
-		v = v.on(o.Name)
+// try has one station print the ticket and notes what that says about the station.
+func (w *worker) try(t *target, lane Lane, lease Lease) (attempt, verdict) {
+	a := w.print(t, lease)
+	w.lastAttempt = time.Now()
+	v := judge(a, lease.Delivery().Doubt, lane.HoldDoubt)
+	w.d.metrics.attempts.WithLabelValues(w.name, string(v.result)).Inc()
+	w.noteResult(t, lease, a, v)
+	if !t.own {
+		v = v.onBackup(t.Name)
 	}
 	return a, v
 }
 
-// print has a station print the ticket. A panic becomes an error, in doubt or not like
-// any other: what a station was doing when it broke is for begin to say.
-func (l *line) print(o *outlet, lease Lease) (a attempt) {
+// print has a station print the ticket. A panic becomes an error; whether the ticket is in doubt
+// depends, as for any error, on whether begin was called.
+func (w *worker) print(t *target, lease Lease) (a attempt) {
 	d := lease.Delivery()
-	if !o.own && d.For == "" { // what was on a dark screen is for that
-		d.For, d.Down = l.name, "printer"
+	if !t.own && d.For == "" { // if For is set, the ticket was rescued from a dark screen and names that one
+		d.For, d.Down = w.name, "printer"
 	}
-	ctx, cancel := context.WithCancelCause(l.d.hard)
+	ctx, cancel := context.WithCancelCause(w.d.printCtx)
 	defer cancel(nil)
-	g := gate{lease: lease}
-	known := idempotent(o.Station)
-	lease.SetIdempotent(known)
-	if len(l.outlets) > 1 {
+	g := beginGate{lease: lease}
+	idempotent := isIdempotent(t.Station)
+	lease.SetIdempotent(idempotent)
+	if len(w.targets) > 1 {
 		defer time.AfterFunc(readyWithin, func() { g.expire(cancel) }).Stop()
 	}
 	defer func() {
 		if p := recover(); p != nil {
 			a = attempt{err: fmt.Errorf("panic: %v", p), stack: debug.Stack()}
 		}
-		a.known = known
-		a.asked, a.beginErr = g.close()
-		if a.begun = a.asked && a.beginErr == nil; a.begun && ticket.IsUntouched(a.err) {
+		a.idempotent = idempotent
+		a.beginCalled, a.beginErr = g.close()
+		if a.begun = a.beginCalled && a.beginErr == nil; a.begun && ticket.IsUntouched(a.err) {
 			lease.Untouched()
 			a.begun = false
 		}
-		a.interrupted = a.err != nil && l.d.hard.Err() != nil
+		a.interrupted = a.err != nil && w.d.printCtx.Err() != nil
 	}()
-	a.proof, a.err = o.Station.Print(ctx, d, g.begin)
-	if a.err != nil && errors.Is(context.Cause(ctx), errSlow) {
-		a.err = fmt.Errorf("%w: %w", errSlow, a.err)
+	a.proof, a.err = t.Station.Print(ctx, d, g.begin)
+	if a.err != nil && errors.Is(context.Cause(ctx), errNotReadyInTime) {
+		a.err = fmt.Errorf("%w: %w", errNotReadyInTime, a.err)
 	}
 	return a
 }
 
-// A gate is the begin that a station gets: it lets one Begin through, while Print runs.
-type gate struct {
+// A beginGate is the begin function given to a station. It passes one call on to the lease, and only
+// while Print runs: a late call must not mark a ticket that another station prints by then.
+type beginGate struct {
 	lease Lease
 
-	mu    sync.Mutex // guards what follows, and makes close wait for a Begin under way
-	asked bool
-	over  bool
-	err   error // of Begin
+	mu     sync.Mutex // guards the fields below; close waits on it for a Begin that is running
+	called bool
+	closed bool
+	err    error // of Begin
 }
 
 var (
-	errTwice = errors.New("begin: called twice in one attempt")
-	errOver  = errors.New("begin: called after the attempt was over")
-	errSlow  = fmt.Errorf("not ready within %v", readyWithin)
+	errBegunTwice     = errors.New("begin: called twice in one attempt")
+	errAttemptOver    = errors.New("begin: called after the attempt was over")
+	errNotReadyInTime = fmt.Errorf("not ready within %v", readyWithin)
 )
 
-// readyWithin is how long a station may take until it begins, where another could print: one
-// that is busy with the ticket of another line, which waits for paper, must not keep this
-// line's tickets from coming out elsewhere. It is more than a connect time-out.
+// readyWithin is how long a station may take until it calls begin when another one could print. A
+// printer that is busy with another lane's ticket, which waits for paper, must not keep this lane's
+// tickets from the backup. It is longer than the connect time-out, or no connect would ever finish.
 const readyWithin = 30 * time.Second
 
-func (g *gate) begin(ctx context.Context) error {
+func (g *beginGate) begin(ctx context.Context) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch {
-	case g.over:
-		return errOver
-	case g.asked:
-		return errTwice
+	case g.closed:
+		return errAttemptOver
+	case g.called:
+		return errBegunTwice
 	}
-	g.asked = true
-	// When Begin has returned nil the doubt is durable. A crash before it and the ticket prints as if
-	// never taken; a crash after it and the next copy carries the banner, whether or not a byte went out.
+	g.called = true
+	// When Begin has returned nil, the doubt is on the disk. After a crash before that, the ticket
+	// prints as if it had never been taken. After a crash later, the next copy carries the banner,
+	// whether or not a byte was sent.
 	g.err = g.lease.Begin(ctx)
 	return g.err
 }
 
-// expire interrupts a print that has not asked to begin, for good: it may not any more. One that
-// has asked takes as long as it takes.
-func (g *gate) expire(interrupt context.CancelCauseFunc) {
+// expire interrupts a print that has not called begin, and refuses begin from then on. A print that
+// has called it is not interrupted: bytes may be on their way.
+func (g *beginGate) expire(interrupt context.CancelCauseFunc) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !g.asked {
-		g.over = true
-		interrupt(errSlow)
+	if !g.called {
+		g.closed = true
+		interrupt(errNotReadyInTime)
 	}
 }
 
-// close lets nothing through any more. err is why Begin failed.
-func (g *gate) close() (asked bool, err error) {
+// close refuses begin from now on. err is why Begin failed, if it was called.
+func (g *beginGate) close() (called bool, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.over = true
-	return g.asked, g.err
+	g.closed = true
+	return g.called, g.err
 }
 
-// An ending is one of the five ends of a lease.
+// An ending is one of the five ways to end a lease.
 type ending int
 
 const (
-	ack ending = iota
-	retry
-	giveBack
-	hold
-	bury
+	endAck ending = iota
+	endRetry
+	endReturn
+	endHold
+	endBury
 )
 
-// A verdict is what is to be done about an attempt.
+// A verdict is what to do after an attempt.
 type verdict struct {
 	end    ending
 	result result
-	reason string // for people; of ack only what is out of the ordinary
+	reason string // for people; of endAck only what is unusual
 }
 
-// judge decides what an attempt means. doubted says that an earlier attempt may have come
-// out already (so this was the marked reprint), holdDoubt that the line wants no reprint.
+// judge decides what an attempt means. doubted says that an earlier attempt may have printed the
+// ticket, so this one was the marked reprint. holdDoubt is that of the [Lane].
 func judge(a attempt, doubted, holdDoubt bool) verdict {
 	if a.err == nil {
-		return verdict{ack, ok, ""}
+		return verdict{endAck, resultOK, ""}
 	}
 	why := a.err.Error()
-	last := a.begun && !a.known && (doubted || holdDoubt) // of the attempts nobody asked for
+	lastAllowed := a.begun && !a.idempotent && (doubted || holdDoubt) // one more could cook the order twice
 	switch {
-	case a.interrupted && last:
-		return verdict{hold, interrupted, holdReason(doubted, why)}
+	case a.interrupted && lastAllowed:
+		return verdict{endHold, resultInterrupted, holdReason(doubted, why)}
 	case a.interrupted:
-		return verdict{giveBack, interrupted, "interrupted by shutdown: " + why}
+		return verdict{endReturn, resultInterrupted, "interrupted by shutdown: " + why}
 	case a.beginErr != nil:
-		return verdict{giveBack, interrupted, "could not begin: " + a.beginErr.Error()}
-	case ticket.IsPermanent(a.err) && (a.begun && !a.known || doubted):
-		return verdict{bury, permanent, "cannot be printed, but a part or a copy may have come out: " + why}
+		return verdict{endReturn, resultInterrupted, "could not begin: " + a.beginErr.Error()}
+	case ticket.IsPermanent(a.err) && (a.begun && !a.idempotent || doubted):
+		return verdict{endBury, resultPermanent, "cannot be printed, but a part or a copy may have come out: " + why}
 	case ticket.IsPermanent(a.err):
-		return verdict{bury, permanent, "cannot be printed: " + why}
-	case last:
-		return verdict{hold, doubt, holdReason(doubted, why)}
-	case a.begun: // also when it is the paper that ended: bytes went out, so it was an attempt
-		return verdict{retry, doubt, "broke off after the first byte: " + why}
+		return verdict{endBury, resultPermanent, "cannot be printed: " + why}
+	case lastAllowed:
+		return verdict{endHold, resultDoubt, holdReason(doubted, why)}
+	case a.begun: // checked before NotReady: if paper runs out after the first byte, it was an attempt
+		return verdict{endRetry, resultDoubt, "failed after the first byte: " + why}
 	case ticket.IsNotReady(a.err):
-		return verdict{giveBack, notReady, why}
+		return verdict{endReturn, resultNotReady, why}
 	default:
-		return verdict{retry, refused, why}
+		return verdict{endRetry, resultRefused, why}
 	}
 }
 
 // holdReason tells the person who must decide what to look for.
 func holdReason(doubted bool, why string) string {
 	if doubted {
-		return "the first copy and the marked reprint both broke off; see what came out, then reprint or cancel: " + why
+		return "the first copy and the marked reprint both failed midway; check what came out, then reprint or cancel: " + why
 	}
-	return "broke off after the first byte; see whether it came out, then reprint or cancel: " + why
+	return "failed after the first byte; check whether it came out, then reprint or cancel: " + why
 }
 
-// clean says that the attempt failed without a trace: another station may try the very same
-// ticket at once. One that has asked to begin is past that, even if it knows that nothing
-// went out, for a lease begins once.
-func (v verdict) clean(a attempt) bool {
-	return !a.asked && (v.result == refused || v.result == notReady)
+// failedClean says that the attempt failed before begin, so another station may try the same ticket
+// at once. After begin it may not, even if no byte was sent: a lease begins once.
+func (v verdict) failedClean(a attempt) bool {
+	return !a.beginCalled && (v.result == resultRefused || v.result == resultNotReady)
 }
 
-// after is v as the last of several stations that were tried for one ticket, of which the
-// earlier ones failed clean.
-func (v verdict) after(earlier []verdict) verdict {
+// withEarlier adds to v the verdicts of the stations that were tried for the ticket before, all of
+// which failed before begin.
+func (v verdict) withEarlier(earlier []verdict) verdict {
 	var why []string
 	for _, e := range earlier {
 		why = append(why, e.reason)
-		if e.end == retry && v.result == notReady {
-			v.end = retry // one of them was an attempt
+		if e.end == endRetry && v.result == resultNotReady {
+			v.end = endRetry // one of them counts as an attempt
 		}
 	}
-	if v.end != ack {
+	if v.end != endAck {
 		v.reason = strings.Join(append(why, v.reason), "; ")
 	}
 	return v
 }
 
-// on is v as reached by a backup.
-func (v verdict) on(backup string) verdict {
-	if v.end == ack {
+// onBackup adds the name of the backup to the reason.
+func (v verdict) onBackup(backup string) verdict {
+	if v.end == endAck {
 		v.reason = "came out of " + backup
 	} else {
 		v.reason = "on " + backup + ": " + v.reason

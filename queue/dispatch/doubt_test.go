@@ -23,11 +23,11 @@ func TestTheBannerIsThereExactlyWhenInDoubt(t *testing.T) {
 		{off, []string{""}, "retry", 2, ticket.Sent},
 		{noPaper, []string{""}, "return", 1, ticket.Sent},
 		{panics, []string{""}, "retry", 2, ticket.Sent},
-		{never, nil, "bury", 1, ticket.Buried},
+		{unprintable, nil, "bury", 1, ticket.Buried},
 		{cut, []string{"", " DUPLICATE"}, "retry", 2, ticket.Sent},
 		{noPaperMidway, []string{"", " DUPLICATE"}, "retry", 2, ticket.Sent},
 		{panicsMidway, []string{"", " DUPLICATE"}, "retry", 2, ticket.Sent},
-		{neverMidway, []string{""}, "bury", 1, ticket.Buried},
+		{unprintableMidway, []string{""}, "bury", 1, ticket.Buried},
 		{noProof, []string{""}, "ack", 1, ticket.Sent},
 		{dropped, []string{""}, "retry", 2, ticket.Sent},
 		{beginsTwice, []string{""}, "ack", 1, ticket.Sent},
@@ -35,58 +35,58 @@ func TestTheBannerIsThereExactlyWhenInDoubt(t *testing.T) {
 		{beginsLate, []string{""}, "retry", 2, ticket.Sent},
 	} {
 		t.Run(string(c.fault), func(t *testing.T) {
-			check := func(k *kitchen, p *fakePrinter, name string) {
+			check := func(h *harness, p *fakePrinter, name string) {
 				p.faults = []fault{c.fault}
-				k.q.put("grill", "a")
-				k.pass(time.Minute)
+				h.q.enqueue("grill", "a")
+				h.advance(time.Minute)
 				var want []string
 				for _, mark := range c.copies {
 					want = append(want, name+mark)
 				}
-				k.wantPaper(p, want...)
-				if j := k.q.job("a"); j.State != c.state {
+				h.wantPrinted(p, want...)
+				if j := h.q.job("a"); j.State != c.state {
 					t.Errorf("the job is %s, want %s", j.State, c.state)
 				}
 			}
-			inKitchen(t, func(t *testing.T, k *kitchen) {
-				check(k, k.grill(), "a")
-				if want := "grill a " + c.end; k.q.ends[0] != want {
-					t.Errorf("the first attempt ended as %q, want %q", k.q.ends[0], want)
+			inBubble(t, func(t *testing.T, h *harness) {
+				check(h, h.serveGrill(), "a")
+				if want := "grill a " + c.end; h.q.ends[0] != want {
+					t.Errorf("the first attempt ended as %q, want %q", h.q.ends[0], want)
 				}
-				if n := k.q.job("a").Attempts; n != c.attempts {
-					t.Errorf("%d attempts were counted, want %d", n, c.attempts)
+				if n := h.q.job("a").Attempts; n != c.attempts {
+					t.Errorf("%d attempts were checkedPrinter, want %d", n, c.attempts)
 				}
 			})
-			inKitchen(t, func(t *testing.T, k *kitchen) {
-				_, bar := k.backed(off, 0)
-				check(k, bar, "a"+instead)
+			inBubble(t, func(t *testing.T, h *harness) {
+				_, bar := h.serveWithBackup(off, 0)
+				check(h, bar, "a"+forGrill)
 			})
 		})
 	}
 }
 
-func TestACleanFailureOfAMarkedReprintKeepsTheMark(t *testing.T) {
-	inKitchen(t, func(t *testing.T, k *kitchen) {
-		p := k.grill(cut, off, noPaper, panics, off)
-		k.q.put("grill", "a")
-		k.pass(time.Minute)
-		k.wantPaper(p, "a", "a DUPLICATE")
-		k.wantEnds("grill a retry", "grill a retry", "grill a return", "grill a retry", "grill a retry", "grill a ack")
+func TestAMarkedReprintThatFailsBeforeTheFirstByteKeepsTheMark(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		p := h.serveGrill(cut, off, noPaper, panics, off)
+		h.q.enqueue("grill", "a")
+		h.advance(time.Minute)
+		h.wantPrinted(p, "a", "a DUPLICATE")
+		h.wantEnds("grill a retry", "grill a retry", "grill a return", "grill a retry", "grill a retry", "grill a ack")
 	})
 }
 
 func TestATicketInDoubtIsReprintedOnceMarkedThenHeld(t *testing.T) {
 	for _, again := range []fault{cut, noPaperMidway, panicsMidway} {
 		t.Run(string(again), func(t *testing.T) {
-			inKitchen(t, func(t *testing.T, k *kitchen) {
-				p := k.grill(cut, again)
-				k.q.put("grill", "a", "b")
-				k.pass(time.Second)
-				k.wantPaper(p, "a", "a DUPLICATE") // the reprint comes at once
-				k.pass(time.Minute)
-				k.wantPaper(p, "a", "a DUPLICATE", "b")
-				k.wantEnds("grill a retry", "grill a hold", "grill b ack")
-				if j := k.q.job("a"); j.State != ticket.Held || !strings.Contains(j.Reason, "see what came out") {
+			inBubble(t, func(t *testing.T, h *harness) {
+				p := h.serveGrill(cut, again)
+				h.q.enqueue("grill", "a", "b")
+				h.advance(time.Second)
+				h.wantPrinted(p, "a", "a DUPLICATE") // the reprint comes at once
+				h.advance(time.Minute)
+				h.wantPrinted(p, "a", "a DUPLICATE", "b")
+				h.wantEnds("grill a retry", "grill a hold", "grill b ack")
+				if j := h.q.job("a"); j.State != ticket.Held || !strings.Contains(j.Reason, "check what came out") {
 					t.Errorf("%s: the reason %q does not say what to do", j.State, j.Reason)
 				}
 			})
@@ -94,78 +94,78 @@ func TestATicketInDoubtIsReprintedOnceMarkedThenHeld(t *testing.T) {
 	}
 }
 
-func TestADoubtLeftByTheBackupIsReprintedMarkedThenHeld(t *testing.T) {
-	inKitchen(t, func(t *testing.T, k *kitchen) {
-		_, bar := k.backed(off, holdFor)
+func TestATicketLeftInDoubtByTheBackupIsReprintedMarkedThenHeld(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		_, bar := h.serveWithBackup(off, backupAfter)
 		bar.faults = []fault{cut, cut}
-		k.q.put("grill", "a", "b")
-		k.pass(holdFor + 2*time.Minute)
-		k.wantPaper(bar, "a"+instead, "a"+instead+" DUPLICATE", "b"+instead)
-		if j := k.q.job("a"); j.State != ticket.Held || !strings.Contains(j.Reason, "on bar: ") {
+		h.q.enqueue("grill", "a", "b")
+		h.advance(backupAfter + 2*time.Minute)
+		h.wantPrinted(bar, "a"+forGrill, "a"+forGrill+" DUPLICATE", "b"+forGrill)
+		if j := h.q.job("a"); j.State != ticket.Held || !strings.Contains(j.Reason, "on bar: ") {
 			t.Errorf("the job is %s: %s", j.State, j.Reason)
 		}
 	})
 }
 
-func TestALineThatHoldsDoubtHoldsAtOnce(t *testing.T) {
+func TestALaneWithHoldDoubtHoldsAtOnce(t *testing.T) {
 	hold := func(l *Lane) { l.HoldDoubt = true }
 	t.Run("its own printer's", func(t *testing.T) {
-		inKitchen(t, func(t *testing.T, k *kitchen) {
-			p := k.printer(off, cut)
-			k.Set([]Lane{{Name: "grill", Station: p, HoldDoubt: true}})
-			k.q.put("grill", "a", "b")
-			k.pass(time.Minute)
-			k.wantPaper(p, "a", "b")
-			k.wantEnds("grill a retry", "grill a hold", "grill b ack")
+		inBubble(t, func(t *testing.T, h *harness) {
+			p := h.printer(off, cut)
+			h.Set([]Lane{{Name: "grill", Station: p, HoldDoubt: true}})
+			h.q.enqueue("grill", "a", "b")
+			h.advance(time.Minute)
+			h.wantPrinted(p, "a", "b")
+			h.wantEnds("grill a retry", "grill a hold", "grill b ack")
 		})
 	})
 	t.Run("its backup's", func(t *testing.T) {
-		inKitchen(t, func(t *testing.T, k *kitchen) {
-			_, bar := k.backed(off, 0, hold)
+		inBubble(t, func(t *testing.T, h *harness) {
+			_, bar := h.serveWithBackup(off, 0, hold)
 			bar.faults = []fault{cut}
-			k.q.put("grill", "a", "b")
-			k.pass(time.Minute)
-			k.wantPaper(bar, "a"+instead, "b"+instead)
-			k.wantEnds("grill a hold", "grill b ack")
+			h.q.enqueue("grill", "a", "b")
+			h.advance(time.Minute)
+			h.wantPrinted(bar, "a"+forGrill, "b"+forGrill)
+			h.wantEnds("grill a hold", "grill b ack")
 		})
 	})
 	t.Run("what a crash left", func(t *testing.T) {
-		inKitchen(t, func(t *testing.T, k *kitchen) {
-			k.q.put("grill", "a", "b")
-			l, err := k.q.Queue.Take(t.Context(), "grill")
+		inBubble(t, func(t *testing.T, h *harness) {
+			h.q.enqueue("grill", "a", "b")
+			l, err := h.q.Queue.Take(t.Context(), "grill")
 			if err = errors.Join(err, l.Begin(t.Context()), l.Return(t.Context(), "")); err != nil {
 				t.Fatal(err)
 			}
-			p := k.printer()
-			k.Set([]Lane{{Name: "grill", Station: p, HoldDoubt: true}})
-			k.pass(time.Minute)
-			k.wantPaper(p, "b")
-			k.wantEnds("grill a hold", "grill b ack")
+			p := h.printer()
+			h.Set([]Lane{{Name: "grill", Station: p, HoldDoubt: true}})
+			h.advance(time.Minute)
+			h.wantPrinted(p, "b")
+			h.wantEnds("grill a hold", "grill b ack")
 		})
 	})
 }
 
-// A knowing station never brings a ticket out twice.
-type knowing struct{ *fakePrinter }
+// A idempotentPrinter station never brings a ticket out twice.
+type idempotentPrinter struct{ *fakePrinter }
 
-func (knowing) Idempotent() bool { return true }
+func (idempotentPrinter) Idempotent() bool { return true }
 
-func TestAStationThatKnowsATicketAgainIsGivenItUntilItIsOut(t *testing.T) {
-	inKitchen(t, func(t *testing.T, k *kitchen) {
-		p := k.printer(cut, cut, off, cut)
-		k.Set([]Lane{{Name: "grill", Station: knowing{p}, HoldDoubt: true}})
-		k.q.put("grill", "a")
-		k.pass(time.Minute)
-		k.wantEnds("grill a retry", "grill a retry", "grill a retry", "grill a retry", "grill a ack")
+func TestAnIdempotentStationIsGivenATicketInDoubtUntilItIsOut(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		p := h.printer(cut, cut, off, cut)
+		h.Set([]Lane{{Name: "grill", Station: idempotentPrinter{p}, HoldDoubt: true}})
+		h.q.enqueue("grill", "a")
+		h.advance(time.Minute)
+		h.wantEnds("grill a retry", "grill a retry", "grill a retry", "grill a retry", "grill a ack")
 	})
 }
 
-func TestAPrinterThatBreaksOffEveryTicketDoesNotRunThroughItsLine(t *testing.T) {
-	inKitchen(t, func(t *testing.T, k *kitchen) {
-		p := k.grill()
-		p.now(cut)
-		k.q.put("grill", names(100)...)
-		k.pass(10 * time.Minute)
+func TestAPrinterThatBreaksOffEveryTicketDoesNotWasteItsQueue(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		p := h.serveGrill()
+		p.setFault(cut)
+		h.q.enqueue("grill", names(100)...)
+		h.advance(10 * time.Minute)
 		// At most one attempt in 15 s once the pauses have grown.
 		if n := len(p.attempts()); n > 45 {
 			t.Errorf("%d attempts in ten minutes", n)
@@ -173,44 +173,44 @@ func TestAPrinterThatBreaksOffEveryTicketDoesNotRunThroughItsLine(t *testing.T) 
 	})
 }
 
-func TestNotReadySpendsNoAttempt(t *testing.T) {
-	inKitchen(t, func(t *testing.T, k *kitchen) {
-		p := k.grill()
-		p.now(noPaper)
-		k.q.put("grill", "a")
-		k.pass(time.Hour)
+func TestAPrinterThatIsNotReadySpendsNoAttempt(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		p := h.serveGrill()
+		p.setFault(noPaper)
+		h.q.enqueue("grill", "a")
+		h.advance(time.Hour)
 		if n := len(p.attempts()); n < 600 || n > 900 {
 			t.Errorf("looked %d times in an hour, want every 4 to 6 s", n)
 		}
-		if s := k.status("grill"); s.Up || s.Waiting != "status: no paper" || s.Attempt != 1 {
+		if s := h.status("grill"); s.Up || s.Waiting != "status: no paper" || s.Attempt != 1 {
 			t.Errorf("status is %+v", s)
 		}
-		p.now(fine)
-		k.pass(6 * time.Second) // however long it took, the cook does not wait longer
-		k.wantPaper(p, "a")
-		if j := k.q.job("a"); j.Attempts != 1 {
+		p.setFault(fine)
+		h.advance(6 * time.Second) // however long it took, the cook does not wait longer
+		h.wantPrinted(p, "a")
+		if j := h.q.job("a"); j.Attempts != 1 {
 			t.Errorf("%d attempts were spent", j.Attempts)
 		}
 	})
 }
 
 func TestNothingIsPrintedWhenBeginFails(t *testing.T) {
-	inKitchen(t, func(t *testing.T, k *kitchen) {
+	inBubble(t, func(t *testing.T, h *harness) {
 		fails := 3
-		k.q.beginErr = func() error {
+		h.q.beginErr = func() error {
 			if fails--; fails < 0 {
 				return nil
 			}
 			return errors.New("storage failed")
 		}
-		p := k.grill()
-		k.q.put("grill", "a")
-		k.pass(0)
-		k.wantEnds("grill a return") // and a pause
-		k.pass(time.Minute)
-		k.wantPaper(p, "a")
-		k.wantEnds("grill a return", "grill a return", "grill a return", "grill a ack")
-		if s := k.status("grill"); !s.Up {
+		p := h.serveGrill()
+		h.q.enqueue("grill", "a")
+		h.advance(0)
+		h.wantEnds("grill a return") // and a pause
+		h.advance(time.Minute)
+		h.wantPrinted(p, "a")
+		h.wantEnds("grill a return", "grill a return", "grill a return", "grill a ack")
+		if s := h.status("grill"); !s.Up {
 			t.Error("the storage's failure is blamed on the printer")
 		}
 	})
@@ -223,8 +223,8 @@ func (f printFunc) Print(ctx context.Context, d ticket.Delivery, begin func(cont
 	return f(ctx, d, begin)
 }
 
-func TestBeginGoesThroughOnceAndOnlyDuringThePrint(t *testing.T) {
-	inKitchen(t, func(t *testing.T, k *kitchen) {
+func TestBeginIsPassedOnOnceAndOnlyDuringThePrint(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
 		var kept func(context.Context) error
 		var second error
 		print := func(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error) {
@@ -238,17 +238,17 @@ func TestBeginGoesThroughOnceAndOnlyDuringThePrint(t *testing.T) {
 			second = begin(ctx)
 			return "", second
 		}
-		k.Set([]Lane{{Name: "grill", Station: printFunc(print)}})
-		k.q.put("grill", "a")
-		k.pass(time.Minute)
+		h.Set([]Lane{{Name: "grill", Station: printFunc(print)}})
+		h.q.enqueue("grill", "a")
+		h.advance(time.Minute)
 		if second == nil {
 			t.Error("a second begin went through")
 		}
-		if err := kept(t.Context()); !errors.Is(err, errOver) {
+		if err := kept(t.Context()); !errors.Is(err, errAttemptOver) {
 			t.Error("a begin after the print went through")
 		}
-		k.wantEnds("grill a retry", "grill a ack")
-		if j := k.q.job("a"); j.State != ticket.Shown {
+		h.wantEnds("grill a retry", "grill a ack")
+		if j := h.q.job("a"); j.State != ticket.Shown {
 			t.Errorf("state %s", j.State)
 		}
 	})
@@ -263,37 +263,37 @@ func TestJudgeGivesEveryAttemptOneEnd(t *testing.T) {
 		end            ending
 		result         result
 	}{
-		{"out", attempt{}, false, false, ack, ok},
-		{"out, marked", attempt{begun: true}, true, true, ack, ok},
-		{"refused", attempt{err: plain}, false, false, retry, refused},
-		{"refused, line holds", attempt{err: plain}, false, true, retry, refused},
-		{"refused, marked", attempt{err: plain}, true, false, retry, refused},
-		{"broken", attempt{err: plain, begun: true}, false, false, retry, doubt},
-		{"broken, marked", attempt{err: plain, begun: true}, true, false, hold, doubt},
-		{"broken, line holds", attempt{err: plain, begun: true}, false, true, hold, doubt},
-		{"broken, known", attempt{err: plain, begun: true, known: true}, true, true, retry, doubt},
-		{"no paper", attempt{err: paper}, false, false, giveBack, notReady},
-		{"no paper, marked", attempt{err: paper}, true, false, giveBack, notReady},
-		{"no paper midway", attempt{err: paper, begun: true}, false, false, retry, doubt},
-		{"no paper midway, marked", attempt{err: paper, begun: true}, true, false, hold, doubt},
-		{"never", attempt{err: perm}, false, false, bury, permanent},
-		{"never, midway", attempt{err: perm, begun: true}, false, true, bury, permanent},
-		{"begin failed", attempt{err: plain, beginErr: plain}, true, true, giveBack, interrupted},
-		{"shutdown", attempt{err: plain, interrupted: true}, false, false, giveBack, interrupted},
-		{"shutdown, marked", attempt{err: plain, interrupted: true}, true, true, giveBack, interrupted},
-		{"shutdown midway", attempt{err: plain, begun: true, interrupted: true}, false, false, giveBack, interrupted},
-		{"shutdown midway, marked", attempt{err: plain, begun: true, interrupted: true}, true, false, hold, interrupted},
-		{"shutdown midway, line holds", attempt{err: plain, begun: true, interrupted: true}, false, true, hold, interrupted},
-		{"shutdown, permanent", attempt{err: perm, interrupted: true}, false, false, giveBack, interrupted},
+		{"out", attempt{}, false, false, endAck, resultOK},
+		{"out, marked", attempt{begun: true}, true, true, endAck, resultOK},
+		{"refused", attempt{err: plain}, false, false, endRetry, resultRefused},
+		{"refused, lane holds", attempt{err: plain}, false, true, endRetry, resultRefused},
+		{"refused, marked", attempt{err: plain}, true, false, endRetry, resultRefused},
+		{"broken", attempt{err: plain, begun: true}, false, false, endRetry, resultDoubt},
+		{"broken, marked", attempt{err: plain, begun: true}, true, false, endHold, resultDoubt},
+		{"broken, lane holds", attempt{err: plain, begun: true}, false, true, endHold, resultDoubt},
+		{"broken, known", attempt{err: plain, begun: true, idempotent: true}, true, true, endRetry, resultDoubt},
+		{"no paper", attempt{err: paper}, false, false, endReturn, resultNotReady},
+		{"no paper, marked", attempt{err: paper}, true, false, endReturn, resultNotReady},
+		{"no paper midway", attempt{err: paper, begun: true}, false, false, endRetry, resultDoubt},
+		{"no paper midway, marked", attempt{err: paper, begun: true}, true, false, endHold, resultDoubt},
+		{"never", attempt{err: perm}, false, false, endBury, resultPermanent},
+		{"unprintable, midway", attempt{err: perm, begun: true}, false, true, endBury, resultPermanent},
+		{"begin failed", attempt{err: plain, beginErr: plain}, true, true, endReturn, resultInterrupted},
+		{"shutdown", attempt{err: plain, interrupted: true}, false, false, endReturn, resultInterrupted},
+		{"shutdown, marked", attempt{err: plain, interrupted: true}, true, true, endReturn, resultInterrupted},
+		{"shutdown midway", attempt{err: plain, begun: true, interrupted: true}, false, false, endReturn, resultInterrupted},
+		{"shutdown midway, marked", attempt{err: plain, begun: true, interrupted: true}, true, false, endHold, resultInterrupted},
+		{"shutdown midway, lane holds", attempt{err: plain, begun: true, interrupted: true}, false, true, endHold, resultInterrupted},
+		{"shutdown, permanent", attempt{err: perm, interrupted: true}, false, false, endReturn, resultInterrupted},
 	} {
 		v := judge(c.a, c.doubted, c.holds)
 		if v.end != c.end || v.result != c.result {
 			t.Errorf("%s: end %d, result %s; want %d, %s", c.name, v.end, v.result, c.end, c.result)
 		}
-		if (v.reason == "") != (v.end == ack) {
+		if (v.reason == "") != (v.end == endAck) {
 			t.Errorf("%s: reason %q", c.name, v.reason)
 		}
-		if inDoubt := c.a.begun || c.doubted; v.end == bury && strings.Contains(v.reason, "may have come out") != inDoubt {
+		if inDoubt := c.a.begun || c.doubted; v.end == endBury && strings.Contains(v.reason, "may have come out") != inDoubt {
 			t.Errorf("%s: reason %q, in doubt %t", c.name, v.reason, inDoubt)
 		}
 	}

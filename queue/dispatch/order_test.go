@@ -19,23 +19,23 @@ func names(n int) []string {
 	return out
 }
 
-func TestFirstAttemptsKeepTheOrderOfArrivalOverFailures(t *testing.T) {
-	inKitchen(t, func(t *testing.T, k *kitchen) {
-		p := k.grill(off, off, fine, noPaper, fine, off, panics, fine, noPaper, off)
-		k.q.put("grill", names(6)...)
-		k.pass(10 * time.Minute)
-		k.wantPaper(p, names(6)...)
+func TestTicketsKeepTheirOrderThroughFailures(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		p := h.serveGrill(off, off, fine, noPaper, fine, off, panics, fine, noPaper, off)
+		h.q.enqueue("grill", names(6)...)
+		h.advance(10 * time.Minute)
+		h.wantPrinted(p, names(6)...)
 	})
 }
 
 func TestAPrinterOffForThreeHoursDrainsInOrderOverARestart(t *testing.T) {
-	inKitchen(t, func(t *testing.T, k *kitchen) {
-		p := k.grill()
-		p.now(off)
+	inBubble(t, func(t *testing.T, h *harness) {
+		p := h.serveGrill()
+		p.setFault(off)
 		p.takes = time.Second
 		for _, n := range names(100) {
-			k.q.put("grill", n)
-			k.pass(108 * time.Second)
+			h.q.enqueue("grill", n)
+			h.advance(108 * time.Second)
 		}
 		tries := p.attempts()
 		for i := 1; i < len(tries); i++ {
@@ -47,28 +47,28 @@ func TestAPrinterOffForThreeHoursDrainsInOrderOverARestart(t *testing.T) {
 		if n := len(tries); n < 300 || n > 800 {
 			t.Errorf("%d attempts in three hours", n)
 		}
-		if j := k.q.job("order-000"); j.Attempts != len(tries) {
+		if j := h.q.job("order-000"); j.Attempts != len(tries) {
 			t.Errorf("the head counts %d attempts of %d: another ticket was tried", j.Attempts, len(tries))
 		}
 
 		// The stop cuts one off: after the restart it comes again, marked, before anything else.
-		p.now(fine)
-		k.pass(longestPause)
+		p.setFault(fine)
+		h.advance(longestPause)
 		for len(p.printed()) < 50 {
-			k.pass(100 * time.Millisecond)
+			h.advance(100 * time.Millisecond)
 		}
-		if err := k.stopNow(); err != nil {
+		if err := h.stopAtOnce(); err != nil {
 			t.Error(err)
 		}
-		k.q.close()
-		k.q.open()
-		k.start()
+		h.q.close()
+		h.q.open()
+		h.start()
 		n := len(p.printed())
-		k.Set([]Lane{{Name: "grill", Station: p}})
-		k.pass(time.Hour)
+		h.Set([]Lane{{Name: "grill", Station: p}})
+		h.advance(time.Hour)
 		want := names(100)
-		k.wantPaper(p, slices.Insert(want, n, want[n-1]+" DUPLICATE")...)
-		for name, j := range k.q.jobs() {
+		h.wantPrinted(p, slices.Insert(want, n, want[n-1]+" DUPLICATE")...)
+		for name, j := range h.q.jobs() {
 			if j.State != ticket.Sent {
 				t.Errorf("%s is %s", name, j.State)
 			}
@@ -77,23 +77,23 @@ func TestAPrinterOffForThreeHoursDrainsInOrderOverARestart(t *testing.T) {
 }
 
 func TestADeadStationNeverDelaysAnother(t *testing.T) {
-	for _, f := range []fault{off, noPaper, cut, panics, never} {
+	for _, f := range []fault{off, noPaper, cut, panics, unprintable} {
 		t.Run(string(f), func(t *testing.T) {
-			inKitchen(t, func(t *testing.T, k *kitchen) {
-				dead, alive, hangs := k.printer(), k.printer(), k.printer()
-				dead.now(f)
+			inBubble(t, func(t *testing.T, h *harness) {
+				dead, alive, hangs := h.printer(), h.printer(), h.printer()
+				dead.setFault(f)
 				hangs.dial = 100 * time.Hour
-				k.Set([]Lane{{Name: "dead", Station: dead}, {Name: "alive", Station: alive}, {Name: "hangs", Station: hangs}})
+				h.Set([]Lane{{Name: "dead", Station: dead}, {Name: "alive", Station: alive}, {Name: "hangs", Station: hangs}})
 				var want []string
 				for i := range 50 {
 					n := fmt.Sprintf("order-%d", i)
 					want = append(want, n)
-					k.q.put("dead", n)
-					k.q.put("hangs", n)
-					k.q.put("alive", n)
-					k.pass(0) // no time at all: only what is possible at once
-					k.wantPaper(alive, want...)
-					k.pass(time.Second)
+					h.q.enqueue("dead", n)
+					h.q.enqueue("hangs", n)
+					h.q.enqueue("alive", n)
+					h.advance(0) // no time at all: only what is possible at once
+					h.wantPrinted(alive, want...)
+					h.advance(time.Second)
 				}
 			})
 		})
@@ -115,8 +115,8 @@ func TestPausesStayWithinTheirBounds(t *testing.T) {
 		}
 		within(t, fmt.Sprintf("backoff(%d)", n), func() time.Duration { return backoff(n) }, want.low, want.high)
 	}
-	within(t, "poll", poll, 4*time.Second, 6*time.Second)
-	within(t, "soon", soon, time.Second/2, time.Second)
+	within(t, "notReadyPause", notReadyPause, 4*time.Second, 6*time.Second)
+	within(t, "reprintPause", reprintPause, time.Second/2, time.Second)
 }
 
 func within(t *testing.T, what string, f func() time.Duration, low, high time.Duration) {
@@ -135,87 +135,87 @@ func within(t *testing.T, what string, f func() time.Duration, low, high time.Du
 }
 
 func TestATicketThatGoesOutResetsTheBackoff(t *testing.T) {
-	inKitchen(t, func(t *testing.T, k *kitchen) {
-		p := k.grill(off, off, off, off, off, off, fine, off, fine)
-		k.q.put("grill", "a", "b")
-		k.pass(10 * time.Minute)
+	inBubble(t, func(t *testing.T, h *harness) {
+		p := h.serveGrill(off, off, off, off, off, off, fine, off, fine)
+		h.q.enqueue("grill", "a", "b")
+		h.advance(10 * time.Minute)
 		tries := p.attempts()
 		if d := tries[8].Sub(tries[7]); d > 2*time.Second {
 			t.Errorf("the first pause after a ticket that went out lasted %v", d)
 		}
 		p.faults = []fault{off, off, off, off, noPaper, off, fine}
-		k.q.put("grill", "c")
-		k.pass(10 * time.Minute)
+		h.q.enqueue("grill", "c")
+		h.advance(10 * time.Minute)
 		if tries = p.attempts(); tries[15].Sub(tries[14]) > 2*time.Second {
 			t.Error("a printer that answers, if only to ask for paper, does not reset the backoff")
 		}
 	})
 }
 
-func TestAKickEndsAPauseAndBeginsTheBackoffAfresh(t *testing.T) {
-	inKitchen(t, func(t *testing.T, k *kitchen) {
-		p := k.grill()
-		p.now(off)
-		k.q.put("grill", "a")
-		k.pass(10 * time.Minute)
+func TestAKickEndsAPauseAndResetsTheBackoff(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		p := h.serveGrill()
+		p.setFault(off)
+		h.q.enqueue("grill", "a")
+		h.advance(10 * time.Minute)
 		n := len(p.attempts())
-		if k.status("grill").NextTry.IsZero() {
+		if h.status("grill").NextTry.IsZero() {
 			t.Error("the line is in no pause")
 		}
-		k.Kick("grill")
-		k.Kick("no such line")
-		k.pass(0)
+		h.Kick("grill")
+		h.Kick("no such lane")
+		h.advance(0)
 		tries := p.attempts()
 		if len(tries) != n+1 {
 			t.Fatalf("%d attempts after the kick, want %d", len(tries), n+1)
 		}
-		k.pass(2 * time.Second)
+		h.advance(2 * time.Second)
 		if got := len(p.attempts()); got != n+2 {
 			t.Errorf("%d attempts two seconds later, want %d", got, n+2)
 		}
 	})
 }
 
-func TestAKickDisturbsNobodyElse(t *testing.T) {
-	inKitchen(t, func(t *testing.T, k *kitchen) {
-		p := k.grill()
+func TestAKickDoesNotDisturbAnIdleOrPrintingStation(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		p := h.serveGrill()
 		p.takes = time.Minute
-		k.Kick("grill") // idle
-		k.q.put("grill", "a", "b")
-		k.pass(time.Second)
-		k.Kick("grill") // printing
-		k.pass(2 * time.Minute)
-		k.wantPaper(p, "a", "b")
-		k.wantEnds("grill a ack", "grill b ack")
+		h.Kick("grill") // idle
+		h.q.enqueue("grill", "a", "b")
+		h.advance(time.Second)
+		h.Kick("grill") // printing
+		h.advance(2 * time.Minute)
+		h.wantPrinted(p, "a", "b")
+		h.wantEnds("grill a ack", "grill b ack")
 	})
 }
 
 func TestAQueueThatFailsIsTriedAgain(t *testing.T) {
-	inKitchen(t, func(t *testing.T, k *kitchen) {
-		p := k.printer()
-		k.q.fails(errors.New("the disk is on fire"), nil)
-		k.Set([]Lane{{Name: "grill", Station: p}})
-		k.pass(time.Hour)
-		k.q.fails(nil, nil)
-		k.q.put("grill", "a")
-		k.pass(longestPause)
-		k.wantPaper(p, "a")
-		if got, _ := k.logs.lines(t); len(got) != 2 {
+	inBubble(t, func(t *testing.T, h *harness) {
+		p := h.printer()
+		h.q.setErrors(errors.New("the disk is on fire"), nil)
+		h.Set([]Lane{{Name: "grill", Station: p}})
+		h.advance(time.Hour)
+		h.q.setErrors(nil, nil)
+		h.q.enqueue("grill", "a")
+		h.advance(longestPause)
+		h.wantPrinted(p, "a")
+		if got, _ := h.logs.entries(t); len(got) != 2 {
 			t.Errorf("an hour of the same error was logged as %q", got)
 		}
-		k.q.fails(errors.New("the disk is on fire again"), nil)
-		k.q.put("grill", "b")
-		k.pass(0)
-		if d := time.Until(k.status("grill").NextTry); d <= 0 || d > 2*time.Second {
+		h.q.setErrors(errors.New("the disk is on fire again"), nil)
+		h.q.enqueue("grill", "b")
+		h.advance(0)
+		if d := time.Until(h.status("grill").NextTry); d <= 0 || d > 2*time.Second {
 			t.Errorf("the first pause after a ticket that was settled lasts %v", d)
 		}
 	})
 }
 
-func TestATicketThatWasTakenBackInHandCostsItsLineNoPause(t *testing.T) {
-	inKitchen(t, func(t *testing.T, k *kitchen) {
+func TestATicketCancelledWhileInHandCostsItsQueueNoPause(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
 		var out []string
-		k.Set([]Lane{{Name: "grill", Station: printFunc(func(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error) {
+		h.Set([]Lane{{Name: "grill", Station: printFunc(func(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error) {
 			time.Sleep(3 * time.Second) // it connects
 			if err := begin(ctx); err != nil {
 				return "", err
@@ -223,8 +223,8 @@ func TestATicketThatWasTakenBackInHandCostsItsLineNoPause(t *testing.T) {
 			out = append(out, d.Ticket.Request)
 			return ticket.Sent, nil
 		})}})
-		k.q.put("bar", "shown")
-		lease, err := k.q.Queue.Take(t.Context(), "bar")
+		h.q.enqueue("bar", "shown")
+		lease, err := h.q.Queue.Take(t.Context(), "bar")
 		if err == nil {
 			err = lease.Ack(t.Context(), ticket.Shown, "")
 		}
@@ -233,13 +233,13 @@ func TestATicketThatWasTakenBackInHandCostsItsLineNoPause(t *testing.T) {
 		}
 		d := lease.Delivery()
 		for _, card := range []ticket.Card{{Job: d.Job, Copy: &d.Ticket}, {Job: d.Job}} { // dark, and back a second later
-			if _, err := k.q.Rescue(t.Context(), "bar", "grill", []ticket.Card{card}); err != nil {
+			if _, err := h.q.Rescue(t.Context(), "bar", "grill", []ticket.Card{card}); err != nil {
 				t.Fatal(err)
 			}
-			k.pass(time.Second)
+			h.advance(time.Second)
 		}
-		k.q.put("grill", "order")
-		k.pass(4500 * time.Millisecond) // one to connect for nothing, three for this one
+		h.q.enqueue("grill", "order")
+		h.advance(4500 * time.Millisecond) // one to connect for nothing, three for this one
 		if !slices.Equal(out, []string{"order"}) {
 			t.Errorf("%q came out", out)
 		}
@@ -247,16 +247,16 @@ func TestATicketThatWasTakenBackInHandCostsItsLineNoPause(t *testing.T) {
 }
 
 // The queue's own rules end this sooner (it holds what was in doubt twice); this is for paper's sake.
-func TestAQueueThatWillNotSettleIsNotAskedAtFullSpeed(t *testing.T) {
-	for _, f := range []fault{fine, cut, off, never, noPaper} {
+func TestATicketThatCannotBeSettledIsNotPrintedInALoop(t *testing.T) {
+	for _, f := range []fault{fine, cut, off, unprintable, noPaper} {
 		t.Run(string(f), func(t *testing.T) {
-			inKitchen(t, func(t *testing.T, k *kitchen) {
-				p := k.printer()
-				p.now(f)
-				k.q.settling = func(context.Context) error { return errors.New("not now") }
-				k.Set([]Lane{{Name: "grill", Station: p}})
-				k.q.put("grill", "a")
-				k.pass(10 * time.Minute)
+			inBubble(t, func(t *testing.T, h *harness) {
+				p := h.printer()
+				p.setFault(f)
+				h.q.settling = func(context.Context) error { return errors.New("not now") }
+				h.Set([]Lane{{Name: "grill", Station: p}})
+				h.q.enqueue("grill", "a")
+				h.advance(10 * time.Minute)
 				if n := len(p.attempts()); n > 160 || f != noPaper && n > 60 {
 					t.Errorf("%d attempts in ten minutes", n)
 				}
@@ -266,50 +266,50 @@ func TestAQueueThatWillNotSettleIsNotAskedAtFullSpeed(t *testing.T) {
 }
 
 func TestARecoveringStationFirstPrintsTheSlip(t *testing.T) {
-	inKitchen(t, func(t *testing.T, k *kitchen) {
-		p := k.printer()
-		p.now(off)
-		k.Set([]Lane{{Name: "grill", Station: p, ExpireAfter: 4 * time.Hour}})
-		k.q.put("grill", "a", "b")
-		k.pass(3 * time.Hour)
-		k.q.put("grill", "c")
-		k.pass(2 * time.Hour)
-		p.now(fine)
-		k.pass(longestPause)
-		k.wantPaper(p, "slip a b", "c")
+	inBubble(t, func(t *testing.T, h *harness) {
+		p := h.printer()
+		p.setFault(off)
+		h.Set([]Lane{{Name: "grill", Station: p, ExpireAfter: 4 * time.Hour}})
+		h.q.enqueue("grill", "a", "b")
+		h.advance(3 * time.Hour)
+		h.q.enqueue("grill", "c")
+		h.advance(2 * time.Hour)
+		p.setFault(fine)
+		h.advance(longestPause)
+		h.wantPrinted(p, "slip a b", "c")
 	})
 }
 
-func TestWhatIsCancelledOrGetsTooOldOnAHeldStationDoesNotPrint(t *testing.T) {
-	inKitchen(t, func(t *testing.T, k *kitchen) {
-		p := k.printer(off)
-		k.Set([]Lane{{Name: "grill", Station: p, ExpireAfter: 4 * time.Hour}})
-		k.q.put("grill", "gone", "a", "b")
-		k.pass(0) // the line is in a pause, the head is lent to nobody
-		if err := k.q.Cancel(t.Context(), k.q.job("gone").ID, "left"); err != nil {
+func TestATicketCancelledOrTooOldOnAHeldStationDoesNotPrint(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		p := h.printer(off)
+		h.Set([]Lane{{Name: "grill", Station: p, ExpireAfter: 4 * time.Hour}})
+		h.q.enqueue("grill", "gone", "a", "b")
+		h.advance(0) // the line is in a pause, the head is lent to nobody
+		if err := h.q.Cancel(t.Context(), h.q.job("gone").ID, "left"); err != nil {
 			t.Error(err)
 		}
-		k.q.hold("grill", true)
-		k.pass(5 * time.Hour)
-		k.q.put("grill", "c")
-		k.wantPaper(p)
-		k.q.hold("grill", false)
-		k.pass(0)
-		k.wantPaper(p, "slip a b", "c")
-		if j := k.q.job("a"); j.Attempts != 0 || j.State != ticket.Expired {
+		h.q.hold("grill", true)
+		h.advance(5 * time.Hour)
+		h.q.enqueue("grill", "c")
+		h.wantPrinted(p)
+		h.q.hold("grill", false)
+		h.advance(0)
+		h.wantPrinted(p, "slip a b", "c")
+		if j := h.q.job("a"); j.Attempts != 0 || j.State != ticket.Expired {
 			t.Errorf("%d attempts, %s", j.Attempts, j.State)
 		}
 	})
 }
 
 func TestTicketsPrintLateWhenTheQueueCannotExpireThem(t *testing.T) {
-	inKitchen(t, func(t *testing.T, k *kitchen) {
-		p := k.printer()
-		k.q.fails(nil, errors.New("storage full"))
-		k.q.put("grill", "a", "b")
-		k.pass(5 * time.Hour)
-		k.Set([]Lane{{Name: "grill", Station: p, ExpireAfter: 4 * time.Hour}})
-		k.pass(time.Second)
-		k.wantPaper(p, "a", "b")
+	inBubble(t, func(t *testing.T, h *harness) {
+		p := h.printer()
+		h.q.setErrors(nil, errors.New("storage full"))
+		h.q.enqueue("grill", "a", "b")
+		h.advance(5 * time.Hour)
+		h.Set([]Lane{{Name: "grill", Station: p, ExpireAfter: 4 * time.Hour}})
+		h.advance(time.Second)
+		h.wantPrinted(p, "a", "b")
 	})
 }

@@ -9,102 +9,102 @@ import (
 )
 
 func TestSetDuringAPrintFinishesTheTicketInHandThenUsesTheNewStation(t *testing.T) {
-	inKitchen(t, func(t *testing.T, k *kitchen) {
-		before, after := k.printer(), k.printer()
+	inBubble(t, func(t *testing.T, h *harness) {
+		before, after := h.printer(), h.printer()
 		before.takes = time.Minute
-		k.Set([]Lane{{Name: "grill", Station: before}})
-		k.q.put("grill", "a", "b")
-		k.pass(time.Second)
+		h.Set([]Lane{{Name: "grill", Station: before}})
+		h.q.enqueue("grill", "a", "b")
+		h.advance(time.Second)
 		start := time.Now()
-		k.Set([]Lane{{Name: "grill", Station: after}})
+		h.Set([]Lane{{Name: "grill", Station: after}})
 		if d := time.Since(start); d > 0 {
 			t.Errorf("Set blocked for %v", d)
 		}
-		k.pass(30 * time.Second)
-		k.wantPaper(after)
-		k.pass(time.Minute)
-		k.wantPaper(before, "a")
-		k.wantPaper(after, "b")
-		k.wantEnds("grill a ack", "grill b ack")
+		h.advance(30 * time.Second)
+		h.wantPrinted(after)
+		h.advance(time.Minute)
+		h.wantPrinted(before, "a")
+		h.wantPrinted(after, "b")
+		h.wantEnds("grill a ack", "grill b ack")
 	})
 }
 
-func TestARemovedLineEndsAfterTheTicketInHand(t *testing.T) {
-	inKitchen(t, func(t *testing.T, k *kitchen) {
-		p := k.grill()
+func TestARemovedLaneEndsAfterTheTicketInHand(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		p := h.serveGrill()
 		p.takes = time.Minute
-		k.q.put("grill", "a", "b")
-		k.pass(time.Second)
-		k.Set(nil)
-		if s := k.Status(); len(s) != 0 {
+		h.q.enqueue("grill", "a", "b")
+		h.advance(time.Second)
+		h.Set(nil)
+		if s := h.Status(); len(s) != 0 {
 			t.Errorf("a removed line has a status: %+v", s)
 		}
-		k.pass(time.Hour)
-		k.wantPaper(p, "a")
-		k.mu.Lock()
-		left := len(k.lines)
-		k.mu.Unlock()
+		h.advance(time.Hour)
+		h.wantPrinted(p, "a")
+		h.mu.Lock()
+		left := len(h.workers)
+		h.mu.Unlock()
 		if left != 0 {
 			t.Errorf("%d lines are left", left)
 		}
 	})
 }
 
-func TestALineThatIsRemovedAndSetAgainDuringAPrintIsServedByOneGoroutine(t *testing.T) {
-	inKitchen(t, func(t *testing.T, k *kitchen) {
-		p := k.printer() // it polices that it is printed on once at a time
+func TestALaneRemovedAndSetAgainDuringAPrintIsServedByOneGoroutine(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		p := h.printer() // it polices that it is printed on once at a time
 		p.takes = time.Minute
-		k.Set([]Lane{{Name: "grill", Station: p}})
-		k.q.put("grill", "a", "b")
-		k.pass(time.Second)
-		k.Set(nil)
-		k.Set([]Lane{{Name: "grill", Station: p}})
-		k.pass(time.Hour)
-		k.wantPaper(p, "a", "b")
+		h.Set([]Lane{{Name: "grill", Station: p}})
+		h.q.enqueue("grill", "a", "b")
+		h.advance(time.Second)
+		h.Set(nil)
+		h.Set([]Lane{{Name: "grill", Station: p}})
+		h.advance(time.Hour)
+		h.wantPrinted(p, "a", "b")
 	})
 }
 
-func TestAChangeCutsAPauseShort(t *testing.T) {
+func TestAChangedLaneEndsItsPause(t *testing.T) {
 	for name, dial := range map[string]time.Duration{"in the pause": 0, "in the attempt before it": time.Minute} {
 		t.Run(name, func(t *testing.T) {
-			inKitchen(t, func(t *testing.T, k *kitchen) {
-				dead, alive := k.grill(off), k.printer()
+			inBubble(t, func(t *testing.T, h *harness) {
+				dead, alive := h.serveGrill(off), h.printer()
 				dead.dial = dial
-				k.q.put("grill", "a")
-				k.pass(dial / 2)
-				k.Set([]Lane{{Name: "grill", Station: alive}})
-				k.pass(dial / 2)
-				k.wantPaper(alive, "a")
+				h.q.enqueue("grill", "a")
+				h.advance(dial / 2)
+				h.Set([]Lane{{Name: "grill", Station: alive}})
+				h.advance(dial / 2)
+				h.wantPrinted(alive, "a")
 			})
 		})
 	}
 }
 
-func TestAnUnchangedLineIsNotDisturbed(t *testing.T) {
-	inKitchen(t, func(t *testing.T, k *kitchen) {
-		p, other := k.printer(), k.printer()
-		p.now(off)
+func TestAnUnchangedLaneIsNotDisturbed(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		p, other := h.printer(), h.printer()
+		p.setFault(off)
 		l := Lane{Name: "grill", Station: p, ExpireAfter: time.Hour}
-		k.Set([]Lane{l})
-		k.q.put("grill", "a")
-		k.pass(10 * time.Minute)
-		next := k.status("grill").NextTry
+		h.Set([]Lane{l})
+		h.q.enqueue("grill", "a")
+		h.advance(10 * time.Minute)
+		next := h.status("grill").NextTry
 		n := len(p.attempts())
-		k.Set([]Lane{l, {Name: "bar", Station: other}})
-		k.pass(0)
-		if s := k.status("grill"); s.NextTry != next || len(p.attempts()) != n {
+		h.Set([]Lane{l, {Name: "bar", Station: other}})
+		h.advance(0)
+		if s := h.status("grill"); s.NextTry != next || len(p.attempts()) != n {
 			t.Errorf("the pause was cut: next try %v, was %v", s.NextTry, next)
 		}
 		l.ExpireAfter = 2 * time.Hour
-		k.Set([]Lane{l, {Name: "bar", Station: other}})
-		k.pass(0)
+		h.Set([]Lane{l, {Name: "bar", Station: other}})
+		h.advance(0)
 		if len(p.attempts()) != n+1 {
 			t.Error("a changed option was not taken up at once")
 		}
 	})
 }
 
-func TestLinesAreTheSameOnlyIfTheirStationsAre(t *testing.T) {
+func TestLanesAreEqualOnlyIfTheirStationsAre(t *testing.T) {
 	p, q := &fakePrinter{}, &fakePrinter{}
 	f := printFunc(func(context.Context, ticket.Delivery, func(context.Context) error) (ticket.Proof, error) {
 		return "", nil
@@ -123,38 +123,38 @@ func TestLinesAreTheSameOnlyIfTheirStationsAre(t *testing.T) {
 		{Lane{Station: f}, Lane{Station: f}, false},
 		{Lane{}, Lane{}, true},
 		{Lane{}, Lane{Station: p}, false},
-		{backed(p, q), backed(p, q), true},
-		{backed(p, q), backed(p), false},
-		{backed(p, q), backed(p, p), false},
-		{backed(p, q), backed(p, q, p), false},
-		{backed(p, q), named("pass", q, holdFor), false},
-		{backed(p, q), named("bar", q, time.Minute), false},
-		{backed(p, q), named("bar", nil, holdFor), false},
+		{grillLane(p, q), grillLane(p, q), true},
+		{grillLane(p, q), grillLane(p), false},
+		{grillLane(p, q), grillLane(p, p), false},
+		{grillLane(p, q), grillLane(p, q, p), false},
+		{grillLane(p, q), named("pass", q, backupAfter), false},
+		{grillLane(p, q), named("bar", q, time.Minute), false},
+		{grillLane(p, q), named("bar", nil, backupAfter), false},
 	} {
-		if same(c.a, c.b) != c.want || same(c.b, c.a) != c.want {
+		if sameLane(c.a, c.b) != c.want || sameLane(c.b, c.a) != c.want {
 			t.Errorf("same(%+v, %+v) is not %t", c.a, c.b, c.want)
 		}
 	}
 }
 
-func TestAReloadKeepsWhatIsKnownOfStationsThatStay(t *testing.T) {
-	inKitchen(t, func(t *testing.T, k *kitchen) {
-		grill, bar, pass := k.printer(), k.printer(), k.printer()
-		grill.now(off)
-		k.Set([]Lane{backed(grill, bar)})
-		k.q.put("grill", "a")
-		k.pass(holdFor + time.Second)
-		k.wantPaper(bar, "a"+instead)
+func TestAReloadKeepsTheStateOfStationsThatStay(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		grill, bar, pass := h.printer(), h.printer(), h.printer()
+		grill.setFault(off)
+		h.Set([]Lane{grillLane(grill, bar)})
+		h.q.enqueue("grill", "a")
+		h.advance(backupAfter + time.Second)
+		h.wantPrinted(bar, "a"+forGrill)
 
-		l := backed(grill, pass) // another one is called bar now
-		k.Set([]Lane{l})
-		k.q.put("grill", "b")
-		k.pass(0)
-		k.wantPaper(pass, "b"+instead)
+		l := grillLane(grill, pass) // another one is called bar now
+		h.Set([]Lane{l})
+		h.q.enqueue("grill", "b")
+		h.advance(0)
+		h.wantPrinted(pass, "b"+forGrill)
 
-		k.Set([]Lane{backed(k.printer(), pass)}) // the own printer is another: it has not failed yet
-		k.pass(0)
-		if s := k.status("grill"); s.StandIn != (StandIn{}) {
+		h.Set([]Lane{grillLane(h.printer(), pass)}) // the own printer is another: it has not failed yet
+		h.advance(0)
+		if s := h.status("grill"); s.StandIn != (StandIn{}) {
 			t.Errorf("%+v stands in for a printer that was not tried yet", s.StandIn)
 		}
 	})

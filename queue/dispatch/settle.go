@@ -9,93 +9,95 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// conclude settles an attempt that o ended, and returns how long to pause.
-func (l *line) conclude(o *outlet, lease Lease, a attempt, v verdict) time.Duration {
-	if v.end == ack && !slices.Contains(ticket.Proofs(), a.proof) {
-		// A mistake in the station. It says that the ticket is out, so claim the least.
-		l.log.Warn("station gave no proof, counted as sent", "proof", string(a.proof))
+// conclude settles the ticket after its last attempt, which was on t, and returns how long to pause.
+func (w *worker) conclude(t *target, lease Lease, a attempt, v verdict) time.Duration {
+	if v.end == endAck && !slices.Contains(ticket.Proofs(), a.proof) {
+		// A bug in the station. It reports success, so store the weakest claim.
+		w.log.Warn("station gave no proof, counted as sent", "proof", string(a.proof))
 		a.proof = ticket.Sent
 	}
 	var settled bool
 	switch v.end {
-	case ack:
-		settled = l.out(o, lease, a, v)
-	case hold, bury:
-		settled = l.setAside(lease, v)
+	case endAck:
+		settled = w.ack(t, lease, a, v)
+	case endHold, endBury:
+		settled = w.holdOrFail(lease, v)
 	default:
-		settled = l.settle(lease, v, "")
+		settled = w.settle(lease, v, "")
 	}
-	var pause time.Duration // permanent: says nothing about the station; interrupted: nobody waits
+	// No pause after resultPermanent, which says nothing about the station, nor at a shutdown.
+	var pause time.Duration
 	switch {
-	case v.result == refused, v.result == notReady, v.result == doubt:
-		pause = l.pause()
-	case a.notBegun():
-		pause = l.afterStore()
+	case v.result == resultRefused, v.result == resultNotReady, v.result == resultDoubt:
+		pause = w.untilNextTry()
+	case a.queueFailed():
+		pause = w.queuePause()
 	}
 	if !settled {
-		// Whatever the queue lends next may be the same ticket: never at full speed.
-		return max(pause, l.afterStore())
+		// The queue may lend the same ticket again. Without a pause it would be printed in a loop.
+		return max(pause, w.queuePause())
 	}
 	return pause
 }
 
-// out settles a ticket that went out of o.
-func (l *line) out(o *outlet, lease Lease, a attempt, v verdict) bool {
+// ack settles a ticket that t has printed.
+func (w *worker) ack(t *target, lease Lease, a attempt, v verdict) bool {
 	waited := lease.Waited()
-	if !l.settle(lease, v, a.proof) {
+	if !w.settle(lease, v, a.proof) {
 		return false
 	}
-	l.store = 0
-	l.d.metrics.left(l.name, a.proof, 1)
-	l.d.metrics.wait.WithLabelValues(l.name).Observe(waited.Seconds())
-	attrs := append(about(lease), "outcome", string(a.proof), "wait", waited)
-	if !o.own {
-		l.d.metrics.standIns.WithLabelValues(l.name, o.Name).Inc()
-		attrs = append(attrs, "backup", o.Name)
+	w.queueFailures = 0
+	w.d.metrics.countLeft(w.name, a.proof, 1)
+	w.d.metrics.wait.WithLabelValues(w.name).Observe(waited.Seconds())
+	attrs := append(ticketAttrs(lease), "outcome", string(a.proof), "wait", waited)
+	if !t.own {
+		w.d.metrics.standIns.WithLabelValues(w.name, t.Name).Inc()
+		attrs = append(attrs, "backup", t.Name)
 	}
-	l.log.Info("ticket out", attrs...)
+	w.log.Info("ticket out", attrs...)
 	return true
 }
 
-// setAside holds or buries a ticket, and says whether that worked. A person must act.
-func (l *line) setAside(lease Lease, v verdict) bool {
-	if !l.settle(lease, v, "") {
+// holdOrFail settles a ticket for which a person must act, and says whether that was stored.
+func (w *worker) holdOrFail(lease Lease, v verdict) bool {
+	if !w.settle(lease, v, "") {
 		return false
 	}
-	l.update(func(s *Status) { s.Attempt = 0 })
-	as, msg := ticket.Held, "ticket held for a person"
-	if v.end == bury {
-		as, msg = ticket.Buried, "ticket buried"
+	w.update(func(s *Status) { s.Attempt = 0 })
+	state, msg, outcome := ticket.Held, "ticket held; check what came out, then reprint or cancel it", "held"
+	if v.end == endBury {
+		state, msg, outcome = ticket.Buried, "ticket failed; it is not tried again", "failed"
 	}
-	l.d.metrics.left(l.name, as, 1)
-	l.log.Error(msg, append(about(lease), "outcome", string(as), "reason", v.reason)...)
+	w.d.metrics.countLeft(w.name, state, 1)
+	w.log.Error(msg, append(ticketAttrs(lease), "outcome", outcome, "reason", v.reason)...)
 	return true
 }
 
-// giveBack returns a ticket that was not tried.
-func (l *line) giveBack(ctx context.Context, lease Lease, why string) {
-	if !l.settle(lease, verdict{giveBack, interrupted, why}, "") {
-		l.sleep(ctx, l.afterStore())
+// returnUntried returns a ticket that no station was given.
+func (w *worker) returnUntried(ctx context.Context, lease Lease, why string) {
+	if !w.settle(lease, verdict{endReturn, resultInterrupted, why}, "") {
+		w.sleep(ctx, w.queuePause())
 	}
 }
 
-var errUnsettled = errors.New("gave up: the shutdown cannot wait for the storage any longer")
+var errSettleTimeout = errors.New("shutdown: the storage did not accept it in time")
 
-// settle writes down what became of a ticket, and says whether that worked. A shutdown does
-// not cancel it, only bounds it: settleWithin after prints were interrupted. Until then it
-// waits for the storage as long as that takes; nothing could be begun meanwhile anyway.
+// settle stores the outcome of a ticket, and says whether that worked. A shutdown does not cancel it,
+// only limits it to settleWithin after prints were interrupted. Without a shutdown it waits for the
+// storage without limit: no ticket could be begun meanwhile anyway.
 //
-// A crash before the write: a ticket that was begun is in doubt at the next start, also if it
-// is out; one that was not is as if never taken. A crash after it: it is settled.
-func (l *line) settle(lease Lease, v verdict, proof ticket.Proof) bool {
-	ctx, cancel := context.WithCancelCause(context.WithoutCancel(l.d.hard))
+// After a crash before the write, a ticket that was begun is in doubt at the next start, even if it
+// was printed; one that was not begun is as if it had never been taken. After a crash later, it is
+// settled.
+func (w *worker) settle(lease Lease, v verdict, proof ticket.Proof) bool {
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(w.d.printCtx))
 	defer cancel(nil)
-	defer context.AfterFunc(l.d.hard, func() {
+	defer context.AfterFunc(w.d.printCtx, func() {
 		t := time.NewTimer(settleWithin)
 		defer t.Stop()
 		select {
 		case <-t.C:
-			cancel(errUnsettled)
+			cancel(errSettleTimeout)
 		case <-ctx.Done():
 		}
 	})()
@@ -106,29 +108,29 @@ func (l *line) settle(lease Lease, v verdict, proof ticket.Proof) bool {
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
 	}
-	// Error: the kitchen may see this ticket twice, and only a person can tell.
-	l.log.Error("what became of the ticket could not be stored, it may print again", append(about(lease), "err", err)...)
+	// Error, not Warn: the kitchen may get this ticket twice, and only a person can notice.
+	w.log.Error("outcome of the ticket could not be stored, it may print again", append(ticketAttrs(lease), "err", err)...)
 	return false
 }
 
 // apply ends the lease as the verdict says.
 func (v verdict) apply(ctx context.Context, lease Lease, proof ticket.Proof) error {
 	switch v.end {
-	case ack:
+	case endAck:
 		return lease.Ack(ctx, proof, v.reason)
-	case retry:
+	case endRetry:
 		return lease.Retry(ctx, v.reason)
-	case giveBack:
+	case endReturn:
 		return lease.Return(ctx, v.reason)
-	case hold:
+	case endHold:
 		return lease.Hold(ctx, v.reason)
 	default:
 		return lease.Bury(ctx, v.reason)
 	}
 }
 
-// about names a ticket in the log.
-func about(lease Lease) []any {
+// ticketAttrs identify a ticket in the log.
+func ticketAttrs(lease Lease) []any {
 	d := lease.Delivery()
 	return []any{"request", d.Ticket.Request, "job", d.Job, "venue", d.Ticket.Venue, "attempt", d.Attempt}
 }

@@ -11,75 +11,75 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// Status is what is known of a served line, from its attempts alone.
+// Status is what the attempts of a lane say about its station.
 type Status struct {
 	Name  string    `json:"name"`
-	Up    bool      `json:"up"`    // the last attempt that says something about the station went well
-	Known bool      `json:"known"` // there was such an attempt; without it Up means nothing
-	Since time.Time `json:"since"` // since when Up and Known are what they are; wall clock
+	Up    bool      `json:"up"`    // the last attempt that says something about the station succeeded
+	Known bool      `json:"known"` // there was such an attempt; without one Up means nothing
+	Since time.Time `json:"since"` // when Up or Known last changed; wall clock
 	// Err is why it is not up, for people.
 	Err string `json:"err,omitempty"`
-	// Waiting is what it waits for a person to do ("no paper"), while that is all that is missing.
+	// Waiting is what a person must do ("no paper"), if nothing else is wrong.
 	Waiting string `json:"waiting,omitempty"`
-	// Attempt is the number of the attempt in hand, or of the one that failed last while its
-	// ticket still waits; 0 when neither.
+	// Attempt is the number of the attempt in hand, or of the last one that failed while its ticket
+	// still waits; 0 if there is neither.
 	Attempt int `json:"attempt,omitempty"`
-	// NextTry is when the pause ends that the line is in; zero when it is in none.
+	// NextTry is when the current pause ends; zero if there is none.
 	NextTry time.Time `json:"next_try,omitzero"`
-	// StandIn is who prints this station's tickets while it does not; zero when nobody does.
+	// StandIn is the backup that prints this station's tickets; zero if none does.
 	StandIn StandIn `json:"stand_in,omitzero"`
 }
 
 // A StandIn is a backup that prints for another station.
 type StandIn struct {
 	Name  string    `json:"name"`
-	Since time.Time `json:"since"` // wall clock, of its first ticket
+	Since time.Time `json:"since"` // wall clock, of the first ticket it printed
 }
 
-// Status returns what is known of each line that [Dispatcher.Set] named last, by name.
+// Status returns the status of each lane of the last [Dispatcher.Set], sorted by name.
 func (d *Dispatcher) Status() []Status {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	out := make([]Status, 0, len(d.lines))
-	for _, l := range d.lines {
-		if l.want != nil {
-			out = append(out, l.status)
+	out := make([]Status, 0, len(d.workers))
+	for _, w := range d.workers {
+		if w.lane != nil {
+			out = append(out, w.status)
 		}
 	}
 	slices.SortFunc(out, func(a, b Status) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 
-// update changes the line's status.
-func (l *line) update(f func(*Status)) {
-	l.d.mu.Lock()
-	defer l.d.mu.Unlock()
-	f(&l.status)
+// update changes the worker's status.
+func (w *worker) update(f func(*Status)) {
+	w.d.mu.Lock()
+	defer w.d.mu.Unlock()
+	f(&w.status)
 }
 
-func (s *Status) turn(up bool) {
+func (s *Status) setUp(up bool) {
 	if !s.Known || s.Up != up {
 		s.Known, s.Up, s.Since = true, up, time.Now()
 	}
 }
 
-// A result is how one attempt ended, as a label.
+// A result is how one attempt ended, as a metric label.
 type result string
 
 const (
-	ok          result = "ok"          // it went out
-	refused     result = "refused"     // it failed before the first ticket byte
-	doubt       result = "doubt"       // it failed after it
-	notReady    result = "not_ready"   // the station needs a person
-	permanent   result = "permanent"   // no attempt can cure it
-	interrupted result = "interrupted" // shutdown, or the queue could not begin it
+	resultOK          result = "ok"          // printed
+	resultRefused     result = "refused"     // failed before the first ticket byte
+	resultDoubt       result = "doubt"       // failed after it
+	resultNotReady    result = "not_ready"   // the station needs a person
+	resultPermanent   result = "permanent"   // no attempt can cure it
+	resultInterrupted result = "interrupted" // shutdown, or the queue could not begin it
 )
 
 func results() []result {
-	return []result{ok, refused, doubt, notReady, permanent, interrupted}
+	return []result{resultOK, resultRefused, resultDoubt, resultNotReady, resultPermanent, resultInterrupted}
 }
 
-// outcomes are the states a line gives a ticket, as labels.
+// outcomes are the states in which a ticket leaves a queue, as metric labels.
 func outcomes() []ticket.State {
 	return append(ticket.Proofs(), ticket.Held, ticket.Buried, ticket.Expired)
 }
@@ -97,35 +97,35 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	return &metrics{
 		tickets: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "ticketrail_station_tickets_total",
-			Help: "Tickets that left a station's line, by what became of them; held ones may come back.",
+			Help: "Tickets that left a station's queue, by outcome; held ones may be queued again.",
 		}, []string{"station", "outcome"}),
 		attempts: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "ticketrail_station_attempts_total",
-			Help: "Attempts to print a ticket, by how they ended.",
+			Help: "Attempts to print a ticket, by result.",
 		}, []string{"station", "result"}),
 		up: f.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "ticketrail_station_up",
-			Help: "Whether the last attempt that says something about the station went well; 1 before the first.",
+			Help: "Whether the last attempt that says something about the station succeeded; 1 before the first.",
 		}, []string{"station"}),
 		wait: f.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "ticketrail_ticket_wait_seconds",
-			Help:    "Time from accepting a ticket until it was out.",
+			Help:    "Time from accepting a ticket until it was printed or shown.",
 			Buckets: []float64{0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 14400},
 
-			// The native histogram beside it: each bucket at most a tenth wider than the one before,
-			// and not more memory than that.
+			// Also as a native histogram, for Prometheus servers that store them: each bucket is at most
+			// a tenth wider than the one before, and the number of buckets bounds the memory.
 			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100,
 			NativeHistogramMinResetDuration: time.Hour,
 		}, []string{"station"}),
 		standIns: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "ticketrail_station_standins_total",
-			Help: "Tickets of a station that came out of another one, which stood in for it.",
+			Help: "Tickets of a station that one of its backups printed.",
 		}, []string{"station", "backup"}),
 	}
 }
 
-// appear creates every series of a station, so that a rate sees the first failure.
-func (m *metrics) appear(station string, backups []Backup) {
+// createSeries creates every series of a station at 0, so that rate() sees the first failure.
+func (m *metrics) createSeries(station string, backups []Backup) {
 	for _, o := range outcomes() {
 		m.tickets.WithLabelValues(station, string(o))
 	}
@@ -134,18 +134,19 @@ func (m *metrics) appear(station string, backups []Backup) {
 	}
 	m.up.WithLabelValues(station).Set(1)
 	m.wait.WithLabelValues(station)
-	m.backups(station, backups)
+	m.createBackupSeries(station, backups)
 }
 
-// backups creates the series of a station's backups.
-func (m *metrics) backups(station string, bs []Backup) {
+// createBackupSeries creates the series of a station's backups.
+func (m *metrics) createBackupSeries(station string, bs []Backup) {
 	for _, b := range bs {
 		m.standIns.WithLabelValues(station, b.Name)
 	}
 }
 
-// vanish removes every series of a station.
-func (m *metrics) vanish(station string) {
+// deleteSeries removes every series of a station: one that was removed from the configuration must
+// not look as if it were still there.
+func (m *metrics) deleteSeries(station string) {
 	of := prometheus.Labels{"station": station}
 	m.tickets.DeletePartialMatch(of)
 	m.attempts.DeletePartialMatch(of)
@@ -154,7 +155,8 @@ func (m *metrics) vanish(station string) {
 	m.standIns.DeletePartialMatch(of)
 }
 
-func (m *metrics) left(station string, as ticket.State, n int) {
+// countLeft counts tickets that left a station's queue.
+func (m *metrics) countLeft(station string, as ticket.State, n int) {
 	m.tickets.WithLabelValues(station, string(as)).Add(float64(n))
 }
 

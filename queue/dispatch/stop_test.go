@@ -13,7 +13,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-func TestStopEndsEveryPhase(t *testing.T) {
+func TestStopEndsAWorkerInEveryPhase(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		printer *fakePrinter
@@ -42,26 +42,26 @@ func TestStopEndsEveryPhase(t *testing.T) {
 			after: 90 * time.Second, patient: 0, ends: []string{"grill a retry", "grill a hold"}, paper: []string{"a", "a DUPLICATE"}, doubt: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			inKitchen(t, func(t *testing.T, k *kitchen) {
+			inBubble(t, func(t *testing.T, h *harness) {
 				p := c.printer
 				p.t = t
-				k.Set([]Lane{{Name: "grill", Station: p}})
-				k.q.put("grill", c.jobs...)
-				k.pass(c.after)
+				h.Set([]Lane{{Name: "grill", Station: p}})
+				h.q.enqueue("grill", c.jobs...)
+				h.advance(c.after)
 				ctx, cancel := context.WithTimeout(t.Context(), c.patient)
 				defer cancel()
 				start := time.Now()
-				if err := k.Stop(ctx); err != nil {
+				if err := h.Stop(ctx); err != nil {
 					t.Error(err)
 				}
 				if d := time.Since(start); d > c.takes {
 					t.Errorf("Stop took %v, want at most %v", d, c.takes)
 				}
-				k.pass(time.Hour)
-				k.wantPaper(p, c.paper...)
-				k.wantEnds(c.ends...)
+				h.advance(time.Hour)
+				h.wantPrinted(p, c.paper...)
+				h.wantEnds(c.ends...)
 				if len(c.jobs) > 0 {
-					if j := k.q.job("a"); j.Doubt != c.doubt || j.State == ticket.Printing {
+					if j := h.q.job("a"); j.Doubt != c.doubt || j.State == ticket.Printing {
 						t.Errorf("in doubt %t, %s", j.Doubt, j.State)
 					}
 				}
@@ -71,48 +71,48 @@ func TestStopEndsEveryPhase(t *testing.T) {
 }
 
 func TestStopMayBeCalledAgainAndWithoutSet(t *testing.T) {
-	inKitchen(t, func(t *testing.T, k *kitchen) {
+	inBubble(t, func(t *testing.T, h *harness) {
 		for range 3 {
-			go k.Stop(t.Context())
-			if err := k.Stop(t.Context()); err != nil {
+			go h.Stop(t.Context())
+			if err := h.Stop(t.Context()); err != nil {
 				t.Error(err)
 			}
 		}
-		p := k.grill()
-		k.q.put("grill", "a")
-		k.pass(time.Hour)
-		k.wantPaper(p)
-		if n, err := testutil.GatherAndCount(k.reg); n != 0 || err != nil {
+		p := h.serveGrill()
+		h.q.enqueue("grill", "a")
+		h.advance(time.Hour)
+		h.wantPrinted(p)
+		if n, err := testutil.GatherAndCount(h.reg); n != 0 || err != nil {
 			t.Errorf("Set after Stop made %d series, %v", n, err)
 		}
-		if err := k.stopNow(); err != nil {
+		if err := h.stopAtOnce(); err != nil {
 			t.Error(err)
 		}
 	})
 }
 
 func TestASecondStopWithLessPatienceInterrupts(t *testing.T) {
-	inKitchen(t, func(t *testing.T, k *kitchen) {
-		p := k.grill()
+	inBubble(t, func(t *testing.T, h *harness) {
+		p := h.serveGrill()
 		p.takes = time.Hour
-		k.q.put("grill", "a")
-		k.pass(time.Second)
+		h.q.enqueue("grill", "a")
+		h.advance(time.Second)
 		done := make(chan error, 1)
-		go func() { done <- k.Stop(context.Background()) }()
+		go func() { done <- h.Stop(context.Background()) }()
 		synctest.Wait()
-		if err := k.stopNow(); err != nil {
+		if err := h.stopAtOnce(); err != nil {
 			t.Error(err)
 		}
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
-		k.wantEnds("grill a return")
+		h.wantEnds("grill a return")
 	})
 }
 
-func TestAShutdownCannotLoseASettlement(t *testing.T) {
-	inKitchen(t, func(t *testing.T, k *kitchen) {
-		k.q.settling = func(ctx context.Context) error { // a slow disk
+func TestAnOutcomeIsStoredDuringAShutdown(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		h.q.settling = func(ctx context.Context) error { // a slow disk
 			select {
 			case <-time.After(4 * time.Second):
 				return nil
@@ -120,105 +120,105 @@ func TestAShutdownCannotLoseASettlement(t *testing.T) {
 				return ctx.Err()
 			}
 		}
-		k.grill()
-		k.q.put("grill", "a")
-		k.pass(time.Second) // it is out and being settled
+		h.serveGrill()
+		h.q.enqueue("grill", "a")
+		h.advance(time.Second) // it is out and being settled
 		start := time.Now()
-		if err := k.stopNow(); err != nil {
+		if err := h.stopAtOnce(); err != nil {
 			t.Error(err)
 		}
 		if d := time.Since(start); d != 3*time.Second {
 			t.Errorf("Stop took %v", d)
 		}
-		k.wantEnds("grill a ack")
+		h.wantEnds("grill a ack")
 	})
 }
 
-func TestAStorageThatNeverAnswersDelaysAShutdownByABoundedTime(t *testing.T) {
-	inKitchen(t, func(t *testing.T, k *kitchen) {
-		k.q.settling = func(ctx context.Context) error {
+func TestAStorageThatNeverAnswersDelaysStopByABoundedTime(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		h.q.settling = func(ctx context.Context) error {
 			<-ctx.Done()
 			return ctx.Err()
 		}
-		k.Set([]Lane{{Name: "grill", Station: k.printer()}})
-		k.q.put("grill", "a")
-		k.pass(time.Hour) // without a shutdown it waits for the storage
+		h.Set([]Lane{{Name: "grill", Station: h.printer()}})
+		h.q.enqueue("grill", "a")
+		h.advance(time.Hour) // without a shutdown it waits for the storage
 		start := time.Now()
-		if err := k.stopNow(); err != nil {
+		if err := h.stopAtOnce(); err != nil {
 			t.Error(err)
 		}
 		if d := time.Since(start); d != settleWithin {
 			t.Errorf("Stop took %v", d)
 		}
-		if got, last := k.logs.lines(t); len(got) != 1 || last["level"] != "ERROR" || last["err"] != errUnsettled.Error() {
+		if got, last := h.logs.entries(t); len(got) != 1 || last["level"] != "ERROR" || last["err"] != errSettleTimeout.Error() {
 			t.Errorf("logged %q, last %v", got, last)
 		}
 	})
 }
 
-func TestAStationThatIgnoresItsContextDoesNotHangStop(t *testing.T) {
-	inKitchen(t, func(t *testing.T, k *kitchen) {
-		p := k.printer()
-		p.deaf = true
+func TestAStationThatIgnoresItsContextDoesNotBlockStop(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		p := h.printer()
+		p.ignoresContext = true
 		p.takes = time.Hour
-		dead := k.printer()
-		dead.now(off)
-		k.Set([]Lane{{Name: "grill", Station: dead, Backups: []Backup{{"pass", p, 0}}}, {Name: "bar", Station: k.printer()}})
-		k.q.put("grill", "a")
-		k.pass(time.Second)
+		dead := h.printer()
+		dead.setFault(off)
+		h.Set([]Lane{{Name: "grill", Station: dead, Backups: []Backup{{"pass", p, 0}}}, {Name: "bar", Station: h.printer()}})
+		h.q.enqueue("grill", "a")
+		h.advance(time.Second)
 		start := time.Now()
-		err := k.stopNow() // which names the line that waits, not the backup that is stuck
+		err := h.stopAtOnce() // which names the line that waits, not the backup that is stuck
 		if !errors.Is(err, errStuck) || !strings.HasSuffix(err.Error(), ": grill") {
 			t.Errorf("Stop returned %v", err)
 		}
-		if d := time.Since(start); d != letGoWithin {
+		if d := time.Since(start); d != giveUpAfter {
 			t.Errorf("Stop took %v", d)
 		}
-		k.pass(time.Hour) // it comes back after all, and says what it knows
-		k.wantEnds("grill a ack")
+		h.advance(time.Hour) // it comes back after all, and says what it knows
+		h.wantEnds("grill a ack")
 	})
 }
 
-func TestATicketHandedOverDuringAStopIsGivenBack(t *testing.T) {
-	inKitchen(t, func(t *testing.T, k *kitchen) {
-		p := k.printer()
-		late := &lateQueue{Queue: k.q}
+func TestATicketTakenDuringAStopIsReturned(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		p := h.printer()
+		late := &queueWithoutCancel{Queue: h.q}
 		d := New(Options{Queue: late})
 		d.Set([]Lane{{Name: "grill", Station: p}})
-		k.pass(time.Second)
+		h.advance(time.Second)
 		go func() { // a ticket arrives in the very moment
 			time.Sleep(time.Second)
-			k.q.put("grill", "a")
+			h.q.enqueue("grill", "a")
 		}()
 		if err := d.Stop(t.Context()); err != nil {
 			t.Error(err)
 		}
-		k.wantPaper(p)
-		k.wantEnds("grill a return")
+		h.wantPrinted(p)
+		h.wantEnds("grill a return")
 	})
 }
 
-// lateQueue is a queue that notices the end of a context only when it has lent a ticket.
-type lateQueue struct{ Queue }
+// queueWithoutCancel is a queue that notices the end of a context only when it has lent a ticket.
+type queueWithoutCancel struct{ Queue }
 
-func (q *lateQueue) Take(ctx context.Context, station string) (Lease, error) {
+func (q *queueWithoutCancel) Take(ctx context.Context, station string) (Lease, error) {
 	return q.Queue.Take(context.WithoutCancel(ctx), station)
 }
 
-func TestStopBeginsNothingOnABackup(t *testing.T) {
-	inKitchen(t, func(t *testing.T, k *kitchen) {
-		grill, bar := k.printer(), k.printer()
+func TestNoBackupBeginsAfterStop(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		grill, bar := h.printer(), h.printer()
 		grill.dial = 10 * time.Second
-		grill.now(off)
-		l := backed(grill, bar)
+		grill.setFault(off)
+		l := grillLane(grill, bar)
 		l.Backups[0].After = 0
-		k.Set([]Lane{l})
-		k.q.put("grill", "a")
-		k.pass(time.Second)
-		if err := k.Stop(context.Background()); err != nil {
+		h.Set([]Lane{l})
+		h.q.enqueue("grill", "a")
+		h.advance(time.Second)
+		if err := h.Stop(context.Background()); err != nil {
 			t.Error(err)
 		}
-		k.wantPaper(bar)
-		k.wantEnds("grill a retry")
+		h.wantPrinted(bar)
+		h.wantEnds("grill a retry")
 	})
 }

@@ -12,41 +12,41 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// A rollCall is what came out of all printers of a kitchen, for each line in the order of
-// time. It polices what must never happen, whatever fails.
-type rollCall struct {
+// An outputChecker records what all printers of a test print, for each station in the order of
+// time, and reports what must never happen, whatever fails.
+type outputChecker struct {
 	t    *testing.T
 	most int // begun attempts without a person
 
-	mu     sync.Mutex
-	begun  map[uint64]int      // by job: attempts after which something may have come out
-	first  map[string][]string // by line: the first copies
-	asides int                 // tickets that came out of a backup
-	busy   map[string]bool     // lines that are printing
+	mu        sync.Mutex
+	begun     map[uint64]int      // by job: attempts after which something may have come out
+	first     map[string][]string // by line: the first copies
+	onBackups int                 // tickets that came out of a backup
+	busy      map[string]bool     // lines that are printing
 }
 
-// A counted printer is in a rollCall. Several lines may use it.
-type counted struct {
+// A checkedPrinter printer is in a outputChecker. Several lines may use it.
+type checkedPrinter struct {
 	*fakePrinter
-	*rollCall
+	*outputChecker
 }
 
-func (c *counted) Print(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error) {
+func (c *checkedPrinter) Print(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error) {
 	c.enter(d, true)
 	defer c.enter(d, false)
 	return c.fakePrinter.Print(ctx, d, begin)
 }
 
 // printer makes the printer of a line, or one that could be.
-func (r *rollCall) printer(line string) *counted {
-	return &counted{rollCall: r, fakePrinter: &fakePrinter{
+func (r *outputChecker) printer(line string) *checkedPrinter {
+	return &checkedPrinter{outputChecker: r, fakePrinter: &fakePrinter{
 		t: r.t, dial: 20 * time.Millisecond, takes: 200 * time.Millisecond,
-		turns:   make(chan struct{}, 1),
-		onPaper: func(d ticket.Delivery) { r.out(line, d) },
+		lock:    make(chan struct{}, 1),
+		onPrint: func(d ticket.Delivery) { r.out(line, d) },
 	}}
 }
 
-func (r *rollCall) enter(d ticket.Delivery, in bool) {
+func (r *outputChecker) enter(d ticket.Delivery, in bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if in && r.busy[d.Station] {
@@ -55,7 +55,7 @@ func (r *rollCall) enter(d ticket.Delivery, in bool) {
 	r.busy[d.Station] = in
 }
 
-func (r *rollCall) out(printer string, d ticket.Delivery) {
+func (r *outputChecker) out(printer string, d ticket.Delivery) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	name := d.Ticket.Request
@@ -63,7 +63,7 @@ func (r *rollCall) out(printer string, d ticket.Delivery) {
 		r.t.Errorf("%s came out of %s for %q (%q)", name, printer, d.For, d.Down)
 	}
 	if d.For != "" {
-		r.asides++
+		r.onBackups++
 	}
 	if came := r.begun[d.Job] > 0; came != d.Doubt {
 		r.t.Errorf("%s: marked %t although %d copies may be out", name, d.Doubt, r.begun[d.Job])
@@ -76,15 +76,15 @@ func (r *rollCall) out(printer string, d ticket.Delivery) {
 	}
 }
 
-func TestWhateverFailsOrderIsKeptAndNothingPrintsTwiceUnmarked(t *testing.T) {
+func TestWhateverFailsOrderIsKeptAndNoTicketPrintsTwiceUnmarked(t *testing.T) {
 	for seed := range uint64(12) {
-		inKitchen(t, func(t *testing.T, k *kitchen) {
+		inBubble(t, func(t *testing.T, h *harness) {
 			defer func() {
 				if t.Failed() {
 					t.Logf("seed %d", seed)
 				}
 			}()
-			stress(t, k, rand.New(rand.NewPCG(seed, 3)), seed%4 == 0, seed%3 == 0)
+			stress(t, h, rand.New(rand.NewPCG(seed, 3)), seed%4 == 0, seed%3 == 0)
 		})
 	}
 }
@@ -92,15 +92,15 @@ func TestWhateverFailsOrderIsKeptAndNothingPrintsTwiceUnmarked(t *testing.T) {
 // stress has three lines that stand in for one another, in a circle too: a backup is chosen for
 // an attempt, so nothing goes round. Lines and printers come and go, at the pace of the tickets if
 // it is hectic; in between the program restarts.
-func stress(t *testing.T, k *kitchen, r *rand.Rand, holdDoubt, hectic bool) {
-	calls := &rollCall{t: t, most: 2, begun: map[uint64]int{}, first: map[string][]string{}, busy: map[string]bool{}}
+func stress(t *testing.T, h *harness, r *rand.Rand, holdDoubt, hectic bool) {
+	calls := &outputChecker{t: t, most: 2, begun: map[uint64]int{}, first: map[string][]string{}, busy: map[string]bool{}}
 	if holdDoubt {
 		calls.most = 1
 	}
 	stations := []string{"grill", "bar", "pass"}
-	printers := map[string][]*counted{}
+	printers := map[string][]*checkedPrinter{}
 	for _, n := range stations {
-		printers[n] = []*counted{calls.printer(n), calls.printer(n)}
+		printers[n] = []*checkedPrinter{calls.printer(n), calls.printer(n)}
 	}
 	lines := func() (out []Lane) {
 		after := time.Duration(r.IntN(4)) * 5 * time.Second
@@ -122,47 +122,47 @@ func stress(t *testing.T, k *kitchen, r *rand.Rand, holdDoubt, hectic bool) {
 		pace, sets = 400, 1
 	}
 	for range 4 { // runs of the daemon over one queue
-		k.Set(lines())
+		h.Set(lines())
 		for range 60 {
 			n := stations[r.IntN(3)]
 			if r.IntN(3) > 0 {
 				want[n], all = append(want[n], all[0]), all[1:]
-				k.q.put(n, want[n][len(want[n])-1])
+				h.q.enqueue(n, want[n][len(want[n])-1])
 			}
-			printers[stations[r.IntN(3)]][r.IntN(2)].now(faults[r.IntN(len(faults))])
+			printers[stations[r.IntN(3)]][r.IntN(2)].setFault(faults[r.IntN(len(faults))])
 			if r.IntN(sets) == 0 {
 				some := lines()[:1+r.IntN(3)]
-				go k.Set(some)
+				go h.Set(some)
 			}
 			if r.IntN(sets) == 0 {
-				go k.Kick(n)
+				go h.Kick(n)
 			}
 			time.Sleep(time.Duration(r.IntN(pace)) * time.Millisecond)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(r.IntN(300))*time.Millisecond)
-		go k.Stop(ctx)
-		if err := k.Stop(ctx); err != nil {
+		go h.Stop(ctx)
+		if err := h.Stop(ctx); err != nil {
 			t.Error(err)
 		}
 		cancel()
-		go k.Set(lines()) // does nothing any more
+		go h.Set(lines()) // does nothing any more
 		synctest.Wait()
-		k.q.close()
-		k.q.open()
-		k.start()
+		h.q.close()
+		h.q.open()
+		h.start()
 	}
 
 	// A calm evening drains what is left.
 	for _, ps := range printers {
-		ps[0].now(fine)
-		ps[1].now(fine)
+		ps[0].setFault(fine)
+		ps[1].setFault(fine)
 	}
-	k.Set(lines())
-	k.pass(time.Hour)
-	if calls.asides == 0 {
+	h.Set(lines())
+	h.advance(time.Hour)
+	if calls.onBackups == 0 {
 		t.Error("no backup ever printed: the test tests nothing")
 	}
-	jobs := k.q.jobs()
+	jobs := h.q.jobs()
 	for _, n := range stations {
 		if !slices.Equal(calls.first[n], want[n]) {
 			t.Errorf("%s: first copies came out as %q\nwant %q", n, calls.first[n], want[n])

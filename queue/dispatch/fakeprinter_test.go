@@ -15,46 +15,46 @@ import (
 type fault string
 
 const (
-	fine          fault = "fine"
-	off           fault = "off"             // refuses the connection
-	noPaper       fault = "no paper"        // says so before the ticket
-	cut           fault = "cut"             // breaks off after the first byte
-	noPaperMidway fault = "no paper midway" // runs out in the ticket
-	never         fault = "never"           // cannot be printed, seen before the first byte
-	neverMidway   fault = "never midway"    // cannot be printed, seen after it
-	panics        fault = "panics"
-	panicsMidway  fault = "panics midway"
-	noProof       fault = "no proof"
-	dropped       fault = "dropped"      // accepted and hung up on after begin, before the first byte
-	beginsTwice   fault = "begins twice" // a mistake in the station
-	neverBegins   fault = "never begins" // the same: prints without asking
-	beginsLate    fault = "begins late"  // the same: fails, then begins in another goroutine
+	fine              fault = "fine"
+	off               fault = "off"                // refuses the connection
+	noPaper           fault = "no paper"           // says so before the ticket
+	cut               fault = "cut"                // breaks off after the first byte
+	noPaperMidway     fault = "no paper midway"    // runs out in the ticket
+	unprintable       fault = "unprintable"        // cannot be printed, seen before the first byte
+	unprintableMidway fault = "unprintable midway" // cannot be printed, seen after it
+	panics            fault = "panics"
+	panicsMidway      fault = "panics midway"
+	noProof           fault = "no proof"
+	dropped           fault = "dropped"            // accepted and hung up on after begin, before the first byte
+	beginsTwice       fault = "begins twice"       // a mistake in the station
+	neverBegins       fault = "never begins" // the same: prints without asking
+	beginsLate        fault = "begins late"        // the same: fails, then begins in another goroutine
 )
 
 var errOff = errors.New("connection refused")
 
 // fakePrinter is a station that polices its caller: one Print at a time.
 type fakePrinter struct {
-	t     *testing.T
-	dial  time.Duration // before begin
-	takes time.Duration // after begin
-	deaf  bool          // does not look at its context
+	t              *testing.T
+	dial           time.Duration // before begin
+	takes          time.Duration // after begin
+	ignoresContext bool          // does not look at its context
 
-	turns   chan struct{}         // not nil: several lines use it, one after the other
-	onPaper func(ticket.Delivery) // sees what comes out
+	lock    chan struct{}         // not nil: several lines use it, one after the other
+	onPrint func(ticket.Delivery) // sees what comes out
 
 	mu     sync.Mutex
 	faults []fault // of the next attempts
 	always fault   // of those after; empty is fine
 	busy   bool
 	tries  []time.Time // when Print was called
-	paper  []string    // what came out, also of broken attempts: "7", "7 DUPLICATE", "slip 7 8"
+	output []string    // what came out, also of broken attempts: "7", "7 DUPLICATE", "slip 7 8"
 }
 
 func (p *fakePrinter) Print(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error) {
-	if p.turns != nil { // not a mutex: a bubble's clock would stand still
-		p.turns <- struct{}{}
-		defer func() { <-p.turns }()
+	if p.lock != nil { // not a mutex: a bubble's clock would stand still
+		p.lock <- struct{}{}
+		defer func() { <-p.lock }()
 	}
 	p.mu.Lock()
 	if p.busy {
@@ -80,10 +80,10 @@ func (p *fakePrinter) Print(ctx context.Context, d ticket.Delivery, begin func(c
 		return "", fmt.Errorf("dial: %w", errOff)
 	case noPaper:
 		return "", fmt.Errorf("status: %w", ticket.NotReady(errors.New("no paper")))
-	case never:
+	case unprintable:
 		return "", ticket.Permanent(errors.New("no such thing"))
 	case panics:
-		panic("nil kitchen")
+		panic("nil pointer")
 	}
 	switch f {
 	case neverBegins:
@@ -117,10 +117,10 @@ func (p *fakePrinter) Print(ctx context.Context, d ticket.Delivery, begin func(c
 		return "", errors.New("write: connection reset")
 	case noPaperMidway:
 		return "", ticket.NotReady(errors.New("no paper"))
-	case neverMidway:
+	case unprintableMidway:
 		return "", ticket.Permanent(errors.New("no such thing"))
 	case panicsMidway:
-		panic("nil kitchen")
+		panic("nil pointer")
 	case noProof:
 		return "", nil
 	}
@@ -128,7 +128,7 @@ func (p *fakePrinter) Print(ctx context.Context, d ticket.Delivery, begin func(c
 }
 
 func (p *fakePrinter) wait(ctx context.Context, d time.Duration) error {
-	if p.deaf {
+	if p.ignoresContext {
 		time.Sleep(d)
 		return nil
 	}
@@ -156,14 +156,14 @@ func (p *fakePrinter) out(d ticket.Delivery) {
 	if d.Doubt {
 		s += " DUPLICATE"
 	}
-	p.paper = append(p.paper, s)
-	if p.onPaper != nil {
-		p.onPaper(d)
+	p.output = append(p.output, s)
+	if p.onPrint != nil {
+		p.onPrint(d)
 	}
 }
 
 // now sets what is wrong with all attempts from now on.
-func (p *fakePrinter) now(f fault) {
+func (p *fakePrinter) setFault(f fault) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.always, p.faults = f, nil
@@ -173,7 +173,7 @@ func (p *fakePrinter) now(f fault) {
 func (p *fakePrinter) printed() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return append([]string{}, p.paper...)
+	return append([]string{}, p.output...)
 }
 
 func (p *fakePrinter) attempts() []time.Time {

@@ -20,113 +20,113 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// A kitchen is a dispatcher over a real queue in a real file, in a bubble.
-type kitchen struct {
+// A harness is a dispatcher over a real queue in a real file, in a bubble.
+type harness struct {
 	*Dispatcher
 	t    *testing.T
 	q    *testQueue
-	logs *logBook
+	logs *logBuffer
 	reg  *prometheus.Registry
 }
 
-// inKitchen runs f in a bubble. Whatever f leaves running is stopped at its end and must be
+// inBubble runs f in a bubble. Whatever f leaves running is stopped at its end and must be
 // gone then: the bubble fails otherwise.
-func inKitchen(t *testing.T, f func(t *testing.T, k *kitchen)) {
+func inBubble(t *testing.T, f func(t *testing.T, h *harness)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		k := &kitchen{t: t, q: &testQueue{t: t, path: filepath.Join(t.TempDir(), "queue.db")}, logs: &logBook{}}
-		k.q.open()
-		t.Cleanup(k.q.close)
-		k.start()
+		h := &harness{t: t, q: &testQueue{t: t, path: filepath.Join(t.TempDir(), "queue.db")}, logs: &logBuffer{}}
+		h.q.open()
+		t.Cleanup(h.q.close)
+		h.start()
 		t.Cleanup(func() {
-			if err := k.stopNow(); err != nil {
+			if err := h.stopAtOnce(); err != nil {
 				t.Error(err)
 			}
 		})
-		f(t, k)
+		f(t, h)
 	})
 }
 
 // start makes the dispatcher, or a new one after the end of the one before.
-func (k *kitchen) start() {
-	k.reg = prometheus.NewPedanticRegistry()
-	k.Dispatcher = New(Options{Queue: k.q, Logger: slog.New(slog.NewJSONHandler(k.logs, nil)), Registerer: k.reg})
+func (h *harness) start() {
+	h.reg = prometheus.NewPedanticRegistry()
+	h.Dispatcher = New(Options{Queue: h.q, Logger: slog.New(slog.NewJSONHandler(h.logs, nil)), Registerer: h.reg})
 }
 
 // printer makes a printer that fails so at first and then works. It has to be Set.
-func (k *kitchen) printer(faults ...fault) *fakePrinter { return &fakePrinter{t: k.t, faults: faults} }
+func (h *harness) printer(faults ...fault) *fakePrinter { return &fakePrinter{t: h.t, faults: faults} }
 
 // grill serves a line of that name with such a printer alone.
-func (k *kitchen) grill(faults ...fault) *fakePrinter {
-	p := k.printer(faults...)
-	k.Set([]Lane{{Name: "grill", Station: p}})
+func (h *harness) serveGrill(faults ...fault) *fakePrinter {
+	p := h.printer(faults...)
+	h.Set([]Lane{{Name: "grill", Station: p}})
 	return p
 }
 
-const holdFor = 2 * time.Minute
+const backupAfter = 2 * time.Minute
 
-// backed is a line called grill whose backups are bar, after holdFor, and pass, after twice that.
-func backed(own *fakePrinter, backups ...*fakePrinter) Lane {
+// grillLane is a lane called grill whose backups are bar, after backupAfter, and pass, after twice that.
+func grillLane(own *fakePrinter, backups ...*fakePrinter) Lane {
 	l := Lane{Name: "grill", Station: own}
 	for i, p := range backups {
-		l.Backups = append(l.Backups, Backup{Name: []string{"bar", "pass"}[i], Station: p, After: time.Duration(i+1) * holdFor})
+		l.Backups = append(l.Backups, Backup{Name: []string{"bar", "pass"}[i], Station: p, After: time.Duration(i+1) * backupAfter})
 	}
 	return l
 }
 
-const instead = " FOR grill (printer down)"
+const forGrill = " FOR grill (printer down)"
 
 // backed serves the grill with a printer of which this is wrong, for which the bar stands in.
-func (k *kitchen) backed(f fault, after time.Duration, change ...func(*Lane)) (grill, bar *fakePrinter) {
-	grill, bar = k.printer(), k.printer()
-	grill.now(f)
-	l := backed(grill, bar)
+func (h *harness) serveWithBackup(f fault, after time.Duration, change ...func(*Lane)) (grill, bar *fakePrinter) {
+	grill, bar = h.printer(), h.printer()
+	grill.setFault(f)
+	l := grillLane(grill, bar)
 	l.Backups[0].After = after
 	for _, f := range change {
 		f(&l)
 	}
-	k.Set([]Lane{l})
+	h.Set([]Lane{l})
 	return grill, bar
 }
 
 // pass lets the time go by and everything settle.
-func (k *kitchen) pass(d time.Duration) {
+func (h *harness) advance(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
-func (k *kitchen) status(name string) Status {
-	k.t.Helper()
-	for _, s := range k.Status() {
+func (h *harness) status(name string) Status {
+	h.t.Helper()
+	for _, s := range h.Status() {
 		if s.Name == name {
 			return s
 		}
 	}
-	k.t.Fatalf("no status of %q", name)
+	h.t.Fatalf("no status of %q", name)
 	return Status{}
 }
 
-func (k *kitchen) wantPaper(p *fakePrinter, want ...string) {
-	k.t.Helper()
+func (h *harness) wantPrinted(p *fakePrinter, want ...string) {
+	h.t.Helper()
 	if diff := cmp.Diff(append([]string{}, want...), p.printed()); diff != "" {
-		k.t.Errorf("what came out (-want +got):\n%s", diff)
+		h.t.Errorf("what came out (-want +got):\n%s", diff)
 	}
 }
 
-func (k *kitchen) wantEnds(want ...string) {
-	k.t.Helper()
-	k.q.mu.Lock()
-	defer k.q.mu.Unlock()
-	if diff := cmp.Diff(want, k.q.ends); diff != "" {
-		k.t.Errorf("how leases ended (-want +got):\n%s", diff)
+func (h *harness) wantEnds(want ...string) {
+	h.t.Helper()
+	h.q.mu.Lock()
+	defer h.q.mu.Unlock()
+	if diff := cmp.Diff(want, h.q.ends); diff != "" {
+		h.t.Errorf("how leases ended (-want +got):\n%s", diff)
 	}
 }
 
-// stopNow is a Stop whose patience is at its end.
-func (k *kitchen) stopNow() error {
+// stopAtOnce is a Stop whose patience is at its end.
+func (h *harness) stopAtOnce() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	return k.Stop(ctx)
+	return h.Stop(ctx)
 }
 
 // A testQueue is the real queue over a real file. It fails when it is told to, and polices the
@@ -170,7 +170,7 @@ func (q *testQueue) close() {
 }
 
 // put adds orders to the end of a line, named by what is on them.
-func (q *testQueue) put(station string, names ...string) {
+func (q *testQueue) enqueue(station string, names ...string) {
 	q.t.Helper()
 	for _, n := range names {
 		q.seq++
@@ -222,7 +222,7 @@ func (q *testQueue) job(name string) queue.Job {
 }
 
 // fails sets the errors of Take and Expire.
-func (q *testQueue) fails(take, expire error) {
+func (q *testQueue) setErrors(take, expire error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.takeErr, q.expireErr = take, expire
@@ -310,20 +310,20 @@ func (l *testLease) Bury(ctx context.Context, why string) error {
 	return l.end(ctx, "bury", l.Lease.Bury, why)
 }
 
-// A logBook collects JSON log lines.
-type logBook struct {
+// A logBuffer collects JSON log lines.
+type logBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
 }
 
-func (b *logBook) Write(p []byte) (int, error) {
+func (b *logBuffer) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.buf.Write(p)
 }
 
 // lines returns "LEVEL message" of each line, and the last line's attributes.
-func (b *logBook) lines(t *testing.T) (short []string, last map[string]any) {
+func (b *logBuffer) entries(t *testing.T) (short []string, last map[string]any) {
 	t.Helper()
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -1,0 +1,299 @@
+package dispatch
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ticketrail/queue/ticket"
+)
+
+func TestTheBackupPrintsWhatWaitsInOrderAfterItsTime(t *testing.T) {
+	for _, f := range []fault{off, noPaper, panics, dropped} {
+		t.Run(string(f), func(t *testing.T) {
+			inBubble(t, func(t *testing.T, h *harness) {
+				grill, bar := h.serveWithBackup(f, backupAfter)
+				h.q.enqueue("grill", "a", "b", "c")
+				h.advance(backupAfter - time.Second)
+				h.wantPrinted(bar)
+				h.advance(time.Minute) // one more turn at most, where the own station must be tried alone
+				h.wantPrinted(bar, "a"+forGrill, "b"+forGrill, "c"+forGrill)
+				h.wantPrinted(grill)
+				h.q.enqueue("grill", "d")
+				h.advance(time.Second)
+				if got := bar.printed(); f != dropped && len(got) != 4 {
+					t.Errorf("the next one did not come out at once: %q", got)
+				}
+				if j := h.q.job("a"); j.State != ticket.Sent || j.Reason != "came out of bar" {
+					t.Errorf("the job is %s, %q", j.State, j.Reason)
+				}
+			})
+		})
+	}
+}
+
+func TestADeadPrinterIsTriedRarelyWhileABackupPrints(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		grill, bar := h.serveWithBackup(off, backupAfter)
+		grill.dial = 10 * time.Second // what a connect time-out takes
+		bar.takes = 100 * time.Millisecond
+		h.q.enqueue("grill", "first")
+		h.advance(5 * time.Minute)
+		from := len(grill.attempts())
+		for range 600 {
+			h.q.enqueue("grill", "a")
+			h.advance(time.Second)
+		}
+		h.advance(time.Minute)
+		if n := len(bar.printed()); n != 601 {
+			t.Errorf("%d tickets came out, want 601", n)
+		}
+		tries := grill.attempts()[from:]
+		for i := range tries[1:] {
+			if d := tries[i+1].Sub(tries[i]); d < 30*time.Second || d > time.Minute {
+				t.Errorf("tried again after %v", d)
+			}
+		}
+		if len(tries) < 10 {
+			t.Errorf("tried %d times in ten minutes", len(tries))
+		}
+	})
+}
+
+func TestTheOwnPrinterGetsItsTicketsBackAsSoonAsItPrints(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		grill, bar := h.serveWithBackup(off, backupAfter)
+		bar.takes = time.Second
+		start := time.Now()
+		h.q.enqueue("grill", names(200)...)
+		h.advance(backupAfter + time.Minute)
+		grill.setFault(fine)
+		s := h.status("grill")
+		want := StandIn{Name: "bar", Since: start.Add(backupAfter + time.Second)}
+		if diff := cmp.Diff(want, s.StandIn); diff != "" || s.Up {
+			t.Errorf("up is %t, who stands in (-want +got):\n%s", s.Up, diff)
+		}
+		h.advance(31 * time.Second)
+		moved := len(bar.printed())
+		if n := len(grill.printed()); n == 0 || n+moved != 200 {
+			t.Errorf("%d came out of the grill, %d of the bar", n, moved)
+		}
+		if s := h.status("grill"); !s.Up || s.StandIn != (StandIn{}) {
+			t.Errorf("status %+v", s)
+		}
+		// What fails next has to wait again before anybody stands in.
+		grill.setFault(off)
+		h.q.enqueue("grill", "later")
+		h.advance(backupAfter - time.Second)
+		if n := len(bar.printed()); n != moved {
+			t.Error("the backup printed before its time")
+		}
+	})
+}
+
+func TestBackupsAreTriedInOrderEachAfterItsTime(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		grill, bar, pass := h.printer(), h.printer(), h.printer()
+		grill.setFault(off)
+		bar.setFault(off)
+		h.Set([]Lane{grillLane(grill, bar, pass)})
+		h.q.enqueue("grill", "a")
+		h.advance(backupAfter + time.Second)
+		if len(bar.attempts()) == 0 || len(pass.attempts()) > 0 {
+			t.Errorf("tried: bar %d times, pass %d times", len(bar.attempts()), len(pass.attempts()))
+		}
+		h.advance(backupAfter)
+		h.wantPrinted(pass, "a"+forGrill)
+		bar.setFault(fine)
+		h.advance(time.Minute)
+		h.q.enqueue("grill", "b")
+		h.advance(time.Second)
+		h.wantPrinted(bar, "b"+forGrill)
+		if s := h.status("grill"); s.StandIn.Name != "bar" {
+			t.Errorf("%s stands in", s.StandIn.Name)
+		}
+	})
+}
+
+func TestWithBothDeadTheFirstThatWorksAgainPrints(t *testing.T) {
+	for _, first := range []string{"grill", "bar"} {
+		t.Run(first, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, h *harness) {
+				grill, bar := h.serveWithBackup(noPaper, backupAfter)
+				p, mark := grill, ""
+				if first == "bar" {
+					p, mark = bar, forGrill
+				}
+				bar.setFault(off)
+				h.q.enqueue("grill", "a", "b")
+				h.advance(time.Hour)
+				p.setFault(fine)
+				h.advance(longestPause)
+				h.wantPrinted(p, "a"+mark, "b"+mark)
+			})
+		})
+	}
+}
+
+// Two ways to be busy for ever: with the ticket of another line before begin, and with this
+// one after it. Only the first may be given up.
+func TestAStationThatIsNotReadyInTimeIsInterruptedForABackupButNotOneThatPrints(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		grill        *fakePrinter
+		onGrill, bar []string
+	}{
+		{"waits before begin", &fakePrinter{dial: time.Hour}, nil, []string{"a" + forGrill, "b" + forGrill}},
+		{"prints for long", &fakePrinter{takes: 10 * time.Minute}, []string{"a", "b"}, nil},
+		{"is in both for long", &fakePrinter{dial: readyWithin - time.Second, takes: 10 * time.Minute}, []string{"a", "b"}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, h *harness) {
+				c.grill.t = t
+				bar := h.printer()
+				h.Set([]Lane{grillLane(c.grill, bar)})
+				h.q.enqueue("grill", "a", "b")
+				h.advance(30 * time.Minute)
+				h.wantPrinted(c.grill, c.onGrill...)
+				h.wantPrinted(bar, c.bar...)
+				if s := h.status("grill"); c.onGrill == nil && s.Err != "not ready within 30s: dial: context canceled" {
+					t.Errorf("status says %q", s.Err)
+				}
+			})
+		})
+	}
+}
+
+func TestABusyBackupIsInterruptedForTheNextOne(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		grill, bar, pass := h.printer(), h.printer(), h.printer()
+		grill.setFault(off)
+		bar.dial = time.Hour
+		h.Set([]Lane{grillLane(grill, bar, pass)})
+		h.q.enqueue("grill", "a")
+		h.advance(2*backupAfter + time.Minute)
+		h.wantPrinted(pass, "a"+forGrill)
+	})
+}
+
+func TestALaneWithoutBackupsWaitsForItsStationAsLongAsItTakes(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		p := h.serveGrill()
+		p.dial = time.Hour
+		h.q.enqueue("grill", "a")
+		h.advance(time.Hour + time.Minute)
+		h.wantPrinted(p, "a")
+	})
+}
+
+func TestAHeldStationStartsNoBackup(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		start time.Duration // of the hold
+	}{{"at once", 0}, {"in a pause", 500 * time.Millisecond}, {"after a while", backupAfter / 2}} {
+		t.Run(c.name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, h *harness) {
+				_, bar := h.serveWithBackup(off, backupAfter)
+				if c.start == 0 {
+					h.q.hold("grill", true)
+				}
+				h.q.enqueue("grill", "a")
+				h.advance(c.start)
+				h.q.hold("grill", true)
+				h.advance(time.Minute)
+				for range 10 { // whatever wakes the line meanwhile
+					h.Kick("grill")
+					h.advance(10 * time.Minute)
+				}
+				h.wantPrinted(bar)
+				h.q.hold("grill", false)
+				h.advance(backupAfter - c.start - time.Second)
+				h.wantPrinted(bar)
+				h.advance(longestPause + 2*time.Second)
+				h.wantPrinted(bar, "a"+forGrill)
+			})
+		})
+	}
+}
+
+func TestAfterAKickTheOwnPrinterIsTriedFirst(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		grill, bar := h.serveWithBackup(off, backupAfter)
+		h.q.enqueue("grill", "a")
+		h.advance(backupAfter + time.Minute)
+		h.q.enqueue("grill", "b")
+		h.advance(time.Second)
+		h.wantPrinted(bar, "a"+forGrill, "b"+forGrill)
+		grill.setFault(fine)
+		h.Kick("grill")
+		h.q.enqueue("grill", "c")
+		h.advance(0)
+		h.wantPrinted(grill, "c")
+	})
+}
+
+func TestTheBackupPrintsTheSlipOfExpiredTickets(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		_, bar := h.serveWithBackup(off, backupAfter, func(l *Lane) { l.ExpireAfter = time.Hour })
+		bar.setFault(off)
+		h.q.enqueue("grill", "a", "b")
+		h.advance(time.Hour + time.Minute)
+		h.q.enqueue("grill", "c")
+		bar.setFault(fine)
+		h.advance(longestPause)
+		h.wantPrinted(bar, "slip a b"+forGrill, "c"+forGrill)
+	})
+}
+
+func TestATicketInDoubtCarriesBothBanners(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		grill, bar := h.serveWithBackup(off, backupAfter)
+		h.q.enqueue("grill", "a")
+		h.advance(backupAfter - 10*time.Second)
+		grill.setFault(cut)
+		h.Kick("grill")
+		h.advance(0)
+		grill.setFault(off)
+		h.advance(time.Minute)
+		h.wantPrinted(grill, "a")
+		h.wantPrinted(bar, "a"+forGrill+" DUPLICATE")
+	})
+}
+
+// A lease begins once: the queue fails the test if it is asked to again.
+func TestAStationThatBeganAndPrintedNothingEndsTheAttempt(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		_, bar := h.serveWithBackup(dropped, 0)
+		h.q.enqueue("grill", "a", "b")
+		h.advance(time.Second)
+		h.wantPrinted(bar, "a"+forGrill, "b"+forGrill)
+		h.wantEnds("grill a retry", "grill a ack", "grill b ack")
+	})
+}
+
+func TestWhenNoStationCanPrintTheReasonNamesThemAll(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		_, bar := h.serveWithBackup(off, 0)
+		bar.setFault(noPaper)
+		h.q.enqueue("grill", "a")
+		h.advance(0)
+		h.wantEnds("grill a retry") // one of the two was an attempt
+		if got, want := h.q.job("a").Reason, "dial: connection refused; on bar: status: no paper"; got != want {
+			t.Errorf("reason %q, want %q", got, want)
+		}
+		bar.setFault(fine) // somebody brings paper; the pause is over in a moment
+		h.advance(readyInterval * 2)
+		h.wantPrinted(bar, "a"+forGrill)
+	})
+}
+
+func TestALateBeginOfTheOwnStationCannotBeginForTheBackup(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		_, bar := h.serveWithBackup(beginsLate, 0)
+		bar.dial = 10 * time.Second // still dialling when the own station asks
+		h.q.enqueue("grill", "a")
+		h.advance(2 * time.Minute)
+		h.wantPrinted(bar, "a"+forGrill)
+	})
+}

@@ -1,0 +1,280 @@
+package dispatch
+
+import (
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"ticketrail/queue/ticket"
+)
+
+// A target is a station that can print a lane's tickets, its own or a backup, with its recent failures.
+type target struct {
+	Backup    // of the own station: no Name, no After
+	own       bool
+	failures  failures
+	next      time.Time // end of its pause; zero: it is not in one
+	lastError string    // what was logged last; empty when the station works
+}
+
+// buildTargets makes targets those of lane. What is known of a station that stays is kept; a new
+// station has not failed yet.
+func (w *worker) buildTargets(lane Lane) {
+	previous := w.targets
+	w.targets = []*target{{Backup: Backup{Station: lane.Station}, own: true}}
+	for _, b := range lane.Backups {
+		w.targets = append(w.targets, &target{Backup: b})
+	}
+	for _, t := range w.targets {
+		for _, p := range previous {
+			if p.own == t.own && p.Name == t.Name && sameStation(p.Station, t.Station) {
+				t.failures, t.next, t.lastError = p.failures, p.next, p.lastError
+			}
+		}
+	}
+	if len(previous) > 0 && !sameStation(previous[0].Station, lane.Station) {
+		w.endStandIn()
+	}
+	for _, p := range previous {
+		if !p.own && !slices.ContainsFunc(lane.Backups, func(b Backup) bool { return b.Name == p.Name }) {
+			w.d.metrics.standIns.DeleteLabelValues(w.name, p.Name)
+		}
+	}
+	w.d.metrics.createBackupSeries(w.name, lane.Backups)
+}
+
+// noteResult keeps what an attempt says about the station. Only the own station changes the lane's
+// status and metrics: a backup has a lane of its own that reports its state.
+func (w *worker) noteResult(t *target, lease Lease, a attempt, v verdict) {
+	msg, waiting := "", ""
+	var pause time.Duration
+	switch {
+	case v.result == resultOK:
+		w.noteSuccess(t, lease)
+		return
+	case v.result == resultPermanent: // says nothing about the station
+		return
+	case a.cancelled():
+		w.log.Info("ticket was cancelled before it began to print", ticketAttrs(lease)...)
+		return
+	case a.queueFailed():
+		w.logQueueError("cannot store that a ticket begins to print, trying again", a.beginErr)
+		return
+	case v.result == resultInterrupted:
+		w.log.Info("ticket interrupted by shutdown", append(ticketAttrs(lease), "begun", a.begun, "err", a.err)...)
+		return
+	case v.result == resultRefused:
+		msg, pause = "ticket not printed, trying again", t.failures.afterRefusal()
+	case v.result == resultNotReady:
+		msg, waiting, pause = "printer needs attention", a.err.Error(), notReadyPause()
+		t.failures.refused = 0
+	case ticket.IsNotReady(a.err):
+		msg, waiting, pause = "printer needs attention, ticket in doubt", a.err.Error(), notReadyPause()
+	default:
+		msg, pause = "ticket in doubt", t.failures.afterDoubt()
+	}
+	t.next = time.Now().Add(pause)
+	w.logFailure(t, msg, lease, a)
+	if t.own {
+		w.noteOwnFailure(a.err, waiting)
+	}
+}
+
+// noteSuccess notes that t has printed a ticket.
+func (w *worker) noteSuccess(t *target, lease Lease) {
+	hadFailed := t.lastError != ""
+	t.failures, t.next, t.lastError = failures{}, time.Time{}, ""
+	w.lastQueueError = ""
+	if !t.own {
+		if w.startStandIn(t.Name) {
+			w.log.Warn("backup prints for this station", append(ticketAttrs(lease), "backup", t.Name, "down_since", w.downSince)...)
+		}
+		return
+	}
+	if hadFailed {
+		w.log.Info("printer works again", ticketAttrs(lease)...)
+	}
+	w.endStandIn()
+	w.d.metrics.setUp(w.name, true)
+	w.update(func(s *Status) {
+		s.setUp(true)
+		s.Err, s.Waiting, s.Attempt = "", "", 0
+	})
+}
+
+// startStandIn notes that a backup has printed a ticket, and says whether it is another one than before.
+func (w *worker) startStandIn(backup string) (changed bool) {
+	w.update(func(s *Status) {
+		s.Attempt = 0
+		if changed = s.StandIn.Name != backup; changed {
+			s.StandIn = StandIn{backup, time.Now()}
+		}
+	})
+	return changed
+}
+
+// endStandIn notes that no backup is needed: the own station prints, or it was replaced.
+func (w *worker) endStandIn() {
+	w.downSince, w.ownRetryAt = time.Time{}, time.Time{}
+	w.update(func(s *Status) { s.StandIn = StandIn{} })
+}
+
+// noteOwnFailure notes that the own station has just failed. waiting is what a person must do about
+// it; empty if nothing.
+func (w *worker) noteOwnFailure(err error, waiting string) {
+	now := time.Now()
+	if w.downSince.IsZero() {
+		w.downSince = now
+	}
+	w.ownRetryAt = now.Add(ownRetryPause())
+	w.d.metrics.setUp(w.name, false)
+	w.update(func(s *Status) {
+		s.setUp(false)
+		s.Err, s.Waiting = err.Error(), waiting
+	})
+}
+
+// logFailure logs why a ticket did not print, when the reason changes. A ticket in doubt is always
+// logged: a person may look for it by its number.
+func (w *worker) logFailure(t *target, msg string, lease Lease, a attempt) {
+	key := msg + ": " + a.err.Error()
+	if t.lastError == key && !a.begun {
+		return
+	}
+	t.lastError = key
+	attrs := append(ticketAttrs(lease), "err", a.err)
+	if !t.own {
+		attrs = append(attrs, "backup", t.Name)
+	}
+	if a.stack != nil {
+		// Error, not Warn: a panic is a bug in the program and must be reported.
+		w.log.Error("station panicked: "+msg, append(attrs, "stack", string(a.stack))...)
+		return
+	}
+	w.log.Warn(msg, attrs...)
+}
+
+// dueAt says when a target may be tried; false if it may not, because the own station works.
+func (w *worker) dueAt(t *target) (time.Time, bool) {
+	switch {
+	case t.own && w.backupWorks():
+		return w.ownRetryAt, true
+	case t.own:
+		return t.next, true
+	case w.downSince.IsZero():
+		return time.Time{}, false
+	default:
+		return latest(t.next, w.downSince.Add(t.After)), true
+	}
+}
+
+// backupWorks says whether a backup may print now and did not fail last.
+func (w *worker) backupWorks() bool {
+	for _, t := range w.targets {
+		if !t.own && t.lastError == "" && !w.downSince.IsZero() && time.Since(w.downSince) >= t.After {
+			return true
+		}
+	}
+	return false
+}
+
+// ready says whether a target may be tried now.
+func (w *worker) ready(t *target) bool {
+	at, ok := w.dueAt(t)
+	return ok && !at.After(time.Now())
+}
+
+// untilNextTry is how long no target may be tried.
+func (w *worker) untilNextTry() time.Duration {
+	var first time.Time
+	for i, t := range w.targets {
+		if at, ok := w.dueAt(t); ok && (i == 0 || at.Before(first)) {
+			first = at
+		}
+	}
+	return time.Until(first)
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// resetBackoff ends all pauses and starts every backoff again at its shortest: the cycle was ended
+// early because a person changed something, and must see the effect at once.
+func (w *worker) resetBackoff() {
+	for _, t := range w.targets {
+		t.failures, t.next = failures{}, time.Time{}
+	}
+	w.ownRetryAt, w.queueFailures = time.Time{}, 0
+}
+
+// excludeIdle notes that Take blocked since then, because the queue was empty or a person held the
+// station. That time does not count towards a backup's After: no ticket waited for the printer, and a
+// person who holds a station does not want its tickets elsewhere. The pause before Take does not
+// count either, because the hold may have begun during it.
+func (w *worker) excludeIdle(since time.Time) {
+	now := time.Now()
+	if now.Sub(since) < idleAfter || w.downSince.IsZero() {
+		return
+	}
+	w.downSince = w.downSince.Add(now.Sub(w.lastAttempt))
+	w.lastAttempt = now
+	w.resetBackoff()
+}
+
+// idleAfter is how long Take must block to count as idle. Reading a ticket from a slow disk takes less.
+const idleAfter = time.Second
+
+const (
+	longestPause  = 30 * time.Second // a printer that is switched on again prints within this time
+	readyInterval = 5 * time.Second  // how often to check whether paper was put in
+)
+
+// backoff is the pause after the nth failure in a row, n >= 1: between half and the whole of 2 s, 4 s,
+// 8 s … 30 s, so never under 1 s. The random half keeps stations from retrying in step. There is no
+// last attempt: the printer may be off for the night, and tickets that are too old by then expire.
+func backoff(n int) time.Duration {
+	whole := min(longestPause, 2*time.Second<<min(max(n-1, 0), 10))
+	return whole/2 + rand.N(whole/2+1)
+}
+
+// notReadyPause is the pause while the printer needs attention: 4 to 6 s. It does not grow, so that
+// the cook who has put in paper soon sees that it helped.
+func notReadyPause() time.Duration {
+	return readyInterval*4/5 + rand.N(readyInterval*2/5+1)
+}
+
+// reprintPause is the pause before the marked reprint of a ticket in doubt, 0.5 to 1 s: long enough
+// for a printer to recover from a reset connection, short for a cook who waits.
+func reprintPause() time.Duration {
+	return time.Second/2 + rand.N(time.Second/2+1)
+}
+
+// ownRetryPause is the pause of the own station while a backup prints for it, 25 to 30 s. Each try
+// costs the ticket in hand up to a connect time-out, so it is rare while tickets come out elsewhere.
+func ownRetryPause() time.Duration { return longestPause*5/6 + rand.N(longestPause/6+1) }
+
+// failures counts failures in a row. A ticket that is printed clears them.
+type failures struct {
+	refused int // before begin
+	doubted int // after it
+}
+
+func (f *failures) afterRefusal() time.Duration {
+	f.refused++
+	return backoff(f.refused)
+}
+
+// afterDoubt is short the first time and grows from then on: a printer that breaks off every ticket
+// must not waste a whole queue, two copies each, in a minute.
+func (f *failures) afterDoubt() time.Duration {
+	f.refused = 0 // the printer could be reached
+	f.doubted++
+	if f.doubted == 1 {
+		return reprintPause()
+	}
+	return backoff(f.doubted - 1)
+}
