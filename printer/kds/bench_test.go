@@ -9,7 +9,7 @@ import (
 // BenchmarkFirstLook is what a browser asks for until it shows a board of 200 tickets: the page
 // and the first state of its stream, in turns with the same of an empty board.
 func BenchmarkFirstLook(b *testing.B) {
-	w, n := newWall(b), 0
+	w, n := newTestServer(b), 0
 	for job := uint64(1); job <= 200; job++ {
 		w.put("hot-line", job)
 	}
@@ -19,7 +19,7 @@ func BenchmarkFirstLook(b *testing.B) {
 		began := time.Now()
 		w.get(c, "/screen/"+station)
 		e := w.listen(c, station, fmt.Sprintf("page%04d", n), "")
-		e.wants("state", "hello", "beat")
+		e.want("state", "hello", "beat")
 		took := time.Since(began)
 		e.body.Close()
 		return took

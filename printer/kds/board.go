@@ -41,16 +41,16 @@ type Board struct {
 	run string
 
 	// write is held over a whole change, storage included: changes happen one after the other.
-	write sync.Mutex
-	place uint64 // last place given; only with write
-	off   uint64 // last Off given; only with write
+	write     sync.Mutex
+	lastPlace uint64 // last place given; only with write
+	lastOff   uint64 // last Off given; only with write
 
 	// mu guards what is read, for moments; it is taken inside write.
-	mu      sync.RWMutex
-	cards   map[uint64]*entry
-	past    eventLog
-	changed chan struct{}
-	watched []*watcher
+	mu       sync.RWMutex
+	cards    map[uint64]*entry
+	history  history
+	changed  chan struct{}
+	watchers []*watcher
 }
 
 // An entry is a card and what is stored of it. It is replaced, never changed.
@@ -74,7 +74,7 @@ func OpenBoard(o BoardOptions) (*Board, error) {
 	orDefault(&o.Events, 1000)
 	b := &Board{
 		o: o, log: o.Logger.With("component", "kds", "station", o.Station), run: newRun(),
-		cards: map[uint64]*entry{}, past: eventLog{keep: o.Events}, changed: make(chan struct{}),
+		cards: map[uint64]*entry{}, history: history{keep: o.Events}, changed: make(chan struct{}),
 	}
 	err := o.KV.All(func(key string, value []byte) bool {
 		if !strings.HasPrefix(key, cardPrefix) {
@@ -89,8 +89,8 @@ func OpenBoard(o BoardOptions) (*Board, error) {
 			b.log.Error("a card on the board cannot be read, it is not shown", "key", key, "err", err)
 			return true
 		}
-		b.cards[r.Job] = &entry{rec: r, card: draw(&r, &t, o.UndoFor)}
-		b.place, b.off = max(b.place, r.Place), max(b.off, r.Off)
+		b.cards[r.Job] = &entry{rec: r, card: newCard(&r, &t, o.UndoFor)}
+		b.lastPlace, b.lastOff = max(b.lastPlace, r.Place), max(b.lastOff, r.Off)
 		return true
 	})
 	if err != nil {
@@ -128,10 +128,10 @@ func (b *Board) Put(ctx context.Context, d ticket.Delivery) (seq uint64, err err
 		return b.seq(), nil
 	}
 	// A place is used up even if the Put fails: what was stored all the same keeps it.
-	b.place++
-	r := newRecord(d, b.place)
+	b.lastPlace++
+	r := newRecord(d, b.lastPlace)
 	r.Station = b.o.Station
-	r.AddOn = b.addsTo(&d.Ticket)
+	r.AddOn = b.isAddOn(&d.Ticket)
 	if e := b.get(d.Job); e != nil {
 		r.Version = e.rec.Version + 1 // a command from its first life must not fit
 	}
@@ -148,11 +148,11 @@ func (b *Board) Put(ctx context.Context, d ticket.Delivery) (seq uint64, err err
 
 // addsTo says whether a ticket comes after another of its order. A number is called out for
 // the whole evening, a table has new guests as soon as it is empty.
-func (b *Board) addsTo(t *ticket.Ticket) bool {
+func (b *Board) isAddOn(t *ticket.Ticket) bool {
 	if number(t) == "" && table(t) == "" || t.Kind == ticket.Slip || t.Kind == ticket.Test {
 		return false
 	}
-	key, short := orderKey(t), line(ticket.Short(t.Request))
+	key, short := orderKey(t), oneLine(ticket.Short(t.Request))
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	for _, e := range b.cards {
@@ -167,7 +167,7 @@ func (b *Board) addsTo(t *ticket.Ticket) bool {
 }
 
 // alter changes a card, if f says that there is something to change.
-func (b *Board) alter(ctx context.Context, job uint64, f func(*record) bool) error {
+func (b *Board) update(ctx context.Context, job uint64, f func(*record) bool) error {
 	b.write.Lock()
 	defer b.write.Unlock()
 	e := b.get(job)
@@ -195,28 +195,28 @@ func (b *Board) store(ctx context.Context, r *record, t *ticket.Ticket) error {
 	if err != nil {
 		return fmt.Errorf("keep card of job %d: %w", r.Job, err)
 	}
-	after := &entry{rec: *r, card: draw(r, t, b.o.UndoFor)}
-	b.tell(r.Job, after)
+	after := &entry{rec: *r, card: newCard(r, t, b.o.UndoFor)}
+	b.publish(r.Job, after)
 	return nil
 }
 
 // tell puts a change into memory and into the events. after is nil for a card that is
 // forgotten.
-func (b *Board) tell(job uint64, after *entry) {
+func (b *Board) publish(job uint64, after *entry) {
 	b.mu.Lock()
 	if after != nil {
 		b.cards[job] = after
-		b.past.add(b.run, Event{Kind: "card", Job: job, Card: after.card})
+		b.history.add(b.run, Event{Kind: "card", Job: job, Card: after.card})
 	} else {
 		delete(b.cards, job)
-		b.past.add(b.run, Event{Kind: "forget", Job: job})
+		b.history.add(b.run, Event{Kind: "forget", Job: job})
 	}
 	close(b.changed)
 	b.changed = make(chan struct{})
-	watched := b.watched
+	watched := b.watchers
 	b.mu.Unlock()
 	for _, w := range watched {
-		w.changed()
+		w.onChange()
 	}
 }
 
@@ -229,11 +229,11 @@ func (b *Board) get(job uint64) *entry {
 func (b *Board) seq() uint64 {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
-	return b.past.seq
+	return b.history.seq
 }
 
 // compare orders by a, then by b.
-func compare(a1, a2, b1, b2 uint64) int {
+func compareTwo(a1, a2, b1, b2 uint64) int {
 	switch {
 	case a1 < a2, a1 == a2 && b1 < b2:
 		return -1

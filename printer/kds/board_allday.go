@@ -39,7 +39,7 @@ func AllDay(cards []*Card, course string) []Count {
 	for i, t := range all.list {
 		counts[i] = t.Count
 		if counts[i].Quantity = t.text; t.text == "" {
-			counts[i].Quantity = plain(&t.sum)
+			counts[i].Quantity = formatQuantity(&t.sum)
 		}
 	}
 	return counts
@@ -48,9 +48,9 @@ func AllDay(cards []*Card, course string) []Count {
 // A tally is a Count while it is counted.
 type tally struct {
 	Count
-	sum  big.Rat
-	text string // of a quantity that is no number
-	last uint64 // the job it was on last
+	sum     big.Rat
+	text    string // of a quantity that is no number
+	lastJob uint64 // the job it was on last
 }
 
 type tallies struct {
@@ -59,7 +59,7 @@ type tallies struct {
 }
 
 func (a *tallies) add(job uint64, it Item, mods []string) {
-	n, ok := amount(it.Quantity)
+	n, ok := parseQuantity(it.Quantity)
 	text := ""
 	if !ok {
 		text = it.Quantity
@@ -76,8 +76,8 @@ func (a *tallies) add(job uint64, it Item, mods []string) {
 	if ok {
 		t.sum.Add(&t.sum, n)
 	}
-	if t.Cards == 0 || t.last != job {
-		t.Cards, t.last = t.Cards+1, job
+	if t.Cards == 0 || t.lastJob != job {
+		t.Cards, t.lastJob = t.Cards+1, job
 	}
 }
 
@@ -99,12 +99,12 @@ func modifiers(items []Item) (out []string) {
 	return out
 }
 
-const mostDecimals = 6
+const maxDecimals = 6
 
 // amount reads a quantity: plain digits, perhaps a point. Anything else is text.
-func amount(s string) (*big.Rat, bool) {
+func parseQuantity(s string) (*big.Rat, bool) {
 	whole, part, _ := strings.Cut(s, ".")
-	if len(whole) > 12 || len(part) > mostDecimals {
+	if len(whole) > 12 || len(part) > maxDecimals {
 		return nil, false
 	}
 	for _, digits := range []string{whole, part} {
@@ -118,7 +118,7 @@ func amount(s string) (*big.Rat, bool) {
 	return new(big.Rat).SetString(s)
 }
 
-func plain(r *big.Rat) string {
-	s := r.FloatString(mostDecimals)
+func formatQuantity(r *big.Rat) string {
+	s := r.FloatString(maxDecimals)
 	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
 }

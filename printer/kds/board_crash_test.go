@@ -13,7 +13,7 @@ import (
 )
 
 // essence is what must be the same whatever failed on the way.
-type essence struct {
+type cardContent struct {
 	Job          uint64
 	State        CardState
 	Version      uint64
@@ -22,10 +22,10 @@ type essence struct {
 	Paper        string
 }
 
-func essences(b *Board) (out []essence) {
+func cardContents(b *Board) (out []cardContent) {
 	s := b.Snapshot()
 	for _, c := range append(s.Open, s.Recall...) {
-		e := essence{Job: c.Job, State: c.State, Version: c.Version, Acked: c.Acked, Shown: c.Shown, Paper: c.Paper}
+		e := cardContent{Job: c.Job, State: c.State, Version: c.Version, Acked: c.Acked, Shown: c.Shown, Paper: c.Paper}
 		for _, it := range c.Items {
 			if it.Done {
 				e.Done = append(e.Done, it.I)
@@ -38,7 +38,7 @@ func essences(b *Board) (out []essence) {
 
 // evening is what happens to a board; each step is repeated until it works. before is called
 // first, and gives the board to go on with.
-func evening(t fataler, b *Board, failed func(*Board) *Board) *Board {
+func runEvening(t testingT, b *Board, failed func(*Board) *Board) *Board {
 	t.Helper()
 	ctx := context.Background()
 	step := func(f func() error) {
@@ -83,9 +83,9 @@ func evening(t fataler, b *Board, failed func(*Board) *Board) *Board {
 
 func TestWhateverWriteFailsTheBoardIsTheSameInTheEnd(t *testing.T) {
 	s := kvtest.New()
-	b := evening(t, open(t, s), nil)
-	want, steps := essences(b), s.Writes()
-	if diff := cmp.Diff(want, essences(open(t, s))); diff != "" {
+	b := runEvening(t, open(t, s), nil)
+	want, steps := cardContents(b), s.Writes()
+	if diff := cmp.Diff(want, cardContents(open(t, s))); diff != "" {
 		t.Errorf("after a restart (-before +after):\n%s", diff)
 	}
 	for n := 1; n <= steps; n++ {
@@ -96,11 +96,11 @@ func TestWhateverWriteFailsTheBoardIsTheSameInTheEnd(t *testing.T) {
 			} {
 				s := kvtest.New()
 				s.InjectAt(n, fault)
-				b := evening(t, open(t, s), failed)
-				if diff := cmp.Diff(want, essences(b)); diff != "" {
+				b := runEvening(t, open(t, s), failed)
+				if diff := cmp.Diff(want, cardContents(b)); diff != "" {
 					t.Errorf("write %d %s, the board %s (-want +got):\n%s", n, name, then, diff)
 				}
-				if diff := cmp.Diff(want, essences(open(t, s))); diff != "" {
+				if diff := cmp.Diff(want, cardContents(open(t, s))); diff != "" {
 					t.Errorf("write %d %s, the board %s, and at the next start (-want +got):\n%s", n, name, then, diff)
 				}
 			}

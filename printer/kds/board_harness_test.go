@@ -10,13 +10,13 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-type fataler interface {
+type testingT interface {
 	Helper()
 	Fatal(...any)
 	Fatalf(string, ...any)
 }
 
-func open(t fataler, s kv.Store, change ...func(*BoardOptions)) *Board {
+func open(t testingT, s kv.Store, change ...func(*BoardOptions)) *Board {
 	t.Helper()
 	o := BoardOptions{Station: "hot-line", KV: s}
 	for _, f := range change {
@@ -29,7 +29,7 @@ func open(t fataler, s kv.Store, change ...func(*BoardOptions)) *Board {
 	return b
 }
 
-func put(t fataler, b *Board, ds ...ticket.Delivery) {
+func put(t testingT, b *Board, ds ...ticket.Delivery) {
 	t.Helper()
 	for _, d := range ds {
 		if _, err := b.Put(context.Background(), d); err != nil {
@@ -50,7 +50,7 @@ func press(b *Board, do Verb, job uint64, item int) Command {
 	return c
 }
 
-func do(t fataler, b *Board, c Command) Result {
+func do(t testingT, b *Board, c Command) Result {
 	t.Helper()
 	r, err := b.Do(context.Background(), c)
 	if err != nil {
@@ -62,7 +62,7 @@ func do(t fataler, b *Board, c Command) Result {
 	return r
 }
 
-func wants(t *testing.T, b *Board, c Command, want Outcome) {
+func wantOutcome(t *testing.T, b *Board, c Command, want Outcome) {
 	t.Helper()
 	if r := do(t, b, c); r.Outcome != want {
 		t.Errorf("%s job %d: %s, want %s", c.Do, c.Job, r.Outcome, want)

@@ -17,11 +17,11 @@ import (
 )
 
 // killed is where the process that is killed finds its queue.
-const killed = "KDS_TEST_QUEUE"
+const killTestQueue = "KDS_TEST_QUEUE"
 
 func TestWhatABoardSaidIsThereAfterKill9(t *testing.T) {
-	if path := os.Getenv(killed); path != "" {
-		cookUntilKilled(t, path)
+	if path := os.Getenv(killTestQueue); path != "" {
+		workUntilKilled(t, path)
 		return
 	}
 	path := filepath.Join(t.TempDir(), "ticketrail.db")
@@ -29,7 +29,7 @@ func TestWhatABoardSaidIsThereAfterKill9(t *testing.T) {
 	for round := range 4 {
 		from := 1_000_000 + 1000*round
 		cook := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
-		cook.Env = append(os.Environ(), killed+"="+path, "KDS_TEST_FROM="+strconv.Itoa(from))
+		cook.Env = append(os.Environ(), killTestQueue+"="+path, "KDS_TEST_FROM="+strconv.Itoa(from))
 		out, err := cook.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)
@@ -55,7 +55,7 @@ func TestWhatABoardSaidIsThereAfterKill9(t *testing.T) {
 			}
 		}
 		_ = cook.Wait()
-		looksLike(t, path, uint64(from), sure, tried)
+		checkAfterKill(t, path, uint64(from), sure, tried)
 	}
 	if len(sure) < 80 {
 		t.Errorf("only %d steps were done", len(sure))
@@ -63,7 +63,7 @@ func TestWhatABoardSaidIsThereAfterKill9(t *testing.T) {
 }
 
 // cookUntilKilled puts, does, rescues, takes back and bumps tickets, and says before and after each step which it is.
-func cookUntilKilled(t *testing.T, path string) {
+func workUntilKilled(t *testing.T, path string) {
 	q, err := queue.Open(queue.Options{Path: path, Reserve: -1})
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +82,7 @@ func cookUntilKilled(t *testing.T, path string) {
 		step("put", job, func() error { _, err := b.Put(ctx, order(job, "Burger", "Chips")); return err })
 		step("done", job, func() error { _, err := b.Do(ctx, press(b, ItemDone, job, 1)); return err })
 		rescue := func(dark bool) error {
-			_, err := q.Rescue(ctx, "wall", "grill", slices.DeleteFunc(b.unprinted(dark), func(c ticket.Card) bool { return c.Job != job }))
+			_, err := q.Rescue(ctx, "wall", "grill", slices.DeleteFunc(b.rescueCards(dark), func(c ticket.Card) bool { return c.Job != job }))
 			return err
 		}
 		step("rescue", job, func() error { return rescue(true) })
@@ -96,7 +96,7 @@ func cookUntilKilled(t *testing.T, path string) {
 }
 
 // looksLike says whether the board has all that is sure and nothing that was not tried.
-func looksLike(t *testing.T, path string, from uint64, sure, tried map[string]bool) {
+func checkAfterKill(t *testing.T, path string, from uint64, sure, tried map[string]bool) {
 	t.Helper()
 	q, err := queue.Open(queue.Options{Path: path, Reserve: -1})
 	if err != nil {
@@ -119,7 +119,7 @@ func looksLike(t *testing.T, path string, from uint64, sure, tried map[string]bo
 	is := map[string]bool{}
 	// The next process that looks is in the dark: each card has one copy, whatever was cut off.
 	var dark []ticket.Card
-	for _, c := range b.unprinted(true) {
+	for _, c := range b.rescueCards(true) {
 		id := fmt.Sprint(c.Job)
 		is["rescue "+id], is["back "+id] = tried["rescue "+id], tried["back "+id]
 		if n := copies[c.Job]; c.Job > from && (n > 1 || n == 0 && sure["rescue "+id] && !tried["back "+id] || n == 1 && (sure["back "+id] || !tried["rescue "+id])) {
@@ -135,7 +135,7 @@ func looksLike(t *testing.T, path string, from uint64, sure, tried map[string]bo
 			t.Errorf("%d copies of %d cards, %v", len(r.Copies), len(dark), err)
 		}
 	}
-	if _, err := q.Rescue(t.Context(), "wall", "grill", b.unprinted(false)); err != nil {
+	if _, err := q.Rescue(t.Context(), "wall", "grill", b.rescueCards(false)); err != nil {
 		t.Error(err)
 	}
 	if s := q.Stations(); len(s) != 0 {

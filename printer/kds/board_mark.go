@@ -10,7 +10,7 @@ import (
 // A crash before it: nobody was told that the ticket was shown, the queue brings it again.
 // A crash after it: likewise, or the ticket is out; the card says what was true.
 func (b *Board) markShown(ctx context.Context, job uint64) error {
-	return b.alter(ctx, job, func(r *record) bool {
+	return b.update(ctx, job, func(r *record) bool {
 		was := r.Shown
 		r.Shown = true
 		return !was
@@ -23,7 +23,7 @@ func (b *Board) markShown(ctx context.Context, job uint64) error {
 // A crash before it: the queue still has its mark, and this is done when it is asked next. A crash
 // after it: the card itself keeps the ticket from being copied again.
 func (b *Board) markPaper(ctx context.Context, job uint64, station string) error {
-	return b.alter(ctx, job, func(r *record) bool {
+	return b.update(ctx, job, func(r *record) bool {
 		if r.Paper == station {
 			return false
 		}
@@ -40,18 +40,18 @@ func (b *Board) markPaper(ctx context.Context, job uint64, station string) error
 // here, marked by the doubt that is in the queue. A crash after it: it is owed and not here,
 // so it comes out once, or twice and marked.
 func (b *Board) withdraw(ctx context.Context, job uint64) error {
-	return b.alter(ctx, job, func(r *record) bool {
+	return b.update(ctx, job, func(r *record) bool {
 		if r.State != Open {
 			return false
 		}
-		b.leave(r, Elsewhere)
-		r.Back = nil
+		b.takeOff(r, Elsewhere)
+		r.LastChange = nil
 		r.Version++
 		return true
 	})
 }
 
-func (b *Board) leave(r *record, as CardState) {
-	b.off++
-	r.State, r.Off, r.OffAt = as, b.off, time.Now().UnixMilli()
+func (b *Board) takeOff(r *record, as CardState) {
+	b.lastOff++
+	r.State, r.Off, r.OffAt = as, b.lastOff, time.Now().UnixMilli()
 }

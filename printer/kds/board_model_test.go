@@ -17,13 +17,13 @@ import (
 
 // A kitchen is what a board is meant to be, written down in the simplest way: a list of
 // tickets in the order they came, and what was done to each.
-type kitchen struct {
-	tickets  []*dish // in place
+type boardModel struct {
+	tickets  []*modelTicket // in place
 	bumped   int
 	commands map[string]uint64 // that were done, and to which job
 }
 
-type dish struct {
+type modelTicket struct {
 	job     uint64
 	void    bool
 	version uint64
@@ -40,7 +40,7 @@ const (
 	modelFor  = 30 * time.Second
 )
 
-func (k *kitchen) find(job uint64) *dish {
+func (k *boardModel) find(job uint64) *modelTicket {
 	for _, d := range k.tickets {
 		if d.job == job {
 			return d
@@ -49,17 +49,17 @@ func (k *kitchen) find(job uint64) *dish {
 	return nil
 }
 
-func (k *kitchen) put(job uint64, void bool) {
+func (k *boardModel) put(job uint64, void bool) {
 	if k.find(job) == nil {
-		k.tickets = append(k.tickets, &dish{job: job, void: void, version: 1})
+		k.tickets = append(k.tickets, &modelTicket{job: job, void: void, version: 1})
 		k.forget()
 	}
 }
 
 // forget drops what can no longer be recalled.
-func (k *kitchen) forget() {
+func (k *boardModel) forget() {
 	all := slices.Clone(k.tickets) // DeleteFunc moves what it looks at
-	k.tickets = slices.DeleteFunc(k.tickets, func(d *dish) bool {
+	k.tickets = slices.DeleteFunc(k.tickets, func(d *modelTicket) bool {
 		later := 0
 		for _, o := range all {
 			if o.off > d.off {
@@ -78,7 +78,7 @@ func (k *kitchen) forget() {
 	})
 }
 
-func (k *kitchen) do(c Command) Outcome {
+func (k *boardModel) do(c Command) Outcome {
 	d := k.find(c.Job)
 	if d == nil {
 		return Gone
@@ -135,8 +135,8 @@ func (k *kitchen) do(c Command) Outcome {
 }
 
 // lines describes the model the way [boardLines] describes the board.
-func (k *kitchen) lines() (out []string) {
-	var off []*dish
+func (k *boardModel) lines() (out []string) {
+	var off []*modelTicket
 	for _, d := range k.tickets {
 		if d.off == 0 {
 			out = append(out, fmt.Sprint("open ", d.job, " v", d.version, d.done, d.acked))
@@ -144,7 +144,7 @@ func (k *kitchen) lines() (out []string) {
 			off = append(off, d)
 		}
 	}
-	slices.SortFunc(off, func(a, b *dish) int { return b.off - a.off })
+	slices.SortFunc(off, func(a, b *modelTicket) int { return b.off - a.off })
 	for _, d := range off {
 		out = append(out, fmt.Sprint("off ", d.job, " v", d.version, d.done, d.acked))
 	}
@@ -163,13 +163,13 @@ func cardLines(open, recall []*Card) (out []string) {
 }
 
 // A tablet is a screen: it knows the board only by what it was told, in JSON.
-type tablet struct {
+type modelPage struct {
 	id    string
 	cards map[uint64]*Card
 }
 
 // listen brings it up to date, by events where that is possible.
-func (p *tablet) listen(t fataler, b *Board) {
+func (p *modelPage) listen(t testingT, b *Board) {
 	t.Helper()
 	events, ok := b.Since(p.id)
 	if !ok {
@@ -195,7 +195,7 @@ func (p *tablet) listen(t fataler, b *Board) {
 }
 
 // lines is what its cook sees.
-func (p *tablet) lines() []string {
+func (p *modelPage) lines() []string {
 	var open, off []*Card
 	for _, c := range p.cards {
 		if c.State == Open {
@@ -210,7 +210,7 @@ func (p *tablet) lines() []string {
 }
 
 // press is a press on what this screen shows, which may be old news.
-func (p *tablet) press(t *rapid.T, n int) Command {
+func (p *modelPage) press(t *rapid.T, n int) Command {
 	c := Command{
 		ID: fmt.Sprint("press-", n), Do: rapid.SampledFrom(append(Verbs(), Bump, Undo, Recall)).Draw(t, "do"),
 		Job: rapid.Uint64Range(1, 8).Draw(t, "job"), Item: rapid.IntRange(0, 3).Draw(t, "item"),
@@ -222,15 +222,15 @@ func (p *tablet) press(t *rapid.T, n int) Command {
 }
 
 // A bubble is a test whose deadline rapid must not ask for: there is another time in it.
-type bubble struct{ rapid.TB }
+type bubbleT struct{ rapid.TB }
 
 func TestWhateverCooksPressTheBoardEqualsASimpleModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		rapid.Check(bubble{t}, func(t *rapid.T) {
+		rapid.Check(bubbleT{t}, func(t *rapid.T) {
 			s := kvtest.New()
 			small := func(o *BoardOptions) { o.RecallKeep, o.RecallFor, o.Events = modelKeep, modelFor, 4 }
-			b, k := open(t, s, small), &kitchen{commands: map[string]uint64{}}
-			tablets := []*tablet{{}, {}, {}}
+			b, k := open(t, s, small), &boardModel{commands: map[string]uint64{}}
+			tablets := []*modelPage{{}, {}, {}}
 			var sent []Command
 			give := func(t *rapid.T, c Command) {
 				r, err := b.Do(context.Background(), c)

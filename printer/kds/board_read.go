@@ -42,10 +42,10 @@ func (b *Board) Snapshot() Snapshot {
 	defer b.mu.RUnlock()
 	now := time.Now()
 	s := Snapshot{
-		ID: stateID(b.run, b.past.seq), Run: b.run, Seq: b.past.seq, Now: now.UnixMilli(), Station: b.o.Station,
+		ID: stateID(b.run, b.history.seq), Run: b.run, Seq: b.history.seq, Now: now.UnixMilli(), Station: b.o.Station,
 		Open: b.open(), Recall: []*Card{},
 	}
-	for _, e := range b.offBoard() {
+	for _, e := range b.notOpen() {
 		if len(s.Recall) < b.o.RecallKeep && b.recallable(e, now) {
 			s.Recall = append(s.Recall, e.card)
 		}
@@ -61,7 +61,7 @@ func (b *Board) open() []*Card {
 			cards = append(cards, e.card)
 		}
 	}
-	slices.SortFunc(cards, func(x, y *Card) int { return compare(x.Place, y.Place, x.Job, y.Job) })
+	slices.SortFunc(cards, func(x, y *Card) int { return compareTwo(x.Place, y.Place, x.Job, y.Job) })
 	return cards
 }
 
@@ -78,7 +78,7 @@ func (b *Board) Card(job uint64) (*Card, bool) {
 func (b *Board) At() string {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
-	return stateID(b.run, b.past.seq)
+	return stateID(b.run, b.history.seq)
 }
 
 // Load says how many tickets are open and when the oldest of them was received; zero if none is.
@@ -106,7 +106,7 @@ func (b *Board) Load() (open int, oldest time.Time) {
 func (b *Board) Since(id string) ([]Event, bool) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
-	return b.past.since(b.run, id)
+	return b.history.since(b.run, id)
 }
 
 // Changed is closed at the next change. Ask for it before looking at the board.
@@ -118,21 +118,21 @@ func (b *Board) Changed() <-chan struct{} {
 
 // An eventLog is the latest events: not more than keep of them, nor more than mostTold bytes and
 // one; and of those a part that is no less than half, unless the latest are large.
-type eventLog struct {
+type history struct {
 	keep   int
 	seq    uint64
 	events []Event
 	bytes  int // of their JSON
 }
 
-const mostTold = 256 << 10
+const maxHistoryBytes = 256 << 10
 
-func (l *eventLog) add(run string, e Event) {
+func (l *history) add(run string, e Event) {
 	l.seq++
 	e.Seq, e.ID = l.seq, stateID(run, l.seq)
 	// Its parts are strings, numbers and the like: this does not fail.
 	e.json, _ = json.Marshal(e)
-	for len(l.events) > 0 && (len(l.events) >= l.keep || l.bytes > mostTold) {
+	for len(l.events) > 0 && (len(l.events) >= l.keep || l.bytes > maxHistoryBytes) {
 		l.events = slices.Clone(l.events[(len(l.events)+1)/2:]) // not in place: somebody may read them
 		l.bytes = 0
 		for _, old := range l.events {
@@ -142,7 +142,7 @@ func (l *eventLog) add(run string, e Event) {
 	l.events, l.bytes = append(l.events, e), l.bytes+len(e.json)
 }
 
-func (l *eventLog) since(run, id string) ([]Event, bool) {
+func (l *history) since(run, id string) ([]Event, bool) {
 	was, number, _ := strings.Cut(id, ".")
 	seq, err := strconv.ParseUint(number, 10, 64)
 	if err != nil || was != run || seq > l.seq || l.seq-seq > uint64(len(l.events)) {

@@ -36,21 +36,21 @@ type record struct {
 	Paper   string `json:"paper,omitempty"`
 	PaperAt int64  `json:"paper_at,omitempty"`
 
-	Done  []int    `json:"done,omitempty"` // items, by number, sorted
-	Acked bool     `json:"acked,omitempty"`
-	Back  *back    `json:"back,omitempty"`  // how to take the last change back
-	Heard []string `json:"heard,omitempty"` // ids of the commands that were done, the latest last
+	Done       []int       `json:"done,omitempty"` // items, by number, sorted
+	Acked      bool        `json:"acked,omitempty"`
+	LastChange *lastChange `json:"back,omitempty"`  // how to take the last change back
+	CommandIDs []string    `json:"heard,omitempty"` // ids of the commands that were done, the latest last
 }
 
 // back is the last change of a card.
-type back struct {
+type lastChange struct {
 	Do   Verb  `json:"do"`
 	Item int   `json:"item,omitempty"`
 	At   int64 `json:"at"`
 }
 
 // mostHeard bounds the commands a card remembers. An older one does not fit its version.
-const mostHeard = 32
+const maxCommandIDs = 32
 
 func newRecord(d ticket.Delivery, place uint64) record {
 	return record{
@@ -62,7 +62,7 @@ func newRecord(d ticket.Delivery, place uint64) record {
 // clone is a copy that can be changed.
 func (r *record) clone() record {
 	c := *r
-	c.Done, c.Heard = slices.Clone(r.Done), slices.Clone(r.Heard)
+	c.Done, c.CommandIDs = slices.Clone(r.Done), slices.Clone(r.CommandIDs)
 	return c
 }
 
@@ -92,14 +92,14 @@ func decodeRecord(value []byte) (record, ticket.Ticket, error) {
 }
 
 // mostCount is what pages count to: in floating point.
-const mostCount = 1<<53 - 1
+const maxSafeInteger = 1<<53 - 1
 
 // check refuses what would put other cards into the wrong order, or be swept up unseen.
 func (r *record) check() error {
 	switch {
 	case r.State != Open && r.State != Bumped && r.State != Elsewhere:
 		return fmt.Errorf("its state is %.20q", r.State)
-	case max(r.Job, r.Place, r.Version, r.Off) > mostCount:
+	case max(r.Job, r.Place, r.Version, r.Off) > maxSafeInteger:
 		return fmt.Errorf("job %d, place %d, version %d or off %d is more than can be", r.Job, r.Place, r.Version, r.Off)
 	}
 	return nil

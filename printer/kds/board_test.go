@@ -17,13 +17,13 @@ import (
 func TestARecalledTicketIsBackInItsOriginalPlace(t *testing.T) {
 	b := open(t, kvtest.New())
 	put(t, b, order(7, "Soup"), order(3, "Burger"), order(9, "Cake"))
-	wants(t, b, press(b, Bump, 3, 0), Done)
-	wants(t, b, press(b, Bump, 7, 0), Done)
+	wantOutcome(t, b, press(b, Bump, 3, 0), Done)
+	wantOutcome(t, b, press(b, Bump, 7, 0), Done)
 	if got := jobs(b); got != "9 | 7 3" {
 		t.Errorf("board %q", got)
 	}
-	wants(t, b, press(b, Recall, 3, 0), Done)
-	wants(t, b, press(b, Undo, 7, 0), Done)
+	wantOutcome(t, b, press(b, Recall, 3, 0), Done)
+	wantOutcome(t, b, press(b, Undo, 7, 0), Done)
 	if got := jobs(b); got != "7 3 9 |" {
 		t.Errorf("board %q", got)
 	}
@@ -34,23 +34,23 @@ func TestAChangeCanBeUndoneForTenSeconds(t *testing.T) {
 		s := kvtest.New()
 		b := open(t, s)
 		put(t, b, order(1, "Burger", "Chips"))
-		wants(t, b, press(b, ItemDone, 1, 1), Done)
-		wants(t, b, press(b, Bump, 1, 0), Done)
+		wantOutcome(t, b, press(b, ItemDone, 1, 1), Done)
+		wantOutcome(t, b, press(b, Bump, 1, 0), Done)
 		c, _ := b.Card(1)
 		if c.Undo != Bump || c.UndoUntil != time.Now().Add(10*time.Second).UnixMilli() {
 			t.Errorf("undo %q until %d", c.Undo, c.UndoUntil)
 		}
 		time.Sleep(10*time.Second - time.Millisecond)
 		b = open(t, s)
-		wants(t, b, press(b, Undo, 1, 0), Done)
-		wants(t, b, press(b, Undo, 1, 0), TooLate) // one step
+		wantOutcome(t, b, press(b, Undo, 1, 0), Done)
+		wantOutcome(t, b, press(b, Undo, 1, 0), TooLate) // one step
 		c, _ = b.Card(1)
 		if c.State != Open || !c.Items[1].Done || c.Items[0].Done || c.Undo != "" {
 			t.Errorf("card %+v", c)
 		}
-		wants(t, b, press(b, ItemUndone, 1, 1), Done)
+		wantOutcome(t, b, press(b, ItemUndone, 1, 1), Done)
 		time.Sleep(10 * time.Second)
-		wants(t, b, press(b, Undo, 1, 0), TooLate)
+		wantOutcome(t, b, press(b, Undo, 1, 0), TooLate)
 	})
 }
 
@@ -60,7 +60,7 @@ func TestTheRecallListHoldsFiftyForAnHour(t *testing.T) {
 		b := open(t, s)
 		for job := range uint64(60) {
 			put(t, b, order(job+1, "Burger"))
-			wants(t, b, press(b, Bump, job+1, 0), Done)
+			wantOutcome(t, b, press(b, Bump, job+1, 0), Done)
 		}
 		if n := len(b.Snapshot().Recall); n != 50 {
 			t.Errorf("%d can be recalled", n)
@@ -68,12 +68,12 @@ func TestTheRecallListHoldsFiftyForAnHour(t *testing.T) {
 		if len(s.Keys()) != 50 {
 			t.Errorf("%d are kept", len(s.Keys()))
 		}
-		wants(t, b, press(b, Recall, 10, 0), Gone)
+		wantOutcome(t, b, press(b, Recall, 10, 0), Gone)
 		time.Sleep(time.Hour)
 		if n := len(b.Snapshot().Recall); n != 0 {
 			t.Errorf("after an hour %d can be recalled", n)
 		}
-		wants(t, b, press(b, Recall, 60, 0), Gone)
+		wantOutcome(t, b, press(b, Recall, 60, 0), Gone)
 		put(t, b, order(99, "Burger"))
 		if len(s.Keys()) != 1 {
 			t.Errorf("after an hour %d are kept", len(s.Keys()))
@@ -90,34 +90,34 @@ func TestACancellationMustBeReadBeforeItIsBumped(t *testing.T) {
 		if c, _ := b.Card(job); !c.MustAck || c.Acked {
 			t.Errorf("card %+v", c)
 		}
-		wants(t, b, press(b, Bump, job, 0), Unread)
-		wants(t, b, press(b, AckVoid, job, 0), Done)
-		wants(t, b, press(b, AckVoid, job, 0), Already)
+		wantOutcome(t, b, press(b, Bump, job, 0), Unread)
+		wantOutcome(t, b, press(b, AckVoid, job, 0), Done)
+		wantOutcome(t, b, press(b, AckVoid, job, 0), Already)
 		if c, _ := b.Card(job); c.MustAck || !c.Acked {
 			t.Errorf("card %+v", c)
 		}
-		wants(t, b, press(b, Bump, job, 0), Done)
+		wantOutcome(t, b, press(b, Bump, job, 0), Done)
 	}
-	wants(t, b, press(b, AckVoid, 3, 0), Already)
-	wants(t, b, press(b, Bump, 3, 0), Done)
+	wantOutcome(t, b, press(b, AckVoid, 3, 0), Already)
+	wantOutcome(t, b, press(b, Bump, 3, 0), Done)
 }
 
 func TestTwoCooksWhoPressTheSameHaveNoConflict(t *testing.T) {
 	b := open(t, kvtest.New())
 	put(t, b, order(1, "Burger", "Chips"))
 	one, two, stale := press(b, ItemDone, 1, 0), press(b, ItemDone, 1, 0), press(b, Bump, 1, 0)
-	wants(t, b, one, Done)
-	wants(t, b, one, Done) // delivered twice
-	wants(t, b, two, Already)
-	wants(t, b, stale, Conflict) // it was pressed on what is no longer so
+	wantOutcome(t, b, one, Done)
+	wantOutcome(t, b, one, Done) // delivered twice
+	wantOutcome(t, b, two, Already)
+	wantOutcome(t, b, stale, Conflict) // it was pressed on what is no longer so
 	one, two = press(b, Bump, 1, 0), press(b, Bump, 1, 0)
-	wants(t, b, one, Done)
-	wants(t, b, two, Already)
-	wants(t, b, press(b, ItemDone, 1, 1), Conflict) // it is off the board
-	wants(t, b, press(b, Recall, 1, 0), Done)
-	wants(t, b, two, Conflict) // late: it is not bumped again
-	wants(t, b, press(b, ItemDone, 1, 7), Gone)
-	wants(t, b, press(b, Bump, 8, 0), Gone)
+	wantOutcome(t, b, one, Done)
+	wantOutcome(t, b, two, Already)
+	wantOutcome(t, b, press(b, ItemDone, 1, 1), Conflict) // it is off the board
+	wantOutcome(t, b, press(b, Recall, 1, 0), Done)
+	wantOutcome(t, b, two, Conflict) // late: it is not bumped again
+	wantOutcome(t, b, press(b, ItemDone, 1, 7), Gone)
+	wantOutcome(t, b, press(b, Bump, 8, 0), Gone)
 	for _, bad := range []Command{{}, {ID: "a b", Do: Bump}, {ID: "x", Do: "explode"}, {ID: strings.Repeat("x", 65), Do: Bump}} {
 		if _, err := b.Do(t.Context(), bad); !errors.Is(err, ErrCommand) {
 			t.Errorf("%+v: %v", bad, err)
@@ -156,7 +156,7 @@ func TestAnAddOnStandsApart(t *testing.T) {
 			}
 		}
 		for _, job := range []uint64{1, 2, 3, 6, 7} {
-			wants(t, b, press(b, Bump, job, 0), Done)
+			wantOutcome(t, b, press(b, Bump, job, 0), Done)
 		}
 		put(t, b, same(10, nil), same(11, func(t *ticket.Ticket) { t.Number = "" }))
 		if c, _ := b.Card(10); !c.AddOn {
@@ -172,7 +172,7 @@ func TestATicketThatIsPutAgainIsNeitherDoubledNorMarked(t *testing.T) {
 	s := kvtest.New()
 	b := open(t, s)
 	put(t, b, order(1, "Burger"), order(2, "Soup"))
-	wants(t, b, press(b, ItemDone, 1, 0), Done)
+	wantOutcome(t, b, press(b, ItemDone, 1, 0), Done)
 	again := order(1, "Burger")
 	again.Attempt, again.Doubt = 2, true
 	at := b.At()
@@ -180,7 +180,7 @@ func TestATicketThatIsPutAgainIsNeitherDoubledNorMarked(t *testing.T) {
 	if c, _ := b.Card(1); c.Duplicate || !c.Items[0].Done || b.At() != at {
 		t.Errorf("card %+v", c)
 	}
-	wants(t, b, press(b, Bump, 1, 0), Done)
+	wantOutcome(t, b, press(b, Bump, 1, 0), Done)
 	b = open(t, s)
 	put(t, b, again)
 	if got := jobs(b); got != "2 | 1" {
@@ -206,7 +206,7 @@ func TestWhatIsForgottenIsNotMistakenForItsNextLife(t *testing.T) {
 	d := order(1, "Burger")
 	d.Doubt = true
 	put(t, b, d)
-	wants(t, b, late, Conflict)
+	wantOutcome(t, b, late, Conflict)
 	if c, _ := b.Card(1); c.State != Open || !c.Duplicate {
 		t.Errorf("card %+v", c)
 	}
@@ -254,14 +254,14 @@ func TestPastEventsAreBoundedHoweverLargeATicketIs(t *testing.T) {
 	put(t, b, huge)
 	for i := range 20 {
 		from := b.At()
-		wants(t, b, press(b, ItemDone, 1000, i), Done)
+		wantOutcome(t, b, press(b, ItemDone, 1000, i), Done)
 		held, most := 0, 0
-		for _, e := range b.past.events {
+		for _, e := range b.history.events {
 			held += len(e.json)
 			most = max(most, len(e.json))
 		}
-		if held > mostTold+most {
-			t.Fatalf("after %d presses %d events hold %d bytes, the largest %d", i+1, len(b.past.events), held, most)
+		if held > maxHistoryBytes+most {
+			t.Fatalf("after %d presses %d events hold %d bytes, the largest %d", i+1, len(b.history.events), held, most)
 		}
 		if events, ok := b.Since(from); !ok || len(events) != 1 {
 			t.Fatalf("a page that is up to date is told %d events, %v", len(events), ok)

@@ -93,29 +93,29 @@ type Item struct {
 }
 
 // draw makes the card of a record.
-func draw(r *record, t *ticket.Ticket, undoFor time.Duration) *Card {
+func newCard(r *record, t *ticket.Ticket, undoFor time.Duration) *Card {
 	c := &Card{
 		Job: r.Job, Place: r.Place, Version: r.Version, State: r.State, Off: r.Off, OffAt: r.OffAt,
-		Station: line(r.Station), Order: orderKey(t),
-		Kind: t.Kind, Venue: line(t.VenueName), Number: number(t), Table: table(t), Server: line(t.Server),
-		Type: line(t.Type), Guests: line(t.Guests), Destination: line(t.Destination), Course: line(t.Course),
-		Request:  line(ticket.Short(t.Request)),
-		Received: millis(t.Received), Clock: clock(t.Received, t.Zone), PutAt: r.PutAt, Shown: r.Shown,
+		Station: oneLine(r.Station), Order: orderKey(t),
+		Kind: t.Kind, Venue: oneLine(t.VenueName), Number: number(t), Table: table(t), Server: oneLine(t.Server),
+		Type: oneLine(t.Type), Guests: oneLine(t.Guests), Destination: oneLine(t.Destination), Course: oneLine(t.Course),
+		Request:  oneLine(ticket.Short(t.Request)),
+		Received: unixMillis(t.Received), Clock: clockText(t.Received, t.Zone), PutAt: r.PutAt, Shown: r.Shown,
 		Duplicate: r.Duplicate, Reprint: r.Reprint, AddOn: r.AddOn, Void: t.Void || t.Kind == ticket.Correction,
-		Refire: t.Refire, NoRoute: unrouted(t.Lines), For: line(r.For), Down: line(r.Down),
-		Paper: line(r.Paper), PaperAt: r.PaperAt,
-		Notes: notes(t.Notes), Items: items(t, r.Done), Raw: line(t.Raw),
+		Refire: t.Refire, NoRoute: allUnrouted(t.Lines), For: oneLine(r.For), Down: oneLine(r.Down),
+		Paper: oneLine(r.Paper), PaperAt: r.PaperAt,
+		Notes: cleanNotes(t.Notes), Items: items(t, r.Done), Raw: oneLine(t.Raw),
 	}
 	for i := range c.Items {
 		if s := c.Items[i].Course; s != "" && !slices.Contains(c.Courses, s) {
 			c.Courses = append(c.Courses, s)
 		}
 	}
-	if voids(t) {
+	if hasVoid(t) {
 		c.Acked, c.MustAck = r.Acked, !r.Acked
 	}
-	if r.Back != nil {
-		c.Undo, c.UndoUntil = r.Back.Do, r.Back.At+undoFor.Milliseconds()
+	if r.LastChange != nil {
+		c.Undo, c.UndoUntil = r.LastChange.Do, r.LastChange.At+undoFor.Milliseconds()
 	}
 	return c
 }
@@ -126,9 +126,9 @@ func items(t *ticket.Ticket, done []int) []Item {
 	for i := range t.Lines {
 		l := &t.Lines[i]
 		it := Item{
-			I: i, Depth: max(l.Depth, 0), Quantity: line(l.Quantity), Name: line(l.Name), Notes: notes(l.Notes),
-			Seat: line(l.Seat), Course: line(l.Course), Void: l.Void, Refire: l.Refire, NoRoute: l.NoRoute,
-			Of: line(l.Of), Raw: l.Raw,
+			I: i, Depth: max(l.Depth, 0), Quantity: oneLine(l.Quantity), Name: oneLine(l.Name), Notes: cleanNotes(l.Notes),
+			Seat: oneLine(l.Seat), Course: oneLine(l.Course), Void: l.Void, Refire: l.Refire, NoRoute: l.NoRoute,
+			Of: oneLine(l.Of), Raw: l.Raw,
 		}
 		if it.Quantity == "" {
 			it.Quantity = "1"
@@ -139,7 +139,7 @@ func items(t *ticket.Ticket, done []int) []Item {
 		if it.Depth == 0 {
 			isDone = slices.Contains(done, i)
 			if it.Course == "" {
-				it.Course = line(t.Course)
+				it.Course = oneLine(t.Course)
 			}
 		}
 		it.Done = isDone
@@ -149,17 +149,17 @@ func items(t *ticket.Ticket, done []int) []Item {
 }
 
 // voids says that a ticket takes something back.
-func voids(t *ticket.Ticket) bool {
+func hasVoid(t *ticket.Ticket) bool {
 	return t.Void || t.Kind == ticket.Correction || slices.ContainsFunc(t.Lines, func(l ticket.Line) bool { return l.Void })
 }
 
-func unrouted(lines []ticket.Line) bool {
+func allUnrouted(lines []ticket.Line) bool {
 	return len(lines) > 0 && !slices.ContainsFunc(lines, func(l ticket.Line) bool { return !l.NoRoute })
 }
 
-func number(t *ticket.Ticket) string { return ticket.NumberLabel(line(t.Number)) }
+func number(t *ticket.Ticket) string { return ticket.NumberLabel(oneLine(t.Number)) }
 
-func table(t *ticket.Ticket) string { return ticket.TableLabel(line(t.Table)) }
+func table(t *ticket.Ticket) string { return ticket.TableLabel(oneLine(t.Table)) }
 
 // orderKey says which tickets are of one order: those with the number that people call out,
 // without one those of a table, else those of one request. It is the same on every board.

@@ -11,11 +11,11 @@ import (
 // line makes text from the service one line that a page or another program may show: see
 // [layout.Clean]. What joins or parts letters within a word stays, for a screen can draw
 // it and words of many languages are misspelt without it.
-func line(s string) string {
-	return strings.Join(strings.Fields(cleaned(s)), " ")
+func oneLine(s string) string {
+	return strings.Join(strings.Fields(clean(s)), " ")
 }
 
-func cleaned(s string) string {
+func clean(s string) string {
 	if !strings.ContainsAny(s, "\u00ad\u200c\u200d\u2060") {
 		return layout.Clean(s)
 	}
@@ -36,10 +36,10 @@ func cleaned(s string) string {
 }
 
 // note is what the guest asked for, with the line breaks that were typed.
-func note(s string) string {
+func cleanNote(s string) string {
 	var out []string
 	for l := range strings.FieldsFuncSeq(s, lineBreak) {
-		if l = line(l); l != "" {
+		if l = oneLine(l); l != "" {
 			out = append(out, l)
 		}
 	}
@@ -50,9 +50,9 @@ func lineBreak(r rune) bool {
 	return r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029'
 }
 
-func notes(in []string) (out []string) {
+func cleanNotes(in []string) (out []string) {
 	for _, s := range in {
-		if s = note(s); s != "" {
+		if s = cleanNote(s); s != "" {
 			out = append(out, s)
 		}
 	}
@@ -61,7 +61,7 @@ func notes(in []string) (out []string) {
 
 // clock is the time of day where the kitchen is; where nobody knows its zone, UTC, and it
 // says so.
-func clock(t time.Time, zone string) string {
+func clockText(t time.Time, zone string) string {
 	if t.IsZero() {
 		return ""
 	}
@@ -75,7 +75,7 @@ func clock(t time.Time, zone string) string {
 }
 
 // millis is a time as pages get it; 0 is none.
-func millis(t time.Time) int64 {
+func unixMillis(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
 	}

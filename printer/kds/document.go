@@ -89,22 +89,22 @@ type DocumentLine struct {
 func NewDocument(d ticket.Delivery, raw json.RawMessage) Document {
 	t := &d.Ticket
 	doc := Document{
-		Version: DocumentVersion, ID: deliveryKey(d), Job: d.Job, Kind: "order", Station: line(d.Station),
+		Version: DocumentVersion, ID: deliveryKey(d), Job: d.Job, Kind: "order", Station: oneLine(d.Station),
 		Reprint: d.Reprint, Void: t.Void || t.Kind == ticket.Correction, Refire: t.Refire,
-		Venue:  DocumentVenue{ID: line(t.Venue), Name: line(t.VenueName)},
-		Device: line(t.Device), Request: line(t.Request), Record: line(t.Record),
+		Venue:  DocumentVenue{ID: oneLine(t.Venue), Name: oneLine(t.VenueName)},
+		Device: oneLine(t.Device), Request: oneLine(t.Request), Record: oneLine(t.Record),
 		Order: DocumentOrder{
-			Number: line(t.Number), Table: line(t.Table), Server: line(t.Server), Type: line(t.Type),
-			Guests: line(t.Guests), Course: line(t.Course), Destination: line(t.Destination),
+			Number: oneLine(t.Number), Table: oneLine(t.Table), Server: oneLine(t.Server), Type: oneLine(t.Type),
+			Guests: oneLine(t.Guests), Course: oneLine(t.Course), Destination: oneLine(t.Destination),
 		},
-		Notes: some(notes(t.Notes)), ReceivedAt: t.Received.UTC(), Timezone: line(t.Zone),
-		Lines: make([]DocumentLine, 0, len(t.Lines)), Unreadable: line(t.Raw),
+		Notes: nonNil(cleanNotes(t.Notes)), ReceivedAt: t.Received.UTC(), Timezone: oneLine(t.Zone),
+		Lines: make([]DocumentLine, 0, len(t.Lines)), Unreadable: oneLine(t.Raw),
 	}
 	if t.Kind != ticket.Order {
-		doc.Kind = line(string(t.Kind))
+		doc.Kind = oneLine(string(t.Kind))
 	}
 	if d.For != "" {
-		doc.Station, doc.Down = line(d.For), line(d.Down)
+		doc.Station, doc.Down = oneLine(d.For), oneLine(d.Down)
 	}
 	if json.Valid(raw) {
 		doc.Raw = raw
@@ -112,15 +112,15 @@ func NewDocument(d ticket.Delivery, raw json.RawMessage) Document {
 	for i, it := range items(t, nil) {
 		l := &t.Lines[i]
 		doc.Lines = append(doc.Lines, DocumentLine{
-			Depth: it.Depth, Quantity: it.Quantity, Name: it.Name, NameRaw: it.Raw, Notes: some(it.Notes),
-			Seat: it.Seat, Course: line(l.Course), Of: it.Of, Void: it.Void, Refire: it.Refire, NoRoute: it.NoRoute,
+			Depth: it.Depth, Quantity: it.Quantity, Name: it.Name, NameRaw: it.Raw, Notes: nonNil(it.Notes),
+			Seat: it.Seat, Course: oneLine(l.Course), Of: it.Of, Void: it.Void, Refire: it.Refire, NoRoute: it.NoRoute,
 		})
 	}
 	return doc
 }
 
 // some makes an empty list one that is there: readers need not tell null from none.
-func some(s []string) []string {
+func nonNil(s []string) []string {
 	if s == nil {
 		return []string{}
 	}

@@ -17,9 +17,9 @@ var templates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.ParseFS(webFolder, "web/*.html"))
 })
 
-type doorView struct {
+type indexView struct {
 	Web      string
-	Displays []*face
+	Displays []*screenView
 }
 
 type pairingView struct{ Web, Code string }
@@ -36,48 +36,50 @@ type pageView struct {
 }
 
 // mostDrawn is as many cards as any screen has room for. The script draws the rest.
-const mostDrawn = 60
+const maxCardsInPage = 60
 
 // drawnAtATime is how many pages are drawn at once. After a power cut all screens of a kitchen ask
 // for theirs in the same second, and one with a full board is half a megabyte until it is sent.
-const drawnAtATime = 2
+const maxRendering = 2
 
 // page is a screen. It comes with the board in it: as HTML for the first look, as JSON for the
 // script, both of the same moment.
-func (s *Server) page(w http.ResponseWriter, r *http.Request, d *face, g *guest) {
+func (s *Server) page(w http.ResponseWriter, r *http.Request, d *screenView, g *grant) {
 	g.renew(w, r)
 	select {
-	case s.drawing <- struct{}{}:
+	case s.renderSlots <- struct{}{}:
 	case <-r.Context().Done():
 		return // nobody waits for it any more
 	}
-	send(w, s.drawPage(d)) // however slowly it is taken, the next one is being drawn
+	writePage(w, s.renderPage(d)) // however slowly it is taken, the next one is being drawn
 }
 
 // drawPage gives back its place among those that draw.
-func (s *Server) drawPage(d *face) []byte {
-	defer func() { <-s.drawing }()
-	v := pageView{Web: s.web.base, Setup: d.setup, Tag: d.setupTag, Beat: d.pulse(), State: d.source.snapshot()}
+func (s *Server) renderPage(d *screenView) []byte {
+	defer func() { <-s.renderSlots }()
+	v := pageView{Web: s.web.base, Setup: d.setup, Tag: d.setupTag, Beat: d.newBeat(), State: d.source.snapshot()}
 	now := time.UnixMilli(v.Beat.Now)
 	switch state := v.State.(type) {
 	case Snapshot:
 		v.Open = len(state.Open)
-		for _, c := range state.Open[:min(v.Open, mostDrawn)] {
+		for _, c := range state.Open[:min(v.Open, maxCardsInPage)] {
 			v.Cards = append(v.Cards, d.cardView(c, now))
 		}
 	case ExpoSnapshot:
 		v.Open = len(state.Orders)
-		for _, o := range state.Orders[:min(v.Open, mostDrawn)] {
+		for _, o := range state.Orders[:min(v.Open, maxCardsInPage)] {
 			v.Cards = append(v.Cards, d.orderView(o, now))
 		}
 	}
-	return s.draw("page.html", v)
+	return s.render("page.html", v)
 }
 
-func (s *Server) render(w http.ResponseWriter, name string, v any) { send(w, s.draw(name, v)) }
+func (s *Server) serveTemplate(w http.ResponseWriter, name string, v any) {
+	writePage(w, s.render(name, v))
+}
 
 // draw returns nil for a page that cannot be drawn.
-func (s *Server) draw(name string, v any) []byte {
+func (s *Server) render(name string, v any) []byte {
 	var b bytes.Buffer
 	if err := templates().ExecuteTemplate(&b, name, v); err != nil {
 		s.log.Error("a page cannot be drawn", "page", name, "err", err)
@@ -86,7 +88,7 @@ func (s *Server) draw(name string, v any) []byte {
 	return b.Bytes()
 }
 
-func send(w http.ResponseWriter, page []byte) {
+func writePage(w http.ResponseWriter, page []byte) {
 	if page == nil {
 		http.Error(w, "internal error", http.StatusInternalServerError)
 		return
@@ -115,13 +117,13 @@ type groupView struct {
 }
 
 type bodyView struct {
-	Bands []bandView
-	Notes []noteView
-	Items []itemView
-	Raw   string
+	Banners []bannerView
+	Notes   []noteView
+	Items   []itemView
+	Raw     string
 }
 
-type bandView struct{ Kind, Text string }
+type bannerView struct{ Kind, Text string }
 
 type noteView struct {
 	Alarm bool
@@ -141,20 +143,20 @@ type lineView struct {
 	Notes []noteView
 }
 
-func (d *face) cardView(c *Card, now time.Time) cardView {
-	v := cardView{Head: head(c.Number, c.Table, kindTitle(c.Kind), c.Type), Who: who(c.Number, c.Table, c.Type, c.Server, c.Guests), Meta: meta(c)}
+func (d *screenView) cardView(c *Card, now time.Time) cardView {
+	v := cardView{Head: headline(c.Number, c.Table, kindTitle(c.Kind), c.Type), Who: detailsText(c.Number, c.Table, c.Type, c.Server, c.Guests), Meta: metaText(c)}
 	v.Class, v.Word, v.Age = d.age(c.Received, c.PutAt, now)
-	v.Groups = []groupView{{Cards: []bodyView{body(c)}}}
+	v.Groups = []groupView{{Cards: []bodyView{newBodyView(c)}}}
 	return v
 }
 
-func (d *face) orderView(o *Order, now time.Time) cardView {
-	v := cardView{Head: head(o.Number, o.Table, "", o.Type), Who: who(o.Number, o.Table, o.Type, o.Server, o.Guests), Meta: o.Clock}
+func (d *screenView) orderView(o *Order, now time.Time) cardView {
+	v := cardView{Head: headline(o.Number, o.Table, "", o.Type), Who: detailsText(o.Number, o.Table, o.Type, o.Server, o.Guests), Meta: o.Clock}
 	v.Class, v.Word, v.Age = d.age(o.Received, o.Received, now)
 	for _, s := range o.Stations {
 		g := groupView{Station: s.Station, Done: s.Done, Left: s.Left}
 		for _, c := range s.Cards {
-			g.Cards = append(g.Cards, body(c))
+			g.Cards = append(g.Cards, newBodyView(c))
 		}
 		v.Groups = append(v.Groups, g)
 	}
@@ -162,7 +164,7 @@ func (d *face) orderView(o *Order, now time.Time) cardView {
 }
 
 // age is how old a ticket is, in a class, a word and a clock.
-func (d *face) age(received, put int64, now time.Time) (class, word, clock string) {
+func (d *screenView) age(received, put int64, now time.Time) (class, word, clock string) {
 	if received <= 0 {
 		received = put
 	}
@@ -184,7 +186,7 @@ func ageText(s int64) string {
 	return fmt.Sprintf("%02d:%02d", s/60, s%60)
 }
 
-func head(of ...string) string {
+func headline(of ...string) string {
 	for _, s := range of {
 		if s != "" {
 			return s
@@ -193,7 +195,7 @@ func head(of ...string) string {
 	return "Ticket"
 }
 
-func who(number, table, kind, server, guests string) string {
+func detailsText(number, table, kind, server, guests string) string {
 	var parts []string
 	if number != "" && table != "" {
 		parts = append(parts, table)
@@ -213,7 +215,7 @@ func who(number, table, kind, server, guests string) string {
 	return strings.Join(parts, " · ")
 }
 
-func meta(c *Card) string {
+func metaText(c *Card) string {
 	var parts []string
 	for _, s := range []string{c.Clock, c.Station, c.Course, c.Destination, c.Venue, c.Request} {
 		if s != "" {
@@ -223,19 +225,19 @@ func meta(c *Card) string {
 	return strings.Join(parts, " · ")
 }
 
-func body(c *Card) bodyView {
-	v := bodyView{Bands: bands(c), Notes: noteViews(c.Notes), Raw: c.Raw}
+func newBodyView(c *Card) bodyView {
+	v := bodyView{Banners: banners(c), Notes: noteViews(c.Notes), Raw: c.Raw}
 	for _, it := range c.Items {
 		if it.Depth == 0 || len(v.Items) == 0 {
 			v.Items = append(v.Items, itemView{Done: it.Done})
 		}
 		last := &v.Items[len(v.Items)-1]
-		last.Lines = append(last.Lines, lineOf(it))
+		last.Lines = append(last.Lines, newLineView(it))
 	}
 	return v
 }
 
-func lineOf(it Item) lineView {
+func newLineView(it Item) lineView {
 	l := lineView{Item: it, Class: "line", Count: it.Quantity, Notes: noteViews(it.Notes)}
 	if it.Depth > 0 {
 		l.Class += " mod d" + strconv.Itoa(min(it.Depth, 5))
@@ -246,7 +248,7 @@ func lineOf(it Item) lineView {
 	for _, k := range []struct {
 		is   bool
 		name string
-	}{{it.Void, "void"}, {it.Refire, "refire"}, {it.Raw, "raw"}, {!it.Raw && alarming(it.Name), "alarm"}} {
+	}{{it.Void, "void"}, {it.Refire, "refire"}, {it.Raw, "raw"}, {!it.Raw && mentionsAllergy(it.Name), "alarm"}} {
 		if k.is {
 			l.Class += " " + k.name
 		}
@@ -256,23 +258,23 @@ func lineOf(it Item) lineView {
 
 func noteViews(list []string) (out []noteView) {
 	for _, s := range list {
-		out = append(out, noteView{Alarm: alarming(s), Text: s})
+		out = append(out, noteView{Alarm: mentionsAllergy(s), Text: s})
 	}
 	return out
 }
 
 // alarms are the parts of words that make a note one that can kill, in the languages that
 // kitchens speak. A note without one of them is shown as large, but not in red.
-func alarms() []string {
+func allergyWords() []string {
 	return []string{
 		"allerg", "alerg", "alérg", "allergi", "anaphyl", "anafil", "epipen", "coeliac", "celiac", "celíac", "zöliak", "cœliaq", "intoleran",
 		"αλλεργ", "аллерг", "алерг", "alerji", "حساسية", "אלרג", "एलर्ज", "แพ้", "dị ứng", "过敏", "過敏", "アレルギー", "알레르기", "알러지",
 	}
 }
 
-func alarming(s string) bool {
+func mentionsAllergy(s string) bool {
 	s = strings.ToLower(s)
-	for _, a := range alarms() {
+	for _, a := range allergyWords() {
 		if strings.Contains(s, a) {
 			return true
 		}

@@ -26,7 +26,7 @@ func DefaultKeys() map[string][]string {
 
 // keysFor is the default with the actions of own in place of its own; a key of own does
 // nothing else.
-func keysFor(own map[string][]string) map[string][]string {
+func withCustomKeys(own map[string][]string) map[string][]string {
 	keys := DefaultKeys()
 	for action, list := range keys {
 		keys[action] = slices.DeleteFunc(list, func(k string) bool {

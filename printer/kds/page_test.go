@@ -44,7 +44,7 @@ func tags(t *testing.T, page string) (list []string, text string) {
 func TestHostileTextOnAPageIsText(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		build := func(names []string) string {
-			w := newWall(t)
+			w := newTestServer(t)
 			for i, s := range names {
 				tk := ticket.Ticket{
 					Request: s, Number: s, Table: s, Server: s, Type: s, Guests: s, Destination: s, Course: s, VenueName: s, Notes: []string{s}, Received: time.Now(),
@@ -77,7 +77,7 @@ func TestHostileTextOnAPageIsText(t *testing.T) {
 
 func TestAPageBeginsWithTheBoardItWasDrawnFrom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWall(t)
+		w := newTestServer(t)
 		w.put("hot-line", 1, 2)
 		_, page, _ := w.get(w.client("127.0.0.1"), "/screen/hot-line")
 		_, rest, _ := strings.Cut(page, `id="start">`)
@@ -99,7 +99,7 @@ func TestAPageBeginsWithTheBoardItWasDrawnFrom(t *testing.T) {
 
 func TestTheFirstLookHasWhatFitsOnAScreenAndCountsTheRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWall(t)
+		w := newTestServer(t)
 		for job := range uint64(200) {
 			w.put("hot-line", job+1)
 		}
@@ -114,7 +114,7 @@ func TestTheFirstLookHasWhatFitsOnAScreenAndCountsTheRest(t *testing.T) {
 }
 
 // What browsers of 2020 on kitchen walls do not know. Chromium 80 is the oldest that is meant.
-var tooNew = map[string]*regexp.Regexp{
+var tooNewFor2020 = map[string]*regexp.Regexp{
 	".js":  regexp.MustCompile(`\.at\(|replaceAll|replaceChildren|structuredClone|randomUUID|Object\.hasOwn|\?\?=|\|\|=|&&=|\bawait import|^await |^\s+#\w+|static \{|Promise\.any|\.findLast|toSorted|AbortSignal\.(timeout|any)|Array\.fromAsync|\d_\d|/v\b`),
 	".css": regexp.MustCompile(`:has\(|:is\(|:where\(|:focus-visible|\binset:|aspect-ratio|@layer|@container|color-mix|:not\([^()]*,|\bdvh\b|\bsvh\b|^\s*&|accent-color|(^|[^-])\bgap:|row-gap|content-visibility|margin-inline|padding-inline|backdrop-filter`),
 }
@@ -129,7 +129,7 @@ func TestThePageUsesNothingThatBrowsersOf2020DoNotKnow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for ext, bad := range tooNew {
+		for ext, bad := range tooNewFor2020 {
 			if !strings.HasSuffix(name, ext) {
 				continue
 			}

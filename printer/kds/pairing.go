@@ -30,7 +30,7 @@ type Pairing struct {
 
 // stored is a Pairing on the shelf. The browser's secret is not: who reads the database cannot
 // be a screen.
-type stored struct {
+type storedPairing struct {
 	V    int    `json:"v"`
 	Hash string `json:"hash"` // SHA-256 of the secret, hex
 	Pairing
@@ -44,15 +44,15 @@ type Pairings struct {
 
 	write sync.Mutex // held over a change, storage included
 
-	mu      sync.Mutex // guards what follows
-	known   map[[32]byte]*paired
-	waiting map[[32]byte]*applicant
-	asked   map[string][]time.Time // when codes were made for an address, in the last minute
-	wrong   []time.Time            // when wrong codes were given, in the last minute
+	mu         sync.Mutex // guards what follows
+	active     map[[32]byte]*activePairing
+	pending    map[[32]byte]*pendingPairing
+	codesMade  map[string][]time.Time // when codes were made for an address, in the last minute
+	wrongCodes []time.Time            // when wrong codes were given, in the last minute
 }
 
-type paired struct {
-	stored
+type activePairing struct {
+	storedPairing
 	revoked chan struct{} // closed when it is
 	streams atomic.Int64
 }
@@ -61,9 +61,9 @@ const pairingPrefix = "screen/"
 
 // Errors of pairing a person must do something about.
 var (
-	ErrNoCode    = errors.New("no screen shows this code now: look again, it changes every ten minutes")
-	ErrNoPairing = errors.New("no such pairing: see ticketrail screens list")
-	ErrTooMany   = errors.New("too many wrong codes: wait a minute")
+	ErrUnknownCode  = errors.New("no screen shows this code now: look again, it changes every ten minutes")
+	ErrNoPairing    = errors.New("no such pairing: see ticketrail screens list")
+	ErrTooManyCodes = errors.New("too many wrong codes: wait a minute")
 )
 
 // OpenPairings reads them from their shelf. One that cannot be read is left out and logged:
@@ -74,20 +74,20 @@ func OpenPairings(shelf kv.Store, log *slog.Logger) (*Pairings, error) {
 	}
 	p := &Pairings{
 		shelf: shelf, log: log.With("component", "kds"),
-		known: map[[32]byte]*paired{}, waiting: map[[32]byte]*applicant{}, asked: map[string][]time.Time{},
+		active: map[[32]byte]*activePairing{}, pending: map[[32]byte]*pendingPairing{}, codesMade: map[string][]time.Time{},
 	}
 	err := shelf.All(func(key string, value []byte) bool {
 		if !strings.HasPrefix(key, pairingPrefix) {
 			return true
 		}
-		s := stored{}
+		s := storedPairing{}
 		err := json.Unmarshal(value, &s)
 		hash, ok := parseHash(s.Hash)
 		if err != nil || s.V != recordVersion || !ok {
 			p.log.Error("a pairing cannot be read, that screen has to be paired again", "key", key)
 			return true
 		}
-		p.known[hash] = &paired{stored: s, revoked: make(chan struct{})}
+		p.active[hash] = &activePairing{storedPairing: s, revoked: make(chan struct{})}
 		return true
 	})
 	if err != nil {
@@ -110,27 +110,27 @@ func parseHash(s string) (h [32]byte, ok bool) {
 func (p *Pairings) Pair(ctx context.Context, code, station string) (Pairing, error) {
 	p.write.Lock()
 	defer p.write.Unlock()
-	hash, a, err := p.find(code)
+	hash, a, err := p.byCode(code)
 	if err != nil {
 		return Pairing{}, err
 	}
 	if a.id == "" {
 		a.id = p.newID()
 	}
-	s := stored{V: recordVersion, Hash: hex.EncodeToString(hash[:]), Pairing: Pairing{
+	s := storedPairing{V: recordVersion, Hash: hex.EncodeToString(hash[:]), Pairing: Pairing{
 		ID: a.id, Station: station, Address: a.address, Browser: a.browser, Paired: time.Now().UTC(),
 	}}
-	if err := p.put(ctx, s); err != nil {
+	if err := p.store(ctx, s); err != nil {
 		return Pairing{}, fmt.Errorf("pair: %w", err)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.known[hash] = &paired{stored: s, revoked: make(chan struct{})}
-	delete(p.waiting, hash)
+	p.active[hash] = &activePairing{storedPairing: s, revoked: make(chan struct{})}
+	delete(p.pending, hash)
 	return s.Pairing, nil
 }
 
-func (p *Pairings) put(ctx context.Context, s stored) error {
+func (p *Pairings) store(ctx context.Context, s storedPairing) error {
 	b, err := json.Marshal(s)
 	if err != nil {
 		return err
@@ -142,8 +142,8 @@ func (p *Pairings) put(ctx context.Context, s stored) error {
 func (p *Pairings) List() []Pairing {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	list := make([]Pairing, 0, len(p.known))
-	for _, k := range p.known {
+	list := make([]Pairing, 0, len(p.active))
+	for _, k := range p.active {
 		list = append(list, k.Pairing)
 	}
 	slices.SortFunc(list, func(a, b Pairing) int {
@@ -163,8 +163,8 @@ func (p *Pairings) Revoke(ctx context.Context, id string) (Pairing, error) {
 	defer p.write.Unlock()
 	p.mu.Lock()
 	var hash [32]byte
-	var is *paired
-	for h, k := range p.known {
+	var is *activePairing
+	for h, k := range p.active {
 		if strings.EqualFold(k.ID, id) {
 			hash, is = h, k
 		}
@@ -178,37 +178,37 @@ func (p *Pairings) Revoke(ctx context.Context, id string) (Pairing, error) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.known, hash)
+	delete(p.active, hash)
 	close(is.revoked)
 	return is.Pairing, nil
 }
 
 const (
-	seenEvery  = time.Hour   // it is stored that a screen was seen
-	seenWithin = time.Second // the page waits for that no longer
+	seenInterval = time.Hour   // it is stored that a screen was seen
+	seenTimeout  = time.Second // the page waits for that no longer
 )
 
 // holder returns the pairing of a secret, nil without one.
-func (p *Pairings) holder(secret string) *paired {
+func (p *Pairings) bySecret(secret string) *activePairing {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.known[sha256.Sum256([]byte(secret))]
+	return p.active[sha256.Sum256([]byte(secret))]
 }
 
 // seen notes that a paired browser was here. It is for people; a page has its board without it.
-func (p *Pairings) seen(ctx context.Context, k *paired) {
+func (p *Pairings) noteSeen(ctx context.Context, k *activePairing) {
 	now := time.Now().UTC()
 	p.mu.Lock()
 	was := k.Seen
 	p.mu.Unlock()
-	if now.Sub(was).Abs() < seenEvery {
+	if now.Sub(was).Abs() < seenInterval {
 		return
 	}
 	if !p.write.TryLock() {
 		return // next time
 	}
 	defer p.write.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, seenWithin)
+	ctx, cancel := context.WithTimeout(ctx, seenTimeout)
 	defer cancel()
 	select {
 	case <-k.revoked:
@@ -217,23 +217,23 @@ func (p *Pairings) seen(ctx context.Context, k *paired) {
 	}
 	p.mu.Lock()
 	k.Seen = now
-	s := k.stored
+	s := k.storedPairing
 	p.mu.Unlock()
-	if err := p.put(ctx, s); err != nil {
+	if err := p.store(ctx, s); err != nil {
 		p.log.Debug("when a screen was seen could not be stored", "pairing", s.ID, "err", err)
 	}
 }
 
 // letters are those that nobody mistakes for another, read out across a kitchen or typed.
-const letters = "ACDEFGHJKMNPQRTVWXY34679"
+const codeAlphabet = "ACDEFGHJKMNPQRTVWXY34679"
 
 func randomLetters(n int) string {
 	out := make([]byte, 0, n)
 	var b [1]byte
 	for len(out) < n {
 		_, _ = rand.Read(b[:]) // does not fail
-		if int(b[0]) < 256/len(letters)*len(letters) {
-			out = append(out, letters[int(b[0])%len(letters)])
+		if int(b[0]) < 256/len(codeAlphabet)*len(codeAlphabet) {
+			out = append(out, codeAlphabet[int(b[0])%len(codeAlphabet)])
 		}
 	}
 	return string(out)
@@ -246,7 +246,7 @@ func (p *Pairings) newID() string {
 	for {
 		id := strings.ToLower(randomLetters(5))
 		taken := false
-		for _, k := range p.known {
+		for _, k := range p.active {
 			taken = taken || k.ID == id
 		}
 		if !taken {

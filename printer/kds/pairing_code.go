@@ -9,7 +9,7 @@ import (
 )
 
 // An applicant is a browser that shows a code.
-type applicant struct {
+type pendingPairing struct {
 	code             string
 	id               string // of its pairing, once somebody tried that; only with write
 	address, browser string
@@ -17,63 +17,63 @@ type applicant struct {
 }
 
 const (
-	codeLetters = 8
-	codeFor     = 10 * time.Minute
-	lostAfter   = time.Minute // an applicant that does not ask for so long is gone
-	mostWaiting = 64
-	mostAtOnce  = 16 // of those, from one address
+	codeLength           = 8
+	codeTTL              = 10 * time.Minute
+	pendingTimeout       = time.Minute // an applicant that does not ask for so long is gone
+	maxPending           = 64
+	maxPendingPerAddress = 16 // of those, from one address
 	// A minute: codes for one address, and wrong codes given by people.
-	mostAsked = 10
-	mostWrong = 10
+	maxCodesPerMinute = 10
+	maxWrongPerMinute = 10
 )
 
 // apply gives a browser a code, and a secret if it has none that is waiting. ok is false when
 // too many wait or one address asks too often.
-func (p *Pairings) apply(secret, address, browser string) (newSecret, code string, ok bool) {
+func (p *Pairings) requestCode(secret, address, browser string) (newSecret, code string, ok bool) {
 	now := time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for h, a := range p.waiting {
-		if now.Sub(a.asked) > lostAfter || now.Sub(a.made) > codeFor {
-			delete(p.waiting, h)
+	for h, a := range p.pending {
+		if now.Sub(a.asked) > pendingTimeout || now.Sub(a.made) > codeTTL {
+			delete(p.pending, h)
 		}
 	}
 	hash := sha256.Sum256([]byte(secret))
-	if a := p.waiting[hash]; a != nil {
+	if a := p.pending[hash]; a != nil {
 		a.asked = now
 		return secret, a.code, true
 	}
-	from := neighbourhood(address)
-	for k, list := range p.asked {
-		if list = lately(list, now); len(list) == 0 {
-			delete(p.asked, k)
+	from := addressGroup(address)
+	for k, list := range p.codesMade {
+		if list = lastMinute(list, now); len(list) == 0 {
+			delete(p.codesMade, k)
 		} else {
-			p.asked[k] = list
+			p.codesMade[k] = list
 		}
 	}
 	neighbours := 0
-	for _, a := range p.waiting {
-		if neighbourhood(a.address) == from {
+	for _, a := range p.pending {
+		if addressGroup(a.address) == from {
 			neighbours++
 		}
 	}
-	if len(p.waiting) >= mostWaiting || neighbours >= mostAtOnce || len(p.asked[from]) >= mostAsked {
+	if len(p.pending) >= maxPending || neighbours >= maxPendingPerAddress || len(p.codesMade[from]) >= maxCodesPerMinute {
 		return "", "", false
 	}
-	p.asked[from] = append(p.asked[from], now)
+	p.codesMade[from] = append(p.codesMade[from], now)
 	secret = rand.Text()
-	a := &applicant{code: p.newCode(), address: address, browser: browser, made: now, asked: now}
-	p.waiting[sha256.Sum256([]byte(secret))] = a
+	a := &pendingPairing{code: p.unusedCode(), address: address, browser: browser, made: now, asked: now}
+	p.pending[sha256.Sum256([]byte(secret))] = a
 	return secret, a.code, true
 }
 
 // waits says whether the browser with that secret has a code that can still be used.
-func (p *Pairings) waits(secret string) bool {
+func (p *Pairings) isPending(secret string) bool {
 	now := time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	a := p.waiting[sha256.Sum256([]byte(secret))]
-	if a == nil || now.Sub(a.made) > codeFor {
+	a := p.pending[sha256.Sum256([]byte(secret))]
+	if a == nil || now.Sub(a.made) > codeTTL {
 		return false
 	}
 	a.asked = now
@@ -81,29 +81,29 @@ func (p *Pairings) waits(secret string) bool {
 }
 
 // find returns the applicant that shows code.
-func (p *Pairings) find(code string) (hash [32]byte, a *applicant, err error) {
+func (p *Pairings) byCode(code string) (hash [32]byte, a *pendingPairing, err error) {
 	code = strings.ToUpper(strings.NewReplacer("-", "", " ", "").Replace(code))
 	now := time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.wrong = lately(p.wrong, now); len(p.wrong) >= mostWrong {
-		return hash, nil, ErrTooMany
+	if p.wrongCodes = lastMinute(p.wrongCodes, now); len(p.wrongCodes) >= maxWrongPerMinute {
+		return hash, nil, ErrTooManyCodes
 	}
-	for h, a := range p.waiting {
-		if a.code == code && now.Sub(a.made) <= codeFor {
+	for h, a := range p.pending {
+		if a.code == code && now.Sub(a.made) <= codeTTL {
 			return h, a, nil
 		}
 	}
-	p.wrong = append(p.wrong, now)
-	return hash, nil, ErrNoCode
+	p.wrongCodes = append(p.wrongCodes, now)
+	return hash, nil, ErrUnknownCode
 }
 
 // newCode needs mu.
-func (p *Pairings) newCode() string {
+func (p *Pairings) unusedCode() string {
 	for {
-		code := randomLetters(codeLetters)
+		code := randomLetters(codeLength)
 		free := true
-		for _, a := range p.waiting {
+		for _, a := range p.pending {
 			free = free && a.code != code
 		}
 		if free {
@@ -113,7 +113,7 @@ func (p *Pairings) newCode() string {
 }
 
 // lately keeps of times, which are in order, those of the last minute.
-func lately(times []time.Time, now time.Time) []time.Time {
+func lastMinute(times []time.Time, now time.Time) []time.Time {
 	for len(times) > 0 && now.Sub(times[0]) >= time.Minute {
 		times = times[1:]
 	}
@@ -121,7 +121,7 @@ func lately(times []time.Time, now time.Time) []time.Time {
 }
 
 // neighbourhood is what counts as one address: of IPv6 everybody has many.
-func neighbourhood(address string) string {
+func addressGroup(address string) string {
 	ip, err := netip.ParseAddr(address)
 	if err != nil {
 		return address

@@ -12,31 +12,31 @@ import (
 const cookieName = "ticketrail_screen"
 
 // cookieFor is the most a browser keeps a cookie; each visit counts anew.
-const cookieFor = 400 * 24 * time.Hour
+const cookieTTL = 400 * 24 * time.Hour
 
 // A guest is somebody who may see screens: whoever sits at this machine, or a paired browser.
-type guest struct {
+type grant struct {
 	pairings *Pairings
-	pairing  *paired // nil: at this machine
+	pairing  *activePairing // nil: at this machine
 	secret   string
 }
 
 // guest returns nil for a browser that may see nothing.
-func (s *Server) guest(r *http.Request) *guest {
-	if local(r) {
-		return &guest{}
+func (s *Server) grantFor(r *http.Request) *grant {
+	if isLocal(r) {
+		return &grant{}
 	}
-	secret := secretOf(r)
-	if k := s.pairs.holder(secret); k != nil {
-		return &guest{pairings: s.pairs, pairing: k, secret: secret}
+	secret := secretCookie(r)
+	if k := s.pairings.bySecret(secret); k != nil {
+		return &grant{pairings: s.pairings, pairing: k, secret: secret}
 	}
 	return nil
 }
 
-func (g *guest) may(station string) bool { return g.pairing == nil || g.pairing.Station == station }
+func (g *grant) allows(station string) bool { return g.pairing == nil || g.pairing.Station == station }
 
 // revoked is closed when the guest must go; nil, for never, at this machine.
-func (g *guest) revoked() <-chan struct{} {
+func (g *grant) revoked() <-chan struct{} {
 	if g.pairing == nil {
 		return nil
 	}
@@ -44,19 +44,19 @@ func (g *guest) revoked() <-chan struct{} {
 }
 
 // renew has the browser keep its secret for another year.
-func (g *guest) renew(w http.ResponseWriter, r *http.Request) {
+func (g *grant) renew(w http.ResponseWriter, r *http.Request) {
 	if g.pairing != nil {
-		g.pairings.seen(r.Context(), g.pairing)
-		setSecret(w, r, g.secret)
+		g.pairings.noteSeen(r.Context(), g.pairing)
+		setSecretCookie(w, r, g.secret)
 	}
 }
 
 // local says that a request comes from a browser on this machine that asks for this machine. A
 // proxy here brings requests from anywhere; a name that somebody else's DNS points
 // here is the way of a foreign page to act as a browser here.
-func local(r *http.Request) bool {
+func isLocal(r *http.Request) bool {
 	from, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil || !loopback(from) {
+	if err != nil || !isLoopback(from) {
 		return false
 	}
 	for _, h := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip", "Via"} {
@@ -69,15 +69,15 @@ func local(r *http.Request) bool {
 		host = h
 	}
 	host = strings.TrimSuffix(strings.Trim(host, "[]"), ".")
-	return strings.EqualFold(host, "localhost") || loopback(host)
+	return strings.EqualFold(host, "localhost") || isLoopback(host)
 }
 
-func loopback(address string) bool {
+func isLoopback(address string) bool {
 	ip, err := netip.ParseAddr(address)
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-func secretOf(r *http.Request) string {
+func secretCookie(r *http.Request) string {
 	c, err := r.Cookie(cookieName)
 	if err != nil || len(c.Value) > 64 {
 		return ""
@@ -85,9 +85,9 @@ func secretOf(r *http.Request) string {
 	return c.Value
 }
 
-func setSecret(w http.ResponseWriter, r *http.Request, secret string) {
+func setSecretCookie(w http.ResponseWriter, r *http.Request, secret string) {
 	http.SetCookie(w, &http.Cookie{
-		Name: cookieName, Value: secret, Path: "/", MaxAge: int(cookieFor / time.Second),
+		Name: cookieName, Value: secret, Path: "/", MaxAge: int(cookieTTL / time.Second),
 		HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode,
 	})
 }
@@ -98,28 +98,28 @@ func (s *Server) showCode(w http.ResponseWriter, r *http.Request) {
 	if host, _, err := net.SplitHostPort(address); err == nil {
 		address = host
 	}
-	browser := line(r.UserAgent())
+	browser := oneLine(r.UserAgent())
 	if cut := []rune(browser); len(cut) > 120 {
 		browser = string(cut[:120])
 	}
-	secret, code, ok := s.pairs.apply(secretOf(r), address, browser)
+	secret, code, ok := s.pairings.requestCode(secretCookie(r), address, browser)
 	if !ok {
 		w.Header().Set("Retry-After", "60")
-		again(w)
+		retryInAMinute(w)
 		http.Error(w, "too many screens ask to be paired; try again in a minute", http.StatusTooManyRequests)
 		return
 	}
-	setSecret(w, r, secret)
-	s.render(w, "pairing.html", pairingView{Web: s.web.base, Code: code[:4] + "-" + code[4:]})
+	setSecretCookie(w, r, secret)
+	s.serveTemplate(w, "pairing.html", pairingView{Web: s.web.base, Code: code[:4] + "-" + code[4:]})
 }
 
 // pairing tells a page that shows a code how it stands.
-func (s *Server) pairing(w http.ResponseWriter, r *http.Request) {
+func (s *Server) pairingState(w http.ResponseWriter, r *http.Request) {
 	state := "expired"
-	if s.guest(r) != nil {
+	if s.grantFor(r) != nil {
 		state = "paired"
-	} else if s.pairs.waits(secretOf(r)) {
+	} else if s.pairings.isPending(secretCookie(r)) {
 		state = "waiting"
 	}
-	s.answer(w, map[string]string{"state": state})
+	s.writeJSON(w, map[string]string{"state": state})
 }

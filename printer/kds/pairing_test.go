@@ -18,7 +18,7 @@ import (
 )
 
 // tablet is a browser on the network that keeps cookies.
-func (w *wall) tablet(from string) *http.Client {
+func (w *testServer) newTablet(from string) *http.Client {
 	c := w.client(from)
 	c.Jar, _ = cookiejar.New(nil)
 	return c
@@ -26,7 +26,7 @@ func (w *wall) tablet(from string) *http.Client {
 
 var codeOnPage = regexp.MustCompile(`id="code"[^>]*>([A-Z0-9]{4}-[A-Z0-9]{4})<`)
 
-func (w *wall) code(c *http.Client) string {
+func (w *testServer) code(c *http.Client) string {
 	w.t.Helper()
 	status, body, _ := w.get(c, "/")
 	m := codeOnPage.FindStringSubmatch(body)
@@ -36,7 +36,7 @@ func (w *wall) code(c *http.Client) string {
 	return m[1]
 }
 
-func (w *wall) may(c *http.Client, station string) bool {
+func (w *testServer) maySee(c *http.Client, station string) bool {
 	w.t.Helper()
 	code, _, _ := w.get(c, "/screen/"+station+"/state")
 	return code == http.StatusOK
@@ -44,8 +44,8 @@ func (w *wall) may(c *http.Client, station string) bool {
 
 func TestAScreenOnTheNetworkIsPairedOnceAndForGood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWall(t)
-		c := w.tablet("192.168.1.20")
+		w := newTestServer(t)
+		c := w.newTablet("192.168.1.20")
 		if status, _, h := w.get(c, "/screen/hot-line"); status != http.StatusSeeOther || h.Get("Location") != "/" {
 			t.Errorf("an unpaired page is answered %d %s", status, h.Get("Location"))
 		}
@@ -60,18 +60,18 @@ func TestAScreenOnTheNetworkIsPairedOnceAndForGood(t *testing.T) {
 		if err != nil || p.Station != "hot-line" || p.Address != "192.168.1.20" {
 			t.Fatalf("paired %+v, %v", p, err)
 		}
-		if _, err := w.server.Pair(t.Context(), code, "cold"); !errors.Is(err, kds.ErrNoCode) {
+		if _, err := w.server.Pair(t.Context(), code, "cold"); !errors.Is(err, kds.ErrUnknownCode) {
 			t.Errorf("the code works twice: %v", err)
 		}
 		if status, _, h := w.get(c, "/"); status != http.StatusSeeOther || h.Get("Location") != "/screen/hot-line" {
 			t.Errorf("the door answers %d %s", status, h.Get("Location"))
 		}
-		if !w.may(c, "hot-line") || w.may(c, "cold") || w.may(w.tablet("192.168.1.20"), "hot-line") {
+		if !w.maySee(c, "hot-line") || w.maySee(c, "cold") || w.maySee(w.newTablet("192.168.1.20"), "hot-line") {
 			t.Error("it sees something else than its station, or another browser there does")
 		}
 		_ = w.stop()
 		w.start()
-		if !w.may(c, "hot-line") {
+		if !w.maySee(c, "hot-line") {
 			t.Error("a restart forgot it")
 		}
 		if list := w.pairings.List(); len(list) != 1 || list[0].ID != p.ID {
@@ -82,7 +82,7 @@ func TestAScreenOnTheNetworkIsPairedOnceAndForGood(t *testing.T) {
 
 func TestTheSecretOfAScreenIsOnItsCookieAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWall(t)
+		w := newTestServer(t)
 		_, _, h := w.get(w.client("10.0.0.7"), "/")
 		cookie := h.Get("Set-Cookie")
 		for _, part := range []string{"HttpOnly", "SameSite=Strict", "Max-Age=34560000", "Path=/"} {
@@ -115,13 +115,13 @@ func TestTheSecretOfAScreenIsOnItsCookieAlone(t *testing.T) {
 
 func TestARevokedScreenIsOutAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWall(t)
-		c := w.tablet("192.168.1.20")
+		w := newTestServer(t)
+		c := w.newTablet("192.168.1.20")
 		p, err := w.server.Pair(t.Context(), w.code(c), "hot-line")
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.attend(t.Context(), c, "hot-line", viewer)
+		w.answerBeats(t.Context(), c, "hot-line", testPage)
 		e := w.listen(c, "hot-line", "page0002", "")
 		synctest.Wait()
 		if n := w.screens["hot-line"].Status().Live; n != 1 {
@@ -140,12 +140,12 @@ func TestARevokedScreenIsOutAtOnce(t *testing.T) {
 			}
 		}
 		synctest.Wait()
-		if d := time.Since(start); d > time.Second || w.screens["hot-line"].Status().Live != 0 || w.may(c, "hot-line") {
+		if d := time.Since(start); d > time.Second || w.screens["hot-line"].Status().Live != 0 || w.maySee(c, "hot-line") {
 			t.Errorf("after %v it is still there", d)
 		}
 		_ = w.stop()
 		w.start()
-		if w.may(c, "hot-line") {
+		if w.maySee(c, "hot-line") {
 			t.Error("a restart brought it back")
 		}
 		if code := w.code(c); code == "" { // and it can be paired anew
@@ -156,8 +156,8 @@ func TestARevokedScreenIsOutAtOnce(t *testing.T) {
 
 func TestACodeIsGoodForTenMinutesAndOnlyWhileSomebodyShowsIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWall(t)
-		c := w.tablet("192.168.1.20")
+		w := newTestServer(t)
+		c := w.newTablet("192.168.1.20")
 		code := w.code(c)
 		for range 299 { // the page asks every two seconds
 			time.Sleep(2 * time.Second)
@@ -169,7 +169,7 @@ func TestACodeIsGoodForTenMinutesAndOnlyWhileSomebodyShowsIt(t *testing.T) {
 		if _, body, _ := w.get(c, "/pairing"); !strings.Contains(body, "expired") {
 			t.Errorf("after ten minutes it says %s", body)
 		}
-		if _, err := w.server.Pair(t.Context(), code, "hot-line"); !errors.Is(err, kds.ErrNoCode) {
+		if _, err := w.server.Pair(t.Context(), code, "hot-line"); !errors.Is(err, kds.ErrUnknownCode) {
 			t.Errorf("after ten minutes: %v", err)
 		}
 		if again := w.code(c); again == code {
@@ -180,7 +180,7 @@ func TestACodeIsGoodForTenMinutesAndOnlyWhileSomebodyShowsIt(t *testing.T) {
 
 func TestWhoTriesCodesOrFloodsTheDoorIsSlowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWall(t)
+		w := newTestServer(t)
 		refused := 0
 		for i := range 40 { // one neighbour with many addresses, which keeps no cookie
 			if status, _, h := w.get(w.client(fmt.Sprintf("fd00::%x", i+1)), "/"); status == http.StatusTooManyRequests && h.Get("Refresh") == "60" {
@@ -190,14 +190,14 @@ func TestWhoTriesCodesOrFloodsTheDoorIsSlowed(t *testing.T) {
 		if refused != 30 {
 			t.Errorf("%d of 40 were refused, want 30", refused)
 		}
-		good := w.tablet("192.168.1.20")
+		good := w.newTablet("192.168.1.20")
 		code := w.code(good) // others are not shut out
 		for range 10 {
-			if _, err := w.server.Pair(t.Context(), "AAAA-AAAA", "hot-line"); !errors.Is(err, kds.ErrNoCode) {
+			if _, err := w.server.Pair(t.Context(), "AAAA-AAAA", "hot-line"); !errors.Is(err, kds.ErrUnknownCode) {
 				t.Fatal(err)
 			}
 		}
-		if _, err := w.server.Pair(t.Context(), code, "hot-line"); !errors.Is(err, kds.ErrTooMany) {
+		if _, err := w.server.Pair(t.Context(), code, "hot-line"); !errors.Is(err, kds.ErrTooManyCodes) {
 			t.Errorf("after ten wrong codes: %v", err)
 		}
 		time.Sleep(time.Minute)
@@ -215,7 +215,7 @@ func TestAPairingThatCouldNotBeStoredIsNone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := newWall(t)
+	w := newTestServer(t)
 	_ = w.stop()
 	w.pairings, w.server = p, kds.NewServer(kds.ServerOptions{Displays: w.displays, Pairings: p})
 	r, _ := http.NewRequest(http.MethodGet, "http://kitchen/", nil)
@@ -229,7 +229,7 @@ func TestAPairingThatCouldNotBeStoredIsNone(t *testing.T) {
 
 func TestARevokedScreenStaysOutAlsoIfItsPairingWasStoredUnsaid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWall(t)
+		w := newTestServer(t)
 		store := kvtest.New()
 		store.Inject(kvtest.FailedPersisted)
 		restart := func() {
@@ -242,25 +242,25 @@ func TestARevokedScreenStaysOutAlsoIfItsPairingWasStoredUnsaid(t *testing.T) {
 			w.serve()
 		}
 		restart()
-		c := w.tablet("192.168.1.20")
+		c := w.newTablet("192.168.1.20")
 		code := w.code(c)
-		if _, err := w.server.Pair(t.Context(), code, "hot-line"); err == nil || w.may(c, "hot-line") {
+		if _, err := w.server.Pair(t.Context(), code, "hot-line"); err == nil || w.maySee(c, "hot-line") {
 			t.Fatalf("it could not be stored, and: %v", err)
 		}
 		store.Inject(kvtest.None)
-		if _, err := w.server.Pair(t.Context(), code, "hot-line"); err != nil || !w.may(c, "hot-line") {
+		if _, err := w.server.Pair(t.Context(), code, "hot-line"); err != nil || !w.maySee(c, "hot-line") {
 			t.Fatalf("again: %v", err)
 		}
 		restart()
 		list := w.pairings.List()
-		if len(list) != 1 || !w.may(c, "hot-line") {
+		if len(list) != 1 || !w.maySee(c, "hot-line") {
 			t.Fatalf("pairings %+v", list)
 		}
 		if _, err := w.pairings.Revoke(t.Context(), list[0].ID); err != nil {
 			t.Fatal(err)
 		}
 		restart()
-		if w.may(c, "hot-line") || len(w.pairings.List()) != 0 {
+		if w.maySee(c, "hot-line") || len(w.pairings.List()) != 0 {
 			t.Error("a screen that was revoked is back")
 		}
 	})
@@ -268,7 +268,7 @@ func TestARevokedScreenStaysOutAlsoIfItsPairingWasStoredUnsaid(t *testing.T) {
 
 func TestAPairedScreenShowsItsBoardWhileTheDiskHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWall(t)
+		w := newTestServer(t)
 		_ = w.stop()
 		store := kvtest.New()
 		p, err := kds.OpenPairings(store, nil)

@@ -48,13 +48,13 @@ const (
 // Push is a station that posts its tickets to another kitchen display, one at a time. It is safe
 // for concurrent use.
 type Push struct {
-	o    PushOptions
-	url  *url.URL
-	log  *slog.Logger
-	wire wire
+	o      PushOptions
+	url    *url.URL
+	log    *slog.Logger
+	client pushClient
 
-	mu     sync.Mutex // guards what follows
-	resume time.Time  // the display asked not to be called before; zero: it did not
+	mu        sync.Mutex // guards what follows
+	notBefore time.Time  // the display asked not to be called before; zero: it did not
 }
 
 // NewPush checks the URL. It panics without a name: that is a mistake in the wiring.
@@ -80,7 +80,7 @@ func NewPush(o PushOptions) (*Push, error) {
 		o.Dial = new(net.Dialer).DialContext
 	}
 	orDefault(&o.Timeout, 5*time.Second)
-	return &Push{o: o, url: u, log: o.Logger.With("component", "kds", "station", o.Name), wire: wire{dial: o.Dial, within: o.Timeout}}, nil
+	return &Push{o: o, url: u, log: o.Logger.With("component", "kds", "station", o.Name), client: pushClient{dial: o.Dial, connectTimeout: o.Timeout}}, nil
 }
 
 // Idempotent says that a ticket that is given again, after an attempt that broke, has the same
@@ -97,10 +97,10 @@ func (*Push) Idempotent() bool { return true }
 // [ticket.IsUntouched] that it said it did not take it. Any other error after begin is doubt: it
 // may have it. Each of those is tried again, under the same key.
 func (p *Push) Print(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error) {
-	if err := p.patience(ctx); err != nil {
+	if err := p.awaitRetryAfter(ctx); err != nil {
 		return "", err
 	}
-	k, err := readKeys(p.o)
+	k, err := readCredentials(p.o)
 	if err != nil {
 		return "", ticket.NotReady(p.errorf("%w", err))
 	}
@@ -108,8 +108,8 @@ func (p *Push) Print(ctx context.Context, d ticket.Delivery, begin func(context.
 	if err != nil {
 		return "", ticket.Permanent(p.errorf("%w", err))
 	}
-	post := &posting{p: p, k: k, d: d, body: body, begin: begin}
-	defer post.over()
+	post := &attempt{p: p, creds: k, d: d, body: body, begin: begin}
+	defer post.finish()
 	if err := post.send(ctx); err != nil {
 		return "", err
 	}
@@ -137,18 +137,18 @@ func (p *Push) errorf(format string, args ...any) error {
 }
 
 // shortWait is waited out within an attempt; a longer one leaves the station to others.
-const shortWait = 5 * time.Second
+const maxInlineWait = 5 * time.Second
 
 // patience waits as long as the display asked for.
-func (p *Push) patience(ctx context.Context) error {
+func (p *Push) awaitRetryAfter(ctx context.Context) error {
 	p.mu.Lock()
-	resume := p.resume
+	resume := p.notBefore
 	p.mu.Unlock()
 	wait := time.Until(resume)
 	switch {
 	case wait <= 0:
 		return nil
-	case wait > shortWait:
+	case wait > maxInlineWait:
 		return ticket.NotReady(p.errorf("it asked for patience: calling again in %v", wait.Round(time.Second)))
 	}
 	t := time.NewTimer(wait)
@@ -162,50 +162,50 @@ func (p *Push) patience(ctx context.Context) error {
 }
 
 // A posting is one attempt.
-type posting struct {
+type attempt struct {
 	p     *Push
-	k     keys
+	creds credentials
 	d     ticket.Delivery
 	body  []byte
 	begin func(context.Context) error
 
-	mu       sync.Mutex // guards what follows; the transport writes the body when it likes
-	asked    bool
-	done     bool
-	beginErr error
-	clock    *time.Timer
+	mu          sync.Mutex // guards what follows; the transport writes the body when it likes
+	beginCalled bool
+	finished    bool
+	beginErr    error
+	timer       *time.Timer
 }
 
-var errSlow = errors.New("no answer in time")
+var errTimeout = errors.New("no answer in time")
 
-func (a *posting) send(ctx context.Context) error {
-	client, err := a.p.wire.client(a.k.ca)
+func (a *attempt) send(ctx context.Context) error {
+	client, err := a.p.client.client(a.creds.ca)
 	if err != nil {
 		return ticket.NotReady(a.p.errorf("%w", err))
 	}
 	timed, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	a.clock = time.AfterFunc(a.p.o.Timeout, func() { cancel(errSlow) })
-	defer a.clock.Stop()
+	a.timer = time.AfterFunc(a.p.o.Timeout, func() { cancel(errTimeout) })
+	defer a.timer.Stop()
 	res, err := client.Do(a.request(ctx, timed))
 	if err != nil {
-		return a.failed(ctx, timed, err)
+		return a.transportError(ctx, timed, err)
 	}
 	defer res.Body.Close()
-	if !a.open() {
-		return a.failed(ctx, timed, errors.New("it answered before it had the ticket"))
+	if !a.begun() {
+		return a.transportError(ctx, timed, errors.New("it answered before it had the ticket"))
 	}
-	return a.answer(res)
+	return a.interpret(res)
 }
 
-func (a *posting) request(ctx, timed context.Context) *http.Request {
+func (a *attempt) request(ctx, timed context.Context) *http.Request {
 	key := deliveryKey(a.d)
 	now := time.Now()
 	r := (&http.Request{
 		Method: http.MethodPost, URL: a.p.url, Host: a.p.url.Host, ContentLength: int64(len(a.body)),
 		Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}).WithContext(timed)
-	r.GetBody = func() (io.ReadCloser, error) { return &opening{a, ctx, bytes.NewReader(a.body)}, nil }
+	r.GetBody = func() (io.ReadCloser, error) { return &beginReader{a, ctx, bytes.NewReader(a.body)}, nil }
 	r.Body, _ = r.GetBody()
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json")
@@ -215,68 +215,68 @@ func (a *posting) request(ctx, timed context.Context) *http.Request {
 	if a.d.Doubt {
 		r.Header.Set(headerDoubt, "true")
 	}
-	if a.k.token != "" {
-		r.Header.Set("Authorization", "Bearer "+a.k.token)
+	if a.creds.token != "" {
+		r.Header.Set("Authorization", "Bearer "+a.creds.token)
 	}
-	if len(a.k.signer.keys) > 0 {
+	if len(a.creds.signer.keys) > 0 {
 		r.Header.Set(headerID, key)
-		r.Header.Set(headerTimestamp, seconds(now))
-		r.Header.Set(headerSignature, a.k.signer.sign(key, now, a.body))
+		r.Header.Set(headerTimestamp, unixSeconds(now))
+		r.Header.Set(headerSignature, a.creds.signer.sign(key, now, a.body))
 	}
 	return r
 }
 
 // An opening is the body of a request: its first byte is read when the connection stands, so
 // that is when doubt begins.
-type opening struct {
-	a    *posting
+type beginReader struct {
+	a    *attempt
 	ctx  context.Context
 	rest *bytes.Reader
 }
 
-func (o *opening) Read(b []byte) (int, error) {
-	if err := o.a.start(o.ctx); err != nil {
+func (o *beginReader) Read(b []byte) (int, error) {
+	if err := o.a.beginOnce(o.ctx); err != nil {
 		return 0, err
 	}
 	return o.rest.Read(b)
 }
 
-func (o *opening) Close() error { return nil }
+func (o *beginReader) Close() error { return nil }
 
-var errLate = errors.New("the attempt is over")
+var errFinished = errors.New("the attempt is over")
 
 // start begins, once however often the body is sent (a connection that had gone stale, a
 // redirect within the host).
 //
 // A crash before begin has committed: not a byte of the ticket went out. A crash after it: the
 // display may have it, and is asked again under the same key.
-func (a *posting) start(ctx context.Context) error {
+func (a *attempt) beginOnce(ctx context.Context) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
-	case a.done:
-		return errLate
-	case a.asked:
+	case a.finished:
+		return errFinished
+	case a.beginCalled:
 		return a.beginErr
-	case !a.clock.Stop(): // the storage's time is not the display's
-		return errSlow
+	case !a.timer.Stop(): // the storage's time is not the display's
+		return errTimeout
 	}
-	a.asked = true
+	a.beginCalled = true
 	if a.beginErr = a.begin(ctx); a.beginErr == nil {
-		a.clock.Reset(a.p.o.Timeout)
+		a.timer.Reset(a.p.o.Timeout)
 	}
 	return a.beginErr
 }
 
 // open says whether the body was begun.
-func (a *posting) open() bool {
+func (a *attempt) begun() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.asked && a.beginErr == nil
+	return a.beginCalled && a.beginErr == nil
 }
 
-func (a *posting) over() {
+func (a *attempt) finish() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.done = true
+	a.finished = true
 }

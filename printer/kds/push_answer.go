@@ -19,40 +19,40 @@ import (
 )
 
 const (
-	mostAnswer  = 16 << 10 // bytes of an answer that are read
-	mostLine    = 200      // letters of it that people see
-	longestWait = 5 * time.Minute
+	maxAnswerBytes = 16 << 10 // bytes of an answer that are read
+	maxShownChars  = 200      // letters of it that people see
+	maxRetryAfter  = 5 * time.Minute
 )
 
 // answer is what a response means.
-func (a *posting) answer(res *http.Response) error {
-	said := a.firstLine(res)
+func (a *attempt) interpret(res *http.Response) error {
+	said := a.statusLine(res)
 	code := res.StatusCode
 	switch {
 	case code >= 200 && code <= 299, code == http.StatusConflict:
-		a.p.wait(0)
+		a.p.setNotBefore(0)
 		return nil
 	case code >= 300 && code <= 399:
 		// Not followed, so not taken.
-		return ticket.Untouched(a.p.errorf("it answered %d, which sends us to %s: put the address that takes tickets into url", code, elsewhere(res)))
+		return ticket.Untouched(a.p.errorf("it answered %d, which sends us to %s: put the address that takes tickets into url", code, redirectHost(res)))
 	case code == http.StatusRequestTimeout, code == http.StatusTooEarly, code == http.StatusTooManyRequests:
-		a.p.wait(retryAfter(res))
+		a.p.setNotBefore(retryAfter(res))
 		return ticket.Untouched(a.p.errorf("it answered %s", said))
 	case code >= 400 && code <= 499:
 		return ticket.Permanent(a.p.errorf("it refused the ticket: %s", said))
 	default: // it may have taken the ticket and failed behind that
-		a.p.wait(retryAfter(res))
+		a.p.setNotBefore(retryAfter(res))
 		return a.p.errorf("it answered %s", said)
 	}
 }
 
 // wait notes how long the display wants to be left alone.
-func (p *Push) wait(d time.Duration) {
+func (p *Push) setNotBefore(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.resume = time.Time{}
+	p.notBefore = time.Time{}
 	if d > 0 {
-		p.resume = time.Now().Add(d)
+		p.notBefore = time.Now().Add(d)
 	}
 }
 
@@ -61,22 +61,22 @@ func (p *Push) wait(d time.Duration) {
 // is 0, and the dispatcher's own backoff applies. A number of seconds that overflows a
 // time.Duration can come back negative, which is no wait either.
 func retryAfter(res *http.Response) time.Duration {
-	return min(retryablehttp.DefaultBackoff(0, longestWait, 0, res), longestWait)
+	return min(retryablehttp.DefaultBackoff(0, maxRetryAfter, 0, res), maxRetryAfter)
 }
 
 // firstLine is the status and the first line of the answer that says anything, for people. It
 // reads the rest as well, up to a limit, so that the connection can be used again.
-func (a *posting) firstLine(res *http.Response) string {
+func (a *attempt) statusLine(res *http.Response) string {
 	said := strconv.Itoa(res.StatusCode)
 	if s := http.StatusText(res.StatusCode); s != "" {
 		said += " " + s
 	}
-	in := io.LimitReader(res.Body, mostAnswer)
+	in := io.LimitReader(res.Body, maxAnswerBytes)
 	r := bufio.NewScanner(in)
-	r.Buffer(nil, mostAnswer+1)
+	r.Buffer(nil, maxAnswerBytes+1)
 	for r.Scan() {
-		if l := line(a.k.hide(r.Text())); l != "" {
-			said += ": " + capped(l)
+		if l := oneLine(a.creds.redact(r.Text())); l != "" {
+			said += ": " + truncate(l)
 			break
 		}
 	}
@@ -84,24 +84,24 @@ func (a *posting) firstLine(res *http.Response) string {
 	return said
 }
 
-func capped(s string) string {
-	if r := []rune(s); len(r) > mostLine {
-		return string(r[:mostLine]) + "…"
+func truncate(s string) string {
+	if r := []rune(s); len(r) > maxShownChars {
+		return string(r[:maxShownChars]) + "…"
 	}
 	return s
 }
 
 // elsewhere is the host that a redirect names; the rest of an address may hold secrets.
-func elsewhere(res *http.Response) string {
+func redirectHost(res *http.Response) string {
 	u, err := res.Location()
 	if err != nil || u.Host == "" {
 		return "nowhere"
 	}
-	return capped(line(u.Scheme + "://" + u.Host))
+	return truncate(oneLine(u.Scheme + "://" + u.Host))
 }
 
 // failed is what an attempt without an answer means.
-func (a *posting) failed(ctx, timed context.Context, err error) error {
+func (a *attempt) transportError(ctx, timed context.Context, err error) error {
 	a.mu.Lock()
 	beginErr := a.beginErr
 	a.mu.Unlock()
@@ -114,9 +114,9 @@ func (a *posting) failed(ctx, timed context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return a.p.errorf("interrupted: %w", context.Cause(ctx))
-	case errors.Is(context.Cause(timed), errSlow) && a.open():
+	case errors.Is(context.Cause(timed), errTimeout) && a.begun():
 		return a.p.errorf("no answer within %v", a.p.o.Timeout)
-	case errors.Is(context.Cause(timed), errSlow):
+	case errors.Is(context.Cause(timed), errTimeout):
 		return a.p.errorf("no connection within %v", a.p.o.Timeout)
 	}
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {

@@ -19,7 +19,7 @@ import (
 )
 
 // raw answers each connection with bytes, once it has read the request's head.
-func raw(t *testing.T, answer func(c net.Conn)) func(context.Context, string, string) (net.Conn, error) {
+func rawServer(t *testing.T, answer func(c net.Conn)) func(context.Context, string, string) (net.Conn, error) {
 	n := virtual.NewNetwork()
 	var running sync.WaitGroup
 	running.Go(func() {
@@ -82,10 +82,10 @@ func TestADisplayThatDoesEverythingWrongDelaysAndNoMore(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := pushTo(t, raw(t, answer))
+				p := pushTo(t, rawServer(t, answer))
 				defer p.Close()
 				start := time.Now()
-				var b began
+				var b beginCounter
 				proof, err := p.Print(t.Context(), order(1, "Burger"), b.begin)
 				if got := verdict(proof, err, b.times() > 0); got != "doubt" {
 					t.Errorf("%s: %v", got, err)
@@ -124,7 +124,7 @@ func TestADisplayThatAsksForAWaitIsLeftAloneThatLong(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var asked []time.Time
 			after := c.after()
-			p := display(t, func(w http.ResponseWriter, r *http.Request) {
+			p := newPush(t, func(w http.ResponseWriter, r *http.Request) {
 				_, _ = io.Copy(io.Discard, r.Body)
 				if asked = append(asked, time.Now()); len(asked) == 1 {
 					w.Header().Set("Retry-After", after)
@@ -132,7 +132,7 @@ func TestADisplayThatAsksForAWaitIsLeftAloneThatLong(t *testing.T) {
 				}
 			})
 			for len(asked) < 2 {
-				var b began
+				var b beginCounter
 				_, err := p.Print(t.Context(), order(1, "Burger"), b.begin)
 				if ticket.IsNotReady(err) {
 					if b.times() > 0 {
@@ -168,7 +168,7 @@ func TestAnAnswerThatNeverEndsOrUnfoldsIsReadToALimit(t *testing.T) {
 		"refused, and unfolds": {func(c net.Conn) {
 			var b bytes.Buffer
 			z := gzip.NewWriter(&b)
-			_, _ = io.CopyN(z, zeros{}, 50<<20)
+			_, _ = io.CopyN(z, zeroReader{}, 50<<20)
 			_ = z.Close()
 			fmt.Fprintf(c, "HTTP/1.1 400 no\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n", b.Len())
 			_, _ = c.Write(b.Bytes())
@@ -184,10 +184,10 @@ func TestAnAnswerThatNeverEndsOrUnfoldsIsReadToALimit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := pushTo(t, raw(t, f.answer))
+				p := pushTo(t, rawServer(t, f.answer))
 				defer p.Close()
 				start := time.Now()
-				proof, err := p.Print(t.Context(), order(1, "Burger"), new(began).begin)
+				proof, err := p.Print(t.Context(), order(1, "Burger"), new(beginCounter).begin)
 				got := string(proof)
 				if ticket.IsPermanent(err) {
 					got = "never"
@@ -206,6 +206,6 @@ func TestAnAnswerThatNeverEndsOrUnfoldsIsReadToALimit(t *testing.T) {
 	}
 }
 
-type zeros struct{}
+type zeroReader struct{}
 
-func (zeros) Read(b []byte) (int, error) { clear(b); return len(b), nil }
+func (zeroReader) Read(b []byte) (int, error) { clear(b); return len(b), nil }

@@ -12,7 +12,7 @@ import (
 )
 
 // display serves h over pipes, until the test ends, and is a station that posts there.
-func display(t *testing.T, h http.HandlerFunc, change ...func(*PushOptions)) *Push {
+func newPush(t *testing.T, h http.HandlerFunc, change ...func(*PushOptions)) *Push {
 	t.Helper()
 	n := virtual.NewNetwork()
 	srv := &http.Server{Handler: h, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0)}

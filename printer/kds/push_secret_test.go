@@ -39,7 +39,7 @@ func TestSignaturesAreThoseOfStandardWebhooks(t *testing.T) {
 		if _, err := readSecrets(bad); err == nil {
 			t.Errorf("%q is taken for a secret", bad)
 		} else {
-			noSecret(t, err.Error())
+			assertNoSecret(t, err.Error())
 		}
 	}
 }
@@ -82,14 +82,14 @@ func TestSecretsAreReadAnewAndNeverShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	_, err = p.Print(t.Context(), order(1, "Burger"), new(began).begin)
+	_, err = p.Print(t.Context(), order(1, "Burger"), new(beginCounter).begin)
 	if !ticket.IsPermanent(err) || !strings.Contains(err.Error(), "403 Forbidden: \ufffd[1mwrong token Bearer [secret] for whsec_[secret]") || strings.Contains(err.Error(), "second") {
 		t.Errorf("error %q", err)
 	}
-	noSecret(t, err.Error())
+	assertNoSecret(t, err.Error())
 	file("token", "s3cret-two")
 	code = http.StatusOK
-	if _, err := p.Print(t.Context(), order(2, "Burger"), new(began).begin); err != nil {
+	if _, err := p.Print(t.Context(), order(2, "Burger"), new(beginCounter).begin); err != nil {
 		t.Error(err)
 	}
 	if got := strings.Join(auth, ","); got != "Bearer s3cret-one,Bearer s3cret-two" {
@@ -98,19 +98,19 @@ func TestSecretsAreReadAnewAndNeverShown(t *testing.T) {
 	for name, text := range map[string]string{"token": "s3cret a b", "secret": "s3cret"} {
 		was, _ := os.ReadFile(filepath.Join(dir, name))
 		file(name, text)
-		var b began
+		var b beginCounter
 		_, err = p.Print(t.Context(), order(3, "Burger"), b.begin)
 		if !ticket.IsNotReady(err) || b.times() != 0 || !strings.Contains(err.Error(), name+"_file") {
 			t.Errorf("a bad %s: %v", name, err)
 		}
-		noSecret(t, fmt.Sprint(err))
+		assertNoSecret(t, fmt.Sprint(err))
 		file(name, string(was))
 	}
-	noSecret(t, log.String())
+	assertNoSecret(t, log.String())
 	if err := os.Remove(token); err != nil {
 		t.Fatal(err)
 	}
-	if _, err = p.Print(t.Context(), order(4, "Burger"), new(began).begin); !ticket.IsNotReady(err) || !strings.Contains(err.Error(), token) {
+	if _, err = p.Print(t.Context(), order(4, "Burger"), new(beginCounter).begin); !ticket.IsNotReady(err) || !strings.Contains(err.Error(), token) {
 		t.Errorf("without the file: %v", err)
 	}
 }
@@ -129,7 +129,7 @@ func TestAnOwnAuthorityIsTrustedAndNoOther(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var b began
+	var b beginCounter
 	if _, err := p.Print(t.Context(), order(1, "Burger"), b.begin); err == nil || b.times() != 0 || !strings.Contains(err.Error(), "ca_file") {
 		t.Errorf("without its authority: %v", err)
 	}

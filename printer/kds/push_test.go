@@ -30,20 +30,20 @@ func order(job uint64, names ...string) ticket.Delivery {
 }
 
 // began counts calls of begin.
-type began struct {
+type beginCounter struct {
 	mu  sync.Mutex
 	n   int
 	err error
 }
 
-func (b *began) begin(context.Context) error {
+func (b *beginCounter) begin(context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.n++
 	return b.err
 }
 
-func (b *began) times() int {
+func (b *beginCounter) times() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.n
@@ -78,12 +78,12 @@ func TestEveryStatusHasItsMeaning(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		code := 0
-		p := display(t, func(w http.ResponseWriter, r *http.Request) {
+		p := newPush(t, func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body)
 			w.WriteHeader(code)
 		})
 		for code = 200; code < 600; code++ {
-			var b began
+			var b beginCounter
 			proof, err := p.Print(t.Context(), order(1, "Burger"), b.begin)
 			if got := verdict(proof, err, b.times() > 0); got != want(code) {
 				t.Errorf("%d: %s (%v), want %s", code, got, err, want(code))
@@ -98,7 +98,7 @@ func TestEveryStatusHasItsMeaning(t *testing.T) {
 func TestATicketHasOneKeyAndOneBodyAtEachAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var keys, bodies, doubts []string
-		p := display(t, func(w http.ResponseWriter, r *http.Request) {
+		p := newPush(t, func(w http.ResponseWriter, r *http.Request) {
 			b, _ := io.ReadAll(r.Body)
 			keys, bodies = append(keys, r.Header.Get("Idempotency-Key")), append(bodies, string(b))
 			doubts = append(doubts, r.Header.Get("Ticketrail-Possible-Duplicate"))
@@ -109,7 +109,7 @@ func TestATicketHasOneKeyAndOneBodyAtEachAttempt(t *testing.T) {
 		for attempt := range 3 {
 			d := order(17, "Burger")
 			d.Attempt, d.Doubt = attempt+1, attempt > 0
-			_, err := p.Print(t.Context(), d, new(began).begin)
+			_, err := p.Print(t.Context(), d, new(beginCounter).begin)
 			if (err == nil) != (attempt == 2) {
 				t.Errorf("attempt %d: %v", attempt+1, err)
 			}
@@ -141,11 +141,11 @@ func TestTheSameJobOfAnotherInstallationHasAnotherKey(t *testing.T) {
 func TestNoByteOfATicketGoesOutUnlessItWasBegun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		got := make(chan string, 1)
-		p := display(t, func(_ http.ResponseWriter, r *http.Request) {
+		p := newPush(t, func(_ http.ResponseWriter, r *http.Request) {
 			b, _ := io.ReadAll(r.Body)
 			got <- string(b)
 		})
-		b := began{err: errors.New("disk full")}
+		b := beginCounter{err: errors.New("disk full")}
 		_, err := p.Print(t.Context(), order(1, "Burger"), b.begin)
 		if err == nil || !strings.HasPrefix(err.Error(), "begin: ") {
 			t.Errorf("error %v", err)
@@ -171,17 +171,17 @@ func TestADisplayThatIsNotThereCostsNoDoubt(t *testing.T) {
 			"refused": func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("connection refused") },
 			"silent":  n.Dial,
 		} {
-			var b began
+			var b beginCounter
 			proof, err := pushTo(t, dial).Print(t.Context(), order(1, "Burger"), b.begin)
 			if got := verdict(proof, err, b.times() > 0); got != "again" || b.times() != 0 {
 				t.Errorf("%s: %s after %d begins: %v", name, got, b.times(), err)
 			}
-			noSecret(t, err.Error())
+			assertNoSecret(t, err.Error())
 		}
 	})
 }
 
-func noSecret(t *testing.T, s string) {
+func assertNoSecret(t *testing.T, s string) {
 	t.Helper()
 	for _, secret := range []string{"s3cret", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"} {
 		if strings.Contains(s, secret) {
@@ -195,18 +195,18 @@ func TestATicketNeverFollowsARedirectToAnotherHost(t *testing.T) {
 		for _, to := range []string{"http://elsewhere.example/s3cret", "https://kds.example/", "//elsewhere.example/", ":", ""} {
 			synctest.Test(t, func(t *testing.T) {
 				asked := 0
-				p := display(t, func(w http.ResponseWriter, r *http.Request) {
+				p := newPush(t, func(w http.ResponseWriter, r *http.Request) {
 					asked++
 					_, _ = io.Copy(io.Discard, r.Body)
 					w.Header().Set("Location", to)
 					w.WriteHeader(code)
 				})
-				var b began
+				var b beginCounter
 				proof, err := p.Print(t.Context(), order(1, "Burger"), b.begin)
 				if got := verdict(proof, err, true); asked != 1 || (got != "again" && got != "doubt") {
 					t.Errorf("%d to %q: asked %d times, %s: %v", code, to, asked, got, err)
 				}
-				noSecret(t, fmt.Sprint(err))
+				assertNoSecret(t, fmt.Sprint(err))
 			})
 		}
 	}
@@ -215,14 +215,14 @@ func TestATicketNeverFollowsARedirectToAnotherHost(t *testing.T) {
 func TestARedirectWithinTheHostTakesTheTicketAlong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got []string
-		p := display(t, func(w http.ResponseWriter, r *http.Request) {
+		p := newPush(t, func(w http.ResponseWriter, r *http.Request) {
 			b, _ := io.ReadAll(r.Body)
 			got = append(got, r.Method+" "+r.URL.Path+" "+r.Header.Get("Idempotency-Key")+" "+string(b))
 			if r.URL.Path != "/new" {
 				http.Redirect(w, r, "/new", http.StatusPermanentRedirect)
 			}
 		})
-		var b began
+		var b beginCounter
 		if proof, err := p.Print(t.Context(), order(1, "Burger"), b.begin); proof != ticket.Taken || err != nil || b.times() != 1 {
 			t.Errorf("%s, %v after %d begins", proof, err, b.times())
 		}
@@ -234,12 +234,12 @@ func TestARedirectWithinTheHostTakesTheTicketAlong(t *testing.T) {
 
 func TestAnInterruptedTicketSaysSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := pushTo(t, raw(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }))
+		p := pushTo(t, rawServer(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }))
 		cause := errors.New("shutting down")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { cancel(cause) })
 		start := time.Now()
-		if _, err := p.Print(ctx, order(1, "Burger"), new(began).begin); !errors.Is(err, cause) || time.Since(start) != time.Second {
+		if _, err := p.Print(ctx, order(1, "Burger"), new(beginCounter).begin); !errors.Is(err, cause) || time.Since(start) != time.Second {
 			t.Errorf("after %v: %v", time.Since(start), err)
 		}
 	})
@@ -247,7 +247,7 @@ func TestAnInterruptedTicketSaysSo(t *testing.T) {
 
 func TestTheStoragesTimeIsNotTheDisplays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := display(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
+		p := newPush(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
 		proof, err := p.Print(t.Context(), order(1, "Burger"), func(context.Context) error { time.Sleep(20 * time.Second); return nil })
 		if proof != ticket.Taken || err != nil {
 			t.Errorf("%s, %v", proof, err)
@@ -262,6 +262,6 @@ func TestAnAddressThatCannotBeIsRefusedWithoutShowingIt(t *testing.T) {
 			t.Errorf("%q is taken", u)
 			continue
 		}
-		noSecret(t, err.Error())
+		assertNoSecret(t, err.Error())
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 // A Printer is another station: what a screen's tickets come out of while nobody looks at
 // it. It is the dispatcher's Station.
-type Printer interface {
+type BackupStation interface {
 	Print(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error)
 }
 
@@ -53,13 +53,13 @@ type Screen struct {
 	o   ScreenOptions
 	log *slog.Logger
 
-	mu      sync.Mutex // guards what follows; held for moments
-	pages   map[string]*page
-	waiting map[uint64]chan struct{} // closed when a live page holds that job
-	dead    time.Time                // since when no page is live; zero: one is
-	ever    bool                     // there was one since the start
-	stir    chan struct{}            // closed when pages come or go
-	apart   map[uint64]bool          // cards whose paper the screen's own queue does not wait for
+	mu           sync.Mutex // guards what follows; held for moments
+	pages        map[string]*page
+	waiting      map[uint64]chan struct{} // closed when a live page holds that job
+	darkSince    time.Time                // since when no page is live; zero: one is
+	everOpen     bool                     // there was one since the start
+	pagesChanged chan struct{}            // closed when pages come or go
+	notAwaited   map[uint64]bool          // cards whose paper the screen's own queue does not wait for
 }
 
 // A page is one live page. It may have joined twice, while it connects anew.
@@ -85,7 +85,7 @@ func NewScreen(o ScreenOptions) *Screen {
 	orDefault(&o.LateAfter, 8*time.Minute)
 	return &Screen{
 		o: o, log: o.Logger.With("component", "kds", "station", o.Name),
-		pages: map[string]*page{}, waiting: map[uint64]chan struct{}{}, dead: time.Now(), stir: make(chan struct{}),
+		pages: map[string]*page{}, waiting: map[uint64]chan struct{}{}, darkSince: time.Now(), pagesChanged: make(chan struct{}),
 	}
 }
 
@@ -100,7 +100,7 @@ func (s *Screen) Board() *Board { return s.o.Board }
 // needed. Somewhere else it would be a second copy.
 func (*Screen) Idempotent() bool { return true }
 
-var errNobody = errors.New("no screen is open on this station")
+var errNoPage = errors.New("no screen is open on this station")
 
 // Print puts one ticket on the board and waits until a live page holds it: the proof is
 // [ticket.Shown]. begin is called before the ticket is put there.
@@ -111,7 +111,7 @@ var errNobody = errors.New("no screen is open on this station")
 // ticket comes out elsewhere instead, through [Screen.StandIn], the card goes first.
 func (s *Screen) Print(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error) {
 	if !s.live() {
-		return "", ticket.NotReady(fmt.Errorf("%w: open its page, or see why the screen is dark", errNobody))
+		return "", ticket.NotReady(fmt.Errorf("%w: open its page, or see why the screen is dark", errNoPage))
 	}
 	// A crash before begin has committed: the board has nothing, the next attempt is the first. A
 	// crash after it: the board may have the card, and knows it again by its job.
@@ -119,12 +119,12 @@ func (s *Screen) Print(ctx context.Context, d ticket.Delivery, begin func(contex
 		return "", fmt.Errorf("begin: %w", err)
 	}
 	started := time.Now()
-	held, done := s.await(d.Job)
+	held, done := s.awaitHeld(d.Job)
 	defer done()
 	if _, err := s.o.Board.Put(ctx, d); err != nil {
-		return "", unseen(err) // pages are told of nothing that is not stored
+		return "", beforeAnyPage(err) // pages are told of nothing that is not stored
 	}
-	if err := s.seen(ctx, d.Job, held); err != nil {
+	if err := s.waitHeld(ctx, d.Job, held); err != nil {
 		return "", err
 	}
 	if err := s.o.Board.markShown(ctx, d.Job); err != nil {
@@ -135,7 +135,7 @@ func (s *Screen) Print(ctx context.Context, d ticket.Delivery, begin func(contex
 }
 
 // unseen marks an error that came before any page could have been told.
-func unseen(err error) error {
+func beforeAnyPage(err error) error {
 	if ticket.IsPermanent(err) {
 		return err
 	}
@@ -143,16 +143,16 @@ func unseen(err error) error {
 }
 
 // seen waits until a live page holds the card, or it was bumped, which is as good.
-func (s *Screen) seen(ctx context.Context, job uint64, held <-chan struct{}) error {
+func (s *Screen) waitHeld(ctx context.Context, job uint64, held <-chan struct{}) error {
 	if c, ok := s.o.Board.Card(job); ok && c.State == Bumped {
 		return nil
 	}
-	patience := time.NewTimer(s.o.ShowWithin)
-	defer patience.Stop()
+	timeout := time.NewTimer(s.o.ShowWithin)
+	defer timeout.Stop()
 	select {
 	case <-held:
 		return nil
-	case <-patience.C:
+	case <-timeout.C:
 	case <-ctx.Done():
 		return fmt.Errorf("wait for a page to show it: %w", context.Cause(ctx))
 	}
@@ -163,11 +163,11 @@ func (s *Screen) seen(ctx context.Context, job uint64, held <-chan struct{}) err
 }
 
 // await returns a channel that is closed when a live page holds job.
-func (s *Screen) await(job uint64) (held <-chan struct{}, done func()) {
+func (s *Screen) awaitHeld(job uint64) (held <-chan struct{}, done func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ch := make(chan struct{})
-	if s.holder(job) {
+	if s.isHeld(job) {
 		close(ch)
 		return ch, func() {}
 	}
@@ -182,7 +182,7 @@ func (s *Screen) await(job uint64) (held <-chan struct{}, done func()) {
 }
 
 // holder says whether a live page holds job. mu is held.
-func (s *Screen) holder(job uint64) bool {
+func (s *Screen) isHeld(job uint64) bool {
 	for _, p := range s.pages {
 		if _, ok := p.holds[job]; ok {
 			return true
@@ -201,10 +201,10 @@ func (s *Screen) Join(id string) (leave func()) {
 		s.pages[id] = p
 	}
 	p.joined++
-	first := !s.dead.IsZero()
+	first := !s.darkSince.IsZero()
 	if first {
-		s.dead, s.ever = time.Time{}, true
-		s.stirred()
+		s.darkSince, s.everOpen = time.Time{}, true
+		s.notifyPagesChanged()
 	}
 	s.mu.Unlock()
 	if first {
@@ -223,8 +223,8 @@ func (s *Screen) leave(id string, p *page) {
 	}
 	last := len(s.pages) == 0
 	if last {
-		s.dead = time.Now()
-		s.stirred()
+		s.darkSince = time.Now()
+		s.notifyPagesChanged()
 	}
 	s.mu.Unlock()
 	if last {
@@ -233,9 +233,9 @@ func (s *Screen) leave(id string, p *page) {
 }
 
 // stirred tells who waits for pages to come or go. mu is held.
-func (s *Screen) stirred() {
-	close(s.stir)
-	s.stir = make(chan struct{})
+func (s *Screen) notifyPagesChanged() {
+	close(s.pagesChanged)
+	s.pagesChanged = make(chan struct{})
 }
 
 // Shown notes that a live page says it holds these cards, on whichever page of cards. Of one
@@ -258,7 +258,7 @@ func (s *Screen) Shown(id string, jobs []uint64) {
 			delete(s.waiting, job)
 		}
 	}
-	if len(p.holds) > 2*mostKept {
+	if len(p.holds) > 2*maxKept {
 		maps.DeleteFunc(p.holds, func(job uint64, _ struct{}) bool { _, ok := s.o.Board.Card(job); return !ok })
 	}
 }
@@ -288,7 +288,7 @@ func (s *Screen) Do(ctx context.Context, id string, c Command) (Result, error) {
 func (s *Screen) live() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.dead.IsZero()
+	return s.darkSince.IsZero()
 }
 
 // ScreenStatus is how a screen station is.
@@ -305,5 +305,5 @@ func (s *Screen) Status() ScreenStatus {
 	open, oldest := s.o.Board.Load()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return ScreenStatus{Live: len(s.pages), Ever: s.ever, Dead: s.dead, Open: open, Oldest: oldest}
+	return ScreenStatus{Live: len(s.pages), Ever: s.everOpen, Dead: s.darkSince, Open: open, Oldest: oldest}
 }

@@ -12,20 +12,20 @@ import (
 )
 
 func TestABumpThatCrossesTheRescueIsToldOfThePaperAndThenDone(t *testing.T) {
-	rescued(t, func(t *testing.T, k *kitchenette, s *Screen, paper *roll) {
+	withDarkScreen(t, func(t *testing.T, k *screenHarness, s *Screen, paper *fakePrinter) {
 		late := press(s.Board(), Bump, 1, 0) // before the paper came out, by a page that could not be heard
 		time.Sleep(21 * time.Second)
 		synctest.Wait()
-		paper.came(t, one, three)
+		paper.wantPrinted(t, one, three)
 		time.Sleep(5 * time.Second)
-		wants(t, s.Board(), late, Conflict)
+		wantOutcome(t, s.Board(), late, Conflict)
 		if c, _ := s.Board().Card(1); c.State != Open || c.Paper != "grill" {
 			t.Errorf("card %+v", c)
 		}
-		wants(t, s.Board(), press(s.Board(), Bump, 1, 0), Done)
-		wants(t, s.Board(), press(s.Board(), Recall, 1, 0), Done)
+		wantOutcome(t, s.Board(), press(s.Board(), Bump, 1, 0), Done)
+		wantOutcome(t, s.Board(), press(s.Board(), Recall, 1, 0), Done)
 		time.Sleep(time.Hour)
-		paper.came(t)
+		paper.wantPrinted(t)
 		if c, _ := s.Board().Card(1); c.Paper != "grill" {
 			t.Errorf("a card that was fetched back does not say that it is on paper: %+v", c)
 		}
@@ -39,14 +39,14 @@ func TestALateWordForACardThatWasTakenOffIsNoProofForItsNextLife(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s, paper := screen(t, kvtest.New()), &roll{}
+				s, paper := newTestScreen(t, kvtest.New()), &fakePrinter{}
 				defer s.Join("slow")()
-				if _, err := s.Print(t.Context(), order(1, "Burger"), new(began).begin); err == nil {
+				if _, err := s.Print(t.Context(), order(1, "Burger"), new(beginCounter).begin); err == nil {
 					t.Fatal("shown by a page that says nothing")
 				}
 				say(s, func() {
 					paper.fails(func(ticket.Delivery) (error, error) { return nil, errors.New("connection reset") })
-					if _, err := s.StandIn(paper).Print(t.Context(), order(1, "Burger"), new(began).begin); err == nil {
+					if _, err := s.WrapBackup(paper).Print(t.Context(), order(1, "Burger"), new(beginCounter).begin); err == nil {
 						t.Error("the paper came out")
 					}
 				})
@@ -54,7 +54,7 @@ func TestALateWordForACardThatWasTakenOffIsNoProofForItsNextLife(t *testing.T) {
 				start := time.Now()
 				d := order(1, "Burger")
 				d.Attempt, d.Doubt = 3, true
-				proof, err := s.Print(t.Context(), d, new(began).begin)
+				proof, err := s.Print(t.Context(), d, new(beginCounter).begin)
 				if proof != ticket.Shown || err != nil || time.Since(start) != 3*time.Second {
 					t.Errorf("%s, %v, after %v: the page said so after 3 s", proof, err, time.Since(start))
 				}
@@ -69,12 +69,12 @@ func TestALateWordForACardThatWasTakenOffIsNoProofForItsNextLife(t *testing.T) {
 func TestATicketThatCameOutElsewhereIsMarkedWhenACookFetchesItBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shelf := kvtest.New()
-		s := screen(t, shelf)
+		s := newTestScreen(t, shelf)
 		put(t, s.Board(), order(1, "Burger"))
-		if _, err := s.StandIn(&roll{}).Print(t.Context(), order(1, "Burger"), new(began).begin); err != nil {
+		if _, err := s.WrapBackup(&fakePrinter{}).Print(t.Context(), order(1, "Burger"), new(beginCounter).begin); err != nil {
 			t.Fatal(err)
 		}
-		wants(t, s.Board(), press(s.Board(), Recall, 1, 0), Done)
+		wantOutcome(t, s.Board(), press(s.Board(), Recall, 1, 0), Done)
 		for when, b := range map[string]*Board{"now": s.Board(), "after a restart": open(t, shelf)} {
 			if c, _ := b.Card(1); c.State != Open || !c.Duplicate {
 				t.Errorf("%s: %+v", when, c)
@@ -85,10 +85,10 @@ func TestATicketThatCameOutElsewhereIsMarkedWhenACookFetchesItBack(t *testing.T)
 
 func TestWhatIsNewWaitsForWhatWasShownEvenIfTheScreenHasJustGoneDark(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k, paper := newKitchenette(t), &roll{}
-		s := k.hang(paper)
-		defer k.end()
-		closed := browser(s, "a")
+		k, paper := newScreenHarness(t), &fakePrinter{}
+		s := k.newScreen(paper)
+		defer k.closeAll()
+		closed := openPage(s, "a")
 		k.order(1)
 		time.Sleep(time.Second)
 		closed()
@@ -107,11 +107,11 @@ func TestWhatIsNewWaitsForWhatWasShownEvenIfTheScreenHasJustGoneDark(t *testing.
 
 func TestAScreenThatStandsInForAScreenHoldsNoTicketForAPerson(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := newKitchenette(t)
+		k := newScreenHarness(t)
 		defer k.stop()
-		a := screen(t, kvtest.New())
+		a := newTestScreen(t, kvtest.New())
 		b := NewScreen(ScreenOptions{Name: "cold", Board: open(t, kvtest.New()), OnLive: func() { k.d.Kick("hot-line") }})
-		k.d.Set([]dispatch.Lane{{Name: "hot-line", Station: a, Backups: []dispatch.Backup{{Name: "cold", Station: a.StandIn(b), After: 20 * time.Second}}}})
+		k.d.Set([]dispatch.Lane{{Name: "hot-line", Station: a, Backups: []dispatch.Backup{{Name: "cold", Station: a.WrapBackup(b), After: 20 * time.Second}}}})
 		leave := a.Join("deaf")
 		k.order(2)
 		time.Sleep(15 * time.Second)
@@ -125,7 +125,7 @@ func TestAScreenThatStandsInForAScreenHoldsNoTicketForAPerson(t *testing.T) {
 		if got := k.states(); got != "pending pending" {
 			t.Errorf("while nobody says that it shows them: %s", got)
 		}
-		defer browser(b, "b")()
+		defer openPage(b, "b")()
 		time.Sleep(time.Minute)
 		if got := k.states(); got != "shown shown" || jobs(b.Board()) != "1 2 |" || jobs(a.Board()) != "| 1" {
 			t.Errorf("%s, boards %q and %q", got, jobs(a.Board()), jobs(b.Board()))

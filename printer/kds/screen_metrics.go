@@ -10,19 +10,19 @@ import (
 
 // Metrics are those of all screens of a process. A nil *Metrics counts nothing.
 type Metrics struct {
-	wait prometheus.Histogram
+	shownSeconds prometheus.Histogram
 
-	screens, open, oldest *prometheus.Desc
+	livePages, open, oldest *prometheus.Desc
 
-	mu   sync.Mutex
-	show []*Screen
+	mu           sync.Mutex
+	shownScreens []*Screen
 }
 
 // NewMetrics registers them; nil registers nowhere.
 func NewMetrics(reg prometheus.Registerer) *Metrics {
 	station := []string{"station"}
 	m := &Metrics{
-		wait: promauto.With(reg).NewHistogram(prometheus.HistogramOpts{
+		shownSeconds: promauto.With(reg).NewHistogram(prometheus.HistogramOpts{
 			Name:    "ticketrail_display_shown_seconds",
 			Help:    "Time from putting a ticket on a screen's board until a live page said that it holds it.",
 			Buckets: []float64{0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 1, 2.5, 5, 10},
@@ -31,9 +31,9 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100,
 			NativeHistogramMinResetDuration: time.Hour,
 		}),
-		screens: prometheus.NewDesc("ticketrail_display_screens", "Live pages of a screen station; 0 means that nobody is looking.", station, nil),
-		open:    prometheus.NewDesc("ticketrail_display_open_tickets", "Tickets on a screen station's board that are not bumped.", station, nil),
-		oldest:  prometheus.NewDesc("ticketrail_display_oldest_open_seconds", "Age of the oldest open ticket of a screen station; 0 without one.", station, nil),
+		livePages: prometheus.NewDesc("ticketrail_display_screens", "Live pages of a screen station; 0 means that nobody is looking.", station, nil),
+		open:      prometheus.NewDesc("ticketrail_display_open_tickets", "Tickets on a screen station's board that are not bumped.", station, nil),
+		oldest:    prometheus.NewDesc("ticketrail_display_oldest_open_seconds", "Age of the oldest open ticket of a screen station; 0 without one.", station, nil),
 	}
 	if reg != nil {
 		reg.MustRegister(m)
@@ -48,12 +48,12 @@ func (m *Metrics) Set(screens []*Screen) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.show = append([]*Screen(nil), screens...)
+	m.shownScreens = append([]*Screen(nil), screens...)
 }
 
 // Describe is for the registry.
 func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
-	ch <- m.screens
+	ch <- m.livePages
 	ch <- m.open
 	ch <- m.oldest
 }
@@ -61,7 +61,7 @@ func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
 // Collect is for the registry.
 func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	m.mu.Lock()
-	screens := m.show
+	screens := m.shownScreens
 	m.mu.Unlock()
 	for _, s := range screens {
 		st, age := s.Status(), 0.0
@@ -69,7 +69,7 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 			age = max(time.Since(st.Oldest).Seconds(), 0)
 		}
 		name := s.o.Name
-		ch <- prometheus.MustNewConstMetric(m.screens, prometheus.GaugeValue, float64(st.Live), name)
+		ch <- prometheus.MustNewConstMetric(m.livePages, prometheus.GaugeValue, float64(st.Live), name)
 		ch <- prometheus.MustNewConstMetric(m.open, prometheus.GaugeValue, float64(st.Open), name)
 		ch <- prometheus.MustNewConstMetric(m.oldest, prometheus.GaugeValue, age, name)
 	}
@@ -77,6 +77,6 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 
 func (m *Metrics) shown(after time.Duration) {
 	if m != nil {
-		m.wait.Observe(after.Seconds())
+		m.shownSeconds.Observe(after.Seconds())
 	}
 }

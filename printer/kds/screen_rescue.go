@@ -10,7 +10,7 @@ import (
 )
 
 // wasShown heads a ticket that comes out elsewhere although it was shown.
-const wasShown = "WAS ON THE SCREEN and is not bumped: may be in preparation"
+const rescueNote = "WAS ON THE SCREEN and is not bumped: may be in preparation"
 
 // A Rescuer makes copies of what is on a board for another station: *queue.Queue.
 type Rescuer interface {
@@ -22,14 +22,14 @@ type Rescuer interface {
 // Watch sends what was shown and not bumped to the backup when every page has been dead for HoldFor,
 // and takes back what has not begun to come out there when a page is live, or the ticket was
 // bumped after all. It returns when ctx ends.
-func (s *Screen) Watch(ctx context.Context) {
+func (s *Screen) RunRescue(ctx context.Context) {
 	if s.o.Rescuer == nil {
 		<-ctx.Done()
 		return
 	}
 	for ctx.Err() == nil {
 		s.mu.Lock()
-		stir, dead := s.stir, s.dead
+		pagesChanged, dead := s.pagesChanged, s.darkSince
 		s.mu.Unlock()
 		dark, changed := !dead.IsZero(), s.o.Board.Changed()
 		if !dark {
@@ -44,25 +44,25 @@ func (s *Screen) Watch(ctx context.Context) {
 				s.log.Warn("cannot send what was on the screen to its backup, or take it back; trying again", "backup", s.o.Backup, "err", err)
 			}
 			if !settled {
-				pause = time.After(rescuePause)
+				pause = time.After(rescueInterval)
 			}
 		}
 		select { // a nil channel is for ever
 		case <-pause:
 		case <-changed:
-		case <-stir:
+		case <-pagesChanged:
 		case <-ctx.Done():
 		}
 	}
 }
 
 // rescuePause is between two looks at what has become of the copies.
-const rescuePause = 5 * time.Second
+const rescueInterval = 5 * time.Second
 
 // rescue has the queue make of the board what there should be of it elsewhere, and notes on the cards
 // what came out. It says whether all of that has come to an end.
 func (s *Screen) rescue(ctx context.Context, dark bool) (settled bool, err error) {
-	cards := s.o.Board.unprinted(dark)
+	cards := s.o.Board.rescueCards(dark)
 	r, err := s.o.Rescuer.Rescue(ctx, s.o.Name, s.o.Backup, cards)
 	if err != nil {
 		return false, err
@@ -85,24 +85,24 @@ func (s *Screen) rescue(ctx context.Context, dark bool) (settled bool, err error
 		}
 	}
 	s.mu.Lock()
-	s.apart = apart
+	s.notAwaited = apart
 	s.mu.Unlock()
 	return settled && err == nil, err
 }
 
 // older says whether something that was shown has yet to come out of the backup.
-func (s *Screen) older() bool {
+func (s *Screen) rescuePending() bool {
 	s.mu.Lock()
-	dark, apart := !s.dead.IsZero(), s.apart
+	dark, apart := !s.darkSince.IsZero(), s.notAwaited
 	s.mu.Unlock()
-	return dark && s.o.Backup != "" && slices.ContainsFunc(s.o.Board.unprinted(true), func(c ticket.Card) bool {
+	return dark && s.o.Backup != "" && slices.ContainsFunc(s.o.Board.rescueCards(true), func(c ticket.Card) bool {
 		return c.Copy != nil && !apart[c.Job]
 	})
 }
 
 // unprinted is each card that does not say that it is on paper; if nobody looks, an open one that was
 // shown wants a copy.
-func (b *Board) unprinted(dark bool) []ticket.Card {
+func (b *Board) rescueCards(dark bool) []ticket.Card {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	var out []ticket.Card
@@ -110,7 +110,7 @@ func (b *Board) unprinted(dark bool) []ticket.Card {
 		if r := &b.cards[c.Job].rec; r.Paper == "" {
 			out = append(out, ticket.Card{Job: c.Job, Reprint: r.Reprint})
 			if t, err := ticket.Unmarshal(r.Ticket); err == nil && dark && r.Shown { // it was read when it was put here
-				out[len(out)-1].Copy = r.copied(t)
+				out[len(out)-1].Copy = r.rescueTicket(t)
 			}
 		}
 	}
@@ -123,9 +123,9 @@ func (b *Board) unprinted(dark bool) []ticket.Card {
 }
 
 // copied is the ticket of a card as it comes out elsewhere: it says what was known of it here.
-func (r *record) copied(t ticket.Ticket) *ticket.Ticket {
-	was := slices.DeleteFunc(t.Notes, func(n string) bool { return n == wasShown })
-	t.Notes = []string{wasShown}
+func (r *record) rescueTicket(t ticket.Ticket) *ticket.Ticket {
+	was := slices.DeleteFunc(t.Notes, func(n string) bool { return n == rescueNote })
+	t.Notes = []string{rescueNote}
 	if r.Duplicate {
 		t.Notes = append(t.Notes, "POSSIBLE DUPLICATE")
 	}
@@ -139,9 +139,9 @@ func (r *record) copied(t ticket.Ticket) *ticket.Ticket {
 }
 
 // A standIn is a backup of a screen's queue.
-type standIn struct {
-	s  *Screen
-	on Printer
+type screenBackup struct {
+	s       *Screen
+	station BackupStation
 }
 
 // StandIn is another station as the backup of this screen's queue. What was shown and not bumped
@@ -149,23 +149,23 @@ type standIn struct {
 // card, if an attempt that broke off left one, is taken off the board before the ticket's first
 // byte; and the ticket says that it is the screen that is down. The value is equal for
 // equal stations.
-func (s *Screen) StandIn(on Printer) Printer { return standIn{s, on} }
+func (s *Screen) WrapBackup(on BackupStation) BackupStation { return screenBackup{s, on} }
 
 // Idempotent says that the other station is, as the dispatcher has it: it knows a ticket again by the
 // same job, and what this adds can be done twice.
-func (p standIn) Idempotent() bool {
-	i, ok := p.on.(interface{ Idempotent() bool })
+func (p screenBackup) Idempotent() bool {
+	i, ok := p.station.(interface{ Idempotent() bool })
 	return ok && i.Idempotent()
 }
 
 // Print prints a ticket of the screen's queue: see [Screen.StandIn].
-func (p standIn) Print(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error) {
+func (p screenBackup) Print(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error) {
 	// Not only after HoldFor: what was shown would come out behind this one.
-	if p.s.older() {
-		return "", ticket.NotReady(errOlder)
+	if p.s.rescuePending() {
+		return "", ticket.NotReady(errRescuePending)
 	}
 	d.Down = "screen"
-	return p.on.Print(ctx, d, func(ctx context.Context) error {
+	return p.station.Print(ctx, d, func(ctx context.Context) error {
 		if err := begin(ctx); err != nil {
 			return err
 		}
@@ -177,4 +177,4 @@ func (p standIn) Print(ctx context.Context, d ticket.Delivery, begin func(contex
 	})
 }
 
-var errOlder = errors.New("tickets that were on the screen come out first")
+var errRescuePending = errors.New("tickets that were on the screen come out first")

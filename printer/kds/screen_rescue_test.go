@@ -22,22 +22,22 @@ const one, three = "1 for hot-line (screen down), was shown", "3 for hot-line (s
 
 // rescued runs f with a screen that showed jobs 1 to 3 (2 is bumped), whose last page has just
 // closed and whose backup is grill.
-func rescued(t *testing.T, f func(t *testing.T, k *kitchenette, s *Screen, paper *roll)) {
+func withDarkScreen(t *testing.T, f func(t *testing.T, k *screenHarness, s *Screen, paper *fakePrinter)) {
 	synctest.Test(t, func(t *testing.T) {
-		k, paper := newKitchenette(t), &roll{}
-		s := k.hang(paper)
-		defer k.end()
-		closed := browser(s, "a")
+		k, paper := newScreenHarness(t), &fakePrinter{}
+		s := k.newScreen(paper)
+		defer k.closeAll()
+		closed := openPage(s, "a")
 		k.order(3)
 		synctest.Wait()
-		wants(t, s.Board(), press(s.Board(), Bump, 2, 0), Done)
+		wantOutcome(t, s.Board(), press(s.Board(), Bump, 2, 0), Done)
 		closed()
 		f(t, k, s, paper)
 	})
 }
 
 // says is what the cards say of paper.
-func says(t *testing.T, s *Screen, want map[uint64]string) {
+func wantPaper(t *testing.T, s *Screen, want map[uint64]string) {
 	t.Helper()
 	got := map[uint64]string{}
 	for _, c := range append(s.Board().Snapshot().Open, s.Board().Snapshot().Recall...) {
@@ -54,27 +54,27 @@ func says(t *testing.T, s *Screen, want map[uint64]string) {
 }
 
 func TestWhatWasShownAndNotBumpedComesOutOfTheBackupWhenNobodyLooks(t *testing.T) {
-	rescued(t, func(t *testing.T, k *kitchenette, s *Screen, paper *roll) {
+	withDarkScreen(t, func(t *testing.T, k *screenHarness, s *Screen, paper *fakePrinter) {
 		time.Sleep(19 * time.Second)
-		paper.came(t)
-		closed := browser(s, "a") // just in time
+		paper.wantPrinted(t)
+		closed := openPage(s, "a") // just in time
 		time.Sleep(time.Minute)
 		closed()
 		time.Sleep(19 * time.Second)
-		paper.came(t)
+		paper.wantPrinted(t)
 		time.Sleep(time.Second)
 		synctest.Wait()
-		paper.came(t, one, three)
+		paper.wantPrinted(t, one, three)
 		time.Sleep(time.Hour)
-		closed = browser(s, "a")
+		closed = openPage(s, "a")
 		time.Sleep(time.Minute)
 		closed()
 		time.Sleep(time.Hour) // dark again
-		paper.came(t)
+		paper.wantPrinted(t)
 		if got := jobs(s.Board()); got != "1 3 |" {
 			t.Errorf("board %q", got)
 		}
-		says(t, s, map[uint64]string{1: "grill", 3: "grill"})
+		wantPaper(t, s, map[uint64]string{1: "grill", 3: "grill"})
 		if got := k.states(); got != "shown shown shown sent sent" {
 			t.Error(got)
 		}
@@ -84,35 +84,35 @@ func TestWhatWasShownAndNotBumpedComesOutOfTheBackupWhenNobodyLooks(t *testing.T
 func TestACopySaysWhatACookHadTickedAndWhatTheCardSaid(t *testing.T) {
 	b := open(t, kvtest.New())
 	d := order(1, "Burger", "Chips", "Cake")
-	d.Ticket.Notes, d.Ticket.Lines[1].Notes = []string{"nuts", wasShown}, []string{"crisp"} // it was on another screen before
+	d.Ticket.Notes, d.Ticket.Lines[1].Notes = []string{"nuts", rescueNote}, []string{"crisp"} // it was on another screen before
 	d.Doubt, d.Reprint = true, true
 	put(t, b, d, order(2, "Soup"))
-	if c := b.unprinted(true); c[0].Copy != nil {
+	if c := b.rescueCards(true); c[0].Copy != nil {
 		t.Errorf("no page ever said that it holds it: %+v", c[0])
 	}
 	for _, item := range []int{1, 2} {
-		wants(t, b, press(b, ItemDone, 1, item), Done)
+		wantOutcome(t, b, press(b, ItemDone, 1, item), Done)
 	}
-	all := b.unprinted(true)
+	all := b.rescueCards(true)
 	if len(all) != 2 || all[0].Job != 1 || all[0].Copy == nil || !all[0].Reprint || all[1].Copy != nil {
 		t.Fatalf("%+v", all)
 	}
 	c := all[0].Copy
 	got := [][]string{c.Notes, c.Lines[0].Notes, c.Lines[1].Notes, c.Lines[2].Notes}
-	want := [][]string{{wasShown, "POSSIBLE DUPLICATE", "nuts"}, nil, {"done on the screen", "crisp"}, {"done on the screen"}}
+	want := [][]string{{rescueNote, "POSSIBLE DUPLICATE", "nuts"}, nil, {"done on the screen", "crisp"}, {"done on the screen"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("notes (-want +got):\n%s", diff)
 	}
-	if again := b.unprinted(true)[0].Copy; len(again.Notes) != 3 {
+	if again := b.rescueCards(true)[0].Copy; len(again.Notes) != 3 {
 		t.Errorf("the card itself has changed: %q", again.Notes)
 	}
 }
 
 func TestACopyThatBreaksIsMarkedAndThenHeldForAPerson(t *testing.T) {
-	rescued(t, func(t *testing.T, k *kitchenette, s *Screen, paper *roll) {
+	withDarkScreen(t, func(t *testing.T, k *screenHarness, s *Screen, paper *fakePrinter) {
 		paper.fails(func(ticket.Delivery) (error, error) { return ticket.NotReady(errors.New("no paper")), nil })
 		time.Sleep(time.Minute)
-		paper.came(t)
+		paper.wantPrinted(t)
 		paper.fails(func(d ticket.Delivery) (error, error) {
 			if d.Ticket.Number == "1" {
 				return nil, errors.New("connection reset")
@@ -120,12 +120,12 @@ func TestACopyThatBreaksIsMarkedAndThenHeldForAPerson(t *testing.T) {
 			return nil, nil
 		})
 		time.Sleep(time.Minute)
-		paper.came(t, one, one+", possible duplicate", three)
+		paper.wantPrinted(t, one, one+", possible duplicate", three)
 		if got := k.states(); got != "shown shown shown held sent" {
 			t.Error(got)
 		}
-		says(t, s, map[uint64]string{1: "grill", 3: "grill"})
-		defer browser(s, "a")()
+		wantPaper(t, s, map[uint64]string{1: "grill", 3: "grill"})
+		defer openPage(s, "a")()
 		time.Sleep(time.Minute)
 		if got := k.states(); got != "shown shown shown held sent" {
 			t.Error(got)
@@ -135,21 +135,21 @@ func TestACopyThatBreaksIsMarkedAndThenHeldForAPerson(t *testing.T) {
 
 func TestWhatHasNotBegunIsTakenBackWhenTheScreenIsBackOrTheTicketDone(t *testing.T) {
 	bump := func(t *testing.T, s *Screen) {
-		wants(t, s.Board(), press(s.Board(), Bump, 1, 0), Done)
-		wants(t, s.Board(), press(s.Board(), Bump, 3, 0), Done)
+		wantOutcome(t, s.Board(), press(s.Board(), Bump, 1, 0), Done)
+		wantOutcome(t, s.Board(), press(s.Board(), Bump, 3, 0), Done)
 	}
 	for name, back := range map[string]func(*testing.T, *Screen){
-		"a page is open":                    func(t *testing.T, s *Screen) { t.Cleanup(browser(s, "b")) },
+		"a page is open":                    func(t *testing.T, s *Screen) { t.Cleanup(openPage(s, "b")) },
 		"bumped by a page that is not live": bump,
 		"bumped, and dark again": func(t *testing.T, s *Screen) {
-			closed := browser(s, "b")
+			closed := openPage(s, "b")
 			bump(t, s)
 			closed()
 		},
 	} {
 		for how, early := range map[string]error{"waiting in the queue": ticket.NotReady(errors.New("no paper")), "lent": nil} {
 			t.Run(name+", "+how, func(t *testing.T) {
-				rescued(t, func(t *testing.T, k *kitchenette, s *Screen, paper *roll) {
+				withDarkScreen(t, func(t *testing.T, k *screenHarness, s *Screen, paper *fakePrinter) {
 					start := time.Now()
 					paper.fails(func(ticket.Delivery) (error, error) {
 						if time.Since(start) > time.Minute {
@@ -163,8 +163,8 @@ func TestWhatHasNotBegunIsTakenBackWhenTheScreenIsBackOrTheTicketDone(t *testing
 					time.Sleep(50 * time.Second)
 					back(t, s)
 					time.Sleep(10 * time.Minute)
-					paper.came(t)
-					says(t, s, map[uint64]string{})
+					paper.wantPrinted(t)
+					wantPaper(t, s, map[uint64]string{})
 					if got := k.states(); got != "shown shown shown cancelled cancelled" {
 						t.Error(got)
 					}
@@ -175,19 +175,19 @@ func TestWhatHasNotBegunIsTakenBackWhenTheScreenIsBackOrTheTicketDone(t *testing
 }
 
 func TestWhatIsPrintingWhenTheScreenIsBackIsFinishedAndTheCardSaysSo(t *testing.T) {
-	rescued(t, func(t *testing.T, k *kitchenette, s *Screen, paper *roll) {
-		paper.slower(10 * time.Second)
+	withDarkScreen(t, func(t *testing.T, k *screenHarness, s *Screen, paper *fakePrinter) {
+		paper.setDelay(10 * time.Second)
 		time.Sleep(25 * time.Second) // the first is at it since 20 s
-		closed := browser(s, "b")
+		closed := openPage(s, "b")
 		synctest.Wait()
-		says(t, s, map[uint64]string{})
+		wantPaper(t, s, map[uint64]string{})
 		time.Sleep(time.Minute)
-		paper.came(t, one)
-		says(t, s, map[uint64]string{1: "grill"})
+		paper.wantPrinted(t, one)
+		wantPaper(t, s, map[uint64]string{1: "grill"})
 		closed()
 		time.Sleep(time.Minute)
-		paper.came(t, three)
-		says(t, s, map[uint64]string{1: "grill", 3: "grill"})
+		paper.wantPrinted(t, three)
+		wantPaper(t, s, map[uint64]string{1: "grill", 3: "grill"})
 		if got := k.states(); got != "shown shown shown sent cancelled sent" {
 			t.Error(got)
 		}
@@ -195,7 +195,7 @@ func TestWhatIsPrintingWhenTheScreenIsBackIsFinishedAndTheCardSaysSo(t *testing.
 }
 
 // flaky is a Rescuer of which each call fails, before or after it was done, until calls are up.
-type flaky struct {
+type flakyRescuer struct {
 	Rescuer
 	mu    sync.Mutex
 	calls int
@@ -203,13 +203,13 @@ type flaky struct {
 	after bool
 }
 
-func (f *flaky) set(fails int, after bool) {
+func (f *flakyRescuer) set(fails int, after bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.fails, f.after = fails, after
 }
 
-func (f *flaky) Rescue(ctx context.Context, from, to string, board []ticket.Card) (ticket.Rescue, error) {
+func (f *flakyRescuer) Rescue(ctx context.Context, from, to string, board []ticket.Card) (ticket.Rescue, error) {
 	f.mu.Lock()
 	f.calls++
 	f.fails--
@@ -228,12 +228,12 @@ func (f *flaky) Rescue(ctx context.Context, from, to string, board []ticket.Card
 func TestARescueThatFailedIsDoneOnce(t *testing.T) {
 	for name, after := range map[string]bool{"failed": false, "failed but persisted": true} {
 		t.Run(name, func(t *testing.T) {
-			rescued(t, func(t *testing.T, k *kitchenette, s *Screen, paper *roll) {
+			withDarkScreen(t, func(t *testing.T, k *screenHarness, s *Screen, paper *fakePrinter) {
 				k.flaky.set(3, after)
 				paper.fails(func(ticket.Delivery) (error, error) { return ticket.NotReady(errors.New("no paper")), nil })
 				time.Sleep(time.Minute)
 				k.flaky.set(3, after)
-				closed := browser(s, "a")
+				closed := openPage(s, "a")
 				time.Sleep(time.Minute)
 				if got := k.states(); got != "shown shown shown cancelled cancelled" {
 					t.Error(got)
@@ -242,42 +242,42 @@ func TestARescueThatFailedIsDoneOnce(t *testing.T) {
 				k.flaky.set(3, after)
 				closed()
 				time.Sleep(time.Minute)
-				paper.came(t, one, three)
-				says(t, s, map[uint64]string{1: "grill", 3: "grill"})
+				paper.wantPrinted(t, one, three)
+				wantPaper(t, s, map[uint64]string{1: "grill", 3: "grill"})
 			})
 		})
 	}
 }
 
 // tardy is a screen that says late that it shows a ticket.
-type tardy struct {
+type slowBegin struct {
 	*Screen
 	by time.Duration
 }
 
-func (l tardy) Print(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error) {
+func (l slowBegin) Print(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error) {
 	defer time.Sleep(l.by)
 	return l.Screen.Print(ctx, d, begin)
 }
 
 func TestATicketIsCopiedAlsoIfItsQueueLearnsInTheDarkThatItWasShown(t *testing.T) {
-	rescued(t, func(t *testing.T, k *kitchenette, s *Screen, paper *roll) {
-		k.d.Set([]dispatch.Lane{{Name: "hot-line", Station: tardy{s, 30 * time.Second}}, {Name: "grill", Station: paper}})
-		closed := browser(s, "a")
+	withDarkScreen(t, func(t *testing.T, k *screenHarness, s *Screen, paper *fakePrinter) {
+		k.d.Set([]dispatch.Lane{{Name: "hot-line", Station: slowBegin{s, 30 * time.Second}}, {Name: "grill", Station: paper}})
+		closed := openPage(s, "a")
 		k.order(1)
 		synctest.Wait()
 		closed()
 		time.Sleep(25 * time.Second)
-		paper.came(t, one, three)
+		paper.wantPrinted(t, one, three)
 		time.Sleep(time.Minute)
-		paper.came(t, "4 for hot-line (screen down), was shown")
+		paper.wantPrinted(t, "4 for hot-line (screen down), was shown")
 	})
 }
 
 func TestADarkNightDisturbsNobodyOnceAllIsOnPaper(t *testing.T) {
-	rescued(t, func(t *testing.T, k *kitchenette, s *Screen, paper *roll) {
+	withDarkScreen(t, func(t *testing.T, k *screenHarness, s *Screen, paper *fakePrinter) {
 		time.Sleep(12 * time.Hour)
-		paper.came(t, one, three)
+		paper.wantPrinted(t, one, three)
 		k.flaky.mu.Lock()
 		defer k.flaky.mu.Unlock()
 		if n := k.flaky.calls; n < 2 || n > 5 {
@@ -288,12 +288,12 @@ func TestADarkNightDisturbsNobodyOnceAllIsOnPaper(t *testing.T) {
 
 func TestARescueGoesOnAfterARestart(t *testing.T) {
 	for _, after := range []time.Duration{19, 21, 25, 31, 50} {
-		rescued(t, func(t *testing.T, k *kitchenette, s *Screen, paper *roll) {
-			paper.slower(10 * time.Second)
+		withDarkScreen(t, func(t *testing.T, k *screenHarness, s *Screen, paper *fakePrinter) {
+			paper.setDelay(10 * time.Second)
 			time.Sleep(after * time.Second)
-			k.end() // what prints is interrupted, and in doubt
+			k.closeAll() // what prints is interrupted, and in doubt
 			k.start()
-			k.hang(paper)
+			k.newScreen(paper)
 			time.Sleep(3 * time.Minute)
 			paper.mu.Lock()
 			defer paper.mu.Unlock()
@@ -305,13 +305,13 @@ func TestARescueGoesOnAfterARestart(t *testing.T) {
 			if n := len(paper.out); n > 3 { // one may be there twice, marked
 				t.Errorf("restarted after %d s: %q", after, paper.out)
 			}
-			says(t, k.s, map[uint64]string{1: "grill", 3: "grill"})
+			wantPaper(t, k.s, map[uint64]string{1: "grill", 3: "grill"})
 		})
 	}
 }
 
 func TestWhatIsAtABackupStaysThereWhenTheScreenHasNoneAnyMore(t *testing.T) {
-	rescued(t, func(t *testing.T, k *kitchenette, s *Screen, paper *roll) {
+	withDarkScreen(t, func(t *testing.T, k *screenHarness, s *Screen, paper *fakePrinter) {
 		paper.fails(func(ticket.Delivery) (error, error) { return ticket.NotReady(errors.New("no paper")), nil })
 		time.Sleep(time.Minute)
 		k.unwatch()
@@ -321,12 +321,12 @@ func TestWhatIsAtABackupStaysThereWhenTheScreenHasNoneAnyMore(t *testing.T) {
 		time.Sleep(time.Minute)
 		paper.fails(nil)
 		time.Sleep(time.Minute)
-		paper.came(t, one, three)
+		paper.wantPrinted(t, one, three)
 	})
 }
 
 func TestTheStandInTakesTheCardOffTheBoardBeforeItPrints(t *testing.T) {
-	rescued(t, func(t *testing.T, k *kitchenette, s *Screen, paper *roll) {
+	withDarkScreen(t, func(t *testing.T, k *screenHarness, s *Screen, paper *fakePrinter) {
 		leave := s.Join("deaf")
 		k.order(1)
 		time.Sleep(11 * time.Second)
@@ -335,18 +335,18 @@ func TestTheStandInTakesTheCardOffTheBoardBeforeItPrints(t *testing.T) {
 		}
 		leave()
 		time.Sleep(time.Minute)
-		paper.came(t, one, three, "4 for hot-line (screen down), possible duplicate")
+		paper.wantPrinted(t, one, three, "4 for hot-line (screen down), possible duplicate")
 		if got := jobs(s.Board()); got != "1 3 | 4 2" {
 			t.Errorf("board %q", got)
 		}
-		if s.StandIn(paper) != s.StandIn(paper) {
+		if s.WrapBackup(paper) != s.WrapBackup(paper) {
 			t.Error("a stand-in is not the same over a reload")
 		}
 	})
 }
 
 func TestTheStandInWaitsForWhatIsOlderButNotForAPerson(t *testing.T) {
-	rescued(t, func(t *testing.T, k *kitchenette, s *Screen, paper *roll) {
+	withDarkScreen(t, func(t *testing.T, k *screenHarness, s *Screen, paper *fakePrinter) {
 		stop := errors.New("off")
 		paper.fails(func(d ticket.Delivery) (error, error) {
 			if d.Ticket.Number == "1" {
@@ -356,36 +356,36 @@ func TestTheStandInWaitsForWhatIsOlderButNotForAPerson(t *testing.T) {
 		})
 		k.order(1)
 		time.Sleep(5 * time.Minute)
-		paper.came(t)
+		paper.wantPrinted(t)
 		if err := k.q.HoldStation(t.Context(), "grill", "closed"); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
-		paper.came(t, "4 for hot-line (screen down)")
+		paper.wantPrinted(t, "4 for hot-line (screen down)")
 		if err := k.q.ResumeStation(t.Context(), "grill"); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(2 * rescuePause)
+		time.Sleep(2 * rescueInterval)
 		k.order(1)
 		time.Sleep(time.Minute)
-		paper.came(t)
+		paper.wantPrinted(t)
 		paper.fails(nil)
 		time.Sleep(time.Minute)
-		paper.came(t, one, three, "5 for hot-line (screen down)")
+		paper.wantPrinted(t, one, three, "5 for hot-line (screen down)")
 	})
 }
 
 func TestTheStandInPrintsNothingWhileTheCardCannotBeTakenOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		shelf, paper := kvtest.New(), &roll{}
-		s := screen(t, shelf)
+		shelf, paper := kvtest.New(), &fakePrinter{}
+		s := newTestScreen(t, shelf)
 		put(t, s.Board(), order(1, "Burger"))
 		shelf.Inject(kvtest.Failed)
-		proof, err := s.StandIn(paper).Print(t.Context(), order(1, "Burger"), new(began).begin)
+		proof, err := s.WrapBackup(paper).Print(t.Context(), order(1, "Burger"), new(beginCounter).begin)
 		if got := verdict(proof, err, true); got != "again" || !errors.Is(err, kvtest.ErrStorage) {
 			t.Errorf("%s: %v", got, err)
 		}
-		paper.came(t)
+		paper.wantPrinted(t)
 	})
 }
 
@@ -401,26 +401,26 @@ func TestWhatAnOlderVersionWroteOfPaperIsBelieved(t *testing.T) {
 	for job, add := range map[uint64]string{1: `"shown":true,"paper":"grill","paper_at":5,"paper_tries":1`, 2: `"shown":true,"paper_tries":2`} {
 		s.Set(cardKey(job), strings.Replace(s.Value(cardKey(job)), `"shown":true`, add, 1))
 	}
-	all := open(t, s).unprinted(true)
+	all := open(t, s).rescueCards(true)
 	if len(all) != 1 || all[0].Job != 2 || !slices.Contains(all[0].Copy.Notes, "POSSIBLE DUPLICATE") {
 		t.Errorf("%+v", all)
 	}
 }
 
 func TestAScreenThatStandsInForAScreenShowsWhatWasOnItOnce(t *testing.T) {
-	rescued(t, func(t *testing.T, k *kitchenette, s *Screen, _ *roll) {
+	withDarkScreen(t, func(t *testing.T, k *screenHarness, s *Screen, _ *fakePrinter) {
 		cold := NewScreen(ScreenOptions{Name: "grill", Board: open(t, k.q.KV("board grill")), OnLive: func() { k.d.Kick("grill") }})
 		k.d.Set([]dispatch.Lane{{Name: "grill", Station: cold}})
 		leave := cold.Join("deaf")
 		time.Sleep(2 * time.Minute) // many attempts, none of them proved
 		leave()
-		says(t, s, map[uint64]string{})
-		defer browser(cold, "b")()
+		wantPaper(t, s, map[uint64]string{})
+		defer openPage(cold, "b")()
 		time.Sleep(time.Minute)
 		if got := jobs(cold.Board()); got != "4 5 |" {
 			t.Errorf("board of the other screen %q", got)
 		}
-		says(t, s, map[uint64]string{1: "grill", 3: "grill"})
+		wantPaper(t, s, map[uint64]string{1: "grill", 3: "grill"})
 		if c, _ := cold.Board().Card(4); c.For != "hot-line" || c.Down != "screen" || c.Duplicate {
 			t.Errorf("%+v", c)
 		}

@@ -21,14 +21,14 @@ import (
 )
 
 // A roll is what came out of a printer.
-type roll struct {
+type fakePrinter struct {
 	mu   sync.Mutex
 	out  []string
 	fail func(d ticket.Delivery) (early, late error) // before and after begin
 	slow time.Duration                               // after begin
 }
 
-func (r *roll) Print(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error) {
+func (r *fakePrinter) Print(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error) {
 	r.mu.Lock()
 	fail, slow := r.fail, r.slow
 	r.mu.Unlock()
@@ -50,7 +50,7 @@ func (r *roll) Print(ctx context.Context, d ticket.Delivery, begin func(context.
 	if d.For != "" {
 		s += " for " + d.For + " (" + d.Down + " down)"
 	}
-	if slices.Contains(d.Ticket.Notes, wasShown) {
+	if slices.Contains(d.Ticket.Notes, rescueNote) {
 		s += ", was shown"
 	}
 	if d.Doubt {
@@ -62,7 +62,7 @@ func (r *roll) Print(ctx context.Context, d ticket.Delivery, begin func(context.
 	return ticket.Sent, late
 }
 
-func (r *roll) came(t *testing.T, want ...string) {
+func (r *fakePrinter) wantPrinted(t *testing.T, want ...string) {
 	t.Helper()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -72,20 +72,20 @@ func (r *roll) came(t *testing.T, want ...string) {
 	r.out = nil
 }
 
-func (r *roll) fails(f func(ticket.Delivery) (early, late error)) {
+func (r *fakePrinter) fails(f func(ticket.Delivery) (early, late error)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.fail = f
 }
 
-func (r *roll) slower(by time.Duration) {
+func (r *fakePrinter) setDelay(by time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.slow = by
 }
 
 // browser is a page that says of each card that it holds it, until it is closed.
-func browser(s *Screen, id string) (closed func()) {
+func openPage(s *Screen, id string) (closed func()) {
 	leave := s.Join(id)
 	stop, done := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -107,7 +107,7 @@ func browser(s *Screen, id string) (closed func()) {
 	return sync.OnceFunc(func() { close(stop); <-done; leave() })
 }
 
-func screen(t *testing.T, s kv.Store, change ...func(*ScreenOptions)) *Screen {
+func newTestScreen(t *testing.T, s kv.Store, change ...func(*ScreenOptions)) *Screen {
 	t.Helper()
 	o := ScreenOptions{Name: "hot-line", Board: open(t, s)}
 	for _, f := range change {
@@ -118,13 +118,13 @@ func screen(t *testing.T, s kv.Store, change ...func(*ScreenOptions)) *Screen {
 
 func TestATicketIsShownWhenALivePageSaysThatItHoldsIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := screen(t, kvtest.New())
+		s := newTestScreen(t, kvtest.New())
 		defer s.Join("deaf")() // it is live and never says a word
 		start := time.Now()
 		time.AfterFunc(3*time.Second, func() { s.Shown("stranger", []uint64{1}) })
 		time.AfterFunc(4*time.Second, func() { s.Shown("deaf", []uint64{2}) })
 		time.AfterFunc(5*time.Second, func() { s.Shown("deaf", []uint64{2, 1}) })
-		var b began
+		var b beginCounter
 		proof, err := s.Print(t.Context(), order(1, "Burger"), b.begin)
 		if proof != ticket.Shown || err != nil || b.times() != 1 || time.Since(start) != 5*time.Second {
 			t.Errorf("%s, %v, begun %d times, after %v", proof, err, b.times(), time.Since(start))
@@ -142,9 +142,9 @@ func TestATicketIsShownWhenALivePageSaysThatItHoldsIt(t *testing.T) {
 func TestWithoutALivePageTheLineWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		woken := 0
-		s := screen(t, kvtest.New(), func(o *ScreenOptions) { o.OnLive = func() { woken++ } })
+		s := newTestScreen(t, kvtest.New(), func(o *ScreenOptions) { o.OnLive = func() { woken++ } })
 		for _, when := range []string{"before the first page", "after the last"} {
-			var b began
+			var b beginCounter
 			_, err := s.Print(t.Context(), order(1, "Burger"), b.begin)
 			if !ticket.IsNotReady(err) || b.times() != 0 {
 				t.Errorf("%s: %v, begun %d times", when, err, b.times())
@@ -169,20 +169,20 @@ func TestWithoutALivePageTheLineWaits(t *testing.T) {
 
 func TestACardThatNoPageConfirmedIsInDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := screen(t, kvtest.New())
+		s := newTestScreen(t, kvtest.New())
 		leave := s.Join("a")
 		time.AfterFunc(time.Second, leave)
-		var b began
+		var b beginCounter
 		start := time.Now()
 		proof, err := s.Print(t.Context(), order(1, "Burger"), b.begin)
 		if got := verdict(proof, err, b.times() > 0); got != "doubt" || time.Since(start) != 10*time.Second {
 			t.Errorf("%s after %v: %v", got, time.Since(start), err)
 		}
 		// The page comes back and says so: the same ticket again has the same card.
-		defer browser(s, "a")()
+		defer openPage(s, "a")()
 		d := order(1, "Burger")
 		d.Attempt, d.Doubt = 2, true
-		if proof, err := s.Print(t.Context(), d, new(began).begin); proof != ticket.Shown || err != nil {
+		if proof, err := s.Print(t.Context(), d, new(beginCounter).begin); proof != ticket.Shown || err != nil {
 			t.Errorf("again: %s, %v", proof, err)
 		}
 		if c, _ := s.Board().Card(1); c.Duplicate || jobs(s.Board()) != "1 |" {
@@ -193,14 +193,14 @@ func TestACardThatNoPageConfirmedIsInDoubt(t *testing.T) {
 
 func TestABumpIsProofEnough(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := screen(t, kvtest.New())
+		s := newTestScreen(t, kvtest.New())
 		defer s.Join("a")()
 		time.AfterFunc(time.Second, func() {
 			if r, err := s.Do(t.Context(), "a", press(s.Board(), Bump, 1, 0)); r.Outcome != Done || err != nil {
 				t.Errorf("%+v, %v", r, err)
 			}
 		})
-		if proof, err := s.Print(t.Context(), order(1, "Burger"), new(began).begin); proof != ticket.Shown || err != nil {
+		if proof, err := s.Print(t.Context(), order(1, "Burger"), new(beginCounter).begin); proof != ticket.Shown || err != nil {
 			t.Errorf("%s, %v", proof, err)
 		}
 	})
@@ -209,10 +209,10 @@ func TestABumpIsProofEnough(t *testing.T) {
 func TestWhatCannotBeStoredWasNotShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shelf := kvtest.New()
-		s := screen(t, shelf)
-		defer browser(s, "a")()
+		s := newTestScreen(t, shelf)
+		defer openPage(s, "a")()
 		shelf.Inject(kvtest.Failed)
-		var b began
+		var b beginCounter
 		proof, err := s.Print(t.Context(), order(1, "Burger"), b.begin)
 		if got := verdict(proof, err, true); got != "again" || !errors.Is(err, kvtest.ErrStorage) {
 			t.Errorf("%s: %v", got, err)
@@ -226,12 +226,12 @@ func TestWhatCannotBeStoredWasNotShown(t *testing.T) {
 
 func TestAnInterruptedScreenSaysSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := screen(t, kvtest.New())
+		s := newTestScreen(t, kvtest.New())
 		defer s.Join("deaf")()
 		cause := errors.New("shutting down")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { cancel(cause) })
-		if _, err := s.Print(ctx, order(1, "Burger"), new(began).begin); !errors.Is(err, cause) {
+		if _, err := s.Print(ctx, order(1, "Burger"), new(beginCounter).begin); !errors.Is(err, cause) {
 			t.Error(err)
 		}
 	})
@@ -241,12 +241,12 @@ func TestMetricsNameEachStation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reg := prometheus.NewPedanticRegistry()
 		m := NewMetrics(reg)
-		s := screen(t, kvtest.New(), func(o *ScreenOptions) { o.Metrics = m })
+		s := newTestScreen(t, kvtest.New(), func(o *ScreenOptions) { o.Metrics = m })
 		m.Set([]*Screen{s})
-		closed := browser(s, "a")
+		closed := openPage(s, "a")
 		d := order(1, "Burger")
 		d.Ticket.Received = time.Now().Add(-time.Minute)
-		if _, err := s.Print(t.Context(), d, new(began).begin); err != nil {
+		if _, err := s.Print(t.Context(), d, new(beginCounter).begin); err != nil {
 			t.Error(err)
 		}
 		want := `

@@ -26,7 +26,7 @@ type Display struct {
 
 // ErrNotYet says that a ticket cannot be printed again because it is still coming out: a screen
 // or a printer has it and has not confirmed it.
-var ErrNotYet = errors.New("this ticket is still coming out, here or on paper; look, and press again in a moment")
+var ErrInProgress = errors.New("this ticket is still coming out, here or on paper; look, and press again in a moment")
 
 // ServerOptions are what [NewServer] needs. Pairings is required.
 type ServerOptions struct {
@@ -39,19 +39,19 @@ type ServerOptions struct {
 // A Server is what the browsers in the kitchen talk to: pages, the stream of changes of each,
 // and commands. It is safe for concurrent use.
 type Server struct {
-	o       ServerOptions
-	log     *slog.Logger
-	pairs   *Pairings
-	web     *webFiles
-	handler http.Handler
+	o        ServerOptions
+	log      *slog.Logger
+	pairings *Pairings
+	web      *webFiles
+	handler  http.Handler
 
-	streams  atomic.Int64
-	drawing  chan struct{} // a place for each page that is drawn just now
-	stopping chan struct{} // closed when the server shuts down
-	stop     func()
+	streams     atomic.Int64
+	renderSlots chan struct{} // a place for each page that is drawn just now
+	stopping    chan struct{} // closed when the server shuts down
+	stop        func()
 
 	mu       sync.RWMutex // guards displays
-	displays map[string]*face
+	displays map[string]*screenView
 	names    []string // in the order of the configuration
 }
 
@@ -66,8 +66,8 @@ func NewServer(o ServerOptions) *Server {
 	}
 	orDefault(&o.Beat, 5*time.Second)
 	s := &Server{
-		o: o, log: o.Logger.With("component", "kds"), pairs: o.Pairings, web: newWebFiles(),
-		stopping: make(chan struct{}), displays: map[string]*face{}, drawing: make(chan struct{}, drawnAtATime),
+		o: o, log: o.Logger.With("component", "kds"), pairings: o.Pairings, web: newWebFiles(),
+		stopping: make(chan struct{}), displays: map[string]*screenView{}, renderSlots: make(chan struct{}, maxRendering),
 	}
 	s.stop = sync.OnceFunc(func() { close(s.stopping) })
 	s.handler = s.routes()
@@ -78,13 +78,13 @@ func NewServer(o ServerOptions) *Server {
 // Set makes these the displays that are served. Pages of those that stay connect anew, and
 // load themselves again if what they were made of has changed.
 func (s *Server) Set(list []Display) {
-	now, names := make(map[string]*face, len(list)), make([]string, 0, len(list))
+	now, names := make(map[string]*screenView, len(list)), make([]string, 0, len(list))
 	s.mu.Lock()
 	was := s.displays
 	for _, d := range list {
-		n := newDisplay(d, s.o.Beat, s.web.tag)
+		n := newScreenView(d, s.o.Beat, s.web.tag)
 		if old := was[n.name]; old != nil && old.screen == n.screen && old.setupTag == n.setupTag {
-			old.latest.Store(&d)
+			old.config.Store(&d)
 			n = old // its pages are not disturbed
 		}
 		now[n.name] = n
@@ -94,21 +94,21 @@ func (s *Server) Set(list []Display) {
 	s.mu.Unlock()
 	for _, d := range was {
 		if now[d.name] != d {
-			d.end()
+			d.stop()
 		}
 	}
 }
 
-func (s *Server) display(name string) *face {
+func (s *Server) screenView(name string) *screenView {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.displays[name]
 }
 
-func (s *Server) all() []*face {
+func (s *Server) screenViews() []*screenView {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	out := make([]*face, 0, len(s.names))
+	out := make([]*screenView, 0, len(s.names))
 	for _, n := range s.names {
 		out = append(out, s.displays[n])
 	}
@@ -117,12 +117,12 @@ func (s *Server) all() []*face {
 
 // Pair lets the browser that shows code see one station, until that is revoked.
 func (s *Server) Pair(ctx context.Context, code, station string) (Pairing, error) {
-	if s.display(station) == nil {
+	if s.screenView(station) == nil {
 		s.mu.RLock()
 		defer s.mu.RUnlock()
 		return Pairing{}, fmt.Errorf("%w: %q; there are %q", ErrNoScreen, station, s.names)
 	}
-	p, err := s.pairs.Pair(ctx, code, station)
+	p, err := s.pairings.Pair(ctx, code, station)
 	if err == nil {
 		s.log.Info("a screen was paired", "station", station, "pairing", p.ID, "address", p.Address)
 	}
@@ -137,28 +137,28 @@ func (s *Server) Handler() http.Handler { return s.handler }
 
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", s.door)
-	mux.HandleFunc("GET /pairing", s.pairing)
+	mux.HandleFunc("GET /{$}", s.index)
+	mux.HandleFunc("GET /pairing", s.pairingState)
 	mux.HandleFunc("GET /web/{tag}/{file}", s.web.serve)
-	for path, h := range map[string]func(http.ResponseWriter, *http.Request, *face, *guest){
+	for path, h := range map[string]func(http.ResponseWriter, *http.Request, *screenView, *grant){
 		pagePattern:                 s.page,
 		"GET /screen/{name}/events": s.events,
 		"GET /screen/{name}/state":  s.state,
 		"GET /screen/{name}/allday": s.allDay,
 		"POST /screen/{name}/shown": s.shown,
 		"POST /screen/{name}/bye":   s.bye,
-		"POST /screen/{name}/do":    s.do,
+		"POST /screen/{name}/do":    s.command,
 		"POST /screen/{name}/print": s.print,
 	} {
-		mux.HandleFunc(path, s.guarded(h))
+		mux.HandleFunc(path, s.authorized(h))
 	}
 	cross := http.NewCrossOriginProtection()
-	return headed(cross.Handler(mux))
+	return withSecurityHeaders(cross.Handler(mux))
 }
 
 // headed sets what every answer carries. Scripts and styles come from here and nowhere else,
 // and none is inline: text that would be one is shown as text.
-func headed(next http.Handler) http.Handler {
+func withSecurityHeaders(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "+
@@ -172,19 +172,19 @@ func headed(next http.Handler) http.Handler {
 }
 
 // guarded lets h answer for a display that is there to somebody who may see it.
-func (s *Server) guarded(h func(http.ResponseWriter, *http.Request, *face, *guest)) http.HandlerFunc {
+func (s *Server) authorized(h func(http.ResponseWriter, *http.Request, *screenView, *grant)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		g := s.guest(r)
+		g := s.grantFor(r)
 		name := r.PathValue("name")
 		// Who may see nothing does not learn which stations there are.
-		if g == nil || !g.may(name) {
+		if g == nil || !g.allows(name) {
 			s.refuse(w, r, g)
 			return
 		}
-		d := s.display(name)
+		d := s.screenView(name)
 		if d == nil {
 			if r.Pattern == pagePattern {
-				again(w)
+				retryInAMinute(w)
 			}
 			http.Error(w, "there is no screen of that name; it may have been removed from the configuration", http.StatusNotFound)
 			return
@@ -194,7 +194,7 @@ func (s *Server) guarded(h func(http.ResponseWriter, *http.Request, *face, *gues
 }
 
 // refuse sends a browser to the door, and tells a script.
-func (s *Server) refuse(w http.ResponseWriter, r *http.Request, g *guest) {
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, g *grant) {
 	switch {
 	case r.Pattern == pagePattern:
 		http.Redirect(w, r, "/", http.StatusSeeOther)
@@ -206,25 +206,25 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, g *guest) {
 }
 
 // door is where a browser comes in: it goes on to its screen, chooses one, or is shown a code.
-func (s *Server) door(w http.ResponseWriter, r *http.Request) {
-	g := s.guest(r)
+func (s *Server) index(w http.ResponseWriter, r *http.Request) {
+	g := s.grantFor(r)
 	if g == nil {
 		s.showCode(w, r)
 		return
 	}
-	list := slices.DeleteFunc(s.all(), func(d *face) bool { return !g.may(d.name) })
+	list := slices.DeleteFunc(s.screenViews(), func(d *screenView) bool { return !g.allows(d.name) })
 	if len(list) == 1 {
 		http.Redirect(w, r, list[0].Path(), http.StatusSeeOther)
 		return
 	}
 	if len(list) == 0 {
-		again(w)
+		retryInAMinute(w)
 	}
-	s.render(w, "door.html", doorView{Web: s.web.base, Displays: list})
+	s.serveTemplate(w, "index.html", indexView{Web: s.web.base, Displays: list})
 }
 
 const pagePattern = "GET /screen/{name}"
 
 // again has a browser that shows this answer ask again in a minute: a tablet on a wall has nobody
 // who would.
-func again(w http.ResponseWriter) { w.Header().Set("Refresh", "60") }
+func retryInAMinute(w http.ResponseWriter) { w.Header().Set("Refresh", "60") }

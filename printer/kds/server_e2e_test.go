@@ -25,14 +25,14 @@ import (
 
 // browserKitchen is set in the process that is the kitchen of the scripts in e2e: where its
 // database is. The scripts start it, kill it and start it again.
-const browserKitchen = "KDS_E2E_DATABASE"
+const e2eDatabase = "KDS_E2E_DATABASE"
 
 // TestCooksWorkWithScreensInARealBrowser runs the scripts in e2e, which takes minutes. They need node,
 // Debian's chromium, and what npm installed for them; .ci/run brings all of that. To run
 // it alone: KDS_E2E=1, or a part of a story's name.
 func TestCooksWorkWithScreensInARealBrowser(t *testing.T) {
-	if path := os.Getenv(browserKitchen); path != "" {
-		if err := cookForBrowsers(path); err != nil {
+	if path := os.Getenv(e2eDatabase); path != "" {
+		if err := serveE2E(path); err != nil {
 			t.Fatal(err)
 		}
 		return
@@ -45,7 +45,7 @@ func TestCooksWorkWithScreensInARealBrowser(t *testing.T) {
 	cache, _ := os.UserCacheDir()
 	modules := filepath.Join(cache, "ticketrail", "browser")
 	for what, err := range map[string]error{
-		"node": look("node"), "chromium": look("chromium"), "playwright-core": stat(filepath.Join(modules, "node_modules", "playwright-core")),
+		"node": lookPath("node"), "chromium": lookPath("chromium"), "playwright-core": stat(filepath.Join(modules, "node_modules", "playwright-core")),
 	} {
 		switch {
 		case err == nil:
@@ -76,11 +76,11 @@ func TestCooksWorkWithScreensInARealBrowser(t *testing.T) {
 	}
 }
 
-func look(name string) error { _, err := exec.LookPath(name); return err }
-func stat(name string) error { _, err := os.Stat(name); return err }
+func lookPath(name string) error { _, err := exec.LookPath(name); return err }
+func stat(name string) error     { _, err := os.Stat(name); return err }
 
 // A browserCook is three screens and a door at the back for the scripts.
-type browserCook struct {
+type e2eServer struct {
 	queue    *queue.Queue
 	server   *kds.Server
 	pairings *kds.Pairings
@@ -91,7 +91,7 @@ type browserCook struct {
 	printed []uint64
 }
 
-func cookForBrowsers(path string) error {
+func serveE2E(path string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
@@ -99,7 +99,7 @@ func cookForBrowsers(path string) error {
 	if err != nil {
 		return err
 	}
-	k := &browserCook{queue: q, screens: map[string]*kds.Screen{}}
+	k := &e2eServer{queue: q, screens: map[string]*kds.Screen{}}
 	if err := k.open(ctx, log); err != nil {
 		return err
 	}
@@ -111,12 +111,12 @@ func cookForBrowsers(path string) error {
 	if err != nil {
 		return err
 	}
-	go func() { _ = http.Serve(back, k.backDoor()) }()
+	go func() { _ = http.Serve(back, k.controlHandler()) }()
 	fmt.Println("ready")
 	return errors.Join(serve(ctx, k.server, front), q.Close())
 }
 
-func (k *browserCook) open(ctx context.Context, log *slog.Logger) error {
+func (k *e2eServer) open(ctx context.Context, log *slog.Logger) error {
 	boards := map[string]*kds.Board{}
 	for _, name := range []string{"hot-line", "cold", "pass"} {
 		b, err := kds.OpenBoard(kds.BoardOptions{Station: name, KV: k.queue.KV("board " + name), Logger: log})
@@ -156,7 +156,7 @@ func (k *browserCook) open(ctx context.Context, log *slog.Logger) error {
 	return nil
 }
 
-func (k *browserCook) print(_ context.Context, job uint64) error {
+func (k *e2eServer) print(_ context.Context, job uint64) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.printed = append(k.printed, job)
@@ -164,7 +164,7 @@ func (k *browserCook) print(_ context.Context, job uint64) error {
 }
 
 // backDoor is what the scripts ask for: tickets, pairings, and how it stands.
-func (k *browserCook) backDoor() http.Handler {
+func (k *e2eServer) controlHandler() http.Handler {
 	mux := http.NewServeMux()
 	handle := func(path string, f func(*http.Request) (any, error)) {
 		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
@@ -192,7 +192,7 @@ func (k *browserCook) backDoor() http.Handler {
 }
 
 // put places tickets, or, with print, does what the dispatcher does and says what became of it.
-func (k *browserCook) put(r *http.Request) (any, error) {
+func (k *e2eServer) put(r *http.Request) (any, error) {
 	var asked struct {
 		Station string
 		Print   bool

@@ -27,7 +27,7 @@ func TestAScreenWorksInFirefox(t *testing.T) {
 	if os.Getenv("TICKETRAIL_TEST_FIREFOX") == "" {
 		t.Skip("takes half a minute and needs firefox-esr; TICKETRAIL_TEST_FIREFOX=1 runs it")
 	}
-	if err := look("firefox-esr"); err != nil {
+	if err := lookPath("firefox-esr"); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -39,7 +39,7 @@ func TestAScreenWorksInFirefox(t *testing.T) {
 	s := kds.NewScreen(kds.ScreenOptions{Name: "hot-line", Title: "Hot line", Board: b, ShowWithin: time.Minute})
 	at, stop := serveScreen(t, s, "127.0.0.1:0")
 	f := startFirefox(ctx, t)
-	f.ask("browsingContext.navigate", map[string]any{"context": f.tab, "url": "http://" + at + "/screen/hot-line", "wait": "complete"}, nil)
+	f.call("browsingContext.navigate", map[string]any{"context": f.tab, "url": "http://" + at + "/screen/hot-line", "wait": "complete"}, nil)
 	f.until("it is live", `document.getElementById("live").className === "is"`)
 
 	show := func(d ticket.Delivery) {
@@ -47,14 +47,14 @@ func TestAScreenWorksInFirefox(t *testing.T) {
 		for s.Status().Live == 0 && ctx.Err() == nil {
 			time.Sleep(10 * time.Millisecond)
 		}
-		if proof, err := s.Print(ctx, d, begun); proof != ticket.Shown || err != nil {
+		if proof, err := s.Print(ctx, d, noBegin); proof != ticket.Shown || err != nil {
 			t.Fatalf("%s, %v", proof, err)
 		}
 	}
-	hostile := plate(1)
+	hostile := delivery(1)
 	hostile.Ticket.Lines = append(hostile.Ticket.Lines, ticket.Line{Depth: 1, Quantity: "1", Name: "<img src=x onerror=window.hurt=1>", Notes: []string{"sesame allergy"}})
 	show(hostile)
-	other := plate(2)
+	other := delivery(2)
 	other.Ticket.Request, other.Ticket.Number = "another", "19"
 	show(other)
 	const heads = `Array.from(document.querySelectorAll(".column:not(.measure) article.card h2"), (h) => h.textContent).join()`
@@ -76,7 +76,7 @@ func TestAScreenWorksInFirefox(t *testing.T) {
 	f.wrong = nil // that nobody answered
 	serveScreen(t, s, at)
 	f.until("it is live again", `document.getElementById("live").className === "is" && !document.body.classList.contains("notlive")`)
-	last := plate(3)
+	last := delivery(3)
 	last.Ticket.Number = "20"
 	show(last)
 	f.until("it is told again", heads+` === "#18,#19,#20"`)
@@ -165,17 +165,17 @@ func startFirefox(ctx context.Context, t *testing.T) *firefox {
 		_ = run.Wait()
 		_ = conn.Close()
 	})
-	f.ask("session.new", map[string]any{"capabilities": map[string]any{}}, nil)
-	f.ask("session.subscribe", map[string]any{"events": []string{"log.entryAdded"}}, nil)
+	f.call("session.new", map[string]any{"capabilities": map[string]any{}}, nil)
+	f.call("session.subscribe", map[string]any{"events": []string{"log.entryAdded"}}, nil)
 	var tree struct{ Contexts []struct{ Context string } }
-	f.ask("browsingContext.getTree", map[string]any{}, &tree)
+	f.call("browsingContext.getTree", map[string]any{}, &tree)
 	f.tab = tree.Contexts[0].Context
-	f.ask("browsingContext.setViewport", map[string]any{"context": f.tab, "viewport": map[string]int{"width": 1280, "height": 800}}, nil)
+	f.call("browsingContext.setViewport", map[string]any{"context": f.tab, "viewport": map[string]int{"width": 1280, "height": 800}}, nil)
 	return f
 }
 
 // ask sends one command and waits for its answer.
-func (f *firefox) ask(method string, params, into any) {
+func (f *firefox) call(method string, params, into any) {
 	f.t.Helper()
 	f.n++
 	if deadline, ok := f.ctx.Deadline(); ok {
@@ -215,7 +215,7 @@ func (f *firefox) until(what, is string) {
 	f.t.Helper()
 	for start := time.Now(); ; time.Sleep(20 * time.Millisecond) {
 		var got struct{ Result struct{ Value any } }
-		f.ask("script.evaluate", map[string]any{"expression": "Boolean(" + is + ")", "target": map[string]string{"context": f.tab}, "awaitPromise": false}, &got)
+		f.call("script.evaluate", map[string]any{"expression": "Boolean(" + is + ")", "target": map[string]string{"context": f.tab}, "awaitPromise": false}, &got)
 		if got.Result.Value == true {
 			return
 		}
@@ -239,13 +239,13 @@ func (f *firefox) keys(chords ...string) {
 			list = append(list, map[string]string{"type": "keyUp", "value": string(all[i])})
 		}
 	}
-	f.ask("input.performActions", map[string]any{"context": f.tab, "actions": []any{map[string]any{"type": "key", "id": "keyboard", "actions": list}}}, nil)
+	f.call("input.performActions", map[string]any{"context": f.tab, "actions": []any{map[string]any{"type": "key", "id": "keyboard", "actions": list}}}, nil)
 }
 
 func (f *firefox) shot(name string) {
 	f.t.Helper()
 	var got struct{ Data string }
-	f.ask("browsingContext.captureScreenshot", map[string]any{"context": f.tab}, &got)
+	f.call("browsingContext.captureScreenshot", map[string]any{"context": f.tab}, &got)
 	b, err := base64.StdEncoding.DecodeString(got.Data)
 	if err == nil {
 		err = os.WriteFile(filepath.Join(f.t.ArtifactDir(), "firefox-"+name+".png"), b, 0o600)

@@ -24,19 +24,19 @@ import (
 )
 
 // A wall is a server with two screens, hot-line and cold, in memory.
-type wall struct {
+type testServer struct {
 	t        testing.TB
 	shelf    *kvtest.Store // of the pairings
 	server   *kds.Server
 	pairings *kds.Pairings
 	screens  map[string]*kds.Screen
 	displays []kds.Display
-	line     *virtual.Network
+	network  *virtual.Network
 	stop     func() error
 }
 
-func newWall(t testing.TB) *wall {
-	w := &wall{t: t, shelf: kvtest.New(), screens: map[string]*kds.Screen{}}
+func newTestServer(t testing.TB) *testServer {
+	w := &testServer{t: t, shelf: kvtest.New(), screens: map[string]*kds.Screen{}}
 	for _, name := range []string{"hot-line", "cold"} {
 		b, err := kds.OpenBoard(kds.BoardOptions{Station: name, KV: kvtest.New()})
 		if err != nil {
@@ -50,7 +50,7 @@ func newWall(t testing.TB) *wall {
 }
 
 // start opens the pairings and the server, as after a start of the program.
-func (w *wall) start() {
+func (w *testServer) start() {
 	var err error
 	if w.pairings, err = kds.OpenPairings(w.shelf, nil); err != nil {
 		w.t.Fatal(err)
@@ -68,18 +68,18 @@ func serve(ctx context.Context, s *kds.Server, l net.Listener) error {
 		_ = srv.Shutdown(grace)
 		down <- srv.Close()
 	})
-	if err := srv.Serve(kds.FairListener(l)); !errors.Is(err, http.ErrServerClosed) {
+	if err := srv.Serve(kds.LimitListener(l)); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return <-down
 }
 
-func (w *wall) serve() {
+func (w *testServer) serve() {
 	w.server = kds.NewServer(kds.ServerOptions{Displays: w.displays, Pairings: w.pairings})
-	w.line = virtual.NewNetwork()
+	w.network = virtual.NewNetwork()
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
-	go func() { served <- serve(ctx, w.server, w.line) }()
+	go func() { served <- serve(ctx, w.server, w.network) }()
 	w.stop = sync.OnceValue(func() error { cancel(); return <-served })
 	w.t.Cleanup(func() {
 		if err := w.stop(); err != nil {
@@ -88,29 +88,29 @@ func (w *wall) serve() {
 	})
 }
 
-func (w *wall) put(station string, jobs ...uint64) {
+func (w *testServer) put(station string, jobs ...uint64) {
 	w.t.Helper()
 	for _, job := range jobs {
-		if _, err := w.screens[station].Board().Put(w.t.Context(), plate(job)); err != nil {
+		if _, err := w.screens[station].Board().Put(w.t.Context(), delivery(job)); err != nil {
 			w.t.Fatal(err)
 		}
 	}
 }
 
-func plate(job uint64) ticket.Delivery {
+func delivery(job uint64) ticket.Delivery {
 	return ticket.Delivery{Job: job, Attempt: 1, Ticket: ticket.Ticket{
 		Request: "request", Number: "18", Received: time.Now(), Lines: []ticket.Line{{Quantity: "1", Name: "Burger"}},
 	}}
 }
 
 // client is a browser that comes from the address given.
-func (w *wall) client(from string) *http.Client {
-	tr := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return w.line.DialFrom(ctx, from) }}
+func (w *testServer) client(from string) *http.Client {
+	tr := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return w.network.DialFrom(ctx, from) }}
 	w.t.Cleanup(tr.CloseIdleConnections)
 	return &http.Client{Transport: tr, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-func (w *wall) get(c *http.Client, path string, header ...string) (int, string, http.Header) {
+func (w *testServer) get(c *http.Client, path string, header ...string) (int, string, http.Header) {
 	w.t.Helper()
 	r, err := http.NewRequestWithContext(w.t.Context(), http.MethodGet, "http://localhost"+path, nil)
 	if err != nil {
@@ -119,7 +119,7 @@ func (w *wall) get(c *http.Client, path string, header ...string) (int, string, 
 	return w.send(c, r, header)
 }
 
-func (w *wall) post(c *http.Client, path, body string, header ...string) (int, string) {
+func (w *testServer) post(c *http.Client, path, body string, header ...string) (int, string) {
 	w.t.Helper()
 	r, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost, "http://localhost"+path, strings.NewReader(body))
 	if err != nil {
@@ -130,7 +130,7 @@ func (w *wall) post(c *http.Client, path, body string, header ...string) (int, s
 	return code, text
 }
 
-func (w *wall) send(c *http.Client, r *http.Request, header []string) (int, string, http.Header) {
+func (w *testServer) send(c *http.Client, r *http.Request, header []string) (int, string, http.Header) {
 	w.t.Helper()
 	for i := 0; i+1 < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
@@ -154,16 +154,16 @@ func (w *wall) send(c *http.Client, r *http.Request, header []string) (int, stri
 }
 
 // A told is one event of a stream.
-type told struct{ kind, id, data string }
+type streamEvent struct{ kind, id, data string }
 
 // A ear reads a stream.
-type ear struct {
+type eventStream struct {
 	t    testing.TB
 	body io.ReadCloser
 	in   *bufio.Reader
 }
 
-func (w *wall) listen(c *http.Client, station, page, after string, header ...string) *ear {
+func (w *testServer) listen(c *http.Client, station, page, after string, header ...string) *eventStream {
 	w.t.Helper()
 	r, err := http.NewRequest(http.MethodGet, "http://localhost/screen/"+station+"/events?page="+page+"&after="+after, nil)
 	if err != nil {
@@ -180,16 +180,16 @@ func (w *wall) listen(c *http.Client, station, page, after string, header ...str
 		w.t.Fatalf("the stream is answered %s, %s", got.Status, got.Header)
 	}
 	w.t.Cleanup(func() { got.Body.Close() })
-	return &ear{w.t, got.Body, bufio.NewReader(got.Body)}
+	return &eventStream{w.t, got.Body, bufio.NewReader(got.Body)}
 }
 
 // next is the next event that is not of one of the kinds given; false at the end of the stream.
-func (e *ear) next(not ...string) (told, bool) {
-	var ev told
+func (e *eventStream) next(not ...string) (streamEvent, bool) {
+	var ev streamEvent
 	for {
 		line, err := e.in.ReadString('\n')
 		if err != nil {
-			return told{}, false
+			return streamEvent{}, false
 		}
 		line = strings.TrimSuffix(line, "\n")
 		name, value, _ := strings.Cut(line, ": ")
@@ -197,7 +197,7 @@ func (e *ear) next(not ...string) (told, bool) {
 		case line == "" && ev.kind != "" && !slices.Contains(not, ev.kind):
 			return ev, true
 		case line == "":
-			ev = told{}
+			ev = streamEvent{}
 		case name == "event":
 			ev.kind = value
 		case name == "id":
@@ -208,7 +208,7 @@ func (e *ear) next(not ...string) (told, bool) {
 	}
 }
 
-func (e *ear) wants(kind string, not ...string) told {
+func (e *eventStream) want(kind string, not ...string) streamEvent {
 	e.t.Helper()
 	ev, ok := e.next(not...)
 	if !ok || ev.kind != kind {
@@ -226,7 +226,7 @@ func decode[T any](t testing.TB, s string) (v T) {
 }
 
 // recorded answers one request without a connection.
-func (w *wall) recorded(r *http.Request) *httptest.ResponseRecorder {
+func (w *testServer) recorded(r *http.Request) *httptest.ResponseRecorder {
 	rec := httptest.NewRecorder()
 	rec.Body = &bytes.Buffer{}
 	w.server.Handler().ServeHTTP(rec, r)

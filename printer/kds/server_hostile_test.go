@@ -16,12 +16,12 @@ import (
 
 func TestOneStrangerDoesNotKeepTheKitchenOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWall(t)
+		w := newTestServer(t)
 		tablet := w.paired("192.168.1.20", "hot-line")
 		let := make(chan bool, 1000)
 		for range 1000 { // it asks once on each connection, and keeps it
 			go func() {
-				c, err := w.line.DialFrom(t.Context(), "192.168.1.66")
+				c, err := w.network.DialFrom(t.Context(), "192.168.1.66")
 				if err != nil {
 					return
 				}
@@ -58,7 +58,7 @@ func TestOneStrangerDoesNotKeepTheKitchenOut(t *testing.T) {
 
 func TestOneScreenDoesNotTakeTheStreamsOfOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWall(t)
+		w := newTestServer(t)
 		wild, good := w.paired("192.168.1.20", "hot-line"), w.paired("192.168.1.21", "hot-line")
 		open := 0
 		for i := range 60 {
@@ -74,18 +74,18 @@ func TestOneScreenDoesNotTakeTheStreamsOfOthers(t *testing.T) {
 		if open == 0 || open > 32 {
 			t.Errorf("one screen has %d streams", open)
 		}
-		w.listen(good, "hot-line", viewer, "").wants("state", "hello", "beat")
+		w.listen(good, "hot-line", testPage, "").want("state", "hello", "beat")
 		_ = w.stop()
 	})
 }
 
 func TestOneStrangerDoesNotTakeAllTheCodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWall(t)
+		w := newTestServer(t)
 		var waiting []*http.Client
 		for range 9 { // minutes, in each of which it asks for as many as it gets
 			for range 20 {
-				c := w.tablet("192.168.1.66")
+				c := w.newTablet("192.168.1.66")
 				if status, _, _ := w.get(c, "/"); status == http.StatusOK {
 					waiting = append(waiting, c)
 				}
@@ -99,13 +99,13 @@ func TestOneStrangerDoesNotTakeAllTheCodes(t *testing.T) {
 				}
 			}
 		}
-		w.code(w.tablet("192.168.1.20"))
+		w.code(w.newTablet("192.168.1.20"))
 	})
 }
 
 func TestWhatMakesNoSenseChangesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWall(t)
+		w := newTestServer(t)
 		w.put("hot-line", 1)
 		w.put("cold", 2)
 		c := w.client("127.0.0.1")
@@ -154,7 +154,7 @@ func TestWhatMakesNoSenseChangesNothing(t *testing.T) {
 
 func TestAPressThatIsPlayedAgainDoesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWall(t)
+		w := newTestServer(t)
 		w.put("hot-line", 1)
 		c := w.client("127.0.0.1")
 		var played []string
@@ -186,9 +186,9 @@ func TestAPressThatIsPlayedAgainDoesNothing(t *testing.T) {
 
 func TestAPageIsNotBelievedAboutCardsItCannotHave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWall(t)
+		w := newTestServer(t)
 		c := w.client("127.0.0.1")
-		e := w.listen(c, "hot-line", viewer, "")
+		e := w.listen(c, "hot-line", testPage, "")
 		go func() {
 			for {
 				if _, ok := e.next(); !ok {
@@ -201,38 +201,38 @@ func TestAPageIsNotBelievedAboutCardsItCannotHave(t *testing.T) {
 			code, _ := w.post(c, "/screen/"+station+"/shown", `{"page":"`+page+`","jobs":`+jobs+`}`)
 			return code
 		}
-		if code := says("hot-line", viewer, "[1,2,3,18446744073709551615]"); code != http.StatusOK {
+		if code := says("hot-line", testPage, "[1,2,3,18446744073709551615]"); code != http.StatusOK {
 			t.Fatalf("answered %d", code)
 		}
 		w.put("cold", 1)
-		if code := says("cold", viewer, "[1]"); code != http.StatusConflict {
+		if code := says("cold", testPage, "[1]"); code != http.StatusConflict {
 			t.Errorf("a page without a stream there is answered %d", code)
 		}
 		for _, jobs := range []string{"[-1]", `["1"]`, "[1.5]", "{}", "[18446744073709551616]", "[[1]]", "[" + strings.Repeat("1,", 200_000) + "1]"} {
-			if code := says("hot-line", viewer, jobs); code != http.StatusBadRequest {
+			if code := says("hot-line", testPage, jobs); code != http.StatusBadRequest {
 				t.Errorf("%.30s is answered %d", jobs, code)
 			}
 		}
 		start := time.Now()
-		if proof, err := w.screens["hot-line"].Print(t.Context(), plate(2), begun); err == nil || proof == ticket.Shown {
+		if proof, err := w.screens["hot-line"].Print(t.Context(), delivery(2), noBegin); err == nil || proof == ticket.Shown {
 			t.Errorf("%s, %v, after %v: it was said before the ticket came", proof, err, time.Since(start))
 		}
-		if says("hot-line", viewer, "[2]") != http.StatusOK {
+		if says("hot-line", testPage, "[2]") != http.StatusOK {
 			t.Error("a page that holds it now is not heard")
 		}
-		if proof, err := w.screens["hot-line"].Print(t.Context(), plate(2), begun); proof != ticket.Shown || err != nil {
+		if proof, err := w.screens["hot-line"].Print(t.Context(), delivery(2), noBegin); proof != ticket.Shown || err != nil {
 			t.Errorf("%s, %v", proof, err)
 		}
 		_ = w.stop()
 	})
 }
 
-func begun(context.Context) error { return nil }
+func noBegin(context.Context) error { return nil }
 
 // paired is a browser on the network that may see a station.
-func (w *wall) paired(from, station string) *http.Client {
+func (w *testServer) paired(from, station string) *http.Client {
 	w.t.Helper()
-	c := w.tablet(from)
+	c := w.newTablet(from)
 	if _, err := w.server.Pair(w.t.Context(), w.code(c), station); err != nil {
 		w.t.Fatal(err)
 	}

@@ -8,69 +8,71 @@ import (
 const (
 	// mostOneGuest is how many connections one address on the network may have. All screens may
 	// come through one proxy, so it is not a few; yet one stranger must not have them all.
-	mostOneGuest = 128
+	maxConnsPerAddress = 128
 	// mostOnePairing is how many streams one paired browser may have. It has one a page; those
 	// that the radio lost are counted until they are noticed, which takes silentFor.
-	mostOnePairing = 32
-	mostStreams    = 200
+	maxStreamsPerPairing = 32
+	maxStreams           = 200
 )
 
 // A fairListener turns away whoever has enough connections. Those from this machine are not
 // counted.
-type fairListener struct {
+type limitListener struct {
 	net.Listener
 
 	mu   sync.Mutex // guards from
-	from map[string]int
+	open map[string]int
 }
 
 // FairListener is l that turns away whoever on the network has enough connections.
-func FairListener(l net.Listener) net.Listener { return fair(l) }
+func LimitListener(l net.Listener) net.Listener { return newLimitListener(l) }
 
-func fair(l net.Listener) *fairListener { return &fairListener{Listener: l, from: map[string]int{}} }
+func newLimitListener(l net.Listener) *limitListener {
+	return &limitListener{Listener: l, open: map[string]int{}}
+}
 
-func (l *fairListener) Accept() (net.Conn, error) {
+func (l *limitListener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
 		if err != nil {
 			return nil, err
 		}
 		host, _, err := net.SplitHostPort(c.RemoteAddr().String())
-		if err != nil || loopback(host) {
+		if err != nil || isLoopback(host) {
 			return c, nil
 		}
-		who := neighbourhood(host)
-		if l.enter(who) {
-			return &countedConn{Conn: c, leave: sync.OnceFunc(func() { l.left(who) })}, nil
+		who := addressGroup(host)
+		if l.acquire(who) {
+			return &countedConn{Conn: c, release: sync.OnceFunc(func() { l.release(who) })}, nil
 		}
 		_ = c.Close()
 	}
 }
 
-func (l *fairListener) enter(who string) bool {
+func (l *limitListener) acquire(who string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.from[who] >= mostOneGuest {
+	if l.open[who] >= maxConnsPerAddress {
 		return false
 	}
-	l.from[who]++
+	l.open[who]++
 	return true
 }
 
-func (l *fairListener) left(who string) {
+func (l *limitListener) release(who string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.from[who]--; l.from[who] <= 0 {
-		delete(l.from, who)
+	if l.open[who]--; l.open[who] <= 0 {
+		delete(l.open, who)
 	}
 }
 
 type countedConn struct {
 	net.Conn
-	leave func()
+	release func()
 }
 
 func (c *countedConn) Close() error {
-	defer c.leave()
+	defer c.release()
 	return c.Conn.Close()
 }

@@ -15,7 +15,7 @@ import (
 
 func TestOnlyABrowserOfThisMachineThatAsksForItIsFree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWall(t)
+		w := newTestServer(t)
 		for _, c := range []struct {
 			from   string
 			header []string
@@ -44,7 +44,7 @@ func TestOnlyABrowserOfThisMachineThatAsksForItIsFree(t *testing.T) {
 
 func TestAnotherSiteCannotPressAnything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWall(t)
+		w := newTestServer(t)
 		w.put("hot-line", 1)
 		body := `{"id":"x","do":"bump","job":1,"version":1}`
 		c := w.client("127.0.0.1")
@@ -66,7 +66,7 @@ func TestAnotherSiteCannotPressAnything(t *testing.T) {
 
 func TestWhatAPageAsksIsAnsweredForPrograms(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWall(t)
+		w := newTestServer(t)
 		w.put("hot-line", 1)
 		c := w.client("127.0.0.1")
 		for _, p := range []struct {
@@ -97,7 +97,7 @@ func TestWhatAPageAsksIsAnsweredForPrograms(t *testing.T) {
 
 func TestPrintAsksForATicketOfThisScreenOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWall(t)
+		w := newTestServer(t)
 		w.put("hot-line", 1)
 		w.put("cold", 2)
 		var printed []uint64
@@ -116,7 +116,7 @@ func TestPrintAsksForATicketOfThisScreenOnly(t *testing.T) {
 			err  error
 			code int
 			text string
-		}{{fmt.Errorf("reprint: %w", kds.ErrNotYet), http.StatusConflict, "still coming out"}, {errors.New("disk full"), http.StatusServiceUnavailable, "try again"}} {
+		}{{fmt.Errorf("reprint: %w", kds.ErrInProgress), http.StatusConflict, "still coming out"}, {errors.New("disk full"), http.StatusServiceUnavailable, "try again"}} {
 			w.displays[0].Print = func(context.Context, uint64) error { return f.err }
 			w.server.Set(w.displays)
 			if code, text := w.post(c, "/screen/hot-line/print", `{"job":1}`); code != f.code || !strings.Contains(text, f.text) || strings.Contains(text, "disk") {
@@ -128,7 +128,7 @@ func TestPrintAsksForATicketOfThisScreenOnly(t *testing.T) {
 
 func TestNothingOnAPageComesFromElsewhereOrInline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWall(t)
+		w := newTestServer(t)
 		w.put("hot-line", 1)
 		c := w.client("127.0.0.1")
 		for _, path := range []string{"/", "/screen/hot-line"} {
@@ -148,7 +148,7 @@ func TestNothingOnAPageComesFromElsewhereOrInline(t *testing.T) {
 
 func TestFilesOfAPageAreKeptByBrowsersAndOthersAreNot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWall(t)
+		w := newTestServer(t)
 		c := w.client("192.168.1.20") // nobody needs to be paired for the scripts
 		_, page, _ := w.get(w.client("127.0.0.1"), "/screen/hot-line")
 		_, rest, _ := strings.Cut(page, `src="`)

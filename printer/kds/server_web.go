@@ -49,7 +49,7 @@ func (f *webFiles) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h := w.Header()
-	h.Set("Content-Type", mimeOf(r.PathValue("file")))
+	h.Set("Content-Type", contentType(r.PathValue("file")))
 	if r.PathValue("tag") == f.tag {
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
@@ -57,7 +57,7 @@ func (f *webFiles) serve(w http.ResponseWriter, r *http.Request) {
 }
 
 // mimeOf does not ask the machine for what it needs: browsers refuse a module of another type.
-func mimeOf(name string) string {
+func contentType(name string) string {
 	switch path.Ext(name) {
 	case ".js":
 		return "text/javascript; charset=utf-8"

@@ -96,7 +96,7 @@ func (s *screen) Lane() dispatch.Lane {
 	return dispatch.Lane{Name: s.conf.Name, Station: s.Screen, ExpireAfter: s.conf.ExpireAfter}
 }
 
-func (s *screen) WrapBackup(backup dispatch.Station) dispatch.Station { return s.Screen.StandIn(backup) }
+func (s *screen) WrapBackup(backup dispatch.Station) dispatch.Station { return s.Screen.WrapBackup(backup) }
 
 // build makes the screens that have tickets of their own, and the listener of the pages as soon
 // as there is a screen. Those of the pass come last, in stop.
@@ -167,7 +167,7 @@ func (d *screens) start(next *Built) {
 		all = append(all, s.Screen)
 		displays = append(displays, kds.Display{Screen: s.Screen, Keys: c.Keys, Zone: d.s.o.Zone(next.conf), Print: d.paperFor(next, c)})
 		if s.expo == nil && d.rescuing[s] == nil {
-			d.rescuing[s] = running(s.Watch)
+			d.rescuing[s] = running(s.RunRescue)
 		}
 	}
 	if d.server != nil {
@@ -197,7 +197,7 @@ func (d *screens) paperFor(next *Built, c config.Screen) func(context.Context, u
 			return func(ctx context.Context, job uint64) error {
 				_, err := d.s.o.Queue.Reprint(ctx, job, h.name, "a cook at "+c.Name+" asked for paper")
 				if errors.Is(err, queue.ErrConflict) {
-					err = fmt.Errorf("%w: %w", kds.ErrNotYet, err)
+					err = fmt.Errorf("%w: %w", kds.ErrInProgress, err)
 				}
 				return err
 			}

@@ -47,7 +47,7 @@ func (s *Set) ServeScreens(ctx context.Context) error {
 	d := s.screens
 	select {
 	case <-d.opened:
-		return httpserver.Serve(ctx, kds.FairListener(d.listener), d.server.HTTPServer(),
+		return httpserver.Serve(ctx, kds.LimitListener(d.listener), d.server.HTTPServer(),
 			httpserver.Options{Cert: d.cert, MaxConnections: maxConnections, Grace: 3 * time.Second})
 	case <-ctx.Done():
 		return nil
@@ -180,9 +180,9 @@ func (d *screens) Revoke(ctx context.Context, id string) (admin.Pairing, error) 
 // screenError gives what the screens refuse its meaning in the control API.
 func screenError(err error) error {
 	switch {
-	case errors.Is(err, kds.ErrNoCode), errors.Is(err, kds.ErrNoPairing), errors.Is(err, kds.ErrNoScreen):
+	case errors.Is(err, kds.ErrUnknownCode), errors.Is(err, kds.ErrNoPairing), errors.Is(err, kds.ErrNoScreen):
 		return &admin.Error{Code: admin.NotFound, Message: err.Error()}
-	case errors.Is(err, kds.ErrTooMany):
+	case errors.Is(err, kds.ErrTooManyCodes):
 		return &admin.Error{Code: admin.Busy, Message: err.Error()}
 	}
 	return err

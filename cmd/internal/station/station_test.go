@@ -125,7 +125,7 @@ func TestACookWhoAsksForPaperTooEarlyIsToldToWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Nobody looks: it waits.
-	if err := s.screens.paperFor(s.live.Load(), conf.Screens[0])(t.Context(), 1); !errors.Is(err, kds.ErrNotYet) {
+	if err := s.screens.paperFor(s.live.Load(), conf.Screens[0])(t.Context(), 1); !errors.Is(err, kds.ErrInProgress) {
 		t.Errorf("a ticket that still waits: %v", err)
 	}
 }

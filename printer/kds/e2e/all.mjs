@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { Kitchen, browse, shots } from "./kitchen.mjs";
 import * as daemon from "./daemon.mjs";
 import * as board from "./board.mjs";
-import * as truth from "./truth.mjs";
-import * as door from "./door.mjs";
-import * as old from "./old.mjs";
+import * as truth from "./connection.mjs";
+import * as door from "./pairing.mjs";
+import * as old from "./browser2020.mjs";
 
 const only = process.argv[2] || (process.env.KDS_E2E !== "1" && process.env.KDS_E2E);
 const stories = [truth, daemon, board, door, old].flatMap((m) => Object.entries(m)).filter(([name]) => !only || name.includes(only));

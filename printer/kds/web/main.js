@@ -3,14 +3,14 @@
 import { byId, setText } from "./dom.js";
 import { clock, heard, now } from "./time.js";
 import { Store, jobsOf } from "./store.js";
-import { Live, post, request } from "./live.js";
+import { Live, post, request } from "./connection.js";
 import { Sender, target } from "./send.js";
 import { draw } from "./cards.js";
 import { Columns } from "./columns.js";
 import { Keys } from "./keys.js";
 import { Panels } from "./panels.js";
 import { Sound } from "./sound.js";
-import { Awake } from "./awake.js";
+import { Awake } from "./wakelock.js";
 import { Toasts } from "./toast.js";
 import { View, keyAt } from "./view.js";
 

@@ -3,7 +3,7 @@
 
 import { el, empty, kept } from "./dom.js";
 import { clock, now } from "./time.js";
-import { request } from "./live.js";
+import { request } from "./connection.js";
 
 export class Panels {
   constructor(app) {

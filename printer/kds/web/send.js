@@ -2,7 +2,7 @@
 // with the same id: it is done once.
 
 import { random } from "./dom.js";
-import { post, request } from "./live.js";
+import { post, request } from "./connection.js";
 
 export class Sender {
   constructor(live, expo) {

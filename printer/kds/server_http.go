@@ -7,11 +7,11 @@ import (
 )
 
 const (
-	headerWithin = 5 * time.Second  // for the headers of a request
-	readWithin   = 10 * time.Second // for a whole request
-	writeWithin  = 30 * time.Second // for an answer; a stream has streamWithin for each piece
-	idleFor      = 60 * time.Second // between two requests on a connection
-	mostHeader   = 16 << 10
+	readHeaderTimeout = 5 * time.Second  // for the headers of a request
+	readTimeout       = 10 * time.Second // for a whole request
+	writeTimeout      = 30 * time.Second // for an answer; a stream has streamWithin for each piece
+	idleTimeout       = 60 * time.Second // between two requests on a connection
+	maxHeaderBytes    = 16 << 10
 )
 
 // HTTPServer is a server for the pages, not yet started, with every time-out set. When it shuts
@@ -21,11 +21,11 @@ const (
 func (s *Server) HTTPServer() *http.Server {
 	srv := &http.Server{
 		Handler:           s.handler,
-		ReadHeaderTimeout: headerWithin,
-		ReadTimeout:       readWithin,
-		WriteTimeout:      writeWithin,
-		IdleTimeout:       idleFor,
-		MaxHeaderBytes:    mostHeader,
+		ReadHeaderTimeout: readHeaderTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 	srv.RegisterOnShutdown(s.stop)

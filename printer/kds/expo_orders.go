@@ -39,23 +39,23 @@ type OrderStation struct {
 }
 
 // tell needs write.
-func (x *Expo) tell() {
+func (x *Expo) publish() {
 	now := time.Now()
-	cards := map[part]*Card{}
-	var all []part // in the order of the boards
+	cards := map[cardRef]*Card{}
+	var all []cardRef // in the order of the boards
 	for _, b := range x.boards {
-		for _, c := range b.all(now) {
-			p := part{b.Station(), c.Job}
+		for _, c := range b.cardsForExpo(now) {
+			p := cardRef{b.Station(), c.Job}
 			cards[p], all = c, append(all, p)
 		}
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	is := x.compose(all, cards)
+	is := x.groupByOrder(all, cards)
 	told := false
 	for key := range x.orders {
 		if _, ok := is[key]; !ok {
-			x.past.add(x.run, Event{Kind: "forget_order", Order: key})
+			x.history.add(x.run, Event{Kind: "forget_order", Order: key})
 			told = true
 		}
 	}
@@ -64,7 +64,7 @@ func (x *Expo) tell() {
 			is[key] = was
 			continue
 		}
-		x.past.add(x.run, Event{Kind: "order", Order: key, View: o})
+		x.history.add(x.run, Event{Kind: "order", Order: key, View: o})
 		told = true
 	}
 	x.orders = is
@@ -75,35 +75,35 @@ func (x *Expo) tell() {
 }
 
 // all is every card that the pass may show.
-func (b *Board) all(now time.Time) []*Card {
+func (b *Board) cardsForExpo(now time.Time) []*Card {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	cards := b.open()
-	for _, e := range b.offBoard() {
-		if e.card.State == Bumped && now.Sub(time.UnixMilli(e.rec.OffAt)) < longestKept {
+	for _, e := range b.notOpen() {
+		if e.card.State == Bumped && now.Sub(time.UnixMilli(e.rec.OffAt)) < maxKeptFor {
 			cards = append(cards, e.card)
 		}
 	}
-	slices.SortFunc(cards, func(x, y *Card) int { return compare(x.Place, y.Place, x.Job, y.Job) })
+	slices.SortFunc(cards, func(x, y *Card) int { return compareTwo(x.Place, y.Place, x.Job, y.Job) })
 	return cards
 }
 
 // compose groups cards by order. mu is held.
-func (x *Expo) compose(all []part, cards map[part]*Card) map[string]*Order {
+func (x *Expo) groupByOrder(all []cardRef, cards map[cardRef]*Card) map[string]*Order {
 	orders := map[string]*Order{}
-	gone := map[part]bool{}
+	gone := map[cardRef]bool{}
 	for _, s := range x.sent {
-		if s.Back {
+		if s.Recalled {
 			continue
 		}
-		for _, p := range s.Parts {
-			if x.last[p] != s { // it was taken back and sent again
+		for _, p := range s.Cards {
+			if x.lastSent[p] != s { // it was taken back and sent again
 				continue
 			}
 			gone[p] = true
 			if c := cards[p]; c != nil {
 				key := fmt.Sprintf("%s~%d", s.Key, s.Off)
-				o := orderOf(orders, key, c)
+				o := orderFor(orders, key, c)
 				o.State, o.Off, o.OffAt, o.UndoUntil = Bumped, s.Off, s.At, s.At+x.o.UndoFor.Milliseconds()
 				o.add(p.Station, c)
 			}
@@ -114,7 +114,7 @@ func (x *Expo) compose(all []part, cards map[part]*Card) map[string]*Order {
 		if gone[p] || c.Kind == "slip" || c.Kind == "test" {
 			continue
 		}
-		orderOf(orders, c.Order, c).add(p.Station, c)
+		orderFor(orders, c.Order, c).add(p.Station, c)
 	}
 	for _, o := range orders {
 		o.finish()
@@ -122,7 +122,7 @@ func (x *Expo) compose(all []part, cards map[part]*Card) map[string]*Order {
 	return orders
 }
 
-func orderOf(orders map[string]*Order, key string, c *Card) *Order {
+func orderFor(orders map[string]*Order, key string, c *Card) *Order {
 	o := orders[key]
 	if o == nil {
 		o = &Order{Key: key, State: Open, Received: c.Received, Clock: c.Clock}

@@ -18,49 +18,49 @@ import (
 )
 
 // A line of boards and the pass that sees them, on shelves that survive a restart.
-type passage struct {
-	shelves map[string]*kvtest.Store
-	hot     *Board
-	cold    *Board
-	own     *Board
-	x       *Expo
+type expoHarness struct {
+	stores map[string]*kvtest.Store
+	hot    *Board
+	cold   *Board
+	own    *Board
+	x      *Expo
 }
 
-func newPassage(t fataler) *passage {
-	p := &passage{shelves: map[string]*kvtest.Store{}}
+func newExpoHarness(t testingT) *expoHarness {
+	p := &expoHarness{stores: map[string]*kvtest.Store{}}
 	for _, n := range []string{"hot", "cold", "pass", "sent"} {
-		p.shelves[n] = kvtest.New()
+		p.stores[n] = kvtest.New()
 	}
 	p.start(t)
 	return p
 }
 
-func (p *passage) start(t fataler) {
+func (p *expoHarness) start(t testingT) {
 	t.Helper()
 	of := func(name string) *Board {
-		return open(t, p.shelves[name], func(o *BoardOptions) { o.Station, o.RecallKeep = name, 2 })
+		return open(t, p.stores[name], func(o *BoardOptions) { o.Station, o.RecallKeep = name, 2 })
 	}
 	p.hot, p.cold, p.own = of("hot"), of("cold"), of("pass")
-	x, err := OpenExpo(context.Background(), ExpoOptions{Station: "pass", KV: p.shelves["sent"], Own: p.own, Of: []*Board{p.hot, p.cold}, RecallKeep: 3, Events: 5})
+	x, err := OpenExpo(context.Background(), ExpoOptions{Station: "pass", KV: p.stores["sent"], Own: p.own, Of: []*Board{p.hot, p.cold}, RecallKeep: 3, Events: 5})
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.x = x
 }
 
-func (p *passage) any(t *rapid.T) *Board {
+func (p *expoHarness) anyBoard(t *rapid.T) *Board {
 	return map[string]*Board{"hot": p.hot, "cold": p.cold, "own": p.own}[rapid.SampledFrom([]string{"hot", "cold", "own"}).Draw(t, "board")]
 }
 
 // of is a ticket of the order with that number.
-func of(number int, job uint64) ticket.Delivery {
+func expoDelivery(number int, job uint64) ticket.Delivery {
 	d := order(job, "Burger", "Chips")
 	d.Ticket.Number, d.Ticket.Request = fmt.Sprint(number), fmt.Sprint("request-", number)
 	d.Ticket.Received = d.Ticket.Received.Add(time.Duration(number) * time.Second)
 	return d
 }
 
-func show(orders []*Order) (out []string) {
+func orderLines(orders []*Order) (out []string) {
 	for _, o := range orders {
 		s := o.Number
 		if o.Ready {
@@ -74,7 +74,7 @@ func show(orders []*Order) (out []string) {
 	return out
 }
 
-func (p *passage) find(number int, state CardState) *Order {
+func (p *expoHarness) find(number int, state CardState) *Order {
 	s := p.x.Snapshot()
 	for _, o := range append(s.Orders, s.Recall...) {
 		if o.Number == fmt.Sprint("#", number) && o.State == state {
@@ -84,7 +84,7 @@ func (p *passage) find(number int, state CardState) *Order {
 	return nil
 }
 
-func (p *passage) press(do Verb, number int) Command {
+func (p *expoHarness) press(do Verb, number int) Command {
 	presses++
 	c := Command{ID: fmt.Sprint("pass-", presses), Do: do, Order: "?"}
 	state := Bumped
@@ -97,7 +97,7 @@ func (p *passage) press(do Verb, number int) Command {
 	return c
 }
 
-func (p *passage) wants(t *testing.T, c Command, want Outcome) {
+func (p *expoHarness) wants(t *testing.T, c Command, want Outcome) {
 	t.Helper()
 	r, err := p.x.Do(t.Context(), c)
 	if err != nil || r.Outcome != want {
@@ -106,14 +106,14 @@ func (p *passage) wants(t *testing.T, c Command, want Outcome) {
 }
 
 func TestThePassSeesWhichStationsAreDone(t *testing.T) {
-	p := newPassage(t)
-	put(t, p.hot, of(18, 1), of(19, 2))
-	put(t, p.cold, of(18, 3))
-	put(t, p.own, of(19, 4))
+	p := newExpoHarness(t)
+	put(t, p.hot, expoDelivery(18, 1), expoDelivery(19, 2))
+	put(t, p.cold, expoDelivery(18, 3))
+	put(t, p.own, expoDelivery(19, 4))
 	do(t, p.hot, press(p.hot, ItemDone, 1, 0))
 	do(t, p.cold, press(p.cold, Bump, 3, 0))
 	want := []string{"#18 hot:false/1 cold:true/0", "#19 hot:false/2 pass:false/2"}
-	if diff := cmp.Diff(want, show(p.x.Snapshot().Orders)); diff != "" {
+	if diff := cmp.Diff(want, orderLines(p.x.Snapshot().Orders)); diff != "" {
 		t.Errorf("orders (-want +got):\n%s", diff)
 	}
 	do(t, p.hot, press(p.hot, Bump, 1, 0))
@@ -136,14 +136,14 @@ func TestThePassSeesWhichStationsAreDone(t *testing.T) {
 	}
 	p.start(t)
 	if s := p.x.Snapshot(); len(s.Orders) != 0 || len(s.Recall) != 2 {
-		t.Errorf("after a restart %q, %q", show(s.Orders), show(s.Recall))
+		t.Errorf("after a restart %q, %q", orderLines(s.Orders), orderLines(s.Recall))
 	}
 	p.wants(t, p.press(Undo, 19), Done)
 	p.wants(t, p.press(Recall, 18), Done)
 	if got := jobs(p.own); got != "4 |" {
 		t.Errorf("the pass's own board %q", got)
 	}
-	if diff := cmp.Diff([]string{"#18 ready hot:true/0 cold:true/0", "#19 hot:false/1 pass:false/2"}, show(p.x.Snapshot().Orders)); diff != "" {
+	if diff := cmp.Diff([]string{"#18 ready hot:true/0 cold:true/0", "#19 hot:false/1 pass:false/2"}, orderLines(p.x.Snapshot().Orders)); diff != "" {
 		t.Errorf("orders (-want +got):\n%s", diff)
 	}
 	if _, err := p.x.Do(t.Context(), Command{ID: "x", Do: ItemDone, Order: "y"}); !errors.Is(err, ErrCommand) {
@@ -152,10 +152,10 @@ func TestThePassSeesWhichStationsAreDone(t *testing.T) {
 }
 
 func TestAnAddOnAfterThePassSentAnOrderOutIsAnOrderOfItsOwn(t *testing.T) {
-	p := newPassage(t)
-	put(t, p.hot, of(18, 1))
+	p := newExpoHarness(t)
+	put(t, p.hot, expoDelivery(18, 1))
 	p.wants(t, p.press(Bump, 18), Done)
-	late := of(18, 2)
+	late := expoDelivery(18, 2)
 	late.Ticket.Request = "later"
 	put(t, p.hot, late)
 	if o := p.find(18, Open); o == nil || len(o.Stations[0].Cards) != 1 || !o.Stations[0].Cards[0].AddOn {
@@ -168,15 +168,15 @@ func TestAnAddOnAfterThePassSentAnOrderOutIsAnOrderOfItsOwn(t *testing.T) {
 
 func TestAStationKeepsWhatThePassStillNeeds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPassage(t)
+		p := newExpoHarness(t)
 		for i := range 5 { // two can be recalled
-			put(t, p.hot, of(i, uint64(i+1)))
+			put(t, p.hot, expoDelivery(i, uint64(i+1)))
 			do(t, p.hot, press(p.hot, Bump, uint64(i+1), 0))
 		}
 		time.Sleep(3 * time.Hour)
-		put(t, p.hot, of(9, 9))
+		put(t, p.hot, expoDelivery(9, 9))
 		p.start(t)
-		if got := show(p.x.Snapshot().Orders); len(got) != 6 {
+		if got := orderLines(p.x.Snapshot().Orders); len(got) != 6 {
 			t.Errorf("the pass has %q", got)
 		}
 		if got := jobs(p.hot); got != "9 |" {
@@ -186,13 +186,13 @@ func TestAStationKeepsWhatThePassStillNeeds(t *testing.T) {
 			p.wants(t, p.press(Bump, i), Done)
 		}
 		time.Sleep(2 * time.Hour)
-		put(t, p.hot, of(10, 10))
-		if n := len(p.shelves["hot"].Keys()); n != 2 {
+		put(t, p.hot, expoDelivery(10, 10))
+		if n := len(p.stores["hot"].Keys()); n != 2 {
 			t.Errorf("%d cards are kept", n)
 		}
 		time.Sleep(30 * time.Hour)
 		p.wants(t, p.press(Bump, 10), Done)
-		if n := len(p.shelves["sent"].Keys()); n != 1 {
+		if n := len(p.stores["sent"].Keys()); n != 1 {
 			t.Errorf("%d sendings are kept", n)
 		}
 	})
@@ -202,12 +202,12 @@ func TestWhateverFailsAtThePassItIsTheSameInTheEnd(t *testing.T) {
 	for _, fault := range []kvtest.Fault{kvtest.Failed, kvtest.FailedPersisted} {
 		for _, restart := range []bool{false, true} {
 			for _, what := range []string{"sent", "pass"} {
-				p := newPassage(t)
-				put(t, p.hot, of(18, 1))
-				put(t, p.own, of(18, 2))
+				p := newExpoHarness(t)
+				put(t, p.hot, expoDelivery(18, 1))
+				put(t, p.own, expoDelivery(18, 2))
 				c := p.press(Bump, 18)
 				for _, want := range []string{"| 2", "2 |"} {
-					s := p.shelves[what]
+					s := p.stores[what]
 					s.Inject(fault)
 					if _, err := p.x.Do(t.Context(), c); !errors.Is(err, kvtest.ErrStorage) {
 						t.Errorf("%s fails: %v", what, err)
@@ -233,16 +233,16 @@ func TestWhateverFailsAtThePassItIsTheSameInTheEnd(t *testing.T) {
 
 func TestAPageAtThePassIsToldAllThatChanges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := newPassage(t)
+		p := newExpoHarness(t)
 		id, seen := "", map[string]*Order{}
 		t.Repeat(map[string]func(*rapid.T){
 			"put": func(t *rapid.T) {
-				b := p.any(t)
+				b := p.anyBoard(t)
 				job := rapid.Uint64Range(1, 9).Draw(t, "job")
-				put(t, b, of(int(job%3), job))
+				put(t, b, expoDelivery(int(job%3), job))
 			},
 			"press": func(t *rapid.T) {
-				b := p.any(t)
+				b := p.anyBoard(t)
 				do(t, b, press(b, rapid.SampledFrom(Verbs()).Draw(t, "do"), rapid.Uint64Range(1, 9).Draw(t, "job"), rapid.IntRange(0, 1).Draw(t, "item")))
 			},
 			"press at the pass": func(t *rapid.T) {
@@ -287,7 +287,7 @@ func TestAPageAtThePassIsToldAllThatChanges(t *testing.T) {
 				}
 				for _, o := range s.Recall {
 					if was := seen[o.Key]; was != nil && was.Version != o.Version {
-						t.Fatalf("the page was not told of %s", show([]*Order{o}))
+						t.Fatalf("the page was not told of %s", orderLines([]*Order{o}))
 					}
 				}
 			},

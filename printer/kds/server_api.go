@@ -9,101 +9,101 @@ import (
 )
 
 const (
-	mostCommand = 4 << 10   // bytes of a command
-	mostSaid    = 256 << 10 // bytes of what a page says that it shows
+	maxCommandBytes = 4 << 10   // bytes of a command
+	maxShownBytes   = 256 << 10 // bytes of what a page says that it shows
 )
 
 // state is the whole board, for a page whose stream does not work.
-func (s *Server) state(w http.ResponseWriter, _ *http.Request, d *face, _ *guest) {
-	s.answer(w, struct {
+func (s *Server) state(w http.ResponseWriter, _ *http.Request, d *screenView, _ *grant) {
+	s.writeJSON(w, struct {
 		Beat  beat   `json:"beat"`
 		Setup string `json:"setup"`
 		State any    `json:"state"`
-	}{d.pulse(), d.setupTag, d.source.snapshot()})
+	}{d.newBeat(), d.setupTag, d.source.snapshot()})
 }
 
-func (s *Server) allDay(w http.ResponseWriter, r *http.Request, d *face, _ *guest) {
+func (s *Server) allDay(w http.ResponseWriter, r *http.Request, d *screenView, _ *grant) {
 	counts := AllDay(d.source.open(), r.URL.Query().Get("course"))
 	if counts == nil {
 		counts = []Count{}
 	}
-	s.answer(w, counts)
+	s.writeJSON(w, counts)
 }
 
 // shown is a page's answer to a heartbeat, or to new cards. What it shows is known by job.
-func (s *Server) shown(w http.ResponseWriter, r *http.Request, d *face, _ *guest) {
-	var says struct {
+func (s *Server) shown(w http.ResponseWriter, r *http.Request, d *screenView, _ *grant) {
+	var req struct {
 		Page string   `json:"page"`
 		Jobs []uint64 `json:"jobs"`
 	}
-	if !s.read(w, r, mostSaid, &says) {
+	if !s.readJSON(w, r, maxShownBytes, &req) {
 		return
 	}
-	fresh, ok := d.answer(says.Page, says.Jobs)
+	fresh, ok := d.clientAnswered(req.Page, req.Jobs)
 	if !ok {
 		http.Error(w, "this page has no stream: open one first", http.StatusConflict)
 		return
 	}
-	s.answer(w, map[string]bool{"fresh": fresh})
+	s.writeJSON(w, map[string]bool{"fresh": fresh})
 }
 
 // bye is the last word of a page that is being closed.
-func (s *Server) bye(w http.ResponseWriter, r *http.Request, d *face, _ *guest) {
-	var says struct {
+func (s *Server) bye(w http.ResponseWriter, r *http.Request, d *screenView, _ *grant) {
+	var req struct {
 		Page string `json:"page"`
 	}
-	if !s.read(w, r, mostCommand, &says) {
+	if !s.readJSON(w, r, maxCommandBytes, &req) {
 		return
 	}
-	d.dismiss(says.Page, true)
+	d.removeClient(req.Page, true)
 	w.WriteHeader(http.StatusNoContent)
 }
 
-func (s *Server) do(w http.ResponseWriter, r *http.Request, d *face, _ *guest) {
-	var says struct {
+func (s *Server) command(w http.ResponseWriter, r *http.Request, d *screenView, _ *grant) {
+	var req struct {
 		Page string `json:"page"`
 		Command
 	}
-	if !s.read(w, r, mostCommand, &says) {
+	if !s.readJSON(w, r, maxCommandBytes, &req) {
 		return
 	}
-	result, err := d.screen.Do(r.Context(), says.Page, says.Command)
+	result, err := d.screen.Do(r.Context(), req.Page, req.Command)
 	if err != nil {
-		s.fail(w, d, "do what a page asked", err)
+		s.notStored(w, d, "do what a page asked", err)
 		return
 	}
-	s.answer(w, result)
+	s.writeJSON(w, result)
 }
 
-func (s *Server) print(w http.ResponseWriter, r *http.Request, d *face, _ *guest) {
-	var says struct {
+func (s *Server) print(w http.ResponseWriter, r *http.Request, d *screenView, _ *grant) {
+	var req struct {
 		Job uint64 `json:"job"`
 	}
-	if !s.read(w, r, mostCommand, &says) {
+	if !s.readJSON(w, r, maxCommandBytes, &req) {
 		return
 	}
-	ask := d.latest.Load().Print
+	ask := d.config.Load().Print
 	if ask == nil {
 		http.Error(w, "this screen has no printer", http.StatusNotFound)
 		return
 	}
 	// Not any job there is: only what this screen could show.
-	if _, ok := d.screen.Board().Card(says.Job); !ok {
+	if _, ok := d.screen.Board().Card(req.Job); !ok {
 		http.Error(w, "this screen has no such ticket any more", http.StatusNotFound)
 		return
 	}
-	switch err := ask(r.Context(), says.Job); {
-	case errors.Is(err, ErrNotYet):
-		http.Error(w, ErrNotYet.Error(), http.StatusConflict)
+	switch err := ask(r.Context(), req.Job); {
+	case errors.Is(err, ErrInProgress):
+		http.Error(w, ErrInProgress.Error(), http.StatusConflict)
 	case err != nil:
-		s.fail(w, d, "print a ticket", err)
+		s.notStored(w, d, "print a ticket", err)
 	default:
 		w.WriteHeader(http.StatusNoContent)
 	}
 }
 
 // fail tells a page that what it asked was not done. What went wrong is for the log.
-func (s *Server) fail(w http.ResponseWriter, d *face, what string, err error) {
+func (s *Server) notStored(w http.ResponseWriter, d *screenView, what string, err error) {
 	if errors.Is(err, ErrCommand) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
@@ -113,7 +113,7 @@ func (s *Server) fail(w http.ResponseWriter, d *face, what string, err error) {
 	http.Error(w, "it could not be stored; try again", http.StatusServiceUnavailable)
 }
 
-func (s *Server) answer(w http.ResponseWriter, v any) {
+func (s *Server) writeJSON(w http.ResponseWriter, v any) {
 	b, err := json.Marshal(v)
 	if err != nil {
 		http.Error(w, "internal error", http.StatusInternalServerError)
@@ -125,7 +125,7 @@ func (s *Server) answer(w http.ResponseWriter, v any) {
 }
 
 // read decodes what a page posts. It says itself what is wrong with it.
-func (s *Server) read(w http.ResponseWriter, r *http.Request, most int64, into any) bool {
+func (s *Server) readJSON(w http.ResponseWriter, r *http.Request, most int64, into any) bool {
 	if kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); kind != "application/json" {
 		http.Error(w, fmt.Sprintf("content type %.60q: want application/json", kind), http.StatusUnsupportedMediaType)
 		return false

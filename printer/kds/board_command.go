@@ -25,7 +25,7 @@ func (b *Board) Do(ctx context.Context, c Command) (Result, error) {
 	if e == nil {
 		return b.result(c, Gone), nil
 	}
-	if slices.Contains(e.rec.Heard, c.ID) {
+	if slices.Contains(e.rec.CommandIDs, c.ID) {
 		return b.result(c, Done), nil
 	}
 	r := e.rec.clone()
@@ -38,8 +38,8 @@ func (b *Board) Do(ctx context.Context, c Command) (Result, error) {
 	}
 	r.Version++
 	r.Shown = true // somebody saw it, or could not have pressed it
-	if r.Heard = append(r.Heard, c.ID); len(r.Heard) > mostHeard {
-		r.Heard = r.Heard[len(r.Heard)-mostHeard:]
+	if r.CommandIDs = append(r.CommandIDs, c.ID); len(r.CommandIDs) > maxCommandIDs {
+		r.CommandIDs = r.CommandIDs[len(r.CommandIDs)-maxCommandIDs:]
 	}
 	if err := b.store(ctx, &r, &t); err != nil {
 		return Result{}, fmt.Errorf("%s: %w", c.Do, err)
@@ -52,7 +52,7 @@ func (b *Board) Do(ctx context.Context, c Command) (Result, error) {
 func (b *Board) result(c Command, out Outcome) Result {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
-	r := Result{ID: c.ID, Outcome: out, At: stateID(b.run, b.past.seq)}
+	r := Result{ID: c.ID, Outcome: out, At: stateID(b.run, b.history.seq)}
 	if e := b.cards[c.Job]; e != nil {
 		r.Card = e.card
 	}
@@ -61,14 +61,14 @@ func (b *Board) result(c Command, out Outcome) Result {
 
 // decide changes r as c asks, or says why not.
 func (b *Board) decide(c Command, r *record, t *ticket.Ticket) Outcome {
-	if out := possible(c, r, t); out != Done {
+	if out := applicable(c, r, t); out != Done {
 		return out
 	}
 	now := time.Now()
-	change := back{Do: c.Do, Item: c.Item, At: now.UnixMilli()}
+	change := lastChange{Do: c.Do, Item: c.Item, At: now.UnixMilli()}
 	switch c.Do {
 	case Bump:
-		b.leave(r, Bumped)
+		b.takeOff(r, Bumped)
 	case Recall:
 		if !b.recallable(&entry{rec: *r}, now) {
 			return Gone
@@ -83,22 +83,22 @@ func (b *Board) decide(c Command, r *record, t *ticket.Ticket) Outcome {
 	case AckVoid:
 		r.Acked = true
 	case Undo:
-		if r.Back == nil || now.Sub(time.UnixMilli(r.Back.At)) >= b.o.UndoFor {
+		if r.LastChange == nil || now.Sub(time.UnixMilli(r.LastChange.At)) >= b.o.UndoFor {
 			return TooLate
 		}
-		b.undo(r)
+		b.undoLast(r)
 		return Done
 	}
-	r.Back = &change
+	r.LastChange = &change
 	if c.Do == Recall {
-		r.Back = nil // the way back is to bump it again
+		r.LastChange = nil // the way back is to bump it again
 	}
 	return Done
 }
 
 // possible says whether a command fits the card as it is. That it is so already comes first:
 // two cooks who press the same have no conflict.
-func possible(c Command, r *record, t *ticket.Ticket) Outcome {
+func applicable(c Command, r *record, t *ticket.Ticket) Outcome {
 	item := c.Do == ItemDone || c.Do == ItemUndone
 	already := false
 	switch c.Do {
@@ -122,28 +122,28 @@ func possible(c Command, r *record, t *ticket.Ticket) Outcome {
 		return Conflict
 	case r.State != Open && c.Do != Recall && c.Do != Undo:
 		return Conflict
-	case c.Do == AckVoid && !voids(t):
+	case c.Do == AckVoid && !hasVoid(t):
 		return Already
-	case c.Do == Bump && voids(t) && !r.Acked:
+	case c.Do == Bump && hasVoid(t) && !r.Acked:
 		return Unread
 	}
 	return Done
 }
 
 // undo takes the last change back. What was undone cannot be undone: the verb itself does it again.
-func (b *Board) undo(r *record) {
-	switch r.Back.Do {
+func (b *Board) undoLast(r *record) {
+	switch r.LastChange.Do {
 	case Bump:
 		r.State, r.Off, r.OffAt = Open, 0, 0
 	case ItemDone:
-		r.Done = without(r.Done, r.Back.Item)
+		r.Done = without(r.Done, r.LastChange.Item)
 	case ItemUndone:
-		r.Done = append(r.Done, r.Back.Item)
+		r.Done = append(r.Done, r.LastChange.Item)
 		slices.Sort(r.Done)
 	case AckVoid:
 		r.Acked = false
 	}
-	r.Back = nil
+	r.LastChange = nil
 }
 
 func without(list []int, i int) []int {

@@ -10,14 +10,14 @@ import (
 
 func TestOnlySoManyPagesAreDrawnAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &Server{drawing: make(chan struct{}, drawnAtATime)}
-		for range drawnAtATime {
-			s.drawing <- struct{}{}
+		s := &Server{renderSlots: make(chan struct{}, maxRendering)}
+		for range maxRendering {
+			s.renderSlots <- struct{}{}
 		}
 		ctx, leave := context.WithCancel(t.Context())
 		w, left := httptest.NewRecorder(), false
 		go func() {
-			s.page(w, httptest.NewRequestWithContext(ctx, http.MethodGet, "/", nil), nil, &guest{})
+			s.page(w, httptest.NewRequestWithContext(ctx, http.MethodGet, "/", nil), nil, &grant{})
 			left = true
 		}()
 		synctest.Wait()
@@ -26,8 +26,8 @@ func TestOnlySoManyPagesAreDrawnAtATime(t *testing.T) {
 		}
 		leave() // the tablet was switched off
 		synctest.Wait()
-		if !left || len(s.drawing) != drawnAtATime || w.Body.Len() > 0 {
-			t.Errorf("ended %v, %d drawing, sent %q", left, len(s.drawing), w.Body)
+		if !left || len(s.renderSlots) != maxRendering || w.Body.Len() > 0 {
+			t.Errorf("ended %v, %d drawing, sent %q", left, len(s.renderSlots), w.Body)
 		}
 	})
 }

@@ -4,17 +4,17 @@ import "ticketrail/queue/ticket"
 
 // bands are what is unusual about a card, in words, the gravest first. Where paper has the same
 // they are the same words.
-func bands(c *Card) (out []bandView) {
+func banners(c *Card) (out []bannerView) {
 	add := func(is bool, kind, text string) {
 		if is {
-			out = append(out, bandView{kind, text})
+			out = append(out, bannerView{kind, text})
 		}
 	}
 	add(c.Void, "void", "VOID")
 	add(c.Kind == ticket.Correction, "void", "CANCELLED AFTER IT WAS ORDERED")
 	add(c.Duplicate, "duplicate", "POSSIBLE DUPLICATE")
 	add(c.Reprint, "duplicate", "REPRINT")
-	add(c.For != "", "for", forStation(c))
+	add(c.For != "", "for", insteadOf(c))
 	add(c.Paper != "", "duplicate", "PRINTED AT "+c.Paper+" (screen was down)")
 	add(c.AddOn, "addon", "ADD-ON to an order already shown")
 	add(c.Refire, "refire", "REFIRE")
@@ -25,7 +25,7 @@ func bands(c *Card) (out []bandView) {
 	return out
 }
 
-func forStation(c *Card) string {
+func insteadOf(c *Card) string {
 	s := "FOR " + c.For
 	if c.Down != "" {
 		s += " (" + c.Down + " down)"

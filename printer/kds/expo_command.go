@@ -15,7 +15,7 @@ func (x *Expo) Snapshot() ExpoSnapshot {
 	defer x.mu.RUnlock()
 	now := time.Now()
 	s := ExpoSnapshot{
-		ID: stateID(x.run, x.past.seq), Run: x.run, Seq: x.past.seq, Now: now.UnixMilli(), Station: x.o.Station,
+		ID: stateID(x.run, x.history.seq), Run: x.run, Seq: x.history.seq, Now: now.UnixMilli(), Station: x.o.Station,
 		Orders: []*Order{}, Recall: []*Order{},
 	}
 	for _, o := range x.orders {
@@ -27,7 +27,7 @@ func (x *Expo) Snapshot() ExpoSnapshot {
 		}
 	}
 	slices.SortFunc(s.Orders, func(a, b *Order) int {
-		if c := compare(uint64(max(a.Received, 0)), uint64(max(b.Received, 0)), 0, 0); c != 0 {
+		if c := compareTwo(uint64(max(a.Received, 0)), uint64(max(b.Received, 0)), 0, 0); c != 0 {
 			return c
 		}
 		if a.Key < b.Key {
@@ -35,7 +35,7 @@ func (x *Expo) Snapshot() ExpoSnapshot {
 		}
 		return 1
 	})
-	slices.SortFunc(s.Recall, func(a, b *Order) int { return -compare(a.Off, b.Off, 0, 0) })
+	slices.SortFunc(s.Recall, func(a, b *Order) int { return -compareTwo(a.Off, b.Off, 0, 0) })
 	s.Recall = s.Recall[:min(len(s.Recall), x.o.RecallKeep)]
 	return s
 }
@@ -44,14 +44,14 @@ func (x *Expo) Snapshot() ExpoSnapshot {
 func (x *Expo) At() string {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	return stateID(x.run, x.past.seq)
+	return stateID(x.run, x.history.seq)
 }
 
 // Since returns what happened after the state of that id; false: take a snapshot.
 func (x *Expo) Since(id string) ([]Event, bool) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	return x.past.since(x.run, id)
+	return x.history.since(x.run, id)
 }
 
 // Changed is closed at the next change.
@@ -73,9 +73,9 @@ func (x *Expo) Do(ctx context.Context, c Command) (Result, error) {
 	if c.Do != Bump && c.Do != Undo && c.Do != Recall {
 		return Result{}, fmt.Errorf("%w: the pass has no %s; a station has", ErrCommand, c.Do)
 	}
-	r, s, err := x.do(ctx, c)
+	r, s, err := x.apply(ctx, c)
 	if err == nil && s != nil {
-		err = x.follow(ctx, s)
+		err = x.applyToOwnBoard(ctx, s)
 	}
 	if err != nil {
 		return Result{}, err
@@ -84,14 +84,14 @@ func (x *Expo) Do(ctx context.Context, c Command) (Result, error) {
 }
 
 // do returns what the command changed, now or at its first delivery; nil when it changed nothing.
-func (x *Expo) do(ctx context.Context, c Command) (Result, *sending, error) {
+func (x *Expo) apply(ctx context.Context, c Command) (Result, *sentOrder, error) {
 	x.write.Lock()
 	defer x.write.Unlock()
 	s, out := x.decide(c)
 	if out != Done {
 		return x.result(c, out), nil, nil
 	}
-	if x.knows(s) {
+	if x.isStored(s) {
 		return x.result(c, Done), s, nil
 	}
 	value, err := json.Marshal(s)
@@ -104,13 +104,13 @@ func (x *Expo) do(ctx context.Context, c Command) (Result, *sending, error) {
 	x.mu.Lock()
 	x.remember(s)
 	x.mu.Unlock()
-	x.tell()
+	x.publish()
 	x.sweep(ctx)
 	return x.result(c, Done), s, nil
 }
 
 // knows says that s is stored as it is.
-func (x *Expo) knows(s *sending) bool {
+func (x *Expo) isStored(s *sentOrder) bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return x.sent[s.Off] == s
@@ -118,11 +118,11 @@ func (x *Expo) knows(s *sending) bool {
 
 // decide returns what is to be stored, what was if it heard the command before, or why
 // nothing is. write is held.
-func (x *Expo) decide(c Command) (*sending, Outcome) {
+func (x *Expo) decide(c Command) (*sentOrder, Outcome) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	for _, s := range x.sent {
-		if slices.Contains(s.Heard, c.ID) {
+		if slices.Contains(s.CommandIDs, c.ID) {
 			return s, Done
 		}
 	}
@@ -139,10 +139,10 @@ func (x *Expo) decide(c Command) (*sending, Outcome) {
 	if c.Do == Bump {
 		// Of one that could not be stored the number is used again: should it be there all the same,
 		// what is stored under it now takes its place.
-		s := &sending{V: recordVersion, Off: x.off + 1, At: now.UnixMilli(), Key: o.Key, Heard: []string{c.ID}}
+		s := &sentOrder{V: recordVersion, Off: x.lastOff + 1, At: now.UnixMilli(), Key: o.Key, CommandIDs: []string{c.ID}}
 		for _, st := range o.Stations {
 			for _, card := range st.Cards {
-				s.Parts = append(s.Parts, part{st.Station, card.Job})
+				s.Cards = append(s.Cards, cardRef{st.Station, card.Job})
 			}
 		}
 		return s, Done
@@ -156,49 +156,49 @@ func (x *Expo) decide(c Command) (*sending, Outcome) {
 		return nil, Gone
 	}
 	s := *was
-	s.Back, s.Heard = true, append(slices.Clone(was.Heard), c.ID)
+	s.Recalled, s.CommandIDs = true, append(slices.Clone(was.CommandIDs), c.ID)
 	return &s, Done
 }
 
 func (x *Expo) result(c Command, out Outcome) Result {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	return Result{ID: c.ID, Outcome: out, Order: x.orders[c.Order], At: stateID(x.run, x.past.seq)}
+	return Result{ID: c.ID, Outcome: out, Order: x.orders[c.Order], At: stateID(x.run, x.history.seq)}
 }
 
 // follow has the pass's own board do what was done to an order of it. What is so already is
 // not done again.
-func (x *Expo) follow(ctx context.Context, s *sending) error {
+func (x *Expo) applyToOwnBoard(ctx context.Context, s *sentOrder) error {
 	own, to := x.o.Own, Bumped
-	if s.Back {
+	if s.Recalled {
 		to = Open
 	}
 	var errs []error
-	for _, p := range s.Parts {
-		if own != nil && p.Station == own.Station() && x.latest(p) == s {
-			errs = append(errs, own.settle(ctx, p.Job, to))
+	for _, p := range s.Cards {
+		if own != nil && p.Station == own.Station() && x.lastSentWith(p) == s {
+			errs = append(errs, own.moveTo(ctx, p.Job, to))
 		}
 	}
 	return errors.Join(errs...)
 }
 
 // latest is the last sending that a ticket was in.
-func (x *Expo) latest(p part) *sending {
+func (x *Expo) lastSentWith(p cardRef) *sentOrder {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	return x.last[p]
+	return x.lastSent[p]
 }
 
 // settle moves a card because the pass moved its order.
-func (b *Board) settle(ctx context.Context, job uint64, to CardState) error {
-	return b.alter(ctx, job, func(r *record) bool {
+func (b *Board) moveTo(ctx context.Context, job uint64, to CardState) error {
+	return b.update(ctx, job, func(r *record) bool {
 		if r.State == to {
 			return false
 		}
-		if r.Back = nil; to == Open {
+		if r.LastChange = nil; to == Open {
 			r.State, r.Off, r.OffAt = Open, 0, 0
 		} else {
-			b.leave(r, to)
+			b.takeOff(r, to)
 			r.Acked = true
 		}
 		r.Version++
@@ -211,7 +211,7 @@ func (x *Expo) sweep(ctx context.Context) {
 	x.mu.RLock()
 	var old []uint64
 	for off, s := range x.sent {
-		if time.Since(time.UnixMilli(s.At)) > 2*longestKept {
+		if time.Since(time.UnixMilli(s.At)) > 2*maxKeptFor {
 			old = append(old, off)
 		}
 	}
@@ -222,9 +222,9 @@ func (x *Expo) sweep(ctx context.Context) {
 			return
 		}
 		x.mu.Lock()
-		for _, p := range x.sent[off].Parts {
-			if x.last[p] == x.sent[off] {
-				delete(x.last, p)
+		for _, p := range x.sent[off].Cards {
+			if x.lastSent[p] == x.sent[off] {
+				delete(x.lastSent, p)
 			}
 		}
 		delete(x.sent, off)

@@ -14,7 +14,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-const viewer = "page0001"
+const testPage = "page0001"
 
 type pulse struct {
 	ID  string `json:"id"`
@@ -23,48 +23,48 @@ type pulse struct {
 
 func TestAPageIsToldWhatChangesAndGoesOnWhereItsStreamBroke(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWall(t)
+		w := newTestServer(t)
 		w.put("hot-line", 1)
 		c := w.client("127.0.0.1")
-		e := w.listen(c, "hot-line", viewer, "")
-		e.wants("hello")
-		e.wants("beat")
-		snap := decode[kds.Snapshot](t, e.wants("state").data)
+		e := w.listen(c, "hot-line", testPage, "")
+		e.want("hello")
+		e.want("beat")
+		snap := decode[kds.Snapshot](t, e.want("state").data)
 		if len(snap.Open) != 1 || snap.Open[0].Job != 1 {
 			t.Fatalf("the snapshot has %v", snap.Open)
 		}
 		w.put("hot-line", 2)
-		change := e.wants("change")
+		change := e.want("change")
 		if ev := decode[kds.Event](t, change.data); ev.Job != 2 || ev.ID != change.id {
 			t.Errorf("told %+v under %s", ev, change.id)
 		}
 		e.body.Close()
 		w.put("hot-line", 3, 4)
 		// A browser that comes back by itself says where it was in a header, the script in the address.
-		for name, again := range map[string]*ear{
-			"header": w.listen(c, "hot-line", viewer, snap.ID, "Last-Event-ID", change.id), "address": w.listen(c, "hot-line", "page0002", change.id),
+		for name, again := range map[string]*eventStream{
+			"header": w.listen(c, "hot-line", testPage, snap.ID, "Last-Event-ID", change.id), "address": w.listen(c, "hot-line", "page0002", change.id),
 		} {
 			for _, job := range []uint64{3, 4} {
-				if ev := decode[kds.Event](t, again.wants("change", "hello", "beat").data); ev.Job != job {
+				if ev := decode[kds.Event](t, again.want("change", "hello", "beat").data); ev.Job != job {
 					t.Errorf("%s: told of %d, want %d", name, ev.Job, job)
 				}
 			}
 		}
 		for _, odd := range []string{"nonsense", snap.Run + ".99", "0.1", ".", snap.Run, snap.Run + ".", snap.Run + ".-1", snap.Run + ".1.5", snap.Run + ".18446744073709551616", strings.Repeat("9", 8000)} {
-			w.listen(c, "hot-line", "page0003", odd).wants("state", "hello", "beat")
+			w.listen(c, "hot-line", "page0003", odd).want("state", "hello", "beat")
 		}
 	})
 }
 
 func TestAHeartbeatComesEveryFiveSecondsWithTheServersTimeAndTheNewestState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWall(t)
-		e := w.listen(w.client("127.0.0.1"), "hot-line", viewer, "")
-		e.wants("beat", "hello")
-		e.wants("state")
+		w := newTestServer(t)
+		e := w.listen(w.client("127.0.0.1"), "hot-line", testPage, "")
+		e.want("beat", "hello")
+		e.want("state")
 		for range 4 {
 			before := time.Now()
-			got := decode[pulse](t, e.wants("beat").data)
+			got := decode[pulse](t, e.want("beat").data)
 			if d := time.Since(before); d != 5*time.Second {
 				t.Errorf("it came after %v", d)
 			}
@@ -76,7 +76,7 @@ func TestAHeartbeatComesEveryFiveSecondsWithTheServersTimeAndTheNewestState(t *t
 }
 
 // attend reads the stream of a page and answers heartbeats until ctx ends.
-func (w *wall) attend(ctx context.Context, c *http.Client, station, page string) {
+func (w *testServer) answerBeats(ctx context.Context, c *http.Client, station, page string) {
 	e := w.listen(c, station, page, "")
 	go func() {
 		for ctx.Err() == nil {
@@ -103,11 +103,11 @@ func (w *wall) attend(ctx context.Context, c *http.Client, station, page string)
 
 func TestAPageIsLiveWhileItAnswersHeartbeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWall(t)
+		w := newTestServer(t)
 		s := w.screens["hot-line"]
 		c := w.client("127.0.0.1")
 		ctx, silence := context.WithCancel(t.Context())
-		w.attend(ctx, c, "hot-line", viewer)
+		w.answerBeats(ctx, c, "hot-line", testPage)
 		time.Sleep(time.Minute)
 		if n := s.Status().Live; n != 1 {
 			t.Errorf("%d live pages, want 1", n)
@@ -124,7 +124,7 @@ func TestAPageIsLiveWhileItAnswersHeartbeats(t *testing.T) {
 			t.Errorf("it was live for %v after its last answer", d)
 		}
 		// It answers again, on the same stream.
-		if code, text := w.post(c, "/screen/hot-line/shown", `{"page":"`+viewer+`","jobs":[]}`); code != http.StatusOK || !strings.Contains(text, `"fresh":true`) {
+		if code, text := w.post(c, "/screen/hot-line/shown", `{"page":"`+testPage+`","jobs":[]}`); code != http.StatusOK || !strings.Contains(text, `"fresh":true`) {
 			t.Errorf("answered %d %s, want to be asked for all cards", code, text)
 		}
 		if n := s.Status().Live; n != 1 {
@@ -135,15 +135,15 @@ func TestAPageIsLiveWhileItAnswersHeartbeats(t *testing.T) {
 
 func TestATicketIsShownWhenALivePageHasSaidSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWall(t)
+		w := newTestServer(t)
 		s := w.screens["hot-line"]
 		begin := func(context.Context) error { return nil }
-		if _, err := s.Print(t.Context(), plate(1), begin); !ticket.IsNotReady(err) {
+		if _, err := s.Print(t.Context(), delivery(1), begin); !ticket.IsNotReady(err) {
 			t.Errorf("without a page: %v", err)
 		}
-		w.attend(t.Context(), w.client("127.0.0.1"), "hot-line", viewer)
+		w.answerBeats(t.Context(), w.client("127.0.0.1"), "hot-line", testPage)
 		synctest.Wait()
-		if proof, err := s.Print(t.Context(), plate(1), begin); proof != ticket.Shown || err != nil {
+		if proof, err := s.Print(t.Context(), delivery(1), begin); proof != ticket.Shown || err != nil {
 			t.Errorf("with one: %s, %v", proof, err)
 		}
 	})
@@ -151,13 +151,13 @@ func TestATicketIsShownWhenALivePageHasSaidSo(t *testing.T) {
 
 func TestAPageThatGoesIsNotLiveAndOneThatComesRightBackIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWall(t)
+		w := newTestServer(t)
 		s := w.screens["hot-line"]
 		c := w.client("127.0.0.1")
-		come := func() *ear {
-			e := w.listen(c, "hot-line", viewer, "")
-			e.wants("hello")
-			w.post(c, "/screen/hot-line/shown", `{"page":"`+viewer+`"}`)
+		come := func() *eventStream {
+			e := w.listen(c, "hot-line", testPage, "")
+			e.want("hello")
+			w.post(c, "/screen/hot-line/shown", `{"page":"`+testPage+`"}`)
 			return e
 		}
 		e := come()
@@ -177,7 +177,7 @@ func TestAPageThatGoesIsNotLiveAndOneThatComesRightBackIs(t *testing.T) {
 			t.Error("four seconds without a stream and it is live")
 		}
 		come()
-		w.post(c, "/screen/hot-line/bye", `{"page":"`+viewer+`"}`)
+		w.post(c, "/screen/hot-line/bye", `{"page":"`+testPage+`"}`)
 		if s.Status().Live != 0 {
 			t.Error("it said goodbye and is live")
 		}
@@ -186,14 +186,14 @@ func TestAPageThatGoesIsNotLiveAndOneThatComesRightBackIs(t *testing.T) {
 
 func TestAPageThatDoesNotReadIsDroppedAndDelaysNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWall(t)
-		w.listen(w.client("127.0.0.1"), "hot-line", "deaf0001", "").wants("hello")
-		good := w.listen(w.client("127.0.0.1"), "hot-line", viewer, "")
-		good.wants("state", "hello", "beat")
+		w := newTestServer(t)
+		w.listen(w.client("127.0.0.1"), "hot-line", "deaf0001", "").want("hello")
+		good := w.listen(w.client("127.0.0.1"), "hot-line", testPage, "")
+		good.want("state", "hello", "beat")
 		before := runtime.NumGoroutine()
 		for job := uint64(1); job <= 300; job++ {
 			w.put("hot-line", job)
-			if ev := decode[kds.Event](t, good.wants("change", "beat").data); ev.Job != job {
+			if ev := decode[kds.Event](t, good.want("change", "beat").data); ev.Job != job {
 				t.Fatalf("told of %d, want %d", ev.Job, job)
 			}
 		}
@@ -214,18 +214,18 @@ func TestAPageThatDoesNotReadIsDroppedAndDelaysNobody(t *testing.T) {
 
 func TestAPageWithASlowRadioGetsAWholeBoard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWall(t)
-		long := plate(1)
+		w := newTestServer(t)
+		long := delivery(1)
 		long.Ticket.Lines[0].Name = strings.Repeat("long name ", 50_000)
 		if _, err := w.screens["hot-line"].Board().Put(t.Context(), long); err != nil {
 			t.Fatal(err)
 		}
-		c, err := w.line.DialFrom(t.Context(), "127.0.0.1")
+		c, err := w.network.DialFrom(t.Context(), "127.0.0.1")
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		fmt.Fprint(c, "GET /screen/hot-line/events?page="+viewer+" HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		fmt.Fprint(c, "GET /screen/hot-line/events?page="+testPage+" HTTP/1.1\r\nHost: localhost\r\n\r\n")
 		start, got, piece := time.Now(), 0, make([]byte, 16<<10)
 		for got < 500_000 {
 			n, err := c.Read(piece)
@@ -241,8 +241,8 @@ func TestAPageWithASlowRadioGetsAWholeBoard(t *testing.T) {
 
 func TestAPageThatNeverAnswersLosesItsStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWall(t)
-		e := w.listen(w.client("127.0.0.1"), "hot-line", viewer, "")
+		w := newTestServer(t)
+		e := w.listen(w.client("127.0.0.1"), "hot-line", testPage, "")
 		start := time.Now()
 		for {
 			if _, ok := e.next(); !ok {
@@ -257,10 +257,10 @@ func TestAPageThatNeverAnswersLosesItsStream(t *testing.T) {
 
 func TestStreamsEndAtOnceWhenTheServerStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWall(t)
+		w := newTestServer(t)
 		c := w.client("127.0.0.1")
-		w.attend(t.Context(), c, "hot-line", viewer)
-		e := w.listen(c, "cold", viewer, "")
+		w.answerBeats(t.Context(), c, "hot-line", testPage)
+		e := w.listen(c, "cold", testPage, "")
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
@@ -287,22 +287,22 @@ func TestStreamsEndAtOnceWhenTheServerStops(t *testing.T) {
 
 func TestANewConfigurationDisturbsOnlyWhoseScreenChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWall(t)
+		w := newTestServer(t)
 		c := w.client("127.0.0.1")
-		hot, cold := w.listen(c, "hot-line", viewer, ""), w.listen(c, "cold", viewer, "")
-		first := hot.wants("hello").data
-		hot.wants("state", "beat")
+		hot, cold := w.listen(c, "hot-line", testPage, ""), w.listen(c, "cold", testPage, "")
+		first := hot.want("hello").data
+		hot.want("state", "beat")
 		w.displays[0].Keys = map[string][]string{"bump": {"F1"}}
 		w.displays[1].Zone = time.FixedZone("", 3600)
 		w.server.Set(w.displays)
 		if ev, ok := hot.next("beat"); ok {
 			t.Errorf("the changed one is told %+v, want its end", ev)
 		}
-		if again := w.listen(c, "hot-line", viewer, "").wants("hello").data; again == first {
+		if again := w.listen(c, "hot-line", testPage, "").want("hello").data; again == first {
 			t.Error("a page cannot tell that it has to load itself again")
 		}
-		cold.wants("state", "hello", "beat")
-		if b := cold.wants("beat"); !strings.Contains(b.data, `"offset":60`) {
+		cold.want("state", "hello", "beat")
+		if b := cold.want("beat"); !strings.Contains(b.data, `"offset":60`) {
 			t.Errorf("the other goes on with %s", b.data)
 		}
 	})
@@ -310,7 +310,7 @@ func TestANewConfigurationDisturbsOnlyWhoseScreenChanged(t *testing.T) {
 
 // An idle page costs the server less than 1 KB a second, and fifty screens less than 64 MB.
 func BenchmarkScreen(b *testing.B) {
-	w := newWall(b)
+	w := newTestServer(b)
 	for job := uint64(1); job <= 200; job++ {
 		w.put("hot-line", job)
 	}
@@ -318,10 +318,10 @@ func BenchmarkScreen(b *testing.B) {
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	const screens = 50
-	ears := make([]*ear, 0, screens)
+	ears := make([]*eventStream, 0, screens)
 	for i := range screens {
 		e := w.listen(w.client("127.0.0.1"), "hot-line", fmt.Sprintf("page%04d", i), "")
-		e.wants("state", "hello", "beat")
+		e.want("state", "hello", "beat")
 		ears = append(ears, e)
 	}
 	runtime.GC()
@@ -331,7 +331,7 @@ func BenchmarkScreen(b *testing.B) {
 		job++
 		w.put("hot-line", job)
 		for _, e := range ears {
-			e.wants("change", "beat")
+			e.want("change", "beat")
 		}
 	}
 	used := after.HeapInuse + after.StackInuse - before.HeapInuse - before.StackInuse

@@ -9,30 +9,30 @@ import (
 // sweep forgets cards that can no longer be recalled. One that the shelf keeps all the same
 // is forgotten at the next start. write is held.
 func (b *Board) sweep(ctx context.Context) {
-	for _, job := range b.old() {
+	for _, job := range b.forgettable() {
 		if err := b.o.KV.Delete(ctx, cardKey(job)); err != nil {
 			b.log.Debug("an old card is kept for now", "job", job, "err", err)
 			return
 		}
-		b.tell(job, nil)
+		b.publish(job, nil)
 	}
 }
 
 // mostKept bounds what the pass can keep of a station's cards, and longestKept for how long.
 const (
-	mostKept    = 1000
-	longestKept = 12 * time.Hour
+	maxKept    = 1000
+	maxKeptFor = 12 * time.Hour
 )
 
-func (b *Board) old() (jobs []uint64) {
+func (b *Board) forgettable() (jobs []uint64) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	now := time.Now()
-	off := b.offBoard()
+	off := b.notOpen()
 	for i, e := range off {
 		wanted := i < b.o.RecallKeep && b.recallable(e, now)
-		if !wanted && i < mostKept && now.Sub(time.UnixMilli(e.rec.OffAt)) < longestKept {
-			wanted = slices.ContainsFunc(b.watched, func(w *watcher) bool { return w.keep(e.rec.Job) })
+		if !wanted && i < maxKept && now.Sub(time.UnixMilli(e.rec.OffAt)) < maxKeptFor {
+			wanted = slices.ContainsFunc(b.watchers, func(w *watcher) bool { return w.needs(e.rec.Job) })
 		}
 		if !wanted {
 			jobs = append(jobs, e.rec.Job)
@@ -42,14 +42,14 @@ func (b *Board) old() (jobs []uint64) {
 }
 
 // offBoard is what is not open, the latest first. mu is held.
-func (b *Board) offBoard() []*entry {
+func (b *Board) notOpen() []*entry {
 	var off []*entry
 	for _, e := range b.cards {
 		if e.card.State != Open {
 			off = append(off, e)
 		}
 	}
-	slices.SortFunc(off, func(x, y *entry) int { return -compare(x.rec.Off, y.rec.Off, x.rec.Job, y.rec.Job) })
+	slices.SortFunc(off, func(x, y *entry) int { return -compareTwo(x.rec.Off, y.rec.Off, x.rec.Job, y.rec.Job) })
 	return off
 }
 

@@ -48,30 +48,30 @@ type Expo struct {
 
 	// write is held over a whole change. Taken inside a board's write, so no board may be changed
 	// while it is held.
-	write sync.Mutex
-	off   uint64
-	ends  []func()
+	write   sync.Mutex
+	lastOff uint64
+	unwatch []func()
 
-	mu      sync.RWMutex // as of [Board]; taken inside a board's mu
-	sent    map[uint64]*sending
-	last    map[part]*sending // the latest that a ticket was in
-	orders  map[string]*Order // as told last
-	past    eventLog
-	changed chan struct{}
+	mu       sync.RWMutex // as of [Board]; taken inside a board's mu
+	sent     map[uint64]*sentOrder
+	lastSent map[cardRef]*sentOrder // the latest that a ticket was in
+	orders   map[string]*Order      // as told last
+	history  history
+	changed  chan struct{}
 }
 
 // A sending is one bump of the pass, as stored.
-type sending struct {
-	V     int      `json:"v"`
-	Off   uint64   `json:"off"`
-	At    int64    `json:"at"`
-	Key   string   `json:"key"` // of the open order
-	Parts []part   `json:"parts"`
-	Back  bool     `json:"back,omitempty"` // it was undone or recalled
-	Heard []string `json:"heard"`
+type sentOrder struct {
+	V          int       `json:"v"`
+	Off        uint64    `json:"off"`
+	At         int64     `json:"at"`
+	Key        string    `json:"key"` // of the open order
+	Cards      []cardRef `json:"parts"`
+	Recalled   bool      `json:"back,omitempty"` // it was undone or recalled
+	CommandIDs []string  `json:"heard"`
 }
 
-type part struct {
+type cardRef struct {
 	Station string `json:"station"`
 	Job     uint64 `json:"job"`
 }
@@ -90,7 +90,7 @@ func OpenExpo(ctx context.Context, o ExpoOptions) (*Expo, error) {
 	orDefault(&o.Events, 1000)
 	x := &Expo{
 		o: o, log: o.Logger.With("component", "kds", "station", o.Station), run: newRun(),
-		sent: map[uint64]*sending{}, last: map[part]*sending{}, orders: map[string]*Order{}, past: eventLog{keep: o.Events}, changed: make(chan struct{}),
+		sent: map[uint64]*sentOrder{}, lastSent: map[cardRef]*sentOrder{}, orders: map[string]*Order{}, history: history{keep: o.Events}, changed: make(chan struct{}),
 	}
 	x.boards = slices.Clone(o.Of)
 	if o.Own != nil {
@@ -100,14 +100,14 @@ func OpenExpo(ctx context.Context, o ExpoOptions) (*Expo, error) {
 		return nil, fmt.Errorf("open pass %s: %w", o.Station, err)
 	}
 	for _, b := range x.boards {
-		x.ends = append(x.ends, b.watch(&watcher{x.refresh, func(job uint64) bool { return x.needs(b.Station(), job) }}))
+		x.unwatch = append(x.unwatch, b.watch(&watcher{x.refresh, func(job uint64) bool { return x.needs(b.Station(), job) }}))
 	}
 	x.refresh()
 	for _, s := range x.sent {
-		if s.Back { // its own cards may have been bumped since
+		if s.Recalled { // its own cards may have been bumped since
 			continue
 		}
-		if err := x.follow(ctx, s); err != nil {
+		if err := x.applyToOwnBoard(ctx, s); err != nil {
 			return nil, fmt.Errorf("open pass %s: %w", o.Station, err)
 		}
 	}
@@ -120,7 +120,7 @@ func (x *Expo) load() error {
 		if !strings.HasPrefix(key, sentPrefix) {
 			return true
 		}
-		s := &sending{}
+		s := &sentOrder{}
 		if err := json.Unmarshal(value, s); err != nil || s.V != recordVersion {
 			x.log.Warn("an order that the pass sent out cannot be read, it shows again", "key", key, "err", err)
 			return true
@@ -131,29 +131,29 @@ func (x *Expo) load() error {
 }
 
 // remember needs mu, once x is known to others.
-func (x *Expo) remember(s *sending) {
-	x.sent[s.Off], x.off = s, max(x.off, s.Off)
-	for _, p := range s.Parts {
-		if was := x.last[p]; was == nil || was.Off <= s.Off {
-			x.last[p] = s
+func (x *Expo) remember(s *sentOrder) {
+	x.sent[s.Off], x.lastOff = s, max(x.lastOff, s.Off)
+	for _, p := range s.Cards {
+		if was := x.lastSent[p]; was == nil || was.Off <= s.Off {
+			x.lastSent[p] = s
 		}
 	}
 }
 
 // A watcher is who looks at a board.
 type watcher struct {
-	changed func()                // called after each change, outside mu
-	keep    func(job uint64) bool // asked whether it needs a card that could be forgotten
+	onChange func()                // called after each change, outside mu
+	needs    func(job uint64) bool // asked whether it needs a card that could be forgotten
 }
 
 func (b *Board) watch(w *watcher) (end func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.watched = append(slices.Clip(b.watched), w)
+	b.watchers = append(slices.Clip(b.watchers), w)
 	return func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		b.watched = slices.DeleteFunc(slices.Clone(b.watched), func(o *watcher) bool { return o == w })
+		b.watchers = slices.DeleteFunc(slices.Clone(b.watchers), func(o *watcher) bool { return o == w })
 	}
 }
 
@@ -162,25 +162,25 @@ func (b *Board) watch(w *watcher) (end func()) {
 func (x *Expo) Close() {
 	x.write.Lock()
 	defer x.write.Unlock()
-	for _, end := range x.ends {
+	for _, end := range x.unwatch {
 		end()
 	}
-	x.ends = nil
+	x.unwatch = nil
 }
 
 // needs says that the pass has a ticket, or can have it back.
 func (x *Expo) needs(station string, job uint64) bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	s := x.last[part{station, job}]
-	return s == nil || s.Back || time.Since(time.UnixMilli(s.At)) < x.o.RecallFor
+	s := x.lastSent[cardRef{station, job}]
+	return s == nil || s.Recalled || time.Since(time.UnixMilli(s.At)) < x.o.RecallFor
 }
 
 // refresh makes the orders anew and tells which of them changed.
 func (x *Expo) refresh() {
 	x.write.Lock()
 	defer x.write.Unlock()
-	x.tell()
+	x.publish()
 }
 
 const sentPrefix = "sent/"

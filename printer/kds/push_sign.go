@@ -59,11 +59,11 @@ func (s signer) sign(id string, at time.Time, body []byte) string {
 	var all []string
 	for _, key := range s.keys {
 		h := hmac.New(sha256.New, key)
-		fmt.Fprintf(h, "%s.%s.", id, seconds(at))
+		fmt.Fprintf(h, "%s.%s.", id, unixSeconds(at))
 		h.Write(body)
 		all = append(all, "v1,"+base64.StdEncoding.EncodeToString(h.Sum(nil)))
 	}
 	return strings.Join(all, " ")
 }
 
-func seconds(t time.Time) string { return strconv.FormatInt(t.Unix(), 10) }
+func unixSeconds(t time.Time) string { return strconv.FormatInt(t.Unix(), 10) }

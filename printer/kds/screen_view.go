@@ -40,7 +40,7 @@ func (x expoSource) open() (cards []*Card) {
 
 // A face is one screen as it is served, and who is looking at it. It is replaced when the
 // configuration changes.
-type face struct {
+type screenView struct {
 	screen      *Screen
 	name, title string
 	expo        bool
@@ -48,12 +48,12 @@ type face struct {
 	setup       setup
 	setupTag    string
 	beat        time.Duration
-	gone        chan struct{} // closed when the display is served no more
-	end         func()
-	latest      atomic.Pointer[Display] // the configuration; what of it is not in setup may change
+	stopped     chan struct{} // closed when the display is served no more
+	stop        func()
+	config      atomic.Pointer[Display] // the configuration; what of it is not in setup may change
 
-	mu    sync.Mutex // guards pages and what is in them
-	pages map[string]*viewer
+	mu      sync.Mutex // guards pages and what is in them
+	clients map[string]*testPage
 }
 
 // setup is what a page has to know beside the board. A page that was made of another one
@@ -72,24 +72,24 @@ type setup struct {
 	Alarm     []string            `json:"alarm"` // what in a note is an allergy
 }
 
-func newDisplay(d Display, beat time.Duration, web string) *face {
+func newScreenView(d Display, beat time.Duration, web string) *screenView {
 	o := d.Screen.Options()
-	n := &face{
+	n := &screenView{
 		screen: d.Screen, name: o.Name, title: o.Title, expo: o.Expo != nil, beat: beat,
-		gone: make(chan struct{}), pages: map[string]*viewer{},
+		stopped: make(chan struct{}), clients: map[string]*testPage{},
 	}
-	n.end = sync.OnceFunc(func() { close(n.gone) })
+	n.stop = sync.OnceFunc(func() { close(n.stopped) })
 	recallFor := o.Board.o.RecallFor
 	if n.expo {
 		n.source, recallFor = expoSource{o.Expo}, o.Expo.o.RecallFor
 	} else {
 		n.source = boardSource{o.Board}
 	}
-	n.latest.Store(&d)
+	n.config.Store(&d)
 	n.setup = setup{
 		Web: web, Name: o.Name, Title: o.Title, Expo: n.expo, Beat: beat.Milliseconds(),
 		WarnAfter: o.WarnAfter.Milliseconds(), LateAfter: o.LateAfter.Milliseconds(), RecallFor: recallFor.Milliseconds(),
-		Keys: keysFor(d.Keys), Print: d.Print != nil, Alarm: alarms(),
+		Keys: withCustomKeys(d.Keys), Print: d.Print != nil, Alarm: allergyWords(),
 	}
 	b, _ := json.Marshal(n.setup) // strings and numbers
 	sum := sha256.Sum256(b)
@@ -98,13 +98,13 @@ func newDisplay(d Display, beat time.Duration, web string) *face {
 }
 
 // Name, Title and Path are for the page on which a screen is chosen.
-func (d *face) Name() string  { return d.name }
-func (d *face) Title() string { return d.title }
-func (d *face) Path() string  { return "/screen/" + url.PathEscape(d.name) }
+func (d *screenView) Name() string  { return d.name }
+func (d *screenView) Title() string { return d.title }
+func (d *screenView) Path() string  { return "/screen/" + url.PathEscape(d.name) }
 
 // offset is how many minutes the kitchen's clock is ahead of UTC.
-func (d *face) offset(t time.Time) int {
-	zone := d.latest.Load().Zone
+func (d *screenView) zoneOffset(t time.Time) int {
+	zone := d.config.Load().Zone
 	if zone == nil {
 		zone = time.Local
 	}
@@ -114,91 +114,91 @@ func (d *face) offset(t time.Time) int {
 
 // A viewer is one page. It is live while it answers heartbeats: a tablet that was carried out
 // of range, or switched off, has an open connection for a long time.
-type viewer struct {
-	id       string
-	streams  int
-	answered time.Time // when it last said that it is there
-	leave    func()    // of the Screen; nil: it is not live
-	close    *time.Timer
+type testPage struct {
+	id          string
+	streams     int
+	answered    time.Time // when it last said that it is there
+	leaveScreen func()    // of the Screen; nil: it is not live
+	removeTimer *time.Timer
 }
 
 const (
 	// missedBeats is how many heartbeats a live page may leave unanswered, and half of one for
 	// the way.
-	missedBeats = 2.5
+	maxMissedBeats = 2.5
 	// comesBack is how long a page whose stream broke is live without one. A reload or a
 	// hiccup of the radio is not the end of a screen.
-	comesBack = 3 * time.Second
+	reconnectGrace = 3 * time.Second
 )
 
 // opened notes a stream of a page; closed must be called when it ends.
-func (d *face) opened(id string) (closed func()) {
+func (d *screenView) streamOpened(id string) (closed func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	v := d.pages[id]
+	v := d.clients[id]
 	if v == nil {
-		v = &viewer{id: id}
-		d.pages[id] = v
+		v = &testPage{id: id}
+		d.clients[id] = v
 	}
 	v.streams++
-	if v.close != nil {
-		v.close.Stop()
-		v.close = nil
+	if v.removeTimer != nil {
+		v.removeTimer.Stop()
+		v.removeTimer = nil
 	}
-	return sync.OnceFunc(func() { d.closed(v) })
+	return sync.OnceFunc(func() { d.streamClosed(v) })
 }
 
-func (d *face) closed(v *viewer) {
+func (d *screenView) streamClosed(v *testPage) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if v.streams--; v.streams > 0 {
 		return
 	}
-	if v.leave == nil {
+	if v.leaveScreen == nil {
 		d.drop(v)
 		return
 	}
-	v.close = time.AfterFunc(comesBack, func() { d.dismiss(v.id, false) })
+	v.removeTimer = time.AfterFunc(reconnectGrace, func() { d.removeClient(v.id, false) })
 }
 
 // dismiss forgets a page. Only one that says so itself goes while it has a stream.
-func (d *face) dismiss(id string, itself bool) {
+func (d *screenView) removeClient(id string, itself bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if v := d.pages[id]; v != nil && (itself || v.streams == 0) {
+	if v := d.clients[id]; v != nil && (itself || v.streams == 0) {
 		d.drop(v)
 	}
 }
 
 // drop needs mu.
-func (d *face) drop(v *viewer) {
-	d.sleep(v)
-	if v.streams <= 0 && d.pages[v.id] == v {
-		delete(d.pages, v.id)
+func (d *screenView) drop(v *testPage) {
+	d.setNotLive(v)
+	if v.streams <= 0 && d.clients[v.id] == v {
+		delete(d.clients, v.id)
 	}
 }
 
 // sleep needs mu.
-func (d *face) sleep(v *viewer) {
-	if v.leave != nil {
-		v.leave()
-		v.leave = nil
+func (d *screenView) setNotLive(v *testPage) {
+	if v.leaveScreen != nil {
+		v.leaveScreen()
+		v.leaveScreen = nil
 	}
 }
 
 // answer notes that a page is there and shows these cards. fresh says that the Screen did not
 // know the page, so it has to name all the cards that it shows; ok is false for a page
 // without a stream: nobody would tell it of changes.
-func (d *face) answer(id string, jobs []uint64) (fresh, ok bool) {
+func (d *screenView) clientAnswered(id string, jobs []uint64) (fresh, ok bool) {
 	d.mu.Lock()
-	v := d.pages[id]
+	v := d.clients[id]
 	if v == nil || v.streams == 0 {
 		d.mu.Unlock()
 		return false, false
 	}
 	v.answered = time.Now()
-	if v.leave == nil {
-		fresh, v.leave = true, d.screen.Join(id)
+	if v.leaveScreen == nil {
+		fresh, v.leaveScreen = true, d.screen.Join(id)
 	}
 	d.mu.Unlock()
 	if len(jobs) > 0 {
@@ -209,10 +209,10 @@ func (d *face) answer(id string, jobs []uint64) (fresh, ok bool) {
 
 // doze ends the liveness of a page that has not answered for too long. It returns for how
 // long it has not, counted from the given time if it never did.
-func (d *face) doze(id string, since time.Time) time.Duration {
+func (d *screenView) expireClient(id string, since time.Time) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	v := d.pages[id]
+	v := d.clients[id]
 	if v == nil {
 		return 0
 	}
@@ -220,17 +220,17 @@ func (d *face) doze(id string, since time.Time) time.Duration {
 		since = v.answered
 	}
 	silent := time.Since(since)
-	if silent > time.Duration(missedBeats*float64(d.beat)) {
-		d.sleep(v)
+	if silent > time.Duration(maxMissedBeats*float64(d.beat)) {
+		d.setNotLive(v)
 	}
 	return silent
 }
 
 // abandon makes all pages not live, because the server stops or the display is gone.
-func (d *face) abandon() {
+func (d *screenView) setAllNotLive() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, v := range slices.Collect(maps.Values(d.pages)) {
-		d.sleep(v)
+	for _, v := range slices.Collect(maps.Values(d.clients)) {
+		d.setNotLive(v)
 	}
 }

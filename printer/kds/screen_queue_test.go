@@ -18,7 +18,7 @@ import (
 )
 
 // A kitchenette is a real queue and a dispatcher with one line, and what restarts of it share.
-type kitchenette struct {
+type screenHarness struct {
 	t    *testing.T
 	path string
 	q    *queue.Queue
@@ -26,17 +26,17 @@ type kitchenette struct {
 	seq  int
 	// of hang
 	s       *Screen
-	flaky   flaky
+	flaky   flakyRescuer
 	unwatch func()
 }
 
-func newKitchenette(t *testing.T) *kitchenette {
-	k := &kitchenette{t: t, path: filepath.Join(t.TempDir(), "ticketrail.db")}
+func newScreenHarness(t *testing.T) *screenHarness {
+	k := &screenHarness{t: t, path: filepath.Join(t.TempDir(), "ticketrail.db")}
 	k.start()
 	return k
 }
 
-func (k *kitchenette) start() {
+func (k *screenHarness) start() {
 	k.t.Helper()
 	q, err := queue.Open(queue.Options{Path: k.path, Reserve: -1, NoSync: true})
 	if err != nil {
@@ -46,7 +46,7 @@ func (k *kitchenette) start() {
 	k.q, k.d = q, dispatch.New(dispatch.Options{Queue: dispatch.From(q)})
 }
 
-func (k *kitchenette) stop() {
+func (k *screenHarness) stop() {
 	k.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -61,7 +61,7 @@ func (k *kitchenette) stop() {
 	}
 }
 
-func (k *kitchenette) order(n int) {
+func (k *screenHarness) order(n int) {
 	k.t.Helper()
 	for range n {
 		k.seq++
@@ -77,7 +77,7 @@ func (k *kitchenette) order(n int) {
 }
 
 // states is what became of every job, the oldest first.
-func (k *kitchenette) states() string {
+func (k *screenHarness) states() string {
 	k.t.Helper()
 	all, err := k.q.Jobs(context.Background(), queue.Filter{})
 	if err != nil {
@@ -92,7 +92,7 @@ func (k *kitchenette) states() string {
 }
 
 // hang gives the line a screen, with grill as its backup, a station of its own.
-func (k *kitchenette) hang(paper *roll) *Screen {
+func (k *screenHarness) newScreen(paper *fakePrinter) *Screen {
 	k.flaky.Rescuer = k.q
 	s := NewScreen(ScreenOptions{
 		Name: "hot-line", Board: open(k.t, k.q.KV("board hot-line")), Backup: "grill", Rescuer: &k.flaky,
@@ -100,21 +100,21 @@ func (k *kitchenette) hang(paper *roll) *Screen {
 	})
 	k.watch(s)
 	k.d.Set([]dispatch.Lane{
-		{Name: "hot-line", Station: s, Backups: []dispatch.Backup{{Name: "grill", Station: s.StandIn(paper), After: s.Options().HoldFor}}},
+		{Name: "hot-line", Station: s, Backups: []dispatch.Backup{{Name: "grill", Station: s.WrapBackup(paper), After: s.Options().HoldFor}}},
 		{Name: "grill", Station: paper},
 	})
 	return s
 }
 
-func (k *kitchenette) watch(s *Screen) {
+func (k *screenHarness) watch(s *Screen) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var watching sync.WaitGroup
-	watching.Go(func() { s.Watch(ctx) })
+	watching.Go(func() { s.RunRescue(ctx) })
 	k.s, k.unwatch = s, func() { cancel(); watching.Wait() }
 }
 
 // end stops all of it.
-func (k *kitchenette) end() {
+func (k *screenHarness) closeAll() {
 	k.t.Helper()
 	k.unwatch()
 	k.stop()
@@ -122,15 +122,15 @@ func (k *kitchenette) end() {
 
 func TestTicketsWaitForAScreenAndAreShownAtOnceWhenOneOpens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := newKitchenette(t)
-		s := k.hang(&roll{})
-		defer k.end()
+		k := newScreenHarness(t)
+		s := k.newScreen(&fakePrinter{})
+		defer k.closeAll()
 		k.order(3)
 		time.Sleep(10 * time.Second)
 		if got := k.states(); strings.Contains(got, "shown") || jobs(s.Board()) != "|" {
 			t.Errorf("before: %s, board %q", got, jobs(s.Board()))
 		}
-		defer browser(s, "a")()
+		defer openPage(s, "a")()
 		time.Sleep(300 * time.Millisecond)
 		if got := k.states(); got != "shown shown shown" || jobs(s.Board()) != "1 2 3 |" {
 			t.Errorf("after: %s, board %q", got, jobs(s.Board()))
@@ -140,19 +140,19 @@ func TestTicketsWaitForAScreenAndAreShownAtOnceWhenOneOpens(t *testing.T) {
 
 func TestWithNobodyLookingALineComesOutOfItsBackupInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k, paper := newKitchenette(t), &roll{}
-		s := k.hang(paper)
-		defer k.end()
-		closed := browser(s, "a")
+		k, paper := newScreenHarness(t), &fakePrinter{}
+		s := k.newScreen(paper)
+		defer k.closeAll()
+		closed := openPage(s, "a")
 		k.order(2)
 		time.Sleep(time.Second)
 		closed()
 		time.Sleep(5 * time.Second)
 		k.order(3)
 		time.Sleep(14 * time.Second)
-		paper.came(t)
+		paper.wantPrinted(t)
 		time.Sleep(time.Minute)
-		paper.came(t, "1 for hot-line (screen down), was shown", "2 for hot-line (screen down), was shown",
+		paper.wantPrinted(t, "1 for hot-line (screen down), was shown", "2 for hot-line (screen down), was shown",
 			"3 for hot-line (screen down)", "4 for hot-line (screen down)", "5 for hot-line (screen down)")
 		if got := k.states(); got != "shown shown sent sent sent sent sent" {
 			t.Error(got)
@@ -162,32 +162,32 @@ func TestWithNobodyLookingALineComesOutOfItsBackupInOrder(t *testing.T) {
 		}
 		k.order(1)
 		time.Sleep(time.Minute)
-		paper.came(t, "6 for hot-line (screen down)")
-		defer browser(s, "a")()
+		paper.wantPrinted(t, "6 for hot-line (screen down)")
+		defer openPage(s, "a")()
 		k.order(1)
 		time.Sleep(time.Second)
 		if got := jobs(s.Board()); got != "1 2 9 |" {
 			t.Errorf("board %q", got)
 		}
-		paper.came(t)
+		paper.wantPrinted(t)
 	})
 }
 
 func TestARestartShowsTheSameBoard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := newKitchenette(t)
-		s := k.hang(&roll{})
-		closed := browser(s, "a")
+		k := newScreenHarness(t)
+		s := k.newScreen(&fakePrinter{})
+		closed := openPage(s, "a")
 		k.order(4)
 		time.Sleep(time.Second)
-		wants(t, s.Board(), press(s.Board(), Bump, 2, 0), Done)
-		wants(t, s.Board(), press(s.Board(), ItemDone, 3, 0), Done)
+		wantOutcome(t, s.Board(), press(s.Board(), Bump, 2, 0), Done)
+		wantOutcome(t, s.Board(), press(s.Board(), ItemDone, 3, 0), Done)
 		before := s.Board().Snapshot()
 		closed()
-		k.end()
+		k.closeAll()
 		k.start()
-		s = k.hang(&roll{})
-		defer k.end()
+		s = k.newScreen(&fakePrinter{})
+		defer k.closeAll()
 		after := s.Board().Snapshot()
 		if diff := cmp.Diff(before.Open, after.Open); diff != "" {
 			t.Errorf("open (-before +after):\n%s", diff)

@@ -12,13 +12,13 @@ import (
 const (
 	// streamWithin is how long a page may take to read what it is sent; then it is dropped, and
 	// comes back for a snapshot. Until then the kernel's buffer is all it holds.
-	streamWithin = 10 * time.Second
-	streamPiece  = 32 << 10 // bytes that it has that long for
+	streamWriteTimeout = 10 * time.Second
+	streamChunk        = 32 << 10 // bytes that it has that long for
 	// silentFor is how long a page may leave every heartbeat unanswered and keep its stream: the
 	// connection of a tablet that is switched off does not end by itself. One whose
 	// tab is in the background just comes back.
-	silentFor = 2 * time.Minute
-	comeBack  = "retry: 2000\n" // milliseconds
+	maxSilence  = 2 * time.Minute
+	streamRetry = "retry: 2000\n" // milliseconds
 )
 
 // hello is the first thing a page is told on a stream.
@@ -34,19 +34,19 @@ type beat struct {
 	Offset int    `json:"offset"` // of the kitchen's clock, minutes ahead of UTC
 }
 
-func (d *face) pulse() beat {
+func (d *screenView) newBeat() beat {
 	now := time.Now()
-	return beat{ID: d.source.At(), Now: now.UnixMilli(), Offset: d.offset(now)}
+	return beat{ID: d.source.At(), Now: now.UnixMilli(), Offset: d.zoneOffset(now)}
 }
 
 // events streams what changes, as long as the page reads and answers.
-func (s *Server) events(w http.ResponseWriter, r *http.Request, d *face, g *guest) {
+func (s *Server) events(w http.ResponseWriter, r *http.Request, d *screenView, g *grant) {
 	id := r.URL.Query().Get("page")
-	if !pageID(id) {
+	if !validPageID(id) {
 		http.Error(w, "page: want 8 to 64 letters and digits", http.StatusBadRequest)
 		return
 	}
-	leave, ok := s.enter(g)
+	leave, ok := s.countStream(g)
 	if !ok {
 		w.Header().Set("Retry-After", "10")
 		http.Error(w, "too many screens are open", http.StatusServiceUnavailable)
@@ -61,24 +61,24 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, d *face, g *gues
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no") // a proxy that gathers answers would make the page late
 	g.renew(w, r)
-	closed := d.opened(id)
+	closed := d.streamOpened(id)
 	defer closed()
-	st := &stream{d: d, page: id, last: after, out: w, rc: http.NewResponseController(w), started: time.Now()}
+	st := &stream{view: d, page: id, last: after, out: w, rc: http.NewResponseController(w), started: time.Now()}
 	// The time-outs of the server are for answers that end.
-	if st.rc.SetReadDeadline(time.Time{}) != nil || st.greet() != nil {
+	if st.rc.SetReadDeadline(time.Time{}) != nil || st.sendHello() != nil {
 		return
 	}
 	st.run(r, s.stopping, g.revoked())
 }
 
 // enter counts a stream of a guest, unless there are too many.
-func (s *Server) enter(g *guest) (leave func(), ok bool) {
+func (s *Server) countStream(g *grant) (leave func(), ok bool) {
 	own := new(atomic.Int64)
 	if g.pairing != nil {
 		own = &g.pairing.streams
 	}
 	leave = func() { s.streams.Add(-1); own.Add(-1) }
-	if all, mine := s.streams.Add(1), own.Add(1); all > mostStreams || mine > mostOnePairing {
+	if all, mine := s.streams.Add(1), own.Add(1); all > maxStreams || mine > maxStreamsPerPairing {
 		leave()
 		return nil, false
 	}
@@ -86,7 +86,7 @@ func (s *Server) enter(g *guest) (leave func(), ok bool) {
 }
 
 type stream struct {
-	d       *face
+	view    *screenView
 	page    string
 	last    string    // id of the state that the page has been told of
 	out     io.Writer // buffered by the server
@@ -95,46 +95,46 @@ type stream struct {
 }
 
 func (st *stream) run(r *http.Request, stopping, revoked <-chan struct{}) {
-	tick := time.NewTicker(st.d.beat)
+	tick := time.NewTicker(st.view.beat)
 	defer tick.Stop()
 	for {
-		changed := st.d.source.Changed() // before looking, so that no change falls between
-		if err := st.tell(); err != nil {
+		changed := st.view.source.Changed() // before looking, so that no change falls between
+		if err := st.sendChanges(); err != nil {
 			return
 		}
 		select {
 		case <-changed:
 		case <-tick.C:
-			if st.d.doze(st.page, st.started) > silentFor || st.pulse() != nil {
+			if st.view.expireClient(st.page, st.started) > maxSilence || st.sendBeat() != nil {
 				return
 			}
 		case <-r.Context().Done():
 			return
 		case <-revoked:
-			st.d.dismiss(st.page, true)
+			st.view.removeClient(st.page, true)
 			return
-		case <-st.d.gone:
-			st.d.dismiss(st.page, true)
+		case <-st.view.stopped:
+			st.view.removeClient(st.page, true)
 			return
 		case <-stopping:
-			st.d.abandon()
+			st.view.setAllNotLive()
 			return
 		}
 	}
 }
 
-func (st *stream) greet() error {
-	b, _ := json.Marshal(hello{Setup: st.d.setupTag, Beat: st.d.beat.Milliseconds()})
-	_, _ = io.WriteString(st.out, comeBack)
-	st.message("hello", "", b)
-	return st.pulse()
+func (st *stream) sendHello() error {
+	b, _ := json.Marshal(hello{Setup: st.view.setupTag, Beat: st.view.beat.Milliseconds()})
+	_, _ = io.WriteString(st.out, streamRetry)
+	st.writeEvent("hello", "", b)
+	return st.sendBeat()
 }
 
 // tell sends what the page has not been told: what happened since, or everything.
-func (st *stream) tell() error {
-	events, ok := st.d.source.Since(st.last)
+func (st *stream) sendChanges() error {
+	events, ok := st.view.source.Since(st.last)
 	if !ok {
-		snap := st.d.source.snapshot()
+		snap := st.view.source.snapshot()
 		b, err := json.Marshal(snap)
 		if err != nil {
 			return err
@@ -145,54 +145,54 @@ func (st *stream) tell() error {
 		case ExpoSnapshot:
 			st.last = s.ID
 		}
-		st.message("state", st.last, b)
+		st.writeEvent("state", st.last, b)
 		return st.flush()
 	}
 	if len(events) == 0 {
 		return nil
 	}
 	for _, e := range events {
-		st.message("change", e.ID, e.JSON())
+		st.writeEvent("change", e.ID, e.JSON())
 		st.last = e.ID
 	}
 	return st.flush()
 }
 
-func (st *stream) pulse() error {
-	b, _ := json.Marshal(st.d.pulse())
-	st.message("beat", "", b)
+func (st *stream) sendBeat() error {
+	b, _ := json.Marshal(st.view.newBeat())
+	st.writeEvent("beat", "", b)
 	return st.flush()
 }
 
 // message writes one event. Data is JSON, which has no line breaks of its own. An error of the
 // connection stays and is seen by flush.
-func (st *stream) message(kind, id string, data []byte) {
+func (st *stream) writeEvent(kind, id string, data []byte) {
 	var head string
 	if id != "" {
 		head = "id: " + id + "\n"
 	}
 	st.write([]byte(head + "event: " + kind + "\ndata: "))
 	// A whole board may take a slow radio longer than one piece of it.
-	for piece := range slices.Chunk(data, streamPiece) {
+	for piece := range slices.Chunk(data, streamChunk) {
 		st.write(piece)
 	}
 	st.write([]byte("\n\n"))
 }
 
 func (st *stream) write(b []byte) {
-	_ = st.rc.SetWriteDeadline(time.Now().Add(streamWithin))
+	_ = st.rc.SetWriteDeadline(time.Now().Add(streamWriteTimeout))
 	_, _ = st.out.Write(b)
 }
 
 func (st *stream) flush() error {
-	if err := st.rc.SetWriteDeadline(time.Now().Add(streamWithin)); err != nil {
+	if err := st.rc.SetWriteDeadline(time.Now().Add(streamWriteTimeout)); err != nil {
 		return err
 	}
 	return st.rc.Flush()
 }
 
 // pageID says whether a page may call itself that.
-func pageID(id string) bool {
+func validPageID(id string) bool {
 	if len(id) < 8 || len(id) > 64 {
 		return false
 	}

@@ -17,12 +17,12 @@ import (
 
 func TestADisplayThatFailsForAnHourGetsEachTicketOnceInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := newKitchenette(t)
+		k := newScreenHarness(t)
 		defer k.stop()
 		start := time.Now()
 		var taken, order []string
 		asked := 0
-		p := display(t, func(w http.ResponseWriter, r *http.Request) {
+		p := newPush(t, func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body)
 			asked++
 			key := r.Header.Get("Idempotency-Key")
@@ -54,9 +54,9 @@ func TestADisplayThatFailsForAnHourGetsEachTicketOnceInOrder(t *testing.T) {
 
 func TestAScreenThatFlickersHoldsNoTicketForAPerson(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k, paper := newKitchenette(t), &roll{}
-		s := k.hang(paper)
-		defer k.end()
+		k, paper := newScreenHarness(t), &fakePrinter{}
+		s := k.newScreen(paper)
+		defer k.closeAll()
 		k.order(1)
 		for range 3 {
 			leave := s.Join("deaf")
@@ -64,7 +64,7 @@ func TestAScreenThatFlickersHoldsNoTicketForAPerson(t *testing.T) {
 			leave()
 			time.Sleep(time.Second)
 		}
-		defer browser(s, "a")()
+		defer openPage(s, "a")()
 		time.Sleep(10 * time.Second)
 		if got := k.states(); got != "shown" {
 			t.Errorf("%s, board %q", got, jobs(s.Board()))

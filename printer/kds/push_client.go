@@ -15,22 +15,22 @@ import (
 )
 
 // keys are what the files hold now.
-type keys struct {
+type credentials struct {
 	token  string
 	signer signer
 	ca     string
 }
 
-func readKeys(o PushOptions) (keys, error) {
-	var k keys
+func readCredentials(o PushOptions) (credentials, error) {
+	var k credentials
 	if o.TokenFile != "" {
 		s, err := readFile("token_file", o.TokenFile)
 		if err != nil {
-			return keys{}, err
+			return credentials{}, err
 		}
 		k.token = strings.TrimSpace(s)
 		if k.token == "" || strings.ContainsFunc(k.token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-			return keys{}, fmt.Errorf("token_file %s: want one token on one line", o.TokenFile)
+			return credentials{}, fmt.Errorf("token_file %s: want one token on one line", o.TokenFile)
 		}
 	}
 	if o.SecretFile != "" {
@@ -42,24 +42,24 @@ func readKeys(o PushOptions) (keys, error) {
 			}
 		}
 		if err != nil {
-			return keys{}, err
+			return credentials{}, err
 		}
 	}
 	if o.CAFile != "" {
 		var err error
 		if k.ca, err = readFile("ca_file", o.CAFile); err != nil {
-			return keys{}, err
+			return credentials{}, err
 		}
 	}
 	return k, nil
 }
 
 // mostFile bounds a file that is named in the configuration, in case it is the wrong one.
-const mostFile = 1 << 20
+const maxFileBytes = 1 << 20
 
 func readFile(key, name string) (string, error) {
 	info, err := os.Stat(name)
-	if err == nil && info.Size() > mostFile {
+	if err == nil && info.Size() > maxFileBytes {
 		err = fmt.Errorf("%s: %d bytes, that is not what it should be", name, info.Size())
 	}
 	if err != nil {
@@ -73,7 +73,7 @@ func readFile(key, name string) (string, error) {
 }
 
 // hide takes what must not be seen out of what the other side said.
-func (k keys) hide(s string) string {
+func (k credentials) redact(s string) string {
 	for _, secret := range append([]string{k.token}, k.signer.text...) {
 		if secret != "" {
 			s = strings.ReplaceAll(s, secret, "[secret]")
@@ -83,22 +83,22 @@ func (k keys) hide(s string) string {
 }
 
 // A wire is the connections to one display, made anew when who vouches for it changes.
-type wire struct {
-	dial   func(ctx context.Context, network, address string) (net.Conn, error)
-	within time.Duration // to connect
+type pushClient struct {
+	dial           func(ctx context.Context, network, address string) (net.Conn, error)
+	connectTimeout time.Duration // to connect
 
 	mu   sync.Mutex // guards what follows
 	ca   string
 	http *http.Client
 }
 
-func (w *wire) client(ca string) (*http.Client, error) {
+func (w *pushClient) client(ca string) (*http.Client, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.http != nil && w.ca == ca {
 		return w.http, nil
 	}
-	conf, err := trust(ca)
+	conf, err := tlsConfig(ca)
 	if err != nil {
 		return nil, err
 	}
@@ -109,22 +109,22 @@ func (w *wire) client(ca string) (*http.Client, error) {
 	w.http = &http.Client{
 		CheckRedirect: sameHost,
 		Transport: &http.Transport{
-			DialContext: w.connect, TLSClientConfig: conf, TLSHandshakeTimeout: w.within,
+			DialContext: w.connect, TLSClientConfig: conf, TLSHandshakeTimeout: w.connectTimeout,
 			MaxIdleConnsPerHost: 1, IdleConnTimeout: 30 * time.Second,
-			MaxResponseHeaderBytes: mostAnswer, DisableCompression: true,
+			MaxResponseHeaderBytes: maxAnswerBytes, DisableCompression: true,
 		},
 	}
 	return w.http, nil
 }
 
 // connect has a limit of its own: the transport goes on connecting when nobody waits for it.
-func (w *wire) connect(ctx context.Context, network, address string) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, w.within)
+func (w *pushClient) connect(ctx context.Context, network, address string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, w.connectTimeout)
 	defer cancel()
 	return w.dial(ctx, network, address)
 }
 
-func trust(ca string) (*tls.Config, error) {
+func tlsConfig(ca string) (*tls.Config, error) {
 	conf := &tls.Config{MinVersion: tls.VersionTLS12}
 	if ca != "" {
 		conf.RootCAs = x509.NewCertPool()
@@ -138,11 +138,11 @@ func trust(ca string) (*tls.Config, error) {
 // Check looks whether the files can be read and the display can be reached and trusted. It sends
 // no ticket.
 func (p *Push) Check(ctx context.Context) error {
-	k, err := readKeys(p.o)
+	k, err := readCredentials(p.o)
 	if err != nil {
 		return p.errorf("%w", err)
 	}
-	conf, err := trust(k.ca)
+	conf, err := tlsConfig(k.ca)
 	if err != nil {
 		return p.errorf("%w", err)
 	}
@@ -168,9 +168,9 @@ func (p *Push) Check(ctx context.Context) error {
 
 // Close drops the connection that is kept for the next ticket.
 func (p *Push) Close() {
-	p.wire.mu.Lock()
-	defer p.wire.mu.Unlock()
-	if p.wire.http != nil {
-		p.wire.http.CloseIdleConnections()
+	p.client.mu.Lock()
+	defer p.client.mu.Unlock()
+	if p.client.http != nil {
+		p.client.http.CloseIdleConnections()
 	}
 }
