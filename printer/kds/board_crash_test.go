@@ -63,7 +63,8 @@ func runEvening(t testingT, b *Board, failed func(*Board) *Board) *Board {
 			return err
 		})
 	}
-	for _, d := range []ticket.Delivery{order(1, "Burger", "Chips"), voidOrder(2, "Soup"), order(3, "Cake"), order(4, "Tea")} {
+	for _, d := range []ticket.Delivery{order(1, "Burger", "Chips"), voidOrder(2, "Soup"), order(3, "Cake"),
+		order(4, "Tea")} {
 		step(func() error { _, err := b.Put(ctx, d); return err })
 		step(func() error { return b.markShown(ctx, d.Job) })
 	}
@@ -89,7 +90,8 @@ func TestWhateverWriteFailsTheBoardIsTheSameInTheEnd(t *testing.T) {
 		t.Errorf("after a restart (-before +after):\n%s", diff)
 	}
 	for n := 1; n <= steps; n++ {
-		for name, fault := range map[string]kvtest.Fault{"failed": kvtest.Failed, "failed but was stored": kvtest.FailedPersisted} {
+		for name, fault := range map[string]kvtest.Fault{"failed": kvtest.Failed,
+			"failed but was stored": kvtest.FailedPersisted} {
 			for then, failed := range map[string]func(*Board) *Board{
 				"went on":   func(b *Board) *Board { return b },
 				"restarted": func(b *Board) *Board { return open(t, b.o.KV) },

@@ -82,7 +82,8 @@ func workUntilKilled(t *testing.T, path string) {
 		step("put", job, func() error { _, err := b.Put(ctx, order(job, "Burger", "Chips")); return err })
 		step("done", job, func() error { _, err := b.Do(ctx, press(b, ItemDone, job, 1)); return err })
 		rescue := func(dark bool) error {
-			_, err := q.Rescue(ctx, "wall", "grill", slices.DeleteFunc(b.rescueCards(dark), func(c ticket.Card) bool { return c.Job != job }))
+			_, err := q.Rescue(ctx, "wall", "grill",
+				slices.DeleteFunc(b.rescueCards(dark), func(c ticket.Card) bool { return c.Job != job }))
 			return err
 		}
 		step("rescue", job, func() error { return rescue(true) })
@@ -122,7 +123,9 @@ func checkAfterKill(t *testing.T, path string, from uint64, sure, tried map[stri
 	for _, c := range b.rescueCards(true) {
 		id := fmt.Sprint(c.Job)
 		is["rescue "+id], is["back "+id] = tried["rescue "+id], tried["back "+id]
-		if n := copies[c.Job]; c.Job > from && (n > 1 || n == 0 && sure["rescue "+id] && !tried["back "+id] || n == 1 && (sure["back "+id] || !tried["rescue "+id])) {
+		if n := copies[c.Job]; c.Job > from &&
+			(n > 1 || n == 0 && sure["rescue "+id] && !tried["back "+id] || n == 1 &&
+				(sure["back "+id] || !tried["rescue "+id])) {
 			t.Errorf("card %s has %d copies", id, n)
 		}
 		if c.Copy != nil {

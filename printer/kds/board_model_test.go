@@ -157,7 +157,8 @@ func cardLines(open, recall []*Card) (out []string) {
 		if i >= len(open) {
 			where = "off "
 		}
-		out = append(out, fmt.Sprint(where, c.Job, " v", c.Version, [3]bool{c.Items[0].Done, c.Items[1].Done, c.Items[2].Done}, c.Acked))
+		out = append(out, fmt.Sprint(where, c.Job, " v", c.Version,
+			[3]bool{c.Items[0].Done, c.Items[1].Done, c.Items[2].Done}, c.Acked))
 	}
 	return out
 }
@@ -266,7 +267,8 @@ func TestWhateverCooksPressTheBoardEqualsASimpleModel(t *testing.T) {
 				},
 				"restart": func(*rapid.T) { b = open(t, s, small) },
 				"wait": func(t *rapid.T) {
-					time.Sleep(rapid.SampledFrom([]time.Duration{time.Second, 9 * time.Second, 10 * time.Second, modelFor}).Draw(t, "time"))
+					time.Sleep(rapid.SampledFrom([]time.Duration{time.Second, 9 * time.Second, 10 * time.Second,
+						modelFor}).Draw(t, "time"))
 				},
 				"listen": func(t *rapid.T) {
 					p := rapid.SampledFrom(tablets).Draw(t, "tablet")

@@ -100,7 +100,8 @@ func (r *record) check() error {
 	case r.State != Open && r.State != Bumped && r.State != Elsewhere:
 		return fmt.Errorf("its state is %.20q", r.State)
 	case max(r.Job, r.Place, r.Version, r.Off) > maxSafeInteger:
-		return fmt.Errorf("job %d, place %d, version %d or off %d is more than can be", r.Job, r.Place, r.Version, r.Off)
+		return fmt.Errorf("job %d, place %d, version %d or off %d is more than can be", r.Job, r.Place, r.Version,
+			r.Off)
 	}
 	return nil
 }

@@ -118,7 +118,8 @@ func TestTwoCooksWhoPressTheSameHaveNoConflict(t *testing.T) {
 	wantOutcome(t, b, two, Conflict) // late: it is not bumped again
 	wantOutcome(t, b, press(b, ItemDone, 1, 7), Gone)
 	wantOutcome(t, b, press(b, Bump, 8, 0), Gone)
-	for _, bad := range []Command{{}, {ID: "a b", Do: Bump}, {ID: "x", Do: "explode"}, {ID: strings.Repeat("x", 65), Do: Bump}} {
+	for _, bad := range []Command{{}, {ID: "a b", Do: Bump}, {ID: "x", Do: "explode"},
+		{ID: strings.Repeat("x", 65), Do: Bump}} {
 		if _, err := b.Do(t.Context(), bad); !errors.Is(err, ErrCommand) {
 			t.Errorf("%+v: %v", bad, err)
 		}
@@ -220,11 +221,14 @@ func TestAllDayCountsWhatIsStillToBeMade(t *testing.T) {
 		return d
 	}
 	put(t, b,
-		with(1, ticket.Line{Quantity: "2", Name: "Burger", Course: "Mains"}, ticket.Line{Depth: 1, Quantity: "1", Name: "no onions"},
-			ticket.Line{Quantity: "0.1", Name: "Cake"}, ticket.Line{Quantity: "1", Name: "Burger", Course: "Mains", Void: true}),
+		with(1, ticket.Line{Quantity: "2", Name: "Burger", Course: "Mains"},
+			ticket.Line{Depth: 1, Quantity: "1", Name: "no onions"},
+			ticket.Line{Quantity: "0.1", Name: "Cake"}, ticket.Line{Quantity: "1", Name: "Burger", Course: "Mains",
+				Void: true}),
 		with(2, ticket.Line{Quantity: "3", Name: "Burger", Course: "Mains"}, ticket.Line{Quantity: "0.2", Name: "Cake"},
 			ticket.Line{Quantity: "some", Name: "Bread"}, ticket.Line{Quantity: "1", Name: "Burger", Course: "Mains"}),
-		with(3, ticket.Line{Quantity: "1", Name: "Burger", Course: "Mains"}, ticket.Line{Depth: 1, Quantity: "1", Name: "no onions"},
+		with(3, ticket.Line{Quantity: "1", Name: "Burger", Course: "Mains"},
+			ticket.Line{Depth: 1, Quantity: "1", Name: "no onions"},
 			ticket.Line{Depth: 1, Quantity: "2", Name: "extra cheese", Void: true}),
 		with(4, ticket.Line{Quantity: "100", Name: "Burger", Course: "Mains"}))
 	do(t, b, press(b, ItemDone, 2, 3))

@@ -98,7 +98,8 @@ func newCard(r *record, t *ticket.Ticket, undoFor time.Duration) *Card {
 		Job: r.Job, Place: r.Place, Version: r.Version, State: r.State, Off: r.Off, OffAt: r.OffAt,
 		Station: oneLine(r.Station), Order: orderKey(t),
 		Kind: t.Kind, Venue: oneLine(t.VenueName), Number: number(t), Table: table(t), Server: oneLine(t.Server),
-		Type: oneLine(t.Type), Guests: oneLine(t.Guests), Destination: oneLine(t.Destination), Course: oneLine(t.Course),
+		Type: oneLine(t.Type), Guests: oneLine(t.Guests), Destination: oneLine(t.Destination),
+		Course:   oneLine(t.Course),
 		Request:  oneLine(ticket.Short(t.Request)),
 		Received: unixMillis(t.Received), Clock: clockText(t.Received, t.Zone), PutAt: r.PutAt, Shown: r.Shown,
 		Duplicate: r.Duplicate, Reprint: r.Reprint, AddOn: r.AddOn, Void: t.Void || t.Kind == ticket.Correction,
@@ -126,8 +127,9 @@ func items(t *ticket.Ticket, done []int) []Item {
 	for i := range t.Lines {
 		l := &t.Lines[i]
 		it := Item{
-			I: i, Depth: max(l.Depth, 0), Quantity: oneLine(l.Quantity), Name: oneLine(l.Name), Notes: cleanNotes(l.Notes),
-			Seat: oneLine(l.Seat), Course: oneLine(l.Course), Void: l.Void, Refire: l.Refire, NoRoute: l.NoRoute,
+			I: i, Depth: max(l.Depth, 0), Quantity: oneLine(l.Quantity), Name: oneLine(l.Name),
+			Notes: cleanNotes(l.Notes),
+			Seat:  oneLine(l.Seat), Course: oneLine(l.Course), Void: l.Void, Refire: l.Refire, NoRoute: l.NoRoute,
 			Of: oneLine(l.Of), Raw: l.Raw,
 		}
 		if it.Quantity == "" {
@@ -150,7 +152,8 @@ func items(t *ticket.Ticket, done []int) []Item {
 
 // voids says that a ticket takes something back.
 func hasVoid(t *ticket.Ticket) bool {
-	return t.Void || t.Kind == ticket.Correction || slices.ContainsFunc(t.Lines, func(l ticket.Line) bool { return l.Void })
+	return t.Void || t.Kind == ticket.Correction ||
+		slices.ContainsFunc(t.Lines, func(l ticket.Line) bool { return l.Void })
 }
 
 func allUnrouted(lines []ticket.Line) bool {

@@ -44,7 +44,8 @@ func (c Command) check() error {
 		switch {
 		case b >= '0' && b <= '9', b >= 'a' && b <= 'z', b >= 'A' && b <= 'Z', b == '-', b == '_', b == '.':
 		default:
-			return fmt.Errorf("%w: its id %.64q holds something else than letters, digits and - _ . signs", ErrCommand, c.ID)
+			return fmt.Errorf("%w: its id %.64q holds something else than letters, digits and - _ . signs", ErrCommand,
+				c.ID)
 		}
 	}
 	if !slices.Contains(Verbs(), c.Do) {

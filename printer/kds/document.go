@@ -134,7 +134,8 @@ func nonNil(s []string) []string {
 func deliveryKey(d ticket.Delivery) string {
 	t := &d.Ticket
 	h := sha256.New()
-	for _, w := range []string{d.Station, t.Venue, t.Device, t.Request, t.Record, string(t.Kind), strconv.FormatInt(t.Received.UnixNano(), 10)} {
+	for _, w := range []string{d.Station, t.Venue, t.Device, t.Request, t.Record, string(t.Kind),
+		strconv.FormatInt(t.Received.UnixNano(), 10)} {
 		var n [8]byte
 		binary.BigEndian.PutUint64(n[:], uint64(len(w)))
 		h.Write(n[:])

@@ -95,7 +95,8 @@ func examples() map[string]ticket.Delivery {
 	slip := order(1022, "#18 Table B10, 21:49")
 	slip.Ticket.Kind, slip.Ticket.Request, slip.Ticket.Venue = ticket.Slip, "", ""
 	return map[string]ticket.Delivery{
-		"everyday": everyday, "void": void, "unreadable": unreadable, "stand-in": standIn, "hostile": hostile, "slip": slip,
+		"everyday": everyday, "void": void, "unreadable": unreadable, "stand-in": standIn, "hostile": hostile,
+		"slip": slip,
 	}
 }
 
@@ -166,22 +167,30 @@ func TestTheSchemaRefusesWhatIsNoTicket(t *testing.T) {
 
 // anyTicket draws a ticket out of text that means no good.
 func anyTicket(t *rapid.T) ticket.Ticket {
-	text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"", "Burger", "<b>", "\x1b[2J", "\u202e", "a\nb\r\n", "\xff\xfe", "👩\u200d🍳", "می\u200cخواهم"}))
+	text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"", "Burger", "<b>", "\x1b[2J", "\u202e",
+		"a\nb\r\n", "\xff\xfe", "👩\u200d🍳", "می\u200cخواهم"}))
 	word := func(label string) string { return text.Draw(t, label) }
 	list := rapid.SliceOfN(text, 0, 3)
 	tk := ticket.Ticket{
-		V: 1, Kind: rapid.SampledFrom([]ticket.Kind{ticket.Order, ticket.Slip, ticket.Correction, ticket.Test}).Draw(t, "kind"),
-		Venue: word("venue"), VenueName: word("venue name"), Device: word("device"), Request: word("request"), Record: word("record"),
-		Number: word("number"), Table: word("table"), Server: word("server"), Type: word("type"), Guests: word("guests"),
+		V: 1, Kind: rapid.SampledFrom([]ticket.Kind{ticket.Order, ticket.Slip, ticket.Correction, ticket.Test}).Draw(t,
+			"kind"),
+		Venue: word("venue"), VenueName: word("venue name"), Device: word("device"), Request: word("request"),
+		Record: word("record"),
+		Number: word("number"), Table: word("table"), Server: word("server"), Type: word("type"),
+		Guests:      word("guests"),
 		Destination: word("destination"), Course: word("course"), Notes: list.Draw(t, "notes"),
 		Void: rapid.Bool().Draw(t, "void"), Refire: rapid.Bool().Draw(t, "refire"),
-		Received: time.Unix(rapid.Int64Range(0, 1<<33).Draw(t, "received"), rapid.Int64Range(0, 999).Draw(t, "nanos")).UTC(),
-		Zone:     rapid.SampledFrom([]string{"", "Local", "Australia/Melbourne", "\x00"}).Draw(t, "zone"), Raw: word("raw"),
+		Received: time.Unix(rapid.Int64Range(0, 1<<33).Draw(t, "received"),
+			rapid.Int64Range(0, 999).Draw(t, "nanos")).UTC(),
+		Zone: rapid.SampledFrom([]string{"", "Local", "Australia/Melbourne", "\x00"}).Draw(t, "zone"),
+		Raw:  word("raw"),
 	}
 	for range rapid.IntRange(0, 5).Draw(t, "lines") {
 		tk.Lines = append(tk.Lines, ticket.Line{
-			Depth: rapid.IntRange(0, 3).Draw(t, "depth"), Quantity: word("quantity"), Name: word("name"), Notes: list.Draw(t, "line notes"),
-			Seat: word("seat"), Course: word("line course"), Void: rapid.Bool().Draw(t, "line void"), Refire: rapid.Bool().Draw(t, "line refire"),
+			Depth: rapid.IntRange(0, 3).Draw(t, "depth"), Quantity: word("quantity"), Name: word("name"),
+			Notes: list.Draw(t, "line notes"),
+			Seat:  word("seat"), Course: word("line course"), Void: rapid.Bool().Draw(t, "line void"),
+			Refire:  rapid.Bool().Draw(t, "line refire"),
 			NoRoute: rapid.Bool().Draw(t, "no route"), Of: word("of"), Raw: rapid.Bool().Draw(t, "name raw"),
 		})
 	}

@@ -90,7 +90,8 @@ func OpenExpo(ctx context.Context, o ExpoOptions) (*Expo, error) {
 	orDefault(&o.Events, 1000)
 	x := &Expo{
 		o: o, log: o.Logger.With("component", "kds", "station", o.Station), run: newRun(),
-		sent: map[uint64]*sentOrder{}, lastSent: map[cardRef]*sentOrder{}, orders: map[string]*Order{}, history: history{keep: o.Events}, changed: make(chan struct{}),
+		sent: map[uint64]*sentOrder{}, lastSent: map[cardRef]*sentOrder{}, orders: map[string]*Order{},
+		history: history{keep: o.Events}, changed: make(chan struct{}),
 	}
 	x.boards = slices.Clone(o.Of)
 	if o.Own != nil {
@@ -100,7 +101,8 @@ func OpenExpo(ctx context.Context, o ExpoOptions) (*Expo, error) {
 		return nil, fmt.Errorf("open pass %s: %w", o.Station, err)
 	}
 	for _, b := range x.boards {
-		x.unwatch = append(x.unwatch, b.watch(&watcher{x.refresh, func(job uint64) bool { return x.needs(b.Station(), job) }}))
+		x.unwatch = append(x.unwatch, b.watch(&watcher{x.refresh,
+			func(job uint64) bool { return x.needs(b.Station(), job) }}))
 	}
 	x.refresh()
 	for _, s := range x.sent {

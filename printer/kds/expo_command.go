@@ -139,7 +139,8 @@ func (x *Expo) decide(c Command) (*sentOrder, Outcome) {
 	if c.Do == Bump {
 		// Of one that could not be stored the number is used again: should it be there all the same,
 		// what is stored under it now takes its place.
-		s := &sentOrder{V: recordVersion, Off: x.lastOff + 1, At: now.UnixMilli(), Key: o.Key, CommandIDs: []string{c.ID}}
+		s := &sentOrder{V: recordVersion, Off: x.lastOff + 1, At: now.UnixMilli(), Key: o.Key,
+			CommandIDs: []string{c.ID}}
 		for _, st := range o.Stations {
 			for _, card := range st.Cards {
 				s.Cards = append(s.Cards, cardRef{st.Station, card.Job})

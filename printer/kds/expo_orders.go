@@ -134,7 +134,8 @@ func orderFor(orders map[string]*Order, key string, c *Card) *Order {
 	for _, f := range []struct {
 		to   *string
 		from string
-	}{{&o.Number, c.Number}, {&o.Table, c.Table}, {&o.Server, c.Server}, {&o.Type, c.Type}, {&o.Guests, c.Guests}, {&o.Venue, c.Venue}} {
+	}{{&o.Number, c.Number}, {&o.Table, c.Table}, {&o.Server, c.Server}, {&o.Type, c.Type}, {&o.Guests,
+		c.Guests}, {&o.Venue, c.Venue}} {
 		if *f.to == "" {
 			*f.to = f.from
 		}

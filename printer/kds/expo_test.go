@@ -41,7 +41,8 @@ func (p *expoHarness) start(t testingT) {
 		return open(t, p.stores[name], func(o *BoardOptions) { o.Station, o.RecallKeep = name, 2 })
 	}
 	p.hot, p.cold, p.own = of("hot"), of("cold"), of("pass")
-	x, err := OpenExpo(context.Background(), ExpoOptions{Station: "pass", KV: p.stores["sent"], Own: p.own, Of: []*Board{p.hot, p.cold}, RecallKeep: 3, Events: 5})
+	x, err := OpenExpo(context.Background(), ExpoOptions{Station: "pass", KV: p.stores["sent"], Own: p.own,
+		Of: []*Board{p.hot, p.cold}, RecallKeep: 3, Events: 5})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +50,8 @@ func (p *expoHarness) start(t testingT) {
 }
 
 func (p *expoHarness) anyBoard(t *rapid.T) *Board {
-	return map[string]*Board{"hot": p.hot, "cold": p.cold, "own": p.own}[rapid.SampledFrom([]string{"hot", "cold", "own"}).Draw(t, "board")]
+	return map[string]*Board{"hot": p.hot, "cold": p.cold,
+		"own": p.own}[rapid.SampledFrom([]string{"hot", "cold", "own"}).Draw(t, "board")]
 }
 
 // of is a ticket of the order with that number.
@@ -143,7 +145,8 @@ func TestThePassSeesWhichStationsAreDone(t *testing.T) {
 	if got := jobs(p.own); got != "4 |" {
 		t.Errorf("the pass's own board %q", got)
 	}
-	if diff := cmp.Diff([]string{"#18 ready hot:true/0 cold:true/0", "#19 hot:false/1 pass:false/2"}, orderLines(p.x.Snapshot().Orders)); diff != "" {
+	if diff := cmp.Diff([]string{"#18 ready hot:true/0 cold:true/0", "#19 hot:false/1 pass:false/2"},
+		orderLines(p.x.Snapshot().Orders)); diff != "" {
 		t.Errorf("orders (-want +got):\n%s", diff)
 	}
 	if _, err := p.x.Do(t.Context(), Command{ID: "x", Do: ItemDone, Order: "y"}); !errors.Is(err, ErrCommand) {
@@ -218,11 +221,13 @@ func TestWhateverFailsAtThePassItIsTheSameInTheEnd(t *testing.T) {
 					}
 					p.wants(t, c, Done)
 					if got := jobs(p.own); got != want {
-						t.Errorf("%s failed (stored %v, restarted %v): own board %q, want %q", what, fault == kvtest.FailedPersisted, restart, got, want)
+						t.Errorf("%s failed (stored %v, restarted %v): own board %q, want %q", what,
+							fault == kvtest.FailedPersisted, restart, got, want)
 					}
 					p.start(t)
 					if got := jobs(p.own); got != want {
-						t.Errorf("%s failed (stored %v, restarted %v): own board at the next start %q, want %q", what, fault == kvtest.FailedPersisted, restart, got, want)
+						t.Errorf("%s failed (stored %v, restarted %v): own board at the next start %q, want %q", what,
+							fault == kvtest.FailedPersisted, restart, got, want)
 					}
 					c = p.press(Recall, 18)
 				}
@@ -243,11 +248,13 @@ func TestAPageAtThePassIsToldAllThatChanges(t *testing.T) {
 			},
 			"press": func(t *rapid.T) {
 				b := p.anyBoard(t)
-				do(t, b, press(b, rapid.SampledFrom(Verbs()).Draw(t, "do"), rapid.Uint64Range(1, 9).Draw(t, "job"), rapid.IntRange(0, 1).Draw(t, "item")))
+				do(t, b, press(b, rapid.SampledFrom(Verbs()).Draw(t, "do"), rapid.Uint64Range(1, 9).Draw(t, "job"),
+					rapid.IntRange(0, 1).Draw(t, "item")))
 			},
 			"press at the pass": func(t *rapid.T) {
 				v := rapid.SampledFrom([]Verb{Bump, Undo, Recall}).Draw(t, "do")
-				if _, err := p.x.Do(context.Background(), p.press(v, rapid.IntRange(0, 2).Draw(t, "order"))); err != nil {
+				if _, err := p.x.Do(context.Background(),
+					p.press(v, rapid.IntRange(0, 2).Draw(t, "order"))); err != nil {
 					t.Fatal(err)
 				}
 			},

@@ -144,14 +144,16 @@ type lineView struct {
 }
 
 func (d *screenView) cardView(c *Card, now time.Time) cardView {
-	v := cardView{Head: headline(c.Number, c.Table, kindTitle(c.Kind), c.Type), Who: detailsText(c.Number, c.Table, c.Type, c.Server, c.Guests), Meta: metaText(c)}
+	v := cardView{Head: headline(c.Number, c.Table, kindTitle(c.Kind), c.Type),
+		Who: detailsText(c.Number, c.Table, c.Type, c.Server, c.Guests), Meta: metaText(c)}
 	v.Class, v.Word, v.Age = d.age(c.Received, c.PutAt, now)
 	v.Groups = []groupView{{Cards: []bodyView{newBodyView(c)}}}
 	return v
 }
 
 func (d *screenView) orderView(o *Order, now time.Time) cardView {
-	v := cardView{Head: headline(o.Number, o.Table, "", o.Type), Who: detailsText(o.Number, o.Table, o.Type, o.Server, o.Guests), Meta: o.Clock}
+	v := cardView{Head: headline(o.Number, o.Table, "", o.Type),
+		Who: detailsText(o.Number, o.Table, o.Type, o.Server, o.Guests), Meta: o.Clock}
 	v.Class, v.Word, v.Age = d.age(o.Received, o.Received, now)
 	for _, s := range o.Stations {
 		g := groupView{Station: s.Station, Done: s.Done, Left: s.Left}

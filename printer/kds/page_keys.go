@@ -14,7 +14,8 @@ import (
 func DefaultKeys() map[string][]string {
 	keys := map[string][]string{
 		"bump": {"Enter", "Space"}, "item": {"i"}, "ack_void": {"v"}, "undo": {"u"}, "print": {"p"},
-		"recall_last": {"r"}, "recall_list": {"Shift+R"}, "all_day": {"a"}, "course": {"c"}, "settings": {"s"}, "help": {"h", "?"}, "close": {"Escape"},
+		"recall_last": {"r"}, "recall_list": {"Shift+R"}, "all_day": {"a"}, "course": {"c"}, "settings": {"s"},
+		"help": {"h", "?"}, "close": {"Escape"},
 		"left": {"ArrowLeft"}, "right": {"ArrowRight"}, "up": {"ArrowUp"}, "down": {"ArrowDown"},
 		"page_next": {"PageDown"}, "page_previous": {"PageUp"}, "first": {"Home"}, "last": {"End"},
 	}

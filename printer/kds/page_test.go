@@ -47,10 +47,13 @@ func TestHostileTextOnAPageIsText(t *testing.T) {
 			w := newTestServer(t)
 			for i, s := range names {
 				tk := ticket.Ticket{
-					Request: s, Number: s, Table: s, Server: s, Type: s, Guests: s, Destination: s, Course: s, VenueName: s, Notes: []string{s}, Received: time.Now(),
-					Lines: []ticket.Line{{Quantity: s, Name: s, Notes: []string{s}, Seat: s, Course: s, Of: s}, {Depth: 1, Quantity: s, Name: s}},
+					Request: s, Number: s, Table: s, Server: s, Type: s, Guests: s, Destination: s, Course: s,
+					VenueName: s, Notes: []string{s}, Received: time.Now(),
+					Lines: []ticket.Line{{Quantity: s, Name: s, Notes: []string{s}, Seat: s, Course: s, Of: s},
+						{Depth: 1, Quantity: s, Name: s}},
 				}
-				if _, err := w.screens["hot-line"].Board().Put(t.Context(), ticket.Delivery{Job: uint64(i + 1), Ticket: tk, For: s, Down: s}); err != nil {
+				if _, err := w.screens["hot-line"].Board().Put(t.Context(),
+					ticket.Delivery{Job: uint64(i + 1), Ticket: tk, For: s, Down: s}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -88,7 +91,8 @@ func TestAPageBeginsWithTheBoardItWasDrawnFrom(t *testing.T) {
 			Beat  pulse
 			State kds.Snapshot
 		}](t, data)
-		if start.State.ID != w.screens["hot-line"].Board().At() || len(start.State.Open) != 2 || start.Setup.Name != "hot-line" || start.Tag == "" {
+		if start.State.ID != w.screens["hot-line"].Board().At() || len(start.State.Open) != 2 ||
+			start.Setup.Name != "hot-line" || start.Tag == "" {
 			t.Errorf("it begins with %+v", start)
 		}
 		if n := strings.Count(page, "<article"); n != 2 {
@@ -134,7 +138,8 @@ func TestThePageUsesNothingThatBrowsersOf2020DoNotKnow(t *testing.T) {
 				continue
 			}
 			for n, line := range strings.Split(string(b), "\n") {
-				if code, _, _ := strings.Cut(line, "//"); bad.MatchString(code) && !strings.HasPrefix(strings.TrimSpace(code), "/*") {
+				if code, _, _ := strings.Cut(line, "//"); bad.MatchString(code) &&
+					!strings.HasPrefix(strings.TrimSpace(code), "/*") {
 					t.Errorf("web/%s:%d: %s", name, n+1, strings.TrimSpace(line))
 				}
 			}

@@ -74,7 +74,8 @@ func OpenPairings(shelf kv.Store, log *slog.Logger) (*Pairings, error) {
 	}
 	p := &Pairings{
 		shelf: shelf, log: log.With("component", "kds"),
-		active: map[[32]byte]*activePairing{}, pending: map[[32]byte]*pendingPairing{}, codesMade: map[string][]time.Time{},
+		active: map[[32]byte]*activePairing{}, pending: map[[32]byte]*pendingPairing{},
+		codesMade: map[string][]time.Time{},
 	}
 	err := shelf.All(func(key string, value []byte) bool {
 		if !strings.HasPrefix(key, pairingPrefix) {

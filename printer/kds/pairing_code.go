@@ -57,7 +57,8 @@ func (p *Pairings) requestCode(secret, address, browser string) (newSecret, code
 			neighbours++
 		}
 	}
-	if len(p.pending) >= maxPending || neighbours >= maxPendingPerAddress || len(p.codesMade[from]) >= maxCodesPerMinute {
+	if len(p.pending) >= maxPending || neighbours >= maxPendingPerAddress ||
+		len(p.codesMade[from]) >= maxCodesPerMinute {
 		return "", "", false
 	}
 	p.codesMade[from] = append(p.codesMade[from], now)

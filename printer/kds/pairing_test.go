@@ -140,7 +140,8 @@ func TestARevokedScreenIsOutAtOnce(t *testing.T) {
 			}
 		}
 		synctest.Wait()
-		if d := time.Since(start); d > time.Second || w.screens["hot-line"].Status().Live != 0 || w.maySee(c, "hot-line") {
+		if d := time.Since(start); d > time.Second || w.screens["hot-line"].Status().Live != 0 ||
+			w.maySee(c, "hot-line") {
 			t.Errorf("after %v it is still there", d)
 		}
 		_ = w.stop()
@@ -183,7 +184,8 @@ func TestWhoTriesCodesOrFloodsTheDoorIsSlowed(t *testing.T) {
 		w := newTestServer(t)
 		refused := 0
 		for i := range 40 { // one neighbour with many addresses, which keeps no cookie
-			if status, _, h := w.get(w.client(fmt.Sprintf("fd00::%x", i+1)), "/"); status == http.StatusTooManyRequests && h.Get("Refresh") == "60" {
+			if status, _, h := w.get(w.client(fmt.Sprintf("fd00::%x", i+1)),
+				"/"); status == http.StatusTooManyRequests && h.Get("Refresh") == "60" {
 				refused++
 			}
 		}
@@ -284,7 +286,8 @@ func TestAPairedScreenShowsItsBoardWhileTheDiskHangs(t *testing.T) {
 		var looking sync.WaitGroup
 		for _, c := range tablets {
 			looking.Go(func() {
-				if code, _, _ := w.get(c, "/screen/hot-line"); code != http.StatusOK || time.Since(start) > 2*time.Second {
+				if code, _, _ := w.get(c, "/screen/hot-line"); code != http.StatusOK ||
+					time.Since(start) > 2*time.Second {
 					t.Errorf("answered %d after %v", code, time.Since(start))
 				}
 			})

@@ -80,7 +80,8 @@ func NewPush(o PushOptions) (*Push, error) {
 		o.Dial = new(net.Dialer).DialContext
 	}
 	orDefault(&o.Timeout, 5*time.Second)
-	return &Push{o: o, url: u, log: o.Logger.With("component", "kds", "station", o.Name), client: pushClient{dial: o.Dial, connectTimeout: o.Timeout}}, nil
+	return &Push{o: o, url: u, log: o.Logger.With("component", "kds", "station", o.Name),
+		client: pushClient{dial: o.Dial, connectTimeout: o.Timeout}}, nil
 }
 
 // Idempotent says that a ticket that is given again, after an attempt that broke, has the same

@@ -109,8 +109,10 @@ func TestADisplayThatAsksForAWaitIsLeftAloneThatLong(t *testing.T) {
 	}{
 		{429, func() string { return "30" }, 30 * time.Second},
 		{503, func() string { return "3" }, 3 * time.Second},
-		{429, func() string { return time.Now().Add(20 * time.Second).UTC().Format(http.TimeFormat) }, 20 * time.Second},
-		{503, func() string { return time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat) }, 0}, // its clock is slow
+		{429, func() string { return time.Now().Add(20 * time.Second).UTC().Format(http.TimeFormat) },
+			20 * time.Second},
+		// its clock is slow
+		{503, func() string { return time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat) }, 0},
 		{429, func() string { return "999999" }, 5 * time.Minute},
 		{429, func() string { return "31536000" }, 5 * time.Minute},
 		{503, func() string { return "99999999999999999999999" }, 0}, // no int64

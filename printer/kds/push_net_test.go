@@ -23,7 +23,8 @@ func newPush(t *testing.T, h http.HandlerFunc, change ...func(*PushOptions)) *Pu
 	return p
 }
 
-func pushTo(t *testing.T, dial func(context.Context, string, string) (net.Conn, error), change ...func(*PushOptions)) *Push {
+func pushTo(t *testing.T, dial func(context.Context, string, string) (net.Conn, error),
+	change ...func(*PushOptions)) *Push {
 	t.Helper()
 	o := PushOptions{Name: "fresh", URL: "http://kds.example/hook/s3cretpath?key=s3cretquery", Dial: dial}
 	for _, f := range change {

@@ -64,7 +64,8 @@ func TestSecretsAreReadAnewAndNeverShown(t *testing.T) {
 		at := r.Header.Get("webhook-timestamp")
 		var sec int64
 		fmt.Sscan(at, &sec)
-		if want := k.sign(r.Header.Get("webhook-id"), time.Unix(sec, 0), body); r.Header.Get("webhook-signature") != want || time.Since(time.Unix(sec, 0)).Abs() > time.Minute {
+		if want := k.sign(r.Header.Get("webhook-id"), time.Unix(sec, 0),
+			body); r.Header.Get("webhook-signature") != want || time.Since(time.Unix(sec, 0)).Abs() > time.Minute {
 			t.Errorf("signed %q at %s, want %q", r.Header.Get("webhook-signature"), at, want)
 		}
 		if id := r.Header.Get("webhook-id"); id != r.Header.Get("Idempotency-Key") || id == "" {
@@ -83,7 +84,9 @@ func TestSecretsAreReadAnewAndNeverShown(t *testing.T) {
 	}
 	defer p.Close()
 	_, err = p.Print(t.Context(), order(1, "Burger"), new(beginCounter).begin)
-	if !ticket.IsPermanent(err) || !strings.Contains(err.Error(), "403 Forbidden: \ufffd[1mwrong token Bearer [secret] for whsec_[secret]") || strings.Contains(err.Error(), "second") {
+	if !ticket.IsPermanent(err) || !strings.Contains(err.Error(),
+		"403 Forbidden: \ufffd[1mwrong token Bearer [secret] for whsec_[secret]") ||
+		strings.Contains(err.Error(), "second") {
 		t.Errorf("error %q", err)
 	}
 	assertNoSecret(t, err.Error())
@@ -110,7 +113,8 @@ func TestSecretsAreReadAnewAndNeverShown(t *testing.T) {
 	if err := os.Remove(token); err != nil {
 		t.Fatal(err)
 	}
-	if _, err = p.Print(t.Context(), order(4, "Burger"), new(beginCounter).begin); !ticket.IsNotReady(err) || !strings.Contains(err.Error(), token) {
+	if _, err = p.Print(t.Context(), order(4, "Burger"), new(beginCounter).begin); !ticket.IsNotReady(err) ||
+		!strings.Contains(err.Error(), token) {
 		t.Errorf("without the file: %v", err)
 	}
 }
@@ -130,7 +134,8 @@ func TestAnOwnAuthorityIsTrustedAndNoOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b beginCounter
-	if _, err := p.Print(t.Context(), order(1, "Burger"), b.begin); err == nil || b.times() != 0 || !strings.Contains(err.Error(), "ca_file") {
+	if _, err := p.Print(t.Context(), order(1, "Burger"), b.begin); err == nil || b.times() != 0 ||
+		!strings.Contains(err.Error(), "ca_file") {
 		t.Errorf("without its authority: %v", err)
 	}
 	if err := p.Check(t.Context()); err == nil {
@@ -146,7 +151,8 @@ func TestAnOwnAuthorityIsTrustedAndNoOther(t *testing.T) {
 	if proof, err := p.Print(t.Context(), order(1, "Burger"), b.begin); proof != ticket.Taken || err != nil {
 		t.Errorf("with its authority: %s, %v", proof, err)
 	}
-	other, err := NewPush(PushOptions{Name: "fresh", URL: strings.Replace(srv.URL, "127.0.0.1", "kds.example.net", 1), CAFile: ca,
+	other, err := NewPush(PushOptions{Name: "fresh", URL: strings.Replace(srv.URL, "127.0.0.1", "kds.example.net", 1),
+		CAFile: ca,
 		Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, network, srv.Listener.Addr().String())
 		}})

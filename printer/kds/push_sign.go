@@ -44,7 +44,8 @@ func readSecrets(file string) (signer, error) {
 			return signer{}, fmt.Errorf("line %d is not base64 after %s", i+1, secretPrefix)
 		}
 		if len(key) < 16 {
-			return signer{}, fmt.Errorf("line %d holds a secret of %d bytes; 24 are usual, fewer than 16 are refused", i+1, len(key))
+			return signer{}, fmt.Errorf("line %d holds a secret of %d bytes; 24 are usual, fewer than 16 are refused",
+				i+1, len(key))
 		}
 		s.keys, s.text = append(s.keys, key), append(s.text, code)
 	}

@@ -116,7 +116,8 @@ func TestATicketHasOneKeyAndOneBodyAtEachAttempt(t *testing.T) {
 		}
 		for i := range keys {
 			if keys[i] != keys[0] || bodies[i] != bodies[0] {
-				t.Errorf("attempt %d: key %s, body\n%s\nfirst: key %s, body\n%s", i+1, keys[i], bodies[i], keys[0], bodies[0])
+				t.Errorf("attempt %d: key %s, body\n%s\nfirst: key %s, body\n%s", i+1, keys[i], bodies[i], keys[0],
+					bodies[0])
 			}
 		}
 		if !strings.HasPrefix(keys[0], "17-") {
@@ -168,8 +169,10 @@ func TestADisplayThatIsNotThereCostsNoDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := virtual.NewNetwork()
 		for name, dial := range map[string]func(context.Context, string, string) (net.Conn, error){
-			"refused": func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("connection refused") },
-			"silent":  n.Dial,
+			"refused": func(context.Context, string, string) (net.Conn, error) {
+				return nil, errors.New("connection refused")
+			},
+			"silent": n.Dial,
 		} {
 			var b beginCounter
 			proof, err := pushTo(t, dial).Print(t.Context(), order(1, "Burger"), b.begin)
@@ -192,7 +195,8 @@ func assertNoSecret(t *testing.T, s string) {
 
 func TestATicketNeverFollowsARedirectToAnotherHost(t *testing.T) {
 	for _, code := range []int{301, 302, 303, 307, 308} {
-		for _, to := range []string{"http://elsewhere.example/s3cret", "https://kds.example/", "//elsewhere.example/", ":", ""} {
+		for _, to := range []string{"http://elsewhere.example/s3cret", "https://kds.example/", "//elsewhere.example/",
+			":", ""} {
 			synctest.Test(t, func(t *testing.T) {
 				asked := 0
 				p := newPush(t, func(w http.ResponseWriter, r *http.Request) {
@@ -223,7 +227,8 @@ func TestARedirectWithinTheHostTakesTheTicketAlong(t *testing.T) {
 			}
 		})
 		var b beginCounter
-		if proof, err := p.Print(t.Context(), order(1, "Burger"), b.begin); proof != ticket.Taken || err != nil || b.times() != 1 {
+		if proof, err := p.Print(t.Context(), order(1, "Burger"), b.begin); proof != ticket.Taken || err != nil ||
+			b.times() != 1 {
 			t.Errorf("%s, %v after %d begins", proof, err, b.times())
 		}
 		if len(got) != 2 || strings.Replace(got[0], "/hook/s3cretpath", "/new", 1) != got[1] {
@@ -239,7 +244,8 @@ func TestAnInterruptedTicketSaysSo(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { cancel(cause) })
 		start := time.Now()
-		if _, err := p.Print(ctx, order(1, "Burger"), new(beginCounter).begin); !errors.Is(err, cause) || time.Since(start) != time.Second {
+		if _, err := p.Print(ctx, order(1, "Burger"), new(beginCounter).begin); !errors.Is(err, cause) ||
+			time.Since(start) != time.Second {
 			t.Errorf("after %v: %v", time.Since(start), err)
 		}
 	})
@@ -248,7 +254,8 @@ func TestAnInterruptedTicketSaysSo(t *testing.T) {
 func TestTheStoragesTimeIsNotTheDisplays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPush(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
-		proof, err := p.Print(t.Context(), order(1, "Burger"), func(context.Context) error { time.Sleep(20 * time.Second); return nil })
+		proof, err := p.Print(t.Context(), order(1, "Burger"),
+			func(context.Context) error { time.Sleep(20 * time.Second); return nil })
 		if proof != ticket.Taken || err != nil {
 			t.Errorf("%s, %v", proof, err)
 		}
@@ -256,7 +263,8 @@ func TestTheStoragesTimeIsNotTheDisplays(t *testing.T) {
 }
 
 func TestAnAddressThatCannotBeIsRefusedWithoutShowingIt(t *testing.T) {
-	for _, u := range []string{"", "kds.example/s3cret", "ftp://kds.example/s3cret", "https:///s3cret", "https://me:s3cret@kds.example/", "http://%s3cret", "https://kds.example/\x7fs3cret"} {
+	for _, u := range []string{"", "kds.example/s3cret", "ftp://kds.example/s3cret", "https:///s3cret",
+		"https://me:s3cret@kds.example/", "http://%s3cret", "https://kds.example/\x7fs3cret"} {
 		_, err := NewPush(PushOptions{Name: "fresh", URL: u})
 		if err == nil {
 			t.Errorf("%q is taken", u)

@@ -85,7 +85,8 @@ func NewScreen(o ScreenOptions) *Screen {
 	orDefault(&o.LateAfter, 8*time.Minute)
 	return &Screen{
 		o: o, log: o.Logger.With("component", "kds", "station", o.Name),
-		pages: map[string]*page{}, waiting: map[uint64]chan struct{}{}, darkSince: time.Now(), pagesChanged: make(chan struct{}),
+		pages: map[string]*page{}, waiting: map[uint64]chan struct{}{}, darkSince: time.Now(),
+		pagesChanged: make(chan struct{}),
 	}
 }
 
@@ -109,7 +110,8 @@ var errNoPage = errors.New("no screen is open on this station")
 // ticket. An error after begin means that no page said in time that it holds the card. It may
 // hang on a wall all the same, so that is doubt; given again, the ticket keeps its card. If the
 // ticket comes out elsewhere instead, through [Screen.StandIn], the card goes first.
-func (s *Screen) Print(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error) {
+func (s *Screen) Print(ctx context.Context, d ticket.Delivery,
+	begin func(context.Context) error) (ticket.Proof, error) {
 	if !s.live() {
 		return "", ticket.NotReady(fmt.Errorf("%w: open its page, or see why the screen is dark", errNoPage))
 	}
@@ -159,7 +161,8 @@ func (s *Screen) waitHeld(ctx context.Context, job uint64, held <-chan struct{})
 	if !s.live() {
 		return errors.New("the screen closed before it said that it shows the ticket")
 	}
-	return fmt.Errorf("a screen is open but did not say within %v that it shows the ticket: reload its page", s.o.ShowWithin)
+	return fmt.Errorf("a screen is open but did not say within %v that it shows the ticket: reload its page",
+		s.o.ShowWithin)
 }
 
 // await returns a channel that is closed when a live page holds job.

@@ -46,7 +46,8 @@ func TestALateWordForACardThatWasTakenOffIsNoProofForItsNextLife(t *testing.T) {
 				}
 				say(s, func() {
 					paper.fails(func(ticket.Delivery) (error, error) { return nil, errors.New("connection reset") })
-					if _, err := s.WrapBackup(paper).Print(t.Context(), order(1, "Burger"), new(beginCounter).begin); err == nil {
+					if _, err := s.WrapBackup(paper).Print(t.Context(), order(1, "Burger"),
+						new(beginCounter).begin); err == nil {
 						t.Error("the paper came out")
 					}
 				})
@@ -71,7 +72,8 @@ func TestATicketThatCameOutElsewhereIsMarkedWhenACookFetchesItBack(t *testing.T)
 		shelf := kvtest.New()
 		s := newTestScreen(t, shelf)
 		put(t, s.Board(), order(1, "Burger"))
-		if _, err := s.WrapBackup(&fakePrinter{}).Print(t.Context(), order(1, "Burger"), new(beginCounter).begin); err != nil {
+		if _, err := s.WrapBackup(&fakePrinter{}).Print(t.Context(), order(1, "Burger"),
+			new(beginCounter).begin); err != nil {
 			t.Fatal(err)
 		}
 		wantOutcome(t, s.Board(), press(s.Board(), Recall, 1, 0), Done)
@@ -110,8 +112,10 @@ func TestAScreenThatStandsInForAScreenHoldsNoTicketForAPerson(t *testing.T) {
 		k := newScreenHarness(t)
 		defer k.stop()
 		a := newTestScreen(t, kvtest.New())
-		b := NewScreen(ScreenOptions{Name: "cold", Board: open(t, kvtest.New()), OnLive: func() { k.d.Kick("hot-line") }})
-		k.d.Set([]dispatch.Lane{{Name: "hot-line", Station: a, Backups: []dispatch.Backup{{Name: "cold", Station: a.WrapBackup(b), After: 20 * time.Second}}}})
+		b := NewScreen(ScreenOptions{Name: "cold", Board: open(t, kvtest.New()),
+			OnLive: func() { k.d.Kick("hot-line") }})
+		k.d.Set([]dispatch.Lane{{Name: "hot-line", Station: a,
+			Backups: []dispatch.Backup{{Name: "cold", Station: a.WrapBackup(b), After: 20 * time.Second}}}})
 		leave := a.Join("deaf")
 		k.order(2)
 		time.Sleep(15 * time.Second)

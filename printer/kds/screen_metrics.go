@@ -31,9 +31,12 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100,
 			NativeHistogramMinResetDuration: time.Hour,
 		}),
-		livePages: prometheus.NewDesc("ticketrail_display_screens", "Live pages of a screen station; 0 means that nobody is looking.", station, nil),
-		open:      prometheus.NewDesc("ticketrail_display_open_tickets", "Tickets on a screen station's board that are not bumped.", station, nil),
-		oldest:    prometheus.NewDesc("ticketrail_display_oldest_open_seconds", "Age of the oldest open ticket of a screen station; 0 without one.", station, nil),
+		livePages: prometheus.NewDesc("ticketrail_display_screens",
+			"Live pages of a screen station; 0 means that nobody is looking.", station, nil),
+		open: prometheus.NewDesc("ticketrail_display_open_tickets",
+			"Tickets on a screen station's board that are not bumped.", station, nil),
+		oldest: prometheus.NewDesc("ticketrail_display_oldest_open_seconds",
+			"Age of the oldest open ticket of a screen station; 0 without one.", station, nil),
 	}
 	if reg != nil {
 		reg.MustRegister(m)

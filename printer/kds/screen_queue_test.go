@@ -100,7 +100,8 @@ func (k *screenHarness) newScreen(paper *fakePrinter) *Screen {
 	})
 	k.watch(s)
 	k.d.Set([]dispatch.Lane{
-		{Name: "hot-line", Station: s, Backups: []dispatch.Backup{{Name: "grill", Station: s.WrapBackup(paper), After: s.Options().HoldFor}}},
+		{Name: "hot-line", Station: s, Backups: []dispatch.Backup{{Name: "grill", Station: s.WrapBackup(paper),
+			After: s.Options().HoldFor}}},
 		{Name: "grill", Station: paper},
 	})
 	return s

@@ -41,7 +41,8 @@ func (s *Screen) RunRescue(ctx context.Context) {
 		} else if !dark || s.o.Backup != "" {
 			settled, err := s.rescue(ctx, dark)
 			if err != nil && ctx.Err() == nil {
-				s.log.Warn("cannot send what was on the screen to its backup, or take it back; trying again", "backup", s.o.Backup, "err", err)
+				s.log.Warn("cannot send what was on the screen to its backup, or take it back; trying again", "backup",
+					s.o.Backup, "err", err)
 			}
 			if !settled {
 				pause = time.After(rescueInterval)
@@ -159,7 +160,8 @@ func (p screenBackup) Idempotent() bool {
 }
 
 // Print prints a ticket of the screen's queue: see [Screen.StandIn].
-func (p screenBackup) Print(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error) {
+func (p screenBackup) Print(ctx context.Context, d ticket.Delivery,
+	begin func(context.Context) error) (ticket.Proof, error) {
 	// Not only after HoldFor: what was shown would come out behind this one.
 	if p.s.rescuePending() {
 		return "", ticket.NotReady(errRescuePending)

@@ -84,7 +84,8 @@ func TestWhatWasShownAndNotBumpedComesOutOfTheBackupWhenNobodyLooks(t *testing.T
 func TestACopySaysWhatACookHadTickedAndWhatTheCardSaid(t *testing.T) {
 	b := open(t, kvtest.New())
 	d := order(1, "Burger", "Chips", "Cake")
-	d.Ticket.Notes, d.Ticket.Lines[1].Notes = []string{"nuts", rescueNote}, []string{"crisp"} // it was on another screen before
+	// it was on another screen before
+	d.Ticket.Notes, d.Ticket.Lines[1].Notes = []string{"nuts", rescueNote}, []string{"crisp"}
 	d.Doubt, d.Reprint = true, true
 	put(t, b, d, order(2, "Soup"))
 	if c := b.rescueCards(true); c[0].Copy != nil {
@@ -99,7 +100,8 @@ func TestACopySaysWhatACookHadTickedAndWhatTheCardSaid(t *testing.T) {
 	}
 	c := all[0].Copy
 	got := [][]string{c.Notes, c.Lines[0].Notes, c.Lines[1].Notes, c.Lines[2].Notes}
-	want := [][]string{{rescueNote, "POSSIBLE DUPLICATE", "nuts"}, nil, {"done on the screen", "crisp"}, {"done on the screen"}}
+	want := [][]string{{rescueNote, "POSSIBLE DUPLICATE", "nuts"}, nil, {"done on the screen", "crisp"},
+		{"done on the screen"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("notes (-want +got):\n%s", diff)
 	}
@@ -147,7 +149,8 @@ func TestWhatHasNotBegunIsTakenBackWhenTheScreenIsBackOrTheTicketDone(t *testing
 			closed()
 		},
 	} {
-		for how, early := range map[string]error{"waiting in the queue": ticket.NotReady(errors.New("no paper")), "lent": nil} {
+		for how, early := range map[string]error{"waiting in the queue": ticket.NotReady(errors.New("no paper")),
+			"lent": nil} {
 			t.Run(name+", "+how, func(t *testing.T) {
 				withDarkScreen(t, func(t *testing.T, k *screenHarness, s *Screen, paper *fakePrinter) {
 					start := time.Now()
@@ -230,7 +233,9 @@ func TestARescueThatFailedIsDoneOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			withDarkScreen(t, func(t *testing.T, k *screenHarness, s *Screen, paper *fakePrinter) {
 				k.flaky.set(3, after)
-				paper.fails(func(ticket.Delivery) (error, error) { return ticket.NotReady(errors.New("no paper")), nil })
+				paper.fails(func(ticket.Delivery) (error, error) {
+					return ticket.NotReady(errors.New("no paper")), nil
+				})
 				time.Sleep(time.Minute)
 				k.flaky.set(3, after)
 				closed := openPage(s, "a")
@@ -255,14 +260,16 @@ type slowBegin struct {
 	by time.Duration
 }
 
-func (l slowBegin) Print(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error) {
+func (l slowBegin) Print(ctx context.Context, d ticket.Delivery,
+	begin func(context.Context) error) (ticket.Proof, error) {
 	defer time.Sleep(l.by)
 	return l.Screen.Print(ctx, d, begin)
 }
 
 func TestATicketIsCopiedAlsoIfItsQueueLearnsInTheDarkThatItWasShown(t *testing.T) {
 	withDarkScreen(t, func(t *testing.T, k *screenHarness, s *Screen, paper *fakePrinter) {
-		k.d.Set([]dispatch.Lane{{Name: "hot-line", Station: slowBegin{s, 30 * time.Second}}, {Name: "grill", Station: paper}})
+		k.d.Set([]dispatch.Lane{{Name: "hot-line", Station: slowBegin{s, 30 * time.Second}},
+			{Name: "grill", Station: paper}})
 		closed := openPage(s, "a")
 		k.order(1)
 		synctest.Wait()
@@ -298,7 +305,8 @@ func TestARescueGoesOnAfterARestart(t *testing.T) {
 			paper.mu.Lock()
 			defer paper.mu.Unlock()
 			for _, want := range []string{one, three} {
-				if n := len(slices.DeleteFunc(slices.Clone(paper.out), func(s string) bool { return s != want })); n != 1 {
+				if n := len(slices.DeleteFunc(slices.Clone(paper.out),
+					func(s string) bool { return s != want })); n != 1 {
 					t.Errorf("restarted after %d s: %q", after, paper.out)
 				}
 			}
@@ -398,7 +406,8 @@ func TestWhatAnOlderVersionWroteOfPaperIsBelieved(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for job, add := range map[uint64]string{1: `"shown":true,"paper":"grill","paper_at":5,"paper_tries":1`, 2: `"shown":true,"paper_tries":2`} {
+	for job, add := range map[uint64]string{1: `"shown":true,"paper":"grill","paper_at":5,"paper_tries":1`,
+		2: `"shown":true,"paper_tries":2`} {
 		s.Set(cardKey(job), strings.Replace(s.Value(cardKey(job)), `"shown":true`, add, 1))
 	}
 	all := open(t, s).rescueCards(true)
@@ -409,7 +418,8 @@ func TestWhatAnOlderVersionWroteOfPaperIsBelieved(t *testing.T) {
 
 func TestAScreenThatStandsInForAScreenShowsWhatWasOnItOnce(t *testing.T) {
 	withDarkScreen(t, func(t *testing.T, k *screenHarness, s *Screen, _ *fakePrinter) {
-		cold := NewScreen(ScreenOptions{Name: "grill", Board: open(t, k.q.KV("board grill")), OnLive: func() { k.d.Kick("grill") }})
+		cold := NewScreen(ScreenOptions{Name: "grill", Board: open(t, k.q.KV("board grill")),
+			OnLive: func() { k.d.Kick("grill") }})
 		k.d.Set([]dispatch.Lane{{Name: "grill", Station: cold}})
 		leave := cold.Join("deaf")
 		time.Sleep(2 * time.Minute) // many attempts, none of them proved

@@ -28,7 +28,8 @@ type fakePrinter struct {
 	slow time.Duration                               // after begin
 }
 
-func (r *fakePrinter) Print(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error) {
+func (r *fakePrinter) Print(ctx context.Context, d ticket.Delivery,
+	begin func(context.Context) error) (ticket.Proof, error) {
 	r.mu.Lock()
 	fail, slow := r.fail, r.slow
 	r.mu.Unlock()
@@ -133,7 +134,8 @@ func TestATicketIsShownWhenALivePageSaysThatItHoldsIt(t *testing.T) {
 			t.Error("the card does not know")
 		}
 		start = time.Now()
-		if proof, err := s.Print(t.Context(), order(1, "Burger"), b.begin); proof != ticket.Shown || err != nil || time.Since(start) != 0 {
+		if proof, err := s.Print(t.Context(), order(1, "Burger"), b.begin); proof != ticket.Shown || err != nil ||
+			time.Since(start) != 0 {
 			t.Errorf("again: %s, %v, after %v", proof, err, time.Since(start))
 		}
 	})
@@ -200,7 +202,8 @@ func TestABumpIsProofEnough(t *testing.T) {
 				t.Errorf("%+v, %v", r, err)
 			}
 		})
-		if proof, err := s.Print(t.Context(), order(1, "Burger"), new(beginCounter).begin); proof != ticket.Shown || err != nil {
+		if proof, err := s.Print(t.Context(), order(1, "Burger"), new(beginCounter).begin); proof != ticket.Shown ||
+			err != nil {
 			t.Errorf("%s, %v", proof, err)
 		}
 	})
@@ -260,7 +263,8 @@ ticketrail_display_open_tickets{station="hot-line"} 1
 # TYPE ticketrail_display_screens gauge
 ticketrail_display_screens{station="hot-line"} 1
 `
-		names := []string{"ticketrail_display_screens", "ticketrail_display_open_tickets", "ticketrail_display_oldest_open_seconds"}
+		names := []string{"ticketrail_display_screens", "ticketrail_display_open_tickets",
+			"ticketrail_display_oldest_open_seconds"}
 		if err := testutil.GatherAndCompare(reg, strings.NewReader(want), names...); err != nil {
 			t.Error(err)
 		}

@@ -88,8 +88,9 @@ func newScreenView(d Display, beat time.Duration, web string) *screenView {
 	n.config.Store(&d)
 	n.setup = setup{
 		Web: web, Name: o.Name, Title: o.Title, Expo: n.expo, Beat: beat.Milliseconds(),
-		WarnAfter: o.WarnAfter.Milliseconds(), LateAfter: o.LateAfter.Milliseconds(), RecallFor: recallFor.Milliseconds(),
-		Keys: withCustomKeys(d.Keys), Print: d.Print != nil, Alarm: allergyWords(),
+		WarnAfter: o.WarnAfter.Milliseconds(), LateAfter: o.LateAfter.Milliseconds(),
+		RecallFor: recallFor.Milliseconds(),
+		Keys:      withCustomKeys(d.Keys), Print: d.Print != nil, Alarm: allergyWords(),
 	}
 	b, _ := json.Marshal(n.setup) // strings and numbers
 	sum := sha256.Sum256(b)

@@ -67,7 +67,8 @@ func NewServer(o ServerOptions) *Server {
 	orDefault(&o.Beat, 5*time.Second)
 	s := &Server{
 		o: o, log: o.Logger.With("component", "kds"), pairings: o.Pairings, web: newWebFiles(),
-		stopping: make(chan struct{}), displays: map[string]*screenView{}, renderSlots: make(chan struct{}, maxRendering),
+		stopping: make(chan struct{}), displays: map[string]*screenView{},
+		renderSlots: make(chan struct{}, maxRendering),
 	}
 	s.stop = sync.OnceFunc(func() { close(s.stopping) })
 	s.handler = s.routes()
@@ -186,7 +187,8 @@ func (s *Server) authorized(h func(http.ResponseWriter, *http.Request, *screenVi
 			if r.Pattern == pagePattern {
 				retryInAMinute(w)
 			}
-			http.Error(w, "there is no screen of that name; it may have been removed from the configuration", http.StatusNotFound)
+			http.Error(w, "there is no screen of that name; it may have been removed from the configuration",
+				http.StatusNotFound)
 			return
 		}
 		h(w, r, d, g)

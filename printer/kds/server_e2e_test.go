@@ -45,7 +45,8 @@ func TestCooksWorkWithScreensInARealBrowser(t *testing.T) {
 	cache, _ := os.UserCacheDir()
 	modules := filepath.Join(cache, "ticketrail", "browser")
 	for what, err := range map[string]error{
-		"node": lookPath("node"), "chromium": lookPath("chromium"), "playwright-core": stat(filepath.Join(modules, "node_modules", "playwright-core")),
+		"node": lookPath("node"), "chromium": lookPath("chromium"),
+		"playwright-core": stat(filepath.Join(modules, "node_modules", "playwright-core")),
 	} {
 		switch {
 		case err == nil:
@@ -62,11 +63,13 @@ func TestCooksWorkWithScreensInARealBrowser(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	defer cancel()
 	daemon := filepath.Join(t.TempDir(), "ticketrail")
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", daemon, "ticketrail/cmd/ticketrail").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(ctx, "go", "build", "-o", daemon,
+		"ticketrail/cmd/ticketrail").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	run := exec.CommandContext(ctx, "node", filepath.Join("e2e", "all.mjs"))
-	run.Env = append(os.Environ(), "KDS_E2E_KITCHEN="+self, "KDS_E2E_DAEMON="+daemon, "KDS_E2E_TEST="+t.Name(), "KDS_E2E_MODULES="+modules,
+	run.Env = append(os.Environ(), "KDS_E2E_KITCHEN="+self, "KDS_E2E_DAEMON="+daemon, "KDS_E2E_TEST="+t.Name(),
+		"KDS_E2E_MODULES="+modules,
 		"KDS_E2E_SHOTS="+filepath.Join(t.ArtifactDir(), "shots"), "KDS_E2E_WORK="+t.TempDir())
 	run.WaitDelay = 10 * time.Second
 	out, err := run.CombinedOutput()
@@ -131,7 +134,8 @@ func (k *e2eServer) open(ctx context.Context, log *slog.Logger) error {
 		boards[name] = b
 	}
 	expo, err := kds.OpenExpo(ctx, kds.ExpoOptions{
-		Station: "pass", KV: k.queue.KV("expo pass"), Own: boards["pass"], Of: []*kds.Board{boards["hot-line"], boards["cold"]}, Logger: log,
+		Station: "pass", KV: k.queue.KV("expo pass"), Own: boards["pass"],
+		Of: []*kds.Board{boards["hot-line"], boards["cold"]}, Logger: log,
 	})
 	if err != nil {
 		return err
@@ -147,7 +151,8 @@ func (k *e2eServer) open(ctx context.Context, log *slog.Logger) error {
 		o.Board, o.Logger = boards[o.Name], log
 		s := kds.NewScreen(o)
 		k.screens[o.Name] = s
-		displays = append(displays, kds.Display{Screen: s, Zone: zone, Print: k.print, Keys: map[string][]string{"all_day": {"F8", "a"}}})
+		displays = append(displays, kds.Display{Screen: s, Zone: zone, Print: k.print,
+			Keys: map[string][]string{"all_day": {"F8", "a"}}})
 	}
 	if k.pairings, err = kds.OpenPairings(k.queue.KV("pairings"), log); err != nil {
 		return err
@@ -220,7 +225,8 @@ func (k *e2eServer) put(r *http.Request) (any, error) {
 		if tk.Request == "" {
 			tk.Request = fmt.Sprintf("request-%06d", job)
 		}
-		d := ticket.Delivery{Job: job, Station: asked.Station, Attempt: 1, Ticket: tk, Doubt: asked.Doubt, For: asked.For}
+		d := ticket.Delivery{Job: job, Station: asked.Station, Attempt: 1, Ticket: tk, Doubt: asked.Doubt,
+			For: asked.For}
 		if asked.For != "" {
 			d.Down = "screen"
 		}

@@ -39,7 +39,8 @@ func TestAScreenWorksInFirefox(t *testing.T) {
 	s := kds.NewScreen(kds.ScreenOptions{Name: "hot-line", Title: "Hot line", Board: b, ShowWithin: time.Minute})
 	at, stop := serveScreen(t, s, "127.0.0.1:0")
 	f := startFirefox(ctx, t)
-	f.call("browsingContext.navigate", map[string]any{"context": f.tab, "url": "http://" + at + "/screen/hot-line", "wait": "complete"}, nil)
+	f.call("browsingContext.navigate", map[string]any{"context": f.tab, "url": "http://" + at + "/screen/hot-line",
+		"wait": "complete"}, nil)
 	f.until("it is live", `document.getElementById("live").className === "is"`)
 
 	show := func(d ticket.Delivery) {
@@ -52,7 +53,9 @@ func TestAScreenWorksInFirefox(t *testing.T) {
 		}
 	}
 	hostile := delivery(1)
-	hostile.Ticket.Lines = append(hostile.Ticket.Lines, ticket.Line{Depth: 1, Quantity: "1", Name: "<img src=x onerror=window.hurt=1>", Notes: []string{"sesame allergy"}})
+	hostile.Ticket.Lines = append(hostile.Ticket.Lines,
+		ticket.Line{Depth: 1, Quantity: "1", Name: "<img src=x onerror=window.hurt=1>",
+			Notes: []string{"sesame allergy"}})
 	show(hostile)
 	other := delivery(2)
 	other.Ticket.Request, other.Ticket.Number = "another", "19"
@@ -170,7 +173,8 @@ func startFirefox(ctx context.Context, t *testing.T) *firefox {
 	var tree struct{ Contexts []struct{ Context string } }
 	f.call("browsingContext.getTree", map[string]any{}, &tree)
 	f.tab = tree.Contexts[0].Context
-	f.call("browsingContext.setViewport", map[string]any{"context": f.tab, "viewport": map[string]int{"width": 1280, "height": 800}}, nil)
+	f.call("browsingContext.setViewport", map[string]any{"context": f.tab,
+		"viewport": map[string]int{"width": 1280, "height": 800}}, nil)
 	return f
 }
 
@@ -215,7 +219,8 @@ func (f *firefox) until(what, is string) {
 	f.t.Helper()
 	for start := time.Now(); ; time.Sleep(20 * time.Millisecond) {
 		var got struct{ Result struct{ Value any } }
-		f.call("script.evaluate", map[string]any{"expression": "Boolean(" + is + ")", "target": map[string]string{"context": f.tab}, "awaitPromise": false}, &got)
+		f.call("script.evaluate", map[string]any{"expression": "Boolean(" + is + ")",
+			"target": map[string]string{"context": f.tab}, "awaitPromise": false}, &got)
 		if got.Result.Value == true {
 			return
 		}
@@ -239,7 +244,8 @@ func (f *firefox) keys(chords ...string) {
 			list = append(list, map[string]string{"type": "keyUp", "value": string(all[i])})
 		}
 	}
-	f.call("input.performActions", map[string]any{"context": f.tab, "actions": []any{map[string]any{"type": "key", "id": "keyboard", "actions": list}}}, nil)
+	f.call("input.performActions", map[string]any{"context": f.tab,
+		"actions": []any{map[string]any{"type": "key", "id": "keyboard", "actions": list}}}, nil)
 }
 
 func (f *firefox) shot(name string) {

@@ -105,9 +105,13 @@ func delivery(job uint64) ticket.Delivery {
 
 // client is a browser that comes from the address given.
 func (w *testServer) client(from string) *http.Client {
-	tr := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return w.network.DialFrom(ctx, from) }}
+	tr := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return w.network.DialFrom(ctx, from)
+	}}
 	w.t.Cleanup(tr.CloseIdleConnections)
-	return &http.Client{Transport: tr, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &http.Client{Transport: tr, CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	}}
 }
 
 func (w *testServer) get(c *http.Client, path string, header ...string) (int, string, http.Header) {
@@ -121,7 +125,8 @@ func (w *testServer) get(c *http.Client, path string, header ...string) (int, st
 
 func (w *testServer) post(c *http.Client, path, body string, header ...string) (int, string) {
 	w.t.Helper()
-	r, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost, "http://localhost"+path, strings.NewReader(body))
+	r, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost, "http://localhost"+path,
+		strings.NewReader(body))
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -165,7 +170,8 @@ type eventStream struct {
 
 func (w *testServer) listen(c *http.Client, station, page, after string, header ...string) *eventStream {
 	w.t.Helper()
-	r, err := http.NewRequest(http.MethodGet, "http://localhost/screen/"+station+"/events?page="+page+"&after="+after, nil)
+	r, err := http.NewRequest(http.MethodGet, "http://localhost/screen/"+station+"/events?page="+page+"&after="+after,
+		nil)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -161,7 +161,8 @@ func TestAPressThatIsPlayedAgainDoesNothing(t *testing.T) {
 		press := func(id, do string, version int) {
 			t.Helper()
 			body := fmt.Sprintf(`{"id":%q,"do":%q,"job":1,"version":%d}`, id, do, version)
-			if code, text := w.post(c, "/screen/hot-line/do", body); code != http.StatusOK || decode[kds.Result](t, text).Outcome != kds.Done {
+			if code, text := w.post(c, "/screen/hot-line/do", body); code != http.StatusOK ||
+				decode[kds.Result](t, text).Outcome != kds.Done {
 				t.Fatalf("%s: %d %s", body, code, text)
 			}
 			played = append(played, body)
@@ -208,19 +209,22 @@ func TestAPageIsNotBelievedAboutCardsItCannotHave(t *testing.T) {
 		if code := says("cold", testPage, "[1]"); code != http.StatusConflict {
 			t.Errorf("a page without a stream there is answered %d", code)
 		}
-		for _, jobs := range []string{"[-1]", `["1"]`, "[1.5]", "{}", "[18446744073709551616]", "[[1]]", "[" + strings.Repeat("1,", 200_000) + "1]"} {
+		for _, jobs := range []string{"[-1]", `["1"]`, "[1.5]", "{}", "[18446744073709551616]", "[[1]]",
+			"[" + strings.Repeat("1,", 200_000) + "1]"} {
 			if code := says("hot-line", testPage, jobs); code != http.StatusBadRequest {
 				t.Errorf("%.30s is answered %d", jobs, code)
 			}
 		}
 		start := time.Now()
-		if proof, err := w.screens["hot-line"].Print(t.Context(), delivery(2), noBegin); err == nil || proof == ticket.Shown {
+		if proof, err := w.screens["hot-line"].Print(t.Context(), delivery(2), noBegin); err == nil ||
+			proof == ticket.Shown {
 			t.Errorf("%s, %v, after %v: it was said before the ticket came", proof, err, time.Since(start))
 		}
 		if says("hot-line", testPage, "[2]") != http.StatusOK {
 			t.Error("a page that holds it now is not heard")
 		}
-		if proof, err := w.screens["hot-line"].Print(t.Context(), delivery(2), noBegin); proof != ticket.Shown || err != nil {
+		if proof, err := w.screens["hot-line"].Print(t.Context(), delivery(2), noBegin); proof != ticket.Shown ||
+			err != nil {
 			t.Errorf("%s, %v", proof, err)
 		}
 		_ = w.stop()

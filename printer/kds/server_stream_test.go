@@ -42,7 +42,8 @@ func TestAPageIsToldWhatChangesAndGoesOnWhereItsStreamBroke(t *testing.T) {
 		w.put("hot-line", 3, 4)
 		// A browser that comes back by itself says where it was in a header, the script in the address.
 		for name, again := range map[string]*eventStream{
-			"header": w.listen(c, "hot-line", testPage, snap.ID, "Last-Event-ID", change.id), "address": w.listen(c, "hot-line", "page0002", change.id),
+			"header":  w.listen(c, "hot-line", testPage, snap.ID, "Last-Event-ID", change.id),
+			"address": w.listen(c, "hot-line", "page0002", change.id),
 		} {
 			for _, job := range []uint64{3, 4} {
 				if ev := decode[kds.Event](t, again.want("change", "hello", "beat").data); ev.Job != job {
@@ -50,7 +51,8 @@ func TestAPageIsToldWhatChangesAndGoesOnWhereItsStreamBroke(t *testing.T) {
 				}
 			}
 		}
-		for _, odd := range []string{"nonsense", snap.Run + ".99", "0.1", ".", snap.Run, snap.Run + ".", snap.Run + ".-1", snap.Run + ".1.5", snap.Run + ".18446744073709551616", strings.Repeat("9", 8000)} {
+		for _, odd := range []string{"nonsense", snap.Run + ".99", "0.1", ".", snap.Run, snap.Run + ".",
+			snap.Run + ".-1", snap.Run + ".1.5", snap.Run + ".18446744073709551616", strings.Repeat("9", 8000)} {
 			w.listen(c, "hot-line", "page0003", odd).want("state", "hello", "beat")
 		}
 	})
@@ -91,7 +93,8 @@ func (w *testServer) answerBeats(ctx context.Context, c *http.Client, station, p
 			for _, card := range w.screens[station].Board().Snapshot().Open {
 				jobs = append(jobs, fmt.Sprint(card.Job))
 			}
-			w.post(c, "/screen/"+station+"/shown", fmt.Sprintf(`{"page":%q,"jobs":[%s]}`, page, strings.Join(jobs, ",")))
+			w.post(c, "/screen/"+station+"/shown",
+				fmt.Sprintf(`{"page":%q,"jobs":[%s]}`, page, strings.Join(jobs, ",")))
 		}
 		for { // it goes on reading, and says nothing
 			if _, ok := e.next(); !ok {
@@ -124,7 +127,8 @@ func TestAPageIsLiveWhileItAnswersHeartbeats(t *testing.T) {
 			t.Errorf("it was live for %v after its last answer", d)
 		}
 		// It answers again, on the same stream.
-		if code, text := w.post(c, "/screen/hot-line/shown", `{"page":"`+testPage+`","jobs":[]}`); code != http.StatusOK || !strings.Contains(text, `"fresh":true`) {
+		if code, text := w.post(c, "/screen/hot-line/shown",
+			`{"page":"`+testPage+`","jobs":[]}`); code != http.StatusOK || !strings.Contains(text, `"fresh":true`) {
 			t.Errorf("answered %d %s, want to be asked for all cards", code, text)
 		}
 		if n := s.Status().Live; n != 1 {

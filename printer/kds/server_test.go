@@ -48,17 +48,21 @@ func TestAnotherSiteCannotPressAnything(t *testing.T) {
 		w.put("hot-line", 1)
 		body := `{"id":"x","do":"bump","job":1,"version":1}`
 		c := w.client("127.0.0.1")
-		for _, header := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Origin", "http://evil.example"}, {"Origin", "null"}, {"Content-Type", "text/plain"},
-			{"Host", "rebound.example", "Origin", "http://rebound.example"}, {"Host", "rebound.example:9322", "Sec-Fetch-Site", "same-origin"}} {
+		for _, header := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Origin", "http://evil.example"},
+			{"Origin", "null"}, {"Content-Type", "text/plain"},
+			{"Host", "rebound.example", "Origin", "http://rebound.example"}, {"Host", "rebound.example:9322",
+				"Sec-Fetch-Site", "same-origin"}} {
 			code, _ := w.post(c, "/screen/hot-line/do", body, header...)
-			if !slices.Contains([]int{http.StatusForbidden, http.StatusUnsupportedMediaType, http.StatusUnauthorized}, code) {
+			if !slices.Contains([]int{http.StatusForbidden, http.StatusUnsupportedMediaType, http.StatusUnauthorized},
+				code) {
 				t.Errorf("with %q: %d", header, code)
 			}
 		}
 		if n, _ := w.screens["hot-line"].Board().Load(); n != 1 {
 			t.Error("it was bumped")
 		}
-		if code, text := w.post(c, "/screen/hot-line/do", body, "Origin", "http://localhost"); code != http.StatusOK || !strings.Contains(text, `"done"`) {
+		if code, text := w.post(c, "/screen/hot-line/do", body, "Origin", "http://localhost"); code != http.StatusOK ||
+			!strings.Contains(text, `"done"`) {
 			t.Errorf("its own page: %d %s", code, text)
 		}
 	})
@@ -104,7 +108,8 @@ func TestPrintAsksForATicketOfThisScreenOnly(t *testing.T) {
 		w.displays[0].Print = func(_ context.Context, job uint64) error { printed = append(printed, job); return nil }
 		w.server.Set(w.displays)
 		c := w.client("127.0.0.1")
-		for job, want := range map[string]int{"1": http.StatusNoContent, "2": http.StatusNotFound, "3": http.StatusNotFound} {
+		for job, want := range map[string]int{"1": http.StatusNoContent, "2": http.StatusNotFound,
+			"3": http.StatusNotFound} {
 			if code, text := w.post(c, "/screen/hot-line/print", `{"job":`+job+`}`); code != want {
 				t.Errorf("job %s: %d %s, want %d", job, code, text, want)
 			}
@@ -116,10 +121,12 @@ func TestPrintAsksForATicketOfThisScreenOnly(t *testing.T) {
 			err  error
 			code int
 			text string
-		}{{fmt.Errorf("reprint: %w", kds.ErrInProgress), http.StatusConflict, "still coming out"}, {errors.New("disk full"), http.StatusServiceUnavailable, "try again"}} {
+		}{{fmt.Errorf("reprint: %w", kds.ErrInProgress), http.StatusConflict,
+			"still coming out"}, {errors.New("disk full"), http.StatusServiceUnavailable, "try again"}} {
 			w.displays[0].Print = func(context.Context, uint64) error { return f.err }
 			w.server.Set(w.displays)
-			if code, text := w.post(c, "/screen/hot-line/print", `{"job":1}`); code != f.code || !strings.Contains(text, f.text) || strings.Contains(text, "disk") {
+			if code, text := w.post(c, "/screen/hot-line/print", `{"job":1}`); code != f.code ||
+				!strings.Contains(text, f.text) || strings.Contains(text, "disk") {
 				t.Errorf("%v: %d %s", f.err, code, text)
 			}
 		}
@@ -134,7 +141,8 @@ func TestNothingOnAPageComesFromElsewhereOrInline(t *testing.T) {
 		for _, path := range []string{"/", "/screen/hot-line"} {
 			_, body, header := w.get(c, path)
 			policy := header.Get("Content-Security-Policy")
-			if !strings.Contains(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") || strings.Contains(policy, "http") {
+			if !strings.Contains(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") ||
+				strings.Contains(policy, "http") {
 				t.Errorf("%s: the policy is %q", path, policy)
 			}
 			for _, bad := range []string{"http://", "https://", "//cdn", "style=", "onclick", "<style", "<script>"} {
@@ -154,15 +162,18 @@ func TestFilesOfAPageAreKeptByBrowsersAndOthersAreNot(t *testing.T) {
 		_, rest, _ := strings.Cut(page, `src="`)
 		path, _, _ := strings.Cut(rest, `"`)
 		code, _, header := w.get(c, path)
-		if code != http.StatusOK || !strings.Contains(header.Get("Cache-Control"), "immutable") || header.Get("Content-Type") != "text/javascript; charset=utf-8" {
+		if code != http.StatusOK || !strings.Contains(header.Get("Cache-Control"), "immutable") ||
+			header.Get("Content-Type") != "text/javascript; charset=utf-8" {
 			t.Errorf("%s: %d %v", path, code, header)
 		}
-		for _, no := range []string{"/web/x/page.html", "/web/x/..%2fserver.go", "/web/x/nothing.js", "/web/", "/server.go"} {
+		for _, no := range []string{"/web/x/page.html", "/web/x/..%2fserver.go", "/web/x/nothing.js", "/web/",
+			"/server.go"} {
 			if code, _, _ := w.get(c, no); code != http.StatusNotFound {
 				t.Errorf("%s: %d", no, code)
 			}
 		}
-		if code, _, header := w.get(c, strings.Replace(path, "/web/", "/web/x", 1)); code != http.StatusOK || strings.Contains(header.Get("Cache-Control"), "immutable") {
+		if code, _, header := w.get(c, strings.Replace(path, "/web/", "/web/x", 1)); code != http.StatusOK ||
+			strings.Contains(header.Get("Cache-Control"), "immutable") {
 			t.Errorf("of another version: %d %v", code, header)
 		}
 	})
