@@ -18,7 +18,7 @@ func (d noDialer) Dial(context.Context) (transport.Conn, error) {
 	return nil, context.Canceled
 }
 
-func TestATicketThatCannotBeComposedIsBuriedAndTouchesNoPrinter(t *testing.T) {
+func TestATicketThatCannotBeComposedFailsPermanentlyWithoutADial(t *testing.T) {
 	for name, draw := range map[string]func(ticket.Delivery, bool) job{
 		"panics":       func(ticket.Delivery, bool) job { var a []int; return job{lines: a[3]} },
 		"panics nil":   func(ticket.Delivery, bool) job { panic(nil) },
@@ -28,7 +28,7 @@ func TestATicketThatCannotBeComposedIsBuriedAndTouchesNoPrinter(t *testing.T) {
 		model, _ := profile.Lookup("generic-80mm")
 		device := NewDevice(DeviceOptions{Name: "grill", Dialer: noDialer{t}})
 		p := NewPaper(Options{Name: "grill", Device: device, Profile: model})
-		p.draw = draw
+		p.render = draw
 		proof, err := p.Print(t.Context(), ticket.Delivery{Job: 1}, func(context.Context) error {
 			t.Errorf("%s: begun", name)
 			return nil

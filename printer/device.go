@@ -24,7 +24,7 @@ type DeviceOptions struct {
 	// Turn is for Devices that stand for one printer one after the other: a reload makes another
 	// while the ticket of the old one is still printing, and is to ask it nothing before it is its
 	// turn. Nil makes one.
-	Turn Turn
+	Lock Lock
 	// KV keeps what the printer was found able to do, under Key. Nil: it is asked anew after every
 	// start.
 	KV  kv.Store
@@ -48,44 +48,44 @@ type DeviceOptions struct {
 // It is safe for concurrent use.
 type Device struct {
 	o    DeviceOptions
-	turn Turn
+	lock Lock
 
 	// What follows belongs to whoever has the turn.
 
-	idle    *session    // kept for the next ticket
-	expiry  *time.Timer // of idle
-	parked  int         // how often a connection was kept
-	able    ability
-	loaded  bool // Memory was asked
-	started bool // a ticket was begun since the start
+	idle       *session    // kept for the next ticket
+	idleTimer  *time.Timer // of idle
+	parkCount  int         // how often a connection was kept
+	capability capability
+	memoryRead bool // Memory was asked
+	begunOnce  bool // a ticket was begun since the start
 	// unfinished is what a printer must be sent that may wait for the rest of a command, because
 	// the last ticket ended half way.
-	unfinished []byte
+	padding []byte
 	// uncut is what cuts off the last ticket, if all of it was sent and that did not go out: it is on
 	// paper, or will be as soon as there is paper again.
-	uncut []byte
+	pendingCut []byte
 	// owed is how many GS r earlier connections left without an answer. On a wire without
 	// connections it may still come.
-	owed   int
-	silent int // attempts in a row that a printer known to answer did not
+	outstanding    int
+	silentAttempts int // attempts in a row that a printer known to answer did not
 	// silentSince is when the first of those was; lapsed says that it did answer once.
-	silentSince time.Time
-	lapsed      bool
-	quiet       int // fences in a row without an answer and without a reason
-	dropped     int // probes in a row that ended the connection
+	silentSince      time.Time
+	stoppedAnswering bool
+	unansweredFences int // fences in a row without an answer and without a reason
+	droppedProbes    int // probes in a row that ended the connection
 
-	mu        sync.Mutex // guards what follows
-	status    Status
-	asb       bool // able.ASB, for who has not the turn
-	low       bool // paper, as logged
-	told      int  // changes since toldSince, see tell
-	toldSince time.Time
-	issued    [64][4]byte        // the last ids sent, in a ring
-	issuedAt  int                //
-	leave     bool               // the connection in use shall not linger
-	retired   bool               // no connection shall, ever again
-	polling   context.CancelFunc // of an idle poll under way
-	wanted    int                // how many wait for the turn, to print
+	mu            sync.Mutex // guards what follows
+	status        Status
+	asbKnown      bool // able.ASB, for who has not the turn
+	paperLow      bool // paper, as logged
+	loggedChanges int  // changes since toldSince, see tell
+	loggedSince   time.Time
+	sentIDs       [64][4]byte        // the last ids sent, in a ring
+	nextID        int                //
+	releaseAsked  bool               // the connection in use shall not linger
+	retired       bool               // no connection shall, ever again
+	cancelPoll    context.CancelFunc // of an idle poll under way
+	waiting       int                // how many wait for the turn, to print
 }
 
 // NewDevice fills in o's defaults and touches nothing. It panics when a required option is
@@ -100,8 +100,8 @@ func NewDevice(o DeviceOptions) *Device {
 	if o.Key == "" {
 		o.Key = o.Name
 	}
-	if o.Turn == nil {
-		o.Turn = NewTurn()
+	if o.Lock == nil {
+		o.Lock = NewLock()
 	}
 	if o.Confirm == "" {
 		o.Confirm = profile.Auto
@@ -118,7 +118,7 @@ func NewDevice(o DeviceOptions) *Device {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	d := &Device{o: o, turn: o.Turn}
+	d := &Device{o: o, lock: o.Lock}
 	d.status = Status{State: Unknown, Since: time.Now()}
 	return d
 }
@@ -126,18 +126,18 @@ func NewDevice(o DeviceOptions) *Device {
 // acquire waits for the turn. An idle poll gives way at once.
 func (d *Device) acquire(ctx context.Context) error {
 	d.mu.Lock()
-	d.wanted++ // from here on no poll begins
-	if d.polling != nil {
-		d.polling()
+	d.waiting++ // from here on no poll begins
+	if d.cancelPoll != nil {
+		d.cancelPoll()
 	}
 	d.mu.Unlock()
 	defer func() {
 		d.mu.Lock()
-		d.wanted--
+		d.waiting--
 		d.mu.Unlock()
 	}()
 	select {
-	case d.turn <- struct{}{}:
+	case d.lock <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("wait for %s: %w", d.o.Name, context.Cause(ctx))
@@ -145,17 +145,17 @@ func (d *Device) acquire(ctx context.Context) error {
 }
 
 // yield gives the turn back, and before that up what was asked back meanwhile: see Release.
-func (d *Device) yield() {
+func (d *Device) unlock() {
 	for {
 		d.mu.Lock()
-		if !d.leave || d.idle == nil {
-			d.leave = false
-			<-d.turn
+		if !d.releaseAsked || d.idle == nil {
+			d.releaseAsked = false
+			<-d.lock
 			d.mu.Unlock()
 			return
 		}
 		d.mu.Unlock()
-		d.dropIdle()
+		d.finishIdle()
 	}
 }
 
@@ -170,21 +170,21 @@ func (d *Device) dial(ctx context.Context) (transport.Conn, error) {
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("%w: %w", err, context.Cause(ctx))
 	}
-	d.see(func(s *Status) { s.State, s.Err, s.Connected = Unreachable, err.Error(), false })
+	d.update(func(s *Status) { s.State, s.Err, s.Connected = Unreachable, err.Error(), false })
 	return nil, err
 }
 
 // open makes a session of a connection.
 func (d *Device) open(conn transport.Conn) *session {
-	d.see(func(s *Status) {
+	d.update(func(s *Status) {
 		s.Connected, s.Err = true, ""
-		if s.State == Unreachable && !d.able.listens() { // others will say how they are
-			s.State = d.able.quietly()
+		if s.State == Unreachable && !d.capability.mayAnswer() { // others will say how they are
+			s.State = d.capability.stateWithoutAnswers()
 		}
 	})
 	warned := false // of the connection; only its reader asks
 	foreign := func(id [4]byte) {
-		if d.isOurs(id) {
+		if d.sentByUs(id) {
 			return // late, but ours
 		}
 		d.mu.Lock()
@@ -195,23 +195,23 @@ func (d *Device) open(conn transport.Conn) *session {
 			d.o.Logger.Warn("another program is printing on this printer at the same time: tickets may come out mixed", "printer", d.o.Name, "id", fmt.Sprintf("%q", id))
 		}
 	}
-	return newSession(conn, !d.able.listens() || transport.OneWay(conn), foreign, func(c escpos.Condition) { d.observe(c) })
+	return newSession(conn, !d.capability.mayAnswer() || transport.OneWay(conn), foreign, func(c escpos.Condition) { d.observe(c) })
 }
 
 // issue makes an id and remembers it.
-func (d *Device) issue() [4]byte {
+func (d *Device) issueID() [4]byte {
 	id := newID()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.issued[d.issuedAt%len(d.issued)] = id
-	d.issuedAt++
+	d.sentIDs[d.nextID%len(d.sentIDs)] = id
+	d.nextID++
 	return id
 }
 
-func (d *Device) isOurs(id [4]byte) bool {
+func (d *Device) sentByUs(id [4]byte) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, known := range d.issued {
+	for _, known := range d.sentIDs {
 		if known == id {
 			return true
 		}
@@ -221,44 +221,44 @@ func (d *Device) isOurs(id [4]byte) bool {
 
 // close gives a connection up: what the printer has not taken is not to trickle out later.
 func (d *Device) close(s *session) {
-	d.owed += s.owed()
+	d.outstanding += s.outstandingStatus()
 	_ = s.conn.Close() // the error at hand says more
-	d.see(func(s *Status) { s.Connected = false })
+	d.update(func(s *Status) { s.Connected = false })
 }
 
 // farewell bounds the taking leave of a printer that has printed everything.
-const farewell = 2 * time.Second
+const finishTimeout = 2 * time.Second
 
 // breaks notes that a ticket of p ended half way. Only dots and codes are commands long enough
 // to need much: a slow wire should not carry thousands of zeros for nothing.
-func (d *Device) breaks(p profile.Profile, sent []byte) {
-	n := len(d.unfinished)
+func (d *Device) noteBroken(p profile.Profile, sent []byte) {
+	n := len(d.padding)
 	for _, long := range []string{"\x1dv0", "\x1d(L", "\x1d8L", "\x1d(k"} {
 		if bytes.Contains(sent, []byte(long)) {
 			n = max(n, len(escpos.Resync(p)))
 		}
 	}
-	d.unfinished = make([]byte, max(n, shortCommand))
+	d.padding = make([]byte, max(n, shortCommand))
 }
 
 // shortCommand is longer than any other command.
 const shortCommand = 64
 
 // dismiss ends a connection on which nothing is under way.
-func (d *Device) dismiss(s *session) {
-	d.owed += s.owed()
-	ctx, cancel := context.WithTimeout(context.Background(), farewell)
+func (d *Device) finishSession(s *session) {
+	d.outstanding += s.outstandingStatus()
+	ctx, cancel := context.WithTimeout(context.Background(), finishTimeout)
 	defer cancel()
-	if d.able.ASB && s.alive() {
-		_ = s.write(ctx, escpos.AutoStatus(false), farewell/4) // the next client may not expect it
+	if d.capability.ASB && s.alive() {
+		_ = s.write(ctx, escpos.AutoStatus(false), finishTimeout/4) // the next client may not expect it
 	}
 	_ = s.finish(ctx) // nothing depends on it any more
-	d.see(func(s *Status) { s.Connected = false })
+	d.update(func(s *Status) { s.Connected = false })
 }
 
 // leaveUnused ends a session on which nothing was begun, or keeps it.
-func (d *Device) leaveUnused(s *session) {
-	if d.able.listens() && s.calm() {
+func (d *Device) keepOrClose(s *session) {
+	if d.capability.mayAnswer() && s.nothingPending() {
 		d.park(s)
 		return
 	}
@@ -266,46 +266,46 @@ func (d *Device) leaveUnused(s *session) {
 }
 
 // pushes says whether the printer is known to push its status, for who has not the turn.
-func (d *Device) pushes() bool {
+func (d *Device) pushesStatus() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.asb
+	return d.asbKnown
 }
 
 // park keeps a connection for the next ticket, for a while.
 func (d *Device) park(s *session) {
 	d.mu.Lock()
-	leave := d.leave || d.retired
+	leave := d.releaseAsked || d.retired
 	d.mu.Unlock()
-	if leave || d.o.Linger < 0 || !s.alive() || len(s.rest) > 0 {
-		d.dismiss(s)
+	if leave || d.o.Linger < 0 || !s.alive() || len(s.unsent) > 0 {
+		d.finishSession(s)
 		return
 	}
-	d.parked++
+	d.parkCount++
 	d.idle = s
-	parked := d.parked
-	d.expiry = time.AfterFunc(d.o.Linger, func() {
-		d.turn <- struct{}{}
-		defer d.yield()
-		if d.parked == parked {
-			d.dropIdle()
+	parked := d.parkCount
+	d.idleTimer = time.AfterFunc(d.o.Linger, func() {
+		d.lock <- struct{}{}
+		defer d.unlock()
+		if d.parkCount == parked {
+			d.finishIdle()
 		}
 	})
 }
 
 // unpark takes the connection that was kept, if there is one.
-func (d *Device) unpark() *session {
+func (d *Device) takeIdle() *session {
 	s := d.idle
 	if s != nil {
-		d.expiry.Stop()
+		d.idleTimer.Stop()
 		d.idle = nil
 	}
 	return s
 }
 
-func (d *Device) dropIdle() {
-	if s := d.unpark(); s != nil {
-		d.dismiss(s)
+func (d *Device) finishIdle() {
+	if s := d.takeIdle(); s != nil {
+		d.finishSession(s)
 	}
 }
 
@@ -323,14 +323,14 @@ func (d *Device) Retire() {
 // being printed, after that. The Device stays usable.
 func (d *Device) Release() {
 	d.mu.Lock()
-	d.leave = true
-	if d.polling != nil {
-		d.polling()
+	d.releaseAsked = true
+	if d.cancelPoll != nil {
+		d.cancelPoll()
 	}
 	select {
-	case d.turn <- struct{}{}:
+	case d.lock <- struct{}{}:
 		d.mu.Unlock()
-		d.yield()
+		d.unlock()
 	default: // whoever has the turn gives the connection up with it
 		d.mu.Unlock()
 	}

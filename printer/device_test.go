@@ -16,15 +16,15 @@ import (
 	"ticketrail/printer/virtual"
 )
 
-func talkative() virtual.Options { return virtual.Options{Can: virtual.Everything, Kanji: true} }
+func answersAll() virtual.Options { return virtual.Options{Can: virtual.Everything, Kanji: true} }
 
-func TestTheNextTicketTakesTheConnectionOver(t *testing.T) {
-	inRig(t, talkative(), nil, func(r *rig) {
+func TestTheNextTicketReusesTheConnection(t *testing.T) {
+	withHarness(t, answersAll(), nil, func(r *harness) {
 		for range 3 {
 			r.want("A1", "confirmed")
 			time.Sleep(900 * time.Millisecond)
 		}
-		if n := r.v.Clients(); n != 1 || !r.d.Status().Connected {
+		if n := r.v.ClientCount(); n != 1 || !r.d.Status().Connected {
 			t.Errorf("%d connections", n)
 		}
 		time.Sleep(2 * time.Second)
@@ -32,16 +32,16 @@ func TestTheNextTicketTakesTheConnectionOver(t *testing.T) {
 			t.Error("it is still connected")
 		}
 		r.want("A2", "confirmed")
-		if n := r.v.Clients(); n != 2 {
+		if n := r.v.ClientCount(); n != 2 {
 			t.Errorf("%d connections", n)
 		}
 	})
 }
 
-func TestATillGetsThePrinterBetweenTickets(t *testing.T) {
-	o := talkative()
+func TestATillCanConnectBetweenTickets(t *testing.T) {
+	o := answersAll()
 	o.Clients = 1
-	inRig(t, o, nil, func(r *rig) {
+	withHarness(t, o, nil, func(r *harness) {
 		r.want("A1", "confirmed")
 		time.Sleep(2 * time.Second)
 		till, err := r.v.Dial(r.t.Context())
@@ -62,8 +62,8 @@ func TestATillGetsThePrinterBetweenTickets(t *testing.T) {
 	})
 }
 
-func TestAPrinterThatServesAnotherClientIsBusyNotDead(t *testing.T) {
-	inRig(t, talkative(), nil, func(r *rig) {
+func TestAPrinterThatServesAnotherClientIsBusyNotUnreachable(t *testing.T) {
+	withHarness(t, answersAll(), nil, func(r *harness) {
 		r.want("A1", "confirmed")
 		time.Sleep(2 * time.Second)
 		till, err := r.v.Dial(r.t.Context())
@@ -86,15 +86,15 @@ func TestAPrinterThatServesAnotherClientIsBusyNotDead(t *testing.T) {
 	})
 }
 
-func TestASwappedPrinterIsNotWaitedForForEver(t *testing.T) {
+func TestAReplacedPrinterThatNeverAnswersIsProbedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		good, mute := virtual.New(talkative()), virtual.New(virtual.Options{Kanji: true})
-		wire := &swapped{to: good}
-		r := newRig(t, mute, wire, nil)
+		good, mute := virtual.New(answersAll()), virtual.New(virtual.Options{Kanji: true})
+		wire := &replaceableDialer{to: good}
+		r := newHarness(t, mute, wire, nil)
 		defer r.d.Release()
 		r.want("A1", "confirmed")
 		time.Sleep(time.Minute)
-		wire.swap(mute)
+		wire.replace(mute)
 		for range 60 { // as long as a till may hold it, and longer
 			r.want("A2", "not ready")
 			r.wantState(printer.Busy)
@@ -106,8 +106,8 @@ func TestASwappedPrinterIsNotWaitedForForEver(t *testing.T) {
 	})
 }
 
-func TestAPrinterThatHungForLongIsBelievedAgainWhenItAnswers(t *testing.T) {
-	inRig(t, talkative(), nil, func(r *rig) {
+func TestAPrinterThatWasBusyForLongIsConfirmedAgainOnceItAnswers(t *testing.T) {
+	withHarness(t, answersAll(), nil, func(r *harness) {
 		r.want("A1", "confirmed")
 		time.Sleep(time.Minute)
 		till, err := r.v.Dial(r.t.Context())
@@ -128,13 +128,13 @@ func TestAPrinterThatHungForLongIsBelievedAgainWhenItAnswers(t *testing.T) {
 	})
 }
 
-func TestALingeringConnectionThatEndedIsNotUsed(t *testing.T) {
+func TestAnIdleConnectionThatEndedIsNotReused(t *testing.T) {
 	for name, ends := range map[string]func(v *virtual.Printer){
 		"Reset":      func(v *virtual.Printer) { v.Reset() },
 		"PowerCycle": func(v *virtual.Printer) { v.PowerCycle() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			inRig(t, talkative(), nil, func(r *rig) {
+			withHarness(t, answersAll(), nil, func(r *harness) {
 				r.want("A1", "confirmed")
 				ends(r.v)
 				r.want("A2", "confirmed")
@@ -144,8 +144,8 @@ func TestALingeringConnectionThatEndedIsNotUsed(t *testing.T) {
 	}
 }
 
-func TestReleaseGivesTheConnectionUp(t *testing.T) {
-	inRig(t, talkative(), nil, func(r *rig) {
+func TestReleaseClosesTheIdleConnection(t *testing.T) {
+	withHarness(t, answersAll(), nil, func(r *harness) {
 		r.want("A1", "confirmed")
 		r.d.Release()
 		if r.d.Status().Connected {
@@ -166,10 +166,10 @@ func TestReleaseGivesTheConnectionUp(t *testing.T) {
 	})
 }
 
-func TestTwoStationsAtOnePrinterTakeTurns(t *testing.T) {
-	o := talkative()
+func TestTwoStationsOfOnePrinterPrintOneAtATime(t *testing.T) {
+	o := answersAll()
 	o.Clients, o.LinesPerSecond, o.ReceiveBuffer = 1, 5, 256
-	inRig(t, o, nil, func(r *rig) {
+	withHarness(t, o, nil, func(r *harness) {
 		model, _ := profile.Lookup("epson-tm-t88")
 		model.Kanji = true
 		second := printer.NewPaper(printer.Options{Name: "bar", Profile: model, Device: r.d})
@@ -179,15 +179,15 @@ func TestTwoStationsAtOnePrinterTakeTurns(t *testing.T) {
 			if i%2 == 1 {
 				p = second
 			}
-			go func() { done <- r.printWith(r.t.Context(), p, dish(fmt.Sprintf("A%d", i)), nil) }()
+			go func() { done <- r.printWith(r.t.Context(), p, orderOf(fmt.Sprintf("A%d", i)), nil) }()
 		}
 		for range 6 {
 			if o := <-done; o.kind() != "confirmed" {
 				t.Errorf("%s: %v", o.kind(), o.err)
 			}
 		}
-		if r.v.Clients() != 1 {
-			t.Errorf("%d connections", r.v.Clients())
+		if r.v.ClientCount() != 1 {
+			t.Errorf("%d connections", r.v.ClientCount())
 		}
 		if got := strings.Fields(r.paper()); len(got) != 6 {
 			t.Errorf("on paper %q", got)
@@ -195,9 +195,9 @@ func TestTwoStationsAtOnePrinterTakeTurns(t *testing.T) {
 	})
 }
 
-func TestEachCopyIsMarkedAndAllMustCome(t *testing.T) {
-	for can, want := range map[virtual.Ability]string{virtual.Everything: "confirmed", statusOnly: "processed", 0: "sent"} {
-		inRig(t, virtual.Options{Can: can, Kanji: true}, func(_ *printer.DeviceOptions, o *printer.Options) { o.Copies = 2 }, func(r *rig) {
+func TestEachCopyIsMarkedAndAllMustPrint(t *testing.T) {
+	for can, want := range map[virtual.Capability]string{virtual.Everything: "confirmed", statusOnly: "processed", 0: "sent"} {
+		withHarness(t, virtual.Options{Can: can, Kanji: true}, func(_ *printer.DeviceOptions, o *printer.Options) { o.Copies = 2 }, func(r *harness) {
 			r.want("A1", want)
 			r.wantPaper("A1 A1")
 			for i, x := range r.v.Tickets() {
@@ -208,9 +208,9 @@ func TestEachCopyIsMarkedAndAllMustCome(t *testing.T) {
 		})
 	}
 	// The second one does not come: the ticket is in doubt, however well known the first is.
-	inRig(t, virtual.Options{Can: virtual.Everything, Kanji: true, LinesPerSecond: 5}, func(_ *printer.DeviceOptions, o *printer.Options) { o.Copies = 2 }, func(r *rig) {
+	withHarness(t, virtual.Options{Can: virtual.Everything, Kanji: true, LinesPerSecond: 5}, func(_ *printer.DeviceOptions, o *printer.Options) { o.Copies = 2 }, func(r *harness) {
 		r.want("A1", "confirmed")
-		n := r.v.Out()
+		n := r.v.TicketCount()
 		later(100*time.Millisecond, func() {
 			_ = r.v.Wait(r.t.Context(), n+1)
 			r.v.Reset()
@@ -219,12 +219,12 @@ func TestEachCopyIsMarkedAndAllMustCome(t *testing.T) {
 	})
 }
 
-func TestTheBuzzerRingsOnceAndDifferentlyForAVoid(t *testing.T) {
-	inRig(t, talkative(), func(_ *printer.DeviceOptions, o *printer.Options) {
+func TestTheBuzzerSoundsOncePerTicketAndDifferentlyForAVoid(t *testing.T) {
+	withHarness(t, answersAll(), func(_ *printer.DeviceOptions, o *printer.Options) {
 		o.Profile.Buzzer, o.Copies, o.Buzz, o.BuzzVoid = profile.EscB, 2, 2, 3
-	}, func(r *rig) {
+	}, func(r *harness) {
 		r.want("A1", "confirmed")
-		void := dish("A2")
+		void := orderOf("A2")
 		void.Ticket.Void, void.Ticket.Lines[0].Void = true, true
 		if o := r.printWith(r.t.Context(), r.p, void, nil); o.err != nil {
 			t.Error(o.err)
@@ -242,16 +242,16 @@ func TestTheBuzzerRingsOnceAndDifferentlyForAVoid(t *testing.T) {
 	})
 }
 
-func TestATemplateThatFailsPrints(t *testing.T) {
+func TestATicketPrintsThoughItsTemplateFails(t *testing.T) {
 	// It works on the sample it is tried on when it is read, and not on an order without notes.
 	bad, err := layout.ParseTemplate(`{{define "header"}}{{index .Notes 0}}{{end}}`)
 	if err != nil {
 		t.Fatal(err)
 	}
 	failed := 0
-	inRig(t, talkative(), func(_ *printer.DeviceOptions, o *printer.Options) {
+	withHarness(t, answersAll(), func(_ *printer.DeviceOptions, o *printer.Options) {
 		o.Layout.Template, o.Layout.OnTemplateError = bad, func(error) { failed++ }
-	}, func(r *rig) {
+	}, func(r *harness) {
 		r.want("A1", "confirmed")
 		r.wantPaper("A1")
 	})
@@ -260,8 +260,8 @@ func TestATemplateThatFailsPrints(t *testing.T) {
 	}
 }
 
-func TestAJammedCutterKeepsTheNextTicketAndNotThisOne(t *testing.T) {
-	inRig(t, talkative(), nil, func(r *rig) {
+func TestAJammedCutterDelaysTheNextTicketNotThisOne(t *testing.T) {
+	withHarness(t, answersAll(), nil, func(r *harness) {
 		r.want("A1", "confirmed")
 		r.v.JamAtCut()
 		o := r.want("A2", "confirmed")
@@ -276,17 +276,17 @@ func TestAJammedCutterKeepsTheNextTicketAndNotThisOne(t *testing.T) {
 	})
 }
 
-func TestACutThatDidNotGoOutIsMadeUpFor(t *testing.T) {
+func TestACutThatWasNotSentIsSentBeforeTheNextTicket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := virtual.New(virtual.Options{Can: virtual.Everything, Kanji: true})
 		ctx, cancel := context.WithCancel(t.Context())
-		r := newRig(t, v, interrupting{v, cancel}, nil)
+		r := newHarness(t, v, cancellingDialer{v, cancel}, nil)
 		defer r.d.Release()
 		// The stop comes after the proof and before the cut: the ticket is out.
-		if o := r.printWith(ctx, r.p, dish("A1"), nil); o.kind() != "confirmed" {
+		if o := r.printWith(ctx, r.p, orderOf("A1"), nil); o.kind() != "confirmed" {
 			t.Errorf("%s: %v", o.kind(), o.err)
 		}
-		if r.v.Out() != 0 {
+		if r.v.TicketCount() != 0 {
 			t.Fatal("it was cut")
 		}
 		r.want("A2", "confirmed")
@@ -294,14 +294,14 @@ func TestACutThatDidNotGoOutIsMadeUpFor(t *testing.T) {
 	})
 }
 
-func TestAfterABrokenTicketThePrinterIsResynchronised(t *testing.T) {
+func TestPaddingIsSentAfterABrokenTicketOnly(t *testing.T) {
 	nuls := func(v *virtual.Printer) int {
 		synctest.Wait()
 		x := v.Tickets()
 		raw := x[len(x)-1].Raw
 		return strings.Count(string(raw), "\x00\x00")
 	}
-	inRig(t, virtual.Options{Can: virtual.RealTime | virtual.ProcessID, Kanji: true}, nil, func(r *rig) {
+	withHarness(t, virtual.Options{Can: virtual.RealTime | virtual.ProcessID, Kanji: true}, nil, func(r *harness) {
 		r.want("A1", "confirmed")
 		if n := nuls(r.v); n < padding()/4 {
 			t.Errorf("%d pairs of padding before the first ticket: who knows what came before", n)

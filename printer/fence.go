@@ -17,7 +17,7 @@ type fence struct {
 }
 
 // takes says whether id is the answer, and notes it. A nil fence waits for nothing.
-func (f *fence) takes(id [4]byte) bool {
+func (f *fence) acceptID(id [4]byte) bool {
 	if f == nil || f.nth > 0 || f.id != id {
 		return false
 	}
@@ -26,14 +26,14 @@ func (f *fence) takes(id [4]byte) bool {
 }
 
 // status notes the answer to the nth GS r.
-func (f *fence) status(nth int, paper escpos.Condition) {
+func (f *fence) acceptStatus(nth int, paper escpos.Condition) {
 	if f != nil && f.nth > 0 && f.nth == nth {
 		f.answered, f.paper = true, paper
 	}
 }
 
 // arm puts a fence in flight and returns the question that is to be sent.
-func (s *session) arm(by fenceKind, id func() [4]byte) (*fence, []byte) {
+func (s *session) newFence(by fenceKind, id func() [4]byte) (*fence, []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f := &fence{}
@@ -48,17 +48,17 @@ func (s *session) arm(by fenceKind, id func() [4]byte) (*fence, []byte) {
 }
 
 // owed is how many GS r have not been answered.
-func (s *session) owed() int {
+func (s *session) outstandingStatus() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.statusAsked - s.statusAnswered
 }
 
 // strays is how many answers to GS r came that nobody had asked for.
-func (s *session) strays() int {
+func (s *session) unexpectedCount() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.stray
+	return s.unexpected
 }
 
 // idLetters are what ids are made of. No byte of them has bit 4 set, so that none could be

@@ -17,7 +17,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-func TestNoQuestionIsWrittenWhereNothingCanComeBack(t *testing.T) {
+func TestNoQuestionIsWrittenToAFile(t *testing.T) {
 	for _, confirm := range []profile.Confirm{profile.Auto, profile.ByStatus, profile.ByProcessID} {
 		for _, remembered := range []string{"", `{"fence":"process_id","real_time":"AQIDBA==","automatic_status":true}`} {
 			synctest.Test(t, func(t *testing.T) {
@@ -26,7 +26,7 @@ func TestNoQuestionIsWrittenWhereNothingCanComeBack(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				r := newRig(t, nil, file, func(d *printer.DeviceOptions, _ *printer.Options) {
+				r := newHarness(t, nil, file, func(d *printer.DeviceOptions, _ *printer.Options) {
 					d.Confirm, d.PollEvery = confirm, 5*time.Minute
 				})
 				if remembered != "" {
@@ -69,7 +69,7 @@ func TestNoQuestionIsWrittenWhereNothingCanComeBack(t *testing.T) {
 	}
 }
 
-func TestAFilePrinterAppendsTickets(t *testing.T) {
+func TestTicketsAreAppendedToAFileWithoutPadding(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "grill.bin")
 	dialer, err := transport.Open("file://" + path)
 	if err != nil {

@@ -11,25 +11,25 @@ import (
 )
 
 // written tells what has left for the printer.
-type written struct {
+type recordingDialer struct {
 	transport.Dialer
 	bytes chan string
 }
 
-func (w *written) Dial(ctx context.Context) (transport.Conn, error) {
+func (w *recordingDialer) Dial(ctx context.Context) (transport.Conn, error) {
 	c, err := w.Dialer.Dial(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return writtenConn{c, w.bytes}, nil
+	return recordingConn{c, w.bytes}, nil
 }
 
-type writtenConn struct {
+type recordingConn struct {
 	transport.Conn
 	bytes chan string
 }
 
-func (c writtenConn) Write(b []byte) (int, error) {
+func (c recordingConn) Write(b []byte) (int, error) {
 	n, err := c.Conn.Write(b)
 	c.bytes <- string(b[:n])
 	return n, err
@@ -37,12 +37,12 @@ func (c writtenConn) Write(b []byte) (int, error) {
 
 // The printer waits for the rest of a picture. The padding for it and the ticket behind it are in
 // the buffers between us when the connection breaks, so it waits still.
-func TestPaddingThatThePrinterNeverTookIsSentAgain(t *testing.T) {
+func TestPaddingThatThePrinterNeverReceivedIsSentAgain(t *testing.T) {
 	v := virtual.New(virtual.Options{Kanji: true})
-	w := &written{onTCP(t, v), make(chan string, 1000)}
-	r := newRig(t, v, w, nil)
+	w := &recordingDialer{onTCP(t, v), make(chan string, 1000)}
+	r := newHarness(t, v, w, nil)
 	t.Cleanup(r.d.Release)
-	breakOffInAnImage(t, v)
+	sendHalfAnImage(t, v)
 	v.StallAfter(150)
 	ended := make(chan outcome, 1)
 	go func() { ended <- r.print("A1") }()
@@ -53,7 +53,7 @@ func TestPaddingThatThePrinterNeverTookIsSentAgain(t *testing.T) {
 		t.Fatalf("%s, %v", o.kind(), o.err)
 	}
 	v.Repair()
-	again := dish("A1")
+	again := orderOf("A1")
 	again.Doubt = true
 	if o := r.printWith(t.Context(), r.p, again, nil); o.kind() != "sent" {
 		t.Errorf("%s, %v", o.kind(), o.err)

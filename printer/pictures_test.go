@@ -128,7 +128,7 @@ func (m menu) drawer(t *testing.T, model profile.Profile) *raster.Drawer {
 	return d
 }
 
-func TestEveryScriptLooksOnPaperAsItDidWhenSomebodyLooked(t *testing.T) {
+func TestTicketsInEveryScriptMatchTheirReviewedPictures(t *testing.T) {
 	for _, m := range menus() {
 		classes := []string{"generic-80mm", "epson-tm-t88", "generic-58mm", "epson-tm-u220"}
 		switch m.script {
@@ -154,8 +154,8 @@ func TestEveryScriptLooksOnPaperAsItDidWhenSomebodyLooked(t *testing.T) {
 // print is the picture of the ticket that comes out of a printer of the model.
 func (m menu) print(t *testing.T, model profile.Profile, drawer *raster.Drawer) *image.Paletted {
 	t.Helper()
-	v := virtual.New(virtual.Like(model))
-	r := newRig(t, v, v, func(_ *printer.DeviceOptions, o *printer.Options) {
+	v := virtual.New(virtual.OptionsFor(model))
+	r := newHarness(t, v, v, func(_ *printer.DeviceOptions, o *printer.Options) {
 		o.Profile, o.Drawer, o.Layout = model, drawer, layout.Options{QR: m.qr}
 	})
 	if o := r.printWith(t.Context(), r.p, m.order(), nil); o.err != nil {

@@ -63,14 +63,14 @@ type Options struct {
 	// ribbons: 1 KiB, up to 40 short lines, takes it 40 s. It has 4 KiB of buffer, which the
 	// ticket before may still fill; a minute lets it make room. Giving up too early is worse than
 	// late: it makes a duplicate, while other stations print on.
-	Patience, PatiencePerKiB time.Duration
+	Timeout, TimeoutPerKiB time.Duration
 }
 
 // Paper prints tickets on one printer, one at a time. It is safe for concurrent use.
 type Paper struct {
-	o    Options
-	d    *Device
-	draw func(d ticket.Delivery, asb bool) job
+	o      Options
+	d      *Device
+	render func(d ticket.Delivery, asb bool) job
 }
 
 // A job is a ticket as it is sent.
@@ -93,10 +93,10 @@ func (j job) cut() []byte { return j.copies[len(j.copies)-1].Cut }
 
 // A Turn is who may use a printer now. Devices that stand for one printer share one: see
 // DeviceOptions.Turn.
-type Turn chan struct{}
+type Lock chan struct{}
 
 // NewTurn makes the Turn of a device.
-func NewTurn() Turn { return make(Turn, 1) }
+func NewLock() Lock { return make(Lock, 1) }
 
 // NewPaper checks o and fills in its defaults. It panics when a required option is
 // missing: that is a mistake in the wiring, not in the configuration.
@@ -115,15 +115,15 @@ func NewPaper(o Options) *Paper {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	if o.Patience <= 0 {
-		o.Patience = time.Minute
+	if o.Timeout <= 0 {
+		o.Timeout = time.Minute
 	}
-	if o.PatiencePerKiB <= 0 {
-		o.PatiencePerKiB = 40 * time.Second
+	if o.TimeoutPerKiB <= 0 {
+		o.TimeoutPerKiB = 40 * time.Second
 	}
 	o.Copies = max(o.Copies, 1)
 	p := &Paper{o: o, d: o.Device}
-	p.draw = p.encode
+	p.render = p.encode
 	return p
 }
 
@@ -141,14 +141,14 @@ func NewPaper(o Options) *Paper {
 // ctx ends, Print returns promptly, with ctx's cause in the error; a ticket that was proved by
 // then is out, and no error.
 func (p *Paper) Print(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error) {
-	j, err := p.compose(d, p.d.pushes())
+	j, err := p.compose(d, p.d.pushesStatus())
 	if err != nil {
 		return "", ticket.Permanent(err)
 	}
 	if err := p.d.acquire(ctx); err != nil {
 		return "", err
 	}
-	defer p.d.yield()
+	defer p.d.unlock()
 	s, err := p.d.connect(ctx)
 	if err != nil {
 		return "", err
@@ -159,25 +159,25 @@ func (p *Paper) Print(ctx context.Context, d ticket.Delivery, begin func(context
 			panic(r)
 		}
 	}()
-	if j.asb != p.d.able.ASB { // found out just now
-		if j, err = p.compose(d, p.d.able.ASB); err != nil {
-			p.d.leaveUnused(s)
+	if j.asb != p.d.capability.ASB { // found out just now
+		if j, err = p.compose(d, p.d.capability.ASB); err != nil {
+			p.d.keepOrClose(s)
 			return "", ticket.Permanent(err)
 		}
 	}
 	// Doubt. A crash before begin has committed: nothing was sent, the next attempt carries
 	// no banner. A crash after it: something may have been sent, the next one carries it.
 	if err := begin(ctx); err != nil {
-		p.d.leaveUnused(s)
+		p.d.keepOrClose(s)
 		return "", fmt.Errorf("begin: %w", err)
 	}
 	a := &attempt{p: p, d: p.d, s: s, ctx: ctx, job: j}
 	// What came before the start may have ended half way, a ticket of another station too. A file
 	// waits for nothing, and would keep the padding.
-	if !p.d.started && !transport.Stored(s.conn) {
-		p.d.unfinished = escpos.Resync(p.o.Profile)
+	if !p.d.begunOnce && !transport.IsFile(s.conn) {
+		p.d.padding = escpos.Resync(p.o.Profile)
 	}
-	p.d.started = true
+	p.d.begunOnce = true
 	return a.print()
 }
 
@@ -191,7 +191,7 @@ func (p *Paper) compose(d ticket.Delivery, asb bool) (j job, err error) {
 			j, err = job{}, fmt.Errorf("compose ticket: %v: this is a mistake in ticketrail, please report it with the ticket", r)
 		}
 	}()
-	j = p.draw(d, asb)
+	j = p.render(d, asb)
 	for _, c := range j.copies {
 		if len(c.Body) == 0 {
 			j.copies = nil
@@ -241,15 +241,15 @@ func onlyVoids(t ticket.Ticket) bool {
 }
 
 // patience is how long sending, or printing, n bytes may take.
-func (p *Paper) patience(n int) time.Duration {
-	return p.o.Patience + time.Duration(n)*p.o.PatiencePerKiB/1024
+func (p *Paper) sendTimeout(n int) time.Duration {
+	return p.o.Timeout + time.Duration(n)*p.o.TimeoutPerKiB/1024
 }
 
 // printing is how long the printing of a copy may take. Dots are many bytes and few lines.
-func (p *Paper) printing(j job, n int) time.Duration {
+func (p *Paper) printTimeout(j job, n int) time.Duration {
 	const bytesPerLine = 64
 	if j.lines > 0 {
 		n = min(n, (j.lines+p.o.Profile.FeedBeforeCut)*bytesPerLine)
 	}
-	return p.patience(n)
+	return p.sendTimeout(n)
 }

@@ -58,7 +58,7 @@ func size(t *testing.T, d ticket.Delivery) int {
 		t.Fatal(err)
 	}
 	synctest.Wait()
-	return int(v.Taken())
+	return int(v.BytesRead())
 }
 
 // An attempt is what became of one Print.
@@ -72,14 +72,14 @@ type attempt struct {
 func try(t *testing.T, ctx context.Context, p *printer.Paper, v *virtual.Printer, d ticket.Delivery, beginErr error) attempt {
 	t.Helper()
 	var a attempt
-	before := v.Taken()
+	before := v.BytesRead()
 	start := time.Now()
 	a.proof, a.err = p.Print(ctx, d, func(context.Context) error {
 		if a.begun {
 			t.Error("begun twice")
 		}
 		a.begun = true
-		if v.Taken() != before {
+		if v.BytesRead() != before {
 			t.Error("bytes went out before begin")
 		}
 		return beginErr
@@ -133,7 +133,7 @@ func (f fault) check(t *testing.T, v *virtual.Printer, a attempt, n int) {
 	if ticket.IsPermanent(a.err) || ticket.IsNotReady(a.err) {
 		t.Errorf("%v is marked as an outcome it is not", a.err)
 	}
-	if got, want := v.Taken(), f.taken(n); got != want {
+	if got, want := v.BytesRead(), f.taken(n); got != want {
 		t.Errorf("%d of %d bytes on the printer, want %d", got, n, want)
 	}
 	var ends []virtual.End
@@ -148,7 +148,7 @@ func (f fault) check(t *testing.T, v *virtual.Printer, a attempt, n int) {
 	}
 }
 
-func TestWhatIsKnownAfterEachFault(t *testing.T) {
+func TestOutcomeAfterEachFault(t *testing.T) {
 	inMemory := []fault{
 		{"AResetBeforeTheFirstByteIsInDoubt", func(v *virtual.Printer, _ int) { v.ResetAfter(0, -1) }, nil, true, syscall.ECONNRESET, none, nil},
 		{"APrinterThatClosesEarlyIsInDoubt", func(v *virtual.Printer, _ int) { v.CloseAfter(padding()+300, -1) }, nil, true, syscall.EPIPE, some, part()},
@@ -175,24 +175,24 @@ func TestWhatIsKnownAfterEachFault(t *testing.T) {
 func part() []virtual.End { return []virtual.End{virtual.Broken} }
 
 // A hanging dialer is a printer that another client holds.
-type hanging struct{}
+type hangingDialer struct{}
 
-func (hanging) Dial(ctx context.Context) (transport.Conn, error) {
+func (hangingDialer) Dial(ctx context.Context) (transport.Conn, error) {
 	<-ctx.Done()
 	return nil, fmt.Errorf("connect: %w", ctx.Err())
 }
 
-func TestAPrinterThatDoesNotAnswerIsACleanFailureAfterTenSeconds(t *testing.T) {
+func TestADialThatHangsIsACleanFailureAfterTenSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := virtual.New(virtual.Options{})
-		a := try(t, t.Context(), paper(t, hanging{}, nil), v, order(1), nil)
+		a := try(t, t.Context(), paper(t, hangingDialer{}, nil), v, order(1), nil)
 		if a.begun || !errors.Is(a.err, context.DeadlineExceeded) || a.took != 10*time.Second {
 			t.Errorf("begun %v, %v, after %s", a.begun, a.err, a.took)
 		}
 	})
 }
 
-func TestAPrinterHasOneOwnerAtATime(t *testing.T) {
+func TestOneTicketIsPrintedAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := virtual.New(virtual.Options{})
 		v.StallAfter(padding() + 300)
@@ -206,8 +206,8 @@ func TestAPrinterHasOneOwnerAtATime(t *testing.T) {
 			}()
 		}
 		synctest.Wait()
-		if v.Clients() != 1 {
-			t.Errorf("%d connections at once", v.Clients())
+		if v.ClientCount() != 1 {
+			t.Errorf("%d connections at once", v.ClientCount())
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()

@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	statusOnly = virtual.RealTime | virtual.StatusQuery | virtual.ASB
-	talksOnly  = virtual.RealTime
+	statusOnly   = virtual.RealTime | virtual.StatusQuery | virtual.ASB
+	realTimeOnly = virtual.RealTime
 )
 
-func TestNoMoreIsClaimedThanThePrinterSaid(t *testing.T) {
+func TestTheProofIsWhatThePrinterAnswered(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		o    virtual.Options
@@ -27,38 +27,38 @@ func TestNoMoreIsClaimedThanThePrinterSaid(t *testing.T) {
 		{"ItEchoesOurIDAndPushesNothing", virtual.Options{Can: virtual.RealTime | virtual.ProcessID}, "confirmed"},
 		{"ItAnswersBehindTheTicket", virtual.Options{Can: statusOnly}, "processed"},
 		{"ItEchoesAnIDNobodySent", virtual.Options{Can: virtual.Everything, Clone: virtual.Clone{Answer: virtual.WrongID}}, "processed"},
-		{"ItOnlySaysHowItIs", virtual.Options{Can: talksOnly}, "sent"},
+		{"ItOnlySaysHowItIs", virtual.Options{Can: realTimeOnly}, "sent"},
 		{"ItNeverSaysAWord", virtual.Options{}, "sent"},
-		{"ItBabbles", virtual.Options{Can: virtual.Everything, Clone: virtual.Clone{Answer: virtual.Babble}}, "sent"},
+		{"ItBabbles", virtual.Options{Can: virtual.Everything, Clone: virtual.Clone{Answer: virtual.Garbage}}, "sent"},
 		{"ItAnswersLate", virtual.Options{Can: virtual.Everything, Clone: virtual.Clone{Late: 200 * time.Millisecond}}, "confirmed"},
 		{"ItPrintsSlowly", virtual.Options{Can: virtual.Everything, LinesPerSecond: 1, ReceiveBuffer: 4096}, "confirmed"},
 		{"ItPrintsSlowlyAndHasASmallBuffer", virtual.Options{Can: virtual.Everything, LinesPerSecond: 1, ReceiveBuffer: 64}, "confirmed"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.o.Kanji = true
-			inRig(t, tt.o, nil, func(r *rig) {
+			withHarness(t, tt.o, nil, func(r *harness) {
 				for _, name := range []string{"A1", "A2", "A3"} {
 					r.want(name, tt.want)
 				}
 				time.Sleep(10 * time.Minute) // what it took, it prints
 				r.wantPaper("A1 A2 A3")
-				if s := r.d.Status(); s.Ability != tt.want {
-					t.Errorf("its ability is %q, want %q", s.Ability, tt.want)
+				if s := r.d.Status(); s.Capability != tt.want {
+					t.Errorf("its ability is %q, want %q", s.Capability, tt.want)
 				}
 			})
 		})
 	}
 }
 
-func TestAPrinterThatIsNotToBeAskedIsNotAsked(t *testing.T) {
-	inRig(t, virtual.Options{Can: virtual.Everything, Kanji: true}, func(d *printer.DeviceOptions, _ *printer.Options) {
+func TestConfirmNoneSendsNoQuestion(t *testing.T) {
+	withHarness(t, virtual.Options{Can: virtual.Everything, Kanji: true}, func(d *printer.DeviceOptions, _ *printer.Options) {
 		d.Confirm, d.PollEvery = profile.NoConfirm, time.Minute
-	}, func(r *rig) {
+	}, func(r *harness) {
 		ctx, cancel := context.WithCancel(r.t.Context())
 		defer cancel()
 		go r.d.Watch(ctx)
 		time.Sleep(time.Hour)
-		if n := r.v.Clients(); n != 0 {
+		if n := r.v.ClientCount(); n != 0 {
 			t.Errorf("%d polls", n)
 		}
 		r.want("A1", "sent")
@@ -73,23 +73,23 @@ func TestAPrinterThatIsNotToBeAskedIsNotAsked(t *testing.T) {
 	})
 }
 
-func TestWhatAPersonSaysOfAPrinterIsUsedWithoutAsking(t *testing.T) {
+func TestAConfiguredConfirmIsUsedWithoutAProbe(t *testing.T) {
 	for _, tt := range []struct {
 		confirm      profile.Confirm
 		want, second string
 	}{{profile.ByStatus, "processed", "clean"}, {profile.ByProcessID, "confirmed", "doubt"}} {
-		inRig(t, virtual.Options{Can: virtual.Everything, Kanji: true}, func(d *printer.DeviceOptions, _ *printer.Options) {
+		withHarness(t, virtual.Options{Can: virtual.Everything, Kanji: true}, func(d *printer.DeviceOptions, _ *printer.Options) {
 			d.Confirm = tt.confirm
-		}, func(r *rig) {
+		}, func(r *harness) {
 			r.want("A1", tt.want)
 			if r.mem.Writes() > 0 {
 				t.Error("what a person says was stored as found out")
 			}
 		})
 		// A person may be wrong: two tickets in doubt, and then it is asked.
-		inRig(t, virtual.Options{Kanji: true}, func(d *printer.DeviceOptions, _ *printer.Options) {
+		withHarness(t, virtual.Options{Kanji: true}, func(d *printer.DeviceOptions, _ *printer.Options) {
 			d.Confirm = tt.confirm
-		}, func(r *rig) {
+		}, func(r *harness) {
 			r.want("A1", "doubt")
 			r.want("A2", tt.second)
 			r.want("A3", "sent")
@@ -105,15 +105,15 @@ func stops() map[virtual.Condition]string {
 	}
 }
 
-func TestAPrinterThatIsNotReadyCostsNoAttemptAndNoDoubt(t *testing.T) {
+func TestAPrinterThatIsNotReadyLeavesTheTicketUnbegun(t *testing.T) {
 	for stop, state := range stops() {
-		for _, can := range []virtual.Ability{virtual.Everything, statusOnly, talksOnly, virtual.RealTime | virtual.ProcessID} {
+		for _, can := range []virtual.Capability{virtual.Everything, statusOnly, realTimeOnly, virtual.RealTime | virtual.ProcessID} {
 			t.Run(stop.String(), func(t *testing.T) {
-				inRig(t, virtual.Options{Can: can, Kanji: true}, nil, func(r *rig) {
+				withHarness(t, virtual.Options{Can: can, Kanji: true}, nil, func(r *harness) {
 					// Also before anything is known of it.
 					for round := range 2 {
 						r.v.Set(stop, true)
-						before := r.v.Out()
+						before := r.v.TicketCount()
 						for range 3 {
 							o := r.want("A1", "not ready")
 							if o.began > 0 || !strings.Contains(o.err.Error(), "grill is ") || o.took > time.Second {
@@ -122,7 +122,7 @@ func TestAPrinterThatIsNotReadyCostsNoAttemptAndNoDoubt(t *testing.T) {
 							time.Sleep(5 * time.Second)
 						}
 						r.wantState(state)
-						if r.v.Out() != before {
+						if r.v.TicketCount() != before {
 							t.Error("something came out")
 						}
 						r.v.Set(stop, false)
@@ -139,14 +139,14 @@ func TestAPrinterThatIsNotReadyCostsNoAttemptAndNoDoubt(t *testing.T) {
 	}
 }
 
-func TestTheLateAnswerOfAPrinterThatGotPaperIsTaken(t *testing.T) {
+func TestAnAnswerThatComesAfterThePaperWasRefilledCounts(t *testing.T) {
 	for stop, state := range stops() {
 		if stop == virtual.Unrecoverable {
 			continue
 		}
-		for can, want := range map[virtual.Ability]string{virtual.Everything: "confirmed", statusOnly: "processed", virtual.RealTime | virtual.ProcessID: "confirmed"} {
+		for can, want := range map[virtual.Capability]string{virtual.Everything: "confirmed", statusOnly: "processed", virtual.RealTime | virtual.ProcessID: "confirmed"} {
 			t.Run(stop.String()+" "+want, func(t *testing.T) {
-				inRig(t, virtual.Options{Can: can, Kanji: true, LinesPerSecond: 5}, nil, func(r *rig) {
+				withHarness(t, virtual.Options{Can: can, Kanji: true, LinesPerSecond: 5}, nil, func(r *harness) {
 					r.want("A1", want)
 					later(time.Second, func() { r.v.Set(stop, true) })
 					later(time.Minute, func() { r.wantState(state) })
@@ -162,23 +162,23 @@ func TestTheLateAnswerOfAPrinterThatGotPaperIsTaken(t *testing.T) {
 	}
 }
 
-func TestAWriteThatWaitsForPaperWaitsForThePerson(t *testing.T) {
-	inRig(t, virtual.Options{Can: virtual.Everything, Kanji: true, LinesPerSecond: 5, ReceiveBuffer: 64}, nil, func(r *rig) {
+func TestABlockedWriteWaitsForThePerson(t *testing.T) {
+	withHarness(t, virtual.Options{Can: virtual.Everything, Kanji: true, LinesPerSecond: 5, ReceiveBuffer: 64}, nil, func(r *harness) {
 		r.want("A1", "confirmed")
 		later(time.Second, func() { r.v.Set(virtual.PaperOut, true) })
 		later(8*time.Minute, func() { r.v.Set(virtual.PaperOut, false) })
-		o := r.printWith(r.t.Context(), r.p, twoLines(40), nil)
+		o := r.printWith(r.t.Context(), r.p, orderOfLines(40), nil)
 		if o.kind() != "confirmed" || o.took < 8*time.Minute {
 			t.Errorf("%s after %s: %v", o.kind(), o.took, o.err)
 		}
 	})
 }
 
-func TestNobodyIsWaitedForForEver(t *testing.T) {
+func TestWaitForPersonEndsTheWait(t *testing.T) {
 	for _, buffer := range []int{64, 4096} {
-		inRig(t, virtual.Options{Can: virtual.Everything, Kanji: true, LinesPerSecond: 5, ReceiveBuffer: buffer}, func(d *printer.DeviceOptions, _ *printer.Options) {
+		withHarness(t, virtual.Options{Can: virtual.Everything, Kanji: true, LinesPerSecond: 5, ReceiveBuffer: buffer}, func(d *printer.DeviceOptions, _ *printer.Options) {
 			d.WaitForPerson = 3 * time.Minute
-		}, func(r *rig) {
+		}, func(r *harness) {
 			r.want("A1", "confirmed")
 			later(time.Second, func() { r.v.Set(virtual.PaperOut, true) })
 			o := r.want("A2", "doubt")
@@ -197,8 +197,8 @@ func TestNobodyIsWaitedForForEver(t *testing.T) {
 	}
 }
 
-func TestAPrinterThatMustBeSwitchedOffIsNotWaitedFor(t *testing.T) {
-	inRig(t, virtual.Options{Can: virtual.Everything, Kanji: true, LinesPerSecond: 5}, nil, func(r *rig) {
+func TestAnUnrecoverableErrorEndsTheWaitAtOnce(t *testing.T) {
+	withHarness(t, virtual.Options{Can: virtual.Everything, Kanji: true, LinesPerSecond: 5}, nil, func(r *harness) {
 		r.want("A1", "confirmed")
 		later(time.Second, func() { r.v.Set(virtual.Unrecoverable, true) })
 		if o := r.want("A2", "doubt"); o.took > 10*time.Second {
@@ -207,7 +207,7 @@ func TestAPrinterThatMustBeSwitchedOffIsNotWaitedFor(t *testing.T) {
 		r.wantState(printer.Unrecoverable)
 		r.want("A3", "not ready")
 		r.v.PowerCycle()
-		d := dish("A2")
+		d := orderOf("A2")
 		d.Doubt = true
 		if o := r.printWith(r.t.Context(), r.p, d, nil); o.kind() != "confirmed" {
 			t.Error(o.err)
@@ -218,15 +218,15 @@ func TestAPrinterThatMustBeSwitchedOffIsNotWaitedFor(t *testing.T) {
 	})
 }
 
-func TestAFenceWithoutAnAnswerIsDoubtAndTwoAreNoFence(t *testing.T) {
+func TestTwoUnansweredFencesInARowCauseAProbe(t *testing.T) {
 	// Answers to GS r say not to what: the printer must settle the one it owes before the next
 	// ticket goes out, so that one is no ticket in doubt.
-	for can, second := range map[virtual.Ability]string{virtual.Everything: "doubt", statusOnly: "clean"} {
+	for can, second := range map[virtual.Capability]string{virtual.Everything: "doubt", statusOnly: "clean"} {
 		synctest.Test(t, func(t *testing.T) {
 			good := virtual.New(virtual.Options{Can: can, Kanji: true})
-			other := virtual.New(virtual.Options{Can: talksOnly, Kanji: true}) // says that all is well, and no more
-			wire := &swapped{to: good}
-			r := newRig(t, other, wire, nil)
+			other := virtual.New(virtual.Options{Can: realTimeOnly, Kanji: true}) // says that all is well, and no more
+			wire := &replaceableDialer{to: good}
+			r := newHarness(t, other, wire, nil)
 			defer r.d.Release()
 			if o := r.print("A1"); o.err != nil {
 				t.Fatal(o.err)
@@ -234,7 +234,7 @@ func TestAFenceWithoutAnAnswerIsDoubtAndTwoAreNoFence(t *testing.T) {
 			if len(r.mem.Keys()) != 1 {
 				t.Errorf("%q is remembered", r.mem.Value("grill"))
 			}
-			wire.swap(other)
+			wire.replace(other)
 			time.Sleep(time.Minute)
 			r.want("A2", "doubt")
 			if len(r.mem.Keys()) != 1 {
@@ -244,8 +244,8 @@ func TestAFenceWithoutAnAnswerIsDoubtAndTwoAreNoFence(t *testing.T) {
 			if len(r.mem.Keys()) != 0 || r.log.count("was it swapped?") != 1 {
 				t.Errorf("%q is remembered", r.mem.Value("grill"))
 			}
-			if s := r.d.Status(); s.Ability != "" {
-				t.Errorf("its ability is %q", s.Ability)
+			if s := r.d.Status(); s.Capability != "" {
+				t.Errorf("its ability is %q", s.Capability)
 			}
 			r.want("A4", "sent")
 			r.want("A5", "sent")
@@ -260,19 +260,19 @@ func TestAFenceWithoutAnAnswerIsDoubtAndTwoAreNoFence(t *testing.T) {
 	}
 }
 
-func TestOneSilentFenceIsForgiven(t *testing.T) {
+func TestOneUnansweredFenceCausesNoProbe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		good := virtual.New(virtual.Options{Can: virtual.Everything, Kanji: true})
-		other := virtual.New(virtual.Options{Can: talksOnly, Kanji: true})
-		wire := &swapped{to: good}
-		r := newRig(t, good, wire, nil)
+		other := virtual.New(virtual.Options{Can: realTimeOnly, Kanji: true})
+		wire := &replaceableDialer{to: good}
+		r := newHarness(t, good, wire, nil)
 		defer r.d.Release()
 		for range 3 {
 			r.want("A1", "confirmed")
-			wire.swap(other)
+			wire.replace(other)
 			time.Sleep(time.Minute)
 			r.want("A2", "doubt")
-			wire.swap(good)
+			wire.replace(good)
 		}
 		r.want("A3", "confirmed")
 	})

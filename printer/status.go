@@ -37,8 +37,8 @@ type Status struct {
 
 	// Ability is the most that can be known of a ticket: "confirmed", "processed" or "sent";
 	// empty while that was not found out. Probed is when it was; zero if nobody asked.
-	Ability string
-	Probed  time.Time
+	Capability string
+	Probed     time.Time
 
 	Advice    string // what a person can do about it; empty: nothing needs doing
 	Err       string // why it cannot be reached
@@ -65,7 +65,7 @@ func (d *Device) Status() Status {
 }
 
 // see changes what is known, and says so in the log when the state is another one.
-func (d *Device) see(change func(*Status)) {
+func (d *Device) update(change func(*Status)) {
 	d.mu.Lock()
 	was := d.status.State
 	change(&d.status)
@@ -75,22 +75,22 @@ func (d *Device) see(change func(*Status)) {
 	}
 	low := s.Conditions.Has(escpos.PaperLow)
 	s.Advice = advice(s.State, low)
-	now, turned := *s, low != d.low
-	d.low = low
+	now, turned := *s, low != d.paperLow
+	d.paperLow = low
 	if now.State == was && !(turned && low) {
 		d.mu.Unlock()
 		return
 	}
-	told := d.tell()
+	told := d.countLogged()
 	d.mu.Unlock()
 	switch {
-	case told == mostTold:
+	case told == maxLogged:
 		d.o.Logger.Warn("the printer says something else all the time; what it says is not logged for a while", "printer", d.o.Name)
 		return
-	case told > mostTold:
+	case told > maxLogged:
 		return
 	}
-	level, msg := slog.LevelInfo, "printer is "+words(now.State)
+	level, msg := slog.LevelInfo, "printer is "+stateText(now.State)
 	if now.State == was {
 		msg = "paper is low"
 	}
@@ -110,23 +110,23 @@ func (d *Device) see(change func(*Status)) {
 // mostTold is how many changes in toldIn are logged. A switch at the cover that is going bad
 // makes hundreds.
 const (
-	mostTold = 20
-	toldIn   = 10 * time.Minute
+	maxLogged = 20
+	logWindow = 10 * time.Minute
 )
 
 // tell counts the changes that were logged lately. d.mu is held.
-func (d *Device) tell() int {
-	if time.Since(d.toldSince) >= toldIn {
-		d.toldSince, d.told = time.Now(), 0
+func (d *Device) countLogged() int {
+	if time.Since(d.loggedSince) >= logWindow {
+		d.loggedSince, d.loggedChanges = time.Now(), 0
 	}
-	d.told++
-	return d.told
+	d.loggedChanges++
+	return d.loggedChanges
 }
 
 // observe notes what a printer said of itself.
 func (d *Device) observe(c escpos.Condition) {
 	now := time.Now()
-	d.see(func(s *Status) {
+	d.update(func(s *Status) {
 		s.State, s.Heard, s.Err = state(c), now, ""
 		s.Conditions = c
 		var reported []Reported
@@ -148,8 +148,8 @@ func (d *Device) observe(c escpos.Condition) {
 
 // becomes notes a state that the printer did not report itself; what it reported last is no
 // longer known to be so.
-func (d *Device) becomes(state string) {
-	d.see(func(s *Status) { s.State, s.Conditions, s.Reported, s.Err = state, 0, nil, "" })
+func (d *Device) setState(state string) {
+	d.update(func(s *Status) { s.State, s.Conditions, s.Reported, s.Err = state, 0, nil, "" })
 }
 
 // state is the most urgent of what is reported: what has to be done first.
@@ -170,7 +170,7 @@ func state(c escpos.Condition) string {
 }
 
 // words is a state as it is read.
-func words(state string) string {
+func stateText(state string) string {
 	switch state {
 	case PaperOut:
 		return "out of paper"

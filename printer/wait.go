@@ -9,22 +9,22 @@ import (
 )
 
 // A patient is how long a person has been waited for.
-type patient struct{ since, calm time.Time }
+type personWait struct{ since, clearSince time.Time }
 
 // relapse is how soon trouble that comes back counts as the same.
-const relapse = time.Minute
+const troubleGap = time.Minute
 
 // over notes whether there is trouble now, and says whether it has lasted longer than
 // limit.
-func (w *patient) over(trouble bool, limit time.Duration) bool {
+func (w *personWait) exceeded(trouble bool, limit time.Duration) bool {
 	now := time.Now()
 	switch {
-	case !trouble && w.calm.IsZero():
-		w.calm = now
-	case !trouble && now.Sub(w.calm) >= relapse:
+	case !trouble && w.clearSince.IsZero():
+		w.clearSince = now
+	case !trouble && now.Sub(w.clearSince) >= troubleGap:
 		w.since = time.Time{}
 	case trouble:
-		w.calm = time.Time{}
+		w.clearSince = time.Time{}
 		if w.since.IsZero() {
 			w.since = now
 		}
@@ -34,76 +34,76 @@ func (w *patient) over(trouble bool, limit time.Duration) bool {
 }
 
 // askWhy is how often a printer that has not answered a fence is asked how it is.
-const askWhy = time.Second
+const statusInterval = time.Second
 
 // await waits for the answer to a fence. limit is for a printer that says that all is well, or
 // says nothing; while it lacks paper or is open, the person who sees to that is waited for,
 // and the answer that comes late is as good as any.
 func (a *attempt) await(f *fence, limit time.Duration) error {
 	answered := func() bool { return f.answered }
-	var w patient
+	var w personWait
 	var well time.Duration
 	for {
 		start := time.Now()
-		err := a.s.until(a.ctx, min(askWhy, limit), answered)
+		err := a.s.waitFor(a.ctx, min(statusInterval, limit), answered)
 		switch {
 		case err == nil && f.paper.Has(escpos.PaperOut):
 			a.d.observe(f.paper)
-			return a.broken(errors.New("it answered, but it is out of paper: the last lines may be missing"))
+			return a.answerFailed(errors.New("it answered, but it is out of paper: the last lines may be missing"))
 		case err == nil:
 			return nil
-		case !errors.Is(err, errQuiet):
-			return a.broken(err)
+		case !errors.Is(err, errNoAnswer):
+			return a.answerFailed(err)
 		}
-		talks := a.askWhy(answered)
+		talks := a.askStatus(answered)
 		blocked := a.s.blocked() // by its last words: with a full buffer it may not get to new ones
-		switch c := a.s.says(); {
+		switch c := a.s.condition(); {
 		case talks && c.Has(escpos.Unrecoverable):
-			return a.broken(fmt.Errorf("it stopped (it reports: %s); %s", c, advice(Unrecoverable, false)))
-		case w.over(blocked, a.d.o.WaitForPerson):
-			a.d.uncut = a.job.cut()
-			return a.broken(a.gaveUp(errQuiet))
+			return a.answerFailed(fmt.Errorf("it stopped (it reports: %s); %s", c, advice(Unrecoverable, false)))
+		case w.exceeded(blocked, a.d.o.WaitForPerson):
+			a.d.pendingCut = a.job.cut()
+			return a.answerFailed(a.waitedTooLong(errNoAnswer))
 		case blocked:
 			continue
 		}
 		if well += time.Since(start); well >= limit {
-			return a.unanswered(talks, well)
+			return a.noFenceAnswer(talks, well)
 		}
 	}
 }
 
 // askWhy asks the printer how it is and notes it. False says that it, who can, did not answer.
-func (a *attempt) askWhy(enough func() bool) bool {
-	if len(a.d.able.RealTime) == 0 {
+func (a *attempt) askStatus(enough func() bool) bool {
+	if len(a.d.capability.RealTime) == 0 {
 		return true
 	}
-	if a.s.cycle(a.ctx, a.d.able.RealTime, enough) != nil {
+	if a.s.askEach(a.ctx, a.d.capability.RealTime, enough) != nil {
 		return false
 	}
-	a.d.observe(a.s.says())
+	a.d.observe(a.s.condition())
 	return true
 }
 
 // maxQuiet is how many fences in a row may stay without an answer and without a reason,
 // before it is no longer believed that the printer answers them.
-const maxQuiet = 2
+const maxUnanswered = 2
 
 // unanswered is the end of the patience with a fence.
-func (a *attempt) unanswered(talks bool, after time.Duration) error {
+func (a *attempt) noFenceAnswer(talks bool, after time.Duration) error {
 	after = after.Round(time.Second)
 	if !talks {
-		a.d.becomes(Busy)
-		return a.broken(fmt.Errorf("it went silent (%s): was it switched off, or its cable pulled?", after))
+		a.d.setState(Busy)
+		return a.answerFailed(fmt.Errorf("it went silent (%s): was it switched off, or its cable pulled?", after))
 	}
-	a.d.uncut = a.job.cut()
-	if a.d.quiet++; a.d.quiet >= maxQuiet {
-		a.d.discard(a.ctx, "it left two tickets in a row without an answer, and nothing was wrong")
+	a.d.pendingCut = a.job.cut()
+	if a.d.unansweredFences++; a.d.unansweredFences >= maxUnanswered {
+		a.d.forgetCapability(a.ctx, "it left two tickets in a row without an answer, and nothing was wrong")
 	}
-	return a.broken(fmt.Errorf("it did not say in %s that it printed it, and reports no trouble: see whether it came out", after))
+	return a.answerFailed(fmt.Errorf("it did not say in %s that it printed it, and reports no trouble: see whether it came out", after))
 }
 
 // cutWithin is how long a cut may take, once everything before it is printed.
-const cutWithin = 5 * time.Second
+const cutTimeout = 5 * time.Second
 
 // cut parts the ticket from the next. The ticket is on paper by now, whatever becomes of the
 // cut; one that could not be sent is made up for before the next ticket. It says whether
@@ -112,25 +112,25 @@ func (a *attempt) cut(cut []byte) bool {
 	if len(cut) == 0 {
 		return true
 	}
-	f, ask := a.s.arm(a.d.able.Fence, a.d.issue)
-	n, _, err := a.write(append(append([]byte(nil), cut...), ask...), cutWithin)
+	f, ask := a.s.newFence(a.d.capability.Fence, a.d.issueID)
+	n, _, err := a.write(append(append([]byte(nil), cut...), ask...), cutTimeout)
 	switch {
 	case n < len(cut):
-		a.d.uncut = cut
+		a.d.pendingCut = cut
 		if n > 0 {
-			a.d.breaks(a.p.o.Profile, nil)
+			a.d.noteBroken(a.p.o.Profile, nil)
 		}
 		return n == 0 && err != nil && a.ctx.Err() != nil
 	case err != nil:
-		a.d.breaks(a.p.o.Profile, nil) // half a question
+		a.d.noteBroken(a.p.o.Profile, nil) // half a question
 		return false
 	}
-	err = a.s.until(a.ctx, cutWithin, func() bool { return f.answered || a.s.conditions().Any(escpos.Blocking) })
+	err = a.s.waitFor(a.ctx, cutTimeout, func() bool { return f.answered || a.s.conditions().Any(escpos.Blocking) })
 	if err == nil && a.isAnswered(f) {
 		return true
 	}
-	if len(a.d.able.RealTime) > 0 && a.s.cycle(a.ctx, a.d.able.RealTime, never) == nil {
-		a.d.observe(a.s.says())
+	if len(a.d.capability.RealTime) > 0 && a.s.askEach(a.ctx, a.d.capability.RealTime, never) == nil {
+		a.d.observe(a.s.condition())
 	}
 	return false
 }

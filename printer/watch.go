@@ -37,14 +37,14 @@ func (d *Device) poll(ctx context.Context) {
 		return
 	}
 	defer d.endPoll()
-	d.recall()
+	d.loadCapability()
 	if d.idle != nil {
 		return // it has just said how it is, or it waits for a ticket
 	}
-	if d.able.stale(askAgainAfter) {
-		d.learn(ability{})
+	if d.capability.stale(probeAgainAfter) {
+		d.setCapability(capability{})
 	}
-	if !d.able.listens() {
+	if !d.capability.mayAnswer() {
 		return
 	}
 	conn, err := d.dial(ctx)
@@ -52,17 +52,17 @@ func (d *Device) poll(ctx context.Context) {
 		return // noted
 	}
 	s := d.open(conn)
-	known := d.able.known
-	err = d.sound(ctx, s, servedWithin)
+	known := d.capability.known
+	err = d.askOrProbe(ctx, s, firstAnswerTimeout)
 	switch {
-	case known && errors.Is(err, errQuiet) && ctx.Err() == nil:
-		d.becomes(Busy)
-	case !known && err == nil && d.able.listens():
+	case known && errors.Is(err, errNoAnswer) && ctx.Err() == nil:
+		d.setState(Busy)
+	case !known && err == nil && d.capability.mayAnswer():
 		// What a printer that does not know our questions took for text goes.
-		_ = s.write(ctx, escpos.Reset(), farewell/4)
+		_ = s.write(ctx, escpos.Reset(), finishTimeout/4)
 	}
-	if s.alive() && s.calm() {
-		d.dismiss(s)
+	if s.alive() && s.nothingPending() {
+		d.finishSession(s)
 		return
 	}
 	d.close(s)
@@ -72,12 +72,12 @@ func (d *Device) poll(ctx context.Context) {
 func (d *Device) tryPoll(cancel context.CancelFunc) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.wanted > 0 {
+	if d.waiting > 0 {
 		return false
 	}
 	select {
-	case d.turn <- struct{}{}:
-		d.polling = cancel
+	case d.lock <- struct{}{}:
+		d.cancelPoll = cancel
 		return true
 	default:
 		return false
@@ -86,7 +86,7 @@ func (d *Device) tryPoll(cancel context.CancelFunc) bool {
 
 func (d *Device) endPoll() {
 	d.mu.Lock()
-	d.polling = nil
+	d.cancelPoll = nil
 	d.mu.Unlock()
-	d.yield()
+	d.unlock()
 }

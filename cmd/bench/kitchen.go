@@ -50,7 +50,7 @@ func (b *bench) kitchen(ctx context.Context, n int, s setup, use func(*kitchen) 
 		if err != nil {
 			return err
 		}
-		v, o := &printer{}, virtual.Like(like)
+		v, o := &printer{}, virtual.OptionsFor(like)
 		o.Keep, o.Remembers = 1, true
 		o.OnTicket = func(virtual.Ticket) {
 			v.mu.Lock()
@@ -93,7 +93,7 @@ func (k *kitchen) settled(ctx context.Context) error {
 		}
 		printed, confirmed, open := 0, int(m.sum("ticketrail_station_tickets_total", "outcome", ticket.Confirmed)), m.open()
 		for _, p := range k.printers {
-			printed += p.Out()
+			printed += p.TicketCount()
 		}
 		if printed == k.tickets && confirmed == k.tickets && open == 0 {
 			return nil
@@ -139,8 +139,8 @@ func (k *kitchen) firstByte(ctx context.Context, o order) (took time.Duration, e
 	defer cancel()
 	err = onConnections(ctx, k.webhook, 1, func(c *client) error {
 		began, v := time.Now(), k.printers[0]
-		before := v.Taken()
-		err := errors.Join(c.post(o), v.WaitTaken(limited, before+questions))
+		before := v.BytesRead()
+		err := errors.Join(c.post(o), v.WaitBytes(limited, before+questions))
 		took = time.Since(began)
 		return err
 	})

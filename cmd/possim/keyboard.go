@@ -38,7 +38,7 @@ func happen(p *virtual.Printer, what string, s *show) bool {
 	set := func(c virtual.Condition, on bool) { p.Set(c, on) }
 	switch what {
 	case "status":
-		s.printf("%s: %d tickets, %d clients, %d problems\n", s.name, p.Out(), p.Clients(), len(p.Problems()))
+		s.printf("%s: %d tickets, %d clients, %d problems\n", s.name, p.TicketCount(), p.ClientCount(), len(p.Problems()))
 	case "help":
 		s.printf("%s", keys)
 	case "paper out":
@@ -70,7 +70,7 @@ func happen(p *virtual.Printer, what string, s *show) bool {
 	case "power cycle":
 		p.PowerCycle()
 	case "unplug", "plug":
-		p.Vanish(what == "unplug")
+		p.Unplug(what == "unplug")
 	case "reset":
 		p.Reset()
 	case "refuse", "accept":

@@ -66,7 +66,7 @@ func clones() []clone {
 		{"silent", func(o *virtual.Options) { o.Can = 0 }},
 		{"real_time_only", func(o *virtual.Options) { o.Can = virtual.RealTime }},
 		{"wrong_id", func(o *virtual.Options) { o.Clone.Answer = virtual.WrongID }},
-		{"garbage", func(o *virtual.Options) { o.Clone.Answer = virtual.Babble }},
+		{"garbage", func(o *virtual.Options) { o.Clone.Answer = virtual.Garbage }},
 		{"late", func(o *virtual.Options) { o.Clone.Late = 5 * time.Second }},
 		{"hasty", func(o *virtual.Options) { o.Clone.Hasty = true }},
 		{"no_paper_reply", func(o *virtual.Options) { o.Clone.NoPaper = true }},
@@ -86,7 +86,7 @@ func (f *printerFlags) options() (virtual.Options, error) {
 	if !ok {
 		return virtual.Options{}, usageError{fmt.Errorf("--profile: there is no model %q; use one of %s", f.profile, strings.Join(profile.Names(), ", "))}
 	}
-	o := virtual.Like(p)
+	o := virtual.OptionsFor(p)
 	o.Name, o.Keep = f.name, 1
 	if o.Name == "" {
 		o.Name = p.Name

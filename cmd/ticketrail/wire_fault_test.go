@@ -59,12 +59,12 @@ func wireFaults() map[string]wireFault {
 		"reset":  {func(w *wreck) func() { w.p.ResetAfter(halfWay, 1); return nil }, map[string]string{"": twice}},
 		"closed": {func(w *wreck) func() { w.p.CloseAfter(halfWay, 1); return nil }, map[string]string{"": twice}},
 		"stall": {func(w *wreck) func() {
-			taken := w.p.Taken()
+			taken := w.p.BytesRead()
 			w.p.StallAfter(halfWay)
 			return func() { w.taken(taken + halfWay); <-w.until; w.p.Repair() }
 		}, map[string]string{"": once}},
 		"power": {func(w *wreck) func() {
-			taken := w.p.Taken()
+			taken := w.p.BytesRead()
 			w.p.StallAfter(halfWay)
 			return func() { w.taken(taken + halfWay); w.p.PowerOff(); w.p.Repair(); w.p.PowerOn() }
 			// How many lines were on paper by then is a matter of luck.
@@ -96,12 +96,12 @@ func (w *wreck) check(err error) {
 func (w *wreck) taken(n int64) {
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
 	defer cancel()
-	w.check(w.p.WaitTaken(ctx, n))
+	w.check(w.p.WaitBytes(ctx, n))
 }
 
 // wireTalents are what printers can tell. They leave out those that only say how they are: to be sure of that takes a while.
 var wireTalents = map[string]struct {
-	can  virtual.Ability
+	can  virtual.Capability
 	best ticket.State
 }{
 	"ids":    {virtual.Everything, ticket.Confirmed},

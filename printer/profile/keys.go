@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	mostText  = 200 // bytes
-	mostShown = 60  // bytes of a value, in an error
+	maxText  = 200 // bytes
+	maxShown = 60  // bytes of a value, in an error
 )
 
 // Override is p with some of its keys changed. The keys and their values are those of
@@ -75,15 +75,15 @@ func (k key) set(v any) error {
 		return setCodePages(to, v)
 	case *string:
 		*to, ok = v.(string)
-		ok = ok && len(*to) <= mostText && utf8.ValidString(*to) && !strings.ContainsFunc(*to, unicode.IsControl)
-		use = fmt.Sprintf("use a line of text, %d letters at most", mostText)
+		ok = ok && len(*to) <= maxText && utf8.ValidString(*to) && !strings.ContainsFunc(*to, unicode.IsControl)
+		use = fmt.Sprintf("use a line of text, %d letters at most", maxText)
 	case *bool:
 		*to, ok = v.(bool)
 		use = "use true or false"
 	case *int:
 		var least, most int
 		fmt.Sscanf(k.numbers, "%d to %d", &least, &most)
-		*to, ok = whole(v)
+		*to, ok = wholeNumber(v)
 		ok = ok && *to >= least && *to <= most
 		use = "use a whole number from " + k.numbers
 	case encoding.TextUnmarshaler:
@@ -98,7 +98,7 @@ func (k key) set(v any) error {
 }
 
 // whole takes the shapes in which YAML, JSON and viper hand over a whole number.
-func whole(v any) (int, bool) {
+func wholeNumber(v any) (int, bool) {
 	switch n := v.(type) {
 	case int:
 		return n, true
@@ -119,8 +119,8 @@ func quoted(v any) string {
 	if !text {
 		s = fmt.Sprint(v)
 	}
-	if len(s) > mostShown {
-		s = strings.ToValidUTF8(s[:mostShown], "") + "…"
+	if len(s) > maxShown {
+		s = strings.ToValidUTF8(s[:maxShown], "") + "…"
 	}
 	s = strconv.Quote(s)
 	if !text {

@@ -90,19 +90,21 @@ const (
 
 // UnmarshalText of each takes its words only; the error says which they are.
 
-func (c *Cutter) UnmarshalText(b []byte) error { return oneOf(c, b, NoCutter, PartialCut, FullCut) }
-func (s *Sizing) UnmarshalText(b []byte) error { return oneOf(s, b, Scaled, Doubled) }
+func (c *Cutter) UnmarshalText(b []byte) error { return setOneOf(c, b, NoCutter, PartialCut, FullCut) }
+func (s *Sizing) UnmarshalText(b []byte) error { return setOneOf(s, b, Scaled, Doubled) }
 func (t *TwoByte) UnmarshalText(b []byte) error {
-	return oneOf(t, b, NoTwoByte, GB18030, ShiftJIS, Big5, KSX1001)
+	return setOneOf(t, b, NoTwoByte, GB18030, ShiftJIS, Big5, KSX1001)
 }
-func (r *Raster) UnmarshalText(b []byte) error { return oneOf(r, b, NoRaster, BitImage, Graphics) }
-func (q *QR) UnmarshalText(b []byte) error     { return oneOf(q, b, NoQR, NativeQR, RasterQR) }
-func (z *Buzzer) UnmarshalText(b []byte) error { return oneOf(z, b, NoBuzzer, EscParenA, EscB, Drawer) }
+func (r *Raster) UnmarshalText(b []byte) error { return setOneOf(r, b, NoRaster, BitImage, Graphics) }
+func (q *QR) UnmarshalText(b []byte) error     { return setOneOf(q, b, NoQR, NativeQR, RasterQR) }
+func (z *Buzzer) UnmarshalText(b []byte) error {
+	return setOneOf(z, b, NoBuzzer, EscParenA, EscB, Drawer)
+}
 func (c *Confirm) UnmarshalText(b []byte) error {
-	return oneOf(c, b, Auto, ByProcessID, ByStatus, NoConfirm)
+	return setOneOf(c, b, Auto, ByProcessID, ByStatus, NoConfirm)
 }
 
-func oneOf[T ~string](to *T, b []byte, words ...T) error {
+func setOneOf[T ~string](to *T, b []byte, words ...T) error {
 	if slices.Contains(words, T(b)) {
 		*to = T(b)
 		return nil

@@ -11,7 +11,7 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 )
 
-func TestEveryModelIsWhole(t *testing.T) {
+func TestEveryModelIsComplete(t *testing.T) {
 	for _, p := range All() {
 		if got, ok := Lookup(p.Name); !ok || !cmp.Equal(got, p) {
 			t.Fatalf("%q is listed and not found as it is", p.Name)
@@ -44,7 +44,7 @@ func TestEveryModelIsWhole(t *testing.T) {
 	}
 }
 
-func TestTheModelsThatWerePromisedAreThere(t *testing.T) {
+func TestTheDocumentedModelsExist(t *testing.T) {
 	want := []string{
 		"bixolon-srp-350", "citizen-ct-s310", "epson-tm-m30", "epson-tm-t20", "epson-tm-t88", "epson-tm-u220",
 		"epson-tm-u220b", "generic-58mm", "generic-80mm", "rongta-80mm", "star-escpos", "xprinter-80mm",
@@ -54,7 +54,7 @@ func TestTheModelsThatWerePromisedAreThere(t *testing.T) {
 	}
 }
 
-func TestCopiesAreIndependent(t *testing.T) {
+func TestLookupReturnsACopy(t *testing.T) {
 	p, _ := Lookup("generic-80mm")
 	p.CodePages[0].Number = 77
 	All()[0].CodePages[0].Number = 77
@@ -65,7 +65,7 @@ func TestCopiesAreIndependent(t *testing.T) {
 	}
 }
 
-func TestMistakesInTheTableAreFound(t *testing.T) {
+func TestDecodeRejectsInvalidModels(t *testing.T) {
 	const whole = "about: x, columns: 42, dots: 512, code_pages: [CP437=0], cutter: none, feed_before_cut: 4"
 	if _, err := decode([]byte("models: [{name: a, " + whole + "}]")); err != nil {
 		t.Fatal(err)
@@ -85,7 +85,7 @@ func TestMistakesInTheTableAreFound(t *testing.T) {
 	}
 }
 
-func TestAnyKeyCanBeOverridden(t *testing.T) {
+func TestEachKeyCanBeOverridden(t *testing.T) {
 	p, _ := Lookup("generic-80mm")
 	got, err := p.Override(map[string]any{
 		"about": "the one by the window", "columns": 42, "dots": int64(512), "feed_before_cut": 6.0, "kanji": false, "invert": false,
@@ -111,7 +111,7 @@ func TestAnyKeyCanBeOverridden(t *testing.T) {
 	}
 }
 
-func TestAnOverrideThatIsWrongSaysWhatIsPossible(t *testing.T) {
+func TestTheErrorOfAnInvalidOverrideNamesTheValidValues(t *testing.T) {
 	p, _ := Lookup("epson-tm-t88")
 	for _, c := range []struct {
 		key  string
@@ -158,7 +158,7 @@ func TestAnOverrideThatIsWrongSaysWhatIsPossible(t *testing.T) {
 	}
 }
 
-func TestAnErrorShowsSomeOfAValueAndNothingThatCommandsATerminal(t *testing.T) {
+func TestErrorsAreShortAndContainNoControlCharacters(t *testing.T) {
 	p, _ := Lookup("generic-80mm")
 	long := "\x1b[2J\n" + strings.Repeat("é", 10<<20)
 	for _, key := range p.keys() {
@@ -174,7 +174,7 @@ func TestAnErrorShowsSomeOfAValueAndNothingThatCommandsATerminal(t *testing.T) {
 	}
 }
 
-func TestWhatIsShownOfAProfileCanBeOverridden(t *testing.T) {
+func TestTheYAMLOfAProfileIsAValidOverride(t *testing.T) {
 	for _, want := range All() {
 		shown := want.YAML()
 		var over map[string]any
@@ -192,7 +192,7 @@ func TestWhatIsShownOfAProfileCanBeOverridden(t *testing.T) {
 	}
 }
 
-func TestAProfileIsShownAsItsKeysOfTheTable(t *testing.T) {
+func TestYAMLAndJSONUseTheKeysOfTheTable(t *testing.T) {
 	p, err := decode([]byte(`models: [{name: a, about: "\"A\": 1", columns: 42, dots: 512, code_pages: [CP437=0, WPC1252=16], cutter: none, feed_before_cut: 4}]`))
 	if err != nil {
 		t.Fatal(err)

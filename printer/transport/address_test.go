@@ -7,7 +7,7 @@ import (
 	"ticketrail/printer/transport"
 )
 
-func TestAddressesThatCanBeReached(t *testing.T) {
+func TestValidAddressesOpen(t *testing.T) {
 	for _, address := range []string{
 		"tcp://192.168.1.50", "tcp://192.168.1.50:9101", "tcp://kitchen.local", "TCP://[fe80::1]:9100", "tcp://[::1]",
 		"tcp://10.0.0.1/", "file:///dev/usb/lp0", "file:///tmp/grill.bin",
@@ -21,7 +21,7 @@ func TestAddressesThatCanBeReached(t *testing.T) {
 	}
 }
 
-func TestAWrongAddressSaysHowARightOneLooks(t *testing.T) {
+func TestTheErrorOfAnInvalidAddressShowsAValidOne(t *testing.T) {
 	for address, want := range map[string]string{
 		"":                                    "is empty; use tcp://host:9100",
 		"192.168.1.50":                        "did you mean tcp://192.168.1.50?",
@@ -67,17 +67,17 @@ func TestAWrongAddressSaysHowARightOneLooks(t *testing.T) {
 	}
 }
 
-func TestEveryWayToWriteAnAddressIsTheSamePrinter(t *testing.T) {
+func TestCanonicalAddressIsTheSameForEachSpelling(t *testing.T) {
 	for a, b := range map[string]string{
 		"tcp://h": "TCP://H:9100", "file:///dev/usb/lp0": "file:///dev//usb/lp0", "tcp://[::1]": "tcp://[::1]:9100", "usb://04B8:0E28": "usb://04b8:0e28/",
 		"serial:///dev/ttyS0?baud=9600": "serial:///dev/ttyS0?baud=19200", "file:///dev/ttyS0": "serial:///dev/ttyS0?baud=9600",
 	} {
-		if x, y := transport.Device(a), transport.Device(b); x != y {
+		if x, y := transport.CanonicalAddress(a), transport.CanonicalAddress(b); x != y {
 			t.Errorf("%s is %s, %s is %s", a, x, b, y)
 		}
 	}
 	for a, b := range map[string]string{"tcp://h:1": "tcp://h:2", "usb://": "usb://04b8:0e28", "file:///tmp/a": "file:///tmp/b"} {
-		if x, y := transport.Device(a), transport.Device(b); x == y {
+		if x, y := transport.CanonicalAddress(a), transport.CanonicalAddress(b); x == y {
 			t.Errorf("%s and %s are both %s", a, b, x)
 		}
 	}

@@ -14,16 +14,16 @@ import (
 // A deviceConn is an open character device (a USB printer, a serial line), a named pipe, or a
 // regular file: for trying things out, and for tickets to be picked up by another program.
 type deviceConn struct {
-	f       *os.File
-	path    string
-	pipe    bool
-	regular bool
-	created bool // by us, just now
-	back    bool // what the printer says can be read
-	line    bool // it is a terminal line: the kernel has a buffer that must be emptied or thrown away
+	f        *os.File
+	path     string
+	pipe     bool
+	regular  bool
+	created  bool // by us, just now
+	readable bool // what the printer says can be read
+	tty      bool // it is a terminal line: the kernel has a buffer that must be emptied or thrown away
 	// room, if it is there, says how many bytes may be handed over now: flow control that the
 	// kernel does not do.
-	room func(*os.File) (int, error)
+	writable func(*os.File) (int, error)
 
 	writing sync.Mutex // held while f is written to: what Close throws away must be all
 
@@ -32,7 +32,7 @@ type deviceConn struct {
 	finished bool       // no more writing
 	flushed  bool       // Finish returned nil
 	closed   bool
-	broken   error // of the first write that failed
+	writeErr error // of the first write that failed
 }
 
 // openDevice opens a character device for writing and, if it lets us, for reading. A
@@ -48,7 +48,7 @@ func openDevice(path string) (Conn, error) {
 	if err != nil {
 		return nil, openError(path, err)
 	}
-	line, err := rawLine(f)
+	line, err := setRaw(f)
 	if err != nil {
 		_ = f.Close()
 		return nil, openError(path, err)
@@ -56,20 +56,20 @@ func openDevice(path string) (Conn, error) {
 	// A device on which the kernel cannot wait (/dev/null, a parallel port) is not read: nothing
 	// could interrupt that.
 	back = back && !errors.Is(f.SetReadDeadline(time.Time{}), os.ErrNoDeadline)
-	back = back && !mute(f)
-	return &deviceConn{f: f, path: path, back: back, line: line}, nil
+	back = back && !writeOnly(f)
+	return &deviceConn{f: f, path: path, readable: back, tty: line}, nil
 }
 
 // OneWay is true of files, of named pipes, of devices that may only be written, and of USB printers of
 // the kind that only listens.
-func (c *deviceConn) OneWay() bool { return !c.back }
+func (c *deviceConn) OneWay() bool { return !c.readable }
 
 const (
 	// retryAfter is how long a device that says "not now" is left alone, where the kernel
 	// offers nothing to wait for.
 	retryAfter = 20 * time.Millisecond
 	// misreads is how many reads in a row may fail of a printer that is still there.
-	misreads = 5
+	maxReadErrors = 5
 )
 
 // Write waits, until the deadline, for a device that is busy. It goes on where a short write
@@ -78,7 +78,7 @@ func (c *deviceConn) Write(b []byte) (int, error) {
 	total, err := 0, error(nil)
 	for err == nil {
 		var n int
-		n, err = c.push(b[total:])
+		n, err = c.writeSome(b[total:])
 		total += n
 		if err == nil && total == len(b) {
 			return total, nil
@@ -86,15 +86,15 @@ func (c *deviceConn) Write(b []byte) (int, error) {
 	}
 	err = wireError("write", c.path, err)
 	c.mu.Lock()
-	if c.broken == nil && total > 0 {
-		c.broken = err
+	if c.writeErr == nil && total > 0 {
+		c.writeErr = err
 	}
 	c.mu.Unlock()
 	return total, err
 }
 
 // push hands over what the device takes now, or waits for a moment.
-func (c *deviceConn) push(b []byte) (int, error) {
+func (c *deviceConn) writeSome(b []byte) (int, error) {
 	c.mu.Lock()
 	deadline, finished := c.deadline, c.finished
 	c.mu.Unlock()
@@ -104,18 +104,18 @@ func (c *deviceConn) push(b []byte) (int, error) {
 	if !deadline.IsZero() && !time.Now().Before(deadline) {
 		return 0, os.ErrDeadlineExceeded
 	}
-	if c.room != nil {
-		n, err := c.room(c.f)
+	if c.writable != nil {
+		n, err := c.writable(c.f)
 		if err != nil {
 			return 0, err
 		}
 		if n <= 0 {
-			time.Sleep(glance)
+			time.Sleep(pollInterval)
 			return 0, nil
 		}
 		b = b[:min(n, len(b))]
 	}
-	n, err := c.hand(b)
+	n, err := c.writeLocked(b)
 	if errors.Is(err, syscall.EAGAIN) {
 		time.Sleep(retryAfter)
 		err = nil
@@ -123,7 +123,7 @@ func (c *deviceConn) push(b []byte) (int, error) {
 	return max(n, 0), err
 }
 
-func (c *deviceConn) hand(b []byte) (int, error) {
+func (c *deviceConn) writeLocked(b []byte) (int, error) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	return c.f.Write(b)
@@ -133,7 +133,7 @@ func (c *deviceConn) hand(b []byte) (int, error) {
 // late, and empty packets and failed transfers may come before them: these are waited out
 // as long as the printer is there.
 func (c *deviceConn) Read(b []byte) (int, error) {
-	if !c.back {
+	if !c.readable {
 		return 0, io.EOF
 	}
 	for failed := 0; ; {
@@ -146,11 +146,11 @@ func (c *deviceConn) Read(b []byte) (int, error) {
 		case !errors.Is(err, io.EOF) && !errors.Is(err, syscall.EIO):
 			return 0, wireError("read", c.path, err)
 		}
-		if _, there := undelivered(c.f, c.pipe); there != nil {
+		if _, there := pendingBytes(c.f, c.pipe); there != nil {
 			return 0, wireError("read", c.path, there)
 		}
 		if errors.Is(err, syscall.EIO) {
-			if failed++; failed >= misreads {
+			if failed++; failed >= maxReadErrors {
 				return 0, wireError("read", c.path, err)
 			}
 		}
@@ -159,7 +159,7 @@ func (c *deviceConn) Read(b []byte) (int, error) {
 }
 
 func (c *deviceConn) SetReadDeadline(t time.Time) error {
-	if !c.back {
+	if !c.readable {
 		return nil
 	}
 	return c.set("read", c.f.SetReadDeadline(t))
@@ -184,17 +184,17 @@ func (c *deviceConn) set(doing string, err error) error {
 // takes nothing. Of a USB printer it cancels what is in flight.
 func (c *deviceConn) Close() error {
 	c.mu.Lock()
-	abandoned := c.line && !c.flushed && !c.closed
+	abandoned := c.tty && !c.flushed && !c.closed
 	c.finished, c.closed = true, true
 	c.mu.Unlock()
 	if abandoned {
 		_ = c.f.SetWriteDeadline(time.Unix(1, 0)) // ends a write that is under way
 		c.writing.Lock()
-		discard(c.f)
+		discardUnsent(c.f)
 		c.writing.Unlock()
 	}
-	if c.line {
-		release(c.f)
+	if c.tty {
+		releaseExclusive(c.f)
 	}
 	return c.f.Close()
 }
@@ -203,7 +203,7 @@ func (c *deviceConn) Close() error {
 func (c *deviceConn) Finish(ctx context.Context) error {
 	c.mu.Lock()
 	c.finished = true
-	err := c.broken
+	err := c.writeErr
 	c.mu.Unlock()
 	if err != nil {
 		return err // not everything was taken, and never will be
@@ -225,10 +225,10 @@ func (c *deviceConn) drain(ctx context.Context) error {
 	if c.regular {
 		return c.sync()
 	}
-	tick := time.NewTicker(glance)
+	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for {
-		left, err := undelivered(c.f, c.pipe)
+		left, err := pendingBytes(c.f, c.pipe)
 		if err != nil {
 			return err
 		}
@@ -241,17 +241,17 @@ func (c *deviceConn) drain(ctx context.Context) error {
 		case <-tick.C:
 		}
 	}
-	if !c.line {
+	if !c.tty {
 		return nil
 	}
 	// What is left is in the chip: a few bytes, unless the printer stops it.
 	sent := make(chan error, 1)
-	go func() { sent <- drained(c.f) }()
+	go func() { sent <- waitSent(c.f) }()
 	select {
 	case err := <-sent:
 		return err
 	case <-ctx.Done():
-		discard(c.f)
+		discardUnsent(c.f)
 		return ctx.Err()
 	}
 }

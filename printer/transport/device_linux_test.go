@@ -22,7 +22,7 @@ func OpenPTY(t *testing.T) (printer *os.File, path string) {
 	n := 0
 	if err == nil {
 		t.Cleanup(func() { _ = p.Close() })
-		err = control(p, func(fd int) (err error) {
+		err = withFD(p, func(fd int) (err error) {
 			if n, err = unix.IoctlGetInt(fd, unix.TIOCGPTN); err != nil {
 				return err
 			}
@@ -47,7 +47,7 @@ func Got(t *testing.T, printer io.Reader, want string) {
 	}
 }
 
-func TestAUSBPrinterIsOpenedUnderItsPresentNumber(t *testing.T) {
+func TestAUSBPrinterIsOpenedUnderItsCurrentNumber(t *testing.T) {
 	printer, path := OpenPTY(t)
 	sys, dev := t.TempDir(), t.TempDir()
 	plug(t, sys, "lp3", "1-1", epson("A1"), nil)
@@ -79,7 +79,7 @@ func TestAUSBPrinterIsOpenedUnderItsPresentNumber(t *testing.T) {
 }
 
 // The wire DSR, by a stand-in: a pseudo-terminal has none.
-func TestALineIsPacedByDSR(t *testing.T) {
+func TestWritingWaitsForDSR(t *testing.T) {
 	printer, path := OpenPTY(t)
 	c, err := openDevice(path)
 	if err != nil {
@@ -87,7 +87,7 @@ func TestALineIsPacedByDSR(t *testing.T) {
 	}
 	defer c.Close()
 	var ready atomic.Bool
-	c.(*deviceConn).room = func(*os.File) (int, error) {
+	c.(*deviceConn).writable = func(*os.File) (int, error) {
 		if !ready.Load() {
 			return 0, nil
 		}
@@ -113,14 +113,14 @@ func TestALineIsPacedByDSR(t *testing.T) {
 	}
 	Got(t, printer, "ticket")
 	// A wire that cannot be seen any more is a broken one, and Close ends a wait for it.
-	c.(*deviceConn).room = func(*os.File) (int, error) { return 0, unix.EIO }
+	c.(*deviceConn).writable = func(*os.File) (int, error) { return 0, unix.EIO }
 	if n, err := io.WriteString(c, "ticket"); n != 0 || !errors.Is(err, unix.EIO) {
 		t.Errorf("wrote %d, %v", n, err)
 	}
 }
 
 // A pipe that nobody writes to reads as a USB printer does that answers with empty packets.
-func TestEmptyPacketsAreWaitedOut(t *testing.T) {
+func TestReadWaitsThroughEmptyPackets(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lp0")
 	if err := unix.Mkfifo(path, 0o600); err != nil {
 		t.Fatal(err)
@@ -129,7 +129,7 @@ func TestEmptyPacketsAreWaitedOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &deviceConn{f: f, path: path, pipe: true, back: true}
+	c := &deviceConn{f: f, path: path, pipe: true, readable: true}
 	defer c.Close()
 	b := make([]byte, 1)
 	if n, err := f.Read(b); n != 0 || err != io.EOF {

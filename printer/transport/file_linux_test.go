@@ -37,7 +37,7 @@ func fifo(t *testing.T) (string, *os.File) {
 	return path, r
 }
 
-func TestAFileIsATransport(t *testing.T) {
+func TestRegularFileMeetsTheSuite(t *testing.T) {
 	transporttest.Suite{
 		OneWay: true,
 		Working: func(t *testing.T) transporttest.Printer {
@@ -54,7 +54,7 @@ func TestAFileIsATransport(t *testing.T) {
 	}.Run(t)
 }
 
-func TestADeviceIsATransport(t *testing.T) {
+func TestNamedPipeMeetsTheSuite(t *testing.T) {
 	transporttest.Suite{
 		OneWay: true,
 		Working: func(t *testing.T) transporttest.Printer {
@@ -67,7 +67,7 @@ func TestADeviceIsATransport(t *testing.T) {
 			path, _ := fifo(t)
 			return open(t, "file://"+path)
 		},
-		Leaving: func(t *testing.T) transport.Dialer {
+		Breaking: func(t *testing.T) transport.Dialer {
 			path, r := fifo(t)
 			go func() {
 				_, _ = io.ReadFull(r, make([]byte, 1000))
@@ -100,7 +100,7 @@ func TestAFileIsAppendedTo(t *testing.T) {
 	}
 }
 
-func TestNoRegularFileIsEverMadeUnderDev(t *testing.T) {
+func TestNoRegularFileIsCreatedUnderDev(t *testing.T) {
 	dir := t.TempDir()
 	link := filepath.Join(dir, "dev")
 	if err := os.Symlink("/dev", link); err != nil {
@@ -121,20 +121,20 @@ func TestNoRegularFileIsEverMadeUnderDev(t *testing.T) {
 	}
 }
 
-func TestAFolderIsNoPrinter(t *testing.T) {
+func TestADirectoryIsAnError(t *testing.T) {
 	if _, err := open(t, "file://"+t.TempDir()).Dial(t.Context()); !errors.Is(err, syscall.EISDIR) {
 		t.Errorf("dial: %v, want is a directory", err)
 	}
 }
 
-func TestAMissingDeviceSaysWhatToLookAt(t *testing.T) {
+func TestTheErrorOfAMissingDeviceSaysWhatToCheck(t *testing.T) {
 	_, err := open(t, "file:///dev/usb/no-such-lp").Dial(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "is the printer plugged in and on?") {
 		t.Errorf("dial: %v", err)
 	}
 }
 
-func TestADeviceIsFinishedWithOnlyWhenTheLastByteWasTaken(t *testing.T) {
+func TestFinishOfADeviceWaitsForTheLastByte(t *testing.T) {
 	path, r := fifo(t)
 	c := dialed(t, open(t, "file://"+path))
 	if _, err := io.WriteString(c, "ticket"); err != nil {

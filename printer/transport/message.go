@@ -39,7 +39,7 @@ func connectError(address string, after time.Duration, err error) error {
 }
 
 func openError(path string, err error) error {
-	cause, hint := bare(err), ""
+	cause, hint := stripWrappers(err), ""
 	switch {
 	case errors.Is(err, syscall.ENOENT) && underDev(path):
 		hint = "is the printer plugged in and on? its number may have changed"
@@ -57,7 +57,7 @@ func openError(path string, err error) error {
 
 // wireError is about an open connection: doing is "write", "read" or "finish".
 func wireError(doing, what string, err error) error {
-	cause, hint := bare(err), ""
+	cause, hint := stripWrappers(err), ""
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
 		hint = "the printer takes no more; is it out of paper, open, or switched off?"
@@ -83,7 +83,7 @@ func withHint(what string, cause error, hint string) error {
 }
 
 // bare takes the layers off that only repeat the operation and the name.
-func bare(err error) error {
+func stripWrappers(err error) error {
 	if op, ok := errors.AsType[*net.OpError](err); ok {
 		err = op.Err
 	}

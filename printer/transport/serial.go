@@ -92,14 +92,14 @@ func (d serialDialer) Dial(ctx context.Context) (Conn, error) {
 	if err != nil {
 		return nil, openError(d.path, err)
 	}
-	c := &deviceConn{f: f, path: d.path, back: true, line: true}
+	c := &deviceConn{f: f, path: d.path, readable: true, tty: true}
 	if err := d.set(f, path); err != nil {
 		_ = f.Close()
 		return nil, openError(d.path, err)
 	}
 	if d.flow == dtrDSR {
-		c.room = dsrRoom
-		if _, err := c.room(f); err != nil {
+		c.writable = dsrWritable
+		if _, err := c.writable(f); err != nil {
 			_ = f.Close()
 			return nil, fmt.Errorf("open %s: flow=dtrdsr, but the wire DSR of this line cannot be seen (%w); use flow=rtscts, xonxoff or none", d.path, err)
 		}
@@ -125,5 +125,5 @@ func (d serialDialer) set(f *os.File, path string) error {
 	if err != nil {
 		return err
 	}
-	return setLine(f, d.flow)
+	return setFlow(f, d.flow)
 }

@@ -13,10 +13,10 @@ import (
 
 // undelivered returns how much of what was written the device has not taken, or 1 where
 // the kernel only says that it is busy. A device that went away is an error.
-func undelivered(f *os.File, pipe bool) (int, error) {
+func pendingBytes(f *os.File, pipe bool) (int, error) {
 	left := 0
 	var failed error
-	err := control(f, func(fd int) error {
+	err := withFD(f, func(fd int) error {
 		p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}
 		if _, err := unix.Poll(p, 0); err != nil && !errors.Is(err, unix.EINTR) {
 			return err
@@ -49,16 +49,16 @@ func undelivered(f *os.File, pipe bool) (int, error) {
 
 // rawLine has a terminal line pass bytes as they are: no echo of what the printer says back
 // to it, no line feed made two. It says whether f is a terminal line at all.
-func rawLine(f *os.File) (bool, error) {
+func setRaw(f *os.File) (bool, error) {
 	line := false
-	err := control(f, func(fd int) error {
+	err := withFD(f, func(fd int) error {
 		t, err := unix.IoctlGetTermios(fd, unix.TCGETS)
 		if err != nil {
 			return nil // no terminal line
 		}
 		line = true
 		t.Iflag &^= unix.ISTRIP | unix.INLCR | unix.IGNCR | unix.ICRNL
-		leaveNoiseOut(t)
+		ignoreLineErrors(t)
 		t.Oflag &^= unix.OPOST
 		t.Lflag &^= unix.ECHO | unix.ECHONL | unix.ICANON | unix.ISIG | unix.IEXTEN
 		t.Cc[unix.VMIN], t.Cc[unix.VTIME] = 1, 0
@@ -74,15 +74,15 @@ func rawLine(f *os.File) (bool, error) {
 // It is said in this way, and not with IGNBRK, because drivers of USB adapters then hand every
 // byte on without looking what is wrong with it (linux: n_tty_set_termios, real_raw). BRKINT
 // interrupts nobody: the line is nobody's terminal. Without NOFLSH it would empty the buffers.
-func leaveNoiseOut(t *unix.Termios) {
+func ignoreLineErrors(t *unix.Termios) {
 	t.Iflag &^= unix.IGNBRK | unix.PARMRK
 	t.Iflag |= unix.BRKINT | unix.INPCK | unix.IGNPAR
 	t.Lflag |= unix.NOFLSH
 }
 
 // drained waits until a terminal line has sent what it was given, or discard is called.
-func drained(f *os.File) error {
-	return control(f, func(fd int) error {
+func waitSent(f *os.File) error {
+	return withFD(f, func(fd int) error {
 		for {
 			if err := unix.IoctlSetInt(fd, unix.TCSBRK, 1); !errors.Is(err, unix.EINTR) {
 				return err
@@ -93,9 +93,9 @@ func drained(f *os.File) error {
 
 // mute says that a device refuses to be read, as a USB printer does that only listens. Reading
 // nothing takes nothing away (linux: drivers/usb/class/usblp.c, usblp_read).
-func mute(f *os.File) bool {
+func writeOnly(f *os.File) bool {
 	var err error
-	_ = control(f, func(fd int) error {
+	_ = withFD(f, func(fd int) error {
 		_, err = unix.Read(fd, nil)
 		return nil
 	})
@@ -103,17 +103,17 @@ func mute(f *os.File) bool {
 }
 
 // discard throws away what a terminal line has not sent.
-func discard(f *os.File) {
-	_ = control(f, func(fd int) error { return unix.IoctlSetInt(fd, unix.TCFLSH, unix.TCOFLUSH) })
+func discardUnsent(f *os.File) {
+	_ = withFD(f, func(fd int) error { return unix.IoctlSetInt(fd, unix.TCFLSH, unix.TCOFLUSH) })
 }
 
 // release lets others open a terminal line again.
-func release(f *os.File) {
-	_ = control(f, func(fd int) error { return unix.IoctlSetInt(fd, unix.TIOCNXCL, 0) })
+func releaseExclusive(f *os.File) {
+	_ = withFD(f, func(fd int) error { return unix.IoctlSetInt(fd, unix.TIOCNXCL, 0) })
 }
 
 // control calls do with c's descriptor, which stays open meanwhile.
-func control(c syscall.Conn, do func(fd int) error) error {
+func withFD(c syscall.Conn, do func(fd int) error) error {
 	raw, err := c.SyscallConn()
 	if err != nil {
 		return err
@@ -127,8 +127,8 @@ func control(c syscall.Conn, do func(fd int) error) error {
 
 // setLine sets what the serial library does not: flow control, and that nobody else may
 // open the line while we have it.
-func setLine(f *os.File, how flow) error {
-	return control(f, func(fd int) error {
+func setFlow(f *os.File, how flow) error {
+	return withFD(f, func(fd int) error {
 		t, err := unix.IoctlGetTermios(fd, unix.TCGETS)
 		if err != nil {
 			return err
@@ -136,7 +136,7 @@ func setLine(f *os.File, how flow) error {
 		t.Cflag &^= unix.CRTSCTS
 		t.Cflag &^= unix.HUPCL // some printers take a drop of DTR for a reset: none between tickets
 		t.Iflag &^= unix.IXON | unix.IXOFF | unix.IXANY
-		leaveNoiseOut(t)
+		ignoreLineErrors(t)
 		switch how {
 		case rtsCTS:
 			t.Cflag |= unix.CRTSCTS
@@ -156,12 +156,12 @@ func setLine(f *os.File, how flow) error {
 
 // under is how much may be on its way to a printer that paces us by DSR. When it says "wait"
 // it still takes 100 bytes or more.
-const under = 64
+const maxInFlight = 64
 
 // dsrRoom says how many bytes may be handed over: none while the printer says "wait".
-func dsrRoom(f *os.File) (int, error) {
+func dsrWritable(f *os.File) (int, error) {
 	room := 0
-	err := control(f, func(fd int) error {
+	err := withFD(f, func(fd int) error {
 		wires, err := unix.IoctlGetInt(fd, unix.TIOCMGET)
 		if err != nil {
 			return err
@@ -170,7 +170,7 @@ func dsrRoom(f *os.File) (int, error) {
 			return nil
 		}
 		queued, err := unix.IoctlGetInt(fd, unix.TIOCOUTQ)
-		room = under - queued
+		room = maxInFlight - queued
 		return err
 	})
 	return room, err
@@ -178,8 +178,8 @@ func dsrRoom(f *os.File) (int, error) {
 
 // HungUp looks, without waiting, whether the printer has closed or reset the connection. Nil
 // proves nothing; an error means that whatever is written from here on is written to nobody.
-func (c *tcpConn) HungUp() error {
-	return control(c.c, func(fd int) error {
+func (c *tcpConn) PeerClosed() error {
+	return withFD(c.c, func(fd int) error {
 		n, _, err := unix.Recvfrom(fd, make([]byte, 1), unix.MSG_PEEK|unix.MSG_DONTWAIT)
 		switch {
 		case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EINTR), err == nil && n > 0:
@@ -194,8 +194,8 @@ func (c *tcpConn) HungUp() error {
 // unsent returns how many bytes, the end mark included, the other side has not yet
 // acknowledged. The error is the connection's own if it was reset: a read does not show
 // that once it has shown the end.
-func unsent(c *net.TCPConn) (left int, err error) {
-	err = control(c, func(fd int) (err error) {
+func unacknowledged(c *net.TCPConn) (left int, err error) {
+	err = withFD(c, func(fd int) (err error) {
 		// The queue first: a reset empties it, and must not be taken for success.
 		left, err = unix.IoctlGetInt(fd, unix.SIOCOUTQ)
 		broken, berr := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ERROR)

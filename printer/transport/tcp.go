@@ -13,9 +13,9 @@ import (
 const (
 	// grace is how long Finish waits, once every byte is acknowledged, for a printer that
 	// neither closes nor resets. Most close at once; some never do.
-	grace = 500 * time.Millisecond
+	closeGrace = 500 * time.Millisecond
 	// glance is how often Finish looks at the send queue.
-	glance = 10 * time.Millisecond
+	pollInterval = 10 * time.Millisecond
 )
 
 type tcpDialer struct{ address string }
@@ -35,10 +35,10 @@ func (d tcpDialer) Dial(ctx context.Context) (Conn, error) {
 }
 
 type tcpConn struct {
-	c     *net.TCPConn
-	name  string
-	wrote atomic.Bool // something has been handed to the kernel
-	ended atomic.Bool // Finish returned nil
+	c        *net.TCPConn
+	name     string
+	wrote    atomic.Bool // something has been handed to the kernel
+	finished atomic.Bool // Finish returned nil
 }
 
 func (c *tcpConn) SetReadDeadline(t time.Time) error  { return c.c.SetReadDeadline(t) }
@@ -67,7 +67,7 @@ func (c *tcpConn) Read(b []byte) (int, error) {
 // go on for minutes delivering a ticket that has been given up, and the printer, which
 // serves one client at a time, would keep the next attempt waiting behind it.
 func (c *tcpConn) Close() error {
-	if c.wrote.Load() && !c.ended.Load() {
+	if c.wrote.Load() && !c.finished.Load() {
 		_ = c.c.SetLinger(0) // the worst case is what a plain Close does
 	}
 	return c.c.Close()
@@ -81,7 +81,7 @@ func (c *tcpConn) Finish(ctx context.Context) error {
 		return wireError("finish", c.name, err)
 	}
 	if err := c.c.CloseWrite(); err != nil {
-		if _, cause := unsent(c.c); cause != nil {
+		if _, cause := unacknowledged(c.c); cause != nil {
 			err = cause // a reset; closing says only that there is no connection
 		}
 		return wireError("finish", c.name, err)
@@ -89,7 +89,7 @@ func (c *tcpConn) Finish(ctx context.Context) error {
 	if err := c.drain(ctx); err != nil {
 		return wireError("finish", c.name, err)
 	}
-	c.ended.Store(true)
+	c.finished.Store(true)
 	return nil
 }
 
@@ -103,7 +103,7 @@ func (c *tcpConn) drain(ctx context.Context) error {
 	var empty time.Time // since when the send queue has been empty
 	for {
 		if !closed {
-			if err := c.c.SetReadDeadline(time.Now().Add(glance)); err != nil {
+			if err := c.c.SetReadDeadline(time.Now().Add(pollInterval)); err != nil {
 				return err
 			}
 		}
@@ -111,13 +111,13 @@ func (c *tcpConn) drain(ctx context.Context) error {
 			return err
 		}
 		if closed {
-			time.Sleep(glance)
+			time.Sleep(pollInterval)
 		} else if _, err := c.c.Read(buf); err == io.EOF {
 			closed = true
 		} else if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 			return err
 		}
-		left, err := unsent(c.c)
+		left, err := unacknowledged(c.c)
 		if err != nil {
 			return err
 		}
@@ -130,7 +130,7 @@ func (c *tcpConn) drain(ctx context.Context) error {
 		if empty.IsZero() {
 			empty = time.Now()
 		}
-		if time.Since(empty) >= grace {
+		if time.Since(empty) >= closeGrace {
 			return nil
 		}
 	}

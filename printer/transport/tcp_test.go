@@ -109,7 +109,7 @@ func (p *paper) atLeast(n int) []byte {
 	return append([]byte(nil), p.b...)
 }
 
-func TestTCPIsATransport(t *testing.T) {
+func TestTCPMeetsTheSuite(t *testing.T) {
 	transporttest.Suite{
 		Speaks: true,
 		Working: func(t *testing.T) transporttest.Printer {
@@ -127,7 +127,7 @@ func TestTCPIsATransport(t *testing.T) {
 			}}
 		},
 		Stuck: func(t *testing.T) transport.Dialer { return listen(t, hold(t)) },
-		Leaving: func(t *testing.T) transport.Dialer {
+		Breaking: func(t *testing.T) transport.Dialer {
 			return listen(t, func(c *net.TCPConn) {
 				_, _ = io.CopyN(io.Discard, c, 1000)
 				_ = c.Close()
@@ -184,7 +184,7 @@ func TestFinishOverTCP(t *testing.T) {
 	}
 }
 
-func TestAPrinterThatStopsTakingIsFinishedWithOnlyByTheContext(t *testing.T) {
+func TestFinishWithAStalledPrinterEndsWithItsContext(t *testing.T) {
 	c := dialed(t, listen(t, hold(t)))
 	if err := c.SetWriteDeadline(time.Now().Add(100 * time.Millisecond)); err != nil {
 		t.Fatal(err)
@@ -200,7 +200,7 @@ func TestAPrinterThatStopsTakingIsFinishedWithOnlyByTheContext(t *testing.T) {
 	}
 }
 
-func TestAnAbandonedTicketIsResetAndAnUntouchedConnectionIsNot(t *testing.T) {
+func TestCloseResetsAnUnfinishedTicketOnly(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		text string
@@ -230,7 +230,7 @@ func TestAnAbandonedTicketIsResetAndAnUntouchedConnectionIsNot(t *testing.T) {
 	}
 }
 
-func TestARefusedConnectionSaysWhatToLookAt(t *testing.T) {
+func TestTheErrorOfARefusedConnectionSaysWhatToCheck(t *testing.T) {
 	_, err := absent(t).Dial(t.Context())
 	if !errors.Is(err, syscall.ECONNREFUSED) {
 		t.Fatalf("%v is not a refusal", err)
@@ -242,7 +242,7 @@ func TestARefusedConnectionSaysWhatToLookAt(t *testing.T) {
 	}
 }
 
-func TestAPrinterThatDoesNotAnswerSaysWhatToLookAt(t *testing.T) {
+func TestTheErrorOfATimedOutConnectionSaysWhatToCheck(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
 	defer cancel()
 	_, err := open(t, "tcp://192.0.2.1").Dial(ctx)

@@ -72,7 +72,7 @@ func OneWay(c Conn) bool {
 
 // Stored says whether what is written to c is kept as it is, in a regular file. What is meant for
 // a machine that may still wait for the end of a command has no place there.
-func Stored(c Conn) bool {
+func IsFile(c Conn) bool {
 	d, ok := c.(*deviceConn)
 	return ok && d.regular
 }
@@ -130,7 +130,7 @@ func Open(address string) (Dialer, error) {
 
 // Device says which printer an address leads to: the same for every way to write it. An address
 // that leads nowhere is itself.
-func Device(address string) string {
+func CanonicalAddress(address string) string {
 	d, err := Open(address)
 	if err != nil {
 		return address

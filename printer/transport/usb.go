@@ -116,16 +116,16 @@ func usbPrinters(sys string) []usbPrinter {
 			continue // it was unplugged just now
 		}
 		device := filepath.Dir(function)
-		id := deviceID(attribute(function, "ieee1284_id"))
+		id := deviceID(readAttribute(function, "ieee1284_id"))
 		p := usbPrinter{
 			name:   filepath.Base(link),
-			vendor: attribute(device, "idVendor"), product: attribute(device, "idProduct"),
-			model: strings.TrimSpace(attribute(device, "manufacturer") + " " + attribute(device, "product")),
+			vendor: readAttribute(device, "idVendor"), product: readAttribute(device, "idProduct"),
+			model: strings.TrimSpace(readAttribute(device, "manufacturer") + " " + readAttribute(device, "product")),
 		}
 		if p.model == "" {
-			p.model = strings.TrimSpace(first(id, "MFG", "MANUFACTURER") + " " + first(id, "MDL", "MODEL"))
+			p.model = strings.TrimSpace(firstValue(id, "MFG", "MANUFACTURER") + " " + firstValue(id, "MDL", "MODEL"))
 		}
-		for _, s := range []string{attribute(device, "serial"), first(id, "SN", "SERN", "SERIALNUMBER")} {
+		for _, s := range []string{readAttribute(device, "serial"), firstValue(id, "SN", "SERN", "SERIALNUMBER")} {
 			if s != "" && !slices.Contains(p.serials, s) {
 				p.serials = append(p.serials, s)
 			}
@@ -135,7 +135,7 @@ func usbPrinters(sys string) []usbPrinter {
 	return all
 }
 
-func attribute(dir, name string) string {
+func readAttribute(dir, name string) string {
 	b, _ := os.ReadFile(filepath.Join(dir, name)) // not all are there
 	return strings.TrimSpace(string(b))
 }
@@ -151,7 +151,7 @@ func deviceID(s string) map[string]string {
 	return id
 }
 
-func first(m map[string]string, keys ...string) string {
+func firstValue(m map[string]string, keys ...string) string {
 	for _, k := range keys {
 		if v := m[k]; v != "" {
 			return v

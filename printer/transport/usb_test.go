@@ -54,7 +54,7 @@ func usb(t *testing.T, address, sys, dev string) usbDialer {
 	return u
 }
 
-func TestAUSBPrinterIsFoundByWhatItIs(t *testing.T) {
+func TestAUSBPrinterIsFoundByItsIDs(t *testing.T) {
 	sys := t.TempDir()
 	plug(t, sys, "lp0", "1-1", epson("A1"), nil)
 	plug(t, sys, "lp1", "1-2", epson("B2"), nil)

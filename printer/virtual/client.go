@@ -37,14 +37,14 @@ const sendBuffer = 512
 // A client is one connection.
 type client struct {
 	link
-	p    *Printer
-	last [11]byte // received last, for what is carried out at reception
-	held []byte   // read, and not yet in the receive buffer; the reader's own
+	p          *Printer
+	last       [11]byte // received last, for what is carried out at reception
+	unbuffered []byte   // read, and not yet in the receive buffer; the reader's own
 
 	// Guarded by the printer's mu.
-	asb    byte // what GS a asked for
-	lost   bool // the printer has been switched off since: the client does not know yet
-	kicked bool // to be reset
+	asb        byte // what GS a asked for
+	stale      bool // the printer has been switched off since: the client does not know yet
+	resetAsked bool // to be reset
 
 	mu     sync.Mutex // guards what follows; taken after the printer's, never before
 	out    []byte
@@ -67,7 +67,7 @@ func (c *client) send(b []byte) {
 	}
 }
 
-func (c *client) silence(on bool) {
+func (c *client) setMute(on bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.mute = on
@@ -75,11 +75,11 @@ func (c *client) silence(on bool) {
 
 // listens says that a byte more may be read though the receive buffer is full: questions
 // that are answered at once get through on a network, and what is held may begin one.
-func (c *client) listens(p *Printer) bool {
+func (c *client) mayReadMore(p *Printer) bool {
 	if p.o.Can&RealTime == 0 || p.attached() && p.busy() {
 		return false
 	}
-	switch h := c.held; len(h) {
+	switch h := c.unbuffered; len(h) {
 	case 0:
 		return true
 	case 1:
@@ -100,7 +100,7 @@ func (c *client) flush() {
 			c.busy = false
 			c.mu.Unlock()
 			c.p.mu.Lock()
-			c.p.wake()
+			c.p.notify()
 			c.p.mu.Unlock()
 			return
 		}

@@ -7,8 +7,8 @@ type command struct {
 	args int
 	// ours says that the daemon may send it. Any other one is understood, so that what
 	// follows is read right, and recorded as a problem.
-	ours bool
-	do   func(d *decoder, arg []byte)
+	allowed bool
+	do      func(d *decoder, arg []byte)
 }
 
 // lookup finds a command of fixed length.
@@ -71,7 +71,7 @@ var commands = map[string]command{
 
 // extent returns how many bytes the command that begins with b has in all, as far as b
 // tells: more than len(b) means that more are needed. 0 means that nobody knows it.
-func extent(b []byte) int {
+func commandLength(b []byte) int {
 	if len(b) < 2 {
 		return 2
 	}
@@ -80,7 +80,7 @@ func extent(b []byte) int {
 	}
 	switch {
 	case b[0] == dle:
-		return dleExtent(b)
+		return dleLength(b)
 	case b[1] == '(' && b[0] != dle: // ESC ( x, GS ( x, FS ( x: a length and that many
 		if len(b) < 5 {
 			return 5
@@ -129,7 +129,7 @@ func extent(b []byte) int {
 	return 0
 }
 
-func dleExtent(b []byte) int {
+func dleLength(b []byte) int {
 	switch b[1] {
 	case 0x04: // DLE EOT: status at once
 		if len(b) < 3 {

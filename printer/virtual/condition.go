@@ -56,7 +56,7 @@ func (c Condition) String() string {
 }
 
 // bits is b if any of these is wrong, else 0.
-func (c Condition) bits(any Condition, b byte) byte {
+func (c Condition) bitsIf(any Condition, b byte) byte {
 	if c&any == 0 {
 		return 0
 	}
@@ -68,26 +68,26 @@ func (c Condition) realTime(n byte) byte {
 	b := byte(0x12)
 	switch n {
 	case 1:
-		b |= c.bits(stopping, 0x08)
+		b |= c.bitsIf(stopping, 0x08)
 	case 2:
-		b |= c.bits(CoverOpen, 0x04) | c.bits(PaperOut, 0x20) | c.bits(CutterJam|Unrecoverable|Overheated, 0x40)
+		b |= c.bitsIf(CoverOpen, 0x04) | c.bitsIf(PaperOut, 0x20) | c.bitsIf(CutterJam|Unrecoverable|Overheated, 0x40)
 	case 3:
-		b |= c.bits(CutterJam, 0x08) | c.bits(Unrecoverable, 0x20) | c.bits(Overheated, 0x40)
+		b |= c.bitsIf(CutterJam, 0x08) | c.bitsIf(Unrecoverable, 0x20) | c.bitsIf(Overheated, 0x40)
 	case 4:
-		b |= c.bits(PaperLow, 0x0C) | c.bits(PaperOut, 0x60)
+		b |= c.bitsIf(PaperLow, 0x0C) | c.bitsIf(PaperOut, 0x60)
 	}
 	return b
 }
 
 // paper is the answer to GS r 1.
-func (c Condition) paper() byte { return c.bits(PaperLow, 0x03) | c.bits(PaperOut, 0x0C) }
+func (c Condition) paper() byte { return c.bitsIf(PaperLow, 0x03) | c.bitsIf(PaperOut, 0x0C) }
 
 // pushed are the four bytes of the automatic status. Cover open is bit 5 of the first
 // byte, not bit 2 as in the answer to DLE EOT 2.
-func (c Condition) pushed() [4]byte {
+func (c Condition) asb() [4]byte {
 	return [4]byte{
-		0x10 | c.bits(stopping, 0x08) | c.bits(CoverOpen, 0x20),
-		c.bits(CutterJam, 0x08) | c.bits(Unrecoverable, 0x20) | c.bits(Overheated, 0x40),
+		0x10 | c.bitsIf(stopping, 0x08) | c.bitsIf(CoverOpen, 0x20),
+		c.bitsIf(CutterJam, 0x08) | c.bitsIf(Unrecoverable, 0x20) | c.bitsIf(Overheated, 0x40),
 		c.paper(),
 		0x0F,
 	}
@@ -95,7 +95,7 @@ func (c Condition) pushed() [4]byte {
 
 // concerns says whether a change from a to b is one that GS a n asks for: of online and offline,
 // of errors, of paper.
-func concerns(n byte, a, b [4]byte) bool {
+func asbWants(n byte, a, b [4]byte) bool {
 	return n&2 != 0 && a[0] != b[0] || n&4 != 0 && a[1] != b[1] || n&8 != 0 && a[2] != b[2]
 }
 
@@ -123,8 +123,8 @@ func (p *Printer) Set(c Condition, on bool) {
 // PaperFor puts in a roll that is out after so many more lines.
 func (p *Printer) PaperFor(lines int) {
 	p.mu.Lock()
-	p.paper = max(lines, 0)
-	if p.paper == 0 {
+	p.linesLeft = max(lines, 0)
+	if p.linesLeft == 0 {
 		p.change(p.cond | PaperOut)
 	}
 	p.mu.Unlock()
@@ -134,7 +134,7 @@ func (p *Printer) PaperFor(lines int) {
 // Refill puts in a roll that never ends.
 func (p *Printer) Refill() {
 	p.mu.Lock()
-	p.paper = never
+	p.linesLeft = never
 	p.mu.Unlock()
 	p.Set(PaperLow|PaperOut, false)
 }
@@ -153,10 +153,10 @@ func (p *Printer) change(now Condition) {
 		return
 	}
 	p.cond = now
-	p.wake()
-	a, b := was.pushed(), now.pushed()
+	p.notify()
+	a, b := was.asb(), now.asb()
 	for _, c := range p.connected {
-		if concerns(c.asb, a, b) {
+		if asbWants(c.asb, a, b) {
 			p.answer(c, b[:])
 		}
 	}
@@ -169,7 +169,7 @@ func (p *Printer) change(now Condition) {
 
 // automatic is GS a n: on from now on for what n asks for, with the status at once; n = 0
 // switches it off.
-func (p *Printer) automatic(c *client, n byte) {
+func (p *Printer) setASB(c *client, n byte) {
 	if p.o.Can&ASB == 0 || c == nil {
 		return
 	}
@@ -177,7 +177,7 @@ func (p *Printer) automatic(c *client, n byte) {
 	defer p.mu.Unlock()
 	c.asb = n
 	if n != 0 {
-		b := p.cond.pushed()
+		b := p.cond.asb()
 		p.answer(c, b[:])
 	}
 }

@@ -26,13 +26,13 @@ type decoder struct {
 	o      Options
 	client *client // who sent what is being read
 
-	pending []byte // of a command that is not complete, or part of a two-byte letter
-	kept    int    // how much of pending is of a client that has left
-	astray  bool   // what came before may have broken off: nothing is an offence until ESC @
-	t       Ticket // what is on the paper
-	line    Line
-	used    int // columns of line
-	printed int // lines fed since the last look
+	pending   []byte // of a command that is not complete, or part of a two-byte letter
+	foreign   int    // how much of pending is of a client that has left
+	resyncing bool   // what came before may have broken off: nothing is an offence until ESC @
+	t         Ticket // what is on the paper
+	line      Line
+	used      int // columns of line
+	printed   int // lines fed since the last look
 
 	setting
 	rom   *rom
@@ -63,7 +63,7 @@ func newDecoder(p *Printer) *decoder {
 func (d *decoder) restart() {
 	d.p.asbOff()
 	d.reset()
-	d.astray = false
+	d.resyncing = false
 }
 
 // reset is a start: defaults, and a line that was not printed is forgotten.
@@ -83,7 +83,7 @@ func (d *decoder) feed(b byte) int {
 	d.printed = 0
 	switch {
 	case len(d.pending) > 0 && d.pending[0] >= 0x80:
-		d.more(b)
+		d.twoByte(b)
 	case len(d.pending) > 0:
 		d.pending = append(d.pending, b)
 		d.command()
@@ -91,11 +91,11 @@ func (d *decoder) feed(b byte) int {
 		d.pending = append(d.pending, b)
 	case b == lf:
 		d.newline()
-	case b == 0 && (d.astray || len(d.line) == 0 && len(d.t.Lines) == 0):
+	case b == 0 && (d.resyncing || len(d.line) == 0 && len(d.t.Lines) == 0):
 		// padding that lets a printer come out of a half-received image
 	case b < 0x20, b == 0x7F:
 		d.problem("control byte %02X in text", b)
-	case d.leads(b):
+	case d.isLead(b):
 		d.pending = append(d.pending, b)
 	default:
 		d.letter(b)
@@ -104,8 +104,8 @@ func (d *decoder) feed(b byte) int {
 }
 
 func (d *decoder) letter(b byte) {
-	if r := d.kana(b); r != 0 {
-		d.put(r, d.style.Width)
+	if r := d.katakana(b); r != 0 {
+		d.printRune(r, d.style.Width)
 		return
 	}
 	r := d.page.letter(b)
@@ -113,11 +113,11 @@ func (d *decoder) letter(b byte) {
 		d.problem("byte %02X is no letter in %s", b, d.page.name)
 		r = '�'
 	}
-	d.put(r, d.style.Width)
+	d.printRune(r, d.style.Width)
 }
 
 // put prints a letter of w columns.
-func (d *decoder) put(r rune, w int) {
+func (d *decoder) printRune(r rune, w int) {
 	if d.o.Columns > 0 && d.used+w > d.o.Columns {
 		d.problem("line %d is wider than %d columns", len(d.t.Lines)+1, d.o.Columns)
 		d.newline()
@@ -142,7 +142,7 @@ func (d *decoder) moveTo(n int) {
 	style := d.style
 	d.style = Style{Width: 1, Height: 1}
 	for d.used < min(n, max(d.o.Columns, d.used)) {
-		d.put(' ', 1)
+		d.printRune(' ', 1)
 	}
 	d.style = style
 }
@@ -169,19 +169,19 @@ func (d *decoder) feedLines(n int) {
 // command carries out what is pending once it is complete.
 func (d *decoder) command() {
 	b := d.pending
-	switch n := extent(b); {
+	switch n := commandLength(b); {
 	case n == 0:
 		d.problem("unknown command % X", b)
-		d.pending, d.kept = d.pending[:0], 0
+		d.pending, d.foreign = d.pending[:0], 0
 	case n > len(b):
 		return
 	default:
-		kept := min(d.kept, n)
-		d.pending, d.kept = nil, 0
+		kept := min(d.foreign, n)
+		d.pending, d.foreign = nil, 0
 		if swallowed := swallowed(b[kept:]); kept > 0 && swallowed > 0 {
-			d.astray = false
+			d.resyncing = false
 			d.problem("a command that broke off swallowed %d bytes of what the next client sent", swallowed)
-			d.astray = true
+			d.resyncing = true
 		}
 		d.do(b)
 	}
@@ -203,7 +203,7 @@ func swallowed(b []byte) int {
 func (d *decoder) do(b []byte) {
 	d.p.query(d.client, b)
 	if c, ok := lookup(b[0], b[1]); ok {
-		if !c.ours {
+		if !c.allowed {
 			d.problem("command % X is none of ours", b)
 		}
 		c.do(d, b[2:])
@@ -224,7 +224,7 @@ func (d *decoder) do(b []byte) {
 		d.code(b[5:])
 	case b[0] == gs && b[1] == 'k':
 		d.problem("command % X is none of ours: a bar code", b[:3])
-		d.mark("▒▒ bar code", 2*dotsPerLine)
+		d.placeholder("▒▒ bar code", 2*dotsPerLine)
 	case b[0] == esc && b[1] == '(' && b[2] == 'A':
 		d.buzz(b)
 	default:
@@ -277,11 +277,11 @@ func (l Line) String() string {
 }
 
 func (d *decoder) problem(format string, args ...any) {
-	if d.astray {
+	if d.resyncing {
 		return
 	}
 	s := fmt.Sprintf(format, args...)
-	if len(d.t.Problems) < keptProblems {
+	if len(d.t.Problems) < maxProblems {
 		d.t.Problems = append(d.t.Problems, s)
 	}
 	d.p.record(s)

@@ -20,16 +20,16 @@ type segment struct {
 // engine is the state of the print engine, guarded by the printer's mu, but for the
 // decoder, which belongs to who is stepping.
 type engine struct {
-	decoder  *decoder
-	stepping bool
-	waiting  bool // for the line being printed
-	timer    *time.Timer
-	shift    int // counts what makes a timer that was set before meaningless
+	decoder    *decoder
+	stepping   bool
+	waiting    bool // for the line being printed
+	timer      *time.Timer
+	generation int // counts what makes a timer that was set before meaningless
 
-	queue   []segment
-	queued  int  // bytes in queue
-	cleared *End // the buffer was lost: this ends what is on the paper
-	paper   int  // lines left on the roll
+	queue     []segment
+	queued    int  // bytes in queue
+	lostEnd   *End // the buffer was lost: this ends what is on the paper
+	linesLeft int  // lines left on the roll
 }
 
 // largeBuffer is the receive buffer of a printer that has none of its own size.
@@ -40,8 +40,8 @@ func (p *Printer) attached() bool { return p.o.ReceiveBuffer <= 0 && p.o.LinesPe
 
 // room is how many bytes may be read now; p.mu is held. While the engine of an attached
 // printer is busy there is none.
-func (p *Printer) room() int {
-	if p.attached() && p.pendingWork() {
+func (p *Printer) bufferSpace() int {
+	if p.attached() && p.working() {
 		return 0
 	}
 	size := p.o.ReceiveBuffer
@@ -52,26 +52,26 @@ func (p *Printer) room() int {
 }
 
 // pendingWork says that the engine has something to do and will do it; p.mu is held.
-func (p *Printer) pendingWork() bool {
-	return p.stepping || p.waiting || p.cleared != nil || len(p.queue) > 0 && p.cond&stopping == 0
+func (p *Printer) working() bool {
+	return p.stepping || p.waiting || p.lostEnd != nil || len(p.queue) > 0 && p.cond&stopping == 0
 }
 
 func (p *Printer) busy() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.pendingWork()
+	return p.working()
 }
 
 // enqueue puts bytes, or the end of a connection, into the receive buffer.
 func (p *Printer) enqueue(s segment) {
 	p.mu.Lock()
-	if s.c.lost { // of before it was switched off
+	if s.c.stale { // of before it was switched off
 		p.mu.Unlock()
 		return
 	}
 	p.queue = append(p.queue, s)
 	p.queued += len(s.data)
-	p.wake()
+	p.notify()
 	p.mu.Unlock()
 	p.step()
 }
@@ -87,21 +87,21 @@ func (p *Printer) step() {
 	for p.advance() {
 	}
 	p.stepping = false
-	p.wake()
+	p.notify()
 }
 
 // advance does one thing and says whether there may be more. p.mu is held, and given up
 // while the decoder is at work.
 func (p *Printer) advance() bool {
-	if e := p.cleared; e != nil {
-		p.cleared = nil
+	if e := p.lostEnd; e != nil {
+		p.lostEnd = nil
 		p.unlocked(func() { p.decoder.powerOff(*e) })
 		return true
 	}
 	if p.waiting || p.cond&stopping != 0 || len(p.queue) == 0 {
 		return false
 	}
-	s, shift := &p.queue[0], p.shift
+	s, shift := &p.queue[0], p.generation
 	if len(s.data) == 0 {
 		end := s.end
 		p.queue = p.queue[1:]
@@ -114,19 +114,19 @@ func (p *Printer) advance() bool {
 	p.decoder.client = s.c
 	p.unlocked(func() {
 		for used < len(data) && lines == 0 {
-			if p.decoder.cuts(data[used]) && p.jammed() {
+			if p.decoder.cuts(data[used]) && p.cutterJams() {
 				break
 			}
 			lines = p.decoder.feed(data[used])
 			used++
 		}
 	})
-	if p.shift == shift {
+	if p.generation == shift {
 		p.queue[0].data = data[used:]
 		p.queued -= used
 	}
-	p.wake()
-	p.moved(lines)
+	p.notify()
+	p.paperMoved(lines)
 	return true
 }
 
@@ -138,13 +138,13 @@ func (p *Printer) unlocked(f func()) {
 }
 
 // moved is what follows when lines have been printed; p.mu is held.
-func (p *Printer) moved(lines int) {
+func (p *Printer) paperMoved(lines int) {
 	if lines == 0 {
 		return
 	}
-	if p.paper != never {
-		p.paper = max(p.paper-lines, 0)
-		if p.paper == 0 {
+	if p.linesLeft != never {
+		p.linesLeft = max(p.linesLeft-lines, 0)
+		if p.linesLeft == 0 {
 			p.change(p.cond | PaperOut)
 		}
 	}
@@ -156,10 +156,10 @@ func (p *Printer) moved(lines int) {
 		return
 	}
 	p.waiting = true
-	shift := p.shift
+	shift := p.generation
 	p.timer = time.AfterFunc(time.Duration(min(float64(lines)*float64(perLine), math.MaxInt64/2)), func() {
 		p.mu.Lock()
-		if p.shift == shift {
+		if p.generation == shift {
 			p.waiting = false
 		}
 		p.mu.Unlock()
@@ -168,18 +168,18 @@ func (p *Printer) moved(lines int) {
 }
 
 // lose empties the receive buffer; what is on the paper ends with e. p.mu is held.
-func (p *Printer) lose(e End) {
-	p.shift++
+func (p *Printer) clearBuffer(e End) {
+	p.generation++
 	p.queue, p.queued, p.waiting, p.fences = nil, 0, false, nil
 	if p.timer != nil {
 		p.timer.Stop()
 	}
-	p.cleared = &e
-	p.wake()
+	p.lostEnd = &e
+	p.notify()
 }
 
 // jammed says that the cut must wait, because the blade sticks.
-func (p *Printer) jammed() bool {
+func (p *Printer) cutterJams() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.jamAtCut {
@@ -193,5 +193,5 @@ func (p *Printer) jammed() bool {
 func (p *Printer) drained(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.await(ctx, nil, func() bool { return !p.pendingWork() })
+	return p.await(ctx, nil, func() bool { return !p.working() })
 }

@@ -20,21 +20,21 @@ type faults struct {
 
 const never = math.MaxInt
 
-func working() faults { return faults{stallAt: never, breakAt: never} }
+func noFaults() faults { return faults{stallAt: never, breakAt: never} }
 
-func (p *Printer) fault(f func(*faults)) {
+func (p *Printer) setFaults(f func(*faults)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	f(&p.faults)
-	p.wake()
+	p.notify()
 }
 
 // Repair undoes every fault but [Printer.Refuse]. What people have to see to (see
 // [Printer.Set]) and the power are no faults.
 func (p *Printer) Repair() {
-	p.fault(func(f *faults) {
+	p.setFaults(func(f *faults) {
 		refuse := f.refuse
-		*f = working()
+		*f = noFaults()
 		f.refuse = refuse
 	})
 }
@@ -48,8 +48,8 @@ func (p *Printer) Refuse(on bool) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.faults.refuse = on
-	defer p.wake()
-	return p.doors()
+	defer p.notify()
+	return p.updateListeners()
 }
 
 // Stall makes the printer take no more bytes, though it still accepts a client.
@@ -57,45 +57,45 @@ func (p *Printer) Stall() { p.StallAfter(0) }
 
 // StallAfter makes it take no more once n bytes of a connection have been taken.
 // [Printer.Repair] lets it go on where it stopped.
-func (p *Printer) StallAfter(n int) { p.fault(func(f *faults) { f.stallAt = n }) }
+func (p *Printer) StallAfter(n int) { p.setFaults(func(f *faults) { f.stallAt = n }) }
 
 // ResetAfter resets connections once n of their bytes have been taken: the next one if
 // times is 1, and so on; all of them if times is negative. What was taken is on paper.
 func (p *Printer) ResetAfter(n, times int) {
-	p.fault(func(f *faults) { f.breakAt, f.breaks, f.orderly = n, times, false })
+	p.setFaults(func(f *faults) { f.breakAt, f.breaks, f.orderly = n, times, false })
 }
 
 // CloseAfter is [Printer.ResetAfter] with a printer that closes instead, as if it had
 // heard enough. Over TCP what it left unread still turns that into a reset.
 func (p *Printer) CloseAfter(n, times int) {
-	p.fault(func(f *faults) { f.breakAt, f.breaks, f.orderly = n, times, true })
+	p.setFaults(func(f *faults) { f.breakAt, f.breaks, f.orderly = n, times, true })
 }
 
 // KeepOpen makes it one of those that never close their side of a connection.
-func (p *Printer) KeepOpen(on bool) { p.fault(func(f *faults) { f.keepOpen = on }) }
+func (p *Printer) KeepOpen(on bool) { p.setFaults(func(f *faults) { f.keepOpen = on }) }
 
 // Delay is how long each line takes to print. While it prints, it reads nothing. A test
 // in a bubble has to wait until it has printed what it took.
-func (p *Printer) Delay(perLine time.Duration) { p.fault(func(f *faults) { f.perLine = perLine }) }
+func (p *Printer) Delay(perLine time.Duration) { p.setFaults(func(f *faults) { f.perLine = perLine }) }
 
 // CloseLate makes it one of those that notice late that a client has left: the next one
 // waits for so long.
-func (p *Printer) CloseLate(d time.Duration) { p.fault(func(f *faults) { f.late = d }) }
+func (p *Printer) CloseLate(d time.Duration) { p.setFaults(func(f *faults) { f.late = d }) }
 
 // verdict says what may happen to a connection of which taken bytes have been taken.
-type verdict struct {
-	room    int // bytes that may be taken before something happens; 0: breaks now
-	orderly bool
-	full    bool // the one byte is only looked at: is it a question?
+type allowance struct {
+	room      int // bytes that may be taken before something happens; 0: breaks now
+	orderly   bool
+	probeOnly bool // the one byte is only looked at: is it a question?
 }
 
 // admit waits until the connection may go on, and says how far. taken is how many of its
 // bytes have been read.
-func (p *Printer) admit(ctx context.Context, c *client, taken int) (verdict, error) {
+func (p *Printer) admit(ctx context.Context, c *client, taken int) (allowance, error) {
 	for {
 		p.mu.Lock()
-		f, changed, room := p.faults, p.changed, p.room()
-		dead, reset := p.off || p.vanished, c.kicked || c.lost
+		f, changed, room := p.faults, p.changed, p.bufferSpace()
+		dead, reset := p.off || p.unplugged, c.resetAsked || c.stale
 		p.mu.Unlock()
 		breakAt := never
 		if f.breaks != 0 {
@@ -105,39 +105,39 @@ func (p *Printer) admit(ctx context.Context, c *client, taken int) (verdict, err
 		switch {
 		case dead:
 		case reset:
-			return verdict{}, nil
-		case room == 0 && c.listens(p):
-			return verdict{room: 1, full: true}, nil
+			return allowance{}, nil
+		case room == 0 && c.mayReadMore(p):
+			return allowance{room: 1, probeOnly: true}, nil
 		case room == 0:
 			full = true
 		case taken >= breakAt:
-			p.fault(func(f *faults) {
+			p.setFaults(func(f *faults) {
 				if f.breaks > 0 {
 					f.breaks--
 				}
 			})
-			return verdict{orderly: f.orderly}, nil
+			return allowance{orderly: f.orderly}, nil
 		case taken < f.stallAt:
-			return verdict{room: min(min(breakAt, f.stallAt)-taken, room)}, nil
+			return allowance{room: min(min(breakAt, f.stallAt)-taken, room)}, nil
 		}
-		err := pause(ctx, c, changed)
+		err := waitChange(ctx, c, changed)
 		if err == errGone && full {
 			// What it sent has been read; reading on tells whether that was all.
 			if p.attached() {
 				err = p.drained(ctx)
 			}
 			if err == nil || err == errGone {
-				return verdict{room: 1}, nil
+				return allowance{room: 1}, nil
 			}
 		}
 		if err != nil {
-			return verdict{}, err
+			return allowance{}, err
 		}
 	}
 }
 
 // pause waits until something changes, or nobody is interested any more.
-func pause(ctx context.Context, c link, changed <-chan struct{}) error {
+func waitChange(ctx context.Context, c link, changed <-chan struct{}) error {
 	select {
 	case <-changed:
 		return nil

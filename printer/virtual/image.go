@@ -37,12 +37,12 @@ type row struct {
 }
 
 // mostRows is how high an image may be: GS v 0 takes 4095 rows on the largest printers.
-const mostRows = 4095
+const maxRows = 4095
 
 // raster is GS v 0 m xL xH yL yH d1…dk.
 func (d *decoder) raster(b []byte) {
 	m, wide, high := b[3], word(b, 4), word(b, 6)
-	if b[2] != '0' || m > 3 && (m < 48 || m > 51) || wide == 0 || high == 0 || high > mostRows {
+	if b[2] != '0' || m > 3 && (m < 48 || m > 51) || wide == 0 || high == 0 || high > maxRows {
 		d.problem("command % X is no image", b[:8])
 		return
 	}
@@ -89,7 +89,7 @@ func (d *decoder) image(img Image, x, y int) {
 		d.problem("image of %d dots is wider than the %d of the paper", img.Width*x, d.o.Dots)
 	}
 	for i := 1; i < len(img.Bits); i++ {
-		if obeyed(img.Bits[i-1], img.Bits[i]) {
+		if isRealTime(img.Bits[i-1], img.Bits[i]) {
 			d.problem("image holds % X, which printers obey wherever it stands", img.Bits[i-1:i+1])
 			break
 		}
@@ -100,15 +100,15 @@ func (d *decoder) image(img Image, x, y int) {
 	}
 	img.Line = len(d.t.Lines)
 	d.t.Images = append(d.t.Images, img)
-	d.mark(fmt.Sprintf("▒▒ %dx%d", img.Width, img.Height), img.Height)
+	d.placeholder(fmt.Sprintf("▒▒ %dx%d", img.Width, img.Height), img.Height)
 }
 
 // obeyed says that these two bytes are a realtime command: DLE EOT, DLE ENQ, DLE DC4.
-func obeyed(a, b byte) bool { return a == dle && (b == 0x04 || b == 0x05 || b == 0x14) }
+func isRealTime(a, b byte) bool { return a == dle && (b == 0x04 || b == 0x05 || b == 0x14) }
 
 // mark writes the line that stands for something of so many dots, which moves the paper
 // by just as much.
-func (d *decoder) mark(s string, dots int) {
+func (d *decoder) placeholder(s string, dots int) {
 	d.t.Lines = append(d.t.Lines, Line{{Text: s, Style: Style{Width: 1, Height: 1}}})
 	d.t.rows = append(d.t.rows, row{dots, d.align})
 	d.printed += (dots + dotsPerLine - 1) / dotsPerLine
@@ -187,7 +187,7 @@ func (d *decoder) printQR() {
 		d.problem("QR code of %d bytes is too long", len(q.Text))
 	}
 	d.t.QRs = append(d.t.QRs, q)
-	d.mark("▒▒ QR "+clean, high)
+	d.placeholder("▒▒ QR "+clean, high)
 }
 
 // buzz records a noise, after a look at its numbers.
@@ -212,7 +212,7 @@ func (d *decoder) buzz(b []byte) {
 		d.problem("command % X is none of ours: no buzzer rings like that", b[:min(len(b), 10)])
 		return
 	}
-	if len(d.t.Buzzes) < keptProblems {
+	if len(d.t.Buzzes) < maxProblems {
 		d.t.Buzzes = append(d.t.Buzzes, Buzz{slices.Clone(b), times})
 	}
 }

@@ -45,7 +45,7 @@ func (n *Network) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 func (n *Network) DialFrom(ctx context.Context, from string) (net.Conn, error) {
 	near, far := net.Pipe()
 	select {
-	case n.conns <- distant{far, address(net.JoinHostPort(from, "40000"))}:
+	case n.conns <- remoteConn{far, address(net.JoinHostPort(from, "40000"))}:
 		return near, nil
 	case <-n.gone:
 		return nil, syscall.ECONNREFUSED
@@ -54,12 +54,12 @@ func (n *Network) DialFrom(ctx context.Context, from string) (net.Conn, error) {
 	}
 }
 
-type distant struct {
+type remoteConn struct {
 	net.Conn
 	from net.Addr
 }
 
-func (d distant) RemoteAddr() net.Addr { return d.from }
+func (d remoteConn) RemoteAddr() net.Addr { return d.from }
 
 type address string
 

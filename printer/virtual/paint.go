@@ -15,8 +15,8 @@ import (
 const (
 	letterHeight = 24      // dots, of Font A
 	margin       = 24      // of white paper around what can be printed on
-	tear         = 12      // of paper below the end
-	longest      = 1 << 15 // of a picture; what is fed beyond, by whoever fills rolls, is not drawn
+	tearHeight   = 12      // of paper below the end
+	maxHeight    = 1 << 15 // of a picture; what is fed beyond, by whoever fills rolls, is not drawn
 )
 
 // Indices into the palette of a picture.
@@ -58,9 +58,9 @@ func (t Ticket) Picture(dots int) *image.Paletted {
 	for i := range t.rows {
 		high += t.rows[i].pitch
 	}
-	high = min(high, longest)
+	high = min(high, maxHeight)
 	p := &painter{
-		Paletted: image.NewPaletted(image.Rect(0, 0, dots+2*margin, high+2*margin+tear), color.Palette{
+		Paletted: image.NewPaletted(image.Rect(0, 0, dots+2*margin, high+2*margin+tearHeight), color.Palette{
 			color.White, color.Black, color.RGBA{0xC0, 0x10, 0x10, 0xFF}, color.RGBA{0xA0, 0xA0, 0xA0, 0xFF},
 		}),
 		dots: dots, cell: max(dots/columns, 1),
@@ -216,7 +216,7 @@ func (p *painter) letter(r rune, columns int, box image.Rectangle, ink uint8, bo
 
 // edge draws where the paper ends.
 func (p *painter) edge(e End) {
-	y, wide := p.Rect.Max.Y-tear, p.Rect.Max.X
+	y, wide := p.Rect.Max.Y-tearHeight, p.Rect.Max.X
 	for x := range wide {
 		switch e {
 		case Cut:
@@ -227,9 +227,9 @@ func (p *painter) edge(e End) {
 		case Closed:
 			p.Pix[y*p.Stride+x] = grey
 		default:
-			zig := y - tear/2 + x%tear
-			if x/tear%2 == 1 {
-				zig = y + tear/2 - x%tear
+			zig := y - tearHeight/2 + x%tearHeight
+			if x/tearHeight%2 == 1 {
+				zig = y + tearHeight/2 - x%tearHeight
 			}
 			for v := zig; v < p.Rect.Max.Y; v++ {
 				p.Pix[v*p.Stride+x] = grey

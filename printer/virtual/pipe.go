@@ -25,8 +25,8 @@ func (p *Printer) Dial(ctx context.Context) (transport.Conn, error) {
 	// Two pipes, for a pipe cannot be closed in one direction only.
 	to, from := net.Pipe()
 	fromBack, toBack := net.Pipe()
-	w := &wire{left: make(chan struct{})}
-	c, err := p.admitted(ctx, &pipeLink{wire: w, r: from, w: toBack})
+	w := &pipeState{left: make(chan struct{})}
+	c, err := p.admitted(ctx, &pipeLink{pipeState: w, r: from, w: toBack})
 	if err != nil {
 		return nil, fmt.Errorf("connect %s: %w", p.o.Name, err)
 	}
@@ -39,18 +39,18 @@ func (p *Printer) admitted(ctx context.Context, l link) (*client, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	refused := func() bool { return p.faults.refuse || p.full() && !p.o.Hang }
-	err := p.await(ctx, nil, func() bool { return !p.off && !p.vanished && (refused() || !p.full()) })
+	err := p.await(ctx, nil, func() bool { return !p.off && !p.unplugged && (refused() || !p.full()) })
 	switch {
 	case err != nil:
 		return nil, err
 	case refused():
 		return nil, syscall.ECONNREFUSED
 	}
-	return p.arrive(l), nil
+	return p.addClient(l), nil
 }
 
 // wire is what the two ends of an in-memory connection know of each other.
-type wire struct {
+type pipeState struct {
 	wasReset atomic.Bool
 	finished atomic.Bool // the client has said that this is all
 	leave    sync.Once
@@ -59,7 +59,7 @@ type wire struct {
 
 // pipeLink is the printer's end.
 type pipeLink struct {
-	*wire
+	*pipeState
 	r, w net.Conn
 }
 
@@ -85,7 +85,7 @@ func (l *pipeLink) reset() {
 // pipeConn is the client's end.
 type pipeConn struct {
 	name string
-	wire *wire
+	wire *pipeState
 	w, r net.Conn
 }
 
@@ -116,14 +116,14 @@ func (c *pipeConn) cause(err error) error {
 		return err
 	case c.wire.wasReset.Load():
 		return syscall.ECONNRESET
-	case c.over():
+	case c.ended():
 		return net.ErrClosed
 	default:
 		return syscall.EPIPE
 	}
 }
 
-func (c *pipeConn) over() bool {
+func (c *pipeConn) ended() bool {
 	select {
 	case <-c.wire.left:
 		return true
@@ -138,7 +138,7 @@ func (c *pipeConn) SetWriteDeadline(t time.Time) error { return c.deadline(c.w.S
 // deadline forgives a pipe that its other end has closed: as on a network, the next read
 // or write will say so.
 func (c *pipeConn) deadline(err error) error {
-	if err != nil && c.over() {
+	if err != nil && c.ended() {
 		return fmt.Errorf("set deadline %s: %w", c.name, net.ErrClosed)
 	}
 	return nil

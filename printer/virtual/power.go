@@ -8,11 +8,11 @@ func (p *Printer) PowerOff() {
 	if !p.off {
 		p.off = true
 		for _, c := range p.connected {
-			c.lost = true
-			c.silence(true)
+			c.stale = true
+			c.setMute(true)
 			c.interrupt()
 		}
-		p.lose(Broken)
+		p.clearBuffer(Broken)
 	}
 	p.mu.Unlock()
 	p.step()
@@ -25,7 +25,7 @@ func (p *Printer) PowerOn() {
 	p.mu.Lock()
 	p.off = false
 	p.change(p.cond &^ Unrecoverable)
-	p.wake()
+	p.notify()
 	p.mu.Unlock()
 	p.step()
 }
@@ -39,15 +39,15 @@ func (p *Printer) PowerCycle() {
 // Vanish(true) is a cable that comes off: the printer prints what it has, nothing reaches
 // it, nothing it says arrives, and nobody is told. After Vanish(false) connections go on
 // where they were.
-func (p *Printer) Vanish(on bool) {
+func (p *Printer) Unplug(on bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.vanished = on
+	p.unplugged = on
 	for _, c := range p.connected {
-		c.silence(on || p.off || c.lost)
+		c.setMute(on || p.off || c.stale)
 		c.interrupt()
 	}
-	p.wake()
+	p.notify()
 }
 
 // Reset resets every connection there is.
@@ -55,8 +55,8 @@ func (p *Printer) Reset() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, c := range p.connected {
-		c.kicked = true
+		c.resetAsked = true
 		c.interrupt()
 	}
-	p.wake()
+	p.notify()
 }

@@ -14,20 +14,20 @@ import (
 	"ticketrail/printer/virtual"
 )
 
-func TestASlowPrinterTakesWhatItsBufferHolds(t *testing.T) {
+func TestASlowPrinterReadsUntilItsBufferIsFull(t *testing.T) {
 	o := virtual.Options{Can: virtual.Everything, ReceiveBuffer: 10, LinesPerSecond: 1}
 	bubble(t, "", o, func(t *testing.T, p *virtual.Printer) {
-		c := call(t, p)
+		c := connect(t, p)
 		start := time.Now()
-		c.say("1\n2\n3\n") // fits: nothing is waited for
-		c.say("\x10\x04\x01")
+		c.send("1\n2\n3\n") // fits: nothing is waited for
+		c.send("\x10\x04\x01")
 		if time.Since(start) != 0 {
 			t.Errorf("taking it took %s", time.Since(start))
 		}
-		if got := c.hear(); got != "\x12" {
+		if got := c.receive(); got != "\x12" {
 			t.Errorf("while it prints it said % X", got)
 		}
-		c.say("4567890123\n\x1dV\x00")
+		c.send("4567890123\n\x1dV\x00")
 		if d := time.Since(start); d != 3*time.Second {
 			t.Errorf("a full buffer took %s to take more, want 3 s", d)
 		}
@@ -40,9 +40,9 @@ func TestASlowPrinterTakesWhatItsBufferHolds(t *testing.T) {
 	})
 }
 
-func TestAFullBufferTakesNoTicketButAnswers(t *testing.T) {
+func TestAFullBufferStillAnswersRealTimeCommands(t *testing.T) {
 	o := virtual.Options{Can: virtual.Everything, ReceiveBuffer: 4, Condition: virtual.PaperOut}
-	stuck := func(t *testing.T, c talk, s string) {
+	stuck := func(t *testing.T, c conversation, s string) {
 		t.Helper()
 		_ = c.c.SetWriteDeadline(time.Now().Add(time.Second))
 		if _, err := io.WriteString(c.c, s); !errors.Is(err, os.ErrDeadlineExceeded) {
@@ -51,8 +51,8 @@ func TestAFullBufferTakesNoTicketButAnswers(t *testing.T) {
 		_ = c.c.SetWriteDeadline(time.Time{})
 	}
 	bubble(t, "OnANetwork", o, func(t *testing.T, p *virtual.Printer) {
-		c := call(t, p)
-		c.say("1\n2\n")
+		c := connect(t, p)
+		c.send("1\n2\n")
 		c.ask("\x10\x04\x04", "\x72")
 		c.ask("\x10\x04\x01", "\x1a")
 		stuck(t, c, "34") // the first byte might have been a question
@@ -60,7 +60,7 @@ func TestAFullBufferTakesNoTicketButAnswers(t *testing.T) {
 		p.Refill()
 		synctest.Wait()
 		c.ask("\n\x10\x04\x01", "\x12")
-		c.say("\x1dV\x00")
+		c.send("\x1dV\x00")
 		if err := p.Wait(t.Context(), 1); err != nil {
 			t.Fatal(err)
 		}
@@ -70,11 +70,11 @@ func TestAFullBufferTakesNoTicketButAnswers(t *testing.T) {
 	})
 }
 
-func TestAPowerCycleLosesTheBufferAndTheConnections(t *testing.T) {
+func TestAPowerCycleLosesTheBufferAndResetsClients(t *testing.T) {
 	o := virtual.Options{Can: virtual.Everything, LinesPerSecond: 0.5}
 	bubble(t, "", o, func(t *testing.T, p *virtual.Printer) {
-		c := call(t, p)
-		c.say("1\n2\n3\n4\n\x1dV\x00\x1d(H\x06\x0000abcd")
+		c := connect(t, p)
+		c.send("1\n2\n3\n4\n\x1dV\x00\x1d(H\x06\x0000abcd")
 		time.Sleep(3 * time.Second)
 		p.PowerCycle()
 		if _, err := c.c.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
@@ -83,19 +83,19 @@ func TestAPowerCycleLosesTheBufferAndTheConnections(t *testing.T) {
 		if got := p.Tickets(); len(got) != 1 || got[0].Text != "1\n2\n" || got[0].End != virtual.Broken {
 			t.Errorf("got %+v", got)
 		}
-		c = call(t, p)
+		c = connect(t, p)
 		c.ask("5\n\x1d(H\x06\x0000abcd", "")
 		time.Sleep(time.Second)
-		if got := c.hear(); got != "\x37\x22abcd\x00" {
+		if got := c.receive(); got != "\x37\x22abcd\x00" {
 			t.Errorf("afterwards: % X", got)
 		}
 	})
 }
 
-func TestAPrinterWithoutPowerHangsAndThenResets(t *testing.T) {
+func TestAPrinterWithoutPowerAnswersNothingThenResets(t *testing.T) {
 	bubble(t, "", virtual.Options{Can: virtual.Everything}, func(t *testing.T, p *virtual.Printer) {
-		c := call(t, p)
-		c.say("1\n")
+		c := connect(t, p)
+		c.send("1\n")
 		p.PowerOff()
 		_ = c.c.SetWriteDeadline(time.Now().Add(time.Minute))
 		if _, err := io.WriteString(c.c, "2\n"); !errors.Is(err, os.ErrDeadlineExceeded) {
@@ -110,39 +110,39 @@ func TestAPrinterWithoutPowerHangsAndThenResets(t *testing.T) {
 		if _, err := c.c.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
 			t.Errorf("read: %v, want a reset", err)
 		}
-		call(t, p).ask("\x10\x04\x01", "\x12")
+		connect(t, p).ask("\x10\x04\x01", "\x12")
 	})
 }
 
-func TestAConnectionThatVanishedGoesOnWhenTheCableIsBack(t *testing.T) {
+func TestAConnectionContinuesAfterTheCableIsPluggedIn(t *testing.T) {
 	bubble(t, "", virtual.Options{Can: virtual.Everything}, func(t *testing.T, p *virtual.Printer) {
-		c := call(t, p)
-		c.say("1\n")
-		p.Vanish(true)
+		c := connect(t, p)
+		c.send("1\n")
+		p.Unplug(true)
 		wrote := make(chan error, 1)
 		go func() {
 			_, err := io.WriteString(c.c, "2\n\x1dr\x01")
 			wrote <- err
 		}()
-		if got := c.hear(); got != "" {
+		if got := c.receive(); got != "" {
 			t.Errorf("without a cable it said % X", got)
 		}
-		p.Vanish(false)
+		p.Unplug(false)
 		if err := <-wrote; err != nil {
 			t.Fatal(err)
 		}
-		if got := c.hear(); got != "\x00" {
+		if got := c.receive(); got != "\x00" {
 			t.Errorf("with the cable back it said % X", got)
 		}
 	})
 }
 
-func TestAResetReachesEveryClient(t *testing.T) {
+func TestResetResetsEveryClient(t *testing.T) {
 	bubble(t, "", virtual.Options{}, func(t *testing.T, p *virtual.Printer) {
-		one, two := call(t, p), call(t, p)
-		one.say("1\n")
+		one, two := connect(t, p), connect(t, p)
+		one.send("1\n")
 		p.Reset()
-		for _, c := range []talk{one, two} {
+		for _, c := range []conversation{one, two} {
 			if _, err := c.c.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
 				t.Errorf("read: %v, want a reset", err)
 			}
@@ -154,37 +154,37 @@ func TestAResetReachesEveryClient(t *testing.T) {
 	})
 }
 
-func TestOneClientTooManyIsRefusedOrHangs(t *testing.T) {
+func TestTheClientLimitRefusesOrHangs(t *testing.T) {
 	bubble(t, "Refused", virtual.Options{Clients: 2}, func(t *testing.T, p *virtual.Printer) {
-		one := call(t, p)
-		call(t, p)
+		one := connect(t, p)
+		connect(t, p)
 		if _, err := p.Dial(t.Context()); !errors.Is(err, syscall.ECONNREFUSED) {
 			t.Errorf("the third: %v", err)
 		}
 		_ = one.c.Close()
 		synctest.Wait()
-		call(t, p)
+		connect(t, p)
 	})
 	bubble(t, "Hangs", virtual.Options{Clients: 1, Hang: true, Can: virtual.RealTime}, func(t *testing.T, p *virtual.Printer) {
-		one := call(t, p)
+		one := connect(t, p)
 		time.AfterFunc(time.Minute, func() { _ = one.c.Close() })
 		start := time.Now()
-		call(t, p).ask("\x10\x04\x01", "\x12")
+		connect(t, p).ask("\x10\x04\x01", "\x12")
 		if d := time.Since(start).Truncate(time.Minute); d != time.Minute {
 			t.Errorf("the second waited %s", d)
 		}
 	})
 }
 
-func TestASeatThatIsGivenUpLateKeepsTheNextOneWaiting(t *testing.T) {
+func TestCloseLateDelaysTheNextClient(t *testing.T) {
 	bubble(t, "", virtual.Options{Can: virtual.RealTime}, func(t *testing.T, p *virtual.Printer) {
 		p.CloseLate(30 * time.Second)
 		if got := send(t, p, "1\n"); len(got) != 1 {
 			t.Errorf("%d tickets", len(got))
 		}
 		start := time.Now()
-		two := call(t, p)
-		two.say("\x10\x04\x01")
+		two := connect(t, p)
+		two.send("\x10\x04\x01")
 		if d := time.Since(start); d < 29*time.Second || d > 30*time.Second {
 			t.Errorf("the next one waited %s", d)
 		}
@@ -192,26 +192,26 @@ func TestASeatThatIsGivenUpLateKeepsTheNextOneWaiting(t *testing.T) {
 	})
 }
 
-func TestNothingIsLeftOfAStoppedPrinterWithAFullBuffer(t *testing.T) {
+func TestNoGoroutineIsLeftWhenClientsLeave(t *testing.T) {
 	// The bubble panics if a goroutine is left.
 	for _, o := range []virtual.Options{{}, {LinesPerSecond: 0.001}, {ReceiveBuffer: 100}, {Condition: virtual.PaperOut}, {Clone: virtual.Clone{Late: time.Hour}}} {
 		o.Can = virtual.Everything
 		bubble(t, fmt.Sprintf("%+v", o), o, func(t *testing.T, p *virtual.Printer) {
-			c := call(t, p)
-			c.say("1\n2\n\x1dr\x01\x10\x04\x01")
+			c := connect(t, p)
+			c.send("1\n2\n\x1dr\x01\x10\x04\x01")
 			p.CloseLate(time.Hour)
 			_ = c.c.Close()
 		})
 	}
 }
 
-func TestTheLastByteIsNotForgottenInAFullBuffer(t *testing.T) {
+func TestTheLastCommandInAFullBufferIsAnswered(t *testing.T) {
 	o := virtual.Options{Can: virtual.Everything, ReceiveBuffer: 5, LinesPerSecond: 1}
 	bubble(t, "", o, func(t *testing.T, p *virtual.Printer) {
-		c := call(t, p)
-		c.say("1\n2\n3\n4\n5\n6\n7\n\x1dr\x01")
+		c := connect(t, p)
+		c.send("1\n2\n3\n4\n5\n6\n7\n\x1dr\x01")
 		time.Sleep(10 * time.Second)
-		if got := c.hear(); got != "\x00" {
+		if got := c.receive(); got != "\x00" {
 			t.Errorf("it said % X", got)
 		}
 	})

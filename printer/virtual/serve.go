@@ -13,7 +13,7 @@ import (
 )
 
 // A slot is a listener that [Printer.Refuse] can take away and give back.
-type slot struct {
+type listener struct {
 	addr net.Addr
 	tcp  bool
 	l    net.Listener // nil while refusing; guarded by the printer's mu
@@ -23,26 +23,26 @@ type slot struct {
 // connection closed. It closes l.
 func (p *Printer) Serve(ctx context.Context, l net.Listener) error {
 	_, tcp := l.(*net.TCPListener)
-	s := &slot{addr: l.Addr(), tcp: tcp, l: l}
+	s := &listener{addr: l.Addr(), tcp: tcp, l: l}
 	p.mu.Lock()
-	p.slots = append(p.slots, s)
-	_ = p.doors() // they can only close
+	p.listeners = append(p.listeners, s)
+	_ = p.updateListeners() // they can only close
 	p.mu.Unlock()
 
 	ctx, cancel := context.WithCancel(ctx)
 	var clients sync.WaitGroup
-	defer p.settle()
+	defer p.abortUnserved()
 	defer clients.Wait()
 	defer cancel()
-	defer p.leave(s)
-	stop := context.AfterFunc(ctx, func() { p.leave(s) })
+	defer p.closeListener(s)
+	stop := context.AfterFunc(ctx, func() { p.closeListener(s) })
 	defer stop()
 	for {
 		c, err := p.accept(ctx, s)
 		if ctx.Err() != nil {
 			if err == nil {
 				_ = c.Close()
-				p.left(c)
+				p.removeClient(c)
 			}
 			return nil
 		}
@@ -54,7 +54,7 @@ func (p *Printer) Serve(ctx context.Context, l net.Listener) error {
 }
 
 // accept returns the next client; it sits out the times when there is no listener.
-func (p *Printer) accept(ctx context.Context, s *slot) (*client, error) {
+func (p *Printer) accept(ctx context.Context, s *listener) (*client, error) {
 	for {
 		p.mu.Lock()
 		err := p.await(ctx, nil, func() bool { return s.l != nil && !p.full() })
@@ -68,8 +68,8 @@ func (p *Printer) accept(ctx context.Context, s *slot) (*client, error) {
 		off, replaced := p.faults.refuse || p.full(), s.l != l
 		var c *client
 		if err == nil && !off {
-			c = p.arrive(netLink{conn})
-			_ = p.doors() // they can only close
+			c = p.addClient(netLink{conn})
+			_ = p.updateListeners() // they can only close
 		}
 		p.mu.Unlock()
 		switch {
@@ -89,10 +89,10 @@ func (p *Printer) full() bool { return p.o.Clients > 0 && len(p.connected) >= p.
 
 // doors closes the listeners when new clients are refused and opens them when not; p.mu
 // is held.
-func (p *Printer) doors() error {
+func (p *Printer) updateListeners() error {
 	shut := p.faults.refuse || p.full() && !p.o.Hang
 	var errs []error
-	for _, s := range p.slots {
+	for _, s := range p.listeners {
 		switch {
 		case !s.tcp || shut == (s.l == nil):
 		case shut:
@@ -111,37 +111,37 @@ func (p *Printer) doors() error {
 }
 
 // left makes room for another client.
-func (p *Printer) left(c *client) {
+func (p *Printer) removeClient(c *client) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	gone := func(o *client) bool { return o == c }
-	p.connected, p.line = slices.DeleteFunc(p.connected, gone), slices.DeleteFunc(p.line, gone)
-	if err := p.doors(); err != nil {
+	p.connected, p.waitingClients = slices.DeleteFunc(p.connected, gone), slices.DeleteFunc(p.waitingClients, gone)
+	if err := p.updateListeners(); err != nil {
 		p.note(err.Error())
 	}
-	p.wake()
+	p.notify()
 }
 
 // settle ends what is being printed when nobody serves any more.
-func (p *Printer) settle() {
+func (p *Printer) abortUnserved() {
 	p.mu.Lock()
-	if len(p.slots) == 0 && (p.waiting || len(p.queue) > 0) {
-		p.lose(Broken)
+	if len(p.listeners) == 0 && (p.waiting || len(p.queue) > 0) {
+		p.clearBuffer(Broken)
 	}
 	p.mu.Unlock()
 	p.step()
 }
 
 // leave closes a slot for good.
-func (p *Printer) leave(s *slot) {
+func (p *Printer) closeListener(s *listener) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if s.l != nil {
 		_ = s.l.Close()
 	}
-	for i, other := range p.slots {
+	for i, other := range p.listeners {
 		if other == s {
-			p.slots = append(p.slots[:i:i], p.slots[i+1:]...)
+			p.listeners = append(p.listeners[:i:i], p.listeners[i+1:]...)
 			return
 		}
 	}
@@ -149,11 +149,11 @@ func (p *Printer) leave(s *slot) {
 
 // serve prints what one client sends.
 func (p *Printer) serve(ctx context.Context, c *client) {
-	defer p.left(c)
+	defer p.removeClient(c)
 	defer c.Close()
 	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
 	defer stop()
-	if !p.sit(ctx, c) {
+	if !p.waitServed(ctx, c) {
 		return
 	}
 	end := p.read(ctx, c)
@@ -161,7 +161,7 @@ func (p *Printer) serve(ctx context.Context, c *client) {
 	if p.attached() {
 		_ = p.drained(ctx)
 	}
-	late := p.rise(c)
+	late := p.endService(c)
 	if end != Closed {
 		return
 	}
@@ -183,42 +183,42 @@ func (p *Printer) serve(ctx context.Context, c *client) {
 
 // arrive lets a client in, at the end of the line; p.mu is held. One that comes while the
 // power is off is lost: nothing hears it.
-func (p *Printer) arrive(l link) *client {
-	c := &client{link: l, p: p, lost: p.off}
-	c.silence(p.off || p.vanished)
-	p.clients++
+func (p *Printer) addClient(l link) *client {
+	c := &client{link: l, p: p, stale: p.off}
+	c.setMute(p.off || p.unplugged)
+	p.clientCount++
 	p.connected = append(p.connected, c)
-	p.line = append(p.line, c)
-	p.wake()
+	p.waitingClients = append(p.waitingClients, c)
+	p.notify()
 	return c
 }
 
 // sit waits until c is the one who is served, first come, first served.
-func (p *Printer) sit(ctx context.Context, c *client) bool {
+func (p *Printer) waitServed(ctx context.Context, c *client) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	reset := func() bool { return c.lost || c.kicked }
-	if p.await(ctx, c.gone(), func() bool { return reset() || p.seated == nil && p.line[0] == c }) != nil {
+	reset := func() bool { return c.stale || c.resetAsked }
+	if p.await(ctx, c.gone(), func() bool { return reset() || p.served == nil && p.waitingClients[0] == c }) != nil {
 		return false
 	}
 	if !reset() {
-		p.line, p.seated = p.line[1:], c
+		p.waitingClients, p.served = p.waitingClients[1:], c
 	}
 	return true
 }
 
 // rise gives up the seat, which is noticed late if at all, and says how late.
-func (p *Printer) rise(c *client) time.Duration {
+func (p *Printer) endService(c *client) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c.asb = 0
 	late := p.faults.late
 	vacate := func() {
-		p.seated = nil
-		p.wake()
+		p.served = nil
+		p.notify()
 	}
 	switch {
-	case p.seated != c:
+	case p.served != c:
 	case late > 0:
 		time.AfterFunc(late, func() {
 			p.mu.Lock()
@@ -246,20 +246,20 @@ func (p *Printer) read(ctx context.Context, c *client) End {
 			}
 			return Broken
 		}
-		if !v.full && len(c.held) > 0 { // there is room for it now
-			p.take(c)
+		if !v.probeOnly && len(c.unbuffered) > 0 { // there is room for it now
+			p.buffer(c)
 			continue
 		}
 		n, err := c.Read(buf[:min(len(buf), v.room)])
-		if p.plugged(ctx, c) != nil {
+		if p.waitPluggedIn(ctx, c) != nil {
 			return Broken
 		}
-		if n > 0 && p.hears(c, n) {
+		if n > 0 && p.countRead(c, n) {
 			taken += n
-			c.held = append(c.held, buf[:n]...)
+			c.unbuffered = append(c.unbuffered, buf[:n]...)
 		}
-		if !v.full || err == io.EOF {
-			p.take(c)
+		if !v.probeOnly || err == io.EOF {
+			p.buffer(c)
 		} else {
 			p.answerHeld(c)
 		}
@@ -276,17 +276,17 @@ func (p *Printer) read(ctx context.Context, c *client) End {
 
 // plugged waits while the cable is off. A Read that was just beginning when it came off may
 // bring what was sent only after that: it arrives when the cable is on again.
-func (p *Printer) plugged(ctx context.Context, c *client) error {
+func (p *Printer) waitPluggedIn(ctx context.Context, c *client) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.await(ctx, c.gone(), func() bool { return !p.vanished || p.off || c.lost || c.kicked })
+	return p.await(ctx, c.gone(), func() bool { return !p.unplugged || p.off || c.stale || c.resetAsked })
 }
 
 // take puts what was read into the receive buffer.
-func (p *Printer) take(c *client) {
-	if b := c.held; len(b) > 0 {
-		c.held = nil
-		p.atReception(c, b)
+func (p *Printer) buffer(c *client) {
+	if b := c.unbuffered; len(b) > 0 {
+		c.unbuffered = nil
+		p.atReceipt(c, b)
 		p.enqueue(segment{c: c, data: b})
 	}
 }
@@ -294,20 +294,20 @@ func (p *Printer) take(c *client) {
 // answerHeld carries out a DLE EOT that came while the receive buffer was full. It is not
 // kept: there is no room for it.
 func (p *Printer) answerHeld(c *client) {
-	if b := c.held; len(b) == 3 && b[0] == dle && b[1] == 0x04 {
-		c.held = nil
-		p.atReception(c, b)
+	if b := c.unbuffered; len(b) == 3 && b[0] == dle && b[1] == 0x04 {
+		c.unbuffered = nil
+		p.atReceipt(c, b)
 	}
 }
 
 // hears counts n bytes that came in, unless there is nobody to hear them.
-func (p *Printer) hears(c *client, n int) bool {
+func (p *Printer) countRead(c *client, n int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.off || c.lost {
+	if p.off || c.stale {
 		return false
 	}
-	p.taken += int64(n)
-	p.wake()
+	p.bytesRead += int64(n)
+	p.notify()
 	return true
 }

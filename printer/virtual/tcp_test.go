@@ -78,7 +78,7 @@ func TestOverTCPASecondClientIsRefusedUntilTheFirstLeaves(t *testing.T) {
 	}
 }
 
-func TestOverTCPAPowerCycleResetsAndForgets(t *testing.T) {
+func TestOverTCPAPowerCycleResetsClientsAndLosesTheBuffer(t *testing.T) {
 	p := virtual.New(virtual.Options{Can: virtual.Everything, Condition: virtual.CoverOpen})
 	address, _ := onTCP(t, p)
 	c := dialTCP(t, address)
@@ -104,12 +104,12 @@ func TestOverTCPAPowerCycleResetsAndForgets(t *testing.T) {
 	}
 }
 
-func TestOverTCPACableThatComesOffLosesNothing(t *testing.T) {
+func TestOverTCPUnpluggingLosesNothing(t *testing.T) {
 	p := virtual.New(virtual.Options{Can: virtual.Everything})
 	address, _ := onTCP(t, p)
 	c := dialTCP(t, address)
 	exchange(t, c, "1\n\x1dr\x01", "\x00")
-	p.Vanish(true)
+	p.Unplug(true)
 	if _, err := io.WriteString(c, "2\n\x1dV\x00\x1dr\x01"); err != nil {
 		t.Fatal(err)
 	}
@@ -118,14 +118,14 @@ func TestOverTCPACableThatComesOffLosesNothing(t *testing.T) {
 		t.Errorf("without a cable: %v", err)
 	}
 	_ = c.SetReadDeadline(time.Now().Add(20 * time.Second))
-	p.Vanish(false)
+	p.Unplug(false)
 	exchange(t, c, "", "\x00")
 	if got := p.Tickets(); len(got) != 1 || got[0].Text != "1\n2\n" {
 		t.Errorf("on paper: %+v", got)
 	}
 }
 
-func TestOverTCPAServerThatStopsLeavesNothingInTheBuffer(t *testing.T) {
+func TestOverTCPTheEndOfServeEmptiesTheBuffer(t *testing.T) {
 	p := virtual.New(virtual.Options{Can: virtual.Everything, LinesPerSecond: 0.001})
 	address, stop := onTCP(t, p)
 	exchange(t, dialTCP(t, address), "1\n2\n\x10\x04\x01", "\x12")

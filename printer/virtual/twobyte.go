@@ -38,10 +38,10 @@ func romOf(t profile.TwoByte) *rom {
 }
 
 // leads says whether b begins a letter of two bytes.
-func (d *decoder) leads(b byte) bool { return d.kanji && d.rom != nil && d.rom.lead(b) }
+func (d *decoder) isLead(b byte) bool { return d.kanji && d.rom != nil && d.rom.lead(b) }
 
 // kana is a half-width katakana letter of a Japanese ROM, or 0.
-func (d *decoder) kana(b byte) rune {
+func (d *decoder) katakana(b byte) rune {
 	if d.kanji && d.rom != nil && d.rom.sjis && b >= 0xA1 && b <= 0xDF {
 		return rune(b) - 0xA1 + 0xFF61
 	}
@@ -49,7 +49,7 @@ func (d *decoder) kana(b byte) rune {
 }
 
 // more takes one more byte of a letter of two bytes, or four.
-func (d *decoder) more(b byte) {
+func (d *decoder) twoByte(b byte) {
 	d.pending = append(d.pending, b)
 	if n := len(d.pending); d.rom.long && d.pending[1] >= '0' && d.pending[1] <= '9' && n < 4 {
 		return
@@ -64,7 +64,7 @@ func (d *decoder) more(b byte) {
 		r = '�'
 	}
 	d.pending = d.pending[:0]
-	d.put(r, 2*d.style.Width)
+	d.printRune(r, 2*d.style.Width)
 }
 
 // selectTwoByte is FS &.

@@ -39,7 +39,7 @@ type Options struct {
 	CodePages map[byte]string
 
 	// Can is what it can tell; 0 is nothing. Clone says how it answers.
-	Can   Ability
+	Can   Capability
 	Clone Clone
 	// Condition is how it is at first.
 	Condition Condition
@@ -87,24 +87,24 @@ type Printer struct {
 
 	outMu sync.Mutex // keeps OnTicket and the order of tickets in step
 
-	mu            sync.Mutex // guards what follows
-	changed       chan struct{}
-	faults        faults
-	slots         []*slot
-	engine                  // takes what the seated client sends
-	connected     []*client // those of them that are served or wait
-	line          []*client // those that wait, first come first
-	seated        *client   // who is served: real printers serve one at a time
-	off, vanished bool
-	cond          Condition
-	jamAtCut      bool
-	fences        []fence
-	tickets       []Ticket
-	out           int // tickets so far, remembered or not
-	clients       int
-	taken         int64
-	problems      []string
-	lost          int // problems beyond those kept
+	mu              sync.Mutex // guards what follows
+	changed         chan struct{}
+	faults          faults
+	listeners       []*listener
+	engine                    // takes what the seated client sends
+	connected       []*client // those of them that are served or wait
+	waitingClients  []*client // those that wait, first come first
+	served          *client   // who is served: real printers serve one at a time
+	off, unplugged  bool
+	cond            Condition
+	jamAtCut        bool
+	fences          []fence
+	tickets         []Ticket
+	ticketCount     int // tickets so far, remembered or not
+	clientCount     int
+	bytesRead       int64
+	problems        []string
+	problemsDropped int // problems beyond those kept
 }
 
 // New returns a printer that is switched on and works.
@@ -116,8 +116,8 @@ func New(o Options) *Printer {
 		o.identity = tmT88V
 	}
 	p := &Printer{o: o, changed: make(chan struct{}), cond: o.Condition}
-	p.faults = working()
-	p.paper = never
+	p.faults = noFaults()
+	p.linesLeft = never
 	p.decoder = newDecoder(p)
 	return p
 }
@@ -179,7 +179,7 @@ func (e End) String() string {
 }
 
 // keptProblems bounds the memory a hostile sender can take.
-const keptProblems = 1000
+const maxProblems = 1000
 
 // emit brings a ticket out. Nobody waits for it before OnTicket has returned.
 func (p *Printer) emit(t Ticket) {
@@ -194,8 +194,8 @@ func (p *Printer) emit(t Ticket) {
 	if p.o.Keep > 0 && len(p.tickets) > p.o.Keep {
 		p.tickets = slices.Delete(p.tickets, 0, len(p.tickets)-p.o.Keep)
 	}
-	p.out++
-	p.wake()
+	p.ticketCount++
+	p.notify()
 }
 
 func (p *Printer) record(problem string) {
@@ -206,15 +206,15 @@ func (p *Printer) record(problem string) {
 
 // note is record with p.mu held.
 func (p *Printer) note(problem string) {
-	if len(p.problems) < keptProblems {
+	if len(p.problems) < maxProblems {
 		p.problems = append(p.problems, problem)
 	} else {
-		p.lost++
+		p.problemsDropped++
 	}
 }
 
 // wake lets everybody look again; p.mu is held.
-func (p *Printer) wake() {
+func (p *Printer) notify() {
 	close(p.changed)
 	p.changed = make(chan struct{})
 }
@@ -227,24 +227,24 @@ func (p *Printer) Tickets() []Ticket {
 }
 
 // Out is how many tickets came out so far.
-func (p *Printer) Out() int {
+func (p *Printer) TicketCount() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.out
+	return p.ticketCount
 }
 
 // Clients is how many connections were made so far.
-func (p *Printer) Clients() int {
+func (p *Printer) ClientCount() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.clients
+	return p.clientCount
 }
 
 // Taken is how many bytes were read off the wire so far.
-func (p *Printer) Taken() int64 {
+func (p *Printer) BytesRead() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.taken
+	return p.bytesRead
 }
 
 // Problems is what senders did wrong so far. It is empty for a sender that keeps to
@@ -253,32 +253,32 @@ func (p *Printer) Problems() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	out := slices.Clone(p.problems)
-	if p.lost > 0 {
-		out = append(out, fmt.Sprintf("and %d more", p.lost))
+	if p.problemsDropped > 0 {
+		out = append(out, fmt.Sprintf("and %d more", p.problemsDropped))
 	}
 	return out
 }
 
 // Wait returns nil once n tickets have come out in all, and an error when ctx ends first.
 func (p *Printer) Wait(ctx context.Context, n int) error {
-	return p.until(ctx, fmt.Sprintf("wait for %d tickets", n), func() bool { return p.out >= n })
+	return p.until(ctx, fmt.Sprintf("wait for %d tickets", n), func() bool { return p.ticketCount >= n })
 }
 
 // WaitClients returns nil once n connections have been made in all.
 func (p *Printer) WaitClients(ctx context.Context, n int) error {
-	return p.until(ctx, fmt.Sprintf("wait for %d clients", n), func() bool { return p.clients >= n })
+	return p.until(ctx, fmt.Sprintf("wait for %d clients", n), func() bool { return p.clientCount >= n })
 }
 
 // WaitTaken returns nil once n bytes have been read in all.
-func (p *Printer) WaitTaken(ctx context.Context, n int64) error {
-	return p.until(ctx, fmt.Sprintf("wait for %d bytes", n), func() bool { return p.taken >= n })
+func (p *Printer) WaitBytes(ctx context.Context, n int64) error {
+	return p.until(ctx, fmt.Sprintf("wait for %d bytes", n), func() bool { return p.bytesRead >= n })
 }
 
 func (p *Printer) until(ctx context.Context, what string, ok func() bool) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err := p.await(ctx, nil, ok); err != nil {
-		return fmt.Errorf("%s: %s: have %d tickets, %d clients, %d bytes: %w", p.o.Name, what, p.out, p.clients, p.taken, err)
+		return fmt.Errorf("%s: %s: have %d tickets, %d clients, %d bytes: %w", p.o.Name, what, p.ticketCount, p.clientCount, p.bytesRead, err)
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ func send(t *testing.T, p *virtual.Printer, b string) []virtual.Ticket {
 	return p.Tickets()
 }
 
-func TestThePipeIsATransport(t *testing.T) {
+func TestThePipeMeetsTheTransportSuite(t *testing.T) {
 	var p *virtual.Printer
 	broken := func(f func(*virtual.Printer)) func(*testing.T) transport.Dialer {
 		return func(*testing.T) transport.Dialer {
@@ -46,11 +46,11 @@ func TestThePipeIsATransport(t *testing.T) {
 		}
 	}
 	transporttest.Suite{
-		Bubble: synctest.Test,
+		RunTest: synctest.Test,
 		Working: func(t *testing.T) transporttest.Printer {
 			p = virtual.New(virtual.Options{})
 			return transporttest.Printer{Dialer: p, Received: func(n int) []byte {
-				if err := p.WaitTaken(t.Context(), int64(n)); err != nil {
+				if err := p.WaitBytes(t.Context(), int64(n)); err != nil {
 					t.Fatal(err)
 				}
 				synctest.Wait()
@@ -61,13 +61,13 @@ func TestThePipeIsATransport(t *testing.T) {
 				return b
 			}}
 		},
-		Stuck:   broken(func(p *virtual.Printer) { p.StallAfter(100) }),
-		Leaving: broken(func(p *virtual.Printer) { p.CloseAfter(1000, -1) }),
-		Absent:  broken(func(p *virtual.Printer) { _ = p.Refuse(true) }),
+		Stuck:    broken(func(p *virtual.Printer) { p.StallAfter(100) }),
+		Breaking: broken(func(p *virtual.Printer) { p.CloseAfter(1000, -1) }),
+		Absent:   broken(func(p *virtual.Printer) { _ = p.Refuse(true) }),
 	}.Run(t)
 }
 
-func TestACutBringsOutATicket(t *testing.T) {
+func TestACutEndsATicket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := virtual.New(virtual.Options{})
 		got := send(t, p, "\x1b@\x1c.\x1bt\x00\x1bE\x01Order 7\x1bE\x00\n\x1dB\x01** VOID **\x1dB\x00\n\x1d!\x112 Burger\n\x1d!\x00\x1br\x01red\x1br\x00\n\x1bd\x04\x1dV\x42\x00")
@@ -121,7 +121,7 @@ func wantProblem(t *testing.T, p *virtual.Printer, want string) {
 	}
 }
 
-func TestTheContractIsPoliced(t *testing.T) {
+func TestProtocolErrorsAreRecorded(t *testing.T) {
 	for _, tt := range []struct{ name, bytes, want, text string }{
 		{"AControlByteInText", "a\x07b\n", "control byte 07", "ab\n"},
 		{"ANULInText", "a\x00b\n", "control byte 00", "ab\n"},
@@ -144,7 +144,7 @@ func TestTheContractIsPoliced(t *testing.T) {
 	}
 }
 
-func TestStatusQueriesAreNotPrintedAndNoOffence(t *testing.T) {
+func TestStatusQueriesAreNeitherPrintedNorProblems(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := virtual.New(virtual.Options{})
 		got := send(t, p, "\x00\x00\x00\x1b@\x1da\x0e\x10\x04\x01ok\n\x1d(H\x06\x0000abcd\x1dr\x01\x1dV\x00")
@@ -156,16 +156,16 @@ func TestStatusQueriesAreNotPrintedAndNoOffence(t *testing.T) {
 
 func TestTwoClientsAreServedOneAfterTheOther(t *testing.T) {
 	bubble(t, "", virtual.Options{}, func(t *testing.T, p *virtual.Printer) {
-		first, second := call(t, p), call(t, p)
-		first.say("one")
+		first, second := connect(t, p), connect(t, p)
+		first.send("one")
 		_ = second.c.SetWriteDeadline(time.Now().Add(time.Minute))
 		if _, err := io.WriteString(second.c, "two"); !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Fatalf("the second client was served beside the first: %v", err)
 		}
-		first.say("\n\x1dV\x00")
+		first.send("\n\x1dV\x00")
 		_ = first.c.Close()
 		_ = second.c.SetWriteDeadline(time.Time{})
-		second.say("two\n\x1dV\x00")
+		second.send("two\n\x1dV\x00")
 		if err := p.Wait(t.Context(), 2); err != nil {
 			t.Fatal(err)
 		}
@@ -175,7 +175,7 @@ func TestTwoClientsAreServedOneAfterTheOther(t *testing.T) {
 	})
 }
 
-func TestAStalledPrinterGoesOnWhereItStopped(t *testing.T) {
+func TestAStalledPrinterContinuesAfterRepair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := virtual.New(virtual.Options{})
 		p.StallAfter(3)
@@ -193,11 +193,11 @@ func TestAStalledPrinterGoesOnWhereItStopped(t *testing.T) {
 	})
 }
 
-func TestEachLineTakesItsTime(t *testing.T) {
+func TestDelayIsPerLine(t *testing.T) {
 	bubble(t, "", virtual.Options{}, func(t *testing.T, p *virtual.Printer) {
 		p.Delay(time.Second)
 		start := time.Now()
-		call(t, p).say("1\n2\n3\n\x1bd\x04\x1dV\x00")
+		connect(t, p).send("1\n2\n3\n\x1bd\x04\x1dV\x00")
 		if err := p.Wait(t.Context(), 1); err != nil {
 			t.Fatal(err)
 		}
@@ -207,7 +207,7 @@ func TestEachLineTakesItsTime(t *testing.T) {
 	})
 }
 
-func TestWaitSaysWhatItHasWhenItsTimeIsOver(t *testing.T) {
+func TestTheErrorOfWaitCountsTheTickets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -218,7 +218,7 @@ func TestWaitSaysWhatItHasWhenItsTimeIsOver(t *testing.T) {
 	})
 }
 
-func TestOverTCPItIsSwitchedOffAndOnAtTheSameAddress(t *testing.T) {
+func TestOverTCPRefuseClosesAndReopensTheSameAddress(t *testing.T) {
 	seen := make(chan virtual.Ticket, 1)
 	p := virtual.New(virtual.Options{OnTicket: func(t virtual.Ticket) { seen <- t }})
 	address, _ := onTCP(t, p)
@@ -256,7 +256,7 @@ func TestOverTCPItIsSwitchedOffAndOnAtTheSameAddress(t *testing.T) {
 	}
 }
 
-func TestADrawnTicketIsABox(t *testing.T) {
+func TestDrawMakesABox(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		got := send(t, virtual.New(virtual.Options{}), "\x1dB\x01** VOID **\x1dB\x00\n\x1d!\x111 Br\x81l\x82e\x1d!\x00\n\x1dV\x00")
 		want := "" +
@@ -273,7 +273,7 @@ func TestADrawnTicketIsABox(t *testing.T) {
 	})
 }
 
-func FuzzAnyBytesAreDecodedWithoutAPanicAndWithoutControlCharacters(f *testing.F) {
+func FuzzAnyBytesDecodeWithoutPanicOrControlCharacters(f *testing.F) {
 	f.Add([]byte("\x1b@\x1d!\x11text\n\x1dV\x42\x00"), byte(0))
 	f.Add([]byte("\x1dv0\x00\x01\x00\x02\x00ab\xc4\xe3\x1b*\x21\x01\x00abc"), byte(1))
 	f.Add([]byte("\x1cC\x01\x1c&\x90\x65\xb1\x1c.\x1bt\x01\x95\x1d(k\x05\x001P0ab\x1d(k\x03\x001Q0"), byte(2))
@@ -285,8 +285,8 @@ func FuzzAnyBytesAreDecodedWithoutAPanicAndWithoutControlCharacters(f *testing.F
 				Kanji: kind&1 != 0, TwoByte: roms[int(kind>>1)%len(roms)], Columns: 42, Dots: 512,
 				Can: virtual.Everything, Remembers: kind&0x80 != 0,
 			})
-			c := call(t, p)
-			c.say(string(b[:len(b)/2]))
+			c := connect(t, p)
+			c.send(string(b[:len(b)/2]))
 			_ = c.c.Close()
 			for _, ticket := range send(t, p, string(b[len(b)/2:])) {
 				for _, r := range strings.ReplaceAll(ticket.Text, "\n", "") {

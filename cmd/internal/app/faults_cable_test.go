@@ -88,7 +88,7 @@ func (c *cable) cycle() { c.power(false); c.power(true) }
 
 // cut is the network cable: pulled, nobody is told.
 func (c *cable) cut(on bool) {
-	c.now().Vanish(on)
+	c.now().Unplug(on)
 	c.set(func() { c.dead = on })
 }
 

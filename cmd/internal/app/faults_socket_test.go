@@ -20,13 +20,13 @@ type socket struct {
 	sees           func([]byte) // what is written
 	reads, answers net.Conn     // the daemon's end and ours
 
-	mu      sync.Mutex // guards what follows
-	changed chan struct{}
-	out     []byte
-	done    bool  // nothing more will be written
-	taken   bool  // the printer's end has all of it, though the printer may not have looked at it
-	broken  bool  // nothing more can be
-	hungUp  error // how the other side ended it
+	mu        sync.Mutex // guards what follows
+	changed   chan struct{}
+	out       []byte
+	done      bool  // nothing more will be written
+	taken     bool  // the printer's end has all of it, though the printer may not have looked at it
+	broken    bool  // nothing more can be
+	closedErr error // how the other side ended it
 }
 
 func newSocket(line transport.Conn, c *cable) *socket {
@@ -61,8 +61,8 @@ func (s *socket) deliver() {
 		n, err := s.line.Write(b)
 		s.update(func() {
 			s.out = s.out[min(n, len(s.out)):] // Close throws it away
-			if err != nil && s.hungUp == nil {
-				s.hungUp = err
+			if err != nil && s.closedErr == nil {
+				s.closedErr = err
 			}
 			s.broken = s.broken || err != nil
 		})
@@ -86,8 +86,8 @@ func (s *socket) answer() {
 			continue
 		}
 		s.update(func() {
-			if s.hungUp == nil {
-				s.hungUp = err
+			if s.closedErr == nil {
+				s.closedErr = err
 			}
 			s.broken = s.broken || err != io.EOF // after an end one may go on writing
 		})
@@ -96,17 +96,17 @@ func (s *socket) answer() {
 	}
 }
 
-// HungUp is what the printer's end has been seen to do.
-func (s *socket) HungUp() error {
+// PeerClosed is the error with which the printer ended the connection, if it did.
+func (s *socket) PeerClosed() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.hungUp
+	return s.closedErr
 }
 
 func (s *socket) Read(b []byte) (int, error) {
 	n, err := s.reads.Read(b)
-	if err == io.EOF && s.HungUp() != nil {
-		err = s.HungUp()
+	if err == io.EOF && s.PeerClosed() != nil {
+		err = s.PeerClosed()
 	}
 	return n, err
 }

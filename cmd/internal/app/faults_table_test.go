@@ -258,7 +258,7 @@ func faults() []fault {
 		{
 			// As silent as silence: see there.
 			name:   "nonsense for answers",
-			strike: func(s *scene) { s.c.says(virtual.Babble) },
+			strike: func(s *scene) { s.c.says(virtual.Garbage) },
 			repair: func(s *scene) { s.c.says(nil) },
 			want: map[string]string{
 				"ids status wrongid": "A1 A2 A3 A4 | = s s = | silent",

@@ -21,7 +21,7 @@ type talent struct {
 }
 
 func talents() []talent {
-	with := func(can virtual.Ability, answer func([]byte) []byte) virtual.Options {
+	with := func(can virtual.Capability, answer func([]byte) []byte) virtual.Options {
 		return virtual.Options{Columns: 48, Kanji: true, Remembers: true, Can: can, Clone: virtual.Clone{Answer: answer}}
 	}
 	return []talent{
@@ -102,7 +102,7 @@ func (s *scene) set(c virtual.Condition, d time.Duration) {
 func (s *scene) mend() { s.p.Repair() }
 
 // swapFor puts another printer in the place of grill.
-func (s *scene) swapFor(can virtual.Ability) {
+func (s *scene) swapFor(can virtual.Capability) {
 	s.c.swap(virtual.New(virtual.Options{Name: "another", Columns: 48, Kanji: true, Remembers: true, Can: can}))
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 // answering is a kitchen whose printers can tell so much.
-func answering(can virtual.Ability) func(*kitchen) {
+func answering(can virtual.Capability) func(*kitchen) {
 	return func(k *kitchen) {
 		for name := range k.printers {
 			k.printers[name] = virtual.New(virtual.Options{Name: name, Columns: 48, Kanji: true, Can: can, Clients: 1})
@@ -86,7 +86,7 @@ func (k *kitchen) condition(station, name string) float64 {
 
 func TestATicketIsClaimedToBeWhatThePrinterSaid(t *testing.T) {
 	for name, c := range map[string]struct {
-		can     virtual.Ability
+		can     virtual.Capability
 		confirm string
 		want    ticket.State
 	}{

@@ -26,12 +26,12 @@ import (
 // papers makes the stations that print: the section printers of the configuration.
 type papers struct {
 	s       *Set
-	locks   map[string]printer.Turn // by [transport.Device], for as long as the daemon runs
+	locks   map[string]printer.Lock // by [transport.Device], for as long as the daemon runs
 	polling map[*device]func()      // what ends the polling of each device in force
 }
 
 func openPapers(s *Set) (kind, error) {
-	p := &papers{s: s, locks: map[string]printer.Turn{}, polling: map[*device]func(){}}
+	p := &papers{s: s, locks: map[string]printer.Lock{}, polling: map[*device]func(){}}
 	s.o.Registry.MustRegister(conditionCollector{s})
 	return p, nil
 }
@@ -84,7 +84,7 @@ func (p *papers) add(next, was *Built, devices, known map[string]*device, c conf
 	if err != nil {
 		return err
 	}
-	at := transport.Device(c.Address)
+	at := transport.CanonicalAddress(c.Address)
 	if devices[at] == nil { // the first of several stations says how it is talked to
 		settings := deviceSettings{c.Name, c.Address, prof.Confirm, c.ConnectTimeout, c.Linger, c.PollEvery, c.WaitForPerson}
 		if d := known[at]; d != nil && d.settings == settings {
@@ -122,13 +122,13 @@ func (p *papers) newDevice(c config.Printer, settings deviceSettings) (*device, 
 	if err != nil {
 		return nil, err
 	}
-	at := transport.Device(c.Address)
+	at := transport.CanonicalAddress(c.Address)
 	if p.locks[at] == nil {
 		// A station that a reload renames must wait for the ticket that its old self is printing.
-		p.locks[at] = printer.NewTurn()
+		p.locks[at] = printer.NewLock()
 	}
 	return &device{settings: settings, Device: printer.NewDevice(printer.DeviceOptions{
-		Name: c.Name, Dialer: d, Turn: p.locks[at], Confirm: settings.confirm,
+		Name: c.Name, Dialer: d, Lock: p.locks[at], Confirm: settings.confirm,
 		// By address, because stations at one address share the printer. Another printer in its
 		// place has its own address, or is found out.
 		KV: p.s.o.Queue.KV("probes"), Key: at,
@@ -144,7 +144,7 @@ func devicesOf(b *Built) map[string]*device {
 	out := map[string]*device{}
 	for _, st := range b.stations {
 		if p, ok := st.(*paper); ok {
-			out[transport.Device(p.conf.Address)] = p.device
+			out[transport.CanonicalAddress(p.conf.Address)] = p.device
 		}
 	}
 	return out
@@ -205,7 +205,7 @@ func (p *paper) WrapBackup(backup dispatch.Station) dispatch.Station { return ba
 func (p *paper) Show(l *admin.Status) {
 	s := p.device.Status()
 	l.Address = p.conf.Address
-	l.Device = &admin.Device{State: s.State, Since: s.Since, Fine: s.Fine(), Conditions: []string{}, Ability: s.Ability, Advice: s.Advice, Error: s.Err, Foreign: s.Foreign}
+	l.Device = &admin.Device{State: s.State, Since: s.Since, Fine: s.Fine(), Conditions: []string{}, Ability: s.Capability, Advice: s.Advice, Error: s.Err, Foreign: s.Foreign}
 	for _, r := range s.Reported {
 		l.Device.Conditions = append(l.Device.Conditions, r.Condition.Name())
 	}

@@ -149,7 +149,7 @@ func sharedDevices(conf *config.Config) (out []config.Problem) {
 	}
 	firsts, devices := map[string]int{}, map[string]string{}
 	for i, c := range conf.Printers {
-		at := transport.Device(c.Address)
+		at := transport.CanonicalAddress(c.Address)
 		devices[c.Name] = at
 		if at == "file://"+filepath.Clean(conf.Storage.Path) { // tickets in the middle of the database end it
 			add(false, i, "address", "is storage.path too; a printer cannot print there")
@@ -202,7 +202,7 @@ func askPrinters(ctx context.Context, conf *config.Config) (out OnlineReport) {
 	answers := map[string]*answer{}
 	var asking sync.WaitGroup
 	for _, c := range conf.Printers {
-		if at := transport.Device(c.Address); answers[at] == nil {
+		if at := transport.CanonicalAddress(c.Address); answers[at] == nil {
 			a := &answer{}
 			answers[at] = a
 			asking.Go(func() { a.ask(ctx, c) })
@@ -211,7 +211,7 @@ func askPrinters(ctx context.Context, conf *config.Config) (out OnlineReport) {
 	asking.Wait()
 	var missing, notReady []string
 	for _, c := range conf.Printers {
-		switch a := answers[transport.Device(c.Address)]; {
+		switch a := answers[transport.CanonicalAddress(c.Address)]; {
 		case a.err != nil:
 			missing = append(missing, c.Name)
 			out.add("FAIL", "printer", c.Name, layout.Clean(a.err.Error()))
@@ -299,8 +299,8 @@ func (a *answer) more() string {
 	if a.status.State == printer.Ready {
 		parts = append(parts, "it is ready")
 	}
-	if a.status.Ability != "" {
-		parts = append(parts, "its tickets can be known to be "+a.status.Ability)
+	if a.status.Capability != "" {
+		parts = append(parts, "its tickets can be known to be "+a.status.Capability)
 	}
 	if a.status.Advice != "" {
 		parts = append(parts, a.status.Advice)

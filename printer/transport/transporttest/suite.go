@@ -40,11 +40,11 @@ type Suite struct {
 	// Stuck accepts a connection and takes little (less than Big) or nothing, for ever.
 	Stuck func(t *testing.T) transport.Dialer
 	// Leaving breaks the connection after at least 1 and fewer than Big bytes.
-	Leaving func(t *testing.T) transport.Dialer
+	Breaking func(t *testing.T) transport.Dialer
 	// Absent cannot be dialled.
 	Absent func(t *testing.T) transport.Dialer
 	// Bubble runs a test; nil runs it as it is. In memory, it is synctest.Test.
-	Bubble func(t *testing.T, f func(t *testing.T))
+	RunTest func(t *testing.T, f func(t *testing.T))
 }
 
 // Big is more than any buffer on the way to a test printer holds.
@@ -73,7 +73,7 @@ func (s Suite) Run(t *testing.T) {
 		{"CloseInterruptsARead", true, s.readClosed},
 		{"AWriteToAStuckPrinterEndsAtItsDeadline", s.Stuck != nil, s.stuckDeadline},
 		{"CloseInterruptsAWrite", s.Stuck != nil, s.stuckClose},
-		{"APrinterThatLeavesIsNeverFinishedWith", s.Leaving != nil, s.leaves},
+		{"APrinterThatLeavesIsNeverFinishedWith", s.Breaking != nil, s.leaves},
 		{"APrinterThatIsNotThereIsAnError", s.Absent != nil, s.absent},
 	}
 	for _, r := range rules {
@@ -81,8 +81,8 @@ func (s Suite) Run(t *testing.T) {
 			continue
 		}
 		t.Run(r.name, func(t *testing.T) {
-			if s.Bubble != nil {
-				s.Bubble(t, r.rule)
+			if s.RunTest != nil {
+				s.RunTest(t, r.rule)
 			} else {
 				r.rule(t)
 			}
@@ -227,7 +227,7 @@ func (s Suite) stuckClose(t *testing.T) {
 }
 
 func (s Suite) leaves(t *testing.T) {
-	c := dial(t, s.Leaving(t))
+	c := dial(t, s.Breaking(t))
 	_, err := c.Write(make([]byte, Big))
 	if err == nil {
 		err = c.Finish(t.Context())

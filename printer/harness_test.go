@@ -21,61 +21,61 @@ import (
 )
 
 // journal is a log that a test can read.
-type journal struct {
+type logBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
 }
 
-func (j *journal) Write(b []byte) (int, error) {
+func (j *logBuffer) Write(b []byte) (int, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.b.Write(b)
 }
 
-func (j *journal) count(s string) int {
+func (j *logBuffer) count(s string) int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return strings.Count(j.b.String(), s)
 }
 
 // A rig is a printer, a device that is connected to it, and a station.
-type rig struct {
+type harness struct {
 	t   *testing.T
 	v   *virtual.Printer
 	dev printer.DeviceOptions
 	d   *printer.Device
 	p   *printer.Paper
-	log *journal
+	log *logBuffer
 	mem *kvtest.Store
 }
 
 // swapped is a wire on which the printer can be changed for another one.
-type swapped struct {
+type replaceableDialer struct {
 	mu sync.Mutex
 	to transport.Dialer
 }
 
-func (s *swapped) Dial(ctx context.Context) (transport.Conn, error) {
+func (s *replaceableDialer) Dial(ctx context.Context) (transport.Conn, error) {
 	s.mu.Lock()
 	to := s.to
 	s.mu.Unlock()
 	return to.Dial(ctx)
 }
 
-func (s *swapped) swap(to transport.Dialer) {
+func (s *replaceableDialer) replace(to transport.Dialer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.to = to
 }
 
 // newRig connects to v. It is given up when the test's bubble ends: see inRig.
-func newRig(t *testing.T, v *virtual.Printer, dialer transport.Dialer, change func(*printer.DeviceOptions, *printer.Options)) *rig {
+func newHarness(t *testing.T, v *virtual.Printer, dialer transport.Dialer, change func(*printer.DeviceOptions, *printer.Options)) *harness {
 	t.Helper()
 	model, ok := profile.Lookup("generic-80mm")
 	if !ok {
 		t.Fatal("no such profile")
 	}
-	r := &rig{t: t, v: v, log: &journal{}, mem: kvtest.New()}
+	r := &harness{t: t, v: v, log: &logBuffer{}, mem: kvtest.New()}
 	logger := slog.New(slog.NewTextHandler(r.log, nil))
 	r.dev = printer.DeviceOptions{Name: "grill", Dialer: dialer, KV: r.mem, Logger: logger}
 	po := printer.Options{Name: "grill", Profile: model, Logger: logger}
@@ -89,11 +89,11 @@ func newRig(t *testing.T, v *virtual.Printer, dialer transport.Dialer, change fu
 }
 
 // inRig runs f in a bubble with a virtual printer made from o.
-func inRig(t *testing.T, o virtual.Options, change func(*printer.DeviceOptions, *printer.Options), f func(r *rig)) {
+func withHarness(t *testing.T, o virtual.Options, change func(*printer.DeviceOptions, *printer.Options), f func(r *harness)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		v := virtual.New(o)
-		r := newRig(t, v, v, change)
+		r := newHarness(t, v, v, change)
 		f(r)
 		r.d.Release()
 		for _, s := range v.Problems() {
@@ -128,13 +128,13 @@ func (o outcome) kind() string {
 }
 
 // dish is an order for one dish.
-func dish(name string) ticket.Delivery {
+func orderOf(name string) ticket.Delivery {
 	d := order(1)
 	d.Ticket.Lines[0].Name = name
 	return d
 }
 
-func (r *rig) printWith(ctx context.Context, p *printer.Paper, d ticket.Delivery, beginErr error) (o outcome) {
+func (r *harness) printWith(ctx context.Context, p *printer.Paper, d ticket.Delivery, beginErr error) (o outcome) {
 	start := time.Now()
 	o.proof, o.err = p.Print(ctx, d, func(context.Context) error {
 		o.began++
@@ -154,10 +154,12 @@ func (r *rig) printWith(ctx context.Context, p *printer.Paper, d ticket.Delivery
 	return o
 }
 
-func (r *rig) print(name string) outcome { return r.printWith(r.t.Context(), r.p, dish(name), nil) }
+func (r *harness) print(name string) outcome {
+	return r.printWith(r.t.Context(), r.p, orderOf(name), nil)
+}
 
 // want prints a dish and checks what became of it.
-func (r *rig) want(name, kind string) outcome {
+func (r *harness) want(name, kind string) outcome {
 	r.t.Helper()
 	o := r.print(name)
 	if o.kind() != kind {
@@ -168,7 +170,7 @@ func (r *rig) want(name, kind string) outcome {
 
 // paper is what came out: the dishes of each ticket in turn, "!" behind one with a banner,
 // "~" where it was not cut.
-func (r *rig) paper() string {
+func (r *harness) paper() string {
 	r.t.Helper()
 	synctest.Wait()
 	var all []string
@@ -193,7 +195,7 @@ func (r *rig) paper() string {
 	return strings.Join(all, " ")
 }
 
-func (r *rig) wantPaper(want string) {
+func (r *harness) wantPaper(want string) {
 	r.t.Helper()
 	if got := r.paper(); got != want {
 		r.t.Errorf("on paper %q, want %q", got, want)
@@ -201,7 +203,7 @@ func (r *rig) wantPaper(want string) {
 }
 
 // wantState checks what is known of the device.
-func (r *rig) wantState(state string) printer.Status {
+func (r *harness) wantState(state string) printer.Status {
 	r.t.Helper()
 	s := r.d.Status()
 	if s.State != state {
@@ -218,7 +220,7 @@ func later(d time.Duration, f func()) { time.AfterFunc(d, f) }
 
 var errDisk = errors.New("disk full")
 
-func twoLines(lines int) ticket.Delivery {
+func orderOfLines(lines int) ticket.Delivery {
 	d := order(0)
 	for i := range lines {
 		d.Ticket.Lines = append(d.Ticket.Lines, ticket.Line{Quantity: "2", Name: fmt.Sprintf("D%d", i)})

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-func TestAnAnswerThatIsOlderThanItsQuestionProvesNothing(t *testing.T) {
+func TestAnAnswerThatPrecedesItsQuestionProvesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &scripted{}
+		s := &scriptedPrinter{}
 		answers := 1 // to GS r: the probe's
-		s.answer = func(_ *scripted, c net.Conn, all string) {
+		s.answer = func(_ *scriptedPrinter, c net.Conn, all string) {
 			switch {
-			case healthy(c, all):
+			case answerStatus(c, all):
 			case strings.Contains(all[max(0, len(all)-14):], "\x1dr\x01"):
 				if answers--; answers >= 0 {
 					_, _ = c.Write([]byte{0})
@@ -24,9 +24,9 @@ func TestAnAnswerThatIsOlderThanItsQuestionProvesNothing(t *testing.T) {
 				time.Sleep(time.Second)
 			}
 		}
-		r := scriptedRig(t, s)
+		r := newScriptedHarness(t, s)
 		defer r.d.Release()
-		if o := r.printWith(t.Context(), r.p, twoLines(200), nil); o.kind() != "doubt" {
+		if o := r.printWith(t.Context(), r.p, orderOfLines(200), nil); o.kind() != "doubt" {
 			t.Errorf("%s: %v", o.kind(), o.err)
 		}
 	})

@@ -9,13 +9,13 @@ import (
 
 // Whatever somebody left half said, our questions must not be taken for the rest of it: as the
 // size of a picture they say a quarter of a megabyte, and the evening's tickets go into that.
-func TestACommandThatBrokeOffInItsHeadSwallowsNoTicket(t *testing.T) {
+func TestACommandThatBrokeOffInItsHeaderSwallowsNoTicket(t *testing.T) {
 	for _, head := range []string{
 		"\x1dv", "\x1dv0", "\x1dv0\x00", "\x1dv0\x00\x30", "\x1dv0\x00\x30\x00",
 		"\x1d(", "\x1d(L", "\x1d(k\x03", "\x1d8L", "\x1d8L\x10\x00", "\x1b*", "\x1b!", "\x1b",
 	} {
-		for _, can := range []virtual.Ability{virtual.Everything, statusOnly, talksOnly} {
-			inRig(t, virtual.Options{Can: can, Kanji: true, Remembers: true}, nil, func(r *rig) {
+		for _, can := range []virtual.Capability{virtual.Everything, statusOnly, realTimeOnly} {
+			withHarness(t, virtual.Options{Can: can, Kanji: true, Remembers: true}, nil, func(r *harness) {
 				broken := func() {
 					c, err := r.v.Dial(t.Context())
 					if err != nil {
@@ -28,7 +28,7 @@ func TestACommandThatBrokeOffInItsHeadSwallowsNoTicket(t *testing.T) {
 					synctest.Wait()
 				}
 				broken()
-				d := dish("A1")
+				d := orderOf("A1")
 				d.Doubt = true // it was ours, before the start
 				if o := r.printWith(r.t.Context(), r.p, d, nil); o.err != nil {
 					t.Errorf("after % X: %v", head, o.err)

@@ -12,7 +12,7 @@ import (
 	"ticketrail/printer/virtual"
 )
 
-func TestWhatBreaksAndWhatIsKnownThen(t *testing.T) {
+func TestOutcomeAndNextTicketAfterEachFault(t *testing.T) {
 	// The bytes before the ticket: four questions on a connection to a known printer.
 	const questions = 12
 	for _, tt := range []struct {
@@ -30,18 +30,18 @@ func TestWhatBreaksAndWhatIsKnownThen(t *testing.T) {
 		{"ClosedMidTicket", func(v *virtual.Printer) { v.CloseAfter(questions+100, 1) }, "doubt", nil},
 		{"TakesNoMoreMidTicket", func(v *virtual.Printer) { v.StallAfter(questions + 100) }, "doubt", os.ErrDeadlineExceeded},
 		{"SaysNothing", func(v *virtual.Printer) { v.Stall() }, "not ready", nil},
-		{"CableOff", func(v *virtual.Printer) { v.Vanish(true) }, "clean", context.DeadlineExceeded},
+		{"CableOff", func(v *virtual.Printer) { v.Unplug(true) }, "clean", context.DeadlineExceeded},
 		{"PowerCycleMidTicket", func(v *virtual.Printer) {
 			v.Delay(200 * time.Millisecond)
 			later(time.Second, v.PowerCycle)
 		}, "doubt", syscall.ECONNRESET},
 		{"CableOffMidTicket", func(v *virtual.Printer) {
 			v.Delay(200 * time.Millisecond)
-			later(time.Second, func() { v.Vanish(true) })
+			later(time.Second, func() { v.Unplug(true) })
 		}, "doubt", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			inRig(t, virtual.Options{Can: virtual.RealTime | virtual.ProcessID, Kanji: true}, nil, func(r *rig) {
+			withHarness(t, virtual.Options{Can: virtual.RealTime | virtual.ProcessID, Kanji: true}, nil, func(r *harness) {
 				r.want("A1", "confirmed")
 				time.Sleep(time.Minute)
 				tt.breaks(r.v)
@@ -52,9 +52,9 @@ func TestWhatBreaksAndWhatIsKnownThen(t *testing.T) {
 				time.Sleep(time.Minute)
 				r.v.Repair()
 				_ = r.v.Refuse(false)
-				r.v.Vanish(false)
+				r.v.Unplug(false)
 				time.Sleep(time.Minute)
-				again := dish("A2")
+				again := orderOf("A2")
 				again.Doubt = o.inDoubt
 				if o := r.printWith(r.t.Context(), r.p, again, nil); o.kind() != "confirmed" {
 					t.Errorf("the next one: %s: %v", o.kind(), o.err)
@@ -72,11 +72,11 @@ func TestWhatBreaksAndWhatIsKnownThen(t *testing.T) {
 	}
 }
 
-func TestWithoutBeginNoTicketByteGoesOutWhateverThePrinterCan(t *testing.T) {
-	for _, can := range []virtual.Ability{virtual.Everything, talksOnly, 0} {
-		inRig(t, virtual.Options{Can: can, Kanji: true}, nil, func(r *rig) {
+func TestNoTicketByteIsSentIfBeginFails(t *testing.T) {
+	for _, can := range []virtual.Capability{virtual.Everything, realTimeOnly, 0} {
+		withHarness(t, virtual.Options{Can: can, Kanji: true}, nil, func(r *harness) {
 			for range 3 {
-				o := r.printWith(r.t.Context(), r.p, dish("A1"), errDisk)
+				o := r.printWith(r.t.Context(), r.p, orderOf("A1"), errDisk)
 				if !errors.Is(o.err, errDisk) || o.began != 1 {
 					t.Errorf("begun %d times, %v", o.began, o.err)
 				}
@@ -91,31 +91,31 @@ func TestWithoutBeginNoTicketByteGoesOutWhateverThePrinterCan(t *testing.T) {
 	}
 }
 
-func TestAnInterruptionIsPromptAtEveryStep(t *testing.T) {
+func TestACancelledContextEndsEachStepAtOnce(t *testing.T) {
 	stop := errors.New("the daemon stops")
 	for _, tt := range []struct {
 		name   string
 		o      virtual.Options
-		breaks func(r *rig)
+		breaks func(r *harness)
 		want   string
 	}{
-		{"WhileDialling", virtual.Options{Can: virtual.Everything}, func(r *rig) { r.v.PowerOff() }, "clean"},
-		{"WhileAskingHowItIs", virtual.Options{Can: virtual.Everything}, func(r *rig) { r.v.Stall() }, "clean"},
-		{"WhileWriting", virtual.Options{Can: virtual.Everything}, func(r *rig) { r.v.StallAfter(60) }, "doubt"},
-		{"WhileWaitingForTheAnswer", virtual.Options{Can: virtual.Everything, LinesPerSecond: 1}, func(*rig) {}, "doubt"},
-		{"WhileWaitingForAPerson", virtual.Options{Can: virtual.Everything, LinesPerSecond: 10}, func(r *rig) {
+		{"WhileDialling", virtual.Options{Can: virtual.Everything}, func(r *harness) { r.v.PowerOff() }, "clean"},
+		{"WhileAskingHowItIs", virtual.Options{Can: virtual.Everything}, func(r *harness) { r.v.Stall() }, "clean"},
+		{"WhileWriting", virtual.Options{Can: virtual.Everything}, func(r *harness) { r.v.StallAfter(60) }, "doubt"},
+		{"WhileWaitingForTheAnswer", virtual.Options{Can: virtual.Everything, LinesPerSecond: 1}, func(*harness) {}, "doubt"},
+		{"WhileWaitingForAPerson", virtual.Options{Can: virtual.Everything, LinesPerSecond: 10}, func(r *harness) {
 			later(500*time.Millisecond, func() { r.v.Set(virtual.PaperOut, true) })
 		}, "doubt"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.o.Kanji = true
-			inRig(t, tt.o, nil, func(r *rig) {
+			withHarness(t, tt.o, nil, func(r *harness) {
 				r.want("A1", "confirmed")
 				time.Sleep(time.Minute)
 				tt.breaks(r)
 				ctx, cancel := context.WithCancelCause(r.t.Context())
 				later(2*time.Second, func() { cancel(stop) })
-				o := r.printWith(ctx, r.p, dish("A2"), nil)
+				o := r.printWith(ctx, r.p, orderOf("A2"), nil)
 				if o.kind() != tt.want || !errors.Is(o.err, stop) || o.took != 2*time.Second {
 					t.Errorf("%s after %s: %v", o.kind(), o.took, o.err)
 				}
@@ -129,14 +129,14 @@ func TestAnInterruptionIsPromptAtEveryStep(t *testing.T) {
 	}
 }
 
-func TestAnInterruptionWhileItIsAskedWhatItCanIsPrompt(t *testing.T) {
+func TestACancelledContextEndsAProbeAtOnce(t *testing.T) {
 	stop := errors.New("the daemon stops")
 	for after := range 60 {
-		inRig(t, virtual.Options{Can: talksOnly, Kanji: true}, nil, func(r *rig) {
+		withHarness(t, virtual.Options{Can: realTimeOnly, Kanji: true}, nil, func(r *harness) {
 			ctx, cancel := context.WithCancelCause(r.t.Context())
 			d := time.Duration(after)*100*time.Millisecond + time.Millisecond
 			later(d, func() { cancel(stop) })
-			if o := r.printWith(ctx, r.p, dish("A1"), nil); o.err != nil && (o.kind() != "clean" || !errors.Is(o.err, stop) || o.took != d) {
+			if o := r.printWith(ctx, r.p, orderOf("A1"), nil); o.err != nil && (o.kind() != "clean" || !errors.Is(o.err, stop) || o.took != d) {
 				t.Errorf("%s after %s, want %s: %v", o.kind(), o.took, d, o.err)
 			}
 			cancel(nil)

@@ -7,14 +7,14 @@ import (
 )
 
 // Ability is what a printer can tell, as a set. None is a printer that never says a word.
-type Ability uint8
+type Capability uint8
 
 const (
-	RealTime    Ability = 1 << iota // DLE EOT n, answered at reception
-	ASB                             // GS a n: status pushed at every change
-	StatusQuery                     // GS r n, answered in its turn
-	ProcessID                       // GS ( H: says which data have been printed
-	Identify                        // GS I n: who it is
+	RealTime    Capability = 1 << iota // DLE EOT n, answered at reception
+	ASB                                // GS a n: status pushed at every change
+	StatusQuery                        // GS r n, answered in its turn
+	ProcessID                          // GS ( H: says which data have been printed
+	Identify                           // GS I n: who it is
 
 	Everything = RealTime | ASB | StatusQuery | ProcessID | Identify
 )
@@ -52,7 +52,7 @@ func WrongID(right []byte) []byte {
 }
 
 // Babble answers everything with bytes that are no answer at all.
-func Babble([]byte) []byte { return []byte("\xff\xfe\xc3\xa9OK\r\n\x7f") }
+func Garbage([]byte) []byte { return []byte("\xff\xfe\xc3\xa9OK\r\n\x7f") }
 
 // answer sends the right answer to c, or what this printer says in its place.
 func (p *Printer) answer(c *client, right []byte) {
@@ -83,7 +83,7 @@ func (p *Printer) query(c *client, b []byte) {
 			p.answer(c, processed(b[7:11]))
 		}
 	case b[0] == gs && b[1] == 'a':
-		p.automatic(c, b[2])
+		p.setASB(c, b[2])
 	}
 }
 
@@ -127,7 +127,7 @@ func (p *Printer) settleFence(c *client, id []byte) {
 
 // atReception carries out what does not wait for its turn. It looks at the bytes as they
 // come in, images included, as printers do: bits that look like DLE EOT are obeyed.
-func (p *Printer) atReception(c *client, b []byte) {
+func (p *Printer) atReceipt(c *client, b []byte) {
 	for _, v := range b {
 		copy(c.last[:], c.last[1:])
 		c.last[len(c.last)-1] = v

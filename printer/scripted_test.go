@@ -15,15 +15,15 @@ import (
 )
 
 // A scripted printer answers as it is told, byte by byte: what a virtual one never would.
-type scripted struct {
+type scriptedPrinter struct {
 	// answer is what it says when it has read what is new: all of this connection so far.
-	answer func(s *scripted, c net.Conn, all string)
+	answer func(s *scriptedPrinter, c net.Conn, all string)
 
 	mu    sync.Mutex
 	heard []string // of each connection
 }
 
-func (s *scripted) Dial(context.Context) (transport.Conn, error) {
+func (s *scriptedPrinter) Dial(context.Context) (transport.Conn, error) {
 	ours, theirs := net.Pipe()
 	s.mu.Lock()
 	at := len(s.heard)
@@ -48,13 +48,13 @@ func (s *scripted) Dial(context.Context) (transport.Conn, error) {
 	return &scriptedConn{ours}, nil
 }
 
-func (s *scripted) all() string {
+func (s *scriptedPrinter) all() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return strings.Join(s.heard, "")
 }
 
-func (s *scripted) clients() int {
+func (s *scriptedPrinter) clients() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.heard)
@@ -68,7 +68,7 @@ func (c *scriptedConn) Finish(context.Context) error { return nil }
 func last(all, question string) bool { return strings.HasSuffix(all, question) }
 
 // healthy answers DLE EOT, one byte at a time.
-func healthy(c net.Conn, all string) bool {
+func answerStatus(c net.Conn, all string) bool {
 	for n := range 4 {
 		if last(all, "\x10\x04"+string(rune(n+1))) {
 			_, _ = c.Write([]byte{0x12})
@@ -79,7 +79,7 @@ func healthy(c net.Conn, all string) bool {
 }
 
 // echo is the answer to the process id that all ends with.
-func echo(all string) []byte {
+func idReply(all string) []byte {
 	i := strings.LastIndex(all, "\x1d(H\x06\x0000")
 	if i < 0 || len(all) != i+11 {
 		return nil
@@ -87,17 +87,17 @@ func echo(all string) []byte {
 	return []byte("7\"" + all[i+7:] + "\x00")
 }
 
-func scriptedRig(t *testing.T, s *scripted) *rig {
-	return newRig(t, nil, s, nil)
+func newScriptedHarness(t *testing.T, s *scriptedPrinter) *harness {
+	return newHarness(t, nil, s, nil)
 }
 
-func TestRepliesMayComeInPiecesAndAmongOthers(t *testing.T) {
+func TestRepliesAreReadInPiecesAndMixed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &scripted{answer: func(_ *scripted, c net.Conn, all string) {
-			if healthy(c, all) {
+		s := &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
+			if answerStatus(c, all) {
 				return
 			}
-			id := echo(all)
+			id := idReply(all)
 			if id == nil {
 				return
 			}
@@ -106,7 +106,7 @@ func TestRepliesMayComeInPiecesAndAmongOthers(t *testing.T) {
 				_, _ = c.Write(piece)
 			}
 		}}
-		r := scriptedRig(t, s)
+		r := newScriptedHarness(t, s)
 		defer r.d.Release()
 		for range 3 {
 			r.want("A1", "confirmed")
@@ -114,18 +114,18 @@ func TestRepliesMayComeInPiecesAndAmongOthers(t *testing.T) {
 	})
 }
 
-func TestAnIDNobodyHereSentIsAnotherProgram(t *testing.T) {
+func TestAnUnknownIDIsReportedAsAnotherProgram(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &scripted{answer: func(_ *scripted, c net.Conn, all string) {
-			if !healthy(c, all) {
-				if id := echo(all); id != nil {
+		s := &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
+			if !answerStatus(c, all) {
+				if id := idReply(all); id != nil {
 					_, _ = c.Write([]byte("7\"P001\x007\"P002\x00"))
 					_, _ = c.Write(id)
 					_, _ = c.Write(id) // twice is no other program
 				}
 			}
 		}}
-		r := scriptedRig(t, s)
+		r := newScriptedHarness(t, s)
 		defer r.d.Release()
 		r.want("A1", "confirmed") // probe, ticket and cut: three questions, six strangers
 		synctest.Wait()
@@ -141,21 +141,21 @@ func TestAnIDNobodyHereSentIsAnotherProgram(t *testing.T) {
 	})
 }
 
-func TestAnotherIDThanTheTicketsProvesNothing(t *testing.T) {
+func TestTheIDOfAnEarlierTicketProvesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var old []byte
-		s := &scripted{answer: func(_ *scripted, c net.Conn, all string) {
-			if healthy(c, all) {
+		s := &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
+			if answerStatus(c, all) {
 				return
 			}
-			if id := echo(all); old == nil {
+			if id := idReply(all); old == nil {
 				old = id
 				_, _ = c.Write(id)
 			} else if id != nil {
 				_, _ = c.Write(old) // an answer that it has already given
 			}
 		}}
-		r := scriptedRig(t, s)
+		r := newScriptedHarness(t, s)
 		defer r.d.Release()
 		r.want("A1", "doubt")
 		if r.d.Status().Foreign != 0 {
@@ -164,12 +164,12 @@ func TestAnotherIDThanTheTicketsProvesNothing(t *testing.T) {
 	})
 }
 
-func TestAnAnswerThatComesAfterItsTimeIsNotTakenForTheNext(t *testing.T) {
+func TestALateAnswerIsNotTakenForTheNextOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &scripted{}
+		s := &scriptedPrinter{}
 		slow := false
-		s.answer = func(_ *scripted, c net.Conn, all string) {
-			if id := echo(all); id != nil {
+		s.answer = func(_ *scriptedPrinter, c net.Conn, all string) {
+			if id := idReply(all); id != nil {
 				_, _ = c.Write(id)
 				return
 			}
@@ -187,7 +187,7 @@ func TestAnAnswerThatComesAfterItsTimeIsNotTakenForTheNext(t *testing.T) {
 				later(d, func() { _, _ = c.Write([]byte{b}) })
 			}
 		}
-		r := scriptedRig(t, s)
+		r := newScriptedHarness(t, s)
 		defer r.d.Release()
 		r.want("A1", "confirmed")
 		time.Sleep(time.Minute)
@@ -200,15 +200,15 @@ func TestAnAnswerThatComesAfterItsTimeIsNotTakenForTheNext(t *testing.T) {
 	})
 }
 
-func TestPaperThatEndsWithTheTicketIsNoProof(t *testing.T) {
+func TestAnAnswerWithPaperOutIsNoProof(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		paper := byte(0)
-		s := &scripted{answer: func(_ *scripted, c net.Conn, all string) {
-			if !healthy(c, all) && strings.Contains(all[max(0, len(all)-14):], "\x1dr\x01") {
+		s := &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
+			if !answerStatus(c, all) && strings.Contains(all[max(0, len(all)-14):], "\x1dr\x01") {
 				_, _ = c.Write([]byte{paper})
 			}
 		}}
-		r := scriptedRig(t, s)
+		r := newScriptedHarness(t, s)
 		defer r.d.Release()
 		r.want("A1", "processed")
 		paper = 0x0c
@@ -220,15 +220,15 @@ func TestPaperThatEndsWithTheTicketIsNoProof(t *testing.T) {
 	})
 }
 
-func TestAPrinterThatHangsUpWhenAskedGetsItsTicketsInTheEnd(t *testing.T) {
+func TestAPrinterThatDropsEachProbeGetsItsTicketsUnprobed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &scripted{}
-		s.answer = func(_ *scripted, c net.Conn, all string) {
-			if !healthy(c, all) && strings.Contains(all, "\x1d(H") {
+		s := &scriptedPrinter{}
+		s.answer = func(_ *scriptedPrinter, c net.Conn, all string) {
+			if !answerStatus(c, all) && strings.Contains(all, "\x1d(H") {
 				_ = c.Close()
 			}
 		}
-		r := scriptedRig(t, s)
+		r := newScriptedHarness(t, s)
 		defer r.d.Release()
 		for range 3 {
 			r.want("A1", "clean")
@@ -237,10 +237,10 @@ func TestAPrinterThatHangsUpWhenAskedGetsItsTicketsInTheEnd(t *testing.T) {
 	})
 }
 
-func TestAWireWithoutAWayBackIsUsedQuietly(t *testing.T) {
+func TestAOneWayConnectionIsProbedOnceAndNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &scripted{}
-		r := newRig(t, nil, oneWay{s}, nil)
+		s := &scriptedPrinter{}
+		r := newHarness(t, nil, oneWay{s}, nil)
 		defer r.d.Release()
 		for range 2 {
 			if o := r.want("A1", "sent"); o.took > 0 {
@@ -258,10 +258,10 @@ func TestAWireWithoutAWayBackIsUsedQuietly(t *testing.T) {
 }
 
 // oneWay is a wire on which a read ends at once, as files are.
-type oneWay struct{ *scripted }
+type oneWay struct{ *scriptedPrinter }
 
 func (o oneWay) Dial(ctx context.Context) (transport.Conn, error) {
-	c, err := o.scripted.Dial(ctx)
+	c, err := o.scriptedPrinter.Dial(ctx)
 	return oneWayConn{c}, err
 }
 
@@ -269,16 +269,16 @@ type oneWayConn struct{ transport.Conn }
 
 func (oneWayConn) Read([]byte) (int, error) { return 0, io.EOF }
 
-func TestIDsAreFresh(t *testing.T) {
+func TestEachFenceHasAnIDOfItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &scripted{answer: func(_ *scripted, c net.Conn, all string) {
-			if !healthy(c, all) {
-				if id := echo(all); id != nil {
+		s := &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
+			if !answerStatus(c, all) {
+				if id := idReply(all); id != nil {
 					_, _ = c.Write(id)
 				}
 			}
 		}}
-		r := scriptedRig(t, s)
+		r := newScriptedHarness(t, s)
 		defer r.d.Release()
 		for range 20 {
 			r.want("A1", "confirmed")
@@ -304,24 +304,24 @@ func TestIDsAreFresh(t *testing.T) {
 }
 
 // interrupting is a wire on which the daemon stops when the printer proves the first ticket.
-type interrupting struct {
+type cancellingDialer struct {
 	transport.Dialer
 	stop context.CancelFunc
 }
 
-func (i interrupting) Dial(ctx context.Context) (transport.Conn, error) {
+func (i cancellingDialer) Dial(ctx context.Context) (transport.Conn, error) {
 	c, err := i.Dialer.Dial(ctx)
-	return &interruptingConn{Conn: c, stop: i.stop}, err
+	return &cancellingConn{Conn: c, stop: i.stop}, err
 }
 
-type interruptingConn struct {
+type cancellingConn struct {
 	transport.Conn
 	stop   context.CancelFunc
 	echoes int
 }
 
 // Read stops the daemon as it hands over the second id: the first was the probe's.
-func (c *interruptingConn) Read(b []byte) (int, error) {
+func (c *cancellingConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if strings.Contains(string(b[:n]), "7\"") {
 		if c.echoes++; c.echoes == 2 {

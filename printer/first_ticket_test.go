@@ -9,7 +9,7 @@ import (
 )
 
 // breakOffInAnImage leaves a printer waiting for the rest of one.
-func breakOffInAnImage(t *testing.T, v *virtual.Printer) {
+func sendHalfAnImage(t *testing.T, v *virtual.Printer) {
 	t.Helper()
 	c, err := v.Dial(t.Context())
 	if err != nil {
@@ -25,13 +25,13 @@ func breakOffInAnImage(t *testing.T, v *virtual.Printer) {
 // A crash, or a reload that changes how a printer is talked to, in the middle of an image: the
 // printer waits for the rest of it, and the ticket that was in doubt is not the next one, for it
 // is held or another station's.
-func TestTheFirstTicketIsNotSwallowedByWhatCameBeforeTheStart(t *testing.T) {
-	for can, want := range map[virtual.Ability]string{virtual.Everything: "confirmed", statusOnly: "processed", 0: "sent"} {
+func TestTheFirstTicketAfterAStartFollowsPadding(t *testing.T) {
+	for can, want := range map[virtual.Capability]string{virtual.Everything: "confirmed", statusOnly: "processed", 0: "sent"} {
 		synctest.Test(t, func(t *testing.T) {
 			v := virtual.New(virtual.Options{Can: can, Kanji: true})
-			r := newRig(t, v, v, nil)
+			r := newHarness(t, v, v, nil)
 			defer r.d.Release()
-			breakOffInAnImage(t, v)
+			sendHalfAnImage(t, v)
 			r.want("A1", want)
 			r.want("A2", want)
 			if got := r.paper(); got != "A1 A2" {

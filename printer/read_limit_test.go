@@ -16,34 +16,34 @@ import (
 )
 
 // A flood is a wire on which there is always something more to read.
-type flood struct {
+type endlessDialer struct {
 	transport.Dialer
-	say   func(n int64) []byte
+	next  func(n int64) []byte
 	reads atomic.Int64
 }
 
-func (f *flood) Dial(ctx context.Context) (transport.Conn, error) {
+func (f *endlessDialer) Dial(ctx context.Context) (transport.Conn, error) {
 	c, err := f.Dialer.Dial(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &floodConn{Conn: c, f: f}, nil
+	return &endlessConn{Conn: c, f: f}, nil
 }
 
-type floodConn struct {
+type endlessConn struct {
 	transport.Conn
-	f      *flood
+	f      *endlessDialer
 	closed atomic.Bool
 }
 
-func (c *floodConn) Read(b []byte) (int, error) {
+func (c *endlessConn) Read(b []byte) (int, error) {
 	if c.closed.Load() {
 		return 0, net.ErrClosed
 	}
-	return copy(b, c.f.say(c.f.reads.Add(1))), nil
+	return copy(b, c.f.next(c.f.reads.Add(1))), nil
 }
 
-func (c *floodConn) Close() error {
+func (c *endlessConn) Close() error {
 	c.closed.Store(true)
 	return c.Conn.Close()
 }
@@ -51,7 +51,7 @@ func (c *floodConn) Close() error {
 func same(b []byte) func(int64) []byte { return func(int64) []byte { return b } }
 
 // In a bubble a reader that never rests stops the clock: such a test does not end.
-func TestAPrinterThatNeverStopsTalkingCostsLittle(t *testing.T) {
+func TestAPrinterThatNeverStopsSendingIsReadSlowly(t *testing.T) {
 	block := make([]byte, 512)
 	for i := range block {
 		block[i] = 'x'
@@ -71,8 +71,8 @@ func TestAPrinterThatNeverStopsTalkingCostsLittle(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				v := virtual.New(virtual.Options{Kanji: true})
-				f := &flood{Dialer: v, say: say}
-				r := newRig(t, v, f, func(d *printer.DeviceOptions, _ *printer.Options) { d.WaitForPerson = time.Minute })
+				f := &endlessDialer{Dialer: v, next: say}
+				r := newHarness(t, v, f, func(d *printer.DeviceOptions, _ *printer.Options) { d.WaitForPerson = time.Minute })
 				start := time.Now()
 				for range 3 {
 					o := r.print("A1")

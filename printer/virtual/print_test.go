@@ -59,7 +59,7 @@ func code(text string, module byte) string {
 }
 
 // alone prints b on a printer of its own and wants one ticket without offences.
-func alone(t *testing.T, o virtual.Options, b string) (out virtual.Ticket) {
+func printAlone(t *testing.T, o virtual.Options, b string) (out virtual.Ticket) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		p := virtual.New(o)
@@ -72,10 +72,10 @@ func alone(t *testing.T, o virtual.Options, b string) (out virtual.Ticket) {
 	return out
 }
 
-func TestImagesAndCodesComeOut(t *testing.T) {
+func TestImagesAndQRCodesArePrinted(t *testing.T) {
 	bits := checkers(64, 16)
 	for name, b := range map[string]string{"GS v 0": bitImage(64, 16, bits), "GS ( L": graphics(64, 16, bits)} {
-		got := alone(t, virtual.Options{Dots: 96}, "\x1b@above\n"+b+"below\n"+code("id 7", 4)+"\x1dV\x00")
+		got := printAlone(t, virtual.Options{Dots: 96}, "\x1b@above\n"+b+"below\n"+code("id 7", 4)+"\x1dV\x00")
 		if want := "above\n▒▒ 64x16\nbelow\n▒▒ QR id 7\n"; got.Text != want {
 			t.Errorf("%s: text %q, want %q", name, got.Text, want)
 		}
@@ -89,7 +89,7 @@ func TestImagesAndCodesComeOut(t *testing.T) {
 	}
 }
 
-func TestImagesCodesAndNoisesArePoliced(t *testing.T) {
+func TestErrorsInImagesQRCodesAndBuzzesAreRecorded(t *testing.T) {
 	for _, tt := range []struct{ name, bytes, want string }{
 		{"AnImageThatIsTooWide", bitImage(72, 1, checkers(72, 1)), "72 dots is wider than the 64"},
 		{"AnImageWithoutRows", "\x1dv0\x00\x01\x00\x00\x00", "is no image"},
@@ -111,7 +111,7 @@ func TestImagesCodesAndNoisesArePoliced(t *testing.T) {
 	}
 }
 
-func TestEachROMHasItsLetters(t *testing.T) {
+func TestEachTwoByteROMPrintsItsCharacters(t *testing.T) {
 	for _, tt := range []struct {
 		rom  profile.TwoByte
 		code encoding.Encoding
@@ -130,15 +130,15 @@ func TestEachROMHasItsLetters(t *testing.T) {
 		if tt.rom == profile.ShiftJIS {
 			start += "\x1cC\x01"
 		}
-		got := alone(t, virtual.Options{TwoByte: tt.rom}, start+"caf\x82 \x1c&"+b+"\x1c. \x82\n\x1dV\x00")
+		got := printAlone(t, virtual.Options{TwoByte: tt.rom}, start+"caf\x82 \x1c&"+b+"\x1c. \x82\n\x1dV\x00")
 		if want := "café " + tt.text + " é\n"; got.Text != want {
 			t.Errorf("%s: %q, want %q", tt.rom, got.Text, want)
 		}
 	}
 }
 
-func TestNoisesAreOnRecord(t *testing.T) {
-	got := alone(t, virtual.Options{Drawer: true}, "\x1b@\x1b(A\x03\x00a\x01\x02\x1bB\x03\x02\x1bp\x00\x32\x64text\n\x1dV\x00")
+func TestBuzzesAreRecorded(t *testing.T) {
+	got := printAlone(t, virtual.Options{Drawer: true}, "\x1b@\x1b(A\x03\x00a\x01\x02\x1bB\x03\x02\x1bp\x00\x32\x64text\n\x1dV\x00")
 	var times []int
 	for _, b := range got.Buzzes {
 		times = append(times, b.Times)
@@ -148,7 +148,7 @@ func TestNoisesAreOnRecord(t *testing.T) {
 	}
 }
 
-func TestAHalfReceivedImageSwallowsTheNextTicketUnlessItIsPadded(t *testing.T) {
+func TestAnIncompleteImageSwallowsTheNextTicketUnlessPaddingIsSent(t *testing.T) {
 	half := bitImage(64, 48, checkers(64, 48))[:100]
 	for _, tt := range []struct{ name, pad, text, problem string }{
 		{"Unpadded", "", "▒▒ 64x48\n", "swallowed"},
@@ -156,8 +156,8 @@ func TestAHalfReceivedImageSwallowsTheNextTicketUnlessItIsPadded(t *testing.T) {
 		{"AskedHowItIs", "\x10\x04\x01\x10\x04\x04" + strings.Repeat("\x00", 400), "▒▒ 64x48\nticket\n", ""},
 	} {
 		bubble(t, tt.name, virtual.Options{}, func(t *testing.T, p *virtual.Printer) {
-			c := call(t, p)
-			c.say("first\n" + half)
+			c := connect(t, p)
+			c.send("first\n" + half)
 			_ = c.c.Close()
 			synctest.Wait()
 			send(t, p, tt.pad+"\x1b@ticket\n\x1dV\x42\x00"+strings.Repeat("\x00", 400))
@@ -172,11 +172,11 @@ func TestAHalfReceivedImageSwallowsTheNextTicketUnlessItIsPadded(t *testing.T) {
 	}
 }
 
-func TestAPrinterThatRemembersIsWhereTheLastClientLeftIt(t *testing.T) {
+func TestRemembersKeepsSettingsBetweenClients(t *testing.T) {
 	for remembers, want := range map[bool]string{false: "AB\n", true: "B\n"} {
 		bubble(t, fmt.Sprint(remembers), virtual.Options{Remembers: remembers}, func(t *testing.T, p *virtual.Printer) {
-			c := call(t, p)
-			c.say("\x1dB\x01one\n\x1d!")
+			c := connect(t, p)
+			c.send("\x1dB\x01one\n\x1d!")
 			_ = c.c.Close()
 			synctest.Wait()
 			got := send(t, p, "AB\n")
@@ -188,17 +188,17 @@ func TestAPrinterThatRemembersIsWhereTheLastClientLeftIt(t *testing.T) {
 	}
 }
 
-func TestWithoutACutterACutIsAnOffence(t *testing.T) {
+func TestWithoutACutterACutIsAProblem(t *testing.T) {
 	p, _ := profile.Lookup("epson-tm-u220")
 	synctest.Test(t, func(t *testing.T) {
-		v := virtual.New(virtual.Like(p))
+		v := virtual.New(virtual.OptionsFor(p))
 		if got := send(t, v, "ok\n\x1dV\x00"); len(got) != 1 || got[0].End != virtual.Closed || len(v.Problems()) != 1 {
 			t.Errorf("got %+v, problems %q", got, v.Problems())
 		}
 	})
 }
 
-func TestThePictureOfATicketIsWhatThePaperLooksLike(t *testing.T) {
+func TestThePictureMatchesTheGoldenFile(t *testing.T) {
 	b80, _ := profile.Lookup("generic-80mm")
 	u220, _ := profile.Lookup("epson-tm-u220b")
 	chinese, _ := profile.Lookup("generic-58mm")
@@ -219,8 +219,8 @@ func TestThePictureOfATicketIsWhatThePaperLooksLike(t *testing.T) {
 		{"chinese", "\x1b@\x1c.caf\x82\n\x1c&" + gb + "\x1c. x\n\x1d!\x11\x1c&" + gb + "\x1c.\n", chinese},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			o := virtual.Like(tt.p)
-			ticket := alone(t, o, tt.bytes)
+			o := virtual.OptionsFor(tt.p)
+			ticket := printAlone(t, o, tt.bytes)
 			file := filepath.Join("testdata", tt.name+".png")
 			if *update {
 				if err := os.WriteFile(file, ticket.PNG(0), 0o644); err != nil {
@@ -243,7 +243,7 @@ func TestThePictureOfATicketIsWhatThePaperLooksLike(t *testing.T) {
 	}
 }
 
-func TestAPictureCanBeMadeOfAnything(t *testing.T) {
+func TestAnEmptyTicketHasAPicture(t *testing.T) {
 	for _, tk := range []virtual.Ticket{{}, {Text: "x\n", Lines: []virtual.Line{{{Text: "x"}}}}} {
 		if p := tk.Picture(0); p.Bounds().Empty() {
 			t.Error("an empty picture")

@@ -68,7 +68,7 @@ func lineSuite(t *testing.T, address func(path string) string) {
 			return transporttest.Printer{Dialer: open(t, address(line.path)), Received: p.atLeast, Say: line.say(t)}
 		},
 		Stuck: func(t *testing.T) transport.Dialer { return open(t, address(newPty(t).path)) },
-		Leaving: func(t *testing.T) transport.Dialer {
+		Breaking: func(t *testing.T) transport.Dialer {
 			line := newPty(t)
 			go func() {
 				_, _ = io.ReadFull(line.printer, make([]byte, 1000))
@@ -84,7 +84,7 @@ func lineSuite(t *testing.T, address func(path string) string) {
 	}.Run(t)
 }
 
-func TestASerialLineIsATransport(t *testing.T) {
+func TestSerialMeetsTheSuite(t *testing.T) {
 	for _, flow := range []string{"none", "rtscts", "xonxoff"} {
 		t.Run(flow, func(t *testing.T) {
 			lineSuite(t, func(path string) string { return "serial://" + path + "?baud=19200&flow=" + flow })
@@ -92,11 +92,11 @@ func TestASerialLineIsATransport(t *testing.T) {
 	}
 }
 
-func TestATerminalLineIsADevice(t *testing.T) {
+func TestTTYOpenedAsAFileMeetsTheSuite(t *testing.T) {
 	lineSuite(t, func(path string) string { return "file://" + path })
 }
 
-func TestASerialLineIsSetAsTheAddressSays(t *testing.T) {
+func TestSerialSettingsFollowTheAddress(t *testing.T) {
 	const bits = unix.CSIZE | unix.CSTOPB | unix.PARENB | unix.PARODD | unix.CRTSCTS | unix.CBAUD
 	for query, want := range map[string]struct{ cflag, iflag uint32 }{
 		"baud=9600":                                        {unix.B9600 | unix.CS8, 0},
@@ -133,7 +133,7 @@ func TestASerialLineIsSetAsTheAddressSays(t *testing.T) {
 }
 
 // Two settings in turn: nothing of the first is left.
-func TestASerialLineForgetsWhatItWasSetTo(t *testing.T) {
+func TestSerialSettingsOfAnEarlierDialAreReplaced(t *testing.T) {
 	p := newPty(t)
 	for _, flow := range []string{"xonxoff", "rtscts", "none"} {
 		c := dialed(t, open(t, "serial://"+p.path+"?baud=9600&flow="+flow))
@@ -148,7 +148,7 @@ func TestASerialLineForgetsWhatItWasSetTo(t *testing.T) {
 	}
 }
 
-func TestXOFFStopsTheLineAndIsNoAnswer(t *testing.T) {
+func TestXOFFStopsWritingAndIsNotRead(t *testing.T) {
 	p := newPty(t)
 	c := dialed(t, open(t, "serial://"+p.path+"?baud=9600&flow=xonxoff"))
 	say, b := p.say(t), make([]byte, 1)
@@ -175,7 +175,7 @@ func TestXOFFStopsTheLineAndIsNoAnswer(t *testing.T) {
 	transport.Got(t, p.printer, "ticket")
 }
 
-func TestALineThatCannotShowDSRSaysWhatElseThereIs(t *testing.T) {
+func TestTheErrorOfAMissingDSRNamesTheOtherSettings(t *testing.T) {
 	p := newPty(t)
 	_, err := open(t, "serial://"+p.path+"?baud=9600&flow=dtrdsr").Dial(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "use flow=rtscts, xonxoff or none") {
@@ -183,7 +183,7 @@ func TestALineThatCannotShowDSRSaysWhatElseThereIs(t *testing.T) {
 	}
 }
 
-func TestAUnpluggedLineSaysSo(t *testing.T) {
+func TestTheErrorOfAnUnpluggedTTYSaysSo(t *testing.T) {
 	for _, scheme := range []string{"file://%s", "serial://%s?baud=9600"} {
 		p := newPty(t)
 		c := dialed(t, open(t, strings.Replace(scheme, "%s", p.path, 1)))
@@ -202,7 +202,7 @@ func TestAUnpluggedLineSaysSo(t *testing.T) {
 }
 
 // The link is what udev keeps for a printer; it leads elsewhere after a replug.
-func TestALinkIsFollowedAtEachDial(t *testing.T) {
+func TestASymbolicLinkIsResolvedAtEachDial(t *testing.T) {
 	dir := t.TempDir()
 	for _, scheme := range []string{"file://", "serial://"} {
 		link := filepath.Join(dir, strings.TrimSuffix(scheme, "://"))

@@ -15,7 +15,7 @@ func (d *decoder) cut(feed int) {
 		d.problem("a cut, and this printer is torn by hand")
 		return
 	}
-	d.tear(Cut, feed)
+	d.finishTicket(Cut, feed)
 }
 
 // end is the end of the connection.
@@ -30,21 +30,21 @@ func (d *decoder) end(e End) {
 		d.newline()
 	}
 	pending := d.pending
-	keep := d.o.Remembers || len(pending) > 1 && extent(pending) > len(pending) && lengthy(pending)
+	keep := d.o.Remembers || len(pending) > 1 && commandLength(pending) > len(pending) && hasData(pending)
 	was := d.setting
-	d.finish(e)
+	d.endClient(e)
 	if keep && len(pending) > 0 {
-		d.pending, d.kept, d.astray = pending, len(pending), true
+		d.pending, d.foreign, d.resyncing = pending, len(pending), true
 	}
 	if d.o.Remembers {
 		d.setting = was
-		d.astray = d.astray || e == Broken
+		d.resyncing = d.resyncing || e == Broken
 	}
 }
 
 // lengthy says that b is a command with data, for which printers wait whatever happens to
 // the client that sent it.
-func lengthy(b []byte) bool {
+func hasData(b []byte) bool {
 	return b[0] == gs && (b[1] == 'v' || b[1] == '(' || b[1] == '8') || b[0] == esc && b[1] == '*'
 }
 
@@ -52,16 +52,16 @@ func lengthy(b []byte) bool {
 // been printed is lost.
 func (d *decoder) powerOff(e End) {
 	d.line = nil
-	d.finish(e)
-	d.astray = false
+	d.endClient(e)
+	d.resyncing = false
 }
 
 // finish brings out what is on the paper, if anything, and forgets the client.
-func (d *decoder) finish(e End) {
+func (d *decoder) endClient(e End) {
 	if slices.ContainsFunc(d.t.Lines, func(l Line) bool { return len(l) > 0 }) {
-		d.tear(e, 0)
+		d.finishTicket(e, 0)
 	}
-	d.t, d.pending, d.kept = Ticket{}, nil, 0
+	d.t, d.pending, d.foreign = Ticket{}, nil, 0
 	d.reset()
 }
 
@@ -81,7 +81,7 @@ func (d *decoder) cuts(b byte) bool {
 }
 
 // tear brings out what is on the paper.
-func (d *decoder) tear(e End, feed int) {
+func (d *decoder) finishTicket(e End, feed int) {
 	t := d.t
 	d.t = Ticket{}
 	n := len(t.Lines)

@@ -9,7 +9,7 @@ import (
 
 // Like is a printer of a model: its paper, its letters, its cutter, and the answers it
 // can be expected to give.
-func Like(p profile.Profile) Options {
+func OptionsFor(p profile.Profile) Options {
 	pages := make(map[byte]string, len(p.CodePages))
 	for _, c := range p.CodePages {
 		pages[c.Number] = c.Name

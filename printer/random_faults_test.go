@@ -13,8 +13,8 @@ import (
 )
 
 // An evening is a kitchen's worth of accidents on one printer.
-type evening struct {
-	*rig
+type faultyEvening struct {
+	*harness
 	rng  *rand.Rand
 	held map[string]bool
 	sent map[string]bool // taken by the printer, which said no more
@@ -22,7 +22,7 @@ type evening struct {
 }
 
 // accident makes something happen in a while, and has it put right later.
-func (e *evening) accident() {
+func (e *faultyEvening) accident() {
 	v, at := e.v, time.Duration(e.rng.IntN(4000))*time.Millisecond
 	over := at + time.Duration(1+e.rng.IntN(400))*time.Second
 	set := func(c virtual.Condition) {
@@ -57,8 +57,8 @@ func (e *evening) accident() {
 		later(at, func() { _ = v.Refuse(true) })
 		later(over, func() { _ = v.Refuse(false) })
 	case 9:
-		later(at, func() { v.Vanish(true) })
-		later(over, func() { v.Vanish(false) })
+		later(at, func() { v.Unplug(true) })
+		later(over, func() { v.Unplug(false) })
 	case 10:
 		later(at, v.PowerOff)
 		later(over, v.PowerOn)
@@ -67,8 +67,8 @@ func (e *evening) accident() {
 
 // serve does what a line does with a ticket: again until it is out, marked once it is in
 // doubt, held when the marked one is in doubt too.
-func (e *evening) serve(name string) {
-	d := dish(name)
+func (e *faultyEvening) serve(name string) {
+	d := orderOf(name)
 	for try := range 500 {
 		if try%20 == 19 {
 			e.v.Set(virtual.CutterJam, false) // it jams at a cut, which may be after its accident is over
@@ -93,8 +93,8 @@ func (e *evening) serve(name string) {
 	e.t.Errorf("%s never came out", name)
 }
 
-func TestWhateverHappensEachTicketIsOnPaperAndEachCopyAfterTheFirstIsMarked(t *testing.T) {
-	abilities := []virtual.Ability{
+func TestUnderRandomFaultsEachTicketPrintsAndEachRepeatIsMarked(t *testing.T) {
+	abilities := []virtual.Capability{
 		virtual.Everything, statusOnly, virtual.RealTime | virtual.ProcessID, virtual.RealTime | virtual.StatusQuery, 0,
 	}
 	for seed := range uint64(100) {
@@ -105,7 +105,7 @@ func TestWhateverHappensEachTicketIsOnPaperAndEachCopyAfterTheFirstIsMarked(t *t
 		}
 		synctest.Test(t, func(t *testing.T) {
 			v := virtual.New(o)
-			e := &evening{rig: newRig(t, v, v, nil), rng: rng, held: map[string]bool{}, sent: map[string]bool{}}
+			e := &faultyEvening{harness: newHarness(t, v, v, nil), rng: rng, held: map[string]bool{}, sent: map[string]bool{}}
 			for i := range 12 {
 				if rng.IntN(2) == 0 {
 					e.accident()
@@ -124,7 +124,7 @@ func TestWhateverHappensEachTicketIsOnPaperAndEachCopyAfterTheFirstIsMarked(t *t
 
 // check is the two promises: what was claimed to be printed is on paper, and no copy after
 // the first, and none after the second, comes without being asked for.
-func (e *evening) check(what string) {
+func (e *faultyEvening) check(what string) {
 	e.t.Helper()
 	got := e.paper()
 	for i := range 12 {

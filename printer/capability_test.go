@@ -15,24 +15,24 @@ import (
 	"ticketrail/queue/kv/kvtest"
 )
 
-func TestWhatAPrinterCanIsRemembered(t *testing.T) {
+func TestTheCapabilityIsStoredAndNotProbedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		v := virtual.New(talkative())
-		r := newRig(t, v, v, nil)
+		v := virtual.New(answersAll())
+		r := newHarness(t, v, v, nil)
 		r.want("A1", "confirmed")
 		r.d.Release()
-		probed := v.Taken()
+		probed := v.BytesRead()
 		// A restart: it is asked how it is, and no more.
 		d := printer.NewDevice(r.dev)
 		defer d.Release()
 		p := printer.NewPaper(printer.Options{Name: "grill", Profile: mustProfile(t), Device: d})
-		if o := r.printWith(t.Context(), p, dish("A1"), nil); o.kind() != "confirmed" {
+		if o := r.printWith(t.Context(), p, orderOf("A1"), nil); o.kind() != "confirmed" {
 			t.Error(o.err)
 		}
-		if n := v.Taken() - probed; n >= probed {
+		if n := v.BytesRead() - probed; n >= probed {
 			t.Errorf("%d bytes before, %d after: it was probed again", probed, n)
 		}
-		if d.Status().Probed.IsZero() || d.Status().Ability != "confirmed" || r.mem.Writes() != 1 {
+		if d.Status().Probed.IsZero() || d.Status().Capability != "confirmed" || r.mem.Writes() != 1 {
 			t.Errorf("%+v, %d writes", d.Status(), r.mem.Writes())
 		}
 	})
@@ -47,7 +47,7 @@ func mustProfile(t *testing.T) profile.Profile {
 	return p
 }
 
-func TestAStoreThatFailsOrLiesKeepsNoTicketBack(t *testing.T) {
+func TestADamagedOrFailingStoreDelaysNoTicket(t *testing.T) {
 	for name, damage := range map[string]func(s *kvtest.Store){
 		"CannotRead":  func(s *kvtest.Store) { s.InjectRead(true) },
 		"CannotWrite": func(s *kvtest.Store) { s.Inject(kvtest.Failed) },
@@ -57,7 +57,7 @@ func TestAStoreThatFailsOrLiesKeepsNoTicketBack(t *testing.T) {
 		"TooMany":     func(s *kvtest.Store) { s.Set("grill", `{"fence":"process_id","real_time":[1,2,2,3,4]}`) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			inRig(t, talkative(), nil, func(r *rig) {
+			withHarness(t, answersAll(), nil, func(r *harness) {
 				damage(r.mem)
 				r.want("A1", "confirmed")
 				r.want("A2", "confirmed")
@@ -69,8 +69,8 @@ func TestAStoreThatFailsOrLiesKeepsNoTicketBack(t *testing.T) {
 	}
 }
 
-func TestALogLineForEachChangeAndNoMore(t *testing.T) {
-	inRig(t, talkative(), nil, func(r *rig) {
+func TestEachChangeOfStateIsLoggedOnce(t *testing.T) {
+	withHarness(t, answersAll(), nil, func(r *harness) {
 		r.want("A1", "confirmed")
 		r.v.Set(virtual.PaperOut, true)
 		for range 5 {
@@ -97,14 +97,14 @@ func TestALogLineForEachChangeAndNoMore(t *testing.T) {
 	})
 }
 
-func TestWatchAsksAnIdlePrinterAndNeverDelaysATicket(t *testing.T) {
+func TestWatchPollsAnIdlePrinterAndNeverDelaysATicket(t *testing.T) {
 	poll := func(d *printer.DeviceOptions, _ *printer.Options) { d.PollEvery = 5 * time.Minute }
-	inRig(t, talkative(), poll, func(r *rig) {
+	withHarness(t, answersAll(), poll, func(r *harness) {
 		ctx, cancel := context.WithCancel(r.t.Context())
 		defer cancel()
 		go r.d.Watch(ctx)
 		time.Sleep(10 * time.Second) // found out before the first ticket
-		if s := r.wantState(printer.Ready); s.Ability != "confirmed" || s.Connected {
+		if s := r.wantState(printer.Ready); s.Capability != "confirmed" || s.Connected {
 			t.Errorf("%+v", s)
 		}
 		r.v.Set(virtual.CoverOpen, true)
@@ -119,7 +119,7 @@ func TestWatchAsksAnIdlePrinterAndNeverDelaysATicket(t *testing.T) {
 		_ = r.v.Refuse(false)
 		time.Sleep(5 * time.Minute)
 		r.wantState(printer.Ready)
-		if r.v.Out() > 0 {
+		if r.v.TicketCount() > 0 {
 			t.Error("a poll printed")
 		}
 		// A poll that hangs gives way to a ticket.
@@ -134,19 +134,19 @@ func TestWatchAsksAnIdlePrinterAndNeverDelaysATicket(t *testing.T) {
 	})
 }
 
-func TestASilentPrinterIsAskedAgainAfterAnHour(t *testing.T) {
+func TestASilentPrinterIsProbedAgainAfterAnHour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		mute, good := virtual.New(virtual.Options{Kanji: true}), virtual.New(talkative())
-		wire := &swapped{to: mute}
-		r := newRig(t, good, wire, func(d *printer.DeviceOptions, _ *printer.Options) { d.PollEvery = 5 * time.Minute })
+		mute, good := virtual.New(virtual.Options{Kanji: true}), virtual.New(answersAll())
+		wire := &replaceableDialer{to: mute}
+		r := newHarness(t, good, wire, func(d *printer.DeviceOptions, _ *printer.Options) { d.PollEvery = 5 * time.Minute })
 		ctx, cancel := context.WithCancel(t.Context())
 		go r.d.Watch(ctx)
 		time.Sleep(time.Minute)
 		r.want("A1", "sent")
-		wire.swap(good)
+		wire.replace(good)
 		time.Sleep(30 * time.Minute)
 		r.want("A2", "sent")
-		if n := mute.Clients(); n != 2 {
+		if n := mute.ClientCount(); n != 2 {
 			t.Errorf("%d connections to a printer that never answers, want a probe and a ticket", n)
 		}
 		time.Sleep(40 * time.Minute)
@@ -157,25 +157,25 @@ func TestASilentPrinterIsAskedAgainAfterAnHour(t *testing.T) {
 	})
 }
 
-func TestWatchWithoutAPollOnlyWaits(t *testing.T) {
-	inRig(t, talkative(), nil, func(r *rig) {
+func TestWatchWithoutAnIntervalDoesNotPoll(t *testing.T) {
+	withHarness(t, answersAll(), nil, func(r *harness) {
 		ctx, cancel := context.WithTimeout(r.t.Context(), time.Hour)
 		defer cancel()
 		r.d.Watch(ctx)
-		if r.v.Clients() > 0 {
+		if r.v.ClientCount() > 0 {
 			t.Error("it was polled")
 		}
 	})
 }
 
-func TestNothingIsClaimedOfAPrinterThatNobodyHasAsked(t *testing.T) {
+func TestTheStateIsUnknownBeforeTheFirstConnection(t *testing.T) {
 	d := printer.NewDevice(printer.DeviceOptions{Name: "x", Dialer: virtual.New(virtual.Options{}), Logger: slog.New(slog.DiscardHandler)})
-	if s := d.Status(); s.State != printer.Unknown || !s.Fine() || s.Advice != "" || s.Ability != "" {
+	if s := d.Status(); s.State != printer.Unknown || !s.Fine() || s.Advice != "" || s.Capability != "" {
 		t.Errorf("%+v", s)
 	}
 }
 
-func TestAPrinterMayBeMissingInNoOptions(t *testing.T) {
+func TestARequiredOptionThatIsMissingPanics(t *testing.T) {
 	for name, f := range map[string]func(){
 		"NoName":   func() { printer.NewDevice(printer.DeviceOptions{Dialer: virtual.New(virtual.Options{})}) },
 		"NoDialer": func() { printer.NewDevice(printer.DeviceOptions{Name: "x"}) },

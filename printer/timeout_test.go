@@ -13,7 +13,7 @@ import (
 )
 
 // warm is a printer that has printed a ticket, so that no padding comes before the next.
-func warm(t *testing.T) (*virtual.Printer, *printer.Paper) {
+func printedOnce(t *testing.T) (*virtual.Printer, *printer.Paper) {
 	t.Helper()
 	v := virtual.New(virtual.Options{})
 	p := paper(t, v, nil)
@@ -24,7 +24,7 @@ func warm(t *testing.T) (*virtual.Printer, *printer.Paper) {
 	return v, p
 }
 
-func TestPatienceGrowsWithTheTicket(t *testing.T) {
+func TestTheTimeoutGrowsWithTheTicket(t *testing.T) {
 	patience := func(n int) time.Duration { return time.Minute + time.Duration(n)*40*time.Second/1024 }
 	t.Run("AStalledPrinterIsGivenUpSoonerForAShortTicket", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -34,7 +34,7 @@ func TestPatienceGrowsWithTheTicket(t *testing.T) {
 				if n > 1024 {
 					t.Fatalf("%d lines are %d bytes, more than a chunk", lines, n)
 				}
-				v, p := warm(t)
+				v, p := printedOnce(t)
 				v.Stall()
 				if a := try(t, t.Context(), p, v, d, nil); a.took != patience(n) {
 					t.Errorf("%d bytes were given up after %s, want %s", n, a.took, patience(n))
@@ -45,7 +45,7 @@ func TestPatienceGrowsWithTheTicket(t *testing.T) {
 	t.Run("APrinterThatStopsIsNotGivenALongTicketsWholeTime", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			d := order(1000)
-			v, p := warm(t)
+			v, p := printedOnce(t)
 			v.StallAfter(5000)
 			if a := try(t, t.Context(), p, v, d, nil); a.took != patience(1024) {
 				t.Errorf("given up after %s, want %s", a.took, patience(1024))
@@ -68,7 +68,7 @@ func TestPatienceGrowsWithTheTicket(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			d := order(300)
 			n := size(t, d) - padding()
-			v, p := warm(t)
+			v, p := printedOnce(t)
 			v.Delay(3 * time.Second)
 			a := try(t, t.Context(), p, v, d, nil)
 			if !errors.Is(a.err, os.ErrDeadlineExceeded) || a.took != patience(n) {
@@ -81,7 +81,7 @@ func TestPatienceGrowsWithTheTicket(t *testing.T) {
 	})
 }
 
-func TestAnInterruptedPrintEndsAtOnce(t *testing.T) {
+func TestPrintEndsAtOnceWhenItsContextIsCancelled(t *testing.T) {
 	stop := errors.New("the daemon stops")
 	for _, tt := range []struct {
 		name   string
@@ -105,8 +105,8 @@ func TestAnInterruptedPrintEndsAtOnce(t *testing.T) {
 					t.Errorf("begun %v, %v, after %s; want the cause after 1s", a.begun, a.err, a.took)
 				}
 				synctest.Wait()
-				if v.Taken() != tt.taken {
-					t.Errorf("%d bytes taken, want %d", v.Taken(), tt.taken)
+				if v.BytesRead() != tt.taken {
+					t.Errorf("%d bytes taken, want %d", v.BytesRead(), tt.taken)
 				}
 			})
 		})

@@ -24,7 +24,7 @@ func model(p profile.Profile, columns int) *virtual.Printer {
 }
 
 // everywhere is a delivery that says s wherever the service may say something.
-func everywhere(s string) ticket.Delivery {
+func orderFilledWith(s string) ticket.Delivery {
 	return ticket.Delivery{Job: 1, Station: s, Attempt: 2, Doubt: true, Ticket: ticket.Ticket{
 		Venue: s, VenueName: s, Device: s, Request: s, Record: s, Number: s, Table: s, Server: s, Type: s, Guests: s,
 		Destination: s, Course: s, Notes: []string{s, s}, Zone: s, Raw: s,
@@ -37,7 +37,7 @@ func everywhere(s string) ticket.Delivery {
 }
 
 // objections prints d on a printer of every model and returns what those say.
-func objections(t *testing.T, d ticket.Delivery) (all []string) {
+func problemsOf(t *testing.T, d ticket.Delivery) (all []string) {
 	t.Helper()
 	for _, name := range profile.Names() {
 		p, _ := profile.Lookup(name)
@@ -56,7 +56,7 @@ func objections(t *testing.T, d ticket.Delivery) (all []string) {
 				continue
 			}
 			synctest.Wait()
-			if n := v.Out(); n != 1 {
+			if n := v.TicketCount(); n != 1 {
 				all = append(all, fmt.Sprintf("%s, %d columns: %d tickets", name, columns, n))
 			}
 			for _, s := range v.Problems() {
@@ -67,7 +67,7 @@ func objections(t *testing.T, d ticket.Delivery) (all []string) {
 	return all
 }
 
-func TestNoTextOfTheServiceReachesAPrinterAsACommand(t *testing.T) {
+func TestNoTextOfTheServiceIsACommand(t *testing.T) {
 	var controls strings.Builder
 	for r := range rune(0xA0) {
 		controls.WriteRune(r)
@@ -93,7 +93,7 @@ func TestNoTextOfTheServiceReachesAPrinterAsACommand(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				for _, o := range objections(t, everywhere(s)) {
+				for _, o := range problemsOf(t, orderFilledWith(s)) {
 					t.Error(o)
 				}
 			})
@@ -101,14 +101,14 @@ func TestNoTextOfTheServiceReachesAPrinterAsACommand(t *testing.T) {
 	}
 }
 
-func FuzzNoTicketMakesAPrinterObject(f *testing.F) {
+func FuzzNoTextCausesAProblemOnThePrinter(f *testing.F) {
 	f.Add("Burger\x1bp\x00\x19\xfa")
 	f.Add("宫保鸡丁 🌶️ e\u0301\u202e")
 	f.Add("\x10\x14\x01\x1dV\x00")
 	f.Fuzz(func(t *testing.T, s string) {
 		s = s[:min(len(s), 2000)] // length is not what this is about
 		synctest.Test(t, func(t *testing.T) {
-			for _, o := range objections(t, everywhere(s)) {
+			for _, o := range problemsOf(t, orderFilledWith(s)) {
 				t.Error(o)
 			}
 		})

@@ -56,7 +56,7 @@ func onTCP(t *testing.T, v *virtual.Printer) transport.Dialer {
 	return d
 }
 
-func TestWhatIsKnownAfterEachFaultOverTCP(t *testing.T) {
+func TestOverTCPOutcomeAfterEachFault(t *testing.T) {
 	d := order(40)
 	n := 0
 	{
@@ -67,7 +67,7 @@ func TestWhatIsKnownAfterEachFaultOverTCP(t *testing.T) {
 		if err := v.Wait(t.Context(), 1); err != nil {
 			t.Fatal(err)
 		}
-		n = int(v.Taken())
+		n = int(v.BytesRead())
 	}
 	for _, f := range faults() {
 		t.Run(f.name, func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestWhatIsKnownAfterEachFaultOverTCP(t *testing.T) {
 	}
 }
 
-func TestOverTCPAPrinterThatTakesNoMoreIsInDoubt(t *testing.T) {
+func TestOverTCPAStalledPrinterLeavesTheTicketInDoubt(t *testing.T) {
 	for name, breaks := range map[string]func(*virtual.Printer){
 		"AtTheStart": func(v *virtual.Printer) { v.Stall() },
 		"MidTicket":  func(v *virtual.Printer) { v.StallAfter(padding() + 2000) },
@@ -98,7 +98,7 @@ func TestOverTCPAPrinterThatTakesNoMoreIsInDoubt(t *testing.T) {
 			dialer := onTCP(t, v)
 			breaks(v)
 			p := paper(t, dialer, func(o *printer.Options) {
-				o.Patience, o.PatiencePerKiB = 700*time.Millisecond, time.Microsecond
+				o.Timeout, o.TimeoutPerKiB = 700*time.Millisecond, time.Microsecond
 			})
 			// The kernel takes all of it at once; the printer does not.
 			a := try(t, t.Context(), p, v, order(1000), nil)
@@ -108,20 +108,20 @@ func TestOverTCPAPrinterThatTakesNoMoreIsInDoubt(t *testing.T) {
 			if !strings.Contains(a.err.Error(), "out of paper") {
 				t.Errorf("%q does not say what to look at", a.err)
 			}
-			if v.Out() != 0 {
-				t.Errorf("%d tickets on paper", v.Out())
+			if v.TicketCount() != 0 {
+				t.Errorf("%d tickets on paper", v.TicketCount())
 			}
 		})
 	}
 }
 
-func TestOverTCPAnInterruptedPrintEndsAtOnce(t *testing.T) {
+func TestOverTCPPrintEndsAtOnceWhenItsContextIsCancelled(t *testing.T) {
 	v := virtual.New(virtual.Options{})
 	dialer := onTCP(t, v)
 	v.StallAfter(padding() + 2000)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
-		_ = v.WaitTaken(ctx, int64(padding())+2000)
+		_ = v.WaitBytes(ctx, int64(padding())+2000)
 		cancel()
 	}()
 	a := try(t, ctx, paper(t, dialer, nil), v, order(1000), nil)
@@ -130,13 +130,13 @@ func TestOverTCPAnInterruptedPrintEndsAtOnce(t *testing.T) {
 	}
 }
 
-func TestAnAbandonedTicketDoesNotTrickleOutLater(t *testing.T) {
+func TestOverTCPAnAbandonedTicketIsNotDeliveredLater(t *testing.T) {
 	v := virtual.New(virtual.Options{})
 	dialer := onTCP(t, v)
 	v.StallAfter(padding() + 2000)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
-		_ = v.WaitTaken(ctx, int64(padding())+2000)
+		_ = v.WaitBytes(ctx, int64(padding())+2000)
 		cancel()
 	}()
 	p := paper(t, dialer, nil)

@@ -16,23 +16,23 @@ import (
 )
 
 // A talk is a client that listens.
-type talk struct {
+type conversation struct {
 	t *testing.T
 	c transport.Conn
 }
 
 // call connects to p in a bubble.
-func call(t *testing.T, p *virtual.Printer) talk {
+func connect(t *testing.T, p *virtual.Printer) conversation {
 	t.Helper()
 	c, err := p.Dial(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	return talk{t, c}
+	return conversation{t, c}
 }
 
-func (c talk) say(s string) {
+func (c conversation) send(s string) {
 	c.t.Helper()
 	if _, err := io.WriteString(c.c, s); err != nil {
 		c.t.Fatalf("say %q: %v", s, err)
@@ -40,7 +40,7 @@ func (c talk) say(s string) {
 }
 
 // hear returns what the printer says within a second.
-func (c talk) hear() string {
+func (c conversation) receive() string {
 	c.t.Helper()
 	_ = c.c.SetReadDeadline(time.Now().Add(time.Second))
 	var b bytes.Buffer
@@ -52,10 +52,10 @@ func (c talk) hear() string {
 }
 
 // ask says s and wants to hear want.
-func (c talk) ask(s, want string) {
+func (c conversation) ask(s, want string) {
 	c.t.Helper()
-	c.say(s)
-	if got := c.hear(); got != want {
+	c.send(s)
+	if got := c.receive(); got != want {
 		c.t.Errorf("to % X it said % X, want % X", s, got, want)
 	}
 }
@@ -69,7 +69,7 @@ func bubble(t *testing.T, name string, o virtual.Options, f func(t *testing.T, p
 
 const statuses = "\x10\x04\x01\x10\x04\x02\x10\x04\x03\x10\x04\x04"
 
-func TestEachConditionIsToldAsTheManualsSay(t *testing.T) {
+func TestStatusBytesAreThoseOfTheManuals(t *testing.T) {
 	for _, tt := range []struct {
 		c        virtual.Condition
 		realTime string // DLE EOT 1 to 4
@@ -86,19 +86,19 @@ func TestEachConditionIsToldAsTheManualsSay(t *testing.T) {
 		{virtual.PaperLow | virtual.CoverOpen, "\x1a\x16\x12\x1e", "\x38\x00\x03\x0f"},
 	} {
 		bubble(t, tt.c.String(), virtual.Options{Can: virtual.Everything}, func(t *testing.T, p *virtual.Printer) {
-			c := call(t, p)
+			c := connect(t, p)
 			c.ask("\x1da\xff", "\x10\x00\x00\x0f")
 			want := ""
 			if tt.c != 0 {
 				want = tt.asb
 			}
 			p.Set(tt.c, true)
-			if got := c.hear(); got != want {
+			if got := c.receive(); got != want {
 				t.Errorf("it pushed % X, want % X", got, want)
 			}
 			c.ask(statuses, tt.realTime)
 			p.Set(tt.c, false)
-			if got := c.hear(); (got != "") != (tt.c != 0) {
+			if got := c.receive(); (got != "") != (tt.c != 0) {
 				t.Errorf("it pushed % X when it was ready again", got)
 			}
 			c.ask(statuses, "\x12\x12\x12\x12")
@@ -106,24 +106,24 @@ func TestEachConditionIsToldAsTheManualsSay(t *testing.T) {
 	}
 }
 
-func TestWhileItIsStoppedOnlyRealTimeIsAnsweredAndThenEverythingIs(t *testing.T) {
+func TestAStoppedPrinterAnswersRealTimeCommandsOnly(t *testing.T) {
 	for _, name := range []string{"paper_out", "cover_open", "cutter_jam", "unrecoverable", "overheated", "offline"} {
 		stop, err := virtual.ParseCondition(name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		bubble(t, name, virtual.Options{Can: virtual.Everything, Condition: stop}, func(t *testing.T, p *virtual.Printer) {
-			c := call(t, p)
+			c := connect(t, p)
 			c.ask("\x1b@one\n\x1dr\x01\x1d(H\x06\x0000abcd\x1dV\x42\x00\x1d(H\x06\x0000abce", "")
-			c.say("\x10\x04\x01")
-			if got := c.hear(); got != "\x1a" {
+			c.send("\x10\x04\x01")
+			if got := c.receive(); got != "\x1a" {
 				t.Errorf("real time: % X", got)
 			}
-			if p.Out() != 0 {
+			if p.TicketCount() != 0 {
 				t.Error("it printed")
 			}
 			p.Set(stop, false)
-			if got := c.hear(); got != "\x00\x37\x22abcd\x00\x37\x22abce\x00" {
+			if got := c.receive(); got != "\x00\x37\x22abcd\x00\x37\x22abce\x00" {
 				t.Errorf("it said % X when it was ready again", got)
 			}
 			if got := p.Tickets(); len(got) != 1 || got[0].Text != "one\n" || p.Problems() != nil {
@@ -133,11 +133,11 @@ func TestWhileItIsStoppedOnlyRealTimeIsAnsweredAndThenEverythingIs(t *testing.T)
 	}
 }
 
-func TestQueriesAreAnsweredOnlyByWhoCan(t *testing.T) {
+func TestEachCapabilityAnswersItsOwnQuery(t *testing.T) {
 	const fence, paper, who, push, now = "\x1d(H\x06\x0000abcd", "\x1dr1", "\x1dIC", "\x1da\x0e", "\x10\x04\x01"
 	for _, tt := range []struct {
 		name string
-		can  virtual.Ability
+		can  virtual.Capability
 		want string
 	}{
 		{"Nothing", 0, ""},
@@ -148,23 +148,23 @@ func TestQueriesAreAnsweredOnlyByWhoCan(t *testing.T) {
 		{"PushedStatusOnly", virtual.ASB, "\x10\x00\x00\x0f"},
 	} {
 		bubble(t, tt.name, virtual.Options{Can: tt.can}, func(t *testing.T, p *virtual.Printer) {
-			call(t, p).ask(fence+paper+who+push+now, tt.want)
+			connect(t, p).ask(fence+paper+who+push+now, tt.want)
 		})
 	}
 }
 
-func TestAResetSwitchesPushedStatusOff(t *testing.T) {
+func TestInitializeSwitchesASBOff(t *testing.T) {
 	bubble(t, "", virtual.Options{Can: virtual.ASB}, func(t *testing.T, p *virtual.Printer) {
-		c := call(t, p)
+		c := connect(t, p)
 		c.ask("\x1da\x0e\x1b@", "\x10\x00\x00\x0f")
 		p.Set(virtual.CoverOpen, true)
-		if got := c.hear(); got != "" {
+		if got := c.receive(); got != "" {
 			t.Errorf("it pushed % X", got)
 		}
 		p.Set(virtual.CoverOpen, false)
 		c.ask("\x1da\x04", "\x10\x00\x00\x0f") // errors only
 		p.Set(virtual.PaperOut, true)
-		if got := c.hear(); got != "" {
+		if got := c.receive(); got != "" {
 			t.Errorf("it pushed % X to who did not ask for it", got)
 		}
 		p.Refill()
@@ -172,50 +172,50 @@ func TestAResetSwitchesPushedStatusOff(t *testing.T) {
 	})
 }
 
-func TestClonesAnswerWrongly(t *testing.T) {
+func TestEachCloneAnswersInItsWrongWay(t *testing.T) {
 	const fence = "\x1d(H\x06\x0000abcd"
 	all := virtual.Options{Can: virtual.Everything}
 	with := func(c virtual.Clone) virtual.Options { o := all; o.Clone = c; return o }
 	bubble(t, "WithAnIDNobodySent", with(virtual.Clone{Answer: virtual.WrongID}), func(t *testing.T, p *virtual.Printer) {
-		call(t, p).ask(fence, "\x37\x22~~~~\x00")
+		connect(t, p).ask(fence, "\x37\x22~~~~\x00")
 	})
-	bubble(t, "WithGarbage", with(virtual.Clone{Answer: virtual.Babble}), func(t *testing.T, p *virtual.Printer) {
-		call(t, p).ask("\x10\x04\x01", string(virtual.Babble(nil)))
+	bubble(t, "WithGarbage", with(virtual.Clone{Answer: virtual.Garbage}), func(t *testing.T, p *virtual.Printer) {
+		connect(t, p).ask("\x10\x04\x01", string(virtual.Garbage(nil)))
 	})
 	bubble(t, "Late", with(virtual.Clone{Late: 5 * time.Second}), func(t *testing.T, p *virtual.Printer) {
-		c := call(t, p)
+		c := connect(t, p)
 		c.ask(fence, "")
 		time.Sleep(4 * time.Second)
-		if got := c.hear(); got != "\x37\x22abcd\x00" {
+		if got := c.receive(); got != "\x37\x22abcd\x00" {
 			t.Errorf("late: % X", got)
 		}
 	})
 	bubble(t, "BeforeAnythingIsPrinted", with(virtual.Clone{Hasty: true}), func(t *testing.T, p *virtual.Printer) {
 		p.Set(virtual.CoverOpen, true)
-		call(t, p).ask("text\n"+fence+"\x1dr\x01", "\x37\x22abcd\x00\x00")
+		connect(t, p).ask("text\n"+fence+"\x1dr\x01", "\x37\x22abcd\x00\x00")
 	})
 	bubble(t, "ThatThePaperIsOut", with(virtual.Clone{NoPaper: true}), func(t *testing.T, p *virtual.Printer) {
-		c := call(t, p)
+		c := connect(t, p)
 		p.PaperFor(2)
 		c.ask("1\n2\n3\n"+fence, "\x37\x33abcd\x00")
 		c.ask("\x1d(H\x06\x0000abce", "\x37\x33abce\x00")
 		p.Refill()
-		if got := c.hear(); got != "\x37\x22abcd\x00\x37\x22abce\x00" {
+		if got := c.receive(); got != "\x37\x22abcd\x00\x37\x22abce\x00" {
 			t.Errorf("with new paper: % X", got)
 		}
 	})
 }
 
-func TestThePaperEndsInTheMiddleAndThenPrintingGoesOn(t *testing.T) {
+func TestPrintingContinuesAfterARefill(t *testing.T) {
 	bubble(t, "", virtual.Options{Can: virtual.Everything}, func(t *testing.T, p *virtual.Printer) {
-		c := call(t, p)
+		c := connect(t, p)
 		p.PaperFor(2)
 		c.ask("1\n2\n3\n\x1dV\x42\x00\x1dr\x01", "")
-		if p.Conditions() != virtual.PaperOut || p.Out() != 0 {
-			t.Errorf("%s, %d tickets", p.Conditions(), p.Out())
+		if p.Conditions() != virtual.PaperOut || p.TicketCount() != 0 {
+			t.Errorf("%s, %d tickets", p.Conditions(), p.TicketCount())
 		}
 		p.Refill()
-		if got := c.hear(); got != "\x00" {
+		if got := c.receive(); got != "\x00" {
 			t.Errorf("it said % X", got)
 		}
 		if got := p.Tickets(); len(got) != 1 || got[0].Text != "1\n2\n3\n" {
@@ -224,20 +224,20 @@ func TestThePaperEndsInTheMiddleAndThenPrintingGoesOn(t *testing.T) {
 	})
 }
 
-func TestABladeThatSticksCutsWhenItIsFree(t *testing.T) {
+func TestAJammedCutterCutsOnceItIsCleared(t *testing.T) {
 	bubble(t, "", virtual.Options{Can: virtual.Everything}, func(t *testing.T, p *virtual.Printer) {
-		c := call(t, p)
+		c := connect(t, p)
 		p.JamAtCut()
 		c.ask("1\n\x1d(H\x06\x0000abcd\x1dV\x42\x00\x1d(H\x06\x0000abce", "\x37\x22abcd\x00")
 		c.ask("\x10\x04\x03", "\x1a")
 		p.Set(virtual.CutterJam, false)
-		if got := c.hear(); got != "\x37\x22abce\x00" || p.Out() != 1 {
-			t.Errorf("it said % X, %d tickets", got, p.Out())
+		if got := c.receive(); got != "\x37\x22abce\x00" || p.TicketCount() != 1 {
+			t.Errorf("it said % X, %d tickets", got, p.TicketCount())
 		}
 	})
 }
 
-func TestConditionsHaveNames(t *testing.T) {
+func TestConditionNamesParse(t *testing.T) {
 	all, err := virtual.ParseCondition(strings.Join(virtual.ConditionNames(), ", "))
 	if err != nil || all.String() != strings.Join(virtual.ConditionNames(), ",") {
 		t.Errorf("%s, %v", all, err)
@@ -247,7 +247,7 @@ func TestConditionsHaveNames(t *testing.T) {
 	}
 }
 
-func TestEachModelSaysWhatItIs(t *testing.T) {
+func TestTheIdentityFollowsTheProfile(t *testing.T) {
 	for model, want := range map[string]string{
 		"epson-tm-u220b":  "\x5fEPSON\x00\x5fTM-U220B\x00\x5f\x00\x02",
 		"generic-80mm":    "\x5fEPSON\x00\x5fTM-T88III\x00\x5f\x00\x02",
@@ -258,13 +258,13 @@ func TestEachModelSaysWhatItIs(t *testing.T) {
 			t.Fatalf("no model %s", model)
 		}
 		p.TwoByte = profile.NoTwoByte
-		bubble(t, model, virtual.Like(p), func(t *testing.T, p *virtual.Printer) {
-			call(t, p).ask("\x1dI\x42\x1dI\x43\x1dI\x45\x1dI\x02", want)
+		bubble(t, model, virtual.OptionsFor(p), func(t *testing.T, p *virtual.Printer) {
+			connect(t, p).ask("\x1dI\x42\x1dI\x43\x1dI\x45\x1dI\x02", want)
 		})
 	}
 	p, _ := profile.Lookup("generic-80mm")
 	p.TwoByte, p.Confirm = profile.GB18030, profile.ByStatus
-	bubble(t, "chinese", virtual.Like(p), func(t *testing.T, p *virtual.Printer) {
-		call(t, p).ask("\x1dI\x45\x1d(H\x06\x0000abcd\x1dr\x01", "\x5fCHINA GB18030\x00\x00")
+	bubble(t, "chinese", virtual.OptionsFor(p), func(t *testing.T, p *virtual.Printer) {
+		connect(t, p).ask("\x1dI\x45\x1d(H\x06\x0000abcd\x1dr\x01", "\x5fCHINA GB18030\x00\x00")
 	})
 }

@@ -31,7 +31,7 @@ func (k fenceKind) proof() ticket.Proof {
 
 // An ability is what a printer was found able to do. It is never taken from what the
 // printer says it is: clones answer with another maker's name.
-type ability struct {
+type capability struct {
 	known bool // found out, or said by a person
 	// Fence is the best it answers.
 	Fence fenceKind `json:"fence"`
@@ -43,24 +43,24 @@ type ability struct {
 
 	oneWay bool // nothing can come back on its wire
 	// assumed says that the fence is somebody's word; what else it answers is still to be seen.
-	assumed bool
-	never   bool // not to be asked anything, ever
+	configured bool
+	neverAsk   bool // not to be asked anything, ever
 }
 
 // listens says that something may come back.
-func (a ability) listens() bool {
-	return !a.never && (!a.known || a.assumed || a.Fence != noFence || len(a.RealTime) > 0)
+func (a capability) mayAnswer() bool {
+	return !a.neverAsk && (!a.known || a.configured || a.Fence != noFence || len(a.RealTime) > 0)
 }
 
 // stale says that a printer that answered nothing is to be asked again: perhaps it is
 // another one by now, or it was starting.
-func (a ability) stale(after time.Duration) bool {
-	return a.known && !a.never && a.Fence == noFence && time.Since(a.Probed) >= after
+func (a capability) stale(after time.Duration) bool {
+	return a.known && !a.neverAsk && a.Fence == noFence && time.Since(a.Probed) >= after
 }
 
 // quietly is the state of a reachable printer that says nothing of itself.
-func (a ability) quietly() string {
-	if a.never || a.oneWay {
+func (a capability) stateWithoutAnswers() string {
+	if a.neverAsk || a.oneWay {
 		return Unknown
 	}
 	return Silent
@@ -68,26 +68,26 @@ func (a ability) quietly() string {
 
 const (
 	// askAgainAfter is how long it is believed of a printer that it answers nothing.
-	askAgainAfter = time.Hour
+	probeAgainAfter = time.Hour
 	// askAgainSoon is the same for one that used to answer.
-	askAgainSoon = time.Minute
+	probeAgainSoon = time.Minute
 )
 
 // recall takes what was found out before the start, or was said by a person.
-func (d *Device) recall() {
-	if d.loaded {
+func (d *Device) loadCapability() {
+	if d.memoryRead {
 		return
 	}
-	d.loaded = true
+	d.memoryRead = true
 	switch d.o.Confirm {
 	case profile.NoConfirm:
-		d.learn(ability{known: true, never: true})
+		d.setCapability(capability{known: true, neverAsk: true})
 		return
 	case profile.ByProcessID:
-		d.learn(ability{assumed: true, Fence: byID})
+		d.setCapability(capability{configured: true, Fence: byID})
 		return
 	case profile.ByStatus:
-		d.learn(ability{assumed: true, Fence: byStatus})
+		d.setCapability(capability{configured: true, Fence: byStatus})
 		return
 	}
 	if d.o.KV == nil {
@@ -100,17 +100,17 @@ func (d *Device) recall() {
 	if err != nil || !found {
 		return
 	}
-	var a ability
-	if err := json.Unmarshal(b, &a); err != nil || !a.sound() {
+	var a capability
+	if err := json.Unmarshal(b, &a); err != nil || !a.valid() {
 		d.o.Logger.Warn("what the printer can do is unreadable, it is asked anew", "printer", d.o.Name)
 		return
 	}
 	a.known = true
-	d.learn(a)
+	d.setCapability(a)
 }
 
 // sound says that a remembered ability is one that can have been found.
-func (a ability) sound() bool {
+func (a capability) valid() bool {
 	for i, n := range a.RealTime {
 		if n < 1 || n > 4 || i > 0 && n <= a.RealTime[i-1] {
 			return false
@@ -120,27 +120,27 @@ func (a ability) sound() bool {
 }
 
 // learn makes a what the device can do.
-func (d *Device) learn(a ability) {
-	d.able = a
+func (d *Device) setCapability(a capability) {
+	d.capability = a
 	d.mu.Lock()
-	d.asb = a.ASB
+	d.asbKnown = a.ASB
 	d.mu.Unlock()
-	d.see(func(s *Status) {
-		s.Ability, s.Probed = "", a.Probed
-		if a.known || a.assumed {
-			s.Ability = string(a.Fence.proof())
+	d.update(func(s *Status) {
+		s.Capability, s.Probed = "", a.Probed
+		if a.known || a.configured {
+			s.Capability = string(a.Fence.proof())
 		}
 	})
 }
 
 // remember learns a from the printer itself. That it answers nothing is not written down:
 // the next start asks again.
-func (d *Device) remember(ctx context.Context, a ability) error {
+func (d *Device) saveCapability(ctx context.Context, a capability) error {
 	a.known, a.Probed = true, time.Now()
-	was := d.able
-	d.learn(a)
+	was := d.capability
+	d.setCapability(a)
 	if a.Fence != noFence {
-		d.lapsed = false
+		d.stoppedAnswering = false
 	}
 	if !a.oneWay && (was.Fence != a.Fence || !was.known) {
 		d.o.Logger.Info("what the printer can say of its tickets was found out", "printer", d.o.Name,
@@ -163,9 +163,9 @@ func (d *Device) remember(ctx context.Context, a ability) error {
 }
 
 // discard forgets what the printer can do: what stands there does not do it any more.
-func (d *Device) discard(ctx context.Context, why string) {
-	d.quiet, d.silent, d.lapsed = 0, 0, true
-	d.learn(ability{})
+func (d *Device) forgetCapability(ctx context.Context, why string) {
+	d.unansweredFences, d.silentAttempts, d.stoppedAnswering = 0, 0, true
+	d.setCapability(capability{})
 	d.o.Logger.Warn("the printer does not answer as it used to and is asked anew what it can: was it swapped?", "printer", d.o.Name, "reason", why)
 	if d.o.KV == nil || d.o.Confirm != profile.Auto {
 		return

@@ -12,8 +12,8 @@ import (
 	"ticketrail/printer/virtual"
 )
 
-func TestAReleaseDuringAPollIsOverWithIt(t *testing.T) {
-	inRig(t, talkative(), func(d *printer.DeviceOptions, _ *printer.Options) { d.PollEvery = 5 * time.Minute }, func(r *rig) {
+func TestAReleaseDuringAPollDoesNotAffectTheNextTicket(t *testing.T) {
+	withHarness(t, answersAll(), func(d *printer.DeviceOptions, _ *printer.Options) { d.PollEvery = 5 * time.Minute }, func(r *harness) {
 		ctx, cancel := context.WithCancel(r.t.Context())
 		go r.d.Watch(ctx)
 		time.Sleep(time.Minute)
@@ -31,48 +31,48 @@ func TestAReleaseDuringAPollIsOverWithIt(t *testing.T) {
 	})
 }
 
-func TestAPanicLetsGoOfThePrinter(t *testing.T) {
-	o := talkative()
+func TestAPanicReleasesThePrinter(t *testing.T) {
+	o := answersAll()
 	o.Clients = 1
-	inRig(t, o, nil, func(r *rig) {
+	withHarness(t, o, nil, func(r *harness) {
 		func() {
 			defer func() {
 				if recover() == nil {
 					t.Error("the panic was swallowed")
 				}
 			}()
-			_, _ = r.p.Print(r.t.Context(), dish("A1"), func(context.Context) error { panic("a mistake") })
+			_, _ = r.p.Print(r.t.Context(), orderOf("A1"), func(context.Context) error { panic("a mistake") })
 		}()
 		time.Sleep(time.Second)
 		r.want("A2", "confirmed")
 	})
 }
 
-func TestAPrinterThatIsNeverPolledIsAskedAgainToo(t *testing.T) {
+func TestASilentPrinterThatIsNeverPolledIsProbedAgainByATicket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		mute, good := virtual.New(virtual.Options{Kanji: true}), virtual.New(talkative())
-		wire := &swapped{to: mute}
-		r := newRig(t, good, wire, nil)
+		mute, good := virtual.New(virtual.Options{Kanji: true}), virtual.New(answersAll())
+		wire := &replaceableDialer{to: mute}
+		r := newHarness(t, good, wire, nil)
 		defer r.d.Release()
 		r.want("A1", "sent")
-		wire.swap(good)
+		wire.replace(good)
 		time.Sleep(2 * time.Hour)
 		r.want("A2", "confirmed")
 	})
 }
 
 // It says that it is out of paper and takes a little of the ticket every few minutes all the same.
-func TestAPersonIsWaitedForOncePerTicketNotOncePerPiece(t *testing.T) {
+func TestWaitForPersonLimitsAWholeTicketNotEachChunk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out, taken := false, 0
-		s := &scripted{}
-		s.answer = func(_ *scripted, c net.Conn, all string) {
+		s := &scriptedPrinter{}
+		s.answer = func(_ *scriptedPrinter, c net.Conn, all string) {
 			switch {
 			case out && strings.HasSuffix(all, "\x10\x04\x04"):
 				_, _ = c.Write([]byte{0x72})
-			case healthy(c, all):
-			case echo(all) != nil:
-				_, _ = c.Write(echo(all))
+			case answerStatus(c, all):
+			case idReply(all) != nil:
+				_, _ = c.Write(idReply(all))
 			case len(all) > 12000 && taken < len(all)/1024:
 				if taken++; !out {
 					out = true
@@ -81,22 +81,22 @@ func TestAPersonIsWaitedForOncePerTicketNotOncePerPiece(t *testing.T) {
 				time.Sleep(9 * time.Minute)
 			}
 		}
-		r := scriptedRig(t, s)
+		r := newScriptedHarness(t, s)
 		defer r.d.Release()
 		r.want("A1", "confirmed")
-		if o := r.printWith(t.Context(), r.p, twoLines(2000), nil); o.kind() != "doubt" || o.took > 40*time.Minute {
+		if o := r.printWith(t.Context(), r.p, orderOfLines(2000), nil); o.kind() != "doubt" || o.took > 40*time.Minute {
 			t.Errorf("%s after %s: %v", o.kind(), o.took, o.err)
 		}
 		time.Sleep(time.Hour)
 	})
 }
 
-func TestADeviceThatAReloadMadeAsksNothingWhileTheOldOnePrints(t *testing.T) {
-	o := talkative()
+func TestAfterAReloadTheNewDeviceWaitsUntilTheOldOneHasPrinted(t *testing.T) {
+	o := answersAll()
 	o.Clients, o.LinesPerSecond = 1, 2
-	inRig(t, o, func(d *printer.DeviceOptions, _ *printer.Options) {
-		d.Turn, d.PollEvery = printer.NewTurn(), time.Minute
-	}, func(r *rig) {
+	withHarness(t, o, func(d *printer.DeviceOptions, _ *printer.Options) {
+		d.Lock, d.PollEvery = printer.NewLock(), time.Minute
+	}, func(r *harness) {
 		done := make(chan outcome)
 		go func() { done <- r.print("A1") }()
 		time.Sleep(time.Second)
@@ -109,7 +109,7 @@ func TestADeviceThatAReloadMadeAsksNothingWhileTheOldOnePrints(t *testing.T) {
 			t.Errorf("%s: %v", o.kind(), o.err)
 		}
 		p := printer.NewPaper(printer.Options{Name: "grill", Profile: mustProfile(t), Device: next})
-		if o := r.printWith(r.t.Context(), p, dish("A2"), nil); o.kind() != "confirmed" {
+		if o := r.printWith(r.t.Context(), p, orderOf("A2"), nil); o.kind() != "confirmed" {
 			t.Errorf("%s: %v", o.kind(), o.err)
 		}
 		cancel()

@@ -13,12 +13,12 @@ import (
 )
 
 // overTCP is a rig on a real socket.
-func overTCP(t *testing.T, o virtual.Options) *rig {
+func harnessOverTCP(t *testing.T, o virtual.Options) *harness {
 	t.Helper()
 	o.Kanji = true
 	v := virtual.New(o)
 	d := onTCP(t, v)
-	r := newRig(t, v, d, func(d *printer.DeviceOptions, _ *printer.Options) { d.Linger = 100 * time.Millisecond })
+	r := newHarness(t, v, d, func(d *printer.DeviceOptions, _ *printer.Options) { d.Linger = 100 * time.Millisecond })
 	t.Cleanup(func() {
 		r.d.Release()
 		for _, s := range v.Problems() {
@@ -28,9 +28,9 @@ func overTCP(t *testing.T, o virtual.Options) *rig {
 	return r
 }
 
-func TestOverTCPAPrinterSaysThatItPrinted(t *testing.T) {
-	for can, want := range map[virtual.Ability]string{virtual.Everything: "confirmed", statusOnly: "processed", 0: "sent"} {
-		r := overTCP(t, virtual.Options{Can: can})
+func TestOverTCPTheProofIsWhatThePrinterAnswered(t *testing.T) {
+	for can, want := range map[virtual.Capability]string{virtual.Everything: "confirmed", statusOnly: "processed", 0: "sent"} {
+		r := harnessOverTCP(t, virtual.Options{Can: can})
 		for i := range 5 {
 			r.want("A1", want)
 			if i == 2 {
@@ -45,20 +45,20 @@ func TestOverTCPAPrinterSaysThatItPrinted(t *testing.T) {
 	}
 }
 
-func TestOverTCPALingeringConnectionThatWasResetIsNotUsed(t *testing.T) {
-	r := overTCP(t, virtual.Options{Can: virtual.Everything})
+func TestOverTCPAnIdleConnectionThatWasResetIsNotReused(t *testing.T) {
+	r := harnessOverTCP(t, virtual.Options{Can: virtual.Everything})
 	for range 10 {
 		r.want("A1", "confirmed")
 		r.v.Reset()
 	}
-	if n := r.v.Out(); n != 10 {
+	if n := r.v.TicketCount(); n != 10 {
 		t.Errorf("%d tickets", n)
 	}
 }
 
 func TestOverTCPAResetMidTicketIsInDoubt(t *testing.T) {
-	for _, can := range []virtual.Ability{virtual.Everything, statusOnly, 0} {
-		r := overTCP(t, virtual.Options{Can: can})
+	for _, can := range []virtual.Capability{virtual.Everything, statusOnly, 0} {
+		r := harnessOverTCP(t, virtual.Options{Can: can})
 		if o := r.print("A1"); o.err != nil {
 			t.Fatal(o.err)
 		}
@@ -68,7 +68,7 @@ func TestOverTCPAResetMidTicketIsInDoubt(t *testing.T) {
 		if !errors.Is(o.err, syscall.ECONNRESET) && !errors.Is(o.err, syscall.EPIPE) {
 			t.Error(o.err)
 		}
-		again := dish("A2")
+		again := orderOf("A2")
 		again.Doubt = true
 		if o := r.printWith(t.Context(), r.p, again, nil); o.err != nil {
 			t.Error(o.err)
@@ -77,7 +77,7 @@ func TestOverTCPAResetMidTicketIsInDoubt(t *testing.T) {
 }
 
 func TestOverTCPAPrinterOutOfPaperIsWaitedFor(t *testing.T) {
-	r := overTCP(t, virtual.Options{Can: virtual.Everything})
+	r := harnessOverTCP(t, virtual.Options{Can: virtual.Everything})
 	r.want("A1", "confirmed")
 	r.v.Set(virtual.PaperOut, true)
 	r.want("A2", "not ready")
@@ -88,22 +88,22 @@ func TestOverTCPAPrinterOutOfPaperIsWaitedFor(t *testing.T) {
 		r.v.Refill()
 	}()
 	r.want("A2", "confirmed")
-	if n := r.v.Out(); n != 2 {
+	if n := r.v.TicketCount(); n != 2 {
 		t.Errorf("%d tickets", n)
 	}
 }
 
-func TestOverTCPAStopWhileItPrintsIsPrompt(t *testing.T) {
-	r := overTCP(t, virtual.Options{Can: virtual.Everything})
+func TestOverTCPACancelledContextEndsTheWaitForTheAnswerAtOnce(t *testing.T) {
+	r := harnessOverTCP(t, virtual.Options{Can: virtual.Everything})
 	r.want("A1", "confirmed")
 	r.v.Delay(time.Minute)
 	ctx, cancel := context.WithCancel(t.Context())
-	taken := r.v.Taken()
+	taken := r.v.BytesRead()
 	go func() {
-		_ = r.v.WaitTaken(ctx, taken+60)
+		_ = r.v.WaitBytes(ctx, taken+60)
 		cancel()
 	}()
-	o := r.printWith(ctx, r.p, dish("A2"), nil)
+	o := r.printWith(ctx, r.p, orderOf("A2"), nil)
 	if o.kind() != "doubt" || !errors.Is(o.err, context.Canceled) || ticket.IsUntouched(o.err) || o.took > 5*time.Second {
 		t.Errorf("%s after %s: %v", o.kind(), o.took, o.err)
 	}
