@@ -24,7 +24,7 @@ func (q *Queue) Accept(ctx context.Context, r ticket.Request) (ticket.Receipt, e
 	if err := ctx.Err(); err != nil {
 		return ticket.Receipt{}, fmt.Errorf("accept request %.64s: %w", r.ID, err)
 	}
-	a, err := q.arrive(&r)
+	a, err := q.newAcceptOp(&r)
 	if err == nil {
 		err = q.do(ctx, accept, a.size, a.apply)
 	}
@@ -35,39 +35,39 @@ func (q *Queue) Accept(ctx context.Context, r ticket.Request) (ticket.Receipt, e
 }
 
 // An arrival is a request with everything prepared that needs no transaction.
-type arrival struct {
-	q       *Queue
-	r       *ticket.Request
-	key     requestKey
-	digest  [16]byte
-	voids   []uint64
-	body    []byte
-	cargo   [][]byte // of each draft
-	size    int
-	receipt ticket.Receipt
+type acceptOp struct {
+	q        *Queue
+	r        *ticket.Request
+	key      requestKey
+	digest   [16]byte
+	voids    []uint64
+	body     []byte
+	payloads [][]byte // of each draft
+	size     int
+	receipt  ticket.Receipt
 }
 
-func (q *Queue) arrive(r *ticket.Request) (*arrival, error) {
+func (q *Queue) newAcceptOp(r *ticket.Request) (*acceptOp, error) {
 	if len(r.Drafts) == 0 {
 		return nil, errors.New("it makes no tickets")
 	}
-	a := &arrival{q: q, r: r, key: keyOf(r.Venue, r.ID), digest: digest16(r.Digest), voids: ticket.Voids(r.Drafts)}
+	a := &acceptOp{q: q, r: r, key: keyOf(r.Venue, r.ID), digest: digest16(r.Digest), voids: ticket.Voids(r.Drafts)}
 	var err error
 	if a.body, err = encodeBody(r); err != nil {
 		return nil, err
 	}
-	if a.cargo, err = encodeCargo(r.Drafts); err != nil {
+	if a.payloads, err = encodePayloads(r.Drafts); err != nil {
 		return nil, err
 	}
 	a.size = len(a.body)
-	for _, c := range a.cargo {
+	for _, c := range a.payloads {
 		a.size += len(c) + 512
 	}
 	return a, nil
 }
 
-func encodeCargo(drafts []ticket.Draft) ([][]byte, error) {
-	cargo := make([][]byte, len(drafts))
+func encodePayloads(drafts []ticket.Draft) ([][]byte, error) {
+	payload := make([][]byte, len(drafts))
 	for i := range drafts {
 		if err := checkName("station", drafts[i].Station); err != nil {
 			return nil, err
@@ -76,9 +76,9 @@ func encodeCargo(drafts []ticket.Draft) ([][]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		cargo[i] = seal(j)
+		payload[i] = seal(j)
 	}
-	return cargo, nil
+	return payload, nil
 }
 
 func checkName(what, name string) error {
@@ -96,43 +96,43 @@ func checkName(what, name string) error {
 // apply is the promise: the key and the jobs go into one transaction. A crash before its
 // commit leaves neither, so the retry is new; a crash after it leaves both, so the retry
 // is a duplicate.
-func (a *arrival) apply(b *batch) error {
+func (a *acceptOp) apply(b *batch) error {
 	a.receipt = ticket.Receipt{}
 	today, raw := b.lookup(a.key)
 	if raw != nil {
-		return a.again(b, today, raw)
+		return a.acceptKnown(b, today, raw)
 	}
-	if err := a.room(b, len(a.r.Drafts)); err != nil {
+	if err := a.checkRoom(b, len(a.r.Drafts)); err != nil {
 		return err
 	}
 	b.remember(a.key, generationOf(b.now), seen{digests: [][16]byte{a.digest}, voids: a.voids})
-	a.enqueue(b, a.r.Drafts, a.cargo)
+	a.enqueue(b, a.r.Drafts, a.payloads)
 	a.receipt = ticket.Receipt{Jobs: len(a.r.Drafts)}
 	return nil
 }
 
 // again answers a request whose key is known.
-func (a *arrival) again(b *batch, filed uint64, raw []byte) error {
+func (a *acceptOp) acceptKnown(b *batch, filed uint64, raw []byte) error {
 	s, err := decodeSeen(raw)
 	if err != nil {
-		return a.unreadable(b, filed, raw, err)
+		return a.acceptUnreadable(b, filed, raw, err)
 	}
 	if s.knows(a.digest) {
 		a.receipt = ticket.Receipt{Duplicate: true}
 		return nil
 	}
 	drafts := ticket.NewlyVoid(s.voids, a.r.Drafts)
-	if err := a.room(b, len(drafts)); err != nil {
+	if err := a.checkRoom(b, len(drafts)); err != nil {
 		return err
 	}
-	cargo, err := encodeCargo(drafts)
+	payload, err := encodePayloads(drafts)
 	if err != nil {
 		return err
 	}
 	s.add(a.digest, a.voids)
 	b.remember(a.key, filed, s)
 	if len(drafts) > 0 {
-		a.enqueue(b, drafts, cargo)
+		a.enqueue(b, drafts, payload)
 	}
 	a.receipt = ticket.Receipt{Duplicate: true, Conflict: true, Jobs: len(drafts)}
 	return nil
@@ -141,30 +141,30 @@ func (a *arrival) again(b *batch, filed uint64, raw []byte) error {
 // unreadable: the key is there, what came under it is lost. No order of it is put, for
 // printing twice is what must not happen; a void is, for a correction too many is read and put
 // away, and one too few is cooked. From now on this content is the known one.
-func (a *arrival) unreadable(b *batch, filed uint64, raw []byte, cause error) error {
+func (a *acceptOp) acceptUnreadable(b *batch, filed uint64, raw []byte, cause error) error {
 	drafts := ticket.NewlyVoid(nil, a.r.Drafts)
 	if len(drafts) == 0 && b.full {
 		a.receipt = ticket.Receipt{Duplicate: true} // the record stays as it is until there is room
 		return nil
 	}
-	if err := a.room(b, len(drafts)); err != nil {
+	if err := a.checkRoom(b, len(drafts)); err != nil {
 		return err
 	}
-	cargo, err := encodeCargo(drafts)
+	payload, err := encodePayloads(drafts)
 	if err != nil {
 		return err
 	}
 	if len(drafts) > 0 {
-		a.enqueue(b, drafts, cargo)
+		a.enqueue(b, drafts, payload)
 	}
 	a.receipt = ticket.Receipt{Duplicate: true, Jobs: len(drafts)}
-	b.aside(bucketDedup, a.key[:], raw, cause)
+	b.quarantine(bucketDedup, a.key[:], raw, cause)
 	b.remember(a.key, filed, seen{digests: [][16]byte{a.digest}, voids: a.voids})
 	return nil
 }
 
 // room says whether so many jobs more may be taken.
-func (a *arrival) room(b *batch, jobs int) error {
+func (a *acceptOp) checkRoom(b *batch, jobs int) error {
 	if b.full {
 		return ErrStorageFull
 	}
@@ -174,7 +174,7 @@ func (a *arrival) room(b *batch, jobs int) error {
 	return nil
 }
 
-func (a *arrival) enqueue(b *batch, drafts []ticket.Draft, cargo [][]byte) {
+func (a *acceptOp) enqueue(b *batch, drafts []ticket.Draft, payload [][]byte) {
 	req := b.sequence(bucketRequests)
 	b.put(b.bucket(bucketRequests), key64(req), a.body)
 	received := a.r.Received
@@ -182,9 +182,9 @@ func (a *arrival) enqueue(b *batch, drafts []ticket.Draft, cargo [][]byte) {
 		received = b.wall
 	}
 	for i := range drafts {
-		s := jobState{Station: drafts[i].Station, Req: req, Put: int64(max(b.now, 0)), Received: received.UnixMilli()}
-		b.enter(s, cargo[i], false)
-		b.books(s.Station).Put++
+		s := jobState{Station: drafts[i].Station, Req: req, Enqueued: int64(max(b.now, 0)), Received: received.UnixMilli()}
+		b.enqueue(s, payload[i], false)
+		b.books(s.Station).Enqueued++
 	}
 }
 

@@ -12,17 +12,17 @@ import (
 // The buckets. Bodies and tickets are written once and never touched again, so they
 // live apart from the small values that change.
 const (
-	bucketMeta     = iota // format version, clock
-	bucketRequests        // request sequence → bodies as received
-	bucketReqJobs         // request sequence, job → nothing: which jobs a body is kept for
-	bucketJobs            // job → ticket
-	bucketState           // job → jobState
-	bucketWaiting         // position → place: the open jobs of all stations
-	bucketFinished        // running time, job → nothing: what retention may remove
-	bucketStations        // name → stationRecord
-	bucketDedup           // last hour of a day of running time → bucket of request key → seen
-	bucketAside           // sequence → a damaged record as it was found
-	bucketKV              // name → bucket of key → value
+	bucketMeta       = iota // format version, clock
+	bucketRequests          // request sequence → bodies as received
+	bucketReqJobs           // request sequence, job → nothing: which jobs a body is kept for
+	bucketJobs              // job → ticket
+	bucketState             // job → jobState
+	bucketWaiting           // position → place: the open jobs of all stations
+	bucketFinished          // running time, job → nothing: what retention may remove
+	bucketStations          // name → stationRecord
+	bucketDedup             // last hour of a day of running time → bucket of request key → seen
+	bucketQuarantine        // sequence → a damaged record as it was found
+	bucketKV                // name → bucket of key → value
 	bucketCount
 )
 
@@ -41,14 +41,14 @@ type batch struct {
 	wall time.Time
 	full bool // the disk is: nothing new may be taken
 
-	dirty   bool  // there is something to commit
-	err     error // the first failed write; the whole batch is lost
-	buckets [bucketCount]*bolt.Bucket
-	gens    []generation
-	records map[string]*stationRecord // as they will be
-	open    int                       // change in the number of open jobs
-	after   []func()                  // under Queue.mu
-	frozen  []*line
+	dirty    bool  // there is something to commit
+	err      error // the first failed write; the whole batch is lost
+	buckets  [bucketCount]*bolt.Bucket
+	gens     []generation
+	records  map[string]*stationRecord // as they will be
+	open     int                       // change in the number of open jobs
+	onCommit []func()                  // under Queue.mu
+	paused   []*lane
 }
 
 func (b *batch) fail(err error) {
@@ -57,7 +57,7 @@ func (b *batch) fail(err error) {
 	}
 }
 
-func (b *batch) later(f func()) { b.after = append(b.after, f) }
+func (b *batch) afterCommit(f func()) { b.onCommit = append(b.onCommit, f) }
 
 func (b *batch) bucket(n int) *bolt.Bucket {
 	if b.buckets[n] == nil {
@@ -118,7 +118,7 @@ func (b *batch) record(station string) *stationRecord {
 		return r
 	}
 	b.q.mu.Lock()
-	l := b.q.line(station)
+	l := b.q.lane(station)
 	r := &stationRecord{Books: l.books.clone(), Hold: l.hold}
 	b.q.mu.Unlock()
 	if b.records == nil {
@@ -133,13 +133,13 @@ func (b *batch) books(station string) *Books { return &b.record(station).Books }
 // freeze keeps a line from lending until this batch has ended, and says which job it has
 // lent already. Without it a ticket could be lent while the transaction that cancels it
 // is under way, and print although a person was told that it will not.
-func (b *batch) freeze(station string) (lent uint64) {
+func (b *batch) pause(station string) (lent uint64) {
 	b.q.mu.Lock()
 	defer b.q.mu.Unlock()
-	l := b.q.line(station)
-	if !l.frozen {
-		l.frozen = true
-		b.frozen = append(b.frozen, l)
+	l := b.q.lane(station)
+	if !l.paused {
+		l.paused = true
+		b.paused = append(b.paused, l)
 	}
 	if l.lease != nil {
 		return l.lease.job
@@ -148,27 +148,27 @@ func (b *batch) freeze(station string) (lent uint64) {
 }
 
 // thaw needs Queue.mu.
-func (b *batch) thaw() {
-	for _, l := range b.frozen {
-		l.frozen = false
-		l.stir()
+func (b *batch) resume() {
+	for _, l := range b.paused {
+		l.paused = false
+		l.notify()
 	}
 }
 
 // enter puts a job in a line: at its end, or before its head. It is the caller who counts
 // it in the books, since it knows on which page.
-func (b *batch) enter(s jobState, cargo []byte, front bool) uint64 {
+func (b *batch) enqueue(s jobState, payload []byte, front bool) uint64 {
 	job := b.sequence(bucketJobs)
 	s.State = ticket.Pending
 	s.Pos = b.q.nextPos(front)
-	b.put(b.bucket(bucketJobs), key64(job), cargo)
-	b.put(b.bucket(bucketWaiting), key64(s.Pos), encodePlace(job, s.Station))
+	b.put(b.bucket(bucketJobs), key64(job), payload)
+	b.put(b.bucket(bucketWaiting), key64(s.Pos), encodeWaiting(job, s.Station))
 	b.setState(job, s)
 	if s.Req != 0 {
 		b.put(b.bucket(bucketReqJobs), key128(s.Req, job), nil)
 	}
 	b.open++
-	b.later(func() { b.q.line(s.Station).add(s.entry(job)) })
+	b.afterCommit(func() { b.q.lane(s.Station).add(s.entry(job)) })
 	return job
 }
 
@@ -180,12 +180,12 @@ func (b *batch) finish(job uint64, s jobState, to ticket.State, why string) {
 		b.del(b.bucket(bucketWaiting), key64(s.Pos))
 		b.open--
 		pos, station := s.Pos, s.Station
-		b.later(func() { b.q.line(station).remove(pos) })
+		b.afterCommit(func() { b.q.lane(station).remove(pos) })
 	} else if books.Outcomes[s.State] > 0 {
 		books.Outcomes[s.State]--
-		books.Unburied++
+		books.FailedCancelled++
 	} else {
-		books.Put++ // a page that was damaged and started anew has never heard of it
+		books.Enqueued++ // a page that was damaged and started anew has never heard of it
 	}
 	if to == ticket.Moved {
 		books.MovedOut++
@@ -194,23 +194,23 @@ func (b *batch) finish(job uint64, s jobState, to ticket.State, why string) {
 	}
 	s.State, s.Pos, s.Why, s.Finished = to, 0, why, b.wall.UnixMilli()
 	b.setState(job, s)
-	if to != ticket.Buried { // buried jobs wait for a person, however long that takes
+	if to != ticket.Failed { // buried jobs wait for a person, however long that takes
 		b.put(b.bucket(bucketFinished), key128(uint64(max(b.now, 0)), job), nil)
 	}
 }
 
 // aside keeps the original bytes of a record that cannot be read, for whoever has to
 // find out what it was. The caller replaces or removes the record itself.
-func (b *batch) aside(bucket int, key, raw []byte, cause error) {
-	v, err := sealJSON(damaged{string(bucketNames[bucket]), key, raw, cause.Error(), b.wall.UTC()})
+func (b *batch) quarantine(bucket int, key, raw []byte, cause error) {
+	v, err := sealJSON(quarantined{string(bucketNames[bucket]), key, raw, cause.Error(), b.wall.UTC()})
 	b.fail(err)
-	b.put(b.bucket(bucketAside), key64(b.sequence(bucketAside)), v)
-	b.later(func() { b.q.damaged++ })
+	b.put(b.bucket(bucketQuarantine), key64(b.sequence(bucketQuarantine)), v)
+	b.afterCommit(func() { b.q.damaged++ })
 	b.q.log.Error("stored record is damaged; it was set aside",
 		"bucket", string(bucketNames[bucket]), "key", fmt.Sprintf("%x", key), "err", cause)
 }
 
-type damaged struct {
+type quarantined struct {
 	Bucket string    `json:"bucket"`
 	Key    []byte    `json:"key"`
 	Value  []byte    `json:"value"`
@@ -219,15 +219,15 @@ type damaged struct {
 }
 
 // close writes what was collected over the whole batch.
-func (b *batch) close() {
+func (b *batch) writeRecords() {
 	for name, r := range b.records {
 		v, err := sealJSON(r)
 		b.fail(err)
 		b.put(b.bucket(bucketStations), []byte(name), v)
-		b.later(func() {
-			l := b.q.line(name)
+		b.afterCommit(func() {
+			l := b.q.lane(name)
 			l.books, l.hold = r.Books, r.Hold
-			l.stir()
+			l.notify()
 		})
 	}
 	if b.dirty && b.now-b.q.clock.written >= writeClockEvery {

@@ -16,7 +16,7 @@ import (
 // A table is two stations with what the operations below work on: three tickets wait in one
 // line, the first of them lent; the other has one that is held.
 type table struct {
-	*kitchen
+	*testQueue
 	name  string
 	from  string
 	to    string
@@ -53,7 +53,7 @@ func operations() []operation {
 		{"ack", lease(func(l *Lease) error { return l.Ack(bg, ticket.Sent, "") })},
 		{"retry", lease(func(l *Lease) error { return l.Retry(bg, "") })},
 		{"hold", lease(func(l *Lease) error { return l.Hold(bg, "") })},
-		{"bury", lease(func(l *Lease) error { return l.Bury(bg, "") })},
+		{"bury", lease(func(l *Lease) error { return l.Fail(bg, "") })},
 		{"cancel the lent one", cancel(0)},
 		{"cancel the second", cancel(1)},
 		{"cancel the held one", cancel(3)},
@@ -68,20 +68,20 @@ func operations() []operation {
 	}
 }
 
-func (k *kitchen) table(name string) *table {
-	s := &table{kitchen: k, name: name, from: "grill " + name, to: "bar " + name}
-	k.accept(order(name, s.from, s.from, s.from, s.to))
-	held := k.take(s.to)
-	k.must(held.Hold(bg, "look"))
+func (q *testQueue) table(name string) *table {
+	s := &table{testQueue: q, name: name, from: "grill " + name, to: "bar " + name}
+	q.accept(order(name, s.from, s.from, s.from, s.to))
+	held := q.take(s.to)
+	q.must(held.Hold(bg, "look"))
 	last := held.Delivery().Job
 	s.jobs = []uint64{last - 3, last - 2, last - 1, last}
-	k.clock.base.Add(int64(2 * time.Hour)) // so that there is something to expire
-	s.lease = k.take(s.from)
+	q.clock.base.Add(int64(2 * time.Hour)) // so that there is something to expire
+	s.lease = q.take(s.from)
 	return s
 }
 
 // together does operations in one transaction, in their order, which ends so.
-func (s *table) together(end ending, ops ...operation) {
+func (s *table) together(end commitResult, ops ...operation) {
 	resume := s.disk.hang()
 	var all sync.WaitGroup
 	all.Go(func() { _ = s.KV("x").Put(bg, "k", nil) }) // hangs; the rest queues up behind it
@@ -90,11 +90,11 @@ func (s *table) together(end ending, ops ...operation) {
 		all.Go(func() { _ = o.do(s) }) // many of them conflict
 		synctest.Wait()
 	}
-	s.disk.then(works, end)
+	s.disk.willEnd(works, end)
 	resume()
 	all.Wait()
 	s.healed()
-	s.disk.heal()
+	s.disk.clear()
 	_ = s.lease.Return(bg, "the end") // if it has not ended
 	s.must(s.KV("x").Put(bg, "k", nil))
 }
@@ -102,12 +102,12 @@ func (s *table) together(end ending, ops ...operation) {
 // Whatever comes together in a transaction, and however that ends: the books balance, and
 // memory is what a restart would read.
 func TestMemoryIsWhatTheFileSaysWhateverHappensTogether(t *testing.T) {
-	for _, end := range []ending{works, fails, failsButPersist, noSpace} {
+	for _, end := range []commitResult{works, fails, failsButPersist, noSpace} {
 		t.Run(end.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ops := operations()
 				for i, a := range ops {
-					k := start(t)
+					q := start(t)
 					for j, b := range ops {
 						if (end == fails || end == noSpace) && (i+j+int(end)/2)%2 == 0 {
 							continue // nothing is on the disk after either: half of them each
@@ -119,14 +119,14 @@ func TestMemoryIsWhatTheFileSaysWhateverHappensTogether(t *testing.T) {
 							name += ", " + c.name
 							together = append(together, c)
 						}
-						k.table(fmt.Sprint(j)).together(end, together...)
-						k.balanced()
-						k.mirrored()
+						q.table(fmt.Sprint(j)).together(end, together...)
+						q.checkBooks()
+						q.mirrored()
 						if t.Failed() {
 							t.Fatalf("after %s", name)
 						}
 					}
-					k.stop()
+					q.stop()
 				}
 			})
 		})
@@ -134,25 +134,25 @@ func TestMemoryIsWhatTheFileSaysWhateverHappensTogether(t *testing.T) {
 }
 
 // mirrored compares what is in memory with what the file says. Nothing may be lent.
-func (k *kitchen) mirrored() {
-	k.t.Helper()
-	m, err := load(k.db.Load())
-	k.must(err)
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.Queue.open != m.open || len(m.repairs) > 0 {
-		k.t.Errorf("%d jobs are open, in the file %d; %d repairs", k.Queue.open, m.open, len(m.repairs))
+func (q *testQueue) mirrored() {
+	q.t.Helper()
+	m, err := load(q.db.Load())
+	q.must(err)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.Queue.open != m.open || len(m.repairs) > 0 {
+		q.t.Errorf("%d jobs are open, in the file %d; %d repairs", q.Queue.open, m.open, len(m.repairs))
 	}
-	for name, l := range k.lines {
-		f := m.line(name)
+	for name, l := range q.lanes {
+		f := m.lane(name)
 		if len(l.pending)+len(f.pending) > 0 && !reflect.DeepEqual(l.pending, f.pending) {
-			k.t.Errorf("%s: waiting %+v, in the file %+v", name, l.pending, f.pending)
+			q.t.Errorf("%s: waiting %+v, in the file %+v", name, l.pending, f.pending)
 		}
 		if !reflect.DeepEqual(l.held, f.held) || (l.hold == nil) != (f.hold == nil) {
-			k.t.Errorf("%s: held %+v %v, in the file %+v %v", name, l.held, l.hold, f.held, f.hold)
+			q.t.Errorf("%s: held %+v %v, in the file %+v %v", name, l.held, l.hold, f.held, f.hold)
 		}
 		if !reflect.DeepEqual(l.books, f.books) {
-			k.t.Errorf("%s: books %+v, in the file %+v", name, l.books, f.books)
+			q.t.Errorf("%s: books %+v, in the file %+v", name, l.books, f.books)
 		}
 	}
 }
@@ -168,8 +168,8 @@ func TestEveryVoidIsToldOnceOverFailuresAndRestarts(t *testing.T) {
 }
 
 func voids(t *testing.T, r *rand.Rand) {
-	k := start(t)
-	defer k.stop()
+	q := start(t)
+	defer q.stop()
 	void, told, orders := map[string]int{}, map[string]int{}, 0
 	for i := range 14 {
 		req := order("a", "grill")
@@ -185,20 +185,20 @@ func voids(t *testing.T, r *rand.Rand) {
 		req.Drafts[0].Ticket.Lines = lines
 		req.Digest = sha256.Sum256(fmt.Append(nil, lines))
 		if r.IntN(3) == 0 {
-			k.disk.then([]ending{fails, failsButPersist, noSpace}[r.IntN(3)])
-			_, _ = k.Accept(bg, req)
-			k.healed()
-			k.disk.heal()
+			q.disk.willEnd([]commitResult{fails, failsButPersist, noSpace}[r.IntN(3)])
+			_, _ = q.Accept(bg, req)
+			q.healed()
+			q.disk.clear()
 		}
-		k.accept(req)
+		q.accept(req)
 		for name, n := range now {
 			void[name] = max(void[name], n)
 		}
 		if i%3 == 0 {
-			k.again()
+			q.restart()
 		}
-		for k.line("grill").Pending > 0 {
-			d := k.print("grill")
+		for q.station("grill").Pending > 0 {
+			d := q.print("grill")
 			if d.Ticket.Kind == ticket.Order {
 				orders++
 			}

@@ -29,15 +29,15 @@ func realistic(n uint64) ticket.Request {
 func synced(o *Options) { o.NoSync = false; o.MaxBacklog = 10_000_000 }
 
 // from256 has so many requests accepted, 256 at a time. It says how long that took.
-func from256(k *kitchen, first uint64, count int) time.Duration {
+func from256(q *testQueue, first uint64, count int) time.Duration {
 	var n atomic.Uint64
 	var wg sync.WaitGroup
 	began := time.Now()
 	for range 256 {
 		wg.Go(func() {
 			for i := n.Add(1); i <= uint64(count); i = n.Add(1) {
-				if _, err := k.Accept(bg, realistic(first+i)); err != nil {
-					k.t.Error(err)
+				if _, err := q.Accept(bg, realistic(first+i)); err != nil {
+					q.t.Error(err)
 				}
 			}
 		})
@@ -47,36 +47,36 @@ func from256(k *kitchen, first uint64, count int) time.Duration {
 }
 
 func BenchmarkTakeBeginAck(b *testing.B) {
-	k := start(b, synced)
+	q := start(b, synced)
 	for n := range uint64(2000) {
-		k.accept(realistic(n))
+		q.accept(realistic(n))
 	}
 	b.ResetTimer()
 	for n := 0; n < b.N; n++ {
 		if n%2000 == 1999 {
 			b.StopTimer()
 			for m := range uint64(2000) {
-				k.accept(realistic(uint64(n)*10000 + m))
+				q.accept(realistic(uint64(n)*10000 + m))
 			}
 			b.StartTimer()
 		}
-		k.print("grill")
+		q.print("grill")
 	}
 }
 
 // crowded is a queue with a million keys in a week of generations and fifty thousand jobs.
-func crowded(b testing.TB) *kitchen {
-	k := start(b, func(o *Options) { o.MaxBacklog = 10_000_000 })
+func crowded(b testing.TB) *testQueue {
+	q := start(b, func(o *Options) { o.MaxBacklog = 10_000_000 })
 	var wg sync.WaitGroup
 	for w := range 250 {
 		wg.Go(func() {
 			for n := range 100 {
-				k.accept(order(fmt.Sprint("old-", w, "-", n), "grill", "bar"))
+				q.accept(order(fmt.Sprint("old-", w, "-", n), "grill", "bar"))
 			}
 		})
 	}
 	wg.Wait()
-	k.change(func(tx *bolt.Tx) error {
+	q.change(func(tx *bolt.Tx) error {
 		for day := range 7 {
 			running := time.Duration(day) * 24 * time.Hour
 			g, err := tx.Bucket(bucketNames[bucketDedup]).CreateBucketIfNotExists(key64(generationOf(running)))
@@ -98,8 +98,8 @@ func crowded(b testing.TB) *kitchen {
 		v, _ := sealJSON(clockRecord{Running: 168*time.Hour - time.Minute})
 		return tx.Bucket(bucketNames[bucketMeta]).Put(keyClock, v)
 	})
-	k.o.NoSync = false
-	return k
+	q.o.NoSync = false
+	return q
 }
 
 // BenchmarkAcceptCrowded compares a crowded queue with one that was empty at the start, in turns, so

@@ -24,12 +24,12 @@ func (systemClock) Synchronized() bool { return false }
 // switched off for if that is known for sure. It never goes back and never jumps, so a
 // box that boots in 1970 forgets no key and expires no ticket.
 type clock struct {
-	wallClock Clock
-	started   time.Time     // monotonic
-	base      atomic.Int64  // running time at started, ns
-	last      clockRecord   // as found in the file
-	credited  bool          // the time switched off has been added, or never will be
-	written   time.Duration // running time when it was last stored
+	wallClock    Clock
+	started      time.Time     // monotonic
+	base         atomic.Int64  // running time at started, ns
+	last         clockRecord   // as found in the file
+	timeOffAdded bool          // the time switched off has been added, or never will be
+	written      time.Duration // running time when it was last stored
 }
 
 func newClock(c Clock) *clock {
@@ -51,20 +51,20 @@ func (c *clock) start(r clockRecord, youngest time.Duration) {
 	c.last = r
 	c.base.Store(int64(max(r.Running, youngest, 0)))
 	c.written = max(r.Running, 0)
-	c.credit()
+	c.addTimeOff()
 }
 
 // credit adds the time the box was switched off, once, if the wall clock was right before
 // and is right now. That may turn out only after a while, when NTP has answered.
-func (c *clock) credit() {
-	if c.credited || !c.last.Synchronized {
+func (c *clock) addTimeOff() {
+	if c.timeOffAdded || !c.last.Synchronized {
 		return
 	}
 	if !c.wallClock.Synchronized() {
 		return
 	}
 	now := c.wallClock.Now() // after: it was right by then
-	c.credited = true
+	c.timeOffAdded = true
 	passed := now.Sub(c.last.Wall)          // since the record was written
 	counted := c.running() - c.last.Running // of which this much is counted already
 	if off := passed - counted; off > 0 {
@@ -79,20 +79,20 @@ func (b *batch) writeClock() {
 	v, err := sealJSON(clockRecord{b.now, c.wall().UTC(), sure})
 	b.fail(err)
 	b.put(b.bucket(bucketMeta), keyClock, v)
-	b.later(func() { c.written = b.now })
+	b.afterCommit(func() { c.written = b.now })
 }
 
 // keepHouse does what time brings: forget keys, prune history, note the time. Each of its
 // transactions is small, so that it can never be what a cook waits for. A crash before or
 // after any of them is the same to everybody: what was not forgotten is forgotten next time.
-func (q *Queue) keepHouse() {
+func (q *Queue) maintain() {
 	q.pruning = false
-	if !q.nextTry.IsZero() {
+	if !q.nextReopen.IsZero() {
 		return
 	}
 	q.in.busy()
-	q.clock.credit()
-	q.space.full()
+	q.clock.addTimeOff()
+	q.space.checkFull()
 	o := &op{kind: once, since: time.Now(), done: make(chan error, 1), apply: func(b *batch) error {
 		b.dropGenerations(b.now, q.o.DedupRetention)
 		q.pruning = b.prune(q.o.HistoryRetention)
@@ -131,7 +131,7 @@ func (b *batch) prune(retention time.Duration) bool {
 // forget removes a job and, when it was the last one made from it, the body of its request.
 func (b *batch) forget(job uint64) {
 	s, err := b.state(job)
-	if err == nil && (s.State.Open() || s.State == ticket.Buried) {
+	if err == nil && (s.State.Open() || s.State == ticket.Failed) {
 		return // the entry is not what was written: keys have no checksum
 	}
 	req := s.Req

@@ -38,73 +38,73 @@ func (s *stopwatch) set(now time.Time, sure bool) {
 	s.now, s.sure = now, sure
 }
 
-func (k *kitchen) count(bucket int) (n int) {
-	k.t.Helper()
-	k.must(k.view(func(tx *bolt.Tx) error {
+func (q *testQueue) count(bucket int) (n int) {
+	q.t.Helper()
+	q.must(q.view(func(tx *bolt.Tx) error {
 		return tx.Bucket(bucketNames[bucket]).ForEach(func(_, _ []byte) error { n++; return nil })
 	}))
 	return n
 }
 
 func TestAKeyIsKnownForItsRetentionAndThenForgotten(t *testing.T) {
-	inBubble(t, func(t *testing.T, k *kitchen) {
-		k.accept(order("a", "grill"))
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		q.accept(order("a", "grill"))
 		for day := range 2 {
 			time.Sleep(24 * time.Hour)
-			k.again() // running time goes on over restarts
-			k.accept(order(id(day), "grill"))
-			if got := k.accept(order("a", "grill")); !got.Duplicate {
+			q.restart() // running time goes on over restarts
+			q.accept(order(id(day), "grill"))
+			if got := q.accept(order("a", "grill")); !got.Duplicate {
 				t.Fatalf("forgotten after %d days", day+1)
 			}
 		}
 		// A conflict does not make an old key younger: its generation goes as a whole.
-		k.accept(cancelled(order("a", "grill")))
-		if n := k.count(bucketDedup); n != 3 {
+		q.accept(cancelled(order("a", "grill")))
+		if n := q.count(bucketDedup); n != 3 {
 			t.Errorf("%d generations", n)
 		}
 		time.Sleep(24*time.Hour + time.Minute)
 		synctest.Wait()
-		if n := k.count(bucketDedup); n != 2 {
+		if n := q.count(bucketDedup); n != 2 {
 			t.Errorf("%d generations, want 2", n)
 		}
-		if got := k.accept(order("a", "grill")); got.Duplicate {
+		if got := q.accept(order("a", "grill")); got.Duplicate {
 			t.Error("still known")
 		}
 	}, func(o *Options) { o.DedupRetention = 48 * time.Hour })
 }
 
 func TestHistoryEndsButNotWhatAPersonMustLookAt(t *testing.T) {
-	inBubble(t, func(t *testing.T, k *kitchen) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
 		for n := range 250 {
-			k.accept(order(id(n), "grill", "bar"))
-			k.print("grill")
+			q.accept(order(id(n), "grill", "bar"))
+			q.print("grill")
 		}
-		k.must(k.take("bar").Bury(bg, "no"))
-		k.must(k.take("bar").Hold(bg, "look"))
-		k.print("bar")
+		q.must(q.take("bar").Fail(bg, "no"))
+		q.must(q.take("bar").Hold(bg, "look"))
+		q.print("bar")
 		time.Sleep(11 * time.Hour)
 		synctest.Wait()
-		if n := len(k.jobs(Filter{})); n != 249 { // 247 wait, one is buried, one held
+		if n := len(q.jobs(Filter{})); n != 249 { // 247 wait, one is buried, one held
 			t.Errorf("%d jobs are left", n)
 		}
-		if n := k.count(bucketRequests); n != 249 {
+		if n := q.count(bucketRequests); n != 249 {
 			t.Errorf("%d bodies are left", n)
 		}
-		if n := k.count(bucketJobs); n != 249 {
+		if n := q.count(bucketJobs); n != 249 {
 			t.Errorf("%d tickets are left", n)
 		}
-		if _, _, _, err := k.Job(bg, 1); !errors.Is(err, ErrNotFound) {
+		if _, _, _, err := q.Job(bg, 1); !errors.Is(err, ErrNotFound) {
 			t.Errorf("job 1: %v", err)
 		}
 		for range 247 {
-			k.print("bar")
+			q.print("bar")
 		}
 		time.Sleep(11 * time.Hour)
 		synctest.Wait()
-		if n := k.count(bucketFinished); n != 0 {
+		if n := q.count(bucketFinished); n != 0 {
 			t.Errorf("%d finished jobs are left", n)
 		}
-		if jobs := k.jobs(Filter{}); len(jobs) != 2 || jobs[0].State != ticket.Held || jobs[1].State != ticket.Buried {
+		if jobs := q.jobs(Filter{}); len(jobs) != 2 || jobs[0].State != ticket.Held || jobs[1].State != ticket.Failed {
 			t.Errorf("left: %+v", jobs)
 		}
 	}, func(o *Options) { o.HistoryRetention = 10 * time.Hour })
@@ -113,23 +113,23 @@ func TestHistoryEndsButNotWhatAPersonMustLookAt(t *testing.T) {
 func TestABoxThatBootsIn1970ForgetsNothingAndExpiresNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &stopwatch{now: time.Date(2026, 11, 20, 19, 0, 0, 0, time.UTC), sure: true}
-		k := start(t, func(o *Options) { o.Clock = w })
-		defer k.stop()
+		q := start(t, func(o *Options) { o.Clock = w })
+		defer q.stop()
 		r := order("a", "grill")
-		k.accept(r)
+		q.accept(r)
 		for _, wall := range []time.Time{time.Unix(0, 0), time.Date(2040, 1, 1, 0, 0, 0, 0, time.UTC), time.Unix(5, 0)} {
-			k.stop()
+			q.stop()
 			w.set(wall, false)
-			k.open()
+			q.open()
 			time.Sleep(10 * time.Minute)
-			if got := k.accept(r); !got.Duplicate {
+			if got := q.accept(r); !got.Duplicate {
 				t.Fatalf("at %s the key is forgotten", wall)
 			}
-			if n, err := k.Expire(bg, "grill", time.Hour); n != 0 || err != nil {
+			if n, err := q.Expire(bg, "grill", time.Hour); n != 0 || err != nil {
 				t.Fatalf("at %s %d tickets expire, %v", wall, n, err)
 			}
 		}
-		if got := k.take("grill").Waited(); got != 30*time.Minute {
+		if got := q.take("grill").Waited(); got != 30*time.Minute {
 			t.Errorf("it waited %s", got)
 		}
 	})
@@ -152,22 +152,22 @@ func TestTimeSwitchedOffCountsWhenTheClockIsRightOnBothSides(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := &stopwatch{now: evening, sure: tt.before}
-				k := start(t, func(o *Options) { o.Clock = w })
-				defer k.stop()
-				k.accept(order("a", "grill"))
-				k.stop()
+				q := start(t, func(o *Options) { o.Clock = w })
+				defer q.stop()
+				q.accept(order("a", "grill"))
+				q.stop()
 				w.set(evening.Add(tt.off), tt.after)
-				k.open()
+				q.open()
 				if tt.late > 0 {
 					time.Sleep(tt.late)
 					w.set(evening.Add(tt.off+tt.late), true)
-					time.Sleep(housekeeping)
-					w.set(evening.Add(tt.off+tt.late+housekeeping), true)
+					time.Sleep(maintenanceEvery)
+					w.set(evening.Add(tt.off+tt.late+maintenanceEvery), true)
 					synctest.Wait()
-					tt.want += housekeeping
+					tt.want += maintenanceEvery
 				}
-				l := k.take("grill")
-				if got := l.Waited(); got < tt.want-housekeeping || got > tt.want {
+				l := q.take("grill")
+				if got := l.Waited(); got < tt.want-maintenanceEvery || got > tt.want {
 					t.Errorf("it waited %s, want %s", got, tt.want)
 				}
 				time.Sleep(time.Hour) // and only once
@@ -180,34 +180,34 @@ func TestTimeSwitchedOffCountsWhenTheClockIsRightOnBothSides(t *testing.T) {
 }
 
 func TestAnIdleQueueNotesTheTimeEveryHour(t *testing.T) {
-	inBubble(t, func(t *testing.T, k *kitchen) {
-		before := k.disk.commits()
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		before := q.disk.commits()
 		time.Sleep(10*time.Hour + 5*time.Minute)
 		synctest.Wait()
-		if n := k.disk.commits() - before; n != 10 && n != 9 {
+		if n := q.disk.commits() - before; n != 10 && n != 9 {
 			t.Errorf("%d commits in ten hours", n)
 		}
-		if w := k.Waiting(); w != 0 {
+		if w := q.Waiting(); w != 0 {
 			t.Errorf("idle, but %s waiting", w)
 		}
 	})
 }
 
 func TestTheTimeThatAFailedCommitHeldIsNotedByTheNext(t *testing.T) {
-	inBubble(t, func(t *testing.T, k *kitchen) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
 		time.Sleep(2 * time.Minute)
-		k.disk.then(fails)
-		if err := k.KV("x").Put(bg, "k", nil); !errors.Is(err, ErrStorageFailed) {
+		q.disk.willEnd(fails)
+		if err := q.KV("x").Put(bg, "k", nil); !errors.Is(err, ErrStorageFailed) {
 			t.Fatalf("err %v", err)
 		}
-		k.healed()
-		k.must(k.KV("x").Put(bg, "k", nil))
-		left, err := os.ReadFile(k.o.Path)
-		k.must(err)
-		k.stop()
-		k.must(os.WriteFile(k.o.Path, left, 0o600)) // power failed after that commit
-		k.open()
-		if r := k.clock.running(); r < 2*time.Minute {
+		q.healed()
+		q.must(q.KV("x").Put(bg, "k", nil))
+		left, err := os.ReadFile(q.o.Path)
+		q.must(err)
+		q.stop()
+		q.must(os.WriteFile(q.o.Path, left, 0o600)) // power failed after that commit
+		q.open()
+		if r := q.clock.running(); r < 2*time.Minute {
 			t.Errorf("running time is %s", r)
 		}
 	})

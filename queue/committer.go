@@ -23,19 +23,19 @@ import (
 //     possible; it is written so that twice is the same as once.
 
 const (
-	minPause     = time.Second
-	maxPause     = 30 * time.Second
-	housekeeping = time.Minute
+	minBackoff       = time.Second
+	maxBackoff       = 30 * time.Second
+	maintenanceEvery = time.Minute
 )
 
 func (q *Queue) run() {
 	defer close(q.ended)
-	tick := time.NewTicker(housekeeping)
+	tick := time.NewTicker(maintenanceEvery)
 	defer tick.Stop()
-	q.keepHouse()
+	q.maintain()
 	for {
-		if !q.nextTry.IsZero() && !time.Now().Before(q.nextTry) {
-			q.mend()
+		if !q.nextReopen.IsZero() && !time.Now().Before(q.nextReopen) {
+			q.recoverStorage()
 		}
 		ops, closed := q.in.next()
 		if len(ops) > 0 {
@@ -43,34 +43,34 @@ func (q *Queue) run() {
 			continue
 		}
 		if closed {
-			q.leave()
+			q.shutDown()
 			return
 		}
 		if q.pruning {
-			q.keepHouse()
+			q.maintain()
 			continue
 		}
 		select {
 		case <-q.in.wake:
 		case <-tick.C:
-			q.keepHouse()
-		case <-q.untilRetry():
-		case <-q.untilRoom():
+			q.maintain()
+		case <-q.untilReopen():
+		case <-q.untilSpaceCheck():
 			q.in.busy()
-			q.space.full()
+			q.space.checkFull()
 		}
 	}
 }
 
 // serve commits operations, or answers them while nothing can be committed.
 func (q *Queue) serve(ops []*op) {
-	if q.nextTry.IsZero() {
+	if q.nextReopen.IsZero() {
 		q.process(ops)
 		return
 	}
 	for _, o := range ops {
 		if o.kind == settle {
-			q.parked = append(q.parked, o)
+			q.unsettled = append(q.unsettled, o)
 		} else {
 			o.done <- q.Ready()
 		}
@@ -81,17 +81,17 @@ func (q *Queue) serve(ops []*op) {
 func (q *Queue) process(ops []*op) {
 	errs, err := q.commit(ops)
 	if err == nil {
-		q.pause = 0
+		q.backoff = 0
 		for i, o := range ops {
 			o.done <- errs[i]
 		}
 		return
 	}
 	failed, full := classify(err)
-	q.broke(failed, full)
+	q.commitFailed(failed, full)
 	for _, o := range ops {
 		if o.kind == settle || (full && o.kind == doubt) {
-			q.parked = append(q.parked, o)
+			q.unsettled = append(q.unsettled, o)
 		} else {
 			o.done <- failed
 		}
@@ -108,14 +108,14 @@ func classify(err error) (failed error, full bool) {
 
 // prove commits something that changes nothing: the canary. Only then is it known that what was read
 // can be believed, for this process or the one before may have left it in the page cache and nowhere else.
-func (q *Queue) prove(db *bolt.DB) error {
+func (q *Queue) probeCommit(db *bolt.DB) error {
 	tx, err := db.Begin(true)
 	if err != nil {
 		return err
 	}
 	meta := tx.Bucket(bucketNames[bucketMeta])
 	if err = meta.Put(keyFormat, slices.Clone(meta.Get(keyFormat))); err == nil {
-		err = q.seams.commit(tx)
+		err = q.hooks.commit(tx)
 	}
 	if err != nil {
 		_ = tx.Rollback() // is closed already, most times
@@ -133,7 +133,7 @@ func (q *Queue) commit(ops []*op) (errs []error, err error) {
 	started := time.Now()
 	b := &batch{q: q, now: q.clock.running(), wall: q.clock.wall(), full: q.space.isFull.Load()}
 	if slices.ContainsFunc(ops, func(o *op) bool { return o.kind == accept }) {
-		b.full = q.space.full()
+		b.full = q.space.checkFull()
 	}
 	if b.tx, err = db.Begin(true); err != nil {
 		return nil, err
@@ -145,7 +145,7 @@ func (q *Queue) commit(ops []*op) (errs []error, err error) {
 		}
 	}
 	if b.err == nil {
-		b.close()
+		b.writeRecords()
 	}
 	switch {
 	case b.err != nil:
@@ -154,7 +154,7 @@ func (q *Queue) commit(ops []*op) (errs []error, err error) {
 	case !b.dirty: // all duplicates, say: what they rest on has been committed before
 		_ = b.tx.Rollback()
 	default:
-		if err = q.seams.commit(b.tx); err != nil {
+		if err = q.hooks.commit(b.tx); err != nil {
 			_ = b.tx.Rollback() // is closed already, most times
 		}
 		q.metrics.committed(time.Since(started), len(ops))
@@ -164,18 +164,18 @@ func (q *Queue) commit(ops []*op) (errs []error, err error) {
 	defer q.mu.Unlock()
 	if err == nil {
 		q.open += b.open
-		for _, f := range b.after {
+		for _, f := range b.onCommit {
 			f()
 		}
 	}
-	b.thaw()
+	b.resume()
 	return errs, err
 }
 
 // broke notes that nothing can be believed. Lines lend nothing until mend has succeeded.
-func (q *Queue) broke(cause error, full bool) {
+func (q *Queue) commitFailed(cause error, full bool) {
 	q.mu.Lock()
-	q.failed = cause
+	q.storageErr = cause
 	q.mu.Unlock()
 	if full {
 		q.space.release()
@@ -183,17 +183,17 @@ func (q *Queue) broke(cause error, full bool) {
 	} else {
 		q.log.Error("commit failed; nothing is accepted until one succeeds", "err", cause)
 	}
-	q.retryLater()
+	q.scheduleReopen()
 }
 
 // retryLater is at once after a first failure, then slower until a commit has succeeded.
-func (q *Queue) retryLater() {
-	q.nextTry = time.Now().Add(q.pause)
-	q.pause = min(max(2*q.pause, minPause), maxPause)
+func (q *Queue) scheduleReopen() {
+	q.nextReopen = time.Now().Add(q.backoff)
+	q.backoff = min(max(2*q.backoff, minBackoff), maxBackoff)
 }
 
 // mend opens the file anew, reads memory from it and proves that it can be written.
-func (q *Queue) mend() {
+func (q *Queue) recoverStorage() {
 	q.in.busy()
 	if err := q.reopen(); err != nil {
 		failed, full := classify(err)
@@ -205,21 +205,21 @@ func (q *Queue) mend() {
 			q.log.Error("storage still fails", "err", err)
 		}
 		q.mu.Lock()
-		q.failed = failed
+		q.storageErr = failed
 		q.mu.Unlock()
-		q.retryLater()
+		q.scheduleReopen()
 		return
 	}
-	q.nextTry, q.lastFailure = time.Time{}, ""
+	q.nextReopen, q.lastFailure = time.Time{}, ""
 	q.mu.Lock()
-	q.failed = nil
-	for _, l := range q.lines {
-		l.stir()
+	q.storageErr = nil
+	for _, l := range q.lanes {
+		l.notify()
 	}
 	q.mu.Unlock()
 	q.log.Info("storage works again")
-	parked := q.parked
-	q.parked = nil
+	parked := q.unsettled
+	q.unsettled = nil
 	// Small transactions: on a full disk a large one may need more pages than the reserve gave.
 	for len(parked) > 0 {
 		n := min(16, len(parked))
@@ -232,13 +232,13 @@ func (q *Queue) reopen() error {
 	if db := q.db.Swap(nil); db != nil {
 		_ = db.Close() // waits for views, which are short
 	}
-	db, err := openFile(q.o, q.seams.sync)
+	db, err := openFile(q.o, q.hooks.sync)
 	if err != nil {
 		return err
 	}
 	m, err := load(db)
 	if err == nil {
-		err = q.prove(db)
+		err = q.probeCommit(db)
 	}
 	if err != nil {
 		_ = db.Close()
@@ -249,33 +249,33 @@ func (q *Queue) reopen() error {
 	return q.repair(m.repairs)
 }
 
-func (q *Queue) untilRetry() <-chan time.Time {
-	if q.nextTry.IsZero() {
+func (q *Queue) untilReopen() <-chan time.Time {
+	if q.nextReopen.IsZero() {
 		return nil
 	}
-	return time.After(time.Until(q.nextTry))
+	return time.After(time.Until(q.nextReopen))
 }
 
 // untilRoom has the disk asked again while it is full: whoever has just made room looks whether
 // it was enough.
-func (q *Queue) untilRoom() <-chan time.Time {
+func (q *Queue) untilSpaceCheck() <-chan time.Time {
 	if !q.space.isFull.Load() {
 		return nil
 	}
-	return time.After(lookFull)
+	return time.After(fullCheckEvery)
 }
 
 // leave is the committer's end: everything that waited has had its answer, but for what
 // storage would not take.
-func (q *Queue) leave() {
-	if len(q.parked) > 0 {
-		q.mend() // one last try: a ticket that is out would print again
+func (q *Queue) shutDown() {
+	if len(q.unsettled) > 0 {
+		q.recoverStorage() // one last try: a ticket that is out would print again
 	}
-	for _, o := range q.parked {
+	for _, o := range q.unsettled {
 		o.done <- ErrClosed
 	}
-	q.parked = nil
-	if q.nextTry.IsZero() {
+	q.unsettled = nil
+	if q.nextReopen.IsZero() {
 		_, err := q.commit([]*op{{kind: once, apply: func(b *batch) error { b.writeClock(); return nil }}})
 		if err != nil {
 			q.closeErr = fmt.Errorf("close %s: %w", q.o.Path, err)

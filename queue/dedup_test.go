@@ -10,24 +10,24 @@ import (
 )
 
 func TestAKeyIsKnownForItsRetentionWhateverHourItCameIn(t *testing.T) {
-	inBubble(t, func(t *testing.T, k *kitchen) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
 		for hour := range 60 {
-			k.accept(order(id(hour), "grill"))
+			q.accept(order(id(hour), "grill"))
 			time.Sleep(time.Hour)
 			synctest.Wait()
 			for old := max(0, hour-29); old <= hour; old++ {
-				if got := k.accept(order(id(old), "grill")); !got.Duplicate {
+				if got := q.accept(order(id(old), "grill")); !got.Duplicate {
 					t.Fatalf("in hour %d the key of hour %d is forgotten", hour+1, old)
 				}
 			}
 			if hour%7 == 3 {
-				if got := k.accept(cancelled(order(id(hour), "grill"))); !got.Conflict {
+				if got := q.accept(cancelled(order(id(hour), "grill"))); !got.Conflict {
 					t.Fatalf("in hour %d a conflict with hour %d is not seen", hour+1, hour)
 				}
-				k.again()
+				q.restart()
 			}
 		}
-		if n := k.count(bucketDedup); n != 2 {
+		if n := q.count(bucketDedup); n != 2 {
 			t.Errorf("%d buckets of keys, want 2: the first is over", n)
 		}
 	}, func(o *Options) { o.DedupRetention = 30 * time.Hour })
@@ -38,8 +38,8 @@ func TestAKeyIsKnownForItsRetentionWhateverHourItCameIn(t *testing.T) {
 // its own hour, and the bucket of a day's last hour is the same as that of the day.
 func TestKeysThatAnEarlierVersionFiledByTheHourAreKnownUntilTheyExpire(t *testing.T) {
 	const hours, retention = 47, 30 // the hours 0 to 47 have a bucket
-	inBubble(t, func(t *testing.T, k *kitchen) {
-		k.edit(func(tx *bolt.Tx) error {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		q.edit(func(tx *bolt.Tx) error {
 			for hour := range uint64(hours + 1) {
 				g, err := tx.Bucket(bucketNames[bucketDedup]).CreateBucket(key64(hour))
 				if err != nil {
@@ -57,28 +57,28 @@ func TestKeysThatAnEarlierVersionFiledByTheHourAreKnownUntilTheyExpire(t *testin
 			}
 			return tx.Bucket(bucketNames[bucketMeta]).Put(keyClock, v)
 		})
-		k.accept(order("new", "grill"))
-		if got := k.accept(cancelled(order("old 40", "grill"))); !got.Conflict {
+		q.accept(order("new", "grill"))
+		if got := q.accept(cancelled(order("old 40", "grill"))); !got.Conflict {
 			t.Errorf("receipt %+v", got)
 		}
 		for now := hours; now < hours+retention; now++ {
 			synctest.Wait()
 			for hour := now - retention; hour <= hours; hour++ {
-				if got := k.accept(order(fmt.Sprint("old ", hour), "grill")); !got.Duplicate {
+				if got := q.accept(order(fmt.Sprint("old ", hour), "grill")); !got.Duplicate {
 					t.Fatalf("in hour %d the key of hour %d is forgotten", now, hour)
 				}
 			}
-			if got := k.accept(order("new", "grill")); !got.Duplicate {
+			if got := q.accept(order("new", "grill")); !got.Duplicate {
 				t.Fatalf("in hour %d the new key is forgotten", now)
 			}
-			if n, want := k.count(bucketDedup), hours-now+retention+1; n != want {
+			if n, want := q.count(bucketDedup), hours-now+retention+1; n != want {
 				t.Fatalf("in hour %d %d buckets are left, want %d", now, n, want)
 			}
 			time.Sleep(time.Hour)
 		}
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if n := k.count(bucketDedup); n != 0 {
+		if n := q.count(bucketDedup); n != 0 {
 			t.Errorf("%d buckets are left", n)
 		}
 	}, func(o *Options) { o.DedupRetention = retention * time.Hour })

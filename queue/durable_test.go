@@ -28,7 +28,7 @@ type platter struct {
 	cuts   int
 }
 
-func (p *platter) seams() seams { return seams{commit: p.commit, sync: p.sync} }
+func (p *platter) seams() hooks { return hooks{commit: p.commit, sync: p.sync} }
 
 func (p *platter) commit(tx *bolt.Tx) error {
 	err := p.disk.commit(tx)
@@ -72,21 +72,21 @@ func (p *platter) cut() {
 }
 
 // onPlatter opens a queue that has seen some service.
-func onPlatter(t *testing.T, tickets int) (*kitchen, *platter) {
-	k := start(t)
-	k.orders(tickets, "grill")
+func onPlatter(t *testing.T, tickets int) (*testQueue, *platter) {
+	q := start(t)
+	q.orders(tickets, "grill")
 	for range tickets / 3 {
-		k.print("grill")
+		q.print("grill")
 	}
-	k.stop()
-	p := &platter{disk: k.disk, t: t, path: k.o.Path}
-	p.open(k)
-	return k, p
+	q.stop()
+	p := &platter{disk: q.disk, t: t, path: q.o.Path}
+	p.open(q)
+	return q, p
 }
 
-func (p *platter) open(k *kitchen) {
+func (p *platter) open(q *testQueue) {
 	var err error
-	if k.Queue, err = open(k.o, p.seams()); err != nil {
+	if q.Queue, err = open(q.o, p.seams()); err != nil {
 		p.t.Fatal(err)
 	}
 }
@@ -94,15 +94,15 @@ func (p *platter) open(k *kitchen) {
 func TestAPowerCutRightAfterAFailedSyncLeavesAWholeFile(t *testing.T) {
 	for tickets := 20; tickets < 26; tickets++ {
 		synctest.Test(t, func(t *testing.T) {
-			k, p := onPlatter(t, tickets)
-			defer k.stop()
-			k.accept(order("a", "grill"))
-			p.then(failsButPersist)
+			q, p := onPlatter(t, tickets)
+			defer q.stop()
+			q.accept(order("a", "grill"))
+			p.willEnd(failsButPersist)
 			p.cutOff = true
-			k.refused(order("b", "grill"), ErrStorageFailed)
-			k.healed()
-			k.known(order("b", "grill"))
-			k.print("grill")
+			q.wantRefused(order("b", "grill"), ErrStorageFailed)
+			q.healed()
+			q.wantDuplicate(order("b", "grill"))
+			q.print("grill")
 			if p.cuts < 3 {
 				t.Errorf("power failed at only %d commits", p.cuts)
 			}
@@ -115,21 +115,21 @@ func TestAPowerCutRightAfterAFailedSyncLeavesAWholeFile(t *testing.T) {
 func TestAPowerCutInTheFirstCommitAfterACrashLeavesAWholeFile(t *testing.T) {
 	for tickets := 20; tickets < 26; tickets++ {
 		synctest.Test(t, func(t *testing.T) {
-			k, p := onPlatter(t, tickets)
-			defer k.stop()
-			k.accept(order("a", "grill"))
-			p.then(failsButPersist, fails, fails, fails) // so that nothing is mended before the end
+			q, p := onPlatter(t, tickets)
+			defer q.stop()
+			q.accept(order("a", "grill"))
+			p.willEnd(failsButPersist, fails, fails, fails) // so that nothing is mended before the end
 			p.deaf.Store(true)
-			k.refused(order("b", "grill"), ErrStorageFailed)
-			k.must(k.Close())
-			if q, err := open(k.o, p.seams()); !errors.Is(err, syscall.EIO) {
+			q.wantRefused(order("b", "grill"), ErrStorageFailed)
+			q.must(q.Close())
+			if q, err := open(q.o, p.seams()); !errors.Is(err, syscall.EIO) {
 				t.Fatalf("opened %v, %v", q != nil, err)
 			}
-			p.heal()
+			p.clear()
 			p.deaf.Store(false)
 			p.cutOff = true
-			p.open(k)
-			k.known(order("b", "grill"))
+			p.open(q)
+			q.wantDuplicate(order("b", "grill"))
 			if p.cuts == 0 {
 				t.Error("power failed at no commit")
 			}
@@ -139,56 +139,56 @@ func TestAPowerCutInTheFirstCommitAfterACrashLeavesAWholeFile(t *testing.T) {
 
 func TestAFileThatCannotBeSyncedAnewIsNotBelieved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k, p := onPlatter(t, 3)
-		defer k.stop()
-		k.accept(order("a", "grill"))
+		q, p := onPlatter(t, 3)
+		defer q.stop()
+		q.accept(order("a", "grill"))
 		p.deaf.Store(true)
-		p.then(failsButPersist)
-		k.refused(order("b", "grill"), ErrStorageFailed)
+		p.willEnd(failsButPersist)
+		q.wantRefused(order("b", "grill"), ErrStorageFailed)
 		time.Sleep(10 * time.Minute)
-		k.refused(order("a", "grill"), ErrStorageFailed)
-		k.nothing("grill")
+		q.wantRefused(order("a", "grill"), ErrStorageFailed)
+		q.wantNothing("grill")
 		p.deaf.Store(false)
-		k.healed()
-		k.known(order("b", "grill"))
+		q.healed()
+		q.wantDuplicate(order("b", "grill"))
 	})
 }
 
 func TestADuplicateAfterARestartRestsOnACommitOfThisProcess(t *testing.T) {
-	inBubble(t, func(t *testing.T, k *kitchen) {
-		k.disk.then(failsButPersist, fails, fails, fails)
-		k.refused(order("a", "grill"), ErrStorageFailed)
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		q.disk.willEnd(failsButPersist, fails, fails, fails)
+		q.wantRefused(order("a", "grill"), ErrStorageFailed)
 		synctest.Wait()
-		k.must(k.Close())
-		k.disk.heal()
-		before := k.disk.commits()
-		k.open()
-		k.known(order("a", "grill"))
-		if k.disk.commits() == before {
+		q.must(q.Close())
+		q.disk.clear()
+		before := q.disk.commits()
+		q.open()
+		q.wantDuplicate(order("a", "grill"))
+		if q.disk.commits() == before {
 			t.Error("it is answered, and nothing has been committed since the failure")
 		}
-		k.must(k.Close())
-		k.disk.then(fails, fails) // the commit at the start, and the one to mend that
-		k.open()
-		k.refused(order("a", "grill"), ErrStorageFailed)
-		k.healed()
-		k.print("grill")
+		q.must(q.Close())
+		q.disk.willEnd(fails, fails) // the commit at the start, and the one to mend that
+		q.open()
+		q.wantRefused(order("a", "grill"), ErrStorageFailed)
+		q.healed()
+		q.print("grill")
 	})
 }
 
 func TestADamagedRecordOnAFailingDiskDoesNotStopTheStart(t *testing.T) {
-	for _, end := range []ending{fails, failsButPersist, noSpace} {
-		for name, ends := range map[string][]ending{"first commit": {end}, "repair": {works, end}, "both": {end, works, end}} {
+	for _, end := range []commitResult{fails, failsButPersist, noSpace} {
+		for name, ends := range map[string][]commitResult{"first commit": {end}, "repair": {works, end}, "both": {end, works, end}} {
 			t.Run(name+" "+end.String(), func(t *testing.T) {
-				inBubble(t, func(t *testing.T, k *kitchen) {
-					k.accept(order("a", "grill"))
-					k.accept(order("b", "grill"))
-					k.change(flip(bucketState, key64(1)))
-					k.disk.then(ends...)
-					k.open()
-					k.healed()
-					k.prints("grill", "b")
-					k.is(1, ticket.Buried)
+				inBubble(t, func(t *testing.T, q *testQueue) {
+					q.accept(order("a", "grill"))
+					q.accept(order("b", "grill"))
+					q.change(flip(bucketState, key64(1)))
+					q.disk.willEnd(ends...)
+					q.open()
+					q.healed()
+					q.printAll("grill", "b")
+					q.wantState(1, ticket.Failed)
 				})
 			})
 		}
@@ -196,65 +196,65 @@ func TestADamagedRecordOnAFailingDiskDoesNotStopTheStart(t *testing.T) {
 }
 
 func TestATicketThatIsOutIsWrittenDownOnTheWayOut(t *testing.T) {
-	inBubble(t, func(t *testing.T, k *kitchen) {
-		k.accept(order("a", "grill"))
-		l := k.begin("grill")
-		k.disk.then(fails, fails)
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		q.accept(order("a", "grill"))
+		l := q.begin("grill")
+		q.disk.willEnd(fails, fails)
 		done := make(chan error, 1)
 		go func() { done <- l.Ack(bg, ticket.Confirmed, "") }()
 		synctest.Wait()
-		if k.Ready() == nil {
+		if q.Ready() == nil {
 			t.Fatal("storage works already")
 		}
-		k.must(k.Close()) // in the pause before the next try
-		k.must(<-done)
-		k.open()
-		k.nothing("grill")
-		k.is(1, ticket.Confirmed)
+		q.must(q.Close()) // in the pause before the next try
+		q.must(<-done)
+		q.open()
+		q.wantNothing("grill")
+		q.wantState(1, ticket.Confirmed)
 	})
 }
 
 func TestAHungDiskIsSeenWhoeverWaitsForIt(t *testing.T) {
 	t.Run("an end that is tried again", func(t *testing.T) {
-		inBubble(t, func(t *testing.T, k *kitchen) {
-			k.accept(order("a", "grill"))
-			l := k.begin("grill")
-			k.disk.then(fails, fails) // the end, and the first try to mend
+		inBubble(t, func(t *testing.T, q *testQueue) {
+			q.accept(order("a", "grill"))
+			l := q.begin("grill")
+			q.disk.willEnd(fails, fails) // the end, and the first try to mend
 			done := make(chan error, 1)
 			go func() { done <- l.Ack(bg, ticket.Sent, "") }()
 			synctest.Wait()
-			wantHang(t, k, 5*time.Minute)
-			k.must(<-done)
+			wantHang(t, q, 5*time.Minute)
+			q.must(<-done)
 		})
 	})
 	t.Run("housekeeping", func(t *testing.T) {
-		inBubble(t, func(t *testing.T, k *kitchen) {
-			wantHang(t, k, 2*time.Hour)
+		inBubble(t, func(t *testing.T, q *testQueue) {
+			wantHang(t, q, 2*time.Hour)
 		})
 	})
 }
 
-func wantHang(t *testing.T, k *kitchen, after time.Duration) {
+func wantHang(t *testing.T, q *testQueue, after time.Duration) {
 	t.Helper()
-	resume := k.disk.hang()
+	resume := q.disk.hang()
 	time.Sleep(after)
-	if w := k.Waiting(); w < time.Minute {
+	if w := q.Waiting(); w < time.Minute {
 		t.Errorf("the disk hangs, and only %s are waited", w)
 	}
 	resume()
 	synctest.Wait()
-	if w := k.Waiting(); w != 0 {
+	if w := q.Waiting(); w != 0 {
 		t.Errorf("it goes on, and %s are waited", w)
 	}
 }
 
 func TestAReserveThatCannotBeMadeCostsNoOrder(t *testing.T) {
-	k := start(t, func(o *Options) {
+	q := start(t, func(o *Options) {
 		o.Reserve = 1 << 20
 		must(t, os.MkdirAll(filepath.Join(o.Path+".reserve", "in the way"), 0o700))
 	})
-	k.must(k.Ready())
-	k.accept(order("a", "grill"))
+	q.must(q.Ready())
+	q.accept(order("a", "grill"))
 }
 
 // A rightClock is wrong until somebody asks it whether it is right: that is when NTP answers.
@@ -282,20 +282,20 @@ func TestAClockSetWhileItIsReadMovesNoTime(t *testing.T) {
 		{"when it is credited", &rightClock{right: evening, asked: true}, &rightClock{wrong: evening.AddDate(14, 0, 0), right: evening}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, k *kitchen) {
+			inBubble(t, func(t *testing.T, q *testQueue) {
 				time.Sleep(2 * time.Minute) // so that the time is noted with the next commit
-				k.accept(order("a", "grill"))
-				left, err := os.ReadFile(k.o.Path)
-				k.must(err)
-				k.stop()
-				k.must(os.WriteFile(k.o.Path, left, 0o600)) // power failed after that commit
-				k.o.Clock = tt.then
-				k.open()
+				q.accept(order("a", "grill"))
+				left, err := os.ReadFile(q.o.Path)
+				q.must(err)
+				q.stop()
+				q.must(os.WriteFile(q.o.Path, left, 0o600)) // power failed after that commit
+				q.o.Clock = tt.then
+				q.open()
 				synctest.Wait()
-				if r := k.clock.running(); r > time.Hour {
+				if r := q.clock.running(); r > time.Hour {
 					t.Errorf("running time jumps to %s", r)
 				}
-				k.known(order("a", "grill"))
+				q.wantDuplicate(order("a", "grill"))
 			}, func(o *Options) { o.Clock = tt.before })
 		})
 	}

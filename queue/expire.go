@@ -42,27 +42,27 @@ func (q *Queue) anyOlder(station string, olderThan time.Duration) bool {
 	now := q.clock.running()
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return slices.ContainsFunc(q.line(station).pending, func(e entry) bool { return e.tooOld(now, olderThan) })
+	return slices.ContainsFunc(q.lane(station).pending, func(e entry) bool { return e.tooOld(now, olderThan) })
 }
 
 // tooOld is never true of a slip: it is the last trace of what it lists.
 func (e entry) tooOld(now, olderThan time.Duration) bool {
-	return !e.slip && since(now, e.put) > olderThan
+	return !e.slip && since(now, e.enqueued) > olderThan
 }
 
 // waiting copies what stands in a line. The caller must have frozen it.
-func (b *batch) waiting(station string) []entry {
+func (b *batch) pendingOf(station string) []entry {
 	b.q.mu.Lock()
 	defer b.q.mu.Unlock()
-	return slices.Clone(b.q.line(station).pending)
+	return slices.Clone(b.q.lane(station).pending)
 }
 
 func (b *batch) expire(station string, olderThan time.Duration) int {
-	lent := b.freeze(station)
+	lent := b.pause(station)
 	var lines []ticket.Line
 	var first ticket.Ticket
 	n := 0
-	pending := b.waiting(station)
+	pending := b.pendingOf(station)
 	for _, e := range pending {
 		if n == expireAtOnce {
 			break
@@ -74,7 +74,7 @@ func (b *batch) expire(station string, olderThan time.Duration) int {
 		if err != nil || s.State != ticket.Pending {
 			continue // Take finds the damage; what an earlier operation finished is finished
 		}
-		t, err := decodeCargo(b.bucket(bucketJobs).Get(key64(e.job)))
+		t, err := decodePayload(b.bucket(bucketJobs).Get(key64(e.job)))
 		if err != nil {
 			continue
 		}
@@ -93,7 +93,7 @@ func (b *batch) expire(station string, olderThan time.Duration) int {
 
 // slip puts lines on the slip at the head of the line, or on a new one there.
 func (b *batch) slip(station string, pending []entry, lent uint64, first ticket.Ticket, lines []ticket.Line) {
-	s := jobState{Station: station, Put: int64(max(b.now, 0)), Slip: true, Received: b.wall.UnixMilli()}
+	s := jobState{Station: station, Enqueued: int64(max(b.now, 0)), Slip: true, Received: b.wall.UnixMilli()}
 	t := ticket.Ticket{
 		Kind: ticket.Slip, Venue: first.Venue, VenueName: first.VenueName, Zone: first.Zone,
 		Received: b.wall.UTC(), Lines: lines,
@@ -104,9 +104,9 @@ func (b *batch) slip(station string, pending []entry, lent uint64, first ticket.
 		s.Of, s.Why = pending[0].job, ""
 		t.Lines = append(slices.Clip(old.Lines), lines...)
 	}
-	longer := b.enter(s, b.slipCargo(t), true)
+	longer := b.enqueue(s, b.slipPayload(t), true)
 	if !extends {
-		b.books(station).Put++
+		b.books(station).Enqueued++
 		return
 	}
 	// The longer slip is a new job: who saw the shorter one and cancels it by its number has not
@@ -114,7 +114,7 @@ func (b *batch) slip(station string, pending []entry, lent uint64, first ticket.
 	b.books(station).MovedIn++
 	b.finish(s.Of, oldState, ticket.Moved, fmt.Sprintf("extended as job %d", longer))
 	old.Lines = nil
-	b.put(b.bucket(bucketJobs), key64(s.Of), b.slipCargo(old))
+	b.put(b.bucket(bucketJobs), key64(s.Of), b.slipPayload(old))
 }
 
 // extensible returns a slip to which so many lines can be added. One in doubt may be out
@@ -125,16 +125,16 @@ func (b *batch) extensible(e entry, lent uint64, lines int) (ticket.Ticket, jobS
 	if !e.slip || e.job == lent || e.doubts > 0 {
 		return ticket.Ticket{}, jobState{}, false
 	}
-	t, err := decodeCargo(b.bucket(bucketJobs).Get(key64(e.job)))
+	t, err := decodePayload(b.bucket(bucketJobs).Get(key64(e.job)))
 	s, bad := b.state(e.job)
 	may := err == nil && bad == nil && s.State == ticket.Pending && !s.Reprint && s.From == "" && len(t.Lines)+lines <= expireAtOnce
 	return t, s, may
 }
 
-func (b *batch) slipCargo(t ticket.Ticket) []byte {
-	cargo, err := ticket.Marshal(t)
+func (b *batch) slipPayload(t ticket.Ticket) []byte {
+	payload, err := ticket.Marshal(t)
 	b.fail(err)
-	return seal(cargo)
+	return seal(payload)
 }
 
 // slipLine says which ticket it was in the words people would call it by.

@@ -11,70 +11,70 @@ import (
 )
 
 // pairs runs f twice: for a commit that fails, and for one that fails but persists.
-func pairs(t *testing.T, f func(t *testing.T, k *kitchen, end ending)) {
-	for _, end := range []ending{fails, failsButPersist} {
+func pairs(t *testing.T, f func(t *testing.T, q *testQueue, end commitResult)) {
+	for _, end := range []commitResult{fails, failsButPersist} {
 		t.Run(end.String(), func(t *testing.T) {
-			inBubble(t, func(t *testing.T, k *kitchen) { f(t, k, end) })
+			inBubble(t, func(t *testing.T, q *testQueue) { f(t, q, end) })
 		})
 	}
 }
 
 // healed waits until storage works again.
-func (k *kitchen) healed() {
-	k.t.Helper()
+func (q *testQueue) healed() {
+	q.t.Helper()
 	for range 100 {
 		synctest.Wait()
-		if k.Ready() == nil {
+		if q.Ready() == nil {
 			return
 		}
 		time.Sleep(time.Second)
 	}
-	k.t.Fatalf("storage still fails: %v", k.Ready())
+	q.t.Fatalf("storage still fails: %v", q.Ready())
 }
 
 func TestNothingIsAnsweredYesAfterAFailureUntilACommitSucceeds(t *testing.T) {
-	inBubble(t, func(t *testing.T, k *kitchen) {
-		k.accept(order("a", "grill"))
-		k.disk.then(fails, fails, failsButPersist, fails) // the commit, then canaries
-		k.refused(order("b", "grill"), ErrStorageFailed)
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		q.accept(order("a", "grill"))
+		q.disk.willEnd(fails, fails, failsButPersist, fails) // the commit, then canaries
+		q.wantRefused(order("b", "grill"), ErrStorageFailed)
 		synctest.Wait()
-		wantErr(t, k.Ready(), ErrStorageFailed)
-		k.refused(order("a", "grill"), ErrStorageFailed)
-		k.nothing("grill")
-		k.healed()
-		k.known(order("a", "grill"))
-		if got := k.accept(order("b", "grill")); got.Duplicate {
+		wantErr(t, q.Ready(), ErrStorageFailed)
+		q.wantRefused(order("a", "grill"), ErrStorageFailed)
+		q.wantNothing("grill")
+		q.healed()
+		q.wantDuplicate(order("a", "grill"))
+		if got := q.accept(order("b", "grill")); got.Duplicate {
 			t.Errorf("receipt %+v", got)
 		}
 	})
 }
 
 func TestABeginThatFailedLeavesNoDoubtBehind(t *testing.T) {
-	pairs(t, func(t *testing.T, k *kitchen, end ending) {
-		k.accept(order("a", "grill"))
-		l := k.take("grill")
-		k.disk.then(end)
+	pairs(t, func(t *testing.T, q *testQueue, end commitResult) {
+		q.accept(order("a", "grill"))
+		l := q.take("grill")
+		q.disk.willEnd(end)
 		if err := l.Begin(bg); !errors.Is(err, ErrStorageFailed) || l.begun {
 			t.Fatalf("err %v, begun %v", err, l.begun)
 		}
-		k.must(l.Retry(bg, "storage"))
-		k.again()
-		if d := k.take("grill").Delivery(); d.Doubt || d.Attempt != 2 {
+		q.must(l.Retry(bg, "storage"))
+		q.restart()
+		if d := q.take("grill").Delivery(); d.Doubt || d.Attempt != 2 {
 			t.Errorf("next %+v", d)
 		}
 	})
 }
 
 func TestACrashAfterABeginThatFailedIsInDoubtAtMost(t *testing.T) {
-	pairs(t, func(t *testing.T, k *kitchen, end ending) {
-		k.accept(order("a", "grill"))
-		k.disk.then(end)
-		if err := k.take("grill").Begin(bg); err == nil {
+	pairs(t, func(t *testing.T, q *testQueue, end commitResult) {
+		q.accept(order("a", "grill"))
+		q.disk.willEnd(end)
+		if err := q.take("grill").Begin(bg); err == nil {
 			t.Fatal("begun")
 		}
-		k.healed()
-		k.again()
-		if d := k.take("grill").Delivery(); d.Doubt != (end == failsButPersist) {
+		q.healed()
+		q.restart()
+		if d := q.take("grill").Delivery(); d.Doubt != (end == failsButPersist) {
 			t.Errorf("next %+v", d)
 		}
 	})
@@ -95,90 +95,90 @@ func TestEveryEndOfALeaseSurvivesAFailedCommit(t *testing.T) {
 		{"return", false, func(l *Lease) error { return l.Return(bg, "r") }, ticket.Pending, 0, false},
 		{"return in doubt", true, func(l *Lease) error { return l.Return(bg, "r") }, ticket.Pending, 0, true},
 		{"hold", true, func(l *Lease) error { return l.Hold(bg, "r") }, ticket.Held, 1, true},
-		{"bury", false, func(l *Lease) error { return l.Bury(bg, "r") }, ticket.Buried, 1, false},
+		{"bury", false, func(l *Lease) error { return l.Fail(bg, "r") }, ticket.Failed, 1, false},
 	}
 	for _, tt := range ends {
 		t.Run(tt.name, func(t *testing.T) {
-			pairs(t, func(t *testing.T, k *kitchen, end ending) {
-				k.accept(order("a", "grill"))
-				k.accept(order("b", "grill"))
-				l := k.take("grill")
+			pairs(t, func(t *testing.T, q *testQueue, end commitResult) {
+				q.accept(order("a", "grill"))
+				q.accept(order("b", "grill"))
+				l := q.take("grill")
 				if tt.begin {
-					k.must(l.Begin(bg))
+					q.must(l.Begin(bg))
 				}
-				k.disk.then(end, fails, works, end, fails) // the end, canaries, the end again, a canary
-				k.must(tt.end(l))
-				k.disk.heal() // an end that persisted the first time needs no second
+				q.disk.willEnd(end, fails, works, end, fails) // the end, canaries, the end again, a canary
+				q.must(tt.end(l))
+				q.disk.clear() // an end that persisted the first time needs no second
 				check := func() {
 					t.Helper()
-					j := k.job(l.Delivery().Job)
+					j := q.job(l.Delivery().Job)
 					if j.State != tt.want || j.Attempts != tt.tries || j.Doubt != tt.doubt {
 						t.Errorf("job %+v", j)
 					}
-					k.balanced()
-					if n := k.count(bucketFinished); n > 1 {
+					q.checkBooks()
+					if n := q.count(bucketFinished); n > 1 {
 						t.Errorf("it finished %d times", n)
 					}
 				}
 				check()
-				k.again()
+				q.restart()
 				check()
 				want := "b"
 				if tt.want == ticket.Pending {
 					want = "a"
 				}
-				k.prints("grill", want)
+				q.printAll("grill", want)
 			})
 		})
 	}
 }
 
 func TestAnEndGoesOnWhenNobodyWaitsForItAnyMore(t *testing.T) {
-	pairs(t, func(t *testing.T, k *kitchen, end ending) {
-		k.accept(order("a", "grill"))
-		l := k.begin("grill")
-		k.disk.then(end, fails, fails)
+	pairs(t, func(t *testing.T, q *testQueue, end commitResult) {
+		q.accept(order("a", "grill"))
+		l := q.begin("grill")
+		q.disk.willEnd(end, fails, fails)
 		ctx, cancel := context.WithTimeout(bg, 100*time.Millisecond)
 		defer cancel()
 		if err := l.Ack(ctx, ticket.Sent, ""); !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatalf("err %v", err)
 		}
-		k.nothing("grill")
-		k.healed()
-		k.is(l.Delivery().Job, ticket.Sent)
-		k.nothing("grill")
+		q.wantNothing("grill")
+		q.healed()
+		q.wantState(l.Delivery().Job, ticket.Sent)
+		q.wantNothing("grill")
 	})
 }
 
 func TestAFullDiskStopsAcceptingNeverPrinting(t *testing.T) {
-	inBubble(t, func(t *testing.T, k *kitchen) {
-		k.accept(order("a", "grill"))
-		l := k.take("grill")
-		k.disk.then(noSpace)
-		k.must(l.Begin(bg)) // goes on from the reserve
-		k.disk.then(noSpace, noSpace)
-		k.must(l.Ack(bg, ticket.Sent, ""))
-		k.disk.then(noSpace)
-		k.refused(order("b", "grill"), ErrStorageFull)
-		k.healed()
-		k.known(order("a", "grill"))
-		k.accept(order("b", "grill"))
-		k.print("grill")
-		k.nothing("grill")
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		q.accept(order("a", "grill"))
+		l := q.take("grill")
+		q.disk.willEnd(noSpace)
+		q.must(l.Begin(bg)) // goes on from the reserve
+		q.disk.willEnd(noSpace, noSpace)
+		q.must(l.Ack(bg, ticket.Sent, ""))
+		q.disk.willEnd(noSpace)
+		q.wantRefused(order("b", "grill"), ErrStorageFull)
+		q.healed()
+		q.wantDuplicate(order("a", "grill"))
+		q.accept(order("b", "grill"))
+		q.print("grill")
+		q.wantNothing("grill")
 	})
 }
 
 func TestALineMovedOverAFailureIsMovedOnceAndInOrder(t *testing.T) {
-	pairs(t, func(t *testing.T, k *kitchen, end ending) {
+	pairs(t, func(t *testing.T, q *testQueue, end commitResult) {
 		const tickets = moveAtOnce + 20 // two transactions: the second one fails
-		k.orders(tickets, "grill")
-		k.disk.then(works, end)
-		moved, err := k.MoveAll(bg, "grill", "bar")
+		q.orders(tickets, "grill")
+		q.disk.willEnd(works, end)
+		moved, err := q.MoveAll(bg, "grill", "bar")
 		if !errors.Is(err, ErrStorageFailed) || len(moved) != moveAtOnce {
 			t.Fatalf("%d moved, %v", len(moved), err)
 		}
-		k.healed()
-		moved, err = k.MoveAll(bg, "grill", "bar")
+		q.healed()
+		moved, err = q.MoveAll(bg, "grill", "bar")
 		want := tickets - moveAtOnce
 		if end == failsButPersist {
 			want = 0
@@ -186,21 +186,21 @@ func TestALineMovedOverAFailureIsMovedOnceAndInOrder(t *testing.T) {
 		if err != nil || len(moved) != want {
 			t.Errorf("again: %d moved, %v; want %d", len(moved), err, want)
 		}
-		k.again()
-		k.nothing("grill")
+		q.restart()
+		q.wantNothing("grill")
 		for n := range tickets {
-			if d := k.print("bar"); d.Ticket.Request != id(n) || d.Reprint || d.Doubt {
+			if d := q.print("bar"); d.Ticket.Request != id(n) || d.Reprint || d.Doubt {
 				t.Fatalf("printed %+v, want %s", d, id(n))
 			}
 		}
-		k.nothing("bar")
+		q.wantNothing("bar")
 	})
 }
 
 func TestAValueWhoseOwnerGaveUpWaitingIsStoredAsItWasPut(t *testing.T) {
-	inBubble(t, func(t *testing.T, k *kitchen) {
-		s := k.KV("boards")
-		resume := k.disk.hang()
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		s := q.KV("boards")
+		resume := q.disk.hang()
 		go func() { _ = s.Put(bg, "first", nil) }() // hangs; the next one waits behind it
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(bg, time.Second)
@@ -219,32 +219,32 @@ func TestAValueWhoseOwnerGaveUpWaitingIsStoredAsItWasPut(t *testing.T) {
 }
 
 func TestHousekeepingThatFailsForgetsNothingEarlyAndIsMadeUpFor(t *testing.T) {
-	for _, end := range []ending{fails, failsButPersist, noSpace} {
+	for _, end := range []commitResult{fails, failsButPersist, noSpace} {
 		t.Run(end.String(), func(t *testing.T) {
-			inBubble(t, func(t *testing.T, k *kitchen) {
-				k.accept(order("old", "grill"))
-				k.print("grill")
+			inBubble(t, func(t *testing.T, q *testQueue) {
+				q.accept(order("old", "grill"))
+				q.print("grill")
 				struck := 0
 				hours := func(n int) {
 					for range n {
-						before := k.disk.commits()
-						k.disk.then(end, works, end) // what is written next, the canary, what is written after
+						before := q.disk.commits()
+						q.disk.willEnd(end, works, end) // what is written next, the canary, what is written after
 						time.Sleep(time.Hour + time.Minute)
-						k.disk.heal()
-						k.healed()
-						if k.disk.commits() > before {
+						q.disk.clear()
+						q.healed()
+						if q.disk.commits() > before {
 							struck++
 						}
 					}
 				}
 				hours(9)
-				k.known(order("old", "grill"))
-				k.is(1, ticket.Sent)
+				q.wantDuplicate(order("old", "grill"))
+				q.wantState(1, ticket.Sent)
 				hours(26) // a day of keys goes as a whole
-				if got := k.accept(order("old", "grill")); got.Duplicate {
+				if got := q.accept(order("old", "grill")); got.Duplicate {
 					t.Error("the key is known for ever")
 				}
-				if _, _, _, err := k.Job(bg, 1); !errors.Is(err, ErrNotFound) {
+				if _, _, _, err := q.Job(bg, 1); !errors.Is(err, ErrNotFound) {
 					t.Errorf("history is kept for ever: %v", err)
 				}
 				if struck < 10 {
@@ -256,17 +256,17 @@ func TestHousekeepingThatFailsForgetsNothingEarlyAndIsMadeUpFor(t *testing.T) {
 }
 
 func TestWhoMakesRoomSeesWithinSecondsThatItWasEnough(t *testing.T) {
-	inBubble(t, func(t *testing.T, k *kitchen) {
-		k.SetStations([]string{"grill"})
-		k.disk.then(noSpace)
-		k.refused(order("a", "grill"), ErrStorageFull)
-		if err := k.Ready(); !errors.Is(err, ErrStorageFull) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		q.SetStations([]string{"grill"})
+		q.disk.willEnd(noSpace)
+		q.wantRefused(order("a", "grill"), ErrStorageFull)
+		if err := q.Ready(); !errors.Is(err, ErrStorageFull) {
 			t.Fatalf("ready: %v", err)
 		}
-		time.Sleep(lookFull)
+		time.Sleep(fullCheckEvery)
 		synctest.Wait()
-		if err := k.Ready(); err != nil {
-			t.Errorf("%v later: %v", lookFull, err)
+		if err := q.Ready(); err != nil {
+			t.Errorf("%v later: %v", fullCheckEvery, err)
 		}
 	})
 }

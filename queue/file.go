@@ -26,7 +26,7 @@ const mapSize = (1<<30)*(strconv.IntSize/64) + (256<<20)*(1-strconv.IntSize/64)
 //
 // sync is given the file once more, see renew.
 func openFile(o Options, sync func(*os.File) error) (*bolt.DB, error) {
-	if err := fits(o.Path); err != nil {
+	if err := checkLength(o.Path); err != nil {
 		return nil, fmt.Errorf("open %s: %w", o.Path, err)
 	}
 	db, err := bolt.Open(o.Path, 0o600, boltOptions(o.NoSync))
@@ -37,7 +37,7 @@ func openFile(o Options, sync func(*os.File) error) (*bolt.DB, error) {
 		return nil, fmt.Errorf("open %s: %w", o.Path, err)
 	}
 	db.AllocSize = 4 << 20
-	if err := renew(o.Path, sync); err != nil {
+	if err := rewriteMeta(o.Path, sync); err != nil {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", o.Path, err), db.Close())
 	}
 	return db, nil
@@ -52,7 +52,7 @@ func openFile(o Options, sync func(*os.File) error) (*bolt.DB, error) {
 //
 // A crash in the middle: the meta page is what it was or what is written; if it is neither,
 // the older one is whole, and nothing that it needs has been touched since.
-func renew(path string, sync func(*os.File) error) error {
+func rewriteMeta(path string, sync func(*os.File) error) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return err
@@ -108,7 +108,7 @@ func create(o Options) error {
 	}
 	defer os.Remove(temp.Name())
 	_ = temp.Close()
-	if err := fill(temp.Name(), o); err != nil {
+	if err := createEmpty(temp.Name(), o); err != nil {
 		return fmt.Errorf("create %s: %w", o.Path, err)
 	}
 	// A link, unlike a rename, never replaces what another process made meanwhile.
@@ -130,7 +130,7 @@ func syncDir(path string) error {
 }
 
 // fill writes an empty queue. bbolt makes a database of an empty file.
-func fill(path string, o Options) error {
+func createEmpty(path string, o Options) error {
 	db, err := bolt.Open(path, 0o600, boltOptions(o.NoSync))
 	if err != nil {
 		return err
@@ -212,7 +212,7 @@ func readMeta(f *os.File, at int64) (meta, bool) {
 }
 
 // fits says whether the file is at least as long as its newest meta page says.
-func fits(path string) error {
+func checkLength(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
@@ -246,7 +246,7 @@ func Check(path string) error {
 }
 
 func check(path string) error {
-	if err := fits(path); err != nil {
+	if err := checkLength(path); err != nil {
 		return err
 	}
 	// In order first: the check itself jumps about, which a cold SD card takes minutes for.
@@ -284,6 +284,6 @@ func check(path string) error {
 		if len(all) > 0 {
 			return fmt.Errorf("%w: %w", ErrDamaged, errors.Join(all...))
 		}
-		return sound(tx)
+		return checkFormat(tx)
 	})
 }

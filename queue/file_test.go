@@ -21,7 +21,7 @@ import (
 
 func TestAFirstStartTornAnywhereIsForgotten(t *testing.T) {
 	whole := filepath.Join(t.TempDir(), "whole")
-	must(t, fill(whole, Options{}))
+	must(t, createEmpty(whole, Options{}))
 	content, err := os.ReadFile(whole)
 	must(t, err)
 	for n := 0; n <= len(content); n += 2039 {
@@ -39,12 +39,12 @@ func TestAFirstStartTornAnywhereIsForgotten(t *testing.T) {
 }
 
 func TestAShortFileIsRefusedNotFatal(t *testing.T) {
-	k := start(t)
-	k.orders(50, "grill")
-	k.stop()
-	content, err := os.ReadFile(k.o.Path)
+	q := start(t)
+	q.orders(50, "grill")
+	q.stop()
+	content, err := os.ReadFile(q.o.Path)
 	must(t, err)
-	need := newest(t, k.o.Path).need
+	need := newest(t, q.o.Path).need
 	path := filepath.Join(t.TempDir(), "short.db")
 	for n := 0; n < int(need); n += int(need)/40 + 1 {
 		must(t, os.WriteFile(path, content[:n], 0o600))
@@ -54,40 +54,40 @@ func TestAShortFileIsRefusedNotFatal(t *testing.T) {
 }
 
 func TestASecondDaemonIsToldWhoHoldsTheFile(t *testing.T) {
-	k := start(t)
-	_, err := Open(k.o)
-	if err == nil || !strings.Contains(err.Error(), "another ticketrail holds "+k.o.Path) {
+	q := start(t)
+	_, err := Open(q.o)
+	if err == nil || !strings.Contains(err.Error(), "another ticketrail holds "+q.o.Path) {
 		t.Errorf("err %v", err)
 	}
 }
 
 // edit changes the file behind the queue's back, and opens it again.
-func (k *kitchen) edit(f func(tx *bolt.Tx) error) {
-	k.t.Helper()
-	k.change(f)
-	k.open()
+func (q *testQueue) edit(f func(tx *bolt.Tx) error) {
+	q.t.Helper()
+	q.change(f)
+	q.open()
 }
 
 // change closes the queue and changes its file.
-func (k *kitchen) change(f func(tx *bolt.Tx) error) {
-	k.t.Helper()
-	k.stop()
-	db, err := bolt.Open(k.o.Path, 0o600, boltOptions(true))
-	k.must(err)
-	k.must(db.Update(f))
-	k.must(db.Close())
+func (q *testQueue) change(f func(tx *bolt.Tx) error) {
+	q.t.Helper()
+	q.stop()
+	db, err := bolt.Open(q.o.Path, 0o600, boltOptions(true))
+	q.must(err)
+	q.must(db.Update(f))
+	q.must(db.Close())
 }
 
 func TestANewerFormatIsRefusedWithBothVersions(t *testing.T) {
-	k := start(t)
-	k.change(func(tx *bolt.Tx) error {
+	q := start(t)
+	q.change(func(tx *bolt.Tx) error {
 		return tx.Bucket(bucketNames[bucketMeta]).Put(keyFormat, seal([]byte("7")))
 	})
-	_, err := Open(k.o)
+	_, err := Open(q.o)
 	if err == nil || !strings.Contains(err.Error(), "format 7") || !strings.Contains(err.Error(), "up to 1") {
 		t.Errorf("err %v", err)
 	}
-	if err := Check(k.o.Path); err == nil {
+	if err := Check(q.o.Path); err == nil {
 		t.Error("check is content")
 	}
 }
@@ -125,36 +125,36 @@ func TestADamagedRecordIsSetAsideAndTheRestGoesOn(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var logged bytes.Buffer
-			k := start(t, func(o *Options) { o.Logger = slog.New(slog.NewTextHandler(&logged, nil)) })
-			k.orders(3, "grill")
-			k.edit(flip(tt.bucket, tt.key))
+			q := start(t, func(o *Options) { o.Logger = slog.New(slog.NewTextHandler(&logged, nil)) })
+			q.orders(3, "grill")
+			q.edit(flip(tt.bucket, tt.key))
 			from := 0
 			if tt.buried {
 				from = 1
 			}
 			for n := from; n < 3; n++ {
-				k.prints("grill", id(n))
+				q.printAll("grill", id(n))
 			}
-			k.nothing("grill")
-			k.balanced()
-			if n := k.Damaged(); n != 1 {
+			q.wantNothing("grill")
+			q.checkBooks()
+			if n := q.Damaged(); n != 1 {
 				t.Errorf("%d damaged records", n)
 			}
-			if n := k.count(bucketAside); n != 1 {
+			if n := q.count(bucketQuarantine); n != 1 {
 				t.Errorf("%d records aside", n)
 			}
 			if n := strings.Count(logged.String(), "level=ERROR"); n != 1 {
 				t.Errorf("%d errors are logged:\n%s", n, &logged)
 			}
-			if buried := k.jobs(Filter{States: []ticket.State{ticket.Buried}}); (len(buried) == 1) != tt.buried {
+			if buried := q.jobs(Filter{States: []ticket.State{ticket.Failed}}); (len(buried) == 1) != tt.buried {
 				t.Errorf("buried %+v", buried)
 			} else if tt.buried {
-				if j, _, body, err := k.Job(bg, 1); err != nil || j.Request != id(0) || len(body) == 0 || !strings.Contains(j.Reason, "damaged") {
+				if j, _, body, err := q.Job(bg, 1); err != nil || j.Request != id(0) || len(body) == 0 || !strings.Contains(j.Reason, "damaged") {
 					t.Errorf("job %+v, body %q, %v", j, body, err)
 				}
 			}
-			k.again()
-			if n := k.Damaged(); n != 0 {
+			q.restart()
+			if n := q.Damaged(); n != 0 {
 				t.Errorf("after a restart %d damaged records", n)
 			}
 		})
@@ -162,26 +162,26 @@ func TestADamagedRecordIsSetAsideAndTheRestGoesOn(t *testing.T) {
 }
 
 func TestADamagedKeyCountsAsKnown(t *testing.T) {
-	k := start(t)
+	q := start(t)
 	r := order("a", "grill")
-	k.accept(r)
+	q.accept(r)
 	key := keyOf(r.Venue, r.ID)
-	k.edit(func(tx *bolt.Tx) error {
+	q.edit(func(tx *bolt.Tx) error {
 		b := tx.Bucket(bucketNames[bucketDedup]).Bucket(key64(generationOf(0)))
 		v := bytes.Clone(b.Get(key[:]))
 		v[9] ^= 1
 		return b.Put(key[:], v)
 	})
 	for range 2 {
-		if got := k.accept(r); got != (ticket.Receipt{Duplicate: true}) {
+		if got := q.accept(r); got != (ticket.Receipt{Duplicate: true}) {
 			t.Errorf("receipt %+v", got)
 		}
 	}
-	if n := k.Damaged(); n != 1 {
+	if n := q.Damaged(); n != 1 {
 		t.Errorf("%d damaged records", n)
 	}
-	k.print("grill")
-	k.nothing("grill")
+	q.print("grill")
+	q.wantNothing("grill")
 }
 
 func TestTheQueueKeepsTheContractOfTheStore(t *testing.T) {
@@ -189,42 +189,42 @@ func TestTheQueueKeepsTheContractOfTheStore(t *testing.T) {
 }
 
 func TestADamagedValueInAKVIsAnErrorUntilItIsPutAgain(t *testing.T) {
-	k := start(t)
-	s := k.KV("boards")
+	q := start(t)
+	s := q.KV("boards")
 	for _, key := range []string{"a", "b", "c"} {
-		k.must(s.Put(bg, key, []byte("value of "+key)))
+		q.must(s.Put(bg, key, []byte("value of "+key)))
 	}
-	k.edit(func(tx *bolt.Tx) error {
+	q.edit(func(tx *bolt.Tx) error {
 		return tx.Bucket(bucketNames[bucketKV]).Bucket([]byte("boards")).Put([]byte("b"), []byte("rubbish"))
 	})
-	s = k.KV("boards")
+	s = q.KV("boards")
 	if _, _, err := s.Get("b"); !errors.Is(err, ErrDamaged) {
 		t.Errorf("get: %v", err)
 	}
 	var keys string
-	k.must(s.All(func(key string, _ []byte) bool { keys += key; return true }))
+	q.must(s.All(func(key string, _ []byte) bool { keys += key; return true }))
 	if keys != "ac" {
 		t.Errorf("all: %s", keys)
 	}
-	k.must(s.Put(bg, "b", nil))
+	q.must(s.Put(bg, "b", nil))
 	if v, ok, err := s.Get("b"); len(v) != 0 || !ok || err != nil {
 		t.Errorf("got %q, %v, %v", v, ok, err)
 	}
-	if _, ok, err := k.KV("none").Get("x"); ok || err != nil {
+	if _, ok, err := q.KV("none").Get("x"); ok || err != nil {
 		t.Errorf("an empty KV: %v, %v", ok, err)
 	}
 }
 
 func TestTheMetricsAreWellFormedAndBalance(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
-	k := start(t, func(o *Options) { o.Registerer = reg })
-	k.SetStations([]string{"bar", "grill", "\xffodd"}) // a damaged file may hold such a name too
-	k.orders(4, "grill")
-	k.print("grill")
-	buried := k.take("grill")
-	k.must(buried.Bury(bg, "no"))
-	k.must(k.Cancel(bg, buried.Delivery().Job, "seen"))
-	must(t, errOf(k.Move(bg, []uint64{3}, "bar")))
+	q := start(t, func(o *Options) { o.Registerer = reg })
+	q.SetStations([]string{"bar", "grill", "\xffodd"}) // a damaged file may hold such a name too
+	q.orders(4, "grill")
+	q.print("grill")
+	buried := q.take("grill")
+	q.must(buried.Fail(bg, "no"))
+	q.must(q.Cancel(bg, buried.Delivery().Job, "seen"))
+	must(t, errOf(q.Move(bg, []uint64{3}, "bar")))
 	problems, err := testutil.GatherAndLint(reg)
 	if err != nil || len(problems) > 0 {
 		t.Errorf("lint: %v, %v", problems, err)
@@ -257,7 +257,7 @@ ticketrail_queue_unaccounted_jobs 0
 		t.Error(err)
 	}
 	families, err := reg.Gather()
-	k.must(err)
+	q.must(err)
 	for _, f := range families {
 		if f.GetType().String() == "HISTOGRAM" {
 			h := f.Metric[0].Histogram
@@ -269,18 +269,18 @@ ticketrail_queue_unaccounted_jobs 0
 }
 
 func TestAViewDoesNotWaitForAHungDisk(t *testing.T) {
-	k := start(t)
+	q := start(t)
 	hang, hung := make(chan struct{}), make(chan struct{})
-	k.seams.commit = func(tx *bolt.Tx) error { close(hung); <-hang; return tx.Commit() }
+	q.hooks.commit = func(tx *bolt.Tx) error { close(hung); <-hang; return tx.Commit() }
 	done := make(chan error)
-	go func() { _, err := k.Accept(bg, order("a", "grill")); done <- err }()
+	go func() { _, err := q.Accept(bg, order("a", "grill")); done <- err }()
 	<-hung
-	if n := len(k.jobs(Filter{})); n != 0 {
+	if n := len(q.jobs(Filter{})); n != 0 {
 		t.Errorf("%d jobs are seen before their commit", n)
 	}
-	for k.Waiting() < time.Millisecond {
+	for q.Waiting() < time.Millisecond {
 	}
-	k.seams.commit = k.disk.commit
+	q.hooks.commit = q.disk.commit
 	close(hang)
-	k.must(<-done)
+	q.must(<-done)
 }

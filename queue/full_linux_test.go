@@ -33,55 +33,55 @@ func TestARealFullDiskStopsAcceptingNeverPrinting(t *testing.T) {
 	hog := filepath.Join(dir, "hog") // somebody else, who takes what there is
 	f, err := os.Create(hog)
 	if err == nil {
-		err = zeroes(f, 30<<20)
+		err = writeZeroes(f, 30<<20)
 	}
 	must(t, err)
 	defer f.Close()
-	k := start(t, func(o *Options) { o.Path = filepath.Join(dir, "queue.db"); o.Reserve = 4 << 20; o.NoSync = false })
+	q := start(t, func(o *Options) { o.Path = filepath.Join(dir, "queue.db"); o.Reserve = 4 << 20; o.NoSync = false })
 	n := 0
 	fill := func() {
 		t.Helper()
 		for ; ; n++ {
 			r := order(id(n), "grill")
 			r.Body = make([]byte, 200<<10)
-			_, err := k.Accept(bg, r)
+			_, err := q.Accept(bg, r)
 			if errors.Is(err, ErrStorageFull) {
 				return
 			}
-			k.must(err)
+			q.must(err)
 		}
 	}
 	fill()
 	t.Logf("full after %d requests", n)
-	wantErr(t, k.Ready(), ErrStorageFull)
-	k.known(order(id(0), "grill"))
+	wantErr(t, q.Ready(), ErrStorageFull)
+	q.wantDuplicate(order(id(0), "grill"))
 	for err == nil {
 		_, err = f.Write(make([]byte, 64<<10))
 	}
 	// Now even small changes find no room; the reserve is given up for them.
-	s := k.KV("boards")
+	s := q.KV("boards")
 	for m := 0; ; m++ {
 		err := s.Put(bg, id(m), make([]byte, 60_000))
 		if errors.Is(err, ErrStorageFull) {
 			break
 		}
-		if k.must(err); m == 1000 {
+		if q.must(err); m == 1000 {
 			t.Fatal("the disk is never full")
 		}
 	}
-	if _, err := os.Stat(k.o.Path + ".reserve"); err == nil {
+	if _, err := os.Stat(q.o.Path + ".reserve"); err == nil {
 		t.Error("the reserve was not given up")
 	}
 	for m := range n {
-		k.prints("grill", id(m))
+		q.printAll("grill", id(m))
 	}
-	k.nothing("grill")
-	k.refused(order("new", "grill"), ErrStorageFull)
-	k.must(os.Remove(hog))
-	k.must(f.Close())
-	k.accept(order("new", "grill"))
-	if info, err := os.Stat(k.o.Path + ".reserve"); err != nil || info.Size() != 4<<20 {
+	q.wantNothing("grill")
+	q.wantRefused(order("new", "grill"), ErrStorageFull)
+	q.must(os.Remove(hog))
+	q.must(f.Close())
+	q.accept(order("new", "grill"))
+	if info, err := os.Stat(q.o.Path + ".reserve"); err != nil || info.Size() != 4<<20 {
 		t.Errorf("the reserve is not back: %v", err)
 	}
-	k.again()
+	q.restart()
 }

@@ -13,10 +13,10 @@ import (
 func FuzzRecords(f *testing.F) {
 	r := order("a", "grill")
 	body, _ := encodeBody(&r)
-	cargo, _ := encodeCargo(r.Drafts)
-	state, _ := sealJSON(jobState{Station: "grill", State: ticket.Pending, Pos: 7, Put: int64(time.Hour)})
+	payload, _ := encodePayloads(r.Drafts)
+	state, _ := sealJSON(jobState{Station: "grill", State: ticket.Pending, Pos: 7, Enqueued: int64(time.Hour)})
 	for _, b := range [][]byte{
-		body, cargo[0], state, encodePlace(7, "grill"),
+		body, payload[0], state, encodeWaiting(7, "grill"),
 		encodeSeen(seen{digests: [][16]byte{{1}, {2}}, voids: []uint64{1, 1, 9}}),
 	} {
 		f.Add(b[crcSize:], true)
@@ -29,13 +29,13 @@ func FuzzRecords(f *testing.F) {
 		if s, err := decodeState(b); err != nil && s != (jobState{}) {
 			t.Errorf("state %+v with %v", s, err)
 		}
-		if d, err := decodeCargo(b); err != nil && (d.V != 0 || d.Lines != nil) {
+		if d, err := decodePayload(b); err != nil && (d.V != 0 || d.Lines != nil) {
 			t.Errorf("ticket %+v with %v", d, err)
 		}
 		if _, raw, err := decodeBody(b); err != nil && raw != nil {
 			t.Errorf("body %q with %v", raw, err)
 		}
-		if job, station, err := decodePlace(b); err == nil && !bytes.Equal(encodePlace(job, station), b) {
+		if job, station, err := decodeWaiting(b); err == nil && !bytes.Equal(encodeWaiting(job, station), b) {
 			t.Errorf("place %d %q", job, station)
 		}
 		if s, err := decodeSeen(b); err == nil && !bytes.Equal(encodeSeen(s), b) {

@@ -68,11 +68,11 @@ func (in *inbox) put(o *op) error {
 		in.accepts = append(in.accepts, o)
 		in.acceptBytes += o.size
 	}
-	in.nudge()
+	in.wakeCommitter()
 	return nil
 }
 
-func (in *inbox) nudge() {
+func (in *inbox) wakeCommitter() {
 	select {
 	case in.wake <- struct{}{}:
 	default:
@@ -128,7 +128,7 @@ func (in *inbox) close() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.closed = true
-	in.nudge()
+	in.wakeCommitter()
 }
 
 // waiting is how long the oldest operation has had no answer.

@@ -39,7 +39,7 @@ func (q *Queue) Jobs(ctx context.Context, f Filter) ([]Job, error) {
 					return nil
 				}
 				before = slices.Clone(k)
-				if j, ok := read(tx, un64(k), v, lent, f); ok {
+				if j, ok := readJob(tx, un64(k), v, lent, f); ok {
 					if jobs = append(jobs, j); f.Limit > 0 && len(jobs) == f.Limit {
 						return nil
 					}
@@ -70,8 +70,8 @@ func (q *Queue) Job(ctx context.Context, id uint64) (Job, ticket.Ticket, []byte,
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrDamaged, err)
 		}
-		j, _ = read(tx, id, raw, lent, Filter{})
-		t, _ = decodeCargo(tx.Bucket(bucketNames[bucketJobs]).Get(key64(id)))
+		j, _ = readJob(tx, id, raw, lent, Filter{})
+		t, _ = decodePayload(tx.Bucket(bucketNames[bucketJobs]).Get(key64(id)))
 		if s.Req == 0 {
 			return nil
 		}
@@ -91,7 +91,7 @@ func (q *Queue) leases() map[uint64]entry {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	lent := map[uint64]entry{}
-	for _, l := range q.lines {
+	for _, l := range q.lanes {
 		if l.lease != nil {
 			lent[l.lease.job] = l.lease.was
 		}
@@ -101,7 +101,7 @@ func (q *Queue) leases() map[uint64]entry {
 
 // read makes a Job of its records, if the filter wants it. The ticket, which is large, is
 // looked at last. A state that cannot be read belongs to a finished job; it is left out.
-func read(tx *bolt.Tx, id uint64, raw []byte, lent map[uint64]entry, f Filter) (Job, bool) {
+func readJob(tx *bolt.Tx, id uint64, raw []byte, lent map[uint64]entry, f Filter) (Job, bool) {
 	s, err := decodeState(raw)
 	if err != nil {
 		return Job{}, false
@@ -122,7 +122,7 @@ func read(tx *bolt.Tx, id uint64, raw []byte, lent map[uint64]entry, f Filter) (
 		j.ReceivedAt.Before(f.Since):
 		return Job{}, false
 	}
-	t, err := decodeCargo(tx.Bucket(bucketNames[bucketJobs]).Get(key64(id)))
+	t, err := decodePayload(tx.Bucket(bucketNames[bucketJobs]).Get(key64(id)))
 	if err != nil {
 		m, _, _ := decodeBody(tx.Bucket(bucketNames[bucketRequests]).Get(key64(s.Req)))
 		t = ticket.Ticket{Venue: m.Venue, Request: m.ID, Device: m.Device}

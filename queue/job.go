@@ -57,10 +57,10 @@ type Hold struct {
 //
 //	Put + Reprinted + MovedIn = pending + held + printing + sum(Outcomes) + MovedOut
 type Books struct {
-	Put       uint64                  `json:"put"`       // orders, corrections and slips
-	Reprinted uint64                  `json:"reprinted"` // copies: a person asked for them, or a screen went dark
-	MovedIn   uint64                  `json:"moved_in"`
-	MovedOut  uint64                  `json:"moved_out"`
-	Outcomes  map[ticket.State]uint64 `json:"outcomes"`           // every final state but moved
-	Unburied  uint64                  `json:"unburied,omitempty"` // buried once and cancelled since; counted there
+	Enqueued        uint64                  `json:"put"`       // orders, corrections and slips
+	Reprinted       uint64                  `json:"reprinted"` // copies: a person asked for them, or a screen went dark
+	MovedIn         uint64                  `json:"moved_in"`
+	MovedOut        uint64                  `json:"moved_out"`
+	Outcomes        map[ticket.State]uint64 `json:"outcomes"`           // every final state but moved
+	FailedCancelled uint64                  `json:"unburied,omitempty"` // buried once and cancelled since; counted there
 }

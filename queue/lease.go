@@ -27,10 +27,10 @@ type Lease struct {
 	was      entry // as it was lent; what an end writes is computed from this, so twice is once
 	delivery ticket.Delivery
 
-	mu    sync.Mutex // guards what follows
-	begun bool
-	known bool // see SetIdempotent
-	ended bool
+	mu         sync.Mutex // guards what follows
+	begun      bool
+	idempotent bool // see SetIdempotent
+	ended      bool
 }
 
 // Take waits until the station's line has a ticket to lend, nobody else has borrowed from it
@@ -45,7 +45,7 @@ func (q *Queue) Take(ctx context.Context, station string) (*Lease, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		l, changed, err := q.borrow(station)
+		l, changed, err := q.lend(station)
 		if err != nil {
 			return nil, err
 		}
@@ -68,15 +68,15 @@ func (q *Queue) Take(ctx context.Context, station string) (*Lease, error) {
 }
 
 // borrow lends the head of a line, in memory. If it cannot, changed says when to look again.
-func (q *Queue) borrow(station string) (l *Lease, changed <-chan struct{}, err error) {
+func (q *Queue) lend(station string) (l *Lease, changed <-chan struct{}, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed {
 		return nil, nil, ErrClosed
 	}
-	ln := q.line(station)
+	ln := q.lane(station)
 	e, ok := ln.head()
-	if !ok || q.failed != nil {
+	if !ok || q.storageErr != nil {
 		return nil, ln.changed, nil
 	}
 	ln.lease = &Lease{q: q, station: station, job: e.job, pos: e.pos, was: e}
@@ -104,9 +104,9 @@ func (l *Lease) fetch(ctx context.Context) (ready bool, err error) {
 		}
 		return false, err
 	}
-	t, badCargo := decodeCargo(raw)
-	if bad = errors.Join(bad, badCargo); bad != nil {
-		return false, l.buryDamaged(ctx, raw, badCargo, bad)
+	t, badPayload := decodePayload(raw)
+	if bad = errors.Join(bad, badPayload); bad != nil {
+		return false, l.failDamaged(ctx, raw, badPayload, bad)
 	}
 	l.delivery = ticket.Delivery{
 		Job: l.job, Station: l.station, Attempt: l.was.attempts + 1,
@@ -122,7 +122,7 @@ func (l *Lease) fetch(ctx context.Context) (ready bool, err error) {
 func (l *Lease) Delivery() ticket.Delivery { return l.delivery }
 
 // Waited is the running time since the ticket joined its first line.
-func (l *Lease) Waited() time.Duration { return since(l.q.clock.running(), l.was.put) }
+func (l *Lease) Waited() time.Duration { return since(l.q.clock.running(), l.was.enqueued) }
 
 // Begin makes it durable that the ticket may come out. The station calls it when it is ready
 // and before the first ticket byte, and sends none unless Begin returned nil.
@@ -133,7 +133,7 @@ func (l *Lease) Waited() time.Duration { return since(l.q.clock.running(), l.was
 func (l *Lease) Begin(ctx context.Context) error {
 	l.mu.Lock()
 	begun, ended := l.begun, l.ended
-	doubts := l.raised(l.was.doubts)
+	doubts := l.doubtsAfter(l.was.doubts)
 	l.mu.Unlock()
 	if ended {
 		return fmt.Errorf("begin job %d: %w: its lease is over", l.job, ErrConflict)
@@ -177,12 +177,12 @@ func (l *Lease) Untouched() {
 func (l *Lease) SetIdempotent(is bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.known = is
+	l.idempotent = is
 }
 
 // raised is how many doubts there are after this attempt's. l.mu is held, or the lease has ended.
-func (l *Lease) raised(doubts int) int {
-	if l.known {
+func (l *Lease) doubtsAfter(doubts int) int {
+	if l.idempotent {
 		return max(doubts, 1)
 	}
 	return doubts + 1
@@ -190,9 +190,9 @@ func (l *Lease) raised(doubts int) int {
 
 // drop forgets a lease that has ended. It needs Queue.mu.
 func (q *Queue) drop(l *Lease) {
-	if ln := q.line(l.station); ln.lease == l {
+	if ln := q.lane(l.station); ln.lease == l {
 		ln.lease = nil
-		ln.stir()
+		ln.notify()
 	}
 }
 
@@ -205,11 +205,11 @@ func (q *Queue) release(l *Lease) {
 func (q *Queue) lent(l *Lease) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.line(l.station).lease == l
+	return q.lane(l.station).lease == l
 }
 
 func (q *Queue) failing() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.failed != nil
+	return q.storageErr != nil
 }

@@ -29,11 +29,11 @@ func TestDoubtIsOnDiskExactlyWhenBegunAndUnfinished(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			k := start(t)
-			k.accept(order("a", "grill"))
-			k.must(tt.attempt(k.take("grill")))
-			k.again()
-			d := k.take("grill").Delivery()
+			q := start(t)
+			q.accept(order("a", "grill"))
+			q.must(tt.attempt(q.take("grill")))
+			q.restart()
+			d := q.take("grill").Delivery()
 			if d.Doubt != tt.doubt || d.Attempt != tt.attempts+1 {
 				t.Errorf("next attempt %d, doubt %v; want %d, %v", d.Attempt, d.Doubt, tt.attempts+1, tt.doubt)
 			}
@@ -43,23 +43,23 @@ func TestDoubtIsOnDiskExactlyWhenBegunAndUnfinished(t *testing.T) {
 
 func TestASecondDoubtIsHeldAndTheLineGoesOn(t *testing.T) {
 	for _, crash := range []bool{false, true} {
-		k := start(t)
-		k.accept(order("a", "grill"))
-		k.accept(order("b", "grill"))
+		q := start(t)
+		q.accept(order("a", "grill"))
+		q.accept(order("b", "grill"))
 		for n := range 2 {
-			l := k.take("grill")
+			l := q.take("grill")
 			if d := l.Delivery(); d.Ticket.Request != "a" || d.Doubt != (n == 1) {
 				t.Fatalf("attempt %d: %+v", n, d)
 			}
-			k.must(l.Begin(bg))
+			q.must(l.Begin(bg))
 			if crash {
-				k.again()
+				q.restart()
 			} else {
-				k.must(l.Retry(bg, "reset"))
+				q.must(l.Retry(bg, "reset"))
 			}
 		}
-		k.prints("grill", "b")
-		held := k.jobs(Filter{States: []ticket.State{ticket.Held}})
+		q.printAll("grill", "b")
+		held := q.jobs(Filter{States: []ticket.State{ticket.Held}})
 		if len(held) != 1 || held[0].Request != "a" || held[0].Reason == "" {
 			t.Errorf("held %+v", held)
 		}
@@ -67,48 +67,48 @@ func TestASecondDoubtIsHeldAndTheLineGoesOn(t *testing.T) {
 }
 
 func TestALeaseEndsOnce(t *testing.T) {
-	k := start(t)
-	k.accept(order("a", "grill"))
-	l := k.take("grill")
-	k.must(l.Ack(bg, ticket.Sent, "all bytes taken"))
+	q := start(t)
+	q.accept(order("a", "grill"))
+	l := q.take("grill")
+	q.must(l.Ack(bg, ticket.Sent, "all bytes taken"))
 	wantErr(t, l.Retry(bg, "again"), ErrConflict)
 	wantErr(t, l.Begin(bg), ErrConflict)
-	j := k.job(l.Delivery().Job)
+	j := q.job(l.Delivery().Job)
 	if j.State != ticket.Sent || j.Attempts != 1 || j.Reason != "all bytes taken" || j.FinishedAt == nil || j.Doubt {
 		t.Errorf("job %+v", j)
 	}
 }
 
 func TestOnlyAProofIsAcknowledged(t *testing.T) {
-	k := start(t)
-	k.accept(order("a", "grill"))
-	l := k.take("grill")
+	q := start(t)
+	q.accept(order("a", "grill"))
+	l := q.take("grill")
 	if err := l.Ack(bg, ticket.Pending, ""); err == nil {
 		t.Error("pending was taken for a proof")
 	}
-	k.must(l.Bury(bg, "no such printer model"))
-	if s := k.line("grill"); s.Books.Outcomes[ticket.Buried] != 1 {
+	q.must(l.Fail(bg, "no such printer model"))
+	if s := q.station("grill"); s.Books.Outcomes[ticket.Failed] != 1 {
 		t.Errorf("grill %+v", s)
 	}
 }
 
 func TestAStationIsLentOneTicketAtATime(t *testing.T) {
-	inBubble(t, func(t *testing.T, k *kitchen) {
-		k.accept(order("a", "grill"))
-		k.accept(order("b", "grill"))
-		l := k.take("grill")
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		q.accept(order("a", "grill"))
+		q.accept(order("b", "grill"))
+		l := q.take("grill")
 		got := make(chan *Lease)
-		go func() { got <- k.take("grill") }()
+		go func() { got <- q.take("grill") }()
 		synctest.Wait()
 		select {
 		case <-got:
 			t.Fatal("two at a time")
 		default:
 		}
-		if s := k.line("grill"); s.Printing != 1 || s.Pending != 1 {
+		if s := q.station("grill"); s.Printing != 1 || s.Pending != 1 {
 			t.Errorf("grill %+v", s)
 		}
-		k.must(l.Ack(bg, ticket.Sent, ""))
+		q.must(l.Ack(bg, ticket.Sent, ""))
 		if d := (<-got).Delivery(); d.Ticket.Request != "b" {
 			t.Errorf("second %+v", d)
 		}
@@ -116,106 +116,106 @@ func TestAStationIsLentOneTicketAtATime(t *testing.T) {
 }
 
 func TestAHeldStationIsLentNothingUntilItIsResumed(t *testing.T) {
-	inBubble(t, func(t *testing.T, k *kitchen) {
-		k.accept(order("a", "grill"))
-		k.must(k.HoldStation(bg, "grill", "cleaning"))
-		k.again()
-		if s := k.line("grill"); s.Hold == nil || s.Hold.Reason != "cleaning" {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		q.accept(order("a", "grill"))
+		q.must(q.HoldStation(bg, "grill", "cleaning"))
+		q.restart()
+		if s := q.station("grill"); s.Hold == nil || s.Hold.Reason != "cleaning" {
 			t.Fatalf("grill %+v", s)
 		}
 		got := make(chan *Lease)
-		go func() { got <- k.take("grill") }()
+		go func() { got <- q.take("grill") }()
 		synctest.Wait()
 		select {
 		case <-got:
 			t.Fatal("lent while held")
 		default:
 		}
-		k.must(k.ResumeStation(bg, "grill"))
-		k.must((<-got).Ack(bg, ticket.Shown, ""))
+		q.must(q.ResumeStation(bg, "grill"))
+		q.must((<-got).Ack(bg, ticket.Shown, ""))
 	})
 }
 
 func TestAReprintIsMarkedAndReplacesWhatWasHeld(t *testing.T) {
-	k := start(t)
-	k.accept(order("a", "grill"))
-	l := k.take("grill")
+	q := start(t)
+	q.accept(order("a", "grill"))
+	l := q.take("grill")
 	first := l.Delivery().Job
-	wantErr(t, errOf(k.Reprint(bg, first, "", "lost")), ErrConflict)
-	k.must(l.Hold(bg, "look"))
-	second, err := k.Reprint(bg, first, "bar", "lost")
-	k.must(err)
-	if j := k.job(first); j.State != ticket.Cancelled {
+	wantErr(t, errOf(q.Reprint(bg, first, "", "lost")), ErrConflict)
+	q.must(l.Hold(bg, "look"))
+	second, err := q.Reprint(bg, first, "bar", "lost")
+	q.must(err)
+	if j := q.job(first); j.State != ticket.Cancelled {
 		t.Errorf("original %+v", j)
 	}
-	d := k.print("bar")
+	d := q.print("bar")
 	if d.Job != second || !d.Reprint || d.Doubt || d.Attempt != 1 {
 		t.Errorf("copy %+v", d)
 	}
-	if third, err := k.Reprint(bg, second, "", "once more"); err != nil || k.job(second).State != ticket.Sent {
+	if third, err := q.Reprint(bg, second, "", "once more"); err != nil || q.job(second).State != ticket.Sent {
 		t.Errorf("third %d, %v", third, err)
 	}
-	if _, _, body, err := k.Job(bg, second); err != nil || len(body) == 0 {
+	if _, _, body, err := q.Job(bg, second); err != nil || len(body) == 0 {
 		t.Errorf("body %q, %v", body, err)
 	}
 }
 
 func TestAnOrphansLineMovesInOrder(t *testing.T) {
-	k := start(t)
+	q := start(t)
 	var want []string
 	for n := range 250 {
-		k.accept(order(id(n), "grill"))
+		q.accept(order(id(n), "grill"))
 		want = append(want, id(n))
 	}
-	l := k.begin("grill")
-	k.must(l.Retry(bg, "reset")) // in doubt
-	k.must(k.take("grill").Hold(bg, "look"))
-	k.again()
-	k.SetStations([]string{"bar"})
-	if s := k.line("grill"); s.Configured || s.Pending != 249 || s.Held != 1 {
+	l := q.begin("grill")
+	q.must(l.Retry(bg, "reset")) // in doubt
+	q.must(q.take("grill").Hold(bg, "look"))
+	q.restart()
+	q.SetStations([]string{"bar"})
+	if s := q.station("grill"); s.Configured || s.Pending != 249 || s.Held != 1 {
 		t.Fatalf("grill %+v", s)
 	}
-	moved, err := k.MoveAll(bg, "grill", "bar")
+	moved, err := q.MoveAll(bg, "grill", "bar")
 	if err != nil || len(moved) != 250 {
 		t.Fatalf("%d moved, %v", len(moved), err)
 	}
 	for n, w := range want {
-		d := k.print("bar")
+		d := q.print("bar")
 		// The first one was held: a person decides for a reprint by moving it.
 		if d.Ticket.Request != w || d.Doubt || d.Reprint != (n == 0) || d.Job != moved[n] {
 			t.Fatalf("ticket %d is %s (job %d, doubt %v, reprint %v), want %s", n, d.Ticket.Request, d.Job, d.Doubt, d.Reprint, w)
 		}
 	}
-	if s := k.line("grill"); s.Name != "grill" || s.Pending+s.Held != 0 {
+	if s := q.station("grill"); s.Name != "grill" || s.Pending+s.Held != 0 {
 		t.Errorf("grill %+v", s)
 	}
 }
 
 func TestMovesAreAllOrNothing(t *testing.T) {
-	k := start(t)
-	k.accept(order("a", "grill"))
-	k.accept(order("b", "grill"))
-	l := k.take("grill")
-	b := k.jobs(Filter{Request: "b"})[0].ID
+	q := start(t)
+	q.accept(order("a", "grill"))
+	q.accept(order("b", "grill"))
+	l := q.take("grill")
+	b := q.jobs(Filter{Request: "b"})[0].ID
 	for _, ids := range [][]uint64{{b, l.Delivery().Job}, {b, 999}, {b, b}} {
-		if _, err := k.Move(bg, ids, "bar"); err == nil {
+		if _, err := q.Move(bg, ids, "bar"); err == nil {
 			t.Errorf("%v moved", ids)
 		}
 	}
-	wantErr(t, errOf(k.Move(bg, []uint64{b}, "grill")), ErrConflict)
-	ids, err := k.Move(bg, []uint64{b}, "bar")
-	k.must(err)
-	if d := k.print("bar"); d.Job != ids[0] || d.Ticket.Request != "b" {
+	wantErr(t, errOf(q.Move(bg, []uint64{b}, "grill")), ErrConflict)
+	ids, err := q.Move(bg, []uint64{b}, "bar")
+	q.must(err)
+	if d := q.print("bar"); d.Job != ids[0] || d.Ticket.Request != "b" {
 		t.Errorf("moved %+v", d)
 	}
-	k.must(l.Return(bg, "stop"))
+	q.must(l.Return(bg, "stop"))
 }
 
 func TestJobsAreListedNewestFirstAndFiltered(t *testing.T) {
-	k := start(t)
-	k.orders(450, "grill")
-	l := k.take("grill")
-	all := k.jobs(Filter{})
+	q := start(t)
+	q.orders(450, "grill")
+	l := q.take("grill")
+	all := q.jobs(Filter{})
 	if len(all) != 450 {
 		t.Fatalf("%d jobs", len(all))
 	}
@@ -235,9 +235,9 @@ func TestJobsAreListedNewestFirstAndFiltered(t *testing.T) {
 		{Filter{Since: all[0].ReceivedAt.Add(time.Second)}, 0},
 		{Filter{Since: all[0].ReceivedAt}, 450},
 	} {
-		if got := len(k.jobs(tt.f)); got != tt.want {
+		if got := len(q.jobs(tt.f)); got != tt.want {
 			t.Errorf("%+v: %d jobs, want %d", tt.f, got, tt.want)
 		}
 	}
-	k.must(l.Return(bg, ""))
+	q.must(l.Return(bg, ""))
 }

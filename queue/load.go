@@ -21,8 +21,8 @@ const formatVersion = 1
 var keyFormat = []byte("format")
 
 // memory is what load read from a file.
-type memory struct {
-	lines      map[string]*line
+type loadedState struct {
+	lanes      map[string]*lane
 	open       int
 	head, tail uint64 // the outermost positions in use
 	clock      clockRecord
@@ -30,21 +30,21 @@ type memory struct {
 	repairs    []func(*batch) error // of what was found damaged
 }
 
-func (m *memory) line(name string) *line {
-	l := m.lines[name]
+func (m *loadedState) lane(name string) *lane {
+	l := m.lanes[name]
 	if l == nil {
-		l = newLine(name)
-		m.lines[name] = l
+		l = newLane(name)
+		m.lanes[name] = l
 	}
 	return l
 }
 
 // load reads what has to be in memory: the open jobs and the books. Its length depends on
 // the backlog, not on the history.
-func load(db *bolt.DB) (*memory, error) {
-	m := &memory{lines: map[string]*line{}, head: firstPos, tail: firstPos}
+func load(db *bolt.DB) (*loadedState, error) {
+	m := &loadedState{lanes: map[string]*lane{}, head: firstPos, tail: firstPos}
 	err := db.View(func(tx *bolt.Tx) error {
-		if err := sound(tx); err != nil {
+		if err := checkFormat(tx); err != nil {
 			return err
 		}
 		m.readClock(tx)
@@ -59,7 +59,7 @@ func load(db *bolt.DB) (*memory, error) {
 }
 
 // sound says whether the file is one that this program can work with.
-func sound(tx *bolt.Tx) error {
+func checkFormat(tx *bolt.Tx) error {
 	meta := tx.Bucket(bucketNames[bucketMeta])
 	if meta == nil {
 		return fmt.Errorf("%w: it is a bbolt file, but not ticketrail's", ErrDamaged)
@@ -83,7 +83,7 @@ func sound(tx *bolt.Tx) error {
 	return nil
 }
 
-func (m *memory) readClock(tx *bolt.Tx) {
+func (m *loadedState) readClock(tx *bolt.Tx) {
 	raw := tx.Bucket(bucketNames[bucketMeta]).Get(keyClock)
 	sure := true
 	if raw != nil {
@@ -93,7 +93,7 @@ func (m *memory) readClock(tx *bolt.Tx) {
 			// Running time starts again from the youngest stamp found below: nothing expires early.
 			bad := slices.Clone(raw)
 			m.repairs = append(m.repairs, func(b *batch) error {
-				b.aside(bucketMeta, keyClock, bad, err)
+				b.quarantine(bucketMeta, keyClock, bad, err)
 				return nil
 			})
 		}
@@ -108,14 +108,14 @@ func (m *memory) readClock(tx *bolt.Tx) {
 }
 
 // readWaiting fills the lines in their order.
-func (m *memory) readWaiting(tx *bolt.Tx) {
+func (m *loadedState) readWaiting(tx *bolt.Tx) {
 	states := tx.Bucket(bucketNames[bucketState])
 	lost := map[uint64][]byte{} // positions whose place cannot be read
 	c := tx.Bucket(bucketNames[bucketWaiting]).Cursor()
 	for k, v := c.First(); k != nil; k, v = c.Next() {
 		pos := un64(k)
 		m.head, m.tail = min(m.head, pos), max(m.tail, pos)
-		job, station, err := decodePlace(v)
+		job, station, err := decodeWaiting(v)
 		if err != nil {
 			lost[pos] = slices.Clone(v)
 			continue
@@ -127,9 +127,9 @@ func (m *memory) readWaiting(tx *bolt.Tx) {
 		}
 		if err != nil {
 			m.open++
-			l := m.line(station)
+			l := m.lane(station)
 			l.pending = append(l.pending, entry{pos: pos, job: job})
-			m.buryLater(job, station, pos, slices.Clone(raw), err)
+			m.failLater(job, station, pos, slices.Clone(raw), err)
 			continue
 		}
 		m.add(job, s)
@@ -139,10 +139,10 @@ func (m *memory) readWaiting(tx *bolt.Tx) {
 	}
 }
 
-func (m *memory) add(job uint64, s jobState) {
+func (m *loadedState) add(job uint64, s jobState) {
 	m.open++
-	m.youngest = max(m.youngest, s.Put)
-	l := m.line(s.Station)
+	m.youngest = max(m.youngest, s.Enqueued)
+	l := m.lane(s.Station)
 	if s.State == ticket.Held {
 		l.held[s.Pos] = s.entry(job)
 		return
@@ -151,7 +151,7 @@ func (m *memory) add(job uint64, s jobState) {
 }
 
 // findLost looks for the jobs of unreadable places the long way, through every state.
-func (m *memory) findLost(tx *bolt.Tx, lost map[uint64][]byte) {
+func (m *loadedState) findLost(tx *bolt.Tx, lost map[uint64][]byte) {
 	c := tx.Bucket(bucketNames[bucketState]).Cursor()
 	found := map[uint64]bool{}
 	for k, v := c.First(); k != nil; k, v = c.Next() {
@@ -167,8 +167,8 @@ func (m *memory) findLost(tx *bolt.Tx, lost map[uint64][]byte) {
 		job := un64(k)
 		m.add(job, s)
 		m.repairs = append(m.repairs, func(b *batch) error {
-			b.aside(bucketWaiting, key64(s.Pos), raw, errors.New("the place in the line is unreadable; it was found again from the job"))
-			b.put(b.bucket(bucketWaiting), key64(s.Pos), encodePlace(job, s.Station))
+			b.quarantine(bucketWaiting, key64(s.Pos), raw, errors.New("the place in the line is unreadable; it was found again from the job"))
+			b.put(b.bucket(bucketWaiting), key64(s.Pos), encodeWaiting(job, s.Station))
 			return nil
 		})
 	}
@@ -177,22 +177,22 @@ func (m *memory) findLost(tx *bolt.Tx, lost map[uint64][]byte) {
 			continue
 		}
 		m.repairs = append(m.repairs, func(b *batch) error {
-			b.aside(bucketWaiting, key64(pos), raw, errors.New("the place in the line is unreadable and no job stands there"))
+			b.quarantine(bucketWaiting, key64(pos), raw, errors.New("the place in the line is unreadable and no job stands there"))
 			b.del(b.bucket(bucketWaiting), key64(pos))
 			return nil
 		})
 	}
-	for _, l := range m.lines {
+	for _, l := range m.lanes {
 		slices.SortFunc(l.pending, func(a, b entry) int { return cmp.Compare(a.pos, b.pos) })
 	}
 }
 
 // buryLater has a job whose state cannot be read buried where it stood, for a person.
-func (m *memory) buryLater(job uint64, station string, pos uint64, raw []byte, cause error) {
+func (m *loadedState) failLater(job uint64, station string, pos uint64, raw []byte, cause error) {
 	m.repairs = append(m.repairs, func(b *batch) error {
-		b.aside(bucketState, key64(job), raw, cause)
-		s := jobState{Station: station, State: ticket.Pending, Pos: pos, Put: int64(b.now), Received: b.wall.UnixMilli(), Req: b.requestOf(job)}
-		b.finish(job, s, ticket.Buried, "its stored state is damaged: "+cause.Error())
+		b.quarantine(bucketState, key64(job), raw, cause)
+		s := jobState{Station: station, State: ticket.Pending, Pos: pos, Enqueued: int64(b.now), Received: b.wall.UnixMilli(), Req: b.requestOf(job)}
+		b.finish(job, s, ticket.Failed, "its stored state is damaged: "+cause.Error())
 		return nil
 	})
 }
@@ -209,16 +209,16 @@ func (b *batch) requestOf(job uint64) uint64 {
 }
 
 // readStations reads the books. A damaged page is started anew with what is in the line.
-func (m *memory) readStations(tx *bolt.Tx) {
+func (m *loadedState) readStations(tx *bolt.Tx) {
 	c := tx.Bucket(bucketNames[bucketStations]).Cursor()
 	for k, v := c.First(); k != nil; k, v = c.Next() {
-		l := m.line(string(k))
+		l := m.lane(string(k))
 		var r stationRecord
 		if err := unsealJSON(v, &r); err != nil {
-			l.books.Put = uint64(l.open())
+			l.books.Enqueued = uint64(l.open())
 			bad := slices.Clone(v)
 			m.repairs = append(m.repairs, func(b *batch) error {
-				b.aside(bucketStations, []byte(l.name), bad, fmt.Errorf("%w; its books start again, a hold is forgotten", err))
+				b.quarantine(bucketStations, []byte(l.name), bad, fmt.Errorf("%w; its books start again, a hold is forgotten", err))
 				b.record(l.name)
 				return nil
 			})
@@ -233,16 +233,16 @@ func (m *memory) readStations(tx *bolt.Tx) {
 
 // install makes what load read the truth. Leases live on: their stations are in the
 // middle of a ticket.
-func (q *Queue) install(m *memory) {
+func (q *Queue) install(m *loadedState) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	old := q.lines
-	q.lines, q.open = m.lines, m.open
+	old := q.lanes
+	q.lanes, q.open = m.lanes, m.open
 	q.head, q.tail = m.head, m.tail
 	for name, was := range old {
-		l := q.line(name)
+		l := q.lane(name)
 		l.lease, l.configured = was.lease, was.configured
-		was.stir()
+		was.notify()
 	}
 }
 

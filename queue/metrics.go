@@ -94,8 +94,8 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 				gauge(descJobs, float64(n), name, string(state))
 				continue
 			}
-			if state == ticket.Buried { // a counter never goes down
-				n += s.Books.Unburied
+			if state == ticket.Failed { // a counter never goes down
+				n += s.Books.FailedCancelled
 			}
 			ch <- prometheus.MustNewConstMetric(descEnded, prometheus.CounterValue, float64(n), name, string(state))
 		}

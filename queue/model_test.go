@@ -55,7 +55,7 @@ func (m *model) leave(station string, j *modelJob, to ticket.State) {
 func (m *model) reprint(j *modelJob, to string, copied uint64, from string) {
 	n := m.put(to, j.request, copied, j.kind)
 	n.reprint, n.from = true, j.from
-	if j.state == ticket.Held || j.state == ticket.Buried {
+	if j.state == ticket.Held || j.state == ticket.Failed {
 		m.leave(from, j, ticket.Cancelled)
 		j.replaced = true
 	}
@@ -122,9 +122,9 @@ func againstModel(t *testing.T, rt *rapid.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		k := &kitchen{t: t, o: Options{Path: filepath.Join(dir, "queue.db"), Reserve: -1, NoSync: true}, disk: &disk{}}
-		k.open()
-		defer k.stop()
+		q := &testQueue{t: t, o: Options{Path: filepath.Join(dir, "queue.db"), Reserve: -1, NoSync: true}, disk: &disk{}}
+		q.open()
+		defer q.stop()
 		m := &model{known: map[string]bool{}, lines: map[string][]*modelJob{}, all: map[uint64]*modelJob{}, lease: map[string]*modelJob{}, held: map[string]bool{}, marks: map[uint64]*modelJob{}}
 		leases := map[string]*Lease{}
 		station := rapid.SampledFrom(stations)
@@ -138,7 +138,7 @@ func againstModel(t *testing.T, rt *rapid.T) {
 					return s
 				}
 			}
-			return k.job(j.id).Station
+			return q.job(j.id).Station
 		}
 		end := func(s string, f func(l *Lease) error) (*modelJob, bool) {
 			l, j := leases[s], m.lease[s]
@@ -165,7 +165,7 @@ func againstModel(t *testing.T, rt *rapid.T) {
 			return s
 		}
 		mended := func() {
-			for k.Ready() != nil {
+			for q.Ready() != nil {
 				time.Sleep(time.Second) // of the bubble
 			}
 		}
@@ -177,7 +177,7 @@ func againstModel(t *testing.T, rt *rapid.T) {
 				if void {
 					req = cancelled(req)
 				}
-				got := k.accept(req)
+				got := q.accept(req)
 				cancelKnown, known := m.known[r]
 				var want ticket.Receipt
 				switch {
@@ -202,14 +202,14 @@ func againstModel(t *testing.T, rt *rapid.T) {
 			"take": func(rt *rapid.T) {
 				s := station.Draw(rt, "station")
 				if leases[s] != nil || m.held[s] {
-					k.nothing(s)
+					q.wantNothing(s)
 					return
 				}
 				j := m.head(s)
 				if j == nil {
 					return
 				}
-				l := k.take(s)
+				l := q.take(s)
 				d := l.Delivery()
 				if d.Job != j.id || d.Ticket.Request != j.request || d.Attempt != j.attempts+1 || d.Doubt != (j.doubts > 0) || d.Reprint != j.reprint || d.Ticket.Kind != j.kind || (d.For == "") != (j.from == "" || j.from == s) {
 					rt.Fatalf("lent %+v, want %+v", d, *j)
@@ -246,18 +246,18 @@ func againstModel(t *testing.T, rt *rapid.T) {
 			},
 			"bury": func(rt *rapid.T) {
 				s := withLease(rt)
-				j, begun := end(s, func(l *Lease) error { return l.Bury(bg, "r") })
+				j, begun := end(s, func(l *Lease) error { return l.Fail(bg, "r") })
 				j.attempts++
 				if begun {
 					j.doubts++
 				}
-				m.leave(s, j, ticket.Buried)
+				m.leave(s, j, ticket.Failed)
 			},
 			"cancel": func(rt *rapid.T) {
 				id := anyJob(rt)
-				err := k.Cancel(bg, id, "r")
+				err := q.Cancel(bg, id, "r")
 				j := m.all[id]
-				if may := j != nil && !lent(j) && (j.state.Open() || j.state == ticket.Buried); may != (err == nil) {
+				if may := j != nil && !lent(j) && (j.state.Open() || j.state == ticket.Failed); may != (err == nil) {
 					rt.Fatalf("cancel %+v: %v", j, err)
 				} else if may {
 					m.leave(where(j), j, ticket.Cancelled)
@@ -267,9 +267,9 @@ func againstModel(t *testing.T, rt *rapid.T) {
 				id, to := anyJob(rt), station.Draw(rt, "to")
 				j := m.all[id]
 				may := j != nil && j.state != ticket.Pending && !j.replaced
-				ending := rapid.SampledFrom([]ending{works, works, fails, failsButPersist}).Draw(rt, "ending")
-				k.disk.then(ending)
-				got, err := k.Reprint(bg, id, to, "r")
+				ending := rapid.SampledFrom([]commitResult{works, works, fails, failsButPersist}).Draw(rt, "ending")
+				q.disk.willEnd(ending)
+				got, err := q.Reprint(bg, id, to, "r")
 				if may && ending != works {
 					if !errors.Is(err, ErrStorageFailed) {
 						rt.Fatalf("reprint %+v: %v", j, err)
@@ -279,9 +279,9 @@ func againstModel(t *testing.T, rt *rapid.T) {
 						m.reprint(j, to, newest(), where(j))
 					}
 					may = !j.replaced
-					got, err = k.Reprint(bg, id, to, "r") // whoever asked asks again
+					got, err = q.Reprint(bg, id, to, "r") // whoever asked asks again
 				}
-				k.disk.heal()
+				q.disk.clear()
 				switch {
 				case may:
 					if want := newest(); got != want || err != nil {
@@ -294,7 +294,7 @@ func againstModel(t *testing.T, rt *rapid.T) {
 			},
 			"move": func(rt *rapid.T) {
 				id, to := anyJob(rt), station.Draw(rt, "to")
-				got, err := k.Move(bg, []uint64{id}, to)
+				got, err := q.Move(bg, []uint64{id}, to)
 				j := m.all[id]
 				if may := j != nil && j.state.Open() && !lent(j) && where(j) != to; may != (err == nil) {
 					rt.Fatalf("move %+v: %v", j, err)
@@ -322,17 +322,17 @@ func againstModel(t *testing.T, rt *rapid.T) {
 					}
 				}
 				begun := func(j *modelJob) bool { return m.lease["grill"] == j && leases["grill"].begun }
-				ending := rapid.SampledFrom([]ending{works, works, fails, failsButPersist}).Draw(rt, "ending")
-				k.disk.then(ending)
-				got, err := k.Rescue(bg, "bar", "grill", board)
-				if k.Ready() != nil || err != nil {
+				ending := rapid.SampledFrom([]commitResult{works, works, fails, failsButPersist}).Draw(rt, "ending")
+				q.disk.willEnd(ending)
+				got, err := q.Rescue(bg, "bar", "grill", board)
+				if q.Ready() != nil || err != nil {
 					if !errors.Is(err, ErrStorageFailed) {
 						rt.Fatal(err)
 					}
 					mended()
-					got, err = k.Rescue(bg, "bar", "grill", board)
+					got, err = q.Rescue(bg, "bar", "grill", board)
 				}
-				k.disk.heal()
+				q.disk.clear()
 				sent, taken := m.rescue(board, newest, begun)
 				if again := ending == failsButPersist; err != nil || !again && (got.Sent != len(sent) || got.TakenBack != len(taken)) {
 					rt.Fatalf("%+v, %v; want %d sent and %d taken back", got, err, len(sent), len(taken))
@@ -349,14 +349,14 @@ func againstModel(t *testing.T, rt *rapid.T) {
 			},
 			"hold station": func(rt *rapid.T) {
 				s := station.Draw(rt, "station")
-				if err := k.HoldStation(bg, s, "r"); err != nil {
+				if err := q.HoldStation(bg, s, "r"); err != nil {
 					rt.Fatal(err)
 				}
 				m.held[s] = true
 			},
 			"resume station": func(rt *rapid.T) {
 				s := station.Draw(rt, "station")
-				if err := k.ResumeStation(bg, s); err != nil {
+				if err := q.ResumeStation(bg, s); err != nil {
 					rt.Fatal(err)
 				}
 				m.held[s] = false
@@ -369,20 +369,20 @@ func againstModel(t *testing.T, rt *rapid.T) {
 				}
 				clear(leases)
 				clear(m.lease)
-				k.again()
+				q.restart()
 			},
 			"failed commit": func(rt *rapid.T) { // under the feet of the leases
-				k.disk.then(rapid.SampledFrom([]ending{fails, failsButPersist, noSpace}).Draw(rt, "ending"))
-				_ = k.KV("x").Put(bg, "k", []byte(rapid.String().Draw(rt, "value")))
+				q.disk.willEnd(rapid.SampledFrom([]commitResult{fails, failsButPersist, noSpace}).Draw(rt, "ending"))
+				_ = q.KV("x").Put(bg, "k", []byte(rapid.String().Draw(rt, "value")))
 				mended()
 			},
-			"": func(rt *rapid.T) { m.compare(rt, k) },
+			"": func(rt *rapid.T) { m.compare(rt, q) },
 		})
 	}
 }
 
-func (m *model) compare(rt *rapid.T, k *kitchen) {
-	k.balanced()
+func (m *model) compare(rt *rapid.T, q *testQueue) {
+	q.checkBooks()
 	type row struct {
 		ID       uint64
 		Request  string
@@ -390,7 +390,7 @@ func (m *model) compare(rt *rapid.T, k *kitchen) {
 		Attempts int
 	}
 	var got, want []row
-	for _, j := range k.jobs(Filter{}) {
+	for _, j := range q.jobs(Filter{}) {
 		got = append(got, row{j.ID, j.Request, j.State, j.Attempts})
 	}
 	for id, j := range m.all {

@@ -43,7 +43,7 @@ func (b *batch) reprint(id uint64, station, reason string) (uint64, error) {
 	if err := checkName("station", station); err != nil {
 		return 0, err
 	}
-	lent := b.freeze(s.Station)
+	lent := b.pause(s.Station)
 	if err := s.replaced(); err != nil {
 		return 0, err
 	}
@@ -53,36 +53,36 @@ func (b *batch) reprint(id uint64, station, reason string) (uint64, error) {
 		}
 		return 0, fmt.Errorf("%w: it still waits to print at %s; move or cancel it instead", ErrConflict, s.Station)
 	}
-	cargo, err := b.cargo(id)
+	payload, err := b.payload(id)
 	if err != nil {
 		return 0, err
 	}
 	n := s
 	n.Station, n.Reprint, n.Of, n.Attempts, n.Doubts, n.Finished = station, true, id, 0, 0, 0
-	n.Put, n.Why = int64(max(b.now, 0)), reason
-	copied := b.enter(n, cargo, false)
+	n.Enqueued, n.Why = int64(max(b.now, 0)), reason
+	copied := b.enqueue(n, payload, false)
 	b.books(station).Reprinted++
-	if s.State == ticket.Held || s.State == ticket.Buried {
-		b.finish(id, s, ticket.Cancelled, fmt.Sprint(reprintedAs, copied))
+	if s.State == ticket.Held || s.State == ticket.Failed {
+		b.finish(id, s, ticket.Cancelled, fmt.Sprint(reprintedAsPrefix, copied))
 	}
 	return copied, nil
 }
 
 // reprintedAs begins the reason of a job that a copy was printed instead of.
-const reprintedAs = "reprinted as job "
+const reprintedAsPrefix = "reprinted as job "
 
 // replaced is an error if another job was made instead of this one; it names that.
 func (s *jobState) replaced() error {
-	if s.State == ticket.Moved || s.State == ticket.Cancelled && strings.HasPrefix(s.Why, reprintedAs) {
+	if s.State == ticket.Moved || s.State == ticket.Cancelled && strings.HasPrefix(s.Why, reprintedAsPrefix) {
 		return fmt.Errorf("%w: it is %s: %s; look at that job", ErrConflict, s.State, s.Why)
 	}
 	return nil
 }
 
-// cargo copies a job's ticket as it is stored, if it can be read.
-func (b *batch) cargo(id uint64) ([]byte, error) {
+// payload copies a job's ticket as it is stored, if it can be read.
+func (b *batch) payload(id uint64) ([]byte, error) {
 	raw := b.bucket(bucketJobs).Get(key64(id))
-	if _, err := decodeCargo(raw); err != nil {
+	if _, err := decodePayload(raw); err != nil {
 		return nil, fmt.Errorf("ticket of job %d: %w: %w", id, ErrDamaged, err)
 	}
 	return slices.Clone(raw), nil
@@ -131,7 +131,7 @@ func (b *batch) movable(id uint64, to string) error {
 	if err != nil {
 		return err
 	}
-	switch lent := b.freeze(s.Station); {
+	switch lent := b.pause(s.Station); {
 	case s.replaced() != nil:
 		return s.replaced()
 	case !s.State.Open():
@@ -141,7 +141,7 @@ func (b *batch) movable(id uint64, to string) error {
 	case s.Station == to:
 		return fmt.Errorf("%w: it is in the line of %s already", ErrConflict, to)
 	}
-	_, err = b.cargo(id)
+	_, err = b.payload(id)
 	return err
 }
 
@@ -154,7 +154,7 @@ func (b *batch) move(id uint64, to string) uint64 {
 		b.fail(err)
 		return 0
 	}
-	cargo, err := b.cargo(id)
+	payload, err := b.payload(id)
 	if err != nil {
 		b.fail(err)
 		return 0
@@ -162,9 +162,9 @@ func (b *batch) move(id uint64, to string) uint64 {
 	n := s
 	n.Station, n.Of, n.Attempts, n.Doubts, n.Why = to, id, 0, min(s.Doubts, maxDoubt-1), ""
 	if s.State == ticket.Held {
-		n.Doubts, n.Reprint, n.Put = 0, true, int64(max(b.now, 0))
+		n.Doubts, n.Reprint, n.Enqueued = 0, true, int64(max(b.now, 0))
 	}
-	moved := b.enter(n, cargo, false)
+	moved := b.enqueue(n, payload, false)
 	b.books(to).MovedIn++
 	b.finish(id, s, ticket.Moved, fmt.Sprintf("moved to %s as job %d", to, moved))
 	return moved
@@ -201,9 +201,9 @@ func (q *Queue) MoveAll(ctx context.Context, from, to string) ([]uint64, error) 
 }
 
 func (b *batch) moveSome(from, to string, after uint64) (moved []uint64, last uint64, more bool) {
-	b.freeze(from)
+	b.pause(from)
 	b.q.mu.Lock()
-	l := b.q.line(from)
+	l := b.q.lane(from)
 	var open []entry
 	i, found := l.find(after)
 	if found {
@@ -237,13 +237,13 @@ func (q *Queue) Cancel(ctx context.Context, id uint64, reason string) error {
 		if err != nil {
 			return err
 		}
-		lent := b.freeze(s.Station)
+		lent := b.pause(s.Station)
 		switch {
 		case lent == id && s.State.Open():
 			return fmt.Errorf("%w: it is printing; hold the station and wait until it is done", ErrConflict)
 		case s.replaced() != nil:
 			return s.replaced()
-		case !s.State.Open() && s.State != ticket.Buried:
+		case !s.State.Open() && s.State != ticket.Failed:
 			return fmt.Errorf("%w: it is %s already", ErrConflict, s.State)
 		}
 		b.finish(id, s, ticket.Cancelled, reason)

@@ -17,7 +17,7 @@ import (
 type Queue struct {
 	o       Options
 	log     *slog.Logger
-	seams   seams
+	hooks   hooks
 	in      *inbox
 	clock   *clock
 	space   *space
@@ -28,22 +28,22 @@ type Queue struct {
 	// Only the committer uses these, and Open before it runs.
 	head, tail  uint64 // the outermost positions in use
 	pruning     bool   // there is more history to remove
-	nextTry     time.Time
-	pause       time.Duration
+	nextReopen  time.Time
+	backoff     time.Duration
 	lastFailure string
-	parked      []*op // ends of leases that storage has not taken yet
+	unsettled   []*op // ends of leases that storage has not taken yet
 	closeErr    error
 
-	mu      sync.Mutex // guards what follows, and every line
-	lines   map[string]*line
-	open    int   // jobs in all lines; only the committer changes it
-	failed  error // why nothing can be committed now
-	damaged int
-	closed  bool
+	mu         sync.Mutex // guards what follows, and every line
+	lanes      map[string]*lane
+	open       int   // jobs in all lines; only the committer changes it
+	storageErr error // why nothing can be committed now
+	damaged    int
+	closed     bool
 }
 
 // seams are where tests make storage fail.
-type seams struct {
+type hooks struct {
 	commit func(tx *bolt.Tx) error
 	sync   func(f *os.File) error // of the file when it is opened
 }
@@ -52,21 +52,21 @@ type seams struct {
 // not the history. If the file is not sound the error wraps ErrDamaged; see Check for
 // the damage that Open does not see.
 func Open(o Options) (*Queue, error) {
-	s := seams{commit: (*bolt.Tx).Commit, sync: (*os.File).Sync}
+	s := hooks{commit: (*bolt.Tx).Commit, sync: (*os.File).Sync}
 	if o.NoSync {
 		s.sync = func(*os.File) error { return nil }
 	}
 	return open(o, s)
 }
 
-func open(o Options, s seams) (*Queue, error) {
+func open(o Options, s hooks) (*Queue, error) {
 	o, err := o.complete()
 	if err != nil {
 		return nil, fmt.Errorf("open queue: %w", err)
 	}
 	q := &Queue{
-		o: o, log: o.Logger, seams: s, in: newInbox(), clock: newClock(o.Clock),
-		lines: map[string]*line{}, ended: make(chan struct{}),
+		o: o, log: o.Logger, hooks: s, in: newInbox(), clock: newClock(o.Clock),
+		lanes: map[string]*lane{}, ended: make(chan struct{}),
 	}
 	if why := filesystem(filepath.Dir(o.Path)); why != "" {
 		q.log.Warn("the queue's filesystem may not keep what it is given", "path", o.Path, "filesystem", why)
@@ -91,11 +91,11 @@ func open(o Options, s seams) (*Queue, error) {
 	q.clock.start(m.clock, time.Duration(m.youngest))
 	q.space = newSpace(o)
 	q.metrics = newMetrics(q, o.Registerer)
-	if err = q.prove(db); err == nil {
+	if err = q.probeCommit(db); err == nil {
 		err = q.repair(m.repairs)
 	}
 	if err != nil { // as with any commit that failed: run mends it, nobody hears yes before
-		q.broke(classify(err))
+		q.commitFailed(classify(err))
 	}
 	if n := q.Unaccounted(); n != 0 {
 		q.log.Error("the books do not balance", "unaccounted_jobs", n)
@@ -132,8 +132,8 @@ func (o Options) complete() (Options, error) {
 func (q *Queue) Close() error {
 	q.mu.Lock()
 	q.closed = true
-	for _, l := range q.lines {
-		l.stir()
+	for _, l := range q.lanes {
+		l.notify()
 	}
 	q.mu.Unlock()
 	q.in.close()
@@ -148,8 +148,8 @@ func (q *Queue) Ready() error {
 	switch {
 	case q.closed:
 		return ErrClosed
-	case q.failed != nil:
-		return q.failed
+	case q.storageErr != nil:
+		return q.storageErr
 	case q.space.isFull.Load():
 		return ErrStorageFull
 	}

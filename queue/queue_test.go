@@ -20,22 +20,22 @@ import (
 
 // A disk is the commit seam: it says of each coming commit how it ends.
 type disk struct {
-	mu    sync.Mutex
-	next  []ending
-	seen  int
-	stuck chan struct{} // closed when it goes on; nil while it does
+	mu      sync.Mutex
+	next    []commitResult
+	count   int
+	blocked chan struct{} // closed when it goes on; nil while it does
 }
 
-type ending int
+type commitResult int
 
 const (
-	works           ending = iota
-	fails                  // EIO, nothing is on the disk
-	failsButPersist        // EIO on the very last sync: all of it is
-	noSpace                // ENOSPC, nothing is on the disk
+	works           commitResult = iota
+	fails                        // EIO, nothing is on the disk
+	failsButPersist              // EIO on the very last sync: all of it is
+	noSpace                      // ENOSPC, nothing is on the disk
 )
 
-func (e ending) String() string {
+func (e commitResult) String() string {
 	return [...]string{"works", "failed", "failed but persisted", "disk full"}[e]
 }
 
@@ -45,8 +45,8 @@ func (d *disk) commit(tx *bolt.Tx) error {
 	if len(d.next) > 0 {
 		end, d.next = d.next[0], d.next[1:]
 	}
-	d.seen++
-	stuck := d.stuck
+	d.count++
+	stuck := d.blocked
 	d.mu.Unlock()
 	if stuck != nil {
 		<-stuck
@@ -62,7 +62,7 @@ func (d *disk) commit(tx *bolt.Tx) error {
 	return tx.Commit()
 }
 
-func (d *disk) then(e ...ending) {
+func (d *disk) willEnd(e ...commitResult) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.next = append(d.next, e...)
@@ -73,17 +73,17 @@ func (d *disk) hang() (resume func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	stuck := make(chan struct{})
-	d.stuck = stuck
+	d.blocked = stuck
 	return func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		d.stuck = nil
+		d.blocked = nil
 		close(stuck)
 	}
 }
 
 // heal forgets what was to come.
-func (d *disk) heal() {
+func (d *disk) clear() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.next = nil
@@ -92,11 +92,11 @@ func (d *disk) heal() {
 func (d *disk) commits() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.seen
+	return d.count
 }
 
 // A kitchen is a queue on its disk, which can be closed and opened again.
-type kitchen struct {
+type testQueue struct {
 	*Queue
 	t    testing.TB
 	o    Options
@@ -104,73 +104,73 @@ type kitchen struct {
 }
 
 // start opens a queue. When the test ends the books must balance and the file be sound.
-func start(t testing.TB, change ...func(*Options)) *kitchen {
+func start(t testing.TB, change ...func(*Options)) *testQueue {
 	t.Helper()
 	o := Options{Path: filepath.Join(t.TempDir(), "queue.db"), Reserve: -1, NoSync: true}
 	for _, f := range change {
 		f(&o)
 	}
-	k := &kitchen{t: t, o: o, disk: &disk{}}
-	k.open()
-	t.Cleanup(k.stop)
-	return k
+	q := &testQueue{t: t, o: o, disk: &disk{}}
+	q.open()
+	t.Cleanup(q.stop)
+	return q
 }
 
 // inBubble runs f in a bubble, with a queue.
-func inBubble(t *testing.T, f func(t *testing.T, k *kitchen), change ...func(*Options)) {
+func inBubble(t *testing.T, f func(t *testing.T, q *testQueue), change ...func(*Options)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		k := start(t, change...)
-		defer k.stop()
-		f(t, k)
+		q := start(t, change...)
+		defer q.stop()
+		f(t, q)
 	})
 }
 
-func (k *kitchen) open() {
-	k.t.Helper()
-	q, err := open(k.o, seams{commit: k.disk.commit, sync: func(*os.File) error { return nil }})
-	k.must(err)
-	k.Queue = q
-	k.balanced()
+func (q *testQueue) open() {
+	q.t.Helper()
+	opened, err := open(q.o, hooks{commit: q.disk.commit, sync: func(*os.File) error { return nil }})
+	q.must(err)
+	q.Queue = opened
+	q.checkBooks()
 }
 
-func (k *kitchen) balanced() {
-	k.t.Helper()
-	if n := k.Unaccounted(); n != 0 {
-		k.t.Errorf("the books are off by %d: %+v", n, k.Stations())
+func (q *testQueue) checkBooks() {
+	q.t.Helper()
+	if n := q.Unaccounted(); n != 0 {
+		q.t.Errorf("the books are off by %d: %+v", n, q.Stations())
 	}
 }
 
-func (k *kitchen) stop() {
-	k.t.Helper()
-	if k.Queue == nil {
+func (q *testQueue) stop() {
+	q.t.Helper()
+	if q.Queue == nil {
 		return
 	}
-	k.balanced()
-	if err := k.Close(); err != nil {
-		k.t.Error(err)
+	q.checkBooks()
+	if err := q.Close(); err != nil {
+		q.t.Error(err)
 	}
-	k.Queue = nil
-	if err := Check(k.o.Path); err != nil {
-		k.t.Error(err)
+	q.Queue = nil
+	if err := Check(q.o.Path); err != nil {
+		q.t.Error(err)
 	}
 }
 
 // again is a clean restart.
-func (k *kitchen) again() {
-	k.t.Helper()
-	k.stop()
-	k.open()
+func (q *testQueue) restart() {
+	q.t.Helper()
+	q.stop()
+	q.open()
 }
 
 // strike has the next commit end so, under a step that is told, and waits until storage works again.
-func (k *kitchen) strike(end ending, step func() error) {
-	k.t.Helper()
-	k.disk.then(end)
+func (q *testQueue) failCommit(end commitResult, step func() error) {
+	q.t.Helper()
+	q.disk.willEnd(end)
 	if err := step(); !errors.Is(err, ErrStorageFailed) {
-		k.t.Fatalf("err %v, want %v", err, ErrStorageFailed)
+		q.t.Fatalf("err %v, want %v", err, ErrStorageFailed)
 	}
-	k.healed()
+	q.healed()
 }
 
 const venue = "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11"
@@ -205,72 +205,72 @@ func cancelled(r ticket.Request) ticket.Request {
 	return r
 }
 
-func (k *kitchen) accept(r ticket.Request) ticket.Receipt {
-	k.t.Helper()
-	got, err := k.Accept(context.Background(), r)
-	k.must(err)
+func (q *testQueue) accept(r ticket.Request) ticket.Receipt {
+	q.t.Helper()
+	got, err := q.Accept(context.Background(), r)
+	q.must(err)
 	return got
 }
 
 // orders accepts n requests with a ticket for each station.
-func (k *kitchen) orders(n int, stations ...string) {
-	k.t.Helper()
+func (q *testQueue) orders(n int, stations ...string) {
+	q.t.Helper()
 	for i := range n {
-		k.accept(order(id(i), stations...))
+		q.accept(order(id(i), stations...))
 	}
 }
 
 // begin takes the head of a line and begins it.
-func (k *kitchen) begin(station string) *Lease {
-	k.t.Helper()
-	l := k.take(station)
-	k.must(l.Begin(context.Background()))
+func (q *testQueue) begin(station string) *Lease {
+	q.t.Helper()
+	l := q.take(station)
+	q.must(l.Begin(context.Background()))
 	return l
 }
 
-func (k *kitchen) take(station string) *Lease {
-	k.t.Helper()
+func (q *testQueue) take(station string) *Lease {
+	q.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	l, err := k.Take(ctx, station)
+	l, err := q.Take(ctx, station)
 	if err != nil {
-		k.t.Fatalf("take from %s: %v", station, err)
+		q.t.Fatalf("take from %s: %v", station, err)
 	}
 	return l
 }
 
 // nothing fails the test if a station would be lent something.
-func (k *kitchen) nothing(station string) {
-	k.t.Helper()
-	if l, _, err := k.borrow(station); l != nil || err != nil {
-		k.t.Fatalf("%s is lent %+v, %v; want nothing", station, l, err)
+func (q *testQueue) wantNothing(station string) {
+	q.t.Helper()
+	if l, _, err := q.lend(station); l != nil || err != nil {
+		q.t.Fatalf("%s is lent %+v, %v; want nothing", station, l, err)
 	}
 }
 
-func (k *kitchen) job(id uint64) Job {
-	k.t.Helper()
-	j, _, _, err := k.Job(context.Background(), id)
-	k.must(err)
+func (q *testQueue) job(id uint64) Job {
+	q.t.Helper()
+	j, _, _, err := q.Job(context.Background(), id)
+	q.must(err)
 	return j
 }
 
-func (k *kitchen) jobs(f Filter) []Job {
-	k.t.Helper()
-	jobs, err := k.Jobs(context.Background(), f)
-	k.must(err)
+func (q *testQueue) jobs(f Filter) []Job {
+	q.t.Helper()
+	jobs, err := q.Jobs(context.Background(), f)
+	q.must(err)
 	return jobs
 }
 
-func (k *kitchen) line(name string) StationState {
-	k.t.Helper()
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.Queue.line(name).state(k.clock.running())
+func (q *testQueue) station(name string) StationState {
+	q.t.Helper()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.Queue.lane(name).state(q.clock.running())
 }
 
-func (k *kitchen) must(err error) {
-	k.t.Helper()
-	must(k.t, err)
+func (q *testQueue) must(err error) {
+	q.t.Helper()
+	must(q.t, err)
 }
 
 func must(t testing.TB, err error) {
@@ -290,44 +290,44 @@ func wantErr(t testing.TB, err, want error) {
 func errOf[T any](_ T, err error) error { return err }
 
 // known is a request that has been accepted before.
-func (k *kitchen) known(r ticket.Request) {
-	k.t.Helper()
-	if got := k.accept(r); !got.Duplicate {
-		k.t.Errorf("%s is not known: %+v", r.ID, got)
+func (q *testQueue) wantDuplicate(r ticket.Request) {
+	q.t.Helper()
+	if got := q.accept(r); !got.Duplicate {
+		q.t.Errorf("%s is not known: %+v", r.ID, got)
 	}
 }
 
 // refused is one that is not accepted now.
-func (k *kitchen) refused(r ticket.Request, want error) {
-	k.t.Helper()
-	if _, err := k.Accept(context.Background(), r); !errors.Is(err, want) {
-		k.t.Errorf("%s: %v, want %v", r.ID, err, want)
+func (q *testQueue) wantRefused(r ticket.Request, want error) {
+	q.t.Helper()
+	if _, err := q.Accept(context.Background(), r); !errors.Is(err, want) {
+		q.t.Errorf("%s: %v, want %v", r.ID, err, want)
 	}
 }
 
-func (k *kitchen) is(job uint64, want ticket.State) {
-	k.t.Helper()
-	if j := k.job(job); j.State != want {
-		k.t.Errorf("job %+v, want %s", j, want)
+func (q *testQueue) wantState(job uint64, want ticket.State) {
+	q.t.Helper()
+	if j := q.job(job); j.State != want {
+		q.t.Errorf("job %+v, want %s", j, want)
 	}
 }
 
 // prints sees the head of a line out, which must be the ticket of these requests, one after the other.
-func (k *kitchen) prints(station string, requests ...string) {
-	k.t.Helper()
+func (q *testQueue) printAll(station string, requests ...string) {
+	q.t.Helper()
 	for _, r := range requests {
-		if d := k.print(station); d.Ticket.Request != r {
-			k.t.Errorf("printed %+v, want %s", d, r)
+		if d := q.print(station); d.Ticket.Request != r {
+			q.t.Errorf("printed %+v, want %s", d, r)
 		}
 	}
 }
 
 // print takes the head of a line and sees it out.
-func (k *kitchen) print(station string) ticket.Delivery {
-	k.t.Helper()
-	l := k.take(station)
-	k.must(l.Begin(context.Background()))
-	k.must(l.Ack(context.Background(), ticket.Sent, ""))
+func (q *testQueue) print(station string) ticket.Delivery {
+	q.t.Helper()
+	l := q.take(station)
+	q.must(l.Begin(context.Background()))
+	q.must(l.Ack(context.Background(), ticket.Sent, ""))
 	return l.Delivery()
 }
 

@@ -81,7 +81,7 @@ type jobState struct {
 	State    ticket.State `json:"st"`
 	Pos      uint64       `json:"p,omitempty"`   // its place in the line while open
 	Req      uint64       `json:"q,omitempty"`   // the request it came from; 0 for a slip
-	Put      int64        `json:"t"`             // running time, ns, when it joined a line
+	Enqueued int64        `json:"t"`             // running time, ns, when it joined a line
 	Attempts int          `json:"a,omitempty"`   // that ended
 	Doubts   int          `json:"d,omitempty"`   // attempts that may have come out
 	Reprint  bool         `json:"rp,omitempty"`  // a person asked for it
@@ -116,7 +116,7 @@ func decodeState(b []byte) (jobState, error) {
 	return s, nil
 }
 
-func decodeCargo(b []byte) (ticket.Ticket, error) {
+func decodePayload(b []byte) (ticket.Ticket, error) {
 	j, err := unseal(b)
 	if err != nil {
 		return ticket.Ticket{}, err
@@ -126,11 +126,11 @@ func decodeCargo(b []byte) (ticket.Ticket, error) {
 
 // A place is the value under a position in the waiting bucket. The station is
 // written here too, so that a job whose own state is damaged is still booked where it stood.
-func encodePlace(job uint64, station string) []byte {
+func encodeWaiting(job uint64, station string) []byte {
 	return seal(key64(job), []byte(station))
 }
 
-func decodePlace(b []byte) (job uint64, station string, err error) {
+func decodeWaiting(b []byte) (job uint64, station string, err error) {
 	p, err := unseal(b)
 	if err != nil {
 		return 0, "", err

@@ -47,10 +47,10 @@ func (r *rescue) apply(b *batch, board []ticket.Card) (err error) {
 	named := make(map[uint64]bool, len(board))
 	for _, c := range board {
 		named[c.Job] = true
-		copied, s, ok := r.find(c.Job)
+		copied, s, ok := r.findCopy(c.Job)
 		switch {
 		case !ok && c.Copy != nil:
-			copied, ok = r.send(c)
+			copied, ok = r.sendCopy(c)
 		case ok && c.Copy == nil && s.State == ticket.Pending && s.Doubts == 0:
 			// It may be lent, and the station at work on getting ready: its Begin finds the job cancelled.
 			b.finish(copied.Job, s, ticket.Cancelled, "the screen "+r.from+" has it again")
@@ -69,7 +69,7 @@ func (r *rescue) apply(b *batch, board []ticket.Card) (err error) {
 	// recall it any more.
 	var over [][]byte
 	_ = r.marks.ForEach(func(k, _ []byte) error {
-		if copied, _, _ := r.find(un64(k)); !named[un64(k)] && !copied.Open {
+		if copied, _, _ := r.findCopy(un64(k)); !named[un64(k)] && !copied.Open {
 			over = append(over, slices.Clone(k))
 		}
 		return nil
@@ -81,12 +81,12 @@ func (r *rescue) apply(b *batch, board []ticket.Card) (err error) {
 }
 
 // find is the copy of a card and where that stands.
-func (r *rescue) find(card uint64) (ticket.Copy, jobState, bool) {
+func (r *rescue) findCopy(card uint64) (ticket.Copy, jobState, bool) {
 	raw := r.marks.Get(key64(card))
 	if raw == nil {
 		return ticket.Copy{}, jobState{}, false
 	}
-	job, station, err := decodePlace(raw)
+	job, station, err := decodeWaiting(raw)
 	if err != nil { // there was a copy, and nobody has taken it back
 		return ticket.Copy{Station: r.to, Out: true}, jobState{}, true
 	}
@@ -97,24 +97,24 @@ func (r *rescue) find(card uint64) (ticket.Copy, jobState, bool) {
 		return c, s, true
 	}
 	c.Open = s.State.Open()
-	c.First = s.State == ticket.Pending && station == r.to && r.serves(station)
+	c.First = s.State == ticket.Pending && station == r.to && r.lends(station)
 	c.Out = s.replaced() != nil || slices.Contains(ticket.Proofs(), s.State) || s.State != ticket.Pending && s.Doubts > 0
 	return c, s, true
 }
 
 // serves says that a station is configured and no person holds it.
-func (b *batch) serves(station string) bool {
+func (b *batch) lends(station string) bool {
 	b.q.mu.Lock()
 	defer b.q.mu.Unlock()
-	l := b.q.line(station)
+	l := b.q.lane(station)
 	return l.configured && l.hold == nil
 }
 
 // send puts a copy of a card in the backup's queue. False: the card's own job will come out.
-func (r *rescue) send(c ticket.Card) (ticket.Copy, bool) {
+func (r *rescue) sendCopy(c ticket.Card) (ticket.Copy, bool) {
 	n := jobState{
 		Station: r.to, From: r.from, Of: c.Job, Reprint: c.Reprint, Slip: c.Copy.Kind == ticket.Slip,
-		Put: int64(max(r.now, 0)), Received: c.Copy.Received.UnixMilli(), Why: "it was on the screen " + r.from + ", and none is open",
+		Enqueued: int64(max(r.now, 0)), Received: c.Copy.Received.UnixMilli(), Why: "it was on the screen " + r.from + ", and none is open",
 	}
 	if s, err := r.state(c.Job); err == nil { // else its history is over; the board has the ticket
 		if s.State == ticket.Pending { // shown, and a crash came before that was written down
@@ -122,9 +122,9 @@ func (r *rescue) send(c ticket.Card) (ticket.Copy, bool) {
 		}
 		n.Req = s.Req
 	}
-	job := r.enter(n, r.slipCargo(*c.Copy), false)
+	job := r.enqueue(n, r.slipPayload(*c.Copy), false)
 	r.books(r.to).Reprinted++
-	r.put(r.marks, key64(c.Job), encodePlace(job, r.to))
+	r.put(r.marks, key64(c.Job), encodeWaiting(job, r.to))
 	r.done.Sent++
-	return ticket.Copy{Job: job, Station: r.to, Open: true, First: r.serves(r.to)}, true
+	return ticket.Copy{Job: job, Station: r.to, Open: true, First: r.lends(r.to)}, true
 }

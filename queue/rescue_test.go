@@ -12,13 +12,13 @@ import (
 )
 
 // shown puts n orders on the screen wall, which are jobs 1 to n.
-func (k *kitchen) shown(n int) {
-	k.t.Helper()
-	k.SetStations([]string{"wall", "grill", "bar"})
+func (q *testQueue) shown(n int) {
+	q.t.Helper()
+	q.SetStations([]string{"wall", "grill", "bar"})
 	for i := range n {
-		k.accept(order(id(i), "wall"))
-		l := k.begin("wall")
-		k.must(l.Ack(bg, ticket.Shown, ""))
+		q.accept(order(id(i), "wall"))
+		l := q.begin("wall")
+		q.must(l.Ack(bg, ticket.Shown, ""))
 	}
 }
 
@@ -37,16 +37,16 @@ func cards(dark bool, jobs ...uint64) (out []ticket.Card) {
 }
 
 // rescue is Rescue from wall to grill.
-func (k *kitchen) rescue(dark bool, jobs ...uint64) ticket.Rescue {
-	k.t.Helper()
-	r, err := k.Rescue(bg, "wall", "grill", cards(dark, jobs...))
-	k.must(err)
-	k.balanced()
+func (q *testQueue) rescue(dark bool, jobs ...uint64) ticket.Rescue {
+	q.t.Helper()
+	r, err := q.Rescue(bg, "wall", "grill", cards(dark, jobs...))
+	q.must(err)
+	q.checkBooks()
 	return r
 }
 
-func (k *kitchen) marks() (n int) {
-	k.must(k.view(func(tx *bolt.Tx) error {
+func (q *testQueue) marks() (n int) {
+	q.must(q.view(func(tx *bolt.Tx) error {
 		if b := tx.Bucket(bucketNames[bucketKV]).Bucket([]byte("rescued wall")); b != nil {
 			n = b.Stats().KeyN
 		}
@@ -56,30 +56,30 @@ func (k *kitchen) marks() (n int) {
 }
 
 func TestWhatWasOnADarkScreenIsAnOrdinaryJobOfItsBackup(t *testing.T) {
-	inBubble(t, func(t *testing.T, k *kitchen) {
-		k.shown(2)
-		k.accept(order("c", "grill"))
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		q.shown(2)
+		q.accept(order("c", "grill"))
 		time.Sleep(time.Hour)
-		if r := k.rescue(true, 1, 2); r.Sent != 2 || r.Copies[1] != (ticket.Copy{Job: 4, Station: "grill", Open: true, First: true}) {
+		if r := q.rescue(true, 1, 2); r.Sent != 2 || r.Copies[1] != (ticket.Copy{Job: 4, Station: "grill", Open: true, First: true}) {
 			t.Errorf("%+v", r)
 		}
-		if j := k.job(4); j.Kind != ticket.Rescued || j.Of != 1 || j.Request != id(0) || !strings.Contains(j.Reason, "on the screen wall") {
+		if j := q.job(4); j.Kind != ticket.Rescued || j.Of != 1 || j.Request != id(0) || !strings.Contains(j.Reason, "on the screen wall") {
 			t.Errorf("%+v", j)
 		}
-		if b := k.line("grill").Books; b.Put != 1 || b.Reprinted != 2 {
+		if b := q.station("grill").Books; b.Enqueued != 1 || b.Reprinted != 2 {
 			t.Errorf("books %+v", b)
 		}
-		if n, err := k.Expire(bg, "grill", 30*time.Minute); n != 1 || err != nil { // only what has waited here so long
+		if n, err := q.Expire(bg, "grill", 30*time.Minute); n != 1 || err != nil { // only what has waited here so long
 			t.Errorf("%d expired, %v", n, err)
 		}
-		k.again()
-		k.print("grill")
+		q.restart()
+		q.print("grill")
 		for _, of := range []int{0, 1} {
-			if d := k.print("grill"); d.Ticket.Request != id(of) || d.For != "wall" || d.Down != "screen" || d.Doubt || d.Reprint || len(d.Ticket.Notes) != 1 {
+			if d := q.print("grill"); d.Ticket.Request != id(of) || d.For != "wall" || d.Down != "screen" || d.Doubt || d.Reprint || len(d.Ticket.Notes) != 1 {
 				t.Errorf("printed %+v", d)
 			}
 		}
-		_, _, body, err := k.Job(bg, 4)
+		_, _, body, err := q.Job(bg, 4)
 		if len(body) == 0 || err != nil {
 			t.Errorf("its request is %q, %v", body, err)
 		}
@@ -87,33 +87,33 @@ func TestWhatWasOnADarkScreenIsAnOrdinaryJobOfItsBackup(t *testing.T) {
 }
 
 func TestASecondDarknessPrintsNothingTwice(t *testing.T) {
-	inBubble(t, func(t *testing.T, k *kitchen) {
-		k.shown(4)
-		k.rescue(true, 1, 2, 3, 4)
-		k.print("grill")
-		begun := k.take("grill")
-		k.must(begun.Begin(bg))
-		r := k.rescue(false, 1, 2, 3, 4)
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		q.shown(4)
+		q.rescue(true, 1, 2, 3, 4)
+		q.print("grill")
+		begun := q.take("grill")
+		q.must(begun.Begin(bg))
+		r := q.rescue(false, 1, 2, 3, 4)
 		if r.TakenBack != 2 || !r.Copies[1].Out || r.Copies[1].Open || r.Copies[2].Out || !r.Copies[2].Open {
 			t.Errorf("%+v", r)
 		}
-		r = k.rescue(true, 1, 2, 3, 4)
+		r = q.rescue(true, 1, 2, 3, 4)
 		if r.Sent != 2 || r.Copies[3].Job != 9 {
 			t.Errorf("%+v", r)
 		}
-		k.must(begun.Ack(bg, ticket.Confirmed, ""))
-		k.rescue(true, 1, 2, 3, 4)
+		q.must(begun.Ack(bg, ticket.Confirmed, ""))
+		q.rescue(true, 1, 2, 3, 4)
 		time.Sleep(100 * time.Hour) // its history is over
-		k.again()
+		q.restart()
 		time.Sleep(time.Hour)
-		if _, _, _, err := k.Job(bg, 5); !errors.Is(err, ErrNotFound) {
+		if _, _, _, err := q.Job(bg, 5); !errors.Is(err, ErrNotFound) {
 			t.Fatalf("the copy is still there: %v", err)
 		}
-		if r := k.rescue(true, 1, 2, 3, 4); r.Sent != 0 || !r.Copies[1].Out || !r.Copies[2].Out {
+		if r := q.rescue(true, 1, 2, 3, 4); r.Sent != 0 || !r.Copies[1].Out || !r.Copies[2].Out {
 			t.Errorf("%+v", r)
 		}
-		k.rescue(false, 3, 4) // the others say so themselves, or are forgotten
-		if n := k.marks(); n != 0 {
+		q.rescue(false, 3, 4) // the others say so themselves, or are forgotten
+		if n := q.marks(); n != 0 {
 			t.Errorf("%d marks are left", n)
 		}
 	})
@@ -125,77 +125,77 @@ func TestACopyThatIsLentIsTakenBackUntilItBegins(t *testing.T) {
 		"retry":  func(l *Lease) error { return l.Retry(bg, "refused") },
 		"return": func(l *Lease) error { return l.Return(bg, "no paper") },
 		"hold":   func(l *Lease) error { return l.Hold(bg, "look") },
-		"bury":   func(l *Lease) error { return l.Bury(bg, "never") },
+		"bury":   func(l *Lease) error { return l.Fail(bg, "never") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, k *kitchen) {
-				k.shown(1)
-				k.rescue(true, 1)
-				l := k.take("grill")
-				if r := k.rescue(false, 1); r.TakenBack != 1 {
+			inBubble(t, func(t *testing.T, q *testQueue) {
+				q.shown(1)
+				q.rescue(true, 1)
+				l := q.take("grill")
+				if r := q.rescue(false, 1); r.TakenBack != 1 {
 					t.Errorf("%+v", r)
 				}
 				if name == "begin" {
 					wantErr(t, l.Begin(bg), ErrConflict)
 				}
-				k.must(end(l))
-				if j := k.job(2); j.State != ticket.Cancelled || j.Reason != "the screen wall has it again" {
+				q.must(end(l))
+				if j := q.job(2); j.State != ticket.Cancelled || j.Reason != "the screen wall has it again" {
 					t.Errorf("%+v", j)
 				}
-				k.accept(order("next", "grill"))
-				k.prints("grill", "next")
-				k.nothing("grill")
+				q.accept(order("next", "grill"))
+				q.printAll("grill", "next")
+				q.wantNothing("grill")
 			})
 		})
 	}
 }
 
 func TestACopyInDoubtIsNotTakenBackAndEndsAsAnyJob(t *testing.T) {
-	inBubble(t, func(t *testing.T, k *kitchen) {
-		k.shown(1)
-		k.rescue(true, 1)
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		q.shown(1)
+		q.rescue(true, 1)
 		for attempt := range 2 {
-			l := k.take("grill")
+			l := q.take("grill")
 			if l.Delivery().Doubt != (attempt == 1) {
 				t.Errorf("%+v", l.Delivery())
 			}
-			k.must(l.Begin(bg))
-			k.must(l.Retry(bg, "reset"))
-			if r := k.rescue(false, 1); r.TakenBack != 0 || !r.Copies[1].Open || r.Copies[1].Out != (attempt == 1) {
+			q.must(l.Begin(bg))
+			q.must(l.Retry(bg, "reset"))
+			if r := q.rescue(false, 1); r.TakenBack != 0 || !r.Copies[1].Open || r.Copies[1].Out != (attempt == 1) {
 				t.Errorf("%+v", r)
 			}
 		}
-		if j := k.job(2); j.State != ticket.Held {
+		if j := q.job(2); j.State != ticket.Held {
 			t.Errorf("%+v", j)
 		}
-		if r := k.rescue(true, 1); r.Sent != 0 || r.Copies[1].First {
+		if r := q.rescue(true, 1); r.Sent != 0 || r.Copies[1].First {
 			t.Errorf("%+v", r)
 		}
 	})
 }
 
 func TestACopyOfWhichNothingCameOutIsMadeAgainInTheNextDarknessOnly(t *testing.T) {
-	for name, end := range map[string]func(k *kitchen) error{
-		"expired": func(k *kitchen) error {
+	for name, end := range map[string]func(q *testQueue) error{
+		"expired": func(q *testQueue) error {
 			time.Sleep(2 * time.Hour)
-			_, err := k.Expire(bg, "grill", time.Hour)
+			_, err := q.Expire(bg, "grill", time.Hour)
 			return err
 		},
-		"cancelled": func(k *kitchen) error { return k.Cancel(bg, 2, "a person") },
-		"buried":    func(k *kitchen) error { return k.take("grill").Bury(bg, "never") },
+		"cancelled": func(q *testQueue) error { return q.Cancel(bg, 2, "a person") },
+		"buried":    func(q *testQueue) error { return q.take("grill").Fail(bg, "never") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, k *kitchen) {
-				k.shown(1)
-				k.rescue(true, 1)
-				k.must(end(k))
-				if r := k.rescue(true, 1); r.Sent != 0 || r.Copies[1].Out || r.Copies[1].Open || r.Copies[1].First {
+			inBubble(t, func(t *testing.T, q *testQueue) {
+				q.shown(1)
+				q.rescue(true, 1)
+				q.must(end(q))
+				if r := q.rescue(true, 1); r.Sent != 0 || r.Copies[1].Out || r.Copies[1].Open || r.Copies[1].First {
 					t.Errorf("in the same darkness: %+v", r)
 				}
-				if r := k.rescue(false, 1); r.TakenBack != 0 || len(r.Copies) != 0 {
+				if r := q.rescue(false, 1); r.TakenBack != 0 || len(r.Copies) != 0 {
 					t.Errorf("the screen is back: %+v", r)
 				}
-				if r := k.rescue(true, 1); r.Sent != 1 {
+				if r := q.rescue(true, 1); r.Sent != 1 {
 					t.Errorf("in the next darkness: %+v", r)
 				}
 			})
@@ -204,25 +204,25 @@ func TestACopyOfWhichNothingCameOutIsMadeAgainInTheNextDarknessOnly(t *testing.T
 }
 
 func TestACopyThatAPersonHadPrintedAnewIsNotMadeAgain(t *testing.T) {
-	for name, again := range map[string]func(k *kitchen) error{
-		"moved": func(k *kitchen) error { _, err := k.Move(bg, []uint64{2}, "bar"); return err },
-		"buried and reprinted": func(k *kitchen) error {
-			_, err := k.Reprint(bg, 2, "", "a person")
+	for name, again := range map[string]func(q *testQueue) error{
+		"moved": func(q *testQueue) error { _, err := q.Move(bg, []uint64{2}, "bar"); return err },
+		"buried and reprinted": func(q *testQueue) error {
+			_, err := q.Reprint(bg, 2, "", "a person")
 			return err
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, k *kitchen) {
-				k.shown(1)
-				k.rescue(true, 1)
+			inBubble(t, func(t *testing.T, q *testQueue) {
+				q.shown(1)
+				q.rescue(true, 1)
 				if name != "moved" {
-					k.must(k.take("grill").Bury(bg, "no such letters"))
+					q.must(q.take("grill").Fail(bg, "no such letters"))
 				}
-				k.must(again(k))
-				if r := k.rescue(false, 1); r.TakenBack != 0 || !r.Copies[1].Out {
+				q.must(again(q))
+				if r := q.rescue(false, 1); r.TakenBack != 0 || !r.Copies[1].Out {
 					t.Errorf("the screen is back: %+v", r)
 				}
-				if r := k.rescue(true, 1); r.Sent != 0 {
+				if r := q.rescue(true, 1); r.Sent != 0 {
 					t.Errorf("in the next darkness: %+v", r)
 				}
 			})
@@ -231,96 +231,96 @@ func TestACopyThatAPersonHadPrintedAnewIsNotMadeAgain(t *testing.T) {
 }
 
 func TestWhatTheScreensOwnQueueStillOwesIsNotCopied(t *testing.T) {
-	inBubble(t, func(t *testing.T, k *kitchen) {
-		k.accept(order(id(0), "wall"))
-		l := k.take("wall") // shown, and nobody has written that down
-		k.must(l.Begin(bg))
-		if r := k.rescue(true, 1); r.Sent != 0 || len(r.Copies) != 0 {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		q.accept(order(id(0), "wall"))
+		l := q.take("wall") // shown, and nobody has written that down
+		q.must(l.Begin(bg))
+		if r := q.rescue(true, 1); r.Sent != 0 || len(r.Copies) != 0 {
 			t.Errorf("%+v", r)
 		}
-		k.must(l.Ack(bg, ticket.Shown, ""))
-		if r := k.rescue(true, 1, 77); r.Sent != 2 { // of job 77 nothing is known any more
+		q.must(l.Ack(bg, ticket.Shown, ""))
+		if r := q.rescue(true, 1, 77); r.Sent != 2 { // of job 77 nothing is known any more
 			t.Errorf("%+v", r)
 		}
 	})
 }
 
 func TestWhoWaitsForACopyIsNotKeptByAStationThatPrintsNothing(t *testing.T) {
-	inBubble(t, func(t *testing.T, k *kitchen) {
-		k.shown(1)
-		k.rescue(true, 1)
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		q.shown(1)
+		q.rescue(true, 1)
 		first := func(want bool) {
 			t.Helper()
-			if r := k.rescue(true, 1); r.Copies[1].First != want {
+			if r := q.rescue(true, 1); r.Copies[1].First != want {
 				t.Errorf("%+v", r)
 			}
 		}
 		first(true)
-		k.must(k.HoldStation(bg, "grill", "closed"))
+		q.must(q.HoldStation(bg, "grill", "closed"))
 		first(false)
-		k.must(k.ResumeStation(bg, "grill"))
-		k.SetStations([]string{"wall", "bar"})
+		q.must(q.ResumeStation(bg, "grill"))
+		q.SetStations([]string{"wall", "bar"})
 		first(false)
-		k.SetStations([]string{"wall", "grill", "bar"})
+		q.SetStations([]string{"wall", "grill", "bar"})
 		first(true)
-		if r, err := k.Rescue(bg, "wall", "bar", cards(true, 1)); r.Sent != 0 || r.Copies[1].First || err != nil { // another backup now
+		if r, err := q.Rescue(bg, "wall", "bar", cards(true, 1)); r.Sent != 0 || r.Copies[1].First || err != nil { // another backup now
 			t.Errorf("%+v, %v", r, err)
 		}
-		moved, err := k.Move(bg, []uint64{2}, "bar")
-		k.must(err)
-		if r := k.rescue(false, 1); r.TakenBack != 0 || !r.Copies[1].Out { // a person wants it there
+		moved, err := q.Move(bg, []uint64{2}, "bar")
+		q.must(err)
+		if r := q.rescue(false, 1); r.TakenBack != 0 || !r.Copies[1].Out { // a person wants it there
 			t.Errorf("%+v", r)
 		}
-		if d := k.print("bar"); d.Job != moved[0] || d.For != "wall" {
+		if d := q.print("bar"); d.Job != moved[0] || d.For != "wall" {
 			t.Errorf("printed %+v", d)
 		}
-		must(t, errOf(k.Reprint(bg, moved[0], "wall", "a person")))
-		if d := k.print("wall"); d.For != "" {
+		must(t, errOf(q.Reprint(bg, moved[0], "wall", "a person")))
+		if d := q.print("wall"); d.For != "" {
 			t.Errorf("the screen has its own ticket for %s", d.For)
 		}
 	})
 }
 
 func TestADamagedMarkIsACopy(t *testing.T) {
-	inBubble(t, func(t *testing.T, k *kitchen) {
-		k.shown(1)
-		k.rescue(true, 1)
-		k.must(k.KV("rescued wall").Put(bg, string(key64(1)), []byte("x")))
-		if r := k.rescue(true, 1); r.Sent != 0 || !r.Copies[1].Out {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		q.shown(1)
+		q.rescue(true, 1)
+		q.must(q.KV("rescued wall").Put(bg, string(key64(1)), []byte("x")))
+		if r := q.rescue(true, 1); r.Sent != 0 || !r.Copies[1].Out {
 			t.Errorf("%+v", r)
 		}
-		k.print("grill")
-		k.nothing("grill")
+		q.print("grill")
+		q.wantNothing("grill")
 	})
 }
 
 func TestASlipThatWasOnAScreenIsNotExtended(t *testing.T) {
-	inBubble(t, func(t *testing.T, k *kitchen) {
-		k.shown(1)
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		q.shown(1)
 		c := cards(true, 1)
 		c[0].Copy.Kind = ticket.Slip
-		must(t, errOf(k.Rescue(bg, "wall", "grill", c)))
-		k.accept(order("late", "grill"))
+		must(t, errOf(q.Rescue(bg, "wall", "grill", c)))
+		q.accept(order("late", "grill"))
 		time.Sleep(2 * time.Hour)
-		if n, err := k.Expire(bg, "grill", time.Hour); n != 1 || err != nil {
+		if n, err := q.Expire(bg, "grill", time.Hour); n != 1 || err != nil {
 			t.Errorf("%d expired, %v", n, err)
 		}
-		if r := k.rescue(false, 1); r.TakenBack != 1 {
+		if r := q.rescue(false, 1); r.TakenBack != 1 {
 			t.Errorf("%+v", r)
 		}
 	})
 }
 
 func TestWhatNeedsNoChangeIsNotWritten(t *testing.T) {
-	inBubble(t, func(t *testing.T, k *kitchen) {
-		k.shown(2)
-		k.rescue(false, 1, 2)
-		k.rescue(true, 1, 2)
-		before := k.disk.commits()
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		q.shown(2)
+		q.rescue(false, 1, 2)
+		q.rescue(true, 1, 2)
+		before := q.disk.commits()
 		for range 10 {
-			k.rescue(true, 1, 2)
+			q.rescue(true, 1, 2)
 		}
-		if n := k.disk.commits(); n != before {
+		if n := q.disk.commits(); n != before {
 			t.Errorf("%d commits", n-before)
 		}
 	})

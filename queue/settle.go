@@ -28,14 +28,14 @@ func (l *Lease) Ack(ctx context.Context, proof ticket.Proof, detail string) erro
 func (l *Lease) Retry(ctx context.Context, reason string) error {
 	return l.end(ctx, "retry", func(b *batch, s jobState, begun bool) {
 		s.Attempts++
-		l.again(b, s, begun, reason)
+		l.requeue(b, s, begun, reason)
 	})
 }
 
 // Return ends the lease: it was no attempt (a shutdown, no paper), and is not counted. If it
 // had begun the ticket is in doubt all the same.
 func (l *Lease) Return(ctx context.Context, reason string) error {
-	return l.end(ctx, "return", func(b *batch, s jobState, begun bool) { l.again(b, s, begun, reason) })
+	return l.end(ctx, "return", func(b *batch, s jobState, begun bool) { l.requeue(b, s, begun, reason) })
 }
 
 // Hold ends the lease: a person must decide about the ticket, the line goes on.
@@ -43,40 +43,40 @@ func (l *Lease) Hold(ctx context.Context, reason string) error {
 	return l.end(ctx, "hold", func(b *batch, s jobState, begun bool) {
 		if begun {
 			s.Attempts++
-			s.Doubts = l.raised(s.Doubts)
+			s.Doubts = l.doubtsAfter(s.Doubts)
 		}
-		l.park(b, s, reason)
+		l.hold(b, s, reason)
 	})
 }
 
 // Bury ends the lease: no attempt can ever succeed.
-func (l *Lease) Bury(ctx context.Context, reason string) error {
+func (l *Lease) Fail(ctx context.Context, reason string) error {
 	return l.end(ctx, "bury", func(b *batch, s jobState, begun bool) {
 		s.Attempts++
 		if begun {
-			s.Doubts = l.raised(s.Doubts)
+			s.Doubts = l.doubtsAfter(s.Doubts)
 		}
-		b.finish(l.job, s, ticket.Buried, reason)
+		b.finish(l.job, s, ticket.Failed, reason)
 	})
 }
 
-func (l *Lease) again(b *batch, s jobState, begun bool, reason string) {
+func (l *Lease) requeue(b *batch, s jobState, begun bool, reason string) {
 	if begun {
-		s.Doubts = l.raised(s.Doubts)
+		s.Doubts = l.doubtsAfter(s.Doubts)
 	}
 	if s.Doubts >= maxDoubt {
-		l.park(b, s, "it may have come out twice: "+reason)
+		l.hold(b, s, "it may have come out twice: "+reason)
 		return
 	}
 	s.Why = reason
 	b.setState(l.job, s)
-	b.later(func() { l.q.line(s.Station).update(s.entry(l.job)) })
+	b.afterCommit(func() { l.q.lane(s.Station).update(s.entry(l.job)) })
 }
 
-func (l *Lease) park(b *batch, s jobState, reason string) {
+func (l *Lease) hold(b *batch, s jobState, reason string) {
 	s.State, s.Why = ticket.Held, reason
 	b.setState(l.job, s)
-	b.later(func() { l.q.line(s.Station).park(s.entry(l.job)) })
+	b.afterCommit(func() { l.q.lane(s.Station).holdEntry(s.entry(l.job)) })
 }
 
 // end settles the lease. The state handed to f has attempts and doubts as they were when the
@@ -93,13 +93,13 @@ func (l *Lease) end(ctx context.Context, verb string, f func(b *batch, s jobStat
 	begun := l.begun
 	l.mu.Unlock()
 	err := l.q.do(ctx, settle, 512, func(b *batch) error {
-		b.later(func() { l.q.drop(l) })
+		b.afterCommit(func() { l.q.drop(l) })
 		s, err := b.state(l.job)
 		switch {
-		case errors.Is(err, ErrDamaged), errors.Is(err, ErrNotFound) && b.stands(l.job, l.pos):
+		case errors.Is(err, ErrDamaged), errors.Is(err, ErrNotFound) && b.hasPosition(l.job, l.pos):
 			s = l.rebuilt(b, err)
 		case err != nil, s.State != ticket.Pending: // this very end was written although its commit failed
-			b.later(l.leave)
+			b.afterCommit(l.dropFromLane)
 			return nil
 		}
 		s.Attempts, s.Doubts = l.was.attempts, l.was.doubts
@@ -113,35 +113,35 @@ func (l *Lease) end(ctx context.Context, verb string, f func(b *batch, s jobStat
 }
 
 // stands says whether the file has a place in the line for a job.
-func (b *batch) stands(job, pos uint64) bool {
-	there, _, err := decodePlace(b.bucket(bucketWaiting).Get(key64(pos)))
+func (b *batch) hasPosition(job, pos uint64) bool {
+	there, _, err := decodeWaiting(b.bucket(bucketWaiting).Get(key64(pos)))
 	return err == nil && there == job
 }
 
 // leave takes a ticket that does not wait any more out of its line, if it is still there: it
 // would be lent again and again. It needs Queue.mu.
-func (l *Lease) leave() {
-	ln := l.q.line(l.station)
+func (l *Lease) dropFromLane() {
+	ln := l.q.lane(l.station)
 	if i, ok := ln.find(l.pos); ok && ln.pending[i].job == l.job {
-		ln.cut(i)
+		ln.removeAt(i)
 	}
 }
 
 // rebuilt makes a state from what the lease knows, in place of one that cannot be read.
 func (l *Lease) rebuilt(b *batch, cause error) jobState {
-	b.aside(bucketState, key64(l.job), slices.Clone(b.bucket(bucketState).Get(key64(l.job))), cause)
+	b.quarantine(bucketState, key64(l.job), slices.Clone(b.bucket(bucketState).Get(key64(l.job))), cause)
 	return jobState{
-		Station: l.station, State: ticket.Pending, Pos: l.pos, Req: b.requestOf(l.job), Put: l.was.put,
+		Station: l.station, State: ticket.Pending, Pos: l.pos, Req: b.requestOf(l.job), Enqueued: l.was.enqueued,
 		Reprint: l.delivery.Reprint, Slip: l.was.slip, Received: l.delivery.Ticket.Received.UnixMilli(),
 	}
 }
 
-func (l *Lease) buryDamaged(ctx context.Context, raw []byte, badCargo, cause error) error {
+func (l *Lease) failDamaged(ctx context.Context, raw []byte, badPayload, cause error) error {
 	return l.end(ctx, "bury", func(b *batch, s jobState, _ bool) {
-		if badCargo != nil {
-			b.aside(bucketJobs, key64(l.job), raw, badCargo)
+		if badPayload != nil {
+			b.quarantine(bucketJobs, key64(l.job), raw, badPayload)
 			b.del(b.bucket(bucketJobs), key64(l.job))
 		}
-		b.finish(l.job, s, ticket.Buried, "its stored ticket is damaged: "+cause.Error())
+		b.finish(l.job, s, ticket.Failed, "its stored ticket is damaged: "+cause.Error())
 	})
 }

@@ -11,14 +11,14 @@ import (
 )
 
 func TestTooOldTicketsAreListedOnOneSlipAtTheHead(t *testing.T) {
-	inBubble(t, func(t *testing.T, k *kitchen) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
 		for n := range 3 {
-			k.accept(order(id(n), "grill"))
+			q.accept(order(id(n), "grill"))
 			time.Sleep(time.Hour)
 		}
 		expire := func(want int) {
 			t.Helper()
-			if n, err := k.Expire(bg, "grill", 2*time.Hour); n != want || err != nil {
+			if n, err := q.Expire(bg, "grill", 2*time.Hour); n != want || err != nil {
 				t.Fatalf("%d expired, %v; want %d", n, err, want)
 			}
 		}
@@ -26,67 +26,67 @@ func TestTooOldTicketsAreListedOnOneSlipAtTheHead(t *testing.T) {
 		time.Sleep(time.Hour)
 		expire(1)
 		expire(0)
-		k.again()
-		l := k.take("grill")
+		q.restart()
+		l := q.take("grill")
 		d := l.Delivery()
 		if d.Ticket.Kind != ticket.Slip || len(d.Ticket.Lines) != 2 {
 			t.Fatalf("slip %+v", d)
 		}
 		time.Sleep(time.Hour)
 		expire(1) // while the slip prints it cannot be extended
-		k.must(l.Ack(bg, ticket.Sent, ""))
-		if d := k.print("grill"); d.Ticket.Kind != ticket.Slip || len(d.Ticket.Lines) != 1 {
+		q.must(l.Ack(bg, ticket.Sent, ""))
+		if d := q.print("grill"); d.Ticket.Kind != ticket.Slip || len(d.Ticket.Lines) != 1 {
 			t.Fatalf("second slip %+v", d)
 		}
 		time.Sleep(100 * time.Hour)
 		expire(0)
-		k.nothing("grill")
+		q.wantNothing("grill")
 	})
 }
 
 func TestASlipThatGrewIsNotCancelledByWhoSawTheShorterOne(t *testing.T) {
-	inBubble(t, func(t *testing.T, k *kitchen) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
 		expire := func(name string) uint64 {
 			t.Helper()
-			k.accept(order(name, "grill"))
+			q.accept(order(name, "grill"))
 			time.Sleep(2 * time.Hour)
-			if n, err := k.Expire(bg, "grill", time.Hour); n != 1 || err != nil {
+			if n, err := q.Expire(bg, "grill", time.Hour); n != 1 || err != nil {
 				t.Fatalf("%d expired, %v", n, err)
 			}
-			return k.jobs(Filter{States: []ticket.State{ticket.Pending}})[0].ID
+			return q.jobs(Filter{States: []ticket.State{ticket.Pending}})[0].ID
 		}
 		first, second := expire("a"), expire("b")
 		for name, err := range map[string]error{
-			"cancel": k.Cancel(bg, first, "seen, it lists only a"),
-			"move":   func() error { _, err := k.Move(bg, []uint64{first}, "bar"); return err }(),
+			"cancel": q.Cancel(bg, first, "seen, it lists only a"),
+			"move":   func() error { _, err := q.Move(bg, []uint64{first}, "bar"); return err }(),
 		} {
 			if !errors.Is(err, ErrConflict) || !strings.Contains(err.Error(), fmt.Sprintf("extended as job %d", second)) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		k.again()
-		d := k.print("grill")
+		q.restart()
+		d := q.print("grill")
 		if d.Job != second || len(d.Ticket.Lines) != 2 || d.Doubt || d.Reprint {
 			t.Errorf("slip %+v", d)
 		}
-		k.nothing("grill")
+		q.wantNothing("grill")
 	})
 }
 
 func TestASlipSaysWhatMayHaveComeOutAndEndsSomewhere(t *testing.T) {
-	inBubble(t, func(t *testing.T, k *kitchen) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
 		for n := range expireAtOnce + 2 {
-			k.accept(order(id(n), "grill"))
+			q.accept(order(id(n), "grill"))
 			if n == 0 {
-				l := k.begin("grill")
-				k.must(l.Retry(bg, "reset"))
+				l := q.begin("grill")
+				q.must(l.Retry(bg, "reset"))
 			}
 		}
 		time.Sleep(2 * time.Hour)
-		if n, err := k.Expire(bg, "grill", time.Hour); n != expireAtOnce+2 || err != nil {
+		if n, err := q.Expire(bg, "grill", time.Hour); n != expireAtOnce+2 || err != nil {
 			t.Fatalf("%d expired, %v", n, err)
 		}
-		last, first := k.print("grill").Ticket.Lines, k.print("grill").Ticket.Lines
+		last, first := q.print("grill").Ticket.Lines, q.print("grill").Ticket.Lines
 		if len(first) != expireAtOnce || len(last) != 2 {
 			t.Fatalf("slips of %d and %d lines", len(last), len(first))
 		}
@@ -95,6 +95,6 @@ func TestASlipSaysWhatMayHaveComeOutAndEndsSomewhere(t *testing.T) {
 				t.Errorf("line %d: %q", i, l.Notes)
 			}
 		}
-		k.nothing("grill")
+		q.wantNothing("grill")
 	})
 }

@@ -14,7 +14,7 @@ import (
 const (
 	defaultReserve = 16 << 20
 	// watermark is how much must be free to take new requests: a batch at its largest.
-	watermark = 8 << 20
+	minFree = 8 << 20
 )
 
 // space watches the disk. It keeps a file of ballast beside the queue, which is thrown
@@ -38,27 +38,27 @@ func newSpace(o Options) *space {
 		s.size = defaultReserve
 	}
 	s.size = max(s.size, 0)
-	if noRoom(s.ballast()) {
+	if noRoom(s.makeReserve()) {
 		s.isFull.Store(true)
 	}
 	return s
 }
 
 // lookFull is how often the disk is asked again while it is full.
-const lookFull = 5 * time.Second
+const fullCheckEvery = 5 * time.Second
 
 // full asks the disk whether new requests must be refused.
-func (s *space) full() bool {
+func (s *space) checkFull() bool {
 	free, err := freeBytes(s.dir)
 	if err != nil {
 		return s.isFull.Load() // the commit will tell
 	}
 	switch {
-	case !s.isFull.Load() && free < watermark:
+	case !s.isFull.Load() && free < minFree:
 		s.isFull.Store(true)
 		s.log.Error("disk is nearly full; new requests are refused until there is room: delete something there",
-			"directory", s.dir, "free_bytes", free, "need_bytes", 2*watermark+s.missing())
-	case s.isFull.Load() && free >= 2*watermark+s.missing() && !noRoom(s.ballast()):
+			"directory", s.dir, "free_bytes", free, "need_bytes", 2*minFree+s.missing())
+	case s.isFull.Load() && free >= 2*minFree+s.missing() && !noRoom(s.makeReserve()):
 		s.isFull.Store(false)
 		s.log.Info("disk has room again; requests are accepted", "free_bytes", free)
 	}
@@ -80,7 +80,7 @@ func noRoom(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is
 
 // ballast makes sure that the file is there and takes up real blocks. A crash in the midst
 // leaves one that is too short, which the next start makes anew.
-func (s *space) ballast() error {
+func (s *space) makeReserve() error {
 	if s.size == 0 {
 		_ = os.Remove(s.path) // of an earlier configuration
 		return nil
@@ -109,7 +109,7 @@ func (s *space) release() {
 }
 
 // zeroes fills a file the plain way.
-func zeroes(f *os.File, size int64) error {
+func writeZeroes(f *os.File, size int64) error {
 	block := make([]byte, 256<<10)
 	for size > 0 {
 		n, err := f.Write(block[:min(size, int64(len(block)))])

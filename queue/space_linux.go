@@ -20,7 +20,7 @@ func freeBytes(dir string) (int64, error) {
 func allocate(f *os.File, size int64) error {
 	err := unix.Fallocate(int(f.Fd()), 0, 0, size)
 	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) {
-		return zeroes(f, size)
+		return writeZeroes(f, size)
 	}
 	return err
 }

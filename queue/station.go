@@ -13,11 +13,11 @@ import (
 func (q *Queue) SetStations(names []string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for _, l := range q.lines {
+	for _, l := range q.lanes {
 		l.configured = false
 	}
 	for _, n := range names {
-		q.line(n).configured = true
+		q.lane(n).configured = true
 	}
 }
 
@@ -27,7 +27,7 @@ func (q *Queue) Stations() []StationState {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	var all []StationState
-	for _, l := range q.lines {
+	for _, l := range q.lanes {
 		if l.configured || l.open() > 0 {
 			all = append(all, l.state(now))
 		}
@@ -36,7 +36,7 @@ func (q *Queue) Stations() []StationState {
 	return all
 }
 
-func (l *line) state(now time.Duration) StationState {
+func (l *lane) state(now time.Duration) StationState {
 	s := StationState{
 		Name: l.name, Pending: len(l.pending) - l.printing(), Held: len(l.held), Printing: l.printing(),
 		Oldest: l.oldest(now), Books: l.books.clone(), Configured: l.configured,
@@ -53,8 +53,8 @@ func (q *Queue) Unaccounted() int64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	var off int64
-	for _, l := range q.lines {
-		d := l.books.off(l.open())
+	for _, l := range q.lanes {
+		d := l.books.imbalance(l.open())
 		off += max(d, -d)
 	}
 	return off
@@ -76,7 +76,7 @@ func (q *Queue) setHold(ctx context.Context, verb, station string, h *Hold) erro
 		return fmt.Errorf("%s: %w", verb, err)
 	}
 	err := q.do(ctx, once, 256, func(b *batch) error {
-		b.freeze(station) // from here on nothing is lent
+		b.pause(station) // from here on nothing is lent
 		b.record(station).Hold = h
 		return nil
 	})

@@ -14,76 +14,76 @@ import (
 // said otherwise.
 type step struct {
 	name   string
-	before func(k *kitchen)
-	do     func(k *kitchen) error
-	done   func(k *kitchen) bool // whether it has happened, as people see it
-	again  error                 // of asking for it when it has happened; nil: that changes nothing
-	once   bool                  // asking again is another one: who asks looks before
-	after  func(k *kitchen)
+	before func(q *testQueue)
+	do     func(q *testQueue) error
+	done   func(q *testQueue) bool // whether it has happened, as people see it
+	again  error                   // of asking for it when it has happened; nil: that changes nothing
+	once   bool                    // asking again is another one: who asks looks before
+	after  func(q *testQueue)
 }
 
 func steps() []step {
-	grill := func(f func(s StationState) bool) func(*kitchen) bool {
-		return func(k *kitchen) bool { return f(k.line("grill")) }
+	grill := func(f func(s StationState) bool) func(*testQueue) bool {
+		return func(q *testQueue) bool { return f(q.station("grill")) }
 	}
-	waiting := func(n int) func(*kitchen) bool {
+	waiting := func(n int) func(*testQueue) bool {
 		return grill(func(s StationState) bool { return s.Pending == n && s.Held == 0 })
 	}
-	expired := func(n uint64) func(*kitchen) bool {
+	expired := func(n uint64) func(*testQueue) bool {
 		return grill(func(s StationState) bool { return s.Books.Outcomes[ticket.Expired] == n })
 	}
-	is := func(want ticket.State) func(*kitchen) bool {
-		return func(k *kitchen) bool { return k.job(1).State == want }
+	is := func(want ticket.State) func(*testQueue) bool {
+		return func(q *testQueue) bool { return q.job(1).State == want }
 	}
-	prints := func(station string, check func(d ticket.Delivery) bool) func(*kitchen) {
-		return func(k *kitchen) {
-			if d := k.print(station); !check(d) {
-				k.t.Errorf("printed %+v", d)
+	prints := func(station string, check func(d ticket.Delivery) bool) func(*testQueue) {
+		return func(q *testQueue) {
+			if d := q.print(station); !check(d) {
+				q.t.Errorf("printed %+v", d)
 			}
-			k.nothing("grill")
-			k.nothing(station)
+			q.wantNothing("grill")
+			q.wantNothing(station)
 		}
 	}
-	slip := func(lines int) func(*kitchen) {
+	slip := func(lines int) func(*testQueue) {
 		return prints("grill", func(d ticket.Delivery) bool {
 			return d.Ticket.Kind == ticket.Slip && len(d.Ticket.Lines) == lines
 		})
 	}
-	accepted := func(k *kitchen) { k.accept(order("a", "grill")) }
-	held := func(k *kitchen) { accepted(k); k.must(k.take("grill").Hold(bg, "look")) }
-	buried := func(k *kitchen) { accepted(k); k.must(k.take("grill").Bury(bg, "no")) }
-	printed := func(k *kitchen) { accepted(k); k.print("grill") }
-	late := func(k *kitchen) {
-		accepted(k)
+	accepted := func(q *testQueue) { q.accept(order("a", "grill")) }
+	held := func(q *testQueue) { accepted(q); q.must(q.take("grill").Hold(bg, "look")) }
+	buried := func(q *testQueue) { accepted(q); q.must(q.take("grill").Fail(bg, "no")) }
+	printed := func(q *testQueue) { accepted(q); q.print("grill") }
+	late := func(q *testQueue) {
+		accepted(q)
 		time.Sleep(2*time.Hour + time.Second) // not with the hourly note of the clock
 	}
 	correction := func(d ticket.Delivery) bool { return d.Ticket.Kind == ticket.Correction }
-	cancel := func(k *kitchen) error { return k.Cancel(bg, 1, "not wanted") }
-	void := func(k *kitchen) error { return errOf(k.Accept(bg, cancelled(order("a", "grill")))) }
-	reprint := func(k *kitchen) error { return errOf(k.Reprint(bg, 1, "", "lost")) }
-	expire := func(k *kitchen) error { return errOf(k.Expire(bg, "grill", time.Hour)) }
-	rescue := func(dark bool) func(k *kitchen) error {
-		return func(k *kitchen) error { return errOf(k.Rescue(bg, "wall", "grill", cards(dark, 1))) }
+	cancel := func(q *testQueue) error { return q.Cancel(bg, 1, "not wanted") }
+	void := func(q *testQueue) error { return errOf(q.Accept(bg, cancelled(order("a", "grill")))) }
+	reprint := func(q *testQueue) error { return errOf(q.Reprint(bg, 1, "", "lost")) }
+	expire := func(q *testQueue) error { return errOf(q.Expire(bg, "grill", time.Hour)) }
+	rescue := func(dark bool) func(q *testQueue) error {
+		return func(q *testQueue) error { return errOf(q.Rescue(bg, "wall", "grill", cards(dark, 1))) }
 	}
-	board := func(want string) func(*kitchen) bool {
-		return func(k *kitchen) bool {
-			v, ok, err := k.KV("boards").Get("grill")
+	board := func(want string) func(*testQueue) bool {
+		return func(q *testQueue) bool {
+			v, ok, err := q.KV("boards").Get("grill")
 			return err == nil && string(v) == want && ok == (want != "")
 		}
 	}
-	put := func(v string) func(k *kitchen) error {
-		return func(k *kitchen) error { return k.KV("boards").Put(bg, "grill", []byte(v)) }
+	put := func(v string) func(q *testQueue) error {
+		return func(q *testQueue) error { return q.KV("boards").Put(bg, "grill", []byte(v)) }
 	}
-	nothing := func(k *kitchen) { k.nothing("grill") }
+	nothing := func(q *testQueue) { q.wantNothing("grill") }
 	return []step{
-		{name: "accept", before: func(*kitchen) {}, done: waiting(1),
-			do:    func(k *kitchen) error { return errOf(k.Accept(bg, order("a", "grill"))) },
+		{name: "accept", before: func(*testQueue) {}, done: waiting(1),
+			do:    func(q *testQueue) error { return errOf(q.Accept(bg, order("a", "grill"))) },
 			after: prints("grill", func(d ticket.Delivery) bool { return d.Ticket.Request == "a" && !d.Doubt })},
 		{name: "void under a known key", before: printed, do: void, done: waiting(1), after: prints("grill", correction)},
-		{name: "void under a damaged key", before: func(k *kitchen) {
-			printed(k)
+		{name: "void under a damaged key", before: func(q *testQueue) {
+			printed(q)
 			key := keyOf(venue, "a")
-			k.edit(func(tx *bolt.Tx) error {
+			q.edit(func(tx *bolt.Tx) error {
 				return tx.Bucket(bucketNames[bucketDedup]).Bucket(key64(generationOf(0))).Put(key[:], []byte("what is this"))
 			})
 		}, do: void, done: waiting(1), after: prints("grill", correction)},
@@ -91,35 +91,35 @@ func steps() []step {
 		{name: "cancel what is held", before: held, do: cancel, done: is(ticket.Cancelled), again: ErrConflict, after: nothing},
 		{name: "cancel what is buried", before: buried, do: cancel, again: ErrConflict, after: nothing,
 			done: grill(func(s StationState) bool {
-				return s.Books.Outcomes[ticket.Cancelled] == 1 && s.Books.Outcomes[ticket.Buried] == 0
+				return s.Books.Outcomes[ticket.Cancelled] == 1 && s.Books.Outcomes[ticket.Failed] == 0
 			})},
 		{name: "move", before: accepted, done: is(ticket.Moved), again: ErrConflict,
-			do:    func(k *kitchen) error { return errOf(k.Move(bg, []uint64{1}, "bar")) },
+			do:    func(q *testQueue) error { return errOf(q.Move(bg, []uint64{1}, "bar")) },
 			after: prints("bar", func(d ticket.Delivery) bool { return !d.Reprint && !d.Doubt })},
 		{name: "reprint what is out", before: printed, do: reprint, done: waiting(1), once: true,
 			after: prints("grill", func(d ticket.Delivery) bool { return d.Reprint })},
 		{name: "reprint what is held", before: held, do: reprint, done: waiting(1), again: ErrConflict,
 			after: prints("grill", func(d ticket.Delivery) bool { return d.Reprint })},
-		{name: "hold a station", before: accepted, do: func(k *kitchen) error { return k.HoldStation(bg, "grill", "x") },
+		{name: "hold a station", before: accepted, do: func(q *testQueue) error { return q.HoldStation(bg, "grill", "x") },
 			done: grill(func(s StationState) bool { return s.Hold != nil }), after: nothing},
-		{name: "resume it", before: func(k *kitchen) { accepted(k); k.must(k.HoldStation(bg, "grill", "x")) },
-			do:   func(k *kitchen) error { return k.ResumeStation(bg, "grill") },
-			done: grill(func(s StationState) bool { return s.Hold == nil }), after: func(k *kitchen) { k.print("grill") }},
+		{name: "resume it", before: func(q *testQueue) { accepted(q); q.must(q.HoldStation(bg, "grill", "x")) },
+			do:   func(q *testQueue) error { return q.ResumeStation(bg, "grill") },
+			done: grill(func(s StationState) bool { return s.Hold == nil }), after: func(q *testQueue) { q.print("grill") }},
 		{name: "expire", before: late, do: expire, done: expired(1), after: slip(1)},
-		{name: "extend a slip", before: func(k *kitchen) {
-			late(k)
-			k.must(expire(k))
-			k.accept(order("b", "grill"))
+		{name: "extend a slip", before: func(q *testQueue) {
+			late(q)
+			q.must(expire(q))
+			q.accept(order("b", "grill"))
 			time.Sleep(2 * time.Hour)
 		}, do: expire, done: expired(2), after: slip(2)},
-		{name: "rescue", before: func(k *kitchen) { k.shown(1) }, do: rescue(true), done: waiting(1),
+		{name: "rescue", before: func(q *testQueue) { q.shown(1) }, do: rescue(true), done: waiting(1),
 			after: prints("grill", func(d ticket.Delivery) bool { return d.For == "wall" })},
-		{name: "take back", before: func(k *kitchen) { k.shown(1); k.must(rescue(true)(k)) }, do: rescue(false),
-			done: func(k *kitchen) bool { return waiting(0)(k) && k.marks() == 0 }, after: nothing},
-		{name: "put into a KV", before: func(k *kitchen) { k.must(put("old")(k)) },
+		{name: "take back", before: func(q *testQueue) { q.shown(1); q.must(rescue(true)(q)) }, do: rescue(false),
+			done: func(q *testQueue) bool { return waiting(0)(q) && q.marks() == 0 }, after: nothing},
+		{name: "put into a KV", before: func(q *testQueue) { q.must(put("old")(q)) },
 			do: put("new"), done: board("new"), after: nothing},
-		{name: "delete from it", before: func(k *kitchen) { k.must(put("old")(k)) }, after: nothing,
-			do: func(k *kitchen) error { return k.KV("boards").Delete(bg, "grill") }, done: board("")},
+		{name: "delete from it", before: func(q *testQueue) { q.must(put("old")(q)) }, after: nothing,
+			do: func(q *testQueue) error { return q.KV("boards").Delete(bg, "grill") }, done: board("")},
 	}
 }
 
@@ -129,14 +129,14 @@ func TestEveryStepHappensOnceWhateverItsCommitSaid(t *testing.T) {
 	for _, s := range steps() {
 		for name, restart := range map[string]bool{s.name: false, s.name + ", restart": true} {
 			t.Run(name, func(t *testing.T) {
-				pairs(t, func(t *testing.T, k *kitchen, end ending) {
+				pairs(t, func(t *testing.T, q *testQueue, end commitResult) {
 					happened := end == failsButPersist
-					s.before(k)
-					k.strike(end, func() error { return s.do(k) })
+					s.before(q)
+					q.failCommit(end, func() error { return s.do(q) })
 					if restart {
-						k.again()
+						q.restart()
 					}
-					if s.done(k) != happened {
+					if s.done(q) != happened {
 						t.Errorf("happened %t, want %t", !happened, happened)
 					}
 					want := s.again
@@ -144,18 +144,18 @@ func TestEveryStepHappensOnceWhateverItsCommitSaid(t *testing.T) {
 						want = nil
 					}
 					if !happened || !s.once {
-						if err := s.do(k); !errors.Is(err, want) {
+						if err := s.do(q); !errors.Is(err, want) {
 							t.Errorf("asked again: %v, want %v", err, want)
 						}
 					}
 					for range 2 {
-						if !s.done(k) {
+						if !s.done(q) {
 							t.Error("it has not happened, or twice")
 						}
-						k.mirrored()
-						k.again()
+						q.mirrored()
+						q.restart()
 					}
-					s.after(k)
+					s.after(q)
 				})
 			})
 		}

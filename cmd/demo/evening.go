@@ -277,7 +277,7 @@ func (d *demo) books(q *queue.Queue) bool {
 	open := 0
 	for _, s := range q.Stations() {
 		open += s.Pending + s.Printing + s.Held
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t=\t", s.Name, s.Books.Put, s.Books.Reprinted, s.Books.MovedIn)
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t=\t", s.Name, s.Books.Enqueued, s.Books.Reprinted, s.Books.MovedIn)
 		for _, state := range states {
 			fmt.Fprintf(w, "%d\t", s.Count(state))
 		}

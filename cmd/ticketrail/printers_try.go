@@ -38,7 +38,7 @@ its exit code is 1 if it did not go out. Tickets before it go first.`,
 				return err
 			case j.State == ticket.Pending || j.State == ticket.Printing:
 				return fmt.Errorf("job %d is still %s after %s%s: see ticketrail printers list %s", id, j.State, wait, why(j), args[0])
-			case j.FinishedAt == nil || j.State == ticket.Buried || j.State == ticket.Cancelled || j.State == ticket.Expired:
+			case j.FinishedAt == nil || j.State == ticket.Failed || j.State == ticket.Cancelled || j.State == ticket.Expired:
 				return fmt.Errorf("job %d is %s%s", id, j.State, why(j))
 			}
 			return say(c.out, "job %d is %s", id, j.State)

@@ -116,7 +116,7 @@ type Lease interface {
 	Retry(ctx context.Context, reason string) error                   // counts as an attempt; in doubt if begun
 	Return(ctx context.Context, reason string) error                  // no attempt; in doubt if ever begun
 	Hold(ctx context.Context, reason string) error                    // a person must decide; the next ticket follows
-	Bury(ctx context.Context, reason string) error                    // it has failed for good; the next ticket follows
+	Fail(ctx context.Context, reason string) error                    // it has failed for good; the next ticket follows
 }
 
 // From makes q usable by a [Dispatcher].

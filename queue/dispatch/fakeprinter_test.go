@@ -25,10 +25,10 @@ const (
 	panics            fault = "panics"
 	panicsMidway      fault = "panics midway"
 	noProof           fault = "no proof"
-	dropped           fault = "dropped"            // accepted and hung up on after begin, before the first byte
-	beginsTwice       fault = "begins twice"       // a mistake in the station
+	dropped           fault = "dropped"      // accepted and hung up on after begin, before the first byte
+	beginsTwice       fault = "begins twice" // a mistake in the station
 	neverBegins       fault = "never begins" // the same: prints without asking
-	beginsLate        fault = "begins late"        // the same: fails, then begins in another goroutine
+	beginsLate        fault = "begins late"  // the same: fails, then begins in another goroutine
 )
 
 var errOff = errors.New("connection refused")

@@ -306,8 +306,8 @@ func (l *testLease) Hold(ctx context.Context, why string) error {
 	return l.end(ctx, "hold", l.Lease.Hold, why)
 }
 
-func (l *testLease) Bury(ctx context.Context, why string) error {
-	return l.end(ctx, "bury", l.Lease.Bury, why)
+func (l *testLease) Fail(ctx context.Context, why string) error {
+	return l.end(ctx, "bury", l.Lease.Fail, why)
 }
 
 // A logBuffer collects JSON log lines.

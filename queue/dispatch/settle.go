@@ -66,7 +66,7 @@ func (w *worker) holdOrFail(lease Lease, v verdict) bool {
 	w.update(func(s *Status) { s.Attempt = 0 })
 	state, msg, outcome := ticket.Held, "ticket held; check what came out, then reprint or cancel it", "held"
 	if v.end == endBury {
-		state, msg, outcome = ticket.Buried, "ticket failed; it is not tried again", "failed"
+		state, msg, outcome = ticket.Failed, "ticket failed; it is not tried again", "failed"
 	}
 	w.d.metrics.countLeft(w.name, state, 1)
 	w.log.Error(msg, append(ticketAttrs(lease), "outcome", outcome, "reason", v.reason)...)
@@ -125,7 +125,7 @@ func (v verdict) apply(ctx context.Context, lease Lease, proof ticket.Proof) err
 	case endHold:
 		return lease.Hold(ctx, v.reason)
 	default:
-		return lease.Bury(ctx, v.reason)
+		return lease.Fail(ctx, v.reason)
 	}
 }
 

@@ -81,7 +81,7 @@ func results() []result {
 
 // outcomes are the states in which a ticket leaves a queue, as metric labels.
 func outcomes() []ticket.State {
-	return append(ticket.Proofs(), ticket.Held, ticket.Buried, ticket.Expired)
+	return append(ticket.Proofs(), ticket.Held, ticket.Failed, ticket.Expired)
 }
 
 type metrics struct {

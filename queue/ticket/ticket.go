@@ -146,7 +146,7 @@ const (
 	Shown     State = "shown"
 	Taken     State = "taken"
 
-	Buried    State = "buried"    // cannot be delivered; a person must look
+	Failed    State = "buried"    // cannot be delivered; a person must look
 	Cancelled State = "cancelled" // a person said so, or the screen that it was copied from is back
 	Expired   State = "expired"   // too old; listed on a slip
 	Moved     State = "moved"     // a person sent it to another station's line
@@ -154,7 +154,7 @@ const (
 
 // States lists every State, for metrics and for checking what a person typed.
 func States() []State {
-	return []State{Pending, Held, Printing, Confirmed, Processed, Sent, Shown, Taken, Buried, Cancelled, Expired, Moved}
+	return []State{Pending, Held, Printing, Confirmed, Processed, Sent, Shown, Taken, Failed, Cancelled, Expired, Moved}
 }
 
 // Open says that the job still owes the kitchen a ticket.
