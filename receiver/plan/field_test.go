@@ -37,7 +37,7 @@ func only(t *testing.T, c Config, record, item string) ticket.Ticket {
 	return r.Request.Drafts[0].Ticket
 }
 
-func TestEveryNoteIsReadWhereverItStands(t *testing.T) {
+func TestNotesAreReadFromAllOfTheirPaths(t *testing.T) {
 	tk := only(t, Config{}, `"notes":"birthday","note":["VIP","birthday"]`,
 		`"name":"Curry","comment":"mild","note":" no peanuts ","specialInstructions":["allergy: sesame","no peanuts"]`)
 	if got, want := strings.Join(tk.Lines[0].Notes, "/"), "no peanuts/allergy: sesame/mild"; got != want {
@@ -84,22 +84,20 @@ func shown(t *testing.T, field string, tk ticket.Ticket) string {
 }
 
 func TestEveryDefaultPathIsReadAndTheFirstWins(t *testing.T) {
-	for _, f := range Fields() {
-		if f.Name == "sort" {
+	for id, f := range fields {
+		if f.name == "sort" {
 			continue // has its own test
 		}
-		for i, p := range f.Paths {
+		for i, p := range f.paths {
 			value, want, other := `" first "`, "first", `"later"`
-			switch f.Takes {
-			case takesNumber:
+			switch fieldID(id) {
+			case fieldQuantity:
 				value, want, other = `3`, "3", `4`
-			case takesFlag:
+			case fieldRefire:
 				value, want, other = `true`, "true", `false`
-			}
-			if f.Name == "employee" {
+			case fieldEmployee:
 				value, want, other = `"id-wxyz"`, "wxyz", `"id-abcd"`
-			}
-			if f.Takes == takesNotes { // all of them are read, see below; here the last must not hide the first
+			case fieldNote, fieldRecordNote: // all paths are read, see above; here the last must not hide the first
 				other = value
 			}
 			var members []string
@@ -111,25 +109,25 @@ func TestEveryDefaultPathIsReadAndTheFirstWins(t *testing.T) {
 				}
 			}
 			add(p, value)
-			for _, later := range f.Paths[i+1:] {
+			for _, later := range f.paths[i+1:] {
 				add(later, other)
 			}
-			for _, earlier := range f.Paths[:i] { // there, and no good
+			for _, earlier := range f.paths[:i] { // there, and no good
 				add(earlier, []string{`null`, `""`, `" \t\u200b"`, `{}`, `[]`}[i%5])
 			}
 			got := strings.Join(members, ",")
 			record, item := "", got
-			if f.Of == "record" {
+			if id >= int(fieldNumber) { // the fields of a record
 				record, item = got, `"name":"x"`
 			}
-			if s := shown(t, f.Name, only(t, Config{}, record, item)); s != want {
-				t.Errorf("%s at %s: %q, want %q, from %s", f.Name, p, s, want, got)
+			if s := shown(t, f.name, only(t, Config{}, record, item)); s != want {
+				t.Errorf("%s at %s: %q, want %q, from %s", f.name, p, s, want, got)
 			}
 		}
 	}
 }
 
-func TestAFieldMayBeLookedForElsewhere(t *testing.T) {
+func TestThePathsOfAFieldCanBeConfigured(t *testing.T) {
 	c := Config{Fields: map[string][]string{"name": {"nombre", "names.1"}, "note": {}, "table": {" mesa.id "}}}
 	tk := only(t, c, `"mesa":{"id":7},"checkName":"B10"`, `"name":"Pie","names":["a","Torta"],"note":"x"`)
 	if tk.Table != "7" || tk.Lines[0].Name != "Torta" || tk.Lines[0].Notes != nil {
@@ -137,7 +135,7 @@ func TestAFieldMayBeLookedForElsewhere(t *testing.T) {
 	}
 }
 
-func TestFieldsAreOfTheRightType(t *testing.T) {
+func TestAValueOfAnotherTypeIsNotTheField(t *testing.T) {
 	for _, c := range []struct{ field, members, want string }{
 		{"name", `"name":86,"title":"Pie"`, "Pie"},
 		{"name", `"name":"\u0000\u001b","label":"Pie"`, "Pie"},
@@ -242,8 +240,8 @@ func TestQuantitiesPrintAsPeopleWriteThem(t *testing.T) {
 	}
 }
 
-// voids is every spelling of a cancellation.
-var voids = []string{
+// voidSpellings is every spelling of a cancellation.
+var voidSpellings = []string{
 	`"isVoid":true`, `"void":true`, `"voided":true`, `"isVoid":1`, `"void":1`, `"voided":1`, `"isVoid":"true"`, `"void":"true"`, `"voided":"true"`,
 	`"isVoid":1.0`, `"isVoid":" True "`, `"isVoid":"1"`, `"isVoid":false,"void":false,"voided":"TRUE"`,
 	`"status":"VOID"`, `"status":"VOIDED"`, `"status":"CANCELED"`, `"status":"CANCELLED"`,
@@ -255,8 +253,8 @@ var voids = []string{
 	"\"quantity\":\"\u22122\"", "\"qty\":\" \u20130.5\"", "\"count\":\"\u20101\"", "\"quantity\":\"\u20111\"",
 }
 
-// orders only look like cancellations.
-var orders = []string{
+// nonVoids only look like cancellations.
+var nonVoids = []string{
 	`"isVoid":false`, `"isVoid":0`, `"isVoid":"false"`, `"isVoid":null`, `"isVoid":"no"`, `"status":"PENDING"`, `"status":"AVOID"`, `"kdsStatus":"PRINTED"`,
 	`"isVoid":{"value":true}`, `"void":"N"`, `"voided":"0.0"`, `"isVoid":2`, `"void":"maybe"`, "\"quantity\":\"\u2013\"",
 	`"status":true`, `"quantity":0`, `"quantity":-0`, `"quantity":-0.0`, `"quantity":2,"qty":-1`, `"isvoid":true`, `"Status":"VOID"`, `"note":"VOID"`,
@@ -265,7 +263,7 @@ var orders = []string{
 func TestAVoidIsNeverTakenForAnOrder(t *testing.T) {
 	config := Config{Routes: []Route{{When: `item.name == "Pie"`, To: []string{"a", "b"}, Continue: true}, {When: `item.quantity > 5`, To: []string{"b"}}}}
 	const rest = `"name":"Pie","childItems":[{"name":"Peas","isVoid":false,"childItems":[{"name":"Mint","status":"PENDING"}]}]`
-	for _, v := range voids {
+	for _, v := range voidSpellings {
 		for where, record := range map[string]string{
 			"item":   `{"id":"r","items":[{` + v + `,` + rest + `},{` + v + `}]}`,
 			"record": `{"id":"r",` + v + `,"items":[{` + rest + `},{"isVoid":false,` + rest + `}]}`,
@@ -292,7 +290,7 @@ func TestAVoidIsNeverTakenForAnOrder(t *testing.T) {
 }
 
 func TestAnOrderIsNotTakenForAVoid(t *testing.T) {
-	for _, o := range orders {
+	for _, o := range nonVoids {
 		r := split(t, Config{}, `{"id":"r",`+o+`,"items":[{"name":"Pie",`+o+`,"childItems":[{"name":"Peas",`+o+`}]}]}`)
 		if tk := r.Request.Drafts[0].Ticket; tk.Void || tk.Lines[0].Void || tk.Lines[1].Void {
 			t.Errorf("%s: %s", o, lines(r))
@@ -339,15 +337,12 @@ func FuzzDecimal(f *testing.F) {
 	})
 }
 
-func TestEveryFieldHasItsPlaceInTheTable(t *testing.T) {
+func TestEveryFieldHasANameOfItsOwnAndAPath(t *testing.T) {
 	names := map[string]bool{}
-	for _, f := range Fields() {
-		names[f.Name] = true
-		if len(f.Paths) == 0 || f.Doc == "" {
-			t.Errorf("%s is not documented", f.Name)
+	for _, f := range fields {
+		if f.name == "" || names[f.name] || len(f.paths) == 0 {
+			t.Errorf("%+v", f)
 		}
-	}
-	if len(names) != int(fieldCount) || Fields()[fieldStation].Name != "station" || Fields()[fieldNumber].Name != "number" {
-		t.Errorf("the table does not match the constants: %v", names)
+		names[f.name] = true
 	}
 }

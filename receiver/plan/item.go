@@ -9,9 +9,9 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// header reads what stands above the lines.
+// header reads what a ticket says above its lines.
 func (s *splitter) header(rec *contract.Record, tr *RecordTrace) ticket.Ticket {
-	r := reader{fields: &s.plan.fields, obj: rec.Fields}
+	r := reader{paths: &s.plan.paths, obj: rec.Fields}
 	if tr != nil {
 		r.found = &tr.Fields
 	}
@@ -19,7 +19,7 @@ func (s *splitter) header(rec *contract.Record, tr *RecordTrace) ticket.Ticket {
 	t.Record = rec.ID
 	t.Number = r.text(fieldNumber, true)
 	t.Table = r.text(fieldTable, true)
-	t.Server = s.server(r)
+	t.Server = s.serverName(r)
 	t.Type = r.text(fieldType, false)
 	t.Guests = r.text(fieldGuests, true)
 	t.Destination = r.text(fieldStation, true)
@@ -31,15 +31,15 @@ func (s *splitter) header(rec *contract.Record, tr *RecordTrace) ticket.Ticket {
 	return t
 }
 
-// empty says that nothing on the ticket would tell a cook what it is about.
-func empty(t ticket.Ticket) bool {
+// emptyHeader says that nothing in the header would tell a cook what the ticket is about.
+func emptyHeader(t ticket.Ticket) bool {
 	return t.Number == "" && t.Table == "" && t.Server == "" && t.Type == "" && t.Guests == "" &&
 		t.Destination == "" && t.Course == "" && len(t.Notes) == 0 && !t.Void && !t.Refire
 }
 
-// server is a name as sent, or the name of the employee, or the end of the employee's id,
-// which two people can at least compare.
-func (s *splitter) server(r reader) string {
+// serverName is a name as sent, or the name of the employee with the id that was sent, or else the
+// end of that id, which two people can at least compare.
+func (s *splitter) serverName(r reader) string {
 	if name := r.text(fieldServer, false); name != "" {
 		return name
 	}
@@ -48,7 +48,7 @@ func (s *splitter) server(r reader) string {
 		return ""
 	}
 	if s.names != nil {
-		if name, ok := s.names.Name(s.venue.ID, id); ok && !blank(name) {
+		if name, ok := s.names.Name(s.venue.ID, id); ok && !isBlank(name) {
 			return strings.TrimSpace(name)
 		}
 	}
@@ -56,134 +56,119 @@ func (s *splitter) server(r reader) string {
 	return string(runes[max(0, len(runes)-4):])
 }
 
-// Where a record or an item may say that it is a cancellation.
+// The keys under which a record or an item may say that it is a cancellation. They cannot be
+// configured: a path forgotten in the configuration would turn a void into an order.
 var (
-	voidFlags = [...]string{contract.FieldIsVoid, contract.FieldVoid, contract.FieldVoided}
-	statuses  = [...]string{"status", "kdsStatus"}
+	voidFlags    = [...]string{contract.FieldIsVoid, contract.FieldVoid, contract.FieldVoided}
+	statusFields = [...]string{"status", "kdsStatus"}
 )
 
-// void says whether a record or an item is a cancellation, by any of the spellings that
-// services have for it. What is true for one is true for all below it.
+// void says whether a record or an item is a cancellation, in any of the spellings that services use.
+// The caller applies it to everything nested below.
 func (r reader) void(quantity decimal) bool {
 	for _, k := range voidFlags {
-		if yes, _ := truth(r.obj[k]); yes {
-			return r.isVoid(k)
+		if yes, _ := parseBool(r.obj[k]); yes {
+			return r.traceVoid(k)
 		}
 	}
-	for _, k := range statuses {
+	for _, k := range statusFields {
 		v, _ := r.obj[k].(string)
 		v = strings.TrimSpace(v)
 		for _, word := range [...]string{"VOID", "VOIDED", "CANCELED", "CANCELLED"} {
 			if strings.EqualFold(v, word) {
-				return r.isVoid(k)
+				return r.traceVoid(k)
 			}
 		}
 	}
-	return quantity.neg && r.isVoid("a quantity below zero")
+	return quantity.neg && r.traceVoid("a quantity below zero")
 }
 
-func (r reader) isVoid(why string) bool {
+// traceVoid records where a cancellation was found, and returns true.
+func (r reader) traceVoid(path string) bool {
 	if r.found != nil {
-		*r.found = append(*r.found, Found{Field: "void", Path: why, Value: "true"})
+		*r.found = append(*r.found, Found{Field: "void", Path: path, Value: "true"})
 	}
 	return true
 }
 
-// unread quotes what may mean a cancellation and cannot be read as a yes or no under flags or
-// as a word under words. It prints beside what is not void, so that a person decides.
-func unread(obj map[string]any, flags, words []string) (notes []string) {
+// unreadableVoids quotes values that may mean a cancellation but cannot be read: under flags what is
+// neither true nor false, under statuses what is no text. They print as notes of a line that is not
+// void, so that a person decides.
+func unreadableVoids(obj map[string]any, flags, statuses []string) (notes []string) {
 	for _, k := range flags {
 		v := obj[k]
-		if _, ok := truth(v); v == nil || ok {
+		if _, ok := parseBool(v); v == nil || ok {
 			continue
 		}
-		if s, ok := v.(string); ok && blank(s) {
+		if s, ok := v.(string); ok && isBlank(s) {
 			continue
 		}
-		notes = append(notes, k+": "+quote(v))
+		notes = append(notes, k+": "+asText(v))
 	}
-	for _, k := range words {
+	for _, k := range statuses {
 		if _, ok := obj[k].(string); obj[k] != nil && !ok {
-			notes = append(notes, k+": "+quote(obj[k]))
+			notes = append(notes, k+": "+asText(obj[k]))
 		}
 	}
 	return notes
 }
 
-// A flattener turns the items of one record into lines, parents before their children.
+// A flattener turns the nested items of one record into lines, parents before their children.
 type flattener struct {
-	fields *fieldSet
-	lines  []ticket.Line
-	trace  *RecordTrace // nil: nobody asks
+	paths *fieldPaths
+	lines []ticket.Line
+	trace *RecordTrace // nil: no trace is wanted
 }
 
-// add appends an item and all below it. It returns the item's place in the trace.
-func (f *flattener) add(item map[string]any, depth int, void, refire bool, at string) int {
-	r := reader{fields: f.fields, obj: item}
-	place := 0
+// addItem appends an item and everything nested below it. void and refire are those of its parent. It
+// returns the item's index in the trace.
+func (f *flattener) addItem(item map[string]any, depth int, void, refire bool, at string) int {
+	r := reader{paths: f.paths, obj: item}
+	index := 0
 	var found []Found
 	if f.trace != nil {
 		r.found = &found
-		place = len(f.trace.Items)
+		index = len(f.trace.Items)
 		f.trace.Items = append(f.trace.Items, ItemTrace{})
 	}
 	l := ticket.Line{Depth: depth, Quantity: "1"}
-	q, counted := r.number(fieldQuantity)
-	if counted {
-		l.Quantity = q.magnitude()
+	q, hasQuantity := r.number(fieldQuantity)
+	if hasQuantity {
+		l.Quantity = q.magnitude() // the sign is in Void: "-2" on paper is easily read as 2
 	}
 	if l.Name = r.text(fieldName, false); l.Name == "" {
-		l.Name, l.Raw = rawItem(item), true
+		l.Name, l.Raw = itemJSON(item), true
 	}
 	l.Notes = r.notes(fieldNote)
-	if !counted {
-		if odd := r.oddity(fieldQuantity); odd != "" {
+	if !hasQuantity {
+		if odd := r.notNumber(fieldQuantity); odd != "" {
 			l.Notes = append(l.Notes, "quantity "+odd)
 		}
 	}
 	l.Seat = r.text(fieldSeat, true)
 	l.Course = r.text(fieldCourse, true)
 	if l.Void = r.void(q) || void; !l.Void {
-		l.Notes = append(l.Notes, unread(item, voidFlags[:], statuses[:])...)
+		l.Notes = append(l.Notes, unreadableVoids(item, voidFlags[:], statusFields[:])...)
 	}
 	l.Refire = r.flag(fieldRefire) || refire
 	if f.trace != nil {
 		r.number(fieldSort)
-		f.trace.Items[place] = ItemTrace{Path: at, Line: l, Fields: found}
+		f.trace.Items[index] = ItemTrace{Path: at, Line: l, Fields: found}
 	}
 	f.lines = append(f.lines, l)
-	f.children(item[contract.FieldChildItems], l, at)
-	return place
-}
-
-// children appends what hangs below a line.
-func (f *flattener) children(v any, parent ticket.Line, at string) {
-	list, ok := v.([]any)
-	if !ok {
-		if v == nil {
-			return
-		}
-		list = []any{v} // the contract refuses that; whatever it is, it comes out
-	}
-	for i, c := range list {
+	children, _ := item[contract.FieldChildItems].([]any) // contract.Record says that these are its types
+	for i, c := range children {
 		sub := ""
 		if f.trace != nil {
 			sub = fmt.Sprintf("%s.%s[%d]", at, contract.FieldChildItems, i)
 		}
-		child, ok := c.(map[string]any)
-		if !ok {
-			f.lines = append(f.lines, ticket.Line{
-				Depth: parent.Depth + 1, Quantity: "1", Name: asJSON(c), Raw: true,
-				Void: parent.Void, Refire: parent.Refire,
-			})
-			continue
-		}
-		f.add(child, parent.Depth+1, parent.Void, parent.Refire, sub)
+		f.addItem(c.(map[string]any), depth+1, l.Void, l.Refire, sub)
 	}
+	return index
 }
 
-// rawItem is the item as JSON without its children, which print themselves.
-func rawItem(item map[string]any) string {
+// itemJSON is the item as JSON without its children, which have lines of their own.
+func itemJSON(item map[string]any) string {
 	if _, ok := item[contract.FieldChildItems]; ok {
 		item = maps.Clone(item)
 		delete(item, contract.FieldChildItems)

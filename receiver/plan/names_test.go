@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-type staff map[string]string
+type employees map[string]string
 
-func (s staff) Name(venue, id string) (string, bool) {
+func (s employees) Name(venue, id string) (string, bool) {
 	if venue != strings.ToLower(harbour.ID) {
 		return "", false
 	}
@@ -15,7 +15,7 @@ func (s staff) Name(venue, id string) (string, bool) {
 	return name, ok
 }
 
-func TestTheServerIsNamedByTheDirectoryWhereTheRecordOnlyHasAnID(t *testing.T) {
+func TestTheDirectoryNamesTheServerOfWhomTheRecordHasOnlyAnID(t *testing.T) {
 	for _, c := range []struct{ record, want string }{
 		{`"checkOwnerEmployeeId":"e-1234"`, "Jonathan A."},
 		{`"checkOwnerEmployeeId":"e-9999"`, "9999"},
@@ -24,23 +24,23 @@ func TestTheServerIsNamedByTheDirectoryWhereTheRecordOnlyHasAnID(t *testing.T) {
 		{`"employee":{"id":"e-1234"}`, "Jonathan A."},
 		{`"a":1`, ""},
 	} {
-		r := compile(t, Config{}).Split(open(t, `{"records":[{"id":"r","items":[],`+c.record+`}]}`), harbour, "T", noon,
-			staff{"e-1234": " Jonathan A. ", "blank": " \t"})
+		r := compile(t, Config{}).Split(parse(t, `{"records":[{"id":"r","items":[],`+c.record+`}]}`), harbour, "T", noon,
+			employees{"e-1234": " Jonathan A. ", "blank": " \t"})
 		if got := r.Request.Drafts[0].Ticket.Server; got != c.want {
 			t.Errorf("%s: %q, want %q", c.record, got, c.want)
 		}
 	}
 }
 
-// located is staff that knows where the restaurant is.
-type located struct{ staff }
+// employeesAndZone is employees that knows where the restaurant is.
+type employeesAndZone struct{ employees }
 
-func (located) Zone(venue string) (string, bool) {
+func (employeesAndZone) Zone(venue string) (string, bool) {
 	return "Europe/Lisbon", venue == strings.ToLower(harbour.ID)
 }
 
-func TestAVenueWithoutATimeZoneHasTheDirectorysFrozenIntoItsTickets(t *testing.T) {
-	in := open(t, `{"records":[{"id":"r","items":[]}]}`)
+func TestTicketsOfAVenueWithoutATimeZoneHaveTheDirectorysZone(t *testing.T) {
+	in := parse(t, `{"records":[{"id":"r","items":[]}]}`)
 	unzoned, elsewhere := harbour, harbour
 	unzoned.Zone, unzoned.ID = "", strings.ToUpper(harbour.ID)
 	elsewhere.Zone, elsewhere.ID = "", "00000000-0000-0000-0000-000000000001"
@@ -49,11 +49,11 @@ func TestAVenueWithoutATimeZoneHasTheDirectorysFrozenIntoItsTickets(t *testing.T
 		names Names
 		want  string
 	}{
-		{harbour, located{}, harbour.Zone},
-		{unzoned, located{}, "Europe/Lisbon"},
-		{unzoned, staff{}, ""},
+		{harbour, employeesAndZone{}, harbour.Zone},
+		{unzoned, employeesAndZone{}, "Europe/Lisbon"},
+		{unzoned, employees{}, ""},
 		{unzoned, nil, ""},
-		{elsewhere, located{}, ""},
+		{elsewhere, employeesAndZone{}, ""},
 	} {
 		r := compile(t, Config{}).Split(in, c.venue, "T", noon, c.names)
 		if got := r.Request.Drafts[0].Ticket.Zone; got != c.want {

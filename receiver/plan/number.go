@@ -7,24 +7,25 @@ import (
 	"strings"
 )
 
-// maxPlainDigits is how long a number may get by writing out its exponent. 1e999999999
-// is ten bytes on the wire and a gigabyte on paper.
+// maxPlainDigits limits how long a number may get by writing out its exponent: 1e999999999 is eleven
+// bytes in the request and a gigabyte on paper. Real quantities have a few digits.
 const maxPlainDigits = 32
 
-// A decimal is a number as it was written, taken apart; no float rounds it.
+// A decimal is a number with exactly the digits that were sent. A float64 would print a
+// check number of 17 digits wrong.
 type decimal struct {
-	neg    bool   // never for zero
-	digits string // significant digits without leading or trailing zeros; "" is zero
-	exp    int64  // the value is 0.digits × 10^exp
-	far    string // the exponent as written, where it does not fit an int64
+	neg     bool   // never for zero
+	digits  string // significant digits without leading or trailing zeros; "" is zero
+	exp     int64  // the value is 0.digits × 10^exp
+	hugeExp string // the exponent as written, if it does not fit an int64
 }
 
-// minuses are what a minus may look like: hyphen-minus, minus, en dash, hyphen, hyphen that
-// does not break.
-var minuses = [...]string{"-", "\u2212", "\u2013", "\u2010", "\u2011"}
+// minusSigns are hyphen-minus, minus, en dash, hyphen and non-breaking hyphen. A quantity typed with
+// any of them is a void; taken for an order it would be cooked.
+var minusSigns = [...]string{"-", "\u2212", "\u2013", "\u2010", "\u2011"}
 
-// toDecimal reads a JSON number or a string that is one. Strings may have a plus, a
-// typographic minus and a bare point at either end.
+// toDecimal reads a JSON number or a string that holds one. Beyond JSON's grammar, a string may have a
+// plus, a typographic minus, leading zeros and a decimal point at either end.
 func toDecimal(v any) (decimal, bool) {
 	switch v := v.(type) {
 	case json.Number:
@@ -37,7 +38,7 @@ func toDecimal(v any) (decimal, bool) {
 
 func parseDecimal(s string) (d decimal, ok bool) {
 	s, plus := strings.CutPrefix(s, "+")
-	for _, minus := range minuses {
+	for _, minus := range minusSigns {
 		if rest, ok := strings.CutPrefix(s, minus); ok && !plus {
 			d.neg, s = true, rest
 			break
@@ -68,7 +69,7 @@ func parseDecimal(s string) (d decimal, ok bool) {
 	if exponent != "" {
 		e, err := strconv.ParseInt(exponent, 10, 64)
 		if err != nil || e > math.MaxInt64/2 || e < math.MinInt64/2 {
-			d.far = exponent
+			d.hugeExp = exponent
 			return d, true
 		}
 		d.exp += e
@@ -85,8 +86,8 @@ func allDigits(s string) bool {
 	return s != ""
 }
 
-// String writes the number as people do: 18, 0.5, 1000. Only one that would get absurdly
-// long keeps an exponent.
+// String writes the number as people do: 18, 0.5, 1000. Only a number that would get longer than
+// maxPlainDigits keeps an exponent.
 func (d decimal) String() string {
 	if d.neg {
 		return "-" + d.magnitude()
@@ -100,8 +101,8 @@ func (d decimal) magnitude() string {
 	switch {
 	case n == 0:
 		return "0"
-	case d.far != "":
-		return "0." + d.digits + "e" + d.far
+	case d.hugeExp != "":
+		return "0." + d.digits + "e" + d.hugeExp
 	case d.exp > max(n, maxPlainDigits) || d.exp < -maxPlainDigits:
 		s := d.digits[:1]
 		if n > 1 {
@@ -117,9 +118,9 @@ func (d decimal) magnitude() string {
 	}
 }
 
-// float is the nearest float64, infinite where there is none; good enough to sort by.
+// float is the nearest float64, or ±Inf. It is for sorting, where rounding does no harm.
 func (d decimal) float() float64 {
-	if d.far != "" {
+	if d.hugeExp != "" {
 		return toFloat(json.Number(d.String()))
 	}
 	f := toFloat(json.Number("0." + d.digits + "e" + strconv.FormatInt(d.exp, 10)))
@@ -129,7 +130,7 @@ func (d decimal) float() float64 {
 	return f
 }
 
-// toFloat is a JSON number as expressions see it. One that is too large is infinite.
+// toFloat is a JSON number as expressions see it. A number that is too large is ±Inf.
 func toFloat(n json.Number) float64 {
 	f, _ := strconv.ParseFloat(string(n), 64) // on a range error f is ±Inf or 0, which is right
 	return f

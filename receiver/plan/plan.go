@@ -1,14 +1,19 @@
-// Package plan decides what the kitchen will read: which station gets which lines of
-// a print request, and what each line says.
+// Package plan decides what the kitchen reads: which station gets which items of a print request,
+// and what each line of a ticket says.
 //
-// It is a pure function of a request, the rules and a look-up of names: no clock, no
-// network, no file, no log. What it decides is stored before the service hears 200,
-// so a change of the rules cannot move an order that was accepted.
+// It is a pure function of the request, the routing rules and a look-up of names: no clock, no
+// network, no file, no log. Its result is stored before the service gets its 200, so a later change
+// of the rules cannot move an order that was accepted.
 //
-// Two things hold for whatever a service sends and whatever the rules say. Every item
-// comes out on at least one ticket: what no rule wants goes to the fallback station,
-// and what has no name prints as the JSON it came as. And what is a cancellation in
-// any of its spellings is one on every ticket, with everything that hangs below it.
+// Two promises hold for any request and any rules. Every item is on at least one ticket: an item
+// that no route takes goes to the fallback station, and an item without a name prints as the JSON it
+// came as. And a cancellation in any known spelling is marked as one on every ticket, together with
+// everything nested below it.
+//
+// split.go is the way of a request: it has each record's header and items read (item.go, with
+// reader.go, field.go and number.go), and asks the routes (rule.go) for the stations of each item.
+// digest.go makes the hash by which a retry is told from a changed order. trace.go explains a plan to
+// the person who writes the rules.
 package plan
 
 import (
@@ -23,44 +28,45 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// Config is the rules, as configured.
+// Config is the routing rules and field paths, as configured.
 type Config struct {
 	Routes []Route
 	// Fallback is the station for items that no route takes. A [Venue] may have its own.
 	Fallback string
-	// Fields overrides where to look for a field: dotted paths by the name of the field,
-	// see [Fields]. The names that are not there keep their defaults.
+	// Fields overrides the paths of fields: lists of dotted paths by the name of the field. Fields
+	// that are not in it keep their default paths.
 	Fields map[string][]string
 }
 
-// A Route takes items to stations. Routes are asked in order and the first that matches
-// an item takes it; with Continue, the ones after it are asked too.
+// A Route sends items to stations. Routes are tried in order; the first that matches an item takes
+// it. With Continue, the routes after it are tried too.
 type Route struct {
 	// Venue is a venue's name or UUID, in any case; empty means every venue.
 	Venue string
 	// When is an expression over venue (id, name), device, record and item; empty means always.
-	// A field that is missing is nil, and nil where true or false is wanted is false.
+	// A missing field is nil, and nil where a boolean is needed is false.
 	When string
 	// To names the stations. At least one.
 	To       []string
 	Continue bool
 }
 
-// A Venue is what the plan has to know of the venue that a request is for.
+// A Venue is what the plan needs to know about the venue of a request.
 type Venue struct {
 	ID       string // UUID
 	Name     string // as configured
-	Zone     string // tz database name, frozen into the tickets; empty: see [Zones]
+	Zone     string // tz database name, copied into the tickets; empty: see [Zones]
 	Fallback string // station; empty: that of the [Config]
 }
 
-// Names looks up what an employee is called. It must be quick and safe for concurrent use.
+// Names looks up the name of an employee. It is called before the service is answered, so it must
+// not wait for anything. It must be safe for concurrent use.
 type Names interface {
 	Name(venue, employeeID string) (name string, ok bool)
 }
 
-// Zones is what a [Names] may be too: it knows the time zone of a venue that has none
-// configured, as a tz database name. It must be as quick, and safe for concurrent use.
+// Zones may be implemented by a [Names] too: it looks up the tz database name of a venue that has no
+// time zone configured, under the same conditions.
 type Zones interface {
 	Zone(venue string) (zone string, ok bool)
 }
@@ -69,12 +75,12 @@ type Zones interface {
 type Plan struct {
 	routes   []route
 	fallback string
-	fields   fieldSet
+	paths    fieldPaths
 }
 
-// A Problem is one thing wrong with a [Config].
+// A Problem is one error in a [Config].
 type Problem struct {
-	Path string // where, as the config file says it: routes[2].when
+	Path string // where, as in the configuration file: routes[2].when
 	Msg  string
 }
 
@@ -84,21 +90,21 @@ func (p *Problem) Error() string { return p.Path + ": " + p.Msg }
 type Result struct {
 	// Request is complete and ready for the queue. It has at least one draft.
 	Request ticket.Request
-	// Failures says which expressions failed on which item, for people. The item came out all
-	// the same. Nothing of what the service sent is quoted. The first 32 are listed.
+	// Failures says which expressions failed on which item, for people. Those items are on tickets
+	// all the same. It quotes nothing that the service sent. The first 32 are listed.
 	Failures []string
-	// Failed counts them all.
+	// Failed is the number of all failures.
 	Failed int
-	// Trace says why things are as they are; nil unless [Plan.SplitTraced] made it.
+	// Trace explains the plan; nil unless [Plan.SplitTraced] made it.
 	Trace *Trace
 }
 
-// maxFailures bounds Result.Failures: one rule that fails on each of a thousand items says
-// nothing after the first few.
+// maxFailures limits Result.Failures: after the first few, one rule that fails on each of a thousand
+// items says nothing new.
 const maxFailures = 32
 
-// Compile checks the rules and makes a [Plan] of them. The error joins one [Problem] for
-// each thing that is wrong.
+// Compile checks the rules and makes a [Plan] of them. The error joins one [Problem] for each
+// mistake, so that the operator can correct all of them at once.
 func Compile(c Config) (*Plan, error) {
 	p := &Plan{fallback: strings.TrimSpace(c.Fallback)}
 	var problems []error
@@ -113,9 +119,9 @@ func Compile(c Config) (*Plan, error) {
 	if p.fallback == "" {
 		bad("fallback", "missing; name the station for items that no route takes")
 	}
-	p.fields = defaultFields()
+	p.paths = defaultPaths()
 	for _, name := range slices.Sorted(maps.Keys(c.Fields)) {
-		if msg := p.fields.set(name, c.Fields[name]); msg != "" {
+		if msg := p.paths.set(name, c.Fields[name]); msg != "" {
 			bad("ticket.fields."+name, "%s", msg)
 		}
 	}
@@ -125,14 +131,16 @@ func Compile(c Config) (*Plan, error) {
 	return p, nil
 }
 
-// Split plans a request: it reads the fields, flattens the items and gives every item to
-// its stations. names may be nil; it is asked for the venue's time zone too if it is a [Zones].
+// Split plans a request: it reads the fields, puts nested items into lines and sends every item to
+// its stations. names may be nil; if it is a [Zones], it is asked for the venue's time zone too.
 func (p *Plan) Split(req contract.PrintRequest, v Venue, device string, received time.Time, names Names) Result {
 	return p.split(req, v, device, received, names, nil)
 }
 
-// SplitTraced is [Plan.Split] that also tells, in Result.Trace, where each field was found
-// and what each route did. It is for people who map an unfamiliar payload, and slow.
-func (p *Plan) SplitTraced(req contract.PrintRequest, v Venue, device string, received time.Time, names Names) Result {
+// SplitTraced is [Plan.Split] that also records, in Result.Trace, where each field was found and what
+// each route did. It is for people who map an unfamiliar payload, and slow.
+func (p *Plan) SplitTraced(
+	req contract.PrintRequest, v Venue, device string, received time.Time, names Names,
+) Result {
 	return p.split(req, v, device, received, names, &Trace{})
 }

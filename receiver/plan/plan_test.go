@@ -17,7 +17,7 @@ var (
 	noon    = time.Date(2026, 2, 6, 12, 0, 0, 0, time.FixedZone("", 11*3600))
 )
 
-func open(t testing.TB, body string) contract.PrintRequest {
+func parse(t testing.TB, body string) contract.PrintRequest {
 	t.Helper()
 	req, err := contract.Open([]byte(body), contract.Lenient)
 	if err != nil {
@@ -41,7 +41,7 @@ func compile(t testing.TB, c Config) *Plan {
 // split plans records (JSON, without the envelope).
 func split(t testing.TB, c Config, records ...string) Result {
 	t.Helper()
-	return compile(t, c).Split(open(t, `{"records":[`+strings.Join(records, ",")+`]}`), harbour, "T1", noon, nil)
+	return compile(t, c).Split(parse(t, `{"records":[`+strings.Join(records, ",")+`]}`), harbour, "T1", noon, nil)
 }
 
 // lines shows a result as station: quantity name … for tables.
@@ -68,7 +68,7 @@ func lines(r Result) string {
 }
 
 func TestARealPayloadIsReadWithoutConfiguration(t *testing.T) {
-	r := compile(t, Config{}).Split(open(t, `{"records":[{
+	r := compile(t, Config{}).Split(parse(t, `{"records":[{
 		"id":"0B7C1D7E-0000-4000-8000-00000000000a","venueId":"6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11","checkId":"c1",
 		"checkNumber":18,"checkName":"B10","checkOwner":" Sarah M","checkOwnerEmployeeId":"e1","status":"PENDING",
 		"kdsStatus":"PENDING","printerDeviceId":"BAR-1","destinationType":"KDS","_stage":"prod","retryCount":0,
@@ -134,7 +134,7 @@ func TestRoutesDecideInOrder(t *testing.T) {
 func TestAVenueMayHaveItsOwnFallback(t *testing.T) {
 	v := harbour
 	v.Fallback = "pass"
-	r := compile(t, Config{}).Split(open(t, `{"records":[{"id":"r","items":[{"name":"Pie"}]},{"items":[]}]}`), v, "T1", noon, nil)
+	r := compile(t, Config{}).Split(parse(t, `{"records":[{"id":"r","items":[{"name":"Pie"}]},{"items":[]}]}`), v, "T1", noon, nil)
 	if got := lines(r); got != "pass: 1Pie? | pass:" {
 		t.Error(got)
 	}

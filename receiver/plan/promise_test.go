@@ -18,8 +18,8 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// whens is what rules may say; some fail on many items.
-var whens = []string{
+// expressions is what rules may say; some fail on many items.
+var expressions = []string{
 	"", "false", "true", `item.courseName == "Drinks"`, `item.quantity > 1`, `record.guests > 3`, `not item.isVoid`, `item.a.b.c == 1`,
 	`any(record.items, .courseName == item.courseName)`, `lower(item.name) contains "a"`, `item.name`, `venue.name == "x"`, `len(item.childItems) > 0`,
 }
@@ -29,7 +29,7 @@ func drawConfig(t *rapid.T) Config {
 	route := rapid.Custom(func(t *rapid.T) Route {
 		return Route{
 			Venue:    rapid.SampledFrom([]string{"", "", "", "Harbour Grill", "elsewhere"}).Draw(t, "venue"),
-			When:     rapid.SampledFrom(whens).Draw(t, "when"),
+			When:     rapid.SampledFrom(expressions).Draw(t, "when"),
 			To:       rapid.SliceOfN(station, 1, 4).Draw(t, "to"),
 			Continue: rapid.Bool().Draw(t, "continue"),
 		}
@@ -45,12 +45,12 @@ func drawBody(t *rapid.T) string {
 		n++
 		members := []string{fmt.Sprintf(`"sku":%d`, n)}
 		if rapid.IntRange(0, 9).Draw(t, "named") > 0 {
-			members = append(members, fmt.Sprintf(`%q:"i%d a"`, rapid.SampledFrom(Fields()[fieldName].Paths[:7]).Draw(t, "path"), n))
+			members = append(members, fmt.Sprintf(`%q:"i%d a"`, rapid.SampledFrom(fields[fieldName].paths[:7]).Draw(t, "path"), n))
 		}
 		if rapid.IntRange(0, 5).Draw(t, "void") == 0 {
-			members = append(members, rapid.SampledFrom(voids).Draw(t, "spelling"))
+			members = append(members, rapid.SampledFrom(voidSpellings).Draw(t, "spelling"))
 		} else {
-			members = append(members, rapid.SampledFrom(append(orders, `"quantity":3`, `"categoryPriority":2`, `"categoryPriority":1`, `"courseName":"Drinks"`)).Draw(t, "member"))
+			members = append(members, rapid.SampledFrom(append(nonVoids, `"quantity":3`, `"categoryPriority":2`, `"categoryPriority":1`, `"courseName":"Drinks"`)).Draw(t, "member"))
 		}
 		if depth < 4 {
 			if kids := rapid.IntRange(-1, 3).Draw(t, "kids"); kids >= 0 {
@@ -179,7 +179,7 @@ func checkTicket(t failer, tk ticket.Ticket, all walked) {
 	t.Helper()
 	unrouted, next := false, 0
 	for _, l := range tk.Lines {
-		if l.Quantity == "" || strings.HasPrefix(l.Quantity, "-") || blank(l.Name) || tk.Void && !l.Void || tk.Refire && !l.Refire {
+		if l.Quantity == "" || strings.HasPrefix(l.Quantity, "-") || isBlank(l.Name) || tk.Void && !l.Void || tk.Refire && !l.Refire {
 			t.Fatalf("a line that must not be: %+v", l)
 		}
 		if l.NoRoute != unrouted {
@@ -197,7 +197,7 @@ func checkTicket(t failer, tk ticket.Ticket, all walked) {
 		}
 		next += i + 1
 	}
-	if len(tk.Lines) == 0 && tk.Raw == "" && empty(tk) {
+	if len(tk.Lines) == 0 && tk.Raw == "" && emptyHeader(tk) {
 		t.Fatalf("an empty ticket")
 	}
 }
@@ -244,17 +244,17 @@ func nameOf(item map[string]any) string {
 			m, _ := v.(map[string]any)
 			v = m[k]
 		}
-		if s, _ := v.(string); !blank(s) {
+		if s, _ := v.(string); !isBlank(s) {
 			return strings.TrimSpace(s)
 		}
 	}
-	return rawItem(item)
+	return itemJSON(item)
 }
 
 var (
 	yes     = regexp.MustCompile(`(?i)^"?\s*(true|yes|y|1)\s*"?$`)
 	one     = regexp.MustCompile(`^"?(\+?0*1(\.0*)?([eE][+-]?0+)?)"?$`)
-	dead    = regexp.MustCompile(`(?i)^"(voided|void|canceled|cancelled)"$`)
+	voidStatus    = regexp.MustCompile(`(?i)^"(voided|void|canceled|cancelled)"$`)
 	numeric = regexp.MustCompile(`^([+−–‐‑-]?)(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$`)
 )
 
@@ -273,7 +273,7 @@ func spelledVoid(obj map[string]any) bool {
 			return true
 		}
 	}
-	if dead.MatchString(text("status")) || dead.MatchString(text("kdsStatus")) {
+	if voidStatus.MatchString(text("status")) || voidStatus.MatchString(text("kdsStatus")) {
 		return true
 	}
 	for _, k := range []string{"quantity", "qty", "count"} {
@@ -292,7 +292,7 @@ func spelledVoid(obj map[string]any) bool {
 }
 
 func FuzzSplit(f *testing.F) {
-	for _, v := range voids {
+	for _, v := range voidSpellings {
 		f.Add(`{"records":[{"id":"r","items":[{"name":"Pie",` + v + `,"childItems":[{"name":"Peas"}]},{"name":"Ale"}]},{"items":[],` + v + `}]}`)
 	}
 	f.Add(`{"records":[{"id":"r","checkName":" B10","items":[{"categoryPriority":2},{"name":"x","quantity":"1e99999999999999999999"},{"childItems":null}]}]}`)

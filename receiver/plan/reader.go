@@ -10,24 +10,25 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// A reader reads the fields of one object, and tells a trace where it found them.
+// A reader reads the fields of one object, and records in a trace where it found them. A value of the
+// wrong type or a blank one counts as missing, so that the next path gets its chance.
 type reader struct {
-	fields *fieldSet
-	obj    map[string]any
-	found  *[]Found // nil: nobody asks
+	paths *fieldPaths
+	obj   map[string]any
+	found *[]Found // nil: no trace is wanted
 }
 
-func (r reader) note(id fieldID, p, value string) {
+func (r reader) trace(id fieldID, p, value string) {
 	if r.found != nil {
-		*r.found = append(*r.found, Found{Field: Fields()[id].Name, Path: p, Value: value})
+		*r.found = append(*r.found, Found{Field: fields[id].name, Path: p, Value: value})
 	}
 }
 
-// text reads a field that is text; with numbers, a number will do.
+// text reads a field that is text; with numbers, it may be a number too.
 func (r reader) text(id fieldID, numbers bool) string {
-	for _, p := range r.fields[id] {
+	for _, p := range r.paths[id] {
 		s := ""
-		switch v := p.at(r.obj).(type) {
+		switch v := p.lookup(r.obj).(type) {
 		case string:
 			s = strings.TrimSpace(v)
 		case json.Number:
@@ -35,8 +36,8 @@ func (r reader) text(id fieldID, numbers bool) string {
 				s = plainNumber(v.String())
 			}
 		}
-		if !blank(s) {
-			r.note(id, p.text, s)
+		if !isBlank(s) {
+			r.trace(id, p.text, s)
 			return s
 		}
 	}
@@ -45,67 +46,67 @@ func (r reader) text(id fieldID, numbers bool) string {
 
 // number reads a field that is a number or a numeric string.
 func (r reader) number(id fieldID) (n decimal, ok bool) {
-	for _, p := range r.fields[id] {
-		if n, ok := toDecimal(p.at(r.obj)); ok {
-			r.note(id, p.text, n.String())
+	for _, p := range r.paths[id] {
+		if n, ok := toDecimal(p.lookup(r.obj)); ok {
+			r.trace(id, p.text, n.String())
 			return n, true
 		}
 	}
 	return decimal{}, false
 }
 
-// oddity returns the first value of a field that has values, none of them a number: what
-// was meant is for a person to say, so the ticket quotes it.
-func (r reader) oddity(id fieldID) string {
-	for _, p := range r.fields[id] {
-		v := p.at(r.obj)
+// notNumber returns the first value of a field that has values, none of them a number. Only a person
+// can say what was meant, so the ticket quotes it.
+func (r reader) notNumber(id fieldID) string {
+	for _, p := range r.paths[id] {
+		v := p.lookup(r.obj)
 		if s, ok := v.(string); ok {
-			if v = strings.TrimSpace(s); blank(s) {
+			if v = strings.TrimSpace(s); isBlank(s) {
 				continue
 			}
 		}
 		if v == nil {
 			continue
 		}
-		s := quote(v)
-		r.note(id, p.text, s)
+		s := asText(v)
+		r.trace(id, p.text, s)
 		return s
 	}
 	return ""
 }
 
 func (r reader) flag(id fieldID) bool {
-	for _, p := range r.fields[id] {
-		if b, ok := truth(p.at(r.obj)); ok {
-			r.note(id, p.text, strconv.FormatBool(b))
+	for _, p := range r.paths[id] {
+		if b, ok := parseBool(p.lookup(r.obj)); ok {
+			r.trace(id, p.text, strconv.FormatBool(b))
 			return b
 		}
 	}
 	return false
 }
 
-// notes reads text or a list of text at every path, not only the first: a service that
-// fills both note and specialInstructions means both, and the second may be the allergy.
-// So may be what has another shape: it is quoted. What is there twice is said once.
+// notes reads text or a list of text at every path, not only the first: a service that fills both
+// note and specialInstructions means both, and the second may be the allergy. So may be a value of
+// another type, which is quoted as JSON. A text that occurs twice is printed once.
 func (r reader) notes(id fieldID) []string {
 	var all []string
 	seen := map[string]bool{}
-	for _, p := range r.fields[id] {
-		v := p.at(r.obj)
+	for _, p := range r.paths[id] {
+		v := p.lookup(r.obj)
 		list, ok := v.([]any)
 		if !ok {
 			list = []any{v}
 		}
 		var found []string
 		for _, e := range list {
-			if s := noteText(e); !blank(s) {
+			if s := noteText(e); !isBlank(s) {
 				found = append(found, s)
 			}
 		}
 		if len(found) == 0 {
 			continue
 		}
-		r.note(id, p.text, strings.Join(found, "; "))
+		r.trace(id, p.text, strings.Join(found, "; "))
 		for _, s := range found {
 			if !seen[s] {
 				seen[s] = true
@@ -116,47 +117,47 @@ func (r reader) notes(id fieldID) []string {
 	return all
 }
 
-// noteText is what a note says: its text, also where that is wrapped in an object that says
-// nothing else, or what there is as JSON. It is blank when there is nothing.
+// noteText is the text of a note. The text may be wrapped in an object that holds nothing else, as in
+// {"text": "no nuts"}; any other value is quoted as JSON. It is blank if there is no note.
 func noteText(v any) string {
-	if v == false || nothing(v) {
+	if v == false || isEmpty(v) { // false: services send it for "no note"
 		return ""
 	}
 	obj, ok := v.(map[string]any)
 	if !ok {
-		return quote(v)
+		return asText(v)
 	}
 	text := ""
 	for k, e := range obj {
 		switch k {
 		case "text", "note", "value", "name", "message":
-			if s, ok := e.(string); ok && text == "" && !blank(s) {
+			if s, ok := e.(string); ok && text == "" && !isBlank(s) {
 				text = strings.TrimSpace(s)
 				continue
 			}
 		}
-		if k != contract.FieldID && !bookkeeping(k) && !nothing(e) {
-			return quote(v)
+		if k != contract.FieldID && !isMetadata(k) && !isEmpty(e) {
+			return asText(v)
 		}
 	}
 	if text == "" {
-		return quote(v)
+		return asText(v)
 	}
 	return text
 }
 
-// nothing says that v holds no value that anybody could mean something by.
-func nothing(v any) bool {
+// isEmpty says that v holds nothing but blanks, nulls, and lists and objects of those.
+func isEmpty(v any) bool {
 	switch v := v.(type) {
 	case nil:
 		return true
 	case string:
-		return blank(v)
+		return isBlank(v)
 	case []any:
-		return !slices.ContainsFunc(v, func(e any) bool { return !nothing(e) })
+		return !slices.ContainsFunc(v, func(e any) bool { return !isEmpty(e) })
 	case map[string]any:
 		for _, e := range v {
-			if !nothing(e) {
+			if !isEmpty(e) {
 				return false
 			}
 		}
@@ -165,14 +166,14 @@ func nothing(v any) bool {
 	return false
 }
 
-// truth reads true, 1, "true", "yes", "y" and "1" as true, their opposites as false, in any
-// case and the numbers however they are written.
-func truth(v any) (value, ok bool) {
+// parseBool reads true, 1, "true", "yes", "y" and "1" as true and their opposites as false, in any
+// case, and the numbers in any spelling, such as 1.0.
+func parseBool(v any) (value, ok bool) {
 	switch v := v.(type) {
 	case bool:
 		return v, true
 	case json.Number:
-		return oneOrZero(string(v))
+		return parseOneOrZero(string(v))
 	case string:
 		s := strings.TrimSpace(v)
 		switch strings.ToLower(s) {
@@ -181,12 +182,12 @@ func truth(v any) (value, ok bool) {
 		case "false", "no", "n":
 			return false, true
 		}
-		return oneOrZero(s)
+		return parseOneOrZero(s)
 	}
 	return false, false
 }
 
-func oneOrZero(s string) (one, ok bool) {
+func parseOneOrZero(s string) (one, ok bool) {
 	d, ok := parseDecimal(s)
 	switch plain := d.String(); {
 	case ok && plain == "1":
@@ -197,17 +198,17 @@ func oneOrZero(s string) (one, ok bool) {
 	return false, false
 }
 
-// quote is text as it is and anything else as JSON.
-func quote(v any) string {
+// asText is text as it is and any other value as JSON.
+func asText(v any) string {
 	if s, ok := v.(string); ok {
 		return strings.TrimSpace(s)
 	}
 	return asJSON(v)
 }
 
-// blank says that nothing of s would be seen on paper. A name of control characters and
-// zero-width joiners is no name.
-func blank(s string) bool {
+// isBlank says that nothing of s would be visible on paper. A name of control characters and
+// zero-width joiners is no name: the item prints as its JSON instead.
+func isBlank(s string) bool {
 	for _, r := range s {
 		if unicode.IsGraphic(r) && !unicode.IsSpace(r) {
 			return false

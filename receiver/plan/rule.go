@@ -18,47 +18,47 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// What an expression may cost. The rules come from the operator, but what they run on
-// does not.
+// What an expression may cost. The operator writes the rules, but a caller chooses the request that
+// they run on, and an answer is due within seconds.
 const (
 	maxRuleBytes = 4096
 	maxRuleNodes = 1000
 	memoryBudget = 1_000_000 // elements an expression may create, as expr counts them
-	// maxWalk bounds, for each rule and request, what a rule that walks a list for each item
-	// may walk: items times the elements of their record's lists. A thousand items with three
-	// modifiers each just fit; ten thousand do not hold a worker for minutes.
-	maxWalk       = 4_010_000
-	snippetColumn = 100 // longest line of an expression that an error quotes
+	// maxLoopSteps limits a rule that loops over a list for each item: the number of items times the
+	// elements of all lists of their record, for each rule and request. A thousand items with three
+	// modifiers each just fit; ten thousand would take minutes.
+	maxLoopSteps  = 4_010_000
+	snippetColumn = 100 // longest line of an expression that an error quotes; a longer one wraps
 )
 
 // A route is a compiled [Route].
 type route struct {
-	path    string // routes[2]
-	venue   string // canonical UUID or name; empty: every venue
-	rule    *rule  // nil: always
-	to      []string
-	forward bool // Continue
+	path      string // routes[2]
+	venue     string // canonical UUID or name; empty: every venue
+	rule      *rule  // nil: always
+	to        []string
+	continues bool // Route.Continue
 }
 
 // A rule is a compiled expression.
 type rule struct {
 	program *vm.Program
-	// perItem says that the expression looks at item. One that does not is asked once a
-	// record, so that a rule that walks record.items does not walk them once for each.
+	// perItem says that the expression reads item. Any other is evaluated once for each record, so
+	// that a rule that loops over record.items does not do so again for each of them.
 	perItem bool
-	walks   bool     // any, filter and their like: the cost grows with the record
-	refs    []string // record.a.b and item.c, as far as they are plain paths
+	loops   bool     // it calls any, filter or the like: its cost grows with the record
+	refs    []string // the fields it reads by a plain path: record.a.b, item.c
 }
 
-// venueEnv is what rules see of the venue. A struct, so that a misspelt member is found
-// when the config is read.
+// venueEnv is what rules see of the venue. It is a struct and not a map, so that expr reports a
+// misspelt member when the configuration is read.
 type venueEnv struct {
 	ID   string `expr:"id"`
 	Name string `expr:"name"`
 }
 
 func compileRoute(i int, r Route) (route, []error) {
-	out := route{path: fmt.Sprintf("routes[%d]", i), forward: r.Continue}
+	out := route{path: fmt.Sprintf("routes[%d]", i), continues: r.Continue}
 	var problems []error
 	bad := func(where, msg string) {
 		problems = append(problems, &Problem{Path: out.path + "." + where, Msg: msg})
@@ -94,21 +94,21 @@ func compileRule(when string) (*rule, error) {
 		expr.Env(map[string]any{"venue": venueEnv{}, "device": "", "record": map[string]any{}, "item": map[string]any{}}),
 		expr.AsBool(),
 		expr.MaxNodes(maxRuleNodes),
-		expr.DisableBuiltin("now"), // the plan is a function of the request alone
-		expr.Patch(lenient{}),
+		expr.DisableBuiltin("now"), // a retry must be planned like the first request
+		expr.Patch(nilSafe{}),
 	)
 	if err != nil {
-		return nil, readable(err)
+		return nil, conciseError(err)
 	}
 	tree, err := parser.Parse(when)
 	if err != nil {
-		return nil, readable(err)
+		return nil, conciseError(err)
 	}
 	r := &rule{program: program}
-	c := &collector{}
+	c := &referenceCollector{}
 	ast.Walk(&tree.Node, c)
-	r.perItem, r.walks = c.item, c.walks
-	// A path that another begins with is a step on the way, not what was meant.
+	r.perItem, r.loops = c.item, c.loops
+	// item.a is visited too where the expression has item.a.b; only the longest path is kept.
 	slices.Sort(c.refs)
 	for i, ref := range c.refs {
 		if i+1 == len(c.refs) || !strings.HasPrefix(c.refs[i+1]+".", ref+".") {
@@ -118,8 +118,9 @@ func compileRule(when string) (*rule, error) {
 	return r, nil
 }
 
-// readable keeps what expr says about where the mistake is, and crops what it quotes.
-func readable(err error) error {
+// conciseError is an error of expr with the position of the mistake, without Go types, and quoting
+// the expression only where its lines are short.
+func conciseError(err error) error {
 	e, ok := errors.AsType[*file.Error](err)
 	if !ok {
 		return err
@@ -137,12 +138,12 @@ func readable(err error) error {
 	return errors.New(msg + e.Snippet)
 }
 
-// lenient makes a missing field nil and nil false: a.b.c is nil where a has no b, and
-// where true or false is wanted nil is false. Services leave fields out as they please; a
-// rule must not break on the items that lack one.
-type lenient struct{}
+// nilSafe rewrites an expression so that a missing field is nil and nil is false: a.b.c is nil if a has
+// no b, and nil is false where a boolean is needed. Services leave fields out freely; a rule must not
+// fail on the items that lack one.
+type nilSafe struct{}
 
-func (lenient) Visit(node *ast.Node) {
+func (nilSafe) Visit(node *ast.Node) {
 	switch n := (*node).(type) {
 	case *ast.MemberNode:
 		switch n.Node.(type) {
@@ -177,7 +178,7 @@ func (lenient) Visit(node *ast.Node) {
 	}
 }
 
-// orFalse puts ?? false behind what may be nil.
+// orFalse appends ?? false to what may be nil.
 func orFalse(node *ast.Node) {
 	switch (*node).(type) {
 	case *ast.MemberNode, *ast.ChainNode:
@@ -185,19 +186,19 @@ func orFalse(node *ast.Node) {
 	}
 }
 
-// collector finds what an expression looks at.
-type collector struct {
+// A referenceCollector finds what an expression reads.
+type referenceCollector struct {
 	item  bool
-	walks bool
+	loops bool
 	refs  []string
 }
 
-func (c *collector) Visit(node *ast.Node) {
+func (c *referenceCollector) Visit(node *ast.Node) {
 	switch n := (*node).(type) {
 	case *ast.IdentifierNode:
 		c.item = c.item || n.Value == "item" || n.Value == "$env"
 	case *ast.PredicateNode:
-		c.walks = true
+		c.loops = true
 	case *ast.MemberNode:
 		if ref, ok := plainPath(n); ok {
 			c.refs = append(c.refs, ref)
@@ -205,7 +206,7 @@ func (c *collector) Visit(node *ast.Node) {
 	}
 }
 
-// plainPath is record.a.b for a member that hangs on record or item by names alone.
+// plainPath is record.a.b for a member that is reached from record or item by constant names.
 func plainPath(n ast.Node) (string, bool) {
 	switch n := n.(type) {
 	case *ast.IdentifierNode:
@@ -226,19 +227,19 @@ func plainPath(n ast.Node) (string, bool) {
 // A ruleError is an expression that failed on an item.
 type ruleError struct {
 	at  string // line:column in the expression
-	msg string // expr's, on one line; may quote the order
+	msg string // of expr, on one line; may quote the order
 }
 
 func (e *ruleError) Error() string { return fmt.Sprintf("%s (%s)", e.msg, e.at) }
 
-// aboutTypes are the messages of expr that quote types and never values: "invalid
-// operation: int(…)" quotes what could not be converted, so a bracket is let through only
-// for bool, which does not.
-var aboutTypes = regexp.MustCompile(`^(invalid operation: (bool\([^()]*\)|[^()]*)|interface conversion: [^()]*|` + wrongType + `.*|` + wrongSize + `)$`)
+// typeMessage matches the messages of expr that quote types and never values. "invalid operation:
+// int(…)" quotes the value that could not be converted, so brackets are accepted only after bool,
+// where they hold a type.
+var typeMessage = regexp.MustCompile(`^(invalid operation: (bool\([^()]*\)|[^()]*)|interface conversion: [^()]*|` + wrongType + `.*|` + wrongSize + `)$`)
 
-// loggable is the error without anything the service sent.
+// loggable is the error without anything the service sent: guests' names do not belong in a log.
 func (e *ruleError) loggable() string {
-	if len(e.msg) < 200 && aboutTypes.MatchString(e.msg) {
+	if len(e.msg) < 200 && typeMessage.MatchString(e.msg) {
 		return e.Error()
 	}
 	return "failed at " + e.at
@@ -246,24 +247,25 @@ func (e *ruleError) loggable() string {
 
 const (
 	wrongType = "gives a "
-	wrongSize = "too many items for a rule that walks a list for each of them"
+	wrongSize = "too many items for a rule that loops over a list for each of them"
 )
 
-// show puts the record, once, and the item in front of the rules.
-func (s *splitter) show(rec *contract.Record, item int) {
+// setEnv makes the item and its record what the rules see. The record is converted once, when the
+// first rule needs it.
+func (s *splitter) setEnv(rec *contract.Record, item int) {
 	if s.env == nil {
-		s.elements = 0
+		s.listElements = 0
 		s.env = map[string]any{
 			"venue":  venueEnv{ID: s.venue.ID, Name: s.venue.Name},
 			"device": s.base.Device,
-			"record": withFloats(rec.Fields, &s.elements),
+			"record": withFloats(rec.Fields, &s.listElements),
 		}
 	}
 	s.env["item"] = s.env["record"].(map[string]any)[contract.FieldItems].([]any)[item]
 }
 
-// withFloats copies v with numbers as float64, as expressions want them, and counts the
-// elements of its lists.
+// withFloats copies v with all numbers as float64, the type that expressions compare and calculate
+// with, and counts the elements of its lists.
 func withFloats(v any, elements *int) any {
 	switch v := v.(type) {
 	case json.Number:
@@ -285,8 +287,8 @@ func withFloats(v any, elements *int) any {
 	return v
 }
 
-// ask evaluates the rule. Nil is false.
-func (r *rule) ask(machine *vm.VM, env map[string]any) (bool, *ruleError) {
+// eval evaluates the rule; nil counts as false.
+func (r *rule) eval(machine *vm.VM, env map[string]any) (bool, *ruleError) {
 	machine.MemoryBudget = memoryBudget
 	out, err := machine.Run(r.program, env)
 	if e, ok := errors.AsType[*file.Error](err); ok {

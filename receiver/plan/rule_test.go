@@ -48,14 +48,14 @@ func TestEveryProblemWithTheRulesIsReportedAtOnce(t *testing.T) {
 	t.Log(err)
 }
 
-func TestWalkingIsBoundedForTheWholeRequest(t *testing.T) {
+func TestLoopsOfRulesAreLimitedForTheWholeRequest(t *testing.T) {
 	p := compile(t, Config{Routes: []Route{{When: `any(record.items, .name == item.other)`, To: []string{"bar"}}, {To: []string{"grill"}}}})
 	record := `{"id":"r","items":[` + strings.Repeat(`{"name":"a"},`, 999) + `{"name":"b"}]}`
-	if r := p.Split(open(t, `{"records":[`+record+`]}`), harbour, "T", noon, nil); r.Failed != 0 {
+	if r := p.Split(parse(t, `{"records":[`+record+`]}`), harbour, "T", noon, nil); r.Failed != 0 {
 		t.Errorf("one record: %d failed, %s", r.Failed, r.Failures[0])
 	}
-	r := p.Split(open(t, `{"records":[`+strings.Repeat(record+",", 9)+record+`]}`), harbour, "T", noon, nil)
-	if r.Failed != 10_000-maxWalk/1000 || len(r.Request.Drafts) != 10 || len(r.Request.Drafts[9].Ticket.Lines) != 1000 {
+	r := p.Split(parse(t, `{"records":[`+strings.Repeat(record+",", 9)+record+`]}`), harbour, "T", noon, nil)
+	if r.Failed != 10_000-maxLoopSteps/1000 || len(r.Request.Drafts) != 10 || len(r.Request.Drafts[9].Ticket.Lines) != 1000 {
 		t.Errorf("ten records: %d failed, %d drafts", r.Failed, len(r.Request.Drafts))
 	}
 }
@@ -129,7 +129,7 @@ func TestAMissingFieldIsFalseAndNeverAnError(t *testing.T) {
 			t.Errorf("%s: %v", when, err)
 			continue
 		}
-		r := p.Split(open(t, body), harbour, "T1", noon, nil)
+		r := p.Split(parse(t, body), harbour, "T1", noon, nil)
 		d := r.Request.Drafts
 		if len(d) != 1 || len(d[0].Ticket.Lines) != 1 || d[0].Ticket.Lines[0].Name != "Ale" {
 			t.Errorf("%s: the item did not come out: %+v", when, d)

@@ -14,7 +14,7 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// A splitter is one Split under way.
+// A splitter is the state of one call of Split.
 type splitter struct {
 	plan     *Plan
 	venue    Venue
@@ -23,22 +23,24 @@ type splitter struct {
 	base     ticket.Ticket
 	res      Result
 
-	machine  vm.VM
-	env      map[string]any // what rules see; nil until one asks
-	elements int            // of all lists in env
-	record   int
-	asked    []answer // by route
+	machine      vm.VM          // reused by all rules, which saves most of their allocations
+	env          map[string]any // what rules see of the record; nil until one needs it
+	listElements int            // of all lists in env
+	record       int            // index of the record
+	results      []ruleResult   // by route
 }
 
-// An answer is what is remembered of a rule while one record is split, but for the work.
-type answer struct {
-	known bool // and holds for every item, for the rule looks at none
-	yes   bool
-	err   *ruleError
-	work  int // elements of lists walked for this request, at most
+// A ruleResult is the last result of a rule. It is reset for each record, but for loopSteps.
+type ruleResult struct {
+	final     bool // it holds for every item of the record, because the rule does not read item
+	matched   bool
+	err       *ruleError
+	loopSteps int // upper bound of what its loops have cost in this request, see maxLoopSteps
 }
 
-func (p *Plan) split(req contract.PrintRequest, v Venue, device string, received time.Time, names Names, trace *Trace) Result {
+func (p *Plan) split(
+	req contract.PrintRequest, v Venue, device string, received time.Time, names Names, trace *Trace,
+) Result {
 	v.ID, _ = contract.CanonicalID(strings.TrimSpace(v.ID))
 	received = received.UTC()
 	if z, ok := names.(Zones); ok && v.Zone == "" {
@@ -60,15 +62,15 @@ func (p *Plan) split(req contract.PrintRequest, v Venue, device string, received
 		Body: req.Raw, Digest: Digest(req),
 	}
 	for i := range req.Records {
-		s.split(i, &req.Records[i])
+		s.splitRecord(i, &req.Records[i])
 	}
-	if len(s.res.Request.Drafts) == 0 { // no records: the contract refuses that, and still nothing is dropped
+	if len(s.res.Request.Drafts) == 0 { // no records: the contract refuses that, but a request must never make no ticket
 		t := s.base
 		t.Raw = string(req.Raw)
 		s.add(s.fallback, t)
 	}
 	if trace != nil {
-		trace.Never = s.never(req)
+		trace.Missing = s.missing(req)
 	}
 	return s.res
 }
@@ -77,15 +79,16 @@ func (s *splitter) add(station string, t ticket.Ticket) {
 	s.res.Request.Drafts = append(s.res.Request.Drafts, ticket.Draft{Station: station, Ticket: t})
 }
 
-// split plans one record.
-func (s *splitter) split(index int, rec *contract.Record) {
+// splitRecord plans one record.
+func (s *splitter) splitRecord(index int, rec *contract.Record) {
 	s.record, s.env = index, nil
-	for i := range s.asked {
-		s.asked[i] = answer{work: s.asked[i].work}
+	for i := range s.results {
+		s.results[i] = ruleResult{loopSteps: s.results[i].loopSteps}
 	}
 	var tr *RecordTrace
 	if s.res.Trace != nil {
-		s.res.Trace.Records = append(s.res.Trace.Records, RecordTrace{Path: fmt.Sprintf("records[%d]", index), ID: rec.ID})
+		s.res.Trace.Records = append(s.res.Trace.Records,
+			RecordTrace{Path: fmt.Sprintf("records[%d]", index), ID: rec.ID})
 		tr = &s.res.Trace.Records[index]
 	}
 	if rec.Unreadable != "" {
@@ -94,44 +97,47 @@ func (s *splitter) split(index int, rec *contract.Record) {
 		if tr != nil {
 			tr.Unreadable = true
 		}
-		s.res.Request.Drafts = append(s.res.Request.Drafts, ticket.Draft{Station: s.fallback, Ticket: t, Unreadable: true})
+		s.res.Request.Drafts = append(s.res.Request.Drafts,
+			ticket.Draft{Station: s.fallback, Ticket: t, Unreadable: true})
 		return
 	}
 	t := s.header(rec, tr)
-	if len(rec.Items) == 0 && empty(t) {
+	if len(rec.Items) == 0 && emptyHeader(t) {
 		t.Raw = asJSON(rec.Fields)
 	}
 	if !t.Void {
-		t.Notes = append(t.Notes, unread(rec.Fields, voidFlags[:], nil)...)
+		t.Notes = append(t.Notes, unreadableVoids(rec.Fields, voidFlags[:], nil)...)
 	}
 	if len(rec.Items) == 0 {
 		s.add(s.fallback, t)
 		return
 	}
-	f := flattener{fields: &s.plan.fields, trace: tr}
-	var drafts []stationLines
+	f := flattener{paths: &s.plan.paths, trace: tr}
+	var shares []stationShare
 	for _, i := range s.order(rec.Items) {
-		drafts = s.item(&f, rec, i, t, drafts)
+		shares = s.splitItem(&f, rec, i, t, shares)
 	}
-	for i := range drafts {
+	for i := range shares {
 		out := t
-		out.Lines = drafts[i].collect(f.lines)
-		s.add(drafts[i].station, out)
+		out.Lines = shares[i].lines(f.lines)
+		s.add(shares[i].station, out)
 	}
 }
 
-// item flattens one item and gives its lines to the stations that get it.
-func (s *splitter) item(f *flattener, rec *contract.Record, i int, t ticket.Ticket, drafts []stationLines) []stationLines {
+// splitItem flattens one item and adds its lines to the shares of its stations.
+func (s *splitter) splitItem(
+	f *flattener, rec *contract.Record, i int, t ticket.Ticket, shares []stationShare,
+) []stationShare {
 	at := ""
 	if f.trace != nil {
 		at = fmt.Sprintf("%s.items[%d]", f.trace.Path, i)
 	}
 	first := len(f.lines)
-	place := f.add(rec.Items[i], 0, t.Void, t.Refire, at)
+	index := f.addItem(rec.Items[i], 0, t.Void, t.Refire, at)
 	lines := span{first, len(f.lines)}
 	var it *ItemTrace
 	if f.trace != nil {
-		it = &f.trace.Items[place]
+		it = &f.trace.Items[index]
 	}
 	stations := s.stations(rec, i, it)
 	routed := len(stations) > 0
@@ -142,42 +148,44 @@ func (s *splitter) item(f *flattener, rec *contract.Record, i int, t ticket.Tick
 		it.Stations, it.NoRoute = stations, !routed
 	}
 	for _, name := range stations {
-		drafts = give(drafts, name, lines, routed)
+		shares = addShare(shares, name, lines, routed)
 	}
-	return drafts
+	return shares
 }
 
-// stationLines is what one station gets of a record.
-type stationLines struct {
+// A stationShare is what one station gets of a record.
+type stationShare struct {
 	station          string
 	routed, unrouted []span
 }
 
-// A span is the lines of one item and all below it.
+// A span is the lines of one item and of everything nested below it: from ≤ index < to.
 type span struct{ from, to int }
 
-func give(drafts []stationLines, station string, lines span, routed bool) []stationLines {
-	i := slices.IndexFunc(drafts, func(d stationLines) bool { return d.station == station })
+// addShare adds lines to the share of a station.
+func addShare(shares []stationShare, station string, lines span, routed bool) []stationShare {
+	i := slices.IndexFunc(shares, func(s stationShare) bool { return s.station == station })
 	if i < 0 {
-		i = len(drafts)
-		drafts = append(drafts, stationLines{station: station})
+		i = len(shares)
+		shares = append(shares, stationShare{station: station})
 	}
-	d := &drafts[i]
+	share := &shares[i]
 	if routed {
-		d.routed = append(d.routed, lines)
+		share.routed = append(share.routed, lines)
 	} else {
-		d.unrouted = append(d.unrouted, lines)
+		share.unrouted = append(share.unrouted, lines)
 	}
-	return drafts
+	return shares
 }
 
-// collect copies the lines of a station's items, those that no rule wanted last and marked.
-func (d *stationLines) collect(all []ticket.Line) []ticket.Line {
+// lines copies the station's lines from all those of the record. Items that no route took come last
+// and are marked, so that they cannot be mistaken for what this station usually makes.
+func (share *stationShare) lines(all []ticket.Line) []ticket.Line {
 	var out []ticket.Line
-	for _, s := range d.routed {
+	for _, s := range share.routed {
 		out = append(out, all[s.from:s.to]...)
 	}
-	for _, s := range d.unrouted {
+	for _, s := range share.unrouted {
 		for _, l := range all[s.from:s.to] {
 			l.NoRoute = true
 			out = append(out, l)
@@ -186,14 +194,14 @@ func (d *stationLines) collect(all []ticket.Line) []ticket.Line {
 	return out
 }
 
-// order is the items' order on the ticket: by sort key, and what is equal as received. An
-// item without a key belongs with the item before it and stays behind it; before the
-// first key, items without one stay in front.
+// order is the order of the items on the ticket: by sort key; items with equal keys stay as received.
+// An item without a key stays behind the item it followed, because it often belongs to it. Items
+// before the first key stay in front.
 func (s *splitter) order(items []map[string]any) []int {
 	order, keys := make([]int, len(items)), make([]float64, len(items))
 	last := math.Inf(-1)
 	for i := range items {
-		if n, ok := (reader{fields: &s.plan.fields, obj: items[i]}).number(fieldSort); ok {
+		if n, ok := (reader{paths: &s.plan.paths, obj: items[i]}).number(fieldSort); ok {
 			last = n.float()
 		}
 		order[i], keys[i] = i, last
@@ -202,25 +210,25 @@ func (s *splitter) order(items []map[string]any) []int {
 	return order
 }
 
-// stations asks the routes who gets an item. Empty: nobody wants it.
+// stations returns the stations that the routes choose for an item, none if no route takes it.
 func (s *splitter) stations(rec *contract.Record, item int, it *ItemTrace) (out []string) {
 	done := false
 	for i := range s.plan.routes {
 		r := &s.plan.routes[i]
-		outcome, msg := NotAsked, ""
+		outcome, msg := NotReached, ""
 		switch {
 		case done:
 		case !r.serves(s.venue):
 			outcome = OtherVenue
 		default:
-			outcome, msg = s.ask(i, r, rec, item)
+			outcome, msg = s.match(i, r, rec, item)
 		}
 		if it != nil {
 			it.Routes = append(it.Routes, RouteTrace{Route: r.path, Outcome: outcome, Error: msg})
 		} else if done {
 			break
 		}
-		if outcome != Took {
+		if outcome != Matched {
 			continue
 		}
 		for _, name := range r.to {
@@ -228,45 +236,49 @@ func (s *splitter) stations(rec *contract.Record, item int, it *ItemTrace) (out 
 				out = append(out, name)
 			}
 		}
-		done = !r.forward
+		done = !r.continues
 	}
 	return out
 }
 
+// serves says whether the route is for that venue.
 func (r *route) serves(v Venue) bool {
 	return r.venue == "" || r.venue == v.ID || v.Name != "" && strings.EqualFold(r.venue, v.Name)
 }
 
-// ask puts one item to one route.
-func (s *splitter) ask(i int, r *route, rec *contract.Record, item int) (Outcome, string) {
+// match says whether one route takes one item. A rule that fails does not: the item then goes on to
+// the next route, and in the end to the fallback.
+func (s *splitter) match(i int, r *route, rec *contract.Record, item int) (Outcome, string) {
 	if r.rule == nil {
-		return Took, ""
+		return Matched, ""
 	}
-	if s.asked == nil {
-		s.asked = make([]answer, len(s.plan.routes))
+	if s.results == nil {
+		s.results = make([]ruleResult, len(s.plan.routes))
 	}
-	a := &s.asked[i]
-	if !a.known {
-		a.known = !r.rule.perItem
-		s.show(rec, item)
-		if a.work += s.elements; r.rule.walks && r.rule.perItem && a.work > maxWalk {
-			a.yes, a.err = false, &ruleError{"1:1", wrongSize}
+	result := &s.results[i]
+	if !result.final {
+		result.final = !r.rule.perItem
+		s.setEnv(rec, item)
+		result.loopSteps += s.listElements
+		if r.rule.loops && r.rule.perItem && result.loopSteps > maxLoopSteps {
+			result.matched, result.err = false, &ruleError{"1:1", wrongSize}
 		} else {
-			a.yes, a.err = r.rule.ask(&s.machine, s.env)
+			result.matched, result.err = r.rule.eval(&s.machine, s.env)
 		}
 	}
 	switch {
-	case a.err != nil:
+	case result.err != nil:
 		s.res.Failed++
 		if len(s.res.Failures) < maxFailures {
-			s.res.Failures = append(s.res.Failures, fmt.Sprintf("%s.when: records[%d].items[%d]: %s", r.path, s.record, item, a.err.loggable()))
+			s.res.Failures = append(s.res.Failures, fmt.Sprintf("%s.when: records[%d].items[%d]: %s",
+				r.path, s.record, item, result.err.loggable()))
 		}
 		if s.res.Trace == nil {
-			return Failed, ""
+			return Failed, "" // without a trace the message goes only into logs, which must not quote the order
 		}
-		return Failed, a.err.Error()
-	case a.yes:
-		return Took, ""
+		return Failed, result.err.Error()
+	case result.matched:
+		return Matched, ""
 	}
 	return NoMatch, ""
 }

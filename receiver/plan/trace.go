@@ -8,19 +8,19 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// A Trace says why a plan is as it is.
+// A Trace explains a plan.
 type Trace struct {
 	Records []RecordTrace
-	// Never lists what the rules for this venue look at and nothing in this body has. A
-	// misspelt field is false for ever.
-	Never []Reference
+	// Missing lists the fields that the rules for this venue read and that nothing in this body has.
+	// A misspelt field raises no error, its rule just never matches; here it is found.
+	Missing []Reference
 }
 
 // A RecordTrace is about one record.
 type RecordTrace struct {
 	Path string // records[0]
 	ID   string
-	// Unreadable: a key is there twice. It has no fields or items then.
+	// Unreadable: an object in it has a key twice. It has no fields or items then.
 	Unreadable bool
 	Fields     []Found     // in the order of the ticket's header
 	Items      []ItemTrace // in the order of the ticket's lines, children after their parent
@@ -31,13 +31,13 @@ type ItemTrace struct {
 	Path   string      // records[0].items[2].childItems[0]
 	Line   ticket.Line // as it will print, but for NoRoute
 	Fields []Found
-	// Of items that are nobody's children, for the children follow:
+	// Set only for items at depth 0, because their children go where they go:
 	Routes   []RouteTrace
-	Stations []string // who gets it
+	Stations []string // that get it
 	NoRoute  bool     // no route took it, so the fallback gets it
 }
 
-// Found says which path supplied a field.
+// Found says at which path a field was found.
 type Found struct{ Field, Path, Value string }
 
 // RouteTrace says what a route did with an item.
@@ -51,28 +51,28 @@ type RouteTrace struct {
 type Outcome string
 
 const (
-	Took       Outcome = "took it"
+	Matched    Outcome = "matched"
 	NoMatch    Outcome = "no match"
 	Failed     Outcome = "failed"
 	OtherVenue Outcome = "for another venue"
-	NotAsked   Outcome = "not asked"
+	NotReached Outcome = "not reached" // an earlier route took the item
 )
 
-// A Reference is a field that a rule looks at.
+// A Reference is a field that a rule reads.
 type Reference struct {
 	Route string // routes[2]
 	Field string // item.courseName
 }
 
-// never finds the fields that rules look at and no record or item has.
-func (s *splitter) never(req contract.PrintRequest) (out []Reference) {
+// missing finds the fields that rules read and no record or item has.
+func (s *splitter) missing(req contract.PrintRequest) (out []Reference) {
 	for i := range s.plan.routes {
 		r := &s.plan.routes[i]
 		if r.rule == nil || !r.serves(s.venue) {
 			continue
 		}
 		for _, ref := range r.rule.refs {
-			if !has(req, strings.Split(ref, ".")) {
+			if !anyHas(req, strings.Split(ref, ".")) {
 				out = append(out, Reference{Route: r.path, Field: ref})
 			}
 		}
@@ -80,17 +80,18 @@ func (s *splitter) never(req contract.PrintRequest) (out []Reference) {
 	return out
 }
 
-func has(req contract.PrintRequest, ref []string) bool {
+// anyHas says whether any record, or any item at depth 0, has the field. Rules see no other items.
+func anyHas(req contract.PrintRequest, ref []string) bool {
 	for i := range req.Records {
 		rec := &req.Records[i]
 		if ref[0] == "record" {
-			if holds(rec.Fields, ref[1:]) {
+			if hasPath(rec.Fields, ref[1:]) {
 				return true
 			}
 			continue
 		}
 		for _, item := range rec.Items {
-			if holds(item, ref[1:]) {
+			if hasPath(item, ref[1:]) {
 				return true
 			}
 		}
@@ -98,25 +99,25 @@ func has(req contract.PrintRequest, ref []string) bool {
 	return false
 }
 
-// holds says whether there is anything at the path, null included.
-func holds(obj map[string]any, keys []string) bool {
+// hasPath says whether there is anything at the path, null included.
+func hasPath(obj map[string]any, keys []string) bool {
 	v, ok := obj[keys[0]]
 	if !ok || len(keys) == 1 {
 		return ok
 	}
 	sub, ok := v.(map[string]any)
-	return ok && holds(sub, keys[1:])
+	return ok && hasPath(sub, keys[1:])
 }
 
-// String is the trace as text for a terminal: nothing the service sent can do more there
-// than be read.
+// String is the trace as text for a terminal. What the service sent is quoted, so that it cannot
+// hold terminal control sequences.
 func (t *Trace) String() string {
 	var b strings.Builder
 	for i := range t.Records {
 		t.Records[i].write(&b)
 	}
-	for _, n := range t.Never {
-		fmt.Fprintf(&b, "%s.when looks at %s, which nothing in this body has\n", n.Route, n.Field)
+	for _, n := range t.Missing {
+		fmt.Fprintf(&b, "%s.when reads %s, which nothing in this body has\n", n.Route, n.Field)
 	}
 	return b.String()
 }
@@ -130,7 +131,7 @@ func (r *RecordTrace) write(b *strings.Builder) {
 	writeFound(b, r.Fields)
 	switch {
 	case r.Unreadable:
-		b.WriteString("  a key is there twice: printed as JSON at the fallback, headed UNREADABLE\n")
+		b.WriteString("  a key occurs twice: printed as JSON at the fallback, under the heading UNREADABLE\n")
 	case len(r.Items) == 0:
 		b.WriteString("  no items: one ticket at the fallback\n")
 	}

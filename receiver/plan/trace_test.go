@@ -15,40 +15,40 @@ const burger = `{"records":[{"id":"r","checkNumber":18,"checkName":"B10","checkO
 	{"displayName":"Cola\u001b[31m","quantity":1,"isVoid":true,"categoryPriority":1,"childItems":[{"name":"no ice"}]},
 	{"sku":7}]}],"status":"SUCCESS","count":1}`
 
-func TestATraceSaysWhereEverythingCameFrom(t *testing.T) {
+func TestATraceSaysWhereEachFieldWasFoundAndWhatEachRouteDid(t *testing.T) {
 	p := compile(t, Config{Routes: []Route{
 		{Venue: "elsewhere", When: `item.nowhere == 1`, To: []string{"x"}},
 		{When: `item.corseName == "Drinks" or record.check.number == 1 or item.sku.a == 2`, To: []string{"bar"}},
 		{When: `item.quantity + "x" == "y"`, To: []string{"bar"}},
 		{When: `item.courseName == "Entrees" and record.checkNumber == 18`, To: []string{"grill"}},
 	}})
-	r := p.SplitTraced(open(t, burger), harbour, "T1", noon, nil)
+	r := p.SplitTraced(parse(t, burger), harbour, "T1", noon, nil)
 	got := r.Trace.String()
 	for _, want := range []string{
 		"records[0] \"r\"\n  number      \"18\" from checkNumber\n  table       \"B10\" from checkName\n  server      \"Sarah M\" from checkOwner\n",
 		"records[0].items[3] 1 × \"Cola\\x1b[31m\" VOID NO ROUTE → fallback\n",
 		"  name        \"Cola\\x1b[31m\" from displayName\n  void        \"true\" from isVoid\n  sort        \"1\" from categoryPriority\n",
-		"  routes[0] for another venue\n  routes[1] no match\n  routes[2] failed: \"invalid operation: float64 + string (1:15)\"\n  routes[3] took it\n",
+		"  routes[0] for another venue\n  routes[1] no match\n  routes[2] failed: \"invalid operation: float64 + string (1:15)\"\n  routes[3] matched\n",
 		"records[0].items[0].childItems[0].childItems[0] 1 × \"Ranch\"\n",
 		"records[0].items[4] 1 × \"{\\\"sku\\\":7}\" NO NAME NO ROUTE → fallback\n",
-		"routes[1].when looks at item.corseName, which nothing in this body has\nroutes[1].when looks at item.sku.a, which nothing in this body has\nroutes[1].when looks at record.check.number, which nothing in this body has\n",
+		"routes[1].when reads item.corseName, which nothing in this body has\nroutes[1].when reads item.sku.a, which nothing in this body has\nroutes[1].when reads record.check.number, which nothing in this body has\n",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the trace lacks\n%s", want)
 		}
 	}
-	if t.Failed() || strings.Count(got, "looks at") != 3 {
+	if t.Failed() || strings.Count(got, ".when reads") != 3 {
 		t.Logf("\n%s", got)
 		t.Fail()
 	}
-	if d := cmp.Diff(p.Split(open(t, burger), harbour, "T1", noon, nil).Request, r.Request); d != "" {
+	if d := cmp.Diff(p.Split(parse(t, burger), harbour, "T1", noon, nil).Request, r.Request); d != "" {
 		t.Errorf("a trace changes the plan:\n%s", d)
 	}
 }
 
-func TestARuleThatLooksAtNoItemIsAskedOnceARecord(t *testing.T) {
+func TestARuleThatDoesNotReadItemIsEvaluatedOnceForEachRecord(t *testing.T) {
 	p := compile(t, Config{Routes: []Route{{When: `any(record.items, .name + 1 == 2)`, To: []string{"bar"}}, {When: `record.a == 1`, To: []string{"grill"}}}})
-	r := p.Split(open(t, `{"records":[{"id":"r","items":[{"name":"a"},{"name":"b"}]},{"a":1,"items":[{"name":"c"}]}]}`), harbour, "T", noon, nil)
+	r := p.Split(parse(t, `{"records":[{"id":"r","items":[{"name":"a"},{"name":"b"}]},{"a":1,"items":[{"name":"c"}]}]}`), harbour, "T", noon, nil)
 	if got := lines(r); got != "fallback: 1a? 1b? | grill: 1c" {
 		t.Error(got)
 	}
@@ -58,18 +58,18 @@ func TestARuleThatLooksAtNoItemIsAskedOnceARecord(t *testing.T) {
 	}
 }
 
-func TestFailuresAreCountedButNotListedWithoutEnd(t *testing.T) {
+func TestAllFailuresAreCountedAndTheFirstAreListed(t *testing.T) {
 	p := compile(t, Config{Routes: []Route{{When: `item.name > 1`, To: []string{"bar"}}}})
 	items := strings.Repeat(`{"name":"a"},`, 999) + `{"name":"b"}`
-	r := p.Split(open(t, `{"records":[{"id":"r","items":[`+items+`]}]}`), harbour, "T", noon, nil)
+	r := p.Split(parse(t, `{"records":[{"id":"r","items":[`+items+`]}]}`), harbour, "T", noon, nil)
 	if r.Failed != 1000 || len(r.Failures) != maxFailures || len(r.Request.Drafts[0].Ticket.Lines) != 1000 {
 		t.Errorf("%d failed, %d listed", r.Failed, len(r.Failures))
 	}
 }
 
-func TestAPlanMayBeUsedByManyAtOnce(t *testing.T) {
+func TestAPlanIsSafeForConcurrentUse(t *testing.T) {
 	p := compile(t, Config{Routes: []Route{{When: `item.courseName == "Drinks"`, To: []string{"bar"}}, {When: `any(record.items, .quantity > 1)`, To: []string{"grill"}}}})
-	req := open(t, burger)
+	req := parse(t, burger)
 	want := lines(p.Split(req, harbour, "T1", noon, nil))
 	var wg sync.WaitGroup
 	for range 8 {
@@ -85,7 +85,7 @@ func TestAPlanMayBeUsedByManyAtOnce(t *testing.T) {
 }
 
 func BenchmarkSplit(b *testing.B) {
-	req := open(b, burger)
+	req := parse(b, burger)
 	for name, c := range map[string]Config{
 		"NoRules":  {Routes: []Route{{To: []string{"grill"}}}},
 		"TwoRules": {Routes: []Route{{When: `record.printerDeviceId == "BAR-1" || item.courseName == "Drinks"`, To: []string{"bar"}}, {When: `item.price > 5 ?? false`, To: []string{"x"}}, {To: []string{"grill"}}}},

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestANoteOfAnotherShapeIsQuoted(t *testing.T) {
+func TestANoteOfAnotherTypeIsQuoted(t *testing.T) {
 	for in, want := range map[string]string{
 		`[{"text":"no nuts"}]`: "no nuts",
 		`{"text":" no nuts "}`: "no nuts",
@@ -22,12 +22,12 @@ func TestANoteOfAnotherShapeIsQuoted(t *testing.T) {
 		`[7,"x",["y"],{"message":"z"},false,null,{},[],"",7]`: `7/x/["y"]/z`,
 		`{}`: "", `[]`: "", `null`: "", `false`: "", `""`: "", `" "`: "", `[[],{"text":""},[null]]`: "",
 	} {
-		for _, p := range Fields()[fieldNote].Paths {
+		for _, p := range fields[fieldNote].paths {
 			if got := strings.Join(only(t, Config{}, "", `"name":"Pie","`+p+`":`+in).Lines[0].Notes, "/"); got != want {
 				t.Errorf("%s %s of an item: %q, want %q", p, in, got, want)
 			}
 		}
-		for _, p := range Fields()[fieldRecordNote].Paths {
+		for _, p := range fields[fieldRecordNote].paths {
 			if got := strings.Join(only(t, Config{}, `"`+p+`":`+in, `"name":"Pie"`).Notes, "/"); got != want {
 				t.Errorf("%s %s of a record: %q, want %q", p, in, got, want)
 			}
@@ -39,7 +39,7 @@ func TestANoteOfAnotherShapeIsQuoted(t *testing.T) {
 	}
 }
 
-func TestAVoidThatCannotBeReadIsNotSilentlyAnOrder(t *testing.T) {
+func TestAVoidThatCannotBeReadIsPrintedAsANote(t *testing.T) {
 	for in, want := range map[string]string{
 		`"isVoid":{"value":true}`: `isVoid: {"value":true}`,
 		`"void":["x"]`:            `void: ["x"]`,
@@ -76,17 +76,17 @@ func TestARecordWithARepeatedKeyPrintsAsItCameAtTheFallback(t *testing.T) {
 	const odd = `{"id":"r","number":1,"items":[{"name":"Pie","name":"Ale"}]}`
 	c := Config{Fallback: "pass", Routes: []Route{{To: []string{"grill"}}}}
 	p := compile(t, c)
-	r := p.SplitTraced(open(t, `{"records":[`+odd+`,{"id":"s","items":[{"name":"Soup"}]}]}`), harbour, "T1", noon, nil)
+	r := p.SplitTraced(parse(t, `{"records":[`+odd+`,{"id":"s","items":[{"name":"Soup"}]}]}`), harbour, "T1", noon, nil)
 	d := r.Request.Drafts
 	if len(d) != 2 || !d[0].Unreadable || d[1].Unreadable || d[0].Station != "pass" || d[0].Ticket.Raw != odd || d[0].Ticket.Lines != nil || d[0].Ticket.Record != "r" || d[1].Station != "grill" {
 		t.Errorf("%+v", d)
 	}
-	if s := r.Trace.String(); !strings.Contains(s, "headed UNREADABLE") {
+	if s := r.Trace.String(); !strings.Contains(s, "under the heading UNREADABLE") {
 		t.Error(s)
 	}
 }
 
-func TestTheDigestIsOfAllValuesOfARepeatedKey(t *testing.T) {
+func TestTheDigestCoversAllValuesOfARepeatedKey(t *testing.T) {
 	const first = `{"records":[{"id":"r","retryCount":0,"items":[{"name":"Pie","name":"Ale"}]}]}`
 	for body, same := range map[string]bool{
 		first: true,
@@ -95,7 +95,7 @@ func TestTheDigestIsOfAllValuesOfARepeatedKey(t *testing.T) {
 		strings.Replace(first, `"name":"Pie",`, ``, 1):                       false,
 		strings.Replace(first, `"Pie","name":"Ale"`, `["Pie","Ale"]`, 1):     false,
 	} {
-		if got := Digest(open(t, body)) == Digest(open(t, first)); got != same {
+		if got := Digest(parse(t, body)) == Digest(parse(t, first)); got != same {
 			t.Errorf("same digest: %v, want %v: %s", got, same, body)
 		}
 	}
