@@ -22,7 +22,7 @@ type checker struct {
 	stations    map[string]string // where each station's name stands, by the name in lower case
 }
 
-func (k *checker) all() {
+func (k *checker) checkAll() {
 	k.receiver()
 	k.secrets()
 	k.tls()
@@ -44,7 +44,7 @@ func (k *checker) all() {
 
 func (k *checker) receiver() {
 	r := &k.c.Receiver
-	k.refuse("receiver.listen", r.refuses(r.Listen))
+	k.addIf("receiver.listen", r.listenProblem(r.Listen))
 	// The value may hold a secret: it is not repeated.
 	switch {
 	case !strings.HasPrefix(r.Path, "/"):
@@ -67,9 +67,9 @@ func (k *checker) receiver() {
 	if r.MaxBody < 4<<10 || r.MaxBody > 64<<20 {
 		k.add("receiver.max_body", "%v is not between 4KiB and 64MiB", r.MaxBody)
 	}
-	k.count("receiver.max_connections", r.MaxConnections, 1, 10_000)
+	k.checkCount("receiver.max_connections", r.MaxConnections, 1, 10_000)
 	k.oneOf("receiver.schema", r.Schema, "lenient", "strict")
-	k.span("receiver.respond_within", r.RespondWithin, 500*time.Millisecond, 4800*time.Millisecond, "; the service gives up after 5s")
+	k.checkDuration("receiver.respond_within", r.RespondWithin, 500*time.Millisecond, 4800*time.Millisecond, "; the service gives up after 5s")
 }
 
 func (k *checker) header(path, name string) {
@@ -86,7 +86,7 @@ func (k *checker) secrets() {
 	r := &k.c.Receiver
 	if r.SecretFile == "" {
 		last := r.Path[strings.LastIndexByte(r.Path, '/')+1:]
-		if weak(last) == "" && strings.ContainsAny(last, "0123456789") {
+		if secretProblem(last) == "" && strings.ContainsAny(last, "0123456789") {
 			k.warn("receiver.path", "seems to hold a secret, and everybody who may read this file can read it; move it to receiver.secret_file")
 		}
 		return
@@ -98,7 +98,7 @@ func (k *checker) secrets() {
 		return
 	}
 	r.Secrets = s
-	k.exposed("receiver.secret_file", r.SecretFile)
+	k.warnReadable("receiver.secret_file", r.SecretFile)
 }
 
 func (k *checker) tls() {
@@ -131,7 +131,7 @@ func (k *checker) keyPair(at string, certFile, keyFile *string, needed bool) boo
 		if _, err := tls.X509KeyPair(cert, pk); err != nil {
 			k.add(at+".cert_file", "%s and %s are no pair: %v", *certFile, *keyFile, err)
 		}
-		k.exposed(at+".key_file", *keyFile)
+		k.warnReadable(at+".key_file", *keyFile)
 	}
 	return true
 }
@@ -171,9 +171,9 @@ func (k *checker) fonts() {
 func (k *checker) storage() {
 	s := &k.c.Storage
 	s.Path = k.file("storage.path", s.Path)
-	k.span("storage.dedup_retention", s.DedupRetention, time.Hour, 8760*time.Hour, "")
-	k.span("storage.history_retention", s.HistoryRetention, time.Hour, 8760*time.Hour, "")
-	k.count("storage.max_backlog", s.MaxBacklog, 1, 10_000_000)
+	k.checkDuration("storage.dedup_retention", s.DedupRetention, time.Hour, 8760*time.Hour, "")
+	k.checkDuration("storage.history_retention", s.HistoryRetention, time.Hour, 8760*time.Hour, "")
+	k.checkCount("storage.max_backlog", s.MaxBacklog, 1, 10_000_000)
 	a := &k.c.Admin
 	a.Socket = k.file("admin.socket", a.Socket)
 	if len(a.Socket) > 107 {
@@ -208,8 +208,8 @@ func absolute(dir, name string) string {
 	return filepath.Join(dir, name)
 }
 
-// exposed warns of a secret that every user of the machine can read.
-func (k *checker) exposed(path, name string) {
+// warnReadable warns of a secret that every user of the machine can read.
+func (k *checker) warnReadable(path, name string) {
 	st, err := os.Stat(name)
 	if err != nil {
 		return
@@ -220,13 +220,13 @@ func (k *checker) exposed(path, name string) {
 }
 
 // refuse notes why the value at path will not do, if there is a reason.
-func (k *checker) refuse(path, why string) {
+func (k *checker) addIf(path, why string) {
 	if why != "" {
 		k.add(path, "%s", why)
 	}
 }
 
-func (k *checker) span(path string, d, least, most time.Duration, why string) {
+func (k *checker) checkDuration(path string, d, least, most time.Duration, why string) {
 	switch {
 	case d < least:
 		k.add(path, "%s is less than %s%s", short(d), short(least), why)
@@ -235,7 +235,7 @@ func (k *checker) span(path string, d, least, most time.Duration, why string) {
 	}
 }
 
-func (k *checker) count(path string, n, least, most int) {
+func (k *checker) checkCount(path string, n, least, most int) {
 	if n < least || n > most {
 		k.add(path, "%d is not between %d and %d", n, least, most)
 	}

@@ -10,7 +10,7 @@ import (
 
 // stationName checks the name of a station of whatever kind.
 func (k *checker) stationName(at, name string) {
-	if msg := badName(name); msg != "" {
+	if msg := nameProblem(name); msg != "" {
 		k.add(at+".name", "%s", msg)
 		return
 	}
@@ -27,36 +27,36 @@ func (k *checker) screens() {
 		at := fmt.Sprintf("screens[%d]", i)
 		k.stationName(at, s.Name)
 		if s.Title != "" {
-			k.refuse(at+".title", badName(s.Title))
+			k.addIf(at+".title", nameProblem(s.Title))
 		}
 		k.oneOf(at+".mode", s.Mode, modePrep, modeExpo)
-		k.span(at+".warn_after", s.WarnAfter, 10*time.Second, 24*time.Hour, "")
-		k.span(at+".late_after", s.LateAfter, 10*time.Second, 24*time.Hour, "")
-		if s.LateAfter <= s.WarnAfter && !k.bad(at+".warn_after") && !k.bad(at+".late_after") {
+		k.checkDuration(at+".warn_after", s.WarnAfter, 10*time.Second, 24*time.Hour, "")
+		k.checkDuration(at+".late_after", s.LateAfter, 10*time.Second, 24*time.Hour, "")
+		if s.LateAfter <= s.WarnAfter && !k.hasProblem(at+".warn_after") && !k.hasProblem(at+".late_after") {
 			k.add(at+".late_after", "%s is not more than warn_after, %s", short(s.LateAfter), short(s.WarnAfter))
 		}
-		k.span(at+".hold_for", s.HoldFor, 5*time.Second, 24*time.Hour, "")
-		k.span(at+".expire_after", s.ExpireAfter, time.Minute, 720*time.Hour, "")
+		k.checkDuration(at+".hold_for", s.HoldFor, 5*time.Second, 24*time.Hour, "")
+		k.checkDuration(at+".expire_after", s.ExpireAfter, time.Minute, 720*time.Hour, "")
 		if s.Expo() {
-			k.pass(at, s)
+			k.expoScreen(at, s)
 		} else {
-			k.prep(at, s)
+			k.prepScreen(at, s)
 		}
 	}
 }
 
-func (k *checker) prep(at string, s *Screen) {
+func (k *checker) prepScreen(at string, s *Screen) {
 	if len(s.Of) > 0 {
 		k.add(at+".of", "is for a screen of mode expo")
 	}
 	k.backup(at, s.Name, s.Backup)
-	if b, _ := k.c.BackupOf(s.Name); b == "" && !k.badBelow(at) && !k.bad("fallback") {
+	if b, _ := k.c.BackupOf(s.Name); b == "" && !k.hasProblemBelow(at) && !k.hasProblem("fallback") {
 		k.warn(at+".backup", "is nobody: while no page of it is open, tickets for %s come out nowhere", s.Name)
 	}
 }
 
 // pass checks what only a screen of the pass has, and warns of what means nothing there.
-func (k *checker) pass(at string, s *Screen) {
+func (k *checker) expoScreen(at string, s *Screen) {
 	if len(s.Of) == 0 {
 		k.add(at+".of", "is missing; name the screens whose orders the pass sees")
 	}
@@ -73,7 +73,7 @@ func (k *checker) pass(at string, s *Screen) {
 		case i < 0 && slices.Contains(k.c.Stations(), name):
 			k.add(here, "%s is no screen; the pass sees screens only", quote(name))
 		case i < 0:
-			k.add(here, "%s", noSuch("screen", name, k.screensOfTheirOwn()))
+			k.add(here, "%s", notFound("screen", name, k.screensOfTheirOwn()))
 		}
 	}
 	usual := DefaultScreen()
@@ -117,12 +117,12 @@ func (k *checker) kds() {
 				continue
 			}
 			if k.read(at+"."+f.key, *f.name) != nil && f.secret {
-				k.exposed(at+"."+f.key, *f.name)
+				k.warnReadable(at+"."+f.key, *f.name)
 			}
 		}
-		k.span(at+".timeout", d.Timeout, time.Second, time.Minute, "")
-		k.span(at+".expire_after", d.ExpireAfter, time.Minute, 720*time.Hour, "")
-		k.span(at+".hold_for", d.HoldFor, 10*time.Second, 24*time.Hour, "")
+		k.checkDuration(at+".timeout", d.Timeout, time.Second, time.Minute, "")
+		k.checkDuration(at+".expire_after", d.ExpireAfter, time.Minute, 720*time.Hour, "")
+		k.checkDuration(at+".hold_for", d.HoldFor, 10*time.Second, 24*time.Hour, "")
 		if d.Backup == "" && d.HoldFor != DefaultKDS().HoldFor {
 			k.warn(at+".hold_for", "has no effect without a backup")
 		}
@@ -133,7 +133,7 @@ func (k *checker) kds() {
 // display checks where the pages are served.
 func (k *checker) display() {
 	d := &k.c.Display
-	if msg := refuses(d.Listen, d.Insecure || d.TLS.Enabled(), "set display.tls, or display.insecure: true"); msg != "" {
+	if msg := listenProblem(d.Listen, d.Insecure || d.TLS.Enabled(), "set display.tls, or display.insecure: true"); msg != "" {
 		k.add("display.listen", "%s", msg)
 	} else if len(k.c.Screens) > 0 {
 		for _, other := range []struct{ key, listen string }{{"receiver.listen", k.c.Receiver.Listen}, {"metrics.listen", k.c.Metrics.Listen}} {

@@ -18,7 +18,7 @@ func (k *checker) printers() {
 		if p.Address == "" {
 			k.add(at+".address", "is missing; write it as tcp://192.168.1.50:9100 or usb://")
 		}
-		if badName(p.Profile) != "" {
+		if nameProblem(p.Profile) != "" {
 			k.add(at+".profile", "%s is not a profile; leave it out for generic-80mm", quote(p.Profile))
 		}
 		// Zero said is a mistake; zero not said is the profile's.
@@ -27,9 +27,9 @@ func (k *checker) printers() {
 		}
 		k.device(at, p)
 		k.ticketsOf(at, p)
-		k.span(at+".expire_after", p.ExpireAfter, time.Minute, 720*time.Hour, "")
+		k.checkDuration(at+".expire_after", p.ExpireAfter, time.Minute, 720*time.Hour, "")
 		k.oneOf(at+".on_doubt", p.OnDoubt, "reprint", "hold")
-		k.span(at+".hold_for", p.HoldFor, 10*time.Second, 24*time.Hour, "")
+		k.checkDuration(at+".hold_for", p.HoldFor, 10*time.Second, 24*time.Hour, "")
 		if p.Backup == "" && p.HoldFor != DefaultPrinter().HoldFor {
 			k.warn(at+".hold_for", "has no effect without a backup")
 		}
@@ -42,21 +42,21 @@ func (k *checker) device(at string, p *Printer) {
 	if said := k.lines[at+".confirm"] != 0; said || p.Confirm != "" {
 		k.oneOf(at+".confirm", p.Confirm, "auto", "process_id", "status", "none")
 	}
-	k.span(at+".connect_timeout", p.ConnectTimeout, time.Second, time.Minute, "")
-	k.span(at+".linger", p.Linger, 0, 30*time.Second, "; tills that print there too wait that long")
+	k.checkDuration(at+".connect_timeout", p.ConnectTimeout, time.Second, time.Minute, "")
+	k.checkDuration(at+".linger", p.Linger, 0, 30*time.Second, "; tills that print there too wait that long")
 	if p.PollEvery != 0 {
-		k.span(at+".poll_every", p.PollEvery, 10*time.Second, 24*time.Hour, "; 0s is never")
+		k.checkDuration(at+".poll_every", p.PollEvery, 10*time.Second, 24*time.Hour, "; 0s is never")
 	}
-	k.span(at+".wait_for_person", p.WaitForPerson, time.Second, 24*time.Hour, "")
+	k.checkDuration(at+".wait_for_person", p.WaitForPerson, time.Second, 24*time.Hour, "")
 }
 
 // ticketsOf checks how its tickets look and sound.
 func (k *checker) ticketsOf(at string, p *Printer) {
-	k.count(at+".copies", p.Copies, 1, 9)
-	k.count(at+".buzzer.times", p.Buzzer.Times, 0, 9)
-	k.count(at+".buzzer.void_times", p.Buzzer.VoidTimes, 0, 9)
+	k.checkCount(at+".copies", p.Copies, 1, 9)
+	k.checkCount(at+".buzzer.times", p.Buzzer.Times, 0, 9)
+	k.checkCount(at+".buzzer.void_times", p.Buzzer.VoidTimes, 0, 9)
 	l, at := &p.Layout, at+".layout"
-	k.count(at+".blank_lines", l.BlankLines, 0, 5)
+	k.checkCount(at+".blank_lines", l.BlankLines, 0, 5)
 	if len(l.Header) == 0 {
 		k.add(at+".header", "has no fields; leave it out to keep all")
 	}
@@ -84,7 +84,7 @@ const maxTemplate = 64 << 10
 
 // backup follows who stands in for a station: it must exist, and not come back to it.
 func (k *checker) backup(at, name, backup string) {
-	if backup == "" || !k.knowStations() {
+	if backup == "" || !k.stationNamesKnown() {
 		return
 	}
 	if backup == name {
@@ -95,7 +95,7 @@ func (k *checker) backup(at, name, backup string) {
 		return
 	}
 	chain := []string{name}
-	for next := backup; next != ""; next = k.c.named(next).backup {
+	for next := backup; next != ""; next = k.c.stationNamed(next).backup {
 		if slices.Contains(chain, next) {
 			if next == name {
 				k.add(at+".backup", "goes round in a circle: %s → %s", strings.Join(chain, " → "), next)

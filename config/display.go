@@ -154,13 +154,13 @@ func (c *Config) Stations() []string {
 // BackupOf is who stands in for a station, and how long that must have got nothing out; "" is
 // nobody. It knows the default of a screen.
 func (c *Config) BackupOf(name string) (backup string, after time.Duration) {
-	s := c.named(name)
+	s := c.stationNamed(name)
 	if s.backup != "" || !s.screen {
 		return s.backup, s.holdFor
 	}
 	// Only what is named is followed: a screen whose default leads here is on that way itself.
 	seen := map[string]bool{}
-	for next := c.Fallback; next != "" && !seen[next]; next = c.named(next).backup {
+	for next := c.Fallback; next != "" && !seen[next]; next = c.stationNamed(next).backup {
 		if next == name {
 			return "", s.holdFor
 		}
@@ -170,7 +170,7 @@ func (c *Config) BackupOf(name string) (backup string, after time.Duration) {
 }
 
 // named is the station of that name, with the backup that the file names.
-func (c *Config) named(name string) station {
+func (c *Config) stationNamed(name string) station {
 	for _, s := range c.stations() {
 		if s.name == name {
 			return s

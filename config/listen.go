@@ -15,18 +15,18 @@ func (r *Receiver) CheckListener(addr net.Addr) error {
 	if addr.Network() == "unix" {
 		return nil
 	}
-	if msg := r.refuses(addr.String()); msg != "" {
+	if msg := r.listenProblem(addr.String()); msg != "" {
 		return errors.New("receiver: " + msg)
 	}
 	return nil
 }
 
-func (r *Receiver) refuses(hostport string) string {
-	return refuses(hostport, r.Insecure || r.TLS.Enabled(), "set receiver.tls, put a proxy or tunnel before 127.0.0.1, or set receiver.insecure: true")
+func (r *Receiver) listenProblem(hostport string) string {
+	return listenProblem(hostport, r.Insecure || r.TLS.Enabled(), "set receiver.tls, put a proxy or tunnel before 127.0.0.1, or set receiver.insecure: true")
 }
 
-// refuses says why orders must not be served on hostport; empty when they may.
-func refuses(hostport string, anywhere bool, do string) string {
+// listenProblem says why orders must not be served on hostport; empty when they may.
+func listenProblem(hostport string, anywhere bool, do string) string {
 	addr, msg := listenAddr(hostport)
 	if msg != "" || addr.IsLoopback() || anywhere {
 		return msg

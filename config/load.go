@@ -52,19 +52,19 @@ func Parse(path string, data []byte, more ...func(*Config) []Problem) (*Config, 
 		dir = filepath.Dir(path)
 	}
 	check := checker{findings: f, c: c, stations: map[string]string{}, dir: dir, credentials: os.Getenv("CREDENTIALS_DIRECTORY")}
-	check.all()
+	check.checkAll()
 	for _, find := range more {
 		for _, p := range find(c) {
 			switch {
 			case p.Warning:
 				f.warn(p.Path, "%s", p.Msg)
-			case !f.badBelow(p.Path):
+			case !f.hasProblemBelow(p.Path):
 				f.add(p.Path, "%s", p.Msg)
 			}
 		}
 	}
 	if len(f.problems) > 0 {
-		return nil, f.told()
+		return nil, f.inFileOrder()
 	}
 	f.warnings.sort()
 	for _, w := range f.warnings {
@@ -84,7 +84,7 @@ func (f *findings) read(data []byte) (*Config, error) {
 		if k.inList() {
 			continue
 		}
-		v.SetDefault(k.path, k.in(&c))
+		v.SetDefault(k.path, k.value(&c))
 		if k.typ.Kind() != reflect.Map { // AutomaticEnv would miss what the file does not name
 			v.MustBindEnv(k.path, EnvName(k.path))
 			variables[EnvName(k.path)] = k.path
@@ -98,22 +98,22 @@ func (f *findings) read(data []byte) (*Config, error) {
 		dc.WeaklyTypedInput = false
 		dc.DecodeHook = mapstructure.ComposeDecodeHookFunc(elementDefaults, fromText, mapstructure.TextUnmarshallerHookFunc())
 	})
-	return &c, f.undecoded(err)
+	return &c, f.addDecodeErrors(err)
 }
 
-// undecoded notes what the hooks made of err, each by its key.
-func (f *findings) undecoded(err error) error {
+// addDecodeErrors notes what the hooks made of err, each by its key.
+func (f *findings) addDecodeErrors(err error) error {
 	switch e := err.(type) {
 	case *mapstructure.DecodeError:
 		f.add(e.Name(), "%v", e.Unwrap())
 	case interface{ Unwrap() []error }:
 		for _, err := range e.Unwrap() {
-			if err := f.undecoded(err); err != nil {
+			if err := f.addDecodeErrors(err); err != nil {
 				return err
 			}
 		}
 	case interface{ Unwrap() error }:
-		return f.undecoded(e.Unwrap())
+		return f.addDecodeErrors(e.Unwrap())
 	default:
 		return err
 	}

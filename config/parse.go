@@ -36,7 +36,7 @@ func (s Size) String() string {
 // UnmarshalText reads a size with its unit.
 func (s *Size) UnmarshalText(b []byte) error {
 	text := string(b)
-	if number(text) {
+	if isBareNumber(text) {
 		return fmt.Errorf("%s has no unit; write %sB, or 512KiB, 1MiB", text, text)
 	}
 	for _, u := range sizeUnits() {
@@ -55,7 +55,7 @@ func (s *Size) UnmarshalText(b []byte) error {
 }
 
 func parseDuration(text string) (time.Duration, error) {
-	if number(text) { // "0" too, which time takes
+	if isBareNumber(text) { // "0" too, which time takes
 		return 0, fmt.Errorf("%s has no unit; write %ss, %sm or %sh", text, text, text, text)
 	}
 	d, err := time.ParseDuration(text)
@@ -136,8 +136,8 @@ func fromText(from, to reflect.Value) (any, error) {
 	return parts, nil
 }
 
-// kind is what a value of type t is called in a message.
-func kind(t reflect.Type) string {
+// typeName is what a value of type t is called in a message.
+func typeName(t reflect.Type) string {
 	return cmp.Or(map[reflect.Type]string{
 		reflect.TypeFor[string]():              "text",
 		reflect.TypeFor[bool]():                "true or false",
@@ -152,7 +152,7 @@ func kind(t reflect.Type) string {
 	}[t], "keys with values")
 }
 
-func number(text string) bool {
+func isBareNumber(text string) bool {
 	return regexp.MustCompile(`^[-+]?[0-9]+([.][0-9]*)?$`).MatchString(text)
 }
 

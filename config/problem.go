@@ -62,7 +62,7 @@ type findings struct {
 	file     string // its name
 	problems Problems
 	warnings Problems
-	more     int               // problems beyond those kept
+	omitted  int               // problems beyond those kept
 	lines    map[string]int    // where each key of the file stands
 	elements map[string]string // what each element of a list is called, as bar for printers[2]
 	env      map[string]string // keys whose value comes from a variable, and which
@@ -72,16 +72,16 @@ type findings struct {
 // wrong with it or with what holds it: one mistake is one line.
 func (f *findings) add(path, format string, args ...any) {
 	switch {
-	case f.bad(path):
+	case f.hasProblem(path):
 	case len(f.problems) == maxProblems:
-		f.more++
+		f.omitted++
 	default:
 		f.problems = append(f.problems, f.problem(path, format, args...))
 	}
 }
 
 func (f *findings) warn(path, format string, args ...any) {
-	if !f.bad(path) {
+	if !f.hasProblem(path) {
 		f.warnings = append(f.warnings, f.problem(path, format, args...))
 	}
 }
@@ -110,13 +110,13 @@ func clean(msg string) string {
 
 // bad says whether the value at path cannot be believed: it, or what holds it, has a
 // problem already.
-func (f *findings) bad(path string) bool {
+func (f *findings) hasProblem(path string) bool {
 	return slices.ContainsFunc(f.problems, func(p Problem) bool { return within(path, p.Path) })
 }
 
-// badBelow says whether anything at path or inside it has a problem.
-func (f *findings) badBelow(path string) bool {
-	return f.bad(path) || slices.ContainsFunc(f.problems, func(p Problem) bool { return within(p.Path, path) })
+// hasProblemBelow says whether anything at path or inside it has a problem.
+func (f *findings) hasProblemBelow(path string) bool {
+	return f.hasProblem(path) || slices.ContainsFunc(f.problems, func(p Problem) bool { return within(p.Path, path) })
 }
 
 func within(path, whole string) bool {
@@ -125,10 +125,10 @@ func within(path, whole string) bool {
 }
 
 // told is all problems in the order of the file.
-func (f *findings) told() Problems {
+func (f *findings) inFileOrder() Problems {
 	f.problems.sort()
-	if f.more > 0 {
-		return append(f.problems, Problem{Path: "and more", Msg: fmt.Sprintf("%d further; repair these first", f.more)})
+	if f.omitted > 0 {
+		return append(f.problems, Problem{Path: "and more", Msg: fmt.Sprintf("%d further; repair these first", f.omitted)})
 	}
 	return f.problems
 }

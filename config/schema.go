@@ -21,9 +21,9 @@ func keys(t reflect.Type, prefix string, index []int) (all []key) {
 		path, at := prefix+f.Tag.Get("mapstructure"), append(slices.Clip(index), f.Index...)
 		switch {
 		case f.Tag.Get("mapstructure") == "-":
-		case section(f.Type):
+		case isSection(f.Type):
 			all = append(all, keys(f.Type, path+".", at)...)
-		case f.Type.Kind() == reflect.Slice && section(f.Type.Elem()):
+		case f.Type.Kind() == reflect.Slice && isSection(f.Type.Elem()):
 			all = append(all, keys(f.Type.Elem(), path+"[].", nil)...)
 		default:
 			all = append(all, key{path, f.Type, at, f.Tag.Get("reload") == "restart"})
@@ -32,8 +32,8 @@ func keys(t reflect.Type, prefix string, index []int) (all []key) {
 	return all
 }
 
-// section says whether t is a struct of keys; a network is a struct too, and a value.
-func section(t reflect.Type) bool {
+// isSection says whether t is a struct of keys; a network is a struct too, and a value.
+func isSection(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && t != reflect.TypeFor[netip.Prefix]() && t != reflect.TypeFor[Scale]()
 }
 
@@ -74,7 +74,7 @@ func EnvName(key string) string {
 func (c *Config) NeedsRestart(old *Config) []string {
 	var changed []string
 	for _, k := range allKeys() {
-		if k.restart && !reflect.DeepEqual(k.in(c), k.in(old)) {
+		if k.restart && !reflect.DeepEqual(k.value(c), k.value(old)) {
 			changed = append(changed, k.path)
 		}
 	}
@@ -82,4 +82,4 @@ func (c *Config) NeedsRestart(old *Config) []string {
 }
 
 // in is the value of the key in c.
-func (k key) in(c *Config) any { return reflect.ValueOf(c).Elem().FieldByIndex(k.index).Interface() }
+func (k key) value(c *Config) any { return reflect.ValueOf(c).Elem().FieldByIndex(k.index).Interface() }

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-const stars = "********"
+const redacted = "********"
 
 // Secret is text that must not be shown. However it is printed, logged or encoded, stars
 // come out; only [Secret.Reveal] tells it.
@@ -20,12 +20,12 @@ type Secret struct{ text string }
 // Reveal is the secret itself, for the one who must compare or send it.
 func (s Secret) Reveal() string { return s.text }
 
-func (Secret) String() string               { return stars }
-func (Secret) LogValue() slog.Value         { return slog.StringValue(stars) }
-func (Secret) MarshalText() ([]byte, error) { return []byte(stars), nil }
+func (Secret) String() string               { return redacted }
+func (Secret) LogValue() slog.Value         { return slog.StringValue(redacted) }
+func (Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
 // Format keeps every verb, %x and %+v among them, from looking inside.
-func (Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, stars) }
+func (Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, redacted) }
 
 const (
 	minSecret = 22 // characters of six bits: 128 bits and a little
@@ -44,7 +44,7 @@ func readSecrets(name string) ([]Secret, error) {
 	}
 	var secrets []Secret
 	for i, l := range lines {
-		if why := weak(l); why != "" {
+		if why := secretProblem(l); why != "" {
 			return nil, fmt.Errorf("line %d of %s %s; make one with: head -c 24 /dev/urandom | base64 | tr +/ -_", i+1, name, why)
 		}
 		secrets = append(secrets, Secret{l})
@@ -55,8 +55,8 @@ func readSecrets(name string) ([]Secret, error) {
 	return secrets, nil
 }
 
-// weak says why s cannot be a secret path segment; empty when it can.
-func weak(s string) string {
+// secretProblem says why s cannot be a secret path segment; empty when it can.
+func secretProblem(s string) string {
 	distinct := map[rune]bool{}
 	for _, r := range s {
 		if !strings.ContainsRune(wordLetters, r) {

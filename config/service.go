@@ -25,10 +25,10 @@ func (s Service) ReadSecret() (Secret, error) {
 
 func (k *checker) service() {
 	s := &k.c.Service
-	k.span("service.timeout", s.Timeout, time.Second, time.Minute, "")
-	k.span("service.refresh", s.Refresh, 10*time.Minute, 168*time.Hour, "")
+	k.checkDuration("service.timeout", s.Timeout, time.Second, time.Minute, "")
+	k.checkDuration("service.refresh", s.Refresh, 10*time.Minute, 168*time.Hour, "")
 	k.tokenRequest()
-	k.count("service.employees.limit", s.Employees.Limit, 0, 10_000)
+	k.checkCount("service.employees.limit", s.Employees.Limit, 0, 10_000)
 	if c := s.Employees.Cursor; c != "" && !regexp.MustCompile(`^(header:[A-Za-z0-9-]{1,100}|[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*)$`).MatchString(c) {
 		k.add("service.employees.cursor", "%s is no place in an answer; write it as meta.nextCursor or header:X-Next-Cursor", quote(c))
 	}
@@ -36,7 +36,7 @@ func (k *checker) service() {
 	if s.BaseURL == "" && s.ClientID == "" && s.ClientSecretFile == "" {
 		return
 	}
-	k.refuse("service.base_url", s.badBaseURL())
+	k.addIf("service.base_url", s.baseURLProblem())
 	switch {
 	case s.ClientID == "":
 		k.add("service.client_id", "is missing; base_url, client_id and client_secret_file go together")
@@ -54,7 +54,7 @@ func (k *checker) service() {
 		return
 	}
 	s.Secret = secret
-	k.exposed("service.client_secret_file", s.ClientSecretFile)
+	k.warnReadable("service.client_secret_file", s.ClientSecretFile)
 }
 
 func (k *checker) tokenRequest() {
@@ -64,7 +64,7 @@ func (k *checker) tokenRequest() {
 	}
 	k.parameter("service.token.venue_param", t.VenueParam, "grant_type", "client_id", "client_secret", "scope")
 	k.oneOf("service.token.auth_style", t.AuthStyle, "params", "header")
-	k.span("service.token.renew_before", t.RenewBefore, time.Second, 10*time.Minute, "; a token lives for 15m")
+	k.checkDuration("service.token.renew_before", t.RenewBefore, time.Second, 10*time.Minute, "; a token lives for 15m")
 	for i, scope := range t.Scopes { // RFC 6749, section 3.3
 		if !regexp.MustCompile(`^[!#-\[\]-~]{1,200}$`).MatchString(scope) {
 			k.add(fmt.Sprintf("service.token.scopes[%d]", i), "%s is not a scope; write it as checks:read", quote(scope))
@@ -83,9 +83,9 @@ func (k *checker) parameter(path, name string, taken ...string) {
 	}
 }
 
-// badBaseURL says why the service cannot be asked there. What may be a password is not
+// baseURLProblem says why the service cannot be asked there. What may be a password is not
 // repeated.
-func (s Service) badBaseURL() string {
+func (s Service) baseURLProblem() string {
 	if s.BaseURL == "" {
 		return "is missing; base_url, client_id and client_secret_file go together"
 	}

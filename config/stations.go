@@ -25,14 +25,14 @@ func (k *checker) venues() {
 		} else {
 			k.unique(at+".id", at, v.ID, ids)
 		}
-		if msg := badName(v.Name); msg != "" {
+		if msg := nameProblem(v.Name); msg != "" {
 			k.add(at+".name", "%s", msg)
 		} else {
 			k.unique(at+".name", at, v.Name, named)
 		}
 		k.zone(at+".timezone", v.Timezone)
 		for j, d := range v.Devices {
-			k.refuse(fmt.Sprintf("%s.devices[%d]", at, j), badDevice(d))
+			k.addIf(fmt.Sprintf("%s.devices[%d]", at, j), deviceProblem(d))
 		}
 	}
 }
@@ -63,8 +63,8 @@ func (k *checker) unique(path, at, name string, seen map[string]string) {
 	seen[folded] = at
 }
 
-// badName says why people cannot call something name; empty when they can.
-func badName(name string) string {
+// nameProblem says why people cannot call something name; empty when they can.
+func nameProblem(name string) string {
 	switch {
 	case name == "":
 		return "is missing"
@@ -78,7 +78,7 @@ func badName(name string) string {
 	return ""
 }
 
-func badDevice(id string) string {
+func deviceProblem(id string) string {
 	switch {
 	case strings.TrimSpace(id) == "" || strings.TrimSpace(id) != id:
 		return quote(id) + " is blank or begins or ends with a space"
@@ -88,9 +88,9 @@ func badDevice(id string) string {
 	return ""
 }
 
-// knowStations is false when the name of a station could not be read: then a name that
+// stationNamesKnown is false when the name of a station could not be read: then a name that
 // nobody has may be right.
-func (k *checker) knowStations() bool {
+func (k *checker) stationNamesKnown() bool {
 	names := k.c.Stations()
 	return len(names) > 0 && !slices.Contains(names, "")
 }
@@ -99,18 +99,18 @@ func (k *checker) knowStations() bool {
 func (k *checker) station(at, name string) bool {
 	stations := k.c.Stations()
 	switch {
-	case !k.knowStations() || slices.Contains(stations, name):
+	case !k.stationNamesKnown() || slices.Contains(stations, name):
 		return true
 	case slices.ContainsFunc(k.c.Screens, func(s Screen) bool { return s.Expo() && s.Name == name }):
 		k.add(at, "%s is a screen of mode expo: it shows what its stations have; name one of those", quote(name))
 	default:
-		k.add(at, "%s", noSuch("station", name, stations))
+		k.add(at, "%s", notFound("station", name, stations))
 	}
 	return false
 }
 
-// noSuch says that there is nothing of that name, and what there is.
-func noSuch(what, name string, there []string) string {
+// notFound says that there is nothing of that name, and what there is.
+func notFound(what, name string, there []string) string {
 	msg := fmt.Sprintf("there is no %s %s", what, quote(name))
 	if hint := didYouMean(name, there); hint != "" || len(there) == 0 {
 		return msg + hint
@@ -145,7 +145,7 @@ func (k *checker) routes() {
 		if takesAll >= 0 {
 			k.warn(at, "is never reached: routes[%d] takes every item", takesAll)
 		}
-		if r.Venue == "" && strings.TrimSpace(r.When) == "" && !r.Continue && takesAll < 0 && !k.badBelow(at) {
+		if r.Venue == "" && strings.TrimSpace(r.When) == "" && !r.Continue && takesAll < 0 && !k.hasProblemBelow(at) {
 			takesAll = i
 		}
 		if len(r.To) == 0 {
@@ -163,7 +163,7 @@ func (k *checker) routes() {
 }
 
 func (k *checker) routeVenue(at, name string) {
-	if name == "" || k.bad("venues") {
+	if name == "" || k.hasProblem("venues") {
 		return
 	}
 	var venues []string
@@ -173,5 +173,5 @@ func (k *checker) routeVenue(at, name string) {
 		}
 		venues = append(venues, v.Name)
 	}
-	k.add(at, "%s", noSuch("venue", name, venues))
+	k.add(at, "%s", notFound("venue", name, venues))
 }

@@ -54,9 +54,9 @@ func didYouMean(word string, candidates []string) string {
 	return ""
 }
 
-// elsewhere is where a key that is unknown here does belong, or nothing: people put
+// otherSections is where a key that is unknown here does belong, or nothing: people put
 // listen at the top.
-func elsewhere(name string) string {
+func otherSections(name string) string {
 	var found []string
 	for _, k := range Keys() {
 		if k == name || strings.HasSuffix(k, "."+name) {

@@ -36,34 +36,34 @@ func (f *findings) Decode(data []byte, into map[string]any) error {
 		return err
 	}
 	config := reflect.TypeFor[Config]()
-	if !f.review("", config, root) {
+	if !f.validate("", config, root) {
 		return Problems{{Path: fmt.Sprintf("%s:%d", f.file, root.Line), Msg: f.problems[len(f.problems)-1].Msg}}
 	}
 	if err := root.Decode(&into); err != nil {
 		return err
 	}
-	asWritten(config, into)
+	protectKeys(config, into)
 	return nil
 }
 
 // viper folds the case of every key in a []any and a map[string]any, and splits it at dots;
 // what has another type it leaves alone.
 type (
-	list  []any
-	words map[string]any
+	untypedList []any
+	untypedMap  map[string]any
 )
 
-// asWritten keeps viper from the keys inside lists and those that the file itself invents.
-func asWritten(t reflect.Type, m map[string]any) {
+// protectKeys keeps viper from the keys inside lists and those that the file itself invents.
+func protectKeys(t reflect.Type, m map[string]any) {
 	for name, of := range sectionKeys(t) {
 		switch v := m[name].(type) {
 		case []any:
-			m[name] = list(v)
+			m[name] = untypedList(v)
 		case map[string]any:
-			if section(of) {
-				asWritten(of, v)
+			if isSection(of) {
+				protectKeys(of, v)
 			} else {
-				m[name] = words(v)
+				m[name] = untypedMap(v)
 			}
 		}
 	}
@@ -81,7 +81,7 @@ func (f *findings) document(data []byte) (root *yaml.Node, err error) {
 		return nil, Problems{{Path: fmt.Sprintf("%s:%d", f.file, second.Line), Msg: "a second document begins here; put everything into one, without ---"}}
 	case !errors.Is(err, io.EOF):
 		return nil, Problems{f.syntax(data, err)}
-	case len(doc.Content) == 0 || null(doc.Content[0]):
+	case len(doc.Content) == 0 || isNull(doc.Content[0]):
 		return nil, nil
 	}
 	return doc.Content[0], nil
@@ -114,9 +114,9 @@ func (f *findings) syntax(data []byte, err error) Problem {
 	return Problem{Path: fmt.Sprintf("%s:%d", f.file, line), Msg: clean("is not YAML: " + msg + hint)}
 }
 
-// review notes what is wrong with n as what is written for a value of type t, and cuts it
+// validate notes what is wrong with n as what is written for a value of type t, and cuts it
 // out of n. It says whether something is left to decode.
-func (f *findings) review(path string, t reflect.Type, n *yaml.Node) bool {
+func (f *findings) validate(path string, t reflect.Type, n *yaml.Node) bool {
 	f.lines[path] = n.Line
 	free := t.Kind() == reflect.Interface // a value of a profile
 	switch {
@@ -126,17 +126,17 @@ func (f *findings) review(path string, t reflect.Type, n *yaml.Node) bool {
 	case free && strings.Count(path, ".")+strings.Count(path, "[") > maxOverride:
 		f.add(path, "is more than any profile holds")
 		return false
-	case free && null(n):
+	case free && isNull(n):
 		f.add(path, "is empty; leave the key out to keep what the profile says")
 		return false
-	case null(n):
+	case isNull(n):
 		return false // as if it were not there
-	case section(t) || t.Kind() == reflect.Map || free && n.Kind == yaml.MappingNode:
+	case isSection(t) || t.Kind() == reflect.Map || free && n.Kind == yaml.MappingNode:
 		return f.mapping(path, t, n)
 	case t.Kind() == reflect.Slice || free && n.Kind == yaml.SequenceNode:
 		return f.list(path, t, n)
 	case free:
-		return f.free(path, n)
+		return f.untypedScalar(path, n)
 	}
 	return f.scalar(path, t, n)
 }
@@ -148,11 +148,11 @@ const maxOverride = 6
 // words or come twice are problems.
 func (f *findings) mapping(path string, t reflect.Type, n *yaml.Node) bool {
 	if n.Kind != yaml.MappingNode {
-		f.add(path, "want %s, got %s", kind(t), shown(n))
+		f.add(path, "want %s, got %s", typeName(t), describe(n))
 		return false
 	}
 	known := map[string]reflect.Type{}
-	if section(t) {
+	if isSection(t) {
 		known = sectionKeys(t)
 	}
 	var kept []*yaml.Node
@@ -163,14 +163,14 @@ func (f *findings) mapping(path string, t reflect.Type, n *yaml.Node) bool {
 		switch {
 		case k.Kind != yaml.ScalarNode:
 			name, of = "?", nil
-		case !word(name):
+		case !isKeyName(name):
 			name, of = quote(name), nil
 		case t.Kind() == reflect.Map:
 			of = t.Elem()
 		case t.Kind() == reflect.Interface:
 			of = t
 		case of == nil && len(f.problems) < maxProblems: // more nobody will read
-			hint = cmp.Or(didYouMean(name, slices.Sorted(maps.Keys(known))), elsewhere(name))
+			hint = cmp.Or(didYouMean(name, slices.Sorted(maps.Keys(known))), otherSections(name))
 		}
 		full := join(path, name)
 		first := seen[name]
@@ -181,7 +181,7 @@ func (f *findings) mapping(path string, t reflect.Type, n *yaml.Node) bool {
 		case of == nil:
 			f.lines[full] = k.Line
 			f.add(full, "unknown key%s", hint)
-		case f.review(full, of, v):
+		case f.validate(full, of, v):
 			k.Tag = "!!str" // a field of a ticket may be called null
 			kept = append(kept, k, v)
 		}
@@ -190,7 +190,7 @@ func (f *findings) mapping(path string, t reflect.Type, n *yaml.Node) bool {
 	return true
 }
 
-func word(s string) bool { return s != "" && len(s) <= 64 && strings.Trim(s, wordLetters) == "" }
+func isKeyName(s string) bool { return s != "" && len(s) <= 64 && strings.Trim(s, wordLetters) == "" }
 
 const wordLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
@@ -201,11 +201,11 @@ func (f *findings) list(path string, t reflect.Type, n *yaml.Node) bool {
 		hint := ""
 		if n.Kind == yaml.ScalarNode {
 			hint = fmt.Sprintf("; write [%s]", n.Value)
-			if !plain(n.Value) {
+			if !isPlainWord(n.Value) {
 				hint = "; put it in [ ]"
 			}
 		}
-		f.add(path, "want a list, got %s%s", shown(n), hint)
+		f.add(path, "want a list, got %s%s", describe(n), hint)
 		return false
 	}
 	if len(n.Content) > maxList {
@@ -217,26 +217,26 @@ func (f *findings) list(path string, t reflect.Type, n *yaml.Node) bool {
 	}
 	for i, at := range n.Content {
 		here := fmt.Sprintf("%s[%d]", path, i)
-		if section(t) {
-			f.elements[here] = nameOf(at)
+		if isSection(t) {
+			f.elements[here] = elementName(at)
 		}
-		if f.review(here, t, at) {
+		if f.validate(here, t, at) {
 			continue
 		}
 		f.add(here, "is empty")
 		n.Content[i] = &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str"}
-		if section(t) {
+		if isSection(t) {
 			n.Content[i] = &yaml.Node{Kind: yaml.MappingNode}
 		}
 	}
 	return true
 }
 
-// nameOf is what people call an element of a list; empty when it has no name that can be shown.
-func nameOf(n *yaml.Node) string {
+// elementName is what people call an element of a list; empty when it has no name that can be shown.
+func elementName(n *yaml.Node) string {
 	if n.Kind == yaml.MappingNode {
 		for pair := range slices.Chunk(n.Content, 2) {
-			if name := pair[1].Value; pair[0].Value == "name" && badName(name) == "" {
+			if name := pair[1].Value; pair[0].Value == "name" && nameProblem(name) == "" {
 				return name
 			}
 		}
@@ -257,7 +257,7 @@ func (f *findings) scalar(path string, t reflect.Type, n *yaml.Node) bool {
 	case t.Kind() == reflect.Int:
 		fits = tag == "!!int" || tag == "!!float"
 	case t.Kind() == reflect.String:
-		if fits = tag == "!!str"; !fits && plain(n.Value) {
+		if fits = tag == "!!str"; !fits && isPlainWord(n.Value) {
 			f.add(path, "%s is not text to YAML; put it in quotes: %q", n.Value, n.Value)
 			return false
 		}
@@ -265,7 +265,7 @@ func (f *findings) scalar(path string, t reflect.Type, n *yaml.Node) bool {
 		fits = tag == "!!str" || tag == "!!int" || tag == "!!float"
 	}
 	if !fits {
-		f.add(path, "want %s, got %s", kind(t), shown(n))
+		f.add(path, "want %s, got %s", typeName(t), describe(n))
 		return false
 	}
 	n.Tag = "!!str"
@@ -273,7 +273,7 @@ func (f *findings) scalar(path string, t reflect.Type, n *yaml.Node) bool {
 }
 
 // free reviews a value of a profile, of which only that knows what it is.
-func (f *findings) free(path string, n *yaml.Node) bool {
+func (f *findings) untypedScalar(path string, n *yaml.Node) bool {
 	var v any
 	switch n.ShortTag() {
 	case "!!bool", "!!int", "!!float":
@@ -292,10 +292,10 @@ func (f *findings) free(path string, n *yaml.Node) bool {
 	return true
 }
 
-func null(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
+func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 
-// shown is a node as a message names it.
-func shown(n *yaml.Node) string {
+// describe is a node as a message names it.
+func describe(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:
 		return "keys with values"
@@ -305,7 +305,7 @@ func shown(n *yaml.Node) string {
 	return quote(n.Value)
 }
 
-func plain(s string) bool {
+func isPlainWord(s string) bool {
 	return regexp.MustCompile(`^[A-Za-z0-9._:+-]{1,40}$`).MatchString(s)
 }
 
