@@ -9,6 +9,7 @@ import (
 
 // What a cook must not misread, in the words the rest of the program promises.
 const (
+	// Texts of the banners. The documentation and the kitchen know these words; do not change them.
 	possibleDuplicate = "** POSSIBLE DUPLICATE **"
 	reprint           = "** REPRINT **"
 	void              = "** VOID **"
@@ -19,7 +20,9 @@ const (
 	printerTest       = "PRINTER TEST"
 )
 
-// banners come first: they say how the whole slip is to be taken.
+// banners prints the bars at the top of the slip. They come first because they decide how
+// everything below is to be read: whether to cook it, to check for a duplicate, or to take an item
+// off.
 func (c *composer) banners(d *ticket.Delivery) {
 	t := &d.Ticket
 	if d.Doubt {
@@ -62,9 +65,9 @@ func (c *composer) banners(d *ticket.Delivery) {
 	}
 }
 
-// backupBanner says whose ticket came out here because it could not come out there.
+// backupBanner says which station the ticket belongs to, if it came out at that station's backup.
 func (c *composer) backupBanner(d *ticket.Delivery) {
-	// hot-line is how it is typed; HOT LINE is how it is called.
+	// A station named hot-line in the configuration is called HOT LINE in the kitchen.
 	station := c.text(strings.NewReplacer("-", " ", "_", " ").Replace(upperCase(normalize(d.For))))
 	if station == "" {
 		return
@@ -76,6 +79,8 @@ func (c *composer) backupBanner(d *ticket.Delivery) {
 	c.banner(s, false)
 }
 
+// allUnrouted reports whether no route took any of the lines. Then one banner says so instead of a
+// heading.
 func allUnrouted(lines []ticket.Line) bool {
 	for _, l := range lines {
 		if !l.NoRoute {
@@ -85,14 +90,15 @@ func allUnrouted(lines []ticket.Line) bool {
 	return len(lines) > 0
 }
 
-// banner is a black bar from edge to edge.
+// banner is a black bar from edge to edge. red makes it red on paper with two colours.
 func (c *composer) banner(s string, red bool) {
 	st := c.bannerStyle(s)
 	st.Invert, st.Red = true, red
 	c.centred(s, st)
 }
 
-// bannerStyle is double size where s fits on one line, else double height, which wraps less.
+// bannerStyle is double width and height if s fits on one line that way, else double height only,
+// which needs fewer lines.
 func (c *composer) bannerStyle(s string) Style {
 	if 2*Width(s) <= c.columns {
 		return Style{Bold: true, Width: 2, Height: 2}
@@ -100,6 +106,8 @@ func (c *composer) bannerStyle(s string) Style {
 	return Style{Bold: true, Height: 2}
 }
 
+// centred prints s in the middle of the paper, wrapped where it is too long. An inverted line is
+// black up to both edges.
 func (c *composer) centred(s string, st Style) {
 	for _, s := range wrap(c.text(s), c.columns/st.widthFactor()) {
 		var l Line

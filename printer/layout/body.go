@@ -7,19 +7,19 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// body is what is to be cooked, or not to be.
+// body prints the lines of the order: what to cook, and what not to cook.
 type body struct {
 	*composer
 	t             *ticket.Ticket
-	quantityStyle Style // of an item's quantity
-	nameStyle     Style // of an item
-	modifierStyle Style // of what is under it, one step smaller
-	nameColumn    int   // columns before an item's name: the widest quantity and a space
-	severalLines  bool  // the line before took several lines: the next item stands off a little
+	quantityStyle Style // quantity of an item
+	nameStyle     Style // name of an item
+	modifierStyle Style // modifiers and notes, one step smaller than the name
+	nameColumn    int   // columns before item names: the widest quantity and a space
+	severalLines  bool  // the previous item took several lines, so a blank line follows it
 
-	course      string
-	noRoute     bool
-	refireDepth int // depth of the line whose REFIRE mark covers those below it; -1 for none
+	course      string // course of the item printed last
+	noRoute     bool   // whether the line printed last had no route
+	refireDepth int    // depth of the line whose REFIRE mark covers the lines below it; -1 if none
 }
 
 func (c *composer) body(t *ticket.Ticket) {
@@ -31,14 +31,17 @@ func (c *composer) body(t *ticket.Ticket) {
 	}
 	if t.Raw != "" {
 		c.centred("the record as it came:", Style{Bold: true})
-		c.flow(paragraph{mark: b.voidMark(t.Void, Style{}), text: c.text(t.Raw), style: voidStyle(Style{}, t.Void), fill: t.Void})
+		c.flow(paragraph{mark: b.voidMark(t.Void, Style{}), text: c.text(t.Raw), style: voidStyle(Style{}, t.Void),
+			fill: t.Void})
 	}
 	if t.Kind == ticket.Test {
 		c.test(t)
 	}
 }
 
-// headings come where the course changes and where the routing rules failed.
+// headings prints a heading where the course changes, and where lines that no route took begin and
+// end. l is line number i of the ticket. A heading already separates two items, so a gap is added
+// only without one.
 func (b *body) headings(l *ticket.Line, i int) {
 	before := len(b.lines)
 	if l.NoRoute != b.noRoute {
@@ -67,10 +70,10 @@ func (b *body) headings(l *ticket.Line, i int) {
 	}
 }
 
-// gap is the room between two items.
+// gap adds the blank lines between two items.
 func (b *body) gap() {
 	n := min(max(b.BlankLines, 0), maxBlankLines)
-	if b.t.Kind == ticket.Slip { // a list, not items
+	if b.t.Kind == ticket.Slip { // a slip lists tickets, one a line; gaps would only waste paper
 		n = 0
 	}
 	if b.severalLines {
@@ -81,7 +84,8 @@ func (b *body) gap() {
 	}
 }
 
-// heading is a rule with words in it.
+// heading is a rule with words in its middle. If the words leave less than 4 columns for the rule,
+// they get lines of their own.
 func (c *composer) heading(s, rule string) {
 	st := Style{Bold: true}
 	free := c.columns - Width(s) - 2
@@ -97,6 +101,7 @@ func (c *composer) heading(s, rule string) {
 	}})
 }
 
+// line prints one line of the order: an item or a modifier, with its details.
 func (b *body) line(l *ticket.Line) {
 	start := len(b.lines)
 	st := b.modifierStyle
@@ -107,13 +112,14 @@ func (b *body) line(l *ticket.Line) {
 		st = b.nameStyle
 	}
 	if l.Void {
-		st.Width = 0 // the mark needs the room
+		st.Width = 0 // normal width: the VOID mark needs the room
 		if l.Depth == 0 {
-			st.Height = max(st.Height, 2) // whatever size was asked for
+			st.Height = max(st.Height, 2) // a cancelled item is never small, whatever NameSize is
 		}
 	}
-	// A change to a dish is what is overlooked. On paper with two colours it is red; a
-	// cancellation is too, and says so in words on each of its lines.
+	// A modifier is what a cook overlooks, so it is red on paper with two colours. A cancellation
+	// is red too, but also says VOID on each of its lines, so the two cannot be confused. A raw
+	// line is not red: it shows data that could not be read, not a change to an item.
 	st.Red = l.Depth > 0 && !l.Raw
 	indent, marker := b.indentOf(l)
 	if l.Refire && !b.t.Refire && (b.refireDepth < 0 || l.Depth <= b.refireDepth) {
@@ -129,14 +135,15 @@ func (b *body) line(l *ticket.Line) {
 	b.severalLines = len(b.lines) > start+1 || l.Depth > 0
 }
 
-// place is how far in a line begins. From a third of the width on it goes no further
-// in, and says how deep it is.
+// indentOf returns how many columns a line is indented, and a marker to print before it. The indent
+// grows by 2 a level up to a third of the paper. Deeper lines stay there and carry their depth
+// instead (›9), because narrow columns of single words are harder to read than a number.
 func (b *body) indentOf(l *ticket.Line) (indent int, marker string) {
 	if l.Depth <= 0 {
 		return 0, ""
 	}
 	limit := b.columns / 3
-	first := min(b.nameColumn, max(5, limit/2+1)) // the first modifier stands below its item's name
+	first := min(b.nameColumn, max(5, limit/2+1)) // the first level begins below the item's name
 	if l.Void || first == 0 {
 		first = 2
 	}
@@ -146,25 +153,29 @@ func (b *body) indentOf(l *ticket.Line) (indent int, marker string) {
 	return limit, b.text("›"+strconv.Itoa(l.Depth)) + " "
 }
 
-// label is the quantity, which comes first and biggest. A modifier says its quantity
-// where it is not one.
+// label returns what is printed before a name: the quantity, which is the first thing read and the
+// biggest. A modifier shows its quantity only if that is not one, because "1x No onion" reads like
+// an item.
 func (b *body) label(l *ticket.Line, marker string, st Style) []Span {
 	q := quantityLabel(b.text(l.Quantity))
 	switch {
 	case q == "" || q == "1x" && (l.Depth > 0 || b.t.Kind == ticket.Slip):
 		return []Span{{Text: marker, Style: voidStyle(st, l.Void)}}
-	case l.Depth > 0 || l.Void: // beside VOID, a big quantity would be the first thing read
+	case l.Depth > 0 || l.Void: // beside VOID, a big quantity would be read first
 		return []Span{{Text: marker + q + " ", Style: voidStyle(st, l.Void)}}
 	}
 	gap := Style{Height: st.Height}
 	spans := []Span{{Text: q, Style: b.quantityStyle}}
-	if before := b.nameColumn - 1 - b.quantityStyle.widthFactor()*Width(q); before > 0 { // digits stand below digits
+	// right-align, so that digits stand below digits
+	if before := b.nameColumn - 1 - b.quantityStyle.widthFactor()*Width(q); before > 0 {
 		spans = []Span{{Text: spaces(before), Style: gap}, spans[0]}
 	}
 	return append(spans, Span{Text: " ", Style: gap})
 }
 
-// itemName is a name that is never nothing: a quantity alone would hang on the line below.
+// itemName returns the name to print, and "(no name)" if it is empty: a quantity with nothing
+// beside it would seem to belong to the next line. A raw line is never put in capitals, because its
+// bytes are what somebody has to look up.
 func (b *body) itemName(l *ticket.Line) string {
 	s := b.cookText(l.Name)
 	if l.Raw {
@@ -176,7 +187,8 @@ func (b *body) itemName(l *ticket.Line) string {
 	return s
 }
 
-// cookText is text that tells a cook what to do, in capitals where the house likes that.
+// cookText returns text that tells a cook what to do, in capitals if Options.UpperCase asks for
+// that.
 func (c *composer) cookText(s string) string {
 	if c.UpperCase {
 		s = upperCase(normalize(s))
@@ -191,7 +203,8 @@ func quantityLabel(q string) string {
 	return q + "x"
 }
 
-// below is what belongs to a line and is no line of its own.
+// details prints what belongs to a line without being a line of the order: the item that a modifier
+// is of, seat, course and notes, below the name.
 func (b *body) details(l *ticket.Line, indent int) {
 	switch {
 	case l.Depth > 0 || l.Void:
@@ -224,7 +237,7 @@ func (b *body) details(l *ticket.Line, indent int) {
 	}
 }
 
-// note prints what the guest asked for, with the line breaks the waiter typed.
+// note prints what the guest asked for after "! ", and keeps the line breaks that the waiter typed.
 func (c *composer) note(mark Span, indent int, note string, st Style) {
 	label := "! "
 	for s := range strings.FieldsFuncSeq(note, lineBreak) {
@@ -232,7 +245,8 @@ func (c *composer) note(mark Span, indent int, note string, st Style) {
 		if s == "" {
 			continue
 		}
-		c.flow(paragraph{mark: mark, indent: indent, label: []Span{{Text: label, Style: st}}, text: s, style: st, fill: st.Invert})
+		c.flow(paragraph{mark: mark, indent: indent, label: []Span{{Text: label, Style: st}}, text: s, style: st,
+			fill: st.Invert})
 		label = spaces(len(label))
 	}
 }
@@ -241,7 +255,9 @@ func lineBreak(r rune) bool {
 	return r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029'
 }
 
-// mark is what a cancelled line begins with, on each of the lines it takes.
+// voidMark returns the mark that each printed line of a cancelled line begins with; empty if it is
+// not cancelled. It is as high as the text beside it. Narrow paper gets the short form so that
+// words fit beside it.
 func (c *composer) voidMark(isVoid bool, like Style) Span {
 	if !isVoid {
 		return Span{}

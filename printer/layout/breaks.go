@@ -7,8 +7,8 @@ import (
 	"github.com/clipperhouse/displaywidth"
 )
 
-// breakWithoutHyphen is how many bytes of a word that does not fit into room go on this line, and
-// how wide they are, where the word may be parted without a hyphen; 0 where it may not.
+// breakWithoutHyphen returns how many bytes of word fit into room columns up to a place where the
+// word may be broken without a hyphen, and their width; 0 if there is no such place.
 func breakWithoutHyphen(word string, room int) (n, width int) {
 	var before rune
 	w := 0
@@ -24,10 +24,12 @@ func breakWithoutHyphen(word string, room int) (n, width int) {
 	return n, width
 }
 
-// canBreakBetween says that a line may end after a and the next begin with b: beside Han and
-// kana, but not before what closes or goes on, nor after what opens; in Thai and Lao
-// before the vowels that begin a syllable, which is no rule of theirs but never wrong by
-// much, where their words are known to dictionaries only.
+// canBreakBetween reports whether a line may end after a and the next line begin with b.
+//
+// Beside Han and kana it may, except before closing punctuation and small kana and after opening
+// punctuation (the kinsoku rules of Japanese typesetting). Thai and Lao words are separated by
+// neither spaces nor marks, and only a dictionary finds them; before the vowels that begin a
+// syllable is the best guess without one.
 func canBreakBetween(a, b rune) bool {
 	if b >= 0x0e40 && b <= 0x0e44 || b >= 0x0ec0 && b <= 0x0ec4 {
 		return a >= 0x0e01 && a <= 0x0eff && (a < 0x0e40 || a > 0x0e44) && (a < 0x0ec0 || a > 0x0ec4)
@@ -41,10 +43,11 @@ func canBreakBetween(a, b rune) bool {
 }
 
 func isEastAsian(r rune) bool {
-	return r >= 0x2e80 && (unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) || strings.ContainsRune("ー、。，．・！？）」』】》", r))
+	return r >= 0x2e80 && (unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) ||
+		strings.ContainsRune("ー、。，．・！？）」』】》", r))
 }
 
-// widestWord is how wide the widest part of s is that should stay in one piece.
+// widestWord returns the width of the widest part of s that should stay in one piece.
 func widestWord(s string) int {
 	most, w := 0, 0
 	before := ' '

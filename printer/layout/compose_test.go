@@ -12,14 +12,14 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// Text in these letters stands nowhere on a ticket but where the service put it, so it
-// can be followed through the layout.
-var traced = []rune("αβγδεζηθικλμνξοπρστυφχψω中文字宽ж")
+// Text in these letters is on a ticket only where the service put it, so it can be followed through
+// the layout.
+var tracers = []rune("αβγδεζηθικλμνξοπρστυφχψω中文字宽ж")
 
-func trace(s string) string {
+func tracedLetters(s string) string {
 	return strings.Map(func(r rune) rune {
-		r = unicode.ToLower(r) // a house may like capitals
-		if slices.Contains(traced, r) {
+		r = unicode.ToLower(r) // the options may ask for capitals
+		if slices.Contains(tracers, r) {
 			return r
 		}
 		return -1
@@ -38,8 +38,8 @@ func content(lines []Line) string {
 }
 
 func words() *rapid.Generator[string] {
-	letters := append([]rune("   \n\t\x1b\x00\u202e\u200b\ufeff"), traced...)
-	letters = append(letters, traced...)
+	letters := append([]rune("   \n\t\x1b\x00\u202e\u200b\ufeff"), tracers...)
+	letters = append(letters, tracers...)
 	return rapid.OneOf(
 		rapid.StringOfN(rapid.SampledFrom(letters), 0, 60, -1),
 		rapid.Just(strings.Repeat("ωψ", 70)),
@@ -49,12 +49,13 @@ func words() *rapid.Generator[string] {
 
 func deliveries() *rapid.Generator[ticket.Delivery] {
 	notes := rapid.SliceOfN(words(), 0, 2)
-	// A name of nothing but letters, so that it is not replaced by "(no name)".
+	// A name has at least one traced letter, so that it is not replaced by "(no name)".
 	name := rapid.Custom(func(t *rapid.T) string { return "α" + words().Draw(t, "name") })
+	quantity := rapid.OneOf(rapid.SampledFrom([]string{"1", "2", "0.5", "-0.333333333", "12"}), words())
 	lines := rapid.Custom(func(t *rapid.T) ticket.Line {
 		return ticket.Line{
 			Depth:    rapid.OneOf(rapid.IntRange(0, 5), rapid.IntRange(0, 5000)).Draw(t, "depth"),
-			Quantity: rapid.OneOf(rapid.SampledFrom([]string{"1", "2", "0.5", "-0.333333333", "12"}), words()).Draw(t, "quantity"),
+			Quantity: quantity.Draw(t, "quantity"),
 			Name:     name.Draw(t, "name"), Notes: notes.Draw(t, "notes"),
 			Seat: words().Draw(t, "seat"), Of: words().Draw(t, "of"),
 			Raw: rapid.Bool().Draw(t, "raw"), Void: rapid.Bool().Draw(t, "void"),
@@ -62,15 +63,17 @@ func deliveries() *rapid.Generator[ticket.Delivery] {
 			Course: rapid.SampledFrom([]string{"", "Mains", "Desserts"}).Draw(t, "course"),
 		}
 	})
+	kind := rapid.SampledFrom([]ticket.Kind{ticket.Order, ticket.Correction, ticket.Slip, ticket.Test})
 	return rapid.Custom(func(t *rapid.T) ticket.Delivery {
 		return ticket.Delivery{
 			Job: rapid.Uint64().Draw(t, "job"), Attempt: rapid.IntRange(0, 3).Draw(t, "attempt"),
 			Doubt: rapid.Bool().Draw(t, "doubt"), Reprint: rapid.Bool().Draw(t, "reprint"),
 			For: rapid.SampledFrom([]string{"", "bar", "\x1b@" + strings.Repeat("pass ", 20)}).Draw(t, "for"),
 			Ticket: ticket.Ticket{
-				Kind:    rapid.SampledFrom([]ticket.Kind{ticket.Order, ticket.Correction, ticket.Slip, ticket.Test}).Draw(t, "kind"),
-				Request: "0d9e1c52", VenueName: words().Draw(t, "venue"), Number: words().Draw(t, "number"), Table: words().Draw(t, "table"),
-				Type: words().Draw(t, "type"), Notes: notes.Draw(t, "notes"), Received: received(),
+				Kind:    kind.Draw(t, "kind"),
+				Request: "0d9e1c52", VenueName: words().Draw(t, "venue"), Number: words().Draw(t, "number"),
+				Table: words().Draw(t, "table"),
+				Type:  words().Draw(t, "type"), Notes: notes.Draw(t, "notes"), Received: received(),
 				Void: rapid.Bool().Draw(t, "void"), Refire: rapid.Bool().Draw(t, "refire"),
 				Lines: rapid.SliceOfN(lines, 0, 6).Draw(t, "lines"), Raw: words().Draw(t, "raw"),
 			},
@@ -78,7 +81,7 @@ func deliveries() *rapid.Generator[ticket.Delivery] {
 	})
 }
 
-// expected is all text of a delivery in the order in which it must print.
+// expected is all traced text of a delivery in the order in which it must print.
 func expected(t ticket.Ticket) string {
 	s := t.VenueName + t.Number + t.Table + t.Type + strings.Join(t.Notes, "")
 	for _, l := range t.Lines {
@@ -91,16 +94,16 @@ func expected(t ticket.Ticket) string {
 		}
 		s += Clean(t.Request)
 	}
-	return trace(s)
+	return tracedLetters(s)
 }
 
-func TestNothingIsEverCutOff(t *testing.T) {
+func TestNoTextIsCutOff(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d, o := deliveries().Draw(t, "delivery"), options().Draw(t, "options")
-		o.Header, o.Template = nil, nil // which choose what of the head is shown
+		o.Header, o.Template = nil, nil // these choose which fields of the header print
 		o.Columns = rapid.IntRange(20, 64).Draw(t, "columns")
 		lines := ComposeWith(d, o)
-		if got, want := trace(content(lines)), expected(d.Ticket); got != want {
+		if got, want := tracedLetters(content(lines)), expected(d.Ticket); got != want {
 			t.Fatalf("with %+v\n got %q\nwant %q\n%s", o, got, want, Plain(lines, o.Columns))
 		}
 	})
@@ -116,11 +119,14 @@ func TestNoLineIsWiderThanThePaper(t *testing.T) {
 func TestACharacterWithMoreMarksThanALineHoldsStillFits(t *testing.T) {
 	for _, mark := range []string{"\uaaeb", "\u0301", "\U0001f3fd"} { // wide, without width, wide
 		name := strings.Repeat("a"+strings.Repeat(mark, 70), 3)
-		check(t, ticket.Delivery{Ticket: ticket.Ticket{Lines: []ticket.Line{{Quantity: "1", Name: name}, {Quantity: "1", Name: mark + "x", Void: true}}}}, Options{Columns: 20})
+		check(t, ticket.Delivery{Ticket: ticket.Ticket{Lines: []ticket.Line{
+			{Quantity: "1", Name: name},
+			{Quantity: "1", Name: mark + "x", Void: true},
+		}}}, Options{Columns: 20})
 	}
 }
 
-// check holds what must be true of every ticket on every paper.
+// check verifies what must hold for every ticket on every paper.
 func check(t interface{ Fatalf(string, ...any) }, d ticket.Delivery, o Options) {
 	lines := ComposeWith(d, o)
 	columns := max(o.Columns, minColumns)
@@ -149,16 +155,17 @@ func TestAVoidIsNeverTakenForAnOrder(t *testing.T) {
 		d, o := deliveries().Draw(t, "delivery"), options().Draw(t, "options")
 		columns := rapid.IntRange(20, 64).Draw(t, "columns")
 		o.Columns, d.For = columns, ""
-		d.Ticket.Raw, d.Ticket.Notes, d.Ticket.VenueName, d.Ticket.Number, d.Ticket.Table, d.Ticket.Type = "", nil, "", "", "", ""
+		d.Ticket.Raw, d.Ticket.Notes = "", nil
+		d.Ticket.VenueName, d.Ticket.Number, d.Ticket.Table, d.Ticket.Type = "", "", "", ""
 		d.Ticket.Void = true
-		if d.Ticket.Kind == ticket.Test { // which shows letters of its own
+		if d.Ticket.Kind == ticket.Test { // a test ticket shows letters of its own
 			d.Ticket.Kind = ticket.Order
 		}
 		for i := range d.Ticket.Lines {
 			d.Ticket.Lines[i].Void = true
 		}
 		for i, l := range ComposeWith(d, o) {
-			if trace(content([]Line{l})) == "" {
+			if tracedLetters(content([]Line{l})) == "" {
 				continue
 			}
 			if s := l.Spans[0].Text; !strings.Contains(s, "VOID") {
@@ -186,7 +193,7 @@ func TestAnOrderIsNeverTakenForAVoid(t *testing.T) {
 		o := options().Draw(t, "options")
 		lines := ComposeWith(d, o)
 		if s := content(lines); strings.Contains(s, "VOID") {
-			t.Fatalf("nothing is void, and the ticket says so:\n%s", Plain(lines, o.Columns))
+			t.Fatalf("nothing is void, but the ticket says VOID:\n%s", Plain(lines, o.Columns))
 		}
 	})
 }
@@ -198,7 +205,8 @@ func TestADuplicateIsMarkedExactlyWhenInDoubt(t *testing.T) {
 			d.Doubt, d.Attempt = doubt, attempt
 			for _, columns := range []int{20, 32, 42, 48} {
 				// On narrow paper the banner wraps.
-				got := strings.Contains(strings.Join(strings.Fields(content(Compose(d, columns, "bar"))), " "), possibleDuplicate)
+				text := strings.Join(strings.Fields(content(Compose(d, columns, "bar"))), " ")
+				got := strings.Contains(text, possibleDuplicate)
 				if got != doubt {
 					t.Fatalf("doubt %v, attempt %d, %d columns: banner %v", doubt, attempt, columns, got)
 				}
@@ -228,24 +236,24 @@ func TestIndentationStopsAtAThirdOfTheWidth(t *testing.T) {
 			t.Errorf("%d columns: %d of 65 lines are there", columns, deepest)
 		}
 		if !strings.Contains(content(Compose(d, columns, "bar")), "›64 ω") {
-			t.Errorf("%d columns: the deepest line does not say how deep it is", columns)
+			t.Errorf("%d columns: the deepest line does not show its depth", columns)
 		}
 	}
 }
 
-func TestATicketOfAMegabyteIsComposedInNoTime(t *testing.T) {
+func TestATicketOfAMegabyteIsComposedInSeconds(t *testing.T) {
 	d := everyday()
 	d.Ticket.Lines[0].Name = strings.Repeat("ω", 500_000)
 	d.Ticket.Raw = strings.Repeat("[1,2]", 100_000)
 	start := time.Now()
 	check(t, d, Options{Columns: 20, UpperCase: true, NameSize: Size{3, 3}})
-	// Measuring every rest anew would take minutes.
+	// Measuring the rest of the text again after each line would take minutes.
 	if took := time.Since(start); took > 20*time.Second {
 		t.Errorf("it took %v", took)
 	}
 }
 
-func TestTheTimeIsTheVenues(t *testing.T) {
+func TestTheTimeIsInTheVenuesZone(t *testing.T) {
 	for zone, want := range map[string]string{
 		"Australia/Melbourne": "21:49", "Europe/Lisbon": "10:49", "": "10:49 UTC", "UTC": "10:49 UTC",
 		"Nowhere/Atlantis": "10:49 UTC", "Local": "10:49 UTC", "../../etc/passwd": "10:49 UTC",
@@ -256,10 +264,10 @@ func TestTheTimeIsTheVenues(t *testing.T) {
 	}
 }
 
-func TestCleanTextCommandsNothing(t *testing.T) {
+func TestCleanTextHoldsNoCommands(t *testing.T) {
 	for r := rune(0); r <= unicode.MaxRune; r++ {
 		if r == 0x20000 {
-			r = 0xe0000 // nothing but ideographs between
+			r = 0xe0000 // only ideographs in between
 		}
 		got := Clean(string(r))
 		for _, g := range got {
@@ -289,7 +297,7 @@ func TestCleanTextCommandsNothing(t *testing.T) {
 	}
 }
 
-func TestTextIsAskedForBeforeItIsMeasured(t *testing.T) {
+func TestTextIsMadePrintableBeforeItIsMeasured(t *testing.T) {
 	long := func(s string) string { return strings.ReplaceAll(s, "中", "[U+4E2D]") }
 	d := everyday()
 	d.Ticket.Lines[0].Name = strings.Repeat("中", 40)
@@ -299,7 +307,7 @@ func TestTextIsAskedForBeforeItIsMeasured(t *testing.T) {
 				t.Errorf("%d columns: %v", columns, l.Spans)
 			}
 			if strings.Contains(content([]Line{l}), "中") {
-				t.Errorf("%v did not go through the function", l.Spans)
+				t.Errorf("%v did not pass through Printable", l.Spans)
 			}
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// footer says which print this is, for people who compare two slips or call for help.
+// footer identifies this print, for people who compare two slips or call support.
 func (c *composer) footer(d *ticket.Delivery) {
 	before := len(c.lines)
 	c.rule("=")
@@ -18,10 +18,12 @@ func (c *composer) footer(d *ticket.Delivery) {
 	}
 	c.requestQR(&d.Ticket)
 	if len(c.lines) == before+1 {
-		c.lines = c.lines[:before] // a rule above nothing
+		c.lines = c.lines[:before] // the template printed nothing: drop the rule above it
 	}
 }
 
+// ticketIdentity prints the end of the request's id, the job, the printer, and the attempt if it is
+// not the first.
 func (c *composer) ticketIdentity(d *ticket.Delivery) {
 	var parts []string
 	if s := c.text(ticket.Short(d.Ticket.Request)); s != "" {
@@ -41,17 +43,18 @@ func (c *composer) ticketIdentity(d *ticket.Delivery) {
 	}
 }
 
-// maxQRBytes is how many bytes a QR code may hold here. Codes of more are too fine for
-// a kitchen printer and a telephone's camera; the ids of requests are at most 200.
+// maxQRBytes is the most bytes a QR code may hold. With more, its modules are too small for a
+// receipt printer and a phone's camera. The ids of requests have at most 200 bytes.
 const maxQRBytes = 250
 
 func (c *composer) requestQR(t *ticket.Ticket) {
-	if c.QR && t.Kind != ticket.Test { // which has shown one
+	if c.QR && t.Kind != ticket.Test { // a test ticket has its own QR code
 		c.qr(Clean(t.Request))
 	}
 }
 
-// qr draws s for a telephone, with the same in letters below.
+// qr adds s as a QR code with the same text below it, for printers without QR codes and for people
+// without a phone.
 func (c *composer) qr(s string) {
 	if s == "" || len(s) > maxQRBytes {
 		return

@@ -15,11 +15,11 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 func received() time.Time { return time.Date(2026, 2, 6, 10, 49, 48, 0, time.UTC) }
 
-// rich is a ticket with everything on it.
+// rich is a ticket with every field and every kind of line.
 func rich() ticket.Delivery {
 	return ticket.Delivery{
 		Job: 1017, Station: "grill", Attempt: 2, Doubt: true,
@@ -31,16 +31,20 @@ func rich() ticket.Delivery {
 			Received: received(), Zone: "Australia/Melbourne",
 			Lines: []ticket.Line{
 				{Quantity: "2", Name: "Crème brûlée", Course: "Desserts"},
-				{Quantity: "2", Name: "Cheeseburger", Course: "Mains", Seat: "3", Notes: []string{"well done, no pink"}},
+				{Quantity: "2", Name: "Cheeseburger", Course: "Mains", Seat: "3",
+					Notes: []string{"well done, no pink"}},
 				{Depth: 1, Quantity: "1", Name: "No onion", Course: "Mains"},
 				{Depth: 1, Quantity: "2", Name: "Extra cheddar", Course: "Mains"},
 				{Depth: 1, Quantity: "1", Name: "Side salad", Course: "Mains"},
 				{Depth: 2, Quantity: "1", Name: "Dressing on the side", Course: "Mains", Notes: []string{"no sesame!"}},
 				{Depth: 3, Quantity: "1", Name: "Balsamic", Course: "Mains"},
 				{Depth: 9, Quantity: "1", Name: "Aged twenty-five years in a barrel of juniper wood", Course: "Mains"},
-				{Quantity: "1", Name: "Grilled barramundi with lemon butter, capers and kipfler potatoes", Course: "Mains"},
-				{Quantity: "3", Name: "Steak frites", Course: "Mains", Void: true, Notes: []string{"guest changed their mind about the steak"}},
-				{Depth: 1, Quantity: "1", Name: "Béarnaise sauce in a very small jug beside the plate", Course: "Mains", Void: true},
+				{Quantity: "1", Name: "Grilled barramundi with lemon butter, capers and kipfler potatoes",
+					Course: "Mains"},
+				{Quantity: "3", Name: "Steak frites", Course: "Mains", Void: true,
+					Notes: []string{"guest changed their mind about the steak"}},
+				{Depth: 1, Quantity: "1", Name: "Béarnaise sauce in a very small jug beside the plate",
+					Course: "Mains", Void: true},
 				{Quantity: "0.5", Name: "Roast chicken", Course: "Mains", Refire: true},
 				{Depth: 1, Quantity: "1", Name: "Skin on", Refire: true},
 				{Quantity: "1", Name: "Ice", NoRoute: true, Of: "Cola"},
@@ -50,7 +54,7 @@ func rich() ticket.Delivery {
 	}
 }
 
-// plain is an everyday ticket.
+// everyday is an ordinary ticket.
 func everyday() ticket.Delivery {
 	return ticket.Delivery{Job: 5, Station: "bar", Attempt: 1, Ticket: ticket.Ticket{
 		Request: "0d9e1c52-7c1b-4d5e-8a66-1f2e3d4c5b6a", Number: "7", Table: "Table 12", Server: "Ana M.",
@@ -93,11 +97,12 @@ func variants() map[string]ticket.Delivery {
 	}
 	out["refire-unrouted"] = r
 	out["raw"] = ticket.Delivery{Job: 92, Attempt: 1, Ticket: ticket.Ticket{
-		Request: "r", Received: received(), Raw: `{"id":"r","items":[],"hello":"world","list":[1,2,3,4,5,6,7,8,9,10,11,12,13,14]}`}}
+		Request: "r", Received: received(),
+		Raw: `{"id":"r","items":[],"hello":"world","list":[1,2,3,4,5,6,7,8,9,10,11,12,13,14]}`}}
 	return out
 }
 
-// golden compares what came out with what somebody looked at.
+// golden compares got with a file that a person has checked.
 func golden(t *testing.T, file, got string) {
 	t.Helper()
 	if *update {
@@ -114,7 +119,7 @@ func golden(t *testing.T, file, got string) {
 	}
 }
 
-func TestTicketsLookAsTheyDid(t *testing.T) {
+func TestTicketsMatchTheGoldenFiles(t *testing.T) {
 	for name, d := range variants() {
 		for _, columns := range []int{48, 42, 32} {
 			if name != "rich" && columns == 48 {

@@ -6,11 +6,12 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// header says whose order it is.
+// header prints whose order it is, then the notes on the whole order. The notes print with every
+// header, also with a template that prints nothing: they may name an allergy.
 func (c *composer) header(d *ticket.Delivery) {
 	t, before := &d.Ticket, len(c.lines)
 	switch drawn := c.renderTemplate("header", d); {
-	case drawn && len(c.lines) == before: // the house wants none
+	case drawn && len(c.lines) == before: // the template prints no header: no rule either
 	case drawn:
 		c.rule("=")
 	case c.Header == nil:
@@ -30,7 +31,7 @@ func (c *composer) header(d *ticket.Delivery) {
 	}
 }
 
-// defaultHeader is the built-in header: the number and the table biggest, for those are called
+// defaultHeader is the built-in header. Number and table are the biggest because they are called
 // across the kitchen.
 func (c *composer) defaultHeader(t *ticket.Ticket) {
 	if s := c.text(t.VenueName); s != "" {
@@ -38,7 +39,8 @@ func (c *composer) defaultHeader(t *ticket.Ticket) {
 	}
 	clock, date := clockAndDate(t.Received, t.Zone)
 	c.pair(c.number(t), c.table(t), Style{Bold: true, Width: 2, Height: 2})
-	rest := nonEmpty(c.text(t.Type), labelled("Server", c.text(t.Server)), labelled("Guests", c.text(t.Guests)), labelled("Course", c.text(t.Course)))
+	rest := nonEmpty(c.text(t.Type), labelled("Server", c.text(t.Server)), labelled("Guests", c.text(t.Guests)),
+		labelled("Course", c.text(t.Course)))
 	var first string
 	if len(rest) > 0 {
 		first, rest = rest[0], rest[1:]
@@ -47,8 +49,8 @@ func (c *composer) defaultHeader(t *ticket.Ticket) {
 	c.pairs(rest, nonEmpty(date, labelled("For", c.text(t.Destination))))
 }
 
-// configuredHeader is a header of the fields that were asked for, in that order. Two fields of
-// one size that follow each other share a line.
+// configuredHeader prints the fields of Options.Header in their order. Two consecutive fields of
+// the same size share a line, one at each edge, to save paper.
 func (c *composer) configuredHeader(t *ticket.Ticket) {
 	var left string
 	var st Style
@@ -71,7 +73,8 @@ func (c *composer) configuredHeader(t *ticket.Ticket) {
 	c.pair(left, "", st)
 }
 
-// field is a field of the header and how big it prints; "" where there is none.
+// headerField returns a field of the header and its style; "" if the ticket lacks it or there is no
+// such field.
 func (c *composer) headerField(name string, t *ticket.Ticket) (string, Style) {
 	clock, date := clockAndDate(t.Received, t.Zone)
 	big, tall := Style{Bold: true, Width: 2, Height: 2}, Style{Bold: true, Height: 2}
@@ -100,6 +103,7 @@ func (c *composer) headerField(name string, t *ticket.Ticket) (string, Style) {
 	return "", Style{}
 }
 
+// number and table add the words that tell the two apart (#18, Table 18).
 func (c *composer) number(t *ticket.Ticket) string { return ticket.NumberLabel(c.text(t.Number)) }
 
 func (c *composer) table(t *ticket.Ticket) string { return ticket.TableLabel(c.text(t.Table)) }
@@ -111,8 +115,8 @@ func labelled(label, s string) string {
 	return label + " " + s
 }
 
-// clockAndDate is the time of day and the date in the venue's zone; a zone that is not known
-// gives UTC and says so.
+// clockAndDate returns the time of day and the date in the venue's zone. If the zone is unknown,
+// the time is in UTC and says so: a wrong time without a mark would make every ticket look late.
 func clockAndDate(t time.Time, zone string) (clock, date string) {
 	if t.IsZero() {
 		return "", ""
@@ -125,9 +129,9 @@ func clockAndDate(t time.Time, zone string) (clock, date string) {
 	return t.Format(clock), t.Format("Mon 2 Jan 2006")
 }
 
-// inZone is t on the clock of the venue, or in UTC where nobody knows its zone.
+// inZone returns t in the venue's zone, or in UTC if the zone is not set or unknown.
 func inZone(t time.Time, zone string) (_ time.Time, known bool) {
-	// "Local" is where this program runs, which says nothing about the kitchen.
+	// "Local" is the zone of the computer, which need not be the venue's.
 	if zone != "" && zone != "UTC" && zone != "Local" {
 		if loc, err := time.LoadLocation(zone); err == nil {
 			return t.In(loc), true

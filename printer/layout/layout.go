@@ -1,10 +1,13 @@
-// Package layout turns a ticket into lines a cook can read from across the kitchen,
+// Package layout composes a ticket into lines of text that a cook can read from across the kitchen,
 // for paper of a given width.
 //
-// It is pure: the same delivery on the same paper gives the same lines. It knows
-// nothing of bytes and wires; package escpos draws the lines on a printer, [Plain] in a
-// terminal. Two things it never does: cut text off, and let a cancellation look like an
-// order.
+// It is pure: the same delivery on the same paper always gives the same lines. A retry, a reprint
+// and the preview on a screen therefore agree. The package does no I/O and knows no printer
+// commands: package escpos turns the lines into bytes, and [Plain] draws them for a terminal.
+//
+// Two promises hold for every input, and property tests check them: no text is ever cut off (it
+// wraps instead), and a cancelled item never looks like an order (each of its lines begins with
+// VOID, white on black).
 package layout
 
 import (
@@ -14,54 +17,59 @@ import (
 )
 
 const (
-	minColumns = 16  // columns; less than that holds no void mark and a word beside it
-	maxColumns = 255 // columns; no paper is wider
+	// Limits of the paper width, in characters of normal width.
+	minColumns = 16  // narrower paper has no room for the VOID mark and a word beside it
+	maxColumns = 255 // no receipt paper is wider; it bounds what a wrong setting can cost
 )
 
-// Compose draws a delivery on paper of the given columns (fewer than 16 count as 16,
-// more than 255 as 255). printer is the name printed at the foot.
+// Compose lays a delivery out for paper of the given number of columns (values below 16 count as
+// 16, values above 255 as 255), with the default options. printer is the name printed in the
+// footer.
 func Compose(d ticket.Delivery, columns int, printer string) []Line {
 	return ComposeWith(d, Options{Columns: columns, Printer: printer})
 }
 
-// Options say what the paper is like and how this kitchen likes its tickets. The zero
-// value of each but Columns gives a good ticket.
+// Options describe the paper and how this kitchen wants its tickets. Apart from Columns, the zero
+// value of each field gives a good ticket.
 type Options struct {
-	// Columns is how many letters of normal width a line holds. Fewer than 16 count as
-	// 16, more than 255 as 255.
+	// Columns is how many characters of normal width fit on a line. Values below 16 count as 16,
+	// values above 255 as 255.
 	Columns int
-	// Printer is the name printed at the foot.
+	// Printer is the name printed in the footer.
 	Printer string
-	// Printable replaces, in a string free of control characters, what the printer
-	// lacks. It is asked before anything is measured, so a replacement that is longer
-	// wraps like any other text. It must give back what it is given when called on its
-	// own answer. Nil leaves text as it is.
+	// Printable replaces what the printer cannot print, in a string without control characters. It
+	// is called before anything is measured, so a replacement may be longer than the original and
+	// wraps like any other text. It must return its own results unchanged, because text may pass
+	// through it twice. Nil leaves text as it is.
 	Printable func(string) string
 
-	// Copy of Copies: where there is more than one, each says which it is (COPY 2/2).
+	// Copy is the number of this copy, out of Copies. With more than one copy, each prints a banner
+	// such as COPY 2/2, so that two slips of one ticket are not cooked twice.
 	Copy, Copies int
 
-	// NameSize and ModifierSize are the sizes of items and of what is below them; zero
-	// chooses by what fits. A size that would leave no room for words is made narrower.
+	// NameSize is the size of item names, ModifierSize the size of modifiers and notes. Zero
+	// chooses a size that fits the names of the ticket. A size too wide for the words of the ticket
+	// is made narrower.
 	NameSize, ModifierSize Size
 
-	// Header names the fields of the header in their order: venue, number, table, type, time,
-	// server, date, guests, destination, course. Nil is the usual header, an empty list none.
+	// Header lists the header fields in the order in which they print: venue, number, table, type,
+	// time, server, date, guests, destination, course. Unknown names print nothing. Nil is the
+	// built-in header, an empty list is no header.
 	Header []string
 
-	UpperCase  bool // names, modifiers and notes in capitals
-	BlankLines int  // between items, at most 8
-	QR         bool // the id of the request as a QR code at the foot
+	UpperCase  bool // print names, modifiers and notes in capitals
+	BlankLines int  // blank lines between two items, at most 8
+	QR         bool // print the request's id as a QR code in the footer
 
-	// Template draws header and footer instead of the built-in ones. Nil: those.
+	// Template draws the header and the footer. Nil uses the built-in ones.
 	Template *Template
-	// OnTemplateError hears why a template failed on this ticket, which is then printed
-	// with the built-in header or footer. Nil: nobody does.
+	// OnTemplateError is called with the reason when the template failed for this ticket. The
+	// ticket then prints with the built-in header or footer: a mistake in a template must not cost
+	// an order. Nil ignores the error.
 	OnTemplateError func(error)
 }
 
-// ComposeWith draws a delivery. It is safe for concurrent use, and so must be the
-// functions it is given.
+// ComposeWith lays a delivery out. It is safe for concurrent use if the functions in o are.
 func ComposeWith(d ticket.Delivery, o Options) []Line {
 	c := &composer{Options: o, columns: min(max(o.Columns, minColumns), maxColumns)}
 	c.banners(&d)
@@ -71,19 +79,20 @@ func ComposeWith(d ticket.Delivery, o Options) []Line {
 	return c.lines
 }
 
+// composer collects the lines of one ticket, from top to bottom.
 type composer struct {
 	Options
-	columns int // as wide as is sensible
+	columns int // Options.Columns, limited to minColumns and maxColumns
 	lines   []Line
 }
 
-// text is s as it will print: safe, in letters the printer has, on one line, with
-// single spaces.
+// text returns s as it will print: without control characters, in characters the printer has, on
+// one line, with single spaces.
 func (c *composer) text(s string) string {
 	return strings.Join(strings.Fields(c.printable(s)), " ")
 }
 
-// printable is s as it will print, with the spaces it has.
+// printable returns s in characters the printer has, without changing its spaces.
 func (c *composer) printable(s string) string {
 	s = normalize(s)
 	if c.Printable != nil {
@@ -96,4 +105,5 @@ func (c *composer) add(l Line) { c.lines = append(c.lines, l) }
 
 func (c *composer) blank() { c.add(Line{}) }
 
+// rule adds a line drawn across the paper.
 func (c *composer) rule(of string) { c.add(Line{Spans: []Span{{Text: strings.Repeat(of, c.columns)}}}) }

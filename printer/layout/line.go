@@ -7,35 +7,39 @@ import (
 	"golang.org/x/text/unicode/bidi"
 )
 
-// A Line is one line of print: its spans one after the other, left to right. It is
-// never wider than the paper. Blank lines have no spans.
+// A Line is one line of print: its spans from left to right. It is never wider than the paper. A
+// blank line has no spans.
 type Line struct {
 	Spans []Span
-	// QR, where it is not empty, is drawn as a QR code in the middle of the paper, with
-	// the spans as its caption below. A printer that draws none prints the caption alone.
-	// It holds no control characters.
+	// QR, if not empty, is the text of a QR code printed in the middle of the paper, with the spans
+	// below it as its caption. A printer without QR codes prints only the caption, which carries
+	// the same information. QR holds no control characters.
 	QR string
 }
 
-// A Span is text in one style. Text holds no control characters and no line breaks.
+// A Span is text in one style. Text holds no control characters and no line breaks, whatever the
+// service sent: a span can be written to a printer or a terminal without being read as a command.
 type Span struct {
 	Text string
 	Style
-	// Direction is that of the whole text of which this is a part.
+	// Direction is the base direction of the whole text of which this span is a part.
 	Direction Direction
 }
 
-// Direction is from which side a text is read that holds letters of both kinds.
+// Direction is the base direction of a text that mixes left-to-right and right-to-left scripts.
 type Direction uint8
 
 const (
-	FirstStrong Direction = iota // the side its first letter is read from
-	LeftToRight                  // as Latin
-	RightToLeft                  // as Hebrew and Arabic
+	// The base directions of the Unicode bidirectional algorithm (UAX #9).
+	FirstStrong Direction = iota // the direction of the first letter of the span
+	LeftToRight                  // Latin, Greek, Cyrillic, Han …
+	RightToLeft                  // Hebrew, Arabic
 )
 
-// directionOf is the direction of a text that will be parted: without it, what a
-// part begins with would decide. Where nothing is read from the right, it is ByLetter.
+// directionOf returns the base direction of a text that will be broken into several lines. Each
+// line must keep the direction of the whole: taken alone, a line that begins with a Latin word
+// would be set from left to right in the middle of a Hebrew note. Text without right-to-left
+// letters is FirstStrong, which spares the renderer the bidirectional algorithm.
 func directionOf(s string) Direction {
 	base, hasRTL := FirstStrong, false
 	for _, r := range s {
@@ -62,15 +66,15 @@ func directionOf(s string) Direction {
 type Style struct {
 	Bold   bool
 	Invert bool // white on black
-	Red    bool // where there is a second colour: on a printer, all of the line is red then
-	Width  int  // times the normal width, 1 to 8; 0 is 1
-	Height int  // times the normal height, 1 to 8; 0 is 1
+	Red    bool // second colour, if there is one; a printer makes the whole line red
+	Width  int  // multiple of the normal width, 1 to 8; 0 means 1
+	Height int  // multiple of the normal height, 1 to 8; 0 means 1
 }
 
-// Width is how many columns of normal size s takes: the sum of what its characters take, for
-// that is how a printer's head moves on. So the width of a line is that of its parts,
-// wherever it is cut; a character that would join the one before it (a vowel sign at the
-// beginning of a word) takes its own place.
+// Width returns how many columns of normal size s takes: the sum of the widths of its characters,
+// because a printer's head advances character by character. So the width of a line is the sum of
+// the widths of its parts, wherever it is cut. A character that would join the one before it (such
+// as a vowel sign at the beginning of a word) counts separately.
 func Width(s string) (n int) {
 	for _, r := range s {
 		n += displaywidth.Rune(r)
@@ -78,7 +82,7 @@ func Width(s string) (n int) {
 	return n
 }
 
-// Width is how many columns the line takes.
+// Width returns how many columns the line takes.
 func (l Line) Width() int {
 	n := 0
 	for _, s := range l.Spans {
@@ -87,7 +91,7 @@ func (l Line) Width() int {
 	return n
 }
 
-// Height is how many lines of normal height the line takes.
+// Height returns how many lines of normal height the line takes: as many as its tallest span.
 func (l Line) Height() int {
 	h := 1
 	for _, s := range l.Spans {

@@ -26,8 +26,8 @@ func headerFields() []string {
 	return []string{"venue", "number", "table", "type", "time", "server", "date", "guests", "destination", "course"}
 }
 
-// templates are a house's: a good one, one that prints nothing, and two that fail on
-// some tickets or on all but the sample.
+// templates are a good template, one that prints nothing, and two that fail: on some tickets, and
+// on all but the sample.
 func templates() []*Template {
 	return []*Template{
 		nil,
@@ -45,7 +45,7 @@ func options() *rapid.Generator[Options] {
 	fields := append(headerFields(), "no such field")
 	house := templates()
 	return rapid.Custom(func(t *rapid.T) Options {
-		o := drawn(rapid.Uint64().Draw(t, "knobs"), house)
+		o := randomOptions(rapid.Uint64().Draw(t, "knobs"), house)
 		o.Columns, o.Printer = rapid.IntRange(-1, 64).Draw(t, "columns"), "grill"
 		o.BlankLines = rapid.SampledFrom([]int{0, 0, 1, 3, -5, 1 << 40}).Draw(t, "blank")
 		if o.Header != nil {
@@ -55,8 +55,8 @@ func options() *rapid.Generator[Options] {
 	})
 }
 
-// drawn reads options out of a number.
-func drawn(n uint64, house []*Template) Options {
+// randomOptions derives options from a number.
+func randomOptions(n uint64, house []*Template) Options {
 	take := func(of int) int {
 		v := int(n % uint64(of))
 		n /= uint64(of)
@@ -75,44 +75,49 @@ func drawn(n uint64, house []*Template) Options {
 
 func FuzzCompose(f *testing.F) {
 	f.Add("18", "2", "Crème brûlée", "no\nnuts", uint8(42), uint16(3), uint8(0), uint64(0))
-	f.Add("\x1b@", "1e99999999999999999999", "中文\u202e\u0301 👨‍🍳 1️⃣ ßıİǆŉ", strings.Repeat("x", 99), uint8(20), uint16(4000), uint8(255), uint64(0xfedcba9876543210))
+	f.Add("\x1b@", "1e99999999999999999999", "中文\u202e\u0301 👨‍🍳 1️⃣ ßıİǆŉ", strings.Repeat("x", 99), uint8(20),
+		uint16(4000), uint8(255), uint64(0xfedcba9876543210))
 	f.Add("ผัด", "३", "宫保鸡丁、すし（辛）", "كباب حار", uint8(32), uint16(1), uint8(16), uint64(1<<40+3*10+3))
 	house := templates()
-	f.Fuzz(func(t *testing.T, number, quantity, name, note string, columns uint8, depth uint16, flags uint8, knobs uint64) {
+	f.Fuzz(func(t *testing.T, number, quantity, name, note string, columns uint8, depth uint16, flags uint8,
+		knobs uint64) {
 		on := func(i int) bool { return flags>>i&1 == 1 }
 		d := ticket.Delivery{Doubt: on(0), Reprint: on(1), For: number, Down: note, Ticket: ticket.Ticket{
-			Number: number, Table: note, VenueName: name, Zone: note, Received: received(), Void: on(2), Refire: on(3), Raw: name, Request: note,
+			Number: number, Table: note, VenueName: name, Zone: note, Received: received(), Void: on(2),
+			Refire: on(3), Raw: name, Request: note,
 			Notes: []string{note}, Lines: []ticket.Line{{
-				Depth: int(depth), Quantity: quantity, Name: name, Notes: []string{note}, Void: on(4), Refire: on(5), NoRoute: on(6), Raw: on(7), Of: number, Seat: quantity, Course: note,
+				Depth: int(depth), Quantity: quantity, Name: name, Notes: []string{note}, Void: on(4), Refire: on(5),
+				NoRoute: on(6), Raw: on(7), Of: number, Seat: quantity, Course: note,
 			}},
 		}}
-		o := drawn(knobs, house)
+		o := randomOptions(knobs, house)
 		o.Columns = int(columns % 65)
 		check(t, d, o)
 		lines := ComposeWith(d, o)
-		if text, missing := lacking(content(lines), name, name, note, note, quantity, quantity, number); len(missing) > 0 {
+		if text, missing := missingLetters(content(lines), name, name, note, note, quantity, quantity,
+			number); len(missing) > 0 {
 			t.Fatalf("%q is missing of %q:\n%s", missing, text, Plain(lines, o.Columns))
 		}
 		if l := d.Ticket.Lines[0]; l.Void {
-			asOrder(t, lines, name)
+			checkVoidMarked(t, lines, name)
 		}
 	})
 }
 
-// asOrder fails when there is a line without VOID on which all of a cancelled name
-// stands; the record as it came may show it, and the head of the ticket.
-func asOrder(t *testing.T, lines []Line, name string) {
+// checkVoidMarked fails if no line marks the cancelled name as void. The raw record and the header
+// may show the name without a mark.
+func checkVoidMarked(t *testing.T, lines []Line, name string) {
 	marked := slices.ContainsFunc(lines, func(l Line) bool {
-		return len(l.Spans) > 1 && strings.HasPrefix(strings.TrimPrefix(l.Spans[0].Text, "** "), "VOID") && l.Spans[0].Invert && l.Spans[0].Red
+		return len(l.Spans) > 1 && strings.HasPrefix(strings.TrimPrefix(l.Spans[0].Text, "** "), "VOID") &&
+			l.Spans[0].Invert && l.Spans[0].Red
 	})
 	if !marked {
 		t.Fatalf("no line says that %q is void", name)
 	}
 }
 
-// lacking counts letters, whatever their case, and says which of those in want are not
-// in got.
-func lacking(got string, want ...string) (text string, missing []rune) {
+// missingLetters counts letters regardless of case and returns those of want that got lacks.
+func missingLetters(got string, want ...string) (text string, missing []rune) {
 	letters := func(s string) map[rune]int {
 		n := map[rune]int{}
 		for _, r := range norm.NFD.String(cases.Upper(language.Und).String(s)) {
@@ -137,7 +142,7 @@ func lacking(got string, want ...string) (text string, missing []rune) {
 	return got, missing
 }
 
-func TestCopiesAndStandInsSayWhatTheyAre(t *testing.T) {
+func TestCopiesAndBackupTicketsAreMarked(t *testing.T) {
 	for _, columns := range []int{20, 32, 42, 48} {
 		d := everyday()
 		d.For, d.Down, d.Doubt = "Grill\x1b@ süß", "printer", true
@@ -149,12 +154,12 @@ func TestCopiesAndStandInsSayWhatTheyAre(t *testing.T) {
 		}
 		got = content(ComposeWith(everyday(), Options{Columns: columns, Copy: 1, Copies: 1}))
 		if strings.Contains(got, "COPY") || strings.Contains(got, "FOR") || strings.Contains(got, "down") {
-			t.Errorf("%d columns: an only copy at home says otherwise:\n%s", columns, got)
+			t.Errorf("%d columns: a single copy at its own station has a banner:\n%s", columns, got)
 		}
 	}
 }
 
-func TestCapitalsAreThoseOfTheLanguage(t *testing.T) {
+func TestUpperCaseFollowsTheLanguage(t *testing.T) {
 	for in, want := range map[string]string{
 		"süße Klöße":   "SÜSSE KLÖSSE",
 		"Pide, çığ":    "PİDE, ÇIĞ",
@@ -173,10 +178,11 @@ func TestCapitalsAreThoseOfTheLanguage(t *testing.T) {
 	}
 }
 
-func TestCapitalsAreForWhatACookReads(t *testing.T) {
+func TestUpperCaseAppliesToNamesModifiersAndNotes(t *testing.T) {
 	d := rich()
 	got := content(ComposeWith(d, Options{Columns: 48, UpperCase: true}))
-	for _, want := range []string{"CRÈME BRÛLÉE", "EXTRA CHEDDAR", "WELL DONE, NO PINK", "ALLERGIC TO SESAME", "Harbour Grill", `{"menuItemId":"a7c9"`, "Seat 3", "of COLA"} {
+	for _, want := range []string{"CRÈME BRÛLÉE", "EXTRA CHEDDAR", "WELL DONE, NO PINK", "ALLERGIC TO SESAME",
+		"Harbour Grill", `{"menuItemId":"a7c9"`, "Seat 3", "of COLA"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing:\n%s", want, got)
 		}
@@ -196,8 +202,8 @@ func sizeOf(t *testing.T, lines []Line, text string) Style {
 	return Style{}
 }
 
-func TestSizesAreThoseAskedForWherePaperHasRoom(t *testing.T) {
-	d := everyday() // its longest word is Fashioned
+func TestConfiguredSizesAreUsedIfThePaperHasRoom(t *testing.T) {
+	d := everyday() // the longest word is Fashioned, 9 letters
 	for _, c := range []struct {
 		columns        int
 		name, modifier Size
@@ -215,14 +221,14 @@ func TestSizesAreThoseAskedForWherePaperHasRoom(t *testing.T) {
 		if got := sizeOf(t, lines, "Negroni"); got != c.want {
 			t.Errorf("%d columns, %v: a name is %+v, want %+v", c.columns, c.name, got, c.want)
 		}
-		c.below.Red = true // where the printer has it
+		c.below.Red = true // modifiers are red on paper with two colours
 		if got := sizeOf(t, lines, "Large"); got != c.below {
 			t.Errorf("%d columns, %v and %v: a modifier is %+v, want %+v", c.columns, c.name, c.modifier, got, c.below)
 		}
 	}
 }
 
-func TestAVoidIsNoSmallerThanDoubleHeight(t *testing.T) {
+func TestACancelledItemIsAtLeastDoubleHeight(t *testing.T) {
 	d := everyday()
 	d.Ticket.Lines[1].Void = true
 	lines := ComposeWith(d, Options{Columns: 42, NameSize: Size{1, 1}, ModifierSize: Size{1, 1}})
@@ -233,10 +239,11 @@ func TestAVoidIsNoSmallerThanDoubleHeight(t *testing.T) {
 	}
 }
 
-func TestTheHeaderShowsWhatWasChosenInThatOrder(t *testing.T) {
+func TestTheHeaderPrintsTheConfiguredFieldsInOrder(t *testing.T) {
 	d := rich()
 	d.Ticket.Course = "Mains"
-	got := Plain(ComposeWith(d, Options{Columns: 42, Header: []string{"table", "time", "server", "guests", "venue", "nothing"}}), 42)
+	got := Plain(ComposeWith(d, Options{Columns: 42,
+		Header: []string{"table", "time", "server", "guests", "venue", "nothing"}}), 42)
 	at := -1
 	for _, want := range []string{"Table B10", "21:49", "Server Jonathan A.", "Guests 4", "Harbour Grill", "sesame"} {
 		i := strings.Index(got, want)
@@ -247,7 +254,7 @@ func TestTheHeaderShowsWhatWasChosenInThatOrder(t *testing.T) {
 	}
 	for _, no := range []string{"#18", "Dine In", "2026", "GRILL-1"} {
 		if strings.Contains(got, no) {
-			t.Errorf("%q was not asked for:\n%s", no, got)
+			t.Errorf("%q was not configured:\n%s", no, got)
 		}
 	}
 	got = content(ComposeWith(everyday(), Options{Columns: 42, Header: []string{}}))
@@ -256,26 +263,26 @@ func TestTheHeaderShowsWhatWasChosenInThatOrder(t *testing.T) {
 	}
 	for _, f := range headerFields() {
 		if got := content(ComposeWith(d, Options{Columns: 42, Header: []string{f}})); strings.Count(got, "=") < 3*42 {
-			t.Errorf("the field %s shows nothing:\n%s", f, got)
+			t.Errorf("the field %s prints nothing:\n%s", f, got)
 		}
 	}
 }
 
-func TestBlankLinesPartItems(t *testing.T) {
+func TestBlankLinesSeparateItems(t *testing.T) {
 	blanks := func(n int) int {
 		lines := ComposeWith(everyday(), Options{Columns: 42, BlankLines: n})
 		return len(lines) - len(ComposeWith(everyday(), Options{Columns: 42}))
 	}
-	// Two gaps; the one after the modifier has a line already.
+	// There are two gaps; the one after the modifier has a blank line already.
 	if a, b := blanks(1), blanks(2); a != 1 || b != 3 {
 		t.Errorf("1 blank line adds %d lines, 2 add %d", a, b)
 	}
 	if got := blanks(1 << 30); got > 2*maxBlankLines {
-		t.Errorf("%d lines of nothing", got)
+		t.Errorf("%d blank lines", got)
 	}
 }
 
-func TestTheRequestIsACodeAtTheFoot(t *testing.T) {
+func TestTheRequestIsAQRCodeInTheFooter(t *testing.T) {
 	for _, columns := range []int{20, 42} {
 		d := everyday()
 		lines := ComposeWith(d, Options{Columns: columns, QR: true})
@@ -284,7 +291,7 @@ func TestTheRequestIsACodeAtTheFoot(t *testing.T) {
 			t.Fatalf("%d columns: no code:\n%s", columns, Plain(lines, columns))
 		}
 		if got := strings.Join(strings.Fields(content(lines[i:])), ""); got != d.Ticket.Request {
-			t.Errorf("%d columns: below the code stands %q", columns, got)
+			t.Errorf("%d columns: the caption is %q", columns, got)
 		}
 	}
 	for _, id := range []string{"", strings.Repeat("x", 1000)} {

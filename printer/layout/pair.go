@@ -1,6 +1,6 @@
 package layout
 
-// pairs sets what there is of left and right in two columns, row by row.
+// pairs prints left and right as two columns, row by row.
 func (c *composer) pairs(left, right []string) {
 	for i := range max(len(left), len(right)) {
 		var l, r string
@@ -14,6 +14,7 @@ func (c *composer) pairs(left, right []string) {
 	}
 }
 
+// nonEmpty returns the strings that are not empty, so that missing fields leave no gap.
 func nonEmpty(ss ...string) []string {
 	var out []string
 	for _, s := range ss {
@@ -24,8 +25,8 @@ func nonEmpty(ss ...string) []string {
 	return out
 }
 
-// pair sets left and right at the two edges of one line, or on lines of their own where
-// they do not fit.
+// pair prints left and right at the two edges of one line, or on lines of their own if there are
+// not two columns between them.
 func (c *composer) pair(left, right string, st Style) {
 	if left == "" && right == "" {
 		return

@@ -2,9 +2,10 @@ package layout
 
 import "strings"
 
-// Plain draws lines as text in a frame of the paper's width, for terminals, inspect and
-// tests. Letters keep their normal size so that words can be read and searched for; the
-// edges tell the rest: ║ beside big print, █ beside white on black. A QR code is [QR].
+// Plain draws lines as text in a frame as wide as the paper, for terminals, ticketrail inspect and
+// tests. Characters keep their normal size, so that words can be read and searched for; the edges
+// show what the size does not: ║ beside text of more than normal height, █ beside white on black. A
+// QR code is drawn as [QR].
 func Plain(lines []Line, columns int) string {
 	var b strings.Builder
 	columns = min(max(columns, minColumns), maxColumns)
@@ -40,8 +41,8 @@ func Plain(lines []Line, columns int) string {
 	return b.String()
 }
 
-// slack divides the room that a span's letters leave when they are drawn in normal
-// size: it goes where the paper is empty anyway.
+// slack divides the columns that span i leaves over when it is drawn in normal size. They go where
+// the paper is blank anyway, so that aligned text stays aligned.
 func (l Line) slack(i, free, columns int) (before, after int) {
 	empty := func(i int) bool {
 		return i >= 0 && i < len(l.Spans) && len(l.Spans[i].Text) > 1 && strings.TrimSpace(l.Spans[i].Text) == ""
@@ -49,7 +50,7 @@ func (l Line) slack(i, free, columns int) (before, after int) {
 	switch left, right := empty(i-1), empty(i+1); {
 	case left && right, len(l.Spans) == 1 && l.Spans[i].Invert:
 		return free / 2, free - free/2
-	case left && i == len(l.Spans)-1 && l.Width() == columns: // at the right edge
+	case left && i == len(l.Spans)-1 && l.Width() == columns: // right-aligned text stays at the right edge
 		return free, 0
 	default:
 		return 0, free

@@ -2,18 +2,17 @@ package layout
 
 import "ticketrail/queue/ticket"
 
-const maxBlankLines = 8 // blank lines between two items; more is a mistake in the configuration
+const maxBlankLines = 8 // most blank lines between two items; a larger setting is a mistake that would waste paper
 
-// Size is how many times the normal width and height, 1 to 8 each; 0 is 1 beside
-// another number.
+// Size is a multiple of the normal width and height, 1 to 8 each; 0 is 1 if the other is not 0.
 type Size struct{ Width, Height int }
 
 func (s Size) style() Style {
 	return Style{Bold: true, Width: min(max(s.Width, 1), 8), Height: min(max(s.Height, 1), 8)}
 }
 
-// chooseSizes chooses one size for all items of the ticket, so that size never seems to
-// mean something, and one place where all names begin.
+// chooseSizes chooses one size for all items of the ticket, and one column where all names begin.
+// With a size for each item, size would seem to mean something.
 func (b *body) chooseSizes() {
 	if b.NameSize == (Size{}) {
 		b.automaticSizes()
@@ -21,12 +20,14 @@ func (b *body) chooseSizes() {
 		b.configuredSizes()
 	}
 	if b.ModifierSize != (Size{}) {
-		// A modifier stands up to a third of the paper in.
-		b.modifierStyle = b.narrowToFit(b.ModifierSize.style(), func(l *ticket.Line) bool { return l.Depth > 0 }, b.columns/3)
+		// Modifiers are indented by up to a third of the paper.
+		b.modifierStyle = b.narrowToFit(b.ModifierSize.style(), func(l *ticket.Line) bool { return l.Depth > 0 },
+			b.columns/3)
 	}
 }
 
-// fit is double size, or double height where a name would need several lines.
+// automaticSizes uses double size, or double height for the whole ticket if a name would need
+// several lines.
 func (b *body) automaticSizes() {
 	b.quantityStyle = Style{Bold: true, Width: 2, Height: 2}
 	b.nameStyle, b.modifierStyle = b.quantityStyle, Style{Bold: true, Height: 2}
@@ -40,8 +41,9 @@ func (b *body) automaticSizes() {
 	}
 }
 
-// asked is the size from the configuration, made narrower where the paper has no room
-// for it.
+// configuredSizes uses the configured size, narrower if the paper has no room for it. The quantity
+// has the size of the name, so narrowing the name also moves the column where names begin: repeat
+// until the width holds. Modifiers are one step smaller, so that they are not read as items.
 func (b *body) configuredSizes() {
 	b.nameStyle = b.NameSize.style()
 	item := func(l *ticket.Line) bool { return l.Depth == 0 && !l.Raw }
@@ -62,8 +64,8 @@ func (b *body) configuredSizes() {
 	}
 }
 
-// margin is where names begin: the widest quantity and a space. A quantity of more
-// than a third of the paper stands out.
+// measureNameColumn finds the column where names begin: after the widest quantity and a space. A
+// quantity wider than a third of the paper does not count; it pushes its own name only.
 func (b *body) measureNameColumn() {
 	b.nameColumn = 0
 	for i := range b.t.Lines {
@@ -75,8 +77,9 @@ func (b *body) measureNameColumn() {
 	}
 }
 
-// narrowToFit is st, as narrow as it takes for the words of the lines it is for to stay whole
-// beside a margin.
+// narrowToFit returns st, made as narrow as it takes for every word of the lines selected by is to
+// stay in one piece beside a margin of so many columns. Cancelled lines are left out: they always
+// print in normal width.
 func (b *body) narrowToFit(st Style, is func(*ticket.Line) bool, margin int) Style {
 	room, word := b.columns-margin, minLettersPerLine
 	for i := range b.t.Lines {

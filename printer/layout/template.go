@@ -10,9 +10,9 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// A Template draws the header and the footer of a ticket the way a house likes them, in
-// the language of [text/template]. It is safe for concurrent use. Items, voids and
-// banners are not its business: those look the same in every kitchen.
+// A Template draws the header and the footer of a ticket in the language of [text/template]. It is
+// safe for concurrent use. Items, voids and banners cannot be changed by a template: they look the
+// same in every kitchen, because cooks must recognize them.
 //
 //	{{define "header"}}
 //	{{center (bold .Venue)}}
@@ -27,44 +27,46 @@ import (
 //	{{.ShortRequest}}{{right (print "job " .Job)}}
 //	{{end}}
 //
-// The data is [Fields]. "header" replaces what stands between the banners and the notes
-// on the order, "footer" what stands below the items; where one is not defined the
-// built-in one prints. A rule follows and precedes them by itself. Other templates may be defined for use in these two.
+// The data is [Fields]. "header" replaces what is between the banners and the notes on the order,
+// "footer" what is below the items; if one is not defined, the built-in one prints. The rules that
+// separate them from the items print by themselves. Further templates may be defined for use in
+// these two.
 //
-// Each line of output is a line of print, wrapped where it is wider than the paper.
-// Empty lines do not print, so that a field nobody filled leaves no gap. Functions beside
-// those of text/template:
+// Each line of output is a line of print, wrapped if it is wider than the paper. Empty lines do not
+// print, so that an empty field leaves no gap. Functions in addition to those of text/template:
 //
 //	bold, tall, big     text in bold, in double height, in double width and height
-//	left, center, right where on its line text stands; several may share a line
+//	left, center, right where on its line the text is printed; several may share a line
 //	rule "-"            a line drawn across the paper
 //	blank               an empty line
 //	upper, lower        in capital and in small letters
 //	time "15:04" .Received   a time in the layout of Go's time package
 //
-// html, js and urlquery are of no use on paper and fail.
+// html, js and urlquery make no sense on paper and fail.
 type Template struct{ t *template.Template }
 
-// maxTemplateLines is how much paper the output of one template may take, in lines of print.
+// maxTemplateLines is the most lines of print that the output of one template may take.
 //
-// Nothing meters how long a template runs. It is the operator's own file, and it is tried when
-// the configuration is read. What comes from the network only fills its fields: text and one
-// list of notes as long as the ticket's, so no ticket makes a {{range}} endless. A template that
-// calls itself, or counts with {{range 1000000}}, does so by the operator's own hand.
+// How long a template runs is not limited. It is the operator's own file, and it is tried when the
+// configuration is read. What comes from the network only fills its fields: text, and one list of
+// notes as long as the ticket's, so no ticket makes a {{range}} endless. A template that calls
+// itself without end, or counts with {{range 1000000}}, does so because the operator wrote it.
 const maxTemplateLines = 60
 
-// ParseTemplate reads a template that defines "header", "footer" or both, and tries it
-// on a sample. The error says where in text the mistake is.
+// ParseTemplate reads a template that defines "header", "footer" or both, and tries it on sample
+// data, so that a misspelt field is found when the configuration is read and not with the first
+// order. The error says where in text the mistake is.
 func ParseTemplate(text string) (*Template, error) {
 	t, err := template.New("at line").Funcs(functions()).Parse(text)
 	if err != nil {
 		return nil, cleanError("", err)
 	}
 	if t.Tree != nil && !parse.IsEmptyTree(t.Root) {
-		return nil, errors.New(`template: there is text outside of {{define "header"}}…{{end}} and {{define "footer"}}…{{end}}, which would not print`)
+		return nil, errors.New("template: text outside of " +
+			`{{define "header"}}…{{end}} and {{define "footer"}}…{{end}} would not print`)
 	}
 	if t.Lookup("header") == nil && t.Lookup("footer") == nil {
-		return nil, errors.New(`template: it defines neither "header" nor "footer"; write {{define "header"}}…{{end}}`)
+		return nil, errors.New(`template: neither "header" nor "footer" is defined; write {{define "header"}}…{{end}}`)
 	}
 	tp := &Template{t}
 	for _, name := range []string{"header", "footer"} {
@@ -75,8 +77,8 @@ func ParseTemplate(text string) (*Template, error) {
 	return tp, nil
 }
 
-// renderTemplate prints what the house's template called name gives, and says whether it
-// did. If the template fails, nothing of it prints, and its owner hears why.
+// renderTemplate prints the output of the template called name and reports whether it did. If the
+// template fails, nothing of its output prints, and OnTemplateError is called.
 func (c *composer) renderTemplate(name string, d *ticket.Delivery) bool {
 	if c.Template == nil {
 		return false
@@ -92,13 +94,14 @@ func (c *composer) renderTemplate(name string, d *ticket.Delivery) bool {
 	return true
 }
 
-// lines is what the template called name prints for f; c says on what paper.
+// lines returns what the template called name prints for f. c says how wide the paper is and what
+// the printer can print; it is a copy, so a template that fails leaves no lines behind.
 func (tp *Template) lines(name string, f Fields, c composer) (_ []Line, defined bool, err error) {
 	if tp.t.Lookup(name) == nil {
 		return nil, false, nil
 	}
 	defer func() {
-		if p := recover(); p != nil { // a ticket must print, whatever is wrong in here
+		if p := recover(); p != nil { // a panic in a template must not cost the ticket
 			err = fmt.Errorf("template: %s: %s", name, Clean(fmt.Sprint(p)))
 		}
 	}()
@@ -113,12 +116,14 @@ func (tp *Template) lines(name string, f Fields, c composer) (_ []Line, defined 
 		high += l.Height()
 	}
 	if high > maxTemplateLines {
-		return nil, true, fmt.Errorf("template: %s: it is %d lines high, which is more than %d", name, high, maxTemplateLines)
+		return nil, true, fmt.Errorf("template: %s: its output is %d lines high; at most %d are possible", name, high,
+			maxTemplateLines)
 	}
 	return c.lines, true, nil
 }
 
-// cleanError is an error of text/template for a log: one line, with nothing hostile in it.
+// cleanError makes an error of text/template fit for a log: one line of limited length, without
+// control characters. It may quote fields of the ticket, which come from the network.
 func cleanError(name string, err error) error {
 	s := Clean(err.Error())
 	if len(s) > 500 {

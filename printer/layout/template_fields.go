@@ -8,35 +8,35 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// Fields is what a [Template] may print. Text is one line each, without control
-// characters; what the service did not say is empty.
+// Fields is the data of a [Template]. Each text is one line without control characters; what the
+// service did not send is empty.
 type Fields struct {
 	Venue       string
-	Number      string // with #: #18
+	Number      string // with its sign: #18
 	Table       string // with the word: Table B10
 	Type        string // dine in, take away …
 	Server      string
 	Guests      string
 	Course      string
-	Destination string // the printer the service had in mind
+	Destination string // the printer named by the service
 	Notes       []string
 
 	Time     string // in the venue's zone: 21:49
 	Date     string // Fri 6 Feb 2026
-	Received string // for the function time
+	Received string // RFC 3339, for the function time
 
 	Request      string // the id of the request
-	ShortRequest string // its last letters, as people read them out
-	Job          string // the number of the job
-	Attempt      int    // 1 for the first
-	Station      string // whose line the ticket stood in
-	Printer      string // what the printer is called
-	For          string // the station it stands in for
-	Items        int    // how many items, modifiers not counted
+	ShortRequest string // its last characters, as people read them out on the phone
+	Job          string // the job's number
+	Attempt      int    // 1 for the first attempt
+	Station      string // the station in whose queue the ticket was
+	Printer      string // the name of the printer
+	For          string // the station, if the ticket came out at its backup
+	Items        int    // number of items, without modifiers
 
 	Copy, Copies             int
-	Duplicate, Reprint       bool // there is a banner that says so
-	Void, Refire, Slip, Test bool // the ticket as a whole
+	Duplicate, Reprint       bool // a banner at the top says so too
+	Void, Refire, Slip, Test bool // true of the whole ticket
 }
 
 func (c *composer) fields(d *ticket.Delivery) Fields {
@@ -70,11 +70,11 @@ func (c *composer) fields(d *ticket.Delivery) Fields {
 	return f
 }
 
-// oneLine is s on one line, with single spaces. What the printer lacks is replaced when
-// it is set, not here.
+// oneLine returns s on one line, with single spaces. What the printer cannot print is replaced
+// later, when the template's output becomes lines.
 func oneLine(s string) string { return strings.Join(strings.Fields(normalize(s)), " ") }
 
-// sampleFields is a ticket with everything on it, on which a template is tried.
+// sampleFields is a ticket with every field set, to try a template on.
 func sampleFields() Fields {
 	return Fields{
 		Venue: "Harbour Grill", Number: "#18", Table: "Table B10", Type: "Dine In", Server: "Jonathan A.", Guests: "4",

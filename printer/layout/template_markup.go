@@ -2,8 +2,9 @@ package layout
 
 import "strings"
 
-// A row is a line of a template's output, before it is known how it fits the paper.
-type row [3][]Span // what stands left, in the middle, right
+// A row is a line of a template's output before it is fitted to the paper: the spans at the left,
+// in the middle and at the right.
+type row [3][]Span
 
 const (
 	atLeft = iota
@@ -11,7 +12,7 @@ const (
 	atRight
 )
 
-// markup prints what a template gave.
+// markup prints the output of a template: text and the markers that the template's functions wrote.
 func (c *composer) markup(s string) {
 	var r row
 	styles := []Style{{}}
@@ -68,6 +69,7 @@ func (c *composer) markup(s string) {
 	endRow()
 }
 
+// with returns the style that a marker begins inside s.
 func (s Style) with(mark rune) Style {
 	switch mark {
 	case beginBold:
@@ -80,6 +82,8 @@ func (s Style) with(mark rune) Style {
 	return s
 }
 
+// addRule draws a line across the paper out of repeated text. Text that is blank or wider than the
+// paper gives =.
 func (c *composer) addRule(of string) {
 	of = c.text(of)
 	w := Width(of)
@@ -89,8 +93,8 @@ func (c *composer) addRule(of string) {
 	c.add(Line{Spans: []Span{{Text: strings.Repeat(of, c.columns/w)}}})
 }
 
-// row sets what stands left, in the middle and right on one line where there is room,
-// on lines of their own where there is not.
+// row prints left, middle and right on one line if there is room, with at least a space between
+// them, else each on lines of its own.
 func (c *composer) row(r row) {
 	used, parts := 0, 0
 	for i := range r {
@@ -131,6 +135,7 @@ func (c *composer) row(r row) {
 	c.add(l)
 }
 
+// aligned returns a line with spans at the left, in the middle or at the right.
 func (c *composer) aligned(align int, spans []Span) Line {
 	free := c.columns - Line{Spans: spans}.Width()
 	var l Line
@@ -144,7 +149,7 @@ func (c *composer) aligned(align int, spans []Span) Line {
 	return l
 }
 
-// trimSpaces is spans without the spaces at both ends. It may change spans.
+// trimSpaces returns spans without the spaces at both ends. It may change its argument.
 func trimSpaces(spans []Span) []Span {
 	for len(spans) > 0 {
 		if spans[0].Text = strings.TrimLeft(spans[0].Text, " "); spans[0].Text != "" {
@@ -162,8 +167,8 @@ func trimSpaces(spans []Span) []Span {
 	return spans
 }
 
-// wrapSpans breaks text of several styles into lines no wider than the paper, between
-// words where it can. Nothing but spaces at a break is lost.
+// wrapSpans breaks text of several styles into lines no wider than the paper, between words where
+// it can. Only spaces at a break are lost.
 func (c *composer) wrapSpans(spans []Span) [][]Span {
 	var lines [][]Span
 	var line []Span
@@ -199,8 +204,8 @@ func (c *composer) wrapSpans(spans []Span) [][]Span {
 	return lines
 }
 
-// splitWords parts spans at their spaces. A space is a word by itself; letters in several
-// styles without a space between them are one.
+// splitWords splits spans at their spaces. A space is a word of its own; letters in several styles
+// without a space between them are one word, which is not broken unless it is wider than the paper.
 func splitWords(spans []Span) [][]Span {
 	var out [][]Span
 	var word []Span

@@ -33,7 +33,7 @@ func head(t *testing.T, d ticket.Delivery, text string) []string {
 	return out
 }
 
-func TestATemplateSaysWhereItsTextStands(t *testing.T) {
+func TestATemplatePlacesItsText(t *testing.T) {
 	for text, want := range map[string][]string{
 		`{{center .Venue}}`:                                  {"         Harbour Grill"},
 		`{{.Number}}{{right .Table}}`:                        {"#18                    Table B10"},
@@ -52,10 +52,11 @@ func TestATemplateSaysWhereItsTextStands(t *testing.T) {
 		`{{.Venue}} {{.Venue}} {{.Venue}}`:                   {"Harbour Grill Harbour Grill", "Harbour Grill"},
 		`{{big .Venue}} {{.Venue}}`:                          {"Harbour Grill", "Harbour Grill"},
 		`{{left .Venue}}{{right .Date}} {{right .Job}}`:      {"Harbour Grill", spaces(13) + "Fri 6 Feb 2026 1017"},
-		`{{center "` + strings.Repeat("x", 40) + `"}}`:       {strings.Repeat("x", 32), spaces(12) + strings.Repeat("x", 8)},
-		`{{range .Notes}}! {{.}}` + "\n{{end}}":              {"! Guest is allergic to sesame", "and in a hurry"},
-		`{{big "宫保鸡丁宫保鸡丁宫"}}`:                                {"宫保鸡丁宫保鸡丁", "宫"},
-		`{{len .Notes}} {{eq .Guests "4"}}`:                  {"1 true"},
+		`{{center "` + strings.Repeat("x", 40) + `"}}`: {strings.Repeat("x", 32),
+			spaces(12) + strings.Repeat("x", 8)},
+		`{{range .Notes}}! {{.}}` + "\n{{end}}": {"! Guest is allergic to sesame", "and in a hurry"},
+		`{{big "宫保鸡丁宫保鸡丁宫"}}`:                   {"宫保鸡丁宫保鸡丁", "宫"},
+		`{{len .Notes}} {{eq .Guests "4"}}`:     {"1 true"},
 	} {
 		if diff := cmp.Diff(want, head(t, rich(), text)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", text, diff)
@@ -63,7 +64,7 @@ func TestATemplateSaysWhereItsTextStands(t *testing.T) {
 	}
 }
 
-func TestATemplateChangesNothingButHeaderAndFooter(t *testing.T) {
+func TestATemplateChangesOnlyHeaderAndFooter(t *testing.T) {
 	d := rich()
 	d.For, d.Down = "grill", "printer"
 	tp := parsed(`{{define "header"}}HEAD {{.Number}}{{end}}{{define "footer"}}FOOT {{.ShortRequest}}{{end}}`)
@@ -82,12 +83,12 @@ func TestATemplateChangesNothingButHeaderAndFooter(t *testing.T) {
 	}
 	for _, not := range []string{"Table B10", "job 1017"} {
 		if strings.Contains(ours, not) {
-			t.Errorf("%q is of the built-in one:\n%s", not, ours)
+			t.Errorf("%q belongs to the built-in header:\n%s", not, ours)
 		}
 	}
 }
 
-func TestATemplateThatFailsPrintsTheBuiltInOneAndReports(t *testing.T) {
+func TestAFailingTemplateFallsBackToTheBuiltInHeaderAndReports(t *testing.T) {
 	for _, text := range []string{
 		`{{define "header"}}SECRET {{index .Notes 1}}{{end}}`,
 		`{{define "header"}}{{if ne .Number "#18"}}SECRET{{.Nothing}}{{end}}{{end}}`,
@@ -96,7 +97,8 @@ func TestATemplateThatFailsPrintsTheBuiltInOneAndReports(t *testing.T) {
 		`{{define "header"}}SECRET {{if ne .Number "#18"}}{{time "15:04" "noon"}}{{end}}{{end}}`,
 	} {
 		var got []error
-		o := Options{Columns: 42, Printer: "bar", Template: parsed(text), OnTemplateError: func(err error) { got = append(got, err) }}
+		o := Options{Columns: 42, Printer: "bar", Template: parsed(text),
+			OnTemplateError: func(err error) { got = append(got, err) }}
 		lines := ComposeWith(everyday(), o)
 		if diff := cmp.Diff(Compose(everyday(), 42, "bar"), lines); diff != "" {
 			t.Errorf("%s: not the built-in header (-want +got):\n%s", text, diff)
@@ -109,17 +111,18 @@ func TestATemplateThatFailsPrintsTheBuiltInOneAndReports(t *testing.T) {
 	}
 }
 
-func TestAFieldWithoutEndGetsTheBuiltInHeader(t *testing.T) {
+func TestAnOverlongFieldFallsBackToTheBuiltInHeader(t *testing.T) {
 	d := everyday()
 	d.Ticket.Server = strings.Repeat("ω", 5000)
 	var got error
-	lines := ComposeWith(d, Options{Columns: 42, Template: parsed(`{{define "header"}}{{.Server}}{{end}}`), OnTemplateError: func(err error) { got = err }})
+	lines := ComposeWith(d, Options{Columns: 42, Template: parsed(`{{define "header"}}{{.Server}}{{end}}`),
+		OnTemplateError: func(err error) { got = err }})
 	if got == nil || strings.Count(content(lines), "ω") != 5000 {
 		t.Errorf("error %v, %d of 5000 letters", got, strings.Count(content(lines), "ω"))
 	}
 }
 
-func TestAMistakeInATemplateIsFoundWhenItIsRead(t *testing.T) {
+func TestATemplateMistakeIsFoundWhenItIsParsed(t *testing.T) {
 	for text, want := range map[string]string{
 		`{{define "header"}}x`:                 "unexpected EOF",
 		`{{define "header"}}{{foo}}{{end}}`:    `function "foo" not defined`,
@@ -133,17 +136,19 @@ func TestAMistakeInATemplateIsFoundWhenItIsRead(t *testing.T) {
 		`{{define "header"}}{{range 90}}x{{blank}}{{end}}{{end}}`:             "180 lines high",
 	} {
 		tp, err := ParseTemplate(text)
-		if err == nil || tp != nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "template: ") {
+		if err == nil || tp != nil || !strings.Contains(err.Error(), want) ||
+			!strings.HasPrefix(err.Error(), "template: ") {
 			t.Errorf("%.60s: %v, want %q", text, err, want)
 		}
 	}
 }
 
-func TestNoTemplateWritesACommand(t *testing.T) {
+func TestNoTemplateEmitsCommands(t *testing.T) {
 	d := rich()
 	d.Ticket.Table = "\x1b@\x03\x1dV0\u202e"
 	for _, text := range []string{
-		"\x1b@\x0e{{.Table}}", `{{printf "%c%c%c%c%c" 27 64 3 4 155}}`, `{{"\x1bm\x03\x11\x0f\x00"}}`, `{{print "\x0f" .Table}}`, `{{bold "\x04\x04\x04\x04"}}{{right .Table}}x`,
+		"\x1b@\x0e{{.Table}}", `{{printf "%c%c%c%c%c" 27 64 3 4 155}}`, `{{"\x1bm\x03\x11\x0f\x00"}}`,
+		`{{print "\x0f" .Table}}`, `{{bold "\x04\x04\x04\x04"}}{{right .Table}}x`,
 	} {
 		tp := parsed(`{{define "header"}}` + text + `{{end}}`)
 		o := Options{Columns: 32, Template: tp, OnTemplateError: func(err error) { t.Errorf("%q: %v", text, err) }}
@@ -167,7 +172,7 @@ func TestATemplatesTextIsMadePrintable(t *testing.T) {
 	}
 }
 
-func TestManyPrintersShareATemplate(t *testing.T) {
+func TestATemplateIsSafeForConcurrentUse(t *testing.T) {
 	tp := templates()[1]
 	want := content(ComposeWith(rich(), Options{Columns: 42, Template: tp}))
 	var wg sync.WaitGroup
@@ -210,12 +215,14 @@ func TestTheExampleOfTheDocumentationWorks(t *testing.T) {
 	}
 }
 
-// FuzzTemplate varies what comes from the network, the fields. The template is the operator's own.
+// FuzzTemplate varies the fields, which come from the network. The template is the operator's own.
 func FuzzTemplate(f *testing.F) {
 	f.Add("12\x1b@", "Ana", uint8(32))
 	f.Add("宫保鸡丁", "\x0f\x04\x07\u202e", uint8(20))
-	tp := parsed(`{{define "header"}}{{big .Number}}{{right (bold .Table)}}{{range .Notes}}{{.}}{{rule .}}{{end}}{{center (tall .Server) | left}}{{end}}
-{{define "footer"}}{{template "a" .}}{{end}}{{define "a"}}{{with .Server}}{{printf "%5s" .}}{{else}}{{blank}}{{end}}{{end}}`)
+	tp := parsed(`{{define "header"}}{{big .Number}}{{right (bold .Table)}}{{range .Notes}}{{.}}{{rule .}}{{end}}
+{{center (tall .Server) | left}}{{end}}
+{{define "footer"}}{{template "a" .}}{{end}}
+{{define "a"}}{{with .Server}}{{printf "%5s" .}}{{else}}{{blank}}{{end}}{{end}}`)
 	f.Fuzz(func(t *testing.T, field, note string, columns uint8) {
 		d := everyday()
 		d.Ticket.Table, d.Ticket.Server, d.Ticket.Number, d.Ticket.Notes = field, field, field, []string{note}

@@ -7,7 +7,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// script is a dish in letters that a printer may not have.
+// script is a sample of a writing system that a printer may lack.
 type script struct{ name, example string }
 
 func scripts() []script {
@@ -28,8 +28,8 @@ func scripts() []script {
 	}
 }
 
-// test shows what the printer can do, and says in words what a person should see and
-// hear, so that whoever holds the slip needs nobody who knows.
+// test prints what the printer can do, and says in words what to look and listen for, so that
+// whoever sets up the printer can judge the slip without a manual.
 func (c *composer) test(t *ticket.Ticket) {
 	say := func(s string) { c.flow(paragraph{text: s}) }
 	c.heading("width", "-")
@@ -54,7 +54,8 @@ func (c *composer) test(t *ticket.Ticket) {
 	c.flow(paragraph{mark: c.voidMark(true, st), text: "is how a cancelled line looks", style: st, fill: true})
 
 	c.heading("letters", "-")
-	say("What the printer cannot draw stands here as its name in brackets; nothing is missing, and no question mark stands for a letter.")
+	say("What the printer cannot draw stands here as its name in brackets; " +
+		"nothing is missing, and no question mark stands for a letter.")
 	for _, s := range scripts() {
 		label := s.name + ":" + spaces(max(12-len(s.name)-1, 1))
 		c.flow(paragraph{label: []Span{{Text: label}}, text: c.text(s.example)})
@@ -69,10 +70,12 @@ func (c *composer) test(t *ticket.Ticket) {
 	c.qr(id)
 
 	c.heading("ear and blade", "-")
-	say("One beep before this slip, if there is a buzzer. Then one cut below the last line, if there is a blade, through no letter.")
+	say("One beep before this slip, if there is a buzzer. " +
+		"Then one cut below the last line, if there is a blade, through no letter.")
 }
 
-// ruler is the digits that count columns.
+// ruler returns the digits that count columns: a missing or wrapped digit shows that the configured
+// width is wrong.
 func ruler(columns int) string {
 	var b strings.Builder
 	for i := range columns {

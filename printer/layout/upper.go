@@ -8,16 +8,15 @@ import (
 	"golang.org/x/text/language"
 )
 
-// upperCase writes s in capital letters, as people write them: ß becomes SS, and i
-// becomes İ in a text with ı, İ or ğ in it, for those only Turkish and its sisters have.
-// Letters whose capital no font has, or that would then mean something else, stay:
-// Georgian's, and µ, which is no Greek M.
+// upperCase writes s in capitals the way people do: ß becomes SS, and i becomes İ in text that
+// contains ı, İ or ğ, which only the Turkic languages use. Letters whose capitals no font has
+// (Georgian), or whose capital means something else (µ is not a Greek M), stay as they are.
 func upperCase(s string) string {
 	tag := language.Und
 	if strings.ContainsAny(s, "ıİğĞ") {
 		tag = language.Turkish
 	}
-	upper := cases.Upper(tag) // it has a state, so it is made anew
+	upper := cases.Upper(tag) // a Caser has state and must not be shared
 	return upperCasable.ReplaceAllStringFunc(s, upper.String)
 }
 

@@ -7,16 +7,18 @@ import (
 	"github.com/clipperhouse/displaywidth"
 )
 
-// A paragraph is text that goes on over as many lines as it needs.
+// A paragraph is text that continues over as many lines as it needs.
 type paragraph struct {
-	mark   Span   // at the left edge of every line, "" for none: says VOID, so no line is without it
+	mark   Span   // at the left edge of every line; VOID, so that no line is without it
 	indent int    // columns before the label
-	label  []Span // before the first line; the lines that follow stand below the text, not the label
-	text   string // as [composer.text] gives it
+	label  []Span // before the first line; further lines begin below the text, not below the label
+	text   string // as returned by [composer.text]
 	style  Style
-	fill   bool // the rest of each line in the style too: a bar from edge to edge
+	fill   bool // continue the style to the right edge: a bar across the paper
 }
 
+// minLettersPerLine is how many letters a line of wide text must have room for. With fewer, most
+// words break, and one syllable a line reads worse than narrow letters.
 const minLettersPerLine = 8 // printable that a line of wide text must have room for
 
 // flow prints a paragraph.
@@ -25,13 +27,13 @@ func (c *composer) flow(p paragraph) {
 	p.indent = min(p.indent, c.columns/3)
 	room -= p.indent
 	label := Line{Spans: p.label}.Width()
-	if label > room/2 { // a number of a hundred digits is text like any other
+	if label > room/2 { // a label this wide (a quantity of a hundred digits) wraps with the text
 		p.text = strings.TrimSpace(spanText(p.label) + p.text)
 		p.label, label = nil, 0
 	}
 	room -= label
 	for p.style.Width > 1 && room/p.style.Width < minLettersPerLine {
-		p.style.Width-- // one syllable a line reads worse than small letters
+		p.style.Width--
 	}
 	direction, widestLine := FirstStrong, 0
 	lines := wrap(p.text, room/p.style.widthFactor())
@@ -55,7 +57,8 @@ func (c *composer) flow(p paragraph) {
 		if i == 0 {
 			l.Spans = append(l.Spans, p.label...)
 		}
-		l.space((widestLine-Width(s))*p.style.widthFactor(), p.style) // such lines begin below each other on the right
+		// right-to-left lines begin below each other at the right
+		l.space((widestLine-Width(s))*p.style.widthFactor(), p.style)
 		l.Spans = append(l.Spans, Span{Text: s, Style: p.style, Direction: direction})
 		if p.fill {
 			l.space(c.columns-l.Width(), p.style)
@@ -64,7 +67,7 @@ func (c *composer) flow(p paragraph) {
 	}
 }
 
-// space adds n columns of nothing, which in an inverted line is black.
+// space adds n blank columns. In an inverted line they are black.
 func (l *Line) space(n int, s Style) {
 	if n > 0 {
 		s.Width = 1
@@ -82,23 +85,24 @@ func spanText(spans []Span) string {
 	return b.String()
 }
 
-// wrap breaks text, whose words are parted by single spaces, into lines of at most
-// room columns (at least 2). Only a word longer than a line is broken: where its script
-// puts no spaces, as Chinese and Japanese do, else between two characters as people count
-// them. Text is never lost; no text is one empty line.
+// wrap breaks text, whose words are separated by single spaces, into lines of at most room columns
+// (room is at least 2). Only a word longer than a line is broken: where its script allows it, as
+// Chinese and Japanese do, else between two user-perceived characters. No text is lost; empty text
+// is one empty line. It takes time linear in the length of the text, because a single name may have
+// a megabyte.
 func wrap(text string, room int) []string {
 	if Width(text) <= room {
 		return []string{text}
 	}
 	var lines []string
-	line, width := 0, 0 // where the current line starts, and how wide it is
+	line, width := 0, 0 // byte offset where the current line starts, and its width
 	pos := 0
 	for pos < len(text) {
 		end := pos + wordLength(text[pos:])
 		word := text[pos:end]
 		w := Width(word)
 		switch {
-		case pos == line && w <= room: // first on its line
+		case pos == line && w <= room: // first word of its line
 			width = w
 		case pos > line && width+1+w <= room:
 			width += 1 + w
@@ -117,11 +121,11 @@ func wrap(text string, room int) []string {
 				}
 				lines = append(lines, word[:n])
 				word = word[n:]
-				w -= taken // not measured anew: a word may be a megabyte long
+				w -= taken // measuring the rest again each time would be quadratic
 			}
 			line, width = end-len(word), w
 		}
-		pos = end + 1 // over the space
+		pos = end + 1 // skip the space
 	}
 	return append(lines, text[line:])
 }
@@ -133,9 +137,9 @@ func wordLength(s string) int {
 	return len(s)
 }
 
-// fittingPrefix is how many bytes of word fit into room, and how wide they are: whole
-// characters with all their marks, one at least. Only a character with more marks than a line
-// holds, which no language has, is parted from some of them.
+// fittingPrefix returns how many bytes of word fit into room columns, and their width. It keeps
+// characters together with their marks and returns at least one. Only a character with more marks
+// than a line holds, which no language has, is separated from some of them.
 func fittingPrefix(word string, room int) (n, width int) {
 	g := displaywidth.StringGraphemes(word)
 	for g.Next() {
