@@ -2,7 +2,7 @@ package escpos
 
 import "unicode"
 
-// plainForms is the same sign as people type it: a quote, a dash, dots.
+// plainForms are punctuation marks as they are typed on a keyboard: straight quotes, hyphens, dots.
 var plainForms = map[rune]string{
 	'‘': "'", '’': "'", '‚': "'", '‛': "'", '′': "'", 'ʼ': "'", 'ʻ': "'", '´': "'",
 	'“': `"`, '”': `"`, '„': `"`, '‟': `"`, '″': `"`,
@@ -11,7 +11,7 @@ var plainForms = map[rune]string{
 	'…': "...", 'μ': "µ", unicode.ReplacementChar: "■",
 }
 
-// approximations is what people write for signs that their typewriter lacks.
+// approximations are what people write if their keyboard lacks a sign.
 var approximations = map[rune]string{
 	'•': "*", '‣': "*", '◦': "*", '∙': "*", '●': "*",
 	'·': ".",
@@ -54,7 +54,7 @@ var approximations = map[rune]string{
 	'ı': "i",
 	'þ': "th",
 	'Þ': "Th",
-	// CP866 has the Russian letters and few of the others
+	// CP866 has the Russian letters and few of the other Cyrillic ones.
 	'і': "i",
 	'І': "I",
 	'ґ': "г",
@@ -62,13 +62,13 @@ var approximations = map[rune]string{
 	'✓': "[x]", '✔': "[x]", '☑': "[x]", '✅': "[x]",
 }
 
-// approximation is what people write for a sign that their typewriter lacks, or "". It is for
-// printers that cannot draw.
+// approximation returns what people write if their keyboard lacks r, or "". It is for printers that
+// cannot print images.
 func approximation(r rune) string {
 	if s := plainForms[r]; s != "" {
 		return s
 	}
-	if r >= 0x1f1e6 && r <= 0x1f1ff { // flags are spelt in these
+	if r >= 0x1f1e6 && r <= 0x1f1ff { // regional indicators, which spell flags
 		return string('A' + r - 0x1f1e6)
 	}
 	return approximations[r]

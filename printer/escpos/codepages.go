@@ -14,20 +14,20 @@ import (
 	"ticketrail/printer/profile"
 )
 
-// A page is a code page this package can write, and how this model selects it.
+// A page is a code page that this package can write, with the number that selects it on this model.
 type page struct {
 	number byte
 	chars  charTable
 }
 
-// table are what a code page prints, by rune. Only what can be trusted is among them: never a
-// control character or a space in disguise; nothing that is set from right to left, for a printer
-// sets from left to right; no combining mark, for a printer puts it beside its letter; nothing
-// that layout measures otherwise than as one column.
+// charTable maps the characters of a code page to bytes. It holds only characters that can be
+// relied on: no control characters or disguised spaces; nothing from a right-to-left script,
+// because a printer sets text from left to right; no combining marks, which a printer sets beside
+// their letter; nothing that layout does not measure as one column.
 type charTable map[rune]byte
 
-// pages are a model's code pages, best first. Names that this package does not know
-// are left out; with no page left, only ASCII prints.
+// pages returns a model's code pages, best first. Names that this package does not know are left
+// out; with no page left, only ASCII prints.
 func pages(p profile.Profile) []page {
 	var out []page
 	for _, cp := range p.CodePages {
@@ -38,10 +38,13 @@ func pages(p profile.Profile) []page {
 	return out
 }
 
-// ianaNames turns the names that profiles give pages into those of the registry. Of the pages that
-// printers have and that no profile can name (katakana, CP737, CP857, Thai, …) no table could be had.
+// ianaNames converts the names of code pages in profiles to those of the IANA registry. For the
+// pages that no profile can name (katakana, CP737, CP857, Thai …) there is no table in the Go
+// libraries.
 var ianaNames = strings.NewReplacer("CP858", "IBM00858", "CP", "IBM", "WPC", "windows-", "ISO8859", "ISO-8859")
 
+// codePageTables has the table of every page that a profile can name. It is built once, when first
+// needed.
 var codePageTables = sync.OnceValue(func() map[string]charTable {
 	out := map[string]charTable{}
 	for _, name := range profile.PageNames() {
@@ -53,6 +56,7 @@ var codePageTables = sync.OnceValue(func() map[string]charTable {
 	return out
 })
 
+// safeTable returns the characters of a page that can be relied on, see charTable.
 func safeTable(name string, table *charmap.Charmap) charTable {
 	out := charTable{}
 	for b := 0x80; b <= 0xff; b++ {
@@ -68,9 +72,9 @@ func safeTable(name string, table *charmap.Charmap) charTable {
 	return out
 }
 
-// sameInAllFirmware says that r has its place on the page in every firmware. The euro came late:
-// only two pages were made with it, and where others got it, old firmware has something
-// else there. ISO 8859-7 got three signs in 2003.
+// sameInAllFirmware reports whether r has its place on the page in every firmware. The euro sign
+// came late: only two pages were made with it, and where it was added to others, old firmware has
+// another sign in its place. ISO 8859-7 got three signs in 2003.
 func sameInAllFirmware(name string, r rune) bool {
 	switch r {
 	case '€':
@@ -81,7 +85,7 @@ func sameInAllFirmware(name string, r rune) bool {
 	return true
 }
 
-// isRightToLeft says that r is set from right to left, as Hebrew and Arabic are.
+// isRightToLeft reports whether r is written from right to left, like Hebrew and Arabic.
 func isRightToLeft(r rune) bool {
 	p, _ := bidi.LookupRune(r)
 	switch p.Class() {
@@ -93,7 +97,8 @@ func isRightToLeft(r rune) bool {
 
 func isASCII(r rune) bool { return r >= 0x20 && r < 0x7f }
 
-// findInPages is the first page that has r, the current one (an index, -1 for none) before all others.
+// findInPages returns the first page that has r, trying the current one first (an index, -1 for
+// none), because each change of page costs a command.
 func findInPages(pp []page, current int, r rune) (at int, b byte, ok bool) {
 	if current >= 0 {
 		if b, ok := pp[current].chars[r]; ok {

@@ -2,13 +2,13 @@ package escpos
 
 import "ticketrail/printer/profile"
 
-// The commands that a ticket consists of, all of them:
+// The commands of a ticket, all of them:
 //
-//	ESC @          reset (also throws away what a broken ticket left in the line buffer)
-//	FS .           no two-byte characters
-//	FS &           two-byte characters, between here and FS .
-//	FS C 1         these are Shift-JIS
-//	GS a n         push the status on change
+//	ESC @          reset (also discards what an interrupted ticket left in the line buffer)
+//	FS .           single-byte characters
+//	FS &           two-byte characters, from here to FS .
+//	FS C 1         the two-byte characters are Shift-JIS
+//	GS a n         automatic status back
 //	ESC t n        code page
 //	ESC E n        bold
 //	GS ! n         size                    (Scaled models)
@@ -17,7 +17,7 @@ import "ticketrail/printer/profile"
 //	ESC r n        colour
 //	ESC a n        centred, around a QR code
 //	GS ( k         QR code                 (qr.go)
-//	GS v 0, GS ( L dots                    (dots.go)
+//	GS v 0, GS ( L images                  (dots.go)
 //	ESC ( A, ESC B, ESC p  buzzer
 //	ESC d n        feed n lines
 //	GS V A/B n     feed to the blade and cut, full or partial
@@ -30,8 +30,9 @@ const (
 
 func (e *encoder) command(b ...byte) { e.out = append(e.out, b...) }
 
-// start resets, in an order that matters: the reset switches two-byte characters on in a
-// Chinese ROM and the pushed status off, and the code page may depend on the former.
+// start resets the printer. The order matters: the reset turns on two-byte characters in a Chinese
+// ROM and turns off automatic status, and selecting a code page may work only with single-byte
+// characters.
 func (e *encoder) start(asb bool) {
 	e.command(esc, '@')
 	if e.p.Kanji || e.twoByte != nil {
@@ -45,14 +46,14 @@ func (e *encoder) start(asb bool) {
 		e.selectPage(0)
 	}
 	if e.p.Sizing == profile.Doubled {
-		e.selectPrintMode(style{}) // the font, which a switch in the printer may have changed
+		e.selectPrintMode(style{}) // a DIP switch in the printer may have selected another font
 	}
 }
 
-// maxBuzz is what ESC B takes; more is a nuisance on any printer.
+// maxBuzz is the most that ESC B accepts; more is a nuisance on any printer.
 const maxBuzz = 9
 
-// buzz rings, short for an order and long for a cancellation.
+// buzz sounds the buzzer, short for an order and long for a cancellation.
 func (e *encoder) buzz(times int, void bool) {
 	n := min(times, maxBuzz)
 	if n <= 0 {
@@ -67,12 +68,12 @@ func (e *encoder) buzz(times int, void bool) {
 	switch e.p.Buzzer {
 	case profile.EscParenA:
 		// The short form of function 97: pattern A or E of the optional buzzer, n times. The long
-		// one with its own times is the TM-U230's.
+		// form, with its own times, is for the TM-U230.
 		e.command(esc, '(', 'A', 3, 0, 97, choose(1, 5), byte(n))
 	case profile.EscB:
-		e.command(esc, 'B', byte(n), choose(2, 8)) // × 50 or 100 ms, by the maker
+		e.command(esc, 'B', byte(n), choose(2, 8)) // units of 50 or 100 ms, depending on the manufacturer
 	case profile.Drawer:
-		for range n { // × 2 ms on and off; longer off than on (Epson TM-U220 specification, ESC p)
+		for range n { // units of 2 ms on and off; off must be longer (Epson TM-U220 specification, ESC p)
 			e.command(esc, 'p', 0, choose(50, 120), choose(100, 200))
 		}
 	}
@@ -84,6 +85,7 @@ func (e *encoder) feed() {
 	}
 }
 
+// cut ends the ticket. Function B (or A) also feeds the paper to the blade.
 func (e *encoder) cut() {
 	switch e.p.Cutter {
 	case profile.PartialCut:
@@ -100,7 +102,9 @@ func (e *encoder) selectPage(i int) {
 	}
 }
 
-// beginTwoByte and singleBytes change how the bytes that follow are read; on is how they are now.
+// beginTwoByte and endTwoByte change how the printer reads the bytes that follow. on is the current
+// state. Every run of two-byte characters is closed before the next command: a printer that still
+// reads pairs of bytes would print half of that command.
 func (e *encoder) beginTwoByte(on *bool) {
 	if *on {
 		return
@@ -120,6 +124,7 @@ func (e *encoder) endTwoByte(on *bool) {
 	}
 }
 
+// style sends what differs from the current style.
 func (e *encoder) style(s style) {
 	was := e.current
 	if s == was {
@@ -127,10 +132,10 @@ func (e *encoder) style(s style) {
 	}
 	e.current = s
 	if s.red != was.red {
-		e.command(esc, 'r', flagByte(s.red, 1))
+		e.command(esc, 'r', byteIf(s.red, 1))
 	}
 	if s.invert != was.invert {
-		e.command(gs, 'B', flagByte(s.invert, 1))
+		e.command(gs, 'B', byteIf(s.invert, 1))
 	}
 	sized := s.width != was.width || s.height != was.height
 	if e.p.Sizing == profile.Doubled {
@@ -140,20 +145,21 @@ func (e *encoder) style(s style) {
 		return
 	}
 	if s.bold != was.bold {
-		e.command(esc, 'E', flagByte(s.bold, 1))
+		e.command(esc, 'E', byteIf(s.bold, 1))
 	}
 	if sized {
 		e.command(gs, '!', byte(s.width<<4|s.height))
 	}
 }
 
-// mode is everything at once, for models that know no GS !.
+// selectPrintMode sets font, bold and size in one command, for models without GS !.
 func (e *encoder) selectPrintMode(s style) {
 	const small, bold, tall, wide = 0x01, 0x08, 0x10, 0x20
-	e.command(esc, '!', flagByte(e.p.SmallFont, small)|flagByte(s.bold, bold)|flagByte(s.height > 0, tall)|flagByte(s.width > 0, wide))
+	e.command(esc, '!', byteIf(e.p.SmallFont, small)|byteIf(s.bold, bold)|
+		byteIf(s.height > 0, tall)|byteIf(s.width > 0, wide))
 }
 
-func flagByte(on bool, b byte) byte {
+func byteIf(on bool, b byte) byte {
 	if on {
 		return b
 	}

@@ -10,15 +10,16 @@ import (
 	"ticketrail/printer/profile"
 )
 
-// formats are the commands of fixed length that a ticket may hold, and how they are told: each
+// formats are the commands of fixed length that a ticket may contain, and how they are shown: each
 // % is an argument of one byte.
 var formats = map[string]string{
 	"\x1b@": "ESC @", "\x1c.": "FS .", "\x1c&": "FS &", "\x1cC": "FS C %d", "\x1bt": "ESC t %d", "\x1bE": "ESC E %d",
-	"\x1d!": "GS ! %02X", "\x1b!": "ESC ! %02X", "\x1dB": "GS B %d", "\x1br": "ESC r %d", "\x1ba": "ESC a %d", "\x1bd": "ESC d %d",
+	"\x1d!": "GS ! %02X", "\x1b!": "ESC ! %02X", "\x1dB": "GS B %d", "\x1br": "ESC r %d", "\x1ba": "ESC a %d",
+	"\x1bd": "ESC d %d",
 	"\x1da": "GS a %02X", "\x1dV": "GS V %c %d", "\x1bB": "ESC B %d %d", "\x1bp": "ESC p %d %d %d",
 }
 
-// command reads one command and refuses it if no ticket for this model may hold it.
+// command reads one command and refuses it if no ticket for this model may contain it.
 func (r *reader) command() error {
 	head, err := r.take(2)
 	if err != nil {
@@ -32,7 +33,7 @@ func (r *reader) command() error {
 	default:
 		format, ok := formats[c]
 		if !ok {
-			return fmt.Errorf("% X is not a command that is ever sent", c)
+			return fmt.Errorf("% X is not a command of a ticket", c)
 		}
 		a, err := r.take(strings.Count(format, "%"))
 		if err != nil {
@@ -43,14 +44,14 @@ func (r *reader) command() error {
 			told = append(told, b)
 		}
 		if !r.obey(c, a) {
-			return fmt.Errorf("here or to this model is never sent: "+format, told...)
+			return fmt.Errorf("not allowed here or on this model: "+format, told...)
 		}
 		r.op(format, told...)
 		return nil
 	}
 }
 
-// obey carries out a command of fixed length, and says whether it may stand here.
+// obey carries out a command of fixed length and reports whether it is allowed here.
 func (r *reader) obey(c string, a []byte) (ok bool) {
 	switch c {
 	case "\x1b@":
@@ -77,7 +78,7 @@ func (r *reader) obey(c string, a []byte) (ok bool) {
 	case "\x1dB":
 		r.invert = a[0] == 1
 		return a[0] <= 1
-	case "\x1br": // not inside a line
+	case "\x1br": // not allowed inside a line
 		r.red = a[0] == 1
 		return a[0] <= 1 && r.line.columns == 0
 	case "\x1ba":
@@ -96,7 +97,7 @@ func (r *reader) obey(c string, a []byte) (ok bool) {
 	return true
 }
 
-// long reads a command that says how long it is.
+// long reads a command that contains its length.
 func (r *reader) long(c uint16) error {
 	head, err := r.take(3)
 	if err != nil {
@@ -110,7 +111,8 @@ func (r *reader) long(c uint16) error {
 		return fmt.Errorf("%04X %c of %d bytes", c, head[0], len(arg))
 	}
 	switch {
-	case c == 0x1b28 && head[0] == 'A' && r.p.Buzzer == profile.EscParenA && len(arg) == 3 && arg[0] == 97 && arg[1] >= 1 && arg[1] <= 7 && arg[2] >= 1 && arg[2] <= 63:
+	case c == 0x1b28 && head[0] == 'A' && r.p.Buzzer == profile.EscParenA && len(arg) == 3 && arg[0] == 97 &&
+		arg[1] >= 1 && arg[1] <= 7 && arg[2] >= 1 && arg[2] <= 63:
 		r.op("ESC ( A 97 %d %d", arg[1], arg[2])
 		return nil
 	case c == 0x1d28 && head[0] == 'k' && r.p.QR == profile.NativeQR:
@@ -158,12 +160,12 @@ func (r *reader) symbol(arg []byte) error {
 
 func (r *reader) band(b readBand) error {
 	if r.line.columns > 0 || r.centre {
-		return errors.New("dots inside a line")
+		return errors.New("an image inside a line")
 	}
 	if b.rows < 1 || b.rows > 48 || b.wide < 1 || b.wide > (r.p.Dots+7)/8 {
 		return fmt.Errorf("a band of %d rows of %d bytes", b.rows, b.wide)
 	}
-	if n := len(r.ops); r.text.Len() > 0 || n == 0 || r.ops[n-1] != "dots" { // bands of one picture are one
+	if n := len(r.ops); r.text.Len() > 0 || n == 0 || r.ops[n-1] != "dots" { // the bands of one image count as one
 		r.op("dots")
 	}
 	r.bands = append(r.bands, b)
@@ -205,12 +207,16 @@ func (r *reader) page(n byte) *charmap.Charmap {
 	for _, cp := range r.p.CodePages {
 		if cp.Number == n {
 			return map[string]*charmap.Charmap{
-				"CP437": charmap.CodePage437, "CP850": charmap.CodePage850, "CP852": charmap.CodePage852, "CP855": charmap.CodePage855,
-				"CP858": charmap.CodePage858, "CP860": charmap.CodePage860, "CP862": charmap.CodePage862, "CP863": charmap.CodePage863,
+				"CP437": charmap.CodePage437, "CP850": charmap.CodePage850, "CP852": charmap.CodePage852,
+				"CP855": charmap.CodePage855,
+				"CP858": charmap.CodePage858, "CP860": charmap.CodePage860, "CP862": charmap.CodePage862,
+				"CP863": charmap.CodePage863,
 				"CP865": charmap.CodePage865, "CP866": charmap.CodePage866,
 				"ISO8859-2": charmap.ISO8859_2, "ISO8859-7": charmap.ISO8859_7, "ISO8859-15": charmap.ISO8859_15,
-				"WPC1250": charmap.Windows1250, "WPC1251": charmap.Windows1251, "WPC1252": charmap.Windows1252, "WPC1253": charmap.Windows1253,
-				"WPC1254": charmap.Windows1254, "WPC1255": charmap.Windows1255, "WPC1256": charmap.Windows1256, "WPC1257": charmap.Windows1257, "WPC1258": charmap.Windows1258,
+				"WPC1250": charmap.Windows1250, "WPC1251": charmap.Windows1251, "WPC1252": charmap.Windows1252,
+				"WPC1253": charmap.Windows1253,
+				"WPC1254": charmap.Windows1254, "WPC1255": charmap.Windows1255, "WPC1256": charmap.Windows1256,
+				"WPC1257": charmap.Windows1257, "WPC1258": charmap.Windows1258,
 			}[cp.Name]
 		}
 	}

@@ -17,10 +17,10 @@ import (
 	"ticketrail/printer/profile"
 )
 
-// A reading is what a strict printer makes of a stream. It was written from the makers'
+// A reading is what a strict printer makes of a stream. It was written from the manufacturers'
 // manuals, not from the encoder, and refuses whatever is not on its list.
 type reading struct {
-	ops     []string // one a command or run of text
+	ops     []string // one for each command or run of text
 	lines   []readLine
 	bands   []readBand
 	qrs     []string
@@ -30,9 +30,9 @@ type reading struct {
 
 type readLine struct {
 	text    string
-	columns int  // that it took
-	black   bool // all of it is white on black
-	red     bool // any of it
+	columns int  // columns the text took
+	black   bool // all of the line is white on black
+	red     bool // part of the line is red
 	height  int
 }
 
@@ -46,10 +46,10 @@ type readBand struct {
 type reader struct {
 	reading
 	p      profile.Profile
-	b      []byte // what is left
+	b      []byte // bytes not read yet
 	at     int    // bytes read
 	table  *charmap.Charmap
-	two    bool // reads two bytes a letter
+	two    bool // reads two bytes per character
 	jis    bool
 	width  int
 	height int
@@ -64,7 +64,7 @@ type reader struct {
 }
 
 func read(b []byte, p profile.Profile) (reading, error) {
-	// Some printers obey these wherever they stand, inside other commands too.
+	// Some printers execute these wherever they are, inside other commands too.
 	for _, realtime := range []string{"\x10\x04", "\x10\x05", "\x10\x14"} {
 		if bytes.Contains(b, []byte(realtime)) {
 			return reading{}, fmt.Errorf("the stream holds the realtime command % X", realtime)
@@ -79,9 +79,9 @@ func read(b []byte, p profile.Profile) (reading, error) {
 	r.flush()
 	switch {
 	case r.line.columns > 0:
-		return r.reading, errors.New("the last line is not ended")
+		return r.reading, errors.New("the last line has no line feed")
 	case r.two || r.centre || r.qr != "" || r.image.rows > 0:
-		return r.reading, errors.New("the stream ends in the middle of something")
+		return r.reading, errors.New("the stream ends inside an unfinished command or mode")
 	}
 	return r.reading, nil
 }
@@ -98,7 +98,7 @@ func (r *reader) op(format string, args ...any) {
 	r.ops = append(r.ops, fmt.Sprintf(format, args...))
 }
 
-// take is the next n bytes.
+// take returns the next n bytes.
 func (r *reader) take(n int) ([]byte, error) {
 	if n > len(r.b) {
 		return nil, fmt.Errorf("the stream ends inside a command: % X", r.b)
@@ -153,11 +153,11 @@ func (r *reader) next() error {
 
 func (r *reader) pageLetter(c byte) error {
 	if r.table == nil {
-		return fmt.Errorf("%02X before a code page was chosen", c)
+		return fmt.Errorf("%02X before a code page was selected", c)
 	}
 	l := r.table.DecodeByte(c)
 	if l < 0xa1 || l == 0xad || l == 0xfffd || l >= 0x590 && l < 0x700 {
-		return fmt.Errorf("%02X is no letter on its page, or one from right to left: %U", c, l)
+		return fmt.Errorf("%02X is not a character of its page, or a right-to-left one: %U", c, l)
 	}
 	r.letter(l, 1)
 	_, err := r.take(1)
@@ -170,16 +170,17 @@ func (r *reader) twoByteLetter() error {
 		return err
 	}
 	codes := map[profile.TwoByte]encoding.Encoding{
-		profile.GB18030: simplifiedchinese.GBK, profile.Big5: traditionalchinese.Big5, profile.KSX1001: korean.EUCKR, profile.ShiftJIS: japanese.ShiftJIS,
+		profile.GB18030: simplifiedchinese.GBK, profile.Big5: traditionalchinese.Big5, profile.KSX1001: korean.EUCKR,
+		profile.ShiftJIS: japanese.ShiftJIS,
 	}
 	code := codes[r.p.TwoByte]
 	if code == nil || r.p.TwoByte == profile.ShiftJIS && !r.jis {
-		return fmt.Errorf("two-byte letters on a printer that has none, or was not told which")
+		return fmt.Errorf("two-byte characters on a printer that has none, or in an unknown encoding")
 	}
 	s, err := code.NewDecoder().Bytes(b)
 	l, n := utf8.DecodeRune(s)
 	if err != nil || l == utf8.RuneError || n != len(s) || b[1] < 0x40 || b[1] == 0x7f || b[1] == 0xff {
-		return fmt.Errorf("% X is no letter", b)
+		return fmt.Errorf("% X is not a character", b)
 	}
 	r.letter(l, 2)
 	return nil

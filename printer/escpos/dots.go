@@ -6,20 +6,21 @@ import (
 	"ticketrail/printer/raster"
 )
 
-// bandRows is how many rows of dots go out in one command. A clone with a small buffer prints
-// while it receives, and a broken ticket leaves the printer waiting for no more than this.
+// bandRows is how many rows of an image go out in one command. Low-cost printers have small buffers
+// and print while they receive, and a printer that lost its connection inside an image waits for no
+// more than this.
 const bandRows = 48
 
-// minLineRows is how many rows a line of normal height takes at the least, so that drawn lines
-// stand as far apart as set ones: 30 is what printers feed after a reset.
+// minLineRows is the least number of rows of a line of normal height, so that drawn lines are as
+// far apart as printed ones: 30 is the line feed of printers after a reset.
 const minLineRows = 30
 
-// Resync brings a printer back to its senses after a broken ticket: it is at least as
-// long as the longest command ever sent to it, so whatever it is still waiting for, it has
-// got, and the ESC @ of the next ticket is a command again. To a printer that waits for
-// nothing it is nothing: NULs.
+// Resync returns bytes that make a printer accept commands again after an interrupted ticket. They
+// are at least as long as the longest command ever sent to the printer, so they complete whatever
+// command it is still waiting for, and the ESC @ of the next ticket is read as a command. They are
+// all NUL, which a printer ignores if it waits for nothing.
 func Resync(p profile.Profile) []byte {
-	const shortCommands = 64 // and the short commands
+	const shortCommands = 64 // more than the fixed parts of any command
 	n := maxQRBytes + shortCommands
 	if p.Raster != profile.NoRaster {
 		n = max(n, bandRows*((p.Dots+7)/8)+shortCommands)
@@ -27,14 +28,13 @@ func Resync(p profile.Profile) []byte {
 	return make([]byte, n)
 }
 
-// maxDrawnBytes is how many bytes of a ticket may be dots: 15 m of paper. A megabyte of Chinese, which
-// the service may send, would be sixty of dots, and several times that in memory: more than
-// the box has, each time anew. What is beyond prints in letters.
+// maxDrawnBytes is how many bytes of a ticket may be images: about 15 m of paper. The service may
+// send a megabyte of Chinese, which would be 60 MB of image and several times that in memory, again
+// with each attempt: more than the box has. What is beyond prints transcribed.
 const maxDrawnBytes = 8 << 20
 
-// draw sends a line as dots. False says that there is no drawing of it. A line that is
-// wider than the paper is drawn smaller, for nothing may be cut off; one that could not be
-// read then is not drawn.
+// draw writes a line as an image and reports whether it did. A line wider than the paper is drawn
+// smaller, because nothing may be cut off; one that would be illegible then is not drawn.
 func (e *encoder) draw(l layout.Line) bool {
 	if e.drawer == nil || l.Width() > 2*e.p.Columns || len(e.out) > maxDrawnBytes {
 		return false
@@ -42,8 +42,9 @@ func (e *encoder) draw(l layout.Line) bool {
 	return e.image(e.drawer.Line(l, max(e.p.Columns, l.Width()), e.p.Dots), 0)
 }
 
-// image sends dots, left bytes of white before each row. The printer feeds exactly what
-// it printed, so neither bands nor lines overlap or gape, whatever the line spacing is.
+// image writes an image, with left bytes of white before each row. The printer feeds exactly the
+// rows it printed, so bands and lines neither overlap nor leave a gap, whatever its line spacing
+// is.
 func (e *encoder) image(img raster.Image, left int) bool {
 	row := (img.Width + 7) / 8
 	if img.Width <= 0 || img.Height <= 0 || len(img.Bits) < row*img.Height {
@@ -65,13 +66,14 @@ func (e *encoder) image(img raster.Image, left int) bool {
 		}
 		maskRealtime(e.out[data-1:])
 		if e.p.Raster == profile.Graphics {
-			e.command(gs, '(', 'L', 2, 0, '0', '2') // print what was stored
+			e.command(gs, '(', 'L', 2, 0, '0', '2') // function 50: print what function 112 stored
 		}
 	}
 	return true
 }
 
-// inkedBytes is how many bytes of a row have black in them, in any row; 1 at the least.
+// inkedBytes returns how many bytes of the rows are not white at their end; at least 1. White at
+// the right edge is not sent, which halves the data of most tickets.
 func inkedBytes(bits []byte, row int) int {
 	most := 1
 	for start := 0; start < len(bits); start += row {
@@ -85,11 +87,12 @@ func inkedBytes(bits []byte, row int) int {
 	return most
 }
 
-// graphicsHead is how many bytes of GS ( L function 112 are counted before the dots.
+// graphicsHead is how many bytes of GS ( L, function 112, are counted by its length but come before
+// the image.
 const graphicsHead = 10
 
-// rows is how many of n rows go out in one command: all of them, unless their count would
-// transcribe a realtime command in its head.
+// rowsPerCommand returns how many of n rows go out in one command: all of them, unless the length
+// of the command would contain a real-time command.
 func (e *encoder) rowsPerCommand(wide, n int) int {
 	for e.p.Raster == profile.Graphics && n > 1 {
 		if size := graphicsHead + wide*n; !isRealtimePair(byte(size), byte(size>>8)) {
@@ -103,18 +106,19 @@ func (e *encoder) rowsPerCommand(wide, n int) int {
 func (e *encoder) imageHead(wide, n int) {
 	if e.p.Raster == profile.Graphics {
 		size, dots := graphicsHead+wide*n, wide*8
-		e.command(gs, '(', 'L', byte(size), byte(size>>8), '0', 'p', '0', 1, 1, '1', byte(dots), byte(dots>>8), byte(n), 0)
+		e.command(gs, '(', 'L', byte(size), byte(size>>8), '0', 'p', '0', 1, 1, '1', byte(dots), byte(dots>>8),
+			byte(n), 0)
 		return
 	}
 	e.command(gs, 'v', '0', 0, byte(wide), byte(wide>>8), byte(n), 0)
 }
 
-// isRealtimePair says that a printer obeys these two bytes wherever they stand, inside an image
-// too: DLE EOT, DLE ENQ, DLE DC4 (Epson TM-U220 specification, p. 55).
+// isRealtimePair reports whether a printer executes these two bytes wherever they are, even inside
+// an image: DLE EOT, DLE ENQ and DLE DC4 (Epson TM-U220 specification, p. 55).
 func isRealtimePair(a, b byte) bool { return a == 0x10 && (b == 0x04 || b == 0x05 || b == 0x14) }
 
-// maskRealtime makes one dot black in every pair of bytes that would be obeyed. What that makes
-// of it, 06, 07 or 16, begins and ends no other pair.
+// maskRealtime blackens one dot in every pair of bytes that would be executed. The results, 06, 07
+// and 16, are part of no such pair.
 func maskRealtime(bits []byte) {
 	for i := 1; i < len(bits); i++ {
 		if isRealtimePair(bits[i-1], bits[i]) {

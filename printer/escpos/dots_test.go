@@ -34,7 +34,7 @@ func modelsWithDots() []profile.Profile {
 	return slices.DeleteFunc(profile.All(), func(p profile.Profile) bool { return p.Raster == profile.NoRaster })
 }
 
-func TestDotsArriveAsTheyWereDrawn(t *testing.T) {
+func TestImagesArePrintedAsDrawn(t *testing.T) {
 	for _, p := range modelsWithDots() {
 		row := p.Dots / 8
 		img := raster.Image{Width: row * 8, Height: 130, Bits: make([]byte, row*130)}
@@ -44,13 +44,13 @@ func TestDotsArriveAsTheyWereDrawn(t *testing.T) {
 		r, bits := drawnBy(t, p, img, 0)
 		want := bytes.Clone(img.Bits)
 		maskRealtime(want)
-		for i := range want { // at the edges of bands nothing stands before a row
+		for i := range want { // at the edges of bands no byte comes before a row
 			if want[i] != img.Bits[i] && bits[i] == img.Bits[i] {
 				want[i] = img.Bits[i]
 			}
 		}
 		if !bytes.Equal(bits, want) {
-			t.Errorf("%s: the dots are not those that were drawn", p.Name)
+			t.Errorf("%s: the printed image differs from the drawn one", p.Name)
 		}
 		for i, b := range r.bands {
 			if b.rows > bandRows || b.wide != row || i < 2 && b.rows < bandRows-1 {
@@ -60,7 +60,7 @@ func TestDotsArriveAsTheyWereDrawn(t *testing.T) {
 	}
 }
 
-func TestALowImageIsAsHighAsALineOfPrint(t *testing.T) {
+func TestALowImageIsAsHighAsALineOfText(t *testing.T) {
 	p := model(t, "generic-80mm")
 	r, bits := drawnBy(t, p, raster.Image{Width: 80, Height: 2, Bits: []byte{0: 1, 19: 0}}, 0)
 	if len(r.bands) != 1 || r.bands[0].rows != minLineRows || r.bands[0].wide != 1 || bits[0] != 1 {
@@ -68,7 +68,7 @@ func TestALowImageIsAsHighAsALineOfPrint(t *testing.T) {
 	}
 }
 
-func TestWhiteOnTheRightIsNotSent(t *testing.T) {
+func TestWhiteAtTheRightEdgeIsNotSent(t *testing.T) {
 	p := model(t, "generic-80mm")
 	img := raster.Image{Width: 80, Height: 40, Bits: make([]byte, 400)}
 	img.Bits[203] = 0xff // row 20, fourth byte
@@ -80,13 +80,14 @@ func TestWhiteOnTheRightIsNotSent(t *testing.T) {
 	}
 }
 
-func TestARealtimeCommandInDotsIsDefused(t *testing.T) {
+func TestARealtimeCommandInAnImageIsMasked(t *testing.T) {
 	for _, p := range modelsWithDots() {
 		for _, second := range []byte{0x04, 0x05, 0x14} {
 			// At the end of one row and the start of the next, wherever that is; and everywhere.
 			for wide := 1; wide <= p.Dots/8; wide += 7 {
-				img := raster.Image{Width: wide * 8, Height: 100, Bits: bytes.Repeat([]byte{0x10, second, 0x10, 0x10, second, second}, wide*100/6+1)[:wide*100]}
-				_, bits := drawnBy(t, p, img, 0) // read refuses realtime commands
+				img := raster.Image{Width: wide * 8, Height: 100,
+					Bits: bytes.Repeat([]byte{0x10, second, 0x10, 0x10, second, second}, wide*100/6+1)[:wide*100]}
+				_, bits := drawnBy(t, p, img, 0) // read refuses real-time commands
 				different := 0
 				for i := range img.Bits {
 					if bits[i] != img.Bits[i] {
@@ -104,14 +105,14 @@ func TestARealtimeCommandInDotsIsDefused(t *testing.T) {
 	}
 }
 
-func TestTheHeadOfAnImageSpellsNoRealtimeCommand(t *testing.T) {
+func TestTheHeaderOfAnImageHoldsNoRealtimeCommand(t *testing.T) {
 	p := model(t, "epson-tm-m30")
 	p.Dots = 1000
 	for wide := 1; wide <= 125; wide++ {
 		for high := minLineRows; high <= 100; high++ {
 			img := raster.Image{Width: wide * 8, Height: high, Bits: bytes.Repeat([]byte{0xff}, wide*high)}
 			if _, bits := drawnBy(t, p, img, 0); !bytes.Equal(bits, img.Bits) {
-				t.Fatalf("%d×%d: not the dots that were drawn", wide, high)
+				t.Fatalf("%d×%d: the printed image differs from the drawn one", wide, high)
 			}
 		}
 	}
@@ -121,26 +122,28 @@ func TestAResyncIsLongerThanAnyCommand(t *testing.T) {
 	for _, p := range profile.All() {
 		lines := []layout.Line{{QR: strings.Repeat("x", maxQRBytes)}}
 		for h := 1; h <= 8; h++ {
-			lines = append(lines, layout.Line{Spans: []layout.Span{{Text: strings.Repeat("宫", p.Columns/2), Style: layout.Style{Height: h, Invert: true}}}})
+			lines = append(lines, layout.Line{Spans: []layout.Span{{Text: strings.Repeat("宫", p.Columns/2),
+				Style: layout.Style{Height: h, Invert: true}}}})
 		}
 		r, err := read(EncodeTicket(lines, Options{Profile: p, Drawer: drawer(t), Buzz: 1, ASB: true}).Body, p)
 		if err != nil {
 			t.Fatal(err)
 		}
 		nul := Resync(p)
-		if len(nul) < r.longest || len(nul) < bandRows*(p.Dots+7)/8 && p.Raster != profile.NoRaster || len(bytes.Trim(nul, "\x00")) > 0 {
+		if len(nul) < r.longest || len(nul) < bandRows*(p.Dots+7)/8 && p.Raster != profile.NoRaster ||
+			len(bytes.Trim(nul, "\x00")) > 0 {
 			t.Errorf("%s: %d bytes, and the longest command has %d", p.Name, len(nul), r.longest)
 		}
 	}
 }
 
-// TestALineThatCannotBeDrawnIsWritten: lines that did not go through PrintableWith, and so
-// may be wider than any paper, lose nothing either.
-func TestALineThatCannotBeDrawnIsWritten(t *testing.T) {
+// Lines that did not go through Printable, and so may be wider than any paper, lose no text either.
+func TestALineThatCannotBeDrawnIsTranscribed(t *testing.T) {
 	p := model(t, "generic-80mm")
 	l := layout.Line{Spans: []layout.Span{{Text: "é"}, {Text: strings.Repeat("宫", 60)}}}
 	r, err := read(EncodeTicket([]layout.Line{l}, Options{Profile: p, Drawer: drawer(t)}).Body, p)
-	if err != nil || len(r.bands) > 0 || strings.Count(r.lines[0].text, "Gong") != 60 || !strings.HasPrefix(r.lines[0].text, "é~") {
+	if err != nil || len(r.bands) > 0 || strings.Count(r.lines[0].text, "Gong") != 60 ||
+		!strings.HasPrefix(r.lines[0].text, "é~") {
 		t.Errorf("%+v, %v", r.ops, err)
 	}
 	if l.Spans[1].Text[0] == '~' {
@@ -148,7 +151,7 @@ func TestALineThatCannotBeDrawnIsWritten(t *testing.T) {
 	}
 }
 
-func TestOfATicketWithoutEndTheRestIsWrittenAndNothingIsLost(t *testing.T) {
+func TestAnOverlongTicketIsTranscribedAfterTheImageLimit(t *testing.T) {
 	p := model(t, "generic-80mm")
 	dish := layout.Line{Spans: []layout.Span{{Text: strings.Repeat("宫", p.Columns/2), Style: layout.Style{Height: 2}}}}
 	dishes := slices.Repeat([]layout.Line{dish}, 3000)
@@ -173,7 +176,7 @@ func TestOfATicketWithoutEndTheRestIsWrittenAndNothingIsLost(t *testing.T) {
 	}
 }
 
-func TestAQRCodeIsPrintedByWhoCan(t *testing.T) {
+func TestAQRCodeIsPrintedIfThePrinterCan(t *testing.T) {
 	const id = "0d9e1c52-7c1b-4d5e-8a66-1f2e3d4c5b6a"
 	d := drawer(t)
 	for _, p := range profile.All() {
@@ -189,7 +192,7 @@ func TestAQRCodeIsPrintedByWhoCan(t *testing.T) {
 			if n := len(r.lines); n == 0 || r.lines[n-1].text != "id" || n > 1 && !native {
 				t.Errorf("%s: no caption: %v", p.Name, r.ops)
 			}
-			// A printer draws no white around its codes.
+			// A printer prints no white around its QR codes.
 			if n := slices.Index(r.ops, "ESC a 1"); native && (r.ops[n-1] != "LF" || r.ops[n+3] != "LF") {
 				t.Errorf("%s: the letters touch the code: %v", p.Name, r.ops)
 			}
@@ -197,7 +200,7 @@ func TestAQRCodeIsPrintedByWhoCan(t *testing.T) {
 	}
 }
 
-func TestAQRCodeObeysNobody(t *testing.T) {
+func TestAQRCodeHoldsNoCommands(t *testing.T) {
 	for _, name := range []string{"epson-tm-t88", "generic-80mm"} {
 		o := Options{Profile: model(t, name), Drawer: drawer(t)}
 		for _, s := range []string{"\x1b@", "\x10\x04\x01", strings.Repeat("é", 500), "\x00", " "} {

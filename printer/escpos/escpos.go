@@ -1,10 +1,13 @@
-// Package escpos writes composed lines as the bytes an ESC/POS printer understands, and
-// reads what it answers.
+// Package escpos writes composed lines as the bytes of an ESC/POS printer, and reads the printer's
+// replies.
 //
-// It is the last thing between the service's text and a machine that obeys bytes, so it
-// holds one rule above all: what comes out is the commands named in commands.go and
-// query.go, letters, and dots, whatever goes in. It is pure; the wire is package
-// transport's.
+// A printer executes every byte it receives, and the text of a ticket comes from the network. So
+// one rule comes before all others: the output consists only of the commands listed in commands.go
+// and query.go, printable characters, and images, whatever the input is. The tests read every
+// stream back with a parser written from the manufacturers' manuals, which refuses anything else.
+//
+// The package is pure: the same lines and options give the same bytes. Connections are opened and
+// written by package transport.
 package escpos
 
 import (
@@ -15,32 +18,35 @@ import (
 	"ticketrail/printer/raster"
 )
 
-// Options are how a ticket is written.
+// Options describe the printer and how a ticket is written.
 type Options struct {
 	Profile profile.Profile
-	// Drawer draws the lines for which the printer has no letters, where the profile has a
-	// command for dots, up to 8 MiB of them. Nil draws nothing.
+	// Drawer draws the lines for which the printer has no characters, if the profile has a command
+	// for images; at most 8 MiB of a ticket are images. Nil draws nothing: those lines are then
+	// transcribed.
 	Drawer *raster.Drawer
-	// Buzz is how many times the buzzer sounds before the ticket, 9 at the most; BuzzVoid
-	// makes it sound differently, for a cancellation.
+	// Buzz is how often the buzzer sounds before the ticket, at most 9 times. BuzzVoid selects a
+	// different sound, so that a cancellation can be told from an order by ear.
 	Buzz     int
 	BuzzVoid bool
-	// ASB has the printer push its status on change, which the reset at the beginning stops.
+	// ASB makes the printer report status changes by itself (automatic status back). It must be
+	// requested again with each ticket, because the reset at the beginning turns it off.
 	ASB bool
 }
 
-// A Ticket is what a printer is sent. Between the two parts, and after them, is the place
-// for questions.
+// A Ticket is what is sent to a printer. Status commands may be sent between the two parts and
+// after them: an answer after Body proves that the text was printed, an answer after Cut that the
+// paper was cut.
 type Ticket struct {
-	// Body is everything up to and with the feed that brings the text past the blade.
+	// Body is everything up to and including the feed that moves the text past the blade.
 	Body []byte
-	// Cut is the cut alone, empty where tickets are torn by hand.
+	// Cut is only the cut; empty for printers without a cutter.
 	Cut []byte
 }
 
-// EncodeTicket writes lines for the printer of o. They come out as wide as they were
-// measured if their text went through [PrintableWith] with the same options; text that did
-// not is made printable here, and may then be wider than its line.
+// EncodeTicket writes lines for the printer in o. They print as wide as they were measured if their
+// text went through [Printable] with the same options. Other text is made printable here, and may
+// then be wider than its line.
 func EncodeTicket(lines []layout.Line, o Options) Ticket {
 	e := encoder{p: o.Profile, charset: charsetOf(o)}
 	e.start(o.ASB)
@@ -55,13 +61,13 @@ func EncodeTicket(lines []layout.Line, o Options) Ticket {
 	return Ticket{Body: e.out[:end:end], Cut: e.out[end:]}
 }
 
-// An encoder remembers what the printer was told, so that it is told only what changes.
+// An encoder tracks the state of the printer, so that it sends only changes.
 type encoder struct {
 	out []byte
 	p   profile.Profile
 	charset
 
-	page    int // index into pages; -1 before the first
+	page    int // selected code page, an index into pages; -1 before the first selection
 	shift   bool
 	current style
 }
@@ -69,9 +75,11 @@ type encoder struct {
 // A style is a layout.Style as this model can print it.
 type style struct {
 	bold, invert, red bool
-	width, height     int // times the normal size less one, so the zero style is what a reset gives
+	width, height     int // multiple of the normal size minus one, so that the zero style is the state after a reset
 }
 
+// line writes a line as text if the printer has all its characters, else as an image, else
+// transcribed.
 func (e *encoder) line(l layout.Line) {
 	if l.QR != "" {
 		e.qr(l.QR)
@@ -92,10 +100,9 @@ func (e *encoder) line(l layout.Line) {
 	}
 }
 
-// ready is l with text that can come out. set says that the printer's letters are enough
-// for it.
+// prepare returns l with printable text. ok says that the printer has all its characters.
 func (e *encoder) prepare(l layout.Line) (_ layout.Line, ok bool) {
-	l.Spans = slices.Clone(l.Spans) // they are the caller's
+	l.Spans = slices.Clone(l.Spans) // the spans belong to the caller
 	ok = true
 	for i := range l.Spans {
 		if text := &l.Spans[i].Text; !e.hasAll(*text) {
@@ -104,14 +111,14 @@ func (e *encoder) prepare(l layout.Line) (_ layout.Line, ok bool) {
 		}
 	}
 	if !ok {
-		for i := range l.Spans { // also the letters beside those that have to be drawn
+		for i := range l.Spans { // the whole line is drawn, so its other characters must be drawable too
 			l.Spans[i].Text = e.drawable(l.Spans[i].Text)
 		}
 	}
 	return l, ok
 }
 
-// set writes a line in the printer's letters.
+// writeLine writes a line in the printer's own characters.
 func (e *encoder) writeLine(l layout.Line) {
 	red := false
 	for _, s := range l.Spans {
@@ -125,20 +132,20 @@ func (e *encoder) writeLine(l layout.Line) {
 		e.style(style{
 			bold:   s.Bold,
 			invert: s.Invert && e.p.Invert,
-			red:    red && e.p.TwoColour, // the ribbon moves between lines only
+			red:    red && e.p.TwoColour, // an impact printer moves its ribbon only between lines
 			width:  min(max(s.Width, 1), most) - 1,
 			height: min(max(s.Height, 1), most) - 1,
 		})
 		e.text(s.Text)
 	}
 	if len(l.Spans) == 0 {
-		e.style(style{}) // a blank line is no higher than it was measured, and not black
+		e.style(style{}) // a blank line has normal height and is not inverted, as it was measured
 	}
 	e.out = append(e.out, '\n')
 }
 
-// text writes letters, changing the code page where the current one lacks one. It is the
-// only place where bytes come from outside.
+// text writes characters, and selects another code page only where the current one lacks a
+// character. It is the only place where the service's text becomes bytes.
 func (e *encoder) text(s string) {
 	inTwoByte := false
 	for _, r := range s {

@@ -29,7 +29,7 @@ func model(t testing.TB, name string) profile.Profile {
 	return p
 }
 
-// drawer has the built-in font only, so that it draws the same on every machine.
+// drawer has only the built-in font, so that it draws the same on every machine.
 func drawer(t testing.TB) *raster.Drawer {
 	t.Helper()
 	d, err := raster.New(raster.Options{})
@@ -61,12 +61,12 @@ func compose(d ticket.Delivery, columns int, o Options) []layout.Line {
 	})
 }
 
-// encode is a whole ticket without dots, buzzer and pushed status.
+// encode returns a whole ticket without images, buzzer and automatic status.
 func encode(lines []layout.Line, p profile.Profile) []byte {
 	return whole(EncodeTicket(lines, Options{Profile: p}))
 }
 
-// printable is what a printer that is sent no dots makes of s.
+// printable is Printable for a printer that prints no images.
 func printable(s string, p profile.Profile) string { return Printable(s, Options{Profile: p}) }
 
 func whole(t Ticket) []byte { return append(bytes.Clone(t.Body), t.Cut...) }
@@ -74,7 +74,8 @@ func whole(t Ticket) []byte { return append(bytes.Clone(t.Body), t.Cut...) }
 func golden(t *testing.T, file string, o Options) {
 	t.Helper()
 	lines := compose(delivery(), o.Profile.Columns, o)
-	lines = append(lines, layout.Line{QR: "0d9e1c52-7c1b-4d5e-8a66-1f2e3d4c5b6a", Spans: []layout.Span{{Text: "0d9e1c52"}}})
+	lines = append(lines, layout.Line{QR: "0d9e1c52-7c1b-4d5e-8a66-1f2e3d4c5b6a",
+		Spans: []layout.Span{{Text: "0d9e1c52"}}})
 	r, err := read(whole(EncodeTicket(lines, o)), o.Profile)
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +98,7 @@ func golden(t *testing.T, file string, o Options) {
 	}
 }
 
-func TestStreamsAreAsTheyWere(t *testing.T) {
+func TestStreamsMatchTheGoldenFiles(t *testing.T) {
 	for _, p := range profile.All() {
 		t.Run(p.Name, func(t *testing.T) { golden(t, p.Name, Options{Profile: p}) })
 		t.Run(p.Name+"-drawn", func(t *testing.T) {
@@ -106,7 +107,7 @@ func TestStreamsAreAsTheyWere(t *testing.T) {
 	}
 }
 
-func TestWhatWasMeasuredIsWhatPrints(t *testing.T) {
+func TestLinesPrintAsWideAsMeasured(t *testing.T) {
 	d := drawer(t)
 	for _, p := range profile.All() {
 		for _, o := range []Options{{Profile: p}, {Profile: p, Drawer: d}} {
@@ -122,7 +123,7 @@ func TestWhatWasMeasuredIsWhatPrints(t *testing.T) {
 	}
 }
 
-// measure prints l alone and holds what came out against what layout says.
+// measure prints l alone and compares the result with what layout measured.
 func measure(t testing.TB, l layout.Line, o Options) {
 	t.Helper()
 	p := o.Profile
@@ -131,7 +132,8 @@ func measure(t testing.TB, l layout.Line, o Options) {
 		t.Fatalf("%s: %v: %v", p.Name, l, err)
 	}
 	if len(r.bands) == 0 {
-		if len(r.lines) != 1 || r.lines[0].columns != l.Width() || r.lines[0].height != min(l.Height(), p.Sizing.Max()) {
+		if len(r.lines) != 1 || r.lines[0].columns != l.Width() ||
+			r.lines[0].height != min(l.Height(), p.Sizing.Max()) {
 			t.Fatalf("%s: %v prints %+v, was measured %d×%d", p.Name, l, r.lines, l.Width(), l.Height())
 		}
 		return
@@ -141,12 +143,14 @@ func measure(t testing.TB, l layout.Line, o Options) {
 		wide, rows = max(wide, b.wide), rows+b.rows
 	}
 	cell := p.Dots / max(p.Columns, l.Width())
-	if most := (l.Width()*cell + 7) / 8; len(r.lines) > 0 || wide > max(most, 1) || rows < minLineRows || rows > minLineRows*8 {
-		t.Fatalf("%s: %v is drawn %d bytes wide and %d high, was measured %d columns, %d bytes", p.Name, l, wide, rows, l.Width(), most)
+	if most := (l.Width()*cell + 7) / 8; len(r.lines) > 0 || wide > max(most, 1) || rows < minLineRows ||
+		rows > minLineRows*8 {
+		t.Fatalf("%s: %v is drawn %d bytes wide and %d high, was measured %d columns, %d bytes",
+			p.Name, l, wide, rows, l.Width(), most)
 	}
 }
 
-func TestAVoidIsBlackOrRedAllAcrossAndAModifierRed(t *testing.T) {
+func TestAVoidIsBlackOrRedAcrossThePaperAndAModifierIsRed(t *testing.T) {
 	for _, p := range profile.All() {
 		r, err := read(encode(compose(delivery(), p.Columns, Options{Profile: p}), p), p)
 		if err != nil {
@@ -155,7 +159,7 @@ func TestAVoidIsBlackOrRedAllAcrossAndAModifierRed(t *testing.T) {
 		for _, l := range r.lines {
 			void := strings.HasPrefix(l.text, "** VOID ** ")
 			if p.Invert && void && (!l.black || l.columns != p.Columns) {
-				t.Errorf("%s: %q is not black all across", p.Name, l.text)
+				t.Errorf("%s: %q is not black across the paper", p.Name, l.text)
 			}
 			changed := strings.HasSuffix(l.text, "Борщ") // the one modifier
 			if p.TwoColour && l.red != (void || changed) {
@@ -165,13 +169,14 @@ func TestAVoidIsBlackOrRedAllAcrossAndAModifierRed(t *testing.T) {
 	}
 }
 
-func TestTheCutFollowsTheModel(t *testing.T) {
+func TestTheCutMatchesTheModel(t *testing.T) {
 	for _, c := range []struct {
 		cutter    profile.Cutter
 		feed      int
 		body, cut string
 	}{
-		{profile.NoCutter, 6, "\n\x1bd\x06", ""}, {profile.PartialCut, 4, "\n\x1bd\x04", "\x1dVB\x00"}, {profile.FullCut, 0, "\n", "\x1dVA\x00"},
+		{profile.NoCutter, 6, "\n\x1bd\x06", ""}, {profile.PartialCut, 4, "\n\x1bd\x04", "\x1dVB\x00"},
+		{profile.FullCut, 0, "\n", "\x1dVA\x00"},
 	} {
 		p := model(t, "generic-80mm")
 		p.Cutter, p.FeedBeforeCut = c.cutter, c.feed
@@ -185,15 +190,16 @@ func TestTheCutFollowsTheModel(t *testing.T) {
 	}
 }
 
-func TestATicketBeginsInTheOrderThatWorks(t *testing.T) {
+func TestATicketBeginsWithTheResetSequence(t *testing.T) {
 	p := model(t, "epson-tm-t88")
 	got := EncodeTicket(nil, Options{Profile: p, ASB: true, Buzz: 1}).Body
-	if want := "\x1b@" + "\x1c." + "\x1da\x0e" + "\x1bt\x00" + "\x1b(A\x03\x00a\x01\x01" + "\x1bd\x01"; string(got) != want {
+	want := "\x1b@" + "\x1c." + "\x1da\x0e" + "\x1bt\x00" + "\x1b(A\x03\x00a\x01\x01" + "\x1bd\x01"
+	if string(got) != want {
 		t.Errorf("% X, want % X", got, want)
 	}
 }
 
-func TestTheBuzzerSoundsAsOftenAsAskedAndOtherwiseForAVoid(t *testing.T) {
+func TestTheBuzzerSoundsAsConfiguredAndDifferentlyForAVoid(t *testing.T) {
 	p := model(t, "generic-80mm")
 	for _, c := range []struct {
 		buzzer profile.Buzzer
@@ -224,10 +230,10 @@ func TestTheBuzzerSoundsAsOftenAsAskedAndOtherwiseForAVoid(t *testing.T) {
 	}
 }
 
-func TestThePageStaysWhereItIsWhilePossible(t *testing.T) {
+func TestTheCodePageChangesOnlyIfNeeded(t *testing.T) {
 	p := model(t, "generic-80mm")
 	got := encode([]layout.Line{{Spans: []layout.Span{{Text: "é € é é"}}}, {Spans: []layout.Span{{Text: "é"}}}}, p)
 	if n := bytes.Count(got, []byte("\x1bt")); n != 2 {
-		t.Errorf("the code page is chosen %d times, want 2 (the first, and one with €): % X", n, got)
+		t.Errorf("the code page is selected %d times, want 2 (the first, and one with €): % X", n, got)
 	}
 }

@@ -11,32 +11,31 @@ import (
 	"ticketrail/printer/raster"
 )
 
-// Printable replaces in s what cannot come out. A letter of the printer's own, of one
-// of its code pages or two bytes long, stays; so does its typewritten likeness (straight
-// quotes for curly ones). The rest depends on what the printer can do:
+// Printable replaces in s what the printer cannot print. Characters in one of its code pages or its
+// two-byte character set stay, and so do their plain forms (straight quotes for curly ones). The
+// rest depends on the printer:
 //
-//   - where dots are possible, everything that a font has stays, and the line it stands on
-//     will be drawn; what no font has becomes its Unicode name in brackets;
-//   - where they are not, it is written as nearly as the printer's letters allow: without
-//     its accents, transliterated between tildes (~Gong Bao Ji Ding~: a cook sees that this is
-//     not how the dish is written), or as its name in brackets.
+//   - If it prints images, every character that a font has stays, and its line will be drawn.
+//     What no font has becomes its Unicode name in brackets.
+//   - If it does not, text is written as closely as the printer's characters allow: without
+//     accents, transliterated between tildes (~Gong Bao Ji Ding~: the tildes show the cook that
+//     the dish is written differently), or as Unicode names in brackets.
 //
-// Never as a question mark, which would say nothing.
+// It never becomes a question mark, which would say nothing.
 //
-// A replacement may be longer than what it replaces, so lines must be composed from the
-// answer: give this function to layout.Options.Printable. What layout.Width measures of the
-// answer is what it takes on paper, and PrintableWith gives back its own answers
-// unchanged.
+// A replacement may be longer than the original, so lines must be composed from the result: pass
+// this function as layout.Options.Printable. The result takes as many columns on paper as
+// layout.Width measures, and Printable returns its own results unchanged.
 func Printable(s string, o Options) string {
 	t := charsetOf(o)
 	return t.printable(s)
 }
 
-// charset are what a printer sets text with.
+// A charset is what a printer can print characters with.
 type charset struct {
 	pages   []page
 	twoByte *twoByte
-	drawer  *raster.Drawer // nil where nothing is drawn as dots
+	drawer  *raster.Drawer // nil if nothing is drawn
 }
 
 func charsetOf(o Options) charset {
@@ -47,6 +46,7 @@ func charsetOf(o Options) charset {
 	return t
 }
 
+// has reports whether the printer's own characters include r.
 func (t *charset) has(r rune) bool {
 	if isASCII(r) {
 		return true
@@ -67,13 +67,14 @@ func (t *charset) hasAll(s string) bool {
 	return true
 }
 
+// printable is the method behind [Printable].
 func (t *charset) printable(s string) string {
-	if t.hasAll(s) { // so it commands nothing, and nothing in it joins
+	if t.hasAll(s) { // then it holds neither control characters nor combining marks
 		return s
 	}
-	// What replaces one rune may join the next one: after 👍 and its own accent have
-	// become [thumbs up sign] and an accent, that accent is the bracket's. So it is done again
-	// until nothing changes; twice is enough for any text that means something.
+	// A replacement may combine with what follows: after 👍 with an accent has become [thumbs up
+	// sign] and the accent, the accent belongs to the bracket. So repeat until nothing changes; two
+	// rounds are enough for any text that means something.
 	for range 8 {
 		next := t.printableOnce(s)
 		if next == s {
@@ -81,10 +82,11 @@ func (t *charset) printable(s string) string {
 		}
 		s = next
 	}
-	// Somebody has found one that never rests. Plain ASCII does.
+	// The text changes in every round, which no real text does. Plain ASCII is stable.
 	return (&charset{}).transcribe(s)
 }
 
+// printableOnce is one round of printable.
 func (t *charset) printableOnce(s string) string {
 	s = normalize(s)
 	if t.drawer == nil {
@@ -97,19 +99,19 @@ func (t *charset) printableOnce(s string) string {
 	return t.drawable(s)
 }
 
-// normalize is s without anything that commands, and with each letter and its accents in
-// one piece where Unicode has that.
+// normalize returns s without control characters, with each letter and its accents composed where
+// Unicode has a composed form.
 func normalize(s string) string {
 	return norm.NFC.String(strings.Map(func(r rune) rune {
-		if unicode.Is(unicode.Variation_Selector, r) { // which only chooses the look of the rune before it
+		if unicode.Is(unicode.Variation_Selector, r) { // only selects how the character before it looks
 			return -1
 		}
 		return r
 	}, layout.Clean(s)))
 }
 
-// plainForms is s with quotes, dashes and dots that the printer lacks as people type
-// them, and so with fractions: drawn in one column, ⅓ cannot be read.
+// plainPunctuation writes quotes, dashes and dots that the printer lacks in their plain forms, and
+// single-character fractions as digits: drawn one column wide, ⅓ cannot be read.
 func (t *charset) plainPunctuation(s string) string {
 	var b strings.Builder
 	var last rune // fractionEnd after a fraction
@@ -123,7 +125,7 @@ func (t *charset) plainPunctuation(s string) string {
 			continue
 		}
 		if last == fractionEnd && isDigit(r) {
-			b.WriteByte(' ') // 2⅓5 is not 2 1/35
+			b.WriteByte(' ') // keep 2⅓5 from becoming 2 1/35
 		}
 		if like := plainForms[r]; like != "" && !t.has(r) && t.hasAll(like) {
 			b.WriteString(like)
@@ -137,7 +139,7 @@ func (t *charset) plainPunctuation(s string) string {
 
 func isDigit(r rune) bool { return r >= '0' && r <= '9' }
 
-// fraction is a fraction in one letter as people type it, or "".
+// fraction returns a single-character fraction as digits with a slash, or "".
 func fraction(r rune) string {
 	if r < 0xbc || !unicode.Is(unicode.No, r) {
 		return ""
@@ -149,10 +151,10 @@ func fraction(r rune) string {
 	return whole + "/" + part
 }
 
-// drawable is s as the drawer can draw it.
+// drawable returns s as the drawer can draw it.
 func (t *charset) drawable(s string) string {
 	s = strings.Map(func(r rune) rune {
-		// Every printer has these, not every font. Their names would say less.
+		// Box-drawing characters are in every code page but not in every font. Their names would say less.
 		if r >= 0x2500 && r <= 0x257f && t.drawer.Printable(string(r)) != string(r) {
 			return boxDrawingASCII(r)
 		}
@@ -161,7 +163,7 @@ func (t *charset) drawable(s string) string {
 	return t.drawer.Printable(s)
 }
 
-// boxDrawingASCII is a piece of a frame as people type it.
+// boxDrawingASCII returns the ASCII character closest to a box-drawing character.
 func boxDrawingASCII(r rune) rune {
 	switch r {
 	case '─', '━', '═', '╌', '╍', '┄', '┅', '┈', '┉', '╴', '╶', '╸', '╺', '╼', '╾':

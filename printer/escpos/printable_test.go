@@ -27,7 +27,7 @@ func TestLettersAModelLacksAreReplaced(t *testing.T) {
 		{full, "cafe\u0301", "café"},
 		{full, "Žižkov Борщ", "Žižkov Борщ"},
 		{full, "Phở bò", "Pho bò"},
-		{full, "Μουσακάς με π", "~Mousakas me p~"}, // CP437 has σ, α and π
+		{full, "Μουσακάς με π", "~Mousakas me p~"}, // CP437 has only σ, α and π
 		{full, "«Αυλή» 3, 5 Ω", "«~Aule~» 3, 5 ~O~"},
 		{full, "π and Σά", "π and Σα"},
 		{full, "хліб, ґречка, їжа", "хлiб, гречка, їжа"},
@@ -69,12 +69,12 @@ func TestLettersAModelLacksAreReplaced(t *testing.T) {
 			t.Errorf("printable(%q) = %q, want %q", c.in, got, c.want)
 		}
 		if again := printable(got, c.p); again != got {
-			t.Errorf("printable(%q) = %q: not its own answer", got, again)
+			t.Errorf("printable(%q) = %q, which is not stable", got, again)
 		}
 	}
 }
 
-func TestWhereDotsArePossibleEverythingAFontHasStays(t *testing.T) {
+func TestWithImagesEverythingAFontHasStays(t *testing.T) {
 	o := Options{Profile: model(t, "generic-80mm"), Drawer: drawer(t)}
 	for _, c := range []struct {
 		in, want string
@@ -96,11 +96,11 @@ func TestWhereDotsArePossibleEverythingAFontHasStays(t *testing.T) {
 		{"┌╫┐ 宫", "┌+┐ 宫", true},
 	} {
 		got := Printable(c.in, o)
-		if got != c.want && !(c.in[0] == "┌"[0] && strings.HasSuffix(got, " 宫")) { // as the font has them
-			t.Errorf("PrintableWith(%q) = %q, want %q", c.in, got, c.want)
+		if got != c.want && !(c.in[0] == "┌"[0] && strings.HasSuffix(got, " 宫")) { // depends on the font
+			t.Errorf("Printable(%q) = %q, want %q", c.in, got, c.want)
 		}
 		if again := Printable(got, o); again != got {
-			t.Errorf("PrintableWith(%q) = %q: not its own answer", got, again)
+			t.Errorf("Printable(%q) = %q, which is not stable", got, again)
 		}
 		r, err := read(EncodeTicket([]layout.Line{{Spans: []layout.Span{{Text: got}}}}, o).Body, o.Profile)
 		if err != nil || (len(r.bands) > 0) != c.drawn {
@@ -109,17 +109,19 @@ func TestWhereDotsArePossibleEverythingAFontHasStays(t *testing.T) {
 	}
 }
 
-// TestHebrewAndArabicAreNeverLettersOfAPage, for a printer would set them backwards.
-func TestHebrewAndArabicAreNeverLettersOfAPage(t *testing.T) {
+// A printer would set them from left to right.
+func TestHebrewAndArabicAreNeverPrintedFromACodePage(t *testing.T) {
 	p := model(t, "epson-tm-t88") // has CP862, WPC1255 and WPC1256
 	for _, s := range []string{"שלום", "سلام", "שלום 5", "כ"} {
 		for _, o := range []Options{{Profile: p}, {Profile: p, Drawer: drawer(t)}} {
-			for _, l := range []layout.Line{{Spans: []layout.Span{{Text: s}}}, {Spans: []layout.Span{{Text: "é "}, {Text: s}}}} {
+			for _, l := range []layout.Line{{Spans: []layout.Span{{Text: s}}},
+				{Spans: []layout.Span{{Text: "é "}, {Text: s}}}} {
 				r, err := read(EncodeTicket([]layout.Line{l}, o).Body, p)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if drawn := len(r.bands) > 0; drawn != (o.Drawer != nil) || !drawn && !strings.Contains(r.lines[0].text, "~") {
+				if drawn := len(r.bands) > 0; drawn != (o.Drawer != nil) || !drawn &&
+					!strings.Contains(r.lines[0].text, "~") {
 					t.Errorf("%v comes out as %v", l, r.ops)
 				}
 			}
@@ -127,14 +129,13 @@ func TestHebrewAndArabicAreNeverLettersOfAPage(t *testing.T) {
 	}
 }
 
-// TestEveryRuneHasAnAnswer goes through all of Unicode: every answer is safe, stays what
-// it is and takes as many columns as it is measured.
-func TestEveryRuneHasAnAnswer(t *testing.T) {
+// Goes through all of Unicode: every result is safe, stable, and takes as many columns as measured.
+func TestEveryRuneIsPrintable(t *testing.T) {
 	p := model(t, "generic-80mm")
 	var lines []layout.Line
 	for r := rune(1); r <= unicode.MaxRune; r++ {
 		if ideographs := r > 0x3400 && r < 0xd800 || r > 0x20000; ideographs && r%17 != 0 {
-			continue // one is like the other
+			continue // all of them are alike
 		}
 		got := printable("_"+string(r), p)[1:]
 		if strings.Contains(got, "?") && !strings.Contains(norm.NFKD.String(string(r)), "?") {
@@ -144,7 +145,7 @@ func TestEveryRuneHasAnAnswer(t *testing.T) {
 			t.Fatalf("%U: %q takes %d columns", r, got, w)
 		}
 		if got != "" && printable(got, p) != got {
-			t.Fatalf("%U: %q is not its own answer", r, got)
+			t.Fatalf("%U: %q is not stable", r, got)
 		}
 		lines = append(lines, layout.Line{Spans: []layout.Span{{Text: string(r)}}})
 	}
@@ -153,7 +154,7 @@ func TestEveryRuneHasAnAnswer(t *testing.T) {
 	}
 }
 
-func TestEveryRuneComesOutWhereDotsArePossible(t *testing.T) {
+func TestEveryRuneIsPrintableWithImages(t *testing.T) {
 	p := model(t, "xprinter-80mm")
 	p.Raster = profile.Graphics
 	o := Options{Profile: p, Drawer: drawer(t)}
@@ -174,14 +175,15 @@ func TestEveryRuneComesOutWhereDotsArePossible(t *testing.T) {
 	}
 }
 
-func TestTheEuroComesFromPagesThatHaveIt(t *testing.T) {
+func TestTheEuroIsPrintedFromPagesThatHaveIt(t *testing.T) {
 	p := model(t, "generic-80mm")
 	for _, c := range []struct {
 		name   string
 		number byte
 		want   string
 	}{{"CP858", 19, "\xd5"}, {"WPC1252", 16, "\x80"}} {
-		p.CodePages = []profile.CodePage{{Number: 0, Name: "CP437"}, {Number: 40, Name: "WPC1250"}, {Number: 41, Name: "ISO8859-15"}, {Number: c.number, Name: c.name}}
+		p.CodePages = []profile.CodePage{{Number: 0, Name: "CP437"}, {Number: 40, Name: "WPC1250"},
+			{Number: 41, Name: "ISO8859-15"}, {Number: c.number, Name: c.name}}
 		got := encode([]layout.Line{{Spans: []layout.Span{{Text: "5 €"}}}}, p)
 		if want := []byte("5 \x1bt" + string(rune(c.number)) + c.want + "\n"); !bytes.Contains(got, want) {
 			t.Errorf("%s: % X does not contain % X", c.name, got, want)
@@ -197,17 +199,19 @@ func TestEveryPageOfEveryProfileCanBeWritten(t *testing.T) {
 	}
 	for _, name := range profile.PageNames() {
 		if codePageTables()[name] == nil {
-			t.Errorf("package profile takes the page %s, which is not there", name)
+			t.Errorf("package profile accepts the page %s, which has no table", name)
 		}
 	}
 }
 
-// TestNumbersOfCodePages pins what the T88V's manual says (the profile database says the same).
-func TestNumbersOfCodePages(t *testing.T) {
+// The numbers are those of the TM-T88V manual; the profile database has the same.
+func TestCodePageNumbersMatchTheManual(t *testing.T) {
 	want := map[byte]string{
-		0: "CP437", 2: "CP850", 3: "CP860", 4: "CP863", 5: "CP865", 15: "ISO8859-7", 16: "WPC1252", 17: "CP866", 18: "CP852", 19: "CP858",
+		0: "CP437", 2: "CP850", 3: "CP860", 4: "CP863", 5: "CP865", 15: "ISO8859-7", 16: "WPC1252", 17: "CP866",
+		18: "CP852", 19: "CP858",
 		34: "CP855", 36: "CP862", 39: "ISO8859-2", 40: "ISO8859-15",
-		45: "WPC1250", 46: "WPC1251", 47: "WPC1253", 48: "WPC1254", 49: "WPC1255", 50: "WPC1256", 51: "WPC1257", 52: "WPC1258",
+		45: "WPC1250", 46: "WPC1251", 47: "WPC1253", 48: "WPC1254", 49: "WPC1255", 50: "WPC1256", 51: "WPC1257",
+		52: "WPC1258",
 	}
 	p := model(t, "epson-tm-t88")
 	for _, cp := range p.CodePages {
@@ -220,7 +224,7 @@ func TestNumbersOfCodePages(t *testing.T) {
 	}
 }
 
-func TestTwoByteLettersAreSwitchedOnAndOff(t *testing.T) {
+func TestTwoByteModeIsSwitchedOnAndOff(t *testing.T) {
 	for _, c := range []struct {
 		code     profile.TwoByte
 		in, want string
@@ -245,8 +249,9 @@ func TestTwoByteLettersAreSwitchedOnAndOff(t *testing.T) {
 			t.Errorf("%s: read back %+v, %v", c.code, r.lines, err)
 		}
 	}
-	// Half as many columns as measured, or not in every ROM.
-	for code, s := range map[profile.TwoByte]string{profile.GB18030: "Жα①한", profile.ShiftJIS: "Жｱ①纊", profile.Big5: "Ж①你ぁ鿋", profile.KSX1001: "Ж①똠"} {
+	// Characters that are one column wide, or not in every ROM.
+	for code, s := range map[profile.TwoByte]string{profile.GB18030: "Жα①한", profile.ShiftJIS: "Жｱ①纊",
+		profile.Big5: "Ж①你ぁ鿋", profile.KSX1001: "Ж①똠"} {
 		two := twoByteOf(code)
 		for _, r := range s {
 			if a, b, ok := two.letter(r); ok && r != '你' {
@@ -256,25 +261,30 @@ func TestTwoByteLettersAreSwitchedOnAndOff(t *testing.T) {
 	}
 }
 
-// hostile is text as nobody writes it.
+// hostile is text that no service sends on purpose.
 func hostile() *rapid.Generator[string] {
 	piece := rapid.OneOf(
 		rapid.String(),
-		rapid.StringOfN(rapid.RuneFrom(nil, unicode.Han, unicode.Hangul, unicode.Arabic, unicode.Hebrew, unicode.Thai, unicode.Devanagari, unicode.Cyrillic), 0, 12, -1),
+		rapid.StringOfN(rapid.RuneFrom(nil, unicode.Han, unicode.Hangul, unicode.Arabic, unicode.Hebrew, unicode.Thai,
+			unicode.Devanagari, unicode.Cyrillic), 0, 12, -1),
 		rapid.StringOfN(rapid.RuneFrom(nil, unicode.M, unicode.Cf, unicode.So, unicode.No), 0, 8, -1),
-		rapid.SampledFrom([]string{"\x10\x04\x01", "\x1b@", "\x1dV\x00", "\x00", "café 5€", "”", "] ", "\u0301", "\ufe0f\u0301", "\u200d", "\xff", "~", "2⅓", "宫"}),
+		rapid.SampledFrom([]string{"\x10\x04\x01", "\x1b@", "\x1dV\x00", "\x00", "café 5€", "”", "] ", "\u0301",
+			"\ufe0f\u0301", "\u200d", "\xff", "~", "2⅓", "宫"}),
 	)
-	return rapid.Custom(func(t *rapid.T) string { return strings.Join(rapid.SliceOfN(piece, 1, 5).Draw(t, "pieces"), "") })
+	return rapid.Custom(func(t *rapid.T) string {
+		return strings.Join(rapid.SliceOfN(piece, 1, 5).Draw(t, "pieces"), "")
+	})
 }
 
-func TestPrintableIsItsOwnAnswerAndTakesItsMeasureOnEveryProfile(t *testing.T) {
+func TestPrintableIsIdempotentAndMeasuredCorrectlyOnEveryProfile(t *testing.T) {
 	d, all := drawer(t), profile.All()
 	rapid.Check(t, func(rt *rapid.T) {
 		o := Options{Profile: all[rapid.IntRange(0, len(all)-1).Draw(rt, "profile")]}
 		if rapid.Bool().Draw(rt, "drawer") {
 			o.Drawer = d
 		}
-		o.Profile.TwoByte = rapid.SampledFrom([]profile.TwoByte{profile.NoTwoByte, profile.GB18030, profile.Big5, profile.ShiftJIS, profile.KSX1001}).Draw(rt, "two")
+		o.Profile.TwoByte = rapid.SampledFrom([]profile.TwoByte{profile.NoTwoByte, profile.GB18030, profile.Big5,
+			profile.ShiftJIS, profile.KSX1001}).Draw(rt, "two")
 		if o.Profile.Sizing == profile.Doubled {
 			o.Profile.TwoByte = profile.NoTwoByte
 		}
@@ -290,7 +300,8 @@ func TestPrintableIsItsOwnAnswerAndTakesItsMeasureOnEveryProfile(t *testing.T) {
 }
 
 func FuzzEncode(f *testing.F) {
-	for _, s := range []string{"Burger", "\x1b@\x1dV\x00", "\x10\x04\x01", "café 5€ 中文 \U0001f336", "\u009b1m\u202e", "\xff\xfe", "а\u0301b\u20e3", "שלום"} {
+	for _, s := range []string{"Burger", "\x1b@\x1dV\x00", "\x10\x04\x01", "café 5€ 中文 \U0001f336", "\u009b1m\u202e",
+		"\xff\xfe", "а\u0301b\u20e3", "שלום"} {
 		f.Add(s, s, uint8(0), uint8(17), uint8(1))
 		f.Add(s, s, uint8(0xff), uint8(0), uint8(2))
 	}
@@ -298,13 +309,15 @@ func FuzzEncode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, a, b string, flags, size, which uint8) {
 		p := all[int(which)%len(all)]
 		if p.Sizing != profile.Doubled {
-			p.TwoByte = []profile.TwoByte{p.TwoByte, profile.GB18030, profile.Big5, profile.ShiftJIS, profile.KSX1001}[flags>>5%5]
+			p.TwoByte = []profile.TwoByte{p.TwoByte, profile.GB18030, profile.Big5, profile.ShiftJIS,
+				profile.KSX1001}[flags>>5%5]
 		}
 		o := Options{Profile: p, Buzz: int(size >> 6), BuzzVoid: flags&2 > 0, ASB: flags&4 > 0}
 		if flags&8 > 0 {
 			o.Drawer = d
 		}
-		st := layout.Style{Bold: flags&1 > 0, Invert: flags&2 > 0, Red: flags&4 > 0, Width: int(size&15) - 2, Height: int(size>>4) - 2}
+		st := layout.Style{Bold: flags&1 > 0, Invert: flags&2 > 0, Red: flags&4 > 0, Width: int(size&15) - 2,
+			Height: int(size>>4) - 2}
 		lines := []layout.Line{
 			{Spans: []layout.Span{{Text: a}, {Text: b, Style: st}, {Text: a, Style: st}}},
 			{},
@@ -313,11 +326,11 @@ func FuzzEncode(f *testing.F) {
 		if r, err := read(whole(EncodeTicket(lines, o)), p); err != nil {
 			t.Fatal(err)
 		} else if n := len(Resync(p)); r.longest > n {
-			t.Fatalf("a command of %d bytes, and the resync is %d", r.longest, n)
+			t.Fatalf("a command has %d bytes, the resync only %d", r.longest, n)
 		}
 		once := Printable(a, o)
 		if twice := Printable(once, o); twice != once {
-			t.Fatalf("PrintableWith(%q) = %q, and of that %q", a, once, twice)
+			t.Fatalf("Printable(%q) = %q, and of that %q", a, once, twice)
 		}
 		// A whole ticket of it, as it goes out.
 		dl := delivery()

@@ -6,11 +6,12 @@ import (
 	"ticketrail/printer/raster"
 )
 
-// maxQRBytes is how many bytes a QR code of version 10 holds with error correction M. A
-// larger one has modules too small for a phone above a hot pass.
+// maxQRBytes is how many bytes a QR code of version 10 holds with error correction M. The modules
+// of a larger one are too small for a phone's camera above a hot pass.
 const maxQRBytes = 213
 
-// qrModules is how wide the code for n bytes is (ISO/IEC 18004, byte mode, correction M).
+// qrModules returns the width in modules of the code for n bytes (ISO/IEC 18004, byte mode, error
+// correction M).
 func qrModules(n int) int {
 	for i, most := range [...]int{14, 26, 42, 62, 84, 106, 122, 152, 180, maxQRBytes} {
 		if n <= most {
@@ -20,10 +21,10 @@ func qrModules(n int) int {
 	return 0
 }
 
-// qr prints a code in the middle of the paper, where the printer can; its caption, which
-// is a line like any other, says the same where it cannot.
+// qr prints a code in the middle of the paper if the printer can. If it cannot, the caption, which
+// is a line like any other, carries the same text.
 func (e *encoder) qr(text string) {
-	text = layout.Clean(text) // control characters would be obeyed inside the command too
+	text = layout.Clean(text) // real-time commands would be executed inside the command too
 	if len(text) > maxQRBytes {
 		return
 	}
@@ -40,12 +41,13 @@ func (e *encoder) qr(text string) {
 	}
 }
 
+// nativeQR lets the printer draw the code.
 func (e *encoder) nativeQR(text string) {
-	const quiet = 8 // qrModules of white, both sides together
+	const quiet = 8 // white modules, both sides together
 	size := min(max(e.p.Dots/2/(qrModules(len(text))+quiet), 3), 8)
 	n := len(text) + 3
-	// The printer draws the modules and nothing around them: without white above and below,
-	// the letters there are part of the code for a telephone.
+	// The printer draws the modules and no white around them. Without a blank line above and below,
+	// a phone reads adjacent text as part of the code.
 	e.style(style{})
 	e.out = append(e.out, '\n')
 	e.command(esc, 'a', 1)

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// said is replies on one line: "12 ASB(10 00 00 0f) id(abcd) …".
-func said(replies []Reply) string {
+// repliesText shows replies on one line: "12 ASB(10 00 00 0f) id(abcd) …".
+func repliesText(replies []Reply) string {
 	var words []string
 	for _, r := range replies {
 		switch r.Kind {
@@ -26,7 +26,7 @@ func said(replies []Reply) string {
 		case OfflineReply:
 			words = append(words, fmt.Sprintf("offline(%q)", r.Data))
 		case UnknownReply:
-			words = append(words, fmt.Sprintf("junk(% x)", r.Data))
+			words = append(words, fmt.Sprintf("unknown(% x)", r.Data))
 		default:
 			words = append(words, map[Kind]string{NoPaperReply: "no paper", XON: "XON", XOFF: "XOFF"}[r.Kind])
 		}
@@ -34,7 +34,7 @@ func said(replies []Reply) string {
 	return strings.Join(words, " ")
 }
 
-func TestRepliesAreToldApartByTheirFixedBits(t *testing.T) {
+func TestRepliesAreRecognizedByTheirFixedBits(t *testing.T) {
 	for _, tt := range []struct{ name, in, want string }{
 		{"Healthy", "\x12", "rt(12)"},
 		{"HealthyWithTheDrawerHigh", "\x16", "rt(16)"},
@@ -59,30 +59,31 @@ func TestRepliesAreToldApartByTheirFixedBits(t *testing.T) {
 		{"ABlockWithRealTimeInside", "7\"A\x12bC\x16d\x00", "rt(12) rt(16) id(AbCd)"},
 		{"ABlockWithASBInside", "7\"A\x10\x00\x00\x0fbCd\x00", "asb(10 00 00 0f) id(AbCd)"},
 		{"ASBTwice", "\x10\x00\x00\x0f\x18\x00\x0c\x0f", "asb(10 00 00 0f) asb(18 00 0c 0f)"},
-		{"ASBBegunAnew", "\x10\x00\x18\x00\x0c\x0f", "junk(10 00) asb(18 00 0c 0f)"},
-		{"ASBCutShortByNoise", "\x10\x00\xff\x12", "junk(10 00) junk(ff) rt(12)"},
-		{"AnIDTooLongIsNone", "7\"AbCdE\x00\x12", "junk(37 22 41 62 43 64 45) rt(12)"},
+		{"ASBBegunAnew", "\x10\x00\x18\x00\x0c\x0f", "unknown(10 00) asb(18 00 0c 0f)"},
+		{"ASBCutShortByNoise", "\x10\x00\xff\x12", "unknown(10 00) unknown(ff) rt(12)"},
+		{"AnIDTooLongIsNone", "7\"AbCdE\x00\x12", "unknown(37 22 41 62 43 64 45) rt(12)"},
 		{"AnIDTooShortIsNone", "7\"AbC\x00", `block(37 "\"AbC")`},
-		{"ItsZeroIsNoStatus", "7\"AbCdEfG\x00", "junk(37 22 41 62 43 64 45)"},
+		{"ItsZeroIsNoStatus", "7\"AbCdEfG\x00", "unknown(37 22 41 62 43 64 45)"},
 		{"NoiseThatLooksLikeAHeadThenTheID", "_7\"AbCd\x00\x12", `block(5f "7\"AbCd") id(AbCd) rt(12)`},
 		{"ManyOfThem", "=;7_\x127\"AbCd\x00", `rt(12) block(3d ";7_7\"AbCd") id(AbCd)`},
-		{"TooMuchNoiseThenTheID", "5" + strings.Repeat("x", 300) + "7\"AbCd\x00", "junk(35" + strings.Repeat(" 78", 256) + ") id(AbCd)"},
+		{"TooMuchNoiseThenTheID", "5" + strings.Repeat("x", 300) + "7\"AbCd\x00",
+			"unknown(35" + strings.Repeat(" 78", 256) + ") id(AbCd)"},
 		{"NoBlockEnds", "7", ""},
-		{"Noise", "\xff\x80\x99", "junk(ff) junk(80) junk(99)"},
+		{"Noise", "\xff\x80\x99", "unknown(ff) unknown(80) unknown(99)"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for cut := range len(tt.in) + 1 {
 				var p Parser
 				got := append(p.Feed([]byte(tt.in[:cut])), p.Feed([]byte(tt.in[cut:]))...)
-				if said(got) != tt.want {
-					t.Errorf("% x | % x: %s, want %s", tt.in[:cut], tt.in[cut:], said(got), tt.want)
+				if repliesText(got) != tt.want {
+					t.Errorf("% x | % x: %s, want %s", tt.in[:cut], tt.in[cut:], repliesText(got), tt.want)
 				}
 			}
 		})
 	}
 }
 
-func TestABlockWithoutEndCostsNoMemoryAndNoFalseStatus(t *testing.T) {
+func TestAnEndlessBlockUsesNoMemoryAndGivesNoFalseStatus(t *testing.T) {
 	var p Parser
 	all := p.Feed(append([]byte("_"), make([]byte, 0)...))
 	for range 1000 {
@@ -99,7 +100,8 @@ func TestABlockWithoutEndCostsNoMemoryAndNoFalseStatus(t *testing.T) {
 
 func FuzzParser(f *testing.F) {
 	for _, s := range []string{
-		"\x12\x16\x10\x00\x00\x0f", "7\"AbCd\x00", "737\"AbCd\x00", "\x10\x00\x16\x007#x\x00\x0f", "_EPSON\x00\x13\x11\x00\x0c",
+		"\x12\x16\x10\x00\x00\x0f", "7\"AbCd\x00", "737\"AbCd\x00", "\x10\x00\x16\x007#x\x00\x0f",
+		"_EPSON\x00\x13\x11\x00\x0c",
 		"7\"A\x10\x00\x12\x00\x0fbCd\x00", "_" + strings.Repeat("x", 300) + "\x00\x12",
 	} {
 		f.Add([]byte(s), uint8(3))
@@ -123,7 +125,7 @@ func FuzzParser(f *testing.F) {
 			n += max(len(r.Data), 1)
 		}
 		if n > 2*len(in) { // a block that says "no paper" and then too much is two replies
-			t.Errorf("%d bytes said %d", len(in), n)
+			t.Errorf("%d bytes gave %d replies", len(in), n)
 		}
 	})
 }

@@ -10,14 +10,14 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// A romaniser writes a word in ASCII letters, one of its own after the other.
+// A romanizer writes the letters of a word in ASCII, one after the other.
 type romanizer struct {
 	out        []byte
-	last       rune // of the word's own letters
-	doubleNext bool // the next consonant is twice as long
+	last       rune // previous letter of the original word
+	doubleNext bool // a small tsu: the next consonant is doubled
 }
 
-// write adds r; false says that there is no way to write it.
+// write adds r and reports whether there is a way to write it.
 func (w *romanizer) write(r rune) bool {
 	s := romanize(r)
 	if s == "" {
@@ -33,45 +33,46 @@ func (w *romanizer) write(r rune) bool {
 	}
 	w.doubleNext = false
 	if strings.ContainsRune("ゃゅょャュョ", r) && isKana(w.last) {
-		if short, ok := bytes.CutSuffix(w.out, []byte("i")); ok { // chi, ya: cha; gi, yo: gyo
-			if bytes.HasSuffix(short, []byte("sh")) || bytes.HasSuffix(short, []byte("ch")) || bytes.HasSuffix(short, []byte("j")) {
+		if short, ok := bytes.CutSuffix(w.out, []byte("i")); ok { // chi + small ya is cha, gi + small yo is gyo
+			if bytes.HasSuffix(short, []byte("sh")) || bytes.HasSuffix(short, []byte("ch")) ||
+				bytes.HasSuffix(short, []byte("j")) {
 				s = s[1:]
 			}
 			w.out = short
 		}
 	}
 	if unicode.Is(unicode.Han, r) && isKana(w.last) {
-		w.out = append(w.out, ' ') // Chinese syllables are words
+		w.out = append(w.out, ' ') // Chinese characters are separate syllables
 	}
 	w.out = append(w.out, s...)
 	w.last = r
 	return true
 }
 
-// isKana says that r is a letter of the Japanese syllabaries.
+// isKana reports whether r is a letter of the Japanese syllabaries.
 func isKana(r rune) bool { return r == 'ー' || unicode.In(r, unicode.Hiragana, unicode.Katakana) }
 
-// romanize is r in ASCII letters, or "".
+// romanize returns r in ASCII letters, or "".
 func romanize(r rune) string {
 	if r == ' ' {
 		return " "
 	}
 	s := unidecode.Unidecode(string(r))
-	switch { // what the table lacks, or has for scholars
+	switch { // letters that the table lacks, or has in a scholarly spelling
 	case r == 'ا' || r == 'إ':
 		s = "a"
 	case r == 'ة':
 		s = "ah"
 	case r == 'ء':
 		s = "'"
-	case r == 'ー' || r == 'ｰ': // makes the vowel long
+	case r == 'ー' || r == 'ｰ': // lengthens the vowel
 		s = "-"
 	case unicode.Is(unicode.Hebrew, r):
 		s = strings.ToLower(strings.ReplaceAll(s, "`", "'"))
 	case s == "":
 		s = unidecode.Unidecode(norm.NFKD.String(string(r)))
 	}
-	if strings.Contains(s, "?") { // how the table says that it does not know
+	if strings.Contains(s, "?") { // the table's mark for unknown letters
 		return ""
 	}
 	return strings.Map(func(r rune) rune {
@@ -82,8 +83,8 @@ func romanize(r rune) string {
 	}, s)
 }
 
-// halfKana is katakana letters, and their accents, half as wide as the others.
+// halfKana matches half-width katakana and their marks.
 var halfKana = regexp.MustCompile(`[\x{ff66}-\x{ff9f}]+`)
 
-// fullKana is s with those in full width, where a letter and its accent are one.
+// fullKana returns s with full-width katakana, in which a letter and its mark are one character.
 func fullKana(s string) string { return halfKana.ReplaceAllStringFunc(s, norm.NFKC.String) }

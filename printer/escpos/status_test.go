@@ -2,7 +2,7 @@ package escpos
 
 import "testing"
 
-func TestTheBitsMeanWhatTheManualsSay(t *testing.T) {
+func TestStatusBitsMatchTheManuals(t *testing.T) {
 	for _, tt := range []struct {
 		name      string
 		got, want Condition
@@ -70,7 +70,7 @@ func TestEveryConditionHasAName(t *testing.T) {
 	}
 }
 
-func TestWhatIsAskedIsWhatTheManualsSay(t *testing.T) {
+func TestStatusCommandsMatchTheManuals(t *testing.T) {
 	for _, tt := range []struct{ name, got, want string }{
 		{"DLE EOT", string(RealTime(4)), "\x10\x04\x04"},
 		{"GS r", string(PaperStatus()), "\x1dr\x01"},

@@ -13,7 +13,7 @@ import (
 	"ticketrail/printer/raster"
 )
 
-// transcribe writes s, which is composed, in letters the printer has.
+// transcribe writes s, which is normalized, in characters the printer has.
 func (t *charset) transcribe(s string) string {
 	s = fullKana(s)
 	w := transcriber{charset: t}
@@ -34,16 +34,16 @@ func (t *charset) transcribe(s string) string {
 type transcriber struct {
 	strings.Builder
 	*charset
-	last rune   // written last; 0 at the start
-	run  []rune // letters of a script the printer does not have, not yet written
-	// incomplete are alphabets of which a letter is missing. All of it is transliterated then:
-	// CP437 has some Greek letters, for formulas, and Mou~s~ακ~as~ is nobody's language.
+	last rune   // last character written; 0 at the start, fractionEnd after a fraction
+	run  []rune // pending letters of a script the printer lacks
+	// incomplete are the alphabets of which the printer lacks a letter of this text. All of their
+	// letters are transliterated: CP437 has a few Greek letters for formulas, and a word half of
+	// them (Mou~s~ακ~as~) is unreadable.
 	incomplete []*unicode.RangeTable
 }
 
-// alphabet is the script of a letter, where a word of it can be one the printer has in
-// part; else nil. Of Latin every printer has the letters, and a Chinese one says
-// something alone.
+// alphabet returns the script of a letter if a printer may have only part of that script, else nil.
+// Every printer has the basic Latin letters, and a Chinese character can be read by itself.
 func alphabet(r rune) *unicode.RangeTable {
 	switch {
 	case r < 0x370 || r > 0x1fff || !unicode.IsLetter(r):
@@ -64,23 +64,23 @@ func (w *transcriber) put(s string) {
 func (w *transcriber) rune(r rune) {
 	if len(w.run) > 0 {
 		if r == ' ' || isWordRune(r) && !w.has(r) && unicode.Is(unicode.M, r) {
-			w.run = append(w.run, r) // words of one language stay between one pair of tildes
+			w.run = append(w.run, r) // words in one script share a pair of tildes
 			return
 		}
 	}
 	s, ok := w.ownLetters(r)
-	ok = ok && !slices.Contains(w.incomplete, alphabet(r)) // nil is not among them
+	ok = ok && !slices.Contains(w.incomplete, alphabet(r)) // nil is never in the list
 	if !ok && isWordRune(r) {
 		w.run = append(w.run, r)
 		return
 	}
 	w.flushRun()
 	switch {
-	case !ok && w.last == ']' && r >= 0x1f3fb && r <= 0x1f3ff: // the colour of somebody's skin
+	case !ok && w.last == ']' && r >= 0x1f3fb && r <= 0x1f3ff: // a skin tone means nothing to a cook
 	case !ok:
 		w.put(bracketedName(r))
 	case s != "":
-		// A number stays apart from a fraction: 2⅓ is not 21/3.
+		// Keep a digit apart from a fraction: 2⅓ must not become 21/3.
 		part := unicode.Is(unicode.No, r) && strings.Contains(s, "/")
 		if w.last == fractionEnd && isDigit(rune(s[0])) || part && isDigit(w.last) {
 			w.put(" ")
@@ -92,11 +92,11 @@ func (w *transcriber) rune(r rune) {
 	}
 }
 
-// fractionEnd is what last holds after a fraction that was written in several letters.
+// fractionEnd is the value of last after a fraction written as several characters.
 const fractionEnd = -1
 
-// ownLetters is r in the printer's own letters, in such a way that no number changes its value;
-// "" for an accent that none of them carries.
+// ownLetters returns r in the printer's own characters, so that no number changes its value; ""
+// with true for an accent that can be left out.
 func (w *transcriber) ownLetters(r rune) (string, bool) {
 	if w.has(r) {
 		return string(r), true
@@ -116,23 +116,23 @@ func (w *transcriber) ownLetters(r rune) (string, bool) {
 		}
 		return r
 	}, parts)
-	if unicode.Is(unicode.Nd, r) && r < 0x1d7ce { // mathematical digits decompose
+	if unicode.Is(unicode.Nd, r) && r < 0x1d7ce { // mathematical digits have decompositions
 		parts = string(raster.Digit(r))
 	}
 	switch {
 	case parts == "" || parts == string(r) || !w.hasAll(parts):
 		return "", false
 	case unicode.Is(unicode.No, r) && !strings.Contains(parts, "/") && parts[0] != '(':
-		return "(" + parts + ")", true // 10⁴ is not 104
+		return "(" + parts + ")", true // keep 10⁴ from becoming 104
 	}
 	return parts, true
 }
 
-// isWordRune says that r belongs to a word, so it is transliterated rather than named.
+// isWordRune reports whether r is part of a word, so that it is transliterated and not named.
 func isWordRune(r rune) bool { return unicode.In(r, unicode.L, unicode.M, unicode.N) }
 
-// flushRun writes what is waiting in run: transliterated, between tildes; what has no
-// transliteration, as its name.
+// flushRun writes the pending letters: transliterated between tildes, and by name if they have no
+// transliteration.
 func (w *transcriber) flushRun() {
 	if len(w.run) == 0 {
 		return
@@ -144,7 +144,7 @@ func (w *transcriber) flushRun() {
 	run, spaces := w.run[:end], len(w.run)-end
 	w.run = w.run[:0]
 	var b romanizer
-	var unnamed []rune // marks that say nothing alone
+	var unnamed []rune // combining marks, named only if nothing else can be written
 	flush := func() {
 		if s := strings.Join(strings.Fields(string(b.out)), " "); s != "" {
 			w.put("~" + s + "~")
@@ -169,13 +169,14 @@ func (w *transcriber) flushRun() {
 	w.put(strings.Repeat(" ", spaces))
 }
 
-// isAccent says that r only changes the letter before it, in a script whose letters can
-// do without.
+// isAccent reports whether r is a mark that any letter can carry, so that it can be left out
+// without losing the letter.
 func isAccent(r rune) bool {
 	return unicode.In(r, unicode.Mn, unicode.Me) && unicode.Is(unicode.Inherited, r)
 }
 
-// bracketedName is the name of r, for that is what a cook can read, or its number.
+// bracketedName returns the Unicode name of r in brackets, because a cook can read that, or its
+// number if the name is too long for a ticket.
 func bracketedName(r rune) string {
 	if r != unicode.ReplacementChar {
 		if name := runenames.Name(r); name != "" && name[0] != '<' && len(name) <= 40 {

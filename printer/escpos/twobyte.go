@@ -13,31 +13,31 @@ import (
 	"ticketrail/printer/profile"
 )
 
-// twoByte writes the letters of a model that are two bytes long and two columns wide. Nil
-// writes none.
+// twoByte writes the two-byte characters of a model, which are two columns wide. Nil has none.
 type twoByte struct {
 	encoder *encoding.Encoder
 	has     func(lead, tail byte) bool
-	shift   bool // Shift-JIS, which a Japanese model takes when told to: FS C
+	shift   bool // Shift-JIS, which a Japanese model reads after FS C 1
 }
 
 func twoByteOf(t profile.TwoByte) *twoByte {
 	switch t {
 	case profile.GB18030:
-		// Two bytes of GB18030 are GBK. What lies in its areas for user-defined characters
-		// encodes private runes only, which are refused below.
+		// The two-byte part of GB18030 is GBK. Its user-defined areas encode only private-use
+		// characters, which letter refuses.
 		return &twoByte{encoder: simplifiedchinese.GB18030.NewEncoder(), has: func(lead, tail byte) bool {
 			return lead >= 0x81 && lead <= 0xfe && tail >= 0x40 && tail <= 0xfe && tail != 0x7f
 		}}
 	case profile.ShiftJIS:
-		// JIS X 0208: the signs and letters of its rows 1 to 8, then kanji. Between and behind
-		// them makers put signs of their own.
+		// JIS X 0208: signs and letters in rows 1 to 8, then kanji. Manufacturers put signs of
+		// their own in the gaps.
 		return &twoByte{encoder: japanese.ShiftJIS.NewEncoder(), shift: true, has: func(lead, tail byte) bool {
-			row := lead >= 0x81 && lead <= 0x84 || lead == 0x88 && tail >= 0x9f || lead >= 0x89 && lead <= 0x9f || lead >= 0xe0 && lead <= 0xea
+			row := lead >= 0x81 && lead <= 0x84 || lead == 0x88 && tail >= 0x9f || lead >= 0x89 && lead <= 0x9f ||
+				lead >= 0xe0 && lead <= 0xea
 			return row && tail >= 0x40 && tail <= 0xfc && tail != 0x7f
 		}}
 	case profile.Big5:
-		// Level 1 and level 2. The Hong Kong characters before and the ETEN ones between them
+		// Levels 1 and 2. The Hong Kong characters before them and the ETEN characters between them
 		// are not in every ROM.
 		return &twoByte{encoder: traditionalchinese.Big5.NewEncoder(), has: func(lead, tail byte) bool {
 			etens := lead == 0xc6 && tail >= 0xa1 || lead == 0xc7 || lead == 0xc8
@@ -45,8 +45,8 @@ func twoByteOf(t profile.TwoByte) *twoByte {
 			return row && !etens && (tail >= 0x40 && tail <= 0x7e || tail >= 0xa1 && tail <= 0xfe)
 		}}
 	case profile.KSX1001:
-		// KS X 1001 without the two rows for the user and without the syllables that only
-		// Windows' code page has.
+		// KS X 1001 without its two user-defined rows and without the syllables that only the
+		// Windows code page has.
 		return &twoByte{encoder: korean.EUCKR.NewEncoder(), has: func(lead, tail byte) bool {
 			return lead >= 0xa1 && lead <= 0xfd && lead != 0xc9 && tail >= 0xa1 && tail <= 0xfe
 		}}
@@ -54,8 +54,8 @@ func twoByteOf(t profile.TwoByte) *twoByte {
 	return nil
 }
 
-// letter is the two bytes for r. Runes that layout gives one column, as Cyrillic, are not
-// among them: they would take two.
+// letter returns the two bytes of r. Characters that layout measures as one column, such as
+// Cyrillic, are refused: they would take two columns on paper.
 func (t *twoByte) letter(r rune) (lead, tail byte, ok bool) {
 	if t == nil || r < 0x1100 || unicode.Is(unicode.C, r) || unicode.Is(unicode.Z, r) {
 		return 0, 0, false
