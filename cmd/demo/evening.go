@@ -271,7 +271,7 @@ func (d *demo) books(q *queue.Queue) bool {
 	states := ticket.States() // first what is still to come out, last where it went
 	fmt.Fprint(w, "station\tput\treprinted\tmoved in\t=\t")
 	for _, state := range states {
-		fmt.Fprintf(w, "%s\t", strings.Replace(string(state), string(ticket.Moved), "moved out", 1))
+		fmt.Fprintf(w, "%s\t", strings.Replace(state.String(), ticket.Moved.String(), "moved out", 1))
 	}
 	fmt.Fprintln(w)
 	open := 0

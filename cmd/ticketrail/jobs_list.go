@@ -94,7 +94,7 @@ func listJobs(cmd *cobra.Command, d *admin.Client, f admin.Filter, request strin
 func (c *cli) jobTable(jobs []admin.Job) error {
 	t := newTable(c.out, "ID", "STATE", "PRINTER", "RECEIVED", "TRIES", "REQUEST", "NOTE")
 	for _, j := range jobs {
-		t.row(strconv.FormatUint(j.ID, 10), string(j.State), j.Station, clock(j.ReceivedAt),
+		t.row(strconv.FormatUint(j.ID, 10), j.State.String(), j.Station, clock(j.ReceivedAt),
 			strconv.Itoa(j.Attempts), ticket.Short(j.Request), note(j))
 	}
 	return t.end()
@@ -124,7 +124,7 @@ func note(j admin.Job) string {
 func stateNames() string {
 	var names []string
 	for _, s := range ticket.States() {
-		names = append(names, string(s))
+		names = append(names, s.String())
 	}
 	return strings.Join(names, ", ")
 }

@@ -51,7 +51,7 @@ func (c *cli) jobsShow() *cobra.Command {
 func (c *cli) showJob(x admin.Detail, kin []admin.Job) error {
 	j := x.Job
 	t := newTable(c.out, "job", strconv.FormatUint(j.ID, 10))
-	t.row("state", string(j.State))
+	t.row("state", j.State.String())
 	t.row("printer", j.Station)
 	t.row("received", clock(j.ReceivedAt))
 	if j.FinishedAt != nil {

@@ -131,37 +131,59 @@ type Delivery struct {
 	Down string
 }
 
-// State is where a job stands.
+// State is the state of a job. Its value is what is stored, in JSON and in metric labels; people
+// see what [State.String] returns.
 type State string
 
 const (
-	Pending  State = "pending"  // waits in its station's line
-	Held     State = "held"     // waits for a person; the line goes on
+	Pending  State = "pending"  // waits in its station's queue
+	Held     State = "held"     // waits for a person to reprint or cancel it; the next ticket prints
 	Printing State = "printing" // lent to its station
 
-	// What became of it, by how much is known: see [Proof].
+	// The ticket came out. They differ in how much is known about that: see [Proof].
 	Confirmed State = "confirmed"
 	Processed State = "processed"
 	Sent      State = "sent"
 	Shown     State = "shown"
 	Taken     State = "taken"
 
-	Failed    State = "buried"    // cannot be delivered; a person must look
-	Cancelled State = "cancelled" // a person said so, or the screen that it was copied from is back
-	Expired   State = "expired"   // too old; listed on a slip
-	Moved     State = "moved"     // a person sent it to another station's line
+	Failed    State = "buried"    // cannot be delivered; a person must reprint or cancel it
+	Cancelled State = "cancelled" // by a person, or because the screen that it was copied from is back
+	Expired   State = "expired"   // too old to print; listed on a slip
+	Moved     State = "moved"     // by a person, to another station's queue
 )
 
-// States lists every State, for metrics and for checking what a person typed.
+// States lists every State.
 func States() []State {
-	return []State{Pending, Held, Printing, Confirmed, Processed, Sent, Shown, Taken, Failed, Cancelled, Expired, Moved}
+	return []State{
+		Pending, Held, Printing, Confirmed, Processed, Sent, Shown, Taken, Failed, Cancelled, Expired, Moved,
+	}
+}
+
+// String returns the state as people see it: Failed is "failed". Its stored value is older than
+// that word, and a stored value never changes.
+func (s State) String() string {
+	if s == Failed {
+		return "failed"
+	}
+	return string(s)
+}
+
+// ParseState reads a state that a person or a program wrote: the stored value or the displayed one.
+func ParseState(text string) (State, bool) {
+	for _, s := range States() {
+		if text == string(s) || text == s.String() {
+			return s, true
+		}
+	}
+	return "", false
 }
 
 // Open says that the job still owes the kitchen a ticket.
 func (s State) Open() bool { return s == Pending || s == Held || s == Printing }
 
-// Proof is a State that says how much is known about a ticket that went out.
-// Only these are claimed, never more than was seen.
+// Proof is a State that says how much is known about a ticket that came out. A station claims the
+// most that it has seen evidence of, never more.
 type Proof = State
 
 // Proofs lists the states that a [Proof] may be.

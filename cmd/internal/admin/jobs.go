@@ -1,9 +1,9 @@
 package admin
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -64,10 +64,11 @@ func parseFilter(q url.Values) (queue.Filter, error) {
 func states(names []string) ([]ticket.State, error) {
 	var out []ticket.State
 	for _, n := range names {
-		if !slices.Contains(ticket.States(), ticket.State(n)) {
+		s, ok := ticket.ParseState(n)
+		if !ok {
 			return nil, refuse(BadRequest, "%q is not a state; use %s", n, list(ticket.States()))
 		}
-		out = append(out, ticket.State(n))
+		out = append(out, s)
 	}
 	return out, nil
 }
@@ -78,7 +79,7 @@ func list[S ~string](names []S) string {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		b.WriteString(string(n))
+		fmt.Fprint(&b, n)
 	}
 	return b.String()
 }
