@@ -12,20 +12,20 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// An attempt is one ticket on its way, from begin on.
+// An attempt is one ticket from begin to its result.
 type attempt struct {
 	p    *Paper
 	d    *Device
 	s    *session
 	ctx  context.Context
 	job  job
-	sent int        // bytes of the ticket that left this machine's hands
-	wait personWait // for a person, while it is written
+	sent int        // ticket bytes handed to the operating system
+	wait personWait // while writing
 }
 
-// print sends the ticket and sees it off. Whatever goes wrong leaves it in doubt, but for what
-// goes wrong before the first byte was taken: a printer that accepts and drops its clients,
-// because another till has it or it is still starting, has printed nothing.
+// print sends the ticket and waits for its result. A failure leaves the ticket in doubt, unless it
+// happens before the first ticket byte was taken: a printer that accepts and drops its clients, because
+// a till uses it or it is still starting, has printed nothing.
 func (a *attempt) print() (ticket.Proof, error) {
 	if err := a.checkConnected(); err != nil {
 		a.d.update(func(s *Status) { s.State, s.Err = Unreachable, err.Error() })
@@ -40,7 +40,7 @@ func (a *attempt) print() (ticket.Proof, error) {
 	if proof == ticket.Sent {
 		do = a.sendUnfenced
 	}
-	strays := a.s.unexpectedCount()
+	unexpected := a.s.unexpectedCount()
 	if err := do(); err != nil {
 		if a.ctx.Err() == nil && !a.s.alive() {
 			a.d.update(func(s *Status) { s.State, s.Err = Unreachable, err.Error() })
@@ -52,21 +52,21 @@ func (a *attempt) print() (ticket.Proof, error) {
 		a.d.noteBroken(a.p.o.Profile, a.job.bytes())
 		return "", err
 	}
-	a.d.padding = nil // not before: what was sent may lie in a buffer when the connection breaks
-	if proof == ticket.Processed && a.s.unexpectedCount() > strays {
-		proof = ticket.Sent // it also answers what nobody asked: then an answer says nothing
+	a.d.padding = nil // not earlier: the padding may still be in a buffer when the connection breaks
+	if proof == ticket.Processed && a.s.unexpectedCount() > unexpected {
+		proof = ticket.Sent // it also sends status bytes unasked, so the answer proves nothing
 	}
 	return proof, nil
 }
 
-// droppedWithin is how soon a printer that takes connections only to drop them does so: a few
-// round trips of a kitchen's network.
+// droppedWithin is how soon a printer that accepts and drops its clients does drop them: a few round
+// trips on a local network.
 const droppedWithin = 3 * time.Millisecond
 
-// stays sees whether a printer that is asked nothing has dropped the connection: what is
-// written to it then leaves this machine all the same, and would be in doubt. One that
-// answered is known to be there. Looking comes after begin, not before: writing the doubt
-// down takes most of the time that has to pass anyway, and nothing has been sent yet.
+// checkConnected notices that a printer which is asked no question has dropped the connection. Without
+// it the ticket would be written to a dead connection and be in doubt. A printer that answered the
+// preflight is known to be there. The check comes after begin, because the disk write of begin takes
+// most of the time that has to pass anyway; no ticket byte has been sent yet.
 func (a *attempt) checkConnected() error {
 	c, ok := a.s.conn.(closeChecker)
 	if !ok || len(a.d.capability.RealTime) > 0 {
@@ -86,8 +86,8 @@ func (a *attempt) checkConnected() error {
 	return nil
 }
 
-// clear sends what the ticket before left to do. None of it is this ticket: it is still
-// untouched.
+// finishLast sends what the ticket before left over: padding, its cut, and a wait for its status
+// answers. None of these bytes belongs to this ticket, so a failure here leaves it untouched.
 func (a *attempt) finishLast() error {
 	b := append(bytes.Clone(a.d.padding), a.d.pendingCut...)
 	if len(b) > 0 {
@@ -96,24 +96,25 @@ func (a *attempt) finishLast() error {
 			if a.ctx.Err() != nil {
 				err = context.Cause(a.ctx)
 			}
-			return fmt.Errorf("print on %s: clear away the last ticket: %w", a.p.o.Name, err)
+			return fmt.Errorf("print on %s: end the ticket before: %w", a.p.o.Name, err)
 		}
 		a.d.pendingCut = nil
 	}
 	if a.d.capability.Fence == byStatus && a.d.outstanding > 0 {
 		if err := a.settleStatus(); err != nil {
 			a.d.noteBroken(a.p.o.Profile, nil)
-			return fmt.Errorf("what became of the ticket before this one is not settled: %w", err)
+			return fmt.Errorf("the printer has not answered for the ticket before this one: %w", err)
 		}
 	}
 	return nil
 }
 
-// straggling is how long answers that an earlier connection is owed may come after ours.
+// lateAnswerWindow is how long answers that an earlier connection asked for may come after ours.
 const lateAnswerWindow = 500 * time.Millisecond
 
-// settle waits until a printer has answered every GS r that was asked before, so that no
-// such answer is taken for this ticket's. They are answered in turn: once ours is, all are.
+// settleStatus waits until the printer has answered every GS r sent so far, so that none of those
+// answers is taken for this ticket's. It answers in order (GS r: "Transmit status"; processed when it
+// reaches the print buffer): once the newest is answered, all are.
 func (a *attempt) settleStatus() error {
 	f, ask := a.s.newFence(byStatus, a.d.issueID)
 	if err := a.s.write(a.ctx, ask, answerTimeout); err != nil {
@@ -130,8 +131,8 @@ func (a *attempt) settleStatus() error {
 	return nil
 }
 
-// plain is for a printer that says nothing of its tickets: it is waited for until it has taken
-// every byte, and then left in order.
+// sendUnfenced is for a printer that answers no fence. It returns when the printer has taken every byte
+// and the connection is closed in an orderly way.
 func (a *attempt) sendUnfenced() error {
 	all := a.job.bytes()
 	n, left, err := a.write(all, a.p.sendTimeout(len(all)))
@@ -148,8 +149,8 @@ func (a *attempt) sendUnfenced() error {
 	return nil
 }
 
-// fenced is for a printer that says when it has printed. Copies go out one after the
-// other, so that the printer is never further ahead than one fence can tell.
+// sendFenced is for a printer that answers a fence. Each copy waits for its own answer before the next
+// is sent, so that one unanswered fence never stands for several copies.
 func (a *attempt) sendFenced() error {
 	keep, size := true, 0
 	for _, c := range a.job.copies {
@@ -161,7 +162,8 @@ func (a *attempt) sendFenced() error {
 		if err != nil {
 			return a.writeFailed(size, err)
 		}
-		// Only now: an answer to GS r that comes while the ticket is still being written is none.
+		// The fence is registered only now: a status byte that comes while the ticket is written is no
+		// answer to it.
 		f, ask := a.s.newFence(a.d.capability.Fence, a.d.issueID)
 		if _, _, err := a.write(ask, max(left, answerTimeout)); err != nil {
 			return a.writeFailed(size, err)
@@ -170,35 +172,34 @@ func (a *attempt) sendFenced() error {
 			return err
 		}
 		a.d.unansweredFences = 0
-		if a.s.blocked() { // its last words are older than its answer
+		if a.s.blocked() { // the last status is older than the answer
 			a.askStatus(never)
 		}
 		keep = a.cut(c.Cut)
 	}
 	a.d.update(func(s *Status) { s.Heard = time.Now() })
+	// A question sent while waiting may still be unanswered. A session is kept only without such.
 	_ = a.s.waitFor(a.ctx, probeNext, func() bool { return !keep || len(a.s.pending) == 0 })
 	if keep && a.s.nothingPending() {
-		a.d.park(a.s)
+		a.d.keep(a.s)
 	} else {
 		a.d.finishSession(a.s)
 	}
 	return nil
 }
 
-// chunk is how many bytes are written at a time. Each has to go out within what a ticket
-// of that size may take, so that a long ticket does not wait its whole time for a printer
-// that has stopped.
+// chunkSize is how many bytes are written at a time. Each chunk has the time limit of a ticket of that
+// size, so that a long ticket does not wait its whole time limit for a printer that has stopped.
 const chunkSize = 1024
 
-// A hangUp is a connection that can say without waiting that its other side has gone.
+// A closeChecker can tell, without waiting, that the other side closed the connection. TCP is one.
 type closeChecker interface{ PeerClosed() error }
 
-// write sends b within limit and returns how much of it was taken and how much of the time is
-// left. The time during which the printer says that a person must see to it does not count,
-// up to WaitForPerson.
+// write sends b within limit and returns how many bytes were taken and how much of the limit is left.
+// Time during which the printer reports that it needs a person does not count, up to WaitForPerson.
 func (a *attempt) write(b []byte, limit time.Duration) (n int, left time.Duration, err error) {
 	conn := a.s.conn
-	// Past deadlines interrupt the write that is under way when ctx ends.
+	// A deadline in the past interrupts a write that is in progress when ctx ends.
 	stop := context.AfterFunc(a.ctx, func() { _ = conn.SetWriteDeadline(time.Unix(1, 0)) })
 	defer stop()
 	if c, ok := conn.(closeChecker); ok && a.sent == 0 {
@@ -206,7 +207,7 @@ func (a *attempt) write(b []byte, limit time.Duration) (n int, left time.Duratio
 			return 0, limit, err
 		}
 	}
-	if len(a.s.unsent) > 0 { // of a question
+	if len(a.s.unsent) > 0 { // the rest of a question
 		if err := a.s.write(a.ctx, nil, min(limit, answerTimeout)); err != nil {
 			return 0, limit, err
 		}
@@ -224,17 +225,17 @@ func (a *attempt) write(b []byte, limit time.Duration) (n int, left time.Duratio
 	return n, limit, nil
 }
 
-// glance is how often a write that does not get on looks whether the printer said why.
+// writeCheckInterval is how often a blocked write checks whether the printer has reported a reason.
 const writeCheckInterval = time.Second
 
-// writePart is write for one chunk. It returns how much of the time was used.
+// writePart is write for one chunk. took is how much of the limit was used.
 func (a *attempt) writePart(b []byte, limit time.Duration) (n int, took time.Duration, err error) {
 	for n < len(b) {
 		start := time.Now()
 		if err := a.s.conn.SetWriteDeadline(start.Add(min(writeCheckInterval, limit-took))); err != nil {
 			return n, took, err
 		}
-		if a.ctx.Err() != nil { // after the deadline was set: see AfterFunc
+		if a.ctx.Err() != nil { // checked after SetWriteDeadline, which may have undone AfterFunc's
 			return n, took, a.ctx.Err()
 		}
 		m, err := a.s.conn.Write(b[n:])
@@ -243,7 +244,7 @@ func (a *attempt) writePart(b []byte, limit time.Duration) (n int, took time.Dur
 		case err == nil && n < len(b):
 			return n, took, io.ErrShortWrite
 		case err == nil:
-			a.wait.exceeded(a.s.blocked(), 0) // it goes on, whatever it says
+			a.wait.exceeded(a.s.blocked(), 0) // the write succeeded, whatever the status says
 			return n, took + time.Since(start), nil
 		case a.ctx.Err() != nil, !errors.Is(err, os.ErrDeadlineExceeded):
 			return n, took + time.Since(start), err
@@ -262,26 +263,28 @@ func (a *attempt) writePart(b []byte, limit time.Duration) (n int, took time.Dur
 	return n, took, nil
 }
 
-// gaveUp says for what was waited in vain.
+// waitedTooLong is the error when WaitForPerson has passed.
 func (a *attempt) waitedTooLong(err error) error {
 	c := a.s.condition()
 	now := state(c)
-	return fmt.Errorf("it is %s (it reports: %s), and nobody saw to it in %s; %s: %w", stateText(now), c, a.d.o.WaitForPerson, advice(now, false), err)
+	return fmt.Errorf("it is %s (it reports: %s), and this was not fixed within %s; %s: %w",
+		stateText(now), c, a.d.o.WaitForPerson, advice(now, false), err)
 }
 
-// broke words what ended a ticket half way. sent counts what left this machine's hands;
-// how much of it is on paper, nobody knows, unless it was nothing.
-func (a *attempt) writeFailed(of int, err error) error {
+// writeFailed is the error of a ticket of size bytes that could not be sent. How many of the sent bytes
+// were printed is unknown, unless none were sent.
+func (a *attempt) writeFailed(size int, err error) error {
 	if a.ctx.Err() != nil {
-		return fmt.Errorf("print on %s: interrupted after %d of %d bytes: %w", a.p.o.Name, a.sent, of, context.Cause(a.ctx))
+		return fmt.Errorf("print on %s: interrupted after %d of %d bytes: %w",
+			a.p.o.Name, a.sent, size, context.Cause(a.ctx))
 	}
-	return fmt.Errorf("print on %s: %d of %d bytes sent: %w", a.p.o.Name, a.sent, of, err)
+	return fmt.Errorf("print on %s: %d of %d bytes sent: %w", a.p.o.Name, a.sent, size, err)
 }
 
-// broken is broke where nothing was to be written.
+// answerFailed is the error of a ticket that was sent and whose answer did not come.
 func (a *attempt) answerFailed(err error) error {
 	if a.ctx.Err() != nil {
-		return fmt.Errorf("print on %s: interrupted before the printer said what it printed: %w", a.p.o.Name, context.Cause(a.ctx))
+		return fmt.Errorf("print on %s: interrupted before the printer answered: %w", a.p.o.Name, context.Cause(a.ctx))
 	}
 	return fmt.Errorf("print on %s: wait for its answer: %w", a.p.o.Name, err)
 }

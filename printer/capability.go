@@ -9,16 +9,16 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// A fenceKind is how a printer can be asked whether it has printed what it was sent.
+// A fenceKind is a command that the printer answers once it has processed everything before it.
 type fenceKind string
 
 const (
 	noFence  fenceKind = ""
-	byID     fenceKind = "process_id" // GS ( H
-	byStatus fenceKind = "status"     // GS r
+	byID     fenceKind = "process_id" // GS ( H, function 48: returns the id when the data is printed
+	byStatus fenceKind = "status"     // GS r 1: returns the paper status when it is reached in the buffer
 )
 
-// proof is what an answer proves.
+// proof is what an answer of this kind proves.
 func (k fenceKind) proof() ticket.Proof {
 	switch k {
 	case byID:
@@ -29,36 +29,37 @@ func (k fenceKind) proof() ticket.Proof {
 	return ticket.Sent
 }
 
-// An ability is what a printer was found able to do. It is never taken from what the
-// printer says it is: clones answer with another maker's name.
+// A capability is what the printer was found to answer. It is probed, never derived from the model name
+// that the printer returns (GS I): clones return the name of another maker's model. Its JSON is what
+// [DeviceOptions].KV stores.
 type capability struct {
-	known bool // found out, or said by a person
-	// Fence is the best it answers.
+	known bool // by a probe or by the configuration
+	// Fence is the best fence that it answers.
 	Fence fenceKind `json:"fence"`
-	// RealTime are the DLE EOT that it answers.
+	// RealTime lists the n of each DLE EOT n that it answers.
 	RealTime []byte `json:"real_time"`
-	// ASB says that it pushes its status as it should when it is told to.
+	// ASB: it pushes its status in the right format after GS a.
 	ASB    bool      `json:"automatic_status"`
 	Probed time.Time `json:"probed"`
 
-	oneWay bool // nothing can come back on its wire
-	// assumed says that the fence is somebody's word; what else it answers is still to be seen.
+	oneWay bool // the connection has no way back
+	// configured: Fence comes from the configuration; which DLE EOT it answers is still to be probed.
 	configured bool
-	neverAsk   bool // not to be asked anything, ever
+	neverAsk   bool // confirm: none
 }
 
-// listens says that something may come back.
+// mayAnswer reports whether the session has to read.
 func (a capability) mayAnswer() bool {
 	return !a.neverAsk && (!a.known || a.configured || a.Fence != noFence || len(a.RealTime) > 0)
 }
 
-// stale says that a printer that answered nothing is to be asked again: perhaps it is
-// another one by now, or it was starting.
+// stale reports whether a printer that answered nothing is to be probed again: it may have been starting,
+// or have been replaced.
 func (a capability) stale(after time.Duration) bool {
 	return a.known && !a.neverAsk && a.Fence == noFence && time.Since(a.Probed) >= after
 }
 
-// quietly is the state of a reachable printer that says nothing of itself.
+// stateWithoutAnswers is the state of a reachable printer that does not report one.
 func (a capability) stateWithoutAnswers() string {
 	if a.neverAsk || a.oneWay {
 		return Unknown
@@ -67,18 +68,19 @@ func (a capability) stateWithoutAnswers() string {
 }
 
 const (
-	// askAgainAfter is how long it is believed of a printer that it answers nothing.
+	// probeAgainAfter is how long a printer that answered no probe is not probed again. A probe of a
+	// silent printer takes about a second.
 	probeAgainAfter = time.Hour
-	// askAgainSoon is the same for one that used to answer.
+	// probeAgainSoon is the same for a printer that answered in the past: most likely it does again.
 	probeAgainSoon = time.Minute
 )
 
-// recall takes what was found out before the start, or was said by a person.
+// loadCapability reads the configured or the stored capability, once.
 func (d *Device) loadCapability() {
-	if d.memoryRead {
+	if d.capabilityLoaded {
 		return
 	}
-	d.memoryRead = true
+	d.capabilityLoaded = true
 	switch d.o.Confirm {
 	case profile.NoConfirm:
 		d.setCapability(capability{known: true, neverAsk: true})
@@ -95,21 +97,22 @@ func (d *Device) loadCapability() {
 	}
 	b, found, err := d.o.KV.Get(d.o.Key)
 	if err != nil {
-		d.o.Logger.Warn("what the printer can do could not be read, it is asked anew", "printer", d.o.Name, "err", err)
+		d.o.Logger.Warn("the stored printer capability cannot be read, the printer is probed again",
+			"printer", d.o.Name, "err", err)
 	}
 	if err != nil || !found {
 		return
 	}
 	var a capability
 	if err := json.Unmarshal(b, &a); err != nil || !a.valid() {
-		d.o.Logger.Warn("what the printer can do is unreadable, it is asked anew", "printer", d.o.Name)
+		d.o.Logger.Warn("the stored printer capability is invalid, the printer is probed again", "printer", d.o.Name)
 		return
 	}
 	a.known = true
 	d.setCapability(a)
 }
 
-// sound says that a remembered ability is one that can have been found.
+// valid reports whether a stored capability is one that a probe can have found.
 func (a capability) valid() bool {
 	for i, n := range a.RealTime {
 		if n < 1 || n > 4 || i > 0 && n <= a.RealTime[i-1] {
@@ -119,7 +122,7 @@ func (a capability) valid() bool {
 	return a.Fence == byID || a.Fence == byStatus
 }
 
-// learn makes a what the device can do.
+// setCapability makes a the current capability.
 func (d *Device) setCapability(a capability) {
 	d.capability = a
 	d.mu.Lock()
@@ -133,8 +136,9 @@ func (d *Device) setCapability(a capability) {
 	})
 }
 
-// remember learns a from the printer itself. That it answers nothing is not written down:
-// the next start asks again.
+// saveCapability makes a the current capability and stores it if it has a fence. A capability without
+// one is not stored: after a restart the printer is probed again. A crash before the Put has the same
+// effect.
 func (d *Device) saveCapability(ctx context.Context, a capability) error {
 	a.known, a.Probed = true, time.Now()
 	was := d.capability
@@ -143,8 +147,8 @@ func (d *Device) saveCapability(ctx context.Context, a capability) error {
 		d.stoppedAnswering = false
 	}
 	if !a.oneWay && (was.Fence != a.Fence || !was.known) {
-		d.o.Logger.Info("what the printer can say of its tickets was found out", "printer", d.o.Name,
-			"ability", string(a.Fence.proof()), "answers", len(a.RealTime))
+		d.o.Logger.Info("printer capability detected", "printer", d.o.Name,
+			"capability", string(a.Fence.proof()), "answers", len(a.RealTime))
 	}
 	if d.o.KV == nil || a.Fence == noFence || d.o.Confirm != profile.Auto {
 		return nil
@@ -157,20 +161,22 @@ func (d *Device) saveCapability(ctx context.Context, a capability) error {
 		return context.Cause(ctx)
 	}
 	if err != nil {
-		d.o.Logger.Warn("what the printer can do could not be stored, it is asked again after a restart", "printer", d.o.Name, "err", err)
+		d.o.Logger.Warn("the printer capability could not be stored, the printer is probed again after a restart",
+			"printer", d.o.Name, "err", err)
 	}
 	return nil
 }
 
-// discard forgets what the printer can do: what stands there does not do it any more.
+// forgetCapability discards the capability, also the stored one: the printer does not answer as it did.
 func (d *Device) forgetCapability(ctx context.Context, why string) {
 	d.unansweredFences, d.silentAttempts, d.stoppedAnswering = 0, 0, true
 	d.setCapability(capability{})
-	d.o.Logger.Warn("the printer does not answer as it used to and is asked anew what it can: was it swapped?", "printer", d.o.Name, "reason", why)
+	d.o.Logger.Warn("the printer no longer answers as before and is probed again: was it swapped?",
+		"printer", d.o.Name, "reason", why)
 	if d.o.KV == nil || d.o.Confirm != profile.Auto {
 		return
 	}
 	if err := d.o.KV.Delete(ctx, d.o.Key); err != nil {
-		d.o.Logger.Warn("what the printer could do could not be deleted from storage", "printer", d.o.Name, "err", err)
+		d.o.Logger.Warn("the stored printer capability could not be deleted", "printer", d.o.Name, "err", err)
 	}
 }

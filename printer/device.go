@@ -14,82 +14,78 @@ import (
 	"ticketrail/queue/kv"
 )
 
-// DeviceOptions say where a printer is and how it is to be asked. Name and Dialer are
-// required.
+// DeviceOptions describe one printer and how it is queried. Name and Dialer are required.
 type DeviceOptions struct {
 	Name   string // in errors and in the log
 	Dialer transport.Dialer
-	// Confirm says how it is learnt that a ticket came out; "" is Auto.
+	// Confirm is how the result of a ticket is found out; "" is Auto.
 	Confirm profile.Confirm
-	// Turn is for Devices that stand for one printer one after the other: a reload makes another
-	// while the ticket of the old one is still printing, and is to ask it nothing before it is its
-	// turn. Nil makes one.
+	// Lock is shared by Devices for the same printer. A reload makes a new Device while the old one is
+	// still printing; the new one must not connect before that ticket has ended. nil makes a new Lock.
 	Lock Lock
-	// KV keeps what the printer was found able to do, under Key. Nil: it is asked anew after every
-	// start.
+	// KV stores the capability that a probe found, under Key. nil: the printer is probed after each start.
 	KV  kv.Store
 	Key string // default: Name
 
 	// ConnectTimeout bounds the dial; 0 is 10 s.
 	ConnectTimeout time.Duration
-	// Linger is how long a connection that works is kept for the next ticket; then others can
-	// have the printer. 0 is 1 s, below zero not at all.
+	// Linger is how long a working connection is kept for the next ticket; after that, other clients can
+	// connect. 0 is 1 s, a negative value keeps none.
 	Linger time.Duration
-	// PollEvery is how often Watch asks an idle printer how it is; 0 is never.
+	// PollEvery is how often Watch asks an idle printer for its status; 0 is never.
 	PollEvery time.Duration
-	// WaitForPerson is how long a ticket that is on its way waits for somebody to put in paper
-	// or to close the cover, counted from when the printer says that this is missing; 0 is 10 min.
+	// WaitForPerson is how long a ticket that was begun waits while the printer reports that it needs a
+	// person (no paper, cover open), counted from the first such report; 0 is 10 min.
 	WaitForPerson time.Duration
 	Logger        *slog.Logger // nil discards
 }
 
-// A Device is one physical printer: its wire, whose turn it is, the connection that
-// lingers, what it can do and how it is. Papers that print on the same printer share one.
-// It is safe for concurrent use.
+// A Device is one physical printer: its address, its lock, the idle connection, its capability and its
+// state. All Papers of one printer share it. Its methods are safe for concurrent use.
 type Device struct {
 	o    DeviceOptions
 	lock Lock
 
-	// What follows belongs to whoever has the turn.
+	// The fields up to mu are used only while lock is held.
 
-	idle       *session    // kept for the next ticket
-	idleTimer  *time.Timer // of idle
-	parkCount  int         // how often a connection was kept
-	capability capability
-	memoryRead bool // Memory was asked
-	begunOnce  bool // a ticket was begun since the start
-	// unfinished is what a printer must be sent that may wait for the rest of a command, because
-	// the last ticket ended half way.
+	idle             *session    // kept for the next ticket
+	idleTimer        *time.Timer // ends idle after Linger
+	keepCount        int         // connections kept so far; tells idleTimer whether idle is still its own
+	capability       capability
+	capabilityLoaded bool // from KV or the configuration
+	ticketBegun      bool // a ticket was begun since the start
+	// padding is sent before the next ticket. The last one may have ended inside a command, and the
+	// printer then takes what follows for the rest of that command.
 	padding []byte
-	// uncut is what cuts off the last ticket, if all of it was sent and that did not go out: it is on
-	// paper, or will be as soon as there is paper again.
+	// pendingCut cuts off the last ticket, if all its text was sent and the cut was not: it is on paper,
+	// or will be once there is paper again.
 	pendingCut []byte
-	// owed is how many GS r earlier connections left without an answer. On a wire without
-	// connections it may still come.
+	// outstanding counts the GS r that earlier connections left unanswered. Over USB or serial such an
+	// answer can still arrive on the next connection.
 	outstanding    int
-	silentAttempts int // attempts in a row that a printer known to answer did not
-	// silentSince is when the first of those was; lapsed says that it did answer once.
+	silentAttempts int // attempts in a row without an answer from a printer that is known to answer
+	// silentSince is when the first of those was. stoppedAnswering: it answered once and does no more.
 	silentSince      time.Time
 	stoppedAnswering bool
-	unansweredFences int // fences in a row without an answer and without a reason
-	droppedProbes    int // probes in a row that ended the connection
+	unansweredFences int // fences in a row that were not answered though the printer reported no trouble
+	droppedProbes    int // probes in a row during which the printer closed the connection
 
 	mu            sync.Mutex // guards what follows
 	status        Status
-	asbKnown      bool // able.ASB, for who has not the turn
-	paperLow      bool // paper, as logged
-	loggedChanges int  // changes since toldSince, see tell
+	asbKnown      bool // a copy of capability.ASB, readable without lock
+	paperLow      bool // as last logged
+	loggedChanges int  // changes of state since loggedSince, see countLogged
 	loggedSince   time.Time
-	sentIDs       [64][4]byte        // the last ids sent, in a ring
-	nextID        int                //
-	releaseAsked  bool               // the connection in use shall not linger
-	retired       bool               // no connection shall, ever again
-	cancelPoll    context.CancelFunc // of an idle poll under way
-	waiting       int                // how many wait for the turn, to print
+	sentIDs       [64][4]byte        // the last ids sent, a ring buffer
+	nextID        int                // index into sentIDs, before the modulo
+	releaseAsked  bool               // close the connection in use after its ticket
+	retired       bool               // keep no connection any more
+	cancelPoll    context.CancelFunc // of the poll that is running; nil: none is
+	waiting       int                // calls of Print that wait for lock
 }
 
-// NewDevice fills in o's defaults and touches nothing. It panics when a required option is
-// missing: that is a mistake in the wiring.
+// NewDevice fills in o's defaults; it does not connect. It panics if a required option is missing: that
+// is a programming error.
 func NewDevice(o DeviceOptions) *Device {
 	switch {
 	case o.Name == "":
@@ -123,10 +119,10 @@ func NewDevice(o DeviceOptions) *Device {
 	return d
 }
 
-// acquire waits for the turn. An idle poll gives way at once.
+// acquire takes the lock for a ticket. A poll that holds it is cancelled at once.
 func (d *Device) acquire(ctx context.Context) error {
 	d.mu.Lock()
-	d.waiting++ // from here on no poll begins
+	d.waiting++ // from here on no poll starts
 	if d.cancelPoll != nil {
 		d.cancelPoll()
 	}
@@ -144,7 +140,7 @@ func (d *Device) acquire(ctx context.Context) error {
 	}
 }
 
-// yield gives the turn back, and before that up what was asked back meanwhile: see Release.
+// unlock gives the lock back. If Release was called meanwhile, it closes the idle connection first.
 func (d *Device) unlock() {
 	for {
 		d.mu.Lock()
@@ -159,7 +155,7 @@ func (d *Device) unlock() {
 	}
 }
 
-// dial opens a connection. Its error is clean: not a byte has gone out.
+// dial opens a connection. After an error no byte was sent.
 func (d *Device) dial(ctx context.Context) (transport.Conn, error) {
 	dctx, cancel := context.WithTimeout(ctx, d.o.ConnectTimeout)
 	defer cancel()
@@ -174,31 +170,33 @@ func (d *Device) dial(ctx context.Context) (transport.Conn, error) {
 	return nil, err
 }
 
-// open makes a session of a connection.
+// open starts a session on a connection.
 func (d *Device) open(conn transport.Conn) *session {
 	d.update(func(s *Status) {
 		s.Connected, s.Err = true, ""
-		if s.State == Unreachable && !d.capability.mayAnswer() { // others will say how they are
+		if s.State == Unreachable && !d.capability.mayAnswer() { // a printer that answers reports its state
 			s.State = d.capability.stateWithoutAnswers()
 		}
 	})
-	warned := false // of the connection; only its reader asks
+	warned := false // once per connection; only its reader uses it
 	foreign := func(id [4]byte) {
 		if d.sentByUs(id) {
-			return // late, but ours
+			return // a late answer to us
 		}
 		d.mu.Lock()
 		d.status.Foreign++
 		d.mu.Unlock()
 		if !warned {
 			warned = true
-			d.o.Logger.Warn("another program is printing on this printer at the same time: tickets may come out mixed", "printer", d.o.Name, "id", fmt.Sprintf("%q", id))
+			d.o.Logger.Warn("another program prints on this printer at the same time: tickets may come out mixed",
+				"printer", d.o.Name, "id", fmt.Sprintf("%q", id))
 		}
 	}
-	return newSession(conn, !d.capability.mayAnswer() || transport.OneWay(conn), foreign, func(c escpos.Condition) { d.observe(c) })
+	mute := !d.capability.mayAnswer() || transport.OneWay(conn)
+	return newSession(conn, mute, foreign, func(c escpos.Condition) { d.observe(c) })
 }
 
-// issue makes an id and remembers it.
+// issueID makes an id for GS ( H and records it.
 func (d *Device) issueID() [4]byte {
 	id := newID()
 	d.mu.Lock()
@@ -208,6 +206,7 @@ func (d *Device) issueID() [4]byte {
 	return id
 }
 
+// sentByUs reports whether id is one of the last ids issued.
 func (d *Device) sentByUs(id [4]byte) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -219,18 +218,19 @@ func (d *Device) sentByUs(id [4]byte) bool {
 	return false
 }
 
-// close gives a connection up: what the printer has not taken is not to trickle out later.
+// close abandons a connection, so that bytes which the printer has not taken yet do not print later.
 func (d *Device) close(s *session) {
 	d.outstanding += s.outstandingStatus()
-	_ = s.conn.Close() // the error at hand says more
+	_ = s.conn.Close() // the caller returns the error that matters
 	d.update(func(s *Status) { s.Connected = false })
 }
 
-// farewell bounds the taking leave of a printer that has printed everything.
+// finishTimeout limits the closing handshake with a printer that has printed everything.
 const finishTimeout = 2 * time.Second
 
-// breaks notes that a ticket of p ended half way. Only dots and codes are commands long enough
-// to need much: a slow wire should not carry thousands of zeros for nothing.
+// noteBroken records that a ticket ended after it had sent sent, or nothing that matters. Only images
+// and QR codes are commands long enough to need long padding; on a slow serial line thousands of NULs
+// take seconds, so they are sent only after those.
 func (d *Device) noteBroken(p profile.Profile, sent []byte) {
 	n := len(d.padding)
 	for _, long := range []string{"\x1dv0", "\x1d(L", "\x1d8L", "\x1d(k"} {
@@ -241,39 +241,40 @@ func (d *Device) noteBroken(p profile.Profile, sent []byte) {
 	d.padding = make([]byte, max(n, shortCommand))
 }
 
-// shortCommand is longer than any other command.
+// shortCommand is longer, in bytes, than any command without image or QR data.
 const shortCommand = 64
 
-// dismiss ends a connection on which nothing is under way.
+// finishSession ends a connection with nothing in progress on it.
 func (d *Device) finishSession(s *session) {
 	d.outstanding += s.outstandingStatus()
 	ctx, cancel := context.WithTimeout(context.Background(), finishTimeout)
 	defer cancel()
 	if d.capability.ASB && s.alive() {
-		_ = s.write(ctx, escpos.AutoStatus(false), finishTimeout/4) // the next client may not expect it
+		// The next client may not expect status bytes that it did not ask for.
+		_ = s.write(ctx, escpos.AutoStatus(false), finishTimeout/4)
 	}
-	_ = s.finish(ctx) // nothing depends on it any more
+	_ = s.finish(ctx) // every ticket's result is known by now
 	d.update(func(s *Status) { s.Connected = false })
 }
 
-// leaveUnused ends a session on which nothing was begun, or keeps it.
+// keepOrClose ends the use of a session on which no ticket was begun.
 func (d *Device) keepOrClose(s *session) {
 	if d.capability.mayAnswer() && s.nothingPending() {
-		d.park(s)
+		d.keep(s)
 		return
 	}
 	d.close(s)
 }
 
-// pushes says whether the printer is known to push its status, for who has not the turn.
+// pushesStatus reports whether the printer is known to push its status (ASB). The lock is not needed.
 func (d *Device) pushesStatus() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.asbKnown
 }
 
-// park keeps a connection for the next ticket, for a while.
-func (d *Device) park(s *session) {
+// keep leaves a connection open for the next ticket, for Linger.
+func (d *Device) keep(s *session) {
 	d.mu.Lock()
 	leave := d.releaseAsked || d.retired
 	d.mu.Unlock()
@@ -281,19 +282,19 @@ func (d *Device) park(s *session) {
 		d.finishSession(s)
 		return
 	}
-	d.parkCount++
+	d.keepCount++
 	d.idle = s
-	parked := d.parkCount
+	kept := d.keepCount
 	d.idleTimer = time.AfterFunc(d.o.Linger, func() {
 		d.lock <- struct{}{}
 		defer d.unlock()
-		if d.parkCount == parked {
+		if d.keepCount == kept {
 			d.finishIdle()
 		}
 	})
 }
 
-// unpark takes the connection that was kept, if there is one.
+// takeIdle returns the idle connection, or nil.
 func (d *Device) takeIdle() *session {
 	s := d.idle
 	if s != nil {
@@ -303,15 +304,16 @@ func (d *Device) takeIdle() *session {
 	return s
 }
 
+// finishIdle closes the idle connection, if there is one.
 func (d *Device) finishIdle() {
 	if s := d.takeIdle(); s != nil {
 		d.finishSession(s)
 	}
 }
 
-// Retire is Release for good: another Device takes this one's place. What is still printed
-// here, or begun by who does not know yet, leaves no connection behind: a printer that serves
-// one client would keep the other Device at the door.
+// Retire is Release for good, when a new Device replaces this one. A ticket that is still printed here,
+// or begun by a dispatcher that does not know of the new one yet, keeps no connection afterwards: a
+// printer that serves one client would not serve the new Device.
 func (d *Device) Retire() {
 	d.mu.Lock()
 	d.retired = true
@@ -319,8 +321,8 @@ func (d *Device) Retire() {
 	d.Release()
 }
 
-// Release gives up a connection that is kept for the next ticket, now or, if a ticket is
-// being printed, after that. The Device stays usable.
+// Release closes the idle connection, now or, while a ticket is printed, after that ticket. The Device
+// remains usable.
 func (d *Device) Release() {
 	d.mu.Lock()
 	d.releaseAsked = true
@@ -331,7 +333,7 @@ func (d *Device) Release() {
 	case d.lock <- struct{}{}:
 		d.mu.Unlock()
 		d.unlock()
-	default: // whoever has the turn gives the connection up with it
+	default: // the holder of the lock closes the connection in unlock
 		d.mu.Unlock()
 	}
 }

@@ -6,17 +6,18 @@ import (
 	"ticketrail/printer/escpos"
 )
 
-// A fence is a question behind a ticket that the printer answers when it gets there. One
-// is in flight at a time: printers may keep only the newest.
+// A fence is a question behind a ticket that the printer answers once it has printed the ticket. Only
+// one is in flight at a time, because a printer may keep only the newest (Epson ESC/POS command
+// reference, GS ( H).
 type fence struct {
-	id  [4]byte // of GS ( H; zero where it is GS r
-	nth int     // GS r of this connection; 0 where it is GS ( H
+	id  [4]byte // of GS ( H; zero for GS r
+	nth int     // count of GS r on this connection; 0 for GS ( H
 
 	answered bool
-	paper    escpos.Condition // with the answer to GS r
+	paper    escpos.Condition // as reported in the answer to GS r
 }
 
-// takes says whether id is the answer, and notes it. A nil fence waits for nothing.
+// acceptID reports whether id is this fence's answer, and records it. f may be nil.
 func (f *fence) acceptID(id [4]byte) bool {
 	if f == nil || f.nth > 0 || f.id != id {
 		return false
@@ -25,14 +26,14 @@ func (f *fence) acceptID(id [4]byte) bool {
 	return true
 }
 
-// status notes the answer to the nth GS r.
+// acceptStatus records the answer to the nth GS r of the connection. f may be nil.
 func (f *fence) acceptStatus(nth int, paper escpos.Condition) {
 	if f != nil && f.nth > 0 && f.nth == nth {
 		f.answered, f.paper = true, paper
 	}
 }
 
-// arm puts a fence in flight and returns the question that is to be sent.
+// newFence registers a fence and returns the command to send.
 func (s *session) newFence(by fenceKind, id func() [4]byte) (*fence, []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,25 +48,25 @@ func (s *session) newFence(by fenceKind, id func() [4]byte) (*fence, []byte) {
 	return f, escpos.ProcessID(f.id)
 }
 
-// owed is how many GS r have not been answered.
+// outstandingStatus is how many GS r have not been answered.
 func (s *session) outstandingStatus() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.statusAsked - s.statusAnswered
 }
 
-// strays is how many answers to GS r came that nobody had asked for.
+// unexpectedCount is how many status bytes came without a GS r.
 func (s *session) unexpectedCount() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.unexpected
 }
 
-// idLetters are what ids are made of. No byte of them has bit 4 set, so that none could be
-// taken for the beginning of another reply.
+// idLetters are the characters of ids. The protocol allows 20h to 7Eh; none of these has bit 4 set, as
+// the first byte of a DLE EOT or ASB reply has, so an id is never taken for one.
 const idLetters = "ABCDEFGHIJKLMNOabcdefghijklmno@`"
 
-// newID is an id that nobody guesses, and that another program is unlikely to use.
+// newID returns a random id: one that another program uses too is unlikely.
 func newID() (id [4]byte) {
 	_, _ = rand.Read(id[:]) // never fails
 	for i, b := range id {

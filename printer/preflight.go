@@ -12,23 +12,24 @@ import (
 )
 
 const (
-	// servedWithin is how long a printer that accepted us may take to say something. It may have
-	// another client, and come to us when that one is done.
+	// firstAnswerTimeout is for the first answer on a connection. The printer may have accepted us while
+	// it serves another client, and answers when that one is done.
 	firstAnswerTimeout = 5 * time.Second
-	// answersWithin is how long it may take for the next question.
+	// answerTimeout is for each further answer. On a network they take milliseconds.
 	answerTimeout = 2 * time.Second
 
-	// A printer that is known to answer and takes connections without a word serves a till, or
-	// hangs: what is written to it now waits in its network board, and is lost when somebody
-	// switches it off and on, as advised. After maxSilent attempts in a row and maxBusy it is asked
-	// anew what it can do, for perhaps somebody put another one there. No till holds it as long: an
-	// Epson's board drops a client that says nothing for five minutes.
+	// A printer that is known to answer, accepts connections and answers nothing is serving a till, or
+	// hangs. Tickets are not sent to it: they would wait in its network interface, and be lost when
+	// somebody switches it off and on, as the advice says. After maxSilentAttempts in a row over at least
+	// maxBusyTime it is probed again, because it may have been replaced by one that never answers. No till
+	// holds it for that long: an Epson interface board closes an idle connection after five minutes
+	// (UB-E02 Technical Reference Guide).
 	maxSilentAttempts = 5
 	maxBusyTime       = 10 * time.Minute
 )
 
-// connect returns a session with a printer that is ready for a ticket, as far as it can
-// say. Its error is clean: [ticket.NotReady] where a person, or a till, is what it waits for.
+// connect returns a session with a printer that is ready, or that reports nothing. After an error no
+// ticket byte was sent: [ticket.NotReady] if it waits for a person or for another client.
 func (d *Device) connect(ctx context.Context) (*session, error) {
 	d.loadCapability()
 	if s := d.takeIdle(); s != nil {
@@ -41,9 +42,11 @@ func (d *Device) connect(ctx context.Context) (*session, error) {
 				return nil, err
 			}
 		}
-		d.close(s) // gone meanwhile: nothing is lost with it
+		d.close(s) // it ended meanwhile; no ticket was on it
 	}
-	if d.stoppedAnswering && d.capability.stale(probeAgainSoon) || d.o.PollEvery <= 0 && d.capability.stale(probeAgainAfter) {
+	// Without polls, the hourly probe of a silent printer is made here, by a ticket.
+	if d.stoppedAnswering && d.capability.stale(probeAgainSoon) ||
+		d.o.PollEvery <= 0 && d.capability.stale(probeAgainAfter) {
 		d.setCapability(capability{})
 	}
 	conn, err := d.dial(ctx)
@@ -65,7 +68,7 @@ func (d *Device) connect(ctx context.Context) (*session, error) {
 	return nil, err
 }
 
-// sound finds out what a printer can do, if nobody knows, or else how it is.
+// askOrProbe asks for the status, or probes the capability first if it is not known.
 func (d *Device) askOrProbe(ctx context.Context, s *session, within time.Duration) error {
 	switch {
 	case transport.OneWay(s.conn):
@@ -76,8 +79,8 @@ func (d *Device) askOrProbe(ctx context.Context, s *session, within time.Duratio
 	return d.preflight(ctx, s, within)
 }
 
-// notAsked is all that is done on a wire without a way back, whatever was said or found out
-// before: a question would be text in a file, or on the paper of a printer that only listens.
+// skipQuestions is for a connection without a way back, whatever is configured or stored: a question
+// would be written into the file, or print as text on a printer that only receives.
 func (d *Device) skipQuestions(ctx context.Context) error {
 	if d.capability.oneWay || d.capability.neverAsk {
 		return nil
@@ -85,54 +88,56 @@ func (d *Device) skipQuestions(ctx context.Context) error {
 	return d.saveCapability(ctx, capability{oneWay: true})
 }
 
-// busy is what a printer is that took the connection and does not answer as it used to.
+// notAnswering records a printer that accepts connections and no longer answers. See maxBusyTime.
 func (d *Device) notAnswering(ctx context.Context) error {
 	d.setState(Busy)
 	if d.silentAttempts == 0 {
 		d.silentSince = time.Now()
 	}
 	if d.silentAttempts++; d.silentAttempts >= maxSilentAttempts && time.Since(d.silentSince) >= maxBusyTime {
-		d.forgetCapability(ctx, "it takes connections and says nothing")
+		d.forgetCapability(ctx, "it accepts connections and answers nothing")
 	}
-	return ticket.NotReady(fmt.Errorf("%s is busy: it takes the connection and answers nothing; %s", d.o.Name, advice(Busy, false)))
+	return ticket.NotReady(fmt.Errorf("%s is busy: it accepts the connection and answers nothing; %s",
+		d.o.Name, advice(Busy, false)))
 }
 
-// part ends a session on which nothing was begun.
+// endUnused ends a session on which no ticket was begun, because of err.
 func (d *Device) endUnused(s *session, err error) {
 	if ticket.IsNotReady(err) && s.alive() && s.nothingPending() {
-		d.park(s)
+		d.keep(s)
 		return
 	}
 	d.close(s)
 }
 
-// calm says that no answer is outstanding.
+// nothingPending reports whether every question was sent and answered.
 func (s *session) nothingPending() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.pending) == 0 && len(s.unsent) == 0
 }
 
-// longestHeader is more than any command needs to say how much follows.
+// longestHeader is longer, in bytes, than the part of any command that says how much data follows.
 const longestHeader = 16
 
-// unhinge ends the head of a command that broke off with the connection before, or before the
-// start. A question must not be taken for the rest of it: as the size of a picture it says a
-// quarter of a megabyte, and every ticket of the evening goes into that. Padding that
-// long would not help; what a whole head says still comes is made up for before the next ticket.
+// endBrokenHeader ends a command whose header broke off with an earlier connection. Otherwise the printer
+// takes our question for the rest of the header: read as the size of a GS v 0 image, its bytes announce a
+// quarter of a megabyte, and all tickets of the evening disappear in that image. Padding of that length
+// is not practical, so the header is completed with NULs, which announce little data. Data that a complete
+// header still expects is supplied by Device.padding before the next ticket.
 func (d *Device) endBrokenHeader(ctx context.Context, s *session) error {
-	if s.headerEnded || len(d.padding) == 0 && d.begunOnce {
+	if s.headerEnded || len(d.padding) == 0 && d.ticketBegun {
 		return nil
 	}
 	s.headerEnded = true
 	err := s.write(ctx, make([]byte, longestHeader), answerTimeout)
 	if errors.Is(err, errNoAnswer) {
-		return nil // the question will tell
+		return nil // the question that follows shows whether it answers
 	}
 	return err
 }
 
-// preflight asks a printer how it is. errQuiet means that it, who used to, did not answer.
+// preflight asks the printer for its status (DLE EOT). errNoAnswer: it answered in the past and does not now.
 func (d *Device) preflight(ctx context.Context, s *session, within time.Duration) error {
 	if len(d.capability.RealTime) > 0 {
 		if err := d.endBrokenHeader(ctx, s); err != nil {
@@ -144,7 +149,7 @@ func (d *Device) preflight(ctx context.Context, s *session, within time.Duration
 		switch {
 		case err == nil:
 			within = answerTimeout
-		case errors.Is(err, errNoAnswer) && i > 0: // it spoke: what it said counts
+		case errors.Is(err, errNoAnswer) && i > 0: // it answered at least one: that counts
 		case errors.Is(err, errOneWay):
 			return fmt.Errorf("ask %s how it is: %w", d.o.Name, errClosed)
 		case errors.Is(err, errNoAnswer):
@@ -159,7 +164,7 @@ func (d *Device) preflight(ctx context.Context, s *session, within time.Duration
 	return d.checkReady(s)
 }
 
-// cycle asks the DLE EOT ns one after the other, until enough.
+// askEach asks each DLE EOT in ns, or until enough.
 func (s *session) askEach(ctx context.Context, ns []byte, enough func() bool) error {
 	for _, n := range ns {
 		if err := s.ask(ctx, n, answerTimeout, enough); err != nil {
@@ -169,7 +174,7 @@ func (s *session) askEach(ctx context.Context, ns []byte, enough func() bool) er
 	return nil
 }
 
-// notReady notes what the printer said of itself and returns why it cannot take a ticket, if so.
+// checkReady records the reported conditions and returns the error if one of them stops the printing.
 func (d *Device) checkReady(s *session) error {
 	c := s.condition()
 	d.observe(c)
@@ -177,5 +182,6 @@ func (d *Device) checkReady(s *session) error {
 		return nil
 	}
 	now := state(c)
-	return ticket.NotReady(fmt.Errorf("%s is %s (it reports: %s); %s", d.o.Name, stateText(now), c, advice(now, false)))
+	return ticket.NotReady(fmt.Errorf("%s is %s (it reports: %s); %s",
+		d.o.Name, stateText(now), c, advice(now, false)))
 }

@@ -1,25 +1,25 @@
-// Package printer puts one ticket on paper: composed for the paper's width, encoded for
-// the model, sent over its wire, and claimed for no more than was seen.
+// Package printer prints tickets on ESC/POS kitchen printers and reports how well each result is
+// known: confirmed or processed by the printer, only sent, or in doubt.
 //
-// [Paper] is a station of the dispatcher. Which bytes and which wire is decided here, at
-// each attempt; what the ticket says was decided long before. [Device] is the printer
-// behind it, which several stations may share: a wire, one owner at a time, what it was
-// found able to say, and how it is.
+// [Paper] is one station of the dispatcher. Paper width, bytes and connection are decided here, at
+// each attempt; the text of the ticket was fixed when the order was accepted, so a ticket that moves
+// to another printer is composed again for that one. [Device] is the physical printer, which several
+// stations may share: its address, its lock, its connection, its capability and its state.
 //
-// The order of things in [Paper.Print] is the point of the package:
+// [Paper.Print] runs these steps. Their order decides what a failure means:
 //
-//  1. compose and encode: a failure here is permanent, nothing was touched;
-//  2. wait for the turn; take the connection that lingers from the ticket before, or dial: a
-//     failure is clean, not a byte has gone out;
-//  3. ask the printer what it can do, if nobody knows, and how it is. Questions are no ticket
-//     bytes: a printer that lacks paper, is open or serves somebody else costs no attempt;
-//  4. begin: doubt is on disk from here on;
-//  5. write, and behind the last line ask the printer to say when it gets there. While it does
-//     not, ask why: a person who puts in paper is waited for. A failure leaves the ticket in doubt;
-//  6. cut, and keep the connection for a moment.
+//  1. Compose and encode. A failure is permanent: no attempt can succeed. No connection is made.
+//  2. Take the device's lock; reuse the idle connection or dial. A failure is clean: no byte was sent.
+//  3. Ask for the status (preflight), or probe the capability if it is not known. These are questions,
+//     not ticket bytes: a printer that is out of paper, open or busy costs no attempt.
+//  4. Call begin, which stores the doubt on disk.
+//  5. Send the ticket, then a fence: a question that the printer answers once it has printed what came
+//     before. While the answer is missing, ask for the status, and wait for the person who refills the
+//     paper. A failure leaves the ticket in doubt.
+//  6. Cut, and keep the connection for [DeviceOptions].Linger.
 //
-// A printer that cannot be asked gets its ticket too: then all that is known of it is that
-// the printer took it.
+// A printer that answers no question prints too. Its tickets end as sent: the printer took every byte,
+// and nothing more is known.
 package printer
 
 import (
@@ -38,49 +38,48 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// Options say what one printer is and how patient to be with it. Name, Profile and Device are
-// required.
+// Options describe one station and its limits. Name, Profile and Device are required.
 type Options struct {
 	Name    string // the station's name; printed at the foot of every ticket
 	Profile profile.Profile
-	Columns int          // of normal size; 0 is what the profile says
+	Columns int          // characters of normal size on a line; 0: as in Profile
 	Logger  *slog.Logger // nil discards
 
-	// Device is the printer. Papers that end at one printer share it.
+	// Device is the printer. All Papers of one printer share it.
 	Device *Device
 
-	// Layout is how tickets look; Columns, Printer, Printable, Copy and Copies are filled in.
+	// Layout is how tickets look. Columns, Printer, Printable, Copy and Copies are set here.
 	Layout layout.Options
 	Copies int // of every ticket; 0 is 1
-	// Buzz and BuzzVoid are how often the buzzer sounds for a ticket and for a cancellation.
+	// Buzz and BuzzVoid are how many times the buzzer sounds for an order and for a cancellation.
 	Buzz, BuzzVoid int
-	Drawer         *raster.Drawer // draws what the printer has no letters for; nil: nobody does
+	Drawer         *raster.Drawer // draws characters that the printer does not have; nil: none are drawn
 
-	// Patience and PatiencePerKiB bound the sending of n KiB, and then the printing:
-	// Patience + n·PatiencePerKiB each. 0 is 1 min and 40 s.
+	// Timeout and TimeoutPerKiB limit the sending of n KiB to Timeout + n·TimeoutPerKiB, and then the
+	// printing to the same time again. 0 is 1 min and 40 s.
 	//
-	// An impact printer prints about a line a second when it doubles sizes and changes
-	// ribbons: 1 KiB, up to 40 short lines, takes it 40 s. It has 4 KiB of buffer, which the
-	// ticket before may still fill; a minute lets it make room. Giving up too early is worse than
-	// late: it makes a duplicate, while other stations print on.
+	// The values fit the slowest printer: an impact printer takes about a second for a line in double
+	// size or with a change of ribbon colour, so 1 KiB (up to 40 short lines) takes 40 s. Its 4 KiB
+	// buffer may still hold the ticket before, hence the minute. Too short a limit is worse than a long
+	// one: it causes a duplicate, whereas waiting delays this printer only.
 	Timeout, TimeoutPerKiB time.Duration
 }
 
-// Paper prints tickets on one printer, one at a time. It is safe for concurrent use.
+// Paper prints tickets on one printer, one at a time. Its methods are safe for concurrent use.
 type Paper struct {
 	o      Options
 	d      *Device
 	render func(d ticket.Delivery, asb bool) job
 }
 
-// A job is a ticket as it is sent.
+// A job is an encoded ticket.
 type job struct {
 	copies []escpos.Ticket
-	lines  int  // of one copy, in lines of normal height
-	asb    bool // the printer is told to push its status
+	lines  int  // of one copy, counted in lines of normal height
+	asb    bool // encoded with GS a, which switches the automatic status (ASB) on
 }
 
-// bytes is all of it in one piece.
+// bytes returns the whole job.
 func (j job) bytes() (all []byte) {
 	for _, c := range j.copies {
 		all = append(append(all, c.Body...), c.Cut...)
@@ -88,18 +87,18 @@ func (j job) bytes() (all []byte) {
 	return all
 }
 
-// cut is what parts it from what comes after.
+// cut returns the bytes that cut off the last copy.
 func (j job) cut() []byte { return j.copies[len(j.copies)-1].Cut }
 
-// A Turn is who may use a printer now. Devices that stand for one printer share one: see
-// DeviceOptions.Turn.
+// A Lock serializes the use of one printer. Devices for the same printer share one: see
+// [DeviceOptions].Lock. It is held while its channel is full.
 type Lock chan struct{}
 
-// NewTurn makes the Turn of a device.
+// NewLock returns a Lock that is not held.
 func NewLock() Lock { return make(Lock, 1) }
 
-// NewPaper checks o and fills in its defaults. It panics when a required option is
-// missing: that is a mistake in the wiring, not in the configuration.
+// NewPaper checks o and fills in its defaults. It panics if a required option is missing: that is a
+// programming error, not one of the configuration.
 func NewPaper(o Options) *Paper {
 	switch {
 	case o.Name == "":
@@ -127,19 +126,17 @@ func NewPaper(o Options) *Paper {
 	return p
 }
 
-// Print puts one ticket on paper and says how much is known about that. begin is called
-// once, when the printer is connected and ready and before the first byte; if it fails,
-// nothing is sent.
+// Print prints one ticket and returns what is known of the result. begin is called once, when the
+// printer is connected and ready and before the first ticket byte; if it fails, nothing is sent.
 //
-// The proof is ticket.Confirmed if the printer said, with an id made for this ticket, that it
-// printed it; ticket.Processed if it answered a question that was queued behind it, and had
-// paper; ticket.Sent if it took every byte and cannot say more.
+// The proof is [ticket.Confirmed] if the printer returned the id that was sent behind this ticket;
+// [ticket.Processed] if it answered a status request that was queued behind it, and had paper;
+// [ticket.Sent] if it took every byte and answers no such request.
 //
-// An error before begin has returned nil means that nothing came out: [ticket.IsNotReady]
-// if it is a person, or a till, that is waited for, [ticket.IsPermanent] if no attempt can cure
-// it. An error after it means that nobody knows, unless it is [ticket.IsUntouched]. When
-// ctx ends, Print returns promptly, with ctx's cause in the error; a ticket that was proved by
-// then is out, and no error.
+// An error before begin returned nil means that nothing was printed. It is [ticket.IsNotReady] if the
+// printer waits for a person or serves another client, [ticket.IsPermanent] if no attempt can succeed.
+// An error after begin leaves the result unknown, unless it is [ticket.IsUntouched]. When ctx ends,
+// Print returns at once with ctx's cause in the error; a ticket that was proved by then is no error.
 func (p *Paper) Print(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error) {
 	j, err := p.compose(d, p.d.pushesStatus())
 	if err != nil {
@@ -154,41 +151,43 @@ func (p *Paper) Print(ctx context.Context, d ticket.Delivery, begin func(context
 		return "", err
 	}
 	defer func() {
-		if r := recover(); r != nil { // nobody else would let go of the printer
+		if r := recover(); r != nil { // close the session, or the printer keeps serving it
 			p.d.close(s)
 			panic(r)
 		}
 	}()
-	if j.asb != p.d.capability.ASB { // found out just now
+	if j.asb != p.d.capability.ASB { // the probe in connect changed it
 		if j, err = p.compose(d, p.d.capability.ASB); err != nil {
 			p.d.keepOrClose(s)
 			return "", ticket.Permanent(err)
 		}
 	}
-	// Doubt. A crash before begin has committed: nothing was sent, the next attempt carries
-	// no banner. A crash after it: something may have been sent, the next one carries it.
+	// From here the ticket is in doubt. A crash before begin has committed: nothing was sent, the next
+	// attempt prints no banner. A crash after it: something may have been sent, so the next attempt
+	// prints POSSIBLE DUPLICATE.
 	if err := begin(ctx); err != nil {
 		p.d.keepOrClose(s)
 		return "", fmt.Errorf("begin: %w", err)
 	}
 	a := &attempt{p: p, d: p.d, s: s, ctx: ctx, job: j}
-	// What came before the start may have ended half way, a ticket of another station too. A file
-	// waits for nothing, and would keep the padding.
-	if !p.d.begunOnce && !transport.IsFile(s.conn) {
+	// A ticket before the start, also one of another station, may have ended inside a command. A file
+	// waits for no command's end, and would keep the padding.
+	if !p.d.ticketBegun && !transport.IsFile(s.conn) {
 		p.d.padding = escpos.Resync(p.o.Profile)
 	}
-	p.d.begunOnce = true
+	p.d.ticketBegun = true
 	return a.print()
 }
 
-// compose draws the ticket. Tickets are hostile; one that finds a mistake in the drawing
-// is buried with the reason, and the line goes on with the next. It is not printed in some
-// simpler way: what broke the drawing might be drawn wrongly, a void as an order.
+// compose encodes the ticket. A ticket whose text makes that panic fails with the reason and the queue
+// continues with the next one. It is not printed in a simpler form: what broke the composing might be
+// composed wrongly too, for example a void as an order.
 func (p *Paper) compose(d ticket.Delivery, asb bool) (j job, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			p.o.Logger.Debug("composing a ticket panicked", "printer", p.o.Name, "job", d.Job, "stack", string(debug.Stack()))
-			j, err = job{}, fmt.Errorf("compose ticket: %v: this is a mistake in ticketrail, please report it with the ticket", r)
+			p.o.Logger.Debug("composing a ticket panicked",
+				"printer", p.o.Name, "job", d.Job, "stack", string(debug.Stack()))
+			j, err = job{}, fmt.Errorf("compose ticket: %v: %s", r, reportBug)
 		}
 	}()
 	j = p.render(d, asb)
@@ -198,12 +197,14 @@ func (p *Paper) compose(d ticket.Delivery, asb bool) (j job, err error) {
 		}
 	}
 	if len(j.copies) == 0 {
-		return job{}, errors.New("compose ticket: it came out empty: this is a mistake in ticketrail, please report it with the ticket")
+		return job{}, errors.New("compose ticket: it is empty: " + reportBug)
 	}
 	return j, nil
 }
 
-// encode composes every copy and writes it as bytes.
+const reportBug = "this is a bug in ticketrail, please report it with the ticket"
+
+// encode composes and encodes every copy.
 func (p *Paper) encode(d ticket.Delivery, asb bool) job {
 	j := job{asb: asb}
 	eo := escpos.Options{Profile: p.o.Profile, Drawer: p.o.Drawer, ASB: asb, Buzz: p.o.Buzz}
@@ -217,7 +218,7 @@ func (p *Paper) encode(d ticket.Delivery, asb bool) job {
 		lo.Copy = k + 1
 		lines := layout.ComposeWith(d, lo)
 		j.copies = append(j.copies, escpos.EncodeTicket(lines, eo))
-		eo.Buzz = 0 // once for all copies
+		eo.Buzz = 0 // the buzzer sounds once for all copies
 		if k == 0 {
 			for _, l := range lines {
 				j.lines += l.Height()
@@ -227,7 +228,7 @@ func (p *Paper) encode(d ticket.Delivery, asb bool) job {
 	return j
 }
 
-// onlyVoids says that the ticket takes back and orders nothing.
+// onlyVoids reports whether the ticket orders nothing and only cancels.
 func onlyVoids(t ticket.Ticket) bool {
 	if t.Void || t.Kind == ticket.Correction {
 		return true
@@ -240,12 +241,13 @@ func onlyVoids(t ticket.Ticket) bool {
 	return len(t.Lines) > 0
 }
 
-// patience is how long sending, or printing, n bytes may take.
+// sendTimeout is how long the sending of n bytes may take.
 func (p *Paper) sendTimeout(n int) time.Duration {
 	return p.o.Timeout + time.Duration(n)*p.o.TimeoutPerKiB/1024
 }
 
-// printing is how long the printing of a copy may take. Dots are many bytes and few lines.
+// printTimeout is how long the printing of one copy of n bytes may take. An image has many bytes for
+// few lines, so its lines count, at bytesPerLine each.
 func (p *Paper) printTimeout(j job, n int) time.Duration {
 	const bytesPerLine = 64
 	if j.lines > 0 {

@@ -12,23 +12,24 @@ import (
 )
 
 const (
-	// A printer on a network answers DLE EOT within milliseconds, one behind a radio bridge
-	// within some tens. One that never says a word is found out in less than a second.
+	// A printer on a network answers DLE EOT within milliseconds, behind a wireless bridge within some
+	// tens. With these limits a printer that never answers is detected in less than a second.
 	probeFirst = 300 * time.Millisecond
 	probeNext  = 100 * time.Millisecond
 	probeLast  = 200 * time.Millisecond
-	// slowAnswer is for one that has said something.
+	// probeSlow is for a printer that has answered something.
 	probeSlow = time.Second
-	// queuedAnswer is for what is answered in turn, behind what a till may have left to print.
+	// probeQueued is for commands that are answered in order, after what a till left to print.
 	probeQueued = 5 * time.Second
 )
 
-// maxDropped is how often a printer may hang up when it is asked what it can, before it is
-// asked no more.
+// maxDroppedProbes is how often a printer may close the connection during a probe. After that its tickets
+// are sent without questions: some boards close on any command that they do not know.
 const maxDroppedProbes = 3
 
-// probe asks a printer everything that a fence needs and sees what it answers. None of it
-// prints; what a clone takes for text, the next ESC @ throws away. Its error is clean.
+// probe sends every question that a fence can use and records which are answered. None of them prints;
+// if a clone takes one for text, the ESC @ before the next ticket clears it. After an error no ticket byte
+// was sent.
 func (d *Device) probe(ctx context.Context, s *session) error {
 	a, err := d.probeAll(ctx, s)
 	switch {
@@ -45,8 +46,8 @@ func (d *Device) probe(ctx context.Context, s *session) error {
 	return d.saveCapability(ctx, a)
 }
 
-// find is what probe asks. A printer that is not ready answers no fence, so nothing is
-// concluded from that: it is asked again when it is ready.
+// probeAll is the sequence of questions. A printer that is not ready answers no fence (GS r and GS ( H are
+// not executed while it is offline), so then no conclusion is drawn and the probe is repeated later.
 func (d *Device) probeAll(ctx context.Context, s *session) (a capability, err error) {
 	if d.capability.configured {
 		a.Fence = d.capability.Fence
@@ -72,11 +73,10 @@ func (d *Device) probeAll(ctx context.Context, s *session) (a capability, err er
 	if err := s.askEach(ctx, a.RealTime, never); err != nil && !errors.Is(err, errNoAnswer) {
 		return a, err
 	}
-	return a, d.checkReady(s) // it may have gone offline just now
+	return a, d.checkReady(s) // no fence was answered: it may just have gone offline
 }
 
-// probeFailed is the end of a probe that found nothing out. A printer that hangs up each time it is
-// asked gets its tickets in the end.
+// probeFailed handles a probe that ended with err. See maxDroppedProbes.
 func (d *Device) probeFailed(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		if d.droppedProbes++; d.droppedProbes >= maxDroppedProbes {
@@ -87,11 +87,11 @@ func (d *Device) probeFailed(ctx context.Context, err error) error {
 			}
 		}
 	}
-	return fmt.Errorf("ask %s what it can do: %w", d.o.Name, err)
+	return fmt.Errorf("probe %s: %w", d.o.Name, err)
 }
 
-// probeRealTime returns the DLE EOT that are answered. The answers do not say to which
-// question they belong: if some are missing, each is asked alone.
+// probeRealTime returns the n of each DLE EOT n that is answered. An answer does not contain its n, so if
+// some are missing, each n is asked again by itself.
 func (s *session) probeRealTime(ctx context.Context) (answers []byte, err error) {
 	all := func() bool { return len(s.pending) == 0 }
 	for n, within := range [...]time.Duration{1: probeFirst, probeNext, probeNext, probeNext + probeLast} {
@@ -124,8 +124,8 @@ func (s *session) probeRealTime(ctx context.Context) (answers []byte, err error)
 	return answers, nil
 }
 
-// startOver forgets every question without an answer and returns how many those were. If some
-// were answered and some not, nobody knows which: what they said is forgotten too.
+// forgetAnswers stops waiting for all pending answers and returns how many there were. If only some were
+// answered, it is unknown which, so what they reported is forgotten too.
 func (s *session) forgetAnswers() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,8 +137,8 @@ func (s *session) forgetAnswers() int {
 	return missing
 }
 
-// probeASB switches the automatic status on and sees whether it comes as it should. One
-// that comes in another shape would be taken for answers to GS r.
+// probeASB switches the automatic status (GS a) on and reports whether it comes in the right format. If it
+// does not, it is switched off again: its bytes would be taken for answers to GS r.
 func (s *session) probeASB(ctx context.Context) (bool, error) {
 	if err := s.write(ctx, escpos.AutoStatus(true), probeSlow); err != nil && !errors.Is(err, errNoAnswer) {
 		return false, err
@@ -159,29 +159,29 @@ func (s *session) probeASB(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// probeAgain gives a printer that answered no fence the rest of what it may be waiting for:
-// in the middle of an image, every question but DLE EOT is dots.
+// probeAfterPadding repeats the fence probe after NULs for the widest image. A printer that still waits
+// for image data takes every question but DLE EOT for dots.
 func (s *session) probeAfterPadding(ctx context.Context, id func() [4]byte) (fenceKind, error) {
-	const widest = 832 // dots, of a four inch model
+	const widest = 832 // dots on 112 mm paper
 	padding := escpos.Resync(profile.Profile{Raster: profile.BitImage, Dots: widest})
 	if err := s.write(ctx, padding, probeQueued); err != nil && !errors.Is(err, errNoAnswer) {
 		return noFence, err
 	}
-	return s.probeFence(ctx, id, 2*probeQueued) // a slow line has it all to carry
+	return s.probeFence(ctx, id, 2*probeQueued) // on a serial line the padding takes seconds
 }
 
-// probeFence asks for both kinds of answer and returns the better one that came.
+// probeFence asks for both kinds of fence and returns the better one that was answered.
 func (s *session) probeFence(ctx context.Context, id func() [4]byte, within time.Duration) (fenceKind, error) {
 	s.mu.Lock()
-	before, strays := s.statusAnswered, s.unexpected
+	before, unexpected := s.statusAnswered, s.unexpected
 	s.mu.Unlock()
 	_, both := s.newFence(byStatus, id)
-	f, ask := s.newFence(byID, id) // the one waited for; the other is counted
+	f, ask := s.newFence(byID, id) // f is waited for; answers to GS r are counted
 	both = append(both, ask...)
 	if err := s.write(ctx, both, within); err != nil && !errors.Is(err, errNoAnswer) {
 		return noFence, err
 	}
-	// They are answered in turn: when the first one is, the other is due.
+	// Both are answered in order: once the first answer is here, the other must follow soon.
 	err := s.waitFor(ctx, within, func() bool { return f.answered || s.statusAnswered > before })
 	if err == nil {
 		err = s.waitFor(ctx, probeSlow, func() bool { return f.answered })
@@ -195,10 +195,10 @@ func (s *session) probeFence(ctx context.Context, id func() [4]byte, within time
 	switch {
 	case f.answered:
 		return byID, nil
-	case s.unexpected > strays: // it babbles
+	case s.unexpected > unexpected: // it sends status bytes unasked
 		return noFence, nil
 	case s.statusAnswered > before:
-		s.statusAsked = s.statusAnswered // what was asked in the middle of an image was never heard
+		s.statusAsked = s.statusAnswered // a GS r that was taken for image data is never answered
 		return byStatus, nil
 	}
 	return noFence, nil

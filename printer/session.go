@@ -13,60 +13,62 @@ import (
 	"ticketrail/printer/transport"
 )
 
-// A session is one connection to a printer that may talk back. A goroutine reads what it
-// says for as long as the connection is open; whoever has the device's turn asks, one
-// question at a time, and waits.
+// A session is one connection to a printer that may answer. A goroutine reads for as long as the
+// connection is open. Only the holder of the device's lock writes, one question at a time.
 type session struct {
 	opened time.Time
 	conn   transport.Conn
-	// onID hears ids that the printer says it has printed and nobody here waits for; onASB
-	// hears what it pushed. They are called from the reading goroutine.
+	// onID receives ids of GS ( H that no fence waits for, onASB the conditions of a pushed status. The
+	// reading goroutine calls both.
 	onID       func([4]byte)
 	onASB      func(escpos.Condition)
-	readerDone chan struct{} // closed when nobody reads any more
+	readerDone chan struct{} // closed when the reading goroutine has ended
 
-	// rest is the end of a question that the wire did not take in time. Only whoever has the
-	// turn writes.
+	// unsent is the rest of a question that could not be written in time.
 	unsent []byte
-	// unhinged says that a broken command was ended before the first question.
+	// headerEnded: NULs were sent to end a command that an earlier connection left unfinished.
 	headerEnded bool
 
-	mu         sync.Mutex // guards what follows
-	changed    chan struct{}
-	err        error // why the reading ended
-	replies    int   // replies of any kind
-	pushed     int   // automatic ones
-	unexpected int   // replies to GS r that nobody asked for
+	mu         sync.Mutex    // guards what follows
+	changed    chan struct{} // closed and replaced after each read
+	err        error         // why the reading ended
+	replies    int           // of any kind
+	pushed     int           // ASB replies
+	unexpected int           // replies to GS r that was not asked
 
-	pending  []question // DLE EOT without an answer, oldest first: they are answered in turn
-	answered [5]int     // DLE EOT n, how often
+	pending  []question // DLE EOT without an answer, oldest first; they are answered in order
+	answered [5]int     // how many DLE EOT n were answered, by n
 
-	// What the printer said of itself, by where it said it. The newest word on a thing counts.
+	// What the printer reported, by the question that it answered. The newest report on a condition counts.
 	reported [5]escpos.Condition // in answer to DLE EOT n; 0 is everything else
 	asb      escpos.Condition
 
-	statusAsked, statusAnswered int // GS r, which are answered in turn too
+	statusAsked, statusAnswered int // GS r, also answered in order
 	fence                       *fence
 }
 
+// A question is one DLE EOT n ("Transmit real-time status"). Its answer is one byte without n.
 type question struct {
 	n  byte
 	at time.Time
 }
 
-// lostAfter is how late the answer to a DLE EOT may be. Until then nothing is asked that it
-// could be taken for the answer to.
+// lostAfter is how late an answer to DLE EOT may come. Until then no other n is asked, because the late
+// answer would be taken for the new one.
 const lostAfter = 5 * time.Second
 
 var (
 	errNoAnswer = errors.New("no answer")
 	errClosed   = fmt.Errorf("the printer ended the connection: %w", io.EOF)
-	errOneWay   = errors.New("nothing can come back on this wire")
+	errOneWay   = errors.New("this connection has no way back")
 )
 
-// newSession reads from conn until it is closed; with mute, nobody listens.
+// newSession reads from conn until it is closed, or not at all if mute.
 func newSession(conn transport.Conn, mute bool, onID func([4]byte), onASB func(escpos.Condition)) *session {
-	s := &session{opened: time.Now(), conn: conn, onID: onID, onASB: onASB, readerDone: make(chan struct{}), changed: make(chan struct{})}
+	s := &session{
+		opened: time.Now(), conn: conn, onID: onID, onASB: onASB,
+		readerDone: make(chan struct{}), changed: make(chan struct{}),
+	}
 	if mute {
 		close(s.readerDone)
 		return s
@@ -90,7 +92,7 @@ func (s *session) readLoop() {
 	}
 }
 
-// take notes what was said.
+// handle records replies and the end of the reading, and calls onID and onASB.
 func (s *session) handle(replies []escpos.Reply, err error) {
 	var ids [][4]byte
 	s.mu.Lock()
@@ -117,12 +119,12 @@ func (s *session) handle(replies []escpos.Reply, err error) {
 	}
 }
 
-// note is take for one reply; s.mu is held. XON and XOFF are for the wire, not for us.
+// handleOne records one reply; s.mu is held. XON and XOFF are flow control, not answers.
 func (s *session) handleOne(r escpos.Reply) {
 	switch r.Kind {
 	case escpos.RealTimeReply:
 		if len(s.pending) == 0 {
-			return // another client's
+			return // asked by another client
 		}
 		n := s.pending[0].n
 		s.pending = s.pending[1:]
@@ -149,7 +151,7 @@ func (s *session) handleOne(r escpos.Reply) {
 	s.replies++
 }
 
-// conditions is how the printer is, by its last words; s.mu is held.
+// conditions is everything that the printer reports now; s.mu is held.
 func (s *session) conditions() escpos.Condition {
 	c := s.asb
 	for _, t := range s.reported {
@@ -158,18 +160,18 @@ func (s *session) conditions() escpos.Condition {
 	return c
 }
 
-// says is conditions for everybody else.
+// condition is conditions for callers that do not hold s.mu.
 func (s *session) condition() escpos.Condition {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.conditions()
 }
 
-// blocked says that the printer reported something because of which nothing comes out.
+// blocked reports whether the printer reported a condition that stops the printing.
 func (s *session) blocked() bool { return s.condition().Any(escpos.Blocking) }
 
-// until waits until ok, which is asked under s.mu. After within it returns errQuiet, at the
-// end of the connection why that came, at the end of ctx its cause.
+// waitFor waits until ok, which it calls with s.mu held. It returns errNoAnswer after within, the reason
+// when the connection ends, the cause when ctx ends.
 func (s *session) waitFor(ctx context.Context, within time.Duration, ok func() bool) error {
 	t := time.NewTimer(within)
 	defer t.Stop()
@@ -197,7 +199,8 @@ func (s *session) waitFor(ctx context.Context, within time.Duration, ok func() b
 	}
 }
 
-// ended words the end of the reading.
+// readError is the reason why the reading ended. io.EOF from a connection that never brought a byte
+// means that it is one-way, unless the other side closed it.
 func (s *session) readError(err error) error {
 	if !errors.Is(err, io.EOF) {
 		return err
@@ -216,7 +219,7 @@ func (s *session) readError(err error) error {
 	return errOneWay
 }
 
-// cause is err, or what the reader heard of before: a reset is told once.
+// firstError is err, or the error that the reader got before: a reset is reported to only one of them.
 func (s *session) firstError(err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -226,8 +229,8 @@ func (s *session) firstError(err error) error {
 	return err
 }
 
-// write sends a question. What the wire does not take within the time is kept for the
-// next one: half a question must not be left standing.
+// write sends a question. What cannot be written within the time is kept and sent before the next one:
+// the printer would take the next command for the rest of half a question.
 func (s *session) write(ctx context.Context, b []byte, within time.Duration) error {
 	stop := context.AfterFunc(ctx, func() { _ = s.conn.SetWriteDeadline(time.Unix(1, 0)) })
 	defer stop()
@@ -237,7 +240,7 @@ func (s *session) write(ctx context.Context, b []byte, within time.Duration) err
 	if err := s.conn.SetWriteDeadline(time.Now().Add(within)); err != nil {
 		return err
 	}
-	if ctx.Err() != nil { // after the deadline was set: see AfterFunc
+	if ctx.Err() != nil { // checked after SetWriteDeadline, which may have undone AfterFunc's
 		return context.Cause(ctx)
 	}
 	n, err := s.conn.Write(b)
@@ -253,11 +256,10 @@ func (s *session) write(ctx context.Context, b []byte, within time.Duration) err
 	return err
 }
 
-// ask asks DLE EOT n and waits for the answer, or for enough. An answer that another question
-// is still owed comes first.
+// ask sends DLE EOT n and waits for its answer, or until enough. Answers that are pending come first.
 func (s *session) ask(ctx context.Context, n byte, within time.Duration, enough func() bool) error {
 	over := time.Now().Add(within)
-	if len(s.unsent) > 0 { // the last question is not out yet
+	if len(s.unsent) > 0 { // the last question is not sent completely
 		if err := s.write(ctx, nil, within); err != nil {
 			return err
 		}
@@ -278,7 +280,7 @@ func (s *session) ask(ctx context.Context, n byte, within time.Duration, enough 
 	return s.waitFor(ctx, time.Until(over), func() bool { return s.answered[n] >= want || enough() })
 }
 
-// send asks without waiting for the answer.
+// sendQuestion sends DLE EOT n without waiting for the answer.
 func (s *session) sendQuestion(ctx context.Context, n byte, within time.Duration) error {
 	s.mu.Lock()
 	s.pending = append(s.pending, question{n, time.Now()})
@@ -286,7 +288,7 @@ func (s *session) sendQuestion(ctx context.Context, n byte, within time.Duration
 	return s.write(ctx, escpos.RealTime(n), within)
 }
 
-// forget gives up the answers that have been outstanding for longer than age.
+// forgetOlder stops waiting for answers that are pending for longer than age.
 func (s *session) forgetOlder(age time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -295,10 +297,10 @@ func (s *session) forgetOlder(age time.Duration) {
 	}
 }
 
+// never is an enough that is never true.
 func never() bool { return false }
 
-// alive says that the other side has not been seen to go, as far as can be told without
-// asking it.
+// alive reports whether the connection is open, as far as can be told without a question.
 func (s *session) alive() bool {
 	s.mu.Lock()
 	err := s.err
@@ -309,11 +311,11 @@ func (s *session) alive() bool {
 	return err == nil
 }
 
-// patienceOfReader is how long a reader that was told to stop is waited for. One that does
-// not obey the deadline of its transport ends when the connection is closed.
+// stopReadingTimeout is how long stopReading waits for the reader. A transport that ignores its read
+// deadline ends its reader when the connection is closed.
 const stopReadingTimeout = time.Second
 
-// hush ends the reading, so that the connection can be finished: that may read too.
+// stopReading ends the reading goroutine, because [transport.Conn].Finish reads too.
 func (s *session) stopReading() {
 	select {
 	case <-s.readerDone:
@@ -330,7 +332,7 @@ func (s *session) stopReading() {
 	}
 }
 
-// finish takes leave in order and closes the connection.
+// finish closes the connection in an orderly way.
 func (s *session) finish(ctx context.Context) error {
 	defer s.conn.Close()
 	s.stopReading()

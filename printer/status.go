@@ -9,53 +9,53 @@ import (
 	"ticketrail/printer/escpos"
 )
 
-// What a printer may be, in a word.
+// The states of a printer. Metrics and JSON show these words, so they must not change.
 const (
-	Unknown         = "unknown"          // not heard of since the start, or it cannot say
-	Ready           = "ready"            // it said so; paper may be low
-	Silent          = "silent"           // takes tickets and answers no question
-	Busy            = "busy"             // it can answer and does not: another client holds it, or it hangs
-	Unreachable     = "unreachable"      // no connection
+	Unknown         = "unknown"          // no contact since the start, or it is never asked
+	Ready           = "ready"            // it reports no trouble; paper may be low
+	Silent          = "silent"           // it takes tickets and answers no question
+	Busy            = "busy"             // it answered in the past and does not now: it serves another client, or hangs
+	Unreachable     = "unreachable"      // no connection can be made
 	PaperOut        = "paper_out"        //
 	CoverOpen       = "cover_open"       //
 	CutterError     = "cutter_error"     //
-	Unrecoverable   = "unrecoverable"    // until it is switched off and on
+	Unrecoverable   = "unrecoverable"    // an error that only switching it off and on clears
 	MechanicalError = "mechanical_error" //
-	Overheated      = "overheated"       // it will go on by itself
-	Fault           = "fault"            // an error it does not name
-	Offline         = "offline"          // and does not say why
+	Overheated      = "overheated"       // the print head; it recovers by itself
+	Fault           = "fault"            // an error without a cause
+	Offline         = "offline"          // without a reason
 )
 
-// Status is how a device is, as far as is known.
+// Status is what is known of a device.
 type Status struct {
-	State string    // one of the above
-	Since time.Time // in this state
-	// Conditions is all it reported when it was last heard, also what stops nothing.
+	State string    // one of the constants above
+	Since time.Time // start of this state
+	// Conditions is everything in its last report, including conditions that do not stop it.
 	Conditions escpos.Condition
-	Reported   []Reported // the same with times, in a fixed order
-	Heard      time.Time  // when it last said how it is; zero: never
+	Reported   []Reported // Conditions with times, in a fixed order
+	Heard      time.Time  // of the last report; zero: never
 
-	// Ability is the most that can be known of a ticket: "confirmed", "processed" or "sent";
-	// empty while that was not found out. Probed is when it was; zero if nobody asked.
+	// Capability is the best result that a ticket can have: "confirmed", "processed" or "sent"; empty
+	// while it is not known. Probed is the time of the probe; zero if there was none.
 	Capability string
 	Probed     time.Time
 
-	Advice    string // what a person can do about it; empty: nothing needs doing
+	Advice    string // what a person can do; empty: nothing needs to be done
 	Err       string // why it cannot be reached
-	Foreign   int    // how often it answered another program while we were connected
+	Foreign   int    // how many answers to another program came while we were connected
 	Connected bool
 }
 
-// Reported is one condition and since when the printer reports it.
+// Reported is one condition and since when it has been reported.
 type Reported struct {
 	Condition escpos.Condition
 	Since     time.Time
 }
 
-// Fine says that nothing is known to keep tickets from coming out.
+// Fine reports whether nothing is known that stops the printing.
 func (s Status) Fine() bool { return s.State == Ready || s.State == Unknown || s.State == Silent }
 
-// Status is how the device is. It asks nobody and does not wait.
+// Status returns what is known now. It asks the printer nothing and does not wait.
 func (d *Device) Status() Status {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -64,7 +64,7 @@ func (d *Device) Status() Status {
 	return s
 }
 
-// see changes what is known, and says so in the log when the state is another one.
+// update changes the status and logs a change of state.
 func (d *Device) update(change func(*Status)) {
 	d.mu.Lock()
 	was := d.status.State
@@ -85,7 +85,8 @@ func (d *Device) update(change func(*Status)) {
 	d.mu.Unlock()
 	switch {
 	case told == maxLogged:
-		d.o.Logger.Warn("the printer says something else all the time; what it says is not logged for a while", "printer", d.o.Name)
+		d.o.Logger.Warn("the printer's state changes all the time; further changes are not logged for a while",
+			"printer", d.o.Name)
 		return
 	case told > maxLogged:
 		return
@@ -107,14 +108,13 @@ func (d *Device) update(change func(*Status)) {
 	d.o.Logger.Log(context.Background(), level, msg, args...)
 }
 
-// mostTold is how many changes in toldIn are logged. A switch at the cover that is going bad
-// makes hundreds.
+// At most maxLogged changes are logged in logWindow. A cover switch that starts to fail causes hundreds.
 const (
 	maxLogged = 20
 	logWindow = 10 * time.Minute
 )
 
-// tell counts the changes that were logged lately. d.mu is held.
+// countLogged counts the changes in the current window. d.mu is held.
 func (d *Device) countLogged() int {
 	if time.Since(d.loggedSince) >= logWindow {
 		d.loggedSince, d.loggedChanges = time.Now(), 0
@@ -123,7 +123,7 @@ func (d *Device) countLogged() int {
 	return d.loggedChanges
 }
 
-// observe notes what a printer said of itself.
+// observe records the conditions that the printer reported.
 func (d *Device) observe(c escpos.Condition) {
 	now := time.Now()
 	d.update(func(s *Status) {
@@ -146,13 +146,12 @@ func (d *Device) observe(c escpos.Condition) {
 	})
 }
 
-// becomes notes a state that the printer did not report itself; what it reported last is no
-// longer known to be so.
+// setState records a state that the printer did not report itself. Its last report no longer applies.
 func (d *Device) setState(state string) {
 	d.update(func(s *Status) { s.State, s.Conditions, s.Reported, s.Err = state, 0, nil, "" })
 }
 
-// state is the most urgent of what is reported: what has to be done first.
+// state is the most urgent reported condition: the one that a person has to clear first.
 func state(c escpos.Condition) string {
 	for _, x := range []struct {
 		c     escpos.Condition
@@ -169,21 +168,21 @@ func state(c escpos.Condition) string {
 	return Ready
 }
 
-// words is a state as it is read.
+// stateText is a state as it stands in "the printer is …".
 func stateText(state string) string {
 	switch state {
 	case PaperOut:
 		return "out of paper"
 	case CoverOpen:
-		return "open"
+		return "stopped: its cover is open"
 	case CutterError:
-		return "stopped: its cutter is stuck"
+		return "stopped: its cutter is jammed"
 	case Unrecoverable:
-		return "stopped by an error it cannot leave by itself"
+		return "stopped by an error that only switching it off and on clears"
 	case MechanicalError:
 		return "stopped by a mechanical error"
 	case Overheated:
-		return "too hot to go on"
+		return "stopped: its print head is too hot"
 	case Fault:
 		return "stopped by an error"
 	case Unknown:
@@ -192,7 +191,7 @@ func stateText(state string) string {
 	return state
 }
 
-// advice is what a person who looks after kitchens, not computers, can do.
+// advice says what kitchen staff can do about a state.
 func advice(state string, low bool) string {
 	switch state {
 	case PaperOut:
@@ -200,19 +199,21 @@ func advice(state string, low bool) string {
 	case CoverOpen:
 		return "close the cover"
 	case CutterError:
-		return "open the cover, take out the paper at the cutter, close it; if that does not help, switch the printer off and on"
+		return "open the cover, take out the paper at the cutter, close it; " +
+			"if that does not help, switch the printer off and on"
 	case Unrecoverable:
 		return "switch the printer off, wait ten seconds, switch it on"
 	case MechanicalError:
 		return "open the cover, take out jammed paper, close it"
 	case Overheated:
-		return "let it cool down; it goes on by itself"
+		return "let it cool down; it continues by itself"
 	case Fault:
-		return "see which of its lamps blink; switch it off and on"
+		return "check which of its lamps blink; switch it off and on"
 	case Offline:
-		return "see whether it is open, out of paper or paused; press FEED; if it prints for others all the same, set confirm: none for it"
+		return "check whether its cover is open, its paper is out or it is paused; press FEED; " +
+			"if it prints for other programs in this state, set confirm: none for it"
 	case Busy:
-		return "see whether a till or another program keeps it to itself; if not, switch it off and on"
+		return "check whether a till or another program keeps a connection to it; if not, switch it off and on"
 	case Unreachable:
 		return "check its power, its cable and its address"
 	case Ready, Silent, Unknown:

@@ -8,14 +8,14 @@ import (
 	"ticketrail/printer/escpos"
 )
 
-// A patient is how long a person has been waited for.
+// A personWait measures how long the printer has needed a person.
 type personWait struct{ since, clearSince time.Time }
 
-// relapse is how soon trouble that comes back counts as the same.
+// troubleGap: trouble that comes back within this time continues the same wait. Otherwise each moment in
+// which the printer reports no trouble would start WaitForPerson anew.
 const troubleGap = time.Minute
 
-// over notes whether there is trouble now, and says whether it has lasted longer than
-// limit.
+// exceeded records whether there is trouble now, and reports whether it has lasted for limit.
 func (w *personWait) exceeded(trouble bool, limit time.Duration) bool {
 	now := time.Now()
 	switch {
@@ -33,32 +33,32 @@ func (w *personWait) exceeded(trouble bool, limit time.Duration) bool {
 	return false
 }
 
-// askWhy is how often a printer that has not answered a fence is asked how it is.
+// statusInterval is how often the status is asked while a fence is unanswered.
 const statusInterval = time.Second
 
-// await waits for the answer to a fence. limit is for a printer that says that all is well, or
-// says nothing; while it lacks paper or is open, the person who sees to that is waited for,
-// and the answer that comes late is as good as any.
+// await waits for the answer to a fence. limit applies while the printer reports no trouble, or nothing.
+// While it reports that it needs a person, WaitForPerson applies instead: GS r and GS ( H are not executed
+// while it is offline, and an answer that comes after the refill proves as much as an early one.
 func (a *attempt) await(f *fence, limit time.Duration) error {
 	answered := func() bool { return f.answered }
 	var w personWait
-	var well time.Duration
+	var elapsed time.Duration // while the printer reports no trouble
 	for {
 		start := time.Now()
 		err := a.s.waitFor(a.ctx, min(statusInterval, limit), answered)
 		switch {
 		case err == nil && f.paper.Has(escpos.PaperOut):
 			a.d.observe(f.paper)
-			return a.answerFailed(errors.New("it answered, but it is out of paper: the last lines may be missing"))
+			return a.answerFailed(errors.New("it answered, but reports that it is out of paper: the last lines may be missing"))
 		case err == nil:
 			return nil
 		case !errors.Is(err, errNoAnswer):
 			return a.answerFailed(err)
 		}
-		talks := a.askStatus(answered)
-		blocked := a.s.blocked() // by its last words: with a full buffer it may not get to new ones
+		answers := a.askStatus(answered)
+		blocked := a.s.blocked() // as last reported: with a full buffer it may not read the question
 		switch c := a.s.condition(); {
-		case talks && c.Has(escpos.Unrecoverable):
+		case answers && c.Has(escpos.Unrecoverable):
 			return a.answerFailed(fmt.Errorf("it stopped (it reports: %s); %s", c, advice(Unrecoverable, false)))
 		case w.exceeded(blocked, a.d.o.WaitForPerson):
 			a.d.pendingCut = a.job.cut()
@@ -66,13 +66,13 @@ func (a *attempt) await(f *fence, limit time.Duration) error {
 		case blocked:
 			continue
 		}
-		if well += time.Since(start); well >= limit {
-			return a.noFenceAnswer(talks, well)
+		if elapsed += time.Since(start); elapsed >= limit {
+			return a.noFenceAnswer(answers, elapsed)
 		}
 	}
 }
 
-// askWhy asks the printer how it is and notes it. False says that it, who can, did not answer.
+// askStatus asks for the status and records it. It returns false if a printer that can answer did not.
 func (a *attempt) askStatus(enough func() bool) bool {
 	if len(a.d.capability.RealTime) == 0 {
 		return true
@@ -84,30 +84,31 @@ func (a *attempt) askStatus(enough func() bool) bool {
 	return true
 }
 
-// maxQuiet is how many fences in a row may stay without an answer and without a reason,
-// before it is no longer believed that the printer answers them.
+// maxUnanswered is how many fences in a row may stay unanswered, while the printer reports no trouble,
+// before it is probed again. One can be an accident; two mean another printer, or another mode.
 const maxUnanswered = 2
 
-// unanswered is the end of the patience with a fence.
-func (a *attempt) noFenceAnswer(talks bool, after time.Duration) error {
+// noFenceAnswer is the result when limit has passed. answers: the printer answered DLE EOT meanwhile.
+func (a *attempt) noFenceAnswer(answers bool, after time.Duration) error {
 	after = after.Round(time.Second)
-	if !talks {
+	if !answers {
 		a.d.setState(Busy)
-		return a.answerFailed(fmt.Errorf("it went silent (%s): was it switched off, or its cable pulled?", after))
+		return a.answerFailed(fmt.Errorf("it stopped answering (for %s): was it switched off, or its cable pulled?", after))
 	}
 	a.d.pendingCut = a.job.cut()
 	if a.d.unansweredFences++; a.d.unansweredFences >= maxUnanswered {
-		a.d.forgetCapability(a.ctx, "it left two tickets in a row without an answer, and nothing was wrong")
+		a.d.forgetCapability(a.ctx, "two tickets in a row were not answered, and it reports no trouble")
 	}
-	return a.answerFailed(fmt.Errorf("it did not say in %s that it printed it, and reports no trouble: see whether it came out", after))
+	return a.answerFailed(fmt.Errorf("it did not report within %s that the ticket is printed, and reports no trouble; "+
+		"check whether it came out", after))
 }
 
-// cutWithin is how long a cut may take, once everything before it is printed.
+// cutTimeout is how long a cut may take once everything before it is printed.
 const cutTimeout = 5 * time.Second
 
-// cut parts the ticket from the next. The ticket is on paper by now, whatever becomes of the
-// cut; one that could not be sent is made up for before the next ticket. It says whether
-// the connection is good for another one.
+// cut sends the cut behind a copy that is proved to be printed. Its failure does not change the result of
+// the ticket: a cut that was not sent is sent before the next ticket. cut reports whether the connection
+// can be kept.
 func (a *attempt) cut(cut []byte) bool {
 	if len(cut) == 0 {
 		return true
@@ -122,7 +123,7 @@ func (a *attempt) cut(cut []byte) bool {
 		}
 		return n == 0 && err != nil && a.ctx.Err() != nil
 	case err != nil:
-		a.d.noteBroken(a.p.o.Profile, nil) // half a question
+		a.d.noteBroken(a.p.o.Profile, nil) // the fence was sent in part
 		return false
 	}
 	err = a.s.waitFor(a.ctx, cutTimeout, func() bool { return f.answered || a.s.conditions().Any(escpos.Blocking) })
@@ -135,6 +136,7 @@ func (a *attempt) cut(cut []byte) bool {
 	return false
 }
 
+// isAnswered reads f.answered with the session's mu held.
 func (a *attempt) isAnswered(f *fence) bool {
 	a.s.mu.Lock()
 	defer a.s.mu.Unlock()

@@ -8,10 +8,10 @@ import (
 	"ticketrail/printer/escpos"
 )
 
-// Watch asks the printer how it is whenever nobody has used it for a while: once at the
-// start and then every [DeviceOptions].PollEvery, over a brief connection, for others share
-// it. A ticket never waits for that: the poll gives way. A printer that is not to be asked
-// is left alone. Watch returns when ctx ends.
+// Watch asks an idle printer for its status: once at the start and then every [DeviceOptions].PollEvery,
+// so that paper out is known before the next order. It uses a short connection, because other clients use
+// the printer too. It never delays a ticket: Print cancels a poll. A printer with confirm: none is not
+// asked. Watch returns when ctx ends.
 func (d *Device) Watch(ctx context.Context) {
 	if d.o.PollEvery <= 0 {
 		<-ctx.Done()
@@ -29,7 +29,7 @@ func (d *Device) Watch(ctx context.Context) {
 	}
 }
 
-// poll asks once, if the printer is free.
+// poll asks once, if no ticket uses the printer.
 func (d *Device) poll(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -39,7 +39,7 @@ func (d *Device) poll(ctx context.Context) {
 	defer d.endPoll()
 	d.loadCapability()
 	if d.idle != nil {
-		return // it has just said how it is, or it waits for a ticket
+		return // its status is at most Linger old, or a ticket is about to use it
 	}
 	if d.capability.stale(probeAgainAfter) {
 		d.setCapability(capability{})
@@ -49,7 +49,7 @@ func (d *Device) poll(ctx context.Context) {
 	}
 	conn, err := d.dial(ctx)
 	if err != nil {
-		return // noted
+		return // dial recorded it
 	}
 	s := d.open(conn)
 	known := d.capability.known
@@ -58,7 +58,7 @@ func (d *Device) poll(ctx context.Context) {
 	case known && errors.Is(err, errNoAnswer) && ctx.Err() == nil:
 		d.setState(Busy)
 	case !known && err == nil && d.capability.mayAnswer():
-		// What a printer that does not know our questions took for text goes.
+		// A printer that does not know the questions may have taken them for text. ESC @ clears it.
 		_ = s.write(ctx, escpos.Reset(), finishTimeout/4)
 	}
 	if s.alive() && s.nothingPending() {
@@ -68,7 +68,7 @@ func (d *Device) poll(ctx context.Context) {
 	d.close(s)
 }
 
-// tryPoll takes the turn if nobody has it. Who wants it from here on finds cancel.
+// tryPoll takes the lock if it is free and no ticket waits for it. A ticket that comes later calls cancel.
 func (d *Device) tryPoll(cancel context.CancelFunc) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -84,6 +84,7 @@ func (d *Device) tryPoll(cancel context.CancelFunc) bool {
 	}
 }
 
+// endPoll gives the lock back.
 func (d *Device) endPoll() {
 	d.mu.Lock()
 	d.cancelPoll = nil
