@@ -7,51 +7,48 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
-	"strings"
+	"sync"
 	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"ticketrail/cmd/internal/httpserver"
+	"ticketrail/printer/profile"
+	"ticketrail/printer/virtual"
 	"ticketrail/queue/ticket"
 	"ticketrail/receiver"
 	"ticketrail/receiver/contract"
 	"ticketrail/receiver/plan"
 )
 
-// build makes the program that is measured.
-func build(ctx context.Context, path string) error {
-	out, err := exec.CommandContext(ctx, "go", "build", "-o", path, "ticketrail/cmd/ticketrail").CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("build ticketrail (bench runs in a folder of its sources): %w: %s", err, out)
-	}
-	return nil
-}
-
 func station(i int) string { return fmt.Sprintf("s%02d", i) }
 
-// A setup is what a daemon is configured with.
+// A setup is how a daemon is configured and started.
 type setup struct {
-	printers []string // addresses; each is a station. None: one station that nobody serves
+	store    string   // path of the database
+	printers []string // addresses; each is a station. None: one station whose printer is switched off
 	keys     string   // further configuration of each printer
-	under    []string // a program that runs the daemon, with its arguments
+	runner   []string // a program that runs the daemon, with its arguments
 }
 
-func (s setup) yaml(store, socket string) []byte {
+func (s setup) yaml(socket string) []byte {
 	if s.printers == nil {
 		s.printers = []string{"127.0.0.1:9"}
 	}
 	printers, routes := "", ""
 	for i, addr := range s.printers {
-		printers += fmt.Sprintf("  - { name: %s, address: \"tcp://%s\", profile: %s, expire_after: 720h%s }\n", station(i), addr, model, s.keys)
+		printers += fmt.Sprintf("  - { name: %s, address: \"tcp://%s\", profile: %s, expire_after: 720h%s }\n",
+			station(i), addr, model, s.keys)
 		routes += fmt.Sprintf("  - { when: 'item.courseName == %q', to: [%s] }\n", station(i), station(i))
 	}
 	return fmt.Appendf(nil, `receiver: { listen: "127.0.0.1:0" }
@@ -63,46 +60,45 @@ venues:
 printers:
 %sroutes:
 %sfallback: %s
-`, socket, store, venueID, printers, routes, station(0))
+`, socket, s.store, venueID, printers, routes, station(0))
 }
 
 // A daemon is a process that takes orders.
 type daemon struct {
 	webhook, metrics string        // addresses
-	ready            time.Duration // from starting the process until it said so
+	ready            time.Duration // from starting the process until it logged that it is ready
 	pid              int
 }
 
-// daemon starts the daemon on a store, has it used, and stops it.
-func (b *bench) daemon(ctx context.Context, store string, s setup, use func(*daemon) error) error {
-	dir, err := os.MkdirTemp("", "trb") // a short name: sockets have at most 107 bytes
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
+// daemon starts the daemon. The next cleanUp stops it.
+func (b *bench) daemon(s setup) *daemon {
+	// The kernel allows 107 bytes for the path of a socket, which --dir could exceed.
+	dir := must(os.MkdirTemp("", "trb"))
+	b.cleanups = append(b.cleanups, func() error { return os.RemoveAll(dir) })
 	conf := filepath.Join(dir, "ticketrail.yaml")
-	if err := os.WriteFile(conf, s.yaml(store, filepath.Join(dir, "admin")), 0o600); err != nil {
-		return err
-	}
-	return run(ctx, append(s.under[:len(s.under):len(s.under)], b.path("ticketrail"), "serve", "--config", conf), use)
+	check(os.WriteFile(conf, s.yaml(filepath.Join(dir, "admin")), 0o600))
+	return b.start(append(slices.Clone(s.runner), b.path("ticketrail"), "serve", "--config", conf)...)
 }
 
 var readyLine = regexp.MustCompile(` msg=ready webhook=(\S+)(?: metrics=(\S+))?`)
 
-// run starts a program, waits until it logs that it is ready, has it used, and ends it as the
-// init system would.
-func run(ctx context.Context, argv []string, use func(*daemon) error) error {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
+// start starts a program and waits until it logs that it is ready. The next cleanUp ends it as
+// the init system would.
+func (b *bench) start(argv ...string) *daemon {
+	ctx, stop := context.WithCancel(b.ctx)
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = time.Minute
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH")} // nothing that makes it a different daemon
-	stderr, err := cmd.StderrPipe()
-	began := time.Now()
-	if err := errors.Join(err, cmd.Start()); err != nil {
-		return err
-	}
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH")} // no GOGC or the like: the daemon as it ships
+	stderr, began := must(cmd.StderrPipe()), time.Now()
+	check(cmd.Start())
+	b.cleanups = append(b.cleanups, func() error {
+		stop()
+		if err := cmd.Wait(); !errors.Is(err, context.Canceled) { // which Wait returns after an orderly end
+			return fmt.Errorf("%s ended: %v", argv[0], err)
+		}
+		return nil
+	})
 	d, log := &daemon{pid: cmd.Process.Pid}, ""
 	for lines := bufio.NewScanner(stderr); d.ready == 0 && lines.Scan(); {
 		log += lines.Text() + "\n"
@@ -111,102 +107,180 @@ func run(ctx context.Context, argv []string, use func(*daemon) error) error {
 		}
 	}
 	if d.ready == 0 {
-		return fmt.Errorf("%s did not start: %v: %s", argv[0], cmd.Wait(), log)
+		check(fmt.Errorf("%s did not start: %s", argv[0], log))
 	}
-	go io.Copy(io.Discard, stderr)
-	err = use(d)
-	stop()
-	if e := cmd.Wait(); !errors.Is(e, context.Canceled) { // that is an orderly end
-		err = errors.Join(err, fmt.Errorf("%s ended: %v", argv[0], e))
-	}
-	return err
+	go io.Copy(io.Discard, stderr) // a full pipe would block the daemon
+	return d
 }
 
-// modeForget makes this program a receiver that stores nothing: the daemon without a queue and
-// what comes after it.
-const modeForget = "forget-for-bench"
+// model is the model of all printers. It answers every question, so each ticket is confirmed.
+const model = "epson-tm-t88"
 
-type forgets struct{}
+// A daemonWithPrinters is a daemon and its simulated printers. They print as fast as the
+// computer can, so the daemon is what is measured.
+type daemonWithPrinters struct {
+	*daemon
+	ctx      context.Context // of the run
+	printers []*printer
+	tickets  int // ordered so far
+}
 
-func (forgets) Accept(_ context.Context, r ticket.Request) (ticket.Receipt, error) {
+// A printer notes when each ticket comes out.
+type printer struct {
+	*virtual.Printer
+
+	mu  sync.Mutex  // guards out
+	out []time.Time // when each ticket of the current load came out, in order
+}
+
+// withPrinters starts n printers and a daemon with a new store, and prints one ticket on each
+// printer. That is not measured: before it the daemon detects what the printer can do. The next
+// cleanUp stops all, and fails if a printer found an error in what it got.
+func (b *bench) withPrinters(n int, s setup) *daemonWithPrinters {
+	d := &daemonWithPrinters{ctx: b.ctx}
+	like, _ := profile.Lookup(model) // the daemon does not start if there is no such profile
+	ctx, switchOff := context.WithCancel(b.ctx)
+	var serving sync.WaitGroup
+	for range n {
+		l := must(net.Listen("tcp", "127.0.0.1:0"))
+		p, o := &printer{}, virtual.Like(like)
+		o.Keep, o.Remembers = 1, true
+		o.OnTicket = func(virtual.Ticket) {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.out = append(p.out, time.Now())
+		}
+		p.Printer = virtual.New(o)
+		serving.Go(func() { _ = p.Serve(ctx, l) })
+		d.printers, s.printers = append(d.printers, p), append(s.printers, l.Addr().String())
+	}
+	b.cleanups = append(b.cleanups, func() (err error) {
+		switchOff()
+		serving.Wait()
+		for _, p := range d.printers {
+			if list := p.Problems(); len(list) > 0 {
+				err = fmt.Errorf("a printer found %d errors in what it got, the first: %s", len(list), list[0])
+			}
+		}
+		return err
+	})
+	s.store = b.path(fmt.Sprintf("printers-%d.db", time.Now().UnixNano()))
+	d.daemon = b.daemon(s)
+	d.print(atRate(ordersFor(n, 0), n, time.Second))
+	return d
+}
+
+// waitSettled waits until every ordered ticket is on paper, exactly once, and the daemon knows it.
+func (d *daemonWithPrinters) waitSettled() {
+	for began := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+		m, printed := d.scrape(), 0
+		confirmed := int(m.sum(`ticketrail_station_tickets_total\{.*outcome="confirmed".*\}`))
+		for _, p := range d.printers {
+			printed += p.Out()
+		}
+		if printed == d.tickets && confirmed == d.tickets && m.open() == 0 {
+			return
+		}
+		if time.Since(began) > time.Minute {
+			check(fmt.Errorf("a minute after %d tickets were ordered %d are on paper, %d confirmed, %d open",
+				d.tickets, printed, confirmed, m.open()))
+		}
+	}
+}
+
+// printed is what a load was answered and printed.
+type printed struct {
+	ack     samples
+	slowest float64 // tickets in time per second, of the slowest printer that the load had orders for
+}
+
+// gather joins the acks of some loads, and lists the slowest printer of each.
+func gather(all []printed) (ack samples, slowest []float64) {
+	for _, p := range all {
+		ack, slowest = append(ack, p.ack...), append(slowest, p.slowest)
+	}
+	return ack, slowest
+}
+
+// print posts a load and waits until every ticket of it is out. A ticket is in time if it is out
+// before the load has lasted its time, from the first order for the printer; orders[i] has
+// a ticket for printer i.
+func (d *daemonWithPrinters) print(l *load) printed {
+	r := printed{must(l.run(d.ctx, d.webhook)), math.Inf(1)}
+	d.tickets += len(r.ack) * l.orders[0].tickets
+	d.waitSettled()
+	for i := range l.orders {
+		p := d.printers[i]
+		p.mu.Lock()
+		n, _ := slices.BinarySearchFunc(p.out, l.due(i).Add(l.lasts), time.Time.Compare)
+		p.out = nil
+		p.mu.Unlock()
+		r.slowest = min(r.slowest, float64(n)/l.lasts.Seconds())
+	}
+	return r
+}
+
+// modeNoStorage makes this program a receiver that stores nothing: the daemon without its queue
+// and the stations behind it.
+const modeNoStorage = "no-storage-for-bench"
+
+// noStorage accepts every request and forgets it.
+type noStorage struct{}
+
+func (noStorage) Accept(_ context.Context, r ticket.Request) (ticket.Receipt, error) {
 	return ticket.Receipt{Jobs: len(r.Drafts)}, nil
 }
 
-func forget(ctx context.Context) error {
+func serveWithoutStorage(ctx context.Context) error {
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	rules, err := plan.Compile(plan.Config{Fallback: station(0), Routes: []plan.Route{
+	rules, err1 := plan.Compile(plan.Config{Fallback: station(0), Routes: []plan.Route{
 		{When: fmt.Sprintf("item.courseName == %q", station(0)), To: []string{station(0)}},
 	}})
-	if err != nil {
-		return err
-	}
-	r, err := receiver.New(receiver.Options{
-		Intake: forgets{}, Logger: log, Registerer: prometheus.NewRegistry(),
+	r, err2 := receiver.New(receiver.Options{
+		Intake: noStorage{}, Logger: log, Registerer: prometheus.NewRegistry(),
 		Policy: &receiver.Policy{
 			Plan:   rules,
 			Venues: []receiver.Venue{{Venue: plan.Venue{ID: venueID, Name: "Harbour Grill", Zone: "Australia/Melbourne"}}},
 		},
 	})
-	if err != nil {
-		return err
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
+	l, err3 := net.Listen("tcp", "127.0.0.1:0")
+	if err := errors.Join(err1, err2, err3); err != nil {
 		return err
 	}
 	log.Info("ready", "webhook", l.Addr())
 	return httpserver.Serve(ctx, l, r.HTTPServer(), httpserver.Options{Grace: contract.WebhookTimeout})
 }
 
-// metrics is what the daemon says of itself, by series.
-type metrics map[string]float64
+// metrics is the daemon's metrics page.
+type metrics string
 
-func (d *daemon) scrape() (metrics, error) {
-	resp, err := http.Get("http://" + d.metrics + "/metrics")
-	if err != nil {
-		return nil, err
-	}
+func (d *daemon) scrape() metrics {
+	resp := must(http.Get("http://" + d.metrics + "/metrics"))
 	defer resp.Body.Close()
-	m := metrics{}
-	lines := bufio.NewScanner(resp.Body)
-	for lines.Scan() {
-		at := max(0, strings.LastIndexByte(lines.Text(), ' '))
-		if v, err := strconv.ParseFloat(strings.TrimSpace(lines.Text()[at:]), 64); err == nil {
-			m[lines.Text()[:at]] = v
-		}
-	}
-	return m, lines.Err()
+	return metrics(must(io.ReadAll(resp.Body)))
 }
 
-// sum adds up the series of a metric that have a label.
-func (m metrics) sum(name, label string, value ticket.State) (sum float64) {
-	for series, v := range m {
-		if of, labels, _ := strings.Cut(series, "{"); of == name && strings.Contains(labels, fmt.Sprintf("%s=%q", label, value)) {
-			sum += v
-		}
+// sum adds up the series that match a pattern.
+func (m metrics) sum(series string) (sum float64) {
+	for _, found := range regexp.MustCompile(`(?m)^`+series+` (\S+)$`).FindAllStringSubmatch(string(m), -1) {
+		sum += must(strconv.ParseFloat(found[1], 64))
 	}
 	return sum
 }
 
 // open counts the tickets that are not finished.
 func (m metrics) open() int {
-	const name, label = "ticketrail_queue_jobs", "state"
-	return int(m.sum(name, label, ticket.Pending) + m.sum(name, label, ticket.Held) + m.sum(name, label, ticket.Printing))
+	return int(m.sum(`ticketrail_queue_jobs\{.*state="(?:pending|held|printing)"\}`))
 }
 
-const commitSeconds = "ticketrail_queue_commit_seconds"
-
-// quiet waits until the daemon commits nothing: what a start brings with it is done.
-func (d *daemon) quiet(ctx context.Context) error {
-	last, since := -1.0, time.Now()
-	for time.Since(since) < 300*time.Millisecond {
-		m, err := d.scrape()
-		if err := errors.Join(err, pause(ctx, 20*time.Millisecond)); err != nil {
-			return err
+// waitIdle waits until the daemon has not committed for 300 ms: it has finished the work of
+// a start, such as removing old keys, which would slow down what is measured.
+func (d *daemon) waitIdle() {
+	for last := -1.0; ; time.Sleep(300 * time.Millisecond) {
+		commits := d.scrape().sum("ticketrail_queue_commit_seconds_count")
+		if commits == last {
+			return
 		}
-		if n := m[commitSeconds+"_count"]; n != last {
-			last, since = n, time.Now()
-		}
+		last = commits
 	}
-	return nil
 }

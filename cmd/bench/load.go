@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
-	"strconv"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -24,24 +26,26 @@ const (
 	venueID   = "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11"
 	deviceID  = "BW-E-Tablet-01"
 	exampleID = "9b2e7c1a-4f0d-4c53-8d8e-0a5f6a3c1b01" // records[0].id of burger.json
-	idDigits  = 12                                     // its last group counts
+	idDigits  = 12                                     // of its last group, which are counted up
 )
 
 // An order is the bytes of a whole HTTP request in which only the id has to be filled in.
 type order struct {
 	bytes   []byte
-	id      int // where the digits of the id begin that count
-	tickets int // that it makes
+	id      int // offset of the last idDigits digits of the id
+	tickets int // how many tickets it makes
 }
 
 // newOrder is the contract's example of an order with its two items for two stations, which
 // may be the same one: two items with modifiers, a note, and the layout instructions that the
 // service sends along; 2.7 kB.
 func newOrder(first, second int) order {
-	body := strings.NewReplacer(`"Entrees"`, strconv.Quote(station(first)), `"Appetizers"`, strconv.Quote(station(second))).
-		Replace(string(contract.Example("burger.json")))
-	all := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: kitchen\r\n%s: %s\r\n%s: %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s",
-		contract.PathWebhook, contract.HeaderVenue, venueID, contract.HeaderDevice, deviceID, contract.ContentType, len(body), body)
+	courses := strings.NewReplacer("Entrees", station(first), "Appetizers", station(second))
+	body := courses.Replace(string(contract.Example("burger.json")))
+	all := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: kitchen\r\n%s: %s\r\n%s: %s\r\nContent-Type: %s\r\n"+
+		"Content-Length: %d\r\n\r\n%s",
+		contract.PathWebhook, contract.HeaderVenue, venueID, contract.HeaderDevice, deviceID,
+		contract.ContentType, len(body), body)
 	o := order{all, bytes.Index(all, []byte(exampleID)) + len(exampleID) - idDigits, 1}
 	if first != second {
 		o.tickets = 2
@@ -49,131 +53,199 @@ func newOrder(first, second int) order {
 	return o
 }
 
-// ids are never used twice in a run: each request is new.
+// ordersFor is n orders for n stations, all of one ticket or all of two: order i is for station
+// i and for the one apart stations further.
+func ordersFor(n, apart int) (all []order) {
+	for i := range n {
+		all = append(all, newOrder(i, (i+apart)%n))
+	}
+	return all
+}
+
+// ids counts the ids of a run. None is used twice: each request is new.
 var ids atomic.Uint64
 
-// new is the request under an id of its own.
-func (o order) new() []byte {
+// withNewID is the request with an id that no other has.
+func (o order) withNewID() []byte {
 	b := bytes.Clone(o.bytes)
 	copy(b[o.id:], fmt.Sprintf("%0*x", idDigits, ids.Add(1)))
 	return b
 }
 
-// A client is one keep-alive connection that posts print requests. It does as little as
-// possible: it shares the cores with what is measured, and must not be what is measured.
+// A poster takes an order and returns when it is stored: a connection to the daemon, or the
+// yardstick.
+type poster interface{ post(order) error }
+
+// A client is one keep-alive connection that posts print requests. It does as little work as
+// possible, because it shares the cores with the daemon.
 type client struct {
 	net.Conn
 	r *bufio.Reader
 }
 
-// patience is how long an answer may take before the run is given up.
+// patience is how long an answer may take before the run fails.
 const patience = 30 * time.Second
 
 // post sends an order and waits for the answer.
 func (c *client) post(o order) error {
 	err := c.SetDeadline(time.Now().Add(patience))
-	if _, e := c.Write(o.new()); err != nil || e != nil {
+	if _, e := c.Write(o.withNewID()); err != nil || e != nil {
 		return errors.Join(err, e)
 	}
 	return readAnswer(c.r)
 }
 
-// readAnswer accepts nothing but a 200 for a request that was new: anything else would be
-// quicker than what is to be measured, and make a better number of a failure.
+// readAnswer accepts nothing but a 200 for a request that was new. Any other answer is faster,
+// and would turn a failure into a better number.
 func readAnswer(r *bufio.Reader) error {
 	resp, err := http.ReadResponse(r, nil)
 	if err != nil {
 		return fmt.Errorf("read answer: %w", err)
 	}
 	body, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode != http.StatusOK || !bytes.HasPrefix(body, []byte(`{"status":"SUCCESS","duplicate":false,"jobs":`)) {
+	stored := bytes.HasPrefix(body, []byte(`{"status":"SUCCESS","duplicate":false,"jobs":`))
+	if err != nil || resp.StatusCode != http.StatusOK || !stored {
 		return errors.Join(fmt.Errorf("answered %s: %s", resp.Status, body), err)
 	}
 	return nil
 }
 
-// onConnections runs f at once on n connections, and ends when all have.
-func onConnections(ctx context.Context, addr string, n int, f func(*client) error) error {
-	g, ctx := errgroup.WithContext(ctx)
+// connect opens n connections. The caller closes them.
+func connect(ctx context.Context, addr string, n int) (clients []*client, err error) {
 	for range n {
 		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
 		if err != nil {
-			return errors.Join(err, g.Wait())
+			return clients, err
 		}
-		g.Go(func() error { return errors.Join(f(&client{conn, bufio.NewReader(conn)}), conn.Close()) })
+		clients = append(clients, &client{conn, bufio.NewReader(conn)})
 	}
-	return g.Wait()
+	return clients, nil
 }
 
-// saturate has 256 connections post as fast as they are answered, and returns the answers per
-// second after a warming up that does not count.
-func (b *bench) saturate(ctx context.Context, addr string) (perSecond float64, err error) {
-	lasts, o := pick(b, 4*time.Second, 2*time.Second), newOrder(0, 0)
-	from := time.Now().Add(pick(b, time.Second, time.Second/2))
-	var answers atomic.Int64
-	err = onConnections(ctx, addr, 256, func(c *client) error {
-		for ctx.Err() == nil {
-			if err := c.post(o); err != nil {
-				return err
-			}
-			if now := time.Now(); now.After(from.Add(lasts)) {
-				return nil
-			} else if now.After(from) {
-				answers.Add(1)
-			}
-		}
-		return context.Cause(ctx)
-	})
-	return float64(answers.Load()) / lasts.Seconds(), err
+// A load is orders that are posted for some time, at a fixed rate or as fast as they are
+// answered.
+type load struct {
+	orders      []order // in turns; all make equally many tickets
+	rate        int     // orders a second; 0: each connection posts as soon as it is answered
+	connections int
+	warmUp      time.Duration // orders of this time are not counted; with a rate there are none
+	lasts       time.Duration
+
+	began time.Time // the end of the warm-up, set by post
 }
 
-// paced is requests at fixed moments, or anything else.
-type paced struct {
-	began time.Time
-	rate  int     // a second
-	took  samples // from its moment until it was answered
+// atRate is a load at a fixed rate, whether or not the orders before are answered. If there are
+// too few connections, the latencies show it: they begin when an order is due, and not when
+// a connection is free.
+func atRate(orders []order, rate int, lasts time.Duration) *load {
+	// Each connection is used about once a second: the server closes one that is silent for long.
+	return &load{orders: orders, rate: rate, connections: min(rate, 128), warmUp: 100 * time.Millisecond, lasts: lasts}
 }
 
-// due is the moment of the nth.
-func (p paced) due(n int) time.Time {
-	return p.began.Add(time.Duration(n) * time.Second / time.Duration(p.rate))
+// due is when the nth order, from 0, has to be posted.
+func (l *load) due(n int) time.Time {
+	if l.rate == 0 {
+		return time.Now()
+	}
+	return l.began.Add(time.Duration(n) * time.Second / time.Duration(l.rate))
 }
 
-// pace posts rate requests a second, whether or not those before are answered, and returns how
-// long after its moment each was answered. Orders take turns. If there are too few connections
-// the latencies say so, since they begin at the moment and not when a connection is free.
-func pace(ctx context.Context, addr string, orders []order, rate int, lasts time.Duration) (paced, error) {
-	p := paced{began: time.Now().Add(100 * time.Millisecond), rate: rate, took: make(samples, int(lasts.Seconds()*float64(rate)))}
+// run posts the load to a daemon and returns how long after it was due each order was answered.
+func (l *load) run(ctx context.Context, addr string) (samples, error) {
+	var posters []poster
+	clients, err := connect(ctx, addr, l.connections)
+	for _, c := range clients {
+		defer c.Close()
+		posters = append(posters, c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return l.post(ctx, posters...)
+}
+
+func (l *load) post(ctx context.Context, posters ...poster) (took samples, err error) {
+	l.began = time.Now().Add(l.warmUp)
 	var next atomic.Int64
-	// Each is used about once a second: one that is silent for long would lose its connection.
-	err := onConnections(ctx, addr, min(rate, 128), func(c *client) error {
-		for n := int(next.Add(1)) - 1; n < len(p.took) && ctx.Err() == nil; n = int(next.Add(1)) - 1 {
-			sleepUntil(p.due(n))
-			if err := c.post(orders[n%len(orders)]); err != nil {
-				return err
+	var mu sync.Mutex // guards took
+	g, ctx := errgroup.WithContext(ctx)
+	for _, p := range posters {
+		g.Go(func() error {
+			for ctx.Err() == nil {
+				n := int(next.Add(1)) - 1
+				due := l.due(n)
+				if !due.Before(l.began.Add(l.lasts)) {
+					return nil
+				}
+				sleepUntil(due)
+				if err := p.post(l.orders[n%len(l.orders)]); err != nil {
+					return err
+				}
+				if d := time.Since(due); !due.Before(l.began) {
+					mu.Lock()
+					took = append(took, d)
+					mu.Unlock()
+				}
 			}
-			p.took[n] = time.Since(p.due(n))
-		}
-		return context.Cause(ctx)
-	})
-	return p, err
+			return context.Cause(ctx)
+		})
+	}
+	err = g.Wait()
+	return took, err
 }
 
-// sleepUntil sleeps the last of it in the kernel: the runtime's timers are a millisecond late on
-// an idle machine, which is as much as what is measured.
+// sleepUntil sleeps the last 3 ms in the kernel: the timers of the Go runtime are a millisecond
+// late on an idle machine, which is as long as what is measured.
 func sleepUntil(t time.Time) {
 	time.Sleep(time.Until(t) - 3*time.Millisecond)
 	for d := time.Until(t); d > 0; d = time.Until(t) {
 		ts := unix.NsecToTimespec(d.Nanoseconds())
-		_ = unix.Nanosleep(&ts, nil) // EINTR: look at the clock again
+		_ = unix.Nanosleep(&ts, nil) // a signal may end it early: the loop reads the clock again
 	}
 }
 
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
+// inTurns calls two measurements alternately, n times each: whatever else the machine does in
+// that time slows both.
+func inTurns[X, Y any](b *bench, n int, one func() X, other func() Y) (ones []X, others []Y) {
+	for range n {
+		ones, others = append(ones, one()), append(others, other())
+		check(context.Cause(b.ctx))
 	}
+	return ones, others
+}
+
+// timed measures how long f takes.
+func timed(f func() error) func() time.Duration {
+	return func() time.Duration {
+		began := time.Now()
+		check(f())
+		return time.Since(began)
+	}
+}
+
+// samples are durations of the same thing.
+type samples []time.Duration
+
+func (s samples) p50() ms { return ms(quantile(s, 0.50)) }
+func (s samples) p99() ms { return ms(quantile(s, 0.99)) }
+
+// quantile returns the smallest value that at least the share p of all values does not exceed,
+// 0 < p <= 1 (nearest rank). It is always one of the values, never a mean of two. Of none it is 0.
+func quantile[T float64 | time.Duration](v []T, p float64) T {
+	if len(v) == 0 {
+		return 0
+	}
+	// 0.07 · 100 is 7.000000000000001 in floating point: without the correction it would be rank 8.
+	i := int(math.Ceil(p*float64(len(v))-1e-9)) - 1
+	return slices.Sorted(slices.Values(v))[min(max(i, 0), len(v)-1)]
+}
+
+func median(v []float64) float64 { return quantile(v, 0.50) }
+
+// ms is a duration that prints as milliseconds with three significant digits.
+type ms time.Duration
+
+func (d ms) String() string {
+	v := 1000 * time.Duration(d).Seconds()
+	return fmt.Sprintf("%.*f ms", max(0, 2-int(math.Log10(max(v, 1)))), v)
 }

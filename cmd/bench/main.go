@@ -1,38 +1,44 @@
-// Command bench measures whether the kitchen can rely on ticketrail being quick: what a durable
+// Command bench measures whether a kitchen can rely on ticketrail being fast: what a durable
 // answer costs, how long a cook waits for the first byte of a ticket, how soon the daemon is
-// back after a power cut, what it keeps in memory, whether fifty printers are as quick as one.
+// ready after a power cut, how much memory it holds, whether fifty printers are as fast as one.
 //
 //	go run ./cmd/bench              every row, about ten minutes
-//	go run ./cmd/bench --short      smaller counts and fewer keys; for a look, not for a claim
+//	go run ./cmd/bench --short      smaller counts and fewer keys, to look at and not to quote
 //	go run ./cmd/bench --only ack   one row
 //
-// The daemon is the real program in a process of its own; the load generator and simulated
-// printers are this process, on the same cores. What is durable is compared with a commit: one
-// bbolt Update that puts the same amount, on the same disk, in the same run. Figures of
-// different runs or machines are not comparable, the ratios are. A row that cannot be measured
-// says so and why. Single steps have Go benchmarks beside their packages.
+// The daemon is the real program, in its own process. The load generator and the simulated
+// printers run in this process, on the same cores. The cost of durability is given in commits:
+// one bbolt transaction that writes what one order writes, on the same disk in the same run.
+// Absolute numbers of different runs or machines cannot be compared, the ratios can. A row that
+// cannot be measured says so, and why. README.md explains how to read the table. Single steps
+// have Go benchmarks in their packages.
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)
+	context.AfterFunc(ctx, stop) // a second signal ends the program at once
 	run := measure
-	if len(os.Args) == 2 && os.Args[1] == modeForget {
-		run = forget
+	if len(os.Args) == 2 && os.Args[1] == modeNoStorage {
+		run = serveWithoutStorage
 	}
 	if err := run(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -42,18 +48,25 @@ func main() {
 
 // A bench is one run.
 type bench struct {
-	dir   string // temporary: every file of the run
-	short bool
-	disk  *yardstick // on the disk that is measured
-	large string     // the large store, once a row has needed it
+	ctx      context.Context // ends when the run is interrupted
+	dir      string          // temporary, removed at the end; every file of the run is in it
+	short    bool
+	disk     *yardstick       // on the disk that is measured
+	stores   map[store]string // the path of each store that a row has needed so far
+	cleanups []func() error
 }
 
-// A row is one line of the table.
+// A row is one line of the table. It fails by check, as a test fails by testing.T.Fatal.
 type row struct {
-	name    string // for --only
-	measure string
-	bound   string
-	run     func(*bench, context.Context) (measured string, hit bool, err error)
+	name           string // for --only
+	measure, bound string
+	run            func(*bench) result
+}
+
+// A result is what a row prints, and whether it is within the row's bound.
+type result struct {
+	measured string
+	hit      bool
 }
 
 var rows = []row{
@@ -63,90 +76,143 @@ var rows = []row{
 	{"busy", "p99 ack at 50/s while ten stations settle ten tickets/s each", "≤ 8 commits", (*bench).busy},
 	{"slowdisk", "p99 ack at 200/s when each commit takes 100 ms", "≤ 250 ms", (*bench).slowDisk},
 	{"firstbyte", "accept → first ticket byte, idle, p99", "≤ 6 commits + 20 ms", (*bench).firstByte},
-	{"start", "start to ready, cold, 20,000 keys and 10,000 jobs", "≤ 1 s", (*bench).start},
+	{"start", "start to ready, cold, 20,000 keys and 10,000 jobs", "≤ 1 s", (*bench).readiness},
 	{"memory", "anonymous memory, a million keys and 50,000 jobs", "≤ 40 MB", (*bench).memory},
 	{"fifty", "50 printers at once ÷ one alone", "≥ 0.95", (*bench).fifty},
 }
 
-// notMeasured is an error that says why this machine cannot measure a row.
+// notMeasured is an error that says why this machine cannot measure a row. It ends the row and
+// not the run: a table with a hole is honest, a table with a guess is not.
 type notMeasured string
 
 func (n notMeasured) Error() string { return string(n) }
 
+// measure runs the rows and prints them as a Markdown table.
 func measure(ctx context.Context) (err error) {
-	b := &bench{}
-	parent := flag.String("dir", "/var/tmp", "`folder` on the disk to measure; a temporary folder in it is used and removed")
+	b := &bench{ctx: ctx, stores: map[store]string{}}
+	parent := flag.String("dir", "/var/tmp", "`folder` on the disk to measure; a temporary folder is made in it")
 	flag.BoolVar(&b.short, "short", false, "smaller counts and fewer keys")
-	only := flag.String("only", "", "measure only one `row`: durable, full, ack, busy, slowdisk, firstbyte, start, memory, fifty")
+	only := flag.String("only", "", "measure one `row`: durable, full, ack, busy, slowdisk, "+
+		"firstbyte, start, memory, fifty")
 	flag.Parse()
-	if *only != "" && !slices.ContainsFunc(rows, func(r row) bool { return r.name == *only }) {
+	chosen := slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return *only != "" && *only != r.name })
+	if len(chosen) == 0 {
 		return fmt.Errorf("--only %s: there is no such row, see --help", *only)
 	}
 	if b.dir, err = os.MkdirTemp(*parent, "ticketrail-bench-"); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(b.dir)) }()
-	// Whoever keeps time blocks a processor in the kernel; the others must not be short of it.
+	// sleepUntil blocks one processor in a system call. One more keeps the others busy.
 	runtime.GOMAXPROCS(runtime.NumCPU() + 1)
 	began := time.Now()
-	if err := errors.Join(build(ctx, b.path("ticketrail")), b.machine()); err != nil {
+	if _, err := b.try((*bench).prepare); err != nil {
 		return err
 	}
-	err = b.table(ctx, *only)
-	say("took %s", time.Since(began).Round(time.Second))
-	return err
-}
-
-// machine prints what the absolute numbers depend on.
-func (b *bench) machine() (err error) {
-	if b.disk, err = newYardstick(b.path("yardstick.db")); err != nil {
-		return err
-	}
-	commit, err1 := timed(pick(b, 500, 100), func() error { _, err := b.disk.commit(1); return err })
-	f, err2 := os.Create(b.path("fsync"))
-	fsync, err3 := timed(pick(b, 500, 100), func() error {
-		_, err := f.WriteAt(make([]byte, 4096), 0)
-		return errors.Join(err, f.Sync())
-	})
-	fmt.Printf("This run: %s; one commit takes %s (p99 %s), one fsync %s (p99 %s).\n", machine(b.dir),
-		ms(commit.p50()), ms(commit.p99()), ms(fsync.p50()), ms(fsync.p99()))
-	if b.short {
-		fmt.Println("A short run, with smaller counts and fewer keys than the measures say. It claims nothing.")
-	}
-	return errors.Join(err1, err2, err3, f.Close())
-}
-
-// table measures the rows and prints them in Markdown.
-func (b *bench) table(ctx context.Context, only string) error {
 	fmt.Printf("\n| measure | measured | must be | |\n|---|---|---|---|\n")
-	for _, r := range rows {
-		if only != "" && only != r.name {
-			continue
-		}
-		say("%s:", r.name)
-		measured, hit, err := r.run(b, ctx)
+	for _, r := range chosen {
+		fmt.Fprintf(os.Stderr, "%s ...\n", r.name)
+		result, err := b.try(r.run)
 		verdict := "miss"
 		if why, ok := errors.AsType[notMeasured](err); ok {
-			verdict, measured = "not measured", why.Error()
+			verdict, result.measured = "not measured", why.Error()
 		} else if err != nil {
 			return fmt.Errorf("%s: %w", r.name, err)
-		} else if hit {
+		} else if result.hit {
 			verdict = "hit"
 		}
-		fmt.Printf("| %s | %s | %s | %s |\n", r.measure, measured, r.bound, verdict)
+		fmt.Printf("| %s | %s | %s | %s |\n", r.measure, result.measured, r.bound, verdict)
 	}
+	fmt.Fprintf(os.Stderr, "took %s\n", time.Since(began).Round(time.Second))
 	return nil
 }
 
-// say tells a waiting person how it is going.
-func say(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
+// prepare compiles the daemon and prints what the absolute numbers depend on: processor, memory,
+// disk, software.
+func (b *bench) prepare() (none result) {
+	build := exec.CommandContext(b.ctx, "go", "build", "-o", b.path("ticketrail"), "ticketrail/cmd/ticketrail")
+	if out, err := build.CombinedOutput(); err != nil {
+		check(fmt.Errorf("build ticketrail (run bench in a folder of its sources): %w: %s", err, out))
+	}
+	b.disk = newYardstick(b.path("yardstick.db"))
+	f := must(os.Create(b.path("fsync")))
+	defer f.Close()
+	var commit, fsync samples
+	commit, fsync = inTurns(b, pick(b, 500, 100), b.commit, timed(func() error {
+		_, err := f.WriteAt(make([]byte, 4096), 0)
+		return errors.Join(err, f.Sync())
+	}))
+	var info unix.Sysinfo_t
+	var u unix.Utsname
+	check(errors.Join(unix.Sysinfo(&info), unix.Uname(&u)))
+	disk, _ := exec.CommandContext(b.ctx, "findmnt", "-n", "-o", "FSTYPE,SOURCE", "--target", b.dir).Output()
+	fmt.Printf("This run: %d cores of %s, %d GB, %s, Linux %s, %s; "+
+		"one commit takes %s (p99 %s), one fsync %s (p99 %s).\n",
+		runtime.NumCPU(), procField("/proc/cpuinfo", "model name"), uint64(info.Totalram)*uint64(info.Unit)/1e9,
+		cmp.Or(strings.Join(strings.Fields(string(disk)), " on "), "an unknown disk"),
+		unix.ByteSliceToString(u.Release[:]), runtime.Version(),
+		commit.p50(), commit.p99(), fsync.p50(), fsync.p99())
+	if b.short {
+		fmt.Println("A short run, with smaller counts and fewer keys than the measures say. It proves nothing.")
+	}
+	return none
+}
 
-// pick returns full, or less in a short run.
+// procField is the value of the first line "key : value" of a file in /proc.
+func procField(path, key string) string {
+	b, _ := os.ReadFile(path)
+	for line := range strings.Lines(string(b)) {
+		if k, v, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(k) == key {
+			return strings.TrimSpace(v)
+		}
+	}
+	return "unknown"
+}
+
+// pick returns full, or short in a short run.
 func pick[T any](b *bench, full, short T) T {
 	if b.short {
 		return short
 	}
 	return full
+}
+
+// A failure is what check panics with.
+type failure struct{ error }
+
+// check ends the row if err is not nil. Only the goroutine of the row may call it.
+func check(err error) {
+	if err != nil {
+		panic(failure{err})
+	}
+}
+
+// must is check for a call that returns a value.
+func must[T any](v T, err error) T {
+	check(err)
+	return v
+}
+
+// try runs a row, returns the error that it failed by, and stops what the row has started.
+func (b *bench) try(run func(*bench) result) (r result, err error) {
+	defer func() {
+		p := recover()
+		f, ok := p.(failure)
+		if p != nil && !ok {
+			panic(p)
+		}
+		err = errors.Join(f.error, b.cleanUp())
+	}()
+	return run(b), nil
+}
+
+// cleanUp stops what was started since the last call, the newest first.
+func (b *bench) cleanUp() (err error) {
+	for _, f := range slices.Backward(b.cleanups) {
+		err = errors.Join(err, f())
+	}
+	b.cleanups = nil
+	return err
 }
 
 func (b *bench) path(name string) string { return filepath.Join(b.dir, name) }

@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
-	"errors"
 	"fmt"
+	"slices"
 	"time"
 
+	bolt "go.etcd.io/bbolt"
 	"golang.org/x/sync/errgroup"
 
 	"ticketrail/queue"
@@ -15,16 +17,84 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// A store is a database as a week leaves it: keys of every day, the history of the last days,
-// jobs that wait at the first station, which a person holds.
-type store struct {
-	keys, jobs int
-	small      bool // small requests
-	job        int  // the last one; the queue counts them from 1
+// A yardstick is a bbolt file in which a commit can be timed: one Update that writes what
+// accepting one order writes, and nothing else. No durable answer can cost less on this disk.
+type yardstick struct {
+	db *bolt.DB
+	n  uint64 // tickets written so far
 }
 
-// steppedClock is the box's clock some days ago, and known to be right: the queue takes the
-// time between two openings for time that it was switched off, and credits it.
+// records are what an accepted order writes, by bucket, in bytes: as the queue writes them for
+// the order that this program posts. A test compares the sum.
+var records = []struct {
+	bucket     string
+	key, value int
+	perTicket  bool // or once for the order
+}{
+	{"dedup", 16, 22, false},
+	{"requests", 8, 2920, false},
+	{"jobs", 8, 600, true},
+	{"reqjobs", 16, 0, true},
+	{"state", 8, 90, true},
+	{"waiting", 8, 15, true},
+	{"books", 8, 78, true},
+}
+
+func newYardstick(path string) *yardstick {
+	// The options of the queue's file: each changes what a commit costs.
+	db := must(bolt.Open(path, 0o600, &bolt.Options{
+		FreelistType: bolt.FreelistMapType, NoFreelistSync: true, InitialMmapSize: 1 << 30,
+	}))
+	db.AllocSize = 4 << 20
+	return &yardstick{db: db}
+}
+
+// post commits the records of one more order.
+func (y *yardstick) post(o order) error {
+	return y.db.Update(func(tx *bolt.Tx) error {
+		for i := range o.tickets {
+			y.n++
+			for _, r := range records {
+				if !r.perTicket && i > 0 {
+					continue
+				}
+				k, err := tx.CreateBucketIfNotExists([]byte(r.bucket))
+				if err != nil {
+					return err
+				}
+				k.FillPercent = 0.9
+				key := make([]byte, r.key)
+				switch r.bucket {
+				case "dedup": // its keys are hashes, which go to a random page
+					rand.Read(key)
+				case "books": // one record for each station, written again and again
+					key[0] = byte(i)
+				default:
+					binary.BigEndian.PutUint64(key, y.n)
+				}
+				if err := k.Put(key, make([]byte, r.value)); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// commit times the commit of one order with one ticket.
+func (b *bench) commit() time.Duration {
+	return timed(func() error { return b.disk.post(order{tickets: 1}) })()
+}
+
+// A store is a database after a week of orders: the keys of every day, the history of the last
+// days, and jobs that wait at the first station, which is held.
+type store struct {
+	keys, jobs int
+	small      bool // requests of one item instead of the contract's example
+}
+
+// steppedClock is the box's clock some days ago, known to be right. The queue adds the time
+// between two starts to its clock, so it has to see each day pass.
 type steppedClock struct{ ago time.Duration }
 
 func (c steppedClock) Now() time.Time   { return time.Now().Add(-c.ago) }
@@ -32,67 +102,55 @@ func (steppedClock) Synchronized() bool { return true }
 
 const (
 	days = 7
-	// inFlight is how many changes wait at a time; wave is how many tickets stand in a queue
-	// before they are cancelled, for a long one is slow to take from the middle.
+	// inFlight is how many changes are made at once, so that the queue commits many together.
 	inFlight = 512
-	wave     = 4096
+	// wave is how many tickets are queued before they are cancelled: taking one out of the
+	// middle of a long queue is slow.
+	wave = 4096
 )
 
-// fill lives through a week: each day accepts its share of keys and finishes all but its share
-// of jobs, by the queue's own methods. Then the daemon runs until it has nothing left to clean up.
-func (b *bench) fill(ctx context.Context, path string, s store) error {
+// fill makes a store by the queue's own methods: each of seven days accepts its share of the
+// keys and finishes all but its share of the jobs. Then the daemon removes what is too old.
+func (b *bench) fill(path string, s store) {
+	next := 1 // the id of the next job: the queue counts them from 1
 	for day := range days {
-		if err := s.day(ctx, path, day); err != nil {
-			return fmt.Errorf("fill a store, day %d: %w", day+1, err)
+		share := func(total int) int { return total*(day+1)/days - total*day/days }
+		jobs := share(s.jobs)
+		q := must(queue.Open(queue.Options{
+			Path: path, MaxBacklog: 10_000_000, Reserve: -1, NoSync: true,
+			Clock: steppedClock{time.Duration(days-1-day) * 24 * time.Hour},
+		}))
+		b.cleanups = append(b.cleanups, q.Close)
+		check(q.HoldStation(b.ctx, station(0), "so that its jobs wait"))
+		check(s.accept(b.ctx, q, station(0), next, jobs))
+		next += jobs
+		for left := share(s.keys) - jobs; left > 0; left -= wave {
+			n := min(left, wave)
+			check(s.accept(b.ctx, q, "past", next, n))
+			check(inParallel(n, func(i int) error { return q.Cancel(b.ctx, uint64(next+i), "served") }))
+			next += n
 		}
+		check(b.cleanUp())
 	}
-	return b.daemon(ctx, path, setup{}, func(d *daemon) error { return d.quiet(ctx) })
+	b.daemon(setup{store: path}).waitIdle()
+	check(b.cleanUp())
 }
 
-func (s *store) day(ctx context.Context, path string, day int) (err error) {
-	q, err := queue.Open(queue.Options{
-		Path: path, MaxBacklog: 10_000_000, Reserve: -1, NoSync: true,
-		Clock: steppedClock{time.Duration(days-1-day) * 24 * time.Hour},
-	})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, q.Close()) }()
-	if err := q.HoldStation(ctx, station(0), "waits for the bench"); err != nil && day == 0 {
-		return err
-	}
-	share := func(total int) int { return total*(day+1)/days - total*day/days }
-	jobs := share(s.jobs)
-	if err := s.accept(ctx, q, station(0), jobs); err != nil {
-		return err
-	}
-	for left := share(s.keys) - jobs; left > 0; left -= wave {
-		n, first := min(left, wave), s.job+1
-		err := s.accept(ctx, q, "past", n)
-		if err := errors.Join(err, inParallel(n, func(i int) error { return q.Cancel(ctx, uint64(first+i), "served") })); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// accept adds n orders of one ticket each.
-func (s *store) accept(ctx context.Context, q *queue.Queue, station string, n int) error {
-	body, lines := contract.Example("burger.json"), make([]ticket.Line, 8)
+// accept adds n orders of one ticket each, with job ids from first on.
+func (s store) accept(ctx context.Context, q *queue.Queue, station string, first, n int) error {
+	body, items := contract.Example("burger.json"), 8
 	if s.small {
-		body, lines = []byte(`{"records":[{"id":"","items":[{"name":"Burger"}]}]}`), lines[:1]
+		body, items = []byte(`{"records":[{"id":"","items":[{"name":"Burger"}]}]}`), 1
 	}
-	for i := range lines {
-		lines[i] = ticket.Line{Quantity: "1", Name: "Burger with everything"}
-	}
-	first := s.job + 1
-	s.job += n
+	lines := slices.Repeat([]ticket.Line{{Quantity: "1", Name: "Burger with everything"}}, items)
 	return inParallel(n, func(i int) error {
 		r := ticket.Request{
-			Venue: venueID, ID: fmt.Sprintf("00000000-0000-4000-8000-%012x", first+i), Device: deviceID, Received: time.Now().UTC(), Body: body,
+			Venue: venueID, ID: fmt.Sprintf("00000000-0000-4000-8000-%012x", first+i), Device: deviceID,
+			Received: time.Now().UTC(), Body: body,
 			Digest: sha256.Sum256(binary.BigEndian.AppendUint64(nil, uint64(first+i))),
 		}
-		r.Drafts = []ticket.Draft{{Station: station, Ticket: ticket.Ticket{Venue: venueID, Request: r.ID, Number: "18", Received: r.Received, Lines: lines}}}
+		t := ticket.Ticket{Venue: venueID, Request: r.ID, Number: "18", Received: r.Received, Lines: lines}
+		r.Drafts = []ticket.Draft{{Station: station, Ticket: t}}
 		receipt, err := q.Accept(ctx, r)
 		if err == nil && (receipt.Duplicate || receipt.Jobs != 1) {
 			err = fmt.Errorf("a new request made %d jobs, duplicate %t", receipt.Jobs, receipt.Duplicate)
@@ -101,7 +159,7 @@ func (s *store) accept(ctx context.Context, q *queue.Queue, station string, n in
 	})
 }
 
-// inParallel calls f for 0 to n-1, about in order.
+// inParallel calls f for 0 to n-1, inFlight of them at once.
 func inParallel(n int, f func(i int) error) error {
 	var g errgroup.Group
 	g.SetLimit(inFlight)
