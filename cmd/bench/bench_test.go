@@ -180,7 +180,7 @@ func leaves(k *bolt.Bucket) (size int) {
 func TestTicketsAreOpenUntilTheyArePrinted(t *testing.T) {
 	m := metrics(`# TYPE ticketrail_queue_jobs gauge
 ticketrail_queue_jobs{station="s00",state="pending"} 1
-ticketrail_queue_jobs{station="s01",state="held"} 2
+ticketrail_queue_jobs{state="held",station="s01"} 2
 ticketrail_queue_jobs{station="s01",state="printing"} 4
 ticketrail_queue_jobs{station="s01",state="sent"} 8
 ticketrail_queue_jobs_more{state="held"} 1.6e+01

@@ -270,7 +270,7 @@ func (m metrics) sum(series string) (sum float64) {
 
 // open counts the tickets that are not finished.
 func (m metrics) open() int {
-	return int(m.sum(`ticketrail_queue_jobs\{.*state="(?:pending|held|printing)"\}`))
+	return int(m.sum(`ticketrail_queue_jobs\{.*state="(?:pending|held|printing)".*\}`))
 }
 
 // waitIdle waits until the daemon has not committed for 300 ms: it has finished the work of
