@@ -143,7 +143,7 @@ func (b *bench) withPrinters(n int, s setup) *daemonWithPrinters {
 	var serving sync.WaitGroup
 	for range n {
 		l := must(net.Listen("tcp", "127.0.0.1:0"))
-		p, o := &printer{}, virtual.Like(like)
+		p, o := &printer{}, virtual.OptionsFor(like)
 		o.Keep, o.Remembers = 1, true
 		o.OnTicket = func(virtual.Ticket) {
 			p.mu.Lock()
@@ -176,7 +176,7 @@ func (d *daemonWithPrinters) waitSettled() {
 		m, printed := d.scrape(), 0
 		confirmed := int(m.sum(`ticketrail_station_tickets_total\{.*outcome="confirmed".*\}`))
 		for _, p := range d.printers {
-			printed += p.Out()
+			printed += p.TicketCount()
 		}
 		if printed == d.tickets && confirmed == d.tickets && m.open() == 0 {
 			return

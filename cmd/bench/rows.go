@@ -112,9 +112,9 @@ func (b *bench) firstByte() result {
 	took, commit = inTurns(b, pick(b, 400, 100), func() time.Duration {
 		ctx, cancel := context.WithTimeout(b.ctx, patience)
 		defer cancel()
-		before, began := p.Taken(), time.Now()
+		before, began := p.BytesRead(), time.Now()
 		check(c.post(o))
-		check(p.WaitTaken(ctx, before+queryBytes))
+		check(p.WaitBytes(ctx, before+queryBytes))
 		t := time.Since(began)
 		d.tickets++
 		d.waitSettled() // so that the next order finds an idle daemon
