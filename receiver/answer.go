@@ -12,15 +12,15 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// stored is the answer 200: a promise.
-type stored struct {
+// successBody is the answer 200: the promise that the order is on stable storage.
+type successBody struct {
 	Status    string `json:"status"`
 	Duplicate bool   `json:"duplicate"`
 	Jobs      int    `json:"jobs"`
 }
 
-// failed is every other answer.
-type failed struct {
+// failureBody is every other answer.
+type failureBody struct {
 	Status string    `json:"status"`
 	Error  errorBody `json:"error"`
 }
@@ -33,18 +33,18 @@ type errorBody struct {
 // A refusal is the error that becomes an answer other than 200.
 type refusal struct {
 	code    Code
-	message string // for the service's log and ours; holds nothing of the body
+	message string // for the service's log and ours; quotes nothing of the body, which names guests
 }
 
-func (n *refusal) Error() string { return n.message }
+func (r *refusal) Error() string { return r.message }
 
-// refused is a refusal without details.
-func refused(c Code) *refusal { return &refusal{c, c.plain()} }
+// refused is a refusal with the default message of its code.
+func refused(c Code) *refusal { return &refusal{c, c.message()} }
 
 // refusalOf finds the answer to an error of a middleware, of the handler or of the router.
 func refusalOf(err error) *refusal {
-	if n, ok := errors.AsType[*refusal](err); ok {
-		return n
+	if r, ok := errors.AsType[*refusal](err); ok {
+		return r
 	}
 	switch {
 	case errors.Is(err, echo.ErrNotFound):
@@ -55,68 +55,69 @@ func refusalOf(err error) *refusal {
 	return refused(Internal)
 }
 
-// linger is how long, and lingerBytes how far, the server goes on reading a body that was
-// refused. A caller that sends all before it listens would otherwise see a reset connection
-// and not the answer.
+// After a refusal the server reads the rest of the body for at most linger and lingerBytes. TCP resets
+// a connection that is closed with unread data, and a caller that sends its whole body before it reads
+// would get that reset instead of the answer.
 const (
 	linger      = time.Second
 	lingerBytes = 16 << 20
 )
 
-// refuse is Echo's HTTPErrorHandler: it answers every error, counts and logs it, and shows the
-// body of a lost ticket to whoever keeps them.
+// refuse is Echo's HTTPErrorHandler: it answers every error, counts and logs it, and passes the body of
+// a lost ticket to Options.Reject.
 func (r *Receiver) refuse(err error, c echo.Context) {
 	x := exchangeOf(c)
 	if p, ok := errors.AsType[*panicked](err); ok {
 		r.log.Error("print request panicked; report this with the stack", "err", p.err, "stack", string(p.stack))
 	}
 	if x.answered {
-		return // it panicked after the promise, which stands
+		return // it panicked after the 200, which must not be taken back
 	}
-	no := refusalOf(err)
-	if no.code != NotFound && no.code != MethodNotAllowed {
+	refusal := refusalOf(err)
+	if refusal.code != NotFound && refusal.code != MethodNotAllowed {
 		r.metrics.seconds.Observe(time.Since(x.start).Seconds())
 	}
-	r.metrics.requests[no.code].Inc()
+	r.metrics.requests[refusal.code].Inc()
 	h := c.Response().Header()
-	hangUp := !x.bodyRead
-	if hangUp {
-		// The server would read the rest of the body, at the caller's speed, before the answer goes out.
+	closing := !x.bodyRead
+	if closing {
+		// Without this, net/http reads the rest of the body, at the caller's speed, before it sends the answer.
 		h.Set(echo.HeaderConnection, "close")
 	}
-	switch no.code.Status() {
+	switch refusal.code.Status() {
 	case contract.StatusUnavailable:
-		h.Set(echo.HeaderRetryAfter, no.code.retryAfter())
+		h.Set(echo.HeaderRetryAfter, refusal.code.retryAfter())
 	case http.StatusMethodNotAllowed:
 		h.Set(echo.HeaderAllow, http.MethodPost)
 	}
-	x.answer(c, no.code.Status(), failed{contract.StatusError, errorBody{no.code, no.message}})
-	r.logRefusal(x, c.Request(), no)
-	if hangUp { // counted from now: the journal may have taken its time
+	x.answer(c, refusal.code.Status(), failureBody{contract.StatusError, errorBody{refusal.code, refusal.message}})
+	r.logRefusal(x, c.Request(), refusal)
+	if closing { // counted from now: writing the log line may have taken long
 		_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Now().Add(linger))
 	}
-	// After a 500 the service tries again, three times in vain if it is the body that we fail on.
-	if no.code.Status() != contract.StatusMismatch && (no.code != Internal || !x.bodyRead) {
+	// After a 500 the service tries again. If this body is what we fail on, all its attempts fail and the
+	// order is lost, so it is kept too.
+	if refusal.code.Status() != contract.StatusMismatch && (refusal.code != Internal || !x.bodyRead) {
 		return
 	}
-	if hangUp {
-		x.readLate(c.Request())
+	if closing {
+		x.readRefused(c.Request())
 	}
 	if r.reject != nil {
 		r.reject(Reject{
-			Time: x.start.UTC(), Venue: x.venue.ID, Device: x.device, Code: string(no.code), Message: no.message,
+			Time: x.start.UTC(), Venue: x.venue.ID, Device: x.device, Code: string(refusal.code), Message: refusal.message,
 			Body: x.body, Truncated: x.truncated,
 		})
 	}
 }
 
-// answer sends an answer now and not when the handler returns: a slow journal delays nobody.
-// It ignores errors: there is nobody left to tell.
+// answer sends the answer at once and not when the handler returns, so that the log line written after
+// it delays no caller. It ignores write errors: the caller is gone, and sends the request again.
 func (x *exchange) answer(c echo.Context, status int, v any) {
 	x.answered = true
 	body, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // strings, a bool, an int
+		panic(err) // cannot happen: strings, a bool, an int
 	}
 	c.Response().Header().Set(echo.HeaderContentLength, strconv.Itoa(len(body)))
 	_ = c.JSONBlob(status, body)

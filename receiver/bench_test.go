@@ -11,10 +11,10 @@ import (
 	"ticketrail/receiver/plan"
 )
 
-// forgets is an intake that stores nothing: what is left is the price of the handler chain.
-type forgets struct{}
+// discardIntake is an intake that stores nothing: what is left is the price of the handler chain.
+type discardIntake struct{}
 
-func (forgets) Accept(_ context.Context, q ticket.Request) (ticket.Receipt, error) {
+func (discardIntake) Accept(_ context.Context, q ticket.Request) (ticket.Receipt, error) {
 	return ticket.Receipt{Jobs: len(q.Drafts)}, nil
 }
 
@@ -23,7 +23,7 @@ func BenchmarkRequest(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	r, err := New(Options{Intake: forgets{}, Policy: &Policy{Plan: rules, Venues: []Venue{{Venue: plan.Venue{ID: venueID}}}}})
+	r, err := New(Options{Intake: discardIntake{}, Policy: &Policy{Plan: rules, Venues: []Venue{{Venue: plan.Venue{ID: venueID}}}}})
 	if err != nil {
 		b.Fatal(err)
 	}

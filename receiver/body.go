@@ -13,21 +13,22 @@ import (
 )
 
 const (
-	smallBody  = 64 << 10 // a body up to this size is always read
-	largeBytes = 64 << 20 // all larger ones together may hold this much, so that no caller can fill the memory
-	parseBytes = 8 << 20  // what bodies may need at a time to be parsed, planned and stored, see weight
+	smallBody  = 64 << 10 // a body up to this size is always read; orders have a few kilobytes
+	largeBytes = 64 << 20 // all larger ones together, so that callers cannot fill the memory of a small box
+	parseBytes = 8 << 20  // estimated memory of the bodies being parsed, planned and stored, see memoryEstimate
 )
 
-// weight is about how many bytes of memory a body needs until it is stored: an object of ten
-// bytes makes a map of five hundred, any other value a small part of that.
-func (x *exchange) weight() int64 {
+// memoryEstimate is about how many bytes of memory a body needs until it is stored. An object of ten
+// bytes makes a map of about five hundred, any other value a small part of that. It is never more than
+// parseBytes, so that every body can be parsed, if need be alone.
+func (x *exchange) memoryEstimate() int64 {
 	objects := bytes.Count(x.body, []byte("{"))
 	values := bytes.Count(x.body, []byte(",")) + bytes.Count(x.body, []byte("["))
 	return min(int64(len(x.body)+512*objects+64*values), parseBytes)
 }
 
-// readBody reads the body within the time for the answer. What was read before it failed is
-// in x.body all the same.
+// readBody reads the body within the time for the answer. After an error x.body holds what was read
+// until then.
 func (r *Receiver) readBody(c echo.Context, x *exchange) error {
 	req, limit := c.Request(), x.policy.maxBody
 	if req.ContentLength > limit {
@@ -39,7 +40,7 @@ func (r *Receiver) readBody(c echo.Context, x *exchange) error {
 	if req.ContentLength >= 0 {
 		size = min(req.ContentLength, smallBody)
 	}
-	buf := make([]byte, 0, size+1) // the one more lets the end be seen without growing
+	buf := make([]byte, 0, size+1) // one more, so that the end of the body is found without growing
 	for {
 		n, err := body.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]
@@ -50,7 +51,7 @@ func (r *Receiver) readBody(c echo.Context, x *exchange) error {
 		}
 		if err != nil {
 			x.truncated = true
-			return x.unread(err)
+			return x.bodyError(err)
 		}
 		if len(buf) == cap(buf) {
 			if buf, err = r.grow(x, buf); err != nil {
@@ -61,13 +62,14 @@ func (r *Receiver) readBody(c echo.Context, x *exchange) error {
 	}
 }
 
-// grow doubles a buffer, within what all large bodies together may hold.
+// grow doubles a buffer, unless all large bodies together would then hold too much. The caller is
+// answered 503 then: its retry comes when the memory is free again.
 func (r *Receiver) grow(x *exchange, buf []byte) ([]byte, error) {
-	size := min(2*int64(cap(buf)), x.policy.maxBody+1)
+	size := min(2*int64(cap(buf)), x.policy.maxBody+1) // one more: see readBody
 	if size > smallBody {
 		all := max(largeBytes, 2*x.policy.maxBody)
-		if r.large.Add(size-x.held) > all {
-			r.large.Add(x.held - size)
+		if r.largeHeld.Add(size-x.held) > all {
+			r.largeHeld.Add(x.held - size)
 			return nil, errors.New("too many large bodies at once")
 		}
 		x.held = size
@@ -75,8 +77,9 @@ func (r *Receiver) grow(x *exchange, buf []byte) ([]byte, error) {
 	return append(make([]byte, 0, size), buf...), nil
 }
 
-// unread says what an error in the middle of a body means. Only its size is beyond cure.
-func (x *exchange) unread(err error) error {
+// bodyError is the refusal for an error while the body was read. Only for a body that is too large it
+// is a 4xx, because only then a retry cannot help.
+func (x *exchange) bodyError(err error) error {
 	if m, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return tooLarge(m.Limit)
 	}
@@ -90,13 +93,13 @@ func tooLarge(limit int64) error {
 	return &refusal{BodyTooLarge, fmt.Sprintf("the body is larger than %d bytes", limit)}
 }
 
-// readLate reads, after the answer went out, what a person will want to see of a body that
-// was refused by its headers, and throws away what follows. The caller may already be gone.
-func (x *exchange) readLate(req *http.Request) {
+// readRefused runs after the answer to a request that was refused by its headers. It reads the part of
+// the body that a person will want to see and discards the rest. The caller may already be gone.
+func (x *exchange) readRefused(req *http.Request) {
 	if x.body == nil {
 		limit := min(x.policy.maxBody, smallBody)
 		x.body, _ = io.ReadAll(io.LimitReader(req.Body, limit))
-		x.truncated = req.ContentLength != int64(len(x.body)) // chunked: unknown, so perhaps
+		x.truncated = req.ContentLength != int64(len(x.body)) // chunked: the length is unknown, so there may be more
 	}
 	_, _ = io.CopyN(io.Discard, req.Body, lingerBytes)
 }

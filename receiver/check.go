@@ -11,13 +11,13 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// checkAddress says whether the caller's address is one of allow_from.
-func (s *snapshot) checkAddress(next echo.HandlerFunc) echo.HandlerFunc {
+// checkAddress refuses callers whose address is not in allow_from.
+func (s *compiledPolicy) checkAddress(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if len(s.allowFrom) == 0 {
 			return next(c)
 		}
-		a, err := netip.ParseAddr(c.RealIP()) // an error: a socket without an address, or a proxy that sent none
+		a, err := netip.ParseAddr(c.RealIP()) // fails for a Unix socket, and if a proxy sent no address
 		a = a.Unmap().WithZone("")
 		if err != nil || !slices.ContainsFunc(s.allowFrom, func(p netip.Prefix) bool { return p.Contains(a) }) {
 			return &refusal{AddressNotAllowed, "the caller's address is not in allow_from"}
@@ -26,9 +26,9 @@ func (s *snapshot) checkAddress(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// checkVenue looks at every value of a header sent more than once: a proxy in between might
-// look at another one than we do.
-func (s *snapshot) checkVenue(next echo.HandlerFunc) echo.HandlerFunc {
+// checkVenue refuses venues that are not configured. It checks every value of a header that was sent
+// more than once: a proxy in front may have checked another one than we would use.
+func (s *compiledPolicy) checkVenue(next echo.HandlerFunc) echo.HandlerFunc {
 	name := strings.ToLower(s.venueHeader)
 	return func(c echo.Context) error {
 		values := c.Request().Header[s.venueHeader]
@@ -55,8 +55,9 @@ func (s *snapshot) checkVenue(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// checkDevice looks at every value too. Blank ones do not count.
-func (s *snapshot) checkDevice(next echo.HandlerFunc) echo.HandlerFunc {
+// checkDevice refuses devices that are not the venue's. It checks every value too; blank ones do not
+// count.
+func (s *compiledPolicy) checkDevice(next echo.HandlerFunc) echo.HandlerFunc {
 	name := strings.ToLower(s.deviceHeader)
 	return func(c echo.Context) error {
 		x := exchangeOf(c)
@@ -69,7 +70,7 @@ func (s *snapshot) checkDevice(next echo.HandlerFunc) echo.HandlerFunc {
 				return &refusal{DeviceNotAllowed, name + ": not one of the venue's devices"}
 			}
 			if x.device == "" {
-				x.device = clip(v)
+				x.device = truncateDevice(v)
 			}
 		}
 		if x.device == "" {
@@ -79,8 +80,9 @@ func (s *snapshot) checkDevice(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// checkContentType accepts any parameters, well-formed or not: what the body is, the parser decides.
-func (s *snapshot) checkContentType(next echo.HandlerFunc) echo.HandlerFunc {
+// checkContentType accepts any parameters, well-formed or not. A strange charset is no reason to lose
+// an order: the parser decides whether the body can be read.
+func (s *compiledPolicy) checkContentType(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		media, _, _ := strings.Cut(c.Request().Header.Get(echo.HeaderContentType), ";")
 		if !strings.EqualFold(strings.TrimSpace(media), contract.ContentType) {
@@ -90,11 +92,11 @@ func (s *snapshot) checkContentType(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// maxDevice bounds what is stored of a device id, in bytes. Real ones have twenty.
+// maxDevice limits what is stored of a device id, in bytes. Real ones have about twenty.
 const maxDevice = 200
 
-// clip makes a header's value fit to be stored: valid UTF-8 of bounded length.
-func clip(s string) string {
+// truncateDevice makes a header's value safe to store: valid UTF-8 of at most maxDevice bytes.
+func truncateDevice(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if len(s) <= maxDevice {
 		return s

@@ -24,7 +24,7 @@ const (
 	InvalidJSON    Code = "invalid_json"
 	SchemaMismatch Code = "schema_mismatch"
 
-	// What a retry can cure.
+	// A retry can succeed.
 	BacklogFull    Code = "backlog_full"
 	StorageFull    Code = "storage_full"
 	StorageFailed  Code = "storage_failed"
@@ -35,7 +35,7 @@ const (
 	Internal Code = "internal"
 )
 
-// Codes lists every Code, for metrics.
+// Codes lists every Code, so that each has a metric series from the start.
 func Codes() []Code {
 	return []Code{NotFound, MethodNotAllowed, AddressNotAllowed, VenueMissing, VenueNotAllowed, DeviceMissing,
 		DeviceNotAllowed, ContentType, BodyTooLarge, InvalidJSON, SchemaMismatch, BacklogFull, StorageFull,
@@ -61,8 +61,8 @@ func (c Code) Status() int {
 	return contract.StatusInternal
 }
 
-// retryAfter is what a 503 asks for, in seconds: little, since the service tries only three
-// times, more where waiting a moment is known to be in vain.
+// retryAfter is the Retry-After of a 503, in seconds. It is short, because the service tries only three
+// times within seconds; longer where a retry at once cannot succeed.
 func (c Code) retryAfter() string {
 	switch c {
 	case BacklogFull, StorageFull:
@@ -73,8 +73,8 @@ func (c Code) retryAfter() string {
 	return "1"
 }
 
-// plain says in words what a code without details means.
-func (c Code) plain() string {
+// message is the default message of a code.
+func (c Code) message() string {
 	switch c {
 	case NotFound:
 		return "nothing is here"

@@ -18,10 +18,10 @@ import (
 )
 
 func TestASlowBodyIsAnsweredInTime(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, b *bed, l *pipes, _ func() error) {
-		start, c := time.Now(), l.line(t)
+	bubble(t, nil, func(t *testing.T, b *testbed, l *pipeListener, _ func() error) {
+		start, c := time.Now(), l.dial(t)
 		go func() {
-			_, _ = io.WriteString(c, head(length(100000)))
+			_, _ = io.WriteString(c, requestHead(contentLength(100000)))
 			for range 100000 { // now and then a byte: no read ever times out on its own
 				time.Sleep(700 * time.Millisecond)
 				if _, err := io.WriteString(c, " "); err != nil {
@@ -30,12 +30,12 @@ func TestASlowBodyIsAnsweredInTime(t *testing.T) {
 			}
 		}()
 		resp := c.want(503, TooSlow)
-		since(t, start, 4*time.Second)
+		wantElapsed(t, start, 4*time.Second)
 		if resp.Header.Get("Retry-After") == "" || !resp.Close {
 			t.Errorf("%v", resp.Header)
 		}
-		c.hungUp()
-		since(t, start, 5*time.Second)
+		c.wantClosed()
+		wantElapsed(t, start, 5*time.Second)
 		time.Sleep(time.Second) // the sender notices
 	})
 }
@@ -45,17 +45,17 @@ func TestAHeaderFailureIsAnsweredBeforeTheBodyIsRead(t *testing.T) {
 		NotFound:         "POST /nowhere HTTP/1.1\r\nHost: box\r\nContent-Length: 500\r\n\r\n",
 		MethodNotAllowed: "PUT /webhooks/print HTTP/1.1\r\nHost: box\r\nContent-Length: 500\r\n\r\n",
 		VenueMissing:     "POST /webhooks/print HTTP/1.1\r\nHost: box\r\nContent-Length: 500\r\n\r\n",
-		VenueNotAllowed:  head(contract.HeaderVenue, ": other\r\n", length(500)),
-		ContentType:      strings.Replace(head("Transfer-Encoding: chunked\r\n"), "json", "xml", 1),
-		BodyTooLarge:     head(length(10<<20), "Expect: 100-continue\r\n"),
+		VenueNotAllowed:  requestHead(contract.HeaderVenue, ": other\r\n", contentLength(500)),
+		ContentType:      strings.Replace(requestHead("Transfer-Encoding: chunked\r\n"), "json", "xml", 1),
+		BodyTooLarge:     requestHead(contentLength(10<<20), "Expect: 100-continue\r\n"),
 	} {
 		t.Run(string(code), func(t *testing.T) {
-			bubble(t, nil, func(t *testing.T, b *bed, l *pipes, _ func() error) {
-				start, c := time.Now(), l.line(t)
+			bubble(t, nil, func(t *testing.T, b *testbed, l *pipeListener, _ func() error) {
+				start, c := time.Now(), l.dial(t)
 				c.send(h)
 				c.want(code.Status(), code)
-				since(t, start, 0)
-				c.hungUp()
+				wantElapsed(t, start, 0)
+				c.wantClosed()
 				if held := time.Since(start); held > 2*time.Second {
 					t.Errorf("held for %s", held)
 				}
@@ -65,19 +65,19 @@ func TestAHeaderFailureIsAnsweredBeforeTheBodyIsRead(t *testing.T) {
 }
 
 func TestACommitAfterTheDeadlineIsHarmless(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, b *bed, l *pipes, _ func() error) {
-		b.intake.later(6 * time.Second)
-		start, c := time.Now(), l.line(t)
-		c.send(whole(burger))
+	bubble(t, nil, func(t *testing.T, b *testbed, l *pipeListener, _ func() error) {
+		b.intake.acceptAfter(6 * time.Second)
+		start, c := time.Now(), l.dial(t)
+		c.send(requestWith(burger))
 		c.want(503, TooSlow)
-		since(t, start, 4*time.Second)
+		wantElapsed(t, start, 4*time.Second)
 		time.Sleep(3 * time.Second)
 		if len(b.intake.requests()) != 1 {
 			t.Fatal("not stored later")
 		}
 		b.intake.accept = nil
-		again := l.line(t)
-		again.send(whole(burger))
+		again := l.dial(t)
+		again.send(requestWith(burger))
 		if _, body := again.answer(); string(body) != `{"status":"SUCCESS","duplicate":true,"jobs":0}` {
 			t.Errorf("the retry: %s", body)
 		}
@@ -85,34 +85,34 @@ func TestACommitAfterTheDeadlineIsHarmless(t *testing.T) {
 }
 
 func TestTheBodyCountsTowardsTheDeadline(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, b *bed, l *pipes, _ func() error) {
+	bubble(t, nil, func(t *testing.T, b *testbed, l *pipeListener, _ func() error) {
 		b.intake.accept = func(ctx context.Context, _ ticket.Request) (ticket.Receipt, error) {
 			<-ctx.Done()
 			return ticket.Receipt{}, ctx.Err()
 		}
-		start, c := time.Now(), l.line(t)
+		start, c := time.Now(), l.dial(t)
 		go func() {
-			_, _ = io.WriteString(c, head(length(len(burger)))+burger[:100])
+			_, _ = io.WriteString(c, requestHead(contentLength(len(burger)))+burger[:100])
 			time.Sleep(3 * time.Second)
 			_, _ = io.WriteString(c, burger[100:])
 		}()
 		c.want(503, TooSlow)
-		since(t, start, 4*time.Second)
+		wantElapsed(t, start, 4*time.Second)
 	})
 }
 
-func TestACallerThatHangsUpDoesNotUndoItsOrder(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, b *bed, l *pipes, _ func() error) {
+func TestACallerThatClosesTheConnectionDoesNotCancelItsOrder(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, b *testbed, l *pipeListener, _ func() error) {
 		b.intake.accept = func(ctx context.Context, q ticket.Request) (ticket.Receipt, error) {
 			select {
 			case <-ctx.Done():
 				return ticket.Receipt{}, ctx.Err()
 			case <-time.After(time.Second):
-				return b.intake.take(q), nil
+				return b.intake.store(q), nil
 			}
 		}
-		c := l.line(t)
-		c.send(whole(burger))
+		c := l.dial(t)
+		c.send(requestWith(burger))
 		time.Sleep(time.Second / 2)
 		_ = c.Close()
 		time.Sleep(time.Second)
@@ -122,11 +122,11 @@ func TestACallerThatHangsUpDoesNotUndoItsOrder(t *testing.T) {
 	})
 }
 
-func TestAChunkedBodyCannotGrowPastTheLimit(t *testing.T) {
-	bubble(t, func(_ *Options, p *Policy) { p.MaxBody = 100000 }, func(t *testing.T, b *bed, l *pipes, _ func() error) {
-		c := l.line(t)
+func TestAChunkedBodyIsReadOnlyToTheLimit(t *testing.T) {
+	bubble(t, func(_ *Options, p *Policy) { p.MaxBody = 100000 }, func(t *testing.T, b *testbed, l *pipeListener, _ func() error) {
+		c := l.dial(t)
 		chunk := fmt.Sprintf("%x\r\n%s\r\n", 30000, strings.Repeat(" ", 30000))
-		c.send(head("Transfer-Encoding: chunked\r\n"), strings.Repeat(chunk, 10), "0\r\n\r\n")
+		c.send(requestHead("Transfer-Encoding: chunked\r\n"), strings.Repeat(chunk, 10), "0\r\n\r\n")
 		if resp := c.want(400, BodyTooLarge); !resp.Close {
 			t.Error("the connection stays")
 		}
@@ -136,19 +136,19 @@ func TestAChunkedBodyCannotGrowPastTheLimit(t *testing.T) {
 		if len(kept) != 1 || len(kept[0].Body) != 100000 || !kept[0].Truncated || kept[0].Code != "body_too_large" {
 			t.Errorf("%d kept", len(kept))
 		}
-		if b.large.Load() != 0 {
-			t.Errorf("%d bytes still counted", b.large.Load())
+		if b.largeHeld.Load() != 0 {
+			t.Errorf("%d bytes still counted", b.largeHeld.Load())
 		}
 	})
 }
 
-func TestABodyThatBreaksOffMayBeSentAgain(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, b *bed, l *pipes, _ func() error) {
-		c := l.line(t)
-		c.send(head("Transfer-Encoding: chunked\r\n"), "zz\r\nrubbish")
+func TestABodyThatBreaksOffIsAnswered503(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, b *testbed, l *pipeListener, _ func() error) {
+		c := l.dial(t)
+		c.send(requestHead("Transfer-Encoding: chunked\r\n"), "zz\r\nrubbish")
 		c.want(503, BodyIncomplete)
-		gone := l.line(t)
-		_, _ = io.WriteString(gone, head(length(1000))+"{")
+		gone := l.dial(t)
+		_, _ = io.WriteString(gone, requestHead(contentLength(1000))+"{")
 		_ = gone.Close()
 		synctest.Wait()
 		b.count(t, "ticketrail_receiver_requests_total{503 body_incomplete}", 2)
@@ -158,16 +158,16 @@ func TestABodyThatBreaksOffMayBeSentAgain(t *testing.T) {
 
 // The receiver's part of the promise: no byte of a 200 before the intake has returned nil.
 func TestA200IsAPromise(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, b *bed, l *pipes, _ func() error) {
+	bubble(t, nil, func(t *testing.T, b *testbed, l *pipeListener, _ func() error) {
 		result := make(chan error)
 		b.intake.accept = func(_ context.Context, q ticket.Request) (ticket.Receipt, error) {
 			if err := <-result; err != nil {
 				return ticket.Receipt{Jobs: 1}, err
 			}
-			return b.intake.take(q), nil
+			return b.intake.store(q), nil
 		}
-		c := l.line(t)
-		c.send(whole(burger))
+		c := l.dial(t)
+		c.send(requestWith(burger))
 		time.Sleep(3 * time.Second)
 		_ = c.SetReadDeadline(time.Now())
 		if n, err := c.Read(make([]byte, 1)); n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
@@ -176,22 +176,22 @@ func TestA200IsAPromise(t *testing.T) {
 		_ = c.SetReadDeadline(time.Time{})
 		result <- nil
 		c.want(200, "")
-		c.send(whole(burger))
+		c.send(requestWith(burger))
 		result <- errors.New("disk gone")
 		c.want(503, StorageFailed)
 	})
 }
 
-func TestAPanicIsAnswered500AndTheOrderIsKept(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, b *bed, l *pipes, _ func() error) {
+func TestAPanicIsAnswered500AndTheBodyIsKept(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, b *testbed, l *pipeListener, _ func() error) {
 		b.intake.accept = func(context.Context, ticket.Request) (ticket.Receipt, error) { panic("boom") }
-		c := l.line(t)
-		c.send(whole(burger))
+		c := l.dial(t)
+		c.send(requestWith(burger))
 		c.want(500, Internal)
 		b.intake.accept = nil
-		c.send(whole(burger))
+		c.send(requestWith(burger))
 		c.want(200, "")
-		// Had the retries ended like that, somebody could still see what was ordered.
+		// If all retries end like this, the operator can still see what was ordered.
 		if kept := b.rejected(); len(kept) != 1 || kept[0].Code != "internal" || string(kept[0].Body) != burger || kept[0].Venue != venueID {
 			t.Errorf("kept %+v", kept)
 		}
@@ -203,19 +203,19 @@ func TestAPanicIsAnswered500AndTheOrderIsKept(t *testing.T) {
 }
 
 func TestKeepingARejectDoesNotDelayTheAnswer(t *testing.T) {
-	bubble(t, func(o *Options, _ *Policy) { o.Reject = func(Reject) { time.Sleep(time.Hour) } }, func(t *testing.T, b *bed, l *pipes, _ func() error) {
-		start, c := time.Now(), l.line(t)
-		c.send(whole("{}"))
+	bubble(t, func(o *Options, _ *Policy) { o.Reject = func(Reject) { time.Sleep(time.Hour) } }, func(t *testing.T, b *testbed, l *pipeListener, _ func() error) {
+		start, c := time.Now(), l.dial(t)
+		c.send(requestWith("{}"))
 		c.want(400, SchemaMismatch)
-		since(t, start, 0)
+		wantElapsed(t, start, 0)
 		time.Sleep(2 * time.Hour)
 	})
 }
 
-func TestLargeBodiesTogetherHaveALimit(t *testing.T) {
-	b := newBed(t, func(_ *Options, p *Policy) { p.MaxBody = 1 << 20 })
+func TestAllLargeBodiesTogetherHaveALimit(t *testing.T) {
+	b := newTestbed(t, func(_ *Options, p *Policy) { p.MaxBody = 1 << 20 })
 	big := strings.Replace(burger, `"items"`, `"pad":"`+strings.Repeat("x", 500000)+`","items"`, 1)
-	b.large.Store(largeBytes)
+	b.largeHeld.Store(largeBytes)
 	w := b.do(post([]byte(big)))
 	if code, _ := errorOf(t, w.Body.Bytes()); code != TooSlow {
 		t.Errorf("%d %s", w.Code, w.Body)
@@ -223,16 +223,16 @@ func TestLargeBodiesTogetherHaveALimit(t *testing.T) {
 	if w := b.do(post([]byte(burger))); w.Code != 200 {
 		t.Errorf("a small one: %d %s", w.Code, w.Body)
 	}
-	if b.large.Load() != largeBytes {
-		t.Errorf("%d bytes counted", b.large.Load())
+	if b.largeHeld.Load() != largeBytes {
+		t.Errorf("%d bytes counted", b.largeHeld.Load())
 	}
-	b.large.Store(0)
-	if w := b.do(post([]byte(big))); w.Code != 200 || b.large.Load() != 0 {
-		t.Errorf("%d %s, %d bytes counted", w.Code, w.Body, b.large.Load())
+	b.largeHeld.Store(0)
+	if w := b.do(post([]byte(big))); w.Code != 200 || b.largeHeld.Load() != 0 {
+		t.Errorf("%d %s, %d bytes counted", w.Code, w.Body, b.largeHeld.Load())
 	}
 	b.intake.accept = func(context.Context, ticket.Request) (ticket.Receipt, error) { panic("boom") }
-	if w := b.do(post([]byte(big))); w.Code != 500 || b.large.Load() != 0 {
-		t.Errorf("after a panic: %d %s, %d bytes counted", w.Code, w.Body, b.large.Load())
+	if w := b.do(post([]byte(big))); w.Code != 500 || b.largeHeld.Load() != 0 {
+		t.Errorf("after a panic: %d %s, %d bytes counted", w.Code, w.Body, b.largeHeld.Load())
 	}
 }
 
@@ -240,7 +240,7 @@ func TestABodyOfExactlyTheLimitIsRead(t *testing.T) {
 	for _, limit := range []int{len(burger), 4096, smallBody, smallBody + 1, 1 << 20} {
 		for _, chunked := range []bool{false, true} {
 			for over := range 2 {
-				b := newBed(t, func(_ *Options, p *Policy) { p.MaxBody = int64(limit) })
+				b := newTestbed(t, func(_ *Options, p *Policy) { p.MaxBody = int64(limit) })
 				body := burger + strings.Repeat(" ", limit-len(burger)+over)
 				req := post([]byte(body))
 				if chunked {
@@ -254,16 +254,16 @@ func TestABodyOfExactlyTheLimitIsRead(t *testing.T) {
 	}
 }
 
-// A real socket, for what pipes do not do: buffers, resets, half-closed connections.
-func TestACallerThatSendsAllBeforeItListensSeesTheAnswer(t *testing.T) {
+// A real socket, for what pipeListener do not do: buffers, resets, half-closed connections.
+func TestACallerThatSendsItsWholeBodyBeforeItReadsGetsTheAnswer(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := newBed(t, nil)
+	b := newTestbed(t, nil)
 	srv := b.HTTPServer()
 	go func() { _ = srv.Serve(l) }()
-	send := func(request string) *line {
+	send := func(request string) *rawConn {
 		c, err := net.Dial("tcp", l.Addr().String())
 		if err != nil {
 			t.Fatal(err)
@@ -271,20 +271,20 @@ func TestACallerThatSendsAllBeforeItListensSeesTheAnswer(t *testing.T) {
 		if _, err := io.WriteString(c, request); err != nil {
 			t.Fatal(err)
 		}
-		return &line{c, t, bufio.NewReader(c)}
+		return &rawConn{c, t, bufio.NewReader(c)}
 	}
-	big := whole(strings.Repeat(" ", 12<<20))
+	big := requestWith(strings.Repeat(" ", 12<<20))
 	for code, request := range map[Code]string{
 		BodyTooLarge: big,
 		ContentType:  strings.Replace(big, "/json", "/xml", 1),
-		VenueMissing: strings.Replace(whole(burger), contract.HeaderVenue, "x-other", 1),
+		VenueMissing: strings.Replace(requestWith(burger), contract.HeaderVenue, "x-other", 1),
 	} {
 		c := send(request)
 		c.want(code.Status(), code)
-		c.hungUp()
+		c.wantClosed()
 		_ = c.Close()
 	}
-	c := send(whole(burger) + whole(burger))
+	c := send(requestWith(burger) + requestWith(burger))
 	c.want(200, "")
 	c.want(200, "")
 	_ = c.Close()
@@ -293,20 +293,20 @@ func TestACallerThatSendsAllBeforeItListensSeesTheAnswer(t *testing.T) {
 	}
 }
 
-func TestOnlySoManyBytesAreParsedAtATime(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, b *bed, l *pipes, _ func() error) {
+func TestBodiesBeingParsedShareALimit(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, b *testbed, l *pipeListener, _ func() error) {
 		for _, body := range []string{burger, "{}", "x"} {
 			b.do(post([]byte(body)))
 		}
 		if !b.parsing.TryAcquire(parseBytes) {
 			t.Fatal("an answered request still holds its part")
 		}
-		start, c := time.Now(), l.line(t)
-		c.send(whole(burger))
+		start, c := time.Now(), l.dial(t)
+		c.send(requestWith(burger))
 		c.want(503, TooSlow)
-		since(t, start, 4*time.Second)
+		wantElapsed(t, start, 4*time.Second)
 		b.parsing.Release(parseBytes)
-		c.send(whole(burger))
+		c.send(requestWith(burger))
 		c.want(200, "")
 	})
 }

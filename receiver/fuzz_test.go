@@ -16,7 +16,7 @@ func FuzzHeaders(f *testing.F) {
 	f.Add(venueID, "", device, "application/json", "10.0.0.1:1", "203.0.113.5")
 	f.Add(strings.ToUpper(venueID), venueID, " \t", "application/json;", "[::1]:1", "::1, x")
 	f.Add("{"+venueID+"}", "\x00", "\xff\xfe", "APPLICATION/JSON ; charset=\"", "@", ",,")
-	b := newBed(f, func(_ *Options, p *Policy) {
+	b := newTestbed(f, func(_ *Options, p *Policy) {
 		p.TrustedProxies = prefixes("10.0.0.0/8", "::1/128")
 		p.AllowFrom = prefixes("203.0.113.0/24", "10.0.0.0/8")
 	})

@@ -33,23 +33,23 @@ const (
 type intake struct {
 	accept func(context.Context, ticket.Request) (ticket.Receipt, error) // nil: take it
 
-	mu    sync.Mutex
-	taken []ticket.Request
+	mu     sync.Mutex
+	stored []ticket.Request
 }
 
 func (i *intake) Accept(ctx context.Context, q ticket.Request) (ticket.Receipt, error) {
 	if i.accept != nil {
 		return i.accept(ctx, q)
 	}
-	return i.take(q), nil
+	return i.store(q), nil
 }
 
-// later has every request stored after a while, by a disk that cannot be told to hurry, nor to
+// acceptAfter has every request stored after a while, by a disk that cannot be told to hurry, nor to
 // stop. Like the queue it is not waited for longer than ctx says.
-func (i *intake) later(wait time.Duration) {
+func (i *intake) acceptAfter(wait time.Duration) {
 	i.accept = func(ctx context.Context, q ticket.Request) (ticket.Receipt, error) {
 		done := make(chan ticket.Receipt, 1)
-		time.AfterFunc(wait, func() { done <- i.take(q) })
+		time.AfterFunc(wait, func() { done <- i.store(q) })
 		select {
 		case r := <-done:
 			return r, nil
@@ -59,26 +59,26 @@ func (i *intake) later(wait time.Duration) {
 	}
 }
 
-func (i *intake) take(q ticket.Request) ticket.Receipt {
+func (i *intake) store(q ticket.Request) ticket.Receipt {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	for _, known := range i.taken {
+	for _, known := range i.stored {
 		if known.Venue == q.Venue && known.ID == q.ID {
 			return ticket.Receipt{Duplicate: true, Conflict: known.Digest != q.Digest}
 		}
 	}
-	i.taken = append(i.taken, q)
+	i.stored = append(i.stored, q)
 	return ticket.Receipt{Jobs: len(q.Drafts)}
 }
 
 func (i *intake) requests() []ticket.Request {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return i.taken
+	return i.stored
 }
 
-// bed is a receiver with everything a test may want to look at.
-type bed struct {
+// testbed is a receiver with everything a test may want to look at.
+type testbed struct {
 	*Receiver
 	intake  *intake
 	reg     *prometheus.Registry
@@ -87,9 +87,9 @@ type bed struct {
 	rejects []Reject
 }
 
-func newBed(tb testing.TB, change func(*Options, *Policy)) *bed {
+func newTestbed(tb testing.TB, change func(*Options, *Policy)) *testbed {
 	tb.Helper()
-	b := &bed{intake: &intake{}, reg: prometheus.NewPedanticRegistry(), log: &syncBuffer{}}
+	b := &testbed{intake: &intake{}, reg: prometheus.NewPedanticRegistry(), log: &syncBuffer{}}
 	p := testPolicy(tb)
 	o := Options{
 		Intake: b.intake, Policy: p, Registerer: b.reg,
@@ -123,7 +123,7 @@ func testPolicy(tb testing.TB) *Policy {
 	}
 }
 
-func (b *bed) rejected() []Reject {
+func (b *testbed) rejected() []Reject {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.rejects
@@ -138,7 +138,7 @@ func post(body []byte) *http.Request {
 	return req
 }
 
-func (b *bed) do(req *http.Request) *httptest.ResponseRecorder {
+func (b *testbed) do(req *http.Request) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	b.ServeHTTP(w, req)
 	return w
@@ -147,7 +147,7 @@ func (b *bed) do(req *http.Request) *httptest.ResponseRecorder {
 // errorOf reads an answer other than 200: its code and message.
 func errorOf(tb testing.TB, body []byte) (code Code, message string) {
 	tb.Helper()
-	var a failed
+	var a failureBody
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&a); err != nil || a.Status != "ERROR" || a.Error.Code == "" || a.Error.Message == "" {
@@ -173,19 +173,19 @@ func (s *syncBuffer) String() string {
 	return s.b.String()
 }
 
-// pipes is where a bed is served.
-type pipes struct{ *sim.Listener }
+// pipeListener is where a testbed is served.
+type pipeListener struct{ *sim.Listener }
 
-// line is one raw connection to a served bed: what the wire carries is what a test says.
-type line struct {
+// A rawConn is one raw connection to a served testbed: what the wire carries is what a test says.
+type rawConn struct {
 	net.Conn
 	tb testing.TB
 	in *bufio.Reader
 }
 
 // serve runs b's server until the test is over. stop shuts it down.
-func (b *bed) serve(tb testing.TB) (l *pipes, stop func() error) {
-	l = &pipes{sim.Listen()}
+func (b *testbed) serve(tb testing.TB) (l *pipeListener, stop func() error) {
+	l = &pipeListener{sim.Listen()}
 	srv := b.HTTPServer()
 	ended := make(chan struct{})
 	go func() { defer close(ended); _ = srv.Serve(l) }()
@@ -197,23 +197,23 @@ func (b *bed) serve(tb testing.TB) (l *pipes, stop func() error) {
 	return l, stop
 }
 
-func (p *pipes) line(tb testing.TB) *line {
+func (p *pipeListener) dial(tb testing.TB) *rawConn {
 	tb.Helper()
 	c, err := p.Dial(context.Background(), "", "")
 	if err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { _ = c.Close() })
-	return &line{c, tb, bufio.NewReader(c)}
+	return &rawConn{c, tb, bufio.NewReader(c)}
 }
 
 // send writes without waiting for the server to read: a pipe has no buffer.
-func (l *line) send(parts ...string) {
+func (l *rawConn) send(parts ...string) {
 	go func() { _, _ = io.WriteString(l, strings.Join(parts, "")) }()
 }
 
 // answer reads one answer.
-func (l *line) answer() (*http.Response, []byte) {
+func (l *rawConn) answer() (*http.Response, []byte) {
 	l.tb.Helper()
 	resp, err := http.ReadResponse(l.in, nil)
 	if err != nil {
@@ -227,7 +227,7 @@ func (l *line) answer() (*http.Response, []byte) {
 }
 
 // want reads one answer and checks it.
-func (l *line) want(status int, code Code) *http.Response {
+func (l *rawConn) want(status int, code Code) *http.Response {
 	l.tb.Helper()
 	resp, body := l.answer()
 	got := Code("")
@@ -240,20 +240,20 @@ func (l *line) want(status int, code Code) *http.Response {
 	return resp
 }
 
-// hungUp waits for the server to close the connection.
-func (l *line) hungUp() {
+// wantClosed waits for the server to close the connection.
+func (l *rawConn) wantClosed() {
 	l.tb.Helper()
 	if b, err := io.ReadAll(l.in); err != nil || len(b) > 0 {
 		l.tb.Fatalf("want the connection closed, got %q, %v", b, err)
 	}
 }
 
-// head is a request's head, right in every way but for what more says.
-func head(more ...string) string {
+// requestHead is a request's head, right in every way but for what more says.
+func requestHead(more ...string) string {
 	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: box\r\n%s: %s\r\n%s: %s\r\nContent-Type: application/json\r\n%s\r\n",
 		contract.PathWebhook, contract.HeaderVenue, venueID, contract.HeaderDevice, device, strings.Join(more, ""))
 }
 
-func length(n int) string { return fmt.Sprintf("Content-Length: %d\r\n", n) }
+func contentLength(n int) string { return fmt.Sprintf("Content-Length: %d\r\n", n) }
 
-func whole(body string) string { return head(length(len(body))) + body }
+func requestWith(body string) string { return requestHead(contentLength(len(body))) + body }

@@ -10,15 +10,15 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// How a request that was answered 200 is called in requests_total.
+// The reason label of requests_total for requests that were answered 200.
 const (
 	reasonStored    Code = "stored"
 	reasonDuplicate Code = "duplicate"
 	reasonConflict  Code = "conflict"
 )
 
-// metrics has every label combination from the start, so that the first event of a kind is
-// an increase. No label holds anything that a caller chose.
+// metrics has every label combination from the start, so that rate() sees the first event of a kind.
+// No label value comes from a caller: strangers could create series without limit.
 type metrics struct {
 	requests     map[Code]prometheus.Counter // read-only once made
 	seconds      prometheus.Histogram
@@ -39,21 +39,21 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Help:    "Time from a print request's headers to its answer.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2, 3, 4, 5},
 
-			// And as a native histogram, for a Prometheus that takes them.
+			// Also as a native histogram, for Prometheus servers that store them.
 			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100,
 			NativeHistogramMinResetDuration: time.Hour,
 		}),
 		duplicates: f.NewCounter(prometheus.CounterOpts{
 			Name: "ticketrail_receiver_duplicates_total",
-			Help: "Print requests that came again with the same content and printed nothing.",
+			Help: "Retried print requests with the same content; they printed nothing.",
 		}),
 		conflicts: f.NewCounter(prometheus.CounterOpts{
 			Name: "ticketrail_receiver_conflicts_total",
-			Help: "Print requests that came under a known id with other content; only new cancellations were printed.",
+			Help: "Print requests with a known id and other content; only new cancellations were printed.",
 		}),
 		last: f.NewGauge(prometheus.GaugeOpts{
 			Name: "ticketrail_receiver_last_request_timestamp_seconds",
-			Help: "When a venue and device that may post were last heard of; 0 if not since the start.",
+			Help: "Time of the last request of an allowed venue and device; 0 if there was none since the start.",
 		}),
 		ruleFailures: f.NewCounter(prometheus.CounterOpts{
 			Name: "ticketrail_receiver_rule_failures_total",
@@ -72,7 +72,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	}
 	anomalies := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "ticketrail_receiver_anomalies_total",
-		Help: "Print requests that were printed although something about them was odd.",
+		Help: "Print requests that differed from the contract and were printed anyway, by kind.",
 	}, []string{"kind"})
 	for _, a := range contract.Anomalies() {
 		m.anomalies[a] = anomalies.WithLabelValues(string(a))

@@ -14,7 +14,7 @@ import (
 )
 
 // scrape is the metrics, one line a series: name{label values} value.
-func (b *bed) scrape(tb testing.TB) string {
+func (b *testbed) scrape(tb testing.TB) string {
 	tb.Helper()
 	families, err := b.reg.Gather()
 	if err != nil {
@@ -39,7 +39,7 @@ func (b *bed) scrape(tb testing.TB) string {
 }
 
 // count checks one series.
-func (b *bed) count(tb testing.TB, name string, want float64) {
+func (b *testbed) count(tb testing.TB, name string, want float64) {
 	tb.Helper()
 	all := b.scrape(tb)
 	if !strings.Contains("\n"+all, fmt.Sprintf("\n%s %g\n", name, want)) {
@@ -48,13 +48,13 @@ func (b *bed) count(tb testing.TB, name string, want float64) {
 }
 
 func TestEverySeriesExistsFromTheStart(t *testing.T) {
-	b := newBed(t, nil)
+	b := newTestbed(t, nil)
 	before := strings.Count(b.scrape(t), "\n")
 	if problems, err := testutil.GatherAndLint(b.reg); err != nil || len(problems) > 0 {
 		t.Errorf("%v, %v", problems, err)
 	}
 	for _, row := range rows {
-		r := fine()
+		r := validCase()
 		row.wrong(&r)
 		req := post([]byte(r.body))
 		req.Method, req.URL.Path, req.Header = r.method, r.path, r.header
@@ -72,23 +72,23 @@ func TestEverySeriesExistsFromTheStart(t *testing.T) {
 	b.count(t, "ticketrail_receiver_requests_total{400 invalid_json}", 3)
 }
 
-func TestAnOddRequestIsLoggedOnceAKindAndVenue(t *testing.T) {
+func TestAnAnomalyIsLoggedOnceForEachKindAndVenue(t *testing.T) {
 	second := "00000000-0000-4000-8000-000000000001"
-	b := newBed(t, func(_ *Options, p *Policy) { p.Venues = append(p.Venues, Venue{Venue: plan.Venue{ID: second}}) })
+	b := newTestbed(t, func(_ *Options, p *Policy) { p.Venues = append(p.Venues, Venue{Venue: plan.Venue{ID: second}}) })
 	for i := range 5 {
 		b.do(post(fmt.Appendf(nil, `{"records":[{"id":"order %d","items":[]}]}`, i)))
 	}
 	req := post([]byte(`{"records":[{"id":"order 1","items":[]}],"count":"1"}`))
 	req.Header.Set(contract.HeaderVenue, second)
 	b.do(req)
-	if n := strings.Count(b.log.String(), "odd request"); n != 3 {
+	if n := strings.Count(b.log.String(), "request differs from the contract"); n != 3 {
 		t.Errorf("%d lines:\n%s", n, b.log)
 	}
 	b.count(t, "ticketrail_receiver_anomalies_total{id_not_uuid}", 6)
 }
 
-func TestTheLogHasOneLineARequestAndNothingOfItsBody(t *testing.T) {
-	b := newBed(t, nil)
+func TestTheLogHasOneLineForEachRequestAndQuotesNoBody(t *testing.T) {
+	b := newTestbed(t, nil)
 	b.do(post(contract.Example("burger.json")))
 	b.do(post([]byte(`{"records":[{"id":"x","items":"Cheeseburger"}]}`)))
 	b.do(post([]byte(`{"Cheeseburger":Cheeseburger}`)))
@@ -111,13 +111,13 @@ func (d slowJournal) Write(p []byte) (int, error) {
 
 func (d slowJournal) set(o *Options, _ *Policy) { o.Logger = slog.New(slog.NewTextHandler(d, nil)) }
 
-func TestABodyRefusedForItsContentTypeIsKeptWholeHoweverSlowTheJournal(t *testing.T) {
-	bubble(t, slowJournal(2*linger).set, func(t *testing.T, b *bed, l *pipes, _ func() error) {
-		c := l.line(t)
-		c.send(strings.Replace(head(length(len(burger))), "application/json", "text/plain", 1))
+func TestABodyRefusedForItsContentTypeIsKeptCompleteDespiteASlowJournal(t *testing.T) {
+	bubble(t, slowJournal(2*linger).set, func(t *testing.T, b *testbed, l *pipeListener, _ func() error) {
+		c := l.dial(t)
+		c.send(strings.Replace(requestHead(contentLength(len(burger))), "application/json", "text/plain", 1))
 		c.want(400, ContentType)
 		c.send(burger)
-		c.hungUp()
+		c.wantClosed()
 		if kept := b.rejected(); len(kept) != 1 || string(kept[0].Body) != burger || kept[0].Truncated || kept[0].Venue != venueID || kept[0].Device != device {
 			t.Errorf("%+v", kept)
 		}
@@ -133,11 +133,11 @@ func TestASlowJournalDoesNotDelayTheAnswer(t *testing.T) {
 		reason string
 	}{{burger, 200, "", "stored"}, {"{}", 400, SchemaMismatch, "schema_mismatch"}} {
 		t.Run(fmt.Sprint(k.status), func(t *testing.T) {
-			bubble(t, slow, func(t *testing.T, b *bed, l *pipes, _ func() error) {
-				start, c := time.Now(), l.line(t)
-				c.send(whole(k.body))
+			bubble(t, slow, func(t *testing.T, b *testbed, l *pipeListener, _ func() error) {
+				start, c := time.Now(), l.dial(t)
+				c.send(requestWith(k.body))
 				c.want(k.status, k.code)
-				since(t, start, 0)
+				wantElapsed(t, start, 0)
 				b.count(t, fmt.Sprintf("ticketrail_receiver_requests_total{%d %s}", k.status, k.reason), 1)
 				time.Sleep(2 * time.Hour) // the line is written before the bubble ends
 			})
@@ -146,7 +146,7 @@ func TestASlowJournalDoesNotDelayTheAnswer(t *testing.T) {
 }
 
 func TestAFloodOfRefusalsDoesNotFloodTheLog(t *testing.T) {
-	b := newBed(t, nil)
+	b := newTestbed(t, nil)
 	for range 1000 {
 		b.do(post([]byte(`{}`)))
 	}
@@ -156,12 +156,12 @@ func TestAFloodOfRefusalsDoesNotFloodTheLog(t *testing.T) {
 	b.count(t, "ticketrail_receiver_requests_total{400 schema_mismatch}", 1000)
 }
 
-func TestWhatWasSaidIsForgottenBeforeItFillsTheMemory(t *testing.T) {
+func TestTheLogLimiterHasAMemoryLimit(t *testing.T) {
 	q := newLogLimiter()
-	for i := range 3 * maxSayings {
-		q.once(fmt.Sprint(i), 0)
+	for i := range 3 * maxLimiterKeys {
+		q.allow(fmt.Sprint(i), 0)
 	}
-	if len(q.said) > maxSayings {
-		t.Errorf("%d remembered", len(q.said))
+	if len(q.last) > maxLimiterKeys {
+		t.Errorf("%d remembered", len(q.last))
 	}
 }

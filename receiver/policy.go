@@ -23,36 +23,36 @@ type Planner interface {
 	Split(req contract.PrintRequest, v plan.Venue, device string, received time.Time, names plan.Names) plan.Result
 }
 
-// A Policy is everything a reload may change. One policy serves a whole request.
+// A Policy is everything that a reload may change. Each request is served by one policy to its end.
 type Policy struct {
-	Path string // that is answered, a plain one; empty: the contract's
-	// Secrets: if there are any, only the path with one of them as one more segment is answered.
-	// There are several while one is being changed.
+	Path string // of the endpoint, without parameters; empty: as in the contract
+	// Secrets, if there are any, are alternatives for one more path segment that callers must send.
+	// There are two while the secret is being replaced.
 	Secrets []string
 
 	VenueHeader  string // empty: as in the contract
 	DeviceHeader string // empty: as in the contract
 
 	AllowFrom      []netip.Prefix // callers' addresses; empty: any
-	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed; empty: nobody's
+	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed; empty: none
 
 	Venues []Venue    // the allow-list
 	Plan   Planner    // required
 	Names  plan.Names // may be nil
 
 	MaxBody       int64         // bytes; 0: 1 MiB
-	Mode          contract.Mode // what may differ from the contract
+	Mode          contract.Mode // how far a body may differ from the contract
 	RespondWithin time.Duration // from the headers to the answer; 0: 4 s
 }
 
-// A Venue may post.
+// A Venue is allowed to post.
 type Venue struct {
 	plan.Venue
-	Devices []string // that may post for it; empty: any
+	Devices []string // that are allowed to post for it; empty: any
 }
 
-// snapshot is a Policy made ready for use. It never changes.
-type snapshot struct {
+// A compiledPolicy is a Policy that was checked and copied. It never changes.
+type compiledPolicy struct {
 	path          string
 	secrets       [][sha256.Size]byte
 	venueHeader   string // canonical
@@ -72,13 +72,14 @@ type venue struct {
 	devices map[string]bool // nil: any
 }
 
-func compile(p *Policy) (*snapshot, error) {
-	s := &snapshot{
+// compile checks p, sets the defaults and copies what a caller could still change.
+func compile(p *Policy) (*compiledPolicy, error) {
+	s := &compiledPolicy{
 		path:          cmp.Or(p.Path, contract.PathWebhook),
 		venueHeader:   http.CanonicalHeaderKey(cmp.Or(p.VenueHeader, contract.HeaderVenue)),
 		deviceHeader:  http.CanonicalHeaderKey(cmp.Or(p.DeviceHeader, contract.HeaderDevice)),
 		allowFrom:     slices.Clone(p.AllowFrom),
-		address:       addressFrom(p.TrustedProxies),
+		address:       addressExtractor(p.TrustedProxies),
 		venues:        make(map[string]*venue, len(p.Venues)),
 		plan:          p.Plan,
 		names:         p.Names,
@@ -97,10 +98,12 @@ func compile(p *Policy) (*snapshot, error) {
 		s.respondWithin = 4 * time.Second
 	}
 	if s.maxBody < 0 || s.respondWithin < 0 {
-		problems = append(problems, fmt.Errorf("max_body %d, respond_within %s: must not be negative", p.MaxBody, p.RespondWithin))
+		problems = append(problems,
+			fmt.Errorf("max_body %d, respond_within %s: must not be negative", p.MaxBody, p.RespondWithin))
 	}
 	if !strings.HasPrefix(s.path, "/") || strings.ContainsAny(s.path, ":*") {
-		problems = append(problems, errors.New("path: want one that begins with / and has no : or *")) // never the path: it may be secret
+		// The path is not quoted: it may be secret.
+		problems = append(problems, errors.New("path: must begin with / and must not contain : or *"))
 	}
 	for _, secret := range p.Secrets {
 		s.secrets = append(s.secrets, sha256.Sum256([]byte(secret)))
@@ -114,13 +117,13 @@ func compile(p *Policy) (*snapshot, error) {
 	return s, nil
 }
 
-func (s *snapshot) addVenue(i int, v Venue) error {
+func (s *compiledPolicy) addVenue(i int, v Venue) error {
 	id, ok := contract.CanonicalID(v.ID)
 	if !ok {
 		return fmt.Errorf("venues[%d].id: %q is not a UUID", i, v.ID)
 	}
 	if s.venues[id] != nil {
-		return fmt.Errorf("venues[%d].id: %s is there twice", i, id)
+		return fmt.Errorf("venues[%d].id: %s is defined twice", i, id)
 	}
 	added := &venue{Venue: v.Venue}
 	added.ID = id
@@ -134,16 +137,17 @@ func (s *snapshot) addVenue(i int, v Venue) error {
 	return nil
 }
 
-// addressFrom finds the caller's address: the connection's, unless that is a trusted proxy.
-// Echo trusts whole private networks on its own, which on a restaurant's LAN is everybody.
-func addressFrom(proxies []netip.Prefix) echo.IPExtractor {
+// addressExtractor finds the caller's address: the connection's, unless that is a trusted proxy. Echo
+// trusts all private networks by default, which includes every device in the restaurant.
+func addressExtractor(proxies []netip.Prefix) echo.IPExtractor {
 	if len(proxies) == 0 {
 		return echo.ExtractIPDirect()
 	}
 	trust := []echo.TrustOption{echo.TrustLoopback(false), echo.TrustLinkLocal(false), echo.TrustPrivateNet(false)}
 	for _, p := range proxies {
 		p = p.Masked()
-		trust = append(trust, echo.TrustIPRange(&net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), p.Addr().BitLen())}))
+		network := &net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), p.Addr().BitLen())}
+		trust = append(trust, echo.TrustIPRange(network))
 	}
 	return echo.ExtractIPFromXFFHeader(trust...)
 }

@@ -17,7 +17,7 @@ func prefixes(ss ...string) (out []netip.Prefix) {
 	return out
 }
 
-func TestForwardedAddressesAreBelievedOnlyFromTrustedProxies(t *testing.T) {
+func TestForwardedAddressesAreUsedOnlyFromTrustedProxies(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		proxies   []netip.Prefix
@@ -33,13 +33,13 @@ func TestForwardedAddressesAreBelievedOnlyFromTrustedProxies(t *testing.T) {
 		{"through the proxy", prefixes("192.168.1.2/32"), "192.168.1.2:1", []string{"203.0.113.5"}, 200},
 		{"forged through the proxy", prefixes("192.168.1.2/32"), "192.168.1.2:1", []string{"203.0.113.5, 198.51.100.1"}, 403},
 		{"forged through the proxy in two headers", prefixes("192.168.1.2/32"), "192.168.1.2:1", []string{"203.0.113.5", "198.51.100.1"}, 403},
-		{"rubbish through the proxy", prefixes("192.168.1.2/32"), "192.168.1.2:1", []string{"203.0.113.5, x"}, 403},
+		{"not an address through the proxy", prefixes("192.168.1.2/32"), "192.168.1.2:1", []string{"203.0.113.5, x"}, 403},
 		{"two proxies", prefixes("192.168.1.2/32", "10.0.0.0/8"), "192.168.1.2:1", []string{"203.0.113.5, 10.9.9.9"}, 200},
 		{"IPv4 in IPv6", nil, "[::ffff:203.0.113.5]:1", nil, 200},
 		{"IPv6 with a zone", nil, "[2001:db8::1%eth0]:1", nil, 200},
 		{"no address at all", nil, "@", nil, 403},
 	} {
-		b := newBed(t, func(_ *Options, p *Policy) {
+		b := newTestbed(t, func(_ *Options, p *Policy) {
 			p.AllowFrom = prefixes("203.0.113.0/24", "2001:db8::/32")
 			p.TrustedProxies = c.proxies
 		})
@@ -53,9 +53,9 @@ func TestForwardedAddressesAreBelievedOnlyFromTrustedProxies(t *testing.T) {
 	}
 }
 
-func TestTheSecretPathIsNeverToldToAnybody(t *testing.T) {
+func TestTheSecretPathIsNeitherAnsweredNorLogged(t *testing.T) {
 	const oldSecret, newSecret = "4f9d7c", "-Fb81e5a"
-	b := newBed(t, func(_ *Options, p *Policy) { p.Path, p.Secrets = "/hook", []string{oldSecret, newSecret} })
+	b := newTestbed(t, func(_ *Options, p *Policy) { p.Path, p.Secrets = "/hook", []string{oldSecret, newSecret} })
 	for path, want := range map[string]int{
 		"/hook/" + oldSecret: 200, "/hook/" + newSecret: 200, "/hook": 404, "/hook/": 404, "/hook/wrong": 404, "/hook/" + oldSecret + "0": 404,
 		"/hook/" + oldSecret + "/": 404, "/hook/" + oldSecret + "/x": 404, "/hook//" + oldSecret: 404, contract.PathWebhook: 404,
@@ -88,16 +88,16 @@ func TestTheSecretPathIsNeverToldToAnybody(t *testing.T) {
 	}
 }
 
-func TestAnEscapedSpellingOfThePathIsThePath(t *testing.T) {
+func TestAnEscapedPathIsAccepted(t *testing.T) {
 	req := post(contract.Example("burger.json"))
 	req.URL.RawPath = "/webhooks/prin%74"
-	if w := newBed(t, nil).do(req); w.Code != 200 {
+	if w := newTestbed(t, nil).do(req); w.Code != 200 {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }
 
-func TestHeaderNamesAreConfiguration(t *testing.T) {
-	b := newBed(t, func(_ *Options, p *Policy) { p.VenueHeader, p.DeviceHeader = "x-other-venueid", "x-other-device-id" })
+func TestHeaderNamesCanBeConfigured(t *testing.T) {
+	b := newTestbed(t, func(_ *Options, p *Policy) { p.VenueHeader, p.DeviceHeader = "x-other-venueid", "x-other-device-id" })
 	req := post(contract.Example("burger.json"))
 	if _, message := errorOf(t, b.do(req).Body.Bytes()); message != "x-other-venueid: missing" {
 		t.Error(message)
@@ -111,7 +111,7 @@ func TestHeaderNamesAreConfiguration(t *testing.T) {
 }
 
 func TestOnePolicyServesAWholeRequest(t *testing.T) {
-	b := newBed(t, nil)
+	b := newTestbed(t, nil)
 	reading := &atBody{body: strings.NewReader(string(contract.Example("burger.json"))), first: func() {
 		p := testPolicy(t)
 		p.Venues = nil // a reload that takes the venue away while its request is on the wire
@@ -123,7 +123,7 @@ func TestOnePolicyServesAWholeRequest(t *testing.T) {
 	req := post(nil)
 	req.Body, req.ContentLength = reading, -1
 	if w := b.do(req); w.Code != 200 {
-		t.Errorf("under way: %d %s", w.Code, w.Body)
+		t.Errorf("in progress: %d %s", w.Code, w.Body)
 	}
 	if w := b.do(post(contract.Example("burger.json"))); w.Code != 403 {
 		t.Errorf("afterwards: %d %s", w.Code, w.Body)
@@ -145,12 +145,12 @@ func (a *atBody) Read(p []byte) (int, error) {
 func (a *atBody) Close() error { return nil }
 
 func TestABadPolicyChangesNothing(t *testing.T) {
-	b := newBed(t, nil)
+	b := newTestbed(t, nil)
 	for want, break_ := range map[string]func(*Policy){
-		"plan: missing":                          func(p *Policy) { p.Plan = nil },
-		`venues[1].id: "Grill" is not a UUID`:    func(p *Policy) { p.Venues = append(p.Venues, Venue{Venue: plan.Venue{ID: "Grill"}}) },
-		"venues[1].id: " + venueID + " is there": func(p *Policy) { p.Venues = append(p.Venues, Venue{Venue: plan.Venue{ID: venueID}}) },
-		"must not be negative":                   func(p *Policy) { p.MaxBody = -1 },
+		"plan: missing":                                  func(p *Policy) { p.Plan = nil },
+		`venues[1].id: "Grill" is not a UUID`:            func(p *Policy) { p.Venues = append(p.Venues, Venue{Venue: plan.Venue{ID: "Grill"}}) },
+		"venues[1].id: " + venueID + " is defined twice": func(p *Policy) { p.Venues = append(p.Venues, Venue{Venue: plan.Venue{ID: venueID}}) },
+		"must not be negative":                           func(p *Policy) { p.MaxBody = -1 },
 	} {
 		p := testPolicy(t)
 		break_(p)
@@ -166,8 +166,8 @@ func TestABadPolicyChangesNothing(t *testing.T) {
 	}
 }
 
-func TestADeviceIsStoredShortAndAsText(t *testing.T) {
-	b := newBed(t, nil)
+func TestADeviceIsStoredTruncatedAndAsValidUTF8(t *testing.T) {
+	b := newTestbed(t, nil)
 	req := post(contract.Example("burger.json"))
 	req.Header[http.CanonicalHeaderKey(contract.HeaderDevice)] = []string{"", " caf\xe9" + strings.Repeat("é", 500), "second"}
 	if w := b.do(req); w.Code != 200 {
@@ -181,7 +181,7 @@ func TestADeviceIsStoredShortAndAsText(t *testing.T) {
 
 func TestAPolicyIsCopied(t *testing.T) {
 	var kept *Policy
-	b := newBed(t, func(_ *Options, p *Policy) { kept = p })
+	b := newTestbed(t, func(_ *Options, p *Policy) { kept = p })
 	kept.Venues[0].ID, kept.MaxBody, kept.Plan = "x", 1, nil
 	if w := b.do(post(contract.Example("burger.json"))); w.Code != 200 {
 		t.Errorf("%d %s", w.Code, w.Body)

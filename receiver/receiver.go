@@ -1,13 +1,17 @@
-// Package receiver is the door through which orders reach the kitchen: the endpoint that
-// the point-of-sale service posts print requests to.
+// Package receiver is the HTTP endpoint to which the point-of-sale service posts print requests: the way
+// by which orders reach the kitchen.
 //
-// It decides who may post and whether a body is a print request, has it planned, hands it
-// to an [Intake] and tells the service what became of it. It stores nothing and knows no
-// printer. What it answers decides whether the service tries again: a 4xx means that the
-// ticket is lost and nobody retries, so it is sent only for what no retry can cure.
+// It checks who posts and whether the body is a print request, has the tickets planned, passes them to
+// an [Intake] and answers the service. It stores nothing and knows no printer. The answer decides
+// whether the service tries again. After a 4xx it does not and the ticket is lost, so a 4xx is sent only
+// where no retry could succeed.
 //
-// Echo is imported nowhere else. It has one instance for each policy, whose middleware is the
-// list of checks; the server is net/http's.
+// A request passes through the files in this order: routes.go and check.go check its headers, body.go
+// reads its body, handle.go plans and stores it, answer.go answers it, log.go and metrics.go record it.
+// rejects.go keeps the bodies that were refused.
+//
+// Echo is imported nowhere else. Each policy has its own Echo instance, whose middleware is the list of
+// checks; the server is that of net/http.
 package receiver
 
 import (
@@ -27,10 +31,10 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// Intake takes a planned request. It returns a nil error only when all of r would survive
-// a power cut. After an error the outcome is unknown; the service's retry is safe. It returns
-// when ctx ends, whatever the disk does: that is how the service gets its answer in time. The
-// request may still be stored later, for the retry is then a duplicate. It is called concurrently.
+// Intake stores a planned request. It returns a nil error only when all of r would survive a power cut.
+// After an error the outcome is unknown, and a retry is safe. Accept must return when ctx ends, even if
+// the disk hangs, so that the service gets its answer in time. The request may still be stored later;
+// the retry is then a duplicate. It is called concurrently.
 type Intake interface {
 	Accept(ctx context.Context, r ticket.Request) (ticket.Receipt, error)
 }
@@ -40,24 +44,24 @@ type Options struct {
 	Intake Intake  // required
 	Policy *Policy // required, see [Receiver.SetPolicy]
 
-	// Classify names the reason why Intake returned an error: one of the codes that are
-	// answered 503, anything else counts as [StorageFailed]. An error after the time for an
-	// answer is over is [TooSlow] without asking. Nil: always StorageFailed.
+	// Classify returns the code for an error of Intake: one of those that are answered 503; any other
+	// counts as [StorageFailed]. It is not called if the time for the answer is over, which is
+	// [TooSlow]. Nil: always StorageFailed.
 	Classify func(error) Code
 
-	// Reject is given each body from an allowed venue that was answered 400, or 500 after it
-	// was read: those come again, and each time is given. It is called after the answer
-	// went out, concurrently, and may keep the body. Nil: nobody looks.
+	// Reject is called with each body from an allowed venue that was answered 400, or 500 after it was
+	// read. A body answered 500 is sent again, and passed to Reject each time. It is called after the
+	// answer was sent, concurrently, and may keep the body. Nil: refused bodies are not kept.
 	Reject func(Reject)
 
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
 }
 
-// A Reject is a body that was refused although its venue may post: a lost ticket that a
-// person must be able to look into.
+// A Reject is a body that was refused although its venue is allowed to post: a lost ticket whose cause
+// the operator must be able to find.
 type Reject struct {
-	Time      time.Time `json:"time"`  // when it came in, UTC
+	Time      time.Time `json:"time"`  // of arrival, UTC
 	Venue     string    `json:"venue"` // UUID, lower case
 	Device    string    `json:"device"`
 	Code      string    `json:"code"` // error.code of the answer
@@ -66,8 +70,8 @@ type Reject struct {
 	Truncated bool      `json:"truncated,omitempty"` // there was, or may have been, more
 }
 
-// A Receiver answers print requests. It is an [http.Handler]; [Receiver.HTTPServer] puts it behind
-// a server whose limits are set for a hostile network.
+// A Receiver answers print requests. It is an [http.Handler]; [Receiver.HTTPServer] makes a server for
+// it whose limits are set for the public internet.
 type Receiver struct {
 	intake   Intake
 	classify func(error) Code
@@ -75,10 +79,10 @@ type Receiver struct {
 	log      *slog.Logger
 	metrics  *metrics
 
-	policy  atomic.Pointer[echo.Echo] // a snapshot's routes
-	large   atomic.Int64              // bytes held by bodies that outgrew smallBody
-	parsing *semaphore.Weighted       // bytes that bodies being parsed, planned and stored may need
-	limiter *logLimiter
+	policy    atomic.Pointer[echo.Echo] // the routes of the compiled policy
+	largeHeld atomic.Int64              // bytes held by bodies larger than smallBody
+	parsing   *semaphore.Weighted       // see parseBytes
+	limiter   *logLimiter
 }
 
 // New checks o and makes a [Receiver].
@@ -105,9 +109,9 @@ func New(o Options) (*Receiver, error) {
 	return r, nil
 }
 
-// SetPolicy checks p and puts it in force for requests that arrive from now on; those under
-// way finish with the one they began with. p is copied where it matters and may not be
-// changed deeper. On an error nothing changes.
+// SetPolicy checks p and applies it to requests that arrive from now on. Requests that have begun finish
+// with the policy they began with. The caller may change p itself afterwards, but not what p.Plan and
+// p.Names point to. After an error nothing has changed.
 func (r *Receiver) SetPolicy(p *Policy) error {
 	s, err := compile(p)
 	if err != nil {
@@ -122,16 +126,16 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.policy.Load().ServeHTTP(w, req)
 }
 
-// Time-outs of a connection: whoever is slow or silent loses it, and never holds more than that.
+// Limits of a connection, so that slow or silent callers cannot use up the box's connections.
 const (
-	headerTime  = 3 * time.Second                          // for the headers; of the first request, TLS included
-	readTime    = contract.WebhookTimeout + 2*time.Second  // for what the handler does not govern itself
-	answerTime  = contract.WebhookTimeout + 10*time.Second // until an answer of 100 bytes is written
-	idleTime    = 10 * time.Second                         // between two requests, and for the first one of HTTP/2
-	headerBytes = 16 << 10
+	headerTime  = 3 * time.Second                          // for the headers, and the TLS handshake before the first
+	readTime    = contract.WebhookTimeout + 2*time.Second  // for a whole request; the handler sets a shorter deadline
+	answerTime  = contract.WebhookTimeout + 10*time.Second // until the answer, about 100 bytes, is written
+	idleTime    = 10 * time.Second                         // between two requests, and before the first one of HTTP/2
+	headerBytes = 16 << 10                                 // those of the service have less than 1 KiB
 )
 
-// HTTPServer is a server for r, not yet started, with every time-out set.
+// HTTPServer returns a server for r, not yet started, with every time-out set.
 func (r *Receiver) HTTPServer() *http.Server {
 	return &http.Server{
 		Handler:           r,
@@ -140,7 +144,7 @@ func (r *Receiver) HTTPServer() *http.Server {
 		WriteTimeout:      answerTime,
 		IdleTimeout:       idleTime,
 		MaxHeaderBytes:    headerBytes,
-		// What arrives here is the noise of the internet, mostly failed handshakes.
+		// Mostly failed TLS handshakes of scanners, which would hide what matters at a higher level.
 		ErrorLog: slog.NewLogLogger(r.log.Handler(), slog.LevelDebug),
 	}
 }

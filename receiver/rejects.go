@@ -13,12 +13,12 @@ import (
 	"ticketrail/queue/kv"
 )
 
-// A 400 is a dinner nobody will ask for again, so the bodies refused with one are kept
-// where IT can look at them: the newest MaxRejects, within maxRejectBytes.
+// After a 400 the service does not try again and the order is lost, so the refused bodies are kept for
+// the operator: the newest MaxRejects, and of those as many as fit into maxRejectBytes.
 const (
 	MaxRejects     = 100
 	maxRejectBytes = 16 << 20
-	// maxRejectBody is how much of one body is kept. In JSON it grows by a third, and with its
+	// maxRejectBody is how much of one body is kept. Base64 makes it a third longer, and with its
 	// message it must fit into a value of the store, or it would be lost with the process.
 	maxRejectBody = kv.MaxValue / 2
 )
@@ -29,27 +29,27 @@ type Rejected struct {
 	Reject
 }
 
-// Rejects keeps refused bodies. It writes them one after another, so that a flood of bad
-// requests costs the kitchen neither time nor disk: what does not fit into a small buffer is not
-// kept. A crash loses what is in that buffer. It is safe for concurrent use.
+// Rejects keeps refused bodies. One goroutine writes them one after another, and bodies that do not fit
+// into its small buffer are dropped, so that a flood of bad requests does not slow the queue's commits.
+// A crash loses what is in that buffer. It is safe for concurrent use.
 type Rejects struct {
 	kv   kv.Store
 	log  *slog.Logger
 	in   chan Reject
 	done chan struct{}
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	kept  []Rejected // oldest first, bodies included: at most maxRejectBytes
 	bytes int
 	next  uint64
 }
 
-// OpenRejects reads what was kept. Close ends it.
+// OpenRejects reads the kept bodies and starts the goroutine that writes; Close ends it.
 func OpenRejects(store kv.Store, log *slog.Logger) (*Rejects, error) {
 	r := &Rejects{kv: store, log: log, in: make(chan Reject, 16), done: make(chan struct{}), next: 1}
 	err := store.All(func(key string, value []byte) bool {
 		var one Rejected
-		if json.Unmarshal(value, &one) == nil { // a damaged one is only a lost hint
+		if json.Unmarshal(value, &one) == nil { // a damaged one is skipped: it is no order
 			r.kept = append(r.kept, one)
 			r.bytes += len(one.Body)
 			r.next = max(r.next, one.ID+1)
@@ -63,7 +63,7 @@ func OpenRejects(store kv.Store, log *slog.Logger) (*Rejects, error) {
 	return r, nil
 }
 
-// Keep takes a body. It never blocks: a request waits for it.
+// Keep keeps a body, unless the buffer is full. It never blocks: it is called while a request is served.
 func (r *Rejects) Keep(one Reject) {
 	select {
 	case r.in <- one:
@@ -74,40 +74,43 @@ func (r *Rejects) Keep(one Reject) {
 func (r *Rejects) write() {
 	defer close(r.done)
 	for one := range r.in {
-		add, drop := r.admit(one)
-		value, err := json.Marshal(add)
+		added, dropped := r.add(one)
+		value, err := json.Marshal(added)
 		if err == nil {
-			err = r.put(add.ID, value, drop)
+			err = r.put(added.ID, value, dropped)
 		}
 		if err != nil {
-			r.log.Warn("keep refused body", "err", err)
+			r.log.Warn("refused body could not be kept", "err", err)
 		}
 	}
 }
 
-// admit takes one into memory and returns it with its number, and the numbers that had to go.
-func (r *Rejects) admit(one Reject) (add Rejected, drop []uint64) {
+// add adds a body to those in memory. It returns the body with its number, and the numbers of those
+// that were dropped for it.
+func (r *Rejects) add(one Reject) (added Rejected, dropped []uint64) {
 	if len(one.Body) > maxRejectBody {
 		one.Body, one.Truncated = bytes.Clone(one.Body[:maxRejectBody]), true
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	add = Rejected{ID: r.next, Reject: one}
+	added = Rejected{ID: r.next, Reject: one}
 	r.next++
-	r.kept = append(r.kept, add)
-	r.bytes += len(add.Body)
+	r.kept = append(r.kept, added)
+	r.bytes += len(added.Body)
 	for len(r.kept) > MaxRejects || r.bytes > maxRejectBytes {
-		drop = append(drop, r.kept[0].ID)
+		dropped = append(dropped, r.kept[0].ID)
 		r.bytes -= len(r.kept[0].Body)
 		r.kept = r.kept[1:]
 	}
-	return add, drop
+	return added, dropped
 }
 
-func (r *Rejects) put(id uint64, value []byte, drop []uint64) error {
+// put stores a body after it has deleted those that were dropped. A crash in between leaves fewer bodies
+// than possible, never more than MaxRejects.
+func (r *Rejects) put(id uint64, value []byte, dropped []uint64) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	for _, old := range drop {
+	for _, old := range dropped {
 		if err := r.kv.Delete(ctx, rejectKey(old)); err != nil {
 			return err
 		}
@@ -115,7 +118,7 @@ func (r *Rejects) put(id uint64, value []byte, drop []uint64) error {
 	return r.kv.Put(ctx, rejectKey(id), value)
 }
 
-// rejectKey sorts as the numbers do.
+// rejectKey has leading zeros, so that keys sort like their numbers.
 func rejectKey(id uint64) string { return fmt.Sprintf("%020d", id) }
 
 // List returns the kept bodies, newest first.
@@ -127,7 +130,7 @@ func (r *Rejects) List() []Rejected {
 	return out
 }
 
-// Close writes what is waiting. Nothing may call Keep any more.
+// Close writes what is in the buffer and stops. Keep must not be called any more.
 func (r *Rejects) Close(ctx context.Context) error {
 	close(r.in)
 	select {

@@ -10,48 +10,49 @@ import (
 	"github.com/labstack/echo/v4/middleware"
 )
 
-// routes is the endpoint as one policy has it: the checks that need no body are middleware, in
-// the order of the specification, and [Receiver.take] does the rest. Whatever fails is an
-// error, and [Receiver.refuse] answers it.
+// routes builds the endpoint for one policy. The checks that need no body are middleware, in the order
+// of the specification; [Receiver.handle] does the rest. Each failure is an error, and
+// [Receiver.refuse] answers it.
 //
-// Not used of Echo: its server (no time-outs), BodyLimit (one large read passes the limit, and
-// the answer is 500), Bind (takes a body that is not one JSON object, and keys in any case) and
-// the time-out middleware (races with the handler).
-func (r *Receiver) routes(s *snapshot) *echo.Echo {
+// These parts of Echo are not used: its server (no time-outs), BodyLimit (one large read passes the
+// limit, and the answer is 500), Bind (accepts a body that is not one JSON object, and keys in any case)
+// and the time-out middleware (races with the handler).
+func (r *Receiver) routes(s *compiledPolicy) *echo.Echo {
 	e := echo.New()
-	e.IPExtractor = s.address // without one Echo believes X-Forwarded-For from anyone
+	e.IPExtractor = s.address // without one, Echo believes X-Forwarded-For from any caller
 	e.HTTPErrorHandler = r.refuse
-	e.Pre(s.begin)
+	e.Pre(s.startExchange)
 	e.Use(middleware.RecoverWithConfig(middleware.RecoverConfig{
 		StackSize: 16 << 10, DisableStackAll: true, DisableErrorHandler: true,
 		LogErrorFunc: func(_ echo.Context, err error, stack []byte) error { return &panicked{err, stack} },
 	}))
-	path, known := s.path, []echo.MiddlewareFunc{}
+	path, secret := s.path, []echo.MiddlewareFunc{}
 	if len(s.secrets) > 0 {
-		path, known = strings.TrimSuffix(path, "/")+"/:secret", append(known, s.checkSecret)
+		path, secret = strings.TrimSuffix(path, "/")+"/:secret", append(secret, s.checkSecret)
 	}
-	// Without these an OPTIONS would be answered 204, and a method that Echo does not know 405,
-	// whatever the secret.
+	// Without these two, Echo would answer an OPTIONS with 204, and a method that it does not know with
+	// 405, before the secret is checked: that would reveal the path.
 	notPost := func(echo.Context) error { return echo.ErrMethodNotAllowed }
-	e.Any(path, notPost, known...)
-	e.RouteNotFound(path, notPost, known...)
-	e.POST(path, r.take, append(known, s.checkAddress, s.checkVenue, s.checkDevice, r.heardOf, s.checkContentType)...)
+	e.Any(path, notPost, secret...)
+	e.RouteNotFound(path, notPost, secret...)
+	e.POST(path, r.handle, append(secret,
+		s.checkAddress, s.checkVenue, s.checkDevice, r.recordArrival, s.checkContentType)...)
 	return e
 }
 
-// An exchange is one request on its way to its answer.
+// An exchange is the state of one request and its answer.
 type exchange struct {
-	policy   *snapshot // the one that serves all of it
-	start    time.Time // about when the headers were read
-	deadline time.Time // for the answer
+	policy   *compiledPolicy // for all of the request, even if a reload replaces it meanwhile
+	start    time.Time       // just after the headers were read
+	deadline time.Time       // for the answer
 
-	venue  *venue // nil until it is known to be allowed
+	venue  *venue // nil until it was checked
 	device string
 
 	body      []byte
 	bodyRead  bool  // to its end
-	truncated bool  // body is not all of it
-	held      int64 // what of Receiver.large is for body
+	truncated bool  // body is not complete
+	held      int64 // the part of Receiver.largeHeld that is for body
 	answered  bool
 }
 
@@ -59,18 +60,18 @@ const exchangeKey = "exchange"
 
 func exchangeOf(c echo.Context) *exchange { return c.Get(exchangeKey).(*exchange) }
 
-func (s *snapshot) begin(next echo.HandlerFunc) echo.HandlerFunc {
+func (s *compiledPolicy) startExchange(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start := time.Now()
 		c.Set(exchangeKey, &exchange{policy: s, start: start, deadline: start.Add(s.respondWithin)})
-		c.Request().URL.RawPath = "" // the router would compare paths as they are escaped
+		c.Request().URL.RawPath = "" // else the router compares escaped paths, and %74 is not t
 		return next(c)
 	}
 }
 
-// checkSecret compares the last segment of the path with each secret, in a time that tells
-// nothing about them. A wrong one is answered like any other path.
-func (s *snapshot) checkSecret(next echo.HandlerFunc) echo.HandlerFunc {
+// checkSecret compares the last path segment with each secret, in constant time: the time of an answer
+// must not reveal how much of a guess was right. A wrong one is answered like any other path.
+func (s *compiledPolicy) checkSecret(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		sum := sha256.Sum256([]byte(c.Param("secret")))
 		found := 0
@@ -84,15 +85,16 @@ func (s *snapshot) checkSecret(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// heardOf notes when a venue and device that may post were last heard of.
-func (r *Receiver) heardOf(next echo.HandlerFunc) echo.HandlerFunc {
+// recordArrival sets the metric of the last request from an allowed venue and device. It runs before the
+// body is checked: the metric tells whether the service still reaches the box.
+func (r *Receiver) recordArrival(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r.metrics.last.SetToCurrentTime()
 		return next(c)
 	}
 }
 
-// panicked is a programming error in a handler.
+// panicked is the error that Echo's Recover makes of a panic in a handler.
 type panicked struct {
 	err   error
 	stack []byte

@@ -13,52 +13,52 @@ import (
 
 var burger = string(contract.Example("burger.json"))
 
-// bubble runs a story with a served bed on a clock that moves only when all wait.
-func bubble(t *testing.T, change func(*Options, *Policy), story func(t *testing.T, b *bed, l *pipes, stop func() error)) {
+// bubble runs a story with a served testbed on a clock that moves only when all wait.
+func bubble(t *testing.T, change func(*Options, *Policy), story func(t *testing.T, b *testbed, l *pipeListener, stop func() error)) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBed(t, change)
+		b := newTestbed(t, change)
 		l, stop := b.serve(t)
 		story(t, b, l, stop)
 	})
 }
 
-// since checks how much time a story has taken so far.
-func since(t *testing.T, start time.Time, want time.Duration) {
+// wantElapsed checks how much time a story has taken so far.
+func wantElapsed(t *testing.T, start time.Time, want time.Duration) {
 	t.Helper()
 	if got := time.Since(start); got != want {
 		t.Errorf("after %s, want %s", got, want)
 	}
 }
 
-func TestASilentClientHoldsNothing(t *testing.T) {
+func TestASilentClientIsDisconnected(t *testing.T) {
 	for name, said := range map[string]string{"nothing": "", "half a request": "POST / HTTP/1.1\r\n", "half a head": "POST / HTTP/1.1\r\nHost: box\r\n"} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, nil, func(t *testing.T, b *bed, l *pipes, _ func() error) {
-				start, c := time.Now(), l.line(t)
+			bubble(t, nil, func(t *testing.T, b *testbed, l *pipeListener, _ func() error) {
+				start, c := time.Now(), l.dial(t)
 				if said != "" {
 					c.send(said)
 				}
-				c.hungUp()
-				since(t, start, 3*time.Second)
+				c.wantClosed()
+				wantElapsed(t, start, 3*time.Second)
 			})
 		})
 	}
 }
 
 func TestAnIdleConnectionIsClosedAfterTenSeconds(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, b *bed, l *pipes, _ func() error) {
-		start, c := time.Now(), l.line(t)
-		c.send(whole(burger))
+	bubble(t, nil, func(t *testing.T, b *testbed, l *pipeListener, _ func() error) {
+		start, c := time.Now(), l.dial(t)
+		c.send(requestWith(burger))
 		c.want(200, "")
-		c.hungUp()
-		since(t, start, 10*time.Second)
+		c.wantClosed()
+		wantElapsed(t, start, 10*time.Second)
 	})
 }
 
 func TestPipelinedRequestsAreAnsweredInOrder(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, b *bed, l *pipes, _ func() error) {
-		c := l.line(t)
-		c.send(whole(burger), whole("x"), whole(burger), whole("{}"))
+	bubble(t, nil, func(t *testing.T, b *testbed, l *pipeListener, _ func() error) {
+		c := l.dial(t)
+		c.send(requestWith(burger), requestWith("x"), requestWith(burger), requestWith("{}"))
 		c.want(200, "")
 		c.want(400, InvalidJSON)
 		c.want(200, "")
@@ -70,24 +70,24 @@ func TestPipelinedRequestsAreAnsweredInOrder(t *testing.T) {
 	})
 }
 
-func TestStoppingFinishesWhatIsUnderWay(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, b *bed, l *pipes, stop func() error) {
+func TestShutdownFinishesRequestsInProgress(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, b *testbed, l *pipeListener, stop func() error) {
 		b.intake.accept = func(_ context.Context, q ticket.Request) (ticket.Receipt, error) {
 			time.Sleep(2 * time.Second)
-			return b.intake.take(q), nil
+			return b.intake.store(q), nil
 		}
-		storing, reading := l.line(t), l.line(t)
-		storing.send(whole(burger))
-		_, _ = io.WriteString(reading, head(length(len(burger)))+burger[:100])
+		storing, reading := l.dial(t), l.dial(t)
+		storing.send(requestWith(burger))
+		_, _ = io.WriteString(reading, requestHead(contentLength(len(burger)))+burger[:100])
 		synctest.Wait()
 		start, stopped := time.Now(), make(chan error, 1)
 		go func() { stopped <- stop() }()
 		synctest.Wait()
 		reading.send(burger[100:])
 		storing.want(200, "")
-		since(t, start, 2*time.Second)
+		wantElapsed(t, start, 2*time.Second)
 		reading.want(200, "")
-		since(t, start, 2*time.Second)
+		wantElapsed(t, start, 2*time.Second)
 		if err := <-stopped; err != nil {
 			t.Error(err)
 		}

@@ -16,7 +16,7 @@ import (
 )
 
 // try is a request and the world it meets.
-type try struct {
+type testCase struct {
 	method, path, address string
 	header                http.Header
 	body                  string
@@ -42,42 +42,42 @@ func classify(err error) Code {
 // nothing of what a later row did right.
 var rows = []struct {
 	name    string
-	wrong   func(*try)
+	wrong   func(*testCase)
 	status  int
 	code    Code
 	message string
 }{
-	{"another path", func(r *try) { r.path = "/webhooks/print/" }, 404, NotFound, "nothing is here"},
-	{"another method", func(r *try) { r.method = "PUT" }, 405, MethodNotAllowed, "only POST is answered here"},
-	{"address", func(r *try) { r.address = "192.0.2.7:999" }, 403, AddressNotAllowed, "the caller's address is not in allow_from"},
-	{"no venue", func(r *try) { r.header.Del(contract.HeaderVenue) }, 401, VenueMissing, "x-svc-venueid: missing"},
-	{"venue is no UUID", func(r *try) { r.header.Set(contract.HeaderVenue, "Harbour Grill") }, 403, VenueNotAllowed, "x-svc-venueid: not a UUID"},
-	{"blank venue", func(r *try) { r.header.Set(contract.HeaderVenue, " ") }, 403, VenueNotAllowed, "x-svc-venueid: not a UUID"},
-	{"another venue", func(r *try) { r.header.Set(contract.HeaderVenue, "00000000-0000-4000-8000-000000000000") }, 403, VenueNotAllowed, "x-svc-venueid: not on the allow-list"},
-	{"two venues", func(r *try) { r.header.Add(contract.HeaderVenue, "00000000-0000-4000-8000-000000000000") }, 403, VenueNotAllowed, "x-svc-venueid: sent twice, with different values"},
-	{"no device", func(r *try) { r.header.Del(contract.HeaderDevice) }, 401, DeviceMissing, "x-svc-device-id: missing"},
-	{"blank device", func(r *try) { r.header.Set(contract.HeaderDevice, "\t ") }, 401, DeviceMissing, "x-svc-device-id: missing"},
-	{"another device", func(r *try) { r.header.Set(contract.HeaderDevice, "stranger") }, 403, DeviceNotAllowed, "x-svc-device-id: not one of the venue's devices"},
-	{"two devices", func(r *try) { r.header.Add(contract.HeaderDevice, "stranger") }, 403, DeviceNotAllowed, "x-svc-device-id: not one of the venue's devices"},
-	{"no content type", func(r *try) { r.header.Del("Content-Type") }, 400, ContentType, "Content-Type: want application/json"},
-	{"content type", func(r *try) { r.header.Set("Content-Type", "text/json") }, 400, ContentType, "Content-Type: want application/json"},
-	{"too large", func(r *try) { r.body += strings.Repeat(" ", 9000) }, 400, BodyTooLarge, "the body is larger than 8192 bytes"},
-	{"too large, chunked", func(r *try) { r.body += strings.Repeat(" ", 9000); r.chunked = true }, 400, BodyTooLarge, "the body is larger than 8192 bytes"},
-	{"not JSON", func(r *try) { r.body = "x" + r.body }, 400, InvalidJSON, "byte 1: invalid character 'x' looking for beginning of value"},
-	{"something after it", func(r *try) { r.body = "{} " + r.body }, 400, InvalidJSON, "byte 3: something follows the object"},
-	{"empty", func(r *try) { r.body = "" }, 400, InvalidJSON, "byte 0: the body is empty"},
-	{"shape", func(r *try) { r.body = `{"records":[{"id":"a","items":[{},{},{"childItems":"no"}]}]}` }, 400, SchemaMismatch, "records[0].items[2].childItems: want an array, got a string"},
-	{"backlog", func(r *try) { r.intakeErr = errFull }, 503, BacklogFull, "too many tickets wait to be printed"},
-	{"disk full", func(r *try) { r.intakeErr = errDisk }, 503, StorageFull, "the disk is full"},
-	{"commit failed", func(r *try) { r.intakeErr = errBroken }, 503, StorageFailed, "the request could not be stored"},
-	{"queue closed", func(r *try) { r.intakeErr = errShut }, 503, ShuttingDown, "the receiver is stopping"},
-	{"too slow", func(r *try) { r.intakeErr = fmt.Errorf("wait: %w", context.DeadlineExceeded) }, 503, TooSlow, "the request was not stored in time"},
+	{"another path", func(r *testCase) { r.path = "/webhooks/print/" }, 404, NotFound, "nothing is here"},
+	{"another method", func(r *testCase) { r.method = "PUT" }, 405, MethodNotAllowed, "only POST is answered here"},
+	{"address", func(r *testCase) { r.address = "192.0.2.7:999" }, 403, AddressNotAllowed, "the caller's address is not in allow_from"},
+	{"no venue", func(r *testCase) { r.header.Del(contract.HeaderVenue) }, 401, VenueMissing, "x-svc-venueid: missing"},
+	{"venue is no UUID", func(r *testCase) { r.header.Set(contract.HeaderVenue, "Harbour Grill") }, 403, VenueNotAllowed, "x-svc-venueid: not a UUID"},
+	{"blank venue", func(r *testCase) { r.header.Set(contract.HeaderVenue, " ") }, 403, VenueNotAllowed, "x-svc-venueid: not a UUID"},
+	{"another venue", func(r *testCase) { r.header.Set(contract.HeaderVenue, "00000000-0000-4000-8000-000000000000") }, 403, VenueNotAllowed, "x-svc-venueid: not on the allow-list"},
+	{"two venues", func(r *testCase) { r.header.Add(contract.HeaderVenue, "00000000-0000-4000-8000-000000000000") }, 403, VenueNotAllowed, "x-svc-venueid: sent twice, with different values"},
+	{"no device", func(r *testCase) { r.header.Del(contract.HeaderDevice) }, 401, DeviceMissing, "x-svc-device-id: missing"},
+	{"blank device", func(r *testCase) { r.header.Set(contract.HeaderDevice, "\t ") }, 401, DeviceMissing, "x-svc-device-id: missing"},
+	{"another device", func(r *testCase) { r.header.Set(contract.HeaderDevice, "stranger") }, 403, DeviceNotAllowed, "x-svc-device-id: not one of the venue's devices"},
+	{"two devices", func(r *testCase) { r.header.Add(contract.HeaderDevice, "stranger") }, 403, DeviceNotAllowed, "x-svc-device-id: not one of the venue's devices"},
+	{"no content type", func(r *testCase) { r.header.Del("Content-Type") }, 400, ContentType, "Content-Type: want application/json"},
+	{"content type", func(r *testCase) { r.header.Set("Content-Type", "text/json") }, 400, ContentType, "Content-Type: want application/json"},
+	{"too large", func(r *testCase) { r.body += strings.Repeat(" ", 9000) }, 400, BodyTooLarge, "the body is larger than 8192 bytes"},
+	{"too large, chunked", func(r *testCase) { r.body += strings.Repeat(" ", 9000); r.chunked = true }, 400, BodyTooLarge, "the body is larger than 8192 bytes"},
+	{"not JSON", func(r *testCase) { r.body = "x" + r.body }, 400, InvalidJSON, "byte 1: invalid character 'x' looking for beginning of value"},
+	{"something after it", func(r *testCase) { r.body = "{} " + r.body }, 400, InvalidJSON, "byte 3: something follows the object"},
+	{"empty", func(r *testCase) { r.body = "" }, 400, InvalidJSON, "byte 0: the body is empty"},
+	{"shape", func(r *testCase) { r.body = `{"records":[{"id":"a","items":[{},{},{"childItems":"no"}]}]}` }, 400, SchemaMismatch, "records[0].items[2].childItems: want an array, got a string"},
+	{"backlog", func(r *testCase) { r.intakeErr = errFull }, 503, BacklogFull, "too many tickets wait to be printed"},
+	{"disk full", func(r *testCase) { r.intakeErr = errDisk }, 503, StorageFull, "the disk is full"},
+	{"commit failed", func(r *testCase) { r.intakeErr = errBroken }, 503, StorageFailed, "the request could not be stored"},
+	{"queue closed", func(r *testCase) { r.intakeErr = errShut }, 503, ShuttingDown, "the receiver is stopping"},
+	{"too slow", func(r *testCase) { r.intakeErr = fmt.Errorf("wait: %w", context.DeadlineExceeded) }, 503, TooSlow, "the request was not stored in time"},
 }
 
 // run sends the try to a new receiver.
-func (r try) run(t *testing.T) (*bed, *http.Response, []byte) {
+func (r testCase) run(t *testing.T) (*testbed, *http.Response, []byte) {
 	t.Helper()
-	b := newBed(t, func(o *Options, p *Policy) {
+	b := newTestbed(t, func(o *Options, p *Policy) {
 		p.AllowFrom = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
 		p.Venues[0].Devices = []string{device}
 		p.MaxBody = 8192
@@ -95,15 +95,15 @@ func (r try) run(t *testing.T) (*bed, *http.Response, []byte) {
 	return b, w.Result(), w.Body.Bytes()
 }
 
-func fine() try {
+func validCase() testCase {
 	body := contract.Example("burger.json")
-	return try{method: "POST", path: "/webhooks/print", address: "10.1.2.3:4567", header: post(nil).Header, body: string(body)}
+	return testCase{method: "POST", path: "/webhooks/print", address: "10.1.2.3:4567", header: post(nil).Header, body: string(body)}
 }
 
 func TestEachRowOfTheTableIsAnswered(t *testing.T) {
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
-			r := fine()
+			r := validCase()
 			row.wrong(&r)
 			b, resp, body := r.run(t)
 			code, message := errorOf(t, body)
@@ -135,7 +135,7 @@ func TestARequestWrongInTwoWaysGetsTheFirstAnswer(t *testing.T) {
 			if first.status == 503 { // exclude one another: one intake gives one error
 				continue
 			}
-			r := fine()
+			r := validCase()
 			second.wrong(&r)
 			first.wrong(&r)
 			_, resp, body := r.run(t)
@@ -146,8 +146,8 @@ func TestARequestWrongInTwoWaysGetsTheFirstAnswer(t *testing.T) {
 	}
 }
 
-func TestWhatIsStoredIsAnswered200(t *testing.T) {
-	r := fine()
+func TestAStoredRequestIsAnswered200(t *testing.T) {
+	r := validCase()
 	b, resp, body := r.run(t)
 	if want := `{"status":"SUCCESS","duplicate":false,"jobs":1}`; resp.StatusCode != 200 || string(body) != want {
 		t.Fatalf("%d %s", resp.StatusCode, body)
@@ -159,7 +159,7 @@ func TestWhatIsStoredIsAnswered200(t *testing.T) {
 }
 
 func TestARetryIsAnswered200AndSaysSo(t *testing.T) {
-	b := newBed(t, nil)
+	b := newTestbed(t, nil)
 	b.do(post(contract.Example("burger.json")))
 	w := b.do(post(contract.Example("retry.json")))
 	if want := `{"status":"SUCCESS","duplicate":true,"jobs":0}`; w.Code != 200 || w.Body.String() != want {
@@ -172,13 +172,13 @@ func TestARetryIsAnswered200AndSaysSo(t *testing.T) {
 	b.count(t, "ticketrail_receiver_duplicates_total", 1)
 	b.count(t, "ticketrail_receiver_conflicts_total", 1)
 	b.count(t, `ticketrail_receiver_requests_total{200 conflict}`, 1)
-	if !strings.Contains(b.log.String(), "level=WARN msg=\"known request came with other content") {
+	if !strings.Contains(b.log.String(), "level=WARN msg=\"request id was already used with other content") {
 		t.Error("a conflict is not warned of")
 	}
 }
 
-func TestEveryMethodAndPathIsAnsweredByTheTable(t *testing.T) {
-	b := newBed(t, nil)
+func TestEveryOtherMethodAndPathIsAnswered405Or404(t *testing.T) {
+	b := newTestbed(t, nil)
 	for _, method := range []string{"GET", "HEAD", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT", "BREW"} {
 		for path, want := range map[string]int{contract.PathWebhook: 405, "/": 404, "*": 404, "/webhooks": 404, "//webhooks/print": 404, "/x/../webhooks/print": 404} {
 			req := post(nil)
@@ -191,12 +191,12 @@ func TestEveryMethodAndPathIsAnsweredByTheTable(t *testing.T) {
 	}
 }
 
-func TestStrictIsAskedForByThePolicy(t *testing.T) {
+func TestThePolicySetsTheMode(t *testing.T) {
 	body := []byte(`{"records":[{"id":"order 7","items":[{"name":"Soup"}]}]}`)
-	if w := newBed(t, nil).do(post(body)); w.Code != 200 {
+	if w := newTestbed(t, nil).do(post(body)); w.Code != 200 {
 		t.Errorf("lenient: %s", w.Body)
 	}
-	w := newBed(t, func(_ *Options, p *Policy) { p.Mode = contract.Strict }).do(post(body))
+	w := newTestbed(t, func(_ *Options, p *Policy) { p.Mode = contract.Strict }).do(post(body))
 	if code, _ := errorOf(t, w.Body.Bytes()); code != SchemaMismatch {
 		t.Errorf("strict: %s", w.Body)
 	}
@@ -212,7 +212,7 @@ func TestA4xxIsNeverSentForWhatARetryCanCure(t *testing.T) {
 		}
 	}
 	// An app that classifies wrongly cannot turn a storage error into a lost ticket.
-	b := newBed(t, func(o *Options, _ *Policy) { o.Classify = func(error) Code { return SchemaMismatch } })
+	b := newTestbed(t, func(o *Options, _ *Policy) { o.Classify = func(error) Code { return SchemaMismatch } })
 	b.intake.accept = func(context.Context, ticket.Request) (ticket.Receipt, error) { return ticket.Receipt{}, errBroken }
 	if w := b.do(post(contract.Example("burger.json"))); w.Code != 503 {
 		t.Errorf("%d %s", w.Code, w.Body)

@@ -82,7 +82,7 @@ func TestTheOwnPrinterGetsItsTicketsBackAsSoonAsItPrints(t *testing.T) {
 		if s := h.status("grill"); !s.Up || s.StandIn != (StandIn{}) {
 			t.Errorf("status %+v", s)
 		}
-		// What fails next has to wait again before anybody stands in.
+		// After the next failure the backup has to wait for its time again.
 		grill.setFault(off)
 		h.q.enqueue("grill", "later")
 		h.advance(backupAfter - time.Second)
@@ -136,8 +136,8 @@ func TestWithBothDeadTheFirstThatWorksAgainPrints(t *testing.T) {
 	}
 }
 
-// Two ways to be busy for ever: with the ticket of another line before begin, and with this
-// one after it. Only the first may be given up.
+// A station can be busy for long before begin, with the ticket of another lane, and after it, with this
+// one. Only the first may be interrupted.
 func TestAStationThatIsNotReadyInTimeIsInterruptedForABackupButNotOneThatPrints(t *testing.T) {
 	for _, c := range []struct {
 		name         string
@@ -202,7 +202,7 @@ func TestAHeldStationStartsNoBackup(t *testing.T) {
 				h.advance(c.start)
 				h.q.hold("grill", true)
 				h.advance(time.Minute)
-				for range 10 { // whatever wakes the line meanwhile
+				for range 10 { // whatever wakes the worker meanwhile
 					h.Kick("grill")
 					h.advance(10 * time.Minute)
 				}
@@ -282,7 +282,7 @@ func TestWhenNoStationCanPrintTheReasonNamesThemAll(t *testing.T) {
 		if got, want := h.q.job("a").Reason, "dial: connection refused; on bar: status: no paper"; got != want {
 			t.Errorf("reason %q, want %q", got, want)
 		}
-		bar.setFault(fine) // somebody brings paper; the pause is over in a moment
+		bar.setFault(fine) // paper was put in; the pause ends soon
 		h.advance(readyInterval * 2)
 		h.wantPrinted(bar, "a"+forGrill)
 	})

@@ -145,7 +145,7 @@ func TestALaneWithHoldDoubtHoldsAtOnce(t *testing.T) {
 	})
 }
 
-// A idempotentPrinter station never brings a ticket out twice.
+// An idempotentPrinter says that it never prints a ticket twice.
 type idempotentPrinter struct{ *fakePrinter }
 
 func (idempotentPrinter) Idempotent() bool { return true }

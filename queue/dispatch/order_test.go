@@ -285,7 +285,7 @@ func TestATicketCancelledOrTooOldOnAHeldStationDoesNotPrint(t *testing.T) {
 		p := h.printer(off)
 		h.Set([]Lane{{Name: "grill", Station: p, ExpireAfter: 4 * time.Hour}})
 		h.q.enqueue("grill", "gone", "a", "b")
-		h.advance(0) // the line is in a pause, the head is lent to nobody
+		h.advance(0) // the worker is in a pause, the head is not lent
 		if err := h.q.Cancel(t.Context(), h.q.job("gone").ID, "left"); err != nil {
 			t.Error(err)
 		}

@@ -69,7 +69,7 @@ func (r *outputChecker) out(printer string, d ticket.Delivery) {
 		r.t.Errorf("%s: marked %t although %d copies may be out", name, d.Doubt, r.begun[d.Job])
 	}
 	if r.begun[d.Job]++; r.begun[d.Job] > r.most {
-		r.t.Errorf("%s: %d begun attempts, and nobody asked", name, r.begun[d.Job])
+		r.t.Errorf("%s: %d begun attempts without a decision by a person", name, r.begun[d.Job])
 	}
 	if !d.Doubt {
 		r.first[d.Station] = append(r.first[d.Station], name)

@@ -116,7 +116,7 @@ func TestRoutesDecideInOrder(t *testing.T) {
 		{"continue", []Route{on(bar), all}, "grill: 1Pie >1Ale 1Ale | bar: 1Ale"},
 		{"continue at the end", []Route{on(all)}, "grill: 1Pie >1Ale 1Ale"},
 		{"never twice on a station", []Route{on(all), {To: []string{"grill", "bar", "bar"}}}, "grill: 1Pie >1Ale 1Ale | bar: 1Pie >1Ale 1Ale"},
-		{"nobody wants the pie", []Route{bar}, "fallback: 1Pie? >1Ale? | bar: 1Ale"},
+		{"no route takes the pie", []Route{bar}, "fallback: 1Pie? >1Ale? | bar: 1Ale"},
 		{"unrouted after routed", []Route{{When: `item.c == "D"`, To: []string{"fallback"}}}, "fallback: 1Ale 1Pie? >1Ale?"},
 		{"venue by name, any case", []Route{at(bar, "harbour grill"), all}, "grill: 1Pie >1Ale | bar: 1Ale"},
 		{"venue by UUID, any case", []Route{at(bar, "6f1c8f5e-52AD-4a0b-9e9b-2f7b7b7f3a11"), all}, "grill: 1Pie >1Ale | bar: 1Ale"},

@@ -1,0 +1,95 @@
+package receiver
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"ticketrail/queue/ticket"
+	"ticketrail/receiver/contract"
+)
+
+// handle reads a print request, plans it and passes it to the intake. The 200 is written only after
+// Intake.Accept has returned nil. A crash before that means no answer: the service sends the request
+// again. A crash after it loses nothing, because the order is on stable storage. Nothing that can fail
+// is done between the two, and nothing that the caller would wait for after the 200.
+func (r *Receiver) handle(c echo.Context) error {
+	x := exchangeOf(c)
+	receipt, id, err := r.accept(c, x)
+	if err != nil {
+		return err
+	}
+	r.countAccepted(x, receipt)
+	x.answer(c, contract.StatusStored, successBody{contract.StatusSuccess, receipt.Duplicate, receipt.Jobs})
+	r.logAccepted(x, id, receipt)
+	return nil
+}
+
+func (r *Receiver) accept(c echo.Context, x *exchange) (receipt ticket.Receipt, id string, err error) {
+	defer func() { r.largeHeld.Add(-x.held) }() // after a panic too
+	// The server's own time-out is the same for all policies; this one keeps respond_within.
+	_ = http.NewResponseController(c.Response()).SetReadDeadline(x.deadline)
+	if err := r.readBody(c, x); err != nil {
+		return ticket.Receipt{}, "", err
+	}
+	// WithoutCancel: a caller that hangs up now does not cancel its order.
+	ctx, cancel := context.WithDeadline(context.WithoutCancel(c.Request().Context()), x.deadline)
+	defer cancel()
+	// Until it is stored a request needs many times the memory of its body, so all that are worked on at
+	// a time share parseBytes.
+	need := x.memoryEstimate()
+	if r.parsing.Acquire(ctx, need) != nil {
+		return ticket.Receipt{}, "", refused(TooSlow)
+	}
+	defer r.parsing.Release(need)
+	planned, err := r.plan(x)
+	if err != nil {
+		return ticket.Receipt{}, "", err
+	}
+	// Accept returns when ctx ends. If the commit succeeds later, the retry is a duplicate and prints
+	// nothing.
+	if receipt, err = r.intake.Accept(ctx, planned); err != nil {
+		return ticket.Receipt{}, "", refused(r.codeOf(ctx, err))
+	}
+	return receipt, planned.ID, nil
+}
+
+// plan parses the body and plans its tickets.
+func (r *Receiver) plan(x *exchange) (ticket.Request, error) {
+	request, err := contract.Open(x.body, x.policy.mode)
+	if err != nil {
+		code := SchemaMismatch
+		if _, ok := errors.AsType[*contract.InvalidJSON](err); ok {
+			code = InvalidJSON
+		}
+		return ticket.Request{}, &refusal{code, err.Error()}
+	}
+	if contract.VenueDiffers(request, x.venue.ID) {
+		request.Anomalies = append(request.Anomalies, contract.VenueOther)
+	}
+	for _, a := range request.Anomalies {
+		r.noteAnomaly(a, x.venue.ID, request.ID)
+	}
+	result := x.policy.plan.Split(request, x.venue.Venue, x.device, x.start.UTC(), x.policy.names)
+	if len(result.Failures) > 0 {
+		r.noteRuleFailures(result, x.venue.ID)
+	}
+	return result.Request, nil
+}
+
+// codeOf is the code for an error of the intake. It is always one that is answered 503: an error of the
+// storage must never turn into a 4xx, after which the service gives the order up.
+func (r *Receiver) codeOf(ctx context.Context, err error) Code {
+	switch {
+	case ctx.Err() != nil, errors.Is(err, context.DeadlineExceeded):
+		return TooSlow
+	case r.classify == nil:
+		return StorageFailed
+	}
+	if c := r.classify(err); c.Status() == contract.StatusUnavailable {
+		return c
+	}
+	return StorageFailed
+}

@@ -1,0 +1,133 @@
+package receiver
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"ticketrail/queue/ticket"
+	"ticketrail/receiver/contract"
+	"ticketrail/receiver/plan"
+)
+
+// countAccepted counts a request that is on stable storage. It runs before the answer, so that a caller
+// that was answered finds its request in the metrics.
+func (r *Receiver) countAccepted(x *exchange, t ticket.Receipt) {
+	m := r.metrics
+	reason := reasonStored
+	switch {
+	case t.Conflict:
+		reason = reasonConflict
+		m.conflicts.Inc()
+	case t.Duplicate:
+		reason = reasonDuplicate
+		m.duplicates.Inc()
+	}
+	m.requests[reason].Inc()
+	m.seconds.Observe(time.Since(x.start).Seconds())
+}
+
+// logAccepted logs a request that is on stable storage. It runs after the answer, so that a slow journal
+// does not delay it.
+func (r *Receiver) logAccepted(x *exchange, id string, t ticket.Receipt) {
+	if t.Conflict {
+		r.log.Warn("request id was already used with other content; only new cancellations are printed",
+			"request", id, "venue", x.venue.ID, "device", x.device, "jobs", t.Jobs)
+	}
+	r.log.LogAttrs(context.Background(), slog.LevelInfo, "request accepted",
+		slog.String("request", id), slog.String("venue", x.venue.ID), slog.String("device", x.device),
+		slog.Int("jobs", t.Jobs), slog.Bool("duplicate", t.Duplicate))
+}
+
+// logRefusal logs a refusal, for each code and venue once a minute: a caller that posts without end must
+// not fill the disk. A wrong path or method is only a debug line, because any scanner on the internet
+// causes those.
+func (r *Receiver) logRefusal(x *exchange, req *http.Request, refusal *refusal) {
+	level := slog.LevelWarn
+	if refusal.code == NotFound || refusal.code == MethodNotAllowed {
+		level = slog.LevelDebug
+	}
+	if !r.log.Enabled(context.Background(), level) {
+		return
+	}
+	key := string(refusal.code)
+	if x.venue != nil {
+		key += " " + x.venue.ID // so that other callers never hide a venue's lost ticket
+	}
+	ok, skipped := r.limiter.allow(key, time.Minute)
+	if !ok {
+		return
+	}
+	attrs := []slog.Attr{slog.String("code", string(refusal.code)), slog.String("err", refusal.message)}
+	if x.venue != nil {
+		attrs = append(attrs, slog.String("venue", x.venue.ID), slog.String("device", x.device))
+	}
+	if host, _, err := net.SplitHostPort(req.RemoteAddr); err == nil {
+		attrs = append(attrs, slog.String("address", host)) // of the connection: the proxy's, if there is one
+	}
+	if skipped > 0 {
+		attrs = append(attrs, slog.Int("unlogged", skipped))
+	}
+	r.log.LogAttrs(context.Background(), level, "request refused", attrs...)
+}
+
+// noteAnomaly counts a difference from the contract, and logs it the first time for each kind and venue:
+// a service that sends it once sends it with every order.
+func (r *Receiver) noteAnomaly(a contract.Anomaly, venue, request string) {
+	r.metrics.anomalies[a].Inc()
+	if ok, _ := r.limiter.allow(string(a)+" "+venue, 0); ok {
+		r.log.Warn("request differs from the contract, printed anyway; logged once for each kind and venue",
+			"kind", string(a), "venue", venue, "request", request)
+	}
+}
+
+// noteRuleFailures counts failed expressions, and logs them once a minute for each venue.
+func (r *Receiver) noteRuleFailures(res plan.Result, venue string) {
+	r.metrics.ruleFailures.Add(float64(res.Failed))
+	if ok, skipped := r.limiter.allow("rules "+venue, time.Minute); ok {
+		r.log.Warn("routing expression failed; its route took nothing", "venue", venue,
+			"request", res.Request.ID, "err", res.Failures[0], "failures", res.Failed, "unlogged", skipped)
+	}
+}
+
+// A logLimiter remembers when lines were logged, so that a line is not repeated too often.
+type logLimiter struct {
+	mu   sync.Mutex // guards last
+	last map[string]*loggedLine
+}
+
+type loggedLine struct {
+	at      time.Time
+	skipped int // times it was not logged since then
+}
+
+// maxLimiterKeys limits the memory of a logLimiter. Codes and kinds are closed sets and few venues are
+// configured, but each reload may bring other venues.
+const maxLimiterKeys = 4096
+
+func newLogLimiter() *logLimiter { return &logLimiter{last: map[string]*loggedLine{}} }
+
+// allow says whether to log the line that key names, and how often it was not logged since the last
+// time. It is allowed again after interval; if that is 0, never.
+func (l *logLimiter) allow(key string, interval time.Duration) (ok bool, skipped int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	line := l.last[key]
+	switch {
+	case line == nil:
+		if len(l.last) >= maxLimiterKeys {
+			clear(l.last) // a few lines are then logged once too often
+		}
+		l.last[key] = &loggedLine{at: time.Now()}
+		return true, 0
+	case interval == 0 || time.Since(line.at) < interval:
+		line.skipped++
+		return false, 0
+	}
+	skipped = line.skipped
+	*line = loggedLine{at: time.Now()}
+	return true, skipped
+}
