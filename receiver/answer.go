@@ -105,8 +105,9 @@ func (r *Receiver) refuse(err error, c echo.Context) {
 	}
 	if r.reject != nil {
 		r.reject(Reject{
-			Time: x.start.UTC(), Venue: x.venue.ID, Device: x.device, Code: string(refusal.code), Message: refusal.message,
-			Body: x.body, Truncated: x.truncated,
+			Time: x.start.UTC(), Venue: x.venue.ID, Device: x.device, Code: string(refusal.code),
+			Message: refusal.message,
+			Body:    x.body, Truncated: x.truncated,
 		})
 	}
 }

@@ -23,7 +23,8 @@ func BenchmarkRequest(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	r, err := New(Options{Intake: discardIntake{}, Policy: &Policy{Plan: rules, Venues: []Venue{{Venue: plan.Venue{ID: venueID}}}}})
+	r, err := New(Options{Intake: discardIntake{},
+		Policy: &Policy{Plan: rules, Venues: []Venue{{Venue: plan.Venue{ID: venueID}}}}})
 	if err != nil {
 		b.Fatal(err)
 	}

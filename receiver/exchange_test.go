@@ -123,23 +123,24 @@ func TestACallerThatClosesTheConnectionDoesNotCancelItsOrder(t *testing.T) {
 }
 
 func TestAChunkedBodyIsReadOnlyToTheLimit(t *testing.T) {
-	bubble(t, func(_ *Options, p *Policy) { p.MaxBody = 100000 }, func(t *testing.T, b *testbed, l *pipeListener, _ func() error) {
-		c := l.dial(t)
-		chunk := fmt.Sprintf("%x\r\n%s\r\n", 30000, strings.Repeat(" ", 30000))
-		c.send(requestHead("Transfer-Encoding: chunked\r\n"), strings.Repeat(chunk, 10), "0\r\n\r\n")
-		if resp := c.want(400, BodyTooLarge); !resp.Close {
-			t.Error("the connection stays")
-		}
-		synctest.Wait()
-		time.Sleep(2 * time.Second)
-		kept := b.rejected()
-		if len(kept) != 1 || len(kept[0].Body) != 100000 || !kept[0].Truncated || kept[0].Code != "body_too_large" {
-			t.Errorf("%d kept", len(kept))
-		}
-		if b.largeHeld.Load() != 0 {
-			t.Errorf("%d bytes still counted", b.largeHeld.Load())
-		}
-	})
+	bubble(t, func(_ *Options, p *Policy) { p.MaxBody = 100000 },
+		func(t *testing.T, b *testbed, l *pipeListener, _ func() error) {
+			c := l.dial(t)
+			chunk := fmt.Sprintf("%x\r\n%s\r\n", 30000, strings.Repeat(" ", 30000))
+			c.send(requestHead("Transfer-Encoding: chunked\r\n"), strings.Repeat(chunk, 10), "0\r\n\r\n")
+			if resp := c.want(400, BodyTooLarge); !resp.Close {
+				t.Error("the connection stays")
+			}
+			synctest.Wait()
+			time.Sleep(2 * time.Second)
+			kept := b.rejected()
+			if len(kept) != 1 || len(kept[0].Body) != 100000 || !kept[0].Truncated || kept[0].Code != "body_too_large" {
+				t.Errorf("%d kept", len(kept))
+			}
+			if b.largeHeld.Load() != 0 {
+				t.Errorf("%d bytes still counted", b.largeHeld.Load())
+			}
+		})
 }
 
 func TestABodyThatBreaksOffIsAnswered503(t *testing.T) {
@@ -192,24 +193,27 @@ func TestAPanicIsAnswered500AndTheBodyIsKept(t *testing.T) {
 		c.send(requestWith(burger))
 		c.want(200, "")
 		// If all retries end like this, the operator can still see what was ordered.
-		if kept := b.rejected(); len(kept) != 1 || kept[0].Code != "internal" || string(kept[0].Body) != burger || kept[0].Venue != venueID {
+		if kept := b.rejected(); len(kept) != 1 || kept[0].Code != "internal" || string(kept[0].Body) != burger ||
+			kept[0].Venue != venueID {
 			t.Errorf("kept %+v", kept)
 		}
 		b.count(t, "ticketrail_receiver_requests_total{500 internal}", 1)
-		if log := b.log.String(); strings.Count(log, "level=ERROR msg=\"print request panicked") != 1 || strings.Count(log, "exchange_test.go") != 1 {
+		if log := b.log.String(); strings.Count(log, "level=ERROR msg=\"print request panicked") != 1 ||
+			strings.Count(log, "exchange_test.go") != 1 {
 			t.Errorf("want it reported once, with where it happened:\n%s", log)
 		}
 	})
 }
 
 func TestKeepingARejectDoesNotDelayTheAnswer(t *testing.T) {
-	bubble(t, func(o *Options, _ *Policy) { o.Reject = func(Reject) { time.Sleep(time.Hour) } }, func(t *testing.T, b *testbed, l *pipeListener, _ func() error) {
-		start, c := time.Now(), l.dial(t)
-		c.send(requestWith("{}"))
-		c.want(400, SchemaMismatch)
-		wantElapsed(t, start, 0)
-		time.Sleep(2 * time.Hour)
-	})
+	bubble(t, func(o *Options, _ *Policy) { o.Reject = func(Reject) { time.Sleep(time.Hour) } },
+		func(t *testing.T, b *testbed, l *pipeListener, _ func() error) {
+			start, c := time.Now(), l.dial(t)
+			c.send(requestWith("{}"))
+			c.want(400, SchemaMismatch)
+			wantElapsed(t, start, 0)
+			time.Sleep(2 * time.Hour)
+		})
 }
 
 func TestAllLargeBodiesTogetherHaveALimit(t *testing.T) {

@@ -118,8 +118,9 @@ func testPolicy(tb testing.TB) *Policy {
 		tb.Fatal(err)
 	}
 	return &Policy{
-		Plan:   rules,
-		Venues: []Venue{{Venue: plan.Venue{ID: strings.ToUpper(venueID), Name: "Harbour Grill", Zone: "Australia/Melbourne"}}},
+		Plan: rules,
+		Venues: []Venue{{Venue: plan.Venue{ID: strings.ToUpper(venueID), Name: "Harbour Grill",
+			Zone: "Australia/Melbourne"}}},
 	}
 }
 

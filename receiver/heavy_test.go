@@ -52,7 +52,8 @@ func TestOrdersOfUsualSizeDoNotWaitForEachOther(t *testing.T) {
 func TestABodyWithTooManyItemsIsRefused(t *testing.T) {
 	b := newTestbed(t, nil)
 	w := b.do(post([]byte(requestOfItems("a", 10_001))))
-	if code, message := errorOf(t, w.Body.Bytes()); code != SchemaMismatch || message != "records[0].items: more than 10000 items in the request" {
+	if code, message := errorOf(t, w.Body.Bytes()); code != SchemaMismatch ||
+		message != "records[0].items: more than 10000 items in the request" {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	if len(b.intake.requests()) != 0 || len(b.rejected()) != 1 {

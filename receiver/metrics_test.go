@@ -60,7 +60,8 @@ func TestEverySeriesExistsFromTheStart(t *testing.T) {
 		req.Method, req.URL.Path, req.Header = r.method, r.path, r.header
 		b.do(req)
 	}
-	b.do(post([]byte(`{"records":[{"id":"\u0000","items":[],"retryCount":"x","venueId":1}],"status":1,"count":-1,"count":-2,"x":"` + "\xff" + `"}`)))
+	b.do(post([]byte(`{"records":[{"id":"\u0000","items":[],"retryCount":"x","venueId":1}],"status":1,"count":` +
+		`-1,"count":-2,"x":"` + "\xff" + `"}`)))
 	if after := strings.Count(b.scrape(t), "\n"); after != before {
 		t.Errorf("%d series at the start, %d later", before, after)
 	}
@@ -74,7 +75,10 @@ func TestEverySeriesExistsFromTheStart(t *testing.T) {
 
 func TestAnAnomalyIsLoggedOnceForEachKindAndVenue(t *testing.T) {
 	second := "00000000-0000-4000-8000-000000000001"
-	b := newTestbed(t, func(_ *Options, p *Policy) { p.Venues = append(p.Venues, Venue{Venue: plan.Venue{ID: second}}) })
+	b := newTestbed(t, func(_ *Options, p *Policy) {
+		p.Venues = append(p.Venues,
+			Venue{Venue: plan.Venue{ID: second}})
+	})
 	for i := range 5 {
 		b.do(post(fmt.Appendf(nil, `{"records":[{"id":"order %d","items":[]}]}`, i)))
 	}
@@ -95,7 +99,8 @@ func TestTheLogHasOneLineForEachRequestAndQuotesNoBody(t *testing.T) {
 	if strings.Contains(b.log.String(), "burger") || strings.Contains(b.log.String(), "Jonathan") {
 		t.Errorf("log:\n%s", b.log)
 	}
-	want := `level=INFO msg="request accepted" component=receiver request=9b2e7c1a-4f0d-4c53-8d8e-0a5f6a3c1b01 venue=` + venueID + ` device=BW-E-Tablet-01 jobs=1 duplicate=false`
+	want := `level=INFO msg="request accepted" component=receiver request=9b2e7c1a-4f0d-4c53-8d8e-0a5f6a3c1b01 venue=` +
+		venueID + ` device=BW-E-Tablet-01 jobs=1 duplicate=false`
 	if strings.Count(b.log.String(), want) != 1 || strings.Count(b.log.String(), "level=INFO") != 1 {
 		t.Errorf("log:\n%s", b.log)
 	}
@@ -118,7 +123,8 @@ func TestABodyRefusedForItsContentTypeIsKeptCompleteDespiteASlowJournal(t *testi
 		c.want(400, ContentType)
 		c.send(burger)
 		c.wantClosed()
-		if kept := b.rejected(); len(kept) != 1 || string(kept[0].Body) != burger || kept[0].Truncated || kept[0].Venue != venueID || kept[0].Device != device {
+		if kept := b.rejected(); len(kept) != 1 || string(kept[0].Body) != burger || kept[0].Truncated ||
+			kept[0].Venue != venueID || kept[0].Device != device {
 			t.Errorf("%+v", kept)
 		}
 	})

@@ -28,13 +28,18 @@ func TestForwardedAddressesAreUsedOnlyFromTrustedProxies(t *testing.T) {
 		{"direct and allowed", nil, "203.0.113.5:1", nil, 200},
 		{"direct, not allowed", nil, "192.168.1.9:1", nil, 403},
 		{"forged by a neighbour", nil, "192.168.1.9:1", []string{"203.0.113.5"}, 403},
-		{"forged by a neighbour beside the proxy", prefixes("192.168.1.2/32"), "192.168.1.9:1", []string{"203.0.113.5"}, 403},
+		{"forged by a neighbour beside the proxy", prefixes("192.168.1.2/32"), "192.168.1.9:1", []string{"203.0.113.5"},
+			403},
 		{"forged on the box itself", prefixes("192.168.1.2/32"), "127.0.0.1:1", []string{"203.0.113.5"}, 403},
 		{"through the proxy", prefixes("192.168.1.2/32"), "192.168.1.2:1", []string{"203.0.113.5"}, 200},
-		{"forged through the proxy", prefixes("192.168.1.2/32"), "192.168.1.2:1", []string{"203.0.113.5, 198.51.100.1"}, 403},
-		{"forged through the proxy in two headers", prefixes("192.168.1.2/32"), "192.168.1.2:1", []string{"203.0.113.5", "198.51.100.1"}, 403},
-		{"not an address through the proxy", prefixes("192.168.1.2/32"), "192.168.1.2:1", []string{"203.0.113.5, x"}, 403},
-		{"two proxies", prefixes("192.168.1.2/32", "10.0.0.0/8"), "192.168.1.2:1", []string{"203.0.113.5, 10.9.9.9"}, 200},
+		{"forged through the proxy", prefixes("192.168.1.2/32"), "192.168.1.2:1", []string{"203.0.113.5, 198.51.100.1"},
+			403},
+		{"forged through the proxy in two headers", prefixes("192.168.1.2/32"), "192.168.1.2:1",
+			[]string{"203.0.113.5", "198.51.100.1"}, 403},
+		{"not an address through the proxy", prefixes("192.168.1.2/32"), "192.168.1.2:1", []string{"203.0.113.5, x"},
+			403},
+		{"two proxies", prefixes("192.168.1.2/32", "10.0.0.0/8"), "192.168.1.2:1", []string{"203.0.113.5, 10.9.9.9"},
+			200},
 		{"IPv4 in IPv6", nil, "[::ffff:203.0.113.5]:1", nil, 200},
 		{"IPv6 with a zone", nil, "[2001:db8::1%eth0]:1", nil, 200},
 		{"no address at all", nil, "@", nil, 403},
@@ -57,8 +62,10 @@ func TestTheSecretPathIsNeitherAnsweredNorLogged(t *testing.T) {
 	const oldSecret, newSecret = "4f9d7c", "-Fb81e5a"
 	b := newTestbed(t, func(_ *Options, p *Policy) { p.Path, p.Secrets = "/hook", []string{oldSecret, newSecret} })
 	for path, want := range map[string]int{
-		"/hook/" + oldSecret: 200, "/hook/" + newSecret: 200, "/hook": 404, "/hook/": 404, "/hook/wrong": 404, "/hook/" + oldSecret + "0": 404,
-		"/hook/" + oldSecret + "/": 404, "/hook/" + oldSecret + "/x": 404, "/hook//" + oldSecret: 404, contract.PathWebhook: 404,
+		"/hook/" + oldSecret: 200, "/hook/" + newSecret: 200, "/hook": 404, "/hook/": 404, "/hook/wrong": 404,
+		"/hook/" + oldSecret + "0": 404,
+		"/hook/" + oldSecret + "/": 404, "/hook/" + oldSecret + "/x": 404, "/hook//" + oldSecret: 404,
+		contract.PathWebhook: 404,
 	} {
 		for _, method := range []string{"POST", "GET", "HEAD", "OPTIONS", "DELETE", "BREW"} {
 			switch {
@@ -69,13 +76,15 @@ func TestTheSecretPathIsNeitherAnsweredNorLogged(t *testing.T) {
 			}
 			req := post(contract.Example("burger.json"))
 			req.Method, req.URL.Path = method, path
-			if w := b.do(req); w.Code != want || strings.Contains(w.Body.String(), "/hook") || (want == 405) != (w.Header().Get("Allow") == "POST") {
+			if w := b.do(req); w.Code != want || strings.Contains(w.Body.String(), "/hook") ||
+				(want == 405) != (w.Header().Get("Allow") == "POST") {
 				t.Errorf("%s %s: %d %s, want %d", method, path, w.Code, w.Body, want)
 			}
 		}
 	}
 	for _, where := range []string{b.log.String(), b.scrape(t)} {
-		if strings.Contains(where, oldSecret) || strings.Contains(where, newSecret) || strings.Contains(where, "/hook") {
+		if strings.Contains(where, oldSecret) || strings.Contains(where, newSecret) ||
+			strings.Contains(where, "/hook") {
 			t.Errorf("the path is in %s", where)
 		}
 	}
@@ -97,7 +106,10 @@ func TestAnEscapedPathIsAccepted(t *testing.T) {
 }
 
 func TestHeaderNamesCanBeConfigured(t *testing.T) {
-	b := newTestbed(t, func(_ *Options, p *Policy) { p.VenueHeader, p.DeviceHeader = "x-other-venueid", "x-other-device-id" })
+	b := newTestbed(t, func(_ *Options, p *Policy) {
+		p.VenueHeader, p.DeviceHeader = "x-other-venueid",
+			"x-other-device-id"
+	})
 	req := post(contract.Example("burger.json"))
 	if _, message := errorOf(t, b.do(req).Body.Bytes()); message != "x-other-venueid: missing" {
 		t.Error(message)
@@ -147,10 +159,16 @@ func (a *atBody) Close() error { return nil }
 func TestABadPolicyChangesNothing(t *testing.T) {
 	b := newTestbed(t, nil)
 	for want, break_ := range map[string]func(*Policy){
-		"plan: missing":                                  func(p *Policy) { p.Plan = nil },
-		`venues[1].id: "Grill" is not a UUID`:            func(p *Policy) { p.Venues = append(p.Venues, Venue{Venue: plan.Venue{ID: "Grill"}}) },
-		"venues[1].id: " + venueID + " is defined twice": func(p *Policy) { p.Venues = append(p.Venues, Venue{Venue: plan.Venue{ID: venueID}}) },
-		"must not be negative":                           func(p *Policy) { p.MaxBody = -1 },
+		"plan: missing": func(p *Policy) { p.Plan = nil },
+		`venues[1].id: "Grill" is not a UUID`: func(p *Policy) {
+			p.Venues = append(p.Venues,
+				Venue{Venue: plan.Venue{ID: "Grill"}})
+		},
+		"venues[1].id: " + venueID + " is defined twice": func(p *Policy) {
+			p.Venues = append(p.Venues,
+				Venue{Venue: plan.Venue{ID: venueID}})
+		},
+		"must not be negative": func(p *Policy) { p.MaxBody = -1 },
 	} {
 		p := testPolicy(t)
 		break_(p)
@@ -169,7 +187,8 @@ func TestABadPolicyChangesNothing(t *testing.T) {
 func TestADeviceIsStoredTruncatedAndAsValidUTF8(t *testing.T) {
 	b := newTestbed(t, nil)
 	req := post(contract.Example("burger.json"))
-	req.Header[http.CanonicalHeaderKey(contract.HeaderDevice)] = []string{"", " caf\xe9" + strings.Repeat("é", 500), "second"}
+	req.Header[http.CanonicalHeaderKey(contract.HeaderDevice)] = []string{"", " caf\xe9" + strings.Repeat("é", 500),
+		"second"}
 	if w := b.do(req); w.Code != 200 {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}

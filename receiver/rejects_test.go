@@ -30,7 +30,8 @@ func TestTheNewestRefusedBodiesAreKeptThroughARestart(t *testing.T) {
 	}
 	r := openRejects(t, store)
 	list := r.List()
-	if len(list) != MaxRejects || len(store.Keys()) != MaxRejects+1 || list[0].ID != MaxRejects+5 || list[0].Message != "104" || list[MaxRejects-1].Message != "5" {
+	if len(list) != MaxRejects || len(store.Keys()) != MaxRejects+1 || list[0].ID != MaxRejects+5 ||
+		list[0].Message != "104" || list[MaxRejects-1].Message != "5" {
 		t.Errorf("%d kept, %d stored, first %+v", len(list), len(store.Keys()), list[0])
 	}
 	_ = r.Close(t.Context())

@@ -14,7 +14,8 @@ import (
 var burger = string(contract.Example("burger.json"))
 
 // bubble runs a story with a served testbed on a clock that moves only when all wait.
-func bubble(t *testing.T, change func(*Options, *Policy), story func(t *testing.T, b *testbed, l *pipeListener, stop func() error)) {
+func bubble(t *testing.T, change func(*Options, *Policy),
+	story func(t *testing.T, b *testbed, l *pipeListener, stop func() error)) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newTestbed(t, change)
 		l, stop := b.serve(t)
@@ -31,7 +32,8 @@ func wantElapsed(t *testing.T, start time.Time, want time.Duration) {
 }
 
 func TestASilentClientIsDisconnected(t *testing.T) {
-	for name, said := range map[string]string{"nothing": "", "half a request": "POST / HTTP/1.1\r\n", "half a head": "POST / HTTP/1.1\r\nHost: box\r\n"} {
+	for name, said := range map[string]string{"nothing": "", "half a request": "POST / HTTP/1.1\r\n",
+		"half a head": "POST / HTTP/1.1\r\nHost: box\r\n"} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, nil, func(t *testing.T, b *testbed, l *pipeListener, _ func() error) {
 				start, c := time.Now(), l.dial(t)

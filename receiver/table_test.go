@@ -24,7 +24,8 @@ type testCase struct {
 	intakeErr             error
 }
 
-var errFull, errDisk, errBroken, errShut = errors.New("full"), errors.New("disk"), errors.New("broken"), errors.New("shut")
+var errFull, errDisk, errBroken, errShut = errors.New("full"), errors.New("disk"), errors.New("broken"),
+	errors.New("shut")
 
 func classify(err error) Code {
 	switch err {
@@ -49,29 +50,47 @@ var rows = []struct {
 }{
 	{"another path", func(r *testCase) { r.path = "/webhooks/print/" }, 404, NotFound, "nothing is here"},
 	{"another method", func(r *testCase) { r.method = "PUT" }, 405, MethodNotAllowed, "only POST is answered here"},
-	{"address", func(r *testCase) { r.address = "192.0.2.7:999" }, 403, AddressNotAllowed, "the caller's address is not in allow_from"},
+	{"address", func(r *testCase) { r.address = "192.0.2.7:999" }, 403, AddressNotAllowed,
+		"the caller's address is not in allow_from"},
 	{"no venue", func(r *testCase) { r.header.Del(contract.HeaderVenue) }, 401, VenueMissing, "x-svc-venueid: missing"},
-	{"venue is no UUID", func(r *testCase) { r.header.Set(contract.HeaderVenue, "Harbour Grill") }, 403, VenueNotAllowed, "x-svc-venueid: not a UUID"},
-	{"blank venue", func(r *testCase) { r.header.Set(contract.HeaderVenue, " ") }, 403, VenueNotAllowed, "x-svc-venueid: not a UUID"},
-	{"another venue", func(r *testCase) { r.header.Set(contract.HeaderVenue, "00000000-0000-4000-8000-000000000000") }, 403, VenueNotAllowed, "x-svc-venueid: not on the allow-list"},
-	{"two venues", func(r *testCase) { r.header.Add(contract.HeaderVenue, "00000000-0000-4000-8000-000000000000") }, 403, VenueNotAllowed, "x-svc-venueid: sent twice, with different values"},
-	{"no device", func(r *testCase) { r.header.Del(contract.HeaderDevice) }, 401, DeviceMissing, "x-svc-device-id: missing"},
-	{"blank device", func(r *testCase) { r.header.Set(contract.HeaderDevice, "\t ") }, 401, DeviceMissing, "x-svc-device-id: missing"},
-	{"another device", func(r *testCase) { r.header.Set(contract.HeaderDevice, "stranger") }, 403, DeviceNotAllowed, "x-svc-device-id: not one of the venue's devices"},
-	{"two devices", func(r *testCase) { r.header.Add(contract.HeaderDevice, "stranger") }, 403, DeviceNotAllowed, "x-svc-device-id: not one of the venue's devices"},
-	{"no content type", func(r *testCase) { r.header.Del("Content-Type") }, 400, ContentType, "Content-Type: want application/json"},
-	{"content type", func(r *testCase) { r.header.Set("Content-Type", "text/json") }, 400, ContentType, "Content-Type: want application/json"},
-	{"too large", func(r *testCase) { r.body += strings.Repeat(" ", 9000) }, 400, BodyTooLarge, "the body is larger than 8192 bytes"},
-	{"too large, chunked", func(r *testCase) { r.body += strings.Repeat(" ", 9000); r.chunked = true }, 400, BodyTooLarge, "the body is larger than 8192 bytes"},
-	{"not JSON", func(r *testCase) { r.body = "x" + r.body }, 400, InvalidJSON, "byte 1: invalid character 'x' looking for beginning of value"},
-	{"something after it", func(r *testCase) { r.body = "{} " + r.body }, 400, InvalidJSON, "byte 3: something follows the object"},
+	{"venue is no UUID", func(r *testCase) { r.header.Set(contract.HeaderVenue, "Harbour Grill") }, 403,
+		VenueNotAllowed, "x-svc-venueid: not a UUID"},
+	{"blank venue", func(r *testCase) { r.header.Set(contract.HeaderVenue, " ") }, 403, VenueNotAllowed,
+		"x-svc-venueid: not a UUID"},
+	{"another venue", func(r *testCase) { r.header.Set(contract.HeaderVenue, "00000000-0000-4000-8000-000000000000") },
+		403, VenueNotAllowed, "x-svc-venueid: not on the allow-list"},
+	{"two venues", func(r *testCase) { r.header.Add(contract.HeaderVenue, "00000000-0000-4000-8000-000000000000") },
+		403, VenueNotAllowed, "x-svc-venueid: sent twice, with different values"},
+	{"no device", func(r *testCase) { r.header.Del(contract.HeaderDevice) }, 401, DeviceMissing,
+		"x-svc-device-id: missing"},
+	{"blank device", func(r *testCase) { r.header.Set(contract.HeaderDevice, "\t ") }, 401, DeviceMissing,
+		"x-svc-device-id: missing"},
+	{"another device", func(r *testCase) { r.header.Set(contract.HeaderDevice, "stranger") }, 403, DeviceNotAllowed,
+		"x-svc-device-id: not one of the venue's devices"},
+	{"two devices", func(r *testCase) { r.header.Add(contract.HeaderDevice, "stranger") }, 403, DeviceNotAllowed,
+		"x-svc-device-id: not one of the venue's devices"},
+	{"no content type", func(r *testCase) { r.header.Del("Content-Type") }, 400, ContentType,
+		"Content-Type: want application/json"},
+	{"content type", func(r *testCase) { r.header.Set("Content-Type", "text/json") }, 400, ContentType,
+		"Content-Type: want application/json"},
+	{"too large", func(r *testCase) { r.body += strings.Repeat(" ", 9000) }, 400, BodyTooLarge,
+		"the body is larger than 8192 bytes"},
+	{"too large, chunked", func(r *testCase) { r.body += strings.Repeat(" ", 9000); r.chunked = true }, 400,
+		BodyTooLarge, "the body is larger than 8192 bytes"},
+	{"not JSON", func(r *testCase) { r.body = "x" + r.body }, 400, InvalidJSON,
+		"byte 1: invalid character 'x' looking for beginning of value"},
+	{"something after it", func(r *testCase) { r.body = "{} " + r.body }, 400, InvalidJSON,
+		"byte 3: something follows the object"},
 	{"empty", func(r *testCase) { r.body = "" }, 400, InvalidJSON, "byte 0: the body is empty"},
-	{"shape", func(r *testCase) { r.body = `{"records":[{"id":"a","items":[{},{},{"childItems":"no"}]}]}` }, 400, SchemaMismatch, "records[0].items[2].childItems: want an array, got a string"},
+	{"shape", func(r *testCase) { r.body = `{"records":[{"id":"a","items":[{},{},{"childItems":"no"}]}]}` }, 400,
+		SchemaMismatch, "records[0].items[2].childItems: want an array, got a string"},
 	{"backlog", func(r *testCase) { r.intakeErr = errFull }, 503, BacklogFull, "too many tickets wait to be printed"},
 	{"disk full", func(r *testCase) { r.intakeErr = errDisk }, 503, StorageFull, "the disk is full"},
-	{"commit failed", func(r *testCase) { r.intakeErr = errBroken }, 503, StorageFailed, "the request could not be stored"},
+	{"commit failed", func(r *testCase) { r.intakeErr = errBroken }, 503, StorageFailed,
+		"the request could not be stored"},
 	{"queue closed", func(r *testCase) { r.intakeErr = errShut }, 503, ShuttingDown, "the receiver is stopping"},
-	{"too slow", func(r *testCase) { r.intakeErr = fmt.Errorf("wait: %w", context.DeadlineExceeded) }, 503, TooSlow, "the request was not stored in time"},
+	{"too slow", func(r *testCase) { r.intakeErr = fmt.Errorf("wait: %w", context.DeadlineExceeded) }, 503, TooSlow,
+		"the request was not stored in time"},
 }
 
 // run sends the try to a new receiver.
@@ -84,12 +103,16 @@ func (r testCase) run(t *testing.T) (*testbed, *http.Response, []byte) {
 		o.Classify = classify
 	})
 	if r.intakeErr != nil {
-		b.intake.accept = func(context.Context, ticket.Request) (ticket.Receipt, error) { return ticket.Receipt{}, r.intakeErr }
+		b.intake.accept = func(context.Context, ticket.Request) (ticket.Receipt, error) {
+			return ticket.Receipt{},
+				r.intakeErr
+		}
 	}
 	req := post([]byte(r.body))
 	req.Method, req.URL.Path, req.RemoteAddr, req.Header = r.method, r.path, r.address, r.header
 	if r.chunked {
-		req.ContentLength, req.Body = -1, io.NopCloser(io.MultiReader(strings.NewReader(r.body[:10]), strings.NewReader(r.body[10:])))
+		req.ContentLength, req.Body = -1, io.NopCloser(io.MultiReader(strings.NewReader(r.body[:10]),
+			strings.NewReader(r.body[10:])))
 	}
 	w := b.do(req)
 	return b, w.Result(), w.Body.Bytes()
@@ -97,7 +120,8 @@ func (r testCase) run(t *testing.T) (*testbed, *http.Response, []byte) {
 
 func validCase() testCase {
 	body := contract.Example("burger.json")
-	return testCase{method: "POST", path: "/webhooks/print", address: "10.1.2.3:4567", header: post(nil).Header, body: string(body)}
+	return testCase{method: "POST", path: "/webhooks/print", address: "10.1.2.3:4567", header: post(nil).Header,
+		body: string(body)}
 }
 
 func TestEachRowOfTheTableIsAnswered(t *testing.T) {
@@ -140,7 +164,8 @@ func TestARequestWrongInTwoWaysGetsTheFirstAnswer(t *testing.T) {
 			first.wrong(&r)
 			_, resp, body := r.run(t)
 			if code, _ := errorOf(t, body); resp.StatusCode != first.status || code != first.code {
-				t.Errorf("%s and %s: %d %s, want %d %s", first.name, second.name, resp.StatusCode, code, first.status, first.code)
+				t.Errorf("%s and %s: %d %s, want %d %s", first.name, second.name, resp.StatusCode, code, first.status,
+					first.code)
 			}
 		}
 	}
@@ -153,7 +178,8 @@ func TestAStoredRequestIsAnswered200(t *testing.T) {
 		t.Fatalf("%d %s", resp.StatusCode, body)
 	}
 	q := b.intake.requests()[0]
-	if q.Venue != venueID || q.Device != device || q.ID != "9b2e7c1a-4f0d-4c53-8d8e-0a5f6a3c1b01" || string(q.Body) != r.body || len(q.Drafts) != 1 {
+	if q.Venue != venueID || q.Device != device || q.ID != "9b2e7c1a-4f0d-4c53-8d8e-0a5f6a3c1b01" ||
+		string(q.Body) != r.body || len(q.Drafts) != 1 {
 		t.Errorf("stored %+v", q)
 	}
 }
@@ -180,7 +206,8 @@ func TestARetryIsAnswered200AndSaysSo(t *testing.T) {
 func TestEveryOtherMethodAndPathIsAnswered405Or404(t *testing.T) {
 	b := newTestbed(t, nil)
 	for _, method := range []string{"GET", "HEAD", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT", "BREW"} {
-		for path, want := range map[string]int{contract.PathWebhook: 405, "/": 404, "*": 404, "/webhooks": 404, "//webhooks/print": 404, "/x/../webhooks/print": 404} {
+		for path, want := range map[string]int{contract.PathWebhook: 405, "/": 404, "*": 404, "/webhooks": 404,
+			"//webhooks/print": 404, "/x/../webhooks/print": 404} {
 			req := post(nil)
 			req.Method, req.URL.Path = method, path
 			w := b.do(req)
@@ -213,7 +240,10 @@ func TestA4xxIsNeverSentForWhatARetryCanCure(t *testing.T) {
 	}
 	// An app that classifies wrongly cannot turn a storage error into a lost ticket.
 	b := newTestbed(t, func(o *Options, _ *Policy) { o.Classify = func(error) Code { return SchemaMismatch } })
-	b.intake.accept = func(context.Context, ticket.Request) (ticket.Receipt, error) { return ticket.Receipt{}, errBroken }
+	b.intake.accept = func(context.Context, ticket.Request) (ticket.Receipt, error) {
+		return ticket.Receipt{},
+			errBroken
+	}
 	if w := b.do(post(contract.Example("burger.json"))); w.Code != 503 {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}

@@ -222,7 +222,8 @@ func judge(a attempt, doubted, holdDoubt bool) verdict {
 // holdReason tells the person who must decide what to look for.
 func holdReason(doubted bool, why string) string {
 	if doubted {
-		return "the first copy and the marked reprint both failed midway; check what came out, then reprint or cancel: " + why
+		return "the first copy and the marked reprint both failed midway; check what came out, " +
+			"then reprint or cancel: " + why
 	}
 	return "failed after the first byte; check whether it came out, then reprint or cancel: " + why
 }

@@ -146,7 +146,8 @@ func TestAStationThatIsNotReadyInTimeIsInterruptedForABackupButNotOneThatPrints(
 	}{
 		{"waits before begin", &fakePrinter{dial: time.Hour}, nil, []string{"a" + forGrill, "b" + forGrill}},
 		{"prints for long", &fakePrinter{takes: 10 * time.Minute}, []string{"a", "b"}, nil},
-		{"is in both for long", &fakePrinter{dial: readyWithin - time.Second, takes: 10 * time.Minute}, []string{"a", "b"}, nil},
+		{"is in both for long", &fakePrinter{dial: readyWithin - time.Second, takes: 10 * time.Minute},
+			[]string{"a", "b"}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, h *harness) {

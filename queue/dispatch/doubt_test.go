@@ -219,7 +219,9 @@ func TestNothingIsPrintedWhenBeginFails(t *testing.T) {
 // printFunc is a station that cannot be compared.
 type printFunc func(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error)
 
-func (f printFunc) Print(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error) {
+func (f printFunc) Print(
+	ctx context.Context, d ticket.Delivery, begin func(context.Context) error,
+) (ticket.Proof, error) {
 	return f(ctx, d, begin)
 }
 
@@ -255,7 +257,8 @@ func TestBeginIsPassedOnOnceAndOnlyDuringThePrint(t *testing.T) {
 }
 
 func TestJudgeGivesEveryAttemptOneEnd(t *testing.T) {
-	plain, paper, perm := errors.New("reset"), ticket.NotReady(errors.New("paper")), ticket.Permanent(errors.New("never"))
+	plain, paper, perm := errors.New("reset"), ticket.NotReady(errors.New("paper")),
+		ticket.Permanent(errors.New("never"))
 	for _, c := range []struct {
 		name           string
 		a              attempt
@@ -281,9 +284,12 @@ func TestJudgeGivesEveryAttemptOneEnd(t *testing.T) {
 		{"begin failed", attempt{err: plain, beginErr: plain}, true, true, endReturn, resultInterrupted},
 		{"shutdown", attempt{err: plain, interrupted: true}, false, false, endReturn, resultInterrupted},
 		{"shutdown, marked", attempt{err: plain, interrupted: true}, true, true, endReturn, resultInterrupted},
-		{"shutdown midway", attempt{err: plain, begun: true, interrupted: true}, false, false, endReturn, resultInterrupted},
-		{"shutdown midway, marked", attempt{err: plain, begun: true, interrupted: true}, true, false, endHold, resultInterrupted},
-		{"shutdown midway, lane holds", attempt{err: plain, begun: true, interrupted: true}, false, true, endHold, resultInterrupted},
+		{"shutdown midway", attempt{err: plain, begun: true, interrupted: true}, false, false, endReturn,
+			resultInterrupted},
+		{"shutdown midway, marked", attempt{err: plain, begun: true, interrupted: true}, true, false, endHold,
+			resultInterrupted},
+		{"shutdown midway, lane holds", attempt{err: plain, begun: true, interrupted: true}, false, true, endHold,
+			resultInterrupted},
 		{"shutdown, permanent", attempt{err: perm, interrupted: true}, false, false, endReturn, resultInterrupted},
 	} {
 		v := judge(c.a, c.doubted, c.holds)
@@ -293,7 +299,8 @@ func TestJudgeGivesEveryAttemptOneEnd(t *testing.T) {
 		if (v.reason == "") != (v.end == endAck) {
 			t.Errorf("%s: reason %q", c.name, v.reason)
 		}
-		if inDoubt := c.a.begun || c.doubted; v.end == endBury && strings.Contains(v.reason, "may have come out") != inDoubt {
+		if inDoubt := c.a.begun || c.doubted; v.end == endBury &&
+			strings.Contains(v.reason, "may have come out") != inDoubt {
 			t.Errorf("%s: reason %q, in doubt %t", c.name, v.reason, inDoubt)
 		}
 	}

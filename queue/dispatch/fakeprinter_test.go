@@ -51,7 +51,9 @@ type fakePrinter struct {
 	output []string    // what came out, also of broken attempts: "7", "7 DUPLICATE", "slip 7 8"
 }
 
-func (p *fakePrinter) Print(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error) {
+func (p *fakePrinter) Print(
+	ctx context.Context, d ticket.Delivery, begin func(context.Context) error,
+) (ticket.Proof, error) {
 	if p.lock != nil { // not a mutex: a bubble's clock would stand still
 		p.lock <- struct{}{}
 		defer func() { <-p.lock }()

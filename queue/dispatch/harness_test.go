@@ -69,7 +69,8 @@ const backupAfter = 2 * time.Minute
 func grillLane(own *fakePrinter, backups ...*fakePrinter) Lane {
 	l := Lane{Name: "grill", Station: own}
 	for i, p := range backups {
-		l.Backups = append(l.Backups, Backup{Name: []string{"bar", "pass"}[i], Station: p, After: time.Duration(i+1) * backupAfter})
+		l.Backups = append(l.Backups, Backup{Name: []string{"bar", "pass"}[i], Station: p,
+			After: time.Duration(i+1) * backupAfter})
 	}
 	return l
 }
@@ -177,7 +178,8 @@ func (q *testQueue) enqueue(station string, names ...string) {
 		_, err := q.Accept(context.Background(), ticket.Request{
 			Venue: "v", ID: fmt.Sprint(n, " ", q.seq), Device: "d", Received: time.Now().UTC(), Body: []byte("{}"),
 			Drafts: []ticket.Draft{{Station: station, Ticket: ticket.Ticket{
-				Venue: "v", Request: n, Type: n, Received: time.Now().UTC(), Lines: []ticket.Line{{Quantity: "1", Name: "soup"}},
+				Venue: "v", Request: n, Type: n, Received: time.Now().UTC(),
+				Lines: []ticket.Line{{Quantity: "1", Name: "soup"}},
 			}}},
 		})
 		if err != nil {

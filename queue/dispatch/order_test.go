@@ -83,7 +83,8 @@ func TestADeadStationNeverDelaysAnother(t *testing.T) {
 				dead, alive, hangs := h.printer(), h.printer(), h.printer()
 				dead.setFault(f)
 				hangs.dial = 100 * time.Hour
-				h.Set([]Lane{{Name: "dead", Station: dead}, {Name: "alive", Station: alive}, {Name: "hangs", Station: hangs}})
+				h.Set([]Lane{{Name: "dead", Station: dead}, {Name: "alive", Station: alive},
+					{Name: "hangs", Station: hangs}})
 				var want []string
 				for i := range 50 {
 					n := fmt.Sprintf("order-%d", i)
@@ -215,7 +216,8 @@ func TestAQueueThatFailsIsTriedAgain(t *testing.T) {
 func TestATicketCancelledWhileInHandCostsItsQueueNoPause(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *harness) {
 		var out []string
-		h.Set([]Lane{{Name: "grill", Station: printFunc(func(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error) {
+		h.Set([]Lane{{Name: "grill", Station: printFunc(func(ctx context.Context, d ticket.Delivery,
+			begin func(context.Context) error) (ticket.Proof, error) {
 			time.Sleep(3 * time.Second) // it connects
 			if err := begin(ctx); err != nil {
 				return "", err
@@ -232,7 +234,8 @@ func TestATicketCancelledWhileInHandCostsItsQueueNoPause(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := lease.Delivery()
-		for _, card := range []ticket.Card{{Job: d.Job, Copy: &d.Ticket}, {Job: d.Job}} { // dark, and back a second later
+		// dark, and back a second later
+		for _, card := range []ticket.Card{{Job: d.Job, Copy: &d.Ticket}, {Job: d.Job}} {
 			if _, err := h.q.Rescue(t.Context(), "bar", "grill", []ticket.Card{card}); err != nil {
 				t.Fatal(err)
 			}

@@ -109,7 +109,8 @@ func (w *worker) settle(lease Lease, v verdict, proof ticket.Proof) bool {
 		err = cause
 	}
 	// Error, not Warn: the kitchen may get this ticket twice, and only a person can notice.
-	w.log.Error("outcome of the ticket could not be stored, it may print again", append(ticketAttrs(lease), "err", err)...)
+	w.log.Error("outcome of the ticket could not be stored, it may print again",
+		append(ticketAttrs(lease), "err", err)...)
 	return false
 }
 

@@ -17,7 +17,8 @@ func TestStatusFollowsTheAttempts(t *testing.T) {
 		h.Set([]Lane{{Name: "grill", Station: p}, {Name: "bar", Station: h.printer()}})
 		start := time.Now()
 		h.advance(time.Second)
-		if diff := cmp.Diff([]Status{{Name: "bar", Since: start}, {Name: "grill", Since: start}}, h.Status()); diff != "" {
+		if diff := cmp.Diff([]Status{{Name: "bar", Since: start}, {Name: "grill", Since: start}},
+			h.Status()); diff != "" {
 			t.Errorf("before the first attempt (-want +got):\n%s", diff)
 		}
 
@@ -42,7 +43,8 @@ func TestStatusFollowsTheAttempts(t *testing.T) {
 			t.Errorf("next try in %v", left)
 		}
 		got.NextTry = time.Time{}
-		want = Status{Name: "grill", Known: true, Since: down, Err: "dial: connection refused", Attempt: len(p.attempts()) - 1}
+		want = Status{Name: "grill", Known: true, Since: down, Err: "dial: connection refused",
+			Attempt: len(p.attempts()) - 1}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("while off (-want +got):\n%s", diff)
 		}
@@ -73,7 +75,8 @@ func TestLogsHaveAChangeOnceAndEveryTicketThatIsPrinted(t *testing.T) {
 			t.Errorf("logged (-want +got):\n%s", diff)
 		}
 		for key, value := range map[string]any{
-			"component": "dispatch", "printer": "grill", "request": "d", "job": 4.0, "venue": "v", "attempt": 3.0, "outcome": "sent",
+			"component": "dispatch", "printer": "grill", "request": "d", "job": 4.0, "venue": "v", "attempt": 3.0,
+			"outcome": "sent",
 		} {
 			if last[key] != value {
 				t.Errorf("%s is %v, want %v", key, last[key], value)
@@ -128,7 +131,8 @@ func TestMetricsExistFromTheStartAndEndWithTheStation(t *testing.T) {
 		} {
 			fmt.Fprintf(&want, "ticketrail_station_attempts_total{result=%q,station=\"grill\"} %d\n", r, n)
 		}
-		if err := testutil.GatherAndCompare(h.reg, strings.NewReader(want.String()), "ticketrail_station_attempts_total"); err != nil {
+		if err := testutil.GatherAndCompare(h.reg, strings.NewReader(want.String()),
+			"ticketrail_station_attempts_total"); err != nil {
 			t.Error(err)
 		}
 		for outcome, n := range map[string]float64{"sent": 3, "held": 1, "buried": 1, "expired": 0, "confirmed": 0} {

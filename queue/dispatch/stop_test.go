@@ -30,16 +30,23 @@ func TestStopEndsAWorkerInEveryPhase(t *testing.T) {
 			patient: time.Hour, ends: []string{"grill a retry"}},
 		{name: "waiting for paper", printer: &fakePrinter{always: noPaper}, jobs: []string{"a"}, after: time.Second,
 			patient: time.Hour, ends: []string{"grill a return"}},
-		{name: "dialling, with patience", printer: &fakePrinter{dial: time.Minute}, jobs: []string{"a", "b"}, after: time.Second,
+		{name: "dialling, with patience", printer: &fakePrinter{dial: time.Minute}, jobs: []string{"a", "b"},
+			after:   time.Second,
 			patient: time.Hour, takes: time.Minute, ends: []string{"grill a ack"}, paper: []string{"a"}},
-		{name: "dialling, without", printer: &fakePrinter{dial: time.Minute}, jobs: []string{"a", "b"}, after: time.Second,
+		{name: "dialling, without", printer: &fakePrinter{dial: time.Minute}, jobs: []string{"a", "b"},
+			after:   time.Second,
 			patient: 2 * time.Second, takes: 2 * time.Second, ends: []string{"grill a return"}},
-		{name: "printing, with patience", printer: &fakePrinter{takes: time.Minute}, jobs: []string{"a", "b"}, after: time.Second,
+		{name: "printing, with patience", printer: &fakePrinter{takes: time.Minute}, jobs: []string{"a", "b"},
+			after:   time.Second,
 			patient: time.Hour, takes: time.Minute, ends: []string{"grill a ack"}, paper: []string{"a"}},
-		{name: "printing, without", printer: &fakePrinter{takes: time.Minute}, jobs: []string{"a", "b"}, after: time.Second,
-			patient: 2 * time.Second, takes: 2 * time.Second, ends: []string{"grill a return"}, paper: []string{"a"}, doubt: true},
-		{name: "printing a marked reprint, without", printer: &fakePrinter{faults: []fault{cut}, takes: time.Minute}, jobs: []string{"a"},
-			after: 90 * time.Second, patient: 0, ends: []string{"grill a retry", "grill a hold"}, paper: []string{"a", "a DUPLICATE"}, doubt: true},
+		{name: "printing, without", printer: &fakePrinter{takes: time.Minute}, jobs: []string{"a", "b"},
+			after:   time.Second,
+			patient: 2 * time.Second, takes: 2 * time.Second, ends: []string{"grill a return"}, paper: []string{"a"},
+			doubt: true},
+		{name: "printing a marked reprint, without", printer: &fakePrinter{faults: []fault{cut}, takes: time.Minute},
+			jobs:  []string{"a"},
+			after: 90 * time.Second, patient: 0, ends: []string{"grill a retry", "grill a hold"},
+			paper: []string{"a", "a DUPLICATE"}, doubt: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, h *harness) {
@@ -150,7 +157,8 @@ func TestAStorageThatNeverAnswersDelaysStopByABoundedTime(t *testing.T) {
 		if d := time.Since(start); d != settleWithin {
 			t.Errorf("Stop took %v", d)
 		}
-		if got, last := h.logs.entries(t); len(got) != 1 || last["level"] != "ERROR" || last["err"] != errSettleTimeout.Error() {
+		if got, last := h.logs.entries(t); len(got) != 1 || last["level"] != "ERROR" ||
+			last["err"] != errSettleTimeout.Error() {
 			t.Errorf("logged %q, last %v", got, last)
 		}
 	})
@@ -163,7 +171,8 @@ func TestAStationThatIgnoresItsContextDoesNotBlockStop(t *testing.T) {
 		p.takes = time.Hour
 		dead := h.printer()
 		dead.setFault(off)
-		h.Set([]Lane{{Name: "grill", Station: dead, Backups: []Backup{{"pass", p, 0}}}, {Name: "bar", Station: h.printer()}})
+		h.Set([]Lane{{Name: "grill", Station: dead, Backups: []Backup{{"pass", p, 0}}},
+			{Name: "bar", Station: h.printer()}})
 		h.q.enqueue("grill", "a")
 		h.advance(time.Second)
 		start := time.Now()

@@ -31,7 +31,9 @@ type checkedPrinter struct {
 	*outputChecker
 }
 
-func (c *checkedPrinter) Print(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error) {
+func (c *checkedPrinter) Print(
+	ctx context.Context, d ticket.Delivery, begin func(context.Context) error,
+) (ticket.Proof, error) {
 	c.enter(d, true)
 	defer c.enter(d, false)
 	return c.fakePrinter.Print(ctx, d, begin)
@@ -93,7 +95,8 @@ func TestWhateverFailsOrderIsKeptAndNoTicketPrintsTwiceUnmarked(t *testing.T) {
 // an attempt, so nothing goes round. Lines and printers come and go, at the pace of the tickets if
 // it is hectic; in between the program restarts.
 func stress(t *testing.T, h *harness, r *rand.Rand, holdDoubt, hectic bool) {
-	calls := &outputChecker{t: t, most: 2, begun: map[uint64]int{}, first: map[string][]string{}, busy: map[string]bool{}}
+	calls := &outputChecker{t: t, most: 2, begun: map[uint64]int{}, first: map[string][]string{},
+		busy: map[string]bool{}}
 	if holdDoubt {
 		calls.most = 1
 	}
@@ -108,7 +111,8 @@ func stress(t *testing.T, h *harness, r *rand.Rand, holdDoubt, hectic bool) {
 		for _, n := range stations {
 			l := Lane{Name: n, Station: printers[n][r.IntN(4)/3], HoldDoubt: holdDoubt}
 			for i, b := range backups[n] {
-				l.Backups = append(l.Backups, Backup{Name: b, Station: printers[b][0], After: time.Duration(i+1) * after})
+				l.Backups = append(l.Backups, Backup{Name: b, Station: printers[b][0],
+					After: time.Duration(i+1) * after})
 			}
 			out = append(out, l)
 		}

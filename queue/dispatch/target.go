@@ -87,7 +87,8 @@ func (w *worker) noteSuccess(t *target, lease Lease) {
 	w.lastQueueError = ""
 	if !t.own {
 		if w.startStandIn(t.Name) {
-			w.log.Warn("backup prints for this station", append(ticketAttrs(lease), "backup", t.Name, "down_since", w.downSince)...)
+			w.log.Warn("backup prints for this station",
+				append(ticketAttrs(lease), "backup", t.Name, "down_since", w.downSince)...)
 		}
 		return
 	}

@@ -7,10 +7,12 @@ import (
 )
 
 func TestTheDigestCoversTheContentAlone(t *testing.T) {
-	const first = `{"records":[{"id":"r","retryCount":0,"_updatedAt":"a","items":[{"name":"Pie","quantity":1,"_x":{"y":1},"childItems":[{"name":"é\u00e9\n","_z":1}]}]}],"serverRequestTimestamp":"1"}`
+	const first = `{"records":[{"id":"r","retryCount":0,"_updatedAt":"a","items":[{"name":"Pie","quantity":1,` +
+		`"_x":{"y":1},"childItems":[{"name":"é\u00e9\n","_z":1}]}]}],"serverRequestTimestamp":"1"}`
 	for body, same := range map[string]bool{
 		first: true,
-		`{"serverRequestTimestamp":"2","status":"X","records":[{"items":[{"childItems":[{"name":"\u00e9é\u000a"}],"quantity":1,"name":"Pie","_w":[]}],"retryCount":{"a":2},"_stage":1,"id":"r"}]}`: true,
+		`{"serverRequestTimestamp":"2","status":"X","records":[{"items":[{"childItems":[{"name":"\u00e9é\u000a"}` +
+			`],"quantity":1,"name":"Pie","_w":[]}],"retryCount":{"a":2},"_stage":1,"id":"r"}]}`: true,
 		strings.Replace(first, `"quantity":1`, `"quantity":1,"retryCount":4`, 1): true,
 		strings.Replace(first, `"quantity":1`, `"quantity":1.0`, 1):              false,
 		strings.Replace(first, `"quantity":1`, `"quantity":"1"`, 1):              false,
@@ -29,8 +31,10 @@ func TestTheDigestCoversTheContentAlone(t *testing.T) {
 
 // It is stored: another one would make a conflict of every retry that comes after an upgrade.
 func TestTheDigestDoesNotChangeBetweenVersions(t *testing.T) {
-	const body = `{"records":[{"id":"r\"\\\n<>&é李","n":1.50e3,"_x":1,"items":[{"a":[],"b":{},"c":null,"d":true}]},{"items":[]}]}`
-	if got := fmt.Sprintf("%x", Digest(parse(t, body))); got != "110e1743a118722d94a85d1a411ad9500a372d71144bd331d7c6787a0f131578" {
+	const body = `{"records":[{"id":"r\"\\\n<>&é李","n":1.50e3,"_x":1,"items":[{"a":[],"b":{},"c":null,"d":true}` +
+		`]},{"items":[]}]}`
+	const want = "110e1743a118722d94a85d1a411ad9500a372d71144bd331d7c6787a0f131578"
+	if got := fmt.Sprintf("%x", Digest(parse(t, body))); got != want {
 		t.Error(got)
 	}
 }
@@ -45,7 +49,8 @@ func TestTheDigestOfAnIDInCapitalsIsTheSame(t *testing.T) {
 
 func TestADeeplyNestedBodyIsPlanned(t *testing.T) {
 	deep := strings.Repeat(`{"a":[`, 4900) + `1` + strings.Repeat(`]}`, 4900)
-	r := split(t, Config{Routes: []Route{{When: `item.x == record.x`, To: []string{"grill"}}}}, `{"id":"r","x":`+deep+`,"items":[{"x":`+deep+`}]}`)
+	r := split(t, Config{Routes: []Route{{When: `item.x == record.x`, To: []string{"grill"}}}},
+		`{"id":"r","x":`+deep+`,"items":[{"x":`+deep+`}]}`)
 	if len(r.Request.Drafts) != 1 || !strings.Contains(r.Request.Drafts[0].Ticket.Lines[0].Name, `{"a":[1]}`) {
 		t.Error("the item did not come out")
 	}

@@ -169,7 +169,8 @@ func TestAValueOfAnotherTypeIsNotTheField(t *testing.T) {
 }
 
 func TestAnItemWithoutANamePrintsAsItsJSON(t *testing.T) {
-	tk := only(t, Config{}, "", `"sku":"<7>","quantity":2.50,"childItems":[{},{"name":"Ranch"},{"name":7,"childItems":[]}]`)
+	tk := only(t, Config{}, "", `"sku":"<7>","quantity":2.50,"childItems":[{},{"name":"Ranch"},{"name":7,`+
+		`"childItems":[]}]`)
 	want := []ticket.Line{
 		{Quantity: "2.5", Name: `{"quantity":2.50,"sku":"<7>"}`, Raw: true, NoRoute: true},
 		{Depth: 1, Quantity: "1", Name: `{}`, Raw: true, NoRoute: true},
@@ -183,8 +184,11 @@ func TestAnItemWithoutANamePrintsAsItsJSON(t *testing.T) {
 
 func TestQuantitiesPrintAsPeopleWriteThem(t *testing.T) {
 	for in, want := range map[string]string{
-		`1`: "1", `1.0`: "1", `0.5`: "0.5", `18`: "18", `1e3`: "1000", `1E+3`: "1000", `25e-1`: "2.5", `-2`: "2", `-0.50`: "0.5",
-		`0`: "0", `-0`: "0", `0.000`: "0", `0e5`: "0", `100`: "100", `1200e-2`: "12", `0.1e1`: "1", `12.340`: "12.34", `0.05`: "0.05",
+		`1`: "1", `1.0`: "1", `0.5`: "0.5", `18`: "18", `1e3`: "1000", `1E+3`: "1000", `25e-1`: "2.5", `-2`: "2",
+		`-0.50`: "0.5",
+		`0`:     "0", `-0`: "0", `0.000`: "0", `0e5`: "0", `100`: "100", `1200e-2`: "12", `0.1e1`: "1",
+		`12.340`:                             "12.34",
+		`0.05`:                               "0.05",
 		`123456789012345678901234567890`:     "123456789012345678901234567890",
 		`1e31`:                               "1" + strings.Repeat("0", 31),
 		`1e999999999`:                        "1e999999999",
@@ -234,7 +238,8 @@ func TestQuantitiesPrintAsPeopleWriteThem(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: %q, want %q", in, got, want)
 		}
-		if neg := strings.TrimLeft(in, `"-−–‐‑`) != strings.TrimLeft(in, `"`) && want != "0" && !strings.Contains(want, "quantity"); l.Void != neg {
+		if neg := strings.TrimLeft(in, `"-−–‐‑`) != strings.TrimLeft(in, `"`) && want != "0" &&
+			!strings.Contains(want, "quantity"); l.Void != neg {
 			t.Errorf("%s: void is %v", in, l.Void)
 		}
 	}
@@ -242,12 +247,14 @@ func TestQuantitiesPrintAsPeopleWriteThem(t *testing.T) {
 
 // voidSpellings is every spelling of a cancellation.
 var voidSpellings = []string{
-	`"isVoid":true`, `"void":true`, `"voided":true`, `"isVoid":1`, `"void":1`, `"voided":1`, `"isVoid":"true"`, `"void":"true"`, `"voided":"true"`,
+	`"isVoid":true`, `"void":true`, `"voided":true`, `"isVoid":1`, `"void":1`, `"voided":1`, `"isVoid":"true"`,
+	`"void":"true"`, `"voided":"true"`,
 	`"isVoid":1.0`, `"isVoid":" True "`, `"isVoid":"1"`, `"isVoid":false,"void":false,"voided":"TRUE"`,
 	`"status":"VOID"`, `"status":"VOIDED"`, `"status":"CANCELED"`, `"status":"CANCELLED"`,
 	`"kdsStatus":"VOID"`, `"kdsStatus":"VOIDED"`, `"kdsStatus":"CANCELED"`, `"kdsStatus":"CANCELLED"`,
 	`"status":"void"`, `"kdsStatus":"Cancelled"`, `"status":" Voided "`, `"status":"PENDING","kdsStatus":"void"`,
-	`"quantity":-1`, `"qty":-0.5`, `"count":-2`, `"quantity":"-1"`, `"quantity":-1e999999999`, `"quantity":-1e-999999999999999999999`,
+	`"quantity":-1`, `"qty":-0.5`, `"count":-2`, `"quantity":"-1"`, `"quantity":-1e999999999`,
+	`"quantity":-1e-999999999999999999999`,
 	`"quantity":-1,"isVoid":false`, `"quantity":"- nothing","qty":-1`,
 	`"isVoid":"1.0"`, `"void":"1e0"`, `"voided":" 01 "`, `"isVoid":"YES"`, `"void":"y"`, `"isVoid":{},"void":"Y"`,
 	"\"quantity\":\"\u22122\"", "\"qty\":\" \u20130.5\"", "\"count\":\"\u20101\"", "\"quantity\":\"\u20111\"",
@@ -255,20 +262,26 @@ var voidSpellings = []string{
 
 // nonVoids only look like cancellations.
 var nonVoids = []string{
-	`"isVoid":false`, `"isVoid":0`, `"isVoid":"false"`, `"isVoid":null`, `"isVoid":"no"`, `"status":"PENDING"`, `"status":"AVOID"`, `"kdsStatus":"PRINTED"`,
-	`"isVoid":{"value":true}`, `"void":"N"`, `"voided":"0.0"`, `"isVoid":2`, `"void":"maybe"`, "\"quantity\":\"\u2013\"",
-	`"status":true`, `"quantity":0`, `"quantity":-0`, `"quantity":-0.0`, `"quantity":2,"qty":-1`, `"isvoid":true`, `"Status":"VOID"`, `"note":"VOID"`,
+	`"isVoid":false`, `"isVoid":0`, `"isVoid":"false"`, `"isVoid":null`, `"isVoid":"no"`, `"status":"PENDING"`,
+	`"status":"AVOID"`, `"kdsStatus":"PRINTED"`,
+	`"isVoid":{"value":true}`, `"void":"N"`, `"voided":"0.0"`, `"isVoid":2`, `"void":"maybe"`,
+	"\"quantity\":\"\u2013\"",
+	`"status":true`, `"quantity":0`, `"quantity":-0`, `"quantity":-0.0`, `"quantity":2,"qty":-1`, `"isvoid":true`,
+	`"Status":"VOID"`, `"note":"VOID"`,
 }
 
 func TestAVoidIsNeverTakenForAnOrder(t *testing.T) {
-	config := Config{Routes: []Route{{When: `item.name == "Pie"`, To: []string{"a", "b"}, Continue: true}, {When: `item.quantity > 5`, To: []string{"b"}}}}
-	const rest = `"name":"Pie","childItems":[{"name":"Peas","isVoid":false,"childItems":[{"name":"Mint","status":"PENDING"}]}]`
+	config := Config{Routes: []Route{{When: `item.name == "Pie"`, To: []string{"a", "b"}, Continue: true},
+		{When: `item.quantity > 5`, To: []string{"b"}}}}
+	const rest = `"name":"Pie","childItems":[{"name":"Peas","isVoid":false,"childItems":[{"name":"Mint",` +
+		`"status":"PENDING"}]}]`
 	for _, v := range voidSpellings {
 		for where, record := range map[string]string{
 			"item":   `{"id":"r","items":[{` + v + `,` + rest + `},{` + v + `}]}`,
 			"record": `{"id":"r",` + v + `,"items":[{` + rest + `},{"isVoid":false,` + rest + `}]}`,
-			"child":  `{"id":"r","items":[{"name":"Pie","isVoid":true,"childItems":[{"name":"x","childItems":[{` + v + `,` + rest + `}]}]}]}`,
-			"bare":   `{"id":"r",` + v + `,"items":[]}`,
+			"child": `{"id":"r","items":[{"name":"Pie","isVoid":true,"childItems":[{"name":"x","childItems":[{` + v +
+				`,` + rest + `}]}]}]}`,
+			"bare": `{"id":"r",` + v + `,"items":[]}`,
 		} {
 			r := split(t, config, record)
 			for _, d := range r.Request.Drafts {
@@ -283,7 +296,8 @@ func TestAVoidIsNeverTakenForAnOrder(t *testing.T) {
 			}
 		}
 	}
-	got := lines(split(t, config, `{"id":"r","items":[{"name":"Pie","childItems":[{"name":"Peas","quantity":-3},{"name":"Gravy"}]},{"name":"Ale"}]}`))
+	got := lines(split(t, config, `{"id":"r","items":[{"name":"Pie","childItems":[{"name":"Peas","quantity":-3},`+
+		`{"name":"Gravy"}]},{"name":"Ale"}]}`))
 	if want := "a: 1Pie >3Peas- >1Gravy | b: 1Pie >3Peas- >1Gravy | fallback: 1Ale?"; got != want {
 		t.Errorf("a void modifier: %s, want %s", got, want)
 	}
@@ -300,8 +314,10 @@ func TestAnOrderIsNotTakenForAVoid(t *testing.T) {
 
 func TestARefireHoldsForEverythingBelow(t *testing.T) {
 	for _, c := range []struct{ record, want string }{
-		{`{"id":"r","isRefire":true,"items":[{"name":"a","isRefire":false,"childItems":[{"name":"b"}]}]}`, "fallback: 1a+? >1b+?"},
-		{`{"id":"r","items":[{"name":"a","refire":"true","childItems":[{"name":"b"}]},{"name":"c"}]}`, "fallback: 1a+? >1b+? 1c?"},
+		{`{"id":"r","isRefire":true,"items":[{"name":"a","isRefire":false,"childItems":[{"name":"b"}]}]}`,
+			"fallback: 1a+? >1b+?"},
+		{`{"id":"r","items":[{"name":"a","refire":"true","childItems":[{"name":"b"}]},{"name":"c"}]}`,
+			"fallback: 1a+? >1b+? 1c?"},
 		{`{"id":"r","items":[{"name":"a","childItems":[{"name":"b","isRefire":1}]}]}`, "fallback: 1a? >1b+?"},
 		{`{"id":"r","items":[{"name":"a","isRefire":false,"refire":true}]}`, "fallback: 1a?"},
 	} {

@@ -24,7 +24,8 @@ func TestTheDirectoryNamesTheServerOfWhomTheRecordHasOnlyAnID(t *testing.T) {
 		{`"employee":{"id":"e-1234"}`, "Jonathan A."},
 		{`"a":1`, ""},
 	} {
-		r := compile(t, Config{}).Split(parse(t, `{"records":[{"id":"r","items":[],`+c.record+`}]}`), harbour, "T", noon,
+		r := compile(t, Config{}).Split(parse(t, `{"records":[{"id":"r","items":[],`+c.record+`}]}`), harbour, "T",
+			noon,
 			employees{"e-1234": " Jonathan A. ", "blank": " \t"})
 		if got := r.Request.Drafts[0].Ticket.Server; got != c.want {
 			t.Errorf("%s: %q, want %q", c.record, got, c.want)

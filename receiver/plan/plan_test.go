@@ -74,13 +74,16 @@ func TestARealPayloadIsReadWithoutConfiguration(t *testing.T) {
 		"kdsStatus":"PENDING","printerDeviceId":"BAR-1","destinationType":"KDS","_stage":"prod","retryCount":0,
 		"instructions":[{"command":"TEXT","value":"B10"}],
 		"items":[
-			{"name":" Burger","quantity":1.0,"isVoid":false,"isRefire":false,"courseName":"Entrees","note":"no onion","price":12.5,"categoryPriority":5,
-			 "childItems":[{"name":"Side Salad","quantity":1,"childItems":[{"name":"Ranch","quantity":0.5,"childItems":null}]}]},
+			{"name":" Burger","quantity":1.0,"isVoid":false,"isRefire":false,"courseName":"Entrees","note":"no onion",
+			 "price":12.5,"categoryPriority":5,"childItems":[
+				{"name":"Side Salad","quantity":1,"childItems":[{"name":"Ranch","quantity":0.5,"childItems":null}]}
+			 ]},
 			{"name":"Ale","quantity":2,"courseName":"Drinks","categoryPriority":1,"childItems":[]}
 		]}],"status":"SUCCESS","count":1}`), harbour, "BW-E-Tablet-01", noon, nil)
 	want := []ticket.Draft{{Station: "fallback", Ticket: ticket.Ticket{
 		Venue: "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11", VenueName: "Harbour Grill", Zone: "Australia/Melbourne",
-		Device: "BW-E-Tablet-01", Request: "0b7c1d7e-0000-4000-8000-00000000000a", Record: "0b7c1d7e-0000-4000-8000-00000000000a",
+		Device: "BW-E-Tablet-01", Request: "0b7c1d7e-0000-4000-8000-00000000000a",
+		Record: "0b7c1d7e-0000-4000-8000-00000000000a",
 		Number: "18", Table: "B10", Server: "Sarah M", Received: noon.UTC(),
 		Lines: []ticket.Line{
 			{Quantity: "2", Name: "Ale", Course: "Drinks", NoRoute: true},
@@ -115,11 +118,14 @@ func TestRoutesDecideInOrder(t *testing.T) {
 		{"order matters", []Route{all, bar}, "grill: 1Pie >1Ale 1Ale"},
 		{"continue", []Route{on(bar), all}, "grill: 1Pie >1Ale 1Ale | bar: 1Ale"},
 		{"continue at the end", []Route{on(all)}, "grill: 1Pie >1Ale 1Ale"},
-		{"never twice on a station", []Route{on(all), {To: []string{"grill", "bar", "bar"}}}, "grill: 1Pie >1Ale 1Ale | bar: 1Pie >1Ale 1Ale"},
+		{"never twice on a station", []Route{on(all), {To: []string{"grill", "bar", "bar"}}},
+			"grill: 1Pie >1Ale 1Ale | bar: 1Pie >1Ale 1Ale"},
 		{"no route takes the pie", []Route{bar}, "fallback: 1Pie? >1Ale? | bar: 1Ale"},
-		{"unrouted after routed", []Route{{When: `item.c == "D"`, To: []string{"fallback"}}}, "fallback: 1Ale 1Pie? >1Ale?"},
+		{"unrouted after routed", []Route{{When: `item.c == "D"`, To: []string{"fallback"}}},
+			"fallback: 1Ale 1Pie? >1Ale?"},
 		{"venue by name, any case", []Route{at(bar, "harbour grill"), all}, "grill: 1Pie >1Ale | bar: 1Ale"},
-		{"venue by UUID, any case", []Route{at(bar, "6f1c8f5e-52AD-4a0b-9e9b-2f7b7b7f3a11"), all}, "grill: 1Pie >1Ale | bar: 1Ale"},
+		{"venue by UUID, any case", []Route{at(bar, "6f1c8f5e-52AD-4a0b-9e9b-2f7b7b7f3a11"), all},
+			"grill: 1Pie >1Ale | bar: 1Ale"},
 		{"another venue", []Route{at(bar, "Other"), all}, "grill: 1Pie >1Ale 1Ale"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -134,15 +140,18 @@ func TestRoutesDecideInOrder(t *testing.T) {
 func TestAVenueMayHaveItsOwnFallback(t *testing.T) {
 	v := harbour
 	v.Fallback = "pass"
-	r := compile(t, Config{}).Split(parse(t, `{"records":[{"id":"r","items":[{"name":"Pie"}]},{"items":[]}]}`), v, "T1", noon, nil)
+	r := compile(t, Config{}).Split(parse(t, `{"records":[{"id":"r","items":[{"name":"Pie"}]},{"items":[]}]}`), v, "T1",
+		noon, nil)
 	if got := lines(r); got != "pass: 1Pie? | pass:" {
 		t.Error(got)
 	}
 }
 
 func TestRecordsKeepTheirOrderAndTheirTickets(t *testing.T) {
-	got := lines(split(t, Config{Routes: []Route{{When: `item.name == "Ale"`, To: []string{"bar"}}, {To: []string{"grill"}}}},
-		`{"id":"1","items":[{"name":"Ale"},{"name":"Pie"},{"name":"Ale"}]}`, `{"items":[{"name":"Pie"}]}`, `{"items":[{"name":"Ale"}]}`))
+	got := lines(split(t, Config{Routes: []Route{{When: `item.name == "Ale"`, To: []string{"bar"}},
+		{To: []string{"grill"}}}},
+		`{"id":"1","items":[{"name":"Ale"},{"name":"Pie"},{"name":"Ale"}]}`, `{"items":[{"name":"Pie"}]}`,
+		`{"items":[{"name":"Ale"}]}`))
 	if want := "bar: 1Ale 1Ale | grill: 1Pie | grill: 1Pie | bar: 1Ale"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
@@ -153,7 +162,8 @@ func TestItemsAreSortedByTheirKeyAndOtherwiseStayAsReceived(t *testing.T) {
 		if key == "" {
 			return fmt.Sprintf(`{"name":%q}`, name)
 		}
-		return fmt.Sprintf(`{"name":%q,"categoryPriority":%s,"childItems":[{"name":"z","sortOrder":2},{"name":"y","sortOrder":1}]}`, name, key)
+		return fmt.Sprintf(`{"name":%q,"categoryPriority":%s,"childItems":[{"name":"z","sortOrder":2},{"name":`+
+			`"y","sortOrder":1}]}`, name, key)
 	}
 	for _, c := range []struct{ keys, want string }{
 		{",,,", "a b c d"},
@@ -197,7 +207,8 @@ func TestARecordWithoutItemsMakesOneTicket(t *testing.T) {
 		{`{"id":"r","items":[],"note":"86 salmon"}`, ticket.Ticket{Notes: []string{"86 salmon"}}},
 		{`{"id":"r","items":[],"status":"VOID"}`, ticket.Ticket{Void: true}},
 		{`{"id":"r","items":[],"isRefire":true}`, ticket.Ticket{Refire: true}},
-		{`{"id":"r","z":1.50,"items":[],"a":"<b>\u0007"}`, ticket.Ticket{Raw: `{"a":"<b>\u0007","id":"r","items":[],"z":1.50}`}},
+		{`{"id":"r","z":1.50,"items":[],"a":"<b>\u0007"}`,
+			ticket.Ticket{Raw: `{"a":"<b>\u0007","id":"r","items":[],"z":1.50}`}},
 	} {
 		want := c.want
 		want.Venue, want.VenueName, want.Zone = strings.ToLower(harbour.ID), harbour.Name, harbour.Zone

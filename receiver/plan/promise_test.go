@@ -20,8 +20,10 @@ import (
 
 // expressions is what rules may say; some fail on many items.
 var expressions = []string{
-	"", "false", "true", `item.courseName == "Drinks"`, `item.quantity > 1`, `record.guests > 3`, `not item.isVoid`, `item.a.b.c == 1`,
-	`any(record.items, .courseName == item.courseName)`, `lower(item.name) contains "a"`, `item.name`, `venue.name == "x"`, `len(item.childItems) > 0`,
+	"", "false", "true", `item.courseName == "Drinks"`, `item.quantity > 1`, `record.guests > 3`, `not item.isVoid`,
+	`item.a.b.c == 1`,
+	`any(record.items, .courseName == item.courseName)`, `lower(item.name) contains "a"`, `item.name`,
+	`venue.name == "x"`, `len(item.childItems) > 0`,
 }
 
 func drawConfig(t *rapid.T) Config {
@@ -45,23 +47,28 @@ func drawBody(t *rapid.T) string {
 		n++
 		members := []string{fmt.Sprintf(`"sku":%d`, n)}
 		if rapid.IntRange(0, 9).Draw(t, "named") > 0 {
-			members = append(members, fmt.Sprintf(`%q:"i%d a"`, rapid.SampledFrom(fields[fieldName].paths[:7]).Draw(t, "path"), n))
+			members = append(members, fmt.Sprintf(`%q:"i%d a"`,
+				rapid.SampledFrom(fields[fieldName].paths[:7]).Draw(t, "path"), n))
 		}
 		if rapid.IntRange(0, 5).Draw(t, "void") == 0 {
 			members = append(members, rapid.SampledFrom(voidSpellings).Draw(t, "spelling"))
 		} else {
-			members = append(members, rapid.SampledFrom(append(nonVoids, `"quantity":3`, `"categoryPriority":2`, `"categoryPriority":1`, `"courseName":"Drinks"`)).Draw(t, "member"))
+			members = append(members, rapid.SampledFrom(append(nonVoids, `"quantity":3`, `"categoryPriority":2`,
+				`"categoryPriority":1`, `"courseName":"Drinks"`)).Draw(t, "member"))
 		}
 		if depth < 4 {
 			if kids := rapid.IntRange(-1, 3).Draw(t, "kids"); kids >= 0 {
-				members = append(members, `"childItems":[`+drawList(kids, func() string { return drawItem(t, depth+1) })+`]`)
+				members = append(members, `"childItems":[`+
+					drawList(kids, func() string { return drawItem(t, depth+1) })+`]`)
 			}
 		}
 		return "{" + strings.Join(members, ",") + "}"
 	}
 	record := func() string {
-		m := rapid.SampledFrom([]string{`"a":1`, `"checkName":"B10"`, `"guests":4`, `"status":"VOID"`, `"isRefire":true`}).Draw(t, "record")
-		return `{"id":"r",` + m + `,"items":[` + drawList(rapid.IntRange(0, 5).Draw(t, "items"), func() string { return drawItem(t, 0) }) + `]}`
+		m := rapid.SampledFrom([]string{`"a":1`, `"checkName":"B10"`, `"guests":4`, `"status":"VOID"`,
+			`"isRefire":true`}).Draw(t, "record")
+		return `{"id":"r",` + m + `,"items":[` + drawList(rapid.IntRange(0, 5).Draw(t, "items"),
+			func() string { return drawItem(t, 0) }) + `]}`
 	}
 	return `{"records":[` + drawList(rapid.IntRange(1, 3).Draw(t, "records"), record) + `]}`
 }
@@ -124,7 +131,8 @@ func keepsThePromises(t failer, p *Plan, req contract.PrintRequest, r Result) {
 		alone.Records = req.Records[i : i+1]
 		drafts := p.Split(alone, harbour, "T1", noon, nil).Request.Drafts
 		checkRecord(t, drafts, walk(&req.Records[i]))
-		if raw := req.Records[i].Unreadable; raw != "" && (len(drafts) != 1 || drafts[0].Ticket.Raw != raw || drafts[0].Station != p.fallback) {
+		if raw := req.Records[i].Unreadable; raw != "" &&
+			(len(drafts) != 1 || drafts[0].Ticket.Raw != raw || drafts[0].Station != p.fallback) {
 			t.Fatalf("an unreadable record makes %+v", drafts)
 		}
 		want = append(want, drafts...)
@@ -179,7 +187,8 @@ func checkTicket(t failer, tk ticket.Ticket, all walked) {
 	t.Helper()
 	unrouted, next := false, 0
 	for _, l := range tk.Lines {
-		if l.Quantity == "" || strings.HasPrefix(l.Quantity, "-") || isBlank(l.Name) || tk.Void && !l.Void || tk.Refire && !l.Refire {
+		if l.Quantity == "" || strings.HasPrefix(l.Quantity, "-") || isBlank(l.Name) || tk.Void && !l.Void ||
+			tk.Refire && !l.Refire {
 			t.Fatalf("a line that must not be: %+v", l)
 		}
 		if l.NoRoute != unrouted {
@@ -238,7 +247,8 @@ func (w walked) add(item map[string]any, depth int, void bool) {
 }
 
 func nameOf(item map[string]any) string {
-	for _, keys := range [][]string{{"name"}, {"displayName"}, {"itemName"}, {"menuItemName"}, {"title"}, {"label"}, {"description"}, {"product", "name"}, {"item", "name"}, {"menuItem", "name"}} {
+	for _, keys := range [][]string{{"name"}, {"displayName"}, {"itemName"}, {"menuItemName"}, {"title"}, {"label"},
+		{"description"}, {"product", "name"}, {"item", "name"}, {"menuItem", "name"}} {
 		v := any(item)
 		for _, k := range keys {
 			m, _ := v.(map[string]any)
@@ -252,10 +262,10 @@ func nameOf(item map[string]any) string {
 }
 
 var (
-	yes     = regexp.MustCompile(`(?i)^"?\s*(true|yes|y|1)\s*"?$`)
-	one     = regexp.MustCompile(`^"?(\+?0*1(\.0*)?([eE][+-]?0+)?)"?$`)
-	voidStatus    = regexp.MustCompile(`(?i)^"(voided|void|canceled|cancelled)"$`)
-	numeric = regexp.MustCompile(`^([+−–‐‑-]?)(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$`)
+	yes        = regexp.MustCompile(`(?i)^"?\s*(true|yes|y|1)\s*"?$`)
+	one        = regexp.MustCompile(`^"?(\+?0*1(\.0*)?([eE][+-]?0+)?)"?$`)
+	voidStatus = regexp.MustCompile(`(?i)^"(voided|void|canceled|cancelled)"$`)
+	numeric    = regexp.MustCompile(`^([+−–‐‑-]?)(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$`)
 )
 
 // spelledVoid is promise 7 once more, over the JSON text of the members.
@@ -293,14 +303,21 @@ func spelledVoid(obj map[string]any) bool {
 
 func FuzzSplit(f *testing.F) {
 	for _, v := range voidSpellings {
-		f.Add(`{"records":[{"id":"r","items":[{"name":"Pie",` + v + `,"childItems":[{"name":"Peas"}]},{"name":"Ale"}]},{"items":[],` + v + `}]}`)
+		f.Add(`{"records":[{"id":"r","items":[{"name":"Pie",` + v +
+			`,"childItems":[{"name":"Peas"}]},{"name":"Ale"}]},{"items":[],` + v + `}]}`)
 	}
-	f.Add(`{"records":[{"id":"r","checkName":" B10","items":[{"categoryPriority":2},{"name":"x","quantity":"1e99999999999999999999"},{"childItems":null}]}]}`)
+	f.Add(`{"records":[{"id":"r","checkName":" B10","items":[{"categoryPriority":2},{"name":"x","quantity":` +
+		`"1e99999999999999999999"},{"childItems":null}]}]}`)
 	plans := []*Plan{
 		compile(f, Config{}),
-		compile(f, Config{Routes: []Route{{When: `item.courseName == "Drinks" or item.quantity > 1`, To: []string{"bar", "fallback"}, Continue: true}, {When: `record.guests > 1`, To: []string{"grill"}}}}),
-		compile(f, Config{Routes: []Route{{When: `item.childItems[0].name == "Peas" and item.menu.x != 1`, To: []string{"bar"}, Continue: true}, {When: `len(record.items) > 1 and item["name"] == record.checkName`, To: []string{"grill"}}}}),
-		compile(f, Config{Routes: []Route{{When: `lower(item.name) contains "a"`, To: []string{"bar"}}, {When: `any(record.items, .name == item.name)`, To: []string{"grill"}}, {Venue: "elsewhere", To: []string{"x"}}}}),
+		compile(f, Config{Routes: []Route{{When: `item.courseName == "Drinks" or item.quantity > 1`,
+			To: []string{"bar", "fallback"}, Continue: true}, {When: `record.guests > 1`, To: []string{"grill"}}}}),
+		compile(f, Config{Routes: []Route{{When: `item.childItems[0].name == "Peas" and item.menu.x != 1`,
+			To: []string{"bar"}, Continue: true}, {When: `len(record.items) > 1 and item["name"] == record.checkName`,
+			To: []string{"grill"}}}}),
+		compile(f, Config{Routes: []Route{{When: `lower(item.name) contains "a"`, To: []string{"bar"}},
+			{When: `any(record.items, .name == item.name)`, To: []string{"grill"}},
+			{Venue: "elsewhere", To: []string{"x"}}}}),
 	}
 	f.Fuzz(func(t *testing.T, body string) {
 		req, err := contract.Open([]byte(body), contract.Lenient)

@@ -91,7 +91,8 @@ func compileRule(when string) (*rule, error) {
 		return nil, fmt.Errorf("%d bytes long; %d is the most", len(when), maxRuleBytes)
 	}
 	program, err := expr.Compile(when,
-		expr.Env(map[string]any{"venue": venueEnv{}, "device": "", "record": map[string]any{}, "item": map[string]any{}}),
+		expr.Env(map[string]any{"venue": venueEnv{}, "device": "", "record": map[string]any{},
+			"item": map[string]any{}}),
 		expr.AsBool(),
 		expr.MaxNodes(maxRuleNodes),
 		expr.DisableBuiltin("now"), // a retry must be planned like the first request
@@ -235,7 +236,8 @@ func (e *ruleError) Error() string { return fmt.Sprintf("%s (%s)", e.msg, e.at) 
 // typeMessage matches the messages of expr that quote types and never values. "invalid operation:
 // int(…)" quotes the value that could not be converted, so brackets are accepted only after bool,
 // where they hold a type.
-var typeMessage = regexp.MustCompile(`^(invalid operation: (bool\([^()]*\)|[^()]*)|interface conversion: [^()]*|` + wrongType + `.*|` + wrongSize + `)$`)
+var typeMessage = regexp.MustCompile(`^(invalid operation: (bool\([^()]*\)|[^()]*)|interface conversion: [^()]*|` +
+	wrongType + `.*|` + wrongSize + `)$`)
 
 // loggable is the error without anything the service sent: guests' names do not belong in a log.
 func (e *ruleError) loggable() string {

@@ -38,7 +38,8 @@ func TestEveryProblemWithTheRulesIsReportedAtOnce(t *testing.T) {
 	}
 	got := strings.Join(paths, " ")
 	want := "routes[1].when routes[2].when routes[2].to routes[3].when routes[3].to[0] routes[4].when " +
-		"routes[6].when routes[7].when routes[8].when fallback ticket.fields.nam ticket.fields.quantity ticket.fields.table"
+		"routes[6].when routes[7].when routes[8].when fallback ticket.fields.nam ticket.fields.quantity " +
+		"ticket.fields.table"
 	if got != want {
 		t.Errorf("problems at\n%s\nwant\n%s\n\n%v", got, want, err)
 	}
@@ -49,13 +50,15 @@ func TestEveryProblemWithTheRulesIsReportedAtOnce(t *testing.T) {
 }
 
 func TestLoopsOfRulesAreLimitedForTheWholeRequest(t *testing.T) {
-	p := compile(t, Config{Routes: []Route{{When: `any(record.items, .name == item.other)`, To: []string{"bar"}}, {To: []string{"grill"}}}})
+	p := compile(t, Config{Routes: []Route{{When: `any(record.items, .name == item.other)`, To: []string{"bar"}},
+		{To: []string{"grill"}}}})
 	record := `{"id":"r","items":[` + strings.Repeat(`{"name":"a"},`, 999) + `{"name":"b"}]}`
 	if r := p.Split(parse(t, `{"records":[`+record+`]}`), harbour, "T", noon, nil); r.Failed != 0 {
 		t.Errorf("one record: %d failed, %s", r.Failed, r.Failures[0])
 	}
 	r := p.Split(parse(t, `{"records":[`+strings.Repeat(record+",", 9)+record+`]}`), harbour, "T", noon, nil)
-	if r.Failed != 10_000-maxLoopSteps/1000 || len(r.Request.Drafts) != 10 || len(r.Request.Drafts[9].Ticket.Lines) != 1000 {
+	if r.Failed != 10_000-maxLoopSteps/1000 || len(r.Request.Drafts) != 10 ||
+		len(r.Request.Drafts[9].Ticket.Lines) != 1000 {
 		t.Errorf("ten records: %d failed, %d drafts", r.Failed, len(r.Request.Drafts))
 	}
 }
@@ -64,6 +67,7 @@ func TestLoopsOfRulesAreLimitedForTheWholeRequest(t *testing.T) {
 func TestAMissingFieldIsFalseAndNeverAnError(t *testing.T) {
 	const body = `{"records":[{"id":"r","printerDeviceId":"BAR-1","guests":2,"check":{"n":"a"},
 		"items":[{"name":"Ale","price":4.5,"isAlcohol":true,"tags":["x"],"menu":{"name":"Ale"},"size":"2"}]}]}`
+	const at = "routes[0].when: records[0].items[0]: "
 	for when, want := range map[string]string{
 		`item.courseName == "Drinks"`:          "no",
 		`item.courseName != "Drinks"`:          "",
@@ -100,12 +104,12 @@ func TestAMissingFieldIsFalseAndNeverAnError(t *testing.T) {
 		`record.items[0].name == "Ale"`:                                            "",
 		`let n = item.name; n == "Ale"`:                                            "",
 		`lower(item.name) == "ale"`:                                                "",
-		`item.menu.nothing() == 1`:                                                 "routes[0].when: records[0].items[0]: invalid operation: cannot call nil (1:11)",
+		`item.menu.nothing() == 1`:                                                 at + "invalid operation: cannot call nil (1:11)",
 		`item.name | lower() == "ale"`:                                             "",
 		`item.cold?.a.b == nil and item?.["cold"].z == nil`:                        "",
 		`$env["item"].name == "Ale" and $env.item.cold.x == nil`:                   "",
 		`record.items[0]?.menu.name == "Ale" and record.items[0].cold.name == nil`: "",
-		`record.items[7].name == "Ale"`:                                            "routes[0].when: records[0].items[0]: failed at 1:13",
+		`record.items[7].name == "Ale"`:                                            at + "failed at 1:13",
 		`item.name[0:2] == "Al"`:                                                   "",
 		`item.menu["na" + "me"] == "Ale"`:                                          "",
 		`filter(record.items, #.menu.name == item.name)[0].menu.name == "Ale"`:     "",
@@ -113,14 +117,14 @@ func TestAMissingFieldIsFalseAndNeverAnError(t *testing.T) {
 		`record.items | count(.isAlcohol) == 1`:                                    "",
 		`if item.isCold { false } else { true }`:                                   "",
 		`get(item, "name") == "Ale"`:                                               "",
-		`item.price > item.cost`:                                                   "routes[0].when: records[0].items[0]: invalid operation: float64 > <nil> (1:12)",
-		`int(item.name) == 1`:                                                      "routes[0].when: records[0].items[0]: failed at 1:1",
-		`item.name`:                                                                "routes[0].when: records[0].items[0]: invalid operation: bool(string) (1:1)",
-		`item.name and true`:                                                       "routes[0].when: records[0].items[0]: invalid operation: bool(string) (1:1)",
-		`len(map(1..900000, map(1..1000, "x"))) > 0`:                               "routes[0].when: records[0].items[0]: failed at 1:20",
+		`item.price > item.cost`:                                                   at + "invalid operation: float64 > <nil> (1:12)",
+		`int(item.name) == 1`:                                                      at + "failed at 1:1",
+		`item.name`:                                                                at + "invalid operation: bool(string) (1:1)",
+		`item.name and true`:                                                       at + "invalid operation: bool(string) (1:1)",
+		`len(map(1..900000, map(1..1000, "x"))) > 0`:                               at + "failed at 1:20",
 		`item[item.name] == nil`:                                                   "",
-		`item.name[item.name] == nil`:                                              "routes[0].when: records[0].items[0]: failed at 1:10",
-		`len(repeat(item.name, 1000000)) > 0`:                                      "routes[0].when: records[0].items[0]: failed at 1:5",
+		`item.name[item.name] == nil`:                                              at + "failed at 1:10",
+		`len(repeat(item.name, 1000000)) > 0`:                                      at + "failed at 1:5",
 		`record == record`:                                                         "",
 		`"` + strings.Repeat("long ", 400) + `" contains item.name and item.cold.deep`: "no",
 	} {

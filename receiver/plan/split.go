@@ -64,7 +64,8 @@ func (p *Plan) split(
 	for i := range req.Records {
 		s.splitRecord(i, &req.Records[i])
 	}
-	if len(s.res.Request.Drafts) == 0 { // no records: the contract refuses that, but a request must never make no ticket
+	// no records: the contract refuses that, but a request must never make no ticket
+	if len(s.res.Request.Drafts) == 0 {
 		t := s.base
 		t.Raw = string(req.Raw)
 		s.add(s.fallback, t)

@@ -9,7 +9,8 @@ import (
 )
 
 const burger = `{"records":[{"id":"r","checkNumber":18,"checkName":"B10","checkOwner":"Sarah M","items":[
-	{"name":"Burger","quantity":1,"courseName":"Entrees","note":"no onion","categoryPriority":5,"childItems":[{"name":"Side Salad","quantity":1,"childItems":[{"name":"Ranch","quantity":1}]}]},
+	{"name":"Burger","quantity":1,"courseName":"Entrees","note":"no onion","categoryPriority":5,
+		"childItems":[{"name":"Side Salad","quantity":1,"childItems":[{"name":"Ranch","quantity":1}]}]},
 	{"name":"Fries","quantity":2,"courseName":"Entrees","categoryPriority":5},
 	{"name":"Ale","quantity":2,"courseName":"Drinks","categoryPriority":1},
 	{"displayName":"Cola\u001b[31m","quantity":1,"isVoid":true,"categoryPriority":1,"childItems":[{"name":"no ice"}]},
@@ -25,13 +26,18 @@ func TestATraceSaysWhereEachFieldWasFoundAndWhatEachRouteDid(t *testing.T) {
 	r := p.SplitTraced(parse(t, burger), harbour, "T1", noon, nil)
 	got := r.Trace.String()
 	for _, want := range []string{
-		"records[0] \"r\"\n  number      \"18\" from checkNumber\n  table       \"B10\" from checkName\n  server      \"Sarah M\" from checkOwner\n",
+		"records[0] \"r\"\n  number      \"18\" from checkNumber\n  table       \"B10\" from checkName\n  " +
+			"server      \"Sarah M\" from checkOwner\n",
 		"records[0].items[3] 1 × \"Cola\\x1b[31m\" VOID NO ROUTE → fallback\n",
-		"  name        \"Cola\\x1b[31m\" from displayName\n  void        \"true\" from isVoid\n  sort        \"1\" from categoryPriority\n",
-		"  routes[0] for another venue\n  routes[1] no match\n  routes[2] failed: \"invalid operation: float64 + string (1:15)\"\n  routes[3] matched\n",
+		"  name        \"Cola\\x1b[31m\" from displayName\n  void        \"true\" from isVoid\n  sort        " +
+			"\"1\" from categoryPriority\n",
+		"  routes[0] for another venue\n  routes[1] no match\n  routes[2] failed: \"invalid operation: float64 " +
+			"+ string (1:15)\"\n  routes[3] matched\n",
 		"records[0].items[0].childItems[0].childItems[0] 1 × \"Ranch\"\n",
 		"records[0].items[4] 1 × \"{\\\"sku\\\":7}\" NO NAME NO ROUTE → fallback\n",
-		"routes[1].when reads item.corseName, which nothing in this body has\nroutes[1].when reads item.sku.a, which nothing in this body has\nroutes[1].when reads record.check.number, which nothing in this body has\n",
+		"routes[1].when reads item.corseName, which nothing in this body has\nroutes[1].when reads item.sku.a, " +
+			"which nothing in this body has\nroutes[1].when reads record.check.number, which nothing in this " +
+			"body has\n",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the trace lacks\n%s", want)
@@ -47,8 +53,10 @@ func TestATraceSaysWhereEachFieldWasFoundAndWhatEachRouteDid(t *testing.T) {
 }
 
 func TestARuleThatDoesNotReadItemIsEvaluatedOnceForEachRecord(t *testing.T) {
-	p := compile(t, Config{Routes: []Route{{When: `any(record.items, .name + 1 == 2)`, To: []string{"bar"}}, {When: `record.a == 1`, To: []string{"grill"}}}})
-	r := p.Split(parse(t, `{"records":[{"id":"r","items":[{"name":"a"},{"name":"b"}]},{"a":1,"items":[{"name":"c"}]}]}`), harbour, "T", noon, nil)
+	p := compile(t, Config{Routes: []Route{{When: `any(record.items, .name + 1 == 2)`, To: []string{"bar"}},
+		{When: `record.a == 1`, To: []string{"grill"}}}})
+	r := p.Split(parse(t, `{"records":[{"id":"r","items":[{"name":"a"},{"name":"b"}]},{"a":1,"items":[{"name":`+
+		`"c"}]}]}`), harbour, "T", noon, nil)
 	if got := lines(r); got != "fallback: 1a? 1b? | grill: 1c" {
 		t.Error(got)
 	}
@@ -68,7 +76,8 @@ func TestAllFailuresAreCountedAndTheFirstAreListed(t *testing.T) {
 }
 
 func TestAPlanIsSafeForConcurrentUse(t *testing.T) {
-	p := compile(t, Config{Routes: []Route{{When: `item.courseName == "Drinks"`, To: []string{"bar"}}, {When: `any(record.items, .quantity > 1)`, To: []string{"grill"}}}})
+	p := compile(t, Config{Routes: []Route{{When: `item.courseName == "Drinks"`, To: []string{"bar"}},
+		{When: `any(record.items, .quantity > 1)`, To: []string{"grill"}}}})
 	req := parse(t, burger)
 	want := lines(p.Split(req, harbour, "T1", noon, nil))
 	var wg sync.WaitGroup
@@ -87,8 +96,9 @@ func TestAPlanIsSafeForConcurrentUse(t *testing.T) {
 func BenchmarkSplit(b *testing.B) {
 	req := parse(b, burger)
 	for name, c := range map[string]Config{
-		"NoRules":  {Routes: []Route{{To: []string{"grill"}}}},
-		"TwoRules": {Routes: []Route{{When: `record.printerDeviceId == "BAR-1" || item.courseName == "Drinks"`, To: []string{"bar"}}, {When: `item.price > 5 ?? false`, To: []string{"x"}}, {To: []string{"grill"}}}},
+		"NoRules": {Routes: []Route{{To: []string{"grill"}}}},
+		"TwoRules": {Routes: []Route{{When: `record.printerDeviceId == "BAR-1" || item.courseName == "Drinks"`,
+			To: []string{"bar"}}, {When: `item.price > 5 ?? false`, To: []string{"x"}}, {To: []string{"grill"}}}},
 	} {
 		p := compile(b, c)
 		b.Run(name, func(b *testing.B) {

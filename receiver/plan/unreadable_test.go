@@ -45,11 +45,13 @@ func TestAVoidThatCannotBeReadIsPrintedAsANote(t *testing.T) {
 		`"void":["x"]`:            `void: ["x"]`,
 		`"voided":" Maybe "`:      `voided: Maybe`,
 		`"isVoid":2,"void":"-1"`:  `isVoid: 2/void: -1`,
-		`"isVoid":null`:           ``, `"isVoid":false`: ``, `"isVoid":0`: ``, `"isVoid":-0.0`: ``, `"isVoid":""`: ``, `"isVoid":" "`: ``,
+		`"isVoid":null`:           ``, `"isVoid":false`: ``, `"isVoid":0`: ``, `"isVoid":-0.0`: ``, `"isVoid":""`: ``,
+		`"isVoid":" "`:     ``,
 		`"isVoid":"False"`: ``, `"isVoid":"0"`: ``, `"isVoid":"NO"`: ``, `"isVoid":"n"`: ``,
 		`"isVoid":{},"void":true`: ``, // it is one
 	} {
-		if l := only(t, Config{}, "", `"name":"Pie","note":"hot",`+in).Lines[0]; strings.TrimPrefix(strings.Join(l.Notes, "/")[3:], "/") != want {
+		if l := only(t, Config{}, "", `"name":"Pie","note":"hot",`+
+			in).Lines[0]; strings.TrimPrefix(strings.Join(l.Notes, "/")[3:], "/") != want {
 			t.Errorf("%s of an item: %q, want %q", in, l.Notes, want)
 		}
 		if tk := only(t, Config{}, in, `"name":"Pie"`); strings.Join(tk.Notes, "/") != want {
@@ -78,7 +80,8 @@ func TestARecordWithARepeatedKeyPrintsAsItCameAtTheFallback(t *testing.T) {
 	p := compile(t, c)
 	r := p.SplitTraced(parse(t, `{"records":[`+odd+`,{"id":"s","items":[{"name":"Soup"}]}]}`), harbour, "T1", noon, nil)
 	d := r.Request.Drafts
-	if len(d) != 2 || !d[0].Unreadable || d[1].Unreadable || d[0].Station != "pass" || d[0].Ticket.Raw != odd || d[0].Ticket.Lines != nil || d[0].Ticket.Record != "r" || d[1].Station != "grill" {
+	if len(d) != 2 || !d[0].Unreadable || d[1].Unreadable || d[0].Station != "pass" || d[0].Ticket.Raw != odd ||
+		d[0].Ticket.Lines != nil || d[0].Ticket.Record != "r" || d[1].Station != "grill" {
 		t.Errorf("%+v", d)
 	}
 	if s := r.Trace.String(); !strings.Contains(s, "under the heading UNREADABLE") {
