@@ -152,11 +152,11 @@ func (b *Board) isAddOn(t *ticket.Ticket) bool {
 	if number(t) == "" && table(t) == "" || t.Kind == ticket.Slip || t.Kind == ticket.Test {
 		return false
 	}
-	key, short := orderKey(t), oneLine(ticket.Short(t.Request))
+	key, request := orderKey(t), oneLine(ticket.Short(t.Request))
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	for _, e := range b.cards {
-		if e.card.Order != key || e.card.Request == short || e.card.State == Elsewhere {
+		if e.card.Order != key || e.card.Request == request || e.card.State == Elsewhere {
 			continue
 		}
 		if e.card.State == Open || number(t) != "" && b.recallable(e, time.Now()) {
@@ -195,18 +195,18 @@ func (b *Board) store(ctx context.Context, r *record, t *ticket.Ticket) error {
 	if err != nil {
 		return fmt.Errorf("keep card of job %d: %w", r.Job, err)
 	}
-	after := &entry{rec: *r, card: newCard(r, t, b.o.UndoFor)}
-	b.publish(r.Job, after)
+	now := &entry{rec: *r, card: newCard(r, t, b.o.UndoFor)}
+	b.publish(r.Job, now)
 	return nil
 }
 
 // tell puts a change into memory and into the events. after is nil for a card that is
 // forgotten.
-func (b *Board) publish(job uint64, after *entry) {
+func (b *Board) publish(job uint64, now *entry) {
 	b.mu.Lock()
-	if after != nil {
-		b.cards[job] = after
-		b.history.add(b.run, Event{Kind: "card", Job: job, Card: after.card})
+	if now != nil {
+		b.cards[job] = now
+		b.history.add(b.run, Event{Kind: "card", Job: job, Card: now.card})
 	} else {
 		delete(b.cards, job)
 		b.history.add(b.run, Event{Kind: "forget", Job: job})

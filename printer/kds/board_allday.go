@@ -21,22 +21,22 @@ type Count struct {
 // alike. course limits it to one; empty is all. A cancellation is not subtracted: what it
 // cancels counts until a cook takes it off.
 func AllDay(cards []*Card, course string) []Count {
-	var all tallies
+	var tallies tallies
 	for _, c := range cards {
 		for i, it := range c.Items {
 			if c.State == Open && it.Depth == 0 && !it.Done && !it.Void && (course == "" || it.Course == course) {
-				all.add(c.Job, it, modifiers(c.Items[i+1:]))
+				tallies.add(c.Job, it, modifiers(c.Items[i+1:]))
 			}
 		}
 	}
-	slices.SortStableFunc(all.list, func(a, b *tally) int {
+	slices.SortStableFunc(tallies.list, func(a, b *tally) int {
 		if c := b.sum.Cmp(&a.sum); c != 0 {
 			return c
 		}
 		return strings.Compare(a.Name, b.Name)
 	})
-	counts := make([]Count, len(all.list))
-	for i, t := range all.list {
+	counts := make([]Count, len(tallies.list))
+	for i, t := range tallies.list {
 		counts[i] = t.Count
 		if counts[i].Quantity = t.text; t.text == "" {
 			counts[i].Quantity = formatQuantity(&t.sum)

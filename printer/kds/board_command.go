@@ -99,7 +99,7 @@ func (b *Board) decide(c Command, r *record, t *ticket.Ticket) Outcome {
 // possible says whether a command fits the card as it is. That it is so already comes first:
 // two cooks who press the same have no conflict.
 func applicable(c Command, r *record, t *ticket.Ticket) Outcome {
-	item := c.Do == ItemDone || c.Do == ItemUndone
+	onItem := c.Do == ItemDone || c.Do == ItemUndone
 	already := false
 	switch c.Do {
 	case Bump:
@@ -112,7 +112,7 @@ func applicable(c Command, r *record, t *ticket.Ticket) Outcome {
 		already = r.Acked
 	}
 	switch {
-	case item && (c.Item < 0 || c.Item >= len(t.Lines) || t.Lines[c.Item].Depth > 0):
+	case onItem && (c.Item < 0 || c.Item >= len(t.Lines) || t.Lines[c.Item].Depth > 0):
 		return Gone
 	case already:
 		return Already

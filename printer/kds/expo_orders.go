@@ -42,33 +42,33 @@ type OrderStation struct {
 func (x *Expo) publish() {
 	now := time.Now()
 	cards := map[cardRef]*Card{}
-	var all []cardRef // in the order of the boards
+	var refs []cardRef // in the order of the boards
 	for _, b := range x.boards {
 		for _, c := range b.cardsForExpo(now) {
 			p := cardRef{b.Station(), c.Job}
-			cards[p], all = c, append(all, p)
+			cards[p], refs = c, append(refs, p)
 		}
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	is := x.groupByOrder(all, cards)
-	told := false
+	current := x.groupByOrder(refs, cards)
+	changed := false
 	for key := range x.orders {
-		if _, ok := is[key]; !ok {
+		if _, ok := current[key]; !ok {
 			x.history.add(x.run, Event{Kind: "forget_order", Order: key})
-			told = true
+			changed = true
 		}
 	}
-	for key, o := range is {
+	for key, o := range current {
 		if was, ok := x.orders[key]; ok && was.Version == o.Version {
-			is[key] = was
+			current[key] = was
 			continue
 		}
 		x.history.add(x.run, Event{Kind: "order", Order: key, View: o})
-		told = true
+		changed = true
 	}
-	x.orders = is
-	if told {
+	x.orders = current
+	if changed {
 		close(x.changed)
 		x.changed = make(chan struct{})
 	}
@@ -89,9 +89,9 @@ func (b *Board) cardsForExpo(now time.Time) []*Card {
 }
 
 // compose groups cards by order. mu is held.
-func (x *Expo) groupByOrder(all []cardRef, cards map[cardRef]*Card) map[string]*Order {
+func (x *Expo) groupByOrder(refs []cardRef, cards map[cardRef]*Card) map[string]*Order {
 	orders := map[string]*Order{}
-	gone := map[cardRef]bool{}
+	sent := map[cardRef]bool{}
 	for _, s := range x.sent {
 		if s.Recalled {
 			continue
@@ -100,7 +100,7 @@ func (x *Expo) groupByOrder(all []cardRef, cards map[cardRef]*Card) map[string]*
 			if x.lastSent[p] != s { // it was taken back and sent again
 				continue
 			}
-			gone[p] = true
+			sent[p] = true
 			if c := cards[p]; c != nil {
 				key := fmt.Sprintf("%s~%d", s.Key, s.Off)
 				o := orderFor(orders, key, c)
@@ -109,9 +109,9 @@ func (x *Expo) groupByOrder(all []cardRef, cards map[cardRef]*Card) map[string]*
 			}
 		}
 	}
-	for _, p := range all {
+	for _, p := range refs {
 		c := cards[p]
-		if gone[p] || c.Kind == "slip" || c.Kind == "test" {
+		if sent[p] || c.Kind == "slip" || c.Kind == "test" {
 			continue
 		}
 		orderFor(orders, c.Order, c).add(p.Station, c)

@@ -44,31 +44,31 @@ const maxRendering = 2
 
 // page is a screen. It comes with the board in it: as HTML for the first look, as JSON for the
 // script, both of the same moment.
-func (s *Server) page(w http.ResponseWriter, r *http.Request, d *screenView, g *grant) {
+func (s *Server) page(w http.ResponseWriter, r *http.Request, view *screenView, g *grant) {
 	g.renew(w, r)
 	select {
 	case s.renderSlots <- struct{}{}:
 	case <-r.Context().Done():
 		return // nobody waits for it any more
 	}
-	writePage(w, s.renderPage(d)) // however slowly it is taken, the next one is being drawn
+	writePage(w, s.renderPage(view)) // however slowly it is taken, the next one is being drawn
 }
 
 // drawPage gives back its place among those that draw.
-func (s *Server) renderPage(d *screenView) []byte {
+func (s *Server) renderPage(view *screenView) []byte {
 	defer func() { <-s.renderSlots }()
-	v := pageView{Web: s.web.base, Setup: d.setup, Tag: d.setupTag, Beat: d.newBeat(), State: d.source.snapshot()}
+	v := pageView{Web: s.web.base, Setup: view.setup, Tag: view.setupTag, Beat: view.newBeat(), State: view.source.snapshot()}
 	now := time.UnixMilli(v.Beat.Now)
 	switch state := v.State.(type) {
 	case Snapshot:
 		v.Open = len(state.Open)
 		for _, c := range state.Open[:min(v.Open, maxCardsInPage)] {
-			v.Cards = append(v.Cards, d.cardView(c, now))
+			v.Cards = append(v.Cards, view.cardView(c, now))
 		}
 	case ExpoSnapshot:
 		v.Open = len(state.Orders)
 		for _, o := range state.Orders[:min(v.Open, maxCardsInPage)] {
-			v.Cards = append(v.Cards, d.orderView(o, now))
+			v.Cards = append(v.Cards, view.orderView(o, now))
 		}
 	}
 	return s.render("page.html", v)
@@ -143,18 +143,18 @@ type lineView struct {
 	Notes []noteView
 }
 
-func (d *screenView) cardView(c *Card, now time.Time) cardView {
+func (view *screenView) cardView(c *Card, now time.Time) cardView {
 	v := cardView{Head: headline(c.Number, c.Table, kindTitle(c.Kind), c.Type),
 		Who: detailsText(c.Number, c.Table, c.Type, c.Server, c.Guests), Meta: metaText(c)}
-	v.Class, v.Word, v.Age = d.age(c.Received, c.PutAt, now)
+	v.Class, v.Word, v.Age = view.age(c.Received, c.PutAt, now)
 	v.Groups = []groupView{{Cards: []bodyView{newBodyView(c)}}}
 	return v
 }
 
-func (d *screenView) orderView(o *Order, now time.Time) cardView {
+func (view *screenView) orderView(o *Order, now time.Time) cardView {
 	v := cardView{Head: headline(o.Number, o.Table, "", o.Type),
 		Who: detailsText(o.Number, o.Table, o.Type, o.Server, o.Guests), Meta: o.Clock}
-	v.Class, v.Word, v.Age = d.age(o.Received, o.Received, now)
+	v.Class, v.Word, v.Age = view.age(o.Received, o.Received, now)
 	for _, s := range o.Stations {
 		g := groupView{Station: s.Station, Done: s.Done, Left: s.Left}
 		for _, c := range s.Cards {
@@ -166,15 +166,15 @@ func (d *screenView) orderView(o *Order, now time.Time) cardView {
 }
 
 // age is how old a ticket is, in a class, a word and a clock.
-func (d *screenView) age(received, put int64, now time.Time) (class, word, clock string) {
+func (view *screenView) age(received, put int64, now time.Time) (class, word, clock string) {
 	if received <= 0 {
 		received = put
 	}
 	ms := max(now.UnixMilli()-received, 0)
 	switch {
-	case ms >= d.setup.LateAfter:
+	case ms >= view.setup.LateAfter:
 		class, word = "late", "LATE"
-	case ms >= d.setup.WarnAfter:
+	case ms >= view.setup.WarnAfter:
 		class, word = "due", "DUE"
 	}
 	return class, word, ageText(ms / 1000)

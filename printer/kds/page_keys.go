@@ -27,31 +27,31 @@ func DefaultKeys() map[string][]string {
 
 // keysFor is the default with the actions of own in place of its own; a key of own does
 // nothing else.
-func withCustomKeys(own map[string][]string) map[string][]string {
+func withCustomKeys(custom map[string][]string) map[string][]string {
 	keys := DefaultKeys()
 	for action, list := range keys {
 		keys[action] = slices.DeleteFunc(list, func(k string) bool {
-			for _, taken := range own {
-				if slices.ContainsFunc(taken, func(t string) bool { return sameKey(t, k) }) {
+			for _, keysOfAction := range custom {
+				if slices.ContainsFunc(keysOfAction, func(t string) bool { return sameKey(t, k) }) {
 					return true
 				}
 			}
 			return false
 		})
 	}
-	maps.Copy(keys, own)
+	maps.Copy(keys, custom)
 	return keys
 }
 
 // CheckKeys says what is wrong with the keys of a configuration.
-func CheckKeys(own map[string][]string) error {
+func CheckKeys(custom map[string][]string) error {
 	known := DefaultKeys()
 	used := map[string]string{}
-	for _, action := range slices.Sorted(maps.Keys(own)) {
+	for _, action := range slices.Sorted(maps.Keys(custom)) {
 		if _, ok := known[action]; !ok {
 			return fmt.Errorf("%q is nothing a key can do; there are %q", action, slices.Sorted(maps.Keys(known)))
 		}
-		for _, key := range own[action] {
+		for _, key := range custom[action] {
 			n := normalKey(key)
 			if n == "" {
 				return fmt.Errorf("%s: %q is no key; write it as a browser calls it, like Enter, Space, F5, a or Shift+R", action, key)

@@ -81,14 +81,14 @@ func OpenPairings(shelf kv.Store, log *slog.Logger) (*Pairings, error) {
 		if !strings.HasPrefix(key, pairingPrefix) {
 			return true
 		}
-		s := storedPairing{}
-		err := json.Unmarshal(value, &s)
-		hash, ok := parseHash(s.Hash)
-		if err != nil || s.V != recordVersion || !ok {
+		stored := storedPairing{}
+		err := json.Unmarshal(value, &stored)
+		hash, ok := parseHash(stored.Hash)
+		if err != nil || stored.V != recordVersion || !ok {
 			p.log.Error("a pairing cannot be read, that screen has to be paired again", "key", key)
 			return true
 		}
-		p.active[hash] = &activePairing{storedPairing: s, revoked: make(chan struct{})}
+		p.active[hash] = &activePairing{storedPairing: stored, revoked: make(chan struct{})}
 		return true
 	})
 	if err != nil {
@@ -144,8 +144,8 @@ func (p *Pairings) List() []Pairing {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	list := make([]Pairing, 0, len(p.active))
-	for _, k := range p.active {
-		list = append(list, k.Pairing)
+	for _, a := range p.active {
+		list = append(list, a.Pairing)
 	}
 	slices.SortFunc(list, func(a, b Pairing) int {
 		if c := a.Paired.Compare(b.Paired); c != 0 {
@@ -164,24 +164,24 @@ func (p *Pairings) Revoke(ctx context.Context, id string) (Pairing, error) {
 	defer p.write.Unlock()
 	p.mu.Lock()
 	var hash [32]byte
-	var is *activePairing
-	for h, k := range p.active {
-		if strings.EqualFold(k.ID, id) {
-			hash, is = h, k
+	var found *activePairing
+	for h, a := range p.active {
+		if strings.EqualFold(a.ID, id) {
+			hash, found = h, a
 		}
 	}
 	p.mu.Unlock()
-	if is == nil {
+	if found == nil {
 		return Pairing{}, fmt.Errorf("%.40q: %w", id, ErrNoPairing)
 	}
-	if err := p.shelf.Delete(ctx, pairingPrefix+is.ID); err != nil {
-		return Pairing{}, fmt.Errorf("revoke pairing %s: %w", is.ID, err)
+	if err := p.shelf.Delete(ctx, pairingPrefix+found.ID); err != nil {
+		return Pairing{}, fmt.Errorf("revoke pairing %s: %w", found.ID, err)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.active, hash)
-	close(is.revoked)
-	return is.Pairing, nil
+	close(found.revoked)
+	return found.Pairing, nil
 }
 
 const (
@@ -197,12 +197,12 @@ func (p *Pairings) bySecret(secret string) *activePairing {
 }
 
 // seen notes that a paired browser was here. It is for people; a page has its board without it.
-func (p *Pairings) noteSeen(ctx context.Context, k *activePairing) {
+func (p *Pairings) noteSeen(ctx context.Context, a *activePairing) {
 	now := time.Now().UTC()
 	p.mu.Lock()
-	was := k.Seen
+	last := a.Seen
 	p.mu.Unlock()
-	if now.Sub(was).Abs() < seenInterval {
+	if now.Sub(last).Abs() < seenInterval {
 		return
 	}
 	if !p.write.TryLock() {
@@ -212,13 +212,13 @@ func (p *Pairings) noteSeen(ctx context.Context, k *activePairing) {
 	ctx, cancel := context.WithTimeout(ctx, seenTimeout)
 	defer cancel()
 	select {
-	case <-k.revoked:
+	case <-a.revoked:
 		return // it must not come back
 	default:
 	}
 	p.mu.Lock()
-	k.Seen = now
-	s := k.storedPairing
+	a.Seen = now
+	s := a.storedPairing
 	p.mu.Unlock()
 	if err := p.store(ctx, s); err != nil {
 		p.log.Debug("when a screen was seen could not be stored", "pairing", s.ID, "err", err)

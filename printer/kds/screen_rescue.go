@@ -77,12 +77,12 @@ func (s *Screen) rescue(ctx context.Context, dark bool) (settled bool, err error
 	settled = true
 	apart := map[uint64]bool{}
 	for _, c := range cards {
-		copied, ok := r.Copies[c.Job]
-		apart[c.Job] = c.Copy != nil && !copied.First
+		made, ok := r.Copies[c.Job]
+		apart[c.Job] = c.Copy != nil && !made.First
 		// One that wants a copy and has none has its own job in the queue still, which may end as shown.
-		settled = settled && !copied.Open && (ok || c.Copy == nil)
-		if copied.Out {
-			err = errors.Join(err, s.o.Board.markPaper(ctx, c.Job, copied.Station))
+		settled = settled && !made.Open && (ok || c.Copy == nil)
+		if made.Out {
+			err = errors.Join(err, s.o.Board.markPaper(ctx, c.Job, made.Station))
 		}
 	}
 	s.mu.Lock()
@@ -108,10 +108,10 @@ func (b *Board) rescueCards(dark bool) []ticket.Card {
 	defer b.mu.RUnlock()
 	var out []ticket.Card
 	for _, c := range b.open() {
-		if r := &b.cards[c.Job].rec; r.Paper == "" {
-			out = append(out, ticket.Card{Job: c.Job, Reprint: r.Reprint})
-			if t, err := ticket.Unmarshal(r.Ticket); err == nil && dark && r.Shown { // it was read when it was put here
-				out[len(out)-1].Copy = r.rescueTicket(t)
+		if rec := &b.cards[c.Job].rec; rec.Paper == "" {
+			out = append(out, ticket.Card{Job: c.Job, Reprint: rec.Reprint})
+			if t, err := ticket.Unmarshal(rec.Ticket); err == nil && dark && rec.Shown { // it was read when it was put here
+				out[len(out)-1].Copy = rec.rescueTicket(t)
 			}
 		}
 	}
@@ -125,12 +125,12 @@ func (b *Board) rescueCards(dark bool) []ticket.Card {
 
 // copied is the ticket of a card as it comes out elsewhere: it says what was known of it here.
 func (r *record) rescueTicket(t ticket.Ticket) *ticket.Ticket {
-	was := slices.DeleteFunc(t.Notes, func(n string) bool { return n == rescueNote })
+	notes := slices.DeleteFunc(t.Notes, func(n string) bool { return n == rescueNote })
 	t.Notes = []string{rescueNote}
 	if r.Duplicate {
 		t.Notes = append(t.Notes, "POSSIBLE DUPLICATE")
 	}
-	t.Notes = append(t.Notes, was...)
+	t.Notes = append(t.Notes, notes...)
 	for _, i := range r.Done {
 		if i < len(t.Lines) {
 			t.Lines[i].Notes = append([]string{"done on the screen"}, t.Lines[i].Notes...)

@@ -53,7 +53,7 @@ type screenView struct {
 	config      atomic.Pointer[Display] // the configuration; what of it is not in setup may change
 
 	mu      sync.Mutex // guards pages and what is in them
-	clients map[string]*testPage
+	clients map[string]*client
 }
 
 // setup is what a page has to know beside the board. A page that was made of another one
@@ -74,38 +74,38 @@ type setup struct {
 
 func newScreenView(d Display, beat time.Duration, web string) *screenView {
 	o := d.Screen.Options()
-	n := &screenView{
+	v := &screenView{
 		screen: d.Screen, name: o.Name, title: o.Title, expo: o.Expo != nil, beat: beat,
-		stopped: make(chan struct{}), clients: map[string]*testPage{},
+		stopped: make(chan struct{}), clients: map[string]*client{},
 	}
-	n.stop = sync.OnceFunc(func() { close(n.stopped) })
+	v.stop = sync.OnceFunc(func() { close(v.stopped) })
 	recallFor := o.Board.o.RecallFor
-	if n.expo {
-		n.source, recallFor = expoSource{o.Expo}, o.Expo.o.RecallFor
+	if v.expo {
+		v.source, recallFor = expoSource{o.Expo}, o.Expo.o.RecallFor
 	} else {
-		n.source = boardSource{o.Board}
+		v.source = boardSource{o.Board}
 	}
-	n.config.Store(&d)
-	n.setup = setup{
-		Web: web, Name: o.Name, Title: o.Title, Expo: n.expo, Beat: beat.Milliseconds(),
+	v.config.Store(&d)
+	v.setup = setup{
+		Web: web, Name: o.Name, Title: o.Title, Expo: v.expo, Beat: beat.Milliseconds(),
 		WarnAfter: o.WarnAfter.Milliseconds(), LateAfter: o.LateAfter.Milliseconds(),
 		RecallFor: recallFor.Milliseconds(),
 		Keys:      withCustomKeys(d.Keys), Print: d.Print != nil, Alarm: allergyWords(),
 	}
-	b, _ := json.Marshal(n.setup) // strings and numbers
+	b, _ := json.Marshal(v.setup) // strings and numbers
 	sum := sha256.Sum256(b)
-	n.setupTag = hex.EncodeToString(sum[:6])
-	return n
+	v.setupTag = hex.EncodeToString(sum[:6])
+	return v
 }
 
 // Name, Title and Path are for the page on which a screen is chosen.
-func (d *screenView) Name() string  { return d.name }
-func (d *screenView) Title() string { return d.title }
-func (d *screenView) Path() string  { return "/screen/" + url.PathEscape(d.name) }
+func (v *screenView) Name() string  { return v.name }
+func (v *screenView) Title() string { return v.title }
+func (v *screenView) Path() string  { return "/screen/" + url.PathEscape(v.name) }
 
 // offset is how many minutes the kitchen's clock is ahead of UTC.
-func (d *screenView) zoneOffset(t time.Time) int {
-	zone := d.config.Load().Zone
+func (v *screenView) zoneOffset(t time.Time) int {
+	zone := v.config.Load().Zone
 	if zone == nil {
 		zone = time.Local
 	}
@@ -115,7 +115,7 @@ func (d *screenView) zoneOffset(t time.Time) int {
 
 // A viewer is one page. It is live while it answers heartbeats: a tablet that was carried out
 // of range, or switched off, has an open connection for a long time.
-type testPage struct {
+type client struct {
 	id          string
 	streams     int
 	answered    time.Time // when it last said that it is there
@@ -133,105 +133,105 @@ const (
 )
 
 // opened notes a stream of a page; closed must be called when it ends.
-func (d *screenView) streamOpened(id string) (closed func()) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	v := d.clients[id]
-	if v == nil {
-		v = &testPage{id: id}
-		d.clients[id] = v
+func (v *screenView) streamOpened(id string) (closed func()) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	c := v.clients[id]
+	if c == nil {
+		c = &client{id: id}
+		v.clients[id] = c
 	}
-	v.streams++
-	if v.removeTimer != nil {
-		v.removeTimer.Stop()
-		v.removeTimer = nil
+	c.streams++
+	if c.removeTimer != nil {
+		c.removeTimer.Stop()
+		c.removeTimer = nil
 	}
-	return sync.OnceFunc(func() { d.streamClosed(v) })
+	return sync.OnceFunc(func() { v.streamClosed(c) })
 }
 
-func (d *screenView) streamClosed(v *testPage) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if v.streams--; v.streams > 0 {
+func (v *screenView) streamClosed(c *client) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if c.streams--; c.streams > 0 {
 		return
 	}
-	if v.leaveScreen == nil {
-		d.drop(v)
+	if c.leaveScreen == nil {
+		v.drop(c)
 		return
 	}
-	v.removeTimer = time.AfterFunc(reconnectGrace, func() { d.removeClient(v.id, false) })
+	c.removeTimer = time.AfterFunc(reconnectGrace, func() { v.removeClient(c.id, false) })
 }
 
 // dismiss forgets a page. Only one that says so itself goes while it has a stream.
-func (d *screenView) removeClient(id string, itself bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if v := d.clients[id]; v != nil && (itself || v.streams == 0) {
-		d.drop(v)
+func (v *screenView) removeClient(id string, closedByPage bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if c := v.clients[id]; c != nil && (closedByPage || c.streams == 0) {
+		v.drop(c)
 	}
 }
 
 // drop needs mu.
-func (d *screenView) drop(v *testPage) {
-	d.setNotLive(v)
-	if v.streams <= 0 && d.clients[v.id] == v {
-		delete(d.clients, v.id)
+func (v *screenView) drop(c *client) {
+	v.setNotLive(c)
+	if c.streams <= 0 && v.clients[c.id] == c {
+		delete(v.clients, c.id)
 	}
 }
 
 // sleep needs mu.
-func (d *screenView) setNotLive(v *testPage) {
-	if v.leaveScreen != nil {
-		v.leaveScreen()
-		v.leaveScreen = nil
+func (v *screenView) setNotLive(c *client) {
+	if c.leaveScreen != nil {
+		c.leaveScreen()
+		c.leaveScreen = nil
 	}
 }
 
 // answer notes that a page is there and shows these cards. fresh says that the Screen did not
 // know the page, so it has to name all the cards that it shows; ok is false for a page
 // without a stream: nobody would tell it of changes.
-func (d *screenView) clientAnswered(id string, jobs []uint64) (fresh, ok bool) {
-	d.mu.Lock()
-	v := d.clients[id]
-	if v == nil || v.streams == 0 {
-		d.mu.Unlock()
+func (v *screenView) clientAnswered(id string, jobs []uint64) (joined, ok bool) {
+	v.mu.Lock()
+	c := v.clients[id]
+	if c == nil || c.streams == 0 {
+		v.mu.Unlock()
 		return false, false
 	}
-	v.answered = time.Now()
-	if v.leaveScreen == nil {
-		fresh, v.leaveScreen = true, d.screen.Join(id)
+	c.answered = time.Now()
+	if c.leaveScreen == nil {
+		joined, c.leaveScreen = true, v.screen.Join(id)
 	}
-	d.mu.Unlock()
+	v.mu.Unlock()
 	if len(jobs) > 0 {
-		d.screen.Shown(id, jobs)
+		v.screen.Shown(id, jobs)
 	}
-	return fresh, true
+	return joined, true
 }
 
 // doze ends the liveness of a page that has not answered for too long. It returns for how
 // long it has not, counted from the given time if it never did.
-func (d *screenView) expireClient(id string, since time.Time) time.Duration {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	v := d.clients[id]
-	if v == nil {
+func (v *screenView) expireClient(id string, since time.Time) time.Duration {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	c := v.clients[id]
+	if c == nil {
 		return 0
 	}
-	if v.answered.After(since) {
-		since = v.answered
+	if c.answered.After(since) {
+		since = c.answered
 	}
 	silent := time.Since(since)
-	if silent > time.Duration(maxMissedBeats*float64(d.beat)) {
-		d.setNotLive(v)
+	if silent > time.Duration(maxMissedBeats*float64(v.beat)) {
+		v.setNotLive(c)
 	}
 	return silent
 }
 
 // abandon makes all pages not live, because the server stops or the display is gone.
-func (d *screenView) setAllNotLive() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, v := range slices.Collect(maps.Values(d.clients)) {
-		d.setNotLive(v)
+func (v *screenView) setAllNotLive() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, c := range slices.Collect(maps.Values(v.clients)) {
+		v.setNotLive(c)
 	}
 }

@@ -51,7 +51,7 @@ type Server struct {
 	stop        func()
 
 	mu       sync.RWMutex // guards displays
-	displays map[string]*screenView
+	views map[string]*screenView
 	names    []string // in the order of the configuration
 }
 
@@ -67,7 +67,7 @@ func NewServer(o ServerOptions) *Server {
 	orDefault(&o.Beat, 5*time.Second)
 	s := &Server{
 		o: o, log: o.Logger.With("component", "kds"), pairings: o.Pairings, web: newWebFiles(),
-		stopping: make(chan struct{}), displays: map[string]*screenView{},
+		stopping: make(chan struct{}), views: map[string]*screenView{},
 		renderSlots: make(chan struct{}, maxRendering),
 	}
 	s.stop = sync.OnceFunc(func() { close(s.stopping) })
@@ -81,17 +81,17 @@ func NewServer(o ServerOptions) *Server {
 func (s *Server) Set(list []Display) {
 	now, names := make(map[string]*screenView, len(list)), make([]string, 0, len(list))
 	s.mu.Lock()
-	was := s.displays
+	was := s.views
 	for _, d := range list {
-		n := newScreenView(d, s.o.Beat, s.web.tag)
-		if old := was[n.name]; old != nil && old.screen == n.screen && old.setupTag == n.setupTag {
+		v := newScreenView(d, s.o.Beat, s.web.tag)
+		if old := was[v.name]; old != nil && old.screen == v.screen && old.setupTag == v.setupTag {
 			old.config.Store(&d)
-			n = old // its pages are not disturbed
+			v = old // its pages are not disturbed
 		}
-		now[n.name] = n
-		names = append(names, n.name)
+		now[v.name] = v
+		names = append(names, v.name)
 	}
-	s.displays, s.names = now, names
+	s.views, s.names = now, names
 	s.mu.Unlock()
 	for _, d := range was {
 		if now[d.name] != d {
@@ -103,7 +103,7 @@ func (s *Server) Set(list []Display) {
 func (s *Server) screenView(name string) *screenView {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.displays[name]
+	return s.views[name]
 }
 
 func (s *Server) screenViews() []*screenView {
@@ -111,7 +111,7 @@ func (s *Server) screenViews() []*screenView {
 	defer s.mu.RUnlock()
 	out := make([]*screenView, 0, len(s.names))
 	for _, n := range s.names {
-		out = append(out, s.displays[n])
+		out = append(out, s.views[n])
 	}
 	return out
 }
@@ -182,8 +182,8 @@ func (s *Server) authorized(h func(http.ResponseWriter, *http.Request, *screenVi
 			s.refuse(w, r, g)
 			return
 		}
-		d := s.screenView(name)
-		if d == nil {
+		view := s.screenView(name)
+		if view == nil {
 			if r.Pattern == pagePattern {
 				retryInAMinute(w)
 			}
@@ -191,7 +191,7 @@ func (s *Server) authorized(h func(http.ResponseWriter, *http.Request, *screenVi
 				http.StatusNotFound)
 			return
 		}
-		h(w, r, d, g)
+		h(w, r, view, g)
 	}
 }
 

@@ -14,16 +14,16 @@ const (
 )
 
 // state is the whole board, for a page whose stream does not work.
-func (s *Server) state(w http.ResponseWriter, _ *http.Request, d *screenView, _ *grant) {
+func (s *Server) state(w http.ResponseWriter, _ *http.Request, view *screenView, _ *grant) {
 	s.writeJSON(w, struct {
 		Beat  beat   `json:"beat"`
 		Setup string `json:"setup"`
 		State any    `json:"state"`
-	}{d.newBeat(), d.setupTag, d.source.snapshot()})
+	}{view.newBeat(), view.setupTag, view.source.snapshot()})
 }
 
-func (s *Server) allDay(w http.ResponseWriter, r *http.Request, d *screenView, _ *grant) {
-	counts := AllDay(d.source.open(), r.URL.Query().Get("course"))
+func (s *Server) allDay(w http.ResponseWriter, r *http.Request, view *screenView, _ *grant) {
+	counts := AllDay(view.source.open(), r.URL.Query().Get("course"))
 	if counts == nil {
 		counts = []Count{}
 	}
@@ -31,7 +31,7 @@ func (s *Server) allDay(w http.ResponseWriter, r *http.Request, d *screenView, _
 }
 
 // shown is a page's answer to a heartbeat, or to new cards. What it shows is known by job.
-func (s *Server) shown(w http.ResponseWriter, r *http.Request, d *screenView, _ *grant) {
+func (s *Server) shown(w http.ResponseWriter, r *http.Request, view *screenView, _ *grant) {
 	var req struct {
 		Page string   `json:"page"`
 		Jobs []uint64 `json:"jobs"`
@@ -39,27 +39,27 @@ func (s *Server) shown(w http.ResponseWriter, r *http.Request, d *screenView, _ 
 	if !s.readJSON(w, r, maxShownBytes, &req) {
 		return
 	}
-	fresh, ok := d.clientAnswered(req.Page, req.Jobs)
+	joined, ok := view.clientAnswered(req.Page, req.Jobs)
 	if !ok {
 		http.Error(w, "this page has no stream: open one first", http.StatusConflict)
 		return
 	}
-	s.writeJSON(w, map[string]bool{"fresh": fresh})
+	s.writeJSON(w, map[string]bool{"fresh": joined})
 }
 
 // bye is the last word of a page that is being closed.
-func (s *Server) bye(w http.ResponseWriter, r *http.Request, d *screenView, _ *grant) {
+func (s *Server) bye(w http.ResponseWriter, r *http.Request, view *screenView, _ *grant) {
 	var req struct {
 		Page string `json:"page"`
 	}
 	if !s.readJSON(w, r, maxCommandBytes, &req) {
 		return
 	}
-	d.removeClient(req.Page, true)
+	view.removeClient(req.Page, true)
 	w.WriteHeader(http.StatusNoContent)
 }
 
-func (s *Server) command(w http.ResponseWriter, r *http.Request, d *screenView, _ *grant) {
+func (s *Server) command(w http.ResponseWriter, r *http.Request, view *screenView, _ *grant) {
 	var req struct {
 		Page string `json:"page"`
 		Command
@@ -67,48 +67,48 @@ func (s *Server) command(w http.ResponseWriter, r *http.Request, d *screenView, 
 	if !s.readJSON(w, r, maxCommandBytes, &req) {
 		return
 	}
-	result, err := d.screen.Do(r.Context(), req.Page, req.Command)
+	result, err := view.screen.Do(r.Context(), req.Page, req.Command)
 	if err != nil {
-		s.notStored(w, d, "do what a page asked", err)
+		s.notStored(w, view, "do what a page asked", err)
 		return
 	}
 	s.writeJSON(w, result)
 }
 
-func (s *Server) print(w http.ResponseWriter, r *http.Request, d *screenView, _ *grant) {
+func (s *Server) print(w http.ResponseWriter, r *http.Request, view *screenView, _ *grant) {
 	var req struct {
 		Job uint64 `json:"job"`
 	}
 	if !s.readJSON(w, r, maxCommandBytes, &req) {
 		return
 	}
-	ask := d.config.Load().Print
-	if ask == nil {
+	printAgain := view.config.Load().Print
+	if printAgain == nil {
 		http.Error(w, "this screen has no printer", http.StatusNotFound)
 		return
 	}
 	// Not any job there is: only what this screen could show.
-	if _, ok := d.screen.Board().Card(req.Job); !ok {
+	if _, ok := view.screen.Board().Card(req.Job); !ok {
 		http.Error(w, "this screen has no such ticket any more", http.StatusNotFound)
 		return
 	}
-	switch err := ask(r.Context(), req.Job); {
+	switch err := printAgain(r.Context(), req.Job); {
 	case errors.Is(err, ErrInProgress):
 		http.Error(w, ErrInProgress.Error(), http.StatusConflict)
 	case err != nil:
-		s.notStored(w, d, "print a ticket", err)
+		s.notStored(w, view, "print a ticket", err)
 	default:
 		w.WriteHeader(http.StatusNoContent)
 	}
 }
 
 // fail tells a page that what it asked was not done. What went wrong is for the log.
-func (s *Server) notStored(w http.ResponseWriter, d *screenView, what string, err error) {
+func (s *Server) notStored(w http.ResponseWriter, view *screenView, what string, err error) {
 	if errors.Is(err, ErrCommand) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	s.log.Warn("could not "+what, "station", d.name, "err", err)
+	s.log.Warn("could not "+what, "station", view.name, "err", err)
 	w.Header().Set("Retry-After", "1")
 	http.Error(w, "it could not be stored; try again", http.StatusServiceUnavailable)
 }

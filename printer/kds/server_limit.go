@@ -41,29 +41,29 @@ func (l *limitListener) Accept() (net.Conn, error) {
 		if err != nil || isLoopback(host) {
 			return c, nil
 		}
-		who := addressGroup(host)
-		if l.acquire(who) {
-			return &countedConn{Conn: c, release: sync.OnceFunc(func() { l.release(who) })}, nil
+		address := addressGroup(host)
+		if l.acquire(address) {
+			return &countedConn{Conn: c, release: sync.OnceFunc(func() { l.release(address) })}, nil
 		}
 		_ = c.Close()
 	}
 }
 
-func (l *limitListener) acquire(who string) bool {
+func (l *limitListener) acquire(address string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.open[who] >= maxConnsPerAddress {
+	if l.open[address] >= maxConnsPerAddress {
 		return false
 	}
-	l.open[who]++
+	l.open[address]++
 	return true
 }
 
-func (l *limitListener) release(who string) {
+func (l *limitListener) release(address string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.open[who]--; l.open[who] <= 0 {
-		delete(l.open, who)
+	if l.open[address]--; l.open[address] <= 0 {
+		delete(l.open, address)
 	}
 }
 

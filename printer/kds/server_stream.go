@@ -34,25 +34,25 @@ type beat struct {
 	Offset int    `json:"offset"` // of the kitchen's clock, minutes ahead of UTC
 }
 
-func (d *screenView) newBeat() beat {
+func (v *screenView) newBeat() beat {
 	now := time.Now()
-	return beat{ID: d.source.At(), Now: now.UnixMilli(), Offset: d.zoneOffset(now)}
+	return beat{ID: v.source.At(), Now: now.UnixMilli(), Offset: v.zoneOffset(now)}
 }
 
 // events streams what changes, as long as the page reads and answers.
-func (s *Server) events(w http.ResponseWriter, r *http.Request, d *screenView, g *grant) {
+func (s *Server) events(w http.ResponseWriter, r *http.Request, view *screenView, g *grant) {
 	id := r.URL.Query().Get("page")
 	if !validPageID(id) {
 		http.Error(w, "page: want 8 to 64 letters and digits", http.StatusBadRequest)
 		return
 	}
-	leave, ok := s.countStream(g)
+	release, ok := s.countStream(g)
 	if !ok {
 		w.Header().Set("Retry-After", "10")
 		http.Error(w, "too many screens are open", http.StatusServiceUnavailable)
 		return
 	}
-	defer leave()
+	defer release()
 	after := r.Header.Get("Last-Event-ID")
 	if after == "" {
 		after = r.URL.Query().Get("after")
@@ -61,9 +61,9 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, d *screenView, g
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no") // a proxy that gathers answers would make the page late
 	g.renew(w, r)
-	closed := d.streamOpened(id)
+	closed := view.streamOpened(id)
 	defer closed()
-	st := &stream{view: d, page: id, last: after, out: w, rc: http.NewResponseController(w), started: time.Now()}
+	st := &stream{view: view, page: id, last: after, out: w, rc: http.NewResponseController(w), started: time.Now()}
 	// The time-outs of the server are for answers that end.
 	if st.rc.SetReadDeadline(time.Time{}) != nil || st.sendHello() != nil {
 		return
@@ -72,17 +72,17 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, d *screenView, g
 }
 
 // enter counts a stream of a guest, unless there are too many.
-func (s *Server) countStream(g *grant) (leave func(), ok bool) {
+func (s *Server) countStream(g *grant) (release func(), ok bool) {
 	own := new(atomic.Int64)
 	if g.pairing != nil {
 		own = &g.pairing.streams
 	}
-	leave = func() { s.streams.Add(-1); own.Add(-1) }
-	if all, mine := s.streams.Add(1), own.Add(1); all > maxStreams || mine > maxStreamsPerPairing {
-		leave()
+	release = func() { s.streams.Add(-1); own.Add(-1) }
+	if all, own := s.streams.Add(1), own.Add(1); all > maxStreams || own > maxStreamsPerPairing {
+		release()
 		return nil, false
 	}
-	return leave, true
+	return release, true
 }
 
 type stream struct {
