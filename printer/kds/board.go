@@ -15,52 +15,53 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// BoardOptions say whose board it is. Station and KV are required.
+// BoardOptions configure a board. Station and KV are required; two boards must not share a KV.
 type BoardOptions struct {
 	Station    string
-	KV         kv.Store      // this board's alone
+	KV         kv.Store      // for this board alone
 	Logger     *slog.Logger  // nil: silent
-	RecallKeep int           // cards that can be recalled; 0 is 50
+	RecallKeep int           // how many cards can be recalled; 0 is 50
 	RecallFor  time.Duration // for how long; 0 is an hour
 	UndoFor    time.Duration // how long a change can be undone; 0 is 10 s
-	Events     int           // past events that a page can resume from, about; 0 is 1000
+	Events     int           // about how many past events a stream can resume from; 0 is 1000
 }
 
-// A Board is the open tickets of one screen station. What it tells is on stable storage before
-// it is told. It is safe for concurrent use; reading never waits for storage.
+// A Board holds the open tickets of one screen station. A page is told of a change only after it is
+// on stable storage. It is safe for concurrent use; reading never waits for storage.
 //
-// Each change is one Put of one card, with everything that belongs to it (the command that
-// asked for it, how to take it back), so there is no state between two changes to be
-// found after a crash. After an error of the shelf the board stays as it was; if the change
-// was stored all the same, it shows after the next start, which is no worse than had the
-// answer been lost on its way: a ticket is put again and recognised by its job, a command is
-// sent again and recognised by its id.
+// Each change is one Put of one card, with everything that belongs to the change: the command that
+// asked for it, and how to undo it. So a crash leaves either the state before or the state after,
+// never one in between. After an error of the storage the board in memory stays as it was. If the
+// change was stored all the same, it appears at the next start. That does no harm: the queue
+// delivers a ticket again, and the board knows its job; a page sends a command again, and the card
+// knows its id.
 type Board struct {
 	o   BoardOptions
 	log *slog.Logger
 	run string
 
-	// write is held over a whole change, storage included: changes happen one after the other.
+	// write is held during a whole change, storage included, so changes happen one after another.
 	write     sync.Mutex
-	lastPlace uint64 // last place given; only with write
-	lastOff   uint64 // last Off given; only with write
+	lastPlace uint64 // the last place given out; guarded by write
+	lastOff   uint64 // the last Off given out; guarded by write
 
-	// mu guards what is read, for moments; it is taken inside write.
+	// mu guards what follows. It is held briefly and taken inside write.
 	mu       sync.RWMutex
 	cards    map[uint64]*entry
 	history  history
-	changed  chan struct{}
+	changed  chan struct{} // closed at the next change, then replaced
 	watchers []*watcher
 }
 
-// An entry is a card and what is stored of it. It is replaced, never changed.
+// An entry is a card and its stored record. It is replaced, never changed, so a reader may keep it
+// without a lock.
 type entry struct {
 	rec  record
 	card *Card
 }
 
-// OpenBoard reads the board from its shelf. A card that cannot be read is left out and
-// logged: the others are more than none.
+// OpenBoard reads the board from its storage. A card that cannot be read is left out and logged: a
+// board with the other cards is better than none.
 func OpenBoard(o BoardOptions) (*Board, error) {
 	if o.Station == "" || o.KV == nil {
 		panic("kds.OpenBoard: Options.Station or Options.KV is missing")
@@ -82,11 +83,11 @@ func OpenBoard(o BoardOptions) (*Board, error) {
 		}
 		r, t, err := decodeRecord(value)
 		if err == nil && cardKey(r.Job) != key {
-			err = fmt.Errorf("it says that it is of job %d", r.Job)
+			err = fmt.Errorf("its record names job %d", r.Job)
 		}
 		if err != nil {
-			// Error: a cook misses a ticket, and only a person can find out which.
-			b.log.Error("a card on the board cannot be read, it is not shown", "key", key, "err", err)
+			// Level Error: the kitchen lacks a ticket, and only an operator can find out which.
+			b.log.Error("cannot read a stored card; it is not shown", "key", key, "err", err)
 			return true
 		}
 		b.cards[r.Job] = &entry{rec: r, card: newCard(&r, &t, o.UndoFor)}
@@ -105,38 +106,40 @@ func orDefault[T int | time.Duration](v *T, d T) {
 	}
 }
 
-// newRun names an opening of a board. Reading from crypto/rand does not fail.
+// newRun returns a random name for this opening of a board. Sequence numbers begin at 1 each time,
+// so without it an old id would look like one of this run.
 func newRun() string {
 	var b [6]byte
 	_, _ = rand.Read(b[:])
 	return hex.EncodeToString(b[:])
 }
 
-// Station is whose board it is.
+// Station is the name of the board's station.
 func (b *Board) Station() string { return b.o.Station }
 
-// Put places a ticket on the board; it is durable when Put returns nil. A job that the board
-// knows, open or bumped, stays where it is: that was a retry, and neither doubles the card
-// nor marks it. It returns the sequence number of the state in which the card is there.
+// Put adds a ticket to the board. When it returns nil, the card is on stable storage. A job that
+// the board knows already, open or bumped, stays as it is: the queue has delivered it again, which
+// must neither duplicate nor mark the card. seq is the sequence number of the state that has the
+// card.
 //
-// A crash before the shelf's Put returned: the queue still owes the ticket and brings it
-// again. A crash after it: so it does, and the card is already here.
+// A crash before the storage's Put returned: the queue still has the ticket and delivers it again.
+// A crash after it: the same, and the card is already here.
 func (b *Board) Put(ctx context.Context, d ticket.Delivery) (seq uint64, err error) {
 	b.write.Lock()
 	defer b.write.Unlock()
 	if e := b.get(d.Job); e != nil && e.card.State != Elsewhere {
 		return b.seq(), nil
 	}
-	// A place is used up even if the Put fails: what was stored all the same keeps it.
+	// A place is not reused after a failed Put: the card may be stored all the same and keep it.
 	b.lastPlace++
 	r := newRecord(d, b.lastPlace)
 	r.Station = b.o.Station
 	r.AddOn = b.isAddOn(&d.Ticket)
 	if e := b.get(d.Job); e != nil {
-		r.Version = e.rec.Version + 1 // a command from its first life must not fit
+		r.Version = e.rec.Version + 1 // a command for the card it was before must not match
 	}
 	if r.Ticket, err = ticket.Marshal(d.Ticket); err != nil {
-		return 0, ticket.Permanent(fmt.Errorf("put job %d on the board: %w", d.Job, err))
+		return 0, ticket.Permanent(fmt.Errorf("add job %d to the board: %w", d.Job, err))
 	}
 	if err := b.store(ctx, &r, &d.Ticket); err != nil {
 		return 0, err
@@ -146,8 +149,9 @@ func (b *Board) Put(ctx context.Context, d ticket.Delivery) (seq uint64, err err
 	return seq, nil
 }
 
-// addsTo says whether a ticket comes after another of its order. A number is called out for
-// the whole evening, a table has new guests as soon as it is empty.
+// isAddOn reports whether an earlier ticket of the same order is on the board. For an order with a
+// number, bumped cards that can be recalled count too; a table without a number does not, for it
+// may have new guests as soon as its card is bumped.
 func (b *Board) isAddOn(t *ticket.Ticket) bool {
 	if number(t) == "" && table(t) == "" || t.Kind == ticket.Slip || t.Kind == ticket.Test {
 		return false
@@ -166,7 +170,8 @@ func (b *Board) isAddOn(t *ticket.Ticket) bool {
 	return false
 }
 
-// alter changes a card, if f says that there is something to change.
+// update changes a card's record with f and stores it. If f returns false, or the job is unknown,
+// nothing happens.
 func (b *Board) update(ctx context.Context, job uint64, f func(*record) bool) error {
 	b.write.Lock()
 	defer b.write.Unlock()
@@ -185,22 +190,25 @@ func (b *Board) update(ctx context.Context, job uint64, f func(*record) bool) er
 	return b.store(ctx, &r, &t)
 }
 
-// store is the one place where the board changes: first on the shelf, then in memory, then
-// pages are told. write is held.
+// store is the only place where the board changes: first on stable storage, then in memory, then in
+// the events for pages. write is held.
+//
+// A crash before Put returned: the card is as it was, or as r; no page was told. A crash after it:
+// the card is as r at the next start.
 func (b *Board) store(ctx context.Context, r *record, t *ticket.Ticket) error {
 	value, err := r.encode()
 	if err == nil {
 		err = b.o.KV.Put(ctx, cardKey(r.Job), value)
 	}
 	if err != nil {
-		return fmt.Errorf("keep card of job %d: %w", r.Job, err)
+		return fmt.Errorf("store card of job %d: %w", r.Job, err)
 	}
 	now := &entry{rec: *r, card: newCard(r, t, b.o.UndoFor)}
 	b.publish(r.Job, now)
 	return nil
 }
 
-// tell puts a change into memory and into the events. after is nil for a card that is
+// publish makes a change visible in memory and in the events. now is nil for a card that is
 // forgotten.
 func (b *Board) publish(job uint64, now *entry) {
 	b.mu.Lock()
@@ -232,7 +240,7 @@ func (b *Board) seq() uint64 {
 	return b.history.seq
 }
 
-// compare orders by a, then by b.
+// compareTwo compares by the first pair, then by the second.
 func compareTwo(a1, a2, b1, b2 uint64) int {
 	switch {
 	case a1 < a2, a1 == a2 && b1 < b2:

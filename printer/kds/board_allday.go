@@ -7,19 +7,20 @@ import (
 	"strings"
 )
 
-// A Count is how much of one thing is still to be made.
+// A Count says how many of one item are still to be made.
 type Count struct {
-	Quantity  string   `json:"quantity"` // as people write it; of an item whose quantity is no number, that
+	Quantity  string   `json:"quantity"` // a decimal; text if the item's quantity is no number
 	Name      string   `json:"name"`
 	Modifiers []string `json:"modifiers,omitempty"` // "2x extra cheese"
 	Course    string   `json:"course,omitempty"`
-	Cards     int      `json:"cards"` // on so many cards
+	Cards     int      `json:"cards"` // how many cards have it
 }
 
-// AllDay counts what the cards still ask for: items that are open, not done and not void, by
-// name and the modifiers that change it; the most first. Notes do not part what is cooked
-// alike. course limits it to one; empty is all. A cancellation is not subtracted: what it
-// cancels counts until a cook takes it off.
+// AllDay returns the all-day counts of cards: how many of each item are still to be made, the
+// largest count first. It counts items that are on open cards, not done and not void, grouped by
+// name and modifiers; notes do not separate what is cooked alike. course limits it to one course;
+// empty is all. A cancellation is not subtracted from another card's count: what it cancels counts
+// until a cook marks it done or bumps it.
 func AllDay(cards []*Card, course string) []Count {
 	var tallies tallies
 	for _, c := range cards {
@@ -45,16 +46,16 @@ func AllDay(cards []*Card, course string) []Count {
 	return counts
 }
 
-// A tally is a Count while it is counted.
+// A tally is a Count under construction.
 type tally struct {
 	Count
 	sum     big.Rat
-	text    string // of a quantity that is no number
-	lastJob uint64 // the job it was on last
+	text    string // the quantity, if it is no number
+	lastJob uint64 // the last job that had it, to count each card once
 }
 
 type tallies struct {
-	list []*tally // as they first came
+	list []*tally // in order of first appearance
 	by   map[string]*tally
 }
 
@@ -81,7 +82,7 @@ func (a *tallies) add(job uint64, it Item, mods []string) {
 	}
 }
 
-// modifiers are the lines under an item, up to the next one.
+// modifiers are the lines under an item, up to the next item.
 func modifiers(items []Item) (out []string) {
 	for _, it := range items {
 		if it.Depth == 0 {
@@ -99,9 +100,11 @@ func modifiers(items []Item) (out []string) {
 	return out
 }
 
+// maxDecimals bounds the fraction of a quantity; a longer one is treated as text, so that a hostile
+// number cannot cost memory.
 const maxDecimals = 6
 
-// amount reads a quantity: plain digits, perhaps a point. Anything else is text.
+// parseQuantity reads digits with an optional fraction. Anything else is text.
 func parseQuantity(s string) (*big.Rat, bool) {
 	whole, part, _ := strings.Cut(s, ".")
 	if len(whole) > 12 || len(part) > maxDecimals {
@@ -118,6 +121,7 @@ func parseQuantity(s string) (*big.Rat, bool) {
 	return new(big.Rat).SetString(s)
 }
 
+// formatQuantity is the decimal without trailing zeros.
 func formatQuantity(r *big.Rat) string {
 	s := r.FloatString(maxDecimals)
 	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")

@@ -9,12 +9,12 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// Do does what a page asks, once however often it asks. An error means that it is not known
-// to be stored, or, if it wraps ErrCommand, that it makes no sense; anything else that
-// keeps it from being done is a Result.
+// Do carries out a command, once however often it is delivered. An error means that it is not known
+// to be stored, or, if it wraps [ErrCommand], that it is malformed. Every other reason for not
+// doing it is the Result's Outcome.
 //
-// A crash before the shelf's Put returned: the page had no answer and sends it again. A crash
-// after it: it sends it again, and the card knows the command's id.
+// A crash before the storage's Put returned: the page has no answer and sends the command again. A
+// crash after it: the page sends it again, and the card knows the command's id.
 func (b *Board) Do(ctx context.Context, c Command) (Result, error) {
 	if err := c.check(); err != nil {
 		return Result{}, err
@@ -37,7 +37,7 @@ func (b *Board) Do(ctx context.Context, c Command) (Result, error) {
 		return b.result(c, out), nil
 	}
 	r.Version++
-	r.Shown = true // somebody saw it, or could not have pressed it
+	r.Shown = true // a cook pressed on it, so a page has shown it
 	if r.CommandIDs = append(r.CommandIDs, c.ID); len(r.CommandIDs) > maxCommandIDs {
 		r.CommandIDs = r.CommandIDs[len(r.CommandIDs)-maxCommandIDs:]
 	}
@@ -59,7 +59,7 @@ func (b *Board) result(c Command, out Outcome) Result {
 	return r
 }
 
-// decide changes r as c asks, or says why not.
+// decide changes r as the command asks and returns Done, or returns why it did not.
 func (b *Board) decide(c Command, r *record, t *ticket.Ticket) Outcome {
 	if out := applicable(c, r, t); out != Done {
 		return out
@@ -73,7 +73,7 @@ func (b *Board) decide(c Command, r *record, t *ticket.Ticket) Outcome {
 		if !b.recallable(&entry{rec: *r}, now) {
 			return Gone
 		}
-		r.Duplicate = r.Duplicate || r.State == Elsewhere // somebody there has it too
+		r.Duplicate = r.Duplicate || r.State == Elsewhere // it may also have come out at the backup
 		r.State, r.Off, r.OffAt = Open, 0, 0
 	case ItemDone:
 		r.Done = append(r.Done, c.Item)
@@ -91,13 +91,13 @@ func (b *Board) decide(c Command, r *record, t *ticket.Ticket) Outcome {
 	}
 	r.LastChange = &change
 	if c.Do == Recall {
-		r.LastChange = nil // the way back is to bump it again
+		r.LastChange = nil // a recall is reversed by a bump, not by undo
 	}
 	return Done
 }
 
-// possible says whether a command fits the card as it is. That it is so already comes first:
-// two cooks who press the same have no conflict.
+// applicable reports whether a command fits the card as it is. It checks for Already before
+// Conflict: two cooks who press the same do not disagree.
 func applicable(c Command, r *record, t *ticket.Ticket) Outcome {
 	onItem := c.Do == ItemDone || c.Do == ItemUndone
 	already := false
@@ -130,7 +130,7 @@ func applicable(c Command, r *record, t *ticket.Ticket) Outcome {
 	return Done
 }
 
-// undo takes the last change back. What was undone cannot be undone: the verb itself does it again.
+// undoLast reverses the last change. An undo cannot be undone; the original command does it again.
 func (b *Board) undoLast(r *record) {
 	switch r.LastChange.Do {
 	case Bump:

@@ -5,10 +5,11 @@ import (
 	"time"
 )
 
-// markShown notes for good that a live page holds a card. One that is gone is no error.
+// markShown records that a live page holds a card. A card that is gone is no error.
 //
-// A crash before it: nobody was told that the ticket was shown, the queue brings it again.
-// A crash after it: likewise, or the ticket is out; the card says what was true.
+// A crash before the record is stored: nobody was told that the ticket was shown, so the queue
+// delivers it again. A crash after it: the same, or the ticket has ended; the card says what was
+// true.
 func (b *Board) markShown(ctx context.Context, job uint64) error {
 	return b.update(ctx, job, func(r *record) bool {
 		was := r.Shown
@@ -17,11 +18,11 @@ func (b *Board) markShown(ctx context.Context, job uint64) error {
 	})
 }
 
-// markPaper notes that a ticket that was shown came out of another station because
-// every screen was dead. The card stays: nobody has said that it is done.
+// markPaper records that a ticket that was shown has also come out at station, because the screen
+// was dark. The card stays open: nobody has said that it is done.
 //
-// A crash before it: the queue still has its mark, and this is done when it is asked next. A crash
-// after it: the card itself keeps the ticket from being copied again.
+// A crash before it is stored: the queue still has its mark of the copy, and this is done with the
+// next rescue. A crash after it: the card itself keeps the ticket from being copied again.
 func (b *Board) markPaper(ctx context.Context, job uint64, station string) error {
 	return b.update(ctx, job, func(r *record) bool {
 		if r.Paper == station {
@@ -33,12 +34,12 @@ func (b *Board) markPaper(ctx context.Context, job uint64, station string) error
 	})
 }
 
-// withdraw takes a card off the board whose ticket is about to come out of another station:
-// no page ever said that it holds it. It can be recalled.
+// withdraw takes a card off the board because its ticket is about to come out at another station
+// and no page ever confirmed it. It can be recalled.
 //
-// A crash before it: the card is here, the queue owes the ticket, and it comes out there or
-// here, marked by the doubt that is in the queue. A crash after it: it is owed and not here,
-// so it comes out once, or twice and marked.
+// A crash before it is stored: the card is here and the queue has the ticket; it comes out there or
+// here, and the doubt in the queue marks it. A crash after it: the ticket is in the queue and not
+// here, so it comes out once, or twice and marked.
 func (b *Board) withdraw(ctx context.Context, job uint64) error {
 	return b.update(ctx, job, func(r *record) bool {
 		if r.State != Open {
@@ -51,6 +52,7 @@ func (b *Board) withdraw(ctx context.Context, job uint64) error {
 	})
 }
 
+// takeOff moves a record off the board into the given state.
 func (b *Board) takeOff(r *record, as CardState) {
 	b.lastOff++
 	r.State, r.Off, r.OffAt = as, b.lastOff, time.Now().UnixMilli()

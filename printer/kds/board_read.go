@@ -10,33 +10,33 @@ import (
 
 // A Snapshot is a whole board at one moment.
 type Snapshot struct {
-	ID      string  `json:"id"` // names this state; opaque
+	ID      string  `json:"id"` // names this state; opaque to pages
 	Run     string  `json:"run"`
 	Seq     uint64  `json:"seq"`
-	Now     int64   `json:"now"` // the server's clock
+	Now     int64   `json:"now"` // milliseconds since 1970 by the server's clock
 	Station string  `json:"station"`
 	Open    []*Card `json:"open"`   // in place
 	Recall  []*Card `json:"recall"` // the latest first
 }
 
-// An Event is one change of a board.
+// An Event is one change of a board or an expo.
 type Event struct {
-	ID   string `json:"id"` // of the state after it
+	ID   string `json:"id"` // of the state after the change
 	Seq  uint64 `json:"seq"`
-	Kind string `json:"kind"` // "card", "forget"; of the pass: "order", "forget_order"
+	Kind string `json:"kind"` // "card", "forget"; of an expo: "order", "forget_order"
 	Job  uint64 `json:"job,omitempty"`
 	Card *Card  `json:"card,omitempty"`
-	// Order is the key of an order, View the order as it now is.
+	// Order is the key of an order, View is the order as it is now.
 	Order string `json:"order,omitempty"`
 	View  *Order `json:"view,omitempty"`
 
 	json []byte
 }
 
-// JSON is the event as pages get it, made once for all of them. It must not be changed.
+// JSON is the encoded event. It is encoded once for all pages and must not be modified.
 func (e Event) JSON() []byte { return e.json }
 
-// Snapshot is the board as it is.
+// Snapshot returns the board as it is now.
 func (b *Board) Snapshot() Snapshot {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
@@ -53,7 +53,7 @@ func (b *Board) Snapshot() Snapshot {
 	return s
 }
 
-// open is the open cards in place. mu is held.
+// open returns the open cards, sorted by place. mu is held.
 func (b *Board) open() []*Card {
 	cards := []*Card{}
 	for _, e := range b.cards {
@@ -74,14 +74,15 @@ func (b *Board) Card(job uint64) (*Card, bool) {
 	return e.card, true
 }
 
-// At is the ID of the state the board is in.
+// At returns the ID of the current state.
 func (b *Board) At() string {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	return stateID(b.run, b.history.seq)
 }
 
-// Load says how many tickets are open and when the oldest of them was received; zero if none is.
+// Load returns how many tickets are open and when the oldest of them was received; zero if none is
+// open.
 func (b *Board) Load() (open int, oldest time.Time) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
@@ -101,23 +102,25 @@ func (b *Board) Load() (open int, oldest time.Time) {
 	return open, oldest
 }
 
-// Since returns what happened after the state of that id. False says that it cannot tell: the
-// id is of another run, or too old, or none; take a snapshot. The events must not be changed.
+// Since returns the events after the state of that id. False means that it cannot: the id is of
+// another run, too old, or malformed; the caller takes a snapshot. The events must not be modified.
 func (b *Board) Since(id string) ([]Event, bool) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	return b.history.since(b.run, id)
 }
 
-// Changed is closed at the next change. Ask for it before looking at the board.
+// Changed returns a channel that is closed at the next change. Call it before reading the board, or
+// a change between the two is missed.
 func (b *Board) Changed() <-chan struct{} {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	return b.changed
 }
 
-// An eventLog is the latest events: not more than keep of them, nor more than mostTold bytes and
-// one; and of those a part that is no less than half, unless the latest are large.
+// A history is the latest events, for pages that reconnect. It keeps at most keep events and about
+// maxHistoryBytes of JSON; when one limit is reached, the older half is dropped, so that copying is
+// rare.
 type history struct {
 	keep   int
 	seq    uint64
@@ -125,15 +128,16 @@ type history struct {
 	bytes  int // of their JSON
 }
 
+// maxHistoryBytes bounds what large tickets make a history cost. Each board has one.
 const maxHistoryBytes = 256 << 10
 
 func (l *history) add(run string, e Event) {
 	l.seq++
 	e.Seq, e.ID = l.seq, stateID(run, l.seq)
-	// Its parts are strings, numbers and the like: this does not fail.
+	// Strings, numbers and booleans: it cannot fail.
 	e.json, _ = json.Marshal(e)
 	for len(l.events) > 0 && (len(l.events) >= l.keep || l.bytes > maxHistoryBytes) {
-		l.events = slices.Clone(l.events[(len(l.events)+1)/2:]) // not in place: somebody may read them
+		l.events = slices.Clone(l.events[(len(l.events)+1)/2:]) // a copy: callers of since may still read the old slice
 		l.bytes = 0
 		for _, old := range l.events {
 			l.bytes += len(old.json)

@@ -9,22 +9,23 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// recordVersion is the format of a stored card. Fields are only ever added; a change an older
-// reader would get wrong raises it.
+// recordVersion is the version of the stored format of cards, sent orders and pairings. Fields are
+// only added. A change that an older reader would misunderstand must raise it.
 const recordVersion = 1
 
-// A record is a card as it is stored: everything, in one value.
+// A record is a card as it is stored: all of it, in one value.
 type record struct {
-	V       int             `json:"v"`
-	Job     uint64          `json:"job"`
-	Station string          `json:"station"`
-	Place   uint64          `json:"place"`
-	Version uint64          `json:"version"`
-	State   CardState       `json:"state"`
-	Off     uint64          `json:"off,omitempty"` // counts cards that left the board; the clock may lie
-	OffAt   int64           `json:"off_at,omitempty"`
-	PutAt   int64           `json:"put_at"`
-	Ticket  json.RawMessage `json:"ticket"`
+	V       int       `json:"v"`
+	Job     uint64    `json:"job"`
+	Station string    `json:"station"`
+	Place   uint64    `json:"place"`
+	Version uint64    `json:"version"`
+	State   CardState `json:"state"`
+	// counts cards that left the board; times cannot sort them, clocks are set back
+	Off    uint64          `json:"off,omitempty"`
+	OffAt  int64           `json:"off_at,omitempty"`
+	PutAt  int64           `json:"put_at"`
+	Ticket json.RawMessage `json:"ticket"`
 
 	Duplicate bool   `json:"duplicate,omitempty"`
 	Reprint   bool   `json:"reprint,omitempty"`
@@ -36,20 +37,21 @@ type record struct {
 	Paper   string `json:"paper,omitempty"`
 	PaperAt int64  `json:"paper_at,omitempty"`
 
-	Done       []int       `json:"done,omitempty"` // items, by number, sorted
+	Done       []int       `json:"done,omitempty"` // indexes of the items that are done, sorted
 	Acked      bool        `json:"acked,omitempty"`
-	LastChange *lastChange `json:"back,omitempty"`  // how to take the last change back
+	LastChange *lastChange `json:"back,omitempty"`  // what undo would reverse
 	CommandIDs []string    `json:"heard,omitempty"` // ids of the commands that were done, the latest last
 }
 
-// back is the last change of a card.
+// lastChange is the latest command that changed a card, as far as undo needs it.
 type lastChange struct {
 	Do   Verb  `json:"do"`
 	Item int   `json:"item,omitempty"`
 	At   int64 `json:"at"`
 }
 
-// mostHeard bounds the commands a card remembers. An older one does not fit its version.
+// maxCommandIDs bounds the command ids a card remembers. An older command that is delivered again
+// does not match the card's version and so changes nothing.
 const maxCommandIDs = 32
 
 func newRecord(d ticket.Delivery, place uint64) record {
@@ -59,7 +61,7 @@ func newRecord(d ticket.Delivery, place uint64) record {
 	}
 }
 
-// clone is a copy that can be changed.
+// clone returns a copy that can be changed without changing r.
 func (r *record) clone() record {
 	c := *r
 	c.Done, c.CommandIDs = slices.Clone(r.Done), slices.Clone(r.CommandIDs)
@@ -71,7 +73,8 @@ func (r *record) encode() ([]byte, error) { return json.Marshal(r) }
 func decodeRecord(value []byte) (record, ticket.Ticket, error) {
 	var was struct {
 		record
-		PaperTries int `json:"paper_tries"` // of an older version: copies of which it is not known what came out
+		// PaperTries was written by an older version: copies of which nobody knew whether they came out.
+		PaperTries int `json:"paper_tries"`
 	}
 	if err := json.Unmarshal(value, &was); err != nil {
 		return record{}, ticket.Ticket{}, fmt.Errorf("decode card: %w", err)
@@ -79,7 +82,8 @@ func decodeRecord(value []byte) (record, ticket.Ticket, error) {
 	r := was.record
 	r.Duplicate = r.Duplicate || was.PaperTries > 0
 	if r.V < 1 || r.V > recordVersion {
-		return record{}, ticket.Ticket{}, fmt.Errorf("decode card: format %d, this program knows 1 to %d: a newer ticketrail wrote it", r.V, recordVersion)
+		return record{}, ticket.Ticket{}, fmt.Errorf(
+			"decode card: format %d, want 1 to %d: a newer ticketrail wrote it", r.V, recordVersion)
 	}
 	if err := r.check(); err != nil {
 		return record{}, ticket.Ticket{}, fmt.Errorf("decode card: %w", err)
@@ -91,16 +95,16 @@ func decodeRecord(value []byte) (record, ticket.Ticket, error) {
 	return r, t, nil
 }
 
-// mostCount is what pages count to: in floating point.
+// maxSafeInteger is the largest integer that JavaScript represents exactly.
 const maxSafeInteger = 1<<53 - 1
 
-// check refuses what would put other cards into the wrong order, or be swept up unseen.
+// check refuses records that would corrupt the order of other cards, or that no list would show.
 func (r *record) check() error {
 	switch {
 	case r.State != Open && r.State != Bumped && r.State != Elsewhere:
-		return fmt.Errorf("its state is %.20q", r.State)
+		return fmt.Errorf("unknown state %.20q", r.State)
 	case max(r.Job, r.Place, r.Version, r.Off) > maxSafeInteger:
-		return fmt.Errorf("job %d, place %d, version %d or off %d is more than can be", r.Job, r.Place, r.Version,
+		return fmt.Errorf("job %d, place %d, version %d or off %d is larger than 2^53-1", r.Job, r.Place, r.Version,
 			r.Off)
 	}
 	return nil

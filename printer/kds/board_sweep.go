@@ -6,24 +6,29 @@ import (
 	"time"
 )
 
-// sweep forgets cards that can no longer be recalled. One that the shelf keeps all the same
-// is forgotten at the next start. write is held.
+// sweep deletes cards that can no longer be recalled. It stops at the first error; the rest is
+// deleted after the next change or the next start. write is held.
+//
+// A crash in the middle: the cards that are still stored are deleted later.
 func (b *Board) sweep(ctx context.Context) {
 	for _, job := range b.forgettable() {
 		if err := b.o.KV.Delete(ctx, cardKey(job)); err != nil {
-			b.log.Debug("an old card is kept for now", "job", job, "err", err)
+			b.log.Debug("cannot delete an expired card yet", "job", job, "err", err)
 			return
 		}
 		b.publish(job, nil)
 	}
 }
 
-// mostKept bounds what the pass can keep of a station's cards, and longestKept for how long.
+// maxKept and maxKeptFor bound what an expo can make a board keep: a kitchen's evening, and no more
+// if the expo is never used.
 const (
 	maxKept    = 1000
 	maxKeptFor = 12 * time.Hour
 )
 
+// forgettable returns the jobs whose cards can be deleted: off the board, no longer recallable, and
+// not needed by an expo.
 func (b *Board) forgettable() (jobs []uint64) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
@@ -41,7 +46,7 @@ func (b *Board) forgettable() (jobs []uint64) {
 	return jobs
 }
 
-// offBoard is what is not open, the latest first. mu is held.
+// notOpen returns the entries off the board, the latest first. mu is held.
 func (b *Board) notOpen() []*entry {
 	var off []*entry
 	for _, e := range b.cards {
@@ -53,8 +58,8 @@ func (b *Board) notOpen() []*entry {
 	return off
 }
 
-// recallable says whether a card went off the board lately. A clock that was set back makes
-// nothing old.
+// recallable reports whether a card went off the board recently enough. After the clock was set
+// back, a card looks younger and is kept longer, which does no harm.
 func (b *Board) recallable(e *entry, now time.Time) bool {
 	return now.Sub(time.UnixMilli(e.rec.OffAt)) < b.o.RecallFor
 }

@@ -11,23 +11,23 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// A CardState is where a card is.
+// A CardState says where a card is.
 type CardState string
 
 const (
 	Open   CardState = "open"   // on the board
-	Bumped CardState = "bumped" // done; can be recalled
-	// Elsewhere: no page ever said that it holds the card, and the ticket came out of another
-	// station instead.
+	Bumped CardState = "bumped" // done; it can be recalled
+	// Elsewhere: no page ever confirmed the card, and the ticket came out at another station
+	// instead. It can be recalled.
 	Elsewhere CardState = "elsewhere"
 )
 
-// A Card is one ticket as a page shows it. A Card is never changed after it was made: who has
-// a pointer to one may read it for ever. See the package documentation for its JSON.
+// A Card is one ticket as pages show it. A Card is never changed after it was made, so it may be
+// read without a lock for any time. The package documentation describes its JSON.
 type Card struct {
-	Job     uint64    `json:"job"`     // the job's id in the queue, and the card's
-	Place   uint64    `json:"place"`   // sorts the board; a recalled card has its old one
-	Version uint64    `json:"version"` // counts changes; a command names the one it was pressed on
+	Job     uint64    `json:"job"`     // the id of the job in the queue; also the card's id
+	Place   uint64    `json:"place"`   // sorts the board; a recalled card gets its old place back
+	Version uint64    `json:"version"` // counts changes; a command names the version it was pressed on
 	State   CardState `json:"state"`
 	Off     uint64    `json:"off,omitempty"`    // sorts the recall list; 0 while open
 	OffAt   int64     `json:"off_at,omitempty"` // when it left the board
@@ -37,62 +37,62 @@ type Card struct {
 	Kind        ticket.Kind `json:"kind,omitempty"` // "" is an order
 	Venue       string      `json:"venue,omitempty"`
 	Number      string      `json:"number,omitempty"` // with #
-	Table       string      `json:"table,omitempty"`  // with the word Table
+	Table       string      `json:"table,omitempty"`  // with the word Table in front
 	Server      string      `json:"server,omitempty"`
 	Type        string      `json:"type,omitempty"`
 	Guests      string      `json:"guests,omitempty"`
 	Destination string      `json:"destination,omitempty"`
 	Course      string      `json:"course,omitempty"`
-	Request     string      `json:"request,omitempty"` // its last letters, as people read them out
+	Request     string      `json:"request,omitempty"` // the end of its id, short enough to read out
 
-	Received int64    `json:"received"`          // age counts from here
-	Clock    string   `json:"clock,omitempty"`   // the same in the venue's zone: 21:49
+	Received int64    `json:"received"`          // the age of the ticket counts from here
+	Clock    string   `json:"clock,omitempty"`   // the same as time of day in the venue's zone: 21:49
 	PutAt    int64    `json:"put_at"`            // when it came to this board
-	Shown    bool     `json:"shown,omitempty"`   // a page said that it holds it
-	Courses  []string `json:"courses,omitempty"` // of its items, in order, each once
+	Shown    bool     `json:"shown,omitempty"`   // a live page has confirmed that it holds the card
+	Courses  []string `json:"courses,omitempty"` // the courses of its items, in order, each once
 
 	Duplicate bool   `json:"duplicate,omitempty"` // POSSIBLE DUPLICATE
-	Reprint   bool   `json:"reprint,omitempty"`   // REPRINT: a person asked for this copy
-	AddOn     bool   `json:"add_on,omitempty"`    // the order was already shown
+	Reprint   bool   `json:"reprint,omitempty"`   // REPRINT: an operator asked for this copy
+	AddOn     bool   `json:"add_on,omitempty"`    // an earlier ticket of the order is or was on the board
 	Void      bool   `json:"void,omitempty"`      // the whole ticket is a cancellation
 	Refire    bool   `json:"refire,omitempty"`
-	NoRoute   bool   `json:"no_route,omitempty"` // no rule wanted any of it
-	For       string `json:"for,omitempty"`      // the station this one stands in for
-	Down      string `json:"down,omitempty"`     // what of it is down: "printer", "screen"
-	Paper     string `json:"paper,omitempty"`    // the station that printed it while this screen was down
+	NoRoute   bool   `json:"no_route,omitempty"` // no route matched any of its items
+	For       string `json:"for,omitempty"`      // the station whose backup this screen is
+	Down      string `json:"down,omitempty"`     // what of that station is down: "printer", "screen"
+	Paper     string `json:"paper,omitempty"`    // the station where it came out while this screen was dark
 	PaperAt   int64  `json:"paper_at,omitempty"`
 
-	// MustAck says that it has a cancellation nobody acknowledged: void lines stay struck and
-	// red, and the card cannot be bumped. Acked says that somebody did.
+	// MustAck says that the card has a cancellation that nobody has acknowledged: it cannot be
+	// bumped, and pages show it in red. Acked says that it was acknowledged.
 	MustAck bool `json:"must_ack,omitempty"`
 	Acked   bool `json:"acked,omitempty"`
-	// Undo is what the last change was, while that can be taken back: until UndoUntil.
+	// Undo is the last change, as long as it can be undone: until UndoUntil.
 	Undo      Verb  `json:"undo,omitempty"`
 	UndoUntil int64 `json:"undo_until,omitempty"`
 
 	Notes []string `json:"notes,omitempty"` // may hold line breaks
 	Items []Item   `json:"items,omitempty"`
-	Raw   string   `json:"raw,omitempty"` // the record as it came, where nothing printable was found
+	Raw   string   `json:"raw,omitempty"` // the record as received, if nothing to print was found in it
 }
 
-// An Item is one line of a card: an item (depth 0) or what is under one.
+// An Item is one line of a card: an item (depth 0) or a modifier of the item before it.
 type Item struct {
-	I        int      `json:"i"` // its number on the card
+	I        int      `json:"i"` // its index on the card
 	Depth    int      `json:"depth,omitempty"`
-	Quantity string   `json:"quantity"` // as people write it; never empty
+	Quantity string   `json:"quantity"` // a decimal, or text; never empty
 	Name     string   `json:"name"`     // never empty
 	Notes    []string `json:"notes,omitempty"`
 	Seat     string   `json:"seat,omitempty"`
-	Course   string   `json:"course,omitempty"` // its own, else the ticket's; empty under an item
+	Course   string   `json:"course,omitempty"` // its own, else the ticket's; empty for a modifier
 	Void     bool     `json:"void,omitempty"`
 	Refire   bool     `json:"refire,omitempty"`
 	NoRoute  bool     `json:"no_route,omitempty"`
-	Of       string   `json:"of,omitempty"`  // what it modifies, where that is not on the card
-	Raw      bool     `json:"raw,omitempty"` // Name is the item's JSON
+	Of       string   `json:"of,omitempty"`  // what it modifies, if that item is not on the card
+	Raw      bool     `json:"raw,omitempty"` // Name is the item's JSON, for no name was found
 	Done     bool     `json:"done,omitempty"`
 }
 
-// draw makes the card of a record.
+// newCard makes the card of a record, as pages get it.
 func newCard(r *record, t *ticket.Ticket, undoFor time.Duration) *Card {
 	c := &Card{
 		Job: r.Job, Place: r.Place, Version: r.Version, State: r.State, Off: r.Off, OffAt: r.OffAt,
@@ -121,6 +121,8 @@ func newCard(r *record, t *ticket.Ticket, undoFor time.Duration) *Card {
 	return c
 }
 
+// items are the lines of a ticket as pages get them. done are the indexes of the items that are
+// done; a modifier is done with its item.
 func items(t *ticket.Ticket, done []int) []Item {
 	out := make([]Item, 0, len(t.Lines))
 	isDone := false
@@ -135,7 +137,7 @@ func items(t *ticket.Ticket, done []int) []Item {
 		if it.Quantity == "" {
 			it.Quantity = "1"
 		}
-		if it.Name == "" { // a quantity alone would be read as part of the line above
+		if it.Name == "" { // or its quantity would read as part of the line above
 			it.Name = "(no name)"
 		}
 		if it.Depth == 0 {
@@ -150,12 +152,13 @@ func items(t *ticket.Ticket, done []int) []Item {
 	return out
 }
 
-// voids says that a ticket takes something back.
+// hasVoid reports whether a ticket cancels something, which a cook must acknowledge.
 func hasVoid(t *ticket.Ticket) bool {
 	return t.Void || t.Kind == ticket.Correction ||
 		slices.ContainsFunc(t.Lines, func(l ticket.Line) bool { return l.Void })
 }
 
+// allUnrouted reports whether no route matched any line.
 func allUnrouted(lines []ticket.Line) bool {
 	return len(lines) > 0 && !slices.ContainsFunc(lines, func(l ticket.Line) bool { return !l.NoRoute })
 }
@@ -164,12 +167,13 @@ func number(t *ticket.Ticket) string { return ticket.NumberLabel(oneLine(t.Numbe
 
 func table(t *ticket.Ticket) string { return ticket.TableLabel(oneLine(t.Table)) }
 
-// orderKey says which tickets are of one order: those with the number that people call out,
-// without one those of a table, else those of one request. It is the same on every board.
+// orderKey identifies the order of a ticket, with the same result on every board. Tickets belong to
+// one order if they have the same number that people call out; without a number, the same table;
+// without both, the same request. The venue is part of it, because one box can serve several.
 func orderKey(t *ticket.Ticket) string {
 	words := []string{"request", t.Venue, t.Request}
 	switch {
-	case t.Kind == ticket.Slip || t.Kind == ticket.Test: // of no order
+	case t.Kind == ticket.Slip || t.Kind == ticket.Test: // they belong to no order
 		words = append(words, string(t.Kind), t.Received.String())
 	case number(t) != "":
 		words = []string{"number", t.Venue, number(t)}

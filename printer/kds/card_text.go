@@ -8,13 +8,15 @@ import (
 	"ticketrail/printer/layout"
 )
 
-// line makes text from the service one line that a page or another program may show: see
-// [layout.Clean]. What joins or parts letters within a word stays, for a screen can draw
-// it and words of many languages are misspelt without it.
+// oneLine makes untrusted text one line without control characters, see [layout.Clean]. Unlike on
+// paper, joiners within a word stay: a screen can render them, and words of many languages are
+// misspelt without them.
 func oneLine(s string) string {
 	return strings.Join(strings.Fields(clean(s)), " ")
 }
 
+// clean is [layout.Clean], which removes soft hyphens and joiners, but keeps U+200C and U+200D
+// (zero width non-joiner and joiner).
 func clean(s string) string {
 	if !strings.ContainsAny(s, "\u00ad\u200c\u200d\u2060") {
 		return layout.Clean(s)
@@ -35,7 +37,8 @@ func clean(s string) string {
 	return b.String()
 }
 
-// note is what the guest asked for, with the line breaks that were typed.
+// cleanNote is what the guest asked for, with the line breaks that were typed and without empty
+// lines.
 func cleanNote(s string) string {
 	var out []string
 	for l := range strings.FieldsFuncSeq(s, lineBreak) {
@@ -50,6 +53,7 @@ func lineBreak(r rune) bool {
 	return r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029'
 }
 
+// cleanNotes cleans each note and drops empty ones.
 func cleanNotes(in []string) (out []string) {
 	for _, s := range in {
 		if s = cleanNote(s); s != "" {
@@ -59,13 +63,13 @@ func cleanNotes(in []string) (out []string) {
 	return out
 }
 
-// clock is the time of day where the kitchen is; where nobody knows its zone, UTC, and it
-// says so.
+// clockText is the time of day in the kitchen's zone. Without a known zone it is UTC, and says so:
+// a wrong time that looks right would be worse.
 func clockText(t time.Time, zone string) string {
 	if t.IsZero() {
 		return ""
 	}
-	// "Local" is where this program runs, which says nothing about the kitchen.
+	// "Local" would be the zone of this program, which says nothing about the kitchen.
 	if zone != "" && zone != "UTC" && zone != "Local" {
 		if loc, err := time.LoadLocation(zone); err == nil {
 			return t.In(loc).Format("15:04")
@@ -74,7 +78,7 @@ func clockText(t time.Time, zone string) string {
 	return t.UTC().Format("15:04 UTC")
 }
 
-// millis is a time as pages get it; 0 is none.
+// unixMillis is a time as pages get it; 0 is none.
 func unixMillis(t time.Time) int64 {
 	if t.IsZero() {
 		return 0

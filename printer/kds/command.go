@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// A Verb is what a page can ask for.
+// A Verb is what a command asks for.
 type Verb string
 
 const (
@@ -18,38 +18,40 @@ const (
 	AckVoid    Verb = "ack_void"
 )
 
-// Verbs lists every verb.
+// Verbs returns all verbs.
 func Verbs() []Verb { return []Verb{Bump, Undo, Recall, ItemDone, ItemUndone, AckVoid} }
 
-// A Command is one press of a cook. Delivered twice it is done once: ID says that it is the
-// same press. A board looks at Job, the pass ([Expo]) at Order.
+// A Command is one press of a cook. ID identifies the press: a command that is delivered twice is
+// done once. A board reads Job, an [Expo] reads Order. Version makes sure that the cook saw the
+// card as it is: a command for an older version changes nothing.
 type Command struct {
-	ID      string `json:"id"` // the page's, new for each press; 1 to 64 letters, digits, - _ and .
+	ID      string `json:"id"` // made by the page, new for each press; 1 to 64 letters, digits, - _ and .
 	Do      Verb   `json:"do"`
 	Job     uint64 `json:"job,omitempty"`
 	Order   string `json:"order,omitempty"`
-	Version uint64 `json:"version"` // of the card, or the order, that was pressed
+	Version uint64 `json:"version"` // of the card or order on which the cook pressed
 	Item    int    `json:"item,omitempty"`
 }
 
-// ErrCommand says that a command makes no sense, whatever the board holds.
+// ErrCommand says that a command is malformed, whatever is on the board. A page must not send it
+// again.
 var ErrCommand = errors.New("no such command")
 
 func (c Command) check() error {
 	if len(c.ID) == 0 || len(c.ID) > 64 {
-		return fmt.Errorf("%w: its id has %d letters, 1 to 64 are possible", ErrCommand, len(c.ID))
+		return fmt.Errorf("%w: its id has %d characters; want 1 to 64", ErrCommand, len(c.ID))
 	}
 	for i := range len(c.ID) {
 		b := c.ID[i]
 		switch {
 		case b >= '0' && b <= '9', b >= 'a' && b <= 'z', b >= 'A' && b <= 'Z', b == '-', b == '_', b == '.':
 		default:
-			return fmt.Errorf("%w: its id %.64q holds something else than letters, digits and - _ . signs", ErrCommand,
+			return fmt.Errorf("%w: id %.64q: want only letters, digits and - _ .", ErrCommand,
 				c.ID)
 		}
 	}
 	if !slices.Contains(Verbs(), c.Do) {
-		return fmt.Errorf("%w: %.20q, there are %q", ErrCommand, c.Do, Verbs())
+		return fmt.Errorf("%w: do is %.20q; want one of %q", ErrCommand, c.Do, Verbs())
 	}
 	return nil
 }
@@ -58,20 +60,20 @@ func (c Command) check() error {
 type Outcome string
 
 const (
-	Done     Outcome = "done"     // now, or by an earlier delivery of the same command
-	Already  Outcome = "already"  // it is so already
-	Conflict Outcome = "conflict" // the card is not as it was when it was pressed
-	Unread   Outcome = "unread"   // it has a cancellation that was not acknowledged
-	TooLate  Outcome = "too_late" // it cannot be undone any more
-	Gone     Outcome = "gone"     // no such card, or no such item on it
+	Done     Outcome = "done"     // done now, or by an earlier delivery of the same command
+	Already  Outcome = "already"  // the card is already so
+	Conflict Outcome = "conflict" // the card has changed since the version that the cook saw
+	Unread   Outcome = "unread"   // it has a cancellation that nobody has acknowledged
+	TooLate  Outcome = "too_late" // the last change is too old to be undone
+	Gone     Outcome = "gone"     // there is no such card, or no such item on it
 )
 
-// A Result is the answer to a command. None of the outcomes is an error: two cooks pressed,
-// and this is how it stands.
+// A Result answers a command. No outcome is an error: two cooks pressed at the same time, and Card
+// says what is true now.
 type Result struct {
-	ID      string  `json:"id"` // the command's
+	ID      string  `json:"id"` // of the command
 	Outcome Outcome `json:"outcome"`
-	Card    *Card   `json:"card,omitempty"`  // as it is now; nil when gone
-	Order   *Order  `json:"order,omitempty"` // the same, of an expo command
-	At      string  `json:"at"`              // the state in which that is so; see Snapshot.ID
+	Card    *Card   `json:"card,omitempty"`  // as it is now; nil if there is none
+	Order   *Order  `json:"order,omitempty"` // the same for a command to an expo
+	At      string  `json:"at"`              // the id of the state in which that is so, as Snapshot.ID
 }

@@ -15,41 +15,41 @@ import (
 //go:embed schema.json
 var schema string
 
-// Schema is the JSON Schema (draft 2020-12) of what [Push] posts.
+// Schema is the JSON Schema (draft 2020-12) of the documents that [Push] posts.
 func Schema() []byte { return []byte(schema) }
 
-// DocumentVersion is the version of the documents that [Push] posts. Within a version fields
-// are only added; who reads them skips what it does not know.
+// DocumentVersion is the version of the documents that [Push] posts. Within a version fields are
+// only added, and a reader must ignore fields it does not know.
 const DocumentVersion = 1
 
-// A Document is a ticket as another kitchen display gets it. It is the same, byte for byte, at
-// each attempt: what belongs to an attempt is in headers. Texts are free of control
-// characters, but notes may hold line breaks.
+// A Document is one ticket as a third-party kitchen display receives it. It is the same, byte for
+// byte, at each attempt, because a display that knows the key may compare; what belongs to one
+// attempt is in headers. Texts are free of control characters; notes may contain line breaks.
 type Document struct {
 	Version int    `json:"version"`
-	ID      string `json:"id"`      // the Idempotency-Key
-	Job     uint64 `json:"job"`     // by which people here ask for it
-	Kind    string `json:"kind"`    // order, correction, slip, test
-	Station string `json:"station"` // whose ticket it is
-	Down    string `json:"down,omitempty"`
+	ID      string `json:"id"`             // the Idempotency-Key
+	Job     uint64 `json:"job"`            // by which operators of ticketrail ask for it
+	Kind    string `json:"kind"`           // order, correction, slip, test
+	Station string `json:"station"`        // the station it was routed to
+	Down    string `json:"down,omitempty"` // what of Station is down, if this display is its backup
 
-	Reprint bool `json:"reprint"` // a person asked for one more copy
+	Reprint bool `json:"reprint"` // an operator asked for one more copy
 	Void    bool `json:"void"`    // all of it is a cancellation
 	Refire  bool `json:"refire"`
 
 	Venue   DocumentVenue `json:"venue"`
 	Device  string        `json:"device,omitempty"`  // the terminal that sent it
 	Request string        `json:"request,omitempty"` // the point of sale's id of the request
-	Record  string        `json:"record,omitempty"`  // and of the record in it
+	Record  string        `json:"record,omitempty"`  // its id of the record in that request
 	Order   DocumentOrder `json:"order"`
 	Notes   []string      `json:"notes"`
 
 	ReceivedAt time.Time      `json:"received_at"`        // UTC
 	Timezone   string         `json:"timezone,omitempty"` // the venue's, of the tz database
 	Lines      []DocumentLine `json:"lines"`
-	// Unreadable is the record as text, where nothing to print was found in it.
+	// Unreadable is the record as text, if nothing to print was found in it.
 	Unreadable string `json:"unreadable,omitempty"`
-	// Raw is the record as the point of sale sent it, where the station is to get that.
+	// Raw is the record as the point of sale sent it, if raw is set for the station.
 	Raw json.RawMessage `json:"raw,omitempty"`
 }
 
@@ -59,18 +59,18 @@ type DocumentVenue struct {
 	Name string `json:"name,omitempty"`
 }
 
-// DocumentOrder is whose order it is. What the point of sale did not say is left out.
+// DocumentOrder describes the order. What the point of sale did not send is left out.
 type DocumentOrder struct {
-	Number      string `json:"number,omitempty"` // the number people call out
+	Number      string `json:"number,omitempty"` // the number that people call out
 	Table       string `json:"table,omitempty"`
 	Server      string `json:"server,omitempty"`
 	Type        string `json:"type,omitempty"`
 	Guests      string `json:"guests,omitempty"`
 	Course      string `json:"course,omitempty"`
-	Destination string `json:"destination,omitempty"` // the printer the point of sale had in mind
+	Destination string `json:"destination,omitempty"` // the printer that the point of sale named
 }
 
-// DocumentLine is one item (depth 0) or what is under the one before it.
+// DocumentLine is one item (depth 0), or a modifier of the item before it.
 type DocumentLine struct {
 	Depth    int      `json:"depth"`
 	Quantity string   `json:"quantity"` // a decimal, never negative; text where it is no number
@@ -79,13 +79,14 @@ type DocumentLine struct {
 	Notes    []string `json:"notes"`
 	Seat     string   `json:"seat,omitempty"`
 	Course   string   `json:"course,omitempty"`
-	Of       string   `json:"of,omitempty"` // what it modifies, where that is not in the document
+	Of       string   `json:"of,omitempty"` // what it modifies, if that item is not in the document
 	Void     bool     `json:"void"`
 	Refire   bool     `json:"refire"`
-	NoRoute  bool     `json:"no_route,omitempty"` // no routing rule wanted it
+	NoRoute  bool     `json:"no_route,omitempty"` // no route matched it; it came through the fallback
 }
 
-// NewDocument is the document of a delivery. raw, if it is JSON, is the original record.
+// NewDocument returns the document of a delivery. raw is the original record; it is left out if it
+// is not valid JSON.
 func NewDocument(d ticket.Delivery, raw json.RawMessage) Document {
 	t := &d.Ticket
 	doc := Document{
@@ -119,7 +120,7 @@ func NewDocument(d ticket.Delivery, raw json.RawMessage) Document {
 	return doc
 }
 
-// some makes an empty list one that is there: readers need not tell null from none.
+// nonNil makes a nil list an empty one, so that readers need not distinguish null from none.
 func nonNil(s []string) []string {
 	if s == nil {
 		return []string{}
@@ -127,10 +128,10 @@ func nonNil(s []string) []string {
 	return s
 }
 
-// deliveryKey is a job's id and what tells it from the job of that id of another
-// installation, or of this one when its file was lost and ids began anew: with the same
-// key, the other side would take the ticket for one it has. It is the same at each attempt and
-// after each start.
+// deliveryKey is the Idempotency-Key of a ticket: the job's id and a hash. The hash distinguishes
+// it from the same job id of another installation, or of this one after its database was lost and
+// ids began again: with an equal key the display would take a new ticket for one it already has. It
+// is the same at each attempt and after each restart.
 func deliveryKey(d ticket.Delivery) string {
 	t := &d.Ticket
 	h := sha256.New()

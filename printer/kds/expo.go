@@ -13,7 +13,7 @@ import (
 	"ticketrail/queue/kv"
 )
 
-// An ExpoSnapshot is the pass at one moment.
+// An ExpoSnapshot is an expo at one moment.
 type ExpoSnapshot struct {
 	ID      string   `json:"id"`
 	Run     string   `json:"run"`
@@ -21,11 +21,11 @@ type ExpoSnapshot struct {
 	Now     int64    `json:"now"`
 	Station string   `json:"station"`
 	Orders  []*Order `json:"orders"` // oldest first
-	Recall  []*Order `json:"recall"` // the latest first
+	Recall  []*Order `json:"recall"` // newest first
 }
 
-// ExpoOptions say which boards a pass sees. Station, KV and Of are required; all of them
-// are opened before the Expo.
+// ExpoOptions configure an expo. Station, KV and Of are required. The boards must be open before
+// the expo is opened.
 type ExpoOptions struct {
 	Station string
 	KV      kv.Store // this pass's alone; not that of its own board
@@ -37,46 +37,50 @@ type ExpoOptions struct {
 	RecallFor, UndoFor time.Duration
 }
 
-// An Expo is the pass: the orders of several boards, and which of them it has sent out. It
-// stores only the latter; the rest it reads off the boards, which keep a bumped card
-// for as long as the pass needs it, at most 12 hours. It is safe for concurrent use.
+// An Expo shows the orders of several boards at the pass, and remembers which of them were sent
+// out. Only the latter is stored; the rest is read from the boards, which keep a bumped card as
+// long as the expo needs it, for at most 12 hours. It is safe for concurrent use.
 type Expo struct {
 	o      ExpoOptions
 	log    *slog.Logger
 	boards []*Board
 	run    string
 
-	// write is held over a whole change. Taken inside a board's write, so no board may be changed
-	// while it is held.
+	// write is held during a whole change. A board calls the expo with its own write held, so no
+	// board may be changed while this is held: that would deadlock.
 	write   sync.Mutex
 	lastOff uint64
 	unwatch []func()
 
-	mu       sync.RWMutex // as of [Board]; taken inside a board's mu
+	mu       sync.RWMutex // as in [Board]; taken inside a board's mu
 	sent     map[uint64]*sentOrder
-	lastSent map[cardRef]*sentOrder // the latest that a ticket was in
-	orders   map[string]*Order      // as told last
+	lastSent map[cardRef]*sentOrder // the latest sent order that a card was in
+	orders   map[string]*Order      // as published last
 	history  history
 	changed  chan struct{}
 }
 
-// A sending is one bump of the pass, as stored.
+// A sentOrder is one bump at the expo, as it is stored.
 type sentOrder struct {
 	V          int       `json:"v"`
 	Off        uint64    `json:"off"`
 	At         int64     `json:"at"`
-	Key        string    `json:"key"` // of the open order
+	Key        string    `json:"key"` // of the order while it was open
 	Cards      []cardRef `json:"parts"`
-	Recalled   bool      `json:"back,omitempty"` // it was undone or recalled
+	Recalled   bool      `json:"back,omitempty"` // it was undone or recalled since
 	CommandIDs []string  `json:"heard"`
 }
 
+// A cardRef names a card. Jobs of a backup's cards can be on two boards, so the job alone is not
+// enough.
 type cardRef struct {
 	Station string `json:"station"`
 	Job     uint64 `json:"job"`
 }
 
-// OpenExpo reads what the pass has sent out and looks at its boards from then on.
+// OpenExpo reads which orders were sent out, groups the cards of the boards and follows their
+// changes until [Expo.Close]. It also finishes what a crash may have left: orders that were sent
+// out whose cards on the expo's own board are not bumped yet.
 func OpenExpo(ctx context.Context, o ExpoOptions) (*Expo, error) {
 	if o.Station == "" || o.KV == nil {
 		panic("kds.OpenExpo: Options.Station or Options.KV is missing")
@@ -98,7 +102,7 @@ func OpenExpo(ctx context.Context, o ExpoOptions) (*Expo, error) {
 		x.boards = append(x.boards, o.Own)
 	}
 	if err := x.load(); err != nil {
-		return nil, fmt.Errorf("open pass %s: %w", o.Station, err)
+		return nil, fmt.Errorf("open expo %s: %w", o.Station, err)
 	}
 	for _, b := range x.boards {
 		x.unwatch = append(x.unwatch, b.watch(&watcher{x.refresh,
@@ -106,17 +110,18 @@ func OpenExpo(ctx context.Context, o ExpoOptions) (*Expo, error) {
 	}
 	x.refresh()
 	for _, s := range x.sent {
-		if s.Recalled { // its own cards may have been bumped since
+		if s.Recalled { // its own cards may have been bumped again since
 			continue
 		}
 		if err := x.applyToOwnBoard(ctx, s); err != nil {
-			return nil, fmt.Errorf("open pass %s: %w", o.Station, err)
+			return nil, fmt.Errorf("open expo %s: %w", o.Station, err)
 		}
 	}
 	return x, nil
 }
 
-// load reads what was sent out.
+// load reads the sent orders. One that cannot be read is skipped: its order is shown again, which a
+// cook can bump.
 func (x *Expo) load() error {
 	return x.o.KV.All(func(key string, value []byte) bool {
 		if !strings.HasPrefix(key, sentPrefix) {
@@ -124,7 +129,7 @@ func (x *Expo) load() error {
 		}
 		s := &sentOrder{}
 		if err := json.Unmarshal(value, s); err != nil || s.V != recordVersion {
-			x.log.Warn("an order that the pass sent out cannot be read, it shows again", "key", key, "err", err)
+			x.log.Warn("cannot read a stored order that was sent out; it is shown again", "key", key, "err", err)
 			return true
 		}
 		x.remember(s)
@@ -132,7 +137,7 @@ func (x *Expo) load() error {
 	})
 }
 
-// remember needs mu, once x is known to others.
+// remember takes a sent order into memory. mu is held, except while the expo is being opened.
 func (x *Expo) remember(s *sentOrder) {
 	x.sent[s.Off], x.lastOff = s, max(x.lastOff, s.Off)
 	for _, p := range s.Cards {
@@ -142,12 +147,13 @@ func (x *Expo) remember(s *sentOrder) {
 	}
 }
 
-// A watcher is who looks at a board.
+// A watcher is notified of a board's changes.
 type watcher struct {
-	onChange func()                // called after each change, outside mu
-	needs    func(job uint64) bool // asked whether it needs a card that could be forgotten
+	onChange func()                // called after each change, without mu
+	needs    func(job uint64) bool // reports whether the watcher needs a card that could be deleted
 }
 
+// watch adds a watcher. The list is copied, never changed, because publish reads it without a lock.
 func (b *Board) watch(w *watcher) (end func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -159,8 +165,8 @@ func (b *Board) watch(w *watcher) (end func()) {
 	}
 }
 
-// Close ends the looking at the boards: another Expo may be opened instead. It may be called
-// more than once.
+// Close stops following the boards, so that another Expo can be opened on them after a reload. It
+// may be called more than once.
 func (x *Expo) Close() {
 	x.write.Lock()
 	defer x.write.Unlock()
@@ -170,7 +176,7 @@ func (x *Expo) Close() {
 	x.unwatch = nil
 }
 
-// needs says that the pass has a ticket, or can have it back.
+// needs reports whether a card belongs to an open order here, or to one that can still be recalled.
 func (x *Expo) needs(station string, job uint64) bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -178,7 +184,7 @@ func (x *Expo) needs(station string, job uint64) bool {
 	return s == nil || s.Recalled || time.Since(time.UnixMilli(s.At)) < x.o.RecallFor
 }
 
-// refresh makes the orders anew and tells which of them changed.
+// refresh publishes the changes of the boards. Boards call it.
 func (x *Expo) refresh() {
 	x.write.Lock()
 	defer x.write.Unlock()

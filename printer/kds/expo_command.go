@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Snapshot is the pass as it is.
+// Snapshot returns the expo as it is now.
 func (x *Expo) Snapshot() ExpoSnapshot {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -40,38 +40,38 @@ func (x *Expo) Snapshot() ExpoSnapshot {
 	return s
 }
 
-// At, Since and Changed are as those of [Board].
+// At returns the ID of the current state, as [Board.At].
 func (x *Expo) At() string {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return stateID(x.run, x.history.seq)
 }
 
-// Since returns what happened after the state of that id; false: take a snapshot.
+// Since returns the events after the state of that id, as [Board.Since].
 func (x *Expo) Since(id string) ([]Event, bool) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return x.history.since(x.run, id)
 }
 
-// Changed is closed at the next change.
+// Changed returns a channel that is closed at the next change, as [Board.Changed].
 func (x *Expo) Changed() <-chan struct{} {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return x.changed
 }
 
-// Do does what a page at the pass asks: bump, undo or recall an order. See [Board.Do].
+// Do bumps, undoes or recalls an order. See [Board.Do] for errors and repeated deliveries.
 //
-// A crash before the shelf's Put returned: the order is where it was, and the page asks again.
-// A crash after it: it is sent out, and the command is known. The pass's own tickets of it are
-// bumped after that; where a crash came between, they are when the pass is opened.
+// A crash before the storage's Put returned: the order is where it was, and the page asks again. A
+// crash after it: the order is sent out, and the command is known. The cards on the expo's own
+// board follow in changes of their own; after a crash between the two, OpenExpo makes them follow.
 func (x *Expo) Do(ctx context.Context, c Command) (Result, error) {
 	if err := c.check(); err != nil {
 		return Result{}, err
 	}
 	if c.Do != Bump && c.Do != Undo && c.Do != Recall {
-		return Result{}, fmt.Errorf("%w: the pass has no %s; a station has", ErrCommand, c.Do)
+		return Result{}, fmt.Errorf("%w: an expo has no %s, only bump, undo and recall", ErrCommand, c.Do)
 	}
 	r, s, err := x.apply(ctx, c)
 	if err == nil && s != nil {
@@ -83,7 +83,8 @@ func (x *Expo) Do(ctx context.Context, c Command) (Result, error) {
 	return r, nil
 }
 
-// do returns what the command changed, now or at its first delivery; nil when it changed nothing.
+// apply carries out the command on the sent orders. It returns the sent order that the command
+// changed, now or at its first delivery; nil if it changed nothing.
 func (x *Expo) apply(ctx context.Context, c Command) (Result, *sentOrder, error) {
 	x.write.Lock()
 	defer x.write.Unlock()
@@ -109,15 +110,15 @@ func (x *Expo) apply(ctx context.Context, c Command) (Result, *sentOrder, error)
 	return x.result(c, Done), s, nil
 }
 
-// knows says that s is stored as it is.
+// isStored reports whether s is a known sent order and not a new version of one.
 func (x *Expo) isStored(s *sentOrder) bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return x.sent[s.Off] == s
 }
 
-// decide returns what is to be stored, what was if it heard the command before, or why
-// nothing is. write is held.
+// decide returns the sent order to store; the stored one, if it knows the command already; or the
+// reason for doing nothing. write is held.
 func (x *Expo) decide(c Command) (*sentOrder, Outcome) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -137,8 +138,8 @@ func (x *Expo) decide(c Command) (*sentOrder, Outcome) {
 	}
 	now := time.Now()
 	if c.Do == Bump {
-		// Of one that could not be stored the number is used again: should it be there all the same,
-		// what is stored under it now takes its place.
+		// After a failed Put the same number is used again: if the first value was stored all the
+		// same, the next one replaces it under the same key, so at most one of them exists.
 		s := &sentOrder{V: recordVersion, Off: x.lastOff + 1, At: now.UnixMilli(), Key: o.Key,
 			CommandIDs: []string{c.ID}}
 		for _, st := range o.Stations {
@@ -167,8 +168,9 @@ func (x *Expo) result(c Command, out Outcome) Result {
 	return Result{ID: c.ID, Outcome: out, Order: x.orders[c.Order], At: stateID(x.run, x.history.seq)}
 }
 
-// follow has the pass's own board do what was done to an order of it. What is so already is
-// not done again.
+// applyToOwnBoard moves the cards that the expo's own board has of a sent order: bumped with it,
+// open again when it was undone or recalled. Cards that are already so, or are in a later sent
+// order, stay.
 func (x *Expo) applyToOwnBoard(ctx context.Context, s *sentOrder) error {
 	own, to := x.o.Own, Bumped
 	if s.Recalled {
@@ -183,14 +185,15 @@ func (x *Expo) applyToOwnBoard(ctx context.Context, s *sentOrder) error {
 	return errors.Join(errs...)
 }
 
-// latest is the last sending that a ticket was in.
+// lastSentWith returns the latest sent order that a card was in.
 func (x *Expo) lastSentWith(p cardRef) *sentOrder {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return x.lastSent[p]
 }
 
-// settle moves a card because the pass moved its order.
+// moveTo moves a card because its order was moved at the expo. Nobody can be asked to acknowledge a
+// cancellation here, so bumping the order acknowledges it.
 func (b *Board) moveTo(ctx context.Context, job uint64, to CardState) error {
 	return b.update(ctx, job, func(r *record) bool {
 		if r.State == to {
@@ -207,7 +210,7 @@ func (b *Board) moveTo(ctx context.Context, job uint64, to CardState) error {
 	})
 }
 
-// sweep forgets what the pass sent out so long ago that no board has its cards. write is held.
+// sweep deletes sent orders that are so old that no board has their cards. write is held.
 func (x *Expo) sweep(ctx context.Context) {
 	x.mu.RLock()
 	var old []uint64
@@ -219,7 +222,7 @@ func (x *Expo) sweep(ctx context.Context) {
 	x.mu.RUnlock()
 	for _, off := range old {
 		if err := x.o.KV.Delete(ctx, sentKey(off)); err != nil {
-			x.log.Debug("an old order is kept for now", "err", err)
+			x.log.Debug("cannot delete an old sent order yet", "err", err)
 			return
 		}
 		x.mu.Lock()

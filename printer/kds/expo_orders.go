@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// An Order is what the pass sees of one order: the cards of all its stations. An Order is
-// never changed after it was made.
+// An Order is one order at the expo: its cards on all boards. An Order is never changed after it
+// was made.
 type Order struct {
-	Key      string    `json:"key"`     // opaque; a bumped order has another one than an open one
-	Version  uint64    `json:"version"` // changes with any of its cards
-	State    CardState `json:"state"`   // "open" or "bumped", by the pass
+	Key      string    `json:"key"`     // opaque; a bumped order has another key than the open one had
+	Version  uint64    `json:"version"` // changes when one of its cards changes
+	State    CardState `json:"state"`   // "open" or "bumped", at the expo
 	Off      uint64    `json:"off,omitempty"`
 	OffAt    int64     `json:"off_at,omitempty"`
 	Number   string    `json:"number,omitempty"`
@@ -24,21 +24,23 @@ type Order struct {
 	Venue    string    `json:"venue,omitempty"`
 	Received int64     `json:"received"` // of its oldest card
 	Clock    string    `json:"clock,omitempty"`
-	// Ready says that every station has bumped its cards.
+	// Ready is true when every station has bumped its cards.
 	Ready     bool           `json:"ready"`
 	Stations  []OrderStation `json:"stations"`
 	UndoUntil int64          `json:"undo_until,omitempty"`
 }
 
-// An OrderStation is one station's part of an order.
+// An OrderStation is the part of an order at one station.
 type OrderStation struct {
 	Station string  `json:"station"`
-	Done    bool    `json:"done"`           // it bumped all its cards
-	Left    int     `json:"left,omitempty"` // items it has not done
-	Cards   []*Card `json:"cards"`          // in place
+	Done    bool    `json:"done"`           // all its cards are bumped
+	Left    int     `json:"left,omitempty"` // items that are not done
+	Cards   []*Card `json:"cards"`          // sorted by place
 }
 
-// tell needs write.
+// publish groups the cards of all boards anew and records an event for each order that changed.
+// Comparing whole orders instead of following single changes is simple, and a kitchen has few.
+// write is held.
 func (x *Expo) publish() {
 	now := time.Now()
 	cards := map[cardRef]*Card{}
@@ -74,7 +76,8 @@ func (x *Expo) publish() {
 	}
 }
 
-// all is every card that the pass may show.
+// cardsForExpo returns every card the expo may show: open ones, and bumped ones not older than
+// maxKeptFor.
 func (b *Board) cardsForExpo(now time.Time) []*Card {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
@@ -88,7 +91,9 @@ func (b *Board) cardsForExpo(now time.Time) []*Card {
 	return cards
 }
 
-// compose groups cards by order. mu is held.
+// groupByOrder makes the orders: one for each bump of the expo, of the cards that were in it, and
+// one of the remaining cards for each open order. So a ticket that arrives after its order was sent
+// out begins an open order of its own. mu is held.
 func (x *Expo) groupByOrder(refs []cardRef, cards map[cardRef]*Card) map[string]*Order {
 	orders := map[string]*Order{}
 	sent := map[cardRef]bool{}
@@ -97,7 +102,7 @@ func (x *Expo) groupByOrder(refs []cardRef, cards map[cardRef]*Card) map[string]
 			continue
 		}
 		for _, p := range s.Cards {
-			if x.lastSent[p] != s { // it was taken back and sent again
+			if x.lastSent[p] != s { // it was recalled and is in a later sent order
 				continue
 			}
 			sent[p] = true
@@ -122,6 +127,8 @@ func (x *Expo) groupByOrder(refs []cardRef, cards map[cardRef]*Card) map[string]
 	return orders
 }
 
+// orderFor returns the order with that key, made from the card if there is none, and fills in what
+// the earlier cards did not say.
 func orderFor(orders map[string]*Order, key string, c *Card) *Order {
 	o := orders[key]
 	if o == nil {
@@ -143,6 +150,7 @@ func orderFor(orders map[string]*Order, key string, c *Card) *Order {
 	return o
 }
 
+// add puts a card under its station.
 func (o *Order) add(station string, c *Card) {
 	i := slices.IndexFunc(o.Stations, func(s OrderStation) bool { return s.Station == station })
 	if i < 0 {
@@ -162,8 +170,8 @@ func (o *Order) add(station string, c *Card) {
 	}
 }
 
-// finish sums up what was added. The version is a hash of all that can change; 53 bits, for
-// pages count in floating point.
+// finish computes what follows from the cards. The version is a hash of everything that can change,
+// cut to 53 bits because pages compute in floating point.
 func (o *Order) finish() {
 	o.Ready = !slices.ContainsFunc(o.Stations, func(s OrderStation) bool { return !s.Done })
 	h := fnv.New64a()

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// templates escape what they are given for the place where it stands; nothing here is of a
-// type that says it needs no escaping.
+// templates escape every value for the place where it stands. Nothing here has one of the types
+// that switch escaping off (template.HTML and the like).
 var templates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.ParseFS(webFolder, "web/*.html"))
 })
@@ -24,40 +24,43 @@ type indexView struct {
 
 type pairingView struct{ Web, Code string }
 
-// A pageView is what a page is made of before its script runs, and what the script begins with.
+// A pageView is the data of a page: what is rendered before its script runs, and the JSON the
+// script starts with.
 type pageView struct {
 	Web   string
 	Setup setup
-	Tag   string // of the setup
+	Tag   string // of the setup; a page with another tag reloads itself
 	Beat  beat
 	State any
 	Open  int
-	Cards []cardView // the first, for the first look
+	Cards []cardView // the first ones, rendered as HTML
 }
 
-// mostDrawn is as many cards as any screen has room for. The script draws the rest.
+// maxCardsInPage is more cards than any screen has space for. The script renders the rest.
 const maxCardsInPage = 60
 
-// drawnAtATime is how many pages are drawn at once. After a power cut all screens of a kitchen ask
-// for theirs in the same second, and one with a full board is half a megabyte until it is sent.
+// maxRendering is how many pages are rendered at once. After a power cut all screens of a kitchen
+// load their page in the same second, and a page with a full board takes half a megabyte until it
+// is sent.
 const maxRendering = 2
 
-// page is a screen. It comes with the board in it: as HTML for the first look, as JSON for the
-// script, both of the same moment.
+// page serves the page of a screen. It contains the board twice, both of the same moment: as HTML,
+// so that a cook sees the tickets before any script runs, and as JSON for the script.
 func (s *Server) page(w http.ResponseWriter, r *http.Request, view *screenView, g *grant) {
 	g.renew(w, r)
 	select {
 	case s.renderSlots <- struct{}{}:
 	case <-r.Context().Done():
-		return // nobody waits for it any more
+		return // the browser has gone
 	}
-	writePage(w, s.renderPage(view)) // however slowly it is taken, the next one is being drawn
+	writePage(w, s.renderPage(view)) // without the slot: a slow reader must not block other pages
 }
 
-// drawPage gives back its place among those that draw.
+// renderPage renders the page of one screen. The caller holds a render slot, which it releases.
 func (s *Server) renderPage(view *screenView) []byte {
 	defer func() { <-s.renderSlots }()
-	v := pageView{Web: s.web.base, Setup: view.setup, Tag: view.setupTag, Beat: view.newBeat(), State: view.source.snapshot()}
+	v := pageView{Web: s.web.base, Setup: view.setup, Tag: view.setupTag, Beat: view.newBeat(),
+		State: view.source.snapshot()}
 	now := time.UnixMilli(v.Beat.Now)
 	switch state := v.State.(type) {
 	case Snapshot:
@@ -74,20 +77,22 @@ func (s *Server) renderPage(view *screenView) []byte {
 	return s.render("page.html", v)
 }
 
+// serveTemplate renders a template and answers with it.
 func (s *Server) serveTemplate(w http.ResponseWriter, name string, v any) {
 	writePage(w, s.render(name, v))
 }
 
-// draw returns nil for a page that cannot be drawn.
+// render returns the rendered template; nil if that failed.
 func (s *Server) render(name string, v any) []byte {
 	var b bytes.Buffer
 	if err := templates().ExecuteTemplate(&b, name, v); err != nil {
-		s.log.Error("a page cannot be drawn", "page", name, "err", err)
+		s.log.Error("cannot render a page", "page", name, "err", err)
 		return nil
 	}
 	return b.Bytes()
 }
 
+// writePage answers with a rendered page.
 func writePage(w http.ResponseWriter, page []byte) {
 	if page == nil {
 		http.Error(w, "internal error", http.StatusInternalServerError)
@@ -97,20 +102,21 @@ func writePage(w http.ResponseWriter, page []byte) {
 	_, _ = w.Write(page)
 }
 
-// A cardView is a card, or an order at the pass, as it is drawn. web/cards.js draws the same.
+// A cardView is a card, or an order of the expo, as the template shows it. web/cards.js builds the
+// same elements; a browser test compares the two.
 type cardView struct {
-	Class  string // of its age
+	Class  string // "due" or "late"
 	Head   string
-	Word   string // says its age without colour
+	Word   string // says the same without colour
 	Age    string
-	Who    string // below the head
-	Meta   string // small: when, where
+	Who    string // the line below the headline
+	Meta   string // small print: when and where
 	Groups []groupView
 }
 
-// A groupView is what one station has of it.
+// A groupView is the part of one station.
 type groupView struct {
-	Station string // at the pass
+	Station string // only on an expo
 	Done    bool
 	Left    int
 	Cards   []bodyView
@@ -130,7 +136,7 @@ type noteView struct {
 	Text  string
 }
 
-// An itemView is an item and what is under it: one thing to press.
+// An itemView is an item with its modifiers: one button.
 type itemView struct {
 	Done  bool
 	Lines []lineView
@@ -139,7 +145,7 @@ type itemView struct {
 type lineView struct {
 	Item
 	Class string
-	Count string // its quantity; of a modifier, only one that is not 1
+	Count string // its quantity; of a modifier only if it is not 1
 	Notes []noteView
 }
 
@@ -165,7 +171,8 @@ func (view *screenView) orderView(o *Order, now time.Time) cardView {
 	return v
 }
 
-// age is how old a ticket is, in a class, a word and a clock.
+// age returns a ticket's age as a CSS class, a word and mm:ss. A ticket without a time of receipt
+// counts from when it came to the board.
 func (view *screenView) age(received, put int64, now time.Time) (class, word, clock string) {
 	if received <= 0 {
 		received = put
@@ -180,7 +187,7 @@ func (view *screenView) age(received, put int64, now time.Time) (class, word, cl
 	return class, word, ageText(ms / 1000)
 }
 
-// ageText is mm:ss; minutes go on to 99.
+// ageText is mm:ss up to 99 minutes, then hours and minutes.
 func ageText(s int64) string {
 	if s >= 100*60 {
 		return fmt.Sprintf("%d h %02d", s/3600, s/60%60)
@@ -188,6 +195,7 @@ func ageText(s int64) string {
 	return fmt.Sprintf("%02d:%02d", s/60, s%60)
 }
 
+// headline is the first of its arguments that is not empty.
 func headline(of ...string) string {
 	for _, s := range of {
 		if s != "" {
@@ -197,6 +205,7 @@ func headline(of ...string) string {
 	return "Ticket"
 }
 
+// detailsText is the line below the headline: table, type, server and guests.
 func detailsText(number, table, kind, server, guests string) string {
 	var parts []string
 	if number != "" && table != "" {
@@ -217,6 +226,7 @@ func detailsText(number, table, kind, server, guests string) string {
 	return strings.Join(parts, " · ")
 }
 
+// metaText is the small print of a card.
 func metaText(c *Card) string {
 	var parts []string
 	for _, s := range []string{c.Clock, c.Station, c.Course, c.Destination, c.Venue, c.Request} {
@@ -227,6 +237,8 @@ func metaText(c *Card) string {
 	return strings.Join(parts, " · ")
 }
 
+// newBodyView groups the lines of a card into items with their modifiers. Modifiers without an item
+// before them form one of their own, so that nothing is lost.
 func newBodyView(c *Card) bodyView {
 	v := bodyView{Banners: banners(c), Notes: noteViews(c.Notes), Raw: c.Raw}
 	for _, it := range c.Items {
@@ -239,6 +251,7 @@ func newBodyView(c *Card) bodyView {
 	return v
 }
 
+// newLineView chooses the CSS classes of one line.
 func newLineView(it Item) lineView {
 	l := lineView{Item: it, Class: "line", Count: it.Quantity, Notes: noteViews(it.Notes)}
 	if it.Depth > 0 {
@@ -265,15 +278,19 @@ func noteViews(list []string) (out []noteView) {
 	return out
 }
 
-// alarms are the parts of words that make a note one that can kill, in the languages that
-// kitchens speak. A note without one of them is shown as large, but not in red.
+// allergyWords are parts of words that mark a note as an allergy, in languages that kitchens use. A
+// note with one of them is shown in red with a warning sign; other notes are as large, but not red.
+// The list errs on the side of red.
 func allergyWords() []string {
 	return []string{
-		"allerg", "alerg", "alérg", "allergi", "anaphyl", "anafil", "epipen", "coeliac", "celiac", "celíac", "zöliak", "cœliaq", "intoleran",
-		"αλλεργ", "аллерг", "алерг", "alerji", "حساسية", "אלרג", "एलर्ज", "แพ้", "dị ứng", "过敏", "過敏", "アレルギー", "알레르기", "알러지",
+		"allerg", "alerg", "alérg", "allergi", "anaphyl", "anafil", "epipen", "coeliac", "celiac", "celíac",
+		"zöliak", "cœliaq", "intoleran",
+		"αλλεργ", "аллерг", "алерг", "alerji", "حساسية", "אלרג", "एलर्ज", "แพ้",
+		"dị ứng", "过敏", "過敏", "アレルギー", "알레르기", "알러지",
 	}
 }
 
+// mentionsAllergy reports whether a text contains one of allergyWords.
 func mentionsAllergy(s string) bool {
 	s = strings.ToLower(s)
 	for _, a := range allergyWords() {

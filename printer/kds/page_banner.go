@@ -2,8 +2,8 @@ package kds
 
 import "ticketrail/queue/ticket"
 
-// bands are what is unusual about a card, in words, the gravest first. Where paper has the same
-// they are the same words.
+// banners say in words what is unusual about a card, the most serious first. Where the paper ticket
+// says the same, the words are the same. web/cards.js has the same list.
 func banners(c *Card) (out []bannerView) {
 	add := func(is bool, kind, text string) {
 		if is {
@@ -25,6 +25,7 @@ func banners(c *Card) (out []bannerView) {
 	return out
 }
 
+// insteadOf is the banner of a card that belongs to another station.
 func insteadOf(c *Card) string {
 	s := "FOR " + c.For
 	if c.Down != "" {
@@ -33,7 +34,7 @@ func insteadOf(c *Card) string {
 	return s
 }
 
-// kindTitle heads a ticket that is of no order.
+// kindTitle is the headline of a ticket that belongs to no order.
 func kindTitle(k ticket.Kind) string {
 	switch k {
 	case ticket.Slip:

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// DefaultKeys is which keys do what on a page, by action. A bump bar is a keyboard: either it
-// is told to send these, or the configuration names what it sends. A key is what browsers
-// call it (KeyboardEvent.key: "Enter", "ArrowLeft", "F5", "a"), Space is written out, and
-// Shift+, Ctrl+ and Alt+ may stand before it. Letters are meant in either case.
+// DefaultKeys returns the keys of each action on a page. A bump bar is a keyboard: either it is set
+// up to send these keys, or the configuration names the keys that it sends. Keys have the names
+// that browsers give them (KeyboardEvent.key: "Enter", "ArrowLeft", "F5", "a"); the space bar is
+// "Space". Shift+, Ctrl+ and Alt+ may precede a name. Letters match in either case.
 func DefaultKeys() map[string][]string {
 	keys := map[string][]string{
 		"bump": {"Enter", "Space"}, "item": {"i"}, "ack_void": {"v"}, "undo": {"u"}, "print": {"p"},
@@ -25,8 +25,8 @@ func DefaultKeys() map[string][]string {
 	return keys
 }
 
-// keysFor is the default with the actions of own in place of its own; a key of own does
-// nothing else.
+// withCustomKeys returns the default keys with the actions of custom replaced. A key that custom
+// uses is removed from all other actions, so that one press never does two things.
 func withCustomKeys(custom map[string][]string) map[string][]string {
 	keys := DefaultKeys()
 	for action, list := range keys {
@@ -43,21 +43,22 @@ func withCustomKeys(custom map[string][]string) map[string][]string {
 	return keys
 }
 
-// CheckKeys says what is wrong with the keys of a configuration.
+// CheckKeys returns the first thing that is wrong with the keys of a configuration.
 func CheckKeys(custom map[string][]string) error {
 	known := DefaultKeys()
 	used := map[string]string{}
 	for _, action := range slices.Sorted(maps.Keys(custom)) {
 		if _, ok := known[action]; !ok {
-			return fmt.Errorf("%q is nothing a key can do; there are %q", action, slices.Sorted(maps.Keys(known)))
+			return fmt.Errorf("unknown action %q; want one of %q", action, slices.Sorted(maps.Keys(known)))
 		}
 		for _, key := range custom[action] {
 			n := normalKey(key)
 			if n == "" {
-				return fmt.Errorf("%s: %q is no key; write it as a browser calls it, like Enter, Space, F5, a or Shift+R", action, key)
+				return fmt.Errorf("%s: %q is not the name of a key; want one like Enter, Space, F5, a or Shift+R",
+					action, key)
 			}
 			if other, ok := used[n]; ok && other != action {
-				return fmt.Errorf("%s and %s both have the key %q", other, action, key)
+				return fmt.Errorf("key %q is used by both %s and %s", key, other, action)
 			}
 			used[n] = action
 		}
@@ -67,8 +68,8 @@ func CheckKeys(custom map[string][]string) error {
 
 func sameKey(a, b string) bool { return normalKey(a) == normalKey(b) }
 
-// normalKey is a key with its modifiers in one order and letters in one case; empty for what is
-// none.
+// normalKey is a key's name with its modifiers in one order and its letters in lower case; empty if
+// it is not the name of a key.
 func normalKey(key string) string {
 	var mods [3]bool
 	for {

@@ -16,7 +16,8 @@ import (
 )
 
 var hostile = []string{
-	`<img src=x onerror=alert(1)>`, `</script><script>alert(1)</script>`, `"><svg onload=alert(1)>`, `' onclick='alert(1)`, `{{.Setup}}`, "a\x1b[31m\u202eb\x00", `&lt;b&gt;`, `<!-- `, `]]>`, "x\u2028y",
+	`<img src=x onerror=alert(1)>`, `</script><script>alert(1)</script>`, `"><svg onload=alert(1)>`,
+	`' onclick='alert(1)`, `{{.Setup}}`, "a\x1b[31m\u202eb\x00", `&lt;b&gt;`, `<!-- `, `]]>`, "x\u2028y",
 }
 
 // tags are the elements of a page with their attributes, and its text.
@@ -119,8 +120,13 @@ func TestTheFirstLookHasWhatFitsOnAScreenAndCountsTheRest(t *testing.T) {
 
 // What browsers of 2020 on kitchen walls do not know. Chromium 80 is the oldest that is meant.
 var tooNewFor2020 = map[string]*regexp.Regexp{
-	".js":  regexp.MustCompile(`\.at\(|replaceAll|replaceChildren|structuredClone|randomUUID|Object\.hasOwn|\?\?=|\|\|=|&&=|\bawait import|^await |^\s+#\w+|static \{|Promise\.any|\.findLast|toSorted|AbortSignal\.(timeout|any)|Array\.fromAsync|\d_\d|/v\b`),
-	".css": regexp.MustCompile(`:has\(|:is\(|:where\(|:focus-visible|\binset:|aspect-ratio|@layer|@container|color-mix|:not\([^()]*,|\bdvh\b|\bsvh\b|^\s*&|accent-color|(^|[^-])\bgap:|row-gap|content-visibility|margin-inline|padding-inline|backdrop-filter`),
+	".js": regexp.MustCompile(`\.at\(|replaceAll|replaceChildren|structuredClone|randomUUID|` +
+		`Object\.hasOwn|\?\?=|\|\|=|&&=|\bawait import|^await |^\s+#\w+|static \{|` +
+		`Promise\.any|\.findLast|toSorted|AbortSignal\.(timeout|any)|Array\.fromAsync|\d_\d|/v\b`),
+	".css": regexp.MustCompile(`:has\(|:is\(|:where\(|:focus-visible|\binset:|` +
+		`aspect-ratio|@layer|@container|color-mix|:not\([^()]*,|\bdvh\b|\bsvh\b|` +
+		`^\s*&|accent-color|(^|[^-])\bgap:|row-gap|` +
+		`content-visibility|margin-inline|padding-inline|backdrop-filter`),
 }
 
 func TestThePageUsesNothingThatBrowsersOf2020DoNotKnow(t *testing.T) {

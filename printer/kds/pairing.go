@@ -18,56 +18,58 @@ import (
 	"ticketrail/queue/kv"
 )
 
-// A Pairing is a browser that may see one station, from wherever it comes.
+// A Pairing is the permission of one browser to see one station. It is bound to a secret in the
+// browser's cookie, not to an address: a tablet may get another one from DHCP.
 type Pairing struct {
 	ID      string    `json:"id"`
 	Station string    `json:"station"`
-	Address string    `json:"address"` // it came from when it was paired
-	Browser string    `json:"browser"` // it called itself, cleaned
+	Address string    `json:"address"` // the address it had when it was paired
+	Browser string    `json:"browser"` // its User-Agent, cleaned
 	Paired  time.Time `json:"paired"`
-	Seen    time.Time `json:"seen,omitzero"` // last, within an hour; zero: never since it was paired
+	Seen    time.Time `json:"seen,omitzero"` // last visit, accurate to an hour; zero: none since it was paired
 }
 
-// stored is a Pairing on the shelf. The browser's secret is not: who reads the database cannot
-// be a screen.
+// A storedPairing is a Pairing on stable storage. It holds a hash of the browser's secret: whoever
+// reads the database cannot pretend to be a paired browser.
 type storedPairing struct {
 	V    int    `json:"v"`
 	Hash string `json:"hash"` // SHA-256 of the secret, hex
 	Pairing
 }
 
-// Pairings are all of them, on a shelf, and the browsers that wait to be paired, in memory. They
-// are safe for concurrent use.
+// Pairings hold all pairings, on stable storage, and the browsers that wait to be paired, in
+// memory. They are safe for concurrent use.
 type Pairings struct {
 	shelf kv.Store
 	log   *slog.Logger
 
-	write sync.Mutex // held over a change, storage included
+	write sync.Mutex // held during a whole change, storage included
 
 	mu         sync.Mutex // guards what follows
 	active     map[[32]byte]*activePairing
 	pending    map[[32]byte]*pendingPairing
-	codesMade  map[string][]time.Time // when codes were made for an address, in the last minute
-	wrongCodes []time.Time            // when wrong codes were given, in the last minute
+	codesMade  map[string][]time.Time // per address group: when codes were made, in the last minute
+	wrongCodes []time.Time            // when wrong codes were entered, in the last minute
 }
 
+// An activePairing is a pairing with its open streams.
 type activePairing struct {
 	storedPairing
-	revoked chan struct{} // closed when it is
+	revoked chan struct{} // closed when the pairing is revoked: its streams end
 	streams atomic.Int64
 }
 
 const pairingPrefix = "screen/"
 
-// Errors of pairing a person must do something about.
+// Errors of pairing on which the operator can act.
 var (
-	ErrUnknownCode  = errors.New("no screen shows this code now: look again, it changes every ten minutes")
+	ErrUnknownCode  = errors.New("no browser shows this code now: read it again, it changes every ten minutes")
 	ErrNoPairing    = errors.New("no such pairing: see ticketrail screens list")
 	ErrTooManyCodes = errors.New("too many wrong codes: wait a minute")
 )
 
-// OpenPairings reads them from their shelf. One that cannot be read is left out and logged:
-// that screen has to be paired again.
+// OpenPairings reads the pairings from their storage. One that cannot be read is left out and
+// logged; that browser must be paired again.
 func OpenPairings(shelf kv.Store, log *slog.Logger) (*Pairings, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -85,7 +87,7 @@ func OpenPairings(shelf kv.Store, log *slog.Logger) (*Pairings, error) {
 		err := json.Unmarshal(value, &stored)
 		hash, ok := parseHash(stored.Hash)
 		if err != nil || stored.V != recordVersion || !ok {
-			p.log.Error("a pairing cannot be read, that screen has to be paired again", "key", key)
+			p.log.Error("cannot read a stored pairing; that browser must be paired again", "key", key)
 			return true
 		}
 		p.active[hash] = &activePairing{storedPairing: stored, revoked: make(chan struct{})}
@@ -102,12 +104,13 @@ func parseHash(s string) (h [32]byte, ok bool) {
 	return h, copy(h[:], b) == len(h) && err == nil && len(b) == len(h)
 }
 
-// Pair lets the browser that shows code see a station. Nil means that it would still after
-// a power cut. Letters of either case, spaces and dashes are fine.
+// Pair lets the browser that shows code see a station. When it returns nil, the pairing is on
+// stable storage. Case, spaces and dashes in code do not matter.
 //
-// A crash before the shelf's Put returned: a pairing that was stored all the same is in force at
-// the next start, and listed. A crash after it: the browser is in. Asked again, it is the same
-// pairing: were there two of one browser, revoking one would not keep it out.
+// A crash before the storage's Put returned: if the pairing was stored all the same, it is active
+// at the next start, and listed. A crash after it: the browser is paired. A second attempt for the
+// same browser uses the same pairing id: with two pairings of one browser, revoking one of them
+// would not keep it out.
 func (p *Pairings) Pair(ctx context.Context, code, station string) (Pairing, error) {
 	p.write.Lock()
 	defer p.write.Unlock()
@@ -139,7 +142,7 @@ func (p *Pairings) store(ctx context.Context, s storedPairing) error {
 	return p.shelf.Put(ctx, pairingPrefix+s.ID, b)
 }
 
-// List is all pairings, the oldest first.
+// List returns all pairings, the oldest first.
 func (p *Pairings) List() []Pairing {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -156,9 +159,10 @@ func (p *Pairings) List() []Pairing {
 	return list
 }
 
-// Revoke ends a pairing, and the streams of its pages.
+// Revoke ends a pairing and the streams of its pages.
 //
-// A crash before the shelf's Delete returned: it is as it was, or gone at the next start.
+// A crash before the storage's Delete returned: the pairing is active or gone at the next start. A
+// crash after it: it is gone.
 func (p *Pairings) Revoke(ctx context.Context, id string) (Pairing, error) {
 	p.write.Lock()
 	defer p.write.Unlock()
@@ -184,19 +188,21 @@ func (p *Pairings) Revoke(ctx context.Context, id string) (Pairing, error) {
 	return found.Pairing, nil
 }
 
+// A visit is stored only once an hour, because it is for people who look at the list; and a page
+// waits for that only a moment, because it must load while the disk hangs.
 const (
-	seenInterval = time.Hour   // it is stored that a screen was seen
-	seenTimeout  = time.Second // the page waits for that no longer
+	seenInterval = time.Hour   // between two visits that are stored
+	seenTimeout  = time.Second // how long a page waits for it
 )
 
-// holder returns the pairing of a secret, nil without one.
+// bySecret returns the pairing of a browser's secret; nil if there is none.
 func (p *Pairings) bySecret(secret string) *activePairing {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.active[sha256.Sum256([]byte(secret))]
 }
 
-// seen notes that a paired browser was here. It is for people; a page has its board without it.
+// noteSeen records that a paired browser was here. It gives up rather than delay the page.
 func (p *Pairings) noteSeen(ctx context.Context, a *activePairing) {
 	now := time.Now().UTC()
 	p.mu.Lock()
@@ -206,14 +212,14 @@ func (p *Pairings) noteSeen(ctx context.Context, a *activePairing) {
 		return
 	}
 	if !p.write.TryLock() {
-		return // next time
+		return // another change is being stored; the next visit counts
 	}
 	defer p.write.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, seenTimeout)
 	defer cancel()
 	select {
 	case <-a.revoked:
-		return // it must not come back
+		return // storing it now would bring a revoked pairing back
 	default:
 	}
 	p.mu.Lock()
@@ -221,18 +227,19 @@ func (p *Pairings) noteSeen(ctx context.Context, a *activePairing) {
 	s := a.storedPairing
 	p.mu.Unlock()
 	if err := p.store(ctx, s); err != nil {
-		p.log.Debug("when a screen was seen could not be stored", "pairing", s.ID, "err", err)
+		p.log.Debug("cannot store the visit of a paired browser", "pairing", s.ID, "err", err)
 	}
 }
 
-// letters are those that nobody mistakes for another, read out across a kitchen or typed.
+// codeAlphabet has only characters that are not mistaken for each other when read out or typed.
 const codeAlphabet = "ACDEFGHJKMNPQRTVWXY34679"
 
+// randomLetters returns n random letters of codeAlphabet, all equally likely.
 func randomLetters(n int) string {
 	out := make([]byte, 0, n)
 	var b [1]byte
 	for len(out) < n {
-		_, _ = rand.Read(b[:]) // does not fail
+		_, _ = rand.Read(b[:]) // it cannot fail
 		if int(b[0]) < 256/len(codeAlphabet)*len(codeAlphabet) {
 			out = append(out, codeAlphabet[int(b[0])%len(codeAlphabet)])
 		}
@@ -240,7 +247,7 @@ func randomLetters(n int) string {
 	return string(out)
 }
 
-// newID names a pairing for people.
+// newID returns an unused id for a pairing, short enough to type.
 func (p *Pairings) newID() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

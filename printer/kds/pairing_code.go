@@ -8,27 +8,29 @@ import (
 	"time"
 )
 
-// An applicant is a browser that shows a code.
+// A pendingPairing is a browser that shows a code and waits for the operator.
 type pendingPairing struct {
 	code             string
-	id               string // of its pairing, once somebody tried that; only with write
+	id               string // of its pairing, after the first attempt; guarded by write
 	address, browser string
-	made, asked      time.Time // when the code was made; when the browser last asked about it
+	made, asked      time.Time // when the code was made; when the browser last polled
 }
 
+// Codes are guessable only in theory: 24 letters in 8 places, valid for ten minutes, ten wrong ones
+// a minute. The other limits keep one machine from filling memory or blocking the codes of others.
 const (
 	codeLength           = 8
 	codeTTL              = 10 * time.Minute
-	pendingTimeout       = time.Minute // an applicant that does not ask for so long is gone
+	pendingTimeout       = time.Minute // a browser that does not poll for so long has gone
 	maxPending           = 64
-	maxPendingPerAddress = 16 // of those, from one address
-	// A minute: codes for one address, and wrong codes given by people.
+	maxPendingPerAddress = 16 // of those, from one address group
+	// In one minute: codes made for one address group, and wrong codes entered by operators.
 	maxCodesPerMinute = 10
 	maxWrongPerMinute = 10
 )
 
-// apply gives a browser a code, and a secret if it has none that is waiting. ok is false when
-// too many wait or one address asks too often.
+// requestCode returns the code a browser shows, and its secret: the ones it has, while they are
+// valid, or new ones. ok is false if too many browsers wait or one address asks too often.
 func (p *Pairings) requestCode(secret, address, browser string) (newSecret, code string, ok bool) {
 	now := time.Now()
 	p.mu.Lock()
@@ -68,7 +70,7 @@ func (p *Pairings) requestCode(secret, address, browser string) (newSecret, code
 	return secret, a.code, true
 }
 
-// waits says whether the browser with that secret has a code that can still be used.
+// isPending reports whether the code of the browser with that secret can still be used.
 func (p *Pairings) isPending(secret string) bool {
 	now := time.Now()
 	p.mu.Lock()
@@ -81,7 +83,8 @@ func (p *Pairings) isPending(secret string) bool {
 	return true
 }
 
-// find returns the applicant that shows code.
+// byCode returns the browser that shows code. Wrong codes are counted over all callers, because
+// guessing is the same whoever does it.
 func (p *Pairings) byCode(code string) (hash [32]byte, a *pendingPairing, err error) {
 	code = strings.ToUpper(strings.NewReplacer("-", "", " ", "").Replace(code))
 	now := time.Now()
@@ -99,7 +102,7 @@ func (p *Pairings) byCode(code string) (hash [32]byte, a *pendingPairing, err er
 	return hash, nil, ErrUnknownCode
 }
 
-// newCode needs mu.
+// unusedCode returns a code that no waiting browser shows. mu is held.
 func (p *Pairings) unusedCode() string {
 	for {
 		code := randomLetters(codeLength)
@@ -113,7 +116,7 @@ func (p *Pairings) unusedCode() string {
 	}
 }
 
-// lately keeps of times, which are in order, those of the last minute.
+// lastMinute returns the tail of times, which are in order, that is not older than a minute.
 func lastMinute(times []time.Time, now time.Time) []time.Time {
 	for len(times) > 0 && now.Sub(times[0]) >= time.Minute {
 		times = times[1:]
@@ -121,7 +124,8 @@ func lastMinute(times []time.Time, now time.Time) []time.Time {
 	return times
 }
 
-// neighbourhood is what counts as one address: of IPv6 everybody has many.
+// addressGroup is what limits count as one address: an IPv4 address, or the /64 network of an IPv6
+// address, because one machine can use every address of that network.
 func addressGroup(address string) string {
 	ip, err := netip.ParseAddr(address)
 	if err != nil {

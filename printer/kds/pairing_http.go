@@ -8,20 +8,22 @@ import (
 	"time"
 )
 
-// cookieName holds the secret of a browser, from the moment on at which it is shown a code.
+// cookieName is the cookie with a browser's secret. It is set when the browser is first shown a
+// code.
 const cookieName = "ticketrail_screen"
 
-// cookieFor is the most a browser keeps a cookie; each visit counts anew.
+// cookieTTL is the longest that browsers keep a cookie. Each visit starts it anew.
 const cookieTTL = 400 * 24 * time.Hour
 
-// A guest is somebody who may see screens: whoever sits at this machine, or a paired browser.
+// A grant is what a browser may see: everything on this computer, or one station for a paired
+// browser.
 type grant struct {
 	pairings *Pairings
-	pairing  *activePairing // nil: at this machine
+	pairing  *activePairing // nil: a browser on this computer
 	secret   string
 }
 
-// guest returns nil for a browser that may see nothing.
+// grantFor returns the grant of the browser that sent r; nil if it may see nothing.
 func (s *Server) grantFor(r *http.Request) *grant {
 	if isLocal(r) {
 		return &grant{}
@@ -33,9 +35,11 @@ func (s *Server) grantFor(r *http.Request) *grant {
 	return nil
 }
 
+// allows reports whether the browser may see a station.
 func (g *grant) allows(station string) bool { return g.pairing == nil || g.pairing.Station == station }
 
-// revoked is closed when the guest must go; nil, for never, at this machine.
+// revoked is closed when the grant ends. It is nil, which blocks for ever, for a browser on this
+// computer.
 func (g *grant) revoked() <-chan struct{} {
 	if g.pairing == nil {
 		return nil
@@ -43,7 +47,7 @@ func (g *grant) revoked() <-chan struct{} {
 	return g.pairing.revoked
 }
 
-// renew has the browser keep its secret for another year.
+// renew has the browser keep its secret for another cookieTTL.
 func (g *grant) renew(w http.ResponseWriter, r *http.Request) {
 	if g.pairing != nil {
 		g.pairings.noteSeen(r.Context(), g.pairing)
@@ -51,9 +55,10 @@ func (g *grant) renew(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// local says that a request comes from a browser on this machine that asks for this machine. A
-// proxy here brings requests from anywhere; a name that somebody else's DNS points
-// here is the way of a foreign page to act as a browser here.
+// isLocal reports whether a request comes from a browser on this computer that asks for this
+// computer by its own name. A proxy on this computer forwards requests from anywhere: the headers
+// tell it. A foreign web site can make its DNS name point to 127.0.0.1 to act as a browser here:
+// the Host header tells it.
 func isLocal(r *http.Request) bool {
 	from, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil || !isLoopback(from) {
@@ -77,6 +82,7 @@ func isLoopback(address string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
+// secretCookie returns the browser's secret; empty if it has none.
 func secretCookie(r *http.Request) string {
 	c, err := r.Cookie(cookieName)
 	if err != nil || len(c.Value) > 64 {
@@ -85,6 +91,8 @@ func secretCookie(r *http.Request) string {
 	return c.Value
 }
 
+// setSecretCookie stores the secret in the browser: out of reach for scripts, and not sent with
+// requests that another site starts.
 func setSecretCookie(w http.ResponseWriter, r *http.Request, secret string) {
 	http.SetCookie(w, &http.Cookie{
 		Name: cookieName, Value: secret, Path: "/", MaxAge: int(cookieTTL / time.Second),
@@ -92,7 +100,7 @@ func setSecretCookie(w http.ResponseWriter, r *http.Request, secret string) {
 	})
 }
 
-// showCode shows a browser the code under which a person can pair it.
+// showCode shows the code with which the operator can pair this browser.
 func (s *Server) showCode(w http.ResponseWriter, r *http.Request) {
 	address := r.RemoteAddr
 	if host, _, err := net.SplitHostPort(address); err == nil {
@@ -106,14 +114,15 @@ func (s *Server) showCode(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		w.Header().Set("Retry-After", "60")
 		retryInAMinute(w)
-		http.Error(w, "too many screens ask to be paired; try again in a minute", http.StatusTooManyRequests)
+		http.Error(w, "too many browsers wait to be paired; try again in a minute", http.StatusTooManyRequests)
 		return
 	}
 	setSecretCookie(w, r, secret)
 	s.serveTemplate(w, "pairing.html", pairingView{Web: s.web.base, Code: code[:4] + "-" + code[4:]})
 }
 
-// pairing tells a page that shows a code how it stands.
+// pairingState tells the page that shows a code whether the browser is paired, waits, or needs a
+// new code.
 func (s *Server) pairingState(w http.ResponseWriter, r *http.Request) {
 	state := "expired"
 	if s.grantFor(r) != nil {

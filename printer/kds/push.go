@@ -18,35 +18,35 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// PushOptions say where another kitchen display takes its tickets. Name and URL are required.
-// The files are read anew at each attempt: who changes one need not tell anybody.
+// PushOptions configure a third-party kitchen display. Name and URL are required. The files are
+// read at each attempt, so a secret can be changed without a reload.
 type PushOptions struct {
-	Name       string // the station's
+	Name       string // of the station
 	URL        string // https://kds.example/api/tickets
-	TokenFile  string // holds a bearer token; "": none is sent
-	SecretFile string // holds Standard Webhooks secrets (whsec_…), one a line; "": nothing is signed
-	CAFile     string // PEM certificates of who may vouch for the display; "": the system's
-	// Timeout is for connecting, and then for sending and the answer; 0 is 5 s.
+	TokenFile  string // contains a bearer token; "": none is sent
+	SecretFile string // contains Standard Webhooks secrets (whsec_…), one on each line; "": nothing is signed
+	CAFile     string // PEM certificates of trusted authorities; "": those of the system
+	// Timeout limits connecting, and then sending and the answer; 0 is 5 s.
 	Timeout time.Duration
-	// Raw returns the original record of a delivery, which is sent along. It must be the same at
-	// each attempt. Nil: it is not sent. One that fails is left out.
+	// Raw returns the original record of a delivery, which is sent too. It must be the same at each
+	// attempt. Nil, or an error: the document is sent without it.
 	Raw    func(ctx context.Context, d ticket.Delivery) (json.RawMessage, error)
 	Dial   func(ctx context.Context, network, address string) (net.Conn, error) // nil: a net.Dialer's
 	Logger *slog.Logger                                                         // nil: silent
 }
 
-// Headers of an attempt, beside those of [readSecrets].
+// Headers of an attempt, beside those of push_sign.go.
 const (
 	headerKey = "Idempotency-Key"
-	// headerDoubt is "true" where an earlier attempt, here or at another station, may have
-	// arrived. Who does not know the key shows POSSIBLE DUPLICATE; who does has it already. It is
-	// a header because the body under one key never changes.
+	// headerDoubt is "true" if an earlier attempt, here or at another station, may have arrived. A
+	// display that does not know the key shows POSSIBLE DUPLICATE; one that does has the ticket
+	// already. It is a header because the body under one key never changes.
 	headerDoubt   = "Ticketrail-Possible-Duplicate"
 	headerAttempt = "Ticketrail-Attempt" // 1 for the first
 )
 
-// Push is a station that posts its tickets to another kitchen display, one at a time. It is safe
-// for concurrent use.
+// Push is a station that posts its tickets to a third-party kitchen display, one at a time. It is
+// safe for concurrent use.
 type Push struct {
 	o      PushOptions
 	url    *url.URL
@@ -54,10 +54,11 @@ type Push struct {
 	client pushClient
 
 	mu        sync.Mutex // guards what follows
-	notBefore time.Time  // the display asked not to be called before; zero: it did not
+	notBefore time.Time  // the display asked for no request before this time; zero: it did not ask
 }
 
-// NewPush checks the URL. It panics without a name: that is a mistake in the wiring.
+// NewPush checks the URL. It panics without a name, which is a mistake of the caller. Errors never
+// contain the whole URL: its path may be a secret.
 func NewPush(o PushOptions) (*Push, error) {
 	if o.Name == "" {
 		panic("kds.NewPush: Options.Name is empty")
@@ -65,7 +66,8 @@ func NewPush(o PushOptions) (*Push, error) {
 	u, err := url.Parse(o.URL)
 	switch {
 	case err != nil:
-		return nil, errors.New("url: not a URL; want one like https://kds.example/api/tickets") // err holds all of it
+		// err contains the whole URL
+		return nil, errors.New("url: not a URL; want one like https://kds.example/api/tickets")
 	case u.Scheme != "https" && u.Scheme != "http":
 		return nil, fmt.Errorf("url: begins with %.20q; want one like https://kds.example/api/tickets", u.Scheme)
 	case u.Host == "":
@@ -84,19 +86,19 @@ func NewPush(o PushOptions) (*Push, error) {
 		client: pushClient{dial: o.Dial, connectTimeout: o.Timeout}}, nil
 }
 
-// Idempotent says that a ticket that is given again, after an attempt that broke, has the same
-// key, by which the other side knows it: however often that happens, no mark and no person is
-// needed. Somewhere else it would be a second copy.
+// Idempotent reports that a ticket may be posted again after an attempt that broke: it has the same
+// key, by which the display recognises it. So however often that happens, the ticket needs no mark
+// and no decision of a person. At another station it would be a second copy, and is marked.
 func (*Push) Idempotent() bool { return true }
 
-// Print posts one ticket. begin is called when the connection stands and before the first byte
-// of the ticket.
+// Print posts one ticket. begin is called when the connection is open and before the first byte of
+// the ticket is sent.
 //
-// The proof is [ticket.Taken]: the display answered 2xx, or 409, by which it says that it has a
-// ticket of that key. [ticket.IsPermanent] marks that it will never take it (any other 4xx),
-// [ticket.IsNotReady] what a person must do here or that it asked for patience,
-// [ticket.IsUntouched] that it said it did not take it. Any other error after begin is doubt: it
-// may have it. Each of those is tried again, under the same key.
+// The proof is [ticket.Taken]: the display answered 2xx, or 409, which says that it has a ticket of
+// this key. [ticket.IsPermanent] marks a refusal for good (any other 4xx), [ticket.IsNotReady] a
+// problem that a person must solve here or a wait that the display asked for, [ticket.IsUntouched]
+// an answer which says that the ticket was not taken. Any other error after begin leaves doubt: the
+// display may have the ticket. All but the refusal are tried again under the same key.
 func (p *Push) Print(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error) {
 	if err := p.awaitRetryAfter(ctx); err != nil {
 		return "", err
@@ -117,12 +119,13 @@ func (p *Push) Print(ctx context.Context, d ticket.Delivery, begin func(context.
 	return ticket.Taken, nil
 }
 
+// compose returns the body of the request.
 func (p *Push) compose(ctx context.Context, d ticket.Delivery) ([]byte, error) {
 	var raw json.RawMessage
 	if p.o.Raw != nil {
 		var err error
 		if raw, err = p.o.Raw(ctx, d); err != nil {
-			p.log.Debug("the original record is not sent along", "job", d.Job, "err", err)
+			p.log.Debug("cannot read the original record; the document is sent without it", "job", d.Job, "err", err)
 		}
 	}
 	body, err := json.Marshal(NewDocument(d, raw))
@@ -132,15 +135,16 @@ func (p *Push) compose(ctx context.Context, d ticket.Delivery) ([]byte, error) {
 	return body, nil
 }
 
-// errorf names the display by what is no secret of its address.
+// errorf names the display by scheme and host only: the rest of its address may be secret.
 func (p *Push) errorf(format string, args ...any) error {
 	return fmt.Errorf("display at %s: "+format, append([]any{p.url.Scheme + "://" + p.url.Host}, args...)...)
 }
 
-// shortWait is waited out within an attempt; a longer one leaves the station to others.
+// maxInlineWait is how long a wait may be to be spent within an attempt. During a longer one the
+// station reports that it is not ready, so that its backup can take over.
 const maxInlineWait = 5 * time.Second
 
-// patience waits as long as the display asked for.
+// awaitRetryAfter waits as long as the display asked for.
 func (p *Push) awaitRetryAfter(ctx context.Context) error {
 	p.mu.Lock()
 	resume := p.notBefore
@@ -150,7 +154,8 @@ func (p *Push) awaitRetryAfter(ctx context.Context) error {
 	case wait <= 0:
 		return nil
 	case wait > maxInlineWait:
-		return ticket.NotReady(p.errorf("it asked for patience: calling again in %v", wait.Round(time.Second)))
+		return ticket.NotReady(p.errorf("it asked for a pause (Retry-After): next attempt in %v",
+			wait.Round(time.Second)))
 	}
 	t := time.NewTimer(wait)
 	defer t.Stop()
@@ -158,11 +163,11 @@ func (p *Push) awaitRetryAfter(ctx context.Context) error {
 	case <-t.C:
 		return nil
 	case <-ctx.Done():
-		return p.errorf("wait until it may be called: %w", context.Cause(ctx))
+		return p.errorf("wait for Retry-After: %w", context.Cause(ctx))
 	}
 }
 
-// A posting is one attempt.
+// An attempt is one try to deliver a ticket.
 type attempt struct {
 	p     *Push
 	creds credentials
@@ -170,15 +175,18 @@ type attempt struct {
 	body  []byte
 	begin func(context.Context) error
 
-	mu          sync.Mutex // guards what follows; the transport writes the body when it likes
+	mu          sync.Mutex // guards what follows: the HTTP transport reads the body in a goroutine of its own
 	beginCalled bool
 	finished    bool
 	beginErr    error
 	timer       *time.Timer
 }
 
+// errTimeout is the cause with which an attempt's context is cancelled after Timeout.
 var errTimeout = errors.New("no answer in time")
 
+// send posts the ticket and interprets the answer. ctx is the dispatcher's; timed also ends after
+// Timeout.
 func (a *attempt) send(ctx context.Context) error {
 	client, err := a.p.client.client(a.creds.ca)
 	if err != nil {
@@ -194,11 +202,13 @@ func (a *attempt) send(ctx context.Context) error {
 	}
 	defer res.Body.Close()
 	if !a.begun() {
-		return a.transportError(ctx, timed, errors.New("it answered before it had the ticket"))
+		return a.transportError(ctx, timed, errors.New("it answered before the ticket was sent"))
 	}
 	return a.interpret(res)
 }
 
+// request builds the HTTP request. GetBody is set because the transport may need the body twice, on
+// a connection that turned out to be closed or after a redirect.
 func (a *attempt) request(ctx, timed context.Context) *http.Request {
 	key := deliveryKey(a.d)
 	now := time.Now()
@@ -227,8 +237,8 @@ func (a *attempt) request(ctx, timed context.Context) *http.Request {
 	return r
 }
 
-// An opening is the body of a request: its first byte is read when the connection stands, so
-// that is when doubt begins.
+// A beginReader is the body of a request. The transport reads its first byte when the connection is
+// open, so that is the moment to call begin: a display that cannot be reached leaves no doubt.
 type beginReader struct {
 	a    *attempt
 	ctx  context.Context
@@ -244,13 +254,14 @@ func (o *beginReader) Read(b []byte) (int, error) {
 
 func (o *beginReader) Close() error { return nil }
 
+// errFinished answers a transport that still reads the body after the attempt has returned.
 var errFinished = errors.New("the attempt is over")
 
-// start begins, once however often the body is sent (a connection that had gone stale, a
-// redirect within the host).
+// beginOnce calls begin before the first byte of the body, once however often the transport reads
+// the body from its start.
 //
-// A crash before begin has committed: not a byte of the ticket went out. A crash after it: the
-// display may have it, and is asked again under the same key.
+// A crash before begin has committed: no byte of the ticket was sent. A crash after it: the display
+// may have the ticket, and the next attempt sends it under the same key.
 func (a *attempt) beginOnce(ctx context.Context) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -259,7 +270,7 @@ func (a *attempt) beginOnce(ctx context.Context) error {
 		return errFinished
 	case a.beginCalled:
 		return a.beginErr
-	case !a.timer.Stop(): // the storage's time is not the display's
+	case !a.timer.Stop(): // begin may wait for the disk; that time must not count against the display
 		return errTimeout
 	}
 	a.beginCalled = true
@@ -269,13 +280,14 @@ func (a *attempt) beginOnce(ctx context.Context) error {
 	return a.beginErr
 }
 
-// open says whether the body was begun.
+// begun reports whether begin was called and succeeded.
 func (a *attempt) begun() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.beginCalled && a.beginErr == nil
 }
 
+// finish makes later reads of the body fail: begin must not be called after Print has returned.
 func (a *attempt) finish() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -19,12 +19,13 @@ import (
 )
 
 const (
-	maxAnswerBytes = 16 << 10 // bytes of an answer that are read
-	maxShownChars  = 200      // letters of it that people see
-	maxRetryAfter  = 5 * time.Minute
+	maxAnswerBytes = 16 << 10 // bytes of an answer that are read, in case it never ends
+	maxShownChars  = 200      // characters of it that appear in messages
+	// maxRetryAfter bounds what a display may ask for: a kitchen cannot wait longer without a try.
+	maxRetryAfter = 5 * time.Minute
 )
 
-// answer is what a response means.
+// interpret says what a response means for the ticket.
 func (a *attempt) interpret(res *http.Response) error {
 	said := a.statusLine(res)
 	code := res.StatusCode
@@ -33,20 +34,21 @@ func (a *attempt) interpret(res *http.Response) error {
 		a.p.setNotBefore(0)
 		return nil
 	case code >= 300 && code <= 399:
-		// Not followed, so not taken.
-		return ticket.Untouched(a.p.errorf("it answered %d, which sends us to %s: put the address that takes tickets into url", code, redirectHost(res)))
+		// The redirect was not followed, so nobody has taken the ticket.
+		return ticket.Untouched(a.p.errorf(
+			"it answered %d, a redirect to %s: set url to the address that accepts tickets", code, redirectHost(res)))
 	case code == http.StatusRequestTimeout, code == http.StatusTooEarly, code == http.StatusTooManyRequests:
 		a.p.setNotBefore(retryAfter(res))
 		return ticket.Untouched(a.p.errorf("it answered %s", said))
 	case code >= 400 && code <= 499:
 		return ticket.Permanent(a.p.errorf("it refused the ticket: %s", said))
-	default: // it may have taken the ticket and failed behind that
+	default: // it may have taken the ticket and failed after that
 		a.p.setNotBefore(retryAfter(res))
 		return a.p.errorf("it answered %s", said)
 	}
 }
 
-// wait notes how long the display wants to be left alone.
+// setNotBefore records how long the display asked for a pause; 0 ends one.
 func (p *Push) setNotBefore(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -56,16 +58,16 @@ func (p *Push) setNotBefore(d time.Duration) {
 	}
 }
 
-// retryAfter is how long the display asks us to wait, at most longestWait: a kitchen cannot wait
-// longer without another try. Only 429 and 503 may ask for it; without a readable Retry-After it
-// is 0, and the dispatcher's own backoff applies. A number of seconds that overflows a
-// time.Duration can come back negative, which is no wait either.
+// retryAfter is the pause that the display asks for, at most maxRetryAfter. Only 429 and 503 can
+// ask for one. Without a readable Retry-After it is 0, and only the dispatcher's own backoff
+// applies. A number of seconds that overflows a time.Duration can come back negative, which is no
+// pause either.
 func retryAfter(res *http.Response) time.Duration {
 	return min(retryablehttp.DefaultBackoff(0, maxRetryAfter, 0, res), maxRetryAfter)
 }
 
-// firstLine is the status and the first line of the answer that says anything, for people. It
-// reads the rest as well, up to a limit, so that the connection can be used again.
+// statusLine is the status and the first line of the answer that has any text, for messages. It
+// reads the rest of the body too, up to a limit, so that the connection can be used again.
 func (a *attempt) statusLine(res *http.Response) string {
 	said := strconv.Itoa(res.StatusCode)
 	if s := http.StatusText(res.StatusCode); s != "" {
@@ -91,16 +93,17 @@ func truncate(s string) string {
 	return s
 }
 
-// elsewhere is the host that a redirect names; the rest of an address may hold secrets.
+// redirectHost is the scheme and host of a redirect; the rest of an address may be secret.
 func redirectHost(res *http.Response) string {
 	u, err := res.Location()
 	if err != nil || u.Host == "" {
-		return "nowhere"
+		return "no readable address"
 	}
 	return truncate(oneLine(u.Scheme + "://" + u.Host))
 }
 
-// failed is what an attempt without an answer means.
+// transportError says what an attempt without a response means. It never contains the display's
+// whole address.
 func (a *attempt) transportError(ctx, timed context.Context, err error) error {
 	a.mu.Lock()
 	beginErr := a.beginErr
@@ -109,7 +112,7 @@ func (a *attempt) transportError(ctx, timed context.Context, err error) error {
 		return fmt.Errorf("begin: %w", beginErr)
 	}
 	if u, ok := errors.AsType[*url.Error](err); ok {
-		err = u.Err // it prints the whole address
+		err = u.Err // a url.Error prints the whole address
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -121,14 +124,15 @@ func (a *attempt) transportError(ctx, timed context.Context, err error) error {
 	}
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
-			return a.p.errorf("nobody we trust vouches for its certificate; put the certificate of who does into ca_file: %w", err)
+			return a.p.errorf("its certificate is signed by an unknown authority; "+
+				"put that authority's certificate into ca_file: %w", err)
 		}
 	}
 	return a.p.errorf("%w", err)
 }
 
-// sameHost lets a display send us on within itself, as long as the ticket goes along. Anything else
-// is left as the answer it is.
+// sameHost follows redirects within the same scheme and host if the method, and so the ticket, is
+// kept. Any other redirect is treated as the answer: another host must not receive the token.
 func sameHost(r *http.Request, via []*http.Request) error {
 	first := via[0]
 	if r.Method != http.MethodPost || r.URL.Scheme != first.URL.Scheme || r.URL.Host != first.URL.Host || len(via) > 3 {

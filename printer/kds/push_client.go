@@ -14,13 +14,15 @@ import (
 	"time"
 )
 
-// keys are what the files hold now.
+// credentials are what the files contain at one attempt.
 type credentials struct {
 	token  string
 	signer signer
 	ca     string
 }
 
+// readCredentials reads the files named in o. An error names the key of the configuration and the
+// file, never its content.
 func readCredentials(o PushOptions) (credentials, error) {
 	var k credentials
 	if o.TokenFile != "" {
@@ -30,7 +32,7 @@ func readCredentials(o PushOptions) (credentials, error) {
 		}
 		k.token = strings.TrimSpace(s)
 		if k.token == "" || strings.ContainsFunc(k.token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-			return credentials{}, fmt.Errorf("token_file %s: want one token on one line", o.TokenFile)
+			return credentials{}, fmt.Errorf("token_file %s: want one token on one line, without spaces", o.TokenFile)
 		}
 	}
 	if o.SecretFile != "" {
@@ -54,13 +56,13 @@ func readCredentials(o PushOptions) (credentials, error) {
 	return k, nil
 }
 
-// mostFile bounds a file that is named in the configuration, in case it is the wrong one.
+// maxFileBytes bounds a file that is named in the configuration, in case it is the wrong file.
 const maxFileBytes = 1 << 20
 
 func readFile(key, name string) (string, error) {
 	info, err := os.Stat(name)
 	if err == nil && info.Size() > maxFileBytes {
-		err = fmt.Errorf("%s: %d bytes, that is not what it should be", name, info.Size())
+		err = fmt.Errorf("%s: %d bytes, more than %d: is it the right file?", name, info.Size(), maxFileBytes)
 	}
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", key, err)
@@ -72,7 +74,7 @@ func readFile(key, name string) (string, error) {
 	return string(b), nil
 }
 
-// hide takes what must not be seen out of what the other side said.
+// redact removes the token and the secrets from what the display said, for it may repeat them.
 func (k credentials) redact(s string) string {
 	for _, secret := range append([]string{k.token}, k.signer.text...) {
 		if secret != "" {
@@ -82,16 +84,18 @@ func (k credentials) redact(s string) string {
 	return s
 }
 
-// A wire is the connections to one display, made anew when who vouches for it changes.
+// A pushClient is the HTTP client of one display. It is made anew when the trusted authorities
+// change.
 type pushClient struct {
 	dial           func(ctx context.Context, network, address string) (net.Conn, error)
-	connectTimeout time.Duration // to connect
+	connectTimeout time.Duration // limits one connection attempt
 
 	mu   sync.Mutex // guards what follows
 	ca   string
 	http *http.Client
 }
 
+// client returns the HTTP client that trusts the authorities in ca.
 func (w *pushClient) client(ca string) (*http.Client, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -117,25 +121,27 @@ func (w *pushClient) client(ca string) (*http.Client, error) {
 	return w.http, nil
 }
 
-// connect has a limit of its own: the transport goes on connecting when nobody waits for it.
+// connect has a time-out of its own, because the transport goes on connecting after the request
+// that wanted the connection has ended.
 func (w *pushClient) connect(ctx context.Context, network, address string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, w.connectTimeout)
 	defer cancel()
 	return w.dial(ctx, network, address)
 }
 
+// tlsConfig trusts the authorities in ca, or those of the system if it is empty.
 func tlsConfig(ca string) (*tls.Config, error) {
 	conf := &tls.Config{MinVersion: tls.VersionTLS12}
 	if ca != "" {
 		conf.RootCAs = x509.NewCertPool()
 		if !conf.RootCAs.AppendCertsFromPEM([]byte(ca)) {
-			return nil, errors.New("ca_file: holds no certificate in PEM")
+			return nil, errors.New("ca_file: contains no PEM certificate")
 		}
 	}
 	return conf, nil
 }
 
-// Check looks whether the files can be read and the display can be reached and trusted. It sends
+// Check reports whether the files can be read and the display can be reached and trusted. It sends
 // no ticket.
 func (p *Push) Check(ctx context.Context) error {
 	k, err := readCredentials(p.o)
@@ -166,7 +172,8 @@ func (p *Push) Check(ctx context.Context) error {
 	return nil
 }
 
-// Close drops the connection that is kept for the next ticket.
+// Close closes the connection that is kept for the next ticket. A Print that runs is not
+// interrupted.
 func (p *Push) Close() {
 	p.client.mu.Lock()
 	defer p.client.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Headers of Standard Webhooks 1.0 (standardwebhooks.com), by which the other side can tell that
-// a ticket comes from here and is not an old one played again.
+// Headers of Standard Webhooks 1.0 (standardwebhooks.com). By them the display can verify that a
+// ticket comes from this installation and is not an old one sent again by somebody else.
 const (
 	headerID        = "webhook-id"
 	headerTimestamp = "webhook-timestamp" // seconds since 1970
@@ -21,14 +21,15 @@ const (
 
 const secretPrefix = "whsec_"
 
-// A signer signs with one secret or, while they are being changed, with several.
+// A signer signs with one secret; with several while they are being exchanged, so that the display
+// accepts either.
 type signer struct {
 	keys [][]byte
-	text []string // as written, so that it can be kept out of messages
+	text []string // the secrets as written, to redact them from messages
 }
 
-// readSecrets reads a secret file: a secret a line, whsec_ and base64 of at least 16 bytes. No
-// error holds any of it.
+// readSecrets reads a secret file: on each line whsec_ and base64 of at least 16 bytes. Errors
+// never contain any of it.
 func readSecrets(file string) (signer, error) {
 	var s signer
 	for i, l := range strings.Split(file, "\n") {
@@ -37,25 +38,25 @@ func readSecrets(file string) (signer, error) {
 		}
 		code, ok := strings.CutPrefix(l, secretPrefix)
 		if !ok {
-			return signer{}, fmt.Errorf("line %d does not begin with %s", i+1, secretPrefix)
+			return signer{}, fmt.Errorf("line %d: want %s and base64", i+1, secretPrefix)
 		}
 		key, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(code, "="))
 		if err != nil {
-			return signer{}, fmt.Errorf("line %d is not base64 after %s", i+1, secretPrefix)
+			return signer{}, fmt.Errorf("line %d: not base64 after %s", i+1, secretPrefix)
 		}
 		if len(key) < 16 {
-			return signer{}, fmt.Errorf("line %d holds a secret of %d bytes; 24 are usual, fewer than 16 are refused",
+			return signer{}, fmt.Errorf("line %d: a secret of %d bytes; want at least 16, usually 24",
 				i+1, len(key))
 		}
 		s.keys, s.text = append(s.keys, key), append(s.text, code)
 	}
 	if len(s.keys) == 0 {
-		return signer{}, errors.New("it is empty")
+		return signer{}, errors.New("contains no secret")
 	}
 	return s, nil
 }
 
-// sign is the signature header of a message sent at that time.
+// sign returns the signature header of a message: for each secret the HMAC of "id.timestamp.body".
 func (s signer) sign(id string, at time.Time, body []byte) string {
 	var all []string
 	for _, key := range s.keys {

@@ -12,63 +12,65 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// A Printer is another station: what a screen's tickets come out of while nobody looks at
-// it. It is the dispatcher's Station.
+// A BackupStation is a station that prints a screen's tickets while the screen is dark. It is the
+// dispatcher's Station.
 type BackupStation interface {
 	Print(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error)
 }
 
-// ScreenOptions say what one screen station is. Name and Board are required.
+// ScreenOptions configure one screen station. Name and Board are required.
 type ScreenOptions struct {
 	Name  string // the station's
-	Title string // what its pages call it; "" is Name
+	Title string // shown on its pages; "" is Name
 	Board *Board
-	// Expo makes this the pass: its pages show that instead of the board. Nil: they show the board.
+	// Expo is shown by the pages instead of the board. Nil: they show the board.
 	Expo *Expo
 
-	// Backup is the station that gets what was shown and not bumped when every page has been dead for
-	// HoldFor, through Rescuer: see [Screen.Watch]. "": none does. What was not shown stays in the
-	// screen's own queue, which has the same station as a backup: as [Screen.StandIn] of it, after HoldFor.
+	// Backup is the station that gets copies, through Rescuer, of what was shown and not bumped,
+	// when the screen has been dark for HoldFor: see [Screen.RunRescue]. "": none. New tickets of a
+	// dark screen stay in the screen's own queue, for which the dispatcher has the same station as
+	// a backup after HoldFor, wrapped by [Screen.WrapBackup].
 	Backup  string
-	Rescuer Rescuer       // nil: nothing is rescued
+	Rescuer Rescuer       // nil: no copies are made
 	HoldFor time.Duration // 0 is 20 s
 
-	WarnAfter, LateAfter time.Duration // ages at which a card is marked; 0 is 5 and 8 min
+	WarnAfter, LateAfter time.Duration // ages at which a card is marked DUE and LATE; 0 is 5 and 8 min
 
-	// ShowWithin is how long a page may take to say that it holds a card; 0 is 10 s.
+	// ShowWithin is how long a page may take to confirm a card; 0 is 10 s.
 	ShowWithin time.Duration
-	// OnLive is called when the first page joins after there was none: to wake the line that waits
-	// for one. It must not block.
+	// OnLive is called when the screen stops being dark, to wake its queue. It must not block.
 	OnLive  func()
 	Logger  *slog.Logger // nil: silent
 	Metrics *Metrics     // nil: none
 }
 
-// A Screen is a station that shows its tickets on pages: in whatever browser has one open. It
-// is safe for concurrent use.
+// A Screen is a station that shows its tickets on pages in any browser. It is safe for concurrent
+// use.
 //
-// A page that is live has joined and not left. Who runs the pages decides what live is (a
-// stream that is open, a heartbeat that was answered); the Screen only counts.
+// A live page is one that has joined and not left. The caller decides when a page is live (an open
+// stream and answered heartbeats, see [Server]); the Screen only counts.
 type Screen struct {
 	o   ScreenOptions
 	log *slog.Logger
 
-	mu           sync.Mutex // guards what follows; held for moments
+	mu           sync.Mutex // guards what follows; held briefly
 	pages        map[string]*page
-	waiting      map[uint64]chan struct{} // closed when a live page holds that job
-	darkSince    time.Time                // since when no page is live; zero: one is
-	everOpen     bool                     // there was one since the start
-	pagesChanged chan struct{}            // closed when pages come or go
-	notAwaited   map[uint64]bool          // cards whose paper the screen's own queue does not wait for
+	waiting      map[uint64]chan struct{} // per job: closed when a live page holds its card
+	darkSince    time.Time                // since when no page is live; zero: there is one
+	everOpen     bool                     // a page was live at some time since the start
+	pagesChanged chan struct{}            // closed when the first page joins or the last leaves
+	notAwaited   map[uint64]bool          // cards with a copy the screen's own queue need not wait for
 }
 
-// A page is one live page. It may have joined twice, while it connects anew.
+// A page is one live page. It has joined twice for a moment when it connects anew before the end of
+// its old connection was noticed.
 type page struct {
 	joined int
 	holds  map[uint64]struct{}
 }
 
-// NewScreen fills in o's defaults. It panics when a required option is missing.
+// NewScreen fills in o's defaults. It panics if a required option is missing, which is a mistake of
+// the caller.
 func NewScreen(o ScreenOptions) *Screen {
 	if o.Name == "" || o.Board == nil {
 		panic("kds.NewScreen: Options.Name or Options.Board is missing")
@@ -90,33 +92,33 @@ func NewScreen(o ScreenOptions) *Screen {
 	}
 }
 
-// Options are what the screen was made of, defaults filled in.
+// Options returns the options of the screen, with defaults filled in.
 func (s *Screen) Options() ScreenOptions { return s.o }
 
-// Board is what the screen shows.
+// Board returns the board of the screen.
 func (s *Screen) Board() *Board { return s.o.Board }
 
-// Idempotent says that a ticket that is given again, after an attempt that broke, is recognised
-// by its job and never shown twice: however often that happens, no mark and no person is
-// needed. Somewhere else it would be a second copy.
+// Idempotent reports that a ticket may be given again after an attempt that broke: the board
+// recognises its job and never shows it twice. So however often that happens, the ticket needs no
+// mark and no decision of a person. At another station it would be a second copy, and is marked.
 func (*Screen) Idempotent() bool { return true }
 
-var errNoPage = errors.New("no screen is open on this station")
+var errNoPage = errors.New("no page of this screen is open")
 
-// Print puts one ticket on the board and waits until a live page holds it: the proof is
-// [ticket.Shown]. begin is called before the ticket is put there.
+// Print adds one ticket to the board and waits until a live page holds its card: the proof is
+// [ticket.Shown]. begin is called before the ticket is added.
 //
-// With no live page it fails with [ticket.NotReady] before begin, and the board does not have the
-// ticket. An error after begin means that no page said in time that it holds the card. It may
-// hang on a wall all the same, so that is doubt; given again, the ticket keeps its card. If the
-// ticket comes out elsewhere instead, through [Screen.StandIn], the card goes first.
+// Without a live page it fails with [ticket.NotReady] before begin, and the board does not get the
+// ticket. An error after begin means that no page confirmed the card in time. The card may be
+// visible all the same, so that is doubt; if the ticket is given again, it keeps its card. If it
+// comes out at the backup instead, through [Screen.WrapBackup], the card is taken off first.
 func (s *Screen) Print(ctx context.Context, d ticket.Delivery,
 	begin func(context.Context) error) (ticket.Proof, error) {
 	if !s.live() {
-		return "", ticket.NotReady(fmt.Errorf("%w: open its page, or see why the screen is dark", errNoPage))
+		return "", ticket.NotReady(fmt.Errorf("%w: open it in the screen's browser", errNoPage))
 	}
-	// A crash before begin has committed: the board has nothing, the next attempt is the first. A
-	// crash after it: the board may have the card, and knows it again by its job.
+	// A crash before begin has committed: the board does not have the ticket, and the next attempt
+	// is the first. A crash after it: the board may have the card, and recognises the job.
 	if err := begin(ctx); err != nil {
 		return "", fmt.Errorf("begin: %w", err)
 	}
@@ -124,7 +126,7 @@ func (s *Screen) Print(ctx context.Context, d ticket.Delivery,
 	held, done := s.awaitHeld(d.Job)
 	defer done()
 	if _, err := s.o.Board.Put(ctx, d); err != nil {
-		return "", beforeAnyPage(err) // pages are told of nothing that is not stored
+		return "", beforeAnyPage(err) // live pages are only told of cards that are stored
 	}
 	if err := s.waitHeld(ctx, d.Job, held); err != nil {
 		return "", err
@@ -136,7 +138,8 @@ func (s *Screen) Print(ctx context.Context, d ticket.Delivery,
 	return ticket.Shown, nil
 }
 
-// unseen marks an error that came before any page could have been told.
+// beforeAnyPage marks an error that came before any page could have been told of the card: it
+// leaves no doubt.
 func beforeAnyPage(err error) error {
 	if ticket.IsPermanent(err) {
 		return err
@@ -144,7 +147,7 @@ func beforeAnyPage(err error) error {
 	return ticket.Untouched(err)
 }
 
-// seen waits until a live page holds the card, or it was bumped, which is as good.
+// waitHeld waits until a live page holds the card. A bumped card counts too: a cook has seen it.
 func (s *Screen) waitHeld(ctx context.Context, job uint64, held <-chan struct{}) error {
 	if c, ok := s.o.Board.Card(job); ok && c.State == Bumped {
 		return nil
@@ -156,16 +159,17 @@ func (s *Screen) waitHeld(ctx context.Context, job uint64, held <-chan struct{})
 		return nil
 	case <-timeout.C:
 	case <-ctx.Done():
-		return fmt.Errorf("wait for a page to show it: %w", context.Cause(ctx))
+		return fmt.Errorf("wait for a page to confirm it: %w", context.Cause(ctx))
 	}
 	if !s.live() {
-		return errors.New("the screen closed before it said that it shows the ticket")
+		return errors.New("the page closed before it confirmed the ticket")
 	}
-	return fmt.Errorf("a screen is open but did not say within %v that it shows the ticket: reload its page",
+	return fmt.Errorf("a page is open but did not confirm the ticket within %v: reload the page",
 		s.o.ShowWithin)
 }
 
-// await returns a channel that is closed when a live page holds job.
+// awaitHeld returns a channel that is closed when a live page holds job. The caller must call done
+// when it no longer waits.
 func (s *Screen) awaitHeld(job uint64) (held <-chan struct{}, done func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -184,7 +188,7 @@ func (s *Screen) awaitHeld(job uint64) (held <-chan struct{}, done func()) {
 	}
 }
 
-// holder says whether a live page holds job. mu is held.
+// isHeld reports whether a live page holds job. mu is held.
 func (s *Screen) isHeld(job uint64) bool {
 	for _, p := range s.pages {
 		if _, ok := p.holds[job]; ok {
@@ -194,8 +198,8 @@ func (s *Screen) isHeld(job uint64) bool {
 	return false
 }
 
-// Join notes a live page, named by an id of its own that it keeps when it connects anew. leave
-// ends that; it may be called more than once.
+// Join notes a live page, under the id that it keeps when it connects anew. leave ends that; it may
+// be called more than once.
 func (s *Screen) Join(id string) (leave func()) {
 	s.mu.Lock()
 	p := s.pages[id]
@@ -211,7 +215,7 @@ func (s *Screen) Join(id string) (leave func()) {
 	}
 	s.mu.Unlock()
 	if first {
-		s.log.Info("a screen is open")
+		s.log.Info("a page of the screen is open")
 		if s.o.OnLive != nil {
 			s.o.OnLive()
 		}
@@ -231,18 +235,18 @@ func (s *Screen) leave(id string, p *page) {
 	}
 	s.mu.Unlock()
 	if last {
-		s.log.Warn("no screen is open any more")
+		s.log.Warn("no page of the screen is open any more")
 	}
 }
 
-// stirred tells who waits for pages to come or go. mu is held.
+// notifyPagesChanged wakes [Screen.RunRescue]. mu is held.
 func (s *Screen) notifyPagesChanged() {
 	close(s.pagesChanged)
 	s.pagesChanged = make(chan struct{})
 }
 
-// Shown notes that a live page says it holds these cards, on whichever page of cards. Of one
-// that is not live it is no news; nor are jobs that the board does not have, or has given up.
+// Shown notes that a page confirms that it holds these cards. It ignores pages that are not live,
+// and jobs that the board does not have or that came out elsewhere.
 func (s *Screen) Shown(id string, jobs []uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -251,7 +255,7 @@ func (s *Screen) Shown(id string, jobs []uint64) {
 		return
 	}
 	for _, job := range jobs {
-		// Asked with mu held, so that a card that is given up meanwhile is forgotten after this.
+		// With mu held: a card that is withdrawn at the same time is then forgotten after this.
 		if c, ok := s.o.Board.Card(job); !ok || c.State == Elsewhere {
 			continue
 		}
@@ -266,8 +270,8 @@ func (s *Screen) Shown(id string, jobs []uint64) {
 	}
 }
 
-// forget notes that no page holds a card, because it was taken off the board: should its ticket
-// come back, that is another card.
+// forget notes that no page holds a card, because it was taken off the board. If its ticket is
+// given again, that is a new card, which a page must confirm anew.
 func (s *Screen) forget(job uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -276,11 +280,11 @@ func (s *Screen) forget(job uint64) {
 	}
 }
 
-// Do does what a live page asks. A page that asks about a card holds it.
+// Do carries out the command of a page. A command for a card also confirms that the page holds it.
 func (s *Screen) Do(ctx context.Context, id string, c Command) (Result, error) {
 	if c.Order != "" {
 		if s.o.Expo == nil {
-			return Result{}, fmt.Errorf("%w: %s shows tickets, not orders", ErrCommand, s.o.Name)
+			return Result{}, fmt.Errorf("%w: it names an order, and %s shows single tickets", ErrCommand, s.o.Name)
 		}
 		return s.o.Expo.Do(ctx, c)
 	}
@@ -288,22 +292,23 @@ func (s *Screen) Do(ctx context.Context, id string, c Command) (Result, error) {
 	return s.o.Board.Do(ctx, c)
 }
 
+// live reports whether any page is live.
 func (s *Screen) live() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.darkSince.IsZero()
 }
 
-// ScreenStatus is how a screen station is.
+// ScreenStatus is the state of a screen station.
 type ScreenStatus struct {
-	Live   int       `json:"live"`            // pages
-	Ever   bool      `json:"ever"`            // there was one since the start
-	Dead   time.Time `json:"dead,omitzero"`   // since when there is none; zero: there is one
-	Open   int       `json:"open"`            // tickets
+	Live   int       `json:"live"`            // live pages
+	Ever   bool      `json:"ever"`            // a page was live at some time since the start
+	Dead   time.Time `json:"dead,omitzero"`   // since when the screen is dark; zero: it is not
+	Open   int       `json:"open"`            // open tickets
 	Oldest time.Time `json:"oldest,omitzero"` // when the oldest of them was received
 }
 
-// Status is how the screen is now.
+// Status returns the current state of the screen.
 func (s *Screen) Status() ScreenStatus {
 	open, oldest := s.o.Board.Load()
 	s.mu.Lock()

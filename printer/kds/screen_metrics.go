@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// Metrics are those of all screens of a process. A nil *Metrics counts nothing.
+// Metrics are the metrics of all screens of a process. A nil *Metrics records nothing.
 type Metrics struct {
 	shownSeconds prometheus.Histogram
 
@@ -18,25 +18,25 @@ type Metrics struct {
 	shownScreens []*Screen
 }
 
-// NewMetrics registers them; nil registers nowhere.
+// NewMetrics registers the metrics with reg; nil registers nowhere.
 func NewMetrics(reg prometheus.Registerer) *Metrics {
 	station := []string{"station"}
 	m := &Metrics{
 		shownSeconds: promauto.With(reg).NewHistogram(prometheus.HistogramOpts{
 			Name:    "ticketrail_display_shown_seconds",
-			Help:    "Time from putting a ticket on a screen's board until a live page said that it holds it.",
+			Help:    "Time from adding a ticket to a screen's board until a live page confirmed it.",
 			Buckets: []float64{0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 1, 2.5, 5, 10},
 
-			// And as a native histogram, for a Prometheus that takes them.
+			// Also as a native histogram, for a Prometheus that scrapes them.
 			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100,
 			NativeHistogramMinResetDuration: time.Hour,
 		}),
 		livePages: prometheus.NewDesc("ticketrail_display_screens",
-			"Live pages of a screen station; 0 means that nobody is looking.", station, nil),
+			"Live pages of a screen station; 0: the screen is dark.", station, nil),
 		open: prometheus.NewDesc("ticketrail_display_open_tickets",
-			"Tickets on a screen station's board that are not bumped.", station, nil),
+			"Open tickets on a screen station's board.", station, nil),
 		oldest: prometheus.NewDesc("ticketrail_display_oldest_open_seconds",
-			"Age of the oldest open ticket of a screen station; 0 without one.", station, nil),
+			"Age of the oldest open ticket of a screen station; 0 if none is open.", station, nil),
 	}
 	if reg != nil {
 		reg.MustRegister(m)
@@ -44,7 +44,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 	return m
 }
 
-// Set makes these the screens that are told about; the series of others are gone.
+// Set replaces the screens whose metrics are collected, after a reload. The series of others end.
 func (m *Metrics) Set(screens []*Screen) {
 	if m == nil {
 		return
@@ -54,14 +54,14 @@ func (m *Metrics) Set(screens []*Screen) {
 	m.shownScreens = append([]*Screen(nil), screens...)
 }
 
-// Describe is for the registry.
+// Describe implements [prometheus.Collector].
 func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
 	ch <- m.livePages
 	ch <- m.open
 	ch <- m.oldest
 }
 
-// Collect is for the registry.
+// Collect implements [prometheus.Collector]. Values are read at each scrape, so they are never old.
 func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	m.mu.Lock()
 	screens := m.shownScreens

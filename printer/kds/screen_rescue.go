@@ -9,19 +9,21 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// wasShown heads a ticket that comes out elsewhere although it was shown.
+// rescueNote heads the copy of a ticket that was shown. Stored tickets contain it, so its text must
+// not change.
 const rescueNote = "WAS ON THE SCREEN and is not bumped: may be in preparation"
 
-// A Rescuer makes copies of what is on a board for another station: *queue.Queue.
+// A Rescuer makes and withdraws copies of a screen's tickets: *queue.Queue.
 type Rescuer interface {
-	// Rescue makes the copies at station to what the board of screen from needs. What it did not do
-	// because of an error, or did all the same, is right after the next call.
+	// Rescue makes the copies at station to that the board of screen from needs, and withdraws
+	// those it no longer needs. After an error, what was done and what was not is corrected by the
+	// next call.
 	Rescue(ctx context.Context, from, to string, board []ticket.Card) (ticket.Rescue, error)
 }
 
-// Watch sends what was shown and not bumped to the backup when every page has been dead for HoldFor,
-// and takes back what has not begun to come out there when a page is live, or the ticket was
-// bumped after all. It returns when ctx ends.
+// RunRescue sends copies of what was shown and not bumped to the backup when the screen has been
+// dark for HoldFor. It withdraws copies that have not begun to print when a page is live again, or
+// when a ticket was bumped after all. It returns when ctx ends.
 func (s *Screen) RunRescue(ctx context.Context) {
 	if s.o.Rescuer == nil {
 		<-ctx.Done()
@@ -33,7 +35,7 @@ func (s *Screen) RunRescue(ctx context.Context) {
 		s.mu.Unlock()
 		dark, changed := !dead.IsZero(), s.o.Board.Changed()
 		if !dark {
-			changed = nil // no card wants a copy, whatever happens to it
+			changed = nil // no card needs a copy while a page is live
 		}
 		var pause <-chan time.Time
 		if wait := time.Until(dead.Add(s.o.HoldFor)); dark && wait > 0 {
@@ -41,14 +43,14 @@ func (s *Screen) RunRescue(ctx context.Context) {
 		} else if !dark || s.o.Backup != "" {
 			settled, err := s.rescue(ctx, dark)
 			if err != nil && ctx.Err() == nil {
-				s.log.Warn("cannot send what was on the screen to its backup, or take it back; trying again", "backup",
+				s.log.Warn("cannot send the open tickets to the backup, or withdraw them; trying again", "backup",
 					s.o.Backup, "err", err)
 			}
 			if !settled {
 				pause = time.After(rescueInterval)
 			}
 		}
-		select { // a nil channel is for ever
+		select { // a nil channel blocks for ever
 		case <-pause:
 		case <-changed:
 		case <-pagesChanged:
@@ -57,11 +59,11 @@ func (s *Screen) RunRescue(ctx context.Context) {
 	}
 }
 
-// rescuePause is between two looks at what has become of the copies.
+// rescueInterval is the time between two looks at what has become of the copies.
 const rescueInterval = 5 * time.Second
 
-// rescue has the queue make of the board what there should be of it elsewhere, and notes on the cards
-// what came out. It says whether all of that has come to an end.
+// rescue has the queue make or withdraw the copies that the board needs now, and marks the cards
+// whose copies came out. settled says that nothing more is to be expected of them.
 func (s *Screen) rescue(ctx context.Context, dark bool) (settled bool, err error) {
 	cards := s.o.Board.rescueCards(dark)
 	r, err := s.o.Rescuer.Rescue(ctx, s.o.Name, s.o.Backup, cards)
@@ -69,17 +71,19 @@ func (s *Screen) rescue(ctx context.Context, dark bool) (settled bool, err error
 		return false, err
 	}
 	if r.Sent > 0 {
-		s.log.Warn("no screen is open: what was on it goes to the backup", "tickets", r.Sent, "backup", s.o.Backup)
+		s.log.Warn("the screen is dark: sending its open tickets to the backup", "tickets", r.Sent, "backup",
+			s.o.Backup)
 	}
 	if r.TakenBack > 0 {
-		s.log.Info("tickets that were on the screen are not printed after all", "tickets", r.TakenBack)
+		s.log.Info("withdrew copies from the backup before they began to print", "tickets", r.TakenBack)
 	}
 	settled = true
 	apart := map[uint64]bool{}
 	for _, c := range cards {
 		made, ok := r.Copies[c.Job]
 		apart[c.Job] = c.Copy != nil && !made.First
-		// One that wants a copy and has none has its own job in the queue still, which may end as shown.
+		// A card that needs a copy and has none still has its own job in the queue, which may end
+		// as shown.
 		settled = settled && !made.Open && (ok || c.Copy == nil)
 		if made.Out {
 			err = errors.Join(err, s.o.Board.markPaper(ctx, c.Job, made.Station))
@@ -91,7 +95,7 @@ func (s *Screen) rescue(ctx context.Context, dark bool) (settled bool, err error
 	return settled && err == nil, err
 }
 
-// older says whether something that was shown has yet to come out of the backup.
+// rescuePending reports whether a ticket that was shown has yet to come out at the backup.
 func (s *Screen) rescuePending() bool {
 	s.mu.Lock()
 	dark, apart := !s.darkSince.IsZero(), s.notAwaited
@@ -101,8 +105,9 @@ func (s *Screen) rescuePending() bool {
 	})
 }
 
-// unprinted is each card that does not say that it is on paper; if nobody looks, an open one that was
-// shown wants a copy.
+// rescueCards returns every card that is not marked as printed elsewhere. If the screen is dark,
+// each open card that was shown carries the copy that it needs; all others have none, which
+// withdraws a copy that was made before.
 func (b *Board) rescueCards(dark bool) []ticket.Card {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
@@ -110,7 +115,8 @@ func (b *Board) rescueCards(dark bool) []ticket.Card {
 	for _, c := range b.open() {
 		if rec := &b.cards[c.Job].rec; rec.Paper == "" {
 			out = append(out, ticket.Card{Job: c.Job, Reprint: rec.Reprint})
-			if t, err := ticket.Unmarshal(rec.Ticket); err == nil && dark && rec.Shown { // it was read when it was put here
+			// it was read when it was put here
+			if t, err := ticket.Unmarshal(rec.Ticket); err == nil && dark && rec.Shown {
 				out[len(out)-1].Copy = rec.rescueTicket(t)
 			}
 		}
@@ -123,7 +129,7 @@ func (b *Board) rescueCards(dark bool) []ticket.Card {
 	return out
 }
 
-// copied is the ticket of a card as it comes out elsewhere: it says what was known of it here.
+// rescueTicket is the copy of a card's ticket: it says what was known of the ticket on the screen.
 func (r *record) rescueTicket(t ticket.Ticket) *ticket.Ticket {
 	notes := slices.DeleteFunc(t.Notes, func(n string) bool { return n == rescueNote })
 	t.Notes = []string{rescueNote}
@@ -139,30 +145,31 @@ func (r *record) rescueTicket(t ticket.Ticket) *ticket.Ticket {
 	return &t
 }
 
-// A standIn is a backup of a screen's queue.
+// A screenBackup is another station as the backup of a screen's queue.
 type screenBackup struct {
 	s       *Screen
 	station BackupStation
 }
 
-// StandIn is another station as the backup of this screen's queue. What was shown and not bumped
-// is older, so it comes out first, see [Screen.Watch]; until then this is not ready. A ticket's
-// card, if an attempt that broke off left one, is taken off the board before the ticket's first
-// byte; and the ticket says that it is the screen that is down. The value is equal for
-// equal stations.
+// WrapBackup returns station on as the backup of this screen's queue. Tickets that were shown and
+// not bumped are older and come out first, see [Screen.RunRescue]; until then this is not ready. If
+// an attempt that broke left a ticket's card on the board, the card is taken off before the first
+// byte of the ticket. The ticket says that it is the screen that is down. Values for equal stations
+// are equal, so the dispatcher sees no change after a reload.
 func (s *Screen) WrapBackup(on BackupStation) BackupStation { return screenBackup{s, on} }
 
-// Idempotent says that the other station is, as the dispatcher has it: it knows a ticket again by the
-// same job, and what this adds can be done twice.
+// Idempotent reports what the station on reports, as the dispatcher sees it: that station
+// recognises the same job, and what screenBackup adds can be done twice.
 func (p screenBackup) Idempotent() bool {
 	i, ok := p.station.(interface{ Idempotent() bool })
 	return ok && i.Idempotent()
 }
 
-// Print prints a ticket of the screen's queue: see [Screen.StandIn].
+// Print prints a ticket of the screen's queue at the backup, see [Screen.WrapBackup].
 func (p screenBackup) Print(ctx context.Context, d ticket.Delivery,
 	begin func(context.Context) error) (ticket.Proof, error) {
-	// Not only after HoldFor: what was shown would come out behind this one.
+	// Checked as soon as the screen is dark and not only after HoldFor: else this ticket would come
+	// out before older ones that were on the screen.
 	if p.s.rescuePending() {
 		return "", ticket.NotReady(errRescuePending)
 	}
@@ -172,11 +179,11 @@ func (p screenBackup) Print(ctx context.Context, d ticket.Delivery,
 			return err
 		}
 		if err := p.s.o.Board.withdraw(ctx, d.Job); err != nil {
-			return ticket.Untouched(err) // the card may still be shown, and nothing was printed
+			return ticket.Untouched(err) // the card may still be visible, and nothing was printed
 		}
 		p.s.forget(d.Job)
 		return nil
 	})
 }
 
-var errRescuePending = errors.New("tickets that were on the screen come out first")
+var errRescuePending = errors.New("older tickets that were on the screen come out first")

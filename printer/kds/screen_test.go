@@ -253,13 +253,13 @@ func TestMetricsNameEachStation(t *testing.T) {
 			t.Error(err)
 		}
 		want := `
-# HELP ticketrail_display_oldest_open_seconds Age of the oldest open ticket of a screen station; 0 without one.
+# HELP ticketrail_display_oldest_open_seconds Age of the oldest open ticket of a screen station; 0 if none is open.
 # TYPE ticketrail_display_oldest_open_seconds gauge
 ticketrail_display_oldest_open_seconds{station="hot-line"} 60
-# HELP ticketrail_display_open_tickets Tickets on a screen station's board that are not bumped.
+# HELP ticketrail_display_open_tickets Open tickets on a screen station's board.
 # TYPE ticketrail_display_open_tickets gauge
 ticketrail_display_open_tickets{station="hot-line"} 1
-# HELP ticketrail_display_screens Live pages of a screen station; 0 means that nobody is looking.
+# HELP ticketrail_display_screens Live pages of a screen station; 0: the screen is dark.
 # TYPE ticketrail_display_screens gauge
 ticketrail_display_screens{station="hot-line"} 1
 `

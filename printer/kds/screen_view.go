@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// A source is what the pages of one screen show: a board, or the pass.
+// A source is what the pages of one screen show: a board, or the orders of an expo.
 type source interface {
-	At() string
+	At() string // id of its state
 	Since(id string) ([]Event, bool)
 	Changed() <-chan struct{}
 	snapshot() any
-	open() []*Card
+	open() []*Card // for the all-day counts
 }
 
 type boardSource struct{ *Board }
@@ -38,8 +38,8 @@ func (x expoSource) open() (cards []*Card) {
 	return cards
 }
 
-// A face is one screen as it is served, and who is looking at it. It is replaced when the
-// configuration changes.
+// A screenView is one screen as it is served, and the pages that have it open. It is replaced when
+// the screen or its setup changes in the configuration; the pages of the old one connect anew.
 type screenView struct {
 	screen      *Screen
 	name, title string
@@ -48,18 +48,18 @@ type screenView struct {
 	setup       setup
 	setupTag    string
 	beat        time.Duration
-	stopped     chan struct{} // closed when the display is served no more
+	stopped     chan struct{} // closed when this screenView is no longer served
 	stop        func()
-	config      atomic.Pointer[Display] // the configuration; what of it is not in setup may change
+	config      atomic.Pointer[Display] // replaced by a reload that leaves setup as it is
 
-	mu      sync.Mutex // guards pages and what is in them
-	clients map[string]*client
+	mu      sync.Mutex         // guards clients and their fields
+	clients map[string]*client // by page id
 }
 
-// setup is what a page has to know beside the board. A page that was made of another one
-// loads itself again.
+// setup is what a page needs to know beside the board. A page that was rendered with another setup
+// reloads itself.
 type setup struct {
-	Web       string              `json:"web"` // changes with the scripts
+	Web       string              `json:"web"` // tag of the scripts and styles
 	Name      string              `json:"name"`
 	Title     string              `json:"title"`
 	Expo      bool                `json:"expo"`
@@ -69,9 +69,11 @@ type setup struct {
 	RecallFor int64               `json:"recall_for"`
 	Keys      map[string][]string `json:"keys"`
 	Print     bool                `json:"print"`
-	Alarm     []string            `json:"alarm"` // what in a note is an allergy
+	Alarm     []string            `json:"alarm"` // word parts that make a note an allergy note
 }
 
+// newScreenView collects what the pages of a display need. beat is the time between heartbeats, web
+// the tag of the scripts.
 func newScreenView(d Display, beat time.Duration, web string) *screenView {
 	o := d.Screen.Options()
 	v := &screenView{
@@ -92,18 +94,18 @@ func newScreenView(d Display, beat time.Duration, web string) *screenView {
 		RecallFor: recallFor.Milliseconds(),
 		Keys:      withCustomKeys(d.Keys), Print: d.Print != nil, Alarm: allergyWords(),
 	}
-	b, _ := json.Marshal(v.setup) // strings and numbers
+	b, _ := json.Marshal(v.setup) // strings and numbers: it cannot fail
 	sum := sha256.Sum256(b)
 	v.setupTag = hex.EncodeToString(sum[:6])
 	return v
 }
 
-// Name, Title and Path are for the page on which a screen is chosen.
+// Name, Title and Path are for the template of the start page.
 func (v *screenView) Name() string  { return v.name }
 func (v *screenView) Title() string { return v.title }
 func (v *screenView) Path() string  { return "/screen/" + url.PathEscape(v.name) }
 
-// offset is how many minutes the kitchen's clock is ahead of UTC.
+// zoneOffset is how many minutes the kitchen's clock is ahead of UTC at time t.
 func (v *screenView) zoneOffset(t time.Time) int {
 	zone := v.config.Load().Zone
 	if zone == nil {
@@ -113,26 +115,27 @@ func (v *screenView) zoneOffset(t time.Time) int {
 	return sec / 60
 }
 
-// A viewer is one page. It is live while it answers heartbeats: a tablet that was carried out
-// of range, or switched off, has an open connection for a long time.
+// A client is one page, known by the id it made up for itself. It is live while it answers
+// heartbeats; an open connection proves nothing, for a tablet that is switched off or out of range
+// keeps one for a long time.
 type client struct {
 	id          string
 	streams     int
-	answered    time.Time // when it last said that it is there
-	leaveScreen func()    // of the Screen; nil: it is not live
-	removeTimer *time.Timer
+	answered    time.Time   // last answer to a heartbeat
+	leaveScreen func()      // from [Screen.Join]; nil: it is not live
+	removeTimer *time.Timer // runs while it has no stream
 }
 
 const (
-	// missedBeats is how many heartbeats a live page may leave unanswered, and half of one for
-	// the way.
+	// maxMissedBeats is how many heartbeats a live page may leave unanswered: two, and half a beat
+	// for the answer's way through the network.
 	maxMissedBeats = 2.5
-	// comesBack is how long a page whose stream broke is live without one. A reload or a
-	// hiccup of the radio is not the end of a screen.
+	// reconnectGrace is how long a page whose stream broke stays live without one. A reload or a
+	// short loss of the wireless network must not make the screen dark.
 	reconnectGrace = 3 * time.Second
 )
 
-// opened notes a stream of a page; closed must be called when it ends.
+// streamOpened notes a stream of a page. The caller must call closed when the stream ends.
 func (v *screenView) streamOpened(id string) (closed func()) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -149,6 +152,8 @@ func (v *screenView) streamOpened(id string) (closed func()) {
 	return sync.OnceFunc(func() { v.streamClosed(c) })
 }
 
+// streamClosed notes the end of a stream. A live page that has no other stream gets reconnectGrace
+// to come back.
 func (v *screenView) streamClosed(c *client) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -162,7 +167,8 @@ func (v *screenView) streamClosed(c *client) {
 	c.removeTimer = time.AfterFunc(reconnectGrace, func() { v.removeClient(c.id, false) })
 }
 
-// dismiss forgets a page. Only one that says so itself goes while it has a stream.
+// removeClient forgets a page. Only one that said itself that it is closed goes while it still has
+// a stream: that stream's end may not have been noticed yet.
 func (v *screenView) removeClient(id string, closedByPage bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -171,7 +177,7 @@ func (v *screenView) removeClient(id string, closedByPage bool) {
 	}
 }
 
-// drop needs mu.
+// drop ends a page's liveness, and forgets the page once its last stream has ended. mu is held.
 func (v *screenView) drop(c *client) {
 	v.setNotLive(c)
 	if c.streams <= 0 && v.clients[c.id] == c {
@@ -179,7 +185,7 @@ func (v *screenView) drop(c *client) {
 	}
 }
 
-// sleep needs mu.
+// setNotLive tells the screen that this page no longer counts. mu is held.
 func (v *screenView) setNotLive(c *client) {
 	if c.leaveScreen != nil {
 		c.leaveScreen()
@@ -187,9 +193,10 @@ func (v *screenView) setNotLive(c *client) {
 	}
 }
 
-// answer notes that a page is there and shows these cards. fresh says that the Screen did not
-// know the page, so it has to name all the cards that it shows; ok is false for a page
-// without a stream: nobody would tell it of changes.
+// clientAnswered notes that a page has answered a heartbeat and holds these cards. joined says that
+// the Screen did not know the page before, so the page must send all the cards it holds; ok is
+// false for a page without a stream, which would not learn of changes and so must not count as
+// live.
 func (v *screenView) clientAnswered(id string, jobs []uint64) (joined, ok bool) {
 	v.mu.Lock()
 	c := v.clients[id]
@@ -208,8 +215,8 @@ func (v *screenView) clientAnswered(id string, jobs []uint64) (joined, ok bool) 
 	return joined, true
 }
 
-// doze ends the liveness of a page that has not answered for too long. It returns for how
-// long it has not, counted from the given time if it never did.
+// expireClient ends the liveness of a page that has missed too many heartbeats. It returns how long
+// the page has been silent, counted from since if it never answered.
 func (v *screenView) expireClient(id string, since time.Time) time.Duration {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -227,7 +234,8 @@ func (v *screenView) expireClient(id string, since time.Time) time.Duration {
 	return silent
 }
 
-// abandon makes all pages not live, because the server stops or the display is gone.
+// setAllNotLive ends the liveness of all pages because the server stops: from now on nobody learns
+// of new tickets.
 func (v *screenView) setAllNotLive() {
 	v.mu.Lock()
 	defer v.mu.Unlock()

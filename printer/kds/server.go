@@ -12,32 +12,33 @@ import (
 	"time"
 )
 
-// A Display is a screen station as its pages see it.
+// A Display is one screen station with what only its pages need.
 type Display struct {
 	Screen *Screen // required
-	// Keys says which keys do what, on top of [DefaultKeys]; see [CheckKeys].
+	// Keys are the keys of each action, on top of [DefaultKeys]; see [CheckKeys].
 	Keys map[string][]string
-	// Zone is where the kitchen is, for the clock on the page. Nil: where this program runs.
+	// Zone is the kitchen's time zone, for the clock on the page. Nil: the zone of this program.
 	Zone *time.Location
-	// Print prints a card on paper because a cook asked for it. Nil: its button is not there. An
-	// error that wraps [ErrNotYet] is told as that; of any other the cook hears that it failed.
+	// Print prints a card on paper because a cook asked for it. Nil: the page has no such button.
+	// An error that wraps [ErrInProgress] is shown to the cook as it is; of any other error the
+	// cook only learns that it failed, and the log has the cause.
 	Print func(ctx context.Context, job uint64) error
 }
 
-// ErrNotYet says that a ticket cannot be printed again because it is still coming out: a screen
-// or a printer has it and has not confirmed it.
-var ErrInProgress = errors.New("this ticket is still coming out, here or on paper; look, and press again in a moment")
+// ErrInProgress says that a ticket cannot be printed again yet: a screen or a printer is working on
+// it and has not confirmed it. A copy now could be the second of two.
+var ErrInProgress = errors.New("this ticket is still being shown or printed: try again in a moment")
 
 // ServerOptions are what [NewServer] needs. Pairings is required.
 type ServerOptions struct {
 	Displays []Display
 	Pairings *Pairings
 	Logger   *slog.Logger  // nil: silent
-	Beat     time.Duration // between two heartbeats; 0 is 5 s
+	Beat     time.Duration // time between two heartbeats; 0 is 5 s
 }
 
-// A Server is what the browsers in the kitchen talk to: pages, the stream of changes of each,
-// and commands. It is safe for concurrent use.
+// A Server serves the browsers in the kitchen: the pages, an event stream for each page, and the
+// commands of the cooks. It is safe for concurrent use.
 type Server struct {
 	o        ServerOptions
 	log      *slog.Logger
@@ -46,17 +47,17 @@ type Server struct {
 	handler  http.Handler
 
 	streams     atomic.Int64
-	renderSlots chan struct{} // a place for each page that is drawn just now
-	stopping    chan struct{} // closed when the server shuts down
+	renderSlots chan struct{} // one element for each page that is being rendered
+	stopping    chan struct{} // closed when the server shuts down: streams end
 	stop        func()
 
-	mu       sync.RWMutex // guards displays
+	mu    sync.RWMutex // guards views and names
 	views map[string]*screenView
-	names    []string // in the order of the configuration
+	names []string // in the order of the configuration
 }
 
-// NewServer makes one that serves the displays given. It panics without pairings, a mistake in
-// the wiring.
+// NewServer returns a server of the given displays. It does not listen: see [Server.HTTPServer]. It
+// panics without Pairings, which is a mistake of the caller.
 func NewServer(o ServerOptions) *Server {
 	if o.Pairings == nil {
 		panic("kds.NewServer: Options.Pairings is missing")
@@ -76,8 +77,9 @@ func NewServer(o ServerOptions) *Server {
 	return s
 }
 
-// Set makes these the displays that are served. Pages of those that stay connect anew, and
-// load themselves again if what they were made of has changed.
+// Set replaces the displays that are served, after a reload of the configuration. The pages of a
+// screen whose setup has not changed keep their streams. The streams of all others end; their pages
+// connect anew and reload themselves.
 func (s *Server) Set(list []Display) {
 	now, names := make(map[string]*screenView, len(list)), make([]string, 0, len(list))
 	s.mu.Lock()
@@ -86,7 +88,9 @@ func (s *Server) Set(list []Display) {
 		v := newScreenView(d, s.o.Beat, s.web.tag)
 		if old := was[v.name]; old != nil && old.screen == v.screen && old.setupTag == v.setupTag {
 			old.config.Store(&d)
-			v = old // its pages are not disturbed
+			// Same screen, same setup: its pages and their liveness must survive, or a reload would
+			// make the screen dark for a moment and send its tickets to the backup.
+			v = old
 		}
 		now[v.name] = v
 		names = append(names, v.name)
@@ -100,12 +104,14 @@ func (s *Server) Set(list []Display) {
 	}
 }
 
+// screenView returns the screen of that name; nil if there is none.
 func (s *Server) screenView(name string) *screenView {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.views[name]
 }
 
+// screenViews returns all screens in the order of the configuration.
 func (s *Server) screenViews() []*screenView {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -116,7 +122,9 @@ func (s *Server) screenViews() []*screenView {
 	return out
 }
 
-// Pair lets the browser that shows code see one station, until that is revoked.
+// Pair lets the browser that shows code see one station, until the pairing is revoked. The error
+// wraps [ErrNoScreen], [ErrUnknownCode] or [ErrTooManyCodes], which the operator can act on, or an
+// error of the storage.
 func (s *Server) Pair(ctx context.Context, code, station string) (Pairing, error) {
 	if s.screenView(station) == nil {
 		s.mu.RLock()
@@ -125,7 +133,7 @@ func (s *Server) Pair(ctx context.Context, code, station string) (Pairing, error
 	}
 	p, err := s.pairings.Pair(ctx, code, station)
 	if err == nil {
-		s.log.Info("a screen was paired", "station", station, "pairing", p.ID, "address", p.Address)
+		s.log.Info("browser paired", "station", station, "pairing", p.ID, "address", p.Address)
 	}
 	return p, err
 }
@@ -133,9 +141,11 @@ func (s *Server) Pair(ctx context.Context, code, station string) (Pairing, error
 // ErrNoScreen says that there is no screen station of that name.
 var ErrNoScreen = errors.New("no such screen")
 
-// Handler answers pages. What it needs of a server is in [Server.HTTPServer].
+// Handler answers the requests of the pages. [Server.HTTPServer] has the time-outs it needs.
 func (s *Server) Handler() http.Handler { return s.handler }
 
+// routes returns the handler of all paths. Another web site open in the same browser cannot send
+// commands: CrossOriginProtection refuses requests that its pages start.
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.index)
@@ -157,13 +167,15 @@ func (s *Server) routes() http.Handler {
 	return withSecurityHeaders(cross.Handler(mux))
 }
 
-// headed sets what every answer carries. Scripts and styles come from here and nowhere else,
-// and none is inline: text that would be one is shown as text.
+// withSecurityHeaders sets the headers that every answer carries. Scripts and styles are loaded
+// from this server and nowhere else, and none is inline: even if text of an order were taken for a
+// script, the browser would not run it. No answer may be cached unless its handler says so: an old
+// board is worse than none.
 func withSecurityHeaders(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "+
-			"base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+		h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; "+
+			"img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("X-Frame-Options", "DENY")
 		h.Set("Referrer-Policy", "no-referrer")
@@ -172,12 +184,12 @@ func withSecurityHeaders(next http.Handler) http.Handler {
 	})
 }
 
-// guarded lets h answer for a display that is there to somebody who may see it.
+// authorized calls h with the screen the path names, if the browser may see it.
 func (s *Server) authorized(h func(http.ResponseWriter, *http.Request, *screenView, *grant)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		g := s.grantFor(r)
 		name := r.PathValue("name")
-		// Who may see nothing does not learn which stations there are.
+		// Checked before the name: a browser without a pairing must not learn which stations exist.
 		if g == nil || !g.allows(name) {
 			s.refuse(w, r, g)
 			return
@@ -187,7 +199,7 @@ func (s *Server) authorized(h func(http.ResponseWriter, *http.Request, *screenVi
 			if r.Pattern == pagePattern {
 				retryInAMinute(w)
 			}
-			http.Error(w, "there is no screen of that name; it may have been removed from the configuration",
+			http.Error(w, "there is no screen of this name; it may have been removed from the configuration",
 				http.StatusNotFound)
 			return
 		}
@@ -195,19 +207,21 @@ func (s *Server) authorized(h func(http.ResponseWriter, *http.Request, *screenVi
 	}
 }
 
-// refuse sends a browser to the door, and tells a script.
+// refuse sends a browser to the start page, where it is shown a code; a script gets a status, and
+// its page goes to the start page itself.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, g *grant) {
 	switch {
 	case r.Pattern == pagePattern:
 		http.Redirect(w, r, "/", http.StatusSeeOther)
 	case g == nil:
-		http.Error(w, "this screen is not paired", http.StatusUnauthorized)
+		http.Error(w, "this browser is not paired", http.StatusUnauthorized)
 	default:
-		http.Error(w, "this screen is paired with another station", http.StatusForbidden)
+		http.Error(w, "this browser is paired with another station", http.StatusForbidden)
 	}
 }
 
-// door is where a browser comes in: it goes on to its screen, chooses one, or is shown a code.
+// index is the start page. A browser that may see one screen is sent there, one that may see
+// several chooses, and one that may see none is shown a pairing code.
 func (s *Server) index(w http.ResponseWriter, r *http.Request) {
 	g := s.grantFor(r)
 	if g == nil {
@@ -225,8 +239,10 @@ func (s *Server) index(w http.ResponseWriter, r *http.Request) {
 	s.serveTemplate(w, "index.html", indexView{Web: s.web.base, Displays: list})
 }
 
+// pagePattern is the route of the page itself, which a browser must be answered with a page or a
+// redirect; all other routes are called by scripts.
 const pagePattern = "GET /screen/{name}"
 
-// again has a browser that shows this answer ask again in a minute: a tablet on a wall has nobody
-// who would.
+// retryInAMinute makes the browser load this answer again in a minute: at a tablet on a wall there
+// may be nobody who would press reload.
 func retryInAMinute(w http.ResponseWriter) { w.Header().Set("Refresh", "60") }

@@ -10,10 +10,10 @@ import (
 
 const (
 	maxCommandBytes = 4 << 10   // bytes of a command
-	maxShownBytes   = 256 << 10 // bytes of what a page says that it shows
+	maxShownBytes   = 256 << 10 // bytes of a page's list of cards: tens of thousands of job numbers
 )
 
-// state is the whole board, for a page whose stream does not work.
+// state is the whole board, for a page whose event stream does not work.
 func (s *Server) state(w http.ResponseWriter, _ *http.Request, view *screenView, _ *grant) {
 	s.writeJSON(w, struct {
 		Beat  beat   `json:"beat"`
@@ -22,6 +22,7 @@ func (s *Server) state(w http.ResponseWriter, _ *http.Request, view *screenView,
 	}{view.newBeat(), view.setupTag, view.source.snapshot()})
 }
 
+// allDay answers with the all-day counts of this screen's cards.
 func (s *Server) allDay(w http.ResponseWriter, r *http.Request, view *screenView, _ *grant) {
 	counts := AllDay(view.source.open(), r.URL.Query().Get("course"))
 	if counts == nil {
@@ -30,7 +31,7 @@ func (s *Server) allDay(w http.ResponseWriter, r *http.Request, view *screenView
 	s.writeJSON(w, counts)
 }
 
-// shown is a page's answer to a heartbeat, or to new cards. What it shows is known by job.
+// shown is a page's answer to a heartbeat, or to new cards: the jobs of the cards it holds.
 func (s *Server) shown(w http.ResponseWriter, r *http.Request, view *screenView, _ *grant) {
 	var req struct {
 		Page string   `json:"page"`
@@ -41,13 +42,14 @@ func (s *Server) shown(w http.ResponseWriter, r *http.Request, view *screenView,
 	}
 	joined, ok := view.clientAnswered(req.Page, req.Jobs)
 	if !ok {
-		http.Error(w, "this page has no stream: open one first", http.StatusConflict)
+		http.Error(w, "this page has no event stream: open /events first", http.StatusConflict)
 		return
 	}
 	s.writeJSON(w, map[string]bool{"fresh": joined})
 }
 
-// bye is the last word of a page that is being closed.
+// bye is sent by a page that is being closed, so that its screen is dark at once and not only after
+// reconnectGrace.
 func (s *Server) bye(w http.ResponseWriter, r *http.Request, view *screenView, _ *grant) {
 	var req struct {
 		Page string `json:"page"`
@@ -59,6 +61,8 @@ func (s *Server) bye(w http.ResponseWriter, r *http.Request, view *screenView, _
 	w.WriteHeader(http.StatusNoContent)
 }
 
+// command does what a cook pressed. Its answer is a [Result]; a command that could not be stored is
+// answered 503, and the page sends it again.
 func (s *Server) command(w http.ResponseWriter, r *http.Request, view *screenView, _ *grant) {
 	var req struct {
 		Page string `json:"page"`
@@ -69,12 +73,13 @@ func (s *Server) command(w http.ResponseWriter, r *http.Request, view *screenVie
 	}
 	result, err := view.screen.Do(r.Context(), req.Page, req.Command)
 	if err != nil {
-		s.notStored(w, view, "do what a page asked", err)
+		s.notStored(w, view, "store a page's command", err)
 		return
 	}
 	s.writeJSON(w, result)
 }
 
+// print prints a ticket on paper because a cook asked for it.
 func (s *Server) print(w http.ResponseWriter, r *http.Request, view *screenView, _ *grant) {
 	var req struct {
 		Job uint64 `json:"job"`
@@ -87,7 +92,7 @@ func (s *Server) print(w http.ResponseWriter, r *http.Request, view *screenView,
 		http.Error(w, "this screen has no printer", http.StatusNotFound)
 		return
 	}
-	// Not any job there is: only what this screen could show.
+	// Only a card of this screen: a paired tablet must not print every job there is.
 	if _, ok := view.screen.Board().Card(req.Job); !ok {
 		http.Error(w, "this screen has no such ticket any more", http.StatusNotFound)
 		return
@@ -96,35 +101,39 @@ func (s *Server) print(w http.ResponseWriter, r *http.Request, view *screenView,
 	case errors.Is(err, ErrInProgress):
 		http.Error(w, ErrInProgress.Error(), http.StatusConflict)
 	case err != nil:
-		s.notStored(w, view, "print a ticket", err)
+		s.notStored(w, view, "print a ticket for a page", err)
 	default:
 		w.WriteHeader(http.StatusNoContent)
 	}
 }
 
-// fail tells a page that what it asked was not done. What went wrong is for the log.
+// notStored answers a request that failed. The page is told to try again; the cause is for the log,
+// because an error may contain paths and names that are not for whoever holds a tablet.
 func (s *Server) notStored(w http.ResponseWriter, view *screenView, what string, err error) {
 	if errors.Is(err, ErrCommand) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	s.log.Warn("could not "+what, "station", view.name, "err", err)
+	s.log.Warn("cannot "+what, "station", view.name, "err", err)
 	w.Header().Set("Retry-After", "1")
-	http.Error(w, "it could not be stored; try again", http.StatusServiceUnavailable)
+	http.Error(w, "not done: try again", http.StatusServiceUnavailable)
 }
 
+// writeJSON answers with v as JSON.
 func (s *Server) writeJSON(w http.ResponseWriter, v any) {
 	b, err := json.Marshal(v)
 	if err != nil {
 		http.Error(w, "internal error", http.StatusInternalServerError)
-		s.log.Error("an answer cannot be written as JSON", "err", err)
+		s.log.Error("cannot encode an answer as JSON", "err", err)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write(b)
 }
 
-// read decodes what a page posts. It says itself what is wrong with it.
+// readJSON decodes the body of a request of at most most bytes. If it cannot, it has already
+// answered the request and returns false. Other content types are refused: without a preflight
+// request a foreign web site can only send text/plain.
 func (s *Server) readJSON(w http.ResponseWriter, r *http.Request, most int64, into any) bool {
 	if kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); kind != "application/json" {
 		http.Error(w, fmt.Sprintf("content type %.60q: want application/json", kind), http.StatusUnsupportedMediaType)
@@ -132,7 +141,7 @@ func (s *Server) readJSON(w http.ResponseWriter, r *http.Request, most int64, in
 	}
 	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, most))
 	if err := dec.Decode(into); err != nil {
-		http.Error(w, "not the JSON that is wanted here: "+err.Error(), http.StatusBadRequest)
+		http.Error(w, "body: "+err.Error(), http.StatusBadRequest)
 		return false
 	}
 	return true

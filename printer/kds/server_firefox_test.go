@@ -60,7 +60,8 @@ func TestAScreenWorksInFirefox(t *testing.T) {
 	other := delivery(2)
 	other.Ticket.Request, other.Ticket.Number = "another", "19"
 	show(other)
-	const heads = `Array.from(document.querySelectorAll(".column:not(.measure) article.card h2"), (h) => h.textContent).join()`
+	const heads = `Array.from(document.querySelectorAll(".column:not(.measure) article.card h2"), ` +
+		`(h) => h.textContent).join()`
 	f.until("both cards are there", heads+` === "#18,#19"`)
 	f.until("text is text", `!window.hurt && document.querySelector("article.card").textContent.includes("<img src=x")`)
 	f.until("nothing scrolls", `document.documentElement.scrollHeight <= innerHeight`)
@@ -71,14 +72,17 @@ func TestAScreenWorksInFirefox(t *testing.T) {
 	f.until("the recall list is open", `document.querySelectorAll("dialog.recall[open] .row").length === 1`)
 	f.shot("recall")
 	// Without a window it has no focus, so Enter presses no button.
-	f.until("the ticket is pressed", `document.activeElement.matches("dialog.recall .row") && (document.activeElement.click(), true)`)
+	f.until("the ticket is pressed",
+		`document.activeElement.matches("dialog.recall .row") && (document.activeElement.click(), true)`)
 	f.until("it is back in its place", heads+` === "#18,#19" && !document.querySelector("dialog")`)
 	stop()
-	f.until("it says that it is not live", `document.body.classList.contains("notlive") && /^NOT LIVE since \d\d:\d\d$/.test(document.querySelector("#cover .big").textContent)`)
+	f.until("it says that it is not live", `document.body.classList.contains("notlive") && `+
+		`/^NOT LIVE since \d\d:\d\d$/.test(document.querySelector("#cover .big").textContent)`)
 	f.shot("notlive")
 	f.wrong = nil // that nobody answered
 	serveScreen(t, s, at)
-	f.until("it is live again", `document.getElementById("live").className === "is" && !document.body.classList.contains("notlive")`)
+	f.until("it is live again", `document.getElementById("live").className === "is" && `+
+		`!document.body.classList.contains("notlive")`)
 	last := delivery(3)
 	last.Ticket.Number = "20"
 	show(last)
@@ -132,7 +136,8 @@ var listening = regexp.MustCompile(`WebDriver BiDi listening on (ws://\S+)`)
 func startFirefox(ctx context.Context, t *testing.T) *firefox {
 	t.Helper()
 	run := exec.CommandContext(ctx, "firefox-esr", "--headless", "--no-remote", "--profile", t.TempDir(),
-		"--remote-debugging-port", "0", "--remote-allow-origins", "http://localhost", "--width", "1280", "--height", "800")
+		"--remote-debugging-port", "0", "--remote-allow-origins", "http://localhost",
+		"--width", "1280", "--height", "800")
 	run.Cancel = func() error { return run.Process.Signal(os.Interrupt) }
 	run.WaitDelay = 5 * time.Second
 	out, err := run.StderrPipe()

@@ -6,25 +6,30 @@ import (
 )
 
 const (
-	// mostOneGuest is how many connections one address on the network may have. All screens may
-	// come through one proxy, so it is not a few; yet one stranger must not have them all.
+	// maxConnsPerAddress is how many connections one address on the network may have. All screens
+	// of a kitchen may come through one proxy, so it is not small; but one broken or hostile
+	// machine must not use up what all the others need.
 	maxConnsPerAddress = 128
-	// mostOnePairing is how many streams one paired browser may have. It has one a page; those
-	// that the radio lost are counted until they are noticed, which takes silentFor.
+	// maxStreamsPerPairing is how many streams one paired browser may have. It has one for each
+	// page; streams that a wireless network lost count until they are noticed, which takes
+	// maxSilence.
 	maxStreamsPerPairing = 32
-	maxStreams           = 200
+	// maxStreams is how many streams there may be in all. Each costs a goroutine and, while the
+	// network stalls, a socket buffer.
+	maxStreams = 200
 )
 
-// A fairListener turns away whoever has enough connections. Those from this machine are not
-// counted.
+// A limitListener closes connections of an address that has too many. Connections from this
+// computer are not counted: a local proxy or kiosk must never be locked out.
 type limitListener struct {
 	net.Listener
 
-	mu   sync.Mutex // guards from
-	open map[string]int
+	mu   sync.Mutex     // guards open
+	open map[string]int // open connections of each address group
 }
 
-// FairListener is l that turns away whoever on the network has enough connections.
+// LimitListener returns l with at most maxConnsPerAddress connections from each address on the
+// network. Further ones are accepted and closed at once.
 func LimitListener(l net.Listener) net.Listener { return newLimitListener(l) }
 
 func newLimitListener(l net.Listener) *limitListener {
@@ -67,6 +72,7 @@ func (l *limitListener) release(address string) {
 	}
 }
 
+// A countedConn gives its place back when it is closed.
 type countedConn struct {
 	net.Conn
 	release func()

@@ -10,28 +10,31 @@ import (
 )
 
 const (
-	// streamWithin is how long a page may take to read what it is sent; then it is dropped, and
-	// comes back for a snapshot. Until then the kernel's buffer is all it holds.
+	// streamWriteTimeout is how long a page may take to read one chunk. A page that is slower loses
+	// its stream and comes back for a snapshot. Until then the kernel's socket buffer is all the
+	// memory it costs.
 	streamWriteTimeout = 10 * time.Second
-	streamChunk        = 32 << 10 // bytes that it has that long for
-	// silentFor is how long a page may leave every heartbeat unanswered and keep its stream: the
-	// connection of a tablet that is switched off does not end by itself. One whose
-	// tab is in the background just comes back.
-	maxSilence  = 2 * time.Minute
-	streamRetry = "retry: 2000\n" // milliseconds
+	streamChunk        = 32 << 10 // bytes of a chunk
+	// maxSilence is how long a page may leave every heartbeat unanswered and keep its stream. The
+	// connection of a tablet that is switched off does not end by itself; a tab that was only in
+	// the background connects again.
+	maxSilence = 2 * time.Minute
+	// streamRetry has the browser reconnect this many milliseconds after a stream broke.
+	streamRetry = "retry: 2000\n"
 )
 
-// hello is the first thing a page is told on a stream.
+// hello is the first event of a stream.
 type hello struct {
-	Setup string `json:"setup"` // another one than the page's own: load again
+	Setup string `json:"setup"` // if it is not the page's own, the page reloads itself
 	Beat  int64  `json:"beat"`
 }
 
-// A beat tells a page that it is live, how late it is, and what it should have.
+// A beat is a heartbeat: the current state's id, by which a page notices that it missed a change,
+// and the time.
 type beat struct {
 	ID     string `json:"id"`
 	Now    int64  `json:"now"`
-	Offset int    `json:"offset"` // of the kitchen's clock, minutes ahead of UTC
+	Offset int    `json:"offset"` // minutes by which the kitchen's clock is ahead of UTC
 }
 
 func (v *screenView) newBeat() beat {
@@ -39,7 +42,7 @@ func (v *screenView) newBeat() beat {
 	return beat{ID: v.source.At(), Now: now.UnixMilli(), Offset: v.zoneOffset(now)}
 }
 
-// events streams what changes, as long as the page reads and answers.
+// events is the event stream of a page. It runs as long as the page reads and answers heartbeats.
 func (s *Server) events(w http.ResponseWriter, r *http.Request, view *screenView, g *grant) {
 	id := r.URL.Query().Get("page")
 	if !validPageID(id) {
@@ -59,19 +62,20 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, view *screenView
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
-	h.Set("X-Accel-Buffering", "no") // a proxy that gathers answers would make the page late
+	h.Set("X-Accel-Buffering", "no") // or nginx would buffer events and the page would be late
 	g.renew(w, r)
 	closed := view.streamOpened(id)
 	defer closed()
 	st := &stream{view: view, page: id, last: after, out: w, rc: http.NewResponseController(w), started: time.Now()}
-	// The time-outs of the server are for answers that end.
+	// The server's time-outs are for answers that end; writeEvent sets a new one for each chunk.
 	if st.rc.SetReadDeadline(time.Time{}) != nil || st.sendHello() != nil {
 		return
 	}
 	st.run(r, s.stopping, g.revoked())
 }
 
-// enter counts a stream of a guest, unless there are too many.
+// countStream counts a stream against the limits, of all pages and of this pairing. ok is false if
+// there are too many; otherwise the caller must call release when the stream ends.
 func (s *Server) countStream(g *grant) (release func(), ok bool) {
 	own := new(atomic.Int64)
 	if g.pairing != nil {
@@ -85,6 +89,7 @@ func (s *Server) countStream(g *grant) (release func(), ok bool) {
 	return release, true
 }
 
+// A stream is one connected event stream.
 type stream struct {
 	view    *screenView
 	page    string
@@ -94,11 +99,12 @@ type stream struct {
 	started time.Time
 }
 
+// run sends changes and heartbeats until the page, the pairing, the screen or the server ends.
 func (st *stream) run(r *http.Request, stopping, revoked <-chan struct{}) {
 	tick := time.NewTicker(st.view.beat)
 	defer tick.Stop()
 	for {
-		changed := st.view.source.Changed() // before looking, so that no change falls between
+		changed := st.view.source.Changed() // before reading, so that no change is missed between the two
 		if err := st.sendChanges(); err != nil {
 			return
 		}
@@ -123,6 +129,8 @@ func (st *stream) run(r *http.Request, stopping, revoked <-chan struct{}) {
 	}
 }
 
+// sendHello tells the page the setup and gives it a first heartbeat, which makes it confirm its
+// cards at once.
 func (st *stream) sendHello() error {
 	b, _ := json.Marshal(hello{Setup: st.view.setupTag, Beat: st.view.beat.Milliseconds()})
 	_, _ = io.WriteString(st.out, streamRetry)
@@ -130,7 +138,8 @@ func (st *stream) sendHello() error {
 	return st.sendBeat()
 }
 
-// tell sends what the page has not been told: what happened since, or everything.
+// sendChanges sends the events since the last one that was sent, or a snapshot where that is not
+// possible: after a restart, or when the page was away for too long.
 func (st *stream) sendChanges() error {
 	events, ok := st.view.source.Since(st.last)
 	if !ok {
@@ -158,21 +167,22 @@ func (st *stream) sendChanges() error {
 	return st.flush()
 }
 
+// sendBeat sends a heartbeat.
 func (st *stream) sendBeat() error {
 	b, _ := json.Marshal(st.view.newBeat())
 	st.writeEvent("beat", "", b)
 	return st.flush()
 }
 
-// message writes one event. Data is JSON, which has no line breaks of its own. An error of the
-// connection stays and is seen by flush.
+// writeEvent writes one event in the format of server-sent events. data is JSON and has no line
+// breaks. An error of the connection is sticky and is reported by flush.
 func (st *stream) writeEvent(kind, id string, data []byte) {
 	var head string
 	if id != "" {
 		head = "id: " + id + "\n"
 	}
 	st.write([]byte(head + "event: " + kind + "\ndata: "))
-	// A whole board may take a slow radio longer than one piece of it.
+	// A slow wireless network may need longer for a whole board than streamWriteTimeout.
 	for piece := range slices.Chunk(data, streamChunk) {
 		st.write(piece)
 	}
@@ -191,7 +201,8 @@ func (st *stream) flush() error {
 	return st.rc.Flush()
 }
 
-// pageID says whether a page may call itself that.
+// validPageID accepts what the pages' script makes: letters and digits. The id is a map key here,
+// so its length is bounded.
 func validPageID(id string) bool {
 	if len(id) < 8 || len(id) > 64 {
 		return false

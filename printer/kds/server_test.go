@@ -122,7 +122,7 @@ func TestPrintAsksForATicketOfThisScreenOnly(t *testing.T) {
 			code int
 			text string
 		}{{fmt.Errorf("reprint: %w", kds.ErrInProgress), http.StatusConflict,
-			"still coming out"}, {errors.New("disk full"), http.StatusServiceUnavailable, "try again"}} {
+			"still being shown or printed"}, {errors.New("disk full"), http.StatusServiceUnavailable, "try again"}} {
 			w.displays[0].Print = func(context.Context, uint64) error { return f.err }
 			w.server.Set(w.displays)
 			if code, text := w.post(c, "/screen/hot-line/print", `{"job":1}`); code != f.code ||
@@ -185,9 +185,9 @@ func TestAPanelOfKeysIsChecked(t *testing.T) {
 		says string
 	}{
 		{map[string][]string{"bump": {"F1"}, "all_day": {"Shift+A"}}, ""},
-		{map[string][]string{"dance": {"F1"}}, `"dance" is nothing`},
-		{map[string][]string{"bump": {"a"}, "undo": {"A"}}, "both have the key"},
-		{map[string][]string{"bump": {""}}, "is no key"},
+		{map[string][]string{"dance": {"F1"}}, `unknown action "dance"`},
+		{map[string][]string{"bump": {"a"}, "undo": {"A"}}, "is used by both"},
+		{map[string][]string{"bump": {""}}, "is not the name of a key"},
 	} {
 		err := kds.CheckKeys(c.keys)
 		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {

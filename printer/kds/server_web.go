@@ -15,8 +15,8 @@ import (
 //go:embed web
 var webFolder embed.FS
 
-// webFiles are the scripts and styles of the pages. Their path names their content, so a
-// browser may keep them for ever and never mixes those of two versions.
+// webFiles are the scripts and styles of the pages. Their path contains a hash of their content, so
+// a browser may cache them for ever and never mixes the files of two versions.
 type webFiles struct {
 	tag, base string
 	files     map[string][]byte
@@ -25,7 +25,7 @@ type webFiles struct {
 func newWebFiles() *webFiles {
 	w := &webFiles{files: map[string][]byte{}}
 	sum := sha256.New()
-	list, _ := fs.ReadDir(webFolder, "web") // embedded: it is there
+	list, _ := fs.ReadDir(webFolder, "web") // embedded: it cannot fail
 	for _, e := range list {
 		b, err := webFolder.ReadFile("web/" + e.Name())
 		if err != nil {
@@ -42,6 +42,8 @@ func newWebFiles() *webFiles {
 	return w
 }
 
+// serve answers with one file. A request for another version gets the current file, uncached: a
+// page that is older than this program is about to reload anyway, see the setup tag.
 func (f *webFiles) serve(w http.ResponseWriter, r *http.Request) {
 	b, ok := f.files[r.PathValue("file")]
 	if !ok {
@@ -56,7 +58,8 @@ func (f *webFiles) serve(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(b))
 }
 
-// mimeOf does not ask the machine for what it needs: browsers refuse a module of another type.
+// contentType does not depend on the computer's own table of types, which may be missing or wrong:
+// browsers refuse a module of another type.
 func contentType(name string) string {
 	switch path.Ext(name) {
 	case ".js":

@@ -136,7 +136,7 @@ func TestKeysAndAddressesOfDisplaysAreCheckedWhereTheyStand(t *testing.T) {
 	conf.KDS[0].URL = "https://me:hunter2@kds.example"
 	got := Problems(conf)
 	slices.SortFunc(got, func(a, b config.Problem) int { return strings.Compare(b.Path, a.Path) })
-	if len(got) != 2 || got[0].Path != "screens[1].keys" || !strings.Contains(got[0].Msg, `"bumb" is nothing a key can do`) ||
+	if len(got) != 2 || got[0].Path != "screens[1].keys" || !strings.Contains(got[0].Msg, `unknown action "bumb"`) ||
 		got[1].Path != "kds[0].url" || strings.Contains(got[1].Msg, "hunter2") || strings.HasPrefix(got[1].Msg, "url") {
 		t.Errorf("%v", got)
 	}

@@ -126,7 +126,7 @@ export async function aPageThatIsClosedIsGone(kitchen, browser) {
   await until("nobody looks", async () => (await kitchen.status("hot-line")).status.live === 0, 8000);
   let refused = "";
   await kitchen.ask("/put", { Station: "hot-line", Print: true, Tickets: [order(1)] }).catch((e) => { refused = String(e); });
-  assert(/no screen is open/.test(refused), "a ticket waits: " + refused);
+  assert(/no page of this screen is open/.test(refused), "a ticket waits: " + refused);
 }
 
 // A snapshot that was asked for before changes that the stream has told takes nothing back.
