@@ -120,14 +120,14 @@ func (f *sendFlags) run(ctx context.Context, to string, in io.Reader, out io.Wri
 	t := sim.Transport(f.concurrency)
 	defer t.CloseIdleConnections()
 	s := sim.Sender{URL: to, Transport: t, Logger: slog.New(slog.NewTextHandler(out, nil))}
-	sum := s.Run(ctx, sim.Evening{
+	sum := s.Run(ctx, sim.Load{
 		Next: next, Count: f.count, Rate: f.rate, Concurrency: f.concurrency, Duplicates: f.duplicates, Seed: f.seed,
 	})
 	fmt.Fprintln(out, strings.TrimSpace(sum.String()))
 	if !sum.Accepted() {
 		return errNotAccepted
 	}
-	if sum.Jobs == 0 && sum.BrokenOff > 0 {
+	if sum.Jobs == 0 && sum.Interrupted > 0 {
 		return errors.New("stopped before any order was accepted")
 	}
 	if f.count > 0 && sum.Jobs-sum.Duplicates < f.count {

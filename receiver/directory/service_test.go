@@ -67,7 +67,7 @@ func TestWhateverTheServiceDoesTheOldNamesStayAndNewOnesComeWhenItIsMended(t *te
 					k := open(t, c, newStore(t), harbour)
 					after(firstWithin)
 					s.Fault(sim.Fault{Call: call, Kind: kind, Status: 500})
-					s.Hire(harbour, 1)
+					s.AddEmployees(harbour, 1)
 					after(24 * time.Hour)
 					if right, _ := k.names(s, harbour); right < 100 && kind != sim.Churn {
 						t.Errorf("%d names", right)
@@ -82,7 +82,7 @@ func TestWhateverTheServiceDoesTheOldNamesStayAndNewOnesComeWhenItIsMended(t *te
 					if n := s.Requests(sim.CallToken); n > 500 {
 						t.Errorf("%d tokens asked for in a day", n)
 					}
-					s.Mend()
+					s.ClearFaults()
 					after(7 * time.Hour)
 					if right, wrong := k.names(s, harbour); right != len(s.Employees(harbour)) || wrong != 0 {
 						t.Errorf("%d names right, %d wrong, of %d", right, wrong, len(s.Employees(harbour)))

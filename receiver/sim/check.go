@@ -89,11 +89,11 @@ type checker struct {
 	o      CheckOptions
 	orders *Orders
 
-	mu      sync.Mutex // guards what follows
-	strange []int      // statuses that the contract does not know
-	slowest time.Duration
-	late    int // without an answer in time
-	replies int // answers that came
+	mu              sync.Mutex // guards what follows
+	unknownStatuses []int      // statuses that the contract does not know
+	slowest         time.Duration
+	late            int // without an answer in time
+	replies         int // answers that came
 }
 
 // A reply is what came back.
@@ -121,9 +121,9 @@ func (r reply) accepted() bool {
 
 // duplicate is what the answer says about the order having come before. Not every endpoint
 // says anything.
-func (r reply) duplicate() (dup, seen bool) { return saysDuplicate(r.body) }
+func (r reply) duplicate() (dup, seen bool) { return duplicateField(r.body) }
 
-func saysDuplicate(answer []byte) (dup, seen bool) {
+func duplicateField(answer []byte) (dup, seen bool) {
 	var said map[string]json.RawMessage
 	if json.Unmarshal(answer, &said) != nil {
 		return false, false
@@ -133,33 +133,33 @@ func saysDuplicate(answer []byte) (dup, seen bool) {
 }
 
 // fresh is an order that never was.
-func (c *checker) fresh() Order {
+func (c *checker) newOrder() Order {
 	o := c.orders.Next()
 	return o.WithID(uuid.NewString())
 }
 
 // probe is a request that should be accepted.
-func (c *checker) probe(o Order) probe {
-	return probe{venue: []string{c.o.Venues[0]}, device: []string{c.o.Device}, body: o.Body(0)}
+func (c *checker) postOf(o Order) webhookPost {
+	return webhookPost{venue: []string{c.o.Venues[0]}, device: []string{c.o.Device}, body: o.Body(0)}
 }
 
 // send makes the request and waits as long as the service does.
-func (c *checker) send(p probe) reply {
+func (c *checker) send(p webhookPost) reply {
 	ctx, cancel := context.WithTimeoutCause(c.ctx, contract.WebhookTimeout, errTimeOut)
 	defer cancel()
 	began := time.Now()
 	r := c.exchange(ctx, p)
-	c.note(r, time.Since(began), p.method == "")
+	c.record(r, time.Since(began), p.method == "")
 	return r
 }
 
-func (c *checker) exchange(ctx context.Context, p probe) (r reply) {
+func (c *checker) exchange(ctx context.Context, p webhookPost) (r reply) {
 	r.status, r.body, r.err = p.exchange(ctx, c.o.Transport, c.o.URL)
 	return r
 }
 
 // note keeps what the last rows are about.
-func (c *checker) note(r reply, took time.Duration, posted bool) {
+func (c *checker) record(r reply, took time.Duration, posted bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if errors.Is(r.err, errTimeOut) {
@@ -169,8 +169,8 @@ func (c *checker) note(r reply, took time.Duration, posted bool) {
 		c.replies++
 	}
 	c.slowest = max(c.slowest, took)
-	if posted && r.err == nil && !known(r.status) && !slices.Contains(c.strange, r.status) {
-		c.strange = append(c.strange, r.status)
+	if posted && r.err == nil && !known(r.status) && !slices.Contains(c.unknownStatuses, r.status) {
+		c.unknownStatuses = append(c.unknownStatuses, r.status)
 	}
 }
 
@@ -179,9 +179,9 @@ func known(status int) bool {
 	return slices.Contains([]int{200, 202, 400, 401, 403, 500, 502, 503, 504}, status)
 }
 
-// abandon sends a request and hangs up as soon as it is under way, as the service does after 5 s.
+// sendAndHangUp sends a request and hangs up as soon as it is under way, as the service does after 5 s.
 // When the transport says that the request is written, it is still in a buffer.
-func (c *checker) abandon(p probe) {
+func (c *checker) sendAndHangUp(p webhookPost) {
 	ctx, cancel := context.WithTimeout(c.ctx, contract.WebhookTimeout)
 	defer cancel()
 	c.exchange(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) {
@@ -191,12 +191,12 @@ func (c *checker) abandon(p probe) {
 
 // taken is a row whose request must be accepted: it is new, and whoever takes it for a duplicate
 // loses it.
-func taken(section, name string, build func(*checker) probe) row {
-	return row{section, name, "200 or 202, not as a duplicate", func(c *checker) (string, bool) { return c.first(build(c)) }}
+func acceptedRow(section, name string, build func(*checker) webhookPost) row {
+	return row{section, name, "200 or 202, not as a duplicate", func(c *checker) (string, bool) { return c.sendNew(build(c)) }}
 }
 
 // refused is a row whose request must be answered by one of some statuses.
-func refused(section, name string, build func(*checker) probe, statuses ...int) row {
+func refusedRow(section, name string, build func(*checker) webhookPost, statuses ...int) row {
 	want := either(statuses)
 	return row{section, name, want, func(c *checker) (string, bool) {
 		r := c.send(build(c))

@@ -20,8 +20,8 @@ import (
 )
 
 // failures are the rows that k does not pass.
-func failures(t *testing.T, k http.Handler) (failed []string, n int) {
-	results := Check(t.Context(), CheckOptions{URL: "http://127.0.0.1/hook", Venues: []string{venueA, venueB}, Transport: inMemory(t, k), Load: 60})
+func failures(t *testing.T, e http.Handler) (failed []string, n int) {
+	results := Check(t.Context(), CheckOptions{URL: "http://127.0.0.1/hook", Venues: []string{venueA, venueB}, Transport: inMemory(t, e), Load: 60})
 	for _, r := range results {
 		if !r.Pass {
 			failed = append(failed, r.Section+" "+r.Name+": want "+r.Want+", got "+r.Got)
@@ -31,14 +31,14 @@ func failures(t *testing.T, k http.Handler) (failed []string, n int) {
 }
 
 func TestAnEndpointAsTheContractWantsItPasses(t *testing.T) {
-	for name, change := range map[string]func(*kitchen){
-		"it says what is a duplicate":   func(*kitchen) {},
-		"it does not":                   func(k *kitchen) { k.silent = true },
-		"it answers 202":                func(k *kitchen) { k.done, k.duplicate = 202, 202 },
-		"it knows only 403":             func(k *kitchen) { k.noVenue, k.noDevice = 403, 403 },
-		"it says so of duplicates only": func(k *kitchen) { k.sparing = true },
-		"it takes almost five seconds": func(k *kitchen) {
-			k.opened = func(answer, *http.Request, contract.PrintRequest) bool {
+	for name, change := range map[string]func(*testEndpoint){
+		"it says what is a duplicate":   func(*testEndpoint) {},
+		"it does not":                   func(e *testEndpoint) { e.silent = true },
+		"it answers 202":                func(e *testEndpoint) { e.done, e.duplicate = 202, 202 },
+		"it knows only 403":             func(e *testEndpoint) { e.noVenue, e.noDevice = 403, 403 },
+		"it says so of duplicates only": func(e *testEndpoint) { e.sparing = true },
+		"it takes almost five seconds": func(e *testEndpoint) {
+			e.opened = func(answer, *http.Request, contract.PrintRequest) bool {
 				time.Sleep(4900 * time.Millisecond)
 				return false
 			}
@@ -46,9 +46,9 @@ func TestAnEndpointAsTheContractWantsItPasses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				k := newKitchen()
-				change(k)
-				failed, n := failures(t, k)
+				e := newTestEndpoint()
+				change(e)
+				failed, n := failures(t, e)
 				for _, f := range failed {
 					t.Error(f)
 				}
@@ -87,72 +87,72 @@ func retry(p contract.PrintRequest) json.Number {
 func TestEveryWrongEndpointIsNoticed(t *testing.T) {
 	type wrong struct {
 		notice string // what the row that fails says
-		change func(*kitchen)
+		change func(*testEndpoint)
 	}
 	for name, c := range map[string]wrong{
-		"it takes every venue":      {"a venue that nobody knows", func(k *kitchen) { k.badVenue = 200 }},
-		"an unknown venue is 401":   {"a venue that nobody knows", func(k *kitchen) { k.badVenue = 401 }},
-		"no venue is fine":          {"no x-svc-venueid", func(k *kitchen) { k.noVenue = 200 }},
-		"no venue is 400":           {"no x-svc-venueid", func(k *kitchen) { k.noVenue = 400 }},
-		"no device is fine":         {"no x-svc-device-id", func(k *kitchen) { k.noDevice = 200 }},
-		"no device is 500":          {"no x-svc-device-id", func(k *kitchen) { k.noDevice = 500 }},
-		"one venue only":            {"an order of venue " + venueB, func(k *kitchen) { k.before = header(403, contract.HeaderVenue, venueB) }},
-		"broken JSON is fine":       {"half a body", func(k *kitchen) { k.notJSON = 200 }},
-		"broken JSON is 500":        {"half a body", func(k *kitchen) { k.notJSON = 500 }},
-		"broken JSON is 422":        {"the status", func(k *kitchen) { k.notJSON = 422 }},
-		"a schema fault is fine":    {"no records[0].id", func(k *kitchen) { k.notRequest = 200 }},
-		"a schema fault is 422":     {"items that are text", func(k *kitchen) { k.notRequest = 422 }},
-		"done is 201":               {"an order: ", func(k *kitchen) { k.done = 201 }},
-		"done is 204":               {"the status", func(k *kitchen) { k.done = 204 }},
-		"a duplicate is 409":        {"the same request twice", func(k *kitchen) { k.duplicate = 409 }},
-		"a duplicate is 500":        {"retries after hanging up", func(k *kitchen) { k.duplicate = 500 }},
-		"a duplicate is put again":  {"the same request twice", func(k *kitchen) { k.forget = func(contract.PrintRequest) bool { return true } }},
-		"a retry is put again":      {"a higher retryCount", func(k *kitchen) { k.forget = func(p contract.PrintRequest) bool { return retry(p) > "0" } }},
+		"it takes every venue":      {"a venue that nobody knows", func(e *testEndpoint) { e.badVenue = 200 }},
+		"an unknown venue is 401":   {"a venue that nobody knows", func(e *testEndpoint) { e.badVenue = 401 }},
+		"no venue is fine":          {"no x-svc-venueid", func(e *testEndpoint) { e.noVenue = 200 }},
+		"no venue is 400":           {"no x-svc-venueid", func(e *testEndpoint) { e.noVenue = 400 }},
+		"no device is fine":         {"no x-svc-device-id", func(e *testEndpoint) { e.noDevice = 200 }},
+		"no device is 500":          {"no x-svc-device-id", func(e *testEndpoint) { e.noDevice = 500 }},
+		"one venue only":            {"an order of venue " + venueB, func(e *testEndpoint) { e.before = header(403, contract.HeaderVenue, venueB) }},
+		"broken JSON is fine":       {"half a body", func(e *testEndpoint) { e.notJSON = 200 }},
+		"broken JSON is 500":        {"half a body", func(e *testEndpoint) { e.notJSON = 500 }},
+		"broken JSON is 422":        {"the status", func(e *testEndpoint) { e.notJSON = 422 }},
+		"a schema fault is fine":    {"no records[0].id", func(e *testEndpoint) { e.notRequest = 200 }},
+		"a schema fault is 422":     {"items that are text", func(e *testEndpoint) { e.notRequest = 422 }},
+		"done is 201":               {"an order: ", func(e *testEndpoint) { e.done = 201 }},
+		"done is 204":               {"the status", func(e *testEndpoint) { e.done = 204 }},
+		"a duplicate is 409":        {"the same request twice", func(e *testEndpoint) { e.duplicate = 409 }},
+		"a duplicate is 500":        {"retries after hanging up", func(e *testEndpoint) { e.duplicate = 500 }},
+		"a duplicate is put again":  {"the same request twice", func(e *testEndpoint) { e.forget = func(contract.PrintRequest) bool { return true } }},
+		"a retry is put again":      {"a higher retryCount", func(e *testEndpoint) { e.forget = func(p contract.PrintRequest) bool { return retry(p) > "0" } }},
 		"two at once are put twice": {"eight times at once", racing},
-		"a hasty memory":            {"after it was refused for its venue", func(k *kitchen) { k.early = true }},
+		"a hasty memory":            {"after it was refused for its venue", func(e *testEndpoint) { e.early = true }},
 		"dedup by content":          {"the same dishes under another id", byContent},
-		"late first retries are dropped": {"the third retry", func(k *kitchen) {
-			k.opened = func(w answer, _ *http.Request, p contract.PrintRequest) bool {
-				if retry(p) >= "3" && !k.knows(p) {
-					k.say(w, 200, true)
+		"late first retries are dropped": {"the third retry", func(e *testEndpoint) {
+			e.opened = func(w answer, _ *http.Request, p contract.PrintRequest) bool {
+				if retry(p) >= "3" && !e.knows(p) {
+					e.say(w, 200, true)
 					return true
 				}
 				return false
 			}
 		}},
-		"its ids have two characters": {"60 orders, 16 at a time", func(k *kitchen) { k.short = 2 }},
-		"unknown fields are a mismatch": {"fields that nobody heard of", func(k *kitchen) {
-			k.opened = answers(400, func(p contract.PrintRequest) bool { return p.Records[0].Fields["moon"] != nil })
+		"its ids have two characters": {"60 orders, 16 at a time", func(e *testEndpoint) { e.short = 2 }},
+		"unknown fields are a mismatch": {"fields that nobody heard of", func(e *testEndpoint) {
+			e.opened = answers(400, func(p contract.PrintRequest) bool { return p.Records[0].Fields["moon"] != nil })
 		}},
-		"one record only": {"two records", func(k *kitchen) {
-			k.opened = answers(400, func(p contract.PrintRequest) bool { return len(p.Records) > 1 })
+		"one record only": {"two records", func(e *testEndpoint) {
+			e.opened = answers(400, func(p contract.PrintRequest) bool { return len(p.Records) > 1 })
 		}},
-		"shallow modifiers only": {"eight levels deep", func(k *kitchen) {
-			k.opened = answers(400, func(p contract.PrintRequest) bool { return depth(p.Records[0].Fields["items"].([]any)) > 5 })
+		"shallow modifiers only": {"eight levels deep", func(e *testEndpoint) {
+			e.opened = answers(400, func(p contract.PrintRequest) bool { return depth(p.Records[0].Fields["items"].([]any)) > 5 })
 		}},
-		"null is no list": {"childItems that are null", func(k *kitchen) {
-			k.opened = answers(400, func(p contract.PrintRequest) bool { return bytes.Contains(p.Raw, []byte(`"childItems":null`)) })
+		"null is no list": {"childItems that are null", func(e *testEndpoint) {
+			e.opened = answers(400, func(p contract.PrintRequest) bool { return bytes.Contains(p.Raw, []byte(`"childItems":null`)) })
 		}},
-		"an empty record is a mismatch": {"a record without an item", func(k *kitchen) {
-			k.opened = answers(400, func(p contract.PrintRequest) bool { return len(p.Records[0].Items) == 0 })
+		"an empty record is a mismatch": {"a record without an item", func(e *testEndpoint) {
+			e.opened = answers(400, func(p contract.PrintRequest) bool { return len(p.Records[0].Items) == 0 })
 		}},
-		"Latin letters only": {"every script", func(k *kitchen) { k.opened = answers(500, foreign) }},
-		"a void crashes it": {"a void", func(k *kitchen) {
-			k.opened = answers(500, func(p contract.PrintRequest) bool { return bytes.Contains(p.Raw, []byte(`"quantity":-`)) })
+		"Latin letters only": {"every script", func(e *testEndpoint) { e.opened = answers(500, foreign) }},
+		"a void crashes it": {"a void", func(e *testEndpoint) {
+			e.opened = answers(500, func(p contract.PrintRequest) bool { return bytes.Contains(p.Raw, []byte(`"quantity":-`)) })
 		}},
-		"small orders only": {"a large party", func(k *kitchen) {
-			k.opened = answers(400, func(p contract.PrintRequest) bool { return len(p.Raw) > 20_000 })
+		"small orders only": {"a large party", func(e *testEndpoint) {
+			e.opened = answers(400, func(p contract.PrintRequest) bool { return len(p.Raw) > 20_000 })
 		}},
-		"it wants a length": {"in chunks", func(k *kitchen) {
-			k.before = func(w answer, r *http.Request) bool {
+		"it wants a length": {"in chunks", func(e *testEndpoint) {
+			e.before = func(w answer, r *http.Request) bool {
 				if r.ContentLength < 0 {
 					w.WriteHeader(411)
 				}
 				return r.ContentLength < 0
 			}
 		}},
-		"no parameters on Content-Type": {"Content-Type has parameters", func(k *kitchen) {
-			k.before = func(w answer, r *http.Request) bool {
+		"no parameters on Content-Type": {"Content-Type has parameters", func(e *testEndpoint) {
+			e.before = func(w answer, r *http.Request) bool {
 				_, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 				if err != nil || len(params) > 0 {
 					w.WriteHeader(400)
@@ -161,32 +161,32 @@ func TestEveryWrongEndpointIsNoticed(t *testing.T) {
 				return false
 			}
 		}},
-		"GET is fine": {"GET instead of POST", func(k *kitchen) {
-			k.before = func(w answer, r *http.Request) bool { return r.Method == "GET" } // 200 by itself
+		"GET is fine": {"GET instead of POST", func(e *testEndpoint) {
+			e.before = func(w answer, r *http.Request) bool { return r.Method == "GET" } // 200 by itself
 		}},
-		"it takes six seconds": {"the time", func(k *kitchen) {
-			k.opened = func(answer, *http.Request, contract.PrintRequest) bool { time.Sleep(6 * second); return false }
+		"it takes six seconds": {"the time", func(e *testEndpoint) {
+			e.opened = func(answer, *http.Request, contract.PrintRequest) bool { time.Sleep(6 * second); return false }
 		}},
-		"it takes six seconds to refuse": {"the time", func(k *kitchen) {
-			k.before = func(w answer, r *http.Request) bool {
+		"it takes six seconds to refuse": {"the time", func(e *testEndpoint) {
+			e.before = func(w answer, r *http.Request) bool {
 				if r.Header.Get(contract.HeaderDevice) == "" {
 					time.Sleep(6 * second)
 				}
 				return false
 			}
 		}},
-		"one order at a time": {"60 orders, 16 at a time", func(k *kitchen) { k.lock = 400 * time.Millisecond }},
-		"it hangs up": {"an order: ", func(k *kitchen) {
-			k.opened = func(answer, *http.Request, contract.PrintRequest) bool { panic(http.ErrAbortHandler) }
+		"one order at a time": {"60 orders, 16 at a time", func(e *testEndpoint) { e.lock = 400 * time.Millisecond }},
+		"it hangs up": {"an order: ", func(e *testEndpoint) {
+			e.opened = func(answer, *http.Request, contract.PrintRequest) bool { panic(http.ErrAbortHandler) }
 		}},
 		"busy is 429":                    {"the status", busy},
 		"what was given up stays locked": {"retries after hanging up", locked},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				k := newKitchen()
-				c.change(k)
-				failed, _ := failures(t, k)
+				e := newTestEndpoint()
+				c.change(e)
+				failed, _ := failures(t, e)
 				if !slices.ContainsFunc(failed, func(f string) bool { return strings.Contains(f, c.notice) }) {
 					t.Errorf("nothing says %q; failed:\n%s", c.notice, strings.Join(failed, "\n"))
 				}
@@ -195,10 +195,10 @@ func TestEveryWrongEndpointIsNoticed(t *testing.T) {
 	}
 }
 
-func (k *kitchen) knows(p contract.PrintRequest) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.seen[p.ID]
+func (e *testEndpoint) knows(p contract.PrintRequest) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.seen[p.ID]
 }
 
 // header answers when a header is so; "" is always.
@@ -245,7 +245,7 @@ func TestWhatAnEndpointSendsDoesNotReachTheTerminal(t *testing.T) {
 		}
 	}()
 	c := checker{ctx: t.Context(), o: CheckOptions{URL: "http://" + l.Addr().String(), Venues: []string{venueA}, Transport: http.DefaultTransport}, orders: NewOrders(OrderOptions{Venues: []string{venueA}})}
-	r := c.send(c.probe(c.fresh()))
+	r := c.send(c.postOf(c.newOrder()))
 	if got := r.String(); r.err == nil || strings.ContainsFunc(got, func(r rune) bool { return !unicode.IsPrint(r) }) || !strings.Contains(got, "no header") {
 		t.Errorf("%q", got)
 	}

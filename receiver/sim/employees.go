@@ -48,28 +48,28 @@ type roster struct {
 }
 
 func newRoster(seed uint64, venueID string, n int) roster {
-	r := roster{seed: seed, venueID: venueID, rng: source(seed, "churn", venueID)}
+	r := roster{seed: seed, venueID: venueID, rng: newRand(seed, "churn", venueID)}
 	for range n {
-		r.join()
+		r.add()
 	}
 	return r
 }
 
 // join has one more work here, who comes last.
-func (r *roster) join() *member {
+func (r *roster) add() *member {
 	r.list = append(r.list, member{Staff(r.seed, r.venueID, r.next), r.next})
 	r.next++
 	return &r.list[len(r.list)-1]
 }
 
-func (r *roster) hire() Employee {
-	m := r.join()
+func (r *roster) addNow() Employee {
+	m := r.add()
 	m.UpdatedAt = time.Now()
 	return m.Employee
 }
 
 // after is the position of the first who joined at seq or later.
-func (r *roster) after(seq int) int {
+func (r *roster) indexOf(seq int) int {
 	i, _ := slices.BinarySearchFunc(r.list, seq, func(m member, seq int) int { return m.seq - seq })
 	return i
 }
@@ -115,7 +115,7 @@ func (s *Service) page(venueID string, from, limit int) (records []map[string]an
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := &s.venues[venueID].staff
-	i := r.after(from)
+	i := r.indexOf(from)
 	end := min(i+limit, len(r.list))
 	for _, m := range r.list[i:end] {
 		records = append(records, m.record())
@@ -149,24 +149,24 @@ func (s *Service) Employees(venueID string) (all []Employee) {
 	return all
 }
 
-// Hire has n more people work at a venue and returns them. They come last in the list.
-func (s *Service) Hire(venueID string, n int) (hired []Employee) {
+// AddEmployees has n more people work at a venue and returns them. They come last in the list.
+func (s *Service) AddEmployees(venueID string, n int) (hired []Employee) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for range n {
-		hired = append(hired, s.venues[venueID].staff.hire())
+		hired = append(hired, s.venues[venueID].staff.addNow())
 	}
 	return hired
 }
 
 // churn lets somebody join, leave or get another name.
-func (s *Service) churn(venueID string) {
+func (s *Service) changeStaff(venueID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := &s.venues[venueID].staff
 	what := r.rng.IntN(3)
 	if len(r.list) == 0 || what == 0 {
-		r.hire()
+		r.addNow()
 		return
 	}
 	i := r.rng.IntN(len(r.list))

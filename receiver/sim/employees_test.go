@@ -55,7 +55,7 @@ func TestWhoeverIsThereThroughoutIsListedExactlyOnceWhateverChangesMeanwhile(t *
 			if cursor = next; cursor == "" {
 				break
 			}
-			s.Hire(venueA, rapid.IntRange(0, 1).Draw(r, "hired"))
+			s.AddEmployees(venueA, rapid.IntRange(0, 1).Draw(r, "hired"))
 		}
 		for _, e := range there {
 			if seen[e.ID] != 1 {

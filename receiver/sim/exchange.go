@@ -20,7 +20,7 @@ type exchange struct {
 	r      *http.Request
 	began  time.Time
 	drift  time.Duration
-	faults strokes
+	faults activeFaults
 	venue  string // canonical id, once it is known
 
 	status int // 0: not answered yet
@@ -103,7 +103,7 @@ func (x *exchange) authorize(scope string) (grant, bool) {
 	case !ok:
 		x.unauthorized("invalid_token", "the access token is unknown or was revoked")
 		return grant{}, false
-	case g.over():
+	case g.expired():
 		x.unauthorized("invalid_token", "the access token has expired")
 		return grant{}, false
 	}
@@ -141,7 +141,7 @@ func (x *exchange) write(w http.ResponseWriter) {
 	h := w.Header()
 	maps.Copy(h, x.header)
 	if x.faults.has(Large) {
-		x.pour(w)
+		x.writeLarge(w)
 		return
 	}
 	h.Set("Content-Length", strconv.Itoa(len(x.body)))

@@ -170,25 +170,25 @@ func (s *Service) Fault(f Fault) {
 	if f.Times > 0 {
 		left = f.Times
 	}
-	s.faults = append(s.faults, &fault{f, source(s.o.Seed, "fault", f.String(), strconv.Itoa(len(s.faults))), left})
+	s.faults = append(s.faults, &fault{f, newRand(s.o.Seed, "fault", f.String(), strconv.Itoa(len(s.faults))), left})
 }
 
-// Mend ends all faults.
-func (s *Service) Mend() {
+// ClearFaults ends all faults.
+func (s *Service) ClearFaults() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults = nil
 }
 
-// strokes are the faults of one exchange.
-type strokes []Fault
+// activeFaults are the faults of one exchange.
+type activeFaults []Fault
 
-func (s strokes) has(k Kind) bool {
+func (s activeFaults) has(k Kind) bool {
 	return slices.ContainsFunc(s, func(f Fault) bool { return f.Kind == k })
 }
 
 // strike finds out which faults a call meets. The caller holds mu.
-func (s *Service) strike(c Call) (hit strokes) {
+func (s *Service) faultsOf(c Call) (hit activeFaults) {
 	for _, f := range s.faults {
 		if f.left == 0 || f.Call != "" && f.Call != c {
 			continue
@@ -206,11 +206,11 @@ func (s *Service) strike(c Call) (hit strokes) {
 
 // before is what faults do instead of an answer, or to it before it is made. It is false when
 // the caller did not wait.
-func (x *exchange) before() bool {
+func (x *exchange) applyRequestFaults() bool {
 	for _, f := range x.faults {
 		switch f.Kind {
 		case Slow:
-			if !wait(x.r.Context(), f.For) {
+			if !sleep(x.r.Context(), f.For) {
 				return false
 			}
 		case Hang:
@@ -232,7 +232,7 @@ func (x *exchange) before() bool {
 }
 
 // after is what faults do to an answer.
-func (x *exchange) after() {
+func (x *exchange) applyAnswerFaults() {
 	for _, f := range x.faults {
 		switch f.Kind {
 		case Truncated:
@@ -246,14 +246,14 @@ func (x *exchange) after() {
 			}
 		case Churn:
 			if x.venue != "" && x.status == http.StatusOK {
-				x.s.churn(x.venue)
+				x.s.changeStaff(x.venue)
 			}
 		}
 	}
 }
 
-// pour writes more than anybody should read. JSON may begin with blanks.
-func (x *exchange) pour(w http.ResponseWriter) {
+// writeLarge writes more than anybody should read. JSON may begin with blanks.
+func (x *exchange) writeLarge(w http.ResponseWriter) {
 	w.WriteHeader(x.status)
 	blanks := bytes.Repeat([]byte(" "), 64<<10)
 	for range largeBytes / len(blanks) {

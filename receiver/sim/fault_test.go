@@ -128,7 +128,7 @@ func TestEveryFaultDoesWhatItsNameSays(t *testing.T) {
 			if c.wrong(resp, body, err, time.Since(began)) {
 				t.Errorf("%s: %v %.300s, %v", c.fault, resp, body, err)
 			}
-			s.Mend()
+			s.ClearFaults()
 			if resp, body, err := ask(t, tr, token, pathEmployees); err != nil || resp.StatusCode != 200 || !json.Valid(body) {
 				t.Errorf("after %s was mended: %v %v", c.fault, resp, err)
 			}
@@ -189,7 +189,7 @@ func TestPeopleComeAndGoWhileTheyArePagedOnRequest(t *testing.T) {
 	if cmp.Equal(before, s.Employees(venueA)) {
 		t.Error("nothing changed")
 	}
-	s.Mend()
+	s.ClearFaults()
 	s.Fault(Fault{Call: CallEmployees, Kind: SameCursor})
 	_, next, _ := page(t, s, tok, "?limit=5")
 	if _, again, _ := page(t, s, tok, "?limit=5&cursor="+next); again != next {

@@ -74,7 +74,7 @@ func menu() []course {
 func itemNotes() []string {
 	return []string{
 		"allergy: sesame!", "one cut in half", "für das Geburtstagskind", "sauce à part, s’il vous plaît", "no peanuts 🥜",
-		"sin gluten (celíaco)", "well done but NOT dry", "بدون فول سوداني", "€ 5 „lunch”", "share – 2 plates", "花生过敏", "pour M. Lefèvre, table près de la fenêtre, qui revient dans un quart d’heure",
+		"sin gluten (celíaco)", "well done but NOT dry", "بدون فول سوداني", "€ 5 „lunch”", "share – 2 plates", "花生过敏", "writeLarge M. Lefèvre, table près de la fenêtre, qui revient dans un quart d’heure",
 	}
 }
 

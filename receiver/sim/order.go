@@ -154,7 +154,7 @@ type check struct {
 
 // NewOrders begins an evening.
 func NewOrders(o OrderOptions) *Orders {
-	return &Orders{o: o, menu: menu(), rng: source(o.Seed, "orders"), number: 17}
+	return &Orders{o: o, menu: menu(), rng: newRand(o.Seed, "orders"), number: 17}
 }
 
 // maxOpen is how many checks are remembered.
@@ -174,7 +174,7 @@ func (s *Orders) Next() Order {
 			return s.refire()
 		}
 	}
-	c := s.seat()
+	c := s.newCheck()
 	s.open = append(s.open, c)
 	if len(s.open) > maxOpen {
 		s.open = s.open[1:]
@@ -186,7 +186,7 @@ func (s *Orders) Next() Order {
 }
 
 // seat has a table order.
-func (s *Orders) seat() check {
+func (s *Orders) newCheck() check {
 	venueID := s.o.Venues[s.number%len(s.o.Venues)]
 	c := check{venue: venueID, device: cmp.Or(s.o.Device, pick(s.rng, []string{"BW-E-Tablet-01", "BW-E-Tablet-02", "POS-TERRACE-1", "POS-BAR-1"}))}
 	c.fields = map[string]any{
@@ -247,7 +247,7 @@ func (s *Orders) item(c course) map[string]any {
 	if s.rng.IntN(5) == 0 {
 		it["seat"] = 1 + s.rng.IntN(4)
 	}
-	children := s.chosen(d.choices)
+	children := s.modifiers(d.choices)
 	for _, e := range d.extras {
 		if s.rng.IntN(4) == 0 {
 			children = append(children, map[string]any{contract.FieldName: e, "quantity": 1})
@@ -257,12 +257,12 @@ func (s *Orders) item(c course) map[string]any {
 	return it
 }
 
-func (s *Orders) chosen(groups []choice) []any {
+func (s *Orders) modifiers(groups []choice) []any {
 	children := []any{}
 	for _, g := range groups {
 		it := map[string]any{contract.FieldName: pick(s.rng, g.of), "quantity": 1}
 		if len(g.below) > 0 {
-			it[contract.FieldChildItems] = s.chosen(g.below)
+			it[contract.FieldChildItems] = s.modifiers(g.below)
 		} else if s.rng.IntN(2) == 0 {
 			it[contract.FieldChildItems] = nil // services send either, or nothing
 		}

@@ -58,7 +58,7 @@ func (s *Service) period(v Venue, n int) map[string]any {
 	start := anchor().AddDate(0, 0, n*periodDays)
 	end := start.AddDate(0, 0, periodDays-1)
 	return map[string]any{
-		contract.FieldID:          newID(source(s.o.Seed, "payroll", v.ID, start.Format(time.DateOnly))),
+		contract.FieldID:          newID(newRand(s.o.Seed, "payroll", v.ID, start.Format(time.DateOnly))),
 		contract.FieldUpdatedAt:   stamp(start.AddDate(0, 0, -3).Add(9 * time.Hour)),
 		contract.FieldPeriodStart: start.Format(time.DateOnly),
 		contract.FieldPeriodEnd:   end.Format(time.DateOnly),

@@ -89,7 +89,7 @@ func (s *Sender) Send(ctx context.Context, o Order) Job {
 			break
 		}
 		log.Debug("retry", "id", o.ID, "attempt", n+1, "problem", j.Problem, "in", pause)
-		if !wait(ctx, pause) {
+		if !sleep(ctx, pause) {
 			break
 		}
 		pause *= 2
@@ -131,7 +131,7 @@ func (s *Sender) post(ctx context.Context, o Order, n int) (a Attempt, answer []
 	began := time.Now()
 	ctx, cancel := context.WithTimeoutCause(ctx, contract.WebhookTimeout, errTimeOut)
 	defer cancel()
-	p := probe{venue: []string{o.Venue}, device: []string{o.Device}, body: o.Body(n)}
+	p := webhookPost{venue: []string{o.Venue}, device: []string{o.Device}, body: o.Body(n)}
 	a.Status, answer, a.Err = p.exchange(ctx, cmp.Or(s.Transport, http.DefaultTransport), s.URL)
 	a.Took = time.Since(began)
 	a.TimeOut = errors.Is(a.Err, errTimeOut)
@@ -139,17 +139,17 @@ func (s *Sender) post(ctx context.Context, o Order, n int) (a Attempt, answer []
 }
 
 // A probe is a request to a webhook, right or wrong.
-type probe struct {
+type webhookPost struct {
 	method        string // default POST
 	contentType   string // default application/json
 	venue, device []string
-	shout         bool // header names in capitals
+	upperCase     bool // header names in capitals
 	chunked       bool
 	body          []byte
 }
 
 // exchange makes the request. Headers are spelled as in the contract.
-func (p probe) exchange(ctx context.Context, through http.RoundTripper, to string) (status int, answer []byte, err error) {
+func (p webhookPost) exchange(ctx context.Context, through http.RoundTripper, to string) (status int, answer []byte, err error) {
 	var body io.Reader = bytes.NewReader(p.body)
 	if p.chunked {
 		body = struct{ io.Reader }{body} // of unknown length
@@ -160,7 +160,7 @@ func (p probe) exchange(ctx context.Context, through http.RoundTripper, to strin
 	}
 	req.Header.Set("Content-Type", cmp.Or(p.contentType, contract.ContentType))
 	for name, value := range map[string][]string{contract.HeaderVenue: p.venue, contract.HeaderDevice: p.device} {
-		if p.shout {
+		if p.upperCase {
 			name = strings.ToUpper(name)
 		}
 		if value != nil {
@@ -169,18 +169,18 @@ func (p probe) exchange(ctx context.Context, through http.RoundTripper, to strin
 	}
 	resp, err := through.RoundTrip(req)
 	if err != nil {
-		return 0, nil, plain(ctx, err)
+		return 0, nil, withoutURL(ctx, err)
 	}
 	defer resp.Body.Close()
 	answer, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
-		return 0, nil, plain(ctx, err)
+		return 0, nil, withoutURL(ctx, err)
 	}
 	return resp.StatusCode, answer, nil
 }
 
 // plain says what broke, without the URL, which may hold a secret.
-func plain(ctx context.Context, err error) error {
+func withoutURL(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -194,7 +194,7 @@ func plain(ctx context.Context, err error) error {
 }
 
 // wait is false when ctx ended first.
-func wait(ctx context.Context, d time.Duration) bool {
+func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

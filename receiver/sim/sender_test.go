@@ -186,23 +186,23 @@ func TestAnEveningIsSentAtItsRateBySoManyAtATimeWithSoManyDuplicates(t *testing.
 			return &http.Response{StatusCode: 202, Body: http.NoBody}, nil
 		})}
 		next := NewOrders(OrderOptions{Venues: []string{venueA}}).Next
-		sum := s.Run(t.Context(), Evening{Next: next, Count: 101, Rate: 2, Concurrency: 50})
+		sum := s.Run(t.Context(), Load{Next: next, Count: 101, Rate: 2, Concurrency: 50})
 		if sum.Jobs != 101 || sum.Elapsed != 52*second || most.Load() < 4 || most.Load() > 5 || sum.Percentile(50) != 2*second {
 			t.Errorf("%d at a time: %s", most.Load(), sum)
 		}
 		most.Store(0)
-		sum = s.Run(t.Context(), Evening{Next: next, Count: 90, Concurrency: 3})
+		sum = s.Run(t.Context(), Load{Next: next, Count: 90, Concurrency: 3})
 		if sum.Jobs != 90 || sum.Elapsed != 60*second || most.Load() != 3 {
 			t.Errorf("%d at a time: %s", most.Load(), sum)
 		}
 		posts.Store(0)
-		sum = s.Run(t.Context(), Evening{Next: next, Count: 100, Duplicates: 0.25})
+		sum = s.Run(t.Context(), Load{Next: next, Count: 100, Duplicates: 0.25})
 		if sum.Duplicates < 10 || sum.Duplicates > 40 || sum.Jobs != 100+sum.Duplicates || int(posts.Load()) != sum.Jobs {
 			t.Errorf("%d posts: %s", posts.Load(), sum)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 11*second)
 		defer cancel()
-		if sum = s.Run(ctx, Evening{Next: next}); sum.Jobs != 6 || !sum.Accepted() {
+		if sum = s.Run(ctx, Load{Next: next}); sum.Jobs != 6 || !sum.Accepted() {
 			t.Errorf("stopped by hand: %s", sum)
 		}
 	})

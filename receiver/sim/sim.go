@@ -163,10 +163,10 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Lock()
 	s.requests[e.call]++
-	x.faults = s.strike(e.call)
+	x.faults = s.faultsOf(e.call)
 	s.mu.Unlock()
 	x.readBody(r)
-	if !x.before() {
+	if !x.applyRequestFaults() {
 		return // the caller is gone
 	}
 	switch {
@@ -177,7 +177,7 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request) {
 	default:
 		e.answer(x)
 	}
-	x.after()
+	x.applyAnswerFaults()
 	s.log.Info("answered", "call", e.call, "status", x.status, "venue", x.venue, "faults", x.faults, "took", time.Since(x.began))
 	x.write(w)
 }

@@ -11,21 +11,21 @@ import (
 
 // A Summary is what became of many jobs.
 type Summary struct {
-	Jobs       int
-	States     map[JobState]int
-	Statuses   map[int]int // of all attempts that were answered
-	Alerts     int         // jobs that alert the venue's admin
-	Duplicates int         // jobs whose order had been sent before
-	Retries    int         // attempts beyond the first
-	Late       int         // attempts without an answer after 5 s
-	Unanswered int         // attempts that broke in another way
-	BrokenOff  int         // jobs that were on their way when the evening ended; they count nowhere else
-	Elapsed    time.Duration
+	Jobs              int
+	States            map[JobState]int
+	Statuses          map[int]int // of all attempts that were answered
+	Alerts            int         // jobs that alert the venue's admin
+	Duplicates        int         // jobs whose order had been sent before
+	Retries           int         // attempts beyond the first
+	Late              int         // attempts without an answer after 5 s
+	BrokenConnections int         // attempts that broke in another way
+	Interrupted       int         // jobs that were on their way when the evening ended; they count nowhere else
+	Elapsed           time.Duration
 
-	// What the answers say, if any says what is a duplicate (Telling).
-	Telling   bool
-	Mistaken  int // new orders that were taken for duplicates, and so lost
-	Unnoticed int // duplicates that were not taken for such, and so put again
+	// What the answers say, if any says what is a duplicate (ReportsDuplicates).
+	ReportsDuplicates bool
+	FalseDuplicates   int // new orders that were taken for duplicates, and so lost
+	MissedDuplicates  int // duplicates that were not taken for such, and so put again
 
 	took []time.Duration // of attempts that were answered or timed out
 }
@@ -49,23 +49,23 @@ func (s *Summary) Add(j Job) {
 		case a.TimeOut || a.Took >= contract.WebhookTimeout:
 			s.Late++
 		case a.Status == 0:
-			s.Unanswered++
+			s.BrokenConnections++
 			continue
 		}
 		s.took = append(s.took, a.Took)
 	}
 }
 
-// heed counts what the answer to a job says about its order having come before.
-func (s *Summary) heed(j Job, duplicate bool) {
-	dup, seen := saysDuplicate(j.Answer)
-	s.Telling = s.Telling || seen
+// countDuplicate counts what the answer to a job says about its order having come before.
+func (s *Summary) countDuplicate(j Job, duplicate bool) {
+	dup, seen := duplicateField(j.Answer)
+	s.ReportsDuplicates = s.ReportsDuplicates || seen
 	switch {
 	case !j.Accepted():
 	case duplicate && !dup:
-		s.Unnoticed++
+		s.MissedDuplicates++
 	case !duplicate && dup && len(j.Attempts) == 1: // later ones are, if an answer got lost
-		s.Mistaken++
+		s.FalseDuplicates++
 	}
 }
 
@@ -95,10 +95,10 @@ func (s *Summary) String() string {
 			fmt.Fprintf(&b, ", %d %s", n, st)
 		}
 	}
-	if s.BrokenOff > 0 {
-		fmt.Fprintf(&b, ", %d broken off by the end", s.BrokenOff)
+	if s.Interrupted > 0 {
+		fmt.Fprintf(&b, ", %d broken off by the end", s.Interrupted)
 	}
-	fmt.Fprintf(&b, "\nretries %d, duplicates %d, alerts %d, broken connections %d", s.Retries, s.Duplicates, s.Alerts, s.Unanswered)
+	fmt.Fprintf(&b, "\nretries %d, duplicates %d, alerts %d, broken connections %d", s.Retries, s.Duplicates, s.Alerts, s.BrokenConnections)
 	if len(s.took) == 0 {
 		b.WriteString("\nno answer came")
 		return b.String()

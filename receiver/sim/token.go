@@ -15,13 +15,13 @@ import (
 
 // A grant is what a token is good for.
 type grant struct {
-	venue  string
-	scopes []string
-	ends   time.Time
+	venue   string
+	scopes  []string
+	expires time.Time
 }
 
 func (g grant) has(scope string) bool { return slices.Contains(g.scopes, scope) }
-func (g grant) over() bool            { return !time.Now().Before(g.ends) }
+func (g grant) expired() bool         { return !time.Now().Before(g.expires) }
 
 // token issues an access token for one venue: OAuth 2.0 client credentials (RFC 6749, section
 // 4.4), the client in the form or in HTTP Basic. There is no refresh token.
@@ -55,7 +55,7 @@ func (x *exchange) token() {
 	}
 	token := rand.Text() + rand.Text()
 	x.s.mu.Lock()
-	maps.DeleteFunc(x.s.tokens, func(_ string, old grant) bool { return old.over() })
+	maps.DeleteFunc(x.s.tokens, func(_ string, old grant) bool { return old.expired() })
 	x.s.tokens[token] = g
 	x.s.mu.Unlock()
 	x.answer(http.StatusOK, map[string]any{
@@ -110,7 +110,7 @@ func (x *exchange) grant(form url.Values) (grant, bool) {
 		return grant{}, false
 	}
 	x.venue = id
-	g := grant{venue: id, scopes: v.Scopes, ends: time.Now().Add(x.s.o.TokenTTL)}
+	g := grant{venue: id, scopes: v.Scopes, expires: time.Now().Add(x.s.o.TokenTTL)}
 	if asked := strings.Fields(form.Get(contract.ParamScope)); len(asked) > 0 {
 		for _, a := range asked {
 			if !g.has(a) {

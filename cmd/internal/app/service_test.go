@@ -281,7 +281,7 @@ func TestAReloadChangesWhatTheServiceIsAskedAbout(t *testing.T) {
 		if n := s.Requests(sim.CallEmployees) - before; n != 1 {
 			k.t.Errorf("employees were asked for %d times for one new venue", n)
 		}
-		s.Hire(otherVenue, 1)
+		s.AddEmployees(otherVenue, 1)
 		step("11:5 22:5", func(c *config.Config) { c.Service.Timeout = 9 * time.Second })
 		tokens(2)
 		step("22:5", func(c *config.Config) { c.Venues = both[1:] })
@@ -319,7 +319,7 @@ func TestANewClientSecretTakesEffectWithoutAReload(t *testing.T) {
 	inKitchen(t, func(k *kitchen) { s = withService(k, sim.Options{}) }, func(k *kitchen) {
 		k.pass(time.Hour)
 		s.Revoke(venueID)
-		hired := s.Hire(venueID, 1)
+		hired := s.AddEmployees(venueID, 1)
 		k.pass(8 * time.Hour)
 		if n, ok := k.app.Directory().Name(venueID, hired[0].ID); !ok {
 			k.t.Errorf("whoever was hired is %q", n)

@@ -9,39 +9,39 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// againRows are section 6.4: the same order more than once. That it is put only once shows
+// repeatRows are section 6.4: the same order more than once. That it is put only once shows
 // where the answers say so, in a field "duplicate".
-func againRows() []row {
+func repeatRows() []row {
 	const want = "200 or 202 each; put once, where that can be seen"
 	return []row{
 		{"6.4", "the same request twice", want, func(c *checker) (string, bool) {
-			p := c.probe(c.fresh())
-			return together(c.send(p), c.send(p))
+			p := c.postOf(c.newOrder())
+			return judgeRepeats(c.send(p), c.send(p))
 		}},
 		{"6.4", "retries: a higher retryCount, another timestamp", want, func(c *checker) (string, bool) {
-			o := c.fresh()
+			o := c.newOrder()
 			var all []reply
 			for n := range contract.WebhookRetries + 1 {
-				p := c.probe(o)
+				p := c.postOf(o)
 				p.body = o.Body(n)
 				all = append(all, c.send(p))
 			}
-			return together(all...)
+			return judgeRepeats(all...)
 		}},
 		{"6.4", "the same request eight times at once", want, func(c *checker) (string, bool) {
-			p := c.probe(c.fresh())
+			p := c.postOf(c.newOrder())
 			all := make([]reply, 8)
 			var wg sync.WaitGroup
 			for i := range all {
 				wg.Go(func() { all[i] = c.send(p) })
 			}
 			wg.Wait()
-			return together(all...)
+			return judgeRepeats(all...)
 		}},
 		{"6.4", "retries after hanging up without an answer", "200 or 202 each; put at most once more, where that can be seen", func(c *checker) (string, bool) {
-			o := c.fresh()
-			p := c.probe(o)
-			c.abandon(p)
+			o := c.newOrder()
+			p := c.postOf(o)
+			c.sendAndHangUp(p)
 			p.body = o.Body(1)
 			second := c.send(p)
 			p.body = o.Body(2)
@@ -50,16 +50,16 @@ func againRows() []row {
 			return second.String() + "; " + third.String(), second.accepted() && third.accepted() && (dup || !seen)
 		}},
 		{"6.4", "the same dishes under another id", "200 or 202, not as a duplicate", func(c *checker) (string, bool) {
-			o := c.fresh()
-			c.send(c.probe(o))
-			return c.first(c.probe(o.WithID(c.fresh().ID)))
+			o := c.newOrder()
+			c.send(c.postOf(o))
+			return c.sendNew(c.postOf(o.WithID(c.newOrder().ID)))
 		}},
 	}
 }
 
 // together judges the answers to one and the same order: all accepted it, and all but one say
 // that it is a duplicate, if any says anything. Who says so of duplicates only is as good.
-func together(all ...reply) (string, bool) {
+func judgeRepeats(all ...reply) (string, bool) {
 	var words []string
 	ok, said, first := true, 0, len(all)
 	for _, r := range all {
@@ -80,10 +80,10 @@ func together(all ...reply) (string, bool) {
 	return strings.Join(words, "; "), ok && (said == 0 || first == 1)
 }
 
-// noteAll keeps of many jobs what the last rows are about.
-func (c *checker) noteAll(sum *Summary) {
+// recordSummary keeps of many jobs what the last rows are about.
+func (c *checker) recordSummary(sum *Summary) {
 	for status := range sum.Statuses {
-		c.note(reply{status: status}, 0, true)
+		c.record(reply{status: status}, 0, true)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -91,29 +91,29 @@ func (c *checker) noteAll(sum *Summary) {
 	c.late += sum.Late
 }
 
-// wholeRows are about many requests: those under load, and all that were made.
-func wholeRows(o CheckOptions) []row {
+// totalRows are about many requests: those under load, and all that were made.
+func totalRows(o CheckOptions) []row {
 	return []row{
 		{"6.1", fmt.Sprintf("%d orders, %d at a time", o.Load, o.Concurrency), "all accepted and each put once, each answer within " + contract.WebhookTimeout.String(), func(c *checker) (string, bool) {
 			s := Sender{URL: o.URL, Transport: c.o.Transport, Backoff: o.Backoff}
-			sum := s.Run(c.ctx, Evening{Next: c.fresh, Count: o.Load, Concurrency: o.Concurrency, Duplicates: 0.1, Seed: o.Seed})
-			c.noteAll(sum)
+			sum := s.Run(c.ctx, Load{Next: c.newOrder, Count: o.Load, Concurrency: o.Concurrency, Duplicates: 0.1, Seed: o.Seed})
+			c.recordSummary(sum)
 			round := func(p float64) time.Duration { return sum.Percentile(p).Round(10 * time.Microsecond) }
 			got := fmt.Sprintf("%d of %d accepted, %d late, %d retries, p50 %s, p99 %s, slowest %s", sum.States[Sent]+sum.States[Consumed], sum.Jobs,
 				sum.Late, sum.Retries, round(50), round(99), round(100))
-			if sum.Telling {
-				got += fmt.Sprintf(", %d lost as duplicates, %d of %d duplicates put again", sum.Mistaken, sum.Unnoticed, sum.Duplicates)
+			if sum.ReportsDuplicates {
+				got += fmt.Sprintf(", %d lost as duplicates, %d of %d duplicates put again", sum.FalseDuplicates, sum.MissedDuplicates, sum.Duplicates)
 			}
-			return got, sum.Accepted() && sum.Late == 0 && (!sum.Telling || sum.Mistaken+sum.Unnoticed == 0)
+			return got, sum.Accepted() && sum.Late == 0 && (!sum.ReportsDuplicates || sum.FalseDuplicates+sum.MissedDuplicates == 0)
 		}},
 		{"6.3", "all of the above: the status", "only 200, 202, 400, 401, 403, 500, 502, 503, 504", func(c *checker) (string, bool) {
 			switch {
 			case c.replies == 0:
 				return "no answer came", false
-			case len(c.strange) == 0:
+			case len(c.unknownStatuses) == 0:
 				return "only these", true
 			}
-			return "also " + strings.ReplaceAll(strings.Trim(fmt.Sprint(c.strange), "[]"), " ", ", "), false
+			return "also " + strings.ReplaceAll(strings.Trim(fmt.Sprint(c.unknownStatuses), "[]"), " ", ", "), false
 		}},
 		{"6.1", "all of the above: the time", "each answer within " + contract.WebhookTimeout.String(), func(c *checker) (string, bool) {
 			if c.replies == 0 {

@@ -14,7 +14,7 @@ import (
 
 // A kitchen is an endpoint as the contract wants it. Its functions make it wrong, one at a
 // time; each may answer (true: it did).
-type kitchen struct {
+type testEndpoint struct {
 	silent                      bool // does not say what is a duplicate
 	sparing                     bool // does not say what is none
 	short                       int  // of an id that many bytes are looked at; 0: all
@@ -35,27 +35,27 @@ type kitchen struct {
 
 type answer = http.ResponseWriter
 
-func newKitchen() *kitchen {
-	return &kitchen{noVenue: 401, badVenue: 403, noDevice: 401, notJSON: 400, notRequest: 400, done: 200, duplicate: 200, seen: map[string]bool{}, slow: make(chan struct{}, 1)}
+func newTestEndpoint() *testEndpoint {
+	return &testEndpoint{noVenue: 401, badVenue: 403, noDevice: 401, notJSON: 400, notRequest: 400, done: 200, duplicate: 200, seen: map[string]bool{}, slow: make(chan struct{}, 1)}
 }
 
-func (k *kitchen) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (e *testEndpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return
 	}
-	if k.early {
-		if p, err := contract.Open(body, k.mode); err == nil {
-			k.mu.Lock()
-			defer k.mu.Unlock()
-			if k.seen[p.ID] {
-				k.say(w, k.duplicate, true)
+	if e.early {
+		if p, err := contract.Open(body, e.mode); err == nil {
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			if e.seen[p.ID] {
+				e.say(w, e.duplicate, true)
 				return
 			}
-			k.seen[p.ID] = true
+			e.seen[p.ID] = true
 		}
 	}
-	if k.before != nil && k.before(w, r) {
+	if e.before != nil && e.before(w, r) {
 		return
 	}
 	venueID, _ := contract.CanonicalID(r.Header.Get(contract.HeaderVenue))
@@ -63,96 +63,96 @@ func (k *kitchen) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method != http.MethodPost:
 		w.WriteHeader(405)
 		return
-	case !there && k.noVenue != 200:
-		w.WriteHeader(k.noVenue)
+	case !there && e.noVenue != 200:
+		w.WriteHeader(e.noVenue)
 		return
-	case there && venueID != venueA && venueID != venueB && k.badVenue != 200:
-		w.WriteHeader(k.badVenue)
+	case there && venueID != venueA && venueID != venueB && e.badVenue != 200:
+		w.WriteHeader(e.badVenue)
 		return
-	case r.Header.Get(contract.HeaderDevice) == "" && k.noDevice != 200:
-		w.WriteHeader(k.noDevice)
+	case r.Header.Get(contract.HeaderDevice) == "" && e.noDevice != 200:
+		w.WriteHeader(e.noDevice)
 		return
 	}
-	p, err := contract.Open(body, k.mode)
+	p, err := contract.Open(body, e.mode)
 	if err != nil {
 		if _, ok := errors.AsType[*contract.InvalidJSON](err); ok {
-			w.WriteHeader(k.notJSON)
+			w.WriteHeader(e.notJSON)
 		} else {
-			w.WriteHeader(k.notRequest)
+			w.WriteHeader(e.notRequest)
 		}
 		return
 	}
-	if k.short > 0 {
-		p.ID = p.ID[:min(k.short, len(p.ID))]
+	if e.short > 0 {
+		p.ID = p.ID[:min(e.short, len(p.ID))]
 	}
-	if k.opened != nil && k.opened(w, r, p) {
+	if e.opened != nil && e.opened(w, r, p) {
 		return
 	}
-	k.put(w, p)
+	e.put(w, p)
 }
 
-func (k *kitchen) put(w http.ResponseWriter, p contract.PrintRequest) {
-	if k.lock > 0 {
-		k.slow <- struct{}{} // a mutex would stop the bubble's clock
-		time.Sleep(k.lock)
-		<-k.slow
+func (e *testEndpoint) put(w http.ResponseWriter, p contract.PrintRequest) {
+	if e.lock > 0 {
+		e.slow <- struct{}{} // a mutex would stop the bubble's clock
+		time.Sleep(e.lock)
+		<-e.slow
 	}
-	if !k.early {
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		if k.seen[p.ID] && (k.forget == nil || !k.forget(p)) {
-			k.say(w, k.duplicate, true)
+	if !e.early {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if e.seen[p.ID] && (e.forget == nil || !e.forget(p)) {
+			e.say(w, e.duplicate, true)
 			return
 		}
-		k.seen[p.ID] = true
+		e.seen[p.ID] = true
 	}
-	k.say(w, k.done, false)
+	e.say(w, e.done, false)
 }
 
-func (k *kitchen) say(w http.ResponseWriter, status int, duplicate bool) {
+func (e *testEndpoint) say(w http.ResponseWriter, status int, duplicate bool) {
 	w.WriteHeader(status)
-	if !k.silent && (duplicate || !k.sparing) {
+	if !e.silent && (duplicate || !e.sparing) {
 		fmt.Fprintf(w, `{"status":"SUCCESS","duplicate":%t}`, duplicate)
 	}
 }
 
 // racing looks first and remembers later.
-func racing(k *kitchen) {
-	k.opened = func(w answer, _ *http.Request, p contract.PrintRequest) bool {
-		known := k.knows(p)
+func racing(e *testEndpoint) {
+	e.opened = func(w answer, _ *http.Request, p contract.PrintRequest) bool {
+		known := e.knows(p)
 		time.Sleep(50 * time.Millisecond)
-		k.mu.Lock()
-		k.seen[p.ID] = true
-		k.mu.Unlock()
-		k.say(w, 200, known)
+		e.mu.Lock()
+		e.seen[p.ID] = true
+		e.mu.Unlock()
+		e.say(w, 200, known)
 		return true
 	}
 }
 
 // byContent takes the same dishes for the same order.
-func byContent(k *kitchen) {
-	k.opened = func(w answer, _ *http.Request, p contract.PrintRequest) bool {
+func byContent(e *testEndpoint) {
+	e.opened = func(w answer, _ *http.Request, p contract.PrintRequest) bool {
 		key := string(encode(p.Records[0].Fields["items"])) + fmt.Sprint(p.Records[0].Fields["checkId"])
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		dup := k.seen[key]
-		k.seen[key] = true
-		k.say(w, 200, dup)
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		dup := e.seen[key]
+		e.seen[key] = true
+		e.say(w, 200, dup)
 		return true
 	}
 }
 
 // busy refuses a load.
-func busy(k *kitchen) {
+func busy(e *testEndpoint) {
 	var n atomic.Int32
-	k.opened = answers(http.StatusTooManyRequests, func(contract.PrintRequest) bool { return n.Add(1) > 70 })
+	e.opened = answers(http.StatusTooManyRequests, func(contract.PrintRequest) bool { return n.Add(1) > 70 })
 }
 
 // locked never gets over a caller that has gone.
-func locked(k *kitchen) {
+func locked(e *testEndpoint) {
 	var mu sync.Mutex
 	working := map[string]bool{}
-	k.opened = func(w answer, r *http.Request, p contract.PrintRequest) bool {
+	e.opened = func(w answer, r *http.Request, p contract.PrintRequest) bool {
 		mu.Lock()
 		defer mu.Unlock()
 		if working[p.ID] {

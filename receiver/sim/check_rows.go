@@ -19,11 +19,11 @@ func rows(o CheckOptions) []row {
 	var all []row
 	all = append(all, addressRows(o)...)
 	all = append(all, headerRows(o)...)
-	all = append(all, brokenRows()...)
+	all = append(all, invalidJSONRows()...)
 	all = append(all, schemaRows()...)
 	all = append(all, contentRows()...)
-	all = append(all, againRows()...)
-	return append(all, wholeRows(o)...)
+	all = append(all, repeatRows()...)
+	return append(all, totalRows(o)...)
 }
 
 // addressRows are section 6.1: what the endpoint is.
@@ -37,19 +37,19 @@ func addressRows(o CheckOptions) []row {
 			ip, _ := netip.ParseAddr(u.Hostname())
 			return u.Scheme, u.Scheme == "https" || ip.IsLoopback() || u.Hostname() == "localhost"
 		}},
-		taken("6.1", "an order", func(c *checker) probe { return c.probe(c.fresh()) }),
-		taken("6.1", "an order whose Content-Type has parameters", func(c *checker) probe {
-			p := c.probe(c.fresh())
+		acceptedRow("6.1", "an order", func(c *checker) webhookPost { return c.postOf(c.newOrder()) }),
+		acceptedRow("6.1", "an order whose Content-Type has parameters", func(c *checker) webhookPost {
+			p := c.postOf(c.newOrder())
 			p.contentType = contract.ContentType + "; charset=utf-8"
 			return p
 		}),
-		taken("6.1", "an order in chunks, of a length not said before", func(c *checker) probe {
-			p := c.probe(c.fresh())
+		acceptedRow("6.1", "an order in chunks, of a length not said before", func(c *checker) webhookPost {
+			p := c.postOf(c.newOrder())
 			p.chunked = true
 			return p
 		}),
 		{"6.1", "GET instead of POST", "not 2xx", func(c *checker) (string, bool) {
-			p := c.probe(c.fresh())
+			p := c.postOf(c.newOrder())
 			p.method, p.body = http.MethodGet, nil
 			r := c.send(p)
 			return r.String(), r.err == nil && r.status/100 != 2
@@ -59,9 +59,9 @@ func addressRows(o CheckOptions) []row {
 
 // headerRows are section 6.2.
 func headerRows(o CheckOptions) []row {
-	with := func(change func(*probe)) func(*checker) probe {
-		return func(c *checker) probe {
-			p := c.probe(c.fresh())
+	with := func(change func(*webhookPost)) func(*checker) webhookPost {
+		return func(c *checker) webhookPost {
+			p := c.postOf(c.newOrder())
 			change(&p)
 			return p
 		}
@@ -69,47 +69,47 @@ func headerRows(o CheckOptions) []row {
 	const missing, no = http.StatusUnauthorized, http.StatusForbidden
 	venue, device := contract.HeaderVenue, contract.HeaderDevice
 	all := []row{
-		refused("6.2", venue+" of a venue that nobody knows", with(func(p *probe) { p.venue = []string{uuid.NewString()} }), no),
-		refused("6.2", "no "+venue, with(func(p *probe) { p.venue = nil }), missing, no),
-		refused("6.2", "a blank "+venue, with(func(p *probe) { p.venue = []string{""} }), missing, no),
-		refused("6.2", venue+" that is no UUID", with(func(p *probe) { p.venue = []string{"harbour-grill"} }), missing, no),
-		refused("6.2", "no "+device, with(func(p *probe) { p.device = nil }), missing, no),
-		refused("6.2", "a blank "+device, with(func(p *probe) { p.device = []string{""} }), missing, no),
-		refused("6.2", "neither header", with(func(p *probe) { p.venue, p.device = nil, nil }), missing, no),
-		taken("6.2", "header names in capitals", with(func(p *probe) { p.shout = true })),
+		refusedRow("6.2", venue+" of a venue that nobody knows", with(func(p *webhookPost) { p.venue = []string{uuid.NewString()} }), no),
+		refusedRow("6.2", "no "+venue, with(func(p *webhookPost) { p.venue = nil }), missing, no),
+		refusedRow("6.2", "a blank "+venue, with(func(p *webhookPost) { p.venue = []string{""} }), missing, no),
+		refusedRow("6.2", venue+" that is no UUID", with(func(p *webhookPost) { p.venue = []string{"harbour-grill"} }), missing, no),
+		refusedRow("6.2", "no "+device, with(func(p *webhookPost) { p.device = nil }), missing, no),
+		refusedRow("6.2", "a blank "+device, with(func(p *webhookPost) { p.device = []string{""} }), missing, no),
+		refusedRow("6.2", "neither header", with(func(p *webhookPost) { p.venue, p.device = nil, nil }), missing, no),
+		acceptedRow("6.2", "header names in capitals", with(func(p *webhookPost) { p.upperCase = true })),
 		{"6.2", "an order after it was refused for its venue", "200 or 202, not as a duplicate", func(c *checker) (string, bool) {
-			p := c.probe(c.fresh())
+			p := c.postOf(c.newOrder())
 			stranger := p
 			stranger.venue = []string{uuid.NewString()}
 			c.send(stranger)
-			return c.first(p)
+			return c.sendNew(p)
 		}},
 		{"6.2", "an order after it was refused without its device", "200 or 202, not as a duplicate", func(c *checker) (string, bool) {
-			p := c.probe(c.fresh())
+			p := c.postOf(c.newOrder())
 			nobody := p
 			nobody.device = nil
 			c.send(nobody)
-			return c.first(p)
+			return c.sendNew(p)
 		}},
 	}
 	for _, v := range o.Venues[1:] {
-		all = append(all, taken("6.2", "an order of venue "+v, with(func(p *probe) { p.venue = []string{v} })))
+		all = append(all, acceptedRow("6.2", "an order of venue "+v, with(func(p *webhookPost) { p.venue = []string{v} })))
 	}
 	return all
 }
 
 // first sends what must be new to the endpoint.
-func (c *checker) first(p probe) (string, bool) {
+func (c *checker) sendNew(p webhookPost) (string, bool) {
 	r := c.send(p)
 	dup, _ := r.duplicate()
 	return r.String(), r.accepted() && !dup
 }
 
-// brokenRows are section 6.3's 400: no JSON.
-func brokenRows() []row {
+// invalidJSONRows are section 6.3's 400: no JSON.
+func invalidJSONRows() []row {
 	body := func(name string, spoil func([]byte) []byte) row {
-		return refused("6.3", name, func(c *checker) probe {
-			p := c.probe(c.fresh())
+		return refusedRow("6.3", name, func(c *checker) webhookPost {
+			p := c.postOf(c.newOrder())
 			p.body = spoil(p.body)
 			return p
 		}, http.StatusBadRequest)
@@ -127,7 +127,7 @@ func brokenRows() []row {
 // schemaRows are section 6.3's 400: JSON, but no print request as 2.4 has it.
 func schemaRows() []row {
 	fault := func(name string, change func(request, record map[string]any)) row {
-		return refused("6.3", name, func(c *checker) probe { return c.spoilt(c.fresh(), change) }, http.StatusBadRequest)
+		return refusedRow("6.3", name, func(c *checker) webhookPost { return c.changedRequest(c.newOrder(), change) }, http.StatusBadRequest)
 	}
 	const records, id, items, children = contract.FieldRecords, contract.FieldID, contract.FieldItems, contract.FieldChildItems
 	item := func(r map[string]any) map[string]any { return r[items].([]any)[0].(map[string]any) }
@@ -148,16 +148,16 @@ func schemaRows() []row {
 			item(r)[children] = []any{map[string]any{"name": "Salad", children: []any{map[string]any{"name": "Dressing", children: "none"}}}}
 		}),
 		{"6.3", "an order after it was refused for its schema", "200 or 202, not as a duplicate", func(c *checker) (string, bool) {
-			o := c.fresh()
-			c.send(c.spoilt(o, func(_, r map[string]any) { r[items] = "Burger" }))
-			return c.first(c.probe(o))
+			o := c.newOrder()
+			c.send(c.changedRequest(o, func(_, r map[string]any) { r[items] = "Burger" }))
+			return c.sendNew(c.postOf(o))
 		}},
 	}
 }
 
-// spoilt is an order with something changed.
-func (c *checker) spoilt(o Order, change func(request, record map[string]any)) probe {
-	p := c.probe(o)
+// changedRequest is an order with something changed.
+func (c *checker) changedRequest(o Order, change func(request, record map[string]any)) webhookPost {
+	p := c.postOf(o)
 	var request map[string]any
 	if err := json.Unmarshal(p.body, &request); err != nil {
 		panic(err) // made here
@@ -170,7 +170,7 @@ func (c *checker) spoilt(o Order, change func(request, record map[string]any)) p
 // contentRows are what must be accepted, whatever is in it: 2.4 shows few of the fields.
 func contentRows() []row {
 	with := func(name string, change func(request, record map[string]any)) row {
-		return taken("6.3", name, func(c *checker) probe { return c.spoilt(c.fresh(), change) })
+		return acceptedRow("6.3", name, func(c *checker) webhookPost { return c.changedRequest(c.newOrder(), change) })
 	}
 	const items, children = contract.FieldItems, contract.FieldChildItems
 	return []row{

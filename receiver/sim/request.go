@@ -78,7 +78,7 @@ func (s *Orders) split(c check) Order {
 
 // void cancels something of an open check, in one of the ways services say so.
 func (s *Orders) void() Order {
-	c, it := s.recall()
+	c, it := s.openItem()
 	switch s.rng.IntN(4) {
 	case 0:
 		it["quantity"] = -it["quantity"].(int)
@@ -93,14 +93,14 @@ func (s *Orders) void() Order {
 
 // refire has something made a second time.
 func (s *Orders) refire() Order {
-	c, it := s.recall()
+	c, it := s.openItem()
 	it["isRefire"] = true
 	it["note"] = pick(s.rng, refireReasons())
 	return s.order("refire", c, []map[string]any{it})
 }
 
 // recall is an open check and a copy of something on it.
-func (s *Orders) recall() (check, map[string]any) {
+func (s *Orders) openItem() (check, map[string]any) {
 	c := pick(s.rng, s.open)
 	return c, maps.Clone(pick(s.rng, c.items))
 }

@@ -12,7 +12,7 @@ import (
 
 // source is a stream of numbers of its own for each purpose, so that one more order does not
 // change who works where.
-func source(seed uint64, purpose ...string) *rand.Rand {
+func newRand(seed uint64, purpose ...string) *rand.Rand {
 	h := fnv.New64a()
 	for _, p := range purpose {
 		h.Write([]byte(p))
@@ -35,7 +35,7 @@ func newID(r *rand.Rand) string {
 func Staff(seed uint64, venueID string, n int) Employee {
 	var b [8]byte
 	binary.BigEndian.PutUint64(b[:], uint64(n))
-	r := source(seed, "staff", venueID, string(b[:]))
+	r := newRand(seed, "staff", venueID, string(b[:]))
 	e := Employee{ID: newID(r), FirstName: pick(r, firstNames()), LastName: pick(r, lastNames())}
 	initial, _ := utf8.DecodeRuneInString(e.LastName)
 	e.Name = e.FirstName + " " + string(initial) + "."

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Evening is many orders, sent as the flags of possim send say.
-type Evening struct {
+// Load is many orders, sent as the flags of possim send say.
+type Load struct {
 	// Next makes the orders. It is called by one goroutine at a time. Required.
 	Next func() Order
 	// Count is how many orders there are; 0: until the context ends.
@@ -24,7 +24,7 @@ type Evening struct {
 }
 
 // Run sends the evening's orders. The summary counts what was sent when ctx ended.
-func (s *Sender) Run(ctx context.Context, e Evening) *Summary {
+func (s *Sender) Run(ctx context.Context, e Load) *Summary {
 	began := time.Now()
 	var mu sync.Mutex // guards sum
 	sum := &Summary{}
@@ -32,11 +32,11 @@ func (s *Sender) Run(ctx context.Context, e Evening) *Summary {
 		mu.Lock()
 		defer mu.Unlock()
 		if ctx.Err() != nil && !j.Accepted() {
-			sum.BrokenOff++ // by us
+			sum.Interrupted++ // by us
 			return
 		}
 		sum.Add(j)
-		sum.heed(j, duplicate)
+		sum.countDuplicate(j, duplicate)
 		if duplicate {
 			sum.Duplicates++
 		}
@@ -58,7 +58,7 @@ func (s *Sender) Run(ctx context.Context, e Evening) *Summary {
 			}
 		})
 	}
-	rng := source(e.Seed, "duplicates")
+	rng := newRand(e.Seed, "duplicates")
 	for n := 0; (e.Count == 0 || n < e.Count) && due(ctx, began, n, e.Rate); n++ {
 		select {
 		case queue <- work{e.Next(), rng.Float64() < e.Duplicates}:
@@ -74,7 +74,7 @@ func (s *Sender) Run(ctx context.Context, e Evening) *Summary {
 // due waits for the time of the nth order. It is false when ctx ended.
 func due(ctx context.Context, began time.Time, n int, rate float64) bool {
 	if rate > 0 {
-		wait(ctx, time.Until(began.Add(time.Duration(float64(n)/rate*float64(time.Second)))))
+		sleep(ctx, time.Until(began.Add(time.Duration(float64(n)/rate*float64(time.Second)))))
 	}
 	return ctx.Err() == nil
 }
