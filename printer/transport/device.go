@@ -11,32 +11,32 @@ import (
 	"time"
 )
 
-// A deviceConn is an open character device (a USB printer, a serial line), a named pipe, or a
-// regular file: for trying things out, and for tickets to be picked up by another program.
+// A deviceConn is an open character device (a USB printer, a serial line), a named pipe or a regular file.
+// Regular files are for trying things out, and for another program that reads the tickets there.
 type deviceConn struct {
 	f        *os.File
 	path     string
 	pipe     bool
 	regular  bool
-	created  bool // by us, just now
-	readable bool // what the printer says can be read
-	tty      bool // it is a terminal line: the kernel has a buffer that must be emptied or thrown away
-	// room, if it is there, says how many bytes may be handed over now: flow control that the
-	// kernel does not do.
+	created  bool // the file was created by this Dial; its directory entry must be synced too
+	readable bool // answers can be read
+	tty      bool // a terminal device: the kernel has an output buffer, which must be sent or discarded
+	// writable returns how many bytes may be written now. It implements a flow control that the kernel
+	// does not have; nil: the kernel does it.
 	writable func(*os.File) (int, error)
 
-	writing sync.Mutex // held while f is written to: what Close throws away must be all
+	writing sync.Mutex // held during a write, so that Close discards all of what was written
 
 	mu       sync.Mutex // guards what follows
-	deadline time.Time  // of writing; for devices that have none of their own
-	finished bool       // no more writing
+	deadline time.Time  // for writing; kept here because some devices do not support one
+	finished bool       // Finish or Close was called
 	flushed  bool       // Finish returned nil
 	closed   bool
-	writeErr error // of the first write that failed
+	writeErr error // of the first write that failed after some bytes
 }
 
-// openDevice opens a character device for writing and, if it lets us, for reading. A
-// terminal line is made to pass bytes as they are, and keeps its speed; serial:// sets that.
+// openDevice opens a character device for writing and, if possible, for reading. A terminal device is set
+// to raw mode; its speed is kept, because only serial:// sets that.
 func openDevice(path string) (Conn, error) {
 	const flags = syscall.O_NONBLOCK | syscall.O_NOCTTY
 	f, err := os.OpenFile(path, os.O_RDWR|flags, 0)
@@ -53,27 +53,26 @@ func openDevice(path string) (Conn, error) {
 		_ = f.Close()
 		return nil, openError(path, err)
 	}
-	// A device on which the kernel cannot wait (/dev/null, a parallel port) is not read: nothing
-	// could interrupt that.
+	// A device without poll support in the kernel (/dev/null, a parallel port) is not read, because
+	// nothing could interrupt the read.
 	back = back && !errors.Is(f.SetReadDeadline(time.Time{}), os.ErrNoDeadline)
 	back = back && !writeOnly(f)
 	return &deviceConn{f: f, path: path, readable: back, tty: line}, nil
 }
 
-// OneWay is true of files, of named pipes, of devices that may only be written, and of USB printers of
-// the kind that only listens.
+// OneWay is true for files, named pipes, devices that can only be written, and USB printers with a
+// unidirectional interface.
 func (c *deviceConn) OneWay() bool { return !c.readable }
 
 const (
-	// retryAfter is how long a device that says "not now" is left alone, where the kernel
-	// offers nothing to wait for.
+	// retryAfter is the pause before a device that returned EAGAIN is tried again, where the kernel has
+	// nothing to wait for.
 	retryAfter = 20 * time.Millisecond
-	// misreads is how many reads in a row may fail of a printer that is still there.
+	// maxReadErrors is how many transfers in a row may fail while the USB printer is still present.
 	maxReadErrors = 5
 )
 
-// Write waits, until the deadline, for a device that is busy. It goes on where a short write
-// ended.
+// Write waits, until the deadline, for a device that is busy, and continues after a short write.
 func (c *deviceConn) Write(b []byte) (int, error) {
 	total, err := 0, error(nil)
 	for err == nil {
@@ -84,7 +83,7 @@ func (c *deviceConn) Write(b []byte) (int, error) {
 			return total, nil
 		}
 	}
-	err = wireError("write", c.path, err)
+	err = ioError("write", c.path, err)
 	c.mu.Lock()
 	if c.writeErr == nil && total > 0 {
 		c.writeErr = err
@@ -93,7 +92,7 @@ func (c *deviceConn) Write(b []byte) (int, error) {
 	return total, err
 }
 
-// push hands over what the device takes now, or waits for a moment.
+// writeSome writes what the device takes now, or waits for a moment.
 func (c *deviceConn) writeSome(b []byte) (int, error) {
 	c.mu.Lock()
 	deadline, finished := c.deadline, c.finished
@@ -123,15 +122,15 @@ func (c *deviceConn) writeSome(b []byte) (int, error) {
 	return max(n, 0), err
 }
 
+// writeLocked is one write to the device.
 func (c *deviceConn) writeLocked(b []byte) (int, error) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	return c.f.Write(b)
 }
 
-// Read waits, until the deadline, for what the printer says. Answers of a USB printer come
-// late, and empty packets and failed transfers may come before them: these are waited out
-// as long as the printer is there.
+// Read waits for an answer until the deadline. A USB printer answers late, and empty packets and failed
+// transfers may come first: Read waits through them for as long as the device is present.
 func (c *deviceConn) Read(b []byte) (int, error) {
 	if !c.readable {
 		return 0, io.EOF
@@ -141,17 +140,17 @@ func (c *deviceConn) Read(b []byte) (int, error) {
 		switch {
 		case n > 0 || err == nil:
 			return n, nil
-		case errors.Is(err, syscall.EINVAL): // a USB printer of the kind that only listens
+		case errors.Is(err, syscall.EINVAL): // a unidirectional USB interface
 			return 0, io.EOF
 		case !errors.Is(err, io.EOF) && !errors.Is(err, syscall.EIO):
-			return 0, wireError("read", c.path, err)
+			return 0, ioError("read", c.path, err)
 		}
-		if _, there := pendingBytes(c.f, c.pipe); there != nil {
-			return 0, wireError("read", c.path, there)
+		if _, gone := pendingBytes(c.f, c.pipe); gone != nil {
+			return 0, ioError("read", c.path, gone)
 		}
 		if errors.Is(err, syscall.EIO) {
 			if failed++; failed >= maxReadErrors {
-				return 0, wireError("read", c.path, err)
+				return 0, ioError("read", c.path, err)
 			}
 		}
 		time.Sleep(retryAfter)
@@ -162,33 +161,34 @@ func (c *deviceConn) SetReadDeadline(t time.Time) error {
 	if !c.readable {
 		return nil
 	}
-	return c.set("read", c.f.SetReadDeadline(t))
+	return c.ignoreNoDeadline("read", c.f.SetReadDeadline(t))
 }
 
 func (c *deviceConn) SetWriteDeadline(t time.Time) error {
 	c.mu.Lock()
 	c.deadline = t
 	c.mu.Unlock()
-	return c.set("write", c.f.SetWriteDeadline(t))
+	return c.ignoreNoDeadline("write", c.f.SetWriteDeadline(t))
 }
 
-func (c *deviceConn) set(doing string, err error) error {
+// ignoreNoDeadline drops the error of a device without deadlines: c.deadline is checked instead.
+func (c *deviceConn) ignoreNoDeadline(doing string, err error) error {
 	if err != nil && !errors.Is(err, os.ErrNoDeadline) {
-		return wireError(doing, c.path, err)
+		return ioError(doing, c.path, err)
 	}
 	return nil
 }
 
-// Close throws away what a terminal line has not sent yet, unless it has been finished
-// with: else the kernel would hold on to the line, up to half a minute, for a printer that
-// takes nothing. Of a USB printer it cancels what is in flight.
+// Close discards what a terminal device has not sent yet, unless Finish succeeded. Otherwise the kernel
+// would block the close for up to half a minute for a printer that takes nothing, and the printer would
+// later print the rest of an abandoned ticket. For a USB printer, closing cancels the running transfer.
 func (c *deviceConn) Close() error {
 	c.mu.Lock()
 	abandoned := c.tty && !c.flushed && !c.closed
 	c.finished, c.closed = true, true
 	c.mu.Unlock()
 	if abandoned {
-		_ = c.f.SetWriteDeadline(time.Unix(1, 0)) // ends a write that is under way
+		_ = c.f.SetWriteDeadline(time.Unix(1, 0)) // interrupts a write in progress
 		c.writing.Lock()
 		discardUnsent(c.f)
 		c.writing.Unlock()
@@ -199,20 +199,20 @@ func (c *deviceConn) Close() error {
 	return c.f.Close()
 }
 
-// Finish waits until the kernel has handed over the last byte, or has it on the disk.
+// Finish waits until the kernel has sent the last byte to the printer, or has written the file to disk.
 func (c *deviceConn) Finish(ctx context.Context) error {
 	c.mu.Lock()
 	c.finished = true
 	err := c.writeErr
 	c.mu.Unlock()
 	if err != nil {
-		return err // not everything was taken, and never will be
+		return err // bytes are missing and will not be sent any more
 	}
 	if err = ctx.Err(); err == nil {
 		err = c.drain(ctx)
 	}
 	if err != nil {
-		return wireError("finish", c.path, err)
+		return ioError("finish", c.path, err)
 	}
 	c.mu.Lock()
 	c.flushed = true
@@ -220,7 +220,8 @@ func (c *deviceConn) Finish(ctx context.Context) error {
 	return nil
 }
 
-// drain waits for the kernel; a regular file it puts on the disk, its name too if it is new.
+// drain waits until the kernel has sent everything. A regular file is synced, with its directory if it is
+// new: without that, a power failure can lose the name of a file whose content was synced.
 func (c *deviceConn) drain(ctx context.Context) error {
 	if c.regular {
 		return c.sync()
@@ -244,7 +245,7 @@ func (c *deviceConn) drain(ctx context.Context) error {
 	if !c.tty {
 		return nil
 	}
-	// What is left is in the chip: a few bytes, unless the printer stops it.
+	// Only the UART's own buffer is left: a few bytes, unless flow control stops it.
 	sent := make(chan error, 1)
 	go func() { sent <- waitSent(c.f) }()
 	select {

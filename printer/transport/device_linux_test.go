@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OpenPTY opens a pseudo-terminal and returns the printer's end and the name of ours. A machine
-// without is no place to test a release on.
+// OpenPTY opens a pseudo-terminal and returns the printer's end and the path of ours. Without
+// pseudo-terminals the test is skipped, or fails if TICKETRAIL_TEST_ALL is set.
 func OpenPTY(t *testing.T) (printer *os.File, path string) {
 	t.Helper()
 	p, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK, 0)
@@ -38,7 +38,7 @@ func OpenPTY(t *testing.T) (printer *os.File, path string) {
 	return p, filepath.Join("/dev/pts", strconv.Itoa(n))
 }
 
-// Got wants the printer to have got the word.
+// Got fails the test unless the printer receives want next.
 func Got(t *testing.T, printer io.Reader, want string) {
 	t.Helper()
 	got := make([]byte, len(want))
@@ -55,7 +55,7 @@ func TestAUSBPrinterIsOpenedUnderItsCurrentNumber(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := usb(t, "usb://", sys, dev)
-	// The kernel has it, udev has not made the device yet.
+	// The kernel lists it, but udev has not created the device file yet.
 	if _, err := d.Dial(t.Context()); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("dial: %v", err)
 	}
@@ -78,7 +78,7 @@ func TestAUSBPrinterIsOpenedUnderItsCurrentNumber(t *testing.T) {
 	}
 }
 
-// The wire DSR, by a stand-in: a pseudo-terminal has none.
+// The DSR signal is simulated, because a pseudo-terminal has none.
 func TestWritingWaitsForDSR(t *testing.T) {
 	printer, path := OpenPTY(t)
 	c, err := openDevice(path)
@@ -112,14 +112,14 @@ func TestWritingWaitsForDSR(t *testing.T) {
 		t.Fatal(err)
 	}
 	Got(t, printer, "ticket")
-	// A wire that cannot be seen any more is a broken one, and Close ends a wait for it.
+	// A signal that cannot be read any more ends the write.
 	c.(*deviceConn).writable = func(*os.File) (int, error) { return 0, unix.EIO }
 	if n, err := io.WriteString(c, "ticket"); n != 0 || !errors.Is(err, unix.EIO) {
 		t.Errorf("wrote %d, %v", n, err)
 	}
 }
 
-// A pipe that nobody writes to reads as a USB printer does that answers with empty packets.
+// A pipe without a writer reads like a USB printer that answers with empty packets.
 func TestReadWaitsThroughEmptyPackets(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lp0")
 	if err := unix.Mkfifo(path, 0o600); err != nil {

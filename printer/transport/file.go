@@ -11,13 +11,13 @@ import (
 	"syscall"
 )
 
+// A fileDialer opens a device file, a named pipe or a regular file.
 type fileDialer struct{ path string }
 
-// Dial opens a device without waiting for it, or a regular file at its end. Links are
-// followed at each dial: one that a udev rule keeps leads to the printer whatever its
-// number is now. A regular file that is not there is created, but never where devices
-// live: a file written to /dev/usb/lp0 while the printer is unplugged would swallow every
-// ticket from then on.
+// Dial opens a device without waiting for it, or a regular file at its end. Symbolic links are resolved at
+// each Dial, so a link that a udev rule maintains leads to the printer whatever its current number is. A
+// missing regular file is created, but never below /dev: a file that takes the place of /dev/usb/lp0 while
+// the printer is unplugged would take every later ticket too.
 func (d fileDialer) Dial(ctx context.Context) (Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, openError(d.path, err)
@@ -43,7 +43,8 @@ func (d fileDialer) Dial(ctx context.Context) (Conn, error) {
 	switch mode := info.Mode(); {
 	case mode.IsRegular() && underDev(d.path):
 		_ = f.Close()
-		return nil, fmt.Errorf("open %s: is a regular file, not a device: something wrote there while the printer was unplugged; remove it", d.path)
+		return nil, fmt.Errorf("open %s: is a regular file, not a device: "+
+			"a program wrote there while the printer was unplugged; remove it", d.path)
 	case mode.IsRegular():
 		return &deviceConn{f: f, path: d.path, regular: true, created: created}, nil
 	case mode&(fs.ModeCharDevice|fs.ModeNamedPipe) != 0:
@@ -54,8 +55,8 @@ func (d fileDialer) Dial(ctx context.Context) (Conn, error) {
 	}
 }
 
-// mayCreate says whether a missing path may become a regular file. Links are looked
-// through, so that none leads into /dev; a link to nothing is left alone.
+// mayCreate reports whether a missing path may be created as a regular file. Links in its directory are
+// resolved, so that none leads into /dev; a link that points to nothing is left alone.
 func mayCreate(path string) bool {
 	if _, err := os.Lstat(path); err == nil {
 		return false
@@ -64,6 +65,7 @@ func mayCreate(path string) bool {
 	return err == nil && !underDev(filepath.Join(dir, filepath.Base(path)))
 }
 
+// underDev reports whether path is below /dev, links resolved.
 func underDev(path string) bool {
 	if strings.HasPrefix(path, "/dev/") {
 		return true

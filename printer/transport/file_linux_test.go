@@ -17,8 +17,8 @@ import (
 	"ticketrail/printer/transport/transporttest"
 )
 
-// fifo is as near to a character device as a test gets: it is opened without waiting,
-// says EAGAIN when it is full, and breaks when the other end goes.
+// fifo stands for a character device: it opens without waiting, returns EAGAIN when it is full, and breaks
+// when the other end closes.
 func fifo(t *testing.T) (string, *os.File) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "lp0")
@@ -77,7 +77,7 @@ func TestNamedPipeMeetsTheSuite(t *testing.T) {
 		},
 		Absent: func(t *testing.T) transport.Dialer {
 			path, r := fifo(t)
-			_ = r.Close() // nobody behind it: ENXIO, as of a printer that is unplugged
+			_ = r.Close() // without a reader it opens with ENXIO, like an unplugged printer
 			return open(t, "file://"+path)
 		},
 	}.Run(t)

@@ -10,61 +10,66 @@ import (
 	"time"
 )
 
-// An error from here is read at 19:30 on a Friday by somebody who did not write it:
-// what was tried, what happened, what to look at. The cause stays wrapped.
+// The errors of this package are read by restaurant staff in the middle of a service. Each says what was
+// tried, what happened and what to check. The cause stays wrapped, so that callers can test for it.
+
+// connectError is the error of a TCP dial that took after.
 
 func connectError(address string, after time.Duration, err error) error {
 	_, port, _ := net.SplitHostPort(address)
 	cause, hint := err, ""
 	if dns, ok := errors.AsType[*net.DNSError](err); ok {
-		cause, hint = dns, "is the name right? an IP address needs no name server"
+		cause, hint = dns, "is the name correct? an IP address needs no name server"
 	} else if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		cause = errno
 		switch errno {
 		case syscall.ECONNREFUSED:
-			hint = fmt.Sprintf("is the printer on and is %s its port? one that serves one client refuses while a till prints", port)
+			hint = fmt.Sprintf("is the printer on and is %s its port? "+
+				"a printer that serves one client refuses others while a till prints", port)
 		case syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EHOSTDOWN:
-			hint = "is the printer on, its cable in, and the address right?"
+			hint = "is the printer on, its cable plugged in, and the address correct?"
 		case syscall.ETIMEDOUT:
-			hint = "is the printer on and the address right?"
+			hint = "is the printer on and the address correct?"
 		}
 	} else if op, ok := errors.AsType[*net.OpError](err); ok {
 		cause = op.Err
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("connect tcp %s: no answer in %s (%w): is the printer on, the address right, or another till connected to it?",
+		return fmt.Errorf("connect tcp %s: no answer in %s (%w): "+
+			"is the printer on, the address correct, or a till connected to it?",
 			address, after.Round(100*time.Millisecond), context.DeadlineExceeded)
 	}
 	return withHint("connect tcp "+address, cause, hint)
 }
 
+// openError is the error of a device or file that could not be opened.
 func openError(path string, err error) error {
 	cause, hint := stripWrappers(err), ""
 	switch {
 	case errors.Is(err, syscall.ENOENT) && underDev(path):
 		hint = "is the printer plugged in and on? its number may have changed"
 	case errors.Is(err, syscall.ENOENT):
-		hint = "does the folder exist?"
+		hint = "does the directory exist?"
 	case errors.Is(err, syscall.EACCES):
 		hint = "may the daemon's user write there? printers belong to the group lp"
 	case errors.Is(err, syscall.EBUSY):
-		hint = "another program holds the printer; is CUPS using it?"
+		hint = "another program has the printer open; is CUPS using it?"
 	case errors.Is(err, syscall.ENODEV), errors.Is(err, syscall.ENXIO):
-		hint = "nothing is behind it; is the printer plugged in and on?"
+		hint = "no device is behind it; is the printer plugged in and on?"
 	}
 	return withHint("open "+path, cause, hint)
 }
 
-// wireError is about an open connection: doing is "write", "read" or "finish".
-func wireError(doing, what string, err error) error {
+// ioError is the error of an open connection; doing is "write", "read" or "finish".
+func ioError(doing, what string, err error) error {
 	cause, hint := stripWrappers(err), ""
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
-		hint = "the printer takes no more; is it out of paper, open, or switched off?"
+		hint = "the printer takes no more data; is it out of paper, open, or switched off?"
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, syscall.ENOTCONN):
-		hint = "the printer ended the connection; was it switched off?"
+		hint = "the printer closed the connection; was it switched off?"
 	case errors.Is(err, syscall.ETIMEDOUT), errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
-		hint = "the printer went silent; was it switched off, or its cable pulled?"
+		hint = "the printer stopped responding; was it switched off, or its cable pulled?"
 	case errors.Is(err, syscall.ENODEV), errors.Is(err, syscall.ENXIO), errors.Is(err, syscall.EIO):
 		hint = "the printer is gone; was it unplugged or switched off?"
 	case errors.Is(err, syscall.ENOSPC):
@@ -82,7 +87,7 @@ func withHint(what string, cause error, hint string) error {
 	return fmt.Errorf("%s: %w: %s", what, cause, hint)
 }
 
-// bare takes the layers off that only repeat the operation and the name.
+// stripWrappers removes the wrappers that repeat the operation and the name, which the message has already.
 func stripWrappers(err error) error {
 	if op, ok := errors.AsType[*net.OpError](err); ok {
 		err = op.Err

@@ -14,22 +14,25 @@ import (
 	"go.bug.st/serial"
 )
 
+// A serialDialer opens a serial line with fixed settings.
 type serialDialer struct {
 	path string
 	mode serial.Mode
 	flow flow
 }
 
-// A flow is how a printer on a serial line says "wait".
+// A flow is the flow control: how the printer says that it cannot take more at the moment.
 type flow string
 
 const (
-	noFlow  flow = "none"
-	rtsCTS  flow = "rtscts"  // by the wire CTS: the driver does it
-	dtrDSR  flow = "dtrdsr"  // by the wire DSR, as most receipt printers do as they come: no Linux driver does it, so we do
-	xonXOFF flow = "xonxoff" // by the bytes 13h and 11h on the way back: the terminal line does it, and eats them
+	noFlow flow = "none"
+	rtsCTS flow = "rtscts" // the CTS signal; the kernel's driver handles it
+	// The DSR signal, the default of most receipt printers. No Linux driver handles it, so this package does.
+	dtrDSR  flow = "dtrdsr"
+	xonXOFF flow = "xonxoff" // the bytes 11h and 13h from the printer; the kernel handles and removes them
 )
 
+// flows lists the values of flow=.
 func flows() []string {
 	return []string{string(noFlow), string(rtsCTS), string(dtrDSR), string(xonXOFF)}
 }
@@ -49,41 +52,44 @@ func parseSerial(rest string) (Dialer, error) {
 	d := serialDialer{path: path}
 	switch baud := v.Get("baud"); {
 	case baud == "":
-		return nil, errors.New("the speed is missing; it is on the printer's self-test page: " + serialExample)
+		return nil, errors.New("baud is missing; it is on the printer's self-test page: " + serialExample)
 	default:
 		d.mode.BaudRate, err = strconv.Atoi(baud)
 		if err != nil || d.mode.BaudRate < 300 || d.mode.BaudRate > 4_000_000 {
-			return nil, fmt.Errorf("baud=%s is no speed; printers use 9600, 19200, 38400 or 115200", baud)
+			return nil, fmt.Errorf("baud=%s is not a valid speed; printers use 9600, 19200, 38400 or 115200", baud)
 		}
 	}
+	// pick returns one setting, or sets err if it is not one of allowed. The first error stays.
 	pick := func(name, fallback string, allowed ...string) string {
 		s := v.Get(name)
 		switch {
 		case !v.Has(name):
 			return fallback
 		case err == nil && !slices.Contains(allowed, s):
-			err = fmt.Errorf("%s=%s is not possible; use %s", name, s, strings.Join(allowed, ", "))
+			err = fmt.Errorf("%s=%s is not valid; use %s", name, s, strings.Join(allowed, ", "))
 		}
 		return s
 	}
 	d.flow = flow(pick("flow", string(noFlow), flows()...))
 	d.mode.DataBits, _ = strconv.Atoi(pick("bits", "8", "7", "8"))
-	d.mode.Parity = map[string]serial.Parity{"even": serial.EvenParity, "odd": serial.OddParity}[pick("parity", "none", "none", "even", "odd")]
-	d.mode.StopBits = map[string]serial.StopBits{"2": serial.TwoStopBits}[pick("stop", "1", "1", "2")]
+	parities := map[string]serial.Parity{"even": serial.EvenParity, "odd": serial.OddParity} // "none" is the zero value
+	d.mode.Parity = parities[pick("parity", "none", "none", "even", "odd")]
+	stops := map[string]serial.StopBits{"2": serial.TwoStopBits} // "1" is the zero value
+	d.mode.StopBits = stops[pick("stop", "1", "1", "2")]
 	if err != nil {
 		return nil, err
 	}
 	return d, nil
 }
 
-// Dial opens the line and sets it. The library does what differs from system to system
-// (speeds, odd ones too); bytes go through a descriptor of our own, because the library's
-// writes have no deadline, its Close does not interrupt them, and it knows no flow control.
+// Dial opens and configures the line. The serial library sets what differs between systems (speeds, also
+// unusual ones). Data goes through a file descriptor of our own: the library's writes have no deadline, its
+// Close does not interrupt them, and it does not support flow control.
 func (d serialDialer) Dial(ctx context.Context) (Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, openError(d.path, err)
 	}
-	// Resolved once, so that both opens are of one line even if the link is just being changed.
+	// Resolved once, so that both opens lead to the same device even if the link changes meanwhile.
 	path, err := filepath.EvalSymlinks(d.path)
 	if err != nil {
 		return nil, openError(d.path, err)
@@ -101,12 +107,14 @@ func (d serialDialer) Dial(ctx context.Context) (Conn, error) {
 		c.writable = dsrWritable
 		if _, err := c.writable(f); err != nil {
 			_ = f.Close()
-			return nil, fmt.Errorf("open %s: flow=dtrdsr, but the wire DSR of this line cannot be seen (%w); use flow=rtscts, xonxoff or none", d.path, err)
+			return nil, fmt.Errorf("open %s: flow=dtrdsr, but the DSR signal of this line cannot be read (%w); "+
+				"use flow=rtscts, xonxoff or none", d.path, err)
 		}
 	}
 	return c, nil
 }
 
+// set configures the line.
 func (d serialDialer) set(f *os.File, path string) error {
 	p, err := serial.Open(path, &d.mode)
 	if err == nil {
@@ -119,7 +127,8 @@ func (d serialDialer) set(f *os.File, path string) error {
 		case serial.PermissionDenied:
 			return syscall.EACCES
 		case serial.InvalidSerialPort:
-			return fmt.Errorf("is no serial line, or cannot do %d baud, or these bits and parity: %w", d.mode.BaudRate, err)
+			return fmt.Errorf("is not a serial line, or does not support %d baud or these bits and parity: %w",
+				d.mode.BaudRate, err)
 		}
 	}
 	if err != nil {

@@ -16,12 +16,12 @@ import (
 	"ticketrail/printer/transport/transporttest"
 )
 
-// A pty is a terminal line of which the test holds the printer's end. It is as near as a
-// test gets to a USB printer and to a serial one.
+// A pty is a pseudo-terminal whose other end is the printer. It is the closest that a test without hardware
+// gets to a USB or serial printer.
 type pty struct {
 	path    string
 	printer *os.File
-	host    *os.File // keeps the line there between two clients, as a plugged-in cable does
+	host    *os.File // keeps the terminal alive between two clients, as a plugged-in cable does
 }
 
 func newPty(t *testing.T) pty {
@@ -35,7 +35,7 @@ func newPty(t *testing.T) pty {
 	return pty{path, p, host}
 }
 
-// termios is how the line is set now.
+// termios returns the current settings.
 func (p pty) termios(t *testing.T) *unix.Termios {
 	t.Helper()
 	raw, err := p.host.SyscallConn()
@@ -43,7 +43,8 @@ func (p pty) termios(t *testing.T) *unix.Termios {
 		t.Fatal(err)
 	}
 	var s *unix.Termios
-	if cerr := raw.Control(func(fd uintptr) { s, err = unix.IoctlGetTermios(int(fd), unix.TCGETS) }); cerr != nil || err != nil {
+	cerr := raw.Control(func(fd uintptr) { s, err = unix.IoctlGetTermios(int(fd), unix.TCGETS) })
+	if cerr != nil || err != nil {
 		t.Fatal(cerr, err)
 	}
 	return s
@@ -57,15 +58,15 @@ func (p pty) say(t *testing.T) func(b []byte) {
 	}
 }
 
-// lineSuite runs the rules for terminal lines, reached by an address made of a path.
+// lineSuite runs the suite on terminals, at the address that is made of their path.
 func lineSuite(t *testing.T, address func(path string) string) {
 	transporttest.Suite{
-		Speaks: true,
+		Answers: true,
 		Working: func(t *testing.T) transporttest.Printer {
 			line := newPty(t)
 			p := newPaper()
 			go func() { _, _ = io.Copy(p, line.printer) }() // until the test closes it
-			return transporttest.Printer{Dialer: open(t, address(line.path)), Received: p.atLeast, Say: line.say(t)}
+			return transporttest.Printer{Dialer: open(t, address(line.path)), Received: p.atLeast, Answer: line.say(t)}
 		},
 		Stuck: func(t *testing.T) transport.Dialer { return open(t, address(newPty(t).path)) },
 		Breaking: func(t *testing.T) transport.Dialer {
@@ -99,16 +100,18 @@ func TestTTYOpenedAsAFileMeetsTheSuite(t *testing.T) {
 func TestSerialSettingsFollowTheAddress(t *testing.T) {
 	const bits = unix.CSIZE | unix.CSTOPB | unix.PARENB | unix.PARODD | unix.CRTSCTS | unix.CBAUD
 	for query, want := range map[string]struct{ cflag, iflag uint32 }{
-		"baud=9600":                                        {unix.B9600 | unix.CS8, 0},
-		"baud=38400&flow=rtscts":                           {unix.B38400 | unix.CS8 | unix.CRTSCTS, 0},
-		"baud=115200&flow=xonxoff":                         {unix.B115200 | unix.CS8, unix.IXON},
-		"baud=4800&bits=8&parity=odd&stop=2&flow=none":     {unix.B4800 | unix.CS8 | unix.PARENB | unix.PARODD | unix.CSTOPB, 0},
+		"baud=9600":                {unix.B9600 | unix.CS8, 0},
+		"baud=38400&flow=rtscts":   {unix.B38400 | unix.CS8 | unix.CRTSCTS, 0},
+		"baud=115200&flow=xonxoff": {unix.B115200 | unix.CS8, unix.IXON},
+		"baud=4800&bits=8&parity=odd&stop=2&flow=none": {
+			unix.B4800 | unix.CS8 | unix.PARENB | unix.PARODD | unix.CSTOPB, 0,
+		},
 		"baud=19200&bits=8&parity=even&stop=1&flow=rtscts": {unix.B19200 | unix.CS8 | unix.PARENB | unix.CRTSCTS, 0},
 	} {
 		t.Run(query, func(t *testing.T) {
 			p := newPty(t)
 			dialed(t, open(t, "serial://"+p.path+"?"+query))
-			// A pty has eight bits whatever is asked of it, and no parity on some kernels.
+			// A pty always has eight bits, and no parity on some kernels.
 			ignore := uint32(unix.PARENB | unix.CSIZE)
 			s := p.termios(t)
 			if got, want := s.Cflag&bits&^ignore, want.cflag&^ignore; got != want {
@@ -117,7 +120,7 @@ func TestSerialSettingsFollowTheAddress(t *testing.T) {
 			if got := s.Iflag & (unix.IXON | unix.IXOFF | unix.IXANY); got != want.iflag {
 				t.Errorf("iflag %#o, want %#o", got, want.iflag)
 			}
-			// No pseudo-terminal breaks: that noise is left out can only be seen in what it was told.
+			// A pty never has a break, so only the settings that drop it can be checked.
 			noise := uint32(unix.IGNBRK | unix.BRKINT | unix.PARMRK | unix.INPCK | unix.IGNPAR)
 			if s.Iflag&noise != unix.BRKINT|unix.INPCK|unix.IGNPAR || s.Lflag&unix.NOFLSH == 0 {
 				t.Errorf("iflag %#o, lflag %#o: a break would be read as a reply", s.Iflag, s.Lflag)
@@ -132,7 +135,7 @@ func TestSerialSettingsFollowTheAddress(t *testing.T) {
 	}
 }
 
-// Two settings in turn: nothing of the first is left.
+// Settings of the first dial must not remain in the second.
 func TestSerialSettingsOfAnEarlierDialAreReplaced(t *testing.T) {
 	p := newPty(t)
 	for _, flow := range []string{"xonxoff", "rtscts", "none"} {
@@ -152,7 +155,7 @@ func TestXOFFStopsWritingAndIsNotRead(t *testing.T) {
 	p := newPty(t)
 	c := dialed(t, open(t, "serial://"+p.path+"?baud=9600&flow=xonxoff"))
 	say, b := p.say(t), make([]byte, 1)
-	say([]byte{0x13, 0x12}) // XOFF, then a status: it is no XON, and the XOFF was eaten
+	say([]byte{0x13, 0x12}) // XOFF, which the kernel removes, and a status byte, which is no XON
 	if _, err := io.ReadFull(c, b); err != nil || b[0] != 0x12 {
 		t.Fatalf("read % x, %v", b, err)
 	}
@@ -201,7 +204,7 @@ func TestTheErrorOfAnUnpluggedTTYSaysSo(t *testing.T) {
 	}
 }
 
-// The link is what udev keeps for a printer; it leads elsewhere after a replug.
+// udev maintains such a link; it leads to another device after the printer is plugged in again.
 func TestASymbolicLinkIsResolvedAtEachDial(t *testing.T) {
 	dir := t.TempDir()
 	for _, scheme := range []string{"file://", "serial://"} {

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// undelivered returns how much of what was written the device has not taken, or 1 where
-// the kernel only says that it is busy. A device that went away is an error.
+// pendingBytes returns how many written bytes the device has not taken, or 1 if the kernel only reports
+// that it is busy. A device that was removed is an error.
 func pendingBytes(f *os.File, pipe bool) (int, error) {
 	left := 0
 	var failed error
@@ -27,18 +27,19 @@ func pendingBytes(f *os.File, pipe bool) (int, error) {
 		}
 		ask := uint(unix.TIOCOUTQ)
 		if pipe {
-			ask = unix.TIOCINQ // of a pipe: what its reader has not read
+			ask = unix.TIOCINQ // for a pipe: what its reader has not read yet
 		}
 		n, err := unix.IoctlGetInt(fd, ask)
 		switch {
 		case err == nil && n > 0:
 			left = n
 		case p[0].Revents&unix.POLLOUT == 0:
-			left = 1 // a USB printer cannot count, but it is not writable while a transfer runs
+			left = 1 // a USB printer has no count, but is not writable during a transfer
 		default:
-			// A USB printer that was unplugged is writable too: its last transfer is over. Writing
-			// nothing tells the difference (linux: drivers/usb/class/usblp.c, usblp_wtest).
-			if _, err := unix.Write(fd, nil); err != nil && !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EINTR) {
+			// An unplugged USB printer is writable too, because its last transfer has ended. A write of zero
+			// bytes shows the difference (linux: drivers/usb/class/usblp.c, usblp_wtest).
+			_, err := unix.Write(fd, nil)
+			if err != nil && !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EINTR) {
 				failed = err
 			}
 		}
@@ -47,14 +48,14 @@ func pendingBytes(f *os.File, pipe bool) (int, error) {
 	return left, errors.Join(err, failed)
 }
 
-// rawLine has a terminal line pass bytes as they are: no echo of what the printer says back
-// to it, no line feed made two. It says whether f is a terminal line at all.
+// setRaw makes a terminal device pass bytes unchanged: without echo, which would send the printer's answers
+// back to it, and without translation of line feeds. It reports whether f is a terminal device.
 func setRaw(f *os.File) (bool, error) {
 	line := false
 	err := withFD(f, func(fd int) error {
 		t, err := unix.IoctlGetTermios(fd, unix.TCGETS)
 		if err != nil {
-			return nil // no terminal line
+			return nil // not a terminal device
 		}
 		line = true
 		t.Iflag &^= unix.ISTRIP | unix.INLCR | unix.IGNCR | unix.ICRNL
@@ -67,20 +68,20 @@ func setRaw(f *os.File) (bool, error) {
 	return line, err
 }
 
-// leaveNoiseOut has the line leave out what was no byte. A printer that is switched off, or
-// whose cable is pulled, breaks the line, which is read as NUL otherwise: just what a printer
-// with paper says when it has printed everything.
+// ignoreLineErrors makes the line drop bytes with errors. When a printer is switched off or its cable is
+// pulled, the line goes to the break state, which is otherwise read as a NUL: the same byte as "printed, and
+// paper present" in the answer to GS r.
 //
-// It is said in this way, and not with IGNBRK, because drivers of USB adapters then hand every
-// byte on without looking what is wrong with it (linux: n_tty_set_termios, real_raw). BRKINT
-// interrupts nobody: the line is nobody's terminal. Without NOFLSH it would empty the buffers.
+// IGNBRK would not do: with it, drivers of USB adapters pass every byte on without checking for errors
+// (linux: n_tty_set_termios, real_raw). BRKINT signals no process here, because the line is no controlling
+// terminal. Without NOFLSH a break would empty the buffers.
 func ignoreLineErrors(t *unix.Termios) {
 	t.Iflag &^= unix.IGNBRK | unix.PARMRK
 	t.Iflag |= unix.BRKINT | unix.INPCK | unix.IGNPAR
 	t.Lflag |= unix.NOFLSH
 }
 
-// drained waits until a terminal line has sent what it was given, or discard is called.
+// waitSent waits until a terminal device has sent its output, or discardUnsent is called.
 func waitSent(f *os.File) error {
 	return withFD(f, func(fd int) error {
 		for {
@@ -91,8 +92,8 @@ func waitSent(f *os.File) error {
 	})
 }
 
-// mute says that a device refuses to be read, as a USB printer does that only listens. Reading
-// nothing takes nothing away (linux: drivers/usb/class/usblp.c, usblp_read).
+// writeOnly reports whether a device refuses reads, as a USB printer with a unidirectional interface does. A
+// read of zero bytes consumes nothing (linux: drivers/usb/class/usblp.c, usblp_read).
 func writeOnly(f *os.File) bool {
 	var err error
 	_ = withFD(f, func(fd int) error {
@@ -102,17 +103,17 @@ func writeOnly(f *os.File) bool {
 	return errors.Is(err, unix.EINVAL)
 }
 
-// discard throws away what a terminal line has not sent.
+// discardUnsent discards the output that a terminal device has not sent.
 func discardUnsent(f *os.File) {
 	_ = withFD(f, func(fd int) error { return unix.IoctlSetInt(fd, unix.TCFLSH, unix.TCOFLUSH) })
 }
 
-// release lets others open a terminal line again.
+// releaseExclusive lets other programs open the terminal device again; see TIOCEXCL in setFlow.
 func releaseExclusive(f *os.File) {
 	_ = withFD(f, func(fd int) error { return unix.IoctlSetInt(fd, unix.TIOCNXCL, 0) })
 }
 
-// control calls do with c's descriptor, which stays open meanwhile.
+// withFD calls do with c's file descriptor, which stays open during the call.
 func withFD(c syscall.Conn, do func(fd int) error) error {
 	raw, err := c.SyscallConn()
 	if err != nil {
@@ -125,8 +126,7 @@ func withFD(c syscall.Conn, do func(fd int) error) error {
 	return failed
 }
 
-// setLine sets what the serial library does not: flow control, and that nobody else may
-// open the line while we have it.
+// setFlow sets what the serial library does not: the flow control, and exclusive use of the line.
 func setFlow(f *os.File, how flow) error {
 	return withFD(f, func(fd int) error {
 		t, err := unix.IoctlGetTermios(fd, unix.TCGETS)
@@ -134,16 +134,16 @@ func setFlow(f *os.File, how flow) error {
 			return err
 		}
 		t.Cflag &^= unix.CRTSCTS
-		t.Cflag &^= unix.HUPCL // some printers take a drop of DTR for a reset: none between tickets
+		t.Cflag &^= unix.HUPCL // keep DTR between tickets: some printers reset when it drops
 		t.Iflag &^= unix.IXON | unix.IXOFF | unix.IXANY
 		ignoreLineErrors(t)
 		switch how {
 		case rtsCTS:
 			t.Cflag |= unix.CRTSCTS
 		case xonXOFF:
-			// Only what the printer says counts. We never send XOFF ourselves (it would stand in the
-			// middle of a raster), and nothing but XON ends a wait: a status is no XON. No status
-			// byte looks like one either.
+			// Only the printer's XOFF counts. We send none ourselves, because it would end up inside an image.
+			// IXANY stays off, so that only XON continues: a status byte must not. No status byte equals XON
+			// or XOFF.
 			t.Iflag |= unix.IXON
 			t.Cc[unix.VSTART], t.Cc[unix.VSTOP] = 0x11, 0x13
 		}
@@ -154,11 +154,11 @@ func setFlow(f *os.File, how flow) error {
 	})
 }
 
-// under is how much may be on its way to a printer that paces us by DSR. When it says "wait"
-// it still takes 100 bytes or more.
+// maxInFlight is how many bytes may be in the output buffer of a printer with DTR/DSR flow control. When it
+// signals "busy" it still takes at least 100 bytes.
 const maxInFlight = 64
 
-// dsrRoom says how many bytes may be handed over: none while the printer says "wait".
+// dsrWritable returns how many bytes may be written: none while DSR is off.
 func dsrWritable(f *os.File) (int, error) {
 	room := 0
 	err := withFD(f, func(fd int) error {
@@ -176,8 +176,8 @@ func dsrWritable(f *os.File) (int, error) {
 	return room, err
 }
 
-// HungUp looks, without waiting, whether the printer has closed or reset the connection. Nil
-// proves nothing; an error means that whatever is written from here on is written to nobody.
+// PeerClosed checks, without waiting, whether the printer has closed or reset the connection. nil proves
+// nothing; after an error nothing that is written can arrive.
 func (c *tcpConn) PeerClosed() error {
 	return withFD(c.c, func(fd int) error {
 		n, _, err := unix.Recvfrom(fd, make([]byte, 1), unix.MSG_PEEK|unix.MSG_DONTWAIT)
@@ -187,16 +187,15 @@ func (c *tcpConn) PeerClosed() error {
 		case err != nil:
 			return err
 		}
-		return fmt.Errorf("the printer hung up at once (is another till using it?): %w", io.EOF)
+		return fmt.Errorf("the printer closed the connection at once (is another till using it?): %w", io.EOF)
 	})
 }
 
-// unsent returns how many bytes, the end mark included, the other side has not yet
-// acknowledged. The error is the connection's own if it was reset: a read does not show
-// that once it has shown the end.
+// unacknowledged returns how many bytes, FIN included, the other side has not acknowledged. If the
+// connection was reset, that is the error: a read does not report a reset after it has returned io.EOF.
 func unacknowledged(c *net.TCPConn) (left int, err error) {
 	err = withFD(c, func(fd int) (err error) {
-		// The queue first: a reset empties it, and must not be taken for success.
+		// The queue is read first: a reset empties it, and SO_ERROR then tells that it was one.
 		left, err = unix.IoctlGetInt(fd, unix.SIOCOUTQ)
 		broken, berr := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ERROR)
 		switch {

@@ -8,21 +8,21 @@ import (
 	"os"
 )
 
-// The daemon is made for Linux; what follows lets it be tried elsewhere, with less care: Finish
-// trusts a network printer's close, or the grace.
+// The daemon is made for Linux. These functions let it be tried on other systems with fewer guarantees:
+// Finish then trusts a network printer's close, or closeGrace.
 
-func undelivered(*os.File, bool) (int, error) { return 0, nil }
-func rawLine(*os.File) (bool, error)          { return false, nil }
-func drained(*os.File) error                  { return nil }
-func discard(*os.File)                        {}
-func release(*os.File)                        {}
-func mute(*os.File) bool                      { return false }
-func dsrRoom(*os.File) (int, error)           { return 0, errors.ErrUnsupported }
-func unsent(*net.TCPConn) (int, error)        { return 0, nil }
+func pendingBytes(*os.File, bool) (int, error) { return 0, nil }
+func setRaw(*os.File) (bool, error)            { return false, nil }
+func waitSent(*os.File) error                  { return nil }
+func discardUnsent(*os.File)                   {}
+func releaseExclusive(*os.File)                {}
+func writeOnly(*os.File) bool                  { return false }
+func dsrWritable(*os.File) (int, error)        { return 0, errors.ErrUnsupported }
+func unacknowledged(*net.TCPConn) (int, error) { return 0, nil }
 
-func setLine(_ *os.File, how flow) error {
+func setFlow(_ *os.File, how flow) error {
 	if how != noFlow {
-		return errors.New("flow control is only there on Linux")
+		return errors.New("flow control is supported on Linux only")
 	}
 	return nil
 }

@@ -11,18 +11,18 @@ import (
 )
 
 const (
-	// grace is how long Finish waits, once every byte is acknowledged, for a printer that
-	// neither closes nor resets. Most close at once; some never do.
+	// closeGrace is how long Finish waits, once every byte is acknowledged, for a printer that neither
+	// closes nor resets. Most printers close at once; some never do.
 	closeGrace = 500 * time.Millisecond
-	// glance is how often Finish looks at the send queue.
+	// pollInterval is how often a send queue is read: the kernel does not signal when it becomes empty.
 	pollInterval = 10 * time.Millisecond
 )
 
 type tcpDialer struct{ address string }
 
 func (d tcpDialer) Dial(ctx context.Context) (Conn, error) {
-	// TCP_NODELAY is what Go sets on every connection. Keep-alive finds the printer that
-	// was unplugged while we wait for it, in about half a minute.
+	// Go sets TCP_NODELAY on every connection. Keep-alive detects in about half a minute (10 s + 4·5 s)
+	// that a printer was unplugged while its answer is waited for.
 	nd := net.Dialer{KeepAliveConfig: net.KeepAliveConfig{
 		Enable: true, Idle: 10 * time.Second, Interval: 5 * time.Second, Count: 4,
 	}}
@@ -34,10 +34,11 @@ func (d tcpDialer) Dial(ctx context.Context) (Conn, error) {
 	return &tcpConn{c: c.(*net.TCPConn), name: "tcp " + d.address}, nil
 }
 
+// A tcpConn is a Conn over TCP.
 type tcpConn struct {
 	c        *net.TCPConn
 	name     string
-	wrote    atomic.Bool // something has been handed to the kernel
+	wrote    atomic.Bool // at least one byte was handed to the kernel
 	finished atomic.Bool // Finish returned nil
 }
 
@@ -50,7 +51,7 @@ func (c *tcpConn) Write(b []byte) (int, error) {
 		c.wrote.Store(true)
 	}
 	if err != nil {
-		err = wireError("write", c.name, err)
+		err = ioError("write", c.name, err)
 	}
 	return n, err
 }
@@ -58,43 +59,41 @@ func (c *tcpConn) Write(b []byte) (int, error) {
 func (c *tcpConn) Read(b []byte) (int, error) {
 	n, err := c.c.Read(b)
 	if err != nil && err != io.EOF {
-		err = wireError("read", c.name, err)
+		err = ioError("read", c.name, err)
 	}
 	return n, err
 }
 
-// Close resets a connection whose ticket was not taken to the end: else the kernel would
-// go on for minutes delivering a ticket that has been given up, and the printer, which
-// serves one client at a time, would keep the next attempt waiting behind it.
+// Close resets the connection if its ticket was not finished. Otherwise the kernel would continue for
+// minutes to deliver the abandoned ticket, and the printer, which serves one client at a time, would let
+// the next attempt wait behind it.
 func (c *tcpConn) Close() error {
 	if c.wrote.Load() && !c.finished.Load() {
-		_ = c.c.SetLinger(0) // the worst case is what a plain Close does
+		_ = c.c.SetLinger(0) // if this fails, Close is an ordinary one
 	}
 	return c.c.Close()
 }
 
-// Finish says goodbye the way spoolers do: close our side, then wait for the printer's.
-// What counts is that its TCP acknowledged everything, the end mark included, and that
-// no reset followed.
+// Finish does what print spoolers do: it closes our side and waits for the printer to close its own. The
+// ticket counts as taken if the printer's TCP has acknowledged everything, FIN included, without a reset.
 func (c *tcpConn) Finish(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
-		return wireError("finish", c.name, err)
+		return ioError("finish", c.name, err)
 	}
 	if err := c.c.CloseWrite(); err != nil {
 		if _, cause := unacknowledged(c.c); cause != nil {
-			err = cause // a reset; closing says only that there is no connection
+			err = cause // the reset; CloseWrite only reports that there is no connection
 		}
-		return wireError("finish", c.name, err)
+		return ioError("finish", c.name, err)
 	}
 	if err := c.drain(ctx); err != nil {
-		return wireError("finish", c.name, err)
+		return ioError("finish", c.name, err)
 	}
 	c.finished.Store(true)
 	return nil
 }
 
-// drain returns nil when the send queue is empty and the printer has closed, or has had
-// the grace to.
+// drain returns nil when the send queue is empty and the printer has closed, or closeGrace has passed.
 func (c *tcpConn) drain(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, func() { _ = c.c.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
@@ -107,7 +106,7 @@ func (c *tcpConn) drain(ctx context.Context) error {
 				return err
 			}
 		}
-		if err := ctx.Err(); err != nil { // after the deadline was set: see AfterFunc
+		if err := ctx.Err(); err != nil { // checked after SetReadDeadline, which may have undone AfterFunc's
 			return err
 		}
 		if closed {

@@ -35,7 +35,7 @@ func dialed(t *testing.T, d transport.Dialer) transport.Conn {
 	return c
 }
 
-// listen serves each client in turn until the test ends and returns a way to get there.
+// listen serves one client after the other until the test ends. It returns the Dialer to connect with.
 func listen(t *testing.T, serve func(c *net.TCPConn)) transport.Dialer {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -64,6 +64,7 @@ func hold(t *testing.T) func(c *net.TCPConn) {
 	}
 }
 
+// absent is the address of a port on which no program listens.
 func absent(t *testing.T) transport.Dialer {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -79,7 +80,7 @@ func reset(c *net.TCPConn) {
 	_ = c.Close()
 }
 
-// A paper is what a listening printer took.
+// A paper collects what a printer received.
 type paper struct {
 	mu   sync.Mutex
 	more sync.Cond
@@ -111,7 +112,7 @@ func (p *paper) atLeast(n int) []byte {
 
 func TestTCPMeetsTheSuite(t *testing.T) {
 	transporttest.Suite{
-		Speaks: true,
+		Answers: true,
 		Working: func(t *testing.T) transporttest.Printer {
 			p := newPaper()
 			clients := make(chan *net.TCPConn, 10)
@@ -120,7 +121,7 @@ func TestTCPMeetsTheSuite(t *testing.T) {
 				_, _ = io.Copy(p, c)
 				_ = c.Close()
 			})
-			return transporttest.Printer{Dialer: d, Received: p.atLeast, Say: func(b []byte) {
+			return transporttest.Printer{Dialer: d, Received: p.atLeast, Answer: func(b []byte) {
 				if _, err := (<-clients).Write(b); err != nil {
 					t.Error(err)
 				}
@@ -144,16 +145,16 @@ func TestFinishOverTCP(t *testing.T) {
 		serve func(t *testing.T) func(c *net.TCPConn)
 		want  error // nil: everything was taken
 	}{
-		{"APrinterThatTakesAllAndClosesHasTakenAll", func(*testing.T) func(*net.TCPConn) {
+		{"APrinterThatReadsAllAndClosesHasTakenAll", func(*testing.T) func(*net.TCPConn) {
 			return func(c *net.TCPConn) { _, _ = io.Copy(io.Discard, c); _ = c.Close() }
 		}, nil},
-		{"APrinterThatNeverClosesDoesNotHangIt", func(t *testing.T) func(*net.TCPConn) {
+		{"APrinterThatNeverClosesDoesNotBlockFinish", func(t *testing.T) func(*net.TCPConn) {
 			return func(c *net.TCPConn) {
 				t.Cleanup(func() { _ = c.Close() })
 				_, _ = io.Copy(io.Discard, c)
 			}
 		}, nil},
-		{"APrinterThatTalksWithoutEndDoesNotHangIt", func(*testing.T) func(*net.TCPConn) {
+		{"APrinterThatNeverStopsSendingDoesNotBlockFinish", func(*testing.T) func(*net.TCPConn) {
 			return func(c *net.TCPConn) {
 				go func() {
 					for {
@@ -192,7 +193,7 @@ func TestFinishWithAStalledPrinterEndsWithItsContext(t *testing.T) {
 	if _, err := c.Write(make([]byte, transporttest.Big)); err == nil {
 		t.Fatal("the printer took everything")
 	}
-	// Longer than the grace: a full send queue gets none.
+	// Longer than closeGrace, which does not apply to a send queue with data in it.
 	ctx, cancel := context.WithTimeout(t.Context(), 800*time.Millisecond)
 	defer cancel()
 	if err := c.Finish(ctx); !errors.Is(err, context.DeadlineExceeded) {
@@ -235,7 +236,10 @@ func TestTheErrorOfARefusedConnectionSaysWhatToCheck(t *testing.T) {
 	if !errors.Is(err, syscall.ECONNREFUSED) {
 		t.Fatalf("%v is not a refusal", err)
 	}
-	for _, part := range []string{"connect tcp 127.0.0.1:", ": connection refused: is the printer on and is ", " its port? one that serves one client refuses while a till prints"} {
+	for _, part := range []string{
+		"connect tcp 127.0.0.1:", ": connection refused: is the printer on and is ",
+		" its port? a printer that serves one client refuses others while a till prints",
+	} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("%q lacks %q", err, part)
 		}
@@ -246,7 +250,8 @@ func TestTheErrorOfATimedOutConnectionSaysWhatToCheck(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
 	defer cancel()
 	_, err := open(t, "tcp://192.0.2.1").Dial(ctx)
-	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "connect tcp 192.0.2.1:9100: no answer in ") {
+	const want = "connect tcp 192.0.2.1:9100: no answer in "
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), want) {
 		t.Errorf("dial: %v", err)
 	}
 }

@@ -1,10 +1,9 @@
-// Package transport is the cable between the daemon and a kitchen printer: it opens the
-// network port, the USB device or the serial line a printer listens on, takes bytes there
-// and brings back what the printer says.
+// Package transport opens the connection to a kitchen printer: a TCP port, a USB device, a serial line
+// or a file. It writes bytes there and reads the printer's answers.
 //
-// It is the only package that opens a device. It knows nothing of tickets and nothing
-// of printer commands; it knows how wires fail, says so in words a person can act on,
-// and never says that bytes were taken when it cannot know.
+// It is the only package that opens devices. It knows no tickets and no printer commands. Its job is to
+// report failures exactly: an error says what was tried, what happened and what to check, and bytes are
+// never reported as taken when that is not known.
 package transport
 
 import (
@@ -21,85 +20,84 @@ import (
 	"time"
 )
 
-// A Dialer knows where one printer is. It is safe for concurrent use, but a printer
-// serves one client: callers open one Conn at a time.
+// A Dialer holds the address of one printer. It is safe for concurrent use, but a printer serves one
+// client: callers open one Conn at a time.
 type Dialer interface {
-	// Dial opens the printer. An error means that not one byte has gone out. It gives
-	// up when ctx ends, and then the error wraps ctx's.
+	// Dial opens the printer. After an error no byte was sent. It returns when ctx ends, with an error
+	// that wraps ctx's.
 	//
-	// A network printer that serves one client refuses the others (syscall.ECONNREFUSED) or
-	// lets them wait (context.DeadlineExceeded) while a till prints: neither says that it is
-	// dead. A device that another program holds is syscall.EBUSY, one that is not plugged in
-	// is fs.ErrNotExist, syscall.ENODEV or syscall.ENXIO.
+	// While a till prints, a network printer that serves one client refuses others
+	// (syscall.ECONNREFUSED) or lets them wait (context.DeadlineExceeded): neither means that it is off.
+	// A device that another program has open is syscall.EBUSY; one that is not plugged in is
+	// fs.ErrNotExist, syscall.ENODEV or syscall.ENXIO.
 	Dial(ctx context.Context) (Conn, error)
 }
 
-// A Conn is an open printer. One goroutine writes, one may read; Close and the
-// deadlines may come from any goroutine and interrupt both.
+// A Conn is an open connection to a printer. One goroutine may write while another reads. Close and the
+// deadlines may be called from any goroutine and interrupt both.
 type Conn interface {
-	// Read waits for what the printer says and returns it as it comes: any piece of it.
-	// Past a deadline it returns an error that is [os.ErrDeadlineExceeded], after Close one
-	// that is not io.EOF.
+	// Read returns the printer's answers as they arrive, in pieces of any size. After its deadline the
+	// error is [os.ErrDeadlineExceeded]; after Close it is any error but io.EOF.
 	//
-	// Without a way back it returns io.EOF at once, every time: regular files, named pipes,
-	// devices that may only be written. tcp, serial and usb have one, as far as the wire is
-	// concerned; a printer that never answers is only found out by waiting. There io.EOF
-	// says that the printer has closed its side; it may still take what is written, or not.
+	// On a one-way connection Read returns io.EOF at once, every time: regular files, named pipes and
+	// devices that can only be written. tcp, serial and usb are two-way, as far as the connection is
+	// concerned; that a printer never answers is found out only by waiting. On these, io.EOF means that
+	// the printer has closed its side; it may still take what is written, or not.
 	//
-	// Write returns how many bytes left for the printer; they may be in a buffer on the
-	// way. Past a deadline it returns an error that is [os.ErrDeadlineExceeded]. An error
-	// with no byte written before it means that the printer got none of them.
+	// Write returns how many bytes were handed over; they may still be in a buffer on the way. After its
+	// deadline the error is [os.ErrDeadlineExceeded]. After an error the bytes that n does not count were
+	// not sent.
 	//
-	// Close without a successful Finish abandons what the printer has not yet taken, as
-	// far as that is possible: nothing of an abandoned ticket should trickle out later.
+	// Close without a successful Finish discards what the printer has not taken yet, as far as possible:
+	// an abandoned ticket must not print later, while its repetition prints too.
 	io.ReadWriteCloser
 	SetReadDeadline(time.Time) error
 	SetWriteDeadline(time.Time) error
 
-	// Finish ends the writing and waits until everything written was taken. It returns
-	// nil only then. After an error (a reset, a printer that takes no more, ctx over)
-	// nobody knows how much came out. A printer that never closes its side does not hang
-	// it: ctx and a short grace bound the wait. After Finish only Close may be called.
+	// Finish ends the writing and waits until the printer has taken everything. It returns nil only
+	// then. After an error (a reset, a printer that takes no more, ctx ended) it is unknown how much was
+	// printed. A printer that never closes its side does not block it: after a short grace period
+	// everything acknowledged counts as taken. After Finish only Close may be called.
 	Finish(ctx context.Context) error
 }
 
-// OneWay says whether c is known to have no way back: a question written to it would stand
-// in a file, or on paper, and be answered by nobody. It does not wait. False proves nothing.
+// OneWay reports whether c is known to have no way back. A question written to it would end up in a file
+// or on paper. It does not wait; false only means that it is not known.
 func OneWay(c Conn) bool {
 	w, ok := c.(interface{ OneWay() bool })
 	return ok && w.OneWay()
 }
 
-// Stored says whether what is written to c is kept as it is, in a regular file. What is meant for
-// a machine that may still wait for the end of a command has no place there.
+// IsFile reports whether c writes to a regular file. Such a file keeps every byte, so padding for a
+// printer that may wait for the end of a command does not belong there.
 func IsFile(c Conn) bool {
 	d, ok := c.(*deviceConn)
 	return ok && d.regular
 }
 
-// defaultPort is where network printers listen ("raw", "JetDirect", "AppSocket").
+// defaultPort is the port of network printers; its protocol is also called raw, JetDirect or AppSocket.
 const defaultPort = "9100"
 
-// Open returns the Dialer for an address, without opening anything yet:
+// Open returns the Dialer for an address. It opens nothing yet.
 //
 //	tcp://192.168.1.50                  network printer, port 9100
 //	tcp://kitchen.local:9101
-//	usb://04b8:0e28                     USB printer, by its ids as lsusb shows them
-//	usb://04b8:0e28?serial=X3BX012345   the one of several that has that serial number
-//	usb://                              the only USB printer there is
+//	usb://04b8:0e28                     USB printer, by vendor and product id as lsusb shows them
+//	usb://04b8:0e28?serial=X3BX012345   the one with this serial number, if there are several
+//	usb://                              the only USB printer
 //	file:///dev/usb/lp0                 character device, or a link to one
-//	file:///tmp/grill.bin               regular file, created and appended to
+//	file:///tmp/grill.bin               regular file, created if missing, appended to
 //	serial:///dev/ttyUSB0?baud=19200    serial line, see below
 //
-// A USB printer that is unplugged comes back as the next free /dev/usb/lpN. So prefer usb://,
-// or a link that a udev rule keeps, to a number.
+// A USB printer that is plugged in again gets the next free /dev/usb/lpN. So use usb://, or a link that a
+// udev rule maintains, rather than that number.
 //
-// Of a serial line, what the printer's self-test page says: baud must be there; bits=8 (or
-// 7), parity=none (even, odd), stop=1 (2) and flow=none (rtscts, dtrdsr, xonxoff) need not.
-// Without flow control a printer that cannot keep up loses text, and nobody notices. Prefer
-// a name under /dev/serial/by-id to a number.
+// The settings of a serial line are on the printer's self-test page. baud is required; bits=8 (or 7),
+// parity=none (even, odd), stop=1 (2) and flow=none (rtscts, dtrdsr, xonxoff) have these defaults. Without
+// flow control a printer that prints more slowly than it receives loses text without an error. Use a name
+// under /dev/serial/by-id rather than a number.
 //
-// Its errors say what is wrong with the address and how a right one looks.
+// The error says what is wrong with the address and shows a valid one.
 func Open(address string) (Dialer, error) {
 	scheme, rest, ok := strings.Cut(address, "://")
 	if !ok {
@@ -117,19 +115,20 @@ func Open(address string) (Dialer, error) {
 	case "serial":
 		d, err = parseSerial(rest)
 	default:
-		err = fmt.Errorf("%q is no way to reach a printer; use tcp://host:9100, usb://, file:///dev/usb/lp0 or serial:///dev/ttyUSB0?baud=19200", scheme)
+		err = fmt.Errorf("unknown scheme %q; use tcp://host:9100, usb://, file:///dev/usb/lp0 "+
+			"or serial:///dev/ttyUSB0?baud=19200", scheme)
 	}
 	switch {
 	case errors.Is(err, errUser):
-		return nil, err // what is in front of the @ may be a password
+		return nil, err // without the address: the part before the @ may be a password
 	case err != nil:
 		return nil, fmt.Errorf("%q: %w", address, err)
 	}
 	return d, nil
 }
 
-// Device says which printer an address leads to: the same for every way to write it. An address
-// that leads nowhere is itself.
+// CanonicalAddress returns the same text for every spelling of an address, so that stations at one printer
+// can be recognized. An invalid address is returned unchanged.
 func CanonicalAddress(address string) string {
 	d, err := Open(address)
 	if err != nil {
@@ -138,7 +137,7 @@ func CanonicalAddress(address string) string {
 	switch d := d.(type) {
 	case tcpDialer:
 		return "tcp://" + d.address
-	case serialDialer: // whatever its settings; and the same printer as the device's file
+	case serialDialer: // without its settings: the same device may also be opened as a file
 		return "file://" + d.path
 	case fileDialer:
 		return "file://" + d.path
@@ -147,18 +146,19 @@ func CanonicalAddress(address string) string {
 	}
 }
 
-var errUser = errors.New("a printer takes no user name; use tcp://host:9100")
+var errUser = errors.New("an address has no user name; use tcp://host:9100")
 
+// missingScheme is the error for an address without "://". It proposes the address that was probably meant.
 func missingScheme(address string) error {
 	switch {
 	case strings.TrimSpace(address) == "":
 		return errors.New("is empty; use tcp://host:9100 or file:///dev/usb/lp0")
 	case strings.HasPrefix(address, "/dev/tty"), strings.HasPrefix(address, "/dev/serial/"):
-		return fmt.Errorf("%q does not say how to reach the printer; did you mean serial://%s?baud=19200?", address, address)
+		return fmt.Errorf("%q has no scheme; did you mean serial://%s?baud=19200?", address, address)
 	case strings.HasPrefix(address, "/"):
-		return fmt.Errorf("%q does not say how to reach the printer; did you mean file://%s?", address, address)
+		return fmt.Errorf("%q has no scheme; did you mean file://%s?", address, address)
 	default:
-		return fmt.Errorf("%q does not say how to reach the printer; did you mean tcp://%s?", address, address)
+		return fmt.Errorf("%q has no scheme; did you mean tcp://%s?", address, address)
 	}
 }
 
@@ -182,7 +182,7 @@ func parseTCP(rest string) (Dialer, error) {
 	case u.User != nil:
 		return nil, errUser
 	case u.Path != "" && u.Path != "/", u.RawQuery != "", u.Fragment != "":
-		return nil, errors.New("there is something after the host; use tcp://host:9100")
+		return nil, errors.New("unexpected text after the host; use tcp://host:9100")
 	case u.Hostname() == "":
 		return nil, errors.New("the host is missing; use tcp://host:9100")
 	}
@@ -199,28 +199,28 @@ func parseTCP(rest string) (Dialer, error) {
 func parsePath(rest, example string) (string, error) {
 	switch {
 	case !strings.HasPrefix(rest, "/"):
-		return "", fmt.Errorf("the path must begin with a slash; use %s, with three", example)
+		return "", fmt.Errorf("the path must begin with a slash; use %s, with three slashes", example)
 	case strings.ContainsRune(rest, 0):
-		return "", errors.New("the path has a NUL in it")
+		return "", errors.New("the path contains a NUL")
 	case strings.HasSuffix(rest, "/"):
-		return "", fmt.Errorf("the path names a folder; use %s", example)
+		return "", fmt.Errorf("the path is a directory; use %s", example)
 	}
 	return filepath.Clean(rest), nil
 }
 
-// parseQuery reads the settings after the question mark of an address. Each may be there
-// once; known are their names.
+// parseQuery reads the settings after the question mark of an address. known are their names; each may be
+// set once.
 func parseQuery(query string, known ...string) (url.Values, error) {
 	values, err := url.ParseQuery(query)
 	if err != nil {
-		return nil, fmt.Errorf("what follows the question mark is not name=value&name=value: %w", err)
+		return nil, fmt.Errorf("the part after the question mark is not name=value&name=value: %w", err)
 	}
 	for name, v := range values {
 		switch {
 		case !slices.Contains(known, name):
-			return nil, fmt.Errorf("%q is no setting; there are %s", name, strings.Join(known, ", "))
+			return nil, fmt.Errorf("unknown setting %q; use %s", name, strings.Join(known, ", "))
 		case len(v) > 1:
-			return nil, fmt.Errorf("%s is there twice", name)
+			return nil, fmt.Errorf("%s is set twice", name)
 		}
 	}
 	return values, nil

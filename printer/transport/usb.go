@@ -11,12 +11,12 @@ import (
 	"syscall"
 )
 
-// A usbDialer finds a printer by what it is, at each dial, for its number is not its own:
-// whichever /dev/usb/lpN was free when it was plugged in.
+// A usbDialer finds a printer by its USB ids at each Dial. The number in /dev/usb/lpN is no address: the
+// kernel assigns the lowest free one when a printer is plugged in.
 type usbDialer struct {
 	vendor, product string // four hex digits, lower case; both empty: any
 	serial          string // empty: any
-	sys, dev        string // where sysfs and the devices are
+	sys, dev        string // /sys and /dev; tests use other directories
 }
 
 const usbExample = "usb://04b8:0e28?serial=X3BX012345"
@@ -29,7 +29,7 @@ func parseUSB(rest string) (Dialer, error) {
 	}
 	d := usbDialer{serial: v.Get("serial"), sys: "/sys", dev: "/dev"}
 	if v.Has("serial") && d.serial == "" {
-		return nil, fmt.Errorf("the serial number is empty; use %s, or leave it out", usbExample)
+		return nil, fmt.Errorf("the serial number is empty; use %s, or omit it", usbExample)
 	}
 	if ids = strings.ToLower(strings.TrimSuffix(ids, "/")); ids != "" {
 		if !regexp.MustCompile(`^[0-9a-f]{4}:[0-9a-f]{4}$`).MatchString(ids) {
@@ -62,13 +62,14 @@ func (d usbDialer) String() string {
 	return s
 }
 
-// find returns the kernel's present name of the printer, lp0.
+// find returns the printer's current name, for example lp0.
 func (d usbDialer) find() (string, error) {
 	all := usbPrinters(d.sys)
 	var fit, other []string
 	name := ""
 	for _, p := range all {
-		if d.vendor != "" && (p.vendor != d.vendor || p.product != d.product) || d.serial != "" && !slices.Contains(p.serials, d.serial) {
+		otherModel := d.vendor != "" && (p.vendor != d.vendor || p.product != d.product)
+		if otherModel || d.serial != "" && !slices.Contains(p.serials, d.serial) {
 			other = append(other, p.String())
 			continue
 		}
@@ -79,23 +80,25 @@ func (d usbDialer) find() (string, error) {
 	case len(fit) == 1:
 		return name, nil
 	case len(fit) > 1:
-		return "", fmt.Errorf("several printers are that one: %s; say which, as in %s", strings.Join(fit, ", "), usbExample)
+		return "", fmt.Errorf("several printers match: %s; say which one, for example %s",
+			strings.Join(fit, ", "), usbExample)
 	case len(other) > 0:
-		return "", fmt.Errorf("%w: is the printer plugged in and on? there is only %s", syscall.ENODEV, strings.Join(other, ", "))
+		return "", fmt.Errorf("%w: is the printer plugged in and on? the kernel sees only %s",
+			syscall.ENODEV, strings.Join(other, ", "))
 	default:
 		return "", fmt.Errorf("%w: is the printer plugged in and on? the kernel sees no USB printer", syscall.ENODEV)
 	}
 }
 
-// A usbPrinter is what the kernel knows of a USB printer.
+// A usbPrinter is what the kernel reports of a USB printer.
 type usbPrinter struct {
 	name            string   // lp0
 	vendor, product string   // ids, hex
-	model           string   // for people
-	serials         []string // of the USB device, and of the printer behind it
+	model           string   // to show
+	serials         []string // of the USB device, and from the printer's IEEE 1284 device id
 }
 
-// String is for messages. What a device says of itself is quoted: it may say anything.
+// String is for messages. Texts from the device are quoted, because they may contain control characters.
 func (p usbPrinter) String() string {
 	s := fmt.Sprintf("%s (%q, usb://%s:%s", p.name, p.model, p.vendor, p.product)
 	if len(p.serials) > 0 {
@@ -104,16 +107,16 @@ func (p usbPrinter) String() string {
 	return s + ")"
 }
 
-// usbPrinters lists the printers that are plugged in. The kernel's printer driver shows each
-// under class/usbmisc, with a link to its USB interface, which lies in the USB device's
-// folder; ieee1284_id is what the printer itself answered (linux: drivers/usb/class/usblp.c).
+// usbPrinters lists the printers that are plugged in. The kernel's driver shows each below class/usbmisc,
+// with a link to its USB interface, which lies in the directory of the USB device. ieee1284_id is the device
+// id that the printer returned (linux: drivers/usb/class/usblp.c).
 func usbPrinters(sys string) []usbPrinter {
 	links, _ := filepath.Glob(filepath.Join(sys, "class/usbmisc/lp*")) // only a bad pattern is an error
 	var all []usbPrinter
 	for _, link := range links {
 		function, err := filepath.EvalSymlinks(filepath.Join(link, "device"))
 		if err != nil {
-			continue // it was unplugged just now
+			continue // it was just unplugged
 		}
 		device := filepath.Dir(function)
 		id := deviceID(readAttribute(function, "ieee1284_id"))
@@ -135,12 +138,13 @@ func usbPrinters(sys string) []usbPrinter {
 	return all
 }
 
+// readAttribute reads one sysfs attribute; a missing one is empty.
 func readAttribute(dir, name string) string {
-	b, _ := os.ReadFile(filepath.Join(dir, name)) // not all are there
+	b, _ := os.ReadFile(filepath.Join(dir, name)) // devices do not have all of them
 	return strings.TrimSpace(string(b))
 }
 
-// deviceID reads an IEEE 1284 device id: "MFG:EPSON;MDL:TM-T20III;SN:123;".
+// deviceID parses an IEEE 1284 device id: "MFG:EPSON;MDL:TM-T20III;SN:123;".
 func deviceID(s string) map[string]string {
 	id := map[string]string{}
 	for field := range strings.SplitSeq(s, ";") {
@@ -151,6 +155,7 @@ func deviceID(s string) map[string]string {
 	return id
 }
 
+// firstValue is the first of the keys' values that is not empty.
 func firstValue(m map[string]string, keys ...string) string {
 	for _, k := range keys {
 		if v := m[k]; v != "" {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// plug puts a printer into a fake sysfs, laid out as the kernel does it: the class shows a
-// link to the function, the function lies in the device.
+// plug adds a printer to a fake sysfs with the kernel's layout: the class directory has a link to the
+// interface, whose directory lies in that of the device.
 func plug(t *testing.T, sys, name, port string, device, function map[string]string) {
 	t.Helper()
 	dir := filepath.Join(sys, "devices/pci0/usb1", port)
@@ -27,7 +27,8 @@ func plug(t *testing.T, sys, name, port string, device, function map[string]stri
 	put(dir, device)
 	put(filepath.Join(dir, port+":1.0"), function)
 	put(filepath.Join(sys, "class/usbmisc", name), nil)
-	if err := os.Symlink("../../../devices/pci0/usb1/"+port+"/"+port+":1.0", filepath.Join(sys, "class/usbmisc", name, "device")); err != nil {
+	link := filepath.Join(sys, "class/usbmisc", name, "device")
+	if err := os.Symlink("../../../devices/pci0/usb1/"+port+"/"+port+":1.0", link); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -40,7 +41,9 @@ func unplug(t *testing.T, sys, name string) {
 }
 
 func epson(serial string) map[string]string {
-	return map[string]string{"idVendor": "04b8", "idProduct": "0e28", "manufacturer": "EPSON", "product": "TM-T20III", "serial": serial}
+	return map[string]string{
+		"idVendor": "04b8", "idProduct": "0e28", "manufacturer": "EPSON", "product": "TM-T20III", "serial": serial,
+	}
 }
 
 func usb(t *testing.T, address, sys, dev string) usbDialer {
@@ -64,7 +67,7 @@ func TestAUSBPrinterIsFoundByItsIDs(t *testing.T) {
 		"usb://?serial=A1":            "lp0",
 		"usb://04B8:0E28?serial=B2":   "lp1",
 		"usb://0416:5011":             "lp2",
-		"usb://?serial=C%203":         "lp2", // from what the printer itself says
+		"usb://?serial=C%203":         "lp2", // from its IEEE 1284 device id
 		"usb://0416:5011/?serial=C+3": "lp2",
 	} {
 		if got, err := usb(t, address, sys, "").find(); got != want || err != nil {
@@ -72,9 +75,9 @@ func TestAUSBPrinterIsFoundByItsIDs(t *testing.T) {
 		}
 	}
 	for address, want := range map[string]string{
-		"usb://":                    `several printers are that one: lp0 ("EPSON TM-T20III", usb://04b8:0e28?serial="A1"), lp1 (`,
-		"usb://04b8:0e28":           "say which, as in usb://04b8:0e28?serial=X3BX012345",
-		"usb://04b8:0e28?serial=C3": `is the printer plugged in and on? there is only lp0 (`,
+		"usb://":                    `several printers match: lp0 ("EPSON TM-T20III", usb://04b8:0e28?serial="A1"), lp1 (`,
+		"usb://04b8:0e28":           "say which one, for example usb://04b8:0e28?serial=X3BX012345",
+		"usb://04b8:0e28?serial=C3": `is the printer plugged in and on? the kernel sees only lp0 (`,
 		"usb://0416:5012":           `lp2 ("POS Printer-80", usb://0416:5011?serial="C 3")`,
 	} {
 		_, err := usb(t, address, sys, "").Dial(t.Context())
@@ -92,7 +95,8 @@ func TestAUSBPrinterThatComesBackUnderAnotherNumberIsFoundAgain(t *testing.T) {
 		t.Fatalf("%q, %v", got, err)
 	}
 	unplug(t, sys, "lp0")
-	if _, err := d.Dial(t.Context()); !errors.Is(err, syscall.ENODEV) || !strings.Contains(err.Error(), "the kernel sees no USB printer") {
+	_, err := d.Dial(t.Context())
+	if !errors.Is(err, syscall.ENODEV) || !strings.Contains(err.Error(), "the kernel sees no USB printer") {
 		t.Errorf("unplugged: %v", err)
 	}
 	plug(t, sys, "lp1", "1-4", epson("A1"), nil)
@@ -101,10 +105,12 @@ func TestAUSBPrinterThatComesBackUnderAnotherNumberIsFoundAgain(t *testing.T) {
 	}
 }
 
-// What a device says of itself is hostile.
+// The texts of a USB device are untrusted input.
 func TestNoControlBytesOfAUSBDeviceReachAMessage(t *testing.T) {
 	sys := t.TempDir()
-	plug(t, sys, "lp0", "1-1", map[string]string{"idVendor": "04b8", "idProduct": "0e28", "product": "TM\x1b[2J\n", "serial": "\x1b]0;"}, nil)
+	plug(t, sys, "lp0", "1-1", map[string]string{
+		"idVendor": "04b8", "idProduct": "0e28", "product": "TM\x1b[2J\n", "serial": "\x1b]0;",
+	}, nil)
 	_, err := usb(t, "usb://1234:5678", sys, "").Dial(t.Context())
 	if err == nil || strings.ContainsAny(err.Error(), "\x1b\n") {
 		t.Errorf("%q", err)

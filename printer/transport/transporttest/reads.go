@@ -11,9 +11,7 @@ import (
 	"ticketrail/printer/transport"
 )
 
-// What holds of hearing a printer.
-
-func (s Suite) readDeadline(t *testing.T) {
+func (s Suite) testReadDeadline(t *testing.T) {
 	c := dial(t, s.Working(t).Dialer)
 	if err := c.SetReadDeadline(time.Now().Add(20 * time.Millisecond)); err != nil {
 		t.Fatal(err)
@@ -23,17 +21,17 @@ func (s Suite) readDeadline(t *testing.T) {
 	}
 }
 
-func (s Suite) hears(t *testing.T) {
+func (s Suite) testAnswers(t *testing.T) {
 	p := s.Working(t)
 	c := dial(t, p.Dialer)
-	// Bytes that a line which is no raw one would change, hold back or act on.
+	// Bytes that a terminal device outside raw mode would change, hold back or act on.
 	want := []byte{0x12, 0x16, '\r', '\n', 0, 3, 4, 0x1a, 0x7f, 0xff, 0x37, 0x22, '1', '2', '3', '4', 0}
-	p.Say(want)
+	p.Answer(want)
 	got := make([]byte, len(want))
 	if _, err := io.ReadFull(c, got); err != nil || !bytes.Equal(got, want) {
 		t.Errorf("read % x, %v, want % x", got, err, want)
 	}
-	// And nothing of it comes back to the printer as if it were ours.
+	// And they are not echoed back to the printer.
 	if _, err := io.WriteString(c, "ticket\n"); err != nil {
 		t.Fatal(err)
 	}
@@ -45,13 +43,13 @@ func (s Suite) hears(t *testing.T) {
 	}
 }
 
-func (s Suite) tells(t *testing.T) {
+func (s Suite) testOneWay(t *testing.T) {
 	if got := transport.OneWay(dial(t, s.Working(t).Dialer)); got != s.OneWay {
 		t.Errorf("one way: %t, want %t", got, s.OneWay)
 	}
 }
 
-func (s Suite) oneWay(t *testing.T) {
+func (s Suite) testReadOneWay(t *testing.T) {
 	c := dial(t, s.Working(t).Dialer)
 	for range 2 {
 		if n, err := c.Read(make([]byte, 1)); n != 0 || err != io.EOF {
@@ -60,7 +58,7 @@ func (s Suite) oneWay(t *testing.T) {
 	}
 }
 
-func (s Suite) hearsLate(t *testing.T) {
+func (s Suite) testLateAnswer(t *testing.T) {
 	p := s.Working(t)
 	c := dial(t, p.Dialer)
 	if err := c.SetReadDeadline(time.Now().Add(20 * time.Millisecond)); err != nil {
@@ -69,7 +67,7 @@ func (s Suite) hearsLate(t *testing.T) {
 	if n, err := c.Read(make([]byte, 1)); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Fatalf("read: %d bytes, %v, want deadline exceeded", n, err)
 	}
-	p.Say([]byte{0x12})
+	p.Answer([]byte{0x12})
 	if err := c.SetReadDeadline(time.Time{}); err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +77,7 @@ func (s Suite) hearsLate(t *testing.T) {
 	}
 }
 
-// reading starts a read and returns what becomes of it.
+// reading starts a Read and returns the channel of its error.
 func reading(c transport.Conn) <-chan error {
 	read := make(chan error, 1)
 	go func() {
@@ -89,7 +87,7 @@ func reading(c transport.Conn) <-chan error {
 	return read
 }
 
-func (s Suite) readInterrupted(t *testing.T) {
+func (s Suite) testReadInterrupted(t *testing.T) {
 	c := dial(t, s.Working(t).Dialer)
 	read := reading(c)
 	if err := c.SetReadDeadline(time.Unix(1, 0)); err != nil {
@@ -100,7 +98,7 @@ func (s Suite) readInterrupted(t *testing.T) {
 	}
 }
 
-func (s Suite) readClosed(t *testing.T) {
+func (s Suite) testReadClosed(t *testing.T) {
 	p := s.Working(t)
 	c := dial(t, p.Dialer)
 	read := reading(c)

@@ -1,8 +1,8 @@
-// Package transporttest is what every way to reach a printer must do, as a test suite:
-// kitchens differ in their wires, and the daemon's promises rest on all of them alike.
+// Package transporttest is a test suite for the connections that reach a printer. What the daemon promises
+// about a ticket must hold over TCP, USB, serial and files alike, so each of them has to pass it.
 //
-// A new transport runs it from a test of its own; a new rule is added here, not to one of
-// them. It is never part of the daemon.
+// A new kind of connection runs the suite from its own test. A new rule is added here, so that it applies to
+// all of them. The package is never part of the daemon.
 package transporttest
 
 import (
@@ -19,62 +19,61 @@ import (
 	"ticketrail/printer/transport"
 )
 
-// A Printer is the other end of the wire under test.
+// A Printer is the other end of the connection under test.
 type Printer struct {
 	Dialer transport.Dialer
-	// Received waits until n bytes have arrived over all connections, and returns
-	// everything that has. It fails the test when they do not arrive.
+	// Received waits until n bytes have arrived over all connections, and returns everything that
+	// arrived. It fails the test if they do not.
 	Received func(n int) []byte
-	// Say has the printer say something on the connection that was opened last. It must be
-	// there if the Suite's Speaks says so.
-	Say func(b []byte)
+	// Answer makes the printer send b on the connection that was opened last. It is required if Suite.Answers.
+	Answer func(b []byte)
 }
 
-// A Suite makes printers. Each function is called once per test; nil means that this
-// transport cannot have such a printer, and its rules are not run.
+// A Suite makes the printers to test with. Each function is called once per test. nil means that such a
+// printer cannot exist on this kind of connection; the rules that need it are skipped.
 type Suite struct {
 	// Working takes everything.
 	Working func(t *testing.T) Printer
-	// OneWay says that nothing can come back from it, Speaks that it can be told what to say.
-	OneWay, Speaks bool
-	// Stuck accepts a connection and takes little (less than Big) or nothing, for ever.
+	// OneWay: the connection has no way back. Answers: Printer.Answer works.
+	OneWay, Answers bool
+	// Stuck accepts a connection and then takes fewer than Big bytes, or none.
 	Stuck func(t *testing.T) transport.Dialer
-	// Leaving breaks the connection after at least 1 and fewer than Big bytes.
+	// Breaking ends the connection after at least 1 and fewer than Big bytes.
 	Breaking func(t *testing.T) transport.Dialer
 	// Absent cannot be dialled.
 	Absent func(t *testing.T) transport.Dialer
-	// Bubble runs a test; nil runs it as it is. In memory, it is synctest.Test.
+	// RunTest runs one test, for example synctest.Test; nil calls the test directly.
 	RunTest func(t *testing.T, f func(t *testing.T))
 }
 
-// Big is more than any buffer on the way to a test printer holds.
+// Big is more bytes than all buffers between a test and its printer hold together.
 const Big = 8 << 20
 
-// Run runs every rule that applies.
+// Run runs every rule that applies, each as a subtest.
 func (s Suite) Run(t *testing.T) {
 	rules := []struct {
 		name    string
 		applies bool
 		rule    func(t *testing.T)
 	}{
-		{"WhatIsWrittenArrivesWholeAndInOrder", true, s.arrives},
-		{"ConnectionsFollowOneAnother", true, s.follow},
-		{"AnEndedContextDialsNothing", true, s.endedDial},
-		{"FinishWithAnEndedContextClaimsNothing", true, s.endedFinish},
-		{"AfterFinishNothingCanBeWritten", true, s.afterFinish},
-		{"AfterCloseNothingCanBeWritten", true, s.afterClose},
-		{"APastDeadlineWritesNothing", true, s.pastDeadline},
-		{"AReadEndsAtItsDeadlineOrAtOnce", true, s.readDeadline},
-		{"WhatThePrinterSaysIsRead", s.Speaks, s.hears},
-		{"ItSaysWhetherThereIsAWayBack", true, s.tells},
-		{"WithoutAWayBackAReadEndsAtOnce", s.OneWay, s.oneWay},
-		{"AnAnswerThatComesAfterADeadlineIsReadWithTheNext", s.Speaks, s.hearsLate},
-		{"ADeadlineSetMeanwhileInterruptsARead", true, s.readInterrupted},
-		{"CloseInterruptsARead", true, s.readClosed},
-		{"AWriteToAStuckPrinterEndsAtItsDeadline", s.Stuck != nil, s.stuckDeadline},
-		{"CloseInterruptsAWrite", s.Stuck != nil, s.stuckClose},
-		{"APrinterThatLeavesIsNeverFinishedWith", s.Breaking != nil, s.leaves},
-		{"APrinterThatIsNotThereIsAnError", s.Absent != nil, s.absent},
+		{"WrittenBytesArriveCompleteAndInOrder", true, s.testArrival},
+		{"ConnectionsWorkOneAfterTheOther", true, s.testSuccession},
+		{"DialWithAnEndedContextFails", true, s.testDialEnded},
+		{"FinishWithAnEndedContextFails", true, s.testFinishEnded},
+		{"WriteAfterFinishFails", true, s.testAfterFinish},
+		{"WriteAfterCloseFails", true, s.testAfterClose},
+		{"WriteAfterItsDeadlineWritesNothing", true, s.testPastDeadline},
+		{"ReadEndsAtItsDeadline", true, s.testReadDeadline},
+		{"AnswersAreRead", s.Answers, s.testAnswers},
+		{"OneWayIsReported", true, s.testOneWay},
+		{"ReadOfAOneWayConnectionEndsAtOnce", s.OneWay, s.testReadOneWay},
+		{"AnAnswerAfterTheDeadlineIsReadNext", s.Answers, s.testLateAnswer},
+		{"ADeadlineInterruptsARead", true, s.testReadInterrupted},
+		{"CloseInterruptsARead", true, s.testReadClosed},
+		{"WriteToAStuckPrinterEndsAtItsDeadline", s.Stuck != nil, s.testStuckDeadline},
+		{"CloseInterruptsAWrite", s.Stuck != nil, s.testStuckClose},
+		{"FinishFailsIfThePrinterBreaksTheConnection", s.Breaking != nil, s.testBreaking},
+		{"DialOfAnAbsentPrinterFails", s.Absent != nil, s.testAbsent},
 	}
 	for _, r := range rules {
 		if !r.applies {
@@ -100,7 +99,7 @@ func dial(t *testing.T, d transport.Dialer) transport.Conn {
 	return c
 }
 
-func (s Suite) arrives(t *testing.T) {
+func (s Suite) testArrival(t *testing.T) {
 	p := s.Working(t)
 	c := dial(t, p.Dialer)
 	var want []byte
@@ -122,7 +121,7 @@ func (s Suite) arrives(t *testing.T) {
 	}
 }
 
-func (s Suite) follow(t *testing.T) {
+func (s Suite) testSuccession(t *testing.T) {
 	p := s.Working(t)
 	want := ""
 	for _, text := range []string{"one\n", "two\n", "three\n"} {
@@ -141,7 +140,7 @@ func (s Suite) follow(t *testing.T) {
 	}
 }
 
-func (s Suite) endedDial(t *testing.T) {
+func (s Suite) testDialEnded(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if c, err := s.Working(t).Dialer.Dial(ctx); !errors.Is(err, context.Canceled) || c != nil {
@@ -149,7 +148,7 @@ func (s Suite) endedDial(t *testing.T) {
 	}
 }
 
-func (s Suite) endedFinish(t *testing.T) {
+func (s Suite) testFinishEnded(t *testing.T) {
 	c := dial(t, s.Working(t).Dialer)
 	if _, err := io.WriteString(c, "text\n"); err != nil {
 		t.Fatal(err)
@@ -161,7 +160,7 @@ func (s Suite) endedFinish(t *testing.T) {
 	}
 }
 
-func (s Suite) afterFinish(t *testing.T) {
+func (s Suite) testAfterFinish(t *testing.T) {
 	c := dial(t, s.Working(t).Dialer)
 	if err := c.Finish(t.Context()); err != nil {
 		t.Fatal(err)
@@ -171,7 +170,7 @@ func (s Suite) afterFinish(t *testing.T) {
 	}
 }
 
-func (s Suite) afterClose(t *testing.T) {
+func (s Suite) testAfterClose(t *testing.T) {
 	c := dial(t, s.Working(t).Dialer)
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
@@ -185,7 +184,7 @@ func (s Suite) afterClose(t *testing.T) {
 	_ = c.Close() // must not panic
 }
 
-func (s Suite) pastDeadline(t *testing.T) {
+func (s Suite) testPastDeadline(t *testing.T) {
 	c := dial(t, s.Working(t).Dialer)
 	if err := c.SetWriteDeadline(time.Unix(1, 0)); err != nil {
 		t.Fatal(err)
@@ -195,7 +194,7 @@ func (s Suite) pastDeadline(t *testing.T) {
 	}
 }
 
-func (s Suite) stuckDeadline(t *testing.T) {
+func (s Suite) testStuckDeadline(t *testing.T) {
 	c := dial(t, s.Stuck(t))
 	if err := c.SetWriteDeadline(time.Now().Add(200 * time.Millisecond)); err != nil {
 		t.Fatal(err)
@@ -211,7 +210,7 @@ func (s Suite) stuckDeadline(t *testing.T) {
 	}
 }
 
-func (s Suite) stuckClose(t *testing.T) {
+func (s Suite) testStuckClose(t *testing.T) {
 	c := dial(t, s.Stuck(t))
 	wrote := make(chan error, 1)
 	go func() {
@@ -226,7 +225,7 @@ func (s Suite) stuckClose(t *testing.T) {
 	}
 }
 
-func (s Suite) leaves(t *testing.T) {
+func (s Suite) testBreaking(t *testing.T) {
 	c := dial(t, s.Breaking(t))
 	_, err := c.Write(make([]byte, Big))
 	if err == nil {
@@ -240,7 +239,7 @@ func (s Suite) leaves(t *testing.T) {
 	}
 }
 
-func (s Suite) absent(t *testing.T) {
+func (s Suite) testAbsent(t *testing.T) {
 	if c, err := s.Absent(t).Dial(t.Context()); err == nil || c != nil {
 		t.Errorf("dial: %v, %v, want nothing and an error", c, err)
 	}
