@@ -3,6 +3,7 @@ package queue
 import (
 	"bytes"
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -127,6 +128,33 @@ func TestAFullBacklogStillAnswersDuplicates(t *testing.T) {
 	q.accept(order("c", "grill"))
 	q.print("grill")
 	q.accept(order("d", "grill"))
+}
+
+func TestRequestsOfOneTransactionTogetherKeepTheBacklogLimit(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		resume := q.disk.hang()
+		var all sync.WaitGroup
+		all.Go(func() { q.must(q.KV("x").Put(bg, "k", nil)) }) // hangs; the requests wait behind it
+		synctest.Wait()
+		var refused atomic.Int32
+		for n := range 5 {
+			all.Go(func() {
+				if _, err := q.Accept(bg, order(id(n), "grill")); errors.Is(err, ErrBacklogFull) {
+					refused.Add(1)
+				}
+			})
+		}
+		synctest.Wait()
+		before := q.disk.commits()
+		resume()
+		all.Wait()
+		if n := q.disk.commits() - before; n != 1 {
+			t.Fatalf("%d transactions, want 1", n)
+		}
+		if n := q.station("grill").Pending; n != 3 || refused.Load() != 2 {
+			t.Errorf("%d jobs are open and %d requests refused, want 3 and 2", n, refused.Load())
+		}
+	}, func(o *Options) { o.MaxBacklog = 3 })
 }
 
 func TestTheBodyIsKeptAsItCame(t *testing.T) {
