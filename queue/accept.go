@@ -7,19 +7,25 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"ticketrail/queue/kv"
 	"ticketrail/queue/ticket"
 )
 
-// maxName bounds the names that become keys in the file.
-const maxName = 1024
+// maxName bounds, in bytes, the names that become keys in the file. bbolt allows 32 KiB.
+const maxName = kv.MaxKey
 
-// Accept puts a request on the queue. It returns nil only when all of r would survive a
-// power cut, or did already: then Receipt.Duplicate is set. After any error the outcome is
-// unknown, and sending the same request again is safe. The errors wrap ErrBacklogFull,
-// ErrStorageFull, ErrStorageFailed, ErrBusy, ErrClosed or ctx.Err().
+// jobOverhead is about how many bytes a job takes in a transaction besides its ticket.
+const jobOverhead = 512
+
+// Accept stores a request and enqueues its tickets. When it returns nil all of r survives a power
+// cut: only then may the caller answer 200. Receipt.Duplicate says that the key was known.
 //
-// The content of r decides by its Digest. Under a known key new content orders nothing;
-// what is void in it and was not before is put as corrections.
+// After an error the outcome is unknown, and sending the same request again is safe: the key
+// decides. The error wraps ErrBacklogFull, ErrStorageFull, ErrStorageFailed, ErrBusy, ErrClosed or
+// ctx.Err(). Accept returns when ctx ends, whatever the disk does.
+//
+// Equal content is recognized by r.Digest. New content under a known key orders nothing; what is
+// void in it and was not void before is enqueued as corrections.
 func (q *Queue) Accept(ctx context.Context, r ticket.Request) (ticket.Receipt, error) {
 	if err := ctx.Err(); err != nil {
 		return ticket.Receipt{}, fmt.Errorf("accept request %.64s: %w", r.ID, err)
@@ -34,7 +40,8 @@ func (q *Queue) Accept(ctx context.Context, r ticket.Request) (ticket.Receipt, e
 	return a.receipt, nil
 }
 
-// An arrival is a request with everything prepared that needs no transaction.
+// An acceptOp is a request with everything prepared that needs no transaction: the committer is one
+// goroutine, and encoding in it would keep all other requests waiting.
 type acceptOp struct {
 	q        *Queue
 	r        *ticket.Request
@@ -42,14 +49,14 @@ type acceptOp struct {
 	digest   [16]byte
 	voids    []uint64
 	body     []byte
-	payloads [][]byte // of each draft
+	payloads [][]byte // the stored ticket of each draft
 	size     int
 	receipt  ticket.Receipt
 }
 
 func (q *Queue) newAcceptOp(r *ticket.Request) (*acceptOp, error) {
 	if len(r.Drafts) == 0 {
-		return nil, errors.New("it makes no tickets")
+		return nil, errors.New("it contains no tickets")
 	}
 	a := &acceptOp{q: q, r: r, key: keyOf(r.Venue, r.ID), digest: digest16(r.Digest), voids: ticket.Voids(r.Drafts)}
 	var err error
@@ -61,7 +68,7 @@ func (q *Queue) newAcceptOp(r *ticket.Request) (*acceptOp, error) {
 	}
 	a.size = len(a.body)
 	for _, c := range a.payloads {
-		a.size += len(c) + 512
+		a.size += len(c) + jobOverhead
 	}
 	return a, nil
 }
@@ -86,16 +93,16 @@ func checkName(what, name string) error {
 	case name == "":
 		return fmt.Errorf("%s: a name is missing", what)
 	case !utf8.ValidString(name):
-		return fmt.Errorf("%s %.32q: it is no UTF-8", what, name)
+		return fmt.Errorf("%s %.32q: not valid UTF-8", what, name)
 	case len(name) > maxName:
 		return fmt.Errorf("%s %.32q…: %d bytes, at most %d are allowed", what, name, len(name), maxName)
 	}
 	return nil
 }
 
-// apply is the promise: the key and the jobs go into one transaction. A crash before its
-// commit leaves neither, so the retry is new; a crash after it leaves both, so the retry
-// is a duplicate.
+// apply keeps the promise of the 200: the key, the body and the jobs are one transaction. A crash
+// before its commit leaves none of them, so the retry is new. A crash after it leaves all, so the
+// retry is a duplicate and the tickets print.
 func (a *acceptOp) apply(b *batch) error {
 	a.receipt = ticket.Receipt{}
 	today, raw := b.lookup(a.key)
@@ -111,7 +118,9 @@ func (a *acceptOp) apply(b *batch) error {
 	return nil
 }
 
-// again answers a request whose key is known.
+// acceptKnown answers a request whose key is known, stored under generation filed. A crash before
+// its commit changes nothing and the retry is answered alike; after it, the retry is a plain
+// duplicate.
 func (a *acceptOp) acceptKnown(b *batch, filed uint64, raw []byte) error {
 	s, err := decodeSeen(raw)
 	if err != nil {
@@ -138,13 +147,14 @@ func (a *acceptOp) acceptKnown(b *batch, filed uint64, raw []byte) error {
 	return nil
 }
 
-// unreadable: the key is there, what came under it is lost. No order of it is put, for
-// printing twice is what must not happen; a void is, for a correction too many is read and put
-// away, and one too few is cooked. From now on this content is the known one.
+// acceptUnreadable answers a request whose key is known but whose record is damaged, so that nobody
+// can say which content came under it. It enqueues no order, because printing twice is worse. It
+// enqueues every void, because one correction too many is read and thrown away, and one too few is
+// cooked. The content of this request becomes the known one.
 func (a *acceptOp) acceptUnreadable(b *batch, filed uint64, raw []byte, cause error) error {
 	drafts := ticket.NewlyVoid(nil, a.r.Drafts)
 	if len(drafts) == 0 && b.full {
-		a.receipt = ticket.Receipt{Duplicate: true} // the record stays as it is until there is room
+		a.receipt = ticket.Receipt{Duplicate: true} // repairing the record needs space: later
 		return nil
 	}
 	if err := a.checkRoom(b, len(drafts)); err != nil {
@@ -163,17 +173,20 @@ func (a *acceptOp) acceptUnreadable(b *batch, filed uint64, raw []byte, cause er
 	return nil
 }
 
-// room says whether so many jobs more may be taken.
+// checkRoom refuses a request for which there is no disk space or no backlog left. It counts the
+// jobs of the requests before it in the same transaction.
 func (a *acceptOp) checkRoom(b *batch, jobs int) error {
 	if b.full {
 		return ErrStorageFull
 	}
 	if open := a.q.open + b.open; open+jobs > a.q.o.MaxBacklog {
-		return fmt.Errorf("%w: %d of at most %d, and it makes %d more", ErrBacklogFull, open, a.q.o.MaxBacklog, jobs)
+		return fmt.Errorf("%w: %d are open, at most %d are allowed, and this request has %d more",
+			ErrBacklogFull, open, a.q.o.MaxBacklog, jobs)
 	}
 	return nil
 }
 
+// enqueue stores the body once and each ticket as a job at the end of its lane.
 func (a *acceptOp) enqueue(b *batch, drafts []ticket.Draft, payload [][]byte) {
 	req := b.sequence(bucketRequests)
 	b.put(b.bucket(bucketRequests), key64(req), a.body)
@@ -188,8 +201,8 @@ func (a *acceptOp) enqueue(b *batch, drafts []ticket.Draft, payload [][]byte) {
 	}
 }
 
-// since is how long ago, in running time, something was stamped; never negative, for after
-// a crash a little running time may be missing.
+// since is how long ago a running time was recorded. It is never negative: after a crash the last
+// minutes of running time may be missing.
 func since(now time.Duration, stamp int64) time.Duration {
 	return max(0, now-time.Duration(stamp))
 }

@@ -9,45 +9,46 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// The buckets. Bodies and tickets are written once and never touched again, so they
-// live apart from the small values that change.
+// The top-level buckets of the file. Bodies and tickets are written once and never change, so they
+// are apart from the small values that do: an update then rewrites a small page.
 const (
 	bucketMeta       = iota // format version, clock
 	bucketRequests          // request sequence → bodies as received
-	bucketReqJobs           // request sequence, job → nothing: which jobs a body is kept for
+	bucketReqJobs           // request sequence, job → nothing: a body is kept as long as one of its jobs
 	bucketJobs              // job → ticket
 	bucketState             // job → jobState
-	bucketWaiting           // position → place: the open jobs of all stations
-	bucketFinished          // running time, job → nothing: what retention may remove
+	bucketWaiting           // position → job and station: the open jobs of all lanes, in order
+	bucketFinished          // running time, job → nothing: finished jobs, oldest first, for pruning
 	bucketStations          // name → stationRecord
-	bucketDedup             // last hour of a day of running time → bucket of request key → seen
+	bucketDedup             // generation → bucket of request key → seen
 	bucketQuarantine        // sequence → a damaged record as it was found
 	bucketKV                // name → bucket of key → value
 	bucketCount
 )
 
+// bucketNames are stored: they never change, whatever the constants are called.
 var bucketNames = [bucketCount][]byte{
 	[]byte("meta"), []byte("requests"), []byte("reqjobs"), []byte("jobs"), []byte("state"),
 	[]byte("waiting"), []byte("finished"), []byte("stations"), []byte("dedup"), []byte("aside"), []byte("shelf"),
 }
 
-// A batch is one transaction in the making. Operations read from the transaction, so
-// they see what the ones before them did; what they want changed in memory they leave
-// in after, which runs only once all of it is on disk.
+// A batch is one transaction while it is built. Operations read from the transaction, so each sees
+// what those before it did. Changes of memory are left in onCommit, which runs only after
+// everything is on disk.
 type batch struct {
 	q    *Queue
 	tx   *bolt.Tx
 	now  time.Duration // running time
 	wall time.Time
-	full bool // the disk is: nothing new may be taken
+	full bool // the disk is full: no new request may be accepted
 
-	dirty    bool  // there is something to commit
-	err      error // the first failed write; the whole batch is lost
+	dirty    bool  // something was written: a commit is needed
+	err      error // the first failed write; the whole batch is then rolled back
 	buckets  [bucketCount]*bolt.Bucket
 	gens     []generation
-	records  map[string]*stationRecord // as they will be
+	records  map[string]*stationRecord // station → its record as it will be stored
 	open     int                       // change in the number of open jobs
-	onCommit []func()                  // under Queue.mu
+	onCommit []func()                  // run under Queue.mu
 	paused   []*lane
 }
 
@@ -64,7 +65,7 @@ func (b *batch) bucket(n int) *bolt.Bucket {
 		k := b.tx.Bucket(bucketNames[n])
 		switch n {
 		case bucketRequests, bucketReqJobs, bucketJobs, bucketWaiting, bucketFinished, bucketState:
-			k.FillPercent = 0.9 // keys only grow: half-empty pages would stay so
+			k.FillPercent = 0.9 // keys only grow, so half-filled pages would never be filled
 		}
 		b.buckets[n] = k
 	}
@@ -92,7 +93,7 @@ func (b *batch) sequence(n int) uint64 {
 	return seq
 }
 
-// state reads where a job stands. The error wraps ErrNotFound or ErrDamaged.
+// state reads the state of a job. The error wraps ErrNotFound or ErrDamaged.
 func (b *batch) state(job uint64) (jobState, error) {
 	raw := b.bucket(bucketState).Get(key64(job))
 	if raw == nil {
@@ -111,8 +112,8 @@ func (b *batch) setState(job uint64, s jobState) {
 	b.put(b.bucket(bucketState), key64(job), v)
 }
 
-// record is a station's books and hold, to be changed: it is written when the batch
-// is complete, once however many operations touched it.
+// record returns the books and the hold of a station, for the caller to change. writeRecords stores
+// it once, however many operations changed it.
 func (b *batch) record(station string) *stationRecord {
 	if r := b.records[station]; r != nil {
 		return r
@@ -130,9 +131,9 @@ func (b *batch) record(station string) *stationRecord {
 
 func (b *batch) books(station string) *Books { return &b.record(station).Books }
 
-// freeze keeps a line from lending until this batch has ended, and says which job it has
-// lent already. Without it a ticket could be lent while the transaction that cancels it
-// is under way, and print although a person was told that it will not.
+// pause stops a lane from lending until this batch ends, and returns the job that is lent already,
+// 0 for none. Without it, a ticket could be lent while the transaction that cancels it is being
+// written, and print although a person was told that it is cancelled.
 func (b *batch) pause(station string) (lent uint64) {
 	b.q.mu.Lock()
 	defer b.q.mu.Unlock()
@@ -147,7 +148,7 @@ func (b *batch) pause(station string) (lent uint64) {
 	return 0
 }
 
-// thaw needs Queue.mu.
+// resume ends what pause began, whether the commit succeeded or not. It needs Queue.mu.
 func (b *batch) resume() {
 	for _, l := range b.paused {
 		l.paused = false
@@ -155,8 +156,8 @@ func (b *batch) resume() {
 	}
 }
 
-// enter puts a job in a line: at its end, or before its head. It is the caller who counts
-// it in the books, since it knows on which page.
+// enqueue adds a job at the end of its lane, or in front of it. The caller counts it in the books,
+// because only the caller knows whether it is new, a copy, or moved.
 func (b *batch) enqueue(s jobState, payload []byte, front bool) uint64 {
 	job := b.sequence(bucketJobs)
 	s.State = ticket.Pending
@@ -172,8 +173,8 @@ func (b *batch) enqueue(s jobState, payload []byte, front bool) uint64 {
 	return job
 }
 
-// finish takes a job to its final state, out of its line and on to the right page of
-// the books. A buried job may be finished once more, by a person.
+// finish takes a job to a final state, out of its lane, and counts it in the books. A failed job
+// may be finished once more, when a person cancels or reprints it.
 func (b *batch) finish(job uint64, s jobState, to ticket.State, why string) {
 	books := b.books(s.Station)
 	if s.State.Open() {
@@ -185,7 +186,7 @@ func (b *batch) finish(job uint64, s jobState, to ticket.State, why string) {
 		books.Outcomes[s.State]--
 		books.FailedCancelled++
 	} else {
-		books.Enqueued++ // a page that was damaged and started anew has never heard of it
+		books.Enqueued++ // the books were damaged and started again: they have not counted this job yet
 	}
 	if to == ticket.Moved {
 		books.MovedOut++
@@ -194,19 +195,19 @@ func (b *batch) finish(job uint64, s jobState, to ticket.State, why string) {
 	}
 	s.State, s.Pos, s.Why, s.Finished = to, 0, why, b.wall.UnixMilli()
 	b.setState(job, s)
-	if to != ticket.Failed { // buried jobs wait for a person, however long that takes
+	if to != ticket.Failed { // a failed job is never pruned: a person must see it
 		b.put(b.bucket(bucketFinished), key128(uint64(max(b.now, 0)), job), nil)
 	}
 }
 
-// aside keeps the original bytes of a record that cannot be read, for whoever has to
-// find out what it was. The caller replaces or removes the record itself.
+// quarantine keeps the original bytes of a record that cannot be read, so that a developer can find
+// out what it was. The caller replaces or removes the record itself, in the same transaction.
 func (b *batch) quarantine(bucket int, key, raw []byte, cause error) {
 	v, err := sealJSON(quarantined{string(bucketNames[bucket]), key, raw, cause.Error(), b.wall.UTC()})
 	b.fail(err)
 	b.put(b.bucket(bucketQuarantine), key64(b.sequence(bucketQuarantine)), v)
 	b.afterCommit(func() { b.q.damaged++ })
-	b.q.log.Error("stored record is damaged; it was set aside",
+	b.q.log.Error("a stored record is damaged and was quarantined",
 		"bucket", string(bucketNames[bucket]), "key", fmt.Sprintf("%x", key), "err", cause)
 }
 
@@ -218,7 +219,8 @@ type quarantined struct {
 	Found  time.Time `json:"found"`
 }
 
-// close writes what was collected over the whole batch.
+// writeRecords stores the station records that the operations have changed, and at most once a
+// minute the running time.
 func (b *batch) writeRecords() {
 	for name, r := range b.records {
 		v, err := sealJSON(r)

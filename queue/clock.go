@@ -9,26 +9,29 @@ import (
 
 var keyClock = []byte("clock")
 
+// How often the running time is stored. A power cut forgets what was not stored, and then tickets
+// expire and keys are forgotten that much later, never earlier. So it is not worth many commits.
 const (
-	writeClockEvery = time.Minute // with a commit that happens anyway
-	writeClockIdle  = time.Hour   // with one of its own
+	writeClockEvery = time.Minute // at most, together with other changes
+	writeClockIdle  = time.Hour   // alone, if nothing else was committed
 )
 
-// systemClock is the wall clock when nobody says whether it is right.
+// systemClock is the Clock of a caller that gives none: it cannot say that it is right.
 type systemClock struct{}
 
 func (systemClock) Now() time.Time     { return time.Now() }
 func (systemClock) Synchronized() bool { return false }
 
-// clock counts running time: what the process has run for, ever, and what the box was
-// switched off for if that is known for sure. It never goes back and never jumps, so a
-// box that boots in 1970 forgets no key and expires no ticket.
+// A clock counts running time: how long the queue has been open, in all processes since the file
+// was created, plus the time that the box was switched off if that is known for sure. Running time
+// never goes back and never jumps ahead. So a box that boots in 1970 forgets no key and expires no
+// ticket.
 type clock struct {
 	wallClock    Clock
-	started      time.Time     // monotonic
+	started      time.Time     // monotonic: steps of the wall clock do not change it
 	base         atomic.Int64  // running time at started, ns
-	last         clockRecord   // as found in the file
-	timeOffAdded bool          // the time switched off has been added, or never will be
+	last         clockRecord   // as found in the file at the start
+	timeOffAdded bool          // the time off was added: it must not be added twice
 	written      time.Duration // running time when it was last stored
 }
 
@@ -45,8 +48,8 @@ func (c *clock) running() time.Duration {
 
 func (c *clock) wall() time.Time { return c.wallClock.Now() }
 
-// start continues from what a file says. youngest is the latest running time found in it:
-// up to an hour may be missing from the record after a crash.
+// start continues the running time that the file has. youngest is the latest running time recorded
+// anywhere in it: after a crash the clock record may be an hour older than that.
 func (c *clock) start(r clockRecord, youngest time.Duration) {
 	c.last = r
 	c.base.Store(int64(max(r.Running, youngest, 0)))
@@ -54,8 +57,9 @@ func (c *clock) start(r clockRecord, youngest time.Duration) {
 	c.addTimeOff()
 }
 
-// credit adds the time the box was switched off, once, if the wall clock was right before
-// and is right now. That may turn out only after a while, when NTP has answered.
+// addTimeOff adds the time that the box was switched off, once. That time is known only if the wall
+// clock was synchronized when the record was written and is synchronized now. NTP may take minutes
+// to answer after a boot, so this is called again until it is known.
 func (c *clock) addTimeOff() {
 	if c.timeOffAdded || !c.last.Synchronized {
 		return
@@ -63,10 +67,10 @@ func (c *clock) addTimeOff() {
 	if !c.wallClock.Synchronized() {
 		return
 	}
-	now := c.wallClock.Now() // after: it was right by then
+	now := c.wallClock.Now() // read after Synchronized, so that it is a time that was right
 	c.timeOffAdded = true
-	passed := now.Sub(c.last.Wall)          // since the record was written
-	counted := c.running() - c.last.Running // of which this much is counted already
+	passed := now.Sub(c.last.Wall)          // of wall clock, since the record was written
+	counted := c.running() - c.last.Running // of that, what this process has counted already
 	if off := passed - counted; off > 0 {
 		c.base.Add(int64(off))
 	}
@@ -75,16 +79,16 @@ func (c *clock) addTimeOff() {
 // writeClock stores the running time with a batch.
 func (b *batch) writeClock() {
 	c := b.q.clock
-	sure := c.wallClock.Synchronized() // before the clock is read: it may be set between
+	sure := c.wallClock.Synchronized() // asked before the clock is read: NTP may step it in between
 	v, err := sealJSON(clockRecord{b.now, c.wall().UTC(), sure})
 	b.fail(err)
 	b.put(b.bucket(bucketMeta), keyClock, v)
 	b.afterCommit(func() { c.written = b.now })
 }
 
-// keepHouse does what time brings: forget keys, prune history, note the time. Each of its
-// transactions is small, so that it can never be what a cook waits for. A crash before or
-// after any of them is the same to everybody: what was not forgotten is forgotten next time.
+// maintain does what is due with time: forget keys, prune history, store the running time. Each
+// transaction is small, because tickets wait while it commits. A crash before or after one changes
+// nothing for anybody: what was not removed is removed the next time.
 func (q *Queue) maintain() {
 	q.pruning = false
 	if !q.nextReopen.IsZero() {
@@ -97,16 +101,19 @@ func (q *Queue) maintain() {
 		b.dropGenerations(b.now, q.o.DedupRetention)
 		q.pruning = b.prune(q.o.HistoryRetention)
 		if b.now-q.clock.written >= writeClockIdle {
-			b.dirty = true // the time is noted with it
+			b.dirty = true // writeRecords then stores the running time
 		}
 		return nil
 	}}
 	q.process([]*op{o})
 }
 
+// pruneAtOnce is how many jobs one transaction of prune removes: about a hundred pages, a few
+// milliseconds on an SD card.
 const pruneAtOnce = 100
 
-// prune removes finished jobs whose history is over, oldest first. It says whether there are more.
+// prune removes finished jobs that are older than retention, oldest first. It returns true if more
+// of them are left.
 func (b *batch) prune(retention time.Duration) bool {
 	limit := b.now - retention
 	if limit <= 0 {
@@ -128,11 +135,11 @@ func (b *batch) prune(retention time.Duration) bool {
 	return len(over) == pruneAtOnce
 }
 
-// forget removes a job and, when it was the last one made from it, the body of its request.
+// forget removes a job, and the body of its request when no other job was made from it.
 func (b *batch) forget(job uint64) {
 	s, err := b.state(job)
 	if err == nil && (s.State.Open() || s.State == ticket.Failed) {
-		return // the entry is not what was written: keys have no checksum
+		return // the finished key is damaged, keys have no checksum: this job is still needed
 	}
 	req := s.Req
 	if err != nil {

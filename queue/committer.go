@@ -9,25 +9,29 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// The committer is the one goroutine that writes. Its rules:
+// The committer is the only goroutine that writes. Its rules:
 //
-//  1. Memory changes, and answers are given, only after Commit returned nil. A crash
-//     before that loses only what nobody was told; a crash after it loses nothing.
-//  2. A Commit that returns an error says nothing: EIO on the last sync leaves the
-//     transaction visible and perhaps durable. So nothing in memory is believed any more.
-//     The file is opened anew, memory is read from it, and an empty transaction (the
-//     canary) must commit before anybody hears yes again, duplicates included. What was read
-//     is made durable first, see renew, for the canary reuses pages that it alone sets free.
-//     The start is no different: the process before may have ended in the middle of this.
-//  3. What came out of a printer meanwhile is kept and written down as soon as that is
-//     possible; it is written so that twice is the same as once.
+//  1. Memory changes, and answers are given, only after Commit returned nil. A crash before that
+//     loses only what no caller was told. A crash after it loses nothing.
+//  2. A Commit that returns an error says nothing about the disk: if the last fsync returns EIO,
+//     the transaction is visible and perhaps durable. From then on nothing in memory is trusted.
+//     The file is reopened, memory is read from it, and a probe commit, which changes nothing,
+//     must succeed before any caller gets a yes again, duplicates included. What is read from the
+//     file is first made durable (see rewriteMeta), because the probe commit reuses pages that
+//     only the not yet durable transaction has freed. A start does the same: the process before
+//     may have ended in the middle of this.
+//  3. The outcome of a ticket that came out meanwhile is kept in memory and stored as soon as that
+//     is possible. It is written so that storing it twice is the same as storing it once.
 
+// Reopening is tried at once after the first failure, because most failures are short, and then
+// less and less often, because each attempt reads all open jobs and a broken disk may block on it.
 const (
 	minBackoff       = time.Second
 	maxBackoff       = 30 * time.Second
 	maintenanceEvery = time.Minute
 )
 
+// run is the committer. It ends after Close, when everything that waited has its answer.
 func (q *Queue) run() {
 	defer close(q.ended)
 	tick := time.NewTicker(maintenanceEvery)
@@ -62,7 +66,8 @@ func (q *Queue) run() {
 	}
 }
 
-// serve commits operations, or answers them while nothing can be committed.
+// serve commits operations, or answers them while storage fails: ends of leases are kept, all
+// others are refused, because their callers can ask again.
 func (q *Queue) serve(ops []*op) {
 	if q.nextReopen.IsZero() {
 		q.process(ops)
@@ -77,7 +82,8 @@ func (q *Queue) serve(ops []*op) {
 	}
 }
 
-// process commits operations together. It answers all that it does not park.
+// process commits operations together. When the commit fails it keeps what must not be lost, and
+// answers the rest with the failure.
 func (q *Queue) process(ops []*op) {
 	errs, err := q.commit(ops)
 	if err == nil {
@@ -98,16 +104,16 @@ func (q *Queue) process(ops []*op) {
 	}
 }
 
-// classify says what a failed commit is to whoever waited for it.
+// classify turns the error of a failed commit into the one that callers get.
 func classify(err error) (failed error, full bool) {
-	if noRoom(err) {
+	if isDiskFull(err) {
 		return fmt.Errorf("%w: %w", ErrStorageFull, err), true
 	}
 	return fmt.Errorf("%w: %w", ErrStorageFailed, err), false
 }
 
-// prove commits something that changes nothing: the canary. Only then is it known that what was read
-// can be believed, for this process or the one before may have left it in the page cache and nowhere else.
+// probeCommit commits a transaction that changes nothing. Only when it succeeds can what was read
+// be trusted: this process, or the one before, may have left it in the page cache and nowhere else.
 func (q *Queue) probeCommit(db *bolt.DB) error {
 	tx, err := db.Begin(true)
 	if err != nil {
@@ -118,13 +124,13 @@ func (q *Queue) probeCommit(db *bolt.DB) error {
 		err = q.hooks.commit(tx)
 	}
 	if err != nil {
-		_ = tx.Rollback() // is closed already, most times
+		_ = tx.Rollback() // mostly a no-op: Commit has closed it
 	}
 	return err
 }
 
-// commit runs operations in one transaction. errs are their own answers. On err the
-// outcome is unknown.
+// commit runs operations in one transaction. errs are the answers of the operations themselves,
+// such as ErrConflict. err is the failure of the transaction; then what is on the disk is unknown.
 func (q *Queue) commit(ops []*op) (errs []error, err error) {
 	db := q.db.Load()
 	if db == nil {
@@ -151,15 +157,16 @@ func (q *Queue) commit(ops []*op) (errs []error, err error) {
 	case b.err != nil:
 		err = b.err
 		_ = b.tx.Rollback()
-	case !b.dirty: // all duplicates, say: what they rest on has been committed before
+	case !b.dirty: // for example all duplicates: what they refer to was committed before
 		_ = b.tx.Rollback()
 	default:
 		if err = q.hooks.commit(b.tx); err != nil {
-			_ = b.tx.Rollback() // is closed already, most times
+			_ = b.tx.Rollback() // mostly a no-op: Commit has closed it
 		}
 		q.metrics.committed(time.Since(started), len(ops))
 	}
-	// At this point a nil err means that everything in the batch would survive a power cut.
+	// Here a nil err means that everything in the batch survives a power cut. A crash before this
+	// line: the callers get no answer and ask again. A crash after it: it is all on the disk.
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if err == nil {
@@ -172,27 +179,30 @@ func (q *Queue) commit(ops []*op) (errs []error, err error) {
 	return errs, err
 }
 
-// broke notes that nothing can be believed. Lines lend nothing until mend has succeeded.
+// commitFailed records that memory cannot be trusted. Lanes lend nothing until recoverStorage has
+// succeeded.
 func (q *Queue) commitFailed(cause error, full bool) {
 	q.mu.Lock()
 	q.storageErr = cause
 	q.mu.Unlock()
 	if full {
 		q.space.release()
-		q.log.Error("disk is full; new requests are refused, printing goes on from the reserve", "err", cause)
+		q.log.Error("disk is full; new requests are refused, accepted tickets still print: free disk space", "err", cause)
 	} else {
-		q.log.Error("commit failed; nothing is accepted until one succeeds", "err", cause)
+		q.log.Error("commit failed; new requests are refused until one succeeds: check the disk", "err", cause)
 	}
 	q.scheduleReopen()
 }
 
-// retryLater is at once after a first failure, then slower until a commit has succeeded.
+// scheduleReopen sets the next attempt: at once after a first failure, then after minBackoff and
+// twice that each time, until a commit has succeeded.
 func (q *Queue) scheduleReopen() {
 	q.nextReopen = time.Now().Add(q.backoff)
 	q.backoff = min(max(2*q.backoff, minBackoff), maxBackoff)
 }
 
-// mend opens the file anew, reads memory from it and proves that it can be written.
+// recoverStorage reopens the file, reads memory from it and proves that it can be written. Then it
+// stores the ends of leases that were kept.
 func (q *Queue) recoverStorage() {
 	q.in.busy()
 	if err := q.reopen(); err != nil {
@@ -220,7 +230,7 @@ func (q *Queue) recoverStorage() {
 	q.log.Info("storage works again")
 	parked := q.unsettled
 	q.unsettled = nil
-	// Small transactions: on a full disk a large one may need more pages than the reserve gave.
+	// In small transactions: on a full disk a large one may need more space than the reserve gave.
 	for len(parked) > 0 {
 		n := min(16, len(parked))
 		q.serve(parked[:n])
@@ -228,9 +238,10 @@ func (q *Queue) recoverStorage() {
 	}
 }
 
+// reopen replaces the open file by itself, read anew. Callers of view wait meanwhile.
 func (q *Queue) reopen() error {
 	if db := q.db.Swap(nil); db != nil {
-		_ = db.Close() // waits for views, which are short
+		_ = db.Close() // waits for read transactions, which are short
 	}
 	db, err := openFile(q.o, q.hooks.sync)
 	if err != nil {
@@ -249,6 +260,7 @@ func (q *Queue) reopen() error {
 	return q.repair(m.repairs)
 }
 
+// untilReopen fires when the next attempt to reopen is due; never while the file works.
 func (q *Queue) untilReopen() <-chan time.Time {
 	if q.nextReopen.IsZero() {
 		return nil
@@ -256,8 +268,8 @@ func (q *Queue) untilReopen() <-chan time.Time {
 	return time.After(time.Until(q.nextReopen))
 }
 
-// untilRoom has the disk asked again while it is full: whoever has just made room looks whether
-// it was enough.
+// untilSpaceCheck fires when a full disk is to be checked again: a person who has just deleted
+// files wants to know whether that was enough.
 func (q *Queue) untilSpaceCheck() <-chan time.Time {
 	if !q.space.isFull.Load() {
 		return nil
@@ -265,11 +277,11 @@ func (q *Queue) untilSpaceCheck() <-chan time.Time {
 	return time.After(fullCheckEvery)
 }
 
-// leave is the committer's end: everything that waited has had its answer, but for what
-// storage would not take.
+// shutDown ends the committer: all that waited has its answer, except ends of leases that storage
+// did not take. They get ErrClosed, and their tickets are in doubt at the next start.
 func (q *Queue) shutDown() {
 	if len(q.unsettled) > 0 {
-		q.recoverStorage() // one last try: a ticket that is out would print again
+		q.recoverStorage() // a last attempt: a ticket that came out would otherwise print again
 	}
 	for _, o := range q.unsettled {
 		o.done <- ErrClosed

@@ -10,8 +10,8 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// A requestKey stands for (venue, id of the request). Sixteen bytes of SHA-256 are
-// enough that two requests of one restaurant never share one.
+// A requestKey stands for a venue and the id of a request. 16 bytes of SHA-256 are short, and two
+// requests of one restaurant never share them.
 type requestKey [16]byte
 
 func keyOf(venue, id string) requestKey {
@@ -22,14 +22,15 @@ func keyOf(venue, id string) requestKey {
 	return requestKey(h.Sum(nil)[:16])
 }
 
-// seen is what is kept of a request for as long as its key is known.
+// seen is what is stored of a request for as long as its key is known.
 type seen struct {
-	digests [][16]byte // of the contents that came under the key, oldest first
-	voids   []uint64   // everything that was void in any of them, sorted
+	digests [][16]byte // of the contents that came under this key, oldest first
+	voids   []uint64   // what was void in any of them, see [ticket.Voids]; sorted
 }
 
-// maxDigests bounds a record whose sender changes its mind for ever. The first content and
-// the latest are kept; what falls out would at worst be compared for voids again.
+// maxDigests bounds the record of a sender that sends new content under one key again and again.
+// The first and the latest contents are kept. If one that was dropped comes again, it is treated as
+// new content: it orders nothing either, and its voids are known.
 const maxDigests = 8
 
 func digest16(d [32]byte) [16]byte { return [16]byte(d[:16]) }
@@ -44,8 +45,8 @@ func (s *seen) add(d [16]byte, voids []uint64) {
 	s.voids = mergeVoids(s.voids, voids)
 }
 
-// mergeVoids returns the union of two sorted multisets: what is there twice in either
-// is there twice.
+// mergeVoids returns the union of two sorted multisets: a void that is in either of them twice is
+// in the result twice, because two equal lines can be cancelled.
 func mergeVoids(a, b []uint64) []uint64 {
 	out := make([]uint64, 0, len(a)+len(b))
 	for len(a) > 0 && len(b) > 0 {
@@ -61,8 +62,10 @@ func mergeVoids(a, b []uint64) []uint64 {
 	return append(append(out, a...), b...)
 }
 
+// seenVersion is the first byte of a stored seen.
 const seenVersion = 1
 
+// encodeSeen is binary, not JSON, because a busy restaurant keeps a million keys for a week.
 func encodeSeen(s seen) []byte {
 	b := make([]byte, 0, 2+16*len(s.digests)+8*len(s.voids))
 	b = append(b, seenVersion, byte(len(s.digests)))
@@ -100,26 +103,26 @@ func decodeSeen(b []byte) (seen, error) {
 	return s, nil
 }
 
-// generationHours is how many hours of running time share a bucket of keys. A bucket is
-// dropped whole, when its youngest key is older than the retention.
+// generationHours is how many hours of running time share a bucket of keys. A whole bucket is
+// dropped when its youngest key is older than the retention: to delete keys one by one would
+// rewrite a page for each.
 const generationHours = 24
 
-// generationOf is the number of the bucket that a key is filed in: the last hour of running
-// time that the bucket covers. Earlier versions had a bucket for each hour, with the number of
-// that hour, so theirs are searched and expire by the same rule, and a number that both would
-// give a bucket stands for the same moment.
+// generationOf is the number of the bucket that a key is stored in: the last hour of running time
+// that the bucket covers. Earlier versions had one bucket for each hour, numbered by that hour. The
+// same rule finds and drops both kinds, because either number says how old the youngest key can be.
 func generationOf(running time.Duration) uint64 {
 	hour := uint64(max(running, 0) / time.Hour)
 	return hour - hour%generationHours + generationHours - 1
 }
 
-// generation is one bucket of keys.
+// A generation is one bucket of keys.
 type generation struct {
 	number uint64
 	keys   *bolt.Bucket
 }
 
-// generations lists the buckets of keys, newest first: a retry is usually a fresh one.
+// generations lists the buckets of keys, newest first, because a retry mostly comes within seconds.
 func (b *batch) generations() []generation {
 	if b.gens != nil {
 		return b.gens
@@ -134,7 +137,8 @@ func (b *batch) generations() []generation {
 	return b.gens
 }
 
-// lookup finds a key; filed says which generation holds it. raw is nil if the key is not known.
+// lookup finds the record of a key, and the generation in which it is stored. raw is nil if the key
+// is not known.
 func (b *batch) lookup(k requestKey) (filed uint64, raw []byte) {
 	for _, g := range b.generations() {
 		if raw := g.keys.Get(k[:]); raw != nil {
@@ -144,7 +148,8 @@ func (b *batch) lookup(k requestKey) (filed uint64, raw []byte) {
 	return 0, nil
 }
 
-// remember files a key under a generation.
+// remember stores the record of a key in a generation. A known key stays in its own, so that its
+// retention counts from the first time it came.
 func (b *batch) remember(k requestKey, filed uint64, s seen) {
 	gens := b.generations()
 	i := slices.IndexFunc(gens, func(g generation) bool { return g.number == filed })
@@ -160,7 +165,8 @@ func (b *batch) remember(k requestKey, filed uint64, s seen) {
 	b.put(b.gens[i].keys, k[:], encodeSeen(s))
 }
 
-// dropGenerations forgets the keys whose retention is over.
+// dropGenerations forgets the keys that are older than retention. A retry that comes later than
+// that prints again.
 func (b *batch) dropGenerations(now, retention time.Duration) {
 	for _, g := range b.generations() {
 		if time.Duration(g.number+1)*time.Hour+retention > now {

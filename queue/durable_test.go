@@ -28,7 +28,7 @@ type platter struct {
 	cuts   int
 }
 
-func (p *platter) seams() hooks { return hooks{commit: p.commit, sync: p.sync} }
+func (p *platter) seams() storageHooks { return storageHooks{commit: p.commit, sync: p.sync} }
 
 func (p *platter) commit(tx *bolt.Tx) error {
 	err := p.disk.commit(tx)

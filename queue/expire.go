@@ -10,19 +10,23 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// expireAtOnce bounds one transaction of Expire, and the lines of a slip.
+// expireAtOnce bounds the tickets of one transaction of Expire, and the lines of a slip: 500 lines
+// are two metres of paper.
 const expireAtOnce = 500
 
-// Expire takes tickets that have waited longer than olderThan of running time out of the
-// station's line, and has one slip at its head list them; a slip that waits there already is
-// replaced by a longer one, up to 500 tickets. A ticket and its place on the slip change in one
-// transaction, so a crash can neither lose it silently nor list it and print it. It returns how
-// many expired.
+// Expire removes tickets from a station's queue that have waited longer than olderThan of running
+// time: food nobody waits for any more. One slip in front of the queue lists them, so that a cook
+// can ask. A slip that waits there already is replaced by a longer one, up to 500 tickets. It
+// returns how many tickets expired.
+//
+// A ticket and its line on the slip change in one transaction. A crash before its commit: nothing
+// expired. After it: the slip prints first. So no ticket is lost silently, and none is both listed
+// and printed.
 func (q *Queue) Expire(ctx context.Context, station string, olderThan time.Duration) (int, error) {
 	total := 0
 	for {
 		n := 0
-		if !q.anyOlder(station, olderThan) { // nothing to write, which is nearly always
+		if !q.anyOlder(station, olderThan) { // nearly always; it costs no transaction
 			return total, nil
 		}
 		err := q.do(ctx, once, 64<<10, func(b *batch) error {
@@ -45,12 +49,12 @@ func (q *Queue) anyOlder(station string, olderThan time.Duration) bool {
 	return slices.ContainsFunc(q.lane(station).pending, func(e entry) bool { return e.tooOld(now, olderThan) })
 }
 
-// tooOld is never true of a slip: it is the last trace of what it lists.
+// tooOld is never true of a slip, because it is the last trace of the tickets it lists.
 func (e entry) tooOld(now, olderThan time.Duration) bool {
 	return !e.slip && since(now, e.enqueued) > olderThan
 }
 
-// waiting copies what stands in a line. The caller must have frozen it.
+// pendingOf copies the pending jobs of a lane. The caller must have paused it.
 func (b *batch) pendingOf(station string) []entry {
 	b.q.mu.Lock()
 	defer b.q.mu.Unlock()
@@ -72,7 +76,7 @@ func (b *batch) expire(station string, olderThan time.Duration) int {
 		}
 		s, err := b.state(e.job)
 		if err != nil || s.State != ticket.Pending {
-			continue // Take finds the damage; what an earlier operation finished is finished
+			continue // damaged: Take handles it. Finished: by an earlier operation of this batch
 		}
 		t, err := decodePayload(b.bucket(bucketJobs).Get(key64(e.job)))
 		if err != nil {
@@ -91,7 +95,7 @@ func (b *batch) expire(station string, olderThan time.Duration) int {
 	return n
 }
 
-// slip puts lines on the slip at the head of the line, or on a new one there.
+// slip adds lines to the slip that waits in front of the queue, or enqueues a new one there.
 func (b *batch) slip(station string, pending []entry, lent uint64, first ticket.Ticket, lines []ticket.Line) {
 	s := jobState{Station: station, Enqueued: int64(max(b.now, 0)), Slip: true, Received: b.wall.UnixMilli()}
 	t := ticket.Ticket{
@@ -109,18 +113,17 @@ func (b *batch) slip(station string, pending []entry, lent uint64, first ticket.
 		b.books(station).Enqueued++
 		return
 	}
-	// The longer slip is a new job: who saw the shorter one and cancels it by its number has not
-	// seen what was added. Its lines are kept once; there may be many versions of a long slip.
+	// The longer slip is a new job: a person who cancels the shorter one by its number has not seen
+	// what was added. The shorter one gives up its lines, or long slips would be stored many times.
 	b.books(station).MovedIn++
 	b.finish(s.Of, oldState, ticket.Moved, fmt.Sprintf("extended as job %d", longer))
 	old.Lines = nil
 	b.put(b.bucket(bucketJobs), key64(s.Of), b.slipPayload(old))
 }
 
-// extensible returns a slip to which so many lines can be added. One in doubt may be out
-// already, and a reprint is known to be: what is added might not be read. One that was on a screen
-// may be taken back. Clean failures left
-// no trace anywhere.
+// extensible returns the slip e if so many lines can be added to it. A slip in doubt may have come
+// out, and one that is reprinted has: a cook would not read the new lines. One that was on a screen
+// (From) may be taken back. A slip that only failed cleanly was never on paper.
 func (b *batch) extensible(e entry, lent uint64, lines int) (ticket.Ticket, jobState, bool) {
 	if !e.slip || e.job == lent || e.doubts > 0 {
 		return ticket.Ticket{}, jobState{}, false
@@ -131,13 +134,15 @@ func (b *batch) extensible(e entry, lent uint64, lines int) (ticket.Ticket, jobS
 	return t, s, may
 }
 
+// slipPayload encodes a slip. An error fails the batch: an expired ticket without its slip would be
+// lost.
 func (b *batch) slipPayload(t ticket.Ticket) []byte {
 	payload, err := ticket.Marshal(t)
 	b.fail(err)
 	return seal(payload)
 }
 
-// slipLine says which ticket it was in the words people would call it by.
+// slipLine names an expired ticket as people call it: number, table, type, server.
 func slipLine(t ticket.Ticket, job uint64, doubt bool) ticket.Line {
 	var name []string
 	for _, s := range []string{ticket.NumberLabel(t.Number), ticket.TableLabel(t.Table), t.Type, t.Server} {

@@ -17,21 +17,24 @@ import (
 	berrors "go.etcd.io/bbolt/errors"
 )
 
-// mapSize is how much address space is set aside at once: when the map has to grow, the
-// writer waits for every reader. It is not memory, and on 64 bits it costs nothing.
+// mapSize is how much address space bbolt maps at first: 1 GiB, on 32 bits 256 MiB. When a map has
+// to grow, the writer waits for all readers. Address space is not memory, and on 64 bits it costs
+// nothing.
 const mapSize = (1<<30)*(strconv.IntSize/64) + (256<<20)*(1-strconv.IntSize/64)
 
-// openFile opens an existing file. It looks at the length first: bbolt maps what the file
-// says it holds, and touching a page behind the end kills the process where no recover helps.
+// openFile opens an existing file. It checks the length first: bbolt maps what the file says it
+// contains, and reading a page behind the end kills the process with SIGBUS, which no recover
+// catches.
 //
-// sync is given the file once more, see renew.
+// sync is called once, with the file: see rewriteMeta.
 func openFile(o Options, sync func(*os.File) error) (*bolt.DB, error) {
 	if err := checkLength(o.Path); err != nil {
 		return nil, fmt.Errorf("open %s: %w", o.Path, err)
 	}
 	db, err := bolt.Open(o.Path, 0o600, boltOptions(o.NoSync))
 	if errors.Is(err, berrors.ErrTimeout) {
-		return nil, fmt.Errorf("open %s: another ticketrail holds %s: stop it first, or use the commands that ask the running one", o.Path, o.Path)
+		return nil, fmt.Errorf("open %s: another ticketrail process has it open: stop that one first, or use the "+
+			"commands that talk to it", o.Path)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", o.Path, err)
@@ -43,15 +46,18 @@ func openFile(o Options, sync func(*os.File) error) (*bolt.DB, error) {
 	return db, nil
 }
 
-// renew makes durable what is read: it writes the newest meta page again as it is and syncs the
-// file. A meta page whose sync failed, or was never tried because the process was killed, is in
-// the page cache and perhaps nowhere else. Building on it is wrong twice over. A 200 would rest
-// on it; and the next commit reuses pages that only the meta page on the disk still needs, so
-// that a power cut then leaves a file with neither. A sync alone is not enough: after an error
-// the page counts as clean. The pages it points to were synced before it was written.
+// rewriteMeta makes durable what will be read: it writes the newest meta page once more, unchanged,
+// and syncs the file.
 //
-// A crash in the middle: the meta page is what it was or what is written; if it is neither,
-// the older one is whole, and nothing that it needs has been touched since.
+// A meta page whose fsync failed, or was never called because the process was killed, is in the
+// page cache and perhaps nowhere else. Using it is wrong in two ways. A 200 would depend on it. And
+// the next commit reuses pages that this meta page has freed, but that the older one, which is all
+// the disk has, still needs: after a power cut neither would be readable. A sync alone is not
+// enough, because Linux marks a page clean after a failed write. The pages that the meta page
+// points to were synced before it was written.
+//
+// A crash before the sync: the disk has the meta page, or a torn one and the older one, which is
+// complete, and no page that it needs was reused. A crash after it: the disk has what will be read.
 func rewriteMeta(path string, sync func(*os.File) error) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -72,6 +78,8 @@ func rewriteMeta(path string, sync func(*os.File) error) error {
 	return sync(f)
 }
 
+// boltOptions: a lock that is held is waited for 3 s, the time of a restart. The freelist is not
+// stored, because that would be a page more to sync in each commit; bbolt rebuilds it at the start.
 func boltOptions(noSync bool) *bolt.Options {
 	return &bolt.Options{
 		Timeout:         3 * time.Second,
@@ -82,12 +90,12 @@ func boltOptions(noSync bool) *bolt.Options {
 	}
 }
 
-// create makes a new file if there is none. Power may fail at any point: bbolt's own first
-// start would leave a file that no later Open survives. So the file is made under another
-// name, and takes its own only when all of it is on the disk.
+// create makes a new file if there is none. Power may fail at any point, and bbolt's own creation
+// would then leave a file that no later Open can read. So the file is made under another name, and
+// gets its own name only when all of it is on the disk.
 //
-// A crash before the rename leaves PATH.new-*, which the next start removes. A crash after
-// it leaves an empty queue. Nothing was promised in either case.
+// A crash before the link leaves PATH.new-*, which the next start removes. A crash after it leaves
+// an empty queue. No request was answered yet in either case.
 func create(o Options) error {
 	dir, name := filepath.Dir(o.Path), filepath.Base(o.Path)
 	entries, _ := os.ReadDir(dir)
@@ -97,7 +105,8 @@ func create(o Options) error {
 		}
 	}
 	if _, err := os.Stat(o.Path); err == nil {
-		// A start before this one may have ended between the link and the sync of the directory.
+		// An earlier start may have ended between the link and the sync of the directory, and a name
+		// that is not synced can vanish with everything that was accepted since.
 		return syncDir(o.Path)
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -111,10 +120,10 @@ func create(o Options) error {
 	if err := createEmpty(temp.Name(), o); err != nil {
 		return fmt.Errorf("create %s: %w", o.Path, err)
 	}
-	// A link, unlike a rename, never replaces what another process made meanwhile.
+	// A link, unlike a rename, cannot replace a file that another process made meanwhile.
 	err = os.Link(temp.Name(), o.Path)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
-		err = os.Rename(temp.Name(), o.Path) // no links on this filesystem
+		err = os.Rename(temp.Name(), o.Path) // this filesystem has no links
 	}
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("create %s: %w", o.Path, err)
@@ -129,7 +138,7 @@ func syncDir(path string) error {
 	return nil
 }
 
-// fill writes an empty queue. bbolt makes a database of an empty file.
+// createEmpty writes an empty queue into an empty file, and syncs it.
 func createEmpty(path string, o Options) error {
 	db, err := bolt.Open(path, 0o600, boltOptions(o.NoSync))
 	if err != nil {
@@ -158,8 +167,8 @@ func syncPath(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// The two meta pages of a bbolt file, the first two of the file: a page header of 16 bytes, then
-// these. The layout is private to bbolt; meta_test.go holds it against the bbolt of go.mod.
+// The two meta pages of a bbolt file are its first two pages: a page header of 16 bytes, then these
+// fields. The layout is private to bbolt; meta_test.go checks it against the bbolt of go.mod.
 const (
 	pageHeader   = 16
 	metaSize     = 64
@@ -172,15 +181,15 @@ const (
 
 // meta is what is used of a meta page.
 type meta struct {
-	at       int64 // where the page begins
+	at       int64 // offset of the page in the file
 	pageSize int64
 	txid     uint64
-	need     uint64 // how many bytes the file must have
+	need     uint64 // bytes that the file must have: its high-water mark
 }
 
-// newestMeta reads the meta page that bbolt works with: of the valid ones that of the later
-// transaction. As in bbolt, the first one says where the second is; it is searched for only
-// if the first is not valid, for elsewhere a page may hold anything.
+// newestMeta reads the meta page that bbolt will use: of the valid ones, that of the later
+// transaction. Like bbolt, it takes the offset of the second from the first, and searches for the
+// second only if the first is not valid, because elsewhere a page may contain anything.
 func newestMeta(f *os.File) (meta, bool) {
 	if first, ok := readMeta(f, 0); ok {
 		if second, ok := readMeta(f, first.pageSize); ok && second.txid > first.txid {
@@ -196,6 +205,7 @@ func newestMeta(f *os.File) (meta, bool) {
 	return meta{}, false
 }
 
+// readMeta reads a meta page. ok is false if its magic number or checksum is wrong.
 func readMeta(f *os.File, at int64) (meta, bool) {
 	p := make([]byte, pageHeader+metaSize)
 	if _, err := f.ReadAt(p, at); err != nil {
@@ -211,7 +221,8 @@ func readMeta(f *os.File, at int64) (meta, bool) {
 	return meta{at, int64(size), host.Uint64(m[offTxid:]), host.Uint64(m[offHighWater:]) * uint64(size)}, true
 }
 
-// fits says whether the file is at least as long as its newest meta page says.
+// checkLength returns an error if the file is shorter than its newest meta page says. A copy that
+// was cut off is the usual cause.
 func checkLength(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -228,16 +239,18 @@ func checkLength(path string) error {
 	newest, ok := newestMeta(f)
 	switch {
 	case !ok:
-		return fmt.Errorf("%w: no valid meta page in %d bytes: not a database, or its first page is lost", ErrDamaged, info.Size())
+		return fmt.Errorf("%w: no valid meta page in %d bytes: not a database, or its first pages are overwritten",
+			ErrDamaged, info.Size())
 	case uint64(info.Size()) < newest.need:
-		return fmt.Errorf("%w: %d bytes long, but it holds %d: its end was cut off", ErrDamaged, info.Size(), newest.need)
+		return fmt.Errorf("%w: %d bytes long, but it should have %d: its end was cut off",
+			ErrDamaged, info.Size(), newest.need)
 	}
 	return nil
 }
 
-// Check reads the whole file at path and verifies its structure. Nothing else may have
-// it open for writing. A damaged page can kill the process from inside bbolt, where nothing
-// helps: call it in a child process.
+// Check reads the whole file at path and verifies its structure. No other process may have it open
+// for writing. A damaged page can crash bbolt, and with it the process: call Check in a child
+// process.
 func Check(path string) error {
 	if err := check(path); err != nil {
 		return fmt.Errorf("check %s: %w", path, err)
@@ -249,7 +262,7 @@ func check(path string) error {
 	if err := checkLength(path); err != nil {
 		return err
 	}
-	// In order first: the check itself jumps about, which a cold SD card takes minutes for.
+	// Read it sequentially first: the check reads at random, which takes minutes on a cold SD card.
 	f, err := os.Open(path)
 	if err != nil {
 		return err
@@ -262,7 +275,7 @@ func check(path string) error {
 	o.ReadOnly, o.InitialMmapSize = true, 0
 	db, err := bolt.Open(path, 0o600, o)
 	if errors.Is(err, berrors.ErrTimeout) {
-		return errors.New("another ticketrail holds it: stop it first")
+		return errors.New("another ticketrail process has it open: stop that one first")
 	}
 	if err != nil {
 		return err

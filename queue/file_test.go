@@ -56,7 +56,7 @@ func TestAShortFileIsRefusedNotFatal(t *testing.T) {
 func TestASecondDaemonIsToldWhoHoldsTheFile(t *testing.T) {
 	q := start(t)
 	_, err := Open(q.o)
-	if err == nil || !strings.Contains(err.Error(), "another ticketrail holds "+q.o.Path) {
+	if err == nil || !strings.Contains(err.Error(), q.o.Path+": another ticketrail process has it open") {
 		t.Errorf("err %v", err)
 	}
 }
@@ -248,7 +248,9 @@ ticketrail_queue_unaccounted_jobs 0
 			if state.Open() {
 				name = "jobs"
 			}
-			want += fmt.Sprintf("ticketrail_queue_%s{state=%q,station=%q} %d\n", name, state, station, values[fmt.Sprint(name, " ", station, " ", state)])
+			label := string(state)
+			n := values[fmt.Sprint(name, " ", station, " ", label)]
+			want += fmt.Sprintf("ticketrail_queue_%s{state=%q,station=%q} %d\n", name, label, station, n)
 		}
 	}
 	err = testutil.GatherAndCompare(reg, strings.NewReader(want),

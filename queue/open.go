@@ -13,53 +13,56 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// A Queue is one open file. Create it with Open.
+// A Queue is one open database file. Create it with [Open].
 type Queue struct {
 	o       Options
 	log     *slog.Logger
-	hooks   hooks
+	hooks   storageHooks
 	in      *inbox
 	clock   *clock
 	space   *space
 	metrics *metrics
-	db      atomic.Pointer[bolt.DB] // nil while the file is being opened anew
-	ended   chan struct{}           // closed when the committer is gone
+	db      atomic.Pointer[bolt.DB] // nil while the committer reopens the file
+	ended   chan struct{}           // closed when the committer has ended
 
-	// Only the committer uses these, and Open before it runs.
-	head, tail  uint64 // the outermost positions in use
-	pruning     bool   // there is more history to remove
-	nextReopen  time.Time
-	backoff     time.Duration
-	lastFailure string
-	unsettled   []*op // ends of leases that storage has not taken yet
+	// Used by the committer only, and by Open before the committer runs.
+	head, tail  uint64        // the lowest and highest position in use, of all lanes
+	pruning     bool          // more history is to be removed than fits into one transaction
+	nextReopen  time.Time     // when to reopen the file; zero: the file works
+	backoff     time.Duration // between attempts to reopen
+	lastFailure string        // logged last, so that the same error is logged once
+	unsettled   []*op         // ends of leases that could not be stored yet
 	closeErr    error
 
-	mu         sync.Mutex // guards what follows, and every line
+	mu         sync.Mutex // guards the fields below, and all of every lane
 	lanes      map[string]*lane
-	open       int   // jobs in all lines; only the committer changes it
-	storageErr error // why nothing can be committed now
+	open       int   // jobs in all lanes; only the committer changes it
+	storageErr error // why nothing can be committed now; nil: it can
 	damaged    int
 	closed     bool
 }
 
-// seams are where tests make storage fail.
-type hooks struct {
+// storageHooks are the two calls at which tests make storage fail.
+type storageHooks struct {
 	commit func(tx *bolt.Tx) error
-	sync   func(f *os.File) error // of the file when it is opened
+	sync   func(f *os.File) error // called once each time the file is opened
 }
 
-// Open opens the queue at o.Path, or makes one, and checks the books. It reads what waits,
-// not the history. If the file is not sound the error wraps ErrDamaged; see Check for
-// the damage that Open does not see.
+// Open opens the queue at o.Path, or creates it. It reads the open jobs, not the history, so its
+// time depends on the backlog, and verifies the books. If the file is damaged the error wraps
+// ErrDamaged; Open does not read every page, see [Check] for that.
+//
+// A first commit that fails does not fail Open: the queue then refuses requests until storage
+// works.
 func Open(o Options) (*Queue, error) {
-	s := hooks{commit: (*bolt.Tx).Commit, sync: (*os.File).Sync}
+	s := storageHooks{commit: (*bolt.Tx).Commit, sync: (*os.File).Sync}
 	if o.NoSync {
 		s.sync = func(*os.File) error { return nil }
 	}
 	return open(o, s)
 }
 
-func open(o Options, s hooks) (*Queue, error) {
+func open(o Options, s storageHooks) (*Queue, error) {
 	o, err := o.complete()
 	if err != nil {
 		return nil, fmt.Errorf("open queue: %w", err)
@@ -69,13 +72,13 @@ func open(o Options, s hooks) (*Queue, error) {
 		lanes: map[string]*lane{}, ended: make(chan struct{}),
 	}
 	if why := filesystem(filepath.Dir(o.Path)); why != "" {
-		q.log.Warn("the queue's filesystem may not keep what it is given", "path", o.Path, "filesystem", why)
+		q.log.Warn("the filesystem may lose the queue; use a local disk", "path", o.Path, "filesystem", why)
 	}
 	if err := create(o); err != nil {
 		return nil, err
 	}
 	db, err := openFile(o, s.sync)
-	if noRoom(err) { // where nothing is written in place, even that takes room
+	if isDiskFull(err) { // a copy-on-write filesystem needs space even to rewrite a page
 		_ = os.Remove(reservePath(o))
 		db, err = openFile(o, s.sync)
 	}
@@ -94,7 +97,7 @@ func open(o Options, s hooks) (*Queue, error) {
 	if err = q.probeCommit(db); err == nil {
 		err = q.repair(m.repairs)
 	}
-	if err != nil { // as with any commit that failed: run mends it, nobody hears yes before
+	if err != nil { // as after any failed commit, run reopens the file before it accepts
 		q.commitFailed(classify(err))
 	}
 	if n := q.Unaccounted(); n != 0 {
@@ -127,8 +130,8 @@ func (o Options) complete() (Options, error) {
 	return o, nil
 }
 
-// Close takes nothing more, commits what waits, and closes the file. Leases that are out
-// stay as they are on disk: in doubt if they had begun.
+// Close refuses new operations, commits those that wait, and closes the file. It returns when all
+// is written. Leases that are not settled stay as they are on disk: in doubt if they had begun.
 func (q *Queue) Close() error {
 	q.mu.Lock()
 	q.closed = true
@@ -141,7 +144,7 @@ func (q *Queue) Close() error {
 	return q.closeErr
 }
 
-// Ready returns nil when a new request could be committed.
+// Ready returns nil if a new request could be stored now, else why not.
 func (q *Queue) Ready() error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -156,22 +159,22 @@ func (q *Queue) Ready() error {
 	return nil
 }
 
-// Waiting is how long the oldest change has waited for the disk; 0 when idle. A watchdog
-// that sees it grow knows that the disk hangs.
+// Waiting is how long the oldest operation has waited for the disk; 0 when there is none. A
+// watchdog that sees it grow knows that the disk hangs.
 func (q *Queue) Waiting() time.Duration { return q.in.waiting() }
 
-// Damaged counts the records that were set aside since the start.
+// Damaged counts the records that were quarantined since the start.
 func (q *Queue) Damaged() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.damaged
 }
 
-// view reads the file. f must be short and may not wait for anything: while it runs the file
-// cannot be opened anew, and no freed page can be used again.
+// view runs f in a read transaction. f must be short and must not block: bbolt cannot reuse freed
+// pages while it runs, so the file grows, and the committer cannot reopen the file.
 //
-// While the file is being opened anew, which is a matter of milliseconds unless the disk is
-// gone, it waits.
+// While the file is being reopened view waits, at most a second. That takes milliseconds unless the
+// disk is gone.
 func (q *Queue) view(f func(tx *bolt.Tx) error) error {
 	db := q.db.Load()
 	for range 100 {
@@ -188,7 +191,7 @@ func (q *Queue) view(f func(tx *bolt.Tx) error) error {
 		if err := q.Ready(); err != nil && !errors.Is(err, ErrStorageFull) {
 			return err
 		}
-		return fmt.Errorf("%w: the file is being opened anew", ErrStorageFailed)
+		return fmt.Errorf("%w: the file is being reopened", ErrStorageFailed)
 	}
 	return db.View(f)
 }

@@ -1,16 +1,23 @@
-// Package queue keeps every ticket the kitchen is owed, from the moment the service
-// hears 200 until the ticket is known to be out or a person has decided about it.
+// Package queue stores every ticket that the kitchen is owed: from the moment the point-of-sale
+// service gets its 200 until the ticket is known to have come out, or a person has decided about
+// it.
 //
-// One bbolt file holds the dedup keys, the tickets, a line per station and the
-// history; bbolt is known nowhere else. Every write goes through one committer
-// goroutine that takes whatever waits and commits it in one transaction; what is in
-// memory changes only after the commit. So nothing is promised that a power cut
-// could take back, and a hundred senders cost hardly more than one.
+// One bbolt file holds the dedup keys, the jobs, one lane per station, and the history. No other
+// package knows bbolt, so durability is argued here and nowhere else. A job is one ticket for one
+// station. A lane is the queue of one station: its open jobs, in the order in which they must
+// print.
 //
-// A commit that fails says nothing about what is on the disk: see committer.go for
-// what happens then.
+// All writes go through one goroutine, the committer (committer.go). It collects the operations
+// that wait and commits them in one transaction, so a hundred senders cost hardly more fsyncs than
+// one. What is in memory changes only after the commit: nothing is ever answered that a power cut
+// could take back.
 //
-// All methods may be called concurrently.
+// The life of a job: [Queue.Accept] enqueues it, [Queue.Take] lends it to its station as a [Lease],
+// [Lease.Begin] makes durable that it may come out from now on, and one of Ack, Retry, Return, Hold
+// and Fail settles the lease. If the process dies after Begin and before the end, the ticket is in
+// doubt: it prints again, marked POSSIBLE DUPLICATE.
+//
+// All exported methods may be called concurrently.
 package queue
 
 import (
@@ -21,51 +28,57 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// What callers branch on. Errors returned by this package wrap these and say more.
+// Errors that callers distinguish with [errors.Is]. What this package returns wraps them and says
+// more.
 var (
-	// ErrBacklogFull says that the request would make more open jobs than Options.MaxBacklog.
+	// ErrBacklogFull: the request would exceed Options.MaxBacklog. The printers cannot keep up, or
+	// are down.
 	ErrBacklogFull = errors.New("too many tickets are waiting")
-	// ErrStorageFull says that the disk is full: nothing new is taken until there is room.
+	// ErrStorageFull: the disk is full. New requests are refused until there is space; accepted
+	// tickets still print.
 	ErrStorageFull = errors.New("the disk is full")
-	// ErrStorageFailed says that a commit failed. Its outcome is unknown; trying again is safe.
+	// ErrStorageFailed: a commit failed. Whether it is on the disk is unknown, and a retry is safe.
 	ErrStorageFailed = errors.New("storage failed")
-	// ErrClosed says that the queue was closed.
+	// ErrClosed: Close was called.
 	ErrClosed = errors.New("the queue is closed")
-	// ErrBusy says that too many requests already wait for the committer.
+	// ErrBusy: too many requests wait for the committer. The disk is too slow, or hangs.
 	ErrBusy = errors.New("too many requests wait for the disk")
-	// ErrNotFound says that there is no such job: it never was, or its history is over.
+	// ErrNotFound: there is no such job, or Options.HistoryRetention has removed it.
 	ErrNotFound = errors.New("not found")
-	// ErrConflict says that the state of the job or station does not allow what was asked.
+	// ErrConflict: the state of the job or station does not allow what was asked.
 	ErrConflict = errors.New("not possible now")
-	// ErrDamaged says that the file, or a record in it, is not what was written.
+	// ErrDamaged: the file, or a record in it, is not what was written.
 	ErrDamaged = errors.New("damaged")
 )
 
-// Clock is the wall clock and whether it can be trusted. Boxes boot in 1970 and
-// NTP steps, so nothing here expires by it unless it says that it is synchronized.
+// Clock is the wall clock, and whether it can be trusted. A box without a battery boots in 1970 and
+// NTP steps its clock later, so the wall clock decides nothing here unless it says that it is
+// synchronized.
 type Clock interface {
 	Now() time.Time
 	Synchronized() bool
 }
 
-// Options are what Open needs. Only Path is required.
+// Options of [Open]. Only Path is required.
 type Options struct {
-	// Path is the database file. Beside it live PATH.reserve and, during the very
-	// first start, PATH.new-*.
+	// Path is the database file. Two other files are next to it: PATH.reserve, and during the very
+	// first start PATH.new-*.
 	Path string
-	// DedupRetention is how much running time a request's key is known. 0: 168 h.
+	// DedupRetention is how long the key of a request is remembered, in running time. A retry that
+	// comes later would print again: keep it longer than the service retries. 0: 168 h.
 	DedupRetention time.Duration
-	// HistoryRetention is how much running time a finished job is kept. 0: 72 h.
+	// HistoryRetention is how long a finished job can be looked up and reprinted, in running time.
+	// Failed jobs stay until a person acts. 0: 72 h.
 	HistoryRetention time.Duration
-	// MaxBacklog bounds the open jobs over all stations. 0: 100000.
+	// MaxBacklog limits the open jobs of all stations together; above it Accept refuses. 0: 100000.
 	MaxBacklog int
 	Clock      Clock                 // nil: time.Now, never synchronized
 	Logger     *slog.Logger          // nil: nothing is logged
-	Registerer prometheus.Registerer // nil: metrics that go nowhere
-	// Reserve is the size in bytes of the ballast beside the file, given up when the
-	// disk is full so that printing goes on. 0: 16 MiB, negative: none.
+	Registerer prometheus.Registerer // nil: metrics are not registered
+	// Reserve is the size in bytes of a file that only takes space. It is removed when the disk is
+	// full, so that the tickets that were accepted can still be printed and settled. 0: 16 MiB,
+	// negative: none.
 	Reserve int64
-	// NoSync leaves commits in the page cache. It exists so that a test can show
-	// that it sees the loss.
+	// NoSync skips fsync. Tests use it to be fast, and to show that they notice the loss.
 	NoSync bool
 }

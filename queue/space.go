@@ -38,7 +38,7 @@ func newSpace(o Options) *space {
 		s.size = defaultReserve
 	}
 	s.size = max(s.size, 0)
-	if noRoom(s.makeReserve()) {
+	if isDiskFull(s.makeReserve()) {
 		s.isFull.Store(true)
 	}
 	return s
@@ -58,7 +58,7 @@ func (s *space) checkFull() bool {
 		s.isFull.Store(true)
 		s.log.Error("disk is nearly full; new requests are refused until there is room: delete something there",
 			"directory", s.dir, "free_bytes", free, "need_bytes", 2*minFree+s.missing())
-	case s.isFull.Load() && free >= 2*minFree+s.missing() && !noRoom(s.makeReserve()):
+	case s.isFull.Load() && free >= 2*minFree+s.missing() && !isDiskFull(s.makeReserve()):
 		s.isFull.Store(false)
 		s.log.Info("disk has room again; requests are accepted", "free_bytes", free)
 	}
@@ -76,7 +76,9 @@ func (s *space) missing() int64 {
 
 // noRoom tells a full disk from other failures. When the ballast cannot be made for another
 // reason, that costs the reserve, not the orders.
-func noRoom(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
+func isDiskFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
 
 // ballast makes sure that the file is there and takes up real blocks. A crash in the midst
 // leaves one that is too short, which the next start makes anew.

@@ -23,7 +23,7 @@ func TestOnlyProofOfDamageSetsADatabaseAside(t *testing.T) {
 		{"kill -HUP $$", false},
 		{"echo 'fatal error: runtime: out of memory' >&2; exit 2", false},
 		{"echo 'ticketrail: db has no such flag' >&2; exit 2", false},
-		{"echo 'unchecked: another ticketrail holds it'; exit 1", false},
+		{"echo 'unchecked: another ticketrail process has it open'; exit 1", false},
 		{"kill -BUS $$", true},
 		{"kill -SEGV $$", true},
 		{"echo damaged; echo 'ticketrail: page 7 is unreachable' >&2; exit 1", true},
