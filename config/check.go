@@ -13,15 +13,17 @@ import (
 	"time"
 )
 
-// checker says what is wrong with values that have the right type.
+// checker checks values that already have the right type.
 type checker struct {
 	*findings
 	c           *Config
-	dir         string            // where relative file names begin
-	credentials string            // where those of secrets do; empty: dir
-	stations    map[string]string // where each station's name stands, by the name in lower case
+	dir         string            // folder for relative file names
+	credentials string            // folder for relative names of secrets; empty: dir
+	stations    map[string]string // key of each station, by its name in lower case
 }
 
+// checkAll checks every section. Later checks skip what earlier ones found wrong, so that one
+// mistake gives one message.
 func (k *checker) checkAll() {
 	k.receiver()
 	k.secrets()
@@ -45,23 +47,25 @@ func (k *checker) checkAll() {
 func (k *checker) receiver() {
 	r := &k.c.Receiver
 	k.addIf("receiver.listen", r.listenProblem(r.Listen))
-	// The value may hold a secret: it is not repeated.
+	// The path may contain a secret, so messages do not repeat it.
 	switch {
 	case !strings.HasPrefix(r.Path, "/"):
 		k.add("receiver.path", "does not begin with /; write it as /webhooks/print")
-	case !regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)+$`).MatchString(r.Path) || strings.Contains(r.Path+"/", "/../") || strings.Contains(r.Path+"/", "/./"):
-		k.add("receiver.path", "is not a plain path of letters, digits and . _ ~ - between single slashes; write it as /webhooks/print")
+	case !regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)+$`).MatchString(r.Path) || strings.Contains(r.Path+"/", "/../") ||
+		strings.Contains(r.Path+"/", "/./"):
+		k.add("receiver.path", "is not a plain path of letters, digits and . _ ~ - between single slashes; write "+
+			"it as /webhooks/print")
 	case len(r.Path) > 1024:
-		k.add("receiver.path", "has %d characters; 1024 are the most", len(r.Path))
+		k.add("receiver.path", "has %d characters; at most 1024 are allowed", len(r.Path))
 	}
 	k.header("receiver.headers.venue", r.Headers.Venue)
 	k.header("receiver.headers.device", r.Headers.Device)
 	if strings.EqualFold(r.Headers.Venue, r.Headers.Device) {
-		k.add("receiver.headers.device", "is the header of the venue too; each has its own")
+		k.add("receiver.headers.device", "is also the header of the venue; use a different one")
 	}
 	for _, p := range r.TrustedProxies {
 		if p.Bits() == 0 {
-			k.add("receiver.trusted_proxies", "%v would believe every caller; name the network the proxy is in", p)
+			k.add("receiver.trusted_proxies", "%v would trust every client; use the network of the proxy", p)
 		}
 	}
 	if r.MaxBody < 4<<10 || r.MaxBody > 64<<20 {
@@ -69,16 +73,18 @@ func (k *checker) receiver() {
 	}
 	k.checkCount("receiver.max_connections", r.MaxConnections, 1, 10_000)
 	k.oneOf("receiver.schema", r.Schema, "lenient", "strict")
-	k.checkDuration("receiver.respond_within", r.RespondWithin, 500*time.Millisecond, 4800*time.Millisecond, "; the service gives up after 5s")
+	k.checkDuration("receiver.respond_within", r.RespondWithin, 500*time.Millisecond, 4800*time.Millisecond,
+		"; the service gives up after 5s")
 }
 
 func (k *checker) header(path, name string) {
 	switch {
 	case !regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$").MatchString(name):
-		k.add(path, "%s is not the name of a header", quote(name))
-	case slices.ContainsFunc([]string{"host", "content-type", "content-length", "transfer-encoding", "authorization", "cookie", "x-forwarded-for"},
+		k.add(path, "%s is not a valid header name", quote(name))
+	case slices.ContainsFunc([]string{"host", "content-type", "content-length", "transfer-encoding", "authorization",
+		"cookie", "x-forwarded-for"},
 		func(s string) bool { return strings.EqualFold(s, name) }):
-		k.add(path, "%s means something else to every web server; use one of the service's own", quote(name))
+		k.add(path, "%s is a standard HTTP header; use a header of the service", quote(name))
 	}
 }
 
@@ -87,7 +93,8 @@ func (k *checker) secrets() {
 	if r.SecretFile == "" {
 		last := r.Path[strings.LastIndexByte(r.Path, '/')+1:]
 		if secretProblem(last) == "" && strings.ContainsAny(last, "0123456789") {
-			k.warn("receiver.path", "seems to hold a secret, and everybody who may read this file can read it; move it to receiver.secret_file")
+			k.warn("receiver.path", "seems to contain a secret, which everyone who can read this file can see; "+
+				"move it to receiver.secret_file")
 		}
 		return
 	}
@@ -107,36 +114,37 @@ func (k *checker) tls() {
 	if !k.keyPair("receiver.tls", &t.CertFile, &t.KeyFile, t.ClientCAFile != "") || t.ClientCAFile == "" {
 		return
 	}
-	if ca := k.read("receiver.tls.client_ca_file", t.ClientCAFile); ca != nil && !x509.NewCertPool().AppendCertsFromPEM(ca) {
-		k.add("receiver.tls.client_ca_file", "%s holds no PEM certificate", t.ClientCAFile)
+	ca := k.read("receiver.tls.client_ca_file", t.ClientCAFile)
+	if ca != nil && !x509.NewCertPool().AppendCertsFromPEM(ca) {
+		k.add("receiver.tls.client_ca_file", "%s contains no PEM certificate", t.ClientCAFile)
 	}
 }
 
-// keyPair reads the files to see that they go together; whoever serves with them reads them
-// again. It says whether there are both.
+// keyPair checks that the two files belong together. The server reads them again when it uses them.
+// It reports whether both are set.
 func (k *checker) keyPair(at string, certFile, keyFile *string, needed bool) bool {
 	*certFile, *keyFile = k.secretName(*certFile), k.secretName(*keyFile)
 	switch {
 	case *certFile == "" && *keyFile == "" && !needed:
 		return false
 	case *certFile == "":
-		k.add(at+".cert_file", "is missing; a key without its certificate is no use")
+		k.add(at+".cert_file", "is missing; cert_file and key_file are required together")
 		return false
 	case *keyFile == "":
-		k.add(at+".key_file", "is missing; a certificate without its key is no use")
+		k.add(at+".key_file", "is missing; cert_file and key_file are required together")
 		return false
 	}
 	cert, pk := k.read(at+".cert_file", *certFile), k.read(at+".key_file", *keyFile)
 	if cert != nil && pk != nil {
 		if _, err := tls.X509KeyPair(cert, pk); err != nil {
-			k.add(at+".cert_file", "%s and %s are no pair: %v", *certFile, *keyFile, err)
+			k.add(at+".cert_file", "%s and %s do not match: %v", *certFile, *keyFile, err)
 		}
 		k.warnReadable(at+".key_file", *keyFile)
 	}
 	return true
 }
 
-// read is what is in a file; nil when it cannot be read, which is a problem.
+// read returns the content of a file, or nil if it cannot be read, which is a problem.
 func (k *checker) read(at, name string) []byte {
 	b, err := readSmall(name, maxFile)
 	if err != nil {
@@ -151,7 +159,7 @@ func (k *checker) ticket() {
 		paths := k.c.Ticket.Fields[name]
 		at := join("ticket.fields", name)
 		if len(paths) == 0 {
-			k.add(at, "has no paths; leave the field out to keep the built-in ones")
+			k.add(at, "has no paths; remove the field to use the built-in ones")
 		}
 		for i, p := range paths {
 			if strings.TrimSpace(p) == "" || slices.Contains(strings.Split(p, "."), "") {
@@ -161,7 +169,8 @@ func (k *checker) ticket() {
 	}
 }
 
-// fonts only says where they are: one that cannot be read is no reason to print nothing.
+// fonts only resolves the names. A font that cannot be read is no reason to refuse the
+// configuration: tickets print without it.
 func (k *checker) fonts() {
 	for i := range k.c.Fonts {
 		k.c.Fonts[i] = k.file(fmt.Sprintf("fonts[%d]", i), k.c.Fonts[i])
@@ -177,14 +186,14 @@ func (k *checker) storage() {
 	a := &k.c.Admin
 	a.Socket = k.file("admin.socket", a.Socket)
 	if len(a.Socket) > 107 {
-		k.add("admin.socket", "%s has %d bytes; a socket's name has 107 at most", quote(a.Socket), len(a.Socket))
+		k.add("admin.socket", "%s has %d bytes; the path of a socket has at most 107", quote(a.Socket), len(a.Socket))
 	}
 	if a.Socket == s.Path {
-		k.add("admin.socket", "is storage.path too; each has its own")
+		k.add("admin.socket", "is also storage.path; use a different file")
 	}
 }
 
-// file is where a file name leads that must be there.
+// file resolves a file name that must not be empty.
 func (k *checker) file(path, name string) string {
 	if name == "" || strings.ContainsRune(name, 0) {
 		k.add(path, "%s is not a file name", quote(name))
@@ -193,7 +202,7 @@ func (k *checker) file(path, name string) string {
 	return filepath.Clean(absolute(k.dir, name))
 }
 
-// secretName is where the name of a secret file leads; empty stays empty.
+// secretName resolves the name of a secret file; an empty name stays empty.
 func (k *checker) secretName(name string) string {
 	if name != "" && k.credentials != "" {
 		return absolute(k.credentials, name)
@@ -215,17 +224,18 @@ func (k *checker) warnReadable(path, name string) {
 		return
 	}
 	if mode := st.Mode().Perm(); mode&0o004 != 0 {
-		k.warn(path, "everybody on this machine can read %s (mode %04o); chmod o= it", name, mode)
+		k.warn(path, "all users of this machine can read %s (mode %04o); run chmod o= on it", name, mode)
 	}
 }
 
-// refuse notes why the value at path will not do, if there is a reason.
+// addIf adds a problem with the value at path if why is not empty.
 func (k *checker) addIf(path, why string) {
 	if why != "" {
 		k.add(path, "%s", why)
 	}
 }
 
+// checkDuration checks that d is between least and most; why is appended to the message.
 func (k *checker) checkDuration(path string, d, least, most time.Duration, why string) {
 	switch {
 	case d < least:
@@ -244,11 +254,12 @@ func (k *checker) checkCount(path string, n, least, most int) {
 func (k *checker) oneOf(path, got string, want ...string) {
 	if !slices.Contains(want, got) {
 		last := len(want) - 1
-		k.add(path, "%s is not one of %s and %s%s", quote(got), strings.Join(want[:last], ", "), want[last], didYouMean(got, want))
+		k.add(path, "%s is not one of %s and %s%s", quote(got), strings.Join(want[:last], ", "), want[last],
+			didYouMean(got, want))
 	}
 }
 
-// short is a duration without the zeros at its end: 4h, not 4h0m0s.
+// short formats a duration without trailing zeros: 4h instead of 4h0m0s.
 func short(d time.Duration) string {
 	return strings.NewReplacer("h0m0s", "h", "m0s", "m").Replace(d.String())
 }

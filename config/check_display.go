@@ -8,14 +8,15 @@ import (
 	"time"
 )
 
-// stationName checks the name of a station of whatever kind.
+// stationName checks the name of a station of any kind.
 func (k *checker) stationName(at, name string) {
 	if msg := nameProblem(name); msg != "" {
 		k.add(at+".name", "%s", msg)
 		return
 	}
 	if !regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9 ._-]*$`).MatchString(name) {
-		k.add(at+".name", "%s: only letters A to Z, digits, spaces and . _ - are possible, a letter or digit first", quote(name))
+		k.add(at+".name", "%s is not a valid name; use letters A to Z, digits, spaces and . _ - and begin with a "+
+			"letter or digit", quote(name))
 		return
 	}
 	k.unique(at+".name", at, name, k.stations)
@@ -33,7 +34,7 @@ func (k *checker) screens() {
 		k.checkDuration(at+".warn_after", s.WarnAfter, 10*time.Second, 24*time.Hour, "")
 		k.checkDuration(at+".late_after", s.LateAfter, 10*time.Second, 24*time.Hour, "")
 		if s.LateAfter <= s.WarnAfter && !k.hasProblem(at+".warn_after") && !k.hasProblem(at+".late_after") {
-			k.add(at+".late_after", "%s is not more than warn_after, %s", short(s.LateAfter), short(s.WarnAfter))
+			k.add(at+".late_after", "%s is not more than warn_after (%s)", short(s.LateAfter), short(s.WarnAfter))
 		}
 		k.checkDuration(at+".hold_for", s.HoldFor, 5*time.Second, 24*time.Hour, "")
 		k.checkDuration(at+".expire_after", s.ExpireAfter, time.Minute, 720*time.Hour, "")
@@ -45,33 +46,35 @@ func (k *checker) screens() {
 	}
 }
 
+// prepScreen checks what only a screen with its own tickets has.
 func (k *checker) prepScreen(at string, s *Screen) {
 	if len(s.Of) > 0 {
-		k.add(at+".of", "is for a screen of mode expo")
+		k.add(at+".of", "is only for screens of mode expo")
 	}
 	k.backup(at, s.Name, s.Backup)
 	if b, _ := k.c.BackupOf(s.Name); b == "" && !k.hasProblemBelow(at) && !k.hasProblem("fallback") {
-		k.warn(at+".backup", "is nobody: while no page of it is open, tickets for %s come out nowhere", s.Name)
+		k.warn(at+".backup", "is not set, and the fallback cannot be used: while no browser shows this screen, "+
+			"tickets for %s are neither shown nor printed", s.Name)
 	}
 }
 
-// pass checks what only a screen of the pass has, and warns of what means nothing there.
+// expoScreen checks what only an expo screen has, and warns of keys without effect there.
 func (k *checker) expoScreen(at string, s *Screen) {
 	if len(s.Of) == 0 {
-		k.add(at+".of", "is missing; name the screens whose orders the pass sees")
+		k.add(at+".of", "is missing; list the screens whose orders this screen shows")
 	}
 	for j, name := range s.Of {
 		here := fmt.Sprintf("%s.of[%d]", at, j)
 		i := slices.IndexFunc(k.c.Screens, func(o Screen) bool { return o.Name == name })
 		switch {
 		case slices.Index(s.Of, name) < j:
-			k.add(here, "%s stands twice", quote(name))
+			k.add(here, "%s is listed twice", quote(name))
 		case name == s.Name:
-			k.add(here, "%s is this screen itself", quote(name))
+			k.add(here, "%s is this screen itself; list other screens", quote(name))
 		case i >= 0 && k.c.Screens[i].Expo():
-			k.add(here, "%s is a screen of mode expo; name the screens that have tickets of their own", quote(name))
+			k.add(here, "%s is a screen of mode expo; list screens of mode prep", quote(name))
 		case i < 0 && slices.Contains(k.c.Stations(), name):
-			k.add(here, "%s is no screen; the pass sees screens only", quote(name))
+			k.add(here, "%s is not a screen; an expo screen shows only other screens", quote(name))
 		case i < 0:
 			k.add(here, "%s", notFound("screen", name, k.screensOfTheirOwn()))
 		}
@@ -80,14 +83,15 @@ func (k *checker) expoScreen(at string, s *Screen) {
 	for _, x := range []struct {
 		key     string
 		changed bool
-	}{{"backup", s.Backup != ""}, {"hold_for", s.HoldFor != usual.HoldFor}, {"expire_after", s.ExpireAfter != usual.ExpireAfter}} {
+	}{{"backup", s.Backup != ""}, {"hold_for", s.HoldFor != usual.HoldFor},
+		{"expire_after", s.ExpireAfter != usual.ExpireAfter}} {
 		if x.changed {
-			k.warn(at+"."+x.key, "has no effect on a screen of mode expo: its tickets are those of other stations")
+			k.warn(at+"."+x.key, "has no effect on a screen of mode expo, which shows the tickets of other screens")
 		}
 	}
 }
 
-// screensOfTheirOwn is the names of the screens that have tickets of their own.
+// screensOfTheirOwn returns the names of the screens that have tickets of their own.
 func (k *checker) screensOfTheirOwn() (names []string) {
 	for _, s := range k.c.Screens {
 		if !s.Expo() && s.Name != "" {
@@ -102,11 +106,11 @@ func (k *checker) kds() {
 		d := &k.c.KDS[i]
 		at := fmt.Sprintf("kds[%d]", i)
 		k.stationName(at, d.Name)
-		// The address may hold a secret: it is not repeated.
+		// The URL may contain a secret, so messages do not repeat it.
 		if d.URL == "" {
 			k.add(at+".url", "is missing; write it as https://kds.example/api/tickets")
 		} else if u, err := url.Parse(d.URL); err == nil && u.Scheme == "http" && !loopback(u.Hostname()) {
-			k.warn(at+".url", "is plain HTTP: orders, and the token if there is one, can be read on the way")
+			k.warn(at+".url", "is plain HTTP: orders and the token, if there is one, are sent unencrypted")
 		}
 		for _, f := range []struct {
 			key    string
@@ -130,15 +134,17 @@ func (k *checker) kds() {
 	}
 }
 
-// display checks where the pages are served.
+// display checks where the pages of the screens are served.
 func (k *checker) display() {
 	d := &k.c.Display
-	if msg := listenProblem(d.Listen, d.Insecure || d.TLS.Enabled(), "set display.tls, or display.insecure: true"); msg != "" {
+	if msg := listenProblem(d.Listen, d.Insecure || d.TLS.Enabled(),
+		"set display.tls, or display.insecure: true"); msg != "" {
 		k.add("display.listen", "%s", msg)
 	} else if len(k.c.Screens) > 0 {
-		for _, other := range []struct{ key, listen string }{{"receiver.listen", k.c.Receiver.Listen}, {"metrics.listen", k.c.Metrics.Listen}} {
+		for _, other := range []struct{ key, listen string }{{"receiver.listen", k.c.Receiver.Listen},
+			{"metrics.listen", k.c.Metrics.Listen}} {
 			if samePort(d.Listen, other.listen) {
-				k.add("display.listen", "%s is taken by %s; each has its own port", quote(d.Listen), other.key)
+				k.add("display.listen", "%s is already used by %s; use a different port", quote(d.Listen), other.key)
 			}
 		}
 	}

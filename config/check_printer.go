@@ -9,7 +9,7 @@ import (
 
 func (k *checker) printers() {
 	if len(k.c.Stations()) == 0 {
-		k.add("printers", "there are none; name at least one")
+		k.add("printers", "there are no stations; configure at least one printer, screen or kds")
 	}
 	for i := range k.c.Printers {
 		p := &k.c.Printers[i]
@@ -19,9 +19,9 @@ func (k *checker) printers() {
 			k.add(at+".address", "is missing; write it as tcp://192.168.1.50:9100 or usb://")
 		}
 		if nameProblem(p.Profile) != "" {
-			k.add(at+".profile", "%s is not a profile; leave it out for generic-80mm", quote(p.Profile))
+			k.add(at+".profile", "%s is not a profile name; remove the key to use generic-80mm", quote(p.Profile))
 		}
-		// Zero said is a mistake; zero not said is the profile's.
+		// An explicit zero is a mistake; without the key, the profile's value is used.
 		if said := k.lines[at+".columns"] != 0; (said || p.Columns != 0) && (p.Columns < 16 || p.Columns > 96) {
 			k.add(at+".columns", "%d is not a width; use 48, 42 or 32", p.Columns)
 		}
@@ -37,20 +37,20 @@ func (k *checker) printers() {
 	}
 }
 
-// device checks how a printer is talked to.
+// device checks how the printer is reached and asked for its status.
 func (k *checker) device(at string, p *Printer) {
 	if said := k.lines[at+".confirm"] != 0; said || p.Confirm != "" {
 		k.oneOf(at+".confirm", p.Confirm, "auto", "process_id", "status", "none")
 	}
 	k.checkDuration(at+".connect_timeout", p.ConnectTimeout, time.Second, time.Minute, "")
-	k.checkDuration(at+".linger", p.Linger, 0, 30*time.Second, "; tills that print there too wait that long")
+	k.checkDuration(at+".linger", p.Linger, 0, 30*time.Second, "; other clients of the printer wait that long")
 	if p.PollEvery != 0 {
-		k.checkDuration(at+".poll_every", p.PollEvery, 10*time.Second, 24*time.Hour, "; 0s is never")
+		k.checkDuration(at+".poll_every", p.PollEvery, 10*time.Second, 24*time.Hour, "; 0s turns polling off")
 	}
 	k.checkDuration(at+".wait_for_person", p.WaitForPerson, time.Second, 24*time.Hour, "")
 }
 
-// ticketsOf checks how its tickets look and sound.
+// ticketsOf checks how tickets look and sound.
 func (k *checker) ticketsOf(at string, p *Printer) {
 	k.checkCount(at+".copies", p.Copies, 1, 9)
 	k.checkCount(at+".buzzer.times", p.Buzzer.Times, 0, 9)
@@ -58,13 +58,13 @@ func (k *checker) ticketsOf(at string, p *Printer) {
 	l, at := &p.Layout, at+".layout"
 	k.checkCount(at+".blank_lines", l.BlankLines, 0, 5)
 	if len(l.Header) == 0 {
-		k.add(at+".header", "has no fields; leave it out to keep all")
+		k.add(at+".header", "has no fields; remove the key to print all")
 	}
 	for i, f := range l.Header {
 		here := fmt.Sprintf("%s.header[%d]", at, i)
 		k.oneOf(here, f, HeaderFields()...)
 		if slices.Index(l.Header, f) < i {
-			k.add(here, "%s stands twice", quote(f))
+			k.add(here, "%s is listed twice", quote(f))
 		}
 	}
 	if l.TemplateFile == "" {
@@ -79,16 +79,17 @@ func (k *checker) ticketsOf(at string, p *Printer) {
 	l.Template = string(text)
 }
 
-// maxTemplate is more than a head and a foot can need.
+// maxTemplate is far more than a header and a footer need.
 const maxTemplate = 64 << 10
 
-// backup follows who stands in for a station: it must exist, and not come back to it.
+// backup checks that a station's backup exists and that the chain of backups does not lead back to
+// the station: a ticket would be passed on forever.
 func (k *checker) backup(at, name, backup string) {
 	if backup == "" || !k.stationNamesKnown() {
 		return
 	}
 	if backup == name {
-		k.add(at+".backup", "%s cannot stand in for itself", quote(backup))
+		k.add(at+".backup", "%s cannot be its own backup", quote(backup))
 		return
 	}
 	if !k.station(at+".backup", backup) {
@@ -98,7 +99,7 @@ func (k *checker) backup(at, name, backup string) {
 	for next := backup; next != ""; next = k.c.stationNamed(next).backup {
 		if slices.Contains(chain, next) {
 			if next == name {
-				k.add(at+".backup", "goes round in a circle: %s → %s", strings.Join(chain, " → "), next)
+				k.add(at+".backup", "forms a loop: %s → %s", strings.Join(chain, " → "), next)
 			}
 			return
 		}

@@ -18,8 +18,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestPlainHTTPIsForLoopbackUnlessSomebodySaysOtherwise(t *testing.T) {
-	const plain = " is not loopback, and orders would cross the network in plain text; set receiver.tls, put a proxy or tunnel before 127.0.0.1, or set receiver.insecure: true"
+func TestPlainHTTPIsForLoopbackUnlessInsecureIsSet(t *testing.T) {
+	const plain = " is not a loopback address, and orders would be sent unencrypted; set receiver.tls, listen on " +
+		"127.0.0.1 behind a proxy or tunnel, or set receiver.insecure: true"
 	for listen, want := range map[string]string{
 		"127.0.0.1:8443":   "",
 		"127.9.9.9:1":      "",
@@ -48,9 +49,10 @@ func TestPlainHTTPIsForLoopbackUnlessSomebodySaysOtherwise(t *testing.T) {
 	}
 }
 
-func TestASocketFromSystemdIsHeldToTheSameRule(t *testing.T) {
+func TestASocketFromSystemdFollowsTheSameRule(t *testing.T) {
 	r := Default().Receiver
-	for _, a := range []net.Addr{&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}, &net.TCPAddr{IP: net.IPv6loopback, Port: 1}, &net.UnixAddr{Net: "unix", Name: "/x"}} {
+	for _, a := range []net.Addr{&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1},
+		&net.TCPAddr{IP: net.IPv6loopback, Port: 1}, &net.UnixAddr{Net: "unix", Name: "/x"}} {
 		if err := r.CheckListener(a); err != nil {
 			t.Errorf("%v: %v", a, err)
 		}
@@ -65,40 +67,52 @@ func TestASocketFromSystemdIsHeldToTheSameRule(t *testing.T) {
 	}
 }
 
-func TestMetricsDoNotTakeTheWebhooksPort(t *testing.T) {
+func TestMetricsCannotUseTheWebhooksPort(t *testing.T) {
 	mustLoad(t, good+"metrics: { listen: \"\" }\n")
 	mustLoad(t, good+"metrics: { listen: \"127.0.0.2:8443\" }\n")
-	wantProblem(t, "metrics: { listen: \":8443\" }\n", `metrics.listen: ":8443" is taken by receiver.listen; each has its own port`)
+	wantProblem(t, "metrics: { listen: \":8443\" }\n",
+		`metrics.listen: ":8443" is already used by receiver.listen; use a different port`)
 	c := mustLoad(t, good+"metrics: { listen: \":9321\" }\n")
-	want := []string{`line 8: metrics.listen: ":9321" may be reached from outside; nothing there asks for a password`}
+	want := []string{`line 8: metrics.listen: ":9321" may be reachable from the internet, and needs no password`}
 	if diff := cmp.Diff(want, c.Warnings); diff != "" {
 		t.Error(diff)
 	}
 }
 
-func TestAReceiverIsCheckedKeyByKey(t *testing.T) {
+func TestEveryKeyOfTheReceiverIsChecked(t *testing.T) {
 	for more, want := range map[string]string{
-		"path: /":                                       "path: is not a plain path of letters, digits and . _ ~ - between single slashes; write it as /webhooks/print",
-		"path: /a/../b":                                 "path: is not a plain path of letters, digits and . _ ~ - between single slashes; write it as /webhooks/print",
-		"path: /a/:id":                                  "path: is not a plain path of letters, digits and . _ ~ - between single slashes; write it as /webhooks/print",
-		"path: /a/":                                     "path: is not a plain path of letters, digits and . _ ~ - between single slashes; write it as /webhooks/print",
-		"headers: { venue: \"x y\" }":                   `headers.venue: "x y" is not the name of a header`,
-		"headers: { venue: Authorization }":             `headers.venue: "Authorization" means something else to every web server; use one of the service's own`,
-		"headers: { venue: X-Svc-Device-Id }":           "headers.device: is the header of the venue too; each has its own",
-		"trusted_proxies: [\"0.0.0.0/0\"]":              "trusted_proxies: 0.0.0.0/0 would believe every caller; name the network the proxy is in",
-		"allow_from: [proxy]":                           `allow_from[0]: "proxy" is not a network; write it as 192.168.1.0/24 or 10.0.0.7`,
-		"allow_from: [\"::ffff:10.0.0.0/104\"]":         `allow_from[0]: "::ffff:10.0.0.0/104" is an IPv4 network in IPv6 clothes; write it as IPv4`,
-		"max_connections: 0":                            "max_connections: 0 is not between 1 and 10000",
-		"schema: Strict":                                `schema: "Strict" is not one of lenient and strict; did you mean strict?`,
-		"tls: { client_ca_file: /x }":                   "tls.cert_file: is missing; a key without its certificate is no use",
-		"tls: { cert_file: /x/c, key_file: /dev/zero }": "tls.cert_file: /x/c: no such file or directory; correct the name, or put the file there\nreceiver.tls.key_file: /dev/zero is not a plain file",
+		"path: /": "path: is not a plain path of letters, digits and . _ ~ - between single slashes; write it as " +
+			"/webhooks/print",
+		"path: /a/../b": "path: is not a plain path of letters, digits and . _ ~ - between single slashes; write " +
+			"it as " +
+			"/webhooks/print",
+		"path: /a/:id": "path: is not a plain path of letters, digits and . _ ~ - between single slashes; write " +
+			"it as " +
+			"/webhooks/print",
+		"path: /a/": "path: is not a plain path of letters, digits and . _ ~ - between single slashes; write it as " +
+			"/webhooks/print",
+		"headers: { venue: \"x y\" }": `headers.venue: "x y" is not a valid header name`,
+		"headers: { venue: Authorization }": `headers.venue: "Authorization" is a standard HTTP header; use a ` +
+			`header of the service`,
+		"headers: { venue: X-Svc-Device-Id }": "headers.device: is also the header of the venue; use a different one",
+		"trusted_proxies: [\"0.0.0.0/0\"]": "trusted_proxies: 0.0.0.0/0 would trust every client; use the " +
+			"network of the proxy",
+		"allow_from: [proxy]": `allow_from[0]: "proxy" is not a network; write it as 192.168.1.0/24 or 10.0.0.7`,
+		"allow_from: [\"::ffff:10.0.0.0/104\"]": `allow_from[0]: "::ffff:10.0.0.0/104" is an IPv4-mapped IPv6 ` +
+			`network; write it as IPv4`,
+		"max_connections: 0":          "max_connections: 0 is not between 1 and 10000",
+		"schema: Strict":              `schema: "Strict" is not one of lenient and strict; did you mean strict?`,
+		"tls: { client_ca_file: /x }": "tls.cert_file: is missing; cert_file and key_file are required together",
+		"tls: { cert_file: /x/c, key_file: /dev/zero }": "tls.cert_file: /x/c: no such file or directory; " +
+			"correct the path or create the " +
+			"file\nreceiver.tls.key_file: /dev/zero is not a regular file",
 	} {
 		want = strings.ReplaceAll("receiver."+want, "\n", "\x00")
 		wantProblems(t, good+"receiver: { "+more+" }\n", strings.Split(want, "\x00")...)
 	}
 }
 
-func TestVenuesAndPrintersAndRoutesMustBeKnownByName(t *testing.T) {
+func TestVenuesPrintersAndRoutesAreChecked(t *testing.T) {
 	const id = "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a1"
 	venue := func(s string) string { return "{ id: " + id + "2, name: V, timezone: UTC, " + s + " }" }
 	printer := func(s string) string { return "{ name: p, address: \"tcp://h:1\", " + s + " }" }
@@ -106,33 +120,44 @@ func TestVenuesAndPrintersAndRoutesMustBeKnownByName(t *testing.T) {
 		return "venues: [" + v + "]\nprinters: [" + p + "]\nfallback: p\n" + rest
 	}
 	for _, c := range []struct{ text, want string }{
-		{file(venue("")+", {id: "+strings.ToUpper(id)+"2, name: W, timezone: UTC}", printer(""), ""), `venues[1].id: "` + id + `2" is taken by venues[0]`},
-		{file("{ id: "+id+"2, timezone: UTC }", printer(""), "routes: [{venue: X, to: [p]}]\n"), "venues[0].name: is missing"},
-		{file(venue("fallback: q"), printer(""), ""), `venues[0].fallback: there is no station "q"; there is p`},
-		{file(venue("devices: [\" a\"]"), printer(""), ""), `venues[0].devices[0]: " a" is blank or begins or ends with a space`},
-		{file(venue("devices: [a, ]"), printer("")+", {name: P, address: \"tcp://h:2\"}", ""), `printers[1].name: "P" is taken by printers[0]`},
-		{file(venue(""), printer("")+", {name: \"a\\u0007\", address: \"tcp://h:2\"}", ""), `printers[1].name: "a\a" holds characters that cannot be printed`},
-		{file(venue(""), printer("")+", {name: ../etc, address: \"tcp://h:2\"}", ""), `printers[1].name: "../etc": only letters A to Z, digits, spaces and . _ - are possible, a letter or digit first`},
-		{file(venue(""), printer("")+", {name: "+strings.Repeat("x", 65)+", address: \"tcp://h:2\"}", ""), `printers[1].name: "` + strings.Repeat("x", 65) + `" has 65 characters; 64 are the most`},
+		{file(venue("")+", {id: "+strings.ToUpper(id)+"2, name: W, timezone: UTC}", printer(""), ""),
+			`venues[1].id: "` + id + `2" is already used by venues[0]`},
+		{file("{ id: "+id+"2, timezone: UTC }", printer(""), "routes: [{venue: X, to: [p]}]\n"),
+			"venues[0].name: is missing"},
+		{file(venue("fallback: q"), printer(""), ""), `venues[0].fallback: there is no station "q"; defined: p`},
+		{file(venue("devices: [\" a\"]"), printer(""), ""),
+			`venues[0].devices[0]: " a" is blank or begins or ends with a space`},
+		{file(venue("devices: [a, ]"), printer("")+", {name: P, address: \"tcp://h:2\"}", ""),
+			`printers[1].name: "P" is already used by printers[0]`},
+		{file(venue(""), printer("")+", {name: \"a\\u0007\", address: \"tcp://h:2\"}", ""),
+			`printers[1].name: "a\a" contains non-printable characters`},
+		{file(venue(""), printer("")+", {name: ../etc, address: \"tcp://h:2\"}", ""),
+			`printers[1].name: "../etc" is not a valid name; use letters A to Z, digits, spaces and . _ - and ` +
+				`begin with a letter or digit`},
+		{file(venue(""), printer("")+", {name: "+strings.Repeat("x", 65)+", address: \"tcp://h:2\"}", ""),
+			`printers[1].name: "` + strings.Repeat("x", 65) + `" has 65 characters; at most 64 are allowed`},
 		{file(venue(""), printer("columns: 12"), ""), "printers[0].columns: 12 is not a width; use 48, 42 or 32"},
 		{file(venue(""), printer("expire_after: 1s"), ""), "printers[0].expire_after: 1s is less than 1m"},
 		{file(venue(""), printer("hold_for: 25h"), ""), "printers[0].hold_for: 25h is more than 24h"},
-		{file(venue(""), printer("backup: q"), ""), `printers[0].backup: there is no station "q"; there is p`},
-		{file(venue(""), printer(""), "routes: [{to: [p, p]}]\n"), `routes[0].to[1]: "p" stands twice`},
-		{file(venue(""), printer(""), "routes: [{venue: w, to: [p]}]\n"), `routes[0].venue: there is no venue "w"; there is V`},
-		{file(venue(""), "oops", ""), `printers[0]: want keys with values, got "oops"`},
-		{file(venue(""), "", ""), "printers: there are none; name at least one"},
+		{file(venue(""), printer("backup: q"), ""), `printers[0].backup: there is no station "q"; defined: p`},
+		{file(venue(""), printer(""), "routes: [{to: [p, p]}]\n"), `routes[0].to[1]: "p" is listed twice`},
+		{file(venue(""), printer(""), "routes: [{venue: w, to: [p]}]\n"),
+			`routes[0].venue: there is no venue "w"; defined: V`},
+		{file(venue(""), "oops", ""), `printers[0]: expected keys with values, got "oops"`},
+		{file(venue(""), "", ""), "printers: there are no stations; configure at least one printer, screen or kds"},
 	} {
 		wantProblems(t, c.text, c.want)
 	}
 }
 
-func TestWhatOtherPackagesFindIsToldWithTheRest(t *testing.T) {
+func TestFindingsOfOtherPackagesAreReportedWithTheRest(t *testing.T) {
 	also := func(c *Config) []Problem {
-		return []Problem{{Path: "printers[0].profile", Msg: c.Printers[0].Profile + " is unknown"}, {Path: "fallback", Msg: "said already"}}
+		return []Problem{{Path: "printers[0].profile", Msg: c.Printers[0].Profile + " is unknown"},
+			{Path: "fallback", Msg: "said already"}}
 	}
 	_, err := Parse("f.yaml", []byte(strings.Replace(good, "fallback: grill", "fallback: gril", 1)), also)
-	want := "line 5: printers[0] (grill).profile: generic-80mm is unknown\n" + `line 7: fallback: there is no station "gril"; did you mean grill?`
+	want := "line 5: printers[0] (grill).profile: generic-80mm is unknown\n" + `line 7: fallback: there is no ` +
+		`station "gril"; did you mean grill?`
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v", err)
 	}
@@ -141,7 +166,7 @@ func TestWhatOtherPackagesFindIsToldWithTheRest(t *testing.T) {
 	}
 }
 
-func TestWhatIsAllowedAndOddIsSaid(t *testing.T) {
+func TestSuspiciousSettingsGiveWarnings(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "s")
 	if err := os.WriteFile(secret, []byte("x\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -155,8 +180,9 @@ printers:
 fallback: a
 service: { base_url: "https://api.example.com", client_id: me, client_secret_file: `+secret+" }\n")
 	want := []string{
-		"line 2: venues[0] (V).timezone: is not set: it is taken from the venue's payroll periods; until the service has told it, tickets show UTC",
-		"line 3: routes[1]: is never reached: routes[0] takes every item",
+		"line 2: venues[0] (V).timezone: is not set: it is read from the venue's payroll periods; until the " +
+			"service has answered, tickets show UTC",
+		"line 3: routes[1]: is never reached: routes[0] matches every item",
 		"line 6: printers[1] (b).hold_for: has no effect without a backup",
 	}
 	if diff := cmp.Diff(want, c.Warnings); diff != "" {
@@ -164,28 +190,32 @@ service: { base_url: "https://api.example.com", client_id: me, client_secret_fil
 	}
 }
 
-func TestCertificateAndKeyMustBeAPair(t *testing.T) {
+func TestCertificateAndKeyMustMatch(t *testing.T) {
 	dir := t.TempDir()
 	writePair(t, dir, "a")
 	writePair(t, dir, "b")
 	file := func(cert, key string) string {
-		return good + "receiver: { listen: \"0.0.0.0:443\", tls: { cert_file: " + cert + ", key_file: " + key + ", client_ca_file: a.crt } }\n"
+		return good + "receiver: { listen: \"0.0.0.0:443\", tls: { cert_file: " + cert + ", key_file: " + key +
+			", client_ca_file: a.crt } }\n"
 	}
 	path := filepath.Join(dir, "ticketrail.yaml")
 	c, err := Parse(path, []byte(file("a.crt", "a.key")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (TLS{dir + "/a.crt", dir + "/a.key", dir + "/a.crt"}); c.Receiver.TLS != want || !c.Receiver.TLS.Enabled() {
+	if want := (TLS{dir + "/a.crt", dir + "/a.key", dir + "/a.crt"}); c.Receiver.TLS != want ||
+		!c.Receiver.TLS.Enabled() {
 		t.Errorf("%+v", c.Receiver.TLS)
 	}
-	if _, err = Parse(path, []byte(file("a.crt", "b.key"))); err == nil || !strings.Contains(err.Error(), "are no pair") {
+	if _, err = Parse(path, []byte(file("a.crt", "b.key"))); err == nil ||
+		!strings.Contains(err.Error(), "do not match") {
 		t.Errorf("got %v", err)
 	}
 	if err := os.Chmod(dir+"/a.key", 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if c, err = Parse(path, []byte(file("a.crt", "a.key"))); err != nil || len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "everybody on this machine can read") {
+	if c, err = Parse(path, []byte(file("a.crt", "a.key"))); err != nil || len(c.Warnings) != 1 ||
+		!strings.Contains(c.Warnings[0], "all users of this machine can read") {
 		t.Errorf("%v, %v", c, err)
 	}
 }
@@ -205,17 +235,19 @@ func writePair(t *testing.T, dir, name string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for file, block := range map[string]*pem.Block{name + ".crt": {Type: "CERTIFICATE", Bytes: cert}, name + ".key": {Type: "PRIVATE KEY", Bytes: der}} {
+	for file, block := range map[string]*pem.Block{name + ".crt": {Type: "CERTIFICATE", Bytes: cert},
+		name + ".key": {Type: "PRIVATE KEY", Bytes: der}} {
 		if err := os.WriteFile(filepath.Join(dir, file), pem.EncodeToMemory(block), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-func TestAReloadSaysWhichKeysItCannotApply(t *testing.T) {
+func TestAReloadReportsWhichKeysNeedARestart(t *testing.T) {
 	was := mustLoad(t, good)
 	live := mustLoad(t, good+`
-receiver: { path: /x, insecure: true, max_body: 2MiB, schema: strict, respond_within: 1s, allow_from: [10.0.0.0/8], headers: { venue: x-v } }
+receiver: { path: /x, insecure: true, max_body: 2MiB, schema: strict, respond_within: 1s,
+  allow_from: [10.0.0.0/8], headers: { venue: x-v } }
 routes: [{ to: [bar] }]
 ticket: { fields: { name: [a] } }
 log: { level: debug }
@@ -230,21 +262,23 @@ admin: { socket: /s }
 metrics: { listen: "127.0.0.1:2" }
 log: { format: json }
 `)
-	want := []string{"receiver.listen", "receiver.max_connections", "storage.path", "storage.dedup_retention", "storage.history_retention",
+	want := []string{"receiver.listen", "receiver.max_connections", "storage.path", "storage.dedup_retention",
+		"storage.history_retention",
 		"storage.max_backlog", "admin.socket", "metrics.listen", "log.format"}
 	if got := later.NeedsRestart(was); !slices.Equal(got, want) {
 		t.Errorf("got %v\nwant %v", got, want)
 	}
 }
 
-func TestNoFileIsUsedForTwoThings(t *testing.T) {
-	wantProblem(t, "storage: { path: /x }\nadmin: { socket: /x }\n", "admin.socket: is storage.path too; each has its own")
+func TestNoFileIsUsedTwice(t *testing.T) {
+	wantProblem(t, "storage: { path: /x }\nadmin: { socket: /x }\n",
+		"admin.socket: is also storage.path; use a different file")
 	wantProblem(t, "admin: { socket: /"+strings.Repeat("x", 107)+" }\n",
-		"admin.socket: \"/"+strings.Repeat("x", 79)+"\"… has 108 bytes; a socket's name has 107 at most")
+		"admin.socket: \"/"+strings.Repeat("x", 79)+"\"… has 108 bytes; the path of a socket has at most 107")
 	wantProblem(t, "storage: { path: \"\" }\n", `storage.path: "" is not a file name`)
 }
 
-func TestRelativeFileNamesBeginAtTheFile(t *testing.T) {
+func TestRelativeFileNamesAreRelativeToTheFile(t *testing.T) {
 	c, err := Parse("/srv/kitchen/t.yaml", []byte(good+"storage: { path: t.db }\nadmin: { socket: run/s }\n"))
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestTheEnvironmentWinsOverTheFileAndTheFileOverTheDefault(t *testing.T) {
+func TestTheEnvironmentOverridesTheFileAndTheFileTheDefault(t *testing.T) {
 	file := good + "receiver: { respond_within: 3s, max_body: 2MiB }\n"
 	c := mustLoad(t, file)
 	if c.Receiver.RespondWithin != 3*time.Second || c.Receiver.MaxConnections != 1024 {
@@ -23,21 +23,27 @@ func TestTheEnvironmentWinsOverTheFileAndTheFileOverTheDefault(t *testing.T) {
 	}
 }
 
-func TestEveryKeyOutsideListsCanBeSetByTheEnvironmentThoughTheFileDoesNotNameIt(t *testing.T) {
+func TestEveryKeyOutsideListsCanBeSetInTheEnvironment(t *testing.T) {
 	values := map[string]string{
 		"receiver.listen": "127.0.0.2:1", "receiver.path": "/p", "receiver.insecure": "true",
 		"receiver.headers.venue": "x-v", "receiver.headers.device": "x-d",
 		"receiver.trusted_proxies": "127.0.0.0/8, ::1", "receiver.allow_from": "10.0.0.0/8",
-		"receiver.max_body": "8KiB", "receiver.max_connections": "7", "receiver.schema": "strict", "receiver.respond_within": "1s",
-		"fallback": "bar", "fonts": "/a.ttf,/b", "storage.path": "/s", "storage.dedup_retention": "2h", "storage.history_retention": "3h",
-		"storage.max_backlog": "9", "admin.socket": "/a", "metrics.listen": "127.0.0.1:2", "log.level": "debug", "log.format": "json",
+		"receiver.max_body": "8KiB", "receiver.max_connections": "7", "receiver.schema": "strict",
+		"receiver.respond_within": "1s",
+		"fallback":                "bar", "fonts": "/a.ttf,/b", "storage.path": "/s", "storage.dedup_retention": "2h",
+		"storage.history_retention": "3h",
+		"storage.max_backlog":       "9", "admin.socket": "/a", "metrics.listen": "127.0.0.1:2", "log.level": "debug",
+		"log.format":     "json",
 		"display.listen": "127.0.0.1:3", "display.insecure": "true",
-		"service.insecure": "true", "service.timeout": "2s", "service.refresh": "1h", "service.token.path": "/t", "service.token.venue_param": "v",
-		"service.token.auth_style": "header", "service.token.renew_before": "3s", "service.token.scopes": "checks:read, menu:read",
+		"service.insecure": "true", "service.timeout": "2s", "service.refresh": "1h", "service.token.path": "/t",
+		"service.token.venue_param": "v",
+		"service.token.auth_style":  "header", "service.token.renew_before": "3s",
+		"service.token.scopes":    "checks:read, menu:read",
 		"service.employees.limit": "50", "service.employees.cursor": "header:X-C", "service.payroll.venue_param": "w",
 	}
-	// These name files that have to be there; they have tests of their own.
-	files := []string{"receiver.secret_file", "receiver.tls.cert_file", "receiver.tls.key_file", "receiver.tls.client_ca_file",
+	// These name files that must exist; they have tests of their own.
+	files := []string{"receiver.secret_file", "receiver.tls.cert_file", "receiver.tls.key_file",
+		"receiver.tls.client_ca_file",
 		"display.tls.cert_file", "display.tls.key_file",
 		"service.base_url", "service.client_id", "service.client_secret_file"}
 	for k, v := range values {
@@ -67,13 +73,13 @@ func TestEveryKeyOutsideListsCanBeSetByTheEnvironmentThoughTheFileDoesNotNameIt(
 	}
 }
 
-func TestAVariableThatLooksLikeOursButIsNotIsAnError(t *testing.T) {
+func TestAnUnknownVariableWithOurPrefixIsAnError(t *testing.T) {
 	for name, want := range map[string]string{
-		"TICKETRAIL_RECIEVER_LISTEN":   "no key is set by this variable; did you mean TICKETRAIL_RECEIVER_LISTEN?",
-		"TICKETRAIL_PRINTERS":          "no key is set by this variable; printers can only be set in the file",
-		"TICKETRAIL_PRINTERS_0_NAME":   "no key is set by this variable; printers can only be set in the file",
-		"TICKETRAIL_TICKET_FIELDS":     "no key is set by this variable; ticket.fields can only be set in the file",
-		"TICKETRAIL_WHATEVER_IT_MIGHT": "no key is set by this variable",
+		"TICKETRAIL_RECIEVER_LISTEN":   "this variable sets no key; did you mean TICKETRAIL_RECEIVER_LISTEN?",
+		"TICKETRAIL_PRINTERS":          "this variable sets no key; printers can only be set in the file",
+		"TICKETRAIL_PRINTERS_0_NAME":   "this variable sets no key; printers can only be set in the file",
+		"TICKETRAIL_TICKET_FIELDS":     "this variable sets no key; ticket.fields can only be set in the file",
+		"TICKETRAIL_WHATEVER_IT_MIGHT": "this variable sets no key",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(name, "x")
@@ -82,7 +88,7 @@ func TestAVariableThatLooksLikeOursButIsNotIsAnError(t *testing.T) {
 	}
 }
 
-func TestTheVariablesOfOurOwnTestsAreLetBe(t *testing.T) {
+func TestVariablesOfOurOwnTestsAreIgnored(t *testing.T) {
 	t.Setenv("TICKETRAIL_TEST_ALL", "1")
 	mustLoad(t, good)
 }
@@ -92,9 +98,9 @@ func TestAProblemFromTheEnvironmentNamesTheVariable(t *testing.T) {
 	t.Setenv("TICKETRAIL_LOG_LEVEL", "loud")
 	t.Setenv("TICKETRAIL_RECEIVER_ALLOW_FROM", "10.0.0.0/8, proxy")
 	t.Setenv("TICKETRAIL_STORGE_PATH", "/x")
-	// What the file says of these keys does not matter.
+	// The file's values of these keys are ignored.
 	_, err := load(t, good+"receiver: { respond_within: nonsense, allow_from: {} }\nlog: { level: [], level: ~ }\n")
-	want := `TICKETRAIL_STORGE_PATH: no key is set by this variable; did you mean TICKETRAIL_STORAGE_PATH?
+	want := `TICKETRAIL_STORGE_PATH: this variable sets no key; did you mean TICKETRAIL_STORAGE_PATH?
 TICKETRAIL_RECEIVER_ALLOW_FROM: receiver.allow_from[1]: "proxy" is not a network; write it as 192.168.1.0/24 or 10.0.0.7
 TICKETRAIL_RECEIVER_RESPOND_WITHIN: receiver.respond_within: 5 has no unit; write 5s, 5m or 5h
 TICKETRAIL_LOG_LEVEL: log.level: "loud" is not one of debug, info, warn and error`

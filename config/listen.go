@@ -8,9 +8,9 @@ import (
 	"strconv"
 )
 
-// CheckListener says whether the webhook may be served on a socket that somebody else
-// opened, by the same rule as receiver.listen: plain HTTP on loopback only, unless TLS
-// or insecure. A unix socket is as good as loopback.
+// CheckListener reports why the webhook must not be served on a socket that systemd opened, by the
+// same rule as receiver.listen: plain HTTP only on a loopback address, unless TLS or Insecure is
+// set. A unix socket counts as loopback.
 func (r *Receiver) CheckListener(addr net.Addr) error {
 	if addr.Network() == "unix" {
 		return nil
@@ -22,25 +22,26 @@ func (r *Receiver) CheckListener(addr net.Addr) error {
 }
 
 func (r *Receiver) listenProblem(hostport string) string {
-	return listenProblem(hostport, r.Insecure || r.TLS.Enabled(), "set receiver.tls, put a proxy or tunnel before 127.0.0.1, or set receiver.insecure: true")
+	return listenProblem(hostport, r.Insecure || r.TLS.Enabled(),
+		"set receiver.tls, listen on 127.0.0.1 behind a proxy or tunnel, or set receiver.insecure: true")
 }
 
-// listenProblem says why orders must not be served on hostport; empty when they may.
+// listenProblem returns why orders must not be served on hostport, or "". do is the advice.
 func listenProblem(hostport string, anywhere bool, do string) string {
 	addr, msg := listenAddr(hostport)
 	if msg != "" || addr.IsLoopback() || anywhere {
 		return msg
 	}
-	return fmt.Sprintf("%s is not loopback, and orders would cross the network in plain text; %s", hostport, do)
+	return fmt.Sprintf("%s is not a loopback address, and orders would be sent unencrypted; %s", hostport, do)
 }
 
-// listenAddr reads an address to listen on. A missing host is every address.
+// listenAddr parses an address to listen on. Without a host it is every address.
 func listenAddr(hostport string) (addr netip.Addr, msg string) {
 	host, port, err := net.SplitHostPort(hostport)
 	if err != nil {
 		return addr, fmt.Sprintf("%s is not an address and a port; write it as 127.0.0.1:8443", quote(hostport))
 	}
-	// Port 0 is any free one: tests and demonstrations want it.
+	// Port 0 is any free port, for tests and demonstrations.
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
 		return addr, fmt.Sprintf("%s has no port between 1 and 65535", quote(hostport))
 	}
@@ -51,7 +52,8 @@ func listenAddr(hostport string) (addr netip.Addr, msg string) {
 		return netip.AddrFrom4([4]byte{127, 0, 0, 1}), ""
 	}
 	if addr, err = netip.ParseAddr(host); err != nil {
-		return addr, fmt.Sprintf("%s is a name, not an address; write it as 127.0.0.1:%s or 192.168.1.5:%s", quote(host), port, port)
+		return addr, fmt.Sprintf("%s is a name, not an address; write it as 127.0.0.1:%s or 192.168.1.5:%s",
+			quote(host), port, port)
 	}
 	return addr.Unmap(), ""
 }
@@ -64,13 +66,13 @@ func (k *checker) metrics() {
 	case msg != "":
 		k.add("metrics.listen", "%s", msg)
 	case samePort(m, k.c.Receiver.Listen):
-		k.add("metrics.listen", "%s is taken by receiver.listen; each has its own port", quote(m))
+		k.add("metrics.listen", "%s is already used by receiver.listen; use a different port", quote(m))
 	case !addr.IsLoopback() && !addr.IsPrivate() && !addr.IsLinkLocalUnicast():
-		k.warn("metrics.listen", "%s may be reached from outside; nothing there asks for a password", quote(m))
+		k.warn("metrics.listen", "%s may be reachable from the internet, and needs no password", quote(m))
 	}
 }
 
-// samePort says whether two addresses to listen on are in each other's way.
+// samePort reports whether two addresses to listen on conflict.
 func samePort(a, b string) bool {
 	aAddr, aMsg := listenAddr(a)
 	bAddr, bMsg := listenAddr(b)

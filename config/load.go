@@ -16,26 +16,27 @@ import (
 )
 
 const (
-	maxFile   = 1 << 20 // a configuration is a few kilobytes
+	maxFile   = 1 << 20 // real configurations have a few kilobytes
 	envPrefix = "TICKETRAIL_"
-	// envTests begins the variables of ticketrail's own tests.
+	// envTests is the prefix of the variables of ticketrail's own tests.
 	envTests = "TICKETRAIL_TEST_"
 )
 
-// Load reads and checks the configuration file at path and the environment. On an error
-// there is no Config, and the error is [Problems]: everything that is wrong, at once. What
-// only other packages know (profiles, expressions) is checked by more, which sees a Config
-// that may have problems of its own; a key that has one already is not complained of twice.
+// Load reads and checks the configuration file at path and the environment. If there is a problem,
+// it returns no Config, and the error is [Problems]: everything that is wrong, at once, because an
+// operator who must fix mistakes one by one gives up. The functions in more check what only other
+// packages know (profiles, expressions). They see a Config that may have problems of its own; a key
+// with a problem is not reported twice.
 func Load(path string, more ...func(*Config) []Problem) (*Config, error) {
-	data, err := readFile(path, maxFile, "write one, or name another with --config")
+	data, err := readFile(path, maxFile, "create it, or use another file with --config")
 	if err != nil {
 		return nil, Problems{{Path: path, Msg: "cannot be read: " + strings.TrimPrefix(err.Error(), path+": ")}}
 	}
 	return Parse(path, data, more...)
 }
 
-// Parse is [Load] for a file that has been read already. Relative file names in it are
-// relative to the folder of path.
+// Parse is [Load] for a file that was already read. Relative file names in it are relative to the
+// folder of path.
 func Parse(path string, data []byte, more ...func(*Config) []Problem) (*Config, error) {
 	f := &findings{file: path, lines: map[string]int{}, elements: map[string]string{}, env: map[string]string{}}
 	c, err := f.read(data)
@@ -45,13 +46,13 @@ func Parse(path string, data []byte, more ...func(*Config) []Problem) (*Config, 
 	if err != nil {
 		return nil, Problems{{Path: path, Msg: err.Error()}}
 	}
-	// Where the names begin is known only here; a folder that cannot be found leaves them
-	// as they are.
+	// If the folder cannot be determined, names stay relative to the working directory.
 	dir, err := filepath.Abs(filepath.Dir(path))
 	if err != nil {
 		dir = filepath.Dir(path)
 	}
-	check := checker{findings: f, c: c, stations: map[string]string{}, dir: dir, credentials: os.Getenv("CREDENTIALS_DIRECTORY")}
+	check := checker{findings: f, c: c, stations: map[string]string{}, dir: dir,
+		credentials: os.Getenv("CREDENTIALS_DIRECTORY")}
 	check.checkAll()
 	for _, find := range more {
 		for _, p := range find(c) {
@@ -73,8 +74,8 @@ func Parse(path string, data []byte, more ...func(*Config) []Problem) (*Config, 
 	return c, nil
 }
 
-// read lays the environment over the file over the defaults. What cannot be decoded is
-// noted and has its default, so that the rest can still be checked.
+// read applies the file and then the environment to the defaults. What cannot be decoded is
+// reported and keeps its default, so that the rest can still be checked.
 func (f *findings) read(data []byte) (*Config, error) {
 	v := viper.NewWithOptions(viper.WithDecoderRegistry(f))
 	v.SetConfigType("yaml")
@@ -85,7 +86,7 @@ func (f *findings) read(data []byte) (*Config, error) {
 			continue
 		}
 		v.SetDefault(k.path, k.value(&c))
-		if k.typ.Kind() != reflect.Map { // AutomaticEnv would miss what the file does not name
+		if k.typ.Kind() != reflect.Map { // AutomaticEnv ignores keys that the file does not name
 			v.MustBindEnv(k.path, EnvName(k.path))
 			variables[EnvName(k.path)] = k.path
 		}
@@ -96,12 +97,13 @@ func (f *findings) read(data []byte) (*Config, error) {
 	}
 	err := v.UnmarshalExact(&c, func(dc *mapstructure.DecoderConfig) {
 		dc.WeaklyTypedInput = false
-		dc.DecodeHook = mapstructure.ComposeDecodeHookFunc(elementDefaults, fromText, mapstructure.TextUnmarshallerHookFunc())
+		dc.DecodeHook = mapstructure.ComposeDecodeHookFunc(elementDefaults, fromText,
+			mapstructure.TextUnmarshallerHookFunc())
 	})
 	return &c, f.addDecodeErrors(err)
 }
 
-// addDecodeErrors notes what the hooks made of err, each by its key.
+// addDecodeErrors reports each error of the decoding hooks with its key.
 func (f *findings) addDecodeErrors(err error) error {
 	switch e := err.(type) {
 	case *mapstructure.DecodeError:
@@ -120,8 +122,8 @@ func (f *findings) addDecodeErrors(err error) error {
 	return nil
 }
 
-// elementDefaults is a hook: it begins each station with its defaults, which viper has only
-// for keys outside lists.
+// elementDefaults is a decoding hook that starts each station with its defaults; viper has defaults
+// only for keys outside lists.
 func elementDefaults(from, to reflect.Value) (any, error) {
 	switch p := to.Addr().Interface().(type) {
 	case *Printer:
@@ -134,7 +136,8 @@ func elementDefaults(from, to reflect.Value) (any, error) {
 	return from.Interface(), nil
 }
 
-// environment reviews the variables that look like ours.
+// environment checks the variables with our prefix. An unknown one is an error: a typing mistake
+// would silently keep a default.
 func (f *findings) environment(variables map[string]string) {
 	candidates := slices.Sorted(maps.Keys(variables))
 	for _, kv := range slices.Sorted(slices.Values(os.Environ())) {
@@ -143,13 +146,14 @@ func (f *findings) environment(variables map[string]string) {
 		switch {
 		case !strings.HasPrefix(name, envPrefix) || strings.HasPrefix(name, envTests):
 		case !ok:
-			f.add(name, "no key is set by this variable%s", unknownVariable(name, candidates))
+			f.add(name, "this variable sets no key%s", unknownVariable(name, candidates))
 		case value != "":
 			f.env[at] = name
 		}
 	}
 }
 
+// unknownVariable returns a hint for a variable that sets no key.
 func unknownVariable(name string, candidates []string) string {
 	for _, k := range allKeys() {
 		top, _, _ := strings.Cut(k.path, "[]")

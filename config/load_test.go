@@ -76,7 +76,8 @@ func goodConfig() Config {
 	grill.Name, grill.Address = "grill", "tcp://192.168.1.50:9100"
 	bar.Name, bar.Address, bar.Columns, bar.ExpireAfter = "bar", "file:///dev/usb/lp0", 32, 30*time.Minute
 	c.Printers = []Printer{grill, bar}
-	c.Venues = []Venue{{ID: "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11", Name: "Harbour Grill", Timezone: "Australia/Melbourne"}}
+	c.Venues = []Venue{{ID: "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11", Name: "Harbour Grill",
+		Timezone: "Australia/Melbourne"}}
 	c.Fallback = "grill"
 	return c
 }
@@ -85,8 +86,9 @@ func diffConfig(want, got Config) string {
 	return cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.EquateComparable(netip.Prefix{}, Secret{}))
 }
 
-func TestWhatTheFileDoesNotSayIsTheDefault(t *testing.T) {
-	for _, more := range []string{"", "receiver:\nstorage: ~\nlog: { level: null }\nservice: { token: }\nticket: { fields: }\nscreens:\n"} {
+func TestKeysMissingInTheFileHaveTheirDefaults(t *testing.T) {
+	for _, more := range []string{"", "receiver:\nstorage: ~\nlog: { level: null }\nservice: { token: }\nticket: " +
+		"{ fields: }\nscreens:\n"} {
 		if diff := diffConfig(goodConfig(), *mustLoad(t, good+more)); diff != "" {
 			t.Errorf("%s\n%s", more, diff)
 		}
@@ -123,16 +125,26 @@ func TestEveryMistakeIsReportedAtOnce(t *testing.T) {
 	}
 }
 
-func TestAProblemSaysItsLineItsKeyAndTheNameOfTheElement(t *testing.T) {
+func TestAProblemNamesItsLineKeyAndElement(t *testing.T) {
 	for text, want := range map[string]string{
-		strings.Replace(good, "columns: 32", "columns: 0", 1):                                       "line 6: printers[1] (bar).columns: 0 is not a width; use 48, 42 or 32",
-		good + "kds: [ { name: a\n\n } ]\n":                                                         "line 8: kds[0] (a).url: is missing; write it as https://kds.example/api/tickets",
-		good + "screens:\n - title: a\n":                                                            "line 9: screens[0].name: is missing",
-		good + "screens:\n - name: \"\\e[2J\"\n":                                                    `line 9: screens[0].name: "\x1b[2J" holds characters that cannot be printed`,
-		good + "routes:\n - to:\n   - bar\n   - gril\n":                                             `line 11: routes[0].to[1]: there is no station "gril"; did you mean grill?`,
-		good + "ticket:\n  fields:\n    name: [a]\n    name: [b]\n":                                 "line 10: ticket.fields.name: stands twice, in lines 10 and 11",
-		strings.Replace(good, "{ name: bar,", "{ name: bar, override: { cutter: none, dots: },", 1): "line 6: printers[1] (bar).override.dots: is empty; leave the key out to keep what the profile says",
-		strings.Replace(good, "fallback: grill\n", "", 1):                                           "fallback: is missing; name the station that gets what no route takes",
+		strings.Replace(good, "columns: 32", "columns: 0",
+			1): "line 6: printers[1] (bar).columns: 0 is not a width; use " +
+			"48, 42 or 32",
+		good + "kds: [ { name: a\n\n } ]\n": "line 8: " +
+			"kds[0] (a).url: is missing; write it as https://kds.example/api/tickets",
+		good + "screens:\n - title: a\n": "line 9: " +
+			"screens[0].name: is missing",
+		good + "screens:\n - name: \"\\e[2J\"\n": `line 9: ` +
+			`screens[0].name: "\x1b[2J" contains non-printable characters`,
+		good + "routes:\n - to:\n   - bar\n   - gril\n": `line 11: ` +
+			`routes[0].to[1]: there is no station "gril"; did you mean grill?`,
+		good + "ticket:\n  fields:\n    name: [a]\n    name: [b]\n": "line 10: " +
+			"ticket.fields.name: is defined twice, on lines 10 and 11",
+		strings.Replace(good, "{ name: bar,", "{ name: bar, override: { cutter: none, dots: },",
+			1): "line 6: printers[1] (bar).override.dots: is empty; remove the key to use the profile's value",
+		strings.Replace(good, "fallback: grill\n", "",
+			1): "fallback: is missing; set it to the station for items " +
+			"that no route matches",
 	} {
 		if _, err := load(t, text); errText(err) != want {
 			t.Errorf("%s\n got %v\nwant %s", text, err, want)
@@ -140,17 +152,21 @@ func TestAProblemSaysItsLineItsKeyAndTheNameOfTheElement(t *testing.T) {
 	}
 }
 
-func TestAFileThatIsNoYAMLIsReportedByLine(t *testing.T) {
+func TestInvalidYAMLIsReportedByLine(t *testing.T) {
 	for text, want := range map[string]string{
-		"receiver:\n  path: /x\n\tschema: strict\n": "kitchen.yaml:3: is not YAML: found a tab character that violates indentation; indent with spaces, not tabs",
-		"\tx: 1\n":                 "kitchen.yaml:1: is not YAML: found character that cannot start any token; indent with spaces, not tabs",
-		"a: 1\n b: 2\n":            "kitchen.yaml:2: is not YAML: mapping values are not allowed in this context",
-		"x: 1\na: [1, 2\nb: 3\n":   "kitchen.yaml:2: is not YAML: did not find expected ',' or ']'",
-		"x: 1\ny: 2\n- z\n":        "kitchen.yaml:3: is not YAML: did not find expected key",
-		"x: 1\nfoo\nbar: 1\n":      "kitchen.yaml:2: is not YAML: could not find expected ':'",
-		"x: *nope\n":               "kitchen.yaml: is not YAML: unknown anchor 'nope' referenced",
-		"- a\n":                    "kitchen.yaml:1: want keys with values, got a list",
-		"a: 1\n---\nfallback: b\n": "kitchen.yaml:2: a second document begins here; put everything into one, without ---",
+		"receiver:\n  path: /x\n\tschema: strict\n": "kitchen.yaml:3: is not YAML: found a tab character that " +
+			"violates indentation; indent with spaces, " +
+			"not tabs",
+		"\tx: 1\n": "kitchen.yaml:1: is not YAML: found character that cannot start any token; indent with " +
+			"spaces, not tabs",
+		"a: 1\n b: 2\n":          "kitchen.yaml:2: is not YAML: mapping values are not allowed in this context",
+		"x: 1\na: [1, 2\nb: 3\n": "kitchen.yaml:2: is not YAML: did not find expected ',' or ']'",
+		"x: 1\ny: 2\n- z\n":      "kitchen.yaml:3: is not YAML: did not find expected key",
+		"x: 1\nfoo\nbar: 1\n":    "kitchen.yaml:2: is not YAML: could not find expected ':'",
+		"x: *nope\n":             "kitchen.yaml: is not YAML: unknown anchor 'nope' referenced",
+		"- a\n":                  "kitchen.yaml:1: expected keys with values, got a list",
+		"a: 1\n---\nfallback: b\n": "kitchen.yaml:2: a second document begins here; put everything into one, " +
+			"without ---",
 	} {
 		_, err := Parse("kitchen.yaml", []byte(text))
 		if errText(err) != want {
@@ -159,9 +175,10 @@ func TestAFileThatIsNoYAMLIsReportedByLine(t *testing.T) {
 	}
 }
 
-func TestAFileThatIsNotThereIsSaidPlainly(t *testing.T) {
+func TestAMissingFileIsReportedWithAdvice(t *testing.T) {
 	_, err := Load("/nowhere/ticketrail.yaml")
-	if err == nil || err.Error() != "/nowhere/ticketrail.yaml: cannot be read: no such file or directory; write one, or name another with --config" {
+	if err == nil || err.Error() != "/nowhere/ticketrail.yaml: cannot be read: no such file or directory; create "+
+		"it, or use another file with --config" {
 		t.Errorf("got %v", err)
 	}
 	if _, err = Load("/dev/zero"); err == nil {
@@ -169,29 +186,31 @@ func TestAFileThatIsNotThereIsSaidPlainly(t *testing.T) {
 	}
 }
 
-func TestAFileWithoutAnythingSaysWhatIsNeeded(t *testing.T) {
+func TestAnEmptyFileReportsWhatIsRequired(t *testing.T) {
 	for _, text := range []string{"", "# nothing\n", "---\n", "{}\n", "receiver:\n"} {
 		wantProblems(t, text,
-			"venues: there are none; name at least one, or every request is refused with 403",
-			"printers: there are none; name at least one",
-			"fallback: is missing; name the station that gets what no route takes")
+			"venues: there are no venues; configure at least one, or every request is refused with 403",
+			"printers: there are no stations; configure at least one printer, screen or kds",
+			"fallback: is missing; set it to the station for items that no route matches")
 	}
 }
 
-func TestAKeyNobodyKnowsIsAnErrorWithAHint(t *testing.T) {
+func TestAnUnknownKeyIsAnErrorWithAHint(t *testing.T) {
 	for more, want := range map[string]string{
-		"storge: {}\n":                            "storge: unknown key; did you mean storage?",
-		"Storage: {}\n":                           "Storage: unknown key; did you mean storage?",
-		"kdss: []\n":                              "kdss: unknown key; did you mean kds?",
-		"receiver: { tls: { cert: a } }\n":        "receiver.tls.cert: unknown key",
-		"log: { levle: info }\n":                  "log.levle: unknown key; did you mean level?",
-		"log: { level: info, level: warn }\n":     "log.level: stands twice, in lines 8 and 8",
-		"\"log.level\": info\n":                   `"log.level": unknown key`,
-		"? [a]\n: b\n":                            "?: unknown key",
-		"log: { <<: { level: warn } }\n":          `log."<<": unknown key`,
-		"venus: &v [x, x]\n":                      "venus: unknown key; did you mean venues?",
-		"fonts: &f []\n":                          "fonts: anchors and aliases (& and *) are not understood here; write the value out",
-		"storage: &s {}\n":                        "storage: anchors and aliases (& and *) are not understood here; write the value out",
+		"storge: {}\n":                        "storge: unknown key; did you mean storage?",
+		"Storage: {}\n":                       "Storage: unknown key; did you mean storage?",
+		"kdss: []\n":                          "kdss: unknown key; did you mean kds?",
+		"receiver: { tls: { cert: a } }\n":    "receiver.tls.cert: unknown key",
+		"log: { levle: info }\n":              "log.levle: unknown key; did you mean level?",
+		"log: { level: info, level: warn }\n": "log.level: is defined twice, on lines 8 and 8",
+		"\"log.level\": info\n":               `"log.level": unknown key`,
+		"? [a]\n: b\n":                        "?: unknown key",
+		"log: { <<: { level: warn } }\n":      `log."<<": unknown key`,
+		"venus: &v [x, x]\n":                  "venus: unknown key; did you mean venues?",
+		"fonts: &f []\n": "fonts: anchors and aliases (& and *) are not supported; " +
+			"write the value out",
+		"storage: &s {}\n": "storage: anchors and aliases (& and *) are not supported; " +
+			"write the value out",
 		"receiver: { headers: { Venue: x-v } }\n": "receiver.headers.Venue: unknown key; did you mean venue?",
 	} {
 		wantProblem(t, more, want)
@@ -200,42 +219,52 @@ func TestAKeyNobodyKnowsIsAnErrorWithAHint(t *testing.T) {
 
 func TestAValueWithoutAUnitIsAnError(t *testing.T) {
 	for more, want := range map[string]string{
-		"receiver: { respond_within: \"5\" }\n":   "receiver.respond_within: 5 has no unit; write 5s, 5m or 5h",
-		"receiver: { respond_within: 0 }\n":       "receiver.respond_within: 0 has no unit; write 0s, 0m or 0h",
-		"receiver: { respond_within: 5ns }\n":     "receiver.respond_within: 5ns is less than 500ms; the service gives up after 5s",
-		"receiver: { respond_within: 6s }\n":      "receiver.respond_within: 6s is more than 4.8s; the service gives up after 5s",
-		"receiver: { respond_within: soon }\n":    `receiver.respond_within: "soon" is not a duration; write it as 4s, 2m or 72h`,
-		"storage: { history_retention: -1h }\n":   "storage.history_retention: -1h is less than 1h",
-		"storage: { dedup_retention: [1h] }\n":    "storage.dedup_retention: want a duration such as 4s, got a list",
-		"receiver: { max_body: 1Mb }\n":           `receiver.max_body: "1Mb" is not a size; write it as 512KiB or 1MiB`,
-		"receiver: { max_body: 9999999999GiB }\n": `receiver.max_body: "9999999999GiB" is not a size; write it as 512KiB or 1MiB`,
-		"receiver: { max_body: 1GiB }\n":          "receiver.max_body: 1GiB is not between 4KiB and 64MiB",
+		"receiver: { respond_within: \"5\" }\n": "receiver.respond_within: 5 has no unit; write 5s, 5m or 5h",
+		"receiver: { respond_within: 0 }\n":     "receiver.respond_within: 0 has no unit; write 0s, 0m or 0h",
+		"receiver: { respond_within: 5ns }\n": "receiver.respond_within: 5ns is less than 500ms; the service " +
+			"gives up after 5s",
+		"receiver: { respond_within: 6s }\n": "receiver.respond_within: 6s is more than 4.8s; the service gives " +
+			"up after 5s",
+		"receiver: { respond_within: soon }\n": `receiver.respond_within: "soon" is not a duration; write it as ` +
+			`4s, 2m or 72h`,
+		"storage: { history_retention: -1h }\n": "storage.history_retention: -1h is less than 1h",
+		"storage: { dedup_retention: [1h] }\n":  "storage.dedup_retention: expected a duration such as 4s, got a list",
+		"receiver: { max_body: 1Mb }\n":         `receiver.max_body: "1Mb" is not a size; write it as 512KiB or 1MiB`,
+		"receiver: { max_body: 9999999999GiB }\n": `receiver.max_body: "9999999999GiB" is not a size; write it ` +
+			`as 512KiB or 1MiB`,
+		"receiver: { max_body: 1GiB }\n": "receiver.max_body: 1GiB is not between 4KiB and 64MiB",
 	} {
 		wantProblem(t, more, want)
 	}
 }
 
-func TestWhatYAMLTakesForSomethingElseIsAnError(t *testing.T) {
+func TestValuesThatYAMLReadsDifferentlyAreErrors(t *testing.T) {
 	for more, want := range map[string]string{
-		"receiver: { insecure: yes }\n":          `receiver.insecure: "yes" is neither true nor false`,
-		"receiver: { insecure: 1 }\n":            `receiver.insecure: want true or false, got "1"`,
-		"storage: { max_backlog: 010 }\n":        `storage.max_backlog: "010" is not a whole number, written plainly`,
-		"storage: { max_backlog: \"10\" }\n":     `storage.max_backlog: want a number, got "10"`,
-		"storage: { max_backlog: 0 }\n":          "storage.max_backlog: 0 is not between 1 and 10000000",
-		"service: { client_id: 12 }\n":           `service.client_id: 12 is not text to YAML; put it in quotes: "12"`,
-		"fonts: a,b\n":                           `fonts: want a list, got "a,b"; put it in [ ]`,
-		"receiver: { max_connections: 1e3 }\n":   `receiver.max_connections: "1e3" is not a whole number, written plainly`,
-		"receiver: { insecure: \"true\" }\n":     `receiver.insecure: want true or false, got "true"`,
-		"receiver: { allow_from: [7, x] }\n":     "",
-		"storage: { path: 2026-01-02 }\n":        `storage.path: 2026-01-02 is not text to YAML; put it in quotes: "2026-01-02"`,
-		"ticket: { fields: { name: name } }\n":   `ticket.fields.name: want a list, got "name"; write [name]`,
-		"ticket: { fields: { name: [] } }\n":     "ticket.fields.name: has no paths; leave the field out to keep the built-in ones",
-		"ticket: { fields: { name: [a..b] } }\n": `ticket.fields.name[0]: "a..b" is not a dotted path; write it as order.number`,
-		"ticket: { fields: { name: [~] } }\n":    "ticket.fields.name[0]: is empty",
-		"ticket: { fields: [name] }\n":           "ticket.fields: want names of fields, each with a list of paths, got a list",
+		"receiver: { insecure: yes }\n":      `receiver.insecure: "yes" is neither true nor false`,
+		"receiver: { insecure: 1 }\n":        `receiver.insecure: expected true or false, got "1"`,
+		"storage: { max_backlog: 010 }\n":    `storage.max_backlog: "010" is not a whole number in plain digits`,
+		"storage: { max_backlog: \"10\" }\n": `storage.max_backlog: expected a number, got "10"`,
+		"storage: { max_backlog: 0 }\n":      "storage.max_backlog: 0 is not between 1 and 10000000",
+		"service: { client_id: 12 }\n": `service.client_id: YAML does not read 12 as text; ` +
+			`put it in quotes: "12"`,
+		"fonts: a,b\n":                         `fonts: expected a list, got "a,b"; write it in [ ]`,
+		"receiver: { max_connections: 1e3 }\n": `receiver.max_connections: "1e3" is not a whole number in plain digits`,
+		"receiver: { insecure: \"true\" }\n":   `receiver.insecure: expected true or false, got "true"`,
+		"receiver: { allow_from: [7, x] }\n":   "",
+		"storage: { path: 2026-01-02 }\n": `storage.path: YAML does not read 2026-01-02 as text; put it in ` +
+			`quotes: "2026-01-02"`,
+		"ticket: { fields: { name: name } }\n": `ticket.fields.name: expected a list, got "name"; write [name]`,
+		"ticket: { fields: { name: [] } }\n": "ticket.fields.name: has no paths; remove the field to use the " +
+			"built-in ones",
+		"ticket: { fields: { name: [a..b] } }\n": `ticket.fields.name[0]: "a..b" is not a dotted path; write it ` +
+			`as order.number`,
+		"ticket: { fields: { name: [~] } }\n": "ticket.fields.name[0]: is empty",
+		"ticket: { fields: [name] }\n": "ticket.fields: expected names of fields, each with a list of paths, got " +
+			"a list",
 	} {
-		if want == "" { // an element that cannot be read keeps its place
-			wantProblems(t, good+more, `receiver.allow_from[0]: "7" is not a network; write it as 192.168.1.0/24 or 10.0.0.7`,
+		if want == "" { // an invalid element keeps its index
+			wantProblems(t, good+more, `receiver.allow_from[0]: "7" is not a network; write it as 192.168.1.0/24 `+
+				`or 10.0.0.7`,
 				`receiver.allow_from[1]: "x" is not a network; write it as 192.168.1.0/24 or 10.0.0.7`)
 			continue
 		}
@@ -244,14 +273,15 @@ func TestWhatYAMLTakesForSomethingElseIsAnError(t *testing.T) {
 }
 
 func TestFieldNamesAndPathsKeepTheirCase(t *testing.T) {
-	c := mustLoad(t, good+"ticket: { fields: { name: [displayName, item.Name], order_Number: [x], 12: [y], null: [z] } }\n")
+	c := mustLoad(t, good+"ticket: { fields: { name: [displayName, item.Name], order_Number: [x], 12: [y], null: "+
+		"[z] } }\n")
 	want := map[string][]string{"name": {"displayName", "item.Name"}, "order_Number": {"x"}, "12": {"y"}, "null": {"z"}}
 	if diff := cmp.Diff(want, c.Ticket.Fields); diff != "" {
 		t.Error(diff)
 	}
 }
 
-func TestALongListOfMistakesIsCutShort(t *testing.T) {
+func TestALongListOfMistakesIsTruncated(t *testing.T) {
 	var b strings.Builder
 	for i := range 50_000 {
 		b.WriteString("x")
@@ -281,7 +311,7 @@ func FuzzParseNeverPanics(f *testing.F) {
 			t.Fatalf("a configuration %v with an error %v", c, err)
 		}
 		if ps, ok := errors.AsType[Problems](err); err != nil && (!ok || len(ps) == 0) {
-			t.Fatalf("an error that is no problem: %v", err)
+			t.Fatalf("an error that is not a Problems: %v", err)
 		}
 		if strings.ContainsAny(errText(err), "\x1b\x00\r") {
 			t.Fatalf("control characters in %q", errText(err))

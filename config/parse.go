@@ -20,10 +20,11 @@ type sizeUnit struct {
 }
 
 func sizeUnits() []sizeUnit {
-	return []sizeUnit{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"KB", 1e3}, {"B", 1}}
+	return []sizeUnit{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3},
+		{"KB", 1e3}, {"B", 1}}
 }
 
-// String is the size in the largest binary unit that says it exactly.
+// String returns the size in the largest binary unit that expresses it exactly.
 func (s Size) String() string {
 	for _, u := range sizeUnits()[:3] {
 		if s != 0 && int64(s)%u.bytes == 0 {
@@ -33,7 +34,7 @@ func (s Size) String() string {
 	return strconv.FormatInt(int64(s), 10) + "B"
 }
 
-// UnmarshalText reads a size with its unit.
+// UnmarshalText parses a size with its unit.
 func (s *Size) UnmarshalText(b []byte) error {
 	text := string(b)
 	if isBareNumber(text) {
@@ -54,8 +55,9 @@ func (s *Size) UnmarshalText(b []byte) error {
 	return fmt.Errorf("%s is not a size; write it as 512KiB or 1MiB", quote(text))
 }
 
+// parseDuration requires a unit, because 30 may be meant as seconds or minutes.
 func parseDuration(text string) (time.Duration, error) {
-	if isBareNumber(text) { // "0" too, which time takes
+	if isBareNumber(text) { // also "0", which time.ParseDuration accepts
 		return 0, fmt.Errorf("%s has no unit; write %ss, %sm or %sh", text, text, text, text)
 	}
 	d, err := time.ParseDuration(text)
@@ -70,6 +72,7 @@ func parseDuration(text string) (time.Duration, error) {
 	return 0, fmt.Errorf("%s is not a duration; write it as 4s, 2m or 72h", quote(text))
 }
 
+// parsePrefix parses a network or a single address.
 func parsePrefix(text string) (netip.Prefix, error) {
 	if a, err := netip.ParseAddr(text); err == nil && a.Zone() == "" {
 		return netip.PrefixFrom(a.Unmap(), a.Unmap().BitLen()), nil
@@ -79,19 +82,20 @@ func parsePrefix(text string) (netip.Prefix, error) {
 	case err != nil:
 		return netip.Prefix{}, fmt.Errorf("%s is not a network; write it as 192.168.1.0/24 or 10.0.0.7", quote(text))
 	case p.Addr().Is4In6():
-		return netip.Prefix{}, fmt.Errorf("%s is an IPv4 network in IPv6 clothes; write it as IPv4", quote(text))
+		return netip.Prefix{}, fmt.Errorf("%s is an IPv4-mapped IPv6 network; write it as IPv4", quote(text))
 	case p != p.Masked():
-		return netip.Prefix{}, fmt.Errorf("%s is an address, not a network; write %v for the network or %v for the address", quote(text), p.Masked(), p.Addr())
+		return netip.Prefix{}, fmt.Errorf("%s is an address, not a network; write %v for the network or %v for "+
+			"the address", quote(text), p.Masked(), p.Addr())
 	}
 	return p, nil
 }
 
-// Scale is a size of letters in times the normal one, written as 2x2: width, height.
+// Scale is a size of letters as a multiple of the normal size, written as 2x2: width, then height.
 type Scale struct{ Width, Height int }
 
 func (s Scale) String() string { return fmt.Sprintf("%dx%d", s.Width, s.Height) }
 
-// UnmarshalText reads a size such as 2x2.
+// UnmarshalText parses a size such as 2x2.
 func (s *Scale) UnmarshalText(b []byte) error {
 	m := regexp.MustCompile(`^([1-8])x([1-8])$`).FindSubmatch(b)
 	if m == nil {
@@ -101,8 +105,8 @@ func (s *Scale) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// fromText is a hook: the one way in for the words of the file and of the environment, as
-// far as they have no UnmarshalText of their own that is strict enough.
+// fromText is the decoding hook for all text of the file and the environment, except for types with
+// a strict UnmarshalText of their own.
 func fromText(from, to reflect.Value) (any, error) {
 	text, ok := from.Interface().(string)
 	if !ok {
@@ -115,10 +119,10 @@ func fromText(from, to reflect.Value) (any, error) {
 		}
 		return text == "true", nil
 	case int:
-		// 010 is eight to YAML and ten to people; nobody gets to find out.
+		// YAML reads 010 as eight, people read it as ten: refuse it.
 		n, err := strconv.Atoi(text)
 		if err != nil || strconv.Itoa(n) != text {
-			return nil, fmt.Errorf("%s is not a whole number, written plainly", quote(text))
+			return nil, fmt.Errorf("%s is not a whole number in plain digits", quote(text))
 		}
 		return n, nil
 	case time.Duration:
@@ -129,14 +133,14 @@ func fromText(from, to reflect.Value) (any, error) {
 	if to.Kind() != reflect.Slice {
 		return text, nil
 	}
-	var parts []string // only a variable gives a list as text
+	var parts []string // only variables give lists as text
 	for part := range strings.SplitSeq(text, ",") {
 		parts = append(parts, strings.TrimSpace(part))
 	}
 	return parts, nil
 }
 
-// typeName is what a value of type t is called in a message.
+// typeName is what messages call a value of type t.
 func typeName(t reflect.Type) string {
 	return cmp.Or(map[reflect.Type]string{
 		reflect.TypeFor[string]():              "text",
@@ -147,8 +151,8 @@ func typeName(t reflect.Type) string {
 		reflect.TypeFor[netip.Prefix]():        "a network such as 192.168.1.0/24",
 		reflect.TypeFor[Scale]():               "a size of letters such as 2x2",
 		reflect.TypeFor[map[string][]string](): "names of fields, each with a list of paths",
-		reflect.TypeFor[KeyMap]():              "what keys can do, each with a list of keys",
-		reflect.TypeFor[Override]():            "keys of the profile with their values",
+		reflect.TypeFor[KeyMap]():              "actions, each with a list of keys",
+		reflect.TypeFor[Override]():            "profile keys with values",
 	}[t], "keys with values")
 }
 
@@ -156,7 +160,7 @@ func isBareNumber(text string) bool {
 	return regexp.MustCompile(`^[-+]?[0-9]+([.][0-9]*)?$`).MatchString(text)
 }
 
-// quote is text as a message shows it: control characters escaped, not endless.
+// quote returns text as messages show it: control characters escaped, at most 80 characters.
 func quote(text string) string {
 	if r := []rune(text); len(r) > 80 {
 		return strconv.Quote(string(r[:80])) + "…"

@@ -11,19 +11,19 @@ import (
 
 // A Problem is one thing that is wrong with the configuration.
 type Problem struct {
-	// Path is the key, as printers[2].columns; the variable, when there is no such key;
-	// or file:line, when the file is no YAML.
+	// Path is the key, such as printers[2].columns; the variable, if there is no such key; or
+	// file:line, if the file is not valid YAML.
 	Path string
 	Msg  string // what is wrong, the value seen, what to do
-	// Line, Element and Variable say where that is; Load knows them.
-	Line     int    // of the file, counted from 1; 0 when it is not from there
-	Element  string // the name of the list element in Path, as bar of printers[2]
-	Variable string // that set the key
-	// Warning says that the configuration is accepted all the same.
+	// Line, Element and Variable say where the value is. Load sets them.
+	Line     int    // line of the file, from 1; 0 if the value is not from the file
+	Element  string // name of the list element in Path, such as bar for printers[2]
+	Variable string // environment variable that set the key
+	// Warning says that the configuration is accepted nevertheless.
 	Warning bool
 }
 
-// Error is where, the key and what is wrong with it:
+// Error returns where, the key and what is wrong with it:
 //
 //	line 41: printers[2] (bar).columns: 0 is not a width; use 48, 42 or 32
 func (p Problem) Error() string {
@@ -40,11 +40,11 @@ func (p Problem) Error() string {
 	return at + ": " + p.Msg
 }
 
-// Problems is everything that is wrong with the configuration, in the order of the file;
-// what comes from the environment is last. It is never empty as an error.
+// Problems is everything that is wrong with the configuration, in the order of the file; what comes
+// from the environment is last. As an error it is never empty.
 type Problems []Problem
 
-// Error is one line for each problem.
+// Error returns one line for each problem.
 func (ps Problems) Error() string {
 	lines := make([]string, len(ps))
 	for i, p := range ps {
@@ -53,23 +53,23 @@ func (ps Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// maxProblems is how many problems are worth telling at once; a file with more is another
-// file than it was meant to be.
+// maxProblems is how many problems are reported at once. A file with more is probably not a
+// configuration of ticketrail.
 const maxProblems = 100
 
-// findings collects what is wrong and what is odd while a configuration is read.
+// findings collects problems and warnings while a configuration is read.
 type findings struct {
-	file     string // its name
+	file     string // name of the file
 	problems Problems
 	warnings Problems
-	omitted  int               // problems beyond those kept
-	lines    map[string]int    // where each key of the file stands
-	elements map[string]string // what each element of a list is called, as bar for printers[2]
-	env      map[string]string // keys whose value comes from a variable, and which
+	omitted  int               // number of problems beyond maxProblems
+	lines    map[string]int    // line of each key in the file
+	elements map[string]string // name of each list element, such as bar for printers[2]
+	env      map[string]string // variable that set a key, by the key
 }
 
-// add notes a problem with the value at path, unless something is already known to be
-// wrong with it or with what holds it: one mistake is one line.
+// add reports a problem with the value at path, unless the value or what contains it has a problem
+// already: one mistake gives one line.
 func (f *findings) add(path, format string, args ...any) {
 	switch {
 	case f.hasProblem(path):
@@ -86,7 +86,7 @@ func (f *findings) warn(path, format string, args ...any) {
 	}
 }
 
-// problem says where path is, or else what holds it.
+// problem makes a Problem with the line or variable of path, or of what contains it.
 func (f *findings) problem(path, format string, args ...any) Problem {
 	p := Problem{Path: path, Msg: clean(fmt.Sprintf(format, args...))}
 	for at := path; at != "" && p.Line == 0 && p.Variable == ""; at = at[:max(strings.LastIndexAny(at, ".["), 0)] {
@@ -98,7 +98,7 @@ func (f *findings) problem(path, format string, args ...any) Problem {
 	return p
 }
 
-// clean keeps what stands in a file from steering the terminal it is shown on.
+// clean keeps text of the file from controlling the terminal on which a message is shown.
 func clean(msg string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
@@ -108,33 +108,34 @@ func clean(msg string) string {
 	}, msg)
 }
 
-// bad says whether the value at path cannot be believed: it, or what holds it, has a
-// problem already.
+// hasProblem reports whether the value at path, or what contains it, has a problem.
 func (f *findings) hasProblem(path string) bool {
 	return slices.ContainsFunc(f.problems, func(p Problem) bool { return within(path, p.Path) })
 }
 
-// hasProblemBelow says whether anything at path or inside it has a problem.
+// hasProblemBelow reports whether anything at or below path has a problem.
 func (f *findings) hasProblemBelow(path string) bool {
 	return f.hasProblem(path) || slices.ContainsFunc(f.problems, func(p Problem) bool { return within(p.Path, path) })
 }
 
+// within reports whether path is whole or a part of it.
 func within(path, whole string) bool {
 	rest, ok := strings.CutPrefix(path, whole)
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// told is all problems in the order of the file.
+// inFileOrder returns all problems in the order of the file.
 func (f *findings) inFileOrder() Problems {
 	f.problems.sort()
 	if f.omitted > 0 {
-		return append(f.problems, Problem{Path: "and more", Msg: fmt.Sprintf("%d further; repair these first", f.omitted)})
+		return append(f.problems, Problem{Path: "and more",
+			Msg: fmt.Sprintf("%d problems; fix these first", f.omitted)})
 	}
 	return f.problems
 }
 
-// sort puts problems in the order of the file. Those without a line come last.
+// sort sorts problems by line. Those without a line come last.
 func (ps Problems) sort() {
-	line := func(p Problem) uint { return uint(p.Line) - 1 } // none is the largest
+	line := func(p Problem) uint { return uint(p.Line) - 1 } // no line becomes the largest number
 	slices.SortStableFunc(ps, func(a, b Problem) int { return cmp.Compare(line(a), line(b)) })
 }

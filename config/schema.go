@@ -9,13 +9,13 @@ import (
 
 // A key is one key of the file.
 type key struct {
-	path    string // as receiver.tls.cert_file and printers[].name
+	path    string // such as receiver.tls.cert_file or printers[].name
 	typ     reflect.Type
-	index   []int // where it is in a Config; nothing inside a list
+	index   []int // field index in Config; nil inside a list
 	restart bool  // a reload cannot change it
 }
 
-// keys is every key of a struct that has a value of its own, in the order of the manual.
+// keys returns every key of a struct that has a value of its own, in the order of declaration.
 func keys(t reflect.Type, prefix string, index []int) (all []key) {
 	for f := range t.Fields() {
 		path, at := prefix+f.Tag.Get("mapstructure"), append(slices.Clip(index), f.Index...)
@@ -32,12 +32,13 @@ func keys(t reflect.Type, prefix string, index []int) (all []key) {
 	return all
 }
 
-// isSection says whether t is a struct of keys; a network is a struct too, and a value.
+// isSection reports whether t is a struct of keys. A network and a Scale are structs too, but
+// values.
 func isSection(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && t != reflect.TypeFor[netip.Prefix]() && t != reflect.TypeFor[Scale]()
 }
 
-// sectionKeys is what may stand in a section, and its type.
+// sectionKeys returns the keys of a section with their types.
 func sectionKeys(t reflect.Type) map[string]reflect.Type {
 	m := map[string]reflect.Type{}
 	for f := range t.Fields() {
@@ -50,11 +51,10 @@ func sectionKeys(t reflect.Type) map[string]reflect.Type {
 
 func allKeys() []key { return keys(reflect.TypeFor[Config](), "", nil) }
 
-// inList says that the key is one of an element of a list.
+// inList reports whether the key belongs to an element of a list.
 func (k key) inList() bool { return strings.Contains(k.path, "[]") }
 
-// Keys is every key there is, in the order of the manual; those inside a list as
-// printers[].name.
+// Keys returns every key, in the order of the reference; those inside a list as printers[].name.
 func Keys() []string {
 	var paths []string
 	for _, k := range allKeys() {
@@ -63,14 +63,14 @@ func Keys() []string {
 	return paths
 }
 
-// EnvName is the variable that sets a key.
+// EnvName returns the environment variable that sets a key.
 func EnvName(key string) string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
 }
 
-// NeedsRestart says which keys differ from old's and take a restart to apply. Everything
-// else a reload applies: venues, stations, routes, the fallback, ticket fields, the log
-// level, and of the receiver path, secrets, headers, networks and limits.
+// NeedsRestart returns the keys that differ from old and take effect only after a restart. A reload
+// applies everything else: venues, stations, routes, the fallback, ticket fields, the log level,
+// and the receiver's path, secrets, headers, networks and limits.
 func (c *Config) NeedsRestart(old *Config) []string {
 	var changed []string
 	for _, k := range allKeys() {
@@ -81,5 +81,5 @@ func (c *Config) NeedsRestart(old *Config) []string {
 	return changed
 }
 
-// in is the value of the key in c.
+// value returns the value of the key in c.
 func (k key) value(c *Config) any { return reflect.ValueOf(c).Elem().FieldByIndex(k.index).Interface() }

@@ -13,39 +13,40 @@ import (
 
 const redacted = "********"
 
-// Secret is text that must not be shown. However it is printed, logged or encoded, stars
-// come out; only [Secret.Reveal] tells it.
+// Secret is text that must not be shown. However it is printed, logged or encoded, the result is
+// asterisks; only [Secret.Reveal] returns the text.
 type Secret struct{ text string }
 
-// Reveal is the secret itself, for the one who must compare or send it.
+// Reveal returns the secret, for the code that must compare or send it.
 func (s Secret) Reveal() string { return s.text }
 
 func (Secret) String() string               { return redacted }
 func (Secret) LogValue() slog.Value         { return slog.StringValue(redacted) }
 func (Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
-// Format keeps every verb, %x and %+v among them, from looking inside.
+// Format covers every verb, including %x and %+v, which would otherwise show the field.
 func (Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, redacted) }
 
 const (
-	minSecret = 22 // characters of six bits: 128 bits and a little
+	minSecret = 22 // characters of six bits each: a little more than 128 bits
 	maxSecret = 256
 )
 
-// readSecrets reads a file of one or two secret path segments. Its errors never show
-// what is in the file.
+// readSecrets reads a file of one or two secret path segments. Its errors never contain the file's
+// text.
 func readSecrets(name string) ([]Secret, error) {
 	lines, err := secretLines(name)
 	if err != nil {
 		return nil, err
 	}
 	if len(lines) > 2 {
-		return nil, fmt.Errorf("%s has %d lines; it may hold two secrets at most, one a line", name, len(lines))
+		return nil, fmt.Errorf("%s has %d lines; at most two secrets are allowed, one per line", name, len(lines))
 	}
 	var secrets []Secret
 	for i, l := range lines {
 		if why := secretProblem(l); why != "" {
-			return nil, fmt.Errorf("line %d of %s %s; make one with: head -c 24 /dev/urandom | base64 | tr +/ -_", i+1, name, why)
+			return nil, fmt.Errorf("line %d of %s %s; generate one with: %s",
+				i+1, name, why, "head -c 24 /dev/urandom | base64 | tr +/ -_")
 		}
 		secrets = append(secrets, Secret{l})
 	}
@@ -55,12 +56,12 @@ func readSecrets(name string) ([]Secret, error) {
 	return secrets, nil
 }
 
-// secretProblem says why s cannot be a secret path segment; empty when it can.
+// secretProblem returns why s cannot be a secret path segment, or "".
 func secretProblem(s string) string {
 	distinct := map[rune]bool{}
 	for _, r := range s {
 		if !strings.ContainsRune(wordLetters, r) {
-			return "holds something other than A-Z a-z 0-9 - _"
+			return "contains characters other than A-Z a-z 0-9 - _"
 		}
 		distinct[r] = true
 	}
@@ -70,12 +71,12 @@ func secretProblem(s string) string {
 	case len(s) > maxSecret:
 		return fmt.Sprintf("has %d characters; a secret has at most %d", len(s), maxSecret)
 	case len(distinct) < 8:
-		return "repeats a few characters and can be guessed"
+		return "has too few different characters and can be guessed"
 	}
 	return ""
 }
 
-// secretLines is the lines of a small file that are not blank, at least one.
+// secretLines returns the lines of a small file that are not blank, at least one.
 func secretLines(name string) ([]string, error) {
 	b, err := readSmall(name, 4<<10)
 	if err != nil {
@@ -93,13 +94,13 @@ func secretLines(name string) ([]string, error) {
 	return lines, nil
 }
 
-// readFile reads a regular file of at most limit bytes, so that a name that leads to a
-// pipe or to /dev/zero by mistake does not hang the daemon or eat its memory. If there is
-// none, its error says to do what missing says.
+// readFile reads a regular file of at most limit bytes, so that a wrong name that leads to a pipe
+// or to /dev/zero neither blocks the daemon nor fills its memory. missing is the advice if there is
+// no such file.
 func readFile(name string, limit int64, missing string) ([]byte, error) {
 	st, err := os.Stat(name)
 	if err == nil && !st.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a plain file", name)
+		return nil, fmt.Errorf("%s is not a regular file", name)
 	}
 	var f *os.File
 	if err == nil {
@@ -111,7 +112,7 @@ func readFile(name string, limit int64, missing string) ([]byte, error) {
 		case errors.Is(err, fs.ErrNotExist):
 			do = "; " + missing
 		case errors.Is(err, fs.ErrPermission):
-			do = "; let the user that runs ticketrail read it, with chgrp and chmod g+r"
+			do = "; make it readable for the user that runs ticketrail, with chgrp and chmod g+r"
 		}
 		if p, ok := errors.AsType[*fs.PathError](err); ok {
 			err = p.Err
@@ -126,7 +127,7 @@ func readFile(name string, limit int64, missing string) ([]byte, error) {
 	return b, err
 }
 
-// readSmall is readFile for the files that the configuration names.
+// readSmall is readFile for files that the configuration names.
 func readSmall(name string, limit int64) ([]byte, error) {
-	return readFile(name, limit, "correct the name, or put the file there")
+	return readFile(name, limit, "correct the path or create the file")
 }

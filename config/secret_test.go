@@ -25,7 +25,7 @@ func secretFile(t *testing.T, text string, mode os.FileMode) string {
 	return name
 }
 
-func TestASecretShowsAsStarsWhateverIsDoneWithIt(t *testing.T) {
+func TestASecretIsAlwaysShownAsAsterisks(t *testing.T) {
 	s := Secret{one}
 	holder := struct{ S Secret }{s}
 	var b bytes.Buffer
@@ -50,8 +50,9 @@ func TestASecretShowsAsStarsWhateverIsDoneWithIt(t *testing.T) {
 	}
 }
 
-func TestTwoSecretsAreValidAtOnce(t *testing.T) {
-	for text, want := range map[string]int{one: 1, one + "\n": 1, one + "\r\n" + two + "\r\n": 2, "\n" + one + "\n\n" + two: 2} {
+func TestTwoSecretsAreValidAtTheSameTime(t *testing.T) {
+	for text, want := range map[string]int{one: 1, one + "\n": 1, one + "\r\n" + two + "\r\n": 2,
+		"\n" + one + "\n\n" + two: 2} {
 		c := mustLoad(t, good+"receiver: { secret_file: "+secretFile(t, text, 0o600)+" }\n")
 		if len(c.Receiver.Secrets) != want || c.Receiver.Secrets[0].Reveal() != one || len(c.Warnings) != 0 {
 			t.Errorf("%q: %v, %v", text, c.Receiver.Secrets, c.Warnings)
@@ -62,20 +63,21 @@ func TestTwoSecretsAreValidAtOnce(t *testing.T) {
 	}
 }
 
-func TestASecretThatCanBeGuessedIsRefusedAndNotShown(t *testing.T) {
+func TestAWeakSecretIsRefusedAndNotShown(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                  "is empty",
 		"\n \n":                             "is empty",
 		"hunter2":                           "has 7 characters; a secret has at least 22",
 		one + "\n" + "hunter2hunter2":       "line 2 of",
-		one + "/x":                          "holds something other than A-Z a-z 0-9 - _",
-		strings.Repeat("ab", 20):            "repeats a few characters",
+		one + "/x":                          "contains characters other than A-Z a-z 0-9 - _",
+		strings.Repeat("ab", 20):            "has too few different characters",
 		one + "\n" + one:                    "are the same secret",
 		one + "\n" + two + "\n" + one + "x": "has 3 lines",
 		strings.Repeat(one, 40):             "a secret has at most 256",
 	} {
 		_, err := load(t, good+"receiver: { secret_file: "+secretFile(t, text, 0o600)+" }\n")
-		if err == nil || !strings.HasPrefix(err.Error(), "line 8: receiver.secret_file: ") || !strings.Contains(err.Error(), want) {
+		if err == nil || !strings.HasPrefix(err.Error(), "line 8: receiver.secret_file: ") ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)
 		} else if strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), one) {
 			t.Errorf("%v shows the secret", err)
@@ -83,22 +85,25 @@ func TestASecretThatCanBeGuessedIsRefusedAndNotShown(t *testing.T) {
 	}
 }
 
-func TestASecretThatEverybodyCanReadIsWarnedOf(t *testing.T) {
+func TestASecretThatAllUsersCanReadGivesAWarning(t *testing.T) {
 	c := mustLoad(t, good+"receiver: { secret_file: "+secretFile(t, one, 0o644)+" }\n")
-	if len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "(mode 0644); chmod o= it") {
+	if len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "(mode 0644); run chmod o= on it") {
 		t.Errorf("%q", c.Warnings)
 	}
 	c = mustLoad(t, good+"receiver: { path: /webhooks/"+one+" }\n")
-	if len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "move it to receiver.secret_file") || strings.Contains(c.Warnings[0], one) {
+	if len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "move it to receiver.secret_file") ||
+		strings.Contains(c.Warnings[0], one) {
 		t.Errorf("%q", c.Warnings)
 	}
 }
 
-func TestSecretsOfSystemdAreFoundInItsFolder(t *testing.T) {
+func TestRelativeSecretsAreFoundInTheCredentialsDirectory(t *testing.T) {
 	name := secretFile(t, one, 0o600)
 	t.Setenv("CREDENTIALS_DIRECTORY", filepath.Dir(name))
-	c := mustLoad(t, good+"receiver: { secret_file: webhook }\nservice: { base_url: \"https://a\", client_id: me, client_secret_file: webhook }\n")
-	if len(c.Receiver.Secrets) != 1 || c.Receiver.SecretFile != name || c.Service.ClientSecretFile != name || c.Service.Secret.Reveal() != one {
+	c := mustLoad(t, good+"receiver: { secret_file: webhook }\nservice: { base_url: \"https://a\", client_id: "+
+		"me, client_secret_file: webhook }\n")
+	if len(c.Receiver.Secrets) != 1 || c.Receiver.SecretFile != name || c.Service.ClientSecretFile != name ||
+		c.Service.Secret.Reveal() != one {
 		t.Errorf("%+v", c)
 	}
 }

@@ -11,14 +11,14 @@ import (
 	"unicode"
 )
 
-// ReadSecret reads the client secret as it is now. Its errors never show what is in the file.
+// ReadSecret reads the current client secret. Its errors never contain the file's text.
 func (s Service) ReadSecret() (Secret, error) {
 	lines, err := secretLines(s.ClientSecretFile)
 	if err != nil {
 		return Secret{}, err
 	}
 	if len(lines) != 1 {
-		return Secret{}, fmt.Errorf("%s has %d lines; it holds the secret and nothing else", s.ClientSecretFile, len(lines))
+		return Secret{}, fmt.Errorf("%s has %d lines; it must contain only the secret", s.ClientSecretFile, len(lines))
 	}
 	return Secret{lines[0]}, nil
 }
@@ -29,8 +29,10 @@ func (k *checker) service() {
 	k.checkDuration("service.refresh", s.Refresh, 10*time.Minute, 168*time.Hour, "")
 	k.tokenRequest()
 	k.checkCount("service.employees.limit", s.Employees.Limit, 0, 10_000)
-	if c := s.Employees.Cursor; c != "" && !regexp.MustCompile(`^(header:[A-Za-z0-9-]{1,100}|[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*)$`).MatchString(c) {
-		k.add("service.employees.cursor", "%s is no place in an answer; write it as meta.nextCursor or header:X-Next-Cursor", quote(c))
+	if c := s.Employees.Cursor; c != "" &&
+		!regexp.MustCompile(`^(header:[A-Za-z0-9-]{1,100}|[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*)$`).MatchString(c) {
+		k.add("service.employees.cursor",
+			"%s is not a field or header of a response; write it as meta.nextCursor or header:X-Next-Cursor", quote(c))
 	}
 	k.parameter("service.payroll.venue_param", s.Payroll.VenueParam, "limit", "cursor")
 	if s.BaseURL == "" && s.ClientID == "" && s.ClientSecretFile == "" {
@@ -39,12 +41,15 @@ func (k *checker) service() {
 	k.addIf("service.base_url", s.baseURLProblem())
 	switch {
 	case s.ClientID == "":
-		k.add("service.client_id", "is missing; base_url, client_id and client_secret_file go together")
-	case strings.TrimSpace(s.ClientID) != s.ClientID || strings.ContainsFunc(s.ClientID, func(r rune) bool { return !unicode.IsPrint(r) }):
-		k.add("service.client_id", "%s begins or ends with a space or cannot be printed", quote(s.ClientID))
+		k.add("service.client_id", "is missing; base_url, client_id and client_secret_file are required together")
+	case strings.TrimSpace(s.ClientID) != s.ClientID ||
+		strings.ContainsFunc(s.ClientID, func(r rune) bool { return !unicode.IsPrint(r) }):
+		k.add("service.client_id", "%s begins or ends with a space or contains non-printable characters",
+			quote(s.ClientID))
 	}
 	if s.ClientSecretFile == "" {
-		k.add("service.client_secret_file", "is missing; base_url, client_id and client_secret_file go together")
+		k.add("service.client_secret_file",
+			"is missing; base_url, client_id and client_secret_file are required together")
 		return
 	}
 	s.ClientSecretFile = k.secretName(s.ClientSecretFile)
@@ -67,39 +72,41 @@ func (k *checker) tokenRequest() {
 	k.checkDuration("service.token.renew_before", t.RenewBefore, time.Second, 10*time.Minute, "; a token lives for 15m")
 	for i, scope := range t.Scopes { // RFC 6749, section 3.3
 		if !regexp.MustCompile(`^[!#-\[\]-~]{1,200}$`).MatchString(scope) {
-			k.add(fmt.Sprintf("service.token.scopes[%d]", i), "%s is not a scope; write it as checks:read", quote(scope))
+			k.add(fmt.Sprintf("service.token.scopes[%d]", i), "%s is not a scope; write it as checks:read",
+				quote(scope))
 		}
 	}
 }
 
-// parameter checks the name of a parameter; taken are those that mean something else.
+// parameter checks the name of a request parameter; taken are the names of the other parameters.
 func (k *checker) parameter(path, name string, taken ...string) {
 	if !regexp.MustCompile(`^[A-Za-z0-9_.\[\]-]{1,64}$`).MatchString(name) {
-		k.add(path, "%s is not the name of a parameter", quote(name))
+		k.add(path, "%s is not a valid parameter name", quote(name))
 		return
 	}
 	if slices.Contains(taken, name) {
-		k.add(path, "%s has a meaning of its own in this request", quote(name))
+		k.add(path, "%s is another parameter of this request", quote(name))
 	}
 }
 
-// baseURLProblem says why the service cannot be asked there. What may be a password is not
-// repeated.
+// baseURLProblem returns why BaseURL cannot be used, or "". It does not repeat what may be a
+// password.
 func (s Service) baseURLProblem() string {
 	if s.BaseURL == "" {
-		return "is missing; base_url, client_id and client_secret_file go together"
+		return "is missing; base_url, client_id and client_secret_file are required together"
 	}
 	u, err := url.Parse(s.BaseURL)
 	bad := err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Hostname() == ""
 	switch {
 	case bad && strings.Contains(s.BaseURL, "@"), !bad && u.User != nil:
-		return "has a user name or password in it; they have keys of their own, client_id and client_secret_file"
+		return "contains a user name or password; use client_id and client_secret_file instead"
 	case bad:
-		return quote(s.BaseURL) + " is not an address such as https://api.example.com"
+		return quote(s.BaseURL) + " is not a URL such as https://api.example.com"
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		return "ends in a query or a fragment; write it as https://api.example.com/api"
+		return "has a query or a fragment; write it as https://api.example.com/api"
 	case u.Scheme == "http" && !s.Insecure && !loopback(u.Hostname()):
-		return fmt.Sprintf("%s is plain HTTP, and the client secret would cross the network readable; write https://, or set service.insecure: true", quote(s.BaseURL))
+		return fmt.Sprintf("%s is plain HTTP, and the client secret would be sent unencrypted; use https://, or "+
+			"set service.insecure: true", quote(s.BaseURL))
 	}
 	return ""
 }

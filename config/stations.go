@@ -13,7 +13,7 @@ import (
 
 func (k *checker) venues() {
 	if len(k.c.Venues) == 0 {
-		k.add("venues", "there are none; name at least one, or every request is refused with 403")
+		k.add("venues", "there are no venues; configure at least one, or every request is refused with 403")
 	}
 	ids, named := map[string]string{}, map[string]string{}
 	for i := range k.c.Venues {
@@ -40,40 +40,41 @@ func (k *checker) venues() {
 func (k *checker) zone(at, name string) {
 	switch {
 	case name == "" && k.c.Service.Enabled():
-		k.warn(at, "is not set: it is taken from the venue's payroll periods; until the service has told it, tickets show UTC")
+		k.warn(at, "is not set: it is read from the venue's payroll periods; until the service has answered, "+
+			"tickets show UTC")
 	case name == "":
 		k.warn(at, "is not set: tickets show UTC")
 	case name == "Local":
-		k.add(at, `"Local" is not the name of a zone; write it as Australia/Melbourne`)
+		k.add(at, `"Local" is not the name of a time zone; write it as Australia/Melbourne`)
 	default:
 		if _, err := time.LoadLocation(name); err != nil {
-			k.add(at, "%s is not the name of a zone; write it as Australia/Melbourne", quote(name))
+			k.add(at, "%s is not the name of a time zone; write it as Australia/Melbourne", quote(name))
 		}
 	}
 }
 
-// unique notes a name that was there before, in any case: two stations that differ in
-// one capital are one to whoever reads them over the noise of a kitchen.
+// unique reports a name that is used already, in any case: in a noisy kitchen, two stations that
+// differ only in a capital letter have the same name.
 func (k *checker) unique(path, at, name string, seen map[string]string) {
 	folded := strings.ToLower(name)
 	if first, ok := seen[folded]; ok {
-		k.add(path, "%s is taken by %s", quote(name), first)
+		k.add(path, "%s is already used by %s", quote(name), first)
 		return
 	}
 	seen[folded] = at
 }
 
-// nameProblem says why people cannot call something name; empty when they can.
+// nameProblem returns why something cannot have this name, or "".
 func nameProblem(name string) string {
 	switch {
 	case name == "":
 		return "is missing"
 	case !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }):
-		return quote(name) + " holds characters that cannot be printed"
+		return quote(name) + " contains non-printable characters"
 	case strings.TrimSpace(name) != name:
 		return quote(name) + " begins or ends with a space"
 	case utf8.RuneCountInString(name) > 64:
-		return fmt.Sprintf("%s has %d characters; 64 are the most", quote(name), utf8.RuneCountInString(name))
+		return fmt.Sprintf("%s has %d characters; at most 64 are allowed", quote(name), utf8.RuneCountInString(name))
 	}
 	return ""
 }
@@ -83,39 +84,41 @@ func deviceProblem(id string) string {
 	case strings.TrimSpace(id) == "" || strings.TrimSpace(id) != id:
 		return quote(id) + " is blank or begins or ends with a space"
 	case len(id) > 200 || !utf8.ValidString(id) || strings.ContainsFunc(id, unicode.IsControl):
-		return quote(id) + " is not the id of a device"
+		return quote(id) + " is not a valid device id"
 	}
 	return ""
 }
 
-// stationNamesKnown is false when the name of a station could not be read: then a name that
-// nobody has may be right.
+// stationNamesKnown is false if the name of a station could not be read. Then a reference to an
+// unknown name may be right, and is not reported.
 func (k *checker) stationNamesKnown() bool {
 	names := k.c.Stations()
 	return len(names) > 0 && !slices.Contains(names, "")
 }
 
-// station checks that there is a station of that name.
+// station checks that there is a station of that name to which tickets can be sent.
 func (k *checker) station(at, name string) bool {
 	stations := k.c.Stations()
 	switch {
 	case !k.stationNamesKnown() || slices.Contains(stations, name):
 		return true
 	case slices.ContainsFunc(k.c.Screens, func(s Screen) bool { return s.Expo() && s.Name == name }):
-		k.add(at, "%s is a screen of mode expo: it shows what its stations have; name one of those", quote(name))
+		k.add(at, "%s is a screen of mode expo, which has no tickets of its own; use one of the screens it shows",
+			quote(name))
 	default:
 		k.add(at, "%s", notFound("station", name, stations))
 	}
 	return false
 }
 
-// notFound says that there is nothing of that name, and what there is.
+// notFound says that there is nothing of that name, and suggests a similar name or lists the
+// existing ones.
 func notFound(what, name string, there []string) string {
 	msg := fmt.Sprintf("there is no %s %s", what, quote(name))
 	if hint := didYouMean(name, there); hint != "" || len(there) == 0 {
 		return msg + hint
 	}
-	return msg + "; there is " + enumerate(there)
+	return msg + "; defined: " + enumerate(there)
 }
 
 func enumerate(list []string) string {
@@ -125,10 +128,10 @@ func enumerate(list []string) string {
 	return strings.Join(list, ", ")
 }
 
-// stationNames checks both kinds of fallback.
+// stationNames checks the global fallback and those of venues.
 func (k *checker) stationNames() {
 	if k.c.Fallback == "" {
-		k.add("fallback", "is missing; name the station that gets what no route takes")
+		k.add("fallback", "is missing; set it to the station for items that no route matches")
 	}
 	k.station("fallback", k.c.Fallback)
 	for i, v := range k.c.Venues {
@@ -143,18 +146,18 @@ func (k *checker) routes() {
 	for i, r := range k.c.Routes {
 		at := fmt.Sprintf("routes[%d]", i)
 		if takesAll >= 0 {
-			k.warn(at, "is never reached: routes[%d] takes every item", takesAll)
+			k.warn(at, "is never reached: routes[%d] matches every item", takesAll)
 		}
 		if r.Venue == "" && strings.TrimSpace(r.When) == "" && !r.Continue && takesAll < 0 && !k.hasProblemBelow(at) {
 			takesAll = i
 		}
 		if len(r.To) == 0 {
-			k.add(at+".to", "is empty; name at least one station")
+			k.add(at+".to", "is empty; list at least one station")
 		}
 		for j, to := range r.To {
 			here := fmt.Sprintf("%s.to[%d]", at, j)
 			if slices.Index(r.To, to) < j {
-				k.add(here, "%s stands twice", quote(to))
+				k.add(here, "%s is listed twice", quote(to))
 			}
 			k.station(here, to)
 		}
@@ -168,7 +171,8 @@ func (k *checker) routeVenue(at, name string) {
 	}
 	var venues []string
 	for _, v := range k.c.Venues {
-		if strings.EqualFold(v.Name, name) || strings.EqualFold(v.ID, name) || v.Name == "" { // one without a name may be it
+		// a venue whose name could not be read may be the one
+		if strings.EqualFold(v.Name, name) || strings.EqualFold(v.ID, name) || v.Name == "" {
 			return
 		}
 		venues = append(venues, v.Name)

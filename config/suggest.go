@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// suggest is the candidate that was probably meant by word, or nothing.
+// suggest returns the candidate that was probably meant by word, or "".
 func suggest(word string, candidates []string) string {
 	if len(word) > 64 {
 		return ""
 	}
 	best, bestAt := "", max(1, len(word)/3)+1
 	for _, c := range candidates {
-		// Where every letter is another one, nothing was mistyped.
+		// If every letter differs, it is not a typing mistake.
 		if d := distance(strings.ToLower(word), strings.ToLower(c)); d < bestAt && d < len(word) {
 			best, bestAt = c, d
 		}
@@ -20,8 +20,8 @@ func suggest(word string, candidates []string) string {
 	return best
 }
 
-// distance is how many letters were left out, put in, changed or swapped with their
-// neighbour between a and b.
+// distance is the edit distance of a and b: how many letters were inserted, left out, changed or
+// swapped with their neighbour.
 func distance(a, b string) int {
 	rows := make([][]int, len(a)+1)
 	for i := range rows {
@@ -46,7 +46,7 @@ func distance(a, b string) int {
 	return rows[len(a)][len(b)]
 }
 
-// didYouMean is "; did you mean X?", or nothing.
+// didYouMean returns "; did you mean X?", or "" if nothing is similar.
 func didYouMean(word string, candidates []string) string {
 	if s := suggest(word, candidates); s != "" {
 		return "; did you mean " + s + "?"
@@ -54,8 +54,8 @@ func didYouMean(word string, candidates []string) string {
 	return ""
 }
 
-// otherSections is where a key that is unknown here does belong, or nothing: people put
-// listen at the top.
+// otherSections returns where a key that is unknown here does exist, or "": people often write
+// listen at the top level.
 func otherSections(name string) string {
 	var found []string
 	for _, k := range Keys() {
@@ -67,5 +67,5 @@ func otherSections(name string) string {
 		return ""
 	}
 	slices.Sort(found)
-	return "; there is " + strings.Join(found, " and ")
+	return "; it exists as " + strings.Join(found, " and ")
 }

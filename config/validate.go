@@ -25,11 +25,11 @@ import (
 // maxList is more entries than any restaurant has of anything.
 const maxList = 10_000
 
-// Decoder makes f viper's reader of files.
+// Decoder makes f the decoder that viper uses for files.
 func (f *findings) Decoder(string) (viper.Decoder, error) { return f, nil }
 
-// Decode is called by viper. Its error is [Problems] when the file is not one that can be
-// looked into.
+// Decode is called by viper. Its error is [Problems] if the file cannot be read as a configuration
+// at all.
 func (f *findings) Decode(data []byte, into map[string]any) error {
 	root, err := f.document(data)
 	if err != nil || root == nil {
@@ -46,14 +46,14 @@ func (f *findings) Decode(data []byte, into map[string]any) error {
 	return nil
 }
 
-// viper folds the case of every key in a []any and a map[string]any, and splits it at dots;
-// what has another type it leaves alone.
+// viper changes the keys of a []any and a map[string]any to lower case and splits them at dots. It
+// leaves other types alone.
 type (
 	untypedList []any
 	untypedMap  map[string]any
 )
 
-// protectKeys keeps viper from the keys inside lists and those that the file itself invents.
+// protectKeys protects keys inside lists and keys that the file itself defines from viper.
 func protectKeys(t reflect.Type, m map[string]any) {
 	for name, of := range sectionKeys(t) {
 		switch v := m[name].(type) {
@@ -69,7 +69,7 @@ func protectKeys(t reflect.Type, m map[string]any) {
 	}
 }
 
-// document parses the file; root is nil when there is nothing in it.
+// document parses the file; root is nil if the file is empty.
 func (f *findings) document(data []byte) (root *yaml.Node, err error) {
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	var doc, second yaml.Node
@@ -77,8 +77,9 @@ func (f *findings) document(data []byte) (root *yaml.Node, err error) {
 		err = dec.Decode(&second)
 	}
 	switch {
-	case err == nil: // what stands there would be ignored without a word
-		return nil, Problems{{Path: fmt.Sprintf("%s:%d", f.file, second.Line), Msg: "a second document begins here; put everything into one, without ---"}}
+	case err == nil: // viper would silently ignore the second document
+		return nil, Problems{{Path: fmt.Sprintf("%s:%d", f.file, second.Line),
+			Msg: "a second document begins here; put everything into one, without ---"}}
 	case !errors.Is(err, io.EOF):
 		return nil, Problems{f.syntax(data, err)}
 	case len(doc.Content) == 0 || isNull(doc.Content[0]):
@@ -87,23 +88,23 @@ func (f *findings) document(data []byte) (root *yaml.Node, err error) {
 	return doc.Content[0], nil
 }
 
-// syntax makes a problem with file:line of what the YAML parser says.
+// syntax makes a problem with file:line from an error of the YAML parser.
 func (f *findings) syntax(data []byte, err error) Problem {
 	line, msg := 1, strings.TrimPrefix(err.Error(), "yaml: ")
-	if strings.HasPrefix(msg, "unknown anchor") { // where is not told
+	if strings.HasPrefix(msg, "unknown anchor") { // the parser does not say where
 		return Problem{Path: f.file, Msg: clean("is not YAML: " + msg)}
 	}
 	if m := regexp.MustCompile(`(?s)^line (\d+): (.*)$`).FindStringSubmatch(msg); m != nil {
 		line, _ = strconv.Atoi(m[1])
 		msg = m[2]
 		if strings.HasPrefix(msg, "did not find expected") {
-			line++ // the parser counts these from zero
+			line++ // the parser counts these lines from zero
 		}
 	}
 	hint := ""
 	if strings.Contains(msg, "tab character") || strings.Contains(msg, "cannot start any token") {
 		hint = "; indent with spaces, not tabs"
-		// The parser tells where the value began that the tab ended.
+		// The parser reports where the value before the tab began, not the tab.
 		for i, l := range bytes.Split(data, []byte("\n")) {
 			if i+1 >= line && bytes.HasPrefix(bytes.TrimLeft(l, " "), []byte("\t")) {
 				line = i + 1
@@ -114,23 +115,23 @@ func (f *findings) syntax(data []byte, err error) Problem {
 	return Problem{Path: fmt.Sprintf("%s:%d", f.file, line), Msg: clean("is not YAML: " + msg + hint)}
 }
 
-// validate notes what is wrong with n as what is written for a value of type t, and cuts it
-// out of n. It says whether something is left to decode.
+// validate reports what is wrong with n as a value of type t, and removes it from n. It reports
+// whether anything is left to decode.
 func (f *findings) validate(path string, t reflect.Type, n *yaml.Node) bool {
 	f.lines[path] = n.Line
-	free := t.Kind() == reflect.Interface // a value of a profile
+	free := t.Kind() == reflect.Interface // a value inside printers[].override
 	switch {
 	case n.Kind == yaml.AliasNode || n.Anchor != "":
-		f.add(path, "anchors and aliases (& and *) are not understood here; write the value out")
+		f.add(path, "anchors and aliases (& and *) are not supported; write the value out")
 		return false
 	case free && strings.Count(path, ".")+strings.Count(path, "[") > maxOverride:
-		f.add(path, "is more than any profile holds")
+		f.add(path, "is nested deeper than any profile")
 		return false
 	case free && isNull(n):
-		f.add(path, "is empty; leave the key out to keep what the profile says")
+		f.add(path, "is empty; remove the key to use the profile's value")
 		return false
 	case isNull(n):
-		return false // as if it were not there
+		return false // same as a missing key
 	case isSection(t) || t.Kind() == reflect.Map || free && n.Kind == yaml.MappingNode:
 		return f.mapping(path, t, n)
 	case t.Kind() == reflect.Slice || free && n.Kind == yaml.SequenceNode:
@@ -141,14 +142,14 @@ func (f *findings) validate(path string, t reflect.Type, n *yaml.Node) bool {
 	return f.scalar(path, t, n)
 }
 
-// maxOverride is the steps to printers[0].override.a.b.c.d. A profile is not deep.
+// maxOverride is the depth of printers[0].override.a.b.c.d. Profiles are less deep.
 const maxOverride = 6
 
-// mapping reviews a section, or a map whose keys are the file's own. Keys that are no plain
-// words or come twice are problems.
+// mapping validates a section, or a map whose keys the file defines. Keys must be plain words and
+// may occur once.
 func (f *findings) mapping(path string, t reflect.Type, n *yaml.Node) bool {
 	if n.Kind != yaml.MappingNode {
-		f.add(path, "want %s, got %s", typeName(t), describe(n))
+		f.add(path, "expected %s, got %s", typeName(t), describe(n))
 		return false
 	}
 	known := map[string]reflect.Type{}
@@ -169,20 +170,20 @@ func (f *findings) mapping(path string, t reflect.Type, n *yaml.Node) bool {
 			of = t.Elem()
 		case t.Kind() == reflect.Interface:
 			of = t
-		case of == nil && len(f.problems) < maxProblems: // more nobody will read
+		case of == nil && len(f.problems) < maxProblems: // suggestions are slow, and further problems are not shown
 			hint = cmp.Or(didYouMean(name, slices.Sorted(maps.Keys(known))), otherSections(name))
 		}
 		full := join(path, name)
 		first := seen[name]
 		switch seen[name] = k.Line; {
-		case f.env[full] != "": // what the file says there does not matter
+		case f.env[full] != "": // the variable takes precedence
 		case first != 0:
-			f.add(full, "stands twice, in lines %d and %d", first, k.Line)
+			f.add(full, "is defined twice, on lines %d and %d", first, k.Line)
 		case of == nil:
 			f.lines[full] = k.Line
 			f.add(full, "unknown key%s", hint)
 		case f.validate(full, of, v):
-			k.Tag = "!!str" // a field of a ticket may be called null
+			k.Tag = "!!str" // a ticket field may be called null
 			kept = append(kept, k, v)
 		}
 	}
@@ -194,7 +195,7 @@ func isKeyName(s string) bool { return s != "" && len(s) <= 64 && strings.Trim(s
 
 const wordLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
-// list reviews a list. It keeps its length, so that printers[2] is the third printer
+// list validates a list. It keeps the length of the list, so that printers[2] is the third printer
 // whatever is wrong with the second.
 func (f *findings) list(path string, t reflect.Type, n *yaml.Node) bool {
 	if n.Kind != yaml.SequenceNode {
@@ -202,14 +203,14 @@ func (f *findings) list(path string, t reflect.Type, n *yaml.Node) bool {
 		if n.Kind == yaml.ScalarNode {
 			hint = fmt.Sprintf("; write [%s]", n.Value)
 			if !isPlainWord(n.Value) {
-				hint = "; put it in [ ]"
+				hint = "; write it in [ ]"
 			}
 		}
-		f.add(path, "want a list, got %s%s", describe(n), hint)
+		f.add(path, "expected a list, got %s%s", describe(n), hint)
 		return false
 	}
 	if len(n.Content) > maxList {
-		f.add(path, "has %d entries; %d are the most", len(n.Content), maxList)
+		f.add(path, "has %d entries; at most %d are allowed", len(n.Content), maxList)
 		return false
 	}
 	if t.Kind() == reflect.Slice {
@@ -232,7 +233,7 @@ func (f *findings) list(path string, t reflect.Type, n *yaml.Node) bool {
 	return true
 }
 
-// elementName is what people call an element of a list; empty when it has no name that can be shown.
+// elementName returns the name of a list element, or "" if it has none that can be shown.
 func elementName(n *yaml.Node) string {
 	if n.Kind == yaml.MappingNode {
 		for pair := range slices.Chunk(n.Content, 2) {
@@ -244,9 +245,9 @@ func elementName(n *yaml.Node) string {
 	return ""
 }
 
-// scalar reviews one word. YAML's own idea of what it is must be ours: a device 0012 that
-// YAML takes for the number ten is a mistake nobody would find. After that it is text, as
-// from the environment, and the hooks make of it what it means.
+// scalar validates a single value. YAML's type must be the one expected: a device id 0012 that YAML
+// reads as the number ten is a mistake that no message would ever show. The value is then passed on
+// as text, as if from the environment, for the decoding hooks to parse.
 func (f *findings) scalar(path string, t reflect.Type, n *yaml.Node) bool {
 	tag := n.ShortTag()
 	var fits bool
@@ -258,35 +259,36 @@ func (f *findings) scalar(path string, t reflect.Type, n *yaml.Node) bool {
 		fits = tag == "!!int" || tag == "!!float"
 	case t.Kind() == reflect.String:
 		if fits = tag == "!!str"; !fits && isPlainWord(n.Value) {
-			f.add(path, "%s is not text to YAML; put it in quotes: %q", n.Value, n.Value)
+			f.add(path, "YAML does not read %s as text; put it in quotes: %q", n.Value, n.Value)
 			return false
 		}
-	default: // a number there has no unit, and the hook says so
+	default: // a number lacks a unit; the decoding hook reports that
 		fits = tag == "!!str" || tag == "!!int" || tag == "!!float"
 	}
 	if !fits {
-		f.add(path, "want %s, got %s", typeName(t), describe(n))
+		f.add(path, "expected %s, got %s", typeName(t), describe(n))
 		return false
 	}
 	n.Tag = "!!str"
 	return true
 }
 
-// free reviews a value of a profile, of which only that knows what it is.
+// untypedScalar validates a value of a profile, whose type only package profile knows.
 func (f *findings) untypedScalar(path string, n *yaml.Node) bool {
 	var v any
 	switch n.ShortTag() {
 	case "!!bool", "!!int", "!!float":
-		// 010 is eight to YAML and ten to people; hexadecimal is what manuals have.
+		// YAML reads 010 as eight, people read it as ten. Hexadecimal is allowed: manuals use it.
 		if octal := regexp.MustCompile(`^[-+]?0[0-9_]`); octal.MatchString(n.Value) {
-			f.add(path, "%s begins with 0, and YAML may take it for another number; write it without", quote(n.Value))
+			f.add(path, "%s begins with 0, and YAML may read it as an octal number; write it without the 0",
+				quote(n.Value))
 			return false
 		}
 		if err := n.Decode(&v); err != nil {
-			f.add(path, "%s is no value", quote(n.Value))
+			f.add(path, "%s is not a valid value", quote(n.Value))
 			return false
 		}
-	default: // dates and the like are words here
+	default: // dates and the like are text here
 		n.Tag = "!!str"
 	}
 	return true
@@ -294,7 +296,7 @@ func (f *findings) untypedScalar(path string, n *yaml.Node) bool {
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 
-// describe is a node as a message names it.
+// describe is what messages call a YAML node.
 func describe(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -305,6 +307,7 @@ func describe(n *yaml.Node) string {
 	return quote(n.Value)
 }
 
+// isPlainWord reports whether s can be repeated in a message without quotes.
 func isPlainWord(s string) bool {
 	return regexp.MustCompile(`^[A-Za-z0-9._:+-]{1,40}$`).MatchString(s)
 }

@@ -32,7 +32,7 @@ fallback: a
 		"line 5: printers[1] (b).layout.template_file: ", "line 6: printers[2] (c).address: ", "line 6: printers[2] (c).confirm: ",
 		"line 6: printers[2] (c).copies: ", "line 7: printers[3] (d).override.dots: ", "line 7: printers[3] (d).hold_for: ",
 		"line 11: printers[7] (h).confirm: is auto, and status in printers[6]",
-		"line 8: printers[4] (e).backup: goes round in a circle", "line 9: printers[5] (f).backup: goes round in a circle",
+		"line 8: printers[4] (e).backup: forms a loop", "line 9: printers[5] (f).backup: forms a loop",
 	} {
 		if strings.Count("\n"+err.Error(), "\n"+want) != 1 {
 			t.Errorf("no %s in\n%v", want, err)
