@@ -15,8 +15,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"ticketrail/cmd/internal/station"
 	"ticketrail/config"
 	"ticketrail/receiver/contract"
@@ -105,7 +103,7 @@ func SchemaMode(conf *config.Config) contract.Mode {
 
 // NewServiceClient makes a client of the point-of-sale API. It talks to nobody yet. A nil transport is
 // the network.
-func NewServiceClient(c config.Service, through http.RoundTripper, log *slog.Logger, reg prometheus.Registerer) (*posapi.Client, error) {
+func NewServiceClient(c config.Service, through http.RoundTripper, log *slog.Logger, metrics *posapi.Metrics) (*posapi.Client, error) {
 	return posapi.New(posapi.Options{
 		BaseURL: c.BaseURL, ClientID: c.ClientID,
 		Secret: func() (string, error) {
@@ -118,7 +116,7 @@ func NewServiceClient(c config.Service, through http.RoundTripper, log *slog.Log
 			RenewBefore: c.Token.RenewBefore, Scopes: c.Token.Scopes,
 		},
 		PageLimit: c.Employees.Limit, CursorAt: c.Employees.Cursor, PayrollVenueParam: c.Payroll.VenueParam,
-		Timeout: c.Timeout, Logger: log, Registerer: reg,
+		Timeout: c.Timeout, Logger: log, Metrics: metrics,
 	})
 }
 
