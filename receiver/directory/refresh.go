@@ -46,9 +46,10 @@ func (d *Directory) Run(ctx context.Context) {
 		round, stop := context.WithCancel(ctx)
 		var refreshing sync.WaitGroup
 		for _, v := range venues {
-			for _, t := range v.tasks {
+			soon := time.Now().Add(rand.N(firstWithin))
+			for _, t := range v.tasks { // due together: then the employees are first
 				if t.due.IsZero() || src != last {
-					t.due, t.failed = time.Now().Add(rand.N(firstWithin)), 0
+					t.due, t.failed = soon, 0
 				}
 			}
 			if src != nil {
