@@ -195,7 +195,10 @@ func (a *acceptOp) enqueue(b *batch, drafts []ticket.Draft, payload [][]byte) {
 		received = b.wall
 	}
 	for i := range drafts {
-		s := jobState{Station: drafts[i].Station, Req: req, Enqueued: int64(max(b.now, 0)), Received: received.UnixMilli()}
+		s := jobState{
+			Station: drafts[i].Station, Req: req,
+			Enqueued: int64(max(b.now, 0)), Received: received.UnixMilli(),
+		}
 		b.enqueue(s, payload[i], false)
 		b.books(s.Station).Enqueued++
 	}

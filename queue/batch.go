@@ -169,7 +169,7 @@ func (b *batch) enqueue(s jobState, payload []byte, front bool) uint64 {
 		b.put(b.bucket(bucketReqJobs), key128(s.Req, job), nil)
 	}
 	b.open++
-	b.afterCommit(func() { b.q.lane(s.Station).add(s.entry(job)) })
+	b.afterCommit(func() { b.q.lane(s.Station).add(s.laneEntry(job)) })
 	return job
 }
 

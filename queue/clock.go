@@ -94,7 +94,7 @@ func (q *Queue) maintain() {
 	if !q.nextReopen.IsZero() {
 		return
 	}
-	q.in.busy()
+	q.in.markWorking()
 	q.clock.addTimeOff()
 	q.space.checkFull()
 	o := &op{kind: once, since: time.Now(), done: make(chan error, 1), apply: func(b *batch) error {
@@ -108,8 +108,8 @@ func (q *Queue) maintain() {
 	q.process([]*op{o})
 }
 
-// pruneAtOnce is how many jobs one transaction of prune removes: about a hundred pages, a few
-// milliseconds on an SD card.
+// pruneAtOnce is how many jobs one transaction of prune removes, so that a ticket never waits long
+// for one.
 const pruneAtOnce = 100
 
 // prune removes finished jobs that are older than retention, oldest first. It returns true if more

@@ -41,7 +41,7 @@ func (q *Queue) run() {
 		if !q.nextReopen.IsZero() && !time.Now().Before(q.nextReopen) {
 			q.recoverStorage()
 		}
-		ops, closed := q.in.next()
+		ops, closed := q.in.nextBatch()
 		if len(ops) > 0 {
 			q.serve(ops)
 			continue
@@ -60,7 +60,7 @@ func (q *Queue) run() {
 			q.maintain()
 		case <-q.untilReopen():
 		case <-q.untilSpaceCheck():
-			q.in.busy()
+			q.in.markWorking()
 			q.space.checkFull()
 		}
 	}
@@ -187,7 +187,8 @@ func (q *Queue) commitFailed(cause error, full bool) {
 	q.mu.Unlock()
 	if full {
 		q.space.release()
-		q.log.Error("disk is full; new requests are refused, accepted tickets still print: free disk space", "err", cause)
+		q.log.Error("disk is full; new requests are refused, accepted tickets still print: free disk space",
+			"err", cause)
 	} else {
 		q.log.Error("commit failed; new requests are refused until one succeeds: check the disk", "err", cause)
 	}
@@ -204,7 +205,7 @@ func (q *Queue) scheduleReopen() {
 // recoverStorage reopens the file, reads memory from it and proves that it can be written. Then it
 // stores the ends of leases that were kept.
 func (q *Queue) recoverStorage() {
-	q.in.busy()
+	q.in.markWorking()
 	if err := q.reopen(); err != nil {
 		failed, full := classify(err)
 		if full {

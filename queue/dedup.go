@@ -65,7 +65,7 @@ func mergeVoids(a, b []uint64) []uint64 {
 // seenVersion is the first byte of a stored seen.
 const seenVersion = 1
 
-// encodeSeen is binary, not JSON, because a busy restaurant keeps a million keys for a week.
+// encodeSeen is binary, not JSON, because a file may have a million keys.
 func encodeSeen(s seen) []byte {
 	b := make([]byte, 0, 2+16*len(s.digests)+8*len(s.voids))
 	b = append(b, seenVersion, byte(len(s.digests)))

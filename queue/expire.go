@@ -10,8 +10,8 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// expireAtOnce bounds the tickets of one transaction of Expire, and the lines of a slip: 500 lines
-// are two metres of paper.
+// expireAtOnce bounds the tickets of one transaction of Expire, and the lines of a slip. Each takes
+// two lines of paper, so 500 are about four metres.
 const expireAtOnce = 500
 
 // Expire removes tickets from a station's queue that have waited longer than olderThan of running
@@ -130,7 +130,8 @@ func (b *batch) extensible(e entry, lent uint64, lines int) (ticket.Ticket, jobS
 	}
 	t, err := decodePayload(b.bucket(bucketJobs).Get(key64(e.job)))
 	s, bad := b.state(e.job)
-	may := err == nil && bad == nil && s.State == ticket.Pending && !s.Reprint && s.From == "" && len(t.Lines)+lines <= expireAtOnce
+	may := err == nil && bad == nil && s.State == ticket.Pending && !s.Reprint && s.From == "" &&
+		len(t.Lines)+lines <= expireAtOnce
 	return t, s, may
 }
 

@@ -78,8 +78,9 @@ func rewriteMeta(path string, sync func(*os.File) error) error {
 	return sync(f)
 }
 
-// boltOptions: a lock that is held is waited for 3 s, the time of a restart. The freelist is not
-// stored, because that would be a page more to sync in each commit; bbolt rebuilds it at the start.
+// boltOptions: a lock is waited for 3 s, because the process before may be ending. The freelist is
+// not stored, because that would be more to sync in each commit; bbolt rebuilds it when it opens
+// the file.
 func boltOptions(noSync bool) *bolt.Options {
 	return &bolt.Options{
 		Timeout:         3 * time.Second,

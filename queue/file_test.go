@@ -235,7 +235,7 @@ func TestTheMetricsAreWellFormedAndBalance(t *testing.T) {
 ticketrail_queue_unaccounted_jobs 0
 # HELP ticketrail_queue_jobs Jobs in a station's queue now.
 # TYPE ticketrail_queue_jobs gauge
-# HELP ticketrail_queue_ended_total Jobs of a station that ended in a state, since its database began. One that was buried and then cancelled counts in both.
+# HELP ticketrail_queue_ended_total Jobs of a station that ended in a state, since its database was created. One that failed and was then cancelled counts in both.
 # TYPE ticketrail_queue_ended_total counter
 `
 	values := map[string]int{

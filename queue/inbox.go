@@ -7,29 +7,34 @@ import (
 	"time"
 )
 
-// kind says what becomes of an operation whose commit failed, that is: of which
-// nobody knows whether it is on the disk.
+// A kind says what happens to an operation whose commit failed. Then the committer does not know
+// whether the operation is on the disk.
 type kind int
 
+// Limits. A box has little memory, so requests that the disk cannot keep up with are refused; the
+// service sends them again. A transaction must stay short, because a ticket that is next waits for
+// it.
 const (
-	// accept is refused; the service sends it again and is answered by the dedup key.
+	// accept is refused. The service sends the request again, and the dedup key answers it.
 	accept kind = iota
-	// once is refused: done again it could be done twice. A person or a loop looks and asks again.
+	// once is refused, because done again it could happen twice. The caller looks at the state and
+	// asks again: a person, or a loop that checks first.
 	once
-	// doubt is refused, unless the disk was merely full. Refused, the ticket does not go out.
+	// doubt is refused, and then the ticket is not printed. Only if the disk was full it is kept
+	// and done again: nothing was written, and printing must go on with a full disk.
 	doubt
-	// settle is kept and done again until it is on the disk: what came out of a printer
-	// did come out. Doing it twice is the same as doing it once.
+	// settle is kept and done again until it is on the disk, because a ticket that came out did
+	// come out. Storing it twice is the same as storing it once.
 	settle
 )
 
-// An op is one change on its way to the committer.
+// An op is one change that waits for the committer.
 type op struct {
 	kind  kind
-	apply func(*batch) error // its error is the answer; having returned one it must not have written
-	size  int                // bytes, roughly
+	apply func(*batch) error // its error is the answer; if it returns one it must not have written anything
+	size  int                // bytes it will write, about
 	since time.Time
-	ctx   context.Context // of an accept: nobody waits for the answer once it has ended
+	ctx   context.Context // only of an accept: when it has ended, the op is skipped
 	done  chan error      // gets exactly one answer
 }
 
@@ -40,20 +45,21 @@ const (
 	maxBatchBytes  = 4 << 20  // and their size
 )
 
-// inbox is where operations wait for the committer. Everything but new requests goes
-// first: a line must not stand still because many orders come in.
+// The inbox is where operations wait for the committer. All operations but new requests go first: a
+// station must not wait for its next ticket because many orders come in.
 type inbox struct {
-	mu          sync.Mutex // guards all below
+	mu          sync.Mutex // guards the fields below
 	urgent      []*op
 	accepts     []*op
 	acceptBytes int       // of accepts
-	working     time.Time // since when the oldest operation in the current batch has waited
+	working     time.Time // since when the oldest operation of the current batch has waited; zero: none is under way
 	closed      bool
 	wake        chan struct{} // holds one token when there may be something to do
 }
 
 func newInbox() *inbox { return &inbox{wake: make(chan struct{}, 1)} }
 
+// put adds an operation, or returns ErrClosed or ErrBusy.
 func (in *inbox) put(o *op) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -63,7 +69,7 @@ func (in *inbox) put(o *op) error {
 	case o.kind != accept:
 		in.urgent = append(in.urgent, o)
 	case len(in.accepts) >= maxAccepts || len(in.accepts) > 0 && in.acceptBytes+o.size > maxAcceptBytes:
-		return fmt.Errorf("%w: %d already do, with %d bytes", ErrBusy, len(in.accepts), in.acceptBytes)
+		return fmt.Errorf("%w: %d wait already, with %d bytes", ErrBusy, len(in.accepts), in.acceptBytes)
 	default:
 		in.accepts = append(in.accepts, o)
 		in.acceptBytes += o.size
@@ -79,8 +85,8 @@ func (in *inbox) wakeCommitter() {
 	}
 }
 
-// next takes what waits, as much as one transaction should hold.
-func (in *inbox) next() (ops []*op, closed bool) {
+// nextBatch takes the operations of the next transaction. closed says that no more will come.
+func (in *inbox) nextBatch() (ops []*op, closed bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	size := 0
@@ -116,9 +122,9 @@ func (in *inbox) next() (ops []*op, closed bool) {
 	return ops, in.closed
 }
 
-// busy notes that the committer goes to the disk for something that nobody handed in. The
-// next call of next takes it back.
-func (in *inbox) busy() {
+// markWorking notes that the committer uses the disk for work of its own, so that waiting shows it
+// if the disk hangs then. The next call of nextBatch ends it.
+func (in *inbox) markWorking() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.working = time.Now()
@@ -131,7 +137,7 @@ func (in *inbox) close() {
 	in.wakeCommitter()
 }
 
-// waiting is how long the oldest operation has had no answer.
+// waiting is how long the oldest operation has waited for its answer.
 func (in *inbox) waiting() time.Duration {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -147,8 +153,8 @@ func (in *inbox) waiting() time.Duration {
 	return time.Since(oldest)
 }
 
-// do hands a change to the committer and waits for the answer. When ctx ends first its
-// error is returned, and the change may still happen.
+// do hands a change to the committer and waits for its answer. If ctx ends first, do returns its
+// error, and the change may still happen: only an accept that has not started is then skipped.
 func (q *Queue) do(ctx context.Context, k kind, size int, apply func(*batch) error) error {
 	o := &op{kind: k, apply: apply, size: size, since: time.Now(), done: make(chan error, 1)}
 	if k == accept {
@@ -161,7 +167,7 @@ func (q *Queue) do(ctx context.Context, k kind, size int, apply func(*batch) err
 	case err := <-o.done:
 		return err
 	case <-ctx.Done():
-		select { // an answer that is there is better than none
+		select { // both may be ready: an answer says more than ctx.Err()
 		case err := <-o.done:
 			return err
 		default:

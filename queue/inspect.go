@@ -11,11 +11,12 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// pageSize bounds one reading transaction of a listing: a long one makes the file grow.
+// pageSize is how many jobs one read transaction of a listing reads. bbolt cannot reuse freed pages
+// while a read transaction is open, so a long one makes the file grow.
 const pageSize = 200
 
-// Jobs lists jobs, newest first. A long listing is read in pages, so a job that changes
-// meanwhile is seen as it was when its page was read.
+// Jobs lists jobs, newest first. It reads in pages of 200, so the list is not one snapshot: a job
+// that changes meanwhile is listed as it was when its page was read.
 func (q *Queue) Jobs(ctx context.Context, f Filter) ([]Job, error) {
 	jobs := []Job{}
 	var before []byte // nil: from the newest
@@ -31,7 +32,7 @@ func (q *Queue) Jobs(ctx context.Context, f Filter) ([]Job, error) {
 			if before != nil {
 				if next, _ := c.Seek(before); next != nil {
 					k, v = c.Prev()
-				} // else it and all after it are gone: what is last now is older
+				} // else the last one read is gone, and so are all newer ones: continue at the end
 			}
 			for n := 0; k != nil; k, v = c.Prev() {
 				if n++; n > pageSize {
@@ -54,8 +55,8 @@ func (q *Queue) Jobs(ctx context.Context, f Filter) ([]Job, error) {
 	return jobs, nil
 }
 
-// Job returns one job, its ticket, and the body of its request as received; the body is nil
-// for a slip. A ticket that is damaged is zero, and the job's reason says so.
+// Job returns one job, its ticket, and the body of its request as received. The body is nil for a
+// slip. If the stored ticket is damaged, the Ticket is zero and the job's Reason says so.
 func (q *Queue) Job(ctx context.Context, id uint64) (Job, ticket.Ticket, []byte, error) {
 	var j Job
 	var t ticket.Ticket
@@ -86,21 +87,22 @@ func (q *Queue) Job(ctx context.Context, id uint64) (Job, ticket.Ticket, []byte,
 	return j, t, body, nil
 }
 
-// leases says what is printing, and whether it was in doubt before.
+// leases returns what is lent: printing is not stored, only known here.
 func (q *Queue) leases() map[uint64]entry {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	lent := map[uint64]entry{}
 	for _, l := range q.lanes {
 		if l.lease != nil {
-			lent[l.lease.job] = l.lease.was
+			lent[l.lease.job] = l.lease.lentAs
 		}
 	}
 	return lent
 }
 
-// read makes a Job of its records, if the filter wants it. The ticket, which is large, is
-// looked at last. A state that cannot be read belongs to a finished job; it is left out.
+// readJob makes a Job of its records; ok is false if the filter does not want it. The ticket is
+// decoded last, because it is large. A job whose state is damaged is left out: if it were open, the
+// start would have found that and made it failed.
 func readJob(tx *bolt.Tx, id uint64, raw []byte, lent map[uint64]entry, f Filter) (Job, bool) {
 	s, err := decodeState(raw)
 	if err != nil {
@@ -130,7 +132,8 @@ func readJob(tx *bolt.Tx, id uint64, raw []byte, lent map[uint64]entry, f Filter
 			j.Reason = "its stored ticket is damaged: " + err.Error()
 		}
 	}
-	j.Kind, j.Request, j.Record, j.Venue, j.VenueName, j.Device = t.Kind, t.Request, t.Record, t.Venue, t.VenueName, t.Device
+	j.Kind, j.Request, j.Record, j.Device = t.Kind, t.Request, t.Record, t.Device
+	j.Venue, j.VenueName = t.Venue, t.VenueName
 	if j.Kind == ticket.Order && s.From != "" {
 		j.Kind = ticket.Rescued
 	}

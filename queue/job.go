@@ -6,7 +6,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// A Job is one ticket on its way to one station, as people see it.
+// A Job is one ticket for one station, as people see it.
 type Job struct {
 	ID         uint64       `json:"id"`
 	Request    string       `json:"request"`
@@ -16,14 +16,14 @@ type Job struct {
 	Device     string       `json:"device"`
 	Station    string       `json:"station"`
 	State      ticket.State `json:"state"`
-	Attempts   int          `json:"attempts"` // that ended; interrupted ones are not counted
-	Doubt      bool         `json:"doubt"`    // an attempt may have come out
+	Attempts   int          `json:"attempts"` // that failed or succeeded; an interrupted one is not counted
+	Doubt      bool         `json:"doubt"`    // an earlier attempt may have come out
 	Reprint    bool         `json:"reprint,omitempty"`
 	Kind       ticket.Kind  `json:"kind,omitempty"`
 	Of         uint64       `json:"of,omitempty"` // the job this one was made from
 	ReceivedAt time.Time    `json:"received_at"`
 	FinishedAt *time.Time   `json:"finished_at,omitempty"` // nil while open
-	Reason     string       `json:"reason,omitempty"`      // why it is where it is; of the last failure while it waits
+	Reason     string       `json:"reason,omitempty"`      // of a finished job: why; of a waiting one: the last failure
 }
 
 // A Filter selects jobs. The zero value selects all.
@@ -35,32 +35,36 @@ type Filter struct {
 	Limit   int       // at most so many; 0: all
 }
 
-// StationState is a station's line at a glance.
+// StationState is the state of a station's queue.
 type StationState struct {
 	Name       string        `json:"name"`
 	Pending    int           `json:"pending"`
 	Held       int           `json:"held"`
 	Printing   int           `json:"printing"`
-	Oldest     time.Duration `json:"oldest"` // running time the oldest pending or printing job has waited
+	Oldest     time.Duration `json:"oldest"` // how long the oldest pending or printing job has waited, in running time
 	Hold       *Hold         `json:"hold,omitempty"`
 	Books      Books         `json:"books"`
-	Configured bool          `json:"configured"` // false: an orphan, its jobs wait for "jobs move"
+	Configured bool          `json:"configured"` // false: an orphan. No station takes its jobs; a person must move them
 }
 
-// Hold says that a person stopped a station, and why.
+// A Hold says that a person stopped a station, and why.
 type Hold struct {
 	Reason string    `json:"reason"`
 	Since  time.Time `json:"since"`
 }
 
-// Books are a station's durable counters. At all times
+// Books are the durable counters of a station, since its file was created. They change in the
+// transaction that changes a job, so at all times
 //
-//	Put + Reprinted + MovedIn = pending + held + printing + sum(Outcomes) + MovedOut
+//	Enqueued + Reprinted + MovedIn = pending + held + printing + sum(Outcomes) + MovedOut
+//
+// If that is ever false, a ticket was lost or doubled by a bug or by damage: see
+// [Queue.Unaccounted].
 type Books struct {
 	Enqueued        uint64                  `json:"put"`       // orders, corrections and slips
-	Reprinted       uint64                  `json:"reprinted"` // copies: a person asked for them, or a screen went dark
+	Reprinted       uint64                  `json:"reprinted"` // copies, for a person or of a dark screen
 	MovedIn         uint64                  `json:"moved_in"`
 	MovedOut        uint64                  `json:"moved_out"`
-	Outcomes        map[ticket.State]uint64 `json:"outcomes"`           // every final state but moved
-	FailedCancelled uint64                  `json:"unburied,omitempty"` // buried once and cancelled since; counted there
+	Outcomes        map[ticket.State]uint64 `json:"outcomes"`           // by final state, without moved
+	FailedCancelled uint64                  `json:"unburied,omitempty"` // now in Outcomes as cancelled
 }

@@ -9,41 +9,45 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// An entry is all that is in memory of an open job: fifty thousand of them must not
-// matter to a small box.
+// An entry is what is in memory of an open job: 48 bytes. After a bad evening fifty thousand jobs
+// may wait, on a box with little memory.
 type entry struct {
 	pos      uint64
 	job      uint64
-	enqueued int64 // running time, ns
-	attempts int   // that ended
+	enqueued int64 // running time when it was enqueued first, ns
+	attempts int   // without interrupted ones
 	doubts   int
 	slip     bool
 }
 
-// entry is what is in memory of a job.
-func (s *jobState) entry(job uint64) entry {
+// laneEntry is what is in memory of the job.
+func (s *jobState) laneEntry(job uint64) entry {
 	return entry{pos: s.Pos, job: job, enqueued: s.Enqueued, attempts: s.Attempts, doubts: s.Doubts, slip: s.Slip}
 }
 
-// A line is one station's: what waits for it, in order. Queue.mu guards it. It mirrors
-// the file and is changed by the committer after a commit; only lease is its own.
+// A lane is the queue of one station: its open jobs, in order. Queue.mu guards it. It mirrors the
+// file and is changed only after a commit, by the committer. Only lease, configured and paused are
+// in memory alone.
 type lane struct {
 	name       string
-	pending    []entry // by position; the one that is lent stays in its place
-	held       map[uint64]entry
+	pending    []entry          // by position; the one that is lent stays among them
+	held       map[uint64]entry // by position
 	lease      *Lease
 	hold       *Hold
 	books      Books
 	configured bool
-	paused     bool          // a transaction that changes the line is under way
-	changed    chan struct{} // closed when there may be something to take
+	paused     bool          // a transaction that may cancel or move a job is under way, see batch.pause
+	changed    chan struct{} // closed and replaced when there may be something to lend
 }
 
 func newLane(name string) *lane {
-	return &lane{name: name, held: map[uint64]entry{}, changed: make(chan struct{}), books: Books{Outcomes: map[ticket.State]uint64{}}}
+	return &lane{
+		name: name, held: map[uint64]entry{}, changed: make(chan struct{}),
+		books: Books{Outcomes: map[ticket.State]uint64{}},
+	}
 }
 
-// line returns a station's line, which exists as soon as it is asked for. It needs Queue.mu.
+// lane returns the lane of a station, and creates it if there is none. It needs Queue.mu.
 func (q *Queue) lane(name string) *lane {
 	l := q.lanes[name]
 	if l == nil {
@@ -53,16 +57,18 @@ func (q *Queue) lane(name string) *lane {
 	return l
 }
 
-// stir wakes whoever waits in Take.
+// notify wakes the callers of Take that wait for this lane.
 func (l *lane) notify() {
 	close(l.changed)
 	l.changed = make(chan struct{})
 }
 
+// find returns the index of the pending job at a position, or where it would be.
 func (l *lane) find(pos uint64) (int, bool) {
 	return slices.BinarySearchFunc(l.pending, pos, func(e entry, pos uint64) int { return cmp.Compare(e.pos, pos) })
 }
 
+// add inserts a pending job at its position. Nearly always that is the end.
 func (l *lane) add(e entry) {
 	if n := len(l.pending); n == 0 || l.pending[n-1].pos < e.pos {
 		l.pending = append(l.pending, e)
@@ -73,6 +79,7 @@ func (l *lane) add(e entry) {
 	l.notify()
 }
 
+// remove takes a job, pending or held, out of the lane.
 func (l *lane) remove(pos uint64) {
 	delete(l.held, pos)
 	if i, ok := l.find(pos); ok {
@@ -82,14 +89,14 @@ func (l *lane) remove(pos uint64) {
 }
 
 func (l *lane) removeAt(i int) {
-	if i == 0 { // the usual case; moving fifty thousand entries up one by one is not
+	if i == 0 { // nearly always; slices.Delete would move all that wait behind it
 		l.pending = l.pending[1:]
 		return
 	}
 	l.pending = slices.Delete(l.pending, i, i+1)
 }
 
-// update replaces an entry in its place.
+// update replaces the entry of a pending job.
 func (l *lane) update(e entry) {
 	if i, ok := l.find(e.pos); ok {
 		l.pending[i] = e
@@ -97,7 +104,7 @@ func (l *lane) update(e entry) {
 	l.notify()
 }
 
-// park takes an entry out of the way of the others, for a person.
+// holdEntry moves a job from pending to held, so that the next one can print.
 func (l *lane) holdEntry(e entry) {
 	if i, ok := l.find(e.pos); ok {
 		l.removeAt(i)
@@ -106,19 +113,21 @@ func (l *lane) holdEntry(e entry) {
 	l.notify()
 }
 
+// printing is 1 while a job is lent, else 0.
 func (l *lane) printing() int {
 	if l.lease == nil {
 		return 0
 	}
 	if _, ok := l.find(l.lease.pos); !ok {
-		return 0 // settled on disk before a reopening; only the lease's end is missing
+		return 0 // the file was reopened and has its end; the lease only does not know that yet
 	}
 	return 1
 }
 
+// open counts the jobs that the station still owes.
 func (l *lane) open() int { return len(l.pending) + len(l.held) }
 
-// head returns what Take may lend now.
+// head returns the job that Take may lend now.
 func (l *lane) head() (entry, bool) {
 	if l.lease != nil || l.paused || l.hold != nil || len(l.pending) == 0 {
 		return entry{}, false
@@ -126,6 +135,8 @@ func (l *lane) head() (entry, bool) {
 	return l.pending[0], true
 }
 
+// oldest is how long the oldest pending job has waited. The head need not be the oldest: moved jobs
+// keep their age, and are at the end.
 func (l *lane) oldest(now time.Duration) time.Duration {
 	if len(l.pending) == 0 {
 		return 0
@@ -144,7 +155,7 @@ func (b Books) clone() Books {
 	return c
 }
 
-// off says by how much the books do not balance with so many open jobs.
+// imbalance is by how many jobs the books are off, with so many open jobs. See [Books].
 func (b Books) imbalance(open int) int64 {
 	in := int64(b.Enqueued + b.Reprinted + b.MovedIn)
 	out := int64(open) + int64(b.MovedOut)

@@ -13,30 +13,36 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// maxDoubt is how often a ticket may have come out before a person is asked: the first
-// attempt and one marked reprint.
+// maxDoubt is how many attempts of a ticket may have come out before it is held for a person: the
+// first one, and one that is marked POSSIBLE DUPLICATE. More copies would fill the rail while the
+// printer is the problem.
 const maxDoubt = 2
 
-// A Lease is a ticket lent to its station. It ends with exactly one of Ack, Retry, Return,
-// Hold and Bury; until then the station is lent nothing else. That it is lent is not on
-// disk: a crash before Begin leaves the ticket as if it had not been touched.
+// A Lease is a ticket lent to its station. Exactly one of Ack, Retry, Return, Hold and Fail ends
+// it; until then the station is lent nothing else, so its tickets print in order.
+//
+// That a ticket is lent is not on disk. A crash before Begin leaves the ticket as if it had never
+// been lent.
 type Lease struct {
 	q        *Queue
 	station  string
 	job, pos uint64
-	was      entry // as it was lent; what an end writes is computed from this, so twice is once
+	// lentAs is its entry when it was lent. Each end computes what it writes from this, so that
+	// writing it twice is the same as once.
+	lentAs   entry
 	delivery ticket.Delivery
 
-	mu         sync.Mutex // guards what follows
+	mu         sync.Mutex // guards the fields below
 	begun      bool
 	idempotent bool // see SetIdempotent
 	ended      bool
 }
 
-// Take waits until the station's line has a ticket to lend, nobody else has borrowed from it
-// and no person holds it. Its errors are ctx.Err(), ErrClosed, and reading errors.
+// Take waits until a ticket of the station can be lent: one is pending, none is lent, and no person
+// holds the station. Its errors are ctx.Err(), ErrClosed and read errors.
 //
-// A ticket that may have come out twice already is held for a person on the way.
+// A ticket that may have come out twice is not lent but held for a person, and a damaged one fails;
+// Take then goes on with the next.
 func (q *Queue) Take(ctx context.Context, station string) (*Lease, error) {
 	if err := checkName("station", station); err != nil {
 		return nil, fmt.Errorf("take: %w", err)
@@ -67,7 +73,8 @@ func (q *Queue) Take(ctx context.Context, station string) (*Lease, error) {
 	}
 }
 
-// borrow lends the head of a line, in memory. If it cannot, changed says when to look again.
+// lend lends the head of a lane, in memory. If it cannot, changed is closed when the caller should
+// try again.
 func (q *Queue) lend(station string) (l *Lease, changed <-chan struct{}, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -79,14 +86,14 @@ func (q *Queue) lend(station string) (l *Lease, changed <-chan struct{}, err err
 	if !ok || q.storageErr != nil {
 		return nil, ln.changed, nil
 	}
-	ln.lease = &Lease{q: q, station: station, job: e.job, pos: e.pos, was: e}
+	ln.lease = &Lease{q: q, station: station, job: e.job, pos: e.pos, lentAs: e}
 	return ln.lease, nil, nil
 }
 
-// fetch reads the ticket that was lent. A ticket that must not or cannot print is put out
-// of the way: then ready is false, and the next one may be looked at.
+// fetch reads the ticket that was lent. ready is false if it must not or cannot be printed: it is
+// then out of the way, and the next one can be lent.
 func (l *Lease) fetch(ctx context.Context) (ready bool, err error) {
-	if l.was.doubts >= maxDoubt {
+	if l.lentAs.doubts >= maxDoubt {
 		return false, l.Hold(ctx, "it may have come out twice already: look at the printer, then reprint or cancel it")
 	}
 	var raw []byte
@@ -100,7 +107,7 @@ func (l *Lease) fetch(ctx context.Context) (ready bool, err error) {
 	if err != nil {
 		l.q.release(l)
 		if l.q.failing() {
-			return false, nil // the committer opens the file anew; borrow waits for that
+			return false, nil // the committer is reopening the file; lend waits for that
 		}
 		return false, err
 	}
@@ -109,8 +116,8 @@ func (l *Lease) fetch(ctx context.Context) (ready bool, err error) {
 		return false, l.failDamaged(ctx, raw, badPayload, bad)
 	}
 	l.delivery = ticket.Delivery{
-		Job: l.job, Station: l.station, Attempt: l.was.attempts + 1,
-		Ticket: t, Doubt: l.was.doubts > 0, Reprint: s.Reprint,
+		Job: l.job, Station: l.station, Attempt: l.lentAs.attempts + 1,
+		Ticket: t, Doubt: l.lentAs.doubts > 0, Reprint: s.Reprint,
 	}
 	if s.From != "" && s.From != s.Station {
 		l.delivery.For, l.delivery.Down = s.From, "screen"
@@ -118,22 +125,24 @@ func (l *Lease) fetch(ctx context.Context) (ready bool, err error) {
 	return true, nil
 }
 
-// Delivery is the ticket and how to mark it.
+// Delivery is the ticket, and how it must be marked.
 func (l *Lease) Delivery() ticket.Delivery { return l.delivery }
 
-// Waited is the running time since the ticket joined its first line.
-func (l *Lease) Waited() time.Duration { return since(l.q.clock.running(), l.was.enqueued) }
+// Waited is the running time since the ticket was enqueued first. A job that was moved keeps its
+// age.
+func (l *Lease) Waited() time.Duration { return since(l.q.clock.running(), l.lentAs.enqueued) }
 
-// Begin makes it durable that the ticket may come out. The station calls it when it is ready
-// and before the first ticket byte, and sends none unless Begin returned nil.
+// Begin makes durable that the ticket may come out from now on. The station calls it when the
+// printer is ready, before the first ticket byte, and sends no ticket byte unless Begin returned
+// nil.
 //
-// A crash before its commit: not one byte went out, and the next attempt is unmarked. A crash
-// after it: the next attempt carries the banner, whether a byte went out or not. When Begin
-// fails nobody knows which it is on disk, but the end of the lease puts it right.
+// A crash before its commit: no byte was sent, and the next attempt is not marked. A crash after
+// it: the next attempt is marked POSSIBLE DUPLICATE, whether or not a byte was sent. If Begin
+// returns an error it is unknown which of the two is on disk; the end of the lease corrects that.
 func (l *Lease) Begin(ctx context.Context) error {
 	l.mu.Lock()
 	begun, ended := l.begun, l.ended
-	doubts := l.doubtsAfter(l.was.doubts)
+	doubts := l.doubtsAfter(l.lentAs.doubts)
 	l.mu.Unlock()
 	if ended {
 		return fmt.Errorf("begin job %d: %w: its lease is over", l.job, ErrConflict)
@@ -162,25 +171,26 @@ func (l *Lease) Begin(ctx context.Context) error {
 	return nil
 }
 
-// Untouched takes a Begin back: the station knows that no ticket byte left this machine.
-// Nothing is written until the lease ends; a crash before that leaves the doubt, and so a
-// banner too many.
+// Untouched takes a Begin back, because the station knows that no ticket byte left this machine. It
+// writes nothing: the end of the lease does. A crash before that leaves the doubt, so a ticket may
+// be marked that need not be.
 func (l *Lease) Untouched() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.begun = false
 }
 
-// SetIdempotent says, before Begin, whether the station knows a ticket again that it was given before and
-// never brings it out twice. All its attempts then count as one doubt, so none of them has the
-// ticket held for a person; anywhere else the ticket is in doubt.
+// SetIdempotent says, before Begin, whether the station recognizes a ticket that it was given
+// before and never shows it twice, as a screen does. All its attempts then count as one doubt, so
+// they never have the ticket held for a person. For every other station the ticket stays in doubt.
 func (l *Lease) SetIdempotent(is bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.idempotent = is
 }
 
-// raised is how many doubts there are after this attempt's. l.mu is held, or the lease has ended.
+// doubtsAfter is how many doubts there are if this attempt is one. l.mu is held, or the lease has
+// ended.
 func (l *Lease) doubtsAfter(doubts int) int {
 	if l.idempotent {
 		return max(doubts, 1)
@@ -188,7 +198,7 @@ func (l *Lease) doubtsAfter(doubts int) int {
 	return doubts + 1
 }
 
-// drop forgets a lease that has ended. It needs Queue.mu.
+// drop makes the lane free for the next lease. It needs Queue.mu.
 func (q *Queue) drop(l *Lease) {
 	if ln := q.lane(l.station); ln.lease == l {
 		ln.lease = nil
@@ -196,18 +206,21 @@ func (q *Queue) drop(l *Lease) {
 	}
 }
 
+// release ends a lease that was never handed out.
 func (q *Queue) release(l *Lease) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.drop(l)
 }
 
+// lent says whether l is still the lease of its lane.
 func (q *Queue) lent(l *Lease) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.lane(l.station).lease == l
 }
 
+// failing says whether the committer is waiting to reopen the file.
 func (q *Queue) failing() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

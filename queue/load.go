@@ -12,24 +12,27 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// firstPos leaves as much room before the first job in a line as behind it.
+// firstPos is the position of the first job ever. There is as much room before it as behind it,
+// because slips are enqueued in front.
 const firstPos = uint64(1) << 62
 
-// formatVersion is raised by a change that an older program would read wrongly.
+// formatVersion is the format of the file. It is raised by a change that an older program would
+// misread; a program refuses a newer format than its own.
 const formatVersion = 1
 
 var keyFormat = []byte("format")
 
-// memory is what load read from a file.
+// A loadedState is what load read from the file, and what must be repaired in it.
 type loadedState struct {
 	lanes      map[string]*lane
 	open       int
-	head, tail uint64 // the outermost positions in use
+	head, tail uint64 // the lowest and highest position in use
 	clock      clockRecord
-	youngest   int64                // the latest running time that anything was stamped with
-	repairs    []func(*batch) error // of what was found damaged
+	youngest   int64                // the latest running time that is recorded with any job
+	repairs    []func(*batch) error // to be committed before anything is lent
 }
 
+// lane returns the lane of a station, and creates it if there is none.
 func (m *loadedState) lane(name string) *lane {
 	l := m.lanes[name]
 	if l == nil {
@@ -39,8 +42,8 @@ func (m *loadedState) lane(name string) *lane {
 	return l
 }
 
-// load reads what has to be in memory: the open jobs and the books. Its length depends on
-// the backlog, not on the history.
+// load reads what is kept in memory: the open jobs and the books. How long that takes depends on
+// the backlog, not on the history, so a box with a week of history starts at once.
 func load(db *bolt.DB) (*loadedState, error) {
 	m := &loadedState{lanes: map[string]*lane{}, head: firstPos, tail: firstPos}
 	err := db.View(func(tx *bolt.Tx) error {
@@ -58,11 +61,11 @@ func load(db *bolt.DB) (*loadedState, error) {
 	return m, nil
 }
 
-// sound says whether the file is one that this program can work with.
+// checkFormat returns an error if this program cannot work with the file.
 func checkFormat(tx *bolt.Tx) error {
 	meta := tx.Bucket(bucketNames[bucketMeta])
 	if meta == nil {
-		return fmt.Errorf("%w: it is a bbolt file, but not ticketrail's", ErrDamaged)
+		return fmt.Errorf("%w: it is a bbolt file, but not a queue of ticketrail", ErrDamaged)
 	}
 	raw, err := unseal(meta.Get(keyFormat))
 	if err != nil {
@@ -73,7 +76,8 @@ func checkFormat(tx *bolt.Tx) error {
 	case err != nil || v < 1:
 		return fmt.Errorf("%w: format %q", ErrDamaged, raw)
 	case v > formatVersion:
-		return fmt.Errorf("the file has format %d, this program knows up to %d: install the newer ticketrail that wrote it", v, formatVersion)
+		return fmt.Errorf("the file has format %d, this program reads up to %d: install the newer ticketrail that "+
+			"wrote it", v, formatVersion)
 	}
 	for _, name := range bucketNames {
 		if tx.Bucket(name) == nil {
@@ -83,6 +87,7 @@ func checkFormat(tx *bolt.Tx) error {
 	return nil
 }
 
+// readClock reads the running time, and the latest one recorded with a finished job.
 func (m *loadedState) readClock(tx *bolt.Tx) {
 	raw := tx.Bucket(bucketNames[bucketMeta]).Get(keyClock)
 	sure := true
@@ -90,7 +95,7 @@ func (m *loadedState) readClock(tx *bolt.Tx) {
 		if err := unsealJSON(raw, &m.clock); err != nil {
 			sure = false
 			m.clock = clockRecord{}
-			// Running time starts again from the youngest stamp found below: nothing expires early.
+			// Running time continues from the latest one recorded with a job: nothing expires early.
 			bad := slices.Clone(raw)
 			m.repairs = append(m.repairs, func(b *batch) error {
 				b.quarantine(bucketMeta, keyClock, bad, err)
@@ -99,18 +104,19 @@ func (m *loadedState) readClock(tx *bolt.Tx) {
 		}
 	}
 	if k, _ := tx.Bucket(bucketNames[bucketFinished]).Cursor().Last(); len(k) == 16 {
-		// Keys have no checksum. This one is believed as far as the clock's own record bears it
-		// out, which was at most a minute old whenever something finished.
+		// Keys have no checksum, and a flipped bit can mean years. The clock record is at most a
+		// minute older than the last finished job, so a key that is hours later is damaged.
 		if y := int64(un64(k[:8])); !sure || y <= int64(m.clock.Running+writeClockIdle) {
 			m.youngest = y
 		}
 	}
 }
 
-// readWaiting fills the lines in their order.
+// readWaiting fills the lanes, in the order of the positions. A job whose state is damaged or
+// contradicts its position keeps its place, and is made failed by a repair.
 func (m *loadedState) readWaiting(tx *bolt.Tx) {
 	states := tx.Bucket(bucketNames[bucketState])
-	lost := map[uint64][]byte{} // positions whose place cannot be read
+	lost := map[uint64][]byte{} // position → its unreadable value
 	c := tx.Bucket(bucketNames[bucketWaiting]).Cursor()
 	for k, v := c.First(); k != nil; k, v = c.Next() {
 		pos := un64(k)
@@ -123,7 +129,7 @@ func (m *loadedState) readWaiting(tx *bolt.Tx) {
 		raw := states.Get(key64(job))
 		s, err := decodeState(raw)
 		if err == nil && (!s.State.Open() || s.Pos != pos) {
-			err = fmt.Errorf("it is %s at %d, its place in the line is %d", s.State, s.Pos, pos)
+			err = fmt.Errorf("it is %s at position %d, but its entry is at position %d", s.State, s.Pos, pos)
 		}
 		if err != nil {
 			m.open++
@@ -135,23 +141,25 @@ func (m *loadedState) readWaiting(tx *bolt.Tx) {
 		m.add(job, s)
 	}
 	if len(lost) > 0 {
-		m.findLost(tx, lost)
+		m.recoverPositions(tx, lost)
 	}
 }
 
+// add puts an open job into its lane.
 func (m *loadedState) add(job uint64, s jobState) {
 	m.open++
 	m.youngest = max(m.youngest, s.Enqueued)
 	l := m.lane(s.Station)
 	if s.State == ticket.Held {
-		l.held[s.Pos] = s.entry(job)
+		l.held[s.Pos] = s.laneEntry(job)
 		return
 	}
-	l.pending = append(l.pending, s.entry(job))
+	l.pending = append(l.pending, s.laneEntry(job))
 }
 
-// findLost looks for the jobs of unreadable places the long way, through every state.
-func (m *loadedState) findLost(tx *bolt.Tx, lost map[uint64][]byte) {
+// recoverPositions finds the jobs of unreadable positions by reading the state of every job. That
+// is slow, and only done when there is damage.
+func (m *loadedState) recoverPositions(tx *bolt.Tx, lost map[uint64][]byte) {
 	c := tx.Bucket(bucketNames[bucketState]).Cursor()
 	found := map[uint64]bool{}
 	for k, v := c.First(); k != nil; k, v = c.Next() {
@@ -167,7 +175,8 @@ func (m *loadedState) findLost(tx *bolt.Tx, lost map[uint64][]byte) {
 		job := un64(k)
 		m.add(job, s)
 		m.repairs = append(m.repairs, func(b *batch) error {
-			b.quarantine(bucketWaiting, key64(s.Pos), raw, errors.New("the place in the line is unreadable; it was found again from the job"))
+			b.quarantine(bucketWaiting, key64(s.Pos), raw,
+				errors.New("the entry of this position is unreadable; its job was found by its state"))
 			b.put(b.bucket(bucketWaiting), key64(s.Pos), encodeWaiting(job, s.Station))
 			return nil
 		})
@@ -177,7 +186,8 @@ func (m *loadedState) findLost(tx *bolt.Tx, lost map[uint64][]byte) {
 			continue
 		}
 		m.repairs = append(m.repairs, func(b *batch) error {
-			b.quarantine(bucketWaiting, key64(pos), raw, errors.New("the place in the line is unreadable and no job stands there"))
+			b.quarantine(bucketWaiting, key64(pos), raw,
+				errors.New("the entry of this position is unreadable and no job has this position"))
 			b.del(b.bucket(bucketWaiting), key64(pos))
 			return nil
 		})
@@ -187,17 +197,21 @@ func (m *loadedState) findLost(tx *bolt.Tx, lost map[uint64][]byte) {
 	}
 }
 
-// buryLater has a job whose state cannot be read buried where it stood, for a person.
+// failLater has a job whose state cannot be read made failed, for a person to look at. Its ticket
+// is kept.
 func (m *loadedState) failLater(job uint64, station string, pos uint64, raw []byte, cause error) {
 	m.repairs = append(m.repairs, func(b *batch) error {
 		b.quarantine(bucketState, key64(job), raw, cause)
-		s := jobState{Station: station, State: ticket.Pending, Pos: pos, Enqueued: int64(b.now), Received: b.wall.UnixMilli(), Req: b.requestOf(job)}
+		s := jobState{
+			Station: station, State: ticket.Pending, Pos: pos, Enqueued: int64(b.now),
+			Received: b.wall.UnixMilli(), Req: b.requestOf(job),
+		}
 		b.finish(job, s, ticket.Failed, "its stored state is damaged: "+cause.Error())
 		return nil
 	})
 }
 
-// requestOf finds the request of a job that cannot say so itself; 0 if there is none.
+// requestOf finds the request of a job whose state is unreadable; 0 if there is none.
 func (b *batch) requestOf(job uint64) uint64 {
 	c := b.bucket(bucketReqJobs).Cursor()
 	for k, _ := c.First(); k != nil; k, _ = c.Next() {
@@ -208,7 +222,8 @@ func (b *batch) requestOf(job uint64) uint64 {
 	return 0
 }
 
-// readStations reads the books. A damaged page is started anew with what is in the line.
+// readStations reads the books and holds. Damaged books start again with the open jobs of the lane,
+// so that they balance.
 func (m *loadedState) readStations(tx *bolt.Tx) {
 	c := tx.Bucket(bucketNames[bucketStations]).Cursor()
 	for k, v := c.First(); k != nil; k, v = c.Next() {
@@ -218,7 +233,8 @@ func (m *loadedState) readStations(tx *bolt.Tx) {
 			l.books.Enqueued = uint64(l.open())
 			bad := slices.Clone(v)
 			m.repairs = append(m.repairs, func(b *batch) error {
-				b.quarantine(bucketStations, []byte(l.name), bad, fmt.Errorf("%w; its books start again, a hold is forgotten", err))
+				b.quarantine(bucketStations, []byte(l.name), bad,
+					fmt.Errorf("%w; the books of this station start again, and a hold is forgotten", err))
 				b.record(l.name)
 				return nil
 			})
@@ -231,8 +247,8 @@ func (m *loadedState) readStations(tx *bolt.Tx) {
 	}
 }
 
-// install makes what load read the truth. Leases live on: their stations are in the
-// middle of a ticket.
+// install replaces what is in memory by what load read. Leases stay: their stations are printing,
+// whatever the disk does.
 func (q *Queue) install(m *loadedState) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -246,7 +262,7 @@ func (q *Queue) install(m *loadedState) {
 	}
 }
 
-// nextPos hands out a place at the end of all lines or before them. Only the committer calls it.
+// nextPos returns a position behind all others, or before them. Only the committer calls it.
 func (q *Queue) nextPos(front bool) uint64 {
 	if front {
 		q.head--
@@ -256,7 +272,8 @@ func (q *Queue) nextPos(front bool) uint64 {
 	return q.tail
 }
 
-// repair commits what load wants changed, before anything is lent.
+// repair commits the repairs, before anything is lent. A crash before its commit: the next start
+// finds the same damage. After it: the damage is in the quarantine.
 func (q *Queue) repair(repairs []func(*batch) error) error {
 	if len(repairs) == 0 {
 		return nil

@@ -11,14 +11,16 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// The native histograms beside the classic ones: each bucket at most a tenth wider than the one
-// before, and not more memory than that.
+// Limits of the native histograms that are exposed beside the classic ones: each bucket is at most
+// a tenth wider than the one before, and there are never more than a hundred.
 const (
 	nativeFactor  = 1.1
 	nativeBuckets = 100
 	nativeReset   = time.Hour
 )
 
+// metrics are what is observed with each commit. The rest is read when Prometheus asks: see
+// collector.
 type metrics struct {
 	commitSeconds prometheus.Histogram
 	batchOps      prometheus.Histogram
@@ -59,25 +61,28 @@ var (
 	descJobs = prometheus.NewDesc("ticketrail_queue_jobs",
 		"Jobs in a station's queue now.", []string{"station", "state"}, nil)
 	descEnded = prometheus.NewDesc("ticketrail_queue_ended_total",
-		"Jobs of a station that ended in a state, since its database began. One that was buried and then cancelled counts in both.",
+		"Jobs of a station that ended in a state, since its database was created. "+
+			"One that failed and was then cancelled counts in both.",
 		[]string{"station", "state"}, nil)
 	descUnaccounted = prometheus.NewDesc("ticketrail_queue_unaccounted_jobs",
 		"Jobs by which the books do not balance. Anything but 0 is a bug or a damaged file.", nil, nil)
 	descOldest = prometheus.NewDesc("ticketrail_queue_oldest_job_age_seconds",
-		"Running time that the oldest job in a station's line has waited; 0 if none waits.", []string{"station"}, nil)
+		"Running time that the oldest job in a station's queue has waited; 0 if none waits.", []string{"station"}, nil)
 	descFile = prometheus.NewDesc("ticketrail_queue_file_bytes",
 		"Size of the queue's file.", nil, nil)
 	descFull = prometheus.NewDesc("ticketrail_queue_storage_full",
 		"1 while new requests are refused because the disk is full.", nil, nil)
 	descDamaged = prometheus.NewDesc("ticketrail_queue_damaged_records",
-		"Stored records found damaged and set aside since the start.", nil, nil)
+		"Stored records found damaged and quarantined since the start.", nil, nil)
 )
 
-// collector reads the gauges off the lines when it is asked.
+// collector reads the gauges from the lanes when Prometheus asks, so they are never stale.
 type collector struct{ q *Queue }
 
 func (c *collector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descJobs, descEnded, descUnaccounted, descOldest, descFile, descFull, descDamaged} {
+	for _, d := range []*prometheus.Desc{
+		descJobs, descEnded, descUnaccounted, descOldest, descFile, descFull, descDamaged,
+	} {
 		ch <- d
 	}
 }
@@ -87,14 +92,14 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
 	for _, s := range c.q.Stations() {
-		name := strings.ToValidUTF8(s.Name, "?") // anything else panics
+		name := strings.ToValidUTF8(s.Name, "?") // only a damaged file has such a name, and client_golang panics on it
 		for _, state := range ticket.States() {
 			n := s.Count(state)
 			if state.Open() {
 				gauge(descJobs, float64(n), name, string(state))
 				continue
 			}
-			if state == ticket.Failed { // a counter never goes down
+			if state == ticket.Failed { // a counter must not go down when a person cancels the job
 				n += s.Books.FailedCancelled
 			}
 			ch <- prometheus.MustNewConstMetric(descEnded, prometheus.CounterValue, float64(n), name, string(state))
@@ -113,7 +118,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// Count is how many of the station's jobs are in a state: now, or of a final one, at the end.
+// Count is how many of the station's jobs are in a state now, or ended in it if it is final.
 func (s StationState) Count(state ticket.State) uint64 {
 	switch state {
 	case ticket.Pending:

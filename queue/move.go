@@ -11,14 +11,18 @@ import (
 )
 
 // What people do to jobs, each in one transaction. A crash before its commit: nothing happened. A
-// crash after it: it happened, and asked for again it is refused. None of it is done again by
-// itself after a failed commit, of which nobody knows which of the two it is: whoever asked
-// looks and asks again, and is then told what has become of the job.
+// crash after it: it happened, and asked again it is refused with ErrConflict.
+//
+// After a failed commit nobody knows which of the two it is, so none of it is repeated
+// automatically: a second reprint would be a second dinner. The person looks at the job and asks
+// again, and the answer says what has become of it.
 
-// Reprint puts a copy of a job at the end of a line: the same station's if station is empty.
-// A held or buried original is cancelled by it. A job that waits or prints is ErrConflict, and
-// so is one that another was made instead of: moved, or held or buried and reprinted since.
-// It returns the new job.
+// Reprint enqueues a copy of a job at the end of a station's queue, or of its own station's if
+// station is empty. It returns the id of the new job. A held or failed original is cancelled,
+// because the copy replaces it.
+//
+// The error is ErrConflict for a job that waits or prints, and for one that another job has
+// replaced already: a moved one, or one that was held or failed and has been reprinted.
 func (q *Queue) Reprint(ctx context.Context, id uint64, station, reason string) (uint64, error) {
 	var copied uint64
 	err := q.do(ctx, once, 4<<10, func(b *batch) error {
@@ -44,7 +48,7 @@ func (b *batch) reprint(id uint64, station, reason string) (uint64, error) {
 		return 0, err
 	}
 	lent := b.pause(s.Station)
-	if err := s.replaced(); err != nil {
+	if err := s.checkReplaced(); err != nil {
 		return 0, err
 	}
 	if s.State == ticket.Pending {
@@ -68,18 +72,20 @@ func (b *batch) reprint(id uint64, station, reason string) (uint64, error) {
 	return copied, nil
 }
 
-// reprintedAs begins the reason of a job that a copy was printed instead of.
+// reprintedAsPrefix begins the stored reason of a job that a copy has replaced. It is read again by
+// checkReplaced: never change it.
 const reprintedAsPrefix = "reprinted as job "
 
-// replaced is an error if another job was made instead of this one; it names that.
-func (s *jobState) replaced() error {
+// checkReplaced returns an error that names the other job if another one has replaced this.
+func (s *jobState) checkReplaced() error {
 	if s.State == ticket.Moved || s.State == ticket.Cancelled && strings.HasPrefix(s.Why, reprintedAsPrefix) {
 		return fmt.Errorf("%w: it is %s: %s; look at that job", ErrConflict, s.State, s.Why)
 	}
 	return nil
 }
 
-// payload copies a job's ticket as it is stored, if it can be read.
+// payload copies the stored ticket of a job, if it can be read. The copy is needed because bbolt's
+// memory is valid only until the next write.
 func (b *batch) payload(id uint64) ([]byte, error) {
 	raw := b.bucket(bucketJobs).Get(key64(id))
 	if _, err := decodePayload(raw); err != nil {
@@ -88,14 +94,15 @@ func (b *batch) payload(id uint64) ([]byte, error) {
 	return slices.Clone(raw), nil
 }
 
-// Move sends waiting and held jobs to the end of another station's line, in the order
-// given. Either all are moved or none. It returns the new jobs, in the same order.
+// Move sends waiting and held jobs to the end of another station's queue, in the order given: all
+// of them or, with an error, none. It returns the new jobs in the same order.
 func (q *Queue) Move(ctx context.Context, ids []uint64, to string) ([]uint64, error) {
 	if err := checkName("station", to); err != nil {
 		return nil, fmt.Errorf("move jobs: %w", err)
 	}
 	if len(ids) > maxMove {
-		return nil, fmt.Errorf("move jobs: %d at once, at most %d are possible: move all of a station instead", len(ids), maxMove)
+		return nil, fmt.Errorf("move jobs: %d at once, at most %d are allowed: move all of a station instead",
+			len(ids), maxMove)
 	}
 	var moved []uint64
 	err := q.do(ctx, once, 4096*len(ids), func(b *batch) error {
@@ -106,7 +113,7 @@ func (q *Queue) Move(ctx context.Context, ids []uint64, to string) ([]uint64, er
 				return fmt.Errorf("job %d: %w: it is named twice", id, ErrConflict)
 			}
 			seen[id] = true
-			if err := b.movable(id, to); err != nil {
+			if err := b.checkMovable(id, to); err != nil {
 				return fmt.Errorf("job %d: %w", id, err)
 			}
 		}
@@ -121,33 +128,37 @@ func (q *Queue) Move(ctx context.Context, ids []uint64, to string) ([]uint64, er
 	return moved, nil
 }
 
+// One transaction moves at most so many jobs, because tickets wait while it commits: Move, which
+// must be one transaction, and MoveAll, which takes several.
 const (
 	maxMove    = 1000
 	moveAtOnce = 100
 )
 
-func (b *batch) movable(id uint64, to string) error {
+// checkMovable returns why a job cannot be moved. It pauses the job's lane, so that the answer
+// stays true until the batch ends.
+func (b *batch) checkMovable(id uint64, to string) error {
 	s, err := b.state(id)
 	if err != nil {
 		return err
 	}
 	switch lent := b.pause(s.Station); {
-	case s.replaced() != nil:
-		return s.replaced()
+	case s.checkReplaced() != nil:
+		return s.checkReplaced()
 	case !s.State.Open():
 		return fmt.Errorf("%w: it is %s; reprint it there instead", ErrConflict, s.State)
 	case lent == id:
 		return fmt.Errorf("%w: it is printing; hold the station and wait until it is done", ErrConflict)
 	case s.Station == to:
-		return fmt.Errorf("%w: it is in the line of %s already", ErrConflict, to)
+		return fmt.Errorf("%w: it is already in the queue of %s", ErrConflict, to)
 	}
 	_, err = b.payload(id)
 	return err
 }
 
-// move needs movable to have said yes. A doubt moves along, for the banner. But a person who
-// moves a ticket that was held wants it printed, whatever its age and its doubts: that is a
-// reprint, and marked as one.
+// move moves a job that checkMovable has allowed. A doubt moves with it, for the POSSIBLE DUPLICATE
+// mark. But a person who moves a held ticket wants it printed, whatever its age and doubts: it
+// becomes a reprint, and is marked as one.
 func (b *batch) move(id uint64, to string) uint64 {
 	s, err := b.state(id)
 	if err != nil {
@@ -170,9 +181,10 @@ func (b *batch) move(id uint64, to string) uint64 {
 	return moved
 }
 
-// MoveAll sends all waiting and held jobs of a line to the end of another's, in their order;
-// what is printing stays, and so does what is damaged. Each transaction moves some: after an
-// error those returned have moved.
+// MoveAll moves all waiting and held jobs of a station to the end of another one's queue, in their
+// order. The job that is printing stays, and so do damaged ones. It takes several transactions:
+// after an error, or a crash, some have moved. The returned jobs are the new ones, also with an
+// error.
 func (q *Queue) MoveAll(ctx context.Context, from, to string) ([]uint64, error) {
 	if from == to {
 		return nil, fmt.Errorf("move all of %s: %w: it is the same station", from, ErrConflict)
@@ -181,7 +193,7 @@ func (q *Queue) MoveAll(ctx context.Context, from, to string) ([]uint64, error) 
 		return nil, fmt.Errorf("move all of %s: %w", from, err)
 	}
 	var all []uint64
-	after := uint64(0) // positions up to here are done with
+	after := uint64(0) // positions up to this one are done
 	for {
 		var moved []uint64
 		var last uint64
@@ -200,6 +212,8 @@ func (q *Queue) MoveAll(ctx context.Context, from, to string) ([]uint64, error) 
 	}
 }
 
+// moveSome moves the next jobs of a lane whose position is higher than after. It returns the new
+// jobs, the last position it looked at, and whether there may be more.
 func (b *batch) moveSome(from, to string, after uint64) (moved []uint64, last uint64, more bool) {
 	b.pause(from)
 	b.q.mu.Lock()
@@ -223,14 +237,15 @@ func (b *batch) moveSome(from, to string, after uint64) (moved []uint64, last ui
 	last = after
 	for _, e := range open {
 		last = e.pos
-		if b.movable(e.job, to) == nil {
+		if b.checkMovable(e.job, to) == nil {
 			moved = append(moved, b.move(e.job, to))
 		}
 	}
 	return moved, last, more
 }
 
-// Cancel ends a job that waits, is held or is buried: it will not be printed.
+// Cancel ends a job that waits, is held, or has failed: it will not be printed. reason is for
+// people.
 func (q *Queue) Cancel(ctx context.Context, id uint64, reason string) error {
 	err := q.do(ctx, once, 512, func(b *batch) error {
 		s, err := b.state(id)
@@ -241,8 +256,8 @@ func (q *Queue) Cancel(ctx context.Context, id uint64, reason string) error {
 		switch {
 		case lent == id && s.State.Open():
 			return fmt.Errorf("%w: it is printing; hold the station and wait until it is done", ErrConflict)
-		case s.replaced() != nil:
-			return s.replaced()
+		case s.checkReplaced() != nil:
+			return s.checkReplaced()
 		case !s.State.Open() && s.State != ticket.Failed:
 			return fmt.Errorf("%w: it is %s already", ErrConflict, s.State)
 		}

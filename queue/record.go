@@ -12,8 +12,8 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// Every stored value begins with the CRC32C of the rest: bbolt has no checksums on
-// its data pages, and a flipped bit must not become somebody's dinner.
+// Every stored value begins with the CRC32C of the rest, because bbolt has no checksums on its data
+// pages, and an SD card returns flipped bits: 1 burger must not become 9. Keys have none.
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
@@ -59,13 +59,14 @@ func unsealJSON(b []byte, v any) error {
 	return json.Unmarshal(j, v)
 }
 
+// key64 is a number as a key. Big-endian, so that bbolt sorts keys as numbers.
 func key64(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
 func key128(a, b uint64) []byte {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(make([]byte, 0, 16), a), b)
 }
 
-// un64 reads a key written by key64; anything else is 0.
+// un64 reads a key written by key64; any other key is 0.
 func un64(k []byte) uint64 {
 	if len(k) != 8 {
 		return 0
@@ -73,24 +74,26 @@ func un64(k []byte) uint64 {
 	return binary.BigEndian.Uint64(k)
 }
 
-// jobState is what changes about a job. Its ticket, which does not, is in another bucket.
-// That a job is printing is not stored: after a crash it simply waits again, and the
-// doubt, which is stored, says whether it may have come out.
+// A jobState is what changes about a job; its ticket, which does not change, is in another bucket.
+// The JSON names are short because a busy box writes each several times.
+//
+// That a job is printing is not stored: after a crash it waits again, and the number of doubts,
+// which is stored, says whether it may have come out.
 type jobState struct {
 	Station  string       `json:"s"`
 	State    ticket.State `json:"st"`
-	Pos      uint64       `json:"p,omitempty"`   // its place in the line while open
-	Req      uint64       `json:"q,omitempty"`   // the request it came from; 0 for a slip
-	Enqueued int64        `json:"t"`             // running time, ns, when it joined a line
-	Attempts int          `json:"a,omitempty"`   // that ended
+	Pos      uint64       `json:"p,omitempty"`   // position, while open
+	Req      uint64       `json:"q,omitempty"`   // sequence of its request; 0 for a slip
+	Enqueued int64        `json:"t"`             // running time when it was enqueued first, ns
+	Attempts int          `json:"a,omitempty"`   // without interrupted ones
 	Doubts   int          `json:"d,omitempty"`   // attempts that may have come out
 	Reprint  bool         `json:"rp,omitempty"`  // a person asked for it
-	Slip     bool         `json:"sl,omitempty"`  // lists what expired
+	Slip     bool         `json:"sl,omitempty"`  // it lists expired tickets
 	Of       uint64       `json:"of,omitempty"`  // the job it was made from
-	From     string       `json:"fr,omitempty"`  // the dark screen that Of was shown on
+	From     string       `json:"fr,omitempty"`  // the screen that showed job Of, and went dark
 	Received int64        `json:"r,omitempty"`   // wall clock, ms
 	Finished int64        `json:"f,omitempty"`   // wall clock, ms
-	Why      string       `json:"why,omitempty"` // a reason, for people
+	Why      string       `json:"why,omitempty"` // of its state or last failure, for people
 }
 
 func (s *jobState) valid() error {
@@ -124,8 +127,8 @@ func decodePayload(b []byte) (ticket.Ticket, error) {
 	return ticket.Unmarshal(j)
 }
 
-// A place is the value under a position in the waiting bucket. The station is
-// written here too, so that a job whose own state is damaged is still booked where it stood.
+// encodeWaiting is the value of a position in the waiting bucket. The station is stored here too,
+// so that a job whose own state is damaged is still counted for its station.
 func encodeWaiting(job uint64, station string) []byte {
 	return seal(key64(job), []byte(station))
 }
@@ -141,13 +144,13 @@ func decodeWaiting(b []byte) (job uint64, station string, err error) {
 	return binary.BigEndian.Uint64(p), string(p[8:]), nil
 }
 
-// stationRecord is what is durable about a station besides its jobs.
+// stationRecord is what is stored of a station besides its jobs.
 type stationRecord struct {
 	Books Books `json:"books"`
 	Hold  *Hold `json:"hold,omitempty"`
 }
 
-// A body is stored with the little that is not in every ticket made from it.
+// bodyMeta is stored with a body: what names a request whose tickets are all damaged.
 type bodyMeta struct {
 	Venue  string `json:"venue"`
 	ID     string `json:"id"`
@@ -162,7 +165,7 @@ func encodeBody(r *ticket.Request) ([]byte, error) {
 	return seal(binary.BigEndian.AppendUint32(nil, uint32(len(m))), m, r.Body), nil
 }
 
-// decodeBody returns the body as received; it points into b.
+// decodeBody returns the body as received. It points into b.
 func decodeBody(b []byte) (bodyMeta, []byte, error) {
 	var m bodyMeta
 	p, err := unseal(b)
@@ -179,7 +182,7 @@ func decodeBody(b []byte) (bodyMeta, []byte, error) {
 	return m, p[4+n:], nil
 }
 
-// clockRecord is the running time at the moment it was written.
+// A clockRecord is the running time, and the wall clock at that moment.
 type clockRecord struct {
 	Running      time.Duration `json:"running"`
 	Wall         time.Time     `json:"wall"`

@@ -10,18 +10,20 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// A screen that nobody can look at has its tickets come out elsewhere. They have ended as shown, so
-// what is owed now is a copy: an ordinary job in another station's queue. The only other state of it is a
-// mark, on a shelf of the screen's, until the card says itself that it is on paper. Whoever asks
-// says what should be, not what to change: asked again it changes nothing.
-
-// Rescue makes the jobs at station to what the board of screen from needs: a copy of each card that
-// wants one and has none, at the end of the queue, in the order given; and no copy of a card that
-// wants none and whose copy has not begun to come out, even if it is lent. A card whose own job
-// still waits is left to that; a card that is not named is left as it is.
+// A screen is dark when no page of it is open, so no cook sees its tickets. They ended as shown, so
+// what the kitchen is owed is a copy of each at the screen's backup station: an ordinary job in the
+// backup's queue. Besides it there is only a mark, stored under the screen's name, from the card's
+// job to the copy. The mark stays until the board itself says that the card is on paper.
 //
-// All of it is one transaction: a crash before its commit changed nothing, after it all is done. After
-// an error, ErrStorageFailed above all, it is right to call it again.
+// The caller does not say what to change but what should be. So asking again changes nothing.
+
+// Rescue makes the jobs at station to match what the board of screen from needs. Each card that
+// wants a copy and has none gets one, at the end of the queue, in the order given. The copy of a
+// card that wants none any more is cancelled, if it has not begun to come out, even if it is lent.
+// A card whose own job still waits is left to that job. A card that is not in board is left alone.
+//
+// All of it is one transaction. A crash before its commit changed nothing; after it, all is done.
+// After an error, ErrStorageFailed included, call it again.
 func (q *Queue) Rescue(ctx context.Context, from, to string, board []ticket.Card) (ticket.Rescue, error) {
 	r := rescue{from: from, to: to}
 	if err := q.do(ctx, once, 4096*len(board), func(b *batch) error { return r.apply(b, board) }); err != nil {
@@ -34,7 +36,7 @@ func (q *Queue) Rescue(ctx context.Context, from, to string, board []ticket.Card
 type rescue struct {
 	from, to string
 	*batch
-	marks *bolt.Bucket // job of a card → place of its copy
+	marks *bolt.Bucket // job of a card → job and station of its copy
 	done  ticket.Rescue
 }
 
@@ -52,12 +54,13 @@ func (r *rescue) apply(b *batch, board []ticket.Card) (err error) {
 		case !ok && c.Copy != nil:
 			copied, ok = r.sendCopy(c)
 		case ok && c.Copy == nil && s.State == ticket.Pending && s.Doubts == 0:
-			// It may be lent, and the station at work on getting ready: its Begin finds the job cancelled.
+			// It may be lent to a station that is getting ready: its Begin will find it cancelled.
 			b.finish(copied.Job, s, ticket.Cancelled, "the screen "+r.from+" has it again")
 			b.del(r.marks, key64(c.Job))
 			r.done.TakenBack++
 			ok = false
-		case ok && c.Copy == nil && !copied.Open && !copied.Out: // expired, say: the next darkness is another
+		case ok && c.Copy == nil && !copied.Open && !copied.Out:
+			// It ended unprinted: it expired, for example. If the screen goes dark again, that is a new case.
 			b.del(r.marks, key64(c.Job))
 			ok = false
 		}
@@ -65,8 +68,8 @@ func (r *rescue) apply(b *batch, board []ticket.Card) (err error) {
 			r.done.Copies[c.Job] = copied
 		}
 	}
-	// A card that is not named and whose copy has ended says itself that it is on paper, or nobody can
-	// recall it any more.
+	// A mark whose card is not in board is no longer needed once its copy has ended: the card says
+	// itself that it is on paper, or it cannot be recalled any more.
 	var over [][]byte
 	_ = r.marks.ForEach(func(k, _ []byte) error {
 		if copied, _, _ := r.findCopy(un64(k)); !named[un64(k)] && !copied.Open {
@@ -80,29 +83,30 @@ func (r *rescue) apply(b *batch, board []ticket.Card) (err error) {
 	return nil
 }
 
-// find is the copy of a card and where that stands.
+// findCopy returns the copy of a card and its state; ok is false if there is none.
 func (r *rescue) findCopy(card uint64) (ticket.Copy, jobState, bool) {
 	raw := r.marks.Get(key64(card))
 	if raw == nil {
 		return ticket.Copy{}, jobState{}, false
 	}
 	job, station, err := decodeWaiting(raw)
-	if err != nil { // there was a copy, and nobody has taken it back
+	if err != nil { // damaged: there was a copy, and it may have come out
 		return ticket.Copy{Station: r.to, Out: true}, jobState{}, true
 	}
 	c := ticket.Copy{Job: job, Station: station}
 	s, err := r.state(job)
-	if err != nil { // its history is over, or it is damaged and will be buried
+	if err != nil { // the job was pruned, or it is damaged and will be failed
 		c.Out = true
 		return c, s, true
 	}
 	c.Open = s.State.Open()
 	c.First = s.State == ticket.Pending && station == r.to && r.lends(station)
-	c.Out = s.replaced() != nil || slices.Contains(ticket.Proofs(), s.State) || s.State != ticket.Pending && s.Doubts > 0
+	c.Out = s.checkReplaced() != nil || slices.Contains(ticket.Proofs(), s.State) ||
+		s.State != ticket.Pending && s.Doubts > 0
 	return c, s, true
 }
 
-// serves says that a station is configured and no person holds it.
+// lends says whether a station is configured and no person holds it.
 func (b *batch) lends(station string) bool {
 	b.q.mu.Lock()
 	defer b.q.mu.Unlock()
@@ -110,14 +114,15 @@ func (b *batch) lends(station string) bool {
 	return l.configured && l.hold == nil
 }
 
-// send puts a copy of a card in the backup's queue. False: the card's own job will come out.
+// sendCopy enqueues a copy of a card at the backup. False: the card's own job will still come out.
 func (r *rescue) sendCopy(c ticket.Card) (ticket.Copy, bool) {
 	n := jobState{
 		Station: r.to, From: r.from, Of: c.Job, Reprint: c.Reprint, Slip: c.Copy.Kind == ticket.Slip,
-		Enqueued: int64(max(r.now, 0)), Received: c.Copy.Received.UnixMilli(), Why: "it was on the screen " + r.from + ", and none is open",
+		Enqueued: int64(max(r.now, 0)), Received: c.Copy.Received.UnixMilli(),
+		Why: "it was on the screen " + r.from + ", and no page of it is open",
 	}
-	if s, err := r.state(c.Job); err == nil { // else its history is over; the board has the ticket
-		if s.State == ticket.Pending { // shown, and a crash came before that was written down
+	if s, err := r.state(c.Job); err == nil { // else it was pruned, and the board has the ticket
+		if s.State == ticket.Pending { // it was shown, and a crash came before its Ack: it is shown again
 			return ticket.Copy{}, false
 		}
 		n.Req = s.Req

@@ -9,22 +9,24 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// How a lease ends. Each end is one transaction: state, line and books. A crash before its commit
-// leaves the ticket in the line, in doubt if it had begun; a crash after it leaves it settled.
+// How a lease ends. Each end is one transaction of state, lane and books. A crash before its commit
+// leaves the ticket pending, and in doubt if it had begun: it prints again, marked. A crash after it
+// leaves the ticket settled.
 
-// Ack ends the lease: the ticket is out, as far as proof says. detail is for people.
+// Ack ends the lease: the ticket came out, and proof says how much is known about that. detail is
+// for people.
 func (l *Lease) Ack(ctx context.Context, proof ticket.Proof, detail string) error {
 	if !slices.Contains(ticket.Proofs(), proof) {
-		return fmt.Errorf("ack job %d: %q is no proof", l.job, proof)
+		return fmt.Errorf("ack job %d: %q is not a proof", l.job, proof)
 	}
 	return l.end(ctx, "ack", func(b *batch, s jobState, _ bool) {
 		s.Attempts++
-		b.finish(l.job, s, proof, detail) // the doubt of this attempt is resolved, so it is not kept
+		b.finish(l.job, s, proof, detail) // without the doubt of this attempt: it is resolved
 	})
 }
 
-// Retry ends the lease: the attempt failed and counts, the ticket is next again. It is in
-// doubt if the attempt had begun; the second doubt has it held for a person.
+// Retry ends the lease: the attempt failed and counts, and the ticket is next again. If it had
+// begun it is in doubt, and held for a person if that is the second doubt.
 func (l *Lease) Retry(ctx context.Context, reason string) error {
 	return l.end(ctx, "retry", func(b *batch, s jobState, begun bool) {
 		s.Attempts++
@@ -32,13 +34,13 @@ func (l *Lease) Retry(ctx context.Context, reason string) error {
 	})
 }
 
-// Return ends the lease: it was no attempt (a shutdown, no paper), and is not counted. If it
-// had begun the ticket is in doubt all the same.
+// Return ends the lease without counting an attempt: there was a shutdown, or no paper. If it had
+// begun the ticket is in doubt all the same.
 func (l *Lease) Return(ctx context.Context, reason string) error {
 	return l.end(ctx, "return", func(b *batch, s jobState, begun bool) { l.requeue(b, s, begun, reason) })
 }
 
-// Hold ends the lease: a person must decide about the ticket, the line goes on.
+// Hold ends the lease: a person must decide about this ticket. The next one prints.
 func (l *Lease) Hold(ctx context.Context, reason string) error {
 	return l.end(ctx, "hold", func(b *batch, s jobState, begun bool) {
 		if begun {
@@ -49,9 +51,10 @@ func (l *Lease) Hold(ctx context.Context, reason string) error {
 	})
 }
 
-// Bury ends the lease: no attempt can ever succeed.
+// Fail ends the lease: no attempt can ever succeed. The job stays, as failed, until a person
+// cancels or reprints it.
 func (l *Lease) Fail(ctx context.Context, reason string) error {
-	return l.end(ctx, "bury", func(b *batch, s jobState, begun bool) {
+	return l.end(ctx, "fail", func(b *batch, s jobState, begun bool) {
 		s.Attempts++
 		if begun {
 			s.Doubts = l.doubtsAfter(s.Doubts)
@@ -60,6 +63,7 @@ func (l *Lease) Fail(ctx context.Context, reason string) error {
 	})
 }
 
+// requeue leaves the ticket in its position, or holds it if it may have come out maxDoubt times.
 func (l *Lease) requeue(b *batch, s jobState, begun bool, reason string) {
 	if begun {
 		s.Doubts = l.doubtsAfter(s.Doubts)
@@ -70,19 +74,22 @@ func (l *Lease) requeue(b *batch, s jobState, begun bool, reason string) {
 	}
 	s.Why = reason
 	b.setState(l.job, s)
-	b.afterCommit(func() { l.q.lane(s.Station).update(s.entry(l.job)) })
+	b.afterCommit(func() { l.q.lane(s.Station).update(s.laneEntry(l.job)) })
 }
 
+// hold takes the ticket out of the way of the others, for a person.
 func (l *Lease) hold(b *batch, s jobState, reason string) {
 	s.State, s.Why = ticket.Held, reason
 	b.setState(l.job, s)
-	b.afterCommit(func() { l.q.lane(s.Station).holdEntry(s.entry(l.job)) })
+	b.afterCommit(func() { l.q.lane(s.Station).holdEntry(s.laneEntry(l.job)) })
 }
 
-// end settles the lease. The state handed to f has attempts and doubts as they were when the
-// ticket was lent: a Begin that failed but was written is thereby taken back, and an end that
-// failed but was written can be done again. If storage fails, the committer tries until it
-// works again; when ctx ends before, so does the waiting, but not the trying.
+// end settles the lease. The state that f gets has the attempts and doubts of when the ticket was
+// lent. So a Begin that failed but is on the disk is taken back, and an end that failed but is on
+// the disk can be written again.
+//
+// While storage fails the committer keeps trying. If ctx ends first, end returns, but the committer
+// still tries.
 func (l *Lease) end(ctx context.Context, verb string, f func(b *batch, s jobState, begun bool)) error {
 	l.mu.Lock()
 	if l.ended {
@@ -98,11 +105,11 @@ func (l *Lease) end(ctx context.Context, verb string, f func(b *batch, s jobStat
 		switch {
 		case errors.Is(err, ErrDamaged), errors.Is(err, ErrNotFound) && b.hasPosition(l.job, l.pos):
 			s = l.rebuilt(b, err)
-		case err != nil, s.State != ticket.Pending: // this very end was written although its commit failed
+		case err != nil, s.State != ticket.Pending: // this same end is on the disk, although its commit failed
 			b.afterCommit(l.dropFromLane)
 			return nil
 		}
-		s.Attempts, s.Doubts = l.was.attempts, l.was.doubts
+		s.Attempts, s.Doubts = l.lentAs.attempts, l.lentAs.doubts
 		f(b, s, begun)
 		return nil
 	})
@@ -112,14 +119,14 @@ func (l *Lease) end(ctx context.Context, verb string, f func(b *batch, s jobStat
 	return nil
 }
 
-// stands says whether the file has a place in the line for a job.
+// hasPosition says whether the file has a job at this position.
 func (b *batch) hasPosition(job, pos uint64) bool {
 	there, _, err := decodeWaiting(b.bucket(bucketWaiting).Get(key64(pos)))
 	return err == nil && there == job
 }
 
-// leave takes a ticket that does not wait any more out of its line, if it is still there: it
-// would be lent again and again. It needs Queue.mu.
+// dropFromLane removes a ticket that is not pending any more from its lane in memory, if it is
+// still there: otherwise it would be lent again and again. It needs Queue.mu.
 func (l *Lease) dropFromLane() {
 	ln := l.q.lane(l.station)
 	if i, ok := ln.find(l.pos); ok && ln.pending[i].job == l.job {
@@ -127,17 +134,19 @@ func (l *Lease) dropFromLane() {
 	}
 }
 
-// rebuilt makes a state from what the lease knows, in place of one that cannot be read.
+// rebuilt makes a state from what the lease knows, to replace one that cannot be read.
 func (l *Lease) rebuilt(b *batch, cause error) jobState {
 	b.quarantine(bucketState, key64(l.job), slices.Clone(b.bucket(bucketState).Get(key64(l.job))), cause)
 	return jobState{
-		Station: l.station, State: ticket.Pending, Pos: l.pos, Req: b.requestOf(l.job), Enqueued: l.was.enqueued,
-		Reprint: l.delivery.Reprint, Slip: l.was.slip, Received: l.delivery.Ticket.Received.UnixMilli(),
+		Station: l.station, State: ticket.Pending, Pos: l.pos, Req: b.requestOf(l.job), Enqueued: l.lentAs.enqueued,
+		Reprint: l.delivery.Reprint, Slip: l.lentAs.slip, Received: l.delivery.Ticket.Received.UnixMilli(),
 	}
 }
 
+// failDamaged ends the lease of a ticket that cannot be read. The damaged bytes go to the
+// quarantine, in the same transaction.
 func (l *Lease) failDamaged(ctx context.Context, raw []byte, badPayload, cause error) error {
-	return l.end(ctx, "bury", func(b *batch, s jobState, _ bool) {
+	return l.end(ctx, "fail", func(b *batch, s jobState, _ bool) {
 		if badPayload != nil {
 			b.quarantine(bucketJobs, key64(l.job), raw, badPayload)
 			b.del(b.bucket(bucketJobs), key64(l.job))

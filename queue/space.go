@@ -13,17 +13,18 @@ import (
 
 const (
 	defaultReserve = 16 << 20
-	// watermark is how much must be free to take new requests: a batch at its largest.
+	// minFree is how many bytes must be free to accept new requests: the largest batch, with what
+	// bbolt adds to it.
 	minFree = 8 << 20
 )
 
-// space watches the disk. It keeps a file of ballast beside the queue, which is thrown
-// overboard when a commit finds the disk full: what is already accepted can then still be
-// printed and settled. Nothing new is taken until the ballast is back.
+// A space watches the free space of the disk. It keeps a reserve file next to the queue, and
+// removes it when a commit finds the disk full: with that space, the tickets that were accepted can
+// still be printed and settled. New requests are refused until the reserve is back.
 //
-// Only the committer uses it, but for isFull.
+// Only the committer uses it, except isFull.
 type space struct {
-	path   string // of the ballast
+	path   string // of the reserve
 	dir    string
 	size   int64 // 0: none
 	log    *slog.Logger
@@ -44,29 +45,30 @@ func newSpace(o Options) *space {
 	return s
 }
 
-// lookFull is how often the disk is asked again while it is full.
+// fullCheckEvery is how often the free space is checked while the disk is full.
 const fullCheckEvery = 5 * time.Second
 
-// full asks the disk whether new requests must be refused.
+// checkFull says whether new requests must be refused. It stops at minFree and resumes at twice
+// that plus the reserve, so that it does not switch all the time.
 func (s *space) checkFull() bool {
 	free, err := freeBytes(s.dir)
 	if err != nil {
-		return s.isFull.Load() // the commit will tell
+		return s.isFull.Load() // unknown: the next commit will show it
 	}
 	switch {
 	case !s.isFull.Load() && free < minFree:
 		s.isFull.Store(true)
-		s.log.Error("disk is nearly full; new requests are refused until there is room: delete something there",
-			"directory", s.dir, "free_bytes", free, "need_bytes", 2*minFree+s.missing())
-	case s.isFull.Load() && free >= 2*minFree+s.missing() && !isDiskFull(s.makeReserve()):
+		s.log.Error("disk is nearly full; new requests are refused: free disk space there",
+			"directory", s.dir, "free_bytes", free, "need_bytes", 2*minFree+s.missingReserve())
+	case s.isFull.Load() && free >= 2*minFree+s.missingReserve() && !isDiskFull(s.makeReserve()):
 		s.isFull.Store(false)
-		s.log.Info("disk has room again; requests are accepted", "free_bytes", free)
+		s.log.Info("disk has free space again; new requests are accepted", "free_bytes", free)
 	}
 	return s.isFull.Load()
 }
 
-// missing is what the ballast will take from the free space.
-func (s *space) missing() int64 {
+// missingReserve is how many bytes the reserve will take from the free space.
+func (s *space) missingReserve() int64 {
 	info, err := os.Stat(s.path)
 	if err != nil {
 		return s.size
@@ -74,17 +76,17 @@ func (s *space) missing() int64 {
 	return max(0, s.size-info.Size())
 }
 
-// noRoom tells a full disk from other failures. When the ballast cannot be made for another
-// reason, that costs the reserve, not the orders.
+// isDiskFull tells a full disk, or quota, from other failures.
 func isDiskFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
-// ballast makes sure that the file is there and takes up real blocks. A crash in the midst
-// leaves one that is too short, which the next start makes anew.
+// makeReserve makes sure that the reserve file exists and has real blocks. If that fails for
+// another reason than a full disk, only the reserve is missing: requests are still accepted. A
+// crash in the middle leaves a file that is too short, which the next start replaces.
 func (s *space) makeReserve() error {
 	if s.size == 0 {
-		_ = os.Remove(s.path) // of an earlier configuration
+		_ = os.Remove(s.path) // left by an earlier configuration
 		return nil
 	}
 	if info, err := os.Stat(s.path); err == nil && info.Size() == s.size {
@@ -97,20 +99,21 @@ func (s *space) makeReserve() error {
 	}
 	if err != nil {
 		_ = os.Remove(s.path)
-		s.log.Warn("cannot set the reserve aside", "path", s.path, "bytes", s.size, "err", err)
+		s.log.Warn("cannot create the reserve file: on a full disk printing may stop",
+			"path", s.path, "bytes", s.size, "err", err)
 	}
 	return err
 }
 
-// release gives the ballast up. It is called when a commit has found the disk full.
+// release removes the reserve, because a commit has found the disk full.
 func (s *space) release() {
 	s.isFull.Store(true)
 	if err := os.Remove(s.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		s.log.Error("cannot give up the reserve", "path", s.path, "err", err)
+		s.log.Error("cannot remove the reserve file", "path", s.path, "err", err)
 	}
 }
 
-// zeroes fills a file the plain way.
+// writeZeroes takes up space on filesystems that cannot allocate it.
 func writeZeroes(f *os.File, size int64) error {
 	block := make([]byte, 256<<10)
 	for size > 0 {

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// freeBytes is what this process may still write in a directory's filesystem.
+// freeBytes is how much this process may still write to the filesystem of a directory.
 func freeBytes(dir string) (int64, error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {
@@ -16,7 +16,7 @@ func freeBytes(dir string) (int64, error) {
 	return int64(s.Bavail) * int64(s.Bsize), nil
 }
 
-// allocate gives a file real blocks.
+// allocate gives a file real blocks: a sparse file would reserve nothing.
 func allocate(f *os.File, size int64) error {
 	err := unix.Fallocate(int(f.Fd()), 0, 0, size)
 	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) {
@@ -25,8 +25,7 @@ func allocate(f *os.File, size int64) error {
 	return err
 }
 
-// filesystem says what is wrong with keeping promises on a directory's filesystem; empty
-// if nothing is known against it.
+// filesystem says why a filesystem may lose what was synced; empty if nothing is known against it.
 func filesystem(dir string) string {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {
@@ -42,7 +41,7 @@ func filesystem(dir string) string {
 	case unix.OVERLAYFS_SUPER_MAGIC:
 		return "overlay: the file may vanish with the container"
 	case unix.TMPFS_MAGIC, unix.RAMFS_MAGIC:
-		return "in memory: a power cut loses everything"
+		return "in memory: a restart loses everything"
 	}
 	return ""
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// SetStations says which stations are configured. A station that is not, but has jobs, is
-// an orphan: nobody takes from it, and its jobs wait until a person moves them.
+// SetStations says which stations are configured. A station that is not configured but has jobs is
+// an orphan: no printer takes its jobs, and they wait until a person moves them.
 func (q *Queue) SetStations(names []string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -21,7 +21,7 @@ func (q *Queue) SetStations(names []string) {
 	}
 }
 
-// Stations returns the configured stations and the orphans, by name.
+// Stations returns the configured stations and the orphans, sorted by name.
 func (q *Queue) Stations() []StationState {
 	now := q.clock.running()
 	q.mu.Lock()
@@ -48,7 +48,8 @@ func (l *lane) state(now time.Duration) StationState {
 	return s
 }
 
-// Unaccounted is the number of jobs by which the books are off, over all stations. It is 0.
+// Unaccounted is by how many jobs the books do not balance, over all stations. Anything but 0 is a
+// bug or a damaged file.
 func (q *Queue) Unaccounted() int64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -60,13 +61,14 @@ func (q *Queue) Unaccounted() int64 {
 	return off
 }
 
-// HoldStation stops lending a station's tickets until ResumeStation, also over restarts.
-// What is printing is finished. Holding a held station replaces the reason.
+// HoldStation stops lending a station's tickets until ResumeStation, also after restarts. The
+// ticket that is printing is finished. To hold a held station replaces the reason. A crash before
+// the commit: the station prints on. After it: it is held.
 func (q *Queue) HoldStation(ctx context.Context, station, reason string) error {
 	return q.setHold(ctx, "hold", station, &Hold{Reason: reason, Since: q.clock.wall().UTC()})
 }
 
-// ResumeStation undoes HoldStation.
+// ResumeStation ends HoldStation.
 func (q *Queue) ResumeStation(ctx context.Context, station string) error {
 	return q.setHold(ctx, "resume", station, nil)
 }
@@ -76,7 +78,7 @@ func (q *Queue) setHold(ctx context.Context, verb, station string, h *Hold) erro
 		return fmt.Errorf("%s: %w", verb, err)
 	}
 	err := q.do(ctx, once, 256, func(b *batch) error {
-		b.pause(station) // from here on nothing is lent
+		b.pause(station) // from here on no ticket is lent
 		b.record(station).Hold = h
 		return nil
 	})

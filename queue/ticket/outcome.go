@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// Permanent marks an error that no further attempt can cure: the ticket is buried.
+// Permanent marks an error that no further attempt can cure: the job fails at once.
 func Permanent(err error) error { return outcome{err, permanent} }
 
-// NotReady marks an error that says the station needs a person (no paper, cover
-// open): the line waits and no attempt is counted.
+// NotReady marks an error that says that the station needs a person (no paper, cover open): the
+// queue waits, and no attempt is counted.
 func NotReady(err error) error { return outcome{err, notReady} }
 
-// Untouched marks an error after begin that is known to have come before the first ticket
-// byte left this machine: the begun doubt is taken back. Whoever cannot know does not mark.
+// Untouched marks an error after begin that is known to have come before the first ticket byte left
+// this machine: the doubt is taken back. A station that cannot be sure must not use it.
 func Untouched(err error) error { return outcome{err, untouched} }
 
 // IsUntouched says whether the outermost mark on err is [Untouched].
@@ -26,6 +26,7 @@ func IsPermanent(err error) bool { return marked(err, permanent) }
 // IsNotReady says whether the outermost mark on err is [NotReady].
 func IsNotReady(err error) bool { return marked(err, notReady) }
 
+// A mark is what a station knows about a failure and an error alone does not say.
 type mark int
 
 const (
@@ -41,13 +42,13 @@ type outcome struct {
 
 func (o outcome) Unwrap() error { return o.error }
 
+// marked looks at the outermost mark only: a station that wraps a marked error may know more.
 func marked(err error, m mark) bool {
 	o, ok := errors.AsType[outcome](err)
 	return ok && o.mark == m
 }
 
-// Short is a request id as people compare it on two slips of paper: its last six
-// characters.
+// Short is a request id as people compare it between two tickets: its last six characters.
 func Short(request string) string {
 	r := []rune(request)
 	if len(r) > 6 {
@@ -56,8 +57,7 @@ func Short(request string) string {
 	return string(r)
 }
 
-// NumberLabel is an order's number as people call it out: "#18" for 18 and for #18. An empty
-// number gives "".
+// NumberLabel is an order's number as it is called out: "#18" for 18 and for #18, "" for "".
 func NumberLabel(number string) string {
 	if number == "" {
 		return ""
@@ -65,8 +65,7 @@ func NumberLabel(number string) string {
 	return "#" + strings.TrimPrefix(number, "#")
 }
 
-// TableLabel is a table with the word: "Table 12" for 12, and Table 12 as it is. An empty table
-// gives "".
+// TableLabel is a table with the word: "Table 12" for 12, "Table 12" as it is, "" for "".
 func TableLabel(table string) string {
 	if table == "" || strings.HasPrefix(strings.ToLower(table), "table") {
 		return table
@@ -74,7 +73,7 @@ func TableLabel(table string) string {
 	return "Table " + table
 }
 
-// Plural is "1 ticket", "2 tickets": messages for people count correctly.
+// Plural is "1 ticket", "2 tickets".
 func Plural(n int, one string) string {
 	if n == 1 {
 		return fmt.Sprintf("1 %s", one)

@@ -1,10 +1,10 @@
-// Package ticket is the cargo of the kitchen's queue and the words for it: what a
-// ticket says, which station gets it, how a delivery ended.
+// Package ticket is what travels through the queue, and the terms for it: what a ticket says, which
+// station gets it, how its delivery ended.
 //
-// Everything a cook will read is decided before the request is answered and frozen
-// in here; how wide the paper is and which bytes draw it is decided at each attempt,
-// by the packages behind the queue. A stored ticket stays readable for ever: see
-// [Marshal] for the rules.
+// Everything that a cook will read is decided before the request is answered, and fixed in a
+// [Ticket]. How wide the paper is and which bytes print it is decided at each attempt, by the
+// packages behind the queue, so a ticket can be moved to another printer. A stored ticket stays
+// readable for ever: see [Version].
 package ticket
 
 import (
@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// A Ticket is what one station gets of one print record. It is flat: lines in the
-// order they print, each with its depth below the item it belongs to.
+// A Ticket is what one station gets of one print record. It is flat: lines in the order in which
+// they print, each with its depth below the item it belongs to.
 //
-// All text is as the service sent it, so it is hostile: whoever shows it removes
-// control characters for the medium at hand. Empty means the service did not say.
+// All text is as the service sent it, so it is hostile: the package that shows it removes control
+// characters for its medium. Empty means that the service did not say.
 type Ticket struct {
 	V    int  `json:"v"`              // format, see [Version]
-	Kind Kind `json:"kind,omitempty"` // what is being printed; zero is an order
+	Kind Kind `json:"kind,omitempty"` // what is printed; empty is an order
 
 	Venue     string `json:"venue"`                // the venue's UUID, lower case
 	VenueName string `json:"venue_name,omitempty"` // as configured
@@ -27,12 +27,12 @@ type Ticket struct {
 	Request   string `json:"request"`              // records[0].id: the id of the request
 	Record    string `json:"record,omitempty"`     // this record's own id, if it has one
 
-	Number      string   `json:"number,omitempty"` // the number people call out
+	Number      string   `json:"number,omitempty"` // the number that is called out
 	Table       string   `json:"table,omitempty"`
 	Server      string   `json:"server,omitempty"`
-	Type        string   `json:"type,omitempty"` // dine in, take away …
+	Type        string   `json:"type,omitempty"` // "Dine In", "Take Away", …
 	Guests      string   `json:"guests,omitempty"`
-	Destination string   `json:"destination,omitempty"` // the printer the service had in mind
+	Destination string   `json:"destination,omitempty"` // the printer that the service names; the rules decide
 	Course      string   `json:"course,omitempty"`      // of the whole record
 	Notes       []string `json:"notes,omitempty"`
 
@@ -45,15 +45,15 @@ type Ticket struct {
 	Zone     string    `json:"zone,omitempty"` // the venue's tz database name; empty prints UTC
 
 	Lines []Line `json:"lines,omitempty"`
-	// Raw is the record as JSON, headed UNREADABLE: nothing printable was found in it, or it has
-	// a key twice and what is meant is for a person to say.
+	// Raw is the record as JSON, printed under the head UNREADABLE: it contains nothing printable,
+	// or it has a key twice, so that a person must decide what it means.
 	Raw string `json:"raw,omitempty"`
 }
 
 // A Line is one item or one modifier.
 type Line struct {
 	Depth int `json:"d,omitempty"` // 0 for an item, 1 for its modifier, and so on
-	// Quantity is the magnitude as people write it ("2", "0.5"), never negative and never empty.
+	// Quantity is the absolute value as people write it ("2", "0.5"), never empty.
 	Quantity string `json:"q"`
 	Name     string `json:"n"`
 	// Raw says that no name was found and Name holds the item's JSON instead.
@@ -64,70 +64,71 @@ type Line struct {
 	// Void says that this line is a cancellation. The children of a void line are void.
 	Void   bool `json:"void,omitempty"`
 	Refire bool `json:"refire,omitempty"`
-	// NoRoute says that no rule wanted this line and the fallback station got it.
+	// NoRoute says that no rule matched this line, so the fallback station got it.
 	NoRoute bool `json:"no_route,omitempty"`
-	// Of names what this line modifies where it had to be printed without its parent.
+	// Of is the name of what this line modifies, if it is printed without it.
 	Of string `json:"of,omitempty"`
 }
 
-// Kind tells an order from what the daemon prints on its own account.
+// Kind says what is printed: an order, or something that the daemon prints itself.
 type Kind string
 
 const (
 	Order Kind = ""
-	// Slip lists tickets that got too old to print. One line each.
+	// Slip lists tickets that became too old to print, one in each line.
 	Slip Kind = "slip"
-	// Correction carries only voids: they came under the id of a request already taken.
+	// Correction has only voids. They came under the id of a request that was accepted before.
 	Correction Kind = "correction"
-	// Rescued is a job with a copy of an order that was on a screen which nobody could look at; the
-	// ticket itself stays an order.
+	// Rescued is the kind of a job that is a copy of an order on a dark screen. The ticket itself
+	// stays an order.
 	Rescued Kind = "rescued"
-	// Test is a person asking whether the printer prints.
+	// Test is a ticket that a person prints to see whether the printer works.
 	Test Kind = "test"
 )
 
-// A Draft is a ticket and the station whose line it will join.
+// A Draft is a ticket, and the station for which it will be queued.
 type Draft struct {
 	Station string
 	Ticket  Ticket
-	// Unreadable says that the record has a key twice: nobody can tell whether it is a cancellation.
+	// Unreadable says that the record has a key twice, so that it may or may not be a cancellation.
 	Unreadable bool
 }
 
-// A Request is one print request, planned: everything that is stored before the
-// service hears 200. It is read-only once handed over.
+// A Request is one print request after planning: everything that is stored before the service gets
+// its 200. The queue does not change it, and the caller must not change it until Accept has
+// returned.
 type Request struct {
 	Venue    string    // UUID, lower case
 	ID       string    // records[0].id; a UUID in lower case, anything else as sent
 	Device   string    // x-svc-device-id
 	Received time.Time // UTC
 	Body     []byte    // as received
-	Digest   [32]byte  // of what makes the content the same: see the plan package
+	Digest   [32]byte  // equal for equal content: see package receiver/plan
 	Drafts   []Draft   // at least one, in the order they are to print
 }
 
-// A Receipt says what accepting a request did.
+// A Receipt says what accepting a request has done.
 type Receipt struct {
-	Duplicate bool // the key was known: nothing was ordered again
+	Duplicate bool // the key was known: no order was enqueued
 	Conflict  bool // the key was known and the content is new
-	Jobs      int  // tickets put on the queue; of a conflict, the corrections
+	Jobs      int  // jobs that were enqueued; of a conflict, the corrections
 }
 
-// A Delivery is one attempt to put a ticket in front of a cook.
+// A Delivery is one attempt to bring a ticket to a cook.
 type Delivery struct {
-	Job     uint64 // the job's id; stays the same over its attempts
+	Job     uint64 // the same in all attempts, so that a screen recognizes a ticket
 	Station string
 	Attempt int // 1 for the first; interrupted attempts are not counted
 	Ticket  Ticket
-	// Doubt says that an earlier attempt may have come out: the ticket carries
-	// POSSIBLE DUPLICATE. False means that no earlier attempt sent a ticket byte.
+	// Doubt says that an earlier attempt may have come out: the ticket is marked POSSIBLE
+	// DUPLICATE. False means that no earlier attempt sent a ticket byte.
 	Doubt bool
-	// Reprint says that a person asked for this copy: the ticket carries REPRINT.
+	// Reprint says that a person asked for this copy: the ticket is marked REPRINT.
 	Reprint bool
-	// For is the station whose ticket this is, when another stands in for it or it was on a screen
-	// that went dark: the ticket carries FOR GRILL (printer down). Empty: it is its own.
+	// For is the station whose ticket this is, if another one prints it as its backup: the ticket
+	// is marked FOR GRILL (printer down). Empty: it is its own.
 	For string
-	// Down says what of that station fails: "printer" or "screen".
+	// Down says what of that station has failed: "printer" or "screen".
 	Down string
 }
 
@@ -189,9 +190,8 @@ type Proof = State
 // Proofs lists the states that a [Proof] may be.
 func Proofs() []Proof { return []Proof{Confirmed, Processed, Sent, Shown, Taken} }
 
-// Version is the format that [Marshal] writes. Fields are only ever added, with a
-// zero value that means what their absence meant; a change that an older reader
-// would get wrong raises Version.
+// Version is the format that [Marshal] writes. Fields are only ever added, and their zero value
+// means what their absence meant. A change that an older program would misread raises Version.
 const Version = 1
 
 // Marshal encodes a ticket for storage. It sets V.

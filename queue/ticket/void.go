@@ -7,14 +7,13 @@ import (
 	"slices"
 )
 
-// Voids names every cancellation in the drafts by a short hash, sorted, a line that
-// is there twice twice. It is what the queue keeps of a request for as long as its
-// key is known, so that a later arrival under the same key can be asked what is void
-// now and was not then.
+// Voids returns a short hash of every cancellation in the drafts, sorted; a line that is there
+// twice is in it twice. The queue stores it with the key of a request, so that a later arrival
+// under the same key can be compared: what is void now and was not then?
 //
-// A line is the same when station, record, the names it hangs under, its name,
-// quantity, seat and notes are. Anything less would take two different cancellations for one and
-// lose the second; the price of being this strict is at worst a cancellation printed again.
+// Two lines are the same if station, record, the names above them, name, quantity, seat and notes
+// are. With less, two different cancellations could count as one, and the second would be lost. The
+// price of being strict is at worst that a cancellation prints again.
 func Voids(drafts []Draft) []uint64 {
 	var out []uint64
 	for i := range drafts {
@@ -24,11 +23,13 @@ func Voids(drafts []Draft) []uint64 {
 	return out
 }
 
-// NewlyVoid returns the drafts reduced to the cancellations that known (from [Voids],
-// of an earlier arrival) does not have, and nothing else: what was an order stays out, so
-// that it is not cooked twice. A modifier cancelled below an item that is not gets the
-// item's name in Of. A draft without a new cancellation is left out. An unreadable
-// record may be a cancellation: if its JSON is new it stays as it is, for a person to read.
+// NewlyVoid returns the drafts reduced to the cancellations that are not in known, which is the
+// result of [Voids] for earlier arrivals. Orders are left out, so that nothing is cooked twice; a
+// draft without a new cancellation is left out too. A modifier that is cancelled while its item is
+// not gets the item's name in Of.
+//
+// An unreadable record may be a cancellation: if its JSON is new the draft stays as it is, for a
+// person to read.
 func NewlyVoid(known []uint64, drafts []Draft) []Draft {
 	left := map[uint64]int{}
 	for _, k := range known {
@@ -39,7 +40,7 @@ func NewlyVoid(known []uint64, drafts []Draft) []Draft {
 		d := &drafts[i]
 		var lines []Line
 		whole := false
-		base := -1 // source depth of the last kept line that stands at depth 0
+		base := -1 // depth, in the draft, of the last kept line that became depth 0
 		last := -2 // index of the last kept line
 		eachVoid(d, func(key uint64, at int, above []string) {
 			if left[key] > 0 {
@@ -51,7 +52,7 @@ func NewlyVoid(known []uint64, drafts []Draft) []Draft {
 				return
 			}
 			l := d.Ticket.Lines[at]
-			// A line keeps its place below a kept parent only if everything between is kept too.
+			// A line stays below a kept one only if all lines between them are kept too.
 			if below := base >= 0 && l.Depth > base && last == at-1; below {
 				l.Depth -= base
 			} else {
@@ -80,8 +81,8 @@ func NewlyVoid(known []uint64, drafts []Draft) []Draft {
 	return out
 }
 
-// eachVoid calls f for every cancellation of a draft: at is the line's index, or -1 for a
-// void or unreadable record without lines; above holds the names the line hangs under.
+// eachVoid calls f for every cancellation of a draft. at is the index of the line, or -1 for a void
+// or unreadable record without lines. above are the names of the items above the line.
 func eachVoid(d *Draft, f func(key uint64, at int, above []string)) {
 	t := &d.Ticket
 	if (t.Void || d.Unreadable) && len(t.Lines) == 0 {
@@ -108,7 +109,7 @@ func eachVoid(d *Draft, f func(key uint64, at int, above []string)) {
 	}
 }
 
-// words writes strings so that no two lists look alike.
+// words hashes strings with their number and lengths, so that no two lists have the same bytes.
 func words(h hash.Hash, ss ...string) {
 	var n [8]byte
 	binary.BigEndian.PutUint64(n[:], uint64(len(ss)))
