@@ -10,29 +10,31 @@ func (c *cli) check() *cobra.Command {
 	var online bool
 	cmd := &cobra.Command{
 		Use:   "check",
-		Short: "is the configuration right",
-		Long: `check reads the configuration and prints every problem, one a line, with exit code 2.
-With --online it also sees whether what the configuration names is there (exit code 1 if not):
-the printers, the kitchen displays of others, and the point-of-sale API for each venue as "venues
-check" does. It never prints a ticket and needs no running daemon; only that one knows whether
-somebody looks at the screens.`,
+		Short: "check the configuration",
+		Long: `check reads the configuration and prints every problem on a line of its own; the exit code is
+then 2.
+
+With --online it also asks the printers, the third-party kitchen displays and, for each venue, the
+point-of-sale API (as "venues check" does); the exit code is 1 if one of them does not answer or
+reports a problem. It never prints a ticket. It needs no running daemon, but only a running daemon
+knows whether a screen is open in a browser.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			warnings, err := doctor.Check(c.config)
 			for _, w := range warnings {
-				if err := say(c.err, "warning: %s", w); err != nil {
+				if err := printLine(c.err, "warning: %s", w); err != nil {
 					return err
 				}
 			}
 			if err != nil {
 				return &configError{err}
 			}
-			if err := say(c.out, "%s is right", c.config); err != nil || !online {
+			if err := printLine(c.out, "%s is valid", c.config); err != nil || !online {
 				return err
 			}
 			return doctor.CheckOnline(cmd.Context(), c.config, c.out)
 		},
 	}
-	cmd.Flags().BoolVar(&online, "online", false, "also see whether the printers and displays answer and are ready, and what the point-of-sale API says of the venues")
+	cmd.Flags().BoolVar(&online, "online", false, "also ask the printers, the displays and the point-of-sale API")
 	return cmd
 }

@@ -1,9 +1,5 @@
 package main
 
-// Errors for the person at the keyboard: lower case, no period, the value seen, what to
-// do. They go to stderr, control characters taken out, for the
-// values seen may come from anywhere.
-
 import (
 	"context"
 	"errors"
@@ -18,23 +14,24 @@ import (
 	"ticketrail/printer/layout"
 )
 
-// Exit codes, as scripts and the service manager know them.
+// Exit codes. Scripts and monitoring depend on them, so they do not change.
 const (
-	fine    = 0
-	notFine = 1 // the thing asked about is not fine
-	wrong   = 2 // wrong usage or configuration
+	exitOK      = 0
+	exitProblem = 1 // a problem was found, or the command failed
+	exitUsage   = 2 // wrong usage or configuration
 )
 
-// cli is one run of the program.
+// cli is one run of the program. Errors are lower case without a period and say what failed, the
+// value seen and what to do. They go to stderr, so that scripts can read stdout.
 type cli struct {
 	in       io.Reader
 	out, err io.Writer
 
 	config, socket string // flags
-	configNamed    bool   // --config was given
-	began          bool   // flags and arguments were right
+	configGiven    bool   // --config was given
+	parsed         bool   // flags and arguments were right
 
-	with func(*app.Options) // what a test changes about the daemon; nil in the program
+	changeOptions func(*app.Options) // what a test changes about the daemon; nil in the program
 }
 
 func (c *cli) run(ctx context.Context, args []string) int {
@@ -45,25 +42,26 @@ func (c *cli) run(ctx context.Context, args []string) int {
 	root.SetErr(c.err)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
-		return fine
+		return exitOK
 	}
 	if _, ok := errors.AsType[*configError](err); ok {
-		c.complain("", err) // each problem names its place in the file
-		return wrong
+		c.printError("", err) // without a prefix: each problem begins with its line in the file
+		return exitUsage
 	}
-	c.complain("ticketrail: ", err)
-	if _, ok := errors.AsType[*usageError](err); ok || !c.began { // cobra's parsing comes before began
+	c.printError("ticketrail: ", err)
+	if _, ok := errors.AsType[*usageError](err); ok || !c.parsed {
 		fmt.Fprintf(c.err, "try: %s --help\n", cmd.CommandPath())
-		return wrong
+		return exitUsage
 	}
 	if e, ok := errors.AsType[*admin.Error](err); ok && e.Code == admin.BadRequest {
-		return wrong
+		return exitUsage
 	}
-	return notFine
+	return exitProblem
 }
 
-// complain prints an error, or each of several, on a line of its own.
-func (c *cli) complain(prefix string, err error) {
+// printError prints each of the joined errors on a line of its own. An error may quote a file or an
+// answer from the network, so control characters are removed: they could change the terminal.
+func (c *cli) printError(prefix string, err error) {
 	for line := range strings.Lines(err.Error()) {
 		if line = strings.TrimSpace(line); line != "" {
 			fmt.Fprintln(c.err, prefix+layout.Clean(line))
@@ -74,44 +72,49 @@ func (c *cli) complain(prefix string, err error) {
 func (c *cli) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "ticketrail",
-		Short: "brings every order out of the right kitchen printer, once",
-		Long: `ticketrail takes print requests from the point-of-sale service, never forgets one it
-said yes to, and brings every ticket out of the right printer, in order.
+		Short: "prints every order once, at the right station in the kitchen",
+		Long: `ticketrail receives print requests from the point-of-sale service, never loses a request that
+it has accepted, and prints every ticket at the right station in the kitchen, in order.
 
-Exit codes: 0 fine, 1 the thing asked about is not fine, 2 wrong usage or configuration.`,
-		Args:          onlyCommands,
-		RunE:          needsCommand,
+Exit codes: 0 OK, 1 a problem was found, 2 wrong usage or configuration.`,
+		Args:          rejectArgs,
+		RunE:          requireSubcommand,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
-			c.began = true
-			c.configNamed = cmd.Flags().Changed("config")
+			c.parsed = true
+			c.configGiven = cmd.Flags().Changed("config")
 		},
 	}
 	f := root.PersistentFlags()
 	f.StringVar(&c.config, "config", "/etc/ticketrail/ticketrail.yaml", "configuration `file`")
-	f.StringVar(&c.socket, "socket", "", "admin socket of the running daemon (default: admin.socket of the configuration)")
+	f.StringVar(&c.socket, "socket", "",
+		"admin `socket` of the running daemon (default: admin.socket of the configuration)")
 	root.AddCommand(
 		c.serve(), c.check(), c.inspect(),
-		group("jobs", "tickets, waiting and done", c.jobsList(), c.jobsShow(), c.jobsReprint(), c.jobsMove(), c.jobsCancel()),
-		group("printers", "the printers and their lines", c.printersList(), c.printersTest(), c.printersHold(), c.printersResume(), c.printersProfiles()),
-		group("screens", "the screens in the kitchen, and who may see them", c.screensList(), c.screensPair(), c.screensRevoke()),
-		group("rejects", "print requests that were refused, and why", c.rejectsList(), c.rejectsShow()),
-		group("venues", "the restaurants, and what the point-of-sale service says of them", c.venuesCheck()),
-		group("labor", "who works at a venue, and its payroll periods", c.laborEmployees(), c.laborPayrollPeriods()),
+		group("jobs", "list, show, reprint, move and cancel tickets",
+			c.jobsList(), c.jobsShow(), c.jobsReprint(), c.jobsMove(), c.jobsCancel()),
+		group("printers", "list, test, hold and resume stations; list printer profiles",
+			c.printersList(), c.printersTest(), c.printersHold(), c.printersResume(), c.printersProfiles()),
+		group("screens", "list kitchen screens, pair and revoke browsers",
+			c.screensList(), c.screensPair(), c.screensRevoke()),
+		group("rejects", "list and show refused print requests", c.rejectsList(), c.rejectsShow()),
+		group("venues", "check the venues at the point-of-sale API", c.venuesCheck()),
+		group("labor", "list the employees and payroll periods of a venue",
+			c.laborEmployees(), c.laborPayrollPeriods()),
 		c.db(), c.version(),
 	)
 	return root
 }
 
-// group is a command that only holds others.
+// group is a command that does nothing itself: without a subcommand it is wrong usage.
 func group(name, short string, commands ...*cobra.Command) *cobra.Command {
-	g := &cobra.Command{Use: name, Short: short, Args: onlyCommands, RunE: needsCommand}
+	g := &cobra.Command{Use: name, Short: short, Args: rejectArgs, RunE: requireSubcommand}
 	g.AddCommand(commands...)
 	return g
 }
 
-func onlyCommands(cmd *cobra.Command, args []string) error {
+func rejectArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
@@ -122,26 +125,26 @@ func onlyCommands(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("%s has no command %q%s", cmd.CommandPath(), args[0], hint)
 }
 
-func needsCommand(cmd *cobra.Command, _ []string) error {
+func requireSubcommand(cmd *cobra.Command, _ []string) error {
 	var names []string
 	for _, sub := range cmd.Commands() {
 		if sub.IsAvailableCommand() {
 			names = append(names, sub.Name())
 		}
 	}
-	return usage("%s needs a command: %s", cmd.CommandPath(), strings.Join(names, ", "))
+	return usagef("%s needs a command: %s", cmd.CommandPath(), strings.Join(names, ", "))
 }
 
-// usageError is something typed wrongly; the run ends with a pointer to the help.
+// usageError is a mistake on the command line. It ends the run with exitUsage and names the help.
 type usageError struct{ error }
 
 func (e *usageError) Unwrap() error { return e.error }
 
-func usage(format string, args ...any) error {
+func usagef(format string, args ...any) error {
 	return &usageError{fmt.Errorf(format, args...)}
 }
 
-// configError is a configuration that will not do.
+// configError is an invalid configuration. It ends the run with exitUsage.
 type configError struct{ error }
 
 func (e *configError) Unwrap() error { return e.error }

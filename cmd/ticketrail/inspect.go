@@ -13,20 +13,21 @@ func (c *cli) inspect() *cobra.Command {
 	var venue, device string
 	cmd := &cobra.Command{
 		Use:   "inspect FILE|-",
-		Short: "what a print request would become",
-		Long: `inspect shows what was found where in a print request, which routes it takes and each
-ticket as it would print. It prints nothing on paper and needs no running daemon.`,
+		Short: "show the tickets that a print request would make",
+		Long: `inspect reads a print request from FILE, or from standard input with -, and shows where each
+field was found, which routes match, and each ticket as text. It prints nothing on paper and needs
+no running daemon.`,
 		Example: "  ticketrail jobs show 17 --body | ticketrail inspect -",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := c.configured(); err != nil {
+			if err := c.checkConfig(); err != nil {
 				return err
 			}
 			body := c.in
 			if args[0] != "-" {
 				f, err := os.Open(args[0])
 				if err != nil {
-					return usage("read print request: %w", err)
+					return usagef("read print request: %w", err)
 				}
 				defer f.Close()
 				body = f
@@ -37,7 +38,8 @@ ticket as it would print. It prints nothing on paper and needs no running daemon
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&venue, "venue", "", "name or id of the venue it comes from (default: the first configured)")
-	cmd.Flags().StringVar(&device, "device", "", "id of the device it comes from")
+	cmd.Flags().StringVar(&venue, "venue", "",
+		"`venue` that sends the request, by name or id (default: the first in the configuration)")
+	cmd.Flags().StringVar(&device, "device", "", "`id` of the device that sends the request")
 	return cmd
 }

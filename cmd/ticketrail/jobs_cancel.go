@@ -13,10 +13,10 @@ func (c *cli) jobsCancel() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use:   "cancel ID...",
-		Short: "say that tickets are not to come out any more",
+		Short: "cancel tickets, so that they do not print",
 	}
 	reasonFlag(cmd, &reason)
-	return c.each(cmd, func(ctx context.Context, d *admin.Client, id uint64) (string, error) {
+	return c.forEachJob(cmd, func(ctx context.Context, d *admin.Client, id uint64) (string, error) {
 		return fmt.Sprintf("job %d is cancelled", id), d.Cancel(ctx, id, reason)
 	})
 }

@@ -11,9 +11,9 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// page is how many jobs a person at a terminal gets unasked: the newest come first and
-// must not scroll away.
-const page = 50
+// terminalLimit is how many jobs are listed on a terminal without --limit. The newest come first;
+// with a whole evening's jobs they would scroll away.
+const terminalLimit = 50
 
 func (c *cli) jobsList() *cobra.Command {
 	var (
@@ -27,22 +27,22 @@ func (c *cli) jobsList() *cobra.Command {
 		Short: "list tickets, newest first",
 		Example: `  ticketrail jobs list --state pending,held
   ticketrail jobs list --station grill --since 2h
-  ticketrail jobs list --request 5b7c1d    (as it stands at the foot of the ticket)`,
+  ticketrail jobs list --request 5b7c1d    (as printed at the foot of the ticket)`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if f.Since, err = parseSince(since, time.Now()); err != nil {
 				return err
 			}
 			if f.Limit < 0 {
-				return usage("--limit %d is not a number of jobs: use 0 for all", f.Limit)
+				return usagef("--limit %d is negative: use 0 for all jobs", f.Limit)
 			}
-			d, err := c.daemon()
+			d, err := c.client()
 			if err != nil {
 				return err
 			}
-			short := !asJSON && terminal(c.out) && !cmd.Flags().Changed("limit")
+			short := !asJSON && isTerminal(c.out) && !cmd.Flags().Changed("limit")
 			if short {
-				f.Limit = page
+				f.Limit = terminalLimit
 			}
 			jobs, err := listJobs(cmd, d, f, request)
 			if err != nil {
@@ -54,24 +54,29 @@ func (c *cli) jobsList() *cobra.Command {
 			if err := c.jobTable(jobs); err != nil {
 				return err
 			}
-			if short && len(jobs) == page {
-				return say(c.err, "the newest %d; --limit 0 shows all", page)
+			if short && len(jobs) == terminalLimit {
+				return printLine(c.err, "only the newest %d are shown; --limit 0 shows all", terminalLimit)
 			}
 			return nil
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringSliceVar(&f.States, "state", nil, "only these `states`: "+stateNames())
-	fl.StringVar(&f.Station, "station", "", "only of this `printer`")
-	fl.StringVar(&request, "request", "", "only of this print request: its `id`, or the end of it")
-	fl.StringVar(&since, "since", "", "only received since: `2h`, 3d, 18:30, 2026-11-20, \"2026-11-20 18:30\" or RFC 3339")
-	fl.IntVar(&f.Limit, "limit", 0, "at most so many; 0 is all (default: 50 on a terminal, else all)")
+	fl.StringSliceVar(&f.States, "state", nil, "only jobs in these `states`: "+strings.Join(admin.StateNames(), ", "))
+	fl.StringVar(&f.Station, "station", "", "only jobs of this `station`")
+	fl.StringVar(&request, "request", "", "only jobs of this print request: its `id` or the end of it")
+	fl.StringVar(&since, "since", "",
+		"only jobs received since this `time`: 2h, 3d, 18:30, 2026-11-20, \"2026-11-20 18:30\" or RFC 3339")
+	fl.IntVar(&f.Limit, "limit", 0, "at most this many, newest first; 0 is all (default: 50 on a terminal, else all)")
 	jsonFlag(cmd, &asJSON)
+	complete := cobra.FixedCompletions(admin.StateNames(), cobra.ShellCompDirectiveNoFileComp)
+	if err := cmd.RegisterFlagCompletionFunc("state", complete); err != nil {
+		panic(err) // the flag is defined above
+	}
 	return cmd
 }
 
-// listJobs asks for jobs. The daemon knows whole request ids; people have the end of one, on
-// a slip of paper.
+// listJobs asks the daemon for jobs. The daemon finds a request by its whole id, but an operator
+// has only the end of one, from the foot of a ticket, so that case is filtered here.
 func listJobs(cmd *cobra.Command, d *admin.Client, f admin.Filter, request string) ([]admin.Job, error) {
 	if request == "" {
 		return d.Jobs(cmd.Context(), f)
@@ -82,38 +87,38 @@ func listJobs(cmd *cobra.Command, d *admin.Client, f admin.Filter, request strin
 	if err != nil {
 		return nil, err
 	}
-	some := []admin.Job{}
+	matching := []admin.Job{} // not nil: no job is [] in JSON
 	for _, j := range all {
-		if strings.HasSuffix(strings.ToLower(j.Request), strings.ToLower(request)) && (limit == 0 || len(some) < limit) {
-			some = append(some, j)
+		if strings.HasSuffix(strings.ToLower(j.Request), strings.ToLower(request)) && (limit == 0 || len(matching) < limit) {
+			matching = append(matching, j)
 		}
 	}
-	return some, nil
+	return matching, nil
 }
 
 func (c *cli) jobTable(jobs []admin.Job) error {
-	t := newTable(c.out, "ID", "STATE", "PRINTER", "RECEIVED", "TRIES", "REQUEST", "NOTE")
+	t := newTable(c.out, "ID", "STATE", "STATION", "RECEIVED", "ATTEMPTS", "REQUEST", "NOTE")
 	for _, j := range jobs {
-		t.row(strconv.FormatUint(j.ID, 10), j.State.String(), j.Station, clock(j.ReceivedAt),
-			strconv.Itoa(j.Attempts), ticket.Short(j.Request), note(j))
+		t.row(strconv.FormatUint(j.ID, 10), j.State.String(), j.Station, formatTime(j.ReceivedAt),
+			strconv.Itoa(j.Attempts), ticket.Short(j.Request), jobNote(j))
 	}
 	return t.end()
 }
 
-// note is what is unusual about a job.
-func note(j admin.Job) string {
+// jobNote is what is unusual about a job.
+func jobNote(j admin.Job) string {
 	var n []string
 	if j.Kind != ticket.Order {
 		n = append(n, string(j.Kind))
 	}
 	switch {
 	case j.Of != 0 && j.Reprint:
-		n = append(n, "reprint of "+strconv.FormatUint(j.Of, 10))
+		n = append(n, "reprint of job "+strconv.FormatUint(j.Of, 10))
 	case j.Of != 0:
-		n = append(n, "was "+strconv.FormatUint(j.Of, 10))
+		n = append(n, "from job "+strconv.FormatUint(j.Of, 10))
 	}
 	if j.Doubt {
-		n = append(n, "may have come out before")
+		n = append(n, "possible duplicate")
 	}
 	if j.Reason != "" {
 		n = append(n, j.Reason)
@@ -121,15 +126,8 @@ func note(j admin.Job) string {
 	return strings.Join(n, "; ")
 }
 
-func stateNames() string {
-	var names []string
-	for _, s := range ticket.States() {
-		names = append(names, s.String())
-	}
-	return strings.Join(names, ", ")
-}
-
-// parseSince reads a time as people say it, in the machine's time zone.
+// parseSince reads a time in the forms that people use, in the time zone of the box. A time of day
+// without a date is the last one before now: 23:30, asked after midnight, is yesterday's.
 func parseSince(s string, now time.Time) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil
@@ -149,10 +147,11 @@ func parseSince(s string, now time.Time) (time.Time, error) {
 	}
 	if t, err := time.ParseInLocation("15:04", s, now.Location()); err == nil {
 		at := time.Date(now.Year(), now.Month(), now.Day(), t.Hour(), t.Minute(), 0, 0, now.Location())
-		if at.After(now) { // 23:30, asked after midnight
+		if at.After(now) {
 			at = at.AddDate(0, 0, -1)
 		}
 		return at, nil
 	}
-	return time.Time{}, usage("--since %q is neither a duration nor a time: use 2h, 3d, 18:30, 2026-11-20 or \"2026-11-20 18:30\"", s)
+	return time.Time{}, usagef(
+		"--since %q is neither a duration nor a time: use 2h, 3d, 18:30, 2026-11-20 or \"2026-11-20 18:30\"", s)
 }

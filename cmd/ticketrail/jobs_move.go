@@ -13,25 +13,25 @@ import (
 func (c *cli) jobsMove() *cobra.Command {
 	var from, to string
 	cmd := &cobra.Command{
-		Use:   "move {ID... | --from PRINTER} --to PRINTER",
-		Short: "send waiting tickets to another printer",
-		Long: `move sends tickets that wait to the end of another printer's line: those named, or with
---from all that wait at a printer. They get new ids.`,
+		Use:   "move {ID... | --from STATION} --to STATION",
+		Short: "move waiting tickets to another station",
+		Long: `move puts waiting tickets at the end of another station's queue: the ones named, or with --from
+all that wait at a station. They get new ids.`,
 		Example: "  ticketrail jobs move --from grill --to bar",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case to == "":
-				return usage("move to which printer? name it with --to")
+				return usagef("no destination: name the station with --to")
 			case from == "" && len(args) == 0:
-				return usage("move which tickets? name their ids, or all of a printer with --from")
+				return usagef("no tickets: give their ids, or --from STATION for all that wait there")
 			case from != "" && len(args) > 0:
-				return usage("move either the tickets named or all of %s, not both", from)
+				return usagef("give either ids or --from %s, not both", from)
 			}
 			ids, err := parseIDs(args)
 			if err != nil {
 				return err
 			}
-			d, err := c.daemon()
+			d, err := c.client()
 			if err != nil {
 				return err
 			}
@@ -45,18 +45,18 @@ func (c *cli) jobsMove() *cobra.Command {
 				return err
 			}
 			if len(moved) == 0 {
-				return say(c.out, "nothing waits at %s: nothing moved", from)
+				return printLine(c.out, "no ticket waits at %s: nothing was moved", from)
 			}
-			return say(c.out, "%s moved to %s: %s", ticket.Plural(len(moved), "ticket"), to, numbers(moved))
+			return printLine(c.out, "%s moved to %s: %s", ticket.Plural(len(moved), "ticket"), to, jobNumbers(moved))
 		},
 	}
-	cmd.Flags().StringVar(&from, "from", "", "all that wait at this `printer`")
-	cmd.Flags().StringVar(&to, "to", "", "the `printer` they go to")
+	cmd.Flags().StringVar(&from, "from", "", "move all tickets that wait at this `station`")
+	cmd.Flags().StringVar(&to, "to", "", "`station` that prints them instead")
 	return cmd
 }
 
-// numbers names jobs, and of very many only the first.
-func numbers(ids []uint64) string {
+// jobNumbers lists job ids; of more than 20 only the first and the last.
+func jobNumbers(ids []uint64) string {
 	const most = 20
 	var b strings.Builder
 	b.WriteString("now job")

@@ -15,17 +15,17 @@ func (c *cli) jobsReprint() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reprint ID...",
 		Short: "print tickets again, marked REPRINT",
-		Long: `reprint puts a copy, marked REPRINT, at the end of the printer's line. Of a ticket that is
-held or buried it is the way on: the original is then cancelled.`,
+		Long: `reprint puts a copy, marked REPRINT, at the end of the station's queue. If the ticket is held or
+failed, the copy replaces it: the original is cancelled.`,
 	}
-	cmd.Flags().StringVar(&station, "station", "", "at this `printer` (default: where it was)")
+	cmd.Flags().StringVar(&station, "station", "", "`station` that prints the copy (default: that of the ticket)")
 	reasonFlag(cmd, &reason)
-	return c.each(cmd, func(ctx context.Context, d *admin.Client, id uint64) (string, error) {
+	return c.forEachJob(cmd, func(ctx context.Context, d *admin.Client, id uint64) (string, error) {
 		copied, err := d.Reprint(ctx, id, station, reason)
-		return fmt.Sprintf("job %d prints again at %s, as job %d", id, cmp.Or(station, "its printer"), copied), err
+		return fmt.Sprintf("job %d: reprint queued for %s as job %d", id, cmp.Or(station, "its station"), copied), err
 	})
 }
 
 func reasonFlag(cmd *cobra.Command, reason *string) {
-	cmd.Flags().StringVar(reason, "reason", "", "`why`, for whoever looks later (default: your name)")
+	cmd.Flags().StringVar(reason, "reason", "", "`reason` to store with the change (default: your user name)")
 }

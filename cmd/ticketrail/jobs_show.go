@@ -13,61 +13,60 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// columns is how wide "jobs show" draws a ticket: an 80 mm roll.
+// columns is the width of the ticket that "jobs show" draws: that of an 80 mm roll.
 const columns = 42
 
 func (c *cli) jobsShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show ID",
-		Short: "what became of a ticket, and the ticket",
+		Short: "show a ticket, its state and its history",
 	}
-	body := "the print request as it was received, and nothing else"
-	return c.shows(cmd, body, func(ctx context.Context, d *admin.Client, id uint64) (kept, error) {
+	return c.showEntry(cmd, func(ctx context.Context, d *admin.Client, id uint64) (entry, error) {
 		x, err := d.Job(ctx, id)
-		return kept{
+		return entry{
 			text: func() error {
-				kin, err := d.Jobs(ctx, admin.Filter{Request: x.Job.Request})
+				related, err := d.Jobs(ctx, admin.Filter{Request: x.Job.Request})
 				if err != nil {
 					return err
 				}
-				return c.showJob(x, kin)
+				return c.showJob(x, related)
 			},
 			body: func() error {
 				if len(x.Body) == 0 {
-					return fmt.Errorf("job %d has no body: the daemon made it itself", id)
+					return fmt.Errorf("job %d has no request body: the daemon made this ticket itself", id)
 				}
-				return raw(c.out, x.Body)
+				return writeBody(c.out, x.Body)
 			},
 			json: struct {
 				admin.Job
 				Ticket ticket.Ticket `json:"ticket"`
 				Body   any           `json:"body"`
-			}{x.Job, x.Ticket, embed(x.Body)},
+			}{x.Job, x.Ticket, jsonOrString(x.Body)},
 		}, err
 	})
 }
 
-// showJob draws a job; kin are all jobs of its request, itself among them.
-func (c *cli) showJob(x admin.Detail, kin []admin.Job) error {
+// showJob shows a job. related are all jobs of its request, itself included.
+func (c *cli) showJob(x admin.Detail, related []admin.Job) error {
 	j := x.Job
 	t := newTable(c.out, "job", strconv.FormatUint(j.ID, 10))
 	t.row("state", j.State.String())
-	t.row("printer", j.Station)
-	t.row("received", clock(j.ReceivedAt))
+	t.row("station", j.Station)
+	t.row("received", formatTime(j.ReceivedAt))
 	if j.FinishedAt != nil {
-		t.row("finished", clock(*j.FinishedAt))
+		t.row("finished", formatTime(*j.FinishedAt))
 	}
-	t.row("tries", strconv.Itoa(j.Attempts))
-	if n := note(j); n != "" {
+	t.row("attempts", strconv.Itoa(j.Attempts))
+	if n := jobNote(j); n != "" {
 		t.row("note", n)
 	}
 	t.row("request", j.Request)
 	t.row("record", j.Record)
 	t.row("venue", strings.TrimSpace(j.VenueName+" "+j.Venue))
 	t.row("device", j.Device)
-	for _, k := range kin {
+	for _, k := range related {
 		if k.ID != j.ID {
-			t.row("also", fmt.Sprintf("job %d, %s at %s", k.ID, k.State, k.Station))
+			t.row("related", fmt.Sprintf("job %d, %s at %s", k.ID, k.State, k.Station))
 		}
 	}
 	if err := t.end(); err != nil {
@@ -78,7 +77,7 @@ func (c *cli) showJob(x admin.Detail, kin []admin.Job) error {
 		Ticket: x.Ticket, Doubt: j.Doubt, Reprint: j.Reprint,
 	}
 	for line := range strings.Lines("\n" + layout.Plain(layout.Compose(d, columns, j.Station), columns)) {
-		if err := put(c.out, layout.Clean(strings.TrimRight(line, "\n"))+"\n"); err != nil {
+		if err := write(c.out, layout.Clean(strings.TrimRight(line, "\n"))+"\n"); err != nil {
 			return err
 		}
 	}

@@ -15,28 +15,28 @@ import (
 
 // A crowd is senders at work: each sends one order after the other, and the next only
 // when the one before was answered or given up after three retries, as the contract says.
-type crowd struct {
-	k     *kitchen
-	stop  atomic.Bool
-	acks  atomic.Int64
-	bell  chan struct{} // rung at every 200
-	wg    sync.WaitGroup
-	mu    sync.Mutex
-	acked []order
-	lost  []order
-	chain [][]order // what each sender had answered, in order
+type senderGroup struct {
+	k         *daemonProcess
+	stop      atomic.Bool
+	acks      atomic.Int64
+	newAck    chan struct{} // rung at every 200
+	wg        sync.WaitGroup
+	mu        sync.Mutex
+	acked     []order
+	lost      []order
+	perSender [][]order // what each sender had answered, in order
 }
 
 // newCrowd starts n senders. tag keeps the numbers of two crowds apart.
-func newCrowd(k *kitchen, tag string, n int) *crowd {
-	c := &crowd{k: k, bell: make(chan struct{}, 1), chain: make([][]order, n)}
+func startSenders(k *daemonProcess, tag string, n int) *senderGroup {
+	c := &senderGroup{k: k, newAck: make(chan struct{}, 1), perSender: make([][]order, n)}
 	for i := range n {
 		c.wg.Go(func() { c.send(tag, i) })
 	}
 	return c
 }
 
-func (c *crowd) send(tag string, sender int) {
+func (c *senderGroup) send(tag string, sender int) {
 	for n := 0; !c.stop.Load(); n++ {
 		stations := c.k.stations[:1+rand.IntN(len(c.k.stations))]
 		o := c.k.newOrder(fmt.Sprintf("K-%s%d-%d-%04x", tag, sender, n, rand.IntN(1<<16)), stations...)
@@ -50,7 +50,7 @@ func (c *crowd) send(tag string, sender int) {
 		c.mu.Lock()
 		if ok {
 			c.acked = append(c.acked, o)
-			c.chain[sender] = append(c.chain[sender], o)
+			c.perSender[sender] = append(c.perSender[sender], o)
 		} else {
 			c.lost = append(c.lost, o)
 		}
@@ -58,7 +58,7 @@ func (c *crowd) send(tag string, sender int) {
 		if ok {
 			c.acks.Add(1)
 			select {
-			case c.bell <- struct{}{}:
+			case c.newAck <- struct{}{}:
 			default:
 			}
 		}
@@ -66,12 +66,12 @@ func (c *crowd) send(tag string, sender int) {
 }
 
 // until returns when the crowd has n acks in all.
-func (c *crowd) until(n int64) {
+func (c *senderGroup) waitForAcks(n int64) {
 	c.k.t.Helper()
-	timeout := time.After(patience)
+	timeout := time.After(testTimeout)
 	for c.acks.Load() < n {
 		select {
-		case <-c.bell:
+		case <-c.newAck:
 		case <-timeout:
 			c.k.t.Fatalf("only %d of %d orders were answered\n%s", c.acks.Load(), n, c.k.log)
 		}
@@ -79,7 +79,7 @@ func (c *crowd) until(n int64) {
 }
 
 // done stops the senders and waits for them.
-func (c *crowd) done() {
+func (c *senderGroup) stopAndWait() {
 	c.stop.Store(true)
 	c.wg.Wait()
 }
@@ -87,30 +87,30 @@ func (c *crowd) done() {
 // TestA200IsAPromise kills the real program, under load, at moments of chance's choosing.
 func TestA200IsAPromise(t *testing.T) {
 	const kills = 25
-	k := newKitchen(t, "", "grill", "bar", "cold")
+	k := newDaemon(t, "", "grill", "bar", "cold")
 	for _, p := range k.printers {
 		p.Delay(200 * time.Microsecond)
 	}
 	k.start()
-	c := newCrowd(k, "", 8)
+	c := startSenders(k, "", 8)
 	for range kills {
-		c.until(c.acks.Load() + 1 + rand.Int64N(40))
+		c.waitForAcks(c.acks.Load() + 1 + rand.Int64N(40))
 		time.Sleep(rand.N(15 * time.Millisecond)) // a random moment, not a wait for anything
 		k.kill()
 		k.start()
 	}
-	c.until(c.acks.Load() + 20)
-	c.done()
-	k.drain()
-	k.settle(c.acked, c.lost, c.chain)
+	c.waitForAcks(c.acks.Load() + 20)
+	c.stopAndWait()
+	k.waitUntilPrinted()
+	k.checkPaper(c.acked, c.lost, c.perSender)
 	t.Logf("%d kills, %d orders answered, %d never answered", kills, len(c.acked), len(c.lost))
 	k.stop()
-	for _, chain := range c.chain {
+	for _, chain := range c.perSender {
 		if len(chain) == 0 {
 			t.Error("a sender got nothing through: the test proved less than it says")
 		}
 	}
-	if slices.ContainsFunc(k.stations, func(s string) bool { return len(k.paper(s)) == 0 }) {
+	if slices.ContainsFunc(k.stations, func(s string) bool { return len(k.printedBy(s)) == 0 }) {
 		t.Error("a printer printed nothing: the test proved less than it says")
 	}
 }
@@ -118,20 +118,20 @@ func TestA200IsAPromise(t *testing.T) {
 // TestAGracefulRestartDoubtsNothing: a graceful stop answers what it has, and the orders
 // print after the start, in order and without a banner.
 func TestAGracefulRestartDoubtsNothing(t *testing.T) {
-	k := newKitchen(t, "", "grill", "bar")
+	k := newDaemon(t, "", "grill", "bar")
 	k.start()
-	c := newCrowd(k, "", 4)
+	c := startSenders(k, "", 4)
 	for range 3 {
-		c.until(c.acks.Load() + 15)
+		c.waitForAcks(c.acks.Load() + 15)
 		k.stop()
 		k.start()
 	}
-	c.until(c.acks.Load() + 5)
-	c.done()
-	k.drain()
-	k.settle(c.acked, c.lost, c.chain)
+	c.waitForAcks(c.acks.Load() + 5)
+	c.stopAndWait()
+	k.waitUntilPrinted()
+	k.checkPaper(c.acked, c.lost, c.perSender)
 	for _, s := range k.stations {
-		for number, got := range k.paper(s) {
+		for number, got := range k.printedBy(s) {
 			if got.whole != 1 || got.unmarked != 1 {
 				t.Errorf("%s: %s came out %d times, %d unmarked; want once", s, number, got.whole, got.unmarked)
 			}
@@ -144,7 +144,7 @@ func TestAGracefulRestartDoubtsNothing(t *testing.T) {
 // it, nobody is refused across restarts. What the server reads as it begins to stop it drops
 // without an answer, so the sender tries again once, of the three times that the service does.
 func TestARestartCostsNoOrder(t *testing.T) {
-	k := newKitchen(t, "", "grill")
+	k := newDaemon(t, "", "grill")
 	l, err := net.Listen("tcp", strings.TrimSuffix(strings.TrimPrefix(k.url, "http://"), "/webhooks/print"))
 	if err != nil {
 		t.Fatal(err)
@@ -161,7 +161,7 @@ func TestARestartCostsNoOrder(t *testing.T) {
 	k.client.Transport.(*http.Transport).DisableKeepAlives = true // each order is a connection of its own
 	// Longer than the service waits: under the race detector a start alone takes seconds, and this
 	// is about being refused or dropped, not about being quick.
-	k.client.Timeout = patience
+	k.client.Timeout = testTimeout
 	k.start()
 	posted := make(chan answer)
 	stop := make(chan struct{})
@@ -201,7 +201,7 @@ func TestARestartCostsNoOrder(t *testing.T) {
 	close(stop)
 	for range posted {
 	}
-	k.drain()
-	k.settle(acked, nil, [][]order{acked})
+	k.waitUntilPrinted()
+	k.checkPaper(acked, nil, [][]order{acked})
 	k.stop()
 }

@@ -14,7 +14,7 @@ import (
 	"ticketrail/receiver/posapi"
 )
 
-// A report is what a labor command got, as a table for people and as CSV for programs.
+// A report is the answer to a labor command: rows for the table and for CSV, and the whole as JSON.
 type report struct {
 	heads []string // of the table
 	all   any      // for JSON
@@ -23,31 +23,33 @@ type report struct {
 
 type reportRow struct{ table, csv []string }
 
-// labor is a command that gets a report about one venue.
-func (c *cli) labor(use, short string, columns []string, get func(cmd *cobra.Command, venue string) (report, error)) *cobra.Command {
+// labor is a command that shows a report about one venue. columns are those of the CSV.
+func (c *cli) labor(
+	use, short string, columns []string, get func(cmd *cobra.Command, venue string) (report, error),
+) *cobra.Command {
 	var venue string
 	var asJSON, asCSV bool
 	cmd := &cobra.Command{
 		Use:   use,
 		Short: short,
-		Long: fmt.Sprintf(`%s asks the point-of-sale API now, and needs no running daemon. When the list breaks off
-nothing is printed. When it has another length than the service says, what came is printed, and
+		Long: fmt.Sprintf(`%s asks the point-of-sale API and needs no running daemon. If the list breaks off, nothing is
+printed. If its length is not the count that the service reports, what was received is printed, and
 the exit code is 1.
 
---json has the records as the service sent them. --csv has a line with the names of the columns:
+--json prints the records as the service sent them. --csv prints these columns, with a header line:
 %s
-It is UTF-8 as RFC 4180 has it, with a line feed at the end of a line. Spreadsheets take a cell
-that begins with = + - @ for a formula, whoever wrote it: such a cell gets an apostrophe in
-front. Control characters and marks of the direction of writing become spaces. For the values as they are use --json.`, use, wrap(columns)),
+The CSV is UTF-8 as in RFC 4180, with a line feed at the end of each line. Spreadsheets run a cell
+that begins with = + - @ as a formula: such a cell gets an apostrophe in front. Control characters
+and text direction marks become spaces. For unchanged values use --json.`, use, wrap(columns)),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if asJSON && asCSV {
-				return usage("--json or --csv, not both")
+				return usagef("use --json or --csv, not both")
 			}
 			r, err := get(cmd, venue)
 			short, ok := errors.AsType[*posapi.CountError](err)
 			if err != nil && !ok {
-				return aboutService(err)
+				return serviceError(err)
 			}
 			switch {
 			case asJSON:
@@ -63,7 +65,7 @@ front. Control characters and marks of the direction of writing become spaces. F
 			return err
 		},
 	}
-	venueFlag(cmd, &venue, "name or id of the venue (needed when there are several)")
+	venueFlag(cmd, &venue, "`venue`, by name or id (required if there are several)")
 	jsonFlag(cmd, &asJSON)
 	cmd.Flags().BoolVar(&asCSV, "csv", false, "print CSV")
 	return cmd
@@ -73,7 +75,7 @@ func (r report) writeTable(w io.Writer) error {
 	t := newTable(w, r.heads...)
 	for _, row := range r.rows {
 		for i, cell := range row.table {
-			row.table[i] = cmp.Or(cell, "-") // or it is taken for the column's end
+			row.table[i] = cmp.Or(cell, "-") // an empty cell would make the next column look like this one
 		}
 		t.row(row.table...)
 	}
@@ -82,11 +84,11 @@ func (r report) writeTable(w io.Writer) error {
 
 func (r report) writeCSV(w io.Writer, columns []string) error {
 	out := csv.NewWriter(w)
-	// A failed write stays and comes back from Error.
+	// The writer remembers its first error, and Error returns it.
 	_ = out.Write(columns)
 	for _, row := range r.rows {
 		for i := range row.csv {
-			row.csv[i] = cell(row.csv[i])
+			row.csv[i] = csvCell(row.csv[i])
 		}
 		_ = out.Write(row.csv)
 	}
@@ -97,10 +99,11 @@ func (r report) writeCSV(w io.Writer, columns []string) error {
 	return nil
 }
 
-// cell is text that is no more than text to a spreadsheet and to a terminal, where marks of the
-// direction of writing would have it read in another order. What begins as a
-// formula does, its wide forms and what hides behind blanks included, gets an apostrophe.
-func cell(s string) string {
+// csvCell makes a value safe for a spreadsheet and for a terminal. Names come from the service and
+// anybody may have typed them there: a value that begins like a formula, also in full-width
+// characters or behind blanks, gets an apostrophe; control characters and text direction marks,
+// which can make a value read as another one, become spaces.
+func csvCell(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control) {
 			return ' '
@@ -114,7 +117,7 @@ func cell(s string) string {
 	return s
 }
 
-// wrap lays words out in lines of a help text.
+// wrap formats words as indented lines of a help text.
 func wrap(words []string) string {
 	var b strings.Builder
 	at := 0

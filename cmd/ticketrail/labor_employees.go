@@ -10,29 +10,30 @@ import (
 
 func (c *cli) laborEmployees() *cobra.Command {
 	columns := []string{"id", "name", "first_name", "last_name", "updated_at"}
-	return c.labor("employees", "the active employees of a venue", columns, func(cmd *cobra.Command, venue string) (report, error) {
+	short := "list the active employees of a venue"
+	return c.labor("employees", short, columns, func(cmd *cobra.Command, venue string) (report, error) {
 		all, err := doctor.Employees(cmd.Context(), c.config, venue)
 		r := report{heads: []string{"NAME", "FIRST NAME", "LAST NAME", "UPDATED", "ID"}, all: all}
 		for _, e := range all {
 			r.rows = append(r.rows, reportRow{
-				table: []string{e.Name, e.FirstName, e.LastName, day(e.UpdatedAt), e.ID},
-				csv:   []string{e.ID, e.Name, e.FirstName, e.LastName, stamp(e.UpdatedAt)},
+				table: []string{e.Name, e.FirstName, e.LastName, formatTimeOrBlank(e.UpdatedAt), e.ID},
+				csv:   []string{e.ID, e.Name, e.FirstName, e.LastName, formatUTC(e.UpdatedAt)},
 			})
 		}
 		return r, err
 	})
 }
 
-// day is a time as a table shows it.
-func day(t time.Time) string {
+// formatTimeOrBlank is a time as a table shows it; a zero time is empty.
+func formatTimeOrBlank(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	return clock(t)
+	return formatTime(t)
 }
 
-// stamp is a time as a program reads it: UTC.
-func stamp(t time.Time) string {
+// formatUTC is a time as a CSV has it; a zero time is empty.
+func formatUTC(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}

@@ -14,25 +14,29 @@ func (c *cli) laborPayrollPeriods() *cobra.Command {
 		"id", "start", "end", "timezone", "pay_period_start", "pay_period_end", "overtime_daily_hours",
 		"overtime_daily_double_hours", "overtime_weekly_hours", "overtime_week_start", "scheduling_week_start", "updated_at",
 	}
-	return c.labor("payrollperiods", "the payroll periods of a venue and their overtime rules", columns, func(cmd *cobra.Command, venue string) (report, error) {
+	short := "list the payroll periods of a venue and their overtime rules"
+	return c.labor("payrollperiods", short, columns, func(cmd *cobra.Command, venue string) (report, error) {
 		all, err := doctor.PayrollPeriods(cmd.Context(), c.config, venue)
-		r := report{heads: []string{"START", "END", "TIMEZONE", "OVERTIME A DAY", "DOUBLE", "A WEEK", "WEEK FROM", "SCHEDULE FROM", "ID"}, all: all}
+		r := report{heads: []string{
+			"START", "END", "TIMEZONE", "DAILY OVERTIME", "DAILY DOUBLE", "WEEKLY OVERTIME", "OVERTIME WEEK STARTS",
+			"SCHEDULE WEEK STARTS", "ID",
+		}, all: all}
 		for _, p := range all {
 			m := p.Meta
 			start, end := p.Start, p.End
 			r.rows = append(r.rows, reportRow{
-				table: []string{start, end, m.Timezone, hours(m.OvertimeDaily), hours(m.OvertimeDailyDouble), hours(m.OvertimeWeekly),
+				table: []string{start, end, m.Timezone, formatHours(m.OvertimeDaily), formatHours(m.OvertimeDailyDouble), formatHours(m.OvertimeWeekly),
 					strings.ToLower(m.OvertimeStartDay), strings.ToLower(m.SchedulingStartDay), p.ID},
-				csv: []string{p.ID, start, end, m.Timezone, m.PayPeriodStart, m.PayPeriodEnd, hours(m.OvertimeDaily),
-					hours(m.OvertimeDailyDouble), hours(m.OvertimeWeekly), m.OvertimeStartDay, m.SchedulingStartDay, stamp(p.UpdatedAt)},
+				csv: []string{p.ID, start, end, m.Timezone, m.PayPeriodStart, m.PayPeriodEnd, formatHours(m.OvertimeDaily),
+					formatHours(m.OvertimeDailyDouble), formatHours(m.OvertimeWeekly), m.OvertimeStartDay, m.SchedulingStartDay, formatUTC(p.UpdatedAt)},
 			})
 		}
 		return r, err
 	})
 }
 
-// hours are empty when they are not said, which is not 0 hours.
-func hours(h *float64) string {
+// formatHours is empty if the service sent no number, which differs from 0 hours.
+func formatHours(h *float64) string {
 	if h == nil {
 		return ""
 	}

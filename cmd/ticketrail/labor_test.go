@@ -15,7 +15,7 @@ func TestACellOfACSVIsNoFormulaAndNoCommand(t *testing.T) {
 		"a\x1b[31mb": "a [31mb", "a\r\nb": "a  b", "a\u0085b": "a b", "a\xffb": "a\ufffdb",
 		"a\u202egnp.exe": "a gnp.exe", "a\u2066b\u2069": "a b ", "\u200f=1": "' =1", "\u061ca": " a", "a\u200cb": "a\u200cb",
 	} {
-		if got := cell(in); got != want {
+		if got := csvCell(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}

@@ -1,17 +1,17 @@
-// Command ticketrail is the daemon that brings a restaurant's orders out of its kitchen
-// printers, and the command line to look after it.
+// Command ticketrail is the daemon that prints a restaurant's orders in its kitchen, and the
+// command line that operators use to look after it.
 //
-// "ticketrail serve" is the daemon. The other commands either read files (check,
-// inspect) or ask the running daemon over its unix socket, for the daemon alone holds the
-// database (jobs, printers, rejects). One file here is one command; what they have in
-// common is in cli.go (exit codes, errors), daemon.go (asking the daemon) and show.go (tables,
-// JSON, text made safe for a terminal). Nothing is decided here that a test of the
-// packages behind could not see.
+// "ticketrail serve" is the daemon. The other commands either read files (check, inspect) or ask
+// the running daemon over its unix socket (jobs, printers, screens, rejects), because only one
+// process can open the database. Each command has a file of its own. Shared code is in cli.go
+// (exit codes, errors), client.go (requests to the daemon) and show.go (tables, JSON, text that is
+// safe to show on a terminal). Decisions are made in the packages below, where tests can reach
+// them without a process.
 package main
 
 import "os"
 
 func main() {
 	c := &cli{in: os.Stdin, out: os.Stdout, err: os.Stderr}
-	os.Exit(c.run(background(), os.Args[1:]))
+	os.Exit(c.run(signalContext(), os.Args[1:]))
 }

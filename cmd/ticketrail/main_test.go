@@ -46,32 +46,36 @@ func TestMain(m *testing.M) {
 //	tablet SCREEN STATUS       it opens a screen and gets that status
 //	known EMPLOYEES            until the daemon knows so many names and the time zone
 func TestTheCommandLineDoesWhatItSays(t *testing.T) {
-	possim := built(t, "possim")
+	possim := buildProgram(t, "possim")
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
 		Setup: func(e *testscript.Env) error {
-			r, err := newRestaurant()
+			r, err := newScriptDaemon()
 			if err != nil {
 				return err
 			}
-			e.Defer(r.shut)
-			e.Values[theRestaurant{}] = r
+			e.Defer(r.close)
+			e.Values[scriptDaemonKey{}] = r
 			e.Vars = append(e.Vars, "TZ=UTC", "SOCKET="+r.socket, "ESC=\x1b")
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exit": exitWith,
 			"serve": func(ts *testscript.TestScript, _ bool, _ []string) {
-				ts.Check(of(ts).open(ts.MkAbs("ticketrail.yaml")))
+				ts.Check(daemonOf(ts).start(ts.MkAbs("ticketrail.yaml")))
 			},
-			"stop":    func(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(of(ts).stop()) },
-			"post":    func(ts *testscript.TestScript, _ bool, a []string) { ts.Check(of(ts).post(ts.ReadFile(a[0]), a[1])) },
-			"await":   func(ts *testscript.TestScript, _ bool, a []string) { ts.Check(of(ts).await(a[0], a[1])) },
-			"printer": func(ts *testscript.TestScript, _ bool, a []string) { ts.Check(of(ts).make(a[0], a[1])) },
-			"service": func(ts *testscript.TestScript, _ bool, a []string) { ts.Check(of(ts).simulate(ts, possim, a)) },
-			"known":   func(ts *testscript.TestScript, _ bool, a []string) { ts.Check(of(ts).known(a[0])) },
-			"tablet":  func(ts *testscript.TestScript, _ bool, a []string) { ts.Check(of(ts).browse(ts, a)) },
-			"until":   func(ts *testscript.TestScript, _ bool, a []string) { ts.Check(of(ts).until(a[0], a[1])) },
+			"stop": func(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(daemonOf(ts).stop()) },
+			"post": func(ts *testscript.TestScript, _ bool, a []string) {
+				ts.Check(daemonOf(ts).post(ts.ReadFile(a[0]), a[1]))
+			},
+			"await":   func(ts *testscript.TestScript, _ bool, a []string) { ts.Check(daemonOf(ts).waitForJob(a[0], a[1])) },
+			"printer": func(ts *testscript.TestScript, _ bool, a []string) { ts.Check(daemonOf(ts).setPrinter(a[0], a[1])) },
+			"service": func(ts *testscript.TestScript, _ bool, a []string) {
+				ts.Check(daemonOf(ts).startService(ts, possim, a))
+			},
+			"known":  func(ts *testscript.TestScript, _ bool, a []string) { ts.Check(daemonOf(ts).waitForNames(a[0])) },
+			"tablet": func(ts *testscript.TestScript, _ bool, a []string) { ts.Check(daemonOf(ts).useTablet(ts, a)) },
+			"until":  func(ts *testscript.TestScript, _ bool, a []string) { ts.Check(daemonOf(ts).waitForPrinter(a[0], a[1])) },
 		},
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
@@ -93,33 +97,35 @@ func exitWith(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-type theRestaurant struct{} // its key in a script's values
+type scriptDaemonKey struct{} // its key in a script's values
 
 // A restaurant is a daemon in this process, for one script.
-type restaurant struct {
+type scriptDaemon struct {
 	socket, dir string
 	printers    map[string]*virtual.Printer
 	webhook     string
 	cancel      context.CancelFunc
 	ended       chan int
-	log         *tail
+	log         *logTail
 	metrics     string  // address
 	tablet      *tablet // that was last asked to be paired
 	service     *service
 	served      string // the address that the configuration has now
 }
 
-func newRestaurant() (*restaurant, error) {
+func newScriptDaemon() (*scriptDaemon, error) {
 	dir, err := os.MkdirTemp("", "tr") // short: a unix socket's path has 107 bytes
 	if err != nil {
 		return nil, err
 	}
-	return &restaurant{dir: dir, socket: filepath.Join(dir, "s"), printers: map[string]*virtual.Printer{}, log: &tail{}}, nil
+	return &scriptDaemon{dir: dir, socket: filepath.Join(dir, "s"), printers: map[string]*virtual.Printer{}, log: &logTail{}}, nil
 }
 
-func of(ts *testscript.TestScript) *restaurant { return ts.Value(theRestaurant{}).(*restaurant) }
+func daemonOf(ts *testscript.TestScript) *scriptDaemon {
+	return ts.Value(scriptDaemonKey{}).(*scriptDaemon)
+}
 
-func (r *restaurant) shut() {
+func (r *scriptDaemon) close() {
 	if r.cancel != nil {
 		_ = r.stop()
 	}
@@ -127,7 +133,7 @@ func (r *restaurant) shut() {
 	os.RemoveAll(r.dir)
 }
 
-func (r *restaurant) printer(name string) *virtual.Printer {
+func (r *scriptDaemon) printer(name string) *virtual.Printer {
 	if r.printers[name] == nil {
 		r.printers[name] = virtual.New(virtual.Options{Name: name})
 	}
@@ -136,7 +142,7 @@ func (r *restaurant) printer(name string) *virtual.Printer {
 
 // open runs the daemon and returns when it is ready. SOCKET in the configuration becomes
 // the restaurant's.
-func (r *restaurant) open(conf string) error {
+func (r *scriptDaemon) start(conf string) error {
 	text, err := os.ReadFile(conf)
 	if err != nil {
 		return err
@@ -168,7 +174,7 @@ func (r *restaurant) open(conf string) error {
 		r.printer(name)
 	}
 	ready := make(chan struct{}, 1)
-	c := &cli{out: r.log, err: r.log, with: func(o *app.Options) {
+	c := &cli{out: r.log, err: r.log, changeOptions: func(o *app.Options) {
 		o.Webhook, o.Metrics, o.CheckStore = l, m, nil
 		o.Dialer = func(p config.Printer) (transport.Dialer, error) { return r.printers[p.Name], nil }
 		o.Notify = func(state string) {
@@ -192,16 +198,16 @@ func (r *restaurant) open(conf string) error {
 	}
 }
 
-func (r *restaurant) stop() error {
+func (r *scriptDaemon) stop() error {
 	r.cancel()
 	r.cancel = nil
-	if code := <-r.ended; code != fine {
+	if code := <-r.ended; code != exitOK {
 		return fmt.Errorf("serve ends with %d\n%s", code, r.log)
 	}
 	return nil
 }
 
-func (r *restaurant) post(body, want string) error {
+func (r *scriptDaemon) post(body, want string) error {
 	req, err := http.NewRequest("POST", r.webhook, bytes.NewReader([]byte(body)))
 	if err != nil {
 		return err
@@ -220,7 +226,7 @@ func (r *restaurant) post(body, want string) error {
 	return nil
 }
 
-func (r *restaurant) await(job, state string) error {
+func (r *scriptDaemon) waitForJob(job, state string) error {
 	id, err := parseID(job)
 	if err != nil {
 		return err
@@ -235,7 +241,7 @@ func (r *restaurant) await(job, state string) error {
 }
 
 // make makes something be so with a printer.
-func (r *restaurant) make(name, what string) error {
+func (r *scriptDaemon) setPrinter(name, what string) error {
 	switch what {
 	case "talks":
 		r.printers[name] = virtual.New(virtual.Options{Name: name, Kanji: true, Can: virtual.Everything})
@@ -254,7 +260,7 @@ func (r *restaurant) make(name, what string) error {
 	return err
 }
 
-func (r *restaurant) until(name, state string) error {
+func (r *scriptDaemon) waitForPrinter(name, state string) error {
 	return eventually(func() error {
 		all, err := admin.NewClient(r.socket).Stations(context.Background())
 		for _, p := range all.Stations {

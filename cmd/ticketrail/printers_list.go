@@ -16,14 +16,20 @@ import (
 func (c *cli) printersList() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "list [PRINTER...]",
-		Short: "how the printers are, and what to do",
-		Long: `list shows every printer with what waits for it, and what to do where tickets do not come
-out. PROOF is the most that is known about its tickets: confirmed (the printer said that this
-one is printed), processed (it answered behind it) or sent (it says nothing); of a screen, shown
-(a page says that it shows it); of somebody else's kitchen display, taken (it said so). With names it shows those, and its exit code is 1 if one of them is not fine.`,
+		Use:   "list [STATION...]",
+		Short: "list stations, their state and how to fix problems",
+		Long: `list shows every station (printer, screen or third-party kitchen display), how many tickets wait
+for it, and what to do if its tickets do not print. With names it shows only those stations, and
+the exit code is 1 if one of them has a problem.
+
+PROOF is the best evidence that the station can give for a ticket:
+  confirmed  the printer reports that this ticket was printed to its end
+  processed  the printer answers a query that was sent behind the ticket
+  sent       the printer accepts the data and reports nothing
+  shown      an open page of the screen reports that it shows the ticket
+  taken      the third-party kitchen display accepts the ticket`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d, err := c.daemon()
+			d, err := c.client()
 			if err != nil {
 				return err
 			}
@@ -32,48 +38,48 @@ one is printed), processed (it answered behind it) or sent (it says nothing); of
 				return err
 			}
 			for _, n := range all.Notices {
-				if err := say(c.err, "ATTENTION: %s", n); err != nil {
+				if err := printLine(c.err, "ATTENTION: %s", n); err != nil {
 					return err
 				}
 			}
-			some, err := named(all.Stations, args)
+			selected, err := selectStations(all.Stations, args)
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				err = showJSON(c.out, some)
+				err = showJSON(c.out, selected)
 			} else {
-				err = c.printerTable(some, time.Now())
+				err = c.stationTable(selected, time.Now())
 			}
 			if err != nil || len(args) == 0 {
 				return err
 			}
-			return notPrinting(some)
+			return notOKError(selected)
 		},
 	}
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
 
-func named(all []admin.Station, names []string) ([]admin.Station, error) {
+func selectStations(all []admin.Station, names []string) ([]admin.Station, error) {
 	if len(names) == 0 {
 		return all, nil
 	}
-	var some []admin.Station
+	var selected []admin.Station
 	for _, n := range names {
 		i := slices.IndexFunc(all, func(p admin.Station) bool { return p.Name == n })
 		if i < 0 {
 			return nil, fmt.Errorf("no station is called %q: see ticketrail printers list", n)
 		}
-		some = append(some, all[i])
+		selected = append(selected, all[i])
 	}
-	return some, nil
+	return selected, nil
 }
 
-// notPrinting is the error of having asked about printers that are not fine.
-func notPrinting(some []admin.Station) error {
+// notOKError names the stations that have a problem; nil if none has.
+func notOKError(selected []admin.Station) error {
 	var names []string
-	for _, p := range some {
+	for _, p := range selected {
 		if !p.Fine() {
 			names = append(names, p.Name)
 		}
@@ -81,20 +87,21 @@ func notPrinting(some []admin.Station) error {
 	if len(names) == 0 {
 		return nil
 	}
-	return fmt.Errorf("not fine: %s", strings.Join(names, ", "))
+	return fmt.Errorf("not OK: %s", strings.Join(names, ", "))
 }
 
-func (c *cli) printerTable(all []admin.Station, now time.Time) error {
-	t := newTable(c.out, "PRINTER", "STATE", "SINCE", "WAITING", "HELD", "OLDEST", "PROOF", "ADDRESS")
+func (c *cli) stationTable(all []admin.Station, now time.Time) error {
+	t := newTable(c.out, "STATION", "STATE", "SINCE", "WAITING", "HELD", "OLDEST", "PROOF", "ADDRESS")
 	for _, p := range all {
 		since, oldest := "-", "-"
 		if p.Since != nil {
-			since = span(now.Sub(*p.Since))
+			since = formatDuration(now.Sub(*p.Since))
 		}
 		if p.Pending+p.Printing > 0 {
-			oldest = span(time.Duration(p.OldestSeconds * float64(time.Second)))
+			oldest = formatDuration(time.Duration(p.OldestSeconds * float64(time.Second)))
 		}
-		t.row(p.Name, state(p), since, strconv.Itoa(p.Pending+p.Printing), strconv.Itoa(p.Held), oldest, proof(p), p.Address)
+		t.row(p.Name, stateText(p), since, strconv.Itoa(p.Pending+p.Printing), strconv.Itoa(p.Held), oldest, proofText(p),
+			p.Address)
 	}
 	if err := t.end(); err != nil {
 		return err
@@ -104,36 +111,38 @@ func (c *cli) printerTable(all []admin.Station, now time.Time) error {
 			continue
 		}
 		lines := "\n"
-		if s := trouble(p, now); s != "" {
-			lines += clean(p.Name+": "+s) + "\n"
+		if s := problemText(p, now); s != "" {
+			lines += singleLine(p.Name+": "+s) + "\n"
 		}
 		if p.StandIn != "" {
-			lines += clean(p.Name+": its tickets come out of "+p.StandIn) + "\n"
+			lines += singleLine(p.Name+": its tickets print at its backup "+p.StandIn) + "\n"
 		}
-		if err := put(c.out, lines+clean(p.Name+": do: "+p.Advice)+"\n"); err != nil {
+		if err := write(c.out, lines+singleLine(p.Name+": to fix: "+p.Advice)+"\n"); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// state is how a printer is: in its own words where it has some.
-func state(p admin.Station) string {
+// stateText is the state of a station. What the device itself reports ("paper out") says more than
+// "down", so it is shown instead, except while the operator holds the station.
+func stateText(p admin.Station) string {
 	switch {
 	case p.Device == nil:
 		return string(p.State)
 	case p.Pages > 0 && (p.State == admin.Untried || p.State == admin.Up):
 		return pages(p.Pages)
 	}
-	said := p.State == admin.Untried || p.State == admin.Down && !p.Device.Fine || p.State == admin.Up && len(p.Device.Conditions) > 0
-	if said {
+	reported := p.State == admin.Untried || p.State == admin.Down && !p.Device.Fine ||
+		p.State == admin.Up && len(p.Device.Conditions) > 0
+	if reported {
 		return strings.ReplaceAll(p.Device.State, "_", " ")
 	}
 	return string(p.State)
 }
 
-// proof is the most that can be known about a printer's tickets.
-func proof(p admin.Station) string {
+// proofText is the best evidence that a station can give for its tickets; "-" while that is unknown.
+func proofText(p admin.Station) string {
 	if p.Kind == admin.KindKDS {
 		return string(ticket.Taken)
 	}
@@ -143,24 +152,24 @@ func proof(p admin.Station) string {
 	return p.Device.Ability
 }
 
-// trouble is why tickets do not come out of a printer.
-func trouble(p admin.Station, now time.Time) string {
+// problemText is why the tickets of a station do not print; empty if they do.
+func problemText(p admin.Station, now time.Time) string {
 	var parts []string
 	if p.Hold != nil {
 		parts = append(parts, "held: "+p.Hold.Reason)
 	}
 	switch {
 	case p.Device != nil && len(p.Device.Conditions) > 0:
-		parts = append(parts, "it says: "+strings.ReplaceAll(strings.Join(p.Device.Conditions, ", "), "_", " "))
+		parts = append(parts, "it reports: "+strings.ReplaceAll(strings.Join(p.Device.Conditions, ", "), "_", " "))
 	case p.Waiting != "":
-		parts = append(parts, "waits: "+p.Waiting)
+		parts = append(parts, "waiting: "+p.Waiting)
 	case p.Error != "":
 		parts = append(parts, p.Error)
 	case p.Device != nil && p.Device.Error != "":
 		parts = append(parts, p.Device.Error)
 	}
 	if p.Hold == nil && p.NextTry != nil && p.NextTry.Sub(now) >= time.Second {
-		parts = append(parts, "next try in "+span(p.NextTry.Sub(now)))
+		parts = append(parts, "next attempt in "+formatDuration(p.NextTry.Sub(now)))
 	}
 	return strings.Join(parts, "; ")
 }

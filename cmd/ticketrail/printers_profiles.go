@@ -12,9 +12,9 @@ func (c *cli) printersProfiles() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "profiles [PROFILE]",
-		Short: "the models of printers that are known, or what is known of one",
-		Long: `profiles lists the models that printers[].profile can name. With a name it shows what is
-known of that model, as keys that printers[].override can change for one printer. It needs no
+		Short: "list the printer profiles, or show one",
+		Long: `profiles lists the printer models that printers[].profile can name. With a name it shows the
+settings of that profile; printers[].override can change each of them for one printer. It needs no
 running daemon.`,
 		Example: `  ticketrail printers profiles generic-80mm`,
 		Args:    cobra.MaximumNArgs(1),
@@ -29,7 +29,7 @@ running daemon.`,
 			case asJSON:
 				return showJSON(c.out, p)
 			}
-			return put(c.out, p.YAML())
+			return write(c.out, p.YAML())
 		},
 	}
 	jsonFlag(cmd, &asJSON)

@@ -4,18 +4,18 @@ import "github.com/spf13/cobra"
 
 func (c *cli) printersResume() *cobra.Command {
 	return &cobra.Command{
-		Use:   "resume PRINTER",
-		Short: "let a held printer go on",
+		Use:   "resume STATION",
+		Short: "resume a held station",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d, err := c.daemon()
+			d, err := c.client()
 			if err != nil {
 				return err
 			}
 			if err := d.Resume(cmd.Context(), args[0]); err != nil {
 				return err
 			}
-			return say(c.out, "%s goes on", args[0])
+			return printLine(c.out, "%s is resumed", args[0])
 		},
 	}
 }

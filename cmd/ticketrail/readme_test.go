@@ -39,12 +39,12 @@ func TestTheFirstTicketOfTheReadmeComesOutOfItsPrinter(t *testing.T) {
 	var out, errs bytes.Buffer
 	c := &cli{in: strings.NewReader(""), out: &out, err: &errs}
 	conf := filepath.Join(dir, "kitchen.yaml")
-	if code := c.run(t.Context(), []string{"check", "--config", conf}); code != fine || errs.Len() > 0 {
+	if code := c.run(t.Context(), []string{"check", "--config", conf}); code != exitOK || errs.Len() > 0 {
 		t.Errorf("check ends with %d, says\n%s", code, &errs)
 	}
 	out.Reset()
 	code := c.run(t.Context(), []string{"inspect", filepath.Join(dir, "body.json"), "--config", conf})
-	if s := out.String(); code != fine || !strings.Contains(s, "ticket for grill") || strings.Contains(s, "NO ROUTE") || strings.Contains(s, "odd:") {
+	if s := out.String(); code != exitOK || !strings.Contains(s, "ticket for grill") || strings.Contains(s, "NO ROUTE") || strings.Contains(s, "anomaly:") {
 		t.Errorf("inspect ends with %d, says\n%s%s", code, s, &errs)
 	}
 }

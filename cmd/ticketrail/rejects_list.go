@@ -13,16 +13,16 @@ func (c *cli) rejectsList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "list refused print requests, newest first",
-		Long: `list shows print requests that a venue on the list sent and that were refused. The service
-does not send them again: each may be a dinner that the kitchen does not know of.`,
+		Long: `list shows print requests from configured venues that were refused. The service does not send
+them again: each may be an order that the kitchen does not know about.`,
 		Args: cobra.NoArgs,
 	}
-	return answers(c, cmd, func(ctx context.Context, d *admin.Client, _ []string) ([]admin.Reject, error) {
+	return query(c, cmd, func(ctx context.Context, d *admin.Client, _ []string) ([]admin.Reject, error) {
 		return d.Rejects(ctx)
 	}, func(all []admin.Reject) error {
 		t := newTable(c.out, "ID", "TIME", "VENUE", "DEVICE", "CODE", "MESSAGE")
 		for _, r := range all {
-			t.row(strconv.FormatUint(r.ID, 10), clock(r.Time), r.Venue, r.Device, r.Code, r.Message)
+			t.row(strconv.FormatUint(r.ID, 10), formatTime(r.Time), r.Venue, r.Device, r.Code, r.Message)
 		}
 		return t.end()
 	})

@@ -12,26 +12,25 @@ import (
 func (c *cli) rejectsShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "show ID",
-		Short:   "a refused print request, and why",
+		Short:   "show a refused print request and the reason",
 		Example: "  ticketrail rejects show 3 --body > refused.json",
 	}
-	body := "the body as it was received, and nothing else"
-	return c.shows(cmd, body, func(ctx context.Context, d *admin.Client, id uint64) (kept, error) {
+	return c.showEntry(cmd, func(ctx context.Context, d *admin.Client, id uint64) (entry, error) {
 		r, err := d.Reject(ctx, id)
-		return kept{
+		return entry{
 			text: func() error { return c.showReject(r) },
-			body: func() error { return raw(c.out, r.Body) },
+			body: func() error { return writeBody(c.out, r.Body) },
 			json: struct {
 				admin.Reject
 				Body any `json:"body"`
-			}{r, embed(r.Body)},
+			}{r, jsonOrString(r.Body)},
 		}, err
 	})
 }
 
 func (c *cli) showReject(r admin.Reject) error {
 	t := newTable(c.out, "reject", strconv.FormatUint(r.ID, 10))
-	t.row("time", clock(r.Time))
+	t.row("time", formatTime(r.Time))
 	t.row("venue", r.Venue)
 	t.row("device", r.Device)
 	t.row("code", r.Code)
@@ -42,8 +41,8 @@ func (c *cli) showReject(r admin.Reject) error {
 	if err := t.end(); err != nil {
 		return err
 	}
-	if err := put(c.out, "\n"); err != nil {
+	if err := write(c.out, "\n"); err != nil {
 		return err
 	}
-	return sayLines(c.out, r.Body)
+	return printBody(c.out, r.Body)
 }

@@ -14,13 +14,13 @@ import (
 func (c *cli) screensList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "the screens, who looks at them, and the browsers that are paired",
-		Long: `list shows every screen: how many pages of it are open, since when nobody looks, how many
-tickets are on its board, and the address to open on it. Below that are the browsers that were
-paired, each with the id by which screens revoke ends it.`,
+		Short: "list kitchen screens and paired browsers",
+		Long: `list shows every screen: how many of its pages are open, or since when none is; how many tickets
+are on its board; and the address to open in a browser. Below are the paired browsers, each with the
+id that "screens revoke" takes.`,
 		Args: cobra.NoArgs,
 	}
-	return answers(c, cmd, func(ctx context.Context, d *admin.Client, _ []string) (admin.Screens, error) {
+	return query(c, cmd, func(ctx context.Context, d *admin.Client, _ []string) (admin.Screens, error) {
 		return d.Screens(ctx)
 	}, func(all admin.Screens) error { return c.screenTables(all, time.Now()) })
 }
@@ -33,10 +33,10 @@ func (c *cli) screenTables(all admin.Screens, now time.Time) error {
 			state = pages(s.Live)
 		}
 		if s.Since != nil {
-			since = span(now.Sub(*s.Since))
+			since = formatDuration(now.Sub(*s.Since))
 		}
 		if s.Oldest != nil {
-			oldest = span(now.Sub(*s.Oldest))
+			oldest = formatDuration(now.Sub(*s.Oldest))
 		}
 		if s.Backup != "" {
 			backup = s.Backup
@@ -46,21 +46,21 @@ func (c *cli) screenTables(all admin.Screens, now time.Time) error {
 	if err := t.end(); err != nil || len(all.Pairings) == 0 {
 		return err
 	}
-	if err := put(c.out, "\n"); err != nil {
+	if err := write(c.out, "\n"); err != nil {
 		return err
 	}
 	t = newTable(c.out, "PAIRING", "SCREEN", "PAIRED", "SEEN", "FROM", "BROWSER")
 	for _, p := range all.Pairings {
 		seen := "-"
 		if p.Seen != nil {
-			seen = span(now.Sub(*p.Seen)) + " ago"
+			seen = formatDuration(now.Sub(*p.Seen)) + " ago"
 		}
-		t.row(p.ID, p.Station, clock(p.Paired), seen, p.Address, p.Browser)
+		t.row(p.ID, p.Station, formatTime(p.Paired), seen, p.Address, p.Browser)
 	}
 	return t.end()
 }
 
-// pages is how many pages of a screen are open.
+// pages is the number of open pages of a screen, as the listings show it.
 func pages(n int) string {
 	if n == 1 {
 		return "1 page open"

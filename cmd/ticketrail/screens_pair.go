@@ -12,16 +12,18 @@ func (c *cli) screensPair() *cobra.Command {
 	var station string
 	cmd := &cobra.Command{
 		Use:   "pair CODE",
-		Short: "let the browser that shows CODE see a screen",
-		Long: `pair lets a browser on another machine see one screen. Open the address of the display there
-(ticketrail screens list shows it); it shows a code, which changes every ten minutes. Capitals,
-dashes and spaces of the code do not matter. The browser stays paired until screens revoke.`,
+		Short: "pair the browser that shows CODE with a screen",
+		Long: `pair gives a browser on another machine access to one screen. Open the address of the screen in
+that browser (ticketrail screens list shows it): the page shows a code, which changes every ten
+minutes. Upper and lower case, dashes and spaces in the code do not matter. The browser stays paired
+until "screens revoke".`,
 		Args: cobra.ExactArgs(1),
 	}
-	cmd.Flags().StringVar(&station, "station", "", "the screen it is to show (may be left out where there is only one)")
-	return answers(c, cmd, func(ctx context.Context, d *admin.Client, args []string) (admin.Pairing, error) {
+	cmd.Flags().StringVar(&station, "station", "", "`screen` to show (optional if there is only one)")
+	return query(c, cmd, func(ctx context.Context, d *admin.Client, args []string) (admin.Pairing, error) {
 		return d.Pair(ctx, args[0], station)
 	}, func(p admin.Pairing) error {
-		return say(c.out, "the browser at %s shows %s now; ticketrail screens revoke %s ends that", p.Address, p.Station, p.ID)
+		return printLine(c.out, "the browser at %s now shows %s; to end this: ticketrail screens revoke %s",
+			p.Address, p.Station, p.ID)
 	})
 }

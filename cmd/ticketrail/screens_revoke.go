@@ -11,12 +11,12 @@ import (
 func (c *cli) screensRevoke() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "revoke PAIRING",
-		Short: "end a pairing: that browser sees nothing any more, at once",
+		Short: "end a pairing: the browser loses access at once",
 		Args:  cobra.ExactArgs(1),
 	}
-	return answers(c, cmd, func(ctx context.Context, d *admin.Client, args []string) (admin.Pairing, error) {
+	return query(c, cmd, func(ctx context.Context, d *admin.Client, args []string) (admin.Pairing, error) {
 		return d.Revoke(ctx, args[0])
 	}, func(p admin.Pairing) error {
-		return say(c.out, "the browser at %s does not show %s any more", p.Address, p.Station)
+		return printLine(c.out, "the browser at %s no longer has access to %s", p.Address, p.Station)
 	})
 }

@@ -23,7 +23,7 @@ const (
 )
 
 // leaks is what must not show anywhere.
-func leaks() *regexp.Regexp {
+func secretPattern() *regexp.Regexp {
 	encoded := []string{
 		base64.StdEncoding.EncodeToString([]byte(plantedSecret)), base64.StdEncoding.EncodeToString([]byte("me:" + plantedSecret)),
 		base64.StdEncoding.EncodeToString([]byte("me:" + url.QueryEscape(plantedSecret))),
@@ -36,7 +36,7 @@ func leaks() *regexp.Regexp {
 
 // parrot is a service that repeats whatever it was sent, in all it answers, and its tokens. good
 // is the status of what is asked with a token.
-func parrot(tokenStatus, good int) http.Handler {
+func echoService(tokenStatus, good int) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		sent, _ := io.ReadAll(r.Body)
 		// A token that it has not given yet nobody can know; with its name it must not show either.
@@ -82,22 +82,22 @@ func TestNoSecretOfTheConfigurationShowsInAnythingThatIsSaid(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			served := httptest.NewServer(parrot(c.token, c.good))
+			served := httptest.NewServer(echoService(c.token, c.good))
 			defer served.Close()
-			tellEverything(t, served.URL, c.style)
+			checkNoSecretShows(t, served.URL, c.style)
 		})
 	}
 }
 
 // tellEverything runs the daemon and every command that may know a secret, and looks at all that
 // was said.
-func tellEverything(t *testing.T, service, style string) {
-	r, err := newRestaurant()
+func checkNoSecretShows(t *testing.T, service, style string) {
+	r, err := newScriptDaemon()
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.log.whole = true
-	t.Cleanup(r.shut)
+	t.Cleanup(r.close)
 	for name, text := range map[string]string{"client": plantedSecret, "webhook": plantedPath, "two": plantedSecret + "\n" + plantedPath} {
 		if err := os.WriteFile(filepath.Join(r.dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -119,7 +119,7 @@ service: { base_url: %q, client_id: me, client_secret_file: client, token: { aut
 			t.Fatal(err)
 		}
 	}
-	if err := r.open(conf); err != nil {
+	if err := r.start(conf); err != nil {
 		t.Fatal(err)
 	}
 	said := map[string]string{}
@@ -146,7 +146,7 @@ service: { base_url: %q, client_id: me, client_secret_file: client, token: { aut
 		said[command+" of a bad file"] = out.String()
 	}
 	asked := regexp.MustCompile(`(?m)^ticketrail_directory_refreshes_total\{[^}]*step="employees"[^}]*\} [1-9]`)
-	if said["metrics"], err = r.scraped(asked); err != nil {
+	if said["metrics"], err = r.waitForMetrics(asked); err != nil {
 		t.Errorf("the service is not asked: %v\n%s", err, r.log)
 	}
 	if err := r.stop(); err != nil {
@@ -157,7 +157,7 @@ service: { base_url: %q, client_id: me, client_secret_file: client, token: { aut
 		if strings.TrimSpace(text) == "" {
 			t.Errorf("%s says nothing", what)
 		}
-		if at := leaks().FindStringIndex(text); at != nil {
+		if at := secretPattern().FindStringIndex(text); at != nil {
 			t.Errorf("%s shows a secret: …%s…", what, text[max(0, at[0]-200):min(len(text), at[1]+50)])
 		}
 	}

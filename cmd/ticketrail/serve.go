@@ -20,21 +20,21 @@ func (c *cli) serve() *cobra.Command {
 	return &cobra.Command{
 		Use:   "serve",
 		Short: "run the daemon",
-		Long: `serve runs the daemon in the foreground until SIGTERM or SIGINT; a second one ends it at
-once. SIGHUP reads the configuration again; a bad one changes nothing and is logged.
+		Long: `serve runs the daemon in the foreground until SIGTERM or SIGINT; a second signal ends it at
+once. SIGHUP reloads the configuration; an invalid one is logged and changes nothing.
 
-Under systemd it says when it is ready, feeds the watchdog, and takes the webhook's listener
-from ticketrail.socket, so that a restart refuses nobody.`,
+Under systemd it reports when it is ready, feeds the watchdog, and takes the listening socket of the
+webhook from ticketrail.socket, so that a restart refuses no connection.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			// Heard from here on, so that an early SIGHUP does not end the program.
+			// Before anything slow: without a handler an early SIGHUP would end the program.
 			reload := make(chan os.Signal, 1)
 			signal.Notify(reload, syscall.SIGHUP)
 			defer signal.Stop(reload)
-			if err := c.configured(); err != nil {
+			if err := c.checkConfig(); err != nil {
 				return err
 			}
-			o, err := c.options(reload)
+			o, err := c.daemonOptions(reload)
 			if err != nil {
 				return err
 			}
@@ -43,43 +43,44 @@ from ticketrail.socket, so that a restart refuses nobody.`,
 	}
 }
 
-// configured refuses a configuration that will not do with all its problems.
-func (c *cli) configured() error {
+// checkConfig returns all problems of the configuration as a configError.
+func (c *cli) checkConfig() error {
 	if _, err := doctor.Check(c.config); err != nil {
 		return &configError{err}
 	}
 	return nil
 }
 
-// options is what the world around this process gives the daemon.
-func (c *cli) options(reload <-chan os.Signal) (app.Options, error) {
+// daemonOptions collects what the daemon gets from its environment: signals, systemd and the path of
+// this program.
+func (c *cli) daemonOptions(reload <-chan os.Signal) (app.Options, error) {
 	o := app.Options{
 		ConfigPath: c.config, Reload: reload, Log: c.err,
-		// Without systemd nobody listens, which is no error.
+		// Without systemd there is no notification socket, which is not an error.
 		Notify: func(state string) { _, _ = daemon.SdNotify(false, state) },
 	}
 	exe, err := os.Executable()
 	if err != nil {
-		return app.Options{}, fmt.Errorf("find this program, which checks the database in a process of its own: %w", err)
+		return app.Options{}, fmt.Errorf("find the path of this program, to check the database in a child process: %w", err)
 	}
 	o.CheckStore = doctor.CheckInChild(exe)
 	limit, err := daemon.SdWatchdogEnabled(false)
 	if err != nil {
 		return app.Options{}, fmt.Errorf("read WATCHDOG_USEC: %w", err)
 	}
-	o.WatchdogEvery = limit / 3
-	if o.Webhook, err = inherited(); err != nil {
+	o.WatchdogEvery = limit / 3 // two pings may be late before systemd restarts the daemon
+	if o.Webhook, err = systemdListener(); err != nil {
 		return app.Options{}, err
 	}
-	if c.with != nil {
-		c.with(&o)
+	if c.changeOptions != nil {
+		c.changeOptions(&o)
 	}
 	return o, nil
 }
 
-// inherited is the listener that ticketrail.socket opened for us, if it did. What the
-// program starts itself must not find it again.
-func inherited() (net.Listener, error) {
+// systemdListener is the listener that ticketrail.socket passed to this process, or nil.
+// activation.Listeners removes the LISTEN_ variables, so child processes do not take it again.
+func systemdListener() (net.Listener, error) {
 	ls, err := activation.Listeners()
 	if err != nil {
 		return nil, fmt.Errorf("take listeners from systemd: %w", err)
@@ -88,14 +89,16 @@ func inherited() (net.Listener, error) {
 	case len(ls) == 0:
 		return nil, nil
 	case len(ls) > 1 || ls[0] == nil:
-		return nil, fmt.Errorf("take listeners from systemd: %d sockets, want one stream: ticketrail.socket needs exactly one ListenStream", len(ls))
+		return nil, fmt.Errorf(
+			"take listeners from systemd: got %d, want one stream socket: ticketrail.socket needs exactly one ListenStream",
+			len(ls))
 	}
 	return ls[0], nil
 }
 
-// background is the context of a run: the first signal asks for a graceful end, the
-// second one ends.
-func background() context.Context {
+// signalContext ends at the first SIGINT or SIGTERM, which starts a graceful stop. It then restores
+// the default handling, so that a second signal ends the process at once.
+func signalContext() context.Context {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
 	return ctx

@@ -15,8 +15,8 @@ import (
 	"ticketrail/printer/layout"
 )
 
-// showJSON writes v for programs. Nothing in it can steer a terminal: the encoder escapes
-// the control characters below space, and here go DEL and C1, which JSON allows bare.
+// showJSON writes v as JSON that is safe to show on a terminal. The encoder escapes only the control
+// characters below space; JSON allows DEL and C1 unescaped, but a terminal acts on them.
 func showJSON(w io.Writer, v any) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -34,29 +34,29 @@ func showJSON(w io.Writer, v any) error {
 			safe.WriteRune(r)
 		}
 	}
-	return put(w, safe.String())
+	return write(w, safe.String())
 }
 
-// put writes text that is safe already.
-func put(w io.Writer, s string) error {
+// write writes text that has no control characters to remove.
+func write(w io.Writer, s string) error {
 	if _, err := io.WriteString(w, s); err != nil {
 		return fmt.Errorf("write output: %w", err)
 	}
 	return nil
 }
 
-// say writes one line.
-func say(w io.Writer, format string, args ...any) error {
-	return put(w, clean(fmt.Sprintf(format, args...))+"\n")
+// printLine writes one line without control characters.
+func printLine(w io.Writer, format string, args ...any) error {
+	return write(w, singleLine(fmt.Sprintf(format, args...))+"\n")
 }
 
-// clean is text on one line of a terminal.
-func clean(s string) string {
+// singleLine makes text safe for one line of a terminal: a value must not start a line of its own.
+func singleLine(s string) string {
 	return layout.Clean(strings.NewReplacer("\n", " ", "\t", " ", "\r", " ").Replace(s))
 }
 
-// A table lines up its columns once all rows are known. It goes by how wide letters are on a
-// terminal, which text/tabwriter does not: Chinese names take two places a letter.
+// A table aligns its columns once all rows are known. It uses the width of characters on a terminal,
+// which text/tabwriter does not: Chinese characters take two columns.
 type table struct {
 	w    io.Writer
 	rows [][]string
@@ -71,7 +71,7 @@ func newTable(w io.Writer, heads ...string) *table {
 func (t *table) row(cells ...string) {
 	row := make([]string, len(cells))
 	for i, c := range cells {
-		row[i] = clean(c)
+		row[i] = singleLine(c)
 	}
 	t.rows = append(t.rows, row)
 }
@@ -92,13 +92,13 @@ func (t *table) end() error {
 		}
 		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 	}
-	return put(t.w, b.String())
+	return write(t.w, b.String())
 }
 
-func clock(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
+func formatTime(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
 
-// span is a duration as people say it.
-func span(d time.Duration) string {
+// formatDuration is d rounded down, in its two largest units.
+func formatDuration(d time.Duration) string {
 	d = max(d, 0)
 	switch {
 	case d < time.Minute:
@@ -111,44 +111,45 @@ func span(d time.Duration) string {
 	return fmt.Sprintf("%dd%dh", int(d.Hours())/24, int(d.Hours())%24)
 }
 
-// terminal says that a person reads along.
-func terminal(w io.Writer) bool {
+// isTerminal reports whether w is a terminal, that is, whether a person reads the output.
+func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// raw writes bytes as they were received, but to a terminal only what cannot steer it.
-func raw(w io.Writer, b []byte) error {
-	if !terminal(w) {
+// writeBody writes a request body byte by byte as received, but to a terminal without control
+// characters.
+func writeBody(w io.Writer, b []byte) error {
+	if !isTerminal(w) {
 		_, err := w.Write(b)
 		return err
 	}
-	return sayLines(w, b)
+	return printBody(w, b)
 }
 
-// sayLines writes a received body with nothing in it that can steer a terminal.
-func sayLines(w io.Writer, b []byte) error {
+// printBody writes a received body without control characters.
+func printBody(w io.Writer, b []byte) error {
 	for line := range strings.Lines(string(b)) {
-		if err := say(w, "%s", strings.TrimRight(line, "\r\n")); err != nil {
+		if err := printLine(w, "%s", strings.TrimRight(line, "\r\n")); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// embed is a received body as a value in our JSON: itself if it is JSON, else a string.
-func embed(b []byte) any {
+// jsonOrString is a received body as a value in our JSON: itself if it is JSON, else a string.
+func jsonOrString(b []byte) any {
 	if json.Valid(b) {
 		return json.RawMessage(b)
 	}
 	return string(b)
 }
 
-// parseID reads a job's or a reject's number.
+// parseID reads the id of a job or of a refused request.
 func parseID(s string) (uint64, error) {
 	id, err := strconv.ParseUint(s, 10, 64)
 	if err != nil || id == 0 {
-		return 0, usage("%q is not an id: ids are whole numbers, as the lists show them", s)
+		return 0, usagef("%q is not an id: use a number from the ID column of the list", s)
 	}
 	return id, nil
 }

@@ -41,10 +41,10 @@ func TestNothingShownCanSteerATerminal(t *testing.T) {
 	if err := tb.end(); err != nil {
 		t.Fatal(err)
 	}
-	if err := say(&out, "%s", hostile); err != nil {
+	if err := printLine(&out, "%s", hostile); err != nil {
 		t.Fatal(err)
 	}
-	if err := showJSON(&out, map[string]any{"x": hostile, "y": embed([]byte(`"` + "\u009b\x7f" + `"`)), "z": embed([]byte("\x1b\xff"))}); err != nil {
+	if err := showJSON(&out, map[string]any{"x": hostile, "y": jsonOrString([]byte(`"` + "\u009b\x7f" + `"`)), "z": jsonOrString([]byte("\x1b\xff"))}); err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range out.String() {
@@ -74,7 +74,7 @@ func TestADurationIsSaidShortly(t *testing.T) {
 		-time.Second: "0s", 59 * time.Second: "59s", 61 * time.Second: "1m",
 		125 * time.Minute: "2h5m", 50 * time.Hour: "2d2h",
 	} {
-		if got := span(d); got != want {
+		if got := formatDuration(d); got != want {
 			t.Errorf("span(%v) = %s, want %s", d, got, want)
 		}
 	}
@@ -85,10 +85,10 @@ func TestManyNumbersAreNotAllNamed(t *testing.T) {
 	for i := range uint64(30) {
 		ids = append(ids, i+1)
 	}
-	if got := numbers(ids[:1]); got != "now job 1" {
+	if got := jobNumbers(ids[:1]); got != "now job 1" {
 		t.Error(got)
 	}
-	if got := numbers(ids); !strings.HasSuffix(got, " 20 … 30") || !strings.HasPrefix(got, "now jobs 1 2 ") {
+	if got := jobNumbers(ids); !strings.HasSuffix(got, " 20 … 30") || !strings.HasPrefix(got, "now jobs 1 2 ") {
 		t.Error(got)
 	}
 }

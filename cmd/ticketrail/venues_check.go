@@ -15,17 +15,19 @@ func (c *cli) venuesCheck() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "check",
-		Short: "does the point-of-sale API answer for the venues, and what to do if not",
-		Long: `check asks the point-of-sale API about each venue of the configuration: does it give a
-token, is that for this venue, which scopes has it, may it read employees (and payroll periods,
-where the configuration has no time zone), do the clocks agree. It prints a line for each venue
-that is fine and one for each problem, and needs no running daemon. Eight venues at a time are
-asked about, and each for a minute at most (four times service.timeout, if that is longer).`,
+		Short: "check the venues at the point-of-sale API",
+		Long: `check asks the point-of-sale API about each configured venue: does it issue a token, is the
+token for this venue, which scopes has it, can it read employees (and payroll periods, if the
+configuration sets no time zone), do the clocks agree. It prints one line for each venue without
+problems, and one line for each problem with how to fix it. It needs no running daemon.
+
+Eight venues are checked at a time, each for at most a minute (or four times service.timeout, if
+that is longer).`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			checks, err := doctor.CheckVenues(cmd.Context(), c.config, venue)
 			if err != nil {
-				return aboutService(err)
+				return serviceError(err)
 			}
 			if !asJSON {
 				return doctor.ShowVenues(c.out, checks)
@@ -36,7 +38,7 @@ asked about, and each for a minute at most (four times service.timeout, if that 
 			return doctor.ShowVenues(io.Discard, checks)
 		},
 	}
-	venueFlag(cmd, &venue, "name or id of the one venue to ask about (default: all)")
+	venueFlag(cmd, &venue, "`venue` to check, by name or id (default: all)")
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
@@ -45,8 +47,9 @@ func venueFlag(cmd *cobra.Command, venue *string, usage string) {
 	cmd.Flags().StringVar(venue, "venue", "", usage)
 }
 
-// aboutService says which errors of asking the point-of-sale API are the asker's.
-func aboutService(err error) error {
+// serviceError marks those errors of a question to the point-of-sale API that are wrong usage or
+// configuration; a service that does not answer is neither.
+func serviceError(err error) error {
 	if _, ok := errors.AsType[config.Problems](err); ok || errors.Is(err, doctor.ErrNoService) {
 		return &configError{err}
 	}

@@ -10,13 +10,13 @@ func (c *cli) version() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "which ticketrail this is",
+		Short: "show the version",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if asJSON {
 				return showJSON(c.out, admin.ThisBuild())
 			}
-			return say(c.out, "%s", admin.ThisBuild())
+			return printLine(c.out, "%s", admin.ThisBuild())
 		},
 	}
 	jsonFlag(cmd, &asJSON)
@@ -24,5 +24,5 @@ func (c *cli) version() *cobra.Command {
 }
 
 func jsonFlag(cmd *cobra.Command, asJSON *bool) {
-	cmd.Flags().BoolVar(asJSON, "json", false, "for programs")
+	cmd.Flags().BoolVar(asJSON, "json", false, "print JSON")
 }

@@ -1,11 +1,12 @@
-// Package admin is how a person reaches into a running kitchen: which station waits for
-// what, what became of a ticket, print it again, send it to another printer.
+// Package admin is the control API of a running daemon. With it an operator sees the state of every
+// station and ticket in the kitchen, reprints, moves and cancels tickets, and holds stations.
 //
-// It is HTTP with JSON over a unix socket: the wire types here, a [Server] that the
-// daemon runs and a [Client] that the command line uses. Who may connect may do
-// everything, so access is the socket's file mode and group; every change is logged with
-// the uid the kernel vouches for. It knows no printer: it is handed the queue and what else
-// it may ask (see [Options]).
+// It is HTTP with JSON over a unix socket: the wire types, a [Server] that the daemon runs and a
+// [Client] that the command line uses. There are no users or permissions: a process that can open
+// the socket can do everything, so access is controlled by the socket's file mode and group. Every
+// change is logged with the uid that the kernel reports for the connection.
+//
+// The package knows no printer. It gets the queue and everything else it may ask in [Options].
 package admin
 
 import (
@@ -16,16 +17,16 @@ import (
 	"ticketrail/receiver"
 )
 
-// API is the version of everything below. Client and server must have the same one; both
-// name theirs in [HeaderAPI], so that a command line newer than the daemon is told so
-// instead of showing half a truth.
+// API is the version of the control API. Client and server send theirs in [HeaderAPI] and must have
+// the same one: a command line that is newer than the daemon would otherwise show fields that the
+// daemon did not fill as if they were empty.
 const API = "2"
 
 // HeaderAPI carries [API] in every request and every answer.
 const HeaderAPI = "Ticketrail-Api"
 
-// A Job is one ticket in one station's queue, or what became of it. Every key that scripts
-// stand on is there in every job, null or empty where there is nothing to say.
+// A Job is one ticket for one station, waiting or ended. Scripts use its JSON, so the keys without
+// omitempty are present in every job, null or empty if they have no value.
 type Job struct {
 	ID         uint64       `json:"id"`
 	Request    string       `json:"request"`
@@ -35,17 +36,17 @@ type Job struct {
 	Device     string       `json:"device"`
 	Station    string       `json:"station"`
 	State      ticket.State `json:"state"`
-	Attempts   int          `json:"attempts"` // that ended; interrupted ones are not counted
-	Doubt      bool         `json:"doubt"`    // an attempt may have come out
+	Attempts   int          `json:"attempts"` // that ended; interrupted attempts are not counted
+	Doubt      bool         `json:"doubt"`    // an earlier attempt may have printed
 	ReceivedAt time.Time    `json:"received_at"`
 	FinishedAt *time.Time   `json:"finished_at"` // null while it is open
 	Reason     string       `json:"reason"`
 	Kind       ticket.Kind  `json:"kind,omitempty"` // empty is an order
 	Reprint    bool         `json:"reprint,omitempty"`
-	Of         uint64       `json:"of,omitempty"` // the job this one was made from
+	Of         uint64       `json:"of,omitempty"` // id of the job this one was made from; 0 for none
 }
 
-func wire(j queue.Job) Job {
+func jobOf(j queue.Job) Job {
 	return Job{
 		ID: j.ID, Request: j.Request, Record: j.Record, Venue: j.Venue, VenueName: j.VenueName,
 		Device: j.Device, Station: j.Station, State: j.State, Attempts: j.Attempts, Doubt: j.Doubt,
@@ -54,110 +55,111 @@ func wire(j queue.Job) Job {
 	}
 }
 
-// Filter narrows a list of jobs; the zero value is all of them.
+// A Filter selects jobs; the zero value selects all.
 type Filter struct {
-	States  []string // any of these; names as in [ticket.States]
+	States  []string // any of these; names as in [StateNames]
 	Station string
 	Request string
-	Since   time.Time // received then or later
-	Limit   int       // the newest so many; 0 is all
+	Since   time.Time // received at this time or later
+	Limit   int       // at most this many, the newest; 0 is all
 }
 
-// Detail is everything that is kept of a job.
+// Detail is everything that is stored of a job.
 type Detail struct {
 	Job    Job           `json:"job"`
 	Ticket ticket.Ticket `json:"ticket"`
-	Body   []byte        `json:"body"` // the print request as it was received; empty for what the daemon prints on its own account
+	Body   []byte        `json:"body"` // the print request as received; empty for tickets that the daemon made itself
 }
 
-// A Status is what the daemon knows of a station at this moment, beside what its queue holds.
+// A Status is what the daemon knows of a station at this moment, apart from its queue.
 type Status struct {
 	Name    string
 	Kind    string // [KindScreen], [KindKDS]; "" is a printer
-	Address string // where it is, as configured
-	Known   bool   // it was tried since start
-	Up      bool   // the last try reached it
+	Address string // as configured
+	Known   bool   // an attempt was made since the start
+	Up      bool   // the last attempt reached it
 	Since   time.Time
 	Err     string    // why it is down
-	Waiting string    // what it waits for
-	Attempt int       // of the ticket in hand
-	NextTry time.Time // zero when none is planned
-	Device  *Device   // nil when nobody asked the printer itself
-	StandIn string    // the station that prints its tickets now; empty: it does so itself
-	Pages   int       // of a screen, that are open
+	Waiting string    // what it is waiting for
+	Attempt int       // number of the current ticket's attempt
+	NextTry time.Time // of the next attempt; zero if none is planned
+	Device  *Device   // nil if the station cannot be asked for its own state
+	StandIn string    // the backup station that prints its tickets now; empty: it prints them itself
+	Pages   int       // open pages, of a screen
 }
 
-// A Device is a printer itself, as far as it answers when it is asked. Stations that end at one
-// printer have the same.
+// A Device is the state that a printer or screen reports of itself. Stations that share a printer
+// have the same Device.
 type Device struct {
-	// State is how it is in a word or two: ready, paper out, cover open, busy, silent …
+	// State is one or two words: ready, paper_out, cover_open, busy, silent …
 	State string    `json:"state"`
-	Since time.Time `json:"since,omitzero"` // in this state
-	Fine  bool      `json:"fine"`           // tickets come out
-	// Conditions is all that it reports, also what stops nothing, as paper low; the names are
-	// those of the metric's labels.
+	Since time.Time `json:"since,omitzero"` // since when it is in this state
+	Fine  bool      `json:"fine"`           // it can print
+	// Conditions are all that it reports, also those that do not stop printing, such as paper_low.
+	// The names are the label values of ticketrail_station_condition.
 	Conditions []string `json:"conditions"`
-	// Ability is the most that can be known about its tickets: confirmed, processed or sent;
-	// empty while it was not found out.
+	// Ability is the best outcome it can report for a ticket: confirmed, processed, sent or shown;
+	// empty until that was detected.
 	Ability string `json:"ability,omitempty"`
-	Advice  string `json:"advice,omitempty"` // what a person can do about it
+	Advice  string `json:"advice,omitempty"` // what the operator can do about the state
 	Error   string `json:"error,omitempty"`  // why it cannot be reached
-	// Foreign is how often it answered another program while we were connected.
+	// Foreign counts answers of the printer to another program while the daemon was connected.
 	Foreign int `json:"foreign,omitempty"`
 }
 
-// Condition is a [Station] in one word.
+// A Condition is the state of a [Station] in one word.
 type Condition string
 
 const (
-	Orphaned Condition = "orphan"  // has tickets and is not in the configuration
-	OnHold   Condition = "held"    // a person stopped it
-	Down     Condition = "down"    // the last try did not go well, or it says that the next will not
-	Untried  Condition = "unknown" // not tried since the daemon started
+	Orphaned Condition = "orphan"  // it has tickets and is not in the configuration
+	OnHold   Condition = "held"    // the operator stopped it
+	Down     Condition = "down"    // the last attempt failed, or the device reports that it cannot print
+	Untried  Condition = "unknown" // no attempt since the daemon started
 	Up       Condition = "up"
 )
 
-// A Station is where tickets come out (a printer, a screen, a third-party kitchen display), and its queue.
+// A Station is a place where tickets are printed or shown (a printer, a screen, a third-party kitchen
+// display), with its queue.
 type Station struct {
 	Name       string     `json:"name"`
-	Kind       string     `json:"kind,omitempty"` // [KindScreen], [KindKDS]; left out of a printer
+	Kind       string     `json:"kind,omitempty"` // [KindScreen], [KindKDS]; absent for a printer
 	Address    string     `json:"address,omitempty"`
 	State      Condition  `json:"state"`
-	Since      *time.Time `json:"since,omitempty"` // in this state
+	Since      *time.Time `json:"since,omitempty"` // since when it is in this state
 	Configured bool       `json:"configured"`
 	Pending    int        `json:"pending"`
 	Printing   int        `json:"printing"`
-	Held       int        `json:"held"` // single tickets that wait for a person
-	// OldestSeconds is the running time since the oldest open ticket was taken in.
+	Held       int        `json:"held"` // tickets that wait for the operator to decide
+	// OldestSeconds is the running time since the oldest open ticket was accepted.
 	OldestSeconds float64     `json:"oldest_seconds"`
 	Hold          *queue.Hold `json:"hold,omitempty"`
-	Waiting       string      `json:"waiting,omitempty"` // what it waits for
-	Error         string      `json:"error,omitempty"`   // of the last try, if it failed
+	Waiting       string      `json:"waiting,omitempty"` // what it is waiting for
+	Error         string      `json:"error,omitempty"`   // of the last attempt, if it failed
 	Attempt       int         `json:"attempt,omitempty"`
 	NextTry       *time.Time  `json:"next_try,omitempty"`
 	Device        *Device     `json:"device,omitempty"`
-	StandIn       string      `json:"stand_in,omitempty"`      // who prints its tickets now
-	StandsInFor   []string    `json:"stands_in_for,omitempty"` // whose tickets it prints now
-	Pages         int         `json:"pages,omitempty"`         // of a screen, that are open
-	Advice        string      `json:"advice,omitempty"`        // what to do about it
-	// Books are the durable counts of this line since its database began.
+	StandIn       string      `json:"stand_in,omitempty"`      // the backup that prints its tickets now
+	StandsInFor   []string    `json:"stands_in_for,omitempty"` // stations whose tickets it prints now
+	Pages         int         `json:"pages,omitempty"`         // open pages, of a screen
+	Advice        string      `json:"advice,omitempty"`        // what the operator can do
+	// Books are the durable counters of this station since its database was created.
 	Books queue.Books `json:"books"`
 }
 
-// Fine says that tickets for this station come out.
+// Fine reports whether the station prints and no ticket waits for the operator.
 func (p Station) Fine() bool { return (p.State == Up || p.State == Untried) && p.Held == 0 }
 
-// Stations is every station, and what a person must know about the whole.
+// Stations is every station, with the notices of the daemon.
 type Stations struct {
 	Stations []Station `json:"stations"`
-	// Notices are about the daemon itself: a database that was set aside, a full disk.
+	// Notices are problems of the daemon itself: a quarantined database, a full disk.
 	Notices []string `json:"notices,omitempty"`
 }
 
-// A Reject is a print request that was refused and is lost to the service. Lists leave out its Body.
+// A Reject is a refused print request. The service does not send it again. Lists have no Body.
 type Reject = receiver.Rejected
 
-// Bodies of requests that change something, and of their answers.
+// Bodies of the requests that change something, and of their answers.
 type (
 	reprintBody struct {
 		Station string `json:"station,omitempty"`
@@ -171,7 +173,7 @@ type (
 	reasonBody struct {
 		Reason string `json:"reason,omitempty"`
 	}
-	made struct {
+	jobsBody struct {
 		Jobs []uint64 `json:"jobs"`
 	}
 )

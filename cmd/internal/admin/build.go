@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A Build says which ticketrail this program is.
+// A Build identifies the running program.
 type Build struct {
 	Version string `json:"version"`
 	Commit  string `json:"commit,omitempty"`
@@ -17,7 +17,7 @@ type Build struct {
 	Arch    string `json:"arch"`
 }
 
-// ThisBuild reads what the Go linker wrote into the running program.
+// ThisBuild reads the build information that the Go linker wrote into the running program.
 func ThisBuild() Build {
 	b := Build{Version: "(devel)", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
@@ -40,7 +40,7 @@ func ThisBuild() Build {
 	return b
 }
 
-// String is one line for people.
+// String is the build on one line.
 func (b Build) String() string {
 	var s strings.Builder
 	s.WriteString("ticketrail " + b.Version)

@@ -19,14 +19,15 @@ import (
 	"time"
 )
 
-// A Client asks a running daemon. A refusal comes back as [*Error], no daemon as
-// [*NotRunning], a socket one may not open as [*PermissionDenied].
+// A Client asks a running daemon. It is safe for concurrent use. Its errors are [*Error] for a
+// refusal, [*NotRunning] if no daemon answers, [*PermissionDenied] if this user may not open the
+// socket.
 type Client struct {
 	socket string
 	http   *http.Client
 }
 
-// NewClient returns a Client for the daemon at socket. It connects when it is asked something.
+// NewClient returns a Client for the daemon at socket. It connects at the first request.
 func NewClient(socket string) *Client {
 	return &Client{socket: socket, http: &http.Client{
 		Timeout: time.Minute,
@@ -40,24 +41,26 @@ func NewClient(socket string) *Client {
 	}}
 }
 
-// NotRunning says that nobody answers at the socket.
+// NotRunning is the error of a request to a socket at which no daemon answers.
 type NotRunning struct{ Socket string }
 
 func (e *NotRunning) Error() string {
-	return fmt.Sprintf("ticketrail is not running (nobody answers at %s): start it with systemctl start ticketrail, or name its socket with --socket", e.Socket)
+	return fmt.Sprintf("ticketrail is not running (no answer at %s): "+
+		"start it with systemctl start ticketrail, or name its socket with --socket", e.Socket)
 }
 
-// PermissionDenied says that the socket is closed to this user.
+// PermissionDenied is the error of a request to a socket that this user may not open.
 type PermissionDenied struct {
 	Socket string
-	Group  string // who may; empty when that cannot be told
+	Group  string // that may open it; empty if unknown
 }
 
 func (e *PermissionDenied) Error() string {
-	if e.Group == "" || e.Group == "root" { // nobody should be advised to join that
+	if e.Group == "" || e.Group == "root" { // never advise to join group root
 		return fmt.Sprintf("permission denied at %s: use sudo", e.Socket)
 	}
-	return fmt.Sprintf("permission denied at %s: only group %s may; use sudo, or add yourself with usermod -aG %s and log in again", e.Socket, e.Group, e.Group)
+	return fmt.Sprintf("permission denied at %s: only group %s has access; "+
+		"use sudo, or add yourself with usermod -aG %s and log in again", e.Socket, e.Group, e.Group)
 }
 
 func dialError(socket string, err error) error {
@@ -72,7 +75,7 @@ func dialError(socket string, err error) error {
 	return fmt.Errorf("reach ticketrail at %s: %w", socket, err)
 }
 
-// group names who may open the socket, or enter the folder it is in.
+// group is the group of the socket, or of its folder if the socket itself is not visible.
 func group(socket string) string {
 	for _, p := range []string{socket, filepath.Dir(socket)} {
 		info, err := os.Stat(p)
@@ -99,30 +102,30 @@ func (c *Client) Jobs(ctx context.Context, f Filter) ([]Job, error) {
 
 // Job shows one job.
 func (c *Client) Job(ctx context.Context, id uint64) (Detail, error) {
-	return call[Detail](ctx, c, "GET", "/v1/jobs/"+number(id), nil)
+	return call[Detail](ctx, c, "GET", "/v1/jobs/"+formatID(id), nil)
 }
 
-// Reprint puts a marked copy of a ticket into a station's queue, an empty station being the
-// same one, and returns the copy's id.
+// Reprint enqueues a marked copy of a ticket for a station and returns the copy's id. An empty
+// station is that of the ticket.
 func (c *Client) Reprint(ctx context.Context, id uint64, station, reason string) (uint64, error) {
-	return one(call[made](ctx, c, "POST", "/v1/jobs/"+number(id)+"/reprint", reprintBody{Station: station, Reason: reason}))
+	return onlyJob(call[jobsBody](ctx, c, "POST", "/v1/jobs/"+formatID(id)+"/reprint", reprintBody{Station: station, Reason: reason}))
 }
 
-// Cancel says that a ticket is not to come out.
+// Cancel cancels an open ticket: it does not print.
 func (c *Client) Cancel(ctx context.Context, id uint64, reason string) error {
-	_, err := call[made](ctx, c, "POST", "/v1/jobs/"+number(id)+"/cancel", reasonBody{Reason: reason})
+	_, err := call[jobsBody](ctx, c, "POST", "/v1/jobs/"+formatID(id)+"/cancel", reasonBody{Reason: reason})
 	return err
 }
 
-// Move sends open tickets to the end of another station's queue and returns their new ids.
+// Move moves open tickets to the end of another station's queue and returns their new ids.
 func (c *Client) Move(ctx context.Context, ids []uint64, to string) ([]uint64, error) {
-	m, err := call[made](ctx, c, "POST", "/v1/move", moveBody{IDs: ids, To: to})
+	m, err := call[jobsBody](ctx, c, "POST", "/v1/move", moveBody{IDs: ids, To: to})
 	return m.Jobs, err
 }
 
-// MoveAll does what Move does with every open ticket of a station.
+// MoveAll is [Client.Move] for every open ticket of a station.
 func (c *Client) MoveAll(ctx context.Context, from, to string) ([]uint64, error) {
-	m, err := call[made](ctx, c, "POST", "/v1/move", moveBody{From: from, To: to})
+	m, err := call[jobsBody](ctx, c, "POST", "/v1/move", moveBody{From: from, To: to})
 	return m.Jobs, err
 }
 
@@ -131,18 +134,18 @@ func (c *Client) Stations(ctx context.Context) (Stations, error) {
 	return call[Stations](ctx, c, "GET", "/v1/stations", nil)
 }
 
-// Test puts a test ticket into a station's queue and returns its id.
+// Test enqueues a test ticket for a station and returns its id.
 func (c *Client) Test(ctx context.Context, station string) (uint64, error) {
-	return one(call[made](ctx, c, "POST", "/v1/stations/"+url.PathEscape(station)+"/test", nil))
+	return onlyJob(call[jobsBody](ctx, c, "POST", "/v1/stations/"+url.PathEscape(station)+"/test", nil))
 }
 
-// Hold stops a station after the ticket in hand, until Resume.
+// Hold stops a station after its current ticket, until [Client.Resume].
 func (c *Client) Hold(ctx context.Context, station, reason string) error {
 	_, err := call[struct{}](ctx, c, "POST", "/v1/stations/"+url.PathEscape(station)+"/hold", reasonBody{Reason: reason})
 	return err
 }
 
-// Resume lets a station resume.
+// Resume ends a hold.
 func (c *Client) Resume(ctx context.Context, station string) error {
 	_, err := call[struct{}](ctx, c, "POST", "/v1/stations/"+url.PathEscape(station)+"/resume", nil)
 	return err
@@ -155,23 +158,23 @@ func (c *Client) Rejects(ctx context.Context) ([]Reject, error) {
 
 // Reject shows one refused print request.
 func (c *Client) Reject(ctx context.Context, id uint64) (Reject, error) {
-	return call[Reject](ctx, c, "GET", "/v1/rejects/"+number(id), nil)
+	return call[Reject](ctx, c, "GET", "/v1/rejects/"+formatID(id), nil)
 }
 
-func number(id uint64) string { return strconv.FormatUint(id, 10) }
+func formatID(id uint64) string { return strconv.FormatUint(id, 10) }
 
-func one(m made, err error) (uint64, error) {
+func onlyJob(m jobsBody, err error) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
 	if len(m.Jobs) != 1 {
-		return 0, fmt.Errorf("read answer: %d job ids where one is due", len(m.Jobs))
+		return 0, fmt.Errorf("read answer: got %d job ids, want one", len(m.Jobs))
 	}
 	return m.Jobs[0], nil
 }
 
-// call asks once. There is no second try: a change that may have been made is for the
-// person to look at, not for a loop to make again.
+// call sends one request. It does not retry: after a broken connection a change may have been made,
+// and making it again would print a ticket twice. The operator must look first.
 func call[T any](ctx context.Context, c *Client, method, path string, body any) (T, error) {
 	var none T
 	var send io.Reader
@@ -189,12 +192,12 @@ func call[T any](ctx context.Context, c *Client, method, path string, body any) 
 	req.Header.Set(HeaderAPI, API)
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return none, c.explain(method, err)
+		return none, c.transportError(method, err)
 	}
 	defer resp.Body.Close()
 	switch v := resp.Header.Get(HeaderAPI); {
 	case v == "":
-		return none, fmt.Errorf("what answers at %s is not ticketrail", c.socket)
+		return none, fmt.Errorf("the program that answers at %s is not ticketrail", c.socket)
 	case v != API:
 		return none, mismatch(API, v)
 	}
@@ -203,19 +206,20 @@ func call[T any](ctx context.Context, c *Client, method, path string, body any) 
 			Error *Error `json:"error"`
 		}
 		if err := json.NewDecoder(io.LimitReader(resp.Body, maxBody)).Decode(&e); err != nil || e.Error == nil {
-			return none, fmt.Errorf("ticketrail answers %s and no reason", resp.Status)
+			return none, fmt.Errorf("ticketrail answered %s without a reason", resp.Status)
 		}
 		return none, e.Error
 	}
 	var v T
 	if err := json.NewDecoder(resp.Body).Decode(&v); err != nil {
-		return none, c.explain(method, err)
+		return none, c.transportError(method, err)
 	}
 	return v, nil
 }
 
-// explain makes an error of the wire one that says what is known now.
-func (c *Client) explain(method string, err error) error {
+// transportError explains a connection that failed. After a change the outcome is unknown: the daemon
+// may have committed it before the connection broke.
+func (c *Client) transportError(method string, err error) error {
 	if e, ok := errors.AsType[*NotRunning](err); ok {
 		return e
 	}
@@ -223,10 +227,11 @@ func (c *Client) explain(method string, err error) error {
 		return e
 	}
 	if e, ok := errors.AsType[*url.Error](err); ok {
-		err = e.Err // the made-up address in front helps nobody
+		err = e.Err // without the method and the URL, which is not a real address
 	}
 	if method == http.MethodGet {
 		return fmt.Errorf("ask ticketrail at %s: %w", c.socket, err)
 	}
-	return fmt.Errorf("ask ticketrail at %s: %w: whether it was done is unknown, look with jobs list", c.socket, err)
+	return fmt.Errorf("ask ticketrail at %s: %w: whether the change was made is unknown, see ticketrail jobs list",
+		c.socket, err)
 }

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-func TestWhoMayNotOpenTheSocketIsToldWhichGroupMay(t *testing.T) {
-	path := place(t)
+func TestAnErrorOfAClosedSocketNamesTheGroupThatHasAccess(t *testing.T) {
+	path := socketPath(t)
 	l, err := Listen(path)
 	if err != nil {
 		t.Fatal(err)
@@ -22,7 +22,7 @@ func TestWhoMayNotOpenTheSocketIsToldWhichGroupMay(t *testing.T) {
 	if g, err := user.LookupGroupId(mine); err == nil {
 		mine = g.Name
 	}
-	// Whoever runs this test may well be allowed everything, so the kernel's answer is made up.
+	// The test may run as root, which may open every socket, so the kernel's error is made here.
 	denied := &net.OpError{Op: "dial", Net: "unix", Err: os.NewSyscallError("connect", syscall.EACCES)}
 	err = dialError(path, denied)
 	e, ok := errors.AsType[*PermissionDenied](err)
@@ -31,7 +31,7 @@ func TestWhoMayNotOpenTheSocketIsToldWhichGroupMay(t *testing.T) {
 	}
 	for group, want := range map[string]string{"kitchen": "usermod -aG kitchen and", "root": ": use sudo", "": ": use sudo"} {
 		if s := (&PermissionDenied{Socket: path, Group: group}).Error(); !strings.Contains(s, want) || strings.Contains(s, "-aG root") {
-			t.Errorf("who is not of group %q is told: %s", group, s)
+			t.Errorf("a user who is not in group %q is told: %s", group, s)
 		}
 	}
 	if err := dialError("/nowhere/at/all.sock", denied); !strings.Contains(err.Error(), "use sudo") {
@@ -39,12 +39,12 @@ func TestWhoMayNotOpenTheSocketIsToldWhichGroupMay(t *testing.T) {
 	}
 }
 
-func TestANameIsAdvisedAsTheShellTakesIt(t *testing.T) {
+func TestNamesInAdviceAreQuotedForTheShell(t *testing.T) {
 	for name, want := range map[string]string{
 		"grill": "grill", "küche-2": "küche-2", "Bar upstairs": "'Bar upstairs'", "Joe's": `'Joe'\''s'`, "a;b": "'a;b'",
 	} {
-		if got := word(name); got != want {
-			t.Errorf("word(%q) = %s, want %s", name, got, want)
+		if got := shellQuote(name); got != want {
+			t.Errorf("shellQuote(%q) = %s, want %s", name, got, want)
 		}
 	}
 }

@@ -10,24 +10,24 @@ import (
 	"ticketrail/queue"
 )
 
-// Code says what kind of refusal an [Error] is. The set is closed and crosses the
-// socket: codes are added, never renamed.
+// A Code is the kind of an [Error]. Codes cross the socket, where client and server may be of
+// different builds, so codes are added but never renamed.
 type Code string
 
 const (
-	BadRequest  Code = "bad_request"  // asked wrongly: what was typed must change
-	Mismatch    Code = "api_mismatch" // the daemon is another version than the caller
+	BadRequest  Code = "bad_request"  // the request itself is wrong; the command line exits with 2
+	Mismatch    Code = "api_mismatch" // client and daemon have different API versions
 	NotFound    Code = "not_found"
-	Conflict    Code = "conflict" // its state does not allow it
+	Conflict    Code = "conflict" // the state of the job does not allow it
 	Storage     Code = "storage"  // the database cannot commit now
 	Busy        Code = "busy"
 	Stopping    Code = "stopping"    // the daemon is shutting down
-	Timeout     Code = "timeout"     // whether it was done is unknown
-	Unsupported Code = "unsupported" // this daemon has no such thing
+	Timeout     Code = "timeout"     // it is unknown whether the change was made
+	Unsupported Code = "unsupported" // this daemon has no such route
 	Internal    Code = "internal"
 )
 
-// An Error is a refusal as it crosses the socket. Message is for people.
+// An Error is a refusal as it crosses the socket. Message is for the operator.
 type Error struct {
 	Code    Code   `json:"code"`
 	Message string `json:"message"`
@@ -39,7 +39,8 @@ func refuse(c Code, format string, args ...any) *Error {
 	return &Error{Code: c, Message: fmt.Sprintf(format, args...)}
 }
 
-// refusal translates what the daemon's parts answer.
+// refusal gives an error of the queue or of the screens its code and, where the error does not say
+// it, what to do.
 func refusal(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
@@ -47,21 +48,22 @@ func refusal(err error) *Error {
 	for _, c := range []struct {
 		err  error
 		code Code
-		do   string // where err does not say it
+		fix  string // where err does not say it
 	}{
-		{queue.ErrNotFound, NotFound, ": ticketrail jobs list has those that are kept"},
+		{queue.ErrNotFound, NotFound, ": ticketrail jobs list shows the jobs that are kept"},
 		{queue.ErrConflict, Conflict, ""},
-		{queue.ErrStorageFull, Storage, ": ticketrail printers list says where and what to do"},
-		{queue.ErrStorageFailed, Storage, ": ticketrail printers list and the log say more; nothing was changed, or it shows in ticketrail jobs list"},
+		{queue.ErrStorageFull, Storage, ": ticketrail printers list shows where and what to do"},
+		{queue.ErrStorageFailed, Storage,
+			": see ticketrail printers list and the log; ticketrail jobs list shows whether the change was made"},
 		{queue.ErrBacklogFull, Busy, ""},
 		{queue.ErrBusy, Busy, ": try again in a moment"},
 		{queue.ErrClosed, Stopping, ": the daemon is stopping; try again when it runs"},
-		{context.DeadlineExceeded, Timeout, ": the disk is slow; whether it was done shows in ticketrail jobs list"},
+		{context.DeadlineExceeded, Timeout, ": the disk is slow; ticketrail jobs list shows whether the change was made"},
 	} {
 		if errors.Is(err, c.err) {
 			e := &Error{Code: c.code, Message: err.Error()}
-			if strings.HasSuffix(e.Message, c.err.Error()) { // nobody has said more
-				e.Message += c.do
+			if strings.HasSuffix(e.Message, c.err.Error()) { // err adds nothing after the sentinel's text
+				e.Message += c.fix
 			}
 			return e
 		}

@@ -14,28 +14,28 @@ import (
 	"ticketrail/receiver"
 )
 
-// A daemon is a server on a socket, with a real queue behind it: job 1 is sent, job 2 waits at
-// bar, and job 3 is held at old, which is not in the configuration any more.
-type daemon struct {
+// A testDaemon is a server on a socket, with a real queue behind it: job 1 is sent, job 2 waits at
+// bar, and job 3 is held at old, which is no longer in the configuration.
+type testDaemon struct {
 	*Client
 	path   string
 	queue  *queue.Queue
 	kicked []string // in the order of the requests, one at a time
-	fail   error    // what who pairs a browser gets
-	// With both set, a list of the stations says on entered that it is asked for and is
-	// answered when release closes.
+	fail   error    // the error of pairing a browser
+	// With both set, a request for the list of stations sends on entered, and waits until release
+	// is closed.
 	entered, release chan struct{}
 	stop             context.CancelFunc
 	served           chan error
 }
 
-// start starts a daemon, which change may alter before that.
-func start(t *testing.T, change ...func(*daemon, *Options)) *daemon {
+// startDaemon starts a daemon; change may alter it and its options before that.
+func startDaemon(t *testing.T, change ...func(*testDaemon, *Options)) *testDaemon {
 	t.Helper()
-	d := &daemon{path: place(t), queue: filled(t), served: make(chan error, 1)}
+	d := &testDaemon{path: socketPath(t), queue: testQueue(t), served: make(chan error, 1)}
 	o := Options{
 		Queue: d.queue, Kick: func(station string) { d.kicked = append(d.kicked, station) }, Rejects: rejects{},
-		Displays: displays{t, d},
+		Displays: testDisplays{t, d},
 		Statuses: func() []Status {
 			if d.entered != nil {
 				d.entered <- struct{}{}
@@ -70,8 +70,8 @@ func start(t *testing.T, change ...func(*daemon, *Options)) *daemon {
 	return d
 }
 
-// filled is a queue with the three jobs.
-func filled(t *testing.T) *queue.Queue {
+// testQueue is a queue with the three jobs.
+func testQueue(t *testing.T) *queue.Queue {
 	t.Helper()
 	must := func(err error) {
 		t.Helper()
@@ -110,26 +110,28 @@ func (rejects) List() []Reject {
 	return []Reject{{ID: 2, Reject: receiver.Reject{Code: "schema_mismatch", Message: "records: missing", Body: []byte("{\x00")}}}
 }
 
-type displays struct {
+type testDisplays struct {
 	t *testing.T
-	d *daemon
+	d *testDaemon
 }
 
-func (d displays) Screens() Screens {
+func (d testDisplays) Screens() Screens {
 	return Screens{Screens: []Screen{{Name: "hot"}}, Pairings: []Pairing{}}
 }
 
-func (d displays) Pair(ctx context.Context, code, station string) (Pairing, error) {
+func (d testDisplays) Pair(ctx context.Context, code, station string) (Pairing, error) {
 	if _, ok := ctx.Deadline(); !ok {
 		d.t.Error("the daemon was asked without a deadline")
 	}
 	return Pairing{ID: "of " + code, Station: station}, d.d.fail
 }
 
-func (d displays) Revoke(_ context.Context, id string) (Pairing, error) { return Pairing{ID: id}, nil }
+func (d testDisplays) Revoke(_ context.Context, id string) (Pairing, error) {
+	return Pairing{ID: id}, nil
+}
 
-// place is a short path: a socket's may have some hundred bytes.
-func place(t *testing.T) string {
+// socketPath is a short path: that of a unix socket is limited to 107 bytes.
+func socketPath(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "ta")
 	if err != nil {

@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -31,7 +30,8 @@ func (f Filter) query() url.Values {
 	return q
 }
 
-// parseFilter is strict: a list that ignores a filter it does not know shows too much.
+// parseFilter refuses unknown filters: a list that ignored one would show jobs that were not asked
+// for, and a script would act on them.
 func parseFilter(q url.Values) (queue.Filter, error) {
 	var f queue.Filter
 	for k, vs := range q {
@@ -49,16 +49,24 @@ func parseFilter(q url.Values) (queue.Filter, error) {
 		case "limit":
 			f.Limit, err = strconv.Atoi(v)
 		default:
-			return f, refuse(BadRequest, "no filter is called %q", k)
+			return f, refuse(BadRequest, "unknown filter %q", k)
 		}
 		if err != nil {
 			return f, refuse(BadRequest, "%s: %v", k, err)
 		}
 	}
 	if f.Limit < 0 {
-		return f, refuse(BadRequest, "limit: %d is not a number of jobs; use 0 for all", f.Limit)
+		return f, refuse(BadRequest, "limit: %d is negative; use 0 for all jobs", f.Limit)
 	}
 	return f, nil
+}
+
+// StateNames are the names of all states as people see them, for help and error messages.
+func StateNames() (names []string) {
+	for _, s := range ticket.States() {
+		names = append(names, s.String())
+	}
+	return names
 }
 
 func states(names []string) ([]ticket.State, error) {
@@ -66,22 +74,11 @@ func states(names []string) ([]ticket.State, error) {
 	for _, n := range names {
 		s, ok := ticket.ParseState(n)
 		if !ok {
-			return nil, refuse(BadRequest, "%q is not a state; use %s", n, list(ticket.States()))
+			return nil, refuse(BadRequest, "%q is not a state; use %s", n, strings.Join(StateNames(), ", "))
 		}
 		out = append(out, s)
 	}
 	return out, nil
-}
-
-func list[S ~string](names []S) string {
-	var b strings.Builder
-	for i, n := range names {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		fmt.Fprint(&b, n)
-	}
-	return b.String()
 }
 
 func (s *Server) jobs(r *http.Request) (any, error) {
@@ -93,16 +90,16 @@ func (s *Server) jobs(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	// An empty list may be a misspelt name. A name that is not known any more may still
-	// have a history.
+	// No jobs may mean a misspelt station. This is checked only now, because a station that was
+	// removed from the configuration may still have ended jobs to list.
 	if len(jobs) == 0 && f.Station != "" {
-		if err := s.known(f.Station); err != nil {
+		if err := s.checkKnown(f.Station); err != nil {
 			return nil, err
 		}
 	}
-	out := make([]Job, 0, len(jobs)) // none is [] and not null
+	out := make([]Job, 0, len(jobs)) // not nil: no job is [] in JSON
 	for _, j := range jobs {
-		out = append(out, wire(j))
+		out = append(out, jobOf(j))
 	}
 	return out, nil
 }
@@ -116,7 +113,7 @@ func (s *Server) job(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Detail{Job: wire(j), Ticket: t, Body: body}, nil
+	return Detail{Job: jobOf(j), Ticket: t, Body: body}, nil
 }
 
 func (s *Server) reprint(r *http.Request, b reprintBody) (any, error) {
@@ -125,16 +122,16 @@ func (s *Server) reprint(r *http.Request, b reprintBody) (any, error) {
 		return nil, err
 	}
 	if b.Station != "" {
-		if err := s.configured(b.Station); err != nil {
+		if err := s.checkConfigured(b.Station); err != nil {
 			return nil, err
 		}
 	}
-	copied, err := s.o.Queue.Reprint(r.Context(), id, b.Station, because(r, b.Reason))
+	copied, err := s.o.Queue.Reprint(r.Context(), id, b.Station, reasonOr(r, b.Reason))
 	if err != nil {
 		return nil, err
 	}
-	s.changed(r, "reprint", "job", id, "made", copied, "station", b.Station, "reason", b.Reason)
-	return made{Jobs: []uint64{copied}}, nil
+	s.logChange(r, "reprint", "job", id, "made", copied, "station", b.Station, "reason", b.Reason)
+	return jobsBody{Jobs: []uint64{copied}}, nil
 }
 
 func (s *Server) cancel(r *http.Request, b reasonBody) (any, error) {
@@ -142,37 +139,37 @@ func (s *Server) cancel(r *http.Request, b reasonBody) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.o.Queue.Cancel(r.Context(), id, because(r, b.Reason)); err != nil {
+	if err := s.o.Queue.Cancel(r.Context(), id, reasonOr(r, b.Reason)); err != nil {
 		return nil, err
 	}
-	s.changed(r, "cancel", "job", id, "reason", b.Reason)
-	return made{Jobs: []uint64{}}, nil
+	s.logChange(r, "cancel", "job", id, "reason", b.Reason)
+	return jobsBody{Jobs: []uint64{}}, nil
 }
 
 func (s *Server) move(r *http.Request, b moveBody) (any, error) {
 	switch {
 	case b.To == "":
-		return nil, refuse(BadRequest, "move to which printer? name it with --to")
+		return nil, refuse(BadRequest, "no destination: name the station with --to")
 	case (b.From == "") == (len(b.IDs) == 0):
-		return nil, refuse(BadRequest, "move either the jobs named or all of a printer, with --from")
+		return nil, refuse(BadRequest, "give either job ids or a station with --from")
 	case b.From == b.To:
-		return nil, refuse(BadRequest, "the tickets are at %s already", b.To)
+		return nil, refuse(BadRequest, "the tickets are already at %s", b.To)
 	}
-	if err := s.configured(b.To); err != nil {
+	if err := s.checkConfigured(b.To); err != nil {
 		return nil, err
 	}
 	var ids []uint64
 	var err error
 	if b.From != "" {
-		if err := s.known(b.From); err != nil {
+		if err := s.checkKnown(b.From); err != nil {
 			return nil, err
 		}
 		ids, err = s.o.Queue.MoveAll(r.Context(), b.From, b.To)
 	} else {
 		ids, err = s.o.Queue.Move(r.Context(), b.IDs, b.To)
 	}
-	if len(ids) > 0 { // of very many, some may have moved before an error
-		s.changed(r, "move", "jobs", len(ids), "from", b.From, "station", b.To)
+	if len(ids) > 0 { // also after an error: many tickets move in several transactions
+		s.logChange(r, "move", "jobs", len(ids), "from", b.From, "station", b.To)
 	}
 	switch {
 	case err != nil && len(ids) > 0:
@@ -183,5 +180,5 @@ func (s *Server) move(r *http.Request, b moveBody) (any, error) {
 	case ids == nil:
 		ids = []uint64{}
 	}
-	return made{Jobs: ids}, nil
+	return jobsBody{Jobs: ids}, nil
 }

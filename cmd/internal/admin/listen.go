@@ -11,22 +11,23 @@ import (
 	"time"
 )
 
-// Listen opens the socket at path, mode 0660. If somebody answers there, another daemon
-// runs and Listen refuses; a socket that nobody answers at is left over from a crash and
-// is replaced; anything that is not a socket is refused and left alone. Closing the
-// listener removes the socket, unless it has become somebody else's meanwhile.
+// Listen opens the socket at path with mode 0660. It returns an error if another daemon answers
+// there, or if path is not a socket; such a file is not touched. A socket at which no process
+// answers was left by a crash and is replaced. Closing the listener removes the socket, unless
+// another daemon has replaced it.
 //
-// Two daemons that start at the same moment are not told apart here: the lock on the
-// database decides between them, so the database is opened first.
+// Two daemons that start at the same moment could both pass this check. The lock on the database
+// decides between them, so the caller must open the database first.
 func Listen(path string) (net.Listener, error) {
 	switch info, err := os.Lstat(path); {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
-		return nil, fmt.Errorf("look at admin socket: %w", err)
+		return nil, fmt.Errorf("check admin socket: %w", err)
 	case info.Mode().Type() != fs.ModeSocket:
-		return nil, fmt.Errorf("open admin socket: %s is there and is not a socket: move it away or set admin.socket to another path", path)
+		return nil, fmt.Errorf(
+			"open admin socket: %s exists and is not a socket: move it away or set admin.socket to another path", path)
 	default:
-		if err := abandoned(path); err != nil {
+		if err := checkUnused(path); err != nil {
 			return nil, err
 		}
 	}
@@ -36,15 +37,16 @@ func Listen(path string) (net.Listener, error) {
 	case err == nil:
 		return l, nil
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("admin.socket: there is no folder %s for %s: make it, or set another path (%w)", dir, filepath.Base(path), err)
+		return nil, fmt.Errorf("admin.socket: the folder %s does not exist: create it, or set another path (%w)", dir, err)
 	case errors.Is(err, fs.ErrPermission):
-		return nil, fmt.Errorf("admin.socket: this user may not make a socket in %s: use a folder of its own, or set another path (%w)", dir, err)
+		return nil, fmt.Errorf("admin.socket: this user may not create a socket in %s: "+
+			"use a folder that belongs to the daemon's user, or set another path (%w)", dir, err)
 	}
 	return nil, fmt.Errorf("open admin socket %s: %w", path, err)
 }
 
-// abandoned returns nil if nobody answers at the socket.
-func abandoned(path string) error {
+// checkUnused returns nil if no process answers at the socket.
+func checkUnused(path string) error {
 	c, err := net.DialTimeout("unix", path, time.Second)
 	if err == nil {
 		c.Close()
@@ -53,13 +55,13 @@ func abandoned(path string) error {
 	if refused(err) {
 		return nil
 	}
-	return fmt.Errorf("ask who is at admin socket %s: %w", path, err)
+	return fmt.Errorf("find out whether admin socket %s is in use: %w", path, err)
 }
 
-// bind makes the socket in a folder that only we may enter, gives it its mode there and
-// then moves it to its place: nobody meets it with another mode, and the process's umask,
-// which every goroutine shares, stays as it is. A crash in between leaves an empty-handed
-// folder ".admin*" beside the socket and the place itself as it was.
+// bind creates the socket in a folder that only this user can enter, sets its mode there and renames
+// it to path. So no process can connect before the mode is right, and the umask, which all
+// goroutines share, is not changed. A crash before the rename leaves a folder ".admin*" beside path
+// and path as it was; after it, the socket is replaced at the next start.
 func bind(path string) (net.Listener, error) {
 	dir, err := os.MkdirTemp(filepath.Dir(path), ".admin")
 	if err != nil {
@@ -71,7 +73,7 @@ func bind(path string) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	u.SetUnlinkOnClose(false) // it would unlink the hidden name
+	u.SetUnlinkOnClose(false) // net would unlink the name before the rename; Close removes path
 	l := &listener{UnixListener: u, path: path}
 	if err := l.settle(hidden); err != nil {
 		u.Close()
@@ -108,7 +110,7 @@ func (l *listener) Close() error {
 	return l.UnixListener.Close()
 }
 
-// refused says that a dial found nobody at home.
+// refused reports whether a dial failed because no process listens there.
 func refused(err error) bool {
 	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist)
 }

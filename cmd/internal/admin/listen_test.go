@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-func TestTheSocketIsForItsOwnerAndGroupWhateverTheUmask(t *testing.T) {
+func TestTheSocketHasMode0660WhateverTheUmask(t *testing.T) {
 	for _, mask := range []int{0, 0o022, 0o077} {
 		old := syscall.Umask(mask)
-		path := place(t)
+		path := socketPath(t)
 		l, err := Listen(path)
 		syscall.Umask(old)
 		if err != nil {
@@ -35,7 +35,7 @@ func TestTheSocketIsForItsOwnerAndGroupWhateverTheUmask(t *testing.T) {
 }
 
 func TestASecondDaemonIsRefused(t *testing.T) {
-	d := start(t)
+	d := startDaemon(t)
 	_, err := Listen(d.path)
 	if err == nil || !strings.Contains(err.Error(), "another ticketrail is running (socket "+d.path+")") {
 		t.Fatalf("a second Listen gives %v, want: another ticketrail is running", err)
@@ -46,7 +46,7 @@ func TestASecondDaemonIsRefused(t *testing.T) {
 }
 
 func TestASocketLeftBehindByACrashIsReplaced(t *testing.T) {
-	path := place(t)
+	path := socketPath(t)
 	crashed, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 	if err != nil {
 		t.Fatal(err)
@@ -60,13 +60,13 @@ func TestASocketLeftBehindByACrashIsReplaced(t *testing.T) {
 	defer l.Close()
 	c, err := net.Dial("unix", path)
 	if err != nil {
-		t.Fatalf("nobody answers at the new socket: %v", err)
+		t.Fatalf("no answer at the new socket: %v", err)
 	}
 	c.Close()
 }
 
-func TestWhatIsNoSocketIsLeftAlone(t *testing.T) {
-	file, link := place(t), place(t)
+func TestAFileThatIsNotASocketIsNotTouched(t *testing.T) {
+	file, link := socketPath(t), socketPath(t)
 	if err := os.WriteFile(file, []byte("dinner"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -83,13 +83,13 @@ func TestWhatIsNoSocketIsLeftAlone(t *testing.T) {
 	}
 }
 
-func TestAClosingDaemonLeavesItsSuccessorsSocketAlone(t *testing.T) {
-	path := place(t)
+func TestCloseDoesNotRemoveTheSocketOfAnotherDaemon(t *testing.T) {
+	path := socketPath(t)
 	first, err := Listen(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	os.Remove(path) // somebody tidied up
+	os.Remove(path) // an operator deletes it
 	second, err := Listen(path)
 	if err != nil {
 		t.Fatal(err)
@@ -101,8 +101,8 @@ func TestAClosingDaemonLeavesItsSuccessorsSocketAlone(t *testing.T) {
 	}
 }
 
-func TestAFolderThatIsNotThereIsSaid(t *testing.T) {
-	if _, err := Listen(place(t) + "/no/where.sock"); err == nil || !strings.Contains(err.Error(), "/no for where.sock: make it") {
+func TestTheErrorOfAMissingFolderNamesIt(t *testing.T) {
+	if _, err := Listen(socketPath(t) + "/no/where.sock"); err == nil || !strings.Contains(err.Error(), "/no does not exist: create it") {
 		t.Errorf("Listen gives %v, want an error that names the path and says what to do", err)
 	}
 }

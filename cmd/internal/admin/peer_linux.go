@@ -6,7 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// peer returns the uid at the other end of the socket, as the kernel knows it.
+// peer returns the uid of the process at the other end of the socket, from the kernel
+// (SO_PEERCRED, unix(7)), so that a client cannot claim another one.
 func peer(c net.Conn) (uid uint32, ok bool) {
 	u, isUnix := c.(*net.UnixConn)
 	if !isUnix {

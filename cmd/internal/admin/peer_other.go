@@ -4,5 +4,5 @@ package admin
 
 import "net"
 
-// peer knows nobody here: only Linux says who is at the other end.
+// peer is known only on Linux: elsewhere changes are logged without a user.
 func peer(net.Conn) (uid uint32, ok bool) { return 0, false }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// What is at the end of a line, where that is no printer.
+// Kinds of station that are not a printer.
 const (
 	KindScreen = "screen"
 	KindKDS    = "kds"
@@ -17,37 +17,37 @@ const (
 const (
 	ScreenOpen  = "open"
 	ScreenDark  = "nobody_looking"
-	ScreenUnset = "never_opened" // nor paired
+	ScreenUnset = "never_opened" // and no browser was paired with it
 )
 
-// A Screen is a page in the kitchen, as far as its station goes.
+// A Screen is a kitchen screen: a page that browsers show.
 type Screen struct {
 	Name    string     `json:"name"`
 	Title   string     `json:"title"`
 	Mode    string     `json:"mode"`              // prep, or expo: the pass
 	Address string     `json:"address,omitempty"` // what a browser opens
 	State   string     `json:"state"`             // as [ScreenOpen]
-	Live    int        `json:"live"`              // pages that are open and answer
+	Live    int        `json:"live"`              // open pages that answer
 	Since   *time.Time `json:"since,omitempty"`   // nobody has looked; null while somebody does
-	Ever    bool       `json:"ever"`              // a page was open or a browser was paired, some time
+	Ever    bool       `json:"ever"`              // a page was once open, or a browser was once paired
 	Open    int        `json:"open"`              // tickets on its board
-	// Oldest is when the oldest of them was received; null without one.
+	// Oldest is when the oldest ticket on the board was received; null if there is none.
 	Oldest *time.Time `json:"oldest,omitempty"`
-	Paired int        `json:"paired"`           // browsers
-	Backup string     `json:"backup,omitempty"` // where its tickets come out while nobody looks
+	Paired int        `json:"paired"`           // paired browsers
+	Backup string     `json:"backup,omitempty"` // station that prints its tickets while no page is open
 }
 
-// A Pairing is a browser that may see a screen from elsewhere than this machine.
+// A Pairing allows a browser on another machine to show a screen.
 type Pairing struct {
 	ID      string     `json:"id"`
 	Station string     `json:"station"`
-	Address string     `json:"address"` // it came from when it was paired
-	Browser string     `json:"browser"` // it called itself
+	Address string     `json:"address"` // from which it was paired
+	Browser string     `json:"browser"` // its User-Agent
 	Paired  time.Time  `json:"paired"`
-	Seen    *time.Time `json:"seen"` // last, within an hour; null: never since it was paired
+	Seen    *time.Time `json:"seen"` // its last request, to the hour; null: none since it was paired
 }
 
-// Screens is every screen, and who may look at them from elsewhere.
+// Screens is every screen and every paired browser.
 type Screens struct {
 	Screens  []Screen  `json:"screens"`
 	Pairings []Pairing `json:"pairings"`
@@ -56,10 +56,10 @@ type Screens struct {
 // Displays are the screens of a daemon.
 type Displays interface {
 	Screens() Screens
-	// Pair lets the browser that shows code see a station, which may be left out where there is
-	// only one.
+	// Pair allows the browser that shows code to show a screen. An empty station is the only one
+	// there is.
 	Pair(ctx context.Context, code, station string) (Pairing, error)
-	// Revoke ends a pairing, and its page.
+	// Revoke ends a pairing and closes its page.
 	Revoke(ctx context.Context, id string) (Pairing, error)
 }
 
@@ -77,7 +77,7 @@ func (s *Server) pair(r *http.Request, b pairBody) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.changed(r, "pair", "station", p.Station, "pairing", p.ID, "address", p.Address)
+	s.logChange(r, "pair", "station", p.Station, "pairing", p.ID, "address", p.Address)
 	return p, nil
 }
 
@@ -86,16 +86,16 @@ func (s *Server) revoke(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.changed(r, "revoke", "station", p.Station, "pairing", p.ID)
+	s.logChange(r, "revoke", "station", p.Station, "pairing", p.ID)
 	return p, nil
 }
 
-// Screens lists the screens and who may look at them.
+// Screens lists the screens and the paired browsers.
 func (c *Client) Screens(ctx context.Context) (Screens, error) {
 	return call[Screens](ctx, c, "GET", "/v1/screens", nil)
 }
 
-// Pair lets the browser that shows code see a station; "" is the only one there is.
+// Pair allows the browser that shows code to show a screen; an empty station is the only one there is.
 func (c *Client) Pair(ctx context.Context, code, station string) (Pairing, error) {
 	return call[Pairing](ctx, c, "POST", "/v1/screens/pair", pairBody{code, station})
 }

@@ -15,30 +15,32 @@ import (
 	"ticketrail/queue"
 )
 
-// Rejects keeps the last refused print requests, newest first; a *receiver.Rejects does.
+// Rejects lists the last refused print requests, newest first. [receiver.Rejects] implements it.
 type Rejects interface{ List() []Reject }
 
-// Options is what a [Server] may ask and change; all of it is required. All of it is called
-// from many goroutines at once. An error that is an [*Error], or one of the queue's, keeps its
-// meaning on the way to the caller; any other is [Internal].
+// Options are what a [Server] may ask and change. All fields are required, and all of them must be
+// safe for concurrent use. An error that is an [*Error] or one of the queue's reaches the client with
+// its code; any other becomes [Internal].
 type Options struct {
 	Queue *queue.Queue
-	// Kick ends the pause of a station's queue, so that the next ticket is tried now.
+	// Kick ends the backoff of a station, so that its next attempt starts now.
 	Kick     func(station string)
 	Rejects  Rejects
 	Displays Displays        // the screens
-	Statuses func() []Status // how each station is now
-	Notices  func() []string // what a person must know: a database set aside, a full disk
+	Statuses func() []Status // the state of each station
+	Notices  func() []string // problems of the daemon: a quarantined database, a full disk
 	Logger   *slog.Logger
 }
 
 const (
-	maxBody     = 1 << 20 // of a request: some 90,000 job ids
-	maxRequests = 16      // at once
-	maxHandling = 20 * time.Second
+	maxBody     = 1 << 20 // bytes of a request: about 90,000 job ids
+	maxRequests = 16      // at the same time: lists of all jobs take memory that the queue may need
+	// requestTimeout is below the client's time-out of a minute, so that the operator gets the
+	// daemon's reason and not only "no answer".
+	requestTimeout = 20 * time.Second
 )
 
-// A Server answers what people ask of the daemon.
+// A Server answers the requests of the control API. It is safe for concurrent use.
 type Server struct {
 	o     Options
 	slots chan struct{}
@@ -69,7 +71,7 @@ func New(o Options) *Server {
 	return s
 }
 
-// HTTPServer is a server for s, not yet started, with every time-out set.
+// HTTPServer is an HTTP server for s, not started, with every time-out set.
 func (s *Server) HTTPServer() *http.Server {
 	return &http.Server{
 		Handler:           s,
@@ -82,7 +84,8 @@ func (s *Server) HTTPServer() *http.Server {
 	}
 }
 
-// ServeHTTP checks the caller's version and hands on, to so many at once.
+// ServeHTTP checks the client's version and calls the handler of the route. More than maxRequests at
+// the same time are refused.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set(HeaderAPI, API)
 	select {
@@ -100,7 +103,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(w, nil, refuse(Unsupported, "this daemon does not know %s %s", r.Method, r.URL.Path))
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), maxHandling)
+	ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
 	defer cancel()
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	s.mux.ServeHTTP(w, r.WithContext(ctx))
@@ -108,12 +111,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func mismatch(caller, daemon string) *Error {
 	if caller == "" {
-		return refuse(Mismatch, "the caller names no control API version in %s: use the ticketrail command line", HeaderAPI)
+		return refuse(Mismatch, "the request has no control API version in %s: use the ticketrail command line", HeaderAPI)
 	}
-	return refuse(Mismatch, "this command speaks control API %s and the running daemon speaks %s: after an upgrade restart the daemon (systemctl restart ticketrail)", caller, daemon)
+	return refuse(Mismatch, "this command speaks control API %s and the running daemon speaks %s: "+
+		"after an upgrade restart the daemon (systemctl restart ticketrail)", caller, daemon)
 }
 
-// A handler returns what to answer as JSON.
+// A handler returns the answer, which is sent as JSON.
 type handler func(r *http.Request) (any, error)
 
 func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -130,12 +134,12 @@ func answer(w http.ResponseWriter, v any, err error) {
 			Error *Error `json:"error"`
 		}{e}
 	}
-	// A caller who has gone away is nobody's problem.
+	// An error means that the client has disconnected; there is no one left to tell.
 	_ = json.NewEncoder(w).Encode(v)
 }
 
-// withBody reads what h is asked to do, strictly: a misspelt key must not be a wish ignored.
-// No body at all asks for nothing in particular.
+// withBody decodes the body of a request for h. An unknown key is refused: if it were ignored, a
+// misspelt "from" would change what is moved. An empty body is the zero B.
 func withBody[B any](h func(r *http.Request, b B) (any, error)) handler {
 	return func(r *http.Request) (any, error) {
 		var b B
@@ -156,13 +160,13 @@ func pathID(r *http.Request) (uint64, error) {
 	return id, nil
 }
 
-// changed writes down who changed what. Refused changes are only told to the caller.
-func (s *Server) changed(r *http.Request, action string, args ...any) {
-	s.o.Logger.Info("changed by hand", append([]any{"action", action, "actor", actor(r.Context())}, args...)...)
+// logChange logs who changed what. Refused changes are not logged: only the client needs to know.
+func (s *Server) logChange(r *http.Request, action string, args ...any) {
+	s.o.Logger.Info("changed by an operator", append([]any{"action", action, "actor", actor(r.Context())}, args...)...)
 }
 
-// because is the reason to keep with a change: the one given, or who made it.
-func because(r *http.Request, reason string) string {
+// reasonOr is the reason to store with a change: the given one, or who made the change.
+func reasonOr(r *http.Request, reason string) string {
 	if reason != "" {
 		return reason
 	}
@@ -171,8 +175,8 @@ func because(r *http.Request, reason string) string {
 
 type actorKey struct{}
 
-// withActor keeps the uid alone: looking its name up may ask a server far away, and only
-// changes need it.
+// withActor stores the uid of the client in the context. The user's name is looked up only for a
+// change, because the lookup may ask a directory server on the network.
 func withActor(ctx context.Context, c net.Conn) context.Context {
 	if uid, ok := peer(c); ok {
 		return context.WithValue(ctx, actorKey{}, uid)
@@ -183,7 +187,7 @@ func withActor(ctx context.Context, c net.Conn) context.Context {
 func actor(ctx context.Context) string {
 	uid, ok := ctx.Value(actorKey{}).(uint32)
 	if !ok {
-		return "somebody"
+		return "unknown"
 	}
 	n := strconv.FormatUint(uint64(uid), 10)
 	if u, err := user.LookupId(n); err == nil {

@@ -23,7 +23,7 @@ import (
 )
 
 func TestEveryFilterReachesTheQueue(t *testing.T) {
-	d := start(t)
+	d := startDaemon(t)
 	for _, x := range []struct {
 		f    Filter
 		want []uint64
@@ -34,7 +34,7 @@ func TestEveryFilterReachesTheQueue(t *testing.T) {
 		{Filter{Request: "req-a"}, []uint64{2, 1}},
 		{Filter{Since: time.Unix(1500, 0)}, []uint64{3}},
 		{Filter{Limit: 2}, []uint64{3, 2}},
-		{Filter{States: []string{"buried", "failed"}}, nil}, // stored, and as people read it
+		{Filter{States: []string{"buried", "failed"}}, nil}, // the stored name and the displayed one
 	} {
 		jobs, err := d.Jobs(t.Context(), x.f)
 		if err != nil {
@@ -50,8 +50,8 @@ func TestEveryFilterReachesTheQueue(t *testing.T) {
 	}
 }
 
-func TestARefusalKeepsItsKindOverTheSocket(t *testing.T) {
-	d := start(t)
+func TestARefusalKeepsItsCodeOverTheSocket(t *testing.T) {
+	d := startDaemon(t)
 	ctx := t.Context()
 	first := func(_ any, err error) error { return err }
 	failing := func(fail error) func() error {
@@ -62,11 +62,11 @@ func TestARefusalKeepsItsKindOverTheSocket(t *testing.T) {
 		code Code
 		says string
 	}{
-		"no such job":        {func() error { return first(d.Job(ctx, 77)) }, NotFound, "job 77: not found: ticketrail jobs list has"},
+		"no such job":        {func() error { return first(d.Job(ctx, 77)) }, NotFound, "job 77: not found: ticketrail jobs list shows"},
 		"no such state":      {func() error { return first(d.Jobs(ctx, Filter{States: []string{"lost"}})) }, BadRequest, "pending, held"},
 		"no such printer":    {func() error { return first(d.Jobs(ctx, Filter{Station: "gril"})) }, NotFound, "bar, grill, old"},
-		"hold nobody":        {func() error { return d.Hold(ctx, "gril", "") }, NotFound, `"gril"`},
-		"resume nobody":      {func() error { return d.Resume(ctx, "a/b c") }, NotFound, `"a/b c"`},
+		"hold unknown":       {func() error { return d.Hold(ctx, "gril", "") }, NotFound, `"gril"`},
+		"resume unknown":     {func() error { return d.Resume(ctx, "a/b c") }, NotFound, `"a/b c"`},
 		"test an orphan":     {func() error { return first(d.Test(ctx, "old")) }, NotFound, "bar, grill"},
 		"move to an orphan":  {func() error { return first(d.Move(ctx, []uint64{2}, "old")) }, NotFound, "bar, grill"},
 		"move to itself":     {func() error { return first(d.MoveAll(ctx, "bar", "bar")) }, BadRequest, "already"},
@@ -78,7 +78,7 @@ func TestARefusalKeepsItsKindOverTheSocket(t *testing.T) {
 		"full disk":          {failing(queue.ErrStorageFull), Storage, "full: ticketrail printers list"},
 		"failed disk":        {failing(queue.ErrStorageFailed), Storage, "ticketrail printers list"},
 		"stopping":           {failing(queue.ErrClosed), Stopping, "try again when it runs"},
-		"too slow":           {failing(context.DeadlineExceeded), Timeout, "whether it was done shows in ticketrail jobs list"},
+		"too slow":           {failing(context.DeadlineExceeded), Timeout, "ticketrail jobs list shows whether the change was made"},
 		"anything else":      {failing(errors.New("boom")), Internal, "boom"},
 	} {
 		e, ok := errors.AsType[*Error](x.do())
@@ -90,7 +90,7 @@ func TestARefusalKeepsItsKindOverTheSocket(t *testing.T) {
 
 func TestEveryChangeIsMadeAndLoggedWithWhoMadeIt(t *testing.T) {
 	var log bytes.Buffer // written before each answer, one at a time
-	d := start(t, func(_ *daemon, o *Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+	d := startDaemon(t, func(_ *testDaemon, o *Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
 	ctx := t.Context()
 	check := func(what string, got, want any, err error) {
 		t.Helper()
@@ -116,14 +116,14 @@ func TestEveryChangeIsMadeAndLoggedWithWhoMadeIt(t *testing.T) {
 	check("pair", p, Pairing{ID: "of CODE", Station: "hot"}, err)
 	p, err = d.Revoke(ctx, "of/CODE")
 	check("revoke", p, Pairing{ID: "of/CODE"}, err)
-	// What is refused or only looks is not logged.
+	// Refused changes and requests that change nothing are not logged.
 	if d.Hold(ctx, "nobody", "") == nil {
 		t.Error("nobody was held")
 	}
 	screens, err := d.Screens(ctx)
 	check("screens", screens, Screens{Screens: []Screen{{Name: "hot"}}, Pairings: []Pairing{}}, err)
 
-	me := fmt.Sprintf("uid %d", os.Getuid()) // of whom nobody knows the name
+	me := fmt.Sprintf("uid %d", os.Getuid()) // for a uid without a name
 	if u, err := user.LookupId(strconv.Itoa(os.Getuid())); err == nil {
 		me = u.Username
 	}
@@ -132,7 +132,7 @@ func TestEveryChangeIsMadeAndLoggedWithWhoMadeIt(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
 	actions := []string{"reprint", "move", "move", "cancel", "hold", "resume", "test", "pair", "revoke"}
 	for i, action := range actions {
-		if i >= len(lines) || !strings.Contains(lines[i], "action="+action) || !strings.Contains(lines[i], "actor=") || strings.Contains(lines[i], "actor=somebody") {
+		if i >= len(lines) || !strings.Contains(lines[i], "action="+action) || !strings.Contains(lines[i], "actor=") || strings.Contains(lines[i], "actor=unknown") {
 			t.Errorf("line %d does not say who did %s:\n%s", i+1, action, log.String())
 		}
 	}
@@ -141,8 +141,8 @@ func TestEveryChangeIsMadeAndLoggedWithWhoMadeIt(t *testing.T) {
 	}
 }
 
-// ask sends a request as no Client would, and returns the status and the body of the answer.
-func (d *daemon) ask(t *testing.T, method, path, body, version string) string {
+// ask sends any request, also one that no Client sends, and returns the status and body of the answer.
+func (d *testDaemon) ask(t *testing.T, method, path, body, version string) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, "http://ticketrail"+path, strings.NewReader(body))
 	if err != nil {
@@ -163,8 +163,8 @@ func (d *daemon) ask(t *testing.T, method, path, body, version string) string {
 	return resp.Status + " " + string(b)
 }
 
-func TestHostileRequestsAndOtherVersionsAreRefused(t *testing.T) {
-	d := start(t)
+func TestMalformedRequestsAndOtherVersionsAreRefused(t *testing.T) {
+	d := startDaemon(t)
 	for _, x := range []struct {
 		method, path, body, version, status, says string
 	}{
@@ -187,10 +187,10 @@ func TestHostileRequestsAndOtherVersionsAreRefused(t *testing.T) {
 	}
 }
 
-// serve answers on a socket with h, as something that is not this server.
+// serve answers on a socket with h instead of a [Server].
 func serve(t *testing.T, h http.HandlerFunc) *Client {
 	t.Helper()
-	path := place(t)
+	path := socketPath(t)
 	l, err := net.Listen("unix", path)
 	if err != nil {
 		t.Fatal(err)
@@ -201,31 +201,31 @@ func serve(t *testing.T, h http.HandlerFunc) *Client {
 	return NewClient(path)
 }
 
-func TestTheClientTrustsNobodyElse(t *testing.T) {
+func TestTheClientRefusesOtherServersAndVersions(t *testing.T) {
 	newer := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set(HeaderAPI, "3") })
 	_, err := newer.Stations(t.Context())
 	if e, ok := errors.AsType[*Error](err); !ok || e.Code != Mismatch {
 		t.Errorf("a newer daemon gives %v, want a mismatch", err)
 	}
-	stranger := serve(t, func(http.ResponseWriter, *http.Request) {})
-	if _, err := stranger.Stations(t.Context()); err == nil || !strings.Contains(err.Error(), "is not ticketrail") {
-		t.Errorf("a stranger gives %v", err)
+	other := serve(t, func(http.ResponseWriter, *http.Request) {})
+	if _, err := other.Stations(t.Context()); err == nil || !strings.Contains(err.Error(), "is not ticketrail") {
+		t.Errorf("another program gives %v", err)
 	}
 	dying := serve(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	if err := dying.Cancel(t.Context(), 1, ""); err == nil || !strings.Contains(err.Error(), "unknown") {
 		t.Errorf("a daemon that dies over a change gives %v, want that its outcome is unknown", err)
 	}
-	_, err = NewClient(place(t)).Stations(t.Context())
+	_, err = NewClient(socketPath(t)).Stations(t.Context())
 	if e, ok := errors.AsType[*NotRunning](err); !ok || !strings.Contains(e.Error(), "systemctl start") {
 		t.Errorf("no daemon gives %v, want how to start it", err)
 	}
 }
 
-// slow makes a daemon's list of the stations wait for release.
-func slow(d *daemon, _ *Options) { d.entered, d.release = make(chan struct{}), make(chan struct{}) }
+// slow makes the list of stations wait until release is closed.
+func slow(d *testDaemon, _ *Options) { d.entered, d.release = make(chan struct{}), make(chan struct{}) }
 
-func TestTooManyRequestsAtOnceAreToldToComeBack(t *testing.T) {
-	d := start(t, slow)
+func TestTooManyRequestsAtOnceAreRefusedAsBusy(t *testing.T) {
+	d := startDaemon(t, slow)
 	done := make(chan error, maxRequests)
 	for range maxRequests {
 		go func() { _, err := d.Stations(t.Context()); done <- err }()
@@ -246,7 +246,7 @@ func TestTooManyRequestsAtOnceAreToldToComeBack(t *testing.T) {
 }
 
 func TestARequestInProgressIsFinishedWhenTheDaemonStops(t *testing.T) {
-	d := start(t, slow)
+	d := startDaemon(t, slow)
 	done := make(chan error, 1)
 	go func() { _, err := d.Stations(context.Background()); done <- err }()
 	<-d.entered
@@ -258,7 +258,7 @@ func TestARequestInProgressIsFinishedWhenTheDaemonStops(t *testing.T) {
 }
 
 func TestBodiesCrossTheSocketByteForByte(t *testing.T) {
-	d := start(t)
+	d := startDaemon(t)
 	x, err := d.Job(t.Context(), 1)
 	if err != nil || string(x.Body) != `{"id": 1}`+"\xff" || x.Ticket.Request != "req-a" || x.Job.State != ticket.Sent {
 		t.Errorf("Job = %+v, %v", x, err)

@@ -17,27 +17,27 @@ import (
 )
 
 func (s *Server) stations(*http.Request) (any, error) {
-	lines := map[string]Status{}
+	statuses := map[string]Status{}
 	for _, l := range s.o.Statuses() {
-		lines[l.Name] = l
+		statuses[l.Name] = l
 	}
-	helped := map[string][]string{}
-	for _, name := range slices.Sorted(maps.Keys(lines)) {
-		if by := lines[name].StandIn; by != "" {
-			helped[by] = append(helped[by], name)
+	backups := map[string][]string{}
+	for _, name := range slices.Sorted(maps.Keys(statuses)) {
+		if by := statuses[name].StandIn; by != "" {
+			backups[by] = append(backups[by], name)
 		}
 	}
 	out := Stations{Stations: []Station{}, Notices: s.o.Notices()}
 	for _, st := range s.o.Queue.Stations() {
-		p := merge(st, lines[st.Name])
-		p.StandsInFor = helped[st.Name]
+		p := stationOf(st, statuses[st.Name])
+		p.StandsInFor = backups[st.Name]
 		out.Stations = append(out.Stations, p)
 	}
 	return out, nil
 }
 
-// merge joins what the queue knows of a line with what its drain knows.
-func merge(st queue.StationState, l Status) Station {
+// stationOf joins what the queue knows of a station with what the dispatcher and the station know.
+func stationOf(st queue.StationState, l Status) Station {
 	p := Station{
 		Name: st.Name, Kind: l.Kind, Address: l.Address, Pages: l.Pages, Configured: st.Configured,
 		Pending: st.Pending, Printing: st.Printing, Held: st.Held,
@@ -49,13 +49,13 @@ func merge(st queue.StationState, l Status) Station {
 		p.NextTry = new(l.NextTry)
 	}
 	since := l.Since
-	sick := l.Device != nil && !l.Device.Fine
+	deviceDown := l.Device != nil && !l.Device.Fine
 	switch {
 	case !st.Configured:
 		p.State, since = Orphaned, time.Time{}
 	case st.Hold != nil:
 		p.State, since = OnHold, st.Hold.Since
-	case sick: // it may have said so itself, with no ticket in its line
+	case deviceDown: // also without a ticket: the device was polled
 		p.State, since = Down, l.Device.Since
 	case !l.Known:
 		p.State = Untried
@@ -71,40 +71,43 @@ func merge(st queue.StationState, l Status) Station {
 	return p
 }
 
-// advice is what somebody who is no programmer can do about a printer, most urgent first.
+// advice is what the operator can do about a station, the most urgent thing first; empty if the
+// station needs nothing.
 func advice(p Station) string {
 	switch {
 	case p.State == Orphaned:
-		return fmt.Sprintf("not in the configuration: put it back, or ticketrail jobs move --from %s --to STATION", word(p.Name))
+		return fmt.Sprintf("not in the configuration: add it again, or ticketrail jobs move --from %s --to STATION",
+			shellQuote(p.Name))
 	case p.State == OnHold:
-		return "ticketrail printers resume " + word(p.Name)
+		return "ticketrail printers resume " + shellQuote(p.Name)
 	case p.State == Down && p.StandIn != "":
-		return remedy(p) + "; " + p.StandIn + " prints its tickets meanwhile"
+		return fixFor(p) + "; " + p.StandIn + " prints its tickets meanwhile"
 	case p.State == Down:
-		return remedy(p) + "; its tickets go on by themselves"
+		return fixFor(p) + "; waiting tickets then follow automatically"
 	case p.Held > 0:
-		return fmt.Sprintf("%s for a person: ticketrail jobs list --state held --station %s", waits(p.Held), word(p.Name))
+		return fmt.Sprintf("%s for your decision: ticketrail jobs list --state held --station %s, "+
+			"then jobs reprint or jobs cancel", ticketsWait(p.Held), shellQuote(p.Name))
 	case p.Device != nil:
-		return p.Device.Advice // the roll ends soon
+		return p.Device.Advice // such as paper low: it prints, but not for long
 	}
 	return ""
 }
 
-// remedy is what to do about a station that is down.
-func remedy(p Station) string {
+// fixFor is what to do about a station that is down.
+func fixFor(p Station) string {
 	switch {
 	case p.Device != nil && !p.Device.Fine && p.Device.Advice != "":
 		return p.Device.Advice
 	case p.Kind == KindKDS:
-		return "see whether that display is there and what it says: ticketrail check --online"
+		return "check that the display is running: ticketrail check --online shows its answer"
 	case p.Waiting != "":
-		return "see to the printer"
+		return "check the printer"
 	}
 	return "check power, cable and address"
 }
 
-// word is a name as it is typed in a shell.
-func word(name string) string {
+// shellQuote is a name as it must be typed in a shell, so that advice can be copied.
+func shellQuote(name string) string {
 	if strings.ContainsFunc(name, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_.", r)
 	}) {
@@ -113,25 +116,25 @@ func word(name string) string {
 	return name
 }
 
-func waits(n int) string {
+func ticketsWait(n int) string {
 	if n == 1 {
 		return "1 ticket waits"
 	}
 	return ticket.Plural(n, "ticket") + " wait"
 }
 
-// known refuses a name that is neither a station's nor an orphaned queue's.
-func (s *Server) known(name string) error {
-	return s.among(name, func(queue.StationState) bool { return true })
+// checkKnown refuses a name that is neither a configured station nor an orphan.
+func (s *Server) checkKnown(name string) error {
+	return s.checkName(name, func(queue.StationState) bool { return true })
 }
 
-// configured refuses a name that no station in the configuration has: a ticket sent there
-// would wait for ever.
-func (s *Server) configured(name string) error {
-	return s.among(name, func(st queue.StationState) bool { return st.Configured })
+// checkConfigured refuses a name that is not in the configuration: a ticket sent there would wait
+// for ever.
+func (s *Server) checkConfigured(name string) error {
+	return s.checkName(name, func(st queue.StationState) bool { return st.Configured })
 }
 
-func (s *Server) among(name string, counts func(queue.StationState) bool) error {
+func (s *Server) checkName(name string, counts func(queue.StationState) bool) error {
 	var names []string
 	for _, st := range s.o.Queue.Stations() {
 		if counts(st) {
@@ -144,18 +147,18 @@ func (s *Server) among(name string, counts func(queue.StationState) bool) error 
 	if len(names) == 0 {
 		return refuse(NotFound, "no station is called %q: the configuration has none", name)
 	}
-	return refuse(NotFound, "no station is called %q; there is %s", name, list(names))
+	return refuse(NotFound, "no station is called %q; there is %s", name, strings.Join(names, ", "))
 }
 
-// testTicket puts a test ticket into a station's queue and returns its job: it goes the way orders
-// go, so that a test that comes out has tried everything an order needs.
+// testTicket enqueues a test ticket for a station and returns its job. It goes through Accept as an
+// order does, so that a test that prints proves everything an order needs: disk, queue and printer.
 func testTicket(ctx context.Context, q *queue.Queue, station string) (uint64, error) {
 	id := uuid.NewString()
 	now := time.Now().UTC()
 	_, err := q.Accept(ctx, ticket.Request{
 		ID: id, Received: now, Body: []byte("{}"),
 		Drafts: []ticket.Draft{{Station: station, Ticket: ticket.Ticket{
-			// What a test shows is the layout's business.
+			// The layout fills in what a test ticket shows.
 			Kind: ticket.Test, Request: id, Number: "TEST", Received: now,
 		}}},
 	})
@@ -174,38 +177,38 @@ func testTicket(ctx context.Context, q *queue.Queue, station string) (uint64, er
 
 func (s *Server) test(r *http.Request) (any, error) {
 	name := r.PathValue("name")
-	if err := s.configured(name); err != nil {
+	if err := s.checkConfigured(name); err != nil {
 		return nil, err
 	}
 	id, err := testTicket(r.Context(), s.o.Queue, name)
 	if err != nil {
 		return nil, err
 	}
-	s.changed(r, "test", "station", name, "job", id)
-	return made{Jobs: []uint64{id}}, nil
+	s.logChange(r, "test", "station", name, "job", id)
+	return jobsBody{Jobs: []uint64{id}}, nil
 }
 
 func (s *Server) hold(r *http.Request, b reasonBody) (any, error) {
 	name := r.PathValue("name")
-	if err := s.known(name); err != nil {
+	if err := s.checkKnown(name); err != nil {
 		return nil, err
 	}
-	if err := s.o.Queue.HoldStation(r.Context(), name, because(r, b.Reason)); err != nil {
+	if err := s.o.Queue.HoldStation(r.Context(), name, reasonOr(r, b.Reason)); err != nil {
 		return nil, err
 	}
-	s.changed(r, "hold", "station", name, "reason", b.Reason)
+	s.logChange(r, "hold", "station", name, "reason", b.Reason)
 	return struct{}{}, nil
 }
 
 func (s *Server) resume(r *http.Request) (any, error) {
 	name := r.PathValue("name")
-	if err := s.known(name); err != nil {
+	if err := s.checkKnown(name); err != nil {
 		return nil, err
 	}
 	if err := s.o.Queue.ResumeStation(r.Context(), name); err != nil {
 		return nil, err
 	}
-	s.o.Kick(name) // who resumes a station has just seen to it: its queue need not sit out its pause
-	s.changed(r, "resume", "station", name)
+	s.o.Kick(name) // the operator has probably just repaired it: try now, not after the backoff
+	s.logChange(r, "resume", "station", name)
 	return struct{}{}, nil
 }

@@ -10,8 +10,8 @@ import (
 	"ticketrail/queue"
 )
 
-func TestPrintersSayWhatIsWrongAndWhatToDo(t *testing.T) {
-	c := start(t)
+func TestEachStationWithAProblemHasAdvice(t *testing.T) {
+	c := startDaemon(t)
 	if err := c.Hold(t.Context(), "grill", "cleaning"); err != nil {
 		t.Fatal(err)
 	}
@@ -43,8 +43,8 @@ func TestPrintersSayWhatIsWrongAndWhatToDo(t *testing.T) {
 	}
 }
 
-func TestAPrinterThatIsStoodInForSaysByWhom(t *testing.T) {
-	c := start(t, func(_ *daemon, o *Options) {
+func TestAStationNamesTheBackupThatPrintsItsTickets(t *testing.T) {
+	c := startDaemon(t, func(_ *testDaemon, o *Options) {
 		o.Statuses = func() []Status {
 			return []Status{
 				{Name: "bar", Known: true, Device: &Device{State: "paper out", Since: time.Unix(5, 0), Advice: "put in a new roll"}, StandIn: "grill"},
@@ -65,7 +65,7 @@ func TestAPrinterThatIsStoodInForSaysByWhom(t *testing.T) {
 	}
 }
 
-func TestAPrintersConditionIsItsMostUrgentOne(t *testing.T) {
+func TestTheStateOfAStationIsItsMostUrgentCondition(t *testing.T) {
 	hold := &queue.Hold{Reason: "x", Since: time.Unix(9, 0)}
 	up, down := Status{Known: true, Up: true}, Status{Known: true}
 	low, out := up, up
@@ -88,7 +88,7 @@ func TestAPrintersConditionIsItsMostUrgentOne(t *testing.T) {
 		{queue.StationState{Configured: true, Hold: hold}, down, OnHold, false},
 		{queue.StationState{Hold: hold}, down, Orphaned, false},
 	} {
-		p := merge(x.st, x.l)
+		p := stationOf(x.st, x.l)
 		if p.State != x.want || p.Fine() != x.fine || (p.Advice == "") != x.fine {
 			t.Errorf("%+v, %+v: %s, fine %v, advice %q; want %s, fine %v", x.st, x.l, p.State, p.Fine(), p.Advice, x.want, x.fine)
 		}

@@ -92,7 +92,7 @@ func TestAReloadAddsAndRemovesScreens(t *testing.T) {
 		for _, p := range []*page{p, pass, cold} {
 			p.close()
 		}
-		if got := k.app.health.notices(); len(got) != 1 || !strings.Contains(got[0], "the board of hot-line, which is no screen any more, still has 1 ticket that nobody sees") {
+		if got := k.app.health.notices(); len(got) != 1 || !strings.Contains(got[0], "the board of hot-line, which is no longer a screen, still has 1 ticket") {
 			t.Errorf("%q", got)
 		}
 		for _, l := range k.app.stations.List() {

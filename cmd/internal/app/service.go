@@ -22,7 +22,6 @@ import (
 type service struct {
 	log       *slog.Logger
 	registry  prometheus.Registerer
-	metrics   *posapi.Metrics // of all clients; nil before the first
 	through   http.RoundTripper
 	directory *directory.Directory
 
@@ -49,10 +48,7 @@ func (s *service) clientFor(conf config.Service) (*posapi.Client, error) {
 	case s.client != nil && reflect.DeepEqual(conf, was):
 		return s.client, nil
 	}
-	if s.metrics == nil {
-		s.metrics = posapi.NewMetrics(s.registry)
-	}
-	return doctor.NewServiceClient(conf, s.through, s.log, s.metrics)
+	return doctor.NewServiceClient(conf, s.through, s.log, s.registry)
 }
 
 // drop closes a client that was made and is not used after all.

@@ -11,8 +11,8 @@ import (
 	"ticketrail/queue"
 )
 
-// A good database that is set aside is a kitchen's orders lost, so only what proves damage may count as such.
-func TestOnlyProofOfDamageSetsADatabaseAside(t *testing.T) {
+// Quarantining a good database loses its orders, so only proof of damage may count as damage.
+func TestOnlyProofOfDamageCountsAsDamage(t *testing.T) {
 	for _, c := range []struct {
 		child   string
 		damaged bool
@@ -44,7 +44,7 @@ func TestOnlyProofOfDamageSetsADatabaseAside(t *testing.T) {
 	}
 }
 
-func TestACheckThatIsStoppedSaysSo(t *testing.T) {
+func TestAStoppedCheckReturnsTheCause(t *testing.T) {
 	exe := filepath.Join(t.TempDir(), "child")
 	if err := os.WriteFile(exe, []byte("#!/bin/sh\nexec sleep 600\n"), 0o700); err != nil {
 		t.Fatal(err)

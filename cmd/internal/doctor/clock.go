@@ -7,16 +7,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// WallClock is the box's clock and whether anything vouches for it. A box without a
-// battery boots in 1970 and jumps when the network comes up; the queue counts time spent
-// switched off only when the clock was good on both sides of it.
+// WallClock is the clock of the box. A box without a battery boots in 1970, and its clock jumps when
+// the network comes up. The queue therefore counts the time that the box was off only if the clock
+// was synchronized both before and after.
 type WallClock struct{}
 
 func (WallClock) Now() time.Time { return time.Now() }
 
-// Synchronized asks systemd-timesyncd's mark first, because a hardened unit
-// (ProtectClock=yes) may not call adjtimex, then the kernel, which chrony and ntpd tell.
-// Not knowing is "no": then nothing expires for time nobody measured.
+// Synchronized reports whether the clock is synchronized. It looks at the file of systemd-timesyncd
+// first, because a unit with ProtectClock=yes may not call adjtimex, and then asks the kernel, which
+// chrony and ntpd keep informed (adjtimex(2)). If neither knows, the answer is no: then no ticket
+// expires for time that was not measured.
 func (WallClock) Synchronized() bool {
 	if _, err := os.Stat("/run/systemd/timesync/synchronized"); err == nil {
 		return true

@@ -1,7 +1,7 @@
-// Package doctor answers what can be asked about a kitchen without a running daemon: is the
-// configuration right, what would become of a print request, do the printers and the point-of-sale
-// API answer, is the database sound. The daemon reads its configuration through it, so that what
-// `ticketrail check` says is right is what the daemon runs.
+// Package doctor holds the checks of a kitchen that need no running daemon: is the configuration
+// valid, which tickets would a print request make, do the printers and the point-of-sale API answer,
+// is the database undamaged. The daemon loads its configuration through this package, so a
+// configuration that `ticketrail check` accepts is one that the daemon accepts.
 package doctor
 
 import (
@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"ticketrail/cmd/internal/station"
 	"ticketrail/config"
 	"ticketrail/receiver/contract"
@@ -22,12 +24,12 @@ import (
 	"ticketrail/receiver/posapi"
 )
 
-// Load reads a configuration file and checks all of it: what the file says, and what only the
-// packages behind it know (profiles, addresses, expressions). The error is [config.Problems].
+// Load reads a configuration file and checks all of it, including what only other packages can check
+// (profiles, addresses, expressions). The error is [config.Problems].
 func Load(path string) (*config.Config, error) { return config.Load(path, problems) }
 
-// Check is [Load] for what a person wants to know: every problem, and what is allowed but
-// worth knowing.
+// Check is [Load] for an operator: besides the problems it returns warnings, about things that are
+// allowed but probably not meant.
 func Check(path string) (warnings []string, err error) {
 	conf, err := Load(path)
 	if err != nil {
@@ -56,8 +58,8 @@ func problems(conf *config.Config) []config.Problem {
 	return out
 }
 
-// oneLine shows a mistake in an expression as what and where, and the expression; the
-// arrow that points at it in a line of its own would not survive a list of problems.
+// oneLine shortens an error of the expression compiler to the message and the expression. The
+// compiler also draws an arrow on a line of its own, which makes no sense in a list of problems.
 func oneLine(msg string) string {
 	what, snippet, ok := strings.Cut(msg, "\n")
 	if !ok {
@@ -67,7 +69,7 @@ func oneLine(msg string) string {
 	return fmt.Sprintf("%s in %s", what, expression)
 }
 
-// flatten takes joined errors apart.
+// flatten lists the errors that err joins.
 func flatten(err error) []error {
 	if many, ok := err.(interface{ Unwrap() []error }); ok {
 		var out []error
@@ -88,12 +90,12 @@ func CompilePlan(conf *config.Config) (*plan.Plan, error) {
 	return plan.Compile(c)
 }
 
-// PlanVenue is a venue as routing knows it.
+// PlanVenue is a venue in the form that routing uses.
 func PlanVenue(v config.Venue) plan.Venue {
 	return plan.Venue{ID: v.ID, Name: v.Name, Zone: v.Timezone, Fallback: v.Fallback}
 }
 
-// SchemaMode is how strictly bodies are read.
+// SchemaMode is how strictly request bodies are checked: receiver.schema.
 func SchemaMode(conf *config.Config) contract.Mode {
 	if conf.Receiver.Schema == "strict" {
 		return contract.Strict
@@ -101,9 +103,9 @@ func SchemaMode(conf *config.Config) contract.Mode {
 	return contract.Lenient
 }
 
-// NewServiceClient makes a client of the point-of-sale API. It talks to nobody yet. A nil transport is
-// the network.
-func NewServiceClient(c config.Service, through http.RoundTripper, log *slog.Logger, metrics *posapi.Metrics) (*posapi.Client, error) {
+// NewServiceClient makes a client of the point-of-sale API. It does not connect. A nil through is the
+// network.
+func NewServiceClient(c config.Service, through http.RoundTripper, log *slog.Logger, reg prometheus.Registerer) (*posapi.Client, error) {
 	return posapi.New(posapi.Options{
 		BaseURL: c.BaseURL, ClientID: c.ClientID,
 		Secret: func() (string, error) {
@@ -116,14 +118,14 @@ func NewServiceClient(c config.Service, through http.RoundTripper, log *slog.Log
 			RenewBefore: c.Token.RenewBefore, Scopes: c.Token.Scopes,
 		},
 		PageLimit: c.Employees.Limit, CursorAt: c.Employees.Cursor, PayrollVenueParam: c.Payroll.VenueParam,
-		Timeout: c.Timeout, Logger: log, Metrics: metrics,
+		Timeout: c.Timeout, Logger: log, Registerer: reg,
 	})
 }
 
-// CheckOnline asks each printer whether it is there and how it is, each third-party kitchen display
-// whether it is there, the running daemon whether somebody looks at the screens, and the
-// point-of-sale API about each venue, and writes a line for each on w. Nothing is printed. What is
-// not there or not ready is an error, and so is a venue with which something is wrong.
+// CheckOnline asks each printer for its status, each third-party kitchen display whether it answers,
+// the running daemon which screens have an open page, and the point-of-sale API about each venue. It
+// writes one line for each to w. No ticket is printed. The error names everything that does not
+// answer, is not ready or has a problem.
 func CheckOnline(ctx context.Context, path string, w io.Writer) error {
 	conf, err := Load(path)
 	if err != nil {
@@ -139,16 +141,17 @@ func CheckOnline(ctx context.Context, path string, w io.Writer) error {
 		defer client.Close()
 		asking.Go(func() { venues = checkVenues(ctx, client, conf.Service.Timeout, conf.Venues) })
 	}
-	var wrong []error
+	var problems []error
 	for _, a := range station.CheckOnline(ctx, conf) {
 		for _, line := range a.Lines {
 			fmt.Fprintln(w, line)
 		}
-		wrong = append(wrong, a.Errors...)
+		problems = append(problems, a.Errors...)
 	}
 	asking.Wait()
 	if !(WallClock{}).Synchronized() {
-		fmt.Fprintln(w, "WARN  clock  nothing says that it is synchronized: times on tickets may be wrong (systemctl status systemd-timesyncd)")
+		fmt.Fprintln(w, "WARN  clock  may not be synchronized: times on tickets may be wrong; "+
+			"to fix: systemctl status systemd-timesyncd")
 	}
-	return errors.Join(append(wrong, ShowVenues(w, venues))...)
+	return errors.Join(append(problems, ShowVenues(w, venues))...)
 }

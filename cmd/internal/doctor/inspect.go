@@ -13,8 +13,9 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// Inspect shows on w what the print request in body would become: where each field was
-// found, the routes taken, each ticket as text. Nothing is sent anywhere.
+// Inspect writes to w what the daemon would make of the print request in body: where each field was
+// found, which routes match, and each ticket as text. Nothing is sent to a station. An empty venue
+// is the first one of the configuration.
 func Inspect(path string, body io.Reader, venue, device string, w io.Writer) error {
 	conf, err := Load(path)
 	if err != nil {
@@ -33,17 +34,18 @@ func Inspect(path string, body io.Reader, venue, device string, w io.Writer) err
 		return fmt.Errorf("read print request: %w", err)
 	}
 	if len(raw) > int(conf.Receiver.MaxBody) {
-		return fmt.Errorf("the body is larger than receiver.max_body (%d bytes): it would be answered 400", conf.Receiver.MaxBody)
+		return fmt.Errorf("the body is larger than receiver.max_body (%d bytes): the daemon would answer 400",
+			conf.Receiver.MaxBody)
 	}
 	req, err := contract.Open(raw, SchemaMode(conf))
 	if err != nil {
-		return fmt.Errorf("it would be answered 400: %w", err)
+		return fmt.Errorf("the daemon would answer 400: %w", err)
 	}
 	r := p.SplitTraced(req, PlanVenue(v), device, time.Now(), nil)
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "request %s for venue %s\n", layout.Clean(req.ID), v.Name)
 	for _, a := range req.Anomalies {
-		fmt.Fprintf(&out, "odd: %s\n", layout.Clean(fmt.Sprint(a)))
+		fmt.Fprintf(&out, "anomaly: %s\n", layout.Clean(fmt.Sprint(a)))
 	}
 	fmt.Fprintln(&out)
 	out.WriteString(r.Trace.String())
@@ -53,7 +55,7 @@ func Inspect(path string, body io.Reader, venue, device string, w io.Writer) err
 			return err
 		}
 		o.OnTemplateError = func(err error) {
-			fmt.Fprintf(&out, "the template failed, the built-in one stands in: %s\n", layout.Clean(err.Error()))
+			fmt.Fprintf(&out, "the template failed, the built-in one is used: %s\n", layout.Clean(err.Error()))
 		}
 		fmt.Fprintf(&out, "\nticket for %s (%d columns):\n\n", d.Station, o.Columns)
 		lines := layout.ComposeWith(ticket.Delivery{Station: d.Station, Attempt: 1, Ticket: d.Ticket}, o)
@@ -63,7 +65,7 @@ func Inspect(path string, body io.Reader, venue, device string, w io.Writer) err
 	return err
 }
 
-// findVenue takes a name or an id, as people type them; empty is the first configured.
+// findVenue finds a venue by its exact name or by its id in any case. Empty is the first configured.
 func findVenue(conf *config.Config, want string) (config.Venue, error) {
 	if want == "" {
 		return conf.Venues[0], nil

@@ -17,7 +17,7 @@ const (
 	clientSecret = "s3cr3t-of-the-integrator"
 )
 
-// onSocket is the address of a printer that listens until the test ends.
+// onSocket is the address of a virtual printer that listens until the test ends.
 func onSocket(t *testing.T, o virtual.Options) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -38,7 +38,7 @@ func onSocket(t *testing.T, o virtual.Options) string {
 	return l.Addr().String()
 }
 
-func TestACheckTellsHowPrintersAre(t *testing.T) {
+func TestTheOnlineCheckReportsTheStatusOfEachPrinter(t *testing.T) {
 	dir := t.TempDir()
 	ready := onSocket(t, virtual.Options{Name: "ready", Can: virtual.Everything})
 	low := onSocket(t, virtual.Options{Name: "low", Can: virtual.Everything, Condition: virtual.PaperLow})
@@ -66,11 +66,11 @@ fallback: ready
 		t.Errorf("got %v", err)
 	}
 	for _, want := range []string{
-		"OK    printer ready  tcp://" + ready + " answers: it is ready; its tickets can be known to be confirmed\n",
-		"OK    printer again  tcp://" + ready + " answers: it is ready; its tickets can be known to be confirmed\n",
-		"OK    printer low  tcp://" + low + " answers: it is ready; its tickets can be known to be confirmed; have a new roll of paper ready\n",
-		"FAIL  printer out  tcp://" + out + ": paper out: put in a new roll of paper and close the cover\n",
-		"OK    printer mute  tcp://" + mute + " answers: its tickets can be known to be sent\n",
+		"OK    printer ready  tcp://" + ready + " answers: ready; best proof confirmed\n",
+		"OK    printer again  tcp://" + ready + " answers: ready; best proof confirmed\n",
+		"OK    printer low  tcp://" + low + " answers: ready; best proof confirmed; have a new roll of paper ready\n",
+		"FAIL  printer out  tcp://" + out + ": paper out; to fix: put in a new roll of paper and close the cover\n",
+		"OK    printer mute  tcp://" + mute + " answers: best proof sent\n",
 		"OK    printer unasked  tcp://" + unasked + " answers\n",
 		"FAIL  printer gone  ",
 		"OK    printer file  file://" + file + " answers",

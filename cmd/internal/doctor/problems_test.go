@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestEveryMistakeInAPrinterIsReportedWithItsPlace(t *testing.T) {
+func TestEveryMistakeInAPrinterIsReportedWithItsLineAndKey(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, filepath.Join(dir, "head.tmpl"), `{{define "header"}}{{.Number}`)
 	conf := filepath.Join(dir, "t.yaml")
@@ -25,7 +25,7 @@ fallback: a
 `)
 	_, err := Check(conf)
 	if err == nil {
-		t.Fatal("it is right")
+		t.Fatal("the configuration is accepted")
 	}
 	for _, want := range []string{
 		"line 4: printers[0] (a).profile: ", "line 5: printers[1] (b).override.cutter: ", "line 5: printers[1] (b).override.colums: ",

@@ -13,30 +13,30 @@ import (
 	"ticketrail/queue"
 )
 
-// ErrDamaged says that the database is not what was written. Any other error of
-// CheckStore says nothing about the file.
+// ErrDamaged says that the database is damaged. Any other error of [CheckStore] says nothing about
+// the file: it could not be checked.
 var ErrDamaged = queue.ErrDamaged
 
-// CheckStore checks the whole database at path. A bad page can kill the process, so run it
-// in one that may die: the hidden command `db check` is that.
+// CheckStore checks the whole database at path. A damaged page can kill the process that reads it,
+// so call this only in a child process: the hidden command `db check`.
 func CheckStore(path string) error { return queue.Check(path) }
 
-// UncheckedPrefix begins the line that the child of [CheckInChild] prints when it could not
-// look at the file at all, which says nothing about the file.
+// UncheckedPrefix begins the line that the child process of [CheckInChild] prints if it could not
+// read the file, which proves no damage.
 const UncheckedPrefix = "unchecked: "
 
-// DamagedLine is the line that the child prints when it has found the file damaged.
+// DamagedLine is the line that the child process prints if the file is damaged.
 const DamagedLine = "damaged"
 
-// CheckInChild returns a check that runs `exe db check PATH`. A file is damaged only if the
-// child says so, or if what it read killed it: a page that leads bbolt astray ends in a
-// panic or a fault. Any other end (a stop in the middle, no memory) says nothing about the file,
-// and a good file that is set aside is a kitchen's orders lost.
+// CheckInChild returns a check that runs `exe db check PATH`. The file counts as damaged only if the
+// child says so, or if reading it killed the child: a damaged page makes bbolt panic or access wrong
+// memory. Any other end, such as SIGTERM or no memory, proves nothing: to quarantine a good database
+// would lose the orders in it.
 func CheckInChild(exe string) func(ctx context.Context, path string) error {
 	return func(ctx context.Context, path string) error {
-		var out, trouble bytes.Buffer
+		var out, errs bytes.Buffer
 		cmd := exec.CommandContext(ctx, exe, "db", "check", path)
-		cmd.Stdout, cmd.Stderr = &out, &trouble
+		cmd.Stdout, cmd.Stderr = &out, &errs
 		err := cmd.Run()
 		if err == nil {
 			return nil
@@ -50,23 +50,24 @@ func CheckInChild(exe string) func(ctx context.Context, path string) error {
 		if why, ok := strings.CutPrefix(strings.TrimSpace(out.String()), UncheckedPrefix); ok {
 			return fmt.Errorf("check database: %s", why)
 		}
-		said := strings.TrimSpace(trouble.String())
-		first, _, _ := strings.Cut(said, "\n")
-		if strings.TrimSpace(out.String()) == DamagedLine || diedOfThePages(cmd.ProcessState, said) {
+		stderr := strings.TrimSpace(errs.String())
+		first, _, _ := strings.Cut(stderr, "\n")
+		if strings.TrimSpace(out.String()) == DamagedLine || killedByDamage(cmd.ProcessState, stderr) {
 			return fmt.Errorf("check %s: %w: %s (%w)", path, queue.ErrDamaged, first, err)
 		}
 		return fmt.Errorf("check %s: the check did not finish: %s (%w)", path, first, err)
 	}
 }
 
-// diedOfThePages says whether a child ended as one does that follows a bad page.
-func diedOfThePages(end *os.ProcessState, said string) bool {
+// killedByDamage reports whether a child process ended like one that read a damaged page.
+func killedByDamage(end *os.ProcessState, stderr string) bool {
 	if w, ok := end.Sys().(syscall.WaitStatus); ok && w.Signaled() {
 		return w.Signal() == syscall.SIGBUS || w.Signal() == syscall.SIGSEGV
 	}
-	// The Go runtime's own last words; "out of memory" and the like are among them too.
+	// What the Go runtime prints when it dies of bad memory. "fatal error" alone is not enough: it
+	// also prints that when it is out of memory.
 	for _, word := range []string{"panic: ", "unexpected fault address", "SIGBUS", "SIGSEGV", "stack overflow"} {
-		if strings.Contains(said, word) {
+		if strings.Contains(stderr, word) {
 			return true
 		}
 	}

@@ -17,49 +17,51 @@ import (
 	"ticketrail/receiver/posapi"
 )
 
-// A VenueCheck is what the point-of-sale API answers about a venue.
+// A VenueCheck is the result of checking a venue at the point-of-sale API.
 type VenueCheck struct {
 	Venue string `json:"venue"` // its id
 	Name  string `json:"name"`
 	OK    bool   `json:"ok"`
-	// Resolved is the venue that the token is for, by /me; empty: not told.
+	// Resolved is the venue that the token is for, from /me; empty if /me does not name it.
 	Resolved string   `json:"resolved,omitempty"`
-	Scopes   []string `json:"scopes"` // that the token has, by /me; null: not told
-	// Drift is by how many seconds the service's clock and this box's differ; null: not told.
+	Scopes   []string `json:"scopes"` // of the token, from /me; null if /me does not list them
+	// Drift is the difference between the service's clock and this box's, in seconds; null if no
+	// answer had a time.
 	Drift    *float64        `json:"drift_seconds"`
 	Problems []VenueProblem  `json:"problems"`
-	Me       json.RawMessage `json:"me,omitempty"` // what /me answered
+	Me       json.RawMessage `json:"me,omitempty"` // the answer of /me
 }
 
-// A VenueProblem is one thing that is not as it should be, and what to do.
+// A VenueProblem is one problem with a venue, and how to fix it.
 type VenueProblem struct {
 	Check string `json:"check"` // token, me, venue, employees, payrollperiods or clock
 	What  string `json:"what"`
-	Do    string `json:"do,omitempty"`
+	Fix   string `json:"do,omitempty"`
 }
 
 const (
-	// clockAgrees is how far two clocks may be apart: a minute is what tickets show.
-	clockAgrees = time.Minute
-	// checksAtOnce bounds how many venues are asked about at a time.
-	checksAtOnce = 8
-	// venueWithin is how long all the calls about a venue may take, or four times the time-out of
-	// one if that is longer: somebody sits and waits, and a service can be slow in each of them.
-	venueWithin = time.Minute
+	// maxDrift is how far two clocks may differ. Tickets show minutes.
+	maxDrift = time.Minute
+	// maxChecks is how many venues are checked at the same time.
+	maxChecks = 8
+	// venueTimeout is for all calls about a venue together, or four times service.timeout if that is
+	// longer: an operator is waiting, and a slow service may be slow in each of the four calls.
+	venueTimeout = time.Minute
 )
 
-// ErrNoService is why the point-of-sale API cannot be asked.
-var ErrNoService = errors.New("service.base_url: is not set; the point-of-sale API is asked with service.base_url, client_id and client_secret_file")
+// ErrNoService says that the configuration has no point-of-sale API to ask.
+var ErrNoService = errors.New("service.base_url: is not set; " +
+	"to use the point-of-sale API set service.base_url, client_id and client_secret_file")
 
-// UnknownVenue is the error of asking about a venue that is not in the configuration.
+// UnknownVenue is the error for a venue that is not in the configuration.
 type UnknownVenue struct {
-	Want string   // as it was asked for
-	Have []string // names
+	Want string   // name or id as given; empty if none was given and there are several
+	Have []string // names of the configured venues
 }
 
 func (e *UnknownVenue) Error() string {
 	if e.Want == "" {
-		return fmt.Sprintf("which venue? name it with --venue: there is %s", quoted(e.Have))
+		return fmt.Sprintf("no venue: name one with --venue; there is %s", quoted(e.Have))
 	}
 	return fmt.Sprintf("no venue is called %q; there is %s", e.Want, quoted(e.Have))
 }
@@ -72,10 +74,10 @@ func quoted(names []string) string {
 	return strings.Join(list, ", ")
 }
 
-// CheckVenues asks the point-of-sale API about the venue with that name or id, or about all of
-// the configuration: does it give a token, what is that good for, may it read what tickets
-// need, do the clocks agree. It needs no running daemon. The error is that it could not be
-// asked; what was answered is in the checks.
+// CheckVenues checks the venue with that name or id, or all configured venues, at the point-of-sale
+// API: is a token issued, is it for this venue, can it read what tickets need, do the clocks agree.
+// It needs no running daemon. Problems of a venue are in its VenueCheck; the error says that the
+// API could not be asked at all.
 func CheckVenues(ctx context.Context, path, venue string) ([]VenueCheck, error) {
 	conf, client, err := service(path)
 	if err != nil {
@@ -93,7 +95,7 @@ func CheckVenues(ctx context.Context, path, venue string) ([]VenueCheck, error) 
 	return checkVenues(ctx, client, conf.Service.Timeout, venues), nil
 }
 
-// service reads the configuration at path and makes a client of its service.
+// service loads the configuration at path and makes a client of its point-of-sale API.
 func service(path string) (*config.Config, *posapi.Client, error) {
 	conf, err := Load(path)
 	if err != nil {
@@ -106,15 +108,17 @@ func service(path string) (*config.Config, *posapi.Client, error) {
 	return conf, client, err
 }
 
-func checkVenues(ctx context.Context, client *posapi.Client, timeout time.Duration, venues []config.Venue) []VenueCheck {
+func checkVenues(
+	ctx context.Context, client *posapi.Client, timeout time.Duration, venues []config.Venue,
+) []VenueCheck {
 	checks := make([]VenueCheck, len(venues))
-	turns := make(chan struct{}, checksAtOnce)
+	slots := make(chan struct{}, maxChecks)
 	var asking sync.WaitGroup
 	for i, v := range venues {
 		asking.Go(func() {
-			turns <- struct{}{}
-			defer func() { <-turns }()
-			ctx, cancel := context.WithTimeout(ctx, max(venueWithin, 4*timeout))
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			ctx, cancel := context.WithTimeout(ctx, max(venueTimeout, 4*timeout))
 			defer cancel()
 			checks[i] = checkVenue(ctx, client.Venue(v.ID), v)
 		})
@@ -126,15 +130,16 @@ func checkVenues(ctx context.Context, client *posapi.Client, timeout time.Durati
 func checkVenue(ctx context.Context, api *posapi.Venue, v config.Venue) VenueCheck {
 	c := VenueCheck{Venue: v.ID, Name: v.Name, Problems: []VenueProblem{}}
 	c.ask(ctx, api, v)
-	if c.Drift != nil && math.Abs(*c.Drift) >= clockAgrees.Seconds() {
-		c.problem("clock", fmt.Sprintf("the service's clock and this box's are %v apart", time.Duration(math.Abs(*c.Drift)*float64(time.Second)).Round(time.Second)),
-			"look at this box's time with timedatectl; if it is right, tell the service")
+	if c.Drift != nil && math.Abs(*c.Drift) >= maxDrift.Seconds() {
+		apart := time.Duration(math.Abs(*c.Drift) * float64(time.Second)).Round(time.Second)
+		c.problem("clock", fmt.Sprintf("the service's clock and this box's are %v apart", apart),
+			"check this box's clock with timedatectl; if it is right, tell the service provider")
 	}
 	c.OK = len(c.Problems) == 0
 	return c
 }
 
-// ask makes the calls, until one says that the next is in vain.
+// ask makes the calls one after the other, and stops at an error that the next call would also get.
 func (c *VenueCheck) ask(ctx context.Context, api *posapi.Venue, v config.Venue) {
 	me, err := api.Me(ctx)
 	c.clock(api)
@@ -143,11 +148,11 @@ func (c *VenueCheck) ask(ctx context.Context, api *posapi.Venue, v config.Venue)
 		return
 	}
 	if me.Venue != "" && me.Venue != v.ID {
-		c.problem("venue", fmt.Sprintf("its token is for venue %s", me.Venue),
+		c.problem("venue", fmt.Sprintf("the token is for venue %s", me.Venue),
 			"check the venue's id in the configuration, and service.token.venue_param")
-		return // these would be somebody else's employees
+		return // the next calls would read the data of another venue
 	}
-	for _, err := range api.Employees(ctx) { // the first page does
+	for _, err := range api.Employees(ctx) { // the first record proves the access
 		if err != nil && c.fault(err) {
 			return
 		}
@@ -163,7 +168,8 @@ func (c *VenueCheck) ask(ctx context.Context, api *posapi.Venue, v config.Venue)
 	case err != nil:
 		c.fault(err)
 	case !zoned(periods):
-		c.problem("payrollperiods", "none says the venue's time zone: its tickets show UTC", "set the venue's timezone in the configuration")
+		c.problem("payrollperiods", "no payroll period has a time zone: the venue's tickets show UTC",
+			"set the venue's timezone in the configuration")
 	}
 }
 
@@ -176,21 +182,23 @@ func zoned(periods []posapi.PayrollPeriod) bool {
 	return false
 }
 
-// clock keeps the largest difference that was seen: not every answer tells the time.
+// clock keeps the largest difference seen so far. It is called after each call, because not every
+// answer has a Date header.
 func (c *VenueCheck) clock(api *posapi.Venue) {
 	if s, known := api.Drift(); known && (c.Drift == nil || math.Abs(s) > math.Abs(*c.Drift)) {
 		c.Drift = &s
 	}
 }
 
-func (c *VenueCheck) problem(check, what, do string) {
-	c.Problems = append(c.Problems, VenueProblem{check, what, do})
+func (c *VenueCheck) problem(check, what, fix string) {
+	c.Problems = append(c.Problems, VenueProblem{check, what, fix})
 }
 
-// fault notes why a call failed, and says whether others would for the same reason.
+// fault records why a call failed. It reports whether other calls would fail for the same reason.
 func (c *VenueCheck) fault(err error) (all bool) {
 	if n, ok := errors.AsType[*posapi.CountError](err); ok {
-		c.problem(string(n.Call), fmt.Sprintf("none came, but the service counts %d", n.Want[len(n.Want)-1]), "check service.employees.cursor")
+		c.problem(string(n.Call), fmt.Sprintf("the service sent none and reports a count of %d", n.Want[len(n.Want)-1]),
+			"check service.employees.cursor")
 		return false
 	}
 	e, ok := errors.AsType[*posapi.Error](err)
@@ -202,37 +210,38 @@ func (c *VenueCheck) fault(err error) (all bool) {
 	if e.Says != "" {
 		what += fmt.Sprintf(": it says %q", e.Says)
 	}
-	do := e.Advice
+	fix := e.Advice
 	switch {
-	case do != "":
+	case fix != "":
 	case errors.Is(err, posapi.ErrRateLimited):
-		do = "wait, and ask again; if it stays so, ask the service for its limits"
+		fix = "wait and try again; if it continues, ask the service provider for its limits"
 	case errors.Is(err, posapi.ErrSecret):
-		do = "check service.client_secret_file"
+		fix = "check service.client_secret_file"
 	case errors.Is(err, posapi.ErrUnavailable) && e.Status == 0:
-		do = "check service.base_url, and that this box reaches it: name, route, firewall, proxy"
+		fix = "check service.base_url, and that this box reaches it: DNS, route, firewall, proxy"
 	case errors.Is(err, posapi.ErrUnavailable):
-		do = "the service has trouble of its own: ask again later"
+		fix = "the service has a problem: try again later"
 	case errors.Is(err, posapi.ErrMalformed), errors.Is(err, posapi.ErrRefused):
-		do = "if it stays so, tell whoever runs the service"
-	case ctxOver(err):
-		do = "the service is slow, or this box's way to it: ask again later"
+		fix = "if it continues, tell the service provider"
+	case contextEnded(err):
+		fix = "the service or the network is slow: try again later"
 	}
-	c.problem(string(e.Call), what, do)
-	return e.Call == posapi.CallToken || errors.Is(err, posapi.ErrUnavailable) || errors.Is(err, posapi.ErrRateLimited) || ctxOver(err)
+	c.problem(string(e.Call), what, fix)
+	return e.Call == posapi.CallToken || errors.Is(err, posapi.ErrUnavailable) ||
+		errors.Is(err, posapi.ErrRateLimited) || contextEnded(err)
 }
 
-func ctxOver(err error) bool {
+func contextEnded(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// ShowVenues writes a line for each venue that is fine, and one for each problem. Its error
-// says which venues are not.
+// ShowVenues writes one line for each venue without problems, and one line for each problem. Its
+// error names the venues with problems.
 func ShowVenues(w io.Writer, checks []VenueCheck) error {
 	var bad []string
 	for _, c := range checks {
 		if c.OK {
-			if _, err := fmt.Fprintf(w, "OK    venue %s  %s\n", c.Name, layout.Clean(c.fine())); err != nil {
+			if _, err := fmt.Fprintf(w, "OK    venue %s  %s\n", c.Name, layout.Clean(c.summary())); err != nil {
 				return err
 			}
 			continue
@@ -240,8 +249,8 @@ func ShowVenues(w io.Writer, checks []VenueCheck) error {
 		bad = append(bad, c.Name)
 		for _, p := range c.Problems {
 			line := p.Check + ": " + p.What
-			if p.Do != "" {
-				line += "; do: " + p.Do
+			if p.Fix != "" {
+				line += "; to fix: " + p.Fix
 			}
 			if _, err := fmt.Fprintf(w, "FAIL  venue %s  %s\n", c.Name, layout.Clean(line)); err != nil {
 				return err
@@ -249,32 +258,31 @@ func ShowVenues(w io.Writer, checks []VenueCheck) error {
 		}
 	}
 	if len(bad) > 0 {
-		return fmt.Errorf("the point-of-sale API is not fine for %s", strings.Join(bad, ", "))
+		return fmt.Errorf("the point-of-sale API reports problems for %s", strings.Join(bad, ", "))
 	}
 	return nil
 }
 
-// fine is what there is to say of a venue without problems.
-func (c VenueCheck) fine() string {
-	whose := "its token is good, whose it is /me does not tell"
+// summary is the line of a venue without problems.
+func (c VenueCheck) summary() string {
+	token := "token OK, but /me does not name its venue"
 	if c.Resolved != "" {
-		whose = "its token is good and its own"
+		token = "token OK and for this venue"
 	}
-	scopes := "scopes not told"
+	scopes := "scopes unknown"
 	if c.Scopes != nil {
 		scopes = "scopes " + cmp.Or(strings.Join(c.Scopes, ", "), "none")
 	}
-	clock := "what time it is there was not told"
+	clock := "clock of the service unknown"
 	if c.Drift != nil {
 		clock = fmt.Sprintf("clocks %.0f s apart", math.Abs(*c.Drift))
 	}
-	return whose + "; " + scopes + "; " + clock
+	return token + "; " + scopes + "; " + clock
 }
 
-// Employees are those of the venue with that name or id, in the service's order, as the
-// point-of-sale API has them now; no venue will do if there is only one. Beside a
-// [posapi.CountError] what came is returned as well; beside any other error nothing is: half a
-// list looks like a whole one to whoever pays by it.
+// Employees are the employees of the venue with that name or id, in the service's order. An empty
+// venue is the only one there is. With a [posapi.CountError] the received records are returned too;
+// with any other error none are, because payroll could take an incomplete list for a complete one.
 func Employees(ctx context.Context, path, venue string) ([]posapi.Employee, error) {
 	api, err := venueOf(path, venue)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"ticketrail/receiver/sim"
 )
 
-// local is the way to a handler without a network.
+// local is a round tripper that calls a handler without a network.
 type local struct{ http.Handler }
 
 func (l local) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -28,7 +28,7 @@ func (l local) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// checked is what is found out about a venue from a service.
+// checked is the check of a venue at a service.
 func checked(t *testing.T, h http.Handler, v config.Venue) VenueCheck {
 	t.Helper()
 	c := config.Default().Service
@@ -41,15 +41,15 @@ func checked(t *testing.T, h http.Handler, v config.Venue) VenueCheck {
 	return checkVenues(t.Context(), client, c.Timeout, []config.Venue{v})[0]
 }
 
-func TestAVenueIsFineOnlyWhenItsTokenIsItsOwnAndReachesFarEnough(t *testing.T) {
+func TestAVenueIsOKOnlyIfItsTokenIsForItAndHasTheScopes(t *testing.T) {
 	zoned := config.Venue{ID: venueID, Name: "Harbour Grill", Timezone: "UTC"}
 	unzoned := config.Venue{ID: venueID, Name: "Harbour Grill"}
 	service := func(v sim.Venue) http.Handler {
 		v.ID = venueID
 		return sim.New(sim.Options{ClientID: "me", ClientSecret: clientSecret, Venues: []sim.Venue{v}}).Handler()
 	}
-	// told answers as a service whose /me and payroll periods are like that.
-	told := func(me, periods string) http.Handler {
+	// answering is a service with these answers for /me and for payroll periods.
+	answering := func(me, periods string) http.Handler {
 		mux := http.NewServeMux()
 		for path, answer := range map[string]string{
 			"/oauth/token": `{"access_token":"t"}`, "/me": me, "/v1/labor/employees": `{"status":"SUCCESS","records":[]}`, "/v1/labor/payrollperiods": periods,
@@ -67,24 +67,24 @@ func TestAVenueIsFineOnlyWhenItsTokenIsItsOwnAndReachesFarEnough(t *testing.T) {
 		v    config.Venue
 		want string // the checks that fail
 	}{
-		"all is well":                     {service(sim.Venue{Employees: 3}), zoned, ""},
-		"nobody works there":              {service(sim.Venue{}), unzoned, ""},
+		"no problem":                      {service(sim.Venue{Employees: 3}), zoned, ""},
+		"no employees":                    {service(sim.Venue{}), unzoned, ""},
 		"no scope for employees":          {service(sim.Venue{Employees: 3, Scopes: []string{"checks:read"}}), zoned, "employees"},
 		"nor for payroll periods":         {service(sim.Venue{Employees: 3, Scopes: []string{"checks:read"}}), unzoned, "employees payrollperiods"},
 		"a time zone that does not exist": {service(sim.Venue{Zone: "Nowhere/Atlantis"}), unzoned, "payrollperiods"},
 		"which is not asked for":          {service(sim.Venue{Zone: "Nowhere/Atlantis"}), zoned, ""},
-		"no payroll periods":              {told(`{"venue_id":"`+venueID+`"}`, none), unzoned, "payrollperiods"},
-		"a token for another venue":       {told(`{"venue":{"id":"`+"aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee"+`"}}`, none), unzoned, "venue"},
-		"a token for who knows":           {told(`{"scope":"a b"}`, none), zoned, ""},
-		"a /me that is odd":               {told(`[]`, none), zoned, "me"},
-		"a list that is not there":        {told(`{}`, "gone"), unzoned, "payrollperiods"},
+		"no payroll periods":              {answering(`{"venue_id":"`+venueID+`"}`, none), unzoned, "payrollperiods"},
+		"a token for another venue":       {answering(`{"venue":{"id":"`+"aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee"+`"}}`, none), unzoned, "venue"},
+		"a token for an unknown venue":    {answering(`{"scope":"a b"}`, none), zoned, ""},
+		"a /me that is a list":            {answering(`[]`, none), zoned, "me"},
+		"a list that is not there":        {answering(`{}`, "gone"), unzoned, "payrollperiods"},
 	} {
 		got := checked(t, c.h, c.v)
 		var failed []string
 		for _, p := range got.Problems {
 			failed = append(failed, p.Check)
-			if p.Do == "" {
-				t.Errorf("%s: nothing to do about %+v", name, p)
+			if p.Fix == "" {
+				t.Errorf("%s: no fix for %+v", name, p)
 			}
 		}
 		if s := strings.Join(failed, " "); s != c.want || got.OK != (c.want == "") {
@@ -100,10 +100,10 @@ func TestAVenueIsFineOnlyWhenItsTokenIsItsOwnAndReachesFarEnough(t *testing.T) {
 	}
 }
 
-func TestAVenueIsCheckedInAMinuteHoweverSlowTheServiceIs(t *testing.T) {
+func TestAVenueIsCheckedWithinAMinuteHoweverSlowTheServiceIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls []string
-		busy := map[string]bool{} // has asked for patience
+		busy := map[string]bool{} // paths that were answered 503 once
 		slow := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			calls = append(calls, r.URL.Path)
 			select {
@@ -122,11 +122,11 @@ func TestAVenueIsCheckedInAMinuteHoweverSlowTheServiceIs(t *testing.T) {
 		})
 		began := time.Now()
 		got := checked(t, slow, config.Venue{ID: venueID, Name: "Harbour Grill"})
-		if took := time.Since(began); took > venueWithin {
+		if took := time.Since(began); took > venueTimeout {
 			t.Errorf("it took %v, with the calls %v", took, calls)
 		}
-		if got.OK || len(got.Problems) != 1 || got.Problems[0].Do == "" {
-			t.Errorf("%+v, want one problem and what to do", got.Problems)
+		if got.OK || len(got.Problems) != 1 || got.Problems[0].Fix == "" {
+			t.Errorf("%+v, want one problem with a fix", got.Problems)
 		}
 	})
 }

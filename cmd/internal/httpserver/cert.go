@@ -11,16 +11,16 @@ import (
 	"time"
 )
 
-// Files are what a server proves itself with.
+// Files are the TLS files of a server.
 type Files struct {
-	Cert     string // PEM, the chain
+	Cert     string // PEM, the whole chain
 	Key      string // PEM
-	ClientCA string // PEM; if set, clients must show a certificate of one of these
+	ClientCA string // PEM; if set, a client must have a certificate of one of these authorities
 }
 
-// A CertReloader follows [Files]: they are read again when they change, at a handshake, at most once a
-// second. A change that cannot be used leaves what was there in force. It is safe for
-// concurrent use.
+// A CertReloader reads [Files] again when they change, so that a renewed certificate needs no
+// restart. It checks them during a handshake, at most once a second. If the new files cannot be
+// used, the previous ones stay active. It is safe for concurrent use.
 type CertReloader struct {
 	files  Files
 	log    *slog.Logger
@@ -30,14 +30,15 @@ type CertReloader struct {
 	current *tls.Config
 	checked time.Time
 	seen    [3]os.FileInfo
-	lastErr string
+	lastErr string // of the last reload; "" if it succeeded
 }
 
-// recheck is how often the files are looked at, at most.
-const recheck = time.Second
+// checkInterval is the shortest time between two checks of the files: many handshakes a second must
+// not cause as many system calls.
+const checkInterval = time.Second
 
-// NewCertReloader reads the files. loaded, which may be nil, is told of each reading: when the
-// certificate ends, or why the files cannot be used.
+// NewCertReloader reads the files. loaded, which may be nil, is called after each reading with the
+// end of the certificate's validity, or with the error.
 func NewCertReloader(files Files, log *slog.Logger, loaded func(notAfter time.Time, err error)) (*CertReloader, error) {
 	c := &CertReloader{files: files, log: log, loaded: loaded, seen: files.stat(), checked: time.Now()}
 	if err := c.load(); err != nil {
@@ -57,11 +58,11 @@ func (c *CertReloader) config() *tls.Config {
 func (c *CertReloader) now() *tls.Config {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if time.Since(c.checked) < recheck {
+	if time.Since(c.checked) < checkInterval {
 		return c.current
 	}
 	c.checked = time.Now()
-	// The files are looked at before the files are read, so a change in between is seen next time.
+	// stat comes before the read, so that a change between the two is noticed at the next check.
 	seen := c.files.stat()
 	if c.lastErr == "" && same(seen, c.seen) {
 		return c.current
@@ -70,15 +71,15 @@ func (c *CertReloader) now() *tls.Config {
 	switch err := c.load(); {
 	case err == nil:
 		c.lastErr = ""
-		c.log.Info("TLS files changed and are in use")
-	case err.Error() != c.lastErr: // a pair is half written for a moment; it is tried until it fits
+		c.log.Info("TLS files reloaded")
+	case err.Error() != c.lastErr: // tried at every check, logged once: a renewal writes two files
 		c.lastErr = err.Error()
-		c.log.Warn("TLS files changed and cannot be used; the ones before stay in force", "err", err)
+		c.log.Warn("TLS files changed but cannot be used; the previous ones stay active", "err", err)
 	}
 	return c.current
 }
 
-// load needs mu once c is known to others.
+// load reads the files. The caller holds mu, except in NewCertReloader.
 func (c *CertReloader) load() error {
 	config, err := c.files.load()
 	var notAfter time.Time
@@ -120,13 +121,13 @@ func (f Files) load() (*tls.Config, error) {
 
 func (f Files) stat() (out [3]os.FileInfo) {
 	for i, name := range []string{f.Cert, f.Key, f.ClientCA} {
-		out[i], _ = os.Stat(name) // nil: gone
+		out[i], _ = os.Stat(name) // nil: missing
 	}
 	return out
 }
 
-// same tells files from what stood there before. Tools that give every file the same time move
-// another one there.
+// same reports whether the files are unchanged. The time alone is not enough: some tools give every
+// file the same time, but then replace the file, so os.SameFile differs.
 func same(a, b [3]os.FileInfo) bool {
 	for i := range a {
 		if (a[i] == nil) != (b[i] == nil) {

@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// authority signs certificates that are good in a bubble, which begins in 2000.
+// authority signs certificates that are valid in a synctest bubble, whose clock starts in 2000.
 type authority struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
@@ -75,8 +75,8 @@ func (a *authority) pool() *x509.CertPool {
 	return p
 }
 
-// put replaces a file as a renewal tool does.
-func put(t *testing.T, name string, content []byte) {
+// replaceFile replaces a file by a rename, as renewal tools do.
+func replaceFile(t *testing.T, name string, content []byte) {
 	t.Helper()
 	if err := os.WriteFile(name+".new", content, 0o600); err != nil {
 		t.Fatal(err)
@@ -91,8 +91,8 @@ func tlsFiles(t *testing.T, a *authority) Files {
 	dir := t.TempDir()
 	files := Files{Cert: filepath.Join(dir, "cert.pem"), Key: filepath.Join(dir, "key.pem")}
 	cert, key := a.sign(t, "first", false)
-	put(t, files.Cert, cert)
-	put(t, files.Key, key)
+	replaceFile(t, files.Cert, cert)
+	replaceFile(t, files.Key, key)
 	return files
 }
 
@@ -105,8 +105,8 @@ func load(t *testing.T, f Files) *CertReloader {
 	return c
 }
 
-// meet shakes hands with a server and says whose certificate it has.
-func meet(c *CertReloader, client *tls.Config) (name string, err error) {
+// handshake connects to a server and returns the name in its certificate.
+func handshake(c *CertReloader, client *tls.Config) (name string, err error) {
 	here, there := net.Pipe()
 	defer here.Close()
 	defer there.Close()
@@ -137,31 +137,32 @@ func TestCertificatesAreReadAgainWhenTheyChange(t *testing.T) {
 		if err != nil || ends.Year() != 2090 {
 			t.Fatal(err, ends)
 		}
-		meets := func(want string) {
+		presents := func(want string) {
 			t.Helper()
-			if got, err := meet(c, &tls.Config{RootCAs: a.pool(), ServerName: "box"}); err != nil || got != want {
-				t.Errorf("met %q, %v, want %s", got, err, want)
+			got, err := handshake(c, &tls.Config{RootCAs: a.pool(), ServerName: "box"})
+			if err != nil || got != want {
+				t.Errorf("the server presents %q, %v, want %s", got, err, want)
 			}
 		}
-		meets("first")
+		presents("first")
 		cert, key := a.sign(t, "second", false)
 		time.Sleep(2 * time.Second)
-		put(t, files.Cert, cert) // half a renewal: the key does not fit yet
-		meets("first")
+		replaceFile(t, files.Cert, cert) // half a renewal: the key does not fit yet
+		presents("first")
 		if lastErr == nil {
 			t.Error("a pair that does not fit counts as good")
 		}
 		for range 5 {
 			time.Sleep(2 * time.Second)
-			meets("first")
+			presents("first")
 		}
-		if n := strings.Count(log.String(), "TLS files changed and cannot be used"); n != 1 {
-			t.Errorf("said %d times:\n%s", n, &log)
+		if n := strings.Count(log.String(), "TLS files changed but cannot be used"); n != 1 {
+			t.Errorf("logged %d times, want once:\n%s", n, &log)
 		}
-		put(t, files.Key, key)
-		meets("first") // looked at less than a second ago
+		replaceFile(t, files.Key, key)
+		presents("first") // the last check was less than a second ago
 		time.Sleep(time.Second)
-		meets("second")
+		presents("second")
 		if lastErr != nil {
 			t.Error(lastErr)
 		}
@@ -169,38 +170,38 @@ func TestCertificatesAreReadAgainWhenTheyChange(t *testing.T) {
 		if err := os.Remove(files.Cert); err != nil {
 			t.Fatal(err)
 		}
-		meets("second")
+		presents("second")
 	})
 }
 
-func TestOnlyClientsOfTheConfiguredAuthorityGetIn(t *testing.T) {
+func TestOnlyClientsOfTheConfiguredAuthorityAreAccepted(t *testing.T) {
 	a, clients, others := newAuthority(t, "authority"), newAuthority(t, "clients"), newAuthority(t, "others")
 	files := tlsFiles(t, a)
 	files.ClientCA = filepath.Join(t.TempDir(), "clients.pem")
-	put(t, files.ClientCA, clients.pem())
+	replaceFile(t, files.ClientCA, clients.pem())
 	synctest.Test(t, func(t *testing.T) {
 		c := load(t, files)
 		try := func(of *authority) bool {
-			// TLS 1.2, for with 1.3 the client learns of its rejection only when it reads.
+			// TLS 1.2, because with 1.3 the client learns that it was refused only at its first read.
 			config := &tls.Config{RootCAs: a.pool(), ServerName: "box", MaxVersion: tls.VersionTLS12}
 			if of != nil {
 				pair, err := tls.X509KeyPair(of.sign(t, "tablet", false))
 				if err != nil {
 					t.Fatal(err)
 				}
-				// Whatever the server asks for, as an attacker would.
+				// Whatever the server asks for, as an attacker would do.
 				config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil }
 			}
-			_, err := meet(c, config)
+			_, err := handshake(c, config)
 			return err == nil
 		}
 		if try(nil) || try(others) || !try(clients) {
-			t.Error("the wrong ones get in")
+			t.Error("want only the clients of the configured authority accepted")
 		}
-		put(t, files.ClientCA, others.pem())
+		replaceFile(t, files.ClientCA, others.pem())
 		time.Sleep(2 * time.Second)
 		if try(clients) || !try(others) {
-			t.Error("a changed client CA is not in force")
+			t.Error("a changed client CA is not active")
 		}
 	})
 }

@@ -1,7 +1,7 @@
-// Package httpserver runs the daemon's HTTP servers: the endpoint that orders come in at, the
-// pages of the screens, the control socket, the metrics. All of them have the same limits
-// against slow and silent clients, the same way to stop and the same way to change a
-// certificate. What is answered is for handlers to say; the package knows none of them.
+// Package httpserver runs the HTTP servers of the daemon: the webhook that receives orders, the
+// kitchen screens, the control socket and the metrics. All of them get the same limits against slow
+// or silent clients, stop in the same way, and reload their certificates in the same way. The
+// handlers come from the caller.
 package httpserver
 
 import (
@@ -14,28 +14,32 @@ import (
 )
 
 const (
+	// headerBytes bounds the header of a request. A point-of-sale service sends less than 1 kB; the
+	// default of net/http is 1 MB for each connection.
 	headerBytes = 16 << 10
-	streams     = 64               // requests at a time on one HTTP/2 connection
-	stuckTime   = 10 * time.Second // until an HTTP/2 client that takes nothing loses its connection
+	maxStreams  = 64 // concurrent requests on one HTTP/2 connection
+	// writeTimeout closes an HTTP/2 connection whose client reads nothing. http.Server.WriteTimeout
+	// cannot be used for the pages of screens, whose answers never end.
+	writeTimeout = 10 * time.Second
 )
 
 // Options say how a server listens and stops.
 type Options struct {
 	Cert           *CertReloader // nil: plain HTTP/1
-	MaxConnections int           // more wait to be accepted; 0: no limit
-	Grace          time.Duration // how long requests under way may take when the server stops
+	MaxConnections int           // further connections wait until one is closed; 0: no limit
+	Grace          time.Duration // for requests in progress when the server stops
 }
 
-// Serve answers on l with srv, which has a handler and time-outs, until ctx ends; then it shuts
-// srv down and returns nil. What is under way is answered within o.Grace; what is not is cut off,
-// and whoever sent it sends it again. It closes l. It returns an error only when l fails.
+// Serve answers on l with srv, which has its handler and time-outs, until ctx ends. Then it shuts srv
+// down and returns nil. Requests in progress are answered within o.Grace; after that they are cut
+// off, and their clients must repeat them. Serve closes l. It returns an error only if l fails.
 //
-// A connection that brings no request is closed by srv.ReadHeaderTimeout or, with HTTP/2, by
+// A connection without a request is closed after srv.ReadHeaderTimeout or, with HTTP/2, after
 // srv.IdleTimeout.
 func Serve(ctx context.Context, l net.Listener, srv *http.Server, o Options) error {
 	defer l.Close()
 	srv.MaxHeaderBytes = headerBytes
-	srv.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: streams, WriteByteTimeout: stuckTime}
+	srv.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: maxStreams, WriteByteTimeout: writeTimeout}
 	srv.Protocols = new(http.Protocols)
 	srv.Protocols.SetHTTP1(true)
 	if o.MaxConnections > 0 {
@@ -58,6 +62,6 @@ func Serve(ctx context.Context, l net.Listener, srv *http.Server, o Options) err
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.Grace)
 	defer cancel()
 	_ = srv.Shutdown(grace)
-	<-served // now srv knows all who were let in
+	<-served // after this no new connection reaches srv, so Close ends all of them
 	return srv.Close()
 }

@@ -34,7 +34,7 @@ func serve(t *testing.T, l net.Listener, srv *http.Server, o Options) (stop func
 	return func() error { cancel(); return <-ended }
 }
 
-func TestStrangersCannotTakeMoreConnectionsThanTheCap(t *testing.T) {
+func TestConnectionsBeyondTheLimitWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const most = 8
 		n := virtual.NewNetwork()
@@ -51,12 +51,12 @@ func TestStrangersCannotTakeMoreConnectionsThanTheCap(t *testing.T) {
 		}
 		synctest.Wait()
 		if len(in) != most {
-			t.Errorf("%d were let in at once, want %d", len(in), most)
+			t.Errorf("%d connections are accepted at once, want %d", len(in), most)
 		}
 		(<-in).Close()
 		synctest.Wait()
 		if len(in) != most {
-			t.Errorf("when one has left there are %d, want %d", len(in), most)
+			t.Errorf("after one was closed %d connections are accepted, want %d", len(in), most)
 		}
 		for range most {
 			(<-in).Close()
@@ -67,7 +67,7 @@ func TestStrangersCannotTakeMoreConnectionsThanTheCap(t *testing.T) {
 	})
 }
 
-func TestStoppingFinishesWhatIsUnderWayAndLetsNobodyElseIn(t *testing.T) {
+func TestStoppingFinishesRequestsInProgressAndAcceptsNoOthers(t *testing.T) {
 	entered, release, told := make(chan bool), make(chan bool), make(chan bool)
 	srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		entered <- true
@@ -97,14 +97,14 @@ func TestStoppingFinishesWhatIsUnderWayAndLetsNobodyElseIn(t *testing.T) {
 	}
 	close(release)
 	if err := <-answer; err != nil {
-		t.Errorf("what was under way: %v", err)
+		t.Errorf("the request in progress: %v", err)
 	}
 	if err := <-stopped; err != nil {
 		t.Error(err)
 	}
 }
 
-func TestStoppingCutsOffWhatTakesTooLong(t *testing.T) {
+func TestStoppingCutsOffRequestsThatTakeTooLong(t *testing.T) {
 	entered := make(chan bool)
 	l, stop := run(t, &http.Server{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		close(entered)
@@ -181,7 +181,7 @@ func TestHTTP2IsSpokenThroughTLSOnly(t *testing.T) {
 	_ = stop()
 }
 
-// The wait is net/http's: it must end, however the client behaves.
+// net/http waits here, not this package; this test shows that its wait ends for any client.
 func TestAnHTTP2ConnectionThatCarriesNothingIsClosed(t *testing.T) {
 	a := newAuthority(t, "authority")
 	l, stop := run(t, &http.Server{IdleTimeout: 10 * time.Millisecond}, Options{Cert: load(t, tlsFiles(t, a)), Grace: time.Minute})

@@ -81,12 +81,12 @@ func (r Package) may(pkg string) bool {
 	return false
 }
 
-func TestEveryImportIsOnTheMap(t *testing.T) {
+func TestEveryImportIsListed(t *testing.T) {
 	code, _ := imports(t)
 	for pkg, names := range code {
 		i := slices.IndexFunc(Packages, func(r Package) bool { return r.Path == pkg })
 		if i < 0 {
-			t.Errorf("%s is not on the map: say in layers.go what it is and why it buys its existence", pkg)
+			t.Errorf("%s is not listed: say in layers.go what it is for and what it may import", pkg)
 			continue
 		}
 		for _, n := range names {
@@ -97,12 +97,12 @@ func TestEveryImportIsOnTheMap(t *testing.T) {
 	}
 	for _, r := range Packages {
 		if _, ok := code[r.Path]; !ok {
-			t.Errorf("%s is on the map and not in the tree", r.Path)
+			t.Errorf("%s is listed but not in the tree", r.Path)
 		}
 	}
 }
 
-func TestWhatMustNotShipIsNotReachableFromTheDaemon(t *testing.T) {
+func TestPackagesThatMustNotShipAreNotReachableFromTheDaemon(t *testing.T) {
 	code, _ := imports(t)
 	seen := map[string]bool{}
 	var walk func(pkg string, trail []string)
@@ -127,7 +127,7 @@ func TestWhatMustNotShipIsNotReachableFromTheDaemon(t *testing.T) {
 	}
 }
 
-func TestEachLibraryLivesInItsOwnRoom(t *testing.T) {
+func TestEachRestrictedModuleIsImportedOnlyByItsPackages(t *testing.T) {
 	code, tests := imports(t)
 	for _, o := range Only {
 		for _, m := range []map[string][]string{code, tests} {
@@ -137,7 +137,7 @@ func TestEachLibraryLivesInItsOwnRoom(t *testing.T) {
 				}
 				for _, n := range names {
 					if n == o.Module || strings.HasPrefix(n, o.Module+"/") {
-						t.Errorf("%s imports %s, which lives in %v: %s", pkg, n, o.Packages, o.Why)
+						t.Errorf("%s imports %s, which only %v may import: %s", pkg, n, o.Packages, o.Why)
 					}
 				}
 			}
@@ -145,19 +145,19 @@ func TestEachLibraryLivesInItsOwnRoom(t *testing.T) {
 	}
 }
 
-func TestTheTopFolderHoldsOnlyWhatIsFixed(t *testing.T) {
+func TestTheTopFolderHoldsOnlyListedFiles(t *testing.T) {
 	entries, err := os.ReadDir(root)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
 		if !strings.HasPrefix(e.Name(), ".") && !slices.Contains(Top, e.Name()) {
-			t.Errorf("%s stands in the top folder, where only %v may", e.Name(), Top)
+			t.Errorf("%s is in the top folder, where only %v may be", e.Name(), Top)
 		}
 	}
 }
 
-func TestArchitectureShowsThisMap(t *testing.T) {
+func TestArchitectureShowsThisTable(t *testing.T) {
 	b, err := os.ReadFile(path.Join(root, "ARCHITECTURE.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -168,7 +168,7 @@ func TestArchitectureShowsThisMap(t *testing.T) {
 		}
 	}
 	if got, want := strings.Count(string(b), "\n| `"), len(Packages); got != want {
-		t.Errorf("ARCHITECTURE.md has %d rows of packages, the map %d", got, want)
+		t.Errorf("ARCHITECTURE.md has %d rows of packages, layers.go %d", got, want)
 	}
 }
 

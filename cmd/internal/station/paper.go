@@ -23,11 +23,13 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// papers makes the stations that print: the section printers of the configuration.
+// papers builds the stations that print: the section printers of the configuration.
 type papers struct {
-	s       *Set
-	locks   map[string]printer.Lock // by [transport.Device], for as long as the daemon runs
-	polling map[*device]func()      // what ends the polling of each device in force
+	s *Set
+	// locks are by [transport.CanonicalAddress]. They are never removed: a new device at an address
+	// must wait for the ticket that the old one is still printing.
+	locks   map[string]printer.Lock
+	polling map[*device]func() // ends the status polling of each active device
 }
 
 func openPapers(s *Set) (kind, error) {
@@ -36,17 +38,17 @@ func openPapers(s *Set) (kind, error) {
 	return p, nil
 }
 
-// A device is a physical printer, whatever number of stations ends at it. A reload that leaves
-// its settings alone keeps it.
+// A device is one physical printer; several stations may print on it. A reload keeps the device if
+// its settings did not change, and with it the open connection.
 type device struct {
 	*printer.Device
 	settings deviceSettings
 }
 
-// deviceSettings are how one printer is talked to.
+// deviceSettings are the settings of a printer's connection. A change of one makes a new device.
 type deviceSettings struct {
-	name                                      string // of the station that stands for it in the log
-	address                                   string // as it is dialled
+	name                                      string // of the first station at it, for the log
+	address                                   string // as configured
 	confirm                                   profile.Confirm
 	connect, linger, pollEvery, waitForPerson time.Duration
 }
@@ -56,63 +58,66 @@ type paper struct {
 	conf     config.Printer
 	device   *device
 	drawer   *raster.Drawer
-	template *templateTrouble
+	template *templateErrors
 	paper    *printer.Paper
 }
 
-func (p *papers) build(next, was *Built) error {
-	if was.drawer != nil && slices.Equal(was.conf.Fonts, next.conf.Fonts) {
-		next.drawer = was.drawer // what it has drawn it need not draw again
+func (p *papers) build(next, prev *Built) error {
+	if prev.drawer != nil && slices.Equal(prev.conf.Fonts, next.conf.Fonts) {
+		next.drawer = prev.drawer // with its cache of drawn text
 	} else {
 		var warnings []string
 		next.drawer, warnings = newDrawer(next.conf)
 		next.Warnings = append(next.Warnings, warnings...)
 	}
 	devices := map[string]*device{}
-	known := devicesOf(was)
+	previous := devicesOf(prev)
 	for i, c := range next.conf.Printers {
-		if err := p.add(next, was, devices, known, c); err != nil {
-			return problem("printers", i, err)
+		if err := p.add(next, prev, devices, previous, c); err != nil {
+			return configProblem("printers", i, err)
 		}
 	}
 	return nil
 }
 
-// add makes the station of c and the device at its end, or keeps them.
-func (p *papers) add(next, was *Built, devices, known map[string]*device, c config.Printer) error {
-	prof, err := model(c)
+// add builds the station of c and its device, or keeps those of prev.
+func (p *papers) add(next, prev *Built, devices, previous map[string]*device, c config.Printer) error {
+	prof, err := printerProfile(c)
 	if err != nil {
 		return err
 	}
 	at := transport.CanonicalAddress(c.Address)
-	if devices[at] == nil { // the first of several stations says how it is talked to
-		settings := deviceSettings{c.Name, c.Address, prof.Confirm, c.ConnectTimeout, c.Linger, c.PollEvery, c.WaitForPerson}
-		if d := known[at]; d != nil && d.settings == settings {
+	if devices[at] == nil { // stations at one printer have equal settings: sharedDevices checks it
+		settings := deviceSettings{
+			c.Name, c.Address, prof.Confirm, c.ConnectTimeout, c.Linger, c.PollEvery, c.WaitForPerson,
+		}
+		if d := previous[at]; d != nil && d.settings == settings {
 			devices[at] = d
 		} else if devices[at], err = p.newDevice(c, settings); err != nil {
 			return err
 		}
 	}
 	st := &paper{conf: c, device: devices[at], drawer: next.drawer}
-	if old, ok := was.stations[c.Name].(*paper); ok && old.device == st.device && old.drawer == st.drawer && reflect.DeepEqual(old.conf, c) {
+	old, ok := prev.stations[c.Name].(*paper)
+	if ok && old.device == st.device && old.drawer == st.drawer && reflect.DeepEqual(old.conf, c) {
 		next.stations[c.Name] = old
 		return nil
 	}
-	st.template = &templateTrouble{printer: c.Name, file: c.Layout.TemplateFile, log: p.s.o.Logger}
-	looks, err := look(c, st.template)
+	st.template = &templateErrors{printer: c.Name, file: c.Layout.TemplateFile, log: p.s.o.Logger}
+	look, err := layoutOptions(c, st.template)
 	if err != nil {
 		return err
 	}
 	st.paper = printer.NewPaper(printer.Options{
 		Name: c.Name, Device: st.device.Device, Profile: prof, Columns: c.Columns,
-		Layout: looks, Copies: c.Copies, Buzz: c.Buzzer.Times, BuzzVoid: c.Buzzer.VoidTimes, Drawer: next.drawer,
+		Layout: look, Copies: c.Copies, Buzz: c.Buzzer.Times, BuzzVoid: c.Buzzer.VoidTimes, Drawer: next.drawer,
 		Logger: p.s.o.Logger.With("component", "printer"),
 	})
 	next.stations[c.Name] = st
 	return nil
 }
 
-// newDevice makes what talks to the printer of c. It touches nothing yet.
+// newDevice makes the device of c. It does not connect.
 func (p *papers) newDevice(c config.Printer, settings deviceSettings) (*device, error) {
 	open := p.s.o.Dialer
 	if open == nil {
@@ -124,22 +129,21 @@ func (p *papers) newDevice(c config.Printer, settings deviceSettings) (*device, 
 	}
 	at := transport.CanonicalAddress(c.Address)
 	if p.locks[at] == nil {
-		// A station that a reload renames must wait for the ticket that its old self is printing.
 		p.locks[at] = printer.NewLock()
 	}
 	return &device{settings: settings, Device: printer.NewDevice(printer.DeviceOptions{
 		Name: c.Name, Dialer: d, Lock: p.locks[at], Confirm: settings.confirm,
-		// By address, because stations at one address share the printer. Another printer in its
-		// place has its own address, or is found out.
+		// By address, because stations at one address share the printer. A replacement at the same
+		// address is noticed: after two tickets in doubt the device probes it again.
 		KV: p.s.o.Queue.KV("probes"), Key: at,
 		ConnectTimeout: settings.connect,
-		Linger:         cmp.Or(settings.linger, -1), // none said is none
+		Linger:         cmp.Or(settings.linger, -1), // 0 would mean the default
 		PollEvery:      settings.pollEvery, WaitForPerson: settings.waitForPerson,
 		Logger: p.s.o.Logger.With("component", "printer"),
 	})}, nil
 }
 
-// devicesOf are the printers of b by address.
+// devicesOf are the devices of b, by address.
 func devicesOf(b *Built) map[string]*device {
 	out := map[string]*device{}
 	for _, st := range b.stations {
@@ -150,28 +154,28 @@ func devicesOf(b *Built) map[string]*device {
 	return out
 }
 
-// stop ends the polling of devices that are gone, and gives up their connections, after the
-// ticket in hand.
+// stop ends the polling of devices that next does not have, and closes their connections after the
+// current ticket.
 func (p *papers) stop(next *Built) {
 	wanted := map[*device]bool{}
 	for _, d := range devicesOf(next) {
 		wanted[d] = true
 	}
-	var leaving sync.WaitGroup // each may take its time to hang up
+	var stopping sync.WaitGroup // together, because each may wait for its current ticket
 	for d, stop := range p.polling {
 		if !wanted[d] {
-			leaving.Go(func() { stop(); d.Retire() })
+			stopping.Go(func() { stop(); d.Retire() })
 			delete(p.polling, d)
 		}
 	}
-	leaving.Wait()
+	stopping.Wait()
 }
 
 // start polls the devices that are new.
 func (p *papers) start(next *Built) {
 	for _, d := range devicesOf(next) {
 		if p.polling[d] == nil {
-			p.polling[d] = running(d.Watch)
+			p.polling[d] = startLoop(d.Watch)
 		}
 	}
 }
@@ -185,7 +189,8 @@ func (p *papers) notices(live *Built) (out []string) {
 			out = append(out, n)
 		}
 		if st.device.Status().Foreign > 0 {
-			out = append(out, fmt.Sprintf("another program prints on %s at the same time as ticketrail: tickets may come out mixed; give it a printer of its own, or send its tickets here", c.Name))
+			out = append(out, fmt.Sprintf("another program prints on %s at the same time as ticketrail: "+
+				"tickets may be mixed; give that program a printer of its own", c.Name))
 		}
 	}
 	return out
@@ -197,7 +202,9 @@ func (p *paper) Print(ctx context.Context, d ticket.Delivery, begin func(context
 }
 
 func (p *paper) Lane() dispatch.Lane {
-	return dispatch.Lane{Name: p.conf.Name, Station: p, ExpireAfter: p.conf.ExpireAfter, HoldDoubt: p.conf.OnDoubt == "hold"}
+	return dispatch.Lane{
+		Name: p.conf.Name, Station: p, ExpireAfter: p.conf.ExpireAfter, HoldDoubt: p.conf.OnDoubt == "hold",
+	}
 }
 
 func (p *paper) WrapBackup(backup dispatch.Station) dispatch.Station { return backup }
@@ -205,47 +212,54 @@ func (p *paper) WrapBackup(backup dispatch.Station) dispatch.Station { return ba
 func (p *paper) Show(l *admin.Status) {
 	s := p.device.Status()
 	l.Address = p.conf.Address
-	l.Device = &admin.Device{State: s.State, Since: s.Since, Fine: s.Fine(), Conditions: []string{}, Ability: s.Capability, Advice: s.Advice, Error: s.Err, Foreign: s.Foreign}
+	l.Device = &admin.Device{
+		State: s.State, Since: s.Since, Fine: s.Fine(), Conditions: []string{}, Ability: s.Capability,
+		Advice: s.Advice, Error: s.Err, Foreign: s.Foreign,
+	}
 	for _, r := range s.Reported {
 		l.Device.Conditions = append(l.Device.Conditions, r.Condition.Name())
 	}
 }
 
-// templateTrouble is what a printer's template did last that it should not have. Its tickets
-// print all the same, with the built-in head and foot.
-type templateTrouble struct {
+// templateErrors keeps the last error of a printer's template, for the log and the notices. A ticket
+// whose template fails prints with the built-in header or footer instead.
+type templateErrors struct {
 	printer, file string
 	log           *slog.Logger
 
-	mu   sync.Mutex // guards said
-	said string
+	mu   sync.Mutex // guards last
+	last string     // "" if the template never failed
 }
 
-func (t *templateTrouble) report(err error) {
+// report logs an error when it differs from the last one: the same one would come with each ticket.
+func (t *templateErrors) report(err error) {
 	t.mu.Lock()
-	news := t.said != err.Error()
-	t.said = err.Error()
+	changed := t.last != err.Error()
+	t.last = err.Error()
 	t.mu.Unlock()
-	if news {
-		t.log.Warn("the template failed, the ticket has the built-in head or foot", "printer", t.printer, "file", t.file, "err", err)
+	if changed {
+		t.log.Warn("template failed; the built-in header or footer is printed instead",
+			"printer", t.printer, "file", t.file, "err", err)
 	}
 }
 
-// notice is what people must know of it; empty when it has not failed.
-func (t *templateTrouble) notice() string {
+// notice is the notice for the operator; empty if the template has not failed.
+func (t *templateErrors) notice() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.said == "" {
+	if t.last == "" {
 		return ""
 	}
-	return fmt.Sprintf("the template of %s fails, its tickets have the built-in head or foot: %s: %s; repair it and reload", t.printer, t.file, t.said)
+	return fmt.Sprintf("the template of %s fails, the built-in header or footer is printed instead: %s: %s; "+
+		"correct the file and reload", t.printer, t.file, t.last)
 }
 
-// conditionCollector says at scrape time how the printers are.
+// conditionCollector reports at scrape time the conditions of the printers.
 type conditionCollector struct{ s *Set }
 
 var stationCondition = prometheus.NewDesc("ticketrail_station_condition",
-	"Whether the station's printer says this of itself, or is seen to be so (1), or not (0).", []string{"station", "condition"}, nil)
+	"Whether the station's printer reports this condition, or was seen to be in it (1), or not (0).",
+	[]string{"station", "condition"}, nil)
 
 func (conditionCollector) Describe(ch chan<- *prometheus.Desc) { ch <- stationCondition }
 
@@ -256,15 +270,12 @@ func (c conditionCollector) Collect(ch chan<- prometheus.Metric) {
 			continue
 		}
 		now := p.device.Status()
-		is := func(condition string, so bool) {
-			ch <- prometheus.MustNewConstMetric(stationCondition, prometheus.GaugeValue, gauge(so), name, condition)
-		}
 		for _, one := range escpos.Conditions() {
-			is(one.Name(), now.Conditions.Has(one))
+			ch <- boolGauge(stationCondition, now.Conditions.Has(one), name, one.Name())
 		}
-		// These a printer cannot say of itself.
+		// A printer cannot report these of itself: the device sees them.
 		for _, state := range []string{printer.Silent, printer.Busy, printer.Unreachable} {
-			is(state, now.State == state)
+			ch <- boolGauge(stationCondition, now.State == state, name, state)
 		}
 	}
 }

@@ -14,24 +14,23 @@ import (
 	"ticketrail/queue/dispatch"
 )
 
-// pushes makes the stations that are third-party kitchen displays: the section kds of the
-// configuration.
+// pushes builds the third-party kitchen displays: the section kds of the configuration.
 type pushes struct {
 	s    *Set
-	open map[*push]bool // in force
+	open map[*push]bool // the active ones
 }
 
 func openPushes(s *Set) (kind, error) { return &pushes{s: s}, nil }
 
-// A push is a third-party kitchen display, to which tickets are posted.
+// A push is a third-party kitchen display. Tickets are posted to it as JSON.
 type push struct {
 	*kds.Push
 	conf config.KDS
 }
 
-func (p *pushes) build(next, was *Built) error {
+func (p *pushes) build(next, prev *Built) error {
 	for i, c := range next.conf.KDS {
-		if old, ok := was.stations[c.Name].(*push); ok && old.conf == c {
+		if old, ok := prev.stations[c.Name].(*push); ok && old.conf == c {
 			next.stations[c.Name] = old
 			continue
 		}
@@ -42,7 +41,7 @@ func (p *pushes) build(next, was *Built) error {
 		}
 		made, err := kds.NewPush(o)
 		if err != nil {
-			return problem("kds", i, err)
+			return configProblem("kds", i, err)
 		}
 		next.stations[c.Name] = &push{made, c}
 	}
@@ -50,11 +49,13 @@ func (p *pushes) build(next, was *Built) error {
 }
 
 func pushOptions(c config.KDS) kds.PushOptions {
-	return kds.PushOptions{Name: c.Name, URL: c.URL, TokenFile: c.TokenFile, SecretFile: c.SecretFile, CAFile: c.CAFile, Timeout: c.Timeout}
+	return kds.PushOptions{
+		Name: c.Name, URL: c.URL, TokenFile: c.TokenFile, SecretFile: c.SecretFile, CAFile: c.CAFile, Timeout: c.Timeout,
+	}
 }
 
-// stop is early for a display that is gone, whose last ticket may still be on its way: closing
-// gives up idle connections only.
+// stop closes the displays that are no longer configured. The last ticket of one may still be on its
+// way; Close ends only idle connections, so that ticket is not cut off.
 func (p *pushes) stop(next *Built) {
 	wanted := map[*push]bool{}
 	for _, st := range next.stations {
@@ -80,11 +81,11 @@ func (p *push) Lane() dispatch.Lane {
 	return dispatch.Lane{Name: p.conf.Name, Station: p.Push, ExpireAfter: p.conf.ExpireAfter}
 }
 
-func (p *push) WrapBackup(backup dispatch.Station) dispatch.Station { return forScreen{backup} }
+func (p *push) WrapBackup(backup dispatch.Station) dispatch.Station { return screenBackup{backup} }
 
 func (p *push) Show(l *admin.Status) { l.Kind, l.Address = admin.KindKDS, host(p.conf) }
 
-// host is where a display is, as far as that is no secret.
+// host is the address of a display without path and credentials, which may be secret.
 func host(c config.KDS) string {
 	u, err := url.Parse(c.URL)
 	if err != nil {
@@ -93,7 +94,7 @@ func host(c config.KDS) string {
 	return u.Scheme + "://" + u.Host
 }
 
-// pushProblems is what is wrong with the displays' addresses.
+// pushProblems are the mistakes in the displays' addresses.
 func pushProblems(conf *config.Config) (out []config.Problem) {
 	for i, c := range conf.KDS {
 		if c.Name == "" || c.URL == "" {
@@ -106,9 +107,9 @@ func pushProblems(conf *config.Config) (out []config.Problem) {
 	return out
 }
 
-// askPushes asks each display whether it is there. Nothing is sent.
+// askPushes checks whether each display answers. No ticket is sent.
 func askPushes(ctx context.Context, conf *config.Config) (out OnlineReport) {
-	ctx, cancel := context.WithTimeout(ctx, askedWithin)
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	errs := make([]error, len(conf.KDS))
 	var asking sync.WaitGroup
@@ -126,11 +127,12 @@ func askPushes(ctx context.Context, conf *config.Config) (out OnlineReport) {
 	for i, c := range conf.KDS {
 		if errs[i] != nil {
 			missing = append(missing, c.Name)
-			out.add("FAIL", "kds", c.Name, layout.Clean(errs[i].Error())+"; do: see that it runs, that its url and ca_file are right, and that this box reaches it")
+			out.add("FAIL", "kds", c.Name, layout.Clean(errs[i].Error())+
+				"; to fix: check that it runs, that its url and ca_file are right, and that this box reaches it")
 		} else {
-			out.add("OK", "kds", c.Name, host(c)+" is there; whether it takes tickets only a ticket can tell")
+			out.add("OK", "kds", c.Name, host(c)+" answers; only a ticket shows whether it takes tickets")
 		}
 	}
-	out.wrong("no display answers for", missing)
+	out.addError("no answer from the display of", missing)
 	return out
 }

@@ -20,30 +20,30 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// screens makes the stations that are pages in a browser, and the screens of the pass, which show
-// what those have. It owns what they share for as long as the daemon runs: the boards, the server
-// that pages come from, and who may look.
+// screens builds the stations that are pages in a browser, and the screens of the pass, which show
+// the tickets of several of those. It owns what they share for as long as the daemon runs: the
+// boards, the web server of the pages, and the pairings.
 type screens struct {
-	s        *Set
-	log      *slog.Logger
-	pairings *kds.Pairings
-	metrics  *kds.Metrics
-	visits   *visits
-	rescuing map[*screen]func() // what ends the rescue of what is on one
+	s             *Set
+	log           *slog.Logger
+	pairings      *kds.Pairings
+	metrics       *kds.Metrics
+	screenRecords *screenRecords
+	rescuing      map[*screen]func() // ends the rescue loop of each active screen
 
-	mu     sync.Mutex            // guards what follows
-	boards map[string]*kds.Board // of every screen that there was since the start
-	passes map[string]*screen
-	lost   map[string]error // passes that could not be opened
+	mu           sync.Mutex            // guards what follows
+	boards       map[string]*kds.Board // of every screen since the start, also of removed ones
+	passes       map[string]*screen
+	failedPasses map[string]error // passes that could not be opened
 
 	opened   chan struct{} // closed when there is a server
 	server   *kds.Server
 	listener net.Listener
 	cert     *httpserver.CertReloader // nil: plain HTTP
-	conf     config.Display           // as it was then
+	conf     config.Display           // that the server was opened with
 }
 
-// openScreens opens what the queue's file has of screens. Nothing listens yet.
+// openScreens opens the boards and pairings that the queue's file has. Nothing listens yet.
 func openScreens(s *Set) (kind, error) {
 	d := &screens{
 		s: s, log: s.o.Logger, metrics: kds.NewMetrics(s.o.Registry), rescuing: map[*screen]func(){},
@@ -53,21 +53,22 @@ func openScreens(s *Set) (kind, error) {
 	if d.pairings, err = kds.OpenPairings(s.o.Queue.KV("pairings"), d.log); err != nil {
 		return nil, err
 	}
-	if d.visits, err = openVisits(s.o.Queue.KV("screens"), d.log); err != nil {
+	if d.screenRecords, err = openScreenRecords(s.o.Queue.KV("screens"), d.log); err != nil {
 		return nil, err
 	}
-	// Also those that are no screens any more: somebody should know what is left on them.
-	for _, name := range d.visits.stations() {
+	// Also the boards of removed screens: the operator must be told of tickets left on them.
+	for _, name := range d.screenRecords.stations() {
 		if _, err := d.board(name); err != nil {
 			return nil, err
 		}
 	}
-	s.o.Registry.MustRegister(visitCollector{d})
+	s.o.Registry.MustRegister(screenRecordCollector{d})
 	s.screens = d
 	return d, nil
 }
 
-// board is the board of a screen: one value for as long as the daemon runs.
+// board is the board of a screen. It is one value for as long as the daemon runs, because two would
+// overwrite each other's cards on disk.
 func (d *screens) board(name string) (*kds.Board, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -82,41 +83,44 @@ func (d *screens) board(name string) (*kds.Board, error) {
 	return b, nil
 }
 
-// A screen is a configured screen and who stands in for it. A reload that leaves all of that
-// alone keeps it, so that its pages are not disturbed.
+// A screen is a configured screen with the name of its backup. A reload that changes neither keeps
+// it, so that its pages stay connected.
 type screen struct {
 	*kds.Screen
 	owner  *screens
 	conf   config.Screen
 	backup string
-	expo   *kds.Expo // nil for one with a board of its own
+	expo   *kds.Expo // nil for a screen with tickets of its own
 }
 
 func (s *screen) Lane() dispatch.Lane {
 	return dispatch.Lane{Name: s.conf.Name, Station: s.Screen, ExpireAfter: s.conf.ExpireAfter}
 }
 
-func (s *screen) WrapBackup(backup dispatch.Station) dispatch.Station { return s.Screen.WrapBackup(backup) }
+func (s *screen) WrapBackup(backup dispatch.Station) dispatch.Station {
+	return s.Screen.WrapBackup(backup)
+}
 
-// build makes the screens that have tickets of their own, and the listener of the pages as soon
-// as there is a screen. Those of the pass come last, in stop.
-func (d *screens) build(next, was *Built) error {
+// build builds the screens that have tickets of their own and, once there is a screen, the listener
+// of the pages. The screens of the pass are opened in stop, after the old ones were closed.
+func (d *screens) build(next, prev *Built) error {
 	for i, c := range next.conf.Screens {
 		if _, err := d.board(c.Name); err != nil {
-			return problem("screens", i, err)
+			return configProblem("screens", i, err)
 		}
-		d.visits.configured(c.Name)
+		d.screenRecords.configured(c.Name)
 		if !c.Expo() {
-			d.add(next, was, c)
+			d.add(next, prev, c)
 		}
 	}
 	return d.listen(next.conf)
 }
 
-func (d *screens) add(next, was *Built, c config.Screen) {
+func (d *screens) add(next, prev *Built, c config.Screen) {
 	s := &screen{owner: d, conf: c}
 	s.backup, _ = next.conf.BackupOf(c.Name)
-	if old, ok := was.stations[c.Name].(*screen); ok && reflect.DeepEqual(old.conf, c) && old.backup == s.backup {
+	old, ok := prev.stations[c.Name].(*screen)
+	if ok && reflect.DeepEqual(old.conf, c) && old.backup == s.backup {
 		next.stations[c.Name] = old
 		return
 	}
@@ -129,45 +133,48 @@ func (d *screens) add(next, was *Built, c config.Screen) {
 func (d *screens) options(c config.Screen) kds.ScreenOptions {
 	b, err := d.board(c.Name)
 	if err != nil {
-		panic(err) // build has opened it
+		panic(err) // cannot happen: build has opened it
 	}
 	return kds.ScreenOptions{
-		Name: c.Name, Title: c.Title, Board: b, HoldFor: c.HoldFor, WarnAfter: c.WarnAfter, LateAfter: c.LateAfter,
+		Name: c.Name, Title: c.Title, Board: b,
+		HoldFor: c.HoldFor, WarnAfter: c.WarnAfter, LateAfter: c.LateAfter,
 		OnLive: func() {
 			d.s.o.Dispatcher.Kick(c.Name)
-			d.visits.opened(c.Name)
+			d.screenRecords.opened(c.Name)
 		},
 		Logger: d.log, Metrics: d.metrics,
 	}
 }
 
-// stop ends the rescue of the screens that are gone before that of the ones in their place
-// begins: nothing on their board may come out twice. And it swaps the screens of the pass.
+// stop ends the rescue loops of old screens, and swaps the screens of the pass. Two rescue loops on
+// one board could print its tickets twice, so the old one ends before start begins the new one.
 func (d *screens) stop(next *Built) {
-	var leaving sync.WaitGroup
+	var stopping sync.WaitGroup
 	for s, stop := range d.rescuing {
 		if next.stations[s.conf.Name] != s {
-			leaving.Go(stop)
+			stopping.Go(stop)
 			delete(d.rescuing, s)
 		}
 	}
-	leaving.Wait()
+	stopping.Wait()
 	d.openPasses(next.conf)
 }
 
-// start has the pages show the screens of next.
+// start makes the web server show the screens of next.
 func (d *screens) start(next *Built) {
 	var displays []kds.Display
 	var all []*kds.Screen
 	for _, c := range next.conf.Screens {
 		s := d.screen(next, c.Name)
 		if s == nil {
-			continue // a pass that could not be opened
+			continue // a pass that could not be opened; notices says why
 		}
 		all = append(all, s.Screen)
-		displays = append(displays, kds.Display{Screen: s.Screen, Keys: c.Keys, Zone: d.s.o.Zone(next.conf), Print: d.paperFor(next, c)})
+		displays = append(displays, kds.Display{
+			Screen: s.Screen, Keys: c.Keys, Zone: d.s.o.Zone(next.conf), Print: d.paperFor(next, c),
+		})
 		if s.expo == nil && d.rescuing[s] == nil {
-			d.rescuing[s] = running(s.RunRescue)
+			d.rescuing[s] = startLoop(s.RunRescue)
 		}
 	}
 	if d.server != nil {
@@ -176,7 +183,7 @@ func (d *screens) start(next *Built) {
 	d.metrics.Set(all)
 }
 
-// screen is the screen of that name, with tickets of its own or of the pass; nil for none.
+// screen is the screen or pass of that name; nil for none.
 func (d *screens) screen(b *Built, name string) *screen {
 	if s, ok := b.stations[name].(*screen); ok {
 		return s
@@ -186,16 +193,16 @@ func (d *screens) screen(b *Built, name string) *screen {
 	return d.passes[name]
 }
 
-// paperFor prints a card of a screen where its tickets come out while nobody looks at it; nil
-// where that is no paper.
+// paperFor returns the function of the page's print button: it prints a card on the first printer
+// among the screen's backups. Nil if none of them is a printer.
 func (d *screens) paperFor(next *Built, c config.Screen) func(context.Context, uint64) error {
 	if c.Expo() {
-		return nil // its cards are those of other stations
+		return nil // its cards belong to other stations
 	}
-	for _, h := range next.helpers(c.Name) {
+	for _, h := range next.backups(c.Name) {
 		if _, ok := next.stations[h.name].(*paper); ok {
 			return func(ctx context.Context, job uint64) error {
-				_, err := d.s.o.Queue.Reprint(ctx, job, h.name, "a cook at "+c.Name+" asked for paper")
+				_, err := d.s.o.Queue.Reprint(ctx, job, h.name, "requested by a cook at "+c.Name)
 				if errors.Is(err, queue.ErrConflict) {
 					err = fmt.Errorf("%w: %w", kds.ErrInProgress, err)
 				}
@@ -206,15 +213,16 @@ func (d *screens) paperFor(next *Built, c config.Screen) func(context.Context, u
 	return nil
 }
 
-// openPasses makes the screens of the pass. Two that see the same boards must not be open at
-// once, so those that do not stay are closed first. One that cannot be opened, because what is
-// stored of it cannot be read, is left out: the kitchen goes on without.
+// openPasses opens the screens of the pass. The old pass and the new one in its place must not be
+// open at the same time, because both would store what was sent out, so changed ones are closed
+// first. A pass whose stored state cannot be read is left out and reported: the kitchen works without
+// it.
 func (d *screens) openPasses(conf *config.Config) {
-	passes, lost := map[string]*screen{}, map[string]error{}
-	for name, was := range d.passes {
+	passes, failedPasses := map[string]*screen{}, map[string]error{}
+	for name, prev := range d.passes {
 		i := slices.IndexFunc(conf.Screens, func(c config.Screen) bool { return c.Name == name && c.Expo() })
-		if i < 0 || !slices.Equal(conf.Screens[i].Of, was.conf.Of) {
-			was.expo.Close()
+		if i < 0 || !slices.Equal(conf.Screens[i].Of, prev.conf.Of) {
+			prev.expo.Close()
 		}
 	}
 	for _, c := range conf.Screens {
@@ -223,31 +231,31 @@ func (d *screens) openPasses(conf *config.Config) {
 		}
 		s, err := d.openPass(c, d.passes[c.Name])
 		if err != nil {
-			lost[c.Name] = err
-			d.log.Error("the pass cannot be shown", "station", c.Name, "err", err)
+			failedPasses[c.Name] = err
+			d.log.Error("cannot open the pass", "station", c.Name, "err", err)
 			continue
 		}
 		passes[c.Name] = s
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.passes, d.lost = passes, lost
+	d.passes, d.failedPasses = passes, failedPasses
 }
 
-// openWithin is for reading what a pass has sent out.
-const openWithin = 10 * time.Second
+// storageTimeout is for reading and writing the stored state of a pass or of a screen.
+const storageTimeout = 10 * time.Second
 
-func (d *screens) openPass(c config.Screen, was *screen) (*screen, error) {
+func (d *screens) openPass(c config.Screen, prev *screen) (*screen, error) {
 	s := &screen{owner: d, conf: c}
 	switch {
-	case was != nil && reflect.DeepEqual(was.conf, c):
-		return was, nil
-	case was != nil && slices.Equal(was.conf.Of, c.Of):
-		s.expo = was.expo
+	case prev != nil && reflect.DeepEqual(prev.conf, c):
+		return prev, nil
+	case prev != nil && slices.Equal(prev.conf.Of, c.Of):
+		s.expo = prev.expo
 	default:
 		o := kds.ExpoOptions{Station: c.Name, KV: d.s.o.Queue.KV("expo " + c.Name), Logger: d.log}
 		var err error
-		if o.Own, err = d.board(c.Name); err != nil { // of a time when it had tickets of its own
+		if o.Own, err = d.board(c.Name); err != nil { // from when it was a screen with its own tickets
 			return nil, err
 		}
 		for _, name := range c.Of {
@@ -257,7 +265,7 @@ func (d *screens) openPass(c config.Screen, was *screen) (*screen, error) {
 			}
 			o.Of = append(o.Of, b)
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), openWithin)
+		ctx, cancel := context.WithTimeout(context.Background(), storageTimeout)
 		defer cancel()
 		if s.expo, err = kds.OpenExpo(ctx, o); err != nil {
 			return nil, err
@@ -271,46 +279,50 @@ func (d *screens) openPass(c config.Screen, was *screen) (*screen, error) {
 
 func (d *screens) close() {
 	d.stop(&Built{conf: &config.Config{}})
-	d.visits.wait()
-	if d.listener != nil { // its server may have closed it already
+	d.screenRecords.wait()
+	if d.listener != nil { // the error may be that its server has closed it already
 		_ = d.listener.Close()
 	}
 }
 
-// notices is what is left on boards that no screen shows any more, and which passes are not shown.
+// notices are tickets on boards that no screen shows any more, and passes that could not be opened.
 func (d *screens) notices(live *Built) (out []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, name := range d.visits.stations() {
+	for _, name := range d.screenRecords.stations() {
 		b := d.boards[name]
 		_, shown := live.stations[name].(*screen)
 		if b == nil || shown || d.passes[name] != nil {
 			continue
 		}
 		if open, _ := b.Load(); open > 0 {
-			out = append(out, fmt.Sprintf("the board of %s, which is no screen any more, still has %s that nobody sees: put it back, or see ticketrail jobs list --station %q",
+			out = append(out, fmt.Sprintf("the board of %s, which is no longer a screen, still has %s: "+
+				"add the screen again, or see ticketrail jobs list --station %q",
 				name, ticket.Plural(open, "ticket"), name))
 		}
 	}
 	for _, c := range live.conf.Screens {
-		if err := d.lost[c.Name]; err != nil {
-			out = append(out, fmt.Sprintf("%s cannot be shown: %v", c.Name, err))
+		if err := d.failedPasses[c.Name]; err != nil {
+			out = append(out, fmt.Sprintf("the pass %s cannot be opened: %v", c.Name, err))
 		}
 	}
 	return out
 }
 
-// Show says of a station what its screen knows of itself.
+// Show adds the state of the screen's pages to a listing.
 func (s *screen) Show(l *admin.Status) {
-	v := s.owner.shown(s)
+	v := s.owner.screenState(s)
 	l.Kind, l.Address, l.Pages = admin.KindScreen, v.Address, v.Live
-	l.Device = &admin.Device{State: v.State, Fine: v.Live > 0, Conditions: []string{}, Ability: string(ticket.Shown)}
+	l.Device = &admin.Device{
+		State: v.State, Fine: v.Live > 0, Conditions: []string{}, Ability: string(ticket.Shown),
+	}
 	if v.Since != nil {
 		l.Device.Since = *v.Since
 	}
 	l.Device.Advice = screenAdvice(v)
 	if v.Live > 0 && l.Waiting != "" {
-		// What it waited for is there; the dispatcher finds out with its next ticket.
+		// The page that the dispatcher waited for is open again, but the dispatcher notices only with
+		// its next ticket.
 		l.Known, l.Since, l.Waiting, l.Err, l.StandIn = false, time.Time{}, "", "", ""
 	}
 }

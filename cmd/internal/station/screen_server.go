@@ -16,8 +16,8 @@ import (
 	"ticketrail/printer/layout"
 )
 
-// listen opens the listener of the pages, as soon as there is a screen. It stays, for a reload
-// that takes the last one away may be followed by one that brings it back.
+// listen opens the listener of the pages once there is a screen. It then stays open until the daemon
+// stops, because a later reload may add a screen again.
 func (d *screens) listen(conf *config.Config) error {
 	if len(conf.Screens) == 0 || d.server != nil {
 		return nil
@@ -25,7 +25,8 @@ func (d *screens) listen(conf *config.Config) error {
 	var cert *httpserver.CertReloader
 	if t := conf.Display.TLS; t.Enabled() {
 		var err error
-		if cert, err = httpserver.NewCertReloader(httpserver.Files{Cert: t.CertFile, Key: t.KeyFile}, d.log.With("component", "kds"), nil); err != nil {
+		files := httpserver.Files{Cert: t.CertFile, Key: t.KeyFile}
+		if cert, err = httpserver.NewCertReloader(files, d.log.With("component", "kds"), nil); err != nil {
 			return fmt.Errorf("display.tls: %w", err)
 		}
 	}
@@ -39,10 +40,11 @@ func (d *screens) listen(conf *config.Config) error {
 	return nil
 }
 
-// maxConnections is how many connections the pages of all screens may have.
+// maxConnections is how many connections the pages of all screens may have together. Open files are
+// limited, and printers and the database need some too.
 const maxConnections = 512
 
-// ServeScreens answers the screens' pages, once there is a listener, until ctx ends.
+// ServeScreens serves the pages, once there is a listener, until ctx ends.
 func (s *Set) ServeScreens(ctx context.Context) error {
 	d := s.screens
 	select {
@@ -54,7 +56,7 @@ func (s *Set) ServeScreens(ctx context.Context) error {
 	}
 }
 
-// ScreensAddr is where pages are; nil before there is a screen.
+// ScreensAddr is the address of the pages; nil before there is a screen.
 func (s *Set) ScreensAddr() net.Addr {
 	select {
 	case <-s.screens.opened:
@@ -64,8 +66,8 @@ func (s *Set) ScreensAddr() net.Addr {
 	}
 }
 
-// Display is the section of the configuration that the listener of the pages was opened with,
-// which only a restart changes; that of now while there is none.
+// Display is the section display that the listener of the pages was opened with; only a restart
+// changes it. Before there is a listener it is now.
 func (s *Set) Display(now config.Display) config.Display {
 	if s.ScreensAddr() == nil {
 		return now
@@ -73,22 +75,22 @@ func (s *Set) Display(now config.Display) config.Display {
 	return s.screens.conf
 }
 
-// Displays is the screens for the control API.
+// Displays are the screens, for the control API.
 func (s *Set) Displays() admin.Displays { return s.screens }
 
-// Screens is every screen, and who may look at them from elsewhere.
+// Screens is every screen and every paired browser.
 func (d *screens) Screens() admin.Screens {
 	out := admin.Screens{Screens: []admin.Screen{}, Pairings: []admin.Pairing{}}
 	live := d.s.live.Load()
 	for _, p := range d.pairings.List() {
-		out.Pairings = append(out.Pairings, shownPairing(p))
+		out.Pairings = append(out.Pairings, pairingOf(p))
 	}
 	for _, c := range live.conf.Screens {
 		s := d.screen(live, c.Name)
 		if s == nil {
-			continue // a notice says why
+			continue // a pass that could not be opened; notices says why
 		}
-		v := d.shown(s)
+		v := d.screenState(s)
 		for _, p := range out.Pairings {
 			if p.Station == c.Name {
 				v.Paired++
@@ -99,7 +101,7 @@ func (d *screens) Screens() admin.Screens {
 	return out
 }
 
-func (d *screens) shown(s *screen) admin.Screen {
+func (d *screens) screenState(s *screen) admin.Screen {
 	st := s.Status()
 	v := admin.Screen{
 		Name: s.conf.Name, Title: s.Options().Title, Mode: s.conf.Mode, Address: d.address(s.conf.Name),
@@ -111,7 +113,7 @@ func (d *screens) shown(s *screen) admin.Screen {
 	case v.Ever:
 		v.State = admin.ScreenDark
 	}
-	if s.expo != nil { // its own board is of a time before
+	if s.expo != nil { // a pass shows orders of other boards; its own board is not shown
 		view := s.expo.Snapshot()
 		v.Open, st.Oldest = len(view.Orders), time.Time{}
 		if len(view.Orders) > 0 {
@@ -128,7 +130,7 @@ func (d *screens) shown(s *screen) admin.Screen {
 	return v
 }
 
-// address is what a person types into a browser to see a screen.
+// address is what must be opened in a browser to show a screen.
 func (d *screens) address(name string) string {
 	addr := d.s.ScreensAddr()
 	if addr == nil {
@@ -148,13 +150,12 @@ func (d *screens) address(name string) string {
 	return at.String()
 }
 
-// Pair lets the browser that shows code see a station, which may be left out where there is
-// only one.
+// Pair allows the browser that shows code to show a screen. An empty station is the only one there is.
 func (d *screens) Pair(ctx context.Context, code, station string) (admin.Pairing, error) {
 	conf := d.s.live.Load().conf
 	if station == "" {
 		if len(conf.Screens) != 1 {
-			return admin.Pairing{}, &admin.Error{Code: admin.BadRequest, Message: "which screen? name it with --station"}
+			return admin.Pairing{}, &admin.Error{Code: admin.BadRequest, Message: "no screen: name one with --station"}
 		}
 		station = conf.Screens[0].Name
 	}
@@ -165,19 +166,19 @@ func (d *screens) Pair(ctx context.Context, code, station string) (admin.Pairing
 	if err != nil {
 		return admin.Pairing{}, screenError(err)
 	}
-	return shownPairing(p), nil
+	return pairingOf(p), nil
 }
 
-// Revoke ends a pairing, and its page.
+// Revoke ends a pairing and closes its page.
 func (d *screens) Revoke(ctx context.Context, id string) (admin.Pairing, error) {
 	p, err := d.pairings.Revoke(ctx, id)
 	if err != nil {
 		return admin.Pairing{}, screenError(err)
 	}
-	return shownPairing(p), nil
+	return pairingOf(p), nil
 }
 
-// screenError gives what the screens refuse its meaning in the control API.
+// screenError gives an error of the screens its code in the control API.
 func screenError(err error) error {
 	switch {
 	case errors.Is(err, kds.ErrUnknownCode), errors.Is(err, kds.ErrNoPairing), errors.Is(err, kds.ErrNoScreen):
@@ -188,7 +189,7 @@ func screenError(err error) error {
 	return err
 }
 
-func shownPairing(p kds.Pairing) admin.Pairing {
+func pairingOf(p kds.Pairing) admin.Pairing {
 	v := admin.Pairing{ID: p.ID, Station: p.Station, Address: p.Address, Browser: p.Browser, Paired: p.Paired}
 	if !p.Seen.IsZero() {
 		v.Seen = new(p.Seen)
@@ -196,9 +197,9 @@ func shownPairing(p kds.Pairing) admin.Pairing {
 	return v
 }
 
-// screenAdvice is what to do about a screen that nobody looks at; empty for others.
+// screenAdvice is what to do about a screen without an open page; empty if it has one.
 func screenAdvice(v admin.Screen) string {
-	open := "open " + v.Address + " there"
+	open := "open " + v.Address + " in its browser"
 	if v.Address == "" {
 		open = "open its page"
 	}
@@ -206,12 +207,12 @@ func screenAdvice(v admin.Screen) string {
 	case admin.ScreenOpen:
 		return ""
 	case admin.ScreenUnset:
-		return "set the screen up: " + open + " (from another machine it shows a code: ticketrail screens pair)"
+		return "set the screen up: " + open + " (on another machine it shows a code for ticketrail screens pair)"
 	}
-	return "see why the screen is dark, or " + open
+	return "check whether the screen is on and its browser runs, or " + open
 }
 
-// screenProblems is what only the package of the screens knows of their configuration.
+// screenProblems are the mistakes in the key maps of the screens.
 func screenProblems(conf *config.Config) (out []config.Problem) {
 	for i, c := range conf.Screens {
 		if err := kds.CheckKeys(c.Keys); err != nil {
@@ -221,41 +222,42 @@ func screenProblems(conf *config.Config) (out []config.Problem) {
 	return out
 }
 
-// askScreens asks the running daemon about its screens, for only that has them.
+// askScreens asks the running daemon about its screens: their pages are connected to it.
 func askScreens(ctx context.Context, conf *config.Config) (out OnlineReport) {
 	if len(conf.Screens) == 0 {
 		return out
 	}
-	ctx, cancel := context.WithTimeout(ctx, askedWithin)
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	all, err := admin.NewClient(conf.Admin.Socket).Screens(ctx)
-	known := map[string]admin.Screen{}
+	current := map[string]admin.Screen{}
 	for _, s := range all.Screens {
-		known[s.Name] = s
+		current[s.Name] = s
 	}
 	var dark []string
 	for _, c := range conf.Screens {
-		switch s, ok := known[c.Name]; {
+		switch s, ok := current[c.Name]; {
 		case err != nil:
-			out.add("WARN", "screen", c.Name, "whether somebody looks at it is not known: "+layout.Clean(notAsked(err)))
+			out.add("WARN", "screen", c.Name, "whether a page is open is unknown: "+layout.Clean(whyNotAsked(err)))
 		case !ok:
-			out.add("WARN", "screen", c.Name, "the running daemon does not have it yet: systemctl reload ticketrail")
+			out.add("WARN", "screen", c.Name, "the running daemon has not loaded it; to fix: systemctl reload ticketrail")
 		case s.Live > 0:
 			out.add("OK", "screen", c.Name, fmt.Sprintf("%s: pages open: %d", s.Address, s.Live))
 		case s.State == admin.ScreenUnset:
 			dark = append(dark, c.Name)
-			out.add("FAIL", "screen", c.Name, "was never open nor paired: "+screenAdvice(s))
+			out.add("FAIL", "screen", c.Name, "was never opened; to fix: "+screenAdvice(s))
 		default:
 			dark = append(dark, c.Name)
-			out.add("FAIL", "screen", c.Name, fmt.Sprintf("nobody is looking since %s: %s", s.Since.Local().Format(time.DateTime), screenAdvice(s)))
+			out.add("FAIL", "screen", c.Name, fmt.Sprintf("no page open since %s; to fix: %s",
+				s.Since.Local().Format(time.DateTime), screenAdvice(s)))
 		}
 	}
-	out.wrong("nobody is looking at", dark)
+	out.addError("no page open for", dark)
 	return out
 }
 
-// notAsked is why the daemon was not asked, in few words.
-func notAsked(err error) string {
+// whyNotAsked is why the daemon could not be asked, in few words.
+func whyNotAsked(err error) string {
 	if _, ok := errors.AsType[*admin.NotRunning](err); ok {
 		return "the daemon is not running"
 	}

@@ -1,10 +1,9 @@
-// Package station is where tickets come out: the kitchen's printers, its screens, and the
-// kitchen displays of other makers. It makes them of the configuration, hands their queues to
-// the dispatcher, and says how they are.
+// Package station builds the kitchen's stations from the configuration: printers, screens and
+// third-party kitchen displays. It gives their queues to the dispatcher and reports their state.
 //
-// To the rest of the daemon a station is one small interface, [Station], and the stations in
-// force are one value, [Set]. What is special about a kind of station is in the files of that
-// kind. A new kind is a section of the configuration, one file here, and one line in [kinds].
+// To the rest of the daemon a station is one small interface, [Station], and the active stations are
+// one value, [Set]. The code of each kind of station is in its own files (paper*.go, screen*.go,
+// push.go). A new kind needs a section in the configuration, a file here, and a line in [kinds].
 package station
 
 import (
@@ -28,35 +27,36 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// A Station is one configured place where tickets come out. It is safe for concurrent use.
+// A Station is one configured place where tickets are printed or shown. It is safe for concurrent use.
 type Station interface {
-	// Lane is how the dispatcher serves the station's queue, but for the backups. A station that
-	// a reload leaves alone returns an equal value, so that its queue is not disturbed.
+	// Lane says how the dispatcher serves the station's queue, without the backups. A station that a
+	// reload keeps returns an equal value, so that the dispatcher does not disturb its queue.
 	Lane() dispatch.Lane
-	// WrapBackup is another station as it prints for this one while this one cannot. It is equal
-	// for equal stations.
+	// WrapBackup is the station that prints for this one on backup, with what this kind needs on the
+	// ticket. It returns equal values for equal stations, for the same reason as Lane.
 	WrapBackup(backup dispatch.Station) dispatch.Station
-	// Show adds to a listing what the station knows of itself.
+	// Show adds the state that only the station itself knows to a listing.
 	Show(*admin.Status)
 }
 
-// A kind makes the stations of one section of the configuration, and owns what they share. Its
-// methods but notices are called by one goroutine at a time.
+// A kind builds the stations of one section of the configuration and owns what they share, such as
+// connections. All methods except notices are called by one goroutine at a time.
 type kind interface {
-	// build adds to next the stations of its section, those of was where nothing about them has
-	// changed. It changes nothing that is in force.
-	build(next, was *Built) error
-	// stop ends what the stations of next no longer use. They are not served yet.
+	// build adds the stations of its section to next. It keeps those of prev whose configuration has
+	// not changed, and does not touch the active stations.
+	build(next, prev *Built) error
+	// stop ends what only the old stations use. It is called before the dispatcher serves next.
 	stop(next *Built)
-	// start begins what the stations of next need beside being served. They are served by now.
+	// start starts the background work of the stations of next. It is called after the dispatcher
+	// has begun to serve them.
 	start(next *Built)
-	// notices is what a person must know, whatever they asked about.
+	// notices are problems that the operator must see in every listing.
 	notices(live *Built) []string
-	// close ends everything. No station is served any more.
+	// close ends everything. The dispatcher has stopped.
 	close()
 }
 
-// kinds is every kind of station.
+// kinds lists every kind of station.
 var kinds = []struct {
 	open     func(*Set) (kind, error)
 	problems func(*config.Config) []config.Problem
@@ -67,8 +67,8 @@ var kinds = []struct {
 	{openPushes, pushProblems, askPushes},
 }
 
-// Problems is what only the packages behind the stations know to be wrong with a
-// configuration: profiles, addresses, templates, keys.
+// Problems are the mistakes in a configuration that only the packages behind the stations can find:
+// in profiles, addresses, templates and keys.
 func Problems(conf *config.Config) (out []config.Problem) {
 	for _, k := range kinds {
 		out = append(out, k.problems(conf)...)
@@ -76,46 +76,47 @@ func Problems(conf *config.Config) (out []config.Problem) {
 	return out
 }
 
-// Options are what a [Set] is made of. All but Dialer and Dial are required.
+// Options are what a [Set] needs. All fields except Dialer and Dial are required.
 type Options struct {
 	Queue      *queue.Queue
 	Dispatcher *dispatch.Dispatcher
 	Registry   *prometheus.Registry
 	Logger     *slog.Logger
-	// Dialer opens a printer; nil is transport.Open of its address.
+	// Dialer opens the connection to a printer; nil is transport.Open of its address.
 	Dialer func(config.Printer) (transport.Dialer, error)
 	// Dial connects to a third-party kitchen display; nil is the network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Listen opens the listener of the screens' pages.
 	Listen func(config.Display) (net.Listener, error)
-	// Zone is where the clock on the screens' pages is; nil is where this box is.
+	// Zone is the time zone of the clock on the screens; it returns nil for that of the box.
 	Zone func(*config.Config) *time.Location
-	// Record is the record of a ticket as the service sent it.
+	// Record returns the record of a ticket as the service sent it.
 	Record func(context.Context, ticket.Delivery) (json.RawMessage, error)
 }
 
-// A Set is the stations in force. Build and Swap are for one goroutine at a time; all else is
-// safe for concurrent use.
+// A Set holds the active stations. Build and Swap must not be called at the same time; the other
+// methods are safe for concurrent use.
 type Set struct {
 	o       Options
 	kinds   []kind
-	screens *screens // the one kind that the control API knows
+	screens *screens // also in kinds; the control API needs its pairings
 	live    atomic.Pointer[Built]
 
-	mu     sync.Mutex // makes Close wait for a Swap under way
+	mu     sync.Mutex // makes Close wait for a running Swap
 	closed bool
 }
 
-// Built is the stations of one configuration.
+// Built are the stations of one configuration, before or after [Set.Swap] makes them active.
 type Built struct {
-	Warnings []string // about what is in force all the same
+	Warnings []string // problems that do not keep the configuration from being applied
 
 	conf     *config.Config
-	stations map[string]Station // that have a queue
-	drawer   *raster.Drawer     // what printers print letters with that they do not have
+	stations map[string]Station // by name; without the screens of the pass, which have no queue
+	drawer   *raster.Drawer     // draws the letters that a printer's code pages lack
 }
 
-// New opens what the kinds keep in the queue's file. There are no stations before [Set.Swap].
+// New opens the state that the kinds store in the queue's file, such as boards and pairings. There
+// are no stations before the first [Set.Swap].
 func New(o Options) (*Set, error) {
 	s := &Set{o: o}
 	s.live.Store(&Built{conf: &config.Config{}})
@@ -131,8 +132,9 @@ func New(o Options) (*Set, error) {
 	return s, nil
 }
 
-// Build makes the stations of conf. All that can fail happens here; nothing in force changes.
-// The error is [config.Problems].
+// Build builds the stations of conf. Everything that can fail happens here, and the active stations
+// do not change, so that a reload is applied completely or not at all. The error is
+// [config.Problems].
 func (s *Set) Build(conf *config.Config) (*Built, error) {
 	next := &Built{conf: conf, stations: map[string]Station{}}
 	for _, k := range s.kinds {
@@ -143,8 +145,8 @@ func (s *Set) Build(conf *config.Config) (*Built, error) {
 	return next, nil
 }
 
-// Swap puts next in force. What the old stations held (a connection, a port) is let go before
-// the new ones are served: a printer that serves one client would not let the new ones in.
+// Swap makes next the active stations. Connections and ports of the old stations are closed before
+// the new ones are served: many printers accept only one connection.
 func (s *Set) Swap(next *Built) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,7 +163,7 @@ func (s *Set) Swap(next *Built) {
 	}
 }
 
-// Close ends what the stations share. The dispatcher must have stopped.
+// Close ends everything that the stations share. The dispatcher must have stopped.
 func (s *Set) Close(context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -172,44 +174,45 @@ func (s *Set) Close(context.Context) error {
 	return nil
 }
 
-// A helper is a station that prints for another one, once that has got nothing out for after.
-type helper struct {
+// A backupStation prints for a station that has not been able to print for the time after.
+type backupStation struct {
 	name    string
 	station dispatch.Station
 	after   time.Duration
 }
 
-// helpers are who stands in for a station, one after the other: its backup, its backup's, and
-// so on. Each has its own patience, and the next is asked when all of those before are at
-// their end. The configuration has no circles.
-func (b *Built) helpers(name string) (out []helper) {
+// backups are the stations that print for a station, in order: its backup, the backup's backup, and
+// so on. The times add up, because each station waits its own hold_for before its backup takes over.
+// The configuration check has excluded circles.
+func (b *Built) backups(name string) (out []backupStation) {
 	var after time.Duration
 	for {
-		next, patience := b.conf.BackupOf(name)
+		next, holdFor := b.conf.BackupOf(name)
 		st := b.stations[next]
 		if st == nil {
 			return out
 		}
-		after += patience
-		out = append(out, helper{next, st.Lane().Station, after})
+		after += holdFor
+		out = append(out, backupStation{next, st.Lane().Station, after})
 		name = next
 	}
 }
 
-// lanes is how each station's queue is served.
+// lanes says how the dispatcher serves each station's queue, with its backups.
 func (b *Built) lanes() (out []dispatch.Lane) {
 	for _, name := range b.conf.Stations() {
 		st := b.stations[name]
 		l := st.Lane()
-		for _, h := range b.helpers(name) {
-			l.Backups = append(l.Backups, dispatch.Backup{Name: h.name, Station: st.WrapBackup(h.station), After: h.after})
+		for _, h := range b.backups(name) {
+			l.Backups = append(l.Backups,
+				dispatch.Backup{Name: h.name, Station: st.WrapBackup(h.station), After: h.after})
 		}
 		out = append(out, l)
 	}
 	return out
 }
 
-// List is how each station in force is: what the dispatcher learnt from its attempts, and what
+// List is the state of each active station: what the dispatcher knows from its attempts, and what
 // the station knows of itself.
 func (s *Set) List() (out []admin.Status) {
 	live := s.live.Load()
@@ -226,7 +229,7 @@ func (s *Set) List() (out []admin.Status) {
 	return out
 }
 
-// Notices is what a person must know of the stations, whatever they asked about.
+// Notices are problems of the stations that the operator must see in every listing.
 func (s *Set) Notices() (out []string) {
 	live := s.live.Load()
 	for _, k := range s.kinds {
@@ -235,72 +238,77 @@ func (s *Set) Notices() (out []string) {
 	return out
 }
 
-// forScreen is a station as the backup of a screen: to a cook any display is one.
-type forScreen struct{ dispatch.Station }
+// screenBackup is a station that prints for a screen or a third-party display. The ticket then says
+// FOR HOT LINE (screen down): a cook calls both a screen.
+type screenBackup struct{ dispatch.Station }
 
-func (f forScreen) Print(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error) {
+func (f screenBackup) Print(
+	ctx context.Context, d ticket.Delivery, begin func(context.Context) error,
+) (ticket.Proof, error) {
 	d.Down = "screen"
 	return f.Station.Print(ctx, d, begin)
 }
 
-func (f forScreen) Idempotent() bool {
+func (f screenBackup) Idempotent() bool {
 	s, ok := f.Station.(dispatch.Idempotent)
 	return ok && s.Idempotent()
 }
 
-// collector says at scrape time which stations a person has stopped, and which are stood in for.
+// collector reports at scrape time which stations are held and which are printed for by a backup.
 type collector struct{ s *Set }
 
 var (
 	stationHeld = prometheus.NewDesc("ticketrail_station_held",
-		"Whether a person holds the station's queue (1) or it runs (0).", []string{"station"}, nil)
-	stationStandingIn = prometheus.NewDesc("ticketrail_station_stood_in_for",
-		"Whether the station's tickets come out of another one now (1) or of its own (0).", []string{"station"}, nil)
+		"Whether the operator holds the station's queue (1) or it runs (0).", []string{"station"}, nil)
+	stationUsesBackup = prometheus.NewDesc("ticketrail_station_stood_in_for",
+		"Whether a backup prints the station's tickets now (1) or the station itself (0).", []string{"station"}, nil)
 )
 
 func (collector) Describe(ch chan<- *prometheus.Desc) {
 	ch <- stationHeld
-	ch <- stationStandingIn
+	ch <- stationUsesBackup
 }
 
 func (c collector) Collect(ch chan<- prometheus.Metric) {
 	for _, st := range c.s.o.Queue.Stations() {
-		ch <- prometheus.MustNewConstMetric(stationHeld, prometheus.GaugeValue, gauge(st.Hold != nil), st.Name)
+		ch <- boolGauge(stationHeld, st.Hold != nil, st.Name)
 	}
 	for _, d := range c.s.o.Dispatcher.Status() {
-		ch <- prometheus.MustNewConstMetric(stationStandingIn, prometheus.GaugeValue, gauge(d.StandIn.Name != ""), d.Name)
+		ch <- boolGauge(stationUsesBackup, d.StandIn.Name != "", d.Name)
 	}
 }
 
-// gauge is a yes or a no as a metric has it.
-func gauge(yes bool) float64 {
-	if yes {
-		return 1
+// boolGauge is a gauge that is 1 for true and 0 for false.
+func boolGauge(desc *prometheus.Desc, value bool, labels ...string) prometheus.Metric {
+	v := 0.0
+	if value {
+		v = 1
 	}
-	return 0
+	return prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, v, labels...)
 }
 
-// problem is an error in one element of a list of the configuration.
-func problem(list string, i int, err error) error {
+// configProblem is an error in element i of a list of the configuration.
+func configProblem(list string, i int, err error) error {
 	return config.Problems{{Path: fmt.Sprintf("%s[%d]", list, i), Msg: err.Error()}}
 }
 
-// running runs f until the function that it returns is called, which waits for its end.
-func running(f func(context.Context)) (stop func()) {
+// startLoop runs f in a goroutine. The returned function ends its context and waits until f has
+// returned.
+func startLoop(f func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var g sync.WaitGroup
 	g.Go(func() { f(ctx) })
 	return func() { cancel(); g.Wait() }
 }
 
-// OnlineReport is what the stations of one kind answered when they were asked without being served.
+// OnlineReport is the result of asking the stations of one kind directly, without their queue.
 type OnlineReport struct {
 	Lines  []string // one for each station, as `check --online` prints it
-	Errors []error  // what keeps tickets from coming out
+	Errors []error  // problems that keep tickets from printing
 }
 
-// CheckOnline asks each station of conf how it is. Nothing is printed or shown. It needs no running
-// daemon, but only that knows whether somebody looks at the screens.
+// CheckOnline asks every station of conf for its state. Nothing is printed or shown. It needs no
+// running daemon, except for the screens, whose pages are connected to it.
 func CheckOnline(ctx context.Context, conf *config.Config) []OnlineReport {
 	out := make([]OnlineReport, len(kinds))
 	var asking sync.WaitGroup

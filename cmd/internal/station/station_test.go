@@ -21,8 +21,8 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// aSet is a Set with the stations of conf in force, over a real file. Its dispatcher runs.
-func aSet(t *testing.T, conf *config.Config) (*Set, *queue.Queue) {
+// openSet is a Set whose active stations are those of conf, with a real file and a running dispatcher.
+func openSet(t *testing.T, conf *config.Config) (*Set, *queue.Queue) {
 	t.Helper()
 	q, err := queue.Open(queue.Options{Path: filepath.Join(t.TempDir(), "t.db")})
 	if err != nil {
@@ -52,8 +52,8 @@ func aSet(t *testing.T, conf *config.Config) (*Set, *queue.Queue) {
 	return s, q
 }
 
-// everyKind is a configuration with stations of every kind. Nobody is at their addresses.
-func everyKind() *config.Config {
+// configOfEveryKind is a configuration with stations of every kind. No device is at their addresses.
+func configOfEveryKind() *config.Config {
 	p, k := config.DefaultPrinter(), config.DefaultKDS()
 	p.Name, p.Address, p.PollEvery = "grill", "tcp://127.0.0.1:1", 0
 	k.Name, k.URL = "fresh", "https://kds.example/tickets"
@@ -67,19 +67,19 @@ func everyKind() *config.Config {
 }
 
 func TestAReloadKeepsTheStationsThatDidNotChange(t *testing.T) {
-	conf := everyKind()
-	s, _ := aSet(t, conf)
-	was := s.live.Load()
-	same, err := s.Build(everyKind())
+	conf := configOfEveryKind()
+	s, _ := openSet(t, conf)
+	prev := s.live.Load()
+	same, err := s.Build(configOfEveryKind())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, st := range was.stations {
+	for name, st := range prev.stations {
 		if same.stations[name] != st {
 			t.Errorf("%s is another one although nothing changed", name)
 		}
 	}
-	changed := everyKind()
+	changed := configOfEveryKind()
 	changed.Printers[0].Copies = 2
 	changed.KDS[0].URL = "https://kds.example/v2"
 	changed.Screens[0].HoldFor = time.Hour
@@ -87,12 +87,12 @@ func TestAReloadKeepsTheStationsThatDidNotChange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, st := range was.stations {
+	for name, st := range prev.stations {
 		if next.stations[name] == st {
 			t.Errorf("%s is the same although its configuration changed", name)
 		}
 	}
-	if next.stations["grill"].(*paper).device != was.stations["grill"].(*paper).device || next.drawer != was.drawer {
+	if next.stations["grill"].(*paper).device != prev.stations["grill"].(*paper).device || next.drawer != prev.drawer {
 		t.Error("another number of copies is another station at the same device, with the same letters")
 	}
 	pass := s.screens.passes["pass"]
@@ -102,36 +102,36 @@ func TestAReloadKeepsTheStationsThatDidNotChange(t *testing.T) {
 	}
 }
 
-func TestARefusedBuildLeavesWhatIsInForceAlone(t *testing.T) {
-	s, _ := aSet(t, everyKind())
-	was := s.live.Load()
+func TestABuildThatFailsDoesNotChangeTheActiveStations(t *testing.T) {
+	s, _ := openSet(t, configOfEveryKind())
+	prev := s.live.Load()
 	for what, spoil := range map[string]func(*config.Config){
 		"profile": func(c *config.Config) { c.Printers[0].Profile = "none such" },
 		"address": func(c *config.Config) { c.Printers[0].Address = "pigeon://" },
 		"url":     func(c *config.Config) { c.KDS[0].URL = "pigeon://" },
 	} {
-		conf := everyKind()
+		conf := configOfEveryKind()
 		spoil(conf)
-		if _, err := s.Build(conf); err == nil || s.live.Load() != was {
+		if _, err := s.Build(conf); err == nil || s.live.Load() != prev {
 			t.Errorf("a wrong %s gave %v", what, err)
 		}
 	}
 }
 
-func TestACookWhoAsksForPaperTooEarlyIsToldToWait(t *testing.T) {
-	conf := everyKind()
-	s, q := aSet(t, conf)
+func TestAPaperCopyOfATicketThatStillWaitsIsRefused(t *testing.T) {
+	conf := configOfEveryKind()
+	s, q := openSet(t, conf)
 	if _, err := q.Accept(t.Context(), ticket.Request{ID: "1", Body: []byte("{}"), Drafts: []ticket.Draft{{Station: "hot"}}}); err != nil {
 		t.Fatal(err)
 	}
-	// Nobody looks: it waits.
+	// No page is open, so the ticket waits.
 	if err := s.screens.paperFor(s.live.Load(), conf.Screens[0])(t.Context(), 1); !errors.Is(err, kds.ErrInProgress) {
 		t.Errorf("a ticket that still waits: %v", err)
 	}
 }
 
-func TestKeysAndAddressesOfDisplaysAreCheckedWhereTheyStand(t *testing.T) {
-	conf := everyKind()
+func TestMistakesInKeysAndAddressesAreReportedWithTheirPath(t *testing.T) {
+	conf := configOfEveryKind()
 	conf.Screens[1].Keys = config.KeyMap{"bumb": {"F1"}}
 	conf.KDS[0].URL = "https://me:hunter2@kds.example"
 	got := Problems(conf)
@@ -142,7 +142,7 @@ func TestKeysAndAddressesOfDisplaysAreCheckedWhereTheyStand(t *testing.T) {
 	}
 }
 
-func TestSeveralStationsAtOnePrinterMustTalkToItInOneWay(t *testing.T) {
+func TestStationsThatShareAPrinterMustHaveTheSameConnectionSettings(t *testing.T) {
 	at := func(name, address string, change func(*config.Printer)) config.Printer {
 		p := config.DefaultPrinter()
 		p.Name, p.Address = name, address
@@ -161,16 +161,16 @@ func TestSeveralStationsAtOnePrinterMustTalkToItInOneWay(t *testing.T) {
 		},
 		Storage: config.Storage{Path: "/var/lib/t.db"},
 	}) {
-		got = append(got, strings.TrimSuffix(map[bool]string{true: "warning: "}[p.Warning]+p.Error(), ", which is the same printer; say the same in both"))
+		got = append(got, strings.TrimSuffix(map[bool]string{true: "warning: "}[p.Warning]+p.Error(), ", which is the same printer; set the same value in both"))
 	}
 	want := []string{
-		"warning: printers[1].address: is that of printers[0] too: two stations take turns at one printer",
+		"warning: printers[1].address: is also the address of printers[0]: both stations print on one printer",
 		"printers[1].confirm: is status, and auto in printers[0]",
 		"printers[1].linger: is 3s, and 1s in printers[0]",
-		"warning: printers[3].address: is that of printers[2] too: two stations take turns at one printer",
+		"warning: printers[3].address: is also the address of printers[2]: both stations print on one printer",
 		"printers[3].address: is serial:///dev/ttyS0?baud=19200, and serial:///dev/ttyS0?baud=9600 in printers[2]",
-		"printers[4].address: is storage.path too; a printer cannot print there",
-		"warning: printers[0].backup: is the same printer under another name: it stands in for nothing",
+		"printers[4].address: is also storage.path; a printer cannot print there",
+		"warning: printers[0].backup: is the same printer under another name, which is no backup",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -15,31 +15,32 @@ import (
 	"ticketrail/config"
 )
 
-// daemon returns the client of the running daemon: at --socket, else where the
-// environment or the configuration says.
+// client returns a client of the running daemon. Its socket is --socket, else the environment
+// variable of admin.socket, else admin.socket of the configuration.
 //
-// Only admin.socket is read, and a configuration that was not named and cannot be read
-// (it is root's, or half edited at the worst moment) means the usual place: whoever asks
-// why the kitchen gets nothing is not to be told about a misspelt key first.
-func (c *cli) daemon() (*admin.Client, error) {
+// No other key is read or checked, and a configuration that was not named with --config and cannot
+// be read means the default socket: an operator who asks why the kitchen gets nothing must get an
+// answer, also if the file belongs to root or is half edited.
+func (c *cli) client() (*admin.Client, error) {
 	if c.socket != "" {
 		return admin.NewClient(c.socket), nil
 	}
 	s := os.Getenv(config.EnvName("admin.socket"))
 	if s == "" {
 		var err error
-		if s, err = socketIn(c.config); err != nil && c.configNamed {
-			return nil, &configError{fmt.Errorf("look for admin.socket: %w: name another file with --config, or the socket with --socket", err)}
+		if s, err = socketFrom(c.config); err != nil && c.configGiven {
+			return nil, &configError{fmt.Errorf(
+				"look for admin.socket: %w: name another file with --config, or the socket with --socket", err)}
 		}
 	}
 	s = cmp.Or(s, config.Default().Admin.Socket)
-	if !filepath.IsAbs(s) { // names in the configuration begin at its folder
+	if !filepath.IsAbs(s) { // relative paths in the configuration start at its folder
 		s = filepath.Join(filepath.Dir(c.config), s)
 	}
 	return admin.NewClient(s), nil
 }
 
-func socketIn(path string) (string, error) {
+func socketFrom(path string) (string, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return "", err
@@ -55,14 +56,14 @@ func socketIn(path string) (string, error) {
 	return f.Admin.Socket, nil
 }
 
-// answers has cmd ask the running daemon for something, and show it: as JSON with --json.
-func answers[T any](c *cli, cmd *cobra.Command,
+// query makes cmd ask the running daemon and show the answer: with --json as JSON, else with show.
+func query[T any](c *cli, cmd *cobra.Command,
 	ask func(ctx context.Context, d *admin.Client, args []string) (T, error), show func(T) error,
 ) *cobra.Command {
 	var asJSON bool
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		d, err := c.daemon()
+		d, err := c.client()
 		if err != nil {
 			return err
 		}
@@ -78,16 +79,18 @@ func answers[T any](c *cli, cmd *cobra.Command,
 	return cmd
 }
 
-// each has cmd do something with every job that is named, and say what. One that is refused
-// does not keep it from the others.
-func (c *cli) each(cmd *cobra.Command, do func(ctx context.Context, d *admin.Client, id uint64) (string, error)) *cobra.Command {
+// forEachJob makes cmd call do for every job id on the command line and print what was done. A job
+// that is refused does not stop the others; the exit code is then 1.
+func (c *cli) forEachJob(
+	cmd *cobra.Command, do func(ctx context.Context, d *admin.Client, id uint64) (string, error),
+) *cobra.Command {
 	cmd.Args = cobra.MinimumNArgs(1)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		ids, err := parseIDs(args)
 		if err != nil {
 			return err
 		}
-		d, err := c.daemon()
+		d, err := c.client()
 		if err != nil {
 			return err
 		}
@@ -98,7 +101,7 @@ func (c *cli) each(cmd *cobra.Command, do func(ctx context.Context, d *admin.Cli
 				refused = append(refused, err)
 				continue
 			}
-			if err := say(c.out, "%s", done); err != nil {
+			if err := printLine(c.out, "%s", done); err != nil {
 				return err
 			}
 		}
@@ -107,27 +110,29 @@ func (c *cli) each(cmd *cobra.Command, do func(ctx context.Context, d *admin.Cli
 	return cmd
 }
 
-// A kept is one thing that the daemon keeps, in the three ways it can be shown.
-type kept struct {
+// An entry is a job or a refused request, in the three forms in which it can be shown.
+type entry struct {
 	text, body func() error
 	json       any
 }
 
-// shows has cmd show the one thing that is named by its number.
-func (c *cli) shows(cmd *cobra.Command, bodyUsage string, get func(ctx context.Context, d *admin.Client, id uint64) (kept, error)) *cobra.Command {
+// showEntry makes cmd show the entry with the id on the command line.
+func (c *cli) showEntry(
+	cmd *cobra.Command, get func(ctx context.Context, d *admin.Client, id uint64) (entry, error),
+) *cobra.Command {
 	var asJSON, body bool
 	jsonFlag(cmd, &asJSON)
-	cmd.Flags().BoolVar(&body, "body", false, bodyUsage)
+	cmd.Flags().BoolVar(&body, "body", false, "print only the request body, as it was received")
 	cmd.Args = cobra.ExactArgs(1)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if body && asJSON {
-			return usage("--body is the body alone: leave --json away")
+			return usagef("--body and --json cannot be combined")
 		}
 		id, err := parseID(args[0])
 		if err != nil {
 			return err
 		}
-		d, err := c.daemon()
+		d, err := c.client()
 		if err != nil {
 			return err
 		}

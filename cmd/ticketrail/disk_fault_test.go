@@ -14,16 +14,16 @@ import (
 )
 
 // need skips a test whose outside program is missing, and fails it where the full suite is asked for.
-func need(t *testing.T, programs ...string) {
+func requirePrograms(t *testing.T, programs ...string) {
 	t.Helper()
 	for _, p := range programs {
 		if _, err := exec.LookPath(p); err != nil {
-			skip(t, "%s is missing", p)
+			skipOrFail(t, "%s is missing", p)
 		}
 	}
 }
 
-func skip(t *testing.T, format string, args ...any) {
+func skipOrFail(t *testing.T, format string, args ...any) {
 	t.Helper()
 	if os.Getenv("TICKETRAIL_TEST_ALL") != "" {
 		t.Fatalf(format, args...)
@@ -31,7 +31,7 @@ func skip(t *testing.T, format string, args ...any) {
 	t.Skipf(format, args...)
 }
 
-func sh(t *testing.T, format string, args ...any) {
+func runShell(t *testing.T, format string, args ...any) {
 	t.Helper()
 	script := fmt.Sprintf(format, args...)
 	if b, err := exec.Command("sh", "-ec", script).CombinedOutput(); err != nil {
@@ -40,17 +40,17 @@ func sh(t *testing.T, format string, args ...any) {
 }
 
 // disk makes an ext4 file system of its own in a file, mounted; it needs root and loop devices.
-func disk(t *testing.T, size string) (image, mount string) {
+func mountDisk(t *testing.T, size string) (image, mount string) {
 	t.Helper()
-	need(t, "mkfs.ext4", "losetup", "mount")
+	requirePrograms(t, "mkfs.ext4", "losetup", "mount")
 	if os.Geteuid() != 0 {
-		skip(t, "mounting needs root")
+		skipOrFail(t, "mounting needs root")
 	}
 	dir := t.TempDir()
 	image, mount = filepath.Join(dir, "img"), filepath.Join(dir, "mnt")
-	sh(t, "truncate -s %s %s && mkfs.ext4 -q -F -m 0 %s && mkdir %s", size, image, image, mount)
+	runShell(t, "truncate -s %s %s && mkfs.ext4 -q -F -m 0 %s && mkdir %s", size, image, image, mount)
 	if b, err := exec.Command("mount", "-o", "loop", image, mount).CombinedOutput(); err != nil {
-		skip(t, "no loop device to mount: %v %s", err, b)
+		skipOrFail(t, "no loop device to mount: %v %s", err, b)
 	}
 	t.Cleanup(func() { exec.Command("umount", "-l", mount).Run() })
 	return image, mount
@@ -63,8 +63,8 @@ func TestAPowerCutLosesNothing(t *testing.T) {
 	if len(lost) > 0 {
 		t.Errorf("%d of %d orders that were answered 200 are not on the disk", len(lost), len(c.acked))
 	}
-	k.drain()
-	k.settle(c.acked, c.lost, nil)
+	k.waitUntilPrinted()
+	k.checkPaper(c.acked, c.lost, nil)
 }
 
 // The control: without syncing the same cut must lose something, or the test above sees nothing.
@@ -78,23 +78,23 @@ func TestThePowerCutTestSeesLossWhenNothingIsSynced(t *testing.T) {
 
 // powerCut runs program on a disk of its own, cuts the power under load, starts the
 // true program on what the disk kept, and returns the answered orders that are unknown there.
-func powerCut(t *testing.T, program string) (*kitchen, *crowd, []order) {
-	image, mount := disk(t, "96M")
-	k := newKitchen(t, filepath.Join(mount, "t.db"), "grill", "bar")
+func powerCut(t *testing.T, program string) (*daemonProcess, *senderGroup, []order) {
+	image, mount := mountDisk(t, "96M")
+	k := newDaemon(t, filepath.Join(mount, "t.db"), "grill", "bar")
 	k.program = program
 	k.start()
-	c := newCrowd(k, "", 8)
-	c.until(300)
+	c := startSenders(k, "", 8)
+	c.waitForAcks(300)
 	if err := k.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
 	// The senders hear nothing any more; what was answered until here is owed.
 	after := image + ".after"
-	sh(t, "cp %s %s", image, after)
+	runShell(t, "cp %s %s", image, after)
 	c.stop.Store(true)
 	k.kill()
-	c.done()
-	sh(t, "umount -l %s && mount -o loop %s %s", mount, after, mount)
+	c.stopAndWait()
+	runShell(t, "umount -l %s && mount -o loop %s %s", mount, after, mount)
 	k.program = "ticketrail"
 	k.start()
 	known := map[string]bool{}
@@ -112,8 +112,8 @@ func powerCut(t *testing.T, program string) (*kitchen, *crowd, []order) {
 
 // TestAFullDiskStopsAcceptingAndNeverPrinting fills the disk under the daemon.
 func TestAFullDiskStopsAcceptingAndNeverPrinting(t *testing.T) {
-	_, mount := disk(t, "64M")
-	k := newKitchen(t, filepath.Join(mount, "t.db"), "grill", "bar")
+	_, mount := mountDisk(t, "64M")
+	k := newDaemon(t, filepath.Join(mount, "t.db"), "grill", "bar")
 	k.start()
 	k.printers["grill"].Stall() // so that something is owed when the disk is full
 	var acked []order
@@ -139,14 +139,14 @@ func TestAFullDiskStopsAcceptingAndNeverPrinting(t *testing.T) {
 		refused = k.newOrder(fmt.Sprintf("K-b-%d-0000", try+1), "grill", "bar")
 	}
 	k.printers["grill"].Repair()
-	k.drain()
+	k.waitUntilPrinted()
 	k.kill()
 	k.start() // also on a full disk
-	k.drain()
+	k.waitUntilPrinted()
 	if err := os.Remove(filler); err != nil {
 		t.Fatal(err)
 	}
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(testTimeout)
 	for {
 		got := k.post(refused, 1)
 		if got.status == 200 && !got.duplicate {
@@ -158,17 +158,17 @@ func TestAFullDiskStopsAcceptingAndNeverPrinting(t *testing.T) {
 		}
 		time.Sleep(100 * time.Millisecond) // the sender's backoff
 	}
-	k.drain()
-	k.settle(acked, nil, nil)
+	k.waitUntilPrinted()
+	k.checkPaper(acked, nil, nil)
 }
 
 // TestAFailedSyncLosesNothingAndDoublesNothing makes one fdatasync return EIO: first
 // that of the data pages, then that of the page that makes them valid.
 func TestAFailedSyncLosesNothingAndDoublesNothing(t *testing.T) {
-	need(t, "strace")
+	requirePrograms(t, "strace")
 	for _, when := range []int{41, 42} {
 		t.Run(fmt.Sprintf("fdatasync %d", when), func(t *testing.T) {
-			k := newKitchen(t, "", "grill", "bar")
+			k := newDaemon(t, "", "grill", "bar")
 			k.before = []string{"strace", "-D", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fdatasync",
 				"-e", fmt.Sprintf("inject=fdatasync:error=EIO:when=%d", when)}
 			k.start()
@@ -199,8 +199,8 @@ func TestAFailedSyncLosesNothingAndDoublesNothing(t *testing.T) {
 			k.kill()
 			k.before = nil
 			k.start()
-			k.drain()
-			k.settle(acked, lost, nil)
+			k.waitUntilPrinted()
+			k.checkPaper(acked, lost, nil)
 			k.stop()
 		})
 	}
@@ -208,7 +208,7 @@ func TestAFailedSyncLosesNothingAndDoublesNothing(t *testing.T) {
 
 // TestTheDatabaseIsCheckedInAChildAndADamagedOneIsSetAside tears pages out of the file.
 func TestADamagedDatabaseIsSetAsideAndTheKitchenGoesOn(t *testing.T) {
-	k := newKitchen(t, "", "grill")
+	k := newDaemon(t, "", "grill")
 	store := filepath.Join(k.dir, "t.db")
 	k.start()
 	for i := range 50 {
@@ -216,7 +216,7 @@ func TestADamagedDatabaseIsSetAsideAndTheKitchenGoesOn(t *testing.T) {
 			t.Fatalf("got %+v", got)
 		}
 	}
-	k.drain()
+	k.waitUntilPrinted()
 	k.stop()
 	f, err := os.OpenFile(store, os.O_RDWR, 0)
 	if err != nil {
@@ -226,8 +226,8 @@ func TestADamagedDatabaseIsSetAsideAndTheKitchenGoesOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for page := int64(2); page*4096 < info.Size(); page++ { // all but the two meta pages
-		if _, err := f.WriteAt(make([]byte, 4096), page*4096); err != nil {
+	for terminalLimit := int64(2); terminalLimit*4096 < info.Size(); terminalLimit++ { // all but the two meta pages
+		if _, err := f.WriteAt(make([]byte, 4096), terminalLimit*4096); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -245,8 +245,8 @@ func TestADamagedDatabaseIsSetAsideAndTheKitchenGoesOn(t *testing.T) {
 	if got := k.post(o, 0); got.status != 200 {
 		t.Errorf("the new database got %+v", got)
 	}
-	k.drain()
-	k.settle([]order{o}, nil, nil)
+	k.waitUntilPrinted()
+	k.checkPaper([]order{o}, nil, nil)
 	k.stop()
 }
 
@@ -254,5 +254,5 @@ func TestADamagedDatabaseIsSetAsideAndTheKitchenGoesOn(t *testing.T) {
 const unsynced = "ticketrail-unsynced"
 
 func runUnsynced() {
-	os.Exit((&cli{in: os.Stdin, out: os.Stdout, err: os.Stderr, with: func(o *app.Options) { o.NoSync = true }}).run(background(), os.Args[1:]))
+	os.Exit((&cli{in: os.Stdin, out: os.Stdout, err: os.Stderr, changeOptions: func(o *app.Options) { o.NoSync = true }}).run(signalContext(), os.Args[1:]))
 }

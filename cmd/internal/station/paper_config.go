@@ -19,8 +19,8 @@ import (
 	"ticketrail/printer/transport"
 )
 
-// model is the profile of a printer with what the configuration changes in it.
-func model(c config.Printer) (profile.Profile, error) {
+// printerProfile is the profile of a printer, with the overrides of the configuration.
+func printerProfile(c config.Printer) (profile.Profile, error) {
 	p, ok := profile.Lookup(c.Profile)
 	if !ok {
 		return profile.Profile{}, profile.Unknown(c.Profile)
@@ -35,18 +35,20 @@ func model(c config.Printer) (profile.Profile, error) {
 	return p, nil
 }
 
-// look is how the tickets of a printer look, but for what only the printer knows. Defaults
-// are left to the layout, which fits them to the paper.
-func look(c config.Printer, t *templateTrouble) (layout.Options, error) {
-	usual := config.DefaultPrinter().Layout
-	o := layout.Options{Columns: c.Columns, Printer: c.Name, UpperCase: c.Layout.UpperCase, BlankLines: c.Layout.BlankLines, QR: c.QR}
-	if c.Layout.NameSize != usual.NameSize {
+// layoutOptions are the layout settings of a printer, without those that depend on its profile. Keys
+// that have their default are left zero: the layout then chooses by the width of the paper.
+func layoutOptions(c config.Printer, t *templateErrors) (layout.Options, error) {
+	defaults := config.DefaultPrinter().Layout
+	o := layout.Options{
+		Columns: c.Columns, Printer: c.Name, UpperCase: c.Layout.UpperCase, BlankLines: c.Layout.BlankLines, QR: c.QR,
+	}
+	if c.Layout.NameSize != defaults.NameSize {
 		o.NameSize = layout.Size(c.Layout.NameSize)
 	}
-	if c.Layout.ModifierSize != usual.ModifierSize {
+	if c.Layout.ModifierSize != defaults.ModifierSize {
 		o.ModifierSize = layout.Size(c.Layout.ModifierSize)
 	}
-	if !slices.Equal(c.Layout.Header, usual.Header) {
+	if !slices.Equal(c.Layout.Header, defaults.Header) {
 		o.Header = c.Layout.Header
 	}
 	if c.Layout.TemplateFile == "" {
@@ -62,36 +64,36 @@ func look(c config.Printer, t *templateTrouble) (layout.Options, error) {
 	return o, nil
 }
 
-// newDrawer opens the fonts of a configuration, or those installed on this box. One that
-// cannot be read is worth a warning and no more: tickets print with the others.
+// newDrawer opens the fonts of a configuration, or those installed on the box. A font that cannot be
+// read is only a warning: tickets print with the others.
 func newDrawer(conf *config.Config) (d *raster.Drawer, warnings []string) {
 	fonts := conf.Fonts
 	if len(fonts) == 0 {
 		fonts = raster.Installed()
 	}
 	d, err := raster.New(raster.Options{Fonts: fonts})
-	for _, line := range lines(err) {
+	for _, line := range errorLines(err) {
 		warnings = append(warnings, "fonts: "+line)
 	}
 	return d, warnings
 }
 
-// lines are the errors that err joins, each in one line.
-func lines(err error) []string {
+// errorLines are the errors that err joins, each on one line.
+func errorLines(err error) []string {
 	if err == nil {
 		return nil
 	}
 	return strings.Split(err.Error(), "\n")
 }
 
-// FontWarnings is what is wrong with the fonts of a configuration; tickets print without them.
+// FontWarnings are the problems with the fonts of a configuration; tickets print without those fonts.
 func FontWarnings(conf *config.Config) []string {
 	_, warnings := newDrawer(conf)
 	return warnings
 }
 
-// LayoutOptions is how a ticket of a station looks as text: in the letters its printer has. A station
-// that does not print looks like most printers.
+// LayoutOptions are the layout settings of a station's tickets as text, with the letters that its
+// printer has. For a screen or a third-party display they are those of the default printer.
 func LayoutOptions(conf *config.Config, station string) (layout.Options, error) {
 	p := config.DefaultPrinter()
 	for _, q := range conf.Printers {
@@ -99,11 +101,11 @@ func LayoutOptions(conf *config.Config, station string) (layout.Options, error) 
 			p = q
 		}
 	}
-	o, err := look(p, nil)
+	o, err := layoutOptions(p, nil)
 	if err != nil {
 		return o, err
 	}
-	m, err := model(p)
+	m, err := printerProfile(p)
 	if o.Columns == 0 {
 		o.Columns = m.Columns
 	}
@@ -113,7 +115,7 @@ func LayoutOptions(conf *config.Config, station string) (layout.Options, error) 
 	return o, err
 }
 
-// paperProblems is what is wrong with the printers' addresses, profiles and templates.
+// paperProblems are the mistakes in the printers' addresses, profiles and templates.
 func paperProblems(conf *config.Config) (out []config.Problem) {
 	for i, c := range conf.Printers {
 		add := func(key string, err error) {
@@ -122,7 +124,7 @@ func paperProblems(conf *config.Config) (out []config.Problem) {
 		if p, ok := profile.Lookup(c.Profile); !ok {
 			add("profile", profile.Unknown(c.Profile))
 		} else if _, err := p.Override(c.Override); err != nil {
-			for _, line := range lines(err) {
+			for _, line := range errorLines(err) {
 				key, msg, found := strings.Cut(line, ": ")
 				if found {
 					add("override."+key, errors.New(msg))
@@ -134,40 +136,43 @@ func paperProblems(conf *config.Config) (out []config.Problem) {
 		if _, err := transport.Open(c.Address); err != nil {
 			add("address", err)
 		}
-		if _, err := look(c, nil); err != nil {
+		if _, err := layoutOptions(c, nil); err != nil {
 			add("layout.template_file", err)
 		}
 	}
 	return append(out, sharedDevices(conf)...)
 }
 
-// sharedDevices is what is wrong, or odd, where several stations end at one printer. It has one
-// connection, so it is talked to in one way.
+// sharedDevices are the mistakes and warnings about stations that share a printer. The printer has
+// one connection, so their connection settings must be equal.
 func sharedDevices(conf *config.Config) (out []config.Problem) {
 	add := func(warning bool, i int, key, format string, args ...any) {
-		out = append(out, config.Problem{Path: fmt.Sprintf("printers[%d].%s", i, key), Msg: fmt.Sprintf(format, args...), Warning: warning})
+		out = append(out, config.Problem{
+			Path: fmt.Sprintf("printers[%d].%s", i, key), Msg: fmt.Sprintf(format, args...), Warning: warning,
+		})
 	}
 	firsts, devices := map[string]int{}, map[string]string{}
 	for i, c := range conf.Printers {
 		at := transport.CanonicalAddress(c.Address)
 		devices[c.Name] = at
-		if at == "file://"+filepath.Clean(conf.Storage.Path) { // tickets in the middle of the database end it
-			add(false, i, "address", "is storage.path too; a printer cannot print there")
+		if at == "file://"+filepath.Clean(conf.Storage.Path) { // tickets would overwrite the database
+			add(false, i, "address", "is also storage.path; a printer cannot print there")
 		}
 		first, ok := firsts[at]
 		if !ok {
 			firsts[at] = i
 			continue
 		}
-		add(true, i, "address", "is that of printers[%d] too: two stations take turns at one printer", first)
+		add(true, i, "address", "is also the address of printers[%d]: both stations print on one printer", first)
 		other := conf.Printers[first]
 		differs := func(key string, mine, its any) {
 			if mine != its {
-				add(false, i, key, "is %v, and %v in printers[%d], which is the same printer; say the same in both", mine, its, first)
+				add(false, i, key, "is %v, and %v in printers[%d], which is the same printer; set the same value in both",
+					mine, its, first)
 			}
 		}
-		mine, err := model(c)
-		its, err2 := model(other)
+		mine, err := printerProfile(c)
+		its, err2 := printerProfile(other)
 		if err == nil && err2 == nil {
 			differs("confirm", mine.Confirm, its.Confirm)
 		}
@@ -177,33 +182,33 @@ func sharedDevices(conf *config.Config) (out []config.Problem) {
 		differs("wait_for_person", c.WaitForPerson, other.WaitForPerson)
 		d, _ := transport.Open(c.Address)
 		d2, _ := transport.Open(other.Address)
-		if d != d2 { // a serial line with other settings
+		if d != d2 { // a serial port with other settings
 			differs("address", c.Address, other.Address)
 		}
 	}
 	for i, c := range conf.Printers {
 		if at, ok := devices[c.Backup]; ok && at == devices[c.Name] {
-			add(true, i, "backup", "is the same printer under another name: it stands in for nothing")
+			add(true, i, "backup", "is the same printer under another name, which is no backup")
 		}
 	}
 	return out
 }
 
 const (
-	reachedWithin = 5 * time.Second // for a printer to be connected
-	// askedWithin is how long it then has to say how it is: as long as finding out what it can
-	// do may take.
-	askedWithin = 15 * time.Second
+	connectTimeout = 5 * time.Second // for a connection to a printer
+	// queryTimeout is for the status of a station. Probing the capability of a printer, which the
+	// first connection does, may take this long.
+	queryTimeout = 15 * time.Second
 )
 
-// askPrinters asks each printer whether it is there and how it is; one at which several
-// stations end, once.
+// askPrinters asks each printer for its status. A printer that several stations share is asked once,
+// because it may accept only one connection.
 func askPrinters(ctx context.Context, conf *config.Config) (out OnlineReport) {
-	answers := map[string]*answer{}
+	answers := map[string]*printerAnswer{}
 	var asking sync.WaitGroup
 	for _, c := range conf.Printers {
 		if at := transport.CanonicalAddress(c.Address); answers[at] == nil {
-			a := &answer{}
+			a := &printerAnswer{}
 			answers[at] = a
 			asking.Go(func() { a.ask(ctx, c) })
 		}
@@ -217,35 +222,36 @@ func askPrinters(ctx context.Context, conf *config.Config) (out OnlineReport) {
 			out.add("FAIL", "printer", c.Name, layout.Clean(a.err.Error()))
 		case !a.status.Fine():
 			notReady = append(notReady, c.Name)
-			out.add("FAIL", "printer", c.Name, fmt.Sprintf("%s: %s: %s", c.Address, strings.ReplaceAll(a.status.State, "_", " "), a.status.Advice))
+			out.add("FAIL", "printer", c.Name, fmt.Sprintf("%s: %s; to fix: %s",
+				c.Address, strings.ReplaceAll(a.status.State, "_", " "), a.status.Advice))
 		default:
-			out.add("OK", "printer", c.Name, fmt.Sprintf("%s answers%s", c.Address, a.more()))
+			out.add("OK", "printer", c.Name, fmt.Sprintf("%s answers%s", c.Address, a.details()))
 		}
 	}
-	out.wrong("no answer from", missing)
-	out.wrong("not ready:", notReady)
+	out.addError("no answer from", missing)
+	out.addError("not ready:", notReady)
 	return out
 }
 
-// add is a line about a station.
+// add adds the line of a station.
 func (a *OnlineReport) add(verdict, kind, name, text string) {
 	a.Lines = append(a.Lines, fmt.Sprintf("%-5s %s %s  %s", verdict, kind, name, text))
 }
 
-func (a *OnlineReport) wrong(what string, names []string) {
+func (a *OnlineReport) addError(what string, names []string) {
 	if len(names) > 0 {
 		a.Errors = append(a.Errors, fmt.Errorf("%s %s", what, strings.Join(names, ", ")))
 	}
 }
 
-// An answer is what a printer had to say.
-type answer struct {
+// A printerAnswer is the result of asking a printer: its status, or why it did not answer.
+type printerAnswer struct {
 	status printer.Status
 	err    error
 }
 
-func (a *answer) ask(ctx context.Context, c config.Printer) {
-	m, err := model(c)
+func (a *printerAnswer) ask(ctx context.Context, c config.Printer) {
+	m, err := printerProfile(c)
 	if err != nil {
 		a.err = err
 		return
@@ -255,24 +261,25 @@ func (a *answer) ask(ctx context.Context, c config.Printer) {
 	case err != nil:
 		a.err = err
 		return
-	case m.Confirm == profile.NoConfirm: // it is not to be asked
-		a.status.State, a.err = printer.Unknown, reach(ctx, d)
+	case m.Confirm == profile.NoConfirm: // the configuration forbids status queries
+		a.status.State, a.err = printer.Unknown, checkReachable(ctx, d)
 		return
 	}
-	// One connection does it: some printers are long in noticing that one has ended.
-	a.status = asked(ctx, printer.NewDevice(printer.DeviceOptions{
-		Name: c.Name, Dialer: d, Confirm: m.Confirm, ConnectTimeout: reachedWithin, Linger: -1, PollEvery: time.Hour,
+	// A single connection: some printers need seconds to notice that one has ended.
+	a.status = queryDevice(ctx, printer.NewDevice(printer.DeviceOptions{
+		Name: c.Name, Dialer: d, Confirm: m.Confirm, ConnectTimeout: connectTimeout, Linger: -1, PollEvery: time.Hour,
 	}))
 	if a.status.State == printer.Unreachable {
 		a.err = errors.New(a.status.Err)
 	}
 }
 
-// asked is the status of a device after it was asked once.
-func asked(ctx context.Context, d *printer.Device) printer.Status {
-	ctx, cancel := context.WithTimeout(ctx, askedWithin)
+// queryDevice is the status of a device after it was asked once. The device asks by itself while it
+// polls, so this polls until the first answer is complete and the connection is closed again.
+func queryDevice(ctx context.Context, d *printer.Device) printer.Status {
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	stop := running(func(polling context.Context) {
+	stop := startLoop(func(polling context.Context) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		defer context.AfterFunc(polling, cancel)()
@@ -293,14 +300,14 @@ func asked(ctx context.Context, d *printer.Device) printer.Status {
 	return d.Status()
 }
 
-// more is what an answer tells beyond that it came.
-func (a *answer) more() string {
+// details is what an answer tells beyond that the printer answered.
+func (a *printerAnswer) details() string {
 	var parts []string
 	if a.status.State == printer.Ready {
-		parts = append(parts, "it is ready")
+		parts = append(parts, "ready")
 	}
 	if a.status.Capability != "" {
-		parts = append(parts, "its tickets can be known to be "+a.status.Capability)
+		parts = append(parts, "best proof "+a.status.Capability)
 	}
 	if a.status.Advice != "" {
 		parts = append(parts, a.status.Advice)
@@ -311,8 +318,8 @@ func (a *answer) more() string {
 	return ": " + strings.Join(parts, "; ")
 }
 
-func reach(ctx context.Context, d transport.Dialer) error {
-	ctx, cancel := context.WithTimeout(ctx, reachedWithin)
+func checkReachable(ctx context.Context, d transport.Dialer) error {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	c, err := d.Dial(ctx)
 	if err != nil {

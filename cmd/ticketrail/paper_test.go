@@ -15,9 +15,9 @@ import (
 
 // drain waits until nothing is pending, and has what is held for a person printed, as a
 // person would.
-func (k *kitchen) drain() {
+func (k *daemonProcess) waitUntilPrinted() {
 	k.t.Helper()
-	k.none("pending,printing,held", func(open []admin.Job) {
+	k.waitForNoJobs("pending,printing,held", func(open []admin.Job) {
 		for _, j := range open {
 			if j.State == ticket.Held {
 				if b, err := exec.Command("ticketrail", "jobs", "reprint", fmt.Sprint(j.ID), "--config", k.conf).CombinedOutput(); err != nil {
@@ -29,7 +29,7 @@ func (k *kitchen) drain() {
 }
 
 // none waits until no job is in any of those states, and hands those that still are to meanwhile.
-func (k *kitchen) none(states string, meanwhile func([]admin.Job)) {
+func (k *daemonProcess) waitForNoJobs(states string, meanwhile func([]admin.Job)) {
 	k.t.Helper()
 	if err := eventually(func() error {
 		open := k.jobs("--state", states)
@@ -53,7 +53,7 @@ type printed struct {
 var orderNumber = regexp.MustCompile(`K-[0-9a-z]+-[0-9]+-[0-9a-f]{4}`)
 
 // paper reads everything that came out of a station's printer, by order number.
-func (k *kitchen) paper(station string) map[string]printed {
+func (k *daemonProcess) printedBy(station string) map[string]printed {
 	k.t.Helper()
 	p := k.printers[station]
 	if bad := p.Problems(); len(bad) > 0 {
@@ -81,11 +81,11 @@ func (k *kitchen) paper(station string) map[string]printed {
 }
 
 // settle checks promises 1, 2 and 4 on the paper of every station.
-func (k *kitchen) settle(acked, unanswered []order, chains [][]order) {
+func (k *daemonProcess) checkPaper(acked, unanswered []order, chains [][]order) {
 	k.t.Helper()
 	paper := map[string]map[string]printed{}
 	for _, s := range k.stations {
-		paper[s] = k.paper(s)
+		paper[s] = k.printedBy(s)
 	}
 	for _, o := range acked {
 		for _, s := range o.stations {

@@ -26,11 +26,11 @@ import (
 const venueID = "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11"
 
 // patience bounds every wait of these tests. Reaching it is a failure, whatever the machine.
-const patience = 90 * time.Second
+const testTimeout = 90 * time.Second
 
 // eventually asks until nothing is wrong any more, or patience ends: then it is what still was.
 func eventually(ask func() error) error {
-	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) { // between two questions
+	for deadline := time.Now().Add(testTimeout); ; time.Sleep(20 * time.Millisecond) { // between two questions
 		if err := ask(); err == nil || time.Now().After(deadline) {
 			return err
 		}
@@ -39,7 +39,7 @@ func eventually(ask func() error) error {
 
 // A kitchen is the real program as a process of its own, between a sender that
 // behaves as the contract says and printers that outlive it.
-type kitchen struct {
+type daemonProcess struct {
 	t        *testing.T
 	dir      string
 	program  string // name on PATH: "ticketrail", or a variant that TestMain knows
@@ -54,17 +54,17 @@ type kitchen struct {
 
 	cmd    *exec.Cmd
 	exited chan error
-	log    *tail
+	log    *logTail
 }
 
 // newKitchen has a printer that can do everything for each station.
-func newKitchen(t *testing.T, store string, stations ...string) *kitchen {
+func newDaemon(t *testing.T, store string, stations ...string) *daemonProcess {
 	t.Helper()
-	return kitchenOf(t, store, "", func(string) virtual.Options { return virtual.Options{Can: virtual.Everything} }, stations...)
+	return newDaemonWith(t, store, "", func(string) virtual.Options { return virtual.Options{Can: virtual.Everything} }, stations...)
 }
 
 // kitchenOf has the printers that like says, with more keys in the configuration of each.
-func kitchenOf(t *testing.T, store, keys string, like func(station string) virtual.Options, stations ...string) *kitchen {
+func newDaemonWith(t *testing.T, store, keys string, like func(station string) virtual.Options, stations ...string) *daemonProcess {
 	t.Helper()
 	// A program built with -race sleeps for a second before it ends; these end all the time.
 	t.Setenv("GORACE", "atexit_sleep_ms=0")
@@ -72,7 +72,7 @@ func kitchenOf(t *testing.T, store, keys string, like func(station string) virtu
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := &kitchen{
+	k := &daemonProcess{
 		t: t, dir: dir, program: "ticketrail", stations: stations,
 		printers: map[string]*virtual.Printer{}, addrs: map[string]string{}, conf: filepath.Join(dir, "ticketrail.yaml"),
 		client: &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64}},
@@ -130,7 +130,7 @@ func freeAddr(t *testing.T) string {
 }
 
 // start runs the daemon and returns when it says READY=1, the way systemd learns it.
-func (k *kitchen) start() {
+func (k *daemonProcess) start() {
 	k.t.Helper()
 	notify := filepath.Join(k.dir, "n")
 	os.Remove(notify)
@@ -149,7 +149,7 @@ func (k *kitchen) start() {
 	if k.inherit != nil {
 		k.cmd.ExtraFiles = []*os.File{k.inherit}
 	}
-	k.log = &tail{}
+	k.log = &logTail{}
 	k.cmd.Stderr = k.log
 	if err := k.cmd.Start(); err != nil {
 		k.t.Fatal(err)
@@ -164,7 +164,7 @@ func (k *kitchen) start() {
 	}()
 	go func() {
 		buf := make([]byte, 4096)
-		said.SetReadDeadline(time.Now().Add(patience))
+		said.SetReadDeadline(time.Now().Add(testTimeout))
 		for {
 			n, err := said.Read(buf)
 			if err != nil || bytes.Contains(buf[:n], []byte("READY=1")) {
@@ -179,7 +179,7 @@ func (k *kitchen) start() {
 }
 
 // kill is kill -9, and waits until the process is gone.
-func (k *kitchen) kill() {
+func (k *daemonProcess) kill() {
 	if k.cmd == nil {
 		return
 	}
@@ -189,7 +189,7 @@ func (k *kitchen) kill() {
 }
 
 // stop is systemctl stop.
-func (k *kitchen) stop() {
+func (k *daemonProcess) stop() {
 	k.t.Helper()
 	k.cmd.Process.Signal(os.Interrupt)
 	if err := <-k.exited; err != nil {
@@ -205,7 +205,7 @@ type order struct {
 	stations   []string
 }
 
-func (k *kitchen) newOrder(number string, stations ...string) order {
+func (k *daemonProcess) newOrder(number string, stations ...string) order {
 	return order{uuid.NewString(), number, stations}
 }
 
@@ -233,7 +233,7 @@ type answer struct {
 }
 
 // post sends the order once.
-func (k *kitchen) post(o order, retry int) answer {
+func (k *daemonProcess) post(o order, retry int) answer {
 	req, err := http.NewRequest("POST", k.url, bytes.NewReader(o.body(retry)))
 	if err != nil {
 		return answer{err: err}
@@ -258,7 +258,7 @@ func (k *kitchen) post(o order, retry int) answer {
 }
 
 // jobs asks the running daemon, as the command line does.
-func (k *kitchen) jobs(args ...string) []admin.Job {
+func (k *daemonProcess) jobs(args ...string) []admin.Job {
 	k.t.Helper()
 	out, err := exec.Command("ticketrail", append([]string{"jobs", "list", "--json", "--limit", "0", "--config", k.conf}, args...)...).Output()
 	if err != nil {
@@ -272,13 +272,13 @@ func (k *kitchen) jobs(args ...string) []admin.Job {
 }
 
 // A tail keeps the end of what is written to it.
-type tail struct {
+type logTail struct {
 	whole bool // it keeps all of it
 	mu    sync.Mutex
 	b     []byte
 }
 
-func (t *tail) Write(p []byte) (int, error) {
+func (t *logTail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.b = append(t.b, p...)
@@ -288,7 +288,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (t *tail) String() string {
+func (t *logTail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return string(t.b)

@@ -16,7 +16,7 @@ import (
 )
 
 // built returns a function that builds a program of this module, once, when it is first asked.
-func built(t *testing.T, name string) func() (string, error) {
+func buildProgram(t *testing.T, name string) func() (string, error) {
 	exe := filepath.Join(t.TempDir(), name)
 	return sync.OnceValues(func() (string, error) {
 		if out, err := exec.Command("go", "build", "-o", exe, "ticketrail/cmd/"+name).CombinedOutput(); err != nil {
@@ -34,7 +34,7 @@ type service struct {
 }
 
 // simulate runs one for a script, until the script ends or asks for another.
-func (r *restaurant) simulate(ts *testscript.TestScript, build func() (string, error), args []string) error {
+func (r *scriptDaemon) startService(ts *testscript.TestScript, build func() (string, error), args []string) error {
 	exe, err := build()
 	if err != nil {
 		return err
@@ -72,17 +72,17 @@ func (s *service) end() {
 
 // known waits until the directory of the running daemon has so many names and the time zone of
 // its only venue.
-func (r *restaurant) known(employees string) error {
+func (r *scriptDaemon) waitForNames(employees string) error {
 	want := regexp.MustCompile(`(?m)^ticketrail_directory_employees\{venue="[^"]*"\} ` + employees + `$`)
 	zone := regexp.MustCompile(`(?m)^ticketrail_directory_refreshes_total\{result="ok",step="payrollperiods",[^}]*\} [1-9]`)
-	if _, err := r.scraped(want, zone); err != nil {
+	if _, err := r.waitForMetrics(want, zone); err != nil {
 		return fmt.Errorf("not %s names are known: %w\n%s", employees, err, r.log)
 	}
 	return nil
 }
 
 // scraped is the metrics as soon as all of want match.
-func (r *restaurant) scraped(want ...*regexp.Regexp) (text string, err error) {
+func (r *scriptDaemon) waitForMetrics(want ...*regexp.Regexp) (text string, err error) {
 	err = eventually(func() error {
 		resp, err := http.Get("http://" + r.metrics + "/metrics")
 		if err != nil {

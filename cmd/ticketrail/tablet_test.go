@@ -60,7 +60,7 @@ var shownCode = regexp.MustCompile(`id="code"[^>]*>([A-Z0-9-]+)<`)
 
 // browse is the command tablet: without arguments it asks to be paired and puts the code that it
 // is shown into the environment, with two it opens a screen and wants that status.
-func (r *restaurant) browse(ts *testscript.TestScript, args []string) error {
+func (r *scriptDaemon) useTablet(ts *testscript.TestScript, args []string) error {
 	if len(args) == 0 {
 		var err error
 		if r.tablet, err = newTablet(r.socket); err != nil {

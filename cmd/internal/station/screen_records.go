@@ -1,0 +1,135 @@
+package station
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"ticketrail/printer/kds"
+	"ticketrail/queue/kv"
+)
+
+// screenRecords stores which screens were ever configured, and when the first page of each was
+// opened. So a screen that was never set up is told from one that is dark, and a board that still
+// has tickets is found after its screen was removed from the configuration.
+type screenRecords struct {
+	kv  kv.Store
+	log *slog.Logger
+
+	writing sync.WaitGroup // writes in progress
+	mu      sync.Mutex     // guards known
+	known   map[string]screenRecord
+}
+
+// A screenRecord is a screen as it is stored, under its station's name.
+type screenRecord struct {
+	V     int       `json:"v"`
+	First time.Time `json:"first,omitzero"` // when its first page was opened; zero: none was
+}
+
+const screenRecordVersion = 1
+
+func openScreenRecords(store kv.Store, log *slog.Logger) (*screenRecords, error) {
+	v := &screenRecords{kv: store, log: log.With("component", "display"), known: map[string]screenRecord{}}
+	err := store.All(func(station string, value []byte) bool {
+		var one screenRecord
+		if err := json.Unmarshal(value, &one); err != nil || one.V != screenRecordVersion {
+			v.log.Warn("cannot read whether a screen was ever open", "station", station, "err", err)
+		}
+		v.known[station] = one
+		return true
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open screens: %w", err)
+	}
+	return v, nil
+}
+
+// stations is every screen that was ever configured, sorted.
+func (v *screenRecords) stations() []string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return slices.Sorted(maps.Keys(v.known))
+}
+
+// firstOpened is when the first page of a screen was opened; zero for none.
+func (v *screenRecords) firstOpened(station string) time.Time {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.known[station].First
+}
+
+// configured records that there is such a screen.
+func (v *screenRecords) configured(station string) {
+	v.note(station, func(prev screenRecord, known bool) (screenRecord, bool) { return prev, !known })
+}
+
+// opened records that a page of a screen is open. It does not wait for the disk.
+func (v *screenRecords) opened(station string) {
+	v.note(station, func(prev screenRecord, _ bool) (screenRecord, bool) {
+		if !prev.First.IsZero() {
+			return prev, false
+		}
+		prev.First = time.Now().UTC()
+		return prev, true
+	})
+}
+
+// note stores a changed record in the background. A crash before it is stored, or an error, loses
+// nothing that matters: the next page that opens stores it.
+func (v *screenRecords) note(station string, change func(prev screenRecord, known bool) (now screenRecord, changed bool)) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	prev, known := v.known[station]
+	now, changed := change(prev, known)
+	if !changed {
+		return
+	}
+	now.V = screenRecordVersion
+	v.known[station] = now
+	value, err := json.Marshal(now)
+	if err != nil {
+		return // cannot happen: it is a number and a time
+	}
+	v.writing.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), storageTimeout)
+		defer cancel()
+		if err := v.kv.Put(ctx, station, value); err != nil {
+			v.log.Debug("cannot store that a screen was open", "station", station, "err", err)
+		}
+	})
+}
+
+// wait waits for the writes in progress.
+func (v *screenRecords) wait() { v.writing.Wait() }
+
+// screenRecordCollector reports at scrape time which screens were never set up.
+type screenRecordCollector struct{ d *screens }
+
+var displayEverOpen = prometheus.NewDesc("ticketrail_display_ever_open",
+	"Whether a page of the screen was ever opened, or a browser paired (1); 0 means the screen was never set up.",
+	[]string{"station"}, nil)
+
+func (screenRecordCollector) Describe(ch chan<- *prometheus.Desc) { ch <- displayEverOpen }
+
+func (c screenRecordCollector) Collect(ch chan<- prometheus.Metric) {
+	live := c.d.s.live.Load()
+	for _, s := range live.conf.Screens {
+		if c.d.screen(live, s.Name) != nil {
+			ch <- boolGauge(displayEverOpen, c.d.everSetUp(s.Name), s.Name)
+		}
+	}
+}
+
+// everSetUp reports whether a page of a screen was ever opened, or a browser paired with it.
+func (d *screens) everSetUp(station string) bool {
+	return !d.screenRecords.firstOpened(station).IsZero() ||
+		slices.ContainsFunc(d.pairings.List(), func(p kds.Pairing) bool { return p.Station == station })
+}
