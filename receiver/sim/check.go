@@ -19,44 +19,52 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// CheckOptions say what to check. URL and Venues are required.
+// CheckOptions configure [Check]. URL and Venues are required.
 type CheckOptions struct {
-	// URL is the webhook.
+	// URL is the address of the webhook.
 	URL string
-	// Venues are on the integrator's allow-list. All are tried, the first most.
+	// Venues are on the integrator's allow-list. Each gets at least one order; the first gets all
+	// others.
 	Venues []string
-	// Device is one that the integrator allows. Default POSSIM-1.
+	// Device is a device that the integrator allows. Default: POSSIM-1.
 	Device string
-	// Transport is what requests go through. Default: one of the check's own.
+	// Transport sends the requests. Default: a new one, closed at the end.
 	Transport http.RoundTripper
-	// Load is how many orders are sent under load, Concurrency of them at a time. Defaults 200
+	// Load is how many orders the load test sends, Concurrency of them at a time. Defaults: 200
 	// and 16.
 	Load, Concurrency int
 	// Backoff is [Sender.Backoff].
 	Backoff time.Duration
-	// Seed decides what is ordered; ids are new in every run.
+	// Seed determines what is ordered. Ids are new in every run: an endpoint that has seen one
+	// would take the order for a duplicate.
 	Seed uint64
-	// OnResult gets each result when it is there. May be nil.
+	// OnResult is called with each result as soon as it is known. May be nil.
 	OnResult func(Result)
 }
 
-// A Result is one thing that the contract asks for, and whether the endpoint does it.
+// A Result is one requirement of the contract, and whether the endpoint meets it.
 type Result struct {
 	Section string // of the contract
 	Name    string // what was sent
-	Want    string // the answer that was expected
-	Got     string // the answer that came
+	Want    string // the required answer
+	Got     string // the answer received
 	Pass    bool
 }
 
-// Check finds out whether an endpoint does what the contract asks of it. It sends real orders,
-// a few hundred of them: whatever stands behind the endpoint prints them. When ctx ends, what
-// was found so far is returned.
+// Check tests whether an endpoint does what the contract requires. It sends a few hundred real
+// orders, and whatever is behind the endpoint prints them. When ctx ends, it returns the results
+// so far.
 func Check(ctx context.Context, o CheckOptions) []Result {
 	o.Device = cmp.Or(o.Device, "POSSIM-1")
 	o.Load = cmp.Or(o.Load, 200)
 	o.Concurrency = cmp.Or(o.Concurrency, 16)
-	c := &checker{ctx: ctx, o: o, orders: NewOrders(OrderOptions{Seed: o.Seed, Venues: o.Venues[:1], Device: o.Device, Employees: 5, FreshIDs: true})}
+	c := &checker{
+		ctx: ctx,
+		o:   o,
+		orders: NewOrders(
+			OrderOptions{Seed: o.Seed, Venues: o.Venues[:1], Device: o.Device, Employees: 5, FreshIDs: true},
+		),
+	}
 	if c.o.Transport == nil {
 		t := Transport(o.Concurrency)
 		defer t.CloseIdleConnections()
@@ -77,26 +85,26 @@ func Check(ctx context.Context, o CheckOptions) []Result {
 	return results
 }
 
-// A row is one expectation.
+// A row is one requirement and its test.
 type row struct {
 	section, name, want string
 	run                 func(*checker) (got string, pass bool)
 }
 
-// A checker is one run.
+// A checker is one run of [Check].
 type checker struct {
 	ctx    context.Context
 	o      CheckOptions
 	orders *Orders
 
 	mu              sync.Mutex // guards what follows
-	unknownStatuses []int      // statuses that the contract does not know
+	unknownStatuses []int      // statuses that the contract does not list
 	slowest         time.Duration
-	late            int // without an answer in time
-	replies         int // answers that came
+	late            int // requests without an answer in time
+	replies         int // answers received
 }
 
-// A reply is what came back.
+// A reply is the answer to one request, or the error instead of one.
 type reply struct {
 	status int
 	body   []byte
@@ -119,8 +127,8 @@ func (r reply) accepted() bool {
 	return r.err == nil && (r.status == http.StatusOK || r.status == http.StatusAccepted)
 }
 
-// duplicate is what the answer says about the order having come before. Not every endpoint
-// says anything.
+// duplicate returns the answer's field "duplicate". The contract does not require it, so an
+// endpoint without it (seen is false) is not wrong.
 func (r reply) duplicate() (dup, seen bool) { return duplicateField(r.body) }
 
 func duplicateField(answer []byte) (dup, seen bool) {
@@ -132,18 +140,18 @@ func duplicateField(answer []byte) (dup, seen bool) {
 	return dup, there && json.Unmarshal(b, &dup) == nil
 }
 
-// fresh is an order that never was.
+// newOrder is an order with an id that was never sent.
 func (c *checker) newOrder() Order {
 	o := c.orders.Next()
 	return o.WithID(uuid.NewString())
 }
 
-// probe is a request that should be accepted.
+// postOf is a correct request for an order.
 func (c *checker) postOf(o Order) webhookPost {
 	return webhookPost{venue: []string{c.o.Venues[0]}, device: []string{c.o.Device}, body: o.Body(0)}
 }
 
-// send makes the request and waits as long as the service does.
+// send makes the request and waits for the answer as long as the service does.
 func (c *checker) send(p webhookPost) reply {
 	ctx, cancel := context.WithTimeoutCause(c.ctx, contract.WebhookTimeout, errTimeOut)
 	defer cancel()
@@ -158,7 +166,7 @@ func (c *checker) exchange(ctx context.Context, p webhookPost) (r reply) {
 	return r
 }
 
-// note keeps what the last rows are about.
+// record keeps what the last rows, about all requests together, need.
 func (c *checker) record(r reply, took time.Duration, posted bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -174,13 +182,14 @@ func (c *checker) record(r reply, took time.Duration, posted bool) {
 	}
 }
 
-// known says whether the contract's table of answers has a status.
+// known says whether the contract's table of answers (section 6.3) lists a status.
 func known(status int) bool {
 	return slices.Contains([]int{200, 202, 400, 401, 403, 500, 502, 503, 504}, status)
 }
 
-// sendAndHangUp sends a request and hangs up as soon as it is under way, as the service does after 5 s.
-// When the transport says that the request is written, it is still in a buffer.
+// sendAndHangUp sends a request and closes the connection before the answer, as the service does
+// after 5 s. The millisecond lets the request leave: when the transport reports it as written, it
+// may still be in a buffer.
 func (c *checker) sendAndHangUp(p webhookPost) {
 	ctx, cancel := context.WithTimeout(c.ctx, contract.WebhookTimeout)
 	defer cancel()
@@ -189,13 +198,18 @@ func (c *checker) sendAndHangUp(p webhookPost) {
 	}}), p)
 }
 
-// taken is a row whose request must be accepted: it is new, and whoever takes it for a duplicate
-// loses it.
+// acceptedRow is a row whose request must be accepted. The request is new: an endpoint that takes
+// it for a duplicate loses the order.
 func acceptedRow(section, name string, build func(*checker) webhookPost) row {
-	return row{section, name, "200 or 202, not as a duplicate", func(c *checker) (string, bool) { return c.sendNew(build(c)) }}
+	return row{
+		section,
+		name,
+		"200 or 202, not as a duplicate",
+		func(c *checker) (string, bool) { return c.sendNew(build(c)) },
+	}
 }
 
-// refused is a row whose request must be answered by one of some statuses.
+// refusedRow is a row whose request must be answered with one of some statuses.
 func refusedRow(section, name string, build func(*checker) webhookPost, statuses ...int) row {
 	want := either(statuses)
 	return row{section, name, want, func(c *checker) (string, bool) {

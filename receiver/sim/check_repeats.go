@@ -9,10 +9,10 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// repeatRows are section 6.4: the same order more than once. That it is put only once shows
-// where the answers say so, in a field "duplicate".
+// repeatRows are section 6.4: the same order more than once. Whether the endpoint printed it only
+// once can be seen only if its answers have a field "duplicate".
 func repeatRows() []row {
-	const want = "200 or 202 each; put once, where that can be seen"
+	const want = "200 or 202 each; new only once, if the answers say"
 	return []row{
 		{"6.4", "the same request twice", want, func(c *checker) (string, bool) {
 			p := c.postOf(c.newOrder())
@@ -38,17 +38,22 @@ func repeatRows() []row {
 			wg.Wait()
 			return judgeRepeats(all...)
 		}},
-		{"6.4", "retries after hanging up without an answer", "200 or 202 each; put at most once more, where that can be seen", func(c *checker) (string, bool) {
-			o := c.newOrder()
-			p := c.postOf(o)
-			c.sendAndHangUp(p)
-			p.body = o.Body(1)
-			second := c.send(p)
-			p.body = o.Body(2)
-			third := c.send(p)
-			dup, seen := third.duplicate()
-			return second.String() + "; " + third.String(), second.accepted() && third.accepted() && (dup || !seen)
-		}},
+		{
+			"6.4",
+			"retries after hanging up before the answer",
+			"200 or 202 each; the last a duplicate, if the answers say",
+			func(c *checker) (string, bool) {
+				o := c.newOrder()
+				p := c.postOf(o)
+				c.sendAndHangUp(p)
+				p.body = o.Body(1)
+				second := c.send(p)
+				p.body = o.Body(2)
+				third := c.send(p)
+				dup, seen := third.duplicate()
+				return second.String() + "; " + third.String(), second.accepted() && third.accepted() && (dup || !seen)
+			},
+		},
 		{"6.4", "the same dishes under another id", "200 or 202, not as a duplicate", func(c *checker) (string, bool) {
 			o := c.newOrder()
 			c.send(c.postOf(o))
@@ -57,8 +62,9 @@ func repeatRows() []row {
 	}
 }
 
-// together judges the answers to one and the same order: all accepted it, and all but one say
-// that it is a duplicate, if any says anything. Who says so of duplicates only is as good.
+// judgeRepeats judges the answers to the same order sent several times. Each must accept it. If
+// any answer has the field "duplicate", all but one must have the value true. An endpoint may
+// leave the field out of the answer to the first.
 func judgeRepeats(all ...reply) (string, bool) {
 	var words []string
 	ok, said, first := true, 0, len(all)
@@ -75,12 +81,12 @@ func judgeRepeats(all ...reply) (string, bool) {
 		}
 	}
 	if said == 0 {
-		words = append(words, "how often it was put cannot be seen")
+		words = append(words, "the answers do not say which is a duplicate")
 	}
 	return strings.Join(words, "; "), ok && (said == 0 || first == 1)
 }
 
-// recordSummary keeps of many jobs what the last rows are about.
+// recordSummary is record for all jobs of a summary.
 func (c *checker) recordSummary(sum *Summary) {
 	for status := range sum.Statuses {
 		c.record(reply{status: status}, 0, true)
@@ -91,35 +97,67 @@ func (c *checker) recordSummary(sum *Summary) {
 	c.late += sum.Late
 }
 
-// totalRows are about many requests: those under load, and all that were made.
+// totalRows are about many requests: the load test, and then all requests of this run.
 func totalRows(o CheckOptions) []row {
 	return []row{
-		{"6.1", fmt.Sprintf("%d orders, %d at a time", o.Load, o.Concurrency), "all accepted and each put once, each answer within " + contract.WebhookTimeout.String(), func(c *checker) (string, bool) {
-			s := Sender{URL: o.URL, Transport: c.o.Transport, Backoff: o.Backoff}
-			sum := s.Run(c.ctx, Load{Next: c.newOrder, Count: o.Load, Concurrency: o.Concurrency, Duplicates: 0.1, Seed: o.Seed})
-			c.recordSummary(sum)
-			round := func(p float64) time.Duration { return sum.Percentile(p).Round(10 * time.Microsecond) }
-			got := fmt.Sprintf("%d of %d accepted, %d late, %d retries, p50 %s, p99 %s, slowest %s", sum.States[Sent]+sum.States[Consumed], sum.Jobs,
-				sum.Late, sum.Retries, round(50), round(99), round(100))
-			if sum.ReportsDuplicates {
-				got += fmt.Sprintf(", %d lost as duplicates, %d of %d duplicates put again", sum.FalseDuplicates, sum.MissedDuplicates, sum.Duplicates)
-			}
-			return got, sum.Accepted() && sum.Late == 0 && (!sum.ReportsDuplicates || sum.FalseDuplicates+sum.MissedDuplicates == 0)
-		}},
-		{"6.3", "all of the above: the status", "only 200, 202, 400, 401, 403, 500, 502, 503, 504", func(c *checker) (string, bool) {
-			switch {
-			case c.replies == 0:
-				return "no answer came", false
-			case len(c.unknownStatuses) == 0:
-				return "only these", true
-			}
-			return "also " + strings.ReplaceAll(strings.Trim(fmt.Sprint(c.unknownStatuses), "[]"), " ", ", "), false
-		}},
-		{"6.1", "all of the above: the time", "each answer within " + contract.WebhookTimeout.String(), func(c *checker) (string, bool) {
-			if c.replies == 0 {
-				return "no answer came", false
-			}
-			return fmt.Sprintf("slowest %s, %d late", c.slowest.Round(10*time.Microsecond), c.late), c.late == 0
-		}},
+		{
+			"6.1",
+			fmt.Sprintf("%d orders, %d at a time", o.Load, o.Concurrency),
+			"all accepted, each new only once, each answer within " + contract.WebhookTimeout.String(),
+			func(c *checker) (string, bool) {
+				s := Sender{URL: o.URL, Transport: c.o.Transport, Backoff: o.Backoff}
+				sum := s.Run(
+					c.ctx,
+					Load{Next: c.newOrder, Count: o.Load, Concurrency: o.Concurrency, Duplicates: 0.1, Seed: o.Seed},
+				)
+				c.recordSummary(sum)
+				round := func(p float64) time.Duration { return sum.Percentile(p).Round(10 * time.Microsecond) }
+				got := fmt.Sprintf(
+					"%d of %d accepted, %d late, %d retries, p50 %s, p99 %s, slowest %s",
+					sum.States[Sent]+sum.States[Consumed],
+					sum.Jobs,
+					sum.Late,
+					sum.Retries,
+					round(50),
+					round(99),
+					round(100),
+				)
+				if sum.ReportsDuplicates {
+					got += fmt.Sprintf(
+						", %d new ones taken for duplicates, %d of %d duplicates taken for new",
+						sum.FalseDuplicates,
+						sum.MissedDuplicates,
+						sum.Duplicates,
+					)
+				}
+				return got, sum.Accepted() && sum.Late == 0 &&
+					(!sum.ReportsDuplicates || sum.FalseDuplicates+sum.MissedDuplicates == 0)
+			},
+		},
+		{
+			"6.3",
+			"all of the above: the status",
+			"only 200, 202, 400, 401, 403, 500, 502, 503, 504",
+			func(c *checker) (string, bool) {
+				switch {
+				case c.replies == 0:
+					return "no answer came", false
+				case len(c.unknownStatuses) == 0:
+					return "only these", true
+				}
+				return "also " + strings.ReplaceAll(strings.Trim(fmt.Sprint(c.unknownStatuses), "[]"), " ", ", "), false
+			},
+		},
+		{
+			"6.1",
+			"all of the above: the time",
+			"each answer within " + contract.WebhookTimeout.String(),
+			func(c *checker) (string, bool) {
+				if c.replies == 0 {
+					return "no answer came", false
+				}
+				return fmt.Sprintf("slowest %s, %d late", c.slowest.Round(10*time.Microsecond), c.late), c.late == 0
+			},
+		},
 	}
 }

@@ -19,9 +19,17 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// failures are the rows that k does not pass.
+// failures are the rows that the endpoint does not pass.
 func failures(t *testing.T, e http.Handler) (failed []string, n int) {
-	results := Check(t.Context(), CheckOptions{URL: "http://127.0.0.1/hook", Venues: []string{venueA, venueB}, Transport: inMemory(t, e), Load: 60})
+	results := Check(
+		t.Context(),
+		CheckOptions{
+			URL:       "http://127.0.0.1/hook",
+			Venues:    []string{venueA, venueB},
+			Transport: inMemory(t, e),
+			Load:      60,
+		},
+	)
 	for _, r := range results {
 		if !r.Pass {
 			failed = append(failed, r.Section+" "+r.Name+": want "+r.Want+", got "+r.Got)
@@ -30,15 +38,15 @@ func failures(t *testing.T, e http.Handler) (failed []string, n int) {
 	return failed, len(results)
 }
 
-func TestAnEndpointAsTheContractWantsItPasses(t *testing.T) {
+func TestACorrectEndpointPassesEveryRow(t *testing.T) {
 	for name, change := range map[string]func(*testEndpoint){
-		"it says what is a duplicate":   func(*testEndpoint) {},
-		"it does not":                   func(e *testEndpoint) { e.silent = true },
-		"it answers 202":                func(e *testEndpoint) { e.done, e.duplicate = 202, 202 },
-		"it knows only 403":             func(e *testEndpoint) { e.noVenue, e.noDevice = 403, 403 },
-		"it says so of duplicates only": func(e *testEndpoint) { e.sparing = true },
+		"it marks duplicates":      func(*testEndpoint) {},
+		"it marks nothing":         func(e *testEndpoint) { e.silent = true },
+		"it answers 202":           func(e *testEndpoint) { e.done, e.duplicate = 202, 202 },
+		"it uses 403 only":         func(e *testEndpoint) { e.noVenue, e.noDevice = 403, 403 },
+		"it marks duplicates only": func(e *testEndpoint) { e.duplicatesOnly = true },
 		"it takes almost five seconds": func(e *testEndpoint) {
-			e.opened = func(answer, *http.Request, contract.PrintRequest) bool {
+			e.opened = func(writer, *http.Request, contract.PrintRequest) bool {
 				time.Sleep(4900 * time.Millisecond)
 				return false
 			}
@@ -60,9 +68,12 @@ func TestAnEndpointAsTheContractWantsItPasses(t *testing.T) {
 	}
 }
 
-// answers makes a function that answers when something is so.
-func answers(status int, when func(contract.PrintRequest) bool) func(answer, *http.Request, contract.PrintRequest) bool {
-	return func(w answer, _ *http.Request, p contract.PrintRequest) bool {
+// answers makes a function that answers with a status if a condition holds.
+func answers(
+	status int,
+	when func(contract.PrintRequest) bool,
+) func(writer, *http.Request, contract.PrintRequest) bool {
+	return func(w writer, _ *http.Request, p contract.PrintRequest) bool {
 		if when(p) {
 			w.WriteHeader(status)
 			return true
@@ -84,67 +95,81 @@ func retry(p contract.PrintRequest) json.Number {
 	return n
 }
 
-func TestEveryWrongEndpointIsNoticed(t *testing.T) {
+func TestEveryWrongEndpointFailsARow(t *testing.T) {
 	type wrong struct {
-		notice string // what the row that fails says
+		notice string // part of the row that must fail
 		change func(*testEndpoint)
 	}
 	for name, c := range map[string]wrong{
-		"it takes every venue":      {"a venue that nobody knows", func(e *testEndpoint) { e.badVenue = 200 }},
-		"an unknown venue is 401":   {"a venue that nobody knows", func(e *testEndpoint) { e.badVenue = 401 }},
-		"no venue is fine":          {"no x-svc-venueid", func(e *testEndpoint) { e.noVenue = 200 }},
-		"no venue is 400":           {"no x-svc-venueid", func(e *testEndpoint) { e.noVenue = 400 }},
-		"no device is fine":         {"no x-svc-device-id", func(e *testEndpoint) { e.noDevice = 200 }},
-		"no device is 500":          {"no x-svc-device-id", func(e *testEndpoint) { e.noDevice = 500 }},
-		"one venue only":            {"an order of venue " + venueB, func(e *testEndpoint) { e.before = header(403, contract.HeaderVenue, venueB) }},
-		"broken JSON is fine":       {"half a body", func(e *testEndpoint) { e.notJSON = 200 }},
-		"broken JSON is 500":        {"half a body", func(e *testEndpoint) { e.notJSON = 500 }},
-		"broken JSON is 422":        {"the status", func(e *testEndpoint) { e.notJSON = 422 }},
-		"a schema fault is fine":    {"no records[0].id", func(e *testEndpoint) { e.notRequest = 200 }},
-		"a schema fault is 422":     {"items that are text", func(e *testEndpoint) { e.notRequest = 422 }},
-		"done is 201":               {"an order: ", func(e *testEndpoint) { e.done = 201 }},
-		"done is 204":               {"the status", func(e *testEndpoint) { e.done = 204 }},
-		"a duplicate is 409":        {"the same request twice", func(e *testEndpoint) { e.duplicate = 409 }},
-		"a duplicate is 500":        {"retries after hanging up", func(e *testEndpoint) { e.duplicate = 500 }},
-		"a duplicate is put again":  {"the same request twice", func(e *testEndpoint) { e.forget = func(contract.PrintRequest) bool { return true } }},
-		"a retry is put again":      {"a higher retryCount", func(e *testEndpoint) { e.forget = func(p contract.PrintRequest) bool { return retry(p) > "0" } }},
-		"two at once are put twice": {"eight times at once", racing},
-		"a hasty memory":            {"after it was refused for its venue", func(e *testEndpoint) { e.early = true }},
-		"dedup by content":          {"the same dishes under another id", byContent},
+		"it takes every venue":    {"an unknown venue", func(e *testEndpoint) { e.badVenue = 200 }},
+		"an unknown venue is 401": {"an unknown venue", func(e *testEndpoint) { e.badVenue = 401 }},
+		"no venue is fine":        {"no x-svc-venueid", func(e *testEndpoint) { e.noVenue = 200 }},
+		"no venue is 400":         {"no x-svc-venueid", func(e *testEndpoint) { e.noVenue = 400 }},
+		"no device is fine":       {"no x-svc-device-id", func(e *testEndpoint) { e.noDevice = 200 }},
+		"no device is 500":        {"no x-svc-device-id", func(e *testEndpoint) { e.noDevice = 500 }},
+		"one venue only": {"an order of venue " + venueB, func(e *testEndpoint) {
+			e.before = header(403, contract.HeaderVenue, venueB)
+		}},
+		"broken JSON is fine":    {"half a body", func(e *testEndpoint) { e.notJSON = 200 }},
+		"broken JSON is 500":     {"half a body", func(e *testEndpoint) { e.notJSON = 500 }},
+		"broken JSON is 422":     {"the status", func(e *testEndpoint) { e.notJSON = 422 }},
+		"a schema fault is fine": {"no records[0].id", func(e *testEndpoint) { e.notRequest = 200 }},
+		"a schema fault is 422":  {"items that are a string", func(e *testEndpoint) { e.notRequest = 422 }},
+		"done is 201":            {"an order: ", func(e *testEndpoint) { e.done = 201 }},
+		"done is 204":            {"the status", func(e *testEndpoint) { e.done = 204 }},
+		"a duplicate is 409":     {"the same request twice", func(e *testEndpoint) { e.duplicate = 409 }},
+		"a duplicate is 500":     {"retries after hanging up", func(e *testEndpoint) { e.duplicate = 500 }},
+		"a duplicate is new": {"the same request twice", func(e *testEndpoint) {
+			e.forget = func(contract.PrintRequest) bool { return true }
+		}},
+		"a retry is new": {"a higher retryCount", func(e *testEndpoint) {
+			e.forget = func(p contract.PrintRequest) bool { return retry(p) > "0" }
+		}},
+		"two at once are both new": {"eight times at once", racing},
+		"refused ids are stored":   {"after it was refused for its venue", func(e *testEndpoint) {
+			e.storesFirst = true
+		}},
+		"it compares contents":     {"the same dishes under another id", byContent},
 		"late first retries are dropped": {"the third retry", func(e *testEndpoint) {
-			e.opened = func(w answer, _ *http.Request, p contract.PrintRequest) bool {
+			e.opened = func(w writer, _ *http.Request, p contract.PrintRequest) bool {
 				if retry(p) >= "3" && !e.knows(p) {
-					e.say(w, 200, true)
+					e.answer(w, 200, true)
 					return true
 				}
 				return false
 			}
 		}},
-		"its ids have two characters": {"60 orders, 16 at a time", func(e *testEndpoint) { e.short = 2 }},
-		"unknown fields are a mismatch": {"fields that nobody heard of", func(e *testEndpoint) {
+		"it compares two bytes of an id": {"60 orders, 16 at a time", func(e *testEndpoint) { e.idBytes = 2 }},
+		"unknown fields are a mismatch": {"unknown fields", func(e *testEndpoint) {
 			e.opened = answers(400, func(p contract.PrintRequest) bool { return p.Records[0].Fields["moon"] != nil })
 		}},
 		"one record only": {"two records", func(e *testEndpoint) {
 			e.opened = answers(400, func(p contract.PrintRequest) bool { return len(p.Records) > 1 })
 		}},
 		"shallow modifiers only": {"eight levels deep", func(e *testEndpoint) {
-			e.opened = answers(400, func(p contract.PrintRequest) bool { return depth(p.Records[0].Fields["items"].([]any)) > 5 })
+			e.opened = answers(400, func(p contract.PrintRequest) bool {
+				return depth(p.Records[0].Fields["items"].([]any)) > 5
+			})
 		}},
 		"null is no list": {"childItems that are null", func(e *testEndpoint) {
-			e.opened = answers(400, func(p contract.PrintRequest) bool { return bytes.Contains(p.Raw, []byte(`"childItems":null`)) })
+			e.opened = answers(400, func(p contract.PrintRequest) bool {
+				return bytes.Contains(p.Raw, []byte(`"childItems":null`))
+			})
 		}},
 		"an empty record is a mismatch": {"a record without an item", func(e *testEndpoint) {
 			e.opened = answers(400, func(p contract.PrintRequest) bool { return len(p.Records[0].Items) == 0 })
 		}},
 		"Latin letters only": {"every script", func(e *testEndpoint) { e.opened = answers(500, foreign) }},
 		"a void crashes it": {"a void", func(e *testEndpoint) {
-			e.opened = answers(500, func(p contract.PrintRequest) bool { return bytes.Contains(p.Raw, []byte(`"quantity":-`)) })
+			e.opened = answers(500, func(p contract.PrintRequest) bool {
+				return bytes.Contains(p.Raw, []byte(`"quantity":-`))
+			})
 		}},
 		"small orders only": {"a large party", func(e *testEndpoint) {
 			e.opened = answers(400, func(p contract.PrintRequest) bool { return len(p.Raw) > 20_000 })
 		}},
-		"it wants a length": {"in chunks", func(e *testEndpoint) {
-			e.before = func(w answer, r *http.Request) bool {
+		"it requires a Content-Length": {"in chunks", func(e *testEndpoint) {
+			e.before = func(w writer, r *http.Request) bool {
 				if r.ContentLength < 0 {
 					w.WriteHeader(411)
 				}
@@ -152,7 +177,7 @@ func TestEveryWrongEndpointIsNoticed(t *testing.T) {
 			}
 		}},
 		"no parameters on Content-Type": {"Content-Type has parameters", func(e *testEndpoint) {
-			e.before = func(w answer, r *http.Request) bool {
+			e.before = func(w writer, r *http.Request) bool {
 				_, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 				if err != nil || len(params) > 0 {
 					w.WriteHeader(400)
@@ -162,25 +187,25 @@ func TestEveryWrongEndpointIsNoticed(t *testing.T) {
 			}
 		}},
 		"GET is fine": {"GET instead of POST", func(e *testEndpoint) {
-			e.before = func(w answer, r *http.Request) bool { return r.Method == "GET" } // 200 by itself
+			e.before = func(w writer, r *http.Request) bool { return r.Method == "GET" } // which sends 200
 		}},
 		"it takes six seconds": {"the time", func(e *testEndpoint) {
-			e.opened = func(answer, *http.Request, contract.PrintRequest) bool { time.Sleep(6 * second); return false }
+			e.opened = func(writer, *http.Request, contract.PrintRequest) bool { time.Sleep(6 * second); return false }
 		}},
 		"it takes six seconds to refuse": {"the time", func(e *testEndpoint) {
-			e.before = func(w answer, r *http.Request) bool {
+			e.before = func(w writer, r *http.Request) bool {
 				if r.Header.Get(contract.HeaderDevice) == "" {
 					time.Sleep(6 * second)
 				}
 				return false
 			}
 		}},
-		"one order at a time": {"60 orders, 16 at a time", func(e *testEndpoint) { e.lock = 400 * time.Millisecond }},
+		"one order at a time": {"60 orders, 16 at a time", func(e *testEndpoint) { e.takes = 400 * time.Millisecond }},
 		"it hangs up": {"an order: ", func(e *testEndpoint) {
-			e.opened = func(answer, *http.Request, contract.PrintRequest) bool { panic(http.ErrAbortHandler) }
+			e.opened = func(writer, *http.Request, contract.PrintRequest) bool { panic(http.ErrAbortHandler) }
 		}},
-		"busy is 429":                    {"the status", busy},
-		"what was given up stays locked": {"retries after hanging up", locked},
+		"busy is 429":                     {"the status", busy},
+		"an abandoned order stays locked": {"retries after hanging up", locked},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -201,9 +226,9 @@ func (e *testEndpoint) knows(p contract.PrintRequest) bool {
 	return e.seen[p.ID]
 }
 
-// header answers when a header is so; "" is always.
-func header(status int, name, value string) func(answer, *http.Request) bool {
-	return func(w answer, r *http.Request) bool {
+// header answers with a status if a header has a value; without a name, always.
+func header(status int, name, value string) func(writer, *http.Request) bool {
+	return func(w writer, r *http.Request) bool {
 		if name != "" && r.Header.Get(name) != value {
 			return false
 		}
@@ -216,10 +241,19 @@ func foreign(p contract.PrintRequest) bool {
 	return bytes.ContainsFunc(p.Raw, func(r rune) bool { return unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r) })
 }
 
-func TestNothingButItsAddressIsRightAboutAnEndpointThatIsNotThere(t *testing.T) {
-	results := Check(t.Context(), CheckOptions{URL: "http://127.0.0.1/hook", Venues: []string{venueA}, Load: 4, Backoff: 1, Transport: roundTrip(func(*http.Request) (*http.Response, error) {
-		return nil, errors.New("dial tcp 127.0.0.1:80: connection refused")
-	})})
+func TestAnEndpointThatCannotBeReachedPassesOnlyTheRowAboutItsAddress(t *testing.T) {
+	results := Check(
+		t.Context(),
+		CheckOptions{
+			URL:     "http://127.0.0.1/hook",
+			Venues:  []string{venueA},
+			Load:    4,
+			Backoff: 1,
+			Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+				return nil, errors.New("dial tcp 127.0.0.1:80: connection refused")
+			}),
+		},
+	)
 	for _, r := range results {
 		if r.Pass != (r.Name == "the address is HTTPS") {
 			t.Errorf("%s %s: want %s, got %s", r.Section, r.Name, r.Want, r.Got)
@@ -227,7 +261,7 @@ func TestNothingButItsAddressIsRightAboutAnEndpointThatIsNotThere(t *testing.T) 
 	}
 }
 
-func TestWhatAnEndpointSendsDoesNotReachTheTerminal(t *testing.T) {
+func TestControlCharactersOfAnAnswerAreNotPrinted(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -244,14 +278,23 @@ func TestWhatAnEndpointSendsDoesNotReachTheTerminal(t *testing.T) {
 			_ = c.Close()
 		}
 	}()
-	c := checker{ctx: t.Context(), o: CheckOptions{URL: "http://" + l.Addr().String(), Venues: []string{venueA}, Transport: http.DefaultTransport}, orders: NewOrders(OrderOptions{Venues: []string{venueA}})}
+	c := checker{
+		ctx: t.Context(),
+		o: CheckOptions{
+			URL:       "http://" + l.Addr().String(),
+			Venues:    []string{venueA},
+			Transport: http.DefaultTransport,
+		},
+		orders: NewOrders(OrderOptions{Venues: []string{venueA}}),
+	}
 	r := c.send(c.postOf(c.newOrder()))
-	if got := r.String(); r.err == nil || strings.ContainsFunc(got, func(r rune) bool { return !unicode.IsPrint(r) }) || !strings.Contains(got, "no header") {
+	if got := r.String(); r.err == nil || strings.ContainsFunc(got, func(r rune) bool { return !unicode.IsPrint(r) }) ||
+		!strings.Contains(got, "no header") {
 		t.Errorf("%q", got)
 	}
 }
 
-func TestACheckThatIsStoppedReturnsWhatItFound(t *testing.T) {
+func TestAnInterruptedCheckReturnsItsResultsSoFar(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	n := 0
@@ -267,9 +310,10 @@ func TestACheckThatIsStoppedReturnsWhatItFound(t *testing.T) {
 	}
 }
 
-func TestOnlyHTTPSOrThisMachineIsAnAddressForOrders(t *testing.T) {
+func TestAnAddressMustBeHTTPSOrOfThisMachine(t *testing.T) {
 	for to, want := range map[string]bool{
-		"https://kitchen.example/hook": true, "http://127.0.0.1:8443/": true, "http://localhost/": true, "http://[::1]:80/": true,
+		"https://kitchen.example/hook": true, "http://127.0.0.1:8443/": true,
+		"http://localhost/": true, "http://[::1]:80/": true,
 		"http://kitchen.example/hook": false, "http://192.168.1.5/": false, "http://%": false,
 	} {
 		if _, pass := addressRows(CheckOptions{URL: to})[0].run(nil); pass != want {

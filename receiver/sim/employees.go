@@ -13,7 +13,7 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// An Employee is somebody who works at a venue.
+// An Employee works at one venue.
 type Employee struct {
 	ID                  string // UUID
 	Name                string // for display
@@ -31,14 +31,15 @@ func (e Employee) record() map[string]any {
 	}
 }
 
-// A member is an employee by the order of joining, which is the order of the list: who joins
-// comes last and who leaves moves nobody, so a page boundary stays where it was.
+// A member is an employee with a sequence number. The list is in the order of the numbers: a new
+// employee comes last, and the removal of one does not renumber the others. So a cursor stays
+// valid while employees are added and removed between two pages.
 type member struct {
 	Employee
 	seq int
 }
 
-// A roster is who works at a venue now.
+// A roster is the current staff of a venue.
 type roster struct {
 	seed    uint64
 	venueID string
@@ -55,29 +56,30 @@ func newRoster(seed uint64, venueID string, n int) roster {
 	return r
 }
 
-// join has one more work here, who comes last.
+// add adds the next employee at the end of the list.
 func (r *roster) add() *member {
 	r.list = append(r.list, member{Staff(r.seed, r.venueID, r.next), r.next})
 	r.next++
 	return &r.list[len(r.list)-1]
 }
 
+// addNow is add, with the present as the time of the last change.
 func (r *roster) addNow() Employee {
 	m := r.add()
 	m.UpdatedAt = time.Now()
 	return m.Employee
 }
 
-// after is the position of the first who joined at seq or later.
+// indexOf is the position of the first member with this or a higher sequence number.
 func (r *roster) indexOf(seq int) int {
 	i, _ := slices.BinarySearchFunc(r.list, seq, func(m member, seq int) int { return m.seq - seq })
 	return i
 }
 
-// maxLimit is the largest page; who asks for more gets this.
+// maxLimit is the largest page. A larger limit is reduced to it.
 const maxLimit = 100
 
-// employees answers one page.
+// employees answers with one page of the list.
 func (x *exchange) employees() {
 	g, ok := x.authorize(contract.ScopeLaborRead)
 	if !ok {
@@ -99,7 +101,7 @@ func (x *exchange) employees() {
 	from, cursor := 0, q.Get(contract.ParamCursor)
 	if cursor != "" {
 		if from, ok = openCursor(g.venue, cursor); !ok {
-			x.refuse(http.StatusBadRequest, "bad_request", contract.ParamCursor+": not one of this venue's")
+			x.refuse(http.StatusBadRequest, "bad_request", contract.ParamCursor+": not a cursor of this venue")
 			return
 		}
 	}
@@ -110,7 +112,8 @@ func (x *exchange) employees() {
 	x.list(records, count, next)
 }
 
-// page is who joined at from or later, how many there are in all, and the next page's cursor.
+// page returns up to limit members from a sequence number on, the size of the whole list, and the
+// cursor of the next page.
 func (s *Service) page(venueID string, from, limit int) (records []map[string]any, count int, next string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,13 +124,14 @@ func (s *Service) page(venueID string, from, limit int) (records []map[string]an
 		records = append(records, m.record())
 	}
 	if end < len(r.list) {
-		// Behind the last of this page, not at the first of the next, who may have left by then.
+		// After the last of this page, not at the first of the next: that one may be removed by then.
 		next = cursor(venueID, r.list[end-1].seq+1)
 	}
 	return records, len(r.list), next
 }
 
-// cursor names a place in a venue's list. It is no use to another venue, and outlives a restart.
+// cursor encodes a place in a venue's list. It is refused for another venue, and stays valid over a
+// restart of the simulator.
 func cursor(venueID string, seq int) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(venueID + strconv.Itoa(seq)))
 }
@@ -139,7 +143,7 @@ func openCursor(venueID, cursor string) (seq int, ok bool) {
 	return seq, err == nil && err2 == nil && ours
 }
 
-// Employees are those who work at a venue now, in the order of the list.
+// Employees returns the current staff of a venue, in the order of the list.
 func (s *Service) Employees(venueID string) (all []Employee) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,17 +153,17 @@ func (s *Service) Employees(venueID string) (all []Employee) {
 	return all
 }
 
-// AddEmployees has n more people work at a venue and returns them. They come last in the list.
-func (s *Service) AddEmployees(venueID string, n int) (hired []Employee) {
+// AddEmployees adds n employees to a venue, at the end of the list, and returns them.
+func (s *Service) AddEmployees(venueID string, n int) (added []Employee) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for range n {
-		hired = append(hired, s.venues[venueID].staff.addNow())
+		added = append(added, s.venues[venueID].staff.addNow())
 	}
-	return hired
+	return added
 }
 
-// churn lets somebody join, leave or get another name.
+// changeStaff adds, removes or renames one employee at random.
 func (s *Service) changeStaff(venueID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 
 const pathEmployees = "/v1/labor/employees"
 
-// page fetches one page.
+// page requests one page.
 func page(t testing.TB, s *Service, token, query string) (ids []string, next string, count int) {
 	t.Helper()
 	w := get(s, token, pathEmployees+query)
@@ -26,7 +26,7 @@ func page(t testing.TB, s *Service, token, query string) (ids []string, next str
 	return ids, next, int(m["count"].(float64))
 }
 
-func TestWhoeverIsThereThroughoutIsListedExactlyOnceWhateverChangesMeanwhile(t *testing.T) {
+func TestAnEmployeeWhoStaysIsListedExactlyOnceWhileOthersChange(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		s := newService(func(o *Options) {
 			o.Seed = rapid.Uint64().Draw(r, "seed")
@@ -42,8 +42,13 @@ func TestWhoeverIsThereThroughoutIsListedExactlyOnceWhateverChangesMeanwhile(t *
 			there = slices.DeleteFunc(there, func(e Employee) bool {
 				return !slices.ContainsFunc(now, func(n Employee) bool { return n.ID == e.ID })
 			})
-			// More are listed than join, or it might not end.
-			ids, next, count := page(t, s, tok, fmt.Sprintf("?limit=%d&cursor=%s", rapid.IntRange(4, 25).Draw(r, "limit"), cursor))
+			// Fewer are added than one page lists, or the list would never end.
+			ids, next, count := page(
+				t,
+				s,
+				tok,
+				fmt.Sprintf("?limit=%d&cursor=%s", rapid.IntRange(4, 25).Draw(r, "limit"), cursor),
+			)
 			if count != len(now) {
 				r.Fatalf("count is %d of %d", count, len(now))
 			}
@@ -65,7 +70,7 @@ func TestWhoeverIsThereThroughoutIsListedExactlyOnceWhateverChangesMeanwhile(t *
 	})
 }
 
-func TestAPageIsAsLargeAsAskedForWithinLimits(t *testing.T) {
+func TestThePageSizeIsTheLimitUpToAMaximum(t *testing.T) {
 	s := newService(func(o *Options) { o.Venues[0].Employees = 145 })
 	tok := tokenFor(t, s, venueA)
 	for query, want := range map[string]int{"": 20, "?limit=7": 7, "?limit=145": 100, "?limit=1000000": 100} {
@@ -84,7 +89,7 @@ func TestAPageIsAsLargeAsAskedForWithinLimits(t *testing.T) {
 	}
 }
 
-func TestACursorIsGoodForItsVenueOnlyAndOutlivesARestart(t *testing.T) {
+func TestACursorIsValidForItsVenueOnlyAndAfterARestart(t *testing.T) {
 	s := newService(func(o *Options) { o.Venues[1].Employees = 25 })
 	_, next, _ := page(t, s, tokenFor(t, s, venueA), "")
 	if w := get(s, tokenFor(t, s, venueB), pathEmployees+"?cursor="+next); w.Code != 400 {

@@ -12,31 +12,44 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// A kitchen is an endpoint as the contract wants it. Its functions make it wrong, one at a
-// time; each may answer (true: it did).
+// A testEndpoint is an endpoint that does what the contract requires. Its fields make it wrong, one
+// at a time. The functions before and opened may answer, and then return true.
 type testEndpoint struct {
-	silent                      bool // does not say what is a duplicate
-	sparing                     bool // does not say what is none
-	short                       int  // of an id that many bytes are looked at; 0: all
-	noVenue, badVenue, noDevice int  // statuses of these
-	notJSON, notRequest, done   int
-	duplicate                   int                                                           // status of a duplicate
-	before                      func(w answer, r *http.Request) bool                          // the headers are not looked at yet
-	opened                      func(w answer, _ *http.Request, p contract.PrintRequest) bool // the request is known to be right
-	mode                        contract.Mode
-	forget                      func(p contract.PrintRequest) bool // a duplicate it does not notice
-	early                       bool                               // the id is remembered before anything is checked
-	lock                        time.Duration                      // one order at a time, each takes this long
+	silent         bool // its answers have no field "duplicate"
+	duplicatesOnly bool // only its answers to duplicates have that field
+	idBytes        int  // how many bytes of an id it compares; 0: all
+	storesFirst    bool // it stores the id before it checks the request
+	mode           contract.Mode
+	takes          time.Duration // it accepts one order at a time, and each takes this long
+
+	// The statuses it answers with.
+	noVenue, badVenue, noDevice int
+	notJSON, notRequest         int
+	done, duplicate             int
+
+	before func(w writer, r *http.Request) bool                          // called before it checks the headers
+	opened func(w writer, _ *http.Request, p contract.PrintRequest) bool // called when the request is correct
+	forget func(p contract.PrintRequest) bool                            // it takes this duplicate for new
 
 	mu   sync.Mutex
 	seen map[string]bool
-	slow chan struct{}
+	one  chan struct{}
 }
 
-type answer = http.ResponseWriter
+type writer = http.ResponseWriter
 
 func newTestEndpoint() *testEndpoint {
-	return &testEndpoint{noVenue: 401, badVenue: 403, noDevice: 401, notJSON: 400, notRequest: 400, done: 200, duplicate: 200, seen: map[string]bool{}, slow: make(chan struct{}, 1)}
+	return &testEndpoint{
+		noVenue:    401,
+		badVenue:   403,
+		noDevice:   401,
+		notJSON:    400,
+		notRequest: 400,
+		done:       200,
+		duplicate:  200,
+		seen:       map[string]bool{},
+		one:        make(chan struct{}, 1),
+	}
 }
 
 func (e *testEndpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -44,12 +57,12 @@ func (e *testEndpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
-	if e.early {
+	if e.storesFirst {
 		if p, err := contract.Open(body, e.mode); err == nil {
 			e.mu.Lock()
 			defer e.mu.Unlock()
 			if e.seen[p.ID] {
-				e.say(w, e.duplicate, true)
+				e.answer(w, e.duplicate, true)
 				return
 			}
 			e.seen[p.ID] = true
@@ -82,77 +95,77 @@ func (e *testEndpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		return
 	}
-	if e.short > 0 {
-		p.ID = p.ID[:min(e.short, len(p.ID))]
+	if e.idBytes > 0 {
+		p.ID = p.ID[:min(e.idBytes, len(p.ID))]
 	}
 	if e.opened != nil && e.opened(w, r, p) {
 		return
 	}
-	e.put(w, p)
+	e.accept(w, p)
 }
 
-func (e *testEndpoint) put(w http.ResponseWriter, p contract.PrintRequest) {
-	if e.lock > 0 {
-		e.slow <- struct{}{} // a mutex would stop the bubble's clock
-		time.Sleep(e.lock)
-		<-e.slow
+func (e *testEndpoint) accept(w http.ResponseWriter, p contract.PrintRequest) {
+	if e.takes > 0 {
+		e.one <- struct{}{} // a mutex does not count as durably blocked: it would stop the bubble's clock
+		time.Sleep(e.takes)
+		<-e.one
 	}
-	if !e.early {
+	if !e.storesFirst {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		if e.seen[p.ID] && (e.forget == nil || !e.forget(p)) {
-			e.say(w, e.duplicate, true)
+			e.answer(w, e.duplicate, true)
 			return
 		}
 		e.seen[p.ID] = true
 	}
-	e.say(w, e.done, false)
+	e.answer(w, e.done, false)
 }
 
-func (e *testEndpoint) say(w http.ResponseWriter, status int, duplicate bool) {
+func (e *testEndpoint) answer(w http.ResponseWriter, status int, duplicate bool) {
 	w.WriteHeader(status)
-	if !e.silent && (duplicate || !e.sparing) {
+	if !e.silent && (duplicate || !e.duplicatesOnly) {
 		fmt.Fprintf(w, `{"status":"SUCCESS","duplicate":%t}`, duplicate)
 	}
 }
 
-// racing looks first and remembers later.
+// racing looks an id up and stores it later: two at once are both new.
 func racing(e *testEndpoint) {
-	e.opened = func(w answer, _ *http.Request, p contract.PrintRequest) bool {
+	e.opened = func(w writer, _ *http.Request, p contract.PrintRequest) bool {
 		known := e.knows(p)
 		time.Sleep(50 * time.Millisecond)
 		e.mu.Lock()
 		e.seen[p.ID] = true
 		e.mu.Unlock()
-		e.say(w, 200, known)
+		e.answer(w, 200, known)
 		return true
 	}
 }
 
-// byContent takes the same dishes for the same order.
+// byContent takes the same items for the same order.
 func byContent(e *testEndpoint) {
-	e.opened = func(w answer, _ *http.Request, p contract.PrintRequest) bool {
+	e.opened = func(w writer, _ *http.Request, p contract.PrintRequest) bool {
 		key := string(encode(p.Records[0].Fields["items"])) + fmt.Sprint(p.Records[0].Fields["checkId"])
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		dup := e.seen[key]
 		e.seen[key] = true
-		e.say(w, 200, dup)
+		e.answer(w, 200, dup)
 		return true
 	}
 }
 
-// busy refuses a load.
+// busy answers 429 under load.
 func busy(e *testEndpoint) {
 	var n atomic.Int32
 	e.opened = answers(http.StatusTooManyRequests, func(contract.PrintRequest) bool { return n.Add(1) > 70 })
 }
 
-// locked never gets over a caller that has gone.
+// locked never accepts an order whose first sender hung up.
 func locked(e *testEndpoint) {
 	var mu sync.Mutex
 	working := map[string]bool{}
-	e.opened = func(w answer, r *http.Request, p contract.PrintRequest) bool {
+	e.opened = func(w writer, r *http.Request, p contract.PrintRequest) bool {
 		mu.Lock()
 		defer mu.Unlock()
 		if working[p.ID] {

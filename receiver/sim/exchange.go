@@ -13,26 +13,26 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// An exchange is one request and the answer that it will get. The answer is made whole before
-// any of it goes out, so that a fault can spoil it.
+// An exchange is one request and its answer. The answer is complete in memory before any of it is
+// sent, so that a fault can still change it.
 type exchange struct {
 	s      *Service
 	r      *http.Request
 	began  time.Time
 	drift  time.Duration
 	faults activeFaults
-	venue  string // canonical id, once it is known
+	venue  string // canonical id; empty until the token is known
 
-	status int // 0: not answered yet
+	status int // 0: there is no answer yet
 	header http.Header
 	body   []byte
 }
 
-// maxBody bounds a request, in bytes. Only the one for a token has a body.
+// maxBody is the largest request body, in bytes. Only a token request has one, of some 200 bytes.
 const maxBody = 16 << 10
 
-// readBody reads it before anything else: while a body is unread, the server does not notice
-// that the caller has given up.
+// readBody reads the body before anything else. While a body is unread, net/http does not notice
+// that the caller has hung up, and a fault that waits for that would wait for ever.
 func (x *exchange) readBody(r *http.Request) {
 	b, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
 	if err != nil || len(b) > maxBody {
@@ -41,22 +41,22 @@ func (x *exchange) readBody(r *http.Request) {
 	r.Body = io.NopCloser(bytes.NewReader(b))
 }
 
-// now is what the service's clock says.
+// now is the time by the service's clock, which a fault may have set wrong.
 func (x *exchange) now() time.Time { return time.Now().Add(x.drift) }
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
 
-// answer sets a body.
+// answer sets the answer.
 func (x *exchange) answer(status int, body any) {
 	b, err := json.Marshal(body)
 	if err != nil {
-		panic(err) // maps of strings and numbers
+		panic(err) // a bug: answers are maps of strings and numbers
 	}
 	x.status, x.body = status, b
 	x.header.Set("Content-Type", contract.ContentType)
 }
 
-// refuse answers with an error. How the service writes one is not shown in the contract.
+// refuse answers with an error. The contract does not show what the service's errors look like.
 func (x *exchange) refuse(status int, code, message string) {
 	x.answer(status, map[string]any{
 		contract.FieldStatus:        contract.StatusError,
@@ -66,10 +66,10 @@ func (x *exchange) refuse(status int, code, message string) {
 	})
 }
 
-// list answers with the envelope around every list.
+// list answers with one page of a list, in the envelope that the contract shows (section 2.2).
 func (x *exchange) list(records []map[string]any, count int, next string) {
 	if records == nil {
-		records = []map[string]any{} // [] and not null
+		records = []map[string]any{} // [] in JSON, not null
 	}
 	now := x.now()
 	envelope := map[string]any{
@@ -88,7 +88,7 @@ func (x *exchange) list(records []map[string]any, count int, next string) {
 	x.answer(http.StatusOK, envelope)
 }
 
-// authorize finds out whose token it is, and answers when it is nobody's.
+// authorize returns the grant of the request's token. If there is none, it answers 401 or 403.
 func (x *exchange) authorize(scope string) (grant, bool) {
 	scheme, token, _ := strings.Cut(x.r.Header.Get("Authorization"), " ")
 	token = strings.TrimSpace(token)
@@ -127,7 +127,7 @@ func (x *exchange) unauthorized(code, message string) {
 	x.refuse(http.StatusUnauthorized, code, message)
 }
 
-// me answers what a token is good for. Its fields are not shown in the contract.
+// me answers with the venue and scopes of the token. The contract does not show its fields.
 func (x *exchange) me() {
 	g, ok := x.authorize("")
 	if !ok {
@@ -136,7 +136,7 @@ func (x *exchange) me() {
 	x.answer(http.StatusOK, map[string]any{contract.FieldVenueID: g.venue, contract.FieldScopes: g.scopes})
 }
 
-// write sends what was made of the answer.
+// write sends the answer.
 func (x *exchange) write(w http.ResponseWriter) {
 	h := w.Header()
 	maps.Copy(h, x.header)
@@ -154,6 +154,6 @@ func (x *exchange) write(w http.ResponseWriter) {
 	_, _ = w.Write(body)
 	if cut {
 		_ = http.NewResponseController(w).Flush()
-		panic(http.ErrAbortHandler) // ends the connection, which is the fault
+		panic(http.ErrAbortHandler) // closes the connection in the middle of the body: the fault
 	}
 }

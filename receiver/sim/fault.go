@@ -15,23 +15,23 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// Kind is a way to go wrong.
+// Kind is what goes wrong in a fault.
 type Kind string
 
-// The kinds, by the names that [ParseFault] knows.
+// The kinds. Their values are the names that [ParseFault] reads.
 const (
-	Answers    Kind = "answers"      // another status, as [Fault.Status] says
+	Answers    Kind = "answers"      // the status is [Fault.Status]
 	Slow       Kind = "slow"         // the answer comes after [Fault.For]
-	Hang       Kind = "hang"         // no answer comes, until the caller gives up
-	Truncated  Kind = "truncated"    // half the JSON, as if it were all
-	Broken     Kind = "broken"       // the connection ends in the middle of the body
-	NonJSON    Kind = "nonjson"      // a page for people, with status 200
-	Drift      Kind = "drift"        // the service's clock is ahead by [Fault.For] more
+	Hang       Kind = "hang"         // no answer comes; the request ends when the caller hangs up
+	Truncated  Kind = "truncated"    // half the JSON, with a matching Content-Length
+	Broken     Kind = "broken"       // the connection is closed in the middle of the body
+	NonJSON    Kind = "nonjson"      // an HTML page with status 200
+	Drift      Kind = "drift"        // the service's clock is ahead by [Fault.For]; several add up
 	Redirect   Kind = "redirect"     // 302 to [Fault.To]
-	NoSuccess  Kind = "unsuccessful" // 200, and an envelope whose status is not SUCCESS
-	SameCursor Kind = "samecursor"   // a page names itself as the next
-	Churn      Kind = "churn"        // after the answer somebody joins, leaves or is renamed
-	Large      Kind = "large"        // 64 MiB of blanks before the answer
+	NoSuccess  Kind = "unsuccessful" // status 200, but the envelope's status is ERROR
+	SameCursor Kind = "samecursor"   // a page names itself as the next page
+	Churn      Kind = "churn"        // after each answer an employee is added, removed or renamed
+	Large      Kind = "large"        // 64 MiB of spaces before the answer
 )
 
 // Kinds lists them.
@@ -39,30 +39,34 @@ func Kinds() []Kind {
 	return []Kind{Answers, Slow, Hang, Truncated, Broken, NonJSON, Drift, Redirect, NoSuccess, SameCursor, Churn, Large}
 }
 
-// A Fault makes calls go wrong.
+// A Fault makes calls fail in one way.
 type Fault struct {
-	Call   Call          // empty: any
-	Kind   Kind          // which way
+	Call   Call // empty: any
+	Kind   Kind
 	Status int           // of [Answers], 400 to 599
 	For    time.Duration // of [Slow] (default 7 s) and [Drift] (default 5 minutes)
-	To     string        // of [Redirect]; default a place of this service where nothing is
-	Chance float64       // of each call, from the seed; 0: every call
-	Times  int           // after which it is over; 0: never
+	To     string        // of [Redirect]; default: a path of this service that does not exist
+	Chance float64       // that a call is hit, 0 to 1, by the seed; 0: every call is hit
+	Times  int           // how many calls are hit; 0: no limit
 }
 
 const (
-	defaultSlow  = 7 * time.Second // longer than anybody should wait for a webhook
+	defaultSlow  = 7 * time.Second // longer than the 5 s that a webhook has to answer
 	defaultDrift = 5 * time.Minute
 	largeBytes   = 64 << 20
 )
 
-// ParseFault reads CALL:KIND[=VALUE][:CHANCE[:TIMES]], as employees:500:0.1, token:slow=3s,
-// any:drift=90s, me:401:1:2. The call is one of [Calls] or any; instead of a kind there may be
-// a status.
+// ParseFault reads CALL:KIND[=VALUE][:CHANCE[:TIMES]], for example employees:500:0.1,
+// token:slow=3s, any:drift=90s, me:401:1:2. The call is one of [Calls] or "any". Instead of a kind
+// a status from 400 to 599 may be given.
 func ParseFault(text string) (Fault, error) {
 	wrong := func(format string, args ...any) (Fault, error) {
-		return Fault{}, fmt.Errorf("fault %q: %s; write CALL:KIND[=VALUE][:CHANCE[:TIMES]], as employees:500:0.1 or token:slow=3s",
-			text, fmt.Sprintf(format, args...))
+		return Fault{}, fmt.Errorf(
+			"fault %q: %s; write CALL:KIND[=VALUE][:CHANCE[:TIMES]], for example employees:500:0.1 or "+
+				"token:slow=3s",
+			text,
+			fmt.Sprintf(format, args...),
+		)
 	}
 	call, rest, _ := strings.Cut(text, ":")
 	f := Fault{Call: Call(call)}
@@ -70,9 +74,10 @@ func ParseFault(text string) (Fault, error) {
 	case call == "any":
 		f.Call = ""
 	case !slices.Contains(Calls(), f.Call):
-		return wrong("%q is no call; there are any, %s", call, join(Calls()))
+		return wrong("%q is not a call; use any, %s", call, join(Calls()))
 	}
-	// A value may hold colons (a URL), and a port is no chance; what follows it does not.
+	// A redirect's URL contains colons, and its port is a number. A number above 1 after it is
+	// therefore the port and not a wrong chance.
 	words := strings.Split(rest, ":")
 	chance := func(s string) (p float64, ok bool) {
 		p, err := strconv.ParseFloat(s, 64)
@@ -82,7 +87,7 @@ func ParseFault(text string) (Fault, error) {
 		n, err := strconv.Atoi(words[last])
 		if _, ok := chance(words[last-1]); ok && err == nil {
 			if n < 1 {
-				return wrong("%d is not how often; use 1 or more", n)
+				return wrong("%d is not a number of times; use 1 or more", n)
 			}
 			f.Times, words = n, words[:last]
 		}
@@ -90,7 +95,7 @@ func ParseFault(text string) (Fault, error) {
 	if last := len(words) - 1; last >= 1 {
 		if p, ok := chance(words[last]); ok {
 			if !(p > 0 && p <= 1) {
-				return wrong("%s is not a chance; use more than 0, up to 1", words[last])
+				return wrong("%s is not a chance; use a number above 0, up to 1", words[last])
 			}
 			f.Chance, words = p, words[:last]
 		}
@@ -105,7 +110,7 @@ func ParseFault(text string) (Fault, error) {
 func (f *Fault) set(kind, value string, given bool) (err error) {
 	if n, err := strconv.Atoi(kind); err == nil && !given {
 		if n < 400 || n > 599 {
-			return fmt.Errorf("%d is not the status of an error; use 400 to 599", n)
+			return fmt.Errorf("%d is not an error status; use 400 to 599", n)
 		}
 		f.Kind, f.Status = Answers, n
 		return nil
@@ -113,14 +118,14 @@ func (f *Fault) set(kind, value string, given bool) (err error) {
 	f.Kind = Kind(kind)
 	switch {
 	case f.Kind == Answers:
-		return errors.New("write the status itself, as employees:500")
+		return errors.New("write the status itself, for example employees:500")
 	case !slices.Contains(Kinds(), f.Kind):
-		return fmt.Errorf("%q is no kind; use a status, %s", kind, join(Kinds()[1:]))
+		return fmt.Errorf("%q is not a kind; use a status, %s", kind, join(Kinds()[1:]))
 	case !given:
 		return nil
 	case f.Kind == Slow || f.Kind == Drift:
 		if f.For, err = time.ParseDuration(value); err != nil || f.Kind == Slow && f.For <= 0 || f.For == 0 {
-			return fmt.Errorf("%q is no time; use one as 90s", value)
+			return fmt.Errorf("%q is not a duration; use for example 90s", value)
 		}
 		return nil
 	case f.Kind == Redirect:
@@ -149,14 +154,14 @@ func (f Fault) String() string {
 	return cmp.Or(string(f.Call), "any") + ":" + s
 }
 
-// fault is a Fault with its luck.
+// A fault is a Fault and its state.
 type fault struct {
 	Fault
 	rng  *rand.Rand
-	left int // -1: for ever
+	left int // calls to be hit; -1: no limit
 }
 
-// Fault makes calls go wrong from now on. Faults add up.
+// Fault adds a fault. A call may be hit by several.
 func (s *Service) Fault(f Fault) {
 	switch f.Kind {
 	case Slow:
@@ -173,21 +178,21 @@ func (s *Service) Fault(f Fault) {
 	s.faults = append(s.faults, &fault{f, newRand(s.o.Seed, "fault", f.String(), strconv.Itoa(len(s.faults))), left})
 }
 
-// ClearFaults ends all faults.
+// ClearFaults removes all faults.
 func (s *Service) ClearFaults() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults = nil
 }
 
-// activeFaults are the faults of one exchange.
+// activeFaults are the faults that hit one exchange.
 type activeFaults []Fault
 
 func (s activeFaults) has(k Kind) bool {
 	return slices.ContainsFunc(s, func(f Fault) bool { return f.Kind == k })
 }
 
-// strike finds out which faults a call meets. The caller holds mu.
+// faultsOf returns the faults that hit a call, and counts them. The caller holds mu.
 func (s *Service) faultsOf(c Call) (hit activeFaults) {
 	for _, f := range s.faults {
 		if f.left == 0 || f.Call != "" && f.Call != c {
@@ -204,8 +209,8 @@ func (s *Service) faultsOf(c Call) (hit activeFaults) {
 	return hit
 }
 
-// before is what faults do instead of an answer, or to it before it is made. It is false when
-// the caller did not wait.
+// applyRequestFaults applies the faults that act before the answer or instead of it. It returns
+// false when the caller has hung up.
 func (x *exchange) applyRequestFaults() bool {
 	for _, f := range x.faults {
 		switch f.Kind {
@@ -222,7 +227,7 @@ func (x *exchange) applyRequestFaults() bool {
 			if f.Status == http.StatusTooManyRequests || f.Status == http.StatusServiceUnavailable {
 				x.header.Set("Retry-After", "1")
 			}
-			x.refuse(f.Status, "fault", "the simulator was told to answer this")
+			x.refuse(f.Status, "fault", "a simulated fault")
 		case Redirect:
 			x.header.Set("Location", cmp.Or(f.To, x.s.o.Prefix+"/elsewhere"))
 			x.status = http.StatusFound
@@ -231,18 +236,23 @@ func (x *exchange) applyRequestFaults() bool {
 	return true
 }
 
-// after is what faults do to an answer.
+// applyAnswerFaults applies the faults that change an answer.
 func (x *exchange) applyAnswerFaults() {
 	for _, f := range x.faults {
 		switch f.Kind {
 		case Truncated:
 			x.body = x.body[:len(x.body)/2]
 		case NonJSON:
-			x.status, x.body = http.StatusOK, []byte("<!doctype html>\n<html><body><h1>Scheduled maintenance</h1><p>We will be right back.</p></body></html>\n")
+			x.status, x.body = http.StatusOK, []byte(maintenancePage)
 			x.header.Set("Content-Type", "text/html; charset=utf-8")
 		case NoSuccess:
 			if x.status == http.StatusOK {
-				x.body = bytes.Replace(x.body, []byte(`"`+contract.StatusSuccess+`"`), []byte(`"`+contract.StatusError+`"`), 1)
+				x.body = bytes.Replace(
+					x.body,
+					[]byte(`"`+contract.StatusSuccess+`"`),
+					[]byte(`"`+contract.StatusError+`"`),
+					1,
+				)
 			}
 		case Churn:
 			if x.venue != "" && x.status == http.StatusOK {
@@ -252,12 +262,17 @@ func (x *exchange) applyAnswerFaults() {
 	}
 }
 
-// writeLarge writes more than anybody should read. JSON may begin with blanks.
+// maintenancePage is what a load balancer sends while the service behind it is down.
+const maintenancePage = "<!doctype html>\n<html><body><h1>Scheduled maintenance</h1>" +
+	"<p>We will be right back.</p></body></html>\n"
+
+// writeLarge sends more than a client should read. It is valid JSON, which may begin with spaces:
+// only a limit on the size protects the client's memory.
 func (x *exchange) writeLarge(w http.ResponseWriter) {
 	w.WriteHeader(x.status)
-	blanks := bytes.Repeat([]byte(" "), 64<<10)
-	for range largeBytes / len(blanks) {
-		if _, err := w.Write(blanks); err != nil {
+	spaces := bytes.Repeat([]byte(" "), 64<<10)
+	for range largeBytes / len(spaces) {
+		if _, err := w.Write(spaces); err != nil {
 			return
 		}
 	}

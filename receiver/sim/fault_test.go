@@ -25,7 +25,9 @@ func TestAFaultIsReadFromText(t *testing.T) {
 		"me:redirect=http://x.test:8080/me": {Call: CallMe, Kind: Redirect, To: "http://x.test:8080/me"},
 		"me:redirect=http://x.test:8080":    {Call: CallMe, Kind: Redirect, To: "http://x.test:8080"},
 		"me:redirect=http://x.test:8080:1":  {Call: CallMe, Kind: Redirect, To: "http://x.test:8080", Chance: 1},
-		"me:redirect=http://x.test:1:0.5:3": {Call: CallMe, Kind: Redirect, To: "http://x.test:1", Chance: 0.5, Times: 3},
+		"me:redirect=http://x.test:1:0.5:3": {
+			Call: CallMe, Kind: Redirect, To: "http://x.test:1", Chance: 0.5, Times: 3,
+		},
 	} {
 		got, err := ParseFault(text)
 		if err != nil || got != want {
@@ -34,31 +36,32 @@ func TestAFaultIsReadFromText(t *testing.T) {
 	}
 }
 
-func TestAFaultThatCannotBeSaysWhatCan(t *testing.T) {
+func TestTheErrorForAnInvalidFaultNamesTheValidOnes(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                   "is no call",
+		"":                   "is not a call",
 		"employee:500":       "token, me, employees, payrollperiods",
-		"employees":          "is no kind",
+		"employees":          "is not a kind",
 		"employees:200":      "use 400 to 599",
 		"employees:answers":  "write the status itself",
 		"employees:500:0":    "is not a chance",
 		"employees:500:2":    "is not a chance",
 		"employees:500:NaN":  "is not a chance",
-		"employees:500:1:0":  "is not how often",
-		"employees:slow=3":   "is no time",
-		"employees:slow=-3s": "is no time",
-		"employees:slow=0s":  "is no time",
+		"employees:500:1:0":  "is not a number of times",
+		"employees:slow=3":   "is not a duration",
+		"employees:slow=-3s": "is not a duration",
+		"employees:slow=0s":  "is not a duration",
 		"employees:hang=3s":  "takes no value",
-		"employees:500=3":    "is no kind",
-		"employees:5oo:0.1":  "is no kind",
+		"employees:500=3":    "is not a kind",
+		"employees:5oo:0.1":  "is not a kind",
 	} {
-		if _, err := ParseFault(text); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "write CALL:KIND") {
+		if _, err := ParseFault(text); err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), "write CALL:KIND") {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
 }
 
-// ask makes a call over the wire.
+// ask makes a call over an in-memory connection.
 func ask(t *testing.T, tr http.RoundTripper, token, path string) (*http.Response, []byte, error) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), "GET", "http://127.0.0.1"+path, nil)
@@ -75,7 +78,7 @@ func ask(t *testing.T, tr http.RoundTripper, token, path string) (*http.Response
 	return resp, b, err
 }
 
-func TestEveryFaultDoesWhatItsNameSays(t *testing.T) {
+func TestEachFaultDoesWhatItsNameSays(t *testing.T) {
 	for _, c := range []struct {
 		fault string
 		wrong func(resp *http.Response, body []byte, err error, took time.Duration) bool
@@ -129,14 +132,15 @@ func TestEveryFaultDoesWhatItsNameSays(t *testing.T) {
 				t.Errorf("%s: %v %.300s, %v", c.fault, resp, body, err)
 			}
 			s.ClearFaults()
-			if resp, body, err := ask(t, tr, token, pathEmployees); err != nil || resp.StatusCode != 200 || !json.Valid(body) {
-				t.Errorf("after %s was mended: %v %v", c.fault, resp, err)
+			if resp, body, err := ask(t, tr, token, pathEmployees); err != nil || resp.StatusCode != 200 ||
+				!json.Valid(body) {
+				t.Errorf("after %s was cleared: %v %v", c.fault, resp, err)
 			}
 		})
 	}
 }
 
-func TestWhoHangsLetsGoWhenTheCallerDoes(t *testing.T) {
+func TestAHangEndsWhenTheCallerHangsUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newService()
 		s.Fault(Fault{Call: CallToken, Kind: Hang})
@@ -149,11 +153,11 @@ func TestWhoHangsLetsGoWhenTheCallerDoes(t *testing.T) {
 		began := time.Now()
 		if resp, err := tr.RoundTrip(req); err == nil || time.Since(began) != 10*second {
 			t.Errorf("%v, %v after %s", resp, err, time.Since(began))
-		} // the bubble fails if its handler stays
+		} // the bubble fails if the handler has not returned
 	})
 }
 
-func TestAFaultStrikesAsOftenAsItsChanceAndThenIsOver(t *testing.T) {
+func TestAFaultHitsByItsChanceAndAtMostItsTimes(t *testing.T) {
 	count := func(f Fault) (n int, first int) {
 		s := newService(func(o *Options) { o.Faults = []Fault{f} })
 		for i := range 2000 {
@@ -180,7 +184,7 @@ func TestAFaultStrikesAsOftenAsItsChanceAndThenIsOver(t *testing.T) {
 	}
 }
 
-func TestPeopleComeAndGoWhileTheyArePagedOnRequest(t *testing.T) {
+func TestChurnChangesTheStaffBetweenPages(t *testing.T) {
 	s := newService(func(o *Options) { o.Faults = []Fault{{Call: CallEmployees, Kind: Churn}} })
 	tok, before := tokenFor(t, s, venueA), s.Employees(venueA)
 	for range 10 {

@@ -18,16 +18,26 @@ const (
 )
 
 func newService(change ...func(*Options)) *Service {
-	o := Options{ClientID: "me", ClientSecret: "planted/secret +", Seed: 1, Venues: []Venue{{ID: venueA, Employees: 25}, {ID: venueB, Employees: 3}}}
+	o := Options{
+		ClientID:     "me",
+		ClientSecret: "planted/secret +",
+		Seed:         1,
+		Venues:       []Venue{{ID: venueA, Employees: 25}, {ID: venueB, Employees: 3}},
+	}
 	for _, c := range change {
 		c(&o)
 	}
 	return New(o)
 }
 
-// form is a token request.
+// form is the form of a token request; change is pairs of field and new value.
 func form(change ...string) url.Values {
-	f := url.Values{"grant_type": {"client_credentials"}, "client_id": {"me"}, "client_secret": {"planted/secret +"}, "venue_id": {venueA}}
+	f := url.Values{
+		"grant_type":    {"client_credentials"},
+		"client_id":     {"me"},
+		"client_secret": {"planted/secret +"},
+		"venue_id":      {venueA},
+	}
 	for i := 0; i < len(change); i += 2 {
 		f.Del(change[i])
 		if change[i+1] != "" {
@@ -37,7 +47,7 @@ func form(change ...string) url.Values {
 	return f
 }
 
-// do asks the handler, without a network, so that it works in a bubble.
+// do calls the handler directly, without a network: network I/O does not work in a bubble.
 func do(s *Service, r *http.Request) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	s.Handler().ServeHTTP(w, r)
@@ -80,7 +90,7 @@ func object(t testing.TB, b []byte) map[string]any {
 	return m
 }
 
-// inMemory serves h until the test ends and returns the way to it.
+// inMemory serves h until the test ends and returns a transport to it.
 func inMemory(t *testing.T, h http.Handler) *http.Transport {
 	l := Listen()
 	s := &http.Server{Handler: h}
@@ -95,7 +105,7 @@ func inMemory(t *testing.T, h http.Handler) *http.Transport {
 	return tr
 }
 
-// roundTrip is an integrator as a function.
+// roundTrip is a transport made of a function.
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// A Listener is a network of one server, in memory. All that is on it waits durably, so a whole
-// server works inside a testing/synctest bubble.
+// A Listener is a network with one server, in memory. It uses channels and net.Pipe only, which
+// testing/synctest counts as durably blocked: a whole server works inside a bubble.
 type Listener struct {
 	conns  chan net.Conn
 	closed chan struct{}
@@ -33,7 +33,7 @@ func (l *Listener) Close() error { l.once.Do(func() { close(l.closed) }); return
 // Addr implements [net.Listener].
 func (l *Listener) Addr() net.Addr { return &net.UnixAddr{Name: "memory"} }
 
-// Dial connects to the server, whatever the address. It is a DialContext of net/http.Transport.
+// Dial connects to the server, whatever the address. It fits net/http.Transport.DialContext.
 func (l *Listener) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	near, far := net.Pipe()
 	select {

@@ -6,24 +6,24 @@ import (
 	"time"
 )
 
-// Load is many orders, sent as the flags of possim send say.
+// Load describes many orders and how fast to send them.
 type Load struct {
-	// Next makes the orders. It is called by one goroutine at a time. Required.
+	// Next returns the next order. It is called by one goroutine at a time. Required.
 	Next func() Order
-	// Count is how many orders there are; 0: until the context ends.
+	// Count is how many orders are sent; 0: until the context ends.
 	Count int
-	// Rate is orders a second; 0: as fast as they are answered.
+	// Rate is in orders a second; 0: as fast as they are answered.
 	Rate float64
-	// Concurrency is how many may be on their way at once. Default 1.
+	// Concurrency is how many orders may wait for their answers at once. Default: 1.
 	Concurrency int
-	// Duplicates is the share of accepted orders, 0 to 1, that are sent once more with the same
-	// id, as after an answer that got lost.
+	// Duplicates is the share of accepted orders, 0 to 1, that are sent a second time with the
+	// same id, as the service does when the answer was lost.
 	Duplicates float64
-	// Seed decides which.
+	// Seed determines which.
 	Seed uint64
 }
 
-// Run sends the evening's orders. The summary counts what was sent when ctx ended.
+// Run sends the orders of a load. When ctx ends, it stops and returns the summary of what was sent.
 func (s *Sender) Run(ctx context.Context, e Load) *Summary {
 	began := time.Now()
 	var mu sync.Mutex // guards sum
@@ -32,7 +32,7 @@ func (s *Sender) Run(ctx context.Context, e Load) *Summary {
 		mu.Lock()
 		defer mu.Unlock()
 		if ctx.Err() != nil && !j.Accepted() {
-			sum.Interrupted++ // by us
+			sum.Interrupted++ // by us: says nothing about the endpoint
 			return
 		}
 		sum.Add(j)
@@ -71,7 +71,7 @@ func (s *Sender) Run(ctx context.Context, e Load) *Summary {
 	return sum
 }
 
-// due waits for the time of the nth order. It is false when ctx ended.
+// due waits until the nth order has to be sent. It returns false when ctx has ended.
 func due(ctx context.Context, began time.Time, n int, rate float64) bool {
 	if rate > 0 {
 		sleep(ctx, time.Until(began.Add(time.Duration(float64(n)/rate*float64(time.Second)))))

@@ -14,25 +14,25 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// An Order is one print request and where it comes from.
+// An Order is one print request, with the venue and device that send it.
 type Order struct {
 	ID            string // records[0].id; empty when the body has none
 	Venue, Device string
-	Kind          string // what it is: order, void, refire, split (several records), file
+	Kind          string // order, void, refire, split (several records) or file
 
-	request map[string]any // nil: raw cannot be read
-	raw     []byte         // as a file had it, for the first attempt
-	before  int            // attempts that were made already
+	request map[string]any // nil: raw is not JSON
+	raw     []byte         // the text of a file, sent unchanged in the first attempt
+	before  int            // attempts made so far
 }
 
-// Again is the order as it comes when the answer to it got lost.
+// Again is the order as the service sends it again when the answer was lost.
 func (o Order) Again() Order {
 	o.before++
 	return o
 }
 
-// Body is the request as the service sends it for the nth time, from 0: the id stays, the
-// retryCount rises, the envelope's timestamp is of now.
+// Body is the request of an attempt, counted from 0: the same id, a retryCount that is higher by
+// the attempt, the current time in the envelope.
 func (o Order) Body(attempt int) []byte {
 	attempt += o.before
 	if o.request == nil || attempt == 0 && o.raw != nil {
@@ -51,17 +51,17 @@ func (o Order) Body(attempt int) []byte {
 	}))
 }
 
-// changed is a copy of the request with something else in it.
+// changed is a copy of the request, changed by a function.
 func (o Order) changed(change func(request map[string]any)) map[string]any {
 	request, ok := decode(encode(o.request))
 	if !ok {
-		panic("a request that was encoded cannot be decoded")
+		panic("a request that was encoded cannot be decoded") // a bug
 	}
 	change(request)
 	return request
 }
 
-// decode reads one object and nothing behind it, numbers as they are written.
+// decode reads exactly one JSON object. Numbers keep their text, so that 1.50 stays 1.50.
 func decode(b []byte) (request map[string]any, ok bool) {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()
@@ -77,16 +77,16 @@ func encode(v any) []byte {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		panic(err) // made here, or came from JSON
+		panic(err) // a bug: the value was made here or decoded from JSON
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// FileOrder is a request somebody wrote. The first attempt sends it as it is, even if it is no
-// JSON.
+// FileOrder is an order whose request was written by hand. The first attempt sends it unchanged,
+// even if it is not JSON.
 func FileOrder(body []byte, venueID, device string) Order {
 	o := Order{Venue: venueID, Device: device, Kind: "file", raw: body}
-	if request, ok := decode(body); ok { // what is behind it a retry has as well
+	if request, ok := decode(body); ok { // else each retry, too, sends the text unchanged
 		o.request = request
 	}
 	if first, ok := o.first(); ok {
@@ -104,8 +104,8 @@ func (o Order) first() (map[string]any, bool) {
 	return first, ok
 }
 
-// WithID is the order under another id, and so another order. One that has no records stays as
-// it is.
+// WithID is the order with another id: to the endpoint it is a new order. An order without records
+// is returned unchanged.
 func (o Order) WithID(id string) Order {
 	if _, ok := o.first(); !ok {
 		return o
@@ -119,22 +119,23 @@ func (o Order) WithID(id string) Order {
 	return o
 }
 
-// OrderOptions say what is ordered and by whom.
+// OrderOptions configure [Orders].
 type OrderOptions struct {
-	// Seed decides everything but the time.
+	// Seed determines everything but the time.
 	Seed uint64
-	// Venues take turns. At least one is required.
+	// Venues send orders in turns. At least one is required.
 	Venues []string
-	// Device triggers all orders. Default: one of a few of the venue's.
+	// Device sends all orders. Default: one of four, at random.
 	Device string
-	// Employees is how many work at a venue, as in [Venue]; [Options.Seed] must be the same for
-	// the service to know them. 0: servers are always named.
+	// Employees is how many employees each venue has, as in [Venue]. Orders then name some servers
+	// by id only; a [Service] knows them if its Seed is the same. 0: orders name servers by name.
 	Employees int
-	// FreshIDs gives requests ids that no other run of this seed has.
+	// FreshIDs gives requests random ids. Without it a second run with the same seed repeats the ids
+	// of the first, and an endpoint takes its orders for duplicates.
 	FreshIDs bool
 }
 
-// Orders is an evening of orders without end. It is safe for concurrent use.
+// Orders generates orders. It is safe for concurrent use.
 type Orders struct {
 	o    OrderOptions
 	menu []course
@@ -142,26 +143,26 @@ type Orders struct {
 	mu     sync.Mutex // guards what follows
 	rng    *rand.Rand
 	number int
-	open   []check // may still be voided or refired
+	open   []check // checks whose items may still be voided or refired
 }
 
 // A check is what a table has ordered.
 type check struct {
 	venue, device string
-	fields        map[string]any // of its records, without id and items
+	fields        map[string]any // of its records, except id and items
 	items         []map[string]any
 }
 
-// NewOrders begins an evening.
+// NewOrders starts a sequence of orders.
 func NewOrders(o OrderOptions) *Orders {
 	return &Orders{o: o, menu: menu(), rng: newRand(o.Seed, "orders"), number: 17}
 }
 
-// maxOpen is how many checks are remembered.
+// maxOpen is how many checks are kept as open.
 const maxOpen = 20
 
-// Next is the next order: mostly something to make, at times a void or a refire of what was
-// ordered before, or a request with a record for each printer.
+// Next returns the next order. 8 % are voids and 5 % refires of earlier items; a sixth of the
+// others have one record for each printer.
 func (s *Orders) Next() Order {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -185,10 +186,16 @@ func (s *Orders) Next() Order {
 	return s.order("order", c, c.items)
 }
 
-// seat has a table order.
+// newCheck is the order of one table.
 func (s *Orders) newCheck() check {
 	venueID := s.o.Venues[s.number%len(s.o.Venues)]
-	c := check{venue: venueID, device: cmp.Or(s.o.Device, pick(s.rng, []string{"BW-E-Tablet-01", "BW-E-Tablet-02", "POS-TERRACE-1", "POS-BAR-1"}))}
+	c := check{
+		venue: venueID,
+		device: cmp.Or(
+			s.o.Device,
+			pick(s.rng, []string{"BW-E-Tablet-01", "BW-E-Tablet-02", "POS-TERRACE-1", "POS-BAR-1"}),
+		),
+	}
 	c.fields = map[string]any{
 		contract.FieldVenueID: venueID,
 		"checkId":             newID(s.rng),
@@ -214,7 +221,8 @@ func (s *Orders) newCheck() check {
 	return c
 }
 
-// server says who took the order. Now and then there is only an id, which the service knows.
+// server sets who took the order. If the service knows the employees, a quarter of the orders have
+// only an id, so that the daemon has to ask for the name.
 func (s *Orders) server(c check) {
 	if s.o.Employees <= 0 {
 		c.fields["checkOwner"] = Staff(s.o.Seed, c.venue, s.rng.IntN(12)).Name
@@ -227,7 +235,7 @@ func (s *Orders) server(c check) {
 	}
 }
 
-// item is a dish with what was chosen for it.
+// item is a random dish of a course with its modifiers.
 func (s *Orders) item(c course) map[string]any {
 	d := pick(s.rng, c.dishes)
 	it := map[string]any{
@@ -264,7 +272,7 @@ func (s *Orders) modifiers(groups []choice) []any {
 		if len(g.below) > 0 {
 			it[contract.FieldChildItems] = s.modifiers(g.below)
 		} else if s.rng.IntN(2) == 0 {
-			it[contract.FieldChildItems] = nil // services send either, or nothing
+			it[contract.FieldChildItems] = nil // services send null, or leave the field out
 		}
 		children = append(children, it)
 	}

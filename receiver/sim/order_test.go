@@ -10,7 +10,7 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-func TestOrdersAreBelievable(t *testing.T) {
+func TestOrdersHaveTheVarietyOfARealEvening(t *testing.T) {
 	orders := NewOrders(OrderOptions{Seed: 1, Venues: []string{venueA, venueB}, Employees: 25})
 	known := map[string]string{}
 	for _, v := range []string{venueA, venueB} {
@@ -66,20 +66,25 @@ func TestOrdersAreBelievable(t *testing.T) {
 			}
 		}
 	}
-	if got := slices.Sorted(maps.Keys(kinds)); !slices.Equal(got, []string{"order", "refire", "split", "void"}) || kinds["void"] < 150 || kinds["refire"] < 80 || kinds["split"] < 250 {
+	if got := slices.Sorted(maps.Keys(kinds)); !slices.Equal(got, []string{"order", "refire", "split", "void"}) ||
+		kinds["void"] < 150 ||
+		kinds["refire"] < 80 ||
+		kinds["split"] < 250 {
 		t.Errorf("kinds are %v", kinds)
 	}
-	if found["depth"] < 4 || found["notes"] < 500 || found["accents"] < 500 || found["nameless"] < 300 || found["nameless"] > 1500 {
+	if found["depth"] < 4 || found["notes"] < 500 || found["accents"] < 500 || found["nameless"] < 300 ||
+		found["nameless"] > 1500 {
 		t.Errorf("found %v", found)
 	}
-	for _, s := range []string{"Latin", "Greek", "Cyrillic", "Han", "Hiragana", "Katakana", "Hangul", "Arabic", "Hebrew", "Thai", "Devanagari"} {
+	for _, s := range []string{"Latin", "Greek", "Cyrillic", "Han", "Hiragana", "Katakana", "Hangul",
+		"Arabic", "Hebrew", "Thai", "Devanagari"} {
 		if !scripts[s] {
 			t.Errorf("nothing is written in %s", s)
 		}
 	}
 }
 
-func TestTheSameSeedOrdersTheSame(t *testing.T) {
+func TestTheSameSeedMakesTheSameOrders(t *testing.T) {
 	menuOf := func(o OrderOptions) (all []string, ids []string) {
 		o.Venues = []string{venueA}
 		orders := NewOrders(o)
@@ -104,18 +109,22 @@ func TestTheSameSeedOrdersTheSame(t *testing.T) {
 	}
 }
 
-func TestAFileIsSentToTheLetterAndThenAsARetry(t *testing.T) {
-	text := []byte("{ \"records\": [ {\"retryCount\": 1, \"id\": \"a\", \"items\": [], \"n\": 12345678901234567890} ] }\n")
+func TestAFileIsSentUnchangedAndThenAsARetry(t *testing.T) {
+	text := []byte(
+		"{ \"records\": [ {\"retryCount\": 1, \"id\": \"a\", \"items\": [], \"n\": 12345678901234567890} ] }\n",
+	)
 	o := FileOrder(text, venueA, "T1")
 	if string(o.Body(0)) != string(text) || o.ID != "a" {
 		t.Errorf("sends %s", o.Body(0))
 	}
 	p, err := contract.Open(o.Body(2), contract.Lenient)
-	if err != nil || stringOf(p.Records[0].Fields["retryCount"]) != "3" || stringOf(p.Records[0].Fields["n"]) != "12345678901234567890" {
+	if err != nil || stringOf(p.Records[0].Fields["retryCount"]) != "3" ||
+		stringOf(p.Records[0].Fields["n"]) != "12345678901234567890" {
 		t.Errorf("retries with %s, %v", o.Body(2), err)
 	}
 	other := o.WithID("b")
-	if p, err := contract.Open(other.Body(0), contract.Lenient); err != nil || p.ID != "b" || other.ID != "b" || o.ID != "a" {
+	if p, err := contract.Open(other.Body(0), contract.Lenient); err != nil || p.ID != "b" || other.ID != "b" ||
+		o.ID != "a" {
 		t.Errorf("under another id it is %s, %v", other.Body(0), err)
 	}
 	if again := o.Again(); strings.Contains(string(again.Body(0)), `"retryCount":1`) {

@@ -9,10 +9,10 @@ import (
 
 const (
 	periodDays = 14
-	periods    = 6 // that are listed; the last is the one now
+	periods    = 6 // that are listed; the last is the current one
 )
 
-// payrollPeriods answers all periods of the token's venue, the oldest first.
+// payrollPeriods answers with the periods of the token's venue, the oldest first.
 func (x *exchange) payrollPeriods() {
 	g, ok := x.authorize(contract.ScopeLaborRead)
 	if !ok {
@@ -37,10 +37,11 @@ func (x *exchange) payrollPeriods() {
 	x.list(records, len(records), "")
 }
 
-// anchor is the Monday on which period 0 begins.
+// anchor is the Monday on which period 0 begins: fixed, so that a period has the same id on every
+// day of a test.
 func anchor() time.Time { return time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC) }
 
-// currentPeriod is the number of the period that holds today's date in a zone.
+// currentPeriod is the number of the period that contains today, by the date in a zone.
 func currentPeriod(zone string) int {
 	loc, err := time.LoadLocation(zone)
 	if err != nil {
@@ -49,7 +50,7 @@ func currentPeriod(zone string) int {
 	y, m, d := time.Now().In(loc).Date()
 	days := int(time.Date(y, m, d, 0, 0, 0, 0, time.UTC).Sub(anchor()) / (24 * time.Hour))
 	if days < 0 {
-		days -= periodDays - 1 // towards the past, also before period 0
+		days -= periodDays - 1 // division rounds towards zero; before period 0 round down
 	}
 	return days / periodDays
 }

@@ -8,7 +8,7 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// order makes a request with one record.
+// order is a request with one record.
 func (s *Orders) order(kind string, c check, items []map[string]any) Order {
 	return s.request(kind, c, s.record(c, items))
 }
@@ -24,7 +24,7 @@ func (s *Orders) record(c check, items []map[string]any) map[string]any {
 	return r
 }
 
-// list is objects as JSON has them.
+// list converts objects to a JSON array.
 func list(objects ...map[string]any) []any {
 	all := make([]any, len(objects))
 	for i, o := range objects {
@@ -34,7 +34,7 @@ func list(objects ...map[string]any) []any {
 }
 
 func (s *Orders) newID() string {
-	id := newID(s.rng) // also where it is not used, or the seed would make other orders
+	id := newID(s.rng) // always drawn, so that FreshIDs does not change the rest of the order
 	if s.o.FreshIDs {
 		id = uuid.NewString()
 	}
@@ -52,7 +52,7 @@ func (s *Orders) request(kind string, c check, records ...map[string]any) Order 
 	}
 }
 
-// split is a request with a record for each printer.
+// split is a request with one record for each printer, as some services send them.
 func (s *Orders) split(c check) Order {
 	var names []string
 	by := map[string][]map[string]any{}
@@ -76,7 +76,7 @@ func (s *Orders) split(c check) Order {
 	return s.request(kind, c, records...)
 }
 
-// void cancels something of an open check, in one of the ways services say so.
+// void cancels an item of an open check, in one of the three ways that services use.
 func (s *Orders) void() Order {
 	c, it := s.openItem()
 	switch s.rng.IntN(4) {
@@ -91,7 +91,7 @@ func (s *Orders) void() Order {
 	return s.order("void", c, []map[string]any{it})
 }
 
-// refire has something made a second time.
+// refire orders an item of an open check a second time.
 func (s *Orders) refire() Order {
 	c, it := s.openItem()
 	it["isRefire"] = true
@@ -99,7 +99,7 @@ func (s *Orders) refire() Order {
 	return s.order("refire", c, []map[string]any{it})
 }
 
-// recall is an open check and a copy of something on it.
+// openItem is a random open check and a copy of one of its items.
 func (s *Orders) openItem() (check, map[string]any) {
 	c := pick(s.rng, s.open)
 	return c, maps.Clone(pick(s.rng, c.items))

@@ -18,39 +18,39 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// JobState is what the service's log says of a print job in the end.
+// JobState is the final state of a print job in the service's log.
 type JobState string
 
-// The states. SENT and CONSUMED are the contract's words for a success; which of the two
-// statuses makes which is not shown.
+// The states. The contract calls a success SENT or CONSUMED; it does not show which of the two
+// statuses makes which.
 const (
 	Sent     JobState = "SENT"     // 200
 	Consumed JobState = "CONSUMED" // 202
-	Aborted  JobState = "ABORTED"  // an answer that nobody retries
-	Failed   JobState = "FAILED"   // all retries were in vain
+	Aborted  JobState = "ABORTED"  // an answer that is not retried
+	Failed   JobState = "FAILED"   // no attempt succeeded
 )
 
 // JobStates lists them.
 func JobStates() []JobState { return []JobState{Sent, Consumed, Aborted, Failed} }
 
-// A Job is what became of an order.
+// A Job is the outcome of sending one order.
 type Job struct {
 	State    JobState
-	Status   int    // of the last answer; 0: there was none
-	Problem  string // why it was not accepted; also what the last attempt of a success was not
+	Status   int    // of the last attempt; 0: there was no answer
+	Problem  string // why the order was not accepted; empty if it was
 	Alert    bool   // the venue's admin is alerted
 	Attempts []Attempt
-	Answer   []byte // the body of the last answer, cut off
+	Answer   []byte // the body of the last answer, at most 64 KiB
 }
 
-// Accepted says whether the integrator took the order.
+// Accepted says whether the integrator accepted the order.
 func (j Job) Accepted() bool { return j.State == Sent || j.State == Consumed }
 
 // An Attempt is one POST.
 type Attempt struct {
-	Status  int // 0: no whole answer came
+	Status  int // 0: no complete answer came
 	Took    time.Duration
-	TimeOut bool // the answer was not there in time
+	TimeOut bool // no complete answer within 5 s
 	Err     error
 }
 
@@ -60,24 +60,24 @@ var errTimeOut = fmt.Errorf("no answer within %s", contract.WebhookTimeout)
 type Sender struct {
 	// URL is the integrator's webhook. Required.
 	URL string
-	// Transport is what requests go through; see [Transport]. Default: net/http's. Redirects are
-	// never followed.
+	// Transport sends the requests; see [Transport]. Default: that of net/http. Redirects are
+	// never followed: the contract knows no such answer.
 	Transport http.RoundTripper
-	// Backoff is the pause before the first retry; each further one is twice as long. The
-	// contract shows no figure. Default 1 s.
+	// Backoff is the pause before the first retry. Each further pause is twice as long. The
+	// contract says "exponential backoff" and gives no figure. Default: 1 s.
 	Backoff time.Duration
-	// Logger gets a line per job. Default: none.
+	// Logger gets one line for each job. Default: none.
 	Logger *slog.Logger
 }
 
 const (
 	defaultBackoff = time.Second
-	maxAnswer      = 64 << 10 // bytes of an answer that are read
+	maxAnswer      = 64 << 10 // bytes of an answer that are read; ticketrail's have about 60
 )
 
-// Send posts an order until it is accepted or given up: an answer within 5 s, and up to three
-// retries with exponential backoff after 500, 502, 503, 504, a time-out or a broken connection.
-// Once ctx is done it gives up where it is.
+// Send posts an order by the service's rules (section 6.3): it waits 5 s for an answer, and
+// retries up to three times with exponential backoff after 500, 502, 503, 504, a timeout or
+// a broken connection. When ctx ends it stops at once.
 func (s *Sender) Send(ctx context.Context, o Order) Job {
 	var j Job
 	log := cmp.Or(s.Logger, slog.New(slog.DiscardHandler))
@@ -98,7 +98,7 @@ func (s *Sender) Send(ctx context.Context, o Order) Job {
 	return j
 }
 
-// judge is the contract's table of answers. It says whether the service tries again.
+// judge applies the contract's table of answers. It says whether the service retries.
 func (j *Job) judge(a Attempt) (retry bool) {
 	j.Alert, j.Problem = false, ""
 	switch a.Status {
@@ -118,15 +118,18 @@ func (j *Job) judge(a Attempt) (retry bool) {
 	case 0:
 		j.State, j.Problem = Failed, a.Err.Error()
 		return true
-	case http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+	case http.StatusInternalServerError,
+		http.StatusBadGateway,
+		http.StatusServiceUnavailable,
+		http.StatusGatewayTimeout:
 		j.State, j.Problem = Failed, fmt.Sprintf("%d: server error", a.Status)
 		return true
 	}
-	j.State, j.Problem = Aborted, fmt.Sprintf("%d: not an answer that the contract knows", a.Status)
+	j.State, j.Problem = Aborted, fmt.Sprintf("%d: not a status of the contract", a.Status)
 	return false
 }
 
-// post is one attempt. The five seconds hold from dialling to the last byte of the answer.
+// post is one attempt. The 5 s run from dialling to the last byte of the answer.
 func (s *Sender) post(ctx context.Context, o Order, n int) (a Attempt, answer []byte) {
 	began := time.Now()
 	ctx, cancel := context.WithTimeoutCause(ctx, contract.WebhookTimeout, errTimeOut)
@@ -138,25 +141,30 @@ func (s *Sender) post(ctx context.Context, o Order, n int) (a Attempt, answer []
 	return a, answer
 }
 
-// A probe is a request to a webhook, right or wrong.
+// A webhookPost is a request to a webhook, correct or not.
 type webhookPost struct {
-	method        string // default POST
-	contentType   string // default application/json
+	method        string // default: POST
+	contentType   string // default: application/json
 	venue, device []string
-	upperCase     bool // header names in capitals
-	chunked       bool
+	upperCase     bool // write header names in capitals
+	chunked       bool // send no Content-Length
 	body          []byte
 }
 
-// exchange makes the request. Headers are spelled as in the contract.
-func (p webhookPost) exchange(ctx context.Context, through http.RoundTripper, to string) (status int, answer []byte, err error) {
+// exchange sends the request and reads the answer. Header names are written exactly as in the
+// contract, which net/http would otherwise change to canonical case.
+func (p webhookPost) exchange(
+	ctx context.Context,
+	through http.RoundTripper,
+	to string,
+) (status int, answer []byte, err error) {
 	var body io.Reader = bytes.NewReader(p.body)
 	if p.chunked {
-		body = struct{ io.Reader }{body} // of unknown length
+		body = struct{ io.Reader }{body} // hides the length from net/http
 	}
 	req, err := http.NewRequestWithContext(ctx, cmp.Or(p.method, http.MethodPost), to, body)
 	if err != nil {
-		return 0, nil, errors.New("the URL cannot be used")
+		return 0, nil, errors.New("the URL is not valid")
 	}
 	req.Header.Set("Content-Type", cmp.Or(p.contentType, contract.ContentType))
 	for name, value := range map[string][]string{contract.HeaderVenue: p.venue, contract.HeaderDevice: p.device} {
@@ -179,7 +187,7 @@ func (p webhookPost) exchange(ctx context.Context, through http.RoundTripper, to
 	return resp.StatusCode, answer, nil
 }
 
-// plain says what broke, without the URL, which may hold a secret.
+// withoutURL returns the reason of an error without the URL, which may contain a secret.
 func withoutURL(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -190,10 +198,10 @@ func withoutURL(ctx context.Context, err error) error {
 	if t, ok := errors.AsType[net.Error](err); ok && t.Timeout() {
 		return errTimeOut
 	}
-	return errors.New(excerpt([]byte(err.Error()))) // it may quote what the other side sent
+	return errors.New(excerpt([]byte(err.Error()))) // net/http quotes what the other side sent
 }
 
-// wait is false when ctx ended first.
+// sleep returns false if ctx ends first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -205,14 +213,15 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Transport keeps as many connections to one integrator as there are senders at once.
+// Transport returns a transport that keeps as many idle connections to one integrator as there are
+// senders. net/http's default of two would make each further order pay for a new connection.
 func Transport(concurrency int) *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConnsPerHost = concurrency
 	return t
 }
 
-// report writes the line in the service's log.
+// report writes the job's line in the service's log.
 func (j Job) report(log *slog.Logger, o Order) {
 	last := j.Attempts[len(j.Attempts)-1]
 	args := []any{
@@ -227,7 +236,8 @@ func (j Job) report(log *slog.Logger, o Order) {
 	log.Log(context.Background(), level, "job", args...)
 }
 
-// excerpt is the beginning of an answer, on one line and with nothing that a terminal obeys.
+// excerpt is the beginning of an answer on one line, without control characters: an endpoint must
+// not be able to control the terminal.
 func excerpt(b []byte) string {
 	const most = 200
 	s := strings.ToValidUTF8(string(b[:min(len(b), most)]), "")

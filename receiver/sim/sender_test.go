@@ -18,9 +18,9 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// An integrator answers as a script says; the last line holds for all that follows.
+// An integrator answers each attempt as its script says; the last entry repeats.
 type integrator struct {
-	script []any // a status, or how an attempt fails
+	script []any // a status, or the way in which the attempt fails
 
 	mu    sync.Mutex // guards what follows
 	came  []time.Duration
@@ -28,8 +28,8 @@ type integrator struct {
 	got   []contract.PrintRequest
 }
 
-type silence struct{}  // no answer at all
-type halfBody struct{} // the status comes at once, the body never
+type silence struct{}  // no answer comes
+type halfBody struct{} // the status comes at once, the body never comes
 
 func (f *integrator) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(r.Body)
@@ -55,12 +55,13 @@ func (f *integrator) RoundTrip(r *http.Request) (*http.Response, error) {
 	case error:
 		return nil, v
 	case int:
-		return &http.Response{StatusCode: v, Header: http.Header{"Location": {"http://x.test/"}}, Body: io.NopCloser(strings.NewReader(`{"a":1}`))}, nil
+		body := io.NopCloser(strings.NewReader(`{"a":1}`))
+		return &http.Response{StatusCode: v, Header: http.Header{"Location": {"http://x.test/"}}, Body: body}, nil
 	}
 	panic("no such answer")
 }
 
-// deliver sends one order by a script.
+// deliver sends one order to an integrator with a script.
 func deliver(t *testing.T, script ...any) (Job, *integrator, *bytes.Buffer) {
 	t.Helper()
 	f, log := &integrator{script: script, began: time.Now()}, new(bytes.Buffer)
@@ -68,7 +69,7 @@ func deliver(t *testing.T, script ...any) (Job, *integrator, *bytes.Buffer) {
 	return s.Send(t.Context(), NewOrders(OrderOptions{Seed: 3, Venues: []string{venueA}}).Next()), f, log
 }
 
-func TestEveryStatusIsTreatedAsTheContractSays(t *testing.T) {
+func TestEachStatusHasTheResultThatTheContractNames(t *testing.T) {
 	for status := 200; status < 600; status++ {
 		want, posts, alert := Aborted, 1, false
 		switch status {
@@ -83,13 +84,18 @@ func TestEveryStatusIsTreatedAsTheContractSays(t *testing.T) {
 		}
 		synctest.Test(t, func(t *testing.T) {
 			j, f, log := deliver(t, status)
-			if j.State != want || len(f.came) != posts || len(j.Attempts) != posts || j.Alert != alert || j.Status != status {
+			if j.State != want || len(f.came) != posts || len(j.Attempts) != posts || j.Alert != alert ||
+				j.Status != status {
 				t.Errorf("%d: %+v after %d posts", status, j, len(f.came))
 			}
-			if n := strings.Count(log.String(), "\n"); n != 1 || !strings.Contains(log.String(), "state="+string(want)) {
+			if n := strings.Count(log.String(), "\n"); n != 1 ||
+				!strings.Contains(log.String(), "state="+string(want)) {
 				t.Errorf("%d: the log says %s", status, log)
 			}
-			for code, word := range map[int]string{400: "configuration error", 401: "alert to the venue admin", 403: "alert to the venue admin", 302: "not an answer that the contract knows"} {
+			for code, word := range map[int]string{
+				400: "configuration error", 401: "alert to the venue admin", 403: "alert to the venue admin",
+				302: "not a status of the contract",
+			} {
 				if status == code && !strings.Contains(log.String(), word) {
 					t.Errorf("%d: the log says %s", status, log)
 				}
@@ -104,13 +110,13 @@ func TestARetryBacksOffExponentiallyWithTheSameIDAndAHigherRetryCount(t *testing
 		came   []time.Duration
 		state  JobState
 	}{
-		"in vain":        {[]any{503}, []time.Duration{0, 1 * second, 3 * second, 7 * second}, Failed},
-		"at last":        {[]any{500, 502, 504, 200}, []time.Duration{0, 1 * second, 3 * second, 7 * second}, Sent},
-		"after silence":  {[]any{silence{}, 202}, []time.Duration{0, 6 * second}, Consumed},
-		"half an answer": {[]any{halfBody{}, 200}, []time.Duration{0, 6 * second}, Sent},
-		"only silence":   {[]any{silence{}}, []time.Duration{0, 6 * second, 13 * second, 22 * second}, Failed},
-		"unplugged":      {[]any{errors.New("connection reset"), 200}, []time.Duration{0, 1 * second}, Sent},
-		"then refused":   {[]any{500, 400, 200}, []time.Duration{0, 1 * second}, Aborted},
+		"never":           {[]any{503}, []time.Duration{0, 1 * second, 3 * second, 7 * second}, Failed},
+		"the fourth time": {[]any{500, 502, 504, 200}, []time.Duration{0, 1 * second, 3 * second, 7 * second}, Sent},
+		"after silence":   {[]any{silence{}, 202}, []time.Duration{0, 6 * second}, Consumed},
+		"half an answer":  {[]any{halfBody{}, 200}, []time.Duration{0, 6 * second}, Sent},
+		"always silence":  {[]any{silence{}}, []time.Duration{0, 6 * second, 13 * second, 22 * second}, Failed},
+		"unplugged":       {[]any{errors.New("connection reset"), 200}, []time.Duration{0, 1 * second}, Sent},
+		"then refused":    {[]any{500, 400, 200}, []time.Duration{0, 1 * second}, Aborted},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -133,7 +139,7 @@ func TestARetryBacksOffExponentiallyWithTheSameIDAndAHigherRetryCount(t *testing
 
 func stringOf(v any) string { return string(encode(v)) }
 
-func TestATimeOutIsFiveSecondsAndCountsAsLate(t *testing.T) {
+func TestTheTimeoutIsFiveSecondsAndCountsAsLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j, _, _ := deliver(t, silence{}, 200)
 		if a := j.Attempts[0]; !a.TimeOut || a.Took != 5*second || a.Status != 0 {
@@ -155,12 +161,14 @@ func TestARequestCarriesBothHeadersAndJSON(t *testing.T) {
 	})}
 	o := NewOrders(OrderOptions{Venues: []string{venueA}, Device: "T1"}).Next()
 	s.Send(t.Context(), o)
-	if strings.Join(got[contract.HeaderVenue], ",") != venueA || strings.Join(got[contract.HeaderDevice], ",") != "T1" || http.Header(got).Get("Content-Type") != "application/json" {
+	if strings.Join(got[contract.HeaderVenue], ",") != venueA ||
+		strings.Join(got[contract.HeaderDevice], ",") != "T1" ||
+		http.Header(got).Get("Content-Type") != "application/json" {
 		t.Errorf("the headers are %v", got)
 	}
 }
 
-func TestASenderThatIsStoppedGivesUpAtOnce(t *testing.T) {
+func TestAnInterruptedSenderStopsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
 		defer cancel()
@@ -173,7 +181,7 @@ func TestASenderThatIsStoppedGivesUpAtOnce(t *testing.T) {
 	})
 }
 
-func TestAnEveningIsSentAtItsRateBySoManyAtATimeWithSoManyDuplicates(t *testing.T) {
+func TestALoadIsSentWithItsRateConcurrencyAndDuplicates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var now, most, posts atomic.Int64
 		s := Sender{URL: "http://x.test/", Transport: roundTrip(func(*http.Request) (*http.Response, error) {
@@ -187,7 +195,8 @@ func TestAnEveningIsSentAtItsRateBySoManyAtATimeWithSoManyDuplicates(t *testing.
 		})}
 		next := NewOrders(OrderOptions{Venues: []string{venueA}}).Next
 		sum := s.Run(t.Context(), Load{Next: next, Count: 101, Rate: 2, Concurrency: 50})
-		if sum.Jobs != 101 || sum.Elapsed != 52*second || most.Load() < 4 || most.Load() > 5 || sum.Percentile(50) != 2*second {
+		if sum.Jobs != 101 || sum.Elapsed != 52*second || most.Load() < 4 || most.Load() > 5 ||
+			sum.Percentile(50) != 2*second {
 			t.Errorf("%d at a time: %s", most.Load(), sum)
 		}
 		most.Store(0)
@@ -197,7 +206,8 @@ func TestAnEveningIsSentAtItsRateBySoManyAtATimeWithSoManyDuplicates(t *testing.
 		}
 		posts.Store(0)
 		sum = s.Run(t.Context(), Load{Next: next, Count: 100, Duplicates: 0.25})
-		if sum.Duplicates < 10 || sum.Duplicates > 40 || sum.Jobs != 100+sum.Duplicates || int(posts.Load()) != sum.Jobs {
+		if sum.Duplicates < 10 || sum.Duplicates > 40 || sum.Jobs != 100+sum.Duplicates ||
+			int(posts.Load()) != sum.Jobs {
 			t.Errorf("%d posts: %s", posts.Load(), sum)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 11*second)
@@ -208,14 +218,16 @@ func TestAnEveningIsSentAtItsRateBySoManyAtATimeWithSoManyDuplicates(t *testing.
 	})
 }
 
-func TestTheSummaryCountsByNearestRank(t *testing.T) {
+func TestTheSummaryUsesNearestRankPercentiles(t *testing.T) {
 	var sum Summary
 	for i := range 200 {
 		sum.Add(Job{State: Sent, Attempts: []Attempt{{Status: 200, Took: time.Duration(200-i) * time.Millisecond}}})
 	}
 	sum.Add(Job{State: Aborted, Alert: true, Attempts: []Attempt{{Status: 403, Took: 201 * time.Millisecond}}})
 	sum.Add(Job{State: Failed, Attempts: []Attempt{{Err: io.EOF, Took: second}, {Status: 500, Took: 6 * second}}})
-	for p, want := range map[float64]time.Duration{50: 101 * time.Millisecond, 99: 200 * time.Millisecond, 100: 6 * second, 0: time.Millisecond} {
+	for p, want := range map[float64]time.Duration{
+		50: 101 * time.Millisecond, 99: 200 * time.Millisecond, 100: 6 * second, 0: time.Millisecond,
+	} {
 		if got := sum.Percentile(p); got != want {
 			t.Errorf("p%v is %s, want %s", p, got, want)
 		}

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-func TestATokenIsIssuedToTheRightClientForAVenueOfItsOwnOnly(t *testing.T) {
+func TestATokenIsIssuedToAKnownClientForAnAllowedVenueOnly(t *testing.T) {
 	basic := func(id, secret string) func(*http.Request) {
 		return func(r *http.Request) { r.SetBasicAuth(id, secret) }
 	}
@@ -22,16 +22,18 @@ func TestATokenIsIssuedToTheRightClientForAVenueOfItsOwnOnly(t *testing.T) {
 		status int
 		code   string
 	}{
-		"form":                     {form(), nil, 200, ""},
-		"basic, form encoded":      {none, basic("me", "planted%2Fsecret+%2B"), 200, ""},
-		"wrong secret":             {form("client_secret", "guess"), nil, 401, "invalid_client"},
-		"no secret":                {form("client_secret", ""), nil, 401, "invalid_client"},
-		"wrong id":                 {form("client_id", "you"), nil, 401, "invalid_client"},
-		"nobody":                   {none, nil, 401, "invalid_client"},
-		"basic, wrong":             {none, basic("me", "guess"), 401, "invalid_client"},
-		"secret twice":             {form(), basic("me", "planted%2Fsecret+%2B"), 400, "invalid_request"},
-		"no venue":                 {form("venue_id", ""), nil, 400, "invalid_request"},
-		"unknown venue":            {form("venue_id", "11111111-1111-4111-8111-111111111111"), nil, 403, "access_denied"},
+		"form":                {form(), nil, 200, ""},
+		"basic, form encoded": {none, basic("me", "planted%2Fsecret+%2B"), 200, ""},
+		"wrong secret":        {form("client_secret", "guess"), nil, 401, "invalid_client"},
+		"no secret":           {form("client_secret", ""), nil, 401, "invalid_client"},
+		"wrong id":            {form("client_id", "you"), nil, 401, "invalid_client"},
+		"nobody":              {none, nil, 401, "invalid_client"},
+		"basic, wrong":        {none, basic("me", "guess"), 401, "invalid_client"},
+		"secret twice":        {form(), basic("me", "planted%2Fsecret+%2B"), 400, "invalid_request"},
+		"no venue":            {form("venue_id", ""), nil, 400, "invalid_request"},
+		"unknown venue": {
+			form("venue_id", "11111111-1111-4111-8111-111111111111"), nil, 403, "access_denied",
+		},
 		"venue in capitals":        {form("venue_id", strings.ToUpper(venueA)), nil, 200, ""},
 		"venue under another name": {form("venue_id", "", "venue", venueA), nil, 400, "invalid_request"},
 		"no grant type":            {form("grant_type", ""), nil, 400, "invalid_request"},
@@ -39,8 +41,10 @@ func TestATokenIsIssuedToTheRightClientForAVenueOfItsOwnOnly(t *testing.T) {
 		"scope it has":             {form("scope", "menu:read"), nil, 200, ""},
 		"scope it has not":         {form("scope", "menu:write"), nil, 400, "invalid_scope"},
 		"a field twice":            {url.Values{"venue_id": {venueA, venueB}}, nil, 400, "invalid_request"},
-		"json":                     {form(), func(r *http.Request) { r.Header.Set("Content-Type", "application/json") }, 400, "invalid_request"},
-		"GET":                      {form(), func(r *http.Request) { r.Method = "GET" }, 405, ""},
+		"json": {form(), func(r *http.Request) {
+			r.Header.Set("Content-Type", "application/json")
+		}, 400, "invalid_request"},
+		"GET": {form(), func(r *http.Request) { r.Method = "GET" }, 405, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			change := c.change
@@ -61,14 +65,15 @@ func TestATokenIsIssuedToTheRightClientForAVenueOfItsOwnOnly(t *testing.T) {
 			if c.status != 200 {
 				return
 			}
-			if m["token_type"] != "Bearer" || m["expires_in"] != 900.0 || m["refresh_token"] != nil || w.Header().Get("Cache-Control") != "no-store" {
+			if m["token_type"] != "Bearer" || m["expires_in"] != 900.0 || m["refresh_token"] != nil ||
+				w.Header().Get("Cache-Control") != "no-store" {
 				t.Errorf("answers %s, %v", w.Body, w.Header())
 			}
 		})
 	}
 }
 
-func TestATokenLivesForFifteenMinutesUnlessConfigured(t *testing.T) {
+func TestATokenExpiresAfterFifteenMinutesByDefault(t *testing.T) {
 	for _, ttl := range []time.Duration{0, 90 * second} {
 		synctest.Test(t, func(t *testing.T) {
 			s := newService(func(o *Options) { o.TokenTTL = ttl })
@@ -82,7 +87,8 @@ func TestATokenLivesForFifteenMinutesUnlessConfigured(t *testing.T) {
 				t.Errorf("just before its end: %d", w.Code)
 			}
 			time.Sleep(time.Millisecond)
-			if w := get(s, tok, "/me"); w.Code != 401 || !strings.Contains(w.Header().Get("WWW-Authenticate"), "invalid_token") {
+			if w := get(s, tok, "/me"); w.Code != 401 ||
+				!strings.Contains(w.Header().Get("WWW-Authenticate"), "invalid_token") {
 				t.Errorf("at its end: %d %v", w.Code, w.Header())
 			}
 			if tokenFor(t, s, venueA); len(s.tokens) != 1 || s.Requests(CallToken) != 2 {
@@ -92,7 +98,7 @@ func TestATokenLivesForFifteenMinutesUnlessConfigured(t *testing.T) {
 	}
 }
 
-func TestATokenIsGoodForItsVenueAndScopesOnly(t *testing.T) {
+func TestATokenAllowsItsVenueAndScopesOnly(t *testing.T) {
 	s := newService(func(o *Options) { o.Venues[1].Scopes = []string{"checks:read"}; o.Prefix = "api/" })
 	a, b := tokenFor(t, s, venueA), tokenFor(t, s, venueB)
 	const employees, periods = "/v1/labor/employees", "/v1/labor/payrollperiods?venueId="
@@ -132,18 +138,20 @@ func TestATokenIsGoodForItsVenueAndScopesOnly(t *testing.T) {
 	}
 }
 
-func TestListsComeInTheCompleteEnvelope(t *testing.T) {
+func TestAListHasTheCompleteEnvelope(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newService(func(o *Options) { o.Faults = []Fault{{Kind: Drift, For: 90 * second}} })
 		tok := tokenFor(t, s, venueA)
 		for _, path := range []string{"/v1/labor/employees", "/v1/labor/payrollperiods?venueId=" + venueA} {
 			m := object(t, get(s, tok, path).Body.Bytes())
-			for _, k := range []string{"records", "length", "status", "count", "duration", "serverRequestTimestamp", "serverResponseTimestamp", "serverClientDrift"} {
+			for _, k := range []string{"records", "length", "status", "count", "duration",
+				"serverRequestTimestamp", "serverResponseTimestamp", "serverClientDrift"} {
 				if m[k] == nil {
 					t.Errorf("%s lacks %s", path, k)
 				}
 			}
-			if m["status"] != "SUCCESS" || int(m["length"].(float64)) != len(m["records"].([]any)) || m["serverClientDrift"] != 90.0 {
+			if m["status"] != "SUCCESS" || int(m["length"].(float64)) != len(m["records"].([]any)) ||
+				m["serverClientDrift"] != 90.0 {
 				t.Errorf("%s: %v", path, m)
 			}
 			at, err := time.Parse(time.RFC3339, m["serverResponseTimestamp"].(string))
@@ -154,8 +162,8 @@ func TestListsComeInTheCompleteEnvelope(t *testing.T) {
 	})
 }
 
-func TestPayrollPeriodsFollowEachOtherUpToTodayWithTheirMeta(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // it is 2000-01-01, before the first period that has a number
+func TestPayrollPeriodsAreContiguousUpToToday(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // the bubble's clock starts on 2000-01-01, before period 0
 		for _, later := range []time.Duration{0, 9999 * 24 * time.Hour, 13 * time.Hour} {
 			time.Sleep(later)
 			s := newService(func(o *Options) { o.Venues[0].Zone = "Pacific/Auckland" })
@@ -180,7 +188,8 @@ func TestPayrollPeriodsFollowEachOtherUpToTodayWithTheirMeta(t *testing.T) {
 				}
 				last = end
 				meta := p["meta"].(map[string]any)
-				if len(meta) != 8 || meta["timezone"] != "Pacific/Auckland" || meta["payPeriodStartAt"] != start || meta["payPeriodEndAt"] != end {
+				if len(meta) != 8 || meta["timezone"] != "Pacific/Auckland" || meta["payPeriodStartAt"] != start ||
+					meta["payPeriodEndAt"] != end {
 					t.Errorf("meta is %v", meta)
 				}
 				ids[p["id"]] = true
@@ -195,12 +204,13 @@ func TestPayrollPeriodsFollowEachOtherUpToTodayWithTheirMeta(t *testing.T) {
 	})
 }
 
-func TestTheSeedDecidesWhoWorksThere(t *testing.T) {
+func TestTheSeedDeterminesTheStaff(t *testing.T) {
 	one, same, other := newService(), newService(), newService(func(o *Options) { o.Seed = 2 })
 	if !slices.Equal(one.Employees(venueA), same.Employees(venueA)) {
 		t.Error("the same seed has other people")
 	}
-	if slices.Equal(one.Employees(venueA), other.Employees(venueA)) || one.Employees(venueA)[0] == one.Employees(venueB)[0] {
+	if slices.Equal(one.Employees(venueA), other.Employees(venueA)) ||
+		one.Employees(venueA)[0] == one.Employees(venueB)[0] {
 		t.Error("another seed, or another venue, has the same people")
 	}
 	if one.Employees(venueA)[7] != Staff(1, venueA, 7) {

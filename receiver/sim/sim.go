@@ -1,14 +1,14 @@
-// Package sim is the point-of-sale service in memory: what stands on the other side of a
-// kitchen's network cable, for tests, demos and whoever writes an integration in any
-// language. The real service has no sandbox.
+// Package sim simulates the point-of-sale service in memory, for tests, for demos, and for
+// anyone who writes an integration, in any language. The real service has no sandbox: without
+// this package the first test of an integration would be a restaurant's evening.
 //
-// It has three faces. [Service] answers the API that an integrator calls: tokens, /me,
-// employees, payroll periods, and goes wrong on request ([Fault]). [Sender] posts print
-// requests ([Orders]) to an integrator's webhook and obeys the service's rules for the answer.
-// [Check] finds out whether a webhook is what the contract asks for.
+// It has three parts. [Service] answers the API that an integrator calls: tokens, /me,
+// employees and payroll periods. It fails on request ([Fault]). [Sender] posts print requests
+// ([Orders]) to an integrator's webhook and follows the service's rules for the answer. [Check]
+// tests whether a webhook does what the contract requires.
 //
-// What the contract does not show is decided here, and not to be taken for what the real
-// service does. Nothing of it ships with the daemon.
+// Where the contract says nothing, the behaviour was chosen here. Do not rely on the real
+// service to behave the same way. Nothing of this package ships with the daemon.
 package sim
 
 import (
@@ -22,10 +22,10 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// Call is one of the service's endpoints.
+// A Call names one endpoint of the service.
 type Call string
 
-// The calls, by the names that [ParseFault] knows.
+// The calls. Their values are the names that [ParseFault] reads.
 const (
 	CallToken          Call = "token"
 	CallMe             Call = "me"
@@ -36,43 +36,44 @@ const (
 // Calls lists them.
 func Calls() []Call { return []Call{CallToken, CallMe, CallEmployees, CallPayrollPeriods} }
 
-// Options of a [Service]. ClientID, ClientSecret and at least one venue are needed for anything
-// but refusals.
+// Options of a [Service]. Without ClientID, ClientSecret and at least one venue it refuses every
+// request.
 type Options struct {
-	// Prefix stands before every path, as /api. Default: none.
+	// Prefix is put before every path, for example /api. Default: none.
 	Prefix string
-	// ClientID and ClientSecret are the integrator's.
+	// ClientID and ClientSecret are the credentials of the integrator.
 	ClientID, ClientSecret string
-	// Venues are those the integrator may ask for.
+	// Venues are those that the integrator may get a token for.
 	Venues []Venue
-	// TokenTTL is how long a token lives, in whole seconds. Default 15 minutes.
+	// TokenTTL is the lifetime of a token, in whole seconds. Default: 15 minutes.
 	TokenTTL time.Duration
-	// Seed decides who works where, all ids but those of tokens, and when faults strike.
+	// Seed determines the employees, all ids, and which calls a fault with a Chance hits. Tokens
+	// are random: a test must not be able to guess one.
 	Seed uint64
-	// Faults are there from the start; see [Service.Fault].
+	// Faults are active from the start; see [Service.Fault].
 	Faults []Fault
-	// Logger gets a line for each request. Default: none.
+	// Logger gets one line for each request. Default: none.
 	Logger *slog.Logger
 }
 
 // Venue is a restaurant.
 type Venue struct {
 	ID string // UUID
-	// Scopes its tokens carry. Default (nil): all of [Scopes].
+	// Scopes of its tokens. Default (nil): all of [Scopes].
 	Scopes []string
-	// Employees is how many work there at first; see [Staff].
+	// Employees is how many employees it has at the start; see [Staff].
 	Employees int
-	// Zone is what its payroll periods say, even if there is no such zone. Default
-	// Australia/Melbourne.
+	// Zone is the time zone that its payroll periods name. It is not checked, so that a test can
+	// send a zone that does not exist. Default: Australia/Melbourne.
 	Zone string
 }
 
-// Scopes are what a token carries unless its venue says otherwise.
+// Scopes are the scopes of a token unless [Venue.Scopes] says otherwise.
 func Scopes() []string {
 	return []string{contract.ScopeChecksRead, contract.ScopeLaborRead, contract.ScopeMenuRead}
 }
 
-// DefaultZone is that of a [Venue].
+// DefaultZone is the default of [Venue.Zone].
 const DefaultZone = "Australia/Melbourne"
 
 // A Service answers the API. It is safe for concurrent use.
@@ -81,19 +82,19 @@ type Service struct {
 	log    *slog.Logger
 	venues map[string]*venue // by canonical id; the map never changes
 
-	mu       sync.Mutex       // guards what follows, and who works at the venues
+	mu       sync.Mutex       // guards what follows, and the staff of each venue
 	tokens   map[string]grant // by token
-	requests map[Call]int     // that came, faults included
+	requests map[Call]int     // received so far, those hit by a fault included
 	faults   []*fault
 }
 
-// venue is a restaurant and who works there now.
+// A venue is a restaurant and its current staff.
 type venue struct {
 	Venue
 	staff roster
 }
 
-// New makes a service. It cannot fail: a venue that makes no sense is served as it is.
+// New makes a service. It checks nothing: a test may want a venue with a wrong id or zone.
 func New(o Options) *Service {
 	o.Prefix = "/" + strings.Trim(o.Prefix, "/")
 	if o.Prefix == "/" {
@@ -118,17 +119,17 @@ func New(o Options) *Service {
 	return s
 }
 
-// Requests is how often a call was made, whatever became of it.
+// Requests returns how many requests for a call were received, whatever the answer was.
 func (s *Service) Requests(c Call) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.requests[c]
 }
 
-// Handler answers the API below the prefix.
+// Handler serves the API below [Options.Prefix].
 func (s *Service) Handler() http.Handler { return http.HandlerFunc(s.serve) }
 
-// endpoint is what answers a call.
+// An endpoint says how a call is answered.
 type endpoint struct {
 	call   Call
 	method string
@@ -157,7 +158,7 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{s: s, r: r, began: time.Now(), header: http.Header{}}
 	e, ok := s.endpoint(r.URL.Path)
 	if !ok {
-		x.refuse(http.StatusNotFound, "not_found", "nothing is here; the paths begin with "+s.o.Prefix+"/")
+		x.refuse(http.StatusNotFound, "not_found", "there is no such endpoint; paths begin with "+s.o.Prefix+"/")
 		x.write(w)
 		return
 	}
@@ -167,17 +168,29 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request) {
 	s.mu.Unlock()
 	x.readBody(r)
 	if !x.applyRequestFaults() {
-		return // the caller is gone
+		return // the caller has hung up
 	}
 	switch {
-	case x.status != 0: // a fault answered
+	case x.status != 0: // a fault has set the answer
 	case r.Method != e.method:
 		x.header.Set("Allow", e.method)
-		x.refuse(http.StatusMethodNotAllowed, "method_not_allowed", "only "+e.method+" is answered here")
+		x.refuse(http.StatusMethodNotAllowed, "method_not_allowed", "only "+e.method+" is allowed")
 	default:
 		e.answer(x)
 	}
 	x.applyAnswerFaults()
-	s.log.Info("answered", "call", e.call, "status", x.status, "venue", x.venue, "faults", x.faults, "took", time.Since(x.began))
+	s.log.Info(
+		"answered",
+		"call",
+		e.call,
+		"status",
+		x.status,
+		"venue",
+		x.venue,
+		"faults",
+		x.faults,
+		"took",
+		time.Since(x.began),
+	)
 	x.write(w)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// source is a stream of numbers of its own for each purpose, so that one more order does not
-// change who works where.
+// newRand returns the random numbers for one purpose. Each purpose has its own, so that one more
+// order does not change the staff.
 func newRand(seed uint64, purpose ...string) *rand.Rand {
 	h := fnv.New64a()
 	for _, p := range purpose {
@@ -21,7 +21,7 @@ func newRand(seed uint64, purpose ...string) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, h.Sum64()))
 }
 
-// newID is a random UUID (version 4) of r.
+// newID is a random UUID (version 4), drawn from r.
 func newID(r *rand.Rand) string {
 	var u uuid.UUID
 	binary.BigEndian.PutUint64(u[:8], r.Uint64())
@@ -30,8 +30,8 @@ func newID(r *rand.Rand) string {
 	return u.String()
 }
 
-// Staff is the nth employee (from 0) that ever worked at a venue: the same for whoever knows
-// the seed, so that orders can name people whom the service knows.
+// Staff is the nth employee of a venue, from 0. It depends on the arguments only: [Orders] and
+// [Service] with the same seed name the same employees.
 func Staff(seed uint64, venueID string, n int) Employee {
 	var b [8]byte
 	binary.BigEndian.PutUint64(b[:], uint64(n))
@@ -39,10 +39,13 @@ func Staff(seed uint64, venueID string, n int) Employee {
 	e := Employee{ID: newID(r), FirstName: pick(r, firstNames()), LastName: pick(r, lastNames())}
 	initial, _ := utf8.DecodeRuneInString(e.LastName)
 	e.Name = e.FirstName + " " + string(initial) + "."
-	if r.IntN(12) == 0 { // set by hand in the point of sale
-		e.Name = pick(r, []string{"Chef", "Bar 1", "Manager", e.FirstName, e.LastName + ", " + e.FirstName, "  " + e.FirstName})
+	if r.IntN(12) == 0 { // names that operators type by hand
+		e.Name = pick(
+			r,
+			[]string{"Chef", "Bar 1", "Manager", e.FirstName, e.LastName + ", " + e.FirstName, "  " + e.FirstName},
+		)
 	}
-	// The same whenever it is asked: a day of the year before the simulator was written.
+	// A fixed year, so that the time of the last change does not depend on the clock.
 	e.UpdatedAt = time.Date(2025, 1, 1, 6, 0, 0, 0, time.UTC).Add(time.Duration(r.IntN(365*24*3600)) * time.Second)
 	return e
 }

@@ -9,23 +9,23 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// A Summary is what became of many jobs.
+// A Summary counts the outcomes of many jobs.
 type Summary struct {
 	Jobs              int
 	States            map[JobState]int
-	Statuses          map[int]int // of all attempts that were answered
-	Alerts            int         // jobs that alert the venue's admin
-	Duplicates        int         // jobs whose order had been sent before
+	Statuses          map[int]int // attempts that were answered, by status
+	Alerts            int         // jobs that alert the venue's admin (401, 403)
+	Duplicates        int         // jobs that repeat an order
 	Retries           int         // attempts beyond the first
 	Late              int         // attempts without an answer after 5 s
-	BrokenConnections int         // attempts that broke in another way
-	Interrupted       int         // jobs that were on their way when the evening ended; they count nowhere else
+	BrokenConnections int         // attempts that failed in another way
+	Interrupted       int         // jobs that were running when ctx ended; no other field counts them
 	Elapsed           time.Duration
 
-	// What the answers say, if any says what is a duplicate (ReportsDuplicates).
+	// From the field "duplicate" of the answers, if any has it (ReportsDuplicates).
 	ReportsDuplicates bool
-	FalseDuplicates   int // new orders that were taken for duplicates, and so lost
-	MissedDuplicates  int // duplicates that were not taken for such, and so put again
+	FalseDuplicates   int // new orders that were taken for duplicates: lost
+	MissedDuplicates  int // duplicates that were taken for new orders: printed twice
 
 	took []time.Duration // of attempts that were answered or timed out
 }
@@ -56,7 +56,7 @@ func (s *Summary) Add(j Job) {
 	}
 }
 
-// countDuplicate counts what the answer to a job says about its order having come before.
+// countDuplicate compares the field "duplicate" of the answer with what the order is.
 func (s *Summary) countDuplicate(j Job, duplicate bool) {
 	dup, seen := duplicateField(j.Answer)
 	s.ReportsDuplicates = s.ReportsDuplicates || seen
@@ -64,16 +64,17 @@ func (s *Summary) countDuplicate(j Job, duplicate bool) {
 	case !j.Accepted():
 	case duplicate && !dup:
 		s.MissedDuplicates++
-	case !duplicate && dup && len(j.Attempts) == 1: // later ones are, if an answer got lost
+	case !duplicate && dup && len(j.Attempts) == 1: // a retry may rightly be called a duplicate
 		s.FalseDuplicates++
 	}
 }
 
-// Accepted says whether all jobs were.
+// Accepted says whether all jobs were accepted.
 func (s *Summary) Accepted() bool { return s.States[Sent]+s.States[Consumed] == s.Jobs }
 
-// Percentile is the time within which p of 100 attempts were answered (nearest rank). One that
-// was not answered in time counts with the time that was waited. It is 0 when there was none.
+// Percentile returns the time within which p of 100 attempts were answered (nearest rank). An
+// attempt without an answer in time counts with the time that the sender waited. Without attempts
+// it is 0.
 func (s *Summary) Percentile(p float64) time.Duration {
 	if len(s.took) == 0 {
 		return 0
@@ -86,7 +87,7 @@ func (s *Summary) Percentile(p float64) time.Duration {
 	return s.took[min(max(rank, 1), len(s.took))-1]
 }
 
-// String is the summary for people, of a few lines.
+// String is the summary as text, in up to three lines.
 func (s *Summary) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d jobs in %s", s.Jobs, s.Elapsed.Round(time.Millisecond))
@@ -96,15 +97,29 @@ func (s *Summary) String() string {
 		}
 	}
 	if s.Interrupted > 0 {
-		fmt.Fprintf(&b, ", %d broken off by the end", s.Interrupted)
+		fmt.Fprintf(&b, ", %d interrupted", s.Interrupted)
 	}
-	fmt.Fprintf(&b, "\nretries %d, duplicates %d, alerts %d, broken connections %d", s.Retries, s.Duplicates, s.Alerts, s.BrokenConnections)
+	fmt.Fprintf(
+		&b,
+		"\nretries %d, duplicates %d, alerts %d, broken connections %d",
+		s.Retries,
+		s.Duplicates,
+		s.Alerts,
+		s.BrokenConnections,
+	)
 	if len(s.took) == 0 {
 		b.WriteString("\nno answer came")
 		return b.String()
 	}
 	round := func(d time.Duration) time.Duration { return d.Round(10 * time.Microsecond) }
-	fmt.Fprintf(&b, "\nwaited for answers: p50 %s, p99 %s, slowest %s, over %s: %d", round(s.Percentile(50)), round(s.Percentile(99)),
-		round(s.Percentile(100)), contract.WebhookTimeout, s.Late)
+	fmt.Fprintf(
+		&b,
+		"\nwaited for answers: p50 %s, p99 %s, slowest %s, over %s: %d",
+		round(s.Percentile(50)),
+		round(s.Percentile(99)),
+		round(s.Percentile(100)),
+		contract.WebhookTimeout,
+		s.Late,
+	)
 	return b.String()
 }

@@ -13,7 +13,7 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// A grant is what a token is good for.
+// A grant is what a token allows.
 type grant struct {
 	venue   string
 	scopes  []string
@@ -24,17 +24,25 @@ func (g grant) has(scope string) bool { return slices.Contains(g.scopes, scope) 
 func (g grant) expired() bool         { return !time.Now().Before(g.expires) }
 
 // token issues an access token for one venue: OAuth 2.0 client credentials (RFC 6749, section
-// 4.4), the client in the form or in HTTP Basic. There is no refresh token.
+// 4.4), with the client's id and secret in the form or as HTTP Basic. There is no refresh token.
 func (x *exchange) token() {
 	x.header.Set("Cache-Control", "no-store")
 	if err := x.r.ParseForm(); err != nil || len(x.r.PostForm) == 0 {
-		x.tokenRefused(http.StatusBadRequest, contract.ErrorInvalidRequest, "want a form (application/x-www-form-urlencoded)")
+		x.tokenRefused(
+			http.StatusBadRequest,
+			contract.ErrorInvalidRequest,
+			"want a form (application/x-www-form-urlencoded)",
+		)
 		return
 	}
 	form := x.r.PostForm
 	for k, v := range form {
 		if len(v) > 1 {
-			x.tokenRefused(http.StatusBadRequest, contract.ErrorInvalidRequest, fmt.Sprintf("%.40q is there twice", k))
+			x.tokenRefused(
+				http.StatusBadRequest,
+				contract.ErrorInvalidRequest,
+				fmt.Sprintf("%.40q is given more than once", k),
+			)
 			return
 		}
 	}
@@ -66,13 +74,17 @@ func (x *exchange) token() {
 	})
 }
 
-// client checks who asks, and answers when it is somebody else.
+// client checks the client's id and secret. If they are wrong, it answers 400 or 401.
 func (x *exchange) client(form url.Values) bool {
 	id, secret := form.Get(contract.ParamClientID), form.Get(contract.ParamClientSecret)
 	user, password, basic := x.r.BasicAuth()
 	if basic {
 		if secret != "" {
-			x.tokenRefused(http.StatusBadRequest, contract.ErrorInvalidRequest, "the client's secret is in the form and in the Authorization header")
+			x.tokenRefused(
+				http.StatusBadRequest,
+				contract.ErrorInvalidRequest,
+				"the client secret is in the form and in the Authorization header; send it once",
+			)
 			return false
 		}
 		id, secret = unescaped(user), unescaped(password)
@@ -87,7 +99,7 @@ func (x *exchange) client(form url.Values) bool {
 	return true
 }
 
-// unescaped undoes the form encoding that RFC 6749, section 2.3.1, has before HTTP Basic's own.
+// unescaped decodes the form encoding that RFC 6749, section 2.3.1, requires inside HTTP Basic.
 func unescaped(s string) string {
 	if u, err := url.QueryUnescape(s); err == nil {
 		return u
@@ -95,7 +107,7 @@ func unescaped(s string) string {
 	return s
 }
 
-// grant finds the venue and the scopes.
+// grant returns the venue and scopes that the form asks for. If it must refuse, it answers.
 func (x *exchange) grant(form url.Values) (grant, bool) {
 	const param = contract.ParamTokenVenue
 	id := form.Get(param)
@@ -106,7 +118,11 @@ func (x *exchange) grant(form url.Values) (grant, bool) {
 	id, _ = contract.CanonicalID(id)
 	v := x.s.venues[id]
 	if v == nil {
-		x.tokenRefused(http.StatusForbidden, contract.ErrorAccessDenied, param+": the client has no access to this venue")
+		x.tokenRefused(
+			http.StatusForbidden,
+			contract.ErrorAccessDenied,
+			param+": the client has no access to this venue",
+		)
 		return grant{}, false
 	}
 	x.venue = id
@@ -114,7 +130,11 @@ func (x *exchange) grant(form url.Values) (grant, bool) {
 	if asked := strings.Fields(form.Get(contract.ParamScope)); len(asked) > 0 {
 		for _, a := range asked {
 			if !g.has(a) {
-				x.tokenRefused(http.StatusBadRequest, contract.ErrorInvalidScope, "the venue does not grant all of these scopes")
+				x.tokenRefused(
+					http.StatusBadRequest,
+					contract.ErrorInvalidScope,
+					"the venue does not grant all of these scopes",
+				)
 				return grant{}, false
 			}
 		}
@@ -123,12 +143,12 @@ func (x *exchange) grant(form url.Values) (grant, bool) {
 	return g, true
 }
 
-// tokenRefused answers as RFC 6749, section 5.2.
+// tokenRefused answers with an error as in RFC 6749, section 5.2.
 func (x *exchange) tokenRefused(status int, code, description string) {
 	x.answer(status, map[string]any{contract.FieldError: code, contract.FieldErrorDescription: description})
 }
 
-// Revoke ends the tokens of a venue before their time: the next call with one is a 401.
+// Revoke makes the tokens of a venue invalid: the next call with one is answered 401.
 func (s *Service) Revoke(venueID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
