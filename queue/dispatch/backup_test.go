@@ -289,6 +289,52 @@ func TestWhenNoStationCanPrintTheReasonNamesThemAll(t *testing.T) {
 	})
 }
 
+func TestWaitingForPaperOnAllStationsSpendsNoAttempt(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		_, bar := h.serveWithBackup(noPaper, 0)
+		bar.setFault(noPaper)
+		h.q.enqueue("grill", "a")
+		h.advance(0)
+		h.wantEnds("grill a return")
+	})
+}
+
+func TestTheOwnPrinterIsTriedOftenWhileTheBackupFailsToo(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		grill, bar := h.serveWithBackup(off, 0)
+		bar.setFault(off)
+		h.q.enqueue("grill", "a")
+		h.advance(8 * time.Second) // a printer with a backup that works is tried after 25 s
+		if n := len(grill.attempts()); n < 3 {
+			t.Errorf("tried %d times in 8 s", n)
+		}
+	})
+}
+
+func TestABackupPrintsACopyForTheDarkScreenItWasRescuedFrom(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		pass := h.printer()
+		dead := h.printer()
+		dead.setFault(off)
+		h.q.enqueue("bar", "shown")
+		lease, err := h.q.Queue.Take(t.Context(), "bar")
+		if err == nil {
+			err = lease.Ack(t.Context(), ticket.Shown, "")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := lease.Delivery()
+		_, err = h.q.Rescue(t.Context(), "bar", "grill", []ticket.Card{{Job: d.Job, Copy: &d.Ticket}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.Set([]Lane{{Name: "grill", Station: dead, Backups: []Backup{{"pass", pass, 0}}}})
+		h.advance(time.Second)
+		h.wantPrinted(pass, "shown FOR bar (screen down)")
+	})
+}
+
 func TestALateBeginOfTheOwnStationCannotBeginForTheBackup(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *harness) {
 		_, bar := h.serveWithBackup(beginsLate, 0)

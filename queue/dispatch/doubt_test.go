@@ -281,6 +281,8 @@ func TestJudgeGivesEveryAttemptOneEnd(t *testing.T) {
 		{"no paper midway, marked", attempt{err: paper, begun: true}, true, false, endHold, resultDoubt},
 		{"never", attempt{err: perm}, false, false, endBury, resultPermanent},
 		{"unprintable, midway", attempt{err: perm, begun: true}, false, true, endBury, resultPermanent},
+		{"unprintable midway, idempotent", attempt{err: perm, begun: true, idempotent: true}, false, true,
+			endBury, resultPermanent},
 		{"begin failed", attempt{err: plain, beginErr: plain}, true, true, endReturn, resultInterrupted},
 		{"shutdown", attempt{err: plain, interrupted: true}, false, false, endReturn, resultInterrupted},
 		{"shutdown, marked", attempt{err: plain, interrupted: true}, true, true, endReturn, resultInterrupted},
@@ -299,7 +301,7 @@ func TestJudgeGivesEveryAttemptOneEnd(t *testing.T) {
 		if (v.reason == "") != (v.end == endAck) {
 			t.Errorf("%s: reason %q", c.name, v.reason)
 		}
-		if inDoubt := c.a.begun || c.doubted; v.end == endBury &&
+		if inDoubt := c.a.begun && !c.a.idempotent || c.doubted; v.end == endBury &&
 			strings.Contains(v.reason, "may have come out") != inDoubt {
 			t.Errorf("%s: reason %q, in doubt %t", c.name, v.reason, inDoubt)
 		}

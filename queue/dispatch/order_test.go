@@ -135,6 +135,20 @@ func within(t *testing.T, what string, f func() time.Duration, low, high time.Du
 	}
 }
 
+func TestThePauseAfterDoubtIsShortOnceAndThenGrows(t *testing.T) {
+	for range 100 {
+		f := failures{refused: 5}
+		for i, longest := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second} {
+			if d := f.afterDoubt(); d < longest/2 || d > longest {
+				t.Errorf("pause %d lasts %v, want %v to %v", i, d, longest/2, longest)
+			}
+		}
+		if d := f.afterRefusal(); d > 2*time.Second {
+			t.Errorf("the first refusal of a printer that could be reached costs %v", d)
+		}
+	}
+}
+
 func TestATicketThatGoesOutResetsTheBackoff(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *harness) {
 		p := h.serveGrill(off, off, off, off, off, off, fine, off, fine)
@@ -280,6 +294,26 @@ func TestARecoveringStationFirstPrintsTheSlip(t *testing.T) {
 		p.setFault(fine)
 		h.advance(longestPause)
 		h.wantPrinted(p, "slip a b", "c")
+	})
+}
+
+func TestASlipNeverExpires(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		p := h.printer()
+		p.setFault(noPaper)
+		h.Set([]Lane{{Name: "grill", Station: p, ExpireAfter: time.Hour}})
+		h.q.enqueue("grill", "a")
+		h.advance(2 * time.Hour) // the slip takes the place of the ticket
+		h.q.hold("grill", true)
+		h.advance(2 * time.Hour) // and gets too old itself
+		p.setFault(fine)
+		h.q.mu.Lock()
+		h.q.ends = nil
+		h.q.mu.Unlock()
+		h.q.hold("grill", false)
+		h.advance(time.Second)
+		h.wantPrinted(p, "slip a")
+		h.wantEnds("grill  ack") // and was not returned first
 	})
 }
 

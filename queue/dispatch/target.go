@@ -27,7 +27,7 @@ func (w *worker) buildTargets(lane Lane) {
 	}
 	for _, t := range w.targets {
 		for _, p := range previous {
-			if p.own == t.own && p.Name == t.Name && sameStation(p.Station, t.Station) {
+			if p.own == t.own && sameStation(p.Station, t.Station) {
 				t.failures, t.next, t.lastError = p.failures, p.next, p.lastError
 			}
 		}
@@ -209,7 +209,7 @@ func (w *worker) resetBackoff() {
 	for _, t := range w.targets {
 		t.failures, t.next = failures{}, time.Time{}
 	}
-	w.ownRetryAt, w.queueFailures = time.Time{}, 0
+	w.ownRetryAt = time.Time{}
 }
 
 // excludeIdle notes that Take blocked since then, because the queue was empty or a person held the
