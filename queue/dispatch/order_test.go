@@ -218,11 +218,14 @@ func TestAQueueThatFailsIsTriedAgain(t *testing.T) {
 		if got, _ := h.logs.entries(t); len(got) != 2 {
 			t.Errorf("an hour of the same error was logged as %q", got)
 		}
-		h.q.setErrors(errors.New("the disk is on fire again"), nil)
+		h.q.setErrors(errors.New("the disk is on fire"), nil)
 		h.q.enqueue("grill", "b")
 		h.advance(0)
 		if d := time.Until(h.status("grill").NextTry); d <= 0 || d > 2*time.Second {
 			t.Errorf("the first pause after a ticket that was settled lasts %v", d)
+		}
+		if got, _ := h.logs.entries(t); len(got) != 4 { // twice the error, twice a ticket
+			t.Errorf("the same error after a ticket was printed is not logged: %q", got)
 		}
 	})
 }

@@ -193,6 +193,9 @@ func TestTicketsPrintedByABackupAreCountedAndLogged(t *testing.T) {
 		if n := testutil.ToFloat64(h.metrics.up.WithLabelValues("grill")); n != 0 {
 			t.Error("a station whose tickets come out of another counts as up")
 		}
+		if s := h.status("grill"); s.Attempt != 0 {
+			t.Errorf("attempt %d although no ticket waits", s.Attempt)
+		}
 		if problems, err := testutil.GatherAndLint(h.reg); err != nil || len(problems) > 0 {
 			t.Errorf("lint: %v %v", problems, err)
 		}

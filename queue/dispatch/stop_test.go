@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -212,6 +213,37 @@ type queueWithoutCancel struct{ Queue }
 
 func (q *queueWithoutCancel) Take(ctx context.Context, station string) (Lease, error) {
 	return q.Queue.Take(context.WithoutCancel(ctx), station)
+}
+
+// slowQueue is a queue whose calls last until they are cancelled.
+type slowQueue struct{ expire bool }
+
+func (q slowQueue) Expire(ctx context.Context, _ string, _ time.Duration) (int, error) {
+	if q.expire {
+		<-ctx.Done()
+	}
+	return 0, ctx.Err()
+}
+
+func (slowQueue) Take(ctx context.Context, _ string) (Lease, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func TestAQueueCallCancelledByStopIsNotLogged(t *testing.T) {
+	for _, expire := range []bool{false, true} {
+		inBubble(t, func(t *testing.T, h *harness) {
+			d := New(Options{Queue: slowQueue{expire}, Logger: slog.New(slog.NewJSONHandler(h.logs, nil))})
+			d.Set([]Lane{{Name: "grill", Station: h.printer(), ExpireAfter: time.Hour}})
+			h.advance(time.Second)
+			if err := d.Stop(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if got, _ := h.logs.entries(t); len(got) != 0 {
+				t.Errorf("logged %q", got)
+			}
+		})
+	}
 }
 
 func TestNoBackupBeginsAfterStop(t *testing.T) {

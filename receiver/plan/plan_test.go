@@ -204,6 +204,12 @@ func TestARecordWithoutItemsMakesOneTicket(t *testing.T) {
 		want   ticket.Ticket
 	}{
 		{`{"id":"r","items":[],"checkName":"B10"}`, ticket.Ticket{Table: "B10"}},
+		{`{"id":"r","items":[],"orderNumber":7}`, ticket.Ticket{Number: "7"}},
+		{`{"id":"r","items":[],"checkOwner":"Sarah M"}`, ticket.Ticket{Server: "Sarah M"}},
+		{`{"id":"r","items":[],"orderType":"Dine In"}`, ticket.Ticket{Type: "Dine In"}},
+		{`{"id":"r","items":[],"guests":4}`, ticket.Ticket{Guests: "4"}},
+		{`{"id":"r","items":[],"printer":"BAR-1"}`, ticket.Ticket{Destination: "BAR-1"}},
+		{`{"id":"r","items":[],"course":"Desserts"}`, ticket.Ticket{Course: "Desserts"}},
 		{`{"id":"r","items":[],"note":"86 salmon"}`, ticket.Ticket{Notes: []string{"86 salmon"}}},
 		{`{"id":"r","items":[],"status":"VOID"}`, ticket.Ticket{Void: true}},
 		{`{"id":"r","items":[],"isRefire":true}`, ticket.Ticket{Refire: true}},
