@@ -9,20 +9,21 @@ import (
 
 // The shapes of an Arabic letter, as Unicode's presentation forms are ordered.
 const (
+	// The shapes of an Arabic letter, in the order of Unicode's presentation forms.
 	isolated = iota
 	final
 	initial
 	medial
 )
 
-// arabicForms are the shapes of each letter; 0 where it has none. They are read off the
-// presentation forms' decompositions, which name the letter, in the order of the blocks.
+// arabicForms maps each letter to its four shapes; 0 where it has none. They are derived from the
+// decompositions of the presentation forms, which name the letter, in the order of the blocks.
 var arabicForms = sync.OnceValue(func() map[rune][4]rune {
 	forms, n := make(map[rune][4]rune), make(map[rune]int)
 	add := func(from, to rune) {
 		for r := from; r <= to; r++ {
 			letter := []rune(norm.NFKC.String(string(r)))
-			if len(letter) != 1 || n[letter[0]] > medial || r == 0xfbe8 || r == 0xfbe9 { // Uighur's alef maksura
+			if len(letter) != 1 || n[letter[0]] > medial || r == 0xfbe8 || r == 0xfbe9 { // Uighur forms of alef maksura
 				continue
 			}
 			f := forms[letter[0]]
@@ -39,12 +40,12 @@ var arabicForms = sync.OnceValue(func() map[rune][4]rune {
 })
 
 const (
-	tatweel   = 'ـ' // lengthens a word
+	tatweel   = 'ـ' // stretches a word
 	lam       = 'ل'
 	nonJoiner = '\u200c'
 )
 
-// lamAlef is the shape of lam with an alef behind it, which must not be written as two letters.
+// lamAlef returns the ligature of lam and alef, which must not be written as two letters.
 func lamAlef(alef rune) (shape rune, ok bool) {
 	switch alef {
 	case 'آ':
@@ -59,11 +60,12 @@ func lamAlef(alef rune) (shape rune, ok bool) {
 	return 0, false
 }
 
+// isArabic reports whether r is a letter that joins its neighbours.
 func isArabic(r rune) bool {
 	return r == tatweel || unicode.Is(unicode.Arabic, r) && unicode.IsLetter(r)
 }
 
-// join gives the Arabic letters the shapes they have in their words.
+// shapeArabic gives the Arabic letters the shapes they have in their words.
 func (d *Drawer) shapeArabic(cc []character) []character {
 	var out []character
 	for i := 0; i < len(cc); i++ {
@@ -84,14 +86,14 @@ func (d *Drawer) shapeArabic(cc []character) []character {
 		if i < len(cc) && !isArabic(cc[i].base()) {
 			out = append(out, cc[i])
 		} else {
-			i-- // the next word has another level
+			i-- // the next word has another level: look at this character again
 		}
 	}
 	return out
 }
 
-// wordFont is a font from a file that has all of a word, or builtIn: the letters of an
-// outline font join as they are written, those of the built-in one stand in squares.
+// wordFont returns a font from a file that has all of a word, or builtIn. The letters of an outline
+// font join as in handwriting; those of the built-in font stand in cells of equal width.
 func (d *Drawer) wordFont(word []character) int {
 	var text []rune
 	for _, c := range word {
@@ -105,14 +107,16 @@ func (d *Drawer) wordFont(word []character) int {
 	return builtIn
 }
 
-// shape chooses the shape of each letter from its neighbours. Lam and alef become one;
-// the column that is left over comes after the word, where it does not tear it.
+// contextualForms chooses the shape of each letter from its neighbours. Lam and alef become one
+// character; the column left over follows the word, where it does not tear it apart.
 func (d *Drawer) contextualForms(word []character) []character {
 	forms := arabicForms()
-	reaches := func(i int) bool { // the next letter
+	// A letter joins the next one if it has an initial form, and the one before if it has a final
+	// form. A non-joiner between them prevents it.
+	reaches := func(i int) bool { // letter i joins the one after it
 		return i >= 0 && forms[word[i].base()][initial] != 0 && word[i].text[len(word[i].text)-1] != nonJoiner
 	}
-	takes := func(i int) bool { // the hand of the letter before
+	takes := func(i int) bool { // letter i joins the one before it
 		return i < len(word) && forms[word[i].base()][final] != 0
 	}
 	out, over := make([]character, 0, len(word)), 0
@@ -146,47 +150,50 @@ func (d *Drawer) contextualForms(word []character) []character {
 		}
 		out = append(out, c)
 	}
+	// The layout measured two columns for the ligature; keep the line's width.
 	if over > 0 {
 		out = append(out, character{text: []rune{' '}, columns: over, font: blank, level: word[0].level})
 	}
 	return out
 }
 
-// substitute is the shape that the built-in font has for one that it lacks: Persian letters
-// that stand alone, and Arabic ones that differ from the Persian in their dots only. 0: none.
+// substitute returns the shape in the built-in font to use for one that it lacks: isolated Persian
+// letters, and Arabic letters that differ from the Persian ones only in their dots. 0: there is
+// none.
 func substitute(form rune) rune {
 	switch form {
 	case 0xfb56, 0xfb57:
 		return 'پ'
-	case 0xfb58, 0xfb59: // peh inside a word is beh with other dots
+	case 0xfb58, 0xfb59: // peh inside a word: beh with other dots
 		return form - 0xfb58 + 0xfe91
 	case 0xfb7a:
 		return 'چ'
-	case 0xfb7b, 0xfb7c, 0xfb7d: // tcheh is jeem
+	case 0xfb7b, 0xfb7c, 0xfb7d: // tcheh: jeem
 		return form - 0xfb7b + 0xfe9e
 	case 0xfb8a, 0xfb8b:
 		return 'ژ'
 	case 0xfb8e, 0xfb8f:
 		return 'ک'
-	case 0xfb90, 0xfb91: // keheh is kaf
+	case 0xfb90, 0xfb91: // keheh: kaf
 		return form - 0xfb90 + 0xfedb
 	case 0xfb92, 0xfb93:
 		return 'گ'
-	case 0xfb94, 0xfb95: // gaf is kaf
+	case 0xfb94, 0xfb95: // gaf: kaf
 		return form - 0xfb94 + 0xfedb
-	case 0xfbfc, 0xfbfd: // yeh is alef maksura at the end
+	case 0xfbfc, 0xfbfd: // yeh at the end of a word: alef maksura
 		return form - 0xfbfc + 0xfeef
-	case 0xfbfe, 0xfbff: // and the Arabic yeh before
+	case 0xfbfe, 0xfbff: // yeh elsewhere: the Arabic yeh
 		return form - 0xfbfe + 0xfef3
 	}
 	return 0
 }
 
-// addDots puts onto a substitute what sets the letter apart.
+// addDots adds the dots or strokes that distinguish the letter from its substitute. The coordinates
+// are those of the built-in font.
 func addDots(g glyph, form rune) glyph {
 	dot := func(x, y int) { g.rows[y] |= 0x8000 >> x }
 	switch form {
-	case 0xfb58, 0xfb59, 0xfb7c, 0xfb7d: // three dots for one
+	case 0xfb58, 0xfb59, 0xfb7c, 0xfb7d: // three dots instead of one
 		g.rows[12] &^= 0x8000 >> 2
 		dot(1, 12)
 		dot(3, 12)

@@ -7,11 +7,12 @@ import (
 	"ticketrail/printer/layout"
 )
 
-// assignLevels gives every character its level: odd ones are read from the right. The text as a
-// whole goes the way it is said to go, or that of its first letter. Spaces around it stay where they are: they are
-// the layout's, and put the text into its columns.
+// assignLevels gives every character its embedding level (UAX #9): odd levels are read from right
+// to left. way is the base direction. Spaces at both ends keep level 0: they come from the layout
+// and position the text in its columns.
 func assignLevels(cc []character, way layout.Direction) {
 	first, last := 0, len(cc)
+	// Leave the spaces at both ends out.
 	for first < last && cc[first].base() == ' ' {
 		first++
 	}
@@ -20,7 +21,7 @@ func assignLevels(cc []character, way layout.Direction) {
 	}
 	cc = cc[first:last]
 	text, classes := make([]rune, len(cc)), make([]bidi.Class, len(cc))
-	base, turned := int(way)-1, way == layout.RightToLeft // -1: nobody knows yet
+	base, turned := int(way)-1, way == layout.RightToLeft // -1: not known yet
 	for i, c := range cc {
 		p, _ := bidi.LookupRune(c.base())
 		text[i], classes[i] = c.base(), p.Class()
@@ -36,15 +37,17 @@ func assignLevels(cc []character, way layout.Direction) {
 			}
 		case bidi.AN:
 			turned = true
-		case bidi.B: // is no end of a line here
+		case bidi.B: // a paragraph separator does not end a line here
 			text[i] = ' '
 		}
 	}
+	// Without right-to-left characters every level is 0, which most lines skip to.
 	if !turned {
 		return
 	}
 	var p levels.Paragraph
-	runs := p.Segment(text, [...]levels.Direction{layout.FirstStrong: levels.Neutral, layout.LeftToRight: levels.LeftToRight, layout.RightToLeft: levels.RightToLeft}[way])
+	runs := p.Segment(text, [...]levels.Direction{layout.FirstStrong: levels.Neutral,
+		layout.LeftToRight: levels.LeftToRight, layout.RightToLeft: levels.RightToLeft}[way])
 	for i := range runs.NumRuns() {
 		r := runs.Run(i)
 		run := cc[r.Start:r.End]
@@ -64,15 +67,16 @@ func assignLevels(cc []character, way layout.Direction) {
 	}
 }
 
+// setLevel sets the level of all characters of a run.
 func setLevel(cc []character, level int) {
 	for i := range cc {
 		cc[i].level = level
 	}
 }
 
-// leadingNumber is how many characters at the beginning of a run that is read from the left are a
-// number behind a word that is read from the right. They belong to that word (level 2), what
-// follows belongs to the text around it (level 0); the library gives both as one run.
+// leadingNumber returns how many characters at the beginning of a left-to-right run are a number
+// that follows a right-to-left word. They belong to that word (level 2), the rest to the text
+// around it (level 0); the library returns both as one run.
 func leadingNumber(classes []bidi.Class, behind bool) (n int) {
 	if !behind {
 		return 0
@@ -93,7 +97,7 @@ func leadingNumber(classes []bidi.Class, behind bool) (n int) {
 	return n
 }
 
-// visualOrder turns around what is read from the right: rule L2 of Unicode's annex 9.
+// visualOrder reverses what is read from right to left: rule L2 of UAX #9.
 func visualOrder(rr []run) []run {
 	top := 0
 	for _, r := range rr {
@@ -113,7 +117,7 @@ func visualOrder(rr []run) []run {
 	return rr
 }
 
-// mirrored is the bracket that looks the other way.
+// mirrored returns the mirror image of a bracket, as right-to-left text needs it.
 func mirrored(r rune) rune {
 	switch r {
 	case '<':

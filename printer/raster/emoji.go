@@ -10,18 +10,19 @@ const (
 	keycap     = '\u20e3'
 )
 
-// isEmoji says that r is one of the pictures that telephones type.
+// isEmoji reports whether r is one of the pictures on a phone's keyboard.
 func isEmoji(r rune) bool { return r >= 0x1f000 && r < 0x1f100 || r >= 0x1f1e6 && r < 0x1fb00 }
 
+// The code points that modify or compose emoji (Unicode technical standard 51).
 func isSkinTone(r rune) bool          { return r >= 0x1f3fb && r <= 0x1f3ff }
 func isRegionalIndicator(r rune) bool { return r >= 0x1f1e6 && r <= 0x1f1ff }
 func isTag(r rune) bool               { return r >= 0xe0020 && r <= 0xe007f }
 
-// maxEmojiParts is how many pictures of a compound are told: a family has many heads.
+// maxEmojiParts is how many parts of a compound emoji are named; more would fill the ticket.
 const maxEmojiParts = 2
 
-// emoji reads the emoji with which s begins: its name and how many bytes it is, none if
-// s begins otherwise.
+// emoji reads the emoji at the start of s. It returns its name and how many bytes it has; 0 if s
+// starts with something else.
 func emoji(s string) (name string, n int) {
 	first, size := utf8.DecodeRuneInString(s)
 	if first < utf8.RuneSelf {
@@ -38,7 +39,7 @@ func emoji(s string) (name string, n int) {
 	case len(parts) == 0:
 		return "", 0
 	case len(parts) == 1 && !isEmoji(parts[0]):
-		return "", 0 // a sign like ☕ that was told to look like an emoji: the fonts may have it
+		return "", 0 // a sign such as ☕ with a variation selector: the fonts may have it
 	case len(parts) > 1 && isFamily(parts):
 		return "family", n
 	}
@@ -49,12 +50,12 @@ func emoji(s string) (name string, n int) {
 	return strings.Join(names, "+"), n
 }
 
-// readPictures reads what is joined to one picture, without what only changes its looks.
+// readPictures reads the parts of one emoji, without what only changes their appearance.
 func readPictures(s string) (parts []rune, n int) {
 	for {
 		r, size := utf8.DecodeRuneInString(s[n:])
 		if !isEmoji(r) && (r < 0x2190 || r > 0x2bff) {
-			return parts, n // what a joiner stands before is no picture
+			return parts, n // what follows the joiner is not a picture
 		}
 		if len(parts) == 0 || !isSkinTone(r) && r != '♀' && r != '♂' && r < 0x1f9b0 || r > 0x1f9b3 {
 			parts = append(parts, r)
@@ -74,7 +75,7 @@ func readPictures(s string) (parts []rune, n int) {
 	}
 }
 
-// isFamily says that these are all people.
+// isFamily reports whether all parts are people.
 func isFamily(parts []rune) bool {
 	for _, r := range parts {
 		switch r {
@@ -86,7 +87,7 @@ func isFamily(parts []rune) bool {
 	return true
 }
 
-// keycapEmoji reads a figure that was typed as the picture of a key.
+// keycapEmoji reads a digit that was typed as a keycap emoji.
 func keycapEmoji(s string) (name string, n int) {
 	if s[0] != '#' && s[0] != '*' && (s[0] < '0' || s[0] > '9') {
 		return "", 0

@@ -20,12 +20,14 @@ import (
 // What font files may cost: the largest in Debian, all of Chinese, Japanese and Korean, is
 // 30 MB.
 const (
+	// Limits for font files: the largest in Debian, with all of Chinese, Japanese and Korean, has
+	// 30 MB.
 	maxFontBytes = 64 << 20
 	maxFonts     = 512
 )
 
-// openFonts reads the fonts, in the order given, and of a folder the plain ones first. It gives
-// back those that can be used.
+// openFonts reads the fonts in the given order, and the plain ones of a folder first. It returns
+// those that can be used.
 func openFonts(paths []string) ([]*outline, error) {
 	var fonts []*outline
 	var errs []error
@@ -33,7 +35,8 @@ func openFonts(paths []string) ([]*outline, error) {
 		info, err := os.Stat(p)
 		switch {
 		case err != nil:
-			errs = append(errs, fmt.Errorf("font %s: %w; name a .ttf, .otf or .ttc file or a folder of them", p, withoutPath(err)))
+			errs = append(errs, fmt.Errorf("font %s: %w; use a .ttf, .otf or .ttc file or a folder of them", p,
+				withoutPath(err)))
 		case info.IsDir():
 			ff, err := openFolder(p)
 			fonts, errs = append(fonts, ff...), append(errs, err)
@@ -47,19 +50,23 @@ func openFonts(paths []string) ([]*outline, error) {
 		}
 	}
 	if len(fonts) > maxFonts {
-		errs = append(errs, fmt.Errorf("%d fonts are too many: the first %d are used; name those that are needed", len(fonts), maxFonts))
+		errs = append(errs, fmt.Errorf("%d fonts are too many, only the first %d are used; list the needed ones",
+			len(fonts), maxFonts))
 		fonts = fonts[:maxFonts]
 	}
 	return fonts, errors.Join(errs...)
 }
 
+// withoutPath removes the path from a file system error.
 func withoutPath(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
-		return e.Err // the path is told already
+		return e.Err // the message already contains the path
 	}
 	return err
 }
 
+// openFolder opens the fonts of a folder. The most regular ones come first, so that a line is not
+// drawn in italic or bold just because of a file name.
 func openFolder(folder string) ([]*outline, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -78,7 +85,8 @@ func openFolder(folder string) ([]*outline, error) {
 			continue
 		}
 		if len(ff) >= maxFonts {
-			errs = append(errs, fmt.Errorf("font folder %s: holds more than %d fonts, the rest is not used; name those that are needed", folder, maxFonts))
+			errs = append(errs, fmt.Errorf("font folder %s: has more than %d fonts, the rest is not used; list "+
+				"the needed ones", folder, maxFonts))
 			break
 		}
 		f, about, err := openFont(filepath.Join(folder, e.Name()))
@@ -93,7 +101,7 @@ func openFolder(folder string) ([]*outline, error) {
 		ff = append(ff, found{f, rank})
 	}
 	if len(ff) == 0 && len(errs) == 0 {
-		return nil, fmt.Errorf("font folder %s: holds no .ttf, .otf or .ttc file", folder)
+		return nil, fmt.Errorf("font folder %s: contains no .ttf, .otf or .ttc file", folder)
 	}
 	slices.SortStableFunc(ff, func(a, b found) int { return int(a.rank - b.rank) })
 	fonts := make([]*outline, len(ff))
@@ -103,7 +111,7 @@ func openFolder(folder string) ([]*outline, error) {
 	return fonts, errors.Join(errs...)
 }
 
-// openFont reads all of a font to see whether it can be used, and keeps what it has.
+// openFont reads a whole font to see whether it can be used, and records its characters.
 func openFont(path string) (o *outline, about font.Description, err error) {
 	defer recoverAsError(path, &err)
 	f, err := readFont(path)
@@ -112,7 +120,7 @@ func openFont(path string) (o *outline, about font.Description, err error) {
 	}
 	o = &outline{path: path, has: make(runes)}
 	n := 0
-	for it := f.Cmap.Iter(); it.Next() && n <= unicode.MaxRune; n++ { // more are not honest
+	for it := f.Cmap.Iter(); it.Next() && n <= unicode.MaxRune; n++ { // a table with more entries is corrupt
 		if r, gid := it.Char(); gid != 0 && r >= ' ' && r <= unicode.MaxRune {
 			o.has.add(r)
 		}
@@ -120,7 +128,7 @@ func openFont(path string) (o *outline, about font.Description, err error) {
 	return o, f.Describe(), nil
 }
 
-// readFont parses a file; of a collection its first font.
+// readFont parses a file; of a collection, its first font.
 func readFont(path string) (f *font.Font, err error) {
 	defer recoverAsError(path, &err)
 	info, err := os.Stat(path)
@@ -128,9 +136,9 @@ func readFont(path string) (f *font.Font, err error) {
 	case err != nil:
 		return nil, fmt.Errorf("font %s: %w", path, withoutPath(err))
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("font %s: is no file", path)
+		return nil, fmt.Errorf("font %s: not a regular file", path)
 	case info.Size() > maxFontBytes:
-		return nil, fmt.Errorf("font %s: has %d MB; at most %d are read", path, info.Size()>>20, maxFontBytes>>20)
+		return nil, fmt.Errorf("font %s: has %d MB; at most %d MB are allowed", path, info.Size()>>20, maxFontBytes>>20)
 	}
 	file, err := os.Open(path)
 	if err != nil {
@@ -142,7 +150,7 @@ func readFont(path string) (f *font.Font, err error) {
 		loaders, err = opentype.NewLoaders(file)
 	}
 	if err == nil && len(loaders) == 0 {
-		err = errors.New("it holds no font")
+		err = errors.New("it contains no font")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("font %s: cannot be read: %w; is it TrueType or OpenType?", path, err)
@@ -154,8 +162,8 @@ func readFont(path string) (f *font.Font, err error) {
 	return f, nil
 }
 
-// checkTables reads the directory of the first font in a file: the parser believes what it
-// says of sizes, and four gigabytes of memory are more than a kitchen has.
+// checkTables checks the table directory of the first font in a file, because the parser trusts the
+// sizes in it: a damaged file could make it allocate gigabytes.
 func checkTables(file io.ReaderAt, size int64) error {
 	const record = 16
 	head, at := make([]byte, record), int64(0)
@@ -164,7 +172,7 @@ func checkTables(file io.ReaderAt, size int64) error {
 	}
 	if string(head[:4]) == "ttcf" {
 		if n := binary.BigEndian.Uint32(head[8:]); n == 0 || n > maxFonts {
-			return fmt.Errorf("it says that it holds %d fonts", n)
+			return fmt.Errorf("its header claims %d fonts", n)
 		}
 		at = int64(binary.BigEndian.Uint32(head[12:]))
 		if _, err := file.ReadAt(head[:12], at); err != nil {
@@ -174,7 +182,7 @@ func checkTables(file io.ReaderAt, size int64) error {
 	switch string(head[:4]) {
 	case "\x00\x01\x00\x00", "true", "OTTO":
 	default:
-		return fmt.Errorf("it begins with %q", head[:4])
+		return fmt.Errorf("it starts with %q, which is not a font", head[:4])
 	}
 	tables := make([]byte, record*int(binary.BigEndian.Uint16(head[4:])))
 	if _, err := file.ReadAt(tables, at+12); err != nil {
@@ -190,16 +198,16 @@ func checkTables(file io.ReaderAt, size int64) error {
 	return nil
 }
 
-// recoverAsError turns a parser's panic into an error: a bad font must not stop the kitchen.
+// recoverAsError turns a panic of the parser into an error: a bad font must not stop the kitchen.
 func recoverAsError(path string, err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("font %s: is damaged: %v", path, p)
 	}
 }
 
-// Installed lists the font files that Debian's packages bring and that are on this box, in a
-// good order: a font made for a script before those that have a bit of everything.
-// The packages are fonts-noto-core, fonts-noto-cjk and fonts-unifont.
+// Installed lists the font files of Debian's packages fonts-noto-core, fonts-noto-cjk and
+// fonts-unifont that exist on this box, in a good order: a font made for one script comes before
+// those that have a little of everything.
 func Installed() []string {
 	var out []string
 	for _, p := range debianFonts() {
@@ -210,10 +218,12 @@ func Installed() []string {
 	return out
 }
 
+// debianFonts lists the paths of the packages' files, whether they exist or not.
 func debianFonts() []string {
 	var paths []string
-	for script := range strings.FieldsSeq(`Thai Devanagari Bengali Gurmukhi Gujarati Oriya Tamil Telugu Kannada Malayalam Sinhala
-		Khmer Lao Myanmar Tibetan Mongolian Ethiopic Georgian Armenian Cherokee CanadianAboriginal Thaana Syriac NKo
+	for script := range strings.FieldsSeq(`Thai Devanagari Bengali Gurmukhi Gujarati Oriya Tamil Telugu Kannada
+		Malayalam Sinhala Khmer Lao Myanmar Tibetan Mongolian Ethiopic Georgian Armenian Cherokee CanadianAboriginal
+		Thaana Syriac NKo
 		Tifinagh Javanese Balinese Sundanese Yi Arabic Hebrew Symbols Symbols2 Math`) {
 		paths = append(paths, "/usr/share/fonts/truetype/noto/NotoSans"+script+"-Regular.ttf")
 	}

@@ -17,8 +17,8 @@ import (
 	"ticketrail/printer/layout"
 )
 
-// noto is a font of Debian's, and the beginning of the hash of the one with which the
-// pictures were made: others draw other dots.
+// noto has fonts of Debian packages, each with the beginning of the hash of the version that drew
+// the golden images: other versions draw other dots.
 var noto = map[string][2]string{
 	"thai":       {"/usr/share/fonts/truetype/noto/NotoSansThai-Regular.ttf", "dfbd5ed0"},
 	"devanagari": {"/usr/share/fonts/truetype/noto/NotoSansDevanagari-Regular.ttf", "79a47036"},
@@ -26,7 +26,7 @@ var noto = map[string][2]string{
 	"unifont":    {"/usr/share/fonts/opentype/unifont/unifont.otf", "db196022"},
 }
 
-// missing skips a test for which something is not on this box.
+// missing skips a test that needs something not installed on this box.
 func missing(t *testing.T, format string, a ...any) {
 	t.Helper()
 	if os.Getenv("TICKETRAIL_TEST_ALL") != "" {
@@ -35,7 +35,7 @@ func missing(t *testing.T, format string, a ...any) {
 	t.Skipf(format, a...)
 }
 
-func TestScriptsThatNeedAFontAreDrawnAsTheyAreWritten(t *testing.T) {
+func TestScriptsFromFontFilesMatchTheGoldenImages(t *testing.T) {
 	for name, lines := range map[string]string{
 		"thai":       "ผัดไทย กุ้งสด 2 ที่ ไม่เผ็ด\nต้มยำกุ้ง น้ำแข็ง ปู่ ที่นี่ no chili",
 		"devanagari": "मसाला डोसा, पनीर टिक्का\nक्षत्रिय हिन्दी र्क कृपया 2 प्लेट",
@@ -68,33 +68,36 @@ func write(t testing.TB, name string, b []byte) string {
 	return path
 }
 
-func TestAFontThatCannotBeReadIsNamedAndTheOthersAreUsed(t *testing.T) {
+func TestAnUnreadableFontIsReportedAndTheOthersAreUsed(t *testing.T) {
 	good := write(t, "good.ttf", goregular.TTF)
 	cut := write(t, "cut.ttf", goregular.TTF[:len(goregular.TTF)/2])
 	text := write(t, "text.ttf", []byte(strings.Repeat("no font ", 20)))
 	none, short := filepath.Join(t.TempDir(), "none.ttf"), write(t, "short.otf", []byte("OTTO"))
 	greedy := bytes.Clone(goregular.TTF)
 	copy(greedy[12+12:], "\xff\xff\xff\xff")
-	d, err := New(Options{Fonts: []string{cut, text, none, good, t.TempDir(), short, "/dev/zero", write(t, "greedy.ttf", greedy)}})
+	d, err := New(Options{Fonts: []string{cut, text, none, good, t.TempDir(), short, "/dev/zero",
+		write(t, "greedy.ttf", greedy)}})
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, want := range []string{cut, text, none, "short.otf", "holds no .ttf", "/dev/zero: is no file", "greedy.ttf"} {
+	for _, want := range []string{cut, text, none, "short.otf", "contains no .ttf", "/dev/zero: not a regular file",
+		"greedy.ttf"} {
 		if !strings.Contains(err.Error(), want) {
-			t.Errorf("the error does not tell of %s:\n%v", want, err)
+			t.Errorf("the error does not name %s:\n%v", want, err)
 		}
 	}
 	if strings.Contains(err.Error(), good) {
-		t.Errorf("the error tells of the good font:\n%v", err)
+		t.Errorf("the error names the good font:\n%v", err)
 	}
 	if len(d.fonts) != 1 || d.fonts[0].path != good {
 		t.Errorf("%d fonts are used", len(d.fonts))
 	}
 }
 
-func TestOfAFolderThePlainFontsComeFirst(t *testing.T) {
+func TestThePlainFontsOfAFolderComeFirst(t *testing.T) {
 	dir := t.TempDir()
-	for name, b := range map[string][]byte{"a-bold.ttf": gobold.TTF, "b-italic.TTF": goitalic.TTF, "c.ttf": goregular.TTF, "read.me": nil} {
+	for name, b := range map[string][]byte{"a-bold.ttf": gobold.TTF, "b-italic.TTF": goitalic.TTF,
+		"c.ttf": goregular.TTF, "read.me": nil} {
 		if err := os.WriteFile(filepath.Join(dir, name), b, 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -109,7 +112,7 @@ func TestOfAFolderThePlainFontsComeFirst(t *testing.T) {
 	}
 }
 
-func TestAFontThatIsGoneWhenItIsNeededCostsABoxNotTheTicket(t *testing.T) {
+func TestARemovedFontGivesABoxNotALostTicket(t *testing.T) {
 	path := write(t, "font.ttf", goregular.TTF)
 	d := drawer(t, path)
 	if err := os.Remove(path); err != nil {
@@ -120,7 +123,7 @@ func TestAFontThatIsGoneWhenItIsNeededCostsABoxNotTheTicket(t *testing.T) {
 	}
 	c := cellFor(12)
 	m := d.unit(unit{font: 0, text: "x", columns: 1}, c, simplified)
-	sound(t, m, c.w, c.h)
+	checkImage(t, m, c.w, c.h)
 	if !m.black(0, c.h/2) {
 		t.Error("there is no box")
 	}
@@ -144,12 +147,12 @@ func FuzzFont(f *testing.F) {
 		c := cellFor(12)
 		for _, s := range []string{"g", "Å", "fi", "Ω"} {
 			d.fonts[0].hasAll([]rune(s))
-			sound(t, d.unit(unit{font: 0, text: s, columns: 2, run: true}, c, simplified), 2*c.w, c.h)
+			checkImage(t, d.unit(unit{font: 0, text: s, columns: 2, run: true}, c, simplified), 2*c.w, c.h)
 		}
 	})
 }
 
-func TestWhatIsInstalledCanBeRead(t *testing.T) {
+func TestInstalledFontsCanBeRead(t *testing.T) {
 	if _, err := New(Options{Fonts: Installed()}); err != nil {
 		t.Error(err)
 	}

@@ -15,8 +15,8 @@ import (
 	"ticketrail/printer/layout"
 )
 
-// builtInHas says that there is something to see of r in the built-in font, which itself says yes to all
-// characters, or that there is nothing to see on purpose.
+// builtInHas reports whether the built-in font shows something for r, or r shows nothing on
+// purpose. The font itself claims to have every character.
 func builtInHas(r rune) bool {
 	switch {
 	case r < 0 || r > 0xffff:
@@ -28,12 +28,13 @@ func builtInHas(r rune) bool {
 	return !g.empty() && !(g.missing() && unicode.Is(unicode.Arabic, r))
 }
 
-// missing says that g is what the font shows for Arabic letters that it lacks.
+// missing reports whether g is what the font shows for Arabic letters it lacks.
 func (g glyph) missing() bool {
 	return g == glyph{w: halfWidth, rows: [fontRows]uint16{8: 0x3000, 9: 0x3000}}
 }
 
-// hasAll also takes a character apart into letter and marks.
+// hasAll reports whether the built-in font has all of text, if need be as letters and separate
+// marks.
 func hasAll(text []rune) bool {
 	for _, r := range text {
 		if builtInHas(r) || substitute(r) != 0 {
@@ -47,12 +48,12 @@ func hasAll(text []rune) bool {
 	return true
 }
 
-// isInvisible characters take room or change others, and show nothing themselves.
+// isInvisible reports whether r only takes space or changes other characters.
 func isInvisible(r rune) bool {
 	return r == ' ' || r > 0x7e && unicode.In(r, unicode.Zs, unicode.Cf, unicode.Cc, unicode.Variation_Selector)
 }
 
-// variant says whose shapes of Chinese characters are used.
+// variant says which regional shapes of Chinese characters are used.
 type variant int
 
 const (
@@ -61,6 +62,7 @@ const (
 	japanese
 )
 
+// face returns the built-in font with the shapes of the variant.
 func (v variant) face() font.Face {
 	switch v {
 	case traditional:
@@ -71,8 +73,8 @@ func (v variant) face() font.Face {
 	return bitmapfont.FaceSC
 }
 
-// variantOf guesses whose characters these are, by the letters that only Japanese and
-// Korean have and else by the character sets that have the rarer ones.
+// variantOf guesses the region: by the letters that only Japanese and Korean have, else by which
+// national character sets contain the rarer characters.
 func variantOf(spans []layout.Span) variant {
 	gb, big5 := simplifiedchinese.HZGB2312.NewEncoder(), traditionalchinese.Big5.NewEncoder()
 	votes := 0
@@ -106,9 +108,10 @@ type glyph struct {
 	rows [fontRows]uint16
 }
 
+// empty reports whether g has no ink.
 func (g glyph) empty() bool { return g.rows == [fontRows]uint16{} }
 
-// extent is the first row with ink and the one after the last.
+// extent returns the first row with ink and the row after the last.
 func (g glyph) extent() (top, bottom int) {
 	for top < fontRows && g.rows[top] == 0 {
 		top++
@@ -120,7 +123,7 @@ func (g glyph) extent() (top, bottom int) {
 	return top, bottom
 }
 
-// over is g moved down by dy, with what leaves the rows cut off.
+// shifted returns g moved down by dy. Rows that leave the glyph are cut off.
 func (g glyph) shifted(dy int) glyph {
 	out := glyph{w: g.w}
 	for y, row := range g.rows {
@@ -131,6 +134,7 @@ func (g glyph) shifted(dy int) glyph {
 	return out
 }
 
+// touches reports whether two glyphs have ink in the same place.
 func (g glyph) touches(o glyph) bool {
 	for y := range g.rows {
 		if g.rows[y]&o.rows[y] != 0 {
@@ -140,6 +144,7 @@ func (g glyph) touches(o glyph) bool {
 	return false
 }
 
+// glyphOf copies r out of a face, without the two rows that never have ink.
 func glyphOf(f font.Face, r rune) glyph {
 	rect, mask, at, _, ok := f.Glyph(fixed.P(0, 0), r)
 	if !ok || mask == nil {
@@ -156,12 +161,13 @@ func glyphOf(f font.Face, r rune) glyph {
 	return g
 }
 
+// isInk reports whether the mask of a bitmap font is set; it has no grey.
 func isInk(m image.Image, x, y int) bool {
 	_, _, _, a := m.At(x, y).RGBA()
 	return a != 0
 }
 
-// glyphIn finds r in the face of the variant, or in another when only that one has it.
+// glyphIn finds r in the face of the variant, or in another face if only that one has it.
 func glyphIn(r rune, v variant) glyph {
 	for _, f := range []font.Face{v.face(), bitmapfont.Face, bitmapfont.FaceSC, bitmapfont.FaceTC} {
 		if g := glyphOf(f, r); !g.empty() {
@@ -171,11 +177,13 @@ func glyphIn(r rune, v variant) glyph {
 	return glyph{w: halfWidth}
 }
 
-// composeGlyph draws a character and puts its marks on it, or draws a box for one that is not there.
+// composeGlyph draws a character with its marks, or a box if no font has it.
 func composeGlyph(u unit, v variant) glyph {
 	if u.font != builtIn {
 		return box(u.columns)
 	}
+	// Prefer the composed letter: its accent was drawn for it. Fall back to the letter and separate
+	// marks.
 	text := []rune(norm.NFC.String(u.text))
 	if !builtInHas(text[0]) && substitute(text[0]) == 0 {
 		text = []rune(norm.NFD.String(u.text))
@@ -194,16 +202,17 @@ func composeGlyph(u unit, v variant) glyph {
 	return g
 }
 
-// with puts a mark on a letter. Marks above and below keep clear of the letter's own
-// ink, as far as there is room.
+// withMark puts a mark on a letter. Marks above and below keep clear of the letter's own ink as far
+// as there is room.
 func (g glyph) withMark(mark glyph) glyph {
-	if g.w > mark.w { // in the middle of a wide letter
+	if g.w > mark.w { // centre the mark on a wide letter
 		for y := range mark.rows {
 			mark.rows[y] >>= (g.w - mark.w) / 2
 		}
 	}
 	top, bottom := mark.extent()
 	switch {
+	// Move a mark above the letter up until it is clear of the letter, or at the top.
 	case bottom <= 5: // above
 		for dy := 0; dy >= -top; dy-- {
 			if m := mark.shifted(dy); !m.touches(g) || dy == -top {
@@ -211,6 +220,7 @@ func (g glyph) withMark(mark glyph) glyph {
 				break
 			}
 		}
+	// Move a mark below the letter down in the same way.
 	case top >= 9: // below
 		for dy := 0; dy <= fontRows-bottom; dy++ {
 			if m := mark.shifted(dy); !m.touches(g) || dy == fontRows-bottom {
@@ -225,7 +235,7 @@ func (g glyph) withMark(mark glyph) glyph {
 	return g
 }
 
-// box stands for a character that no font has.
+// box is drawn for a character that no font has.
 func box(columns int) glyph {
 	w := min(columns, 2) * halfWidth
 	side, edge := uint16(0x8000|0x8000>>(w-2)), uint16(0xffff<<(16-w+1))
@@ -237,21 +247,21 @@ func box(columns int) glyph {
 	return g
 }
 
-// drawBuiltIn is one character into its columns.
+// drawBuiltIn draws one character of the built-in font into its columns.
 func drawBuiltIn(u unit, c cell, v variant) Image {
 	g := composeGlyph(u, v)
 	m := newImage(u.columns*c.w, c.h)
 	wide := u.columns * halfWidth
 	if r, _ := utf8.DecodeRuneInString(u.text); g.w > wide && unicode.Is(unicode.Arabic, r) {
-		// Seen, sad and their like at the end of a word. What tells them apart is on the right;
-		// on the left is a tail, which a reader can do without.
+		// Seen, sad and similar letters at the end of a word are too wide. They differ on the right;
+		// on the left is only a tail, which is cut off.
 		for y := range g.rows {
 			g.rows[y] <<= g.w - wide
 		}
 		g.w = wide
 	}
 	switch {
-	case g.w > wide: // drawn square, but one column wide: every dot is half as wide
+	case g.w > wide: // a square glyph for one column: halve the width of every dot
 		g.resample(m, g.w)
 	case c.scale == 0:
 		g.centred(wide).resample(m, wide)
@@ -261,7 +271,7 @@ func drawBuiltIn(u unit, c cell, v variant) Image {
 	return m
 }
 
-// centred moves g to the middle of so many dots; 16 is all there are.
+// centred moves g to the middle of so many dots, of which a row has at most 16.
 func (g glyph) centred(wide int) glyph {
 	for y := range g.rows {
 		g.rows[y] >>= (min(wide, 16) - g.w) / 2
@@ -269,10 +279,11 @@ func (g glyph) centred(wide int) glyph {
 	return g
 }
 
+// black reports whether a dot is set; right of the 16 dots of a row none is.
 func (g glyph) black(x, y int) bool { return x < 16 && g.rows[y]&(0x8000>>x) != 0 }
 
-// multiply makes every dot scale×scale. A column that is a little wider than the letter
-// continues what touches its right edge, so that joined letters stay joined.
+// multiply makes every dot scale×scale. A column slightly wider than the letter repeats the
+// rightmost dots, so that joined letters stay joined.
 func (g glyph) multiply(m Image, scale, wide int) {
 	for y := range m.Height {
 		for x := range m.Width {
@@ -283,11 +294,12 @@ func (g glyph) multiply(m Image, scale, wide int) {
 	}
 }
 
-// resample fits g, of which wide dots count, into m: a dot is black when at least half of it is.
+// resample scales the first wide dots of each row to the size of m: a dot is black if at least half
+// of its area is.
 func (g glyph) resample(m Image, wide int) {
 	for y := range m.Height {
 		for x := range m.Width {
-			// In units of 1/m.Width and 1/m.Height of a dot of g.
+			// Coordinates are in units of 1/m.Width and 1/m.Height of a dot of g.
 			x0, x1, y0, y1 := x*wide, (x+1)*wide, y*fontRows, (y+1)*fontRows
 			ink := 0
 			for gy := y0 / m.Height; gy*m.Height < y1; gy++ {
@@ -300,7 +312,7 @@ func (g glyph) resample(m Image, wide int) {
 			}
 			full := wide * fontRows
 			if m.Width < wide || m.Height < fontRows {
-				full = full * 2 / 3 // smaller than drawn: rather too black than a stroke lost
+				full = full * 2 / 3 // when shrinking, prefer too much black to a lost stroke
 			}
 			if 2*ink >= full {
 				m.set(x, y)

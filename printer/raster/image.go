@@ -1,7 +1,7 @@
 package raster
 
-// An Image is dots. Bits holds its rows from the top, each (Width+7)/8 bytes, the most
-// significant bit left; 1 is black. Bits beyond Width are 0.
+// An Image is a bitmap. Bits holds its rows from the top, each of (Width+7)/8 bytes, the most
+// significant bit at the left; 1 is black. Bits beyond Width are 0.
 type Image struct {
 	Width, Height int
 	Bits          []byte
@@ -11,6 +11,7 @@ func newImage(width, height int) Image {
 	return Image{width, height, make([]byte, (width+7)/8*height)}
 }
 
+// stride is the number of bytes in a row.
 func (m Image) stride() int { return (m.Width + 7) / 8 }
 
 func (m Image) row(y int) []byte { return m.Bits[y*m.stride() : (y+1)*m.stride()] }
@@ -19,8 +20,8 @@ func (m Image) set(x, y int) { m.Bits[y*m.stride()+x/8] |= 0x80 >> (x % 8) }
 
 func (m Image) black(x, y int) bool { return m.Bits[y*m.stride()+x/8]&(0x80>>(x%8)) != 0 }
 
-// stamp adds the dots of p, each wide×high times, with its left upper corner at x, y.
-// What is beyond the right or lower edge is left out.
+// stamp adds the dots of p, each enlarged to wide×high, with its upper left corner at x, y. What is
+// beyond the right or lower edge is left out.
 func (m Image) stamp(p Image, x, y, wide, high int) {
 	for v := y; v < min(y+p.Height*high, m.Height); v++ {
 		for u := x; u < min(x+p.Width*wide, m.Width); u++ {
@@ -31,10 +32,11 @@ func (m Image) stamp(p Image, x, y, wide, high int) {
 	}
 }
 
-// embolden strikes everything again, up to n dots to the right.
+// embolden draws everything again up to n dots to the right, as a printer's bold does.
 func (m Image) embolden(n int) {
 	for y := range m.Height {
 		for x := m.Width - 1; x >= 0; x-- {
+			// Right to left, so that dots added here do not spread further.
 			for left := max(x-n, 0); left < x; left++ {
 				if m.black(left, y) {
 					m.set(x, y)
@@ -44,7 +46,7 @@ func (m Image) embolden(n int) {
 	}
 }
 
-// invert turns black and white around between x and x+width, all the way down.
+// invert swaps black and white between x and x+width, over the whole height.
 func (m Image) invert(x, width int) {
 	for y := range m.Height {
 		row := m.row(y)
@@ -54,22 +56,26 @@ func (m Image) invert(x, width int) {
 	}
 }
 
-// A cell is the room of a character one column wide, in dots. Letters stand on the line
-// that is ascent below its upper edge.
+// A cell is the space of a character one column wide, in dots. The baseline is ascent below its
+// upper edge.
 type cell struct {
 	w, h, ascent int
-	scale        int // how many dots a dot of the built-in font is, or 0: it must be resampled
+	scale        int // dots per dot of the built-in font, or 0 if letters must be resampled
 }
 
 // The built-in font's dots: a letter is 6 wide, or 12 where East Asia writes them square. Of
 // its 16 rows, the first and the last have no ink in any letter.
 const (
+	// Dimensions of the built-in font, in dots: letters are 6 wide, or 12 for East Asian
+	// characters. The first and the last of its 16 rows have no ink in any letter and are left out.
 	halfWidth = 6
 	fontRows  = 14
-	fontTop   = 1  // the first row that is used
+	fontTop   = 1  // first row used
 	fontBase  = 11 // rows from there to the baseline
 )
 
+// cellFor returns the cell for a column w dots wide. A whole multiple of the font's dots keeps
+// letters sharp; a few dots of extra width go to the right.
 func cellFor(w int) cell {
 	if k := w / halfWidth; k > 0 && w%halfWidth <= k {
 		return cell{w, fontRows * k, fontBase * k, k}

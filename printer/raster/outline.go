@@ -14,18 +14,18 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// An outline is a font from a file. It is loaded when something of it is first needed: a
-// kitchen that never sells phad thai keeps no Thai in memory.
+// An outline is a font from a file. It is loaded when it is first needed: a kitchen that never
+// sells Thai dishes keeps no Thai font in memory.
 type outline struct {
 	path string
-	has  runes // what its table of characters says
+	has  runes // characters in its cmap table
 
-	mu     sync.Mutex // guards what follows: a face may be used by one goroutine at a time
-	face   *font.Face // nil: not loaded yet
-	broken bool       // it panicked, or its file is gone
+	mu     sync.Mutex // guards the fields below: a face is not safe for concurrent use
+	face   *font.Face // nil until loaded
+	broken bool       // it panicked, or its file was removed; never tried again
 }
 
-// runes is a set of characters: 256 of them an entry.
+// runes is a set of characters, 256 to an entry.
 type runes map[rune]*[8]uint32
 
 func (s runes) add(r rune) {
@@ -42,7 +42,7 @@ func (s runes) has(r rune) bool {
 	return page != nil && page[r>>5&7]&(1<<(r&31)) != 0
 }
 
-// hasAll says that the font draws all of text, in one way of spelling it or another.
+// hasAll reports whether the font draws all of text, composed or decomposed.
 func (o *outline) hasAll(text []rune) bool {
 	if o.draws(text) {
 		return true
@@ -51,6 +51,8 @@ func (o *outline) hasAll(text []rune) bool {
 	return o.draws([]rune(norm.NFC.String(s))) || o.draws([]rune(norm.NFD.String(s)))
 }
 
+// draws reports whether the font has every character of text and shows ink for all that should be
+// seen. Invisible characters only need not exist.
 func (o *outline) draws(text []rune) bool {
 	for _, r := range text {
 		switch {
@@ -70,11 +72,13 @@ func (o *outline) draws(text []rune) bool {
 	return true
 }
 
-// ink says that the glyph of r shows something.
+// ink reports whether the glyph of r shows something. Some fonts map characters they lack to empty
+// glyphs.
 func (o *outline) ink(r rune) (ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	defer func() {
+		// A parser that panics on a font would do so for every line: give the font up.
 		if recover() != nil {
 			o.broken, ok = true, false
 		}
@@ -89,11 +93,11 @@ func (o *outline) ink(r rune) (ok bool) {
 	return ok
 }
 
-// load is called with mu held.
+// load loads the font if needed and reports whether it can be used. Call it with mu held.
 func (o *outline) load() bool {
 	if o.face == nil && !o.broken {
 		f, err := readFont(o.path)
-		if err != nil { // it was readable when the daemon started
+		if err != nil { // the file was readable when the daemon started
 			o.broken = true
 			return false
 		}
@@ -102,17 +106,18 @@ func (o *outline) load() bool {
 	return !o.broken
 }
 
-// A shape is glyphs as one path, in units of the font, and where its ink is.
+// A shape is a sequence of glyphs as one path, in font units, with the bounds of its ink.
 type shape struct {
 	segments               []opentype.Segment
 	advance                float32
 	left, right, low, high float32
 }
 
-// What a glyph may ask for; a Chinese character needs 300 segments.
+// maxSegments limits the path of a shape, against malicious fonts. A Chinese character needs about
+// 300 segments.
 const maxSegments = 10_000
 
-// draw draws a unit into its columns; not ok when the font turns out to be broken.
+// draw draws a unit into its columns; ok is false if the font turns out to be broken.
 func (o *outline) draw(u unit, c cell) (m Image, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -130,7 +135,7 @@ func (o *outline) draw(u unit, c cell) (m Image, ok bool) {
 	return m, true
 }
 
-// shape sets the text of a unit.
+// shape lays out the text of a unit with HarfBuzz.
 func (o *outline) shape(u unit) shape {
 	text := []rune(u.text)
 	buf := harfbuzz.NewBuffer()
@@ -146,7 +151,7 @@ func (o *outline) shape(u unit) shape {
 	for i, g := range buf.Info {
 		p := buf.Pos[i]
 		out, _ := o.face.GlyphDataOutline(g.Glyph)
-		if g.Glyph == 0 { // what the font lacks is a mark: for letters it was asked
+		if g.Glyph == 0 { // only a mark can be missing: the font was chosen for the letters
 			continue
 		}
 		if len(s.segments)+len(out.Segments) > maxSegments {
@@ -170,26 +175,31 @@ func (s *shape) add(seg opentype.Segment, dx, dy float32) {
 	s.segments = append(s.segments, seg)
 }
 
-// A fitted shape says which dot a point of the font is.
+// A fitted shape is a shape with the transformation from font units to dots.
 type fitted struct {
 	shape
 	dx, dy, sx, sy float32
 }
 
-// fit makes a shape as large as its columns and the line allow. The letters are as high as
-// the built-in font's unless their marks need the room; what is too wide is narrowed, what
-// is too narrow is widened a little.
+// fit scales a shape to its columns and the line. Letters are as high as those of the built-in font
+// unless their marks need the room. A shape that is too wide is narrowed; a run that is too narrow
+// is widened by up to a fifth.
 func (s shape) fit(u unit, c cell, upem float32) fitted {
 	f := fitted{shape: s}
 	width, height := float32(u.columns*c.w), float32(c.h)
+	// An em is two columns high, the proportion of the built-in font. A taller stack of marks is
+	// compressed rather than cut off.
 	f.sy = float32(2*c.w) / upem
 	if tall := s.high - s.low; tall*f.sy > height {
 		f.sy = height / tall
 	}
+	// Put the baseline where the built-in font has it, unless descenders would leave the line at
+	// the bottom or accents at the top.
 	f.dy = float32(c.ascent)
 	f.dy = min(f.dy, height+s.low*f.sy)
 	f.dy = max(f.dy, s.high*f.sy)
 
+	// The advance counts too, so that the space around the ink stays.
 	left, right := min(0, s.left), max(s.advance, s.right)
 	f.sx = f.sy
 	if wide := right - left; wide > 0 {
@@ -200,6 +210,7 @@ func (s shape) fit(u unit, c cell, upem float32) fitted {
 	}
 	f.dx = -left * f.sx
 	switch over := width - (right-left)*f.sx; {
+	// Single characters are centred in their columns. Runs start at the side they are read from.
 	case !u.run:
 		f.dx += over / 2
 	case u.rtl:
@@ -208,7 +219,8 @@ func (s shape) fit(u unit, c cell, upem float32) fitted {
 	return f
 }
 
-// inkThreshold is how black a dot must be, of 255, to be printed: strokes thinner than a dot stay.
+// inkThreshold is the coverage, of 255, from which a dot is printed. It is below one half, so that
+// strokes thinner than a dot do not vanish.
 const inkThreshold = 0x68
 
 // fill draws the shape.
@@ -235,6 +247,7 @@ func (f fitted) fill(m Image) {
 			z.CubeTo(p[0][0], p[0][1], p[1][0], p[1][1], p[2][0], p[2][1])
 		}
 	}
+	// Fonts may leave contours open; the rasterizer fills closed ones.
 	z.ClosePath()
 	a := image.NewAlpha(z.Bounds())
 	z.Draw(a, a.Bounds(), image.Opaque, image.Point{})

@@ -41,7 +41,7 @@ func picture(lines []Image) *image.Paletted {
 	return p
 }
 
-// golden compares lines with a picture that somebody looked at.
+// golden compares lines with an image that a person has checked.
 func golden(t *testing.T, name string, lines []Image) {
 	t.Helper()
 	got, path := picture(lines), filepath.Join("testdata", name+".png")
@@ -57,7 +57,7 @@ func golden(t *testing.T, name string, lines []Image) {
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		t.Fatalf("%v; make it with -update, and look at it", err)
+		t.Fatalf("%v; create it with -update and look at it", err)
 	}
 	defer f.Close()
 	decoded, err := png.Decode(f)
@@ -71,7 +71,7 @@ func golden(t *testing.T, name string, lines []Image) {
 			_ = png.Encode(f, got)
 			_ = f.Close()
 		}
-		t.Errorf("%s is not what is drawn now: see %s (with -artifacts)", path, out)
+		t.Errorf("%s differs from what is drawn now: see %s (with -artifacts)", path, out)
 	}
 }
 
@@ -84,7 +84,7 @@ func drawer(t testing.TB, fonts ...string) *Drawer {
 	return d
 }
 
-// text draws one span a line, after a look at what of it can be printed.
+// text draws one span per line, after making it printable.
 func text(d *Drawer, columns, dots int, style layout.Style, lines string) []Image {
 	var mm []Image
 	for l := range strings.SplitSeq(lines, "\n") {
@@ -93,16 +93,18 @@ func text(d *Drawer, columns, dots int, style layout.Style, lines string) []Imag
 	return mm
 }
 
-func TestEveryScriptOfTheBuiltInFontIsDrawnAsItIsWritten(t *testing.T) {
+func TestScriptsOfTheBuiltInFontMatchTheGoldenImages(t *testing.T) {
 	d := drawer(t)
 	for name, lines := range map[string]string{
-		"latin":       "Crème brûlée jalapeño Žižkov ½ l 12 €\nŒufs, Æbleskiver, Spätzle, Łosoś, Ćevapi\n“Quotes” – and… ™ © ® ‰ → ✓ ★ ☎ ¿No?",
-		"marks":       "e̋ q̃ n̈ A̋ X̌ b́ i̠ ṩ",
-		"vietnamese":  "Phở bò tái, bánh mì đặc biệt\nẤ ắ ợ Ữ NƯỚC MẮM, gỏi cuốn, bún chả",
-		"greek":       "Μουσακάς, σουβλάκι, ΤΖΑΤΖΊΚΙ ὦ",
-		"cyrillic":    "Борщ с пампушками, їжа, Щи, ё\nЋевапчићи, Ґ Ѓ Ў",
-		"hebrew":      "שווארמה בלאפה 2x (חריף) hummus\nפלאפל 12.50, no onion\nשָׁלוֹם פָּלָאפֶל",
-		"arabic":      "شاورما دجاج مع ثوم 12 ريال (كبير)\nلا سلام الحلال والأرز بسم الله\nفتوش عدس بيض حمص كسكس رأس أبيض\nمَشْوِي ١٢٫٥ kebab",
+		"latin": "Crème brûlée jalapeño Žižkov ½ l 12 €\nŒufs, Æbleskiver, Spätzle, Łosoś, Ćevapi\n“Quotes” – " +
+			"and… ™ © ® ‰ → ✓ ★ ☎ ¿No?",
+		"marks":      "e̋ q̃ n̈ A̋ X̌ b́ i̠ ṩ",
+		"vietnamese": "Phở bò tái, bánh mì đặc biệt\nẤ ắ ợ Ữ NƯỚC MẮM, gỏi cuốn, bún chả",
+		"greek":      "Μουσακάς, σουβλάκι, ΤΖΑΤΖΊΚΙ ὦ",
+		"cyrillic":   "Борщ с пампушками, їжа, Щи, ё\nЋевапчићи, Ґ Ѓ Ў",
+		"hebrew":     "שווארמה בלאפה 2x (חריף) hummus\nפלאפל 12.50, no onion\nשָׁלוֹם פָּלָאפֶל",
+		"arabic": "شاورما دجاج مع ثوم 12 ريال (كبير)\nلا سلام الحلال والأرز بسم الله\nفتوش عدس بيض حمص كسكس رأس " +
+			"أبيض\nمَشْوِي ١٢٫٥ kebab",
 		"persian":     "چلو کباب گوجه پنیر ژله قیمه می\u200cخواهم\nپ چ ژ ک گ ی آش پیاز قارچ",
 		"kana":        "すし 天ぷら うどん ラーメン ﾗｰﾒﾝ\nがぎぐ ぱぴぷ、「お茶」。",
 		"simplified":  "宫保鸡丁 麻婆豆腐 米饭 两份 不要辣",
@@ -114,22 +116,30 @@ func TestEveryScriptOfTheBuiltInFontIsDrawnAsItIsWritten(t *testing.T) {
 	}
 }
 
-func TestSizesAndStylesAreWhatAPrinterMakesOfThem(t *testing.T) {
+func TestSizesAndStylesMatchTheGoldenImage(t *testing.T) {
 	d := drawer(t)
 	span := func(s string, st layout.Style) layout.Span { return layout.Span{Text: s, Style: st} }
 	var mm []Image
 	for _, l := range []layout.Line{
-		{Spans: []layout.Span{span("2x", layout.Style{Bold: true, Width: 2, Height: 2}), span(" ", layout.Style{Height: 2}), span("Phở gà", layout.Style{Height: 2}), span(" small", layout.Style{})}},
-		{Spans: []layout.Span{span("VOID ", layout.Style{Bold: true, Invert: true}), span("寿司 すし", layout.Style{Invert: true, Height: 2}), span("    ", layout.Style{Invert: true}), span(" gy", layout.Style{})}},
-		{Spans: []layout.Span{span("plain ", layout.Style{}), span("bold", layout.Style{Bold: true}), span(" 漢字 ", layout.Style{}), span("漢字", layout.Style{Bold: true}), span(" سلام ", layout.Style{Bold: true})}},
-		{Spans: []layout.Span{span("g", layout.Style{Width: 8, Height: 8}), span("3", layout.Style{Width: 3, Height: 5}), span("שלום", layout.Style{Width: 2, Height: 3, Invert: true})}},
+		{Spans: []layout.Span{span("2x", layout.Style{Bold: true, Width: 2, Height: 2}),
+			span(" ", layout.Style{Height: 2}), span("Phở gà", layout.Style{Height: 2}),
+			span(" small", layout.Style{})}},
+		{Spans: []layout.Span{span("VOID ", layout.Style{Bold: true, Invert: true}),
+			span("寿司 すし", layout.Style{Invert: true, Height: 2}), span("    ", layout.Style{Invert: true}),
+			span(" gy", layout.Style{})}},
+		{Spans: []layout.Span{span("plain ", layout.Style{}), span("bold", layout.Style{Bold: true}),
+			span(" 漢字 ", layout.Style{}), span("漢字", layout.Style{Bold: true}),
+			span(" سلام ", layout.Style{Bold: true})}},
+		{Spans: []layout.Span{span("g", layout.Style{Width: 8, Height: 8}),
+			span("3", layout.Style{Width: 3, Height: 5}),
+			span("שלום", layout.Style{Width: 2, Height: 3, Invert: true})}},
 	} {
 		mm = append(mm, d.Line(l, 48, 576))
 	}
 	golden(t, "styles", mm)
 }
 
-func TestOtherColumnsThanFontAAreFilled(t *testing.T) {
+func TestColumnsOfOtherWidthsMatchTheGoldenImage(t *testing.T) {
 	d := drawer(t)
 	var mm []Image
 	for _, p := range [][2]int{{64, 576}, {48, 384}, {42, 384}, {42, 576}, {32, 384}, {32, 512}, {32, 576}, {42, 210}} {

@@ -12,23 +12,24 @@ import (
 	"ticketrail/printer/layout"
 )
 
-// Printable makes of s what [Drawer.Line] can draw. What no font has becomes, by the first of
-// these that is possible: the letters or figures it consists of (𝓟 is P, ㎏ is kg); for a
-// Korean syllable, its letters in brackets; its Unicode name in brackets, in lower case. So
-// does every emoji, whatever the fonts have: [hot pepper] is read from across the kitchen,
-// and a pepper of 24 dots is guessed at. Emoji that belong together are one bracket,
-// without colours of skin and of hair.
+// Printable replaces in s what [Drawer.Line] cannot draw. A character that no font has becomes the
+// first of these that is possible: the letters or digits it consists of (𝓟 is P, ㎏ is kg); for a
+// Korean syllable, its letters in brackets; its Unicode name in brackets, in lower case.
 //
-// Line breaks and odd spaces become spaces; other control characters and what shows nothing
-// are left out; half a character becomes ■. The answer is in Unicode's form NFC, may be
-// longer than s, and is given back unchanged when it is asked for again. No question
-// mark is in it that is not in s.
+// Every emoji becomes its name, whatever the fonts have: [hot pepper] can be read from across the
+// kitchen, a pepper 24 dots high cannot. Emoji that belong together share a bracket; skin tones and
+// hair styles are left out.
+//
+// Line breaks and unusual spaces become spaces; other control characters and characters that show
+// nothing are left out; invalid UTF-8 becomes ■. The result is in Unicode's form NFC, may be longer
+// than s, and is stable: Printable returns it unchanged. It contains no question mark that is not
+// in s.
 func (d *Drawer) Printable(s string) string {
 	if ascii(s) {
 		return s
 	}
-	// What is left out may bring together what then becomes one character, which
-	// may be one that no font has.
+	// Leaving a character out may bring two others together that compose to one, which may be one
+	// that no font has.
 	for range 4 {
 		out := norm.NFC.String(d.printable(norm.NFC.String(strings.ToValidUTF8(s, "■"))))
 		if out == s {
@@ -39,6 +40,7 @@ func (d *Drawer) Printable(s string) string {
 	return s
 }
 
+// printable is one round of Printable.
 func (d *Drawer) printable(s string) string {
 	w := textBuilder{drawer: d}
 	w.Grow(len(s) + 16)
@@ -56,12 +58,12 @@ func (d *Drawer) printable(s string) string {
 	return w.String()
 }
 
-// A writer writes what can be drawn, and gathers the names of letters that cannot.
+// A textBuilder collects what can be drawn, and the names of letters that cannot.
 type textBuilder struct {
 	strings.Builder
 	drawer *Drawer
-	last   rune     // written last; 0 at the start
-	names  []string // of letters in a row that no font has
+	last   rune     // last character written; 0 at the start
+	names  []string // names of consecutive letters that no font has
 }
 
 func (w *textBuilder) put(s string) {
@@ -70,9 +72,10 @@ func (w *textBuilder) put(s string) {
 	w.last, _ = utf8.DecodeLastRuneInString(s)
 }
 
+// name writes the name of something that cannot be drawn.
 func (w *textBuilder) name(s string) { w.put("[" + s + "]") }
 
-// flush writes the names of letters that stood together in one bracket.
+// flush writes the collected names in one bracket.
 func (w *textBuilder) flush() {
 	if len(w.names) > 0 {
 		s := "[" + shortenNames(w.names) + "]"
@@ -82,7 +85,8 @@ func (w *textBuilder) flush() {
 	}
 }
 
-// shortenNames leaves out of names what the one before began with in as many words.
+// shortenNames omits from each name the words that the name before began with: "thai character ko
+// kai, kho khai".
 func shortenNames(names []string) string {
 	var b strings.Builder
 	for i, n := range names {
@@ -100,6 +104,8 @@ func shortenNames(names []string) string {
 	return b.String()
 }
 
+// rune writes one character, or what stands for it. The order of the cases matters: ASCII needs no
+// font, and format characters must not be named.
 func (w *textBuilder) rune(r rune) {
 	switch {
 	case r >= ' ' && r <= '~':
@@ -107,17 +113,17 @@ func (w *textBuilder) rune(r rune) {
 	case r == unicode.ReplacementChar:
 		w.put("■")
 	case unicode.In(r, unicode.Cf, unicode.Variation_Selector):
-		// Joiners choose the shape of letters where there are several.
+		// In these scripts, joiners choose between shapes of a letter.
 		if (r == nonJoiner || r == joiner) && usesJoiners(w.last) {
 			w.WriteRune(r)
 		}
-	case layout.Clean(string(r)) == " ": // line breaks among them, and letters that show nothing
+	case layout.Clean(string(r)) == " ": // also line breaks, and letters that show nothing
 		w.put(" ")
 	case unicode.Is(unicode.Cc, r):
 	case w.drawer.draws(r):
 		w.put(string(r))
 	case unicode.In(r, unicode.Mn, unicode.Me) && unicode.Is(unicode.Inherited, r):
-		// Its letter is there already, and no font has anything to put on it.
+		// The letter is written already; without a font for the mark, leave the mark out.
 	default:
 		w.replace(r)
 	}
@@ -125,20 +131,21 @@ func (w *textBuilder) rune(r rune) {
 
 const joiner = '\u200d'
 
-// usesJoiners says that r is a letter of a script whose letters join.
+// usesJoiners reports whether r is a letter of a script in which joiners matter.
 func usesJoiners(r rune) bool {
 	return unicode.IsLetter(r) && unicode.In(r, unicode.Arabic, unicode.Syriac, unicode.Mongolian) ||
-		r >= 0x900 && r < 0xe00 // the scripts of India
+		r >= 0x900 && r < 0xe00 // Indic scripts
 }
 
-// draws says that a font has r, or the letter and the marks it consists of.
+// draws reports whether a font has r, or the letter and the marks it consists of.
 func (d *Drawer) draws(r rune) bool {
 	return !isEmoji(r) && !isStyledLetter(r) && d.fontFor([]rune{r}) != noFont
 }
 
-// isStyledLetter says that r is a letter in another typeface, which people type to stand out.
+// isStyledLetter reports whether r is a mathematical letter, which people type for its look.
 func isStyledLetter(r rune) bool { return r >= 0x1d400 && r <= 0x1d7ff }
 
+// replace writes what stands for a character that no font has.
 func (w *textBuilder) replace(r rune) {
 	parts := norm.NFKC.String(string(r))
 	switch {
@@ -151,13 +158,14 @@ func (w *textBuilder) replace(r rune) {
 		w.put(string(Digit(r)))
 		return
 	case parts == string(r) || strings.ContainsRune(parts, '?') || !w.drawsAll(parts):
-	case unicode.Is(unicode.No, r) && parts[0] != '(': // 10⁴ is not 104
+	case unicode.Is(unicode.No, r) && parts[0] != '(': // keep 10⁴ from becoming 104
 		w.put("(" + strings.ReplaceAll(parts, "⁄", "/") + ")")
 		return
 	default:
 		w.put(parts)
 		return
 	}
+	// Letters and marks in a row share one bracket; a sign gets its own.
 	n := nameOf(r)
 	if !unicode.In(r, unicode.L, unicode.M) {
 		w.name(n)
@@ -169,13 +177,14 @@ func (w *textBuilder) replace(r rune) {
 	w.names = append(w.names, n)
 }
 
-// sameScript compares the words with which Unicode's names begin.
+// sameScript compares the first words of two Unicode names, which name the script.
 func sameScript(a, b string) bool {
 	a, _, _ = strings.Cut(a, " ")
 	b, _, _ = strings.Cut(b, " ")
 	return a == b
 }
 
+// drawsAll reports whether every character of s can be drawn; false if s is empty.
 func (w *textBuilder) drawsAll(s string) bool {
 	for _, r := range s {
 		if r < ' ' || r > '~' && !w.drawer.draws(r) {
@@ -185,9 +194,9 @@ func (w *textBuilder) drawsAll(s string) bool {
 	return s != ""
 }
 
-// Digit is the decimal figure r, of any script, as the world writes it: 0 to 9.
+// Digit returns the decimal digit r, of any script, as an ASCII digit.
 func Digit(r rune) rune {
-	if r >= 0x1d7ce && r <= 0x1d7ff { // five kinds of mathematical ones, with nothing between
+	if r >= 0x1d7ce && r <= 0x1d7ff { // five consecutive sets of mathematical digits
 		return '0' + (r-0x1d7ce)%10
 	}
 	n := rune(0)
@@ -197,7 +206,7 @@ func Digit(r rune) rune {
 	return '0' + n
 }
 
-// nameOf is the name of r, or its number when it has none.
+// nameOf returns the Unicode name of r, or its number if it has none.
 func nameOf(r rune) string {
 	if n := runenames.Name(r); n != "" && n[0] != '<' {
 		return strings.ToLower(n)
@@ -205,7 +214,7 @@ func nameOf(r rune) string {
 	return fmt.Sprintf("U+%04X", r)
 }
 
-// jamo spells a Korean syllable in the letters that are typed for it.
+// jamo spells a Korean syllable in its letters, as they are typed.
 func jamo(r rune) string {
 	const (
 		leads  = "ㄱㄲㄴㄷㄸㄹㅁㅂㅃㅅㅆㅇㅈㅉㅊㅋㅌㅍㅎ"

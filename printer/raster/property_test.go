@@ -12,8 +12,9 @@ import (
 	"ticketrail/printer/layout"
 )
 
-// letters of every kind, with what changes its neighbours
-const alphabet = "  aZ9?([<éÅ\u0301\u0327\u0e31אבגּشلاבֹلإپ\u200cگ١٢٫中語宮すガﾗ김뷁กำक्षि🌶👍🏽\u200d\ufe0f\u20e3🇩█─\u202e\u2067\n\x00\ufffd㎏½…"
+// alphabet has letters of every kind, and characters that change their neighbours.
+const alphabet = "  aZ9?([<éÅ\u0301\u0327\u0e31אבגּشلاבֹلإپ\u200cگ١٢٫中語宮すガﾗ김뷁กำक्षि" +
+	"🌶👍🏽\u200d\ufe0f\u20e3🇩█─\u202e\u2067\n\x00\ufffd㎏½…"
 
 func anyText() *rapid.Generator[string] {
 	return rapid.OneOf(
@@ -23,8 +24,8 @@ func anyText() *rapid.Generator[string] {
 	)
 }
 
-// sound holds what must be true of every image.
-func sound(t interface{ Fatalf(string, ...any) }, m Image, width, height int) {
+// checkImage verifies what must hold for every image.
+func checkImage(t interface{ Fatalf(string, ...any) }, m Image, width, height int) {
 	if m.Width != width || m.Height != height || len(m.Bits) != (width+7)/8*height {
 		t.Fatalf("the image is %d×%d in %d bytes, not %d×%d", m.Width, m.Height, len(m.Bits), width, height)
 	}
@@ -40,7 +41,8 @@ func sound(t interface{ Fatalf(string, ...any) }, m Image, width, height int) {
 func TestTheInkOfASpanStaysInItsColumns(t *testing.T) {
 	d := drawer(t, Installed()...)
 	rapid.Check(t, func(t *rapid.T) {
-		columns, dots := rapid.IntRange(20, 64).Draw(t, "columns"), rapid.SampledFrom([]int{384, 512, 576}).Draw(t, "dots")
+		columns, dots := rapid.IntRange(20, 64).Draw(t, "columns"),
+			rapid.SampledFrom([]int{384, 512, 576}).Draw(t, "dots")
 		before, after := rapid.IntRange(0, 12).Draw(t, "before"), rapid.IntRange(0, 12).Draw(t, "after")
 		s := layout.Span{Text: anyText().Draw(t, "text"), Style: layout.Style{
 			Bold: rapid.Bool().Draw(t, "bold"), Invert: rapid.Bool().Draw(t, "invert"),
@@ -52,7 +54,7 @@ func TestTheInkOfASpanStaysInItsColumns(t *testing.T) {
 		blank := func(n int) layout.Span { return layout.Span{Text: strings.Repeat(" ", n)} }
 		m := d.Line(layout.Line{Spans: []layout.Span{blank(before), s, blank(after)}}, columns, dots)
 		c := cellFor(dots / columns)
-		sound(t, m, columns*c.w, max(1, s.Height)*c.h)
+		checkImage(t, m, columns*c.w, max(1, s.Height)*c.h)
 		from := min(before*c.w, m.Width)
 		to := min(from+layout.Width(s.Text)*max(1, s.Width)*c.w, m.Width)
 		for y := range m.Height {
@@ -65,7 +67,7 @@ func TestTheInkOfASpanStaysInItsColumns(t *testing.T) {
 		if before+layout.Width(s.Text)*max(1, s.Width) > columns {
 			return // some of it is beyond the paper
 		}
-		// Where it stands changes nothing.
+		// Its position on the line must not change how it is drawn.
 		alone := d.Line(layout.Line{Spans: []layout.Span{s}}, columns, dots)
 		for y := range m.Height {
 			for x := from; x < to; x++ {
@@ -77,13 +79,13 @@ func TestTheInkOfASpanStaysInItsColumns(t *testing.T) {
 	})
 }
 
-func TestWhatIsPrintableIsDrawn(t *testing.T) {
+func TestPrintableTextIsDrawn(t *testing.T) {
 	for _, d := range []*Drawer{drawer(t), drawer(t, Installed()...)} {
 		rapid.Check(t, func(t *rapid.T) { printable(t, d, anyText().Draw(t, "text")) })
 	}
 }
 
-// printable holds what must be true of every answer of Printable.
+// printable verifies what must hold for every result of Printable.
 func printable(t interface{ Fatalf(string, ...any) }, d *Drawer, text string) {
 	s := d.Printable(text)
 	if again := d.Printable(s); again != s {
@@ -126,17 +128,17 @@ func FuzzLine(f *testing.F) {
 		for _, d := range []*Drawer{d, with} {
 			m := d.Line(layout.Line{Spans: []layout.Span{{Text: text, Style: st}, {Text: "x"}}}, columns, dots)
 			if columns < 1 || dots < columns {
-				sound(t, m, 0, 0)
+				checkImage(t, m, 0, 0)
 				continue
 			}
 			c := cellFor(dots / columns)
-			sound(t, m, columns*c.w, scaleFactor(high)*c.h)
+			checkImage(t, m, columns*c.w, scaleFactor(high)*c.h)
 			printable(t, d, text)
 		}
 	})
 }
 
-func TestADrawerServesManyAtOnce(t *testing.T) {
+func TestADrawerIsSafeForConcurrentUse(t *testing.T) {
 	d, lines := drawer(t, Installed()...), strings.Fields(alphabet)
 	want := make([]string, len(lines))
 	for i, s := range lines {
@@ -148,8 +150,9 @@ func TestADrawerServesManyAtOnce(t *testing.T) {
 		wg.Go(func() {
 			for i, s := range lines {
 				fresh.Printable(s)
-				if got := fresh.Line(layout.Line{Spans: []layout.Span{{Text: s}}}, 48, 576); string(got.Bits) != want[i] {
-					t.Errorf("%q is drawn otherwise by many at once", s)
+				if got := fresh.Line(layout.Line{Spans: []layout.Span{{Text: s}}}, 48,
+					576); string(got.Bits) != want[i] {
+					t.Errorf("%q is drawn differently by concurrent calls", s)
 				}
 			}
 		})

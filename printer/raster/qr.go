@@ -6,18 +6,18 @@ import (
 	"rsc.io/qr"
 )
 
-// A QR code needs four white modules around it, and a phone needs two dots a module.
+// Scanners need four white modules around a QR code, and a phone needs at least two dots a module.
 const (
 	quietZone     = 4
 	minModuleDots = 2
 )
 
-// QR draws a QR code of text with its quiet zone: as large as fits into half of dots, or in
-// all of it when it would be too fine otherwise. Its error correction is 15 %, for
-// paper that is splashed in a kitchen, and less where that is what makes it fit.
+// QR draws a QR code of text with its quiet zone. It is as large as fits into half of dots, or into
+// all of it if it would be too fine otherwise. Error correction is level M (15 %), because paper
+// gets splashed in a kitchen, and level L only if the code does not fit otherwise.
 func QR(text string, dots int) (Image, error) {
 	if text == "" {
-		return Image{}, fmt.Errorf("QR code: there is no text")
+		return Image{}, fmt.Errorf("QR code: the text is empty")
 	}
 	for _, room := range []int{dots / 2, dots} {
 		for _, level := range []qr.Level{qr.M, qr.L} {
@@ -33,6 +33,7 @@ func QR(text string, dots int) (Image, error) {
 	return Image{}, fmt.Errorf("QR code: %d bytes do not fit into %d dots; shorten the text", len(text), dots)
 }
 
+// paint draws the modules of a code, scale dots each, with its quiet zone.
 func paint(code *qr.Code, scale int) Image {
 	side := (code.Size + 2*quietZone) * scale
 	m := newImage(side, side)

@@ -12,7 +12,7 @@ func TestAQRCodeFitsAndKeepsItsQuietZone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sound(t, m, m.Width, m.Width)
+			checkImage(t, m, m.Width, m.Width)
 			if m.Width > dots || len(text) < 50 && m.Width > dots/2 || m.Width < dots/4 {
 				t.Errorf("%d bytes: %d dots wide of %d", len(text), m.Width, dots)
 			}
@@ -32,7 +32,7 @@ func TestAQRCodeFitsAndKeepsItsQuietZone(t *testing.T) {
 	}
 }
 
-func TestAQRCodeThatCannotBeReadIsNotDrawn(t *testing.T) {
+func TestAQRCodeThatIsTooFineIsNotDrawn(t *testing.T) {
 	for _, text := range []string{"", strings.Repeat("x", 2000), strings.Repeat("x", 5000)} {
 		if m, err := QR(text, 200); err == nil || m.Bits != nil {
 			t.Errorf("%d bytes: %v, %d×%d", len(text), err, m.Width, m.Height)

@@ -1,46 +1,48 @@
-// Package raster draws the lines for which the printer has no letters: it turns them
-// into dots, so that a cook reads every name as the guest's country writes it. It draws
-// with a font that is built in and with font files found on the box; it knows nothing
-// of commands, and a line it draws takes the same columns as one the printer sets.
+// Package raster draws lines of a ticket as images, for text that the printer has no characters
+// for, so that a dish keeps the name in which it was ordered. It draws with a built-in bitmap font
+// and with font files found on the box. It knows no printer commands. A drawn line takes exactly
+// the columns that layout measured, so drawn and printed lines can be mixed.
 //
-// A column is dots/columns wide. The built-in font has letters 6 dots wide and 14 high,
-// accents and tails included, so at 12 dots a column (Font A) every dot is doubled and
-// a line is 28 dots high, nearly the 30 a printer moves on for a line of its own letters.
+// A column is dots/columns wide. The built-in font has letters 6 dots wide and 14 dots high,
+// including accents and descenders. At 12 dots a column (Font A) every dot is doubled, and a line
+// is 28 dots high, close to the 30 dots that a printer feeds for a line of its own characters.
 package raster
 
 import (
 	"ticketrail/printer/layout"
 )
 
-// Options are what a Drawer draws with.
+// Options configure a Drawer.
 type Options struct {
-	// Fonts are TrueType or OpenType files (.ttf, .otf, .ttc), or folders of them. They are
-	// tried in this order for what the built-in font does not have, and for Arabic, which
-	// it has but cannot join well: see [Installed] for fonts to name here.
+	// Fonts are TrueType or OpenType files (.ttf, .otf, .ttc), or folders of them. They are tried
+	// in this order for what the built-in font lacks, and for Arabic, which it has but cannot join
+	// well. See [Installed] for fonts to list here.
 	Fonts []string
 }
 
-// A Drawer turns lines into dots. It may be used by many goroutines at once.
+// A Drawer draws lines. It is safe for concurrent use.
 type Drawer struct {
 	fonts []*outline // from files, in the order in which they are tried
 }
 
-// New makes a Drawer. It can always be used, be it with the built-in font alone; the
-// error joins what is wrong with each font that could not be read. Fonts are read once to
-// see what they have, and loaded when a line first needs them.
+// New makes a Drawer. The Drawer is always usable, if need be with the built-in font alone, because
+// a missing font must not stop the kitchen; the error joins what is wrong with each font that could
+// not be read. Fonts are read once to see which characters they have, and loaded when a line first
+// needs them.
 func New(o Options) (*Drawer, error) {
 	fonts, err := openFonts(o.Fonts)
 	return &Drawer{fonts: fonts}, err
 }
 
-// Where a piece of text is drawn from: the place of a font among Drawer.fonts, or one of these.
+// The font of a piece of text: an index into Drawer.fonts, or one of these.
 const (
 	noFont = -1 - iota
 	builtIn
-	blank // nothing to draw
+	blank // nothing to draw, such as a space
 )
 
-// source is the font for a character and its marks.
+// fontFor returns the font for a character and its marks: the built-in one if it has them, because
+// its letters fit the columns exactly.
 func (d *Drawer) fontFor(text []rune) int {
 	if hasAll(text) {
 		return builtIn
@@ -50,16 +52,16 @@ func (d *Drawer) fontFor(text []rune) int {
 			return i
 		}
 	}
-	if len(text) > 1 { // no font has all of the marks: the letter matters
+	if len(text) > 1 { // no font has all of the marks: draw the letter without them
 		return d.fontFor(text[:1])
 	}
 	return noFont
 }
 
-// Line draws a line of print: columns of normal width on a printer with that many dots. The
-// image is columns×(dots/columns) wide and as high as the tallest span; every span
-// starts exactly at its column and stays within what layout.Width counts for it. What
-// no font has is an empty box: give [Drawer.Printable] to the layout, and there is none.
+// Line draws a line for a printer with columns of normal width and dots dots across. The image is
+// columns×(dots/columns) wide and as high as the tallest span. Every span starts exactly at its
+// column and stays within the width that layout.Width returns for it. A character that no font has
+// is drawn as an empty box; text that went through [Drawer.Printable] contains none.
 func (d *Drawer) Line(l layout.Line, columns, dots int) Image {
 	if columns < 1 || dots < columns {
 		return Image{}
@@ -75,8 +77,9 @@ func (d *Drawer) Line(l layout.Line, columns, dots int) Image {
 	for _, s := range l.Spans {
 		wide, high := scaleFactor(s.Width), scaleFactor(s.Height)
 		n := layout.Width(s.Text)
-		// What is beyond the paper is not drawn; text as long as a book costs nothing.
+		// Text beyond the right edge is not drawn, so overlong text costs no time.
 		if room := columns - column; n > 0 && room > 0 {
+			// Draw at normal size and enlarge while copying: letters of one dot pattern stay sharp.
 			text := d.span(s, min(n, (room+wide-1)/wide), c, variant)
 			if s.Bold {
 				text.embolden(max(1, c.w/12))
@@ -92,9 +95,10 @@ func (d *Drawer) Line(l layout.Line, columns, dots int) Image {
 	return m
 }
 
+// scaleFactor limits a multiple of the normal size to 1 to 8.
 func scaleFactor(n int) int { return min(max(n, 1), 8) }
 
-// span draws as much of s as goes into so many columns, at normal size.
+// span draws as much of s as fits into so many columns, at normal size.
 func (d *Drawer) span(s layout.Span, columns int, c cell, v variant) Image {
 	m := newImage(columns*c.w, c.h)
 	x := 0
@@ -107,7 +111,7 @@ func (d *Drawer) span(s layout.Span, columns int, c cell, v variant) Image {
 	return m
 }
 
-// unit draws what is placed as one: a character with its marks, or a run of a script whose
+// unit draws what has one place of its own: a character with its marks, or a run of a script whose
 // letters change with their neighbours.
 func (d *Drawer) unit(u unit, c cell, v variant) Image {
 	if u.font >= 0 {

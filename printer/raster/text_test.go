@@ -9,10 +9,10 @@ import (
 	"ticketrail/printer/layout"
 )
 
-// seen is what stands on the paper from left to right.
-func seen(d *Drawer, text string) string { return seenAs(d, text, layout.FirstStrong) }
+// visualText is the text on paper from left to right.
+func visualText(d *Drawer, text string) string { return visualTextIn(d, text, layout.FirstStrong) }
 
-func seenAs(d *Drawer, text string, way layout.Direction) string {
+func visualTextIn(d *Drawer, text string, way layout.Direction) string {
 	var b strings.Builder
 	for _, u := range d.units(text, way, 1000) {
 		if u.font == blank {
@@ -24,7 +24,7 @@ func seenAs(d *Drawer, text string, way layout.Direction) string {
 	return b.String()
 }
 
-func TestWhatIsReadFromTheRightStandsInTheOrderInWhichItIsSeen(t *testing.T) {
+func TestRightToLeftTextIsInVisualOrder(t *testing.T) {
 	d := drawer(t)
 	for text, want := range map[string]string{
 		"hello (world)":           "hello (world)",
@@ -44,13 +44,13 @@ func TestWhatIsReadFromTheRightStandsInTheOrderInWhichItIsSeen(t *testing.T) {
 		"قهوة ١٢٫٥ 3":             "3 ١٢٫٥ ﺓﻮﻬﻗ",
 		"no \u202eoverride\u202c": "no \u202eoverride\u202c",
 	} {
-		if got := seen(d, text); got != want {
+		if got := visualText(d, text); got != want {
 			t.Errorf("%q\n got %q\nwant %q", text, got, want)
 		}
 	}
 }
 
-func TestAPartOfATextGoesTheWayOfTheWhole(t *testing.T) {
+func TestAPartOfATextHasTheDirectionOfTheWhole(t *testing.T) {
 	d := drawer(t)
 	for _, c := range []struct {
 		text string
@@ -64,13 +64,13 @@ func TestAPartOfATextGoesTheWayOfTheWhole(t *testing.T) {
 		{"חומוס and pita", layout.LeftToRight, "סומוח and pita"},
 		{"é à", layout.RightToLeft, "é à"},
 	} {
-		if got := seenAs(d, c.text, c.way); got != c.want {
+		if got := visualTextIn(d, c.text, c.way); got != c.want {
 			t.Errorf("%q (%d)\n got %q\nwant %q", c.text, c.way, got, c.want)
 		}
 	}
 }
 
-func TestArabicLettersTakeTheShapesOfTheirPlaces(t *testing.T) {
+func TestArabicLettersHaveTheirContextualForms(t *testing.T) {
 	d := drawer(t)
 	for text, want := range map[string]string{
 		"ببب":           "ﺐﺒﺑ",
@@ -83,7 +83,7 @@ func TestArabicLettersTakeTheShapesOfTheirPlaces(t *testing.T) {
 		"بَب":           "ﺐ" + "ﺑَ",
 		"ء":             "ء",
 	} {
-		got := seen(d, text)
+		got := visualText(d, text)
 		if text == "ء" {
 			want = "ﺀ"
 		}
@@ -93,7 +93,7 @@ func TestArabicLettersTakeTheShapesOfTheirPlaces(t *testing.T) {
 	}
 }
 
-func TestWhatNoFontHasIsToldByItsName(t *testing.T) {
+func TestCharactersWithoutAFontAreNamed(t *testing.T) {
 	d := drawer(t)
 	for text, want := range map[string]string{
 		"plain":                   "plain",
@@ -120,14 +120,15 @@ func TestWhatNoFontHasIsToldByItsName(t *testing.T) {
 		"𝓟𝟚ﬀ㎏🄰":                   "P2ﬀ㎏A",
 		"10⅐":                     "10(1/7)",
 		"๔ x":                     "4 x",
-		"ผัด ไท":                  "[thai character pho phung, mai han-akat, do dek] [thai character sara ai maimalai, tho thahan]",
-		"뷁":                       "[ㅂㅞㄺ]",
-		"\U00020000":              "[U+20000]",
-		"\ue000":                  "[U+E000]",
-		"é e\u0301 ﬁ":             "é é ﬁ",
-		"⁇":                       "⁇",
-		"a\u1dd8":                 "a",
-		"what?":                   "what?",
+		"ผัด ไท": "[thai character pho phung, mai han-akat, do dek] " +
+			"[thai character sara ai maimalai, tho thahan]",
+		"뷁":           "[ㅂㅞㄺ]",
+		"\U00020000":  "[U+20000]",
+		"\ue000":      "[U+E000]",
+		"é e\u0301 ﬁ": "é é ﬁ",
+		"⁇":           "⁇",
+		"a\u1dd8":     "a",
+		"what?":       "what?",
 	} {
 		got := d.Printable(text)
 		if diff := cmp.Diff(want, got); diff != "" {

@@ -8,30 +8,31 @@ import (
 	"ticketrail/printer/layout"
 )
 
-// A unit is what is drawn as one and placed at a column.
+// A unit is what is drawn as one piece and placed at a column.
 type unit struct {
-	font    int // a place among Drawer.fonts, or nowhere, builtIn, blank
+	font    int // an index into Drawer.fonts, or noFont, builtIn or blank
 	text    string
 	columns int
 	rtl     bool
-	run     bool // several characters, shaped together
+	run     bool // several characters that are shaped together
 }
 
-// A character is a letter with the marks on it.
+// A character is a letter with its marks.
 type character struct {
 	text    []rune
 	columns int
 	font    int
-	level   int // odd: goes from right to left
+	level   int // embedding level; odd is right-to-left
 }
 
+// base is the letter, without its marks.
 func (c character) base() rune { return c.text[0] }
 
-// maxMarks is how many marks a letter can carry; no language puts more than four on one.
+// maxMarks is how many marks of a letter are drawn; no language uses more than four.
 const maxMarks = 8
 
-// characters cuts as much of text as goes into so many columns. What takes no room belongs
-// to the letter before it.
+// characters splits off as much of text as fits into so many columns. Characters without a width
+// belong to the letter before them.
 func characters(text string, columns int) []character {
 	var cc []character
 	for i, r := range text {
@@ -50,7 +51,8 @@ func characters(text string, columns int) []character {
 	return cc
 }
 
-// units puts text into the order in which it is seen, from the left.
+// units returns the units of text in visual order, from the left. ASCII, which most tickets consist
+// of, takes a short path without the bidirectional algorithm.
 func (d *Drawer) units(text string, base layout.Direction, columns int) []unit {
 	if ascii(text) {
 		uu := make([]unit, 0, columns)
@@ -74,6 +76,7 @@ func (d *Drawer) units(text string, base layout.Direction, columns int) []unit {
 	return uu
 }
 
+// ascii reports whether s is all printable ASCII.
 func ascii(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {
@@ -83,15 +86,15 @@ func ascii(s string) bool {
 	return true
 }
 
-// A run is characters that one font draws together, in the order in which they are read.
+// A run is consecutive characters that one font draws together, in reading order.
 type run struct {
 	character
 	shaped bool
 	script language.Script
 }
 
-// runs joins the neighbours that must be shaped together. A space between two of them is
-// part of the run, for there the words are as wide as their letters, not as their columns.
+// runs joins neighbours that must be shaped together. A space between two of them becomes part of
+// the run, because there the width of a word is that of its letters, not of its columns.
 func (d *Drawer) runs(cc []character) []run {
 	var rr []run
 	for i, c := range cc {
@@ -104,7 +107,9 @@ func (d *Drawer) runs(cc []character) []run {
 		switch {
 		case n > 0 && r.shaped && rr[n-1].joins(r):
 			rr[n-1].add(c)
-		case n > 1 && r.shaped && cc[i-1].base() == ' ' && rr[n-1].level == r.level && rr[n-2].joins(r) && d.fonts[c.font].hasAll([]rune{' '}):
+		// Word, space, word: one run, if the font has the space.
+		case n > 1 && r.shaped && cc[i-1].base() == ' ' && rr[n-1].level == r.level && rr[n-2].joins(r) &&
+			d.fonts[c.font].hasAll([]rune{' '}):
 			rr[n-2].add(rr[n-1].character)
 			rr[n-2].add(c)
 			rr = rr[:n-1]
@@ -115,6 +120,7 @@ func (d *Drawer) runs(cc []character) []run {
 	return rr
 }
 
+// joins reports whether o continues r: same font, level and script.
 func (r run) joins(o run) bool {
 	return r.shaped && r.font == o.font && r.level == o.level && r.script == o.script
 }
@@ -124,7 +130,8 @@ func (r *run) add(c character) {
 	r.columns += c.columns
 }
 
-// needsShaping says that the letters of a script change with their neighbours, or stand in no grid.
+// needsShaping reports whether the letters of a script change with their neighbours, or do not fit
+// a grid of columns.
 func needsShaping(s language.Script) bool {
 	switch s {
 	case language.Common, language.Inherited, language.Unknown, language.Han, language.Hiragana, language.Katakana,
@@ -135,6 +142,8 @@ func needsShaping(s language.Script) bool {
 	return true
 }
 
+// unit turns a run into what is drawn. Brackets in right-to-left text are mirrored here; in shaped
+// runs HarfBuzz does that.
 func (r run) unit() unit {
 	u := unit{font: r.font, columns: r.columns, rtl: r.level%2 == 1, run: r.shaped}
 	if len(r.text) == 1 && isInvisible(r.base()) {
@@ -148,7 +157,7 @@ func (r run) unit() unit {
 	return u
 }
 
-// runeLen is how many bytes the first character of s takes.
+// runeLen returns how many bytes the first character of s has.
 func runeLen(s string) int {
 	_, n := utf8.DecodeRuneInString(s)
 	return n
