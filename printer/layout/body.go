@@ -22,6 +22,8 @@ type body struct {
 	refireDepth int    // depth of the line whose REFIRE mark covers the lines below it; -1 if none
 }
 
+// body prints the lines of the order, the raw record if it could not be read, and the samples of a
+// test ticket.
 func (c *composer) body(t *ticket.Ticket) {
 	b := &body{composer: c, t: t, course: c.text(t.Course), noRoute: allUnrouted(t.Lines), refireDepth: -1}
 	b.chooseSizes()
@@ -44,6 +46,7 @@ func (c *composer) body(t *ticket.Ticket) {
 // only without one.
 func (b *body) headings(l *ticket.Line, i int) {
 	before := len(b.lines)
+	// If all lines are unrouted, a banner says so and noRoute is true from the start.
 	if l.NoRoute != b.noRoute {
 		b.noRoute = l.NoRoute
 		if l.NoRoute {
@@ -53,6 +56,7 @@ func (b *body) headings(l *ticket.Line, i int) {
 		}
 	}
 	if l.Depth == 0 {
+		// An item without a course belongs to the ticket's.
 		course := b.text(l.Course)
 		if course == "" {
 			course = b.text(b.t.Course)
@@ -122,6 +126,8 @@ func (b *body) line(l *ticket.Line) {
 	// line is not red: it shows data that could not be read, not a change to an item.
 	st.Red = l.Depth > 0 && !l.Raw
 	indent, marker := b.indentOf(l)
+	// A REFIRE mark stands above an item and covers its modifiers. A ticket that is refired as a
+	// whole has a banner instead.
 	if l.Refire && !b.t.Refire && (b.refireDepth < 0 || l.Depth <= b.refireDepth) {
 		b.refireDepth = l.Depth
 		b.flow(paragraph{mark: b.voidMark(l.Void, st), indent: indent, text: refire,
@@ -196,6 +202,7 @@ func (c *composer) cookText(s string) string {
 	return c.text(s)
 }
 
+// quantityLabel returns "2x"; an unknown quantity prints nothing rather than a guess.
 func quantityLabel(q string) string {
 	if q == "" {
 		return ""
@@ -251,6 +258,7 @@ func (c *composer) note(mark Span, indent int, note string, st Style) {
 	}
 }
 
+// lineBreak reports whether r ends a line of a note, however the waiter's terminal encodes that.
 func lineBreak(r rune) bool {
 	return r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029'
 }
@@ -269,6 +277,8 @@ func (c *composer) voidMark(isVoid bool, like Style) Span {
 	return Span{Text: s, Style: Style{Bold: true, Invert: true, Red: true, Height: like.Height}}
 }
 
+// voidStyle adds the look of a cancelled line: white on black, and red for printers that cannot
+// invert. A printer with neither still prints the word VOID.
 func voidStyle(st Style, isVoid bool) Style {
 	if isVoid {
 		st.Invert, st.Red = true, true

@@ -42,6 +42,8 @@ func canBreakBetween(a, b rune) bool {
 		!strings.ContainsRune("（［｛「『【〈《〔“‘([{$€£¥￥＄#", a)
 }
 
+// isEastAsian reports whether r belongs to the scripts that are written without spaces between
+// words.
 func isEastAsian(r rune) bool {
 	return r >= 0x2e80 && (unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) ||
 		strings.ContainsRune("ー、。，．・！？）」』】》", r))

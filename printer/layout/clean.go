@@ -14,6 +14,7 @@ import (
 // unchanged.
 func Clean(s string) string { return strings.Map(cleanRune, s) } // Map decodes invalid UTF-8 as U+FFFD
 
+// cleanRune returns what Clean makes of a character. ASCII comes first because most text is ASCII.
 func cleanRune(r rune) rune {
 	switch {
 	case r >= 0x20 && r < 0x7f:

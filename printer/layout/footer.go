@@ -47,6 +47,7 @@ func (c *composer) ticketIdentity(d *ticket.Delivery) {
 // receipt printer and a phone's camera. The ids of requests have at most 200 bytes.
 const maxQRBytes = 250
 
+// requestQR adds the request's id as a QR code if the options ask for it.
 func (c *composer) requestQR(t *ticket.Ticket) {
 	if c.QR && t.Kind != ticket.Test { // a test ticket has its own QR code
 		c.qr(Clean(t.Request))
@@ -59,6 +60,8 @@ func (c *composer) qr(s string) {
 	if s == "" || len(s) > maxQRBytes {
 		return
 	}
+	// The code is attached to the first line of the caption, so that a printer without codes prints
+	// the caption as any other line.
 	at := len(c.lines)
 	c.centred(s, Style{})
 	if at == len(c.lines) || len(c.lines[at].Spans) == 0 {

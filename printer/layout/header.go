@@ -52,6 +52,7 @@ func (c *composer) defaultHeader(t *ticket.Ticket) {
 // configuredHeader prints the fields of Options.Header in their order. Two consecutive fields of
 // the same size share a line, one at each edge, to save paper.
 func (c *composer) configuredHeader(t *ticket.Ticket) {
+	// left is a field that waits for a second one of the same size.
 	var left string
 	var st Style
 	for _, name := range c.Header {
@@ -108,6 +109,7 @@ func (c *composer) number(t *ticket.Ticket) string { return ticket.NumberLabel(c
 
 func (c *composer) table(t *ticket.Ticket) string { return ticket.TableLabel(c.text(t.Table)) }
 
+// labelled returns "Server Ana", or "" without a name: a label alone would look like a fault.
 func labelled(label, s string) string {
 	if s == "" {
 		return ""

@@ -214,6 +214,7 @@ func TestConfiguredSizesAreUsedIfThePaperHasRoom(t *testing.T) {
 		{32, Size{4, 4}, Size{8, 8}, Style{Bold: true, Width: 2, Height: 4}, Style{Bold: true, Width: 2, Height: 8}},
 		{20, Size{8, 8}, Size{1, 1}, Style{Bold: true, Width: 1, Height: 8}, Style{Bold: true, Width: 1, Height: 1}},
 		{42, Size{1, 1}, Size{}, Style{Bold: true, Width: 1, Height: 1}, Style{Bold: true, Width: 1, Height: 1}},
+		{42, Size{1, 3}, Size{}, Style{Bold: true, Width: 1, Height: 3}, Style{Bold: true, Width: 1, Height: 2}},
 		{42, Size{0, 2}, Size{-3, 99}, Style{Bold: true, Width: 1, Height: 2}, Style{Bold: true, Width: 1, Height: 8}},
 		{42, Size{}, Size{}, Style{Bold: true, Width: 2, Height: 2}, Style{Bold: true, Height: 2}},
 	} {

@@ -44,6 +44,8 @@ func (c *composer) pair(left, right string, st Style) {
 		c.add(l)
 		return
 	}
+	// Too long for one line. A word wider than the paper at double width prints in normal width
+	// rather than broken.
 	for _, s := range []string{left, right} {
 		if s != "" {
 			fit := st

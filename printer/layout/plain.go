@@ -44,6 +44,7 @@ func Plain(lines []Line, columns int) string {
 // slack divides the columns that span i leaves over when it is drawn in normal size. They go where
 // the paper is blank anyway, so that aligned text stays aligned.
 func (l Line) slack(i, free, columns int) (before, after int) {
+	// A span of several spaces is padding, a single space may separate words.
 	empty := func(i int) bool {
 		return i >= 0 && i < len(l.Spans) && len(l.Spans[i].Text) > 1 && strings.TrimSpace(l.Spans[i].Text) == ""
 	}

@@ -29,6 +29,8 @@ func (b *body) chooseSizes() {
 // automaticSizes uses double size, or double height for the whole ticket if a name would need
 // several lines.
 func (b *body) automaticSizes() {
+	// Try double size first. Cancelled items do not count, because they print in normal width. Raw
+	// data is long and prints in normal size; beside it double width would stand out too much.
 	b.quantityStyle = Style{Bold: true, Width: 2, Height: 2}
 	b.nameStyle, b.modifierStyle = b.quantityStyle, Style{Bold: true, Height: 2}
 	b.measureNameColumn()

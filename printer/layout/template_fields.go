@@ -39,6 +39,8 @@ type Fields struct {
 	Void, Refire, Slip, Test bool // true of the whole ticket
 }
 
+// fields returns the data for a template. Its text has not gone through Options.Printable yet: that
+// happens once, when the template's output is printed.
 func (c *composer) fields(d *ticket.Delivery) Fields {
 	t := &d.Ticket
 	f := Fields{

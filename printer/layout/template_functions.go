@@ -30,9 +30,11 @@ const (
 
 // functions returns the functions of the template language.
 func functions() template.FuncMap {
+	// Each marker encloses its text, so that calls can be nested.
 	enclose := func(before, after rune) func(any) string {
 		return func(v any) string { return string(before) + fmt.Sprint(v) + string(after) }
 	}
+	// text/template has these for web pages; on paper they would print entities.
 	unsupported := func(...any) (string, error) { return "", errors.New("there is no such function on paper") }
 	return template.FuncMap{
 		"bold": enclose(beginBold, endStyle), "tall": enclose(beginTall, endStyle), "big": enclose(beginBig, endStyle),

@@ -7,6 +7,7 @@ import "strings"
 type row [3][]Span
 
 const (
+	// Places on a line, indexes into a row.
 	atLeft = iota
 	atCenter
 	atRight
@@ -42,6 +43,7 @@ func (c *composer) markup(s string) {
 			continue
 		}
 		switch ch {
+		// A line break ends a row; a row without text prints nothing.
 		case '\n':
 			endRow()
 		case beginBold, beginTall, beginBig:

@@ -88,6 +88,14 @@ func TestATemplateChangesOnlyHeaderAndFooter(t *testing.T) {
 	}
 }
 
+func TestATemplateThatPrintsNothingLeavesNoRules(t *testing.T) {
+	d := order(ticket.Line{Quantity: "1", Name: "Soup"})
+	tp := parsed(`{{define "header"}}{{end}}{{define "footer"}}{{end}}`)
+	if got := content(ComposeWith(d, Options{Columns: 42, Template: tp})); got != "1x Soup\n" {
+		t.Errorf("got\n%s", got)
+	}
+}
+
 func TestAFailingTemplateFallsBackToTheBuiltInHeaderAndReports(t *testing.T) {
 	for _, text := range []string{
 		`{{define "header"}}SECRET {{index .Notes 1}}{{end}}`,

@@ -10,6 +10,8 @@ import (
 // script is a sample of a writing system that a printer may lack.
 type script struct{ name, example string }
 
+// scripts are names of dishes in scripts that printers often lack, from the most common to the
+// rarest.
 func scripts() []script {
 	return []script{
 		{"Latin", "Crème brûlée, jalapeño, Žižkov, ½ l"},

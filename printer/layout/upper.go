@@ -20,4 +20,5 @@ func upperCase(s string) string {
 	return upperCasable.ReplaceAllStringFunc(s, upper.String)
 }
 
+// upperCasable matches the text between letters that must stay as they are.
 var upperCasable = regexp.MustCompile(`[^µ\x{10d0}-\x{10ff}]+`)

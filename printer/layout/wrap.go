@@ -32,9 +32,11 @@ func (c *composer) flow(p paragraph) {
 		p.label, label = nil, 0
 	}
 	room -= label
+	// A label or an indent may leave too few columns for wide letters.
 	for p.style.Width > 1 && room/p.style.Width < minLettersPerLine {
 		p.style.Width--
 	}
+	// Only right-to-left text needs the width of its widest line: its lines end at the same column.
 	direction, widestLine := FirstStrong, 0
 	lines := wrap(p.text, room/p.style.widthFactor())
 	if len(lines) > 1 {
@@ -77,6 +79,7 @@ func (l *Line) space(n int, s Style) {
 
 func spaces(n int) string { return strings.Repeat(" ", n) }
 
+// spanText returns the text of spans without their styles.
 func spanText(spans []Span) string {
 	var b strings.Builder
 	for _, s := range spans {
@@ -109,11 +112,14 @@ func wrap(text string, room int) []string {
 		default:
 			if pos > line {
 				head := text[line : pos-1]
+				// A word longer than a line may begin on the current line, if its script can be
+				// broken there. Other long words start on a line of their own.
 				if n, taken := breakWithoutHyphen(word, room-width-1); w > room && n > 0 {
 					head, word, w = text[line:pos+n], word[n:], w-taken
 				}
 				lines = append(lines, head)
 			}
+			// Break the word line by line until the rest fits.
 			for w > room {
 				n, taken := breakWithoutHyphen(word, room)
 				if n == 0 {
@@ -156,6 +162,7 @@ func fittingPrefix(word string, room int) (n, width int) {
 	return n, width
 }
 
+// fittingRunePrefix is fittingPrefix for a character too wide for a whole line.
 func fittingRunePrefix(s string, room int) (n, width int) {
 	for i, r := range s {
 		w := displaywidth.Rune(r)

@@ -1,0 +1,202 @@
+package layout
+
+import (
+	"strings"
+	"testing"
+
+	"ticketrail/queue/ticket"
+)
+
+// order is a ticket with nothing but these lines.
+func order(lines ...ticket.Line) ticket.Delivery {
+	return ticket.Delivery{Ticket: ticket.Ticket{Lines: lines}}
+}
+
+// rows is what prints for the lines of d, without header and footer.
+func rows(d ticket.Delivery, o Options) []string {
+	o.Header = []string{}
+	text := strings.TrimSuffix(content(ComposeWith(d, o)), "\n")
+	out := strings.Split(text, "\n")
+	return out[:len(out)-1] // the rule above the footer, which has nothing to identify
+}
+
+func TestAModifierIsRedButARawOneIsNot(t *testing.T) {
+	d := order(ticket.Line{Quantity: "1", Name: "Burger"}, ticket.Line{Depth: 1, Name: "No onion"},
+		ticket.Line{Depth: 1, Name: "{raw}", Raw: true})
+	lines := Compose(d, 42, "")
+	for text, want := range map[string]bool{"Burger": false, "No onion": true, "{raw}": false} {
+		if got := sizeOf(t, lines, text).Red; got != want {
+			t.Errorf("%s is red: %v, want %v", text, got, want)
+		}
+	}
+}
+
+func TestEachRefiredItemIsMarkedOnceAboveItsModifiers(t *testing.T) {
+	item := ticket.Line{Quantity: "1", Name: "Soup"}
+	again, modifier := item, ticket.Line{Depth: 1, Name: "Hot", Refire: true}
+	again.Refire = true
+	for name, c := range map[string]struct {
+		lines []ticket.Line
+		want  int
+	}{
+		"an item and its modifier": {[]ticket.Line{again, modifier}, 1},
+		"two items":                {[]ticket.Line{again, again}, 2},
+		"a modifier of an item that is not refired": {[]ticket.Line{again, item, modifier}, 2},
+	} {
+		if got := strings.Count(content(Compose(order(c.lines...), 42, "")), refire); got != c.want {
+			t.Errorf("%s: %d marks, want %d", name, got, c.want)
+		}
+	}
+}
+
+func TestAHeadingSharesItsLineOnlyWithFourColumnsOfRule(t *testing.T) {
+	for course, want := range map[string]string{
+		strings.Repeat("x", 14): "-- xxxxxxxxxxxxxx --",
+		strings.Repeat("x", 15): strings.Repeat("-", 20),
+	} {
+		if got := rows(order(ticket.Line{Quantity: "1", Name: "Soup", Course: course}),
+			Options{Columns: 20})[0]; got != want {
+			t.Errorf("%s: the heading begins with %q, want %q", course, got, want)
+		}
+	}
+}
+
+func TestASlipHasNoGapsAndNoQuantities(t *testing.T) {
+	d := order(ticket.Line{Quantity: "1", Name: "#18 Table B1"}, ticket.Line{Quantity: "1", Name: "#19 Table B22345"})
+	d.Ticket.Kind = ticket.Slip
+	lines := ComposeWith(d, Options{Columns: 32, BlankLines: 3, Header: []string{}})
+	text := content(lines)
+	if !strings.Contains(text, "#18 Table B1\n#19 Table B22345\n") {
+		t.Errorf("got\n%s", text)
+	}
+	// 16 letters fill 32 columns at double size, as nothing is printed before them.
+	if got := sizeOf(t, lines, "B22345").Width; got != 2 {
+		t.Errorf("a name that fits has width %d, want 2", got)
+	}
+}
+
+func TestAVoidMarkIsShortOnNarrowPaperOnly(t *testing.T) {
+	d := order(ticket.Line{Quantity: "1", Name: "Soup", Void: true})
+	for columns, want := range map[int]string{16: "VOID 1x Soup", 19: "VOID 1x Soup", 20: "** VOID ** 1x Soup"} {
+		if got := strings.TrimRight(rows(d, Options{Columns: columns})[0], " "); got != want {
+			t.Errorf("%d columns: %q, want %q", columns, got, want)
+		}
+	}
+}
+
+func TestACancelledLineIsNeverWide(t *testing.T) {
+	d := order(ticket.Line{Quantity: "1", Name: "Soup", Void: true, Notes: []string{"hot"}},
+		ticket.Line{Depth: 1, Name: "Bread", Void: true, Notes: []string{"dark"}})
+	lines := ComposeWith(d, Options{Columns: 48, NameSize: Size{3, 3}, ModifierSize: Size{2, 1}})
+	for _, text := range []string{"Soup", "hot", "Bread", "dark"} {
+		if got := sizeOf(t, lines, text).Width; got > 1 {
+			t.Errorf("%s has width %d", text, got)
+		}
+	}
+}
+
+func TestNamesBeginInOneColumnUnlessAQuantityIsTooWide(t *testing.T) {
+	for quantity, want := range map[string][]string{
+		// 5 letters of double width and a space are 11 of 33 columns, the most that all names move for.
+		"1234":  {"1234x Soup", spaces(6) + "1x Bread", spaces(6) + "Hot"},
+		"12345": {"12345x Soup", "1x Bread", spaces(5) + "Hot"},
+	} {
+		d := order(ticket.Line{Quantity: quantity, Name: "Soup"}, ticket.Line{Quantity: "1", Name: "Bread"},
+			ticket.Line{Depth: 1, Name: "Hot"})
+		got := rows(d, Options{Columns: 33})
+		for i := range want {
+			if i >= len(got) || got[i] != want[i] {
+				t.Errorf("quantity %s: got\n%s\nwant\n%s", quantity, strings.Join(got, "\n"), strings.Join(want, "\n"))
+				break
+			}
+		}
+	}
+	d := order(ticket.Line{Quantity: "123456789", Name: "Soup"}, ticket.Line{Depth: 1, Name: "Hot"})
+	if got := rows(d, Options{Columns: 32}); got[len(got)-1] != "  Hot" {
+		t.Errorf("a modifier must be indented below any item, got\n%s", strings.Join(got, "\n"))
+	}
+}
+
+func TestANameThatExactlyFillsItsLineIsDoubleSize(t *testing.T) {
+	for name, want := range map[string]int{"Fourteen chars": 2, "Fifteen letters": 0} {
+		// "1x" in double width and a space take 5 of 33 columns.
+		d := order(ticket.Line{Quantity: "1", Name: name})
+		if got := sizeOf(t, Compose(d, 33, ""), name).Width; got != want {
+			t.Errorf("%q: width %d, want %d", name, got, want)
+		}
+	}
+}
+
+func TestWideTextIsNarrowedIfFewerThanEightLettersFit(t *testing.T) {
+	for quantity, want := range map[string]int{"100": 2, "1000": 1} {
+		d := order(ticket.Line{Quantity: "1", Name: "Salad"}, ticket.Line{Depth: 1, Quantity: quantity, Name: "Olives"})
+		lines := ComposeWith(d, Options{Columns: 32, ModifierSize: Size{2, 1}})
+		if got := sizeOf(t, lines, "Olives").Width; got != want {
+			t.Errorf("beside %s: width %d, want %d", quantity, got, want)
+		}
+	}
+}
+
+func TestARawItemPrintsSmallAndMakesTheOthersDoubleHeight(t *testing.T) {
+	long := strings.Repeat("{", 40)
+	d := order(ticket.Line{Quantity: "1", Name: "Soup"}, ticket.Line{Quantity: "1", Name: "{}", Raw: true})
+	lines := Compose(d, 48, "")
+	if got := sizeOf(t, lines, "{}"); got != (Style{}) {
+		t.Errorf("raw data is %+v", got)
+	}
+	if got, want := sizeOf(t, lines, "Soup"), (Style{Bold: true, Height: 2}); got != want {
+		t.Errorf("the item beside it is %+v, want %+v", got, want)
+	}
+	// With a configured size, neither raw data nor a cancelled item makes the others narrower.
+	for _, other := range []ticket.Line{{Name: long, Raw: true}, {Name: long, Void: true}} {
+		lines = ComposeWith(order(ticket.Line{Quantity: "1", Name: "Soup"}, other),
+			Options{Columns: 48, NameSize: Size{2, 2}})
+		if got := sizeOf(t, lines, "Soup").Width; got != 2 {
+			t.Errorf("beside %+v: width %d, want 2", other, got)
+		}
+	}
+}
+
+func TestHeaderFieldsOfDifferentSizesDoNotShareALine(t *testing.T) {
+	d := everyday()
+	for _, c := range []struct {
+		fields []string
+		want   string
+	}{
+		{[]string{"number", "server"}, "#7\nServer Ana M.\n"},
+		{[]string{"number", "table"}, "#7" + spaces(42-4-16) + "Table 12\n"},
+	} {
+		if got := content(ComposeWith(d, Options{Columns: 42, Header: c.fields})); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%v: got\n%s\nwant\n%s", c.fields, got, c.want)
+		}
+	}
+}
+
+func TestACorrectionSaysWhetherItCancelsAllOrPart(t *testing.T) {
+	d := everyday()
+	d.Ticket.Kind = ticket.Correction
+	for _, want := range []string{"cancels part of an order already printed", "cancels an order already printed"} {
+		if got := content(Compose(d, 42, "")); !strings.Contains(got, want) {
+			t.Errorf("with %d lines: %q is missing in\n%s", len(d.Ticket.Lines), want, got)
+		}
+		d.Ticket.Lines = nil
+	}
+}
+
+func TestTwoFieldsShareALineOnlyWithTwoColumnsBetweenThem(t *testing.T) {
+	for _, c := range []struct {
+		left, right string
+		want        int
+	}{{"12345678", "123456", 1}, {"12345678", "1234567", 2}, {"1234567890123456", "", 1}, {"", "1234567890123456", 1}} {
+		x := composer{columns: 16}
+		x.pair(c.left, c.right, Style{})
+		if len(x.lines) != c.want {
+			t.Errorf("%q and %q take %d lines, want %d", c.left, c.right, len(x.lines), c.want)
+		}
+	}
+	x := composer{columns: 20}
+	x.pair("Extraordinary", "", Style{Width: 2})
+	if len(x.lines) != 1 || x.lines[0].Spans[0].Width != 1 {
+		t.Errorf("a word that does not fit must print narrower, not broken: %v", x.lines)
+	}
+}
