@@ -13,13 +13,12 @@ import (
 )
 
 const (
-	maxText  = 200 // bytes
-	maxShown = 60  // bytes of a value, in an error
+	maxText  = 200 // bytes of a text value
+	maxShown = 60  // bytes of a value that an error shows
 )
 
-// Override is p with some of its keys changed. The keys and their values are those of
-// models.yaml; p's name stays. The error joins everything that is wrong, each with the
-// key, the value seen and what is possible; the Profile is p as it was then.
+// Override returns p with some keys changed. Keys and values are those of models.yaml; the name stays. The
+// error lists every mistake, each with the key, the value and the valid values; p is then returned unchanged.
 func (p Profile) Override(over map[string]any) (Profile, error) {
 	out := p.clone()
 	known := out.keys()
@@ -31,7 +30,8 @@ func (p Profile) Override(over map[string]any) (Profile, error) {
 			for i, k := range known {
 				names[i] = k.name
 			}
-			problems = append(problems, fmt.Errorf("%s: a profile has no such key; there are %s", name, strings.Join(names, ", ")))
+			problems = append(problems,
+				fmt.Errorf("%s: unknown key of a profile; use one of %s", name, strings.Join(names, ", ")))
 			continue
 		}
 		if err := known[i].set(over[name]); err != nil {
@@ -47,27 +47,27 @@ func (p Profile) Override(over map[string]any) (Profile, error) {
 	return out, nil
 }
 
-// contradictions are keys that cannot be true together.
+// contradictions checks the keys that depend on each other.
 func (p *Profile) contradictions() (problems []error) {
 	bad := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
 	if p.Dots < p.Columns*6 {
-		bad("dots: %d are too few for %d columns, which are %d at the least", p.Dots, p.Columns, p.Columns*6)
+		bad("dots: %d are too few for %d columns; use at least %d", p.Dots, p.Columns, p.Columns*6)
 	}
 	if p.TwoByte != NoTwoByte && p.Sizing == Doubled {
-		bad("two_byte: %s is possible with sizing: scaled only; use none", p.TwoByte)
+		bad("two_byte: %s is valid with sizing: scaled only; use none", p.TwoByte)
 	}
 	if p.QR == RasterQR && p.Raster == NoRaster {
 		bad("qr: raster needs a raster command, and raster is none; use native or none")
 	}
 	if p.SmallFont && p.Sizing != Doubled {
-		bad("small_font: true is possible with sizing: doubled only; use false")
+		bad("small_font: true is valid with sizing: doubled only; use false")
 	}
 	return problems
 }
 
-// set gives the field of k a value from YAML; where that is an error, the field is of no use. No
-// type is taken for another: a library's decoder would cut 42.5 to 42, and take yes for true and
-// 7 for a text. The error says the value seen and what is possible.
+// set assigns a value from YAML to the field of k. After an error the field is undefined. Types are not
+// converted: a decoding library would cut 42.5 to 42, and accept yes for true and 7 for a text. The error
+// says the value and the valid ones.
 func (k key) set(v any) error {
 	use, ok := "", false
 	switch to := k.to.Interface().(type) {
@@ -92,12 +92,12 @@ func (k key) set(v any) error {
 		ok, use = err == nil, fmt.Sprint(err)
 	}
 	if !ok {
-		return fmt.Errorf("%s is not possible; %s", quoted(v), use)
+		return fmt.Errorf("%s is not valid; %s", quoted(v), use)
 	}
 	return nil
 }
 
-// whole takes the shapes in which YAML, JSON and viper hand over a whole number.
+// wholeNumber accepts the Go types that YAML, JSON and viper decode a whole number to.
 func wholeNumber(v any) (int, bool) {
 	switch n := v.(type) {
 	case int:
@@ -112,8 +112,8 @@ func wholeNumber(v any) (int, bool) {
 	return 0, false
 }
 
-// quoted is a value as an error shows it: on one line, without anything that commands a
-// terminal, and not whole where somebody put a file in the place of a word.
+// quoted is a value as an error shows it: on one line, without control characters, and shortened if it is
+// long.
 func quoted(v any) string {
 	s, text := v.(string)
 	if !text {
@@ -129,9 +129,9 @@ func quoted(v any) string {
 	return s
 }
 
-// setCodePages takes a list of NAME=NUMBER.
+// setCodePages parses a list of NAME=NUMBER.
 func setCodePages(to *[]CodePage, v any) error {
-	const use = "use a list like [CP437=0, WPC1252=16], the best first"
+	const use = "use a list like [CP437=0, WPC1252=16], the preferred one first"
 	var texts []string
 	switch l := v.(type) {
 	case []string:
@@ -140,26 +140,26 @@ func setCodePages(to *[]CodePage, v any) error {
 		for _, e := range l {
 			s, ok := e.(string)
 			if !ok {
-				return fmt.Errorf("%s is not possible; %s", quoted(e), use)
+				return fmt.Errorf("%s is not valid; %s", quoted(e), use)
 			}
 			texts = append(texts, s)
 		}
 	}
 	if len(texts) == 0 {
-		return fmt.Errorf("%s is not possible; %s", quoted(v), use)
+		return fmt.Errorf("%s is not valid; %s", quoted(v), use)
 	}
 	pages := make([]CodePage, 0, len(texts))
 	for _, s := range texts {
 		name, number, _ := strings.Cut(s, "=")
 		n, err := strconv.ParseUint(number, 10, 8)
 		if err != nil || name == "" {
-			return fmt.Errorf("%s is not possible; %s", quoted(s), use)
+			return fmt.Errorf("%s is not valid; %s", quoted(s), use)
 		}
 		if i := slices.IndexFunc(pages, func(p CodePage) bool { return p.Number == byte(n) }); i >= 0 {
-			return fmt.Errorf("%s: %d is the number of %s already; a number stands for one page", quoted(s), n, pages[i].Name)
+			return fmt.Errorf("%s: the number %d is already used by %s", quoted(s), n, pages[i].Name)
 		}
 		if !slices.Contains(PageNames(), name) {
-			return fmt.Errorf("%s: no page of that name can be written; there are %s", quoted(s), strings.Join(PageNames(), ", "))
+			return fmt.Errorf("%s: unsupported code page; use one of %s", quoted(s), strings.Join(PageNames(), ", "))
 		}
 		pages = append(pages, CodePage{byte(n), name})
 	}

@@ -7,28 +7,28 @@ import (
 	"strings"
 )
 
-// The values of the types below are the words of models.yaml, of overrides and of listings.
+// The values of the types below are those of models.yaml, of overrides and of listings.
 
-// Cutter is how a model parts tickets.
+// Cutter is the kind of cutter.
 type Cutter string
 
 const (
 	NoCutter   Cutter = "none"    // torn by hand
-	PartialCut Cutter = "partial" // leaves a bridge, so tickets do not fall
+	PartialCut Cutter = "partial" // leaves a bridge, so that the ticket does not fall down
 	FullCut    Cutter = "full"
 )
 
-// Sizing is how a model is told to print big.
+// Sizing is the command for larger characters.
 type Sizing string
 
 const (
-	// Scaled models multiply width and height, 1 to 8 times each.
+	// Scaled models multiply width and height by 1 to 8 each (GS !).
 	Scaled Sizing = "scaled"
-	// Doubled models know print modes only: normal or double, each way.
+	// Doubled models have normal and double width and height only (ESC !).
 	Doubled Sizing = "doubled"
 )
 
-// Max is how many times the normal size a model can print.
+// Max is the largest multiple of the normal size.
 func (s Sizing) Max() int {
 	if s == Doubled {
 		return 2
@@ -36,59 +36,57 @@ func (s Sizing) Max() int {
 	return 8
 }
 
-// TwoByte is the code in which a model takes characters of its own that are two columns
-// wide and two bytes long.
+// TwoByte is the encoding of built-in characters that are two columns wide and two bytes long.
 type TwoByte string
 
 const (
 	NoTwoByte TwoByte = "none"
-	GB18030   TwoByte = "gb18030" // simplified Chinese; of GB18030 only what takes two bytes
+	GB18030   TwoByte = "gb18030" // simplified Chinese; only the two-byte characters of GB18030
 	ShiftJIS  TwoByte = "shift_jis"
 	Big5      TwoByte = "big5"
 	KSX1001   TwoByte = "ks_x_1001" // Korean, as EUC-KR
 )
 
-// Raster is the command by which a model takes dots.
+// Raster is the command for images.
 type Raster string
 
 const (
 	NoRaster Raster = "none"
-	BitImage Raster = "bit_image" // GS v 0: old, and everywhere
-	Graphics Raster = "graphics"  // GS ( L, functions 112 and 50: what Epson wants today
+	BitImage Raster = "bit_image" // GS v 0: obsolete for Epson, and supported by nearly every printer
+	Graphics Raster = "graphics"  // GS ( L, functions 112 and 50: Epson's present command
 )
 
-// QR is how a model comes to a QR code.
+// QR is how a QR code is printed.
 type QR string
 
 const (
 	NoQR     QR = "none"
-	NativeQR QR = "native" // GS ( k
-	RasterQR QR = "raster" // drawn here, sent as dots
+	NativeQR QR = "native" // by the printer: GS ( k
+	RasterQR QR = "raster" // drawn by ticketrail, sent as an image
 )
 
-// Buzzer is how a model is made to ring.
+// Buzzer is the command for the buzzer.
 type Buzzer string
 
 const (
 	NoBuzzer  Buzzer = "none"
-	EscParenA Buzzer = "esc_paren_a" // ESC ( A, function 97
-	EscB      Buzzer = "esc_b"       // ESC B n t
-	// Drawer is a bell on the connector of the cash drawer, ESC p. Where there is a drawer
-	// on it, the drawer opens.
+	EscParenA Buzzer = "esc_paren_a" // ESC ( A, function 97: Epson
+	EscB      Buzzer = "esc_b"       // ESC B n t: clones, Bixolon, Xprinter, Rongta
+	// Drawer is a buzzer on the connector of the cash drawer (ESC p). A cash drawer there opens.
 	Drawer Buzzer = "drawer"
 )
 
-// Confirm is how it is learnt that a ticket came out.
+// Confirm is how the result of a ticket is found out.
 type Confirm string
 
 const (
-	Auto        Confirm = "auto"       // the printer is asked what it can do, the best of that is used
-	ByProcessID Confirm = "process_id" // GS ( H, without asking first
-	ByStatus    Confirm = "status"     // GS r, without asking first
-	NoConfirm   Confirm = "none"       // never, and no other question either: tickets end as sent
+	Auto        Confirm = "auto"       // probe the printer, use the best that it answers
+	ByProcessID Confirm = "process_id" // GS ( H, without a probe
+	ByStatus    Confirm = "status"     // GS r, without a probe
+	NoConfirm   Confirm = "none"       // send no question at all, not even for paper; tickets end as sent
 )
 
-// UnmarshalText of each takes its words only; the error says which they are.
+// UnmarshalText of each type accepts its own values only; the error lists them.
 
 func (c *Cutter) UnmarshalText(b []byte) error { return setOneOf(c, b, NoCutter, PartialCut, FullCut) }
 func (s *Sizing) UnmarshalText(b []byte) error { return setOneOf(s, b, Scaled, Doubled) }
@@ -104,6 +102,7 @@ func (c *Confirm) UnmarshalText(b []byte) error {
 	return setOneOf(c, b, Auto, ByProcessID, ByStatus, NoConfirm)
 }
 
+// setOneOf sets to if b is one of words.
 func setOneOf[T ~string](to *T, b []byte, words ...T) error {
 	if slices.Contains(words, T(b)) {
 		*to = T(b)
@@ -117,7 +116,7 @@ func setOneOf[T ~string](to *T, b []byte, words ...T) error {
 	return fmt.Errorf("use %s or %s", strings.Join(texts[:last], ", "), texts[last])
 }
 
-// A CodePage is one character table and the number by which this model selects it.
+// A CodePage is a character table and the number n by which the model selects it (ESC t n).
 type CodePage struct {
 	Number byte
 	Name   string // "CP437" … or "WPC1252": one of [PageNames]
@@ -129,12 +128,12 @@ func (c CodePage) String() string { return c.Name + "=" + strconv.Itoa(int(c.Num
 // MarshalText is [CodePage.String]; it never fails.
 func (c CodePage) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
-// PageNames lists the code pages that can be written. A test of package escpos holds that there
-// is a table of each.
+// PageNames lists the supported code pages. A test of package escpos checks that it has a table for each.
 func PageNames() []string {
 	return []string{
 		"CP437", "CP850", "CP852", "CP855", "CP858", "CP860", "CP862", "CP863", "CP865", "CP866",
-		"ISO8859-1", "ISO8859-2", "ISO8859-3", "ISO8859-4", "ISO8859-5", "ISO8859-6", "ISO8859-7", "ISO8859-8", "ISO8859-9", "ISO8859-15",
+		"ISO8859-1", "ISO8859-2", "ISO8859-3", "ISO8859-4", "ISO8859-5", "ISO8859-6", "ISO8859-7", "ISO8859-8",
+		"ISO8859-9", "ISO8859-15",
 		"WPC1250", "WPC1251", "WPC1252", "WPC1253", "WPC1254", "WPC1255", "WPC1256", "WPC1257", "WPC1258",
 	}
 }

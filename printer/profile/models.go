@@ -12,20 +12,20 @@ import (
 //go:embed models.yaml
 var modelsYAML []byte
 
-// models is the table. It is shared: what leaves this package is a copy.
+// models is the decoded table. It is shared, so exported functions return copies.
 var models = sync.OnceValue(func() []Profile {
 	out, err := decode(modelsYAML)
 	if err != nil {
-		panic(fmt.Sprintf("profile: models.yaml, which is part of this program: %v", err)) // and tested
+		panic(fmt.Sprintf("profile: embedded models.yaml: %v", err)) // a test decodes it
 	}
 	return out
 })
 
-// decode reads a list of models: each has a name and sets every key but those whose
-// absence means no.
+// decode reads a list of models. Each has a name and sets every key, except those whose default is "none",
+// false, scaled or auto.
 func decode(b []byte) ([]Profile, error) {
 	var file struct {
-		Tables map[string]any   `yaml:"tables"` // only there to be referred to
+		Tables map[string]any   `yaml:"tables"` // YAML anchors for code_pages
 		Models []map[string]any `yaml:"models"`
 	}
 	if err := yaml.Unmarshal(b, &file); err != nil {
@@ -39,7 +39,7 @@ func decode(b []byte) ([]Profile, error) {
 	for i, m := range file.Models {
 		name, _ := m["name"].(string)
 		if name == "" || seen[name] {
-			return nil, fmt.Errorf("models[%d]: name: %v is missing or there already", i, m["name"])
+			return nil, fmt.Errorf("models[%d]: name: %v is missing or already used", i, m["name"])
 		}
 		seen[name] = true
 		delete(m, "name")
@@ -49,7 +49,8 @@ func decode(b []byte) ([]Profile, error) {
 			}
 		}
 		p, err := Profile{
-			Name: name, TwoByte: NoTwoByte, Sizing: Scaled, Raster: NoRaster, QR: NoQR, Buzzer: NoBuzzer, Confirm: Auto,
+			Name: name, TwoByte: NoTwoByte, Sizing: Scaled, Raster: NoRaster, QR: NoQR, Buzzer: NoBuzzer,
+			Confirm: Auto,
 		}.Override(m)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)

@@ -1,10 +1,9 @@
-// Package profile says what each model of kitchen printer can do, as data: how wide
-// its paper is, which letters it has, how it cuts, rings and answers.
+// Package profile describes the models of kitchen printers as data: paper width, characters, cutter, buzzer,
+// and how the result of a ticket is confirmed.
 //
-// The data is models.yaml. A profile holds what cannot be asked of a printer reliably
-// (clones answer with another maker's name), and any key of it can be overridden for a
-// printer that differs: [Profile.Override]. It knows no bytes beyond the numbers a model
-// gives its code pages, and no wires.
+// The data is models.yaml. It holds what a printer cannot be asked reliably, because clones answer with the
+// name of another maker's model. Each key can be overridden for a printer that differs: [Profile.Override].
+// The package knows no commands, except the numbers by which a model selects its code pages.
 package profile
 
 import (
@@ -15,46 +14,46 @@ import (
 	"strings"
 )
 
-// A Profile is one model. Each one that [Lookup] hands out is the caller's own.
+// A Profile is one model. [Lookup] and [All] return copies.
 //
-// Its fields are the only list of what a profile says: the json tag is the key in models.yaml,
-// in printers[].override and in listings, the range tag what a number may be.
+// The fields are the only list of the keys of a profile: the json tag is the key in models.yaml, in
+// printers[].override and in listings; the range tag is the range of a number.
 type Profile struct {
-	Name  string `json:"name"`  // no key: it cannot be overridden
-	About string `json:"about"` // one line for people: which printers these are
+	Name  string `json:"name"`  // cannot be overridden
+	About string `json:"about"` // one line: which printers these are
 
-	// Columns is how many characters of normal size stand on a line, Dots how many dots: a
-	// character of normal size is Dots/Columns dots wide. The most dots keep the width of an
-	// image in a number whose bytes, wherever they stand in a command, spell no other one; the
-	// widest kitchen paper, 112 mm, has 832.
+	// Columns is how many characters of normal size fit on a line, Dots how many dots: a character of
+	// normal size is Dots/Columns dots wide. With at most 1000 dots, the width bytes of an image command
+	// never look like a real-time command (10h 04h and others), which printers execute wherever it
+	// appears. The widest kitchen paper, 112 mm, has 832.
 	Columns int `json:"columns" range:"20 to 255"`
 	Dots    int `json:"dots" range:"160 to 1000"`
 
-	// CodePages are the character tables of the model, best first. The first one is
-	// selected at the start of every ticket.
+	// CodePages are the character tables of the model, preferred ones first. The first is selected at the
+	// start of every ticket.
 	CodePages []CodePage `json:"code_pages"`
-	// TwoByte is what the model's own Chinese, Japanese or Korean letters are called by.
+	// TwoByte is the encoding of the model's built-in Chinese, Japanese or Korean characters.
 	TwoByte TwoByte `json:"two_byte"`
 
 	Cutter Cutter `json:"cutter"`
-	// FeedBeforeCut is how many lines of normal height go out below the ticket before
-	// the cut, or before the tear bar where there is no cutter.
+	// FeedBeforeCut is how many lines of normal height are fed after the ticket, so that its last line is
+	// past the cutter, or past the tear bar if there is no cutter.
 	FeedBeforeCut int `json:"feed_before_cut" range:"0 to 30"`
 
 	Sizing Sizing `json:"sizing"`
-	// SmallFont says that Columns counts the smaller of a Doubled model's two fonts.
+	// SmallFont: Columns counts characters of the smaller of a Doubled model's two fonts.
 	SmallFont bool `json:"small_font"`
 
 	Invert    bool `json:"invert"`     // prints white on black
 	TwoColour bool `json:"two_colour"` // has a red ribbon
-	// Kanji says that the model is sold with Chinese or Japanese characters that take
-	// accented letters for halves of theirs until that is switched off.
+	// Kanji: the model starts in a mode in which it takes two accented letters for one Chinese or Japanese
+	// character, until FS . switches that off.
 	Kanji bool `json:"kanji"`
 
 	Raster  Raster  `json:"raster"`
 	QR      QR      `json:"qr"`
 	Buzzer  Buzzer  `json:"buzzer"`
-	Confirm Confirm `json:"confirm"` // how it is learnt that a ticket came out
+	Confirm Confirm `json:"confirm"` // how the result of a ticket is found out
 }
 
 // Lookup finds a model by the name in the configuration.
@@ -67,9 +66,9 @@ func Lookup(name string) (Profile, bool) {
 	return Profile{}, false
 }
 
-// Unknown is the error for a name that [Lookup] does not find. It says which there are.
+// Unknown is the error for a name that [Lookup] does not find. It lists the names.
 func Unknown(name string) error {
-	return fmt.Errorf("%q is no printer profile; there is %s", name, strings.Join(Names(), ", "))
+	return fmt.Errorf("unknown printer profile %q; use one of %s", name, strings.Join(Names(), ", "))
 }
 
 // Names lists the models, sorted.
@@ -82,7 +81,7 @@ func Names() []string {
 	return names
 }
 
-// All lists the models in the order of models.yaml: makers first, generic ones last.
+// All lists the models in the order of models.yaml: models of a maker first, generic ones last.
 func All() []Profile {
 	out := slices.Clone(models())
 	for i := range out {
@@ -96,7 +95,7 @@ func (p Profile) clone() Profile {
 	return p
 }
 
-// YAML is the keys of p as they would stand in printers[].override, one a line.
+// YAML lists the keys of p as in printers[].override, one on a line.
 func (p Profile) YAML() string {
 	var b strings.Builder
 	for _, k := range p.keys() {
@@ -112,13 +111,14 @@ func (p Profile) YAML() string {
 	return b.String()
 }
 
-// A key is one field of a profile but its name.
+// A key is one field of a profile other than its name.
 type key struct {
 	name    string
 	to      reflect.Value // a pointer to the field
-	numbers string        // "20 to 255": what a number may be
+	numbers string        // the range of a number: "20 to 255"
 }
 
+// keys lists the keys of p. Setting one changes p.
 func (p *Profile) keys() []key {
 	var out []key
 	for f, v := range reflect.ValueOf(p).Elem().Fields() {

@@ -14,7 +14,7 @@ import (
 func TestEveryModelIsComplete(t *testing.T) {
 	for _, p := range All() {
 		if got, ok := Lookup(p.Name); !ok || !cmp.Equal(got, p) {
-			t.Fatalf("%q is listed and not found as it is", p.Name)
+			t.Fatalf("%q is listed, but Lookup returns something else", p.Name)
 		}
 		if p.Columns < 20 || p.Dots < p.Columns*8 || p.About == "" {
 			t.Errorf("%s: %q, %d columns on %d dots", p.Name, p.About, p.Columns, p.Dots)
@@ -26,7 +26,7 @@ func TestEveryModelIsComplete(t *testing.T) {
 			t.Errorf("%s: the first code page is %v", p.Name, p.CodePages)
 		}
 		if p.Buzzer == Drawer {
-			t.Errorf("%s: would open a cash drawer without being told to", p.Name)
+			t.Errorf("%s: opens a cash drawer by default", p.Name)
 		}
 		want := Auto
 		if strings.HasPrefix(p.Name, "epson-tm-u220") {
@@ -73,11 +73,11 @@ func TestDecodeRejectsInvalidModels(t *testing.T) {
 	for _, c := range []struct{ yaml, want string }{
 		{"models: []", "no models"},
 		{"models: [{" + whole + "}]", "name"},
-		{"models: [{name: a, " + whole + "}, {name: a, " + whole + "}]", "there already"},
-		{"models: [{name: a, " + whole + ", colour: red}]", "no such key"},
+		{"models: [{name: a, " + whole + "}, {name: a, " + whole + "}]", "already used"},
+		{"models: [{name: a, " + whole + ", colour: red}]", "unknown key"},
 		{"models: [{name: a, " + whole + ", kanji: true, kanji: false}]", "already defined"},
 		{"models: [{name: a, columns: 42}]", "missing"},
-		{"models: [{name: a, " + whole + ", two_byte: utf8}]", `"utf8" is not possible`},
+		{"models: [{name: a, " + whole + ", two_byte: utf8}]", `"utf8" is not valid`},
 	} {
 		if _, err := decode([]byte(c.yaml)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.yaml, err, c.want)
@@ -88,7 +88,8 @@ func TestDecodeRejectsInvalidModels(t *testing.T) {
 func TestEachKeyCanBeOverridden(t *testing.T) {
 	p, _ := Lookup("generic-80mm")
 	got, err := p.Override(map[string]any{
-		"about": "the one by the window", "columns": 42, "dots": int64(512), "feed_before_cut": 6.0, "kanji": false, "invert": false,
+		"about": "the printer at the window", "columns": 42, "dots": int64(512), "feed_before_cut": 6.0,
+		"kanji": false, "invert": false,
 		"two_byte": "big5", "cutter": "full", "raster": "graphics", "qr": "native", "buzzer": "drawer", "confirm": "none",
 		"code_pages": []any{"CP850=2", "WPC1252=16"}, "two_colour": true, "sizing": "scaled", "small_font": false,
 	})
@@ -96,7 +97,7 @@ func TestEachKeyCanBeOverridden(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Profile{
-		Name: "generic-80mm", About: "the one by the window", Columns: 42, Dots: 512, FeedBeforeCut: 6,
+		Name: "generic-80mm", About: "the printer at the window", Columns: 42, Dots: 512, FeedBeforeCut: 6,
 		CodePages: []CodePage{{2, "CP850"}, {16, "WPC1252"}}, TwoByte: Big5, Cutter: FullCut, TwoColour: true,
 		Sizing: Scaled, Raster: Graphics, QR: NativeQR, Buzzer: Drawer, Confirm: NoConfirm,
 	}
@@ -118,25 +119,25 @@ func TestTheErrorOfAnInvalidOverrideNamesTheValidValues(t *testing.T) {
 		v    any
 		want string
 	}{
-		{"columns", 0, "columns: 0 is not possible; use a whole number from 20 to 255"},
-		{"columns", 42.5, "columns: 42.5 is not possible; use a whole number from 20 to 255"},
-		{"columns", "many", `columns: "many" is not possible; use a whole number from 20 to 255`},
-		{"columns", 200, "dots: 512 are too few for 200 columns, which are 1200 at the least"},
-		{"dots", 5000, "dots: 5000 is not possible; use a whole number from 160 to 1000"},
-		{"cutter", "half", `cutter: "half" is not possible; use none, partial or full`},
-		{"cutter", nil, `cutter: <nil> is not possible; use none, partial or full`},
-		{"confirm", "", `confirm: "" is not possible; use auto, process_id, status or none`},
-		{"kanji", "yes", `kanji: "yes" is not possible; use true or false`},
-		{"about", 7, "about: 7 is not possible; use a line of text, 200 letters at most"},
-		{"about", "red\x1b[31m", `about: "red\x1b[31m" is not possible; use a line of text`},
-		{"name", "x", "name: a profile has no such key; there are about, columns, "},
-		{"code_pages", []any{}, "code_pages: [] is not possible; use a list like [CP437=0, WPC1252=16], the best first"},
-		{"code_pages", []string{"CP437"}, `code_pages: "CP437" is not possible`},
-		{"code_pages", []string{"CP437=256"}, `code_pages: "CP437=256" is not possible`},
-		{"code_pages", []string{"CP437=0", "CP850=0"}, `code_pages: "CP850=0": 0 is the number of CP437 already`},
-		{"code_pages", []string{"KLINGON=9"}, `code_pages: "KLINGON=9": no page of that name can be written; there are CP437, `},
+		{"columns", 0, "columns: 0 is not valid; use a whole number from 20 to 255"},
+		{"columns", 42.5, "columns: 42.5 is not valid; use a whole number from 20 to 255"},
+		{"columns", "many", `columns: "many" is not valid; use a whole number from 20 to 255`},
+		{"columns", 200, "dots: 512 are too few for 200 columns; use at least 1200"},
+		{"dots", 5000, "dots: 5000 is not valid; use a whole number from 160 to 1000"},
+		{"cutter", "half", `cutter: "half" is not valid; use none, partial or full`},
+		{"cutter", nil, `cutter: <nil> is not valid; use none, partial or full`},
+		{"confirm", "", `confirm: "" is not valid; use auto, process_id, status or none`},
+		{"kanji", "yes", `kanji: "yes" is not valid; use true or false`},
+		{"about", 7, "about: 7 is not valid; use a line of text, 200 letters at most"},
+		{"about", "red\x1b[31m", `about: "red\x1b[31m" is not valid; use a line of text`},
+		{"name", "x", "name: unknown key of a profile; use one of about, columns, "},
+		{"code_pages", []any{}, "code_pages: [] is not valid; use a list like [CP437=0, WPC1252=16], the preferred"},
+		{"code_pages", []string{"CP437"}, `code_pages: "CP437" is not valid`},
+		{"code_pages", []string{"CP437=256"}, `code_pages: "CP437=256" is not valid`},
+		{"code_pages", []string{"CP437=0", "CP850=0"}, `code_pages: "CP850=0": the number 0 is already used by CP437`},
+		{"code_pages", []string{"KLINGON=9"}, `code_pages: "KLINGON=9": unsupported code page; use one of CP437, `},
 		{"sizing", "doubled", ""},
-		{"small_font", true, "small_font: true is possible with sizing: doubled only"},
+		{"small_font", true, "small_font: true is valid with sizing: doubled only"},
 	} {
 		got, err := p.Override(map[string]any{c.key: c.v})
 		if c.want == "" {
@@ -193,7 +194,8 @@ func TestTheYAMLOfAProfileIsAValidOverride(t *testing.T) {
 }
 
 func TestYAMLAndJSONUseTheKeysOfTheTable(t *testing.T) {
-	p, err := decode([]byte(`models: [{name: a, about: "\"A\": 1", columns: 42, dots: 512, code_pages: [CP437=0, WPC1252=16], cutter: none, feed_before_cut: 4}]`))
+	p, err := decode([]byte(`models: [{name: a, about: "\"A\": 1", columns: 42, dots: 512,
+		code_pages: [CP437=0, WPC1252=16], cutter: none, feed_before_cut: 4}]`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +223,9 @@ confirm: auto
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := `{"name":"a","about":"\"A\": 1","columns":42,"dots":512,"code_pages":["CP437=0","WPC1252=16"],"two_byte":"none","cutter":"none",`; !strings.HasPrefix(string(b), want) {
+	want = `{"name":"a","about":"\"A\": 1","columns":42,"dots":512,"code_pages":["CP437=0","WPC1252=16"],` +
+		`"two_byte":"none","cutter":"none",`
+	if !strings.HasPrefix(string(b), want) {
 		t.Errorf("%s, want %s", b, want)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"ticketrail/receiver/posapi"
 )
 
-func TestTheZoneIsThatOfTheNewestPayrollPeriod(t *testing.T) {
+func TestZoneIsThatOfTheNewestPayrollPeriod(t *testing.T) {
 	later := period("2026-02-02", "Asia/Tokyo")
 	later.UpdatedAt = time.Unix(1, 0)
 	for _, c := range []struct {
@@ -34,11 +34,11 @@ func TestTheZoneIsThatOfTheNewestPayrollPeriod(t *testing.T) {
 	}
 }
 
-func TestAZoneStaysUntilThereIsAnotherThatExists(t *testing.T) {
+func TestZoneStaysUntilThereIsAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, b := newService(t), newStore(t)
+		s, store := newService(t), newStore(t)
 		zones := []posapi.PayrollPeriod{period("2026-01-05", "Europe/Lisbon")}
-		k := open(t, s, b, harbour)
+		dir := open(t, s, store, harbour)
 		for _, c := range []struct {
 			periods []posapi.PayrollPeriod
 			err     error
@@ -54,32 +54,32 @@ func TestAZoneStaysUntilThereIsAnotherThatExists(t *testing.T) {
 		} {
 			s.do(func() { s.periods[harbour], s.payroll = c.periods, c.err })
 			after(7 * time.Hour)
-			zone, ok := k.Zone(harbour)
-			err := k.status(harbour).ZoneErr
+			zone, ok := dir.Zone(harbour)
+			err := dir.state(harbour).ZoneErr
 			if zone != c.want || ok != (c.want != "") || (err != nil) != c.bad {
 				t.Errorf("%.40v, %v: zone %q %v, %v", c.periods, c.err, zone, ok, err)
 			}
 		}
-		k.end()
-		k = open(t, nil, b, harbour)
-		if zone, _ := k.Zone(harbour); zone != "America/New_York" {
+		dir.end()
+		dir = open(t, nil, store, harbour)
+		if zone, _ := dir.Zone(harbour); zone != "America/New_York" {
 			t.Errorf("after a restart: %q", zone)
 		}
 	})
 }
 
-func TestAVenueWithATimeZoneIsNotAskedForIt(t *testing.T) {
+func TestNoPayrollRequestsForAVenueWithAConfiguredZone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newService(t)
 		s.people[harbour] = people(jon, "Jon")
-		k := open(t, s, nil)
-		k.Set([]Venue{{ID: harbour, Zoned: true}})
+		dir := open(t, s, nil)
+		dir.Set([]Venue{{ID: harbour, Zoned: true}})
 		after(24 * time.Hour)
-		k.want("Jon", jon)
+		dir.wantNames("Jon", jon)
 		if n := len(s.times("payrollperiods", harbour)); n != 0 {
 			t.Errorf("asked %d times", n)
 		}
-		k.Set([]Venue{{ID: harbour}})
+		dir.Set([]Venue{{ID: harbour}})
 		after(firstWithin)
 		if n, m := len(s.times("payrollperiods", harbour)), len(s.times("employees", harbour)); n != 1 || m > 5 {
 			t.Errorf("asked %d times for the zone, %d times for names", n, m)
@@ -87,16 +87,16 @@ func TestAVenueWithATimeZoneIsNotAskedForIt(t *testing.T) {
 	})
 }
 
-func TestAReloadAddsVenuesAndForgetsThoseThatGo(t *testing.T) {
+func TestSetAddsAndRemovesVenues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, b := newService(t), newStore(t)
+		s, store := newService(t), newStore(t)
 		s.people[harbour], s.people[station] = people(jon, "Jon"), people(jon, "Jonny")
 		s.periods[harbour] = []posapi.PayrollPeriod{period("2026-01-05", "UTC")}
-		k := open(t, s, b, harbour)
+		dir := open(t, s, store, harbour)
 		after(time.Hour)
-		k.Set(asVenues(harbour, station))
+		dir.Set(asVenues(harbour, station))
 		after(firstWithin)
-		if got := k.are(harbour, jon) + k.are(station, jon); got != "JonJonny" {
+		if got := dir.namesOf(harbour, jon) + dir.namesOf(station, jon); got != "JonJonny" {
 			t.Errorf("names are %s", got)
 		}
 		if n := len(s.times("employees", harbour)); n != 1 {
@@ -104,15 +104,15 @@ func TestAReloadAddsVenuesAndForgetsThoseThatGo(t *testing.T) {
 		}
 		s.do(func() { s.hangs[harbour] = true })
 		after(6 * time.Hour)
-		k.Set(asVenues(station)) // while the other is asked about
+		dir.Set(asVenues(station)) // while the other is asked about
 		after(firstWithin)
-		if got := k.are(harbour, jon) + k.are(station, jon); got != "-Jonny" {
+		if got := dir.namesOf(harbour, jon) + dir.namesOf(station, jon); got != "-Jonny" {
 			t.Errorf("names are %s", got)
 		}
-		if got := strings.Join(b.Keys(), " "); got != station {
+		if got := strings.Join(store.Keys(), " "); got != station {
 			t.Errorf("stored: %s", got)
 		}
-		if n, _ := testutil.GatherAndCount(k.reg, "ticketrail_directory_refreshes_total", "ticketrail_directory_employees", "ticketrail_directory_age_seconds"); n != len(outcomes)+2 {
+		if n, _ := testutil.GatherAndCount(dir.reg, "ticketrail_directory_refreshes_total", "ticketrail_directory_employees", "ticketrail_directory_age_seconds"); n != len(outcomes)+2 {
 			t.Errorf("%d series for one venue", n)
 		}
 		asked := len(s.times("employees", harbour))
@@ -137,81 +137,81 @@ func (s *slow) Put(ctx context.Context, key string, value []byte) error {
 	return s.deadlineStore.Put(ctx, key, value)
 }
 
-func TestNamesAndTheZoneAreBothKeptHoweverTheyComeTogether(t *testing.T) {
+func TestNamesAndZoneAreBothStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, b := newService(t), newStore(t)
+		s, store := newService(t), newStore(t)
 		s.people[harbour] = people(jon, "Jonathan A.")
 		s.periods[harbour] = []posapi.PayrollPeriod{period("2026-01-05", "Europe/Oslo")}
-		sh := &slow{deadlineStore: b, goOn: make(chan struct{})}
-		k := open(t, s, sh, harbour)
+		sh := &slow{deadlineStore: store, goOn: make(chan struct{})}
+		dir := open(t, s, sh, harbour)
 		after(firstWithin)
 		close(sh.goOn) // whichever was first is put now
 		after(time.Second)
-		k.end()
-		k = open(t, nil, b, harbour)
-		k.want("Jonathan A.", jon)
-		if zone, _ := k.Zone(harbour); zone != "Europe/Oslo" {
+		dir.end()
+		dir = open(t, nil, store, harbour)
+		dir.wantNames("Jonathan A.", jon)
+		if zone, _ := dir.Zone(harbour); zone != "Europe/Oslo" {
 			t.Errorf("zone %q", zone)
 		}
 	})
 }
 
-func TestWhatTheOldServiceSaidIsNotPutOverWhatTheNewOneSays(t *testing.T) {
-	for name, change := range map[string]func(k *kitchen, right *service){
-		"another source": func(k *kitchen, right *service) { k.SetSource(right) },
-		"gone and back": func(k *kitchen, right *service) {
-			k.Set(nil)
+func TestAnswerOfTheOldSourceDoesNotReplaceOneOfTheNew(t *testing.T) {
+	for name, change := range map[string]func(dir *testDirectory, right *service){
+		"another source": func(dir *testDirectory, right *service) { dir.SetSource(right) },
+		"gone and back": func(dir *testDirectory, right *service) {
+			dir.Set(nil)
 			synctest.Wait()
-			k.SetSource(right)
-			k.Set(asVenues(harbour))
+			dir.SetSource(right)
+			dir.Set(asVenues(harbour))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				wrong, right, b := newService(t), newService(t), newStore(t)
+				wrong, right, store := newService(t), newService(t), newStore(t)
 				wrong.people[harbour] = people(jon, "Who")
 				right.people[harbour] = people(jon, "Jonathan A.")
-				sh := &slow{deadlineStore: b, goOn: make(chan struct{})}
-				k := open(t, wrong, sh, harbour)
+				sh := &slow{deadlineStore: store, goOn: make(chan struct{})}
+				dir := open(t, wrong, sh, harbour)
 				after(firstWithin)
-				change(k, right)
+				change(dir, right)
 				after(time.Minute)
 				close(sh.goOn)
 				after(time.Minute)
-				k.want("Jonathan A.", jon)
-				k.end()
-				k = open(t, nil, b, harbour)
-				k.want("Jonathan A.", jon)
+				dir.wantNames("Jonathan A.", jon)
+				dir.end()
+				dir = open(t, nil, store, harbour)
+				dir.wantNames("Jonathan A.", jon)
 			})
 		})
 	}
 }
 
-func TestAnotherServiceIsAskedAtOnce(t *testing.T) {
+func TestNewSourceIsAskedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		wrong, right := newService(t), newService(t)
 		wrong.people[harbour], wrong.hangs[harbour] = people(jon, "Jon"), true
 		right.people[harbour] = people(jon, "Jonathan A.")
-		k := open(t, nil, nil, harbour)
+		dir := open(t, nil, nil, harbour)
 		after(time.Hour)
-		k.SetSource(wrong)
+		dir.SetSource(wrong)
 		after(time.Minute)
 		if n := len(wrong.times("employees", harbour)); n != 1 {
 			t.Fatalf("asked %d times", n)
 		}
-		k.SetSource(right)
+		dir.SetSource(right)
 		after(firstWithin)
-		k.want("Jonathan A.", jon)
+		dir.wantNames("Jonathan A.", jon)
 		third := newService(t)
 		third.people[harbour] = people(jon, "Jon B.")
-		k.SetSource(third)
+		dir.SetSource(third)
 		after(firstWithin)
-		k.want("Jon B.", jon)
-		k.SetSource(nil)
+		dir.wantNames("Jon B.", jon)
+		dir.SetSource(nil)
 		after(24 * time.Hour)
 		if n, m := len(wrong.times("employees", harbour)), len(third.times("employees", harbour)); n != 1 || m != 1 {
 			t.Errorf("asked %d and %d times", n, m)
 		}
-		k.want("Jon B.", jon)
+		dir.wantNames("Jon B.", jon)
 	})
 }

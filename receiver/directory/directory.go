@@ -1,16 +1,16 @@
-// Package directory knows what a venue's employees are called and which time it is there, so
-// that a ticket says "Jonathan A." and 19:30 when the service sent an employee's id and UTC.
+// Package directory knows the names of a venue's employees and its time zone, so that a ticket
+// says "Jonathan A." and 19:30 where the service sent an employee's id and UTC.
 //
-// What it knows comes from the service's API in the background and is kept on a shelf, one value a
-// venue. Nothing in the accept path waits for either: [Directory.Name] and [Directory.Zone] read
-// memory, and who is not there is printed by the end of the id. A service that fails, hangs or
-// sends half a list leaves everything as it was.
+// It reads them from the service's API in the background and stores them, one value a venue, so
+// that they are there after a restart. Accepting and printing orders never waits for either:
+// [Directory.Name] and [Directory.Zone] read memory, and an employee who is not known is printed
+// as the end of the id. When the service fails, hangs or sends half a list, what was known stays.
 //
-// An employee who is not in the list any more has left. The name is kept for [Options.Keep],
-// because checks that were opened are still changed, refired and cancelled by others.
+// An employee who is not in the list any more has left. The name is kept for a month, because
+// checks that the employee opened are still changed, refired and cancelled by others.
 //
 // Names come from the service and are hostile until cleaned: here they are short, on one line
-// and printable, and there is a limit to how many there are.
+// and printable, and their number is limited.
 package directory
 
 import (
@@ -33,83 +33,69 @@ import (
 )
 
 // Source is where names and time zones come from. *[posapi.Client] is one. It is safe for
-// concurrent use, and what it does ends when ctx does.
+// concurrent use, and its methods return when ctx ends.
 type Source interface {
 	Employees(ctx context.Context, venue string) iter.Seq2[posapi.Employee, error]
 	PayrollPeriods(ctx context.Context, venue string) ([]posapi.PayrollPeriod, error)
 }
 
-// A Venue is one to know about.
+// A Venue is one whose employees and time zone the directory knows.
 type Venue struct {
 	ID string // UUID, in any case
-	// Zoned says that its time zone is configured. Then it is not asked for: who has a time zone
-	// does not need a token that may read payroll periods.
+	// Zoned says that its time zone is configured. Then payroll periods are not requested: the
+	// token need not be good for them.
 	Zoned bool
 }
 
-// Options of a [Directory]. None is required.
+// Options of a [Directory].
 type Options struct {
-	// Source is asked. Default: nobody is, what is on the shelf is all.
-	Source Source
-	// KV keeps what was learned. Default: it is forgotten with the process.
+	// KV stores what is known. Required.
 	KV kv.Store
-	// Venues are those to know about.
-	Venues []Venue
-	// Every is how long after a refresh the next one is, give or take a tenth. Default 6 h.
+	// Every is the time from one refresh to the next, give or take a tenth. Default 6 h.
 	Every time.Duration
-	// Keep is how much running time the name of somebody who left is kept for. It does not go by
-	// the wall clock, which may be wrong by decades after a start. Default 30 days.
-	Keep time.Duration
-	// Logger gets a line when a refresh fails in a new way, and when it works again.
+	// Logger gets a line when a refresh fails in a new way, and when it works again. Default: none.
 	Logger *slog.Logger
 	// Registerer gets the metrics. Default: none.
 	Registerer prometheus.Registerer
 }
 
-// A Directory is safe for concurrent use.
+// A Directory is safe for concurrent use. It knows no venues before [Directory.Set], and
+// [Directory.Run] refreshes nothing before [Directory.SetSource].
 type Directory struct {
-	shelf       kv.Store
-	every, keep time.Duration
-	log         *slog.Logger
-	metrics     *metrics
+	kv      kv.Store
+	every   time.Duration
+	log     *slog.Logger
+	metrics *prometheus.CounterVec
 
 	venues atomic.Pointer[map[string]*venue] // by canonical id; the map is never changed
 
 	mu      sync.Mutex    // held while what follows and venues are replaced
-	source  Source        // guarded by mu
-	changed chan struct{} // closed when venues or source have been replaced; guarded by mu
+	source  Source        // nil: nothing is requested; guarded by mu
+	changed chan struct{} // closed when venues or source are replaced; guarded by mu
 }
 
-// A venue is one to know about, and what is known of it.
 type venue struct {
 	id    string // canonical
+	zoned atomic.Bool
 	known atomic.Pointer[record]
-	tasks [2]*task
-
-	zoned bool // guarded by Directory.mu
-
-	mu       sync.Mutex
-	troubles map[step]error // of the last time each was done; guarded by mu
-
-	storing chan struct{} // holds one element while known is put on the shelf
+	tasks [2]*task // of Run: employees, payroll periods
+	errs  map[step]error
 }
 
-// New makes a directory that knows what is on the shelf. What cannot be read there is logged,
-// and learned anew.
+// New makes a directory.
 func New(o Options) *Directory {
 	d := &Directory{
-		source: o.Source, shelf: o.KV,
-		every: cmp.Or(o.Every, 6*time.Hour), keep: cmp.Or(o.Keep, 30*24*time.Hour),
-		log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)).With("component", "directory"), changed: make(chan struct{}),
+		kv: o.KV, every: cmp.Or(o.Every, 6*time.Hour), changed: make(chan struct{}),
+		log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)).With("component", "directory"),
 	}
 	d.venues.Store(&map[string]*venue{})
-	d.metrics = newMetrics(d, o.Registerer)
-	d.Set(o.Venues)
+	d.register(o.Registerer)
 	return d
 }
 
-// Set changes which venues to know about. Those that stay are not disturbed; what was known of
-// one that goes is forgotten, on the shelf as well once Run gets to it.
+// Set replaces the venues. What is stored about a new one is known when Set returns. A venue that
+// stays keeps its state; what was known of one that goes is dropped, and Run deletes what is
+// stored.
 func (d *Directory) Set(venues []Venue) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -118,73 +104,76 @@ func (d *Directory) Set(venues []Venue) {
 		id, _ := contract.CanonicalID(strings.TrimSpace(want.ID))
 		v := cmp.Or(next[id], old[id])
 		if v == nil {
-			v = &venue{id: id, troubles: map[step]error{}, storing: make(chan struct{}, 1)}
-			v.tasks = [2]*task{{v: v, step: employees}, {v: v, step: payroll}}
+			v = &venue{id: id, tasks: [2]*task{{step: employees}, {step: payroll}}, errs: map[step]error{}}
 			v.known.Store(d.load(id))
-			d.metrics.appear(id)
+			for o := range outcomes { // from the start, or a rate would miss the first failure
+				d.metrics.WithLabelValues(id, string(o.step), string(o.result))
+			}
 		}
-		if v.zoned = want.Zoned; v.zoned {
-			v.mu.Lock()
-			delete(v.troubles, payroll) // it is not asked for any more
-			v.mu.Unlock()
-		}
+		v.zoned.Store(want.Zoned)
 		next[id] = v
 	}
 	for id := range old {
 		if next[id] == nil {
-			d.metrics.vanish(id)
+			d.metrics.DeletePartialMatch(prometheus.Labels{"venue": id})
 		}
 	}
 	d.venues.Store(&next)
-	d.wake()
+	d.notify()
 }
 
-// SetSource has everything asked of another source, at once: whoever corrected a client secret
-// wants to see names. nil: nobody is asked any more.
+// SetSource replaces the source; nil: nothing is requested any more. All venues are refreshed
+// from a new one at once: an operator who corrected a client secret expects names.
 func (d *Directory) SetSource(s Source) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.source = s
-	d.wake()
+	d.notify()
 }
 
-// wake tells Run to look again. d.mu is held.
-func (d *Directory) wake() {
+// notify makes Run start over. d.mu is held.
+func (d *Directory) notify() {
 	close(d.changed)
 	d.changed = make(chan struct{})
 }
 
-// of is what is known of a venue; nil: it is none of ours.
-func (d *Directory) of(id string) *record {
+// known is what is known of a venue, which is empty for one that was not set.
+func (d *Directory) known(id string) *record {
 	id, _ = contract.CanonicalID(id)
 	if v := (*d.venues.Load())[id]; v != nil {
 		return v.known.Load()
 	}
-	return nil
+	return &record{}
 }
 
-// Name is what an employee of a venue is called. Ids that are UUIDs are compared as such, in
-// any case.
+// Name is the name of an employee of a venue. Ids that are UUIDs are compared in any case.
 func (d *Directory) Name(venue, employeeID string) (name string, ok bool) {
-	r := d.of(venue)
-	if r == nil {
-		return "", false
-	}
 	id, _ := contract.CanonicalID(employeeID)
-	p, ok := r.People[id]
+	p, ok := d.known(venue).People[id]
 	return p.Name, ok
 }
 
 // Zone is the tz database name of a venue's time zone, if it is known.
 func (d *Directory) Zone(venue string) (zone string, ok bool) {
-	r := d.of(venue)
-	if r == nil {
-		return "", false
-	}
-	return r.Zone, r.Zone != ""
+	zone = d.known(venue).Zone
+	return zone, zone != ""
 }
 
-// sorted is the venues in the order of their ids.
-func (d *Directory) sorted() []*venue {
-	return slices.SortedFunc(maps.Values(*d.venues.Load()), func(a, b *venue) int { return strings.Compare(a.id, b.id) })
+// A VenueStatus is what is known of a venue.
+type VenueStatus struct {
+	Venue     string        // id
+	Employees int           // whose names are known
+	Age       time.Duration // since their list last came completely; since the start if it never did
+	Zone      string        // tz database name; empty: not known
+}
+
+// Status is that of all venues, in the order of their ids.
+func (d *Directory) Status() []VenueStatus {
+	venues := *d.venues.Load()
+	out := make([]VenueStatus, 0, len(venues))
+	for _, id := range slices.Sorted(maps.Keys(venues)) {
+		r := venues[id].known.Load()
+		out = append(out, VenueStatus{Venue: id, Employees: len(r.People), Age: r.age(), Zone: r.Zone})
+	}
+	return out
 }

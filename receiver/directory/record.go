@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -18,30 +19,27 @@ import (
 	"ticketrail/receiver/posapi"
 )
 
-// Limits of what a service can make us keep: names that fill a line of paper several times
-// over, and a record of the venue that always fits on the shelf.
+// Limits of what the service can make the directory keep. The names fill a line of paper several
+// times over, and with all of them a record is shorter than [kv.MaxValue].
 const (
 	maxPeople = 10_000 // of one venue, those who left included
 	maxName   = 100    // bytes
 	maxID     = 64     // bytes; a UUID has 36
+
+	keepLeft = 30 * 24 * 60 * 60 // seconds of running time that the name of an employee who left is kept
 )
 
-// A record is what is known of a venue. It never changes: a refresh makes another one. On the
-// shelf it is one value under the venue's id, so there is no half of it.
-//
-// A Put is no promise to anybody. New names are used when they came, not when they are stored:
-// after a crash before the Put the old names are back until the first refresh, moments after
-// the start; after a crash behind it the new ones are there at once. Tickets that were accepted
-// in between have their names in them.
+// A record is what is known of a venue. It is never changed: a refresh makes another one. It is
+// stored as one JSON value under the venue's id, so there is never half of it.
 type record struct {
 	Version int               `json:"version"`
-	AsOf    time.Time         `json:"as_of,omitzero"` // when the list last came whole; zero: never
+	AsOf    time.Time         `json:"as_of,omitzero"` // when the list last came completely; zero: never
 	Ran     seconds           `json:"ran"`            // running time of the directory at made
 	Zone    string            `json:"zone,omitempty"`
 	People  map[string]person `json:"people"` // by canonical id
 
 	made  time.Time
-	since time.Time // when the list last came whole, or when this was loaded
+	since time.Time // when the list last came completely, or when this was loaded
 }
 
 type person struct {
@@ -49,14 +47,14 @@ type person struct {
 	Left seconds `json:"left,omitempty"` // running time when first missing; 0: has not left
 }
 
-// seconds of running time, counted over restarts. Time switched off is not in them, and up to
-// a refresh is lost with the process: who left is remembered a little longer for it.
+// seconds of running time, counted over restarts: the wall clock may be wrong by decades after a
+// start. A crash loses those since the last refresh, so a name is kept a little longer.
 type seconds int64
 
 const version = 2
 
-// age is the time since the list was last whole, and since the start if it never was. A
-// clock that was put back, or has not been set yet, makes it too short, never negative.
+// age is the time since the list last came completely, and since the start if it never did. A
+// clock that was set back makes it too short, never negative.
 func (r *record) age() time.Duration {
 	run := time.Since(r.since)
 	if r.AsOf.IsZero() {
@@ -72,19 +70,18 @@ func (r record) later() *record {
 	return &r
 }
 
-// A list is what a source said about who works at a venue.
+// A list is what a source said about the employees of a venue.
 type list struct {
-	people  map[string]person
-	whole   bool // who is not in it has left
-	skipped int  // employees without a usable id or name
+	people   map[string]person
+	complete bool // an employee who is not in it has left
 }
 
-// add says whether there was room.
+// add is false when there are too many. An employee without a usable id or name is left out.
 func (l *list) add(e posapi.Employee) bool {
 	id, _ := contract.CanonicalID(strings.TrimSpace(e.ID))
-	name := calls(e)
-	if name == "" || !usable(id) {
-		l.skipped++
+	name := displayName(e)
+	unseen := func(r rune) bool { return !unicode.IsGraphic(r) }
+	if name == "" || id == "" || len(id) > maxID || !utf8.ValidString(id) || strings.ContainsFunc(id, unseen) {
 		return true
 	}
 	if _, there := l.people[id]; !there && len(l.people) == maxPeople {
@@ -94,40 +91,33 @@ func (l *list) add(e posapi.Employee) bool {
 	return true
 }
 
-// with is what is known once l has come. Who is not in a whole list left now, or some time
-// before; of a list that is not whole only what is in it counts.
-func (r *record) with(l list, keep time.Duration) *record {
+// with is what is known once l has come. An employee who is not in a complete list has left; one
+// who is not in an incomplete list stays as before.
+func (r *record) with(l list) *record {
 	next := r.later()
-	if l.whole {
+	if l.complete {
 		next.AsOf, next.since = next.made.UTC(), next.made
 	}
-	type other struct {
-		id string
-		person
-	}
-	var others []other
-	for id, p := range r.People {
-		if _, there := l.people[id]; there {
-			continue
-		}
-		if p.Left == 0 && l.whole {
+	next.People = l.people
+	others := maps.Clone(r.People)
+	maps.DeleteFunc(others, func(id string, _ person) bool { return l.people[id].Name != "" })
+	// Those first who are most likely to be on a check: who is there, then who left last.
+	ids := slices.SortedFunc(maps.Keys(others), func(a, b string) int {
+		return cmp.Compare(uint64(others[b].Left-1), uint64(others[a].Left-1))
+	})
+	for _, id := range ids {
+		p := others[id]
+		if p.Left == 0 && l.complete {
 			p.Left = max(1, next.Ran)
 		}
-		if p.Left == 0 || next.Ran-p.Left <= seconds(keep/time.Second) {
-			others = append(others, other{id, p})
+		if len(next.People) < maxPeople && (p.Left == 0 || next.Ran-p.Left <= keepLeft) {
+			next.People[id] = p
 		}
-	}
-	slices.SortFunc(others, func(a, b other) int { // those first who are most likely to be on a check
-		return cmp.Compare(uint64(b.Left-1), uint64(a.Left-1))
-	})
-	next.People = l.people
-	for _, o := range others[:min(len(others), maxPeople-len(l.people))] {
-		next.People[o.id] = o.person
 	}
 	return next
 }
 
-// encode is less than 4 MiB long, as maxPeople, maxName and maxID have it.
+// encode is at most [kv.MaxValue] bytes long, as maxPeople, maxName and maxID have it.
 func (r *record) encode() ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -136,60 +126,69 @@ func (r *record) encode() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// load is what is on the shelf about a venue. What cannot be read is as good as not there: the
-// next refresh puts something else in its place.
+// store stores what is known of a venue. It is in use already, so an error loses nothing now.
+// After a crash before the Put the old names are back until the first refresh, seconds after the
+// start; after a crash behind it the new ones are there at once. Tickets that were accepted in
+// between contain their names.
+func (d *Directory) store(ctx context.Context, v *venue) {
+	timed, cancel := context.WithTimeoutCause(ctx, storeTimeout, errStoreTimeout)
+	defer cancel()
+	value, err := v.known.Load().encode()
+	if err == nil {
+		err = d.kv.Put(timed, v.id, value)
+	}
+	res := ok
+	if err != nil {
+		res = failed
+	}
+	if ctx.Err() == nil {
+		d.report(v, storing, res, err)
+	}
+}
+
+// load reads what is stored about a venue. What cannot be read counts as not there: the next
+// refresh replaces it.
 func (d *Directory) load(id string) *record {
 	r := &record{}
-	if d.shelf != nil {
-		b, ok, err := d.shelf.Get(id)
-		if ok && err == nil {
-			err = json.Unmarshal(b, r)
-			if err == nil && (r.Version != version || r.Ran < 0 || r.Ran > math.MaxInt64/2) {
-				err = fmt.Errorf("version %d, running time %d: it is not what this program writes", r.Version, r.Ran)
-			}
+	b, ok, err := d.kv.Get(id)
+	if ok && err == nil {
+		err = json.Unmarshal(b, r)
+		if err == nil && (r.Version != version || r.Ran < 0 || r.Ran > math.MaxInt64/2) {
+			err = fmt.Errorf("version %d, running time %d: not written by this program", r.Version, r.Ran)
 		}
-		if err != nil {
-			d.log.Warn("what is kept about a venue cannot be read; it will be asked for again", "venue", id, "err", err)
-			r = &record{}
-		}
+	}
+	if err != nil {
+		d.log.Warn("stored names of a venue cannot be read; they will be requested again", "venue", id, "err", err)
+		r = &record{}
 	}
 	r.made = time.Now()
 	r.since = r.made
 	return r
 }
 
-// sweep forgets on the shelf what is about other venues: names of people must not lie about
-// for a venue that is none of ours any more. After a crash on the way the next start does it.
-func (d *Directory) sweep(ctx context.Context) {
-	if d.shelf == nil {
-		return
-	}
-	venues := *d.venues.Load()
-	var stale []string
-	err := d.shelf.All(func(key string, _ []byte) bool {
+// deleteOthers deletes what is stored about other venues: names of people must not stay on the
+// disk without need. After a crash on the way the next start deletes the rest.
+func (d *Directory) deleteOthers(ctx context.Context, venues map[string]*venue) {
+	var others []string
+	err := d.kv.All(func(key string, _ []byte) bool {
 		if venues[key] == nil {
-			stale = append(stale, key)
+			others = append(others, key)
 		}
 		return true
 	})
-	for _, key := range stale {
-		within, cancel := context.WithTimeoutCause(ctx, storePatience, errTooLong)
-		err = errors.Join(err, d.shelf.Delete(within, key))
+	for _, key := range others {
+		timed, cancel := context.WithTimeoutCause(ctx, storeTimeout, errStoreTimeout)
+		err = errors.Join(err, d.kv.Delete(timed, key))
 		cancel()
 	}
 	if err != nil && ctx.Err() == nil {
-		d.log.Warn("names of venues that are gone are still on the disk; the next start tries again", "err", err)
+		d.log.Warn("names of removed venues are still on the disk; the next start tries again", "err", err)
 	}
 }
 
-// usable says whether an id can be kept. Those in use are UUIDs.
-func usable(key string) bool {
-	return key != "" && len(key) <= maxID && utf8.ValidString(key) && !strings.ContainsFunc(key, func(r rune) bool { return !unicode.IsGraphic(r) })
-}
-
-// calls is what goes on a ticket for an employee: the display name, or what the service makes
-// display names of.
-func calls(e posapi.Employee) string {
+// displayName is what a ticket says of an employee: the display name, or one made of the other
+// names as the service makes them.
+func displayName(e posapi.Employee) string {
 	if name := clean(e.Name); name != "" {
 		return name
 	}
@@ -201,9 +200,9 @@ func calls(e posapi.Employee) string {
 	return clean(first + " " + string(r) + ".")
 }
 
-// clean is s as one short line of what can be seen: no control characters, none that change
-// the direction of text, no names a page long. It keeps the joiners that Persian and the
-// scripts of India are spelled with. It is idempotent, and "" where nothing can be seen.
+// clean is s as one short line of visible characters: without control characters and those that
+// change the direction of text, but with the joiners that Persian and the scripts of India are
+// spelled with. It is idempotent, and "" where nothing can be seen.
 func clean(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
@@ -222,7 +221,7 @@ func clean(s string) string {
 		}
 		s = strings.TrimSuffix(s[:n], " ")
 	}
-	if !strings.ContainsFunc(s, unicode.IsGraphic) || strings.Trim(s, " \u200c\u200d") == "" {
+	if strings.Trim(s, " \u200c\u200d") == "" {
 		return ""
 	}
 	return s

@@ -20,7 +20,7 @@ import (
 	"ticketrail/receiver/posapi"
 )
 
-func TestNamesOutliveTheProcessAndAServiceThatIsGone(t *testing.T) {
+func TestNamesAndZoneSurviveARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "queue.db")
 		start := func() *queue.Queue {
@@ -33,28 +33,28 @@ func TestNamesOutliveTheProcessAndAServiceThatIsGone(t *testing.T) {
 		q, s := start(), newService(t)
 		s.people[harbour] = people(jon, "Jonathan A.", ann, "Ann Ōé 𝄞 \u200d")
 		s.periods[harbour] = []posapi.PayrollPeriod{period("2026-01-05", "Australia/Melbourne")}
-		k := open(t, s, q.KV("directory"), harbour)
+		dir := open(t, s, q.KV("directory"), harbour)
 		after(firstWithin)
-		k.end()
+		dir.end()
 		if err := q.Close(); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Hour)
 		s.do(func() { s.broken[harbour], s.payroll = errors.New("gone"), errors.New("gone") })
 		q = start()
-		k = open(t, s, q.KV("directory"), strings.ToUpper(harbour))
+		dir = open(t, s, q.KV("directory"), strings.ToUpper(harbour))
 		for range 2 { // before the first question and after it
-			k.want("Jonathan A., Ann Ōé 𝄞 \u200d", jon, ann)
-			if zone, ok := k.Zone(harbour); zone != "Australia/Melbourne" || !ok {
+			dir.wantNames("Jonathan A., Ann Ōé 𝄞 \u200d", jon, ann)
+			if zone, ok := dir.Zone(harbour); zone != "Australia/Melbourne" || !ok {
 				t.Errorf("zone %q %v", zone, ok)
 			}
-			if st := k.status(harbour); !st.Whole || st.Age < time.Hour {
+			if st := dir.state(harbour); !st.Complete || st.Age < time.Hour {
 				t.Errorf("status %+v", st)
 			}
 			after(firstWithin)
 		}
-		k.end()
-		k = open(t, s, q.KV("directory"), station)
+		dir.end()
+		dir = open(t, s, q.KV("directory"), station)
 		after(firstWithin)
 		if err := q.KV("directory").All(func(key string, _ []byte) bool {
 			if !strings.HasPrefix(key, station) {
@@ -64,7 +64,7 @@ func TestNamesOutliveTheProcessAndAServiceThatIsGone(t *testing.T) {
 		}); err != nil {
 			t.Error(err)
 		}
-		k.end()
+		dir.end()
 		if err := q.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +73,7 @@ func TestNamesOutliveTheProcessAndAServiceThatIsGone(t *testing.T) {
 
 // Before the Put, after it, and when nobody knows: whatever became of it, the new names are in
 // use, the start after it has names, and the one after that the new ones.
-func TestNamesAreInUseWhateverBecomesOfStoringThem(t *testing.T) {
+func TestNamesAreInUseAlsoWhenNotStored(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		fault kvtest.Fault
@@ -86,35 +86,35 @@ func TestNamesAreInUseWhateverBecomesOfStoringThem(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s, b := newService(t), newStore(t)
+				s, store := newService(t), newStore(t)
 				s.people[harbour] = people(jon, "old")
 				s.periods[harbour] = []posapi.PayrollPeriod{period("2026-01-05", "Europe/Lisbon")}
-				k := open(t, s, b, harbour)
+				dir := open(t, s, store, harbour)
 				after(firstWithin)
-				k.want("old", jon)
+				dir.wantNames("old", jon)
 				s.do(func() {
 					s.people[harbour] = people(jon, "new")
 					s.periods[harbour] = []posapi.PayrollPeriod{period("2026-01-05", "Europe/Oslo")}
 				})
-				b.Inject(c.fault)
+				store.Inject(c.fault)
 				after(7 * time.Hour)
-				k.want("new", jon)
-				if zone, _ := k.Zone(harbour); zone != "Europe/Oslo" {
+				dir.wantNames("new", jon)
+				if zone, _ := dir.Zone(harbour); zone != "Europe/Oslo" {
 					t.Errorf("zone %s", zone)
 				}
-				if st := k.status(harbour); (st.StoreErr != nil) != (c.name != "works") {
+				if st := dir.state(harbour); (st.StoreErr != nil) != (c.name != "works") {
 					t.Errorf("status %+v", st)
 				}
-				k.end()
-				b.Inject(kvtest.None)
-				k = open(t, s, b, harbour)
-				k.want(c.found, jon)
+				dir.end()
+				store.Inject(kvtest.None)
+				dir = open(t, s, store, harbour)
+				dir.wantNames(c.found, jon)
 				after(firstWithin)
-				k.want("new", jon)
-				k.end()
-				k = open(t, nil, b, harbour)
-				k.want("new", jon)
-				if zone, _ := k.Zone(harbour); zone != "Europe/Oslo" {
+				dir.wantNames("new", jon)
+				dir.end()
+				dir = open(t, nil, store, harbour)
+				dir.wantNames("new", jon)
+				if zone, _ := dir.Zone(harbour); zone != "Europe/Oslo" {
 					t.Errorf("zone %s", zone)
 				}
 			})
@@ -122,81 +122,83 @@ func TestNamesAreInUseWhateverBecomesOfStoringThem(t *testing.T) {
 	}
 }
 
-func TestARecordThatCannotBeReadIsLearnedAnew(t *testing.T) {
+func TestUnreadableRecordIsReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, bad := range []map[string]string{
 			{harbour: ""}, {harbour: "{"}, {harbour: `{"version":3}`}, {harbour: `{"version":2,"ran":-1}`}, {harbour: `{"version":2,"ran":9223372036854775807}`},
 		} {
-			s, b := newService(t), newStore(t)
+			s, store := newService(t), newStore(t)
 			s.people[harbour] = people(jon, "Jon")
 			s.periods[harbour] = []posapi.PayrollPeriod{period("2026-01-05", "Europe/Lisbon")}
 			for key, value := range bad {
-				b.Set(key, value)
+				store.Set(key, value)
 			}
-			k := open(t, s, b, harbour)
-			if n := k.logs.count("WARN", "cannot be read"); n != 1 {
+			dir := open(t, s, store, harbour)
+			if n := dir.logs.count("WARN", "cannot be read"); n != 1 {
 				t.Errorf("%q: %d warnings", bad, n)
 			}
-			k.want("-", jon)
+			dir.wantNames("-", jon)
 			after(firstWithin)
-			k.want("Jon", jon)
-			k.end()
-			if k = open(t, nil, b, harbour); k.status(harbour).Zone != "Europe/Lisbon" {
+			dir.wantNames("Jon", jon)
+			dir.end()
+			if dir = open(t, nil, store, harbour); dir.state(harbour).Zone != "Europe/Lisbon" {
 				t.Error("the zone is not kept")
 			}
-			k.want("Jon", jon)
-			k.end()
+			dir.wantNames("Jon", jon)
+			dir.end()
 		}
 	})
 }
 
-func TestAStoreThatFailsCostsOnlyTheNamesItHeld(t *testing.T) {
+func TestNamesAreKnownWithAFailedStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newService(t)
 		s.people[harbour] = people(jon, "Jon")
-		b := newStore(t)
-		b.Inject(kvtest.Failed)
-		b.InjectRead(true)
-		k := open(t, s, b, harbour)
+		store := newStore(t)
+		store.Inject(kvtest.Failed)
+		store.InjectRead(true)
+		dir := open(t, s, store, harbour)
 		after(firstWithin)
-		k.want("Jon", jon)
+		dir.wantNames("Jon", jon)
 	})
 }
 
-func TestTheLargestRecordFitsIntoTheStore(t *testing.T) {
+func TestLargestRecordFitsIntoTheStore(t *testing.T) {
 	for _, letter := range []string{`"`, "<", "é"} {
-		l := list{people: map[string]person{}, whole: true}
+		l := list{people: map[string]person{}, complete: true}
 		for i := range maxPeople + 10 {
 			l.add(posapi.Employee{ID: fmt.Sprintf("%s%d", strings.Repeat(`"`, maxID-6), 100_000+i), Name: strings.Repeat(letter, maxName)})
 		}
-		b, err := new(record).with(l, time.Hour).encode()
+		b, err := new(record).with(l).encode()
 		if err != nil || len(b) > kv.MaxValue || len(b) < 2<<20 {
 			t.Errorf("%s: %d bytes, %v", letter, len(b), err)
 		}
 	}
 }
 
-func TestWhatIsWrittenIsRead(t *testing.T) {
+func TestStoredRecordIsReadBack(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		l := list{people: map[string]person{}, whole: rapid.Bool().Draw(rt, "whole")}
+		l := list{people: map[string]person{}, complete: rapid.Bool().Draw(rt, "whole")}
 		for range rapid.IntRange(0, 20).Draw(rt, "employees") {
 			l.add(posapi.Employee{ID: rapid.String().Draw(rt, "id"), Name: rapid.String().Draw(rt, "name")})
 		}
-		r := (&record{Ran: seconds(rapid.Int64Range(0, 1<<40).Draw(rt, "ran")), made: time.Now(), Zone: "Asia/Tokyo"}).with(l, time.Hour)
+		r := (&record{Ran: seconds(rapid.Int64Range(0, 1<<40).Draw(rt, "ran")), made: time.Now(), Zone: "Asia/Tokyo"}).with(l)
 		value, err := r.encode()
 		if err != nil {
 			rt.Fatal(err)
 		}
-		b := newStore(t)
-		b.Set(harbour, string(value))
-		got := New(Options{KV: b, Venues: asVenues(harbour)}).of(harbour)
+		store := newStore(t)
+		store.Set(harbour, string(value))
+		dir := New(Options{KV: store})
+		dir.Set(asVenues(harbour))
+		got := dir.known(harbour)
 		if d := cmp.Diff(r.People, got.People); d != "" || got.Ran != r.Ran || got.Zone != r.Zone || !got.AsOf.Equal(r.AsOf) {
 			rt.Fatalf("%s%+v, want %+v", d, got, r)
 		}
 	})
 }
 
-func TestANameIsOneShortLineOfWhatCanBeSeen(t *testing.T) {
+func TestNameIsOneShortVisibleLine(t *testing.T) {
 	for _, c := range []struct {
 		e    posapi.Employee
 		want string
@@ -213,7 +215,7 @@ func TestANameIsOneShortLineOfWhatCanBeSeen(t *testing.T) {
 		{posapi.Employee{FirstName: strings.Repeat("x", 200), LastName: "A"}, strings.Repeat("x", 100)},
 		{posapi.Employee{}, ""},
 	} {
-		if got := calls(c.e); got != c.want {
+		if got := displayName(c.e); got != c.want {
 			t.Errorf("%.60q: %q, want %q", c.e.Name, got, c.want)
 		}
 	}
@@ -229,12 +231,12 @@ func TestANameIsOneShortLineOfWhatCanBeSeen(t *testing.T) {
 	})
 }
 
-func TestEmployeesWithoutAUsableIDAreLeftOut(t *testing.T) {
+func TestEmployeesWithoutAUsableIDAreIgnored(t *testing.T) {
 	l := list{people: map[string]person{}}
 	for _, s := range []string{"", " ", "a\tb", "a\nb", "\x00", "\xff", "\u202e", strings.Repeat("1", maxID+1)} {
 		l.add(posapi.Employee{ID: s, Name: "X"})
 	}
-	if len(l.people) != 0 || l.skipped != 8 {
+	if len(l.people) != 0 {
 		t.Errorf("%+v", l)
 	}
 	if l.add(posapi.Employee{ID: " E-1 ", Name: "X"}); l.people["E-1"].Name != "X" {
@@ -242,18 +244,18 @@ func TestEmployeesWithoutAUsableIDAreLeftOut(t *testing.T) {
 	}
 }
 
-func TestThereIsALimitToHowManyAreKept(t *testing.T) {
+func TestNumberOfNamesIsLimited(t *testing.T) {
 	crowd := func(from int, whole bool) list {
-		l := list{people: map[string]person{}, whole: whole}
+		l := list{people: map[string]person{}, complete: whole}
 		for i := range 4500 {
 			l.add(posapi.Employee{ID: fmt.Sprint(from + i), Name: "X"})
 		}
 		return l
 	}
-	r := (&record{made: time.Now()}).with(crowd(0, true), time.Hour)
-	r = r.with(crowd(4500, true), time.Hour) // the first have left
+	r := (&record{made: time.Now()}).with(crowd(0, true))
+	r = r.with(crowd(4500, true)) // the first have left
 	r.Ran += 10
-	r = r.with(crowd(9000, true), time.Hour) // the second as well, later
+	r = r.with(crowd(9000, true)) // the second as well, later
 	has := func(from int) (n int) {
 		for i := range 4500 {
 			if _, ok := r.People[fmt.Sprint(from+i)]; ok {
@@ -265,13 +267,13 @@ func TestThereIsALimitToHowManyAreKept(t *testing.T) {
 	if a, b, c := has(0), has(4500), has(9000); a != 1000 || b != 4500 || c != 4500 {
 		t.Errorf("kept %d, %d and %d: those who left first should be forgotten first", a, b, c)
 	}
-	r = r.with(crowd(13500, false), time.Hour) // nobody left
+	r = r.with(crowd(13500, false)) // nobody left
 	if a, b := has(4500), has(9000); a != 1000 || b != 4500 {
 		t.Errorf("kept %d, %d", a, b)
 	}
 }
 
-func TestAnAgeIsNeverNegativeAndGoesOnOverARestart(t *testing.T) {
+func TestAgeIsNeverNegative(t *testing.T) {
 	now := time.Now()
 	for _, c := range []struct {
 		r     record

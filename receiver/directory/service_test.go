@@ -13,10 +13,10 @@ import (
 	"ticketrail/receiver/sim"
 )
 
-// wire is a network without sockets, so that it works in a bubble.
-type wire struct{ to http.Handler }
+// handlerTransport is a network without sockets, so that it works in a bubble.
+type handlerTransport struct{ to http.Handler }
 
-func (w wire) RoundTrip(r *http.Request) (*http.Response, error) {
+func (w handlerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	rec := httptest.NewRecorder()
 	w.to.ServeHTTP(rec, r)
 	if err := r.Context().Err(); err != nil {
@@ -33,7 +33,7 @@ func simulated(t *testing.T, o sim.Options) (*sim.Service, *posapi.Client) {
 	}
 	s := sim.New(o)
 	c, err := posapi.New(posapi.Options{
-		BaseURL: "http://service", ClientID: "id", Secret: func() (string, error) { return "secret", nil }, Transport: wire{s.Handler()},
+		BaseURL: "http://service", ClientID: "id", Secret: func() (string, error) { return "secret", nil }, Transport: handlerTransport{s.Handler()},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -42,20 +42,20 @@ func simulated(t *testing.T, o sim.Options) (*sim.Service, *posapi.Client) {
 }
 
 // names says how many of a venue's employees have the name that the service has for them.
-func (k *kitchen) names(s *sim.Service, venue string) (right, wrong int) {
+func (dir *testDirectory) countNames(s *sim.Service, venue string) (right, wrong int) {
 	for _, e := range s.Employees(venue) {
-		switch name, ok := k.Name(venue, strings.ToUpper(e.ID)); {
+		switch name, ok := dir.Name(venue, strings.ToUpper(e.ID)); {
 		case ok && name == strings.TrimSpace(e.Name):
 			right++
 		case ok:
-			k.t.Logf("%q, want %q", name, e.Name)
+			dir.t.Logf("%q, want %q", name, e.Name)
 			wrong++
 		}
 	}
 	return right, wrong
 }
 
-func TestWhateverTheServiceDoesTheOldNamesStayAndNewOnesComeWhenItIsMended(t *testing.T) {
+func TestNamesSurviveEachFaultAndAreRefreshedAfterIt(t *testing.T) {
 	for _, kind := range sim.Kinds() {
 		if kind == sim.Large || kind == sim.Broken { // tens of megabytes; a recorder cannot break a connection
 			continue
@@ -64,19 +64,19 @@ func TestWhateverTheServiceDoesTheOldNamesStayAndNewOnesComeWhenItIsMended(t *te
 			t.Run(fmt.Sprintf("%s of %s", kind, call), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					s, c := simulated(t, sim.Options{Seed: 2})
-					k := open(t, c, newStore(t), harbour)
+					dir := open(t, c, newStore(t), harbour)
 					after(firstWithin)
 					s.Fault(sim.Fault{Call: call, Kind: kind, Status: 500})
 					s.AddEmployees(harbour, 1)
 					after(24 * time.Hour)
-					if right, _ := k.names(s, harbour); right < 100 && kind != sim.Churn {
+					if right, _ := dir.countNames(s, harbour); right < 100 && kind != sim.Churn {
 						t.Errorf("%d names", right)
 					}
-					if zone, _ := k.Zone(harbour); zone != sim.DefaultZone {
+					if zone, _ := dir.Zone(harbour); zone != sim.DefaultZone {
 						t.Errorf("zone %q", zone)
 					}
 					harmless := kind == sim.Slow || kind == sim.Drift || kind == sim.Churn
-					if st := k.status(harbour); call == sim.CallEmployees && !harmless && st.EmployeesErr == nil || call == sim.CallMe && st.EmployeesErr != nil {
+					if st := dir.state(harbour); call == sim.CallEmployees && !harmless && st.EmployeesErr == nil || call == sim.CallMe && st.EmployeesErr != nil {
 						t.Errorf("status %+v", st)
 					}
 					if n := s.Requests(sim.CallToken); n > 500 {
@@ -84,7 +84,7 @@ func TestWhateverTheServiceDoesTheOldNamesStayAndNewOnesComeWhenItIsMended(t *te
 					}
 					s.ClearFaults()
 					after(7 * time.Hour)
-					if right, wrong := k.names(s, harbour); right != len(s.Employees(harbour)) || wrong != 0 {
+					if right, wrong := dir.countNames(s, harbour); right != len(s.Employees(harbour)) || wrong != 0 {
 						t.Errorf("%d names right, %d wrong, of %d", right, wrong, len(s.Employees(harbour)))
 					}
 				})

@@ -1,23 +1,36 @@
 package posapi
 
 import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/hashicorp/go-retryablehttp"
+
+	"ticketrail/receiver/contract"
 )
 
 // What an [Error] is, for [errors.Is].
 var (
 	ErrUnauthorized = errors.New("not authorized")           // 401: the client's id or secret, or a token, is not accepted
-	ErrForbidden    = errors.New("forbidden")                // 403: the token's scopes do not reach that far
-	ErrNotFound     = errors.New("not found")                // 404: most often a base address with or without /api too many
+	ErrForbidden    = errors.New("forbidden")                // 403: the token lacks a scope
+	ErrNotFound     = errors.New("not found")                // 404: mostly /api is missing in the base address, or too many
 	ErrRateLimited  = errors.New("too many requests")        // 429: see [Error.RetryAfter]
-	ErrUnavailable  = errors.New("not available")            // 5xx, no connection, no answer in time: worth another try later
-	ErrMalformed    = errors.New("unreadable answer")        // no JSON, half of it, or not what the contract says
+	ErrUnavailable  = errors.New("not available")            // 5xx, no connection, no answer in time: try again later
+	ErrMalformed    = errors.New("unreadable answer")        // not JSON, half of it, or not what the contract says
 	ErrRefused      = errors.New("refused")                  // another 4xx, or an envelope whose status is not SUCCESS
 	ErrRedirected   = errors.New("redirected")               // 3xx: never followed
-	ErrSecret       = errors.New("client secret not usable") // it could not be read; nobody was asked
+	ErrSecret       = errors.New("client secret not usable") // it could not be read; no request was sent
 )
 
 // Call is one of the service's endpoints.
@@ -31,24 +44,21 @@ const (
 	CallPayrollPeriods Call = "payrollperiods"
 )
 
-// Calls lists them, for metrics.
-func Calls() []Call { return []Call{CallToken, CallMe, CallEmployees, CallPayrollPeriods} }
-
-// An Error says what was asked for, what came, and what a person can do. Nothing in it holds
-// the client secret, a token, or a control character.
+// An Error says which call failed, why, and what the operator can do. Nothing in it contains the
+// client secret, a token, or a control character.
 type Error struct {
 	Call       Call
 	Venue      string
 	Status     int           // of the answer; 0: there was none
 	Problem    string        // what is wrong, in one clause
-	Says       string        // what the service said itself, in plain words; mostly empty
+	Says       string        // the error text of the service itself; mostly empty
 	Advice     string        // what to do; may be empty
-	RetryAfter time.Duration // how long the service wants to be left alone; 0: it did not say
+	RetryAfter time.Duration // how long the service asks to wait; 0: it did not say
 
-	kind    error // one of the Err… above; nil: the caller gave up
-	cause   error // context.Canceled, context.DeadlineExceeded or nil: never an error with foreign text
-	late    bool  // of ErrUnavailable: there was no answer in time
-	passing bool  // another try soon may do
+	kind      error // one of the Err… above; nil: the caller's ctx ended
+	cause     error // context.Canceled, context.DeadlineExceeded or nil: never an error with the service's text
+	late      bool  // there was no answer in time
+	retryable bool  // another try within seconds may succeed
 }
 
 // fault is an error of a kind.
@@ -69,27 +79,214 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Is says whether the error is of the kind target, one of the Err… of this package.
+// Is says whether target, one of the Err… of this package, is what the error is.
 func (e *Error) Is(target error) bool { return e.kind != nil && target == e.kind }
 
-// Unwrap is context.Canceled or context.DeadlineExceeded when the caller gave up.
+// Unwrap is context.Canceled or context.DeadlineExceeded when the caller's ctx ended.
 func (e *Error) Unwrap() error { return e.cause }
 
-// A CountError ends a list that was read to its end and has another number of records than
-// the service said: it changed meanwhile, or a page was lost. What was read is good.
+// judge says what an answer that is not 2xx means, and what to do about it.
+func (v *Venue) judge(call Call, a *answer) *Error {
+	if a.good() {
+		return nil
+	}
+	status := strings.TrimSpace(fmt.Sprintf("%d %s", a.StatusCode, http.StatusText(a.StatusCode)))
+	e := v.fault(call, ErrRefused, "the service answers %s", status)
+	e.Status, e.Says = a.StatusCode, says(call, a)
+	e.RetryAfter = max(0, retryablehttp.DefaultBackoff(0, 0, 0, a.Response)) // of 429 and 503
+	switch s := a.StatusCode; {
+	case s == http.StatusUnauthorized:
+		e.kind = ErrUnauthorized
+		e.Advice = "a new token did not help; the service may know another venue by this id"
+	case s == http.StatusForbidden:
+		e.kind = ErrForbidden
+	case s == http.StatusNotFound:
+		e.kind = ErrNotFound
+		e.Advice = "check whether /api belongs to service.base_url, which is " + v.c.o.BaseURL
+	case s == http.StatusTooManyRequests:
+		e.kind, e.retryable = ErrRateLimited, true
+	case s == http.StatusRequestTimeout, s >= 500:
+		e.kind = ErrUnavailable
+		e.retryable = s != http.StatusNotImplemented && s != http.StatusHTTPVersionNotSupported
+	case s >= 300 && s < 400:
+		e.kind, e.Says = ErrRedirected, ""
+		if u, err := url.Parse(a.Header.Get("Location")); err == nil && u.Host != "" {
+			e.Problem += " to " + printable(u.Scheme+"://"+u.Host) // the path may hold anything
+		}
+		e.Advice = "redirects are not followed with a token; put the address that answers into service.base_url"
+	}
+	if e.RetryAfter > 0 {
+		e.Problem += fmt.Sprintf(", and to ask again in %v", e.RetryAfter)
+	}
+	if call == CallToken {
+		v.adviseToken(e)
+	}
+	return e
+}
+
+// adviseToken says what the errors of a token request mean, other than those of other calls.
+func (v *Venue) adviseToken(e *Error) {
+	if e.Says == contract.ErrorInvalidClient && e.kind == ErrRefused {
+		e.kind = ErrUnauthorized
+	}
+	switch e.kind {
+	case ErrUnauthorized:
+		e.Advice = "check service.client_id, the client secret, and whether the service wants them as " + v.c.o.Token.AuthStyle
+	case ErrForbidden:
+		e.Advice = "check the venue's id, and that the service has approved the integration for it"
+	case ErrRefused:
+		e.Advice = "check the venue's id, and whether the service calls it " + v.c.o.Token.VenueParam + " in token requests"
+	}
+}
+
+// explain adds to a 403 which scopes the token has, as /me says.
+func (v *Venue) explain(ctx context.Context, e *Error) {
+	e.Advice = "which scopes the token has is not known; ask the service to grant the one that this call needs"
+	if e.Call == CallMe {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, v.c.o.Timeout)
+	defer cancel()
+	if me, err := v.Me(ctx); err == nil && me.Scopes != nil {
+		has := "no scopes"
+		if len(me.Scopes) > 0 {
+			has = "the scopes " + printable(strings.Join(me.Scopes, ", "))
+		}
+		e.Advice = "the token has " + has + ", which is not enough for this call; ask the service to grant the one that it needs"
+	}
+}
+
+// oauthErrors are the error codes of RFC 6749, section 5.2, and two of section 4.1.2.1 that
+// token endpoints send as well.
+var oauthErrors = []string{
+	contract.ErrorInvalidClient, contract.ErrorInvalidRequest, contract.ErrorInvalidScope, contract.ErrorUnsupportedGrant,
+	contract.ErrorAccessDenied, "invalid_grant", "unauthorized_client", "server_error", "temporarily_unavailable",
+}
+
+// says is the text of an error answer, whose format the contract does not show. Of the token
+// endpoint's answers only known error codes are repeated: they may echo the client secret in any
+// encoding.
+func says(call Call, a *answer) string {
+	obj := jsonObject(a.body)
+	if call == CallToken {
+		code := jsonText(obj[contract.FieldError])
+		if !slices.Contains(oauthErrors, code) {
+			return ""
+		}
+		return code
+	}
+	for _, at := range []string{
+		"error.message", contract.FieldErrorDescription, contract.FieldErrorMessage, "errorMessage", "detail",
+		"error.code", contract.FieldError, contract.FieldErrorCode, "title",
+	} {
+		if s := jsonText(jsonAt(obj, at)); s != "" {
+			return printable(s)
+		}
+	}
+	return ""
+}
+
+// errorIn is the error of a 2xx answer that reports one in its body.
+func (v *Venue) errorIn(call Call, a *answer, problem string) *Error {
+	e := v.fault(call, ErrRefused, "%s", problem)
+	e.Status, e.Says = a.StatusCode, says(call, a)
+	if call == CallToken {
+		v.adviseToken(e)
+	}
+	return e
+}
+
+// unreadable is the error of a body that is not one JSON object.
+func (v *Venue) unreadable(call Call, a *answer) *Error {
+	e := v.fault(call, ErrMalformed, "the answer is JSON, but no object")
+	e.Status = a.StatusCode
+	body := bytes.TrimSpace(a.body)
+	err := json.Unmarshal(body, new(any))
+	switch {
+	case len(body) == 0:
+		e.Problem = "the answer is empty"
+	case err != nil && body[0] == '{' && strings.HasPrefix(err.Error(), "unexpected end"):
+		e.Problem = fmt.Sprintf("the answer's JSON breaks off after %d bytes", len(a.body))
+	case err != nil:
+		e.Problem = "the answer is not JSON"
+		kind, _, _ := mime.ParseMediaType(a.Header.Get("Content-Type"))
+		if slices.Contains([]string{"text/html", "text/plain", "text/xml", "application/xml", contract.ContentType}, kind) {
+			e.Problem += " but calls itself " + kind
+		}
+		e.Advice = fmt.Sprintf("check whether service.base_url, %s, is the service's API", v.c.o.BaseURL)
+	}
+	return e
+}
+
+// lost is the error of an exchange without a whole answer. caller is the context of the call,
+// timed that of the exchange.
+func (v *Venue) lost(caller, timed context.Context, call Call, err error) *Error {
+	if caller.Err() != nil {
+		return v.canceled(caller, call)
+	}
+	e := v.fault(call, ErrUnavailable, "no answer within %v", v.c.o.Timeout)
+	if e.late = timed.Err() != nil; e.late {
+		return e
+	}
+	e.retryable = true
+	certificate, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
+	record, noTLS := errors.AsType[tls.RecordHeaderError](err)
+	network, isNetwork := errors.AsType[net.Error](err)
+	_, local := errors.AsType[*net.OpError](err) // its text is this machine's, not the service's
+	switch {
+	case untrusted:
+		e.retryable, err = false, certificate
+		e.Advice = "check the name in service.base_url, this machine's clock and its ca-certificates"
+	case noTLS && string(record.RecordHeader[:]) == "HTTP/":
+		e.retryable, err = false, http.ErrSchemeMismatch
+		e.Advice = "service.base_url says https and the service speaks http there"
+	case isNetwork && network.Timeout():
+		e.retryable, e.late = false, true
+	case !local: // the text may quote what the service sent
+		err = errors.New("the connection broke off, or what came is not HTTP")
+	}
+	e.Problem = "no answer: " + printable(err.Error())
+	return e
+}
+
+// asError is the [*Error] in an error of the HTTP client or of the oauth2 library. One without
+// has ended with ctx, or its text may hold all of an answer and is not shown.
+func (v *Venue) asError(ctx context.Context, call Call, err error) *Error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	if ctx.Err() != nil {
+		return v.canceled(ctx, call)
+	}
+	return v.fault(call, ErrMalformed, "the answer is not understood")
+}
+
+// canceled is the error of a call whose ctx is over.
+func (v *Venue) canceled(ctx context.Context, call Call) *Error {
+	e := v.fault(call, nil, "canceled before an answer came")
+	e.cause = ctx.Err()
+	if e.late = errors.Is(e.cause, context.DeadlineExceeded); e.late {
+		e.Problem = "no good answer within the time of the call, retries included"
+	}
+	return e
+}
+
+// A CountError ends a list that was read to its end and has another number of records than the
+// service counts: the list changed meanwhile, or a page was lost. The records that were read are
+// good.
 type CountError struct {
 	Call  Call
 	Venue string
-	Got   int   // records that came, each id once
-	Want  []int // what the pages said, in the order of the pages, each change once; at least one
+	Got   int   // records received, each id once
+	Want  []int // the counts that the pages named, in their order, without repeats; at least one
 }
 
 func (e *CountError) Error() string {
 	if len(e.Want) > 1 {
 		counts := strings.Trim(strings.ReplaceAll(fmt.Sprint(e.Want), " ", ", then "), "[]")
-		return fmt.Sprintf("%s of venue %s: %d came, but while they did the service counted %s; ask again when nobody changes them",
-			e.Call, e.Venue, e.Got, counts)
+		return fmt.Sprintf("%s of venue %s: received %d, while the service counted %s; "+
+			"the list changed while it was read, try again", e.Call, e.Venue, e.Got, counts)
 	}
-	return fmt.Sprintf("%s of venue %s: %d came, but the service counts %d; ask again, and check where it names the next page if it stays so",
-		e.Call, e.Venue, e.Got, e.Want[0])
+	return fmt.Sprintf("%s of venue %s: received %d, but the service counts %d; "+
+		"try again, and if it persists check service.employees.cursor", e.Call, e.Venue, e.Got, e.Want[0])
 }

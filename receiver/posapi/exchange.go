@@ -1,77 +1,62 @@
 package posapi
 
 import (
+	"bytes"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"net/url"
-	"strconv"
 	"time"
+
+	"github.com/hashicorp/go-retryablehttp"
 
 	"ticketrail/receiver/contract"
 )
 
 const (
 	tries       = 3                      // of one request, the first included
-	firstWait   = 500 * time.Millisecond // before the second; doubled before each other
-	longestWait = 30 * time.Second       // of a Retry-After; whoever asked is told of a longer one
+	firstWait   = 500 * time.Millisecond // before the second try; doubled before the third
+	longestWait = 30 * time.Second       // a longer Retry-After is reported to the caller instead
 
-	callPatience = 2 * time.Minute
+	callTimeout = 2 * time.Minute // an operator may sit and wait for it
+	maxResponse = 8 << 20         // bytes of an answer: ten thousand employees on one page
 )
 
-// An answer came whole, unless its status says that it is of no use anyway.
+// An answer has come completely, unless its status is not 2xx.
 type answer struct {
-	status     int
-	header     http.Header
+	*http.Response
 	body       []byte
 	sent, came time.Time // by our clock: the request, the last byte of the answer
 }
 
-func (a answer) good() bool { return a.status >= 200 && a.status <= 299 }
+func (a *answer) good() bool { return a.StatusCode >= 200 && a.StatusCode <= 299 }
 
-// get asks with the venue's token, once more if the service does not know that any longer. read
-// judges an answer that is 2xx.
-func (v *Venue) get(ctx context.Context, call Call, path string, query url.Values, read func(answer) *Error) error {
-	// The parts of the worst call add up to far more, and somebody may sit and wait.
-	ctx, cancel := context.WithTimeout(ctx, max(callPatience, 6*v.c.o.Timeout))
+// get requests path with the venue's token. If the service no longer accepts the token, as after
+// its restart, get fetches another one and tries again. read reads an answer that is 2xx.
+func (v *Venue) get(ctx context.Context, call Call, path string, query url.Values, read func(*answer) *Error) error {
+	// Waits, retries and the token request add up to far more in the worst case.
+	ctx, cancel := context.WithTimeout(ctx, max(callTimeout, 6*v.c.o.Timeout))
 	defer cancel()
-	target := v.c.o.BaseURL + path
-	if len(query) > 0 {
-		target += "?" + query.Encode()
-	}
+	target := v.c.base.JoinPath(path)
+	target.RawQuery = query.Encode()
 	for again := false; ; again = true {
-		token, err := v.bearer(ctx)
+		g, err := v.bearer(ctx)
 		if err != nil {
 			return err
 		}
-		e := v.persist(ctx, call, func(ctx context.Context) *Error {
-			req, err := http.NewRequestWithContext(ctx, http.MethodGet, target, http.NoBody)
-			if err != nil {
-				return v.fault(call, ErrRefused, "the request cannot be made; check service.base_url")
-			}
-			token.SetAuthHeader(req)
-			a, e := v.exchange(call, req)
-			if e == nil {
-				a.body = v.secrets.hide(a.body)
-				if e = v.judge(call, a); e == nil {
-					e = read(a)
-				}
-			}
-			return e
-		})
-		switch {
-		case e == nil:
+		req := (&http.Request{Method: http.MethodGet, URL: target, Header: http.Header{}, Body: http.NoBody}).WithContext(ctx)
+		g.token.SetAuthHeader(req)
+		_, err = v.httpClient(call, []string{g.token.AccessToken, g.secret}, read).Do(req)
+		if err == nil {
 			return nil
+		}
+		e := v.asError(ctx, call, err)
+		switch {
 		case e.kind == ErrUnauthorized && !again:
-			if v.token.CompareAndSwap(token, nil) {
-				v.c.metrics.forget(v)
-			}
+			v.grant.CompareAndSwap(g, nil) // not one that another caller has fetched meanwhile
 			continue
 		case e.kind == ErrForbidden:
 			v.explain(ctx, e)
@@ -80,120 +65,90 @@ func (v *Venue) get(ctx context.Context, call Call, path string, query url.Value
 	}
 }
 
-// persist tries until it works, or there is an error that another try does not cure soon.
-func (v *Venue) persist(ctx context.Context, call Call, once func(context.Context) *Error) *Error {
-	for try := 1; ; try++ {
-		e := once(ctx)
-		v.c.metrics.count(call, e)
-		if e == nil || !e.passing || try == tries || e.RetryAfter > longestWait {
-			return e
-		}
-		wait := firstWait << (try - 1)
-		wait = max(e.RetryAfter, wait/2) + rand.N(wait/2+1)
-		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= wait {
-			return e
-		}
-		v.c.log.Debug("asked in vain, asking again", "call", call, "venue", v.id, "try", try, "wait", wait, "err", e)
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			return v.givenUp(ctx, call)
-		}
+// httpClient sends the requests of one call: it retries failures that may pass, and hands each
+// good answer to read. The errors of its requests are [*Error], see [Venue.asError].
+func (v *Venue) httpClient(call Call, secrets []string, read func(*answer) *Error) *http.Client {
+	var last *Error
+	var wait time.Duration
+	backoff := firstWait
+	retrying := retryablehttp.Client{ // without a Logger: nothing is logged
+		HTTPClient: &http.Client{Transport: &exchange{v: v, call: call, secrets: secrets, read: read}},
+		RetryMax:   tries - 1,
+		CheckRetry: func(ctx context.Context, _ *http.Response, err error) (bool, error) {
+			last, _ = errors.AsType[*Error](err)
+			if last == nil || !last.retryable || last.RetryAfter > longestWait {
+				return false, nil
+			}
+			// The random part keeps the venues of a chain from retrying at the same moment.
+			wait = max(last.RetryAfter, backoff/2) + rand.N(backoff/2+1)
+			backoff *= 2
+			// A caller whose time ends before the next try is told the real reason, and now.
+			deadline, ok := ctx.Deadline()
+			return !ok || time.Until(deadline) > wait, nil
+		},
+		Backoff: func(time.Duration, time.Duration, int, *http.Response) time.Duration {
+			v.c.o.Logger.Debug("request failed, will retry", "call", call, "venue", v.id, "wait", wait, "err", last)
+			return wait
+		},
 	}
+	return retrying.StandardClient()
 }
 
-// exchange has one time-out over all of it, the body included. It follows no redirect, which
-// could carry the secret or a token to somebody else.
-func (v *Venue) exchange(call Call, req *http.Request) (answer, *Error) {
-	timed, cancel := context.WithTimeout(req.Context(), v.c.o.Timeout)
-	defer cancel()
-	ctx, req := req.Context(), req.Clone(timed)
-	req.Header.Set("Accept", contract.ContentType)
-	req.Header.Set("User-Agent", "ticketrail")
-	a := answer{sent: time.Now()}
-	resp, err := v.c.o.Transport.RoundTrip(req)
-	if err != nil {
-		return a, v.lost(ctx, timed, call, err)
+// An exchange is one try of a request. Nothing above it sees an answer that is not good: neither
+// the retries nor the oauth2 library, whose errors hold the whole answer.
+type exchange struct {
+	v       *Venue
+	call    Call
+	secrets []string // are removed from the answer
+	read    func(*answer) *Error
+}
+
+// RoundTrip implements [http.RoundTripper]. Its errors are [*Error].
+func (x *exchange) RoundTrip(req *http.Request) (*http.Response, error) {
+	a, e := x.send(req)
+	if e == nil {
+		e = x.v.judge(x.call, a)
 	}
-	defer resp.Body.Close()
-	a.status, a.header = resp.StatusCode, resp.Header
-	a.body, err = io.ReadAll(io.LimitReader(resp.Body, v.c.o.MaxResponse+1))
+	if e == nil {
+		e = x.read(a)
+	}
+	x.v.c.o.Metrics.requests.WithLabelValues(string(x.call), e.result()).Inc()
+	if e != nil {
+		return nil, e
+	}
+	header := http.Header{"Content-Type": {contract.ContentType}}
+	body := io.NopCloser(bytes.NewReader(a.body))
+	return &http.Response{StatusCode: http.StatusOK, Header: header, Body: body, Request: req}, nil
+}
+
+// send has one time-out for all of it, the body included. It follows no redirect, which could
+// carry the secret or a token to another host.
+func (x *exchange) send(req *http.Request) (*answer, *Error) {
+	ctx, cancel := context.WithTimeout(req.Context(), x.v.c.o.Timeout)
+	defer cancel()
+	timed := req.Clone(ctx)
+	timed.Header.Set("Accept", contract.ContentType)
+	timed.Header.Set("User-Agent", "ticketrail")
+	a := &answer{sent: time.Now()}
+	var err error
+	if a.Response, err = x.v.c.o.Transport.RoundTrip(timed); err != nil {
+		return nil, x.v.lost(req.Context(), ctx, x.call, err)
+	}
+	defer a.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(a.Body, maxResponse+1))
 	a.came = time.Now()
+	a.body = redact(body, x.secrets...)
+	a.Header.Set("Location", string(redact([]byte(a.Header.Get("Location")), x.secrets...)))
 	switch {
-	case !a.good(): // what came of it is told
+	case !a.good(): // the status is what counts; what came of the body may explain it
 	case err != nil:
-		e := v.lost(ctx, timed, call, err)
-		if timed.Err() == nil {
-			e.Problem = fmt.Sprintf("the answer broke off after %d bytes", len(a.body))
+		e := x.v.lost(req.Context(), ctx, x.call, err)
+		if ctx.Err() == nil {
+			e.Problem = fmt.Sprintf("the answer broke off after %d bytes", len(body))
 		}
-		return a, e
-	case int64(len(a.body)) > v.c.o.MaxResponse:
-		return a, v.fault(call, ErrMalformed, "the answer is larger than %d bytes", v.c.o.MaxResponse)
+		return nil, e
+	case len(body) > maxResponse:
+		return nil, x.v.fault(x.call, ErrMalformed, "the answer is larger than %d bytes", maxResponse)
 	}
 	return a, nil
-}
-
-// lost is the error of an exchange without a whole answer.
-func (v *Venue) lost(ctx, timed context.Context, call Call, err error) *Error {
-	if ctx.Err() != nil {
-		return v.givenUp(ctx, call)
-	}
-	e := v.fault(call, ErrUnavailable, "no answer within %v", v.c.o.Timeout)
-	if e.late = timed.Err() != nil; e.late {
-		return e
-	}
-	e.passing = true
-	_, ours := errors.AsType[*net.OpError](err) // no other side had a hand in what it says
-	dns, name := errors.AsType[*net.DNSError](err)
-	record, noTLS := errors.AsType[tls.RecordHeaderError](err)
-	wait, ok := errors.AsType[net.Error](err)
-	e.late = ok && wait.Timeout()
-	switch {
-	case untrusted(err):
-		e.passing, e.Advice = false, "check the name in service.base_url, this machine's clock and its ca-certificates"
-	case noTLS && string(record.RecordHeader[:]) == "HTTP/":
-		e.passing, e.Advice, err = false, "service.base_url says https and the service speaks http there", http.ErrSchemeMismatch
-	case name:
-		e.passing, e.Advice = !dns.IsNotFound, fmt.Sprintf("check service.base_url (%s) and this machine's name server", v.c.o.BaseURL)
-	case e.late:
-		e.passing = false
-	case !ours:
-		e.Problem = "no answer: " + v.secrets.plain([]byte(err.Error()))
-		return e
-	}
-	e.Problem = "no answer: " + printable(err.Error())
-	return e
-}
-
-func untrusted(err error) bool {
-	_, authority := errors.AsType[x509.UnknownAuthorityError](err)
-	_, name := errors.AsType[x509.HostnameError](err)
-	_, invalid := errors.AsType[x509.CertificateInvalidError](err)
-	return authority || name || invalid
-}
-
-// givenUp is the error of a call whose ctx is over.
-func (v *Venue) givenUp(ctx context.Context, call Call) *Error {
-	e := v.fault(call, nil, "given up before there was an answer")
-	e.cause = ctx.Err()
-	if e.late = errors.Is(e.cause, context.DeadlineExceeded); e.late {
-		e.Problem = "no good answer in the time there was, however often it was asked"
-	}
-	return e
-}
-
-// retryAfter reads the header of that name: seconds, or a date by the service's own clock.
-func retryAfter(h http.Header, now time.Time) time.Duration {
-	s := h.Get("Retry-After")
-	if n, err := strconv.ParseUint(s, 10, 31); err == nil || errors.Is(err, strconv.ErrRange) { // then n is the most
-		return time.Duration(n) * time.Second
-	}
-	until, err := http.ParseTime(s)
-	if err != nil {
-		return 0
-	}
-	if d, err := http.ParseTime(h.Get("Date")); err == nil {
-		now = d
-	}
-	return max(0, until.Sub(now))
 }

@@ -3,13 +3,14 @@ package posapi
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
-// What the contract does not show is looked for in maps, by keys as they are written: decoding
-// into a struct would take ID for id.
+// The contract leaves much open, so answers are decoded into maps: a field of another type than
+// expected, or one that is missing, must not make the rest unreadable.
 
 // jsonObject is nil when b is not one JSON object.
 func jsonObject(b []byte) (m map[string]json.RawMessage) {
@@ -19,8 +20,8 @@ func jsonObject(b []byte) (m map[string]json.RawMessage) {
 	return m
 }
 
-// jsonArray is the elements of b, which is a piece of JSON, but not more than most; it is false
-// when b is no array.
+// jsonArray is the first elements of b, at most so many: an answer full of commas would otherwise
+// take 12 times its size in memory. It is false when b is not an array.
 func jsonArray(b json.RawMessage, most int) (all []json.RawMessage, ok bool) {
 	if jsonKind(b) != "an array" {
 		return nil, false
@@ -62,30 +63,9 @@ func jsonNumber(raw json.RawMessage) (f float64, ok bool) {
 	return f, s != "null" && json.Unmarshal([]byte(s), &f) == nil
 }
 
-// jsonWords is a list of strings, or one string of words with spaces between; nil when raw is
-// neither. They are the names of scopes: short, and not so many that showing them fills a screen.
-func (s *secrets) jsonWords(raw json.RawMessage) (words []string) {
-	const most = 64
-	switch jsonKind(raw) {
-	case "an array":
-		all, _ := jsonArray(raw, most)
-		words = []string{}
-		for _, v := range all {
-			words = append(words, jsonText(v))
-		}
-	case "a string":
-		words = append([]string{}, strings.Fields(jsonText(raw))...)
-		words = words[:min(len(words), most)]
-	}
-	for i, w := range words {
-		words[i] = printable(string(s.hide([]byte(w))))
-	}
-	return slices.DeleteFunc(words, func(w string) bool { return w == "" })
-}
-
 func jsonNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
-// jsonKind names what raw is, for people.
+// jsonKind names what raw is, for error messages.
 func jsonKind(raw json.RawMessage) string {
 	if jsonNull(raw) {
 		return "nothing"
@@ -103,7 +83,7 @@ func jsonKind(raw json.RawMessage) string {
 	return "a number"
 }
 
-// jsonTime reads ISO 8601 with and without colons in the offset; without an offset it is UTC.
+// jsonTime reads ISO 8601 with and without a colon in the offset; without an offset it is UTC.
 func jsonTime(raw json.RawMessage) (time.Time, bool) {
 	s := jsonText(raw)
 	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05Z0700", "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00"} {
@@ -112,4 +92,36 @@ func jsonTime(raw json.RawMessage) (time.Time, bool) {
 		}
 	}
 	return time.Time{}, false
+}
+
+const (
+	hidden    = "[secret]"
+	minSecret = 6   // bytes: a shorter one would take letters out of names
+	maxQuote  = 200 // bytes of a text of the service that is shown: two lines of a terminal
+)
+
+// redact replaces the secrets in b, as they are and as JSON spells them.
+func redact(b []byte, secrets ...string) []byte {
+	for _, s := range secrets {
+		if len(s) >= minSecret {
+			quoted, _ := json.Marshal(s)
+			b = bytes.ReplaceAll(b, []byte(s), []byte(hidden))
+			b = bytes.ReplaceAll(b, quoted[1:len(quoted)-1], []byte(hidden))
+		}
+	}
+	return b
+}
+
+// printable is s on one line without control characters, which a terminal could obey. It is at
+// most maxQuote bytes long, not counting the ellipsis.
+func printable(s string) string {
+	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || !unicode.IsPrint(r) }), " ")
+	if len(s) <= maxQuote {
+		return strings.ToValidUTF8(s, "\ufffd")
+	}
+	n := maxQuote
+	for !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return strings.TrimSuffix(strings.ToValidUTF8(s[:n], "\ufffd"), " ") + "…"
 }

@@ -1,7 +1,6 @@
 package posapi
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -16,207 +15,191 @@ import (
 )
 
 const (
-	maxCursor  = 4 << 10 // bytes: it must fit into an address
+	maxCursor  = 4 << 10 // bytes: it must fit into a URL
 	maxRecords = 100_000 // of one list
-	maxStale   = 100     // pages in a row that bring nobody new
-	maxWant    = 20      // counts that differ
+	maxCounts  = 20      // different ones that a CountError repeats
 
 	headerPlace = "header:"
 )
 
-// A page is one answer of a list, as far as it matters here.
-type page struct {
-	records []json.RawMessage
-	count   int    // -1: not said
-	next    string // the cursor of the next page; "": there is none
-}
-
 // A record is one element of a list.
 type record struct {
-	at     int // in the list, from 0
+	index  int // in the list, from 0
 	fields map[string]json.RawMessage
 	raw    json.RawMessage
 }
 
-func (r record) path() string { return fmt.Sprintf("%s[%d]", contract.FieldRecords, r.at) }
+func (r record) path() string { return fmt.Sprintf("%s[%d]", contract.FieldRecords, r.index) }
 
-// id is canonical, and "" when the record has none.
+// id is canonical; "" when the record has none.
 func (r record) id() string {
 	id, _ := contract.CanonicalID(jsonText(r.fields[contract.FieldID]))
 	return id
 }
 
-// list reads all pages as they are ranged over. Records whose id was there before are left out:
-// a page shifts when somebody is hired while it is read.
+// list reads the pages as they are ranged over. A record whose id came before is left out: when
+// an employee is hired while the list is read, the next page repeats a record.
 func (v *Venue) list(ctx context.Context, call Call, path string, query url.Values) iter.Seq2[record, error] {
 	return func(yield func(record, error) bool) {
-		r := &reading{v: v, call: call, seen: map[hash]bool{}, place: v.c.o.CursorAt}
-		query := maps.Clone(query)
-		for more := true; more; {
-			var p page
-			err := v.get(ctx, call, path, query, func(a answer) (e *Error) {
-				p, e = r.open(a)
-				return e
-			})
-			before := r.got
-			for i := 0; err == nil && i < len(p.records); i++ {
-				var rec record
-				if rec, err = r.take(p.records[i]); err == nil && rec.fields != nil && !yield(rec, nil) {
-					return
-				}
-			}
-			if err == nil {
-				more, err = r.turn(p, r.got > before)
-				query.Set(contract.ParamCursor, p.next)
-			}
-			if err != nil {
-				yield(record{}, err)
-				return
-			}
+		l := &listing{v: v, call: call, seen: map[hash]bool{}, cursorAt: v.c.o.CursorAt}
+		if err := l.read(ctx, path, maps.Clone(query), yield); err != nil {
+			yield(record{}, err)
 		}
 	}
 }
 
-// A reading is what must be remembered from page to page. Ids and cursors are remembered by
-// their hashes: nobody else decides how long they are.
-type reading struct {
-	v     *Venue
-	call  Call
-	seen  map[hash]bool
-	place string // where the next page is named; "": not known yet
-	at    int    // records that came, with those left out
-	got   int    // without
-	stale int    // pages in a row that brought nobody new
-	want  []int  // the counts that the pages said
+// A listing is what must be remembered from page to page. Of ids and cursors that is a hash: the
+// service decides how long they are.
+type listing struct {
+	v        *Venue
+	call     Call
+	seen     map[hash]bool
+	cursorAt string // where the pages name the next one; "": not known yet
+	received int    // records, repeated ones included
+	yielded  int    // without them
+	counts   []int  // what the pages named, without repeats
 }
 
 type hash = [sha256.Size]byte
 
-// known says whether this was there before.
-func (r *reading) known(what, s string) bool {
+// A page is one answer.
+type page struct {
+	records []json.RawMessage
+	count   int    // -1: not named
+	next    string // the cursor of the next page; "": this is the last
+}
+
+// read ends without an error when yield returns false.
+func (l *listing) read(ctx context.Context, path string, query url.Values, yield func(record, error) bool) error {
+	for {
+		var p page
+		err := l.v.get(ctx, l.call, path, query, func(a *answer) (e *Error) {
+			p, e = l.open(a)
+			return e
+		})
+		if err != nil {
+			return err
+		}
+		before := l.yielded
+		for _, raw := range p.records {
+			r := record{index: l.received, fields: jsonObject(raw), raw: raw}
+			if r.fields == nil {
+				return l.malformed("%s: want an object, got %s", r.path(), jsonKind(raw))
+			}
+			if l.received++; l.received > maxRecords {
+				return l.malformed("the list has more than %d records", maxRecords)
+			}
+			if id := r.id(); id != "" && l.known("id", id) {
+				continue
+			}
+			l.yielded++
+			if !yield(r, nil) {
+				return nil
+			}
+		}
+		if n := len(l.counts); p.count >= 0 && n < maxCounts && (n == 0 || l.counts[n-1] != p.count) {
+			l.counts = append(l.counts, p.count)
+		}
+		switch {
+		case p.next == "" || len(p.records) == 0:
+			return l.compareCounts()
+		case l.known("cursor", p.next):
+			e := l.malformed("the service names the same next page twice; the list would never end")
+			e.Advice = "check where it names the next page"
+			return e
+		case l.yielded == before:
+			return l.malformed("a page has only records of earlier pages and still names a next one; the list would never end")
+		}
+		query.Set(contract.ParamCursor, p.next)
+	}
+}
+
+// known says whether this came before.
+func (l *listing) known(what, s string) bool {
 	h := sha256.Sum256([]byte(what + s))
-	was := r.seen[h]
-	r.seen[h] = true
+	was := l.seen[h]
+	l.seen[h] = true
 	return was
 }
 
-// odd is the error of JSON that is not what the contract says.
-func (r *reading) odd(format string, args ...any) *Error {
-	return r.v.fault(r.call, ErrMalformed, format, args...)
+func (l *listing) malformed(format string, args ...any) *Error {
+	return l.v.fault(l.call, ErrMalformed, format, args...)
 }
 
-// take adds a record. It has no fields when its id was there before.
-func (r *reading) take(raw json.RawMessage) (record, error) {
-	rec := record{at: r.at, fields: jsonObject(raw), raw: raw}
-	if rec.fields == nil {
-		return rec, r.odd("%s: want an object, got %s", rec.path(), jsonKind(raw))
-	}
-	if r.at++; r.got == maxRecords {
-		return rec, r.odd("the list has more than %d records", maxRecords)
-	}
-	if id := rec.id(); id != "" && r.known("id", id) {
-		return record{}, nil
-	}
-	r.got++
-	return rec, nil
-}
-
-// turn ends a page and says whether there is another. Its error is the last of the list.
-func (r *reading) turn(p page, fresh bool) (more bool, err error) {
-	if n := len(r.want); p.count >= 0 && n < maxWant && (n == 0 || r.want[n-1] != p.count) {
-		r.want = append(r.want, p.count)
-	}
-	if p.next == "" || len(p.records) == 0 {
-		return false, r.counted()
-	}
-	if r.stale++; fresh {
-		r.stale = 0
-	}
-	if r.stale >= maxStale {
-		return false, r.odd("the last %d pages brought nothing new, and still there is a next one", maxStale)
-	}
-	if r.known("cursor", p.next) {
-		e := r.odd("the service names the same next page a second time; the list would never end")
-		e.Advice = "check where it names the next page"
-		return false, e
-	}
-	return true, nil
-}
-
-// counted compares with what each page said: when the count changes on the way, somebody who was
-// there all the time may have slipped from one page to another, and the last count agrees.
-func (r *reading) counted() error {
-	for _, n := range r.want {
-		if n != r.got {
-			return &CountError{Call: r.call, Venue: r.v.id, Got: r.got, Want: r.want}
+// compareCounts compares with every count, not only the last: when the count changes between two
+// pages, a record may have moved from one that is not read yet to one that is, and the last
+// count agrees all the same.
+func (l *listing) compareCounts() error {
+	for _, n := range l.counts {
+		if n != l.yielded {
+			return &CountError{Call: l.call, Venue: l.v.id, Got: l.yielded, Want: l.counts}
 		}
 	}
 	return nil
 }
 
 // open reads an answer.
-func (r *reading) open(a answer) (page, *Error) {
+func (l *listing) open(a *answer) (page, *Error) {
 	obj := jsonObject(a.body)
 	if obj == nil {
-		return page{}, r.v.unreadable(r.call, a)
+		return page{}, l.v.unreadable(l.call, a)
 	}
-	r.v.clock.note(obj, a)
-	if status := obj[contract.FieldStatus]; !jsonNull(status) && jsonText(status) != contract.StatusSuccess {
-		e := r.v.fault(r.call, ErrRefused, "the answer's status is %s", cmp.Or(r.v.secrets.plain(status), jsonKind(status)))
-		e.Status, e.Says = a.status, r.v.says(r.call, a)
+	l.v.noteDrift(obj, a)
+	if s := obj[contract.FieldStatus]; !jsonNull(s) && jsonText(s) != contract.StatusSuccess {
+		return page{}, l.v.errorIn(l.call, a, "the answer's status is "+printable(string(s)))
+	}
+	// One record more than a list may have is enough to see that it has too many.
+	records, ok := jsonArray(obj[contract.FieldRecords], maxRecords+1)
+	if !ok {
+		e := l.malformed("%s: want an array, got %s", contract.FieldRecords, jsonKind(obj[contract.FieldRecords]))
+		e.Status = a.StatusCode
 		return page{}, e
 	}
-	p := page{count: -1}
-	raw, ok := obj[contract.FieldRecords], false
-	// One more than a list may have is enough to see that it has too many.
-	if p.records, ok = jsonArray(raw, maxRecords+1); !ok {
-		e := r.odd("%s: want an array, got %s", contract.FieldRecords, jsonKind(raw))
-		e.Status = a.status
-		return page{}, e
-	}
+	p := page{records: records, count: -1}
 	if n, ok := jsonNumber(obj[contract.FieldCount]); ok && n >= 0 && n <= math.MaxInt32 && n == math.Trunc(n) {
 		p.count = int(n)
 	}
 	var e *Error
-	p.next, e = r.next(obj, a)
+	p.next, e = l.nextCursor(obj, a)
 	return p, e
 }
 
-// next finds the next page's cursor. Where it was once it is on every page: on the last, which
-// names none, a cursor elsewhere is the page's own. Until that is known, a place that says
-// "next" is believed when it is there, even if it is empty: a plain cursor beside it may be the
-// one that was asked with.
-func (r *reading) next(obj map[string]json.RawMessage, a answer) (string, *Error) {
+// nextCursor finds the cursor of the next page. Where one page names it, all do: the last page
+// names none, and a cursor elsewhere in it is its own. Until that place is known, one whose name
+// says "next" is believed even if it is empty: a plain "cursor" beside it may be the page's own.
+func (l *listing) nextCursor(obj map[string]json.RawMessage, a *answer) (string, *Error) {
 	places := append([]string{headerPlace + contract.HeaderNextCursor}, contract.NextCursorPlaces()...)
-	if r.place != "" {
-		places = []string{r.place}
+	if l.cursorAt != "" {
+		places = []string{l.cursorAt}
 	}
-	said := false
-	for _, at := range places {
-		if next := strings.Contains(strings.ToLower(at), "next"); said && !next {
+	emptyNext := false
+	for _, place := range places {
+		next := strings.Contains(strings.ToLower(place), "next")
+		if emptyNext && !next {
 			break
-		} else if cursor, there, e := r.cursorAt(at, obj, a); cursor != "" || e != nil {
-			r.place = at
-			return cursor, e
-		} else {
-			said = said || there && next
 		}
+		cursor, there, e := l.cursorIn(place, obj, a)
+		if cursor != "" || e != nil {
+			l.cursorAt = place
+			return cursor, e
+		}
+		emptyNext = emptyNext || there && next
 	}
 	return "", nil
 }
 
-func (r *reading) cursorAt(at string, obj map[string]json.RawMessage, a answer) (cursor string, there bool, e *Error) {
-	if name, ok := strings.CutPrefix(at, headerPlace); ok {
-		cursor, there = a.header.Get(name), len(a.header.Values(name)) > 0
+func (l *listing) cursorIn(place string, obj map[string]json.RawMessage, a *answer) (cursor string, there bool, e *Error) {
+	if name, ok := strings.CutPrefix(place, headerPlace); ok {
+		cursor, there = a.Header.Get(name), len(a.Header.Values(name)) > 0
 	} else {
-		raw := jsonAt(obj, at)
+		raw := jsonAt(obj, place)
 		if k := jsonKind(raw); !jsonNull(raw) && string(raw) != "false" && k != "a string" && k != "a number" {
-			return "", true, r.odd("%s: want a cursor, got %s", at, k)
+			return "", true, l.malformed("%s: want a cursor, got %s", place, k)
 		}
 		cursor, there = jsonText(raw), raw != nil
 	}
 	if len(cursor) > maxCursor {
-		return "", true, r.odd("%s: a cursor of %d bytes", at, len(cursor))
+		return "", true, l.malformed("%s: a cursor of %d bytes", place, len(cursor))
 	}
 	if strings.TrimSpace(cursor) == "" {
 		cursor = ""

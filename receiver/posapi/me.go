@@ -3,59 +3,52 @@ package posapi
 import (
 	"context"
 	"encoding/json"
+	"math"
+	"net/http"
 	"regexp"
-	"slices"
 	"strings"
+	"time"
 
 	"ticketrail/receiver/contract"
 )
 
-// Me is what a token is good for, as GET /me tells. The contract does not show its fields:
-// what was not found is empty.
+// Me is what a token is good for, as GET /me answers. The contract does not show its fields: what
+// was not found is empty.
 type Me struct {
-	Venue  string          // the venue that the token resolved to, in canonical form; not always the one asked for; printable
-	Scopes []string        // printable, the first 64; nil: not told
+	Venue  string          // the venue that the token is for, canonical and printable; may differ from the one requested
+	Scopes []string        // printable, the first 64; nil: not named
 	Raw    json.RawMessage // the answer as received, without anything that looks like a token
 }
 
-// Me asks what the venue's token is good for. Whether [Me.Venue] is this venue is for the
-// caller to check.
-func (v *Venue) Me(ctx context.Context) (Me, error) {
-	var me Me
-	err := v.get(ctx, CallMe, contract.PathMe, nil, func(a answer) (e *Error) {
-		me, e = v.openMe(a)
+// Me requests what the venue's token is good for. The caller checks whether [Me.Venue] is this
+// venue.
+func (v *Venue) Me(ctx context.Context) (me Me, err error) {
+	err = v.get(ctx, CallMe, contract.PathMe, nil, func(a *answer) (e *Error) {
+		me, e = v.readMe(a)
 		return e
 	})
-	if err != nil {
-		return Me{}, err
-	}
-	if me.Scopes != nil {
-		v.scopes.Store(new(slices.Clone(me.Scopes))) // these are the caller's
-	}
-	return me, nil
+	return me, err
 }
 
-// tokenMember is a member that is a secret by its name, whoever's it is.
-var tokenMember = regexp.MustCompile(`(?i)"([a-z_-]*(?:token|secret|password|authorization|api_?key))"\s*:\s*"(?:[^"\\]|\\.)*"`)
+// secretMember is a member that is a secret by its name, even one that this client never had.
+var secretMember = regexp.MustCompile(`(?i)"([a-z_-]*(?:token|secret|password|authorization|api_?key))"\s*:\s*"(?:[^"\\]|\\.)*"`)
 
-func (v *Venue) openMe(a answer) (Me, *Error) {
+func (v *Venue) readMe(a *answer) (Me, *Error) {
 	obj := jsonObject(a.body)
 	if obj == nil {
 		return Me{}, v.unreadable(CallMe, a)
 	}
-	v.clock.note(obj, a)
-	// It may be an envelope; but a status in it can also be that of the venue.
+	v.noteDrift(obj, a)
+	// It may be an envelope; but another status than ERROR can also be that of the venue.
 	if s := jsonText(obj[contract.FieldStatus]); strings.EqualFold(s, contract.StatusError) || !jsonNull(obj[contract.FieldError]) {
-		e := v.fault(CallMe, ErrRefused, "the answer is an error")
-		e.Status, e.Says = a.status, v.says(CallMe, a)
-		return Me{}, e
+		return Me{}, v.errorIn(CallMe, a, "the answer is an error")
 	}
-	me := Me{Raw: tokenMember.ReplaceAll(a.body, []byte(`"$1":"`+hidden+`"`))}
-	inside := []map[string]json.RawMessage{obj, jsonObject(obj["data"])}
+	me := Me{Raw: secretMember.ReplaceAll(a.body, []byte(`"$1":"`+hidden+`"`))}
+	objects := []map[string]json.RawMessage{obj, jsonObject(obj["data"])}
 	if records, _ := jsonArray(obj[contract.FieldRecords], 1); len(records) > 0 {
-		inside = append(inside, jsonObject(records[0]))
+		objects = append(objects, jsonObject(records[0]))
 	}
-	for _, o := range inside {
+	for _, o := range objects {
 		for _, at := range contract.MeVenuePlaces() {
 			if me.Venue == "" {
 				me.Venue, _ = contract.CanonicalID(printable(jsonText(jsonAt(o, at))))
@@ -63,9 +56,82 @@ func (v *Venue) openMe(a answer) (Me, *Error) {
 		}
 		for _, at := range []string{contract.FieldScopes, contract.FieldScope} {
 			if me.Scopes == nil {
-				me.Scopes = v.secrets.jsonWords(o[at])
+				me.Scopes = readScopes(o[at])
 			}
 		}
 	}
 	return me, nil
+}
+
+// readScopes reads a list of strings, or one string of words; nil when raw is neither.
+func readScopes(raw json.RawMessage) []string {
+	const most = 64 // so that showing them does not fill a screen
+	words := strings.Fields(jsonText(raw))
+	if list, ok := jsonArray(raw, most); ok {
+		for _, v := range list {
+			words = append(words, jsonText(v))
+		}
+	} else if jsonKind(raw) != "a string" {
+		return nil
+	}
+	scopes := []string{}
+	for _, w := range words[:min(len(words), most)] {
+		if w = printable(w); w != "" {
+			scopes = append(scopes, w)
+		}
+	}
+	return scopes
+}
+
+// Drift is by how many seconds the service's clock and ours differ, from the latest list
+// or /me that came. It is the larger of two values: what the service reports, whose sign the
+// contract does not show; and what its timestamps, or else the answer's Date, show, which is
+// positive when its clock is ahead of ours. It is not known before the first answer, nor after
+// one that had neither.
+func (v *Venue) Drift() (seconds float64, known bool) {
+	if s := v.drift.Load(); s != nil {
+		return *s, true
+	}
+	return 0, false
+}
+
+func (v *Venue) noteDrift(envelope map[string]json.RawMessage, a *answer) {
+	const most = 9e9 // seconds; callers make a time.Duration of it, which holds no more
+	reported, known := jsonNumber(envelope[contract.FieldClientDrift])
+	if measured, ok := measureDrift(envelope, a); ok {
+		if !known || math.Abs(measured) > math.Abs(reported) {
+			reported = measured
+		}
+		known = true
+	}
+	if !known {
+		v.drift.Store(nil)
+		return
+	}
+	v.drift.Store(new(max(-most, min(reported, most))))
+}
+
+// measureDrift compares the service's timestamps with ours as NTP does. A difference that the
+// time on the network could explain counts as none.
+func measureDrift(envelope map[string]json.RawMessage, a *answer) (float64, bool) {
+	in, hasIn := jsonTime(envelope[contract.FieldRequestStamp])
+	out, hasOut := jsonTime(envelope[contract.FieldResponseStamp])
+	switch {
+	case !hasIn && !hasOut:
+		date, err := http.ParseTime(a.Header.Get("Date"))
+		if err != nil {
+			return 0, false
+		}
+		in, out = date.Add(time.Second), date // a Date has whole seconds
+	case !hasIn:
+		in = out
+	case !hasOut:
+		out = in
+	}
+	// Round(0) drops the monotonic reading: the wall clocks are compared.
+	ahead, behind := in.Sub(a.sent.Round(0)), a.came.Round(0).Sub(out)
+	if ahead >= 0 && behind >= 0 { // the request came after it was sent, the answer before it was here
+		return 0, true
+	}
+	return (ahead/2 - behind/2).Seconds(), true // halved first: the difference could overflow
 }

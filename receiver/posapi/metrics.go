@@ -1,14 +1,14 @@
 package posapi
 
 import (
-	"errors"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// results are how an exchange can end, as labels.
+// results are the label values of how an exchange can end.
 var results = []string{
 	"ok", "unauthorized", "forbidden", "not_found", "rate_limited", "refused",
 	"redirected", "server_error", "unreachable", "timeout", "malformed", "canceled",
@@ -24,86 +24,55 @@ func (e *Error) result() string {
 		return "unreachable"
 	}
 	return map[error]string{
-		nil: "canceled", ErrUnauthorized: "unauthorized", ErrForbidden: "forbidden", ErrNotFound: "not_found", ErrRateLimited: "rate_limited",
-		ErrRefused: "refused", ErrRedirected: "redirected", ErrUnavailable: "server_error", ErrMalformed: "malformed",
+		nil: "canceled", ErrUnauthorized: "unauthorized", ErrForbidden: "forbidden", ErrNotFound: "not_found",
+		ErrRateLimited: "rate_limited", ErrRefused: "refused", ErrRedirected: "redirected",
+		ErrUnavailable: "server_error", ErrMalformed: "malformed",
 	}[e.kind]
 }
 
-// metrics are those of all clients at one registerer: around a reload there are two.
-type metrics struct {
+// Metrics are shared by all clients that send requests to the service: around a reload there are
+// two. They are safe for concurrent use.
+type Metrics struct {
 	requests *prometheus.CounterVec
 	age      *prometheus.Desc
-
-	mu     sync.Mutex
-	tokens map[string]life // by venue; guarded by mu
+	client   atomic.Pointer[Client] // that fetched the latest token; nil: it is closed, or none did
 }
 
-// A life is that of the latest token of a venue.
-type life struct {
-	of          *Venue
-	asked, ends time.Time
-}
-
-func newMetrics(reg prometheus.Registerer) (*metrics, error) {
-	m := &metrics{
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+// NewMetrics registers them at reg; nil: nowhere.
+func NewMetrics(reg prometheus.Registerer) *Metrics {
+	m := &Metrics{
+		requests: promauto.With(reg).NewCounterVec(prometheus.CounterOpts{
 			Name: "ticketrail_posapi_requests_total",
 			Help: "Requests to the point-of-sale service, by call and how they ended; each try counts.",
 		}, []string{"call", "result"}),
 		age: prometheus.NewDesc("ticketrail_posapi_token_age_seconds",
-			"Time since the venue's present token was asked for; venues without a token are not there.", []string{"venue"}, nil),
-		tokens: map[string]life{},
+			"Time since the venue's present token was requested; venues without a token have no series.", []string{"venue"}, nil),
 	}
-	for _, call := range Calls() {
-		for _, r := range results {
+	for _, call := range []Call{CallToken, CallMe, CallEmployees, CallPayrollPeriods} {
+		for _, r := range results { // from the start, or a rate would miss the first failure
 			m.requests.WithLabelValues(string(call), r)
 		}
 	}
-	if reg == nil {
-		return m, nil
+	if reg != nil {
+		reg.MustRegister(m)
 	}
-	err := reg.Register(m)
-	if there, ok := errors.AsType[prometheus.AlreadyRegisteredError](err); ok {
-		if m, ok = there.ExistingCollector.(*metrics); ok {
-			return m, nil
-		}
-	}
-	return m, err
+	return m
 }
 
-func (m *metrics) count(call Call, e *Error) {
-	m.requests.WithLabelValues(string(call), e.result()).Inc()
-}
-
-func (m *metrics) remember(v *Venue, asked, ends time.Time) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.tokens[v.id] = life{v, asked, ends}
-}
-
-// forget drops the age of v's token, but not that of another client's.
-func (m *metrics) forget(v *Venue) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.tokens[v.id].of == v {
-		delete(m.tokens, v.id)
-	}
-}
-
-// Describe implements [prometheus.Collector].
-func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
-	m.requests.Describe(ch)
-	ch <- m.age
-}
+// Describe implements [prometheus.Collector], for the ages of tokens.
+func (m *Metrics) Describe(ch chan<- *prometheus.Desc) { ch <- m.age }
 
 // Collect implements [prometheus.Collector].
-func (m *metrics) Collect(ch chan<- prometheus.Metric) {
-	m.requests.Collect(ch)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for venue, t := range m.tokens {
-		if now := time.Now(); now.Before(t.ends) { // one that has ended is none
-			ch <- prometheus.MustNewConstMetric(m.age, prometheus.GaugeValue, now.Sub(t.asked).Seconds(), venue)
+func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
+	c := m.client.Load()
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for venue, v := range c.venues {
+		if g := v.grant.Load(); g != nil && time.Now().Before(g.ends) { // an expired token counts as none
+			ch <- prometheus.MustNewConstMetric(m.age, prometheus.GaugeValue, time.Since(g.asked).Seconds(), venue)
 		}
 	}
 }

@@ -14,10 +14,10 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-func TestEveryCallAndResultIsCountedFromTheStart(t *testing.T) {
+func TestSeriesOfEachCallAndResultExistFromTheStart(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
-	client(t, new(service), &Options{Registerer: reg})
-	if n, err := testutil.GatherAndCount(reg, "ticketrail_posapi_requests_total"); err != nil || n != len(Calls())*len(results) {
+	NewMetrics(reg)
+	if n, err := testutil.GatherAndCount(reg, "ticketrail_posapi_requests_total"); err != nil || n != 4*len(results) {
 		t.Errorf("%d, %v", n, err)
 	}
 	if problems, err := testutil.GatherAndLint(reg); err != nil || len(problems) > 0 {
@@ -25,7 +25,7 @@ func TestEveryCallAndResultIsCountedFromTheStart(t *testing.T) {
 	}
 }
 
-func TestRequestsAndTheAgeOfTokensAreSeen(t *testing.T) {
+func TestRequestsAndTokenAgesAreMeasured(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reg := prometheus.NewPedanticRegistry()
 		n := 0
@@ -36,25 +36,25 @@ func TestRequestsAndTheAgeOfTokensAreSeen(t *testing.T) {
 			}
 			answerJSON(w, `{}`)
 		}}
-		c := client(t, s, &Options{Registerer: reg})
+		c := client(t, s, &Options{Metrics: NewMetrics(reg)})
 		if _, err := c.Venue(grill).Me(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		c.Venue(bar) // has no token yet
 		time.Sleep(90 * time.Second)
-		got := testutil.ToFloat64(c.metrics.requests.WithLabelValues("me", "ok")) + 10*testutil.ToFloat64(c.metrics.requests.WithLabelValues("me", "server_error")) +
-			100*testutil.ToFloat64(c.metrics.requests.WithLabelValues("token", "ok"))
+		got := testutil.ToFloat64(c.o.Metrics.requests.WithLabelValues("me", "ok")) + 10*testutil.ToFloat64(c.o.Metrics.requests.WithLabelValues("me", "server_error")) +
+			100*testutil.ToFloat64(c.o.Metrics.requests.WithLabelValues("token", "ok"))
 		if got != 111 {
 			t.Errorf("counted %v", got)
 		}
-		if age := aged(t, reg); len(age) != 1 || age[grill] < 90 || age[grill] > 91 { // the retry waited a little
+		if age := tokenAges(t, reg); len(age) != 1 || age[grill] < 90 || age[grill] > 91 { // the retry waited a little
 			t.Errorf("ages %v", age)
 		}
 	})
 }
 
-// aged is the venues whose tokens' age is told, and how old in seconds they are.
-func aged(t *testing.T, reg *prometheus.Registry) map[string]float64 {
+// tokenAges is the ages of tokens in seconds, by venue.
+func tokenAges(t *testing.T, reg *prometheus.Registry) map[string]float64 {
 	t.Helper()
 	families, err := reg.Gather()
 	if err != nil {
@@ -71,46 +71,47 @@ func aged(t *testing.T, reg *prometheus.Registry) map[string]float64 {
 	return all
 }
 
-func TestASecondClientTakesTheMetricsOver(t *testing.T) {
+func TestTokenAgesAreThoseOfTheLatestClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reg := prometheus.NewPedanticRegistry()
+		metrics := NewMetrics(reg)
 		ask := func(c *Client, venue string) {
 			t.Helper()
 			if _, err := c.Venue(venue).Me(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
-		old := client(t, new(service), &Options{Registerer: reg})
+		old := client(t, new(service), &Options{Metrics: metrics})
 		ask(old, grill)
 		time.Sleep(time.Minute)
-		next := client(t, new(service), &Options{Registerer: reg})
-		if d := cmp.Diff(map[string]float64{grill: 60}, aged(t, reg)); d != "" {
+		next := client(t, new(service), &Options{Metrics: metrics})
+		if d := cmp.Diff(map[string]float64{grill: 60}, tokenAges(t, reg)); d != "" {
 			t.Errorf("a second client that was never used, as one of a reload that failed: -want +got\n%s", d)
 		}
 		ask(next, grill)
 		ask(next, bar)
-		if d := cmp.Diff(map[string]float64{grill: 0, bar: 0}, aged(t, reg)); d != "" {
+		if d := cmp.Diff(map[string]float64{grill: 0, bar: 0}, tokenAges(t, reg)); d != "" {
 			t.Errorf("both in use: -want +got\n%s", d)
 		}
 		old.Close()
-		if d := cmp.Diff(map[string]float64{grill: 0, bar: 0}, aged(t, reg)); d != "" {
+		if d := cmp.Diff(map[string]float64{grill: 0, bar: 0}, tokenAges(t, reg)); d != "" {
 			t.Errorf("the old one closed: -want +got\n%s", d)
 		}
 		next.Close()
-		if got := aged(t, reg); len(got) != 0 {
+		if got := tokenAges(t, reg); len(got) != 0 {
 			t.Errorf("both closed: %v", got)
 		}
 		want := "ticketrail_posapi_requests_total"
-		if n, err := testutil.GatherAndCount(reg, want); err != nil || n != len(Calls())*len(results) {
+		if n, err := testutil.GatherAndCount(reg, want); err != nil || n != 4*len(results) {
 			t.Errorf("%d, %v", n, err)
 		}
 	})
 }
 
-func TestATokenThatEndedOrWhoseVenueIsGoneHasNoAge(t *testing.T) {
+func TestExpiredTokenAndRemovedVenueHaveNoAge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reg := prometheus.NewPedanticRegistry()
-		c := client(t, new(service), &Options{Registerer: reg})
+		c := client(t, new(service), &Options{Metrics: NewMetrics(reg)})
 		ask := func(venue string) {
 			t.Helper()
 			if _, err := c.Venue(venue).Me(t.Context()); err != nil {
@@ -120,21 +121,13 @@ func TestATokenThatEndedOrWhoseVenueIsGoneHasNoAge(t *testing.T) {
 		ask(grill)
 		time.Sleep(contract.TokenLifetime)
 		ask(bar)
-		if d := cmp.Diff(map[string]float64{bar: 0}, aged(t, reg)); d != "" {
+		if d := cmp.Diff(map[string]float64{bar: 0}, tokenAges(t, reg)); d != "" {
 			t.Errorf("one has ended: -want +got\n%s", d)
 		}
 		ask(grill)
 		c.Keep([]string{strings.ToUpper(grill)})
-		if d := cmp.Diff(map[string]float64{grill: 0}, aged(t, reg)); d != "" {
+		if d := cmp.Diff(map[string]float64{grill: 0}, tokenAges(t, reg)); d != "" {
 			t.Errorf("the bar was removed: -want +got\n%s", d)
 		}
 	})
-}
-
-func TestMetricsThatSomebodyElseHasAreAnError(t *testing.T) {
-	reg := prometheus.NewRegistry()
-	reg.MustRegister(prometheus.NewGauge(prometheus.GaugeOpts{Name: "ticketrail_posapi_requests_total", Help: "Another."}))
-	if _, err := New(Options{BaseURL: "https://x", ClientID: "a", Secret: secret, Registerer: reg}); err == nil {
-		t.Error("no error")
-	}
 }

@@ -20,7 +20,7 @@ func payroll(body string) *service {
 	return &service{Payroll: func(w http.ResponseWriter, _ *http.Request) { answerJSON(w, body) }}
 }
 
-func TestAPayrollPeriodIsReadWholeWithDatesThatAreDates(t *testing.T) {
+func TestPayrollPeriodIsReadCompletely(t *testing.T) {
 	s := payroll(list(2, period, `{"id":"p2","payrollPeriodStartDateTime":"2024-02-29","payrollPeriodEndDateTime":"2024-02-29"}`))
 	got, err := client(t, s, &Options{PayrollVenueParam: "venue"}).PayrollPeriods(t.Context(), grill)
 	if err != nil {
@@ -46,7 +46,7 @@ func TestAPayrollPeriodIsReadWholeWithDatesThatAreDates(t *testing.T) {
 	}
 }
 
-func TestPayrollThatCannotBeTrustedIsAnError(t *testing.T) {
+func TestInvalidPayrollPeriodIsAnError(t *testing.T) {
 	for _, c := range []struct{ replace, by, want string }{
 		{`"Australia/Melbourne"`, `"Mars/Olympus\u0007"`, `records[0].meta.timezone: "Mars/Olympus" is not in the time zone database; correct it in the point of sale, or set the venue's timezone here`},
 		{`"Australia/Melbourne"`, `"Local"`, `records[0].meta.timezone: "Local" is not in the time zone database; correct it in the point of sale, or set the venue's timezone here`},
@@ -70,14 +70,14 @@ func TestPayrollThatCannotBeTrustedIsAnError(t *testing.T) {
 	}
 }
 
-func TestPayrollPeriodsThatCameAreThereBesideACountError(t *testing.T) {
+func TestPayrollPeriodsAreReturnedBesideACountError(t *testing.T) {
 	got, err := client(t, payroll(list(2, period)), nil).PayrollPeriods(t.Context(), grill)
 	if _, ok := errors.AsType[*CountError](err); !ok || len(got) != 1 {
 		t.Errorf("%v, %v", got, err)
 	}
 }
 
-func TestEveryDayNameAndZoneOfTheContractPasses(t *testing.T) {
+func TestEachWeekdayOfTheContractIsValid(t *testing.T) {
 	for _, day := range []string{"SUNDAY", "MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "Sunday"} {
 		got, err := client(t, payroll(list(1, strings.Replace(period, "MONDAY", day, 1))), nil).PayrollPeriods(t.Context(), grill)
 		if err != nil || got[0].Meta.OvertimeStartDay != strings.ToUpper(day) {

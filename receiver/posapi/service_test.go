@@ -20,7 +20,7 @@ const (
 	grill = "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11"
 	bar   = "0b9d3f6c-1c53-4e0e-8a55-5d2f6d1c7e22"
 
-	theSecret = `s3cr&t/"plan+ted<>`
+	theSecret = "s3cr+t/plan=ted"
 )
 
 // A service is hand-written, by the contract and nothing of this package, and notes what it
@@ -87,7 +87,7 @@ func (s *service) issue(venue string) string {
 	return token
 }
 
-// forget is what a service does that was restarted: no token is known any longer.
+// forget drops all tokens, as a restart of a service does.
 func (s *service) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,10 +123,10 @@ func list(count int, records ...string) string {
 	return fmt.Sprintf(`{"records":[%s],"length":%d,"status":"SUCCESS","count":%d}`, strings.Join(records, ","), len(records), count)
 }
 
-// inMemory is a way to a handler that needs no network and so fits into a bubble.
-type inMemory struct{ http.Handler }
+// handlerTransport sends requests to a handler without a network, so that it works in a bubble.
+type handlerTransport struct{ http.Handler }
 
-func (m inMemory) RoundTrip(r *http.Request) (*http.Response, error) {
+func (m handlerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := r.Context().Err(); err != nil { // as the real one; below, either case may win
 		return nil, err
 	}
@@ -144,7 +144,7 @@ func (m inMemory) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// hang answers when nobody waits any more.
+// hang does not answer before the client gives up.
 func hang(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 
 func secret() (string, error) { return theSecret, nil }
@@ -161,7 +161,7 @@ func client(t testing.TB, h http.Handler, o *Options) *Client {
 		o.Secret = secret
 	}
 	if h != nil {
-		o.Transport = inMemory{h}
+		o.Transport = handlerTransport{h}
 	}
 	c, err := New(*o)
 	if err != nil {
@@ -191,7 +191,7 @@ func problem(t testing.TB, err error) *Error {
 	return e
 }
 
-func TestAVenueIsAskedAboutAsTheContractSays(t *testing.T) {
+func TestRequestsAreAsTheContractSays(t *testing.T) {
 	s := &service{
 		Employees: func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Query().Get("cursor") == "" {
@@ -220,12 +220,12 @@ func TestAVenueIsAskedAboutAsTheContractSays(t *testing.T) {
 		t.Errorf("%d tokens, asked %s", s.tokens(), got)
 	}
 	form, _ := json.Marshal(s.forms[0])
-	if want := `{"Authorization":null,"client_id":["kitchen"],"client_secret":["s3cr\u0026t/\"plan+ted\u003c\u003e"],"grant_type":["client_credentials"],"venue_id":["` + grill + `"]}`; string(form) != want {
+	if want := `{"Authorization":null,"client_id":["kitchen"],"client_secret":["s3cr+t/plan=ted"],"grant_type":["client_credentials"],"venue_id":["` + grill + `"]}`; string(form) != want {
 		t.Errorf("token request %s", form)
 	}
 }
 
-func TestOptionsThatCannotBeAreNamed(t *testing.T) {
+func TestInvalidOptionsAreNamed(t *testing.T) {
 	for _, base := range []string{"", "pos.example.com", "ftp://x", "https://", "https://x/?a=b", "http://[::1", "https://me:hunter2@pos.example.com"} {
 		if _, err := New(Options{BaseURL: base, ClientID: "a", Secret: secret}); err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%q: %v", base, err)

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-func TestFiftyCallersAtOnceFetchOneTokenForEachVenue(t *testing.T) {
+func TestConcurrentCallersShareOneTokenRequestPerVenue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := new(service)
 		s.Token = func(w http.ResponseWriter, r *http.Request) {
@@ -40,7 +40,7 @@ func TestFiftyCallersAtOnceFetchOneTokenForEachVenue(t *testing.T) {
 	})
 }
 
-func TestATokenLivesAsLongAsItSaysElseFifteenMinutes(t *testing.T) {
+func TestTokenIsRenewedBeforeItExpires(t *testing.T) {
 	for says, want := range map[string]time.Duration{
 		``:                         14 * time.Minute,
 		`,"expires_in":null`:       14 * time.Minute,
@@ -75,7 +75,7 @@ func TestATokenLivesAsLongAsItSaysElseFifteenMinutes(t *testing.T) {
 	}
 }
 
-func TestACallerThatGivesUpLeavesTheTokenToTheNext(t *testing.T) {
+func TestCanceledCallerDoesNotCancelTheNextTokenRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := new(service)
 		s.Token = func(w http.ResponseWriter, r *http.Request) {
@@ -111,7 +111,7 @@ func TestACallerThatGivesUpLeavesTheTokenToTheNext(t *testing.T) {
 	})
 }
 
-func TestAHungTokenServerDelaysOnlyItsVenue(t *testing.T) {
+func TestHungTokenRequestDelaysOnlyItsVenue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := new(service)
 		s.Token = func(w http.ResponseWriter, r *http.Request) {
@@ -141,7 +141,7 @@ func TestAHungTokenServerDelaysOnlyItsVenue(t *testing.T) {
 	})
 }
 
-func TestATokenThatIsNoLongerKnownIsFetchedAgainOnce(t *testing.T) {
+func TestRejectedTokenIsFetchedAgainOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := new(service)
 		v := client(t, s, nil).Venue(grill)
@@ -164,7 +164,7 @@ func TestATokenThatIsNoLongerKnownIsFetchedAgainOnce(t *testing.T) {
 	})
 }
 
-func TestATokenThatIsNeverAcceptedIsAnErrorAfterTheSecond(t *testing.T) {
+func TestSecondRejectedTokenIsAnError(t *testing.T) {
 	s := &service{Me: func(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, `{"error":{"message":"no such token"}}`, http.StatusUnauthorized)
 	}}
@@ -175,21 +175,21 @@ func TestATokenThatIsNeverAcceptedIsAnErrorAfterTheSecond(t *testing.T) {
 	}
 }
 
-func TestTheTokenRequestIsAsConfigured(t *testing.T) {
+func TestTokenRequestIsAsConfigured(t *testing.T) {
 	s := new(service)
 	s.Token = func(w http.ResponseWriter, r *http.Request) { answerJSON(w, `{"accessToken":"`+s.issue(grill)+`"}`) }
 	c := client(t, s, &Options{Token: TokenOptions{VenueParam: "venue", AuthStyle: AuthHeader, Scopes: []string{"a", "b"}}})
 	if _, err := c.Venue(grill).Me(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	basic := base64.StdEncoding.EncodeToString([]byte("kitchen:s3cr%26t%2F%22plan%2Bted%3C%3E"))
+	basic := base64.StdEncoding.EncodeToString([]byte("kitchen:s3cr%2Bt%2Fplan%3Dted"))
 	want := fmt.Sprintf("map[Authorization:[Basic %s] grant_type:[client_credentials] scope:[a b] venue:[%s]]", basic, grill)
 	if got := fmt.Sprint(s.forms[0]); got != want {
 		t.Errorf("%s, want\n%s", got, want)
 	}
 }
 
-func TestARotatedSecretIsReadForTheNextToken(t *testing.T) {
+func TestRotatedSecretIsReadForTheNextToken(t *testing.T) {
 	s, now := new(service), " first\n"
 	v := client(t, s, &Options{Secret: func() (string, error) { return now, nil }}).Venue(grill)
 	_, err := v.Me(t.Context())
@@ -208,7 +208,7 @@ func TestARotatedSecretIsReadForTheNextToken(t *testing.T) {
 	}
 }
 
-func TestASecretThatCannotBeReadAsksNobody(t *testing.T) {
+func TestNoRequestWithoutAReadableSecret(t *testing.T) {
 	for _, c := range []struct {
 		secret string
 		err    error
@@ -227,7 +227,7 @@ func TestASecretThatCannotBeReadAsksNobody(t *testing.T) {
 	}
 }
 
-func TestATokenIsRefusedForAReasonAPersonUnderstands(t *testing.T) {
+func TestTokenErrorsSayWhatToCheck(t *testing.T) {
 	for _, c := range []struct {
 		status int
 		body   string
@@ -247,8 +247,8 @@ func TestATokenIsRefusedForAReasonAPersonUnderstands(t *testing.T) {
 		{200, `{"access_token":"a b"}`, ErrMalformed, `access_token: has characters that a header cannot hold`},
 		{200, `{"access_token":"a\r\nb: c"}`, ErrMalformed, `access_token: has characters that a header cannot hold`},
 		{200, `{"access_token":"abcdefgh`, ErrMalformed, `the answer's JSON breaks off after 25 bytes`},
-		{200, `access_token=abcdefgh`, ErrMalformed, `the answer is no JSON but calls itself text/plain; check whether service.base_url, https://pos.example.com/api, is the service's API`},
-		{200, `<html><h1>Log in</h1>`, ErrMalformed, `the answer is no JSON but calls itself text/plain; check whether service.base_url, https://pos.example.com/api, is the service's API`},
+		{200, `access_token=abcdefgh`, ErrMalformed, `the answer is not JSON but calls itself text/plain; check whether service.base_url, https://pos.example.com/api, is the service's API`},
+		{200, `<html><h1>Log in</h1>`, ErrMalformed, `the answer is not JSON but calls itself text/plain; check whether service.base_url, https://pos.example.com/api, is the service's API`},
 	} {
 		s := &service{Token: func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "text/plain; charset=utf-8")

@@ -22,6 +22,7 @@ import (
 type service struct {
 	log       *slog.Logger
 	registry  prometheus.Registerer
+	metrics   *posapi.Metrics // of all clients; nil before the first
 	through   http.RoundTripper
 	directory *directory.Directory
 
@@ -48,7 +49,10 @@ func (s *service) clientFor(conf config.Service) (*posapi.Client, error) {
 	case s.client != nil && reflect.DeepEqual(conf, was):
 		return s.client, nil
 	}
-	return doctor.NewServiceClient(conf, s.through, s.log, s.registry)
+	if s.metrics == nil {
+		s.metrics = posapi.NewMetrics(s.registry)
+	}
+	return doctor.NewServiceClient(conf, s.through, s.log, s.metrics)
 }
 
 // drop closes a client that was made and is not used after all.

@@ -15,8 +15,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"ticketrail/cmd/internal/station"
 	"ticketrail/config"
 	"ticketrail/receiver/contract"
@@ -104,8 +102,10 @@ func SchemaMode(conf *config.Config) contract.Mode {
 }
 
 // NewServiceClient makes a client of the point-of-sale API. It does not connect. A nil through is the
-// network.
-func NewServiceClient(c config.Service, through http.RoundTripper, log *slog.Logger, reg prometheus.Registerer) (*posapi.Client, error) {
+// network; nil metrics are not exported.
+func NewServiceClient(
+	c config.Service, through http.RoundTripper, log *slog.Logger, metrics *posapi.Metrics,
+) (*posapi.Client, error) {
 	return posapi.New(posapi.Options{
 		BaseURL: c.BaseURL, ClientID: c.ClientID,
 		Secret: func() (string, error) {
@@ -118,7 +118,7 @@ func NewServiceClient(c config.Service, through http.RoundTripper, log *slog.Log
 			RenewBefore: c.Token.RenewBefore, Scopes: c.Token.Scopes,
 		},
 		PageLimit: c.Employees.Limit, CursorAt: c.Employees.Cursor, PayrollVenueParam: c.Payroll.VenueParam,
-		Timeout: c.Timeout, Logger: log, Registerer: reg,
+		Timeout: c.Timeout, Logger: log, Metrics: metrics,
 	})
 }
 

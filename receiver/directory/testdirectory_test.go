@@ -1,6 +1,7 @@
 package directory
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -57,7 +58,7 @@ func (s *service) do(f func()) {
 	f()
 }
 
-// ask notes a call and polices the contract.
+// ask notes a call and checks that it has a deadline.
 func (s *service) ask(ctx context.Context, what, venue string) (hangs bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,29 +139,31 @@ func (s *deadlineStore) Put(ctx context.Context, key string, value []byte) error
 	return s.Store.Put(ctx, key, value)
 }
 
-// A kitchen is a directory that runs in a bubble.
-type kitchen struct {
+// A testDirectory is a directory that runs in a bubble.
+type testDirectory struct {
 	*Directory
 	t    *testing.T
 	reg  *prometheus.Registry
-	logs *lines
+	logs *testLog
 	end  func() // as the daemon ends; called at the end of the test if not before
 }
 
 // open runs a directory.
-func open(t *testing.T, s Source, store kv.Store, venues ...string) *kitchen {
+func open(t *testing.T, s Source, store kv.Store, venues ...string) *testDirectory {
 	t.Helper()
-	k := &kitchen{t: t, reg: prometheus.NewPedanticRegistry(), logs: new(lines)}
-	k.Directory = New(Options{
-		Source: s, KV: store, Venues: asVenues(venues...), Registerer: k.reg,
-		Logger: slog.New(slog.NewTextHandler(io.MultiWriter(k.logs, t.Output()), &slog.HandlerOptions{Level: slog.LevelDebug})),
+	dir := &testDirectory{t: t, reg: prometheus.NewPedanticRegistry(), logs: new(testLog)}
+	dir.Directory = New(Options{
+		KV: cmp.Or(store, kv.Store(newStore(t))), Every: 6 * time.Hour, Registerer: dir.reg,
+		Logger: slog.New(slog.NewTextHandler(io.MultiWriter(dir.logs, t.Output()), &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
+	dir.SetSource(s)
+	dir.Set(asVenues(venues...))
 	ctx, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	running.Go(func() { k.Run(ctx) })
-	k.end = func() { stop(); running.Wait() }
-	t.Cleanup(func() { k.end() })
-	return k
+	running.Go(func() { dir.Run(ctx) })
+	dir.end = func() { stop(); running.Wait() }
+	t.Cleanup(func() { dir.end() })
+	return dir
 }
 
 func asVenues(ids ...string) (out []Venue) {
@@ -170,19 +173,19 @@ func asVenues(ids ...string) (out []Venue) {
 	return out
 }
 
-// after lets so much time pass, and then everything that is due be done.
+// after lets time pass, and then waits until all that is due is done.
 func after(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
-// are says who is who: "Jonathan A., Ann, -".
-func (k *kitchen) are(venue string, ids ...string) string {
+// namesOf is the names of employees: "Jonathan A., Ann, -".
+func (dir *testDirectory) namesOf(venue string, ids ...string) string {
 	var out []string
 	for _, e := range ids {
-		name, ok := k.Name(venue, e)
+		name, ok := dir.Name(venue, e)
 		if ok != (name != "") {
-			k.t.Errorf("the name of %s is %q, %v", e, name, ok)
+			dir.t.Errorf("the name of %s is %q, %v", e, name, ok)
 		}
 		if !ok {
 			name = "-"
@@ -192,43 +195,60 @@ func (k *kitchen) are(venue string, ids ...string) string {
 	return strings.Join(out, ", ")
 }
 
-func (k *kitchen) want(want string, ids ...string) {
-	k.t.Helper()
-	if got := k.are(harbour, ids...); got != want {
-		k.t.Errorf("names are %s, want %s", got, want)
+func (dir *testDirectory) wantNames(want string, ids ...string) {
+	dir.t.Helper()
+	if got := dir.namesOf(harbour, ids...); got != want {
+		dir.t.Errorf("names are %s, want %s", got, want)
 	}
 }
 
-func (k *kitchen) status(venue string) VenueStatus {
-	k.t.Helper()
-	for _, s := range k.Status() {
-		if s.Venue == venue {
-			return s
+// A state is what a directory knows of a venue, and the errors of the last time that each step
+// was done.
+type state struct {
+	VenueStatus
+	Left                            int  // employees who have
+	Complete                        bool // a list has come
+	EmployeesErr, ZoneErr, StoreErr error
+}
+
+// state is to be called after synctest.Wait.
+func (dir *testDirectory) state(venue string) state {
+	dir.t.Helper()
+	v := (*dir.venues.Load())[venue]
+	r := v.known.Load()
+	s := state{Complete: !r.AsOf.IsZero(), EmployeesErr: v.errs[employees], ZoneErr: v.errs[payroll], StoreErr: v.errs[storing]}
+	for _, p := range r.People {
+		if p.Left > 0 {
+			s.Left++
 		}
 	}
-	k.t.Fatalf("no status of %s", venue)
-	return VenueStatus{}
+	for _, st := range dir.Status() {
+		if st.Venue == venue {
+			s.VenueStatus = st
+		}
+	}
+	return s
 }
 
-// refreshed says how often the employees of harbour were asked for and it ended so.
-func (k *kitchen) refreshed(r result) float64 {
-	return testutil.ToFloat64(k.metrics.refreshes.WithLabelValues(harbour, string(employees), string(r)))
+// refreshed counts the refreshes of the employees of harbour that ended so.
+func (dir *testDirectory) refreshed(r result) float64 {
+	return testutil.ToFloat64(dir.metrics.WithLabelValues(harbour, string(employees), string(r)))
 }
 
-// lines is a log.
-type lines struct {
+// A testLog counts its lines.
+type testLog struct {
 	mu  sync.Mutex
 	all []string
 }
 
-func (l *lines) Write(b []byte) (int, error) {
+func (l *testLog) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.all = append(l.all, string(b))
 	return len(b), nil
 }
 
-func (l *lines) count(words ...string) (n int) {
+func (l *testLog) count(words ...string) (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, line := range l.all {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-func TestTheClocksDifferenceIsSeen(t *testing.T) {
+func TestDriftIsTheLargerOfReportedAndMeasured(t *testing.T) {
 	for _, c := range []struct {
 		envelope string // NOW is our time, LATER an hour later
 		want     float64
@@ -27,9 +27,9 @@ func TestTheClocksDifferenceIsSeen(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			now := time.Now()
 			c.envelope = strings.NewReplacer("NOW", now.Format(time.RFC3339), "LATER", now.Add(time.Hour).Format(time.RFC3339)).Replace(c.envelope)
-			v := client(t, staff(map[string]string{"": `{"records":[],` + c.envelope + `}`}), nil).Venue(grill)
+			v := client(t, employeePages(map[string]string{"": `{"records":[],` + c.envelope + `}`}), nil).Venue(grill)
 			if _, known := v.Drift(); known {
-				t.Error("known before anything was asked")
+				t.Error("known before the first answer")
 			}
 			if _, err := names(v, t.Context()); err != nil {
 				t.Fatal(err)
@@ -41,7 +41,7 @@ func TestTheClocksDifferenceIsSeen(t *testing.T) {
 	}
 }
 
-func TestTheDateOfAnAnswerTellsTheClockWhenNothingElseDoes(t *testing.T) {
+func TestDriftIsMeasuredByTheDateHeaderWithoutTimestamps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ahead time.Duration
 		s := &service{Me: func(w http.ResponseWriter, _ *http.Request) {
@@ -60,7 +60,7 @@ func TestTheDateOfAnAnswerTellsTheClockWhenNothingElseDoes(t *testing.T) {
 	})
 }
 
-func TestAClockThatIsCenturiesOffIsSeen(t *testing.T) {
+func TestDriftIsLimited(t *testing.T) {
 	for stamp, want := range map[string]float64{
 		`"serverRequestTimestamp":"9999-01-01T00:00:00Z"`:  9e9,
 		`"serverResponseTimestamp":"0001-01-01T00:00:00Z"`: -9e9,
