@@ -10,7 +10,9 @@ import * as door from "./pairing.mjs";
 import * as old from "./browser2020.mjs";
 
 const only = process.argv[2] || (process.env.KDS_E2E !== "1" && process.env.KDS_E2E);
-const stories = [truth, daemon, board, door, old].flatMap((m) => Object.entries(m)).filter(([name]) => !only || name.includes(only));
+const stories = [truth, daemon, board, door, old]
+  .flatMap((m) => Object.entries(m))
+  .filter(([name]) => !only || name.includes(only));
 let failed = 0;
 
 async function tell(name, story) {
@@ -26,7 +28,8 @@ async function tell(name, story) {
     failed++;
     console.log("FAIL " + name + ": " + (e.stack || e));
     let n = 0;
-    for (const p of pages()) await p.screenshot({ path: join(shots, "failed-" + name + "-" + ++n + ".png"), timeout: 3000 }).catch(() => {});
+    for (const p of pages())
+      await p.screenshot({ path: join(shots, "failed-" + name + "-" + ++n + ".png"), timeout: 3000 }).catch(() => {});
   }
   await browser.close();
   await kitchen.kill();

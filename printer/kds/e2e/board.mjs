@@ -2,7 +2,11 @@
 
 import { AxeBuilder, assert, equal, heads, item, open, order, until } from "./kitchen.mjs";
 
-const click = (page, head, what) => page.locator("article.card", { has: page.locator("h2", { hasText: new RegExp("^" + head + "$") }) }).locator(what).click();
+const click = (page, head, what) =>
+  page
+    .locator("article.card", { has: page.locator("h2", { hasText: new RegExp("^" + head + "$") }) })
+    .locator(what)
+    .click();
 
 export async function aTicketAppearsAndIsShown(kitchen, browser) {
   const page = await open(browser, kitchen, "hot-line");
@@ -25,7 +29,12 @@ export async function bumpUndoRecallAndItems(kitchen, browser) {
   const other = await open(browser, kitchen, "hot-line");
   await page.waitForTimeout(500); // a press on a card that has just come to its place is not taken
   await click(page, "#2", ".act");
-  await until("both are without #2", async () => [page, other].every(async (p) => String(await heads(p)) === "#1,#3") && String(await heads(other)) === "#1,#3", 1000);
+  await until(
+    "both are without #2",
+    async () =>
+      [page, other].every(async (p) => String(await heads(p)) === "#1,#3") && String(await heads(other)) === "#1,#3",
+    1000,
+  );
   await page.locator(".undo").click();
   await until("#2 is back in its place", async () => String(await heads(other)) === "#1,#2,#3", 1000);
   await page.waitForTimeout(500);
@@ -36,7 +45,10 @@ export async function bumpUndoRecallAndItems(kitchen, browser) {
   await until("#1 is the first again", async () => String(await heads(other)) === "#1,#2,#3");
   await page.waitForTimeout(500);
   await click(page, "#3", "button.item");
-  await until("the item is done on both", async () => (await other.locator(".item.done").count()) === 1 && (await page.locator(".item.done").count()) === 1);
+  await until(
+    "the item is done on both",
+    async () => (await other.locator(".item.done").count()) === 1 && (await page.locator(".item.done").count()) === 1,
+  );
   await click(page, "#3", "button.item");
   await until("and not done again", async () => (await other.locator(".item.done").count()) === 0);
 }
@@ -51,7 +63,13 @@ export async function theSamePressTwiceIsOne(kitchen, browser) {
 }
 
 export async function everythingByKeyboard(kitchen, browser) {
-  await kitchen.put("hot-line", order(1), order(2, item("Soup", 1, { course: "Starters" }), item("Steak", 1, { course: "Mains" })), order(3), order(4));
+  await kitchen.put(
+    "hot-line",
+    order(1),
+    order(2, item("Soup", 1, { course: "Starters" }), item("Steak", 1, { course: "Mains" })),
+    order(3),
+    order(4),
+  );
   const page = await open(browser, kitchen, "hot-line");
   const selected = () => page.$eval(".card.selected h2", (h) => h.textContent).catch(() => "");
   const press = (k) => page.keyboard.press(k);
@@ -116,9 +134,13 @@ export async function voidsMustBeSeen(kitchen, browser) {
   await until("it is there", async () => (await heads(page)).length === 1);
   await until("the sound of a void", async () => (await page.getAttribute("html", "data-played")) === "void");
   equal(await page.textContent(".act"), "I have seen the VOID", "the button");
-  assert(await page.$eval(".line.void s", (s) => getComputedStyle(s).textDecorationLine === "line-through"), "it is struck");
+  assert(
+    await page.$eval(".line.void s", (s) => getComputedStyle(s).textDecorationLine === "line-through"),
+    "it is struck",
+  );
   await page.waitForTimeout(500);
-  await page.evaluate(() => { // the second half of a double tap, as soon as the button is another one
+  await page.evaluate(() => {
+    // the second half of a double tap, as soon as the button is another one
     new MutationObserver((_, o) => {
       const b = document.querySelector(".column:not(.measure) .act.bump");
       if (!b) return;
@@ -129,7 +151,7 @@ export async function voidsMustBeSeen(kitchen, browser) {
   });
   await page.click(".act");
   await until("it can be bumped", async () => (await page.textContent(".act")) === "Bump");
-  assert(await page.locator(".line.void s").count() === 1, "it stays struck");
+  assert((await page.locator(".line.void s").count()) === 1, "it stays struck");
   await page.waitForSelector("body[data-tapped]");
   await page.waitForTimeout(600);
   equal((await heads(page)).length, 1, "the second half of a double tap bumps nothing");
@@ -138,40 +160,89 @@ export async function voidsMustBeSeen(kitchen, browser) {
 }
 
 export async function whatIsSpecialIsSaidInWords(kitchen, browser) {
-  await kitchen.ask("/put", { Station: "hot-line", Doubt: true, For: "grill", Tickets: [{ ...order(5), notes: ["SESAME allergy", "no rush"], refire: true, guests: "4" }] });
+  await kitchen.ask("/put", {
+    Station: "hot-line",
+    Doubt: true,
+    For: "grill",
+    Tickets: [{ ...order(5), notes: ["SESAME allergy", "no rush"], refire: true, guests: "4" }],
+  });
   await kitchen.put("hot-line", { ...order(5, item("Dessert")), request: "another-request" });
   await kitchen.put("hot-line", { ...order(6), age: 400 }, { ...order(7), age: 700 });
   const page = await open(browser, kitchen, "hot-line");
   const text = await page.innerText("#board");
-  for (const word of ["POSSIBLE DUPLICATE", "FOR grill (screen down)", "REFIRE", "ADD-ON", "⚠ SESAME allergy", "no rush", "4 guests", "DUE 06:", "LATE 11:"]) {
+  for (const word of [
+    "POSSIBLE DUPLICATE",
+    "FOR grill (screen down)",
+    "REFIRE",
+    "ADD-ON",
+    "⚠ SESAME allergy",
+    "no rush",
+    "4 guests",
+    "DUE 06:",
+    "LATE 11:",
+  ]) {
     assert(text.includes(word), word + " is missing in " + text);
   }
   // The same is there before any script has run.
   const plain = await browser.newContext({ javaScriptEnabled: false });
   const first = await plain.newPage();
   await first.goto(kitchen.url + "/screen/hot-line");
-  const words = (s) => s.replace(/\s+/g, " ").replace(/\d\d:\d\d/g, "").trim();
-  const drawn = await page.$$eval("article.card", (l) => l.map((c) => Array.from(c.querySelectorAll("h2, .who, .band, .note, .line")).map((e) => e.textContent).join("|")));
-  const served = await first.$$eval("article.card", (l) => l.map((c) => Array.from(c.querySelectorAll("h2, .who, .band, .note, .line")).map((e) => e.textContent).join("|")));
+  const words = (s) =>
+    s
+      .replace(/\s+/g, " ")
+      .replace(/\d\d:\d\d/g, "")
+      .trim();
+  const drawn = await page.$$eval("article.card", (l) =>
+    l.map((c) =>
+      Array.from(c.querySelectorAll("h2, .who, .band, .note, .line"))
+        .map((e) => e.textContent)
+        .join("|"),
+    ),
+  );
+  const served = await first.$$eval("article.card", (l) =>
+    l.map((c) =>
+      Array.from(c.querySelectorAll("h2, .who, .band, .note, .line"))
+        .map((e) => e.textContent)
+        .join("|"),
+    ),
+  );
   equal(served.map(words), drawn.map(words), "what the server drew");
 }
 
 export async function twoHundredTickets(kitchen, browser) {
   const page = await open(browser, kitchen, "hot-line");
-  await kitchen.put("hot-line", ...Array.from({ length: 200 }, (_, i) => order(i + 1, item("Burger"), item("Chips", i % 4 + 1))));
+  await kitchen.put(
+    "hot-line",
+    ...Array.from({ length: 200 }, (_, i) => order(i + 1, item("Burger"), item("Chips", (i % 4) + 1))),
+  );
   await until("200 open", async () => (await page.textContent("#count")) === "200 open");
   const seen = [];
   for (;;) {
-    assert(await page.evaluate(() => document.documentElement.scrollHeight <= innerHeight && document.getElementById("board").scrollHeight <= document.getElementById("board").clientHeight + 1), "nothing scrolls");
+    assert(
+      await page.evaluate(
+        () =>
+          document.documentElement.scrollHeight <= innerHeight &&
+          document.getElementById("board").scrollHeight <= document.getElementById("board").clientHeight + 1,
+      ),
+      "nothing scrolls",
+    );
     for (const c of await page.$$(".column:not(.measure) article.card")) {
-      const box = await c.boundingBox(), bar = await page.locator("#bar").boundingBox();
-      assert(box.x >= 0 && box.x + box.width <= 1280 && box.y >= 0 && box.y + box.height <= bar.y + 1, "a card is cut off");
+      const box = await c.boundingBox(),
+        bar = await page.locator("#bar").boundingBox();
+      assert(
+        box.x >= 0 && box.x + box.width <= 1280 && box.y >= 0 && box.y + box.height <= bar.y + 1,
+        "a card is cut off",
+      );
     }
-    seen.push(...await heads(page));
+    seen.push(...(await heads(page)));
     if (await page.isDisabled("#next")) break;
     await page.keyboard.press("PageDown");
   }
-  equal(seen, Array.from({ length: 200 }, (_, i) => "#" + (i + 1)), "the pages");
+  equal(
+    seen,
+    Array.from({ length: 200 }, (_, i) => "#" + (i + 1)),
+    "the pages",
+  );
 }
 
 export async function aBoardThatWasLeftAloneIsDrawnAsFarAsSomebodyLooks(kitchen, browser) {
@@ -182,7 +253,11 @@ export async function aBoardThatWasLeftAloneIsDrawnAsFarAsSomebodyLooks(kitchen,
   const first = await pages();
   assert((await page.textContent("#where")).endsWith("+"), "it says that there are more");
   await until("the server knows of all", async () => (await kitchen.status("hot-line")).status.live === 1);
-  equal((await kitchen.ask("/put", { Station: "hot-line", Print: true, Tickets: [order(701)] })).proof, "shown", "a new one is");
+  equal(
+    (await kitchen.ask("/put", { Station: "hot-line", Print: true, Tickets: [order(701)] })).proof,
+    "shown",
+    "a new one is",
+  );
   await page.waitForSelector("#alerts .new");
   assert(/1 new on page \d+/.test(await page.textContent("#alerts .new")), "it says where it is");
   await page.keyboard.press("End");
@@ -202,20 +277,44 @@ export async function aBoardThatWasLeftAloneIsDrawnAsFarAsSomebodyLooks(kitchen,
 }
 
 export async function aLongTicketGoesOnInTheNextColumn(kitchen, browser) {
-  await kitchen.put("hot-line", order(1, ...Array.from({ length: 60 }, (_, i) => item("Dish " + (i + 1)))), order(2), { ...order(3, item("x")), lines: null, raw: "{" + "\"a\":1,".repeat(2000) + "}" });
+  await kitchen.put("hot-line", order(1, ...Array.from({ length: 60 }, (_, i) => item("Dish " + (i + 1)))), order(2), {
+    ...order(3, item("x")),
+    lines: null,
+    raw: "{" + '"a":1,'.repeat(2000) + "}",
+  });
   const page = await open(browser, kitchen, "hot-line");
   const names = [];
   for (let n = 0; n < 20; n++) {
-    names.push(...await page.$$eval(".column:not(.measure) .card .n", (l) => l.map((e) => e.textContent)));
+    names.push(...(await page.$$eval(".column:not(.measure) .card .n", (l) => l.map((e) => e.textContent))));
     if (await page.isDisabled("#next")) break;
     await page.keyboard.press("PageDown");
   }
-  equal(names.filter((n) => /^Dish/.test(n)), Array.from({ length: 60 }, (_, i) => "Dish " + (i + 1)), "every dish, once");
+  equal(
+    names.filter((n) => /^Dish/.test(n)),
+    Array.from({ length: 60 }, (_, i) => "Dish " + (i + 1)),
+    "every dish, once",
+  );
 }
 
 export async function textIsText(kitchen, browser) {
-  const evil = ["<img src=x onerror=\"document.title='owned'\">", "</script><script>document.title='owned'</script>", "{{.}} ${1} javascript:alert(1)", "\u202Egnitrats\u001b[31m", "a".repeat(400), "&lt;b&gt;", "-->", "מלפפון عصير"];
-  await kitchen.put("hot-line", { number: evil[0], table: evil[1], server: evil[2], type: evil[3], notes: evil, lines: evil.map((n) => item(n, "1", { notes: [n], seat: n, course: n })) });
+  const evil = [
+    "<img src=x onerror=\"document.title='owned'\">",
+    "</script><script>document.title='owned'</script>",
+    "{{.}} ${1} javascript:alert(1)",
+    "\u202Egnitrats\u001b[31m",
+    "a".repeat(400),
+    "&lt;b&gt;",
+    "-->",
+    "מלפפון عصير",
+  ];
+  await kitchen.put("hot-line", {
+    number: evil[0],
+    table: evil[1],
+    server: evil[2],
+    type: evil[3],
+    notes: evil,
+    lines: evil.map((n) => item(n, "1", { notes: [n], seat: n, course: n })),
+  });
   const page = await open(browser, kitchen, "hot-line");
   assert((await page.innerText("#board")).includes(evil[0]), "it is shown as it is written");
   await page.keyboard.press("c");
@@ -227,14 +326,22 @@ export async function textIsText(kitchen, browser) {
   await page.keyboard.press("Enter");
   await until("bumped", async () => (await heads(page)).length === 0);
   await page.keyboard.press("Shift+R");
-  equal(await page.evaluate(() => document.images.length + document.querySelectorAll("script").length), 2, "elements that are not ours");
+  equal(
+    await page.evaluate(() => document.images.length + document.querySelectorAll("script").length),
+    2,
+    "elements that are not ours",
+  );
   assert(!/owned/.test(await page.title().then((t) => t.replace(evil[0], ""))), "nothing ran");
 }
 
 export async function thePassSeesWhoIsDone(kitchen, browser) {
   await kitchen.put("hot-line", order(1), order(2));
   await kitchen.put("cold", order(1, item("Salad")));
-  const [pass, hot, cold] = [await open(browser, kitchen, "pass"), await open(browser, kitchen, "hot-line"), await open(browser, kitchen, "cold")];
+  const [pass, hot, cold] = [
+    await open(browser, kitchen, "pass"),
+    await open(browser, kitchen, "hot-line"),
+    await open(browser, kitchen, "cold"),
+  ];
   await pass.waitForTimeout(500);
   equal(await heads(pass), ["#1", "#2"], "orders at the pass");
   await click(hot, "#1", ".act");
@@ -255,14 +362,43 @@ export async function thePassSeesWhoIsDone(kitchen, browser) {
 }
 
 export async function nobodyIsShutOut(kitchen, browser) {
-  await kitchen.ask("/put", { Station: "hot-line", Doubt: true, For: "grill", Tickets: [{ ...order(5), notes: ["SESAME allergy", "no rush"], refire: true }] });
-  await kitchen.put("hot-line", { ...order(6, item("Steak", 1, { void: true }), { ...item("Egg allergy"), d: 1 }, item("Pie", 1, { course: "Mains", seat: "2" })), age: 400 }, { ...order(7), age: 700 }, order(8));
+  await kitchen.ask("/put", {
+    Station: "hot-line",
+    Doubt: true,
+    For: "grill",
+    Tickets: [{ ...order(5), notes: ["SESAME allergy", "no rush"], refire: true }],
+  });
+  await kitchen.put(
+    "hot-line",
+    {
+      ...order(
+        6,
+        item("Steak", 1, { void: true }),
+        { ...item("Egg allergy"), d: 1 },
+        item("Pie", 1, { course: "Mains", seat: "2" }),
+      ),
+      age: 400,
+    },
+    { ...order(7), age: 700 },
+    order(8),
+  );
   await kitchen.put("cold", order(5));
   for (const colorScheme of ["dark", "light"]) {
     const page = await open(browser, kitchen, "hot-line", { colorScheme });
     const check = async (what) => {
       const found = (await new AxeBuilder({ page }).analyze()).violations;
-      assert(found.length === 0, colorScheme + ", " + what + ": " + JSON.stringify(found.map((v) => [v.id, v.nodes.map((n) => n.html.slice(0, 140) + " " + n.failureSummary)]), null, 1));
+      assert(
+        found.length === 0,
+        colorScheme +
+          ", " +
+          what +
+          ": " +
+          JSON.stringify(
+            found.map((v) => [v.id, v.nodes.map((n) => n.html.slice(0, 140) + " " + n.failureSummary)]),
+            null,
+            1,
+          ),
+      );
     };
     await check("the board");
     await page.keyboard.press("3");
@@ -276,7 +412,12 @@ export async function nobodyIsShutOut(kitchen, browser) {
       await page.keyboard.press("Escape");
     }
     await page.keyboard.press("u");
-    const small = await page.$$eval("button", (l) => l.filter((b) => b.offsetParent).map((b) => [b.textContent, b.offsetWidth, b.offsetHeight]).filter(([, w, h]) => w < 48 || h < 48));
+    const small = await page.$$eval("button", (l) =>
+      l
+        .filter((b) => b.offsetParent)
+        .map((b) => [b.textContent, b.offsetWidth, b.offsetHeight])
+        .filter(([, w, h]) => w < 48 || h < 48),
+    );
     equal(small, [], "buttons smaller than 48 px");
     const bumps = await page.$$eval(".act", (l) => l.map((b) => b.offsetHeight).filter((h) => h < 64));
     equal(bumps, [], "bump buttons lower than 64 px");
@@ -284,7 +425,11 @@ export async function nobodyIsShutOut(kitchen, browser) {
     await check("the door");
     const pass = await open(browser, kitchen, "pass", { colorScheme });
     const found = (await new AxeBuilder({ page: pass }).analyze()).violations;
-    equal(found.map((v) => [v.id, v.nodes.map((n) => n.html)]), [], "the pass");
+    equal(
+      found.map((v) => [v.id, v.nodes.map((n) => n.html)]),
+      [],
+      "the pass",
+    );
   }
   const calm = await open(browser, kitchen, "hot-line", { reducedMotion: "reduce" });
   await kitchen.put("hot-line", order(9));

@@ -5,7 +5,8 @@ import { assert, equal, heads, live, order, until, watch } from "./kitchen.mjs";
 // forget takes away what browsers of 2020 on kitchen walls do not have.
 function forget() {
   for (const name of ["show", "showModal", "close"]) delete HTMLDialogElement.prototype[name];
-  for (const name of ["at", "findLast", "findLastIndex", "toSorted", "toReversed", "toSpliced", "with", "group"]) delete Array.prototype[name];
+  for (const name of ["at", "findLast", "findLastIndex", "toSorted", "toReversed", "toSpliced", "with", "group"])
+    delete Array.prototype[name];
   for (const name of ["at", "replaceAll", "matchAll", "isWellFormed"]) delete String.prototype[name];
   for (const name of ["replaceChildren", "checkVisibility", "getAnimations"]) delete Element.prototype[name];
   for (const name of ["hasOwn", "groupBy", "fromEntries"]) delete Object[name];
@@ -15,9 +16,16 @@ function forget() {
   delete Crypto.prototype.randomUUID;
   delete Navigator.prototype.wakeLock;
   delete Document.prototype.startViewTransition;
-  navigator.sendBeacon = () => { throw new DOMException("disabled temporarily", "SecurityError"); };
+  navigator.sendBeacon = () => {
+    throw new DOMException("disabled temporarily", "SecurityError");
+  };
   // Nor may a page there keep anything.
-  for (const name of ["localStorage", "sessionStorage"]) Object.defineProperty(window, name, { get() { throw new DOMException("denied", "SecurityError"); } });
+  for (const name of ["localStorage", "sessionStorage"])
+    Object.defineProperty(window, name, {
+      get() {
+        throw new DOMException("denied", "SecurityError");
+      },
+    });
 }
 
 export async function aBrowserOf2020DoesItAll(kitchen, browser) {
@@ -33,7 +41,12 @@ export async function aBrowserOf2020DoesItAll(kitchen, browser) {
   await until("it is bumped", async () => String(await heads(page)) === "#2,#3");
   await page.keyboard.press("u");
   await until("it is back", async () => String(await heads(page)) === "#1,#2,#3");
-  for (const [key, name, says] of [["F8", "allday", "Burger"], ["s", "settings", "Kept awake"], ["h", "help", "Bump"], ["Shift+R", "recall", "Nothing was bumped"]]) {
+  for (const [key, name, says] of [
+    ["F8", "allday", "Burger"],
+    ["s", "settings", "Kept awake"],
+    ["h", "help", "Bump"],
+    ["Shift+R", "recall", "Nothing was bumped"],
+  ]) {
     await page.keyboard.press(key);
     await until(name + " is open", async () => (await page.innerText(".panel." + name)).includes(says));
     const box = await page.locator(".panel." + name).boundingBox();

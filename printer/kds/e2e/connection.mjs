@@ -41,7 +41,11 @@ export async function aServerThatHangsIsSaid(kitchen, browser) {
   await live(page);
   await kitchen.put("hot-line", order(2));
   await until("it is told", async () => String(await heads(page)) === "#1,#2");
-  equal((await kitchen.ask("/put", { Station: "hot-line", Print: true, Tickets: [order(3)] })).proof, "shown", "a new ticket");
+  equal(
+    (await kitchen.ask("/put", { Station: "hot-line", Print: true, Tickets: [order(3)] })).proof,
+    "shown",
+    "a new ticket",
+  );
 }
 
 export async function aPressIsSentUntilItIsAnswered(kitchen, browser) {
@@ -72,12 +76,22 @@ export async function theClockOfTheTabletDoesNotMatter(kitchen, browser) {
   await page.goto(kitchen.url + "/screen/hot-line");
   await live(page);
   assert(/^01:4\d$/.test(await page.textContent(".time")), "the age is " + (await page.textContent(".time")));
-  const zone = new Intl.DateTimeFormat("en-GB", { timeZone: "Australia/Melbourne", hour: "2-digit", minute: "2-digit" });
+  const zone = new Intl.DateTimeFormat("en-GB", {
+    timeZone: "Australia/Melbourne",
+    hour: "2-digit",
+    minute: "2-digit",
+  });
   const near = [-60e3, 0, 60e3].map((d) => zone.format(new Date(Date.now() + d)));
-  assert(near.includes(await page.textContent("#clock")), "the clock is " + (await page.textContent("#clock")) + ", not one of " + near);
+  assert(
+    near.includes(await page.textContent("#clock")),
+    "the clock is " + (await page.textContent("#clock")) + ", not one of " + near,
+  );
   await page.clock.setSystemTime(new Date(Date.now() - 7200e3));
   await page.clock.runFor(2000);
-  assert(/^01:[45]\d$/.test(await page.textContent(".time")), "the age is " + (await page.textContent(".time")) + " after the clock was set");
+  assert(
+    /^01:[45]\d$/.test(await page.textContent(".time")),
+    "the age is " + (await page.textContent(".time")) + " after the clock was set",
+  );
 }
 
 export async function aMinuteOffline(kitchen, browser) {
@@ -125,7 +139,9 @@ export async function aPageThatIsClosedIsGone(kitchen, browser) {
   await page.context().close();
   await until("nobody looks", async () => (await kitchen.status("hot-line")).status.live === 0, 8000);
   let refused = "";
-  await kitchen.ask("/put", { Station: "hot-line", Print: true, Tickets: [order(1)] }).catch((e) => { refused = String(e); });
+  await kitchen.ask("/put", { Station: "hot-line", Print: true, Tickets: [order(1)] }).catch((e) => {
+    refused = String(e);
+  });
   assert(/no page of this screen is open/.test(refused), "a ticket waits: " + refused);
 }
 
@@ -135,13 +151,17 @@ export async function aLateSnapshotTakesNothingBack(kitchen, browser) {
   const context = await browser.newContext();
   await context.addInitScript(() => {
     const Stream = EventSource;
-    window.EventSource = function (url) { return (window.stream = new Stream(url)); };
+    window.EventSource = function (url) {
+      return (window.stream = new Stream(url));
+    };
   });
   const page = await watch(await context.newPage());
   await page.goto(kitchen.url + "/screen/hot-line");
   await live(page);
   let release;
-  const late = new Promise((done) => { release = done; });
+  const late = new Promise((done) => {
+    release = done;
+  });
   const asked = new Promise((done) => {
     page.route("**/state", async (route) => {
       const answer = await route.fetch();
@@ -151,7 +171,11 @@ export async function aLateSnapshotTakesNothingBack(kitchen, browser) {
     });
   });
   // A heartbeat that names a state which the page does not have makes it ask.
-  await page.evaluate(() => window.stream.dispatchEvent(new MessageEvent("beat", { data: JSON.stringify({ id: "x.1", now: Date.now(), offset: 0 }) })));
+  await page.evaluate(() =>
+    window.stream.dispatchEvent(
+      new MessageEvent("beat", { data: JSON.stringify({ id: "x.1", now: Date.now(), offset: 0 }) }),
+    ),
+  );
   await asked;
   await kitchen.put("hot-line", order(2));
   await until("it is told", async () => (await heads(page)).length === 2);

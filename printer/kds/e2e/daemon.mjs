@@ -17,7 +17,9 @@ class Daemon {
     d.paper = join(dir, "grill.bin");
     d.url = "http://127.0.0.1:" + d.screens;
     writeFileSync(d.paper, "");
-    writeFileSync(d.config, `
+    writeFileSync(
+      d.config,
+      `
 receiver: { listen: "127.0.0.1:${d.hook}" }
 venues: [ { id: ${venue}, name: Harbour Grill, timezone: Australia/Melbourne } ]
 printers: [ { name: grill, address: "file://${d.paper}" } ]
@@ -30,15 +32,20 @@ display: { listen: "127.0.0.1:${d.screens}" }
 storage: { path: ${join(dir, "daemon.db")} }
 admin: { socket: ${join(dir, "d.sock")} }
 metrics: { listen: "127.0.0.1:${d.metrics}" }
-`);
+`,
+    );
     await d.start();
     return d;
   }
 
   async start() {
-    this.process = spawn(process.env.KDS_E2E_DAEMON, ["serve", "--config", this.config], { stdio: ["ignore", "ignore", "pipe"] });
+    this.process = spawn(process.env.KDS_E2E_DAEMON, ["serve", "--config", this.config], {
+      stdio: ["ignore", "ignore", "pipe"],
+    });
     this.log = "";
-    this.process.stderr.on("data", (b) => { this.log += b; });
+    this.process.stderr.on("data", (b) => {
+      this.log += b;
+    });
     this.ended = new Promise((done) => this.process.on("exit", done));
     await until("the daemon answers: " + this.log, async () => (await fetch(this.url + "/").catch(() => ({}))).status);
   }
@@ -54,10 +61,20 @@ metrics: { listen: "127.0.0.1:${d.metrics}" }
 
   async order(number, ...items) {
     const got = await fetch("http://127.0.0.1:" + this.hook + "/webhooks/print", {
-      method: "POST", headers: { "Content-Type": "application/json", "x-svc-venueid": venue, "x-svc-device-id": "T1" },
-      body: JSON.stringify({ status: "SUCCESS", count: 1, records: [{
-        id: randomUUID(), orderNumber: String(number), retryCount: 0, items: items.map((name) => ({ id: randomUUID(), name, quantity: 1, childItems: [] })),
-      }] }),
+      method: "POST",
+      headers: { "Content-Type": "application/json", "x-svc-venueid": venue, "x-svc-device-id": "T1" },
+      body: JSON.stringify({
+        status: "SUCCESS",
+        count: 1,
+        records: [
+          {
+            id: randomUUID(),
+            orderNumber: String(number),
+            retryCount: 0,
+            items: items.map((name) => ({ id: randomUUID(), name, quantity: 1, childItems: [] })),
+          },
+        ],
+      }),
     });
     equal(got.status, 200, "the webhook");
   }
@@ -101,8 +118,12 @@ export async function fromTheWebhookToTheScreenAndToPaperWhenNobodyLooks(kitchen
     await pairing.close();
     await page.close();
     await d.order(20, "Soup");
-    const printed = () => existsSync(d.paper) ? readFileSync(d.paper, "latin1") : "";
-    await until("all three come out of the backup", async () => /Burger/i.test(printed()) && /Steak/i.test(printed()) && /Soup/i.test(printed()), 40000);
+    const printed = () => (existsSync(d.paper) ? readFileSync(d.paper, "latin1") : "");
+    await until(
+      "all three come out of the backup",
+      async () => /Burger/i.test(printed()) && /Steak/i.test(printed()) && /Soup/i.test(printed()),
+      40000,
+    );
     assert(/screen down/i.test(printed()), "the paper says why");
   } catch (e) {
     throw new Error(e.stack + "\n" + d.log);

@@ -45,7 +45,8 @@ export function assert(is, what) {
 }
 
 export function equal(got, want, what) {
-  const g = JSON.stringify(got), w = JSON.stringify(want);
+  const g = JSON.stringify(got),
+    w = JSON.stringify(want);
   if (g !== w) throw new Error(what + ": got " + g + ", want " + w);
 }
 
@@ -61,10 +62,19 @@ export class Kitchen {
   }
 
   async start() {
-    this.process = spawn(process.env.KDS_E2E_KITCHEN, ["-test.run=^" + process.env.KDS_E2E_TEST + "$", "-test.timeout=600s"], {
-      env: { ...process.env, KDS_E2E_DATABASE: join(this.dir, "ticketrail.db"), KDS_E2E_PORT: this.port, KDS_E2E_BACK: this.back },
-      stdio: ["ignore", "pipe", "inherit"],
-    });
+    this.process = spawn(
+      process.env.KDS_E2E_KITCHEN,
+      ["-test.run=^" + process.env.KDS_E2E_TEST + "$", "-test.timeout=600s"],
+      {
+        env: {
+          ...process.env,
+          KDS_E2E_DATABASE: join(this.dir, "ticketrail.db"),
+          KDS_E2E_PORT: this.port,
+          KDS_E2E_BACK: this.back,
+        },
+        stdio: ["ignore", "pipe", "inherit"],
+      },
+    );
     this.ended = new Promise((done) => this.process.on("exit", done));
     await new Promise((done, fail) => {
       this.process.stdout.on("data", (b) => /ready/.test(b) && done());
@@ -79,7 +89,10 @@ export class Kitchen {
   }
 
   async ask(path, body) {
-    const got = await fetch("http://127.0.0.1:" + this.back + path, body ? { method: "POST", body: JSON.stringify(body) } : {});
+    const got = await fetch(
+      "http://127.0.0.1:" + this.back + path,
+      body ? { method: "POST", body: JSON.stringify(body) } : {},
+    );
     const text = await got.text();
     if (!got.ok) throw new Error(path + ": " + text);
     return JSON.parse(text);
@@ -97,12 +110,16 @@ export class Kitchen {
 
 // browse starts a browser, as a kiosk does: with sound from the start.
 export async function browse(args = ["--autoplay-policy=no-user-gesture-required"]) {
-  return chromium.launch({ executablePath: process.env.KDS_E2E_CHROMIUM || "/usr/bin/chromium", args: ["--no-sandbox", ...args] });
+  return chromium.launch({
+    executablePath: process.env.KDS_E2E_CHROMIUM || "/usr/bin/chromium",
+    args: ["--no-sandbox", ...args],
+  });
 }
 
 // watch collects what a page's console says in red, but for what a dead server makes it say.
 export async function watch(page) {
-  const dead = /ERR_(CONNECTION_REFUSED|INTERNET_DISCONNECTED|EMPTY_RESPONSE|CONNECTION_RESET|INCOMPLETE_CHUNKED|NETWORK)/;
+  const dead =
+    /ERR_(CONNECTION_REFUSED|INTERNET_DISCONNECTED|EMPTY_RESPONSE|CONNECTION_RESET|INCOMPLETE_CHUNKED|NETWORK)/;
   page.wrong = [];
   page.on("pageerror", (e) => page.wrong.push(String(e)));
   page.on("console", (m) => m.type() === "error" && !dead.test(m.text()) && page.wrong.push(m.text()));
@@ -121,12 +138,19 @@ export async function open(browser, kitchen, station, options = {}) {
 export const live = (page) => page.waitForSelector("#live.is", { timeout: 8000 });
 
 // heads is what the cards on the screen are called, in order.
-export const heads = (page) => page.$$eval(".column:not(.measure) article.card h2", (list) => list.map((h) => h.textContent));
+export const heads = (page) =>
+  page.$$eval(".column:not(.measure) article.card h2", (list) => list.map((h) => h.textContent));
 
 export function item(name, quantity = "1", more = {}) {
   return { q: String(quantity), n: name, ...more };
 }
 
 export function order(number, ...lines) {
-  return { number: String(number), table: "B" + (number % 30), server: "Ann", type: "Dine In", lines: lines.length ? lines : [item("Burger"), { ...item("no onions"), d: 1 }] };
+  return {
+    number: String(number),
+    table: "B" + (number % 30),
+    server: "Ann",
+    type: "Dine In",
+    lines: lines.length ? lines : [item("Burger"), { ...item("no onions"), d: 1 }],
+  };
 }

@@ -4,7 +4,8 @@ import { AxeBuilder, assert, browse, equal, heads, live, open, order, until } fr
 import os from "node:os";
 
 function lan() {
-  for (const list of Object.values(os.networkInterfaces())) for (const a of list) if (a.family === "IPv4" && !a.internal) return a.address;
+  for (const list of Object.values(os.networkInterfaces()))
+    for (const a of list) if (a.family === "IPv4" && !a.internal) return a.address;
   return "";
 }
 
@@ -17,7 +18,11 @@ export async function aTabletIsPairedAndRevoked(kitchen, browser) {
   await page.goto(base + "/screen/hot-line");
   const code = await page.textContent("#code");
   assert(/^[A-Z0-9]{4}-[A-Z0-9]{4}$/.test(code), "the code is " + code);
-  equal((await new AxeBuilder({ page }).analyze()).violations.map((v) => v.id), [], "the pairing page");
+  equal(
+    (await new AxeBuilder({ page }).analyze()).violations.map((v) => v.id),
+    [],
+    "the pairing page",
+  );
   assert(!(await page.content()).includes("hot-line"), "it does not say which stations there are");
   await page.reload();
   equal(await page.textContent("#code"), code, "the code after a reload");
@@ -50,9 +55,16 @@ export async function aForeignPageCannotPress(kitchen, browser) {
   const evil = await browser.newPage();
   await evil.route("http://evil.example/", (r) => r.fulfill({ contentType: "text/html", body: "<h1>hello</h1>" }));
   await evil.goto("http://evil.example/");
-  await evil.evaluate((url) => fetch(url + "/screen/hot-line/do", {
-    method: "POST", mode: "no-cors", body: JSON.stringify({ id: "x", do: "bump", job: 1, version: 1 }), headers: { "Content-Type": "text/plain" },
-  }).catch(() => {}), kitchen.url);
+  await evil.evaluate(
+    (url) =>
+      fetch(url + "/screen/hot-line/do", {
+        method: "POST",
+        mode: "no-cors",
+        body: JSON.stringify({ id: "x", do: "bump", job: 1, version: 1 }),
+        headers: { "Content-Type": "text/plain" },
+      }).catch(() => {}),
+    kitchen.url,
+  );
   await page.waitForTimeout(300);
   equal(await heads(page), ["#1"], "the board");
 }
@@ -73,7 +85,12 @@ export async function aScreenIsKeptAwakeWhereTheBrowserLetsIt(kitchen, browser) 
   const context = await browser.newContext();
   await context.addInitScript(() => {
     window.asked = 0;
-    const lock = { request: async () => { window.asked++; return new EventTarget(); } };
+    const lock = {
+      request: async () => {
+        window.asked++;
+        return new EventTarget();
+      },
+    };
     Object.defineProperty(navigator, "wakeLock", { value: lock });
   });
   const page = await context.newPage();

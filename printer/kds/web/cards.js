@@ -8,8 +8,15 @@ import { el } from "./dom.js";
 export function draw(entry, what) {
   const shown = visible(entry, what.filter);
   const card = {
-    entry, blocks: [], hidden: shown.hidden, hiddenUndone: shown.hiddenUndone, items: shown.items,
-    head: header(entry), foot: foot(entry, what, shown), word: null, time: null,
+    entry,
+    blocks: [],
+    hidden: shown.hidden,
+    hiddenUndone: shown.hiddenUndone,
+    items: shown.items,
+    head: header(entry),
+    foot: foot(entry, what, shown),
+    word: null,
+    time: null,
   };
   card.word = card.head.querySelector(".word");
   card.time = card.head.querySelector(".time");
@@ -24,29 +31,44 @@ export function draw(entry, what) {
 // visible says which items a course filter leaves, and what it hides.
 function visible(entry, filter) {
   const out = { items: [], hidden: 0, hiddenUndone: 0 };
-  for (const g of entry.groups) for (const c of g.cards) for (const it of c.items || []) {
-    if (it.depth) continue;
-    if (!filter || it.course === filter) out.items.push({ job: c.job, i: it.i, done: Boolean(it.done), void: Boolean(it.void) });
-    else {
-      out.hidden++;
-      if (!it.done && !it.void) out.hiddenUndone++;
-    }
-  }
+  for (const g of entry.groups)
+    for (const c of g.cards)
+      for (const it of c.items || []) {
+        if (it.depth) continue;
+        if (!filter || it.course === filter)
+          out.items.push({ job: c.job, i: it.i, done: Boolean(it.done), void: Boolean(it.void) });
+        else {
+          out.hidden++;
+          if (!it.done && !it.void) out.hiddenUndone++;
+        }
+      }
   return out;
 }
 
 function header(entry) {
-  return el("header", null,
-    el("div", { class: "row" },
+  return el(
+    "header",
+    null,
+    el(
+      "div",
+      { class: "row" },
       el("h2", { dir: "auto", text: entry.head, id: "h-" + entry.key }),
-      el("p", { class: "age" }, el("b", { class: "word" }), " ", el("span", { class: "time" }))),
+      el("p", { class: "age" }, el("b", { class: "word" }), " ", el("span", { class: "time" })),
+    ),
     entry.who && el("p", { class: "who", dir: "auto", text: entry.who }),
-    el("p", { class: "meta" }, el("span", { dir: "auto", text: entry.meta }), el("kbd", { class: "hint" })));
+    el("p", { class: "meta" }, el("span", { dir: "auto", text: entry.meta }), el("kbd", { class: "hint" })),
+  );
 }
 
 function station(g) {
   const state = g.done ? "✓ done" : g.left ? g.left + " left" : "waiting";
-  return el("h3", { class: g.done ? "station ready" : "station" }, el("bdi", { text: g.station }), " ", el("span", { text: state }));
+  return el(
+    "h3",
+    { class: g.done ? "station ready" : "station" },
+    el("bdi", { text: g.station }),
+    " ",
+    el("span", { text: state }),
+  );
 }
 
 function body(card, c, group, what) {
@@ -62,17 +84,24 @@ function body(card, c, group, what) {
     card.blocks.push(item(c, it, under, group, what));
   }
   const lost = items.findIndex((it) => !it.depth);
-  for (const it of lost < 0 ? items : items.slice(0, lost)) card.blocks.push(el("div", { class: "item still" }, line(it, what)));
+  for (const it of lost < 0 ? items : items.slice(0, lost))
+    card.blocks.push(el("div", { class: "item still" }, line(it, what)));
   if (c.raw) card.blocks.push(el("pre", { class: "raw", text: c.raw }));
 }
 
 function item(c, it, under, group, what) {
   const mine = group.mine || group.station === what.setup.name;
   const still = !mine || it.void || c.state !== "open";
-  const b = el(still ? "div" : "button", {
-    class: "item" + (still ? " still" : "") + (it.done ? " done" : "") + (group.done ? " made" : ""), type: still ? null : "button",
-    "aria-pressed": still ? null : String(Boolean(it.done)), data: { job: c.job, item: it.i },
-  }, line(it, what));
+  const b = el(
+    still ? "div" : "button",
+    {
+      class: "item" + (still ? " still" : "") + (it.done ? " done" : "") + (group.done ? " made" : ""),
+      type: still ? null : "button",
+      "aria-pressed": still ? null : String(Boolean(it.done)),
+      data: { job: c.job, item: it.i },
+    },
+    line(it, what),
+  );
   for (const m of under) b.append(line(m, what));
   return b;
 }
@@ -123,9 +152,14 @@ function bands(c) {
 }
 
 function foot(entry, what, shown) {
-  let text = "Bump", kind = "act bump";
+  let text = "Bump",
+    kind = "act bump";
   if (entry.mustAck) [text, kind] = ["I have seen the VOID", "act ack"];
   else if (shown.hidden) [text, kind] = ["Done: " + what.filter, "act some"];
   else if (what.setup.expo) [text, kind] = entry.ready ? ["Send out", "act bump ready"] : ["Not ready yet", "act wait"];
-  return el("div", { class: "foot" }, el("button", { type: "button", class: kind, "aria-describedby": "h-" + entry.key, text }));
+  return el(
+    "div",
+    { class: "foot" },
+    el("button", { type: "button", class: kind, "aria-describedby": "h-" + entry.key, text }),
+  );
 }

@@ -91,7 +91,8 @@ export class Columns {
       const card = this.cards.get(entry.key);
       if (card.segments.length > 1) {
         if (columns[columns.length - 1].length) columns.push([]);
-        for (const s of card.segments) columns[columns.length - 1].length ? columns.push([s]) : columns[columns.length - 1].push(s);
+        for (const s of card.segments)
+          columns[columns.length - 1].length ? columns.push([s]) : columns[columns.length - 1].push(s);
         used = card.last;
       } else {
         if (used && used + card.height > height) {
@@ -152,8 +153,11 @@ export class Columns {
 
 function segment(card, parts, goesOn) {
   const root = el(goesOn ? "section" : "article", {
-    class: goesOn ? "card on" : "card", tabindex: "-1", data: { key: card.entry.key },
-    "aria-labelledby": goesOn ? null : "h-" + card.entry.key, "aria-label": goesOn ? card.entry.head + ", continued" : null,
+    class: goesOn ? "card on" : "card",
+    tabindex: "-1",
+    data: { key: card.entry.key },
+    "aria-labelledby": goesOn ? null : "h-" + card.entry.key,
+    "aria-label": goesOn ? card.entry.head + ", continued" : null,
   });
   const body = el("div", { class: "body" });
   if (parts[0] === card.head) root.append(parts.shift());

@@ -42,9 +42,10 @@ export class Live {
     this.fresh = true;
     const s = new EventSource(this.base + "/events?page=" + this.page + "&after=" + encodeURIComponent(this.store.id));
     this.stream = s;
-    const listen = (kind, f) => s.addEventListener(kind, (e) => {
-      if (s === this.stream) f(JSON.parse(e.data));
-    });
+    const listen = (kind, f) =>
+      s.addEventListener(kind, (e) => {
+        if (s === this.stream) f(JSON.parse(e.data));
+      });
     listen("hello", (h) => this.checkSetup(h.setup));
     listen("state", (state) => this.alive() || this.on.state(state));
     listen("change", (event) => {
@@ -73,7 +74,8 @@ export class Live {
     const said = post({ page: this.page });
     try {
       navigator.sendBeacon(this.base + "/bye", new Blob([said.body], { type: "application/json" }));
-    } catch (e) { // Chromium before 81 sends no JSON this way
+    } catch (e) {
+      // Chromium before 81 sends no JSON this way
       fetch(this.base + "/bye", { ...said, keepalive: true }).catch(() => {});
     }
   }

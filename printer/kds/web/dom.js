@@ -50,7 +50,9 @@ function keeper(storage) {
     set(name, value) {
       try {
         storage().setItem("ticketrail." + name, value);
-      } catch (e) { /* it lasts until the page is loaded again */ }
+      } catch (e) {
+        /* it lasts until the page is loaded again */
+      }
     },
   };
 }

@@ -50,10 +50,14 @@ class App extends View {
     this.board.addEventListener("click", (e) => this.click(e));
     this.board.addEventListener("focusin", (e) => this.select(keyAt(e.target), false));
     for (const type of ["pointerdown", "keydown"]) {
-      document.addEventListener(type, () => {
-        this.touched = performance.now();
-        this.sound.wake().then(() => this.wakeButton());
-      }, true);
+      document.addEventListener(
+        type,
+        () => {
+          this.touched = performance.now();
+          this.sound.wake().then(() => this.wakeButton());
+        },
+        true,
+      );
     }
     if (this.sound.context) this.sound.context.onstatechange = () => this.wakeButton();
     new Keys(this.setup.keys, (action, e) => this.act(action, e));
@@ -87,7 +91,10 @@ class App extends View {
       const voided = fresh.find((e) => e.void);
       this.sound.play(voided ? "void" : "new");
       const one = voided || fresh[fresh.length - 1];
-      const text = fresh.length > 1 ? fresh.length + " new tickets" : (voided ? "Void: " : "New ticket: ") + [one.head, one.who].filter(Boolean).join(", ");
+      const text =
+        fresh.length > 1
+          ? fresh.length + " new tickets"
+          : (voided ? "Void: " : "New ticket: ") + [one.head, one.who].filter(Boolean).join(", ");
       setText(byId(voided ? "shout" : "say"), text);
     }
     this.later();
@@ -112,15 +119,21 @@ class App extends View {
     setText(byId("live"), "NOT LIVE");
     byId("live").className = "not";
     setText(byId("cover").querySelector(".big"), text);
-    setText(byId("cover").querySelector(".why"), "No connection to ticketrail. What you see may be old: look at the printer, call for help.");
+    setText(
+      byId("cover").querySelector(".why"),
+      "No connection to ticketrail. What you see may be old: look at the printer, call for help.",
+    );
     document.documentElement.dataset.notlive = text;
   }
 
   polled(ok) {
     document.body.classList.toggle("polling", ok);
-    setText(byId("cover").querySelector(".why"), ok
-      ? "ticketrail answers, but changes do not come by themselves: they are asked for every few seconds."
-      : "No connection to ticketrail. What you see may be old: look at the printer, call for help.");
+    setText(
+      byId("cover").querySelector(".why"),
+      ok
+        ? "ticketrail answers, but changes do not come by themselves: they are asked for every few seconds."
+        : "No connection to ticketrail. What you see may be old: look at the printer, call for help.",
+    );
   }
 
   // ---- what a cook does
@@ -161,18 +174,21 @@ class App extends View {
     let version = entry.version;
     for (const it of card.items.filter((it) => !it.done && !it.void)) {
       const r = await this.send("item_done", entry, { job: it.job, version, item: it.i });
-      if (!r || r.outcome !== "done" && r.outcome !== "already") return;
+      if (!r || (r.outcome !== "done" && r.outcome !== "already")) return;
       if (r.card) version = r.card.version;
     }
     if (!card.hiddenUndone) this.toasts.tell(entry.head + ": everything is done. Show everything to bump it.");
   }
 
   item(entry, job, i) {
-    let found = null, version = entry.version;
-    for (const g of entry.groups) for (const c of g.cards) if (c.job === job) {
-      found = (c.items || [])[i];
-      version = c.version;
-    }
+    let found = null,
+      version = entry.version;
+    for (const g of entry.groups)
+      for (const c of g.cards)
+        if (c.job === job) {
+          found = (c.items || [])[i];
+          version = c.version;
+        }
     if (found) this.send(found.done ? "item_undone" : "item_done", entry, { job, version, item: i });
   }
 
@@ -201,7 +217,8 @@ class App extends View {
     }[result.outcome];
     if (told) this.toasts.tell(told, "bad");
     if (result.outcome !== "done") return;
-    if (verb === "recall" || verb === "undo") this.toasts.tell(name + (verb === "undo" ? ": taken back" : " is back in its place"));
+    if (verb === "recall" || verb === "undo")
+      this.toasts.tell(name + (verb === "undo" ? ": taken back" : " is back in its place"));
     if (verb === "recall") this.panels.close();
     if (verb === "recall" || verb === "undo") {
       const page = this.columns.pageOf(entry.key);
@@ -216,7 +233,11 @@ class App extends View {
   offer(verb, entry, result) {
     const until = result.card ? result.card.undo_until : now() + 10000;
     this.lastDone = null;
-    this.toasts.undo(entry.head + (verb === "bump" ? this.setup.expo ? " sent out" : " bumped" : ": VOID seen"), () => until - now(), () => this.takeBack(entry, result));
+    this.toasts.undo(
+      entry.head + (verb === "bump" ? (this.setup.expo ? " sent out" : " bumped") : ": VOID seen"),
+      () => until - now(),
+      () => this.takeBack(entry, result),
+    );
     setText(byId("say"), entry.head + (verb === "bump" ? " bumped" : ": void seen"));
   }
 
@@ -263,20 +284,34 @@ class App extends View {
       return spot && this.select(spot.key);
     }
     const does = {
-      bump: () => this.bumpSelected(), item: () => this.nextItem(), undo: () => this.undo(), print: () => this.print(),
+      bump: () => this.bumpSelected(),
+      item: () => this.nextItem(),
+      undo: () => this.undo(),
+      print: () => this.print(),
       ack_void: () => this.ackSelected(),
-      recall_last: () => this.recallLast(), recall_list: () => this.panels.show("recall"), all_day: () => this.panels.show("allday"),
-      course: () => this.courses().length && this.panels.show("course"), settings: () => this.panels.show("settings"), help: () => this.panels.show("help"),
-      left: () => this.move(-1, 0), right: () => this.move(1, 0), up: () => this.move(0, -1), down: () => this.move(0, 1),
-      page_next: () => this.turn(1), page_previous: () => this.turn(-1),
-      first: () => this.edge(true), last: () => this.edge(false),
+      recall_last: () => this.recallLast(),
+      recall_list: () => this.panels.show("recall"),
+      all_day: () => this.panels.show("allday"),
+      course: () => this.courses().length && this.panels.show("course"),
+      settings: () => this.panels.show("settings"),
+      help: () => this.panels.show("help"),
+      left: () => this.move(-1, 0),
+      right: () => this.move(1, 0),
+      up: () => this.move(0, -1),
+      down: () => this.move(0, 1),
+      page_next: () => this.turn(1),
+      page_previous: () => this.turn(-1),
+      first: () => this.edge(true),
+      last: () => this.edge(false),
     }[action];
     does();
   }
 
   // actInPanel lets the arrows walk through a list and the key that opened a panel close it.
   actInPanel(action) {
-    const opens = { recall_list: "recall", all_day: "allday", course: "course", settings: "settings", help: "help" }[action];
+    const opens = { recall_list: "recall", all_day: "allday", course: "course", settings: "settings", help: "help" }[
+      action
+    ];
     if (opens) return this.panels.show(opens);
     const all = Array.from(this.panels.open.dialog.querySelectorAll("button.row"));
     const to = { up: -1, down: 1, page_previous: -6, page_next: 6, first: -Infinity, last: Infinity }[action];
@@ -301,7 +336,9 @@ class App extends View {
     if (!this.selected) this.bumpSelected();
     const card = this.columns.cards.get(this.selected);
     if (!card) return;
-    const items = [].concat(...card.segments.map((s) => Array.from(s.querySelectorAll("button.item")))).filter((b) => b.isConnected);
+    const items = []
+      .concat(...card.segments.map((s) => Array.from(s.querySelectorAll("button.item"))))
+      .filter((b) => b.isConnected);
     if (!items.length) return;
     const next = items[(items.indexOf(document.activeElement) + 1) % items.length];
     this.lastItem = { key: this.selected, item: next.dataset.item };

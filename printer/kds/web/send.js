@@ -28,7 +28,9 @@ export class Sender {
           const got = await request(this.live.base + "/do", post(command), 5000);
           if (got.ok) return await got.json();
           if (got.status < 500 && got.status !== 429) return { outcome: "refused", text: await got.text() };
-        } catch (e) { /* no answer: again */ }
+        } catch (e) {
+          /* no answer: again */
+        }
         if (n === 2) tell("No answer yet. It is sent again until there is one.");
         await new Promise((done) => setTimeout(done, Math.min(5000, 250 * Math.pow(2, n))));
       }

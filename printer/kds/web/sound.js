@@ -5,8 +5,22 @@ import { kept } from "./dom.js";
 
 // frequency in Hz, from and for how many seconds
 const TUNES = {
-  new: { wave: "triangle", notes: [[784, 0, 0.14], [1047, 0.15, 0.3]] },
-  void: { wave: "square", notes: [[440, 0, 0.16], [294, 0.2, 0.16], [440, 0.4, 0.16], [294, 0.6, 0.34]] },
+  new: {
+    wave: "triangle",
+    notes: [
+      [784, 0, 0.14],
+      [1047, 0.15, 0.3],
+    ],
+  },
+  void: {
+    wave: "square",
+    notes: [
+      [440, 0, 0.16],
+      [294, 0.2, 0.16],
+      [440, 0.4, 0.16],
+      [294, 0.6, 0.34],
+    ],
+  },
 };
 
 export class Sound {
@@ -15,7 +29,9 @@ export class Sound {
     this.context = null;
     try {
       this.context = Context ? new Context() : null;
-    } catch (e) { /* no sound card */ }
+    } catch (e) {
+      /* no sound card */
+    }
     this.lastPlayed = {};
     this.played = []; // for whoever wonders what should have been heard
   }
@@ -32,7 +48,9 @@ export class Sound {
   async wake() {
     try {
       if (this.context && this.context.state !== "running") await this.context.resume();
-    } catch (e) { /* not yet */ }
+    } catch (e) {
+      /* not yet */
+    }
   }
 
   play(name, anyway) {
@@ -47,7 +65,8 @@ export class Sound {
     const volume = Number(kept.get("volume", "70")) / 100;
     const start = this.context.currentTime + 0.02;
     for (const [hz, at, length] of TUNES[name].notes) {
-      const o = this.context.createOscillator(), g = this.context.createGain();
+      const o = this.context.createOscillator(),
+        g = this.context.createGain();
       o.type = TUNES[name].wave;
       o.frequency.value = hz;
       // Soft edges: a speaker clicks at hard ones.

@@ -79,23 +79,42 @@ const byAge = (a, b) => a.since - b.since || (a.key < b.key ? -1 : 1);
 
 function ofCard(c) {
   return {
-    key: keyOf(c), thing: c, version: c.version, since: c.received > 0 ? c.received : c.put_at,
-    head: c.number || c.table || kindTitle(c.kind) || c.type || "Ticket", who: who(c),
+    key: keyOf(c),
+    thing: c,
+    version: c.version,
+    since: c.received > 0 ? c.received : c.put_at,
+    head: c.number || c.table || kindTitle(c.kind) || c.type || "Ticket",
+    who: who(c),
     meta: [c.clock, c.station, c.course, c.destination, c.venue, c.request].filter(Boolean).join(" · "),
-    groups: [{ cards: [c], mine: true }], courses: c.courses || [], mustAck: Boolean(c.must_ack), void: Boolean(c.void || c.must_ack), ready: true,
+    groups: [{ cards: [c], mine: true }],
+    courses: c.courses || [],
+    mustAck: Boolean(c.must_ack),
+    void: Boolean(c.void || c.must_ack),
+    ready: true,
   };
 }
 
 function ofOrder(o) {
   const courses = [];
   let voided = false;
-  for (const s of o.stations) for (const c of s.cards) {
-    for (const name of c.courses || []) if (!courses.includes(name)) courses.push(name);
-    voided = voided || Boolean(c.void || c.must_ack);
-  }
+  for (const s of o.stations)
+    for (const c of s.cards) {
+      for (const name of c.courses || []) if (!courses.includes(name)) courses.push(name);
+      voided = voided || Boolean(c.void || c.must_ack);
+    }
   return {
-    key: o.key, thing: o, version: o.version, since: o.received, head: o.number || o.table || o.type || "Order", who: who(o),
-    meta: o.clock || "", groups: o.stations, courses, mustAck: false, void: voided, ready: o.ready,
+    key: o.key,
+    thing: o,
+    version: o.version,
+    since: o.received,
+    head: o.number || o.table || o.type || "Order",
+    who: who(o),
+    meta: o.clock || "",
+    groups: o.stations,
+    courses,
+    mustAck: false,
+    void: voided,
+    ready: o.ready,
   };
 }
 

@@ -1,7 +1,9 @@
 // The server's time. The tablet's own clock is never shown and never asked: it may be an hour
 // off, or be set while the page is open.
 
-let serverMs = 0, at = 0, offset = 0;
+let serverMs = 0,
+  at = 0,
+  offset = 0;
 
 // heard takes over what a heartbeat says.
 export function heard(beat) {

@@ -77,7 +77,8 @@ export class View {
   alerts() {
     const box = byId("alerts");
     const off = (f) => this.entries.filter((e) => f(e) && this.columns.pageOf(e.key) !== this.page);
-    const voided = off((e) => e.mustAck), fresh = off((e) => this.isNew(e.key));
+    const voided = off((e) => e.mustAck),
+      fresh = off((e) => this.isNew(e.key));
     const page = (e) => (this.columns.cards.has(e.key) ? this.columns.pageOf(e.key) : this.columns.pages);
     const want = [];
     if (voided.length) want.push(["void", "VOID on page " + (page(voided[0]) + 1), page(voided[0])]);
@@ -86,7 +87,8 @@ export class View {
     if (box.dataset.sign === sign) return;
     box.dataset.sign = sign;
     empty(box);
-    for (const [kind, text, page] of want) box.append(el("button", { type: "button", class: kind, text, on: { click: () => this.goTo(page) } }));
+    for (const [kind, text, page] of want)
+      box.append(el("button", { type: "button", class: kind, text, on: { click: () => this.goTo(page) } }));
   }
 
   // marks is what changes about a card without its being drawn anew; none of it changes its height.
@@ -113,7 +115,8 @@ export class View {
       setText(card.time, age(lates));
       setText(card.head.querySelector(".hint"), i < 10 ? String((i + 1) % 10) : "");
       const b = card.foot.firstChild;
-      if (this.setup.expo && !e.ready) setText(b, this.sure.key === spot.key ? "Press again to send out" : "Not ready yet");
+      if (this.setup.expo && !e.ready)
+        setText(b, this.sure.key === spot.key ? "Press again to send out" : "Not ready yet");
     });
   }
 
@@ -185,7 +188,9 @@ export class View {
     const segments = this.columns.cards.get(this.selected).segments;
     if (segments.some((s) => s.contains(document.activeElement))) return;
     // A card that was drawn anew has the item again that had the focus.
-    const again = this.lastItem && this.lastItem.key === this.selected &&
+    const again =
+      this.lastItem &&
+      this.lastItem.key === this.selected &&
       segments.map((s) => s.querySelector('button.item[data-item="' + this.lastItem.item + '"]')).find(Boolean);
     (again || spot.node).focus({ preventScroll: true });
   }
@@ -212,8 +217,12 @@ export class View {
       return;
     }
     const column = dx > 0 ? Math.min(...beside.map((s) => s.column)) : Math.max(...beside.map((s) => s.column));
-    const near = beside.filter((s) => s.column === column)
-      .sort((a, b) => Math.abs(a.node.getBoundingClientRect().top - top) - Math.abs(b.node.getBoundingClientRect().top - top));
+    const near = beside
+      .filter((s) => s.column === column)
+      .sort(
+        (a, b) =>
+          Math.abs(a.node.getBoundingClientRect().top - top) - Math.abs(b.node.getBoundingClientRect().top - top),
+      );
     this.select(near[0].key);
   }
 
