@@ -68,7 +68,7 @@ func TestCooksWorkWithScreensInARealBrowser(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	run := exec.CommandContext(ctx, "node", filepath.Join("e2e", "all.mjs"))
-	run.Env = append(os.Environ(), "KDS_E2E_KITCHEN="+self, "KDS_E2E_DAEMON="+daemon, "KDS_E2E_TEST="+t.Name(),
+	run.Env = append(os.Environ(), "KDS_E2E_SERVER="+self, "KDS_E2E_DAEMON="+daemon, "KDS_E2E_TEST="+t.Name(),
 		"KDS_E2E_MODULES="+modules,
 		"KDS_E2E_SHOTS="+filepath.Join(t.ArtifactDir(), "shots"), "KDS_E2E_WORK="+t.TempDir())
 	run.WaitDelay = 10 * time.Second
@@ -110,7 +110,7 @@ func serveE2E(path string) error {
 	if err != nil {
 		return err
 	}
-	back, err := net.Listen("tcp", "127.0.0.1:"+os.Getenv("KDS_E2E_BACK"))
+	back, err := net.Listen("tcp", "127.0.0.1:"+os.Getenv("KDS_E2E_CONTROL_PORT"))
 	if err != nil {
 		return err
 	}

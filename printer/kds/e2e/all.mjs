@@ -1,28 +1,28 @@
-// What cooks do, in a real browser. Each story has a kitchen and a browser of its own; of one that
-// fails there is a picture. Stories mostly wait, so a few are told at a time.
+// Runs the browser tests. Each exported function of the modules below is one test, with a server and a
+// browser of its own. A test that fails leaves screenshots. Tests mostly wait, so three run at a time.
 
 import { join } from "node:path";
-import { Kitchen, browse, shots } from "./kitchen.mjs";
+import { TestServer, browse, shots } from "./harness.mjs";
 import * as daemon from "./daemon.mjs";
 import * as board from "./board.mjs";
-import * as truth from "./connection.mjs";
-import * as door from "./pairing.mjs";
-import * as old from "./browser2020.mjs";
+import * as connection from "./connection.mjs";
+import * as pairing from "./pairing.mjs";
+import * as browser2020 from "./browser2020.mjs";
 
 const only = process.argv[2] || (process.env.KDS_E2E !== "1" && process.env.KDS_E2E);
-const stories = [truth, daemon, board, door, old]
+const tests = [connection, daemon, board, pairing, browser2020]
   .flatMap((m) => Object.entries(m))
   .filter(([name]) => !only || name.includes(only));
 let failed = 0;
 
-async function tell(name, story) {
+async function run(name, test) {
   const start = Date.now();
-  const [kitchen, browser] = [await Kitchen.open(), await browse()];
+  const [server, browser] = [await TestServer.open(), await browse()];
   const pages = () => browser.contexts().flatMap((c) => c.pages());
   try {
-    await story(kitchen, browser);
+    await test(server, browser);
     const wrong = pages().flatMap((p) => p.wrong || []);
-    if (wrong.length) throw new Error("the console says: " + wrong.join("; "));
+    if (wrong.length) throw new Error("errors on the console: " + wrong.join("; "));
     console.log("ok   " + name + " (" + (Date.now() - start) + " ms)");
   } catch (e) {
     failed++;
@@ -32,14 +32,14 @@ async function tell(name, story) {
       await p.screenshot({ path: join(shots, "failed-" + name + "-" + ++n + ".png"), timeout: 3000 }).catch(() => {});
   }
   await browser.close();
-  await kitchen.kill();
+  await server.kill();
 }
 
 async function worker() {
-  for (let next = stories.shift(); next; next = stories.shift()) await tell(...next);
+  for (let next = tests.shift(); next; next = tests.shift()) await run(...next);
 }
 
-const total = stories.length;
+const total = tests.length;
 await Promise.all([worker(), worker(), worker()]);
-console.log(total - failed + " of " + total + " stories are true");
+console.log(total - failed + " of " + total + " browser tests passed");
 process.exit(failed || !total ? 1 : 0);

@@ -1,6 +1,6 @@
 // The board: what a cook sees and does.
 
-import { AxeBuilder, assert, equal, heads, item, open, order, until } from "./kitchen.mjs";
+import { AxeBuilder, assert, equal, heads, item, open, order, until } from "./harness.mjs";
 
 const click = (page, head, what) =>
   page
@@ -8,26 +8,26 @@ const click = (page, head, what) =>
     .locator(what)
     .click();
 
-export async function aTicketAppearsAndIsShown(kitchen, browser) {
-  const page = await open(browser, kitchen, "hot-line");
+export async function aTicketAppearsAndIsConfirmed(server, browser) {
+  const page = await open(browser, server, "hot-line");
   equal(await heads(page), [], "an empty board");
-  const got = await kitchen.ask("/put", { Station: "hot-line", Print: true, Tickets: [order(7)] });
+  const got = await server.ask("/put", { Station: "hot-line", Print: true, Tickets: [order(7)] });
   equal(got.proof, "shown", "the proof");
   equal(await heads(page), ["#7"], "the board");
-  await until("it is announced", async () => /#7/.test(await page.textContent("#say")));
+  await until("it is announced", async () => /#7/.test(await page.textContent("#announce")));
   equal(await page.getAttribute("html", "data-played"), "new", "the sound");
-  // What is on another page of cards is on the board too.
-  for (let n = 8; n < 40; n++) await kitchen.put("hot-line", order(n));
-  const late = await kitchen.ask("/put", { Station: "hot-line", Print: true, Tickets: [order(99)] });
+  // A card on a later page of the board is confirmed too.
+  for (let n = 8; n < 40; n++) await server.put("hot-line", order(n));
+  const late = await server.ask("/put", { Station: "hot-line", Print: true, Tickets: [order(99)] });
   equal(late.proof, "shown", "the proof of a ticket on a later page");
   assert(!(await heads(page)).includes("#99"), "#99 is on a later page");
 }
 
-export async function bumpUndoRecallAndItems(kitchen, browser) {
-  await kitchen.put("hot-line", order(1), order(2), order(3));
-  const page = await open(browser, kitchen, "hot-line");
-  const other = await open(browser, kitchen, "hot-line");
-  await page.waitForTimeout(500); // a press on a card that has just come to its place is not taken
+export async function bumpUndoRecallAndItems(server, browser) {
+  await server.put("hot-line", order(1), order(2), order(3));
+  const page = await open(browser, server, "hot-line");
+  const other = await open(browser, server, "hot-line");
+  await page.waitForTimeout(500); // a press on a card that has just moved is ignored
   await click(page, "#2", ".act");
   await until(
     "both are without #2",
@@ -53,24 +53,24 @@ export async function bumpUndoRecallAndItems(kitchen, browser) {
   await until("and not done again", async () => (await other.locator(".item.done").count()) === 0);
 }
 
-export async function theSamePressTwiceIsOne(kitchen, browser) {
-  await kitchen.put("hot-line", order(1), order(2));
-  const [a, b] = [await open(browser, kitchen, "hot-line"), await open(browser, kitchen, "hot-line")];
+export async function twoCooksWhoBumpTheSameTicketBumpItOnce(server, browser) {
+  await server.put("hot-line", order(1), order(2));
+  const [a, b] = [await open(browser, server, "hot-line"), await open(browser, server, "hot-line")];
   await a.waitForTimeout(500);
   await Promise.all([a, b].map((p) => p.$eval(".column:not(.measure) .act", (button) => button.click())));
   await until("only #2 is left", async () => String(await heads(a)) === "#2" && String(await heads(b)) === "#2");
-  equal((await kitchen.status("hot-line")).board.recall.length, 1, "bumped tickets");
+  equal((await server.status("hot-line")).board.recall.length, 1, "bumped tickets");
 }
 
-export async function everythingByKeyboard(kitchen, browser) {
-  await kitchen.put(
+export async function everythingCanBeDoneByKeyboard(server, browser) {
+  await server.put(
     "hot-line",
     order(1),
     order(2, item("Soup", 1, { course: "Starters" }), item("Steak", 1, { course: "Mains" })),
     order(3),
     order(4),
   );
-  const page = await open(browser, kitchen, "hot-line");
+  const page = await open(browser, server, "hot-line");
   const selected = () => page.$eval(".card.selected h2", (h) => h.textContent).catch(() => "");
   const press = (k) => page.keyboard.press(k);
   await press("Enter");
@@ -121,26 +121,26 @@ export async function everythingByKeyboard(kitchen, browser) {
   await until("everything again", async () => (await heads(page)).length === 4);
   await press("1");
   await press("p");
-  await until("p prints", async () => (await kitchen.status("hot-line")).printed);
+  await until("p prints", async () => (await server.status("hot-line")).printed);
   await press("s");
   assert(await page.isVisible("dialog.settings"), "s is settings");
   await page.getByRole("button", { name: "Void" }).click();
   equal(await page.getAttribute("html", "data-played"), "void", "the test of the void sound");
 }
 
-export async function voidsMustBeSeen(kitchen, browser) {
-  const page = await open(browser, kitchen, "hot-line");
-  await kitchen.put("hot-line", order(1, item("Steak", 1, { void: true }), item("Chips")));
+export async function aVoidMustBeAcknowledgedBeforeItIsBumped(server, browser) {
+  const page = await open(browser, server, "hot-line");
+  await server.put("hot-line", order(1, item("Steak", 1, { void: true }), item("Chips")));
   await until("it is there", async () => (await heads(page)).length === 1);
   await until("the sound of a void", async () => (await page.getAttribute("html", "data-played")) === "void");
-  equal(await page.textContent(".act"), "I have seen the VOID", "the button");
+  equal(await page.textContent(".act"), "Acknowledge VOID", "the button");
   assert(
     await page.$eval(".line.void s", (s) => getComputedStyle(s).textDecorationLine === "line-through"),
     "it is struck",
   );
   await page.waitForTimeout(500);
   await page.evaluate(() => {
-    // the second half of a double tap, as soon as the button is another one
+    // the second half of a double tap, as soon as the button has another meaning
     new MutationObserver((_, o) => {
       const b = document.querySelector(".column:not(.measure) .act.bump");
       if (!b) return;
@@ -159,16 +159,16 @@ export async function voidsMustBeSeen(kitchen, browser) {
   await until("it is gone", async () => (await heads(page)).length === 0);
 }
 
-export async function whatIsSpecialIsSaidInWords(kitchen, browser) {
-  await kitchen.ask("/put", {
+export async function everythingUnusualHasABannerInWords(server, browser) {
+  await server.ask("/put", {
     Station: "hot-line",
     Doubt: true,
     For: "grill",
     Tickets: [{ ...order(5), notes: ["SESAME allergy", "no rush"], refire: true, guests: "4" }],
   });
-  await kitchen.put("hot-line", { ...order(5, item("Dessert")), request: "another-request" });
-  await kitchen.put("hot-line", { ...order(6), age: 400 }, { ...order(7), age: 700 });
-  const page = await open(browser, kitchen, "hot-line");
+  await server.put("hot-line", { ...order(5, item("Dessert")), request: "another-request" });
+  await server.put("hot-line", { ...order(6), age: 400 }, { ...order(7), age: 700 });
+  const page = await open(browser, server, "hot-line");
   const text = await page.innerText("#board");
   for (const word of [
     "POSSIBLE DUPLICATE",
@@ -183,10 +183,10 @@ export async function whatIsSpecialIsSaidInWords(kitchen, browser) {
   ]) {
     assert(text.includes(word), word + " is missing in " + text);
   }
-  // The same is there before any script has run.
+  // Before any script has run, the server has rendered the same.
   const plain = await browser.newContext({ javaScriptEnabled: false });
   const first = await plain.newPage();
-  await first.goto(kitchen.url + "/screen/hot-line");
+  await first.goto(server.url + "/screen/hot-line");
   const words = (s) =>
     s
       .replace(/\s+/g, " ")
@@ -194,24 +194,24 @@ export async function whatIsSpecialIsSaidInWords(kitchen, browser) {
       .trim();
   const drawn = await page.$$eval("article.card", (l) =>
     l.map((c) =>
-      Array.from(c.querySelectorAll("h2, .who, .band, .note, .line"))
+      Array.from(c.querySelectorAll("h2, .who, .banner, .note, .line"))
         .map((e) => e.textContent)
         .join("|"),
     ),
   );
   const served = await first.$$eval("article.card", (l) =>
     l.map((c) =>
-      Array.from(c.querySelectorAll("h2, .who, .band, .note, .line"))
+      Array.from(c.querySelectorAll("h2, .who, .banner, .note, .line"))
         .map((e) => e.textContent)
         .join("|"),
     ),
   );
-  equal(served.map(words), drawn.map(words), "what the server drew");
+  equal(served.map(words), drawn.map(words), "what the server rendered");
 }
 
-export async function twoHundredTickets(kitchen, browser) {
-  const page = await open(browser, kitchen, "hot-line");
-  await kitchen.put(
+export async function twoHundredTicketsAreOnPagesWithoutScrolling(server, browser) {
+  const page = await open(browser, server, "hot-line");
+  await server.put(
     "hot-line",
     ...Array.from({ length: 200 }, (_, i) => order(i + 1, item("Burger"), item("Chips", (i % 4) + 1))),
   );
@@ -245,16 +245,16 @@ export async function twoHundredTickets(kitchen, browser) {
   );
 }
 
-export async function aBoardThatWasLeftAloneIsDrawnAsFarAsSomebodyLooks(kitchen, browser) {
-  await kitchen.put("hot-line", ...Array.from({ length: 700 }, (_, i) => order(i + 1)));
-  const page = await open(browser, kitchen, "hot-line");
+export async function aBoardWithManyTicketsIsRenderedPageByPage(server, browser) {
+  await server.put("hot-line", ...Array.from({ length: 700 }, (_, i) => order(i + 1)));
+  const page = await open(browser, server, "hot-line");
   equal(await page.textContent("#count"), "700 open", "the count");
-  const pages = async () => Number((await page.textContent("#where")).match(/ (\d+)\+?$/)[1]);
+  const pages = async () => Number((await page.textContent("#pagenumber")).match(/ (\d+)\+?$/)[1]);
   const first = await pages();
-  assert((await page.textContent("#where")).endsWith("+"), "it says that there are more");
-  await until("the server knows of all", async () => (await kitchen.status("hot-line")).status.live === 1);
+  assert((await page.textContent("#pagenumber")).endsWith("+"), "it says that there are more");
+  await until("the server knows of all", async () => (await server.status("hot-line")).status.live === 1);
   equal(
-    (await kitchen.ask("/put", { Station: "hot-line", Print: true, Tickets: [order(701)] })).proof,
+    (await server.ask("/put", { Station: "hot-line", Print: true, Tickets: [order(701)] })).proof,
     "shown",
     "a new one is",
   );
@@ -276,16 +276,16 @@ export async function aBoardThatWasLeftAloneIsDrawnAsFarAsSomebodyLooks(kitchen,
   equal(await pages(), first, "pages that are drawn again");
 }
 
-export async function aLongTicketGoesOnInTheNextColumn(kitchen, browser) {
-  await kitchen.put("hot-line", order(1, ...Array.from({ length: 60 }, (_, i) => item("Dish " + (i + 1)))), order(2), {
+export async function aLongTicketContinuesInTheNextColumn(server, browser) {
+  await server.put("hot-line", order(1, ...Array.from({ length: 60 }, (_, i) => item("Dish " + (i + 1)))), order(2), {
     ...order(3, item("x")),
     lines: null,
     raw: "{" + '"a":1,'.repeat(2000) + "}",
   });
-  const page = await open(browser, kitchen, "hot-line");
+  const page = await open(browser, server, "hot-line");
   const names = [];
   for (let n = 0; n < 20; n++) {
-    names.push(...(await page.$$eval(".column:not(.measure) .card .n", (l) => l.map((e) => e.textContent))));
+    names.push(...(await page.$$eval(".column:not(.measure) .card .name", (l) => l.map((e) => e.textContent))));
     if (await page.isDisabled("#next")) break;
     await page.keyboard.press("PageDown");
   }
@@ -296,7 +296,7 @@ export async function aLongTicketGoesOnInTheNextColumn(kitchen, browser) {
   );
 }
 
-export async function textIsText(kitchen, browser) {
+export async function textOfOrdersIsNeverMarkup(server, browser) {
   const evil = [
     "<img src=x onerror=\"document.title='owned'\">",
     "</script><script>document.title='owned'</script>",
@@ -307,7 +307,7 @@ export async function textIsText(kitchen, browser) {
     "-->",
     "מלפפון عصير",
   ];
-  await kitchen.put("hot-line", {
+  await server.put("hot-line", {
     number: evil[0],
     table: evil[1],
     server: evil[2],
@@ -315,7 +315,7 @@ export async function textIsText(kitchen, browser) {
     notes: evil,
     lines: evil.map((n) => item(n, "1", { notes: [n], seat: n, course: n })),
   });
-  const page = await open(browser, kitchen, "hot-line");
+  const page = await open(browser, server, "hot-line");
   assert((await page.innerText("#board")).includes(evil[0]), "it is shown as it is written");
   await page.keyboard.press("c");
   await page.keyboard.press("Escape");
@@ -334,21 +334,21 @@ export async function textIsText(kitchen, browser) {
   assert(!/owned/.test(await page.title().then((t) => t.replace(evil[0], ""))), "nothing ran");
 }
 
-export async function thePassSeesWhoIsDone(kitchen, browser) {
-  await kitchen.put("hot-line", order(1), order(2));
-  await kitchen.put("cold", order(1, item("Salad")));
+export async function theExpoShowsWhichStationsAreDone(server, browser) {
+  await server.put("hot-line", order(1), order(2));
+  await server.put("cold", order(1, item("Salad")));
   const [pass, hot, cold] = [
-    await open(browser, kitchen, "pass"),
-    await open(browser, kitchen, "hot-line"),
-    await open(browser, kitchen, "cold"),
+    await open(browser, server, "pass"),
+    await open(browser, server, "hot-line"),
+    await open(browser, server, "cold"),
   ];
   await pass.waitForTimeout(500);
   equal(await heads(pass), ["#1", "#2"], "orders at the pass");
   await click(hot, "#1", ".act");
   await until("hot line is done", async () => /hot-line\s+✓ done/i.test(await pass.innerText("article.card >> nth=0")));
-  equal(await pass.textContent("article.card .act"), "Not ready yet", "cold is not");
+  equal(await pass.textContent("article.card .act"), "Not ready", "cold is not");
   await click(cold, "#1", ".act");
-  await until("it is ready", async () => (await pass.textContent("article.card .act")) === "Send out");
+  await until("it is ready", async () => (await pass.textContent("article.card .act")) === "Bump order");
   await pass.waitForTimeout(500);
   await click(pass, "#1", ".act");
   await until("it is out", async () => String(await heads(pass)) === "#2");
@@ -361,14 +361,14 @@ export async function thePassSeesWhoIsDone(kitchen, browser) {
   await until("then it goes", async () => String(await heads(pass)) === "#1");
 }
 
-export async function nobodyIsShutOut(kitchen, browser) {
-  await kitchen.ask("/put", {
+export async function allPagesAreAccessible(server, browser) {
+  await server.ask("/put", {
     Station: "hot-line",
     Doubt: true,
     For: "grill",
     Tickets: [{ ...order(5), notes: ["SESAME allergy", "no rush"], refire: true }],
   });
-  await kitchen.put(
+  await server.put(
     "hot-line",
     {
       ...order(
@@ -382,9 +382,9 @@ export async function nobodyIsShutOut(kitchen, browser) {
     { ...order(7), age: 700 },
     order(8),
   );
-  await kitchen.put("cold", order(5));
+  await server.put("cold", order(5));
   for (const colorScheme of ["dark", "light"]) {
-    const page = await open(browser, kitchen, "hot-line", { colorScheme });
+    const page = await open(browser, server, "hot-line", { colorScheme });
     const check = async (what) => {
       const found = (await new AxeBuilder({ page }).analyze()).violations;
       assert(
@@ -421,9 +421,9 @@ export async function nobodyIsShutOut(kitchen, browser) {
     equal(small, [], "buttons smaller than 48 px");
     const bumps = await page.$$eval(".act", (l) => l.map((b) => b.offsetHeight).filter((h) => h < 64));
     equal(bumps, [], "bump buttons lower than 64 px");
-    await page.goto(kitchen.url + "/");
-    await check("the door");
-    const pass = await open(browser, kitchen, "pass", { colorScheme });
+    await page.goto(server.url + "/");
+    await check("the start page");
+    const pass = await open(browser, server, "pass", { colorScheme });
     const found = (await new AxeBuilder({ page: pass }).analyze()).violations;
     equal(
       found.map((v) => [v.id, v.nodes.map((n) => n.html)]),
@@ -431,8 +431,8 @@ export async function nobodyIsShutOut(kitchen, browser) {
       "the pass",
     );
   }
-  const calm = await open(browser, kitchen, "hot-line", { reducedMotion: "reduce" });
-  await kitchen.put("hot-line", order(9));
+  const calm = await open(browser, server, "hot-line", { reducedMotion: "reduce" });
+  await server.put("hot-line", order(9));
   await calm.waitForSelector(".card.new");
   equal(await calm.$eval(".card.new header", (h) => getComputedStyle(h).animationName), "none", "no flashing");
 }

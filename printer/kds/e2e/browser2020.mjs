@@ -1,9 +1,9 @@
-// A browser of 2020, as far as one of today can be made to be one.
+// A browser of 2020, imitated by one of today without what browsers did not have then.
 
-import { assert, equal, heads, live, order, until, watch } from "./kitchen.mjs";
+import { assert, equal, heads, live, order, until, watch } from "./harness.mjs";
 
-// forget takes away what browsers of 2020 on kitchen walls do not have.
-function forget() {
+// removeNewFeatures takes away what browsers of 2020 on kitchen walls do not have.
+function removeNewFeatures() {
   for (const name of ["show", "showModal", "close"]) delete HTMLDialogElement.prototype[name];
   for (const name of ["at", "findLast", "findLastIndex", "toSorted", "toReversed", "toSpliced", "with", "group"])
     delete Array.prototype[name];
@@ -19,7 +19,7 @@ function forget() {
   navigator.sendBeacon = () => {
     throw new DOMException("disabled temporarily", "SecurityError");
   };
-  // Nor may a page there keep anything.
+  // Pages cannot store anything either.
   for (const name of ["localStorage", "sessionStorage"])
     Object.defineProperty(window, name, {
       get() {
@@ -28,12 +28,12 @@ function forget() {
     });
 }
 
-export async function aBrowserOf2020DoesItAll(kitchen, browser) {
-  await kitchen.put("hot-line", order(1), order(2), order(3));
+export async function aBrowserOf2020CanDoEverything(server, browser) {
+  await server.put("hot-line", order(1), order(2), order(3));
   const context = await browser.newContext({ viewport: { width: 1024, height: 600 } });
-  await context.addInitScript(forget);
+  await context.addInitScript(removeNewFeatures);
   const page = await watch(await context.newPage());
-  await page.goto(kitchen.url + "/screen/hot-line");
+  await page.goto(server.url + "/screen/hot-line");
   await live(page);
   equal(await heads(page), ["#1", "#2", "#3"], "the board");
   await page.keyboard.press("1");
@@ -43,7 +43,7 @@ export async function aBrowserOf2020DoesItAll(kitchen, browser) {
   await until("it is back", async () => String(await heads(page)) === "#1,#2,#3");
   for (const [key, name, says] of [
     ["F8", "allday", "Burger"],
-    ["s", "settings", "Kept awake"],
+    ["s", "settings", "Display kept on"],
     ["h", "help", "Bump"],
     ["Shift+R", "recall", "Nothing was bumped"],
   ]) {
@@ -61,7 +61,7 @@ export async function aBrowserOf2020DoesItAll(kitchen, browser) {
   await page.click(".panel.recall .row");
   await until("it is back in its place", async () => String(await heads(page)) === "#1,#2,#3");
   equal(await page.locator(".panel").count(), 0, "open panels in the end");
-  await until("it is live", async () => (await kitchen.status("hot-line")).status.live === 1);
+  await until("it is live", async () => (await server.status("hot-line")).status.live === 1);
   await page.goto("about:blank");
-  await until("it has gone", async () => (await kitchen.status("hot-line")).status.live === 0, 2500);
+  await until("it has gone", async () => (await server.status("hot-line")).status.live === 0, 2500);
 }

@@ -1,34 +1,34 @@
-// The truth: what a page says when it cannot know.
+// What a page shows when the server or the connection fails: NOT LIVE, and never an old board as new.
 
-import { assert, equal, heads, live, open, order, until, watch } from "./kitchen.mjs";
+import { assert, equal, heads, live, open, order, until, watch } from "./harness.mjs";
 
-export async function aKilledServerIsSaidAndTheBoardIsTheSameAfter(kitchen, browser) {
-  await kitchen.put("hot-line", order(1), order(2), order(3));
-  const page = await open(browser, kitchen, "hot-line");
+export async function aKilledServerIsShownAsNotLiveAndTheBoardIsTheSameAfterwards(server, browser) {
+  await server.put("hot-line", order(1), order(2), order(3));
+  const page = await open(browser, server, "hot-line");
   await page.keyboard.press("2");
   await page.keyboard.press("i");
   await page.keyboard.press("Enter");
   await until("an item is done", async () => (await page.locator(".item.done").count()) === 1);
   const before = await page.innerText("#board .column >> nth=0");
-  await kitchen.kill();
+  await server.kill();
   const killed = Date.now();
   await page.waitForSelector("body.notlive", { timeout: 13000 });
   assert(Date.now() - killed < 12000, "NOT LIVE after " + (Date.now() - killed) + " ms");
   assert(/^NOT LIVE since \d\d:\d\d$/.test(await page.textContent("#cover .big")), "it says since when");
   equal((await heads(page)).length, 3, "what is known stays");
-  await kitchen.start();
+  await server.start();
   await live(page);
   assert(!(await page.isVisible("#cover")), "the cover is gone");
   const strip = (s) => s.replace(/\d\d:\d\d/g, "");
   equal(strip(await page.innerText("#board .column >> nth=0")), strip(before), "the board");
-  await kitchen.put("hot-line", order(4));
+  await server.put("hot-line", order(4));
   await until("it is live", async () => (await heads(page)).includes("#4"), 1000);
 }
 
-export async function aServerThatHangsIsSaid(kitchen, browser) {
-  await kitchen.put("hot-line", order(1));
-  const page = await open(browser, kitchen, "hot-line");
-  kitchen.process.kill("SIGSTOP"); // its connections stay open
+export async function aServerThatHangsIsShownAsNotLive(server, browser) {
+  await server.put("hot-line", order(1));
+  const page = await open(browser, server, "hot-line");
+  server.process.kill("SIGSTOP"); // its connections stay open
   const start = Date.now();
   try {
     await page.waitForSelector("body.notlive", { timeout: 13000 });
@@ -36,21 +36,21 @@ export async function aServerThatHangsIsSaid(kitchen, browser) {
     await page.keyboard.press("1");
     await page.keyboard.press("Enter");
   } finally {
-    kitchen.process.kill("SIGCONT");
+    server.process.kill("SIGCONT");
   }
   await live(page);
-  await kitchen.put("hot-line", order(2));
+  await server.put("hot-line", order(2));
   await until("it is told", async () => String(await heads(page)) === "#1,#2");
   equal(
-    (await kitchen.ask("/put", { Station: "hot-line", Print: true, Tickets: [order(3)] })).proof,
+    (await server.ask("/put", { Station: "hot-line", Print: true, Tickets: [order(3)] })).proof,
     "shown",
     "a new ticket",
   );
 }
 
-export async function aPressIsSentUntilItIsAnswered(kitchen, browser) {
-  await kitchen.put("hot-line", order(1), order(2));
-  const page = await open(browser, kitchen, "hot-line");
+export async function aCommandIsSentUntilItIsAnswered(server, browser) {
+  await server.put("hot-line", order(1), order(2));
+  const page = await open(browser, server, "hot-line");
   let cut = 2;
   await page.route("**/do", async (route) => {
     if (cut-- > 0) {
@@ -63,17 +63,17 @@ export async function aPressIsSentUntilItIsAnswered(kitchen, browser) {
   await page.keyboard.press("Enter");
   await page.waitForSelector(".undo", { timeout: 8000 });
   equal(await heads(page), ["#2"], "the board");
-  const { board } = await kitchen.status("hot-line");
+  const { board } = await server.status("hot-line");
   page.wrong = []; // the answers that were cut
   equal([board.open.length, board.recall.length, board.recall[0].version], [1, 1, 2], "it was done once");
 }
 
-export async function theClockOfTheTabletDoesNotMatter(kitchen, browser) {
-  await kitchen.put("hot-line", { ...order(1), age: 100 });
+export async function theClockOfTheTabletDoesNotMatter(server, browser) {
+  await server.put("hot-line", { ...order(1), age: 100 });
   const context = await browser.newContext({ timezoneId: "America/New_York" });
   const page = await context.newPage();
   await page.clock.install({ time: new Date(Date.now() + 3600e3) });
-  await page.goto(kitchen.url + "/screen/hot-line");
+  await page.goto(server.url + "/screen/hot-line");
   await live(page);
   assert(/^01:4\d$/.test(await page.textContent(".time")), "the age is " + (await page.textContent(".time")));
   const zone = new Intl.DateTimeFormat("en-GB", {
@@ -94,60 +94,60 @@ export async function theClockOfTheTabletDoesNotMatter(kitchen, browser) {
   );
 }
 
-export async function aMinuteOffline(kitchen, browser) {
-  await kitchen.put("hot-line", order(1));
-  const page = await open(browser, kitchen, "hot-line");
+export async function aPageThatWasOfflineForAMinuteCatchesUp(server, browser) {
+  await server.put("hot-line", order(1));
+  const page = await open(browser, server, "hot-line");
   await page.context().setOffline(true);
-  // Playwright cuts new requests; the stream that is open is cut here.
+  // Playwright blocks new requests; the open stream is cut by the restart below.
   await page.evaluate(() => dispatchEvent(new Event("offline")));
-  await kitchen.kill();
-  await kitchen.start();
+  await server.kill();
+  await server.start();
   await page.waitForSelector("body.notlive", { timeout: 13000 });
-  await kitchen.put("hot-line", order(2), order(3));
-  const s = await kitchen.status("hot-line");
+  await server.put("hot-line", order(2), order(3));
+  const s = await server.status("hot-line");
   equal(s.status.live, 0, "live pages");
   await page.waitForTimeout(45000);
   equal(await heads(page), ["#1"], "what it shows meanwhile");
   await page.context().setOffline(false);
   await live(page);
   await until("it has all", async () => String(await heads(page)) === "#1,#2,#3", 3000);
-  await until("the server knows", async () => (await kitchen.status("hot-line")).status.live === 1);
+  await until("the server knows", async () => (await server.status("hot-line")).status.live === 1);
 }
 
-export async function withoutAStreamItAsks(kitchen, browser) {
-  await kitchen.put("hot-line", order(1));
+export async function withoutAStreamThePagePolls(server, browser) {
+  await server.put("hot-line", order(1));
   const page = await browser.newPage();
   page.wrong = [];
   await page.route("**/events?*", (route) => route.abort());
-  await page.goto(kitchen.url + "/screen/hot-line");
+  await page.goto(server.url + "/screen/hot-line");
   await page.waitForSelector("body.notlive.polling", { timeout: 18000 });
-  await kitchen.put("hot-line", order(2));
+  await server.put("hot-line", order(2));
   await until("it asked", async () => (await heads(page)).length === 2, 7000);
   assert(/NOT LIVE since/.test(await page.innerText("#cover")), "and says that it is not live");
-  equal((await kitchen.status("hot-line")).status.live, 0, "it counts as nobody");
+  equal((await server.status("hot-line")).status.live, 0, "it does not count as live");
   await page.keyboard.press("1");
   await page.keyboard.press("Enter");
   await until("it can work", async () => String(await heads(page)) === "#2", 3000);
 }
 
-export async function aPageThatIsClosedIsGone(kitchen, browser) {
-  const page = await open(browser, kitchen, "hot-line");
-  await until("it is live", async () => (await kitchen.status("hot-line")).status.live === 1);
+export async function aClosedPageIsNotLive(server, browser) {
+  const page = await open(browser, server, "hot-line");
+  await until("it is live", async () => (await server.status("hot-line")).status.live === 1);
   await page.reload();
   await live(page);
-  await until("one page", async () => (await kitchen.status("hot-line")).status.live === 1);
+  await until("one page", async () => (await server.status("hot-line")).status.live === 1);
   await page.context().close();
-  await until("nobody looks", async () => (await kitchen.status("hot-line")).status.live === 0, 8000);
+  await until("the screen is dark", async () => (await server.status("hot-line")).status.live === 0, 8000);
   let refused = "";
-  await kitchen.ask("/put", { Station: "hot-line", Print: true, Tickets: [order(1)] }).catch((e) => {
+  await server.ask("/put", { Station: "hot-line", Print: true, Tickets: [order(1)] }).catch((e) => {
     refused = String(e);
   });
   assert(/no page of this screen is open/.test(refused), "a ticket waits: " + refused);
 }
 
-// A snapshot that was asked for before changes that the stream has told takes nothing back.
-export async function aLateSnapshotTakesNothingBack(kitchen, browser) {
-  await kitchen.put("hot-line", order(1));
+// A snapshot that was requested before changes that the stream has told already must not undo them.
+export async function aLateSnapshotDoesNotUndoChanges(server, browser) {
+  await server.put("hot-line", order(1));
   const context = await browser.newContext();
   await context.addInitScript(() => {
     const Stream = EventSource;
@@ -156,7 +156,7 @@ export async function aLateSnapshotTakesNothingBack(kitchen, browser) {
     };
   });
   const page = await watch(await context.newPage());
-  await page.goto(kitchen.url + "/screen/hot-line");
+  await page.goto(server.url + "/screen/hot-line");
   await live(page);
   let release;
   const late = new Promise((done) => {
@@ -170,14 +170,14 @@ export async function aLateSnapshotTakesNothingBack(kitchen, browser) {
       return route.fulfill({ response: answer });
     });
   });
-  // A heartbeat that names a state which the page does not have makes it ask.
+  // A heartbeat with the id of another state makes the page request a snapshot.
   await page.evaluate(() =>
     window.stream.dispatchEvent(
       new MessageEvent("beat", { data: JSON.stringify({ id: "x.1", now: Date.now(), offset: 0 }) }),
     ),
   );
   await asked;
-  await kitchen.put("hot-line", order(2));
+  await server.put("hot-line", order(2));
   await until("it is told", async () => (await heads(page)).length === 2);
   const answered = page.waitForResponse("**/state");
   release();

@@ -1,11 +1,11 @@
-// The whole daemon: from the webhook to the screen, through a power cut, and out of the printer
-// when nobody looks.
+// The whole daemon: from the webhook to the screen, through a power cut, and out of the backup
+// printer when the screen is dark.
 
 import { execFileSync, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { assert, equal, freePort, heads, live, until, watch } from "./kitchen.mjs";
+import { assert, equal, freePort, heads, live, until, watch } from "./harness.mjs";
 
 const venue = "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11";
 
@@ -80,8 +80,8 @@ metrics: { listen: "127.0.0.1:${d.metrics}" }
   }
 }
 
-export async function fromTheWebhookToTheScreenAndToPaperWhenNobodyLooks(kitchen, browser) {
-  const d = await Daemon.open(kitchen.dir);
+export async function fromTheWebhookToTheScreenAndToPaperWhenTheScreenIsDark(server, browser) {
+  const d = await Daemon.open(server.dir);
   try {
     const page = await watch(await browser.newPage({ viewport: { width: 1280, height: 800 } }));
     await page.goto(d.url + "/screen/hot-line");

@@ -1,6 +1,6 @@
-// Who may look: pairing and revoking.
+// Which browsers may see a screen: pairing, revoking, and requests of other sites.
 
-import { AxeBuilder, assert, browse, equal, heads, live, open, order, until } from "./kitchen.mjs";
+import { AxeBuilder, assert, browse, equal, heads, live, open, order, until } from "./harness.mjs";
 import os from "node:os";
 
 function lan() {
@@ -9,10 +9,10 @@ function lan() {
   return "";
 }
 
-export async function aTabletIsPairedAndRevoked(kitchen, browser) {
+export async function aTabletIsPairedAndRevoked(server, browser) {
   const address = lan();
-  const base = "http://" + (address || "127.0.0.1") + ":" + kitchen.port;
-  await kitchen.put("hot-line", order(1));
+  const base = "http://" + (address || "127.0.0.1") + ":" + server.port;
+  await server.put("hot-line", order(1));
   const context = await browser.newContext(address ? {} : { extraHTTPHeaders: { "X-Forwarded-For": "10.1.2.3" } });
   const page = await context.newPage();
   await page.goto(base + "/screen/hot-line");
@@ -26,7 +26,7 @@ export async function aTabletIsPairedAndRevoked(kitchen, browser) {
   assert(!(await page.content()).includes("hot-line"), "it does not say which stations there are");
   await page.reload();
   equal(await page.textContent("#code"), code, "the code after a reload");
-  await kitchen.ask("/pair?station=hot-line&code=" + code.toLowerCase().replace("-", " "));
+  await server.ask("/pair?station=hot-line&code=" + code.toLowerCase().replace("-", " "));
   await live(page);
   equal(await heads(page), ["#1"], "the board");
   const [cookie] = (await context.cookies()).filter((c) => c.name === "ticketrail_screen");
@@ -37,21 +37,21 @@ export async function aTabletIsPairedAndRevoked(kitchen, browser) {
     await page.keyboard.press("s");
     assert((await page.innerText(".settings")).includes("needs HTTPS"), "it does not say that it cannot keep awake");
   }
-  await kitchen.kill();
-  await kitchen.start();
+  await server.kill();
+  await server.start();
   await page.reload();
   await live(page);
-  const [pairing] = await kitchen.ask("/pairings");
+  const [pairing] = await server.ask("/pairings");
   equal(pairing.station, "hot-line", "the pairing");
-  await kitchen.ask("/revoke?id=" + pairing.id);
+  await server.ask("/revoke?id=" + pairing.id);
   await page.waitForSelector("#code", { timeout: 12000 });
   equal((await page.request.get(base + "/screen/hot-line/state")).status(), 401, "after revoking");
-  equal((await kitchen.status("hot-line")).status.live, 0, "live pages");
+  equal((await server.status("hot-line")).status.live, 0, "live pages");
 }
 
-export async function aForeignPageCannotPress(kitchen, browser) {
-  await kitchen.put("hot-line", order(1));
-  const page = await open(browser, kitchen, "hot-line");
+export async function anotherSiteCannotSendCommands(server, browser) {
+  await server.put("hot-line", order(1));
+  const page = await open(browser, server, "hot-line");
   const evil = await browser.newPage();
   await evil.route("http://evil.example/", (r) => r.fulfill({ contentType: "text/html", body: "<h1>hello</h1>" }));
   await evil.goto("http://evil.example/");
@@ -63,25 +63,25 @@ export async function aForeignPageCannotPress(kitchen, browser) {
         body: JSON.stringify({ id: "x", do: "bump", job: 1, version: 1 }),
         headers: { "Content-Type": "text/plain" },
       }).catch(() => {}),
-    kitchen.url,
+    server.url,
   );
   await page.waitForTimeout(300);
   equal(await heads(page), ["#1"], "the board");
 }
 
-export async function soundWaitsForATouch(kitchen) {
+export async function soundWaitsForATouch(server) {
   const strict = await browse(["--autoplay-policy=document-user-activation-required"]);
   try {
-    const page = await open(strict, kitchen, "hot-line");
-    await page.waitForSelector("#wake:not([hidden])");
-    await page.click("#wake");
-    await page.waitForSelector("#wake", { state: "hidden" });
+    const page = await open(strict, server, "hot-line");
+    await page.waitForSelector("#enablesound:not([hidden])");
+    await page.click("#enablesound");
+    await page.waitForSelector("#enablesound", { state: "hidden" });
   } finally {
     await strict.close();
   }
 }
 
-export async function aScreenIsKeptAwakeWhereTheBrowserLetsIt(kitchen, browser) {
+export async function theDisplayIsKeptOnWhereTheBrowserAllowsIt(server, browser) {
   const context = await browser.newContext();
   await context.addInitScript(() => {
     window.asked = 0;
@@ -94,11 +94,11 @@ export async function aScreenIsKeptAwakeWhereTheBrowserLetsIt(kitchen, browser) 
     Object.defineProperty(navigator, "wakeLock", { value: lock });
   });
   const page = await context.newPage();
-  await page.goto(kitchen.url + "/screen/hot-line");
+  await page.goto(server.url + "/screen/hot-line");
   await live(page);
   equal(await page.evaluate(() => window.asked), 1, "it asked");
   await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
   equal(await page.evaluate(() => window.asked), 2, "it asked again when it was seen again");
   await page.keyboard.press("s");
-  assert((await page.innerText(".settings")).includes("Kept awake: on"), "the settings say so");
+  assert((await page.innerText(".settings")).includes("Display kept on: on"), "the settings say so");
 }

@@ -1,9 +1,10 @@
-// Pictures for the eye: every theme, two sizes of screen, with few and many tickets.
+// Screenshots for people to look at: every theme, two screen sizes, few and many tickets. all.mjs does
+// not run it.
 
-import { Kitchen, browse, open, shots, order, item } from "./kitchen.mjs";
+import { TestServer, browse, open, shots, order, item } from "./harness.mjs";
 import { join } from "node:path";
 
-const dishes = [
+const itemNames = [
   "Margherita",
   "Wagyu burger",
   "Barramundi, lemon butter",
@@ -32,7 +33,7 @@ export function evening(n) {
     const lines = [];
     for (let j = 0; j <= (i * 7) % 5; j++) {
       const course = j === 0 && i % 3 === 0 ? "Starters" : "Mains";
-      lines.push(item(dishes[(i * 5 + j * 3) % dishes.length], (i + j) % 4 === 0 ? 2 : 1, { course }));
+      lines.push(item(itemNames[(i * 5 + j * 3) % itemNames.length], (i + j) % 4 === 0 ? 2 : 1, { course }));
       if ((i + j) % 3 === 0) lines.push({ ...item(mods[(i + j) % mods.length]), d: 1 });
       if ((i + j) % 5 === 0)
         lines.push({ ...item(mods[(i + j + 2) % mods.length], 2), d: 1, notes: j ? ["well done please"] : undefined });
@@ -57,7 +58,7 @@ export function evening(n) {
 
 const browser = await browse();
 for (const n of [1, 12, 200]) {
-  const k = await Kitchen.open();
+  const k = await TestServer.open();
   await k.put("hot-line", ...evening(n));
   if (n === 12) {
     await k.ask("/put", { Station: "hot-line", Doubt: true, Tickets: [order(40)] });
@@ -117,7 +118,7 @@ for (const n of [1, 12, 200]) {
     await page.goto(k.url + "/screen/hot-line");
     await page.screenshot({ path: join(shots, "nojs.png") });
     await page.goto(k.url + "/");
-    await page.screenshot({ path: join(shots, "door.png") });
+    await page.screenshot({ path: join(shots, "start.png") });
     await plain.setExtraHTTPHeaders({ "X-Forwarded-For": "10.0.0.9" });
     await page.goto(k.url + "/");
     await page.screenshot({ path: join(shots, "pairing.png") });

@@ -1,12 +1,12 @@
-// How a card is drawn. page.go draws the same for the first look; what a band says is decided
-// here and there in the same words.
+// Renders a card. page.go renders the same elements before this script runs; a browser test compares
+// the two, texts of banners included.
 
 import { el } from "./dom.js";
 
-// draw makes the elements of a card: its head, the blocks of its body (none of which is ever
-// parted), and its foot. what: {setup, filter, pending}
-export function draw(entry, what) {
-  const shown = visible(entry, what.filter);
+// renderCard makes the elements of a card: its head, the blocks of its body, none of which is ever
+// split, and its foot. options: {setup, filter}
+export function renderCard(entry, options) {
+  const shown = visible(entry, options.filter);
   const card = {
     entry,
     blocks: [],
@@ -14,7 +14,7 @@ export function draw(entry, what) {
     hiddenUndone: shown.hiddenUndone,
     items: shown.items,
     head: header(entry),
-    foot: foot(entry, what, shown),
+    foot: foot(entry, options, shown),
     word: null,
     time: null,
   };
@@ -22,13 +22,14 @@ export function draw(entry, what) {
   card.time = card.head.querySelector(".time");
   for (const g of entry.groups) {
     if (g.station) card.blocks.push(station(g));
-    for (const c of g.cards) body(card, c, g, what);
+    for (const c of g.cards) body(card, c, g, options);
   }
-  if (shown.hidden) card.blocks.push(el("p", { class: "others", text: "+ " + shown.hidden + " of other courses" }));
+  if (shown.hidden)
+    card.blocks.push(el("p", { class: "hiddenitems", text: "+ " + shown.hidden + " of other courses" }));
   return card;
 }
 
-// visible says which items a course filter leaves, and what it hides.
+// visible returns which items a course filter shows, and how many it hides.
 function visible(entry, filter) {
   const out = { items: [], hidden: 0, hiddenUndone: 0 };
   for (const g of entry.groups)
@@ -71,74 +72,74 @@ function station(g) {
   );
 }
 
-function body(card, c, group, what) {
-  for (const [kind, text] of bands(c)) card.blocks.push(el("p", { class: "band " + kind, dir: "auto", text }));
-  for (const n of c.notes || []) card.blocks.push(note("p", n, what));
+function body(card, c, group, options) {
+  for (const [kind, text] of banners(c)) card.blocks.push(el("p", { class: "banner " + kind, dir: "auto", text }));
+  for (const n of c.notes || []) card.blocks.push(note("p", n, options));
   const items = c.items || [];
   for (let i = 0; i < items.length; i++) {
     const it = items[i];
-    if (it.depth) continue; // drawn with the item it is under
-    if (what.filter && it.course !== what.filter) continue;
-    const under = [];
-    while (i + 1 < items.length && items[i + 1].depth) under.push(items[++i]);
-    card.blocks.push(item(c, it, under, group, what));
+    if (it.depth) continue; // rendered with its item
+    if (options.filter && it.course !== options.filter) continue;
+    const modifiers = [];
+    while (i + 1 < items.length && items[i + 1].depth) modifiers.push(items[++i]);
+    card.blocks.push(item(c, it, modifiers, group, options));
   }
-  const lost = items.findIndex((it) => !it.depth);
-  for (const it of lost < 0 ? items : items.slice(0, lost))
-    card.blocks.push(el("div", { class: "item still" }, line(it, what)));
+  const firstItem = items.findIndex((it) => !it.depth);
+  for (const it of firstItem < 0 ? items : items.slice(0, firstItem))
+    card.blocks.push(el("div", { class: "item static" }, line(it, options)));
   if (c.raw) card.blocks.push(el("pre", { class: "raw", text: c.raw }));
 }
 
-function item(c, it, under, group, what) {
-  const mine = group.mine || group.station === what.setup.name;
-  const still = !mine || it.void || c.state !== "open";
+function item(c, it, modifiers, group, options) {
+  const isOwn = group.isOwn || group.station === options.setup.name;
+  const isStatic = !isOwn || it.void || c.state !== "open";
   const b = el(
-    still ? "div" : "button",
+    isStatic ? "div" : "button",
     {
-      class: "item" + (still ? " still" : "") + (it.done ? " done" : "") + (group.done ? " made" : ""),
-      type: still ? null : "button",
-      "aria-pressed": still ? null : String(Boolean(it.done)),
+      class: "item" + (isStatic ? " static" : "") + (it.done ? " done" : "") + (group.done ? " stationdone" : ""),
+      type: isStatic ? null : "button",
+      "aria-pressed": isStatic ? null : String(Boolean(it.done)),
       data: { job: c.job, item: it.i },
     },
-    line(it, what),
+    line(it, options),
   );
-  for (const m of under) b.append(line(m, what));
+  for (const m of modifiers) b.append(line(m, options));
   return b;
 }
 
-function line(it, what) {
+function line(it, options) {
   const classes = ["line"];
   if (it.depth) classes.push("mod", "d" + Math.min(it.depth, 5));
   for (const k of ["void", "refire", "raw"]) if (it[k]) classes.push(k);
-  if (!it.raw && alarming(it.name, what.setup)) classes.push("alarm");
-  const name = el("span", { class: "n", dir: "auto" });
-  if (it.void) name.append(el("em", { class: "mark", text: "VOID" }), " ");
-  if (it.refire) name.append(el("em", { class: "mark", text: "REFIRE" }), " ");
-  if (it.no_route && !it.depth) name.append(el("em", { class: "mark", text: "NO ROUTE" }), " ");
+  if (!it.raw && mentionsAllergy(it.name, options.setup)) classes.push("alarm");
+  const name = el("span", { class: "name", dir: "auto" });
+  if (it.void) name.append(el("em", { class: "badge", text: "VOID" }), " ");
+  if (it.refire) name.append(el("em", { class: "badge", text: "REFIRE" }), " ");
+  if (it.no_route && !it.depth) name.append(el("em", { class: "badge", text: "NO ROUTE" }), " ");
   name.append(el(it.void ? "s" : "span", { text: it.name }));
   if (it.of) name.append(" ", el("small", { text: "of " + it.of }));
   if (it.seat) name.append(" ", el("small", { class: "seat", text: "seat " + it.seat }));
   const quantity = it.depth && it.quantity === "1" ? "" : it.quantity;
-  const l = el("span", { class: classes.join(" ") }, el("b", { class: "q", text: quantity }), name);
-  for (const n of it.notes || []) l.append(note("span", n, what));
+  const l = el("span", { class: classes.join(" ") }, el("b", { class: "quantity", text: quantity }), name);
+  for (const n of it.notes || []) l.append(note("span", n, options));
   return l;
 }
 
-function note(tag, text, what) {
-  const alarm = alarming(text, what.setup);
+function note(tag, text, options) {
+  const alarm = mentionsAllergy(text, options.setup);
   return el(tag, { class: alarm ? "note alarm" : "note", dir: "auto" }, alarm && el("b", { text: "⚠ " }), text);
 }
 
-function alarming(text, setup) {
+function mentionsAllergy(text, setup) {
   const t = text.toLowerCase();
   return setup.alarm.some((a) => t.includes(a));
 }
 
-function bands(c) {
+function banners(c) {
   const out = [];
   const add = (is, kind, text) => is && out.push([kind, text]);
-  add(c.void, c.acked ? "void read" : "void", "VOID");
-  add(c.kind === "correction", c.acked ? "void read" : "void", "CANCELLED AFTER IT WAS ORDERED");
+  add(c.void, c.acked ? "void acked" : "void", "VOID");
+  add(c.kind === "correction", c.acked ? "void acked" : "void", "CANCELLED AFTER IT WAS ORDERED");
   add(c.duplicate, "duplicate", "POSSIBLE DUPLICATE");
   add(c.reprint, "duplicate", "REPRINT");
   add(c.for, "for", "FOR " + c.for + (c.down ? " (" + c.down + " down)" : ""));
@@ -151,12 +152,13 @@ function bands(c) {
   return out;
 }
 
-function foot(entry, what, shown) {
+function foot(entry, options, shown) {
   let text = "Bump",
     kind = "act bump";
-  if (entry.mustAck) [text, kind] = ["I have seen the VOID", "act ack"];
-  else if (shown.hidden) [text, kind] = ["Done: " + what.filter, "act some"];
-  else if (what.setup.expo) [text, kind] = entry.ready ? ["Send out", "act bump ready"] : ["Not ready yet", "act wait"];
+  if (entry.mustAck) [text, kind] = ["Acknowledge VOID", "act ack"];
+  else if (shown.hidden) [text, kind] = ["Done: " + options.filter, "act some"];
+  else if (options.setup.expo)
+    [text, kind] = entry.ready ? ["Bump order", "act bump ready"] : ["Not ready", "act wait"];
   return el(
     "div",
     { class: "foot" },

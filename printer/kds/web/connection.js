@@ -1,45 +1,46 @@
-// The line to the server: a stream of changes, heartbeats and the answers to them. A page that
-// missed two heartbeats says that it is not live, and asks for the board every few seconds
-// until the stream works again.
+// The connection to the server: the event stream, heartbeats, and the confirmations of this page. A
+// page that misses two heartbeats says NOT LIVE and polls the board every few seconds until the
+// stream works again.
 
-import { keptByTab, random } from "./dom.js";
-import { heard, now } from "./time.js";
+import { tabSetting, randomID } from "./dom.js";
+import { setServerTime, now } from "./time.js";
 
-export class Live {
-  // on: {state(snapshot), change(event), up(), down(since), polled(ok), trouble()}
-  constructor({ setup, tag, store, on }) {
+export class Connection {
+  // handler: {onState(snapshot), onChange(event), onLive(wasLive), onNotLive(since), onPolled(ok),
+  // onConnecting()}
+  constructor({ setup, tag, store, handler }) {
     this.base = location.pathname.replace(/\/$/, "");
-    this.page = random();
+    this.page = randomID();
     this.tag = tag;
     this.beat = setup.beat;
     this.store = store;
-    this.on = on;
-    this.said = new Set(); // jobs the server knows that this page shows
-    this.fresh = true; // the server knows nothing of this page
-    this.last = performance.now(); // when the server was heard last
-    this.lastServer = now();
-    this.dead = false;
+    this.handler = handler;
+    this.confirmed = new Set(); // jobs that this page has confirmed to the server
+    this.confirmAll = true; // the server knows nothing of this page: confirm every card
+    this.lastHeard = performance.now(); // when the server was last heard, by this page's clock
+    this.lastHeardServerTime = now();
+    this.notLive = false;
     this.stream = null;
-    this.opened = 0;
+    this.openedAt = 0;
   }
 
   start() {
     this.open();
-    setInterval(() => this.watch(), 500);
+    setInterval(() => this.checkSilence(), 500);
     document.addEventListener("visibilitychange", () => {
       if (!document.hidden) {
-        this.watch();
-        this.answer();
+        this.checkSilence();
+        this.confirm();
       }
     });
     addEventListener("pagehide", () => this.bye());
-    addEventListener("online", () => this.dead && this.open());
+    addEventListener("online", () => this.notLive && this.open());
   }
 
   open() {
     if (this.stream) this.stream.close();
-    this.opened = performance.now();
-    this.fresh = true;
+    this.openedAt = performance.now();
+    this.confirmAll = true;
     const s = new EventSource(this.base + "/events?page=" + this.page + "&after=" + encodeURIComponent(this.store.id));
     this.stream = s;
     const listen = (kind, f) =>
@@ -47,29 +48,30 @@ export class Live {
         if (s === this.stream) f(JSON.parse(e.data));
       });
     listen("hello", (h) => this.checkSetup(h.setup));
-    listen("state", (state) => this.alive() || this.on.state(state));
+    listen("state", (state) => this.heard() || this.handler.onState(state));
     listen("change", (event) => {
-      this.alive();
-      // Should a card come back that was given up, that is to be said anew.
-      if (event.card && event.card.state !== "open") this.said.delete(event.card.job);
-      this.on.change(event);
+      this.heard();
+      // If the card comes back, it must be confirmed anew.
+      if (event.card && event.card.state !== "open") this.confirmed.delete(event.card.job);
+      this.handler.onChange(event);
     });
-    listen("beat", (beat) => this.pulse(beat));
+    listen("beat", (beat) => this.onBeat(beat));
     s.onopen = () => {
-      this.fresh = true; // it opens by itself again, too
+      this.confirmAll = true; // the browser also reconnects by itself
     };
     s.onerror = () => {
       if (s !== this.stream) return;
-      this.on.trouble();
-      // The browser comes back by itself, unless it was answered with something else than a stream.
+      this.handler.onConnecting();
+      // The browser reconnects by itself, unless the answer was not a stream.
       if (s.readyState === 2) {
-        this.poll(); // which tells what is wrong, if it is that this screen may not be here
+        this.poll(); // finds out whether this browser lost its pairing
         setTimeout(() => s === this.stream && this.open(), 2000);
       }
     };
   }
 
-  // bye is the last word. Without it the server waits a few seconds for the page to come back.
+  // bye tells the server that the page is being closed. Without it the server would wait a few
+  // seconds for the page to reconnect before the screen is dark.
   bye() {
     const said = post({ page: this.page });
     try {
@@ -80,101 +82,106 @@ export class Live {
     }
   }
 
-  alive() {
-    this.last = performance.now();
-    this.lastServer = now();
+  // heard notes a sign of life from the server.
+  heard() {
+    this.lastHeard = performance.now();
+    this.lastHeardServerTime = now();
   }
 
-  pulse(beat) {
-    heard(beat);
-    this.alive();
-    if (this.dead) {
-      this.dead = false;
-      this.on.up();
+  // onBeat answers a heartbeat: that is what makes this page live for the server.
+  onBeat(beat) {
+    setServerTime(beat);
+    this.heard();
+    if (this.notLive) {
+      this.notLive = false;
+      this.handler.onLive();
     } else {
-      this.on.up(true);
+      this.handler.onLive(true);
     }
-    this.answer();
-    this.compare(beat.id);
+    this.confirm();
+    this.requestIfMissed(beat.id);
   }
 
-  // compare asks for the whole board if this page missed something. What is on its way gets a
-  // moment to arrive.
-  compare(id) {
+  // requestIfMissed loads the board if this page missed a change. An event that is on its way gets
+  // a moment to arrive.
+  requestIfMissed(id) {
     const mine = this.store.id;
     if (id === mine) return;
     setTimeout(() => {
-      if (this.store.id === mine && !this.dead) this.poll();
+      if (this.store.id === mine && !this.notLive) this.poll();
     }, 1500);
   }
 
-  watch() {
-    const silent = performance.now() - this.last;
-    if (!this.dead && silent > 2 * this.beat + 500) {
-      this.dead = true;
-      this.on.down(this.lastServer);
+  // checkSilence declares the page not live when the server is silent. A connection can stay open
+  // although the server hangs or the network is gone, so silence is the only proof.
+  checkSilence() {
+    const silent = performance.now() - this.lastHeard;
+    if (!this.notLive && silent > 2 * this.beat + 500) {
+      this.notLive = true;
+      this.handler.onNotLive(this.lastHeardServerTime);
       this.open();
-      this.polled = 0;
+      this.polledAt = 0;
     }
-    if (!this.dead) return;
-    // A stream that opened and says nothing is as good as none.
-    if (performance.now() - this.opened > 2 * this.beat) this.open();
-    if (performance.now() - this.polled > this.beat) this.poll();
+    if (!this.notLive) return;
+    // A stream that opened and stays silent is of no use.
+    if (performance.now() - this.openedAt > 2 * this.beat) this.open();
+    if (performance.now() - this.polledAt > this.beat) this.poll();
   }
 
+  // poll loads the whole board. It is slow but needs no stream.
   async poll() {
-    this.polled = performance.now();
+    this.polledAt = performance.now();
     try {
       const got = await request(this.base + "/state", {}, 4000);
-      if (got.status === 404) location.replace("/"); // the screen was taken out of the configuration
+      if (got.status === 404) location.replace("/"); // the screen was removed from the configuration
       if (!got.ok) throw new Error(got.status);
       const all = await got.json();
       if (this.checkSetup(all.setup)) return;
-      heard(all.beat);
-      this.on.state(all.state);
-      if (this.dead) this.on.polled(true);
+      setServerTime(all.beat);
+      this.handler.onState(all.state);
+      if (this.notLive) this.handler.onPolled(true);
     } catch (e) {
-      if (this.dead) this.on.polled(false);
+      if (this.notLive) this.handler.onPolled(false);
     }
   }
 
-  // checkSetup loads the page again if the server is of another version, or configured
-  // differently; not again and again.
+  // checkSetup reloads the page if the server has another version or setup, but not in a loop: if
+  // the new page is no better, cooks still need to read it.
   checkSetup(tag) {
     if (tag === this.tag) return false;
-    const last = Number(keptByTab.get("loaded", "0"));
+    const last = Number(tabSetting.get("loaded", "0"));
     if (Date.now() - last < 20000 && Date.now() >= last) return false;
-    keptByTab.set("loaded", String(Date.now()));
+    tabSetting.set("loaded", String(Date.now()));
     location.reload();
     return true;
   }
 
-  // answer tells the server that somebody can see this page, and which cards are on its board. A
-  // page in the background is seen by nobody.
-  async answer() {
-    if (document.hidden || this.dead) return;
-    if (this.busy) {
-      this.again = true;
+  // confirm tells the server which cards this page holds, which is what makes a ticket "shown". A
+  // page in the background is seen by nobody, so it confirms nothing.
+  async confirm() {
+    if (document.hidden || this.notLive) return;
+    if (this.confirming) {
+      this.confirmAgain = true;
       return;
     }
-    this.busy = true;
+    this.confirming = true;
     try {
       do {
-        this.again = false;
+        this.confirmAgain = false;
         const all = this.store.jobs();
-        const whole = this.fresh;
-        const jobs = whole ? all : all.filter((j) => !this.said.has(j));
+        const whole = this.confirmAll;
+        const jobs = whole ? all : all.filter((j) => !this.confirmed.has(j));
         const got = await request(this.base + "/shown", post({ page: this.page, jobs }), 4000);
-        if (got.status === 409) return; // the stream ended meanwhile; the next one begins with a heartbeat
+        if (got.status === 409) return; // the stream has ended; the next one starts with a heartbeat
         if (!got.ok) throw new Error(got.status);
-        this.fresh = (await got.json()).fresh && !whole;
-        this.said = new Set(all);
-        this.again = this.again || this.fresh;
-      } while (this.again);
+        this.confirmAll = (await got.json()).fresh && !whole;
+        this.confirmed = new Set(all);
+        this.confirmAgain = this.confirmAgain || this.confirmAll;
+      } while (this.confirmAgain);
     } catch (e) {
-      this.fresh = true; // with the next heartbeat
+      this.confirmAll = true; // everything again with the next heartbeat
     } finally {
-      this.busy = false;
+      this.confirming = false;
     }
   }
 }
@@ -183,7 +190,8 @@ export function post(body) {
   return { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
 }
 
-// request is fetch with a limit of time. A browser that may not be here any more goes to the door.
+// request is fetch with a time-out. A browser that is no longer paired goes to the start page,
+// which shows a code.
 export async function request(url, options, within) {
   const stop = new AbortController();
   const timer = setTimeout(() => stop.abort(), within);

@@ -1,4 +1,4 @@
-// The few ways in which this page makes elements. Text is always text: nothing here parses HTML.
+// Helpers to make elements. Nothing here parses HTML, so text of an order cannot become markup.
 
 export function el(tag, props, ...children) {
   const e = document.createElement(tag);
@@ -17,34 +17,34 @@ export function el(tag, props, ...children) {
 
 export const byId = (id) => document.getElementById(id);
 
-export function empty(e) {
+export function removeChildren(e) {
   while (e.firstChild) e.removeChild(e.firstChild);
   return e;
 }
 
-// setText leaves the document alone when nothing changes.
+// setText leaves the document alone if nothing changes: the browser would compute the layout anew.
 export function setText(e, text) {
   if (e.textContent !== text) e.textContent = text;
 }
 
-// random is letters that nobody else has. (crypto.randomUUID needs HTTPS and a newer browser.)
-export function random() {
+// randomID returns 128 random bits as text. (crypto.randomUUID needs HTTPS and a newer browser.)
+export function randomID() {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");
 }
 
-// kept is a setting of this tablet, keptByTab what is true as long as its tab is open. A browser
-// that keeps nothing has the default.
-export const kept = keeper(() => localStorage);
-export const keptByTab = keeper(() => sessionStorage);
+// setting is stored in this browser, tabSetting for as long as the tab is open. In a browser that
+// stores nothing, both return the fallback.
+export const setting = settingIn(() => localStorage);
+export const tabSetting = settingIn(() => sessionStorage);
 
-function keeper(storage) {
+function settingIn(storage) {
   return {
-    get(name, otherwise) {
+    get(name, fallback) {
       try {
         const v = storage().getItem("ticketrail." + name);
-        return v === null ? otherwise : v;
+        return v === null ? fallback : v;
       } catch (e) {
-        return otherwise;
+        return fallback;
       }
     },
     set(name, value) {

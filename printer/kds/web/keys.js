@@ -1,19 +1,20 @@
-// Keyboards and bump bars, which are keyboards. Which key does what comes from the server.
+// Keys of keyboards and of bump bars, which act as keyboards. The server sends the key of each action.
 
 export class Keys {
-  constructor(map, act) {
+  constructor(map, runAction) {
     this.actions = new Map();
-    for (const action of Object.keys(map)) for (const key of map[action] || []) this.actions.set(normal(key), action);
+    for (const action of Object.keys(map))
+      for (const key of map[action] || []) this.actions.set(normalKey(key), action);
     document.addEventListener("keydown", (e) => {
       if (e.isComposing || e.target.matches("input, select, textarea")) return;
       const action = this.actionOf(e);
       if (!action || e.metaKey) return;
-      // A key that is held down pages and moves, and never bumps.
+      // A key that is held down moves and turns pages, but never bumps.
       if (e.repeat && !/^(left|right|up|down|page_next|page_previous)$/.test(action)) {
         e.preventDefault();
         return;
       }
-      if (act(action, e) !== false) e.preventDefault();
+      if (runAction(action, e) !== false) e.preventDefault();
     });
   }
 
@@ -22,13 +23,13 @@ export class Keys {
     const mods = (e.ctrlKey ? "ctrl+" : "") + (e.altKey ? "alt+" : "");
     const shifted = this.actions.get(mods + "shift+" + name);
     if (e.shiftKey && shifted) return shifted;
-    // Shift is how some keyboards make ? and 1; of a letter it is another key.
+    // Some keyboards need Shift for ? and 1, so Shift is ignored there. For a letter it makes another key.
     if (e.shiftKey && /^[a-z]$/.test(name)) return undefined;
     return this.actions.get(mods + name);
   }
 }
 
-function normal(key) {
+function normalKey(key) {
   const mods = { ctrl: false, alt: false, shift: false };
   for (;;) {
     const m = /^(ctrl|alt|shift)\+(.+)$/i.exec(key);

@@ -1,42 +1,42 @@
-// The page of one screen: puts together what the other modules do.
+// The page of one screen: connects the other modules, and does what a cook presses.
 
 import { byId, setText } from "./dom.js";
-import { clock, heard, now } from "./time.js";
+import { clock, setServerTime, now } from "./time.js";
 import { Store, jobsOf } from "./store.js";
-import { Live, post, request } from "./connection.js";
-import { Sender, target } from "./send.js";
-import { draw } from "./cards.js";
+import { Connection, post, request } from "./connection.js";
+import { CommandSender, target } from "./send.js";
+import { renderCard } from "./cards.js";
 import { Columns } from "./columns.js";
 import { Keys } from "./keys.js";
 import { Panels } from "./panels.js";
 import { Sound } from "./sound.js";
-import { Awake } from "./wakelock.js";
+import { WakeLock } from "./wakelock.js";
 import { Toasts } from "./toast.js";
-import { View, keyAt } from "./view.js";
+import { View, keyOfNode } from "./view.js";
 
 class App extends View {
   constructor({ setup, tag, beat, state }) {
     super();
     this.setup = setup;
-    heard(beat);
+    setServerTime(beat);
     this.store = new Store(setup);
     this.store.load(state);
-    this.known = this.store.allJobs();
+    this.knownJobs = this.store.allJobs();
     this.sound = new Sound();
-    this.awake = new Awake();
+    this.wakeLock = new WakeLock();
     this.toasts = new Toasts();
     this.panels = new Panels(this);
-    this.live = new Live({ setup, tag, store: this.store, on: this });
-    this.sender = new Sender(this.live, setup.expo);
+    this.connection = new Connection({ setup, tag, store: this.store, handler: this });
+    this.sender = new CommandSender(this.connection, setup.expo);
     this.board = byId("board");
-    this.columns = new Columns(this.board, (entry) => draw(entry, { setup, filter: this.filter }));
+    this.columns = new Columns(this.board, (entry) => renderCard(entry, { setup, filter: this.filter }));
     this.filter = "";
     this.page = 0;
     this.selected = "";
-    this.fresh = new Map(); // by key, since when a ticket is new
-    this.sure = { key: "", at: 0 }; // an order that is not ready was pressed once
-    this.touched = performance.now();
-    this.look();
+    this.newSince = new Map(); // by key: since when a ticket is new
+    this.unready = { key: "", at: 0 }; // an order that is not ready and was pressed once: a second press bumps it
+    this.lastTouch = performance.now();
+    this.applySettings();
   }
 
   start() {
@@ -45,49 +45,49 @@ class App extends View {
     byId("course").addEventListener("click", () => this.panels.show("course"));
     byId("print").addEventListener("click", () => this.print());
     byId("settings").addEventListener("click", () => this.panels.show("settings"));
-    byId("previous").addEventListener("click", () => this.turn(-1));
-    byId("next").addEventListener("click", () => this.turn(1));
+    byId("previous").addEventListener("click", () => this.turnPage(-1));
+    byId("next").addEventListener("click", () => this.turnPage(1));
     this.board.addEventListener("click", (e) => this.click(e));
-    this.board.addEventListener("focusin", (e) => this.select(keyAt(e.target), false));
+    this.board.addEventListener("focusin", (e) => this.select(keyOfNode(e.target), false));
     for (const type of ["pointerdown", "keydown"]) {
       document.addEventListener(
         type,
         () => {
-          this.touched = performance.now();
-          this.sound.wake().then(() => this.wakeButton());
+          this.lastTouch = performance.now();
+          this.sound.unlock().then(() => this.updateSoundButton());
         },
         true,
       );
     }
-    if (this.sound.context) this.sound.context.onstatechange = () => this.wakeButton();
-    new Keys(this.setup.keys, (action, e) => this.act(action, e));
+    if (this.sound.context) this.sound.context.onstatechange = () => this.updateSoundButton();
+    new Keys(this.setup.keys, (action, e) => this.runAction(action, e));
     addEventListener("resize", () => this.refresh());
     if (document.fonts && document.fonts.ready) document.fonts.ready.then(() => this.redraw());
     setInterval(() => this.tick(), 1000);
     document.body.classList.remove("starting");
     this.refresh();
-    this.wakeButton();
-    this.live.start();
+    this.updateSoundButton();
+    this.connection.start();
   }
 
-  // ---- what the line to the server tells
+  // ---- called by Connection
 
-  state(snapshot) {
-    if (this.store.load(snapshot)) this.arrived();
+  onState(snapshot) {
+    if (this.store.load(snapshot)) this.boardChanged();
   }
 
-  change(event) {
+  onChange(event) {
     this.store.apply(event);
-    this.arrived();
+    this.boardChanged();
   }
 
-  // arrived tells of tickets that were never on this board. One that was fetched back is not new;
-  // one that joins an order at the pass is.
-  arrived() {
-    const fresh = this.store.open().filter((e) => jobsOf(e).some((j) => !this.known.has(j)));
-    this.known = this.store.allJobs();
+  // boardChanged announces tickets that were never on this board. A recalled ticket is not new; one
+  // that joins an order at the expo is.
+  boardChanged() {
+    const fresh = this.store.open().filter((e) => jobsOf(e).some((j) => !this.knownJobs.has(j)));
+    this.knownJobs = this.store.allJobs();
     if (fresh.length) {
-      for (const e of fresh) this.fresh.set(e.key, performance.now());
+      for (const e of fresh) this.newSince.set(e.key, performance.now());
       const voided = fresh.find((e) => e.void);
       this.sound.play(voided ? "void" : "new");
       const one = voided || fresh[fresh.length - 1];
@@ -95,25 +95,25 @@ class App extends View {
         fresh.length > 1
           ? fresh.length + " new tickets"
           : (voided ? "Void: " : "New ticket: ") + [one.head, one.who].filter(Boolean).join(", ");
-      setText(byId(voided ? "shout" : "say"), text);
+      setText(byId(voided ? "announce-now" : "announce"), text);
     }
-    this.later();
+    this.scheduleRefresh();
   }
 
-  up(still) {
+  onLive(wasLive) {
     document.body.classList.remove("notlive", "polling");
     setText(byId("live"), "LIVE");
     byId("live").className = "is";
-    if (!still) this.later();
+    if (!wasLive) this.scheduleRefresh();
   }
 
-  trouble() {
-    if (this.live.dead) return;
+  onConnecting() {
+    if (this.connection.notLive) return;
     setText(byId("live"), "connecting");
     byId("live").className = "";
   }
 
-  down(since) {
+  onNotLive(since) {
     document.body.classList.add("notlive");
     const text = "NOT LIVE since " + clock(since);
     setText(byId("live"), "NOT LIVE");
@@ -126,7 +126,7 @@ class App extends View {
     document.documentElement.dataset.notlive = text;
   }
 
-  polled(ok) {
+  onPolled(ok) {
     document.body.classList.toggle("polling", ok);
     setText(
       byId("cover").querySelector(".why"),
@@ -136,51 +136,52 @@ class App extends View {
     );
   }
 
-  // ---- what a cook does
+  // ---- what a cook presses
 
   click(event) {
-    const key = keyAt(event.target);
+    const key = keyOfNode(event.target);
     const entry = key && this.store.get(key);
     if (!entry) return;
-    // The card under the finger changed a moment ago: the press was meant for the one before.
-    if (event.detail && this.columns.settling(key)) return;
+    // The card under the finger changed a moment ago: the press may have been meant for another one.
+    if (event.detail && this.columns.movedRecently(key)) return;
     this.lastItem = null;
     this.select(key, false);
     const item = event.target.closest("button.item");
     if (item) {
       this.lastItem = { key, item: item.dataset.item };
-      return this.item(entry, Number(item.dataset.job), Number(item.dataset.item));
+      return this.toggleItem(entry, Number(item.dataset.job), Number(item.dataset.item));
     }
     if (event.target.closest(".act")) return this.press(entry);
   }
 
-  // press is the button at the foot of a card.
+  // press is the button at the foot of a card, or the bump key.
   press(entry) {
-    if (this.sender.busy(entry.key, entry.version)) return; // pressed twice
+    if (this.sender.isPending(entry.key, entry.version)) return; // pressed twice
     if (entry.mustAck) return this.send("ack_void", entry, target(entry, false));
     const card = this.columns.cards.get(entry.key);
-    if (card && card.hidden) return this.some(entry, card);
-    if (this.setup.expo && !entry.ready && this.sure.key !== entry.key) {
-      this.sure = { key: entry.key, at: performance.now() };
-      return this.marks();
+    if (card && card.hidden) return this.finishFiltered(entry, card);
+    if (this.setup.expo && !entry.ready && this.unready.key !== entry.key) {
+      this.unready = { key: entry.key, at: performance.now() };
+      return this.updateCards();
     }
-    this.sure.key = "";
+    this.unready.key = "";
     this.send("bump", entry, target(entry, this.setup.expo));
   }
 
-  // some takes off what a course filter shows of a card. The rest stays: nobody has seen it.
-  async some(entry, card) {
-    if (this.setup.expo) return this.toasts.tell("The pass sends out whole orders: show everything first.");
+  // finishFiltered marks the items done that a course filter shows. It does not bump the card:
+  // nobody has seen the rest of it.
+  async finishFiltered(entry, card) {
+    if (this.setup.expo) return this.toasts.show("An expo screen bumps whole orders: show all courses first.");
     let version = entry.version;
     for (const it of card.items.filter((it) => !it.done && !it.void)) {
       const r = await this.send("item_done", entry, { job: it.job, version, item: it.i });
       if (!r || (r.outcome !== "done" && r.outcome !== "already")) return;
       if (r.card) version = r.card.version;
     }
-    if (!card.hiddenUndone) this.toasts.tell(entry.head + ": everything is done. Show everything to bump it.");
+    if (!card.hiddenUndone) this.toasts.show(entry.head + ": all items are done. Show all courses to bump it.");
   }
 
-  item(entry, job, i) {
+  toggleItem(entry, job, i) {
     let found = null,
       version = entry.version;
     for (const g of entry.groups)
@@ -197,11 +198,11 @@ class App extends View {
   }
 
   async send(verb, entry, body) {
-    const pressed = this.sender.send(verb, entry.key, body, (text) => this.toasts.tell(text));
-    this.marks();
+    const pressed = this.sender.send(verb, entry.key, body, (text) => this.toasts.show(text));
+    this.updateCards();
     const result = await pressed;
-    this.marks();
-    if (this.live.dead) this.live.poll(); // the stream would have told
+    this.updateCards();
+    if (this.connection.notLive) this.connection.poll(); // there is no stream that would tell
     this.answered(verb, entry, result);
     return result;
   }
@@ -209,41 +210,41 @@ class App extends View {
   answered(verb, entry, result) {
     const name = entry.head;
     const told = {
-      conflict: name + " has changed meanwhile: look at it again.",
-      unread: name + " has a VOID: say first that you have seen it.",
+      conflict: name + " has changed: look at it again.",
+      unread: name + " has a VOID: acknowledge it first.",
       too_late: name + ": too late to undo. Use Recall.",
-      gone: name + " is not here any more.",
+      gone: name + " is no longer on the board.",
       refused: "Not possible: " + (result.text || ""),
     }[result.outcome];
-    if (told) this.toasts.tell(told, "bad");
+    if (told) this.toasts.show(told, "bad");
     if (result.outcome !== "done") return;
     if (verb === "recall" || verb === "undo")
-      this.toasts.tell(name + (verb === "undo" ? ": taken back" : " is back in its place"));
+      this.toasts.show(name + (verb === "undo" ? ": undone" : " is back in its place"));
     if (verb === "recall") this.panels.close();
     if (verb === "recall" || verb === "undo") {
       const page = this.columns.pageOf(entry.key);
       if (page >= 0) [this.page, this.selected] = [page, entry.key];
-      else this.follow = entry.key; // it is not back yet
-      this.later();
+      else this.focusWhenBack = entry.key; // it is not back on the board yet
+      this.scheduleRefresh();
     }
-    if (verb === "bump" || verb === "ack_void") this.offer(verb, entry, result);
+    if (verb === "bump" || verb === "ack_void") this.offerUndo(verb, entry, result);
     if (verb === "item_done" || verb === "item_undone") this.lastDone = { entry, result };
   }
 
-  offer(verb, entry, result) {
+  offerUndo(verb, entry, result) {
     const until = result.card ? result.card.undo_until : now() + 10000;
     this.lastDone = null;
     this.toasts.undo(
-      entry.head + (verb === "bump" ? (this.setup.expo ? " sent out" : " bumped") : ": VOID seen"),
+      entry.head + (verb === "bump" ? " bumped" : ": VOID acknowledged"),
       () => until - now(),
-      () => this.takeBack(entry, result),
+      () => this.undoResult(entry, result),
     );
-    setText(byId("say"), entry.head + (verb === "bump" ? " bumped" : ": void seen"));
+    setText(byId("announce"), entry.head + (verb === "bump" ? " bumped" : ": void acknowledged"));
   }
 
-  takeBack(entry, result) {
+  undoResult(entry, result) {
     if (result.card) return this.send("undo", entry, { job: result.card.job, version: result.card.version });
-    // A bumped order has another key.
+    // A bumped order has another key than the open one.
     const bumped = this.store.recall(now()).find((e) => String(jobsOf(e)) === String(jobsOf(entry)));
     if (bumped) return this.send("undo", bumped, target(bumped, true));
   }
@@ -252,36 +253,38 @@ class App extends View {
     if (this.toasts.offer) return this.toasts.offer.take();
     const last = this.lastDone;
     this.lastDone = null;
-    if (last && last.result.card && last.result.card.undo_until > now()) return this.takeBack(last.entry, last.result);
-    this.toasts.tell("Nothing to undo.");
+    if (last && last.result.card && last.result.card.undo_until > now())
+      return this.undoResult(last.entry, last.result);
+    this.toasts.show("Nothing to undo.");
   }
 
   async print() {
     const entry = this.store.get(this.selected);
     if (!this.setup.print || !entry || this.setup.expo) return;
-    const got = await request(this.live.base + "/print", post({ job: entry.thing.job }), 8000).catch(() => null);
+    const got = await request(this.connection.base + "/print", post({ job: entry.source.job }), 8000).catch(() => null);
     const why = got && got.status === 409 ? ": " + (await got.text()).trim() : " could not be printed";
-    this.toasts.tell(entry.head + (got && got.ok ? " goes to the printer" : why), got && got.ok ? "" : "bad");
+    this.toasts.show(entry.head + (got && got.ok ? " is sent to the printer" : why), got && got.ok ? "" : "bad");
   }
 
-  // act does what a key asks. False leaves the key to the browser.
-  act(action, event) {
+  // runAction does what a key asks for. It returns false to leave the key to the browser.
+  runAction(action, event) {
     if (action === "close") {
       if (this.panels.open) return this.panels.close();
       this.selected = "";
       if (document.activeElement) document.activeElement.blur();
-      return this.marks();
+      return this.updateCards();
     }
-    if (this.panels.open) return this.actInPanel(action);
+    if (this.panels.open) return this.runActionInPanel(action);
     if (document.body.classList.contains("notlive") && !document.body.classList.contains("polling")) return;
-    const inBar = event.target.closest && event.target.closest("#bar, #toasts, button.item, .foot button, #wake");
+    const inBar =
+      event.target.closest && event.target.closest("#bar, #toasts, button.item, .foot button, #enablesound");
     if (action === "bump" && inBar) return false;
     const m = /^select_(\d+)$/.exec(action);
     if (m) {
-      const spot = this.columns.on(this.page)[Number(m[1]) - 1];
+      const placed = this.columns.cardsOn(this.page)[Number(m[1]) - 1];
       this.lastItem = null;
       if (document.activeElement) document.activeElement.blur();
-      return spot && this.select(spot.key);
+      return placed && this.select(placed.key);
     }
     const does = {
       bump: () => this.bumpSelected(),
@@ -299,16 +302,17 @@ class App extends View {
       right: () => this.move(1, 0),
       up: () => this.move(0, -1),
       down: () => this.move(0, 1),
-      page_next: () => this.turn(1),
-      page_previous: () => this.turn(-1),
-      first: () => this.edge(true),
-      last: () => this.edge(false),
+      page_next: () => this.turnPage(1),
+      page_previous: () => this.turnPage(-1),
+      first: () => this.goToEnd(true),
+      last: () => this.goToEnd(false),
     }[action];
     does();
   }
 
-  // actInPanel lets the arrows walk through a list and the key that opened a panel close it.
-  actInPanel(action) {
+  // runActionInPanel lets the arrow keys walk through a list, and the key that opened a panel close
+  // it.
+  runActionInPanel(action) {
     const opens = { recall_list: "recall", all_day: "allday", course: "course", settings: "settings", help: "help" }[
       action
     ];
@@ -321,9 +325,9 @@ class App extends View {
 
   bumpSelected() {
     const entry = this.store.get(this.selected);
-    if (entry && entry.thing.state === "open") return this.press(entry);
-    // Nobody bumps what nobody chose: the first press chooses the oldest.
-    const first = this.columns.on(this.page)[0];
+    if (entry && entry.source.state === "open") return this.press(entry);
+    // With nothing selected, the first press only selects the oldest: it must not bump unseen.
+    const first = this.columns.cardsOn(this.page)[0];
     if (first) this.select(first.key);
   }
 
@@ -348,12 +352,12 @@ class App extends View {
   recallLast() {
     const last = this.store.recall(now())[0];
     if (last) return this.recall(last);
-    this.toasts.tell("Nothing to recall.");
+    this.toasts.show("Nothing to recall.");
   }
 
-  edge(first) {
+  goToEnd(first) {
     this.goTo(first ? 0 : this.columns.pages - 1);
-    const on = this.columns.on(this.page);
+    const on = this.columns.cardsOn(this.page);
     if (on.length) this.select(on[first ? 0 : on.length - 1].key);
   }
 }

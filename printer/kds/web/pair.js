@@ -1,8 +1,8 @@
-// Waits until somebody has paired this screen.
+// Polls until the operator has paired this browser, then goes to its screen.
 
 import { byId } from "./dom.js";
 
-async function ask() {
+async function poll() {
   try {
     const got = await fetch("/pairing", { credentials: "same-origin", cache: "no-store" });
     const { state } = await got.json();
@@ -10,11 +10,11 @@ async function ask() {
       location.replace("/");
       return;
     }
-    byId("state").textContent = "Waiting. This page goes on by itself. The code changes every ten minutes.";
+    byId("state").textContent = "Waiting. This page continues by itself. The code changes every ten minutes.";
   } catch (e) {
     byId("state").textContent = "No connection to ticketrail. Trying again.";
   }
-  setTimeout(ask, 2000);
+  setTimeout(poll, 2000);
 }
 
-setTimeout(ask, 1000);
+setTimeout(poll, 1000);

@@ -1,7 +1,7 @@
-// What opens over the board: recall, all-day, courses, settings. Each is a dialog, so that the
-// keyboard stays in it.
+// Panels that open over the board: recall, all-day, courses, settings, keys. Each is a dialog, so
+// that the keyboard stays in it.
 
-import { el, empty, kept } from "./dom.js";
+import { el, removeChildren, setting } from "./dom.js";
 import { clock, now } from "./time.js";
 import { request } from "./connection.js";
 
@@ -16,8 +16,8 @@ export class Panels {
     this.close();
     const [title, fill] = {
       recall: ["Recall", recall],
-      allday: ["All day", allDay],
-      course: ["Show only", courses],
+      allday: ["All-day", allDay],
+      course: ["Courses", courses],
       settings: ["Settings", settings],
       help: ["Keys", help],
     }[name];
@@ -33,7 +33,7 @@ export class Panels {
       ),
       content,
     );
-    // Outside of it is a way out, too.
+    // A press outside of it closes it too.
     dialog.addEventListener("click", (e) => e.target === dialog && this.close());
     dialog.addEventListener("close", () => this.closed(dialog));
     document.body.append(dialog);
@@ -41,15 +41,15 @@ export class Panels {
     this.open.fill();
     if (dialog.showModal) dialog.showModal();
     else {
-      // Firefox before 98 has no dialogs: it lies over the board all the same
+      // Firefox before 98 has no dialogs; a class places it over the board
       dialog.setAttribute("open", "");
-      dialog.classList.add("laid");
+      dialog.classList.add("nodialog");
     }
     (dialog.querySelector("[autofocus]") || dialog.querySelector("button")).focus();
   }
 
-  // close takes effect at once. The browser tells of it later, and a key that was pressed in
-  // between is for the board.
+  // close takes effect at once. The browser reports it later, and a key that is pressed in between
+  // is meant for the board.
   close() {
     if (!this.open) return;
     const dialog = this.open.dialog;
@@ -57,7 +57,7 @@ export class Panels {
     this.closed(dialog);
   }
 
-  // closed comes twice when the page closes it, once when the browser does (Escape).
+  // closed is called twice when the page closes a panel, once when the browser does (Escape).
   closed(dialog) {
     if (!dialog.isConnected) return;
     dialog.remove();
@@ -65,7 +65,7 @@ export class Panels {
     this.app.focusSelected();
   }
 
-  // changed draws again what shows the board.
+  // changed fills the open panel again if it shows the board.
   changed() {
     if (this.open && /^(recall|allday|course)$/.test(this.open.name)) this.open.fill();
   }
@@ -78,12 +78,14 @@ export class Panels {
 function recall(content, app) {
   const list = app.store.recall(now());
   const had = document.activeElement && document.activeElement.dataset.recall;
-  empty(content);
+  removeChildren(content);
   if (!list.length) content.append(el("p", { text: "Nothing was bumped in the last hour." }));
   const ul = el("ul", { class: "rows" });
   list.forEach((e, i) => {
     const when =
-      e.thing.state === "elsewhere" ? "came out elsewhere " + clock(e.thing.off_at) : "bumped " + clock(e.thing.off_at);
+      e.source.state === "elsewhere"
+        ? "came out at the backup " + clock(e.source.off_at)
+        : "bumped " + clock(e.source.off_at);
     const b = el(
       "button",
       { type: "button", class: "row", data: { recall: e.key }, on: { click: () => app.recall(e) } },
@@ -110,14 +112,14 @@ async function allDay(content, app, panels) {
   const course = app.filter;
   try {
     const got = await request(
-      app.live.base + "/allday" + (course ? "?course=" + encodeURIComponent(course) : ""),
+      app.connection.base + "/allday" + (course ? "?course=" + encodeURIComponent(course) : ""),
       {},
       4000,
     );
     if (!got.ok) throw new Error(got.status);
     const counts = await got.json();
     if (!panels.is("allday")) return;
-    empty(content);
+    removeChildren(content);
     if (course) content.append(el("p", { class: "only" }, "Only ", el("b", { text: course })));
     if (!counts.length) content.append(el("p", { text: "Nothing to make." }));
     const ul = el("ul", { class: "counts" });
@@ -126,10 +128,10 @@ async function allDay(content, app, panels) {
         el(
           "li",
           null,
-          el("b", { class: "q", text: c.quantity }),
+          el("b", { class: "quantity", text: c.quantity }),
           el(
             "span",
-            { class: "n", dir: "auto" },
+            { class: "name", dir: "auto" },
             el("span", { text: c.name }),
             ...(c.modifiers || []).map((m) => el("small", { text: m })),
           ),
@@ -139,12 +141,12 @@ async function allDay(content, app, panels) {
     }
     content.append(ul);
   } catch (e) {
-    if (panels.is("allday")) empty(content).append(el("p", { text: "No answer from ticketrail." }));
+    if (panels.is("allday")) removeChildren(content).append(el("p", { text: "No answer from ticketrail." }));
   }
 }
 
 function courses(content, app, panels) {
-  empty(content);
+  removeChildren(content);
   const ul = el("ul", { class: "rows" });
   for (const name of ["", ...app.courses()]) {
     ul.append(
@@ -165,7 +167,7 @@ function courses(content, app, panels) {
               },
             },
           },
-          el("b", { dir: "auto", text: name || "Everything" }),
+          el("b", { dir: "auto", text: name || "All courses" }),
         ),
       ),
     );
@@ -173,13 +175,13 @@ function courses(content, app, panels) {
   content.append(ul);
 }
 
-function choice(title, name, otherwise, options, then) {
+function choice(title, name, fallback, options, then) {
   const box = el("fieldset", null, el("legend", { text: title }));
   for (const [value, text] of options) {
     const input = el("input", { type: "radio", name, value });
-    input.checked = kept.get(name, otherwise) === value;
+    input.checked = setting.get(name, fallback) === value;
     input.addEventListener("change", () => {
-      kept.set(name, value);
+      setting.set(name, value);
       then();
     });
     box.append(el("label", null, input, el("span", { text })));
@@ -188,17 +190,17 @@ function choice(title, name, otherwise, options, then) {
 }
 
 function settings(content, app, panels) {
-  empty(content);
+  removeChildren(content);
   const volume = el("input", {
     type: "range",
     min: "10",
     max: "100",
     step: "10",
-    value: kept.get("volume", "70"),
+    value: setting.get("volume", "70"),
     "aria-label": "Volume",
   });
   volume.addEventListener("change", () => {
-    kept.set("volume", volume.value);
+    setting.set("volume", volume.value);
     app.sound.play("new", true);
   });
   const button = (text, click) => el("button", { type: "button", on: { click }, text });
@@ -212,7 +214,7 @@ function settings(content, app, panels) {
         ["dark", "Dark"],
         ["light", "Light"],
       ],
-      () => app.look(),
+      () => app.applySettings(),
     ),
     choice(
       "Size",
@@ -223,7 +225,7 @@ function settings(content, app, panels) {
         ["m", "Medium"],
         ["l", "Large"],
       ],
-      () => app.look(),
+      () => app.applySettings(),
     ),
     choice(
       "Sound",
@@ -233,7 +235,7 @@ function settings(content, app, panels) {
         ["on", "On"],
         ["off", "Off"],
       ],
-      () => app.wakeButton(),
+      () => app.updateSoundButton(),
     ),
     el("fieldset", null, el("legend", { text: "Volume" }), volume),
     el(
@@ -241,11 +243,11 @@ function settings(content, app, panels) {
       null,
       el("legend", { text: "Test" }),
       button("New ticket", async () => {
-        await app.sound.wake();
+        await app.sound.unlock();
         app.sound.play("new", true);
       }),
       button("Void", async () => {
-        await app.sound.wake();
+        await app.sound.unlock();
         app.sound.play("void", true);
       }),
     ),
@@ -257,15 +259,15 @@ function settings(content, app, panels) {
         document.fullscreenElement ? document.exitFullscreen() : document.documentElement.requestFullscreen(),
       ),
       button("Keys", () => panels.show("help")),
-      el("p", { text: "Kept awake: " + app.awake.state }),
+      el("p", { text: "Display kept on: " + app.wakeLock.state }),
     ),
   );
 }
 
 const NAMES = {
   bump: "Bump the selected ticket",
-  item: "Next item; Enter takes it off",
-  ack_void: "I have seen the VOID",
+  item: "Next item; Enter marks it done",
+  ack_void: "Acknowledge the VOID",
   undo: "Undo",
   print: "Print on paper",
   recall_last: "Recall the last ticket",
@@ -286,7 +288,7 @@ const NAMES = {
 };
 
 function help(content, app) {
-  empty(content);
+  removeChildren(content);
   const dl = el("dl", { class: "keys" });
   const row = (keys, text) =>
     keys.length &&

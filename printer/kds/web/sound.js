@@ -1,9 +1,9 @@
-// Two sounds, made here: one for new tickets, another for cancellations, so that a cook knows
-// without looking. A browser is silent until somebody has touched the page.
+// Two sounds: one for new tickets, another for cancellations, so that a cook knows without looking.
+// Browsers play nothing until the page was touched once.
 
-import { kept } from "./dom.js";
+import { setting } from "./dom.js";
 
-// frequency in Hz, from and for how many seconds
+// notes: frequency in Hz, start and length in seconds
 const TUNES = {
   new: {
     wave: "triangle",
@@ -37,15 +37,15 @@ export class Sound {
   }
 
   get on() {
-    return kept.get("sound", "on") === "on";
+    return setting.get("sound", "on") === "on";
   }
 
-  // asleep says that somebody has to touch the page first.
-  asleep() {
+  // needsTouch reports whether the page must be touched before it can play.
+  needsTouch() {
     return this.on && this.context && this.context.state !== "running";
   }
 
-  async wake() {
+  async unlock() {
     try {
       if (this.context && this.context.state !== "running") await this.context.resume();
     } catch (e) {
@@ -53,23 +53,23 @@ export class Sound {
     }
   }
 
-  play(name, anyway) {
-    if (!this.on && !anyway) return;
+  play(name, force) {
+    if (!this.on && !force) return;
     const t = performance.now();
-    if (!anyway && t - (this.lastPlayed[name] || -Infinity) < 1500) return; // ten tickets at once are one sound
+    if (!force && t - (this.lastPlayed[name] || -Infinity) < 1500) return; // ten tickets at once make one sound
     this.lastPlayed[name] = t;
     this.played.push(name);
     if (this.played.length > 20) this.played.shift();
     document.documentElement.dataset.played = name;
     if (!this.context || this.context.state !== "running") return;
-    const volume = Number(kept.get("volume", "70")) / 100;
+    const volume = Number(setting.get("volume", "70")) / 100;
     const start = this.context.currentTime + 0.02;
     for (const [hz, at, length] of TUNES[name].notes) {
       const o = this.context.createOscillator(),
         g = this.context.createGain();
       o.type = TUNES[name].wave;
       o.frequency.value = hz;
-      // Soft edges: a speaker clicks at hard ones.
+      // A short fade in and out: a speaker clicks at hard edges.
       g.gain.setValueAtTime(0, start + at);
       g.gain.linearRampToValueAtTime(0.5 * volume, start + at + 0.01);
       g.gain.setValueAtTime(0.5 * volume, start + at + length - 0.04);

@@ -1,92 +1,94 @@
-// What the server told: the cards of a board, or the orders of the pass. It is never changed by
-// what a cook presses, only by what the server says became of that.
+// The page's copy of the server's state: the cards of a board, or the orders of an expo. Only the
+// server's snapshots and events change it, never a press: what is shown is what is stored.
 
 export class Store {
   constructor(setup) {
     this.setup = setup;
-    this.things = new Map(); // by key: a card's job, an order's key
-    this.entries = new WeakMap(); // what is drawn of each
+    this.byKey = new Map(); // cards by job, orders by key
+    this.entries = new WeakMap(); // the entry made of each card or order
     this.id = "";
     this.run = "";
     this.seq = 0;
   }
 
-  // load takes a whole snapshot. One that is older than what the stream told since it was asked
-  // for is none: the board never goes back.
+  // load takes a snapshot. It refuses one that is older than what the stream has told since: the
+  // board must never go back.
   load(state) {
     if (state.run === this.run && state.seq < this.seq) return false;
-    this.things.clear();
-    for (const t of [...(state.open || state.orders), ...state.recall]) this.things.set(keyOf(t), t);
+    this.byKey.clear();
+    for (const t of [...(state.open || state.orders), ...state.recall]) this.byKey.set(keyOf(t), t);
     [this.id, this.run, this.seq] = [state.id, state.run, state.seq];
     return true;
   }
 
-  // apply takes one change.
+  // apply takes one event. The server sends them in order.
   apply(event) {
     [this.id, this.seq] = [event.id, event.seq];
-    if (event.kind === "card") this.things.set(keyOf(event.card), event.card);
-    else if (event.kind === "order") this.things.set(keyOf(event.view), event.view);
-    else if (event.kind === "forget") this.things.delete(String(event.job));
-    else if (event.kind === "forget_order") this.things.delete(event.order);
+    if (event.kind === "card") this.byKey.set(keyOf(event.card), event.card);
+    else if (event.kind === "order") this.byKey.set(keyOf(event.view), event.view);
+    else if (event.kind === "forget") this.byKey.delete(String(event.job));
+    else if (event.kind === "forget_order") this.byKey.delete(event.order);
   }
 
-  // open is what is on the board, in place.
+  // open returns the entries on the board, sorted by place; at the expo by age.
   open() {
     const list = [];
-    for (const t of this.things.values()) if (t.state === "open") list.push(this.entry(t));
+    for (const t of this.byKey.values()) if (t.state === "open") list.push(this.entry(t));
     return list.sort(this.setup.expo ? byAge : byPlace);
   }
 
-  // recall is what can be fetched back, the latest first.
+  // recall returns the entries that can be recalled, newest first.
   recall(now) {
     const list = [];
-    for (const t of this.things.values()) {
+    for (const t of this.byKey.values()) {
       if (t.state !== "open" && now - t.off_at < this.setup.recall_for) list.push(this.entry(t));
     }
-    return list.sort((a, b) => b.thing.off - a.thing.off).slice(0, 50);
+    return list.sort((a, b) => b.source.off - a.source.off).slice(0, 50);
   }
 
   get(key) {
-    const t = this.things.get(key);
+    const t = this.byKey.get(key);
     return t && this.entry(t);
   }
 
-  // jobs is every card on the board, on whichever page.
+  // jobs returns the job of every card on the board, on whichever page of it.
   jobs() {
     return [].concat(...this.open().map(jobsOf));
   }
 
-  // allJobs is every card that the page knows of, bumped ones too.
+  // allJobs returns the jobs of all cards that the page knows, bumped ones too.
   allJobs() {
     const jobs = new Set();
-    for (const t of this.things.values()) for (const j of jobsOf(this.entry(t))) jobs.add(j);
+    for (const t of this.byKey.values()) for (const j of jobsOf(this.entry(t))) jobs.add(j);
     return jobs;
   }
 
-  entry(thing) {
-    let e = this.entries.get(thing);
-    if (!e) this.entries.set(thing, (e = this.setup.expo ? ofOrder(thing) : ofCard(thing)));
+  // entry returns what is rendered of a card or order. An unchanged card keeps its entry, so the
+  // columns need not render it again.
+  entry(record) {
+    let e = this.entries.get(record);
+    if (!e) this.entries.set(record, (e = this.setup.expo ? orderEntry(record) : cardEntry(record)));
     return e;
   }
 }
 
-// jobsOf is the cards of an entry.
+// jobsOf returns the jobs of an entry's cards.
 export const jobsOf = (e) => [].concat(...e.groups.map((g) => g.cards.map((c) => c.job)));
 
 const keyOf = (t) => (t.key !== undefined ? t.key : String(t.job));
-const byPlace = (a, b) => a.thing.place - b.thing.place || a.thing.job - b.thing.job;
+const byPlace = (a, b) => a.source.place - b.source.place || a.source.job - b.source.job;
 const byAge = (a, b) => a.since - b.since || (a.key < b.key ? -1 : 1);
 
-function ofCard(c) {
+function cardEntry(c) {
   return {
     key: keyOf(c),
-    thing: c,
+    source: c,
     version: c.version,
     since: c.received > 0 ? c.received : c.put_at,
     head: c.number || c.table || kindTitle(c.kind) || c.type || "Ticket",
-    who: who(c),
+    who: detailsText(c),
     meta: [c.clock, c.station, c.course, c.destination, c.venue, c.request].filter(Boolean).join(" · "),
-    groups: [{ cards: [c], mine: true }],
+    groups: [{ cards: [c], isOwn: true }],
     courses: c.courses || [],
     mustAck: Boolean(c.must_ack),
     void: Boolean(c.void || c.must_ack),
@@ -94,26 +96,26 @@ function ofCard(c) {
   };
 }
 
-function ofOrder(o) {
+function orderEntry(o) {
   const courses = [];
-  let voided = false;
+  let hasVoid = false;
   for (const s of o.stations)
     for (const c of s.cards) {
       for (const name of c.courses || []) if (!courses.includes(name)) courses.push(name);
-      voided = voided || Boolean(c.void || c.must_ack);
+      hasVoid = hasVoid || Boolean(c.void || c.must_ack);
     }
   return {
     key: o.key,
-    thing: o,
+    source: o,
     version: o.version,
     since: o.received,
     head: o.number || o.table || o.type || "Order",
-    who: who(o),
+    who: detailsText(o),
     meta: o.clock || "",
     groups: o.stations,
     courses,
     mustAck: false,
-    void: voided,
+    void: hasVoid,
     ready: o.ready,
   };
 }
@@ -122,7 +124,7 @@ function kindTitle(kind) {
   return kind === "slip" ? "Expired" : kind === "test" ? "Test" : "";
 }
 
-function who(t) {
+function detailsText(t) {
   const parts = [];
   if (t.number && t.table) parts.push(t.table);
   if (t.type) parts.push(t.type);

@@ -1,20 +1,20 @@
-// The server's time. The tablet's own clock is never shown and never asked: it may be an hour
-// off, or be set while the page is open.
+// The server's time. The clock of the tablet is never used: it may be an hour off, or be set while
+// the page is open.
 
 let serverMs = 0,
-  at = 0,
+  setAt = 0,
   offset = 0;
 
-// heard takes over what a heartbeat says.
-export function heard(beat) {
+// setServerTime takes the time of a heartbeat.
+export function setServerTime(beat) {
   serverMs = beat.now;
-  at = performance.now();
+  setAt = performance.now();
   offset = beat.offset;
 }
 
-export const now = () => serverMs + (performance.now() - at);
+export const now = () => serverMs + (performance.now() - setAt);
 
-// clock is the time of day where the kitchen is.
+// clock is the time of day in the kitchen's zone.
 export function clock(ms) {
   const d = new Date(ms + offset * 60000);
   return two(d.getUTCHours()) + ":" + two(d.getUTCMinutes());
@@ -22,7 +22,7 @@ export function clock(ms) {
 
 const two = (n) => String(n).padStart(2, "0");
 
-// age is mm:ss; minutes go on to 99.
+// age is mm:ss up to 99 minutes, then hours and minutes, as ageText in page.go.
 export function age(ms) {
   const s = Math.max(0, Math.floor(ms / 1000));
   if (s >= 6000) return Math.floor(s / 3600) + " h " + two(Math.floor(s / 60) % 60);

@@ -1,19 +1,20 @@
-// Short messages at the foot of the screen, and the one with which a bump is taken back.
+// Short messages at the bottom of the screen, and the one with the Undo button.
 
-import { byId, el, empty } from "./dom.js";
+import { byId, el, removeChildren } from "./dom.js";
 
 export class Toasts {
   constructor() {
     this.box = byId("toasts");
   }
 
-  // tell shows a message for a few seconds.
-  tell(text, kind) {
+  // show shows a message for a few seconds.
+  show(text, kind) {
     const t = el("div", { class: "toast " + (kind || ""), role: "status" }, el("p", { dir: "auto", text }));
-    this.put(t, 6000);
+    this.add(t, 6000);
   }
 
-  // undo offers to take something back for as long as left() says there is time.
+  // undo offers to undo something. left() returns how many milliseconds that is still possible.
+  // There is one offer at a time, because a key undoes the latest.
   undo(text, left, back) {
     if (this.offer) this.offer.end();
     const seconds = el("span", { class: "left" });
@@ -30,25 +31,25 @@ export class Toasts {
         t.remove();
         if (this.offer === offer) this.offer = null;
       },
-      take: () => {
+      undo: () => {
         offer.end();
         back();
       },
     };
-    button.addEventListener("click", offer.take);
+    button.addEventListener("click", offer.undo);
     const timer = setInterval(tick, 250);
     this.offer = offer;
     this.box.append(t);
     tick();
   }
 
-  put(t, ms) {
+  add(t, ms) {
     while (this.box.children.length > 2) this.box.removeChild(this.box.firstChild);
     this.box.append(t);
     setTimeout(() => t.remove(), ms);
   }
 
   clear() {
-    empty(this.box);
+    removeChildren(this.box);
   }
 }

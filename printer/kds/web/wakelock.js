@@ -1,14 +1,14 @@
-// Keeps the screen from going dark, where the browser lets a page do that: over HTTPS, or on the
-// machine itself. Elsewhere the tablet's own setting has to.
+// Keeps the display on, where the browser allows a page to do that: over HTTPS, or on the computer
+// itself. Elsewhere the tablet's own setting must do it.
 
-export class Awake {
+export class WakeLock {
   constructor() {
     this.state = isSecureContext ? "not available in this browser" : "needs HTTPS: set the tablet itself to stay on";
-    this.ask();
-    document.addEventListener("visibilitychange", () => this.ask());
+    this.request();
+    document.addEventListener("visibilitychange", () => this.request());
   }
 
-  async ask() {
+  async request() {
     if (document.hidden || !navigator.wakeLock) return;
     try {
       const lock = await navigator.wakeLock.request("screen");

@@ -1,4 +1,4 @@
-// A kitchen for the scripts: the process under test, tickets to put in, and browsers to look with.
+// The harness of the browser tests: the process under test, tickets for it, and browsers.
 
 import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
@@ -50,12 +50,12 @@ export function equal(got, want, what) {
   if (g !== w) throw new Error(what + ": got " + g + ", want " + w);
 }
 
-export class Kitchen {
+export class TestServer {
   static async open() {
-    const k = new Kitchen();
-    k.dir = mkdtempSync(join(process.env.KDS_E2E_WORK || tmpdir(), "kitchen-"));
+    const k = new TestServer();
+    k.dir = mkdtempSync(join(process.env.KDS_E2E_WORK || tmpdir(), "kds-e2e-"));
     k.port = await freePort();
-    k.back = await freePort();
+    k.controlPort = await freePort();
     k.url = "http://127.0.0.1:" + k.port;
     await k.start();
     return k;
@@ -63,14 +63,14 @@ export class Kitchen {
 
   async start() {
     this.process = spawn(
-      process.env.KDS_E2E_KITCHEN,
+      process.env.KDS_E2E_SERVER,
       ["-test.run=^" + process.env.KDS_E2E_TEST + "$", "-test.timeout=600s"],
       {
         env: {
           ...process.env,
           KDS_E2E_DATABASE: join(this.dir, "ticketrail.db"),
           KDS_E2E_PORT: this.port,
-          KDS_E2E_BACK: this.back,
+          KDS_E2E_CONTROL_PORT: this.controlPort,
         },
         stdio: ["ignore", "pipe", "inherit"],
       },
@@ -78,11 +78,11 @@ export class Kitchen {
     this.ended = new Promise((done) => this.process.on("exit", done));
     await new Promise((done, fail) => {
       this.process.stdout.on("data", (b) => /ready/.test(b) && done());
-      this.process.on("exit", () => fail(new Error("the kitchen did not start")));
+      this.process.on("exit", () => fail(new Error("the server did not start")));
     });
   }
 
-  // kill is the power cut.
+  // kill ends the process as a power cut would.
   async kill(signal = "SIGKILL") {
     this.process.kill(signal);
     await this.ended;
@@ -90,7 +90,7 @@ export class Kitchen {
 
   async ask(path, body) {
     const got = await fetch(
-      "http://127.0.0.1:" + this.back + path,
+      "http://127.0.0.1:" + this.controlPort + path,
       body ? { method: "POST", body: JSON.stringify(body) } : {},
     );
     const text = await got.text();
@@ -108,7 +108,7 @@ export class Kitchen {
   }
 }
 
-// browse starts a browser, as a kiosk does: with sound from the start.
+// browse starts a browser with the switches of a kiosk: it may play sounds at once.
 export async function browse(args = ["--autoplay-policy=no-user-gesture-required"]) {
   return chromium.launch({
     executablePath: process.env.KDS_E2E_CHROMIUM || "/usr/bin/chromium",
@@ -116,7 +116,7 @@ export async function browse(args = ["--autoplay-policy=no-user-gesture-required
   });
 }
 
-// watch collects what a page's console says in red, but for what a dead server makes it say.
+// watch collects the errors on a page's console, except those that a killed server causes.
 export async function watch(page) {
   const dead =
     /ERR_(CONNECTION_REFUSED|INTERNET_DISCONNECTED|EMPTY_RESPONSE|CONNECTION_RESET|INCOMPLETE_CHUNKED|NETWORK)/;
@@ -127,17 +127,17 @@ export async function watch(page) {
 }
 
 // open opens a screen and waits until it is live.
-export async function open(browser, kitchen, station, options = {}) {
+export async function open(browser, server, station, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, colorScheme: "dark", ...options });
   const page = await watch(await context.newPage());
-  await page.goto((options.base || kitchen.url) + "/screen/" + station);
-  if (!options.unlike) await live(page);
+  await page.goto((options.base || server.url) + "/screen/" + station);
+  if (!options.notLive) await live(page);
   return page;
 }
 
 export const live = (page) => page.waitForSelector("#live.is", { timeout: 8000 });
 
-// heads is what the cards on the screen are called, in order.
+// heads are the headlines of the cards on the screen, in order.
 export const heads = (page) =>
   page.$$eval(".column:not(.measure) article.card h2", (list) => list.map((h) => h.textContent));
 
