@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// BenchmarkFirstLook is what a browser asks for until it shows a board of 200 tickets: the page
-// and the first state of its stream, in turns with the same of an empty board.
+// BenchmarkFirstLook measures what a browser requests until it shows a board of 200 tickets: the
+// page and the first state of its stream, alternating with the same for an empty board.
 func BenchmarkFirstLook(b *testing.B) {
 	w, n := newTestServer(b), 0
 	for job := uint64(1); job <= 200; job++ {

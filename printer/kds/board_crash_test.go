@@ -12,7 +12,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// essence is what must be the same whatever failed on the way.
+// cardContent is what must be equal at the end, whichever step failed.
 type cardContent struct {
 	Job          uint64
 	State        CardState
@@ -36,8 +36,8 @@ func cardContents(b *Board) (out []cardContent) {
 	return out
 }
 
-// evening is what happens to a board; each step is repeated until it works. before is called
-// first, and gives the board to go on with.
+// runEvening applies an evening of changes to a board. Each step is repeated until it succeeds.
+// failed, if given, is called after a failure and returns the board to continue with.
 func runEvening(t testingT, b *Board, failed func(*Board) *Board) *Board {
 	t.Helper()
 	ctx := context.Background()
@@ -110,7 +110,7 @@ func TestWhateverWriteFailsTheBoardIsTheSameInTheEnd(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotStoredIsNotTold(t *testing.T) {
+func TestPagesAreNotToldWhatIsNotStored(t *testing.T) {
 	s := kvtest.New()
 	b := open(t, s)
 	put(t, b, order(1, "Burger"))
@@ -132,7 +132,7 @@ func TestWhatIsNotStoredIsNotTold(t *testing.T) {
 	}
 }
 
-func TestADamagedCardDoesNotTakeTheOthersWithIt(t *testing.T) {
+func TestADamagedCardDoesNotHideTheOthers(t *testing.T) {
 	s := kvtest.New()
 	put(t, open(t, s), order(1, "Burger"), order(2, "Soup"))
 	s.Set(cardKey(1), `{"v":1,"job":`)
@@ -147,13 +147,13 @@ func TestADamagedCardDoesNotTakeTheOthersWithIt(t *testing.T) {
 	}
 }
 
-func TestACardThatCannotBeIsSetAside(t *testing.T) {
+func TestAnImpossibleCardIsLeftOut(t *testing.T) {
 	good := kvtest.New()
 	put(t, open(t, good), order(1, "Burger"))
 	whole := good.Value(cardKey(1))
 	for _, c := range [][2]string{
-		{`"job":1,`, `"job":2,`},                        // another's place
-		{`"place":1,`, `"place":18446744073709551615,`}, // or the next would come before all others
+		{`"job":1,`, `"job":2,`},                        // the job of another card
+		{`"place":1,`, `"place":18446744073709551615,`}, // or the next place would overflow to 0
 		{`"version":1,`, `"version":18446744073709551615,`},
 		{`"state":"open"`, `"state":"opem"`},
 		{`"put_at":`, `"off":18446744073709551615,"put_at":`},

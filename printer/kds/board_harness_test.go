@@ -38,9 +38,9 @@ func put(t testingT, b *Board, ds ...ticket.Delivery) {
 	}
 }
 
-var presses int // of all tests: each press has an id of its own
+var presses int // over all tests: each press has its own id
 
-// press is a press on the card as it is now.
+// press is a command for the card as it is now.
 func press(b *Board, do Verb, job uint64, item int) Command {
 	presses++
 	c := Command{ID: fmt.Sprint("press-", presses), Do: do, Job: job, Item: item}
@@ -69,7 +69,7 @@ func wantOutcome(t *testing.T, b *Board, c Command, want Outcome) {
 	}
 }
 
-// jobs is the board in a line: what is open | what can be recalled.
+// jobs is the board in one line: open jobs | jobs that can be recalled.
 func jobs(b *Board) string {
 	s := b.Snapshot()
 	var out []string

@@ -16,10 +16,10 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// killed is where the process that is killed finds its queue.
+// killTestQueue is the environment variable that tells the process to be killed where its queue is.
 const killTestQueue = "KDS_TEST_QUEUE"
 
-func TestWhatABoardSaidIsThereAfterKill9(t *testing.T) {
+func TestABoardKeepsItsPromisesAfterKill9(t *testing.T) {
 	if path := os.Getenv(killTestQueue); path != "" {
 		workUntilKilled(t, path)
 		return
@@ -62,7 +62,8 @@ func TestWhatABoardSaidIsThereAfterKill9(t *testing.T) {
 	}
 }
 
-// cookUntilKilled puts, does, rescues, takes back and bumps tickets, and says before and after each step which it is.
+// workUntilKilled adds, shows, rescues, withdraws and bumps tickets. It prints each step before and
+// after it.
 func workUntilKilled(t *testing.T, path string) {
 	q, err := queue.Open(queue.Options{Path: path, Reserve: -1})
 	if err != nil {
@@ -96,7 +97,8 @@ func workUntilKilled(t *testing.T, path string) {
 	}
 }
 
-// looksLike says whether the board has all that is sure and nothing that was not tried.
+// checkAfterKill checks that the board has everything that was done for sure and nothing that was
+// not tried.
 func checkAfterKill(t *testing.T, path string, from uint64, sure, tried map[string]bool) {
 	t.Helper()
 	q, err := queue.Open(queue.Options{Path: path, Reserve: -1})
@@ -118,7 +120,7 @@ func checkAfterKill(t *testing.T, path string, from uint64, sure, tried map[stri
 		copies[j.Of]++
 	}
 	is := map[string]bool{}
-	// The next process that looks is in the dark: each card has one copy, whatever was cut off.
+	// For the next process the screen is dark: each card gets one copy, whichever step was cut off.
 	var dark []ticket.Card
 	for _, c := range b.rescueCards(true) {
 		id := fmt.Sprint(c.Job)

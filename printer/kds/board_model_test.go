@@ -15,19 +15,19 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A kitchen is what a board is meant to be, written down in the simplest way: a list of
-// tickets in the order they came, and what was done to each.
+// A boardModel is the specification of a board in its simplest form: the tickets in the order they
+// came, and what was done to each.
 type boardModel struct {
 	tickets  []*modelTicket // in place
 	bumped   int
-	commands map[string]uint64 // that were done, and to which job
+	commands map[string]uint64 // ids of the commands that were done, and their job
 }
 
 type modelTicket struct {
 	job     uint64
 	void    bool
 	version uint64
-	off     int // 0: on the board; else the how many-eth bump it was
+	off     int // 0: on the board; else the number of its bump
 	offAt   time.Time
 	done    [3]bool
 	acked   bool
@@ -58,7 +58,7 @@ func (k *boardModel) put(job uint64, void bool) {
 
 // forget drops what can no longer be recalled.
 func (k *boardModel) forget() {
-	all := slices.Clone(k.tickets) // DeleteFunc moves what it looks at
+	all := slices.Clone(k.tickets) // a copy: DeleteFunc moves elements
 	k.tickets = slices.DeleteFunc(k.tickets, func(d *modelTicket) bool {
 		later := 0
 		for _, o := range all {
@@ -163,13 +163,13 @@ func cardLines(open, recall []*Card) (out []string) {
 	return out
 }
 
-// A tablet is a screen: it knows the board only by what it was told, in JSON.
+// A modelPage is a page: it knows the board only from the JSON it was sent.
 type modelPage struct {
 	id    string
 	cards map[uint64]*Card
 }
 
-// listen brings it up to date, by events where that is possible.
+// listen brings the page up to date, by events where that is possible.
 func (p *modelPage) listen(t testingT, b *Board) {
 	t.Helper()
 	events, ok := b.Since(p.id)
@@ -195,7 +195,7 @@ func (p *modelPage) listen(t testingT, b *Board) {
 	}
 }
 
-// lines is what its cook sees.
+// lines is what the cook sees.
 func (p *modelPage) lines() []string {
 	var open, off []*Card
 	for _, c := range p.cards {
@@ -210,7 +210,7 @@ func (p *modelPage) lines() []string {
 	return cardLines(open, off)
 }
 
-// press is a press on what this screen shows, which may be old news.
+// press is a press on what this page shows, which may be out of date.
 func (p *modelPage) press(t *rapid.T, n int) Command {
 	c := Command{
 		ID: fmt.Sprint("press-", n), Do: rapid.SampledFrom(append(Verbs(), Bump, Undo, Recall)).Draw(t, "do"),
@@ -222,7 +222,7 @@ func (p *modelPage) press(t *rapid.T, n int) Command {
 	return c
 }
 
-// A bubble is a test whose deadline rapid must not ask for: there is another time in it.
+// A bubbleT hides the test's deadline from rapid: the clock in a synctest bubble is another one.
 type bubbleT struct{ rapid.TB }
 
 func TestWhateverCooksPressTheBoardEqualsASimpleModel(t *testing.T) {

@@ -43,7 +43,7 @@ func TestAChangeCanBeUndoneForTenSeconds(t *testing.T) {
 		time.Sleep(10*time.Second - time.Millisecond)
 		b = open(t, s)
 		wantOutcome(t, b, press(b, Undo, 1, 0), Done)
-		wantOutcome(t, b, press(b, Undo, 1, 0), TooLate) // one step
+		wantOutcome(t, b, press(b, Undo, 1, 0), TooLate) // only one step can be undone
 		c, _ = b.Card(1)
 		if c.State != Open || !c.Items[1].Done || c.Items[0].Done || c.Undo != "" {
 			t.Errorf("card %+v", c)
@@ -81,7 +81,7 @@ func TestTheRecallListHoldsFiftyForAnHour(t *testing.T) {
 	})
 }
 
-func TestACancellationMustBeReadBeforeItIsBumped(t *testing.T) {
+func TestACancellationMustBeAcknowledgedBeforeItIsBumped(t *testing.T) {
 	b := open(t, kvtest.New())
 	part := order(2, "Burger", "Chips")
 	part.Ticket.Lines[1].Void = true
@@ -109,13 +109,13 @@ func TestTwoCooksWhoPressTheSameHaveNoConflict(t *testing.T) {
 	wantOutcome(t, b, one, Done)
 	wantOutcome(t, b, one, Done) // delivered twice
 	wantOutcome(t, b, two, Already)
-	wantOutcome(t, b, stale, Conflict) // it was pressed on what is no longer so
+	wantOutcome(t, b, stale, Conflict) // it was pressed on an older version
 	one, two = press(b, Bump, 1, 0), press(b, Bump, 1, 0)
 	wantOutcome(t, b, one, Done)
 	wantOutcome(t, b, two, Already)
 	wantOutcome(t, b, press(b, ItemDone, 1, 1), Conflict) // it is off the board
 	wantOutcome(t, b, press(b, Recall, 1, 0), Done)
-	wantOutcome(t, b, two, Conflict) // late: it is not bumped again
+	wantOutcome(t, b, two, Conflict) // a late delivery does not bump it again
 	wantOutcome(t, b, press(b, ItemDone, 1, 7), Gone)
 	wantOutcome(t, b, press(b, Bump, 8, 0), Gone)
 	for _, bad := range []Command{{}, {ID: "a b", Do: Bump}, {ID: "x", Do: "explode"},
@@ -126,7 +126,7 @@ func TestTwoCooksWhoPressTheSameHaveNoConflict(t *testing.T) {
 	}
 }
 
-func TestAnAddOnStandsApart(t *testing.T) {
+func TestAnAddOnIsMarked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, kvtest.New())
 		same := func(job uint64, change func(*ticket.Ticket)) ticket.Delivery {
@@ -142,11 +142,11 @@ func TestAnAddOnStandsApart(t *testing.T) {
 			want bool
 		}{
 			{same(1, nil), false},
-			{same(2, func(t *ticket.Ticket) { t.Request = "request-1" }), false}, // the same sending
+			{same(2, func(t *ticket.Ticket) { t.Request = "request-1" }), false}, // the same request
 			{same(3, nil), true},
 			{same(4, func(t *ticket.Ticket) { t.Venue = "another" }), false},
 			{same(5, func(t *ticket.Ticket) { t.Number = "19" }), false},
-			{same(6, func(t *ticket.Ticket) { t.Number = "" }), false}, // the table's first without a number
+			{same(6, func(t *ticket.Ticket) { t.Number = "" }), false}, // the table's first ticket without a number
 			{same(7, func(t *ticket.Ticket) { t.Number, t.Table = "", "table b10" }), true},
 			{same(8, func(t *ticket.Ticket) { t.Number, t.Table = "", "" }), false},
 			{same(9, func(t *ticket.Ticket) { t.Kind = ticket.Slip }), false},
@@ -169,7 +169,7 @@ func TestAnAddOnStandsApart(t *testing.T) {
 	})
 }
 
-func TestATicketThatIsPutAgainIsNeitherDoubledNorMarked(t *testing.T) {
+func TestATicketThatIsDeliveredAgainIsNeitherDuplicatedNorMarked(t *testing.T) {
 	s := kvtest.New()
 	b := open(t, s)
 	put(t, b, order(1, "Burger"), order(2, "Soup"))
@@ -187,14 +187,14 @@ func TestATicketThatIsPutAgainIsNeitherDoubledNorMarked(t *testing.T) {
 	if got := jobs(b); got != "2 | 1" {
 		t.Errorf("board %q", got)
 	}
-	again.Job = 3 // in doubt elsewhere
+	again.Job = 3 // it may also be at another station
 	put(t, b, again)
 	if c, _ := b.Card(3); !c.Duplicate {
 		t.Errorf("card %+v", c)
 	}
 }
 
-func TestWhatIsForgottenIsNotMistakenForItsNextLife(t *testing.T) {
+func TestADeletedCardThatComesBackIsANewCard(t *testing.T) {
 	b := open(t, kvtest.New())
 	put(t, b, order(1, "Burger"))
 	late := press(b, Bump, 1, 0)

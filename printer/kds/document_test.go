@@ -19,8 +19,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// published compiles the schema as it is published; strict is the same with nothing in a
-// document that it does not name.
+// schemas compiles the schema: as it is published, and strict, which refuses fields that the schema
+// does not name.
 func schemas(t *testing.T) (published, strict *jsonschema.Schema) {
 	t.Helper()
 	compile := func(change func(map[string]any)) *jsonschema.Schema {
@@ -62,7 +62,7 @@ func eachObject(v any, f func(map[string]any)) {
 	}
 }
 
-// fails says why a document does not fit a schema.
+// fails returns why a document does not match a schema.
 func fails(t interface{ Fatal(...any) }, s *jsonschema.Schema, doc []byte) error {
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(doc))
 	if err != nil {
@@ -102,7 +102,7 @@ func examples() map[string]ticket.Delivery {
 	}
 }
 
-func TestDocumentsAreAsPublished(t *testing.T) {
+func TestDocumentsMatchThePublishedSchema(t *testing.T) {
 	published, strict := schemas(t)
 	for name, d := range examples() {
 		t.Run(name, func(t *testing.T) {
@@ -169,7 +169,7 @@ func TestTheSchemaRefusesWhatIsNoTicket(t *testing.T) {
 	}
 }
 
-// anyTicket draws a ticket out of text that means no good.
+// anyTicket generates a ticket from hostile text.
 func anyTicket(t *rapid.T) ticket.Ticket {
 	text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"", "Burger", "<b>", "\x1b[2J", "\u202e",
 		"a\nb\r\n", "\xff\xfe", "👩\u200d🍳", "می\u200cخواهم"}))

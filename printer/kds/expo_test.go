@@ -17,7 +17,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// A line of boards and the pass that sees them, on shelves that survive a restart.
+// An expoHarness is three boards and the expo that shows them, on stores that survive a restart.
 type expoHarness struct {
 	stores map[string]*kvtest.Store
 	hot    *Board
@@ -54,7 +54,7 @@ func (p *expoHarness) anyBoard(t *rapid.T) *Board {
 		"own": p.own}[rapid.SampledFrom([]string{"hot", "cold", "own"}).Draw(t, "board")]
 }
 
-// of is a ticket of the order with that number.
+// expoDelivery is a ticket of the order with that number.
 func expoDelivery(number int, job uint64) ticket.Delivery {
 	d := order(job, "Burger", "Chips")
 	d.Ticket.Number, d.Ticket.Request = fmt.Sprint(number), fmt.Sprint("request-", number)
@@ -107,7 +107,7 @@ func (p *expoHarness) wants(t *testing.T, c Command, want Outcome) {
 	}
 }
 
-func TestThePassSeesWhichStationsAreDone(t *testing.T) {
+func TestAnExpoShowsWhichStationsAreDone(t *testing.T) {
 	p := newExpoHarness(t)
 	put(t, p.hot, expoDelivery(18, 1), expoDelivery(19, 2))
 	put(t, p.cold, expoDelivery(18, 3))
@@ -154,7 +154,7 @@ func TestThePassSeesWhichStationsAreDone(t *testing.T) {
 	}
 }
 
-func TestAnAddOnAfterThePassSentAnOrderOutIsAnOrderOfItsOwn(t *testing.T) {
+func TestATicketAfterItsOrderWasBumpedAtTheExpoIsANewOrder(t *testing.T) {
 	p := newExpoHarness(t)
 	put(t, p.hot, expoDelivery(18, 1))
 	p.wants(t, p.press(Bump, 18), Done)
@@ -169,7 +169,7 @@ func TestAnAddOnAfterThePassSentAnOrderOutIsAnOrderOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestAStationKeepsWhatThePassStillNeeds(t *testing.T) {
+func TestABoardKeepsTheCardsThatTheExpoNeeds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newExpoHarness(t)
 		for i := range 5 { // two can be recalled
@@ -201,7 +201,7 @@ func TestAStationKeepsWhatThePassStillNeeds(t *testing.T) {
 	})
 }
 
-func TestWhateverFailsAtThePassItIsTheSameInTheEnd(t *testing.T) {
+func TestWhateverWriteFailsTheExpoIsTheSameInTheEnd(t *testing.T) {
 	for _, fault := range []kvtest.Fault{kvtest.Failed, kvtest.FailedPersisted} {
 		for _, restart := range []bool{false, true} {
 			for _, what := range []string{"sent", "pass"} {
@@ -236,7 +236,7 @@ func TestWhateverFailsAtThePassItIsTheSameInTheEnd(t *testing.T) {
 	}
 }
 
-func TestAPageAtThePassIsToldAllThatChanges(t *testing.T) {
+func TestAnExpoPageIsToldEveryChange(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := newExpoHarness(t)
 		id, seen := "", map[string]*Order{}

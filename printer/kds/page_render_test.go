@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 )
 
-func TestOnlySoManyPagesAreDrawnAtATime(t *testing.T) {
+func TestOnlyAFewPagesAreRenderedAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &Server{renderSlots: make(chan struct{}, maxRendering)}
 		for range maxRendering {

@@ -20,7 +20,7 @@ var hostile = []string{
 	`' onclick='alert(1)`, `{{.Setup}}`, "a\x1b[31m\u202eb\x00", `&lt;b&gt;`, `<!-- `, `]]>`, "x\u2028y",
 }
 
-// tags are the elements of a page with their attributes, and its text.
+// tags returns the elements of a page with their attributes, and its text.
 func tags(t *testing.T, page string) (list []string, text string) {
 	t.Helper()
 	var b strings.Builder
@@ -79,7 +79,7 @@ func TestHostileTextOnAPageIsText(t *testing.T) {
 	})
 }
 
-func TestAPageBeginsWithTheBoardItWasDrawnFrom(t *testing.T) {
+func TestAPageStartsWithTheStateItWasRenderedFrom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestServer(t)
 		w.put("hot-line", 1, 2)
@@ -102,7 +102,7 @@ func TestAPageBeginsWithTheBoardItWasDrawnFrom(t *testing.T) {
 	})
 }
 
-func TestTheFirstLookHasWhatFitsOnAScreenAndCountsTheRest(t *testing.T) {
+func TestAPageIsRenderedWithWhatFitsOnAScreenAndCountsTheRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestServer(t)
 		for job := range uint64(200) {
@@ -118,7 +118,8 @@ func TestTheFirstLookHasWhatFitsOnAScreenAndCountsTheRest(t *testing.T) {
 	})
 }
 
-// What browsers of 2020 on kitchen walls do not know. Chromium 80 is the oldest that is meant.
+// tooNewFor2020 matches what browsers of 2020 do not know. The oldest that must work is Chromium
+// 80.
 var tooNewFor2020 = map[string]*regexp.Regexp{
 	".js": regexp.MustCompile(`\.at\(|replaceAll|replaceChildren|structuredClone|randomUUID|` +
 		`Object\.hasOwn|\?\?=|\|\|=|&&=|\bawait import|^await |^\s+#\w+|static \{|` +

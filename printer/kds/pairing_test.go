@@ -17,7 +17,7 @@ import (
 	"ticketrail/queue/kv/kvtest"
 )
 
-// tablet is a browser on the network that keeps cookies.
+// newTablet returns a browser on the network that keeps cookies.
 func (w *testServer) newTablet(from string) *http.Client {
 	c := w.client(from)
 	c.Jar, _ = cookiejar.New(nil)
@@ -42,7 +42,7 @@ func (w *testServer) maySee(c *http.Client, station string) bool {
 	return code == http.StatusOK
 }
 
-func TestAScreenOnTheNetworkIsPairedOnceAndForGood(t *testing.T) {
+func TestABrowserOnTheNetworkIsPairedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestServer(t)
 		c := w.newTablet("192.168.1.20")
@@ -80,7 +80,7 @@ func TestAScreenOnTheNetworkIsPairedOnceAndForGood(t *testing.T) {
 	})
 }
 
-func TestTheSecretOfAScreenIsOnItsCookieAlone(t *testing.T) {
+func TestTheSecretOfABrowserIsOnlyInItsCookie(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestServer(t)
 		_, _, h := w.get(w.client("10.0.0.7"), "/")
@@ -113,7 +113,7 @@ func TestTheSecretOfAScreenIsOnItsCookieAlone(t *testing.T) {
 	})
 }
 
-func TestARevokedScreenIsOutAtOnce(t *testing.T) {
+func TestARevokedBrowserIsRefusedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestServer(t)
 		c := w.newTablet("192.168.1.20")
@@ -149,13 +149,13 @@ func TestARevokedScreenIsOutAtOnce(t *testing.T) {
 		if w.maySee(c, "hot-line") {
 			t.Error("a restart brought it back")
 		}
-		if code := w.code(c); code == "" { // and it can be paired anew
+		if code := w.code(c); code == "" { // it can be paired again
 			t.Error("no new code")
 		}
 	})
 }
 
-func TestACodeIsGoodForTenMinutesAndOnlyWhileSomebodyShowsIt(t *testing.T) {
+func TestACodeIsValidForTenMinutesAndWhileABrowserShowsIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestServer(t)
 		c := w.newTablet("192.168.1.20")
@@ -179,11 +179,11 @@ func TestACodeIsGoodForTenMinutesAndOnlyWhileSomebodyShowsIt(t *testing.T) {
 	})
 }
 
-func TestWhoTriesCodesOrFloodsTheDoorIsSlowed(t *testing.T) {
+func TestGuessingCodesAndRequestingManyIsLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestServer(t)
 		refused := 0
-		for i := range 40 { // one neighbour with many addresses, which keeps no cookie
+		for i := range 40 { // one machine with many addresses that keeps no cookie
 			if status, _, h := w.get(w.client(fmt.Sprintf("fd00::%x", i+1)),
 				"/"); status == http.StatusTooManyRequests && h.Get("Refresh") == "60" {
 				refused++
@@ -193,7 +193,7 @@ func TestWhoTriesCodesOrFloodsTheDoorIsSlowed(t *testing.T) {
 			t.Errorf("%d of 40 were refused, want 30", refused)
 		}
 		good := w.newTablet("192.168.1.20")
-		code := w.code(good) // others are not shut out
+		code := w.code(good) // other machines still get codes
 		for range 10 {
 			if _, err := w.server.Pair(t.Context(), "AAAA-AAAA", "hot-line"); !errors.Is(err, kds.ErrUnknownCode) {
 				t.Fatal(err)
@@ -210,7 +210,7 @@ func TestWhoTriesCodesOrFloodsTheDoorIsSlowed(t *testing.T) {
 	})
 }
 
-func TestAPairingThatCouldNotBeStoredIsNone(t *testing.T) {
+func TestAPairingThatCouldNotBeStoredIsNotActive(t *testing.T) {
 	store := kvtest.New()
 	store.Inject(kvtest.Failed)
 	p, err := kds.OpenPairings(store, nil)
@@ -229,7 +229,7 @@ func TestAPairingThatCouldNotBeStoredIsNone(t *testing.T) {
 	}
 }
 
-func TestARevokedScreenStaysOutAlsoIfItsPairingWasStoredUnsaid(t *testing.T) {
+func TestRevokingAlsoEndsAPairingWhoseWriteFailedButWasStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestServer(t)
 		store := kvtest.New()
@@ -268,7 +268,7 @@ func TestARevokedScreenStaysOutAlsoIfItsPairingWasStoredUnsaid(t *testing.T) {
 	})
 }
 
-func TestAPairedScreenShowsItsBoardWhileTheDiskHangs(t *testing.T) {
+func TestAPairedBrowserShowsItsBoardWhileTheDiskHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestServer(t)
 		_ = w.stop()

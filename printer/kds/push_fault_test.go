@@ -18,7 +18,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// raw answers each connection with bytes, once it has read the request's head.
+// rawServer answers each connection with raw bytes, after it has read the request's head.
 func rawServer(t *testing.T, answer func(c net.Conn)) func(context.Context, string, string) (net.Conn, error) {
 	n := virtual.NewNetwork()
 	var running sync.WaitGroup
@@ -46,7 +46,7 @@ func rawServer(t *testing.T, answer func(c net.Conn)) func(context.Context, stri
 	return n.Dial
 }
 
-func TestADisplayThatDoesEverythingWrongDelaysAndNoMore(t *testing.T) {
+func TestADisplayThatAnswersNonsenseOnlyDelaysATicket(t *testing.T) {
 	for name, answer := range map[string]func(net.Conn){
 		"hangs up":               func(net.Conn) {},
 		"never answers":          func(c net.Conn) { _, _ = io.Copy(io.Discard, c) },
@@ -115,7 +115,7 @@ func TestADisplayThatAsksForAWaitIsLeftAloneThatLong(t *testing.T) {
 		{503, func() string { return time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat) }, 0},
 		{429, func() string { return "999999" }, 5 * time.Minute},
 		{429, func() string { return "31536000" }, 5 * time.Minute},
-		{503, func() string { return "99999999999999999999999" }, 0}, // no int64
+		{503, func() string { return "99999999999999999999999" }, 0}, // does not fit an int64
 		{503, func() string { return "18000000000" }, 0},             // seconds that overflow a time.Duration
 		{429, func() string { return "Fri, 31 Dec 9999 23:59:59 GMT" }, 5 * time.Minute},
 		{429, func() string { return "-5" }, 0},
@@ -150,7 +150,7 @@ func TestADisplayThatAsksForAWaitIsLeftAloneThatLong(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatNeverEndsOrUnfoldsIsReadToALimit(t *testing.T) {
+func TestAnAnswerThatNeverEndsOrIsCompressedIsReadUpToALimit(t *testing.T) {
 	for name, f := range map[string]struct {
 		answer func(net.Conn)
 		want   string

@@ -11,7 +11,7 @@ import (
 	"ticketrail/printer/virtual"
 )
 
-// display serves h over pipes, until the test ends, and is a station that posts there.
+// newPush serves h over pipes until the test ends, and returns a station that posts there.
 func newPush(t *testing.T, h http.HandlerFunc, change ...func(*PushOptions)) *Push {
 	t.Helper()
 	n := virtual.NewNetwork()

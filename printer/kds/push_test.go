@@ -29,7 +29,7 @@ func order(job uint64, names ...string) ticket.Delivery {
 	return d
 }
 
-// began counts calls of begin.
+// A beginCounter counts the calls of begin.
 type beginCounter struct {
 	mu  sync.Mutex
 	n   int
@@ -49,7 +49,7 @@ func (b *beginCounter) times() int {
 	return b.n
 }
 
-// verdict is how a station's answer is to be taken, in a word.
+// verdict is the meaning of a station's answer in one word.
 func verdict(proof ticket.Proof, err error, begun bool) string {
 	switch {
 	case err == nil:
@@ -95,7 +95,7 @@ func TestEveryStatusHasItsMeaning(t *testing.T) {
 	})
 }
 
-func TestATicketHasOneKeyAndOneBodyAtEachAttempt(t *testing.T) {
+func TestATicketHasTheSameKeyAndBodyAtEachAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var keys, bodies, doubts []string
 		p := newPush(t, func(w http.ResponseWriter, r *http.Request) {
@@ -251,7 +251,7 @@ func TestAnInterruptedTicketSaysSo(t *testing.T) {
 	})
 }
 
-func TestTheStoragesTimeIsNotTheDisplays(t *testing.T) {
+func TestTimeSpentInTheStorageDoesNotCountAgainstTheDisplay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPush(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
 		proof, err := p.Print(t.Context(), order(1, "Burger"),
@@ -262,7 +262,7 @@ func TestTheStoragesTimeIsNotTheDisplays(t *testing.T) {
 	})
 }
 
-func TestAnAddressThatCannotBeIsRefusedWithoutShowingIt(t *testing.T) {
+func TestAnImpossibleURLIsRefusedWithoutShowingIt(t *testing.T) {
 	for _, u := range []string{"", "kds.example/s3cret", "ftp://kds.example/s3cret", "https:///s3cret",
 		"https://me:s3cret@kds.example/", "http://%s3cret", "https://kds.example/\x7fs3cret"} {
 		_, err := NewPush(PushOptions{Name: "fresh", URL: u})

@@ -11,9 +11,9 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-func TestABumpThatCrossesTheRescueIsToldOfThePaperAndThenDone(t *testing.T) {
+func TestABumpPressedBeforeTheRescueConflictsOnceAndThenWorks(t *testing.T) {
 	withDarkScreen(t, func(t *testing.T, k *screenHarness, s *Screen, paper *fakePrinter) {
-		late := press(s.Board(), Bump, 1, 0) // before the paper came out, by a page that could not be heard
+		late := press(s.Board(), Bump, 1, 0) // pressed before the copy was printed, on a page without a connection
 		time.Sleep(21 * time.Second)
 		synctest.Wait()
 		paper.wantPrinted(t, one, three)
@@ -32,7 +32,7 @@ func TestABumpThatCrossesTheRescueIsToldOfThePaperAndThenDone(t *testing.T) {
 	})
 }
 
-func TestALateWordForACardThatWasTakenOffIsNoProofForItsNextLife(t *testing.T) {
+func TestALateConfirmationOfAWithdrawnCardIsNoProofForItsNewCard(t *testing.T) {
 	for name, say := range map[string]func(s *Screen, withdraw func()){
 		"before it was taken off": func(s *Screen, withdraw func()) { s.Shown("slow", []uint64{1}); withdraw() },
 		"after":                   func(s *Screen, withdraw func()) { withdraw(); s.Shown("slow", []uint64{1}) },
@@ -67,7 +67,7 @@ func TestALateWordForACardThatWasTakenOffIsNoProofForItsNextLife(t *testing.T) {
 	}
 }
 
-func TestATicketThatCameOutElsewhereIsMarkedWhenACookFetchesItBack(t *testing.T) {
+func TestATicketThatCameOutElsewhereIsMarkedWhenACookRecallsIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shelf := kvtest.New()
 		s := newTestScreen(t, shelf)
@@ -85,7 +85,7 @@ func TestATicketThatCameOutElsewhereIsMarkedWhenACookFetchesItBack(t *testing.T)
 	})
 }
 
-func TestWhatIsNewWaitsForWhatWasShownEvenIfTheScreenHasJustGoneDark(t *testing.T) {
+func TestNewTicketsWaitForTheRescueEvenIfTheScreenHasJustGoneDark(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k, paper := newScreenHarness(t), &fakePrinter{}
 		s := k.newScreen(paper)
@@ -94,7 +94,7 @@ func TestWhatIsNewWaitsForWhatWasShownEvenIfTheScreenHasJustGoneDark(t *testing.
 		k.order(1)
 		time.Sleep(time.Second)
 		closed()
-		leave := s.Join("deaf") // the next one has a page that shows nothing, which goes dark at last
+		leave := s.Join("deaf") // a page that is live and confirms nothing, until it leaves
 		k.order(1)
 		time.Sleep(25 * time.Second)
 		leave()
@@ -107,7 +107,7 @@ func TestWhatIsNewWaitsForWhatWasShownEvenIfTheScreenHasJustGoneDark(t *testing.
 	})
 }
 
-func TestAScreenThatStandsInForAScreenHoldsNoTicketForAPerson(t *testing.T) {
+func TestAScreenThatBacksUpAScreenHoldsNoTicket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newScreenHarness(t)
 		defer k.stop()
@@ -120,7 +120,7 @@ func TestAScreenThatStandsInForAScreenHoldsNoTicketForAPerson(t *testing.T) {
 		k.order(2)
 		time.Sleep(15 * time.Second)
 		leave()
-		for range 4 { // and the other one flickers
+		for range 4 { // the other screen's page comes and goes
 			leave := b.Join("deaf")
 			time.Sleep(15 * time.Second)
 			leave()

@@ -17,14 +17,15 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// A kitchenette is a real queue and a dispatcher with one line, and what restarts of it share.
+// A screenHarness is a real queue with a dispatcher and one station, and what survives its
+// restarts.
 type screenHarness struct {
 	t    *testing.T
 	path string
 	q    *queue.Queue
 	d    *dispatch.Dispatcher
 	seq  int
-	// of hang
+	// of newScreen
 	s       *Screen
 	flaky   flakyRescuer
 	unwatch func()
@@ -76,7 +77,7 @@ func (k *screenHarness) order(n int) {
 	}
 }
 
-// states is what became of every job, the oldest first.
+// states are the states of all jobs, the oldest first.
 func (k *screenHarness) states() string {
 	k.t.Helper()
 	all, err := k.q.Jobs(context.Background(), queue.Filter{})
@@ -91,7 +92,7 @@ func (k *screenHarness) states() string {
 	return strings.Join(out, " ")
 }
 
-// hang gives the line a screen, with grill as its backup, a station of its own.
+// newScreen makes the station a screen with grill as its backup; grill is a station of its own too.
 func (k *screenHarness) newScreen(paper *fakePrinter) *Screen {
 	k.flaky.Rescuer = k.q
 	s := NewScreen(ScreenOptions{
@@ -114,7 +115,7 @@ func (k *screenHarness) watch(s *Screen) {
 	k.s, k.unwatch = s, func() { cancel(); watching.Wait() }
 }
 
-// end stops all of it.
+// closeAll stops everything.
 func (k *screenHarness) closeAll() {
 	k.t.Helper()
 	k.unwatch()
@@ -139,7 +140,7 @@ func TestTicketsWaitForAScreenAndAreShownAtOnceWhenOneOpens(t *testing.T) {
 	})
 }
 
-func TestWithNobodyLookingALineComesOutOfItsBackupInOrder(t *testing.T) {
+func TestTheQueueOfADarkScreenComesOutOfItsBackupInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k, paper := newScreenHarness(t), &fakePrinter{}
 		s := k.newScreen(paper)

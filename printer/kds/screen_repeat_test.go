@@ -52,7 +52,7 @@ func TestADisplayThatFailsForAnHourGetsEachTicketOnceInOrder(t *testing.T) {
 	})
 }
 
-func TestAScreenThatFlickersHoldsNoTicketForAPerson(t *testing.T) {
+func TestAScreenWhosePageComesAndGoesHoldsNoTicket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k, paper := newScreenHarness(t), &fakePrinter{}
 		s := k.newScreen(paper)

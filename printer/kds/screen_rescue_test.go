@@ -20,8 +20,8 @@ import (
 
 const one, three = "1 for hot-line (screen down), was shown", "3 for hot-line (screen down), was shown"
 
-// rescued runs f with a screen that showed jobs 1 to 3 (2 is bumped), whose last page has just
-// closed and whose backup is grill.
+// withDarkScreen runs f with a screen that showed jobs 1 to 3, of which 2 is bumped, whose last
+// page has just closed and whose backup is grill.
 func withDarkScreen(t *testing.T, f func(t *testing.T, k *screenHarness, s *Screen, paper *fakePrinter)) {
 	synctest.Test(t, func(t *testing.T) {
 		k, paper := newScreenHarness(t), &fakePrinter{}
@@ -36,7 +36,7 @@ func withDarkScreen(t *testing.T, f func(t *testing.T, k *screenHarness, s *Scre
 	})
 }
 
-// says is what the cards say of paper.
+// wantPaper checks where the cards say that they were printed.
 func wantPaper(t *testing.T, s *Screen, want map[uint64]string) {
 	t.Helper()
 	got := map[uint64]string{}
@@ -53,7 +53,7 @@ func wantPaper(t *testing.T, s *Screen, want map[uint64]string) {
 	}
 }
 
-func TestWhatWasShownAndNotBumpedComesOutOfTheBackupWhenNobodyLooks(t *testing.T) {
+func TestWhatWasShownAndNotBumpedComesOutOfTheBackupWhenTheScreenIsDark(t *testing.T) {
 	withDarkScreen(t, func(t *testing.T, k *screenHarness, s *Screen, paper *fakePrinter) {
 		time.Sleep(19 * time.Second)
 		paper.wantPrinted(t)
@@ -81,7 +81,7 @@ func TestWhatWasShownAndNotBumpedComesOutOfTheBackupWhenNobodyLooks(t *testing.T
 	})
 }
 
-func TestACopySaysWhatACookHadTickedAndWhatTheCardSaid(t *testing.T) {
+func TestARescueCopySaysWhichItemsWereDoneAndWhatTheCardSaid(t *testing.T) {
 	b := open(t, kvtest.New())
 	d := order(1, "Burger", "Chips", "Cake")
 	// it was on another screen before
@@ -110,7 +110,7 @@ func TestACopySaysWhatACookHadTickedAndWhatTheCardSaid(t *testing.T) {
 	}
 }
 
-func TestACopyThatBreaksIsMarkedAndThenHeldForAPerson(t *testing.T) {
+func TestARescueCopyThatFailsIsMarkedAndThenHeld(t *testing.T) {
 	withDarkScreen(t, func(t *testing.T, k *screenHarness, s *Screen, paper *fakePrinter) {
 		paper.fails(func(ticket.Delivery) (error, error) { return ticket.NotReady(errors.New("no paper")), nil })
 		time.Sleep(time.Minute)
@@ -135,7 +135,7 @@ func TestACopyThatBreaksIsMarkedAndThenHeldForAPerson(t *testing.T) {
 	})
 }
 
-func TestWhatHasNotBegunIsTakenBackWhenTheScreenIsBackOrTheTicketDone(t *testing.T) {
+func TestACopyThatHasNotBegunIsWithdrawnWhenTheScreenIsBackOrTheTicketIsDone(t *testing.T) {
 	bump := func(t *testing.T, s *Screen) {
 		wantOutcome(t, s.Board(), press(s.Board(), Bump, 1, 0), Done)
 		wantOutcome(t, s.Board(), press(s.Board(), Bump, 3, 0), Done)
@@ -159,7 +159,7 @@ func TestWhatHasNotBegunIsTakenBackWhenTheScreenIsBackOrTheTicketDone(t *testing
 							return nil, nil
 						}
 						if early == nil {
-							time.Sleep(time.Until(start.Add(61 * time.Second))) // for paper
+							time.Sleep(time.Until(start.Add(61 * time.Second))) // waiting for the backup
 						}
 						return early, nil
 					})
@@ -180,7 +180,7 @@ func TestWhatHasNotBegunIsTakenBackWhenTheScreenIsBackOrTheTicketDone(t *testing
 func TestWhatIsPrintingWhenTheScreenIsBackIsFinishedAndTheCardSaysSo(t *testing.T) {
 	withDarkScreen(t, func(t *testing.T, k *screenHarness, s *Screen, paper *fakePrinter) {
 		paper.setDelay(10 * time.Second)
-		time.Sleep(25 * time.Second) // the first is at it since 20 s
+		time.Sleep(25 * time.Second) // the first has been printing since 20 s
 		closed := openPage(s, "b")
 		synctest.Wait()
 		wantPaper(t, s, map[uint64]string{})
@@ -197,7 +197,7 @@ func TestWhatIsPrintingWhenTheScreenIsBackIsFinishedAndTheCardSaysSo(t *testing.
 	})
 }
 
-// flaky is a Rescuer of which each call fails, before or after it was done, until calls are up.
+// A flakyRescuer fails the next calls, before or after they took effect.
 type flakyRescuer struct {
 	Rescuer
 	mu    sync.Mutex
@@ -254,7 +254,7 @@ func TestARescueThatFailedIsDoneOnce(t *testing.T) {
 	}
 }
 
-// tardy is a screen that says late that it shows a ticket.
+// A slowBegin is a screen that confirms late that it shows a ticket.
 type slowBegin struct {
 	*Screen
 	by time.Duration
@@ -266,7 +266,7 @@ func (l slowBegin) Print(ctx context.Context, d ticket.Delivery,
 	return l.Screen.Print(ctx, d, begin)
 }
 
-func TestATicketIsCopiedAlsoIfItsQueueLearnsInTheDarkThatItWasShown(t *testing.T) {
+func TestATicketThatEndsAsShownWhileTheScreenIsDarkIsCopiedToo(t *testing.T) {
 	withDarkScreen(t, func(t *testing.T, k *screenHarness, s *Screen, paper *fakePrinter) {
 		k.d.Set([]dispatch.Lane{{Name: "hot-line", Station: slowBegin{s, 30 * time.Second}},
 			{Name: "grill", Station: paper}})
@@ -281,7 +281,7 @@ func TestATicketIsCopiedAlsoIfItsQueueLearnsInTheDarkThatItWasShown(t *testing.T
 	})
 }
 
-func TestADarkNightDisturbsNobodyOnceAllIsOnPaper(t *testing.T) {
+func TestARescueDoesNoMoreWorkOnceEverythingIsPrinted(t *testing.T) {
 	withDarkScreen(t, func(t *testing.T, k *screenHarness, s *Screen, paper *fakePrinter) {
 		time.Sleep(12 * time.Hour)
 		paper.wantPrinted(t, one, three)
@@ -293,12 +293,12 @@ func TestADarkNightDisturbsNobodyOnceAllIsOnPaper(t *testing.T) {
 	})
 }
 
-func TestARescueGoesOnAfterARestart(t *testing.T) {
+func TestARescueContinuesAfterARestart(t *testing.T) {
 	for _, after := range []time.Duration{19, 21, 25, 31, 50} {
 		withDarkScreen(t, func(t *testing.T, k *screenHarness, s *Screen, paper *fakePrinter) {
 			paper.setDelay(10 * time.Second)
 			time.Sleep(after * time.Second)
-			k.closeAll() // what prints is interrupted, and in doubt
+			k.closeAll() // the ticket that is printing is interrupted, which leaves doubt
 			k.start()
 			k.newScreen(paper)
 			time.Sleep(3 * time.Minute)
@@ -310,7 +310,7 @@ func TestARescueGoesOnAfterARestart(t *testing.T) {
 					t.Errorf("restarted after %d s: %q", after, paper.out)
 				}
 			}
-			if n := len(paper.out); n > 3 { // one may be there twice, marked
+			if n := len(paper.out); n > 3 { // one may come out twice, marked
 				t.Errorf("restarted after %d s: %q", after, paper.out)
 			}
 			wantPaper(t, k.s, map[uint64]string{1: "grill", 3: "grill"})
@@ -318,7 +318,7 @@ func TestARescueGoesOnAfterARestart(t *testing.T) {
 	}
 }
 
-func TestWhatIsAtABackupStaysThereWhenTheScreenHasNoneAnyMore(t *testing.T) {
+func TestCopiesStayAtTheBackupWhenTheScreenNoLongerHasOne(t *testing.T) {
 	withDarkScreen(t, func(t *testing.T, k *screenHarness, s *Screen, paper *fakePrinter) {
 		paper.fails(func(ticket.Delivery) (error, error) { return ticket.NotReady(errors.New("no paper")), nil })
 		time.Sleep(time.Minute)
@@ -333,7 +333,7 @@ func TestWhatIsAtABackupStaysThereWhenTheScreenHasNoneAnyMore(t *testing.T) {
 	})
 }
 
-func TestTheStandInTakesTheCardOffTheBoardBeforeItPrints(t *testing.T) {
+func TestTheBackupTakesTheCardOffTheBoardBeforeItPrints(t *testing.T) {
 	withDarkScreen(t, func(t *testing.T, k *screenHarness, s *Screen, paper *fakePrinter) {
 		leave := s.Join("deaf")
 		k.order(1)
@@ -353,7 +353,7 @@ func TestTheStandInTakesTheCardOffTheBoardBeforeItPrints(t *testing.T) {
 	})
 }
 
-func TestTheStandInWaitsForWhatIsOlderButNotForAPerson(t *testing.T) {
+func TestTheBackupWaitsForOlderTicketsButNotForHeldOnes(t *testing.T) {
 	withDarkScreen(t, func(t *testing.T, k *screenHarness, s *Screen, paper *fakePrinter) {
 		stop := errors.New("off")
 		paper.fails(func(d ticket.Delivery) (error, error) {
@@ -383,7 +383,7 @@ func TestTheStandInWaitsForWhatIsOlderButNotForAPerson(t *testing.T) {
 	})
 }
 
-func TestTheStandInPrintsNothingWhileTheCardCannotBeTakenOff(t *testing.T) {
+func TestTheBackupPrintsNothingWhileTheCardCannotBeTakenOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shelf, paper := kvtest.New(), &fakePrinter{}
 		s := newTestScreen(t, shelf)
@@ -397,7 +397,7 @@ func TestTheStandInPrintsNothingWhileTheCardCannotBeTakenOff(t *testing.T) {
 	})
 }
 
-func TestWhatAnOlderVersionWroteOfPaperIsBelieved(t *testing.T) {
+func TestPaperMarksOfAnOlderVersionAreRead(t *testing.T) {
 	s := kvtest.New()
 	b := open(t, s)
 	put(t, b, order(1, "Burger"), order(2, "Soup"))
@@ -416,13 +416,13 @@ func TestWhatAnOlderVersionWroteOfPaperIsBelieved(t *testing.T) {
 	}
 }
 
-func TestAScreenThatStandsInForAScreenShowsWhatWasOnItOnce(t *testing.T) {
+func TestAScreenThatBacksUpAScreenShowsItsTicketsOnce(t *testing.T) {
 	withDarkScreen(t, func(t *testing.T, k *screenHarness, s *Screen, _ *fakePrinter) {
 		cold := NewScreen(ScreenOptions{Name: "grill", Board: open(t, k.q.KV("board grill")),
 			OnLive: func() { k.d.Kick("grill") }})
 		k.d.Set([]dispatch.Lane{{Name: "grill", Station: cold}})
 		leave := cold.Join("deaf")
-		time.Sleep(2 * time.Minute) // many attempts, none of them proved
+		time.Sleep(2 * time.Minute) // many attempts without proof
 		leave()
 		wantPaper(t, s, map[uint64]string{})
 		defer openPage(cold, "b")()

@@ -20,7 +20,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// A roll is what came out of a printer.
+// A fakePrinter collects what came out of it.
 type fakePrinter struct {
 	mu   sync.Mutex
 	out  []string
@@ -85,7 +85,7 @@ func (r *fakePrinter) setDelay(by time.Duration) {
 	r.slow = by
 }
 
-// browser is a page that says of each card that it holds it, until it is closed.
+// openPage is a page that confirms every card until it is closed.
 func openPage(s *Screen, id string) (closed func()) {
 	leave := s.Join(id)
 	stop, done := make(chan struct{}), make(chan struct{})
@@ -117,10 +117,10 @@ func newTestScreen(t *testing.T, s kv.Store, change ...func(*ScreenOptions)) *Sc
 	return NewScreen(o)
 }
 
-func TestATicketIsShownWhenALivePageSaysThatItHoldsIt(t *testing.T) {
+func TestATicketIsShownWhenALivePageConfirmsIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newTestScreen(t, kvtest.New())
-		defer s.Join("deaf")() // it is live and never says a word
+		defer s.Join("deaf")() // it is live and confirms nothing
 		start := time.Now()
 		time.AfterFunc(3*time.Second, func() { s.Shown("stranger", []uint64{1}) })
 		time.AfterFunc(4*time.Second, func() { s.Shown("deaf", []uint64{2}) })
@@ -141,7 +141,7 @@ func TestATicketIsShownWhenALivePageSaysThatItHoldsIt(t *testing.T) {
 	})
 }
 
-func TestWithoutALivePageTheLineWaits(t *testing.T) {
+func TestWithoutALivePageTheQueueWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		woken := 0
 		s := newTestScreen(t, kvtest.New(), func(o *ScreenOptions) { o.OnLive = func() { woken++ } })
@@ -180,7 +180,7 @@ func TestACardThatNoPageConfirmedIsInDoubt(t *testing.T) {
 		if got := verdict(proof, err, b.times() > 0); got != "doubt" || time.Since(start) != 10*time.Second {
 			t.Errorf("%s after %v: %v", got, time.Since(start), err)
 		}
-		// The page comes back and says so: the same ticket again has the same card.
+		// The page comes back: the same ticket, given again, has the same card.
 		defer openPage(s, "a")()
 		d := order(1, "Burger")
 		d.Attempt, d.Doubt = 2, true
@@ -209,7 +209,7 @@ func TestABumpIsProofEnough(t *testing.T) {
 	})
 }
 
-func TestWhatCannotBeStoredWasNotShown(t *testing.T) {
+func TestATicketThatCannotBeStoredIsNotShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shelf := kvtest.New()
 		s := newTestScreen(t, shelf)
@@ -227,7 +227,7 @@ func TestWhatCannotBeStoredWasNotShown(t *testing.T) {
 	})
 }
 
-func TestAnInterruptedScreenSaysSo(t *testing.T) {
+func TestAnInterruptedAttemptSaysSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newTestScreen(t, kvtest.New())
 		defer s.Join("deaf")()

@@ -23,13 +23,14 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// browserKitchen is set in the process that is the kitchen of the scripts in e2e: where its
-// database is. The scripts start it, kill it and start it again.
+// e2eDatabase is the environment variable that makes this test binary the server of the browser
+// tests: it says where the database is. The scripts in e2e start that process, kill it and start it
+// again.
 const e2eDatabase = "KDS_E2E_DATABASE"
 
-// TestCooksWorkWithScreensInARealBrowser runs the scripts in e2e, which takes minutes. They need node,
-// Debian's chromium, and what npm installed for them; .ci/run brings all of that. To run
-// it alone: KDS_E2E=1, or a part of a story's name.
+// TestCooksWorkWithScreensInARealBrowser runs the scripts in e2e, which takes minutes. They need
+// node, Debian's chromium, and packages of npm; .ci/run installs all of that. To run it alone:
+// KDS_E2E=1, or a part of a browser test's name.
 func TestCooksWorkWithScreensInARealBrowser(t *testing.T) {
 	if path := os.Getenv(e2eDatabase); path != "" {
 		if err := serveE2E(path); err != nil {
@@ -82,7 +83,7 @@ func TestCooksWorkWithScreensInARealBrowser(t *testing.T) {
 func lookPath(name string) error { _, err := exec.LookPath(name); return err }
 func stat(name string) error     { _, err := os.Stat(name); return err }
 
-// A browserCook is three screens and a door at the back for the scripts.
+// An e2eServer is three screens, and a control port for the scripts.
 type e2eServer struct {
 	queue    *queue.Queue
 	server   *kds.Server
@@ -168,7 +169,7 @@ func (k *e2eServer) print(_ context.Context, job uint64) error {
 	return nil
 }
 
-// backDoor is what the scripts ask for: tickets, pairings, and how it stands.
+// controlHandler answers the scripts: it adds tickets, pairs browsers, and reports the state.
 func (k *e2eServer) controlHandler() http.Handler {
 	mux := http.NewServeMux()
 	handle := func(path string, f func(*http.Request) (any, error)) {
@@ -196,7 +197,8 @@ func (k *e2eServer) controlHandler() http.Handler {
 	return mux
 }
 
-// put places tickets, or, with print, does what the dispatcher does and says what became of it.
+// put adds tickets to a board, or, with Print, gives them to the screen as the dispatcher does and
+// returns the proof.
 func (k *e2eServer) put(r *http.Request) (any, error) {
 	var asked struct {
 		Station string

@@ -22,7 +22,8 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// TestAScreenWorksInFirefox drives Debian's Firefox by WebDriver BiDi, which it speaks by itself.
+// TestAScreenWorksInFirefox drives Debian's Firefox over WebDriver BiDi, which Firefox speaks
+// without a driver.
 func TestAScreenWorksInFirefox(t *testing.T) {
 	if os.Getenv("TICKETRAIL_TEST_FIREFOX") == "" {
 		t.Skip("takes half a minute and needs firefox-esr; TICKETRAIL_TEST_FIREFOX=1 runs it")
@@ -71,7 +72,7 @@ func TestAScreenWorksInFirefox(t *testing.T) {
 	f.keys("\uE008R")
 	f.until("the recall list is open", `document.querySelectorAll("dialog.recall[open] .row").length === 1`)
 	f.shot("recall")
-	// Without a window it has no focus, so Enter presses no button.
+	// A headless Firefox has no focus, so Enter would press no button.
 	f.until("the ticket is pressed",
 		`document.activeElement.matches("dialog.recall .row") && (document.activeElement.click(), true)`)
 	f.until("it is back in its place", heads+` === "#18,#19" && !document.querySelector("dialog")`)
@@ -79,7 +80,7 @@ func TestAScreenWorksInFirefox(t *testing.T) {
 	f.until("it says that it is not live", `document.body.classList.contains("notlive") && `+
 		`/^NOT LIVE since \d\d:\d\d$/.test(document.querySelector("#cover .big").textContent)`)
 	f.shot("notlive")
-	f.wrong = nil // that nobody answered
+	f.wrong = nil // the errors of the stopped server
 	serveScreen(t, s, at)
 	f.until("it is live again", `document.getElementById("live").className === "is" && `+
 		`!document.body.classList.contains("notlive")`)
@@ -121,14 +122,14 @@ func serveScreen(t *testing.T, s *kds.Screen, on string) (at string, stop func()
 	return l.Addr().String(), stop
 }
 
-// A firefox is one tab of it.
+// A firefox is one tab of a running Firefox.
 type firefox struct {
 	t     *testing.T
 	ctx   context.Context
 	conn  *websocket.Conn
 	tab   string
 	n     int
-	wrong []string // what its console said in red
+	wrong []string // errors on its console
 }
 
 var listening = regexp.MustCompile(`WebDriver BiDi listening on (ws://\S+)`)
@@ -183,7 +184,7 @@ func startFirefox(ctx context.Context, t *testing.T) *firefox {
 	return f
 }
 
-// ask sends one command and waits for its answer.
+// call sends one command and waits for its answer.
 func (f *firefox) call(method string, params, into any) {
 	f.t.Helper()
 	f.n++
@@ -219,7 +220,7 @@ func (f *firefox) call(method string, params, into any) {
 	}
 }
 
-// until waits until what is true is so.
+// until waits until the JavaScript expression is is true.
 func (f *firefox) until(what, is string) {
 	f.t.Helper()
 	for start := time.Now(); ; time.Sleep(20 * time.Millisecond) {
@@ -236,7 +237,7 @@ func (f *firefox) until(what, is string) {
 	}
 }
 
-// keys presses keys, one after the other; those of one string are down together.
+// keys presses keys one after another; those of one string are held down together.
 func (f *firefox) keys(chords ...string) {
 	f.t.Helper()
 	var list []map[string]string

@@ -23,7 +23,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// A wall is a server with two screens, hot-line and cold, in memory.
+// A testServer is a server with two screens, hot-line and cold, in memory.
 type testServer struct {
 	t        testing.TB
 	shelf    *kvtest.Store // of the pairings
@@ -49,7 +49,7 @@ func newTestServer(t testing.TB) *testServer {
 	return w
 }
 
-// start opens the pairings and the server, as after a start of the program.
+// start opens the pairings and the server, as a start of the program does.
 func (w *testServer) start() {
 	var err error
 	if w.pairings, err = kds.OpenPairings(w.shelf, nil); err != nil {
@@ -103,7 +103,7 @@ func delivery(job uint64) ticket.Delivery {
 	}}
 }
 
-// client is a browser that comes from the address given.
+// client is a browser that connects from the given address.
 func (w *testServer) client(from string) *http.Client {
 	tr := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return w.network.DialFrom(ctx, from)
@@ -158,10 +158,10 @@ func (w *testServer) send(c *http.Client, r *http.Request, header []string) (int
 	return got.StatusCode, string(b), got.Header
 }
 
-// A told is one event of a stream.
+// A streamEvent is one event of a stream.
 type streamEvent struct{ kind, id, data string }
 
-// A ear reads a stream.
+// An eventStream reads the events of a stream.
 type eventStream struct {
 	t    testing.TB
 	body io.ReadCloser
@@ -189,7 +189,7 @@ func (w *testServer) listen(c *http.Client, station, page, after string, header 
 	return &eventStream{w.t, got.Body, bufio.NewReader(got.Body)}
 }
 
-// next is the next event that is not of one of the kinds given; false at the end of the stream.
+// next returns the next event whose kind is not one of not; false at the end of the stream.
 func (e *eventStream) next(not ...string) (streamEvent, bool) {
 	var ev streamEvent
 	for {

@@ -14,12 +14,12 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-func TestOneStrangerDoesNotKeepTheKitchenOut(t *testing.T) {
+func TestOneMachineCannotUseUpAllConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestServer(t)
 		tablet := w.paired("192.168.1.20", "hot-line")
 		let := make(chan bool, 1000)
-		for range 1000 { // it asks once on each connection, and keeps it
+		for range 1000 { // one request on each connection, which it keeps open
 			go func() {
 				c, err := w.network.DialFrom(t.Context(), "192.168.1.66")
 				if err != nil {
@@ -56,7 +56,7 @@ func TestOneStrangerDoesNotKeepTheKitchenOut(t *testing.T) {
 	})
 }
 
-func TestOneScreenDoesNotTakeTheStreamsOfOthers(t *testing.T) {
+func TestOneBrowserCannotUseUpAllStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestServer(t)
 		wild, good := w.paired("192.168.1.20", "hot-line"), w.paired("192.168.1.21", "hot-line")
@@ -79,11 +79,11 @@ func TestOneScreenDoesNotTakeTheStreamsOfOthers(t *testing.T) {
 	})
 }
 
-func TestOneStrangerDoesNotTakeAllTheCodes(t *testing.T) {
+func TestOneMachineCannotUseUpAllCodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestServer(t)
 		var waiting []*http.Client
-		for range 9 { // minutes, in each of which it asks for as many as it gets
+		for range 9 { // minutes, in each of which it requests as many codes as it gets
 			for range 20 {
 				c := w.newTablet("192.168.1.66")
 				if status, _, _ := w.get(c, "/"); status == http.StatusOK {
@@ -103,7 +103,7 @@ func TestOneStrangerDoesNotTakeAllTheCodes(t *testing.T) {
 	})
 }
 
-func TestWhatMakesNoSenseChangesNothing(t *testing.T) {
+func TestMalformedRequestsChangeNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestServer(t)
 		w.put("hot-line", 1)
@@ -152,7 +152,7 @@ func TestWhatMakesNoSenseChangesNothing(t *testing.T) {
 	})
 }
 
-func TestAPressThatIsPlayedAgainDoesNothing(t *testing.T) {
+func TestAReplayedCommandChangesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestServer(t)
 		w.put("hot-line", 1)
@@ -185,7 +185,7 @@ func TestAPressThatIsPlayedAgainDoesNothing(t *testing.T) {
 	})
 }
 
-func TestAPageIsNotBelievedAboutCardsItCannotHave(t *testing.T) {
+func TestAConfirmationOfCardsThatAPageCannotHaveIsIgnored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestServer(t)
 		c := w.client("127.0.0.1")
@@ -197,7 +197,7 @@ func TestAPageIsNotBelievedAboutCardsItCannotHave(t *testing.T) {
 				}
 			}
 		}()
-		// Of tickets that are to come, of another station's, and of another page.
+		// Jobs that do not exist yet, that are another station's, and another page's.
 		says := func(station, page, jobs string) int {
 			code, _ := w.post(c, "/screen/"+station+"/shown", `{"page":"`+page+`","jobs":`+jobs+`}`)
 			return code
@@ -233,7 +233,7 @@ func TestAPageIsNotBelievedAboutCardsItCannotHave(t *testing.T) {
 
 func noBegin(context.Context) error { return nil }
 
-// paired is a browser on the network that may see a station.
+// paired is a browser on the network that is paired with a station.
 func (w *testServer) paired(from, station string) *http.Client {
 	w.t.Helper()
 	c := w.newTablet(from)

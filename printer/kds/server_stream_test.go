@@ -21,7 +21,7 @@ type pulse struct {
 	Now int64  `json:"now"`
 }
 
-func TestAPageIsToldWhatChangesAndGoesOnWhereItsStreamBroke(t *testing.T) {
+func TestAPageIsToldEveryChangeAndResumesWhereItsStreamBroke(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestServer(t)
 		w.put("hot-line", 1)
@@ -40,7 +40,7 @@ func TestAPageIsToldWhatChangesAndGoesOnWhereItsStreamBroke(t *testing.T) {
 		}
 		e.body.Close()
 		w.put("hot-line", 3, 4)
-		// A browser that comes back by itself says where it was in a header, the script in the address.
+		// A browser that reconnects by itself sends the last id in a header, the script in the address.
 		for name, again := range map[string]*eventStream{
 			"header":  w.listen(c, "hot-line", testPage, snap.ID, "Last-Event-ID", change.id),
 			"address": w.listen(c, "hot-line", "page0002", change.id),
@@ -77,7 +77,7 @@ func TestAHeartbeatComesEveryFiveSecondsWithTheServersTimeAndTheNewestState(t *t
 	})
 }
 
-// attend reads the stream of a page and answers heartbeats until ctx ends.
+// answerBeats reads the stream of a page and answers heartbeats until ctx ends.
 func (w *testServer) answerBeats(ctx context.Context, c *http.Client, station, page string) {
 	e := w.listen(c, station, page, "")
 	go func() {
@@ -96,7 +96,7 @@ func (w *testServer) answerBeats(ctx context.Context, c *http.Client, station, p
 			w.post(c, "/screen/"+station+"/shown",
 				fmt.Sprintf(`{"page":%q,"jobs":[%s]}`, page, strings.Join(jobs, ",")))
 		}
-		for { // it goes on reading, and says nothing
+		for { // it keeps reading and answers nothing
 			if _, ok := e.next(); !ok {
 				return
 			}
@@ -137,7 +137,7 @@ func TestAPageIsLiveWhileItAnswersHeartbeats(t *testing.T) {
 	})
 }
 
-func TestATicketIsShownWhenALivePageHasSaidSo(t *testing.T) {
+func TestATicketIsShownWhenALivePageHasConfirmedIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestServer(t)
 		s := w.screens["hot-line"]
@@ -153,7 +153,7 @@ func TestATicketIsShownWhenALivePageHasSaidSo(t *testing.T) {
 	})
 }
 
-func TestAPageThatGoesIsNotLiveAndOneThatComesRightBackIs(t *testing.T) {
+func TestAPageThatLeavesIsNotLiveAndOneThatReloadsIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestServer(t)
 		s := w.screens["hot-line"]
@@ -188,7 +188,7 @@ func TestAPageThatGoesIsNotLiveAndOneThatComesRightBackIs(t *testing.T) {
 	})
 }
 
-func TestAPageThatDoesNotReadIsDroppedAndDelaysNobody(t *testing.T) {
+func TestAPageThatDoesNotReadIsDroppedAndDelaysNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestServer(t)
 		w.listen(w.client("127.0.0.1"), "hot-line", "deaf0001", "").want("hello")
@@ -216,7 +216,7 @@ func TestAPageThatDoesNotReadIsDroppedAndDelaysNobody(t *testing.T) {
 	})
 }
 
-func TestAPageWithASlowRadioGetsAWholeBoard(t *testing.T) {
+func TestAPageOnASlowNetworkGetsAWholeBoard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestServer(t)
 		long := delivery(1)
@@ -289,7 +289,7 @@ func TestStreamsEndAtOnceWhenTheServerStops(t *testing.T) {
 	})
 }
 
-func TestANewConfigurationDisturbsOnlyWhoseScreenChanged(t *testing.T) {
+func TestAReloadDisturbsOnlyTheScreensThatChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestServer(t)
 		c := w.client("127.0.0.1")
@@ -331,7 +331,7 @@ func BenchmarkScreen(b *testing.B) {
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	job := uint64(1000)
-	for b.Loop() { // one ticket, told to all
+	for b.Loop() { // one ticket, sent to all pages
 		job++
 		w.put("hot-line", job)
 		for _, e := range ears {

@@ -13,7 +13,7 @@ import (
 	"ticketrail/printer/kds"
 )
 
-func TestOnlyABrowserOfThisMachineThatAsksForItIsFree(t *testing.T) {
+func TestOnlyABrowserOnThisComputerNeedsNoPairing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestServer(t)
 		for _, c := range []struct {
@@ -42,7 +42,7 @@ func TestOnlyABrowserOfThisMachineThatAsksForItIsFree(t *testing.T) {
 	})
 }
 
-func TestAnotherSiteCannotPressAnything(t *testing.T) {
+func TestAnotherSiteCannotSendCommands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestServer(t)
 		w.put("hot-line", 1)
@@ -68,7 +68,7 @@ func TestAnotherSiteCannotPressAnything(t *testing.T) {
 	})
 }
 
-func TestWhatAPageAsksIsAnsweredForPrograms(t *testing.T) {
+func TestRequestsOfAPageAreAnsweredWithTheRightStatus(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestServer(t)
 		w.put("hot-line", 1)
@@ -133,7 +133,7 @@ func TestPrintAsksForATicketOfThisScreenOnly(t *testing.T) {
 	})
 }
 
-func TestNothingOnAPageComesFromElsewhereOrInline(t *testing.T) {
+func TestAPageLoadsNothingFromElsewhereAndHasNothingInline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestServer(t)
 		w.put("hot-line", 1)
@@ -154,10 +154,10 @@ func TestNothingOnAPageComesFromElsewhereOrInline(t *testing.T) {
 	})
 }
 
-func TestFilesOfAPageAreKeptByBrowsersAndOthersAreNot(t *testing.T) {
+func TestBrowsersMayCacheTheFilesOfAPageAndNothingElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestServer(t)
-		c := w.client("192.168.1.20") // nobody needs to be paired for the scripts
+		c := w.client("192.168.1.20") // the scripts need no pairing
 		_, page, _ := w.get(w.client("127.0.0.1"), "/screen/hot-line")
 		_, rest, _ := strings.Cut(page, `src="`)
 		path, _, _ := strings.Cut(rest, `"`)
@@ -179,7 +179,7 @@ func TestFilesOfAPageAreKeptByBrowsersAndOthersAreNot(t *testing.T) {
 	})
 }
 
-func TestAPanelOfKeysIsChecked(t *testing.T) {
+func TestKeysOfAConfigurationAreChecked(t *testing.T) {
 	for _, c := range []struct {
 		keys map[string][]string
 		says string

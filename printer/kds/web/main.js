@@ -250,7 +250,7 @@ class App extends View {
   }
 
   undo() {
-    if (this.toasts.offer) return this.toasts.offer.take();
+    if (this.toasts.offer) return this.toasts.offer.undo();
     const last = this.lastDone;
     this.lastDone = null;
     if (last && last.result.card && last.result.card.undo_until > now())
