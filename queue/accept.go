@@ -54,6 +54,7 @@ type acceptOp struct {
 	receipt  ticket.Receipt
 }
 
+// newAcceptOp encodes a request, or says why it cannot be stored.
 func (q *Queue) newAcceptOp(r *ticket.Request) (*acceptOp, error) {
 	if len(r.Drafts) == 0 {
 		return nil, errors.New("it contains no tickets")
@@ -73,8 +74,10 @@ func (q *Queue) newAcceptOp(r *ticket.Request) (*acceptOp, error) {
 	return a, nil
 }
 
+// encodePayloads encodes the ticket of each draft. The names of stations become keys, so they are
+// checked here.
 func encodePayloads(drafts []ticket.Draft) ([][]byte, error) {
-	payload := make([][]byte, len(drafts))
+	payloads := make([][]byte, len(drafts))
 	for i := range drafts {
 		if err := checkName("station", drafts[i].Station); err != nil {
 			return nil, err
@@ -83,11 +86,13 @@ func encodePayloads(drafts []ticket.Draft) ([][]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		payload[i] = seal(j)
+		payloads[i] = seal(j)
 	}
-	return payload, nil
+	return payloads, nil
 }
 
+// checkName returns an error if name cannot be a key of the file. bbolt refuses an empty key, and a
+// name that is not UTF-8 would come back changed from the JSON of a job.
 func checkName(what, name string) error {
 	switch {
 	case name == "":
@@ -105,9 +110,9 @@ func checkName(what, name string) error {
 // retry is a duplicate and the tickets print.
 func (a *acceptOp) apply(b *batch) error {
 	a.receipt = ticket.Receipt{}
-	today, raw := b.lookup(a.key)
+	filed, raw := b.lookup(a.key)
 	if raw != nil {
-		return a.acceptKnown(b, today, raw)
+		return a.acceptKnown(b, filed, raw)
 	}
 	if err := a.checkRoom(b, len(a.r.Drafts)); err != nil {
 		return err
@@ -134,14 +139,14 @@ func (a *acceptOp) acceptKnown(b *batch, filed uint64, raw []byte) error {
 	if err := a.checkRoom(b, len(drafts)); err != nil {
 		return err
 	}
-	payload, err := encodePayloads(drafts)
+	payloads, err := encodePayloads(drafts)
 	if err != nil {
 		return err
 	}
 	s.add(a.digest, a.voids)
 	b.remember(a.key, filed, s)
 	if len(drafts) > 0 {
-		a.enqueue(b, drafts, payload)
+		a.enqueue(b, drafts, payloads)
 	}
 	a.receipt = ticket.Receipt{Duplicate: true, Conflict: true, Jobs: len(drafts)}
 	return nil
@@ -160,12 +165,12 @@ func (a *acceptOp) acceptUnreadable(b *batch, filed uint64, raw []byte, cause er
 	if err := a.checkRoom(b, len(drafts)); err != nil {
 		return err
 	}
-	payload, err := encodePayloads(drafts)
+	payloads, err := encodePayloads(drafts)
 	if err != nil {
 		return err
 	}
 	if len(drafts) > 0 {
-		a.enqueue(b, drafts, payload)
+		a.enqueue(b, drafts, payloads)
 	}
 	a.receipt = ticket.Receipt{Duplicate: true, Jobs: len(drafts)}
 	b.quarantine(bucketDedup, a.key[:], raw, cause)
@@ -187,19 +192,19 @@ func (a *acceptOp) checkRoom(b *batch, jobs int) error {
 }
 
 // enqueue stores the body once and each ticket as a job at the end of its lane.
-func (a *acceptOp) enqueue(b *batch, drafts []ticket.Draft, payload [][]byte) {
+func (a *acceptOp) enqueue(b *batch, drafts []ticket.Draft, payloads [][]byte) {
 	req := b.sequence(bucketRequests)
 	b.put(b.bucket(bucketRequests), key64(req), a.body)
 	received := a.r.Received
 	if received.IsZero() {
-		received = b.wall
+		received = b.wall // a request that the caller did not stamp
 	}
 	for i := range drafts {
 		s := jobState{
 			Station: drafts[i].Station, Req: req,
 			Enqueued: int64(max(b.now, 0)), Received: received.UnixMilli(),
 		}
-		b.enqueue(s, payload[i], false)
+		b.enqueue(s, payloads[i], false)
 		b.books(s.Station).Enqueued++
 	}
 }

@@ -38,28 +38,34 @@ var bucketNames = [bucketCount][]byte{
 type batch struct {
 	q    *Queue
 	tx   *bolt.Tx
-	now  time.Duration // running time
+	now  time.Duration // running time; the same for all operations of the batch
 	wall time.Time
 	full bool // the disk is full: no new request may be accepted
 
 	dirty    bool  // something was written: a commit is needed
 	err      error // the first failed write; the whole batch is then rolled back
 	buckets  [bucketCount]*bolt.Bucket
-	gens     []generation
+	gens     []generation              // see generations
 	records  map[string]*stationRecord // station → its record as it will be stored
 	open     int                       // change in the number of open jobs
 	onCommit []func()                  // run under Queue.mu
-	paused   []*lane
+	paused   []*lane                   // to be resumed when the batch ends
 }
 
+// fail makes the whole transaction fail, with the first error. An operation that has written
+// anything must not return an error of its own: that would be committed.
 func (b *batch) fail(err error) {
 	if b.err == nil {
 		b.err = err
 	}
 }
 
+// afterCommit runs f under Queue.mu once the transaction is on the disk, and never if it fails. All
+// changes of memory belong in such a function.
 func (b *batch) afterCommit(f func()) { b.onCommit = append(b.onCommit, f) }
 
+// bucket returns a top-level bucket. It is looked up once in a transaction, because a busy one has
+// hundreds of operations.
 func (b *batch) bucket(n int) *bolt.Bucket {
 	if b.buckets[n] == nil {
 		k := b.tx.Bucket(bucketNames[n])
@@ -86,6 +92,8 @@ func (b *batch) del(k *bolt.Bucket, key []byte) {
 	}
 }
 
+// sequence returns the next number of a bucket. bbolt stores it with the bucket, so no number is
+// given out twice, also after a crash.
 func (b *batch) sequence(n int) uint64 {
 	b.dirty = true
 	seq, err := b.bucket(n).NextSequence()
@@ -106,6 +114,7 @@ func (b *batch) state(job uint64) (jobState, error) {
 	return s, nil
 }
 
+// setState stores the state of a job.
 func (b *batch) setState(job uint64, s jobState) {
 	v, err := sealJSON(s)
 	b.fail(err)
@@ -129,6 +138,7 @@ func (b *batch) record(station string) *stationRecord {
 	return r
 }
 
+// books returns the counters of a station, for the caller to change.
 func (b *batch) books(station string) *Books { return &b.record(station).Books }
 
 // pause stops a lane from lending until this batch ends, and returns the job that is lent already,
@@ -211,6 +221,7 @@ func (b *batch) quarantine(bucket int, key, raw []byte, cause error) {
 		"bucket", string(bucketNames[bucket]), "key", fmt.Sprintf("%x", key), "err", cause)
 }
 
+// quarantined is a record as quarantine stores it.
 type quarantined struct {
 	Bucket string    `json:"bucket"`
 	Key    []byte    `json:"key"`

@@ -7,6 +7,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
+// keyClock is the key of the clockRecord in the meta bucket.
 var keyClock = []byte("clock")
 
 // How often the running time is stored. A power cut forgets what was not stored, and then tickets
@@ -42,6 +43,7 @@ func newClock(c Clock) *clock {
 	return &clock{wallClock: c, started: time.Now()}
 }
 
+// running is the running time now. It may be called by any goroutine.
 func (c *clock) running() time.Duration {
 	return time.Duration(c.base.Load()) + time.Since(c.started)
 }
@@ -76,7 +78,8 @@ func (c *clock) addTimeOff() {
 	}
 }
 
-// writeClock stores the running time with a batch.
+// writeClock stores the running time together with what else the batch changes. A crash before its
+// commit: the next start continues from the older record.
 func (b *batch) writeClock() {
 	c := b.q.clock
 	sure := c.wallClock.Synchronized() // asked before the clock is read: NTP may step it in between

@@ -96,6 +96,8 @@ func (q *Queue) process(ops []*op) {
 	failed, full := classify(err)
 	q.commitFailed(failed, full)
 	for _, o := range ops {
+		// On a full disk nothing was written, and printing must go on: a Begin is tried again when the
+		// reserve has been freed. After any other failure the station must not print.
 		if o.kind == settle || (full && o.kind == doubt) {
 			q.unsettled = append(q.unsettled, o)
 		} else {
@@ -138,6 +140,7 @@ func (q *Queue) commit(ops []*op) (errs []error, err error) {
 	}
 	started := time.Now()
 	b := &batch{q: q, now: q.clock.running(), wall: q.clock.wall(), full: q.space.isFull.Load()}
+	// The free space is checked only for new requests: everything else is needed to print.
 	if slices.ContainsFunc(ops, func(o *op) bool { return o.kind == accept }) {
 		b.full = q.space.checkFull()
 	}
@@ -165,6 +168,7 @@ func (q *Queue) commit(ops []*op) (errs []error, err error) {
 		}
 		q.metrics.committed(time.Since(started), len(ops))
 	}
+
 	// Here a nil err means that everything in the batch survives a power cut. A crash before this
 	// line: the callers get no answer and ask again. A crash after it: it is all on the disk.
 	q.mu.Lock()
@@ -175,7 +179,7 @@ func (q *Queue) commit(ops []*op) (errs []error, err error) {
 			f()
 		}
 	}
-	b.resume()
+	b.resume() // after the changes of memory: a lane must not lend a job that was just cancelled
 	return errs, err
 }
 
@@ -211,7 +215,7 @@ func (q *Queue) recoverStorage() {
 		if full {
 			q.space.release()
 		}
-		if err.Error() != q.lastFailure {
+		if err.Error() != q.lastFailure { // a broken disk must not fill the log
 			q.lastFailure = err.Error()
 			q.log.Error("storage still fails", "err", err)
 		}
@@ -229,13 +233,13 @@ func (q *Queue) recoverStorage() {
 	}
 	q.mu.Unlock()
 	q.log.Info("storage works again")
-	parked := q.unsettled
+	unsettled := q.unsettled
 	q.unsettled = nil
 	// In small transactions: on a full disk a large one may need more space than the reserve gave.
-	for len(parked) > 0 {
-		n := min(16, len(parked))
-		q.serve(parked[:n])
-		parked = parked[n:]
+	for len(unsettled) > 0 {
+		n := min(16, len(unsettled))
+		q.serve(unsettled[:n])
+		unsettled = unsettled[n:]
 	}
 }
 
@@ -256,6 +260,7 @@ func (q *Queue) reopen() error {
 		_ = db.Close()
 		return err
 	}
+	// Only now: readers must not see what the probe commit has not proved.
 	q.db.Store(db)
 	q.install(m)
 	return q.repair(m.repairs)
@@ -288,7 +293,7 @@ func (q *Queue) shutDown() {
 		o.done <- ErrClosed
 	}
 	q.unsettled = nil
-	if q.nextReopen.IsZero() {
+	if q.nextReopen.IsZero() { // the exact running time, so that a clean stop loses none
 		_, err := q.commit([]*op{{kind: once, apply: func(b *batch) error { b.writeClock(); return nil }}})
 		if err != nil {
 			q.closeErr = fmt.Errorf("close %s: %w", q.o.Path, err)

@@ -14,6 +14,7 @@ import (
 // requests of one restaurant never share them.
 type requestKey [16]byte
 
+// keyOf separates venue and id by a zero byte, so that no two pairs give the same input.
 func keyOf(venue, id string) requestKey {
 	h := sha256.New()
 	h.Write([]byte(venue))
@@ -33,10 +34,12 @@ type seen struct {
 // new content: it orders nothing either, and its voids are known.
 const maxDigests = 8
 
+// digest16 shortens a digest: it is only compared with the few other contents under the same key.
 func digest16(d [32]byte) [16]byte { return [16]byte(d[:16]) }
 
 func (s *seen) knows(d [16]byte) bool { return slices.Contains(s.digests, d) }
 
+// add records one more content under the key, and what is void in it.
 func (s *seen) add(d [16]byte, voids []uint64) {
 	if len(s.digests) >= maxDigests {
 		s.digests = slices.Delete(s.digests, 1, len(s.digests)-maxDigests+2)
@@ -78,6 +81,8 @@ func encodeSeen(s seen) []byte {
 	return seal(b)
 }
 
+// decodeSeen rejects everything that encodeSeen does not write: with wrong voids a cancellation
+// would not print.
 func decodeSeen(b []byte) (seen, error) {
 	p, err := unseal(b)
 	if err != nil {

@@ -42,6 +42,7 @@ func (q *Queue) Expire(ctx context.Context, station string, olderThan time.Durat
 	}
 }
 
+// anyOlder says whether Expire has anything to do. It reads memory only.
 func (q *Queue) anyOlder(station string, olderThan time.Duration) bool {
 	now := q.clock.running()
 	q.mu.Lock()
@@ -61,6 +62,8 @@ func (b *batch) pendingOf(station string) []entry {
 	return slices.Clone(b.q.lane(station).pending)
 }
 
+// expire expires up to expireAtOnce tickets, and returns how many. The ticket that is lent stays:
+// it may be printing. A damaged one stays for Take.
 func (b *batch) expire(station string, olderThan time.Duration) int {
 	lent := b.pause(station)
 	var lines []ticket.Line
@@ -76,7 +79,7 @@ func (b *batch) expire(station string, olderThan time.Duration) int {
 		}
 		s, err := b.state(e.job)
 		if err != nil || s.State != ticket.Pending {
-			continue // damaged: Take handles it. Finished: by an earlier operation of this batch
+			continue // damaged, or finished by an earlier operation of this batch
 		}
 		t, err := decodePayload(b.bucket(bucketJobs).Get(key64(e.job)))
 		if err != nil {

@@ -132,6 +132,8 @@ func create(o Options) error {
 	return syncDir(o.Path)
 }
 
+// syncDir makes the name of a file durable: a synced file whose directory is not synced can vanish
+// in a power cut.
 func syncDir(path string) error {
 	if err := syncPath(filepath.Dir(path)); err != nil {
 		return fmt.Errorf("open %s: sync its directory: %w", path, err)

@@ -78,6 +78,7 @@ func (in *inbox) put(o *op) error {
 	return nil
 }
 
+// wakeCommitter never blocks: one token is enough, because the committer takes all that waits.
 func (in *inbox) wakeCommitter() {
 	select {
 	case in.wake <- struct{}{}:
@@ -90,7 +91,7 @@ func (in *inbox) nextBatch() (ops []*op, closed bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	size := 0
-	move := func(from *[]*op) {
+	take := func(from *[]*op) {
 		n := 0
 		for _, o := range *from {
 			if len(ops) >= maxBatch || (len(ops) > 0 && size+o.size > maxBatchBytes) {
@@ -100,7 +101,7 @@ func (in *inbox) nextBatch() (ops []*op, closed bool) {
 			if o.kind == accept {
 				in.acceptBytes -= o.size
 			}
-			if o.ctx != nil && o.ctx.Err() != nil {
+			if o.ctx != nil && o.ctx.Err() != nil { // its caller has given up: the service sends it again
 				o.done <- o.ctx.Err()
 				continue
 			}
@@ -111,8 +112,8 @@ func (in *inbox) nextBatch() (ops []*op, closed bool) {
 		clear((*from)[rest:])
 		*from = (*from)[:rest]
 	}
-	move(&in.urgent)
-	move(&in.accepts)
+	take(&in.urgent)
+	take(&in.accepts)
 	in.working = time.Time{}
 	for _, o := range ops {
 		if in.working.IsZero() || o.since.Before(in.working) {
@@ -130,6 +131,7 @@ func (in *inbox) markWorking() {
 	in.working = time.Now()
 }
 
+// close refuses further operations. Those that wait are still committed.
 func (in *inbox) close() {
 	in.mu.Lock()
 	defer in.mu.Unlock()

@@ -32,7 +32,7 @@ func (s *KV) Put(ctx context.Context, key string, value []byte) error {
 	if len(value) > kv.MaxValue {
 		return s.failed("put", key, fmt.Errorf("%d bytes, at most %d are allowed", len(value), kv.MaxValue))
 	}
-	// Copied now: if ctx ends first, the caller may change value while the committer still has it.
+	// Copied now: when ctx ends, the caller may change value while the committer still needs it.
 	stored := seal(value)
 	return s.write(ctx, "put", key, len(stored), func(b *batch) error {
 		if b.q.space.isFull.Load() && len(value) > largeValue {
@@ -58,6 +58,8 @@ func (s *KV) Delete(ctx context.Context, key string) error {
 	})
 }
 
+// write commits one change of the map. A crash before its commit leaves the old value; after it the
+// new one is there.
 func (s *KV) write(ctx context.Context, verb, key string, size int, apply func(*batch) error) error {
 	err := checkName("KV", s.name)
 	if err == nil {

@@ -88,6 +88,7 @@ func (l *lane) remove(pos uint64) {
 	l.notify()
 }
 
+// removeAt removes a pending job by its index.
 func (l *lane) removeAt(i int) {
 	if i == 0 { // nearly always; slices.Delete would move all that wait behind it
 		l.pending = l.pending[1:]
@@ -148,6 +149,7 @@ func (l *lane) oldest(now time.Duration) time.Duration {
 	return max(0, now-time.Duration(first))
 }
 
+// clone copies the counters, so that a caller cannot change those in memory through the map.
 func (b Books) clone() Books {
 	c := b
 	c.Outcomes = make(map[ticket.State]uint64, len(b.Outcomes)+1)

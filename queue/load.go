@@ -20,6 +20,7 @@ const firstPos = uint64(1) << 62
 // misread; a program refuses a newer format than its own.
 const formatVersion = 1
 
+// keyFormat is the key of formatVersion in the meta bucket.
 var keyFormat = []byte("format")
 
 // A loadedState is what load read from the file, and what must be repaired in it.

@@ -26,6 +26,7 @@ type metrics struct {
 	batchOps      prometheus.Histogram
 }
 
+// newMetrics registers the metrics with reg, if there is one.
 func newMetrics(q *Queue, reg prometheus.Registerer) *metrics {
 	f := promauto.With(reg)
 	m := &metrics{
@@ -52,6 +53,8 @@ func newMetrics(q *Queue, reg prometheus.Registerer) *metrics {
 	return m
 }
 
+// committed counts one transaction. Failed ones count too: a disk that takes seconds to fail must
+// show.
 func (m *metrics) committed(took time.Duration, ops int) {
 	m.commitSeconds.Observe(took.Seconds())
 	m.batchOps.Observe(float64(ops))

@@ -36,6 +36,8 @@ func (q *Queue) Reprint(ctx context.Context, id uint64, station, reason string) 
 	return copied, nil
 }
 
+// reprint is Reprint within its transaction. It pauses the lane first, so that a held or failed
+// original cannot start to print as well.
 func (b *batch) reprint(id uint64, station, reason string) (uint64, error) {
 	s, err := b.state(id)
 	if err != nil {

@@ -62,6 +62,9 @@ func Open(o Options) (*Queue, error) {
 	return open(o, s)
 }
 
+// open is Open with the calls that tests replace. The order matters: the file is made durable and
+// read, then a probe commit proves that it can be written, then damage is repaired, and only then
+// the committer starts and tickets are lent.
 func open(o Options, s storageHooks) (*Queue, error) {
 	o, err := o.complete()
 	if err != nil {
@@ -107,6 +110,7 @@ func open(o Options, s storageHooks) (*Queue, error) {
 	return q, nil
 }
 
+// complete fills in the defaults.
 func (o Options) complete() (Options, error) {
 	if o.Path == "" {
 		return o, errors.New("Options.Path is missing")

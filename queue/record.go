@@ -15,6 +15,7 @@ import (
 // Every stored value begins with the CRC32C of the rest, because bbolt has no checksums on its data
 // pages, and an SD card returns flipped bits: 1 burger must not become 9. Keys have none.
 
+// castagnoli is the CRC that processors compute in hardware.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 const crcSize = 4
@@ -62,6 +63,7 @@ func unsealJSON(b []byte, v any) error {
 // key64 is a number as a key. Big-endian, so that bbolt sorts keys as numbers.
 func key64(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
+// key128 is a pair of numbers as a key, sorted by the first and then by the second.
 func key128(a, b uint64) []byte {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(make([]byte, 0, 16), a), b)
 }
@@ -96,6 +98,8 @@ type jobState struct {
 	Why      string       `json:"why,omitempty"` // of its state or last failure, for people
 }
 
+// valid rejects states that this program does not write: with a good checksum they come from a
+// newer one or from a bug.
 func (s *jobState) valid() error {
 	switch {
 	case s.Station == "":
@@ -157,6 +161,7 @@ type bodyMeta struct {
 	Device string `json:"device"`
 }
 
+// encodeBody stores the length of the bodyMeta, the bodyMeta as JSON, and the body as received.
 func encodeBody(r *ticket.Request) ([]byte, error) {
 	m, err := json.Marshal(bodyMeta{r.Venue, r.ID, r.Device})
 	if err != nil {

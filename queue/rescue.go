@@ -40,6 +40,7 @@ type rescue struct {
 	done  ticket.Rescue
 }
 
+// apply compares each card with its mark and the job of its copy, and changes what does not match.
 func (r *rescue) apply(b *batch, board []ticket.Card) (err error) {
 	r.batch, r.done.Copies = b, map[uint64]ticket.Copy{}
 	if r.marks, err = b.bucket(bucketKV).CreateBucketIfNotExists([]byte("rescued " + r.from)); err != nil {

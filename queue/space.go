@@ -31,8 +31,10 @@ type space struct {
 	isFull atomic.Bool
 }
 
+// reservePath is next to the queue, because it must be on the same filesystem.
 func reservePath(o Options) string { return o.Path + ".reserve" }
 
+// newSpace creates the reserve, or finds that the disk is full already.
 func newSpace(o Options) *space {
 	s := &space{path: reservePath(o), dir: filepath.Dir(o.Path), size: o.Reserve, log: o.Logger}
 	if s.size == 0 {

@@ -36,6 +36,7 @@ func (q *Queue) Stations() []StationState {
 	return all
 }
 
+// state copies what people see of a lane. It needs Queue.mu.
 func (l *lane) state(now time.Duration) StationState {
 	s := StationState{
 		Name: l.name, Pending: len(l.pending) - l.printing(), Held: len(l.held), Printing: l.printing(),
@@ -73,6 +74,7 @@ func (q *Queue) ResumeStation(ctx context.Context, station string) error {
 	return q.setHold(ctx, "resume", station, nil)
 }
 
+// setHold stores the hold of a station, or its end.
 func (q *Queue) setHold(ctx context.Context, verb, station string, h *Hold) error {
 	if err := checkName("station", station); err != nil {
 		return fmt.Errorf("%s: %w", verb, err)
