@@ -101,7 +101,7 @@ func (s *table) together(end commitResult, ops ...operation) {
 
 // Whatever comes together in a transaction, and however that ends: the books balance, and
 // memory is what a restart would read.
-func TestMemoryIsWhatTheFileSaysWhateverHappensTogether(t *testing.T) {
+func TestMemoryMatchesTheFileAfterEveryPairOfOperations(t *testing.T) {
 	for _, end := range []commitResult{works, fails, failsButPersist, noSpace} {
 		t.Run(end.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -159,7 +159,7 @@ func (q *testQueue) mirrored() {
 
 // One request comes again and again with other lines, over failed commits and restarts: it is
 // ordered once, and what is void is told as often as it was void at most.
-func TestEveryVoidIsToldOnceOverFailuresAndRestarts(t *testing.T) {
+func TestEveryVoidPrintsOnceOverFailuresAndRestarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for seed := range uint64(30) {
 			voids(t, rand.New(rand.NewPCG(seed, 1)))

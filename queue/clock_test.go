@@ -73,7 +73,7 @@ func TestAKeyIsKnownForItsRetentionAndThenForgotten(t *testing.T) {
 	}, func(o *Options) { o.DedupRetention = 48 * time.Hour })
 }
 
-func TestHistoryEndsButNotWhatAPersonMustLookAt(t *testing.T) {
+func TestHistoryIsPrunedExceptHeldAndFailedJobs(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		for n := range 250 {
 			q.accept(order(id(n), "grill", "bar"))
@@ -135,7 +135,7 @@ func TestABoxThatBootsIn1970ForgetsNothingAndExpiresNothing(t *testing.T) {
 	})
 }
 
-func TestTimeSwitchedOffCountsWhenTheClockIsRightOnBothSides(t *testing.T) {
+func TestTimeOffCountsIfTheClockWasSynchronizedBeforeAndAfter(t *testing.T) {
 	evening := time.Date(2026, 11, 20, 23, 0, 0, 0, time.UTC)
 	for _, tt := range []struct {
 		name          string
@@ -179,7 +179,7 @@ func TestTimeSwitchedOffCountsWhenTheClockIsRightOnBothSides(t *testing.T) {
 	}
 }
 
-func TestAnIdleQueueNotesTheTimeEveryHour(t *testing.T) {
+func TestAnIdleQueueStoresTheRunningTimeEveryHour(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		before := q.disk.commits()
 		time.Sleep(10*time.Hour + 5*time.Minute)
@@ -193,7 +193,7 @@ func TestAnIdleQueueNotesTheTimeEveryHour(t *testing.T) {
 	})
 }
 
-func TestTheTimeThatAFailedCommitHeldIsNotedByTheNext(t *testing.T) {
+func TestTheCommitAfterAFailedOneStoresTheRunningTime(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		time.Sleep(2 * time.Minute)
 		q.disk.willEnd(fails)

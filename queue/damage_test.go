@@ -24,7 +24,7 @@ func flipKey(at int, bit byte) func(tx *bolt.Tx) error {
 	}
 }
 
-func TestAFlippedBitInAKeyMovesNoTime(t *testing.T) {
+func TestAFlippedBitInAKeyDoesNotChangeTheRunningTime(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		q.accept(order("a", "grill"))
 		q.accept(order("b", "grill"))
@@ -57,7 +57,7 @@ func TestRunningTimeContinuesWhenItsRecordIsDamaged(t *testing.T) {
 	}
 }
 
-func TestHistoryRemovesNoOpenJobWhateverItsKeysSay(t *testing.T) {
+func TestPruningRemovesNoOpenJobIfItsKeyIsDamaged(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		q.accept(order("a", "grill")) // job 1
 		q.print("grill")
@@ -72,7 +72,7 @@ func TestHistoryRemovesNoOpenJobWhateverItsKeysSay(t *testing.T) {
 	}, func(o *Options) { o.HistoryRetention = 10 * time.Hour })
 }
 
-func TestABuriedJobOlderThanItsBooksIsCancelledOnce(t *testing.T) {
+func TestAFailedJobOlderThanItsBooksIsCancelledOnce(t *testing.T) {
 	q := start(t)
 	q.accept(order("a", "grill"))
 	q.must(q.take("grill").Fail(bg, "no"))
@@ -85,7 +85,7 @@ func TestABuriedJobOlderThanItsBooksIsCancelledOnce(t *testing.T) {
 	}
 }
 
-func TestATicketWhoseStateIsGoneIsBuriedAndTheLineGoesOn(t *testing.T) {
+func TestATicketWhoseStateIsMissingFailsAndTheNextOnePrints(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		q.accept(order("a", "grill"))
 		q.accept(order("b", "grill"))
@@ -98,7 +98,7 @@ func TestATicketWhoseStateIsGoneIsBuriedAndTheLineGoesOn(t *testing.T) {
 	})
 }
 
-func TestATicketThatTheFileSaysDoesNotWaitIsLentOnceAtMost(t *testing.T) {
+func TestATicketThatIsNotPendingInTheFileIsLentAtMostOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		q.accept(order("a", "grill"))
 		q.accept(order("b", "grill"))
@@ -119,7 +119,7 @@ func TestATicketThatTheFileSaysDoesNotWaitIsLentOnceAtMost(t *testing.T) {
 	})
 }
 
-func TestANameThatIsNoTextIsRefused(t *testing.T) {
+func TestAStationNameThatIsNotUTF8IsRefused(t *testing.T) {
 	q := start(t)
 	if _, err := q.Accept(bg, order("a", "\xffodd")); err == nil {
 		t.Error("it is accepted")

@@ -9,7 +9,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-func TestAKeyIsKnownForItsRetentionWhateverHourItCameIn(t *testing.T) {
+func TestAKeyIsKnownForItsRetentionAtEveryHour(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		for hour := range 60 {
 			q.accept(order(id(hour), "grill"))
@@ -36,7 +36,7 @@ func TestAKeyIsKnownForItsRetentionWhateverHourItCameIn(t *testing.T) {
 // Earlier versions filed keys in a bucket for each hour of running time, whose key was the number
 // of that hour. Such a file is read as it is: its keys are known until they expire, each bucket in
 // its own hour, and the bucket of a day's last hour is the same as that of the day.
-func TestKeysThatAnEarlierVersionFiledByTheHourAreKnownUntilTheyExpire(t *testing.T) {
+func TestKeysInHourlyBucketsOfEarlierVersionsAreKnownUntilTheyExpire(t *testing.T) {
 	const hours, retention = 47, 30 // the hours 0 to 47 have a bucket
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		q.edit(func(tx *bolt.Tx) error {

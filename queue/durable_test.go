@@ -91,7 +91,7 @@ func (p *platter) open(q *testQueue) {
 	}
 }
 
-func TestAPowerCutRightAfterAFailedSyncLeavesAWholeFile(t *testing.T) {
+func TestAPowerCutAfterAFailedSyncLeavesAnIntactFile(t *testing.T) {
 	for tickets := 20; tickets < 26; tickets++ {
 		synctest.Test(t, func(t *testing.T) {
 			q, p := onPlatter(t, tickets)
@@ -112,7 +112,7 @@ func TestAPowerCutRightAfterAFailedSyncLeavesAWholeFile(t *testing.T) {
 
 // The process ends when the meta page is written and not yet synced; the next one finds it in
 // the page cache.
-func TestAPowerCutInTheFirstCommitAfterACrashLeavesAWholeFile(t *testing.T) {
+func TestAPowerCutInTheFirstCommitAfterACrashLeavesAnIntactFile(t *testing.T) {
 	for tickets := 20; tickets < 26; tickets++ {
 		synctest.Test(t, func(t *testing.T) {
 			q, p := onPlatter(t, tickets)
@@ -137,7 +137,7 @@ func TestAPowerCutInTheFirstCommitAfterACrashLeavesAWholeFile(t *testing.T) {
 	}
 }
 
-func TestAFileThatCannotBeSyncedAnewIsNotBelieved(t *testing.T) {
+func TestAFileThatCannotBeSyncedAtTheStartIsNotUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q, p := onPlatter(t, 3)
 		defer q.stop()
@@ -154,7 +154,7 @@ func TestAFileThatCannotBeSyncedAnewIsNotBelieved(t *testing.T) {
 	})
 }
 
-func TestADuplicateAfterARestartRestsOnACommitOfThisProcess(t *testing.T) {
+func TestADuplicateAfterARestartIsAnsweredOnlyAfterACommit(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		q.disk.willEnd(failsButPersist, fails, fails, fails)
 		q.wantRefused(order("a", "grill"), ErrStorageFailed)
@@ -195,7 +195,7 @@ func TestADamagedRecordOnAFailingDiskDoesNotStopTheStart(t *testing.T) {
 	}
 }
 
-func TestATicketThatIsOutIsWrittenDownOnTheWayOut(t *testing.T) {
+func TestCloseStoresTheEndsOfLeasesThatStorageHadRefused(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		q.accept(order("a", "grill"))
 		l := q.begin("grill")
@@ -214,7 +214,7 @@ func TestATicketThatIsOutIsWrittenDownOnTheWayOut(t *testing.T) {
 	})
 }
 
-func TestAHungDiskIsSeenWhoeverWaitsForIt(t *testing.T) {
+func TestWaitingShowsAHungDiskWhateverUsesIt(t *testing.T) {
 	t.Run("an end that is tried again", func(t *testing.T) {
 		inBubble(t, func(t *testing.T, q *testQueue) {
 			q.accept(order("a", "grill"))
@@ -248,7 +248,7 @@ func wantHang(t *testing.T, q *testQueue, after time.Duration) {
 	}
 }
 
-func TestAReserveThatCannotBeMadeCostsNoOrder(t *testing.T) {
+func TestAReserveThatCannotBeCreatedStopsNoOrder(t *testing.T) {
 	q := start(t, func(o *Options) {
 		o.Reserve = 1 << 20
 		must(t, os.MkdirAll(filepath.Join(o.Path+".reserve", "in the way"), 0o700))
@@ -272,7 +272,7 @@ func (c *rightClock) Now() time.Time {
 
 func (c *rightClock) Synchronized() bool { c.asked = true; return true }
 
-func TestAClockSetWhileItIsReadMovesNoTime(t *testing.T) {
+func TestAClockThatIsSetWhileItIsReadDoesNotChangeTheRunningTime(t *testing.T) {
 	evening := time.Date(2026, 11, 20, 19, 0, 0, 0, time.UTC)
 	for _, tt := range []struct {
 		name         string

@@ -32,7 +32,7 @@ func (q *testQueue) healed() {
 	q.t.Fatalf("storage still fails: %v", q.Ready())
 }
 
-func TestNothingIsAnsweredYesAfterAFailureUntilACommitSucceeds(t *testing.T) {
+func TestAfterAFailedCommitEveryRequestIsRefusedUntilOneSucceeds(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		q.accept(order("a", "grill"))
 		q.disk.willEnd(fails, fails, failsButPersist, fails) // the commit, then canaries
@@ -65,7 +65,7 @@ func TestABeginThatFailedLeavesNoDoubtBehind(t *testing.T) {
 	})
 }
 
-func TestACrashAfterABeginThatFailedIsInDoubtAtMost(t *testing.T) {
+func TestACrashAfterABeginThatFailedLeavesAtMostADoubt(t *testing.T) {
 	pairs(t, func(t *testing.T, q *testQueue, end commitResult) {
 		q.accept(order("a", "grill"))
 		q.disk.willEnd(end)
@@ -133,7 +133,7 @@ func TestEveryEndOfALeaseSurvivesAFailedCommit(t *testing.T) {
 	}
 }
 
-func TestAnEndGoesOnWhenNobodyWaitsForItAnyMore(t *testing.T) {
+func TestTheEndOfALeaseIsStoredAlsoAfterItsCallerGaveUp(t *testing.T) {
 	pairs(t, func(t *testing.T, q *testQueue, end commitResult) {
 		q.accept(order("a", "grill"))
 		l := q.begin("grill")
@@ -168,7 +168,7 @@ func TestAFullDiskStopsAcceptingNeverPrinting(t *testing.T) {
 	})
 }
 
-func TestALineMovedOverAFailureIsMovedOnceAndInOrder(t *testing.T) {
+func TestMoveAllOverAFailureMovesEachJobOnceAndInOrder(t *testing.T) {
 	pairs(t, func(t *testing.T, q *testQueue, end commitResult) {
 		const tickets = moveAtOnce + 20 // two transactions: the second one fails
 		q.orders(tickets, "grill")
@@ -197,7 +197,7 @@ func TestALineMovedOverAFailureIsMovedOnceAndInOrder(t *testing.T) {
 	})
 }
 
-func TestAValueWhoseOwnerGaveUpWaitingIsStoredAsItWasPut(t *testing.T) {
+func TestAValueIsStoredAsItWasPutAlsoAfterItsCallerGaveUp(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		s := q.KV("boards")
 		resume := q.disk.hang()
@@ -218,7 +218,7 @@ func TestAValueWhoseOwnerGaveUpWaitingIsStoredAsItWasPut(t *testing.T) {
 	})
 }
 
-func TestHousekeepingThatFailsForgetsNothingEarlyAndIsMadeUpFor(t *testing.T) {
+func TestMaintenanceThatFailsRemovesNothingEarlyAndIsDoneLater(t *testing.T) {
 	for _, end := range []commitResult{fails, failsButPersist, noSpace} {
 		t.Run(end.String(), func(t *testing.T) {
 			inBubble(t, func(t *testing.T, q *testQueue) {
@@ -255,7 +255,7 @@ func TestHousekeepingThatFailsForgetsNothingEarlyAndIsMadeUpFor(t *testing.T) {
 	}
 }
 
-func TestWhoMakesRoomSeesWithinSecondsThatItWasEnough(t *testing.T) {
+func TestFreedDiskSpaceIsNoticedWithinSeconds(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		q.SetStations([]string{"grill"})
 		q.disk.willEnd(noSpace)

@@ -19,7 +19,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-func TestAFirstStartTornAnywhereIsForgotten(t *testing.T) {
+func TestAFirstStartThatWasInterruptedAnywhereIsRepeated(t *testing.T) {
 	whole := filepath.Join(t.TempDir(), "whole")
 	must(t, createEmpty(whole, Options{}))
 	content, err := os.ReadFile(whole)
@@ -38,7 +38,7 @@ func TestAFirstStartTornAnywhereIsForgotten(t *testing.T) {
 	}
 }
 
-func TestAShortFileIsRefusedNotFatal(t *testing.T) {
+func TestATruncatedFileIsRefusedWithoutACrash(t *testing.T) {
 	q := start(t)
 	q.orders(50, "grill")
 	q.stop()
@@ -53,7 +53,7 @@ func TestAShortFileIsRefusedNotFatal(t *testing.T) {
 	}
 }
 
-func TestASecondDaemonIsToldWhoHoldsTheFile(t *testing.T) {
+func TestASecondProcessIsToldThatTheFileIsOpen(t *testing.T) {
 	q := start(t)
 	_, err := Open(q.o)
 	if err == nil || !strings.Contains(err.Error(), q.o.Path+": another ticketrail process has it open") {
@@ -92,7 +92,7 @@ func TestANewerFormatIsRefusedWithBothVersions(t *testing.T) {
 	}
 }
 
-func TestSomebodyElsesFileIsRefused(t *testing.T) {
+func TestAFileOfAnotherProgramIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
 	db, err := bolt.Open(path, 0o600, nil)
 	must(t, err)
@@ -110,7 +110,7 @@ func flip(bucket int, key []byte) func(tx *bolt.Tx) error {
 	}
 }
 
-func TestADamagedRecordIsSetAsideAndTheRestGoesOn(t *testing.T) {
+func TestADamagedRecordIsQuarantinedAndTheOthersPrint(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		bucket int

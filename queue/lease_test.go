@@ -41,7 +41,7 @@ func TestDoubtIsOnDiskExactlyWhenBegunAndUnfinished(t *testing.T) {
 	}
 }
 
-func TestASecondDoubtIsHeldAndTheLineGoesOn(t *testing.T) {
+func TestASecondDoubtIsHeldAndTheNextTicketPrints(t *testing.T) {
 	for _, crash := range []bool{false, true} {
 		q := start(t)
 		q.accept(order("a", "grill"))
@@ -160,7 +160,7 @@ func TestAReprintIsMarkedAndReplacesWhatWasHeld(t *testing.T) {
 	}
 }
 
-func TestAnOrphansLineMovesInOrder(t *testing.T) {
+func TestTheJobsOfAnOrphanMoveInOrder(t *testing.T) {
 	q := start(t)
 	var want []string
 	for n := range 250 {

@@ -126,7 +126,7 @@ func TestTheMetaPageIsReadAsBboltReadsIt(t *testing.T) {
 
 // Whichever byte of the newest meta page is damaged, bbolt and this package agree on which of the
 // two pages counts.
-func TestADamagedMetaPageIsTakenForOneExactlyWhenBboltDoes(t *testing.T) {
+func TestADamagedMetaPageIsValidExactlyWhenBboltSaysSo(t *testing.T) {
 	for commits := 4; commits < 6; commits++ { // so that the newest is once the first, once the second
 		path := bboltFile(t, boltOptions(true), commits, nil)
 		whole, err := os.ReadFile(path)
@@ -150,7 +150,7 @@ func TestADamagedMetaPageIsTakenForOneExactlyWhenBboltDoes(t *testing.T) {
 
 // A meta page made by hand is one to bbolt too: so the checksum and the number of the transaction
 // are what this package takes them for.
-func TestBboltBelievesAMetaPageMadeByHand(t *testing.T) {
+func TestBboltUsesAMetaPageMadeByATest(t *testing.T) {
 	path := bboltFile(t, boltOptions(true), 4, nil)
 	m := newest(t, path)
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
@@ -173,7 +173,7 @@ func TestBboltBelievesAMetaPageMadeByHand(t *testing.T) {
 }
 
 // What somebody sent lies in the file as it came, and may look like a meta page.
-func TestAMetaPageAmongTheDataIsNotTakenForOne(t *testing.T) {
+func TestACopyOfAMetaPageAmongTheDataIsNotUsed(t *testing.T) {
 	path := bboltFile(t, boltOptions(true), 4, nil)
 	m := newest(t, path)
 	content, err := os.ReadFile(path)

@@ -57,7 +57,7 @@ func TestARetryNeverPrintsTwice(t *testing.T) {
 	q.wantNothing("grill")
 }
 
-func TestManyArrivalsOfOneRequestMakeOneJob(t *testing.T) {
+func TestOneRequestSentManyTimesAtOnceMakesOneJob(t *testing.T) {
 	q := start(t)
 	var first atomic.Int32
 	var wg sync.WaitGroup
@@ -109,7 +109,7 @@ func TestWhatIsVoidNowIsPrintedOnce(t *testing.T) {
 	q.wantNothing("grill")
 }
 
-func TestACancelledRequestThatComesBackAliveOrdersNothing(t *testing.T) {
+func TestACancelledRequestThatComesAgainUncancelledOrdersNothing(t *testing.T) {
 	q := start(t)
 	r := order("a", "grill")
 	q.accept(cancelled(r))
@@ -157,7 +157,7 @@ func TestRequestsOfOneTransactionTogetherKeepTheBacklogLimit(t *testing.T) {
 	}, func(o *Options) { o.MaxBacklog = 3 })
 }
 
-func TestTheBodyIsKeptAsItCame(t *testing.T) {
+func TestTheBodyIsStoredAsReceived(t *testing.T) {
 	q := start(t)
 	r := order("a", "grill")
 	r.Body = []byte("{\xff not even JSON \x00")
@@ -197,7 +197,7 @@ func TestAClosedQueueSaysSo(t *testing.T) {
 }
 
 // The receiver waits for Accept itself: that it returns is the service's answer in time.
-func TestAHungDiskKeepsNobodyLongerThanItsTimeAndSaysHowLong(t *testing.T) {
+func TestAcceptReturnsInTimeWhileTheDiskHangs(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		q.accept(order("before", "grill"))
 		resume := q.disk.hang()
@@ -235,7 +235,7 @@ func TestAHungDiskKeepsNobodyLongerThanItsTimeAndSaysHowLong(t *testing.T) {
 	})
 }
 
-func TestArrivalsInOneTransactionKnowEachOther(t *testing.T) {
+func TestEqualRequestsInOneTransactionMakeOneJob(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		resume := q.disk.hang()
 		go q.accept(order("first", "grill"))

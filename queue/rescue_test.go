@@ -55,7 +55,7 @@ func (q *testQueue) marks() (n int) {
 	return n
 }
 
-func TestWhatWasOnADarkScreenIsAnOrdinaryJobOfItsBackup(t *testing.T) {
+func TestACardOfADarkScreenBecomesAJobOfItsBackup(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		q.shown(2)
 		q.accept(order("c", "grill"))
@@ -86,7 +86,7 @@ func TestWhatWasOnADarkScreenIsAnOrdinaryJobOfItsBackup(t *testing.T) {
 	})
 }
 
-func TestASecondDarknessPrintsNothingTwice(t *testing.T) {
+func TestAScreenThatGoesDarkAgainPrintsNothingTwice(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		q.shown(4)
 		q.rescue(true, 1, 2, 3, 4)
@@ -119,7 +119,7 @@ func TestASecondDarknessPrintsNothingTwice(t *testing.T) {
 	})
 }
 
-func TestACopyThatIsLentIsTakenBackUntilItBegins(t *testing.T) {
+func TestACopyThatIsLentCanBeTakenBackUntilItBegins(t *testing.T) {
 	for name, end := range map[string]func(*Lease) error{
 		"begin":  func(l *Lease) error { _ = l.Return(bg, "could not begin"); return nil },
 		"retry":  func(l *Lease) error { return l.Retry(bg, "refused") },
@@ -150,7 +150,7 @@ func TestACopyThatIsLentIsTakenBackUntilItBegins(t *testing.T) {
 	}
 }
 
-func TestACopyInDoubtIsNotTakenBackAndEndsAsAnyJob(t *testing.T) {
+func TestACopyInDoubtIsNotTakenBack(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		q.shown(1)
 		q.rescue(true, 1)
@@ -174,7 +174,7 @@ func TestACopyInDoubtIsNotTakenBackAndEndsAsAnyJob(t *testing.T) {
 	})
 }
 
-func TestACopyOfWhichNothingCameOutIsMadeAgainInTheNextDarknessOnly(t *testing.T) {
+func TestACopyThatDidNotComeOutIsMadeAgainOnlyWhenTheScreenGoesDarkAgain(t *testing.T) {
 	for name, end := range map[string]func(q *testQueue) error{
 		"expired": func(q *testQueue) error {
 			time.Sleep(2 * time.Hour)
@@ -203,7 +203,7 @@ func TestACopyOfWhichNothingCameOutIsMadeAgainInTheNextDarknessOnly(t *testing.T
 	}
 }
 
-func TestACopyThatAPersonHadPrintedAnewIsNotMadeAgain(t *testing.T) {
+func TestACopyThatAPersonReprintedIsNotMadeAgain(t *testing.T) {
 	for name, again := range map[string]func(q *testQueue) error{
 		"moved": func(q *testQueue) error { _, err := q.Move(bg, []uint64{2}, "bar"); return err },
 		"buried and reprinted": func(q *testQueue) error {
@@ -230,7 +230,7 @@ func TestACopyThatAPersonHadPrintedAnewIsNotMadeAgain(t *testing.T) {
 	}
 }
 
-func TestWhatTheScreensOwnQueueStillOwesIsNotCopied(t *testing.T) {
+func TestACardWhoseOwnJobStillWaitsIsNotCopied(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		q.accept(order(id(0), "wall"))
 		l := q.take("wall") // shown, and nobody has written that down
@@ -245,7 +245,7 @@ func TestWhatTheScreensOwnQueueStillOwesIsNotCopied(t *testing.T) {
 	})
 }
 
-func TestWhoWaitsForACopyIsNotKeptByAStationThatPrintsNothing(t *testing.T) {
+func TestACopyAtAStationThatDoesNotPrintIsNotWaitedFor(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		q.shown(1)
 		q.rescue(true, 1)
@@ -281,7 +281,7 @@ func TestWhoWaitsForACopyIsNotKeptByAStationThatPrintsNothing(t *testing.T) {
 	})
 }
 
-func TestADamagedMarkIsACopy(t *testing.T) {
+func TestADamagedMarkCountsAsACopyThatMayBeOut(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		q.shown(1)
 		q.rescue(true, 1)
@@ -311,7 +311,7 @@ func TestASlipThatWasOnAScreenIsNotExtended(t *testing.T) {
 	})
 }
 
-func TestWhatNeedsNoChangeIsNotWritten(t *testing.T) {
+func TestARescueThatChangesNothingIsNotCommitted(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		q.shown(2)
 		q.rescue(false, 1, 2)

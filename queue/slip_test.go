@@ -10,7 +10,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-func TestTooOldTicketsAreListedOnOneSlipAtTheHead(t *testing.T) {
+func TestExpiredTicketsAreListedOnOneSlipInFront(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		for n := range 3 {
 			q.accept(order(id(n), "grill"))
@@ -44,7 +44,7 @@ func TestTooOldTicketsAreListedOnOneSlipAtTheHead(t *testing.T) {
 	})
 }
 
-func TestASlipThatGrewIsNotCancelledByWhoSawTheShorterOne(t *testing.T) {
+func TestCancellingASlipThatWasExtendedIsRefused(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		expire := func(name string) uint64 {
 			t.Helper()
@@ -73,7 +73,7 @@ func TestASlipThatGrewIsNotCancelledByWhoSawTheShorterOne(t *testing.T) {
 	})
 }
 
-func TestASlipSaysWhatMayHaveComeOutAndEndsSomewhere(t *testing.T) {
+func TestASlipMarksDoubtfulTicketsAndHasALimit(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		for n := range expireAtOnce + 2 {
 			q.accept(order(id(n), "grill"))

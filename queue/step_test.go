@@ -125,7 +125,7 @@ func steps() []step {
 
 // Each step, once with its commit failed, once failed but persisted, and then or later the program
 // is started anew: asked for again, it has happened exactly once.
-func TestEveryStepHappensOnceWhateverItsCommitSaid(t *testing.T) {
+func TestEveryOperationHappensOnceWhateverItsCommitReturns(t *testing.T) {
 	for _, s := range steps() {
 		for name, restart := range map[string]bool{s.name: false, s.name + ", restart": true} {
 			t.Run(name, func(t *testing.T) {

@@ -18,7 +18,7 @@ func draft(lines ...Line) []Draft {
 	return []Draft{{Station: "grill", Ticket: Ticket{Request: "r", Record: "r", Lines: lines}}}
 }
 
-func TestWhatBecameVoidIsPrintedAndNothingElse(t *testing.T) {
+func TestOnlyWhatBecameVoidIsPrinted(t *testing.T) {
 	then := draft(burger(false), Line{Quantity: "2", Name: "Fries"})
 	now := draft(burger(true), Line{Quantity: "2", Name: "Fries"}, Line{Quantity: "1", Name: "Cola"})
 	got := NewlyVoid(Voids(then), now)
@@ -40,7 +40,7 @@ func TestAKnownVoidIsNotPrintedAgain(t *testing.T) {
 	}
 }
 
-func TestTwoEqualVoidsAreTwoVoids(t *testing.T) {
+func TestTwoEqualVoidsCountAsTwo(t *testing.T) {
 	got := NewlyVoid(Voids(draft(burger(true))), draft(burger(true), burger(true)))
 	if len(got) != 1 || len(got[0].Ticket.Lines) != 1 {
 		t.Errorf("got %+v, want one more burger", got)
@@ -87,7 +87,7 @@ func TestAnUnreadableRecordIsPrintedAgainOnlyIfItIsNew(t *testing.T) {
 	}
 }
 
-func TestACorrectionNeverHoldsAnOrder(t *testing.T) {
+func TestACorrectionNeverContainsAnOrder(t *testing.T) {
 	line := rapid.Custom(func(t *rapid.T) Line {
 		return Line{
 			Depth:    rapid.IntRange(0, 4).Draw(t, "depth"),
@@ -213,7 +213,7 @@ func TestAFailedJobIsStoredAsBuried(t *testing.T) {
 	}
 }
 
-func TestANumberAndATableAreLabelledOnce(t *testing.T) {
+func TestNumberAndTableGetTheirLabelOnce(t *testing.T) {
 	for in, want := range map[string]string{"18": "#18", "#18": "#18", "": ""} {
 		if got := NumberLabel(in); got != want {
 			t.Errorf("number %q: %q, want %q", in, got, want)
