@@ -127,6 +127,7 @@ func (b *Board) Station() string { return b.o.Station }
 func (b *Board) Put(ctx context.Context, d ticket.Delivery) (seq uint64, err error) {
 	b.write.Lock()
 	defer b.write.Unlock()
+	// A card that came out elsewhere is replaced: the queue gives its ticket here again.
 	if e := b.get(d.Job); e != nil && e.card.State != Elsewhere {
 		return b.seq(), nil
 	}
@@ -144,6 +145,7 @@ func (b *Board) Put(ctx context.Context, d ticket.Delivery) (seq uint64, err err
 	if err := b.store(ctx, &r, &d.Ticket); err != nil {
 		return 0, err
 	}
+	// Before the sweep, whose events come after the card.
 	seq = b.seq()
 	b.sweep(ctx)
 	return seq, nil

@@ -25,6 +25,7 @@ func (b *Board) Do(ctx context.Context, c Command) (Result, error) {
 	if e == nil {
 		return b.result(c, Gone), nil
 	}
+	// Checked before the version: the first delivery has changed it.
 	if slices.Contains(e.rec.CommandIDs, c.ID) {
 		return b.result(c, Done), nil
 	}
@@ -64,6 +65,7 @@ func (b *Board) decide(c Command, r *record, t *ticket.Ticket) Outcome {
 	if out := applicable(c, r, t); out != Done {
 		return out
 	}
+	// The version matches, so the cook has seen the card as it is; only time can still forbid it.
 	now := time.Now()
 	change := lastChange{Do: c.Do, Item: c.Item, At: now.UnixMilli()}
 	switch c.Do {

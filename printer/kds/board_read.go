@@ -91,6 +91,7 @@ func (b *Board) Load() (open int, oldest time.Time) {
 			continue
 		}
 		open++
+		// A ticket without a time of receipt counts from when it came to the board.
 		at := time.UnixMilli(e.card.PutAt)
 		if e.card.Received > 0 {
 			at = time.UnixMilli(e.card.Received)

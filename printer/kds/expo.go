@@ -28,12 +28,12 @@ type ExpoSnapshot struct {
 // the expo is opened.
 type ExpoOptions struct {
 	Station string
-	KV      kv.Store // this pass's alone; not that of its own board
-	Own     *Board   // of tickets routed to the pass itself; may be nil. What the pass bumps is bumped there
+	KV      kv.Store // for this expo alone; not that of its own board
+	Own     *Board   // cards of the expo's own station; may be nil. A bumped order is bumped there too
 	Of      []*Board
 	Logger  *slog.Logger
 
-	RecallKeep, Events int // as of [BoardOptions]
+	RecallKeep, Events int // as in [BoardOptions]
 	RecallFor, UndoFor time.Duration
 }
 

@@ -74,6 +74,7 @@ func (x *Expo) Do(ctx context.Context, c Command) (Result, error) {
 		return Result{}, fmt.Errorf("%w: an expo has no %s, only bump, undo and recall", ErrCommand, c.Do)
 	}
 	r, s, err := x.apply(ctx, c)
+	// Also for a repeated delivery: the first one may have failed or crashed right here.
 	if err == nil && s != nil {
 		err = x.applyToOwnBoard(ctx, s)
 	}
@@ -122,6 +123,8 @@ func (x *Expo) isStored(s *sentOrder) bool {
 func (x *Expo) decide(c Command) (*sentOrder, Outcome) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
+	// A delivery that was repeated is recognised before anything else: its order may have another
+	// key by now.
 	for _, s := range x.sent {
 		if slices.Contains(s.CommandIDs, c.ID) {
 			return s, Done
@@ -150,11 +153,11 @@ func (x *Expo) decide(c Command) (*sentOrder, Outcome) {
 		return s, Done
 	}
 	was := x.sent[o.Off]
-	gone := now.Sub(time.UnixMilli(o.OffAt))
+	since := now.Sub(time.UnixMilli(o.OffAt))
 	switch {
-	case was == nil || c.Do == Undo && gone >= x.o.UndoFor:
+	case was == nil || c.Do == Undo && since >= x.o.UndoFor:
 		return nil, TooLate
-	case gone >= x.o.RecallFor:
+	case since >= x.o.RecallFor:
 		return nil, Gone
 	}
 	s := *was

@@ -62,6 +62,7 @@ func (x *Expo) publish() {
 		}
 	}
 	for key, o := range current {
+		// An unchanged order keeps its value, so pages that hold it see no difference.
 		if was, ok := x.orders[key]; ok && was.Version == o.Version {
 			current[key] = was
 			continue
@@ -116,6 +117,7 @@ func (x *Expo) groupByOrder(refs []cardRef, cards map[cardRef]*Card) map[string]
 	}
 	for _, p := range refs {
 		c := cards[p]
+		// Slips and test tickets belong to no order; a station shows them, the pass need not.
 		if sent[p] || c.Kind == "slip" || c.Kind == "test" {
 			continue
 		}
@@ -141,8 +143,8 @@ func orderFor(orders map[string]*Order, key string, c *Card) *Order {
 	for _, f := range []struct {
 		to   *string
 		from string
-	}{{&o.Number, c.Number}, {&o.Table, c.Table}, {&o.Server, c.Server}, {&o.Type, c.Type}, {&o.Guests,
-		c.Guests}, {&o.Venue, c.Venue}} {
+	}{{&o.Number, c.Number}, {&o.Table, c.Table}, {&o.Server, c.Server}, {&o.Type, c.Type},
+		{&o.Guests, c.Guests}, {&o.Venue, c.Venue}} {
 		if *f.to == "" {
 			*f.to = f.from
 		}

@@ -47,6 +47,7 @@ const maxRendering = 2
 // page serves the page of a screen. It contains the board twice, both of the same moment: as HTML,
 // so that a cook sees the tickets before any script runs, and as JSON for the script.
 func (s *Server) page(w http.ResponseWriter, r *http.Request, view *screenView, g *grant) {
+	// Each visit prolongs the cookie, so a screen in use is never unpaired by age.
 	g.renew(w, r)
 	select {
 	case s.renderSlots <- struct{}{}:

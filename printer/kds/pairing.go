@@ -118,6 +118,7 @@ func (p *Pairings) Pair(ctx context.Context, code, station string) (Pairing, err
 	if err != nil {
 		return Pairing{}, err
 	}
+	// Chosen once for each browser: a repeated attempt then overwrites its own entry.
 	if a.id == "" {
 		a.id = p.newID()
 	}
@@ -184,6 +185,7 @@ func (p *Pairings) Revoke(ctx context.Context, id string) (Pairing, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.active, hash)
+	// After the Delete: a browser that is told to go must not come back at the next start.
 	close(found.revoked)
 	return found.Pairing, nil
 }

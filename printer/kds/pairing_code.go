@@ -40,6 +40,7 @@ func (p *Pairings) requestCode(secret, address, browser string) (newSecret, code
 			delete(p.pending, h)
 		}
 	}
+	// Only hashes are kept, so that memory holds no secret that would open a screen.
 	hash := sha256.Sum256([]byte(secret))
 	if a := p.pending[hash]; a != nil {
 		a.asked = now
@@ -53,13 +54,13 @@ func (p *Pairings) requestCode(secret, address, browser string) (newSecret, code
 			p.codesMade[k] = list
 		}
 	}
-	neighbours := 0
+	sameGroup := 0
 	for _, a := range p.pending {
 		if addressGroup(a.address) == from {
-			neighbours++
+			sameGroup++
 		}
 	}
-	if len(p.pending) >= maxPending || neighbours >= maxPendingPerAddress ||
+	if len(p.pending) >= maxPending || sameGroup >= maxPendingPerAddress ||
 		len(p.codesMade[from]) >= maxCodesPerMinute {
 		return "", "", false
 	}

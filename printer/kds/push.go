@@ -103,6 +103,8 @@ func (p *Push) Print(ctx context.Context, d ticket.Delivery, begin func(context.
 	if err := p.awaitRetryAfter(ctx); err != nil {
 		return "", err
 	}
+	// A file that cannot be read is a mistake here, not at the display: the ticket waits until an
+	// operator has repaired it.
 	k, err := readCredentials(p.o)
 	if err != nil {
 		return "", ticket.NotReady(p.errorf("%w", err))
@@ -111,9 +113,9 @@ func (p *Push) Print(ctx context.Context, d ticket.Delivery, begin func(context.
 	if err != nil {
 		return "", ticket.Permanent(p.errorf("%w", err))
 	}
-	post := &attempt{p: p, creds: k, d: d, body: body, begin: begin}
-	defer post.finish()
-	if err := post.send(ctx); err != nil {
+	a := &attempt{p: p, creds: k, d: d, body: body, begin: begin}
+	defer a.finish()
+	if err := a.send(ctx); err != nil {
 		return "", err
 	}
 	return ticket.Taken, nil
@@ -147,9 +149,9 @@ const maxInlineWait = 5 * time.Second
 // awaitRetryAfter waits as long as the display asked for.
 func (p *Push) awaitRetryAfter(ctx context.Context) error {
 	p.mu.Lock()
-	resume := p.notBefore
+	notBefore := p.notBefore
 	p.mu.Unlock()
-	wait := time.Until(resume)
+	wait := time.Until(notBefore)
 	switch {
 	case wait <= 0:
 		return nil
@@ -201,6 +203,7 @@ func (a *attempt) send(ctx context.Context) error {
 		return a.transportError(ctx, timed, err)
 	}
 	defer res.Body.Close()
+	// An answer without the ticket (a proxy's, for example) proves nothing about it.
 	if !a.begun() {
 		return a.transportError(ctx, timed, errors.New("it answered before the ticket was sent"))
 	}

@@ -37,6 +37,7 @@ func (a *attempt) interpret(res *http.Response) error {
 		// The redirect was not followed, so nobody has taken the ticket.
 		return ticket.Untouched(a.p.errorf(
 			"it answered %d, a redirect to %s: set url to the address that accepts tickets", code, redirectHost(res)))
+	// By these the display says that it has not processed the ticket.
 	case code == http.StatusRequestTimeout, code == http.StatusTooEarly, code == http.StatusTooManyRequests:
 		a.p.setNotBefore(retryAfter(res))
 		return ticket.Untouched(a.p.errorf("it answered %s", said))

@@ -60,6 +60,7 @@ func readCredentials(o PushOptions) (credentials, error) {
 const maxFileBytes = 1 << 20
 
 func readFile(key, name string) (string, error) {
+	// The size first: reading a device or a huge file could take all memory.
 	info, err := os.Stat(name)
 	if err == nil && info.Size() > maxFileBytes {
 		err = fmt.Errorf("%s: %d bytes, more than %d: is it the right file?", name, info.Size(), maxFileBytes)
@@ -99,6 +100,7 @@ type pushClient struct {
 func (w *pushClient) client(ca string) (*http.Client, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	// The connection is reused as long as the file holds the same authorities.
 	if w.http != nil && w.ca == ca {
 		return w.http, nil
 	}

@@ -20,7 +20,7 @@ type BackupStation interface {
 
 // ScreenOptions configure one screen station. Name and Board are required.
 type ScreenOptions struct {
-	Name  string // the station's
+	Name  string // of the station
 	Title string // shown on its pages; "" is Name
 	Board *Board
 	// Expo is shown by the pages instead of the board. Nil: they show the board.
@@ -81,6 +81,8 @@ func NewScreen(o ScreenOptions) *Screen {
 	if o.Title == "" {
 		o.Title = o.Name
 	}
+	// 20 s is longer than a reload or a change of the wireless access point takes, and short enough
+	// that no order is late because of it. ShowWithin is two heartbeats.
 	orDefault(&o.HoldFor, 20*time.Second)
 	orDefault(&o.ShowWithin, 10*time.Second)
 	orDefault(&o.WarnAfter, 5*time.Minute)
@@ -114,6 +116,7 @@ var errNoPage = errors.New("no page of this screen is open")
 // comes out at the backup instead, through [Screen.WrapBackup], the card is taken off first.
 func (s *Screen) Print(ctx context.Context, d ticket.Delivery,
 	begin func(context.Context) error) (ticket.Proof, error) {
+	// Before begin: a dark screen must cost neither an attempt nor doubt.
 	if !s.live() {
 		return "", ticket.NotReady(fmt.Errorf("%w: open it in the screen's browser", errNoPage))
 	}
@@ -123,10 +126,14 @@ func (s *Screen) Print(ctx context.Context, d ticket.Delivery,
 		return "", fmt.Errorf("begin: %w", err)
 	}
 	started := time.Now()
+	// Before Put: a page may confirm the card as soon as it is stored.
 	held, done := s.awaitHeld(d.Job)
 	defer done()
+	// A crash before Put has stored the card: the ticket is in doubt without a card, and the next
+	// attempt adds it. A crash after it, or after a page has confirmed it: the next attempt finds
+	// the card and waits for a page again.
 	if _, err := s.o.Board.Put(ctx, d); err != nil {
-		return "", beforeAnyPage(err) // live pages are only told of cards that are stored
+		return "", beforeAnyPage(err) // pages are told only of cards that are stored
 	}
 	if err := s.waitHeld(ctx, d.Job, held); err != nil {
 		return "", err
@@ -208,6 +215,7 @@ func (s *Screen) Join(id string) (leave func()) {
 		s.pages[id] = p
 	}
 	p.joined++
+	// Only the first page ends the darkness; further pages change nothing for the queue.
 	first := !s.darkSince.IsZero()
 	if first {
 		s.darkSince, s.everOpen = time.Time{}, true
@@ -215,6 +223,7 @@ func (s *Screen) Join(id string) (leave func()) {
 	}
 	s.mu.Unlock()
 	if first {
+		// Without mu: OnLive wakes the dispatcher, which may call Print.
 		s.log.Info("a page of the screen is open")
 		if s.o.OnLive != nil {
 			s.o.OnLive()
@@ -228,6 +237,7 @@ func (s *Screen) leave(id string, p *page) {
 	if p.joined--; p.joined == 0 {
 		delete(s.pages, id)
 	}
+	// From here on new tickets are refused, and HoldFor runs.
 	last := len(s.pages) == 0
 	if last {
 		s.darkSince = time.Now()
@@ -265,6 +275,7 @@ func (s *Screen) Shown(id string, jobs []uint64) {
 			delete(s.waiting, job)
 		}
 	}
+	// A page that is open for months must not grow: drop jobs that the board no longer has.
 	if len(p.holds) > 2*maxKept {
 		maps.DeleteFunc(p.holds, func(job uint64, _ struct{}) bool { _, ok := s.o.Board.Card(job); return !ok })
 	}

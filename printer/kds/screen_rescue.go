@@ -33,11 +33,14 @@ func (s *Screen) RunRescue(ctx context.Context) {
 		s.mu.Lock()
 		pagesChanged, dead := s.pagesChanged, s.darkSince
 		s.mu.Unlock()
+		// Changed is asked for before the board is read in rescue, so no change is missed.
 		dark, changed := !dead.IsZero(), s.o.Board.Changed()
 		if !dark {
 			changed = nil // no card needs a copy while a page is live
 		}
 		var pause <-chan time.Time
+		// With no backup there is nowhere to send copies; but when the screen is live again, copies
+		// of an earlier configuration are still withdrawn.
 		if wait := time.Until(dead.Add(s.o.HoldFor)); dark && wait > 0 {
 			pause = time.After(wait)
 		} else if !dark || s.o.Backup != "" {
@@ -78,19 +81,21 @@ func (s *Screen) rescue(ctx context.Context, dark bool) (settled bool, err error
 		s.log.Info("withdrew copies from the backup before they began to print", "tickets", r.TakenBack)
 	}
 	settled = true
-	apart := map[uint64]bool{}
+	notAwaited := map[uint64]bool{}
 	for _, c := range cards {
 		made, ok := r.Copies[c.Job]
-		apart[c.Job] = c.Copy != nil && !made.First
+		notAwaited[c.Job] = c.Copy != nil && !made.First
 		// A card that needs a copy and has none still has its own job in the queue, which may end
 		// as shown.
 		settled = settled && !made.Open && (ok || c.Copy == nil)
+		// A crash before the mark is stored: the queue still reports the copy, and the next rescue
+		// marks the card.
 		if made.Out {
 			err = errors.Join(err, s.o.Board.markPaper(ctx, c.Job, made.Station))
 		}
 	}
 	s.mu.Lock()
-	s.notAwaited = apart
+	s.notAwaited = notAwaited
 	s.mu.Unlock()
 	return settled && err == nil, err
 }
@@ -98,10 +103,10 @@ func (s *Screen) rescue(ctx context.Context, dark bool) (settled bool, err error
 // rescuePending reports whether a ticket that was shown has yet to come out at the backup.
 func (s *Screen) rescuePending() bool {
 	s.mu.Lock()
-	dark, apart := !s.darkSince.IsZero(), s.notAwaited
+	dark, notAwaited := !s.darkSince.IsZero(), s.notAwaited
 	s.mu.Unlock()
 	return dark && s.o.Backup != "" && slices.ContainsFunc(s.o.Board.rescueCards(true), func(c ticket.Card) bool {
-		return c.Copy != nil && !apart[c.Job]
+		return c.Copy != nil && !notAwaited[c.Job]
 	})
 }
 
@@ -115,7 +120,7 @@ func (b *Board) rescueCards(dark bool) []ticket.Card {
 	for _, c := range b.open() {
 		if rec := &b.cards[c.Job].rec; rec.Paper == "" {
 			out = append(out, ticket.Card{Job: c.Job, Reprint: rec.Reprint})
-			// it was read when it was put here
+			// The ticket was readable when the card was added, so an error cannot happen here.
 			if t, err := ticket.Unmarshal(rec.Ticket); err == nil && dark && rec.Shown {
 				out[len(out)-1].Copy = rec.rescueTicket(t)
 			}
@@ -175,6 +180,9 @@ func (p screenBackup) Print(ctx context.Context, d ticket.Delivery,
 	}
 	d.Down = "screen"
 	return p.station.Print(ctx, d, func(ctx context.Context) error {
+		// The order matters. begin first: the doubt is on disk before anything changes. Then
+		// withdraw, so that no page shows a card whose ticket is being printed. Then the first
+		// byte.
 		if err := begin(ctx); err != nil {
 			return err
 		}

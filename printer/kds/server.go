@@ -229,6 +229,8 @@ func (s *Server) index(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	list := slices.DeleteFunc(s.screenViews(), func(d *screenView) bool { return !g.allows(d.name) })
+	// A paired browser has exactly one: after a power cut a tablet on its start page finds its
+	// screen alone.
 	if len(list) == 1 {
 		http.Redirect(w, r, list[0].Path(), http.StatusSeeOther)
 		return

@@ -52,10 +52,12 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, view *screenView
 	release, ok := s.countStream(g)
 	if !ok {
 		w.Header().Set("Retry-After", "10")
-		http.Error(w, "too many screens are open", http.StatusServiceUnavailable)
+		http.Error(w, "too many pages are open", http.StatusServiceUnavailable)
 		return
 	}
 	defer release()
+	// A browser that reconnects by itself sends the header; the script, which opens a new stream,
+	// cannot set it and uses the address.
 	after := r.Header.Get("Last-Event-ID")
 	if after == "" {
 		after = r.URL.Query().Get("after")
@@ -63,6 +65,8 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, view *screenView
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no") // or nginx would buffer events and the page would be late
+	// Before the first byte: the cookie is a header. A page can stay open longer than browsers keep
+	// one.
 	g.renew(w, r)
 	closed := view.streamOpened(id)
 	defer closed()
@@ -82,7 +86,7 @@ func (s *Server) countStream(g *grant) (release func(), ok bool) {
 		own = &g.pairing.streams
 	}
 	release = func() { s.streams.Add(-1); own.Add(-1) }
-	if all, own := s.streams.Add(1), own.Add(1); all > maxStreams || own > maxStreamsPerPairing {
+	if all, ofPairing := s.streams.Add(1), own.Add(1); all > maxStreams || ofPairing > maxStreamsPerPairing {
 		release()
 		return nil, false
 	}
@@ -104,7 +108,7 @@ func (st *stream) run(r *http.Request, stopping, revoked <-chan struct{}) {
 	tick := time.NewTicker(st.view.beat)
 	defer tick.Stop()
 	for {
-		changed := st.view.source.Changed() // before reading, so that no change is missed between the two
+		changed := st.view.source.Changed() // before reading: no change is missed
 		if err := st.sendChanges(); err != nil {
 			return
 		}
