@@ -37,7 +37,7 @@ func canBreakBetween(a, b rune) bool {
 	if a < 0x2e80 && b < 0x2e80 {
 		return false
 	}
-	return (isEastAsian(a) || isEastAsian(b)) && displaywidth.Rune(b) > 0 && b != '\u200d' && a != '\u200d' &&
+	return (isEastAsian(a) || isEastAsian(b)) && displaywidth.Rune(b) > 0 &&
 		!strings.ContainsRune("、。，．・：；？！ー々〻ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮヵヶ）］｝」』】〉》〕”’)]},.:;!?%…", b) &&
 		!strings.ContainsRune("（［｛「『【〈《〔“‘([{$€£¥￥＄#", a)
 }

@@ -163,6 +163,7 @@ func TestUpperCaseFollowsTheLanguage(t *testing.T) {
 	for in, want := range map[string]string{
 		"süße Klöße":   "SÜSSE KLÖSSE",
 		"Pide, çığ":    "PİDE, ÇIĞ",
+		"eğri":         "EĞRİ",
 		"ice tea":      "ICE TEA",
 		"μουσακάς":     "ΜΟΥΣΑΚΆΣ",
 		"щи":           "ЩИ",
@@ -283,6 +284,44 @@ func TestBlankLinesSeparateItems(t *testing.T) {
 	}
 }
 
+// codes is how many QR codes are in lines.
+func codes(lines []Line) (n int) {
+	for _, l := range lines {
+		if l.QR != "" {
+			n++
+		}
+	}
+	return n
+}
+
+func TestATestTicketHasOneQRCode(t *testing.T) {
+	d := ticket.Delivery{Ticket: ticket.Ticket{Kind: ticket.Test, Request: "r"}}
+	for _, qr := range []bool{false, true} {
+		if got := codes(ComposeWith(d, Options{Columns: 42, QR: qr})); got != 1 {
+			t.Errorf("QR %v: %d codes, want 1", qr, got)
+		}
+	}
+}
+
+func TestTheWidthOfThePaperIsLimited(t *testing.T) {
+	for columns, want := range map[int]int{-1: 16, 15: 16, 17: 17, 255: 255, 256: 255} {
+		lines := Compose(everyday(), columns, "")
+		if got := Width(strings.TrimRight(firstWith(lines, "===="), "\n")); got != want {
+			t.Errorf("%d columns: a rule is %d wide, want %d", columns, got, want)
+		}
+	}
+}
+
+// firstWith is the first line that contains text.
+func firstWith(lines []Line, text string) string {
+	for _, l := range lines {
+		if s := content([]Line{l}); strings.Contains(s, text) {
+			return s
+		}
+	}
+	return ""
+}
+
 func TestTheRequestIsAQRCodeInTheFooter(t *testing.T) {
 	for _, columns := range []int{20, 42} {
 		d := everyday()
@@ -295,13 +334,11 @@ func TestTheRequestIsAQRCodeInTheFooter(t *testing.T) {
 			t.Errorf("%d columns: the caption is %q", columns, got)
 		}
 	}
-	for _, id := range []string{"", strings.Repeat("x", 1000)} {
+	for id, want := range map[string]int{"": 0, strings.Repeat("x", 250): 1, strings.Repeat("x", 251): 0} {
 		d := everyday()
 		d.Ticket.Request = id
-		for _, l := range ComposeWith(d, Options{Columns: 42, QR: true}) {
-			if l.QR != "" {
-				t.Errorf("%d letters became a code", len(l.QR))
-			}
+		if got := codes(ComposeWith(d, Options{Columns: 42, QR: true})); got != want {
+			t.Errorf("an id of %d bytes gives %d codes, want %d", len(id), got, want)
 		}
 	}
 }

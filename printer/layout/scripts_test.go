@@ -122,6 +122,7 @@ func TestScriptsWithoutSpacesBreakWhereAllowed(t *testing.T) {
 		{"すし（辛い）", 7, []string{"すし", "（辛", "い）"}},
 		{"ラーメン", 4, []string{"ラー", "メン"}},
 		{"か\u3099か\u3099", 2, []string{"か\u3099", "か\u3099"}},
+		{"漢\u0301x", 2, []string{"漢\u0301", "x"}},
 		{"Coca-Cola宫保鸡丁", 9, []string{"Coca-Cola", "宫保鸡丁"}},
 		{"。。。。。。", 4, []string{"。。", "。。", "。。"}},
 		{"ข้าวผัดไก่ใส่ไข่", 8, []string{"ข้าวผัดไก่", "ใส่ไข่"}},

@@ -54,6 +54,11 @@ func TestATemplatePlacesItsText(t *testing.T) {
 		`{{left .Venue}}{{right .Date}} {{right .Job}}`:      {"Harbour Grill", spaces(13) + "Fri 6 Feb 2026 1017"},
 		`{{center "` + strings.Repeat("x", 40) + `"}}`: {strings.Repeat("x", 32),
 			spaces(12) + strings.Repeat("x", 8)},
+		`{{left "` + strings.Repeat("x", 20) + `"}}{{right "` + strings.Repeat("y", 11) + `"}}`: {
+			strings.Repeat("x", 20) + " " + strings.Repeat("y", 11)},
+		`{{left "` + strings.Repeat("x", 20) + `"}}{{center "b"}}`:    {strings.Repeat("x", 20) + " b"},
+		`{{center "bbb"}}{{right "` + strings.Repeat("y", 20) + `"}}`: {spaces(8) + "bbb " + strings.Repeat("y", 20)},
+		`{{.Items}}`:                            {"7"},
 		`{{range .Notes}}! {{.}}` + "\n{{end}}": {"! Guest is allergic to sesame", "and in a hurry"},
 		`{{big "宫保鸡丁宫保鸡丁宫"}}`:                   {"宫保鸡丁宫保鸡丁", "宫"},
 		`{{len .Notes}} {{eq .Guests "4"}}`:     {"1 true"},
@@ -116,6 +121,26 @@ func TestAFailingTemplateFallsBackToTheBuiltInHeaderAndReports(t *testing.T) {
 		}
 		o.OnTemplateError = nil
 		ComposeWith(everyday(), o)
+	}
+}
+
+func TestTheOutputOfATemplateHasAtMostSixtyLines(t *testing.T) {
+	if _, err := ParseTemplate(`{{define "header"}}{{range 30}}x{{blank}}{{end}}{{end}}`); err != nil {
+		t.Errorf("60 lines: %v", err)
+	}
+	if _, err := ParseTemplate(`{{define "header"}}{{range 30}}x{{blank}}{{end}}y{{end}}`); err == nil {
+		t.Error("61 lines are accepted")
+	}
+}
+
+func TestAnErrorOfATemplateIsShort(t *testing.T) {
+	d := everyday()
+	d.Ticket.Server = strings.Repeat("x", 5000)
+	var got error
+	text := `{{define "header"}}{{if ne .Server "Jonathan A."}}{{time "15:04" .Server}}{{end}}{{end}}`
+	ComposeWith(d, Options{Columns: 42, Template: parsed(text), OnTemplateError: func(err error) { got = err }})
+	if got == nil || len(got.Error()) > 520 || !strings.HasSuffix(got.Error(), "…") {
+		t.Errorf("got %v", got)
 	}
 }
 
