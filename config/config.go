@@ -50,7 +50,7 @@ type Config struct {
 	Log     Log      `mapstructure:"log"`
 	Service Service  `mapstructure:"service"`
 
-	// Warnings are findings that Load accepted but that somebody should know: keys without effect,
+	// Warnings are findings that Load accepted but that the operator should know: keys without effect,
 	// secrets that all users can read. Set by Load; not a key.
 	Warnings []string `mapstructure:"-"`
 }
@@ -184,7 +184,7 @@ type Storage struct {
 // Admin is how the commands reach the daemon.
 type Admin struct {
 	// Socket is the unix socket of ticketrail jobs, printers, rejects. Default
-	// /run/ticketrail/ticketrail.sock, mode 0660: whoever may write to it may do everything. At
+	// /run/ticketrail/ticketrail.sock, mode 0660: every user who may write to it may do everything. At
 	// most 107 bytes, a limit of the kernel. Needs a restart.
 	Socket string `mapstructure:"socket" reload:"restart"`
 }

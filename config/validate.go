@@ -17,10 +17,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// viper alone accepts silently what costs orders: the first of two documents, 0012 as ten, a
-// key without a value (which hides the defaults), a misspelt key, any case. So the nodes of
-// the file are reviewed before viper gets them. What is wrong is noted and cut out; the rest
-// is handed on as text, as from the environment, and the hooks decode it.
+// viper silently accepts mistakes that cost orders: it reads the first of two documents and ignores
+// the other, reads 0012 as ten, lets a key without a value hide the default, and ignores misspelt
+// keys. So the nodes of the file are validated before viper gets them. What is wrong is reported and
+// removed; the rest is passed on as text, as if from the environment, and the hooks decode it.
 
 // maxList is more entries than any restaurant has of anything.
 const maxList = 10_000
@@ -170,7 +170,7 @@ func (f *findings) mapping(path string, t reflect.Type, n *yaml.Node) bool {
 			of = t.Elem()
 		case t.Kind() == reflect.Interface:
 			of = t
-		case of == nil && len(f.problems) < maxProblems: // suggestions are slow, and further problems are not shown
+		case of == nil && len(f.problems) < maxProblems: // further problems are not shown
 			hint = cmp.Or(didYouMean(name, slices.Sorted(maps.Keys(known))), otherSections(name))
 		}
 		full := join(path, name)

@@ -72,8 +72,8 @@ func (e *encoder) image(img raster.Image, left int) bool {
 	return true
 }
 
-// inkedBytes returns how many bytes of the rows are not white at their end; at least 1. White at
-// the right edge is not sent, which halves the data of most tickets.
+// inkedBytes returns how many bytes of the widest row have ink; at least 1. The white at the right
+// edge is not sent: most lines are short, and a serial line carries a few kilobytes a second.
 func inkedBytes(bits []byte, row int) int {
 	most := 1
 	for start := 0; start < len(bits); start += row {

@@ -1,9 +1,5 @@
 package escpos
 
-// What is asked of a printer. None of it prints, so none of it is a ticket byte; but a
-// clone that does not know a question may take its tail for text. ESC @, with which every
-// ticket begins, throws that away again.
-
 // Commands that ask a printer something. None of them prints, so none counts as a byte of a ticket.
 // A low-cost printer that does not know a command may take the end of it for text; the ESC @ with
 // which every ticket begins discards that.

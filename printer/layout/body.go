@@ -181,7 +181,7 @@ func (b *body) label(l *ticket.Line, marker string, st Style) []Span {
 
 // itemName returns the name to print, and "(no name)" if it is empty: a quantity with nothing
 // beside it would seem to belong to the next line. A raw line is never put in capitals, because its
-// bytes are what somebody has to look up.
+// bytes are needed to find the fault.
 func (b *body) itemName(l *ticket.Line) string {
 	s := b.cookText(l.Name)
 	if l.Raw {

@@ -31,7 +31,7 @@ func scripts() []script {
 }
 
 // test prints what the printer can do, and says in words what to look and listen for, so that
-// whoever sets up the printer can judge the slip without a manual.
+// the person who sets up the printer can judge the slip without a manual.
 func (c *composer) test(t *ticket.Ticket) {
 	say := func(s string) { c.flow(paragraph{text: s}) }
 	c.heading("width", "-")

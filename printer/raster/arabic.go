@@ -35,6 +35,7 @@ var arabicForms = sync.OnceValue(func() map[rune][4]rune {
 	add(0xfb50, 0xfbb1)
 	add(0xfbd3, 0xfbff)
 	add(0xfe80, 0xfef4)
+	// Tatweel joins on both sides and always looks the same.
 	forms[tatweel] = [4]rune{tatweel, tatweel, tatweel, tatweel}
 	return forms
 })
@@ -73,6 +74,7 @@ func (d *Drawer) shapeArabic(cc []character) []character {
 		for i < len(cc) && isArabic(cc[i].base()) && cc[i].level == cc[start].level {
 			i++
 		}
+		// A whole word is drawn with one font: letters of different fonts do not join.
 		if word := cc[start:i]; len(word) > 0 {
 			if f := d.wordFont(word); f >= 0 {
 				for j := range word {
@@ -135,6 +137,7 @@ func (d *Drawer) contextualForms(word []character) []character {
 				continue
 			}
 		}
+		// The shape depends on which neighbours the letter joins.
 		f, ok := forms[c.base()]
 		at := isolated
 		switch {

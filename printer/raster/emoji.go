@@ -57,6 +57,7 @@ func readPictures(s string) (parts []rune, n int) {
 		if !isEmoji(r) && (r < 0x2190 || r > 0x2bff) {
 			return parts, n // what follows the joiner is not a picture
 		}
+		// The hair styles and the gender signs are parts too; they are left out of the name.
 		if len(parts) == 0 || !isSkinTone(r) && r != '♀' && r != '♂' && r < 0x1f9b0 || r > 0x1f9b3 {
 			parts = append(parts, r)
 		}

@@ -120,6 +120,7 @@ func openFont(path string) (o *outline, about font.Description, err error) {
 	}
 	o = &outline{path: path, has: make(runes)}
 	n := 0
+	// Remembering the characters avoids loading every font to draw one line.
 	for it := f.Cmap.Iter(); it.Next() && n <= unicode.MaxRune; n++ { // a table with more entries is corrupt
 		if r, gid := it.Char(); gid != 0 && r >= ' ' && r <= unicode.MaxRune {
 			o.has.add(r)
@@ -170,6 +171,7 @@ func checkTables(file io.ReaderAt, size int64) error {
 	if _, err := file.ReadAt(head, 0); err != nil {
 		return errors.New("it is too short")
 	}
+	// A collection has a header of its own with the offset of each font.
 	if string(head[:4]) == "ttcf" {
 		if n := binary.BigEndian.Uint32(head[8:]); n == 0 || n > maxFonts {
 			return fmt.Errorf("its header claims %d fonts", n)
@@ -191,6 +193,8 @@ func checkTables(file io.ReaderAt, size int64) error {
 	sum := int64(0)
 	for ; len(tables) > 0; tables = tables[record:] {
 		offset, length := int64(binary.BigEndian.Uint32(tables[8:])), int64(binary.BigEndian.Uint32(tables[12:]))
+		// Tables may overlap in valid fonts, but not so much that together they exceed the file
+		// twice.
 		if sum += length; offset+length > size || sum > 2*size {
 			return fmt.Errorf("its table %q ends beyond the file", tables[:4])
 		}

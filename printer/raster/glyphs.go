@@ -24,6 +24,7 @@ func builtInHas(r rune) bool {
 	case isInvisible(r):
 		return true
 	}
+	// glyphIn tries every face, so the variant does not matter here.
 	g := glyphIn(r, japanese)
 	return !g.empty() && !(g.missing() && unicode.Is(unicode.Arabic, r))
 }
@@ -86,6 +87,7 @@ func variantOf(spans []layout.Span) variant {
 			case !unicode.Is(unicode.Han, r):
 				continue
 			}
+			// Characters in both sets, or in neither, say nothing about the region.
 			_, errGB := gb.String(string(r))
 			_, errBig5 := big5.String(string(r))
 			switch {
@@ -310,6 +312,7 @@ func (g glyph) resample(m Image, wide int) {
 					}
 				}
 			}
+			// full is the area of a dot of m in the units of the loop.
 			full := wide * fontRows
 			if m.Width < wide || m.Height < fontRows {
 				full = full * 2 / 3 // when shrinking, prefer too much black to a lost stroke

@@ -140,6 +140,7 @@ func (o *outline) shape(u unit) shape {
 	text := []rune(u.text)
 	buf := harfbuzz.NewBuffer()
 	buf.AddRunes(text, 0, -1)
+	// Single characters are already in visual order; only runs are handed over in reading order.
 	buf.Props.Direction = harfbuzz.LeftToRight
 	if u.rtl && u.run {
 		buf.Props.Direction = harfbuzz.RightToLeft
@@ -154,6 +155,7 @@ func (o *outline) shape(u unit) shape {
 		if g.Glyph == 0 { // only a mark can be missing: the font was chosen for the letters
 			continue
 		}
+		// A malicious font could expand one character into millions of segments.
 		if len(s.segments)+len(out.Segments) > maxSegments {
 			break
 		}

@@ -216,6 +216,7 @@ func nameOf(r rune) string {
 
 // jamo spells a Korean syllable in its letters, as they are typed.
 func jamo(r rune) string {
+	// The letters in the order in which Unicode composes syllables from them.
 	const (
 		leads  = "ㄱㄲㄴㄷㄸㄹㅁㅂㅃㅅㅆㅇㅈㅉㅊㅋㅌㅍㅎ"
 		vowels = "ㅏㅐㅑㅒㅓㅔㅕㅖㅗㅘㅙㅚㅛㅜㅝㅞㅟㅠㅡㅢㅣ"

@@ -72,6 +72,7 @@ func (d *Drawer) Line(l layout.Line, columns, dots int) Image {
 		tall = max(tall, scaleFactor(s.Height))
 	}
 	m := newImage(columns*c.w, tall*c.h)
+	// The whole line decides the variant, so that one dish does not mix regional shapes.
 	variant := variantOf(l.Spans)
 	column := 0
 	for _, s := range l.Spans {
@@ -81,6 +82,8 @@ func (d *Drawer) Line(l layout.Line, columns, dots int) Image {
 		if room := columns - column; n > 0 && room > 0 {
 			// Draw at normal size and enlarge while copying: letters of one dot pattern stay sharp.
 			text := d.span(s, min(n, (room+wide-1)/wide), c, variant)
+			// Bold is applied before enlarging, as printers do it: its strokes grow with the
+			// letters.
 			if s.Bold {
 				text.embolden(max(1, c.w/12))
 			}

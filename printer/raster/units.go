@@ -41,6 +41,7 @@ func characters(text string, columns int) []character {
 			break
 		}
 		columns -= w
+		// Marks beyond maxMarks are dropped: they would only blacken the letter.
 		switch last := len(cc) - 1; {
 		case w > 0:
 			cc = append(cc, character{text: []rune{r}, columns: w})
@@ -54,6 +55,7 @@ func characters(text string, columns int) []character {
 // units returns the units of text in visual order, from the left. ASCII, which most tickets consist
 // of, takes a short path without the bidirectional algorithm.
 func (d *Drawer) units(text string, base layout.Direction, columns int) []unit {
+	// The built-in font has all of ASCII, and nothing in it joins or turns.
 	if ascii(text) {
 		uu := make([]unit, 0, columns)
 		for i := range min(len(text), columns) {
