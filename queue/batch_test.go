@@ -13,9 +13,9 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// A table is two stations with what the operations below work on: three tickets wait in one
-// line, the first of them lent; the other has one that is held.
-type table struct {
+// A scenario is two stations for the operations below. Of one, three tickets are pending and the
+// first of them is lent. The other has one held ticket.
+type scenario struct {
 	*testQueue
 	name  string
 	from  string
@@ -26,18 +26,18 @@ type table struct {
 
 type operation struct {
 	name string
-	do   func(s *table) error
+	do   func(s *scenario) error
 }
 
 func operations() []operation {
-	lease := func(f func(l *Lease) error) func(*table) error {
-		return func(s *table) error { return f(s.lease) }
+	lease := func(f func(l *Lease) error) func(*scenario) error {
+		return func(s *scenario) error { return f(s.lease) }
 	}
-	cancel := func(n int) func(*table) error {
-		return func(s *table) error { return s.Cancel(bg, s.jobs[n], "") }
+	cancel := func(n int) func(*scenario) error {
+		return func(s *scenario) error { return s.Cancel(bg, s.jobs[n], "") }
 	}
-	move := func(n ...int) func(*table) error {
-		return func(s *table) error {
+	move := func(n ...int) func(*scenario) error {
+		return func(s *scenario) error {
 			var ids []uint64
 			for _, i := range n {
 				ids = append(ids, s.jobs[i])
@@ -47,8 +47,8 @@ func operations() []operation {
 		}
 	}
 	return []operation{
-		{"accept", func(s *table) error { _, err := s.Accept(bg, order("new "+s.name, s.from, s.to)); return err }},
-		{"void", func(s *table) error { _, err := s.Accept(bg, cancelled(order(s.name, s.from, s.to))); return err }},
+		{"accept", func(s *scenario) error { _, err := s.Accept(bg, order("new "+s.name, s.from, s.to)); return err }},
+		{"void", func(s *scenario) error { _, err := s.Accept(bg, cancelled(order(s.name, s.from, s.to))); return err }},
 		{"begin", lease(func(l *Lease) error { return l.Begin(bg) })},
 		{"ack", lease(func(l *Lease) error { return l.Ack(bg, ticket.Sent, "") })},
 		{"retry", lease(func(l *Lease) error { return l.Retry(bg, "") })},
@@ -59,17 +59,17 @@ func operations() []operation {
 		{"cancel the held one", cancel(3)},
 		{"move the lent one", move(0)},
 		{"move two", move(1, 2)},
-		{"move all", func(s *table) error { _, err := s.MoveAll(bg, s.from, s.to); return err }},
-		{"move all back", func(s *table) error { _, err := s.MoveAll(bg, s.to, s.from); return err }},
-		{"reprint the held one", func(s *table) error { _, err := s.Reprint(bg, s.jobs[3], s.to, ""); return err }},
-		{"expire", func(s *table) error { _, err := s.Expire(bg, s.from, time.Hour); return err }},
-		{"hold the station", func(s *table) error { return s.HoldStation(bg, s.from, "") }},
-		{"resume it", func(s *table) error { return s.ResumeStation(bg, s.from) }},
+		{"move all", func(s *scenario) error { _, err := s.MoveAll(bg, s.from, s.to); return err }},
+		{"move all back", func(s *scenario) error { _, err := s.MoveAll(bg, s.to, s.from); return err }},
+		{"reprint the held one", func(s *scenario) error { _, err := s.Reprint(bg, s.jobs[3], s.to, ""); return err }},
+		{"expire", func(s *scenario) error { _, err := s.Expire(bg, s.from, time.Hour); return err }},
+		{"hold the station", func(s *scenario) error { return s.HoldStation(bg, s.from, "") }},
+		{"resume it", func(s *scenario) error { return s.ResumeStation(bg, s.from) }},
 	}
 }
 
-func (q *testQueue) table(name string) *table {
-	s := &table{testQueue: q, name: name, from: "grill " + name, to: "bar " + name}
+func (q *testQueue) scenario(name string) *scenario {
+	s := &scenario{testQueue: q, name: name, from: "grill " + name, to: "bar " + name}
 	q.accept(order(name, s.from, s.from, s.from, s.to))
 	held := q.take(s.to)
 	q.must(held.Hold(bg, "look"))
@@ -80,11 +80,11 @@ func (q *testQueue) table(name string) *table {
 	return s
 }
 
-// together does operations in one transaction, in their order, which ends so.
-func (s *table) together(end commitResult, ops ...operation) {
+// inOneTransaction does operations in one transaction, in their order; its commit ends so.
+func (s *scenario) inOneTransaction(end commitResult, ops ...operation) {
 	resume := s.disk.hang()
 	var all sync.WaitGroup
-	all.Go(func() { _ = s.KV("x").Put(bg, "k", nil) }) // hangs; the rest queues up behind it
+	all.Go(func() { _ = s.KV("x").Put(bg, "k", nil) }) // hangs, so that the operations wait behind it
 	synctest.Wait()
 	for _, o := range ops {
 		all.Go(func() { _ = o.do(s) }) // many of them conflict
@@ -93,14 +93,14 @@ func (s *table) together(end commitResult, ops ...operation) {
 	s.disk.willEnd(works, end)
 	resume()
 	all.Wait()
-	s.healed()
+	s.waitForStorage()
 	s.disk.clear()
 	_ = s.lease.Return(bg, "the end") // if it has not ended
 	s.must(s.KV("x").Put(bg, "k", nil))
 }
 
-// Whatever comes together in a transaction, and however that ends: the books balance, and
-// memory is what a restart would read.
+// Every pair of operations in one transaction, and every result of its commit: the books balance,
+// and what is in memory is what a restart would read.
 func TestMemoryMatchesTheFileAfterEveryPairOfOperations(t *testing.T) {
 	for _, end := range []commitResult{works, fails, failsButPersist, noSpace} {
 		t.Run(end.String(), func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestMemoryMatchesTheFileAfterEveryPairOfOperations(t *testing.T) {
 					q := start(t)
 					for j, b := range ops {
 						if (end == fails || end == noSpace) && (i+j+int(end)/2)%2 == 0 {
-							continue // nothing is on the disk after either: half of them each
+							continue // both leave nothing on the disk: half of the pairs for each
 						}
 						name := fmt.Sprintf("%s, %s", a.name, b.name)
 						together := []operation{a, b}
@@ -119,9 +119,9 @@ func TestMemoryMatchesTheFileAfterEveryPairOfOperations(t *testing.T) {
 							name += ", " + c.name
 							together = append(together, c)
 						}
-						q.table(fmt.Sprint(j)).together(end, together...)
+						q.scenario(fmt.Sprint(j)).inOneTransaction(end, together...)
 						q.checkBooks()
-						q.mirrored()
+						q.checkMemory()
 						if t.Failed() {
 							t.Fatalf("after %s", name)
 						}
@@ -133,8 +133,8 @@ func TestMemoryMatchesTheFileAfterEveryPairOfOperations(t *testing.T) {
 	}
 }
 
-// mirrored compares what is in memory with what the file says. Nothing may be lent.
-func (q *testQueue) mirrored() {
+// checkMemory compares what is in memory with what the file has. No ticket may be lent.
+func (q *testQueue) checkMemory() {
 	q.t.Helper()
 	m, err := load(q.db.Load())
 	q.must(err)
@@ -157,8 +157,8 @@ func (q *testQueue) mirrored() {
 	}
 }
 
-// One request comes again and again with other lines, over failed commits and restarts: it is
-// ordered once, and what is void is told as often as it was void at most.
+// One request comes again and again with other lines, over failed commits and restarts. It is
+// ordered once, and every line that is void prints as a correction at most as often as it was void.
 func TestEveryVoidPrintsOnceOverFailuresAndRestarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for seed := range uint64(30) {
@@ -187,7 +187,7 @@ func voids(t *testing.T, r *rand.Rand) {
 		if r.IntN(3) == 0 {
 			q.disk.willEnd([]commitResult{fails, failsButPersist, noSpace}[r.IntN(3)])
 			_, _ = q.Accept(bg, req)
-			q.healed()
+			q.waitForStorage()
 			q.disk.clear()
 		}
 		q.accept(req)

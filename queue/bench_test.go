@@ -14,13 +14,14 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// realistic is a request as a restaurant sends it: 3 KB, two stations, modifiers.
-func realistic(n uint64) ticket.Request {
+// realRequest is a request as a restaurant sends it: 3 KB, two stations, modifiers.
+func realRequest(n uint64) ticket.Request {
 	r := order(fmt.Sprintf("%08x-52ad-4a0b-9e9b-2f7b7b7f3a11", n), "grill", "bar")
 	r.Body = make([]byte, 3000)
 	for i := range r.Drafts {
 		for range 8 {
-			r.Drafts[i].Ticket.Lines = append(r.Drafts[i].Ticket.Lines, ticket.Line{Depth: 1, Quantity: "1", Name: "extra mozzarella, no onions"})
+			r.Drafts[i].Ticket.Lines = append(r.Drafts[i].Ticket.Lines,
+				ticket.Line{Depth: 1, Quantity: "1", Name: "extra mozzarella, no onions"})
 		}
 	}
 	return r
@@ -28,15 +29,15 @@ func realistic(n uint64) ticket.Request {
 
 func synced(o *Options) { o.NoSync = false; o.MaxBacklog = 10_000_000 }
 
-// from256 has so many requests accepted, 256 at a time. It says how long that took.
-func from256(q *testQueue, first uint64, count int) time.Duration {
+// acceptFrom256 accepts count requests from 256 goroutines and returns how long that took.
+func acceptFrom256(q *testQueue, first uint64, count int) time.Duration {
 	var n atomic.Uint64
 	var wg sync.WaitGroup
 	began := time.Now()
 	for range 256 {
 		wg.Go(func() {
 			for i := n.Add(1); i <= uint64(count); i = n.Add(1) {
-				if _, err := q.Accept(bg, realistic(first+i)); err != nil {
+				if _, err := q.Accept(bg, realRequest(first+i)); err != nil {
 					q.t.Error(err)
 				}
 			}
@@ -49,14 +50,14 @@ func from256(q *testQueue, first uint64, count int) time.Duration {
 func BenchmarkTakeBeginAck(b *testing.B) {
 	q := start(b, synced)
 	for n := range uint64(2000) {
-		q.accept(realistic(n))
+		q.accept(realRequest(n))
 	}
 	b.ResetTimer()
 	for n := 0; n < b.N; n++ {
 		if n%2000 == 1999 {
 			b.StopTimer()
 			for m := range uint64(2000) {
-				q.accept(realistic(uint64(n)*10000 + m))
+				q.accept(realRequest(uint64(n)*10000 + m))
 			}
 			b.StartTimer()
 		}
@@ -64,8 +65,8 @@ func BenchmarkTakeBeginAck(b *testing.B) {
 	}
 }
 
-// crowded is a queue with a million keys in a week of generations and fifty thousand jobs.
-func crowded(b testing.TB) *testQueue {
+// fullQueue is a queue with a million keys, spread over a week, and fifty thousand open jobs.
+func fullQueue(b testing.TB) *testQueue {
 	q := start(b, func(o *Options) { o.MaxBacklog = 10_000_000 })
 	var wg sync.WaitGroup
 	for w := range 250 {
@@ -87,7 +88,7 @@ func crowded(b testing.TB) *testQueue {
 			for n := range keys {
 				keys[n] = keyOf(venue, fmt.Sprint(day, n))
 			}
-			// In order: unsorted, one huge transaction is quadratic in bbolt.
+			// Sorted: with unsorted keys, one huge transaction is quadratic in bbolt.
 			slices.SortFunc(keys, func(a, b requestKey) int { return bytes.Compare(a[:], b[:]) })
 			for _, key := range keys {
 				if err := g.Put(key[:], encodeSeen(seen{digests: [][16]byte{{1}}})); err != nil {
@@ -102,16 +103,16 @@ func crowded(b testing.TB) *testQueue {
 	return q
 }
 
-// BenchmarkAcceptCrowded compares a crowded queue with one that was empty at the start, in turns, so
-// that the machine's moods fall on both.
+// BenchmarkAcceptCrowded compares a full queue with one that was empty at the start. It alternates
+// between them, so that other load on the machine affects both.
 func BenchmarkAcceptCrowded(b *testing.B) {
 	const round = 5000
-	full, empty := crowded(b), start(b, synced)
+	full, empty := fullQueue(b), start(b, synced)
 	full.open()
 	var ratios []float64
 	for n := uint64(0); b.Loop(); n += round {
-		e := from256(empty, n, round)
-		ratios = append(ratios, e.Seconds()/from256(full, n, round).Seconds())
+		e := acceptFrom256(empty, n, round)
+		ratios = append(ratios, e.Seconds()/acceptFrom256(full, n, round).Seconds())
 	}
 	slices.Sort(ratios)
 	b.ReportMetric(ratios[len(ratios)/2], "full/empty")

@@ -13,29 +13,29 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// stopwatch is a wall clock that a test sets.
-type stopwatch struct {
-	mu   sync.Mutex
-	now  time.Time
-	sure bool
+// fakeClock is a wall clock that a test sets.
+type fakeClock struct {
+	mu           sync.Mutex
+	now          time.Time
+	synchronized bool
 }
 
-func (s *stopwatch) Now() time.Time {
+func (s *fakeClock) Now() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.now
 }
 
-func (s *stopwatch) Synchronized() bool {
+func (s *fakeClock) Synchronized() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.sure
+	return s.synchronized
 }
 
-func (s *stopwatch) set(now time.Time, sure bool) {
+func (s *fakeClock) set(now time.Time, sure bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.now, s.sure = now, sure
+	s.now, s.synchronized = now, sure
 }
 
 func (q *testQueue) count(bucket int) (n int) {
@@ -51,13 +51,13 @@ func TestAKeyIsKnownForItsRetentionAndThenForgotten(t *testing.T) {
 		q.accept(order("a", "grill"))
 		for day := range 2 {
 			time.Sleep(24 * time.Hour)
-			q.restart() // running time goes on over restarts
+			q.restart() // running time continues over restarts
 			q.accept(order(id(day), "grill"))
 			if got := q.accept(order("a", "grill")); !got.Duplicate {
 				t.Fatalf("forgotten after %d days", day+1)
 			}
 		}
-		// A conflict does not make an old key younger: its generation goes as a whole.
+		// New content does not make a key younger: a generation is dropped as a whole.
 		q.accept(cancelled(order("a", "grill")))
 		if n := q.count(bucketDedup); n != 3 {
 			t.Errorf("%d generations", n)
@@ -84,7 +84,7 @@ func TestHistoryIsPrunedExceptHeldAndFailedJobs(t *testing.T) {
 		q.print("bar")
 		time.Sleep(11 * time.Hour)
 		synctest.Wait()
-		if n := len(q.jobs(Filter{})); n != 249 { // 247 wait, one is buried, one held
+		if n := len(q.jobs(Filter{})); n != 249 { // 247 wait, one has failed, one is held
 			t.Errorf("%d jobs are left", n)
 		}
 		if n := q.count(bucketRequests); n != 249 {
@@ -112,12 +112,14 @@ func TestHistoryIsPrunedExceptHeldAndFailedJobs(t *testing.T) {
 
 func TestABoxThatBootsIn1970ForgetsNothingAndExpiresNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &stopwatch{now: time.Date(2026, 11, 20, 19, 0, 0, 0, time.UTC), sure: true}
+		w := &fakeClock{now: time.Date(2026, 11, 20, 19, 0, 0, 0, time.UTC), synchronized: true}
 		q := start(t, func(o *Options) { o.Clock = w })
 		defer q.stop()
 		r := order("a", "grill")
 		q.accept(r)
-		for _, wall := range []time.Time{time.Unix(0, 0), time.Date(2040, 1, 1, 0, 0, 0, 0, time.UTC), time.Unix(5, 0)} {
+		for _, wall := range []time.Time{
+			time.Unix(0, 0), time.Date(2040, 1, 1, 0, 0, 0, 0, time.UTC), time.Unix(5, 0),
+		} {
 			q.stop()
 			w.set(wall, false)
 			q.open()
@@ -151,7 +153,7 @@ func TestTimeOffCountsIfTheClockWasSynchronizedBeforeAndAfter(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := &stopwatch{now: evening, sure: tt.before}
+				w := &fakeClock{now: evening, synchronized: tt.before}
 				q := start(t, func(o *Options) { o.Clock = w })
 				defer q.stop()
 				q.accept(order("a", "grill"))
@@ -200,7 +202,7 @@ func TestTheCommitAfterAFailedOneStoresTheRunningTime(t *testing.T) {
 		if err := q.KV("x").Put(bg, "k", nil); !errors.Is(err, ErrStorageFailed) {
 			t.Fatalf("err %v", err)
 		}
-		q.healed()
+		q.waitForStorage()
 		q.must(q.KV("x").Put(bg, "k", nil))
 		left, err := os.ReadFile(q.o.Path)
 		q.must(err)

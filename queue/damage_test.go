@@ -13,7 +13,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// flipKey changes one bit in the youngest key of the finished jobs: keys have no checksum.
+// flipKey changes one bit of the key of the last finished job. Keys have no checksum.
 func flipKey(at int, bit byte) func(tx *bolt.Tx) error {
 	return func(tx *bolt.Tx) error {
 		b := tx.Bucket(bucketNames[bucketFinished])
@@ -63,7 +63,7 @@ func TestPruningRemovesNoOpenJobIfItsKeyIsDamaged(t *testing.T) {
 		q.print("grill")
 		q.accept(order("b", "bar"))
 		q.accept(order("c", "grill")) // job 3
-		q.edit(flipKey(15, 2))        // job 1 is 3 now
+		q.edit(flipKey(15, 2))        // the key of job 1 now says 3
 		time.Sleep(11 * time.Hour)
 		synctest.Wait()
 		if d := q.print("grill"); d.Job != 3 || d.Ticket.Request != "c" {
@@ -114,7 +114,7 @@ func TestATicketThatIsNotPendingInTheFileIsLentAtMostOnce(t *testing.T) {
 		q.printAll("grill", "b")
 		q.wantNothing("grill")
 		q.must(q.Close())
-		q.open() // which finds the place in the line that is left over
+		q.open() // which finds the position that is left over
 		q.wantState(1, ticket.Failed)
 	})
 }
@@ -125,7 +125,7 @@ func TestAStationNameThatIsNotUTF8IsRefused(t *testing.T) {
 		t.Error("it is accepted")
 	}
 	if _, err := q.MoveAll(bg, "grill", "\xffodd"); err == nil {
-		t.Error("a line is moved there")
+		t.Error("its jobs are moved there")
 	}
 	q.restart()
 	if got := q.accept(order("a", "odd")); got.Duplicate {
@@ -133,8 +133,8 @@ func TestAStationNameThatIsNotUTF8IsRefused(t *testing.T) {
 	}
 }
 
-// One bit of one value, in every bucket in turn: the queue opens, knows every request, and
-// every ticket is printed, or seen by a person.
+// One flipped bit in one value, for every bucket: the queue opens, knows every request, and every
+// ticket is printed, or held or failed for a person.
 func TestOneFlippedBitAnywhereCostsAtMostOneTicket(t *testing.T) {
 	for bucket := range bucketCount {
 		t.Run(string(bucketNames[bucket]), func(t *testing.T) {
@@ -166,7 +166,7 @@ func flipAndDrain(t *testing.T, bucket, nth int) {
 	printed := 0
 	for _, station := range []string{"grill", "bar"} {
 		for {
-			ctx, cancel := context.WithTimeout(bg, time.Second) // of the bubble
+			ctx, cancel := context.WithTimeout(bg, time.Second) // of the fake clock
 			l, err := q.Take(ctx, station)
 			cancel()
 			if errors.Is(err, context.DeadlineExceeded) {
@@ -178,8 +178,9 @@ func flipAndDrain(t *testing.T, bucket, nth int) {
 			printed++
 		}
 	}
-	// Of eight one was printed before, one is held and one buried; the flipped one may be buried
-	// too. Not listed is one that was buried already: who asks for it is told what it is.
+	// Of the eight tickets one was printed before, one is held and one has failed. The damaged one
+	// may have failed too. If it is the one that had failed before, it is not in the list, and a
+	// person who looks it up gets ErrDamaged.
 	left := 7
 	if _, _, _, err := q.Job(bg, 4); errors.Is(err, ErrDamaged) {
 		left = 6
@@ -195,8 +196,8 @@ func flipAndDrain(t *testing.T, bucket, nth int) {
 	}
 }
 
-// flipNth changes the last bit of the nth value of a bucket, but for the format: a file of an
-// unknown format is not touched.
+// flipNth changes the last bit of the nth value of a bucket, except the format: a file with another
+// format is refused.
 func flipNth(tx *bolt.Tx, bucket, nth int) (bool, error) {
 	b := tx.Bucket(bucketNames[bucket])
 	switch bucket {

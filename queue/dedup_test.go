@@ -33,9 +33,9 @@ func TestAKeyIsKnownForItsRetentionAtEveryHour(t *testing.T) {
 	}, func(o *Options) { o.DedupRetention = 30 * time.Hour })
 }
 
-// Earlier versions filed keys in a bucket for each hour of running time, whose key was the number
-// of that hour. Such a file is read as it is: its keys are known until they expire, each bucket in
-// its own hour, and the bucket of a day's last hour is the same as that of the day.
+// Earlier versions stored keys in a bucket for each hour of running time, named by the number of
+// that hour. Such a file is read as it is: its keys are known until they expire, each bucket in its
+// own hour. The bucket of the last hour of a day has the same name as that of the day.
 func TestKeysInHourlyBucketsOfEarlierVersionsAreKnownUntilTheyExpire(t *testing.T) {
 	const hours, retention = 47, 30 // the hours 0 to 47 have a bucket
 	inBubble(t, func(t *testing.T, q *testQueue) {

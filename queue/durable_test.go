@@ -15,25 +15,25 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// A platter is a disk that tells the page cache from what is durable. A meta page is written
-// last and synced alone, so what a power cut leaves at worst is the data pages of now under
-// the meta pages of the last sync.
-type platter struct {
+// A cachedDisk is a disk that knows what is only in the page cache and what is durable. bbolt
+// writes the meta page last and syncs it alone. So the worst that a power cut leaves is the data
+// pages as they are now, with the meta pages of the last sync.
+type cachedDisk struct {
 	*disk
-	t      testing.TB
-	path   string
-	meta   []byte      // the two meta pages, as they are durable
-	deaf   atomic.Bool // syncs fail
-	cutOff bool        // power fails at each commit, and somebody looks at what is left
-	cuts   int
+	t          testing.TB
+	path       string
+	meta       []byte      // the two meta pages as they are on the disk
+	syncFails  atomic.Bool // syncs fail
+	powerFails bool        // check after each commit what a power cut would leave
+	powerCuts  int
 }
 
-func (p *platter) seams() storageHooks { return storageHooks{commit: p.commit, sync: p.sync} }
+func (p *cachedDisk) hooks() storageHooks { return storageHooks{commit: p.commit, sync: p.sync} }
 
-func (p *platter) commit(tx *bolt.Tx) error {
+func (p *cachedDisk) commit(tx *bolt.Tx) error {
 	err := p.disk.commit(tx)
-	if p.cutOff {
-		p.cut()
+	if p.powerFails {
+		p.checkAfterPowerCut()
 	}
 	if err == nil {
 		p.meta = p.content()[:2*os.Getpagesize()]
@@ -41,15 +41,15 @@ func (p *platter) commit(tx *bolt.Tx) error {
 	return err
 }
 
-func (p *platter) sync(*os.File) error {
-	if p.deaf.Load() {
+func (p *cachedDisk) sync(*os.File) error {
+	if p.syncFails.Load() {
 		return syscall.EIO
 	}
 	p.meta = p.content()[:2*os.Getpagesize()]
 	return nil
 }
 
-func (p *platter) content() []byte {
+func (p *cachedDisk) content() []byte {
 	b, err := os.ReadFile(p.path)
 	if err != nil {
 		p.t.Fatal(err)
@@ -57,8 +57,8 @@ func (p *platter) content() []byte {
 	return b
 }
 
-// cut looks at the file that a power cut would leave.
-func (p *platter) cut() {
+// checkAfterPowerCut checks the file that a power cut would leave now.
+func (p *cachedDisk) checkAfterPowerCut() {
 	left := p.content()
 	copy(left, p.meta)
 	file := filepath.Join(p.t.TempDir(), "left.db")
@@ -68,25 +68,25 @@ func (p *platter) cut() {
 	if err := Check(file); err != nil {
 		p.t.Errorf("a power cut at commit %d: %v", p.commits(), err)
 	}
-	p.cuts++
+	p.powerCuts++
 }
 
-// onPlatter opens a queue that has seen some service.
-func onPlatter(t *testing.T, tickets int) (*testQueue, *platter) {
+// onCachedDisk opens a queue that has been used for a while.
+func onCachedDisk(t *testing.T, tickets int) (*testQueue, *cachedDisk) {
 	q := start(t)
 	q.orders(tickets, "grill")
 	for range tickets / 3 {
 		q.print("grill")
 	}
 	q.stop()
-	p := &platter{disk: q.disk, t: t, path: q.o.Path}
+	p := &cachedDisk{disk: q.disk, t: t, path: q.o.Path}
 	p.open(q)
 	return q, p
 }
 
-func (p *platter) open(q *testQueue) {
+func (p *cachedDisk) open(q *testQueue) {
 	var err error
-	if q.Queue, err = open(q.o, p.seams()); err != nil {
+	if q.Queue, err = open(q.o, p.hooks()); err != nil {
 		p.t.Fatal(err)
 	}
 }
@@ -94,43 +94,43 @@ func (p *platter) open(q *testQueue) {
 func TestAPowerCutAfterAFailedSyncLeavesAnIntactFile(t *testing.T) {
 	for tickets := 20; tickets < 26; tickets++ {
 		synctest.Test(t, func(t *testing.T) {
-			q, p := onPlatter(t, tickets)
+			q, p := onCachedDisk(t, tickets)
 			defer q.stop()
 			q.accept(order("a", "grill"))
 			p.willEnd(failsButPersist)
-			p.cutOff = true
+			p.powerFails = true
 			q.wantRefused(order("b", "grill"), ErrStorageFailed)
-			q.healed()
+			q.waitForStorage()
 			q.wantDuplicate(order("b", "grill"))
 			q.print("grill")
-			if p.cuts < 3 {
-				t.Errorf("power failed at only %d commits", p.cuts)
+			if p.powerCuts < 3 {
+				t.Errorf("power failed at only %d commits", p.powerCuts)
 			}
 		})
 	}
 }
 
-// The process ends when the meta page is written and not yet synced; the next one finds it in
+// The process ends when the meta page is written and not yet synced. The next process finds it in
 // the page cache.
 func TestAPowerCutInTheFirstCommitAfterACrashLeavesAnIntactFile(t *testing.T) {
 	for tickets := 20; tickets < 26; tickets++ {
 		synctest.Test(t, func(t *testing.T) {
-			q, p := onPlatter(t, tickets)
+			q, p := onCachedDisk(t, tickets)
 			defer q.stop()
 			q.accept(order("a", "grill"))
-			p.willEnd(failsButPersist, fails, fails, fails) // so that nothing is mended before the end
-			p.deaf.Store(true)
+			p.willEnd(failsButPersist, fails, fails, fails) // so that storage fails until the end
+			p.syncFails.Store(true)
 			q.wantRefused(order("b", "grill"), ErrStorageFailed)
 			q.must(q.Close())
-			if q, err := open(q.o, p.seams()); !errors.Is(err, syscall.EIO) {
+			if q, err := open(q.o, p.hooks()); !errors.Is(err, syscall.EIO) {
 				t.Fatalf("opened %v, %v", q != nil, err)
 			}
 			p.clear()
-			p.deaf.Store(false)
-			p.cutOff = true
+			p.syncFails.Store(false)
+			p.powerFails = true
 			p.open(q)
 			q.wantDuplicate(order("b", "grill"))
-			if p.cuts == 0 {
+			if p.powerCuts == 0 {
 				t.Error("power failed at no commit")
 			}
 		})
@@ -139,17 +139,17 @@ func TestAPowerCutInTheFirstCommitAfterACrashLeavesAnIntactFile(t *testing.T) {
 
 func TestAFileThatCannotBeSyncedAtTheStartIsNotUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q, p := onPlatter(t, 3)
+		q, p := onCachedDisk(t, 3)
 		defer q.stop()
 		q.accept(order("a", "grill"))
-		p.deaf.Store(true)
+		p.syncFails.Store(true)
 		p.willEnd(failsButPersist)
 		q.wantRefused(order("b", "grill"), ErrStorageFailed)
 		time.Sleep(10 * time.Minute)
 		q.wantRefused(order("a", "grill"), ErrStorageFailed)
 		q.wantNothing("grill")
-		p.deaf.Store(false)
-		q.healed()
+		p.syncFails.Store(false)
+		q.waitForStorage()
 		q.wantDuplicate(order("b", "grill"))
 	})
 }
@@ -168,17 +168,19 @@ func TestADuplicateAfterARestartIsAnsweredOnlyAfterACommit(t *testing.T) {
 			t.Error("it is answered, and nothing has been committed since the failure")
 		}
 		q.must(q.Close())
-		q.disk.willEnd(fails, fails) // the commit at the start, and the one to mend that
+		q.disk.willEnd(fails, fails) // the commit at the start, and the probe commit after it
 		q.open()
 		q.wantRefused(order("a", "grill"), ErrStorageFailed)
-		q.healed()
+		q.waitForStorage()
 		q.print("grill")
 	})
 }
 
 func TestADamagedRecordOnAFailingDiskDoesNotStopTheStart(t *testing.T) {
 	for _, end := range []commitResult{fails, failsButPersist, noSpace} {
-		for name, ends := range map[string][]commitResult{"first commit": {end}, "repair": {works, end}, "both": {end, works, end}} {
+		for name, ends := range map[string][]commitResult{
+			"first commit": {end}, "repair": {works, end}, "both": {end, works, end},
+		} {
 			t.Run(name+" "+end.String(), func(t *testing.T) {
 				inBubble(t, func(t *testing.T, q *testQueue) {
 					q.accept(order("a", "grill"))
@@ -186,7 +188,7 @@ func TestADamagedRecordOnAFailingDiskDoesNotStopTheStart(t *testing.T) {
 					q.change(flip(bucketState, key64(1)))
 					q.disk.willEnd(ends...)
 					q.open()
-					q.healed()
+					q.waitForStorage()
 					q.printAll("grill", "b")
 					q.wantState(1, ticket.Failed)
 				})
@@ -206,7 +208,7 @@ func TestCloseStoresTheEndsOfLeasesThatStorageHadRefused(t *testing.T) {
 		if q.Ready() == nil {
 			t.Fatal("storage works already")
 		}
-		q.must(q.Close()) // in the pause before the next try
+		q.must(q.Close()) // while it waits for the next attempt
 		q.must(<-done)
 		q.open()
 		q.wantNothing("grill")
@@ -219,7 +221,7 @@ func TestWaitingShowsAHungDiskWhateverUsesIt(t *testing.T) {
 		inBubble(t, func(t *testing.T, q *testQueue) {
 			q.accept(order("a", "grill"))
 			l := q.begin("grill")
-			q.disk.willEnd(fails, fails) // the end, and the first try to mend
+			q.disk.willEnd(fails, fails) // the end of the lease, and the first probe commit
 			done := make(chan error, 1)
 			go func() { done <- l.Ack(bg, ticket.Sent, "") }()
 			synctest.Wait()
@@ -257,33 +259,33 @@ func TestAReserveThatCannotBeCreatedStopsNoOrder(t *testing.T) {
 	q.accept(order("a", "grill"))
 }
 
-// A rightClock is wrong until somebody asks it whether it is right: that is when NTP answers.
-type rightClock struct {
+// An ntpClock is wrong until it is asked whether it is synchronized: at that moment NTP answers.
+type ntpClock struct {
 	wrong, right time.Time
 	asked        bool
 }
 
-func (c *rightClock) Now() time.Time {
+func (c *ntpClock) Now() time.Time {
 	if c.asked {
 		return c.right
 	}
 	return c.wrong
 }
 
-func (c *rightClock) Synchronized() bool { c.asked = true; return true }
+func (c *ntpClock) Synchronized() bool { c.asked = true; return true }
 
 func TestAClockThatIsSetWhileItIsReadDoesNotChangeTheRunningTime(t *testing.T) {
 	evening := time.Date(2026, 11, 20, 19, 0, 0, 0, time.UTC)
 	for _, tt := range []struct {
 		name         string
-		before, then *rightClock
+		before, then *ntpClock
 	}{
-		{"when the time is noted", &rightClock{wrong: time.Unix(60, 0), right: evening}, &rightClock{right: evening, asked: true}},
-		{"when it is credited", &rightClock{right: evening, asked: true}, &rightClock{wrong: evening.AddDate(14, 0, 0), right: evening}},
+		{"when the time is stored", &ntpClock{wrong: time.Unix(60, 0), right: evening}, &ntpClock{right: evening, asked: true}},
+		{"when the time off is added", &ntpClock{right: evening, asked: true}, &ntpClock{wrong: evening.AddDate(14, 0, 0), right: evening}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, q *testQueue) {
-				time.Sleep(2 * time.Minute) // so that the time is noted with the next commit
+				time.Sleep(2 * time.Minute) // so that the next commit stores the running time
 				q.accept(order("a", "grill"))
 				left, err := os.ReadFile(q.o.Path)
 				q.must(err)

@@ -10,7 +10,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// pairs runs f twice: for a commit that fails, and for one that fails but persists.
+// pairs runs f twice: with a commit that fails, and with one that fails but persists.
 func pairs(t *testing.T, f func(t *testing.T, q *testQueue, end commitResult)) {
 	for _, end := range []commitResult{fails, failsButPersist} {
 		t.Run(end.String(), func(t *testing.T) {
@@ -19,8 +19,8 @@ func pairs(t *testing.T, f func(t *testing.T, q *testQueue, end commitResult)) {
 	}
 }
 
-// healed waits until storage works again.
-func (q *testQueue) healed() {
+// waitForStorage waits until storage works again.
+func (q *testQueue) waitForStorage() {
 	q.t.Helper()
 	for range 100 {
 		synctest.Wait()
@@ -35,13 +35,13 @@ func (q *testQueue) healed() {
 func TestAfterAFailedCommitEveryRequestIsRefusedUntilOneSucceeds(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		q.accept(order("a", "grill"))
-		q.disk.willEnd(fails, fails, failsButPersist, fails) // the commit, then canaries
+		q.disk.willEnd(fails, fails, failsButPersist, fails) // the commit, then probe commits
 		q.wantRefused(order("b", "grill"), ErrStorageFailed)
 		synctest.Wait()
 		wantErr(t, q.Ready(), ErrStorageFailed)
 		q.wantRefused(order("a", "grill"), ErrStorageFailed)
 		q.wantNothing("grill")
-		q.healed()
+		q.waitForStorage()
 		q.wantDuplicate(order("a", "grill"))
 		if got := q.accept(order("b", "grill")); got.Duplicate {
 			t.Errorf("receipt %+v", got)
@@ -72,7 +72,7 @@ func TestACrashAfterABeginThatFailedLeavesAtMostADoubt(t *testing.T) {
 		if err := q.take("grill").Begin(bg); err == nil {
 			t.Fatal("begun")
 		}
-		q.healed()
+		q.waitForStorage()
 		q.restart()
 		if d := q.take("grill").Delivery(); d.Doubt != (end == failsButPersist) {
 			t.Errorf("next %+v", d)
@@ -106,7 +106,7 @@ func TestEveryEndOfALeaseSurvivesAFailedCommit(t *testing.T) {
 				if tt.begin {
 					q.must(l.Begin(bg))
 				}
-				q.disk.willEnd(end, fails, works, end, fails) // the end, canaries, the end again, a canary
+				q.disk.willEnd(end, fails, works, end, fails) // the end, probe commits, the end again, a probe commit
 				q.must(tt.end(l))
 				q.disk.clear() // an end that persisted the first time needs no second
 				check := func() {
@@ -144,7 +144,7 @@ func TestTheEndOfALeaseIsStoredAlsoAfterItsCallerGaveUp(t *testing.T) {
 			t.Fatalf("err %v", err)
 		}
 		q.wantNothing("grill")
-		q.healed()
+		q.waitForStorage()
 		q.wantState(l.Delivery().Job, ticket.Sent)
 		q.wantNothing("grill")
 	})
@@ -155,12 +155,12 @@ func TestAFullDiskStopsAcceptingNeverPrinting(t *testing.T) {
 		q.accept(order("a", "grill"))
 		l := q.take("grill")
 		q.disk.willEnd(noSpace)
-		q.must(l.Begin(bg)) // goes on from the reserve
+		q.must(l.Begin(bg)) // works with the space of the reserve
 		q.disk.willEnd(noSpace, noSpace)
 		q.must(l.Ack(bg, ticket.Sent, ""))
 		q.disk.willEnd(noSpace)
 		q.wantRefused(order("b", "grill"), ErrStorageFull)
-		q.healed()
+		q.waitForStorage()
 		q.wantDuplicate(order("a", "grill"))
 		q.accept(order("b", "grill"))
 		q.print("grill")
@@ -177,7 +177,7 @@ func TestMoveAllOverAFailureMovesEachJobOnceAndInOrder(t *testing.T) {
 		if !errors.Is(err, ErrStorageFailed) || len(moved) != moveAtOnce {
 			t.Fatalf("%d moved, %v", len(moved), err)
 		}
-		q.healed()
+		q.waitForStorage()
 		moved, err = q.MoveAll(bg, "grill", "bar")
 		want := tickets - moveAtOnce
 		if end == failsButPersist {
@@ -201,7 +201,7 @@ func TestAValueIsStoredAsItWasPutAlsoAfterItsCallerGaveUp(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		s := q.KV("boards")
 		resume := q.disk.hang()
-		go func() { _ = s.Put(bg, "first", nil) }() // hangs; the next one waits behind it
+		go func() { _ = s.Put(bg, "first", nil) }() // hangs, so that the next one waits
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(bg, time.Second)
 		defer cancel()
@@ -228,10 +228,10 @@ func TestMaintenanceThatFailsRemovesNothingEarlyAndIsDoneLater(t *testing.T) {
 				hours := func(n int) {
 					for range n {
 						before := q.disk.commits()
-						q.disk.willEnd(end, works, end) // what is written next, the canary, what is written after
+						q.disk.willEnd(end, works, end) // the next commit, the probe commit, the one after
 						time.Sleep(time.Hour + time.Minute)
 						q.disk.clear()
-						q.healed()
+						q.waitForStorage()
 						if q.disk.commits() > before {
 							struck++
 						}
@@ -240,7 +240,7 @@ func TestMaintenanceThatFailsRemovesNothingEarlyAndIsDoneLater(t *testing.T) {
 				hours(9)
 				q.wantDuplicate(order("old", "grill"))
 				q.wantState(1, ticket.Sent)
-				hours(26) // a day of keys goes as a whole
+				hours(26) // the keys of a day are dropped together
 				if got := q.accept(order("old", "grill")); got.Duplicate {
 					t.Error("the key is known for ever")
 				}

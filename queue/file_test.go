@@ -61,7 +61,7 @@ func TestASecondProcessIsToldThatTheFileIsOpen(t *testing.T) {
 	}
 }
 
-// edit changes the file behind the queue's back, and opens it again.
+// edit changes the file while the queue is closed, and opens it again.
 func (q *testQueue) edit(f func(tx *bolt.Tx) error) {
 	q.t.Helper()
 	q.change(f)
@@ -149,7 +149,8 @@ func TestADamagedRecordIsQuarantinedAndTheOthersPrint(t *testing.T) {
 			if buried := q.jobs(Filter{States: []ticket.State{ticket.Failed}}); (len(buried) == 1) != tt.buried {
 				t.Errorf("buried %+v", buried)
 			} else if tt.buried {
-				if j, _, body, err := q.Job(bg, 1); err != nil || j.Request != id(0) || len(body) == 0 || !strings.Contains(j.Reason, "damaged") {
+				j, _, body, err := q.Job(bg, 1)
+				if err != nil || j.Request != id(0) || len(body) == 0 || !strings.Contains(j.Reason, "damaged") {
 					t.Errorf("job %+v, body %q, %v", j, body, err)
 				}
 			}
@@ -218,7 +219,7 @@ func TestADamagedValueInAKVIsAnErrorUntilItIsPutAgain(t *testing.T) {
 func TestTheMetricsAreWellFormedAndBalance(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
 	q := start(t, func(o *Options) { o.Registerer = reg })
-	q.SetStations([]string{"bar", "grill", "\xffodd"}) // a damaged file may hold such a name too
+	q.SetStations([]string{"bar", "grill", "\xffodd"}) // a name that a damaged file may have
 	q.orders(4, "grill")
 	q.print("grill")
 	buried := q.take("grill")
@@ -240,7 +241,8 @@ ticketrail_queue_unaccounted_jobs 0
 `
 	values := map[string]int{
 		"jobs grill pending": 1, "jobs bar pending": 1,
-		"ended_total grill sent": 1, "ended_total grill buried": 1, "ended_total grill cancelled": 1, "ended_total grill moved": 1,
+		"ended_total grill sent": 1, "ended_total grill buried": 1,
+		"ended_total grill cancelled": 1, "ended_total grill moved": 1,
 	}
 	for _, station := range []string{"?odd", "bar", "grill"} {
 		for _, state := range ticket.States() {

@@ -30,7 +30,7 @@ func smallDisk(t *testing.T, mib int) string {
 
 func TestARealFullDiskStopsAcceptingNeverPrinting(t *testing.T) {
 	dir := smallDisk(t, 64)
-	hog := filepath.Join(dir, "hog") // somebody else, who takes what there is
+	hog := filepath.Join(dir, "hog") // a file of another program that fills the disk
 	f, err := os.Create(hog)
 	if err == nil {
 		err = writeZeroes(f, 30<<20)
@@ -58,7 +58,7 @@ func TestARealFullDiskStopsAcceptingNeverPrinting(t *testing.T) {
 	for err == nil {
 		_, err = f.Write(make([]byte, 64<<10))
 	}
-	// Now even small changes find no room; the reserve is given up for them.
+	// Now even small changes find no space, so the reserve is removed for them.
 	s := q.KV("boards")
 	for m := 0; ; m++ {
 		err := s.Put(bg, id(m), make([]byte, 60_000))

@@ -8,8 +8,8 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// FuzzRecords: whatever is in the file, reading a record neither panics nor returns a value
-// with an error; what is read whole is written back the same.
+// FuzzRecords: whatever is in the file, reading a record neither panics nor returns both a value
+// and an error. What is read without an error is written back the same.
 func FuzzRecords(f *testing.F) {
 	r := order("a", "grill")
 	body, _ := encodeBody(&r)

@@ -181,7 +181,7 @@ func TestTheJobsOfAnOrphanMoveInOrder(t *testing.T) {
 	}
 	for n, w := range want {
 		d := q.print("bar")
-		// The first one was held: a person decides for a reprint by moving it.
+		// The first one was held, and moving a held ticket makes it a reprint.
 		if d.Ticket.Request != w || d.Doubt || d.Reprint != (n == 0) || d.Job != moved[n] {
 			t.Fatalf("ticket %d is %s (job %d, doubt %v, reprint %v), want %s", n, d.Ticket.Request, d.Job, d.Doubt, d.Reprint, w)
 		}

@@ -11,8 +11,8 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// file.go reads bbolt's private meta pages and writes one again. These tests hold what it knows
-// of them against the bbolt that is linked: one with another layout does not pass.
+// file.go reads bbolt's private meta pages and rewrites one. These tests compare what it assumes
+// with the bbolt that is linked: a bbolt with another layout fails them.
 
 func newest(t *testing.T, path string) meta {
 	t.Helper()
@@ -26,7 +26,7 @@ func newest(t *testing.T, path string) meta {
 	return m
 }
 
-// bboltFile makes a file with bbolt alone: in transaction n it holds n under "n".
+// bboltFile makes a file with bbolt alone. Transaction n stores the value n under the key "n".
 func bboltFile(t *testing.T, o *bolt.Options, commits int, each func(db *bolt.DB)) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "bbolt.db")
@@ -124,10 +124,10 @@ func TestTheMetaPageIsReadAsBboltReadsIt(t *testing.T) {
 	}
 }
 
-// Whichever byte of the newest meta page is damaged, bbolt and this package agree on which of the
-// two pages counts.
+// Whichever byte of the newest meta page is damaged, bbolt and this package use the same one of the
+// two pages.
 func TestADamagedMetaPageIsValidExactlyWhenBboltSaysSo(t *testing.T) {
-	for commits := 4; commits < 6; commits++ { // so that the newest is once the first, once the second
+	for commits := 4; commits < 6; commits++ { // so that the newest is the first page once, and the second once
 		path := bboltFile(t, boltOptions(true), commits, nil)
 		whole, err := os.ReadFile(path)
 		must(t, err)
@@ -148,8 +148,8 @@ func TestADamagedMetaPageIsValidExactlyWhenBboltSaysSo(t *testing.T) {
 	}
 }
 
-// A meta page made by hand is one to bbolt too: so the checksum and the number of the transaction
-// are what this package takes them for.
+// bbolt accepts a meta page that this test has made. So the checksum and the transaction number are
+// where this package assumes them.
 func TestBboltUsesAMetaPageMadeByATest(t *testing.T) {
 	path := bboltFile(t, boltOptions(true), 4, nil)
 	m := newest(t, path)
@@ -172,7 +172,7 @@ func TestBboltUsesAMetaPageMadeByATest(t *testing.T) {
 	}
 }
 
-// What somebody sent lies in the file as it came, and may look like a meta page.
+// A body is stored as received, and may look like a meta page.
 func TestACopyOfAMetaPageAmongTheDataIsNotUsed(t *testing.T) {
 	path := bboltFile(t, boltOptions(true), 4, nil)
 	m := newest(t, path)

@@ -16,7 +16,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// The model is the queue as one would explain it: a list of jobs a line, and a set of keys.
+// The model is the queue in its simplest form: a list of jobs for each lane, and a set of keys.
 
 type modelJob struct {
 	id       uint64
@@ -26,13 +26,13 @@ type modelJob struct {
 	doubts   int
 	kind     ticket.Kind
 	reprint  bool
-	replaced bool // another was made instead of it
+	replaced bool // another job has replaced it
 	from     string
 }
 
 type model struct {
-	known map[string]bool // request → its cancellation is known too
-	lines map[string][]*modelJob
+	known map[string]bool // request → whether its cancellation is known too
+	lanes map[string][]*modelJob
 	all   map[uint64]*modelJob
 	lease map[string]*modelJob
 	held  map[string]bool      // stations
@@ -41,17 +41,17 @@ type model struct {
 
 func (m *model) put(station, request string, id uint64, kind ticket.Kind) *modelJob {
 	j := &modelJob{id: id, request: request, state: ticket.Pending, kind: kind}
-	m.lines[station] = append(m.lines[station], j)
+	m.lanes[station] = append(m.lanes[station], j)
 	m.all[id] = j
 	return j
 }
 
 func (m *model) leave(station string, j *modelJob, to ticket.State) {
 	j.state = to
-	m.lines[station] = slices.DeleteFunc(m.lines[station], func(x *modelJob) bool { return x == j })
+	m.lanes[station] = slices.DeleteFunc(m.lanes[station], func(x *modelJob) bool { return x == j })
 }
 
-// reprint puts a marked copy of a job, instead of it if a person had to decide about it.
+// reprint enqueues a copy of a job, marked as such. It replaces a held or failed one.
 func (m *model) reprint(j *modelJob, to string, copied uint64, from string) {
 	n := m.put(to, j.request, copied, j.kind)
 	n.reprint, n.from = true, j.from
@@ -61,8 +61,8 @@ func (m *model) reprint(j *modelJob, to string, copied uint64, from string) {
 	}
 }
 
-// rescue makes the copies of the screen bar at grill what the board needs. begun says of what is
-// lent that it may have come out.
+// rescue makes the copies that station grill has of the cards of screen bar match the board. begun
+// says whether a lent job may have come out.
 func (m *model) rescue(board []ticket.Card, newest func() uint64, begun func(*modelJob) bool) (sent, taken []*modelJob) {
 	out := func(j *modelJob) bool {
 		return j.state == ticket.Shown || j.state == ticket.Moved || j.replaced || j.state != ticket.Pending && j.doubts > 0
@@ -93,9 +93,9 @@ func (m *model) rescue(board []ticket.Card, newest func() uint64, begun func(*mo
 	return sent, taken
 }
 
-// head is what Take must lend; on the way it holds what is in doubt twice.
+// head is what Take must lend. It holds the jobs before it that are in doubt twice.
 func (m *model) head(station string) *modelJob {
-	for _, j := range m.lines[station] {
+	for _, j := range m.lanes[station] {
 		if j.state != ticket.Pending {
 			continue
 		}
@@ -110,7 +110,7 @@ func (m *model) head(station string) *modelJob {
 
 func TestTheQueueDoesWhatTheModelDoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		// Wrapped, because rapid would ask for the deadline, which a bubble does not allow.
+		// Wrapped, because rapid asks for the deadline, which synctest does not allow.
 		rapid.Check(struct{ testing.TB }{t}, func(rt *rapid.T) { againstModel(t, rt) })
 	})
 }
@@ -125,7 +125,10 @@ func againstModel(t *testing.T, rt *rapid.T) {
 		q := &testQueue{t: t, o: Options{Path: filepath.Join(dir, "queue.db"), Reserve: -1, NoSync: true}, disk: &disk{}}
 		q.open()
 		defer q.stop()
-		m := &model{known: map[string]bool{}, lines: map[string][]*modelJob{}, all: map[uint64]*modelJob{}, lease: map[string]*modelJob{}, held: map[string]bool{}, marks: map[uint64]*modelJob{}}
+		m := &model{
+			known: map[string]bool{}, lanes: map[string][]*modelJob{}, all: map[uint64]*modelJob{},
+			lease: map[string]*modelJob{}, held: map[string]bool{}, marks: map[uint64]*modelJob{},
+		}
 		leases := map[string]*Lease{}
 		station := rapid.SampledFrom(stations)
 		anyJob := func(rt *rapid.T) uint64 { return rapid.Uint64Range(1, uint64(len(m.all)+1)).Draw(rt, "job") }
@@ -133,7 +136,7 @@ func againstModel(t *testing.T, rt *rapid.T) {
 		newest := func() uint64 { next++; return next - 1 }
 		lent := func(j *modelJob) bool { return m.lease["bar"] == j || m.lease["grill"] == j }
 		where := func(j *modelJob) string {
-			for s, l := range m.lines {
+			for s, l := range m.lanes {
 				if slices.Contains(l, j) {
 					return s
 				}
@@ -166,7 +169,7 @@ func againstModel(t *testing.T, rt *rapid.T) {
 		}
 		mended := func() {
 			for q.Ready() != nil {
-				time.Sleep(time.Second) // of the bubble
+				time.Sleep(time.Second) // of the fake clock
 			}
 		}
 		rt.Repeat(map[string]func(*rapid.T){
@@ -211,7 +214,9 @@ func againstModel(t *testing.T, rt *rapid.T) {
 				}
 				l := q.take(s)
 				d := l.Delivery()
-				if d.Job != j.id || d.Ticket.Request != j.request || d.Attempt != j.attempts+1 || d.Doubt != (j.doubts > 0) || d.Reprint != j.reprint || d.Ticket.Kind != j.kind || (d.For == "") != (j.from == "" || j.from == s) {
+				if d.Job != j.id || d.Ticket.Request != j.request || d.Attempt != j.attempts+1 ||
+					d.Doubt != (j.doubts > 0) || d.Reprint != j.reprint || d.Ticket.Kind != j.kind ||
+					(d.For == "") != (j.from == "" || j.from == s) {
 					rt.Fatalf("lent %+v, want %+v", d, *j)
 				}
 				leases[s], m.lease[s] = l, j
@@ -279,7 +284,7 @@ func againstModel(t *testing.T, rt *rapid.T) {
 						m.reprint(j, to, newest(), where(j))
 					}
 					may = !j.replaced
-					got, err = q.Reprint(bg, id, to, "r") // whoever asked asks again
+					got, err = q.Reprint(bg, id, to, "r") // the caller asks again
 				}
 				q.disk.clear()
 				switch {
@@ -361,7 +366,7 @@ func againstModel(t *testing.T, rt *rapid.T) {
 				}
 				m.held[s] = false
 			},
-			"restart": func(*rapid.T) { // with leases out, which is a crash to them
+			"restart": func(*rapid.T) { // for tickets that are lent this is a crash
 				for s, l := range leases {
 					if j := m.lease[s]; l.begun {
 						j.doubts++
@@ -371,7 +376,7 @@ func againstModel(t *testing.T, rt *rapid.T) {
 				clear(m.lease)
 				q.restart()
 			},
-			"failed commit": func(rt *rapid.T) { // under the feet of the leases
+			"failed commit": func(rt *rapid.T) { // while tickets are lent
 				q.disk.willEnd(rapid.SampledFrom([]commitResult{fails, failsButPersist, noSpace}).Draw(rt, "ending"))
 				_ = q.KV("x").Put(bg, "k", []byte(rapid.String().Draw(rt, "value")))
 				mended()

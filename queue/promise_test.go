@@ -134,7 +134,7 @@ func TestRequestsOfOneTransactionTogetherKeepTheBacklogLimit(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		resume := q.disk.hang()
 		var all sync.WaitGroup
-		all.Go(func() { _ = q.KV("x").Put(bg, "k", nil) }) // hangs; the requests wait behind it
+		all.Go(func() { _ = q.KV("x").Put(bg, "k", nil) }) // hangs, so that the requests wait behind it
 		synctest.Wait()
 		var refused atomic.Int32
 		for n := range 5 {
@@ -196,16 +196,17 @@ func TestAClosedQueueSaysSo(t *testing.T) {
 	wantErr(t, closed.Ready(), ErrClosed)
 }
 
-// The receiver waits for Accept itself: that it returns is the service's answer in time.
+// The receiver calls Accept in the request's own goroutine: unless Accept returns, the service gets no
+// answer.
 func TestAcceptReturnsInTimeWhileTheDiskHangs(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		q.accept(order("before", "grill"))
 		resume := q.disk.hang()
-		for i, id := range []string{"a", "b"} { // the one that is being written, and one that waits for it
+		for i, id := range []string{"a", "b"} { // the first is being written, the second waits for it
 			ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
 			wantErr(t, errOf(q.Accept(ctx, order(id, "grill"))), context.DeadlineExceeded)
 			cancel()
-			if w := q.Waiting(); w != time.Duration(i+1)*4*time.Second { // which is also how long they were kept
+			if w := q.Waiting(); w != time.Duration(i+1)*4*time.Second { // which is also when Accept returned
 				t.Errorf("%s: waiting %s", id, w)
 			}
 		}
@@ -220,8 +221,8 @@ func TestAcceptReturnsInTimeWhileTheDiskHangs(t *testing.T) {
 		wg.Wait()
 		resume()
 		synctest.Wait()
-		// The one that was being written was committed after all, once; its retry is a duplicate. The
-		// other one was given up before.
+		// The one that was being written was committed, once, so its retry is a duplicate. The one that
+		// waited was skipped, because its caller had given up.
 		q.wantDuplicate(order("a", "grill"))
 		if got := q.accept(order("b", "grill")); got.Duplicate {
 			t.Errorf("receipt %+v", got)
@@ -244,7 +245,7 @@ func TestEqualRequestsInOneTransactionMakeOneJob(t *testing.T) {
 		var wg sync.WaitGroup
 		for n, r := range []ticket.Request{order("a", "grill"), order("a", "grill"), cancelled(order("a", "grill"))} {
 			wg.Go(func() { got[n] = q.accept(r) })
-			synctest.Wait() // so that they queue up in this order
+			synctest.Wait() // so that they wait in this order
 		}
 		resume()
 		wg.Wait()

@@ -18,21 +18,21 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// A disk is the commit seam: it says of each coming commit how it ends.
+// A disk replaces the commit of the queue. It says of each coming commit how it ends.
 type disk struct {
 	mu      sync.Mutex
 	next    []commitResult
 	count   int
-	blocked chan struct{} // closed when it goes on; nil while it does
+	blocked chan struct{} // commits wait until it is closed; nil: they do not wait
 }
 
 type commitResult int
 
 const (
 	works           commitResult = iota
-	fails                        // EIO, nothing is on the disk
-	failsButPersist              // EIO on the very last sync: all of it is
-	noSpace                      // ENOSPC, nothing is on the disk
+	fails                        // EIO, and nothing is on the disk
+	failsButPersist              // EIO of the last fsync, and all of it is on the disk
+	noSpace                      // ENOSPC, and nothing is on the disk
 )
 
 func (e commitResult) String() string {
@@ -82,7 +82,7 @@ func (d *disk) hang() (resume func()) {
 	}
 }
 
-// heal forgets what was to come.
+// clear forgets how the coming commits were to end: they work.
 func (d *disk) clear() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -95,7 +95,7 @@ func (d *disk) commits() int {
 	return d.count
 }
 
-// A kitchen is a queue on its disk, which can be closed and opened again.
+// A testQueue is a queue on a disk that can fail. It can be closed and opened again.
 type testQueue struct {
 	*Queue
 	t    testing.TB
@@ -103,7 +103,7 @@ type testQueue struct {
 	disk *disk
 }
 
-// start opens a queue. When the test ends the books must balance and the file be sound.
+// start opens a queue. When the test ends the books must balance and Check must pass.
 func start(t testing.TB, change ...func(*Options)) *testQueue {
 	t.Helper()
 	o := Options{Path: filepath.Join(t.TempDir(), "queue.db"), Reserve: -1, NoSync: true}
@@ -156,21 +156,22 @@ func (q *testQueue) stop() {
 	}
 }
 
-// again is a clean restart.
+// restart is a clean restart.
 func (q *testQueue) restart() {
 	q.t.Helper()
 	q.stop()
 	q.open()
 }
 
-// strike has the next commit end so, under a step that is told, and waits until storage works again.
+// failCommit has the next commit, which is that of step, end so, and waits until storage works
+// again.
 func (q *testQueue) failCommit(end commitResult, step func() error) {
 	q.t.Helper()
 	q.disk.willEnd(end)
 	if err := step(); !errors.Is(err, ErrStorageFailed) {
 		q.t.Fatalf("err %v, want %v", err, ErrStorageFailed)
 	}
-	q.healed()
+	q.waitForStorage()
 }
 
 const venue = "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11"
@@ -220,7 +221,7 @@ func (q *testQueue) orders(n int, stations ...string) {
 	}
 }
 
-// begin takes the head of a line and begins it.
+// begin takes the head of a lane and begins it.
 func (q *testQueue) begin(station string) *Lease {
 	q.t.Helper()
 	l := q.take(station)
@@ -239,7 +240,7 @@ func (q *testQueue) take(station string) *Lease {
 	return l
 }
 
-// nothing fails the test if a station would be lent something.
+// wantNothing fails the test if a station would be lent a ticket.
 func (q *testQueue) wantNothing(station string) {
 	q.t.Helper()
 	if l, _, err := q.lend(station); l != nil || err != nil {
@@ -289,7 +290,7 @@ func wantErr(t testing.TB, err, want error) {
 
 func errOf[T any](_ T, err error) error { return err }
 
-// known is a request that has been accepted before.
+// wantDuplicate sends a request that must have been accepted before.
 func (q *testQueue) wantDuplicate(r ticket.Request) {
 	q.t.Helper()
 	if got := q.accept(r); !got.Duplicate {
@@ -297,7 +298,7 @@ func (q *testQueue) wantDuplicate(r ticket.Request) {
 	}
 }
 
-// refused is one that is not accepted now.
+// wantRefused sends a request that must be refused.
 func (q *testQueue) wantRefused(r ticket.Request, want error) {
 	q.t.Helper()
 	if _, err := q.Accept(context.Background(), r); !errors.Is(err, want) {
@@ -312,7 +313,7 @@ func (q *testQueue) wantState(job uint64, want ticket.State) {
 	}
 }
 
-// prints sees the head of a line out, which must be the ticket of these requests, one after the other.
+// printAll prints the tickets of these requests, which must be next in this order.
 func (q *testQueue) printAll(station string, requests ...string) {
 	q.t.Helper()
 	for _, r := range requests {
@@ -322,7 +323,7 @@ func (q *testQueue) printAll(station string, requests ...string) {
 	}
 }
 
-// print takes the head of a line and sees it out.
+// print takes the head of a lane and acknowledges it as sent.
 func (q *testQueue) print(station string) ticket.Delivery {
 	q.t.Helper()
 	l := q.take(station)

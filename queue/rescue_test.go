@@ -11,8 +11,8 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// shown puts n orders on the screen wall, which are jobs 1 to n.
-func (q *testQueue) shown(n int) {
+// showOnScreen shows n orders on the screen wall. Their jobs are 1 to n.
+func (q *testQueue) showOnScreen(n int) {
 	q.t.Helper()
 	q.SetStations([]string{"wall", "grill", "bar"})
 	for i := range n {
@@ -22,7 +22,7 @@ func (q *testQueue) shown(n int) {
 	}
 }
 
-// cards is a board with these jobs, all of which want a copy if dark.
+// cards is a board with these jobs. All of them want a copy if dark.
 func cards(dark bool, jobs ...uint64) (out []ticket.Card) {
 	for _, j := range jobs {
 		c := ticket.Card{Job: j}
@@ -36,7 +36,7 @@ func cards(dark bool, jobs ...uint64) (out []ticket.Card) {
 	return out
 }
 
-// rescue is Rescue from wall to grill.
+// rescue calls Rescue, from wall to grill.
 func (q *testQueue) rescue(dark bool, jobs ...uint64) ticket.Rescue {
 	q.t.Helper()
 	r, err := q.Rescue(bg, "wall", "grill", cards(dark, jobs...))
@@ -57,25 +57,30 @@ func (q *testQueue) marks() (n int) {
 
 func TestACardOfADarkScreenBecomesAJobOfItsBackup(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
-		q.shown(2)
+		q.showOnScreen(2)
 		q.accept(order("c", "grill"))
 		time.Sleep(time.Hour)
-		if r := q.rescue(true, 1, 2); r.Sent != 2 || r.Copies[1] != (ticket.Copy{Job: 4, Station: "grill", Open: true, First: true}) {
+		first := ticket.Copy{Job: 4, Station: "grill", Open: true, First: true}
+		if r := q.rescue(true, 1, 2); r.Sent != 2 || r.Copies[1] != first {
 			t.Errorf("%+v", r)
 		}
-		if j := q.job(4); j.Kind != ticket.Rescued || j.Of != 1 || j.Request != id(0) || !strings.Contains(j.Reason, "on the screen wall") {
+		j := q.job(4)
+		if j.Kind != ticket.Rescued || j.Of != 1 || j.Request != id(0) ||
+			!strings.Contains(j.Reason, "on the screen wall") {
 			t.Errorf("%+v", j)
 		}
 		if b := q.station("grill").Books; b.Enqueued != 1 || b.Reprinted != 2 {
 			t.Errorf("books %+v", b)
 		}
-		if n, err := q.Expire(bg, "grill", 30*time.Minute); n != 1 || err != nil { // only what has waited here so long
+		if n, err := q.Expire(bg, "grill", 30*time.Minute); n != 1 || err != nil { // only the one that has waited here that long
 			t.Errorf("%d expired, %v", n, err)
 		}
 		q.restart()
 		q.print("grill")
 		for _, of := range []int{0, 1} {
-			if d := q.print("grill"); d.Ticket.Request != id(of) || d.For != "wall" || d.Down != "screen" || d.Doubt || d.Reprint || len(d.Ticket.Notes) != 1 {
+			d := q.print("grill")
+			if d.Ticket.Request != id(of) || d.For != "wall" || d.Down != "screen" ||
+				d.Doubt || d.Reprint || len(d.Ticket.Notes) != 1 {
 				t.Errorf("printed %+v", d)
 			}
 		}
@@ -88,7 +93,7 @@ func TestACardOfADarkScreenBecomesAJobOfItsBackup(t *testing.T) {
 
 func TestAScreenThatGoesDarkAgainPrintsNothingTwice(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
-		q.shown(4)
+		q.showOnScreen(4)
 		q.rescue(true, 1, 2, 3, 4)
 		q.print("grill")
 		begun := q.take("grill")
@@ -103,7 +108,7 @@ func TestAScreenThatGoesDarkAgainPrintsNothingTwice(t *testing.T) {
 		}
 		q.must(begun.Ack(bg, ticket.Confirmed, ""))
 		q.rescue(true, 1, 2, 3, 4)
-		time.Sleep(100 * time.Hour) // its history is over
+		time.Sleep(100 * time.Hour) // the job is pruned
 		q.restart()
 		time.Sleep(time.Hour)
 		if _, _, _, err := q.Job(bg, 5); !errors.Is(err, ErrNotFound) {
@@ -112,7 +117,7 @@ func TestAScreenThatGoesDarkAgainPrintsNothingTwice(t *testing.T) {
 		if r := q.rescue(true, 1, 2, 3, 4); r.Sent != 0 || !r.Copies[1].Out || !r.Copies[2].Out {
 			t.Errorf("%+v", r)
 		}
-		q.rescue(false, 3, 4) // the others say so themselves, or are forgotten
+		q.rescue(false, 3, 4) // of the others the card says so itself, or it is gone
 		if n := q.marks(); n != 0 {
 			t.Errorf("%d marks are left", n)
 		}
@@ -129,7 +134,7 @@ func TestACopyThatIsLentCanBeTakenBackUntilItBegins(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, q *testQueue) {
-				q.shown(1)
+				q.showOnScreen(1)
 				q.rescue(true, 1)
 				l := q.take("grill")
 				if r := q.rescue(false, 1); r.TakenBack != 1 {
@@ -152,7 +157,7 @@ func TestACopyThatIsLentCanBeTakenBackUntilItBegins(t *testing.T) {
 
 func TestACopyInDoubtIsNotTakenBack(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
-		q.shown(1)
+		q.showOnScreen(1)
 		q.rescue(true, 1)
 		for attempt := range 2 {
 			l := q.take("grill")
@@ -186,7 +191,7 @@ func TestACopyThatDidNotComeOutIsMadeAgainOnlyWhenTheScreenGoesDarkAgain(t *test
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, q *testQueue) {
-				q.shown(1)
+				q.showOnScreen(1)
 				q.rescue(true, 1)
 				q.must(end(q))
 				if r := q.rescue(true, 1); r.Sent != 0 || r.Copies[1].Out || r.Copies[1].Open || r.Copies[1].First {
@@ -213,7 +218,7 @@ func TestACopyThatAPersonReprintedIsNotMadeAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, q *testQueue) {
-				q.shown(1)
+				q.showOnScreen(1)
 				q.rescue(true, 1)
 				if name != "moved" {
 					q.must(q.take("grill").Fail(bg, "no such letters"))
@@ -233,13 +238,13 @@ func TestACopyThatAPersonReprintedIsNotMadeAgain(t *testing.T) {
 func TestACardWhoseOwnJobStillWaitsIsNotCopied(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		q.accept(order(id(0), "wall"))
-		l := q.take("wall") // shown, and nobody has written that down
+		l := q.take("wall") // shown, and the process ended before Ack
 		q.must(l.Begin(bg))
 		if r := q.rescue(true, 1); r.Sent != 0 || len(r.Copies) != 0 {
 			t.Errorf("%+v", r)
 		}
 		q.must(l.Ack(bg, ticket.Shown, ""))
-		if r := q.rescue(true, 1, 77); r.Sent != 2 { // of job 77 nothing is known any more
+		if r := q.rescue(true, 1, 77); r.Sent != 2 { // job 77 was pruned
 			t.Errorf("%+v", r)
 		}
 	})
@@ -247,7 +252,7 @@ func TestACardWhoseOwnJobStillWaitsIsNotCopied(t *testing.T) {
 
 func TestACopyAtAStationThatDoesNotPrintIsNotWaitedFor(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
-		q.shown(1)
+		q.showOnScreen(1)
 		q.rescue(true, 1)
 		first := func(want bool) {
 			t.Helper()
@@ -263,12 +268,13 @@ func TestACopyAtAStationThatDoesNotPrintIsNotWaitedFor(t *testing.T) {
 		first(false)
 		q.SetStations([]string{"wall", "grill", "bar"})
 		first(true)
-		if r, err := q.Rescue(bg, "wall", "bar", cards(true, 1)); r.Sent != 0 || r.Copies[1].First || err != nil { // another backup now
+		r, err := q.Rescue(bg, "wall", "bar", cards(true, 1)) // now with another backup
+		if r.Sent != 0 || r.Copies[1].First || err != nil {
 			t.Errorf("%+v, %v", r, err)
 		}
 		moved, err := q.Move(bg, []uint64{2}, "bar")
 		q.must(err)
-		if r := q.rescue(false, 1); r.TakenBack != 0 || !r.Copies[1].Out { // a person wants it there
+		if r := q.rescue(false, 1); r.TakenBack != 0 || !r.Copies[1].Out { // a person moved it there
 			t.Errorf("%+v", r)
 		}
 		if d := q.print("bar"); d.Job != moved[0] || d.For != "wall" {
@@ -283,7 +289,7 @@ func TestACopyAtAStationThatDoesNotPrintIsNotWaitedFor(t *testing.T) {
 
 func TestADamagedMarkCountsAsACopyThatMayBeOut(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
-		q.shown(1)
+		q.showOnScreen(1)
 		q.rescue(true, 1)
 		q.must(q.KV("rescued wall").Put(bg, string(key64(1)), []byte("x")))
 		if r := q.rescue(true, 1); r.Sent != 0 || !r.Copies[1].Out {
@@ -296,7 +302,7 @@ func TestADamagedMarkCountsAsACopyThatMayBeOut(t *testing.T) {
 
 func TestASlipThatWasOnAScreenIsNotExtended(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
-		q.shown(1)
+		q.showOnScreen(1)
 		c := cards(true, 1)
 		c[0].Copy.Kind = ticket.Slip
 		must(t, errOf(q.Rescue(bg, "wall", "grill", c)))
@@ -313,7 +319,7 @@ func TestASlipThatWasOnAScreenIsNotExtended(t *testing.T) {
 
 func TestARescueThatChangesNothingIsNotCommitted(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
-		q.shown(2)
+		q.showOnScreen(2)
 		q.rescue(false, 1, 2)
 		q.rescue(true, 1, 2)
 		before := q.disk.commits()

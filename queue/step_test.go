@@ -10,15 +10,15 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// A step is something that is made durable in one transaction. Line is grill and job is 1, if not
-// said otherwise.
+// A step is something that becomes durable in one transaction. Unless it says otherwise it is about
+// job 1, at grill.
 type step struct {
 	name   string
 	before func(q *testQueue)
 	do     func(q *testQueue) error
-	done   func(q *testQueue) bool // whether it has happened, as people see it
-	again  error                   // of asking for it when it has happened; nil: that changes nothing
-	once   bool                    // asking again is another one: who asks looks before
+	done   func(q *testQueue) bool // whether it has happened, as a person sees it
+	again  error                   // the error of a second call; nil: a second call changes nothing
+	once   bool                    // a second call does it twice: callers look first
 	after  func(q *testQueue)
 }
 
@@ -55,7 +55,7 @@ func steps() []step {
 	printed := func(q *testQueue) { accepted(q); q.print("grill") }
 	late := func(q *testQueue) {
 		accepted(q)
-		time.Sleep(2*time.Hour + time.Second) // not with the hourly note of the clock
+		time.Sleep(2*time.Hour + time.Second) // not together with the hourly clock record
 	}
 	correction := func(d ticket.Delivery) bool { return d.Ticket.Kind == ticket.Correction }
 	cancel := func(q *testQueue) error { return q.Cancel(bg, 1, "not wanted") }
@@ -112,9 +112,9 @@ func steps() []step {
 			q.accept(order("b", "grill"))
 			time.Sleep(2 * time.Hour)
 		}, do: expire, done: expired(2), after: slip(2)},
-		{name: "rescue", before: func(q *testQueue) { q.shown(1) }, do: rescue(true), done: waiting(1),
+		{name: "rescue", before: func(q *testQueue) { q.showOnScreen(1) }, do: rescue(true), done: waiting(1),
 			after: prints("grill", func(d ticket.Delivery) bool { return d.For == "wall" })},
-		{name: "take back", before: func(q *testQueue) { q.shown(1); q.must(rescue(true)(q)) }, do: rescue(false),
+		{name: "take back", before: func(q *testQueue) { q.showOnScreen(1); q.must(rescue(true)(q)) }, do: rescue(false),
 			done: func(q *testQueue) bool { return waiting(0)(q) && q.marks() == 0 }, after: nothing},
 		{name: "put into a KV", before: func(q *testQueue) { q.must(put("old")(q)) },
 			do: put("new"), done: board("new"), after: nothing},
@@ -123,8 +123,8 @@ func steps() []step {
 	}
 }
 
-// Each step, once with its commit failed, once failed but persisted, and then or later the program
-// is started anew: asked for again, it has happened exactly once.
+// The commit of each step fails, or fails but persists, and the process restarts then or later.
+// When the caller asks again, the step has happened exactly once.
 func TestEveryOperationHappensOnceWhateverItsCommitReturns(t *testing.T) {
 	for _, s := range steps() {
 		for name, restart := range map[string]bool{s.name: false, s.name + ", restart": true} {
@@ -152,7 +152,7 @@ func TestEveryOperationHappensOnceWhateverItsCommitReturns(t *testing.T) {
 						if !s.done(q) {
 							t.Error("it has not happened, or twice")
 						}
-						q.mirrored()
+						q.checkMemory()
 						q.restart()
 					}
 					s.after(q)
