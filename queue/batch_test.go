@@ -48,7 +48,9 @@ func operations() []operation {
 	}
 	return []operation{
 		{"accept", func(s *scenario) error { _, err := s.Accept(bg, order("new "+s.name, s.from, s.to)); return err }},
-		{"void", func(s *scenario) error { _, err := s.Accept(bg, cancelled(order(s.name, s.from, s.to))); return err }},
+		{"void", func(s *scenario) error {
+			return errOf(s.Accept(bg, cancelled(order(s.name, s.from, s.to))))
+		}},
 		{"begin", lease(func(l *Lease) error { return l.Begin(bg) })},
 		{"ack", lease(func(l *Lease) error { return l.Ack(bg, ticket.Sent, "") })},
 		{"retry", lease(func(l *Lease) error { return l.Retry(bg, "") })},

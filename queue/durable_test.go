@@ -280,8 +280,14 @@ func TestAClockThatIsSetWhileItIsReadDoesNotChangeTheRunningTime(t *testing.T) {
 		name         string
 		before, then *ntpClock
 	}{
-		{"when the time is stored", &ntpClock{wrong: time.Unix(60, 0), right: evening}, &ntpClock{right: evening, asked: true}},
-		{"when the time off is added", &ntpClock{right: evening, asked: true}, &ntpClock{wrong: evening.AddDate(14, 0, 0), right: evening}},
+		{
+			"when the time is stored",
+			&ntpClock{wrong: time.Unix(60, 0), right: evening}, &ntpClock{right: evening, asked: true},
+		},
+		{
+			"when the time off is added",
+			&ntpClock{right: evening, asked: true}, &ntpClock{wrong: evening.AddDate(14, 0, 0), right: evening},
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, q *testQueue) {

@@ -231,12 +231,14 @@ func TestTheMetricsAreWellFormedAndBalance(t *testing.T) {
 		t.Errorf("lint: %v, %v", problems, err)
 	}
 	want := `
-# HELP ticketrail_queue_unaccounted_jobs Jobs by which the books do not balance. Anything but 0 is a bug or a damaged file.
+# HELP ticketrail_queue_unaccounted_jobs Jobs by which the books do not balance. ` +
+		`Anything but 0 is a bug or a damaged file.
 # TYPE ticketrail_queue_unaccounted_jobs gauge
 ticketrail_queue_unaccounted_jobs 0
 # HELP ticketrail_queue_jobs Jobs in a station's queue now.
 # TYPE ticketrail_queue_jobs gauge
-# HELP ticketrail_queue_ended_total Jobs of a station that ended in a state, since its database was created. One that failed and was then cancelled counts in both.
+# HELP ticketrail_queue_ended_total Jobs of a station that ended in a state, since its database was created. ` +
+		`One that failed and was then cancelled counts in both.
 # TYPE ticketrail_queue_ended_total counter
 `
 	values := map[string]int{

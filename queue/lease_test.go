@@ -24,8 +24,12 @@ func TestDoubtIsOnDiskExactlyWhenBegunAndUnfinished(t *testing.T) {
 		{"refused", func(l *Lease) error { return l.Retry(bg, "connection refused") }, 1, false},
 		{"begun and broken", func(l *Lease) error { return errors.Join(l.Begin(bg), l.Retry(bg, "reset")) }, 1, true},
 		{"no paper", func(l *Lease) error { return l.Return(bg, "no paper") }, 0, false},
-		{"begun and shut down", func(l *Lease) error { return errors.Join(l.Begin(bg), l.Return(bg, "stopping")) }, 0, true},
-		{"begun twice", func(l *Lease) error { return errors.Join(l.Begin(bg), l.Begin(bg), l.Retry(bg, "reset")) }, 1, true},
+		{"begun and shut down", func(l *Lease) error {
+			return errors.Join(l.Begin(bg), l.Return(bg, "stopping"))
+		}, 0, true},
+		{"begun twice", func(l *Lease) error {
+			return errors.Join(l.Begin(bg), l.Begin(bg), l.Retry(bg, "reset"))
+		}, 1, true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -183,7 +187,8 @@ func TestTheJobsOfAnOrphanMoveInOrder(t *testing.T) {
 		d := q.print("bar")
 		// The first one was held, and moving a held ticket makes it a reprint.
 		if d.Ticket.Request != w || d.Doubt || d.Reprint != (n == 0) || d.Job != moved[n] {
-			t.Fatalf("ticket %d is %s (job %d, doubt %v, reprint %v), want %s", n, d.Ticket.Request, d.Job, d.Doubt, d.Reprint, w)
+			t.Fatalf("ticket %d is %s (job %d, doubt %v, reprint %v), want %s",
+				n, d.Ticket.Request, d.Job, d.Doubt, d.Reprint, w)
 		}
 	}
 	if s := q.station("grill"); s.Name != "grill" || s.Pending+s.Held != 0 {

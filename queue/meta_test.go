@@ -77,7 +77,8 @@ func TestTheMetaPageIsReadAsBboltReadsIt(t *testing.T) {
 	for _, size := range []int{1 << 10, 4 << 10, 16 << 10, 64 << 10} {
 		for _, synced := range []bool{true, false} {
 			t.Run(fmt.Sprintf("pages of %d, freelist synced %t", size, synced), func(t *testing.T) {
-				bboltFile(t, &bolt.Options{PageSize: size, NoFreelistSync: !synced, NoSync: true}, 5, func(db *bolt.DB) {
+				o := &bolt.Options{PageSize: size, NoFreelistSync: !synced, NoSync: true}
+				bboltFile(t, o, 5, func(db *bolt.DB) {
 					m := newest(t, db.Path())
 					content, err := os.ReadFile(db.Path())
 					must(t, err)
@@ -93,7 +94,8 @@ func TestTheMetaPageIsReadAsBboltReadsIt(t *testing.T) {
 						if m.need != uint64(tx.Size()) {
 							t.Errorf("%d bytes, want %d", m.need, tx.Size())
 						}
-						if m.at != int64(tx.ID()%2*size) || host.Uint64(page) != uint64(tx.ID()%2) || host.Uint16(page[8:]) != metaFlag {
+						if m.at != int64(tx.ID()%2*size) || host.Uint64(page) != uint64(tx.ID()%2) ||
+							host.Uint16(page[8:]) != metaFlag {
 							t.Errorf("at %d begins a page with the header %x", m.at, page[:pageHeader])
 						}
 						if got, want := host.Uint64(raw[offRoot:]), uint64(tx.Cursor().Bucket().Root()); got != want {
@@ -142,7 +144,8 @@ func TestADamagedMetaPageIsValidExactlyWhenBboltSaysSo(t *testing.T) {
 			}
 			got, n := state(t, path)
 			if uint64(got) != want || n != fmt.Sprint(want) || newest(t, path).txid != want {
-				t.Errorf("byte %d: bbolt takes transaction %d with %s, this package %d, want %d", off, got, n, newest(t, path).txid, want)
+				t.Errorf("byte %d: bbolt takes transaction %d with %s, this package %d, want %d",
+					off, got, n, newest(t, path).txid, want)
 			}
 		}
 	}

@@ -63,9 +63,12 @@ func (m *model) reprint(j *modelJob, to string, copied uint64, from string) {
 
 // rescue makes the copies that station grill has of the cards of screen bar match the board. begun
 // says whether a lent job may have come out.
-func (m *model) rescue(board []ticket.Card, newest func() uint64, begun func(*modelJob) bool) (sent, taken []*modelJob) {
+func (m *model) rescue(
+	board []ticket.Card, newest func() uint64, begun func(*modelJob) bool,
+) (sent, taken []*modelJob) {
 	out := func(j *modelJob) bool {
-		return j.state == ticket.Shown || j.state == ticket.Moved || j.replaced || j.state != ticket.Pending && j.doubts > 0
+		return j.state == ticket.Shown || j.state == ticket.Moved || j.replaced ||
+			j.state != ticket.Pending && j.doubts > 0
 	}
 	named := map[uint64]bool{}
 	for _, c := range board {
@@ -122,7 +125,8 @@ func againstModel(t *testing.T, rt *rapid.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		q := &testQueue{t: t, o: Options{Path: filepath.Join(dir, "queue.db"), Reserve: -1, NoSync: true}, disk: &disk{}}
+		o := Options{Path: filepath.Join(dir, "queue.db"), Reserve: -1, NoSync: true}
+		q := &testQueue{t: t, o: o, disk: &disk{}}
 		q.open()
 		defer q.stop()
 		m := &model{
@@ -339,7 +343,8 @@ func againstModel(t *testing.T, rt *rapid.T) {
 				}
 				q.disk.clear()
 				sent, taken := m.rescue(board, newest, begun)
-				if again := ending == failsButPersist; err != nil || !again && (got.Sent != len(sent) || got.TakenBack != len(taken)) {
+				again := ending == failsButPersist
+				if err != nil || !again && (got.Sent != len(sent) || got.TakenBack != len(taken)) {
 					rt.Fatalf("%+v, %v; want %d sent and %d taken back", got, err, len(sent), len(taken))
 				}
 				for _, j := range taken {

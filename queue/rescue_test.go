@@ -72,7 +72,8 @@ func TestACardOfADarkScreenBecomesAJobOfItsBackup(t *testing.T) {
 		if b := q.station("grill").Books; b.Enqueued != 1 || b.Reprinted != 2 {
 			t.Errorf("books %+v", b)
 		}
-		if n, err := q.Expire(bg, "grill", 30*time.Minute); n != 1 || err != nil { // only the one that has waited here that long
+		// Only the one that has waited here that long.
+		if n, err := q.Expire(bg, "grill", 30*time.Minute); n != 1 || err != nil {
 			t.Errorf("%d expired, %v", n, err)
 		}
 		q.restart()

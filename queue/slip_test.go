@@ -60,7 +60,8 @@ func TestCancellingASlipThatWasExtendedIsRefused(t *testing.T) {
 			"cancel": q.Cancel(bg, first, "seen, it lists only a"),
 			"move":   func() error { _, err := q.Move(bg, []uint64{first}, "bar"); return err }(),
 		} {
-			if !errors.Is(err, ErrConflict) || !strings.Contains(err.Error(), fmt.Sprintf("extended as job %d", second)) {
+			if !errors.Is(err, ErrConflict) ||
+				!strings.Contains(err.Error(), fmt.Sprintf("extended as job %d", second)) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}

@@ -79,16 +79,21 @@ func steps() []step {
 		{name: "accept", before: func(*testQueue) {}, done: waiting(1),
 			do:    func(q *testQueue) error { return errOf(q.Accept(bg, order("a", "grill"))) },
 			after: prints("grill", func(d ticket.Delivery) bool { return d.Ticket.Request == "a" && !d.Doubt })},
-		{name: "void under a known key", before: printed, do: void, done: waiting(1), after: prints("grill", correction)},
+		{name: "void under a known key", before: printed, do: void, done: waiting(1),
+			after: prints("grill", correction)},
 		{name: "void under a damaged key", before: func(q *testQueue) {
 			printed(q)
 			key := keyOf(venue, "a")
 			q.edit(func(tx *bolt.Tx) error {
-				return tx.Bucket(bucketNames[bucketDedup]).Bucket(key64(generationOf(0))).Put(key[:], []byte("what is this"))
+				keys := tx.Bucket(bucketNames[bucketDedup]).Bucket(key64(generationOf(0)))
+				return keys.Put(key[:], []byte("what is this"))
 			})
-		}, do: void, done: waiting(1), after: prints("grill", correction)},
-		{name: "cancel what waits", before: accepted, do: cancel, done: is(ticket.Cancelled), again: ErrConflict, after: nothing},
-		{name: "cancel what is held", before: held, do: cancel, done: is(ticket.Cancelled), again: ErrConflict, after: nothing},
+		}, do: void, done: waiting(1),
+			after: prints("grill", correction)},
+		{name: "cancel what waits", before: accepted, do: cancel, done: is(ticket.Cancelled),
+			again: ErrConflict, after: nothing},
+		{name: "cancel what is held", before: held, do: cancel, done: is(ticket.Cancelled),
+			again: ErrConflict, after: nothing},
 		{name: "cancel what is buried", before: buried, do: cancel, again: ErrConflict, after: nothing,
 			done: grill(func(s StationState) bool {
 				return s.Books.Outcomes[ticket.Cancelled] == 1 && s.Books.Outcomes[ticket.Failed] == 0
@@ -100,11 +105,13 @@ func steps() []step {
 			after: prints("grill", func(d ticket.Delivery) bool { return d.Reprint })},
 		{name: "reprint what is held", before: held, do: reprint, done: waiting(1), again: ErrConflict,
 			after: prints("grill", func(d ticket.Delivery) bool { return d.Reprint })},
-		{name: "hold a station", before: accepted, do: func(q *testQueue) error { return q.HoldStation(bg, "grill", "x") },
+		{name: "hold a station", before: accepted,
+			do:   func(q *testQueue) error { return q.HoldStation(bg, "grill", "x") },
 			done: grill(func(s StationState) bool { return s.Hold != nil }), after: nothing},
 		{name: "resume it", before: func(q *testQueue) { accepted(q); q.must(q.HoldStation(bg, "grill", "x")) },
-			do:   func(q *testQueue) error { return q.ResumeStation(bg, "grill") },
-			done: grill(func(s StationState) bool { return s.Hold == nil }), after: func(q *testQueue) { q.print("grill") }},
+			do:    func(q *testQueue) error { return q.ResumeStation(bg, "grill") },
+			done:  grill(func(s StationState) bool { return s.Hold == nil }),
+			after: func(q *testQueue) { q.print("grill") }},
 		{name: "expire", before: late, do: expire, done: expired(1), after: slip(1)},
 		{name: "extend a slip", before: func(q *testQueue) {
 			late(q)
@@ -114,7 +121,8 @@ func steps() []step {
 		}, do: expire, done: expired(2), after: slip(2)},
 		{name: "rescue", before: func(q *testQueue) { q.showOnScreen(1) }, do: rescue(true), done: waiting(1),
 			after: prints("grill", func(d ticket.Delivery) bool { return d.For == "wall" })},
-		{name: "take back", before: func(q *testQueue) { q.showOnScreen(1); q.must(rescue(true)(q)) }, do: rescue(false),
+		{name: "take back", before: func(q *testQueue) { q.showOnScreen(1); q.must(rescue(true)(q)) },
+			do:   rescue(false),
 			done: func(q *testQueue) bool { return waiting(0)(q) && q.marks() == 0 }, after: nothing},
 		{name: "put into a KV", before: func(q *testQueue) { q.must(put("old")(q)) },
 			do: put("new"), done: board("new"), after: nothing},

@@ -48,7 +48,9 @@ func TestTwoEqualVoidsCountAsTwo(t *testing.T) {
 }
 
 func TestAVoidModifierSaysWhatItBelongsTo(t *testing.T) {
-	now := draft(burger(false), Line{Depth: 1, Quantity: "1", Name: "Cheese", Void: true}, Line{Depth: 2, Quantity: "1", Name: "Extra", Void: true})
+	now := draft(burger(false),
+		Line{Depth: 1, Quantity: "1", Name: "Cheese", Void: true},
+		Line{Depth: 2, Quantity: "1", Name: "Extra", Void: true})
 	got := NewlyVoid(nil, now)
 	want := []Line{
 		{Quantity: "1", Name: "Cheese", Void: true, Of: "Burger"},
@@ -74,11 +76,14 @@ func TestAVoidRecordWithoutItemsIsAVoid(t *testing.T) {
 
 func TestAnUnreadableRecordIsPrintedAgainOnlyIfItIsNew(t *testing.T) {
 	then := []Draft{{Station: "grill", Ticket: Ticket{Record: "r", Raw: `{"a":1,"a":2}`}, Unreadable: true}}
-	now := []Draft{{Station: "grill", Ticket: Ticket{Record: "r", Raw: `{"isVoid":true,"isVoid":true}`}, Unreadable: true}}
+	now := []Draft{{
+		Station: "grill", Ticket: Ticket{Record: "r", Raw: `{"isVoid":true,"isVoid":true}`}, Unreadable: true,
+	}}
 	if got := NewlyVoid(Voids(then), then); got != nil {
 		t.Errorf("got %+v the second time, want nothing", got)
 	}
-	if got := NewlyVoid(Voids(then), now); len(got) != 1 || got[0].Ticket.Raw != now[0].Ticket.Raw || got[0].Ticket.Void || got[0].Ticket.Kind != Order {
+	got := NewlyVoid(Voids(then), now)
+	if len(got) != 1 || got[0].Ticket.Raw != now[0].Ticket.Raw || got[0].Ticket.Void || got[0].Ticket.Kind != Order {
 		t.Errorf("got %+v, want it as it came", got)
 	}
 	now[0].Unreadable = false // it prints as JSON because it has nothing that a ticket shows: it is no cancellation
@@ -145,7 +150,11 @@ func TestATicketOfANewerFormatIsRefused(t *testing.T) {
 }
 
 // A ticket written by the first release. It must be readable for ever: never change this text.
-const firstRelease = `{"v":1,"venue":"6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11","venue_name":"Harbour Grill","device":"BW-E-Tablet-01","request":"r","record":"r","number":"18","table":"B10","server":"Ana G.","type":"Dine In","guests":"2","destination":"GRILL","course":"Entrees","notes":["n"],"void":true,"refire":true,"received":"2026-11-20T08:30:00Z","zone":"Australia/Melbourne","lines":[{"d":1,"q":"2","n":"Burger","raw":true,"notes":["x"],"seat":"1","course":"c","void":true,"refire":true,"no_route":true,"of":"p"}],"raw":"{}"}`
+const firstRelease = `{"v":1,"venue":"6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11","venue_name":"Harbour Grill",` +
+	`"device":"BW-E-Tablet-01","request":"r","record":"r","number":"18","table":"B10","server":"Ana G.",` +
+	`"type":"Dine In","guests":"2","destination":"GRILL","course":"Entrees","notes":["n"],"void":true,"refire":true,` +
+	`"received":"2026-11-20T08:30:00Z","zone":"Australia/Melbourne","lines":[{"d":1,"q":"2","n":"Burger","raw":true,` +
+	`"notes":["x"],"seat":"1","course":"c","void":true,"refire":true,"no_route":true,"of":"p"}],"raw":"{}"}`
 
 func TestTicketsOfTheFirstReleaseStayReadable(t *testing.T) {
 	tk, err := Unmarshal([]byte(firstRelease))

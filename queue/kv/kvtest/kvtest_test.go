@@ -39,7 +39,8 @@ func TestAReadFaultFailsGetAndAll(t *testing.T) {
 	s.Set("k", "v")
 	s.InjectRead(true)
 	_, _, err := s.Get("k")
-	if all := s.All(func(string, []byte) bool { return true }); !errors.Is(err, ErrStorage) || !errors.Is(all, ErrStorage) {
+	all := s.All(func(string, []byte) bool { return true })
+	if !errors.Is(err, ErrStorage) || !errors.Is(all, ErrStorage) {
 		t.Errorf("Get: %v, All: %v", err, all)
 	}
 }
