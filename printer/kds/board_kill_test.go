@@ -83,7 +83,7 @@ func workUntilKilled(t *testing.T, path string) {
 		step("put", job, func() error { _, err := b.Put(ctx, order(job, "Burger", "Chips")); return err })
 		step("done", job, func() error { _, err := b.Do(ctx, press(b, ItemDone, job, 1)); return err })
 		rescue := func(dark bool) error {
-			_, err := q.Rescue(ctx, "wall", "grill",
+			_, err := q.Rescue(ctx, "hot-line", "grill",
 				slices.DeleteFunc(b.rescueCards(dark), func(c ticket.Card) bool { return c.Job != job }))
 			return err
 		}
@@ -135,12 +135,12 @@ func checkAfterKill(t *testing.T, path string, from uint64, sure, tried map[stri
 		}
 	}
 	for range 2 {
-		r, err := q.Rescue(t.Context(), "wall", "grill", dark)
+		r, err := q.Rescue(t.Context(), "hot-line", "grill", dark)
 		if len(r.Copies) != len(dark) || err != nil {
 			t.Errorf("%d copies of %d cards, %v", len(r.Copies), len(dark), err)
 		}
 	}
-	if _, err := q.Rescue(t.Context(), "wall", "grill", b.rescueCards(false)); err != nil {
+	if _, err := q.Rescue(t.Context(), "hot-line", "grill", b.rescueCards(false)); err != nil {
 		t.Error(err)
 	}
 	if s := q.Stations(); len(s) != 0 {

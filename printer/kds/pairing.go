@@ -40,8 +40,8 @@ type storedPairing struct {
 // Pairings hold all pairings, on stable storage, and the browsers that wait to be paired, in
 // memory. They are safe for concurrent use.
 type Pairings struct {
-	shelf kv.Store
-	log   *slog.Logger
+	kv  kv.Store
+	log *slog.Logger
 
 	write sync.Mutex // held during a whole change, storage included
 
@@ -70,16 +70,16 @@ var (
 
 // OpenPairings reads the pairings from their storage. One that cannot be read is left out and
 // logged; that browser must be paired again.
-func OpenPairings(shelf kv.Store, log *slog.Logger) (*Pairings, error) {
+func OpenPairings(store kv.Store, log *slog.Logger) (*Pairings, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
 	p := &Pairings{
-		shelf: shelf, log: log.With("component", "kds"),
+		kv: store, log: log.With("component", "kds"),
 		active: map[[32]byte]*activePairing{}, pending: map[[32]byte]*pendingPairing{},
 		codesMade: map[string][]time.Time{},
 	}
-	err := shelf.All(func(key string, value []byte) bool {
+	err := store.All(func(key string, value []byte) bool {
 		if !strings.HasPrefix(key, pairingPrefix) {
 			return true
 		}
@@ -140,7 +140,7 @@ func (p *Pairings) store(ctx context.Context, s storedPairing) error {
 	if err != nil {
 		return err
 	}
-	return p.shelf.Put(ctx, pairingPrefix+s.ID, b)
+	return p.kv.Put(ctx, pairingPrefix+s.ID, b)
 }
 
 // List returns all pairings, the oldest first.
@@ -179,7 +179,7 @@ func (p *Pairings) Revoke(ctx context.Context, id string) (Pairing, error) {
 	if found == nil {
 		return Pairing{}, fmt.Errorf("%.40q: %w", id, ErrNoPairing)
 	}
-	if err := p.shelf.Delete(ctx, pairingPrefix+found.ID); err != nil {
+	if err := p.kv.Delete(ctx, pairingPrefix+found.ID); err != nil {
 		return Pairing{}, fmt.Errorf("revoke pairing %s: %w", found.ID, err)
 	}
 	p.mu.Lock()

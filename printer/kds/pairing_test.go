@@ -101,9 +101,9 @@ func TestTheSecretOfABrowserIsOnlyInItsCookie(t *testing.T) {
 		if strings.Contains(body, secret) {
 			t.Error("it is on the page")
 		}
-		_ = w.shelf.All(func(key string, value []byte) bool {
+		_ = w.pairingsKV.All(func(key string, value []byte) bool {
 			if strings.Contains(key+string(value), secret) {
-				t.Errorf("it is on the shelf: %s %s", key, value)
+				t.Errorf("it is stored: %s %s", key, value)
 			}
 			if !strings.Contains(string(value), fmt.Sprintf("%x", sha256.Sum256([]byte(secret)))) {
 				t.Errorf("its hash is not: %s", value)

@@ -69,15 +69,15 @@ func TestALateConfirmationOfAWithdrawnCardIsNoProofForItsNewCard(t *testing.T) {
 
 func TestATicketThatCameOutElsewhereIsMarkedWhenACookRecallsIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		shelf := kvtest.New()
-		s := newTestScreen(t, shelf)
+		store := kvtest.New()
+		s := newTestScreen(t, store)
 		put(t, s.Board(), order(1, "Burger"))
 		if _, err := s.WrapBackup(&fakePrinter{}).Print(t.Context(), order(1, "Burger"),
 			new(beginCounter).begin); err != nil {
 			t.Fatal(err)
 		}
 		wantOutcome(t, s.Board(), press(s.Board(), Recall, 1, 0), Done)
-		for when, b := range map[string]*Board{"now": s.Board(), "after a restart": open(t, shelf)} {
+		for when, b := range map[string]*Board{"now": s.Board(), "after a restart": open(t, store)} {
 			if c, _ := b.Card(1); c.State != Open || !c.Duplicate {
 				t.Errorf("%s: %+v", when, c)
 			}

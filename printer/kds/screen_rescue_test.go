@@ -385,10 +385,10 @@ func TestTheBackupWaitsForOlderTicketsButNotForHeldOnes(t *testing.T) {
 
 func TestTheBackupPrintsNothingWhileTheCardCannotBeTakenOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		shelf, paper := kvtest.New(), &fakePrinter{}
-		s := newTestScreen(t, shelf)
+		store, paper := kvtest.New(), &fakePrinter{}
+		s := newTestScreen(t, store)
 		put(t, s.Board(), order(1, "Burger"))
-		shelf.Inject(kvtest.Failed)
+		store.Inject(kvtest.Failed)
 		proof, err := s.WrapBackup(paper).Print(t.Context(), order(1, "Burger"), new(beginCounter).begin)
 		if got := verdict(proof, err, true); got != "again" || !errors.Is(err, kvtest.ErrStorage) {
 			t.Errorf("%s: %v", got, err)

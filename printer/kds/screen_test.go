@@ -211,10 +211,10 @@ func TestABumpIsProofEnough(t *testing.T) {
 
 func TestATicketThatCannotBeStoredIsNotShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		shelf := kvtest.New()
-		s := newTestScreen(t, shelf)
+		store := kvtest.New()
+		s := newTestScreen(t, store)
 		defer openPage(s, "a")()
-		shelf.Inject(kvtest.Failed)
+		store.Inject(kvtest.Failed)
 		var b beginCounter
 		proof, err := s.Print(t.Context(), order(1, "Burger"), b.begin)
 		if got := verdict(proof, err, true); got != "again" || !errors.Is(err, kvtest.ErrStorage) {

@@ -25,18 +25,18 @@ import (
 
 // A testServer is a server with two screens, hot-line and cold, in memory.
 type testServer struct {
-	t        testing.TB
-	shelf    *kvtest.Store // of the pairings
-	server   *kds.Server
-	pairings *kds.Pairings
-	screens  map[string]*kds.Screen
-	displays []kds.Display
-	network  *virtual.Network
-	stop     func() error
+	t          testing.TB
+	pairingsKV *kvtest.Store // of the pairings
+	server     *kds.Server
+	pairings   *kds.Pairings
+	screens    map[string]*kds.Screen
+	displays   []kds.Display
+	network    *virtual.Network
+	stop       func() error
 }
 
 func newTestServer(t testing.TB) *testServer {
-	w := &testServer{t: t, shelf: kvtest.New(), screens: map[string]*kds.Screen{}}
+	w := &testServer{t: t, pairingsKV: kvtest.New(), screens: map[string]*kds.Screen{}}
 	for _, name := range []string{"hot-line", "cold"} {
 		b, err := kds.OpenBoard(kds.BoardOptions{Station: name, KV: kvtest.New()})
 		if err != nil {
@@ -52,7 +52,7 @@ func newTestServer(t testing.TB) *testServer {
 // start opens the pairings and the server, as a start of the program does.
 func (w *testServer) start() {
 	var err error
-	if w.pairings, err = kds.OpenPairings(w.shelf, nil); err != nil {
+	if w.pairings, err = kds.OpenPairings(w.pairingsKV, nil); err != nil {
 		w.t.Fatal(err)
 	}
 	w.serve()

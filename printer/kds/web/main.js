@@ -209,14 +209,14 @@ class App extends View {
 
   answered(verb, entry, result) {
     const name = entry.head;
-    const told = {
+    const message = {
       conflict: name + " has changed: look at it again.",
       unread: name + " has a VOID: acknowledge it first.",
       too_late: name + ": too late to undo. Use Recall.",
       gone: name + " is no longer on the board.",
       refused: "Not possible: " + (result.text || ""),
     }[result.outcome];
-    if (told) this.toasts.show(told, "bad");
+    if (message) this.toasts.show(told, "bad");
     if (result.outcome !== "done") return;
     if (verb === "recall" || verb === "undo")
       this.toasts.show(name + (verb === "undo" ? ": undone" : " is back in its place"));
