@@ -23,7 +23,8 @@ func TestZoneIsThatOfTheNewestPayrollPeriod(t *testing.T) {
 	}{
 		{nil, ""},
 		{[]posapi.PayrollPeriod{period("2026-01-05", "Europe/Lisbon")}, "Europe/Lisbon"},
-		{[]posapi.PayrollPeriod{period("2026-01-19", "Europe/Lisbon"), period("2026-02-02", "Europe/Oslo"), period("2025-12-29", "UTC")}, "Europe/Oslo"},
+		{[]posapi.PayrollPeriod{period("2026-01-19", "Europe/Lisbon"), period("2026-02-02", "Europe/Oslo"),
+			period("2025-12-29", "UTC")}, "Europe/Oslo"},
 		{[]posapi.PayrollPeriod{period("2026-01-19", "Europe/Lisbon"), period("2026-02-02", "")}, "Europe/Lisbon"},
 		{[]posapi.PayrollPeriod{later, period("2026-02-02", "Europe/Oslo")}, "Asia/Tokyo"},
 		{[]posapi.PayrollPeriod{period("2026-02-02", "Europe/Oslo"), later}, "Asia/Tokyo"},
@@ -49,7 +50,8 @@ func TestZoneStaysUntilThereIsAnother(t *testing.T) {
 			{zones, nil, "Europe/Lisbon", false},
 			{nil, nil, "Europe/Lisbon", true},
 			{nil, errors.New("not available"), "Europe/Lisbon", true},
-			{[]posapi.PayrollPeriod{period("2026-02-02", "America/New_York")}, &posapi.CountError{Want: []int{9}}, "America/New_York", true},
+			{[]posapi.PayrollPeriod{period("2026-02-02", "America/New_York")}, &posapi.CountError{Want: 9},
+				"America/New_York", true},
 			{[]posapi.PayrollPeriod{period("2026-02-02", "America/New_York")}, nil, "America/New_York", false},
 		} {
 			s.do(func() { s.periods[harbour], s.payroll = c.periods, c.err })
@@ -112,7 +114,10 @@ func TestSetAddsAndRemovesVenues(t *testing.T) {
 		if got := strings.Join(store.Keys(), " "); got != station {
 			t.Errorf("stored: %s", got)
 		}
-		if n, _ := testutil.GatherAndCount(dir.reg, "ticketrail_directory_refreshes_total", "ticketrail_directory_employees", "ticketrail_directory_age_seconds"); n != len(outcomes)+2 {
+		if n, _ := testutil.GatherAndCount(dir.reg, "ticketrail_directory_refreshes_total",
+			"ticketrail_directory_employees", "ticketrail_directory_age_seconds"); n != 3*len(
+			problems,
+		)+2 {
 			t.Errorf("%d series for one venue", n)
 		}
 		asked := len(s.times("employees", harbour))

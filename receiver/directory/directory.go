@@ -106,8 +106,10 @@ func (d *Directory) Set(venues []Venue) {
 		if v == nil {
 			v = &venue{id: id, tasks: [2]*task{{step: employees}, {step: payroll}}, errs: map[step]error{}}
 			v.known.Store(d.load(id))
-			for o := range outcomes { // from the start, or a rate would miss the first failure
-				d.metrics.WithLabelValues(id, string(o.step), string(o.result))
+			for s := range problems {
+				for _, res := range []result{ok, incomplete, failed} { // from the start, or a rate would miss the first
+					d.metrics.WithLabelValues(id, string(s), string(res))
+				}
 			}
 		}
 		v.zoned.Store(want.Zoned)

@@ -148,7 +148,8 @@ func TestFailureIsRetriedWithBackoffAndLoggedOnce(t *testing.T) {
 		after(2 * time.Hour)
 		s.do(func() { s.broken[harbour] = nil })
 		after(2 * time.Hour)
-		if n, m := dir.logs.count("WARN"), dir.logs.count("INFO", "employees are known"); n != 2 || m != 1 {
+		if n, m := dir.logs.count("WARN"), dir.logs.count("INFO", "venue refreshed", "step=employees"); n != 2 ||
+			m != 1 {
 			t.Errorf("%d warnings, %d times good news", n, m)
 		}
 		if st := dir.state(harbour); st.EmployeesErr != nil {
@@ -163,7 +164,9 @@ func TestRetryAfterIsObeyedUpToTheRefreshInterval(t *testing.T) {
 		{20 * time.Minute, 20 * time.Minute, 20 * time.Minute},
 		{1000 * time.Hour, 6 * time.Hour, 6 * time.Hour},
 	} {
-		if got := new(task).pause(6*time.Hour, failed, fmt.Errorf("x: %w", &posapi.Error{RetryAfter: c.asks})); got < c.least || got > c.most {
+		if got := new(task).pause(6*time.Hour, failed, fmt.Errorf("x: %w",
+			&posapi.Error{RetryAfter: c.asks})); got < c.least ||
+			got > c.most {
 			t.Errorf("asked for %v, waits %v", c.asks, got)
 		}
 	}
@@ -178,11 +181,12 @@ func TestCountErrorKeepsMissingEmployees(t *testing.T) {
 		after(firstWithin)
 		s.do(func() {
 			s.people[harbour] = people(jon, "Jonathan A.", kim, "Kim")
-			s.broken[harbour] = &posapi.CountError{Call: posapi.CallEmployees, Venue: harbour, Got: 2, Want: []int{3}}
+			s.broken[harbour] = &posapi.CountError{Call: posapi.CallEmployees, Venue: harbour, Got: 2, Want: 3}
 		})
 		after(6*time.Hour + 36*time.Minute)
 		dir.wantNames("Jonathan A., Ann, Kim", jon, ann, kim)
-		if st := dir.state(harbour); st.Left != 0 || st.Employees != 3 || st.Age < 6*time.Hour || st.EmployeesErr == nil {
+		if st := dir.state(harbour); st.Left != 0 || st.Employees != 3 || st.Age < 6*time.Hour ||
+			st.EmployeesErr == nil {
 			t.Errorf("status %+v", st)
 		}
 		after(4 * time.Hour)
@@ -246,16 +250,20 @@ func TestMetricsExistFromTheStart(t *testing.T) {
 		s := newService(t)
 		s.people[harbour] = people(jon, "Jon", ann, "Ann")
 		dir := open(t, s, newStore(t), harbour)
+		names := []string{"ticketrail_directory_employees", "ticketrail_directory_age_seconds"}
 		text := func() string {
-			return fmt.Sprintf(`# HELP ticketrail_directory_employees Employees of a venue whose names are known, those who left lately included.
+			return fmt.Sprintf(`# HELP ticketrail_directory_employees `+
+				`Employees of a venue whose names are known, those who left lately included.
 # TYPE ticketrail_directory_employees gauge
 ticketrail_directory_employees{venue=%q} %d
-# HELP ticketrail_directory_age_seconds Time since the list of a venue's employees last came whole; since the start if it never did.
+# HELP ticketrail_directory_age_seconds `+
+				`Time since the list of a venue's employees last came whole; since the start if it never did.
 # TYPE ticketrail_directory_age_seconds gauge
 ticketrail_directory_age_seconds{venue=%q} %v
 `, harbour, dir.state(harbour).Employees, harbour, dir.state(harbour).Age.Seconds())
 		}
-		if n, err := testutil.GatherAndCount(dir.reg, "ticketrail_directory_refreshes_total"); n != len(outcomes) || err != nil {
+		if n, err := testutil.GatherAndCount(dir.reg, "ticketrail_directory_refreshes_total"); n != 3*len(problems) ||
+			err != nil {
 			t.Errorf("%d series, %v", n, err)
 		}
 		if p, err := testutil.GatherAndLint(dir.reg); len(p) > 0 || err != nil {
@@ -263,7 +271,7 @@ ticketrail_directory_age_seconds{venue=%q} %v
 		}
 		for _, wait := range []time.Duration{0, time.Hour} {
 			after(wait)
-			if err := testutil.GatherAndCompare(dir.reg, strings.NewReader(text()), "ticketrail_directory_employees", "ticketrail_directory_age_seconds"); err != nil {
+			if err := testutil.GatherAndCompare(dir.reg, strings.NewReader(text()), names...); err != nil {
 				t.Error(err)
 			}
 		}

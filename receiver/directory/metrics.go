@@ -23,31 +23,19 @@ const (
 	failed     result = "failed"     // nothing has changed
 )
 
-// An outcome is a pair that can happen.
-type outcome struct {
-	step
-	result
+// problems is what the log says of a step that did not end [ok].
+var problems = map[step]string{
+	employees: "some or all of the venue's employees could not be read: an unknown one prints as the end of the id",
+	payroll:   "the venue's time zone could not be read: if it is unknown, tickets show UTC",
+	storing:   "the venue's names and time zone are in use, but not stored: a restart loses them",
 }
-
-// outcomes is what the log says of each.
-var outcomes = map[outcome]string{
-	{employees, ok}:         "the venue's employees are known",
-	{payroll, ok}:           "the venue's time zone is known",
-	{storing, ok}:           "the venue's names and time zone are stored again",
-	{employees, incomplete}: "some of the venue's employees may be missing: an unknown one prints as the end of the id",
-	{employees, failed}:     "the venue's employees could not be read: an unknown one prints as the end of the id",
-	{payroll, incomplete}:   noZone,
-	{payroll, failed}:       noZone,
-	{storing, failed}:       "the venue's names and time zone are in use, but not stored: a restart loses them",
-}
-
-const noZone = "the venue's time zone could not be read: if it is unknown, tickets show UTC"
 
 var (
 	employeesDesc = prometheus.NewDesc("ticketrail_directory_employees",
 		"Employees of a venue whose names are known, those who left lately included.", []string{"venue"}, nil)
 	ageDesc = prometheus.NewDesc("ticketrail_directory_age_seconds",
-		"Time since the list of a venue's employees last came whole; since the start if it never did.", []string{"venue"}, nil)
+		"Time since the list of a venue's employees last came whole; since the start if it never did.",
+		[]string{"venue"}, nil)
 )
 
 func (d *Directory) register(reg prometheus.Registerer) {

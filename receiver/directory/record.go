@@ -38,8 +38,8 @@ type record struct {
 	Zone    string            `json:"zone,omitempty"`
 	People  map[string]person `json:"people"` // by canonical id
 
-	made  time.Time
-	since time.Time // when the list last came completely, or when this was loaded
+	made   time.Time
+	loaded time.Time // when the directory began to know the venue
 }
 
 type person struct {
@@ -53,15 +53,8 @@ type seconds int64
 
 const version = 2
 
-// age is the time since the list last came completely, and since the start if it never did. A
-// clock that was set back makes it too short, never negative.
-func (r *record) age() time.Duration {
-	run := time.Since(r.since)
-	if r.AsOf.IsZero() {
-		return run
-	}
-	return max(run, time.Since(r.AsOf))
-}
+// age is the time since the list last came completely, and since the start if it never did.
+func (r *record) age() time.Duration { return time.Since(cmp.Or(r.AsOf, r.loaded)) }
 
 // later is a copy to be changed.
 func (r record) later() *record {
@@ -96,7 +89,7 @@ func (l *list) add(e posapi.Employee) bool {
 func (r *record) with(l list) *record {
 	next := r.later()
 	if l.complete {
-		next.AsOf, next.since = next.made.UTC(), next.made
+		next.AsOf = next.made.UTC()
 	}
 	next.People = l.people
 	others := maps.Clone(r.People)
@@ -162,7 +155,12 @@ func (d *Directory) load(id string) *record {
 		r = &record{}
 	}
 	r.made = time.Now()
-	r.since = r.made
+	r.loaded = r.made
+	if !r.AsOf.IsZero() {
+		// Counted from now on by the monotonic clock: setting the wall clock back must not make the
+		// age negative. It is too short when the clock is not set yet at the start.
+		r.AsOf = r.made.Add(min(0, r.AsOf.Sub(r.made))).UTC()
+	}
 	return r
 }
 
@@ -215,11 +213,7 @@ func clean(s string) string {
 	}, s)
 	s = strings.Join(strings.Fields(s), " ")
 	if len(s) > maxName {
-		n := maxName
-		for !utf8.RuneStart(s[n]) {
-			n--
-		}
-		s = strings.TrimSuffix(s[:n], " ")
+		s = strings.TrimSuffix(strings.ToValidUTF8(s[:maxName], ""), " ") // without half a character
 	}
 	if strings.Trim(s, " \u200c\u200d") == "" {
 		return ""

@@ -3,6 +3,7 @@ package directory
 import (
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -125,7 +126,8 @@ func TestNamesAreInUseAlsoWhenNotStored(t *testing.T) {
 func TestUnreadableRecordIsReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, bad := range []map[string]string{
-			{harbour: ""}, {harbour: "{"}, {harbour: `{"version":3}`}, {harbour: `{"version":2,"ran":-1}`}, {harbour: `{"version":2,"ran":9223372036854775807}`},
+			{harbour: ""}, {harbour: "{"}, {harbour: `{"version":3}`}, {harbour: `{"version":2,"ran":-1}`},
+			{harbour: `{"version":2,"ran":9223372036854775807}`},
 		} {
 			s, store := newService(t), newStore(t)
 			s.people[harbour] = people(jon, "Jon")
@@ -167,7 +169,12 @@ func TestLargestRecordFitsIntoTheStore(t *testing.T) {
 	for _, letter := range []string{`"`, "<", "é"} {
 		l := list{people: map[string]person{}, complete: true}
 		for i := range maxPeople + 10 {
-			l.add(posapi.Employee{ID: fmt.Sprintf("%s%d", strings.Repeat(`"`, maxID-6), 100_000+i), Name: strings.Repeat(letter, maxName)})
+			l.add(
+				posapi.Employee{
+					ID:   fmt.Sprintf("%s%d", strings.Repeat(`"`, maxID-6), 100_000+i),
+					Name: strings.Repeat(letter, maxName),
+				},
+			)
 		}
 		b, err := new(record).with(l).encode()
 		if err != nil || len(b) > kv.MaxValue || len(b) < 2<<20 {
@@ -182,7 +189,10 @@ func TestStoredRecordIsReadBack(t *testing.T) {
 		for range rapid.IntRange(0, 20).Draw(rt, "employees") {
 			l.add(posapi.Employee{ID: rapid.String().Draw(rt, "id"), Name: rapid.String().Draw(rt, "name")})
 		}
-		r := (&record{Ran: seconds(rapid.Int64Range(0, 1<<40).Draw(rt, "ran")), made: time.Now(), Zone: "Asia/Tokyo"}).with(l)
+		r := (&record{Ran: seconds(rapid.Int64Range(0, 1<<40).Draw(rt, "ran")), made: time.Now(),
+			Zone: "Asia/Tokyo"}).with(
+			l,
+		)
 		value, err := r.encode()
 		if err != nil {
 			rt.Fatal(err)
@@ -192,7 +202,8 @@ func TestStoredRecordIsReadBack(t *testing.T) {
 		dir := New(Options{KV: store})
 		dir.Set(asVenues(harbour))
 		got := dir.known(harbour)
-		if d := cmp.Diff(r.People, got.People); d != "" || got.Ran != r.Ran || got.Zone != r.Zone || !got.AsOf.Equal(r.AsOf) {
+		if d := cmp.Diff(r.People, got.People); d != "" || got.Ran != r.Ran || got.Zone != r.Zone ||
+			!got.AsOf.Equal(r.AsOf) {
 			rt.Fatalf("%s%+v, want %+v", d, got, r)
 		}
 	})
@@ -220,12 +231,17 @@ func TestNameIsOneShortVisibleLine(t *testing.T) {
 		}
 	}
 	rapid.Check(t, func(rt *rapid.T) {
-		s := rapid.OneOf(rapid.String(), rapid.StringOf(rapid.SampledFrom([]rune(" \u200d\u200c\u202eaé李\x1b\u0301𝄞")))).Draw(rt, "name")
+		s := rapid.OneOf(rapid.String(),
+			rapid.StringOf(rapid.SampledFrom([]rune(" \u200d\u200c\u202eaé李\x1b\u0301𝄞")))).
+			Draw(rt, "name")
 		got := clean(s)
 		if clean(got) != got || len(got) > maxName || !utf8.ValidString(got) {
 			rt.Fatalf("%q", got)
 		}
-		if strings.ContainsFunc(got, func(r rune) bool { return !unicode.IsGraphic(r) && r != '\u200c' && r != '\u200d' }) {
+		if strings.ContainsFunc(
+			got,
+			func(r rune) bool { return !unicode.IsGraphic(r) && r != '\u200c' && r != '\u200d' },
+		) {
 			rt.Fatalf("%q", got)
 		}
 	})
@@ -274,18 +290,22 @@ func TestNumberOfNamesIsLimited(t *testing.T) {
 }
 
 func TestAgeIsNeverNegative(t *testing.T) {
-	now := time.Now()
-	for _, c := range []struct {
-		r     record
-		least time.Duration
-	}{
-		{record{since: now}, 0},
-		{record{since: now.Add(-time.Hour)}, time.Hour},
-		{record{since: now, AsOf: now.Add(-time.Hour)}, time.Hour},
-		{record{since: now.Add(-time.Hour), AsOf: now.Add(time.Hour).Round(0)}, time.Hour}, // the clock was put back
-	} {
-		if got := c.r.age(); got < c.least || got > c.least+time.Minute {
-			t.Errorf("%+v: %v", c.r, got)
+	synctest.Test(t, func(t *testing.T) {
+		for stored, want := range map[string]time.Duration{
+			"":                     0,
+			"1999-12-31T23:00:00Z": time.Hour,
+			"2000-01-01T09:00:00Z": 0, // the clock was set back
+			"1000-01-01T00:00:00Z": math.MaxInt64,
+		} {
+			store := newStore(t)
+			if stored != "" {
+				store.Set(harbour, `{"version":2,"as_of":"`+stored+`","ran":1}`)
+			}
+			dir := New(Options{KV: store})
+			dir.Set(asVenues(harbour))
+			if got := dir.known(harbour).age(); got != want {
+				t.Errorf("%s: %v, want %v", stored, got, want)
+			}
 		}
-	}
+	})
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime/debug"
-	"strings"
 	"sync"
 	"time"
 
@@ -22,7 +21,10 @@ const (
 	storeTimeout  = 30 * time.Second
 )
 
-var errStoreTimeout = fmt.Errorf("not stored within %v", storeTimeout)
+var (
+	errStoreTimeout = fmt.Errorf("not stored within %v", storeTimeout)
+	errNoZone       = errors.New("no payroll period has a time zone; set the venue's timezone in the configuration")
+)
 
 // A task is one of the two requests about a venue, again and again. Only Run uses it.
 type task struct {
@@ -150,7 +152,7 @@ func (d *Directory) askZone(ctx context.Context, src Source, v *venue) (*record,
 	}
 	zone := newestZone(periods)
 	if zone == "" {
-		return v.known.Load(), cmp.Or(err, errors.New("no payroll period has a time zone; set the venue's timezone in the configuration"))
+		return v.known.Load(), cmp.Or(err, errNoZone)
 	}
 	next := v.known.Load().later()
 	next.Zone = zone
@@ -160,7 +162,8 @@ func (d *Directory) askZone(ctx context.Context, src Source, v *venue) (*record,
 func newestZone(periods []posapi.PayrollPeriod) string {
 	var newest posapi.PayrollPeriod
 	for _, p := range periods {
-		newer := cmp.Or(strings.Compare(p.Start, newest.Start), strings.Compare(p.End, newest.End), p.UpdatedAt.Compare(newest.UpdatedAt))
+		newer := cmp.Or(cmp.Compare(p.Start, newest.Start), cmp.Compare(p.End, newest.End),
+			p.UpdatedAt.Compare(newest.UpdatedAt))
 		if p.Meta.Timezone != "" && newer > 0 {
 			newest = p
 		}
@@ -173,12 +176,11 @@ func (d *Directory) report(v *venue, s step, res result, err error) {
 	d.metrics.WithLabelValues(v.id, string(s), string(res)).Inc()
 	old, done := v.errs[s]
 	v.errs[s] = err
-	text := outcomes[outcome{s, res}]
 	switch r := v.known.Load(); {
 	case err == nil && (old != nil || !done && s != storing):
-		d.log.Info(text, "venue", v.id, "employees", len(r.People), "timezone", r.Zone)
+		d.log.Info("venue refreshed", "step", s, "venue", v.id, "employees", len(r.People), "timezone", r.Zone)
 	case err != nil && (old == nil || old.Error() != err.Error()):
-		d.log.Warn(text, "venue", v.id, "err", err)
+		d.log.Warn(problems[s], "venue", v.id, "err", err)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ticketrail/receiver/contract"
 	"ticketrail/receiver/posapi"
 	"ticketrail/receiver/sim"
 )
@@ -33,7 +34,11 @@ func simulated(t *testing.T, o sim.Options) (*sim.Service, *posapi.Client) {
 	}
 	s := sim.New(o)
 	c, err := posapi.New(posapi.Options{
-		BaseURL: "http://service", ClientID: "id", Secret: func() (string, error) { return "secret", nil }, Transport: handlerTransport{s.Handler()},
+		BaseURL: "http://service", ClientID: "id", Secret: func() (string, error) { return "secret", nil },
+		Transport: handlerTransport{s.Handler()},
+		TokenPath: contract.PathToken, TokenVenueParam: contract.ParamTokenVenue, AuthStyle: "params",
+		RenewBefore:       time.Minute,
+		PayrollVenueParam: contract.ParamPayrollVenue, Timeout: 10 * time.Second,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +81,8 @@ func TestNamesSurviveEachFaultAndAreRefreshedAfterIt(t *testing.T) {
 						t.Errorf("zone %q", zone)
 					}
 					harmless := kind == sim.Slow || kind == sim.Drift || kind == sim.Churn
-					if st := dir.state(harbour); call == sim.CallEmployees && !harmless && st.EmployeesErr == nil || call == sim.CallMe && st.EmployeesErr != nil {
+					if st := dir.state(harbour); call == sim.CallEmployees && !harmless && st.EmployeesErr == nil ||
+						call == sim.CallMe && st.EmployeesErr != nil {
 						t.Errorf("status %+v", st)
 					}
 					if n := s.Requests(sim.CallToken); n > 500 {

@@ -154,7 +154,9 @@ func open(t *testing.T, s Source, store kv.Store, venues ...string) *testDirecto
 	dir := &testDirectory{t: t, reg: prometheus.NewPedanticRegistry(), logs: new(testLog)}
 	dir.Directory = New(Options{
 		KV: cmp.Or(store, kv.Store(newStore(t))), Every: 6 * time.Hour, Registerer: dir.reg,
-		Logger: slog.New(slog.NewTextHandler(io.MultiWriter(dir.logs, t.Output()), &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Logger: slog.New(
+			slog.NewTextHandler(io.MultiWriter(dir.logs, t.Output()), &slog.HandlerOptions{Level: slog.LevelDebug}),
+		),
 	})
 	dir.SetSource(s)
 	dir.Set(asVenues(venues...))
@@ -216,7 +218,12 @@ func (dir *testDirectory) state(venue string) state {
 	dir.t.Helper()
 	v := (*dir.venues.Load())[venue]
 	r := v.known.Load()
-	s := state{Complete: !r.AsOf.IsZero(), EmployeesErr: v.errs[employees], ZoneErr: v.errs[payroll], StoreErr: v.errs[storing]}
+	s := state{
+		Complete:     !r.AsOf.IsZero(),
+		EmployeesErr: v.errs[employees],
+		ZoneErr:      v.errs[payroll],
+		StoreErr:     v.errs[storing],
+	}
 	for _, p := range r.People {
 		if p.Left > 0 {
 			s.Left++

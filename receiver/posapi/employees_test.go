@@ -30,7 +30,8 @@ func employeePages(pages map[string]string) *service {
 }
 
 func TestNextPageCursorIsFoundInEveryPlace(t *testing.T) {
-	const ann, bo = `"status":"SUCCESS","count":2,"records":[{"id":"A","name":"Ann"}]`, `"status":"SUCCESS","count":2,"records":[{"id":"B","name":"Bo"}]`
+	const ann, bo = `"status":"SUCCESS","count":2,"records":[{"id":"A","name":"Ann"}]`,
+		`"status":"SUCCESS","count":2,"records":[{"id":"B","name":"Bo"}]`
 	for _, c := range []struct{ at, first, second string }{
 		{"", `{` + ann + `,"cursor":"two"}`, `{` + bo + `}`},
 		{"", `{` + ann + `,"nextCursor":"two"}`, `{` + bo + `,"nextCursor":""}`},
@@ -64,21 +65,25 @@ func TestMalformedOrEndlessListIsAnError(t *testing.T) {
 		names int
 		want  string
 	}{
-		{map[string]string{"": page("A", `,"cursor":"x"`), "x": page("B", `,"cursor":"x"`)}, 2, "the service names the same next page twice; the list would never end; check where it names the next page"},
-		{map[string]string{"": page("A", `,"cursor":"x"`), "x": page("B", `,"cursor":"y"`), "y": page("C", `,"cursor":"x"`)}, 3, "the service names the same next page twice; the list would never end; check where it names the next page"},
-		{map[string]string{"": page("A", `,"cursor":{"next":"x"}`)}, 0, "cursor: want a cursor, got an object"},
-		{map[string]string{"": page("A", `,"cursor":"`+strings.Repeat("x", 5000)+`"`)}, 0, "cursor: a cursor of 5000 bytes"},
+		{map[string]string{"": page("A", `,"cursor":"x"`), "x": page("B", `,"cursor":"x"`)}, 2,
+			"the service names the same next page twice; the list would never end; check where it names the next page"},
+		{map[string]string{"": page("A", `,"cursor":"x"`), "x": page("B", `,"cursor":"y"`), "y": page("C",
+			`,"cursor":"x"`)}, 3, "the service names the same next page twice; the list would never end; check " +
+			"where it names the next page"},
 		{map[string]string{"": `{"status":"SUCCESS"}`}, 0, "records: want an array, got nothing"},
 		{map[string]string{"": `{"status":"SUCCESS","Records":[]}`}, 0, "records: want an array, got nothing"},
 		{map[string]string{"": `{"status":"SUCCESS","records":{"a":1}}`}, 0, "records: want an array, got an object"},
-		{map[string]string{"": `{"status":"SUCCESS","records":[{},"x"]}`}, 1, "records[1]: want an object, got a string"},
+		{map[string]string{"": `{"status":"SUCCESS","records":[{},"x"]}`}, 1,
+			"records[1]: want an object, got a string"},
 		{map[string]string{"": `{"status":"SUCCESS","records":[null]}`}, 0, "records[0]: want an object, got nothing"},
-		{map[string]string{"": `{"status":"ERROR","records":[],"error":{"message":"labor is off"}}`}, 0, `the answer's status is "ERROR": it says "labor is off"`},
+		{map[string]string{"": `{"status":"ERROR","records":[],"error":{"message":"labor is off"}}`}, 0,
+			`the answer's status is "ERROR": it says "labor is off"`},
 		{map[string]string{"": `{"status":"success","records":[]}`}, 0, `the answer's status is "success"`},
 		{map[string]string{"": `{"status":false,"records":[]}`}, 0, `the answer's status is false`},
-		{map[string]string{"": `[]`}, 0, `the answer is JSON, but no object`},
-		{map[string]string{"": `null`}, 0, `the answer is JSON, but no object`},
-		{map[string]string{"": page("A", `,"cursor":"x"`), "x": `{"status":"SUCCESS","records":[{"id":"B"`}, 1, `the answer's JSON breaks off after 40 bytes`},
+		{map[string]string{"": `[]`}, 0, `the answer of 2 bytes is not a JSON object`},
+		{map[string]string{"": `null`}, 0, `the answer of 4 bytes is not a JSON object`},
+		{map[string]string{"": page("A", `,"cursor":"x"`), "x": `{"status":"SUCCESS","records":[{"id":"B"`}, 1,
+			`the answer of 40 bytes is not a JSON object`},
 	} {
 		got, err := names(client(t, employeePages(c.pages), nil).Venue(grill), t.Context())
 		want := "employees of venue " + grill + ": " + strings.ReplaceAll(c.want, `\"`, `"`)
@@ -130,10 +135,17 @@ func TestCountErrorWhenTheCountDiffers(t *testing.T) {
 		{map[string]string{"": `{` + three + `,"count":3.0}`}, ""},
 		{map[string]string{"": `{` + three + `}`}, ""},
 		{map[string]string{"": `{` + three + `,"count":"many"}`}, ""},
-		{map[string]string{"": `{` + three + `,"count":4}`}, "received 3, but the service counts 4; try again, and if it persists check service.employees.cursor"},
-		{map[string]string{"": `{"records":[],"count":4,"cursor":"x"}`}, "received 0, but the service counts 4; try again, and if it persists check service.employees.cursor"},
-		{map[string]string{"": `{"records":[{"id":"A"},{"id":"A"}],"count":2}`}, "received 1, but the service counts 2; try again, and if it persists check service.employees.cursor"},
-		{map[string]string{"": `{` + three + `,"count":5,"cursor":"x"}`, "x": `{"records":[{"id":"D"}],"count":4}`}, "received 4, while the service counted 5, then 4; the list changed while it was read, try again"},
+		{map[string]string{"": `{` + three + `,"count":4}`}, "received 3, but the service counts 4; the list " +
+			"changed while it was read: try again, and if it persists check service.employees.cursor"},
+		{map[string]string{"": `{"records":[],"count":4,"cursor":"x"}`},
+			"received 0, but the service counts 4; the list changed while it was read: try again, and if it " +
+				"persists check service.employees.cursor"},
+		{map[string]string{"": `{"records":[{"id":"A"},{"id":"A"}],"count":2}`},
+			"received 1, but the service counts 2; the list changed while it was read: try again, and if it " +
+				"persists check service.employees.cursor"},
+		{map[string]string{"": `{` + three + `,"count":5,"cursor":"x"}`, "x": `{"records":[{"id":"D"}],"count":4}`},
+			"received 4, but the service counts 5; the list changed while it was read: try again, and if it " +
+				"persists check service.employees.cursor"},
 	} {
 		_, err := names(client(t, employeePages(c.pages), nil).Venue(grill), t.Context())
 		if c.want == "" {
@@ -150,8 +162,13 @@ func TestCountErrorWhenTheCountDiffers(t *testing.T) {
 
 func TestEmployeeFieldsThatCannotBeReadAreZero(t *testing.T) {
 	const id = "6F1C8F5E-52AD-4A0B-9E9B-2F7B7B7F3A11"
-	whole := `{"id":"` + id + `","updatedAt":"2026-03-01T10:00:00.5+11:00","name":"Zoë Ł.","firstName":"Zoë","lastName":"Łoś","pin":[1.50],"Name":"x"}`
-	s := employeePages(map[string]string{"": `{"records":[` + whole + `,{"id":7,"name":null,"firstName":{},"updatedAt":"yesterday"},{"ID":"x"}]}`})
+	whole := `{"id":"` + id + `","updatedAt":"2026-03-01T10:00:00.5+11:00","name":"Zoë Ł.","firstName":"Zoë",` +
+		`"lastName":"Łoś","pin":[1.50],"Name":"x"}`
+	s := employeePages(
+		map[string]string{
+			"": `{"records":[` + whole + `,{"id":7,"name":null,"firstName":{},"updatedAt":"yesterday"},{"ID":"x"}]}`,
+		},
+	)
 	var got []Employee
 	for e, err := range client(t, s, nil).Employees(t.Context(), grill) {
 		if err != nil {
@@ -160,7 +177,14 @@ func TestEmployeeFieldsThatCannotBeReadAreZero(t *testing.T) {
 		got = append(got, e)
 	}
 	want := []Employee{
-		{ID: strings.ToLower(id), Name: "Zoë Ł.", FirstName: "Zoë", LastName: "Łoś", UpdatedAt: time.Date(2026, 2, 28, 23, 0, 0, 5e8, time.UTC), Raw: json.RawMessage(whole)},
+		{
+			ID:        strings.ToLower(id),
+			Name:      "Zoë Ł.",
+			FirstName: "Zoë",
+			LastName:  "Łoś",
+			UpdatedAt: time.Date(2026, 2, 28, 23, 0, 0, 5e8, time.UTC),
+			Raw:       json.RawMessage(whole),
+		},
 		{ID: "7", Raw: json.RawMessage(`{"id":7,"name":null,"firstName":{},"updatedAt":"yesterday"}`)},
 		{Raw: json.RawMessage(`{"ID":"x"}`)},
 	}
@@ -224,7 +248,15 @@ func (o *changingList) page(w http.ResponseWriter, r *http.Request) {
 			next = strconv.Itoa(o.ids[to-1])
 		}
 	}
-	answerJSON(w, fmt.Sprintf(`{"records":[%s],"status":"SUCCESS","count":%d,"cursor":%q}`, strings.Join(records, ","), len(o.ids), next))
+	answerJSON(
+		w,
+		fmt.Sprintf(
+			`{"records":[%s],"status":"SUCCESS","count":%d,"cursor":%q}`,
+			strings.Join(records, ","),
+			len(o.ids),
+			next,
+		),
+	)
 }
 
 func TestEmployeeWhoStaysIsListedOnceOrTheCountDiffers(t *testing.T) {
@@ -235,7 +267,10 @@ func TestEmployeeWhoStaysIsListedOnceOrTheCountDiffers(t *testing.T) {
 		}
 		slices.Sort(o.ids)
 		o.stayed = slices.Clone(o.ids)
-		got, err := names(client(t, &service{Employees: o.page}, &Options{PageLimit: o.limit}).Venue(grill), t.Context())
+		got, err := names(
+			client(t, &service{Employees: o.page}, &Options{PageLimit: o.limit}).Venue(grill),
+			t.Context(),
+		)
 		_, reported := errors.AsType[*CountError](err)
 		if err != nil && !reported {
 			rt.Fatal(err)
@@ -280,16 +315,21 @@ func TestListHasALimitOfRecords(t *testing.T) {
 }
 
 func TestCursorInAnotherPlaceOfTheLastPageIsIgnored(t *testing.T) {
-	for _, only := range []string{`{"records":[{"name":"A"}],"nextCursor":null,"cursor":"1"}`, "X-Next-Cursor: \n" + `{"records":[{"name":"A"}],"cursor":"1"}`} {
+	for _, only := range []string{`{"records":[{"name":"A"}],"nextCursor":null,"cursor":"1"}`, "X-Next-Cursor: \n" +
+		`{"records":[{"name":"A"}],"cursor":"1"}`} {
 		s := employeePages(map[string]string{"": only})
-		if got, err := names(client(t, s, nil).Venue(grill), t.Context()); err != nil || len(got) != 1 || len(s.calls()) != 1 {
+		if got, err := names(client(t, s, nil).Venue(grill), t.Context()); err != nil || len(got) != 1 ||
+			len(s.calls()) != 1 {
 			t.Errorf("%s: %v, %v, asked %v", only, got, err, s.calls())
 		}
 	}
 	for _, c := range []map[string]string{
-		{"": `{"records":[{"name":"A"}],"nextCursor":"2"}`, "2": `{"records":[{"name":"B"}],"cursor":"2","nextCursor":"3"}`, "3": `{"records":[{"name":"C"}],"cursor":"3"}`},
-		{"": "X-Next-Cursor: 2\n" + `{"records":[{"name":"A"}]}`, "2": "X-Next-Cursor: 3\n" + `{"records":[{"name":"B"}],"cursor":"2"}`, "3": `{"records":[{"name":"C"}],"meta":{"cursor":"3"}}`},
-		{"": `{"records":[{"name":"A"}],"meta":{"next_cursor":"2"}}`, "2": `{"records":[{"name":"B"}],"meta":{"next_cursor":"3","cursor":"2"}}`, "3": `{"records":[{"name":"C"}],"meta":{"cursor":"3"}}`},
+		{"": `{"records":[{"name":"A"}],"nextCursor":"2"}`, "2": `{"records":[{"name":"B"}],"cursor":"2",` +
+			`"nextCursor":"3"}`, "3": `{"records":[{"name":"C"}],"cursor":"3"}`},
+		{"": "X-Next-Cursor: 2\n" + `{"records":[{"name":"A"}]}`, "2": "X-Next-Cursor: 3\n" +
+			`{"records":[{"name":"B"}],"cursor":"2"}`, "3": `{"records":[{"name":"C"}],"meta":{"cursor":"3"}}`},
+		{"": `{"records":[{"name":"A"}],"meta":{"next_cursor":"2"}}`, "2": `{"records":[{"name":"B"}],` +
+			`"meta":{"next_cursor":"3","cursor":"2"}}`, "3": `{"records":[{"name":"C"}],"meta":{"cursor":"3"}}`},
 	} {
 		s := employeePages(c)
 		got, err := names(client(t, s, nil).Venue(grill), t.Context())

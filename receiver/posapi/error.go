@@ -1,13 +1,10 @@
 package posapi
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"mime"
 	"net"
 	"net/http"
 	"net/url"
@@ -20,17 +17,22 @@ import (
 	"ticketrail/receiver/contract"
 )
 
+// A kind of [Error], as the label value in the metrics.
+type kind string
+
+func (k kind) Error() string { return string(k) }
+
 // What an [Error] is, for [errors.Is].
-var (
-	ErrUnauthorized = errors.New("not authorized")           // 401: the client's id or secret, or a token, is not accepted
-	ErrForbidden    = errors.New("forbidden")                // 403: the token lacks a scope
-	ErrNotFound     = errors.New("not found")                // 404: mostly /api is missing in the base address, or too many
-	ErrRateLimited  = errors.New("too many requests")        // 429: see [Error.RetryAfter]
-	ErrUnavailable  = errors.New("not available")            // 5xx, no connection, no answer in time: try again later
-	ErrMalformed    = errors.New("unreadable answer")        // not JSON, half of it, or not what the contract says
-	ErrRefused      = errors.New("refused")                  // another 4xx, or an envelope whose status is not SUCCESS
-	ErrRedirected   = errors.New("redirected")               // 3xx: never followed
-	ErrSecret       = errors.New("client secret not usable") // it could not be read; no request was sent
+const (
+	ErrUnauthorized kind = "unauthorized" // 401: the client's id or secret, or a token, is not accepted
+	ErrForbidden    kind = "forbidden"    // 403: the token lacks a scope
+	ErrNotFound     kind = "not_found"    // 404: mostly /api is missing in the base address, or too many
+	ErrRateLimited  kind = "rate_limited" // 429: see [Error.RetryAfter]
+	ErrUnavailable  kind = "server_error" // 5xx, no connection, no answer in time: try again later
+	ErrMalformed    kind = "malformed"    // not JSON, half of it, or not what the contract says
+	ErrRefused      kind = "refused"      // another 4xx, or an envelope whose status is not SUCCESS
+	ErrRedirected   kind = "redirected"   // 3xx: never followed
+	ErrSecret       kind = "no_secret"    // it could not be read: no request was sent, and none is counted
 )
 
 // Call is one of the service's endpoints.
@@ -50,13 +52,11 @@ type Error struct {
 	Call       Call
 	Venue      string
 	Status     int           // of the answer; 0: there was none
-	Problem    string        // what is wrong, in one clause
-	Says       string        // the error text of the service itself; mostly empty
+	Problem    string        // what is wrong, in one clause, and the error text of the service
 	Advice     string        // what to do; may be empty
 	RetryAfter time.Duration // how long the service asks to wait; 0: it did not say
 
-	kind      error // one of the Err… above; nil: the caller's ctx ended
-	cause     error // context.Canceled, context.DeadlineExceeded or nil: never an error with the service's text
+	kind      error // one of the Err… above, or that of the caller's ctx: never one with the service's text
 	late      bool  // there was no answer in time
 	retryable bool  // another try within seconds may succeed
 }
@@ -68,22 +68,15 @@ func (v *Venue) fault(call Call, kind error, format string, args ...any) *Error 
 
 // Error is a line such as: employees of venue 6f1c…: the service answers 403 Forbidden; …
 func (e *Error) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s of venue %s: %s", e.Call, e.Venue, e.Problem)
-	if e.Says != "" {
-		fmt.Fprintf(&b, ": it says %q", e.Says)
-	}
+	text := fmt.Sprintf("%s of venue %s: %s", e.Call, e.Venue, e.Problem)
 	if e.Advice != "" {
-		b.WriteString("; " + e.Advice)
+		text += "; " + e.Advice
 	}
-	return b.String()
+	return text
 }
 
-// Is says whether target, one of the Err… of this package, is what the error is.
-func (e *Error) Is(target error) bool { return e.kind != nil && target == e.kind }
-
-// Unwrap is context.Canceled or context.DeadlineExceeded when the caller's ctx ended.
-func (e *Error) Unwrap() error { return e.cause }
+// Unwrap is one of the Err… of this package, or the error of the caller's ctx when that ended.
+func (e *Error) Unwrap() error { return e.kind }
 
 // judge says what an answer that is not 2xx means, and what to do about it.
 func (v *Venue) judge(call Call, a *answer) *Error {
@@ -92,7 +85,6 @@ func (v *Venue) judge(call Call, a *answer) *Error {
 	}
 	status := strings.TrimSpace(fmt.Sprintf("%d %s", a.StatusCode, http.StatusText(a.StatusCode)))
 	e := v.fault(call, ErrRefused, "the service answers %s", status)
-	e.Status, e.Says = a.StatusCode, says(call, a)
 	e.RetryAfter = max(0, retryablehttp.DefaultBackoff(0, 0, 0, a.Response)) // of 429 and 503
 	switch s := a.StatusCode; {
 	case s == http.StatusUnauthorized:
@@ -109,7 +101,7 @@ func (v *Venue) judge(call Call, a *answer) *Error {
 		e.kind = ErrUnavailable
 		e.retryable = s != http.StatusNotImplemented && s != http.StatusHTTPVersionNotSupported
 	case s >= 300 && s < 400:
-		e.kind, e.Says = ErrRedirected, ""
+		e.kind = ErrRedirected
 		if u, err := url.Parse(a.Header.Get("Location")); err == nil && u.Host != "" {
 			e.Problem += " to " + printable(u.Scheme+"://"+u.Host) // the path may hold anything
 		}
@@ -118,25 +110,32 @@ func (v *Venue) judge(call Call, a *answer) *Error {
 	if e.RetryAfter > 0 {
 		e.Problem += fmt.Sprintf(", and to ask again in %v", e.RetryAfter)
 	}
-	if call == CallToken {
-		v.adviseToken(e)
-	}
-	return e
+	return v.quote(e, a)
 }
 
-// adviseToken says what the errors of a token request mean, other than those of other calls.
-func (v *Venue) adviseToken(e *Error) {
-	if e.Says == contract.ErrorInvalidClient && e.kind == ErrRefused {
+// quote adds the error text of an answer, and what the errors of a token request mean.
+func (v *Venue) quote(e *Error, a *answer) *Error {
+	text := errorText(e.Call, a)
+	if text != "" && e.kind != ErrRedirected {
+		e.Problem += fmt.Sprintf(": it says %q", text)
+	}
+	if e.Call != CallToken {
+		return e
+	}
+	if e.kind == ErrRefused && text == contract.ErrorInvalidClient {
 		e.kind = ErrUnauthorized
 	}
 	switch e.kind {
 	case ErrUnauthorized:
-		e.Advice = "check service.client_id, the client secret, and whether the service wants them as " + v.c.o.Token.AuthStyle
+		e.Advice = "check service.client_id, the client secret, and whether the service wants them as " +
+			v.c.o.AuthStyle
 	case ErrForbidden:
 		e.Advice = "check the venue's id, and that the service has approved the integration for it"
 	case ErrRefused:
-		e.Advice = "check the venue's id, and whether the service calls it " + v.c.o.Token.VenueParam + " in token requests"
+		e.Advice = "check the venue's id, and whether the service calls it " + v.c.o.TokenVenueParam +
+			" in token requests"
 	}
+	return e
 }
 
 // explain adds to a 403 which scopes the token has, as /me says.
@@ -152,21 +151,23 @@ func (v *Venue) explain(ctx context.Context, e *Error) {
 		if len(me.Scopes) > 0 {
 			has = "the scopes " + printable(strings.Join(me.Scopes, ", "))
 		}
-		e.Advice = "the token has " + has + ", which is not enough for this call; ask the service to grant the one that it needs"
+		e.Advice = "the token has " + has +
+			", which is not enough for this call; ask the service to grant the one that it needs"
 	}
 }
 
-// oauthErrors are the error codes of RFC 6749, section 5.2, and two of section 4.1.2.1 that
-// token endpoints send as well.
+// oauthErrors are the error codes of RFC 6749, section 5.2, and some of section 4.1.2.1
+// that token endpoints send as well.
 var oauthErrors = []string{
-	contract.ErrorInvalidClient, contract.ErrorInvalidRequest, contract.ErrorInvalidScope, contract.ErrorUnsupportedGrant,
-	contract.ErrorAccessDenied, "invalid_grant", "unauthorized_client", "server_error", "temporarily_unavailable",
+	contract.ErrorInvalidClient, contract.ErrorInvalidRequest, contract.ErrorInvalidScope,
+	contract.ErrorUnsupportedGrant, contract.ErrorAccessDenied,
+	"invalid_grant", "unauthorized_client", "server_error", "temporarily_unavailable",
 }
 
-// says is the text of an error answer, whose format the contract does not show. Of the token
+// errorText is the text of an error answer, whose format the contract does not show. Of the token
 // endpoint's answers only known error codes are repeated: they may echo the client secret in any
 // encoding.
-func says(call Call, a *answer) string {
+func errorText(call Call, a *answer) string {
 	obj := jsonObject(a.body)
 	if call == CallToken {
 		code := jsonText(obj[contract.FieldError])
@@ -186,33 +187,11 @@ func says(call Call, a *answer) string {
 	return ""
 }
 
-// errorIn is the error of a 2xx answer that reports one in its body.
-func (v *Venue) errorIn(call Call, a *answer, problem string) *Error {
-	e := v.fault(call, ErrRefused, "%s", problem)
-	e.Status, e.Says = a.StatusCode, says(call, a)
-	if call == CallToken {
-		v.adviseToken(e)
-	}
-	return e
-}
-
 // unreadable is the error of a body that is not one JSON object.
 func (v *Venue) unreadable(call Call, a *answer) *Error {
-	e := v.fault(call, ErrMalformed, "the answer is JSON, but no object")
-	e.Status = a.StatusCode
-	body := bytes.TrimSpace(a.body)
-	err := json.Unmarshal(body, new(any))
-	switch {
-	case len(body) == 0:
-		e.Problem = "the answer is empty"
-	case err != nil && body[0] == '{' && strings.HasPrefix(err.Error(), "unexpected end"):
-		e.Problem = fmt.Sprintf("the answer's JSON breaks off after %d bytes", len(a.body))
-	case err != nil:
-		e.Problem = "the answer is not JSON"
-		kind, _, _ := mime.ParseMediaType(a.Header.Get("Content-Type"))
-		if slices.Contains([]string{"text/html", "text/plain", "text/xml", "application/xml", contract.ContentType}, kind) {
-			e.Problem += " but calls itself " + kind
-		}
+	e := v.fault(call, ErrMalformed, "the answer of %d bytes is not a JSON object", len(a.body))
+	if strings.HasPrefix(a.Header.Get("Content-Type"), "text/html") {
+		e.Problem = "the answer is a web page, not JSON"
 		e.Advice = fmt.Sprintf("check whether service.base_url, %s, is the service's API", v.c.o.BaseURL)
 	}
 	return e
@@ -263,30 +242,23 @@ func (v *Venue) asError(ctx context.Context, call Call, err error) *Error {
 
 // canceled is the error of a call whose ctx is over.
 func (v *Venue) canceled(ctx context.Context, call Call) *Error {
-	e := v.fault(call, nil, "canceled before an answer came")
-	e.cause = ctx.Err()
-	if e.late = errors.Is(e.cause, context.DeadlineExceeded); e.late {
+	e := v.fault(call, ctx.Err(), "canceled before an answer came")
+	if e.late = errors.Is(e.kind, context.DeadlineExceeded); e.late {
 		e.Problem = "no good answer within the time of the call, retries included"
 	}
 	return e
 }
 
-// A CountError ends a list that was read to its end and has another number of records than the
-// service counts: the list changed meanwhile, or a page was lost. The records that were read are
-// good.
+// A CountError ends a list that was read to its end and has another number of records than a
+// page named: the list changed meanwhile, or a page was lost. The records that were read are good.
 type CountError struct {
 	Call  Call
 	Venue string
-	Got   int   // records received, each id once
-	Want  []int // the counts that the pages named, in their order, without repeats; at least one
+	Got   int // records received, each id once
+	Want  int // the first count that differs
 }
 
 func (e *CountError) Error() string {
-	if len(e.Want) > 1 {
-		counts := strings.Trim(strings.ReplaceAll(fmt.Sprint(e.Want), " ", ", then "), "[]")
-		return fmt.Sprintf("%s of venue %s: received %d, while the service counted %s; "+
-			"the list changed while it was read, try again", e.Call, e.Venue, e.Got, counts)
-	}
-	return fmt.Sprintf("%s of venue %s: received %d, but the service counts %d; "+
-		"try again, and if it persists check service.employees.cursor", e.Call, e.Venue, e.Got, e.Want[0])
+	return fmt.Sprintf("%s of venue %s: received %d, but the service counts %d; the list changed while it was read: "+
+		"try again, and if it persists check service.employees.cursor", e.Call, e.Venue, e.Got, e.Want)
 }

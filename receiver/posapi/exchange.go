@@ -47,9 +47,9 @@ func (v *Venue) get(ctx context.Context, call Call, path string, query url.Value
 		if err != nil {
 			return err
 		}
-		req := (&http.Request{Method: http.MethodGet, URL: target, Header: http.Header{}, Body: http.NoBody}).WithContext(ctx)
+		req := &http.Request{Method: http.MethodGet, URL: target, Header: http.Header{}, Body: http.NoBody}
 		g.token.SetAuthHeader(req)
-		_, err = v.httpClient(call, []string{g.token.AccessToken, g.secret}, read).Do(req)
+		_, err = v.httpClient(call, []string{g.token.AccessToken, g.secret}, read).Do(req.WithContext(ctx))
 		if err == nil {
 			return nil
 		}
@@ -107,10 +107,12 @@ type exchange struct {
 func (x *exchange) RoundTrip(req *http.Request) (*http.Response, error) {
 	a, e := x.send(req)
 	if e == nil {
-		e = x.v.judge(x.call, a)
-	}
-	if e == nil {
-		e = x.read(a)
+		if e = x.v.judge(x.call, a); e == nil {
+			e = x.read(a)
+		}
+		if e != nil {
+			e.Status = a.StatusCode
+		}
 	}
 	x.v.c.o.Metrics.requests.WithLabelValues(string(x.call), e.result()).Inc()
 	if e != nil {

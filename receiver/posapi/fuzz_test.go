@@ -12,9 +12,12 @@ import (
 // character in an error.
 func FuzzAnswers(f *testing.F) {
 	for _, body := range []string{
-		list(1, period), `{"records":[{"id":"A","name":"Ann"}],"cursor":"x","count":1}`, `{"venue":{"id":"V"},"scope":"a b"}`,
-		`{"access_token":"abc","expires_in":1e3,"scope":"a"}`, `{"error":{"message":"no\u001b"}}`, "<html>\x1b[2J", `{"records":[{"id"`,
-		`{"records":[],"serverClientDrift":1e400,"serverRequestTimestamp":"2026-01-01T00:00:00Z"}`, "\xef\xbb\xbf{}", `{"count":-1,"records":null}`, ``,
+		list(1, period), `{"records":[{"id":"A","name":"Ann"}],"cursor":"x","count":1}`,
+		`{"venue":{"id":"V"},"scope":"a b"}`,
+		`{"access_token":"abc","expires_in":1e3,"scope":"a"}`, `{"error":{"message":"no\u001b"}}`, "<html>\x1b[2J",
+		`{"records":[{"id"`,
+		`{"records":[],"serverClientDrift":1e400,"serverRequestTimestamp":"2026-01-01T00:00:00Z"}`, "\xef\xbb\xbf{}",
+		`{"count":-1,"records":null}`, ``,
 	} {
 		f.Add([]byte(body), 200, "application/json", "")
 		f.Add([]byte(body), 403, "text/\x1bhtml", "next")
@@ -22,7 +25,9 @@ func FuzzAnswers(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte, status int, kind, header string) {
 		v := client(t, new(service), nil).Venue(grill)
 		a := answer{body: body, Response: &http.Response{StatusCode: 100 + (status&0x7fffffff)%500, Header: http.Header{
-			"Content-Type": {kind}, "X-Next-Cursor": {header}, "Retry-After": {header}, "Date": {kind}, "Location": {header},
+			"Content-Type": {
+				kind,
+			}, "X-Next-Cursor": {header}, "Retry-After": {header}, "Date": {kind}, "Location": {header},
 		}}}
 		clean := func(err error, empty bool) { t.Helper(); cleanError(t, err, empty) }
 		for _, call := range []Call{CallToken, CallMe, CallEmployees, CallPayrollPeriods} {
@@ -45,7 +50,7 @@ func FuzzAnswers(f *testing.F) {
 		l := &listing{v: v, call: CallEmployees, seen: map[hash]bool{}}
 		p, e := l.open(&a)
 		if e != nil {
-			clean(e, p.next == "")
+			clean(e, p.records == nil)
 			return
 		}
 		for _, raw := range p.records {
@@ -60,7 +65,8 @@ func FuzzAnswers(f *testing.F) {
 func cleanError(t *testing.T, err error, empty bool) {
 	t.Helper()
 	e := problem(t, err)
-	if !empty || e.Problem == "" || e.kind == nil || e.result() == "" || len(e.Says) > maxQuote+len("…") || !utf8.ValidString(e.Error()) {
+	if !empty || e.Problem == "" || e.kind == nil || e.result() == "" || len(e.Problem) > 3*maxQuote ||
+		!utf8.ValidString(e.Error()) {
 		t.Fatalf("%#v, with a value: %t", e, !empty)
 	}
 	for _, r := range e.Error() {

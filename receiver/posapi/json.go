@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 )
 
 // The contract leaves much open, so answers are decoded into maps: a field of another type than
@@ -83,15 +82,18 @@ func jsonKind(raw json.RawMessage) string {
 	return "a number"
 }
 
-// jsonTime reads ISO 8601 with and without a colon in the offset; without an offset it is UTC.
-func jsonTime(raw json.RawMessage) (time.Time, bool) {
+// jsonTime reads ISO 8601 with and without a colon in the offset; without an offset it is UTC. What is
+// neither is the zero time.
+func jsonTime(raw json.RawMessage) time.Time {
 	s := jsonText(raw)
-	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05Z0700", "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00"} {
+	for _, layout := range []string{
+		time.RFC3339, "2006-01-02T15:04:05Z0700", "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00",
+	} {
 		if t, err := time.Parse(layout, s); err == nil {
-			return t.UTC(), true
+			return t.UTC()
 		}
 	}
-	return time.Time{}, false
+	return time.Time{}
 }
 
 const (
@@ -115,13 +117,10 @@ func redact(b []byte, secrets ...string) []byte {
 // printable is s on one line without control characters, which a terminal could obey. It is at
 // most maxQuote bytes long, not counting the ellipsis.
 func printable(s string) string {
-	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || !unicode.IsPrint(r) }), " ")
-	if len(s) <= maxQuote {
-		return strings.ToValidUTF8(s, "\ufffd")
+	space := func(r rune) bool { return r == ' ' || !unicode.IsPrint(r) }
+	words := strings.FieldsFunc(strings.ToValidUTF8(s, "\ufffd"), space)
+	if s = strings.Join(words, " "); len(s) <= maxQuote {
+		return s
 	}
-	n := maxQuote
-	for !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return strings.TrimSuffix(strings.ToValidUTF8(s[:n], "\ufffd"), " ") + "…"
+	return strings.ToValidUTF8(s[:maxQuote], "") + "…" // without half a character
 }

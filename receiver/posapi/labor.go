@@ -43,13 +43,12 @@ func (v *Venue) Employees(ctx context.Context) iter.Seq2[Employee, error] {
 	}
 	return func(yield func(Employee, error) bool) {
 		for r, err := range v.list(ctx, CallEmployees, contract.PathEmployees, query) {
-			updated, _ := jsonTime(r.fields[contract.FieldUpdatedAt])
 			e := Employee{
 				ID:        r.id(),
 				Name:      jsonText(r.fields[contract.FieldName]),
 				FirstName: jsonText(r.fields[contract.FieldFirstName]),
 				LastName:  jsonText(r.fields[contract.FieldLastName]),
-				UpdatedAt: updated,
+				UpdatedAt: jsonTime(r.fields[contract.FieldUpdatedAt]),
 				Raw:       r.raw,
 			}
 			if !yield(e, err) {
@@ -111,8 +110,8 @@ func (v *Venue) PayrollPeriods(ctx context.Context) ([]PayrollPeriod, error) {
 // period returns the first problem of the record, or "".
 func (r record) period() (PayrollPeriod, string) {
 	f := fields{of: r.fields, path: r.path()}
-	p := PayrollPeriod{ID: r.id(), Raw: r.raw, Start: f.date(contract.FieldPeriodStart), End: f.date(contract.FieldPeriodEnd)}
-	p.UpdatedAt, _ = jsonTime(r.fields[contract.FieldUpdatedAt])
+	p := PayrollPeriod{ID: r.id(), UpdatedAt: jsonTime(r.fields[contract.FieldUpdatedAt]), Raw: r.raw}
+	p.Start, p.End = f.date(contract.FieldPeriodStart), f.date(contract.FieldPeriodEnd)
 	meta := r.fields[contract.FieldMeta]
 	m := fields{of: jsonObject(meta), path: r.path() + "." + contract.FieldMeta}
 	switch {

@@ -15,11 +15,8 @@ import (
 )
 
 const (
-	maxCursor  = 4 << 10 // bytes: it must fit into a URL
-	maxRecords = 100_000 // of one list
-	maxCounts  = 20      // different ones that a CountError repeats
-
-	headerPlace = "header:"
+	maxRecords  = 100_000   // of one list
+	headerPlace = "header:" // before the name of a header, where others are paths into the envelope
 )
 
 // A record is one element of a list.
@@ -57,7 +54,7 @@ type listing struct {
 	cursorAt string // where the pages name the next one; "": not known yet
 	received int    // records, repeated ones included
 	yielded  int    // without them
-	counts   []int  // what the pages named, without repeats
+	counts   []int  // what the pages named
 }
 
 type hash = [sha256.Size]byte
@@ -65,8 +62,7 @@ type hash = [sha256.Size]byte
 // A page is one answer.
 type page struct {
 	records []json.RawMessage
-	count   int    // -1: not named
-	next    string // the cursor of the next page; "": this is the last
+	next    string // see [listing.nextCursor]
 }
 
 // read ends without an error when yield returns false.
@@ -97,9 +93,6 @@ func (l *listing) read(ctx context.Context, path string, query url.Values, yield
 				return nil
 			}
 		}
-		if n := len(l.counts); p.count >= 0 && n < maxCounts && (n == 0 || l.counts[n-1] != p.count) {
-			l.counts = append(l.counts, p.count)
-		}
 		switch {
 		case p.next == "" || len(p.records) == 0:
 			return l.compareCounts()
@@ -108,7 +101,7 @@ func (l *listing) read(ctx context.Context, path string, query url.Values, yield
 			e.Advice = "check where it names the next page"
 			return e
 		case l.yielded == before:
-			return l.malformed("a page has only records of earlier pages and still names a next one; the list would never end")
+			return l.malformed("a page repeats earlier ones and still names a next one; the list would never end")
 		}
 		query.Set(contract.ParamCursor, p.next)
 	}
@@ -132,7 +125,7 @@ func (l *listing) malformed(format string, args ...any) *Error {
 func (l *listing) compareCounts() error {
 	for _, n := range l.counts {
 		if n != l.yielded {
-			return &CountError{Call: l.call, Venue: l.v.id, Got: l.yielded, Want: l.counts}
+			return &CountError{Call: l.call, Venue: l.v.id, Got: l.yielded, Want: n}
 		}
 	}
 	return nil
@@ -146,28 +139,25 @@ func (l *listing) open(a *answer) (page, *Error) {
 	}
 	l.v.noteDrift(obj, a)
 	if s := obj[contract.FieldStatus]; !jsonNull(s) && jsonText(s) != contract.StatusSuccess {
-		return page{}, l.v.errorIn(l.call, a, "the answer's status is "+printable(string(s)))
+		return page{}, l.v.quote(l.v.fault(l.call, ErrRefused, "the answer's status is %s", printable(string(s))), a)
 	}
 	// One record more than a list may have is enough to see that it has too many.
 	records, ok := jsonArray(obj[contract.FieldRecords], maxRecords+1)
 	if !ok {
-		e := l.malformed("%s: want an array, got %s", contract.FieldRecords, jsonKind(obj[contract.FieldRecords]))
-		e.Status = a.StatusCode
-		return page{}, e
+		kind := jsonKind(obj[contract.FieldRecords])
+		return page{}, l.malformed("%s: want an array, got %s", contract.FieldRecords, kind)
 	}
-	p := page{records: records, count: -1}
 	if n, ok := jsonNumber(obj[contract.FieldCount]); ok && n >= 0 && n <= math.MaxInt32 && n == math.Trunc(n) {
-		p.count = int(n)
+		l.counts = append(l.counts, int(n))
 	}
-	var e *Error
-	p.next, e = l.nextCursor(obj, a)
-	return p, e
+	return page{records, l.nextCursor(obj, a)}, nil
 }
 
-// nextCursor finds the cursor of the next page. Where one page names it, all do: the last page
-// names none, and a cursor elsewhere in it is its own. Until that place is known, one whose name
-// says "next" is believed even if it is empty: a plain "cursor" beside it may be the page's own.
-func (l *listing) nextCursor(obj map[string]json.RawMessage, a *answer) (string, *Error) {
+// nextCursor finds the cursor of the next page; "": this is the last. Where one page names it, all
+// do: the last page names none, and a cursor elsewhere in it is its own. Until that place is known,
+// one whose name says "next" is believed even if it is empty: a plain "cursor" beside it may be the
+// page's own.
+func (l *listing) nextCursor(obj map[string]json.RawMessage, a *answer) string {
 	places := append([]string{headerPlace + contract.HeaderNextCursor}, contract.NextCursorPlaces()...)
 	if l.cursorAt != "" {
 		places = []string{l.cursorAt}
@@ -178,31 +168,16 @@ func (l *listing) nextCursor(obj map[string]json.RawMessage, a *answer) (string,
 		if emptyNext && !next {
 			break
 		}
-		cursor, there, e := l.cursorIn(place, obj, a)
-		if cursor != "" || e != nil {
+		raw := jsonAt(obj, place)
+		cursor, there := jsonText(raw), raw != nil
+		if name, ok := strings.CutPrefix(place, headerPlace); ok {
+			cursor, there = a.Header.Get(name), len(a.Header.Values(name)) > 0
+		}
+		if cursor = strings.TrimSpace(cursor); cursor != "" {
 			l.cursorAt = place
-			return cursor, e
+			return cursor
 		}
 		emptyNext = emptyNext || there && next
 	}
-	return "", nil
-}
-
-func (l *listing) cursorIn(place string, obj map[string]json.RawMessage, a *answer) (cursor string, there bool, e *Error) {
-	if name, ok := strings.CutPrefix(place, headerPlace); ok {
-		cursor, there = a.Header.Get(name), len(a.Header.Values(name)) > 0
-	} else {
-		raw := jsonAt(obj, place)
-		if k := jsonKind(raw); !jsonNull(raw) && string(raw) != "false" && k != "a string" && k != "a number" {
-			return "", true, l.malformed("%s: want a cursor, got %s", place, k)
-		}
-		cursor, there = jsonText(raw), raw != nil
-	}
-	if len(cursor) > maxCursor {
-		return "", true, l.malformed("%s: a cursor of %d bytes", place, len(cursor))
-	}
-	if strings.TrimSpace(cursor) == "" {
-		cursor = ""
-	}
-	return cursor, there, nil
+	return ""
 }

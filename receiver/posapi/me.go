@@ -1,6 +1,7 @@
 package posapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"math"
@@ -15,7 +16,7 @@ import (
 // Me is what a token is good for, as GET /me answers. The contract does not show its fields: what
 // was not found is empty.
 type Me struct {
-	Venue  string          // the venue that the token is for, canonical and printable; may differ from the one requested
+	Venue  string          // that the token is for, canonical and printable; it may be another one than requested
 	Scopes []string        // printable, the first 64; nil: not named
 	Raw    json.RawMessage // the answer as received, without anything that looks like a token
 }
@@ -31,7 +32,8 @@ func (v *Venue) Me(ctx context.Context) (me Me, err error) {
 }
 
 // secretMember is a member that is a secret by its name, even one that this client never had.
-var secretMember = regexp.MustCompile(`(?i)"([a-z_-]*(?:token|secret|password|authorization|api_?key))"\s*:\s*"(?:[^"\\]|\\.)*"`)
+var secretMember = regexp.MustCompile(
+	`(?i)"([a-z_-]*(?:token|secret|password|authorization|api_?key))"\s*:\s*"(?:[^"\\]|\\.)*"`)
 
 func (v *Venue) readMe(a *answer) (Me, *Error) {
 	obj := jsonObject(a.body)
@@ -40,8 +42,9 @@ func (v *Venue) readMe(a *answer) (Me, *Error) {
 	}
 	v.noteDrift(obj, a)
 	// It may be an envelope; but another status than ERROR can also be that of the venue.
-	if s := jsonText(obj[contract.FieldStatus]); strings.EqualFold(s, contract.StatusError) || !jsonNull(obj[contract.FieldError]) {
-		return Me{}, v.errorIn(CallMe, a, "the answer is an error")
+	status := jsonText(obj[contract.FieldStatus])
+	if strings.EqualFold(status, contract.StatusError) || !jsonNull(obj[contract.FieldError]) {
+		return Me{}, v.quote(v.fault(CallMe, ErrRefused, "the answer is an error"), a)
 	}
 	me := Me{Raw: secretMember.ReplaceAll(a.body, []byte(`"$1":"`+hidden+`"`))}
 	objects := []map[string]json.RawMessage{obj, jsonObject(obj["data"])}
@@ -114,19 +117,13 @@ func (v *Venue) noteDrift(envelope map[string]json.RawMessage, a *answer) {
 // measureDrift compares the service's timestamps with ours as NTP does. A difference that the
 // time on the network could explain counts as none.
 func measureDrift(envelope map[string]json.RawMessage, a *answer) (float64, bool) {
-	in, hasIn := jsonTime(envelope[contract.FieldRequestStamp])
-	out, hasOut := jsonTime(envelope[contract.FieldResponseStamp])
-	switch {
-	case !hasIn && !hasOut:
+	in, out := jsonTime(envelope[contract.FieldRequestStamp]), jsonTime(envelope[contract.FieldResponseStamp])
+	if in, out = cmp.Or(in, out), cmp.Or(out, in); in.IsZero() {
 		date, err := http.ParseTime(a.Header.Get("Date"))
 		if err != nil {
 			return 0, false
 		}
 		in, out = date.Add(time.Second), date // a Date has whole seconds
-	case !hasIn:
-		in = out
-	case !hasOut:
-		out = in
 	}
 	// Round(0) drops the monotonic reading: the wall clocks are compared.
 	ahead, behind := in.Sub(a.sent.Round(0)), a.came.Round(0).Sub(out)

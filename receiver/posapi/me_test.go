@@ -27,14 +27,17 @@ func TestMeIsFoundInEveryPlace(t *testing.T) {
 		body := strings.ReplaceAll(c.body, `"V"`, `"`+strings.ToUpper(grill)+`"`)
 		s := &service{Me: func(w http.ResponseWriter, _ *http.Request) { answerJSON(w, body) }}
 		me, err := client(t, s, nil).Venue(grill).Me(t.Context())
-		if err != nil || me.Venue != c.venue || !slices.Equal(me.Scopes, c.scopes) || (me.Scopes == nil) != (c.scopes == nil) || string(me.Raw) != body {
+		if err != nil || me.Venue != c.venue || !slices.Equal(me.Scopes, c.scopes) ||
+			(me.Scopes == nil) != (c.scopes == nil) ||
+			string(me.Raw) != body {
 			t.Errorf("%s: %+v, %v", body, me, err)
 		}
 	}
 	for _, body := range []string{`{"status":"ERROR","message":"no"}`, `{"status":"FAILED","error":{"message":"no"}}`} {
 		s := &service{Me: func(w http.ResponseWriter, _ *http.Request) { answerJSON(w, body) }}
 		me, err := client(t, s, nil).Venue(grill).Me(t.Context())
-		if !errors.Is(err, ErrRefused) || me.Raw != nil || !strings.HasSuffix(err.Error(), `the answer is an error: it says "no"`) {
+		if !errors.Is(err, ErrRefused) || me.Raw != nil ||
+			!strings.HasSuffix(err.Error(), `the answer is an error: it says "no"`) {
 			t.Errorf("%+v, %v", me, err)
 		}
 	}
@@ -50,7 +53,8 @@ func TestRawAnswerOfMeHasNoToken(t *testing.T) {
 		answerJSON(w, string(body))
 	}
 	me, err := client(t, s, nil).Venue(grill).Me(t.Context())
-	want := `{"accessToken":"[secret]","nested":{"client_secret":"[secret]"},"note":"[secret]","presented":"[secret]","venue_id":"` + grill + `"}`
+	want := `{"accessToken":"[secret]","nested":{"client_secret":"[secret]"},"note":"[secret]",` +
+		`"presented":"[secret]","venue_id":"` + grill + `"}`
 	if err != nil || string(me.Raw) != want {
 		t.Errorf("%s, %v", me.Raw, err)
 	}
@@ -65,13 +69,17 @@ func TestForbiddenCallNamesTheScopesOfTheToken(t *testing.T) {
 		me   http.HandlerFunc
 		want string
 	}{
-		{func(w http.ResponseWriter, _ *http.Request) { answerJSON(w, `{"scope":""}`) }, "the token has no scopes, which is not enough for this call; ask the service to grant the one that it needs"},
-		{nil, "the token has the scopes checks:read, menu:read, which is not enough for this call; ask the service to grant the one that it needs"},
+		{func(w http.ResponseWriter, _ *http.Request) { answerJSON(w, `{"scope":""}`) },
+			"the token has no scopes, which is not enough for this call; ask the " +
+				"service to grant the one that it needs"},
+		{nil, "the token has the scopes checks:read, menu:read, which is not enough for this call; ask the " +
+			"service to grant the one that it needs"},
 		{forbid, "which scopes the token has is not known; ask the service to grant the one that this call needs"},
 	} {
 		s := &service{Employees: forbid, Me: c.me}
 		_, err := names(client(t, s, nil).Venue(grill), t.Context())
-		if e := problem(t, err); !errors.Is(err, ErrForbidden) || e.Error() != begin+c.want || e.Status != 403 || e.Call != CallEmployees {
+		if e := problem(t, err); !errors.Is(err, ErrForbidden) || e.Error() != begin+c.want || e.Status != 403 ||
+			e.Call != CallEmployees {
 			t.Errorf("%v, want %s", err, c.want)
 		}
 	}
@@ -80,7 +88,19 @@ func TestForbiddenCallNamesTheScopesOfTheToken(t *testing.T) {
 func TestScopesAndVenueOfMeAreShortAndPrintable(t *testing.T) {
 	s := &service{
 		Me: func(w http.ResponseWriter, _ *http.Request) {
-			answerJSON(w, `{"venueId":"V\u001b[2J\u202e`+strings.Repeat("v", 1000)+`","scopes":["a\u001b]0;x\u0007","","`+strings.Repeat("s", 1000)+`"`+strings.Repeat(`,"x"`, 1000)+`]}`)
+			answerJSON(
+				w,
+				`{"venueId":"V\u001b[2J\u202e`+strings.Repeat(
+					"v",
+					1000,
+				)+`","scopes":["a\u001b]0;x\u0007","","`+strings.Repeat(
+					"s",
+					1000,
+				)+`"`+strings.Repeat(
+					`,"x"`,
+					1000,
+				)+`]}`,
+			)
 		},
 		Employees: func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusForbidden) },
 	}

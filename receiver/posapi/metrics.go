@@ -23,11 +23,10 @@ func (e *Error) result() string {
 	case e.kind == ErrUnavailable && e.Status == 0:
 		return "unreachable"
 	}
-	return map[error]string{
-		nil: "canceled", ErrUnauthorized: "unauthorized", ErrForbidden: "forbidden", ErrNotFound: "not_found",
-		ErrRateLimited: "rate_limited", ErrRefused: "refused", ErrRedirected: "redirected",
-		ErrUnavailable: "server_error", ErrMalformed: "malformed",
-	}[e.kind]
+	if k, ok := e.kind.(kind); ok {
+		return string(k)
+	}
+	return "canceled"
 }
 
 // Metrics are shared by all clients that send requests to the service: around a reload there are
@@ -46,7 +45,8 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 			Help: "Requests to the point-of-sale service, by call and how they ended; each try counts.",
 		}, []string{"call", "result"}),
 		age: prometheus.NewDesc("ticketrail_posapi_token_age_seconds",
-			"Time since the venue's present token was requested; venues without a token have no series.", []string{"venue"}, nil),
+			"Time since the venue's present token was requested; venues without a token have no series.",
+			[]string{"venue"}, nil),
 	}
 	for _, call := range []Call{CallToken, CallMe, CallEmployees, CallPayrollPeriods} {
 		for _, r := range results { // from the start, or a rate would miss the first failure

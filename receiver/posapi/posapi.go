@@ -3,7 +3,7 @@
 // tickets and for the venue's time zone. Accepting and printing orders never waits for it.
 //
 // A token is valid for one venue (service contract, section 4.1), so each [Venue] requests,
-// keeps and renews its own. What the contract does not show has a default here and an option.
+// keeps and renews its own. What the contract does not show is an option.
 //
 // Answers are hostile until parsed: their size, records and pages are limited, and redirects are
 // refused. Of an answer to the token request an [Error] repeats nothing but an error code of
@@ -30,30 +30,12 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// Auth styles of [TokenOptions].
-const (
-	AuthParams = "params" // client id and secret are fields of the form
-	AuthHeader = "header" // they are in the Authorization header (HTTP Basic)
-)
+// AuthHeader is the [Options.AuthStyle] that sends the client id and secret in the Authorization
+// header (HTTP Basic).
+const AuthHeader = "header"
 
-// TokenOptions say how a token is requested: POST /oauth/token, whose fields the contract does
-// not show.
-type TokenOptions struct {
-	// Path is below the base address. Default /oauth/token.
-	Path string
-	// VenueParam is the field of the form that names the venue. Default venue_id.
-	VenueParam string
-	// AuthStyle is [AuthParams] (the default) or [AuthHeader].
-	AuthStyle string
-	// RenewBefore is how long before its expiry a token is renewed, but no longer than half its
-	// life. Default 60 s.
-	RenewBefore time.Duration
-	// Scopes are requested. Default: none, the service decides.
-	Scopes []string
-}
-
-// Options of a [Client]. BaseURL, ClientID and Secret are required. The configuration validates
-// the values of the others.
+// Options of a [Client]. The configuration validates their values and has the defaults; only what
+// says so may be left out.
 type Options struct {
 	// BaseURL is the address that the contract's paths are below, with /api if the service has
 	// that: https://api.example.com/api.
@@ -66,8 +48,19 @@ type Options struct {
 	// Transport sends the requests. Default: one of the client's own, with time-outs, that obeys
 	// the proxy variables of the environment.
 	Transport http.RoundTripper
-	// Token says how a token is requested.
-	Token TokenOptions
+
+	// TokenPath is where a token is requested, below BaseURL. The contract names it, but not the
+	// fields of the request.
+	TokenPath string
+	// TokenVenueParam is the field of the form that names the venue.
+	TokenVenueParam string
+	// AuthStyle is [AuthHeader], or "params": the client id and secret are fields of the form.
+	AuthStyle string
+	// RenewBefore is how long before its expiry a token is renewed, but no longer than half its life.
+	RenewBefore time.Duration
+	// Scopes are requested. Default: none, the service decides.
+	Scopes []string
+
 	// PageLimit is the limit parameter for employees. Default 0: none is sent, and the service's
 	// default of 20 holds.
 	PageLimit int
@@ -75,13 +68,12 @@ type Options struct {
 	// "header:" and a name. Default: all of [contract.NextCursorPlaces] and
 	// [contract.HeaderNextCursor].
 	CursorAt string
-	// PayrollVenueParam is the parameter that names the venue for payroll periods. Default
-	// venueId.
+	// PayrollVenueParam is the parameter that names the venue for payroll periods.
 	PayrollVenueParam string
-	// Timeout is for one exchange, from the request to the last byte of the answer. Default 10 s.
-	// An exchange that took that long is not retried. A call, with its token and its retries,
-	// takes no more than six times as long, or two minutes if that is longer; the pages of a list
-	// are one call each.
+	// Timeout is for one exchange, from the request to the last byte of the answer. An exchange
+	// that took that long is not retried. A call, with its token and its retries, takes no more
+	// than six times as long, or two minutes if that is longer; the pages of a list are one call
+	// each.
 	Timeout time.Duration
 	// Logger gets what no caller is told. Default: none.
 	Logger *slog.Logger
@@ -112,32 +104,16 @@ type Venue struct {
 // New makes a client. It sends nothing yet.
 func New(o Options) (*Client, error) {
 	o.BaseURL = strings.TrimRight(o.BaseURL, "/")
-	u, err := url.Parse(o.BaseURL + "/")
-	switch {
-	case err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Hostname() == "" || u.User != nil || u.RawQuery != "":
-		// The address is not repeated: it may contain a password.
+	base, err := url.Parse(o.BaseURL + "/")
+	if err != nil { // the text is not repeated: it may contain a password
 		return nil, errors.New("point-of-sale service: base address: want one such as https://api.example.com/api")
-	case o.ClientID == "":
-		return nil, errors.New("point-of-sale service: client id: missing")
-	case o.Secret == nil:
-		return nil, errors.New("point-of-sale service: client secret: missing")
 	}
-	o.Token.Path = cmp.Or(o.Token.Path, contract.PathToken)
-	o.Token.VenueParam = cmp.Or(o.Token.VenueParam, contract.ParamTokenVenue)
-	o.Token.AuthStyle = cmp.Or(o.Token.AuthStyle, AuthParams)
-	o.Token.RenewBefore = cmp.Or(o.Token.RenewBefore, time.Minute)
-	o.PayrollVenueParam = cmp.Or(o.PayrollVenueParam, contract.ParamPayrollVenue)
-	o.Timeout = cmp.Or(o.Timeout, 10*time.Second)
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler)).With("component", "posapi")
 	o.Metrics = cmp.Or(o.Metrics, NewMetrics(nil))
 	if o.Transport == nil {
 		o.Transport = newTransport()
 	}
-	ip := net.ParseIP(u.Hostname())
-	if u.Scheme == "http" && u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		o.Logger.Warn("the client secret and tokens cross the network unencrypted; use an https address", "base_url", o.BaseURL)
-	}
-	return &Client{o: o, base: u, venues: map[string]*Venue{}}, nil
+	return &Client{o: o, base: base, venues: map[string]*Venue{}}, nil
 }
 
 // newTransport limits the parts of an exchange to less than its whole time-out, so that the

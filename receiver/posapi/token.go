@@ -1,6 +1,7 @@
 package posapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"math"
@@ -58,12 +59,12 @@ func (v *Venue) fetch(ctx context.Context) (*grant, *Error) {
 		return nil, v.fault(CallToken, ErrSecret, "the client secret is empty")
 	}
 	cfg := clientcredentials.Config{
-		ClientID: o.ClientID, ClientSecret: secret, Scopes: o.Token.Scopes,
-		TokenURL:       o.BaseURL + o.Token.Path,
-		EndpointParams: url.Values{o.Token.VenueParam: {v.id}},
+		ClientID: o.ClientID, ClientSecret: secret, Scopes: o.Scopes,
+		TokenURL:       o.BaseURL + o.TokenPath,
+		EndpointParams: url.Values{o.TokenVenueParam: {v.id}},
 		AuthStyle:      oauth2.AuthStyleInParams,
 	}
-	if o.Token.AuthStyle == AuthHeader {
+	if o.AuthStyle == AuthHeader {
 		cfg.AuthStyle = oauth2.AuthStyleInHeader
 	}
 	var asked time.Time
@@ -79,7 +80,7 @@ func (v *Venue) fetch(ctx context.Context) (*grant, *Error) {
 	// early, or a slow request could carry one that has expired; but not before half its life, or
 	// one that lives for less than RenewBefore would be renewed for each call.
 	life := time.Until(token.Expiry).Round(time.Second)
-	token.Expiry = asked.Add(life - min(o.Token.RenewBefore, life/2))
+	token.Expiry = asked.Add(life - min(o.RenewBefore, life/2))
 	o.Metrics.client.Store(v.c)
 	return &grant{token, asked, asked.Add(life), secret}, nil
 }
@@ -92,23 +93,11 @@ func (v *Venue) readToken(a *answer) *Error {
 		return v.unreadable(CallToken, a)
 	}
 	if !jsonNull(obj[contract.FieldError]) { // some servers send an error with status 200
-		return v.errorIn(CallToken, a, "the service answers with an error")
+		return v.quote(v.fault(CallToken, ErrRefused, "the service answers with an error"), a)
 	}
-	value, problem := "", ""
-	for _, at := range []string{"token", "accessToken", contract.FieldAccessToken} {
-		if s := jsonText(obj[at]); s != "" {
-			value = s
-		}
-	}
-	if value == "" {
-		problem = "missing"
-	} else if strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		problem = "has characters that a header cannot hold"
-	}
-	if problem != "" {
-		e := v.fault(CallToken, ErrMalformed, "%s: %s", contract.FieldAccessToken, problem)
-		e.Status = a.StatusCode
-		return e
+	value := cmp.Or(jsonText(obj[contract.FieldAccessToken]), jsonText(obj["accessToken"]), jsonText(obj["token"]))
+	if value == "" || strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return v.fault(CallToken, ErrMalformed, "%s: missing, or not usable in a header", contract.FieldAccessToken)
 	}
 	life := int(contract.TokenLifetime.Seconds())
 	for _, at := range []string{"expiresIn", contract.FieldExpiresIn} {

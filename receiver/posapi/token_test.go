@@ -169,7 +169,8 @@ func TestSecondRejectedTokenIsAnError(t *testing.T) {
 		http.Error(w, `{"error":{"message":"no such token"}}`, http.StatusUnauthorized)
 	}}
 	_, err := client(t, s, nil).Venue(grill).Me(t.Context())
-	want := "me of venue " + grill + `: the service answers 401 Unauthorized: it says "no such token"; a new token did not help; the service may know another venue by this id`
+	want := "me of venue " + grill + `: the service answers 401 Unauthorized: it says "no such token"; a new ` +
+		`token did not help; the service may know another venue by this id`
 	if !errors.Is(err, ErrUnauthorized) || err.Error() != want || s.tokens() != 2 || len(s.calls()) != 2 {
 		t.Errorf("%d tokens, %d calls, %v", s.tokens(), len(s.calls()), err)
 	}
@@ -178,12 +179,16 @@ func TestSecondRejectedTokenIsAnError(t *testing.T) {
 func TestTokenRequestIsAsConfigured(t *testing.T) {
 	s := new(service)
 	s.Token = func(w http.ResponseWriter, r *http.Request) { answerJSON(w, `{"accessToken":"`+s.issue(grill)+`"}`) }
-	c := client(t, s, &Options{Token: TokenOptions{VenueParam: "venue", AuthStyle: AuthHeader, Scopes: []string{"a", "b"}}})
+	c := client(t, s, &Options{TokenVenueParam: "venue", AuthStyle: AuthHeader, Scopes: []string{"a", "b"}})
 	if _, err := c.Venue(grill).Me(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	basic := base64.StdEncoding.EncodeToString([]byte("kitchen:s3cr%2Bt%2Fplan%3Dted"))
-	want := fmt.Sprintf("map[Authorization:[Basic %s] grant_type:[client_credentials] scope:[a b] venue:[%s]]", basic, grill)
+	want := fmt.Sprintf(
+		"map[Authorization:[Basic %s] grant_type:[client_credentials] scope:[a b] venue:[%s]]",
+		basic,
+		grill,
+	)
 	if got := fmt.Sprint(s.forms[0]); got != want {
 		t.Errorf("%s, want\n%s", got, want)
 	}
@@ -216,12 +221,19 @@ func TestNoRequestWithoutAReadableSecret(t *testing.T) {
 	}{
 		{"", nil, "the client secret is empty"},
 		{" \n", nil, "the client secret is empty"},
-		{"", errors.New("open /run/secret: permission denied"), "the client secret cannot be read: open /run/secret: permission denied"},
+		{"", errors.New("open /run/secret: permission denied"), "the client secret cannot be read: open " +
+			"/run/secret: permission denied"},
 		{"half-read", errors.New("line 1: half-read\x1b[2J"), "the client secret cannot be read: line 1: [secret] [2J"},
 	} {
 		s := new(service)
-		_, err := client(t, s, &Options{Secret: func() (string, error) { return c.secret, c.err }}).Venue(grill).Me(t.Context())
-		if want := "token of venue " + grill + ": " + c.want; !errors.Is(err, ErrSecret) || err.Error() != want || s.tokens() != 0 {
+		_, err := client(
+			t,
+			s,
+			&Options{Secret: func() (string, error) { return c.secret, c.err }},
+		).Venue(grill).
+			Me(t.Context())
+		if want := "token of venue " + grill + ": " + c.want; !errors.Is(err, ErrSecret) || err.Error() != want ||
+			s.tokens() != 0 {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
@@ -234,24 +246,34 @@ func TestTokenErrorsSayWhatToCheck(t *testing.T) {
 		kind   error
 		want   string
 	}{
-		{401, `{"error":"invalid_client"}`, ErrUnauthorized, `the service answers 401 Unauthorized: it says "invalid_client"; check service.client_id, the client secret, and whether the service wants them as params`},
-		{400, `{"error":"invalid_client","error_description":"unknown\u0007 client"}`, ErrUnauthorized, `the service answers 400 Bad Request: it says "invalid_client"; check service.client_id, the client secret, and whether the service wants them as params`},
-		{400, `{"error":"invalid_request"}`, ErrRefused, `the service answers 400 Bad Request: it says "invalid_request"; check the venue's id, and whether the service calls it venue_id in token requests`},
-		{403, `{}`, ErrForbidden, `the service answers 403 Forbidden; check the venue's id, and that the service has approved the integration for it`},
-		{404, ``, ErrNotFound, `the service answers 404 Not Found; check whether /api belongs to service.base_url, which is https://pos.example.com/api`},
-		{200, `{"error":"invalid_client"}`, ErrUnauthorized, `the service answers with an error: it says "invalid_client"; check service.client_id, the client secret, and whether the service wants them as params`},
-		{200, ``, ErrMalformed, `the answer is empty`},
-		{200, `{"token_type":"bearer"}`, ErrMalformed, `access_token: missing`},
-		{200, `{"access_token":""}`, ErrMalformed, `access_token: missing`},
-		{200, `{"access_token":["x"]}`, ErrMalformed, `access_token: missing`},
-		{200, `{"access_token":"a b"}`, ErrMalformed, `access_token: has characters that a header cannot hold`},
-		{200, `{"access_token":"a\r\nb: c"}`, ErrMalformed, `access_token: has characters that a header cannot hold`},
-		{200, `{"access_token":"abcdefgh`, ErrMalformed, `the answer's JSON breaks off after 25 bytes`},
-		{200, `access_token=abcdefgh`, ErrMalformed, `the answer is not JSON but calls itself text/plain; check whether service.base_url, https://pos.example.com/api, is the service's API`},
-		{200, `<html><h1>Log in</h1>`, ErrMalformed, `the answer is not JSON but calls itself text/plain; check whether service.base_url, https://pos.example.com/api, is the service's API`},
+		{401, `{"error":"invalid_client"}`, ErrUnauthorized, `the service answers 401 Unauthorized: it says ` +
+			`"invalid_client"; check service.client_id, the client secret, and whether the service ` +
+			`wants them as params`},
+		{400, `{"error":"invalid_client","error_description":"unknown\u0007 client"}`, ErrUnauthorized,
+			`the service answers 400 Bad Request: it says "invalid_client"; check service.client_id, the client ` +
+				`secret, and whether the service wants them as params`},
+		{400, `{"error":"invalid_request"}`, ErrRefused, `the service answers 400 Bad Request: it says ` +
+			`"invalid_request"; check the venue's id, and whether the service calls it venue_id in token requests`},
+		{403, `{}`, ErrForbidden, `the service answers 403 Forbidden; check the venue's id, and that the service ` +
+			`has approved the integration for it`},
+		{404, ``, ErrNotFound, `the service answers 404 Not Found; check whether /api belongs to service.base_url,` +
+			` which is https://pos.example.com/api`},
+		{200, `{"error":"invalid_client"}`, ErrUnauthorized, `the service answers with an error: it says ` +
+			`"invalid_client"; check service.client_id, the client secret, and whether the service ` +
+			`wants them as params`},
+		{200, ``, ErrMalformed, `the answer of 0 bytes is not a JSON object`},
+		{200, `{"token_type":"bearer"}`, ErrMalformed, `access_token: missing, or not usable in a header`},
+		{200, `{"access_token":""}`, ErrMalformed, `access_token: missing, or not usable in a header`},
+		{200, `{"access_token":["x"]}`, ErrMalformed, `access_token: missing, or not usable in a header`},
+		{200, `{"access_token":"a b"}`, ErrMalformed, `access_token: missing, or not usable in a header`},
+		{200, `{"access_token":"a\r\nb: c"}`, ErrMalformed, `access_token: missing, or not usable in a header`},
+		{200, `{"access_token":"abcdefgh`, ErrMalformed, `the answer of 25 bytes is not a JSON object`},
+		{200, `access_token=abcdefgh`, ErrMalformed, `the answer of 21 bytes is not a JSON object`},
+		{200, `<html><h1>Log in</h1>`, ErrMalformed, `the answer is a web page, not JSON; check whether ` +
+			`service.base_url, https://pos.example.com/api, is the service's API`},
 	} {
 		s := &service{Token: func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+			w.Header().Set("Content-Type", http.DetectContentType([]byte(c.body)))
 			w.WriteHeader(c.status)
 			_, _ = w.Write([]byte(c.body))
 		}}

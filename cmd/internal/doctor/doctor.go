@@ -113,10 +113,8 @@ func NewServiceClient(
 			return s.Reveal(), err
 		},
 		Transport: through,
-		Token: posapi.TokenOptions{
-			Path: c.Token.Path, VenueParam: c.Token.VenueParam, AuthStyle: c.Token.AuthStyle,
-			RenewBefore: c.Token.RenewBefore, Scopes: c.Token.Scopes,
-		},
+		TokenPath: c.Token.Path, TokenVenueParam: c.Token.VenueParam, AuthStyle: c.Token.AuthStyle,
+		RenewBefore: c.Token.RenewBefore, Scopes: c.Token.Scopes,
 		PageLimit: c.Employees.Limit, CursorAt: c.Employees.Cursor, PayrollVenueParam: c.Payroll.VenueParam,
 		Timeout: c.Timeout, Logger: log, Metrics: metrics,
 	})

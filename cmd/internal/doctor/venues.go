@@ -197,7 +197,7 @@ func (c *VenueCheck) problem(check, what, fix string) {
 // fault records why a call failed. It reports whether other calls would fail for the same reason.
 func (c *VenueCheck) fault(err error) (all bool) {
 	if n, ok := errors.AsType[*posapi.CountError](err); ok {
-		c.problem(string(n.Call), fmt.Sprintf("the service sent none and reports a count of %d", n.Want[len(n.Want)-1]),
+		c.problem(string(n.Call), fmt.Sprintf("the service sent none and reports a count of %d", n.Want),
 			"check service.employees.cursor")
 		return false
 	}
@@ -205,10 +205,6 @@ func (c *VenueCheck) fault(err error) (all bool) {
 	if !ok {
 		c.problem("me", err.Error(), "")
 		return true
-	}
-	what := e.Problem
-	if e.Says != "" {
-		what += fmt.Sprintf(": it says %q", e.Says)
 	}
 	fix := e.Advice
 	switch {
@@ -226,7 +222,7 @@ func (c *VenueCheck) fault(err error) (all bool) {
 	case contextEnded(err):
 		fix = "the service or the network is slow: try again later"
 	}
-	c.problem(string(e.Call), what, fix)
+	c.problem(string(e.Call), e.Problem, fix)
 	return e.Call == posapi.CallToken || errors.Is(err, posapi.ErrUnavailable) ||
 		errors.Is(err, posapi.ErrRateLimited) || contextEnded(err)
 }
