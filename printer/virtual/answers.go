@@ -6,43 +6,42 @@ import (
 	"time"
 )
 
-// Ability is what a printer can tell, as a set. None is a printer that never says a word.
+// Capability is the set of questions that a printer answers.
 type Capability uint8
 
 const (
-	RealTime    Capability = 1 << iota // DLE EOT n, answered at reception
-	ASB                                // GS a n: status pushed at every change
-	StatusQuery                        // GS r n, answered in its turn
-	ProcessID                          // GS ( H: says which data have been printed
-	Identify                           // GS I n: who it is
+	RealTime    Capability = 1 << iota // DLE EOT n, on receipt
+	ASB                                // GS a n: the status is pushed at each change
+	StatusQuery                        // GS r n, in order
+	ProcessID                          // GS ( H, in order: the id is returned when the data before it is printed
+	Identify                           // GS I n: model and maker
 
 	Everything = RealTime | ASB | StatusQuery | ProcessID | Identify
 )
 
-// identity is what GS I n answers, by n.
+// identity holds the answers to GS I n, by n.
 type identity map[byte]string
 
-// An Epson TM-T88V without Chinese.
+// tmT88V is an Epson TM-T88V without Chinese characters.
 var tmT88V = identity{
 	1: "\x20", 2: "\x02", 3: "\x01",
 	65: "_30.40 ESC/POS\x00", 66: "_EPSON\x00", 67: "_TM-T88V\x00", 68: "_J5BF001234\x00", 69: "_\x00",
 }
 
-// Clone is what is wrong with the answers. The zero value answers as the manual says.
+// Clone is what is wrong with the answers. The zero value answers as in Epson's manual.
 type Clone struct {
-	// Answer is what it says in place of the right answer; nil is the right one. [WrongID]
-	// and [Babble] are two of the kind.
+	// Answer replaces the right answer; nil keeps it. See [WrongID] and [Garbage].
 	Answer func(right []byte) []byte
-	// Late is by how much each answer is late.
+	// Late delays each answer.
 	Late time.Duration
-	// Hasty answers GS r and GS ( H at reception, when nothing has been printed yet.
+	// Hasty answers GS r and GS ( H on receipt, before anything is printed.
 	Hasty bool
-	// NoPaper answers GS ( H with 37 33 when the paper is out, as boards of Chinese
-	// printers do, and with 37 22 too once it has printed.
+	// NoPaper answers GS ( H with 37h 33h when the paper is out, as the boards of some Chinese printers do, and
+	// with 37h 22h after it has printed.
 	NoPaper bool
 }
 
-// WrongID answers GS ( H with an id that nobody sent.
+// WrongID answers GS ( H with an id that was not sent.
 func WrongID(right []byte) []byte {
 	if len(right) == 7 && right[0] == 0x37 {
 		right = slices.Clone(right)
@@ -51,10 +50,10 @@ func WrongID(right []byte) []byte {
 	return right
 }
 
-// Babble answers everything with bytes that are no answer at all.
+// Garbage answers everything with bytes that are no valid answer.
 func Garbage([]byte) []byte { return []byte("\xff\xfe\xc3\xa9OK\r\n\x7f") }
 
-// answer sends the right answer to c, or what this printer says in its place.
+// answer sends c the right answer, or what Clone makes of it.
 func (p *Printer) answer(c *client, right []byte) {
 	if p.o.Clone.Answer != nil {
 		right = p.o.Clone.Answer(right)
@@ -68,7 +67,7 @@ func (p *Printer) answer(c *client, right []byte) {
 	}
 }
 
-// A query is an instruction that is answered in its turn. It tells whether b is one.
+// query answers b if it is a command that is answered in order.
 func (p *Printer) query(c *client, b []byte) {
 	switch {
 	case b[0] == gs && b[1] == 'r':
@@ -87,7 +86,7 @@ func (p *Printer) query(c *client, b []byte) {
 	}
 }
 
-// processed is the answer to GS ( H function 48.
+// processed is the answer to GS ( H, function 48: "37h 22h id 00h".
 func processed(id []byte) []byte {
 	return slices.Concat([]byte{0x37, 0x22}, id, []byte{0})
 }
@@ -96,7 +95,7 @@ func (p *Printer) answerStatus(c *client, n byte) {
 	switch n {
 	case 1, 49:
 		p.answer(c, []byte{p.Conditions().paper()})
-	case 2, 50, 4, 52: // the drawer's connector; ink
+	case 2, 50, 4, 52: // drawer connector, ink
 		p.answer(c, []byte{0})
 	}
 }
@@ -106,17 +105,17 @@ func (p *Printer) answerIdentity(c *client, n byte) {
 		n -= '0'
 	}
 	if p.o.Can&Identify != 0 {
-		p.answer(c, []byte(p.o.identity[n])) // none: silence
+		p.answer(c, []byte(p.o.identity[n])) // an unknown n is not answered
 	}
 }
 
-// A fence is a GS ( H that was received and not yet carried out.
+// A fence is a GS ( H that was received and is not executed yet.
 type fence struct {
 	c  *client
 	id [4]byte
 }
 
-// settleFence forgets a fence that is carried out.
+// settleFence removes a fence that was executed.
 func (p *Printer) settleFence(c *client, id []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -125,8 +124,8 @@ func (p *Printer) settleFence(c *client, id []byte) {
 	}
 }
 
-// atReception carries out what does not wait for its turn. It looks at the bytes as they
-// come in, images included, as printers do: bits that look like DLE EOT are obeyed.
+// atReceipt executes what is not queued. Like real printers, it looks at all received bytes, images included:
+// image data that equals DLE EOT is executed too.
 func (p *Printer) atReceipt(c *client, b []byte) {
 	for _, v := range b {
 		copy(c.last[:], c.last[1:])

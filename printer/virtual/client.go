@@ -12,13 +12,12 @@ import (
 type link interface {
 	io.ReadWriter
 	SetReadDeadline(time.Time) error
-	Close() error          // in order
-	reset()                // so that the client notices
-	gone() <-chan struct{} // closed once the client is known to have left; nil if that cannot be known
+	Close() error          // in an orderly way
+	reset()                // so that the client gets an error
+	gone() <-chan struct{} // closed when the client has left; nil if only a read can tell
 }
 
-// netLink is a connection from a listener. A client that has left is noticed by
-// reading only, as in life.
+// netLink is a connection from a listener. As on a real network, only a read tells that the client has left.
 type netLink struct{ net.Conn }
 
 func (l netLink) gone() <-chan struct{} { return nil }
@@ -30,30 +29,30 @@ func (l netLink) reset() {
 	_ = l.Conn.Close()
 }
 
-// sendBuffer is how many bytes of answers a printer keeps for a client that does not
-// read; what comes later is lost. An Epson's network board has 512.
+// sendBuffer is how many bytes of answers wait for a client that does not read; later ones are lost. An Epson
+// network board has 512 (UB-E02 Technical Reference Guide).
 const sendBuffer = 512
 
 // A client is one connection.
 type client struct {
 	link
 	p          *Printer
-	last       [11]byte // received last, for what is carried out at reception
-	unbuffered []byte   // read, and not yet in the receive buffer; the reader's own
+	last       [11]byte // the last bytes received, for atReceipt
+	unbuffered []byte   // read, and not in the receive buffer yet; used by the reader only
 
 	// Guarded by the printer's mu.
-	asb        byte // what GS a asked for
-	stale      bool // the printer has been switched off since: the client does not know yet
-	resetAsked bool // to be reset
+	asb        byte // the n of GS a
+	stale      bool // the printer was switched off since; the client does not know yet
+	resetAsked bool // the reader is to reset the connection
 
 	mu     sync.Mutex // guards what follows; taken after the printer's, never before
 	out    []byte
-	busy   bool // a goroutine is writing out
+	busy   bool // flush is running
 	closed bool
-	mute   bool // what is said now is lost on the way
+	mute   bool // answers are lost on the way
 }
 
-// send brings b to the client without waiting for it.
+// send sends b to the client without waiting.
 func (c *client) send(b []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -73,8 +72,8 @@ func (c *client) setMute(on bool) {
 	c.mute = on
 }
 
-// listens says that a byte more may be read though the receive buffer is full: questions
-// that are answered at once get through on a network, and what is held may begin one.
+// mayReadMore reports whether one more byte may be read though the receive buffer is full: it may belong to a
+// DLE EOT, which a printer on a network still answers then.
 func (c *client) mayReadMore(p *Printer) bool {
 	if p.o.Can&RealTime == 0 || p.attached() && p.busy() {
 		return false
@@ -90,7 +89,7 @@ func (c *client) mayReadMore(p *Printer) bool {
 	return false
 }
 
-// flush writes until there is nothing left; it ends when the link is closed.
+// flush writes the waiting answers; it ends when none is left or the link is closed.
 func (c *client) flush() {
 	for {
 		c.mu.Lock()
@@ -113,7 +112,7 @@ func (c *client) flush() {
 	}
 }
 
-// flushed waits until the client has been told everything, or will never be.
+// flushed waits until every answer was written, or the client has left.
 func (c *client) flushed(ctx context.Context) {
 	c.p.mu.Lock()
 	defer c.p.mu.Unlock()
@@ -124,5 +123,5 @@ func (c *client) flushed(ctx context.Context) {
 	})
 }
 
-// interrupt makes a Read that is under way look at what has changed.
+// interrupt ends a Read that is in progress, so that its caller checks the state again.
 func (c *client) interrupt() { _ = c.link.SetReadDeadline(time.Unix(1, 0)) }

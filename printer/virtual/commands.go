@@ -2,11 +2,11 @@ package virtual
 
 import "bytes"
 
-// A command is an instruction with a fixed number of argument bytes.
+// A command is a command with a fixed number of argument bytes.
 type command struct {
 	args int
-	// ours says that the daemon may send it. Any other one is understood, so that what
-	// follows is read right, and recorded as a problem.
+	// allowed: the daemon may send it. Any other command is decoded too, so that what follows is decoded
+	// correctly, and recorded as a problem.
 	allowed bool
 	do      func(d *decoder, arg []byte)
 }
@@ -29,8 +29,8 @@ func lookup(lead, code byte) (command, bool) {
 
 func skip(*decoder, []byte) {}
 
-// skipped are commands that are none of ours and change nothing that is shown, by how many
-// arguments they have: fonts, national characters (which turn # into £), margins, bar codes' looks.
+// skipped are commands that the daemon must not send and that change nothing in the output, by their number of
+// arguments: fonts, national character sets (which turn # into £), margins, settings of bar codes.
 var skipped = [...]string{
 	1: "\x1bM\x1bR\x1b \x1b{\x1bV\x1bU\x1b=" + "\x1db\x1dh\x1dw\x1dH\x1df" + "\x1c!\x1c-\x1cW",
 	2: "\x1bc" + "\x1dL\x1dW\x1dP\x1d$\x1d\\\x1dz" + "\x1cS\x1cp",
@@ -53,24 +53,24 @@ var commands = map[string]command{
 	"\x1b\\": {2, false, func(d *decoder, a []byte) { d.moveTo(d.used + int(int16(word(a, 0)))/d.cell()) }},
 	"\x1be":  {1, false, func(d *decoder, a []byte) { d.feedLines(0) }},
 	"\x1bK":  {1, false, func(d *decoder, a []byte) { d.feedLines(0) }},
-	"\x1bp":  {3, true, func(d *decoder, a []byte) { d.buzz(append([]byte{esc, 'p'}, a...)) }}, // drawer
-	"\x1bB":  {2, true, func(d *decoder, a []byte) { d.buzz(append([]byte{esc, 'B'}, a...)) }}, // buzzer of clones
+	"\x1bp":  {3, true, func(d *decoder, a []byte) { d.buzz(append([]byte{esc, 'p'}, a...)) }},
+	"\x1bB":  {2, true, func(d *decoder, a []byte) { d.buzz(append([]byte{esc, 'B'}, a...)) }},
 	"\x1bi":  {0, false, func(d *decoder, _ []byte) { d.cut(0) }},
 	"\x1bm":  {0, false, func(d *decoder, _ []byte) { d.cut(0) }},
 	"\x1d!": {1, true, func(d *decoder, a []byte) {
 		d.style.Width, d.style.Height = int(a[0]>>4&7)+1, int(a[0]&7)+1
 	}},
 	"\x1dB": {1, true, func(d *decoder, a []byte) { d.style.Invert = a[0]&1 == 1 }},
-	"\x1da": {1, true, skip}, // status pushed on change
-	"\x1dr": {1, true, skip}, // status asked for in line
-	"\x1dI": {1, true, skip}, // identity
+	"\x1da": {1, true, skip}, // executed by query
+	"\x1dr": {1, true, skip}, // executed by query
+	"\x1dI": {1, true, skip}, // executed by query
 	"\x1c.": {0, true, func(d *decoder, _ []byte) { d.kanji = false }},
 	"\x1c&": {0, true, func(d *decoder, _ []byte) { d.selectTwoByte() }},
 	"\x1cC": {1, true, func(d *decoder, a []byte) { d.codeSystem(a[0]) }},
 }
 
-// extent returns how many bytes the command that begins with b has in all, as far as b
-// tells: more than len(b) means that more are needed. 0 means that nobody knows it.
+// commandLength returns the length in bytes of the command that begins with b, as far as b tells: a length
+// above len(b) means that more bytes are needed, 0 that the command is unknown.
 func commandLength(b []byte) int {
 	if len(b) < 2 {
 		return 2
@@ -81,7 +81,7 @@ func commandLength(b []byte) int {
 	switch {
 	case b[0] == dle:
 		return dleLength(b)
-	case b[1] == '(' && b[0] != dle: // ESC ( x, GS ( x, FS ( x: a length and that many
+	case b[1] == '(' && b[0] != dle: // ESC ( x, GS ( x, FS ( x: a length and that many bytes
 		if len(b) < 5 {
 			return 5
 		}
@@ -91,7 +91,7 @@ func commandLength(b []byte) int {
 			return len(b)
 		}
 		return len(b) + 1
-	case b[0] == esc && b[1] == '*': // bit image
+	case b[0] == esc && b[1] == '*': // column image
 		if len(b) < 5 {
 			return 5
 		}
@@ -131,7 +131,7 @@ func commandLength(b []byte) int {
 
 func dleLength(b []byte) int {
 	switch b[1] {
-	case 0x04: // DLE EOT: status at once
+	case 0x04: // DLE EOT
 		if len(b) < 3 {
 			return 3
 		}
@@ -139,7 +139,7 @@ func dleLength(b []byte) int {
 			return 4
 		}
 		return 3
-	case 0x05: // DLE ENQ: recover
+	case 0x05: // DLE ENQ
 		return 3
 	case 0x14: // DLE DC4
 		if len(b) < 3 {

@@ -6,42 +6,44 @@ import (
 	"strings"
 )
 
-// Condition is what is wrong with the printer for people to see to, as a set.
+// Condition is a set of conditions that people have to see to.
 type Condition uint16
 
 const (
-	PaperLow      Condition = 1 << iota // near its end; printing goes on
-	PaperOut                            // at its end
+	PaperLow      Condition = 1 << iota // printing continues
+	PaperOut                            //
 	CoverOpen                           //
-	CutterJam                           // the blade is stuck
-	Unrecoverable                       // an error that only switching it off cures
-	Overheated                          // the head is hot and cools down by itself
-	Offline                             // by the button on the printer
+	CutterJam                           //
+	Unrecoverable                       // an error that only switching it off and on clears
+	Overheated                          // the print head; it recovers by itself
+	Offline                             // by its button
 
-	// stopping are those that stop the print engine.
+	// stopping are the conditions that stop the print engine.
 	stopping = PaperOut | CoverOpen | CutterJam | Unrecoverable | Overheated | Offline
 )
 
-var conditionNames = [...]string{"paper_low", "paper_out", "cover_open", "cutter_jam", "unrecoverable", "overheated", "offline"}
+var conditionNames = [...]string{
+	"paper_low", "paper_out", "cover_open", "cutter_jam", "unrecoverable", "overheated", "offline",
+}
 
-// ConditionNames lists what [ParseCondition] takes.
+// ConditionNames lists the names that [ParseCondition] accepts.
 func ConditionNames() []string { return slices.Clone(conditionNames[:]) }
 
-// ParseCondition reads one name ("paper_out") or several with commas in between.
+// ParseCondition parses one name ("paper_out") or several, separated by commas.
 func ParseCondition(s string) (Condition, error) {
 	var c Condition
 	for name := range strings.SplitSeq(s, ",") {
 		name = strings.TrimSpace(name)
 		i := slices.Index(conditionNames[:], name)
 		if i < 0 {
-			return 0, fmt.Errorf("%q is nothing that happens to a printer; use %s", name, strings.Join(conditionNames[:], ", "))
+			return 0, fmt.Errorf("unknown condition %q; use %s", name, strings.Join(conditionNames[:], ", "))
 		}
 		c |= 1 << i
 	}
 	return c, nil
 }
 
-// String names the conditions, with commas in between; none is "ready".
+// String lists the conditions, separated by commas; none is "ready".
 func (c Condition) String() string {
 	var names []string
 	for i, name := range conditionNames {
@@ -55,7 +57,7 @@ func (c Condition) String() string {
 	return strings.Join(names, ",")
 }
 
-// bits is b if any of these is wrong, else 0.
+// bitsIf is b if one of any is in c, else 0.
 func (c Condition) bitsIf(any Condition, b byte) byte {
 	if c&any == 0 {
 		return 0
@@ -63,7 +65,7 @@ func (c Condition) bitsIf(any Condition, b byte) byte {
 	return b
 }
 
-// realTime is the answer to DLE EOT n (TM-U220, CT-S2000 and PcOS manuals).
+// realTime is the answer to DLE EOT n (manuals of Epson TM-U220 and Citizen CT-S2000).
 func (c Condition) realTime(n byte) byte {
 	b := byte(0x12)
 	switch n {
@@ -79,11 +81,11 @@ func (c Condition) realTime(n byte) byte {
 	return b
 }
 
-// paper is the answer to GS r 1.
+// paper is the answer to GS r 1: bits 0 and 1 near end, bits 2 and 3 end.
 func (c Condition) paper() byte { return c.bitsIf(PaperLow, 0x03) | c.bitsIf(PaperOut, 0x0C) }
 
-// pushed are the four bytes of the automatic status. Cover open is bit 5 of the first
-// byte, not bit 2 as in the answer to DLE EOT 2.
+// asb are the four bytes of the automatic status (GS a). Cover open is bit 5 of the first byte, not bit 2 as
+// in the answer to DLE EOT 2.
 func (c Condition) asb() [4]byte {
 	return [4]byte{
 		0x10 | c.bitsIf(stopping, 0x08) | c.bitsIf(CoverOpen, 0x20),
@@ -93,22 +95,21 @@ func (c Condition) asb() [4]byte {
 	}
 }
 
-// concerns says whether a change from a to b is one that GS a n asks for: of online and offline,
-// of errors, of paper.
+// asbWants reports whether GS a n asks for the change from a to b: on-line status, errors or paper.
 func asbWants(n byte, a, b [4]byte) bool {
 	return n&2 != 0 && a[0] != b[0] || n&4 != 0 && a[1] != b[1] || n&8 != 0 && a[2] != b[2]
 }
 
-// Conditions is what is wrong now.
+// Conditions returns the current conditions.
 func (p *Printer) Conditions() Condition {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.cond
 }
 
-// Set makes conditions true or false. While one that stops the engine is true, what was
-// sent stays in the receive buffer; once the last one clears, printing goes on. Who asked
-// for automatic status is told when Set returns, or will be as soon as he reads.
+// Set sets or clears conditions. While one of them stops the engine, received bytes stay in the receive
+// buffer; when the last one is cleared, printing continues. A client with automatic status has the new status
+// in its buffer when Set returns.
 func (p *Printer) Set(c Condition, on bool) {
 	p.mu.Lock()
 	if on {
@@ -120,7 +121,7 @@ func (p *Printer) Set(c Condition, on bool) {
 	p.step()
 }
 
-// PaperFor puts in a roll that is out after so many more lines.
+// PaperFor inserts a roll that ends after lines more lines.
 func (p *Printer) PaperFor(lines int) {
 	p.mu.Lock()
 	p.linesLeft = max(lines, 0)
@@ -131,7 +132,7 @@ func (p *Printer) PaperFor(lines int) {
 	p.step()
 }
 
-// Refill puts in a roll that never ends.
+// Refill inserts a roll that never ends.
 func (p *Printer) Refill() {
 	p.mu.Lock()
 	p.linesLeft = never
@@ -139,14 +140,14 @@ func (p *Printer) Refill() {
 	p.Set(PaperLow|PaperOut, false)
 }
 
-// JamAtCut jams the blade at the next cut, which is made when the jam is cleared.
+// JamAtCut jams the cutter at the next cut, which is executed when the jam is cleared.
 func (p *Printer) JamAtCut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.jamAtCut = true
 }
 
-// change takes note of new conditions and tells who wants to know; p.mu is held.
+// change sets new conditions and pushes the status to the clients that asked for it; p.mu is held.
 func (p *Printer) change(now Condition) {
 	was := p.cond
 	if was == now {
@@ -167,8 +168,7 @@ func (p *Printer) change(now Condition) {
 	}
 }
 
-// automatic is GS a n: on from now on for what n asks for, with the status at once; n = 0
-// switches it off.
+// setASB is GS a n: it pushes the status now and at each change that n selects; 0 switches it off.
 func (p *Printer) setASB(c *client, n byte) {
 	if p.o.Can&ASB == 0 || c == nil {
 		return
@@ -182,7 +182,7 @@ func (p *Printer) setASB(c *client, n byte) {
 	}
 }
 
-// asbOff is what ESC @ does to the automatic status.
+// asbOff: ESC @ switches the automatic status off.
 func (p *Printer) asbOff() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -16,37 +16,37 @@ const (
 	fs  = 0x1C
 	gs  = 0x1D
 
-	dotsPerLine = 30 // the usual line spacing
+	dotsPerLine = 30 // the default line spacing
 )
 
-// A decoder reads what the print engine takes from the receive buffer. It believes nothing: whatever comes in, it
-// goes on reading, in bounded memory but for the text itself.
+// A decoder interprets the bytes that the print engine takes from the receive buffer. Any bytes are accepted.
+// Its memory is bounded, except for the text itself.
 type decoder struct {
 	p      *Printer
 	o      Options
-	client *client // who sent what is being read
+	client *client // who sent the current byte
 
-	pending   []byte // of a command that is not complete, or part of a two-byte letter
-	foreign   int    // how much of pending is of a client that has left
-	resyncing bool   // what came before may have broken off: nothing is an offence until ESC @
-	t         Ticket // what is on the paper
+	pending   []byte // an incomplete command, or part of a two-byte character
+	foreign   int    // how many bytes of pending came from an earlier client
+	resyncing bool   // an earlier command may be incomplete: no problems are recorded until ESC @
+	t         Ticket // on the paper
 	line      Line
-	used      int // columns of line
-	printed   int // lines fed since the last look
+	used      int // columns of line in use
+	printed   int // lines printed since feed was called
 
 	setting
 	rom   *rom
-	qr    QR     // as far as it has been told
-	store *Image // that GS ( L has sent and not printed yet
+	qr    QR     // as set so far by GS ( k
+	store *Image // stored by GS ( L, not printed yet
 }
 
-// setting is what commands change for what follows.
+// setting is what commands set for the following text.
 type setting struct {
 	style Style
 	align byte
 	pitch int // line spacing in dots
 	page  page
-	kanji bool // two-byte letters are on
+	kanji bool // two-byte characters are on
 	sjis  bool
 }
 
@@ -59,14 +59,14 @@ func newDecoder(p *Printer) *decoder {
 	return d
 }
 
-// restart is ESC @.
+// restart is ESC @ ("Initialize printer").
 func (d *decoder) restart() {
 	d.p.asbOff()
 	d.reset()
 	d.resyncing = false
 }
 
-// reset is a start: defaults, and a line that was not printed is forgotten.
+// reset sets the defaults and discards a line that was not printed.
 func (d *decoder) reset() {
 	if len(d.line) > 0 {
 		d.problem("ESC @ in the middle of a line")
@@ -92,7 +92,7 @@ func (d *decoder) feed(b byte) int {
 	case b == lf:
 		d.newline()
 	case b == 0 && (d.resyncing || len(d.line) == 0 && len(d.t.Lines) == 0):
-		// padding that lets a printer come out of a half-received image
+		// Padding before a ticket, which completes an image that was received in part.
 	case b < 0x20, b == 0x7F:
 		d.problem("control byte %02X in text", b)
 	case d.isLead(b):
@@ -110,13 +110,14 @@ func (d *decoder) letter(b byte) {
 	}
 	r := d.page.letter(b)
 	if r == utf8.RuneError || r < 0x20 || r >= 0x7F && r < 0xA0 {
-		d.problem("byte %02X is no letter in %s", b, d.page.name)
+
+		d.problem("byte %02X is no character in %s", b, d.page.name)
 		r = '�'
 	}
 	d.printRune(r, d.style.Width)
 }
 
-// put prints a letter of w columns.
+// printRune prints a character that is w columns wide.
 func (d *decoder) printRune(r rune, w int) {
 	if d.o.Columns > 0 && d.used+w > d.o.Columns {
 		d.problem("line %d is wider than %d columns", len(d.t.Lines)+1, d.o.Columns)
@@ -137,7 +138,7 @@ func (d *decoder) newline() {
 	d.printed++
 }
 
-// moveTo goes on at column n of the line, if that is further to the right.
+// moveTo moves to column n of the line, if that is to the right.
 func (d *decoder) moveTo(n int) {
 	style := d.style
 	d.style = Style{Width: 1, Height: 1}
@@ -147,7 +148,7 @@ func (d *decoder) moveTo(n int) {
 	d.style = style
 }
 
-// cell is how many dots wide a column is.
+// cell is the width of a column in dots.
 func (d *decoder) cell() int {
 	if d.o.Dots > 0 && d.o.Columns > 0 {
 		return max(d.o.Dots/d.o.Columns, 1)
@@ -155,7 +156,7 @@ func (d *decoder) cell() int {
 	return letterHeight / 2
 }
 
-// feedLines is ESC d: what is in the line prints, then the paper moves n lines.
+// feedLines is ESC d: it prints the current line and moves the paper by n lines in all.
 func (d *decoder) feedLines(n int) {
 	if len(d.line) > 0 {
 		d.newline()
@@ -166,7 +167,7 @@ func (d *decoder) feedLines(n int) {
 	}
 }
 
-// command carries out what is pending once it is complete.
+// command executes the pending command once it is complete.
 func (d *decoder) command() {
 	b := d.pending
 	switch n := commandLength(b); {
@@ -187,8 +188,8 @@ func (d *decoder) command() {
 	}
 }
 
-// swallowed is how many of those bytes somebody misses. Padding is there to be swallowed, and
-// questions are answered at reception, whatever becomes of their bytes.
+// swallowed is how many bytes of b are missing in the next client's ticket. Padding is not missed, and DLE EOT
+// is answered on receipt, whatever happens to its bytes.
 func swallowed(b []byte) int {
 	b = bytes.ReplaceAll(b, []byte{0}, nil)
 	for len(b) >= 3 && b[0] == dle && b[1] == 0x04 {
@@ -204,7 +205,7 @@ func (d *decoder) do(b []byte) {
 	d.p.query(d.client, b)
 	if c, ok := lookup(b[0], b[1]); ok {
 		if !c.allowed {
-			d.problem("command % X is none of ours", b)
+			d.problem("command % X must not be sent", b)
 		}
 		c.do(d, b[2:])
 		return
@@ -212,8 +213,8 @@ func (d *decoder) do(b []byte) {
 	switch {
 	case b[0] == gs && b[1] == 'V':
 		d.cutter(b)
-	case b[0] == gs && b[1] == '(' && b[2] == 'H': // asks to be told when printed
-	case b[0] == dle && b[1] == 0x04: // asks for the status at once
+	case b[0] == gs && b[1] == '(' && b[2] == 'H': // answered by query
+	case b[0] == dle && b[1] == 0x04: // answered on receipt
 	case b[0] == gs && b[1] == 'v':
 		d.raster(b)
 	case b[0] == gs && b[1] == '(' && b[2] == 'L':
@@ -223,16 +224,16 @@ func (d *decoder) do(b []byte) {
 	case b[0] == gs && b[1] == '(' && b[2] == 'k':
 		d.code(b[5:])
 	case b[0] == gs && b[1] == 'k':
-		d.problem("command % X is none of ours: a bar code", b[:3])
+		d.problem("command % X must not be sent: a bar code", b[:3])
 		d.placeholder("▒▒ bar code", 2*dotsPerLine)
 	case b[0] == esc && b[1] == '(' && b[2] == 'A':
 		d.buzz(b)
 	default:
-		d.problem("command % X is none of ours", b[:min(len(b), 8)])
+		d.problem("command % X must not be sent", b[:min(len(b), 8)])
 	}
 }
 
-// cutter is GS V.
+// cutter is GS V ("Select cut mode and cut paper").
 func (d *decoder) cutter(b []byte) {
 	switch feed := 0; b[2] {
 	case 65, 66:
@@ -245,7 +246,7 @@ func (d *decoder) cutter(b []byte) {
 	}
 }
 
-// printMode is ESC !.
+// printMode is ESC ! ("Select print modes").
 func (d *decoder) printMode(a []byte) {
 	n := a[0]
 	d.style.Bold, d.style.Underline = n&0x08 != 0, n&0x80 != 0
@@ -258,7 +259,7 @@ func (d *decoder) printMode(a []byte) {
 	}
 }
 
-// height is how high the line's letters are, in dots.
+// height is the height of the line's characters in dots.
 func (l Line) height() int {
 	most := 0
 	for _, s := range l {
@@ -276,6 +277,7 @@ func (l Line) String() string {
 	return b.String()
 }
 
+// problem records a mistake of the sender, in the ticket and in the printer.
 func (d *decoder) problem(format string, args ...any) {
 	if d.resyncing {
 		return
@@ -287,7 +289,7 @@ func (d *decoder) problem(format string, args ...any) {
 	d.p.record(s)
 }
 
-// selectPage is ESC t.
+// selectPage is ESC t ("Select character code table").
 func (d *decoder) selectPage(n byte) {
 	pages := d.o.CodePages
 	if pages == nil {
@@ -296,7 +298,7 @@ func (d *decoder) selectPage(n byte) {
 	name := pages[n]
 	page, ok := pageOf(name)
 	if !ok {
-		d.problem("code page %d (%q) is not one this printer has", n, name)
+		d.problem("the printer has no code page %d (%q)", n, name)
 		return
 	}
 	d.page = page

@@ -6,9 +6,8 @@ import (
 	"github.com/clipperhouse/displaywidth"
 )
 
-// Draw shows the ticket in a box, for a terminal. With colour, styles are drawn with
-// escape sequences; without, inverted text stands between ▐ and ▌. The text itself holds
-// nothing a terminal would act upon. head is written into the upper edge.
+// Draw draws the ticket in a box, for a terminal. With colour, styles are escape sequences; without, inverted
+// text is between ▐ and ▌. The text itself contains no control characters. head is in the upper edge.
 func (t Ticket) Draw(head string, colour bool) string {
 	lines := make([]string, len(t.Lines))
 	widths := make([]int, len(t.Lines))
@@ -33,7 +32,7 @@ func (t Ticket) Draw(head string, colour bool) string {
 	return b.String()
 }
 
-// draw returns the line and how wide it looks.
+// draw returns the line and its width on a terminal.
 func (l Line) draw(colour bool) (string, int) {
 	var b strings.Builder
 	width := 0
@@ -56,7 +55,7 @@ func (l Line) draw(colour bool) (string, int) {
 	return b.String(), width
 }
 
-// codes are the terminal's names for a style. Big print is bold.
+// codes are the terminal's codes for a style (SGR). Larger text is bold.
 func (s Style) codes() string {
 	var c []string
 	if s.Bold || s.Width > 1 || s.Height > 1 {

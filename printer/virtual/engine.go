@@ -6,40 +6,39 @@ import (
 	"time"
 )
 
-// The print engine is not a goroutine: whoever brings it something to do (bytes, a
-// condition that clears, the end of a line's time) steps it, and it goes on until it has
-// to wait. So nothing is left running in a test when everybody has gone.
+// The print engine is not a goroutine. Whatever gives it work (received bytes, a condition that clears, the
+// time of a line that has passed) calls step, which works until it has to wait. So no goroutine is left at the
+// end of a test.
 
-// A segment is part of what waits in the receive buffer.
+// A segment is a part of the receive buffer.
 type segment struct {
 	c    *client
 	data []byte
-	end  *End // of the connection, behind data
+	end  *End // the end of the connection, after data
 }
 
-// engine is the state of the print engine, guarded by the printer's mu, but for the
-// decoder, which belongs to who is stepping.
+// engine is the state of the print engine, guarded by the printer's mu, except for the decoder, which belongs
+// to the goroutine in step.
 type engine struct {
 	decoder    *decoder
 	stepping   bool
-	waiting    bool // for the line being printed
+	waiting    bool // until the current line is printed
 	timer      *time.Timer
-	generation int // counts what makes a timer that was set before meaningless
+	generation int // increased to invalidate timers that were set before
 
 	queue     []segment
 	queued    int  // bytes in queue
-	lostEnd   *End // the buffer was lost: this ends what is on the paper
+	lostEnd   *End // the buffer was lost; this ends the ticket on the paper
 	linesLeft int  // lines left on the roll
 }
 
-// largeBuffer is the receive buffer of a printer that has none of its own size.
+// largeBuffer is the receive buffer if Options.ReceiveBuffer is 0.
 const largeBuffer = 1 << 20
 
-// attached is a printer that prints what it took before it reads on, as long as it prints.
+// attached reports whether it prints what it has read before it reads on.
 func (p *Printer) attached() bool { return p.o.ReceiveBuffer <= 0 && p.o.LinesPerSecond <= 0 }
 
-// room is how many bytes may be read now; p.mu is held. While the engine of an attached
-// printer is busy there is none.
+// bufferSpace is how many bytes may be read now; p.mu is held. An attached printer reads none while it prints.
 func (p *Printer) bufferSpace() int {
 	if p.attached() && p.working() {
 		return 0
@@ -51,7 +50,7 @@ func (p *Printer) bufferSpace() int {
 	return max(size-p.queued, 0)
 }
 
-// pendingWork says that the engine has something to do and will do it; p.mu is held.
+// working reports whether the engine has work that it can do; p.mu is held.
 func (p *Printer) working() bool {
 	return p.stepping || p.waiting || p.lostEnd != nil || len(p.queue) > 0 && p.cond&stopping == 0
 }
@@ -65,7 +64,7 @@ func (p *Printer) busy() bool {
 // enqueue puts bytes, or the end of a connection, into the receive buffer.
 func (p *Printer) enqueue(s segment) {
 	p.mu.Lock()
-	if s.c.stale { // of before it was switched off
+	if s.c.stale { // sent before it was switched off
 		p.mu.Unlock()
 		return
 	}
@@ -76,7 +75,7 @@ func (p *Printer) enqueue(s segment) {
 	p.step()
 }
 
-// step lets the engine go on. It returns at once when somebody else is at it.
+// step lets the engine work. It returns at once if another goroutine is in it.
 func (p *Printer) step() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -90,8 +89,8 @@ func (p *Printer) step() {
 	p.notify()
 }
 
-// advance does one thing and says whether there may be more. p.mu is held, and given up
-// while the decoder is at work.
+// advance does one piece of work and reports whether there may be more. p.mu is held, and released while the
+// decoder works.
 func (p *Printer) advance() bool {
 	if e := p.lostEnd; e != nil {
 		p.lostEnd = nil
@@ -130,14 +129,14 @@ func (p *Printer) advance() bool {
 	return true
 }
 
-// unlocked does what must not hold p.mu.
+// unlocked calls f without p.mu.
 func (p *Printer) unlocked(f func()) {
 	p.mu.Unlock()
 	defer p.mu.Lock()
 	f()
 }
 
-// moved is what follows when lines have been printed; p.mu is held.
+// paperMoved handles the printing of lines: the end of the paper and the time they take. p.mu is held.
 func (p *Printer) paperMoved(lines int) {
 	if lines == 0 {
 		return
@@ -167,7 +166,7 @@ func (p *Printer) paperMoved(lines int) {
 	})
 }
 
-// lose empties the receive buffer; what is on the paper ends with e. p.mu is held.
+// clearBuffer empties the receive buffer; the ticket on the paper ends with e. p.mu is held.
 func (p *Printer) clearBuffer(e End) {
 	p.generation++
 	p.queue, p.queued, p.waiting, p.fences = nil, 0, false, nil
@@ -178,7 +177,7 @@ func (p *Printer) clearBuffer(e End) {
 	p.notify()
 }
 
-// jammed says that the cut must wait, because the blade sticks.
+// cutterJams reports whether the cut has to wait for a jam to be cleared.
 func (p *Printer) cutterJams() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -189,7 +188,7 @@ func (p *Printer) cutterJams() bool {
 	return p.cond&CutterJam != 0
 }
 
-// drained waits until everything in the receive buffer is on paper, or nothing moves.
+// drained waits until everything in the receive buffer is printed, or the engine is stopped.
 func (p *Printer) drained(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// faults are what is wrong with the printer right now.
+// faults are the simulated faults that are active.
 type faults struct {
 	refuse   bool
-	stallAt  int // bytes of a connection after which it takes no more
+	stallAt  int // bytes of a connection after which it reads no more
 	breakAt  int // bytes of a connection after which it breaks
-	breaks   int // how many more connections break; below zero: all
+	breaks   int // how many more connections break; negative: all
 	orderly  bool
 	keepOpen bool
 	perLine  time.Duration
-	late     time.Duration // for which a client that has left holds its seat
+	late     time.Duration // how long a client that has left still counts as served
 }
 
 const never = math.MaxInt
@@ -29,8 +29,7 @@ func (p *Printer) setFaults(f func(*faults)) {
 	p.notify()
 }
 
-// Repair undoes every fault but [Printer.Refuse]. What people have to see to (see
-// [Printer.Set]) and the power are no faults.
+// Repair ends every fault except [Printer.Refuse]. Conditions ([Printer.Set]) and the power are no faults.
 func (p *Printer) Repair() {
 	p.setFaults(func(f *faults) {
 		refuse := f.refuse
@@ -39,11 +38,10 @@ func (p *Printer) Repair() {
 	})
 }
 
-// Refuse switches the printer off for new clients: when it returns, connections are
-// refused; after Refuse(false) they are accepted again, at the same address. A client
-// being served is left in peace. The error says that the address could not be had back.
+// Refuse(true) closes the listeners: when it returns, new connections are refused. Refuse(false) opens them
+// again at the same address; its error says why that failed. A client that is served is not affected.
 //
-// A listener that is not TCP stays open; its clients are accepted and dropped.
+// A listener that is not TCP stays open; its clients are accepted and reset.
 func (p *Printer) Refuse(on bool) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -52,45 +50,41 @@ func (p *Printer) Refuse(on bool) error {
 	return p.updateListeners()
 }
 
-// Stall makes the printer take no more bytes, though it still accepts a client.
+// Stall makes the printer read no more bytes, though it still accepts clients.
 func (p *Printer) Stall() { p.StallAfter(0) }
 
-// StallAfter makes it take no more once n bytes of a connection have been taken.
-// [Printer.Repair] lets it go on where it stopped.
+// StallAfter makes it read no more after n bytes of a connection. [Printer.Repair] lets it continue.
 func (p *Printer) StallAfter(n int) { p.setFaults(func(f *faults) { f.stallAt = n }) }
 
-// ResetAfter resets connections once n of their bytes have been taken: the next one if
-// times is 1, and so on; all of them if times is negative. What was taken is on paper.
+// ResetAfter resets connections after n of their bytes: the next times connections, or all if times is
+// negative. The bytes before that are printed.
 func (p *Printer) ResetAfter(n, times int) {
 	p.setFaults(func(f *faults) { f.breakAt, f.breaks, f.orderly = n, times, false })
 }
 
-// CloseAfter is [Printer.ResetAfter] with a printer that closes instead, as if it had
-// heard enough. Over TCP what it left unread still turns that into a reset.
+// CloseAfter is [Printer.ResetAfter] with an orderly close. Over TCP, unread bytes still turn it into a reset.
 func (p *Printer) CloseAfter(n, times int) {
 	p.setFaults(func(f *faults) { f.breakAt, f.breaks, f.orderly = n, times, true })
 }
 
-// KeepOpen makes it one of those that never close their side of a connection.
+// KeepOpen(true): the printer never closes its side of a connection, as some do not.
 func (p *Printer) KeepOpen(on bool) { p.setFaults(func(f *faults) { f.keepOpen = on }) }
 
-// Delay is how long each line takes to print. While it prints, it reads nothing. A test
-// in a bubble has to wait until it has printed what it took.
+// Delay is how long each line takes to print, during which nothing is read. A test in a bubble must wait until
+// everything is printed.
 func (p *Printer) Delay(perLine time.Duration) { p.setFaults(func(f *faults) { f.perLine = perLine }) }
 
-// CloseLate makes it one of those that notice late that a client has left: the next one
-// waits for so long.
+// CloseLate delays by d the moment at which the printer notices that a client has left and serves the next one.
 func (p *Printer) CloseLate(d time.Duration) { p.setFaults(func(f *faults) { f.late = d }) }
 
-// verdict says what may happen to a connection of which taken bytes have been taken.
+// An allowance says how many bytes of a connection may be read next.
 type allowance struct {
-	room      int // bytes that may be taken before something happens; 0: breaks now
+	room      int // bytes until something happens; 0: the connection breaks now
 	orderly   bool
-	probeOnly bool // the one byte is only looked at: is it a question?
+	probeOnly bool // the buffer is full: the one byte is read only because it may belong to a DLE EOT
 }
 
-// admit waits until the connection may go on, and says how far. taken is how many of its
-// bytes have been read.
+// admit waits until the connection may be read and returns how far. taken is how many of its bytes were read.
 func (p *Printer) admit(ctx context.Context, c *client, taken int) (allowance, error) {
 	for {
 		p.mu.Lock()
@@ -122,7 +116,7 @@ func (p *Printer) admit(ctx context.Context, c *client, taken int) (allowance, e
 		}
 		err := waitChange(ctx, c, changed)
 		if err == errGone && full {
-			// What it sent has been read; reading on tells whether that was all.
+			// The client has left. Reading on tells whether it had sent more.
 			if p.attached() {
 				err = p.drained(ctx)
 			}
@@ -136,7 +130,7 @@ func (p *Printer) admit(ctx context.Context, c *client, taken int) (allowance, e
 	}
 }
 
-// pause waits until something changes, or nobody is interested any more.
+// waitChange waits until something changes, the client has left, or ctx ends.
 func waitChange(ctx context.Context, c link, changed <-chan struct{}) error {
 	select {
 	case <-changed:

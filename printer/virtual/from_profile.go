@@ -7,8 +7,8 @@ import (
 	"ticketrail/printer/profile"
 )
 
-// Like is a printer of a model: its paper, its letters, its cutter, and the answers it
-// can be expected to give.
+// OptionsFor returns the options of a model: its paper, characters and cutter, and the questions that it is
+// expected to answer.
 func OptionsFor(p profile.Profile) Options {
 	pages := make(map[byte]string, len(p.CodePages))
 	for _, c := range p.CodePages {
@@ -28,8 +28,7 @@ func OptionsFor(p profile.Profile) Options {
 	return o
 }
 
-// identityOf is what a printer of the model says of itself. A nameless one says that it
-// is an Epson of twenty years ago, as nameless ones do.
+// identityOf is a model's answer to GS I. A generic model claims to be an old Epson, as such printers do.
 func identityOf(p profile.Profile) identity {
 	maker, name, _ := strings.Cut(strings.ToUpper(p.Name), "-")
 	if !slices.Contains([]string{"EPSON", "STAR", "CITIZEN", "BIXOLON"}, maker) {
@@ -48,6 +47,7 @@ func identityOf(p profile.Profile) identity {
 	}
 	return identity{
 		1: "\x20", 2: string(kind), 3: "\x01",
-		65: "_1.00 ESC/POS\x00", 66: "_" + maker + "\x00", 67: "_" + name + "\x00", 68: "_00000000\x00", 69: "_" + font + "\x00",
+		65: "_1.00 ESC/POS\x00", 66: "_" + maker + "\x00", 67: "_" + name + "\x00",
+		68: "_00000000\x00", 69: "_" + font + "\x00",
 	}
 }

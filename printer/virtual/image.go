@@ -7,55 +7,54 @@ import (
 	"strings"
 )
 
-// An Image is dots on the paper. In [Ticket.Text] a line such as "▒▒ 576x24" stands for it.
+// An Image is an image on the paper. In [Ticket.Text] a line such as "▒▒ 576x24" stands for it.
 type Image struct {
 	Line          int // index into Ticket.Lines
 	Width, Height int // in dots
-	// Bits are rows of (Width+7)/8 bytes; the most significant bit is left; 1 is black.
+	// Bits are rows of (Width+7)/8 bytes, the most significant bit on the left; 1 is black.
 	Bits []byte
 }
 
-// A QR is a code that the printer drew itself. In [Ticket.Text] a line such as
-// "▒▒ QR 0d9e1c52" stands for it.
+// A QR is a code drawn by the printer. In [Ticket.Text] a line such as "▒▒ QR 0d9e1c52" stands for it.
 type QR struct {
 	Line   int    // index into Ticket.Lines
-	Text   string // what a phone reads
-	Module int    // dots a side of the smallest square
-	Level  byte   // of error correction: '0' to '3'
+	Text   string // the content
+	Module int    // the smallest square's side in dots
+	Level  byte   // error correction, '0' to '3'
 }
 
-// A Buzz is a command that makes a noise.
+// A Buzz is one command that sounds the buzzer.
 type Buzz struct {
 	Command []byte
 	Times   int
 }
 
-// A row is how a line lies on the paper.
+// A row is the position of a line on the paper.
 type row struct {
-	pitch int  // how far the paper moves, in dots
+	pitch int  // how far the paper moves after it, in dots
 	align byte // 0 left, 1 middle, 2 right
 }
 
-// mostRows is how high an image may be: GS v 0 takes 4095 rows on the largest printers.
+// maxRows is the highest image: GS v 0 allows 4095 rows on the largest printers.
 const maxRows = 4095
 
 // raster is GS v 0 m xL xH yL yH d1…dk.
 func (d *decoder) raster(b []byte) {
 	m, wide, high := b[3], word(b, 4), word(b, 6)
 	if b[2] != '0' || m > 3 && (m < 48 || m > 51) || wide == 0 || high == 0 || high > maxRows {
-		d.problem("command % X is no image", b[:8])
+		d.problem("command % X is not a valid image", b[:8])
 		return
 	}
 	if m &= 3; m != 0 {
-		d.problem("image of double size (m = %d): dots are sent as they shall stand", m)
+		d.problem("image of double size (m = %d): images are sent in their final size", m)
 	}
 	d.image(Image{Width: wide * 8, Height: high, Bits: b[8:]}, int(m&1)+1, int(m>>1)+1)
 }
 
-// graphics is GS ( L or GS 8 L, whose counted bytes are b.
+// graphics is GS ( L or GS 8 L; b is its counted bytes.
 func (d *decoder) graphics(b []byte) {
 	if len(b) < 2 || b[0] != 48 {
-		d.problem("command GS ( L % X is none of ours", b[:min(len(b), 8)])
+		d.problem("command GS ( L % X must not be sent", b[:min(len(b), 8)])
 		return
 	}
 	switch fn := b[1]; {
@@ -63,23 +62,23 @@ func (d *decoder) graphics(b []byte) {
 		img := Image{Width: word(b, 6), Height: word(b, 8), Bits: b[10:]}
 		if b[2] != 48 || b[3] != 1 || b[4] != 1 || b[5] != 49 || img.Width == 0 || img.Height == 0 ||
 			(img.Width+7)/8*img.Height != len(img.Bits) {
-			d.problem("command GS ( L % X stores no image of %d bytes", b[:10], len(img.Bits))
+			d.problem("command GS ( L % X does not store an image of %d bytes", b[:10], len(img.Bits))
 			return
 		}
 		d.store = &img
 	case (fn == 50 || fn == 2) && len(b) == 2:
 		if d.store == nil {
-			d.problem("an image is printed that was not stored")
+			d.problem("GS ( L prints an image that was not stored")
 			return
 		}
 		d.image(*d.store, 1, 1)
 		d.store = nil
 	default:
-		d.problem("command GS ( L % X is none of ours", b[:min(len(b), 8)])
+		d.problem("command GS ( L % X must not be sent", b[:min(len(b), 8)])
 	}
 }
 
-// image puts dots on the paper, each x dots wide and y high.
+// image prints an image whose dots are x wide and y high.
 func (d *decoder) image(img Image, x, y int) {
 	if len(d.line) > 0 {
 		d.problem("image in the middle of a line")
@@ -90,7 +89,7 @@ func (d *decoder) image(img Image, x, y int) {
 	}
 	for i := 1; i < len(img.Bits); i++ {
 		if isRealTime(img.Bits[i-1], img.Bits[i]) {
-			d.problem("image holds % X, which printers obey wherever it stands", img.Bits[i-1:i+1])
+			d.problem("image contains % X, which printers execute inside an image too", img.Bits[i-1:i+1])
 			break
 		}
 	}
@@ -103,18 +102,17 @@ func (d *decoder) image(img Image, x, y int) {
 	d.placeholder(fmt.Sprintf("▒▒ %dx%d", img.Width, img.Height), img.Height)
 }
 
-// obeyed says that these two bytes are a realtime command: DLE EOT, DLE ENQ, DLE DC4.
+// isRealTime reports whether two bytes begin a real-time command: DLE EOT, DLE ENQ, DLE DC4.
 func isRealTime(a, b byte) bool { return a == dle && (b == 0x04 || b == 0x05 || b == 0x14) }
 
-// mark writes the line that stands for something of so many dots, which moves the paper
-// by just as much.
+// placeholder adds the line that stands for something dots high, and moves the paper by that much.
 func (d *decoder) placeholder(s string, dots int) {
 	d.t.Lines = append(d.t.Lines, Line{{Text: s, Style: Style{Width: 1, Height: 1}}})
 	d.t.rows = append(d.t.rows, row{dots, d.align})
 	d.printed += (dots + dotsPerLine - 1) / dotsPerLine
 }
 
-// Black says whether the dot at x, y is black.
+// Black reports whether the dot at x, y is black.
 func (i Image) Black(x, y int) bool {
 	at := y*((i.Width+7)/8) + x/8
 	return at < len(i.Bits) && i.Bits[at]&(0x80>>(x%8)) != 0
@@ -134,9 +132,9 @@ func (i Image) scaled(x, y int) Image {
 	return out
 }
 
-// code is GS ( k, whose counted bytes are b: what a QR code needs, function by function.
+// code is GS ( k; b is its counted bytes: the functions of a QR code.
 func (d *decoder) code(b []byte) {
-	bad := func() { d.problem("command GS ( k % X is none of ours", b[:min(len(b), 8)]) }
+	bad := func() { d.problem("command GS ( k % X must not be sent", b[:min(len(b), 8)]) }
 	if len(b) < 3 || b[0] != '1' {
 		bad()
 		return
@@ -159,7 +157,7 @@ func (d *decoder) code(b []byte) {
 
 func (d *decoder) printQR() {
 	if d.qr.Text == "" {
-		d.problem("a QR code of nothing is printed")
+		d.problem("GS ( k prints an empty QR code")
 		return
 	}
 	if len(d.line) > 0 {
@@ -173,7 +171,7 @@ func (d *decoder) printQR() {
 		return r
 	}, strings.ToValidUTF8(d.qr.Text, "�"))
 	if clean != d.qr.Text {
-		d.problem("QR code of %q, which is no text", d.qr.Text)
+		d.problem("QR code of %q, which is not text", d.qr.Text)
 	}
 	q := d.qr
 	q.Line = len(d.t.Lines)
@@ -190,7 +188,7 @@ func (d *decoder) printQR() {
 	d.placeholder("▒▒ QR "+clean, high)
 }
 
-// buzz records a noise, after a look at its numbers.
+// buzz checks a buzzer command and records it.
 func (d *decoder) buzz(b []byte) {
 	times := 0
 	switch {
@@ -199,17 +197,18 @@ func (d *decoder) buzz(b []byte) {
 	case b[0] == esc && b[1] == 'p' && b[2] <= 1 && b[3] > 0:
 		times = 1
 		if !d.o.Drawer {
-			d.problem("command % X is none of ours: it opens the cash drawer", b)
+			d.problem("command % X must not be sent: it opens the cash drawer", b)
 			return
 		}
-	case bytes.HasPrefix(b, []byte("\x1b(A\x03\x00a")) && b[6] >= 1 && b[6] <= 7 && b[7] >= 1 && b[7] <= 63: // pattern, times
+	case bytes.HasPrefix(b, []byte("\x1b(A\x03\x00a")) && // pattern, times
+		b[6] >= 1 && b[6] <= 7 && b[7] >= 1 && b[7] <= 63:
 		times = int(b[7])
 	case bytes.HasPrefix(b, []byte("\x1b(A\x05\x00a")) && b[6] == 'd' && b[7] >= 1 && b[7] <= 63:
 		times = int(b[7])
 	case bytes.HasPrefix(b, []byte("\x1b(A\x04\x000")) && b[6] >= '0' && b[6] <= ':' && b[7] >= 1 && b[7] <= 63:
 		times = int(b[7])
 	default:
-		d.problem("command % X is none of ours: no buzzer rings like that", b[:min(len(b), 10)])
+		d.problem("command % X must not be sent: its numbers are out of range", b[:min(len(b), 10)])
 		return
 	}
 	if len(d.t.Buzzes) < maxProblems {

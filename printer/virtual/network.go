@@ -7,15 +7,15 @@ import (
 	"syscall"
 )
 
-// A Network is one host in memory: a listener, and the way to it. Everything on it waits
-// durably, so a server and its clients work inside a testing/synctest bubble.
+// A Network is one host in memory: a listener and the connections to it. Its blocking calls are durably
+// blocking in the sense of testing/synctest, so a server and its clients work inside a bubble.
 type Network struct {
 	conns chan net.Conn
 	gone  chan struct{}
 	close sync.Once
 }
 
-// NewNetwork returns a Network on which nobody accepts yet: who connects waits.
+// NewNetwork returns a Network. Clients wait until Accept is called.
 func NewNetwork() *Network {
 	return &Network{conns: make(chan net.Conn), gone: make(chan struct{})}
 }
@@ -30,18 +30,18 @@ func (n *Network) Accept() (net.Conn, error) {
 	}
 }
 
-// Close refuses every connection from now on; those that are open stay.
+// Close refuses further connections; open ones stay open.
 func (n *Network) Close() error { n.close.Do(func() { close(n.gone) }); return nil }
 
-// Addr is an address on this machine.
+// Addr is an address on the local machine.
 func (n *Network) Addr() net.Addr { return address("127.0.0.1:80") }
 
-// Dial connects from this machine, whatever the address.
+// Dial connects from the local machine; the address is ignored.
 func (n *Network) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	return n.DialFrom(ctx, "127.0.0.1")
 }
 
-// DialFrom connects from the machine with that IP address, which may have a zone.
+// DialFrom connects from the machine with this IP address, which may have a zone.
 func (n *Network) DialFrom(ctx context.Context, from string) (net.Conn, error) {
 	near, far := net.Pipe()
 	select {

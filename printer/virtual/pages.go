@@ -8,23 +8,24 @@ import (
 	"golang.org/x/text/encoding/ianaindex"
 )
 
-// epsonPages is the number table of Epson's TM-T88V, which most others follow.
+// epsonPages are the numbers of ESC t on Epson's TM-T88V, which most other printers use too.
 var epsonPages = map[byte]string{
-	0: "CP437", 1: "Katakana", 2: "CP850", 3: "CP860", 4: "CP863", 5: "CP865", 15: "ISO8859-7", 16: "WPC1252", 17: "CP866",
-	18: "CP852", 19: "CP858", 34: "CP855", 36: "CP862", 39: "ISO8859-2", 40: "ISO8859-15",
-	45: "WPC1250", 46: "WPC1251", 47: "WPC1253", 48: "WPC1254", 49: "WPC1255", 50: "WPC1256", 51: "WPC1257", 52: "WPC1258",
+	0: "CP437", 1: "Katakana", 2: "CP850", 3: "CP860", 4: "CP863", 5: "CP865", 15: "ISO8859-7", 16: "WPC1252",
+	17: "CP866", 18: "CP852", 19: "CP858", 34: "CP855", 36: "CP862", 39: "ISO8859-2", 40: "ISO8859-15",
+	45: "WPC1250", 46: "WPC1251", 47: "WPC1253", 48: "WPC1254", 49: "WPC1255", 50: "WPC1256", 51: "WPC1257",
+	52: "WPC1258",
 }
 
-// A page is the letters of the bytes from 80h on.
+// A page is a character table for the bytes from 80h on.
 type page struct {
 	name   string
-	letter func(b byte) rune // utf8.RuneError where there is none
+	letter func(b byte) rune // utf8.RuneError if the byte has no character
 }
 
-// ianaNames turns the names of printers' manuals into those of the registry.
+// ianaNames converts the names in printer manuals to those of the IANA registry.
 var ianaNames = strings.NewReplacer("CP858", "IBM00858", "CP", "IBM", "WPC", "windows-", "ISO8859", "ISO-8859")
 
-// pageOf finds a page by its name; ok is false when nobody knows it.
+// pageOf finds a page by its name.
 func pageOf(name string) (p page, ok bool) {
 	if name == "Katakana" {
 		return page{name, katakana}, true
@@ -37,7 +38,7 @@ func pageOf(name string) (p page, ok bool) {
 	return page{name, m.DecodeByte}, true
 }
 
-// katakana is Epson's page 1: half-width Japanese letters between lines and signs.
+// katakana is Epson's page 1: half-width katakana, with box drawing and signs around it.
 func katakana(b byte) rune {
 	const before, behind = "▁▂▃▄▅▆▇█▏▎▍▌▋▊▉┼┴┬┤├▔─│▕┌┐└┘╭╮╰╯", "═╞╪╡◢◣◥◤♠♥♦♣●○╱╲╳円年月日時分秒〒市区町村人▒"
 	switch {

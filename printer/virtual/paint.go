@@ -14,9 +14,9 @@ import (
 
 const (
 	letterHeight = 24      // dots, of Font A
-	margin       = 24      // of white paper around what can be printed on
-	tearHeight   = 12      // of paper below the end
-	maxHeight    = 1 << 15 // of a picture; what is fed beyond, by whoever fills rolls, is not drawn
+	margin       = 24      // white paper around the printable area
+	tearHeight   = 12      // paper below the end
+	maxHeight    = 1 << 15 // of a picture, so that a sender that only feeds paper cannot exhaust the memory
 )
 
 // Indices into the palette of a picture.
@@ -35,11 +35,10 @@ func (t Ticket) PNG(dots int) []byte {
 	return b.Bytes()
 }
 
-// Picture is what the paper looks like, a pixel a dot: letters in their sizes, images and
-// codes dot by dot. Its lower edge is dashed where it was cut, solid where it was not, and
-// torn where the ticket broke off.
+// Picture draws the paper, one pixel for each dot: text in its sizes, images and codes dot by dot. The lower
+// edge is dashed if it was cut, solid if not, and torn if the ticket broke off.
 //
-// dots is how wide the print is; 0 is what the printer's options said, or 12 a column.
+// dots is the width of the printable area; 0 is the printer's, or 12 for each column.
 func (t Ticket) Picture(dots int) *image.Paletted {
 	if dots <= 0 {
 		dots = t.dots
@@ -74,7 +73,7 @@ func (t Ticket) Picture(dots int) *image.Paletted {
 	return p.Paletted
 }
 
-// paint draws line i with its upper edge at y.
+// paint draws line i; y is its upper edge.
 func (t Ticket) paint(p *painter, i, y int) {
 	if i >= len(t.Lines) {
 		return // feed
@@ -111,7 +110,7 @@ func (l Line) width() int {
 	return n
 }
 
-// code is the code as dots, or nil if its text does not fit into one.
+// code encodes the QR code, or returns nil if its text is too long.
 func (q QR) code() *qr.Code {
 	c, err := qr.Encode(q.Text, qr.Level(min(max(q.Level, '0'), '3')-'0'))
 	if err != nil {
@@ -120,13 +119,13 @@ func (q QR) code() *qr.Code {
 	return c
 }
 
-// A painter is a picture in the making. Its x begins where the print begins.
+// A painter draws on a picture. Its x is 0 at the left edge of the printable area.
 type painter struct {
 	*image.Paletted
 	dots, cell int
 }
 
-// dot sets one, if the paper reaches there.
+// dot sets one dot, if it is on the paper.
 func (p *painter) dot(x, y int, c uint8) {
 	if x >= 0 && x < p.dots && y >= 0 && y < p.Rect.Max.Y {
 		p.Pix[y*p.Stride+x+margin] = c
@@ -161,7 +160,7 @@ func (p *painter) code(c *qr.Code, module, x, y int) {
 	}
 }
 
-// span draws text that stands on base and returns where it ends.
+// span draws text on the base line and returns the x of its end.
 func (p *painter) span(s Span, x, base int) int {
 	ink := uint8(black)
 	if s.Red {
@@ -185,8 +184,8 @@ func (p *painter) span(s Span, x, base int) int {
 	return x
 }
 
-// letter fits r into box. The font's letters are 12 dots high with their ascenders and
-// descenders, and half as wide, or as wide for those of two columns, which stand a dot higher.
+// letter draws r scaled to box. The font's characters are 12 dots high, ascenders and descenders included, and
+// 6 wide, or 12 for those of two columns, which are placed one dot higher.
 func (p *painter) letter(r rune, columns int, box image.Rectangle, ink uint8, bold bool) {
 	const high = letterHeight / 2
 	at, mask, from, advance, ok := bitmapfont.Face.Glyph(fixed.Point26_6{}, r)
@@ -207,14 +206,14 @@ func (p *painter) letter(r rune, columns int, box image.Rectangle, ink uint8, bo
 	}
 	for y := box.Min.Y; y < box.Max.Y; y++ {
 		for x := box.Min.X; x < box.Max.X; x++ {
-			if black(x, y) || bold && black(x-1, y) && !black(x+1, y) { // never closing a gap of one dot
+			if black(x, y) || bold && black(x-1, y) && !black(x+1, y) { // without closing gaps of one dot
 				p.dot(x, y, ink)
 			}
 		}
 	}
 }
 
-// edge draws where the paper ends.
+// edge draws the end of the paper.
 func (p *painter) edge(e End) {
 	y, wide := p.Rect.Max.Y-tearHeight, p.Rect.Max.X
 	for x := range wide {

@@ -15,14 +15,13 @@ import (
 	"ticketrail/printer/transport"
 )
 
-// A Printer is also a [transport.Dialer]: Dial connects to it in memory, without a
-// buffer in between: what a Write has returned for, the printer has taken. It works
-// inside a testing/synctest bubble. The connection ends when either side ends it.
+// Dial makes a Printer a [transport.Dialer]. It connects in memory, without a buffer in between: when a Write
+// has returned, the printer has read the bytes. It works inside a testing/synctest bubble.
 func (p *Printer) Dial(ctx context.Context) (transport.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("connect %s: %w", p.o.Name, err)
 	}
-	// Two pipes, for a pipe cannot be closed in one direction only.
+	// Two pipes, because a net.Pipe cannot be closed in one direction only.
 	to, from := net.Pipe()
 	fromBack, toBack := net.Pipe()
 	w := &pipeState{left: make(chan struct{})}
@@ -34,7 +33,7 @@ func (p *Printer) Dial(ctx context.Context) (transport.Conn, error) {
 	return &pipeConn{name: p.o.Name, wire: w, w: to, r: fromBack}, nil
 }
 
-// admitted waits until the printer accepts another client.
+// admitted waits until the printer accepts or refuses a client.
 func (p *Printer) admitted(ctx context.Context, l link) (*client, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -52,7 +51,7 @@ func (p *Printer) admitted(ctx context.Context, l link) (*client, error) {
 // wire is what the two ends of an in-memory connection know of each other.
 type pipeState struct {
 	wasReset atomic.Bool
-	finished atomic.Bool // the client has said that this is all
+	finished atomic.Bool // the client has called Finish
 	leave    sync.Once
 	left     chan struct{} // closed when the client has closed
 }
@@ -108,7 +107,7 @@ func (c *pipeConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// cause names what a network connection would have said.
+// cause returns the error that a TCP connection would have returned.
 func (c *pipeConn) cause(err error) error {
 	closed := err == io.EOF || errors.Is(err, io.ErrClosedPipe)
 	switch {
@@ -135,8 +134,8 @@ func (c *pipeConn) ended() bool {
 func (c *pipeConn) SetReadDeadline(t time.Time) error  { return c.deadline(c.r.SetReadDeadline(t)) }
 func (c *pipeConn) SetWriteDeadline(t time.Time) error { return c.deadline(c.w.SetWriteDeadline(t)) }
 
-// deadline forgives a pipe that its other end has closed: as on a network, the next read
-// or write will say so.
+// deadline ignores the error of a pipe that the other end has closed: as on TCP, the next Read or Write
+// returns it.
 func (c *pipeConn) deadline(err error) error {
 	if err != nil && c.ended() {
 		return fmt.Errorf("set deadline %s: %w", c.name, net.ErrClosed)
@@ -144,11 +143,11 @@ func (c *pipeConn) deadline(err error) error {
 	return nil
 }
 
-// finishGrace is how long a printer that does not close is waited for, as over TCP.
+// finishGrace is how long Finish waits for a printer that does not close, as over TCP.
 const finishGrace = 500 * time.Millisecond
 
-// Finish does what it does over TCP. There is no buffer on the way, so everything
-// written was taken; what is waited for is a printer that resets.
+// Finish works as over TCP. There is no buffer in between, so everything written has been read already. It
+// waits only to see whether the printer resets the connection.
 func (c *pipeConn) Finish(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("finish %s: %w", c.name, err)

@@ -1,8 +1,8 @@
 package virtual
 
-// PowerOff pulls the plug: the receive buffer is lost, and with it what was not yet
-// printed; clients are not told. Until [Printer.PowerOn] nobody answers: in memory a Dial
-// waits for its context; on a socket the kernel accepts clients nobody listens to.
+// PowerOff switches the printer off: the receive buffer and everything not printed yet is lost; clients get no
+// error. Until [Printer.PowerOn] a Dial in memory waits for its context; on a socket the kernel accepts clients
+// and nothing answers.
 func (p *Printer) PowerOff() {
 	p.mu.Lock()
 	if !p.off {
@@ -18,9 +18,8 @@ func (p *Printer) PowerOff() {
 	p.step()
 }
 
-// PowerOn switches it on again. Clients it does not know any more are reset, as those
-// are who ask a machine about a connection it has never heard of. An unrecoverable
-// error is cured.
+// PowerOn switches it on. Earlier connections are reset, as a host does with segments of a connection that it
+// does not know. An unrecoverable error is cleared.
 func (p *Printer) PowerOn() {
 	p.mu.Lock()
 	p.off = false
@@ -36,9 +35,8 @@ func (p *Printer) PowerCycle() {
 	p.PowerOn()
 }
 
-// Vanish(true) is a cable that comes off: the printer prints what it has, nothing reaches
-// it, nothing it says arrives, and nobody is told. After Vanish(false) connections go on
-// where they were.
+// Unplug(true) pulls the network cable: the printer prints what it has, nothing reaches it, its answers are
+// lost, and clients get no error. After Unplug(false) connections continue.
 func (p *Printer) Unplug(on bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

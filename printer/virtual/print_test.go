@@ -92,17 +92,17 @@ func TestImagesAndQRCodesArePrinted(t *testing.T) {
 func TestErrorsInImagesQRCodesAndBuzzesAreRecorded(t *testing.T) {
 	for _, tt := range []struct{ name, bytes, want string }{
 		{"AnImageThatIsTooWide", bitImage(72, 1, checkers(72, 1)), "72 dots is wider than the 64"},
-		{"AnImageWithoutRows", "\x1dv0\x00\x01\x00\x00\x00", "is no image"},
+		{"AnImageWithoutRows", "\x1dv0\x00\x01\x00\x00\x00", "not a valid image"},
 		{"AnImageOfDoubleSize", "\x1dv0\x01\x01\x00\x01\x00a", "double size"},
-		{"AnImageWithACommandInIt", bitImage(16, 1, "\x10\x04"), "holds 10 04"},
+		{"AnImageWithACommandInIt", bitImage(16, 1, "\x10\x04"), "contains 10 04"},
 		{"AnImageThroughALine", "half" + bitImage(8, 1, "a"), "middle of a line"},
-		{"GraphicsOfAnotherLength", "\x1d(L\x0b\x000p0\x01\x011\x10\x00\x01\x00a", "stores no image"},
-		{"GraphicsPrintedBeforeTheyAreStored", "\x1d(L\x02\x0002", "was not stored"},
-		{"ACodeOfNothing", "\x1d(k\x03\x001Q0", "of nothing"},
-		{"ACodeThatIsNoText", code("a\x1bb", 3), "which is no text"},
+		{"GraphicsOfAnotherLength", "\x1d(L\x0b\x000p0\x01\x011\x10\x00\x01\x00a", "does not store an image"},
+		{"GraphicsPrintedBeforeTheyAreStored", "\x1d(L\x02\x0002", "that was not stored"},
+		{"ACodeOfNothing", "\x1d(k\x03\x001Q0", "empty QR code"},
+		{"ACodeThatIsNoText", code("a\x1bb", 3), "which is not text"},
 		{"ACodeThatIsTooWide", code("abc", 8), "wider than the 64"},
-		{"ABuzzerThatRingsForEver", "\x1bB\xff\x01", "no buzzer rings like that"},
-		{"TwoBytesOnAnotherROM", "\x1c&a", "no letters of two bytes"},
+		{"ABuzzerThatRingsForEver", "\x1bB\xff\x01", "numbers are out of range"},
+		{"TwoBytesOnAnotherROM", "\x1c&a", "no two-byte characters"},
 	} {
 		bubble(t, tt.name, virtual.Options{Dots: 64}, func(t *testing.T, p *virtual.Printer) {
 			send(t, p, tt.bytes+"\n")

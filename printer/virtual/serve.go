@@ -12,21 +12,20 @@ import (
 	"time"
 )
 
-// A slot is a listener that [Printer.Refuse] can take away and give back.
+// A listener is a net.Listener that updateListeners can close and reopen.
 type listener struct {
 	addr net.Addr
 	tcp  bool
 	l    net.Listener // nil while refusing; guarded by the printer's mu
 }
 
-// Serve prints what clients of l send, until ctx ends; then it returns nil, with every
-// connection closed. It closes l.
+// Serve prints what clients of l send until ctx ends. It then closes l and every connection and returns nil.
 func (p *Printer) Serve(ctx context.Context, l net.Listener) error {
 	_, tcp := l.(*net.TCPListener)
 	s := &listener{addr: l.Addr(), tcp: tcp, l: l}
 	p.mu.Lock()
 	p.listeners = append(p.listeners, s)
-	_ = p.updateListeners() // they can only close
+	_ = p.updateListeners() // it only closes: no error
 	p.mu.Unlock()
 
 	ctx, cancel := context.WithCancel(ctx)
@@ -53,7 +52,7 @@ func (p *Printer) Serve(ctx context.Context, l net.Listener) error {
 	}
 }
 
-// accept returns the next client; it sits out the times when there is no listener.
+// accept returns the next client. While there is no listener it waits.
 func (p *Printer) accept(ctx context.Context, s *listener) (*client, error) {
 	for {
 		p.mu.Lock()
@@ -69,13 +68,13 @@ func (p *Printer) accept(ctx context.Context, s *listener) (*client, error) {
 		var c *client
 		if err == nil && !off {
 			c = p.addClient(netLink{conn})
-			_ = p.updateListeners() // they can only close
+			_ = p.updateListeners() // it only closes: no error
 		}
 		p.mu.Unlock()
 		switch {
 		case c != nil:
 			return c, nil
-		case err == nil: // got in as the door closed
+		case err == nil: // accepted while the listener was being closed
 			netLink{conn}.reset()
 		case replaced && errors.Is(err, net.ErrClosed):
 		default:
@@ -84,11 +83,10 @@ func (p *Printer) accept(ctx context.Context, s *listener) (*client, error) {
 	}
 }
 
-// full says that no more clients are accepted; p.mu is held.
+// full reports whether Options.Clients are connected; p.mu is held.
 func (p *Printer) full() bool { return p.o.Clients > 0 && len(p.connected) >= p.o.Clients }
 
-// doors closes the listeners when new clients are refused and opens them when not; p.mu
-// is held.
+// updateListeners closes the listeners if new clients are refused, and reopens them if not; p.mu is held.
 func (p *Printer) updateListeners() error {
 	shut := p.faults.refuse || p.full() && !p.o.Hang
 	var errs []error
@@ -110,7 +108,7 @@ func (p *Printer) updateListeners() error {
 	return errors.Join(errs...)
 }
 
-// left makes room for another client.
+// removeClient makes room for another client.
 func (p *Printer) removeClient(c *client) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -122,7 +120,7 @@ func (p *Printer) removeClient(c *client) {
 	p.notify()
 }
 
-// settle ends what is being printed when nobody serves any more.
+// abortUnserved ends the current ticket when no Serve is running any more.
 func (p *Printer) abortUnserved() {
 	p.mu.Lock()
 	if len(p.listeners) == 0 && (p.waiting || len(p.queue) > 0) {
@@ -132,7 +130,7 @@ func (p *Printer) abortUnserved() {
 	p.step()
 }
 
-// leave closes a slot for good.
+// closeListener closes a listener for good.
 func (p *Printer) closeListener(s *listener) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -147,7 +145,7 @@ func (p *Printer) closeListener(s *listener) {
 	}
 }
 
-// serve prints what one client sends.
+// serve handles one client until it leaves.
 func (p *Printer) serve(ctx context.Context, c *client) {
 	defer p.removeClient(c)
 	defer c.Close()
@@ -177,12 +175,11 @@ func (p *Printer) serve(ctx context.Context, c *client) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	// A printer that does not close holds the connection, not the seat.
+	// With KeepOpen the connection stays open, but the next client is served.
 	_ = p.await(ctx, c.gone(), func() bool { return !p.faults.keepOpen })
 }
 
-// arrive lets a client in, at the end of the line; p.mu is held. One that comes while the
-// power is off is lost: nothing hears it.
+// addClient adds a client to the waiting ones; p.mu is held. While the power is off its bytes are lost.
 func (p *Printer) addClient(l link) *client {
 	c := &client{link: l, p: p, stale: p.off}
 	c.setMute(p.off || p.unplugged)
@@ -193,7 +190,7 @@ func (p *Printer) addClient(l link) *client {
 	return c
 }
 
-// sit waits until c is the one who is served, first come, first served.
+// waitServed waits until c is served, in the order of arrival. It returns false if c left or ctx ended.
 func (p *Printer) waitServed(ctx context.Context, c *client) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -207,7 +204,7 @@ func (p *Printer) waitServed(ctx context.Context, c *client) bool {
 	return true
 }
 
-// rise gives up the seat, which is noticed late if at all, and says how late.
+// endService lets the next client be served, after faults.late, which it returns.
 func (p *Printer) endService(c *client) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -231,7 +228,7 @@ func (p *Printer) endService(c *client) time.Duration {
 	return late
 }
 
-// read takes what the client sends until the client ends or a fault does.
+// read reads from the client until the client or a fault ends the connection.
 func (p *Printer) read(ctx context.Context, c *client) End {
 	buf := make([]byte, 4096)
 	taken := 0
@@ -246,7 +243,7 @@ func (p *Printer) read(ctx context.Context, c *client) End {
 			}
 			return Broken
 		}
-		if !v.probeOnly && len(c.unbuffered) > 0 { // there is room for it now
+		if !v.probeOnly && len(c.unbuffered) > 0 { // the buffer has space again
 			p.buffer(c)
 			continue
 		}
@@ -274,15 +271,15 @@ func (p *Printer) read(ctx context.Context, c *client) End {
 	}
 }
 
-// plugged waits while the cable is off. A Read that was just beginning when it came off may
-// bring what was sent only after that: it arrives when the cable is on again.
+// waitPluggedIn waits while the cable is unplugged. A Read that was in progress may return bytes that were
+// sent after that; they are used once the cable is plugged in.
 func (p *Printer) waitPluggedIn(ctx context.Context, c *client) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.await(ctx, c.gone(), func() bool { return !p.unplugged || p.off || c.stale || c.resetAsked })
 }
 
-// take puts what was read into the receive buffer.
+// buffer moves what was read to the receive buffer.
 func (p *Printer) buffer(c *client) {
 	if b := c.unbuffered; len(b) > 0 {
 		c.unbuffered = nil
@@ -291,8 +288,7 @@ func (p *Printer) buffer(c *client) {
 	}
 }
 
-// answerHeld carries out a DLE EOT that came while the receive buffer was full. It is not
-// kept: there is no room for it.
+// answerHeld executes a DLE EOT that came while the receive buffer was full. It is not queued.
 func (p *Printer) answerHeld(c *client) {
 	if b := c.unbuffered; len(b) == 3 && b[0] == dle && b[1] == 0x04 {
 		c.unbuffered = nil
@@ -300,7 +296,7 @@ func (p *Printer) answerHeld(c *client) {
 	}
 }
 
-// hears counts n bytes that came in, unless there is nobody to hear them.
+// countRead counts n received bytes. It returns false if they are lost, because the power is or was off.
 func (p *Printer) countRead(c *client, n int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

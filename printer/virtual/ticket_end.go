@@ -6,19 +6,20 @@ import (
 	"time"
 )
 
+// cut ends the ticket with the cutter, after feed more lines.
 func (d *decoder) cut(feed int) {
 	if len(d.line) > 0 {
 		d.problem("cut in the middle of a line")
 		d.newline()
 	}
 	if d.o.NoCutter {
-		d.problem("a cut, and this printer is torn by hand")
+		d.problem("a cut, but this printer has no cutter")
 		return
 	}
 	d.finishTicket(Cut, feed)
 }
 
-// end is the end of the connection.
+// end handles the end of the connection.
 func (d *decoder) end(e End) {
 	if e == Closed && len(d.pending) > 0 {
 		d.problem("connection ends inside a command: % X", d.pending[:min(len(d.pending), 16)])
@@ -42,21 +43,20 @@ func (d *decoder) end(e End) {
 	}
 }
 
-// lengthy says that b is a command with data, for which printers wait whatever happens to
-// the client that sent it.
+// hasData reports whether b begins a command with data. A printer waits for the data even if the client that
+// sent the command has left.
 func hasData(b []byte) bool {
 	return b[0] == gs && (b[1] == 'v' || b[1] == '(' || b[1] == '8') || b[0] == esc && b[1] == '*'
 }
 
-// powerOff is the end of everything, but for what is on the paper. A line that has not
-// been printed is lost.
+// powerOff discards everything except what is on the paper. A line that is not printed yet is lost.
 func (d *decoder) powerOff(e End) {
 	d.line = nil
 	d.endClient(e)
 	d.resyncing = false
 }
 
-// finish brings out what is on the paper, if anything, and forgets the client.
+// endClient finishes the ticket, if there is one, and resets the decoder.
 func (d *decoder) endClient(e End) {
 	if slices.ContainsFunc(d.t.Lines, func(l Line) bool { return len(l) > 0 }) {
 		d.finishTicket(e, 0)
@@ -65,7 +65,7 @@ func (d *decoder) endClient(e End) {
 	d.reset()
 }
 
-// cuts says whether b completes a cut.
+// cuts reports whether b completes a cut command.
 func (d *decoder) cuts(b byte) bool {
 	n := len(d.pending)
 	switch {
@@ -80,7 +80,7 @@ func (d *decoder) cuts(b byte) bool {
 	}
 }
 
-// tear brings out what is on the paper.
+// finishTicket emits what is on the paper.
 func (d *decoder) finishTicket(e End, feed int) {
 	t := d.t
 	d.t = Ticket{}

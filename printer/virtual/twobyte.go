@@ -12,12 +12,12 @@ import (
 	"ticketrail/printer/profile"
 )
 
-// rom is the printer's own two-byte letters.
+// rom is the printer's set of two-byte characters.
 type rom struct {
 	code encoding.Encoding
 	lead func(b byte) bool
-	long bool // GB18030: some take four bytes
-	sjis bool // letters only after FS C 1; single bytes may be katakana
+	long bool // GB18030: some characters have four bytes
+	sjis bool // two-byte characters only after FS C 1; single bytes may be katakana
 }
 
 func romOf(t profile.TwoByte) *rom {
@@ -37,10 +37,10 @@ func romOf(t profile.TwoByte) *rom {
 	return nil
 }
 
-// leads says whether b begins a letter of two bytes.
+// isLead reports whether b is the first byte of a two-byte character.
 func (d *decoder) isLead(b byte) bool { return d.kanji && d.rom != nil && d.rom.lead(b) }
 
-// kana is a half-width katakana letter of a Japanese ROM, or 0.
+// katakana is the half-width katakana of a Japanese ROM for b, or 0.
 func (d *decoder) katakana(b byte) rune {
 	if d.kanji && d.rom != nil && d.rom.sjis && b >= 0xA1 && b <= 0xDF {
 		return rune(b) - 0xA1 + 0xFF61
@@ -48,37 +48,37 @@ func (d *decoder) katakana(b byte) rune {
 	return 0
 }
 
-// more takes one more byte of a letter of two bytes, or four.
+// twoByte takes the next byte of a character of two bytes, or four.
 func (d *decoder) twoByte(b byte) {
 	d.pending = append(d.pending, b)
 	if n := len(d.pending); d.rom.long && d.pending[1] >= '0' && d.pending[1] <= '9' && n < 4 {
 		return
 	}
 	if d.rom.sjis && !d.sjis {
-		d.problem("letter % X of two bytes before FS C 1 said that it is Shift-JIS", d.pending)
+		d.problem("two-byte character % X before FS C 1 selected Shift-JIS", d.pending)
 	}
 	s, err := d.rom.code.NewDecoder().Bytes(d.pending)
 	r, n := utf8.DecodeRune(s)
 	if err != nil || r == utf8.RuneError || n != len(s) || b < 0x30 || r < 0xA0 {
-		d.problem("bytes % X are no letter of this printer's", d.pending)
+		d.problem("bytes % X are no character of this printer", d.pending)
 		r = '�'
 	}
 	d.pending = d.pending[:0]
 	d.printRune(r, 2*d.style.Width)
 }
 
-// selectTwoByte is FS &.
+// selectTwoByte is FS & ("Select Kanji character mode").
 func (d *decoder) selectTwoByte() {
 	if d.rom == nil {
-		d.problem("FS &, and this printer has no letters of two bytes")
+		d.problem("FS &, but this printer has no two-byte characters")
 	}
 	d.kanji = d.rom != nil
 }
 
-// codeSystem is FS C n: Shift-JIS or JIS.
+// codeSystem is FS C n ("Select Kanji character code system"): JIS or Shift-JIS.
 func (d *decoder) codeSystem(n byte) {
 	if d.rom == nil || !d.rom.sjis || n&^'0' > 1 {
-		d.problem("FS C %d, and this printer has no choice of Japanese codes", n)
+		d.problem("FS C %d, but this printer has no Japanese code systems", n)
 		return
 	}
 	d.sjis = n&1 == 1

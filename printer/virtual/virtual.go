@@ -1,16 +1,14 @@
-// Package virtual is a kitchen printer without paper: it takes what a real one takes,
-// shows each ticket as text, and breaks down in the ways real ones do, when asked to.
+// Package virtual simulates an ESC/POS kitchen printer: it reads what a real one reads, shows each ticket as
+// text and as a picture, and fails in the ways real printers fail, on request.
 //
-// Tests and the demo put it where a printer would stand, on a TCP listener or on a pipe in
-// memory. It is never part of the daemon. It reads the bytes with a decoder of its own, so
-// that a mistake in the encoder does not cancel out, and it polices the daemon: a command the
-// daemon has no business sending, a control character in text or a letter its code page
-// does not have is on record as a problem.
+// Tests and the demo use it on a TCP listener or on a pipe in memory. It is never part of the daemon. Its
+// decoder shares no code with the encoder in printer/escpos, so that a mistake there is not decoded by the
+// same mistake here. It also checks the sender: a command that the daemon must not send, a control character
+// in text, or a byte without a character in its code page is recorded as a problem.
 //
-// Behind the reader is a receive buffer, and behind that the print engine, which stops when
-// the paper is out or the cover open ([Printer.Set]) and then goes on where it stopped.
-// What it is asked it answers as far as [Options.Can] goes: DLE EOT at reception, everything
-// else in its turn. What comes out is text, and a picture of the paper ([Ticket.PNG]).
+// Received bytes wait in a receive buffer for the print engine, which stops while the paper is out or the
+// cover open ([Printer.Set]) and then continues. Which questions it answers is set by [Options].Can: DLE EOT is
+// answered on receipt, everything else when the engine reaches it.
 package virtual
 
 import (
@@ -24,90 +22,88 @@ import (
 	"ticketrail/printer/profile"
 )
 
-// Options say what kind of printer it is. The zero value is a wide printer that never
-// wraps, with Western letters.
+// Options describe the printer. The zero value has paper of unlimited width, Western characters, and answers
+// nothing.
 type Options struct {
 	Name string // in errors and on the drawn ticket
 
-	// Columns is where a line wraps, which is recorded as a problem: composed lines fit.
-	// 0 is paper without an edge.
+	// Columns is where a line wraps. Wrapping is recorded as a problem, because composed lines fit. 0 is
+	// unlimited.
 	Columns int
-	// Kanji is a printer with a Chinese ROM: after a start it takes accented letters for
-	// halves of Chinese ones, until FS . tells it not to.
+	// Kanji: the printer has a Chinese ROM. Until FS ., it takes two accented letters for one Chinese
+	// character.
 	Kanji bool
 	// CodePages maps the number of ESC t to a page ("CP437", "WPC1252" …); nil is Epson's table.
 	CodePages map[byte]string
 
-	// Can is what it can tell; 0 is nothing. Clone says how it answers.
+	// Can is which questions it answers; 0 is none. Clone is how it answers them wrongly.
 	Can   Capability
 	Clone Clone
-	// Condition is how it is at first.
+	// Condition is its condition at the start.
 	Condition Condition
 
-	// ReceiveBuffer is how many bytes wait while it prints or is stopped. LinesPerSecond is
-	// how fast it prints, while it takes more. Without both it prints what it took before it
-	// takes more, unless it is stopped, and is as fast as the computer; its buffer is large.
+	// ReceiveBuffer is how many bytes wait while it prints or is stopped. LinesPerSecond is how fast it
+	// prints. With both 0, it prints at once, reads on only after that, and has a large buffer while it is
+	// stopped.
 	ReceiveBuffer  int
 	LinesPerSecond float64
 
-	// Clients is how many may be connected; one is served, the others wait. One too many
-	// is refused, or left hanging if Hang is set. 0 is any number.
+	// Clients is how many connections it accepts; 0 is any number. One is served, the others wait. Further
+	// clients are refused, or get no answer if Hang.
 	Clients int
 	Hang    bool
 
-	// Dots is how wide the paper is, for images that are too wide. 0 is without an edge.
+	// Dots is the width of the paper; wider images are problems. 0 is unlimited.
 	Dots int
-	// TwoByte is the ROM with letters of two bytes that FS & switches on. With Kanji and no
-	// TwoByte it is GB18030.
+	// TwoByte is the ROM of two-byte characters that FS & switches on. With Kanji and no TwoByte it is GB18030.
 	TwoByte profile.TwoByte
-	// NoCutter is paper that is torn by hand; a cut is an offence.
+	// NoCutter: the paper is torn by hand; a cut is a problem.
 	NoCutter bool
-	// Drawer is a bell on the connector of the cash drawer: ESC p rings. Without it that is an
-	// offence, for it opens a drawer.
+	// Drawer: a buzzer is connected to the cash drawer connector, and ESC p sounds it. Without Drawer ESC p
+	// is a problem, because it would open a cash drawer.
 	Drawer bool
-	// Remembers is a printer that is in the middle of whatever it was in the middle of when
-	// the next client comes, as most are. Without it the next client finds it as if it had
-	// been reset, unless the last one broke off inside a command with data: that goes on
-	// swallowing, always.
+	// Remembers: settings and an incomplete command stay when the client changes, as in most printers.
+	// Without it each client finds a reset printer, except that a command with data (an image) always
+	// waits for the rest of its data.
 	Remembers bool
 
-	// OnTicket is called with each ticket as it comes out, one at a time and before
-	// [Printer.Wait] sees it. It must not wait for the printer.
+	// OnTicket is called with each ticket when it is complete, one at a time and before [Printer.Wait] counts
+	// it. It must not wait for the printer.
 	OnTicket func(Ticket)
-	// Keep is how many tickets are remembered, the last ones; 0 is all of them.
+	// Keep is how many of the last tickets [Printer.Tickets] returns; 0 is all.
 	Keep int
 
 	identity identity // nil: an Epson TM-T88V
 }
 
-// A Printer is one printer. Everything may be called at any time from any goroutine.
-// In a testing/synctest bubble it must be made inside the bubble.
+// A Printer is one printer. Its methods are safe for concurrent use. In a testing/synctest bubble it must be
+// made inside the bubble.
 type Printer struct {
 	o Options
 
-	outMu sync.Mutex // keeps OnTicket and the order of tickets in step
+	outMu sync.Mutex // keeps the calls of OnTicket in the order of the tickets
 
-	mu              sync.Mutex // guards what follows
-	changed         chan struct{}
+	mu              sync.Mutex    // guards what follows
+	changed         chan struct{} // closed and replaced by notify
 	faults          faults
 	listeners       []*listener
-	engine                    // takes what the seated client sends
-	connected       []*client // those of them that are served or wait
-	waitingClients  []*client // those that wait, first come first
-	served          *client   // who is served: real printers serve one at a time
+	engine                    // prints what the served client sends
+	connected       []*client // clients that are served or wait
+	waitingClients  []*client // those that wait, in order of arrival
+	served          *client   // one at a time, like real printers
 	off, unplugged  bool
 	cond            Condition
 	jamAtCut        bool
 	fences          []fence
 	tickets         []Ticket
-	ticketCount     int // tickets so far, remembered or not
+	ticketCount     int // all tickets, also those that are not kept
 	clientCount     int
 	bytesRead       int64
 	problems        []string
-	problemsDropped int // problems beyond those kept
+	problemsDropped int // problems after the first maxProblems
 }
 
-// New returns a printer that is switched on and works.
+// New returns a printer that is switched on and has no faults.
 func New(o Options) *Printer {
 	if o.Name == "" {
 		o.Name = "virtual printer"
@@ -122,24 +118,24 @@ func New(o Options) *Printer {
 	return p
 }
 
-// A Ticket is what was torn off.
+// A Ticket is the paper up to a cut or the end of a connection.
 type Ticket struct {
-	// Text is what a cook reads, without styles, each line ended, blank ones at the end left out.
+	// Text is the ticket without styles. Each line is terminated; blank lines at the end are omitted.
 	Text  string
 	Lines []Line // the same lines with their styles
-	// Feed is how many blank lines lie between the text and the end.
+	// Feed is how many blank lines are between the text and the end.
 	Feed int
 	Raw  []byte // every byte since the last ticket
 	End  End
 	At   time.Time
-	// Problems are what the sender did wrong in this ticket.
+	// Problems are the sender's mistakes in this ticket.
 	Problems []string
 
 	Images []Image
 	QRs    []QR
 	Buzzes []Buzz
 
-	rows          []row // how Lines, and those of Feed, lie
+	rows          []row // positions of Lines and of the lines of Feed
 	columns, dots int   // of the printer
 }
 
@@ -152,19 +148,19 @@ type Span struct {
 	Style
 }
 
-// Style is how a span came out.
+// Style is how a span is printed.
 type Style struct {
 	Bold, Underline, Invert, Red bool
-	Width, Height                int // times the normal size
+	Width, Height                int // multiples of the normal size
 }
 
-// End says what ended a ticket.
+// End is what ended a ticket.
 type End int
 
 const (
 	Cut    End = iota // the cutter
-	Closed            // the client said it was done; nothing was cut
-	Broken            // the connection broke: only part of a ticket, perhaps
+	Closed            // the client closed the connection in an orderly way; nothing was cut
+	Broken            // the connection broke; the ticket may be incomplete
 )
 
 func (e End) String() string {
@@ -178,10 +174,10 @@ func (e End) String() string {
 	}
 }
 
-// keptProblems bounds the memory a hostile sender can take.
+// maxProblems limits the memory that a misbehaving sender can use.
 const maxProblems = 1000
 
-// emit brings a ticket out. Nobody waits for it before OnTicket has returned.
+// emit delivers a finished ticket. OnTicket returns before any waiter sees it.
 func (p *Printer) emit(t Ticket) {
 	p.outMu.Lock()
 	defer p.outMu.Unlock()
@@ -204,7 +200,8 @@ func (p *Printer) record(problem string) {
 	p.note(problem)
 }
 
-// note is record with p.mu held.
+// record adds a problem.
+// note is record for callers that hold p.mu.
 func (p *Printer) note(problem string) {
 	if len(p.problems) < maxProblems {
 		p.problems = append(p.problems, problem)
@@ -213,42 +210,41 @@ func (p *Printer) note(problem string) {
 	}
 }
 
-// wake lets everybody look again; p.mu is held.
+// notify wakes all waiters, which check their condition again; p.mu is held.
 func (p *Printer) notify() {
 	close(p.changed)
 	p.changed = make(chan struct{})
 }
 
-// Tickets returns what came out so far, oldest first.
+// Tickets returns the tickets so far, oldest first.
 func (p *Printer) Tickets() []Ticket {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.tickets)
 }
 
-// Out is how many tickets came out so far.
+// TicketCount is how many tickets were printed so far.
 func (p *Printer) TicketCount() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.ticketCount
 }
 
-// Clients is how many connections were made so far.
+// ClientCount is how many connections were accepted so far.
 func (p *Printer) ClientCount() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.clientCount
 }
 
-// Taken is how many bytes were read off the wire so far.
+// BytesRead is how many bytes were received so far.
 func (p *Printer) BytesRead() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.bytesRead
 }
 
-// Problems is what senders did wrong so far. It is empty for a sender that keeps to
-// the rules.
+// Problems are the senders' mistakes so far; none for a correct sender.
 func (p *Printer) Problems() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -259,17 +255,17 @@ func (p *Printer) Problems() []string {
 	return out
 }
 
-// Wait returns nil once n tickets have come out in all, and an error when ctx ends first.
+// Wait returns nil once n tickets were printed in all, or an error when ctx ends first.
 func (p *Printer) Wait(ctx context.Context, n int) error {
 	return p.until(ctx, fmt.Sprintf("wait for %d tickets", n), func() bool { return p.ticketCount >= n })
 }
 
-// WaitClients returns nil once n connections have been made in all.
+// WaitClients returns nil once n connections were accepted in all.
 func (p *Printer) WaitClients(ctx context.Context, n int) error {
 	return p.until(ctx, fmt.Sprintf("wait for %d clients", n), func() bool { return p.clientCount >= n })
 }
 
-// WaitTaken returns nil once n bytes have been read in all.
+// WaitBytes returns nil once n bytes were received in all.
 func (p *Printer) WaitBytes(ctx context.Context, n int64) error {
 	return p.until(ctx, fmt.Sprintf("wait for %d bytes", n), func() bool { return p.bytesRead >= n })
 }
@@ -278,15 +274,16 @@ func (p *Printer) until(ctx context.Context, what string, ok func() bool) error 
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err := p.await(ctx, nil, ok); err != nil {
-		return fmt.Errorf("%s: %s: have %d tickets, %d clients, %d bytes: %w", p.o.Name, what, p.ticketCount, p.clientCount, p.bytesRead, err)
+		return fmt.Errorf("%s: %s: have %d tickets, %d clients, %d bytes: %w",
+			p.o.Name, what, p.ticketCount, p.clientCount, p.bytesRead, err)
 	}
 	return nil
 }
 
-var errGone = errors.New("client is gone")
+var errGone = errors.New("the client has left")
 
-// await returns nil once ok says so, and an error when ctx ends or gone is closed first. p.mu is
-// held, and given up while nothing changes.
+// await returns nil once ok is true, or an error when ctx ends or gone is closed first. p.mu is held, and
+// released while it waits.
 func (p *Printer) await(ctx context.Context, gone <-chan struct{}, ok func() bool) error {
 	for !ok() {
 		changed := p.changed
