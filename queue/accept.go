@@ -158,7 +158,7 @@ func (a *acceptOp) acceptKnown(b *batch, filed uint64, raw []byte) error {
 // cooked. The content of this request becomes the known one.
 func (a *acceptOp) acceptUnreadable(b *batch, filed uint64, raw []byte, cause error) error {
 	drafts := ticket.NewlyVoid(nil, a.r.Drafts)
-	if len(drafts) == 0 && b.full {
+	if len(drafts) == 0 && b.full { // a duplicate is answered also when the disk is full
 		a.receipt = ticket.Receipt{Duplicate: true} // repairing the record needs space: later
 		return nil
 	}
@@ -194,6 +194,7 @@ func (a *acceptOp) checkRoom(b *batch, jobs int) error {
 // enqueue stores the body once and each ticket as a job at the end of its lane.
 func (a *acceptOp) enqueue(b *batch, drafts []ticket.Draft, payloads [][]byte) {
 	req := b.sequence(bucketRequests)
+	// As received, so that a person can see what the service sent when a ticket is disputed.
 	b.put(b.bucket(bucketRequests), key64(req), a.body)
 	received := a.r.Received
 	if received.IsZero() {

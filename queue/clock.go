@@ -82,8 +82,8 @@ func (c *clock) addTimeOff() {
 // commit: the next start continues from the older record.
 func (b *batch) writeClock() {
 	c := b.q.clock
-	sure := c.wallClock.Synchronized() // asked before the clock is read: NTP may step it in between
-	v, err := sealJSON(clockRecord{b.now, c.wall().UTC(), sure})
+	synchronized := c.wallClock.Synchronized() // asked before the clock is read: NTP may step it in between
+	v, err := sealJSON(clockRecord{b.now, c.wall().UTC(), synchronized})
 	b.fail(err)
 	b.put(b.bucket(bucketMeta), keyClock, v)
 	b.afterCommit(func() { c.written = b.now })

@@ -15,7 +15,7 @@ import (
 const expireAtOnce = 500
 
 // Expire removes tickets from a station's queue that have waited longer than olderThan of running
-// time: food nobody waits for any more. One slip in front of the queue lists them, so that a cook
+// time: the guests do not wait for that food any more. One slip in front of the queue lists them, so that a cook
 // can ask. A slip that waits there already is replaced by a longer one, up to 500 tickets. It
 // returns how many tickets expired.
 //
@@ -86,7 +86,7 @@ func (b *batch) expire(station string, olderThan time.Duration) int {
 			continue
 		}
 		if n == 0 {
-			first = t
+			first = t // the slip takes its venue and time zone
 		}
 		n++
 		lines = append(lines, slipLine(t, e.job, s.Doubts > 0))
@@ -111,6 +111,7 @@ func (b *batch) slip(station string, pending []entry, lent uint64, first ticket.
 		s.Of, s.Why = pending[0].job, ""
 		t.Lines = append(slices.Clip(old.Lines), lines...)
 	}
+	// In front: what a cook must ask about comes before the orders that are still wanted.
 	longer := b.enqueue(s, b.slipPayload(t), true)
 	if !extends {
 		b.books(station).Enqueued++

@@ -108,7 +108,7 @@ func (in *inbox) nextBatch() (ops []*op, closed bool) {
 			size += o.size
 			ops = append(ops, o)
 		}
-		rest := copy(*from, (*from)[n:])
+		rest := copy(*from, (*from)[n:]) // in place, so that the array does not grow for ever
 		clear((*from)[rest:])
 		*from = (*from)[:rest]
 	}

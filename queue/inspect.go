@@ -39,7 +39,7 @@ func (q *Queue) Jobs(ctx context.Context, f Filter) ([]Job, error) {
 					more = true
 					return nil
 				}
-				before = slices.Clone(k)
+				before = slices.Clone(k) // where the next page continues
 				if j, ok := readJob(tx, un64(k), v, lent, f); ok {
 					if jobs = append(jobs, j); f.Limit > 0 && len(jobs) == f.Limit {
 						return nil

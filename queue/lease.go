@@ -155,10 +155,11 @@ func (l *Lease) Begin(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		// Rescue cancels a copy even while it is lent; nothing else does.
 		if s.State != ticket.Pending || !l.q.lent(l) {
 			return fmt.Errorf("%w: it is %s", ErrConflict, s.State)
 		}
-		s.Doubts = doubts
+		s.Doubts = doubts // not s.Doubts+1: a Begin that failed may be on the disk already
 		b.setState(l.job, s)
 		return nil
 	})

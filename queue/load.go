@@ -76,7 +76,7 @@ func checkFormat(tx *bolt.Tx) error {
 	switch {
 	case err != nil || v < 1:
 		return fmt.Errorf("%w: format %q", ErrDamaged, raw)
-	case v > formatVersion:
+	case v > formatVersion: // not damaged: the file must be left alone, not quarantined
 		return fmt.Errorf("the file has format %d, this program reads up to %d: install the newer ticketrail that "+
 			"wrote it", v, formatVersion)
 	}
@@ -91,10 +91,10 @@ func checkFormat(tx *bolt.Tx) error {
 // readClock reads the running time, and the latest one recorded with a finished job.
 func (m *loadedState) readClock(tx *bolt.Tx) {
 	raw := tx.Bucket(bucketNames[bucketMeta]).Get(keyClock)
-	sure := true
+	readable := true
 	if raw != nil {
 		if err := unsealJSON(raw, &m.clock); err != nil {
-			sure = false
+			readable = false
 			m.clock = clockRecord{}
 			// Running time continues from the latest one recorded with a job: nothing expires early.
 			bad := slices.Clone(raw)
@@ -107,7 +107,7 @@ func (m *loadedState) readClock(tx *bolt.Tx) {
 	if k, _ := tx.Bucket(bucketNames[bucketFinished]).Cursor().Last(); len(k) == 16 {
 		// Keys have no checksum, and a flipped bit can mean years. The clock record is at most a
 		// minute older than the last finished job, so a key that is hours later is damaged.
-		if y := int64(un64(k[:8])); !sure || y <= int64(m.clock.Running+writeClockIdle) {
+		if y := int64(un64(k[:8])); !readable || y <= int64(m.clock.Running+writeClockIdle) {
 			m.youngest = y
 		}
 	}
@@ -121,6 +121,7 @@ func (m *loadedState) readWaiting(tx *bolt.Tx) {
 	c := tx.Bucket(bucketNames[bucketWaiting]).Cursor()
 	for k, v := c.First(); k != nil; k, v = c.Next() {
 		pos := un64(k)
+		// Also of damaged entries: a new job must not get a position that is still in the file.
 		m.head, m.tail = min(m.head, pos), max(m.tail, pos)
 		job, station, err := decodeWaiting(v)
 		if err != nil {
@@ -133,6 +134,7 @@ func (m *loadedState) readWaiting(tx *bolt.Tx) {
 			err = fmt.Errorf("it is %s at position %d, but its entry is at position %d", s.State, s.Pos, pos)
 		}
 		if err != nil {
+			// It is in memory until the repair, which finishes it, so that the books balance.
 			m.open++
 			l := m.lane(station)
 			l.pending = append(l.pending, entry{pos: pos, job: job})
@@ -169,7 +171,7 @@ func (m *loadedState) recoverPositions(tx *bolt.Tx, lost map[uint64][]byte) {
 			continue
 		}
 		raw, ok := lost[s.Pos]
-		if !ok || found[s.Pos] {
+		if !ok || found[s.Pos] { // two jobs at one position: only one of them can have been there
 			continue
 		}
 		found[s.Pos] = true
@@ -193,7 +195,7 @@ func (m *loadedState) recoverPositions(tx *bolt.Tx, lost map[uint64][]byte) {
 			return nil
 		})
 	}
-	for _, l := range m.lanes {
+	for _, l := range m.lanes { // those just found were added at the end
 		slices.SortFunc(l.pending, func(a, b entry) int { return cmp.Compare(a.pos, b.pos) })
 	}
 }
@@ -236,7 +238,7 @@ func (m *loadedState) readStations(tx *bolt.Tx) {
 			m.repairs = append(m.repairs, func(b *batch) error {
 				b.quarantine(bucketStations, []byte(l.name), bad,
 					fmt.Errorf("%w; the books of this station start again, and a hold is forgotten", err))
-				b.record(l.name)
+				b.record(l.name) // writeRecords then stores the new books
 				return nil
 			})
 			continue
@@ -248,8 +250,8 @@ func (m *loadedState) readStations(tx *bolt.Tx) {
 	}
 }
 
-// install replaces what is in memory by what load read. Leases stay: their stations are printing,
-// whatever the disk does.
+// install replaces what is in memory by what load read. Leases are kept: their stations are
+// printing, whatever the disk does.
 func (q *Queue) install(m *loadedState) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -259,7 +261,7 @@ func (q *Queue) install(m *loadedState) {
 	for name, was := range old {
 		l := q.lane(name)
 		l.lease, l.configured = was.lease, was.configured
-		was.notify()
+		was.notify() // callers of Take wait for a change of the old lane
 	}
 }
 

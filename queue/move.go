@@ -64,6 +64,7 @@ func (b *batch) reprint(id uint64, station, reason string) (uint64, error) {
 		return 0, err
 	}
 	n := s
+	// A new job: the attempts and doubts of the original are not its own, and it starts to age now.
 	n.Station, n.Reprint, n.Of, n.Attempts, n.Doubts, n.Finished = station, true, id, 0, 0, 0
 	n.Enqueued, n.Why = int64(max(b.now, 0)), reason
 	copied := b.enqueue(n, payload, false)
@@ -119,6 +120,7 @@ func (q *Queue) Move(ctx context.Context, ids []uint64, to string) ([]uint64, er
 				return fmt.Errorf("job %d: %w", id, err)
 			}
 		}
+		// Only now, because an operation that has written must not fail.
 		for _, id := range ids {
 			moved = append(moved, b.move(id, to))
 		}
@@ -173,6 +175,7 @@ func (b *batch) move(id uint64, to string) uint64 {
 		return 0
 	}
 	n := s
+	// At most one doubt less than maxDoubt, or the other station would hold it at once.
 	n.Station, n.Of, n.Attempts, n.Doubts, n.Why = to, id, 0, min(s.Doubts, maxDoubt-1), ""
 	if s.State == ticket.Held {
 		n.Doubts, n.Reprint, n.Enqueued = 0, true, int64(max(b.now, 0))
@@ -239,7 +242,7 @@ func (b *batch) moveSome(from, to string, after uint64) (moved []uint64, last ui
 	last = after
 	for _, e := range open {
 		last = e.pos
-		if b.checkMovable(e.job, to) == nil {
+		if b.checkMovable(e.job, to) == nil { // else it prints now, or it is damaged: it stays
 			moved = append(moved, b.move(e.job, to))
 		}
 	}

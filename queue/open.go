@@ -140,7 +140,7 @@ func (q *Queue) Close() error {
 	q.mu.Lock()
 	q.closed = true
 	for _, l := range q.lanes {
-		l.notify()
+		l.notify() // callers of Take must not wait for ever
 	}
 	q.mu.Unlock()
 	q.in.close()

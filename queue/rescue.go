@@ -47,7 +47,7 @@ func (r *rescue) apply(b *batch, board []ticket.Card) (err error) {
 		b.fail(err)
 		return err
 	}
-	named := make(map[uint64]bool, len(board))
+	named := make(map[uint64]bool, len(board)) // the cards of board, by job
 	for _, c := range board {
 		named[c.Job] = true
 		copied, s, ok := r.findCopy(c.Job)
@@ -102,6 +102,7 @@ func (r *rescue) findCopy(card uint64) (ticket.Copy, jobState, bool) {
 	}
 	c.Open = s.State.Open()
 	c.First = s.State == ticket.Pending && station == r.to && r.lends(station)
+	// Another job replaced it, or it came out, or it ended with a copy that may have come out.
 	c.Out = s.checkReplaced() != nil || slices.Contains(ticket.Proofs(), s.State) ||
 		s.State != ticket.Pending && s.Doubts > 0
 	return c, s, true

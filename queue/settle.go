@@ -96,11 +96,11 @@ func (l *Lease) end(ctx context.Context, verb string, f func(b *batch, s jobStat
 		l.mu.Unlock()
 		return fmt.Errorf("%s job %d: %w: its lease is over", verb, l.job, ErrConflict)
 	}
-	l.ended = true
+	l.ended = true // before the commit: whatever becomes of that, the station must not end it again
 	begun := l.begun
 	l.mu.Unlock()
 	err := l.q.do(ctx, settle, 512, func(b *batch) error {
-		b.afterCommit(func() { l.q.drop(l) })
+		b.afterCommit(func() { l.q.drop(l) }) // only then the lane may lend the next ticket
 		s, err := b.state(l.job)
 		switch {
 		case errors.Is(err, ErrDamaged), errors.Is(err, ErrNotFound) && b.hasPosition(l.job, l.pos):

@@ -97,7 +97,7 @@ func (s *space) makeReserve() error {
 	f, err := os.OpenFile(s.path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err == nil {
 		err = allocate(f, s.size)
-		err = errors.Join(err, f.Sync(), f.Close())
+		err = errors.Join(err, f.Sync(), f.Close()) // some filesystems report a full disk only here
 	}
 	if err != nil {
 		_ = os.Remove(s.path)
