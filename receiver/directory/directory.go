@@ -77,9 +77,10 @@ type Directory struct {
 type venue struct {
 	id    string // canonical
 	zoned atomic.Bool
-	known atomic.Pointer[record]
-	tasks [2]*task // of Run: employees, payroll periods
-	errs  map[step]error
+	known atomic.Pointer[record] // replaced by Run, read without a lock by the accept path
+	// Only Run uses what follows, in one goroutine a venue.
+	tasks [2]*task       // employees, payroll periods
+	errs  map[step]error // of the last time that each step was done
 }
 
 // New makes a directory.

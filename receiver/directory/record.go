@@ -51,12 +51,12 @@ type person struct {
 // start. A crash loses those since the last refresh, so a name is kept a little longer.
 type seconds int64
 
-const version = 2
+const version = 2 // of the stored value; another one counts as not there
 
 // age is the time since the list last came completely, and since the start if it never did.
 func (r *record) age() time.Duration { return time.Since(cmp.Or(r.AsOf, r.loaded)) }
 
-// later is a copy to be changed.
+// later is a copy to be changed, with the running time up to now.
 func (r record) later() *record {
 	now := time.Now()
 	r.Version, r.Ran, r.made = version, r.Ran+seconds(now.Sub(r.made)/time.Second), now

@@ -13,6 +13,8 @@ import (
 	"ticketrail/receiver/posapi"
 )
 
+// The pauses after failures double from the shortest to the longest: names should come back soon
+// after a short outage, and a service that is down for a day should not be asked every minute.
 const (
 	firstWithin   = 5 * time.Second  // of the start, so that many venues are not refreshed at one moment
 	shortestPause = time.Minute      // after a failure
@@ -44,7 +46,7 @@ func (d *Directory) Run(ctx context.Context) {
 		d.mu.Lock()
 		src, venues, changed := d.source, *d.venues.Load(), d.changed
 		d.mu.Unlock()
-		d.deleteOthers(ctx, venues)
+		d.deleteOthers(ctx, venues) // before requests begin, so that none can store a removed venue again
 		round, stop := context.WithCancel(ctx)
 		var refreshing sync.WaitGroup
 		for _, v := range venues {
@@ -111,7 +113,7 @@ func (d *Directory) do(ctx context.Context, src Source, v *venue, s step) (res r
 		return failed, context.Cause(timed)
 	case next == nil:
 		return failed, err
-	case next != v.known.Load():
+	case next != v.known.Load(): // in use at once, then stored: a slow disk must not delay names
 		v.known.Store(next)
 		d.store(ctx, v)
 	}
@@ -190,6 +192,7 @@ func (t *task) pause(every time.Duration, res result, err error) time.Duration {
 		t.failed++
 		most := min(every, longestPause, shortestPause<<min(t.failed-1, 10))
 		pause := most/2 + rand.N(most/2+1)
+		// A service that asks for a longer pause gets it, but a nonsensical one must not end refreshes.
 		if e, ok := errors.AsType[*posapi.Error](err); ok {
 			pause = max(pause, min(e.RetryAfter, every))
 		}
@@ -201,5 +204,5 @@ func (t *task) pause(every time.Duration, res result, err error) time.Duration {
 		every = min(every, shortestPause)
 	}
 	t.incomplete = res == incomplete
-	return every*9/10 + rand.N(every/5+1)
+	return every*9/10 + rand.N(every/5+1) // give or take a tenth, so that venues drift apart
 }

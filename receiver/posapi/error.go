@@ -87,7 +87,7 @@ func (v *Venue) judge(call Call, a *answer) *Error {
 	e := v.fault(call, ErrRefused, "the service answers %s", status)
 	e.RetryAfter = max(0, retryablehttp.DefaultBackoff(0, 0, 0, a.Response)) // of 429 and 503
 	switch s := a.StatusCode; {
-	case s == http.StatusUnauthorized:
+	case s == http.StatusUnauthorized: // the caller of get sees only the second one in a row
 		e.kind = ErrUnauthorized
 		e.Advice = "a new token did not help; the service may know another venue by this id"
 	case s == http.StatusForbidden:
@@ -99,6 +99,7 @@ func (v *Venue) judge(call Call, a *answer) *Error {
 		e.kind, e.retryable = ErrRateLimited, true
 	case s == http.StatusRequestTimeout, s >= 500:
 		e.kind = ErrUnavailable
+		// A server that cannot do something now will not be able to in a second.
 		e.retryable = s != http.StatusNotImplemented && s != http.StatusHTTPVersionNotSupported
 	case s >= 300 && s < 400:
 		e.kind = ErrRedirected
@@ -138,7 +139,8 @@ func (v *Venue) quote(e *Error, a *answer) *Error {
 	return e
 }
 
-// explain adds to a 403 which scopes the token has, as /me says.
+// explain adds to a 403 which scopes the token has, as /me says: the operator must ask the service
+// provider for the missing one, and the contract does not show which one a call needs.
 func (v *Venue) explain(ctx context.Context, e *Error) {
 	e.Advice = "which scopes the token has is not known; ask the service to grant the one that this call needs"
 	if e.Call == CallMe {
@@ -187,7 +189,8 @@ func errorText(call Call, a *answer) string {
 	return ""
 }
 
-// unreadable is the error of a body that is not one JSON object.
+// unreadable is the error of a body that is not one JSON object. A web page is mostly the service's
+// website or the login page of a network.
 func (v *Venue) unreadable(call Call, a *answer) *Error {
 	e := v.fault(call, ErrMalformed, "the answer of %d bytes is not a JSON object", len(a.body))
 	if strings.HasPrefix(a.Header.Get("Content-Type"), "text/html") {
@@ -198,7 +201,9 @@ func (v *Venue) unreadable(call Call, a *answer) *Error {
 }
 
 // lost is the error of an exchange without a whole answer. caller is the context of the call,
-// timed that of the exchange.
+// timed that of the exchange. What took the whole time-out is not retried: the caller has waited
+// long enough, and more requests do not help a service that is overloaded. Neither is what only
+// the operator can change.
 func (v *Venue) lost(caller, timed context.Context, call Call, err error) *Error {
 	if caller.Err() != nil {
 		return v.canceled(caller, call)

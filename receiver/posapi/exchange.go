@@ -16,6 +16,9 @@ import (
 	"ticketrail/receiver/contract"
 )
 
+// Three tries within seconds cure a dropped connection or a restart of one of the service's
+// servers. An outage that lasts longer is the caller's: the directory tries again in a minute, and
+// an operator at the command line should see the error.
 const (
 	tries       = 3                      // of one request, the first included
 	firstWait   = 500 * time.Millisecond // before the second try; doubled before the third
@@ -35,7 +38,9 @@ type answer struct {
 func (a *answer) good() bool { return a.StatusCode >= 200 && a.StatusCode <= 299 }
 
 // get requests path with the venue's token. If the service no longer accepts the token, as after
-// its restart, get fetches another one and tries again. read reads an answer that is 2xx.
+// its restart, get fetches another one and tries again; a second 401 is not about the token's age.
+// read reads an answer that is 2xx. It is called for each try, so it must not add to what an
+// earlier try left.
 func (v *Venue) get(ctx context.Context, call Call, path string, query url.Values, read func(*answer) *Error) error {
 	// Waits, retries and the token request add up to far more in the worst case.
 	ctx, cancel := context.WithTimeout(ctx, max(callTimeout, 6*v.c.o.Timeout))
@@ -114,10 +119,12 @@ func (x *exchange) RoundTrip(req *http.Request) (*http.Response, error) {
 			e.Status = a.StatusCode
 		}
 	}
+	// Each try counts, by what its answer meant: a 200 with half a list is malformed, not ok.
 	x.v.c.o.Metrics.requests.WithLabelValues(string(x.call), e.result()).Inc()
 	if e != nil {
 		return nil, e
 	}
+	// The oauth2 library chooses a format by the type, and some services send JSON as text/plain.
 	header := http.Header{"Content-Type": {contract.ContentType}}
 	body := io.NopCloser(bytes.NewReader(a.body))
 	return &http.Response{StatusCode: http.StatusOK, Header: header, Body: body, Request: req}, nil
@@ -137,9 +144,11 @@ func (x *exchange) send(req *http.Request) (*answer, *Error) {
 		return nil, x.v.lost(req.Context(), ctx, x.call, err)
 	}
 	defer a.Body.Close()
+	// One byte more than allowed tells an answer that is too large from one that just fits.
 	body, err := io.ReadAll(io.LimitReader(a.Body, maxResponse+1))
 	a.came = time.Now()
 	a.body = redact(body, x.secrets...)
+	// All that an error may quote of an answer is redacted here, before anything reads it.
 	a.Header.Set("Location", string(redact([]byte(a.Header.Get("Location")), x.secrets...)))
 	switch {
 	case !a.good(): // the status is what counts; what came of the body may explain it

@@ -46,7 +46,7 @@ func jsonAt(m map[string]json.RawMessage, path string) json.RawMessage {
 	return jsonAt(jsonObject(m[head]), rest)
 }
 
-// jsonText is a string, or a number as it is written; "" is anything else.
+// jsonText is a string, or a number as it is written, for ids that are numbers; "" is anything else.
 func jsonText(raw json.RawMessage) (s string) {
 	if json.Unmarshal(raw, &s) == nil {
 		return s
@@ -56,7 +56,7 @@ func jsonText(raw json.RawMessage) (s string) {
 	return n.String()
 }
 
-// jsonNumber is a number, or a string that is one.
+// jsonNumber is a number, or a string that is one: some services quote numbers.
 func jsonNumber(raw json.RawMessage) (f float64, ok bool) {
 	s := strings.TrimSpace(jsonText(raw))
 	return f, s != "null" && json.Unmarshal([]byte(s), &f) == nil

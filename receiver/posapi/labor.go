@@ -107,7 +107,8 @@ func (v *Venue) PayrollPeriods(ctx context.Context) ([]PayrollPeriod, error) {
 	return periods, nil
 }
 
-// period returns the first problem of the record, or "".
+// period returns the first problem of the record, or "". What is missing in meta is no problem: a
+// venue need not have overtime rules.
 func (r record) period() (PayrollPeriod, string) {
 	f := fields{of: r.fields, path: r.path()}
 	p := PayrollPeriod{ID: r.id(), UpdatedAt: jsonTime(r.fields[contract.FieldUpdatedAt]), Raw: r.raw}
@@ -135,7 +136,8 @@ func (r record) period() (PayrollPeriod, string) {
 	return p, cmp.Or(f.problem, m.problem)
 }
 
-// fields reads members of an object and keeps the first problem.
+// fields reads members of an object and keeps the first problem: one is enough to distrust the
+// record, and the point of sale is corrected one field at a time.
 type fields struct {
 	of      map[string]json.RawMessage
 	path    string

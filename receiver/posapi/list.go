@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	maxRecords  = 100_000   // of one list
+	maxRecords  = 100_000   // of one list: ten times what a directory keeps, and 4 MB of hashes
 	headerPlace = "header:" // before the name of a header, where others are paths into the envelope
 )
 
@@ -96,6 +96,7 @@ func (l *listing) read(ctx context.Context, path string, query url.Values, yield
 		switch {
 		case p.next == "" || len(p.records) == 0:
 			return l.compareCounts()
+		// A service that ignores the cursor, or whose pages name each other, never ends its list.
 		case l.known("cursor", p.next):
 			e := l.malformed("the service names the same next page twice; the list would never end")
 			e.Advice = "check where it names the next page"
@@ -107,7 +108,7 @@ func (l *listing) read(ctx context.Context, path string, query url.Values, yield
 	}
 }
 
-// known says whether this came before.
+// known says whether this came before. what keeps ids and cursors apart.
 func (l *listing) known(what, s string) bool {
 	h := sha256.Sum256([]byte(what + s))
 	was := l.seen[h]

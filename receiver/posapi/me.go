@@ -47,6 +47,7 @@ func (v *Venue) readMe(a *answer) (Me, *Error) {
 		return Me{}, v.quote(v.fault(CallMe, ErrRefused, "the answer is an error"), a)
 	}
 	me := Me{Raw: secretMember.ReplaceAll(a.body, []byte(`"$1":"`+hidden+`"`))}
+	// The fields may be at the top, or in an envelope with one record as for other calls.
 	objects := []map[string]json.RawMessage{obj, jsonObject(obj["data"])}
 	if records, _ := jsonArray(obj[contract.FieldRecords], 1); len(records) > 0 {
 		objects = append(objects, jsonObject(records[0]))

@@ -8,7 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// results are the label values of how an exchange can end.
+// results are the label values of how an exchange can end. timeout and unreachable are kept apart
+// from server_error: the first two are mostly the network's fault.
 var results = []string{
 	"ok", "unauthorized", "forbidden", "not_found", "rate_limited", "refused",
 	"redirected", "server_error", "unreachable", "timeout", "malformed", "canceled",

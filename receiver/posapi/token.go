@@ -22,7 +22,8 @@ type grant struct {
 	secret      string
 }
 
-// bearer is the venue's token. One caller at a time fetches it and the others wait, each no
+// bearer is the venue's token, which has no refresh token: it is requested anew each time (service
+// contract, section 5). One caller at a time fetches it and the others wait, each no
 // longer than its own ctx: a token source made once would keep the ctx that it was made with,
 // and block every caller while the service hangs.
 func (v *Venue) bearer(ctx context.Context) (*grant, error) {
@@ -95,11 +96,12 @@ func (v *Venue) readToken(a *answer) *Error {
 	if !jsonNull(obj[contract.FieldError]) { // some servers send an error with status 200
 		return v.quote(v.fault(CallToken, ErrRefused, "the service answers with an error"), a)
 	}
+	// The contract does not show the fields: OAuth 2.0 first, then the spelling of other answers.
 	value := cmp.Or(jsonText(obj[contract.FieldAccessToken]), jsonText(obj["accessToken"]), jsonText(obj["token"]))
 	if value == "" || strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return v.fault(CallToken, ErrMalformed, "%s: missing, or not usable in a header", contract.FieldAccessToken)
 	}
-	life := int(contract.TokenLifetime.Seconds())
+	life := int(contract.TokenLifetime.Seconds()) // by the contract, if the answer does not say
 	for _, at := range []string{"expiresIn", contract.FieldExpiresIn} {
 		if n, ok := jsonNumber(obj[at]); ok && n >= 1 {
 			life = int(min(n, math.MaxInt32))
