@@ -80,7 +80,7 @@ var rows = []struct {
 	{"not JSON", func(r *testCase) { r.body = "x" + r.body }, 400, InvalidJSON,
 		"byte 1: invalid character 'x' looking for beginning of value"},
 	{"something after it", func(r *testCase) { r.body = "{} " + r.body }, 400, InvalidJSON,
-		"byte 3: something follows the object"},
+		"byte 3: text after the object"},
 	{"empty", func(r *testCase) { r.body = "" }, 400, InvalidJSON, "byte 0: the body is empty"},
 	{"shape", func(r *testCase) { r.body = `{"records":[{"id":"a","items":[{},{},{"childItems":"no"}]}]}` }, 400,
 		SchemaMismatch, "records[0].items[2].childItems: want an array, got a string"},

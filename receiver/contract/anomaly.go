@@ -7,26 +7,27 @@ import (
 	"unicode/utf8"
 )
 
-// Anomaly is something odd about a request that could be printed all the same.
+// An Anomaly is a deviation from the contract in a request that can be printed nevertheless. It is
+// counted, so that the operator sees that the service has changed before something breaks.
 type Anomaly string
 
 const (
-	IDNotUUID    Anomaly = "id_not_uuid"   // records[0].id is no UUID
-	RetryCount   Anomaly = "retry_count"   // a retryCount that is no integer
-	InvalidUTF8  Anomaly = "invalid_utf8"  // bytes that are no UTF-8; U+FFFD stands for them
+	IDNotUUID    Anomaly = "id_not_uuid"   // records[0].id is not a UUID
+	RetryCount   Anomaly = "retry_count"   // a retryCount that is not an integer
+	InvalidUTF8  Anomaly = "invalid_utf8"  // bytes that are not UTF-8; each is read as U+FFFD
 	StatusOdd    Anomaly = "status"        // a status other than SUCCESS
-	CountOdd     Anomaly = "count"         // a count that is not the number of records
-	VenueOther   Anomaly = "venue_id"      // a record's venueId is not the header's: see [VenueDiffers]
-	DuplicateKey Anomaly = "duplicate_key" // an object has a key twice: see [Open]
+	CountOdd     Anomaly = "count"         // a count other than the number of records
+	VenueOther   Anomaly = "venue_id"      // a record's venueId differs from the header: see [VenueDiffers]
+	DuplicateKey Anomaly = "duplicate_key" // an object has the same key more than once: see [Open]
 )
 
-// Anomalies lists every kind, for metrics.
+// Anomalies lists all kinds. The metrics show each of them from the start, with 0.
 func Anomalies() []Anomaly {
 	return []Anomaly{IDNotUUID, RetryCount, InvalidUTF8, StatusOdd, CountOdd, VenueOther, DuplicateKey}
 }
 
-// VenueDiffers says whether a record names a venue other than the canonical UUID in the
-// request's header. A record that names none does not.
+// VenueDiffers says whether a record names another venue than the header of the request, whose
+// canonical UUID is venue. A record that names no venue does not differ.
 func VenueDiffers(p PrintRequest, venue string) bool {
 	for _, r := range p.Records {
 		v := r.Fields[FieldVenueID]
@@ -44,7 +45,7 @@ func VenueDiffers(p PrintRequest, venue string) bool {
 	return false
 }
 
-// strict finds what only [Strict] refuses.
+// strict finds what [Strict] refuses and [Lenient] accepts.
 func strict(records []Record) *Mismatch {
 	if _, ok := CanonicalID(records[0].ID); !ok {
 		return &Mismatch{index(FieldRecords, 0) + "." + FieldID, "want a UUID"}
@@ -57,8 +58,8 @@ func strict(records []Record) *Mismatch {
 	return nil
 }
 
-// oddRetryCount returns a retryCount that is no integer. One that is there twice is as
-// unreadable as the rest of its record.
+// oddRetryCount returns a retryCount that is not an integer. In an unreadable record it may be
+// there twice; such a record is counted as [DuplicateKey] only.
 func (r *Record) oddRetryCount() (v any, odd bool) {
 	v, there := r.Fields[FieldRetryCount]
 	return v, there && r.Unreadable == "" && !integer(v)
@@ -92,7 +93,7 @@ func anomalies(envelope map[string]any, records []Record, body []byte) []Anomaly
 	return out
 }
 
-// integer accepts 2 and 2.0, which are one number to JSON.
+// integer accepts 2 and 2.0: to JSON they are the same number.
 func integer(v any) bool {
 	n, ok := v.(json.Number)
 	if !ok {

@@ -1,18 +1,18 @@
-// Package contract is what the point-of-sale service and this kitchen have agreed on:
-// every path, header, field and status of the service's wire contract, and the one way
-// to read a print request.
+// Package contract is the wire contract between the point-of-sale service and the kitchen: every
+// path, header, field and status that the two exchange, and the parser for print requests.
 //
-// Nothing else in the program spells these words. The package knows no routes, printers
-// or storage; it decides only whether a body is a print request, and says where it is not.
+// No other package spells these names, so a change of the contract is a change here. The package
+// knows nothing of routes, printers or storage. It decides only whether a body is a print request,
+// and names the field that is wrong if it is not. Facts that the contract does not show are marked.
 package contract
 
 import "time"
 
-// PathWebhook is where print requests arrive unless configured otherwise.
+// PathWebhook is the default path of the webhook.
 const PathWebhook = "/webhooks/print"
 
-// Headers of every webhook request. Services of this kind exist with another prefix, so
-// these are defaults.
+// Headers of every webhook request. Some services use another prefix than x-svc, so these are the
+// defaults of configuration keys.
 const (
 	HeaderVenue  = "x-svc-venueid"   // UUID of the venue that sends
 	HeaderDevice = "x-svc-device-id" // hardware id of the terminal that triggered the print
@@ -21,10 +21,12 @@ const (
 // ContentType is the media type of every body, either way.
 const ContentType = "application/json"
 
-// What an answer to a print request makes the service do.
+// Statuses of the answer to a print request, and what the service does (section 6.3). Only an error
+// that may pass is answered with a status that is retried: a request that can never be printed
+// would be sent four times without success.
 const (
-	StatusStored      = 200 // the job is done for the service: SENT or CONSUMED
-	StatusMismatch    = 400 // the job is aborted, nobody retries
+	StatusStored      = 200 // the job is SENT or CONSUMED: the service never sends it again
+	StatusMismatch    = 400 // the job is aborted and not retried
 	StatusMissing     = 401 // aborted; the venue's admin is alerted
 	StatusNotAllowed  = 403 // aborted; the venue's admin is alerted
 	StatusInternal    = 500 // retried
@@ -33,11 +35,11 @@ const (
 
 // Limits of the webhook.
 const (
-	WebhookTimeout = 5 * time.Second // the service gives up on an answer after this
-	WebhookRetries = 3               // then the order is lost
+	WebhookTimeout = 5 * time.Second // the service waits this long for an answer
+	WebhookRetries = 3               // after them the service gives the order up: it is lost
 )
 
-// Fields of the envelope around every list, received or asked for.
+// Fields of the envelope: of print requests, and of lists that the read API returns.
 const (
 	FieldRecords         = "records"
 	FieldLength          = "length"
@@ -50,7 +52,7 @@ const (
 	FieldCursor          = "cursor"
 	FieldID              = "id"
 	FieldUpdatedAt       = "updatedAt"
-	StatusSuccess        = "SUCCESS" // the envelope's status when all is well
+	StatusSuccess        = "SUCCESS" // value of the field status: no error
 	StatusError          = "ERROR"
 	FieldError           = "error"
 	FieldErrorCode       = "code"
@@ -58,8 +60,8 @@ const (
 	FieldAnswerDuplicate = "duplicate"
 )
 
-// Fields of a print record and its items that the contract names. Everything else in them
-// is for the plan to look for.
+// Fields of a print record and its items that the contract names. Package plan looks for all other
+// fields, under the names that services use.
 const (
 	FieldItems      = "items"
 	FieldChildItems = "childItems"
@@ -71,11 +73,12 @@ const (
 	FieldVoided = "voided"
 )
 
-// Limits of a print request, ours.
+// Limits of a print request. The contract sets none; these are far above a real order, and bound
+// the memory and paper that one request can use.
 const (
 	MaxIDBytes = 200    // records[0].id
-	MaxDepth   = 64     // items in items; an item of the record itself is at depth 1
-	MaxItems   = 10_000 // of all records together, children included; and as many records
+	MaxDepth   = 64     // of items in items; an item of the record itself is at depth 1
+	MaxItems   = 10_000 // items of all records together, children included; also the most records
 )
 
 // The read API of the service, below its base address.
@@ -113,14 +116,14 @@ const (
 	ErrorAccessDenied     = "access_denied"
 )
 
-// The scopes that the contract names. Which scope a call needs is not shown.
+// The scopes that the contract names. It does not show which call needs which scope.
 const (
 	ScopeChecksRead = "checks:read"
 	ScopeMenuRead   = "menu:read"
-	ScopeLaborRead  = "labor:read" // not shown: what the simulator wants for the labor endpoints
+	ScopeLaborRead  = "labor:read" // not shown: the simulator requires it for the labor endpoints
 )
 
-// Names that the contract does not show, as they are unless configured otherwise.
+// Names that the contract does not show. They are the defaults of configuration keys.
 const (
 	ParamTokenVenue   = "venue_id" // names the venue in a token request
 	ParamPayrollVenue = "venueId"  // names the venue in a request for payroll periods
@@ -130,9 +133,9 @@ const (
 	FieldScopes       = "scopes" // the same as a list
 )
 
-// NextCursorPlaces is where a list's answer may name its next page, as dotted paths into the
-// envelope; there is also [HeaderNextCursor]. Names that say "next" come first, for a plain
-// cursor may be the one that was asked with.
+// NextCursorPlaces are the places where a list may name its next page, as dotted paths into the
+// envelope; [HeaderNextCursor] is another. The contract shows none. Names with "next" come first,
+// because a plain "cursor" may repeat the cursor of the request.
 func NextCursorPlaces() []string {
 	return []string{
 		FieldNextCursor, "next_cursor",
@@ -141,7 +144,7 @@ func NextCursorPlaces() []string {
 	}
 }
 
-// MeVenuePlaces is where /me may name the venue that a token is for, as dotted paths.
+// MeVenuePlaces are the places where /me may name the venue of a token, as dotted paths.
 func MeVenuePlaces() []string { return []string{"venue_id", FieldVenueID, "venue.id", "venue"} }
 
 // Fields of an employee.
@@ -153,7 +156,7 @@ const (
 
 // Fields of a payroll period and its meta object.
 const (
-	FieldPeriodStart         = "payrollPeriodStartDateTime" // a date, whatever its name says
+	FieldPeriodStart         = "payrollPeriodStartDateTime" // a date without a time, despite its name
 	FieldPeriodEnd           = "payrollPeriodEndDateTime"
 	FieldMeta                = "meta"
 	FieldSchedulingStartDay  = "laborSchedulingStartDayOfWeek"

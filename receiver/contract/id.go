@@ -2,10 +2,11 @@ package contract
 
 import "github.com/google/uuid"
 
-// CanonicalID is the form in which ids are compared and stored: a UUID (8-4-4-4-12, in any
-// case) in lower case, anything else as it is. It is idempotent.
+// CanonicalID returns the form in which ids are compared and stored: a UUID (8-4-4-4-12, in upper or
+// lower case) in lower case, any other id unchanged. It is idempotent. A retry that spells its id in
+// another case must be recognised, or the order is cooked twice.
 func CanonicalID(s string) (id string, isUUID bool) {
-	if len(s) != 36 { // uuid.Parse takes other spellings too, which are other ids
+	if len(s) != 36 { // uuid.Parse also accepts other spellings, such as {...} and urn:uuid:
 		return s, false
 	}
 	u, err := uuid.Parse(s)

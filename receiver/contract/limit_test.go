@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestARequestHasTenThousandItemsAndNoMore(t *testing.T) {
+func TestARequestHasAtMostTenThousandItems(t *testing.T) {
 	items := func(n int) string { return strings.TrimSuffix(strings.Repeat("{},", n), ",") }
 	for _, c := range []struct{ records, want string }{
 		{`{"id":"a","items":[` + items(1000) + `]}`, ""},

@@ -10,65 +10,70 @@ import (
 	"strings"
 )
 
-// Mode says how much a body may differ from the contract and still be printed.
+// A Mode says how far a body may deviate from the contract and still be printed.
 type Mode int
 
 const (
-	// Lenient prints what can be printed and counts what was odd.
+	// Lenient accepts what can be printed, and counts deviations.
 	Lenient Mode = iota
-	// Strict refuses an id that is no UUID and a retryCount that is no integer.
+	// Strict refuses an id that is not a UUID and a retryCount that is not an integer.
 	Strict
 )
 
-// A PrintRequest is a body that can be printed. Its maps are shared with the caller and
-// must not be changed.
+// A PrintRequest is a body that can be printed. The caller must not change its maps: all readers
+// share them.
 type PrintRequest struct {
-	// ID is records[0].id in canonical form: with the venue, the key of the request. Where it
-	// is there twice, it is all its different values with spaces between: a retry has the same,
-	// and a request under one of them is another request.
+	// ID is records[0].id in canonical form. With the venue it is the key that duplicates are
+	// recognised by. If the record has the key id more than once, ID is all its different values,
+	// joined by spaces: a retry has the same values, and a request with only one of them is
+	// another request.
 	ID        string
 	Records   []Record  // at least one
-	Anomalies []Anomaly // what was odd about it, each kind at most once
+	Anomalies []Anomaly // its deviations, each kind at most once
 	Raw       []byte    // the body as received
 }
 
 // A Record is one element of records.
 type Record struct {
-	ID     string           // canonical; empty when it has none that is a string
-	Fields map[string]any   // the whole record, items included; numbers are json.Number
-	Items  []map[string]any // never nil elements; children are under childItems: absent, nil or a []any of map[string]any
-	// Unreadable is the record's JSON as received, if any object in it has a key twice; Fields then
-	// holds a [Repeated] there, and Items is nil. Else it is empty.
+	ID     string         // canonical; empty if there is none or it is not a string
+	Fields map[string]any // the whole record, items included; numbers are json.Number
+	// Items has no nil elements. The children of an item are under childItems, which is absent,
+	// nil, or a []any of map[string]any.
+	Items []map[string]any
+	// Unreadable is the record's JSON as received, if an object in it has a key more than once.
+	// Fields then has a [Repeated] under that key, and Items is nil. Otherwise it is empty.
 	Unreadable string
 }
 
 // InvalidJSON says that a body is not one JSON object.
 type InvalidJSON struct {
-	Offset int64 // in bytes, where it went wrong
+	Offset int64 // of the first wrong byte
 	Reason string
 }
 
 func (e *InvalidJSON) Error() string { return fmt.Sprintf("byte %d: %s", e.Offset, e.Reason) }
 
-// Mismatch says where a body differs from the contract: "records[0].items: missing". It
-// repeats nothing of what was received.
+// Mismatch says where a body differs from the contract: "records[0].items: missing". It contains
+// nothing of the body, because answers and logs show it and orders name guests.
 type Mismatch struct {
-	Path    string // as in JavaScript: records[0].items[2].childItems
+	Path    string // in JavaScript syntax: records[0].items[2].childItems
 	Problem string
 }
 
 func (e *Mismatch) Error() string { return e.Path + ": " + e.Problem }
 
-// Open reads a print request, and nothing else in the program parses the body, so that none
-// can see another id than the one that is deduplicated. Keys match exactly.
+// Open parses a print request. No other code parses the body, so the id that duplicates are
+// recognised by is the id that everything else sees. Keys match exactly, also in case.
 //
-// A record in which any object has a key twice is ambiguous, for parsers differ in which value
-// they take. Nothing is guessed and nothing is lost: it is [Record.Unreadable], prints as it came,
-// and of its shape only the id is checked. If records itself is there twice, the whole body is
-// one such record. Another key of the envelope may be there twice, for no ticket shows it. An id
-// of several values is all of them, see [PrintRequest.ID].
+// A record in which an object has a key more than once is ambiguous: parsers differ in which value
+// they take. Open does not guess, and the order is not lost. The record is marked
+// [Record.Unreadable], it prints as received, and only its id is checked. If the key records itself
+// is repeated, the whole body is one such record. A repeated key elsewhere in the envelope does no
+// harm, because no ticket shows it. An id with several values is all of them: see
+// [PrintRequest.ID].
 //
-// The error is an [*InvalidJSON] or a [*Mismatch], and then the PrintRequest is zero. It keeps body.
+// The error is an [*InvalidJSON] or a [*Mismatch], and the PrintRequest is then zero. The
+// PrintRequest refers to body; the caller must not change it.
 func Open(body []byte, mode Mode) (PrintRequest, error) {
 	envelope, err := parse(body)
 	if err != nil {
@@ -105,12 +110,12 @@ func parse(body []byte) (map[string]any, error) {
 		return nil, &InvalidJSON{0, "want an object, got " + kind(v)}
 	}
 	if rest := bytes.TrimLeft(body[end:], " \t\r\n"); len(rest) > 0 {
-		return nil, &InvalidJSON{int64(len(body) - len(rest)), "something follows the object"}
+		return nil, &InvalidJSON{int64(len(body) - len(rest)), "text after the object"}
 	}
 	return envelope, nil
 }
 
-// refused turns the parser's error into ours.
+// refused converts an error of the JSON parser.
 func refused(body []byte, err error) error {
 	switch {
 	case errors.Is(err, io.EOF):
@@ -123,9 +128,10 @@ func refused(body []byte, err error) error {
 	e := &InvalidJSON{0, err.Error()}
 	if s, ok := errors.AsType[*json.SyntaxError](err); ok {
 		e.Offset = s.Offset
-		// The parser stops at 10,000 levels. What it has read by then is fine JSON, so
-		// this is about the shape, unless the outermost value already had the wrong one.
-		if strings.Contains(s.Error(), "exceeded max depth") && bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("{")) {
+		// encoding/json stops at 10,000 levels. Up to there the JSON is valid, so the shape is
+		// wrong and not the JSON, unless the outermost value is not an object.
+		if strings.Contains(s.Error(), "exceeded max depth") &&
+			bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("{")) {
 			return &Mismatch{FieldRecords, tooDeep}
 		}
 	}
@@ -134,7 +140,7 @@ func refused(body []byte, err error) error {
 
 var tooDeep = fmt.Sprintf("nested deeper than %d", MaxDepth)
 
-// read checks the shape in the order of the specification and fills p.
+// read checks the shape, in the order of the contract's section 2.4, and fills p.
 func (p *PrintRequest) read(envelope map[string]any) *Mismatch {
 	if all, twice := envelope[FieldRecords].(Repeated); twice {
 		return p.readRepeated(all)
@@ -146,7 +152,7 @@ func (p *PrintRequest) read(envelope map[string]any) *Mismatch {
 	switch {
 	case len(list) == 0:
 		return &Mismatch{FieldRecords, "empty, want at least one record"}
-	case len(list) > MaxItems: // each makes a ticket, even without items
+	case len(list) > MaxItems: // a record makes a ticket even without items
 		return &Mismatch{FieldRecords, fmt.Sprintf("more than %d records in the request", MaxItems)}
 	}
 	p.Records = make([]Record, len(list))
@@ -174,7 +180,7 @@ func (p *PrintRequest) readItems() *Mismatch {
 		r := &p.Records[i]
 		if repeats(r.Fields) {
 			if raws == nil {
-				raws, _ = received(p.Raw) // it has parsed before
+				raws, _ = received(p.Raw) // cannot fail: Open has parsed the body
 			}
 			r.Unreadable = printable(raws[i])
 			continue
@@ -190,8 +196,8 @@ func (p *PrintRequest) readItems() *Mismatch {
 	return nil
 }
 
-// readRepeated makes one record of a body with several records keys. Its id is that of the
-// first element of each of them.
+// readRepeated reads a body with several keys "records" as one unreadable record. Its id is made of
+// the ids of the first element of each.
 func (p *PrintRequest) readRepeated(all Repeated) *Mismatch {
 	var ids Repeated
 	for _, v := range all {
@@ -203,14 +209,15 @@ func (p *PrintRequest) readRepeated(all Repeated) *Mismatch {
 	}
 	id, m := requestID(map[string]any{FieldID: ids})
 	if m != nil {
-		return &Mismatch{FieldRecords, "there twice, and no records[0].id to know the request by"}
+		return &Mismatch{FieldRecords, "given more than once, and none has a records[0].id"}
 	}
 	p.ID = id
 	p.Records = []Record{{ID: id, Fields: map[string]any{FieldRecords: all}, Unreadable: printable(p.Raw)}}
 	return nil
 }
 
-// requestID is the id of a record in canonical form. What of a repeated one is no id is left out.
+// requestID is the id of a record in canonical form. Of a repeated id it uses the values that are
+// non-empty strings.
 func requestID(record map[string]any) (string, *Mismatch) {
 	v, there := record[FieldID]
 	if !there {
@@ -236,8 +243,8 @@ func requestID(record map[string]any) (string, *Mismatch) {
 	return "", &Mismatch{FieldID, "want a string, got " + kind(v)}
 }
 
-// A counter counts the items of a request while they are checked, so that what is built of
-// them is bounded before any of it is.
+// A counter counts the items of a request while they are checked: a request with too many is
+// refused before anything is built from it.
 type counter int
 
 func (c *counter) add(field string, items int) *Mismatch {
@@ -247,7 +254,7 @@ func (c *counter) add(field string, items int) *Mismatch {
 	return nil
 }
 
-// itemList checks the elements of a record's items and everything below them.
+// itemList checks the items of a record and all items below them.
 func (c *counter) itemList(list []any) ([]map[string]any, *Mismatch) {
 	if m := c.add(FieldItems, len(list)); m != nil {
 		return nil, m
@@ -305,7 +312,7 @@ func array(from map[string]any, field string) ([]any, *Mismatch) {
 	return list, nil
 }
 
-// below moves a mismatch under the place where it was found.
+// below puts the path of the parent in front of a mismatch's path.
 func (e *Mismatch) below(parent string) *Mismatch {
 	e.Path = parent + "." + e.Path
 	return e

@@ -17,7 +17,7 @@ import (
 
 const aUUID = "9b2e7c1a-4f0d-4c53-8d8e-0a5f6a3c1b01"
 
-func TestEveryExampleOpensWithoutAnomaly(t *testing.T) {
+func TestEachExampleOpensWithoutAnomaly(t *testing.T) {
 	names, err := fs.Glob(examples, "examples/*.json")
 	if err != nil || len(names) < 7 {
 		t.Fatalf("examples: %v, %v", names, err)
@@ -33,8 +33,10 @@ func TestEveryExampleOpensWithoutAnomaly(t *testing.T) {
 	}
 }
 
-func TestOpenReadsRecordsAsTheyCame(t *testing.T) {
-	body := []byte(`{"records":[{"id":"9B2E7C1A-4F0D-4C53-8D8E-0A5F6A3C1B01","ID":"no","items":[{"quantity":0.50,"childItems":null}]},{"id":7,"items":[]}],"x":1}` + " \r\n\t")
+func TestOpenKeepsRecordsUnchanged(t *testing.T) {
+	body := []byte(
+		`{"records":[{"id":"9B2E7C1A-4F0D-4C53-8D8E-0A5F6A3C1B01","ID":"no","items":[{"quantity":0.50,"childItems":null}]},{"id":7,"items":[]}],"x":1}` + " \r\n\t",
+	)
 	p, err := Open(body, Lenient)
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +46,11 @@ func TestOpenReadsRecordsAsTheyCame(t *testing.T) {
 		ID:  aUUID,
 		Raw: body,
 		Records: []Record{
-			{ID: aUUID, Fields: map[string]any{"id": strings.ToUpper(aUUID), "ID": "no", "items": []any{item}}, Items: []map[string]any{item}},
+			{
+				ID:     aUUID,
+				Fields: map[string]any{"id": strings.ToUpper(aUUID), "ID": "no", "items": []any{item}},
+				Items:  []map[string]any{item},
+			},
 			{Fields: map[string]any{"id": json.Number("7"), "items": []any{}}, Items: []map[string]any{}},
 		},
 	}
@@ -53,7 +59,7 @@ func TestOpenReadsRecordsAsTheyCame(t *testing.T) {
 	}
 }
 
-func TestWhatDiffersFromTheContractIsNamedByItsPath(t *testing.T) {
+func TestAMismatchNamesThePathOfTheWrongField(t *testing.T) {
 	long := strings.Repeat("i", 201)
 	for body, want := range map[string]string{
 		`{}`:                                                          `records: missing`,
@@ -86,7 +92,7 @@ func TestWhatDiffersFromTheContractIsNamedByItsPath(t *testing.T) {
 	}
 }
 
-func TestABodyIsOneObjectAndNothingElse(t *testing.T) {
+func TestABodyIsExactlyOneObject(t *testing.T) {
 	for body, want := range map[string]string{
 		``:                                  `byte 0: the body is empty`,
 		" \n":                               `byte 0: the body is empty`,
@@ -94,9 +100,9 @@ func TestABodyIsOneObjectAndNothingElse(t *testing.T) {
 		`[]`:                                `byte 0: want an object, got an array`,
 		`"records"`:                         `byte 0: want an object, got a string`,
 		`{"records":[`:                      `byte 12: the body ends in the middle`,
-		`{"records":[]} {}`:                 `byte 15: something follows the object`,
-		`{"records":[]}x`:                   `byte 14: something follows the object`,
-		"{}\x00":                            `byte 2: something follows the object`,
+		`{"records":[]} {}`:                 `byte 15: text after the object`,
+		`{"records":[]}x`:                   `byte 14: text after the object`,
+		"{}\x00":                            `byte 2: text after the object`,
 		"\xef\xbb\xbf{}":                    `byte 0: the body begins with a byte order mark`,
 		`{'a':1}`:                           `byte 2: invalid character '\'' looking for beginning of object key string`,
 		strings.Repeat("[", 1<<20):          `byte 10001: invalid character '[' exceeded max depth`,
@@ -109,7 +115,7 @@ func TestABodyIsOneObjectAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestItemsNestSixtyFourDeepAndNoDeeper(t *testing.T) {
+func TestItemsNestAtMostSixtyFourDeep(t *testing.T) {
 	nest := func(depth int) []byte {
 		return fmt.Appendf(nil, `{"records":[{"id":"a","items":[%s{}%s]}]}`,
 			strings.Repeat(`{"childItems":[`, depth-1), strings.Repeat(`]}`, depth-1))
@@ -122,14 +128,19 @@ func TestItemsNestSixtyFourDeepAndNoDeeper(t *testing.T) {
 	if !ok || m.Problem != "nested deeper than 64" || strings.Count(m.Path, "childItems") != 64 {
 		t.Errorf("65: %v", err)
 	}
-	// Only items count: what else the service nests is its own affair.
-	deep := fmt.Appendf(nil, `{"records":[{"id":"a","items":[],"meta":%s1%s}]}`, strings.Repeat(`[`, 5000), strings.Repeat(`]`, 5000))
+	// Only items count. Other fields of the service may nest deeper.
+	deep := fmt.Appendf(
+		nil,
+		`{"records":[{"id":"a","items":[],"meta":%s1%s}]}`,
+		strings.Repeat(`[`, 5000),
+		strings.Repeat(`]`, 5000),
+	)
 	if _, err := Open(deep, Lenient); err != nil {
 		t.Errorf("other nesting: %.80s", err)
 	}
 }
 
-func TestWhatIsOddIsPrintedAndCounted(t *testing.T) {
+func TestAnomaliesAreAcceptedAndCounted(t *testing.T) {
 	for body, want := range map[string][]Anomaly{
 		`{"records":[{"id":"order 7","items":[]}]}`:                                            {IDNotUUID},
 		`{"records":[{"id":"ID","items":[],"retryCount":"1"}]}`:                                {RetryCount},
@@ -155,7 +166,7 @@ func TestWhatIsOddIsPrintedAndCounted(t *testing.T) {
 	}
 }
 
-func TestStrictRefusesOnlyAnIDAndARetryCount(t *testing.T) {
+func TestStrictRefusesOnlyAWrongIDAndAWrongRetryCount(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"records":[{"id":"order 7","items":[]}]}`:                                      "records[0].id: want a UUID",
 		`{"records":[{"id":"ID","items":[],"retryCount":"1"}]}`:                          "records[0].retryCount: want an integer, got a string",
@@ -169,7 +180,7 @@ func TestStrictRefusesOnlyAnIDAndARetryCount(t *testing.T) {
 	}
 }
 
-func TestUUIDsAreOneInAnyCase(t *testing.T) {
+func TestAUUIDIsTheSameInAnyCase(t *testing.T) {
 	for in, want := range map[string]string{
 		aUUID:                  aUUID,
 		strings.ToUpper(aUUID): aUUID,
@@ -185,7 +196,7 @@ func TestUUIDsAreOneInAnyCase(t *testing.T) {
 	}
 }
 
-func TestAVenueDiffersOnlyIfItIsNamedAndAnother(t *testing.T) {
+func TestAVenueDiffersOnlyIfARecordNamesAnother(t *testing.T) {
 	for venue, want := range map[string]bool{
 		`"` + strings.ToUpper(aUUID) + `"`: false, `null`: false, `"other"`: true, `7`: true,
 	} {
@@ -216,7 +227,8 @@ func FuzzOpen(f *testing.F) {
 			if !json.Valid(body) {
 				return
 			}
-			if _, ok := errors.AsType[*InvalidJSON](err); ok && strings.HasPrefix(strings.TrimSpace(string(body)), "{") {
+			if _, ok := errors.AsType[*InvalidJSON](err); ok &&
+				strings.HasPrefix(strings.TrimSpace(string(body)), "{") {
 				t.Fatalf("valid JSON called invalid: %v", err)
 			}
 			return
@@ -225,7 +237,7 @@ func FuzzOpen(f *testing.F) {
 			t.Fatalf("id %q", p.ID)
 		}
 		if mode == Strict && slices.Contains(p.Anomalies, IDNotUUID) {
-			t.Fatal("strict let an id pass that is no UUID")
+			t.Fatal("strict accepted an id that is not a UUID")
 		}
 		for _, r := range p.Records {
 			switch {

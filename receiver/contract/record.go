@@ -6,7 +6,8 @@ import (
 	"fmt"
 )
 
-// RawRecord finds a record in the body of a print request by its id; one that is alone needs none.
+// RawRecord returns the text of the record with an id from the body of a print request. If there is
+// only one record, it is returned whatever its id is.
 func RawRecord(body []byte, id string) (json.RawMessage, error) {
 	var envelope map[string]json.RawMessage
 	if err := json.Unmarshal(body, &envelope); err != nil {
@@ -31,5 +32,5 @@ func RawRecord(body []byte, id string) (json.RawMessage, error) {
 			}
 		}
 	}
-	return nil, errors.New("the request has several records, and none with the id of the ticket's")
+	return nil, errors.New("the request has several records, and none has the id of the ticket's record")
 }

@@ -6,7 +6,7 @@ func TestTheRecordOfATicketIsFoundByItsID(t *testing.T) {
 	const two = `{"records":[{"id":"a","n":1},"x",{"id":"6F1C8F5E-52AD-4A0B-9E9B-2F7B7B7F3A11","n":2}]}`
 	for _, c := range []struct{ body, id, want string }{
 		{`{"records":[{"n":1}]}`, "", `{"n":1}`},
-		{`{"records":[{"id":"b"}]}`, "a", `{"id":"b"}`}, // it was made up where there was none
+		{`{"records":[{"id":"b"}]}`, "a", `{"id":"b"}`}, // the only record, whatever its id
 		{two, "a", `{"id":"a","n":1}`},
 		{two, "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11", `{"id":"6F1C8F5E-52AD-4A0B-9E9B-2F7B7B7F3A11","n":2}`},
 		{two, "", ""},

@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 )
 
-// Repeated is the values of a key that one object has more than once, in the order received.
-// Parsers differ in which of them they take, so none is taken here.
+// Repeated is all values of a key that an object has more than once, in the order received. Parsers
+// differ in which of them they take, so Open takes none.
 type Repeated []any
 
-// decode reads the next value as the standard decoder does, but keeps every value of a
-// repeated key. It recurses as deep as the value is nested, which whoever checked it bounds.
+// decode reads the next value as encoding/json does, but keeps all values of a repeated key. It
+// recurses as deep as the value is nested; the caller has bounded that by decoding it before.
 func decode(dec *json.Decoder) (any, error) {
 	token, err := dec.Token()
 	switch token {
@@ -44,6 +44,7 @@ func decode(dec *json.Decoder) (any, error) {
 	return token, err
 }
 
+// put adds a value under a key, which may have values already.
 func put(obj map[string]any, key string, v any) {
 	old, there := obj[key]
 	switch all, again := old.(Repeated); {
@@ -55,7 +56,7 @@ func put(obj map[string]any, key string, v any) {
 	obj[key] = v
 }
 
-// values is what stands under a key: mostly one.
+// values is all values of a key: one, unless the key is repeated.
 func values(v any) Repeated {
 	if all, twice := v.(Repeated); twice {
 		return all
@@ -84,7 +85,7 @@ func repeats(v any) bool {
 	return false
 }
 
-// received cuts the records out of a body that has records once.
+// received returns the text of each record. The body must have the key "records" once.
 func received(body []byte) (records []json.RawMessage, err error) {
 	var envelope map[string]json.RawMessage
 	if err := json.Unmarshal(body, &envelope); err != nil {
@@ -93,7 +94,7 @@ func received(body []byte) (records []json.RawMessage, err error) {
 	return records, json.Unmarshal(envelope[FieldRecords], &records)
 }
 
-// printable is JSON as received, without the white space that would cost paper.
+// printable is JSON as received, without white space, which would cost paper.
 func printable(raw []byte) string {
 	var b bytes.Buffer
 	if json.Compact(&b, raw) != nil {

@@ -15,7 +15,7 @@ func TestARecordWithARepeatedKeyIsUnreadableAndShownAsReceived(t *testing.T) {
 		`{"id":"a","items":[{"childItems":[{"n":2}],"childItems":[{"n":3}]}]}`:                "a",
 		`{"id":"a","items":[{"isVoid":true,"isVoid":false}]}`:                                 "a",
 		`{"id":"a","items":[],"x":{"y":[{"c":1,"\u0063":1}]}}`:                                "a",
-		`{"id":"a","items":"no array","items":7,"items":[]}`:                                  "a", // of its shape only the id counts
+		`{"id":"a","items":"no array","items":7,"items":[]}`:                                  "a", // only its id is checked
 		`{"id":"a","retryCount":0,"retryCount":"x"}`:                                          "a",
 		`{"id":"a","id":"a","items":[]}`:                                                      "a",
 		`{"id":"z","id":"y","id":"x","items":[]}`:                                             "z y x",
@@ -26,11 +26,13 @@ func TestARecordWithARepeatedKeyIsUnreadableAndShownAsReceived(t *testing.T) {
 	} {
 		spaced := strings.Replace(record, ",", " ,\n\t", 1)
 		got, err := Open([]byte(`{"x":[1,2],"records": [`+spaced+" , "+fine+`]}`), Lenient)
-		if err != nil || got.ID != id || !slices.Contains(got.Anomalies, DuplicateKey) || slices.Contains(got.Anomalies, RetryCount) {
+		if err != nil || got.ID != id || !slices.Contains(got.Anomalies, DuplicateKey) ||
+			slices.Contains(got.Anomalies, RetryCount) {
 			t.Errorf("%s: id %q, %v, %v", record, got.ID, got.Anomalies, err)
 			continue
 		}
-		if first := got.Records[0]; first.Unreadable != strings.ToValidUTF8(record, "\uFFFD") || first.Items != nil || first.ID != id {
+		if first := got.Records[0]; first.Unreadable != strings.ToValidUTF8(record, "\uFFFD") || first.Items != nil ||
+			first.ID != id {
 			t.Errorf("%s: %+v", record, first)
 		}
 		if second := got.Records[1]; second.Unreadable != "" || len(second.Items) != 1 {
@@ -39,9 +41,10 @@ func TestARecordWithARepeatedKeyIsUnreadableAndShownAsReceived(t *testing.T) {
 	}
 }
 
-func TestARepeatedKeyOfTheEnvelopeSpoilsNoRecord(t *testing.T) {
+func TestARepeatedKeyOfTheEnvelopeLeavesTheRecordsReadable(t *testing.T) {
 	p, err := Open([]byte(`{"x":{"y":1,"y":2},"z":1,"records":[{"id":"a","items":[{}]}],"z":2}`), Lenient)
-	if err != nil || p.ID != "a" || len(p.Records[0].Items) != 1 || p.Records[0].Unreadable != "" || !slices.Contains(p.Anomalies, DuplicateKey) {
+	if err != nil || p.ID != "a" || len(p.Records[0].Items) != 1 || p.Records[0].Unreadable != "" ||
+		!slices.Contains(p.Anomalies, DuplicateKey) {
 		t.Errorf("%+v, %v", p, err)
 	}
 }
@@ -65,7 +68,7 @@ func TestARepeatedKeyThatLeavesNoIDIsAMismatch(t *testing.T) {
 		`{"records":[{"id":" ","id":null,"items":[]}]}`:                "records[0].id: want a string, got several values",
 		`{"records":[{"id":"` + half + `","id":"x` + half + `"}]}`:     "records[0].id: 242 bytes long, want at most 200",
 		`{"records":[{"items":[],"items":[]}]}`:                        "records[0].id: missing",
-		`{"records":[],"records":[{"items":[]}]}`:                      "records: there twice, and no records[0].id to know the request by",
+		`{"records":[],"records":[{"items":[]}]}`:                      "records: given more than once, and none has a records[0].id",
 		`{"records":[{"id":"a","items":[]},"x"],"records":"x","a":1}`:  "",
 		`{"records":[{"id":"a","items":[],"items":[]},{"items":"x"}]}`: "records[1].items: want an array, got a string",
 	} {

@@ -126,10 +126,10 @@ func TestEveryWrongEndpointFailsARow(t *testing.T) {
 			e.forget = func(p contract.PrintRequest) bool { return retry(p) > "0" }
 		}},
 		"two at once are both new": {"eight times at once", racing},
-		"refused ids are stored":   {"after it was refused for its venue", func(e *testEndpoint) {
+		"refused ids are stored": {"after it was refused for its venue", func(e *testEndpoint) {
 			e.storesFirst = true
 		}},
-		"it compares contents":     {"the same dishes under another id", byContent},
+		"it compares contents": {"the same dishes under another id", byContent},
 		"late first retries are dropped": {"the third retry", func(e *testEndpoint) {
 			e.opened = func(w writer, _ *http.Request, p contract.PrintRequest) bool {
 				if retry(p) >= "3" && !e.knows(p) {
