@@ -1,5 +1,5 @@
-// Package deploy is what stands around the kitchen's daemon on a real box: the systemd
-// units, the configuration with every key explained, the user and the folders.
+// Package deploy contains the files that install the daemon on a box: the systemd units, the
+// configuration with every key explained, the user and the folders.
 //
 // Where each file goes:
 //
@@ -15,8 +15,8 @@
 //	systemd-sysusers && systemd-tmpfiles --create && systemctl daemon-reload
 //	systemctl enable --now ticketrail.socket ticketrail.service
 //
-// Each is held to the program by a test: the configuration has every key and the defaults
-// of package config, systemd has nothing to say about the units.
+// Tests compare the files with the program: the configuration has every key with the default of
+// package config, and systemd reports nothing about the units.
 package deploy
 
 import "embed"

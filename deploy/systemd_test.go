@@ -14,8 +14,8 @@ import (
 	"ticketrail/deploy"
 )
 
-// program is where a program is; a test that needs it is skipped without, unless all of
-// them are demanded.
+// program is the path of a program. Without it the test is skipped, or fails if
+// TICKETRAIL_TEST_ALL is set.
 func program(t *testing.T, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -28,8 +28,8 @@ func program(t *testing.T, name string) string {
 	return path
 }
 
-// machine is a root folder with our files where a package puts them, what they run, and
-// the units of systemd's own that they name.
+// machine is a root folder with the files where a package installs them, the programs that they
+// run, and systemd's own units that they name.
 func machine(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
@@ -62,7 +62,7 @@ func read(t *testing.T, name string) string {
 	return string(b)
 }
 
-// run runs a program and returns what it said.
+// run runs a program and returns its output.
 func run(t *testing.T, name string, args ...string) (out string, err error) {
 	t.Helper()
 	var b bytes.Buffer
@@ -73,11 +73,11 @@ func run(t *testing.T, name string, args ...string) (out string, err error) {
 	return b.String(), err
 }
 
-func TestSystemdHasNothingToSayAboutTheUnits(t *testing.T) {
+func TestSystemdReportsNothingAboutTheUnits(t *testing.T) {
 	analyze := program(t, "systemd-analyze")
 	root := machine(t)
-	// A wrong key is only a warning to systemd, on some versions with exit code 0: what
-	// counts is that it says nothing.
+	// An unknown key is only a warning, on some versions of systemd with exit code 0: the test
+	// requires that there is no output.
 	verify := func() string {
 		out, err := run(t, analyze, "verify", "--man=no", "--root="+root, "ticketrail.service", "ticketrail.socket")
 		if err != nil && out == "" {
@@ -88,7 +88,7 @@ func TestSystemdHasNothingToSayAboutTheUnits(t *testing.T) {
 	if out := verify(); out != "" {
 		t.Errorf("systemd says:\n%s", out)
 	}
-	// That silence means something is seen by what it says to a mistake.
+	// The same check must report a wrong key, or no output would prove nothing.
 	name := filepath.Join(root, "usr/lib/systemd/system/ticketrail.service")
 	if err := os.WriteFile(name, []byte(strings.Replace(read(t, "ticketrail.service"), "WatchdogSec", "WatchdogSek", 1)), 0o644); err != nil {
 		t.Fatal(err)
@@ -98,7 +98,7 @@ func TestSystemdHasNothingToSayAboutTheUnits(t *testing.T) {
 	}
 }
 
-func TestTheServiceMayDoLittle(t *testing.T) {
+func TestTheServiceHasALowSystemdExposure(t *testing.T) {
 	analyze := program(t, "systemd-analyze")
 	name := filepath.Join(machine(t), "usr/lib/systemd/system/ticketrail.service")
 	out, err := run(t, analyze, "security", "--no-pager", "--offline=true", "--threshold=20", name)
@@ -109,7 +109,7 @@ func TestTheServiceMayDoLittle(t *testing.T) {
 	t.Log(lines[len(lines)-1])
 }
 
-func TestTheUserAndItsGroupsCanBeMade(t *testing.T) {
+func TestSysusersAcceptsTheUserAndItsGroups(t *testing.T) {
 	sysusers := program(t, "systemd-sysusers")
 	root := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(root, "etc"), 0o755); err != nil {
@@ -125,7 +125,7 @@ func TestTheUserAndItsGroupsCanBeMade(t *testing.T) {
 	}
 }
 
-// settings is the values of a key of a unit, in order.
+// settings are the values of a key of a unit, in order.
 func settings(unit, key string) []string {
 	var found []string
 	for l := range strings.Lines(unit) {

@@ -34,9 +34,8 @@ func TestEachExampleOpensWithoutAnomaly(t *testing.T) {
 }
 
 func TestOpenKeepsRecordsUnchanged(t *testing.T) {
-	body := []byte(
-		`{"records":[{"id":"9B2E7C1A-4F0D-4C53-8D8E-0A5F6A3C1B01","ID":"no","items":[{"quantity":0.50,"childItems":null}]},{"id":7,"items":[]}],"x":1}` + " \r\n\t",
-	)
+	body := []byte(`{"records":[{"id":"9B2E7C1A-4F0D-4C53-8D8E-0A5F6A3C1B01","ID":"no",` +
+		`"items":[{"quantity":0.50,"childItems":null}]},{"id":7,"items":[]}],"x":1}` + " \r\n\t")
 	p, err := Open(body, Lenient)
 	if err != nil {
 		t.Fatal(err)
@@ -61,29 +60,36 @@ func TestOpenKeepsRecordsUnchanged(t *testing.T) {
 
 func TestAMismatchNamesThePathOfTheWrongField(t *testing.T) {
 	long := strings.Repeat("i", 201)
+	deep := `{"records":[{"id":"a","items":` + strings.Repeat(`[{"childItems":`, 6000) + `null` +
+		strings.Repeat(`}]`, 6000) + `}]}`
 	for body, want := range map[string]string{
-		`{}`:                                                          `records: missing`,
-		`{"Records":[]}`:                                              `records: missing`,
-		`{"records":null}`:                                            `records: want an array, got null`,
-		`{"records":{}}`:                                              `records: want an array, got an object`,
-		`{"records":[]}`:                                              `records: empty, want at least one record`,
-		`{"records":["a"]}`:                                           `records[0]: want an object, got a string`,
-		`{"records":[{"id":"a"},null]}`:                               `records[1]: want an object, got null`,
-		`{"records":[{}]}`:                                            `records[0].id: missing`,
-		`{"records":[{"ID":"a","items":[]}]}`:                         `records[0].id: missing`,
-		`{"records":[{"id":1,"items":[]}]}`:                           `records[0].id: want a string, got a number`,
-		`{"records":[{"id":null}]}`:                                   `records[0].id: want a string, got null`,
-		`{"records":[{"id":"","items":[]}]}`:                          `records[0].id: empty, want a UUID`,
-		`{"records":[{"id":" \t","items":[]}]}`:                       `records[0].id: empty, want a UUID`,
-		`{"records":[{"id":"` + long + `"}]}`:                         `records[0].id: 201 bytes long, want at most 200`,
-		`{"records":[{"id":"a"}]}`:                                    `records[0].items: missing`,
-		`{"records":[{"id":"a","items":[]},{"id":"b"}]}`:              `records[1].items: missing`,
-		`{"records":[{"id":"a","items":true}]}`:                       `records[0].items: want an array, got a boolean`,
-		`{"records":[{"id":"a","items":[{},3]}]}`:                     `records[0].items[1]: want an object, got a number`,
-		`{"records":[{"id":"a","items":[{},{},{"childItems":"x"}]}]}`: `records[0].items[2].childItems: want an array, got a string`,
-		`{"records":[{"id":"a","items":[{"childItems":[{},[]]}]}]}`:   `records[0].items[0].childItems[1]: want an object, got an array`,
-		`{"records":[{"id":"a","items":[{"childItems":[{"childItems":false}]}]}]}`:                                               `records[0].items[0].childItems[0].childItems: want an array, got a boolean`,
-		`{"records":[{"id":"a","items":` + strings.Repeat(`[{"childItems":`, 6000) + `null` + strings.Repeat(`}]`, 6000) + `}]}`: `records: nested deeper than 64`,
+		`{}`:                                    `records: missing`,
+		`{"Records":[]}`:                        `records: missing`,
+		`{"records":null}`:                      `records: want an array, got null`,
+		`{"records":{}}`:                        `records: want an array, got an object`,
+		`{"records":[]}`:                        `records: empty, want at least one record`,
+		`{"records":["a"]}`:                     `records[0]: want an object, got a string`,
+		`{"records":[{"id":"a"},null]}`:         `records[1]: want an object, got null`,
+		`{"records":[{}]}`:                      `records[0].id: missing`,
+		`{"records":[{"ID":"a","items":[]}]}`:   `records[0].id: missing`,
+		`{"records":[{"id":1,"items":[]}]}`:     `records[0].id: want a string, got a number`,
+		`{"records":[{"id":null}]}`:             `records[0].id: want a string, got null`,
+		`{"records":[{"id":"","items":[]}]}`:    `records[0].id: empty, want a UUID`,
+		`{"records":[{"id":" \t","items":[]}]}`: `records[0].id: empty, want a UUID`,
+		`{"records":[{"id":"` + long + `"}]}`: `records[0].id: ` +
+			`201 bytes long, want at most 200`,
+		`{"records":[{"id":"a"}]}`:                       `records[0].items: missing`,
+		`{"records":[{"id":"a","items":[]},{"id":"b"}]}`: `records[1].items: missing`,
+		`{"records":[{"id":"a","items":true}]}`:          `records[0].items: want an array, got a boolean`,
+		`{"records":[{"id":"a","items":[{},3]}]}`: `records[0].items[1]: ` +
+			`want an object, got a number`,
+		`{"records":[{"id":"a","items":[{},{},{"childItems":"x"}]}]}`: `records[0].items[2].childItems: ` +
+			`want an array, got a string`,
+		`{"records":[{"id":"a","items":[{"childItems":[{},[]]}]}]}`: `records[0].items[0].childItems[1]: ` +
+			`want an object, got an array`,
+		`{"records":[{"id":"a","items":[{"childItems":[{"childItems":false}]}]}]}`: `records[0].items[0].` +
+			`childItems[0].childItems: want an array, got a boolean`,
+		deep: `records: nested deeper than 64`,
 	} {
 		_, err := Open([]byte(body), Lenient)
 		if _, ok := errors.AsType[*Mismatch](err); !ok || err.Error() != want {
@@ -94,17 +100,18 @@ func TestAMismatchNamesThePathOfTheWrongField(t *testing.T) {
 
 func TestABodyIsExactlyOneObject(t *testing.T) {
 	for body, want := range map[string]string{
-		``:                                  `byte 0: the body is empty`,
-		" \n":                               `byte 0: the body is empty`,
-		`null`:                              `byte 0: want an object, got null`,
-		`[]`:                                `byte 0: want an object, got an array`,
-		`"records"`:                         `byte 0: want an object, got a string`,
-		`{"records":[`:                      `byte 12: the body ends in the middle`,
-		`{"records":[]} {}`:                 `byte 15: text after the object`,
-		`{"records":[]}x`:                   `byte 14: text after the object`,
-		"{}\x00":                            `byte 2: text after the object`,
-		"\xef\xbb\xbf{}":                    `byte 0: the body begins with a byte order mark`,
-		`{'a':1}`:                           `byte 2: invalid character '\'' looking for beginning of object key string`,
+		``:                  `byte 0: the body is empty`,
+		" \n":               `byte 0: the body is empty`,
+		`null`:              `byte 0: want an object, got null`,
+		`[]`:                `byte 0: want an object, got an array`,
+		`"records"`:         `byte 0: want an object, got a string`,
+		`{"records":[`:      `byte 12: the body ends in the middle`,
+		`{"records":[]} {}`: `byte 15: text after the object`,
+		`{"records":[]}x`:   `byte 14: text after the object`,
+		"{}\x00":            `byte 2: text after the object`,
+		"\xef\xbb\xbf{}":    `byte 0: the body begins with a byte order mark`,
+		`{'a':1}`: `byte 2: ` +
+			`invalid character '\'' looking for beginning of object key string`,
 		strings.Repeat("[", 1<<20):          `byte 10001: invalid character '[' exceeded max depth`,
 		strings.Repeat(`{"records":`, 9000): `byte 99000: the body ends in the middle`,
 	} {
@@ -168,9 +175,11 @@ func TestAnomaliesAreAcceptedAndCounted(t *testing.T) {
 
 func TestStrictRefusesOnlyAWrongIDAndAWrongRetryCount(t *testing.T) {
 	for body, want := range map[string]string{
-		`{"records":[{"id":"order 7","items":[]}]}`:                                      "records[0].id: want a UUID",
-		`{"records":[{"id":"ID","items":[],"retryCount":"1"}]}`:                          "records[0].retryCount: want an integer, got a string",
-		`{"records":[{"id":"ID","items":[]},{"id":"x","items":[],"retryCount":1.5}]}`:    "records[1].retryCount: want an integer, got a number with a fraction or out of range",
+		`{"records":[{"id":"order 7","items":[]}]}`: "records[0].id: want a UUID",
+		`{"records":[{"id":"ID","items":[],"retryCount":"1"}]}`: "records[0].retryCount: " +
+			"want an integer, got a string",
+		`{"records":[{"id":"ID","items":[]},{"id":"x","items":[],"retryCount":1.5}]}`: "records[1].retryCount: " +
+			"want an integer, got a number with a fraction or out of range",
 		`{"records":[{"id":"ID","items":[],"retryCount":3}],"status":"ERROR","count":9}`: "",
 	} {
 		_, err := Open([]byte(strings.Replace(body, `"ID"`, `"`+aUUID+`"`, 1)), Strict)
@@ -189,7 +198,8 @@ func TestAUUIDIsTheSameInAnyCase(t *testing.T) {
 			t.Errorf("%s: %s, %v", in, got, ok)
 		}
 	}
-	for _, in := range []string{"", "x", "{" + aUUID + "}", aUUID + "0", strings.ReplaceAll(aUUID, "-", ""), strings.Replace(aUUID, "a", "g", 1), strings.Replace(aUUID, "-", "0", 1)} {
+	for _, in := range []string{"", "x", "{" + aUUID + "}", aUUID + "0", strings.ReplaceAll(aUUID, "-", ""),
+		strings.Replace(aUUID, "a", "g", 1), strings.Replace(aUUID, "-", "0", 1)} {
 		if got, ok := CanonicalID(in); ok || got != in {
 			t.Errorf("%s: %s, %v", in, got, ok)
 		}

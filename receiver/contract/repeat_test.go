@@ -15,7 +15,7 @@ func TestARecordWithARepeatedKeyIsUnreadableAndShownAsReceived(t *testing.T) {
 		`{"id":"a","items":[{"childItems":[{"n":2}],"childItems":[{"n":3}]}]}`:                "a",
 		`{"id":"a","items":[{"isVoid":true,"isVoid":false}]}`:                                 "a",
 		`{"id":"a","items":[],"x":{"y":[{"c":1,"\u0063":1}]}}`:                                "a",
-		`{"id":"a","items":"no array","items":7,"items":[]}`:                                  "a", // only its id is checked
+		`{"id":"a","items":"no array","items":7,"items":[]}`:                                  "a",
 		`{"id":"a","retryCount":0,"retryCount":"x"}`:                                          "a",
 		`{"id":"a","id":"a","items":[]}`:                                                      "a",
 		`{"id":"z","id":"y","id":"x","items":[]}`:                                             "z y x",
@@ -65,10 +65,13 @@ func TestRepeatedRecordsAreOneUnreadableRecord(t *testing.T) {
 func TestARepeatedKeyThatLeavesNoIDIsAMismatch(t *testing.T) {
 	half := strings.Repeat("i", 120)
 	for body, want := range map[string]string{
-		`{"records":[{"id":" ","id":null,"items":[]}]}`:                "records[0].id: want a string, got several values",
-		`{"records":[{"id":"` + half + `","id":"x` + half + `"}]}`:     "records[0].id: 242 bytes long, want at most 200",
-		`{"records":[{"items":[],"items":[]}]}`:                        "records[0].id: missing",
-		`{"records":[],"records":[{"items":[]}]}`:                      "records: given more than once, and none has a records[0].id",
+		`{"records":[{"id":" ","id":null,"items":[]}]}`: "records[0].id: " +
+			"want a string, got several values",
+		`{"records":[{"id":"` + half + `","id":"x` + half + `"}]}`: "records[0].id: " +
+			"242 bytes long, want at most 200",
+		`{"records":[{"items":[],"items":[]}]}`: "records[0].id: missing",
+		`{"records":[],"records":[{"items":[]}]}`: "records: " +
+			"given more than once, and none has a records[0].id",
 		`{"records":[{"id":"a","items":[]},"x"],"records":"x","a":1}`:  "",
 		`{"records":[{"id":"a","items":[],"items":[]},{"items":"x"}]}`: "records[1].items: want an array, got a string",
 	} {
