@@ -1,5 +1,5 @@
-# A convenience; every line also works typed by hand. Nothing here is needed to build or to run.
-.PHONY: demo test ci bench fuzz build
+# Shortcuts only: nothing needs this file, each command can be typed by hand.
+.PHONY: demo test ci bench build
 
 demo: ; go run ./cmd/demo
 test: ; go test ./...

@@ -36,7 +36,8 @@ func TestTheConfigurationLoadsWithoutAWarning(t *testing.T) {
 func TestTheConfigurationStatesTheDefaults(t *testing.T) {
 	got, want := *load(t), config.Default()
 	got.Venues, got.Printers, got.Screens, got.KDS, got.Routes, got.Fallback = nil, nil, nil, nil, nil, ""
-	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.EquateComparable(netip.Prefix{}, config.Secret{})); diff != "" {
+	comparable := cmpopts.EquateComparable(netip.Prefix{}, config.Secret{})
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), comparable); diff != "" {
 		t.Error(diff)
 	}
 	for _, got := range load(t).Printers {

@@ -45,7 +45,9 @@ func machine(t *testing.T) string {
 	for _, unit := range []string{"ticketrail.service", "ticketrail.socket"} {
 		put("usr/lib/systemd/system/"+unit, read(t, unit), 0o644)
 	}
-	for _, target := range []string{"sysinit", "basic", "shutdown", "multi-user", "sockets", "network-online", "time-sync", "nss-lookup"} {
+	for _, target := range []string{
+		"sysinit", "basic", "shutdown", "multi-user", "sockets", "network-online", "time-sync", "nss-lookup",
+	} {
 		put("usr/lib/systemd/system/"+target+".target", "[Unit]\nDescription="+target+"\n", 0o644)
 	}
 	put("usr/bin/ticketrail", "#!/bin/sh\n", 0o755)
@@ -90,7 +92,8 @@ func TestSystemdReportsNothingAboutTheUnits(t *testing.T) {
 	}
 	// The same check must report a wrong key, or no output would prove nothing.
 	name := filepath.Join(root, "usr/lib/systemd/system/ticketrail.service")
-	if err := os.WriteFile(name, []byte(strings.Replace(read(t, "ticketrail.service"), "WatchdogSec", "WatchdogSek", 1)), 0o644); err != nil {
+	wrong := strings.Replace(read(t, "ticketrail.service"), "WatchdogSec", "WatchdogSek", 1)
+	if err := os.WriteFile(name, []byte(wrong), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if out := verify(); !strings.Contains(out, "WatchdogSek") {

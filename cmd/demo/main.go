@@ -1,11 +1,11 @@
-// Command demo is a whole kitchen you can watch: the real daemon in a temporary folder,
-// two printers without paper, a screen for your browser, and the point-of-sale service, simulated: it sends the orders,
-// and tells the daemon who its employees are and what time it is there.
+// Command demo runs a whole kitchen to watch: the real daemon in a temporary folder, two simulated
+// printers, a screen for a browser, and the simulated point-of-sale service, which sends the orders
+// and knows the employees and the time zone.
 //
 //	go run ./cmd/demo          until Ctrl-C, a new order every few seconds
-//	go run ./cmd/demo --once   a fixed batch; exits 0 only if the books balance
+//	go run ./cmd/demo --once   a fixed set of orders; exits 0 only if the books balance
 //
-// Nothing of it stays behind.
+// It removes all its files at the end.
 package main
 
 import (
@@ -32,9 +32,13 @@ import (
 )
 
 func main() {
-	once := flag.Bool("once", false, "send a fixed batch, wait until all of it is out, print the books, exit 0 only if they balance")
+	once := flag.Bool(
+		"once",
+		false,
+		"send a fixed set of orders, wait until all are printed, print the books, exit 0 only if they balance",
+	)
 	every := flag.Duration("every", 6*time.Second, "time between two orders")
-	pictures := flag.String("png", "", "folder for a picture of each piece of paper, as the printer would cut it; it is left behind")
+	pictures := flag.String("png", "", "folder for a picture (PNG) of each ticket; it is not removed")
 	flag.Parse()
 	if flag.NArg() > 0 || *every <= 0 {
 		fmt.Fprintln(os.Stderr, "usage: demo [--once] [--every 6s] [--png FOLDER]")
@@ -42,9 +46,12 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	d := &demo{out: os.Stdout, colour: term.IsTerminal(int(os.Stdout.Fd())), once: *once, every: *every, pictures: *pictures, seed: 146} // an evening with a bit of everything
+	d := &demo{
+		out: os.Stdout, colour: term.IsTerminal(int(os.Stdout.Fd())), once: *once, every: *every, pictures: *pictures,
+		seed: 146, // its first orders include a void, a refire and a split order
+	}
 	if !*once {
-		d.seed = uint64(time.Now().UnixNano()) // another evening each time
+		d.seed = uint64(time.Now().UnixNano()) // other orders in every run
 	}
 	if err := d.run(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
@@ -52,22 +59,22 @@ func main() {
 	}
 }
 
-// A demo is one evening.
+// A demo is one run.
 type demo struct {
 	colour, once bool
 	every        time.Duration
 	seed         uint64 // of the simulated service
-	pictures     string // folder for what comes out as a picture; empty: none
+	pictures     string // folder for pictures of tickets; empty: none
 
 	queue *queue.Queue
-	desk  *admin.Client // what the command line asks
-	due   [2]int        // pieces of paper that should be out of grill and bar
+	admin *admin.Client // asks the daemon as the commands do
+	due   [2]int        // tickets that grill and bar should have printed so far
 
-	mu  sync.Mutex // guards out: printers draw while the sender talks
+	mu  sync.Mutex // guards out: the printers write while the sender does
 	out io.Writer
 }
 
-// said prints a paragraph whole, whoever else is printing.
+// say prints a paragraph without interleaving it with others.
 func (d *demo) say(format string, args ...any) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -81,7 +88,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 
-	// The printers outlive the daemon, so that they take the last bytes.
+	// The printers stop after the daemon, so that they receive its last bytes.
 	printing, unplug := context.WithCancel(context.Background())
 	var printers sync.WaitGroup
 	defer func() { unplug(); printers.Wait() }()
@@ -108,15 +115,15 @@ func (d *demo) run(ctx context.Context) (err error) {
 	ended := make(chan error, 1)
 	go func() { ended <- a.Run(serving) }()
 
-	sendErr := d.learned(ctx, a)
+	sendErr := d.waitForService(ctx, a)
 	if sendErr == nil {
 		url := "http://" + a.WebhookAddr().String() + path
-		sendErr = d.evening(ctx, &sender{sim.Sender{URL: url}, d.say}, grill, bar)
+		sendErr = d.sendOrders(ctx, &sender{sim.Sender{URL: url}, d.say}, grill, bar)
 	}
 	if errors.Is(sendErr, context.Canceled) {
-		sendErr = nil // Ctrl-C is how an evening ends
+		sendErr = nil // Ctrl-C is the normal end
 	}
-	settle(a.Queue())
+	waitUntilSettled(a.Queue())
 	ok := d.books(a.Queue())
 	stop()
 	if err := errors.Join(sendErr, <-ended); err != nil {
@@ -128,7 +135,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 	return nil
 }
 
-// daemon is the real one, which serves when it is run, and says where everything is.
+// daemon prepares the real daemon, which serves once Run is called, and prints all addresses.
 func (d *demo) daemon(ctx context.Context, dir, grillAt, barAt, serviceAt string) (*app.App, error) {
 	var at [3]net.Listener // webhook, metrics, display
 	for i, usual := range []string{"127.0.0.1:8443", "127.0.0.1:9321", "127.0.0.1:9322"} {
@@ -141,7 +148,8 @@ func (d *demo) daemon(ctx context.Context, dir, grillAt, barAt, serviceAt string
 		}
 	}
 	conf := filepath.Join(dir, "ticketrail.yaml")
-	if err := os.WriteFile(conf, configuration(dir, at[0], at[1], at[2], grillAt, barAt, serviceAt), 0o600); err != nil {
+	yaml := configuration(dir, at[0], at[1], at[2], grillAt, barAt, serviceAt)
+	if err := os.WriteFile(conf, yaml, 0o600); err != nil {
 		return nil, errors.Join(err, at[0].Close(), at[1].Close(), at[2].Close())
 	}
 	a, err := app.New(ctx, app.Options{ConfigPath: conf, Webhook: at[0], Metrics: at[1], Display: at[2]})
@@ -150,28 +158,37 @@ func (d *demo) daemon(ctx context.Context, dir, grillAt, barAt, serviceAt string
 	}
 	url := "http://" + a.WebhookAddr().String() + path
 	d.say(greeting, a.DisplayAddr(), conf, url, venueID, url, a.MetricsAddr(), conf, serviceAt, conf)
-	d.queue, d.desk = a.Queue(), admin.NewClient(filepath.Join(dir, "s"))
+	d.queue, d.admin = a.Queue(), admin.NewClient(filepath.Join(dir, "s"))
 	return a, nil
 }
 
-// printer starts a printer that draws what comes out of it.
+// printer starts a printer that shows its tickets on the terminal.
 func (d *demo) printer(ctx context.Context, wg *sync.WaitGroup, name string) (*virtual.Printer, string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, "", err
 	}
-	p := virtual.New(virtual.Options{Name: name, Columns: 42, Keep: 100, Kanji: true, Can: virtual.Everything, OnTicket: func(t virtual.Ticket) {
-		d.say("%s", t.Draw(fmt.Sprintf("%s printer, %s", name, t.End), d.colour))
-		if err := d.picture(name, t); err != nil {
-			d.say("no picture: %v", err)
-		}
-	}})
+	p := virtual.New(
+		virtual.Options{
+			Name:    name,
+			Columns: 42,
+			Keep:    100,
+			Kanji:   true,
+			Can:     virtual.Everything,
+			OnTicket: func(t virtual.Ticket) {
+				d.say("%s", t.Draw(fmt.Sprintf("%s printer, %s", name, t.End), d.colour))
+				if err := d.picture(name, t); err != nil {
+					d.say("write picture: %v", err)
+				}
+			},
+		},
+	)
 	wg.Go(func() { p.Serve(ctx, l) }) // returns when ctx ends
 	return p, l.Addr().String(), nil
 }
 
-// picture keeps what a printer's paper looks like, letters drawn as dots included, which a
-// terminal cannot show. Printers call it one ticket at a time each.
+// picture writes a picture of a ticket. Unlike the terminal it shows the letters that the daemon had
+// to draw as dots. Each printer calls it for one ticket at a time.
 func (d *demo) picture(printer string, t virtual.Ticket) error {
 	if d.pictures == "" {
 		return nil
@@ -183,7 +200,7 @@ func (d *demo) picture(printer string, t virtual.Ticket) error {
 	return os.WriteFile(filepath.Join(d.pictures, name), t.PNG(0), 0o644)
 }
 
-// listen takes the usual port if it is free, else any.
+// listen uses the usual port if it is free, otherwise any free port.
 func listen(usual string) (net.Listener, error) {
 	if l, err := net.Listen("tcp", usual); err == nil {
 		return l, nil
@@ -211,21 +228,23 @@ routes:
   - { when: 'item.courseName in ["Appetizers", "Entrees"]', to: [grill] }
 fallback: grill
 service: { base_url: "%s", client_id: demo, client_secret_file: secret }
-`, webhook.Addr(), metrics.Addr(), display.Addr(), filepath.Join(dir, "s"), filepath.Join(dir, "t.db"), venueID, grill, bar, service)
+`, webhook.Addr(), metrics.Addr(), display.Addr(), filepath.Join(dir, "s"), filepath.Join(dir, "t.db"), venueID,
+		grill, bar, service)
 }
 
-const greeting = `ticketrail demo: the real daemon, two printers without paper, a screen, and the service that sends the orders.
+const greeting = `ticketrail demo: the real daemon with a screen, two simulated printers and a simulated service
 
-  the screen     http://%s/ shows desserts; while nobody looks they come out of the grill
+  the screen     http://%s/ shows desserts; while the page is closed, grill prints them
   configuration  %s
   webhook        %s
   post your own  curl -X POST -H 'Content-Type: application/json' -H 'x-svc-venueid: %s' \
                    -H 'x-svc-device-id: my-tablet' %s \
-                   -d '{"records":[{"id":"my-first-order","checkNumber":1,"items":[{"name":"Burger","childItems":[{"name":"no onion"}]}]}]}'
-                 (post it twice: it prints once; it fits no route, so it says NO ROUTE)
+                   -d '{"records":[{"id":"my-first-order","checkNumber":1,
+                        "items":[{"name":"Burger","childItems":[{"name":"no onion"}]}]}]}'
+                 (post it twice: it prints once; it matches no route, so the ticket says NO ROUTE)
   metrics        http://%s/metrics
-  ask it         go run ./cmd/ticketrail printers list --config %s
-  the service    %s, simulated
+  ask the daemon go run ./cmd/ticketrail printers list --config %s
+  the service    %s (simulated)
                  go run ./cmd/ticketrail venues check --config %s
-  Ctrl-C         ends it, prints the books and leaves nothing behind
+  Ctrl-C         stops the demo, prints the books and removes its files
 `

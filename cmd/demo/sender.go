@@ -14,7 +14,7 @@ const (
 	path    = contract.PathWebhook
 )
 
-// A sender posts as the service does, and says how it went.
+// A sender posts orders as the service does, and prints the outcome.
 type sender struct {
 	sim.Sender
 	say func(format string, args ...any)
@@ -26,7 +26,13 @@ func (s *sender) send(ctx context.Context, o sim.Order) error {
 		return ctx.Err()
 	}
 	last := job.Attempts[len(job.Attempts)-1]
-	s.say("   POST %d bytes → %d in %.1f ms  %s", len(o.Body(0)), job.Status, float64(last.Took.Microseconds())/1000, strings.TrimSpace(string(job.Answer)))
+	s.say(
+		"   POST %d bytes → %d in %.1f ms  %s",
+		len(o.Body(0)),
+		job.Status,
+		float64(last.Took.Microseconds())/1000,
+		strings.TrimSpace(string(job.Answer)),
+	)
 	if !job.Accepted() {
 		return fmt.Errorf("post order: %s", job.Problem)
 	}

@@ -14,11 +14,11 @@ import (
 	"ticketrail/receiver/sim"
 )
 
-// staff is how many work at the demo's venue.
+// staff is how many employees the demo's venue has.
 const staff = 12
 
-// service is the point-of-sale service, simulated: it tells the daemon the employees and the
-// time zone of the venue. It writes the client secret to the file.
+// service starts the simulated point-of-sale service, which knows the employees and the time zone of
+// the venue. It writes the client secret to the file.
 func (d *demo) service(secretFile string) (address string, stop func() error, err error) {
 	const secret = "the-demo-has-no-secrets"
 	if err := os.WriteFile(secretFile, []byte(secret), 0o600); err != nil {
@@ -43,13 +43,18 @@ func (d *demo) service(secretFile string) (address string, stop func() error, er
 	}, nil
 }
 
-// learned waits until the daemon knows the venue's employees and time zone. A real kitchen need
-// not: who is not known yet prints as the end of an id.
-func (d *demo) learned(ctx context.Context, a *app.App) error {
-	return until(ctx, "what the service says", func(context.Context) (bool, error) {
+// waitForService waits until the daemon knows the venue's employees and time zone. A real kitchen
+// does not wait: the ticket then shows the end of the employee's id instead of the name.
+func (d *demo) waitForService(ctx context.Context, a *app.App) error {
+	return until(ctx, "the employees and the time zone", func(context.Context) (bool, error) {
 		for _, v := range a.Directory().Status() {
 			if v.Employees > 0 && v.Zone != "" {
-				d.say("  it is known by now: %d employees, and that it is %s in %s", v.Employees, here(v.Zone), v.Zone)
+				d.say(
+					"  the daemon has read %d employees and the time zone: it is %s in %s",
+					v.Employees,
+					timeIn(v.Zone),
+					v.Zone,
+				)
 				return true, nil
 			}
 		}
@@ -57,21 +62,24 @@ func (d *demo) learned(ctx context.Context, a *app.App) error {
 	})
 }
 
-// someone works at the venue and has a name that the printers have the letters of.
+// someone is an employee with a name in Latin letters, which the printers have.
 func (d *demo) someone() sim.Employee {
 	for n := range staff {
 		e := sim.Staff(d.seed, venueID, n)
-		if !strings.ContainsFunc(e.Name, func(r rune) bool { return unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r) }) {
+		if !strings.ContainsFunc(
+			e.Name,
+			func(r rune) bool { return unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r) },
+		) {
 			return e
 		}
 	}
 	return sim.Staff(d.seed, venueID, 0)
 }
 
-func here(zone string) string {
+func timeIn(zone string) string {
 	z, err := time.LoadLocation(zone)
 	if err != nil {
-		return "no time"
+		return "an unknown time"
 	}
 	return time.Now().In(z).Format("15:04")
 }

@@ -11,7 +11,7 @@ import (
 	"ticketrail/receiver/sim"
 )
 
-// checkFlags are what a conformance run needs to know.
+// checkFlags are the flags of possim check.
 type checkFlags struct {
 	venues            []string
 	device            string
@@ -22,12 +22,12 @@ func checkCommand() *cobra.Command {
 	var f checkFlags
 	c := &cobra.Command{
 		Use:   "check URL",
-		Short: "Is a webhook what the contract asks for?",
-		Long: `Is a webhook what the contract asks for? Each line is one thing that the service may send, the
-section of the contract that it is from, the answer that is expected, and the one that came.
+		Short: "Test whether a webhook does what the contract requires",
+		Long: `Test whether a webhook does what the contract requires. Each result names the section of the
+contract, what was sent, the required answer and the answer received.
 
-It sends some 250 real orders: do not point it at a kitchen that is cooking. It exits with 0 when
-everything is as the contract says, else with 1.`,
+It sends about 250 real orders: do not use it on a kitchen that is open. The exit code is 0 if
+every requirement is met, otherwise 1.`,
 		Example: `  possim check --venue ` + sampleVenue + ` http://127.0.0.1:8443/webhooks/print`,
 		Args:    oneURL,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -35,16 +35,27 @@ everything is as the contract says, else with 1.`,
 		},
 	}
 	fl := c.Flags()
-	fl.StringArrayVar(&f.venues, "venue", nil, "UUID of a venue on the allow-list; may be given several times (default "+sampleVenue+")")
+	fl.StringArrayVar(
+		&f.venues,
+		"venue",
+		nil,
+		"UUID of a venue on the allow-list; may be repeated (default "+sampleVenue+")",
+	)
 	fl.StringVar(&f.device, "device", "POSSIM-1", "a device that may send orders")
-	fl.IntVar(&f.load, "count", 200, "orders to send under load")
+	fl.IntVar(&f.load, "count", 200, "orders to send in the load test")
 	fl.IntVar(&f.concurrency, "concurrency", 16, "how many of them at a time")
 	return c
 }
 
 func (f *checkFlags) run(ctx context.Context, to string, out io.Writer) error {
 	if f.load < 1 || f.concurrency < 1 || f.concurrency > 10_000 {
-		return usageError{fmt.Errorf("--count %d, --concurrency %d: use 1 or more, and at most 10000 at a time", f.load, f.concurrency)}
+		return usageError{
+			fmt.Errorf(
+				"--count %d, --concurrency %d: use 1 or more, and a concurrency of at most 10000",
+				f.load,
+				f.concurrency,
+			),
+		}
 	}
 	venues, err := venuesOf(f.venues)
 	if err != nil {
@@ -67,7 +78,7 @@ func (f *checkFlags) run(ctx context.Context, to string, out io.Writer) error {
 	}
 	fmt.Fprintf(out, "%d checks, %d failed\n", len(results), failed)
 	if failed > 0 {
-		return errors.New("the endpoint is not what the contract asks for")
+		return errors.New("the endpoint does not meet the contract")
 	}
 	return nil
 }

@@ -9,38 +9,45 @@ import (
 	"ticketrail/printer/virtual"
 )
 
-const keys = `  paper out, paper low, refill      paper for N (lines, then it is out)
+const commands = `  paper out, paper low, refill      paper for N (paper ends after N lines)
   cover open, cover close           jam, jam at cut, unjam
-  hot, cool                         error (only switching off cures it)
+  hot, cool                         error (only a power cycle clears it)
   offline, online                   power off, power on, power cycle
-  unplug, plug (the cable)          reset (all connections)
-  refuse, accept (new clients)      status
+  unplug, plug (the cable)          reset (close all connections)
+  refuse, accept (new connections)  status
 `
 
-// obey does what is typed until there is nothing more to read.
-func obey(p *virtual.Printer, in io.Reader, s *show) {
+// readCommands executes the commands that are typed, one a line, until the input ends.
+func readCommands(p *virtual.Printer, in io.Reader, t *terminal) {
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
 		words := strings.Fields(strings.ToLower(lines.Text()))
 		if len(words) == 0 {
 			continue
 		}
-		if !happen(p, strings.Join(words, " "), s) {
-			s.printf("%q is nothing that happens to a printer; there is\n%s", strings.Join(words, " "), keys)
+		command := strings.Join(words, " ")
+		if !execute(p, command, t) {
+			t.printf("%q is not a command; use one of\n%s", command, commands)
 			continue
 		}
-		s.printf("%s: %s\n", s.name, p.Conditions())
+		t.printf("%s: %s\n", t.name, p.Conditions())
 	}
 }
 
-// happen does one thing and says whether it knew it.
-func happen(p *virtual.Printer, what string, s *show) bool {
+// execute executes one command. It returns false if there is no such command.
+func execute(p *virtual.Printer, what string, t *terminal) bool {
 	set := func(c virtual.Condition, on bool) { p.Set(c, on) }
 	switch what {
 	case "status":
-		s.printf("%s: %d tickets, %d clients, %d problems\n", s.name, p.TicketCount(), p.ClientCount(), len(p.Problems()))
+		t.printf(
+			"%s: %d tickets, %d clients, %d problems\n",
+			t.name,
+			p.TicketCount(),
+			p.ClientCount(),
+			len(p.Problems()),
+		)
 	case "help":
-		s.printf("%s", keys)
+		t.printf("%s", commands)
 	case "paper out":
 		set(virtual.PaperOut, true)
 	case "paper low":
@@ -75,7 +82,7 @@ func happen(p *virtual.Printer, what string, s *show) bool {
 		p.Reset()
 	case "refuse", "accept":
 		if err := p.Refuse(what == "refuse"); err != nil {
-			s.printf("%v\n", err)
+			t.printf("%v\n", err)
 		}
 	default:
 		n, ok := strings.CutPrefix(what, "paper for ")

@@ -1,11 +1,11 @@
-// Command possim is what ticketrail stands between, simulated: kitchen printers, and the
-// point-of-sale service, as programs one can put in their place.
+// Command possim simulates both neighbours of ticketrail, kitchen printers and the point-of-sale
+// service, so that an integration can be tried without either.
 //
-// "possim printer" is one kitchen printer on a network port. It shows on the terminal what
-// comes out of it, and breaks down in the ways printers do when told to at the keyboard.
-// "possim serve" is the service's API, "possim send" the service posting print requests, and
-// "possim check" finds out whether a webhook is what the service expects.
-// One file here is one command. Nothing of it ships with the daemon.
+// "possim printer" is a kitchen printer on a network port. It shows its tickets on the terminal, and
+// fails as real printers do, on commands typed at the keyboard. "possim serve" is the service's API,
+// "possim send" posts print requests as the service does, and "possim check" tests whether a
+// webhook does what the contract requires. Each command has its own file. Nothing of this ships
+// with the daemon.
 package main
 
 import (
@@ -22,9 +22,9 @@ import (
 
 // Exit codes, the same as the daemon's.
 const (
-	fine    = 0
-	notFine = 1 // something failed
-	wrong   = 2 // wrong usage
+	exitOK     = 0
+	exitFailed = 1
+	exitUsage  = 2 // a mistake on the command line
 )
 
 func main() {
@@ -39,16 +39,16 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// run is the program without the process around it.
+// run is the program. It returns the exit code, so that tests can call it.
 func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
 	root := &cobra.Command{
 		Use:           "possim",
-		Short:         "The service and its printers, simulated",
+		Short:         "Simulated printers and a simulated point-of-sale service",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return usageError{errors.New("say what to simulate; possim --help lists it")}
+			return usageError{errors.New("name a command; possim --help lists them")}
 		},
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
@@ -58,15 +58,15 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 	root.SetOut(out)
 	root.SetErr(errs)
 	root.AddCommand(printerCommand(), serveCommand(), sendCommand(), checkCommand())
-	began := false // flags and arguments were right
+	began := false // flags and arguments were valid, and the command has started
 	root.PersistentPreRun = func(*cobra.Command, []string) { began = true }
 	err := root.ExecuteContext(ctx)
 	if err == nil {
-		return fine
+		return exitOK
 	}
 	fmt.Fprintf(errs, "possim: %v\n", err)
 	if _, usage := errors.AsType[usageError](err); usage || !began {
-		return wrong
+		return exitUsage
 	}
-	return notFine
+	return exitFailed
 }

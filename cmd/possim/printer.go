@@ -19,7 +19,7 @@ import (
 	"ticketrail/printer/virtual"
 )
 
-// printerFlags are what one printer is.
+// printerFlags are the flags of possim printer.
 type printerFlags struct {
 	listen, profile, name, condition, png, clone string
 	lines                                        float64
@@ -31,10 +31,10 @@ func printerCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "printer",
 		Short: "A kitchen printer on a network port",
-		Long: `A kitchen printer on a network port: shows each ticket that comes out of it, and
-breaks down when told to. Type help while it runs for what can happen to it.
+		Long: `A kitchen printer on a network port. It shows each ticket on the terminal, and fails on
+command. Type help while it runs to list the commands.
 
-The first line it prints begins with its address, as the configuration wants it.`,
+Its first line of output begins with its address, in the form for the configuration file.`,
 		Example: `  possim printer --listen 127.0.0.1:9100 --profile epson-tm-t88
   possim printer --condition paper_out --png /tmp/tickets --lines-per-second 3`,
 		Args: cobra.NoArgs,
@@ -43,19 +43,25 @@ The first line it prints begins with its address, as the configuration wants it.
 		},
 	}
 	fl := c.Flags()
-	fl.StringVar(&f.listen, "listen", "127.0.0.1:9100", "address to listen on; port 0 takes a free one")
+	fl.StringVar(&f.listen, "listen", "127.0.0.1:9100", "address to listen on; port 0 chooses a free port")
 	fl.StringVar(&f.profile, "profile", "generic-80mm", "model: "+strings.Join(profile.Names(), ", "))
-	fl.StringVar(&f.name, "name", "", "name on the drawn tickets and of the picture files (default the model)")
-	fl.StringVar(&f.condition, "condition", "", "how it is at first: "+strings.Join(virtual.ConditionNames(), ", ")+"; several with commas in between")
-	fl.StringVar(&f.png, "png", "", "folder for a picture of each ticket")
-	fl.Float64Var(&f.lines, "lines-per-second", 0, "how fast it prints; 0 is at once")
-	fl.IntVar(&f.buffer, "buffer", 0, "receive buffer in bytes; 0 is a large one")
-	fl.IntVar(&f.clients, "clients", 0, "how many may be connected, of which one is served; 0 is any number")
-	fl.StringVar(&f.clone, "clone", "", "how it answers wrongly: "+strings.Join(cloneNames(), ", "))
+	fl.StringVar(&f.name, "name", "", "name shown with tickets and used for picture files (default the model)")
+	fl.StringVar(
+		&f.condition,
+		"condition",
+		"",
+		"its condition at the start: "+strings.Join(virtual.ConditionNames(), ", ")+
+			"; separate several by commas",
+	)
+	fl.StringVar(&f.png, "png", "", "folder for a picture (PNG) of each ticket")
+	fl.Float64Var(&f.lines, "lines-per-second", 0, "print speed; 0 is as fast as possible")
+	fl.IntVar(&f.buffer, "buffer", 0, "size of the receive buffer in bytes; 0 is unlimited")
+	fl.IntVar(&f.clients, "clients", 0, "how many connections it accepts; it serves one at a time; 0 is unlimited")
+	fl.StringVar(&f.clone, "clone", "", "answer wrongly, as some clones do: "+strings.Join(cloneNames(), ", "))
 	return c
 }
 
-// A clone is a way to answer that no manual describes.
+// A clone is a wrong way to answer that was seen on printers that imitate a known model.
 type clone struct {
 	name  string
 	apply func(*virtual.Options)
@@ -84,7 +90,8 @@ func cloneNames() (names []string) {
 func (f *printerFlags) options() (virtual.Options, error) {
 	p, ok := profile.Lookup(f.profile)
 	if !ok {
-		return virtual.Options{}, usageError{fmt.Errorf("--profile: there is no model %q; use one of %s", f.profile, strings.Join(profile.Names(), ", "))}
+		return virtual.Options{}, usageError{fmt.Errorf("--profile: there is no model %q; use one of %s",
+			f.profile, strings.Join(profile.Names(), ", "))}
 	}
 	o := virtual.OptionsFor(p)
 	o.Name, o.Keep = f.name, 1
@@ -92,7 +99,7 @@ func (f *printerFlags) options() (virtual.Options, error) {
 		o.Name = p.Name
 	}
 	if f.lines < 0 || f.buffer < 0 || f.clients < 0 {
-		return o, usageError{fmt.Errorf("--lines-per-second, --buffer and --clients are 0 or more")}
+		return o, usageError{fmt.Errorf("--lines-per-second, --buffer and --clients must be 0 or more")}
 	}
 	o.LinesPerSecond, o.ReceiveBuffer, o.Clients = f.lines, f.buffer, f.clients
 	if f.condition != "" {
@@ -106,20 +113,22 @@ func (f *printerFlags) options() (virtual.Options, error) {
 		all := clones()
 		i := slices.IndexFunc(all, func(c clone) bool { return c.name == f.clone })
 		if i < 0 {
-			return o, usageError{fmt.Errorf("--clone: %q is no way to answer; use one of %s", f.clone, strings.Join(cloneNames(), ", "))}
+			return o, usageError{
+				fmt.Errorf("--clone: there is no %q; use one of %s", f.clone, strings.Join(cloneNames(), ", ")),
+			}
 		}
 		all[i].apply(&o)
 	}
 	return o, nil
 }
 
-// run is the printer until ctx ends.
+// run runs the printer until ctx ends.
 func (f *printerFlags) run(ctx context.Context, in io.Reader, out, errs io.Writer) error {
 	o, err := f.options()
 	if err != nil {
 		return err
 	}
-	s := &show{out: out, errs: errs, name: o.Name, dir: f.png}
+	s := &terminal{out: out, errs: errs, name: o.Name, dir: f.png}
 	if file, ok := out.(*os.File); ok {
 		s.colour = term.IsTerminal(int(file.Fd()))
 	}
@@ -135,13 +144,13 @@ func (f *printerFlags) run(ctx context.Context, in io.Reader, out, errs io.Write
 	}
 	p := virtual.New(o)
 	s.printf("tcp://%s %s, %d columns, %s\n", l.Addr(), f.profile, o.Columns, p.Conditions())
-	// Reading a keyboard cannot be interrupted: what is left of it ends with the program.
-	go obey(p, in, s)
+	// Reading a terminal cannot be interrupted, so this goroutine ends only with the program.
+	go readCommands(p, in, s)
 	return p.Serve(ctx, l)
 }
 
-// show is where tickets and answers go, one at a time.
-type show struct {
+// A terminal shows tickets and answers, one at a time.
+type terminal struct {
 	name, dir string
 	colour    bool
 
@@ -150,19 +159,19 @@ type show struct {
 	pictures  int
 }
 
-func (s *show) printf(format string, args ...any) {
+func (s *terminal) printf(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	fmt.Fprintf(s.out, format, args...)
 }
 
-// ticket shows one.
-func (s *show) ticket(t virtual.Ticket) {
+// ticket shows one ticket.
+func (s *terminal) ticket(t virtual.Ticket) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	fmt.Fprint(s.out, t.Draw(s.name, s.colour))
 	for _, b := range t.Buzzes {
-		fmt.Fprintf(s.out, "  rang, times: %d\n", b.Times)
+		fmt.Fprintf(s.out, "  beeped %d times\n", b.Times)
 	}
 	for _, p := range t.Problems {
 		fmt.Fprintf(s.out, "  problem: %s\n", p)
@@ -175,8 +184,8 @@ func (s *show) ticket(t virtual.Ticket) {
 	}
 }
 
-// picture writes the next file that is not there yet.
-func (s *show) picture(b []byte) error {
+// picture writes a new file. It never overwrites one of an earlier run.
+func (s *terminal) picture(b []byte) error {
 	name := strings.Map(func(r rune) rune {
 		if r == '/' || r == os.PathSeparator || r < ' ' {
 			return '-'
@@ -185,7 +194,11 @@ func (s *show) picture(b []byte) error {
 	}, s.name)
 	for {
 		s.pictures++
-		file, err := os.OpenFile(filepath.Join(s.dir, fmt.Sprintf("%s-%04d.png", name, s.pictures)), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		file, err := os.OpenFile(
+			filepath.Join(s.dir, fmt.Sprintf("%s-%04d.png", name, s.pictures)),
+			os.O_WRONLY|os.O_CREATE|os.O_EXCL,
+			0o644,
+		)
 		if os.IsExist(err) {
 			continue
 		}

@@ -41,7 +41,7 @@ func simulate(t *testing.T, args ...string) *session {
 	}()
 	lines := bufio.NewScanner(outR)
 	if !lines.Scan() {
-		t.Fatalf("it said nothing: %s", s.errs)
+		t.Fatalf("no output: %s", s.errs)
 	}
 	address, _, _ := strings.Cut(lines.Text(), " ")
 	s.address = strings.TrimPrefix(address, "tcp://")
@@ -59,15 +59,15 @@ func simulate(t *testing.T, args ...string) *session {
 	t.Cleanup(func() {
 		cancel()
 		_ = keys.Close()
-		if code := <-ended; code != fine || s.errs.Len() > 0 {
-			t.Errorf("it ended with %d and said %q", code, s.errs)
+		if code := <-ended; code != exitOK || s.errs.Len() > 0 {
+			t.Errorf("exit code %d, output %q", code, s.errs)
 		}
 		<-read
 	})
 	return s
 }
 
-// shows waits until what stands on the terminal contains want.
+// shows waits until the output contains want.
 func (s *session) shows(want string) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), 20*time.Second)
@@ -87,7 +87,7 @@ func (s *session) shows(want string) {
 	}
 }
 
-// types is a person at the keyboard, who looks at what it says.
+// types types a line and waits for the answer.
 func (s *session) types(line, want string) {
 	s.t.Helper()
 	if _, err := io.WriteString(s.keys, line+"\n"); err != nil {
@@ -107,7 +107,7 @@ func (s *session) dial() net.Conn {
 	return c
 }
 
-// ask wants an answer.
+// ask sends a query and compares the answer.
 func ask(t *testing.T, c net.Conn, question, want string) {
 	t.Helper()
 	if _, err := io.WriteString(c, question); err != nil {
@@ -115,11 +115,11 @@ func ask(t *testing.T, c net.Conn, question, want string) {
 	}
 	got := make([]byte, len(want))
 	if n, err := io.ReadFull(c, got); err != nil || string(got) != want {
-		t.Errorf("to % X it said % X, %v, want % X", question, got[:n], err, want)
+		t.Errorf("the answer to % X is % X, %v, want % X", question, got[:n], err, want)
 	}
 }
 
-func TestATicketIsShownAndPictured(t *testing.T) {
+func TestATicketIsShownAndWrittenAsAPicture(t *testing.T) {
 	dir := t.TempDir()
 	s := simulate(t, "--listen", "127.0.0.1:0", "--profile", "epson-tm-t88", "--name", "grill", "--png", dir)
 	c := s.dial()
@@ -137,7 +137,7 @@ func TestATicketIsShownAndPictured(t *testing.T) {
 	}
 }
 
-func TestWhatIsTypedHappens(t *testing.T) {
+func TestTypedCommandsChangeThePrinter(t *testing.T) {
 	s := simulate(t, "--listen", "127.0.0.1:0", "--name", "grill", "--condition", "cover_open")
 	c := s.dial()
 	ask(t, c, "\x10\x04\x02", "\x16")
@@ -151,7 +151,7 @@ func TestWhatIsTypedHappens(t *testing.T) {
 		{"cool", "grill: paper_out\n"},
 		{"refill", "grill: ready\n"},
 		{"status", "0 problems"},
-		{"paper gone", `"paper gone" is nothing that happens to a printer`},
+		{"paper gone", `"paper gone" is not a command`},
 		{"help", "power cycle"},
 	} {
 		s.types(k.line, k.want)
@@ -159,16 +159,16 @@ func TestWhatIsTypedHappens(t *testing.T) {
 	s.shows("│ 2 ")
 	s.types("reset", "grill: ready\n")
 	if _, err := c.Read(make([]byte, 1)); err == nil {
-		t.Error("the connection lives on after a reset")
+		t.Error("the connection is still open after a reset")
 	}
 }
 
-func TestAWrongCommandLineSaysWhatIsPossible(t *testing.T) {
+func TestAUsageErrorNamesTheValidValues(t *testing.T) {
 	for _, tt := range []struct {
 		args []string
 		want string
 	}{
-		{nil, "say what to simulate"},
+		{nil, "name a command"},
 		{[]string{"toaster"}, "unknown command"},
 		{[]string{"printer", "--profile", "typewriter"}, "generic-80mm"},
 		{[]string{"printer", "--condition", "on_fire"}, "cover_open"},
@@ -177,12 +177,14 @@ func TestAWrongCommandLineSaysWhatIsPossible(t *testing.T) {
 		{[]string{"printer", "now"}, "unknown command"},
 	} {
 		var errs bytes.Buffer
-		if code := run(t.Context(), tt.args, strings.NewReader(""), io.Discard, &errs); code != wrong || !strings.Contains(errs.String(), tt.want) {
-			t.Errorf("%q: %d, %q, want %d and %q", tt.args, code, errs.String(), wrong, tt.want)
+		if code := run(t.Context(), tt.args, strings.NewReader(""), io.Discard, &errs); code != exitUsage ||
+			!strings.Contains(errs.String(), tt.want) {
+			t.Errorf("%q: %d, %q, want %d and %q", tt.args, code, errs.String(), exitUsage, tt.want)
 		}
 	}
 	var errs bytes.Buffer
-	if code := run(t.Context(), []string{"printer", "--listen", "nowhere:x"}, strings.NewReader(""), io.Discard, &errs); code != notFine {
-		t.Errorf("an address that is none: %d, %q", code, errs.String())
+	args := []string{"printer", "--listen", "nowhere:x"}
+	if code := run(t.Context(), args, strings.NewReader(""), io.Discard, &errs); code != exitFailed {
+		t.Errorf("an invalid address: %d, %q", code, errs.String())
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// receiptio is somebody else's printing program; it judges our printer by what it knows
-// of real ones. .ci/run installs it with npm where the test looks for it.
+// receiptio is the path of a third-party printing program. It was written for real printers, so it
+// tests whether the simulated one behaves like them. .ci/run installs it with npm.
 func receiptio(t *testing.T) string {
 	t.Helper()
 	cache, err := os.UserCacheDir()
@@ -36,7 +36,7 @@ func receiptio(t *testing.T) string {
 	return ""
 }
 
-// What it exits with.
+// Exit codes of receiptio.
 const (
 	rioSuccess = 0
 	rioOnline  = 100
@@ -45,8 +45,8 @@ const (
 	rioError   = 103
 )
 
-// judge runs it and returns what it exits with.
-func judge(t *testing.T, program string, args ...string) int {
+// runReceiptio runs it and returns its exit code.
+func runReceiptio(t *testing.T, program string, args ...string) int {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -60,12 +60,12 @@ func judge(t *testing.T, program string, args ...string) int {
 	return rioSuccess
 }
 
-// house returns an address of this machine on which port 9100, the only one that
-// receiptio knows, is free: all of 127.0.0.0/8 is this machine.
-func house(t *testing.T) string {
+// freeHost returns an address of this machine on which port 9100 is free: receiptio can use no other
+// port, and all of 127.0.0.0/8 is this machine.
+func freeHost(t *testing.T) string {
 	t.Helper()
 	if runtime.GOOS != "linux" {
-		t.Skip("other systems have one loopback address, where port 9100 may be taken")
+		t.Skip("other systems have one loopback address, where port 9100 may be in use")
 	}
 	for range 20 {
 		host := fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(250), rand.IntN(250), 1+rand.IntN(250))
@@ -78,7 +78,7 @@ func house(t *testing.T) string {
 	return ""
 }
 
-func TestAForeignClientReportsEachConditionAsItIs(t *testing.T) {
+func TestReceiptioReportsTheConditionOfThePrinter(t *testing.T) {
 	program := receiptio(t)
 	for _, tt := range []struct {
 		profile, condition string
@@ -96,16 +96,16 @@ func TestAForeignClientReportsEachConditionAsItIs(t *testing.T) {
 		{"epson-tm-t88", "unrecoverable", rioError},
 	} {
 		t.Run(tt.profile+"/"+tt.condition, func(t *testing.T) {
-			host := house(t)
+			host := freeHost(t)
 			simulate(t, "--listen", host+":9100", "--profile", tt.profile, "--condition", tt.condition)
-			if got := judge(t, program, "-d", host, "-q"); got != tt.want {
+			if got := runReceiptio(t, program, "-d", host, "-q"); got != tt.want {
 				t.Errorf("receiptio exits with %d, want %d", got, tt.want)
 			}
 		})
 	}
 }
 
-func TestAForeignClientPrints(t *testing.T) {
+func TestReceiptioPrints(t *testing.T) {
 	program := receiptio(t)
 	receipt := filepath.Join(t.TempDir(), "r.receipt")
 	lines := "^^^KITCHEN\n\nTable 12 | 12:35\n---\n2 Burger | no onion\n1 Cr\u00e8me \u20ac5 | cold\n" +
@@ -115,9 +115,9 @@ func TestAForeignClientPrints(t *testing.T) {
 	}
 	for _, profile := range []string{"epson-tm-t88", "epson-tm-u220b", "generic-80mm"} {
 		t.Run(profile, func(t *testing.T) {
-			host := house(t)
+			host := freeHost(t)
 			s := simulate(t, "--listen", host+":9100", "--profile", profile, "--lines-per-second", "100")
-			if got := judge(t, program, "-d", host, "-c", "42", receipt); got != rioSuccess {
+			if got := runReceiptio(t, program, "-d", host, "-c", "42", receipt); got != rioSuccess {
 				t.Errorf("receiptio exits with %d, want success", got)
 			}
 			for _, want := range []string{"KITCHEN", "2 Burger", "no onion", "1 Crème €5"} {
@@ -125,11 +125,11 @@ func TestAForeignClientPrints(t *testing.T) {
 			}
 		})
 	}
-	t.Run("AndIsToldWhenThePaperEndsMeanwhile", func(t *testing.T) {
-		host := house(t)
+	t.Run("AndReportsThatThePaperEnded", func(t *testing.T) {
+		host := freeHost(t)
 		s := simulate(t, "--listen", host+":9100", "--profile", "epson-tm-t88", "--name", "grill")
 		s.types("paper for 5", "grill: ready")
-		if got := judge(t, program, "-d", host, "-c", "42", receipt); got != rioPaper {
+		if got := runReceiptio(t, program, "-d", host, "-c", "42", receipt); got != rioPaper {
 			t.Errorf("receiptio exits with %d, want paper empty", got)
 		}
 	})

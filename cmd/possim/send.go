@@ -16,13 +16,14 @@ import (
 	"ticketrail/receiver/sim"
 )
 
-// errNotAccepted is the exit status of jobs that were aborted or failed.
+// errNotAccepted says that at least one job was aborted or failed.
 var errNotAccepted = errors.New("not all jobs were accepted")
 
-// maxFile is more than anybody wants to try a webhook with.
+// maxFile is the largest --file in bytes. ticketrail accepts 1 MiB by default; larger files test
+// how an endpoint refuses them.
 const maxFile = 64 << 20
 
-// sendFlags are what is sent.
+// sendFlags are the flags of possim send.
 type sendFlags struct {
 	venues             []string
 	device, file       string
@@ -37,19 +38,20 @@ func sendCommand() *cobra.Command {
 	var f sendFlags
 	c := &cobra.Command{
 		Use:   "send URL",
-		Short: "Print requests to a webhook, by the service's rules",
-		Long: `Print requests to a webhook, by the service's rules: an answer within 5 s; 200 and 202 make a
-job SENT or CONSUMED; 400 aborts it as a configuration error; 401 and 403 abort it and alert the
-venue's admin; 500, 502, 503, 504 and time-outs are retried up to 3 times with exponential backoff.
+		Short: "Post print requests to a webhook, by the service's rules",
+		Long: `Post print requests to a webhook, by the service's rules: it waits 5 s for an answer; 200 and 202
+make a job SENT or CONSUMED; 400 aborts it as a configuration error; 401 and 403 abort it and alert
+the venue's admin; 500, 502, 503, 504 and timeouts are retried up to 3 times with exponential
+backoff.
 
-A line for each job says what became of it, and a summary how fast the answers came. It exits
-with 0 when all were accepted, else with 1. With --count 0 it goes on until Ctrl-C; what is on
-its way then counts as broken off.
+One line for each job reports its outcome. A summary reports how fast the answers came. The exit
+code is 0 if all jobs were accepted, otherwise 1. With --count 0 it runs until Ctrl-C; jobs that
+are running then count as interrupted.
 
-The orders are made up, from the seed: modifiers in modifiers, courses, notes, every script, voids,
-refires, requests with several records, servers by name or only by employee id (who the service
-knows, when possim serve has the same seed and venue). With --seed also the ids of the requests
-are the same each time; whoever has seen them will take them for duplicates.`,
+The orders are random, determined by the seed: modifiers in modifiers, courses, notes, every
+script, voids, refires, requests with several records, servers by name or only by employee id
+(possim serve knows the employees if it has the same seed and venue). With --seed the ids of the
+requests are the same in every run; an endpoint that has seen them takes them for duplicates.`,
 		Example: `  possim send http://127.0.0.1:8443/webhooks/print
   possim send --rate 5 --count 500 --concurrency 8 --duplicates 0.1 http://127.0.0.1:8443/webhooks/print
   possim send --file body.json http://127.0.0.1:8443/webhooks/print`,
@@ -63,26 +65,39 @@ are the same each time; whoever has seen them will take them for duplicates.`,
 		},
 	}
 	fl := c.Flags()
-	fl.StringArrayVar(&f.venues, "venue", nil, "UUID of a venue; may be given several times: they take turns (default "+sampleVenue+")")
-	fl.StringVar(&f.device, "device", "", "device that triggers the orders (default: several)")
-	fl.IntVar(&f.count, "count", 10, "how many orders; 0 goes on until Ctrl-C")
-	fl.Float64Var(&f.rate, "rate", 0, "orders a second; 0 is as fast as they are answered")
-	fl.IntVar(&f.concurrency, "concurrency", 1, "how many orders may be on their way at once")
-	fl.Float64Var(&f.duplicates, "duplicates", 0, "share of accepted orders that are sent again with the same id, 0 to 1")
-	fl.StringVar(&f.file, "file", "", "send this body instead, - is the standard input; from the second of --count on under new ids")
-	fl.IntVar(&f.employees, "employees", 25, "how many work at each venue, as possim serve was told")
-	fl.Uint64Var(&f.seed, "seed", 1, "another seed makes other orders")
+	fl.StringArrayVar(
+		&f.venues,
+		"venue",
+		nil,
+		"UUID of a venue; may be repeated, they send in turns (default "+sampleVenue+")",
+	)
+	fl.StringVar(&f.device, "device", "", "device that sends the orders (default: several)")
+	fl.IntVar(&f.count, "count", 10, "how many orders; 0: until Ctrl-C")
+	fl.Float64Var(&f.rate, "rate", 0, "orders a second; 0: as fast as they are answered")
+	fl.IntVar(&f.concurrency, "concurrency", 1, "how many orders may wait for an answer at once")
+	fl.Float64Var(
+		&f.duplicates,
+		"duplicates",
+		0,
+		"share of accepted orders that are sent again with the same id, 0 to 1",
+	)
+	fl.StringVar(&f.file, "file", "", "send this file as the body, - is standard input; all but the first get a new id")
+	fl.IntVar(&f.employees, "employees", 25, "employees of each venue; use the same number as for possim serve")
+	fl.Uint64Var(&f.seed, "seed", 1, "determines the orders")
 	return c
 }
 
-// oneURL takes the address of a webhook.
+// oneURL checks that the only argument is the URL of a webhook.
 func oneURL(_ *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return usageError{errors.New("say the URL of one webhook, as http://127.0.0.1:8443/webhooks/print")}
+		return usageError{errors.New("give the URL of one webhook, for example http://127.0.0.1:8443/webhooks/print")}
 	}
 	u, err := url.Parse(args[0])
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return usageError{fmt.Errorf("%q is not the URL of a webhook; use one as http://127.0.0.1:8443/webhooks/print", args[0])}
+		return usageError{
+			fmt.Errorf("%q is not the URL of a webhook; use for example http://127.0.0.1:8443/webhooks/print",
+				args[0]),
+		}
 	}
 	return nil
 }
@@ -90,15 +105,15 @@ func oneURL(_ *cobra.Command, args []string) error {
 func (f *sendFlags) check() error {
 	switch {
 	case f.count < 0:
-		return usageError{fmt.Errorf("--count: %d orders cannot be sent; use 0 or more", f.count)}
+		return usageError{fmt.Errorf("--count: %d is out of range; use 0 or more", f.count)}
 	case !(f.rate >= 0 && f.rate <= 1e6):
-		return usageError{fmt.Errorf("--rate: %v is no rate; use orders a second, 0 to 1000000", f.rate)}
+		return usageError{fmt.Errorf("--rate: %v is out of range; use orders a second, 0 to 1000000", f.rate)}
 	case f.concurrency < 1 || f.concurrency > 10_000:
 		return usageError{fmt.Errorf("--concurrency: %d is out of range; use 1 to 10000", f.concurrency)}
 	case !(f.duplicates >= 0 && f.duplicates <= 1):
-		return usageError{fmt.Errorf("--duplicates: %v is no share; use 0 to 1", f.duplicates)}
+		return usageError{fmt.Errorf("--duplicates: %v is out of range; use 0 to 1", f.duplicates)}
 	case f.employees < 0 || f.employees > maxEmployees:
-		return usageError{fmt.Errorf("--employees: %d cannot work anywhere; use 0 to %d", f.employees, maxEmployees)}
+		return usageError{fmt.Errorf("--employees: %d is out of range; use 0 to %d", f.employees, maxEmployees)}
 	}
 	return nil
 }
@@ -111,7 +126,9 @@ func (f *sendFlags) run(ctx context.Context, to string, in io.Reader, out io.Wri
 	if err != nil {
 		return err
 	}
-	next := sim.NewOrders(sim.OrderOptions{Seed: f.seed, Venues: venues, Device: f.device, Employees: f.employees, FreshIDs: !f.seeded}).Next
+	next := sim.NewOrders(sim.OrderOptions{
+		Seed: f.seed, Venues: venues, Device: f.device, Employees: f.employees, FreshIDs: !f.seeded,
+	}).Next
 	if f.file != "" {
 		if next, err = f.fromFile(in, venues); err != nil {
 			return err
@@ -136,7 +153,7 @@ func (f *sendFlags) run(ctx context.Context, to string, in io.Reader, out io.Wri
 	return nil
 }
 
-// fromFile sends what somebody wrote, the first time to the letter.
+// fromFile makes orders from a file. The first is sent unchanged, even if it is not JSON.
 func (f *sendFlags) fromFile(in io.Reader, venues []string) (func() sim.Order, error) {
 	if f.file != "-" {
 		opened, err := os.Open(f.file)

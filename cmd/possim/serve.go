@@ -21,10 +21,10 @@ import (
 // sampleVenue is the venue of the examples.
 const sampleVenue = "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11"
 
-// maxEmployees is what still fits into the memory of a small machine.
+// maxEmployees keeps a mistyped number from using all memory of a small machine.
 const maxEmployees = 1_000_000
 
-// serviceFlags are what the service is.
+// serviceFlags are the flags of possim serve.
 type serviceFlags struct {
 	listen, prefix, id, secret, zone string
 	venues, faults                   []string
@@ -40,17 +40,17 @@ func serveCommand() *cobra.Command {
 		Short: "The service's API: tokens, /me, employees, payroll periods",
 		Long: `The service's API: tokens, /me, employees, payroll periods.
 
-The first line it prints is its base address, as service.base_url wants it; then comes a line
-per request. Its clients, venues and employees are made up, from the seed.
+Its first line of output is its base address, for service.base_url. Then it prints one line for
+each request. The employees are random, determined by the seed.
 
 Faults are CALL:KIND[=VALUE][:CHANCE[:TIMES]]. A call is token, me, employees, payrollperiods
 or any. A kind is a status from 400 to 599, or
   slow[=7s]      the answer comes late             hang           no answer comes
-  truncated      half the JSON                     broken         half the body, and it hangs up
-  nonjson        a page for people, with 200       unsuccessful   200, but status is not SUCCESS
+  truncated      half the JSON                     broken         half the body, then it hangs up
+  nonjson        an HTML page, with 200            unsuccessful   200, but status is not SUCCESS
   drift[=5m]     its clock is ahead                redirect[=URL] 302
   samecursor     a page names itself as the next   large          64 MiB
-  churn          after each page somebody joins, leaves or is renamed`,
+  churn          after each page an employee is added, removed or renamed`,
 		Example: `  possim serve --listen 127.0.0.1:8090 --employees 250
   possim serve --venue ` + sampleVenue + ` --fault employees:500:0.1 --fault token:slow=3s:1:2`,
 		Args: cobra.NoArgs,
@@ -59,16 +59,16 @@ or any. A kind is a status from 400 to 599, or
 		},
 	}
 	fl := c.Flags()
-	fl.StringVar(&f.listen, "listen", "127.0.0.1:8090", "address to listen on; port 0 takes a free one")
-	fl.StringVar(&f.prefix, "prefix", "/api", "what stands before every path; may be empty")
+	fl.StringVar(&f.listen, "listen", "127.0.0.1:8090", "address to listen on; port 0 chooses a free port")
+	fl.StringVar(&f.prefix, "prefix", "/api", "the beginning of every path; may be empty")
 	fl.StringVar(&f.id, "client-id", "possim", "the integrator's client id")
 	fl.StringVar(&f.secret, "client-secret", "possim-secret", "the integrator's client secret")
-	fl.StringArrayVar(&f.venues, "venue", nil, "UUID of a venue; may be given several times (default "+sampleVenue+")")
+	fl.StringArrayVar(&f.venues, "venue", nil, "UUID of a venue; may be repeated (default "+sampleVenue+")")
 	fl.StringVar(&f.zone, "timezone", sim.DefaultZone, "time zone of the venues")
-	fl.IntVar(&f.employees, "employees", 25, "how many work at each venue")
-	fl.DurationVar(&f.ttl, "token-ttl", contract.TokenLifetime, "how long a token lives")
-	fl.Uint64Var(&f.seed, "seed", 1, "another seed makes other people and other bad luck")
-	fl.StringArrayVar(&f.faults, "fault", nil, "what goes wrong, as employees:500:0.1; may be given several times")
+	fl.IntVar(&f.employees, "employees", 25, "employees of each venue")
+	fl.DurationVar(&f.ttl, "token-ttl", contract.TokenLifetime, "lifetime of a token")
+	fl.Uint64Var(&f.seed, "seed", 1, "determines the employees, and which calls a fault with a chance hits")
+	fl.StringArrayVar(&f.faults, "fault", nil, "a fault, for example employees:500:0.1; may be repeated")
 	return c
 }
 
@@ -81,22 +81,33 @@ func venuesOf(flags []string) ([]string, error) {
 	for _, v := range flags {
 		id, ok := contract.CanonicalID(strings.TrimSpace(v))
 		if !ok {
-			return nil, usageError{fmt.Errorf("--venue: %q is not a UUID, as %s", v, sampleVenue)}
+			return nil, usageError{fmt.Errorf("--venue: %q is not a UUID such as %s", v, sampleVenue)}
 		}
 		ids = append(ids, id)
 	}
 	return ids, nil
 }
 
+// plainPath has no dots at the beginning of a segment and nothing that must be escaped, so that paths
+// can be compared byte for byte.
+var plainPath = regexp.MustCompile(`^/?([A-Za-z0-9_~-][A-Za-z0-9._~-]*(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*/?)?$`)
+
 func (f *serviceFlags) options(log *slog.Logger) (sim.Options, error) {
-	o := sim.Options{Prefix: f.prefix, ClientID: f.id, ClientSecret: f.secret, TokenTTL: f.ttl, Seed: f.seed, Logger: log}
+	o := sim.Options{
+		Prefix:       f.prefix,
+		ClientID:     f.id,
+		ClientSecret: f.secret,
+		TokenTTL:     f.ttl,
+		Seed:         f.seed,
+		Logger:       log,
+	}
 	switch {
 	case f.employees < 0 || f.employees > maxEmployees:
-		return o, usageError{fmt.Errorf("--employees: %d cannot work anywhere; use 0 to %d", f.employees, maxEmployees)}
-	case !regexp.MustCompile(`^/?([A-Za-z0-9_~-][A-Za-z0-9._~-]*(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*/?)?$`).MatchString(f.prefix):
-		return o, usageError{fmt.Errorf("--prefix: %q is not a plain path; use one as /api", f.prefix)}
+		return o, usageError{fmt.Errorf("--employees: %d is out of range; use 0 to %d", f.employees, maxEmployees)}
+	case !plainPath.MatchString(f.prefix):
+		return o, usageError{fmt.Errorf("--prefix: %q is not a plain path; use for example /api", f.prefix)}
 	case f.ttl < time.Second:
-		return o, usageError{fmt.Errorf("--token-ttl: %s is no lifetime of a token; use 1s or more", f.ttl)}
+		return o, usageError{fmt.Errorf("--token-ttl: %s is too short; use 1s or more", f.ttl)}
 	case f.id == "" || f.secret == "":
 		return o, usageError{errors.New("--client-id and --client-secret cannot be empty")}
 	}
@@ -117,7 +128,7 @@ func (f *serviceFlags) options(log *slog.Logger) (sim.Options, error) {
 	return o, nil
 }
 
-// run is the service until ctx ends.
+// run runs the service until ctx ends.
 func (f *serviceFlags) run(ctx context.Context, out io.Writer) error {
 	log := slog.New(slog.NewTextHandler(out, nil))
 	o, err := f.options(log)
@@ -128,16 +139,32 @@ func (f *serviceFlags) run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("--listen %s: %w", f.listen, err)
 	}
-	h := sim.New(o).Handler() // which may take a moment, and who reads the address asks at once
+	h := sim.New(o).Handler() // before the address is printed: with many employees it takes a second
 	prefix := strings.TrimSuffix("/"+strings.Trim(f.prefix, "/"), "/")
 	fmt.Fprintf(out, "http://%s%s\n", l.Addr(), prefix)
-	log.Info("ready", "client_id", f.id, "venues", len(o.Venues), "employees", f.employees, "token_ttl", f.ttl, "seed", f.seed)
-	s := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
+	log.Info(
+		"ready",
+		"client_id",
+		f.id,
+		"venues",
+		len(o.Venues),
+		"employees",
+		f.employees,
+		"token_ttl",
+		f.ttl,
+		"seed",
+		f.seed,
+	)
+	s := &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 10 * time.Second,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(l) }()
 	select {
 	case <-ctx.Done():
-		// At once: an answer that is slow on request must not keep the program.
+		// Close and not Shutdown: an answer that a fault delays must not keep the program running.
 		err := s.Close()
 		<-ended
 		return err

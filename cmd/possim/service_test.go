@@ -23,7 +23,7 @@ import (
 	"ticketrail/printer/virtual"
 )
 
-// possim runs the program to its end.
+// possim runs the program until it ends.
 func possim(t *testing.T, in string, args ...string) (code int, out, errs string) {
 	t.Helper()
 	var o, e bytes.Buffer
@@ -31,20 +31,22 @@ func possim(t *testing.T, in string, args ...string) (code int, out, errs string
 	return code, o.String(), e.String()
 }
 
-func TestTheFirstLineOfServeIsTheBaseAddress(t *testing.T) {
+func TestServePrintsItsBaseAddressFirst(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	out, w := io.Pipe()
 	ended := make(chan int, 1)
 	go func() {
-		ended <- run(ctx, []string{"serve", "--listen", "127.0.0.1:0", "--prefix", "/pos", "--client-id", "me", "--client-secret", "planted",
-			"--venue", "11111111-1111-4111-8111-111111111111", "--venue", strings.ToUpper(sampleVenue), "--employees", "45", "--token-ttl", "90s",
+		ended <- run(ctx, []string{
+			"serve", "--listen", "127.0.0.1:0", "--prefix", "/pos", "--client-id", "me", "--client-secret", "planted",
+			"--venue", "11111111-1111-4111-8111-111111111111", "--venue", strings.ToUpper(sampleVenue),
+			"--employees", "45", "--token-ttl", "90s",
 			"--seed", "7", "--fault", "me:500:1:1"}, strings.NewReader(""), w, w)
 		_ = w.Close()
 	}()
 	lines := bufio.NewScanner(out)
 	if !lines.Scan() {
-		t.Fatal("it says nothing")
+		t.Fatal("no output")
 	}
 	base := lines.Text()
 	if u, err := url.Parse(base); err != nil || u.Scheme != "http" || u.Port() == "0" || u.Path != "/pos" {
@@ -58,7 +60,15 @@ func TestTheFirstLineOfServeIsTheBaseAddress(t *testing.T) {
 		}
 		rest <- all.String()
 	}()
-	resp, err := http.PostForm(base+"/oauth/token", url.Values{"grant_type": {"client_credentials"}, "client_id": {"me"}, "client_secret": {"planted"}, "venue_id": {sampleVenue}})
+	resp, err := http.PostForm(
+		base+"/oauth/token",
+		url.Values{
+			"grant_type":    {"client_credentials"},
+			"client_id":     {"me"},
+			"client_secret": {"planted"},
+			"venue_id":      {sampleVenue},
+		},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +101,9 @@ func TestTheFirstLineOfServeIsTheBaseAddress(t *testing.T) {
 		t.Errorf("employees: %+v", list)
 	}
 	cancel()
-	if code, said := <-ended, <-rest; code != fine || strings.Contains(said, "planted") || strings.Contains(said, token.AccessToken) || strings.Count(said, "call=me") != 2 {
+	if code, said := <-ended, <-rest; code != exitOK || strings.Contains(said, "planted") ||
+		strings.Contains(said, token.AccessToken) ||
+		strings.Count(said, "call=me") != 2 {
 		t.Errorf("ends with %d after\n%s", code, said)
 	}
 }
@@ -110,7 +122,7 @@ func answer(t *testing.T, resp *http.Response, status int, into any) {
 	}
 }
 
-func TestWhatCannotBeServedSentOrCheckedSaysWhatCan(t *testing.T) {
+func TestAUsageErrorOfTheServiceNamesTheValidValues(t *testing.T) {
 	for line, want := range map[string]string{
 		"serve --fault employees:200":            "use 400 to 599",
 		"serve --venue harbour":                  `"harbour" is not a UUID`,
@@ -123,7 +135,7 @@ func TestWhatCannotBeServedSentOrCheckedSaysWhatCan(t *testing.T) {
 		"serve --token-ttl 15":                   "missing unit",
 		"serve --client-secret=":                 "cannot be empty",
 		"serve now":                              "unknown command",
-		"send":                                   "say the URL",
+		"send":                                   "give the URL",
 		"send kitchen":                           "is not the URL of a webhook",
 		"send ftp://kitchen/":                    "is not the URL of a webhook",
 		"send --venue x http://k/":               "is not a UUID",
@@ -131,23 +143,25 @@ func TestWhatCannotBeServedSentOrCheckedSaysWhatCan(t *testing.T) {
 		"send --rate NaN http://k/":              "--rate",
 		"send --concurrency 0 http://k/":         "use 1 to 10000",
 		"send --duplicates 2 http://k/":          "use 0 to 1",
-		"check http://k/ http://l/":              "say the URL of one webhook",
+		"check http://k/ http://l/":              "give the URL of one webhook",
 		"check --count 0 http://k/":              "use 1 or more",
 		"check --venue harbour-grill http://k/x": "is not a UUID",
 	} {
-		if code, out, errs := possim(t, "", strings.Fields(line)...); code != wrong || out != "" || !strings.Contains(errs, want) {
+		if code, out, errs := possim(t, "", strings.Fields(line)...); code != exitUsage || out != "" ||
+			!strings.Contains(errs, want) {
 			t.Errorf("%s: ends with %d, says %s%s", line, code, out, errs)
 		}
 	}
 }
 
-func TestAFileThatNeverEndsIsNotSent(t *testing.T) {
-	if code, _, errs := possim(t, "", "send", "--file", "/dev/zero", "http://127.0.0.1:1/"); code != notFine || !strings.Contains(errs, "/dev/zero has more than 67108864 bytes") {
+func TestAFileThatIsTooLargeIsNotSent(t *testing.T) {
+	if code, _, errs := possim(t, "", "send", "--file", "/dev/zero", "http://127.0.0.1:1/"); code != exitFailed ||
+		!strings.Contains(errs, "/dev/zero has more than 67108864 bytes") {
 		t.Errorf("ends with %d, says %s", code, errs)
 	}
 }
 
-func TestSendEndsWellOnlyIfAllWasAccepted(t *testing.T) {
+func TestSendExitsWithZeroOnlyIfAllOrdersWereAccepted(t *testing.T) {
 	var bodies []string
 	status := 200
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -160,7 +174,9 @@ func TestSendEndsWellOnlyIfAllWasAccepted(t *testing.T) {
 	}))
 	defer s.Close()
 	code, out, errs := possim(t, "", "send", "--count", "5", "--duplicates", "1", "--venue", sampleVenue, s.URL)
-	if code != fine || errs != "" || strings.Count(out, "state=SENT") != 10 || !strings.Contains(out, "10 jobs in") || !strings.Contains(out, "duplicates 5") || len(bodies) != 10 {
+	if code != exitOK || errs != "" || strings.Count(out, "state=SENT") != 10 || !strings.Contains(out, "10 jobs in") ||
+		!strings.Contains(out, "duplicates 5") ||
+		len(bodies) != 10 {
 		t.Errorf("ends with %d after %d posts, says\n%s%s", code, len(bodies), out, errs)
 	}
 	for _, word := range []string{"p50", "p99", "over 5s: 0"} {
@@ -169,7 +185,10 @@ func TestSendEndsWellOnlyIfAllWasAccepted(t *testing.T) {
 		}
 	}
 	for code, word := range map[int]string{400: "configuration error", 403: "alert to the venue admin"} {
-		if ended, out, errs := possim(t, "", "send", "--count", "1", answering(t, code)); ended != notFine || !strings.Contains(out, "state=ABORTED") || !strings.Contains(out, word) || !strings.Contains(errs, "not all jobs were accepted") {
+		if ended, out, errs := possim(t, "", "send", "--count", "1", answering(t, code)); ended != exitFailed ||
+			!strings.Contains(out, "state=ABORTED") ||
+			!strings.Contains(out, word) ||
+			!strings.Contains(errs, "not all jobs were accepted") {
 			t.Errorf("%d: ends with %d, says\n%s%s", code, ended, out, errs)
 		}
 	}
@@ -179,24 +198,30 @@ func TestSendEndsWellOnlyIfAllWasAccepted(t *testing.T) {
 	if err := os.WriteFile(file, []byte(body), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if code, out, _ := possim(t, "", "send", "--file", file, s.URL); code != fine || !strings.Contains(out, "state=CONSUMED id=a") || len(bodies) != 1 || bodies[0] != body {
+	if code, out, _ := possim(t, "", "send", "--file", file, s.URL); code != exitOK ||
+		!strings.Contains(out, "state=CONSUMED id=a") ||
+		len(bodies) != 1 ||
+		bodies[0] != body {
 		t.Errorf("ends with %d, sends %q, says\n%s", code, bodies, out)
 	}
-	if code, out, _ := possim(t, "no JSON at all", "send", "--file", "-", "--count", "2", s.URL); code != fine || len(bodies) != 3 || bodies[2] != "no JSON at all" {
+	if code, out, _ := possim(t, "no JSON at all", "send", "--file", "-", "--count", "2", s.URL); code != exitOK ||
+		len(bodies) != 3 ||
+		bodies[2] != "no JSON at all" {
 		t.Errorf("ends with %d, sends %q, says\n%s", code, bodies, out)
 	}
-	if code, _, errs := possim(t, "", "send", "--file", file+"x", s.URL); code != notFine || !strings.Contains(errs, "--file: ") {
+	if code, _, errs := possim(t, "", "send", "--file", file+"x", s.URL); code != exitFailed ||
+		!strings.Contains(errs, "--file: ") {
 		t.Errorf("without the file it ends with %d, says %s", code, errs)
 	}
 }
 
-func TestOrdersWithoutEndEndWithASummary(t *testing.T) {
+func TestAnInterruptedSendPrintsItsSummary(t *testing.T) {
 	for name, c := range map[string]struct {
 		status, ended int
 		out, errs     string
 	}{
-		"all were accepted": {200, fine, " SENT", ""},
-		"none ever was":     {503, notFine, "0 jobs in ", "stopped before any order was accepted"},
+		"all were accepted": {200, exitOK, " SENT", ""},
+		"none ever was":     {503, exitFailed, "0 jobs in ", "stopped before any order was accepted"},
 	} {
 		ctx, interrupt := context.WithCancel(t.Context())
 		var posts atomic.Int64
@@ -209,20 +234,21 @@ func TestOrdersWithoutEndEndWithASummary(t *testing.T) {
 		var out, errs strings.Builder
 		code := run(ctx, []string{"send", "--count", "0", s.URL}, strings.NewReader(""), &out, &errs)
 		s.Close()
-		if code != c.ended || !strings.Contains(out.String(), c.out) || !strings.Contains(out.String(), "\nretries ") || !strings.Contains(errs.String(), c.errs) {
+		if code != c.ended || !strings.Contains(out.String(), c.out) || !strings.Contains(out.String(), "\nretries ") ||
+			!strings.Contains(errs.String(), c.errs) {
 			t.Errorf("%s: ends with %d, says\n%s%s", name, code, &out, &errs)
 		}
 	}
 }
 
-// answering is an endpoint that answers one status.
+// answering is an endpoint that always answers with one status.
 func answering(t *testing.T, status int) string {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
 	t.Cleanup(s.Close)
 	return s.URL
 }
 
-// daemon runs the real one, with printers without paper, and returns its webhook.
+// daemon runs the real daemon with a simulated printer and returns the URL of its webhook.
 func daemon(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "tr") // short: a unix socket's path has 107 bytes
@@ -265,23 +291,48 @@ fallback: grill
 	return "http://" + l.Addr().String() + "/webhooks/print"
 }
 
-func TestTicketrailIsWhatTheContractAsksFor(t *testing.T) {
+func TestTicketrailMeetsTheContract(t *testing.T) {
 	webhook := daemon(t)
-	code, out, errs := possim(t, "", "check", "--venue", sampleVenue, "--venue", "0b7e6a52-9d0c-4f5e-8a3b-5f3f6a1e2d22", webhook)
-	if code != fine || errs != "" || !strings.Contains(out, " checks, 0 failed") || strings.Contains(out, "do not say which") {
+	code, out, errs := possim(
+		t,
+		"",
+		"check",
+		"--venue",
+		sampleVenue,
+		"--venue",
+		"0b7e6a52-9d0c-4f5e-8a3b-5f3f6a1e2d22",
+		webhook,
+	)
+	if code != exitOK || errs != "" || !strings.Contains(out, " checks, 0 failed") ||
+		strings.Contains(out, "do not say which") {
 		t.Errorf("ends with %d, says\n%s%s", code, out, errs)
 	}
-	code, out, errs = possim(t, "", "send", "--count", "60", "--concurrency", "8", "--duplicates", "0.2", "--seed", "5", webhook)
-	if code != fine || errs != "" || strings.Count(out, "state=SENT") < 60 {
+	code, out, errs = possim(
+		t,
+		"",
+		"send",
+		"--count",
+		"60",
+		"--concurrency",
+		"8",
+		"--duplicates",
+		"0.2",
+		"--seed",
+		"5",
+		webhook,
+	)
+	if code != exitOK || errs != "" || strings.Count(out, "state=SENT") < 60 {
 		t.Errorf("ends with %d, says\n%s%s", code, out, errs)
 	}
 }
 
-func TestAnEndpointThatTakesEverythingFailsTheCheck(t *testing.T) {
+func TestAnEndpointThatAcceptsEverythingFailsTheCheck(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer s.Close()
 	code, out, errs := possim(t, "", "check", "--count", "10", s.URL)
-	if code != notFine || !strings.Contains(out, "FAIL  6.2  x-svc-venueid of an unknown venue\n      want 403; got 200\n") || !strings.Contains(errs, "is not what the contract asks for") {
+	if code != exitFailed ||
+		!strings.Contains(out, "FAIL  6.2  x-svc-venueid of an unknown venue\n      want 403; got 200\n") ||
+		!strings.Contains(errs, "does not meet the contract") {
 		t.Errorf("ends with %d, says\n%s%s", code, out, errs)
 	}
 }

@@ -18,19 +18,19 @@ import (
 	"ticketrail/receiver/sim"
 )
 
-// evening sends orders. The first ones tell a story; then, unless once, whatever people eat.
-func (d *demo) evening(ctx context.Context, s *sender, grill, bar *virtual.Printer) error {
+// sendOrders sends the scenes, and then random orders: six of them with --once, else until ctx ends.
+func (d *demo) sendOrders(ctx context.Context, s *sender, grill, bar *virtual.Printer) error {
 	pause := d.every
 	if d.once {
 		pause = 0
 	}
-	for _, scene := range d.story(s, bar) {
+	for _, scene := range d.scenes(s, bar) {
 		d.say("\n── %s", scene.caption)
 		if err := scene.play(ctx); err != nil {
 			return err
 		}
-		// Each scene is out before the next begins, so that what is drawn can be followed.
-		if err := d.wait(ctx, grill, bar, scene.pieces); err != nil {
+		// Each scene is printed before the next begins, so that the output can be followed.
+		if err := d.wait(ctx, grill, bar, scene.tickets); err != nil {
 			return err
 		}
 		if err := rest(ctx, pause); err != nil {
@@ -45,7 +45,7 @@ func (d *demo) evening(ctx context.Context, s *sender, grill, bar *virtual.Print
 			return err
 		}
 		if d.once {
-			settle(d.queue)
+			waitUntilSettled(d.queue)
 		}
 		if err := rest(ctx, pause); err != nil {
 			return err
@@ -54,30 +54,30 @@ func (d *demo) evening(ctx context.Context, s *sender, grill, bar *virtual.Print
 	return nil
 }
 
-// batch is how many orders follow the story when there is an end to it.
+// batch is how many random orders follow the scenes with --once.
 const batch = 6
 
-// caption says what kind of an order the simulated service has sent.
+// caption describes the kind of an order.
 func caption(kind string) string {
 	switch kind {
 	case "void":
-		return "something is cancelled"
+		return "an item is cancelled"
 	case "refire":
-		return "something is to be made again"
+		return "an item is to be made again"
 	case "split":
-		return "an order that the service has split by its printers"
+		return "an order with one record for each printer"
 	}
 	return "an order"
 }
 
-// wait waits until the printers have given out so many more pieces of paper.
-func (d *demo) wait(ctx context.Context, grill, bar *virtual.Printer, pieces [2]int) error {
+// wait waits until the printers have printed so many more tickets.
+func (d *demo) wait(ctx context.Context, grill, bar *virtual.Printer, tickets [2]int) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	for i, p := range []*virtual.Printer{grill, bar} {
-		d.due[i] += pieces[i]
+		d.due[i] += tickets[i]
 		if err := p.Wait(ctx, d.due[i]); err != nil {
-			return fmt.Errorf("wait for %d pieces of paper from printer %d: %w", d.due[i], i, err)
+			return fmt.Errorf("wait for %d tickets from printer %d: %w", d.due[i], i, err)
 		}
 	}
 	return nil
@@ -92,17 +92,17 @@ func rest(ctx context.Context, pause time.Duration) error {
 	}
 }
 
-// linger is longer than the daemon keeps a connection for the next ticket.
+// linger is longer than the daemon keeps an idle connection open (1 s).
 const linger = 1500 * time.Millisecond
 
-// A scene is one thing that happens in kitchens.
+// A scene shows how the daemon handles one situation.
 type scene struct {
 	caption string
-	pieces  [2]int // of paper that come out of grill and bar
+	tickets [2]int // that grill and bar print
 	play    func(context.Context) error
 }
 
-func (d *demo) story(s *sender, bar *virtual.Printer) []scene {
+func (d *demo) scenes(s *sender, bar *virtual.Printer) []scene {
 	first := order(18, "B10", by("Zoë K."),
 		item("Drinks", 1, "Jalapeño Margarita", note("no salt")),
 		item("Entrees", 2, "Burger",
@@ -118,54 +118,82 @@ func (d *demo) story(s *sender, bar *virtual.Printer) []scene {
 	sweet := order(25, "T5", by("Ana G."), item("Desserts", 2, "Pavlova", child("passion fruit"), note("no nuts!")))
 	thirsty := []sim.Order{
 		order(22, "T9", by("Zoë K."), item("Drinks", 2, "Lager")),
-		order(23, "T2", by("Łukasz P."), item("Drinks", 1, "Ginger beer"), item("Entrees", 1, "宫保鸡丁", note("بدون فول سوداني"))),
+		order(
+			23,
+			"T2",
+			by("Łukasz P."),
+			item("Drinks", 1, "Ginger beer"),
+			item("Entrees", 1, "宫保鸡丁", note("بدون فول سوداني")),
+		),
 	}
 	return []scene{
-		{"an order for two printers, with modifiers three deep", [2]int{1, 1}, func(ctx context.Context) error { return s.send(ctx, first) }},
-		{"the service did not hear the answer and sends the same id again: nothing prints twice", [2]int{1, 1}, func(ctx context.Context) error {
+		{"an order for two printers, with modifiers three levels deep", [2]int{1, 1}, func(ctx context.Context) error {
+			return s.send(ctx, first)
+		}},
+		{"the answer is lost and the service sends the same id again: nothing prints twice", [2]int{1, 1}, func(
+			ctx context.Context,
+		) error {
 			if err := s.send(ctx, twin); err != nil {
 				return err
 			}
 			return s.send(ctx, twin.Again())
 		}},
-		{"one burger is cancelled: nobody can take it for an order", [2]int{1, 0}, func(ctx context.Context) error { return s.send(ctx, void) }},
-		{"an item that no route wants comes out all the same", [2]int{1, 0}, func(ctx context.Context) error { return s.send(ctx, stray) }},
-		{"the bar printer's cable is pulled in the middle of a ticket: the second try says that it may be a copy", [2]int{0, 2}, func(ctx context.Context) error {
-			// Not the connection that is still open from the ticket before.
-			if err := rest(ctx, linger); err != nil {
-				return err
-			}
-			bar.ResetAfter(200, 1)
-			return s.send(ctx, torn)
+		{"one burger is cancelled: the ticket says VOID", [2]int{1, 0}, func(ctx context.Context) error {
+			return s.send(ctx, void)
 		}},
-		{"the bar printer runs out of paper: its orders wait, nothing is tried in vain, and with a new roll they come out in order", [2]int{1, 2}, func(ctx context.Context) error {
+		{"an item that matches no route prints at the fallback", [2]int{1, 0}, func(ctx context.Context) error {
+			return s.send(ctx, stray)
+		}},
+		{
+			"the bar printer is unplugged in the middle of a ticket: the reprint is marked as a possible copy",
+			[2]int{0, 2},
+			func(
+				ctx context.Context,
+			) error {
+				// The fault is for a new connection, not for the one that is still open.
+				if err := rest(ctx, linger); err != nil {
+					return err
+				}
+				bar.ResetAfter(200, 1)
+				return s.send(ctx, torn)
+			},
+		},
+		{"the bar printer runs out of paper: its tickets wait, and print in order after a refill", [2]int{1, 2}, func(
+			ctx context.Context,
+		) error {
 			bar.Set(virtual.PaperOut, true)
 			for _, o := range thirsty {
 				if err := s.send(ctx, o); err != nil {
 					return err
 				}
 			}
-			if err := d.tell(ctx, "bar", func(p admin.Station) bool { return !p.Fine() }); err != nil {
+			if err := d.waitForStation(ctx, "bar", func(p admin.Station) bool { return !p.Fine() }); err != nil {
 				return err
 			}
 			bar.Refill()
 			return nil
 		}},
-		{"the service names the server by an id only: the name comes from its employees, the time zone from its payroll periods", [2]int{1, 0}, func(ctx context.Context) error { return s.send(ctx, nameless) }},
-		{"a dessert goes to the screen of pastry; while nobody looks at that, it comes out of the grill printer after 5 s", [2]int{}, func(ctx context.Context) error {
+		{"an order has only the server's id: the daemon asks the service for the name", [2]int{1, 0}, func(
+			ctx context.Context,
+		) error {
+			return s.send(ctx, nameless)
+		}},
+		{"a dessert goes to the screen of pastry; while the page is closed, grill prints it after 5 s", [2]int{}, func(
+			ctx context.Context,
+		) error {
 			if err := s.send(ctx, sweet); err != nil {
 				return err
 			}
-			return d.served(ctx, sweet.ID)
+			return d.waitForTicket(ctx, sweet.ID)
 		}},
 	}
 }
 
-// served waits until the only ticket of an order is out, on a screen that somebody has opened or
-// else on the grill's paper.
-func (d *demo) served(ctx context.Context, id string) error {
+// waitForTicket waits until the only ticket of an order is finished: shown on the screen, if its
+// page is open, or else printed by grill.
+func (d *demo) waitForTicket(ctx context.Context, id string) error {
 	return until(ctx, "the ticket of "+id, func(ctx context.Context) (bool, error) {
-		jobs, err := d.desk.Jobs(ctx, admin.Filter{Request: id, Limit: 1})
+		jobs, err := d.admin.Jobs(ctx, admin.Filter{Request: id, Limit: 1})
 		if err != nil || len(jobs) != 1 || jobs[0].State.Open() {
 			return false, err
 		}
@@ -177,17 +205,23 @@ func (d *demo) served(ctx context.Context, id string) error {
 	})
 }
 
-// tell waits until the daemon says of a printer what it should, and shows that.
-func (d *demo) tell(ctx context.Context, name string, so func(admin.Station) bool) error {
-	return until(ctx, "what "+name+" says", func(ctx context.Context) (bool, error) {
-		all, err := d.desk.Stations(ctx)
+// waitForStation waits until a station is in a given state, and prints that state.
+func (d *demo) waitForStation(ctx context.Context, name string, so func(admin.Station) bool) error {
+	return until(ctx, "the state of "+name, func(ctx context.Context) (bool, error) {
+		all, err := d.admin.Stations(ctx)
 		for _, p := range all.Stations {
 			if p.Name == name && so(p) {
-				how := string(p.State)
+				state := string(p.State)
 				if p.Device != nil {
-					how = strings.ReplaceAll(p.Device.State, "_", " ")
+					state = strings.ReplaceAll(p.Device.State, "_", " ")
 				}
-				d.say("   ticketrail printers list: %s: %s, %d waiting; do: %s", p.Name, how, p.Pending+p.Printing, p.Advice)
+				d.say(
+					"   ticketrail printers list: %s: %s, %d queued; to fix: %s",
+					p.Name,
+					state,
+					p.Pending+p.Printing,
+					p.Advice,
+				)
 				return true, nil
 			}
 		}
@@ -195,7 +229,7 @@ func (d *demo) tell(ctx context.Context, name string, so func(admin.Station) boo
 	})
 }
 
-// until asks until it is so, for a minute.
+// until polls a condition for up to a minute.
 func until(ctx context.Context, what string, so func(context.Context) (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -209,7 +243,7 @@ func until(ctx context.Context, what string, so func(context.Context) (bool, err
 	}
 }
 
-// order is a print request as the service sends them.
+// order is a print request as the service sends it.
 func order(number int, table string, server with, items ...map[string]any) sim.Order {
 	record := map[string]any{
 		"id": uuid.NewString(), "venueId": venueID, "checkNumber": number, "checkName": table,
@@ -217,10 +251,12 @@ func order(number int, table string, server with, items ...map[string]any) sim.O
 	}
 	server(record)
 	body, err := json.Marshal(map[string]any{
-		"records": []any{record}, "status": "SUCCESS", "count": 1, "serverRequestTimestamp": time.Now().UTC().Format(time.RFC3339Nano),
+		"records": []any{
+			record,
+		}, "status": "SUCCESS", "count": 1, "serverRequestTimestamp": time.Now().UTC().Format(time.RFC3339Nano),
 	})
 	if err != nil {
-		panic(err) // made here
+		panic(err) // a bug: the record is made here
 	}
 	return sim.FileOrder(body, venueID, "BW-E-Tablet-01")
 }
@@ -251,8 +287,8 @@ func child(name string, more ...with) with {
 func note(text string) with { return func(it map[string]any) { it["note"] = text } }
 func voided() with          { return func(it map[string]any) { it["isVoid"] = true } }
 
-// settle gives what is already on paper a moment to be written down as such.
-func settle(q *queue.Queue) {
+// waitUntilSettled waits until the daemon has stored the outcome of each printed ticket.
+func waitUntilSettled(q *queue.Queue) {
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		open := 0
 		for _, s := range q.Stations() {
@@ -264,12 +300,13 @@ func settle(q *queue.Queue) {
 	}
 }
 
-// books prints the durable counters of every station and says whether they balance.
+// books prints the durable counters of each station and reports whether they balance: every ticket
+// that was enqueued must be accounted for.
 func (d *demo) books(q *queue.Queue) bool {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	states := ticket.States() // first what is still to come out, last where it went
-	fmt.Fprint(w, "station\tput\treprinted\tmoved in\t=\t")
+	states := ticket.States() // the open states first
+	fmt.Fprint(w, "station\tenqueued\treprinted\tmoved in\t=\t")
 	for _, state := range states {
 		fmt.Fprintf(w, "%s\t", strings.Replace(state.String(), ticket.Moved.String(), "moved out", 1))
 	}
