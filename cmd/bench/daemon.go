@@ -236,12 +236,10 @@ func serveWithoutStorage(ctx context.Context) error {
 	rules, err1 := plan.Compile(plan.Config{Fallback: station(0), Routes: []plan.Route{
 		{When: fmt.Sprintf("item.courseName == %q", station(0)), To: []string{station(0)}},
 	}})
+	venue := plan.Venue{ID: venueID, Name: "Harbour Grill", Zone: "Australia/Melbourne"}
 	r, err2 := receiver.New(receiver.Options{
 		Intake: noStorage{}, Logger: log, Registerer: prometheus.NewRegistry(),
-		Policy: &receiver.Policy{
-			Plan:   rules,
-			Venues: []receiver.Venue{{Venue: plan.Venue{ID: venueID, Name: "Harbour Grill", Zone: "Australia/Melbourne"}}},
-		},
+		Policy: &receiver.Policy{Plan: rules, Venues: []receiver.Venue{{Venue: venue}}},
 	})
 	l, err3 := net.Listen("tcp", "127.0.0.1:0")
 	if err := errors.Join(err1, err2, err3); err != nil {

@@ -76,7 +76,8 @@ func (b *bench) busy() result {
 	ack, slowest := gather(evenings)
 	commit := slices.Concat(pauses...)
 	commits, settled := float64(ack.p99())/float64(commit.p50()), median(slowest)
-	return result{fmt.Sprintf("%s ÷ %s = %.1f commits (ack p50 %s, a commit's own p99 %s; slowest station %.1f tickets/s)",
+	return result{fmt.Sprintf("%s ÷ %s = %.1f commits "+
+		"(ack p50 %s, a commit's own p99 %s; slowest station %.1f tickets/s)",
 		ack.p99(), commit.p50(), commits, ack.p50(), commit.p99(), settled), commits <= 8 && settled >= 9.5}
 }
 

@@ -81,6 +81,8 @@ func (d *demo) say(format string, args ...any) {
 	fmt.Fprintf(d.out, format+"\n", args...)
 }
 
+// run runs the demo. It starts everything that the daemon needs before the daemon, and stops it after:
+// an order that was sent must be printed, or the books would rightly not balance.
 func (d *demo) run(ctx context.Context) (err error) {
 	dir, err := os.MkdirTemp("", "ticketrail-demo-")
 	if err != nil {
@@ -111,6 +113,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	// Not ctx: after Ctrl-C the daemon still has to print what it has accepted.
 	serving, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- a.Run(serving) }()
@@ -208,6 +211,8 @@ func listen(usual string) (net.Listener, error) {
 	return net.Listen("tcp", "127.0.0.1:0")
 }
 
+// configuration is the daemon's configuration. log.level is error, so that the log does not interrupt
+// the drawn tickets.
 func configuration(dir string, webhook, metrics, display net.Listener, grill, bar, service string) []byte {
 	return fmt.Appendf(nil, `receiver: { listen: "%s" }
 metrics: { listen: "%s" }

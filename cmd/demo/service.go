@@ -20,7 +20,7 @@ const staff = 12
 // service starts the simulated point-of-sale service, which knows the employees and the time zone of
 // the venue. It writes the client secret to the file.
 func (d *demo) service(secretFile string) (address string, stop func() error, err error) {
-	const secret = "the-demo-has-no-secrets"
+	const secret = "the-demo-has-no-secrets" // both ends are this process
 	if err := os.WriteFile(secretFile, []byte(secret), 0o600); err != nil {
 		return "", nil, err
 	}

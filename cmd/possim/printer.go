@@ -67,14 +67,23 @@ type clone struct {
 	apply func(*virtual.Options)
 }
 
+// clones are the values of --clone. The daemon must print with each of them: it takes the missing
+// or wrong confirmation for doubt, or detects that the printer can confirm nothing.
 func clones() []clone {
 	return []clone{
+		// It answers nothing.
 		{"silent", func(o *virtual.Options) { o.Can = 0 }},
+		// It answers status queries but does not confirm tickets.
 		{"real_time_only", func(o *virtual.Options) { o.Can = virtual.RealTime }},
+		// It confirms each ticket with an id that the daemon did not send.
 		{"wrong_id", func(o *virtual.Options) { o.Clone.Answer = virtual.WrongID }},
+		// It answers with bytes that no manual describes.
 		{"garbage", func(o *virtual.Options) { o.Clone.Answer = virtual.Garbage }},
+		// Its answers come after the daemon has stopped waiting.
 		{"late", func(o *virtual.Options) { o.Clone.Late = 5 * time.Second }},
+		// It confirms a ticket when the bytes arrive, before they are on paper.
 		{"hasty", func(o *virtual.Options) { o.Clone.Hasty = true }},
+		// With the paper out it answers the query for a confirmation with "no paper", and later again.
 		{"no_paper_reply", func(o *virtual.Options) { o.Clone.NoPaper = true }},
 	}
 }
@@ -86,7 +95,7 @@ func cloneNames() (names []string) {
 	return names
 }
 
-// options turns flags into a printer.
+// options converts the flags to the options of a simulated printer.
 func (f *printerFlags) options() (virtual.Options, error) {
 	p, ok := profile.Lookup(f.profile)
 	if !ok {
@@ -94,7 +103,7 @@ func (f *printerFlags) options() (virtual.Options, error) {
 			f.profile, strings.Join(profile.Names(), ", "))}
 	}
 	o := virtual.OptionsFor(p)
-	o.Name, o.Keep = f.name, 1
+	o.Name, o.Keep = f.name, 1 // a printer that runs for days must not keep every ticket
 	if o.Name == "" {
 		o.Name = p.Name
 	}

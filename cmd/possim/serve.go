@@ -160,7 +160,7 @@ func (f *serviceFlags) run(ctx context.Context, out io.Writer) error {
 		ReadHeaderTimeout: 10 * time.Second,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
-	ended := make(chan error, 1)
+	ended := make(chan error, 1) // buffered: Serve returns also when nobody waits for it
 	go func() { ended <- s.Serve(l) }()
 	select {
 	case <-ctx.Done():
