@@ -1,8 +1,9 @@
-// Package app puts the daemon together: configuration, store, receiver, dispatcher,
-// printers, control socket, metrics. It decides nothing about tickets itself.
+// Package app builds the daemon from its parts and runs it: configuration, database, webhook,
+// dispatcher, stations, control socket, metrics. What happens to a ticket in the kitchen is decided in
+// those parts, not here.
 //
-// An App is a value, so the whole daemon can be started in a test, in the demo, or
-// several times in one process. It touches no signals and no global state.
+// An App has no global state and handles no signals. So tests, the demo and the benchmark can run the
+// whole daemon, also several of them in one process.
 package app
 
 import (
@@ -17,7 +18,7 @@ import (
 	"slices"
 	"sync"
 	"time"
-	_ "time/tzdata" // a box without time zone files prints the venue's time all the same
+	_ "time/tzdata" // for boxes that have no time zone files
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -31,46 +32,45 @@ import (
 	"ticketrail/receiver/directory"
 )
 
-// stopWithin bounds a graceful stop: inside the 30 s that the unit file allows, with
-// room for the ticket that is being printed.
+// A graceful stop must end before systemd kills the daemon: TimeoutStopSec is 30 s in the unit file.
 const (
-	stopWithin   = 25 * time.Second
-	ticketWithin = 12 * time.Second
+	stopTimeout   = 25 * time.Second // for all parts, after printing has stopped
+	ticketTimeout = 12 * time.Second // for the tickets that are being printed
 )
 
-// Options says what the daemon is made of. ConfigPath or Config is required.
+// Options are what the daemon is built from. ConfigPath or Config is required.
 type Options struct {
 	// ConfigPath is the configuration file, read now and at every reload.
 	ConfigPath string
-	// Config is used instead of a file. Such a daemon has nothing to reload.
+	// Config is used instead of a file. Such a daemon cannot reload.
 	Config *config.Config
-	// Webhook, Metrics and Display are used instead of the configured addresses (socket
-	// activation, tests). New owns them.
+	// Webhook, Metrics and Display are used instead of listeners at the configured addresses, for
+	// socket activation and tests. The App closes them.
 	Webhook, Metrics, Display net.Listener
-	// Dialer opens a printer; nil means transport.Open of its address.
+	// Dialer opens the connection to a printer; nil is transport.Open of its address.
 	Dialer func(config.Printer) (transport.Dialer, error)
-	// Dial connects to a kitchen display of somebody else's; nil is the network.
+	// Dial connects to a third-party kitchen display; nil is the network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Service is what the point-of-sale API is asked through; nil is the network.
+	// Service carries the requests to the point-of-sale API; nil is the network.
 	Service http.RoundTripper
-	// CheckStore checks the database file before it is opened, in another process,
-	// because a bad page can kill the one that reads it. Nil: no check.
+	// CheckStore checks the database file before it is opened. It must do so in another process,
+	// because a damaged page can kill the process that reads it. Nil: no check.
 	CheckStore func(ctx context.Context, path string) error
-	// Reload asks for the configuration to be read again, once for each value.
+	// Reload triggers a reload of the configuration for each value.
 	Reload <-chan os.Signal
-	// Notify tells the init system how things stand ("READY=1"); nil tells nobody.
+	// Notify sends a state such as "READY=1" to the init system (sd_notify(3)); nil sends nothing.
 	Notify func(state string)
-	// WatchdogEvery is how often Notify gets a sign of life; 0 never.
+	// WatchdogEvery is the interval of watchdog notifications; 0: none.
 	WatchdogEvery time.Duration
-	// Log is where log lines go; nil means nowhere. With Config.Log unset it is text at info.
+	// Log receives the log; nil discards it.
 	Log io.Writer
-	// Clock is the wall clock; nil is the box's.
+	// Clock is the wall clock; nil is that of the box.
 	Clock queue.Clock
-	// NoSync leaves commits in the page cache: only for showing that a test sees the loss.
+	// NoSync leaves commits in the page cache. Tests use it to prove that they can detect a loss.
 	NoSync bool
 }
 
-// An App is a daemon that has opened everything it needs. Run it once, or Close it.
+// An App is a daemon that has opened everything it needs. Call Run once, or Close.
 type App struct {
 	o        Options
 	log      *slog.Logger
@@ -90,21 +90,21 @@ type App struct {
 	webhookAt, metricsAt net.Addr
 	serve                []server
 
-	boot      *config.Config // what the parts that only a restart changes were made from
-	reloading sync.Mutex     // one reload at a time
+	boot      *config.Config // of the start: keys that need a restart still have its values
+	reloading sync.Mutex     // held during a reload
 }
 
-// A server answers on something until ctx ends.
+// A server runs until ctx ends.
 type server struct {
 	name string
 	run  func(context.Context) error
 }
 
-// New reads the configuration and opens everything: store, printers, listeners. Nothing is
-// served before Run. After an error nothing that New opened is left open.
+// New reads the configuration and opens the database, the stations and the listeners. Nothing is
+// answered before Run. After an error everything that New opened is closed again.
 //
-// It is one straight line on purpose: each part needs the ones above it, and the
-// teardown stack undoes them in reverse.
+// The order of the parts matters: each part needs those above it, and the teardown closes them in
+// reverse order.
 func New(ctx context.Context, o Options) (_ *App, err error) {
 	a := &App{o: o, level: new(slog.LevelVar), registry: newRegistry()}
 	conf := o.Config
@@ -128,7 +128,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if a.queue, err = files.open(ctx, o, a.registry); err != nil {
 		return nil, err
 	}
-	a.down.push("queue", closing(a.queue))
+	a.down.push("queue", closeQueue(a.queue))
 
 	a.dispatch = dispatch.New(dispatch.Options{Queue: dispatch.From(a.queue), Logger: a.log, Registerer: a.registry})
 	a.service = newService(o, a.queue, conf, a.log, a.registry)
@@ -178,9 +178,9 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	return a, nil
 }
 
-// Run serves until ctx ends or a part fails, then stops everything gracefully: requests in
-// progress are answered, the tickets in hand come out, the store is closed. It returns
-// nil after ctx ended.
+// Run serves until ctx ends or a part fails. Then it stops gracefully: it finishes the tickets that
+// are being printed, answers the requests in progress and closes the database. It returns nil if ctx
+// ended and everything stopped without an error.
 func (a *App) Run(ctx context.Context) error {
 	serving, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
@@ -192,7 +192,7 @@ func (a *App) Run(ctx context.Context) error {
 			}
 		})
 	}
-	wg.Go(func() { a.health.beat(serving, a.o.WatchdogEvery, a.notify, a.log) })
+	wg.Go(func() { a.health.runWatchdog(serving, a.o.WatchdogEvery, a.notify, a.log) })
 	c := a.boot
 	a.log.Info("ready", "webhook", addrString(a.webhookAt), "metrics", addrString(a.metricsAt),
 		"display", addrString(a.DisplayAddr()), "stations", len(c.Stations()), "venues", len(c.Venues))
@@ -201,7 +201,7 @@ func (a *App) Run(ctx context.Context) error {
 	for {
 		select {
 		case <-a.o.Reload:
-			// The outcome is logged and counted; who asked by signal hears nothing else.
+			// The outcome is in the log and the metrics; a signal has no answer.
 			_, _ = a.Reload()
 			continue
 		case <-ctx.Done():
@@ -214,35 +214,36 @@ func (a *App) Run(ctx context.Context) error {
 		cause = context.Cause(ctx)
 	}
 	a.log.Info("stopping", "why", cause)
-	a.notify("STOPPING=1\nSTATUS=finishing the tickets in hand")
-	// Printing stops first, for a ticket in hand may take its time, and the service, which
-	// tries only three times, is answered all that while; what it sends prints after the next start.
+	a.notify("STOPPING=1\nSTATUS=finishing the current tickets")
+	// Printing stops first, because a ticket may take seconds. Meanwhile the webhook still accepts
+	// orders: the service tries only three times. They print after the next start.
 	stopped := a.stopPrinting(context.WithoutCancel(ctx))
 	stop(nil)
 	wg.Wait()
 	err := errors.Join(stopped, a.Close())
-	if ctx.Err() == nil { // nobody asked us to stop
+	if ctx.Err() == nil { // a part failed
 		err = errors.Join(cause, err)
 	}
 	a.log.Info("stopped")
 	return err
 }
 
-// stopPrinting lets the tickets in hand come out, within ticketWithin.
+// stopPrinting waits for the tickets that are being printed, at most ticketTimeout. A ticket that takes
+// longer is interrupted; it is then in doubt and prints with a banner after the next start.
 func (a *App) stopPrinting(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, ticketWithin)
+	ctx, cancel := context.WithTimeout(ctx, ticketTimeout)
 	defer cancel()
 	return a.dispatch.Stop(ctx)
 }
 
-// Close takes everything apart. Run does it; it is for an App that never ran.
+// Close closes everything that New opened. Run calls it; call it only for an App that was never run.
 func (a *App) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), stopWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancel()
 	return a.down.run(ctx)
 }
 
-// Run is New and Run in one.
+// Run calls [New] and [App.Run].
 func Run(ctx context.Context, o Options) error {
 	a, err := New(ctx, o)
 	if err != nil {
@@ -251,16 +252,16 @@ func Run(ctx context.Context, o Options) error {
 	return a.Run(ctx)
 }
 
-// WebhookAddr, MetricsAddr and DisplayAddr are where the daemon listens; MetricsAddr is nil
-// without metrics, DisplayAddr before there is a screen.
+// WebhookAddr, MetricsAddr and DisplayAddr are the addresses of the listeners. MetricsAddr is nil
+// without metrics, DisplayAddr is nil before there is a screen.
 func (a *App) WebhookAddr() net.Addr { return a.webhookAt }
 func (a *App) MetricsAddr() net.Addr { return a.metricsAt }
 func (a *App) DisplayAddr() net.Addr { return a.stations.ScreensAddr() }
 
-// Queue is the store, for the demo and the benchmark, which show its books.
+// Queue is the queue, for the demo and the benchmark, which show its books.
 func (a *App) Queue() *queue.Queue { return a.queue }
 
-// Directory is what is known of the venues, for the demo.
+// Directory has the names and time zones of the venues, for the demo.
 func (a *App) Directory() *directory.Directory { return a.service.directory }
 
 func (a *App) notify(state string) {

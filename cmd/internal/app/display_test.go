@@ -241,8 +241,8 @@ func TestTheFirstScreenOpensTheDisplayWithoutARestart(t *testing.T) {
 	cert, key := keyPair(t)
 	withTLS := fmt.Sprintf(", tls: { cert_file: %q, key_file: %q }", cert, key)
 	rewrite("fallback: grill\n", fmt.Sprintf("fallback: grill\nscreens: [ { name: hot-line } ]\ndisplay: { listen: %q%s }\n", taken.Addr(), withTLS))
-	if _, err := a.Reload(); err == nil || !strings.Contains(err.Error(), "display.listen: "+taken.Addr().String()+" is taken by another program") {
-		t.Errorf("a port that is taken gave %v", err)
+	if _, err := a.Reload(); err == nil || !strings.Contains(err.Error(), "display.listen: "+taken.Addr().String()+" is already used by another program") {
+		t.Errorf("a port that is in use gave %v", err)
 	}
 	if lines := a.stations.List(); len(lines) != 1 || a.DisplayAddr() != nil {
 		t.Errorf("a refused reload left %+v", lines)

@@ -34,23 +34,24 @@ func newRegistry() *prometheus.Registry {
 	return r
 }
 
-// health is how the daemon is: for monitoring, for the init system, for people.
+// health reports the state of the daemon to monitoring, to the init system and to operators.
 type health struct {
 	queue    *queue.Queue
 	store    *store
 	stations *station.Set
 }
 
-// handler is what monitoring asks. It has a listener of its own, so a slow scraper delays no order.
+// handler serves metrics and health checks. They have a listener of their own, so that a slow scraper
+// does not delay an order.
 func (h health) handler(reg *prometheus.Registry, log *slog.Logger) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.InstrumentMetricHandler(reg, promhttp.HandlerFor(reg, promhttp.HandlerOpts{
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn), Registry: nil, EnableOpenMetrics: true, MaxRequestsInFlight: 4,
 	})))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok\n") })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { // 200 while orders can be taken
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { // 200 while orders are accepted
 		if err := h.queue.Ready(); err != nil {
-			http.Error(w, h.store.refusing(err), http.StatusServiceUnavailable)
+			http.Error(w, h.store.notReady(err), http.StatusServiceUnavailable)
 			return
 		}
 		io.WriteString(w, "ready\n")
@@ -58,7 +59,8 @@ func (h health) handler(reg *prometheus.Registry, log *slog.Logger) http.Handler
 	return mux
 }
 
-// maxScrapers is how many connections monitoring may have. Open files are what printers need too.
+// maxScrapers is how many connections monitoring may have. The number of open files is limited, and
+// printers need some of them.
 const maxScrapers = 32
 
 func metricsServer(h http.Handler, log *slog.Logger) *http.Server {
@@ -68,13 +70,13 @@ func metricsServer(h http.Handler, log *slog.Logger) *http.Server {
 	}
 }
 
-// stuckAfter is how long something may wait in the committer before the daemon counts as
-// hung. An idle daemon is healthy, and so is one whose disk takes seconds.
-const stuckAfter = 20 * time.Second
+// hungAfter is how long a commit may wait before the daemon counts as hung. A daemon without work is
+// healthy, and so is one whose disk takes seconds.
+const hungAfter = 20 * time.Second
 
-// beat tells the init system that the daemon lives, as long as the committer does.
-// A committer that hangs (a disk that never answers) is the one thing only a restart can help.
-func (h health) beat(ctx context.Context, every time.Duration, notify func(string), log *slog.Logger) {
+// runWatchdog sends watchdog notifications while commits succeed. A commit that hangs, on a disk that
+// never answers, is the one failure that only a restart can cure.
+func (h health) runWatchdog(ctx context.Context, every time.Duration, notify func(string), log *slog.Logger) {
 	if every <= 0 {
 		return
 	}
@@ -86,7 +88,7 @@ func (h health) beat(ctx context.Context, every time.Duration, notify func(strin
 		case <-ctx.Done():
 			return
 		}
-		if w := h.queue.Waiting(); w > stuckAfter {
+		if w := h.queue.Waiting(); w > hungAfter {
 			log.Error("the disk has not answered: the watchdog will restart the daemon", "waiting", w.Round(time.Second))
 			continue
 		}
@@ -94,7 +96,7 @@ func (h health) beat(ctx context.Context, every time.Duration, notify func(strin
 	}
 }
 
-// status is what `systemctl status` shows.
+// status is the line that `systemctl status` shows.
 func (h health) status() string {
 	var pending, held int
 	var stopped []string
@@ -105,9 +107,9 @@ func (h health) status() string {
 			stopped = append(stopped, s.Name)
 		}
 	}
-	line := fmt.Sprintf("%d waiting, %d held for a person", pending, held)
+	line := fmt.Sprintf("tickets: %d waiting, %d held", pending, held)
 	if len(stopped) > 0 {
-		line += ", on hold: " + strings.Join(stopped, " ")
+		line += ", stations on hold: " + strings.Join(stopped, " ")
 	}
 	for _, l := range h.stations.List() {
 		if l.Device != nil && !l.Device.Fine {
@@ -115,24 +117,26 @@ func (h health) status() string {
 		}
 	}
 	if len(h.store.quarantined()) > 0 {
-		line += ", a damaged database was set aside: see ticketrail printers list"
+		line += ", a damaged database was quarantined: see ticketrail printers list"
 	}
 	if err := h.queue.Ready(); err != nil {
-		line = "taking no orders: " + err.Error() + "; " + line
+		line = "accepting no orders: " + err.Error() + "; " + line
 	}
 	return strings.ReplaceAll(line, "\n", " ")
 }
 
-// notices is what a person must know whatever they asked about.
+// notices are problems that the operator must see in every listing.
 func (h health) notices() (out []string) {
 	for _, f := range h.store.quarantined() {
-		out = append(out, fmt.Sprintf("a damaged database was set aside as %s: tickets that waited in it did not print; move the file away when you have dealt with it", f))
+		out = append(out, fmt.Sprintf("a damaged database was quarantined as %s: tickets that waited in it did not print; "+
+			"to end this notice, move the file away", f))
 	}
 	if err := h.queue.Ready(); err != nil {
-		out = append(out, h.store.refusing(err))
+		out = append(out, h.store.notReady(err))
 	}
 	if n := h.queue.Damaged(); n > 0 {
-		out = append(out, fmt.Sprintf("%s in the database could not be read since the start: see the log", ticket.Plural(n, "record")))
+		out = append(out, fmt.Sprintf("since the start %s in the database could not be read: see the log",
+			ticket.Plural(n, "record")))
 	}
 	if n := h.queue.Unaccounted(); n != 0 {
 		out = append(out, fmt.Sprintf("the books do not balance by %d: please report this", n))
@@ -140,7 +144,9 @@ func (h health) notices() (out []string) {
 	out = append(out, h.stations.Notices()...)
 	for _, s := range h.queue.Stations() {
 		if !s.Configured {
-			out = append(out, fmt.Sprintf("station %q is not in the configuration and has %s: ticketrail jobs move --from %q --to STATION", s.Name, ticket.Plural(s.Pending+s.Held+s.Printing, "ticket"), s.Name))
+			out = append(out, fmt.Sprintf("station %q is not in the configuration and has %s: "+
+				"add it again, or ticketrail jobs move --from %q --to STATION",
+				s.Name, ticket.Plural(s.Pending+s.Held+s.Printing, "ticket"), s.Name))
 		}
 	}
 	return out

@@ -13,7 +13,8 @@ import (
 	"ticketrail/config"
 )
 
-// listenOn is the listener that was given, or else one at the address of a key of the configuration.
+// listenOn returns given, or else opens a listener at address. key is the configuration key of the
+// address, for the error.
 func listenOn(given net.Listener, key, address string) (net.Listener, error) {
 	if given != nil {
 		return given, nil
@@ -25,16 +26,18 @@ func listenOn(given net.Listener, key, address string) (net.Listener, error) {
 	_, port, _ := net.SplitHostPort(address)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("%s: %s is taken by another program, perhaps another ticketrail: find it with ss -ltnp 'sport = :%s' and stop it, or set another address (%w)", key, address, port, err)
+		return nil, fmt.Errorf("%s: %s is already used by another program, perhaps another ticketrail: "+
+			"find it with ss -ltnp 'sport = :%s' and stop it, or set another address (%w)", key, address, port, err)
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
 		return nil, fmt.Errorf("%s: this box has no address %s: ip address shows those it has (%w)", key, address, err)
 	case errors.Is(err, syscall.EACCES):
-		return nil, fmt.Errorf("%s: %s is only for root: set a port above 1023, or have systemd open it (ticketrail.socket) (%w)", key, address, err)
+		return nil, fmt.Errorf("%s: %s needs root: set a port above 1023, or let systemd open it (ticketrail.socket) (%w)",
+			key, address, err)
 	}
 	return nil, fmt.Errorf("%s: listen on %s: %w", key, address, err)
 }
 
-// listenMetrics opens the listener that monitoring asks.
+// listenMetrics opens the listener for monitoring.
 func listenMetrics(a *App, conf *config.Config) error {
 	if a.o.Metrics == nil && conf.Metrics.Listen == "" {
 		return nil
@@ -71,7 +74,7 @@ func listenAdmin(a *App, conf *config.Config) error {
 	return nil
 }
 
-// closeOnce closes a listener that its server may have closed already.
+// closeOnce closes a listener; it is no error if its server has closed it already.
 func closeOnce(l net.Listener) func(context.Context) error {
 	return func(context.Context) error {
 		if err := l.Close(); err != nil && !errors.Is(err, net.ErrClosed) {

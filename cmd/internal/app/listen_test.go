@@ -15,7 +15,7 @@ func TestAnAddressThatCannotBeHadSaysWhatToDo(t *testing.T) {
 	taken := l.Addr().String()
 	_, port, _ := net.SplitHostPort(taken)
 	for address, want := range map[string]string{
-		taken:           "metrics.listen: " + taken + " is taken by another program, perhaps another ticketrail: find it with ss -ltnp 'sport = :" + port + "'",
+		taken:           "metrics.listen: " + taken + " is already used by another program, perhaps another ticketrail: find it with ss -ltnp 'sport = :" + port + "'",
 		"192.0.2.1:0":   "metrics.listen: this box has no address 192.0.2.1:0",
 		"127.0.0.1:zzz": "metrics.listen: listen on 127.0.0.1:zzz: ",
 	} {

@@ -8,8 +8,9 @@ import (
 	"ticketrail/printer/layout"
 )
 
-// clean takes out of a value what a terminal that shows the log would act upon. JSON leaves
-// DEL and the C1 controls as they are, and ids and devices are whatever somebody sent.
+// clean removes control characters from a value of a log line: ids and device names come from the
+// network, and a terminal that shows the log would act on them. The JSON handler does not escape DEL
+// and the C1 control characters.
 func clean(at slog.Attr) slog.Attr {
 	switch at.Value.Kind() {
 	case slog.KindString:
@@ -22,8 +23,8 @@ func clean(at slog.Attr) slog.Attr {
 	return at
 }
 
-// newLogger writes text or JSON lines. The journal stamps its lines itself, so under it
-// the time is left out.
+// newLogger writes text or JSON lines to w; a nil w discards them. The journal adds a time itself, so
+// under systemd the time is left out.
 func newLogger(w io.Writer, format string, level slog.Leveler) *slog.Logger {
 	if w == nil {
 		return slog.New(slog.DiscardHandler)

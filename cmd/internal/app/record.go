@@ -9,8 +9,8 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// recordFrom finds the record of a ticket as the service sent it, in the request that the queue
-// keeps.
+// recordFrom returns a function that finds the record of a ticket as the service sent it: the queue
+// stores the whole request.
 func recordFrom(q *queue.Queue) func(context.Context, ticket.Delivery) (json.RawMessage, error) {
 	return func(ctx context.Context, d ticket.Delivery) (json.RawMessage, error) {
 		_, _, body, err := q.Job(ctx, d.Job)

@@ -16,7 +16,7 @@ import (
 	"ticketrail/receiver/posapi"
 )
 
-// A snapshot is everything one configuration is made into and a reload replaces.
+// A snapshot is everything that is built from one configuration and replaced by a reload.
 type snapshot struct {
 	conf     *config.Config
 	policy   *receiver.Policy
@@ -24,8 +24,8 @@ type snapshot struct {
 	client   *posapi.Client // nil without a service
 }
 
-// build makes a snapshot of conf. All that can fail happens here, before anything in force is
-// touched.
+// build builds a snapshot of conf. Everything that can fail happens here, before the active snapshot
+// is touched.
 func (a *App) build(conf *config.Config) (*snapshot, error) {
 	p, err := doctor.CompilePlan(conf)
 	if err != nil {
@@ -42,12 +42,12 @@ func (a *App) build(conf *config.Config) (*snapshot, error) {
 	return s, nil
 }
 
-// apply puts s in force, or changes nothing: only the first step can fail. A request that is
-// being planned keeps the rules it began with; if those name a station that is just going, its
-// queue is an orphan and is kept.
+// apply makes s active, or changes nothing: only its first step can fail. A request that is being
+// planned meanwhile uses the old routes. If they name a station that s does not have, its queue
+// becomes an orphan; the ticket is kept.
 func (a *App) apply(s *snapshot) (orphans []string, err error) {
 	if err := a.receiver.SetPolicy(s.policy); err != nil {
-		a.service.drop(s.client)
+		a.service.closeUnused(s.client)
 		return nil, err
 	}
 	a.service.use(s.client, s.conf)
@@ -58,24 +58,24 @@ func (a *App) apply(s *snapshot) (orphans []string, err error) {
 	for _, st := range a.queue.Stations() {
 		if !st.Configured && st.Pending+st.Held+st.Printing > 0 {
 			orphans = append(orphans, st.Name)
-			a.log.Error("a station with tickets is not in the configuration: they are kept; ticketrail jobs move --from STATION --to ANOTHER",
+			a.log.Error("a station with tickets is not in the configuration; to fix: ticketrail jobs move --from STATION --to ANOTHER",
 				"printer", st.Name, "tickets", st.Pending+st.Held+st.Printing)
 		}
 	}
 	return orphans, nil
 }
 
-// ReloadResult says what a reload of the configuration did.
+// A ReloadResult says what a reload of the configuration did.
 type ReloadResult struct {
 	Warnings []string
-	// Restart names changed keys that only a restart brings in.
+	// Restart lists changed keys that need a restart.
 	Restart []string
-	// Orphans names stations that are gone from the configuration and still have tickets.
+	// Orphans lists stations that are no longer in the configuration and still have tickets.
 	Orphans []string
 }
 
-// Reload reads the configuration file again and applies it completely or not at all. What it
-// says is logged; the error is for whoever asked.
+// Reload reads the configuration file again and applies it completely or not at all. The result is
+// logged and returned.
 func (a *App) Reload() (ReloadResult, error) {
 	a.reloading.Lock()
 	defer a.reloading.Unlock()
@@ -87,14 +87,14 @@ func (a *App) Reload() (ReloadResult, error) {
 	done, err := a.reload()
 	if err != nil {
 		a.metrics.loaded(false)
-		a.log.Error("configuration not loaded: everything stays as it was", "err", strings.ReplaceAll(err.Error(), "\n", "; "))
+		a.log.Error("configuration not loaded; the previous one stays active", "err", strings.ReplaceAll(err.Error(), "\n", "; "))
 		return ReloadResult{}, err
 	}
 	for _, w := range done.Warnings {
 		a.log.Warn("configuration", "hint", w)
 	}
 	if len(done.Restart) > 0 {
-		a.log.Warn("configuration loaded, but some of it needs a restart", "keys", strings.Join(done.Restart, " "))
+		a.log.Warn("configuration loaded; some changed keys need a restart", "keys", strings.Join(done.Restart, " "))
 	} else {
 		a.log.Info("configuration loaded")
 	}
@@ -114,15 +114,16 @@ func (a *App) reload() (done ReloadResult, err error) {
 		return done, err
 	}
 	done.Warnings = append(conf.Warnings, next.stations.Warnings...)
-	// The keys of the display are read when its listener is opened, which a reload may have done.
+	// The listener of the screens is opened with the first screen, which may have been at a reload:
+	// its keys are compared with those of then.
 	boot := *a.boot
 	boot.Display = a.stations.Display(conf.Display)
 	done.Restart = conf.NeedsRestart(&boot)
 	return done, nil
 }
 
-// reloading is what the init system wants to hear when a reload begins: with the
-// monotonic clock, so that it can tell this reload from the one before.
+// reloading is the notification at the start of a reload. The monotonic time lets
+// systemd tell this reload from an earlier one: see MONOTONIC_USEC in sd_notify(3).
 func reloading() string {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {
@@ -137,9 +138,9 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	f := promauto.With(reg)
 	return &metrics{
 		reloadOK: f.NewGauge(prometheus.GaugeOpts{Name: "ticketrail_config_last_reload_successful",
-			Help: "Whether the configuration file, when it was last read, was put in force (1) or refused (0)."}),
+			Help: "Whether the last reload of the configuration file was applied (1) or refused (0)."}),
 		reloadAt: f.NewGauge(prometheus.GaugeOpts{Name: "ticketrail_config_last_reload_success_timestamp_seconds",
-			Help: "When the configuration in force was put in force."}),
+			Help: "When the active configuration was applied."}),
 	}
 }
 

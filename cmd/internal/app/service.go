@@ -17,8 +17,8 @@ import (
 	"ticketrail/receiver/posapi"
 )
 
-// A service is the point-of-sale API: the client that asks it, and the directory of what it has
-// told of the venues, which outlives the client.
+// A service is the point-of-sale API: a client, and the directory of employee names and time zones.
+// The directory outlives the client, so that a reload loses no names.
 type service struct {
 	log       *slog.Logger
 	registry  prometheus.Registerer
@@ -26,10 +26,10 @@ type service struct {
 	through   http.RoundTripper
 	directory *directory.Directory
 
-	client *posapi.Client // in use; nil without a service
-	conf   config.Service // that client was made of
+	client *posapi.Client // active; nil without a service
+	conf   config.Service // of client
 	stop   context.CancelFunc
-	over   chan struct{} // closed when the directory is not refreshed any more
+	over   chan struct{} // closed when the directory has stopped to refresh
 }
 
 func newService(o Options, q *queue.Queue, conf *config.Config, log *slog.Logger, reg prometheus.Registerer) *service {
@@ -38,15 +38,15 @@ func newService(o Options, q *queue.Queue, conf *config.Config, log *slog.Logger
 	})}
 }
 
-// clientFor makes the client for conf: the one in use, with its tokens, if nothing about the
-// service has changed, the secret in its file included; nil without a service.
+// clientFor returns the client for conf: the active one, with its tokens, if no key of the service
+// and no secret has changed, else a new one; nil without a service.
 func (s *service) clientFor(conf config.Service) (*posapi.Client, error) {
-	was := s.conf
-	was.Refresh = conf.Refresh // is the directory's
+	prev := s.conf
+	prev.Refresh = conf.Refresh // used by the directory, not by the client
 	switch {
 	case !conf.Enabled():
 		return nil, nil
-	case s.client != nil && reflect.DeepEqual(conf, was):
+	case s.client != nil && reflect.DeepEqual(conf, prev):
 		return s.client, nil
 	}
 	if s.metrics == nil {
@@ -55,15 +55,15 @@ func (s *service) clientFor(conf config.Service) (*posapi.Client, error) {
 	return doctor.NewServiceClient(conf, s.through, s.log, s.metrics)
 }
 
-// drop closes a client that was made and is not used after all.
-func (s *service) drop(c *posapi.Client) {
+// closeUnused closes a new client that is not used after all.
+func (s *service) closeUnused(c *posapi.Client) {
 	if c != nil && c != s.client {
 		c.Close()
 	}
 }
 
-// use has the directory ask c about the venues of conf. Without a service it knows of none, and
-// nothing of one is kept.
+// use makes c the active client, and the directory ask it about the venues of conf. Without a service
+// the directory forgets all venues.
 func (s *service) use(c *posapi.Client, conf *config.Config) {
 	var venues []directory.Venue
 	var ids []string
@@ -81,7 +81,7 @@ func (s *service) use(c *posapi.Client, conf *config.Config) {
 		return
 	}
 	if c == nil {
-		s.directory.SetSource(nil) // not a client that is nil
+		s.directory.SetSource(nil) // not c: a nil *Client in an interface is not nil
 	} else {
 		s.directory.SetSource(c)
 	}
@@ -90,7 +90,7 @@ func (s *service) use(c *posapi.Client, conf *config.Config) {
 	}
 }
 
-// zone is where the clock on the screens' pages is: at the first venue. Nil: where this box is.
+// zone is the time zone of the clock on the screens: that of the first venue. Nil is that of the box.
 func (s *service) zone(conf *config.Config) *time.Location {
 	if len(conf.Venues) == 0 {
 		return nil
@@ -109,8 +109,8 @@ func (s *service) zone(conf *config.Config) *time.Location {
 	return zone
 }
 
-// start has the service asked in the background, until close. Its venues must be known by now:
-// it forgets all others.
+// start refreshes the directory in the background until close. Call use before it: the directory
+// forgets every venue that it was not told of.
 func (s *service) start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop, s.over = cancel, make(chan struct{})
@@ -129,6 +129,6 @@ func (s *service) close(within context.Context) error {
 	case <-s.over:
 		return nil
 	case <-within.Done():
-		return fmt.Errorf("the point-of-sale service is still being asked: %w", context.Cause(within))
+		return fmt.Errorf("a request to the point-of-sale API has not ended: %w", context.Cause(within))
 	}
 }

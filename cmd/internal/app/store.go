@@ -19,7 +19,7 @@ import (
 	"ticketrail/queue"
 )
 
-// A store is the database file: how it is checked, opened, put into quarantine and closed.
+// A store is the database file: it is checked, opened, and quarantined if it is damaged.
 type store struct {
 	conf   config.Storage
 	log    *slog.Logger
@@ -27,9 +27,9 @@ type store struct {
 	check  func(ctx context.Context, path string) error // nil: no check
 }
 
-// open has the file checked and opens it.
+// open checks the file and opens it.
 func (s *store) open(ctx context.Context, o Options, reg *prometheus.Registry) (*queue.Queue, error) {
-	if err := s.checked(ctx); err != nil {
+	if err := s.checkFile(ctx); err != nil {
 		return nil, err
 	}
 	qo := queue.Options{
@@ -46,24 +46,24 @@ func (s *store) open(ctx context.Context, o Options, reg *prometheus.Registry) (
 		qo.Clock = doctor.WallClock{}
 	}
 	q, err := queue.Open(qo)
-	if errors.Is(err, queue.ErrDamaged) { // what the check does not look at, or there was no check
+	if errors.Is(err, queue.ErrDamaged) { // damage that the check does not look for, or there was no check
 		if err = s.quarantine(err); err == nil {
 			q, err = queue.Open(qo)
 		}
 	}
 	if err != nil {
-		return nil, noStore(s.conf.Path, err)
+		return nil, openError(s.conf.Path, err)
 	}
 	reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "ticketrail_queue_quarantined_files",
-		Help: "Damaged databases that were set aside and that nobody has taken away yet.",
+		Help: "Quarantined databases that have not been moved away yet.",
 	}, func() float64 { return float64(len(s.quarantined())) }))
 	return q, nil
 }
 
-// closing closes the queue, or gives up on a disk that never answers: what it was told to keep
-// it has or has not by then, and the next start finds out.
-func closing(q *queue.Queue) func(context.Context) error {
+// closeQueue returns the teardown step of the queue. It gives up if the disk does not answer in time:
+// what was acknowledged is on the disk by then, and the next start reads it.
+func closeQueue(q *queue.Queue) func(context.Context) error {
 	return func(ctx context.Context) error {
 		closed := make(chan error, 1)
 		go func() { closed <- q.Close() }()
@@ -76,20 +76,19 @@ func closing(q *queue.Queue) func(context.Context) error {
 	}
 }
 
-// checked has the file checked and, if it is bad, puts it into quarantine so that the kitchen
-// goes on with an empty one: tonight's orders matter more than this afternoon's file, and
-// the file is still there for whoever can read it.
+// checkFile checks the file and quarantines it if it is damaged. The kitchen then works with a new
+// database: tonight's orders matter more than the old file, which stays on the disk.
 //
-// A crash after the rename finds no file and starts a new one; the notice is found again
-// by the name of the old one.
-func (s *store) checked(ctx context.Context) error {
+// A crash before the rename leaves the damaged file, which is found again. A crash after it finds no
+// file and starts a new one; the notice to the operator is found again by the name of the old file.
+func (s *store) checkFile(ctx context.Context) error {
 	path := s.conf.Path
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) || s.check == nil {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("look at the database: %w", err)
+		return fmt.Errorf("check the database: %w", err)
 	}
 	began := time.Now()
 	stop := s.extendStart(ctx)
@@ -102,44 +101,45 @@ func (s *store) checked(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case !errors.Is(err, queue.ErrDamaged):
-		// Not a word about the file itself: locked, unreadable, no memory. Opening it will
-		// say what is wrong, with the file where it is.
+		// The check itself failed: the file is locked or unreadable, or memory ran out. That proves no
+		// damage, so the file stays; opening it will return the real error.
 		s.log.Warn("database not checked", "path", path, "err", err)
 		return nil
 	}
 	return s.quarantine(err)
 }
 
-// noStore says what to do about a database that cannot be opened for its place's sake.
-func noStore(path string, err error) error {
-	do := ""
+// openError adds what to do to an error of opening the database, if its folder or disk is the cause.
+func openError(path string, err error) error {
+	fix := ""
 	switch dir := filepath.Dir(path); {
 	case errors.Is(err, fs.ErrNotExist):
-		do = fmt.Sprintf("there is no folder %s: make it, or set storage.path", dir)
+		fix = fmt.Sprintf("the folder %s does not exist: create it, or set storage.path", dir)
 	case errors.Is(err, fs.ErrPermission):
-		do = fmt.Sprintf("this user may not write there: chown it and what is in %s to the user that runs ticketrail, or set storage.path", dir)
+		fix = fmt.Sprintf("this user may not write in %s: "+
+			"chown it and what is in it to the user that runs ticketrail, or set storage.path", dir)
 	case errors.Is(err, syscall.EROFS):
-		do = "the disk is mounted read-only: look at dmesg, for a failing disk ends like that"
+		fix = "the disk is mounted read-only, which often means that it fails: see dmesg"
 	case errors.Is(err, syscall.ENOSPC):
-		do = fmt.Sprintf("the disk is full: make room on the one that df %s shows", dir)
+		fix = fmt.Sprintf("the disk is full: delete something on the disk that df %s shows", dir)
 	default:
 		return err
 	}
-	return fmt.Errorf("storage.path: %s (%w)", do, err)
+	return fmt.Errorf("storage.path: %s (%w)", fix, err)
 }
 
 // quarantine renames a damaged database, so that a new one can be started under its name.
 func (s *store) quarantine(damage error) error {
 	kept := fmt.Sprintf("%s.corrupt-%s", s.conf.Path, time.Now().UTC().Format("20060102T150405Z"))
 	if err := os.Rename(s.conf.Path, kept); err != nil {
-		return fmt.Errorf("set the damaged database aside: %w", err)
+		return fmt.Errorf("quarantine the damaged database: %w", err)
 	}
-	s.log.Error("the database is damaged: it was set aside and a new one is started; tickets that waited in it will not print",
+	s.log.Error("the database is damaged: it was quarantined and a new one is started; tickets that waited in it will not print",
 		"path", s.conf.Path, "kept", kept, "err", damage)
 	return nil
 }
 
-// quarantined lists the databases that were set aside and that nobody has taken away yet.
+// quarantined lists the quarantined databases that have not been moved away yet.
 func (s *store) quarantined() (found []string) {
 	entries, err := os.ReadDir(filepath.Dir(s.conf.Path))
 	if err != nil {
@@ -153,17 +153,17 @@ func (s *store) quarantined() (found []string) {
 	return found
 }
 
-// refusing says why no orders are taken, and where and what to do about it.
-func (s *store) refusing(err error) string {
-	do := "see the log; they are taken again when the disk can be written"
+// notReady says why no orders are accepted, where the problem is and what to do.
+func (s *store) notReady(err error) string {
+	fix := "see the log; orders are accepted again when the disk can be written"
 	if errors.Is(err, queue.ErrStorageFull) {
-		do = "delete something there, or give it more room; tickets that wait go on printing, and orders are taken again by themselves"
+		fix = "delete something there; waiting tickets still print, and orders are accepted again automatically"
 	}
-	return fmt.Sprintf("no orders are taken now: %v (%s): %s", err, filepath.Dir(s.conf.Path), do)
+	return fmt.Sprintf("no orders are accepted: %v (%s): %s", err, filepath.Dir(s.conf.Path), fix)
 }
 
-// extendStart keeps the init system patient while a large file is read: each call
-// asks for another 30 s, until the returned function is called.
+// extendStart asks systemd for more time while a large file is checked, until the returned function
+// is called. Each notification asks for 30 s more, and one is sent every 10 s.
 func (s *store) extendStart(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})

@@ -17,20 +17,20 @@ import (
 
 func TestADatabaseThatCannotBeOpenedSaysWhatToDo(t *testing.T) {
 	for cause, want := range map[error]string{
-		fs.ErrNotExist:     "storage.path: there is no folder /data: make it",
-		fs.ErrPermission:   "storage.path: this user may not write there: chown it",
+		fs.ErrNotExist:     "storage.path: the folder /data does not exist: create it",
+		fs.ErrPermission:   "storage.path: this user may not write in /data: chown it",
 		syscall.EROFS:      "storage.path: the disk is mounted read-only",
-		syscall.ENOSPC:     "storage.path: the disk is full: make room on the one that df /data shows",
+		syscall.ENOSPC:     "storage.path: the disk is full: delete something on the disk that df /data shows",
 		errors.New("else"): "open: else",
 	} {
 		err := fmt.Errorf("open: %w", cause)
-		if got := noStore("/data/t.db", err); !strings.HasPrefix(got.Error(), want) || !errors.Is(got, cause) {
+		if got := openError("/data/t.db", err); !strings.HasPrefix(got.Error(), want) || !errors.Is(got, cause) {
 			t.Errorf("%v becomes %q, want %q", err, got, want)
 		}
 	}
 	conf := config.Storage{Path: filepath.Join(t.TempDir(), "gone", "t.db")}
 	files := &store{conf: conf, log: newLogger(nil, "text", nil)}
-	if _, err := files.open(t.Context(), Options{}, newRegistry()); err == nil || !strings.Contains(err.Error(), "there is no folder "+filepath.Dir(conf.Path)) {
+	if _, err := files.open(t.Context(), Options{}, newRegistry()); err == nil || !strings.Contains(err.Error(), "the folder "+filepath.Dir(conf.Path)+" does not exist") {
 		t.Errorf("without the folder: %v", err)
 	}
 }
@@ -46,7 +46,7 @@ func TestOnlyADatabaseThatWasCheckedIsLoggedAsSuch(t *testing.T) {
 			conf: config.Storage{Path: path}, log: newLogger(&log, "text", nil), notify: func(string) {},
 			check: func(context.Context, string) error { return finds },
 		}
-		if err := files.checked(t.Context()); err != nil || strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), `"`+want+`"`) {
+		if err := files.checkFile(t.Context()); err != nil || strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), `"`+want+`"`) {
 			t.Errorf("a check that says %v: %v, logged as\n%s", finds, err, &log)
 		}
 	}

@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// A teardown takes apart what New put together: last in, first out. A step is registered
-// on the line after the thing exists, so that a failure half way through New leaves
-// neither a goroutine nor a lock behind.
+// A teardown stops what New started, in reverse order. New pushes the step of each part right after it
+// has created the part, so that an error half way through New leaves no goroutine and no lock behind.
 type teardown struct {
 	steps []step
 	log   *slog.Logger
@@ -26,8 +25,8 @@ func (d *teardown) push(name string, stop func(context.Context) error) {
 	d.steps = append(d.steps, step{name, stop})
 }
 
-// run stops everything, once. A step that fails or overruns ctx does not keep the others
-// from running: the store is closed last and must be.
+// run runs all steps, once. A step that fails or takes longer than ctx does not stop the others: the
+// database is closed last, and it must be closed.
 func (d *teardown) run(ctx context.Context) error {
 	var errs []error
 	for _, s := range slices.Backward(d.steps) {

@@ -26,7 +26,7 @@ func newReceiver(a *App, conf *config.Config, p *receiver.Policy) (*receiver.Rec
 	})
 }
 
-// classify tells the service, in the endpoint's words, why the queue did not take a request.
+// classify gives an error of the queue the code that the webhook answers with.
 func classify(err error) receiver.Code {
 	switch {
 	case errors.Is(err, queue.ErrBacklogFull):
@@ -64,12 +64,13 @@ func listenWebhook(a *App, conf *config.Config) error {
 		return err
 	}
 	a.down.push("webhook listener", closeOnce(l))
-	// A listener that somebody else opened follows the same rule as a configured address.
+	// Socket activation must not get around the rule that a public address needs TLS.
 	if err := conf.Receiver.CheckListener(l.Addr()); err != nil {
 		return err
 	}
 	a.webhookAt = l.Addr()
-	// What is cut off when the daemon stops is sent again, and deduplicated.
+	// After this time the service has given up waiting. Requests that are cut off at a stop are sent
+	// again and deduplicated.
 	o := httpserver.Options{MaxConnections: conf.Receiver.MaxConnections, Grace: contract.WebhookTimeout + time.Second}
 	loaded := certMetrics(a.registry)
 	if t := conf.Receiver.TLS; t.Enabled() {
@@ -84,16 +85,16 @@ func listenWebhook(a *App, conf *config.Config) error {
 	return nil
 }
 
-// certMetrics says how the certificate of the webhook is.
+// certMetrics exports the state of the webhook's certificate.
 func certMetrics(reg prometheus.Registerer) (loaded func(notAfter time.Time, err error)) {
 	f := promauto.With(reg)
 	ends := f.NewGauge(prometheus.GaugeOpts{
 		Name: "ticketrail_receiver_certificate_not_after_timestamp_seconds",
-		Help: "When the TLS certificate in use ends; 0 without TLS.",
+		Help: "When the active TLS certificate expires; 0 without TLS.",
 	})
 	good := f.NewGauge(prometheus.GaugeOpts{
 		Name: "ticketrail_receiver_tls_last_load_successful",
-		Help: "Whether the TLS files as they are now could be used; 1 without TLS.",
+		Help: "Whether the last load of the TLS files succeeded (1) or failed (0); 1 without TLS.",
 	})
 	good.Set(1)
 	return func(notAfter time.Time, err error) {
