@@ -12,11 +12,11 @@ import (
 )
 
 func TestARestartShowsTheSameBoard(t *testing.T) {
-	inKitchen(t, withScreens(aScreen("hot-line"), aPass("pass", "hot-line")), func(k *kitchen) {
-		p, pass := k.look("hot-line"), k.look("pass")
-		k.put("A1", at("hot-line", "Burger"))
-		k.put("A2", at("hot-line", "Soup"))
-		k.put("A3", at("hot-line", "Fish"))
+	runDaemonWith(t, withScreens(testScreen("hot-line"), testPass("pass", "hot-line")), func(k *testDaemon) {
+		p, pass := k.openPage("hot-line"), k.openPage("pass")
+		k.accept("A1", at("hot-line", "Burger"))
+		k.accept("A2", at("hot-line", "Soup"))
+		k.accept("A3", at("hot-line", "Fish"))
 		p.want("A1 A2 A3")
 		p.press(kds.ItemDone, "A1")
 		p.press(kds.Bump, "A2")
@@ -27,27 +27,27 @@ func TestARestartShowsTheSameBoard(t *testing.T) {
 		p.close()
 		pass.close()
 		k.restart()
-		p, pass = k.look("hot-line"), k.look("pass")
+		p, pass = k.openPage("hot-line"), k.openPage("pass")
 		defer p.close()
 		defer pass.close()
 		p.want("A1- A3")
 		pass.want("A1 A3")
-		if l := k.line("hot-line"); !l.Device.Fine {
+		if l := k.status("hot-line"); !l.Device.Fine {
 			t.Errorf("%+v", l.Device)
 		}
-		k.want("grill", "")
+		k.wantPrinted("grill", "")
 	}, "grill")
 }
 
 func TestAScreenThatWasEverOpenIsKnownAfterARestart(t *testing.T) {
-	inKitchen(t, withScreens(aScreen("hot-line"), aScreen("cold")), func(k *kitchen) {
-		k.look("hot-line").close()
+	runDaemonWith(t, withScreens(testScreen("hot-line"), testScreen("cold")), func(k *testDaemon) {
+		k.openPage("hot-line").close()
 		k.restart()
 		for s, want := range map[string]struct {
 			state string
 			ever  float64
 		}{"hot-line": {admin.ScreenDark, 1}, "cold": {admin.ScreenUnset, 0}} {
-			if got := k.line(s).Device.State; got != want.state {
+			if got := k.status(s).Device.State; got != want.state {
 				t.Errorf("%s is %s, want %s", s, got, want.state)
 			}
 			if got := k.metric("ticketrail_display_ever_open", s); got != want.ever {
@@ -58,34 +58,34 @@ func TestAScreenThatWasEverOpenIsKnownAfterARestart(t *testing.T) {
 }
 
 func TestAReloadAddsAndRemovesScreens(t *testing.T) {
-	inKitchen(t, withScreens(), func(k *kitchen) {
+	runDaemonWith(t, withScreens(), func(k *testDaemon) {
 		if k.app.DisplayAddr() != nil {
 			t.Error("it listens for pages of no screens")
 		}
 		without := k.conf
 		k.reload(func(c *config.Config) {
-			c.Screens = []config.Screen{aScreen("hot-line"), aScreen("cold"), aPass("pass", "hot-line")}
+			c.Screens = []config.Screen{testScreen("hot-line"), testScreen("cold"), testPass("pass", "hot-line")}
 			c.Routes = append(c.Routes, config.Route{When: `item.station == "cold"`, To: []string{"cold"}}, config.Route{When: `item.station == "hot-line"`, To: []string{"hot-line"}})
 		})
-		p, pass := k.look("hot-line"), k.look("pass")
-		k.put("A1", at("hot-line", "Burger"), at("cold", "Salad"))
+		p, pass := k.openPage("hot-line"), k.openPage("pass")
+		k.accept("A1", at("hot-line", "Burger"), at("cold", "Salad"))
 		p.want("A1")
 		pass.want("A1")
 
 		// A pass that sees more; the page of the other screen is not disturbed.
 		k.reload(func(c *config.Config) {
-			c.Screens = []config.Screen{c.Screens[0], c.Screens[1], aPass("pass", "hot-line", "cold")}
+			c.Screens = []config.Screen{c.Screens[0], c.Screens[1], testPass("pass", "hot-line", "cold")}
 		})
-		cold := k.look("cold")
+		cold := k.openPage("cold")
 		pass.close()
-		pass = k.look("pass")
+		pass = k.openPage("pass")
 		cold.want("A1")
 		p.press(kds.Bump, "A1")
 		p.want("")
 		pass.want("A1")
 		cold.press(kds.Bump, "A1")
 		pass.want("A1+")
-		k.put("A2", at("hot-line", "Soup"))
+		k.accept("A2", at("hot-line", "Soup"))
 		p.want("A2")
 
 		k.reload(func(c *config.Config) { *c = *without })
@@ -108,21 +108,21 @@ func TestAReloadAddsAndRemovesScreens(t *testing.T) {
 }
 
 func TestTheTitleOfAScreenCanBeChangedWhileItIsOpen(t *testing.T) {
-	inKitchen(t, withScreens(aScreen("hot-line")), func(k *kitchen) {
-		p := k.look("hot-line")
-		k.put("A1", at("hot-line", "Burger"))
+	runDaemonWith(t, withScreens(testScreen("hot-line")), func(k *testDaemon) {
+		p := k.openPage("hot-line")
+		k.accept("A1", at("hot-line", "Burger"))
 		p.want("A1")
 		k.reload(func(c *config.Config) {
-			c.Screens = []config.Screen{aScreen("hot-line")}
+			c.Screens = []config.Screen{testScreen("hot-line")}
 			c.Screens[0].Title = "Hot line"
 		})
 		synctest.Wait()
 		<-p.ended // it is another page now
 		p.close()
-		p = k.look("hot-line")
+		p = k.openPage("hot-line")
 		defer p.close()
 		p.want("A1")
-		k.pass(time.Minute)
-		k.want("grill", "")
+		k.advance(time.Minute)
+		k.wantPrinted("grill", "")
 	}, "grill")
 }

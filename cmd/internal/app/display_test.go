@@ -22,7 +22,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-func (k *kitchen) wantOutcomes(station string, want map[ticket.State]uint64) {
+func (k *testDaemon) wantOutcomes(station string, want map[ticket.State]uint64) {
 	k.t.Helper()
 	synctest.Wait()
 	if diff := cmp.Diff(want, k.outcomes(station)); diff != "" {
@@ -31,83 +31,83 @@ func (k *kitchen) wantOutcomes(station string, want map[ticket.State]uint64) {
 }
 
 func TestATicketIsShownWhenAPageHoldsIt(t *testing.T) {
-	inKitchen(t, withScreens(aScreen("hot-line")), func(k *kitchen) {
-		p := k.look("hot-line")
+	runDaemonWith(t, withScreens(testScreen("hot-line")), func(k *testDaemon) {
+		p := k.openPage("hot-line")
 		defer p.close()
-		k.put("A1", at("hot-line", "Burger"), at("grill", "Steak"))
-		k.put("A2", at("hot-line", "Soup"))
+		k.accept("A1", at("hot-line", "Burger"), at("grill", "Steak"))
+		k.accept("A2", at("hot-line", "Soup"))
 		p.want("A1 A2")
 		k.wantOutcomes("hot-line", map[ticket.State]uint64{ticket.Shown: 2})
-		k.pass(time.Minute)
-		k.want("grill", "A1")
-		if l := k.line("hot-line"); l.Kind != admin.KindScreen || l.Pages != 1 || !l.Device.Fine || l.Address != "http://127.0.0.1:80/screen/hot-line" {
+		k.advance(time.Minute)
+		k.wantPrinted("grill", "A1")
+		if l := k.status("hot-line"); l.Kind != admin.KindScreen || l.Pages != 1 || !l.Device.Fine || l.Address != "http://127.0.0.1:80/screen/hot-line" {
 			t.Errorf("%+v", l)
 		}
 	}, "grill")
 }
 
 func TestAPageThatOpensEndsTheWaitOfItsLine(t *testing.T) {
-	inKitchen(t, withScreens(aScreen("hot-line")), func(k *kitchen) {
-		k.put("A1", at("hot-line", "Burger"))
-		k.pass(3 * time.Second)
-		p := k.look("hot-line")
+	runDaemonWith(t, withScreens(testScreen("hot-line")), func(k *testDaemon) {
+		k.accept("A1", at("hot-line", "Burger"))
+		k.advance(3 * time.Second)
+		p := k.openPage("hot-line")
 		defer p.close()
 		p.want("A1") // and not after a pause
 		k.wantOutcomes("hot-line", map[ticket.State]uint64{ticket.Shown: 1})
-		k.want("grill", "")
+		k.wantPrinted("grill", "")
 	}, "grill")
 }
 
 func TestWhileNobodyLooksTicketsComeOutOfTheBackupInOrder(t *testing.T) {
-	inKitchen(t, withScreens(aScreen("hot-line")), func(k *kitchen) {
-		k.put("A1", at("hot-line", "Burger"))
-		k.put("A2", at("hot-line", "Soup"))
-		k.pass(15 * time.Second)
-		k.want("grill", "")
-		k.pass(15 * time.Second)
-		k.put("A3", at("hot-line", "Fish"))
-		k.pass(time.Second)
-		k.want("grill", "A1@HOT LINE A2@HOT LINE A3@HOT LINE")
-		l := k.line("hot-line")
+	runDaemonWith(t, withScreens(testScreen("hot-line")), func(k *testDaemon) {
+		k.accept("A1", at("hot-line", "Burger"))
+		k.accept("A2", at("hot-line", "Soup"))
+		k.advance(15 * time.Second)
+		k.wantPrinted("grill", "")
+		k.advance(15 * time.Second)
+		k.accept("A3", at("hot-line", "Fish"))
+		k.advance(time.Second)
+		k.wantPrinted("grill", "A1@HOT LINE A2@HOT LINE A3@HOT LINE")
+		l := k.status("hot-line")
 		if l.Device.State != admin.ScreenUnset || l.StandIn != "grill" {
 			t.Errorf("%+v, %+v", l, l.Device)
 		}
-		p := k.look("hot-line")
+		p := k.openPage("hot-line")
 		defer p.close()
 		p.want("") // what is on paper is not also on the screen
-		k.put("A4", at("hot-line", "Pie"))
+		k.accept("A4", at("hot-line", "Pie"))
 		p.want("A4")
-		if l := k.line("hot-line"); l.StandIn != "" || !l.Device.Fine {
+		if l := k.status("hot-line"); l.StandIn != "" || !l.Device.Fine {
 			t.Errorf("%+v, %+v", l, l.Device)
 		}
 	}, "grill")
 }
 
 func TestWhatWasOnAScreenThatDiedComesOutOnPaperMarked(t *testing.T) {
-	inKitchen(t, withScreens(aScreen("hot-line")), func(k *kitchen) {
-		p := k.look("hot-line")
-		k.put("A1", at("hot-line", "Burger"))
-		k.put("A2", at("hot-line", "Soup"))
-		k.put("A3", at("hot-line", "Fish"))
+	runDaemonWith(t, withScreens(testScreen("hot-line")), func(k *testDaemon) {
+		p := k.openPage("hot-line")
+		k.accept("A1", at("hot-line", "Burger"))
+		k.accept("A2", at("hot-line", "Soup"))
+		k.accept("A3", at("hot-line", "Fish"))
 		p.want("A1 A2 A3")
 		p.press(kds.Bump, "A2")
 		p.close()
-		k.pass(10 * time.Second)
-		k.put("A4", at("hot-line", "Pie"))
-		k.want("grill", "")
-		k.pass(30 * time.Second)
-		k.want("grill", "A1w@HOT LINE A3w@HOT LINE A4@HOT LINE")
-		if l := k.line("hot-line"); l.Device.State != admin.ScreenDark {
+		k.advance(10 * time.Second)
+		k.accept("A4", at("hot-line", "Pie"))
+		k.wantPrinted("grill", "")
+		k.advance(30 * time.Second)
+		k.wantPrinted("grill", "A1w@HOT LINE A3w@HOT LINE A4@HOT LINE")
+		if l := k.status("hot-line"); l.Device.State != admin.ScreenDark {
 			t.Errorf("%+v", l.Device)
 		}
 	}, "grill")
 }
 
 func TestAScreenThatGoesDarkAgainAndAgainHasEachTicketOnPaperOnce(t *testing.T) {
-	inKitchen(t, withScreens(aScreen("hot-line")), func(k *kitchen) {
-		p := k.look("hot-line")
-		k.put("A1", at("hot-line", "Burger"))
-		k.put("A2", at("hot-line", "Soup"))
+	runDaemonWith(t, withScreens(testScreen("hot-line")), func(k *testDaemon) {
+		p := k.openPage("hot-line")
+		k.accept("A1", at("hot-line", "Burger"))
+		k.accept("A2", at("hot-line", "Soup"))
 		p.want("A1 A2")
 		p.press(kds.ItemDone, "A1")
 
@@ -115,24 +115,24 @@ func TestAScreenThatGoesDarkAgainAndAgainHasEachTicketOnPaperOnce(t *testing.T) 
 			t.Fatal(err)
 		}
 		p.close()
-		k.pass(time.Minute)
+		k.advance(time.Minute)
 		k.wantOutcomes("grill", map[ticket.State]uint64{})
 		k.restart() // dark all the while
-		k.pass(time.Minute)
-		p = k.look("hot-line")
-		k.pass(10 * time.Second)
+		k.advance(time.Minute)
+		p = k.openPage("hot-line")
+		k.advance(10 * time.Second)
 		k.wantOutcomes("grill", map[ticket.State]uint64{ticket.Cancelled: 2})
 		if err := k.printers["grill"].Refuse(false); err != nil {
 			t.Fatal(err)
 		}
-		k.pass(time.Minute)
-		k.want("grill", "")
+		k.advance(time.Minute)
+		k.wantPrinted("grill", "")
 
 		for range 3 {
 			p.close()
-			k.pass(time.Minute)
-			k.want("grill", "A1w@HOT LINE A2w@HOT LINE")
-			p = k.look("hot-line")
+			k.advance(time.Minute)
+			k.wantPrinted("grill", "A1w@HOT LINE A2w@HOT LINE")
+			p = k.openPage("hot-line")
 			p.want("A1- A2")
 			for _, c := range p.cards {
 				if c.Paper != "grill" {
@@ -145,63 +145,63 @@ func TestAScreenThatGoesDarkAgainAndAgainHasEachTicketOnPaperOnce(t *testing.T) 
 			t.Errorf("what a cook had ticked is not on the paper: %s", text)
 		}
 		k.wantOutcomes("hot-line", map[ticket.State]uint64{ticket.Shown: 2})
-		k.balance()
+		k.checkBooks()
 	}, "grill")
 }
 
 func TestTheBackupOfABackupRescuesAScreenToo(t *testing.T) {
-	inKitchen(t, func(k *kitchen) {
-		withScreens(aScreen("hot-line"))(k)
+	runDaemonWith(t, func(k *testDaemon) {
+		withScreens(testScreen("hot-line"))(k)
 		k.printer("grill").Backup = "bar"
-	}, func(k *kitchen) {
-		p := k.look("hot-line")
-		k.put("A1", at("hot-line", "Burger"))
+	}, func(k *testDaemon) {
+		p := k.openPage("hot-line")
+		k.accept("A1", at("hot-line", "Burger"))
 		p.want("A1")
 		if err := k.printers["grill"].Refuse(true); err != nil {
 			t.Fatal(err)
 		}
 		p.close()
-		k.put("A2", at("hot-line", "Soup"))
-		k.pass(5 * time.Minute)
-		k.want("grill", "")
-		k.want("bar", "A1w@HOT LINE A2!@HOT LINE") // begun before the screen was known to be dark
+		k.accept("A2", at("hot-line", "Soup"))
+		k.advance(5 * time.Minute)
+		k.wantPrinted("grill", "")
+		k.wantPrinted("bar", "A1w@HOT LINE A2!@HOT LINE") // begun before the screen was known to be dark
 		k.wantOutcomes("grill", map[ticket.State]uint64{ticket.Sent: 1})
 	}, "grill", "bar")
 }
 
 func TestAScreenStandsInForAPrinter(t *testing.T) {
-	inKitchen(t, func(k *kitchen) {
-		s := aScreen("hot-line")
+	runDaemonWith(t, func(k *testDaemon) {
+		s := testScreen("hot-line")
 		s.Backup = "bar"
 		withScreens(s)(k)
 		k.printer("grill").Backup = "hot-line"
-	}, func(k *kitchen) {
-		p := k.look("hot-line")
+	}, func(k *testDaemon) {
+		p := k.openPage("hot-line")
 		defer p.close()
 		if err := k.printers["grill"].Refuse(true); err != nil {
 			t.Fatal(err)
 		}
-		k.put("A1", at("grill", "Steak"))
-		k.put("A2", at("hot-line", "Burger"))
-		k.pass(5 * time.Minute)
+		k.accept("A1", at("grill", "Steak"))
+		k.accept("A2", at("hot-line", "Burger"))
+		k.advance(5 * time.Minute)
 		p.want("A2 A1@grill")
 		k.wantOutcomes("grill", map[ticket.State]uint64{ticket.Shown: 1})
 	}, "grill", "bar")
 }
 
 func TestACookGetsPaperOfACard(t *testing.T) {
-	inKitchen(t, withScreens(aScreen("hot-line")), func(k *kitchen) {
-		p := k.look("hot-line")
+	runDaemonWith(t, withScreens(testScreen("hot-line")), func(k *testDaemon) {
+		p := k.openPage("hot-line")
 		defer p.close()
-		k.put("A1", at("hot-line", "Burger"))
+		k.accept("A1", at("hot-line", "Burger"))
 		p.want("A1")
 		var job uint64
 		for j := range p.cards {
 			job = j
 		}
 		p.post("print", map[string]any{"job": job}, nil)
-		k.pass(time.Minute)
-		k.want("grill", "A1r")
+		k.advance(time.Minute)
+		k.wantPrinted("grill", "A1r")
 		p.want("A1")
 	}, "grill")
 }
@@ -233,7 +233,7 @@ func TestTheFirstScreenOpensTheDisplayWithoutARestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	a, rewrite := onFile(t, grillOnly)
+	a, rewrite := startOnFile(t, grillOnly)
 	if a.DisplayAddr() != nil {
 		t.Error("it listens for pages of no screens")
 	}

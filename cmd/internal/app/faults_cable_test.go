@@ -27,21 +27,21 @@ type cable struct {
 	printers []*virtual.Printer // the last one stands there now
 	hang     bool               // dialling is never answered
 	dead     bool               // nobody is at the printer's end, not even a kernel
-	traps    []*trap
-	twist    func(answer []byte) []byte // what becomes of what the printer says
-	seen     []sight                    // tickets as they first went by
+	triggers []*trigger
+	corrupt  func(answer []byte) []byte // what becomes of what the printer says
+	passed   []passedTicket             // tickets as they first went by
 }
 
 // A sight is a ticket that goes by on its way to a printer.
-type sight struct {
+type passedTicket struct {
 	number string
 	nth    int64 // of all in the kitchen
 }
 
-// A trap is sprung when the bytes of a ticket have come to a certain place.
-type trap struct {
-	at     string
-	spring func()
+// A trigger is sprung when the bytes of a ticket have come to a certain place.
+type trigger struct {
+	at   string
+	fire func()
 }
 
 func newCable(o virtual.Options, buffered, oneWay bool) *cable {
@@ -53,8 +53,8 @@ func newCable(o virtual.Options, buffered, oneWay bool) *cable {
 		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if c.twist != nil {
-			b = c.twist(b)
+		if c.corrupt != nil {
+			b = c.corrupt(b)
 		}
 		return b
 	}
@@ -72,14 +72,14 @@ func (c *cable) set(change func()) {
 }
 
 // says puts f between the printer and who hears it; nil is nothing.
-func (c *cable) says(f func(answer []byte) []byte) { c.set(func() { c.twist = f }) }
+func (c *cable) corruptAnswers(f func(answer []byte) []byte) { c.set(func() { c.corrupt = f }) }
 
 // power pulls the plug or puts it back.
 func (c *cable) power(on bool) {
 	if on {
-		c.now().PowerOn()
+		c.printer().PowerOn()
 	} else {
-		c.now().PowerOff()
+		c.printer().PowerOff()
 	}
 	c.set(func() { c.dead = !on })
 }
@@ -88,7 +88,7 @@ func (c *cable) cycle() { c.power(false); c.power(true) }
 
 // cut is the network cable: pulled, nobody is told.
 func (c *cable) cut(on bool) {
-	c.now().Unplug(on)
+	c.printer().Unplug(on)
 	c.set(func() { c.dead = on })
 }
 
@@ -98,7 +98,7 @@ func (c *cable) isDead() bool {
 	return c.dead
 }
 
-func (c *cable) now() *virtual.Printer {
+func (c *cable) printer() *virtual.Printer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.printers[len(c.printers)-1]
@@ -106,17 +106,17 @@ func (c *cable) now() *virtual.Printer {
 
 // swap puts another printer there; clients of the one before see its plug pulled.
 func (c *cable) swap(p *virtual.Printer) {
-	c.now().PowerCycle()
+	c.printer().PowerCycle()
 	c.set(func() { c.printers = append(c.printers, p) })
 }
 
 func (c *cable) setHang(on bool) { c.set(func() { c.hang = on }) }
 
-func (c *cable) arm(at string, spring func()) {
-	c.set(func() { c.traps = append(c.traps, &trap{at, spring}) })
+func (c *cable) triggerAt(at string, fire func()) {
+	c.set(func() { c.triggers = append(c.triggers, &trigger{at, fire}) })
 }
 
-func (c *cable) disarm() { c.set(func() { c.traps = nil }) }
+func (c *cable) clearTriggers() { c.set(func() { c.triggers = nil }) }
 
 func (c *cable) Dial(ctx context.Context) (transport.Conn, error) {
 	for {
@@ -132,32 +132,32 @@ func (c *cable) Dial(ctx context.Context) (transport.Conn, error) {
 			return nil, ctx.Err()
 		}
 	}
-	conn, err := c.now().Dial(ctx)
+	conn, err := c.printer().Dial(ctx)
 	if err != nil {
 		return nil, err
 	}
-	t := &tapped{Conn: conn, cable: c}
+	t := &watchedConn{Conn: conn, cable: c}
 	switch {
 	case c.oneWay:
 		return oneWay{t}, nil
 	case c.buffered:
-		return newSocket(t, c), nil
+		return newBufferedConn(t, c), nil
 	}
 	return t, nil
 }
 
 // tapped is a connection whose bytes the cable sees.
-type tapped struct {
+type watchedConn struct {
 	transport.Conn
 	cable *cable
 	tail  []byte
-	slow  bool // a trap was sprung: the next byte goes alone
+	slow  bool // a trigger was sprung: the next byte goes alone
 }
 
-var numberOnWire = regexp.MustCompile(`#([A-Z]+[0-9]+)`)
+var sentNumber = regexp.MustCompile(`#([A-Z]+[0-9]+)`)
 
 // next says how many bytes of b go out before something happens, and what that is.
-func (t *tapped) next(b []byte) (n int, next *trap) {
+func (t *watchedConn) next(b []byte) (n int, next *trigger) {
 	c := t.cable
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -166,69 +166,69 @@ func (t *tapped) next(b []byte) (n int, next *trap) {
 		t.slow, n = false, 1
 	}
 	all := append(bytes.Clone(t.tail), b...)
-	for _, trap := range c.traps {
-		from := max(len(t.tail)-len(trap.at)+1, 0) // what has gone by springs nothing
-		if k := bytes.Index(all[from:], []byte(trap.at)); k >= 0 && from+k+len(trap.at)-len(t.tail) <= n {
-			n, next = from+k+len(trap.at)-len(t.tail), trap
+	for _, trigger := range c.triggers {
+		from := max(len(t.tail)-len(trigger.at)+1, 0) // what has gone by springs nothing
+		if k := bytes.Index(all[from:], []byte(trigger.at)); k >= 0 && from+k+len(trigger.at)-len(t.tail) <= n {
+			n, next = from+k+len(trigger.at)-len(t.tail), trigger
 		}
 	}
 	return n, next
 }
 
-// spring springs a trap, unless it was disarmed meanwhile.
-func (t *tapped) spring(which *trap) {
+// fire springs a trigger, unless it was disarmed meanwhile.
+func (t *watchedConn) fire(which *trigger) {
 	time.Sleep(time.Millisecond) // the bubble's clock: until the printer has seen to what it took
 	c := t.cable
 	armed := false
 	c.set(func() {
-		if i := slices.Index(c.traps, which); i >= 0 {
-			armed, c.traps = true, slices.Delete(c.traps, i, i+1)
+		if i := slices.Index(c.triggers, which); i >= 0 {
+			armed, c.triggers = true, slices.Delete(c.triggers, i, i+1)
 		}
 	})
 	if armed {
 		t.tail, t.slow = nil, true
-		which.spring()
+		which.fire()
 	}
 }
 
-const tailLength = 40
+const triggerWindow = 40
 
 // sees notes the tickets that go by.
-func (c *cable) sees(b []byte) {
+func (c *cable) record(b []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, m := range numberOnWire.FindAllSubmatch(b, -1) {
+	for _, m := range sentNumber.FindAllSubmatch(b, -1) {
 		n := string(m[1])
-		if !slices.ContainsFunc(c.seen, func(s sight) bool { return s.number == n }) {
-			c.seen = append(c.seen, sight{n, c.order.Add(1)})
+		if !slices.ContainsFunc(c.passed, func(s passedTicket) bool { return s.number == n }) {
+			c.passed = append(c.passed, passedTicket{n, c.order.Add(1)})
 		}
 	}
 }
 
-func (t *tapped) Write(b []byte) (int, error) {
+func (t *watchedConn) Write(b []byte) (int, error) {
 	if !t.cable.buffered {
-		t.cable.sees(b)
+		t.cable.record(b)
 	}
 	sent := 0
 	for sent < len(b) {
-		n, trap := t.next(b[sent:])
+		n, trigger := t.next(b[sent:])
 		m, err := t.Conn.Write(b[sent : sent+n])
 		t.tail = append(t.tail, b[sent:sent+m]...)
-		if len(t.tail) > tailLength {
-			t.tail = t.tail[len(t.tail)-tailLength:]
+		if len(t.tail) > triggerWindow {
+			t.tail = t.tail[len(t.tail)-triggerWindow:]
 		}
 		sent += m
 		if err != nil {
 			return sent, err
 		}
-		if trap != nil {
-			t.spring(trap)
+		if trigger != nil {
+			t.fire(trigger)
 		}
 	}
 	return sent, nil
 }
 
 // oneWay is a connection on which nothing comes back.
-type oneWay struct{ *tapped }
+type oneWay struct{ *watchedConn }
 
 func (oneWay) Read([]byte) (int, error) { return 0, io.EOF }

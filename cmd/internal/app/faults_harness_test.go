@@ -21,28 +21,28 @@ import (
 )
 
 // A galley is a kitchen whose printers stand at the end of cables.
-type galley struct {
-	*kitchen
+type cabledDaemon struct {
+	*testDaemon
 	cables map[string]*cable
-	log    *logbook
+	log    *logRecorder
 
-	held, waived int // see broken
+	held, unprovable int // see broken
 }
 
 // A logbook is the daemon's log, kept to be asked later.
-type logbook struct {
+type logRecorder struct {
 	mu sync.Mutex
 	b  bytes.Buffer
 }
 
-func (l *logbook) Write(b []byte) (int, error) {
+func (l *logRecorder) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.Write(b)
 }
 
 // doubts is how often each job ended in doubt.
-func (l *logbook) doubts() map[uint64]int {
+func (l *logRecorder) doubts() map[uint64]int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	out := map[uint64]int{}
@@ -60,10 +60,10 @@ func (l *logbook) doubts() map[uint64]int {
 
 // inGalley runs f in a kitchen whose stations are at the ends of those cables. Storage is
 // somebody else's test.
-func inGalley(t *testing.T, stations []string, lay func() map[string]*cable, setup func(*config.Config), f func(*galley)) {
-	g := &galley{log: &logbook{}}
-	inKitchen(t, func(k *kitchen) {
-		g.kitchen, g.cables = k, lay()
+func runCabledDaemon(t *testing.T, stations []string, makeCables func() map[string]*cable, setup func(*config.Config), f func(*cabledDaemon)) {
+	g := &cabledDaemon{log: &logRecorder{}}
+	runDaemonWith(t, func(k *testDaemon) {
+		g.testDaemon, g.cables = k, makeCables()
 		order := new(atomic.Int64)
 		for _, c := range g.cables {
 			c.order = order
@@ -73,26 +73,26 @@ func inGalley(t *testing.T, stations []string, lay func() map[string]*cable, set
 		if setup != nil {
 			setup(k.conf)
 		}
-		k.with = func(o *Options) {
+		k.changeOptions = func(o *Options) {
 			o.Log, o.NoSync = g.log, true
 			o.Dialer = func(p config.Printer) (transport.Dialer, error) { return g.cables[p.Name], nil }
 		}
-	}, func(*kitchen) { f(g) }, stations...)
+	}, func(*testDaemon) { f(g) }, stations...)
 }
 
 // order posts a ticket that has a middle, a picture and an end.
-func (g *galley) order(station, number string) {
+func (g *cabledDaemon) order(station, number string) {
 	g.t.Helper()
-	g.put(number, at(station, "Alpha"), at(station, "Middle"), at(station, "宫保鸡丁"), at(station, "Omega"))
+	g.accept(number, at(station, "Alpha"), at(station, "Middle"), at(station, "宫保鸡丁"), at(station, "Omega"))
 }
 
 // state is what is known of a station's printer.
-func (g *galley) state(station string) string {
-	return g.line(station).Device.State
+func (g *cabledDaemon) state(station string) string {
+	return g.status(station).Device.State
 }
 
 // A slip is a piece of paper.
-type slip struct {
+type printout struct {
 	number string // empty: torn off before it was printed
 	whole  bool   // down to its foot
 	cut    bool
@@ -104,7 +104,7 @@ type slip struct {
 
 // String is the number, then ! for POSSIBLE DUPLICATE, @GRILL for FOR GRILL (printer down), ~ for
 // torn off before the foot, _ for whole and not cut.
-func (s slip) String() string {
+func (s printout) String() string {
 	w := cmp.Or(s.number, "?")
 	if s.banner {
 		w += "!"
@@ -121,10 +121,10 @@ func (s slip) String() string {
 	return w
 }
 
-var foot = regexp.MustCompile(`job [0-9]+ \|`)
+var footPattern = regexp.MustCompile(`job [0-9]+ \|`)
 
 // slips is what came out at the end of a cable, and what the printers there object to.
-func (c *cable) slips() (out []slip, objections []string) {
+func (c *cable) printouts() (out []printout, objections []string) {
 	c.mu.Lock()
 	printers := slices.Clone(c.printers)
 	c.mu.Unlock()
@@ -134,9 +134,9 @@ func (c *cable) slips() (out []slip, objections []string) {
 			if t.Text == "" {
 				continue // a cut that came late and found nothing to cut
 			}
-			s := slip{whole: foot.MatchString(t.Text), cut: t.End == virtual.Cut, at: t.At, of: c}
+			s := printout{whole: footPattern.MatchString(t.Text), cut: t.End == virtual.Cut, at: t.At, of: c}
 			s.banner = strings.Contains(t.Text, "POSSIBLE DUPLICATE")
-			if m := numberOnPaper.FindStringSubmatch(t.Text); m != nil {
+			if m := printedNumber.FindStringSubmatch(t.Text); m != nil {
 				s.number = m[1]
 			}
 			if m := forStation.FindStringSubmatch(t.Text); m != nil {
@@ -145,14 +145,14 @@ func (c *cable) slips() (out []slip, objections []string) {
 			out = append(out, s)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b slip) int { return a.at.Compare(b.at) })
+	slices.SortStableFunc(out, func(a, b printout) int { return a.at.Compare(b.at) })
 	return out, objections
 }
 
 // strip is the slips of a station, a word a slip.
-func (g *galley) strip(station string) string {
+func (g *cabledDaemon) paper(station string) string {
 	var words []string
-	slips, _ := g.cables[station].slips()
+	slips, _ := g.cables[station].printouts()
 	for _, s := range slips {
 		words = append(words, s.String())
 	}
@@ -160,9 +160,9 @@ func (g *galley) strip(station string) string {
 }
 
 // objections are what no printer should have got.
-func (g *galley) objections() (out []string) {
+func (g *cabledDaemon) printerProblems() (out []string) {
 	for name, c := range g.cables {
-		_, bad := c.slips()
+		_, bad := c.printouts()
 		for _, b := range bad {
 			out = append(out, name+" got what no printer should: "+b)
 		}
@@ -171,7 +171,7 @@ func (g *galley) objections() (out []string) {
 }
 
 // ledger is what the books say of a station's tickets, in the order in which they came.
-func (g *galley) ledger(station string) []queue.Job {
+func (g *cabledDaemon) stationJobs(station string) []queue.Job {
 	g.t.Helper()
 	jobs, err := g.app.queue.Jobs(g.t.Context(), queue.Filter{Station: station})
 	if err != nil {
@@ -183,14 +183,14 @@ func (g *galley) ledger(station string) []queue.Job {
 
 // fates is the ledger, a letter a ticket: = for the best that the printer can prove, c confirmed,
 // p processed, s sent, h held, w waiting; then + for a second attempt and ++ for more.
-func (g *galley) fates(station string, best ticket.State) string {
+func (g *cabledDaemon) jobResults(station string, best ticket.State) string {
 	g.t.Helper()
 	letters := map[ticket.State]string{
 		ticket.Confirmed: "c", ticket.Processed: "p", ticket.Sent: "s", ticket.Held: "h", ticket.Pending: "w", ticket.Printing: "w",
 	}
 	letters[best] = "="
 	var words []string
-	for _, j := range g.ledger(station) {
+	for _, j := range g.stationJobs(station) {
 		words = append(words, cmp.Or(letters[j.State], string(j.State))+strings.Repeat("+", min(max(j.Attempts-1, 0), 2)))
 	}
 	return strings.Join(words, " ")
@@ -200,25 +200,25 @@ func (g *galley) fates(station string, best ticket.State) string {
 // line is empty. numbers are each line's tickets in the order in which they were accepted.
 // Where lost says so, a printer forgot what it had taken, which only one that can be asked
 // tells.
-func (g *galley) broken(numbers map[string][]string, lost map[string]bool) (out []string) {
-	complain := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
-	copies, seen := map[string][]slip{}, []sight{}
+func (g *cabledDaemon) violations(numbers map[string][]string, lost map[string]bool) (out []string) {
+	report := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	copies, seen := map[string][]printout{}, []passedTicket{}
 	for _, c := range g.cables {
-		slips, _ := c.slips()
+		slips, _ := c.printouts()
 		for _, s := range slips {
 			copies[s.number] = append(copies[s.number], s)
 		}
 		c.mu.Lock()
-		seen = append(seen, c.seen...)
+		seen = append(seen, c.passed...)
 		c.mu.Unlock()
 	}
-	slices.SortStableFunc(seen, func(a, b sight) int { return cmp.Compare(a.nth, b.nth) })
-	out = g.objections()
+	slices.SortStableFunc(seen, func(a, b passedTicket) int { return cmp.Compare(a.nth, b.nth) })
+	out = g.printerProblems()
 	doubts := g.log.doubts()
 	for line, want := range numbers {
-		jobs := g.ledger(line)
+		jobs := g.stationJobs(line)
 		if len(jobs) != len(want) {
-			complain("%s has %d jobs, and %d orders were accepted", line, len(jobs), len(want))
+			report("%s has %d jobs, and %d orders were accepted", line, len(jobs), len(want))
 			continue
 		}
 		last := -1 // of those that have gone out
@@ -227,7 +227,7 @@ func (g *galley) broken(numbers map[string][]string, lost map[string]bool) (out 
 			switch {
 			case i < 0:
 			case i < last:
-				complain("%s was begun after %s", want[i], want[last])
+				report("%s was begun after %s", want[i], want[last])
 			default:
 				last = i
 			}
@@ -236,25 +236,25 @@ func (g *galley) broken(numbers map[string][]string, lost map[string]bool) (out 
 			if j.State == ticket.Held {
 				g.held++
 			}
-			if j.State == ticket.Sent && !slices.ContainsFunc(copies[want[i]], func(s slip) bool { return s.whole }) {
-				g.waived++
+			if j.State == ticket.Sent && !slices.ContainsFunc(copies[want[i]], func(s printout) bool { return s.whole }) {
+				g.unprovable++
 			}
-			for _, fault := range fateOf(j, copies[want[i]], doubts[j.ID], lost[line]) {
-				complain("%s (job %d of %s, %s, %d attempts, %d in doubt, on paper %v): %s",
+			for _, fault := range ticketViolations(j, copies[want[i]], doubts[j.ID], lost[line]) {
+				report("%s (job %d of %s, %s, %d attempts, %d in doubt, on paper %v): %s",
 					want[i], j.ID, line, j.State, j.Attempts, doubts[j.ID], copies[want[i]], fault)
 			}
 		}
 	}
 	if n := g.app.queue.Unaccounted(); n != 0 {
-		complain("the books do not balance by %d", n)
+		report("the books do not balance by %d", n)
 	}
 	return out
 }
 
 // fateOf is broken for one ticket.
-func fateOf(j queue.Job, copies []slip, doubts int, lost bool) (out []string) {
-	slices.SortStableFunc(copies, func(a, b slip) int { return a.at.Compare(b.at) })
-	whole := slices.ContainsFunc(copies, func(s slip) bool { return s.whole })
+func ticketViolations(j queue.Job, copies []printout, doubts int, lost bool) (out []string) {
+	slices.SortStableFunc(copies, func(a, b printout) int { return a.at.Compare(b.at) })
+	whole := slices.ContainsFunc(copies, func(s printout) bool { return s.whole })
 	switch {
 	case j.State == ticket.Held && doubts != 2, j.State != ticket.Held && doubts >= 2:
 		out = append(out, "held are those that were in doubt twice, and no others")

@@ -8,39 +8,39 @@ import (
 
 func faults() []fault {
 	return []fault{
-		{name: "none", strike: func(*scene) {}},
+		{name: "none", inject: func(*faultRun) {}},
 		{
 			// Nothing went out: tried again and again, never in doubt.
 			name:   "refused at dial",
-			strike: func(s *scene) { _ = s.p.Refuse(true) },
-			repair: func(s *scene) { _ = s.p.Refuse(false) },
+			inject: func(s *faultRun) { _ = s.p.Refuse(true) },
+			repair: func(s *faultRun) { _ = s.p.Refuse(false) },
 			want:   map[string]string{"": "A1 A2 A3 A4 | = =++ = = | unreachable"},
 		},
 		{
 			name:   "dial hangs",
-			strike: func(s *scene) { s.c.setHang(true) },
-			repair: func(s *scene) { s.c.setHang(false) },
+			inject: func(s *faultRun) { s.c.setHang(true) },
+			repair: func(s *faultRun) { s.c.setHang(false) },
 			want:   map[string]string{"": "A1 A2 A3 A4 | = =++ = = | unreachable"},
 		},
 		{
 			// Who is known to answer is waited for, without attempts. Of the others nobody can know:
 			// a pipe takes nothing, which is clean; a socket takes it all, and it comes out later.
 			name:   "accepted and silent for a while",
-			strike: func(s *scene) { s.p.Stall(); in(4*time.Minute, s.mend) },
+			inject: func(s *faultRun) { s.p.Stall(); later(4*time.Minute, s.repairPrinter) },
 			want:   map[string]string{"mute oneway": "A1 A2 A3 A4 | = =++ = = | well"},
-			socket: map[string]string{"": allWell},
+			socket: map[string]string{"": noFault},
 		},
 		{
 			// A person who sees that it hangs switches it off and on. What a socket had taken
 			// of the tickets is lost then, so nothing may be written to a printer that is known to
 			// answer and does not. Of a mute one nobody can know: sent is all that is claimed.
 			name: "hangs until switched off and on",
-			strike: func(s *scene) {
+			inject: func(s *faultRun) {
 				s.p.Stall()
-				in(8*time.Minute, func() { s.c.power(false); s.mend(); s.c.power(true) })
+				later(8*time.Minute, func() { s.c.power(false); s.repairPrinter(); s.c.power(true) })
 			},
 			want: map[string]string{
-				"":            allWell + " // A1 A2 A3 A4 | = =+ = = | well", // where it was just being asked: that is an attempt, and clean
+				"":            noFault + " // A1 A2 A3 A4 | = =+ = = | well", // where it was just being asked: that is an attempt, and clean
 				"mute oneway": "A1 A2 A3 A4 | = =++ = = | well",
 			},
 			socket: map[string]string{"mute": "A1 A4 | = = = = | well"},
@@ -49,7 +49,7 @@ func faults() []fault {
 			// After ten minutes it may be another printer: sent is all that is claimed, until it
 			// answers again. On a pipe the write of the last attempt is under way when it does.
 			name:   "accepted and silent for long",
-			strike: func(s *scene) { s.p.Stall() }, repair: (*scene).mend,
+			inject: func(s *faultRun) { s.p.Stall() }, repair: (*faultRun).repairPrinter,
 			want: map[string]string{
 				"ids status wrongid": "A1 A2 A3 A4 | = s++ s = | silent // A1 A2 A3 A4 | = s++ = = | silent // A1 A2 A3 A4 | = =++ = = | silent",
 				"talks":              "A1 A2 A3 A4 | = =++ = = | silent",
@@ -58,21 +58,21 @@ func faults() []fault {
 			socket: map[string]string{
 				"ids status wrongid": "A1 A2 A3 A4 | = s s = | silent",
 				"talks":              "A1 A2 A3 A4 | = = = = | silent",
-				"mute":               allWell,
+				"mute":               noFault,
 			},
 		},
 		{
 			// Another client has it and it takes our connection: busy is not dead, and not silent.
 			name:   "busy with a till",
-			strike: func(s *scene) { s.occupy(4 * time.Minute) },
+			inject: func(s *faultRun) { s.occupy(4 * time.Minute) },
 			want:   map[string]string{"mute oneway": "A1 A2 A3 A4 | = =++ = = | well"},
-			socket: map[string]string{"": allWell},
+			socket: map[string]string{"": noFault},
 		},
 		{
 			// Another till has it, or it is still starting: no byte of the ticket was taken, and a
 			// socket is seen to be reset before one is given to it.
 			name:   "reset before the first byte",
-			strike: func(s *scene) { s.p.ResetAfter(0, -1) }, repair: (*scene).mend,
+			inject: func(s *faultRun) { s.p.ResetAfter(0, -1) }, repair: (*faultRun).repairPrinter,
 			want: map[string]string{
 				"":            "A1 A2 A3 A4 | = =++ = = | unreachable",
 				"mute oneway": "A1 A2 A3 A4 | = =++ = = | well",
@@ -81,7 +81,7 @@ func faults() []fault {
 		},
 		{
 			name:   "closed before the first byte",
-			strike: func(s *scene) { s.p.CloseAfter(0, -1) }, repair: (*scene).mend,
+			inject: func(s *faultRun) { s.p.CloseAfter(0, -1) }, repair: (*faultRun).repairPrinter,
 			want: map[string]string{
 				"":            "A1 A2 A3 A4 | = =++ = = | unreachable",
 				"mute oneway": "A1 A2 A3 A4 | = =++ = = | well",
@@ -91,44 +91,44 @@ func faults() []fault {
 		{
 			// Doubt: once more, marked.
 			name:   "reset in the middle",
-			strike: func(s *scene) { s.at(middle, s.p.Reset) },
+			inject: func(s *faultRun) { s.at(middle, s.p.Reset) },
 			want:   map[string]string{"": "A1 A2~ A2! A3 A4 | = =+ = = | well"},
 		},
 		{
 			// The printer waits for the rest of the picture, and must not take it from what comes next.
 			name:   "reset in a picture",
-			strike: func(s *scene) { s.at(picture, s.p.Reset) },
+			inject: func(s *faultRun) { s.at(picture, s.p.Reset) },
 			want:   map[string]string{"": "A1 A2~ A2! A3 A4 | = =+ = = | well"},
 		},
 		{
 			// All of the text is on paper, and nobody said so.
 			name:   "reset between the text and the answer",
-			strike: func(s *scene) { s.at(end, s.p.Reset) },
+			inject: func(s *faultRun) { s.at(end, s.p.Reset) },
 			want:   map[string]string{"": "A1 A2_ A2! A3 A4 | = =+ = = | well"},
 		},
 		{
 			name:   "closed in the middle",
-			strike: func(s *scene) { s.at(middle, func() { s.p.CloseAfter(0, 1) }) }, repair: (*scene).mend,
+			inject: func(s *faultRun) { s.at(middle, func() { s.p.CloseAfter(0, 1) }) }, repair: (*faultRun).repairPrinter,
 			want: map[string]string{"": "A1 A2~ A2! A3 A4 | = =+ = = | well"},
 		},
 		{
 			// The cable comes off and nobody is told: in doubt when the patience ends, and then
 			// there is no connection.
 			name:   "half open",
-			strike: func(s *scene) { s.at(middle, func() { s.c.cut(true) }) },
-			repair: func(s *scene) { s.c.cut(false) },
+			inject: func(s *faultRun) { s.at(middle, func() { s.c.cut(true) }) },
+			repair: func(s *faultRun) { s.c.cut(false) },
 			want:   map[string]string{"": "A1 A2~ A2! A3 A4 | = =++ = = | unreachable"},
 		},
 		{
 			// Shorter than the patience.
 			name:   "stops in the middle and goes on",
-			strike: func(s *scene) { s.at(middle, func() { s.p.Stall(); in(20*time.Second, s.mend) }) },
+			inject: func(s *faultRun) { s.at(middle, func() { s.p.Stall(); later(20*time.Second, s.repairPrinter) }) },
 		},
 		{
 			// In doubt when the patience ends; then it is silent for long, see there. A mute one
 			// behind a socket has taken everything, as far as anybody can see.
 			name:   "stops in the middle for ever",
-			strike: func(s *scene) { s.at(middle, s.p.Stall) }, repair: (*scene).mend,
+			inject: func(s *faultRun) { s.at(middle, s.p.Stall) }, repair: (*faultRun).repairPrinter,
 			want: map[string]string{
 				"ids status wrongid": "A1 A2~ A2! A3 A4 | = s++ s = | silent // A1 A2~ A2! A3 A4 | = s++ = = | silent // A1 A2~ A2! A3 A4 | = =++ = = | silent",
 				"talks":              "A1 A2~ A2! A3 A4 | = =++ = = | silent",
@@ -137,14 +137,14 @@ func faults() []fault {
 			socket: map[string]string{
 				"ids status wrongid": "A1 A2~ A2! A3 A4 | = s+ s = | silent",
 				"talks":              "A1 A2 A3 A4 | = = = = | silent",
-				"mute":               allWell,
+				"mute":               noFault,
 			},
 		},
 		{
 			// The line waits without attempts where the printer says why; a mute one keeps what
 			// it is sent until there is paper.
 			name:   "paper out before",
-			strike: func(s *scene) { s.set(virtual.PaperOut, time.Hour/2) },
+			inject: func(s *faultRun) { s.set(virtual.PaperOut, time.Hour/2) },
 			want: map[string]string{
 				"ids status wrongid talks": "A1 A2 A3 A4 | = = = = | paper_out",
 			},
@@ -152,13 +152,13 @@ func faults() []fault {
 		{
 			// The answer comes late and is as good as any: one copy.
 			name:   "paper out in the middle, refilled",
-			strike: func(s *scene) { s.at(middle, func() { s.set(virtual.PaperOut, 5*time.Minute) }) },
+			inject: func(s *faultRun) { s.at(middle, func() { s.set(virtual.PaperOut, 5*time.Minute) }) },
 		},
 		{
 			// Given up after ten minutes, in doubt; the printer still has the rest, prints it when
 			// somebody comes, and then the marked one.
 			name:   "paper out in the middle, nobody comes",
-			strike: func(s *scene) { s.at(middle, func() { s.set(virtual.PaperOut, time.Hour/2) }) },
+			inject: func(s *faultRun) { s.at(middle, func() { s.set(virtual.PaperOut, time.Hour/2) }) },
 			want: map[string]string{
 				"ids status wrongid": "A1 A2_ A2! A3 A4 | = =+ = = | paper_out",
 				"talks":              "A1 A2 A3 A4 | = = = = | paper_out",
@@ -166,20 +166,20 @@ func faults() []fault {
 		},
 		{
 			name:   "cover open before",
-			strike: func(s *scene) { s.set(virtual.CoverOpen, time.Hour/2) },
+			inject: func(s *faultRun) { s.set(virtual.CoverOpen, time.Hour/2) },
 			want: map[string]string{
 				"ids status wrongid talks": "A1 A2 A3 A4 | = = = = | cover_open",
 			},
 		},
 		{
 			name:   "cover open in the middle",
-			strike: func(s *scene) { s.at(middle, func() { s.set(virtual.CoverOpen, time.Minute) }) },
+			inject: func(s *faultRun) { s.at(middle, func() { s.set(virtual.CoverOpen, time.Minute) }) },
 		},
 		{
 			// The text of A2 is on paper and was confirmed before the cut; A3 waits for the blade.
 			name:   "cutter jam",
-			strike: func(s *scene) { s.p.JamAtCut() },
-			repair: func(s *scene) { s.p.Set(virtual.CutterJam, false) },
+			inject: func(s *faultRun) { s.p.JamAtCut() },
+			repair: func(s *faultRun) { s.p.Set(virtual.CutterJam, false) },
 			want: map[string]string{
 				"ids status wrongid talks": "A1 A2 A3 A4 | = = = = | cutter_error",
 			},
@@ -187,8 +187,8 @@ func faults() []fault {
 		{
 			// Who says nothing of his tickets loses those in his buffer, and sent is all that was claimed.
 			name:   "unrecoverable in the middle",
-			strike: func(s *scene) { s.at(middle, func() { s.p.Set(virtual.Unrecoverable, true) }) },
-			repair: func(s *scene) { s.c.cycle() },
+			inject: func(s *faultRun) { s.at(middle, func() { s.p.Set(virtual.Unrecoverable, true) }) },
+			repair: func(s *faultRun) { s.c.cycle() },
 			want: map[string]string{
 				"":            "A1 A2~ A2! A3 A4 | = =+ = = | unrecoverable",
 				"talks":       "A1 A2~ A3 A4 | = = = = | unrecoverable",
@@ -197,18 +197,18 @@ func faults() []fault {
 		},
 		{
 			name: "power cycle in the middle",
-			strike: func(s *scene) {
-				s.at(middle, func() { s.c.power(false); in(20*time.Second, func() { s.c.power(true) }) })
+			inject: func(s *faultRun) {
+				s.at(middle, func() { s.c.power(false); later(20*time.Second, func() { s.c.power(true) }) })
 			},
 			want: map[string]string{"": "A1 A2~ A2! A3 A4 | = =+ = = | well"},
 		},
 		{
 			// See unrecoverable.
 			name: "power cycle with tickets in the buffer",
-			strike: func(s *scene) {
+			inject: func(s *faultRun) {
 				s.at(middle, func() {
 					s.p.Set(virtual.PaperOut, true)
-					in(time.Minute, func() { s.c.cycle(); s.p.Refill() })
+					later(time.Minute, func() { s.c.cycle(); s.p.Refill() })
 				})
 			},
 			want: map[string]string{
@@ -219,47 +219,47 @@ func faults() []fault {
 		},
 		{
 			name:   "power cycle idle",
-			strike: func(s *scene) { s.c.power(false); s.pass(20 * time.Second); s.c.power(true) },
+			inject: func(s *faultRun) { s.c.power(false); s.advance(20 * time.Second); s.c.power(true) },
 		},
 		{
 			// The connection that is kept is known to be dead before anything is begun on it.
 			name:   "power cycle in the linger",
-			strike: func(s *scene) { s.order("grill", "B9"); s.pass(900 * time.Millisecond); s.c.cycle() },
+			inject: func(s *faultRun) { s.order("grill", "B9"); s.advance(900 * time.Millisecond); s.c.cycle() },
 			want:   map[string]string{"": "A1 B9 A2 A3 A4 | = = = = = | well"},
 		},
 		{
 			name:   "late answer",
-			strike: func(s *scene) { s.at(middle, func() { s.p.Delay(4 * time.Second) }) }, repair: (*scene).mend,
+			inject: func(s *faultRun) { s.at(middle, func() { s.p.Delay(4 * time.Second) }) }, repair: (*faultRun).repairPrinter,
 		},
 		{
 			// A line takes four minutes, and meanwhile it takes no bytes: longer than anybody waits. Once
 			// more, marked; what a socket has taken of one that cannot say so comes out late.
 			name: "answer too late",
-			strike: func(s *scene) {
-				s.at(middle, func() { s.p.Delay(4 * time.Minute); in(time.Second, s.mend) })
+			inject: func(s *faultRun) {
+				s.at(middle, func() { s.p.Delay(4 * time.Minute); later(time.Second, s.repairPrinter) })
 			},
 			want: map[string]string{
 				"":            "A1 A2~ A2! A3 A4 | = =+ = = | well",
 				"mute oneway": "A1 A2~ A2! A3 A4 | = =++ = = | well",
 			},
-			socket: map[string]string{"talks mute": allWell},
+			socket: map[string]string{"talks mute": noFault},
 		},
 		{
 			// Ids that were never issued confirm nothing and spoil nothing.
 			name:   "echo of another program",
-			strike: func(s *scene) { s.c.says(echo) },
-			repair: func(s *scene) { s.c.says(nil) },
+			inject: func(s *faultRun) { s.c.corruptAnswers(echo) },
+			repair: func(s *faultRun) { s.c.corruptAnswers(nil) },
 		},
 		{
 			name:   "noise around the answers",
-			strike: func(s *scene) { s.c.says(noise) },
-			repair: func(s *scene) { s.c.says(nil) },
+			inject: func(s *faultRun) { s.c.corruptAnswers(noise) },
+			repair: func(s *faultRun) { s.c.corruptAnswers(nil) },
 		},
 		{
 			// As silent as silence: see there.
 			name:   "nonsense for answers",
-			strike: func(s *scene) { s.c.says(virtual.Garbage) },
-			repair: func(s *scene) { s.c.says(nil) },
+			inject: func(s *faultRun) { s.c.corruptAnswers(virtual.Garbage) },
+			repair: func(s *faultRun) { s.c.corruptAnswers(nil) },
 			want: map[string]string{
 				"ids status wrongid": "A1 A2 A3 A4 | = s s = | silent",
 				"talks":              "A1 A2 A3 A4 | = = = = | silent",
@@ -268,7 +268,7 @@ func faults() []fault {
 		{
 			// After ten minutes it is seen to be another one, which cannot say more.
 			name:   "swapped for a silent one",
-			strike: func(s *scene) { s.swapFor(0) },
+			inject: func(s *faultRun) { s.swapFor(0) },
 			want: map[string]string{
 				"ids status wrongid": "A1 A2 A3 A4 | = s s s | silent",
 				"talks":              "A1 A2 A3 A4 | = = = = | silent",
@@ -279,7 +279,7 @@ func faults() []fault {
 			// ids both attempts of A2 went that way, with GS r the second was not begun, for the
 			// printer owed an answer.
 			name:   "swapped for one that talks",
-			strike: func(s *scene) { s.swapFor(virtual.RealTime) },
+			inject: func(s *faultRun) { s.swapFor(virtual.RealTime) },
 			want: map[string]string{
 				"ids":            "A1 A2_ A2!_ A3 A4 | = h+ s s | well",
 				"status wrongid": "A1 A2_ A2! A3 A4 | = s++ s s | well",

@@ -12,7 +12,7 @@ import (
 )
 
 // A talent is what a printer can tell, as found in kitchens.
-type talent struct {
+type printerKind struct {
 	name   string
 	o      virtual.Options
 	oneWay bool
@@ -20,11 +20,11 @@ type talent struct {
 	well   string       // its state when all is well
 }
 
-func talents() []talent {
+func printerKinds() []printerKind {
 	with := func(can virtual.Capability, answer func([]byte) []byte) virtual.Options {
 		return virtual.Options{Columns: 48, Kanji: true, Remembers: true, Can: can, Clone: virtual.Clone{Answer: answer}}
 	}
-	return []talent{
+	return []printerKind{
 		{"ids", with(virtual.Everything, nil), false, ticket.Confirmed, "ready"},                                  // TM-T88V
 		{"status", with(virtual.RealTime|virtual.StatusQuery|virtual.ASB, nil), false, ticket.Processed, "ready"}, // TM-U220
 		{"wrongid", with(virtual.Everything, virtual.WrongID), false, ticket.Processed, "ready"},                  // a clone
@@ -35,8 +35,8 @@ func talents() []talent {
 }
 
 // A scene is where a fault strikes: the printer grill, between A1 and A4.
-type scene struct {
-	*galley
+type faultRun struct {
+	*cabledDaemon
 	c *cable
 	p *virtual.Printer
 }
@@ -53,8 +53,8 @@ const (
 // ordered from bar, which has nothing to do with any of it.
 type fault struct {
 	name   string
-	strike func(*scene)
-	repair func(*scene) // nil: it passes by itself
+	inject func(*faultRun)
+	repair func(*faultRun) // nil: it passes by itself
 	// want is, by talents ("" is all others): the strip of paper | what the books say | what the
 	// printer was said to be before the repair. "=" is the printer's best proof, "well"
 	// its state when all is well. No entry is [allWell]. "//" parts what is as good.
@@ -63,7 +63,7 @@ type fault struct {
 	socket map[string]string
 }
 
-const allWell = "A1 A2 A3 A4 | = = = = | well"
+const noFault = "A1 A2 A3 A4 | = = = = | well"
 
 // expected is what shall become of it.
 func (f fault) expected(who string, socket bool) string {
@@ -84,35 +84,35 @@ func (f fault) expected(who string, socket bool) string {
 	if w, ok := find(f.want); ok {
 		return w
 	}
-	return allWell
+	return noFault
 }
 
 // in does f later.
-func in(d time.Duration, f func()) { time.AfterFunc(d, f) }
+func later(d time.Duration, f func()) { time.AfterFunc(d, f) }
 
 // at has f happen when A2 has come to a place.
-func (s *scene) at(place string, f func()) { s.c.arm(place, f) }
+func (s *faultRun) at(place string, f func()) { s.c.triggerAt(place, f) }
 
 // set makes a condition of the printer true for so long.
-func (s *scene) set(c virtual.Condition, d time.Duration) {
+func (s *faultRun) set(c virtual.Condition, d time.Duration) {
 	s.p.Set(c, true)
-	in(d, func() { s.p.Set(c, false) })
+	later(d, func() { s.p.Set(c, false) })
 }
 
-func (s *scene) mend() { s.p.Repair() }
+func (s *faultRun) repairPrinter() { s.p.Repair() }
 
 // swapFor puts another printer in the place of grill.
-func (s *scene) swapFor(can virtual.Capability) {
+func (s *faultRun) swapFor(can virtual.Capability) {
 	s.c.swap(virtual.New(virtual.Options{Name: "another", Columns: 48, Kanji: true, Remembers: true, Can: can}))
 }
 
 // occupy is a till that holds the printer.
-func (s *scene) occupy(d time.Duration) {
+func (s *faultRun) occupy(d time.Duration) {
 	conn, err := s.p.Dial(s.t.Context())
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	in(d, func() { _ = conn.Finish(s.t.Context()); _ = conn.Close() })
+	later(d, func() { _ = conn.Finish(s.t.Context()); _ = conn.Close() })
 }
 
 // echo is the answer to another program's GS ( H, in front of each of ours.
@@ -125,7 +125,7 @@ func noise(b []byte) []byte {
 
 func TestEveryFaultOnEveryPrinter(t *testing.T) {
 	for _, f := range faults() {
-		for _, who := range talents() {
+		for _, who := range printerKinds() {
 			for _, socket := range []bool{false, true} {
 				if socket && who.oneWay {
 					continue
@@ -144,30 +144,30 @@ func TestEveryFaultOnEveryPrinter(t *testing.T) {
 }
 
 // kitchenOf is a grill with that talent and a bar with which nothing is ever wrong.
-func kitchenOf(who talent, socket bool) map[string]*cable {
+func grillAndBarCables(who printerKind, socket bool) map[string]*cable {
 	who.o.Name = "grill"
 	bar := virtual.Options{Name: "bar", Columns: 48, Kanji: true, Can: virtual.Everything}
 	return map[string]*cable{"grill": newCable(who.o, socket, who.oneWay), "bar": newCable(bar, socket, false)}
 }
 
-func play(t *testing.T, f fault, who talent, socket bool) {
-	lay := func() map[string]*cable { return kitchenOf(who, socket) }
-	inGalley(t, []string{"grill", "bar"}, lay, nil, func(g *galley) {
-		s := &scene{g, g.cables["grill"], g.cables["grill"].now()}
+func play(t *testing.T, f fault, who printerKind, socket bool) {
+	makeCables := func() map[string]*cable { return grillAndBarCables(who, socket) }
+	runCabledDaemon(t, []string{"grill", "bar"}, makeCables, nil, func(g *cabledDaemon) {
+		s := &faultRun{g, g.cables["grill"], g.cables["grill"].printer()}
 		g.order("grill", "A1")
-		g.pass(time.Minute)
-		f.strike(s)
+		g.advance(time.Minute)
+		f.inject(s)
 		g.order("grill", "A2")
-		g.pass(time.Second)
+		g.advance(time.Second)
 		g.order("grill", "A3")
 		for i := range 3 {
 			g.order("bar", fmt.Sprintf("B%d", i+1))
 		}
-		g.pass(10 * time.Second)
-		if got := g.strip("bar"); got != "B1 B2 B3" {
+		g.advance(10 * time.Second)
+		if got := g.paper("bar"); got != "B1 B2 B3" {
 			t.Errorf("meanwhile bar printed %q", got)
 		}
-		g.pass(20 * time.Minute)
+		g.advance(20 * time.Minute)
 		state := g.state("grill")
 		if state == who.well {
 			state = "well"
@@ -175,15 +175,15 @@ func play(t *testing.T, f fault, who talent, socket bool) {
 		if f.repair != nil {
 			f.repair(s)
 		}
-		g.pass(30 * time.Minute)
+		g.advance(30 * time.Minute)
 		g.order("grill", "A4")
-		g.pass(5 * time.Minute)
-		got := strings.Join([]string{g.strip("grill"), g.fates("grill", who.best), state}, " | ")
+		g.advance(5 * time.Minute)
+		got := strings.Join([]string{g.paper("grill"), g.jobResults("grill", who.best), state}, " | ")
 		want := f.expected(who.name, socket)
 		if !slices.Contains(strings.Split(want, " // "), got) {
 			t.Errorf("%s\nwant %s", got, want)
 		}
-		for _, o := range g.objections() {
+		for _, o := range g.printerProblems() {
 			t.Error(o)
 		}
 	})

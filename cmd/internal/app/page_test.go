@@ -20,9 +20,9 @@ import (
 )
 
 // withScreens is a kitchen with screens beside its printers, each of which a route leads to.
-func withScreens(screens ...config.Screen) func(*kitchen) {
-	return func(k *kitchen) {
-		k.with = func(o *Options) {
+func withScreens(screens ...config.Screen) func(*testDaemon) {
+	return func(k *testDaemon) {
+		k.changeOptions = func(o *Options) {
 			k.display = virtual.NewNetwork()
 			o.Display = k.display
 		}
@@ -35,14 +35,14 @@ func withScreens(screens ...config.Screen) func(*kitchen) {
 	}
 }
 
-func aScreen(name string) config.Screen {
+func testScreen(name string) config.Screen {
 	s := config.DefaultScreen()
 	s.Name = name
 	return s
 }
 
-func aPass(name string, of ...string) config.Screen {
-	s := aScreen(name)
+func testPass(name string, of ...string) config.Screen {
+	s := testScreen(name)
 	s.Mode, s.Of = "expo", of
 	return s
 }
@@ -50,11 +50,11 @@ func aPass(name string, of ...string) config.Screen {
 // A page is what a browser does with a screen, without the browser: it keeps the board that it is
 // told, says what it holds, and answers heartbeats.
 type page struct {
-	k      *kitchen
+	k      *testDaemon
 	name   string
 	id     string
 	client *http.Client
-	shut   context.CancelFunc
+	cancel context.CancelFunc
 	ended  chan struct{}
 
 	mu     sync.Mutex // guards what follows
@@ -63,11 +63,11 @@ type page struct {
 }
 
 // look opens a page of a screen, and waits until it is live.
-func (k *kitchen) look(screen string) *page {
+func (k *testDaemon) openPage(screen string) *page {
 	k.t.Helper()
-	ctx, shut := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(context.Background())
 	p := &page{
-		k: k, name: screen, id: strings.ReplaceAll("page-of-"+screen, "-", "x"), shut: shut, ended: make(chan struct{}),
+		k: k, name: screen, id: strings.ReplaceAll("page-of-"+screen, "-", "x"), cancel: cancel, ended: make(chan struct{}),
 		client: &http.Client{Transport: &http.Transport{DialContext: k.display.Dial}},
 		cards:  map[uint64]*kds.Card{}, orders: map[string]*kds.Order{},
 	}
@@ -93,7 +93,7 @@ func (k *kitchen) look(screen string) *page {
 
 // close is a tablet whose battery is empty: no word of farewell.
 func (p *page) close() {
-	p.shut()
+	p.cancel()
 	<-p.ended
 	p.client.CloseIdleConnections()
 	synctest.Wait()
@@ -111,12 +111,12 @@ func (p *page) read(r io.Reader) {
 		case "event":
 			kind = value
 		case "data":
-			p.told(kind, []byte(value))
+			p.handleEvent(kind, []byte(value))
 		}
 	}
 }
 
-func (p *page) told(kind string, data []byte) {
+func (p *page) handleEvent(kind string, data []byte) {
 	switch kind {
 	case "state":
 		var s struct {
@@ -192,7 +192,7 @@ func (p *page) post(what string, body, into any) {
 
 // shows is the numbers of the tickets on the page, in place: with ! for POSSIBLE DUPLICATE,
 // @GRILL for another station's, - for items done. At the pass it is the orders, with + for ready.
-func (p *page) shows() string {
+func (p *page) shown() string {
 	synctest.Wait()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -232,7 +232,7 @@ func (p *page) shows() string {
 
 func (p *page) want(shows string) {
 	p.k.t.Helper()
-	if got := p.shows(); got != shows {
+	if got := p.shown(); got != shows {
 		p.k.t.Errorf("%s shows %q, want %q", p.name, got, shows)
 	}
 }

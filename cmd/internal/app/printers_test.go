@@ -15,8 +15,8 @@ import (
 )
 
 // answering is a kitchen whose printers can tell so much.
-func answering(can virtual.Capability) func(*kitchen) {
-	return func(k *kitchen) {
+func withCapability(can virtual.Capability) func(*testDaemon) {
+	return func(k *testDaemon) {
 		for name := range k.printers {
 			k.printers[name] = virtual.New(virtual.Options{Name: name, Columns: 48, Kanji: true, Can: can, Clients: 1})
 		}
@@ -24,7 +24,7 @@ func answering(can virtual.Capability) func(*kitchen) {
 }
 
 // reload puts a changed configuration in force, as [App.Reload] does.
-func (k *kitchen) reload(change func(*config.Config)) {
+func (k *testDaemon) reload(change func(*config.Config)) {
 	k.t.Helper()
 	next := *k.conf
 	next.Printers = slices.Clone(next.Printers)
@@ -40,7 +40,7 @@ func (k *kitchen) reload(change func(*config.Config)) {
 }
 
 // outcomes is what became of the tickets of a station, by its books.
-func (k *kitchen) outcomes(station string) map[ticket.State]uint64 {
+func (k *testDaemon) outcomes(station string) map[ticket.State]uint64 {
 	k.t.Helper()
 	for _, s := range k.app.queue.Stations() {
 		if s.Name == station {
@@ -58,7 +58,7 @@ func (k *kitchen) outcomes(station string) map[ticket.State]uint64 {
 }
 
 // metric is the value of a gauge with those labels, in the order of their names.
-func (k *kitchen) metric(name string, labels ...string) float64 {
+func (k *testDaemon) metric(name string, labels ...string) float64 {
 	k.t.Helper()
 	families, err := k.app.registry.Gather()
 	if err != nil {
@@ -79,7 +79,7 @@ func (k *kitchen) metric(name string, labels ...string) float64 {
 	return 0
 }
 
-func (k *kitchen) condition(station, name string) float64 {
+func (k *testDaemon) condition(station, name string) float64 {
 	k.t.Helper()
 	return k.metric("ticketrail_station_condition", name, station)
 }
@@ -98,18 +98,18 @@ func TestATicketIsClaimedToBeWhatThePrinterSaid(t *testing.T) {
 		"told to use its ids": {virtual.Everything, "process_id", ticket.Confirmed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			setup := func(k *kitchen) { answering(c.can)(k); k.printer("grill").Confirm = c.confirm }
-			inKitchen(t, setup, func(k *kitchen) {
+			setup := func(k *testDaemon) { withCapability(c.can)(k); k.printer("grill").Confirm = c.confirm }
+			runDaemonWith(t, setup, func(k *testDaemon) {
 				for _, n := range []string{"A1", "A2", "A3"} {
-					k.put(n, at("grill", "Burger"))
+					k.accept(n, at("grill", "Burger"))
 				}
-				k.pass(time.Minute)
+				k.advance(time.Minute)
 				k.restart() // what was found out is remembered
-				k.put("A4", at("grill", "Burger"))
-				k.pass(time.Minute)
-				k.want("grill", "A1 A2 A3 A4")
+				k.accept("A4", at("grill", "Burger"))
+				k.advance(time.Minute)
+				k.wantPrinted("grill", "A1 A2 A3 A4")
 				k.wantOutcomes("grill", map[ticket.State]uint64{c.want: 4})
-				if d := k.line("grill").Device; d == nil || d.Ability != string(c.want) || !d.Fine {
+				if d := k.status("grill").Device; d == nil || d.Ability != string(c.want) || !d.Fine {
 					k.t.Errorf("the printer is %+v, want it fine and able of %s", d, c.want)
 				}
 			}, "grill")
@@ -118,17 +118,17 @@ func TestATicketIsClaimedToBeWhatThePrinterSaid(t *testing.T) {
 }
 
 func TestPaperOutHoldsTheLineWithoutAttemptsAndDrainsInOrder(t *testing.T) {
-	inKitchen(t, answering(virtual.Everything), func(k *kitchen) {
+	runDaemonWith(t, withCapability(virtual.Everything), func(k *testDaemon) {
 		grill := k.printers["grill"]
-		k.put("A1", at("grill", "Burger"))
-		k.pass(10 * time.Second)
+		k.accept("A1", at("grill", "Burger"))
+		k.advance(10 * time.Second)
 		grill.Set(virtual.PaperOut, true)
 		for _, n := range []string{"A2", "A3", "A4"} {
-			k.put(n, at("grill", "Burger"), at("bar", "Cola"))
+			k.accept(n, at("grill", "Burger"), at("bar", "Cola"))
 		}
-		k.pass(30 * time.Minute)
-		k.want("grill", "A1")
-		k.want("bar", "A2 A3 A4")
+		k.advance(30 * time.Minute)
+		k.wantPrinted("grill", "A1")
+		k.wantPrinted("bar", "A2 A3 A4")
 		jobs, err := k.app.queue.Jobs(k.t.Context(), queue.Filter{Station: "grill", States: []ticket.State{ticket.Pending, ticket.Printing}})
 		if err != nil || len(jobs) != 3 {
 			k.t.Fatalf("%d wait (%v), want 3", len(jobs), err)
@@ -138,7 +138,7 @@ func TestPaperOutHoldsTheLineWithoutAttemptsAndDrainsInOrder(t *testing.T) {
 				k.t.Errorf("job %d has %d attempts, doubt %v: nothing was tried", j.ID, j.Attempts, j.Doubt)
 			}
 		}
-		d := k.line("grill").Device
+		d := k.status("grill").Device
 		if d.State != printer.PaperOut || d.Fine || !slices.Contains(d.Conditions, "paper_out") || !strings.Contains(d.Advice, "roll") {
 			k.t.Errorf("the printer is %+v, want it out of paper", d)
 		}
@@ -149,60 +149,60 @@ func TestPaperOutHoldsTheLineWithoutAttemptsAndDrainsInOrder(t *testing.T) {
 			k.t.Errorf("the status line is %q", s)
 		}
 		grill.Refill()
-		k.pass(time.Minute)
-		k.want("grill", "A1 A2 A3 A4")
+		k.advance(time.Minute)
+		k.wantPrinted("grill", "A1 A2 A3 A4")
 		k.wantOutcomes("grill", map[ticket.State]uint64{ticket.Confirmed: 4})
-		if k.condition("grill", "paper_out") != 0 || !k.line("grill").Device.Fine {
-			k.t.Errorf("the printer is %+v, want it fine", k.line("grill").Device)
+		if k.condition("grill", "paper_out") != 0 || !k.status("grill").Device.Fine {
+			k.t.Errorf("the printer is %+v, want it fine", k.status("grill").Device)
 		}
 	}, "grill", "bar")
 }
 
 func TestAnIdlePrinterIsAskedHowItIs(t *testing.T) {
-	inKitchen(t, answering(virtual.Everything), func(k *kitchen) {
-		k.pass(time.Minute)
-		if d := k.line("grill").Device; d.State != printer.Ready {
+	runDaemonWith(t, withCapability(virtual.Everything), func(k *testDaemon) {
+		k.advance(time.Minute)
+		if d := k.status("grill").Device; d.State != printer.Ready {
 			k.t.Errorf("the printer is %+v, want it ready", d)
 		}
 		k.printers["grill"].Set(virtual.CoverOpen, true)
-		k.pass(6 * time.Minute)
-		if d := k.line("grill").Device; d.State != printer.CoverOpen {
+		k.advance(6 * time.Minute)
+		if d := k.status("grill").Device; d.State != printer.CoverOpen {
 			k.t.Errorf("the printer is %+v, want its cover open", d)
 		}
 		k.reload(func(c *config.Config) { c.Printers[0].PollEvery = 0 })
 		k.printers["grill"].Set(virtual.CoverOpen, false)
-		k.pass(time.Hour)
-		if d := k.line("grill").Device; d.State != printer.Unknown {
+		k.advance(time.Hour)
+		if d := k.status("grill").Device; d.State != printer.Unknown {
 			k.t.Errorf("the printer is %+v and was not to be asked", d)
 		}
 	}, "grill")
 }
 
 func TestAReloadThatChangesHowAPrinterIsAskedKeepsItsLine(t *testing.T) {
-	slow := func(k *kitchen) {
+	slow := func(k *testDaemon) {
 		k.printers["grill"] = virtual.New(virtual.Options{Name: "grill", Columns: 48, Kanji: true, Can: virtual.Everything, Clients: 1, LinesPerSecond: 2, ReceiveBuffer: 512})
 	}
-	inKitchen(t, slow, func(k *kitchen) {
+	runDaemonWith(t, slow, func(k *testDaemon) {
 		for _, n := range []string{"A1", "A2"} {
-			k.put(n, at("grill", "Burger"))
+			k.accept(n, at("grill", "Burger"))
 		}
-		k.pass(2 * time.Second) // A1 is being printed
+		k.advance(2 * time.Second) // A1 is being printed
 		k.reload(func(c *config.Config) { c.Printers[0].Linger, c.Printers[0].Confirm = 0, "status" })
-		k.put("A3", at("grill", "Burger"))
-		k.pass(5 * time.Minute)
+		k.accept("A3", at("grill", "Burger"))
+		k.advance(5 * time.Minute)
 		k.reload(func(c *config.Config) { c.Printers[0].Linger = 30 * time.Second })
-		k.put("A4", at("grill", "Burger"))
-		k.pass(time.Second)
+		k.accept("A4", at("grill", "Burger"))
+		k.advance(time.Second)
 		k.reload(func(c *config.Config) { c.Printers[0].WaitForPerson, c.Printers[0].Confirm = time.Minute, "none" })
-		k.put("A5", at("grill", "Burger"))
-		k.pass(10 * time.Minute)
-		k.want("grill", "A1 A2 A3 A4 A5")
+		k.accept("A5", at("grill", "Burger"))
+		k.advance(10 * time.Minute)
+		k.wantPrinted("grill", "A1 A2 A3 A4 A5")
 		k.wantOutcomes("grill", map[ticket.State]uint64{ticket.Confirmed: 1, ticket.Processed: 3, ticket.Sent: 1})
 	}, "grill")
 }
 
 // line is what printers list knows of a station.
-func (k *kitchen) line(name string) admin.Status {
+func (k *testDaemon) status(name string) admin.Status {
 	k.t.Helper()
 	for _, l := range k.app.stations.List() {
 		if l.Name == name {
@@ -214,22 +214,22 @@ func (k *kitchen) line(name string) admin.Status {
 }
 
 func TestABackupStandsInAndHandsBack(t *testing.T) {
-	inKitchen(t, func(k *kitchen) {
+	runDaemonWith(t, func(k *testDaemon) {
 		k.printer("grill").Backup, k.printer("grill").HoldFor = "bar", 2*time.Minute
 		k.printer("bar").Backup, k.printer("bar").HoldFor = "cold", 3*time.Minute
-	}, func(k *kitchen) {
+	}, func(k *testDaemon) {
 		grill, bar := k.printers["grill"], k.printers["bar"]
 		grill.Refuse(true)
-		k.put("A1", at("grill", "Burger"))
-		k.pass(time.Minute)
-		k.put("A2", at("grill", "Fries"), at("bar", "Cola"))
-		k.want("bar", "A2")
-		if l := k.line("grill"); l.StandIn != "" {
+		k.accept("A1", at("grill", "Burger"))
+		k.advance(time.Minute)
+		k.accept("A2", at("grill", "Fries"), at("bar", "Cola"))
+		k.wantPrinted("bar", "A2")
+		if l := k.status("grill"); l.StandIn != "" {
 			k.t.Errorf("%s stands in too early", l.StandIn)
 		}
-		k.pass(2 * time.Minute)
-		k.want("bar", "A2 A1@GRILL A2@GRILL")
-		if l := k.line("grill"); l.StandIn != "bar" || l.Up {
+		k.advance(2 * time.Minute)
+		k.wantPrinted("bar", "A2 A1@GRILL A2@GRILL")
+		if l := k.status("grill"); l.StandIn != "bar" || l.Up {
 			k.t.Errorf("%+v, want it down and bar to stand in", l)
 		}
 		jobs, err := k.app.queue.Jobs(k.t.Context(), queue.Filter{Station: "grill"})
@@ -240,39 +240,39 @@ func TestABackupStandsInAndHandsBack(t *testing.T) {
 		k.wantOutcomes("bar", map[ticket.State]uint64{ticket.Sent: 1})
 		// Both dead: the backup's backup, after the patience of both.
 		bar.Refuse(true)
-		k.put("A3", at("grill", "Salad"))
-		k.pass(10 * time.Minute)
-		k.want("cold", "A3@GRILL")
+		k.accept("A3", at("grill", "Salad"))
+		k.advance(10 * time.Minute)
+		k.wantPrinted("cold", "A3@GRILL")
 		// Whichever returns first; in the end it is itself.
 		grill.Refuse(false)
-		k.pass(5 * time.Minute)
-		k.put("A4", at("grill", "Soup"))
-		k.pass(5 * time.Minute)
-		k.put("A5", at("grill", "Pie"))
-		k.pass(time.Second)
-		if got := strings.Fields(k.paper("grill")); len(got) == 0 || got[len(got)-1] != "A5" {
+		k.advance(5 * time.Minute)
+		k.accept("A4", at("grill", "Soup"))
+		k.advance(5 * time.Minute)
+		k.accept("A5", at("grill", "Pie"))
+		k.advance(time.Second)
+		if got := strings.Fields(k.printed("grill")); len(got) == 0 || got[len(got)-1] != "A5" {
 			k.t.Errorf("grill works again and printed %v", got)
 		}
-		if l := k.line("grill"); l.StandIn != "" || !l.Up {
+		if l := k.status("grill"); l.StandIn != "" || !l.Up {
 			k.t.Errorf("%+v, want it up and nobody to stand in", l)
 		}
 	}, "grill", "bar", "cold")
 }
 
 func TestAHeldStationWaitsThroughARestartAndIsNotStoodInFor(t *testing.T) {
-	inKitchen(t, func(k *kitchen) { k.printer("grill").Backup = "bar" }, func(k *kitchen) {
+	runDaemonWith(t, func(k *testDaemon) { k.printer("grill").Backup = "bar" }, func(k *testDaemon) {
 		if err := k.app.queue.HoldStation(k.t.Context(), "grill", "cleaning"); err != nil {
 			k.t.Fatal(err)
 		}
-		k.put("A1", at("grill", "Burger"))
+		k.accept("A1", at("grill", "Burger"))
 		k.restart()
-		k.pass(time.Hour)
-		k.want("grill", "")
-		k.want("bar", "")
+		k.advance(time.Hour)
+		k.wantPrinted("grill", "")
+		k.wantPrinted("bar", "")
 		if err := k.app.queue.ResumeStation(k.t.Context(), "grill"); err != nil {
 			k.t.Fatal(err)
 		}
-		k.pass(time.Second)
-		k.want("grill", "A1")
+		k.advance(time.Second)
+		k.wantPrinted("grill", "A1")
 	}, "grill", "bar")
 }

@@ -14,21 +14,21 @@ import (
 // tried with kill -9 and power cuts, beside the program.
 
 func TestA200IsAPromise(t *testing.T) {
-	inBubble(t, func(k *kitchen) {
+	runDaemon(t, func(k *testDaemon) {
 		k.printers["grill"].Refuse(true)
-		k.put("A1", at("grill", "Burger"))
-		k.put("A2", at("grill", "Fries"))
+		k.accept("A1", at("grill", "Burger"))
+		k.accept("A2", at("grill", "Fries"))
 		k.restart()
-		k.pass(time.Minute)
+		k.advance(time.Minute)
 		k.printers["grill"].Refuse(false)
-		k.pass(time.Minute)
-		k.want("grill", "A1 A2")
+		k.advance(time.Minute)
+		k.wantPrinted("grill", "A1 A2")
 	}, "grill")
 }
 
 func TestARetryNeverPrintsTwice(t *testing.T) {
-	inBubble(t, func(k *kitchen) {
-		id := k.put("A1", at("grill", "Burger"), at("bar", "Cola"))
+	runDaemon(t, func(k *testDaemon) {
+		id := k.accept("A1", at("grill", "Burger"), at("bar", "Cola"))
 		again := `200 {"status":"SUCCESS","duplicate":true`
 		for retry, asked := range []string{id, strings.ToUpper(id), id} {
 			if got := k.post(asked, "A1", retry+1, at("grill", "Burger"), at("bar", "Cola")); got != again {
@@ -36,29 +36,29 @@ func TestARetryNeverPrintsTwice(t *testing.T) {
 			}
 		}
 		k.restart()
-		k.pass(100 * time.Hour) // less than dedup_retention, more than history_retention
+		k.advance(100 * time.Hour) // less than dedup_retention, more than history_retention
 		if got := k.post(id, "A1", 3, at("grill", "Burger"), at("bar", "Cola")); got != again {
 			t.Errorf("the retry after four days got %s", got)
 		}
-		k.pass(time.Minute)
-		k.want("grill", "A1")
-		k.want("bar", "A1")
+		k.advance(time.Minute)
+		k.wantPrinted("grill", "A1")
+		k.wantPrinted("bar", "A1")
 	}, "grill", "bar")
 }
 
 func TestNewContentUnderAKnownIDPrintsOnlyItsVoids(t *testing.T) {
-	inBubble(t, func(k *kitchen) {
-		id := k.put("A1", at("grill", "Burger"), at("bar", "Cola"))
-		k.pass(time.Second)
+	runDaemon(t, func(k *testDaemon) {
+		id := k.accept("A1", at("grill", "Burger"), at("bar", "Cola"))
+		k.advance(time.Second)
 		void := `{"station":"grill","name":"Burger","isVoid":true}`
 		for range 3 {
 			if got := k.post(id, "A1", 1, void, at("bar", "Cola"), at("bar", "Wine")); got != `200 {"status":"SUCCESS","duplicate":true` {
 				t.Errorf("got %s", got)
 			}
-			k.pass(time.Second)
+			k.advance(time.Second)
 		}
-		k.want("grill", "A1 A1")
-		k.want("bar", "A1")
+		k.wantPrinted("grill", "A1 A1")
+		k.wantPrinted("bar", "A1")
 		if last := k.printers["grill"].Tickets()[1].Text; !strings.Contains(last, "VOID") {
 			t.Errorf("the correction is no cancellation:\n%s", last)
 		}
@@ -66,12 +66,12 @@ func TestNewContentUnderAKnownIDPrintsOnlyItsVoids(t *testing.T) {
 }
 
 func TestEveryLineThatWasOrderedComesOutSomewhere(t *testing.T) {
-	inBubble(t, func(k *kitchen) {
-		k.put("A1", at("bar", "Cola"), at("nowhere", "Umbrella"), `{"childItems":[{"name":"lonely"}],"price":3}`)
-		k.put("A2") // a record without items
-		k.pass(time.Minute)
-		k.want("bar", "A1")
-		k.want("grill", "A1 A2")
+	runDaemon(t, func(k *testDaemon) {
+		k.accept("A1", at("bar", "Cola"), at("nowhere", "Umbrella"), `{"childItems":[{"name":"lonely"}],"price":3}`)
+		k.accept("A2") // a record without items
+		k.advance(time.Minute)
+		k.wantPrinted("bar", "A1")
+		k.wantPrinted("grill", "A1 A2")
 		text := k.printers["grill"].Tickets()[0].Text
 		for _, want := range []string{"NO ROUTE", "Umbrella", "lonely", `"price":3`} {
 			if !strings.Contains(text, want) {
@@ -82,19 +82,19 @@ func TestEveryLineThatWasOrderedComesOutSomewhere(t *testing.T) {
 }
 
 func TestOneStationOneOrder(t *testing.T) {
-	inBubble(t, func(k *kitchen) {
+	runDaemon(t, func(k *testDaemon) {
 		k.printers["grill"].Refuse(true)
 		for _, n := range []string{"A1", "A2", "A3", "A4"} {
-			k.put(n, at("grill", "Burger"), at("bar", "Cola"))
+			k.accept(n, at("grill", "Burger"), at("bar", "Cola"))
 		}
-		k.pass(10 * time.Second)     // a printer that says nothing is asked once what it can do
-		k.want("bar", "A1 A2 A3 A4") // a dead station never delays another
-		k.pass(3 * time.Hour)
+		k.advance(10 * time.Second)         // a printer that says nothing is asked once what it can do
+		k.wantPrinted("bar", "A1 A2 A3 A4") // a dead station never delays another
+		k.advance(3 * time.Hour)
 		k.printers["grill"].Refuse(false)
-		k.pass(time.Minute)
-		k.put("A5", at("grill", "Burger"))
-		k.pass(time.Second)
-		k.want("grill", "A1 A2 A3 A4 A5") // and no banner: nothing was ever in doubt
+		k.advance(time.Minute)
+		k.accept("A5", at("grill", "Burger"))
+		k.advance(time.Second)
+		k.wantPrinted("grill", "A1 A2 A3 A4 A5") // and no banner: nothing was ever in doubt
 	}, "grill", "bar")
 }
 
@@ -105,70 +105,70 @@ func padding() int {
 }
 
 func TestWeNeverClaimWhatWeDoNotKnow(t *testing.T) {
-	inBubble(t, func(k *kitchen) {
+	runDaemon(t, func(k *testDaemon) {
 		grill := k.printers["grill"]
 		// Torn once: the second copy says what it may be.
 		grill.ResetAfter(padding()+250, 1)
-		k.put("A1", at("grill", "Burger"))
-		k.pass(time.Minute)
-		k.want("grill", "A1~ A1!")
+		k.accept("A1", at("grill", "Burger"))
+		k.advance(time.Minute)
+		k.wantPrinted("grill", "A1~ A1!")
 		// Torn twice: a person must say, and the line goes on.
 		grill.ResetAfter(250, 2)
-		k.put("A2", at("grill", "Burger"))
-		k.put("A3", at("grill", "Burger"))
-		k.pass(time.Minute)
-		k.want("grill", "A1~ A1! A2~ A2!~ A3")
+		k.accept("A2", at("grill", "Burger"))
+		k.accept("A3", at("grill", "Burger"))
+		k.advance(time.Minute)
+		k.wantPrinted("grill", "A1~ A1! A2~ A2!~ A3")
 		if got := k.states(); got[ticket.Held] != 1 || got[ticket.Sent] != 2 {
 			t.Errorf("states are %v, want one held and two sent", got)
 		}
 		// Refused and refused again is no doubt.
 		grill.Refuse(true)
-		k.put("A4", at("grill", "Burger"))
-		k.pass(time.Hour)
+		k.accept("A4", at("grill", "Burger"))
+		k.advance(time.Hour)
 		grill.Refuse(false)
-		k.pass(time.Minute)
-		k.want("grill", "A1~ A1! A2~ A2!~ A3 A4")
+		k.advance(time.Minute)
+		k.wantPrinted("grill", "A1~ A1! A2~ A2!~ A3 A4")
 	}, "grill")
 }
 
 func TestTheBooksBalance(t *testing.T) {
-	inBubble(t, func(k *kitchen) {
+	runDaemon(t, func(k *testDaemon) {
 		ctx := k.t.Context()
 		k.printers["grill"].Refuse(true)
 		for _, n := range []string{"A1", "A2", "A3", "A4"} {
-			k.put(n, at("grill", "Burger"))
-			k.balance()
+			k.accept(n, at("grill", "Burger"))
+			k.checkBooks()
 		}
-		k.pass(time.Minute)
+		k.advance(time.Minute)
 		if _, err := k.app.queue.Move(ctx, []uint64{2}, "bar"); err != nil {
 			t.Error(err)
 		}
-		k.balance()
+		k.checkBooks()
 		if err := k.app.queue.Cancel(ctx, 3, "the table left"); err != nil {
 			t.Error(err)
 		}
-		k.balance()
+		k.checkBooks()
 		k.restart()
-		k.balance()
+		k.checkBooks()
 		k.printers["grill"].Refuse(false)
-		k.pass(time.Minute)
-		k.want("bar", "A2")
-		k.want("grill", "A1 A4")
+		k.advance(time.Minute)
+		k.wantPrinted("bar", "A2")
+		k.wantPrinted("grill", "A1 A4")
 		if _, err := k.app.queue.Reprint(ctx, 1, "", "the cook lost it"); err != nil {
 			t.Error(err)
 		}
-		k.pass(time.Second)
-		k.want("grill", "A1 A4 A1r")
-		k.balance()
+		k.advance(time.Second)
+		k.wantPrinted("grill", "A1 A4 A1r")
+		k.checkBooks()
 	}, "grill", "bar")
 }
 
 func TestAVoidIsNeverTakenForAnOrder(t *testing.T) {
-	inBubble(t, func(k *kitchen) {
+	runDaemon(t, func(k *testDaemon) {
 		for _, v := range []string{`"isVoid":true`, `"void":1`, `"voided":"true"`, `"status":"Voided"`, `"kdsStatus":"CANCELLED"`, `"quantity":-2`} {
-			k.put("A1", `{"station":"grill","name":"Burger",`+v+`,"childItems":[{"name":"cheese"}]}`)
+			k.accept("A1", `{"station":"grill","name":"Burger",`+v+`,"childItems":[{"name":"cheese"}]}`)
 		}
-		k.pass(time.Minute)
+		k.advance(time.Minute)
 		tickets := k.printers["grill"].Tickets()
 		if len(tickets) != 6 {
 			t.Fatalf("%d tickets, want 6", len(tickets))
@@ -192,15 +192,15 @@ func TestAVoidIsNeverTakenForAnOrder(t *testing.T) {
 }
 
 func TestAThousandItemsAndLongNamesComeOutWhole(t *testing.T) {
-	inBubble(t, func(k *kitchen) {
+	runDaemon(t, func(k *testDaemon) {
 		items := make([]string, 1000)
 		for i := range items {
 			items[i] = at("grill", "Burger")
 		}
 		items[500] = at("grill", strings.Repeat("x", 4999)+"Z")
-		k.put("A1", items...)
-		k.pass(10 * time.Minute)
-		k.want("grill", "A1")
+		k.accept("A1", items...)
+		k.advance(10 * time.Minute)
+		k.wantPrinted("grill", "A1")
 		text := k.printers["grill"].Tickets()[0].Text
 		if n := strings.Count(text, "Burger"); n != 999 {
 			t.Errorf("%d burgers came out, want 999", n)
@@ -212,20 +212,20 @@ func TestAThousandItemsAndLongNamesComeOutWhole(t *testing.T) {
 }
 
 func TestOldTicketsExpireOntoOneSlip(t *testing.T) {
-	inBubble(t, func(k *kitchen) {
+	runDaemon(t, func(k *testDaemon) {
 		k.printers["grill"].Refuse(true)
-		k.put("A1", at("grill", "Burger"))
-		k.pass(time.Hour)
-		k.put("A2", at("grill", "Fries"))
-		k.pass(3*time.Hour + 30*time.Minute)
-		k.put("A3", at("grill", "Salad"))
-		k.pass(45 * time.Minute) // A1 and A2 are older than four hours now, at different times
+		k.accept("A1", at("grill", "Burger"))
+		k.advance(time.Hour)
+		k.accept("A2", at("grill", "Fries"))
+		k.advance(3*time.Hour + 30*time.Minute)
+		k.accept("A3", at("grill", "Salad"))
+		k.advance(45 * time.Minute) // A1 and A2 are older than four hours now, at different times
 		k.printers["grill"].Refuse(false)
-		k.pass(time.Minute)
-		k.want("grill", "slip A3")
-		slip := k.printers["grill"].Tickets()[0].Text
-		if !strings.Contains(slip, "A1") || !strings.Contains(slip, "A2") || strings.Contains(slip, "A3") {
-			t.Errorf("the slip lists the wrong tickets:\n%s", slip)
+		k.advance(time.Minute)
+		k.wantPrinted("grill", "slip A3")
+		printout := k.printers["grill"].Tickets()[0].Text
+		if !strings.Contains(printout, "A1") || !strings.Contains(printout, "A2") || strings.Contains(printout, "A3") {
+			t.Errorf("the slip lists the wrong tickets:\n%s", printout)
 		}
 		if got := k.states(); got[ticket.Expired] != 2 {
 			t.Errorf("states are %v, want two expired", got)
@@ -234,15 +234,15 @@ func TestOldTicketsExpireOntoOneSlip(t *testing.T) {
 }
 
 func TestARestartInTheMiddleOfATicketDoubtsIt(t *testing.T) {
-	inBubble(t, func(k *kitchen) {
+	runDaemon(t, func(k *testDaemon) {
 		k.printers["grill"].StallAfter(padding() + 250)
-		k.put("A1", at("grill", "Burger"))
-		k.pass(time.Second)
-		k.halt() // the ticket in hand cannot finish
+		k.accept("A1", at("grill", "Burger"))
+		k.advance(time.Second)
+		k.shutDown() // the ticket in hand cannot finish
 		k.printers["grill"].Repair()
 		k.start()
-		k.pass(time.Minute)
-		k.want("grill", "A1~ A1!")
+		k.advance(time.Minute)
+		k.wantPrinted("grill", "A1~ A1!")
 		jobs := k.states()
 		if jobs[ticket.Sent] != 1 {
 			t.Errorf("states are %v, want it sent", jobs)

@@ -28,8 +28,8 @@ type fresh struct {
 }
 
 // withKDS is a kitchen with such a display, which a route leads to.
-func withKDS(f *fresh, change func(*config.KDS)) func(*kitchen) {
-	return func(k *kitchen) {
+func withKDS(f *fresh, change func(*config.KDS)) func(*testDaemon) {
+	return func(k *testDaemon) {
 		f.l = virtual.NewNetwork()
 		f.status.Store(http.StatusCreated)
 		srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -51,7 +51,7 @@ func withKDS(f *fresh, change func(*config.KDS)) func(*kitchen) {
 		change(&c)
 		k.conf.KDS = []config.KDS{c}
 		k.conf.Routes = append(k.conf.Routes, config.Route{When: `item.station == "fresh"`, To: []string{"fresh"}})
-		k.with = func(o *Options) { o.Dial = f.l.Dial }
+		k.changeOptions = func(o *Options) { o.Dial = f.l.Dial }
 	}
 }
 
@@ -66,10 +66,10 @@ func (f *fresh) field(name string) (out []any) {
 
 func TestADisplayOfOthersTakesTicketsInOrder(t *testing.T) {
 	var f fresh
-	inKitchen(t, withKDS(&f, func(c *config.KDS) { c.IncludeRaw = true }), func(k *kitchen) {
-		k.put("A1", at("fresh", "Salad"), at("grill", "Steak"))
-		k.put("A2", at("fresh", "Soup"))
-		k.pass(time.Second)
+	runDaemonWith(t, withKDS(&f, func(c *config.KDS) { c.IncludeRaw = true }), func(k *testDaemon) {
+		k.accept("A1", at("fresh", "Salad"), at("grill", "Steak"))
+		k.accept("A2", at("fresh", "Soup"))
+		k.advance(time.Second)
 		k.wantOutcomes("fresh", map[ticket.State]uint64{ticket.Taken: 2})
 		if diff := cmp.Diff([]any{"/api/tickets", "/api/tickets"}, f.field("path")); diff != "" {
 			t.Error(diff)
@@ -82,7 +82,7 @@ func TestADisplayOfOthersTakesTicketsInOrder(t *testing.T) {
 		if diff := cmp.Diff([]any{"A1", "A2"}, numbers); diff != "" {
 			t.Error(diff)
 		}
-		if l := k.line("fresh"); l.Kind != admin.KindKDS || l.Address != "http://kds.example" || !l.Up {
+		if l := k.status("fresh"); l.Kind != admin.KindKDS || l.Address != "http://kds.example" || !l.Up {
 			t.Errorf("%+v", l)
 		}
 	}, "grill")
@@ -90,16 +90,16 @@ func TestADisplayOfOthersTakesTicketsInOrder(t *testing.T) {
 
 func TestTicketsADisplayOfOthersDoesNotTakeComeOutOfItsBackup(t *testing.T) {
 	var f fresh
-	inKitchen(t, withKDS(&f, func(c *config.KDS) { c.Backup = "grill" }), func(k *kitchen) {
+	runDaemonWith(t, withKDS(&f, func(c *config.KDS) { c.Backup = "grill" }), func(k *testDaemon) {
 		f.status.Store(http.StatusTooManyRequests)
-		k.put("A1", at("fresh", "Salad"))
-		k.pass(5 * time.Minute)
-		k.want("grill", "A1@FRESH")
-		k.put("A2", at("fresh", "Soup"))
+		k.accept("A1", at("fresh", "Salad"))
+		k.advance(5 * time.Minute)
+		k.wantPrinted("grill", "A1@FRESH")
+		k.accept("A2", at("fresh", "Soup"))
 		f.status.Store(http.StatusOK)
-		k.pass(10 * time.Minute)
-		k.put("A3", at("fresh", "Pie"))
-		k.pass(10 * time.Minute)
+		k.advance(10 * time.Minute)
+		k.accept("A3", at("fresh", "Pie"))
+		k.advance(10 * time.Minute)
 		outcomes := k.outcomes("fresh")
 		if outcomes[ticket.Taken] == 0 || outcomes[ticket.Taken]+outcomes[ticket.Sent] != 3 {
 			t.Errorf("%v", outcomes)
@@ -109,8 +109,8 @@ func TestTicketsADisplayOfOthersDoesNotTakeComeOutOfItsBackup(t *testing.T) {
 
 func TestAReloadChangesADisplayOfOthers(t *testing.T) {
 	var f fresh
-	inKitchen(t, withKDS(&f, func(*config.KDS) {}), func(k *kitchen) {
-		k.put("A1", at("fresh", "Salad"))
+	runDaemonWith(t, withKDS(&f, func(*config.KDS) {}), func(k *testDaemon) {
+		k.accept("A1", at("fresh", "Salad"))
 		synctest.Wait()
 		k.reload(func(*config.Config) {})
 		k.reload(func(c *config.Config) {
@@ -118,8 +118,8 @@ func TestAReloadChangesADisplayOfOthers(t *testing.T) {
 			d.URL = "http://kds.example/v2"
 			c.KDS = []config.KDS{d}
 		})
-		k.put("A2", at("fresh", "Soup"))
-		k.pass(time.Second)
+		k.accept("A2", at("fresh", "Soup"))
+		k.advance(time.Second)
 		if diff := cmp.Diff([]any{"/api/tickets", "/v2"}, f.field("path")); diff != "" {
 			t.Error(diff)
 		}

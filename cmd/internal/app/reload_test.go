@@ -15,12 +15,12 @@ import (
 )
 
 // A daemon on a real file and real sockets, for what a bubble cannot have.
-func onFile(t *testing.T, text string) (a *App, rewrite func(old, new string)) {
+func startOnFile(t *testing.T, text string) (a *App, rewrite func(old, new string)) {
 	t.Helper()
-	return inFolder(t, t.TempDir(), text)
+	return startInFolder(t, t.TempDir(), text)
 }
 
-func inFolder(t *testing.T, dir, text string) (a *App, rewrite func(old, new string)) {
+func startInFolder(t *testing.T, dir, text string) (a *App, rewrite func(old, new string)) {
 	t.Helper()
 	conf := filepath.Join(dir, "t.yaml")
 	text = fmt.Sprintf(`receiver: { listen: "127.0.0.1:0" }
@@ -102,15 +102,15 @@ func waiting(a *App, station string) (n int) {
 
 // Printers at an address where nobody listens.
 const (
-	aGrill = `{ name: grill, address: "tcp://127.0.0.1:1" }`
-	aBar   = `{ name: bar, address: "tcp://127.0.0.1:1" }`
+	grillYAML = `{ name: grill, address: "tcp://127.0.0.1:1" }`
+	barYAML   = `{ name: bar, address: "tcp://127.0.0.1:1" }`
 
-	grillOnly   = "printers: [ " + aGrill + " ]\nfallback: grill\n"
-	grillAndBar = "printers: [ " + aGrill + ", " + aBar + " ]\nroutes: [ { to: [grill] } ]\nfallback: grill\n"
+	grillOnly   = "printers: [ " + grillYAML + " ]\nfallback: grill\n"
+	grillAndBar = "printers: [ " + grillYAML + ", " + barYAML + " ]\nroutes: [ { to: [grill] } ]\nfallback: grill\n"
 )
 
 func TestAReloadSwapsTheWholeFileOrNothing(t *testing.T) {
-	a, rewrite := onFile(t, grillAndBar)
+	a, rewrite := startOnFile(t, grillAndBar)
 	if got := postTo(t, a, "one", "x"); got != 200 {
 		t.Fatalf("got %d", got)
 	}
@@ -150,11 +150,11 @@ func TestAReloadSwapsTheWholeFileOrNothing(t *testing.T) {
 }
 
 func TestAStationThatIsTakenOutKeepsItsTicketsAsAnOrphan(t *testing.T) {
-	a, rewrite := onFile(t, grillAndBar)
+	a, rewrite := startOnFile(t, grillAndBar)
 	if got := postTo(t, a, "one", "x"); got != 200 {
 		t.Fatalf("got %d", got)
 	}
-	rewrite(aGrill+", ", "")
+	rewrite(grillYAML+", ", "")
 	rewrite("to: [grill]", "to: [bar]")
 	rewrite("fallback: grill", "fallback: bar")
 	done, err := a.Reload()
@@ -187,7 +187,7 @@ func waitMove(t *testing.T, a *App, from, to string) ([]uint64, error) {
 }
 
 // What dashboards and alerts stand on.
-var promised = []string{
+var documentedMetrics = []string{
 	`ticketrail_receiver_requests_total{code="200",reason="stored"}`, "ticketrail_receiver_request_seconds_bucket", "ticketrail_receiver_duplicates_total",
 	"ticketrail_receiver_conflicts_total", "ticketrail_receiver_anomalies_total{kind=", "ticketrail_receiver_last_request_timestamp_seconds",
 	`ticketrail_queue_jobs{state="pending",station="grill"} 0`, `ticketrail_queue_ended_total{state="buried",station="grill"} 0`, "ticketrail_queue_unaccounted_jobs 0", `ticketrail_queue_oldest_job_age_seconds{station="grill"}`,
@@ -200,9 +200,9 @@ var promised = []string{
 }
 
 func TestEveryMetricThatDashboardsStandOnIsThereFromTheStart(t *testing.T) {
-	a, _ := onFile(t, grillOnly)
+	a, _ := startOnFile(t, grillOnly)
 	_, text := get(t, a, "/metrics")
-	for _, want := range promised {
+	for _, want := range documentedMetrics {
 		if !strings.Contains(text, "\n"+want) {
 			t.Errorf("no %s", want)
 		}
@@ -224,7 +224,7 @@ func TestEveryMetricThatDashboardsStandOnIsThereFromTheStart(t *testing.T) {
 }
 
 func TestASecondDaemonIsRefusedClearly(t *testing.T) {
-	a, _ := onFile(t, grillOnly)
+	a, _ := startOnFile(t, grillOnly)
 	_, err := New(t.Context(), Options{ConfigPath: a.o.ConfigPath})
 	if err == nil || !strings.Contains(err.Error(), "another ticketrail") {
 		t.Errorf("the second daemon got %v", err)
@@ -236,7 +236,7 @@ func TestADatabaseThatIsNoneIsSetAside(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "t.db"), make([]byte, 20_000), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	a, _ := inFolder(t, dir, grillOnly)
+	a, _ := startInFolder(t, dir, grillOnly)
 	if found := a.health.store.quarantined(); len(found) != 1 {
 		t.Errorf("set aside: %v, want one file", found)
 	}

@@ -24,11 +24,11 @@ const (
 	otherVenue   = "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a22"
 	clientSecret = "s3cr3t-of-the-integrator"
 	seed         = 7
-	settled      = 10 * time.Second // after a start or a reload everybody has been asked about
+	refreshTime  = 10 * time.Second // after a start or a reload everybody has been asked about
 )
 
 // withService has the daemon of k ask the simulated service.
-func withService(k *kitchen, o sim.Options) *sim.Service {
+func withService(k *testDaemon, o sim.Options) *sim.Service {
 	o.Prefix, o.ClientID, o.ClientSecret, o.Seed = "/api", "me", clientSecret, seed
 	if o.Venues == nil {
 		o.Venues = []sim.Venue{{ID: venueID, Employees: 100, Zone: "America/New_York"}}
@@ -45,12 +45,12 @@ func withService(k *kitchen, o sim.Options) *sim.Service {
 		<-ended
 	})
 	k.service = through
-	k.configure()
+	k.configureService()
 	return s
 }
 
 // configure is the service's part of a configuration.
-func (k *kitchen) configure() {
+func (k *testDaemon) configureService() {
 	name := filepath.Join(filepath.Dir(k.conf.Storage.Path), "secret")
 	if err := os.WriteFile(name, []byte(clientSecret+"\n"), 0o600); err != nil {
 		k.t.Fatal(err)
@@ -62,7 +62,7 @@ func (k *kitchen) configure() {
 }
 
 // serve orders something in the name of an employee of a venue.
-func (k *kitchen) serve(number, employee string) {
+func (k *testDaemon) orderBy(number, employee string) {
 	k.t.Helper()
 	got := k.send(fmt.Sprintf(`{"records":[{"id":%q,"orderNumber":%q,"checkOwnerEmployeeId":%q,"items":[{"name":"Burger"}]}]}`, uuid.NewString(), number, employee))
 	if got != `200 {"status":"SUCCESS","duplicate":false` {
@@ -71,9 +71,9 @@ func (k *kitchen) serve(number, employee string) {
 }
 
 // last is the newest ticket of the grill: who served it, and the time on it.
-func (k *kitchen) last() (server, clock string) {
+func (k *testDaemon) lastTicket() (server, clock string) {
 	k.t.Helper()
-	k.pass(time.Second)
+	k.advance(time.Second)
 	tickets := k.printers["grill"].Tickets()
 	if len(tickets) == 0 {
 		k.t.Fatal("there is no ticket")
@@ -107,17 +107,17 @@ func employee(n int) sim.Employee {
 	panic("there are not so many")
 }
 
-func (k *kitchen) wantServer(who int, want string) {
+func (k *testDaemon) wantServer(who int, want string) {
 	k.t.Helper()
-	k.serve("N", employee(who).ID)
-	if got, _ := k.last(); got != want {
+	k.orderBy("N", employee(who).ID)
+	if got, _ := k.lastTicket(); got != want {
 		k.t.Errorf("server %q, want %q", got, want)
 	}
 }
 
-func unknown(n int) string { id := employee(n).ID; return id[len(id)-4:] }
+func idSuffix(n int) string { id := employee(n).ID; return id[len(id)-4:] }
 
-func in24(zone string) string {
+func clockIn(zone string) string {
 	z, err := time.LoadLocation(zone)
 	if err != nil {
 		panic(err)
@@ -126,42 +126,42 @@ func in24(zone string) string {
 }
 
 func TestTicketsBearTheNamesAndTheTimeThatTheServiceKnows(t *testing.T) {
-	setup := func(k *kitchen) {
+	setup := func(k *testDaemon) {
 		withService(k, sim.Options{})
 		k.conf.Venues[0].Timezone = ""
 	}
-	inKitchen(t, setup, func(k *kitchen) {
-		k.serve("A1", employee(0).ID)
-		if server, clock := k.last(); server != unknown(0) || clock != in24("UTC") {
+	runDaemonWith(t, setup, func(k *testDaemon) {
+		k.orderBy("A1", employee(0).ID)
+		if server, clock := k.lastTicket(); server != idSuffix(0) || clock != clockIn("UTC") {
 			k.t.Errorf("before anything is known: %q %q", server, clock)
 		}
-		k.pass(settled)
-		k.serve("A2", strings.ToUpper(employee(0).ID))
-		if server, clock := k.last(); server != employee(0).Name || clock != in24("America/New_York") {
-			k.t.Errorf("%q %q, want %q %q", server, clock, employee(0).Name, in24("America/New_York"))
+		k.advance(refreshTime)
+		k.orderBy("A2", strings.ToUpper(employee(0).ID))
+		if server, clock := k.lastTicket(); server != employee(0).Name || clock != clockIn("America/New_York") {
+			k.t.Errorf("%q %q, want %q %q", server, clock, employee(0).Name, clockIn("America/New_York"))
 		}
 		k.reload(func(c *config.Config) {
 			c.Venues = []config.Venue{{ID: venueID, Name: "Harbour Grill", Timezone: "Asia/Tokyo"}}
 		})
-		k.serve("A3", "nobody-of-ours-9999")
-		if server, clock := k.last(); server != "9999" || clock != in24("Asia/Tokyo") {
+		k.orderBy("A3", "nobody-of-ours-9999")
+		if server, clock := k.lastTicket(); server != "9999" || clock != clockIn("Asia/Tokyo") {
 			k.t.Errorf("with a configured time zone: %q %q", server, clock)
 		}
 	}, "grill")
 }
 
 func TestWhatTheServiceToldOutlivesARestartAndTheService(t *testing.T) {
-	setup := func(k *kitchen) {
+	setup := func(k *testDaemon) {
 		withService(k, sim.Options{})
 		k.conf.Venues[0].Timezone = ""
 	}
-	inKitchen(t, setup, func(k *kitchen) {
-		k.pass(settled)
-		k.halt()
+	runDaemonWith(t, setup, func(k *testDaemon) {
+		k.advance(refreshTime)
+		k.shutDown()
 		k.service = hanging{}
 		k.start()
-		k.serve("A1", employee(1).ID)
-		if server, clock := k.last(); server != employee(1).Name || clock != in24("America/New_York") {
+		k.orderBy("A1", employee(1).ID)
+		if server, clock := k.lastTicket(); server != employee(1).Name || clock != clockIn("America/New_York") {
 			k.t.Errorf("%q %q", server, clock)
 		}
 	}, "grill")
@@ -183,7 +183,7 @@ func (refusing) RoundTrip(*http.Request) (*http.Response, error) {
 }
 
 // timed is how long a start, an answer, a ticket and a stop take by the bubble's clock.
-func (k *kitchen) timed() string {
+func (k *testDaemon) timings() string {
 	var out strings.Builder
 	step := func(name string, f func()) {
 		began := time.Now()
@@ -192,53 +192,55 @@ func (k *kitchen) timed() string {
 	}
 	orders := func(what string) {
 		had := len(k.printers["grill"].Tickets())
-		step("answer "+what, func() { k.serve("A1", employee(1).ID) })
+		step("answer "+what, func() { k.orderBy("A1", employee(1).ID) })
 		step("ticket "+what, func() {
 			for out := had; out == had; out = len(k.printers["grill"].Tickets()) {
-				k.pass(100 * time.Millisecond)
+				k.advance(100 * time.Millisecond)
 			}
 		})
 	}
-	k.halt()
+	k.shutDown()
 	step("start", k.start)
 	orders("at once")
-	k.pass(time.Minute) // in the middle of asking
+	k.advance(time.Minute) // in the middle of asking
 	orders("later")
-	k.pass(7 * time.Hour) // the connections are gone
+	k.advance(7 * time.Hour) // the connections are gone
 	orders("in the evening")
-	step("stop", k.halt)
+	step("stop", k.shutDown)
 	k.start()
-	step("stop of what has just begun", k.halt)
+	step("stop of what has just begun", k.shutDown)
 	k.start()
-	k.pass(2 * time.Second) // while the first is being asked
-	step("stop while it asks", k.halt)
+	k.advance(2 * time.Second) // while the first is being asked
+	step("stop while it asks", k.shutDown)
 	k.start()
 	return out.String()
 }
 
 func TestAServiceThatFailsOrHangsDelaysNoStartNoAnswerNoTicketAndNoStop(t *testing.T) {
 	var alone string
-	inBubble(t, func(k *kitchen) { alone = k.timed() }, "grill")
+	runDaemon(t, func(k *testDaemon) { alone = k.timings() }, "grill")
 	t.Log("without a service:\n" + alone)
-	for name, setup := range map[string]func(*kitchen){
-		"hangs":   func(k *kitchen) { k.service = hanging{}; k.configure() },
-		"refuses": func(k *kitchen) { k.service = refusing{}; k.configure() },
-		"has a secret that is gone": func(k *kitchen) {
+	for name, setup := range map[string]func(*testDaemon){
+		"hangs":   func(k *testDaemon) { k.service = hanging{}; k.configureService() },
+		"refuses": func(k *testDaemon) { k.service = refusing{}; k.configureService() },
+		"has a secret that is gone": func(k *testDaemon) {
 			k.service = refusing{}
-			k.configure()
+			k.configureService()
 			k.conf.Service.ClientSecretFile = "/gone"
 		},
-		"hangs after the token": func(k *kitchen) {
+		"hangs after the token": func(k *testDaemon) {
 			withService(k, sim.Options{}).Fault(sim.Fault{Call: sim.CallEmployees, Kind: sim.Hang})
 		},
-		"is slow":    func(k *kitchen) { withService(k, sim.Options{}).Fault(sim.Fault{Kind: sim.Slow, For: 9 * time.Second}) },
-		"is broken":  func(k *kitchen) { withService(k, sim.Options{}).Fault(sim.Fault{Kind: sim.Answers, Status: 503}) },
-		"is another": func(k *kitchen) { withService(k, sim.Options{}).Fault(sim.Fault{Kind: sim.NonJSON}) },
-		"works":      func(k *kitchen) { withService(k, sim.Options{}) },
+		"is slow": func(k *testDaemon) {
+			withService(k, sim.Options{}).Fault(sim.Fault{Kind: sim.Slow, For: 9 * time.Second})
+		},
+		"is broken":  func(k *testDaemon) { withService(k, sim.Options{}).Fault(sim.Fault{Kind: sim.Answers, Status: 503}) },
+		"is another": func(k *testDaemon) { withService(k, sim.Options{}).Fault(sim.Fault{Kind: sim.NonJSON}) },
+		"works":      func(k *testDaemon) { withService(k, sim.Options{}) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			inKitchen(t, setup, func(k *kitchen) {
-				if got := k.timed(); got != alone {
+			runDaemonWith(t, setup, func(k *testDaemon) {
+				if got := k.timings(); got != alone {
 					k.t.Errorf("got\n%swithout a service it is\n%s", got, alone)
 				}
 			}, "grill")
@@ -248,10 +250,10 @@ func TestAServiceThatFailsOrHangsDelaysNoStartNoAnswerNoTicketAndNoStop(t *testi
 
 func TestAReloadChangesWhatTheServiceIsAskedAbout(t *testing.T) {
 	var s *sim.Service
-	setup := func(k *kitchen) {
+	setup := func(k *testDaemon) {
 		s = withService(k, sim.Options{Venues: []sim.Venue{{ID: venueID, Employees: 5}, {ID: otherVenue, Employees: 4}}})
 	}
-	inKitchen(t, setup, func(k *kitchen) {
+	runDaemonWith(t, setup, func(k *testDaemon) {
 		known := func() (out string) {
 			for _, v := range k.app.Directory().Status() {
 				out += fmt.Sprintf("%s:%d ", v.Venue[len(v.Venue)-2:], v.Employees)
@@ -261,7 +263,7 @@ func TestAReloadChangesWhatTheServiceIsAskedAbout(t *testing.T) {
 		step := func(want string, change func(*config.Config)) {
 			k.t.Helper()
 			k.reload(change)
-			k.pass(settled)
+			k.advance(refreshTime)
 			if got := known(); got != want {
 				k.t.Errorf("known are %q, want %q", got, want)
 			}
@@ -293,34 +295,34 @@ func TestAReloadChangesWhatTheServiceIsAskedAbout(t *testing.T) {
 }
 
 func TestANewClientSecretTakesEffectWithAReload(t *testing.T) {
-	setup := func(k *kitchen) {
+	setup := func(k *testDaemon) {
 		withService(k, sim.Options{})
 		if err := os.WriteFile(k.conf.Service.ClientSecretFile, []byte("wrong"), 0o600); err != nil {
 			k.t.Fatal(err)
 		}
 		k.conf.Service.Secret, _ = k.conf.Service.ReadSecret()
 	}
-	inKitchen(t, setup, func(k *kitchen) {
-		k.pass(6 * time.Hour) // by now it is asked once an hour
-		k.wantServer(0, unknown(0))
+	runDaemonWith(t, setup, func(k *testDaemon) {
+		k.advance(6 * time.Hour) // by now it is asked once an hour
+		k.wantServer(0, idSuffix(0))
 		k.reload(func(c *config.Config) {
 			if err := os.WriteFile(c.Service.ClientSecretFile, []byte(clientSecret), 0o600); err != nil {
 				k.t.Fatal(err)
 			}
 			c.Service.Secret, _ = c.Service.ReadSecret()
 		})
-		k.pass(settled)
+		k.advance(refreshTime)
 		k.wantServer(0, employee(0).Name)
 	}, "grill")
 }
 
 func TestANewClientSecretTakesEffectWithoutAReload(t *testing.T) {
 	var s *sim.Service
-	inKitchen(t, func(k *kitchen) { s = withService(k, sim.Options{}) }, func(k *kitchen) {
-		k.pass(time.Hour)
+	runDaemonWith(t, func(k *testDaemon) { s = withService(k, sim.Options{}) }, func(k *testDaemon) {
+		k.advance(time.Hour)
 		s.Revoke(venueID)
 		hired := s.AddEmployees(venueID, 1)
-		k.pass(8 * time.Hour)
+		k.advance(8 * time.Hour)
 		if n, ok := k.app.Directory().Name(venueID, hired[0].ID); !ok {
 			k.t.Errorf("whoever was hired is %q", n)
 		}
@@ -328,8 +330,8 @@ func TestANewClientSecretTakesEffectWithoutAReload(t *testing.T) {
 }
 
 func TestTheServiceAndTheDirectoryAreInTheMetrics(t *testing.T) {
-	inKitchen(t, func(k *kitchen) { withService(k, sim.Options{}) }, func(k *kitchen) {
-		k.pass(settled)
+	runDaemonWith(t, func(k *testDaemon) { withService(k, sim.Options{}) }, func(k *testDaemon) {
+		k.advance(refreshTime)
 		for _, name := range []string{"ticketrail_posapi_requests_total", "ticketrail_posapi_token_age_seconds", "ticketrail_directory_employees",
 			"ticketrail_directory_age_seconds", "ticketrail_directory_refreshes_total"} {
 			if n, err := testutil.GatherAndCount(k.app.registry, name); n == 0 || err != nil {
@@ -337,7 +339,7 @@ func TestTheServiceAndTheDirectoryAreInTheMetrics(t *testing.T) {
 			}
 		}
 		k.reload(func(c *config.Config) { c.Service.Timeout = 5 * time.Second }) // another client at the same registry
-		k.pass(settled)
+		k.advance(refreshTime)
 		if _, err := k.app.registry.Gather(); err != nil {
 			k.t.Error(err)
 		}

@@ -14,10 +14,10 @@ import (
 )
 
 // A socket takes what is written at once and sees to it that it arrives, as a kernel does.
-type socket struct {
+type bufferedConn struct {
 	line           transport.Conn
 	dead           func() bool  // nobody acknowledges anything
-	sees           func([]byte) // what is written
+	record         func([]byte) // what is written
 	reads, answers net.Conn     // the daemon's end and ours
 
 	mu        sync.Mutex // guards what follows
@@ -29,15 +29,15 @@ type socket struct {
 	closedErr error // how the other side ended it
 }
 
-func newSocket(line transport.Conn, c *cable) *socket {
-	s := &socket{line: line, dead: c.isDead, sees: c.sees, changed: make(chan struct{})}
+func newBufferedConn(line transport.Conn, c *cable) *bufferedConn {
+	s := &bufferedConn{line: line, dead: c.isDead, record: c.record, changed: make(chan struct{})}
 	s.reads, s.answers = net.Pipe()
 	go s.deliver()
 	go s.answer()
 	return s
 }
 
-func (s *socket) update(f func()) {
+func (s *bufferedConn) update(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f()
@@ -45,14 +45,14 @@ func (s *socket) update(f func()) {
 	s.changed = make(chan struct{})
 }
 
-func (s *socket) deliver() {
+func (s *bufferedConn) deliver() {
 	for {
 		s.mu.Lock()
 		b, changed, done := bytes.Clone(s.out), s.changed, s.done || s.broken
 		s.mu.Unlock()
 		if len(b) == 0 {
 			if done {
-				s.bid()
+				s.finishLine()
 				return
 			}
 			<-changed
@@ -67,13 +67,13 @@ func (s *socket) deliver() {
 			s.broken = s.broken || err != nil
 		})
 		if err != nil {
-			s.bid()
+			s.finishLine()
 			return
 		}
 	}
 }
 
-func (s *socket) answer() {
+func (s *bufferedConn) answer() {
 	buf := make([]byte, 512)
 	for {
 		n, err := s.line.Read(buf)
@@ -97,13 +97,13 @@ func (s *socket) answer() {
 }
 
 // PeerClosed is the error with which the printer ended the connection, if it did.
-func (s *socket) PeerClosed() error {
+func (s *bufferedConn) PeerClosed() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.closedErr
 }
 
-func (s *socket) Read(b []byte) (int, error) {
+func (s *bufferedConn) Read(b []byte) (int, error) {
 	n, err := s.reads.Read(b)
 	if err == io.EOF && s.PeerClosed() != nil {
 		err = s.PeerClosed()
@@ -111,7 +111,7 @@ func (s *socket) Read(b []byte) (int, error) {
 	return n, err
 }
 
-func (s *socket) Write(b []byte) (int, error) {
+func (s *bufferedConn) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	done, broken := s.done, s.broken
 	s.mu.Unlock()
@@ -121,16 +121,16 @@ func (s *socket) Write(b []byte) (int, error) {
 	case broken:
 		return 0, syscall.ECONNRESET
 	}
-	s.sees(b)
+	s.record(b)
 	s.update(func() { s.out = append(s.out, b...) })
 	return len(b), nil
 }
 
-func (s *socket) SetReadDeadline(t time.Time) error { return s.reads.SetReadDeadline(t) }
-func (s *socket) SetWriteDeadline(time.Time) error  { return nil } // it never waits
+func (s *bufferedConn) SetReadDeadline(t time.Time) error { return s.reads.SetReadDeadline(t) }
+func (s *bufferedConn) SetWriteDeadline(time.Time) error  { return nil } // it never waits
 
 // Close is a reset, unless all was taken: what the printer's end has then comes out.
-func (s *socket) Close() error {
+func (s *bufferedConn) Close() error {
 	s.mu.Lock()
 	taken := s.taken
 	s.mu.Unlock()
@@ -143,7 +143,7 @@ func (s *socket) Close() error {
 }
 
 // bid takes leave when everything is delivered, or nothing will be.
-func (s *socket) bid() {
+func (s *bufferedConn) finishLine() {
 	s.mu.Lock()
 	taken := s.taken
 	s.mu.Unlock()
@@ -159,7 +159,7 @@ const (
 )
 
 // Finish waits until everything is at the printer's end.
-func (s *socket) Finish(ctx context.Context) error {
+func (s *bufferedConn) Finish(ctx context.Context) error {
 	t := time.NewTimer(finishGrace)
 	defer t.Stop()
 	late := false

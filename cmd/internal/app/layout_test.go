@@ -9,16 +9,16 @@ import (
 )
 
 func TestTicketsLookAsTheConfigurationSays(t *testing.T) {
-	setup := func(k *kitchen) {
+	setup := func(k *testDaemon) {
 		p := k.printer("grill")
 		p.Copies, p.Override = 2, config.Override{"columns": 32, "feed_before_cut": 7}
 		p.Layout.UpperCase, p.Layout.Header = true, []string{"number"}
 		p.Layout.TemplateFile, p.Layout.Template = "foot.tmpl", `{{define "footer"}}{{center "thank you"}}{{end}}`
 	}
-	inKitchen(t, setup, func(k *kitchen) {
-		k.put("A1", at("grill", "Burger"))
-		k.pass(time.Minute)
-		k.want("grill", "A1 A1")
+	runDaemonWith(t, setup, func(k *testDaemon) {
+		k.accept("A1", at("grill", "Burger"))
+		k.advance(time.Minute)
+		k.wantPrinted("grill", "A1 A1")
 		for i, ticket := range k.printers["grill"].Tickets() {
 			for _, want := range []string{"COPY " + string(rune('1'+i)) + "/2", "BURGER", "thank you", strings.Repeat("=", 32)} {
 				if !strings.Contains(ticket.Text, want) {
@@ -33,15 +33,15 @@ func TestTicketsLookAsTheConfigurationSays(t *testing.T) {
 }
 
 func TestATemplateThatFailsIsToldAndTheTicketPrints(t *testing.T) {
-	setup := func(k *kitchen) {
+	setup := func(k *testDaemon) {
 		l := &k.printer("grill").Layout
 		l.TemplateFile, l.Template = "head.tmpl", `{{define "header"}}{{if eq .Number "#A2"}}{{slice .Number 5 9}}{{else}}this is {{.Number}}{{end}}{{end}}`
 	}
-	inKitchen(t, setup, func(k *kitchen) {
+	runDaemonWith(t, setup, func(k *testDaemon) {
 		for _, n := range []string{"A1", "A2", "A3"} {
-			k.put(n, at("grill", "Burger"))
+			k.accept(n, at("grill", "Burger"))
 		}
-		k.pass(time.Minute)
+		k.advance(time.Minute)
 		tickets := k.printers["grill"].Tickets()
 		if len(tickets) != 3 || !strings.Contains(tickets[0].Text, "this is #A1") || !strings.Contains(tickets[1].Text, "#A2") || strings.Contains(tickets[1].Text, "this is") || !strings.Contains(tickets[2].Text, "this is #A3") {
 			k.t.Errorf("%d tickets, want the second one with the built-in head", len(tickets))

@@ -29,28 +29,28 @@ const venueID = "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11"
 
 // A kitchen is the whole daemon in a synctest bubble: a real bbolt file, real HTTP and real
 // ESC/POS bytes over pipes, and hours of service that pass in milliseconds.
-type kitchen struct {
-	t        *testing.T
-	conf     *config.Config
-	printers map[string]*virtual.Printer
-	service  http.RoundTripper // that the point-of-sale API is asked through
-	display  *virtual.Network  // that pages are asked for on; nil without screens
-	with     func(*Options)    // changes what the daemon is started with; nil: nothing
-	app      *App
-	client   *http.Client
-	stop     context.CancelFunc
-	ended    chan error
+type testDaemon struct {
+	t             *testing.T
+	conf          *config.Config
+	printers      map[string]*virtual.Printer
+	service       http.RoundTripper // that the point-of-sale API is asked through
+	display       *virtual.Network  // that pages are asked for on; nil without screens
+	changeOptions func(*Options)    // changes what the daemon is started with; nil: nothing
+	app           *App
+	client        *http.Client
+	stop          context.CancelFunc
+	ended         chan error
 }
 
 // inBubble runs f with a running daemon that has a printer for each station; the first
 // one is the fallback. The printers say nothing, as cheap ones do.
-func inBubble(t *testing.T, f func(*kitchen), stations ...string) {
-	inKitchen(t, func(*kitchen) {}, f, stations...)
+func runDaemon(t *testing.T, f func(*testDaemon), stations ...string) {
+	runDaemonWith(t, func(*testDaemon) {}, f, stations...)
 }
 
 // inKitchen is inBubble with another kitchen: setup changes its configuration and its
 // printers before the daemon starts.
-func inKitchen(t *testing.T, setup, f func(*kitchen), stations ...string) {
+func runDaemonWith(t *testing.T, setup, f func(*testDaemon), stations ...string) {
 	dir, err := os.MkdirTemp(t.TempDir(), "")
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func inKitchen(t *testing.T, setup, f func(*kitchen), stations ...string) {
 		conf.Log.Level = "debug"
 		conf.Venues = []config.Venue{{ID: venueID, Name: "Harbour Grill", Timezone: "Australia/Melbourne"}}
 		conf.Fallback = stations[0]
-		k := &kitchen{t: t, conf: &conf, printers: map[string]*virtual.Printer{}}
+		k := &testDaemon{t: t, conf: &conf, printers: map[string]*virtual.Printer{}}
 		for _, s := range stations {
 			p := config.DefaultPrinter()
 			p.Name, p.Address = s, "tcp://"+s
@@ -73,27 +73,27 @@ func inKitchen(t *testing.T, setup, f func(*kitchen), stations ...string) {
 		}
 		setup(k)
 		k.start()
-		defer k.halt()
+		defer k.shutDown()
 		f(k)
-		k.balance()
+		k.checkBooks()
 	})
 }
 
 // printer is the configuration of a station.
-func (k *kitchen) printer(name string) *config.Printer {
+func (k *testDaemon) printer(name string) *config.Printer {
 	i := slices.IndexFunc(k.conf.Printers, func(p config.Printer) bool { return p.Name == name })
 	return &k.conf.Printers[i]
 }
 
-func (k *kitchen) start() {
+func (k *testDaemon) start() {
 	k.t.Helper()
 	l := virtual.NewNetwork()
 	o := Options{
-		Config: k.conf, Webhook: l, Log: k.t.Output(), Clock: steady{}, Service: k.service,
+		Config: k.conf, Webhook: l, Log: k.t.Output(), Clock: syncedClock{}, Service: k.service,
 		Dialer: func(p config.Printer) (transport.Dialer, error) { return k.printers[p.Name], nil },
 	}
-	if k.with != nil {
-		k.with(&o)
+	if k.changeOptions != nil {
+		k.changeOptions(&o)
 	}
 	a, err := New(k.t.Context(), o)
 	if err != nil {
@@ -106,7 +106,7 @@ func (k *kitchen) start() {
 }
 
 // halt is systemctl stop.
-func (k *kitchen) halt() {
+func (k *testDaemon) shutDown() {
 	k.t.Helper()
 	if k.app == nil {
 		return
@@ -119,16 +119,16 @@ func (k *kitchen) halt() {
 	k.app = nil
 }
 
-func (k *kitchen) restart() { k.t.Helper(); k.halt(); k.start() }
+func (k *testDaemon) restart() { k.t.Helper(); k.shutDown(); k.start() }
 
 // steady is a clock that is always right.
-type steady struct{}
+type syncedClock struct{}
 
-func (steady) Now() time.Time     { return time.Now() }
-func (steady) Synchronized() bool { return true }
+func (syncedClock) Now() time.Time     { return time.Now() }
+func (syncedClock) Synchronized() bool { return true }
 
 // put posts a request with the given items for its own new id and wants it stored.
-func (k *kitchen) put(number string, items ...string) string {
+func (k *testDaemon) accept(number string, items ...string) string {
 	k.t.Helper()
 	id := uuid.NewString()
 	if got := k.post(id, number, 0, items...); got != `200 {"status":"SUCCESS","duplicate":false` {
@@ -138,14 +138,14 @@ func (k *kitchen) put(number string, items ...string) string {
 }
 
 // post sends a request and returns the answer's status and body up to the number of jobs.
-func (k *kitchen) post(id, number string, retry int, items ...string) string {
+func (k *testDaemon) post(id, number string, retry int, items ...string) string {
 	k.t.Helper()
 	body := fmt.Sprintf(`{"records":[{"id":%q,"orderNumber":%q,"retryCount":%d,"_updatedAt":%q,"items":[%s]}],"status":"SUCCESS","count":1}`,
 		id, number, retry, time.Now().Format(time.RFC3339Nano), strings.Join(items, ","))
 	return k.send(body)
 }
 
-func (k *kitchen) send(body string) string {
+func (k *testDaemon) send(body string) string {
 	k.t.Helper()
 	if !json.Valid([]byte(body)) {
 		k.t.Fatalf("the test made no JSON: %s", body)
@@ -173,14 +173,14 @@ func (k *kitchen) send(body string) string {
 // at is an item for a station.
 func at(station, name string) string { return fmt.Sprintf(`{"station":%q,"name":%q}`, station, name) }
 
-var numberOnPaper = regexp.MustCompile(`#([A-Z0-9]+)`)
+var printedNumber = regexp.MustCompile(`#([A-Z0-9]+)`)
 
 var forStation = regexp.MustCompile(`FOR (.+?) \((?:printer|screen) down\)`)
 
 // paper is what came out of a printer, a word a ticket: its number, then ! for POSSIBLE
 // DUPLICATE, r for REPRINT, w for WAS ON THE SCREEN, @GRILL for FOR GRILL (printer down), ~ for torn off
 // in the middle.
-func (k *kitchen) paper(station string) string {
+func (k *testDaemon) printed(station string) string {
 	k.t.Helper()
 	p := k.printers[station]
 	if bad := p.Problems(); len(bad) > 0 {
@@ -189,7 +189,7 @@ func (k *kitchen) paper(station string) string {
 	var out []string
 	for _, t := range p.Tickets() {
 		word := "?"
-		if m := numberOnPaper.FindStringSubmatch(t.Text); m != nil {
+		if m := printedNumber.FindStringSubmatch(t.Text); m != nil {
 			word = m[1]
 		}
 		if strings.Contains(t.Text, "** EXPIRED **") {
@@ -211,22 +211,22 @@ func (k *kitchen) paper(station string) string {
 	return strings.Join(out, " ")
 }
 
-func (k *kitchen) want(station, paper string) {
+func (k *testDaemon) wantPrinted(station, paper string) {
 	k.t.Helper()
 	synctest.Wait()
-	if got := k.paper(station); got != paper {
+	if got := k.printed(station); got != paper {
 		k.t.Errorf("%s printed %q, want %q", station, got, paper)
 	}
 }
 
 // pass lets so much of the evening go by.
-func (k *kitchen) pass(d time.Duration) {
+func (k *testDaemon) advance(d time.Duration) {
 	time.Sleep(d) // the bubble's clock
 	synctest.Wait()
 }
 
 // balance checks promise 6.
-func (k *kitchen) balance() {
+func (k *testDaemon) checkBooks() {
 	k.t.Helper()
 	if n := k.app.queue.Unaccounted(); n != 0 {
 		k.t.Errorf("the books do not balance by %d: %+v", n, k.app.queue.Stations())
@@ -234,7 +234,7 @@ func (k *kitchen) balance() {
 }
 
 // states counts the jobs by state.
-func (k *kitchen) states() map[ticket.State]int {
+func (k *testDaemon) states() map[ticket.State]int {
 	k.t.Helper()
 	jobs, err := k.app.queue.Jobs(k.t.Context(), queue.Filter{})
 	if err != nil {
