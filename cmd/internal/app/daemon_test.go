@@ -27,35 +27,34 @@ import (
 
 const venueID = "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11"
 
-// A kitchen is the whole daemon in a synctest bubble: a real bbolt file, real HTTP and real
-// ESC/POS bytes over pipes, and hours of service that pass in milliseconds.
+// A testDaemon is the whole daemon in a synctest bubble, with a real bbolt file, and with real HTTP
+// and ESC/POS bytes over pipes. Hours pass in milliseconds.
 type testDaemon struct {
 	t             *testing.T
 	conf          *config.Config
 	printers      map[string]*virtual.Printer
-	service       http.RoundTripper // that the point-of-sale API is asked through
-	display       *virtual.Network  // that pages are asked for on; nil without screens
-	changeOptions func(*Options)    // changes what the daemon is started with; nil: nothing
+	service       http.RoundTripper // carries requests to the point-of-sale API
+	display       *virtual.Network  // of the screens' pages; nil without screens
+	changeOptions func(*Options)    // changes the options of the daemon; may be nil
 	app           *App
 	client        *http.Client
 	stop          context.CancelFunc
 	ended         chan error
 }
 
-// inBubble runs f with a running daemon that has a printer for each station; the first
-// one is the fallback. The printers say nothing, as cheap ones do.
+// runDaemon runs f with a running daemon that has a printer for each station; the first one is the
+// fallback. The printers answer no queries, as cheap ones do.
 func runDaemon(t *testing.T, f func(*testDaemon), stations ...string) {
 	runDaemonWith(t, func(*testDaemon) {}, f, stations...)
 }
 
-// inKitchen is inBubble with another kitchen: setup changes its configuration and its
-// printers before the daemon starts.
+// runDaemonWith is runDaemon; setup changes the configuration and the printers before the start.
 func runDaemonWith(t *testing.T, setup, f func(*testDaemon), stations ...string) {
 	dir, err := os.MkdirTemp(t.TempDir(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer os.RemoveAll(dir) // of a random test there are thousands
+	defer os.RemoveAll(dir) // a rapid test makes thousands
 	synctest.Test(t, func(t *testing.T) {
 		conf := config.Default()
 		conf.Storage.Path = filepath.Join(dir, "t.db")
@@ -105,7 +104,7 @@ func (k *testDaemon) start() {
 	k.client = &http.Client{Transport: &http.Transport{DialContext: l.Dial}, Timeout: 5 * time.Second}
 }
 
-// halt is systemctl stop.
+// shutDown is systemctl stop.
 func (k *testDaemon) shutDown() {
 	k.t.Helper()
 	if k.app == nil {
@@ -121,13 +120,13 @@ func (k *testDaemon) shutDown() {
 
 func (k *testDaemon) restart() { k.t.Helper(); k.shutDown(); k.start() }
 
-// steady is a clock that is always right.
+// syncedClock is a clock that is always synchronized.
 type syncedClock struct{}
 
 func (syncedClock) Now() time.Time     { return time.Now() }
 func (syncedClock) Synchronized() bool { return true }
 
-// put posts a request with the given items for its own new id and wants it stored.
+// accept posts a request with a new id and the given items. It must be stored.
 func (k *testDaemon) accept(number string, items ...string) string {
 	k.t.Helper()
 	id := uuid.NewString()
@@ -148,7 +147,7 @@ func (k *testDaemon) post(id, number string, retry int, items ...string) string 
 func (k *testDaemon) send(body string) string {
 	k.t.Helper()
 	if !json.Valid([]byte(body)) {
-		k.t.Fatalf("the test made no JSON: %s", body)
+		k.t.Fatalf("the test made invalid JSON: %s", body)
 	}
 	req, err := http.NewRequest("POST", "http://daemon/webhooks/print", strings.NewReader(body))
 	if err != nil {
@@ -177,14 +176,14 @@ var printedNumber = regexp.MustCompile(`#([A-Z0-9]+)`)
 
 var forStation = regexp.MustCompile(`FOR (.+?) \((?:printer|screen) down\)`)
 
-// paper is what came out of a printer, a word a ticket: its number, then ! for POSSIBLE
-// DUPLICATE, r for REPRINT, w for WAS ON THE SCREEN, @GRILL for FOR GRILL (printer down), ~ for torn off
-// in the middle.
+// printed is what a printer printed, one word for each ticket: its number, then ! for POSSIBLE
+// DUPLICATE, r for REPRINT, w for WAS ON THE SCREEN, @GRILL for FOR GRILL (printer down), ~ if it was
+// not cut.
 func (k *testDaemon) printed(station string) string {
 	k.t.Helper()
 	p := k.printers[station]
 	if bad := p.Problems(); len(bad) > 0 {
-		k.t.Errorf("%s got what no printer should: %v", station, bad)
+		k.t.Errorf("%s got invalid bytes: %v", station, bad)
 	}
 	var out []string
 	for _, t := range p.Tickets() {
@@ -219,13 +218,13 @@ func (k *testDaemon) wantPrinted(station, paper string) {
 	}
 }
 
-// pass lets so much of the evening go by.
+// advance lets time pass.
 func (k *testDaemon) advance(d time.Duration) {
 	time.Sleep(d) // the bubble's clock
 	synctest.Wait()
 }
 
-// balance checks promise 6.
+// checkBooks checks promise 6.
 func (k *testDaemon) checkBooks() {
 	k.t.Helper()
 	if n := k.app.queue.Unaccounted(); n != 0 {

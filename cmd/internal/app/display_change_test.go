@@ -60,7 +60,7 @@ func TestAScreenThatWasEverOpenIsKnownAfterARestart(t *testing.T) {
 func TestAReloadAddsAndRemovesScreens(t *testing.T) {
 	runDaemonWith(t, withScreens(), func(k *testDaemon) {
 		if k.app.DisplayAddr() != nil {
-			t.Error("it listens for pages of no screens")
+			t.Error("there is a listener without screens")
 		}
 		without := k.conf
 		k.reload(func(c *config.Config) {
@@ -72,7 +72,7 @@ func TestAReloadAddsAndRemovesScreens(t *testing.T) {
 		p.want("A1")
 		pass.want("A1")
 
-		// A pass that sees more; the page of the other screen is not disturbed.
+		// A pass of more stations; the page of the other screen stays connected.
 		k.reload(func(c *config.Config) {
 			c.Screens = []config.Screen{c.Screens[0], c.Screens[1], testPass("pass", "hot-line", "cold")}
 		})
@@ -117,7 +117,7 @@ func TestTheTitleOfAScreenCanBeChangedWhileItIsOpen(t *testing.T) {
 			c.Screens[0].Title = "Hot line"
 		})
 		synctest.Wait()
-		<-p.ended // it is another page now
+		<-p.ended // the old page has ended
 		p.close()
 		p = k.openPage("hot-line")
 		defer p.close()

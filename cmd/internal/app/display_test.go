@@ -30,7 +30,7 @@ func (k *testDaemon) wantOutcomes(station string, want map[ticket.State]uint64) 
 	}
 }
 
-func TestATicketIsShownWhenAPageHoldsIt(t *testing.T) {
+func TestATicketIsShownOnceAPageReportsIt(t *testing.T) {
 	runDaemonWith(t, withScreens(testScreen("hot-line")), func(k *testDaemon) {
 		p := k.openPage("hot-line")
 		defer p.close()
@@ -46,7 +46,7 @@ func TestATicketIsShownWhenAPageHoldsIt(t *testing.T) {
 	}, "grill")
 }
 
-func TestAPageThatOpensEndsTheWaitOfItsLine(t *testing.T) {
+func TestAPageThatOpensEndsTheWaitOfItsQueue(t *testing.T) {
 	runDaemonWith(t, withScreens(testScreen("hot-line")), func(k *testDaemon) {
 		k.accept("A1", at("hot-line", "Burger"))
 		k.advance(3 * time.Second)
@@ -58,7 +58,7 @@ func TestAPageThatOpensEndsTheWaitOfItsLine(t *testing.T) {
 	}, "grill")
 }
 
-func TestWhileNobodyLooksTicketsComeOutOfTheBackupInOrder(t *testing.T) {
+func TestWhileNoPageIsOpenTicketsPrintAtTheBackupInOrder(t *testing.T) {
 	runDaemonWith(t, withScreens(testScreen("hot-line")), func(k *testDaemon) {
 		k.accept("A1", at("hot-line", "Burger"))
 		k.accept("A2", at("hot-line", "Soup"))
@@ -74,7 +74,7 @@ func TestWhileNobodyLooksTicketsComeOutOfTheBackupInOrder(t *testing.T) {
 		}
 		p := k.openPage("hot-line")
 		defer p.close()
-		p.want("") // what is on paper is not also on the screen
+		p.want("") // tickets on paper are not shown too
 		k.accept("A4", at("hot-line", "Pie"))
 		p.want("A4")
 		if l := k.status("hot-line"); l.StandIn != "" || !l.Device.Fine {
@@ -83,7 +83,7 @@ func TestWhileNobodyLooksTicketsComeOutOfTheBackupInOrder(t *testing.T) {
 	}, "grill")
 }
 
-func TestWhatWasOnAScreenThatDiedComesOutOnPaperMarked(t *testing.T) {
+func TestTheTicketsOfAScreenThatDiedPrintMarked(t *testing.T) {
 	runDaemonWith(t, withScreens(testScreen("hot-line")), func(k *testDaemon) {
 		p := k.openPage("hot-line")
 		k.accept("A1", at("hot-line", "Burger"))
@@ -103,7 +103,7 @@ func TestWhatWasOnAScreenThatDiedComesOutOnPaperMarked(t *testing.T) {
 	}, "grill")
 }
 
-func TestAScreenThatGoesDarkAgainAndAgainHasEachTicketOnPaperOnce(t *testing.T) {
+func TestAScreenThatGoesDarkRepeatedlyPrintsEachTicketOnce(t *testing.T) {
 	runDaemonWith(t, withScreens(testScreen("hot-line")), func(k *testDaemon) {
 		p := k.openPage("hot-line")
 		k.accept("A1", at("hot-line", "Burger"))
@@ -117,7 +117,7 @@ func TestAScreenThatGoesDarkAgainAndAgainHasEachTicketOnPaperOnce(t *testing.T) 
 		p.close()
 		k.advance(time.Minute)
 		k.wantOutcomes("grill", map[ticket.State]uint64{})
-		k.restart() // dark all the while
+		k.restart() // while the screen is dark
 		k.advance(time.Minute)
 		p = k.openPage("hot-line")
 		k.advance(10 * time.Second)
@@ -142,7 +142,7 @@ func TestAScreenThatGoesDarkAgainAndAgainHasEachTicketOnPaperOnce(t *testing.T) 
 			k.restart()
 		}
 		if text := k.printers["grill"].Tickets()[0].Text; strings.Count(text, "done on the screen") != 1 {
-			t.Errorf("what a cook had ticked is not on the paper: %s", text)
+			t.Errorf("the items that a cook marked done are not on the paper: %s", text)
 		}
 		k.wantOutcomes("hot-line", map[ticket.State]uint64{ticket.Shown: 2})
 		k.checkBooks()
@@ -164,12 +164,12 @@ func TestTheBackupOfABackupRescuesAScreenToo(t *testing.T) {
 		k.accept("A2", at("hot-line", "Soup"))
 		k.advance(5 * time.Minute)
 		k.wantPrinted("grill", "")
-		k.wantPrinted("bar", "A1w@HOT LINE A2!@HOT LINE") // begun before the screen was known to be dark
+		k.wantPrinted("bar", "A1w@HOT LINE A2!@HOT LINE") // begun before the screen counted as dark
 		k.wantOutcomes("grill", map[ticket.State]uint64{ticket.Sent: 1})
 	}, "grill", "bar")
 }
 
-func TestAScreenStandsInForAPrinter(t *testing.T) {
+func TestAScreenCanBeTheBackupOfAPrinter(t *testing.T) {
 	runDaemonWith(t, func(k *testDaemon) {
 		s := testScreen("hot-line")
 		s.Backup = "bar"
@@ -189,7 +189,7 @@ func TestAScreenStandsInForAPrinter(t *testing.T) {
 	}, "grill", "bar")
 }
 
-func TestACookGetsPaperOfACard(t *testing.T) {
+func TestACookCanPrintACard(t *testing.T) {
 	runDaemonWith(t, withScreens(testScreen("hot-line")), func(k *testDaemon) {
 		p := k.openPage("hot-line")
 		defer p.close()
@@ -206,7 +206,7 @@ func TestACookGetsPaperOfACard(t *testing.T) {
 	}, "grill")
 }
 
-// keyPair is the files of a certificate and its key.
+// keyPair writes a certificate and its key to files.
 func keyPair(t *testing.T) (certFile, keyFile string) {
 	t.Helper()
 	srv := httptest.NewTLSServer(nil)
@@ -235,7 +235,7 @@ func TestTheFirstScreenOpensTheDisplayWithoutARestart(t *testing.T) {
 	defer taken.Close()
 	a, rewrite := startOnFile(t, grillOnly)
 	if a.DisplayAddr() != nil {
-		t.Error("it listens for pages of no screens")
+		t.Error("there is a listener without screens")
 	}
 
 	cert, key := keyPair(t)
@@ -249,7 +249,7 @@ func TestTheFirstScreenOpensTheDisplayWithoutARestart(t *testing.T) {
 	}
 
 	rewrite(taken.Addr().String(), "127.0.0.1:0")
-	rewrite(withTLS, "") // nor is anything else left of what was refused
+	rewrite(withTLS, "") // nothing of the refused configuration may be left
 	done, err := a.Reload()
 	if err != nil || len(done.Restart) > 0 {
 		t.Fatalf("%+v, %v", done, err)
@@ -265,7 +265,7 @@ func TestTheFirstScreenOpensTheDisplayWithoutARestart(t *testing.T) {
 		}
 	}
 
-	// Another address is for the next start.
+	// Another address needs a restart.
 	rewrite("display: { listen: \"127.0.0.1:0\" }", "display: { listen: \"127.0.0.1:9322\" }")
 	if done, err := a.Reload(); err != nil || !slices.Equal(done.Restart, []string{"display.listen"}) {
 		t.Errorf("%+v, %v", done, err)

@@ -15,20 +15,20 @@ import (
 	"ticketrail/printer/virtual"
 )
 
-// An accident happens to a printer and is put right some time later, or passes.
+// A disturbance happens to a printer and is repaired some time later, or ends by itself.
 type disturbance struct {
 	name   string
 	inject func(w *disturbedPrinter)
 	repair func(w *disturbedPrinter)
-	// loses says that what the printer has taken and not printed is gone, or may be.
+	// loses: the printer loses, or may lose, the data that it has accepted and not printed.
 	loses bool
 }
 
-// A wreck is a printer with its accidents.
+// A disturbedPrinter is a printer with its disturbances.
 type disturbedPrinter struct {
 	name string
 	c    *cable
-	till func() // lets go of the printer
+	till func() // the till closes its connection
 	lost bool
 }
 
@@ -38,12 +38,12 @@ func (w *disturbedPrinter) footText() string { return "| " + w.name }
 
 func noRepair(*disturbedPrinter) {}
 
-// stopped is a condition that people see to.
+// persistent is a condition that lasts until a person repairs it.
 func persistent(c virtual.Condition) disturbance {
 	return disturbance{"is " + c.String(), func(w *disturbedPrinter) { w.p().Set(c, true) }, func(w *disturbedPrinter) { w.p().Set(c, false) }, false}
 }
 
-// trapped is an accident in the middle of a ticket.
+// midTicket is a disturbance in the middle of a ticket.
 func midTicket(a disturbance) disturbance {
 	do := a.inject
 	a.name += " in the middle of a ticket"
@@ -81,7 +81,7 @@ func disturbances() []disturbance {
 	}
 }
 
-// occupied connects a till, which waits its turn like everybody.
+// occupy connects a till, which waits like any other client.
 func occupy(w *disturbedPrinter) {
 	w.till()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
@@ -93,7 +93,7 @@ func occupy(w *disturbedPrinter) {
 	w.till = func() { _ = conn.Close(); w.till = func() {} }
 }
 
-// A plot is a kitchen and what happens in it.
+// A scenario is a set of stations and what happens to them.
 type scenario struct {
 	stations []string
 	kinds    []int
@@ -105,7 +105,7 @@ type scenario struct {
 type event struct {
 	after   time.Duration
 	station int
-	what    int // -1: an order; -2: all that is wrong with the printer is mended; else an accident
+	what    int // -1: an order; -2: the printer is repaired; else a disturbance
 }
 
 func (p scenario) String() string {
@@ -157,8 +157,8 @@ func scenarios() *rapid.Generator[scenario] {
 	})
 }
 
-// TestWhateverHappensNoTicketIsLostNorPrintedTwiceUnmarked is the promise as a whole, kept through
-// accidents nobody thought of. A failure prints the plot and the seed.
+// TestWhateverHappensNoTicketIsLostNorPrintedTwiceUnmarked checks the promises together in random
+// scenarios. A failure prints the scenario and the seed.
 func TestWhateverHappensNoTicketIsLostNorPrintedTwiceUnmarked(t *testing.T) {
 	scenarios := scenarios()
 	var orders, held, unprovable int
@@ -171,12 +171,12 @@ func TestWhateverHappensNoTicketIsLostNorPrintedTwiceUnmarked(t *testing.T) {
 			rt.Fatalf("%s\n%s", strings.Join(r.violations, "\n"), r.strips)
 		}
 	})
-	t.Logf("%d orders, %d held for a person, %d sent to printers that lost what they had and cannot say so", orders, held, unprovable)
+	t.Logf("%d orders, %d held, %d sent to printers that lost data and cannot report it", orders, held, unprovable)
 }
 
-// TestAPrinterThatBreaksOffTwiceInAPictureSwallowsNothing is a plot that was found by the other
-// test, once in many thousands: the padding for the first break makeCables in a buffer at the second.
-func TestAPrinterThatBreaksOffTwiceInAPictureSwallowsNothing(t *testing.T) {
+// TestAPrinterThatBreaksOffTwiceInAPictureLosesNothing is a scenario that the other test
+// found, once in many thousands: the padding for the first break was still in a buffer at the second.
+func TestAPrinterThatBreaksOffTwiceInAPictureLosesNothing(t *testing.T) {
 	for i, who := range printerKinds() {
 		p := scenario{stations: []string{"grill"}, kinds: []int{i}, sockets: []bool{true}, backups: []int{-1}}
 		for _, e := range []struct {
@@ -191,7 +191,7 @@ func TestAPrinterThatBreaksOffTwiceInAPictureSwallowsNothing(t *testing.T) {
 	}
 }
 
-// A result is what came of a plot.
+// A result is the outcome of a scenario.
 type result struct {
 	violations               []string
 	strips                   string
@@ -261,11 +261,11 @@ func (p scenario) play(t *testing.T) (r result) {
 	return r
 }
 
-// repairAll puts everything right.
+// repairAll ends every disturbance.
 func (w *disturbedPrinter) repairAll() {
 	w.till()
 	w.c.clearTriggers()
-	time.Sleep(10 * time.Millisecond) // what has been sprung happens
+	time.Sleep(10 * time.Millisecond) // triggers that have fired take effect
 	for _, a := range disturbances() {
 		if !a.loses {
 			a.repair(w)
@@ -278,7 +278,7 @@ func (w *disturbedPrinter) repairAll() {
 	w.c.power(true)
 }
 
-// settle waits until the lines are empty. A blade may jam at a cut that comes later.
+// waitUntilEmpty waits until all queues are empty. A cutter may jam at a cut that comes later.
 func (g *cabledDaemon) waitUntilEmpty(wrecks []*disturbedPrinter) {
 	for range 60 {
 		g.advance(5 * time.Minute)
@@ -293,6 +293,6 @@ func (g *cabledDaemon) waitUntilEmpty(wrecks []*disturbedPrinter) {
 			break
 		}
 	}
-	g.advance(time.Hour) // what a printer has, it prints
+	g.advance(time.Hour) // printers print what they have buffered
 	synctest.Wait()
 }

@@ -14,31 +14,31 @@ import (
 	"ticketrail/printer/virtual"
 )
 
-// A cable leads from the daemon to whatever printer stands at its end. It sees every byte
-// go by, so that a fault can strike at an exact place in a ticket.
+// A cable connects the daemon with a printer, which may be replaced by another one. It sees every
+// byte, so that a fault can be injected at an exact place in a ticket.
 type cable struct {
-	buffered bool // what is written is out of the daemon's hands at once, as with a socket
-	oneWay   bool // nothing comes back, as on a parallel port
+	buffered bool // a write returns before the printer reads, as with a socket
+	oneWay   bool // no answers, as on a parallel port
 
-	order *atomic.Int64 // counts what goes by on any cable
+	order *atomic.Int64 // counts the tickets on all cables
 
 	mu       sync.Mutex // guards what follows
 	changed  chan struct{}
-	printers []*virtual.Printer // the last one stands there now
-	hang     bool               // dialling is never answered
-	dead     bool               // nobody is at the printer's end, not even a kernel
+	printers []*virtual.Printer // the last one is connected now
+	hang     bool               // Dial blocks
+	dead     bool               // not even the kernel of the printer answers
 	triggers []*trigger
-	corrupt  func(answer []byte) []byte // what becomes of what the printer says
-	passed   []passedTicket             // tickets as they first went by
+	corrupt  func(answer []byte) []byte // changes the printer's answers
+	passed   []passedTicket             // tickets in the order of their first byte
 }
 
-// A sight is a ticket that goes by on its way to a printer.
+// A passedTicket is a ticket that passed a cable on its way to a printer.
 type passedTicket struct {
 	number string
-	nth    int64 // of all in the kitchen
+	nth    int64 // among all cables
 }
 
-// A trigger is sprung when the bytes of a ticket have come to a certain place.
+// A trigger fires when the bytes of a ticket have reached a certain place.
 type trigger struct {
 	at   string
 	fire func()
@@ -62,7 +62,7 @@ func newCable(o virtual.Options, buffered, oneWay bool) *cable {
 	return c
 }
 
-// set changes something about the cable, and tells who waits for that.
+// set changes the cable and wakes the goroutines that wait for a change.
 func (c *cable) set(change func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -71,10 +71,10 @@ func (c *cable) set(change func()) {
 	c.changed = make(chan struct{})
 }
 
-// says puts f between the printer and who hears it; nil is nothing.
+// corruptAnswers changes the printer's answers by f; nil: not.
 func (c *cable) corruptAnswers(f func(answer []byte) []byte) { c.set(func() { c.corrupt = f }) }
 
-// power pulls the plug or puts it back.
+// power switches the printer on or off.
 func (c *cable) power(on bool) {
 	if on {
 		c.printer().PowerOn()
@@ -86,7 +86,7 @@ func (c *cable) power(on bool) {
 
 func (c *cable) cycle() { c.power(false); c.power(true) }
 
-// cut is the network cable: pulled, nobody is told.
+// cut unplugs the network cable: neither side notices.
 func (c *cable) cut(on bool) {
 	c.printer().Unplug(on)
 	c.set(func() { c.dead = on })
@@ -104,7 +104,7 @@ func (c *cable) printer() *virtual.Printer {
 	return c.printers[len(c.printers)-1]
 }
 
-// swap puts another printer there; clients of the one before see its plug pulled.
+// swap replaces the printer; the clients of the old one see it lose power.
 func (c *cable) swap(p *virtual.Printer) {
 	c.printer().PowerCycle()
 	c.set(func() { c.printers = append(c.printers, p) })
@@ -146,17 +146,17 @@ func (c *cable) Dial(ctx context.Context) (transport.Conn, error) {
 	return t, nil
 }
 
-// tapped is a connection whose bytes the cable sees.
+// watchedConn is a connection whose bytes the cable sees.
 type watchedConn struct {
 	transport.Conn
 	cable *cable
 	tail  []byte
-	slow  bool // a trigger was sprung: the next byte goes alone
+	slow  bool // a trigger has fired: the next byte is written alone
 }
 
 var sentNumber = regexp.MustCompile(`#([A-Z]+[0-9]+)`)
 
-// next says how many bytes of b go out before something happens, and what that is.
+// next is how many bytes of b are written before a trigger fires, and which.
 func (t *watchedConn) next(b []byte) (n int, next *trigger) {
 	c := t.cable
 	c.mu.Lock()
@@ -167,7 +167,7 @@ func (t *watchedConn) next(b []byte) (n int, next *trigger) {
 	}
 	all := append(bytes.Clone(t.tail), b...)
 	for _, trigger := range c.triggers {
-		from := max(len(t.tail)-len(trigger.at)+1, 0) // what has gone by springs nothing
+		from := max(len(t.tail)-len(trigger.at)+1, 0) // bytes that were written already fire nothing
 		if k := bytes.Index(all[from:], []byte(trigger.at)); k >= 0 && from+k+len(trigger.at)-len(t.tail) <= n {
 			n, next = from+k+len(trigger.at)-len(t.tail), trigger
 		}
@@ -175,9 +175,9 @@ func (t *watchedConn) next(b []byte) (n int, next *trigger) {
 	return n, next
 }
 
-// fire springs a trigger, unless it was disarmed meanwhile.
+// fire runs a trigger, unless it was removed meanwhile.
 func (t *watchedConn) fire(which *trigger) {
-	time.Sleep(time.Millisecond) // the bubble's clock: until the printer has seen to what it took
+	time.Sleep(time.Millisecond) // until the printer has processed what it has read
 	c := t.cable
 	armed := false
 	c.set(func() {
@@ -193,7 +193,7 @@ func (t *watchedConn) fire(which *trigger) {
 
 const triggerWindow = 40
 
-// sees notes the tickets that go by.
+// record notes the tickets that pass.
 func (c *cable) record(b []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -228,7 +228,7 @@ func (t *watchedConn) Write(b []byte) (int, error) {
 	return sent, nil
 }
 
-// oneWay is a connection on which nothing comes back.
+// oneWay is a connection without answers.
 type oneWay struct{ *watchedConn }
 
 func (oneWay) Read([]byte) (int, error) { return 0, io.EOF }

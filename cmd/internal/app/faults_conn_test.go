@@ -13,20 +13,20 @@ import (
 	"ticketrail/printer/transport"
 )
 
-// A socket takes what is written at once and sees to it that it arrives, as a kernel does.
+// A bufferedConn accepts writes at once and delivers them later, as the kernel does for a socket.
 type bufferedConn struct {
 	line           transport.Conn
-	dead           func() bool  // nobody acknowledges anything
+	dead           func() bool  // no byte is acknowledged
 	record         func([]byte) // what is written
 	reads, answers net.Conn     // the daemon's end and ours
 
 	mu        sync.Mutex // guards what follows
 	changed   chan struct{}
 	out       []byte
-	done      bool  // nothing more will be written
-	taken     bool  // the printer's end has all of it, though the printer may not have looked at it
-	broken    bool  // nothing more can be
-	closedErr error // how the other side ended it
+	done      bool  // closed for writing
+	taken     bool  // the printer's kernel has all data, also if the printer has not read it
+	broken    bool  // the connection failed
+	closedErr error // how the printer ended it
 }
 
 func newBufferedConn(line transport.Conn, c *cable) *bufferedConn {
@@ -60,7 +60,7 @@ func (s *bufferedConn) deliver() {
 		}
 		n, err := s.line.Write(b)
 		s.update(func() {
-			s.out = s.out[min(n, len(s.out)):] // Close throws it away
+			s.out = s.out[min(n, len(s.out)):] // Close discards it
 			if err != nil && s.closedErr == nil {
 				s.closedErr = err
 			}
@@ -89,7 +89,7 @@ func (s *bufferedConn) answer() {
 			if s.closedErr == nil {
 				s.closedErr = err
 			}
-			s.broken = s.broken || err != io.EOF // after an end one may go on writing
+			s.broken = s.broken || err != io.EOF // after EOF one may still write
 		})
 		_ = s.answers.Close()
 		return
@@ -127,9 +127,9 @@ func (s *bufferedConn) Write(b []byte) (int, error) {
 }
 
 func (s *bufferedConn) SetReadDeadline(t time.Time) error { return s.reads.SetReadDeadline(t) }
-func (s *bufferedConn) SetWriteDeadline(time.Time) error  { return nil } // it never waits
+func (s *bufferedConn) SetWriteDeadline(time.Time) error  { return nil } // Write never blocks
 
-// Close is a reset, unless all was taken: what the printer's end has then comes out.
+// Close resets the connection, unless everything was delivered: that then prints.
 func (s *bufferedConn) Close() error {
 	s.mu.Lock()
 	taken := s.taken
@@ -142,7 +142,7 @@ func (s *bufferedConn) Close() error {
 	return errors.Join(s.line.Close(), s.reads.Close())
 }
 
-// bid takes leave when everything is delivered, or nothing will be.
+// finishLine closes the connection to the printer when everything is delivered or it failed.
 func (s *bufferedConn) finishLine() {
 	s.mu.Lock()
 	taken := s.taken
@@ -154,11 +154,11 @@ func (s *bufferedConn) finishLine() {
 }
 
 const (
-	window      = 16 << 10 // what the printer's end of a socket takes for a printer that is not looking
+	window      = 16 << 10 // what the printer's kernel accepts while the printer does not read
 	finishGrace = 500 * time.Millisecond
 )
 
-// Finish waits until everything is at the printer's end.
+// Finish waits until everything is delivered to the printer's kernel.
 func (s *bufferedConn) Finish(ctx context.Context) error {
 	t := time.NewTimer(finishGrace)
 	defer t.Stop()

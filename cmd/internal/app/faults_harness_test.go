@@ -20,16 +20,16 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// A galley is a kitchen whose printers stand at the end of cables.
+// A cabledDaemon is a daemon whose printers are connected by cables.
 type cabledDaemon struct {
 	*testDaemon
 	cables map[string]*cable
 	log    *logRecorder
 
-	held, unprovable int // see broken
+	held, unprovable int // counted by violations
 }
 
-// A logbook is the daemon's log, kept to be asked later.
+// A logRecorder keeps the daemon's log.
 type logRecorder struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -58,8 +58,8 @@ func (l *logRecorder) doubts() map[uint64]int {
 	return out
 }
 
-// inGalley runs f in a kitchen whose stations are at the ends of those cables. Storage is
-// somebody else's test.
+// runCabledDaemon runs f with a daemon whose printers are at those cables. It does not sync its
+// commits: other tests cover storage.
 func runCabledDaemon(t *testing.T, stations []string, makeCables func() map[string]*cable, setup func(*config.Config), f func(*cabledDaemon)) {
 	g := &cabledDaemon{log: &logRecorder{}}
 	runDaemonWith(t, func(k *testDaemon) {
@@ -69,7 +69,7 @@ func runCabledDaemon(t *testing.T, stations []string, makeCables func() map[stri
 			c.order = order
 		}
 		k.conf.Log.Format = "json"
-		k.conf.Fonts = []string{"/none.ttf"} // to read real ones takes longer than the test
+		k.conf.Fonts = []string{"/none.ttf"} // reading real fonts takes longer than the test
 		if setup != nil {
 			setup(k.conf)
 		}
@@ -80,30 +80,30 @@ func runCabledDaemon(t *testing.T, stations []string, makeCables func() map[stri
 	}, func(*testDaemon) { f(g) }, stations...)
 }
 
-// order posts a ticket that has a middle, a picture and an end.
+// order posts a ticket with a middle, a picture and an end, where faults are injected.
 func (g *cabledDaemon) order(station, number string) {
 	g.t.Helper()
 	g.accept(number, at(station, "Alpha"), at(station, "Middle"), at(station, "宫保鸡丁"), at(station, "Omega"))
 }
 
-// state is what is known of a station's printer.
+// state is the state of a station's printer.
 func (g *cabledDaemon) state(station string) string {
 	return g.status(station).Device.State
 }
 
-// A slip is a piece of paper.
+// A printout is a piece of paper.
 type printout struct {
-	number string // empty: torn off before it was printed
+	number string // empty: it ended before the number
 	whole  bool   // down to its foot
 	cut    bool
 	banner bool
-	other  string // the station it stands in for
+	other  string // the station whose backup printed it
 	at     time.Time
 	of     *cable
 }
 
-// String is the number, then ! for POSSIBLE DUPLICATE, @GRILL for FOR GRILL (printer down), ~ for
-// torn off before the foot, _ for whole and not cut.
+// String is the number, then ! for POSSIBLE DUPLICATE, @GRILL for FOR GRILL (printer down), ~ if it
+// ended before the foot, _ if it is whole and not cut.
 func (s printout) String() string {
 	w := cmp.Or(s.number, "?")
 	if s.banner {
@@ -123,7 +123,7 @@ func (s printout) String() string {
 
 var footPattern = regexp.MustCompile(`job [0-9]+ \|`)
 
-// slips is what came out at the end of a cable, and what the printers there object to.
+// printouts are the printouts of the printers at a cable, and the invalid bytes that they got.
 func (c *cable) printouts() (out []printout, objections []string) {
 	c.mu.Lock()
 	printers := slices.Clone(c.printers)
@@ -132,7 +132,7 @@ func (c *cable) printouts() (out []printout, objections []string) {
 		objections = append(objections, p.Problems()...)
 		for _, t := range p.Tickets() {
 			if t.Text == "" {
-				continue // a cut that came late and found nothing to cut
+				continue // a late cut, of an empty piece
 			}
 			s := printout{whole: footPattern.MatchString(t.Text), cut: t.End == virtual.Cut, at: t.At, of: c}
 			s.banner = strings.Contains(t.Text, "POSSIBLE DUPLICATE")
@@ -149,7 +149,7 @@ func (c *cable) printouts() (out []printout, objections []string) {
 	return out, objections
 }
 
-// strip is the slips of a station, a word a slip.
+// paper is the printouts of a station, one word for each.
 func (g *cabledDaemon) paper(station string) string {
 	var words []string
 	slips, _ := g.cables[station].printouts()
@@ -159,18 +159,18 @@ func (g *cabledDaemon) paper(station string) string {
 	return strings.Join(words, " ")
 }
 
-// objections are what no printer should have got.
+// printerProblems are the invalid bytes that printers got.
 func (g *cabledDaemon) printerProblems() (out []string) {
 	for name, c := range g.cables {
 		_, bad := c.printouts()
 		for _, b := range bad {
-			out = append(out, name+" got what no printer should: "+b)
+			out = append(out, name+" got invalid bytes: "+b)
 		}
 	}
 	return out
 }
 
-// ledger is what the books say of a station's tickets, in the order in which they came.
+// stationJobs are the jobs of a station, in the order in which they were accepted.
 func (g *cabledDaemon) stationJobs(station string) []queue.Job {
 	g.t.Helper()
 	jobs, err := g.app.queue.Jobs(g.t.Context(), queue.Filter{Station: station})
@@ -181,7 +181,7 @@ func (g *cabledDaemon) stationJobs(station string) []queue.Job {
 	return jobs
 }
 
-// fates is the ledger, a letter a ticket: = for the best that the printer can prove, c confirmed,
+// jobResults is the result of each job of a station, one letter for each: = for the best that the printer can prove, c confirmed,
 // p processed, s sent, h held, w waiting; then + for a second attempt and ++ for more.
 func (g *cabledDaemon) jobResults(station string, best ticket.State) string {
 	g.t.Helper()
@@ -196,10 +196,9 @@ func (g *cabledDaemon) jobResults(station string, best ticket.State) string {
 	return strings.Join(words, " ")
 }
 
-// broken is what of the promises was not kept in the end, once all is mended and every
-// line is empty. numbers are each line's tickets in the order in which they were accepted.
-// Where lost says so, a printer forgot what it had taken, which only one that can be asked
-// tells.
+// violations are the promises that were not kept, once everything is repaired and all queues are
+// empty. numbers are each station's tickets in the order in which they were accepted. lost names
+// stations whose printer may have lost accepted data, which a printer without status cannot report.
 func (g *cabledDaemon) violations(numbers map[string][]string, lost map[string]bool) (out []string) {
 	report := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	copies, seen := map[string][]printout{}, []passedTicket{}
@@ -221,7 +220,7 @@ func (g *cabledDaemon) violations(numbers map[string][]string, lost map[string]b
 			report("%s has %d jobs, and %d orders were accepted", line, len(jobs), len(want))
 			continue
 		}
-		last := -1 // of those that have gone out
+		last := -1 // the last ticket that was begun
 		for _, s := range seen {
 			i := slices.Index(want, s.number)
 			switch {
@@ -251,18 +250,18 @@ func (g *cabledDaemon) violations(numbers map[string][]string, lost map[string]b
 	return out
 }
 
-// fateOf is broken for one ticket.
+// ticketViolations are the violations of one ticket.
 func ticketViolations(j queue.Job, copies []printout, doubts int, lost bool) (out []string) {
 	slices.SortStableFunc(copies, func(a, b printout) int { return a.at.Compare(b.at) })
 	whole := slices.ContainsFunc(copies, func(s printout) bool { return s.whole })
 	switch {
 	case j.State == ticket.Held && doubts != 2, j.State != ticket.Held && doubts >= 2:
-		out = append(out, "held are those that were in doubt twice, and no others")
+		out = append(out, "exactly the tickets that were in doubt twice must be held")
 	case j.State.Open() && j.State != ticket.Held:
-		out = append(out, "it is still in the line")
+		out = append(out, "it is still in the queue")
 	case j.State == ticket.Sent && lost, j.State == ticket.Held:
 	case !slices.Contains(ticket.Proofs(), j.State):
-		out = append(out, "nobody asked for that")
+		out = append(out, "this state was not requested")
 	case !whole:
 		out = append(out, "it is not on paper")
 	}
@@ -275,11 +274,11 @@ func ticketViolations(j queue.Job, copies []printout, doubts int, lost bool) (ou
 			unmarked++
 		}
 		if after[c.of] && !c.banner || unmarked > 1 {
-			out = append(out, "a copy after the first says nothing")
+			out = append(out, "a copy after the first has no banner")
 		}
 		after[c.of] = true
 		if c.banner && doubts == 0 {
-			out = append(out, "a banner, and nothing was in doubt")
+			out = append(out, "a banner without doubt")
 		}
 	}
 	return out

@@ -23,7 +23,7 @@ func faults() []fault {
 			want:   map[string]string{"": "A1 A2 A3 A4 | = =++ = = | unreachable"},
 		},
 		{
-			// Who is known to answer is waited for, without attempts. Of the others nobody can know:
+			// A printer that is known to answer is waited for, without attempts. Of the others nothing is known:
 			// a pipe takes nothing, which is clean; a socket takes it all, and it comes out later.
 			name:   "accepted and silent for a while",
 			inject: func(s *faultRun) { s.p.Stall(); later(4*time.Minute, s.repairPrinter) },
@@ -33,7 +33,7 @@ func faults() []fault {
 		{
 			// A person who sees that it hangs switches it off and on. What a socket had taken
 			// of the tickets is lost then, so nothing may be written to a printer that is known to
-			// answer and does not. Of a mute one nobody can know: sent is all that is claimed.
+			// answer and does not. A mute one cannot tell: only sent is claimed.
 			name: "hangs until switched off and on",
 			inject: func(s *faultRun) {
 				s.p.Stall()
@@ -101,7 +101,7 @@ func faults() []fault {
 			want:   map[string]string{"": "A1 A2~ A2! A3 A4 | = =+ = = | well"},
 		},
 		{
-			// All of the text is on paper, and nobody said so.
+			// The whole text is on paper, but no answer confirmed it.
 			name:   "reset between the text and the answer",
 			inject: func(s *faultRun) { s.at(end, s.p.Reset) },
 			want:   map[string]string{"": "A1 A2_ A2! A3 A4 | = =+ = = | well"},
@@ -112,7 +112,7 @@ func faults() []fault {
 			want: map[string]string{"": "A1 A2~ A2! A3 A4 | = =+ = = | well"},
 		},
 		{
-			// The cable comes off and nobody is told: in doubt when the patience ends, and then
+			// The cable is unplugged without notice: in doubt when the time-out ends, and then
 			// there is no connection.
 			name:   "half open",
 			inject: func(s *faultRun) { s.at(middle, func() { s.c.cut(true) }) },
@@ -120,13 +120,13 @@ func faults() []fault {
 			want:   map[string]string{"": "A1 A2~ A2! A3 A4 | = =++ = = | unreachable"},
 		},
 		{
-			// Shorter than the patience.
+			// Shorter than the time-out.
 			name:   "stops in the middle and goes on",
 			inject: func(s *faultRun) { s.at(middle, func() { s.p.Stall(); later(20*time.Second, s.repairPrinter) }) },
 		},
 		{
-			// In doubt when the patience ends; then it is silent for long, see there. A mute one
-			// behind a socket has taken everything, as far as anybody can see.
+			// In doubt when the time-out ends; then it is silent for long, see there. A mute one
+			// behind a socket has taken everything, as far as the daemon can see.
 			name:   "stops in the middle for ever",
 			inject: func(s *faultRun) { s.at(middle, s.p.Stall) }, repair: (*faultRun).repairPrinter,
 			want: map[string]string{
@@ -141,7 +141,7 @@ func faults() []fault {
 			},
 		},
 		{
-			// The line waits without attempts where the printer says why; a mute one keeps what
+			// The queue waits without attempts where the printer says why; a mute one keeps what
 			// it is sent until there is paper.
 			name:   "paper out before",
 			inject: func(s *faultRun) { s.set(virtual.PaperOut, time.Hour/2) },
@@ -156,8 +156,8 @@ func faults() []fault {
 		},
 		{
 			// Given up after ten minutes, in doubt; the printer still has the rest, prints it when
-			// somebody comes, and then the marked one.
-			name:   "paper out in the middle, nobody comes",
+			// a person refills it, and then the marked one.
+			name:   "paper out in the middle, not refilled",
 			inject: func(s *faultRun) { s.at(middle, func() { s.set(virtual.PaperOut, time.Hour/2) }) },
 			want: map[string]string{
 				"ids status wrongid": "A1 A2_ A2! A3 A4 | = =+ = = | paper_out",
@@ -176,7 +176,7 @@ func faults() []fault {
 			inject: func(s *faultRun) { s.at(middle, func() { s.set(virtual.CoverOpen, time.Minute) }) },
 		},
 		{
-			// The text of A2 is on paper and was confirmed before the cut; A3 waits for the blade.
+			// The text of A2 is on paper and was confirmed before the cut; A3 waits for the cutter.
 			name:   "cutter jam",
 			inject: func(s *faultRun) { s.p.JamAtCut() },
 			repair: func(s *faultRun) { s.p.Set(virtual.CutterJam, false) },
@@ -185,7 +185,7 @@ func faults() []fault {
 			},
 		},
 		{
-			// Who says nothing of his tickets loses those in his buffer, and sent is all that was claimed.
+			// A printer that reports nothing of its tickets loses those in its buffer; only sent was claimed.
 			name:   "unrecoverable in the middle",
 			inject: func(s *faultRun) { s.at(middle, func() { s.p.Set(virtual.Unrecoverable, true) }) },
 			repair: func(s *faultRun) { s.c.cycle() },
@@ -232,7 +232,7 @@ func faults() []fault {
 			inject: func(s *faultRun) { s.at(middle, func() { s.p.Delay(4 * time.Second) }) }, repair: (*faultRun).repairPrinter,
 		},
 		{
-			// A line takes four minutes, and meanwhile it takes no bytes: longer than anybody waits. Once
+			// A line takes four minutes, and meanwhile it takes no bytes: longer than the time-out. Once
 			// more, marked; what a socket has taken of one that cannot say so comes out late.
 			name: "answer too late",
 			inject: func(s *faultRun) {

@@ -11,13 +11,13 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// A talent is what a printer can tell, as found in kitchens.
+// A printerKind is what a printer can report, as found in kitchens.
 type printerKind struct {
 	name   string
 	o      virtual.Options
 	oneWay bool
-	best   ticket.State // the most it can prove
-	well   string       // its state when all is well
+	best   ticket.State // the best proof it can give
+	well   string       // its state without a fault
 }
 
 func printerKinds() []printerKind {
@@ -34,7 +34,7 @@ func printerKinds() []printerKind {
 	}
 }
 
-// A scene is where a fault strikes: the printer grill, between A1 and A4.
+// A faultRun is the run of one fault: at the printer grill, between A1 and A4.
 type faultRun struct {
 	*cabledDaemon
 	c *cable
@@ -44,28 +44,28 @@ type faultRun struct {
 // Places in a ticket.
 const (
 	middle  = "Middle"
-	picture = "\x1dv0" // of letters that the printer does not have: the command says how much follows
+	picture = "\x1dv0" // the raster command for letters that the printer lacks: it says how many bytes follow
 	end     = "| grill"
 )
 
-// A fault strikes after A1 came out and a minute passed, and before A2 and A3 are ordered. Twenty
-// minutes later it is repaired, half an hour after that A4 is ordered. Before that B1 to B3 are
-// ordered from bar, which has nothing to do with any of it.
+// A fault is injected a minute after A1 printed, before A2 and A3 are ordered. Twenty minutes later
+// it is repaired, and half an hour after that A4 is ordered. B1 to B3 are ordered from bar, which
+// has no fault.
 type fault struct {
 	name   string
 	inject func(*faultRun)
-	repair func(*faultRun) // nil: it passes by itself
-	// want is, by talents ("" is all others): the strip of paper | what the books say | what the
-	// printer was said to be before the repair. "=" is the printer's best proof, "well"
-	// its state when all is well. No entry is [allWell]. "//" parts what is as good.
+	repair func(*faultRun) // nil: it ends by itself
+	// want is, by printer kinds ("" is all others): the printouts | the results of the jobs | the
+	// printer's state before the repair. "=" is the printer's best proof, "well" its state without
+	// a fault. No entry means [noFault]. "//" separates results that are equally good.
 	want map[string]string
-	// socket is want where a socket, which takes what nobody reads, makes it another one.
+	// socket is want where it differs for a socket, which accepts data that the printer does not read.
 	socket map[string]string
 }
 
 const noFault = "A1 A2 A3 A4 | = = = = | well"
 
-// expected is what shall become of it.
+// expected is the wanted result.
 func (f fault) expected(who string, socket bool) string {
 	find := func(want map[string]string) (string, bool) {
 		for names, w := range want {
@@ -87,13 +87,13 @@ func (f fault) expected(who string, socket bool) string {
 	return noFault
 }
 
-// in does f later.
+// later calls f after d.
 func later(d time.Duration, f func()) { time.AfterFunc(d, f) }
 
-// at has f happen when A2 has come to a place.
+// at calls f when A2 has reached a place.
 func (s *faultRun) at(place string, f func()) { s.c.triggerAt(place, f) }
 
-// set makes a condition of the printer true for so long.
+// set makes a condition of the printer true for d.
 func (s *faultRun) set(c virtual.Condition, d time.Duration) {
 	s.p.Set(c, true)
 	later(d, func() { s.p.Set(c, false) })
@@ -101,12 +101,12 @@ func (s *faultRun) set(c virtual.Condition, d time.Duration) {
 
 func (s *faultRun) repairPrinter() { s.p.Repair() }
 
-// swapFor puts another printer in the place of grill.
+// swapFor replaces the printer of grill.
 func (s *faultRun) swapFor(can virtual.Capability) {
 	s.c.swap(virtual.New(virtual.Options{Name: "another", Columns: 48, Kanji: true, Remembers: true, Can: can}))
 }
 
-// occupy is a till that holds the printer.
+// occupy is a till that keeps the printer busy for d.
 func (s *faultRun) occupy(d time.Duration) {
 	conn, err := s.p.Dial(s.t.Context())
 	if err != nil {
@@ -118,7 +118,7 @@ func (s *faultRun) occupy(d time.Duration) {
 // echo is the answer to another program's GS ( H, in front of each of ours.
 func echo(b []byte) []byte { return append([]byte("\x37\x22!!!!\x00"), b...) }
 
-// noise is what a bad cable makes: bytes of no kind of answer around the right ones.
+// noise adds bytes that are no answer, as a bad cable does.
 func noise(b []byte) []byte {
 	return slices.Concat([]byte("\xff\x80\xc3\x11"), b, []byte("\x13\xfe\x9f"))
 }
@@ -143,7 +143,7 @@ func TestEveryFaultOnEveryPrinter(t *testing.T) {
 	}
 }
 
-// kitchenOf is a grill with that talent and a bar with which nothing is ever wrong.
+// grillAndBarCables is a grill of that kind, and a bar without faults.
 func grillAndBarCables(who printerKind, socket bool) map[string]*cable {
 	who.o.Name = "grill"
 	bar := virtual.Options{Name: "bar", Columns: 48, Kanji: true, Can: virtual.Everything}

@@ -8,7 +8,7 @@ import (
 	"ticketrail/config"
 )
 
-func TestTicketsLookAsTheConfigurationSays(t *testing.T) {
+func TestTicketsHaveTheConfiguredLayout(t *testing.T) {
 	setup := func(k *testDaemon) {
 		p := k.printer("grill")
 		p.Copies, p.Override = 2, config.Override{"columns": 32, "feed_before_cut": 7}

@@ -19,7 +19,7 @@ import (
 	"ticketrail/printer/virtual"
 )
 
-// withScreens is a kitchen with screens beside its printers, each of which a route leads to.
+// withScreens adds screens, with a route to each.
 func withScreens(screens ...config.Screen) func(*testDaemon) {
 	return func(k *testDaemon) {
 		k.changeOptions = func(o *Options) {
@@ -47,8 +47,8 @@ func testPass(name string, of ...string) config.Screen {
 	return s
 }
 
-// A page is what a browser does with a screen, without the browser: it keeps the board that it is
-// told, says what it holds, and answers heartbeats.
+// A page does what the page of a screen does in a browser: it keeps the board that it receives,
+// reports which tickets it shows, and answers heartbeats.
 type page struct {
 	k      *testDaemon
 	name   string
@@ -62,7 +62,7 @@ type page struct {
 	orders map[string]*kds.Order
 }
 
-// look opens a page of a screen, and waits until it is live.
+// openPage opens a page of a screen and waits until it is live.
 func (k *testDaemon) openPage(screen string) *page {
 	k.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -91,7 +91,7 @@ func (k *testDaemon) openPage(screen string) *page {
 	return p
 }
 
-// close is a tablet whose battery is empty: no word of farewell.
+// close ends the page without notice, as a tablet with an empty battery does.
 func (p *page) close() {
 	p.cancel()
 	<-p.ended
@@ -190,7 +190,7 @@ func (p *page) post(what string, body, into any) {
 	}
 }
 
-// shows is the numbers of the tickets on the page, in place: with ! for POSSIBLE DUPLICATE,
+// shown is the numbers of the tickets on the page, in place: with ! for POSSIBLE DUPLICATE,
 // @GRILL for another station's, - for items done. At the pass it is the orders, with + for ready.
 func (p *page) shown() string {
 	synctest.Wait()
@@ -237,7 +237,7 @@ func (p *page) want(shows string) {
 	}
 }
 
-// press does something to the ticket with that number.
+// press sends a cook's command for the ticket with that number.
 func (p *page) press(verb kds.Verb, number string) {
 	p.k.t.Helper()
 	p.mu.Lock()

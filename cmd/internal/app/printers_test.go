@@ -14,7 +14,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// answering is a kitchen whose printers can tell so much.
+// withCapability replaces the printers by ones with that capability.
 func withCapability(can virtual.Capability) func(*testDaemon) {
 	return func(k *testDaemon) {
 		for name := range k.printers {
@@ -23,7 +23,7 @@ func withCapability(can virtual.Capability) func(*testDaemon) {
 	}
 }
 
-// reload puts a changed configuration in force, as [App.Reload] does.
+// reload applies a changed configuration, as [App.Reload] does.
 func (k *testDaemon) reload(change func(*config.Config)) {
 	k.t.Helper()
 	next := *k.conf
@@ -39,7 +39,7 @@ func (k *testDaemon) reload(change func(*config.Config)) {
 	k.conf = &next
 }
 
-// outcomes is what became of the tickets of a station, by its books.
+// outcomes counts the tickets of a station by outcome, from its books.
 func (k *testDaemon) outcomes(station string) map[ticket.State]uint64 {
 	k.t.Helper()
 	for _, s := range k.app.queue.Stations() {
@@ -84,7 +84,7 @@ func (k *testDaemon) condition(station, name string) float64 {
 	return k.metric("ticketrail_station_condition", name, station)
 }
 
-func TestATicketIsClaimedToBeWhatThePrinterSaid(t *testing.T) {
+func TestTheOutcomeOfATicketIsWhatThePrinterReported(t *testing.T) {
 	for name, c := range map[string]struct {
 		can     virtual.Capability
 		confirm string
@@ -104,7 +104,7 @@ func TestATicketIsClaimedToBeWhatThePrinterSaid(t *testing.T) {
 					k.accept(n, at("grill", "Burger"))
 				}
 				k.advance(time.Minute)
-				k.restart() // what was found out is remembered
+				k.restart() // the detected capability is stored
 				k.accept("A4", at("grill", "Burger"))
 				k.advance(time.Minute)
 				k.wantPrinted("grill", "A1 A2 A3 A4")
@@ -117,7 +117,7 @@ func TestATicketIsClaimedToBeWhatThePrinterSaid(t *testing.T) {
 	}
 }
 
-func TestPaperOutHoldsTheLineWithoutAttemptsAndDrainsInOrder(t *testing.T) {
+func TestPaperOutStopsTheQueueWithoutAttemptsAndItResumesInOrder(t *testing.T) {
 	runDaemonWith(t, withCapability(virtual.Everything), func(k *testDaemon) {
 		grill := k.printers["grill"]
 		k.accept("A1", at("grill", "Burger"))
@@ -158,7 +158,7 @@ func TestPaperOutHoldsTheLineWithoutAttemptsAndDrainsInOrder(t *testing.T) {
 	}, "grill", "bar")
 }
 
-func TestAnIdlePrinterIsAskedHowItIs(t *testing.T) {
+func TestAnIdlePrinterIsPolledForItsStatus(t *testing.T) {
 	runDaemonWith(t, withCapability(virtual.Everything), func(k *testDaemon) {
 		k.advance(time.Minute)
 		if d := k.status("grill").Device; d.State != printer.Ready {
@@ -178,7 +178,7 @@ func TestAnIdlePrinterIsAskedHowItIs(t *testing.T) {
 	}, "grill")
 }
 
-func TestAReloadThatChangesHowAPrinterIsAskedKeepsItsLine(t *testing.T) {
+func TestAReloadThatChangesAPrintersConnectionKeepsItsQueue(t *testing.T) {
 	slow := func(k *testDaemon) {
 		k.printers["grill"] = virtual.New(virtual.Options{Name: "grill", Columns: 48, Kanji: true, Can: virtual.Everything, Clients: 1, LinesPerSecond: 2, ReceiveBuffer: 512})
 	}
@@ -201,7 +201,7 @@ func TestAReloadThatChangesHowAPrinterIsAskedKeepsItsLine(t *testing.T) {
 	}, "grill")
 }
 
-// line is what printers list knows of a station.
+// status is the status of a station, as printers list has it.
 func (k *testDaemon) status(name string) admin.Status {
 	k.t.Helper()
 	for _, l := range k.app.stations.List() {
@@ -209,11 +209,11 @@ func (k *testDaemon) status(name string) admin.Status {
 			return l
 		}
 	}
-	k.t.Fatalf("no line is called %s", name)
+	k.t.Fatalf("no station is called %s", name)
 	return admin.Status{}
 }
 
-func TestABackupStandsInAndHandsBack(t *testing.T) {
+func TestABackupTakesOverAndGivesBack(t *testing.T) {
 	runDaemonWith(t, func(k *testDaemon) {
 		k.printer("grill").Backup, k.printer("grill").HoldFor = "bar", 2*time.Minute
 		k.printer("bar").Backup, k.printer("bar").HoldFor = "cold", 3*time.Minute
@@ -238,7 +238,7 @@ func TestABackupStandsInAndHandsBack(t *testing.T) {
 		}
 		k.wantOutcomes("grill", map[ticket.State]uint64{ticket.Sent: 2}) // its tickets, wherever they come out
 		k.wantOutcomes("bar", map[ticket.State]uint64{ticket.Sent: 1})
-		// Both dead: the backup's backup, after the patience of both.
+		// Both dead: the backup's backup, after the hold_for of both.
 		bar.Refuse(true)
 		k.accept("A3", at("grill", "Salad"))
 		k.advance(10 * time.Minute)
@@ -259,7 +259,7 @@ func TestABackupStandsInAndHandsBack(t *testing.T) {
 	}, "grill", "bar", "cold")
 }
 
-func TestAHeldStationWaitsThroughARestartAndIsNotStoodInFor(t *testing.T) {
+func TestAHeldStationWaitsThroughARestartAndItsBackupDoesNotPrint(t *testing.T) {
 	runDaemonWith(t, func(k *testDaemon) { k.printer("grill").Backup = "bar" }, func(k *testDaemon) {
 		if err := k.app.queue.HoldStation(k.t.Context(), "grill", "cleaning"); err != nil {
 			k.t.Fatal(err)

@@ -10,8 +10,8 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// The promises of ARCHITECTURE.md, each kept by the whole daemon. The first one is also
-// tried with kill -9 and power cuts, beside the program.
+// The promises of ARCHITECTURE.md, each tested with the whole daemon. cmd/ticketrail also tests the
+// first one with kill -9 and power cuts.
 
 func TestA200IsAPromise(t *testing.T) {
 	runDaemon(t, func(k *testDaemon) {
@@ -60,7 +60,7 @@ func TestNewContentUnderAKnownIDPrintsOnlyItsVoids(t *testing.T) {
 		k.wantPrinted("grill", "A1 A1")
 		k.wantPrinted("bar", "A1")
 		if last := k.printers["grill"].Tickets()[1].Text; !strings.Contains(last, "VOID") {
-			t.Errorf("the correction is no cancellation:\n%s", last)
+			t.Errorf("the correction is not a void:\n%s", last)
 		}
 	}, "grill", "bar")
 }
@@ -87,18 +87,18 @@ func TestOneStationOneOrder(t *testing.T) {
 		for _, n := range []string{"A1", "A2", "A3", "A4"} {
 			k.accept(n, at("grill", "Burger"), at("bar", "Cola"))
 		}
-		k.advance(10 * time.Second)         // a printer that says nothing is asked once what it can do
+		k.advance(10 * time.Second)         // a printer that answers nothing is probed once
 		k.wantPrinted("bar", "A1 A2 A3 A4") // a dead station never delays another
 		k.advance(3 * time.Hour)
 		k.printers["grill"].Refuse(false)
 		k.advance(time.Minute)
 		k.accept("A5", at("grill", "Burger"))
 		k.advance(time.Second)
-		k.wantPrinted("grill", "A1 A2 A3 A4 A5") // and no banner: nothing was ever in doubt
+		k.wantPrinted("grill", "A1 A2 A3 A4 A5") // without a banner, because nothing was in doubt
 	}, "grill", "bar")
 }
 
-// padding is how many bytes come before the first ticket after a start.
+// padding is the number of bytes before the first ticket after a start.
 func padding() int {
 	model, _ := profile.Lookup("generic-80mm")
 	return len(escpos.Resync(model))
@@ -107,12 +107,12 @@ func padding() int {
 func TestWeNeverClaimWhatWeDoNotKnow(t *testing.T) {
 	runDaemon(t, func(k *testDaemon) {
 		grill := k.printers["grill"]
-		// Torn once: the second copy says what it may be.
+		// Broken off once: the second copy has the banner.
 		grill.ResetAfter(padding()+250, 1)
 		k.accept("A1", at("grill", "Burger"))
 		k.advance(time.Minute)
 		k.wantPrinted("grill", "A1~ A1!")
-		// Torn twice: a person must say, and the line goes on.
+		// Broken off twice: the ticket is held, and the queue continues.
 		grill.ResetAfter(250, 2)
 		k.accept("A2", at("grill", "Burger"))
 		k.accept("A3", at("grill", "Burger"))
@@ -121,7 +121,7 @@ func TestWeNeverClaimWhatWeDoNotKnow(t *testing.T) {
 		if got := k.states(); got[ticket.Held] != 1 || got[ticket.Sent] != 2 {
 			t.Errorf("states are %v, want one held and two sent", got)
 		}
-		// Refused and refused again is no doubt.
+		// Refused connections are no doubt.
 		grill.Refuse(true)
 		k.accept("A4", at("grill", "Burger"))
 		k.advance(time.Hour)
@@ -184,14 +184,14 @@ func TestAVoidIsNeverTakenForAnOrder(t *testing.T) {
 					inverted = inverted || s.Invert
 				}
 				if !inverted || !strings.Contains(text, "VOID") {
-					t.Errorf("%q is not unmistakable", text)
+					t.Errorf("%q is not marked as a void", text)
 				}
 			}
 		}
 	}, "grill")
 }
 
-func TestAThousandItemsAndLongNamesComeOutWhole(t *testing.T) {
+func TestAThousandItemsAndLongNamesPrintCompletely(t *testing.T) {
 	runDaemon(t, func(k *testDaemon) {
 		items := make([]string, 1000)
 		for i := range items {
@@ -233,12 +233,12 @@ func TestOldTicketsExpireOntoOneSlip(t *testing.T) {
 	}, "grill")
 }
 
-func TestARestartInTheMiddleOfATicketDoubtsIt(t *testing.T) {
+func TestATicketThatARestartInterruptsIsInDoubt(t *testing.T) {
 	runDaemon(t, func(k *testDaemon) {
 		k.printers["grill"].StallAfter(padding() + 250)
 		k.accept("A1", at("grill", "Burger"))
 		k.advance(time.Second)
-		k.shutDown() // the ticket in hand cannot finish
+		k.shutDown() // the current ticket cannot finish
 		k.printers["grill"].Repair()
 		k.start()
 		k.advance(time.Minute)

@@ -18,7 +18,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// A fresh is a kitchen display of somebody else's.
+// A fresh is a third-party kitchen display.
 type fresh struct {
 	l      *virtual.Network
 	status atomic.Int32
@@ -27,7 +27,7 @@ type fresh struct {
 	got []map[string]any // what was posted, whatever the answer
 }
 
-// withKDS is a kitchen with such a display, which a route leads to.
+// withKDS adds such a display, with a route to it.
 func withKDS(f *fresh, change func(*config.KDS)) func(*testDaemon) {
 	return func(k *testDaemon) {
 		f.l = virtual.NewNetwork()

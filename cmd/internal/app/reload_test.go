@@ -14,7 +14,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
-// A daemon on a real file and real sockets, for what a bubble cannot have.
+// startOnFile starts a daemon with a configuration file and real sockets, which a synctest bubble
+// cannot have.
 func startOnFile(t *testing.T, text string) (a *App, rewrite func(old, new string)) {
 	t.Helper()
 	return startInFolder(t, t.TempDir(), text)
@@ -51,7 +52,7 @@ venues: [ { id: %s, name: Harbour Grill, timezone: UTC } ]
 	return a, func(old, new string) {
 		t.Helper()
 		if !strings.Contains(text, old) {
-			t.Fatalf("the file does not say %q", old)
+			t.Fatalf("the file does not contain %q", old)
 		}
 		text = strings.Replace(text, old, new, 1)
 		write()
@@ -100,7 +101,7 @@ func waiting(a *App, station string) (n int) {
 	return n
 }
 
-// Printers at an address where nobody listens.
+// Printers at an address where no program listens.
 const (
 	grillYAML = `{ name: grill, address: "tcp://127.0.0.1:1" }`
 	barYAML   = `{ name: bar, address: "tcp://127.0.0.1:1" }`
@@ -109,7 +110,7 @@ const (
 	grillAndBar = "printers: [ " + grillYAML + ", " + barYAML + " ]\nroutes: [ { to: [grill] } ]\nfallback: grill\n"
 )
 
-func TestAReloadSwapsTheWholeFileOrNothing(t *testing.T) {
+func TestAReloadAppliesTheWholeFileOrNothing(t *testing.T) {
 	a, rewrite := startOnFile(t, grillAndBar)
 	if got := postTo(t, a, "one", "x"); got != 200 {
 		t.Fatalf("got %d", got)
@@ -120,7 +121,7 @@ func TestAReloadSwapsTheWholeFileOrNothing(t *testing.T) {
 
 	rewrite(`routes: [ { to: [grill] } ]`, `routes: [ { when: "item.name ==", to: [bar] } ]`)
 	if _, err := a.Reload(); err == nil || !strings.Contains(err.Error(), "routes[0].when") {
-		t.Errorf("a bad rule was answered %v, want its place", err)
+		t.Errorf("a wrong rule gives %v, want its path", err)
 	}
 	if _, text := get(t, a, "/metrics"); !strings.Contains(text, "\nticketrail_config_last_reload_successful 0\n") {
 		t.Error("the metric does not say that the reload failed")
@@ -149,7 +150,7 @@ func TestAReloadSwapsTheWholeFileOrNothing(t *testing.T) {
 	}
 }
 
-func TestAStationThatIsTakenOutKeepsItsTicketsAsAnOrphan(t *testing.T) {
+func TestARemovedStationKeepsItsTicketsAsAnOrphan(t *testing.T) {
 	a, rewrite := startOnFile(t, grillAndBar)
 	if got := postTo(t, a, "one", "x"); got != 200 {
 		t.Fatalf("got %d", got)
@@ -176,7 +177,7 @@ func TestAStationThatIsTakenOutKeepsItsTicketsAsAnOrphan(t *testing.T) {
 	}
 }
 
-// waitMove moves a whole line; a ticket that is just being tried stays behind until it is not.
+// waitMove moves a whole queue; a ticket in an attempt can be moved only after it.
 func waitMove(t *testing.T, a *App, from, to string) ([]uint64, error) {
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		moved, err := a.queue.MoveAll(t.Context(), from, to)
@@ -186,7 +187,7 @@ func waitMove(t *testing.T, a *App, from, to string) ([]uint64, error) {
 	}
 }
 
-// What dashboards and alerts stand on.
+// Metrics that dashboards and alerts use.
 var documentedMetrics = []string{
 	`ticketrail_receiver_requests_total{code="200",reason="stored"}`, "ticketrail_receiver_request_seconds_bucket", "ticketrail_receiver_duplicates_total",
 	"ticketrail_receiver_conflicts_total", "ticketrail_receiver_anomalies_total{kind=", "ticketrail_receiver_last_request_timestamp_seconds",
@@ -199,7 +200,7 @@ var documentedMetrics = []string{
 	"ticketrail_config_last_reload_successful 1", "ticketrail_config_last_reload_success_timestamp_seconds", "ticketrail_build_info",
 }
 
-func TestEveryMetricThatDashboardsStandOnIsThereFromTheStart(t *testing.T) {
+func TestEveryDocumentedMetricExistsFromTheStart(t *testing.T) {
 	a, _ := startOnFile(t, grillOnly)
 	_, text := get(t, a, "/metrics")
 	for _, want := range documentedMetrics {
@@ -223,7 +224,7 @@ func TestEveryMetricThatDashboardsStandOnIsThereFromTheStart(t *testing.T) {
 	}
 }
 
-func TestASecondDaemonIsRefusedClearly(t *testing.T) {
+func TestASecondDaemonDoesNotStart(t *testing.T) {
 	a, _ := startOnFile(t, grillOnly)
 	_, err := New(t.Context(), Options{ConfigPath: a.o.ConfigPath})
 	if err == nil || !strings.Contains(err.Error(), "another ticketrail") {
@@ -231,14 +232,14 @@ func TestASecondDaemonIsRefusedClearly(t *testing.T) {
 	}
 }
 
-func TestADatabaseThatIsNoneIsSetAside(t *testing.T) {
+func TestAFileThatIsNoDatabaseIsQuarantined(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "t.db"), make([]byte, 20_000), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	a, _ := startInFolder(t, dir, grillOnly)
 	if found := a.health.store.quarantined(); len(found) != 1 {
-		t.Errorf("set aside: %v, want one file", found)
+		t.Errorf("quarantined: %v, want one file", found)
 	}
 	if text := strings.Join(a.health.notices(), "\n"); !strings.Contains(text, ".corrupt-") {
 		t.Errorf("the notices do not tell: %s", text)

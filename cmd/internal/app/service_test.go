@@ -24,10 +24,10 @@ const (
 	otherVenue   = "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a22"
 	clientSecret = "s3cr3t-of-the-integrator"
 	seed         = 7
-	refreshTime  = 10 * time.Second // after a start or a reload everybody has been asked about
+	refreshTime  = 10 * time.Second // after a start or a reload the directory is complete
 )
 
-// withService has the daemon of k ask the simulated service.
+// withService connects the daemon with the simulated service.
 func withService(k *testDaemon, o sim.Options) *sim.Service {
 	o.Prefix, o.ClientID, o.ClientSecret, o.Seed = "/api", "me", clientSecret, seed
 	if o.Venues == nil {
@@ -49,19 +49,19 @@ func withService(k *testDaemon, o sim.Options) *sim.Service {
 	return s
 }
 
-// configure is the service's part of a configuration.
+// configureService sets the section service of the configuration.
 func (k *testDaemon) configureService() {
 	name := filepath.Join(filepath.Dir(k.conf.Storage.Path), "secret")
 	if err := os.WriteFile(name, []byte(clientSecret+"\n"), 0o600); err != nil {
 		k.t.Fatal(err)
 	}
-	k.t.Cleanup(func() { time.Sleep(time.Minute) }) // a request for a token ends by its time-out
+	k.t.Cleanup(func() { time.Sleep(time.Minute) }) // until a request for a token has timed out
 	s := &k.conf.Service
 	s.BaseURL, s.ClientID, s.ClientSecretFile = "http://127.0.0.1/api", "me", name
 	s.Secret, _ = s.ReadSecret()
 }
 
-// serve orders something in the name of an employee of a venue.
+// orderBy posts an order of an employee of the venue.
 func (k *testDaemon) orderBy(number, employee string) {
 	k.t.Helper()
 	got := k.send(fmt.Sprintf(`{"records":[{"id":%q,"orderNumber":%q,"checkOwnerEmployeeId":%q,"items":[{"name":"Burger"}]}]}`, uuid.NewString(), number, employee))
@@ -70,7 +70,7 @@ func (k *testDaemon) orderBy(number, employee string) {
 	}
 }
 
-// last is the newest ticket of the grill: who served it, and the time on it.
+// lastTicket is the server and the time on the newest ticket of the grill.
 func (k *testDaemon) lastTicket() (server, clock string) {
 	k.t.Helper()
 	k.advance(time.Second)
@@ -94,7 +94,7 @@ func (k *testDaemon) lastTicket() (server, clock string) {
 	return strings.TrimSpace(server), clock
 }
 
-// employee is one of the first hundred of the venue whose name this printer has the letters of.
+// employee is the nth employee of the venue whose name the printer can print in its code pages.
 func employee(n int) sim.Employee {
 	for i := range 100 {
 		e := sim.Staff(seed, venueID, i)
@@ -104,7 +104,7 @@ func employee(n int) sim.Employee {
 			}
 		}
 	}
-	panic("there are not so many")
+	panic("not enough employees")
 }
 
 func (k *testDaemon) wantServer(who int, want string) {
@@ -125,7 +125,7 @@ func clockIn(zone string) string {
 	return time.Now().In(z).Format("15:04")
 }
 
-func TestTicketsBearTheNamesAndTheTimeThatTheServiceKnows(t *testing.T) {
+func TestTicketsShowTheNamesAndTheTimeOfTheService(t *testing.T) {
 	setup := func(k *testDaemon) {
 		withService(k, sim.Options{})
 		k.conf.Venues[0].Timezone = ""
@@ -143,14 +143,14 @@ func TestTicketsBearTheNamesAndTheTimeThatTheServiceKnows(t *testing.T) {
 		k.reload(func(c *config.Config) {
 			c.Venues = []config.Venue{{ID: venueID, Name: "Harbour Grill", Timezone: "Asia/Tokyo"}}
 		})
-		k.orderBy("A3", "nobody-of-ours-9999")
+		k.orderBy("A3", "unknown-employee-9999")
 		if server, clock := k.lastTicket(); server != "9999" || clock != clockIn("Asia/Tokyo") {
 			k.t.Errorf("with a configured time zone: %q %q", server, clock)
 		}
 	}, "grill")
 }
 
-func TestWhatTheServiceToldOutlivesARestartAndTheService(t *testing.T) {
+func TestNamesAndTimeZonesSurviveARestartWithoutTheService(t *testing.T) {
 	setup := func(k *testDaemon) {
 		withService(k, sim.Options{})
 		k.conf.Venues[0].Timezone = ""
@@ -167,7 +167,7 @@ func TestWhatTheServiceToldOutlivesARestartAndTheService(t *testing.T) {
 	}, "grill")
 }
 
-// hanging never answers; refusing does so at once.
+// hanging never answers; refusing fails at once.
 type (
 	hanging  struct{}
 	refusing struct{}
@@ -182,7 +182,7 @@ func (refusing) RoundTrip(*http.Request) (*http.Response, error) {
 	return nil, errors.New("connection refused")
 }
 
-// timed is how long a start, an answer, a ticket and a stop take by the bubble's clock.
+// timings are the times that a start, an answer, a ticket and a stop take, by the bubble's clock.
 func (k *testDaemon) timings() string {
 	var out strings.Builder
 	step := func(name string, f func()) {
@@ -202,21 +202,21 @@ func (k *testDaemon) timings() string {
 	k.shutDown()
 	step("start", k.start)
 	orders("at once")
-	k.advance(time.Minute) // in the middle of asking
+	k.advance(time.Minute) // during the refresh
 	orders("later")
-	k.advance(7 * time.Hour) // the connections are gone
+	k.advance(7 * time.Hour) // idle connections are closed
 	orders("in the evening")
 	step("stop", k.shutDown)
 	k.start()
 	step("stop of what has just begun", k.shutDown)
 	k.start()
-	k.advance(2 * time.Second) // while the first is being asked
+	k.advance(2 * time.Second) // during the first request
 	step("stop while it asks", k.shutDown)
 	k.start()
 	return out.String()
 }
 
-func TestAServiceThatFailsOrHangsDelaysNoStartNoAnswerNoTicketAndNoStop(t *testing.T) {
+func TestAServiceThatFailsOrHangsDelaysNothing(t *testing.T) {
 	var alone string
 	runDaemon(t, func(k *testDaemon) { alone = k.timings() }, "grill")
 	t.Log("without a service:\n" + alone)
@@ -303,7 +303,7 @@ func TestANewClientSecretTakesEffectWithAReload(t *testing.T) {
 		k.conf.Service.Secret, _ = k.conf.Service.ReadSecret()
 	}
 	runDaemonWith(t, setup, func(k *testDaemon) {
-		k.advance(6 * time.Hour) // by now it is asked once an hour
+		k.advance(6 * time.Hour) // by now it is retried once an hour
 		k.wantServer(0, idSuffix(0))
 		k.reload(func(c *config.Config) {
 			if err := os.WriteFile(c.Service.ClientSecretFile, []byte(clientSecret), 0o600); err != nil {
@@ -324,7 +324,7 @@ func TestANewClientSecretTakesEffectWithoutAReload(t *testing.T) {
 		hired := s.AddEmployees(venueID, 1)
 		k.advance(8 * time.Hour)
 		if n, ok := k.app.Directory().Name(venueID, hired[0].ID); !ok {
-			k.t.Errorf("whoever was hired is %q", n)
+			k.t.Errorf("the new employee is %q", n)
 		}
 	}, "grill")
 }

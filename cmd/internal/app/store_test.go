@@ -15,7 +15,7 @@ import (
 	"ticketrail/config"
 )
 
-func TestADatabaseThatCannotBeOpenedSaysWhatToDo(t *testing.T) {
+func TestTheErrorOfADatabaseThatCannotBeOpenedSaysWhatToDo(t *testing.T) {
 	for cause, want := range map[error]string{
 		fs.ErrNotExist:     "storage.path: the folder /data does not exist: create it",
 		fs.ErrPermission:   "storage.path: this user may not write in /data: chown it",
