@@ -230,12 +230,14 @@ func (b *Board) publish(job uint64, now *entry) {
 	}
 }
 
+// get returns the entry of a job; nil if the board does not have it.
 func (b *Board) get(job uint64) *entry {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	return b.cards[job]
 }
 
+// seq returns the sequence number of the current state.
 func (b *Board) seq() uint64 {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
@@ -253,8 +255,11 @@ func compareTwo(a1, a2, b1, b2 uint64) int {
 	return 0
 }
 
+// cardKey is the storage key of a card. The job is padded, so that the storage lists cards in the
+// order of their jobs.
 func cardKey(job uint64) string { return cardPrefix + fmt.Sprintf("%020d", job) }
 
 const cardPrefix = "card/"
 
+// stateID names a state for pages: they compare it and send it back, nothing else.
 func stateID(run string, seq uint64) string { return run + "." + strconv.FormatUint(seq, 10) }

@@ -54,6 +54,7 @@ type tally struct {
 	lastJob uint64 // the last job that had it, to count each card once
 }
 
+// tallies collect counts by what makes two items the same to a cook.
 type tallies struct {
 	list []*tally // in order of first appearance
 	by   map[string]*tally

@@ -50,6 +50,7 @@ func (b *Board) Do(ctx context.Context, c Command) (Result, error) {
 	return res, nil
 }
 
+// result is the answer with the card as it is now, whatever the outcome: the page shows it at once.
 func (b *Board) result(c Command, out Outcome) Result {
 	b.mu.RLock()
 	defer b.mu.RUnlock()

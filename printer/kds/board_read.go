@@ -132,6 +132,7 @@ type history struct {
 // maxHistoryBytes bounds what large tickets make a history cost. Each board has one.
 const maxHistoryBytes = 256 << 10
 
+// add gives the event the next sequence number and appends it. The owner's mu is held.
 func (l *history) add(run string, e Event) {
 	l.seq++
 	e.Seq, e.ID = l.seq, stateID(run, l.seq)
@@ -147,6 +148,8 @@ func (l *history) add(run string, e Event) {
 	l.events, l.bytes = append(l.events, e), l.bytes+len(e.json)
 }
 
+// since returns the events after id; false if the id is of another run, unknown, or no longer
+// covered.
 func (l *history) since(run, id string) ([]Event, bool) {
 	was, number, _ := strings.Cut(id, ".")
 	seq, err := strconv.ParseUint(number, 10, 64)

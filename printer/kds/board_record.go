@@ -54,6 +54,8 @@ type lastChange struct {
 // does not match the card's version and so changes nothing.
 const maxCommandIDs = 32
 
+// newRecord is the record of a ticket that comes to the board. Version 0 is never used, so a
+// command without a version matches no card.
 func newRecord(d ticket.Delivery, place uint64) record {
 	return record{
 		V: recordVersion, Job: d.Job, Place: place, Version: 1, State: Open, PutAt: time.Now().UnixMilli(),
@@ -70,6 +72,8 @@ func (r *record) clone() record {
 
 func (r *record) encode() ([]byte, error) { return json.Marshal(r) }
 
+// decodeRecord reads a stored card and its ticket. It checks both, because one bad value would sort
+// or hide other cards.
 func decodeRecord(value []byte) (record, ticket.Ticket, error) {
 	var was struct {
 		record

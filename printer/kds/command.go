@@ -37,6 +37,8 @@ type Command struct {
 // again.
 var ErrCommand = errors.New("no such command")
 
+// check refuses what no board could do. Ids are stored with the card, so their length and alphabet
+// are bounded.
 func (c Command) check() error {
 	if len(c.ID) == 0 || len(c.ID) > 64 {
 		return fmt.Errorf("%w: its id has %d characters; want 1 to 64", ErrCommand, len(c.ID))

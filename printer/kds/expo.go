@@ -193,4 +193,6 @@ func (x *Expo) refresh() {
 
 const sentPrefix = "sent/"
 
+// sentKey is the storage key of a sent order. Off is padded, so that they are listed in the order
+// in which they were sent out.
 func sentKey(off uint64) string { return fmt.Sprintf("%s%020d", sentPrefix, off) }

@@ -165,6 +165,8 @@ func (x *Expo) decide(c Command) (*sentOrder, Outcome) {
 	return &s, Done
 }
 
+// result is the answer with the order as it is now. After a bump there is none: the bumped order
+// has another key.
 func (x *Expo) result(c Command, out Outcome) Result {
 	x.mu.RLock()
 	defer x.mu.RUnlock()

@@ -17,6 +17,7 @@ var templates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.ParseFS(webFolder, "web/*.html"))
 })
 
+// An indexView is the data of the start page, a pairingView that of the page with a code.
 type indexView struct {
 	Web      string
 	Displays []*screenView
@@ -123,6 +124,7 @@ type groupView struct {
 	Cards   []bodyView
 }
 
+// A bodyView is one card without its head.
 type bodyView struct {
 	Banners []bannerView
 	Notes   []noteView
@@ -132,6 +134,7 @@ type bodyView struct {
 
 type bannerView struct{ Kind, Text string }
 
+// A noteView is a note; Alarm marks an allergy.
 type noteView struct {
 	Alarm bool
 	Text  string
@@ -143,6 +146,7 @@ type itemView struct {
 	Lines []lineView
 }
 
+// A lineView is an item or a modifier. Item gives the template the fields of the card's line.
 type lineView struct {
 	Item
 	Class string

@@ -66,6 +66,7 @@ func CheckKeys(custom map[string][]string) error {
 	return nil
 }
 
+// sameKey reports whether two names mean the same key.
 func sameKey(a, b string) bool { return normalKey(a) == normalKey(b) }
 
 // normalKey is a key's name with its modifiers in one order and its letters in lower case; empty if

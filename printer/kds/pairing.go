@@ -99,6 +99,8 @@ func OpenPairings(store kv.Store, log *slog.Logger) (*Pairings, error) {
 	return p, nil
 }
 
+// parseHash reads the hash of a stored pairing. Anything but 32 bytes is refused: no secret could
+// match it.
 func parseHash(s string) (h [32]byte, ok bool) {
 	b, err := hex.DecodeString(s)
 	return h, copy(h[:], b) == len(h) && err == nil && len(b) == len(h)
@@ -135,6 +137,7 @@ func (p *Pairings) Pair(ctx context.Context, code, station string) (Pairing, err
 	return s.Pairing, nil
 }
 
+// store writes a pairing to stable storage under its id. write is held.
 func (p *Pairings) store(ctx context.Context, s storedPairing) error {
 	b, err := json.Marshal(s)
 	if err != nil {

@@ -248,6 +248,8 @@ type beginReader struct {
 	rest *bytes.Reader
 }
 
+// Read calls begin before it returns the first byte. If begin fails, the transport gets the error
+// and sends nothing of the body.
 func (o *beginReader) Read(b []byte) (int, error) {
 	if err := o.a.beginOnce(o.ctx); err != nil {
 		return 0, err

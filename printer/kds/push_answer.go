@@ -87,6 +87,7 @@ func (a *attempt) statusLine(res *http.Response) string {
 	return said
 }
 
+// truncate cuts text of the other side to what fits a log line.
 func truncate(s string) string {
 	if r := []rune(s); len(r) > maxShownChars {
 		return string(r[:maxShownChars]) + "…"

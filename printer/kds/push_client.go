@@ -59,6 +59,7 @@ func readCredentials(o PushOptions) (credentials, error) {
 // maxFileBytes bounds a file that is named in the configuration, in case it is the wrong file.
 const maxFileBytes = 1 << 20
 
+// readFile reads a small file; key is the key of the configuration that names it, for the error.
 func readFile(key, name string) (string, error) {
 	// The size first: reading a device or a huge file could take all memory.
 	info, err := os.Stat(name)

@@ -232,6 +232,7 @@ func (s *Screen) Join(id string) (leave func()) {
 	return sync.OnceFunc(func() { s.leave(id, p) })
 }
 
+// leave ends one join of a page. The last page that leaves makes the screen dark.
 func (s *Screen) leave(id string, p *page) {
 	s.mu.Lock()
 	if p.joined--; p.joined == 0 {

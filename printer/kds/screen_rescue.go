@@ -194,4 +194,6 @@ func (p screenBackup) Print(ctx context.Context, d ticket.Delivery,
 	})
 }
 
+// errRescuePending says that this is no failure of the backup: the dispatcher tries again without
+// doubt.
 var errRescuePending = errors.New("older tickets that were on the screen come out first")

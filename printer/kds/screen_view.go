@@ -21,6 +21,7 @@ type source interface {
 	open() []*Card // for the all-day counts
 }
 
+// boardSource shows one board, expoSource the orders of an expo.
 type boardSource struct{ *Board }
 
 func (b boardSource) snapshot() any { return b.Board.Snapshot() }

@@ -8,6 +8,8 @@ import (
 	"strings"
 )
 
+// Limits of what a page may post. They bound what a broken or hostile page can make the server
+// decode.
 const (
 	maxCommandBytes = 4 << 10   // bytes of a command
 	maxShownBytes   = 256 << 10 // bytes of a page's list of cards: tens of thousands of job numbers

@@ -36,6 +36,8 @@ func newLimitListener(l net.Listener) *limitListener {
 	return &limitListener{Listener: l, open: map[string]int{}}
 }
 
+// Accept closes connections over the limit itself and returns the next one that is not. An error
+// here would stop the server.
 func (l *limitListener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
@@ -54,6 +56,7 @@ func (l *limitListener) Accept() (net.Conn, error) {
 	}
 }
 
+// acquire counts a connection; false if the address group has too many.
 func (l *limitListener) acquire(address string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -64,6 +67,8 @@ func (l *limitListener) acquire(address string) bool {
 	return true
 }
 
+// release uncounts a connection. An address without any is forgotten, so the map stays as small as
+// the kitchen.
 func (l *limitListener) release(address string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

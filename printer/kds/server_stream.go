@@ -37,6 +37,7 @@ type beat struct {
 	Offset int    `json:"offset"` // minutes by which the kitchen's clock is ahead of UTC
 }
 
+// newBeat is the heartbeat of this moment.
 func (v *screenView) newBeat() beat {
 	now := time.Now()
 	return beat{ID: v.source.At(), Now: now.UnixMilli(), Offset: v.zoneOffset(now)}
@@ -193,11 +194,14 @@ func (st *stream) writeEvent(kind, id string, data []byte) {
 	st.write([]byte("\n\n"))
 }
 
+// write writes a chunk with a time-out of its own. Its error is kept by the writer and returned by
+// flush.
 func (st *stream) write(b []byte) {
 	_ = st.rc.SetWriteDeadline(time.Now().Add(streamWriteTimeout))
 	_, _ = st.out.Write(b)
 }
 
+// flush sends what was written. Without it the server would keep small events in its buffer.
 func (st *stream) flush() error {
 	if err := st.rc.SetWriteDeadline(time.Now().Add(streamWriteTimeout)); err != nil {
 		return err

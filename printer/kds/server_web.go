@@ -22,6 +22,8 @@ type webFiles struct {
 	files     map[string][]byte
 }
 
+// newWebFiles reads the embedded files. The tag covers templates too: a page of another version
+// reloads itself even if only its HTML changed.
 func newWebFiles() *webFiles {
 	w := &webFiles{files: map[string][]byte{}}
 	sum := sha256.New()
