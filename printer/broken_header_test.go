@@ -7,8 +7,8 @@ import (
 	"ticketrail/printer/virtual"
 )
 
-// Whatever somebody left half said, our questions must not be taken for the rest of it: as the
-// size of a picture they say a quarter of a megabyte, and the evening's tickets go into that.
+// After a command that broke off in its header, our questions must not be taken for the rest of the header:
+// read as the size of an image, they announce a quarter of a megabyte, and later tickets disappear in it.
 func TestACommandThatBrokeOffInItsHeaderSwallowsNoTicket(t *testing.T) {
 	for _, head := range []string{
 		"\x1dv", "\x1dv0", "\x1dv0\x00", "\x1dv0\x00\x30", "\x1dv0\x00\x30\x00",
@@ -29,7 +29,7 @@ func TestACommandThatBrokeOffInItsHeaderSwallowsNoTicket(t *testing.T) {
 				}
 				broken()
 				d := orderOf("A1")
-				d.Doubt = true // it was ours, before the start
+				d.Doubt = true // the broken ticket was this one, before a restart
 				if o := r.printWith(r.t.Context(), r.p, d, nil); o.err != nil {
 					t.Errorf("after % X: %v", head, o.err)
 				}

@@ -22,7 +22,7 @@ func TestTheCapabilityIsStoredAndNotProbedAgain(t *testing.T) {
 		r.want("A1", "confirmed")
 		r.d.Release()
 		probed := v.BytesRead()
-		// A restart: it is asked how it is, and no more.
+		// After a restart the printer is asked for its status only.
 		d := printer.NewDevice(r.dev)
 		defer d.Release()
 		p := printer.NewPaper(printer.Options{Name: "grill", Profile: mustProfile(t), Device: d})
@@ -62,7 +62,7 @@ func TestADamagedOrFailingStoreDelaysNoTicket(t *testing.T) {
 				r.want("A1", "confirmed")
 				r.want("A2", "confirmed")
 				if strings.Contains(name, "Cannot") && r.log.count("level=WARN") == 0 {
-					t.Error("nobody was told")
+					t.Error("no warning was logged")
 				}
 			})
 		})
@@ -78,14 +78,16 @@ func TestEachChangeOfStateIsLoggedOnce(t *testing.T) {
 			time.Sleep(10 * time.Second)
 		}
 		s := r.wantState(printer.PaperOut)
-		if !strings.Contains(s.Advice, "paper") || s.Fine() || len(s.Reported) != 2 || time.Since(s.Since) < 40*time.Second || time.Since(s.Reported[0].Since) < 40*time.Second {
+		if !strings.Contains(s.Advice, "paper") || s.Fine() || len(s.Reported) != 2 ||
+			time.Since(s.Since) < 40*time.Second || time.Since(s.Reported[0].Since) < 40*time.Second {
 			t.Errorf("%+v", s)
 		}
 		r.v.Set(virtual.PaperOut, false)
 		r.want("A2", "confirmed")
 		r.v.Set(virtual.PaperLow, true)
 		r.want("A3", "confirmed")
-		if s := r.wantState(printer.Ready); !s.Fine() || !strings.Contains(s.Advice, "roll") || !s.Conditions.Has(escpos.PaperLow) {
+		s = r.wantState(printer.Ready)
+		if !s.Fine() || !strings.Contains(s.Advice, "roll") || !s.Conditions.Has(escpos.PaperLow) {
 			t.Errorf("%+v", s)
 		}
 		r.want("A4", "confirmed")
@@ -103,7 +105,7 @@ func TestWatchPollsAnIdlePrinterAndNeverDelaysATicket(t *testing.T) {
 		ctx, cancel := context.WithCancel(r.t.Context())
 		defer cancel()
 		go r.d.Watch(ctx)
-		time.Sleep(10 * time.Second) // found out before the first ticket
+		time.Sleep(10 * time.Second) // probed before the first ticket
 		if s := r.wantState(printer.Ready); s.Capability != "confirmed" || s.Connected {
 			t.Errorf("%+v", s)
 		}
@@ -122,7 +124,7 @@ func TestWatchPollsAnIdlePrinterAndNeverDelaysATicket(t *testing.T) {
 		if r.v.TicketCount() > 0 {
 			t.Error("a poll printed")
 		}
-		// A poll that hangs gives way to a ticket.
+		// A poll that hangs is cancelled by a ticket.
 		r.v.Stall()
 		time.Sleep(4*time.Minute + 51*time.Second)
 		r.v.Repair()
@@ -138,7 +140,8 @@ func TestASilentPrinterIsProbedAgainAfterAnHour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mute, good := virtual.New(virtual.Options{Kanji: true}), virtual.New(answersAll())
 		wire := &replaceableDialer{to: mute}
-		r := newHarness(t, good, wire, func(d *printer.DeviceOptions, _ *printer.Options) { d.PollEvery = 5 * time.Minute })
+		poll := func(d *printer.DeviceOptions, _ *printer.Options) { d.PollEvery = 5 * time.Minute }
+		r := newHarness(t, good, wire, poll)
 		ctx, cancel := context.WithCancel(t.Context())
 		go r.d.Watch(ctx)
 		time.Sleep(time.Minute)
@@ -169,7 +172,9 @@ func TestWatchWithoutAnIntervalDoesNotPoll(t *testing.T) {
 }
 
 func TestTheStateIsUnknownBeforeTheFirstConnection(t *testing.T) {
-	d := printer.NewDevice(printer.DeviceOptions{Name: "x", Dialer: virtual.New(virtual.Options{}), Logger: slog.New(slog.DiscardHandler)})
+	d := printer.NewDevice(printer.DeviceOptions{
+		Name: "x", Dialer: virtual.New(virtual.Options{}), Logger: slog.New(slog.DiscardHandler),
+	})
 	if s := d.Status(); s.State != printer.Unknown || !s.Fine() || s.Advice != "" || s.Capability != "" {
 		t.Errorf("%+v", s)
 	}

@@ -48,7 +48,7 @@ func TestATillCanConnectBetweenTickets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// A printer that is busy is not dead: it refuses.
+		// A busy printer refuses the connection.
 		if o := r.want("A2", "clean"); !errors.Is(o.err, syscall.ECONNREFUSED) {
 			t.Error(o.err)
 		}
@@ -152,7 +152,7 @@ func TestReleaseClosesTheIdleConnection(t *testing.T) {
 			t.Error("still connected")
 		}
 		r.d.Release()
-		// In the middle of a ticket: after it.
+		// During a ticket, the connection is closed after it.
 		r.v.Delay(100 * time.Millisecond)
 		later(time.Second, r.d.Release)
 		r.want("A2", "confirmed")
@@ -196,8 +196,9 @@ func TestTwoStationsOfOnePrinterPrintOneAtATime(t *testing.T) {
 }
 
 func TestEachCopyIsMarkedAndAllMustPrint(t *testing.T) {
-	for can, want := range map[virtual.Capability]string{virtual.Everything: "confirmed", statusOnly: "processed", 0: "sent"} {
-		withHarness(t, virtual.Options{Can: can, Kanji: true}, func(_ *printer.DeviceOptions, o *printer.Options) { o.Copies = 2 }, func(r *harness) {
+	twoCopies := func(_ *printer.DeviceOptions, o *printer.Options) { o.Copies = 2 }
+	for can, want := range proofs {
+		withHarness(t, virtual.Options{Can: can, Kanji: true}, twoCopies, func(r *harness) {
 			r.want("A1", want)
 			r.wantPaper("A1 A1")
 			for i, x := range r.v.Tickets() {
@@ -207,8 +208,9 @@ func TestEachCopyIsMarkedAndAllMustPrint(t *testing.T) {
 			}
 		})
 	}
-	// The second one does not come: the ticket is in doubt, however well known the first is.
-	withHarness(t, virtual.Options{Can: virtual.Everything, Kanji: true, LinesPerSecond: 5}, func(_ *printer.DeviceOptions, o *printer.Options) { o.Copies = 2 }, func(r *harness) {
+	// If the second copy is not confirmed, the ticket is in doubt, although the first is.
+	slow := virtual.Options{Can: virtual.Everything, Kanji: true, LinesPerSecond: 5}
+	withHarness(t, slow, twoCopies, func(r *harness) {
 		r.want("A1", "confirmed")
 		n := r.v.TicketCount()
 		later(100*time.Millisecond, func() {
@@ -243,7 +245,7 @@ func TestTheBuzzerSoundsOncePerTicketAndDifferentlyForAVoid(t *testing.T) {
 }
 
 func TestATicketPrintsThoughItsTemplateFails(t *testing.T) {
-	// It works on the sample it is tried on when it is read, and not on an order without notes.
+	// It works on the sample ticket of ParseTemplate, but not on an order without notes.
 	bad, err := layout.ParseTemplate(`{{define "header"}}{{index .Notes 0}}{{end}}`)
 	if err != nil {
 		t.Fatal(err)
@@ -256,7 +258,7 @@ func TestATicketPrintsThoughItsTemplateFails(t *testing.T) {
 		r.wantPaper("A1")
 	})
 	if failed == 0 {
-		t.Error("nobody heard of it")
+		t.Error("OnTemplateError was not called")
 	}
 }
 
@@ -282,7 +284,7 @@ func TestACutThatWasNotSentIsSentBeforeTheNextTicket(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		r := newHarness(t, v, cancellingDialer{v, cancel}, nil)
 		defer r.d.Release()
-		// The stop comes after the proof and before the cut: the ticket is out.
+		// The context ends after the proof and before the cut: the ticket is printed.
 		if o := r.printWith(ctx, r.p, orderOf("A1"), nil); o.kind() != "confirmed" {
 			t.Errorf("%s: %v", o.kind(), o.err)
 		}
@@ -304,7 +306,7 @@ func TestPaddingIsSentAfterABrokenTicketOnly(t *testing.T) {
 	withHarness(t, virtual.Options{Can: virtual.RealTime | virtual.ProcessID, Kanji: true}, nil, func(r *harness) {
 		r.want("A1", "confirmed")
 		if n := nuls(r.v); n < padding()/4 {
-			t.Errorf("%d pairs of padding before the first ticket: who knows what came before", n)
+			t.Errorf("%d pairs of padding before the first ticket after a start", n)
 		}
 		time.Sleep(time.Minute)
 		r.v.ResetAfter(150, 1)

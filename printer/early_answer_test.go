@@ -20,7 +20,7 @@ func TestAnAnswerThatPrecedesItsQuestionProvesNothing(t *testing.T) {
 					_, _ = c.Write([]byte{0})
 				}
 			case last(all, "D9\n") || len(all) > 1000 && len(all) < 1300:
-				_, _ = c.Write([]byte{0}) // nobody has asked: line noise, or another client's
+				_, _ = c.Write([]byte{0}) // not asked for: noise on the line, or an answer to another client
 				time.Sleep(time.Second)
 			}
 		}

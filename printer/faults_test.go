@@ -13,7 +13,7 @@ import (
 )
 
 func TestOutcomeAndNextTicketAfterEachFault(t *testing.T) {
-	// The bytes before the ticket: four questions on a connection to a known printer.
+	// Bytes before the ticket: the four DLE EOT of the preflight.
 	const questions = 12
 	for _, tt := range []struct {
 		name   string
@@ -136,7 +136,8 @@ func TestACancelledContextEndsAProbeAtOnce(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(r.t.Context())
 			d := time.Duration(after)*100*time.Millisecond + time.Millisecond
 			later(d, func() { cancel(stop) })
-			if o := r.printWith(ctx, r.p, orderOf("A1"), nil); o.err != nil && (o.kind() != "clean" || !errors.Is(o.err, stop) || o.took != d) {
+			o := r.printWith(ctx, r.p, orderOf("A1"), nil)
+			if o.err != nil && (o.kind() != "clean" || !errors.Is(o.err, stop) || o.took != d) {
 				t.Errorf("%s after %s, want %s: %v", o.kind(), o.took, d, o.err)
 			}
 			cancel(nil)

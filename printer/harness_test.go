@@ -20,7 +20,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// journal is a log that a test can read.
+// logBuffer is a log that a test can read.
 type logBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -38,7 +38,7 @@ func (j *logBuffer) count(s string) int {
 	return strings.Count(j.b.String(), s)
 }
 
-// A rig is a printer, a device that is connected to it, and a station.
+// A harness is a simulated printer, the Device for it, and a station.
 type harness struct {
 	t   *testing.T
 	v   *virtual.Printer
@@ -49,7 +49,7 @@ type harness struct {
 	mem *kvtest.Store
 }
 
-// swapped is a wire on which the printer can be changed for another one.
+// A replaceableDialer leads to a printer that a test can replace.
 type replaceableDialer struct {
 	mu sync.Mutex
 	to transport.Dialer
@@ -68,8 +68,10 @@ func (s *replaceableDialer) replace(to transport.Dialer) {
 	s.to = to
 }
 
-// newRig connects to v. It is given up when the test's bubble ends: see inRig.
-func newHarness(t *testing.T, v *virtual.Printer, dialer transport.Dialer, change func(*printer.DeviceOptions, *printer.Options)) *harness {
+// newHarness makes a Device for dialer, which leads to v. The caller releases it: see withHarness.
+func newHarness(
+	t *testing.T, v *virtual.Printer, dialer transport.Dialer, change func(*printer.DeviceOptions, *printer.Options),
+) *harness {
 	t.Helper()
 	model, ok := profile.Lookup("generic-80mm")
 	if !ok {
@@ -88,8 +90,10 @@ func newHarness(t *testing.T, v *virtual.Printer, dialer transport.Dialer, chang
 	return r
 }
 
-// inRig runs f in a bubble with a virtual printer made from o.
-func withHarness(t *testing.T, o virtual.Options, change func(*printer.DeviceOptions, *printer.Options), f func(r *harness)) {
+// withHarness runs f in a bubble with a simulated printer made from o.
+func withHarness(
+	t *testing.T, o virtual.Options, change func(*printer.DeviceOptions, *printer.Options), f func(r *harness),
+) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		v := virtual.New(o)
@@ -97,12 +101,12 @@ func withHarness(t *testing.T, o virtual.Options, change func(*printer.DeviceOpt
 		f(r)
 		r.d.Release()
 		for _, s := range v.Problems() {
-			t.Errorf("the printer objects: %s", s)
+			t.Errorf("the printer recorded a problem: %s", s)
 		}
 	})
 }
 
-// An outcome is what became of one Print, as the queue sees it.
+// An outcome is the result of one Print, as the queue sees it.
 type outcome struct {
 	proof   ticket.Proof
 	err     error
@@ -111,7 +115,7 @@ type outcome struct {
 	inDoubt bool
 }
 
-// kind is the outcome in a word.
+// kind is the outcome in one word.
 func (o outcome) kind() string {
 	switch {
 	case o.err == nil:
@@ -127,7 +131,7 @@ func (o outcome) kind() string {
 	}
 }
 
-// dish is an order for one dish.
+// orderOf is an order of one item.
 func orderOf(name string) ticket.Delivery {
 	d := order(1)
 	d.Ticket.Lines[0].Name = name
@@ -158,7 +162,7 @@ func (r *harness) print(name string) outcome {
 	return r.printWith(r.t.Context(), r.p, orderOf(name), nil)
 }
 
-// want prints a dish and checks what became of it.
+// want prints an order of one item and checks its outcome.
 func (r *harness) want(name, kind string) outcome {
 	r.t.Helper()
 	o := r.print(name)
@@ -168,15 +172,15 @@ func (r *harness) want(name, kind string) outcome {
 	return o
 }
 
-// paper is what came out: the dishes of each ticket in turn, "!" behind one with a banner,
-// "~" where it was not cut.
+// paper lists the items of each printed ticket, with "!" after one with a banner and "~" after one that was
+// not cut.
 func (r *harness) paper() string {
 	r.t.Helper()
 	synctest.Wait()
 	var all []string
 	for _, x := range r.v.Tickets() {
 		if x.Text == "" {
-			continue // a cut that found nothing to cut
+			continue // a cut without text before it
 		}
 		s := ""
 		for line := range strings.SplitSeq(x.Text, "\n") {
@@ -202,7 +206,7 @@ func (r *harness) wantPaper(want string) {
 	}
 }
 
-// wantState checks what is known of the device.
+// wantState checks the state of the device and that it has advice if it needs some.
 func (r *harness) wantState(state string) printer.Status {
 	r.t.Helper()
 	s := r.d.Status()
@@ -215,7 +219,7 @@ func (r *harness) wantState(state string) printer.Status {
 	return s
 }
 
-// later does f after a while, in the bubble.
+// later calls f after d, in the bubble.
 func later(d time.Duration, f func()) { time.AfterFunc(d, f) }
 
 var errDisk = errors.New("disk full")

@@ -13,8 +13,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// model is a virtual printer that has the letters a profile says and no more, and answers
-// every question.
+// model is a simulated printer that has exactly the characters of a profile and answers every question.
 func model(p profile.Profile, columns int) *virtual.Printer {
 	pages := map[byte]string{}
 	for _, c := range p.CodePages {
@@ -23,7 +22,7 @@ func model(p profile.Profile, columns int) *virtual.Printer {
 	return virtual.New(virtual.Options{Columns: columns, Kanji: p.Kanji, CodePages: pages, Can: virtual.Everything})
 }
 
-// everywhere is a delivery that says s wherever the service may say something.
+// orderFilledWith is a delivery with s in every field that comes from the service.
 func orderFilledWith(s string) ticket.Delivery {
 	return ticket.Delivery{Job: 1, Station: s, Attempt: 2, Doubt: true, Ticket: ticket.Ticket{
 		Venue: s, VenueName: s, Device: s, Request: s, Record: s, Number: s, Table: s, Server: s, Type: s, Guests: s,
@@ -36,7 +35,7 @@ func orderFilledWith(s string) ticket.Delivery {
 	}}
 }
 
-// objections prints d on a printer of every model and returns what those say.
+// problemsOf prints d on a printer of every model and returns the problems that they record.
 func problemsOf(t *testing.T, d ticket.Delivery) (all []string) {
 	t.Helper()
 	for _, name := range profile.Names() {

@@ -10,7 +10,7 @@ import (
 	"ticketrail/printer/virtual"
 )
 
-// written tells what has left for the printer.
+// A recordingDialer reports the bytes that were written.
 type recordingDialer struct {
 	transport.Dialer
 	bytes chan string
@@ -35,8 +35,8 @@ func (c recordingConn) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// The printer waits for the rest of a picture. The padding for it and the ticket behind it are in
-// the buffers between us when the connection breaks, so it waits still.
+// The printer waits for the rest of an image. When the connection breaks, the padding for it is still in a
+// buffer on the way, so the printer continues to wait and needs the padding again.
 func TestPaddingThatThePrinterNeverReceivedIsSentAgain(t *testing.T) {
 	v := virtual.New(virtual.Options{Kanji: true})
 	w := &recordingDialer{onTCP(t, v), make(chan string, 1000)}
@@ -65,7 +65,7 @@ func TestPaddingThatThePrinterNeverReceivedIsSentAgain(t *testing.T) {
 	}
 	for _, s := range v.Problems() {
 		if strings.Contains(s, "swallowed") {
-			t.Errorf("the printer objects: %s", s)
+			t.Errorf("the printer recorded a problem: %s", s)
 		}
 	}
 }

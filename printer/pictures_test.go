@@ -23,13 +23,13 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew; then look at them")
 
-// A menu is what is ordered in a kitchen of one script.
+// A menu is an order in one script.
 type menu struct {
 	script                              string
 	venue, table, server, kind, course  string
 	dish, modifier, note, long, dropped string
-	font                                string // the file that draws it, where the built-in font does not
-	sum                                 string // the beginning of the file's hash: others draw other dots
+	font                                string // the font file, if the built-in font lacks the script
+	sum                                 string // the first digits of its hash: another version draws other dots
 	qr                                  bool
 }
 
@@ -88,7 +88,7 @@ func menus() []menu {
 	}
 }
 
-// order is a dish with a wish, a long one, and one taken back, all of it made anew.
+// order is an item with a modifier, a long one, and a void one; each call makes a new value.
 func (m menu) order() ticket.Delivery {
 	return ticket.Delivery{Job: 7, Station: "grill", Attempt: 1, Ticket: ticket.Ticket{
 		Request: "0d9e1c52-7c1b-4d5e-8a66-1f2e3d4c5b6a", VenueName: m.venue, Number: "18", Table: m.table,
@@ -103,8 +103,8 @@ func (m menu) order() ticket.Delivery {
 	}}
 }
 
-// drawer has no font but the built-in one and, where the printer takes dots, the script's
-// own. It is the same on every box, or the test is skipped.
+// drawer has the built-in font only and, if the printer prints images, the script's font. That file must be the
+// same on every machine, or the test is skipped.
 func (m menu) drawer(t *testing.T, model profile.Profile) *raster.Drawer {
 	t.Helper()
 	var o raster.Options
@@ -133,7 +133,7 @@ func TestTicketsInEveryScriptMatchTheirReviewedPictures(t *testing.T) {
 		classes := []string{"generic-80mm", "epson-tm-t88", "generic-58mm", "epson-tm-u220"}
 		switch m.script {
 		case "simplified", "traditional":
-			classes = append(classes, "xprinter-80mm") // sets them in letters of its own
+			classes = append(classes, "xprinter-80mm") // has them as built-in characters
 		case "arabic-noto":
 			classes = classes[:3] // without dots a font changes nothing
 		}
@@ -151,7 +151,7 @@ func TestTicketsInEveryScriptMatchTheirReviewedPictures(t *testing.T) {
 	}
 }
 
-// print is the picture of the ticket that comes out of a printer of the model.
+// print returns the picture of the ticket as a printer of the model prints it.
 func (m menu) print(t *testing.T, model profile.Profile, drawer *raster.Drawer) *image.Paletted {
 	t.Helper()
 	v := virtual.New(virtual.OptionsFor(model))
@@ -161,10 +161,10 @@ func (m menu) print(t *testing.T, model profile.Profile, drawer *raster.Drawer) 
 	if o := r.printWith(t.Context(), r.p, m.order(), nil); o.err != nil {
 		t.Fatal(o.err)
 	}
-	r.d.Release() // where nothing cuts, the ticket ends here
+	r.d.Release() // without a cutter, the ticket ends here
 	synctest.Wait()
 	for _, s := range v.Problems() {
-		t.Errorf("the printer objects: %s", s)
+		t.Errorf("the printer recorded a problem: %s", s)
 	}
 	out := v.Tickets()
 	if len(out) != 1 {
@@ -181,7 +181,7 @@ func (m menu) print(t *testing.T, model profile.Profile, drawer *raster.Drawer) 
 	return p
 }
 
-// likeGolden compares dots with those of a picture that somebody looked at.
+// likeGolden compares the dots with those of a picture that was reviewed.
 func likeGolden(t *testing.T, name string, got *image.Paletted) {
 	t.Helper()
 	path := filepath.Join("testdata", "pictures", name+".png")

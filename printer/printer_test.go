@@ -35,7 +35,7 @@ func paper(t *testing.T, d transport.Dialer, change func(*printer.Options)) *pri
 	if !ok {
 		t.Fatal("no such profile")
 	}
-	// What these tests are about is the wire, so it is asked nothing.
+	// These tests are about the connection, so no questions are sent.
 	device := printer.NewDevice(printer.DeviceOptions{Name: "grill", Dialer: d, Confirm: profile.NoConfirm})
 	o := printer.Options{Name: "grill", Device: device, Profile: model}
 	if change != nil {
@@ -44,13 +44,13 @@ func paper(t *testing.T, d transport.Dialer, change func(*printer.Options)) *pri
 	return printer.NewPaper(o)
 }
 
-// padding is how many bytes come before the first ticket after a start.
+// padding is the number of bytes before the first ticket after a start.
 func padding() int {
 	model, _ := profile.Lookup("generic-80mm")
 	return len(escpos.Resync(model))
 }
 
-// size is how many bytes a delivery has on the wire, the padding with it.
+// size is the number of bytes sent for a delivery, padding included.
 func size(t *testing.T, d ticket.Delivery) int {
 	t.Helper()
 	v := virtual.New(virtual.Options{})
@@ -61,7 +61,7 @@ func size(t *testing.T, d ticket.Delivery) int {
 	return int(v.BytesRead())
 }
 
-// An attempt is what became of one Print.
+// An attempt is the result of one Print.
 type attempt struct {
 	begun bool
 	proof ticket.Proof
@@ -93,7 +93,7 @@ func try(t *testing.T, ctx context.Context, p *printer.Paper, v *virtual.Printer
 
 var errBegin = errors.New("disk full")
 
-// A fault is what goes wrong, when, and what must be known of it afterwards.
+// A fault is a failure of the printer and the outcome that it must have.
 type fault struct {
 	name     string
 	breaks   func(v *virtual.Printer, size int)
@@ -101,7 +101,7 @@ type fault struct {
 	begun    bool
 	want     error // nil: sent
 	taken    func(size int) int64
-	ends     []virtual.End // of what is on the paper
+	ends     []virtual.End // of the tickets on the paper
 }
 
 func none(int) int64      { return 0 }
@@ -144,7 +144,7 @@ func (f fault) check(t *testing.T, v *virtual.Printer, a attempt, n int) {
 		t.Errorf("on paper %v, want %v", ends, f.ends)
 	}
 	if p := v.Problems(); p != nil {
-		t.Errorf("the printer objects: %q", p)
+		t.Errorf("the printer recorded a problem: %q", p)
 	}
 }
 
@@ -164,7 +164,7 @@ func TestOutcomeAfterEachFault(t *testing.T) {
 				v := virtual.New(virtual.Options{Columns: 48, Kanji: true})
 				f.breaks(v, n)
 				a := try(t, t.Context(), paper(t, v, nil), v, d, f.beginErr)
-				time.Sleep(10 * time.Minute) // the slow one prints on
+				time.Sleep(10 * time.Minute) // the slow printer continues
 				synctest.Wait()
 				f.check(t, v, a, n)
 			})
@@ -174,7 +174,7 @@ func TestOutcomeAfterEachFault(t *testing.T) {
 
 func part() []virtual.End { return []virtual.End{virtual.Broken} }
 
-// A hanging dialer is a printer that another client holds.
+// A hangingDialer is a printer that serves another client.
 type hangingDialer struct{}
 
 func (hangingDialer) Dial(ctx context.Context) (transport.Conn, error) {

@@ -17,19 +17,22 @@ const (
 	realTimeOnly = virtual.RealTime
 )
 
+// proofs is the outcome of a ticket by what the printer answers.
+var proofs = map[virtual.Capability]string{virtual.Everything: "confirmed", statusOnly: "processed", 0: "sent"}
+
 func TestTheProofIsWhatThePrinterAnswered(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		o    virtual.Options
 		want string
 	}{
-		{"ItEchoesOurID", virtual.Options{Can: virtual.Everything}, "confirmed"},
-		{"ItEchoesOurIDAndPushesNothing", virtual.Options{Can: virtual.RealTime | virtual.ProcessID}, "confirmed"},
-		{"ItAnswersBehindTheTicket", virtual.Options{Can: statusOnly}, "processed"},
-		{"ItEchoesAnIDNobodySent", virtual.Options{Can: virtual.Everything, Clone: virtual.Clone{Answer: virtual.WrongID}}, "processed"},
-		{"ItOnlySaysHowItIs", virtual.Options{Can: realTimeOnly}, "sent"},
-		{"ItNeverSaysAWord", virtual.Options{}, "sent"},
-		{"ItBabbles", virtual.Options{Can: virtual.Everything, Clone: virtual.Clone{Answer: virtual.Garbage}}, "sent"},
+		{"ItReturnsOurID", virtual.Options{Can: virtual.Everything}, "confirmed"},
+		{"ItReturnsOurIDAndPushesNoStatus", virtual.Options{Can: virtual.RealTime | virtual.ProcessID}, "confirmed"},
+		{"ItAnswersGSr", virtual.Options{Can: statusOnly}, "processed"},
+		{"ItReturnsAnIDThatWasNotSent", virtual.Options{Can: virtual.Everything, Clone: virtual.Clone{Answer: virtual.WrongID}}, "processed"},
+		{"ItAnswersRealTimeStatusOnly", virtual.Options{Can: realTimeOnly}, "sent"},
+		{"ItAnswersNothing", virtual.Options{}, "sent"},
+		{"ItAnswersGarbage", virtual.Options{Can: virtual.Everything, Clone: virtual.Clone{Answer: virtual.Garbage}}, "sent"},
 		{"ItAnswersLate", virtual.Options{Can: virtual.Everything, Clone: virtual.Clone{Late: 200 * time.Millisecond}}, "confirmed"},
 		{"ItPrintsSlowly", virtual.Options{Can: virtual.Everything, LinesPerSecond: 1, ReceiveBuffer: 4096}, "confirmed"},
 		{"ItPrintsSlowlyAndHasASmallBuffer", virtual.Options{Can: virtual.Everything, LinesPerSecond: 1, ReceiveBuffer: 64}, "confirmed"},
@@ -40,10 +43,10 @@ func TestTheProofIsWhatThePrinterAnswered(t *testing.T) {
 				for _, name := range []string{"A1", "A2", "A3"} {
 					r.want(name, tt.want)
 				}
-				time.Sleep(10 * time.Minute) // what it took, it prints
+				time.Sleep(10 * time.Minute) // it prints what it has received
 				r.wantPaper("A1 A2 A3")
 				if s := r.d.Status(); s.Capability != tt.want {
-					t.Errorf("its ability is %q, want %q", s.Capability, tt.want)
+					t.Errorf("its capability is %q, want %q", s.Capability, tt.want)
 				}
 			})
 		})
@@ -51,7 +54,8 @@ func TestTheProofIsWhatThePrinterAnswered(t *testing.T) {
 }
 
 func TestConfirmNoneSendsNoQuestion(t *testing.T) {
-	withHarness(t, virtual.Options{Can: virtual.Everything, Kanji: true}, func(d *printer.DeviceOptions, _ *printer.Options) {
+	o := virtual.Options{Can: virtual.Everything, Kanji: true}
+	withHarness(t, o, func(d *printer.DeviceOptions, _ *printer.Options) {
 		d.Confirm, d.PollEvery = profile.NoConfirm, time.Minute
 	}, func(r *harness) {
 		ctx, cancel := context.WithCancel(r.t.Context())
@@ -63,8 +67,9 @@ func TestConfirmNoneSendsNoQuestion(t *testing.T) {
 		}
 		r.want("A1", "sent")
 		for _, raw := range r.v.Tickets() {
-			if s := string(raw.Raw); strings.Contains(s, "\x10\x04") || strings.Contains(s, "\x1dr") || strings.Contains(s, "\x1d(H") {
-				t.Error("it was asked")
+			s := string(raw.Raw)
+			if strings.Contains(s, "\x10\x04") || strings.Contains(s, "\x1dr") || strings.Contains(s, "\x1d(H") {
+				t.Error("a question was sent")
 			}
 		}
 		r.wantState(printer.Unknown)
@@ -78,7 +83,8 @@ func TestAConfiguredConfirmIsUsedWithoutAProbe(t *testing.T) {
 		confirm      profile.Confirm
 		want, second string
 	}{{profile.ByStatus, "processed", "clean"}, {profile.ByProcessID, "confirmed", "doubt"}} {
-		withHarness(t, virtual.Options{Can: virtual.Everything, Kanji: true}, func(d *printer.DeviceOptions, _ *printer.Options) {
+		o := virtual.Options{Can: virtual.Everything, Kanji: true}
+		withHarness(t, o, func(d *printer.DeviceOptions, _ *printer.Options) {
 			d.Confirm = tt.confirm
 		}, func(r *harness) {
 			r.want("A1", tt.want)
@@ -86,7 +92,7 @@ func TestAConfiguredConfirmIsUsedWithoutAProbe(t *testing.T) {
 				t.Error("what a person says was stored as found out")
 			}
 		})
-		// A person may be wrong: two tickets in doubt, and then it is asked.
+		// If the configuration is wrong, two tickets are in doubt, and then the printer is probed.
 		withHarness(t, virtual.Options{Kanji: true}, func(d *printer.DeviceOptions, _ *printer.Options) {
 			d.Confirm = tt.confirm
 		}, func(r *harness) {
@@ -97,20 +103,23 @@ func TestAConfiguredConfirmIsUsedWithoutAProbe(t *testing.T) {
 	}
 }
 
-// A stop is what keeps a printer from printing, and what a person does about it.
+// stops lists the conditions that stop a printer, with the state that is reported.
 func stops() map[virtual.Condition]string {
 	return map[virtual.Condition]string{
-		virtual.PaperOut: printer.PaperOut, virtual.CoverOpen: printer.CoverOpen, virtual.CutterJam: printer.CutterError,
-		virtual.Overheated: printer.Overheated, virtual.Offline: printer.Offline, virtual.Unrecoverable: printer.Unrecoverable,
+		virtual.PaperOut: printer.PaperOut, virtual.CoverOpen: printer.CoverOpen,
+		virtual.CutterJam: printer.CutterError, virtual.Overheated: printer.Overheated,
+		virtual.Offline: printer.Offline, virtual.Unrecoverable: printer.Unrecoverable,
 	}
 }
 
 func TestAPrinterThatIsNotReadyLeavesTheTicketUnbegun(t *testing.T) {
 	for stop, state := range stops() {
-		for _, can := range []virtual.Capability{virtual.Everything, statusOnly, realTimeOnly, virtual.RealTime | virtual.ProcessID} {
+		for _, can := range []virtual.Capability{
+			virtual.Everything, statusOnly, realTimeOnly, virtual.RealTime | virtual.ProcessID,
+		} {
 			t.Run(stop.String(), func(t *testing.T) {
 				withHarness(t, virtual.Options{Can: can, Kanji: true}, nil, func(r *harness) {
-					// Also before anything is known of it.
+					// The first round is before the printer was probed.
 					for round := range 2 {
 						r.v.Set(stop, true)
 						before := r.v.TicketCount()
@@ -144,7 +153,9 @@ func TestAnAnswerThatComesAfterThePaperWasRefilledCounts(t *testing.T) {
 		if stop == virtual.Unrecoverable {
 			continue
 		}
-		for can, want := range map[virtual.Capability]string{virtual.Everything: "confirmed", statusOnly: "processed", virtual.RealTime | virtual.ProcessID: "confirmed"} {
+		for can, want := range map[virtual.Capability]string{
+			virtual.Everything: "confirmed", statusOnly: "processed", virtual.RealTime | virtual.ProcessID: "confirmed",
+		} {
 			t.Run(stop.String()+" "+want, func(t *testing.T) {
 				withHarness(t, virtual.Options{Can: can, Kanji: true, LinesPerSecond: 5}, nil, func(r *harness) {
 					r.want("A1", want)
@@ -163,7 +174,8 @@ func TestAnAnswerThatComesAfterThePaperWasRefilledCounts(t *testing.T) {
 }
 
 func TestABlockedWriteWaitsForThePerson(t *testing.T) {
-	withHarness(t, virtual.Options{Can: virtual.Everything, Kanji: true, LinesPerSecond: 5, ReceiveBuffer: 64}, nil, func(r *harness) {
+	o := virtual.Options{Can: virtual.Everything, Kanji: true, LinesPerSecond: 5, ReceiveBuffer: 64}
+	withHarness(t, o, nil, func(r *harness) {
 		r.want("A1", "confirmed")
 		later(time.Second, func() { r.v.Set(virtual.PaperOut, true) })
 		later(8*time.Minute, func() { r.v.Set(virtual.PaperOut, false) })
@@ -176,7 +188,8 @@ func TestABlockedWriteWaitsForThePerson(t *testing.T) {
 
 func TestWaitForPersonEndsTheWait(t *testing.T) {
 	for _, buffer := range []int{64, 4096} {
-		withHarness(t, virtual.Options{Can: virtual.Everything, Kanji: true, LinesPerSecond: 5, ReceiveBuffer: buffer}, func(d *printer.DeviceOptions, _ *printer.Options) {
+		o := virtual.Options{Can: virtual.Everything, Kanji: true, LinesPerSecond: 5, ReceiveBuffer: buffer}
+		withHarness(t, o, func(d *printer.DeviceOptions, _ *printer.Options) {
 			d.WaitForPerson = 3 * time.Minute
 		}, func(r *harness) {
 			r.want("A1", "confirmed")
@@ -186,7 +199,7 @@ func TestWaitForPersonEndsTheWait(t *testing.T) {
 				t.Errorf("after %s: %v", o.took, o.err)
 			}
 			r.wantState(printer.PaperOut)
-			// The printer still has half of it.
+			// Half of the ticket is still in the printer's buffer.
 			r.want("A2", "not ready")
 			r.v.Refill()
 			r.want("A3", "confirmed")
@@ -219,12 +232,12 @@ func TestAnUnrecoverableErrorEndsTheWaitAtOnce(t *testing.T) {
 }
 
 func TestTwoUnansweredFencesInARowCauseAProbe(t *testing.T) {
-	// Answers to GS r say not to what: the printer must settle the one it owes before the next
-	// ticket goes out, so that one is no ticket in doubt.
+	// An answer to GS r does not say to which one it belongs. So the printer has to answer the outstanding one
+	// before the next ticket is sent, and that ticket is not in doubt.
 	for can, second := range map[virtual.Capability]string{virtual.Everything: "doubt", statusOnly: "clean"} {
 		synctest.Test(t, func(t *testing.T) {
 			good := virtual.New(virtual.Options{Can: can, Kanji: true})
-			other := virtual.New(virtual.Options{Can: realTimeOnly, Kanji: true}) // says that all is well, and no more
+			other := virtual.New(virtual.Options{Can: realTimeOnly, Kanji: true}) // reports no trouble, and answers no fence
 			wire := &replaceableDialer{to: good}
 			r := newHarness(t, other, wire, nil)
 			defer r.d.Release()
@@ -245,7 +258,7 @@ func TestTwoUnansweredFencesInARowCauseAProbe(t *testing.T) {
 				t.Errorf("%q is remembered", r.mem.Value("grill"))
 			}
 			if s := r.d.Status(); s.Capability != "" {
-				t.Errorf("its ability is %q", s.Capability)
+				t.Errorf("its capability is %q", s.Capability)
 			}
 			r.want("A4", "sent")
 			r.want("A5", "sent")

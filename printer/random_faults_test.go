@@ -12,16 +12,16 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// An evening is a kitchen's worth of accidents on one printer.
+// A faultyEvening is a printer with random faults, and what became of its tickets.
 type faultyEvening struct {
 	*harness
 	rng  *rand.Rand
 	held map[string]bool
-	sent map[string]bool // taken by the printer, which said no more
+	sent map[string]bool // the proof is sent: it may be lost
 	said []string
 }
 
-// accident makes something happen in a while, and has it put right later.
+// accident starts a random fault soon and repairs it later.
 func (e *faultyEvening) accident() {
 	v, at := e.v, time.Duration(e.rng.IntN(4000))*time.Millisecond
 	over := at + time.Duration(1+e.rng.IntN(400))*time.Second
@@ -65,13 +65,13 @@ func (e *faultyEvening) accident() {
 	}
 }
 
-// serve does what a line does with a ticket: again until it is out, marked once it is in
-// doubt, held when the marked one is in doubt too.
+// serve does what the dispatcher does with a ticket: it tries again until the ticket is printed, with a banner
+// after a doubt, and holds it after a second doubt.
 func (e *faultyEvening) serve(name string) {
 	d := orderOf(name)
 	for try := range 500 {
 		if try%20 == 19 {
-			e.v.Set(virtual.CutterJam, false) // it jams at a cut, which may be after its accident is over
+			e.v.Set(virtual.CutterJam, false) // the jam may occur after its repair
 		}
 		o := e.printWith(e.t.Context(), e.p, d, nil)
 		e.said = append(e.said, fmt.Sprintf("%s %s: %s %v", time.Now().Format("15:04:05"), name, o.kind(), o.err))
@@ -113,7 +113,7 @@ func TestUnderRandomFaultsEachTicketPrintsAndEachRepeatIsMarked(t *testing.T) {
 				e.serve(fmt.Sprintf("T%d", i))
 				time.Sleep(time.Duration(rng.IntN(3)) * time.Second)
 			}
-			time.Sleep(time.Hour) // what it has, it prints
+			time.Sleep(time.Hour) // it prints what it has received
 			v.Refill()
 			v.Set(virtual.CutterJam, false)
 			e.d.Release()
@@ -122,8 +122,8 @@ func TestUnderRandomFaultsEachTicketPrintsAndEachRepeatIsMarked(t *testing.T) {
 	}
 }
 
-// check is the two promises: what was claimed to be printed is on paper, and no copy after
-// the first, and none after the second, comes without being asked for.
+// check tests two promises: a ticket that was reported as printed is on paper, and a ticket is on paper at most
+// twice, the second time with a banner.
 func (e *faultyEvening) check(what string) {
 	e.t.Helper()
 	got := e.paper()

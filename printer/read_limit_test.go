@@ -15,7 +15,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// A flood is a wire on which there is always something more to read.
+// An endlessDialer makes connections on which there is always more to read.
 type endlessDialer struct {
 	transport.Dialer
 	next  func(n int64) []byte
@@ -50,7 +50,7 @@ func (c *endlessConn) Close() error {
 
 func same(b []byte) func(int64) []byte { return func(int64) []byte { return b } }
 
-// In a bubble a reader that never rests stops the clock: such a test does not end.
+// A reader without a limit would never sleep, so the bubble's clock would stop and the test not end.
 func TestAPrinterThatNeverStopsSendingIsReadSlowly(t *testing.T) {
 	block := make([]byte, 512)
 	for i := range block {
@@ -84,7 +84,7 @@ func TestAPrinterThatNeverStopsSendingIsReadSlowly(t *testing.T) {
 					}
 				}
 				r.d.Release()
-				time.Sleep(time.Second) // until nobody reads any more
+				time.Sleep(time.Second) // until the reader has ended
 				if s := int64(time.Since(start)/time.Second) + 1; f.reads.Load() > 2100*s {
 					t.Errorf("%d reads in %d s", f.reads.Load(), s)
 				}

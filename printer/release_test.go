@@ -18,7 +18,7 @@ func TestAReleaseDuringAPollDoesNotAffectTheNextTicket(t *testing.T) {
 		go r.d.Watch(ctx)
 		time.Sleep(time.Minute)
 		r.v.Stall()
-		time.Sleep(4*time.Minute + time.Second) // a poll is under way
+		time.Sleep(4*time.Minute + time.Second) // a poll is running
 		r.d.Release()
 		r.v.Repair()
 		time.Sleep(time.Minute)
@@ -61,7 +61,7 @@ func TestASilentPrinterThatIsNeverPolledIsProbedAgainByATicket(t *testing.T) {
 	})
 }
 
-// It says that it is out of paper and takes a little of the ticket every few minutes all the same.
+// This printer reports that it is out of paper, and still takes a part of the ticket every few minutes.
 func TestWaitForPersonLimitsAWholeTicketNotEachChunk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out, taken := false, 0

@@ -14,9 +14,9 @@ import (
 	"ticketrail/printer/transport"
 )
 
-// A scripted printer answers as it is told, byte by byte: what a virtual one never would.
+// A scriptedPrinter sends exactly the bytes of a test, also those that the simulated printer never sends.
 type scriptedPrinter struct {
-	// answer is what it says when it has read what is new: all of this connection so far.
+	// answer is called after each read. all is everything received on this connection so far.
 	answer func(s *scriptedPrinter, c net.Conn, all string)
 
 	mu    sync.Mutex
@@ -64,10 +64,10 @@ type scriptedConn struct{ net.Conn }
 
 func (c *scriptedConn) Finish(context.Context) error { return nil }
 
-// last says whether all ends with the bytes of a question.
+// last reports whether all ends with a question.
 func last(all, question string) bool { return strings.HasSuffix(all, question) }
 
-// healthy answers DLE EOT, one byte at a time.
+// answerStatus answers a DLE EOT at the end of all with "no trouble", and reports whether there was one.
 func answerStatus(c net.Conn, all string) bool {
 	for n := range 4 {
 		if last(all, "\x10\x04"+string(rune(n+1))) {
@@ -78,7 +78,7 @@ func answerStatus(c net.Conn, all string) bool {
 	return false
 }
 
-// echo is the answer to the process id that all ends with.
+// idReply is the answer to the GS ( H at the end of all, or nil.
 func idReply(all string) []byte {
 	i := strings.LastIndex(all, "\x1d(H\x06\x0000")
 	if i < 0 || len(all) != i+11 {
@@ -101,7 +101,7 @@ func TestRepliesAreReadInPiecesAndMixed(t *testing.T) {
 			if id == nil {
 				return
 			}
-			// The start of an automatic status, XOFF, a drawer that opens, the id in pieces, XON.
+			// The start of an ASB status, XOFF, the id in pieces, XON, the rest of a status.
 			for _, piece := range [][]byte{{0x10}, {0x13, 0x00}, id[:1], id[1:3], {0x11}, id[3:], {0x00, 0x0f, 0x14}, {0, 0, 0x0f}} {
 				_, _ = c.Write(piece)
 			}
@@ -121,22 +121,22 @@ func TestAnUnknownIDIsReportedAsAnotherProgram(t *testing.T) {
 				if id := idReply(all); id != nil {
 					_, _ = c.Write([]byte("7\"P001\x007\"P002\x00"))
 					_, _ = c.Write(id)
-					_, _ = c.Write(id) // twice is no other program
+					_, _ = c.Write(id) // a second time is not another program
 				}
 			}
 		}}
 		r := newScriptedHarness(t, s)
 		defer r.d.Release()
-		r.want("A1", "confirmed") // probe, ticket and cut: three questions, six strangers
+		r.want("A1", "confirmed") // probe, ticket and cut: three fences, two unknown ids each
 		synctest.Wait()
 		if st := r.d.Status(); st.Foreign != 6 || r.log.count("another program") != 1 {
-			t.Errorf("%d strangers, %d warnings", st.Foreign, r.log.count("another program"))
+			t.Errorf("%d unknown ids, %d warnings", st.Foreign, r.log.count("another program"))
 		}
 		time.Sleep(time.Minute) // another connection
 		r.want("A2", "confirmed")
 		synctest.Wait()
 		if st := r.d.Status(); st.Foreign != 10 || r.log.count("another program") != 2 {
-			t.Errorf("%d strangers, %d warnings", st.Foreign, r.log.count("another program"))
+			t.Errorf("%d unknown ids, %d warnings", st.Foreign, r.log.count("another program"))
 		}
 	})
 }
@@ -152,7 +152,7 @@ func TestTheIDOfAnEarlierTicketProvesNothing(t *testing.T) {
 				old = id
 				_, _ = c.Write(id)
 			} else if id != nil {
-				_, _ = c.Write(old) // an answer that it has already given
+				_, _ = c.Write(old) // the answer to an earlier ticket
 			}
 		}}
 		r := newScriptedHarness(t, s)
@@ -257,7 +257,7 @@ func TestAOneWayConnectionIsProbedOnceAndNotWaitedFor(t *testing.T) {
 	})
 }
 
-// oneWay is a wire on which a read ends at once, as files are.
+// oneWay makes connections on which a read ends at once, as on files.
 type oneWay struct{ *scriptedPrinter }
 
 func (o oneWay) Dial(ctx context.Context) (transport.Conn, error) {
@@ -303,7 +303,7 @@ func TestEachFenceHasAnIDOfItsOwn(t *testing.T) {
 	})
 }
 
-// interrupting is a wire on which the daemon stops when the printer proves the first ticket.
+// A cancellingDialer cancels the context when the printer confirms the first ticket.
 type cancellingDialer struct {
 	transport.Dialer
 	stop context.CancelFunc
@@ -320,7 +320,7 @@ type cancellingConn struct {
 	echoes int
 }
 
-// Read stops the daemon as it hands over the second id: the first was the probe's.
+// Read cancels when it returns the second id; the first one belongs to the probe.
 func (c *cancellingConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if strings.Contains(string(b[:n]), "7\"") {

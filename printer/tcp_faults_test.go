@@ -15,8 +15,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// onTCP puts v, which must not be broken yet, behind a socket with a small receive
-// buffer, as printers have. When it returns, v is serving.
+// onTCP serves v, which must not have a fault yet, on a socket with a small receive buffer, as printers have.
 func onTCP(t *testing.T, v *virtual.Printer) transport.Dialer {
 	t.Helper()
 	small := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
@@ -100,7 +99,7 @@ func TestOverTCPAStalledPrinterLeavesTheTicketInDoubt(t *testing.T) {
 			p := paper(t, dialer, func(o *printer.Options) {
 				o.Timeout, o.TimeoutPerKiB = 700*time.Millisecond, time.Microsecond
 			})
-			// The kernel takes all of it at once; the printer does not.
+			// The kernel takes everything at once, the printer does not.
 			a := try(t, t.Context(), p, v, order(1000), nil)
 			if !a.begun || a.err == nil || a.took > 5*time.Second {
 				t.Errorf("begun %v, %v, after %s", a.begun, a.err, a.took)
@@ -161,7 +160,7 @@ func TestOverTCPAnAbandonedTicketIsNotDeliveredLater(t *testing.T) {
 	}
 }
 
-// Compile-time: what the dispatcher asks of a station.
+// Compile-time check: Paper is a station of the dispatcher.
 var _ interface {
 	Print(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error)
 } = (*printer.Paper)(nil)

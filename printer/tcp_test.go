@@ -12,7 +12,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// overTCP is a rig on a real socket.
+// harnessOverTCP is a harness on a real socket.
 func harnessOverTCP(t *testing.T, o virtual.Options) *harness {
 	t.Helper()
 	o.Kanji = true
@@ -22,19 +22,19 @@ func harnessOverTCP(t *testing.T, o virtual.Options) *harness {
 	t.Cleanup(func() {
 		r.d.Release()
 		for _, s := range v.Problems() {
-			t.Errorf("the printer objects: %s", s)
+			t.Errorf("the printer recorded a problem: %s", s)
 		}
 	})
 	return r
 }
 
 func TestOverTCPTheProofIsWhatThePrinterAnswered(t *testing.T) {
-	for can, want := range map[virtual.Capability]string{virtual.Everything: "confirmed", statusOnly: "processed", 0: "sent"} {
+	for can, want := range proofs {
 		r := harnessOverTCP(t, virtual.Options{Can: can})
 		for i := range 5 {
 			r.want("A1", want)
 			if i == 2 {
-				time.Sleep(200 * time.Millisecond) // the connection is given up, or taken over: both must do
+				time.Sleep(200 * time.Millisecond) // the connection is closed or reused: both must work
 			}
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -84,7 +84,7 @@ func TestOverTCPAPrinterOutOfPaperIsWaitedFor(t *testing.T) {
 	r.v.Set(virtual.PaperOut, false)
 	r.v.PaperFor(3)
 	go func() {
-		time.Sleep(300 * time.Millisecond) // nothing depends on how long
+		time.Sleep(300 * time.Millisecond) // the duration does not matter
 		r.v.Refill()
 	}()
 	r.want("A2", "confirmed")
@@ -104,7 +104,8 @@ func TestOverTCPACancelledContextEndsTheWaitForTheAnswerAtOnce(t *testing.T) {
 		cancel()
 	}()
 	o := r.printWith(ctx, r.p, orderOf("A2"), nil)
-	if o.kind() != "doubt" || !errors.Is(o.err, context.Canceled) || ticket.IsUntouched(o.err) || o.took > 5*time.Second {
+	if o.kind() != "doubt" || !errors.Is(o.err, context.Canceled) || ticket.IsUntouched(o.err) ||
+		o.took > 5*time.Second {
 		t.Errorf("%s after %s: %v", o.kind(), o.took, o.err)
 	}
 }

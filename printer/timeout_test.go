@@ -12,7 +12,7 @@ import (
 	"ticketrail/printer/virtual"
 )
 
-// warm is a printer that has printed a ticket, so that no padding comes before the next.
+// printedOnce is a printer that has printed a ticket, so that the next one has no padding.
 func printedOnce(t *testing.T) (*virtual.Printer, *printer.Paper) {
 	t.Helper()
 	v := virtual.New(virtual.Options{})
