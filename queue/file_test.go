@@ -162,10 +162,9 @@ func TestADamagedRecordIsQuarantinedAndTheOthersPrint(t *testing.T) {
 	}
 }
 
-func TestADamagedKeyCountsAsKnown(t *testing.T) {
-	q := start(t)
-	r := order("a", "grill")
-	q.accept(r)
+// damageKey changes one bit in what is stored of a request.
+func (q *testQueue) damageKey(r ticket.Request) {
+	q.t.Helper()
 	key := keyOf(r.Venue, r.ID)
 	q.edit(func(tx *bolt.Tx) error {
 		b := tx.Bucket(bucketNames[bucketDedup]).Bucket(key64(generationOf(0)))
@@ -173,6 +172,13 @@ func TestADamagedKeyCountsAsKnown(t *testing.T) {
 		v[9] ^= 1
 		return b.Put(key[:], v)
 	})
+}
+
+func TestADamagedKeyCountsAsKnown(t *testing.T) {
+	q := start(t)
+	r := order("a", "grill")
+	q.accept(r)
+	q.damageKey(r)
 	for range 2 {
 		if got := q.accept(r); got != (ticket.Receipt{Duplicate: true}) {
 			t.Errorf("receipt %+v", got)
@@ -183,6 +189,30 @@ func TestADamagedKeyCountsAsKnown(t *testing.T) {
 	}
 	q.print("grill")
 	q.wantNothing("grill")
+}
+
+func TestADamagedKeyIsADuplicateAlsoOnAFullDisk(t *testing.T) {
+	q := start(t)
+	r := order("a", "grill")
+	q.accept(r)
+	q.damageKey(r)
+	acceptOnFullDisk := func(r ticket.Request) (ticket.Receipt, error) {
+		a, err := q.newAcceptOp(&r)
+		q.must(err)
+		err = q.do(bg, once, 1, func(b *batch) error { b.full = true; return a.apply(b) })
+		return a.receipt, err
+	}
+	if got, err := acceptOnFullDisk(r); got != (ticket.Receipt{Duplicate: true}) || err != nil {
+		t.Errorf("receipt %+v, %v", got, err)
+	}
+	wantErr(t, errOf(acceptOnFullDisk(cancelled(r))), ErrStorageFull) // its correction needs space
+	if n := q.Damaged(); n != 0 {
+		t.Errorf("%d damaged records are quarantined on a full disk", n)
+	}
+	q.wantDuplicate(r)
+	if n := q.Damaged(); n != 1 {
+		t.Errorf("%d damaged records", n)
+	}
 }
 
 func TestTheQueueKeepsTheContractOfTheStore(t *testing.T) {
