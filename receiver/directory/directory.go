@@ -79,8 +79,8 @@ type venue struct {
 	zoned atomic.Bool
 	known atomic.Pointer[record] // replaced by Run, read without a lock by the accept path
 	// Only Run uses what follows, in one goroutine a venue.
-	tasks [2]*task       // employees, payroll periods
-	errs  map[step]error // of the last time that each step was done
+	tasks [2]*task // employees, payroll periods
+	errs  sync.Map // of the last time that each step was done, by step
 }
 
 // New makes a directory.
@@ -105,7 +105,7 @@ func (d *Directory) Set(venues []Venue) {
 		id, _ := contract.CanonicalID(strings.TrimSpace(want.ID))
 		v := cmp.Or(next[id], old[id])
 		if v == nil {
-			v = &venue{id: id, tasks: [2]*task{{step: employees}, {step: payroll}}, errs: map[step]error{}}
+			v = &venue{id: id, tasks: [2]*task{{step: employees}, {step: payroll}}}
 			v.known.Store(d.load(id))
 			for s := range problems {
 				for _, res := range []result{ok, incomplete, failed} { // from the start, or a rate would miss the first

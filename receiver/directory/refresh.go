@@ -176,8 +176,8 @@ func newestZone(periods []posapi.PayrollPeriod) string {
 // report counts an outcome. It logs the same error only once.
 func (d *Directory) report(v *venue, s step, res result, err error) {
 	d.metrics.WithLabelValues(v.id, string(s), string(res)).Inc()
-	old, done := v.errs[s]
-	v.errs[s] = err
+	last, done := v.errs.Swap(s, err)
+	old, _ := last.(error)
 	switch r := v.known.Load(); {
 	case err == nil && (old != nil || !done && s != storing):
 		d.log.Info("venue refreshed", "step", s, "venue", v.id, "employees", len(r.People), "timezone", r.Zone)

@@ -218,11 +218,14 @@ func (dir *testDirectory) state(venue string) state {
 	dir.t.Helper()
 	v := (*dir.venues.Load())[venue]
 	r := v.known.Load()
+	last := func(s step) error {
+		err, _ := v.errs.Load(s)
+		e, _ := err.(error)
+		return e
+	}
 	s := state{
 		Complete:     !r.AsOf.IsZero(),
-		EmployeesErr: v.errs[employees],
-		ZoneErr:      v.errs[payroll],
-		StoreErr:     v.errs[storing],
+		EmployeesErr: last(employees), ZoneErr: last(payroll), StoreErr: last(storing),
 	}
 	for _, p := range r.People {
 		if p.Left > 0 {
