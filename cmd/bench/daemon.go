@@ -41,6 +41,7 @@ type setup struct {
 	runner   []string // a program that runs the daemon, with its arguments
 }
 
+// yaml is the configuration: a station for each printer, a route for each course that an order names.
 func (s setup) yaml(socket string) []byte {
 	if s.printers == nil {
 		s.printers = []string{"127.0.0.1:9"}
@@ -80,6 +81,7 @@ func (b *bench) daemon(s setup) *daemon {
 	return b.start(append(slices.Clone(s.runner), b.path("ticketrail"), "serve", "--config", conf)...)
 }
 
+// readyLine is the log line of a daemon that is ready. It has the ports that the kernel chose.
 var readyLine = regexp.MustCompile(` msg=ready webhook=(\S+)(?: metrics=(\S+))?`)
 
 // start starts a program and waits until it logs that it is ready. The next cleanUp ends it as
@@ -231,6 +233,8 @@ func (noStorage) Accept(_ context.Context, r ticket.Request) (ticket.Receipt, er
 	return ticket.Receipt{Jobs: len(r.Drafts)}, nil
 }
 
+// serveWithoutStorage reads, checks and routes requests as the daemon does, so that the only difference
+// is the queue.
 func serveWithoutStorage(ctx context.Context) error {
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	rules, err1 := plan.Compile(plan.Config{Fallback: station(0), Routes: []plan.Route{

@@ -164,6 +164,7 @@ func (l *load) run(ctx context.Context, addr string) (samples, error) {
 	return l.post(ctx, posters...)
 }
 
+// post posts the load, each poster one order at a time.
 func (l *load) post(ctx context.Context, posters ...poster) (took samples, err error) {
 	l.began = time.Now().Add(l.warmUp)
 	var next atomic.Int64

@@ -45,7 +45,7 @@ func newYardstick(path string) *yardstick {
 	db := must(bolt.Open(path, 0o600, &bolt.Options{
 		FreelistType: bolt.FreelistMapType, NoFreelistSync: true, InitialMmapSize: 1 << 30,
 	}))
-	db.AllocSize = 4 << 20
+	db.AllocSize = 4 << 20 // as the queue: the file grows rarely
 	return &yardstick{db: db}
 }
 

@@ -83,6 +83,7 @@ func (d *demo) wait(ctx context.Context, grill, bar *virtual.Printer, tickets [2
 	return nil
 }
 
+// rest pauses between two orders; Ctrl-C ends the pause.
 func rest(ctx context.Context, pause time.Duration) error {
 	select {
 	case <-time.After(pause):
@@ -102,6 +103,8 @@ type scene struct {
 	play    func(context.Context) error
 }
 
+// scenes are the situations that an operator asks about first: duplicates, voids, items without a
+// route, an unplugged printer, no paper, a closed screen.
 func (d *demo) scenes(s *sender, bar *virtual.Printer) []scene {
 	first := order(18, "B10", by("Zoë K."),
 		item("Drinks", 1, "Jalapeño Margarita", note("no salt")),
@@ -264,6 +267,7 @@ func order(number int, table string, server with, items ...map[string]any) sim.O
 func by(name string) with { return func(r map[string]any) { r["checkOwner"] = name } }
 func byID(id string) with { return func(r map[string]any) { r["checkOwnerEmployeeId"] = id } }
 
+// with adds fields to a record or an item.
 type with func(map[string]any)
 
 func item(course string, quantity float64, name string, more ...with) map[string]any {

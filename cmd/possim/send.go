@@ -102,6 +102,7 @@ func oneURL(_ *cobra.Command, args []string) error {
 	return nil
 }
 
+// check refuses values that are out of range.
 func (f *sendFlags) check() error {
 	switch {
 	case f.count < 0:
@@ -118,6 +119,7 @@ func (f *sendFlags) check() error {
 	return nil
 }
 
+// run sends the orders and prints the summary. It fails if an order was not accepted or not sent.
 func (f *sendFlags) run(ctx context.Context, to string, in io.Reader, out io.Writer) error {
 	if err := f.check(); err != nil {
 		return err

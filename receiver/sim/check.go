@@ -123,6 +123,7 @@ func (r reply) String() string {
 	return strconv.Itoa(r.status)
 }
 
+// accepted says whether the service would take the order for delivered.
 func (r reply) accepted() bool {
 	return r.err == nil && (r.status == http.StatusOK || r.status == http.StatusAccepted)
 }
@@ -131,6 +132,8 @@ func (r reply) accepted() bool {
 // endpoint without it (seen is false) is not wrong.
 func (r reply) duplicate() (dup, seen bool) { return duplicateField(r.body) }
 
+// duplicateField reads "duplicate" from an answer. Anything that is not JSON, or has another type there,
+// counts as an answer without the field.
 func duplicateField(answer []byte) (dup, seen bool) {
 	var said map[string]json.RawMessage
 	if json.Unmarshal(answer, &said) != nil {
@@ -218,6 +221,7 @@ func refusedRow(section, name string, build func(*checker) webhookPost, statuses
 	}}
 }
 
+// either lists the statuses that are allowed, for the column of required answers.
 func either(statuses []int) string {
 	words := make([]string, len(statuses))
 	for i, s := range statuses {

@@ -136,6 +136,7 @@ func cursor(venueID string, seq int) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(venueID + strconv.Itoa(seq)))
 }
 
+// openCursor is the reverse of cursor. It is false for text that cursor has not made for this venue.
 func openCursor(venueID, cursor string) (seq int, ok bool) {
 	b, err := base64.RawURLEncoding.DecodeString(cursor)
 	place, ours := strings.CutPrefix(string(b), venueID)

@@ -44,6 +44,7 @@ func (x *exchange) readBody(r *http.Request) {
 // now is the time by the service's clock, which a fault may have set wrong.
 func (x *exchange) now() time.Time { return time.Now().Add(x.drift) }
 
+// stamp writes a time as the contract shows it: UTC, RFC 3339 with milliseconds.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
 
 // answer sets the answer.
@@ -66,7 +67,7 @@ func (x *exchange) refuse(status int, code, message string) {
 	})
 }
 
-// list answers with one page of a list, in the envelope that the contract shows (section 2.2).
+// list answers with one page of a list, in the envelope that the contract shows (section 2.1).
 func (x *exchange) list(records []map[string]any, count int, next string) {
 	if records == nil {
 		records = []map[string]any{} // [] in JSON, not null
@@ -116,6 +117,7 @@ func (x *exchange) authorize(scope string) (grant, bool) {
 	return g, true
 }
 
+// unauthorized answers 401. Without a token the challenge must not name an error (RFC 6750, section 3.1).
 func (x *exchange) unauthorized(code, message string) {
 	challenge := "Bearer"
 	if code != "" {

@@ -50,10 +50,11 @@ type Fault struct {
 	Times  int           // how many calls are hit; 0: no limit
 }
 
+// Defaults of [Fault.For], and the size of [Large].
 const (
 	defaultSlow  = 7 * time.Second // longer than the 5 s that a webhook has to answer
 	defaultDrift = 5 * time.Minute
-	largeBytes   = 64 << 20
+	largeBytes   = 64 << 20 // far above any real list, but harmless to a client that stops reading
 )
 
 // ParseFault reads CALL:KIND[=VALUE][:CHANCE[:TIMES]], for example employees:500:0.1,
@@ -107,6 +108,7 @@ func ParseFault(text string) (Fault, error) {
 	return f, nil
 }
 
+// set reads KIND[=VALUE]; given says whether there is a value.
 func (f *Fault) set(kind, value string, given bool) (err error) {
 	if n, err := strconv.Atoi(kind); err == nil && !given {
 		if n < 400 || n > 599 {
@@ -143,6 +145,7 @@ func join[T ~string](all []T) string {
 	return strings.Join(words, ", ")
 }
 
+// String is the fault as CALL:KIND[=VALUE], for logs.
 func (f Fault) String() string {
 	s := string(f.Kind)
 	switch f.Kind {

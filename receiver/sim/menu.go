@@ -22,6 +22,7 @@ type course struct {
 	dishes  []dish
 }
 
+// one is a choice whose modifiers have no choices of their own.
 func one(of ...string) choice { return choice{of: of} }
 
 // menu is written in many scripts: a printer has few of their letters, and the rest must be drawn.

@@ -72,6 +72,7 @@ func decode(b []byte) (request map[string]any, ok bool) {
 	return request, err == io.EOF
 }
 
+// encode writes JSON without HTML escapes, as the service does: & and < stay readable in a log.
 func encode(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -95,6 +96,7 @@ func FileOrder(body []byte, venueID, device string) Order {
 	return o
 }
 
+// first is records[0], if the request has one.
 func (o Order) first() (map[string]any, bool) {
 	records, _ := o.request[contract.FieldRecords].([]any)
 	if len(records) == 0 {
@@ -265,6 +267,7 @@ func (s *Orders) item(c course) map[string]any {
 	return it
 }
 
+// modifiers takes one modifier of each group, and of its own groups.
 func (s *Orders) modifiers(groups []choice) []any {
 	children := []any{}
 	for _, g := range groups {

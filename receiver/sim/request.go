@@ -13,6 +13,7 @@ func (s *Orders) order(kind string, c check, items []map[string]any) Order {
 	return s.request(kind, c, s.record(c, items))
 }
 
+// record is one record of a check, with a new id.
 func (s *Orders) record(c check, items []map[string]any) map[string]any {
 	r := maps.Clone(c.fields)
 	r[contract.FieldID] = s.newID()
@@ -41,6 +42,8 @@ func (s *Orders) newID() string {
 	return id
 }
 
+// request is an order of one or more records. As in the contract, the first record's id is that of the
+// request.
 func (s *Orders) request(kind string, c check, records ...map[string]any) Order {
 	return Order{
 		ID: records[0][contract.FieldID].(string), Venue: c.venue, Device: c.device, Kind: kind,

@@ -54,6 +54,7 @@ type Attempt struct {
 	Err     error
 }
 
+// errTimeOut is the error of an attempt that took as long as the service waits.
 var errTimeOut = fmt.Errorf("no answer within %s", contract.WebhookTimeout)
 
 // Sender posts print requests as the service does. It is safe for concurrent use.

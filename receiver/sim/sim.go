@@ -154,6 +154,7 @@ func (s *Service) endpoint(path string) (endpoint, bool) {
 	return endpoint{}, false
 }
 
+// serve answers one request: count it, let faults act, answer, let faults change the answer, send it.
 func (s *Service) serve(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{s: s, r: r, began: time.Now(), header: http.Header{}}
 	e, ok := s.endpoint(r.URL.Path)

@@ -52,6 +52,7 @@ func Staff(seed uint64, venueID string, n int) Employee {
 
 func pick[T any](r *rand.Rand, of []T) T { return of[r.IntN(len(of))] }
 
+// firstNames, like lastNames, has many scripts and an apostrophe: servers' names print on tickets.
 func firstNames() []string {
 	return []string{
 		"Jonathan", "Mia", "Zoë", "Łukasz", "Ana", "José", "Siobhán", "Björn", "Chloé", "Nguyễn",
