@@ -74,7 +74,7 @@ func (r *Receiver) refuse(err error, c echo.Context) {
 		return // it panicked after the 200, which must not be taken back
 	}
 	refusal := refusalOf(err)
-	if refusal.code != NotFound && refusal.code != MethodNotAllowed {
+	if refusal.code != NotFound && refusal.code != MethodNotAllowed { // scanners would distort the histogram
 		r.metrics.seconds.Observe(time.Since(x.start).Seconds())
 	}
 	r.metrics.requests[refusal.code].Inc()

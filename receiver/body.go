@@ -31,12 +31,12 @@ func (x *exchange) memoryEstimate() int64 {
 // until then.
 func (r *Receiver) readBody(c echo.Context, x *exchange) error {
 	req, limit := c.Request(), x.policy.maxBody
-	if req.ContentLength > limit {
+	if req.ContentLength > limit { // answered without reading any of it
 		x.truncated = true
 		return tooLarge(limit)
 	}
 	body := http.MaxBytesReader(c.Response(), req.Body, limit)
-	size := int64(4 << 10)
+	size := int64(4 << 10) // for a chunked body; most orders fit
 	if req.ContentLength >= 0 {
 		size = min(req.ContentLength, smallBody)
 	}
@@ -89,6 +89,7 @@ func (x *exchange) bodyError(err error) error {
 	return &refusal{BodyIncomplete, "the body broke off"}
 }
 
+// tooLarge is the refusal of a body over limit bytes.
 func tooLarge(limit int64) error {
 	return &refusal{BodyTooLarge, fmt.Sprintf("the body is larger than %d bytes", limit)}
 }

@@ -70,7 +70,7 @@ func (c Code) retryAfter() string {
 	case StorageFailed, ShuttingDown:
 		return "5"
 	}
-	return "1"
+	return "1" // TooSlow, BodyIncomplete: the next attempt may well succeed
 }
 
 // message is the default message of a code.

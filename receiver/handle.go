@@ -27,6 +27,7 @@ func (r *Receiver) handle(c echo.Context) error {
 	return nil
 }
 
+// accept reads, plans and stores a request. It returns the receipt and the request's id.
 func (r *Receiver) accept(c echo.Context, x *exchange) (receipt ticket.Receipt, id string, err error) {
 	defer func() { r.largeHeld.Add(-x.held) }() // after a panic too
 	// The server's own time-out is the same for all policies; this one keeps respond_within.

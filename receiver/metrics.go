@@ -20,7 +20,7 @@ const (
 // metrics has every label combination from the start, so that rate() sees the first event of a kind.
 // No label value comes from a caller: strangers could create series without limit.
 type metrics struct {
-	requests     map[Code]prometheus.Counter // read-only once made
+	requests     map[Code]prometheus.Counter // read-only once made, so it needs no lock
 	seconds      prometheus.Histogram
 	duplicates   prometheus.Counter
 	conflicts    prometheus.Counter
@@ -29,14 +29,16 @@ type metrics struct {
 	ruleFailures prometheus.Counter
 }
 
+// newMetrics makes the metrics and registers them with reg, which may be nil.
 func newMetrics(reg prometheus.Registerer) *metrics {
 	f := promauto.With(reg)
 	m := &metrics{
 		requests:  map[Code]prometheus.Counter{},
 		anomalies: map[contract.Anomaly]prometheus.Counter{},
 		seconds: f.NewHistogram(prometheus.HistogramOpts{
-			Name:    "ticketrail_receiver_request_seconds",
-			Help:    "Time from a print request's headers to its answer.",
+			Name: "ticketrail_receiver_request_seconds",
+			Help: "Time from a print request's headers to its answer.",
+			// Answers take milliseconds; 4 s is the default of respond_within.
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2, 3, 4, 5},
 
 			// Also as a native histogram, for Prometheus servers that store them.

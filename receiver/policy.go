@@ -30,8 +30,8 @@ type Policy struct {
 	// There are two while the secret is being replaced.
 	Secrets []string
 
-	VenueHeader  string // empty: as in the contract
-	DeviceHeader string // empty: as in the contract
+	VenueHeader  string // name of the header; empty: as in the contract
+	DeviceHeader string // likewise
 
 	AllowFrom      []netip.Prefix // callers' addresses; empty: any
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed; empty: none
@@ -40,9 +40,11 @@ type Policy struct {
 	Plan   Planner    // required
 	Names  plan.Names // may be nil
 
-	MaxBody       int64         // bytes; 0: 1 MiB
-	Mode          contract.Mode // how far a body may differ from the contract
-	RespondWithin time.Duration // from the headers to the answer; 0: 4 s
+	MaxBody int64         // bytes; 0: 1 MiB
+	Mode    contract.Mode // how far a body may differ from the contract
+	// RespondWithin is the time from the headers to the answer; 0: 4 s. It must be shorter than the
+	// time after which the service gives up, or that answer is lost.
+	RespondWithin time.Duration
 }
 
 // A Venue is allowed to post.
@@ -105,6 +107,7 @@ func compile(p *Policy) (*compiledPolicy, error) {
 		// The path is not quoted: it may be secret.
 		problems = append(problems, errors.New("path: must begin with / and must not contain : or *"))
 	}
+	// Hashed, so that the comparison takes the same time for secrets of any length.
 	for _, secret := range p.Secrets {
 		s.secrets = append(s.secrets, sha256.Sum256([]byte(secret)))
 	}
@@ -117,6 +120,7 @@ func compile(p *Policy) (*compiledPolicy, error) {
 	return s, nil
 }
 
+// addVenue adds the venue with index i to the allow-list.
 func (s *compiledPolicy) addVenue(i int, v Venue) error {
 	id, ok := contract.CanonicalID(v.ID)
 	if !ok {
@@ -126,7 +130,7 @@ func (s *compiledPolicy) addVenue(i int, v Venue) error {
 		return fmt.Errorf("venues[%d].id: %s is defined twice", i, id)
 	}
 	added := &venue{Venue: v.Venue}
-	added.ID = id
+	added.ID = id // canonical: it is compared with that of the header, and stored
 	if len(v.Devices) > 0 {
 		added.devices = make(map[string]bool, len(v.Devices))
 		for _, d := range v.Devices {

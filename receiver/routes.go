@@ -22,6 +22,8 @@ func (r *Receiver) routes(s *compiledPolicy) *echo.Echo {
 	e.IPExtractor = s.address // without one, Echo believes X-Forwarded-For from any caller
 	e.HTTPErrorHandler = r.refuse
 	e.Pre(s.startExchange)
+	// Pre runs before the routing and Use after it, so every request has an exchange, and every handler
+	// a Recover: one body that causes a panic must not stop the orders of others.
 	e.Use(middleware.RecoverWithConfig(middleware.RecoverConfig{
 		StackSize: 16 << 10, DisableStackAll: true, DisableErrorHandler: true,
 		LogErrorFunc: func(_ echo.Context, err error, stack []byte) error { return &panicked{err, stack} },
@@ -56,10 +58,11 @@ type exchange struct {
 	answered  bool
 }
 
-const exchangeKey = "exchange"
+const exchangeKey = "exchange" // in echo.Context
 
 func exchangeOf(c echo.Context) *exchange { return c.Get(exchangeKey).(*exchange) }
 
+// startExchange starts the clock for the answer and fixes the policy of the request.
 func (s *compiledPolicy) startExchange(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start := time.Now()

@@ -25,7 +25,7 @@ func (s *splitter) header(rec *contract.Record, tr *RecordTrace) ticket.Ticket {
 	t.Destination = r.text(fieldStation, true)
 	t.Course = r.text(fieldCourse, true)
 	t.Notes = r.notes(fieldRecordNote)
-	q, _ := r.number(fieldQuantity)
+	q, _ := r.number(fieldQuantity) // printed only for items; here just its sign counts
 	t.Void = r.void(q)
 	t.Refire = r.flag(fieldRefire)
 	return t
@@ -152,7 +152,7 @@ func (f *flattener) addItem(item map[string]any, depth int, void, refire bool, a
 	}
 	l.Refire = r.flag(fieldRefire) || refire
 	if f.trace != nil {
-		r.number(fieldSort)
+		r.number(fieldSort) // read before, by order, which records no trace
 		f.trace.Items[index] = ItemTrace{Path: at, Line: l, Fields: found}
 	}
 	f.lines = append(f.lines, l)

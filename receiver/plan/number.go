@@ -36,6 +36,7 @@ func toDecimal(v any) (decimal, bool) {
 	return decimal{}, false
 }
 
+// parseDecimal is toDecimal for text without blanks around it.
 func parseDecimal(s string) (d decimal, ok bool) {
 	s, plus := strings.CutPrefix(s, "+")
 	for _, minus := range minusSigns {
@@ -69,7 +70,7 @@ func parseDecimal(s string) (d decimal, ok bool) {
 	if exponent != "" {
 		e, err := strconv.ParseInt(exponent, 10, 64)
 		if err != nil || e > math.MaxInt64/2 || e < math.MinInt64/2 {
-			d.hugeExp = exponent
+			d.hugeExp = exponent // kept as text, so that magnitude cannot overflow
 			return d, true
 		}
 		d.exp += e
@@ -77,6 +78,7 @@ func parseDecimal(s string) (d decimal, ok bool) {
 	return d, true
 }
 
+// allDigits says whether s is one or more ASCII digits.
 func allDigits(s string) bool {
 	for i := range len(s) {
 		if s[i] < '0' || s[i] > '9' {

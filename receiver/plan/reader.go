@@ -18,6 +18,7 @@ type reader struct {
 	found *[]Found // nil: no trace is wanted
 }
 
+// trace records that a field was found at a path.
 func (r reader) trace(id fieldID, p, value string) {
 	if r.found != nil {
 		*r.found = append(*r.found, Found{Field: fields[id].name, Path: p, Value: value})
@@ -75,6 +76,7 @@ func (r reader) notNumber(id fieldID) string {
 	return ""
 }
 
+// flag reads a field that is true or false. A value that is neither counts as missing.
 func (r reader) flag(id fieldID) bool {
 	for _, p := range r.paths[id] {
 		if b, ok := parseBool(p.lookup(r.obj)); ok {
@@ -187,6 +189,7 @@ func parseBool(v any) (value, ok bool) {
 	return false, false
 }
 
+// parseOneOrZero reads 1 and 0 in any spelling, such as 1.0 or 01.
 func parseOneOrZero(s string) (one, ok bool) {
 	d, ok := parseDecimal(s)
 	switch plain := d.String(); {

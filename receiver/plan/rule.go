@@ -57,13 +57,14 @@ type venueEnv struct {
 	Name string `expr:"name"`
 }
 
+// compileRoute checks the route with index i. It returns all of its mistakes, not only the first.
 func compileRoute(i int, r Route) (route, []error) {
 	out := route{path: fmt.Sprintf("routes[%d]", i), continues: r.Continue}
 	var problems []error
 	bad := func(where, msg string) {
 		problems = append(problems, &Problem{Path: out.path + "." + where, Msg: msg})
 	}
-	out.venue, _ = contract.CanonicalID(strings.TrimSpace(r.Venue))
+	out.venue, _ = contract.CanonicalID(strings.TrimSpace(r.Venue)) // a name is returned as it is
 	if when := strings.TrimSpace(r.When); when != "" {
 		var err error
 		if out.rule, err = compileRule(when); err != nil {
@@ -79,13 +80,15 @@ func compileRoute(i int, r Route) (route, []error) {
 			bad(fmt.Sprintf("to[%d]", j), "blank; name a station")
 			continue
 		}
-		if !slices.Contains(out.to, name) {
+		if !slices.Contains(out.to, name) { // named twice, a station still gets an item once
 			out.to = append(out.to, name)
 		}
 	}
 	return out, problems
 }
 
+// compileRule compiles an expression and finds out what it reads. It does so when the configuration is
+// read, so that a mistake is reported by the check of the configuration and not by the first order.
 func compileRule(when string) (*rule, error) {
 	if len(when) > maxRuleBytes {
 		return nil, fmt.Errorf("%d bytes long; %d is the most", len(when), maxRuleBytes)
@@ -101,6 +104,7 @@ func compileRule(when string) (*rule, error) {
 	if err != nil {
 		return nil, conciseError(err)
 	}
+	// Parsed again, because expr has rewritten the tree that it compiled.
 	tree, err := parser.Parse(when)
 	if err != nil {
 		return nil, conciseError(err)
@@ -127,7 +131,7 @@ func conciseError(err error) error {
 		return err
 	}
 	msg := strings.ReplaceAll(strings.ReplaceAll(e.Message, "\n", " "), "type plan.venueEnv", "venue")
-	if e.Line == 0 {
+	if e.Line == 0 { // about the whole expression, such as its size
 		return errors.New(msg)
 	}
 	msg = fmt.Sprintf("%s (%d:%d)", msg, e.Line, e.Column+1)
@@ -149,7 +153,7 @@ func (nilSafe) Visit(node *ast.Node) {
 	case *ast.MemberNode:
 		switch n.Node.(type) {
 		case *ast.MemberNode, *ast.ChainNode:
-			if n.Optional {
+			if n.Optional { // the operator has written ?. already
 				return
 			}
 			n.Optional = true
@@ -197,7 +201,7 @@ type referenceCollector struct {
 func (c *referenceCollector) Visit(node *ast.Node) {
 	switch n := (*node).(type) {
 	case *ast.IdentifierNode:
-		c.item = c.item || n.Value == "item" || n.Value == "$env"
+		c.item = c.item || n.Value == "item" || n.Value == "$env" // $env["item"] is item too
 	case *ast.PredicateNode:
 		c.loops = true
 	case *ast.MemberNode:
@@ -291,7 +295,7 @@ func withFloats(v any, elements *int) any {
 
 // eval evaluates the rule; nil counts as false.
 func (r *rule) eval(machine *vm.VM, env map[string]any) (bool, *ruleError) {
-	machine.MemoryBudget = memoryBudget
+	machine.MemoryBudget = memoryBudget // for each run: the machine is reused
 	out, err := machine.Run(r.program, env)
 	if e, ok := errors.AsType[*file.Error](err); ok {
 		return false, &ruleError{fmt.Sprintf("%d:%d", e.Line, e.Column+1), strings.ReplaceAll(e.Message, "\n", " ")}

@@ -42,7 +42,7 @@ func (p *Plan) split(
 	req contract.PrintRequest, v Venue, device string, received time.Time, names Names, trace *Trace,
 ) Result {
 	v.ID, _ = contract.CanonicalID(strings.TrimSpace(v.ID))
-	received = received.UTC()
+	received = received.UTC() // the tickets carry their zone by name
 	if z, ok := names.(Zones); ok && v.Zone == "" {
 		if zone, known := z.Zone(v.ID); known {
 			v.Zone = zone
@@ -76,6 +76,7 @@ func (p *Plan) split(
 	return s.res
 }
 
+// add adds a ticket to the request.
 func (s *splitter) add(station string, t ticket.Ticket) {
 	s.res.Request.Drafts = append(s.res.Request.Drafts, ticket.Draft{Station: station, Ticket: t})
 }
@@ -93,6 +94,7 @@ func (s *splitter) splitRecord(index int, rec *contract.Record) {
 		tr = &s.res.Trace.Records[index]
 	}
 	if rec.Unreadable != "" {
+		// A key occurs twice, and JSON does not say which value counts. A person must read both.
 		t := s.base
 		t.Record, t.Raw = rec.ID, rec.Unreadable
 		if tr != nil {
@@ -104,12 +106,13 @@ func (s *splitter) splitRecord(index int, rec *contract.Record) {
 	}
 	t := s.header(rec, tr)
 	if len(rec.Items) == 0 && emptyHeader(t) {
+		// Checked before unreadable voids become notes: those alone would hide the rest of the record.
 		t.Raw = asJSON(rec.Fields)
 	}
 	if !t.Void {
 		t.Notes = append(t.Notes, unreadableVoids(rec.Fields, voidFlags[:], nil)...)
 	}
-	if len(rec.Items) == 0 {
+	if len(rec.Items) == 0 { // a message to the kitchen, or a void of the whole check
 		s.add(s.fallback, t)
 		return
 	}
@@ -226,7 +229,7 @@ func (s *splitter) stations(rec *contract.Record, item int, it *ItemTrace) (out 
 		}
 		if it != nil {
 			it.Routes = append(it.Routes, RouteTrace{Route: r.path, Outcome: outcome, Error: msg})
-		} else if done {
+		} else if done { // only a trace wants to know the routes that were not reached
 			break
 		}
 		if outcome != Matched {

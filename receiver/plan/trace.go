@@ -19,7 +19,7 @@ type Trace struct {
 // A RecordTrace is about one record.
 type RecordTrace struct {
 	Path string // records[0]
-	ID   string
+	ID   string // empty if the record has none
 	// Unreadable: an object in it has a key twice. It has no fields or items then.
 	Unreadable bool
 	Fields     []Found     // in the order of the ticket's header
