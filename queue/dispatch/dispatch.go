@@ -194,7 +194,7 @@ func (d *Dispatcher) Set(lanes []Lane) {
 		return
 	}
 	for name, w := range d.workers {
-		if _, ok := wanted[name]; !ok && w.lane != nil {
+		if _, ok := wanted[name]; !ok {
 			w.lane = nil
 			w.wake()
 		}

@@ -29,6 +29,7 @@ func TestTheBannerIsThereExactlyWhenInDoubt(t *testing.T) {
 		{panicsMidway, []string{"", " DUPLICATE"}, "retry", 2, ticket.Sent},
 		{unprintableMidway, []string{""}, "bury", 1, ticket.Failed},
 		{noProof, []string{""}, "ack", 1, ticket.Sent},
+		{unknownProof, []string{""}, "ack", 1, ticket.Sent},
 		{dropped, []string{""}, "retry", 2, ticket.Sent},
 		{beginsTwice, []string{""}, "ack", 1, ticket.Sent},
 		{neverBegins, []string{""}, "ack", 1, ticket.Sent},
@@ -182,7 +183,7 @@ func TestAPrinterThatIsNotReadySpendsNoAttempt(t *testing.T) {
 		if n := len(p.attempts()); n < 600 || n > 900 {
 			t.Errorf("looked %d times in an hour, want every 4 to 6 s", n)
 		}
-		if s := h.status("grill"); s.Up || s.Waiting != "status: no paper" || s.Attempt != 1 {
+		if s := h.status("grill"); s.Up || !s.Known || s.Waiting != "status: no paper" || s.Attempt != 1 {
 			t.Errorf("status is %+v", s)
 		}
 		p.setFault(fine)

@@ -25,10 +25,11 @@ const (
 	panics            fault = "panics"
 	panicsMidway      fault = "panics midway"
 	noProof           fault = "no proof"
-	dropped           fault = "dropped"      // accepted and hung up on after begin, before the first byte
-	beginsTwice       fault = "begins twice" // a mistake in the station
-	neverBegins       fault = "never begins" // the same: prints without asking
-	beginsLate        fault = "begins late"  // the same: fails, then begins in another goroutine
+	unknownProof      fault = "unknown proof" // a mistake in the station
+	dropped           fault = "dropped"       // accepted and hung up on after begin, before the first byte
+	beginsTwice       fault = "begins twice"  // a mistake in the station
+	neverBegins       fault = "never begins"  // the same: prints without asking
+	beginsLate        fault = "begins late"   // the same: fails, then begins in another goroutine
 )
 
 var errOff = errors.New("connection refused")
@@ -125,6 +126,8 @@ func (p *fakePrinter) Print(
 		panic("nil pointer")
 	case noProof:
 		return "", nil
+	case unknownProof:
+		return "delivered", nil
 	}
 	return ticket.Sent, nil
 }

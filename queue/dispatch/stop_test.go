@@ -65,6 +65,9 @@ func TestStopEndsAWorkerInEveryPhase(t *testing.T) {
 				if d := time.Since(start); d > c.takes {
 					t.Errorf("Stop took %v, want at most %v", d, c.takes)
 				}
+				if n, err := testutil.GatherAndCount(h.reg); n == 0 || err != nil {
+					t.Errorf("%d series for the last scrape, %v", n, err)
+				}
 				h.advance(time.Hour)
 				h.wantPrinted(p, c.paper...)
 				h.wantEnds(c.ends...)

@@ -27,7 +27,7 @@ func (w *worker) buildTargets(lane Lane) {
 	}
 	for _, t := range w.targets {
 		for _, p := range previous {
-			if p.own == t.own && sameStation(p.Station, t.Station) {
+			if sameStation(p.Station, t.Station) {
 				t.failures, t.next, t.lastError = p.failures, p.next, p.lastError
 			}
 		}
