@@ -177,8 +177,8 @@ func TestAnItemWithoutANamePrintsAsItsJSON(t *testing.T) {
 		{Depth: 1, Quantity: "1", Name: `Ranch`, NoRoute: true},
 		{Depth: 1, Quantity: "1", Name: `{"name":7}`, Raw: true, NoRoute: true},
 	}
-	if d := cmp.Diff(want, tk.Lines); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
+	if d := cmp.Diff(want, tk.Lines); d != "" || tk.Raw != "" {
+		t.Errorf("the ticket's JSON is %q, its lines (-want +got):\n%s", tk.Raw, d)
 	}
 }
 
@@ -196,6 +196,8 @@ func TestQuantitiesPrintAsPeopleWriteThem(t *testing.T) {
 		`12e-40`:                             "1.2e-39",
 		`-12.5e999999999`:                    "1.25e1000000000",
 		`1e-999999999`:                       "1e-999999999",
+		`0.01e-9223372036854775808`:          "0.1e-9223372036854775808",
+		`100e9223372036854775807`:            "0.1e9223372036854775807",
 		`1e99999999999999999999999`:          "0.1e99999999999999999999999",
 		`0e99999999999999999999999`:          "0",
 		`"2"`:                                "2",

@@ -61,6 +61,11 @@ func TestLoopsOfRulesAreLimitedForTheWholeRequest(t *testing.T) {
 		len(r.Request.Drafts[9].Ticket.Lines) != 1000 {
 		t.Errorf("ten records: %d failed, %d drafts", r.Failed, len(r.Request.Drafts))
 	}
+	p = compile(t, Config{Routes: []Route{{When: `item.name == "b"`, To: []string{"bar"}}}})
+	r = p.Split(parse(t, `{"records":[`+strings.Repeat(record+",", 9)+record+`]}`), harbour, "T", noon, nil)
+	if r.Failed != 0 {
+		t.Errorf("a rule without a loop failed %d times", r.Failed)
+	}
 }
 
 // rules run on one item of one record; want is "" where the rule takes it, the failure or "no".

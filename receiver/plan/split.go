@@ -229,8 +229,6 @@ func (s *splitter) stations(rec *contract.Record, item int, it *ItemTrace) (out 
 		}
 		if it != nil {
 			it.Routes = append(it.Routes, RouteTrace{Route: r.path, Outcome: outcome, Error: msg})
-		} else if done { // only a trace wants to know the routes that were not reached
-			break
 		}
 		if outcome != Matched {
 			continue
@@ -247,11 +245,11 @@ func (s *splitter) stations(rec *contract.Record, item int, it *ItemTrace) (out 
 
 // serves says whether the route is for that venue.
 func (r *route) serves(v Venue) bool {
-	return r.venue == "" || r.venue == v.ID || v.Name != "" && strings.EqualFold(r.venue, v.Name)
+	return r.venue == "" || r.venue == v.ID || strings.EqualFold(r.venue, v.Name)
 }
 
-// match says whether one route takes one item. A rule that fails does not: the item then goes on to
-// the next route, and in the end to the fallback.
+// match says whether one route takes one item, and the error if its rule failed. A rule that fails does
+// not take it: the item goes on to the next route, and in the end to the fallback.
 func (s *splitter) match(i int, r *route, rec *contract.Record, item int) (Outcome, string) {
 	if r.rule == nil {
 		return Matched, ""
@@ -264,7 +262,7 @@ func (s *splitter) match(i int, r *route, rec *contract.Record, item int) (Outco
 		result.final = !r.rule.perItem
 		s.setEnv(rec, item)
 		result.loopSteps += s.listElements
-		if r.rule.loops && r.rule.perItem && result.loopSteps > maxLoopSteps {
+		if r.rule.loops && result.loopSteps > maxLoopSteps {
 			result.matched, result.err = false, &ruleError{"1:1", wrongSize}
 		} else {
 			result.matched, result.err = r.rule.eval(&s.machine, s.env)
@@ -276,9 +274,6 @@ func (s *splitter) match(i int, r *route, rec *contract.Record, item int) (Outco
 		if len(s.res.Failures) < maxFailures {
 			s.res.Failures = append(s.res.Failures, fmt.Sprintf("%s.when: records[%d].items[%d]: %s",
 				r.path, s.record, item, result.err.loggable()))
-		}
-		if s.res.Trace == nil {
-			return Failed, "" // without a trace the message goes only into logs, which must not quote the order
 		}
 		return Failed, result.err.Error()
 	case result.matched:
