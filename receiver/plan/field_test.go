@@ -128,8 +128,9 @@ func TestEveryDefaultPathIsReadAndTheFirstWins(t *testing.T) {
 }
 
 func TestThePathsOfAFieldCanBeConfigured(t *testing.T) {
-	c := Config{Fields: map[string][]string{"name": {"nombre", "names.1"}, "note": {}, "table": {" mesa.id "}}}
-	tk := only(t, c, `"mesa":{"id":7},"checkName":"B10"`, `"name":"Pie","names":["a","Torta"],"note":"x"`)
+	c := Config{Fields: map[string][]string{"name": {"nombre", "names.1"}, "note": {},
+		"table": {"tables.-1", " mesa.id "}}}
+	tk := only(t, c, `"tables":[1],"mesa":{"id":7},"checkName":"B10"`, `"name":"Pie","names":["a","Torta"],"note":"x"`)
 	if tk.Table != "7" || tk.Lines[0].Name != "Torta" || tk.Lines[0].Notes != nil {
 		t.Errorf("%+v", tk)
 	}

@@ -115,6 +115,8 @@ func TestRoutesDecideInOrder(t *testing.T) {
 	}{
 		{"no routes", nil, "fallback: 1Pie? >1Ale? 1Ale?"},
 		{"first match takes it", []Route{bar, all}, "grill: 1Pie >1Ale | bar: 1Ale"},
+		{"item by another name", []Route{{When: `$env["item"].c == "D"`, To: []string{"bar"}}},
+			"fallback: 1Pie? >1Ale? | bar: 1Ale"},
 		{"order matters", []Route{all, bar}, "grill: 1Pie >1Ale 1Ale"},
 		{"continue", []Route{on(bar), all}, "grill: 1Pie >1Ale 1Ale | bar: 1Ale"},
 		{"continue at the end", []Route{on(all)}, "grill: 1Pie >1Ale 1Ale"},
@@ -173,6 +175,7 @@ func TestItemsAreSortedByTheirKeyAndOtherwiseStayAsReceived(t *testing.T) {
 		{"2,,1,", "c d a b"}, // without a key: behind the item before
 		{",2,1,", "a c d b"}, // before the first key: in front
 		{`"10",9,"x",-1`, "d b c a"},
+		{",-1,1,2", "a b c d"},
 		{"1e999,1e-999,-1e999,0", "c b d a"},
 		{"1e99999999999999999999,2,-1e99999999999999999999,1", "c d b a"},
 		{`true,null,[],{}`, "a b c d"},

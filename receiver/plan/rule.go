@@ -80,9 +80,7 @@ func compileRoute(i int, r Route) (route, []error) {
 			bad(fmt.Sprintf("to[%d]", j), "blank; name a station")
 			continue
 		}
-		if !slices.Contains(out.to, name) { // named twice, a station still gets an item once
-			out.to = append(out.to, name)
-		}
+		out.to = append(out.to, name)
 	}
 	return out, problems
 }
@@ -245,7 +243,7 @@ var typeMessage = regexp.MustCompile(`^(invalid operation: (bool\([^()]*\)|[^()]
 
 // loggable is the error without anything the service sent: guests' names do not belong in a log.
 func (e *ruleError) loggable() string {
-	if len(e.msg) < 200 && typeMessage.MatchString(e.msg) {
+	if typeMessage.MatchString(e.msg) {
 		return e.Error()
 	}
 	return "failed at " + e.at

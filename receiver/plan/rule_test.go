@@ -18,6 +18,7 @@ func TestEveryProblemWithTheRulesIsReportedAtOnce(t *testing.T) {
 			{When: `"always"`, To: []string{"bar"}},
 			{When: strings.Repeat("!", 5000) + "true", To: []string{"bar"}},
 			{When: strings.Repeat("!", 2000) + "true", To: []string{"bar"}},
+			{When: `item.name == "` + strings.Repeat("x", 4090) + `"`, To: []string{"bar"}},
 		},
 		Fields: map[string][]string{"nam": {"x"}, "table": {"a..b"}, "quantity": {}},
 	})
@@ -38,7 +39,8 @@ func TestEveryProblemWithTheRulesIsReportedAtOnce(t *testing.T) {
 	}
 	got := strings.Join(paths, " ")
 	want := "routes[1].when routes[2].when routes[2].to routes[3].when routes[3].to[0] routes[4].when " +
-		"routes[6].when routes[7].when routes[8].when fallback ticket.fields.nam ticket.fields.quantity " +
+		"routes[6].when routes[7].when routes[8].when routes[9].when fallback ticket.fields.nam " +
+		"ticket.fields.quantity " +
 		"ticket.fields.table"
 	if got != want {
 		t.Errorf("problems at\n%s\nwant\n%s\n\n%v", got, want, err)

@@ -19,7 +19,8 @@ const burger = `{"records":[{"id":"r","checkNumber":18,"checkName":"B10","checkO
 func TestATraceSaysWhereEachFieldWasFoundAndWhatEachRouteDid(t *testing.T) {
 	p := compile(t, Config{Routes: []Route{
 		{Venue: "elsewhere", When: `item.nowhere == 1`, To: []string{"x"}},
-		{When: `item.corseName == "Drinks" or record.check.number == 1 or item.sku.a == 2`, To: []string{"bar"}},
+		{When: `item.corseName == "Drinks" or item.corse == 1 or record.check.number == 1 or item.sku.a == 2`,
+			To: []string{"bar"}},
 		{When: `item.quantity + "x" == "y"`, To: []string{"bar"}},
 		{When: `item.courseName == "Entrees" and record.checkNumber == 18`, To: []string{"grill"}},
 	}})
@@ -35,6 +36,7 @@ func TestATraceSaysWhereEachFieldWasFoundAndWhatEachRouteDid(t *testing.T) {
 			"+ string (1:15)\"\n  routes[3] matched\n",
 		"records[0].items[0].childItems[0].childItems[0] 1 × \"Ranch\"\n",
 		"records[0].items[4] 1 × \"{\\\"sku\\\":7}\" NO NAME NO ROUTE → fallback\n",
+		"routes[1].when reads item.corse, which nothing in this body has\n",
 		"routes[1].when reads item.corseName, which nothing in this body has\nroutes[1].when reads item.sku.a, " +
 			"which nothing in this body has\nroutes[1].when reads record.check.number, which nothing in this " +
 			"body has\n",
@@ -43,12 +45,22 @@ func TestATraceSaysWhereEachFieldWasFoundAndWhatEachRouteDid(t *testing.T) {
 			t.Errorf("the trace lacks\n%s", want)
 		}
 	}
-	if t.Failed() || strings.Count(got, ".when reads") != 3 {
+	if t.Failed() || strings.Count(got, ".when reads") != 4 {
 		t.Logf("\n%s", got)
 		t.Fail()
 	}
 	if d := cmp.Diff(p.Split(parse(t, burger), harbour, "T1", noon, nil).Request, r.Request); d != "" {
 		t.Errorf("a trace changes the plan:\n%s", d)
+	}
+}
+
+func TestAFieldThatIsNullIsNotMissing(t *testing.T) {
+	p := compile(t, Config{Routes: []Route{{When: `item.course == "Drinks" or record.table == 1`,
+		To: []string{"bar"}}}})
+	r := p.SplitTraced(parse(t, `{"records":[{"id":"r","table":null,"items":[{"course":null}]}]}`),
+		harbour, "T1", noon, nil)
+	if len(r.Trace.Missing) > 0 {
+		t.Errorf("%+v", r.Trace.Missing)
 	}
 }
 
