@@ -129,9 +129,6 @@ func conciseError(err error) error {
 		return err
 	}
 	msg := strings.ReplaceAll(strings.ReplaceAll(e.Message, "\n", " "), "type plan.venueEnv", "venue")
-	if e.Line == 0 { // about the whole expression, such as its size
-		return errors.New(msg)
-	}
 	msg = fmt.Sprintf("%s (%d:%d)", msg, e.Line, e.Column+1)
 	for l := range strings.Lines(e.Snippet) {
 		if utf8.RuneCountInString(l) > snippetColumn {
@@ -151,9 +148,6 @@ func (nilSafe) Visit(node *ast.Node) {
 	case *ast.MemberNode:
 		switch n.Node.(type) {
 		case *ast.MemberNode, *ast.ChainNode:
-			if n.Optional { // the operator has written ?. already
-				return
-			}
 			n.Optional = true
 			ast.Patch(node, &ast.ChainNode{Node: n})
 		}

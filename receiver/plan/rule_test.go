@@ -8,6 +8,7 @@ import (
 
 func TestEveryProblemWithTheRulesIsReportedAtOnce(t *testing.T) {
 	_, err := Compile(Config{
+		Fallback: " ",
 		Routes: []Route{
 			{To: []string{"grill"}},
 			{When: `item.name ==`, To: []string{"bar"}},
@@ -19,6 +20,7 @@ func TestEveryProblemWithTheRulesIsReportedAtOnce(t *testing.T) {
 			{When: strings.Repeat("!", 5000) + "true", To: []string{"bar"}},
 			{When: strings.Repeat("!", 2000) + "true", To: []string{"bar"}},
 			{When: `item.name == "` + strings.Repeat("x", 4090) + `"`, To: []string{"bar"}},
+			{When: strings.Repeat("item.a or ", 50) + "item.b ==", To: []string{"bar"}},
 		},
 		Fields: map[string][]string{"nam": {"x"}, "table": {"a..b"}, "quantity": {}},
 	})
@@ -33,13 +35,13 @@ func TestEveryProblemWithTheRulesIsReportedAtOnce(t *testing.T) {
 			t.Fatalf("%v is no *Problem", e)
 		}
 		paths = append(paths, p.Path)
-		if n := strings.Count(e.Error(), "\n"); n > 2 || len(e.Error()) > 400 {
+		if n := strings.Count(e.Error(), "\n"); n > 2 || len(e.Error()) > 400 || strings.Contains(e.Error(), "(0:") {
 			t.Errorf("not readable: %s", e)
 		}
 	}
 	got := strings.Join(paths, " ")
 	want := "routes[1].when routes[2].when routes[2].to routes[3].when routes[3].to[0] routes[4].when " +
-		"routes[6].when routes[7].when routes[8].when routes[9].when fallback ticket.fields.nam " +
+		"routes[6].when routes[7].when routes[8].when routes[9].when routes[10].when fallback ticket.fields.nam " +
 		"ticket.fields.quantity " +
 		"ticket.fields.table"
 	if got != want {
