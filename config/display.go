@@ -29,7 +29,7 @@ type Screen struct {
 	// done. Default: the fallback, unless that is this station or is itself backed up by it.
 	Backup string `mapstructure:"backup"`
 	// HoldFor is how long no browser may show the screen until the backup takes over. Default 20s,
-	// 5s to 24h: longer than a page takes to reload, shorter than a dish can wait.
+	// 5s to 24h.
 	HoldFor time.Duration `mapstructure:"hold_for"`
 	// ExpireAfter is how old a ticket may be and still be shown; older ones expire, and a slip
 	// lists them. What is already on the board stays there. Default 4h, 1m to 720h.

@@ -13,7 +13,7 @@ func breakWithoutHyphen(word string, room int) (n, width int) {
 	var before rune
 	w := 0
 	for i, r := range word {
-		if i > 0 && canBreakBetween(before, r) {
+		if canBreakBetween(before, r) {
 			n, width = i, w
 		}
 		if w += displaywidth.Rune(r); w > room {

@@ -117,6 +117,13 @@ func TestNamesBeginInOneColumnUnlessAQuantityIsTooWide(t *testing.T) {
 	}
 }
 
+func TestAnItemWithoutANameSaysSo(t *testing.T) {
+	d := order(ticket.Line{Quantity: "2", Name: " \n"})
+	if got := rows(d, Options{Columns: 42}); got[0] != "2x (no name)" {
+		t.Errorf("got %q", got[0])
+	}
+}
+
 func TestANameThatExactlyFillsItsLineIsDoubleSize(t *testing.T) {
 	for name, want := range map[string]int{"Fourteen chars": 2, "Fifteen letters": 0} {
 		// "1x" in double width and a space take 5 of 33 columns.

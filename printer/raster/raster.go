@@ -82,8 +82,7 @@ func (d *Drawer) Line(l layout.Line, columns, dots int) Image {
 		if room := columns - column; n > 0 && room > 0 {
 			// Draw at normal size and enlarge while copying: letters of one dot pattern stay sharp.
 			text := d.span(s, min(n, (room+wide-1)/wide), c, variant)
-			// Bold is applied before enlarging, as printers do it: its strokes grow with the
-			// letters.
+			// Bold is applied before enlarging, so that its strokes grow with the letters.
 			if s.Bold {
 				text.embolden(max(1, c.w/12))
 			}
