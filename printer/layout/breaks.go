@@ -34,9 +34,6 @@ func canBreakBetween(a, b rune) bool {
 	if b >= 0x0e40 && b <= 0x0e44 || b >= 0x0ec0 && b <= 0x0ec4 {
 		return a >= 0x0e01 && a <= 0x0eff && (a < 0x0e40 || a > 0x0e44) && (a < 0x0ec0 || a > 0x0ec4)
 	}
-	if a < 0x2e80 && b < 0x2e80 {
-		return false
-	}
 	return (isEastAsian(a) || isEastAsian(b)) && displaywidth.Rune(b) > 0 &&
 		!strings.ContainsRune("、。，．・：；？！ー々〻ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮヵヶ）］｝」』】〉》〕”’)]},.:;!?%…", b) &&
 		!strings.ContainsRune("（［｛「『【〈《〔“‘([{$€£¥￥＄#", a)

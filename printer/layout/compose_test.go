@@ -262,6 +262,9 @@ func TestTheTimeIsInTheVenuesZone(t *testing.T) {
 			t.Errorf("%q: %s, want %s", zone, got, want)
 		}
 	}
+	if clock, date := clockAndDate(time.Time{}, "UTC"); clock != "" || date != "" {
+		t.Errorf("an unknown time prints as %q %q", clock, date)
+	}
 }
 
 func TestCleanTextHoldsNoCommands(t *testing.T) {

@@ -190,6 +190,21 @@ func TestACorrectionSaysWhetherItCancelsAllOrPart(t *testing.T) {
 	}
 }
 
+func TestOnlyBannersThatStopCookingAreRed(t *testing.T) {
+	d := everyday()
+	d.Doubt, d.Reprint, d.Ticket.Void, d.Ticket.Refire = true, true, true, true
+	lines := Compose(d, 48, "")
+	for text, want := range map[string]bool{possibleDuplicate: false, reprint: false, refire: false, void: true} {
+		if got := sizeOf(t, lines, text); got.Red != want || !got.Invert {
+			t.Errorf("%s is %+v, want red %v", text, got, want)
+		}
+	}
+	d.Ticket.Kind = ticket.Slip
+	if got := sizeOf(t, Compose(d, 48, ""), expired); !got.Red {
+		t.Errorf("%s is %+v, want red", expired, got)
+	}
+}
+
 func TestTwoFieldsShareALineOnlyWithTwoColumnsBetweenThem(t *testing.T) {
 	for _, c := range []struct {
 		left, right string

@@ -152,6 +152,10 @@ func TestCopiesAndBackupTicketsAreMarked(t *testing.T) {
 				t.Errorf("%d columns: %q is missing in %q", columns, want, got)
 			}
 		}
+		d.Down = ""
+		if got := content(Compose(d, columns, "")); strings.Contains(got, "down") {
+			t.Errorf("%d columns: nothing is known to be down:\n%s", columns, got)
+		}
 		got = content(ComposeWith(everyday(), Options{Columns: columns, Copy: 1, Copies: 1}))
 		if strings.Contains(got, "COPY") || strings.Contains(got, "FOR") || strings.Contains(got, "down") {
 			t.Errorf("%d columns: a single copy at its own station has a banner:\n%s", columns, got)

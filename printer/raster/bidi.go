@@ -12,7 +12,6 @@ import (
 // and position the text in its columns.
 func assignLevels(cc []character, way layout.Direction) {
 	first, last := 0, len(cc)
-	// Leave the spaces at both ends out.
 	for first < last && cc[first].base() == ' ' {
 		first++
 	}
@@ -21,7 +20,7 @@ func assignLevels(cc []character, way layout.Direction) {
 	}
 	cc = cc[first:last]
 	text, classes := make([]rune, len(cc)), make([]bidi.Class, len(cc))
-	base, turned := int(way)-1, way == layout.RightToLeft // -1: not known yet
+	base, hasRTL := int(way)-1, way == layout.RightToLeft // -1: not known yet
 	for i, c := range cc {
 		p, _ := bidi.LookupRune(c.base())
 		text[i], classes[i] = c.base(), p.Class()
@@ -31,18 +30,18 @@ func assignLevels(cc []character, way layout.Direction) {
 				base = 0
 			}
 		case bidi.R, bidi.AL:
-			turned = true
+			hasRTL = true
 			if base < 0 {
 				base = 1
 			}
 		case bidi.AN:
-			turned = true
+			hasRTL = true
 		case bidi.B: // a paragraph separator does not end a line here
 			text[i] = ' '
 		}
 	}
-	// Without right-to-left characters every level is 0, which most lines skip to.
-	if !turned {
+	// Without right-to-left characters, as in most lines, every level is 0.
+	if !hasRTL {
 		return
 	}
 	var p levels.Paragraph
