@@ -25,10 +25,10 @@ import (
 
 const venueID = "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11"
 
-// patience bounds every wait of these tests. Reaching it is a failure, whatever the machine.
+// testTimeout bounds every wait of these tests. Reaching it is a failure, on any machine.
 const testTimeout = 90 * time.Second
 
-// eventually asks until nothing is wrong any more, or patience ends: then it is what still was.
+// eventually calls ask until it returns nil or testTimeout is over, and returns its last error.
 func eventually(ask func() error) error {
 	for deadline := time.Now().Add(testTimeout); ; time.Sleep(20 * time.Millisecond) { // between two questions
 		if err := ask(); err == nil || time.Now().After(deadline) {
@@ -37,8 +37,8 @@ func eventually(ask func() error) error {
 	}
 }
 
-// A kitchen is the real program as a process of its own, between a sender that
-// behaves as the contract says and printers that outlive it.
+// A daemonProcess is the real program as a process of its own, between a sender that follows the
+// service contract and virtual printers in this process, which survive its restarts.
 type daemonProcess struct {
 	t        *testing.T
 	dir      string
@@ -57,13 +57,13 @@ type daemonProcess struct {
 	log    *logTail
 }
 
-// newKitchen has a printer that can do everything for each station.
+// newDaemon has a printer with every capability for each station. It is not started.
 func newDaemon(t *testing.T, store string, stations ...string) *daemonProcess {
 	t.Helper()
 	return newDaemonWith(t, store, "", func(string) virtual.Options { return virtual.Options{Can: virtual.Everything} }, stations...)
 }
 
-// kitchenOf has the printers that like says, with more keys in the configuration of each.
+// newDaemonWith has the printers that like returns, and adds keys to the configuration of each.
 func newDaemonWith(t *testing.T, store, keys string, like func(station string) virtual.Options, stations ...string) *daemonProcess {
 	t.Helper()
 	// A program built with -race sleeps for a second before it ends; these end all the time.
@@ -271,9 +271,9 @@ func (k *daemonProcess) jobs(args ...string) []admin.Job {
 	return jobs
 }
 
-// A tail keeps the end of what is written to it.
+// A logTail keeps the end of a log.
 type logTail struct {
-	whole bool // it keeps all of it
+	whole bool // keep all of it
 	mu    sync.Mutex
 	b     []byte
 }

@@ -57,7 +57,7 @@ func mountDisk(t *testing.T, size string) (image, mount string) {
 }
 
 // TestAPowerCutLosesNothing copies the disk while the daemon stands still between two
-// instructions: what is in the copy is what the disk had been told to keep, as after a power cut.
+// instructions: the copy has what was synced to the disk, as after a power cut.
 func TestAPowerCutLosesNothing(t *testing.T) {
 	k, c, lost := powerCut(t, "ticketrail")
 	if len(lost) > 0 {
@@ -77,7 +77,7 @@ func TestThePowerCutTestSeesLossWhenNothingIsSynced(t *testing.T) {
 }
 
 // powerCut runs program on a disk of its own, cuts the power under load, starts the
-// true program on what the disk kept, and returns the answered orders that are unknown there.
+// real program on what the disk kept, and returns the answered orders that are unknown there.
 func powerCut(t *testing.T, program string) (*daemonProcess, *senderGroup, []order) {
 	image, mount := mountDisk(t, "96M")
 	k := newDaemon(t, filepath.Join(mount, "t.db"), "grill", "bar")
@@ -88,7 +88,7 @@ func powerCut(t *testing.T, program string) (*daemonProcess, *senderGroup, []ord
 	if err := k.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	// The senders hear nothing any more; what was answered until here is owed.
+	// No more answers reach the senders; every order that was answered until here must print.
 	after := image + ".after"
 	runShell(t, "cp %s %s", image, after)
 	c.stop.Store(true)
@@ -206,8 +206,8 @@ func TestAFailedSyncLosesNothingAndDoublesNothing(t *testing.T) {
 	}
 }
 
-// TestTheDatabaseIsCheckedInAChildAndADamagedOneIsSetAside tears pages out of the file.
-func TestADamagedDatabaseIsSetAsideAndTheKitchenGoesOn(t *testing.T) {
+// TestADamagedDatabaseIsQuarantinedAndTheKitchenContinues overwrites pages of the file.
+func TestADamagedDatabaseIsQuarantinedAndTheKitchenContinues(t *testing.T) {
 	k := newDaemon(t, "", "grill")
 	store := filepath.Join(k.dir, "t.db")
 	k.start()
@@ -234,8 +234,8 @@ func TestADamagedDatabaseIsSetAsideAndTheKitchenGoesOn(t *testing.T) {
 	f.Close()
 
 	k.start()
-	if aside, _ := filepath.Glob(store + ".corrupt-*"); len(aside) != 1 {
-		t.Errorf("set aside: %v, want one file", aside)
+	if found, _ := filepath.Glob(store + ".corrupt-*"); len(found) != 1 {
+		t.Errorf("quarantined: %v, want one file", found)
 	}
 	out, err := exec.Command("ticketrail", "printers", "list", "--config", k.conf).CombinedOutput()
 	if err != nil || !strings.Contains(string(out), ".corrupt-") {

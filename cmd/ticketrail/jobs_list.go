@@ -87,9 +87,10 @@ func listJobs(cmd *cobra.Command, d *admin.Client, f admin.Filter, request strin
 	if err != nil {
 		return nil, err
 	}
+	end := strings.ToLower(request)
 	matching := []admin.Job{} // not nil: no job is [] in JSON
 	for _, j := range all {
-		if strings.HasSuffix(strings.ToLower(j.Request), strings.ToLower(request)) && (limit == 0 || len(matching) < limit) {
+		if strings.HasSuffix(strings.ToLower(j.Request), end) && (limit == 0 || len(matching) < limit) {
 			matching = append(matching, j)
 		}
 	}

@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// A crowd is senders at work: each sends one order after the other, and the next only
+// A senderGroup is senders at work: each sends one order after the other, and the next only
 // when the one before was answered or given up after three retries, as the contract says.
 type senderGroup struct {
 	k         *daemonProcess
 	stop      atomic.Bool
 	acks      atomic.Int64
-	newAck    chan struct{} // rung at every 200
+	newAck    chan struct{} // receives after every 200
 	wg        sync.WaitGroup
 	mu        sync.Mutex
 	acked     []order
@@ -27,7 +27,7 @@ type senderGroup struct {
 	perSender [][]order // what each sender had answered, in order
 }
 
-// newCrowd starts n senders. tag keeps the numbers of two crowds apart.
+// startSenders starts n senders. tag separates the order numbers of two groups.
 func startSenders(k *daemonProcess, tag string, n int) *senderGroup {
 	c := &senderGroup{k: k, newAck: make(chan struct{}, 1), perSender: make([][]order, n)}
 	for i := range n {
@@ -65,7 +65,7 @@ func (c *senderGroup) send(tag string, sender int) {
 	}
 }
 
-// until returns when the crowd has n acks in all.
+// waitForAcks waits until the group has n acks in all.
 func (c *senderGroup) waitForAcks(n int64) {
 	c.k.t.Helper()
 	timeout := time.After(testTimeout)
@@ -78,7 +78,7 @@ func (c *senderGroup) waitForAcks(n int64) {
 	}
 }
 
-// done stops the senders and waits for them.
+// stopAndWait stops the senders and waits for them.
 func (c *senderGroup) stopAndWait() {
 	c.stop.Store(true)
 	c.wg.Wait()
@@ -140,8 +140,8 @@ func TestAGracefulRestartDoubtsNothing(t *testing.T) {
 	k.stop()
 }
 
-// TestARestartCostsNoOrder: with the listener held by somebody else, as ticketrail.socket holds
-// it, nobody is refused across restarts. What the server reads as it begins to stop it drops
+// TestARestartCostsNoOrder: with the listener held by another process, as ticketrail.socket holds
+// it, no connection is refused across restarts. What the server reads as it begins to stop it drops
 // without an answer, so the sender tries again once, of the three times that the service does.
 func TestARestartCostsNoOrder(t *testing.T) {
 	k := newDaemon(t, "", "grill")

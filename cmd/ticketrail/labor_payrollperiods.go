@@ -12,7 +12,8 @@ import (
 func (c *cli) laborPayrollPeriods() *cobra.Command {
 	columns := []string{
 		"id", "start", "end", "timezone", "pay_period_start", "pay_period_end", "overtime_daily_hours",
-		"overtime_daily_double_hours", "overtime_weekly_hours", "overtime_week_start", "scheduling_week_start", "updated_at",
+		"overtime_daily_double_hours", "overtime_weekly_hours", "overtime_week_start",
+		"scheduling_week_start", "updated_at",
 	}
 	short := "list the payroll periods of a venue and their overtime rules"
 	return c.labor("payrollperiods", short, columns, func(cmd *cobra.Command, venue string) (report, error) {
@@ -25,10 +26,16 @@ func (c *cli) laborPayrollPeriods() *cobra.Command {
 			m := p.Meta
 			start, end := p.Start, p.End
 			r.rows = append(r.rows, reportRow{
-				table: []string{start, end, m.Timezone, formatHours(m.OvertimeDaily), formatHours(m.OvertimeDailyDouble), formatHours(m.OvertimeWeekly),
-					strings.ToLower(m.OvertimeStartDay), strings.ToLower(m.SchedulingStartDay), p.ID},
-				csv: []string{p.ID, start, end, m.Timezone, m.PayPeriodStart, m.PayPeriodEnd, formatHours(m.OvertimeDaily),
-					formatHours(m.OvertimeDailyDouble), formatHours(m.OvertimeWeekly), m.OvertimeStartDay, m.SchedulingStartDay, formatUTC(p.UpdatedAt)},
+				table: []string{
+					start, end, m.Timezone,
+					formatHours(m.OvertimeDaily), formatHours(m.OvertimeDailyDouble), formatHours(m.OvertimeWeekly),
+					strings.ToLower(m.OvertimeStartDay), strings.ToLower(m.SchedulingStartDay), p.ID,
+				},
+				csv: []string{
+					p.ID, start, end, m.Timezone, m.PayPeriodStart, m.PayPeriodEnd,
+					formatHours(m.OvertimeDaily), formatHours(m.OvertimeDailyDouble), formatHours(m.OvertimeWeekly),
+					m.OvertimeStartDay, m.SchedulingStartDay, formatUTC(p.UpdatedAt),
+				},
 			})
 		}
 		return r, err

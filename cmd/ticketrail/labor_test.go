@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestACellOfACSVIsNoFormulaAndNoCommand(t *testing.T) {
+func TestACSVCellIsNoFormulaAndHasNoControlCharacters(t *testing.T) {
 	for in, want := range map[string]string{
 		"Zoë K.": "Zoë K.", "": "", "O'Neil": "O'Neil", "Jean-Luc": "Jean-Luc", "a=b": "a=b", "3.5": "3.5", "2026-01-05": "2026-01-05",
 		"=1+1": "'=1+1", "+61 4": "'+61 4", "-x": "'-x", "@SUM(A1)": "'@SUM(A1)", "＝1": "'＝1",

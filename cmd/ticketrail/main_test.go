@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"ticketrail": main, unsynced: runUnsynced})
 }
 
-// TestTheCommandLineDoesWhatItSays runs testdata/script, where each file is a story. Beside
+// TestTheCommandLineDoesWhatItSays runs testdata/script, where each file is a scenario. Beside
 // testscript's own commands there are
 //
 //	exit CODE COMMAND...       run a command that must end with CODE
@@ -99,7 +99,7 @@ func exitWith(ts *testscript.TestScript, _ bool, args []string) {
 
 type scriptDaemonKey struct{} // its key in a script's values
 
-// A restaurant is a daemon in this process, for one script.
+// A scriptDaemon is a daemon in this process, for one script.
 type scriptDaemon struct {
 	socket, dir string
 	printers    map[string]*virtual.Printer
@@ -140,8 +140,8 @@ func (r *scriptDaemon) printer(name string) *virtual.Printer {
 	return r.printers[name]
 }
 
-// open runs the daemon and returns when it is ready. SOCKET in the configuration becomes
-// the restaurant's.
+// start runs the daemon and returns when it is ready. SOCKET in the configuration becomes the path
+// of its socket.
 func (r *scriptDaemon) start(conf string) error {
 	text, err := os.ReadFile(conf)
 	if err != nil {
@@ -240,7 +240,7 @@ func (r *scriptDaemon) waitForJob(job, state string) error {
 	})
 }
 
-// make makes something be so with a printer.
+// setPrinter changes the state of a printer.
 func (r *scriptDaemon) setPrinter(name, what string) error {
 	switch what {
 	case "talks":

@@ -13,7 +13,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// drain waits until nothing is pending, and has what is held for a person printed, as a
+// waitUntilPrinted waits until nothing is pending, and reprints what is held, as a
 // person would.
 func (k *daemonProcess) waitUntilPrinted() {
 	k.t.Helper()
@@ -28,7 +28,7 @@ func (k *daemonProcess) waitUntilPrinted() {
 	})
 }
 
-// none waits until no job is in any of those states, and hands those that still are to meanwhile.
+// waitForNoJobs waits until no job is in any of those states, and hands those that still are to meanwhile.
 func (k *daemonProcess) waitForNoJobs(states string, meanwhile func([]admin.Job)) {
 	k.t.Helper()
 	if err := eventually(func() error {
@@ -43,7 +43,7 @@ func (k *daemonProcess) waitForNoJobs(states string, meanwhile func([]admin.Job)
 	}
 }
 
-// printed is what lies below a printer.
+// printed is what a printer has printed of an order.
 type printed struct {
 	whole    int // came out to the cut
 	unmarked int // pieces, whole or torn, that nothing marks as a copy
@@ -52,12 +52,12 @@ type printed struct {
 
 var orderNumber = regexp.MustCompile(`K-[0-9a-z]+-[0-9]+-[0-9a-f]{4}`)
 
-// paper reads everything that came out of a station's printer, by order number.
+// printedBy reads everything that came out of a station's printer, by order number.
 func (k *daemonProcess) printedBy(station string) map[string]printed {
 	k.t.Helper()
 	p := k.printers[station]
 	if bad := p.Problems(); len(bad) > 0 {
-		k.t.Errorf("%s got what no printer should: %v", station, bad)
+		k.t.Errorf("%s got invalid bytes: %v", station, bad)
 	}
 	out := map[string]printed{}
 	for i, tk := range p.Tickets() {
@@ -80,7 +80,7 @@ func (k *daemonProcess) printedBy(station string) map[string]printed {
 	return out
 }
 
-// settle checks promises 1, 2 and 4 on the paper of every station.
+// checkPaper checks promises 1, 2 and 4 on the paper of every station.
 func (k *daemonProcess) checkPaper(acked, unanswered []order, chains [][]order) {
 	k.t.Helper()
 	paper := map[string]map[string]printed{}

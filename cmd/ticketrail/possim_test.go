@@ -15,7 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// built returns a function that builds a program of this module, once, when it is first asked.
+// buildProgram returns a function that builds a program of this module, once, when it is first asked.
 func buildProgram(t *testing.T, name string) func() (string, error) {
 	exe := filepath.Join(t.TempDir(), name)
 	return sync.OnceValues(func() (string, error) {
@@ -33,7 +33,7 @@ type service struct {
 	drain sync.WaitGroup
 }
 
-// simulate runs one for a script, until the script ends or asks for another.
+// startService runs one for a script, until the script ends or asks for another.
 func (r *scriptDaemon) startService(ts *testscript.TestScript, build func() (string, error), args []string) error {
 	exe, err := build()
 	if err != nil {
@@ -70,7 +70,7 @@ func (s *service) end() {
 	s.cmd.Wait()
 }
 
-// known waits until the directory of the running daemon has so many names and the time zone of
+// waitForNames waits until the directory of the running daemon has so many names and the time zone of
 // its only venue.
 func (r *scriptDaemon) waitForNames(employees string) error {
 	want := regexp.MustCompile(`(?m)^ticketrail_directory_employees\{venue="[^"]*"\} ` + employees + `$`)
@@ -81,7 +81,7 @@ func (r *scriptDaemon) waitForNames(employees string) error {
 	return nil
 }
 
-// scraped is the metrics as soon as all of want match.
+// waitForMetrics returns the metrics as soon as all of want match.
 func (r *scriptDaemon) waitForMetrics(want ...*regexp.Regexp) (text string, err error) {
 	err = eventually(func() error {
 		resp, err := http.Get("http://" + r.metrics + "/metrics")

@@ -17,22 +17,22 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// A wreck is a printer on a real socket that has an accident between its first ticket and
-// the next two.
+// A faultyPrinter is a printer on a real socket that has a fault between its first ticket and the
+// next two.
 type faultyPrinter struct {
 	t    *testing.T
 	p    *virtual.Printer
 	addr string
-	// until ends when the station with which nothing is wrong has printed all of its tickets.
+	// othersDone is closed when the station without a fault has printed all of its tickets.
 	othersDone <-chan struct{}
 }
 
-// halfWay is within a ticket, questions before it included.
+// midTicketBytes is within a ticket, including the queries before it.
 const midTicketBytes = 250
 
-// wireFaults are a few of the accidents that the table beside the wiring tries in a bubble. strike
-// returns what happens afterwards. want is the strip of paper, by talents; "" is all others,
-// "-" leaves one out and "//" parts what is as good.
+// A printerFault is one of the faults that cmd/internal/app tests with virtual time. cause returns what
+// happens afterwards. want is the wanted paper, by printer ability; "" is all others, "-" leaves one
+// out and "//" separates results that are equally good.
 type printerFault struct {
 	cause func(w *faultyPrinter) (then func())
 	want  map[string]string
@@ -99,7 +99,8 @@ func (w *faultyPrinter) waitTaken(n int64) {
 	w.check(w.p.WaitBytes(ctx, n))
 }
 
-// wireTalents are what printers can tell. They leave out those that only say how they are: to be sure of that takes a while.
+// printerAbilities are what printers can report. Printers that report only their status are left out:
+// to detect that takes long.
 var printerAbilities = map[string]struct {
 	can  virtual.Capability
 	best ticket.State
@@ -109,8 +110,8 @@ var printerAbilities = map[string]struct {
 	"mute":   {0, ticket.Sent},
 }
 
-// TestOverRealSocketsEachFaultEndsAsItShould has one daemon with a station for each accident on each
-// kind of printer, all at once, and one station with which nothing is wrong.
+// TestOverRealSocketsEachFaultEndsAsItShould has one daemon with a station for each fault on each
+// kind of printer, all at once, and one station without a fault.
 func TestOverRealSocketsEachFaultEndsAsItShould(t *testing.T) {
 	stations := []string{"bar.mute"}
 	for fault, f := range printerFaults() {
@@ -121,7 +122,7 @@ func TestOverRealSocketsEachFaultEndsAsItShould(t *testing.T) {
 		}
 	}
 	slices.Sort(stations[1:])
-	// Their connections are not kept, so that an accident finds a new one.
+	// Connections are not kept open, so that a fault meets a new one.
 	k := newDaemonWith(t, "", ", linger: 0s, poll_every: 0s", func(station string) virtual.Options {
 		_, talent, _ := strings.Cut(station, ".")
 		return virtual.Options{Can: printerAbilities[talent].can, Kanji: true}
@@ -144,7 +145,7 @@ func TestOverRealSocketsEachFaultEndsAsItShould(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
 	if err := k.printers[stations[0]].Wait(ctx, 3); err != nil {
-		t.Errorf("nothing is wrong with bar: %v", err)
+		t.Errorf("bar has no fault: %v", err)
 	}
 	close(othersDone)
 	then.Wait()
@@ -162,7 +163,7 @@ func (k *daemonProcess) accept(number string, stations []string) {
 	}
 }
 
-// idle waits until nothing waits.
+// waitUntilIdle waits until no ticket waits.
 func (k *daemonProcess) waitUntilIdle() {
 	k.t.Helper()
 	k.waitForNoJobs("pending,printing", func([]admin.Job) {})
@@ -170,7 +171,7 @@ func (k *daemonProcess) waitUntilIdle() {
 
 var faultOrderNumber = regexp.MustCompile(`#(A[0-9])`)
 
-// wantStrip checks what came out of a station and what the books say of it.
+// checkStation checks what a station printed and the states of its jobs.
 func (k *daemonProcess) checkStation(station string) {
 	k.t.Helper()
 	fault, talent, _ := strings.Cut(station, ".")
@@ -191,7 +192,7 @@ func (k *daemonProcess) checkStation(station string) {
 		k.t.Error(err)
 	}
 	if bad := k.printers[station].Problems(); len(bad) > 0 {
-		k.t.Errorf("%s got what no printer should: %v", station, bad)
+		k.t.Errorf("%s got invalid bytes: %v", station, bad)
 	}
 	for _, j := range k.jobs("--station", station) {
 		if j.State != best {
@@ -200,7 +201,7 @@ func (k *daemonProcess) checkStation(station string) {
 	}
 }
 
-// strip is what came out of a station: numbers, ! for a banner, ~ for torn off.
+// paperOf is what a station printed: numbers, ! for a banner, ~ for a ticket that was not cut.
 func (k *daemonProcess) paperOf(station string) string {
 	var words []string
 	for _, x := range k.printers[station].Tickets() {

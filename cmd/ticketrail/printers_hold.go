@@ -16,7 +16,8 @@ func (c *cli) printersHold() *cobra.Command {
 			if err := d.Hold(cmd.Context(), args[0], reason); err != nil {
 				return err
 			}
-			return printLine(c.out, "%s is held: its tickets wait; to continue: ticketrail printers resume %s", args[0], args[0])
+			return printLine(c.out, "%s is held: its tickets wait; to continue: ticketrail printers resume %s",
+				args[0], args[0])
 		},
 	}
 	reasonFlag(cmd, &reason)

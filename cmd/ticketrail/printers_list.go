@@ -100,8 +100,8 @@ func (c *cli) stationTable(all []admin.Station, now time.Time) error {
 		if p.Pending+p.Printing > 0 {
 			oldest = formatDuration(time.Duration(p.OldestSeconds * float64(time.Second)))
 		}
-		t.row(p.Name, stateText(p), since, strconv.Itoa(p.Pending+p.Printing), strconv.Itoa(p.Held), oldest, proofText(p),
-			p.Address)
+		t.row(p.Name, stateText(p), since, strconv.Itoa(p.Pending+p.Printing), strconv.Itoa(p.Held), oldest,
+			proofText(p), p.Address)
 	}
 	if err := t.end(); err != nil {
 		return err

@@ -29,7 +29,8 @@ is 1 if the ticket did not print. Tickets that were queued before it print first
 			if err != nil {
 				return err
 			}
-			if err := printLine(c.out, "job %d, a test ticket, is queued for %s", id, args[0]); err != nil || wait <= 0 {
+			err = printLine(c.out, "job %d, a test ticket, is queued for %s", id, args[0])
+			if err != nil || wait <= 0 {
 				return err
 			}
 			j, err := waitForOutcome(cmd.Context(), d, id, wait)
@@ -39,7 +40,7 @@ is 1 if the ticket did not print. Tickets that were queued before it print first
 			case j.State == ticket.Pending || j.State == ticket.Printing:
 				return fmt.Errorf("job %d is still %s after %s%s: see ticketrail printers list %s",
 					id, j.State, wait, reasonText(j), args[0])
-			case j.FinishedAt == nil || j.State == ticket.Failed || j.State == ticket.Cancelled || j.State == ticket.Expired:
+			case j.FinishedAt == nil, j.State == ticket.Failed, j.State == ticket.Cancelled, j.State == ticket.Expired:
 				return fmt.Errorf("job %d is %s%s", id, j.State, reasonText(j))
 			}
 			return printLine(c.out, "job %d is %s", id, j.State)

@@ -15,14 +15,14 @@ import (
 	"testing"
 )
 
-// What is planted has a core that survives most ways to spell it.
+// The planted secrets have a core that most encodings do not change.
 const (
 	plantedSecret = `a/b+"Xq7PLANTEDcore9z`
 	plantedToken  = "eyTokenPLANTEDcore8y"
 	plantedPath   = "PLANTEDpath-0123456789-abcdef"
 )
 
-// leaks is what must not show anywhere.
+// secretPattern matches every form of a planted secret.
 func secretPattern() *regexp.Regexp {
 	encoded := []string{
 		base64.StdEncoding.EncodeToString([]byte(plantedSecret)), base64.StdEncoding.EncodeToString([]byte("me:" + plantedSecret)),
@@ -34,12 +34,12 @@ func secretPattern() *regexp.Regexp {
 	return regexp.MustCompile("PLANTED|" + strings.Join(encoded, "|"))
 }
 
-// parrot is a service that repeats whatever it was sent, in all it answers, and its tokens. good
-// is the status of what is asked with a token.
+// echoService is a service that repeats in every answer what it was sent, and its tokens. good is the
+// status of answers to requests with a token.
 func echoService(tokenStatus, good int) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		sent, _ := io.ReadAll(r.Body)
-		// A token that it has not given yet nobody can know; with its name it must not show either.
+		// Also a token that was not issued yet: after its key it must not be shown either.
 		echo := fmt.Sprintf("%s %s %s access_token=%s", r.Header.Get("Authorization"), sent, plantedSecret, plantedToken)
 		w.Header().Set("X-Echo", strings.ReplaceAll(echo, "\n", " "))
 		w.Header().Set("Location", "http://127.0.0.1:9/?secret="+url.QueryEscape(plantedSecret)+"#"+plantedToken)
@@ -64,7 +64,7 @@ func echoService(tokenStatus, good int) http.Handler {
 	})
 }
 
-func TestNoSecretOfTheConfigurationShowsInAnythingThatIsSaid(t *testing.T) {
+func TestNoSecretOfTheConfigurationIsShown(t *testing.T) {
 	for name, c := range map[string]struct {
 		token, good int
 		style       string
@@ -89,8 +89,7 @@ func TestNoSecretOfTheConfigurationShowsInAnythingThatIsSaid(t *testing.T) {
 	}
 }
 
-// tellEverything runs the daemon and every command that may know a secret, and looks at all that
-// was said.
+// checkNoSecretShows runs the daemon and every command that may know a secret, and checks all output.
 func checkNoSecretShows(t *testing.T, service, style string) {
 	r, err := newScriptDaemon()
 	if err != nil {

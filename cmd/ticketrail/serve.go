@@ -61,7 +61,8 @@ func (c *cli) daemonOptions(reload <-chan os.Signal) (app.Options, error) {
 	}
 	exe, err := os.Executable()
 	if err != nil {
-		return app.Options{}, fmt.Errorf("find the path of this program, to check the database in a child process: %w", err)
+		return app.Options{}, fmt.Errorf(
+			"find the path of this program, to check the database in a child process: %w", err)
 	}
 	o.CheckStore = doctor.CheckInChild(exe)
 	limit, err := daemon.SdWatchdogEnabled(false)
@@ -90,7 +91,8 @@ func systemdListener() (net.Listener, error) {
 		return nil, nil
 	case len(ls) > 1 || ls[0] == nil:
 		return nil, fmt.Errorf(
-			"take listeners from systemd: got %d, want one stream socket: ticketrail.socket needs exactly one ListenStream",
+			"take listeners from systemd: got %d, want one stream socket: "+
+				"ticketrail.socket needs exactly one ListenStream",
 			len(ls))
 	}
 	return ls[0], nil

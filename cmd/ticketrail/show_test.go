@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestSinceIsReadAsPeopleSayIt(t *testing.T) {
+func TestSinceAcceptsDurationsAndTimes(t *testing.T) {
 	zone := time.FixedZone("AEDT", 11*3600)
 	now := time.Date(2026, 11, 21, 0, 30, 0, 0, zone)
 	for s, want := range map[string]time.Time{
@@ -33,7 +33,7 @@ func TestSinceIsReadAsPeopleSayIt(t *testing.T) {
 	}
 }
 
-func TestNothingShownCanSteerATerminal(t *testing.T) {
+func TestControlCharactersDoNotReachTheTerminal(t *testing.T) {
 	hostile := "a\x1b[2Jb\u009b31mc\x7fd\re\nf\tg\x00"
 	var out strings.Builder
 	tb := newTable(&out, "A", "B")
@@ -57,7 +57,7 @@ func TestNothingShownCanSteerATerminal(t *testing.T) {
 	}
 }
 
-func TestJSONSaysWhatWasThere(t *testing.T) {
+func TestJSONKeepsControlCharactersAsEscapes(t *testing.T) {
 	hostile := "a\x1b[2J\u009b\x7f<&>é"
 	var out strings.Builder
 	if err := showJSON(&out, hostile); err != nil {
@@ -69,7 +69,7 @@ func TestJSONSaysWhatWasThere(t *testing.T) {
 	}
 }
 
-func TestADurationIsSaidShortly(t *testing.T) {
+func TestDurationsAreShort(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		-time.Second: "0s", 59 * time.Second: "59s", 61 * time.Second: "1m",
 		125 * time.Minute: "2h5m", 50 * time.Hour: "2d2h",
@@ -80,7 +80,7 @@ func TestADurationIsSaidShortly(t *testing.T) {
 	}
 }
 
-func TestManyNumbersAreNotAllNamed(t *testing.T) {
+func TestOfManyJobNumbersOnlySomeAreListed(t *testing.T) {
 	var ids []uint64
 	for i := range uint64(30) {
 		ids = append(ids, i+1)
@@ -93,7 +93,7 @@ func TestManyNumbersAreNotAllNamed(t *testing.T) {
 	}
 }
 
-func TestColumnsLineUpWhateverTheLetters(t *testing.T) {
+func TestColumnsAlignInEveryScript(t *testing.T) {
 	var out strings.Builder
 	tb := newTable(&out, "NAME", "ID")
 	for _, name := range []string{"Zoë K.", "王秀英", "Zoe\u0308", "", "ｱｲｳ"} {

@@ -58,7 +58,7 @@ func (b *tablet) get(path string) (int, string, error) {
 
 var shownCode = regexp.MustCompile(`id="code"[^>]*>([A-Z0-9-]+)<`)
 
-// browse is the command tablet: without arguments it asks to be paired and puts the code that it
+// useTablet is the command tablet: without arguments it asks to be paired and puts the code that it
 // is shown into the environment, with two it opens a screen and wants that status.
 func (r *scriptDaemon) useTablet(ts *testscript.TestScript, args []string) error {
 	if len(args) == 0 {

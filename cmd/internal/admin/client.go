@@ -108,7 +108,8 @@ func (c *Client) Job(ctx context.Context, id uint64) (Detail, error) {
 // Reprint enqueues a marked copy of a ticket for a station and returns the copy's id. An empty
 // station is that of the ticket.
 func (c *Client) Reprint(ctx context.Context, id uint64, station, reason string) (uint64, error) {
-	return onlyJob(call[jobsBody](ctx, c, "POST", "/v1/jobs/"+formatID(id)+"/reprint", reprintBody{Station: station, Reason: reason}))
+	body := reprintBody{Station: station, Reason: reason}
+	return onlyJob(call[jobsBody](ctx, c, "POST", "/v1/jobs/"+formatID(id)+"/reprint", body))
 }
 
 // Cancel cancels an open ticket: it does not print.
@@ -141,7 +142,8 @@ func (c *Client) Test(ctx context.Context, station string) (uint64, error) {
 
 // Hold stops a station after its current ticket, until [Client.Resume].
 func (c *Client) Hold(ctx context.Context, station, reason string) error {
-	_, err := call[struct{}](ctx, c, "POST", "/v1/stations/"+url.PathEscape(station)+"/hold", reasonBody{Reason: reason})
+	path := "/v1/stations/" + url.PathEscape(station) + "/hold"
+	_, err := call[struct{}](ctx, c, "POST", path, reasonBody{Reason: reason})
 	return err
 }
 

@@ -58,7 +58,8 @@ func refusal(err error) *Error {
 		{queue.ErrBacklogFull, Busy, ""},
 		{queue.ErrBusy, Busy, ": try again in a moment"},
 		{queue.ErrClosed, Stopping, ": the daemon is stopping; try again when it runs"},
-		{context.DeadlineExceeded, Timeout, ": the disk is slow; ticketrail jobs list shows whether the change was made"},
+		{context.DeadlineExceeded, Timeout,
+			": the disk is slow; ticketrail jobs list shows whether the change was made"},
 	} {
 		if errors.Is(err, c.err) {
 			e := &Error{Code: c.code, Message: err.Error()}

@@ -37,7 +37,8 @@ func Listen(path string) (net.Listener, error) {
 	case err == nil:
 		return l, nil
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("admin.socket: the folder %s does not exist: create it, or set another path (%w)", dir, err)
+		return nil, fmt.Errorf("admin.socket: the folder %s does not exist: create it, or set another path (%w)",
+			dir, err)
 	case errors.Is(err, fs.ErrPermission):
 		return nil, fmt.Errorf("admin.socket: this user may not create a socket in %s: "+
 			"use a folder that belongs to the daemon's user, or set another path (%w)", dir, err)

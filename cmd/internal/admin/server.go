@@ -111,7 +111,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func mismatch(caller, daemon string) *Error {
 	if caller == "" {
-		return refuse(Mismatch, "the request has no control API version in %s: use the ticketrail command line", HeaderAPI)
+		return refuse(Mismatch, "the request has no control API version in %s: use the ticketrail command line",
+			HeaderAPI)
 	}
 	return refuse(Mismatch, "this command speaks control API %s and the running daemon speaks %s: "+
 		"after an upgrade restart the daemon (systemctl restart ticketrail)", caller, daemon)

@@ -46,7 +46,8 @@ type health struct {
 func (h health) handler(reg *prometheus.Registry, log *slog.Logger) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.InstrumentMetricHandler(reg, promhttp.HandlerFor(reg, promhttp.HandlerOpts{
-		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn), Registry: nil, EnableOpenMetrics: true, MaxRequestsInFlight: 4,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn), Registry: nil,
+		EnableOpenMetrics: true, MaxRequestsInFlight: 4,
 	})))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok\n") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { // 200 while orders are accepted
@@ -89,7 +90,8 @@ func (h health) runWatchdog(ctx context.Context, every time.Duration, notify fun
 			return
 		}
 		if w := h.queue.Waiting(); w > hungAfter {
-			log.Error("the disk has not answered: the watchdog will restart the daemon", "waiting", w.Round(time.Second))
+			log.Error("the disk has not answered: the watchdog will restart the daemon",
+				"waiting", w.Round(time.Second))
 			continue
 		}
 		notify(daemon.SdNotifyWatchdog + "\nSTATUS=" + h.status())
@@ -128,8 +130,8 @@ func (h health) status() string {
 // notices are problems that the operator must see in every listing.
 func (h health) notices() (out []string) {
 	for _, f := range h.store.quarantined() {
-		out = append(out, fmt.Sprintf("a damaged database was quarantined as %s: tickets that waited in it did not print; "+
-			"to end this notice, move the file away", f))
+		out = append(out, fmt.Sprintf("a damaged database was quarantined as %s: "+
+			"tickets that waited in it did not print; to end this notice, move the file away", f))
 	}
 	if err := h.queue.Ready(); err != nil {
 		out = append(out, h.store.notReady(err))

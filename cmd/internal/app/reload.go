@@ -58,7 +58,8 @@ func (a *App) apply(s *snapshot) (orphans []string, err error) {
 	for _, st := range a.queue.Stations() {
 		if !st.Configured && st.Pending+st.Held+st.Printing > 0 {
 			orphans = append(orphans, st.Name)
-			a.log.Error("a station with tickets is not in the configuration; to fix: ticketrail jobs move --from STATION --to ANOTHER",
+			a.log.Error("a station with tickets is not in the configuration; "+
+				"to fix: ticketrail jobs move --from STATION --to ANOTHER",
 				"printer", st.Name, "tickets", st.Pending+st.Held+st.Printing)
 		}
 	}
@@ -87,7 +88,8 @@ func (a *App) Reload() (ReloadResult, error) {
 	done, err := a.reload()
 	if err != nil {
 		a.metrics.loaded(false)
-		a.log.Error("configuration not loaded; the previous one stays active", "err", strings.ReplaceAll(err.Error(), "\n", "; "))
+		a.log.Error("configuration not loaded; the previous one stays active",
+			"err", strings.ReplaceAll(err.Error(), "\n", "; "))
 		return ReloadResult{}, err
 	}
 	for _, w := range done.Warnings {

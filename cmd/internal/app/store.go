@@ -96,7 +96,8 @@ func (s *store) checkFile(ctx context.Context) error {
 	stop()
 	switch {
 	case err == nil:
-		s.log.Info("database checked", "path", path, "bytes", info.Size(), "took", time.Since(began).Round(time.Millisecond))
+		s.log.Info("database checked", "path", path, "bytes", info.Size(),
+			"took", time.Since(began).Round(time.Millisecond))
 		return nil
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -134,7 +135,8 @@ func (s *store) quarantine(damage error) error {
 	if err := os.Rename(s.conf.Path, kept); err != nil {
 		return fmt.Errorf("quarantine the damaged database: %w", err)
 	}
-	s.log.Error("the database is damaged: it was quarantined and a new one is started; tickets that waited in it will not print",
+	s.log.Error("the database is damaged: it was quarantined and a new one is started; "+
+		"tickets that waited in it will not print",
 		"path", s.conf.Path, "kept", kept, "err", damage)
 	return nil
 }

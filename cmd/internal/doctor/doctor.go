@@ -83,7 +83,9 @@ func flatten(err error) []error {
 func CompilePlan(conf *config.Config) (*plan.Plan, error) {
 	c := plan.Config{Fallback: conf.Fallback, Fields: conf.Ticket.Fields}
 	for _, r := range conf.Routes {
-		c.Routes = append(c.Routes, plan.Route{Venue: r.Venue, When: r.When, To: slices.Clone(r.To), Continue: r.Continue})
+		c.Routes = append(c.Routes, plan.Route{
+			Venue: r.Venue, When: r.When, To: slices.Clone(r.To), Continue: r.Continue,
+		})
 	}
 	return plan.Compile(c)
 }

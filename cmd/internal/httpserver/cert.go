@@ -133,7 +133,8 @@ func same(a, b [3]os.FileInfo) bool {
 		if (a[i] == nil) != (b[i] == nil) {
 			return false
 		}
-		if a[i] != nil && (!a[i].ModTime().Equal(b[i].ModTime()) || a[i].Size() != b[i].Size() || !os.SameFile(a[i], b[i])) {
+		if a[i] != nil &&
+			(!a[i].ModTime().Equal(b[i].ModTime()) || a[i].Size() != b[i].Size() || !os.SameFile(a[i], b[i])) {
 			return false
 		}
 	}

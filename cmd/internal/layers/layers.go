@@ -94,7 +94,7 @@ var Packages = []Package{
 
 // Never lists the packages that must not be part of the daemon, with the reason.
 var Never = map[string]string{
-	"printer/virtual":                 "it reports tickets as printed that never were; a typo must not bring it into a kitchen",
+	"printer/virtual":                 "it reports tickets as printed that are not; a typo must not bring it into a kitchen",
 	"printer/transport/transporttest": "a test suite is not part of the daemon",
 	"queue/kv/kvtest":                 "it loses everything with the process, so it must not hold a board",
 	"receiver/sim":                    "the simulated service must not be reachable in production",
@@ -107,7 +107,8 @@ var Only = []struct {
 	Packages []string
 	Why      string
 }{
-	{"github.com/labstack/echo", []string{"receiver"}, "Echo v4 is near the end of its support; the move to v5 must change one package"},
+	{"github.com/labstack/echo", []string{"receiver"},
+		"Echo v4 is near the end of its support; the move to v5 must change one package"},
 	{"go.etcd.io/bbolt", []string{"queue", "cmd/bench"},
 		"durability is decided in one place; the benchmark compares with bbolt itself"},
 	{"github.com/spf13/viper", []string{"config"}, "viper's rules for keys must not reach other packages"},
@@ -115,10 +116,12 @@ var Only = []struct {
 		"command lines only translate; two programs with commands need one way to write them"},
 	{"github.com/expr-lang/expr", []string{"receiver/plan"}, "rules are evaluated where their limits are set"},
 	{"golang.org/x/oauth2", []string{"receiver/posapi"}, "tokens are requested and cached in one place"},
-	{"github.com/coreos/go-systemd", []string{"cmd/internal/app", "cmd/ticketrail"}, "only the wiring knows the init system"},
+	{"github.com/coreos/go-systemd", []string{"cmd/internal/app", "cmd/ticketrail"},
+		"only the wiring knows the init system"},
 }
 
 // Top lists the files and folders that may be in the top folder, besides dot-files.
 var Top = []string{
-	"cmd", "receiver", "queue", "printer", "config", "deploy", "go.mod", "go.sum", "README.md", "ARCHITECTURE.md", "Makefile",
+	"cmd", "receiver", "queue", "printer", "config", "deploy", "go.mod", "go.sum", "README.md",
+	"ARCHITECTURE.md", "Makefile",
 }

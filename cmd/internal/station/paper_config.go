@@ -167,7 +167,8 @@ func sharedDevices(conf *config.Config) (out []config.Problem) {
 		other := conf.Printers[first]
 		differs := func(key string, mine, its any) {
 			if mine != its {
-				add(false, i, key, "is %v, and %v in printers[%d], which is the same printer; set the same value in both",
+				add(false, i, key, "is %v, and %v in printers[%d], which is the same printer; "+
+					"set the same value in both",
 					mine, its, first)
 			}
 		}

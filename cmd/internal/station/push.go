@@ -50,7 +50,8 @@ func (p *pushes) build(next, prev *Built) error {
 
 func pushOptions(c config.KDS) kds.PushOptions {
 	return kds.PushOptions{
-		Name: c.Name, URL: c.URL, TokenFile: c.TokenFile, SecretFile: c.SecretFile, CAFile: c.CAFile, Timeout: c.Timeout,
+		Name: c.Name, URL: c.URL, TokenFile: c.TokenFile, SecretFile: c.SecretFile, CAFile: c.CAFile,
+		Timeout: c.Timeout,
 	}
 }
 
@@ -101,7 +102,9 @@ func pushProblems(conf *config.Config) (out []config.Problem) {
 			continue
 		}
 		if _, err := kds.NewPush(pushOptions(c)); err != nil {
-			out = append(out, config.Problem{Path: fmt.Sprintf("kds[%d].url", i), Msg: strings.TrimPrefix(err.Error(), "url: ")})
+			out = append(out, config.Problem{
+				Path: fmt.Sprintf("kds[%d].url", i), Msg: strings.TrimPrefix(err.Error(), "url: "),
+			})
 		}
 	}
 	return out

@@ -84,7 +84,9 @@ func (v *screenRecords) opened(station string) {
 
 // note stores a changed record in the background. A crash before it is stored, or an error, loses
 // nothing that matters: the next page that opens stores it.
-func (v *screenRecords) note(station string, change func(prev screenRecord, known bool) (now screenRecord, changed bool)) {
+func (v *screenRecords) note(
+	station string, change func(prev screenRecord, known bool) (now screenRecord, changed bool),
+) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	prev, known := v.known[station]

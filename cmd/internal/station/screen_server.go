@@ -240,7 +240,8 @@ func askScreens(ctx context.Context, conf *config.Config) (out OnlineReport) {
 		case err != nil:
 			out.add("WARN", "screen", c.Name, "whether a page is open is unknown: "+layout.Clean(whyNotAsked(err)))
 		case !ok:
-			out.add("WARN", "screen", c.Name, "the running daemon has not loaded it; to fix: systemctl reload ticketrail")
+			out.add("WARN", "screen", c.Name,
+				"the running daemon has not loaded it; to fix: systemctl reload ticketrail")
 		case s.Live > 0:
 			out.add("OK", "screen", c.Name, fmt.Sprintf("%s: pages open: %d", s.Address, s.Live))
 		case s.State == admin.ScreenUnset:
