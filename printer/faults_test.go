@@ -28,7 +28,10 @@ func TestOutcomeAndNextTicketAfterEachFault(t *testing.T) {
 		{"ResetBeforeTheFirstByte", func(v *virtual.Printer) { v.ResetAfter(questions, 1) }, "clean", nil},
 		{"ResetMidTicket", func(v *virtual.Printer) { v.ResetAfter(questions+100, 1) }, "doubt", syscall.ECONNRESET},
 		{"ClosedMidTicket", func(v *virtual.Printer) { v.CloseAfter(questions+100, 1) }, "doubt", nil},
-		{"TakesNoMoreMidTicket", func(v *virtual.Printer) { v.StallAfter(questions + 100) }, "doubt", os.ErrDeadlineExceeded},
+		{
+			"TakesNoMoreMidTicket", func(v *virtual.Printer) { v.StallAfter(questions + 100) }, "doubt",
+			os.ErrDeadlineExceeded,
+		},
 		{"SaysNothing", func(v *virtual.Printer) { v.Stall() }, "not ready", nil},
 		{"CableOff", func(v *virtual.Printer) { v.Unplug(true) }, "clean", context.DeadlineExceeded},
 		{"PowerCycleMidTicket", func(v *virtual.Printer) {
@@ -102,7 +105,10 @@ func TestACancelledContextEndsEachStepAtOnce(t *testing.T) {
 		{"WhileDialling", virtual.Options{Can: virtual.Everything}, func(r *harness) { r.v.PowerOff() }, "clean"},
 		{"WhileAskingHowItIs", virtual.Options{Can: virtual.Everything}, func(r *harness) { r.v.Stall() }, "clean"},
 		{"WhileWriting", virtual.Options{Can: virtual.Everything}, func(r *harness) { r.v.StallAfter(60) }, "doubt"},
-		{"WhileWaitingForTheAnswer", virtual.Options{Can: virtual.Everything, LinesPerSecond: 1}, func(*harness) {}, "doubt"},
+		{
+			"WhileWaitingForTheAnswer", virtual.Options{Can: virtual.Everything, LinesPerSecond: 1},
+			func(*harness) {}, "doubt",
+		},
 		{"WhileWaitingForAPerson", virtual.Options{Can: virtual.Everything, LinesPerSecond: 10}, func(r *harness) {
 			later(500*time.Millisecond, func() { r.v.Set(virtual.PaperOut, true) })
 		}, "doubt"},

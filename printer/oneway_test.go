@@ -77,7 +77,8 @@ func TestTicketsAreAppendedToAFileWithoutPadding(t *testing.T) {
 	}
 	p := paper(t, dialer, nil)
 	for range 2 {
-		if proof, err := p.Print(t.Context(), order(3), func(context.Context) error { return nil }); proof != ticket.Sent {
+		proof, err := p.Print(t.Context(), order(3), func(context.Context) error { return nil })
+		if proof != ticket.Sent {
 			t.Fatalf("%q, %v", proof, err)
 		}
 	}

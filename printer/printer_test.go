@@ -69,7 +69,10 @@ type attempt struct {
 	took  time.Duration
 }
 
-func try(t *testing.T, ctx context.Context, p *printer.Paper, v *virtual.Printer, d ticket.Delivery, beginErr error) attempt {
+// try prints d once and records what happened.
+func try(
+	t *testing.T, ctx context.Context, p *printer.Paper, v *virtual.Printer, d ticket.Delivery, beginErr error,
+) attempt {
 	t.Helper()
 	var a attempt
 	before := v.BytesRead()
@@ -113,12 +116,27 @@ func faults() []fault {
 	cut, part := []virtual.End{virtual.Cut}, []virtual.End{virtual.Broken}
 	return []fault{
 		{"APrinterThatWorksTakesTheTicket", func(*virtual.Printer, int) {}, nil, true, nil, all, cut},
-		{"APrinterThatIsOffIsACleanFailure", func(v *virtual.Printer, _ int) { _ = v.Refuse(true) }, nil, false, syscall.ECONNREFUSED, none, nil},
+		{
+			"APrinterThatIsOffIsACleanFailure", func(v *virtual.Printer, _ int) { _ = v.Refuse(true) }, nil, false,
+			syscall.ECONNREFUSED, none, nil,
+		},
 		{"WithoutBeginNothingIsSent", func(*virtual.Printer, int) {}, errBegin, true, errBegin, none, nil},
-		{"AResetMidTicketIsInDoubt", func(v *virtual.Printer, _ int) { v.ResetAfter(padding()+300, -1) }, nil, true, syscall.ECONNRESET, some, part},
-		{"AResetBeforeTheLastByteIsInDoubt", func(v *virtual.Printer, n int) { v.ResetAfter(allButOne(n), -1) }, nil, true, syscall.ECONNRESET, func(n int) int64 { return int64(n - 1) }, part},
-		{"AResetAfterTheLastByteIsInDoubt", func(v *virtual.Printer, n int) { v.ResetAfter(n, -1) }, nil, true, syscall.ECONNRESET, all, cut},
-		{"APrinterThatNeverClosesHasTakenTheTicket", func(v *virtual.Printer, _ int) { v.KeepOpen(true) }, nil, true, nil, all, cut},
+		{
+			"AResetMidTicketIsInDoubt", func(v *virtual.Printer, _ int) { v.ResetAfter(padding()+300, -1) }, nil,
+			true, syscall.ECONNRESET, some, part,
+		},
+		{
+			"AResetBeforeTheLastByteIsInDoubt", func(v *virtual.Printer, n int) { v.ResetAfter(allButOne(n), -1) },
+			nil, true, syscall.ECONNRESET, func(n int) int64 { return int64(n - 1) }, part,
+		},
+		{
+			"AResetAfterTheLastByteIsInDoubt", func(v *virtual.Printer, n int) { v.ResetAfter(n, -1) }, nil, true,
+			syscall.ECONNRESET, all, cut,
+		},
+		{
+			"APrinterThatNeverClosesHasTakenTheTicket", func(v *virtual.Printer, _ int) { v.KeepOpen(true) }, nil,
+			true, nil, all, cut,
+		},
 	}
 }
 
@@ -150,11 +168,26 @@ func (f fault) check(t *testing.T, v *virtual.Printer, a attempt, n int) {
 
 func TestOutcomeAfterEachFault(t *testing.T) {
 	inMemory := []fault{
-		{"AResetBeforeTheFirstByteIsInDoubt", func(v *virtual.Printer, _ int) { v.ResetAfter(0, -1) }, nil, true, syscall.ECONNRESET, none, nil},
-		{"APrinterThatClosesEarlyIsInDoubt", func(v *virtual.Printer, _ int) { v.CloseAfter(padding()+300, -1) }, nil, true, syscall.EPIPE, some, part()},
-		{"APrinterThatStallsIsInDoubt", func(v *virtual.Printer, _ int) { v.StallAfter(padding() + 300) }, nil, true, os.ErrDeadlineExceeded, some, part()},
-		{"APrinterThatTakesNothingIsInDoubt", func(v *virtual.Printer, _ int) { v.Stall() }, nil, true, os.ErrDeadlineExceeded, none, nil},
-		{"ASlowPrinterIsWaitedFor", func(v *virtual.Printer, _ int) { v.Delay(time.Second) }, nil, true, nil, all, []virtual.End{virtual.Cut}},
+		{
+			"AResetBeforeTheFirstByteIsInDoubt", func(v *virtual.Printer, _ int) { v.ResetAfter(0, -1) }, nil, true,
+			syscall.ECONNRESET, none, nil,
+		},
+		{
+			"APrinterThatClosesEarlyIsInDoubt", func(v *virtual.Printer, _ int) { v.CloseAfter(padding()+300, -1) },
+			nil, true, syscall.EPIPE, some, part(),
+		},
+		{
+			"APrinterThatStallsIsInDoubt", func(v *virtual.Printer, _ int) { v.StallAfter(padding() + 300) }, nil,
+			true, os.ErrDeadlineExceeded, some, part(),
+		},
+		{
+			"APrinterThatTakesNothingIsInDoubt", func(v *virtual.Printer, _ int) { v.Stall() }, nil, true,
+			os.ErrDeadlineExceeded, none, nil,
+		},
+		{
+			"ASlowPrinterIsWaitedFor", func(v *virtual.Printer, _ int) { v.Delay(time.Second) }, nil, true, nil, all,
+			[]virtual.End{virtual.Cut},
+		},
 	}
 	for _, f := range append(faults(), inMemory...) {
 		t.Run(f.name, func(t *testing.T) {

@@ -29,13 +29,28 @@ func TestTheProofIsWhatThePrinterAnswered(t *testing.T) {
 		{"ItReturnsOurID", virtual.Options{Can: virtual.Everything}, "confirmed"},
 		{"ItReturnsOurIDAndPushesNoStatus", virtual.Options{Can: virtual.RealTime | virtual.ProcessID}, "confirmed"},
 		{"ItAnswersGSr", virtual.Options{Can: statusOnly}, "processed"},
-		{"ItReturnsAnIDThatWasNotSent", virtual.Options{Can: virtual.Everything, Clone: virtual.Clone{Answer: virtual.WrongID}}, "processed"},
+		{
+			"ItReturnsAnIDThatWasNotSent",
+			virtual.Options{Can: virtual.Everything, Clone: virtual.Clone{Answer: virtual.WrongID}}, "processed",
+		},
 		{"ItAnswersRealTimeStatusOnly", virtual.Options{Can: realTimeOnly}, "sent"},
 		{"ItAnswersNothing", virtual.Options{}, "sent"},
-		{"ItAnswersGarbage", virtual.Options{Can: virtual.Everything, Clone: virtual.Clone{Answer: virtual.Garbage}}, "sent"},
-		{"ItAnswersLate", virtual.Options{Can: virtual.Everything, Clone: virtual.Clone{Late: 200 * time.Millisecond}}, "confirmed"},
-		{"ItPrintsSlowly", virtual.Options{Can: virtual.Everything, LinesPerSecond: 1, ReceiveBuffer: 4096}, "confirmed"},
-		{"ItPrintsSlowlyAndHasASmallBuffer", virtual.Options{Can: virtual.Everything, LinesPerSecond: 1, ReceiveBuffer: 64}, "confirmed"},
+		{
+			"ItAnswersGarbage",
+			virtual.Options{Can: virtual.Everything, Clone: virtual.Clone{Answer: virtual.Garbage}}, "sent",
+		},
+		{
+			"ItAnswersLate",
+			virtual.Options{Can: virtual.Everything, Clone: virtual.Clone{Late: 200 * time.Millisecond}}, "confirmed",
+		},
+		{
+			"ItPrintsSlowly", virtual.Options{Can: virtual.Everything, LinesPerSecond: 1, ReceiveBuffer: 4096},
+			"confirmed",
+		},
+		{
+			"ItPrintsSlowlyAndHasASmallBuffer",
+			virtual.Options{Can: virtual.Everything, LinesPerSecond: 1, ReceiveBuffer: 64}, "confirmed",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.o.Kanji = true
@@ -237,7 +252,8 @@ func TestTwoUnansweredFencesInARowCauseAProbe(t *testing.T) {
 	for can, second := range map[virtual.Capability]string{virtual.Everything: "doubt", statusOnly: "clean"} {
 		synctest.Test(t, func(t *testing.T) {
 			good := virtual.New(virtual.Options{Can: can, Kanji: true})
-			other := virtual.New(virtual.Options{Can: realTimeOnly, Kanji: true}) // reports no trouble, and answers no fence
+			// other reports no trouble and answers no fence.
+			other := virtual.New(virtual.Options{Can: realTimeOnly, Kanji: true})
 			wire := &replaceableDialer{to: good}
 			r := newHarness(t, other, wire, nil)
 			defer r.d.Release()

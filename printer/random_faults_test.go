@@ -105,7 +105,9 @@ func TestUnderRandomFaultsEachTicketPrintsAndEachRepeatIsMarked(t *testing.T) {
 		}
 		synctest.Test(t, func(t *testing.T) {
 			v := virtual.New(o)
-			e := &faultyEvening{harness: newHarness(t, v, v, nil), rng: rng, held: map[string]bool{}, sent: map[string]bool{}}
+			e := &faultyEvening{
+				harness: newHarness(t, v, v, nil), rng: rng, held: map[string]bool{}, sent: map[string]bool{},
+			}
 			for i := range 12 {
 				if rng.IntN(2) == 0 {
 					e.accident()

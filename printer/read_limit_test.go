@@ -72,7 +72,8 @@ func TestAPrinterThatNeverStopsSendingIsReadSlowly(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				v := virtual.New(virtual.Options{Kanji: true})
 				f := &endlessDialer{Dialer: v, next: say}
-				r := newHarness(t, v, f, func(d *printer.DeviceOptions, _ *printer.Options) { d.WaitForPerson = time.Minute })
+				shortWait := func(d *printer.DeviceOptions, _ *printer.Options) { d.WaitForPerson = time.Minute }
+				r := newHarness(t, v, f, shortWait)
 				start := time.Now()
 				for range 3 {
 					o := r.print("A1")

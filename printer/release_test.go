@@ -13,7 +13,8 @@ import (
 )
 
 func TestAReleaseDuringAPollDoesNotAffectTheNextTicket(t *testing.T) {
-	withHarness(t, answersAll(), func(d *printer.DeviceOptions, _ *printer.Options) { d.PollEvery = 5 * time.Minute }, func(r *harness) {
+	poll := func(d *printer.DeviceOptions, _ *printer.Options) { d.PollEvery = 5 * time.Minute }
+	withHarness(t, answersAll(), poll, func(r *harness) {
 		ctx, cancel := context.WithCancel(r.t.Context())
 		go r.d.Watch(ctx)
 		time.Sleep(time.Minute)

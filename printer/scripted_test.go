@@ -102,7 +102,9 @@ func TestRepliesAreReadInPiecesAndMixed(t *testing.T) {
 				return
 			}
 			// The start of an ASB status, XOFF, the id in pieces, XON, the rest of a status.
-			for _, piece := range [][]byte{{0x10}, {0x13, 0x00}, id[:1], id[1:3], {0x11}, id[3:], {0x00, 0x0f, 0x14}, {0, 0, 0x0f}} {
+			for _, piece := range [][]byte{
+				{0x10}, {0x13, 0x00}, id[:1], id[1:3], {0x11}, id[3:], {0x00, 0x0f, 0x14}, {0, 0, 0x0f},
+			} {
 				_, _ = c.Write(piece)
 			}
 		}}

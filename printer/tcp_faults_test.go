@@ -155,7 +155,8 @@ func TestOverTCPAnAbandonedTicketIsNotDeliveredLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := v.Tickets()
-	if got[0].End != virtual.Broken || got[1].End != virtual.Cut || !strings.Contains(got[1].Text, "POSSIBLE DUPLICATE") {
+	if got[0].End != virtual.Broken || got[1].End != virtual.Cut ||
+		!strings.Contains(got[1].Text, "POSSIBLE DUPLICATE") {
 		t.Errorf("on paper: %s and %s:\n%s", got[0].End, got[1].End, got[1].Text)
 	}
 }

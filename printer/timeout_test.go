@@ -56,7 +56,8 @@ func TestTheTimeoutGrowsWithTheTicket(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			v := virtual.New(virtual.Options{})
 			v.Delay(time.Second)
-			if a := try(t, t.Context(), paper(t, v, nil), v, order(1000), nil); a.err != nil || a.took < 10*time.Minute {
+			if a := try(t, t.Context(), paper(t, v, nil), v, order(1000), nil); a.err != nil ||
+				a.took < 10*time.Minute {
 				t.Errorf("after %s: %v", a.took, a.err)
 			}
 			if err := v.Wait(t.Context(), 1); err != nil {

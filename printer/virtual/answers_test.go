@@ -112,7 +112,8 @@ func TestAStoppedPrinterAnswersRealTimeCommandsOnly(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		bubble(t, name, virtual.Options{Can: virtual.Everything, Condition: stop}, func(t *testing.T, p *virtual.Printer) {
+		o := virtual.Options{Can: virtual.Everything, Condition: stop}
+		bubble(t, name, o, func(t *testing.T, p *virtual.Printer) {
 			c := connect(t, p)
 			c.ask("\x1b@one\n\x1dr\x01\x1d(H\x06\x0000abcd\x1dV\x42\x00\x1d(H\x06\x0000abce", "")
 			c.send("\x10\x04\x01")
@@ -176,7 +177,7 @@ func TestEachCloneAnswersInItsWrongWay(t *testing.T) {
 	const fence = "\x1d(H\x06\x0000abcd"
 	all := virtual.Options{Can: virtual.Everything}
 	with := func(c virtual.Clone) virtual.Options { o := all; o.Clone = c; return o }
-	bubble(t, "WithAnIDNobodySent", with(virtual.Clone{Answer: virtual.WrongID}), func(t *testing.T, p *virtual.Printer) {
+	bubble(t, "WithAnUnknownID", with(virtual.Clone{Answer: virtual.WrongID}), func(t *testing.T, p *virtual.Printer) {
 		connect(t, p).ask(fence, "\x37\x22~~~~\x00")
 	})
 	bubble(t, "WithGarbage", with(virtual.Clone{Answer: virtual.Garbage}), func(t *testing.T, p *virtual.Printer) {

@@ -165,7 +165,8 @@ func TestTheClientLimitRefusesOrHangs(t *testing.T) {
 		synctest.Wait()
 		connect(t, p)
 	})
-	bubble(t, "Hangs", virtual.Options{Clients: 1, Hang: true, Can: virtual.RealTime}, func(t *testing.T, p *virtual.Printer) {
+	hang := virtual.Options{Clients: 1, Hang: true, Can: virtual.RealTime}
+	bubble(t, "Hangs", hang, func(t *testing.T, p *virtual.Printer) {
 		one := connect(t, p)
 		time.AfterFunc(time.Minute, func() { _ = one.c.Close() })
 		start := time.Now()
@@ -194,7 +195,10 @@ func TestCloseLateDelaysTheNextClient(t *testing.T) {
 
 func TestNoGoroutineIsLeftWhenClientsLeave(t *testing.T) {
 	// The bubble panics if a goroutine is left.
-	for _, o := range []virtual.Options{{}, {LinesPerSecond: 0.001}, {ReceiveBuffer: 100}, {Condition: virtual.PaperOut}, {Clone: virtual.Clone{Late: time.Hour}}} {
+	for _, o := range []virtual.Options{
+		{}, {LinesPerSecond: 0.001}, {ReceiveBuffer: 100}, {Condition: virtual.PaperOut},
+		{Clone: virtual.Clone{Late: time.Hour}},
+	} {
 		o.Can = virtual.Everything
 		bubble(t, fmt.Sprintf("%+v", o), o, func(t *testing.T, p *virtual.Printer) {
 			c := connect(t, p)

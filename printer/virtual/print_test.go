@@ -42,14 +42,15 @@ func checkers(w, h int) string {
 
 // bitImage is GS v 0.
 func bitImage(w, h int, bits string) string {
-	return fmt.Sprintf("\x1dv0\x00%c%c%c%c", 0, 0, 0, 0)[:4] + string([]byte{byte(w / 8), byte(w / 8 >> 8), byte(h), byte(h >> 8)}) + bits
+	return "\x1dv0\x00" + string([]byte{byte(w / 8), byte(w / 8 >> 8), byte(h), byte(h >> 8)}) + bits
 }
 
 // graphics is GS ( L, functions 112 and 50.
 func graphics(w, h int, bits string) string {
 	n := 10 + len(bits)
-	return string([]byte{0x1d, '(', 'L', byte(n), byte(n >> 8), 48, 112, 48, 1, 1, 49, byte(w), byte(w >> 8), byte(h), byte(h >> 8)}) +
-		bits + "\x1d(L\x02\x0002"
+	head := []byte{0x1d, '(', 'L', byte(n), byte(n >> 8), 48, 112, 48, 1, 1, 49}
+	head = append(head, byte(w), byte(w>>8), byte(h), byte(h>>8))
+	return string(head) + bits + "\x1d(L\x02\x0002"
 }
 
 func code(text string, module byte) string {
@@ -138,7 +139,8 @@ func TestEachTwoByteROMPrintsItsCharacters(t *testing.T) {
 }
 
 func TestBuzzesAreRecorded(t *testing.T) {
-	got := printAlone(t, virtual.Options{Drawer: true}, "\x1b@\x1b(A\x03\x00a\x01\x02\x1bB\x03\x02\x1bp\x00\x32\x64text\n\x1dV\x00")
+	const bytes = "\x1b@\x1b(A\x03\x00a\x01\x02\x1bB\x03\x02\x1bp\x00\x32\x64text\n\x1dV\x00"
+	got := printAlone(t, virtual.Options{Drawer: true}, bytes)
 	var times []int
 	for _, b := range got.Buzzes {
 		times = append(times, b.Times)
@@ -165,7 +167,8 @@ func TestAnIncompleteImageSwallowsTheNextTicketUnlessPaddingIsSent(t *testing.T)
 			if len(got) != 2 || got[0].Text != "first\n" || got[0].End != virtual.Broken || got[1].Text != tt.text {
 				t.Errorf("on paper: %+v", got)
 			}
-			if all := strings.Join(p.Problems(), "\n"); (all != "") != (tt.problem != "") || !strings.Contains(all, tt.problem) {
+			if all := strings.Join(p.Problems(), "\n"); (all != "") != (tt.problem != "") ||
+				!strings.Contains(all, tt.problem) {
 				t.Errorf("problems %q", all)
 			}
 		})
@@ -211,11 +214,20 @@ func TestThePictureMatchesTheGoldenFile(t *testing.T) {
 		name, bytes string
 		p           profile.Profile
 	}{
-		{"styles", "\x1b@\x1c.\x1b!\x00Order 7   Table 12\n\x1bE\x01bold\x1bE\x00 \x1b!\x80under\x1b!\x00\n\x1dB\x01** VOID **\x1dB\x00\n" +
+		{"styles", "\x1b@\x1c.\x1b!\x00Order 7   Table 12\n\x1bE\x01bold\x1bE\x00 " +
+			"\x1b!\x80under\x1b!\x00\n\x1dB\x01** VOID **\x1dB\x00\n" +
 			"\x1d!\x112 Burger\n\x1d!\x01tall\x1d!\x10wide\x1d!\x00normal\n\x1d!\x331\x1d!\x00x\n\x1bt\x10\xc5g\xe9\xd1\x80j_\n" +
 			"\x1ba\x01middle\n\x1ba\x02right\n\x1ba\x00\x1bd\x02\x1dV\x42\x00", b80},
-		{"dots", "\x1b@\x1c.above\n" + bitImage(256, 48, checkers(256, 48)) + "below\n\x1ba\x01" + code("0d9e1c52-7c1b-4d5e", 6) + "\x1ba\x00id\n\x1dV\x42\x00", b80},
-		{"impact", "\x1b@\x1c.\x1b!\x01Table B10\n\x1br\x01VOID 2 Steak\x1br\x00\n\x1b!\x311 Soup\n\x1b!\x01rare\n\x1bd\x01\x1dV\x42\x00", u220},
+		{
+			"dots",
+			"\x1b@\x1c.above\n" + bitImage(256, 48, checkers(256, 48)) + "below\n\x1ba\x01" + code("0d9e1c52-7c1b-4d5e", 6) + "\x1ba\x00id\n\x1dV\x42\x00",
+			b80,
+		},
+		{
+			"impact",
+			"\x1b@\x1c.\x1b!\x01Table B10\n\x1br\x01VOID 2 Steak\x1br\x00\n\x1b!\x311 Soup\n\x1b!\x01rare\n\x1bd\x01\x1dV\x42\x00",
+			u220,
+		},
 		{"chinese", "\x1b@\x1c.caf\x82\n\x1c&" + gb + "\x1c. x\n\x1d!\x11\x1c&" + gb + "\x1c.\n", chinese},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -236,7 +248,8 @@ func TestThePictureMatchesTheGoldenFile(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := ticket.Picture(0); got.Rect != want.Bounds() || !bytes.Equal(got.Pix, want.(*image.Paletted).Pix) {
+			if got := ticket.Picture(0); got.Rect != want.Bounds() ||
+				!bytes.Equal(got.Pix, want.(*image.Paletted).Pix) {
 				t.Errorf("the picture differs from %s; look at it after -update", file)
 			}
 		})

@@ -70,7 +70,8 @@ func TestThePipeMeetsTheTransportSuite(t *testing.T) {
 func TestACutEndsATicket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := virtual.New(virtual.Options{})
-		got := send(t, p, "\x1b@\x1c.\x1bt\x00\x1bE\x01Order 7\x1bE\x00\n\x1dB\x01** VOID **\x1dB\x00\n\x1d!\x112 Burger\n\x1d!\x00\x1br\x01red\x1br\x00\n\x1bd\x04\x1dV\x42\x00")
+		got := send(t, p, "\x1b@\x1c.\x1bt\x00\x1bE\x01Order 7\x1bE\x00\n\x1dB\x01** VOID **\x1dB\x00\n"+
+			"\x1d!\x112 Burger\n\x1d!\x00\x1br\x01red\x1br\x00\n\x1bd\x04\x1dV\x42\x00")
 		if len(got) != 1 {
 			t.Fatalf("%d tickets, want 1", len(got))
 		}
@@ -82,7 +83,8 @@ func TestACutEndsATicket(t *testing.T) {
 		if d := cmp.Diff(want, got[0].Lines); d != "" {
 			t.Error(d)
 		}
-		if want := "Order 7\n** VOID **\n2 Burger\nred\n"; got[0].Text != want || got[0].End != virtual.Cut || got[0].Feed != 4 {
+		if want := "Order 7\n** VOID **\n2 Burger\nred\n"; got[0].Text != want || got[0].End != virtual.Cut ||
+			got[0].Feed != 4 {
 			t.Errorf("text %q, %s, feed %d", got[0].Text, got[0].End, got[0].Feed)
 		}
 		if p.Problems() != nil {
@@ -212,7 +214,8 @@ func TestTheErrorOfWaitCountsTheTickets(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		err := virtual.New(virtual.Options{Name: "grill"}).Wait(ctx, 1)
-		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "grill: wait for 1 tickets: have 0 tickets") {
+		if !errors.Is(err, context.DeadlineExceeded) ||
+			!strings.Contains(err.Error(), "grill: wait for 1 tickets: have 0 tickets") {
 			t.Errorf("wait: %v", err)
 		}
 	})
@@ -258,7 +261,8 @@ func TestOverTCPRefuseClosesAndReopensTheSameAddress(t *testing.T) {
 
 func TestDrawMakesABox(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		got := send(t, virtual.New(virtual.Options{}), "\x1dB\x01** VOID **\x1dB\x00\n\x1d!\x111 Br\x81l\x82e\x1d!\x00\n\x1dV\x00")
+		const bytes = "\x1dB\x01** VOID **\x1dB\x00\n\x1d!\x111 Br\x81l\x82e\x1d!\x00\n\x1dV\x00"
+		got := send(t, virtual.New(virtual.Options{}), bytes)
 		want := "" +
 			"┌ grill ───────┐\n" +
 			"│ ▐** VOID **▌ │\n" +
