@@ -83,3 +83,14 @@ func TestKeysInHourlyBucketsOfEarlierVersionsAreKnownUntilTheyExpire(t *testing.
 		}
 	}, func(o *Options) { o.DedupRetention = retention * time.Hour })
 }
+
+func TestTheFirstAndTheLatestContentsOfARequestAreKept(t *testing.T) {
+	var s seen
+	for n := range maxDigests + 3 {
+		s.add([16]byte{byte(n)}, nil)
+	}
+	if first, last := s.digests[0][0], s.digests[maxDigests-1][0]; len(s.digests) != maxDigests ||
+		first != 0 || last != maxDigests+2 {
+		t.Errorf("%d contents are kept, from %d to %d", len(s.digests), first, last)
+	}
+}

@@ -246,3 +246,16 @@ func TestJobsAreListedNewestFirstAndFiltered(t *testing.T) {
 	}
 	q.must(l.Return(bg, ""))
 }
+
+func TestTheOldestJobNeedNotBeTheFirst(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		q.accept(order("a", "bar"))
+		time.Sleep(time.Hour)
+		q.accept(order("b", "grill"))
+		time.Sleep(time.Minute)
+		must(t, errOf(q.Move(bg, []uint64{1}, "grill"))) // to the end, with its age
+		if got := q.station("grill").Oldest; got != time.Hour+time.Minute {
+			t.Errorf("the oldest has waited %s", got)
+		}
+	})
+}

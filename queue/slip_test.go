@@ -99,3 +99,41 @@ func TestASlipMarksDoubtfulTicketsAndHasALimit(t *testing.T) {
 		q.wantNothing("grill")
 	})
 }
+
+func TestATicketThatIsLentDoesNotExpire(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		q.orders(2, "grill")
+		l := q.take("grill")
+		time.Sleep(2 * time.Hour)
+		if n, err := q.Expire(bg, "grill", time.Hour); n != 1 || err != nil {
+			t.Errorf("%d expired, %v", n, err)
+		}
+		q.must(l.Begin(bg))
+		q.must(l.Ack(bg, ticket.Sent, ""))
+		q.wantState(1, ticket.Sent)
+		q.wantState(2, ticket.Expired)
+	})
+}
+
+func TestASlipThatIsReprintedIsNotExtended(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		expire := func(name string) {
+			t.Helper()
+			q.accept(order(name, "grill"))
+			time.Sleep(2 * time.Hour)
+			if n, err := q.Expire(bg, "grill", time.Hour); n != 1 || err != nil {
+				t.Fatalf("%d expired, %v", n, err)
+			}
+		}
+		expire("a")
+		slip := q.print("grill")
+		must(t, errOf(q.Reprint(bg, slip.Job, "", "lost")))
+		expire("b")
+		for _, reprint := range []bool{false, true} {
+			if d := q.print("grill"); d.Reprint != reprint || len(d.Ticket.Lines) != 1 {
+				t.Errorf("slip %+v", d)
+			}
+		}
+		q.wantNothing("grill")
+	})
+}
