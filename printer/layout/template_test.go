@@ -58,7 +58,9 @@ func TestATemplatePlacesItsText(t *testing.T) {
 			strings.Repeat("x", 20) + " " + strings.Repeat("y", 11)},
 		`{{left "` + strings.Repeat("x", 20) + `"}}{{center "b"}}`:    {strings.Repeat("x", 20) + " b"},
 		`{{center "bbb"}}{{right "` + strings.Repeat("y", 20) + `"}}`: {spaces(8) + "bbb " + strings.Repeat("y", 20)},
-		`{{.Items}}`:                            {"7"},
+		`{{.Items}}`: {"7"},
+		strings.Repeat("x", 32) + " " + strings.Repeat("a", 15) + " " + strings.Repeat("b", 16): {
+			strings.Repeat("x", 32), strings.Repeat("a", 15) + " " + strings.Repeat("b", 16)},
 		`{{range .Notes}}! {{.}}` + "\n{{end}}": {"! Guest is allergic to sesame", "and in a hurry"},
 		`{{big "宫保鸡丁宫保鸡丁宫"}}`:                   {"宫保鸡丁宫保鸡丁", "宫"},
 		`{{len .Notes}} {{eq .Guests "4"}}`:     {"1 true"},
