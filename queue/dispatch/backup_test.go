@@ -17,7 +17,7 @@ func TestTheBackupPrintsWhatWaitsInOrderAfterItsTime(t *testing.T) {
 				h.q.enqueue("grill", "a", "b", "c")
 				h.advance(backupAfter - time.Second)
 				h.wantPrinted(bar)
-				h.advance(time.Minute) // one more turn at most, where the own station must be tried alone
+				h.advance(time.Minute) // for at most one more try of the own station alone
 				h.wantPrinted(bar, "a"+forGrill, "b"+forGrill, "c"+forGrill)
 				h.wantPrinted(grill)
 				h.q.enqueue("grill", "d")

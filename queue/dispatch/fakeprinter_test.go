@@ -34,7 +34,7 @@ const (
 
 var errOff = errors.New("connection refused")
 
-// fakePrinter is a station that polices its caller: one Print at a time.
+// fakePrinter is a station that fails the test if two prints run at once.
 type fakePrinter struct {
 	t              *testing.T
 	dial           time.Duration // before begin

@@ -20,7 +20,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// A harness is a dispatcher over a real queue in a real file, in a bubble.
+// A harness is a dispatcher over a real queue in a real file, in a synctest bubble.
 type harness struct {
 	*Dispatcher
 	t    *testing.T
@@ -29,8 +29,8 @@ type harness struct {
 	reg  *prometheus.Registry
 }
 
-// inBubble runs f in a bubble. Whatever f leaves running is stopped at its end and must be
-// gone then: the bubble fails otherwise.
+// inBubble runs f in a synctest bubble. What f leaves running is stopped at its end; a goroutine that
+// does not end fails the test.
 func inBubble(t *testing.T, f func(t *testing.T, h *harness)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -47,16 +47,16 @@ func inBubble(t *testing.T, f func(t *testing.T, h *harness)) {
 	})
 }
 
-// start makes the dispatcher, or a new one after the end of the one before.
+// start makes a dispatcher, for the first time or after a simulated restart.
 func (h *harness) start() {
 	h.reg = prometheus.NewPedanticRegistry()
 	h.Dispatcher = New(Options{Queue: h.q, Logger: slog.New(slog.NewJSONHandler(h.logs, nil)), Registerer: h.reg})
 }
 
-// printer makes a printer that fails so at first and then works. It has to be Set.
+// printer makes a printer whose first attempts have these faults. It prints only after Set.
 func (h *harness) printer(faults ...fault) *fakePrinter { return &fakePrinter{t: h.t, faults: faults} }
 
-// grill serves a line of that name with such a printer alone.
+// serveGrill serves a lane called grill with such a printer and no backup.
 func (h *harness) serveGrill(faults ...fault) *fakePrinter {
 	p := h.printer(faults...)
 	h.Set([]Lane{{Name: "grill", Station: p}})
@@ -77,7 +77,7 @@ func grillLane(own *fakePrinter, backups ...*fakePrinter) Lane {
 
 const forGrill = " FOR grill (printer down)"
 
-// backed serves the grill with a printer of which this is wrong, for which the bar stands in.
+// serveWithBackup serves the lane grill with a printer that has fault f and the backup bar.
 func (h *harness) serveWithBackup(f fault, after time.Duration, change ...func(*Lane)) (grill, bar *fakePrinter) {
 	grill, bar = h.printer(), h.printer()
 	grill.setFault(f)
@@ -90,7 +90,7 @@ func (h *harness) serveWithBackup(f fault, after time.Duration, change ...func(*
 	return grill, bar
 }
 
-// pass lets the time go by and everything settle.
+// advance lets d pass on the bubble's clock and waits until nothing runs.
 func (h *harness) advance(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
@@ -123,14 +123,14 @@ func (h *harness) wantEnds(want ...string) {
 	}
 }
 
-// stopAtOnce is a Stop whose patience is at its end.
+// stopAtOnce is a Stop that interrupts prints at once.
 func (h *harness) stopAtOnce() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	return h.Stop(ctx)
 }
 
-// A testQueue is the real queue over a real file. It fails when it is told to, and polices the
+// A testQueue is the real queue over a real file. It returns the errors that a test sets, and checks the
 // contract of a lease: Begin at most once, exactly one end.
 type testQueue struct {
 	*queue.Queue
@@ -170,7 +170,7 @@ func (q *testQueue) close() {
 	}
 }
 
-// put adds orders to the end of a line, named by what is on them.
+// enqueue adds orders with these names to the end of a queue.
 func (q *testQueue) enqueue(station string, names ...string) {
 	q.t.Helper()
 	for _, n := range names {
@@ -223,7 +223,7 @@ func (q *testQueue) job(name string) queue.Job {
 	return j
 }
 
-// fails sets the errors of Take and Expire.
+// setErrors sets the errors of Take and Expire.
 func (q *testQueue) setErrors(take, expire error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -324,7 +324,7 @@ func (b *logBuffer) Write(p []byte) (int, error) {
 	return b.buf.Write(p)
 }
 
-// lines returns "LEVEL message" of each line, and the last line's attributes.
+// entries returns "LEVEL message" of each line, and the last line's attributes.
 func (b *logBuffer) entries(t *testing.T) (short []string, last map[string]any) {
 	t.Helper()
 	b.mu.Lock()

@@ -52,7 +52,7 @@ func TestARemovedLaneEndsAfterTheTicketInHand(t *testing.T) {
 
 func TestALaneRemovedAndSetAgainDuringAPrintIsServedByOneGoroutine(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *harness) {
-		p := h.printer() // it polices that it is printed on once at a time
+		p := h.printer() // it fails if two prints run at once
 		p.takes = time.Minute
 		h.Set([]Lane{{Name: "grill", Station: p}})
 		h.q.enqueue("grill", "a", "b")

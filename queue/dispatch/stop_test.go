@@ -180,7 +180,7 @@ func TestAStationThatIgnoresItsContextDoesNotBlockStop(t *testing.T) {
 		h.q.enqueue("grill", "a")
 		h.advance(time.Second)
 		start := time.Now()
-		err := h.stopAtOnce() // which names the line that waits, not the backup that is stuck
+		err := h.stopAtOnce() // which names the lane, not the backup that is stuck
 		if !errors.Is(err, errStuck) || !strings.HasSuffix(err.Error(), ": grill") {
 			t.Errorf("Stop returned %v", err)
 		}

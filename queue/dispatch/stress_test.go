@@ -16,16 +16,16 @@ import (
 // time, and reports what must never happen, whatever fails.
 type outputChecker struct {
 	t    *testing.T
-	most int // begun attempts without a person
+	most int // allowed begun attempts of a ticket
 
 	mu        sync.Mutex
 	begun     map[uint64]int      // by job: attempts after which something may have come out
-	first     map[string][]string // by line: the first copies
+	first     map[string][]string // by lane: the first copies
 	onBackups int                 // tickets that came out of a backup
-	busy      map[string]bool     // lines that are printing
+	busy      map[string]bool     // lanes that are printing
 }
 
-// A checkedPrinter printer is in a outputChecker. Several lines may use it.
+// A checkedPrinter reports to an outputChecker. Several lanes may use it.
 type checkedPrinter struct {
 	*fakePrinter
 	*outputChecker
@@ -39,7 +39,7 @@ func (c *checkedPrinter) Print(
 	return c.fakePrinter.Print(ctx, d, begin)
 }
 
-// printer makes the printer of a line, or one that could be.
+// printer makes a printer of that lane.
 func (r *outputChecker) printer(line string) *checkedPrinter {
 	return &checkedPrinter{outputChecker: r, fakePrinter: &fakePrinter{
 		t: r.t, dial: 20 * time.Millisecond, takes: 200 * time.Millisecond,
@@ -91,9 +91,9 @@ func TestWhateverFailsOrderIsKeptAndNoTicketPrintsTwiceUnmarked(t *testing.T) {
 	}
 }
 
-// stress has three lines that stand in for one another, in a circle too: a backup is chosen for
-// an attempt, so nothing goes round. Lines and printers come and go, at the pace of the tickets if
-// it is hectic; in between the program restarts.
+// stress has three lanes that are backups of one another, also in a circle: a backup is chosen for each
+// attempt, so a ticket cannot go round. Lanes and printers change, if hectic as often as tickets come,
+// and the program restarts in between.
 func stress(t *testing.T, h *harness, r *rand.Rand, holdDoubt, hectic bool) {
 	calls := &outputChecker{t: t, most: 2, begun: map[uint64]int{}, first: map[string][]string{},
 		busy: map[string]bool{}}
@@ -156,7 +156,7 @@ func stress(t *testing.T, h *harness, r *rand.Rand, holdDoubt, hectic bool) {
 		h.start()
 	}
 
-	// A calm evening drains what is left.
+	// Then all printers work, and the rest is printed.
 	for _, ps := range printers {
 		ps[0].setFault(fine)
 		ps[1].setFault(fine)
