@@ -28,7 +28,7 @@ type Screen struct {
 	Address string     `json:"address,omitempty"` // what a browser opens
 	State   string     `json:"state"`             // as [ScreenOpen]
 	Live    int        `json:"live"`              // open pages that answer
-	Since   *time.Time `json:"since,omitempty"`   // nobody has looked; null while somebody does
+	Since   *time.Time `json:"since,omitempty"`   // since when no page is open; null while one is
 	Ever    bool       `json:"ever"`              // a page was once open, or a browser was once paired
 	Open    int        `json:"open"`              // tickets on its board
 	// Oldest is when the oldest ticket on the board was received; null if there is none.

@@ -94,7 +94,7 @@ var Packages = []Package{
 
 // Never lists the packages that must not be part of the daemon, with the reason.
 var Never = map[string]string{
-	"printer/virtual":                 "it reports tickets as printed that are not; a typo must not bring it into a kitchen",
+	"printer/virtual":                 "it reports tickets as printed that are not; it must not get into a kitchen",
 	"printer/transport/transporttest": "a test suite is not part of the daemon",
 	"queue/kv/kvtest":                 "it loses everything with the process, so it must not hold a board",
 	"receiver/sim":                    "the simulated service must not be reachable in production",
