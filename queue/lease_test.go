@@ -259,3 +259,30 @@ func TestTheOldestJobNeedNotBeTheFirst(t *testing.T) {
 		}
 	})
 }
+
+func TestADoubtMovesWithItsTicketAndAHeldTicketStartsToAgeAnew(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		q.orders(2, "grill")
+		q.must(q.begin("grill").Retry(bg, "reset"))
+		must(t, errOf(q.Move(bg, []uint64{1}, "bar")))
+		q.must(q.take("grill").Hold(bg, "look"))
+		time.Sleep(2 * time.Hour)
+		must(t, errOf(q.Move(bg, []uint64{2}, "bar")))
+		if d := q.print("bar"); !d.Doubt || d.Reprint {
+			t.Errorf("the ticket in doubt: %+v", d)
+		}
+		if n, err := q.Expire(bg, "bar", time.Hour); n != 0 || err != nil {
+			t.Errorf("%d expired, %v", n, err)
+		}
+	})
+}
+
+func TestAStationStaysConfiguredOverAFailedCommit(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		q.SetStations([]string{"grill"})
+		q.failCommit(fails, func() error { return q.KV("x").Put(bg, "k", nil) })
+		if all := q.Stations(); len(all) != 1 || !all[0].Configured {
+			t.Errorf("stations %+v", all)
+		}
+	})
+}
