@@ -91,7 +91,8 @@ func TestEachChangeOfStateIsLoggedOnce(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 		r.want("A4", "confirmed")
-		for line, n := range map[string]int{"out of paper": 1, "printer is ready": 2, "paper is low": 1, "level=WARN": 2} {
+		lines := map[string]int{"out of paper": 1, "printer is ready": 2, "paper is low": 1, "level=WARN": 2}
+		for line, n := range lines {
 			if got := r.log.count(line); got != n {
 				t.Errorf("%q is %d times in the log, want %d", line, got, n)
 			}

@@ -44,33 +44,38 @@ func TestOutcomeAndNextTicketAfterEachFault(t *testing.T) {
 		}, "doubt", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			withHarness(t, virtual.Options{Can: virtual.RealTime | virtual.ProcessID, Kanji: true}, nil, func(r *harness) {
-				r.want("A1", "confirmed")
-				time.Sleep(time.Minute)
-				tt.breaks(r.v)
-				o := r.want("A2", tt.want)
-				if tt.cause != nil && !errors.Is(o.err, tt.cause) {
-					t.Errorf("%v, want %v", o.err, tt.cause)
-				}
-				time.Sleep(time.Minute)
-				r.v.Repair()
-				_ = r.v.Refuse(false)
-				r.v.Unplug(false)
-				time.Sleep(time.Minute)
-				again := orderOf("A2")
-				again.Doubt = o.inDoubt
-				if o := r.printWith(r.t.Context(), r.p, again, nil); o.kind() != "confirmed" {
-					t.Errorf("the next one: %s: %v", o.kind(), o.err)
-				}
-				r.want("A3", "confirmed")
-				whole := " A2 A3"
-				if o.inDoubt {
-					whole = " A2! A3"
-				}
-				if got := r.paper(); !strings.HasPrefix(got, "A1 ") || !strings.HasSuffix(got, whole) {
-					t.Errorf("on paper %q", got)
-				}
-			})
+			withHarness(
+				t,
+				virtual.Options{Can: virtual.RealTime | virtual.ProcessID, Kanji: true},
+				nil,
+				func(r *harness) {
+					r.want("A1", "confirmed")
+					time.Sleep(time.Minute)
+					tt.breaks(r.v)
+					o := r.want("A2", tt.want)
+					if tt.cause != nil && !errors.Is(o.err, tt.cause) {
+						t.Errorf("%v, want %v", o.err, tt.cause)
+					}
+					time.Sleep(time.Minute)
+					r.v.Repair()
+					_ = r.v.Refuse(false)
+					r.v.Unplug(false)
+					time.Sleep(time.Minute)
+					again := orderOf("A2")
+					again.Doubt = o.inDoubt
+					if o := r.printWith(r.t.Context(), r.p, again, nil); o.kind() != "confirmed" {
+						t.Errorf("the next one: %s: %v", o.kind(), o.err)
+					}
+					r.want("A3", "confirmed")
+					whole := " A2 A3"
+					if o.inDoubt {
+						whole = " A2! A3"
+					}
+					if got := r.paper(); !strings.HasPrefix(got, "A1 ") || !strings.HasSuffix(got, whole) {
+						t.Errorf("on paper %q", got)
+					}
+				},
+			)
 		})
 	}
 }

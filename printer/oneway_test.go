@@ -19,7 +19,9 @@ import (
 
 func TestNoQuestionIsWrittenToAFile(t *testing.T) {
 	for _, confirm := range []profile.Confirm{profile.Auto, profile.ByStatus, profile.ByProcessID} {
-		for _, remembered := range []string{"", `{"fence":"process_id","real_time":"AQIDBA==","automatic_status":true}`} {
+		for _, remembered := range []string{
+			"", `{"fence":"process_id","real_time":"AQIDBA==","automatic_status":true}`,
+		} {
 			synctest.Test(t, func(t *testing.T) {
 				path := filepath.Join(t.TempDir(), "grill.bin")
 				file, err := transport.Open("file://" + path)

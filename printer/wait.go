@@ -49,7 +49,9 @@ func (a *attempt) await(f *fence, limit time.Duration) error {
 		switch {
 		case err == nil && f.paper.Has(escpos.PaperOut):
 			a.d.observe(f.paper)
-			return a.answerFailed(errors.New("it answered, but reports that it is out of paper: the last lines may be missing"))
+			return a.answerFailed(
+				errors.New("it answered, but reports that it is out of paper: the last lines may be missing"),
+			)
 		case err == nil:
 			return nil
 		case !errors.Is(err, errNoAnswer):
@@ -93,7 +95,9 @@ func (a *attempt) noFenceAnswer(answers bool, after time.Duration) error {
 	after = after.Round(time.Second)
 	if !answers {
 		a.d.setState(Busy)
-		return a.answerFailed(fmt.Errorf("it stopped answering (for %s): was it switched off, or its cable pulled?", after))
+		return a.answerFailed(
+			fmt.Errorf("it stopped answering (for %s): was it switched off, or its cable pulled?", after),
+		)
 	}
 	a.d.pendingCut = a.job.cut()
 	if a.d.unansweredFences++; a.d.unansweredFences >= maxUnanswered {

@@ -90,7 +90,8 @@ func TestEachKeyCanBeOverridden(t *testing.T) {
 	got, err := p.Override(map[string]any{
 		"about": "the printer at the window", "columns": 42, "dots": int64(512), "feed_before_cut": 6.0,
 		"kanji": false, "invert": false,
-		"two_byte": "big5", "cutter": "full", "raster": "graphics", "qr": "native", "buzzer": "drawer", "confirm": "none",
+		"two_byte": "big5", "cutter": "full", "raster": "graphics", "qr": "native",
+		"buzzer": "drawer", "confirm": "none",
 		"code_pages": []any{"CP850=2", "WPC1252=16"}, "two_colour": true, "sizing": "scaled", "small_font": false,
 	})
 	if err != nil {

@@ -75,7 +75,8 @@ func TestAUSBPrinterIsFoundByItsIDs(t *testing.T) {
 		}
 	}
 	for address, want := range map[string]string{
-		"usb://":                    `several printers match: lp0 ("EPSON TM-T20III", usb://04b8:0e28?serial="A1"), lp1 (`,
+		"usb://": `several printers match: ` +
+			`lp0 ("EPSON TM-T20III", usb://04b8:0e28?serial="A1"), lp1 (`,
 		"usb://04b8:0e28":           "say which one, for example usb://04b8:0e28?serial=X3BX012345",
 		"usb://04b8:0e28?serial=C3": `is the printer plugged in and on? the kernel sees only lp0 (`,
 		"usb://0416:5012":           `lp2 ("POS Printer-80", usb://0416:5011?serial="C 3")`,

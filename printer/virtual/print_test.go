@@ -216,16 +216,19 @@ func TestThePictureMatchesTheGoldenFile(t *testing.T) {
 	}{
 		{"styles", "\x1b@\x1c.\x1b!\x00Order 7   Table 12\n\x1bE\x01bold\x1bE\x00 " +
 			"\x1b!\x80under\x1b!\x00\n\x1dB\x01** VOID **\x1dB\x00\n" +
-			"\x1d!\x112 Burger\n\x1d!\x01tall\x1d!\x10wide\x1d!\x00normal\n\x1d!\x331\x1d!\x00x\n\x1bt\x10\xc5g\xe9\xd1\x80j_\n" +
+			"\x1d!\x112 Burger\n\x1d!\x01tall\x1d!\x10wide\x1d!\x00normal\n\x1d!\x331\x1d!\x00x\n" +
+			"\x1bt\x10\xc5g\xe9\xd1\x80j_\n" +
 			"\x1ba\x01middle\n\x1ba\x02right\n\x1ba\x00\x1bd\x02\x1dV\x42\x00", b80},
 		{
 			"dots",
-			"\x1b@\x1c.above\n" + bitImage(256, 48, checkers(256, 48)) + "below\n\x1ba\x01" + code("0d9e1c52-7c1b-4d5e", 6) + "\x1ba\x00id\n\x1dV\x42\x00",
+			"\x1b@\x1c.above\n" + bitImage(256, 48, checkers(256, 48)) + "below\n\x1ba\x01" +
+				code("0d9e1c52-7c1b-4d5e", 6) + "\x1ba\x00id\n\x1dV\x42\x00",
 			b80,
 		},
 		{
 			"impact",
-			"\x1b@\x1c.\x1b!\x01Table B10\n\x1br\x01VOID 2 Steak\x1br\x00\n\x1b!\x311 Soup\n\x1b!\x01rare\n\x1bd\x01\x1dV\x42\x00",
+			"\x1b@\x1c.\x1b!\x01Table B10\n\x1br\x01VOID 2 Steak\x1br\x00\n" +
+				"\x1b!\x311 Soup\n\x1b!\x01rare\n\x1bd\x01\x1dV\x42\x00",
 			u220,
 		},
 		{"chinese", "\x1b@\x1c.caf\x82\n\x1c&" + gb + "\x1c. x\n\x1d!\x11\x1c&" + gb + "\x1c.\n", chinese},

@@ -281,10 +281,19 @@ func FuzzAnyBytesDecodeWithoutPanicOrControlCharacters(f *testing.F) {
 	f.Add([]byte("\x1b@\x1d!\x11text\n\x1dV\x42\x00"), byte(0))
 	f.Add([]byte("\x1dv0\x00\x01\x00\x02\x00ab\xc4\xe3\x1b*\x21\x01\x00abc"), byte(1))
 	f.Add([]byte("\x1cC\x01\x1c&\x90\x65\xb1\x1c.\x1bt\x01\x95\x1d(k\x05\x001P0ab\x1d(k\x03\x001Q0"), byte(2))
-	f.Add([]byte("\x1d(L\x0b\x000p0\x01\x011\x08\x00\x01\x00a\x1d(L\x02\x0002\x1b(A\x03\x00a\x01\x02\x1dkA\x021"), byte(3))
+	f.Add(
+		[]byte("\x1d(L\x0b\x000p0\x01\x011\x08\x00\x01\x00a\x1d(L\x02\x0002\x1b(A\x03\x00a\x01\x02\x1dkA\x021"),
+		byte(3),
+	)
 	f.Fuzz(func(t *testing.T, b []byte, kind byte) {
 		synctest.Test(t, func(t *testing.T) {
-			roms := []profile.TwoByte{profile.NoTwoByte, profile.GB18030, profile.ShiftJIS, profile.Big5, profile.KSX1001}
+			roms := []profile.TwoByte{
+				profile.NoTwoByte,
+				profile.GB18030,
+				profile.ShiftJIS,
+				profile.Big5,
+				profile.KSX1001,
+			}
 			p := virtual.New(virtual.Options{
 				Kanji: kind&1 != 0, TwoByte: roms[int(kind>>1)%len(roms)], Columns: 42, Dots: 512,
 				Can: virtual.Everything, Remembers: kind&0x80 != 0,
