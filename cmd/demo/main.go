@@ -32,11 +32,8 @@ import (
 )
 
 func main() {
-	once := flag.Bool(
-		"once",
-		false,
-		"send a fixed set of orders, wait until all are printed, print the books, exit 0 only if they balance",
-	)
+	once := flag.Bool("once", false,
+		"send a fixed set of orders, wait until all are printed, print the books, exit 0 only if they balance")
 	every := flag.Duration("every", 6*time.Second, "time between two orders")
 	pictures := flag.String("png", "", "folder for a picture (PNG) of each ticket; it is not removed")
 	flag.Parse()

@@ -121,13 +121,8 @@ func (d *demo) scenes(s *sender, bar *virtual.Printer) []scene {
 	sweet := order(25, "T5", by("Ana G."), item("Desserts", 2, "Pavlova", child("passion fruit"), note("no nuts!")))
 	thirsty := []sim.Order{
 		order(22, "T9", by("Zoë K."), item("Drinks", 2, "Lager")),
-		order(
-			23,
-			"T2",
-			by("Łukasz P."),
-			item("Drinks", 1, "Ginger beer"),
-			item("Entrees", 1, "宫保鸡丁", note("بدون فول سوداني")),
-		),
+		order(23, "T2", by("Łukasz P."), item("Drinks", 1, "Ginger beer"),
+			item("Entrees", 1, "宫保鸡丁", note("بدون فول سوداني"))),
 	}
 	return []scene{
 		{"an order for two printers, with modifiers three levels deep", [2]int{1, 1}, func(ctx context.Context) error {
@@ -218,13 +213,8 @@ func (d *demo) waitForStation(ctx context.Context, name string, so func(admin.St
 				if p.Device != nil {
 					state = strings.ReplaceAll(p.Device.State, "_", " ")
 				}
-				d.say(
-					"   ticketrail printers list: %s: %s, %d queued; to fix: %s",
-					p.Name,
-					state,
-					p.Pending+p.Printing,
-					p.Advice,
-				)
+				d.say("   ticketrail printers list: %s: %s, %d queued; to fix: %s", p.Name, state,
+					p.Pending+p.Printing, p.Advice)
 				return true, nil
 			}
 		}

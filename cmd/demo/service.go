@@ -49,12 +49,8 @@ func (d *demo) waitForService(ctx context.Context, a *app.App) error {
 	return until(ctx, "the employees and the time zone", func(context.Context) (bool, error) {
 		for _, v := range a.Directory().Status() {
 			if v.Employees > 0 && v.Zone != "" {
-				d.say(
-					"  the daemon has read %d employees and the time zone: it is %s in %s",
-					v.Employees,
-					timeIn(v.Zone),
-					v.Zone,
-				)
+				d.say("  the daemon has read %d employees and the time zone: it is %s in %s", v.Employees,
+					timeIn(v.Zone), v.Zone)
 				return true, nil
 			}
 		}
@@ -66,10 +62,8 @@ func (d *demo) waitForService(ctx context.Context, a *app.App) error {
 func (d *demo) someone() sim.Employee {
 	for n := range staff {
 		e := sim.Staff(d.seed, venueID, n)
-		if !strings.ContainsFunc(
-			e.Name,
-			func(r rune) bool { return unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r) },
-		) {
+		if !strings.ContainsFunc(e.Name,
+			func(r rune) bool { return unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r) }) {
 			return e
 		}
 	}

@@ -35,12 +35,8 @@ every requirement is met, otherwise 1.`,
 		},
 	}
 	fl := c.Flags()
-	fl.StringArrayVar(
-		&f.venues,
-		"venue",
-		nil,
-		"UUID of a venue on the allow-list; may be repeated (default "+sampleVenue+")",
-	)
+	fl.StringArrayVar(&f.venues, "venue", nil,
+		"UUID of a venue on the allow-list; may be repeated (default "+sampleVenue+")")
 	fl.StringVar(&f.device, "device", "POSSIM-1", "a device that may send orders")
 	fl.IntVar(&f.load, "count", 200, "orders to send in the load test")
 	fl.IntVar(&f.concurrency, "concurrency", 16, "how many of them at a time")
@@ -50,11 +46,8 @@ every requirement is met, otherwise 1.`,
 func (f *checkFlags) run(ctx context.Context, to string, out io.Writer) error {
 	if f.load < 1 || f.concurrency < 1 || f.concurrency > 10_000 {
 		return usageError{
-			fmt.Errorf(
-				"--count %d, --concurrency %d: use 1 or more, and a concurrency of at most 10000",
-				f.load,
-				f.concurrency,
-			),
+			fmt.Errorf("--count %d, --concurrency %d: use 1 or more, and a concurrency of at most 10000", f.load,
+				f.concurrency),
 		}
 	}
 	venues, err := venuesOf(f.venues)

@@ -39,13 +39,8 @@ func execute(p *virtual.Printer, what string, t *terminal) bool {
 	set := func(c virtual.Condition, on bool) { p.Set(c, on) }
 	switch what {
 	case "status":
-		t.printf(
-			"%s: %d tickets, %d clients, %d problems\n",
-			t.name,
-			p.TicketCount(),
-			p.ClientCount(),
-			len(p.Problems()),
-		)
+		t.printf("%s: %d tickets, %d clients, %d problems\n", t.name, p.TicketCount(), p.ClientCount(),
+			len(p.Problems()))
 	case "help":
 		t.printf("%s", commands)
 	case "paper out":

@@ -203,11 +203,8 @@ func (s *terminal) picture(b []byte) error {
 	}, s.name)
 	for {
 		s.pictures++
-		file, err := os.OpenFile(
-			filepath.Join(s.dir, fmt.Sprintf("%s-%04d.png", name, s.pictures)),
-			os.O_WRONLY|os.O_CREATE|os.O_EXCL,
-			0o644,
-		)
+		file, err := os.OpenFile(filepath.Join(s.dir, fmt.Sprintf("%s-%04d.png", name, s.pictures)),
+			os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 		if os.IsExist(err) {
 			continue
 		}

@@ -65,22 +65,14 @@ requests are the same in every run; an endpoint that has seen them takes them fo
 		},
 	}
 	fl := c.Flags()
-	fl.StringArrayVar(
-		&f.venues,
-		"venue",
-		nil,
-		"UUID of a venue; may be repeated, they send in turns (default "+sampleVenue+")",
-	)
+	fl.StringArrayVar(&f.venues, "venue", nil,
+		"UUID of a venue; may be repeated, they send in turns (default "+sampleVenue+")")
 	fl.StringVar(&f.device, "device", "", "device that sends the orders (default: several)")
 	fl.IntVar(&f.count, "count", 10, "how many orders; 0: until Ctrl-C")
 	fl.Float64Var(&f.rate, "rate", 0, "orders a second; 0: as fast as they are answered")
 	fl.IntVar(&f.concurrency, "concurrency", 1, "how many orders may wait for an answer at once")
-	fl.Float64Var(
-		&f.duplicates,
-		"duplicates",
-		0,
-		"share of accepted orders that are sent again with the same id, 0 to 1",
-	)
+	fl.Float64Var(&f.duplicates, "duplicates", 0,
+		"share of accepted orders that are sent again with the same id, 0 to 1")
 	fl.StringVar(&f.file, "file", "", "send this file as the body, - is standard input; all but the first get a new id")
 	fl.IntVar(&f.employees, "employees", 25, "employees of each venue; use the same number as for possim serve")
 	fl.Uint64Var(&f.seed, "seed", 1, "determines the orders")

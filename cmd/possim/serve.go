@@ -142,19 +142,8 @@ func (f *serviceFlags) run(ctx context.Context, out io.Writer) error {
 	h := sim.New(o).Handler() // before the address is printed: with many employees it takes a second
 	prefix := strings.TrimSuffix("/"+strings.Trim(f.prefix, "/"), "/")
 	fmt.Fprintf(out, "http://%s%s\n", l.Addr(), prefix)
-	log.Info(
-		"ready",
-		"client_id",
-		f.id,
-		"venues",
-		len(o.Venues),
-		"employees",
-		f.employees,
-		"token_ttl",
-		f.ttl,
-		"seed",
-		f.seed,
-	)
+	log.Info("ready", "client_id", f.id, "venues", len(o.Venues), "employees", f.employees, "token_ttl", f.ttl,
+		"seed", f.seed)
 	s := &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: 10 * time.Second,

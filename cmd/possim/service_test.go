@@ -293,34 +293,14 @@ fallback: grill
 
 func TestTicketrailMeetsTheContract(t *testing.T) {
 	webhook := daemon(t)
-	code, out, errs := possim(
-		t,
-		"",
-		"check",
-		"--venue",
-		sampleVenue,
-		"--venue",
-		"0b7e6a52-9d0c-4f5e-8a3b-5f3f6a1e2d22",
-		webhook,
-	)
+	code, out, errs := possim(t, "", "check", "--venue", sampleVenue, "--venue",
+		"0b7e6a52-9d0c-4f5e-8a3b-5f3f6a1e2d22", webhook)
 	if code != exitOK || errs != "" || !strings.Contains(out, " checks, 0 failed") ||
 		strings.Contains(out, "do not say which") {
 		t.Errorf("ends with %d, says\n%s%s", code, out, errs)
 	}
-	code, out, errs = possim(
-		t,
-		"",
-		"send",
-		"--count",
-		"60",
-		"--concurrency",
-		"8",
-		"--duplicates",
-		"0.2",
-		"--seed",
-		"5",
-		webhook,
-	)
+	code, out, errs = possim(t, "", "send", "--count", "60", "--concurrency", "8", "--duplicates", "0.2", "--seed",
+		"5", webhook)
 	if code != exitOK || errs != "" || strings.Count(out, "state=SENT") < 60 {
 		t.Errorf("ends with %d, says\n%s%s", code, out, errs)
 	}

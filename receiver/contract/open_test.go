@@ -136,12 +136,8 @@ func TestItemsNestAtMostSixtyFourDeep(t *testing.T) {
 		t.Errorf("65: %v", err)
 	}
 	// Only items count. Other fields of the service may nest deeper.
-	deep := fmt.Appendf(
-		nil,
-		`{"records":[{"id":"a","items":[],"meta":%s1%s}]}`,
-		strings.Repeat(`[`, 5000),
-		strings.Repeat(`]`, 5000),
-	)
+	deep := fmt.Appendf(nil, `{"records":[{"id":"a","items":[],"meta":%s1%s}]}`, strings.Repeat(`[`, 5000),
+		strings.Repeat(`]`, 5000))
 	if _, err := Open(deep, Lenient); err != nil {
 		t.Errorf("other nesting: %.80s", err)
 	}

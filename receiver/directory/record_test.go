@@ -238,10 +238,8 @@ func TestNameIsOneShortVisibleLine(t *testing.T) {
 		if clean(got) != got || len(got) > maxName || !utf8.ValidString(got) {
 			rt.Fatalf("%q", got)
 		}
-		if strings.ContainsFunc(
-			got,
-			func(r rune) bool { return !unicode.IsGraphic(r) && r != '\u200c' && r != '\u200d' },
-		) {
+		if strings.ContainsFunc(got,
+			func(r rune) bool { return !unicode.IsGraphic(r) && r != '\u200c' && r != '\u200d' }) {
 			rt.Fatalf("%q", got)
 		}
 	})

@@ -250,12 +250,8 @@ func (o *changingList) page(w http.ResponseWriter, r *http.Request) {
 	}
 	answerJSON(
 		w,
-		fmt.Sprintf(
-			`{"records":[%s],"status":"SUCCESS","count":%d,"cursor":%q}`,
-			strings.Join(records, ","),
-			len(o.ids),
-			next,
-		),
+		fmt.Sprintf(`{"records":[%s],"status":"SUCCESS","count":%d,"cursor":%q}`, strings.Join(records, ","),
+			len(o.ids), next),
 	)
 }
 
@@ -267,10 +263,8 @@ func TestEmployeeWhoStaysIsListedOnceOrTheCountDiffers(t *testing.T) {
 		}
 		slices.Sort(o.ids)
 		o.stayed = slices.Clone(o.ids)
-		got, err := names(
-			client(t, &service{Employees: o.page}, &Options{PageLimit: o.limit}).Venue(grill),
-			t.Context(),
-		)
+		got, err := names(client(t, &service{Employees: o.page}, &Options{PageLimit: o.limit}).Venue(grill),
+			t.Context())
 		_, reported := errors.AsType[*CountError](err)
 		if err != nil && !reported {
 			rt.Fatal(err)

@@ -181,11 +181,8 @@ func TestTimeoutIncludesASlowBody(t *testing.T) {
 				}
 			}
 		}}
-		c := client(
-			t,
-			nil,
-			&Options{BaseURL: "http://localhost/api", Transport: overPipe(t, s), Timeout: 3 * time.Second},
-		)
+		c := client(t, nil,
+			&Options{BaseURL: "http://localhost/api", Transport: overPipe(t, s), Timeout: 3 * time.Second})
 		began := time.Now()
 		_, err := c.Venue(grill).Me(t.Context())
 		want := "me of venue " + grill + ": no answer within 3s"

@@ -90,16 +90,11 @@ func TestScopesAndVenueOfMeAreShortAndPrintable(t *testing.T) {
 		Me: func(w http.ResponseWriter, _ *http.Request) {
 			answerJSON(
 				w,
-				`{"venueId":"V\u001b[2J\u202e`+strings.Repeat(
-					"v",
-					1000,
-				)+`","scopes":["a\u001b]0;x\u0007","","`+strings.Repeat(
+				`{"venueId":"V\u001b[2J\u202e`+strings.Repeat("v",
+					1000)+`","scopes":["a\u001b]0;x\u0007","","`+strings.Repeat(
 					"s",
 					1000,
-				)+`"`+strings.Repeat(
-					`,"x"`,
-					1000,
-				)+`]}`,
+				)+`"`+strings.Repeat(`,"x"`, 1000)+`]}`,
 			)
 		},
 		Employees: func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusForbidden) },

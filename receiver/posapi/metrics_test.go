@@ -44,12 +44,8 @@ func TestRequestsAndTokenAgesAreMeasured(t *testing.T) {
 		time.Sleep(90 * time.Second)
 		got := testutil.ToFloat64(
 			c.o.Metrics.requests.WithLabelValues("me", "ok"),
-		) + 10*testutil.ToFloat64(
-			c.o.Metrics.requests.WithLabelValues("me", "server_error"),
-		) +
-			100*testutil.ToFloat64(
-				c.o.Metrics.requests.WithLabelValues("token", "ok"),
-			)
+		) + 10*testutil.ToFloat64(c.o.Metrics.requests.WithLabelValues("me", "server_error")) +
+			100*testutil.ToFloat64(c.o.Metrics.requests.WithLabelValues("token", "ok"))
 		if got != 111 {
 			t.Errorf("counted %v", got)
 		}

@@ -73,17 +73,9 @@ func assertNoSecret(t *testing.T, s *service, where string, shown ...any) {
 	}
 	for _, w := range slices.Clone(words) {
 		quoted, _ := json.Marshal(w)
-		words = append(
-			words,
-			string(quoted[1:len(quoted)-1]),
-			url.QueryEscape(w),
-			url.PathEscape(w),
-			html.EscapeString(w),
-			base64.StdEncoding.EncodeToString([]byte(w)),
-			fmt.Sprintf("%x", w),
-			fmt.Sprint([]byte(w)),
-			w[:len(w)-3],
-		)
+		words = append(words, string(quoted[1:len(quoted)-1]), url.QueryEscape(w), url.PathEscape(w),
+			html.EscapeString(w), base64.StdEncoding.EncodeToString([]byte(w)), fmt.Sprintf("%x", w),
+			fmt.Sprint([]byte(w)), w[:len(w)-3])
 	}
 	words = append(words, base64.StdEncoding.EncodeToString([]byte("kitchen:"+url.QueryEscape(theSecret))))
 	var log bytes.Buffer
@@ -210,11 +202,8 @@ func neverShown(t *testing.T, place, name, style string, echo func(w http.Respon
 	}
 	log := new(logBuffer)
 	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	c := client(
-		t,
-		nil,
-		&Options{BaseURL: "http://localhost/api", Transport: overPipe(t, s), AuthStyle: style, Logger: logger},
-	)
+	c := client(t, nil,
+		&Options{BaseURL: "http://localhost/api", Transport: overPipe(t, s), AuthStyle: style, Logger: logger})
 	v := c.Venue(grill)
 	me, err := v.Me(t.Context())
 	p, err2 := v.PayrollPeriods(t.Context())

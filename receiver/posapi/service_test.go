@@ -73,10 +73,8 @@ func (s *service) token(w http.ResponseWriter, r *http.Request) {
 		s.Token(w, r)
 		return
 	}
-	answerJSON(
-		w,
-		fmt.Sprintf(`{"access_token":%q,"token_type":"bearer","expires_in":900}`, s.issue(r.PostForm.Get("venue_id"))),
-	)
+	answerJSON(w,
+		fmt.Sprintf(`{"access_token":%q,"token_type":"bearer","expires_in":900}`, s.issue(r.PostForm.Get("venue_id"))))
 }
 
 func (s *service) issue(venue string) string {
@@ -123,12 +121,8 @@ func answerJSON(w http.ResponseWriter, body string) {
 
 // list is an envelope around records, which are JSON.
 func list(count int, records ...string) string {
-	return fmt.Sprintf(
-		`{"records":[%s],"length":%d,"status":"SUCCESS","count":%d}`,
-		strings.Join(records, ","),
-		len(records),
-		count,
-	)
+	return fmt.Sprintf(`{"records":[%s],"length":%d,"status":"SUCCESS","count":%d}`, strings.Join(records, ","),
+		len(records), count)
 }
 
 // handlerTransport sends requests to a handler without a network, so that it works in a bubble.
@@ -209,10 +203,8 @@ func TestRequestsAreAsTheContractSays(t *testing.T) {
 	s := &service{
 		Employees: func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Query().Get("cursor") == "" {
-				answerJSON(
-					w,
-					`{"records":[{"id":"A","name":"Ann B."}],"count":2,"status":"SUCCESS","nextCursor":"c/2"}`,
-				)
+				answerJSON(w,
+					`{"records":[{"id":"A","name":"Ann B."}],"count":2,"status":"SUCCESS","nextCursor":"c/2"}`)
 				return
 			}
 			answerJSON(w, list(2, `{"id":"B","name":"Bo C."}`))

@@ -184,11 +184,8 @@ func TestTokenRequestIsAsConfigured(t *testing.T) {
 		t.Fatal(err)
 	}
 	basic := base64.StdEncoding.EncodeToString([]byte("kitchen:s3cr%2Bt%2Fplan%3Dted"))
-	want := fmt.Sprintf(
-		"map[Authorization:[Basic %s] grant_type:[client_credentials] scope:[a b] venue:[%s]]",
-		basic,
-		grill,
-	)
+	want := fmt.Sprintf("map[Authorization:[Basic %s] grant_type:[client_credentials] scope:[a b] venue:[%s]]",
+		basic, grill)
 	if got := fmt.Sprint(s.forms[0]); got != want {
 		t.Errorf("%s, want\n%s", got, want)
 	}
@@ -226,11 +223,7 @@ func TestNoRequestWithoutAReadableSecret(t *testing.T) {
 		{"half-read", errors.New("line 1: half-read\x1b[2J"), "the client secret cannot be read: line 1: [secret] [2J"},
 	} {
 		s := new(service)
-		_, err := client(
-			t,
-			s,
-			&Options{Secret: func() (string, error) { return c.secret, c.err }},
-		).Venue(grill).
+		_, err := client(t, s, &Options{Secret: func() (string, error) { return c.secret, c.err }}).Venue(grill).
 			Me(t.Context())
 		if want := "token of venue " + grill + ": " + c.want; !errors.Is(err, ErrSecret) || err.Error() != want ||
 			s.tokens() != 0 {

@@ -106,29 +106,16 @@ func totalRows(o CheckOptions) []row {
 			"all accepted, each new only once, each answer within " + contract.WebhookTimeout.String(),
 			func(c *checker) (string, bool) {
 				s := Sender{URL: o.URL, Transport: c.o.Transport, Backoff: o.Backoff}
-				sum := s.Run(
-					c.ctx,
-					Load{Next: c.newOrder, Count: o.Load, Concurrency: o.Concurrency, Duplicates: 0.1, Seed: o.Seed},
-				)
+				sum := s.Run(c.ctx,
+					Load{Next: c.newOrder, Count: o.Load, Concurrency: o.Concurrency, Duplicates: 0.1, Seed: o.Seed})
 				c.recordSummary(sum)
 				round := func(p float64) time.Duration { return sum.Percentile(p).Round(10 * time.Microsecond) }
-				got := fmt.Sprintf(
-					"%d of %d accepted, %d late, %d retries, p50 %s, p99 %s, slowest %s",
-					sum.States[Sent]+sum.States[Consumed],
-					sum.Jobs,
-					sum.Late,
-					sum.Retries,
-					round(50),
-					round(99),
-					round(100),
-				)
+				got := fmt.Sprintf("%d of %d accepted, %d late, %d retries, p50 %s, p99 %s, slowest %s",
+					sum.States[Sent]+sum.States[Consumed], sum.Jobs, sum.Late, sum.Retries, round(50), round(99),
+					round(100))
 				if sum.ReportsDuplicates {
-					got += fmt.Sprintf(
-						", %d new ones taken for duplicates, %d of %d duplicates taken for new",
-						sum.FalseDuplicates,
-						sum.MissedDuplicates,
-						sum.Duplicates,
-					)
+					got += fmt.Sprintf(", %d new ones taken for duplicates, %d of %d duplicates taken for new",
+						sum.FalseDuplicates, sum.MissedDuplicates, sum.Duplicates)
 				}
 				return got, sum.Accepted() && sum.Late == 0 &&
 					(!sum.ReportsDuplicates || sum.FalseDuplicates+sum.MissedDuplicates == 0)

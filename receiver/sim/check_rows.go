@@ -69,21 +69,12 @@ func headerRows(o CheckOptions) []row {
 	const missing, no = http.StatusUnauthorized, http.StatusForbidden
 	venue, device := contract.HeaderVenue, contract.HeaderDevice
 	all := []row{
-		refusedRow(
-			"6.2",
-			venue+" of an unknown venue",
-			with(func(p *webhookPost) { p.venue = []string{uuid.NewString()} }),
-			no,
-		),
+		refusedRow("6.2", venue+" of an unknown venue",
+			with(func(p *webhookPost) { p.venue = []string{uuid.NewString()} }), no),
 		refusedRow("6.2", "no "+venue, with(func(p *webhookPost) { p.venue = nil }), missing, no),
 		refusedRow("6.2", "a blank "+venue, with(func(p *webhookPost) { p.venue = []string{""} }), missing, no),
-		refusedRow(
-			"6.2",
-			venue+" that is not a UUID",
-			with(func(p *webhookPost) { p.venue = []string{"harbour-grill"} }),
-			missing,
-			no,
-		),
+		refusedRow("6.2", venue+" that is not a UUID",
+			with(func(p *webhookPost) { p.venue = []string{"harbour-grill"} }), missing, no),
 		refusedRow("6.2", "no "+device, with(func(p *webhookPost) { p.device = nil }), missing, no),
 		refusedRow("6.2", "a blank "+device, with(func(p *webhookPost) { p.device = []string{""} }), missing, no),
 		refusedRow("6.2", "neither header", with(func(p *webhookPost) { p.venue, p.device = nil, nil }), missing, no),
@@ -114,10 +105,8 @@ func headerRows(o CheckOptions) []row {
 		},
 	}
 	for _, v := range o.Venues[1:] {
-		all = append(
-			all,
-			acceptedRow("6.2", "an order of venue "+v, with(func(p *webhookPost) { p.venue = []string{v} })),
-		)
+		all = append(all,
+			acceptedRow("6.2", "an order of venue "+v, with(func(p *webhookPost) { p.venue = []string{v} })))
 	}
 	return all
 }
@@ -151,12 +140,8 @@ func invalidJSONRows() []row {
 // schemaRows are section 6.3, status 400: JSON, but not a print request as in section 2.4.
 func schemaRows() []row {
 	fault := func(name string, change func(request, record map[string]any)) row {
-		return refusedRow(
-			"6.3",
-			name,
-			func(c *checker) webhookPost { return c.changedRequest(c.newOrder(), change) },
-			http.StatusBadRequest,
-		)
+		return refusedRow("6.3", name,
+			func(c *checker) webhookPost { return c.changedRequest(c.newOrder(), change) }, http.StatusBadRequest)
 	}
 	const records, id = contract.FieldRecords, contract.FieldID
 	const items, children = contract.FieldItems, contract.FieldChildItems
@@ -216,10 +201,8 @@ func contentRows() []row {
 			q["tide"], r["moon"] = map[string]any{"height": 1.5}, []any{"full", nil, true}
 		}),
 		with("two records", func(q, r map[string]any) {
-			q[contract.FieldRecords] = list(
-				r,
-				map[string]any{contract.FieldID: uuid.NewString(), items: list(map[string]any{"name": "Lemonade"})},
-			)
+			q[contract.FieldRecords] = list(r,
+				map[string]any{contract.FieldID: uuid.NewString(), items: list(map[string]any{"name": "Lemonade"})})
 			q[contract.FieldCount] = 2
 		}),
 		with("modifiers eight levels deep", func(_, r map[string]any) {
@@ -229,10 +212,8 @@ func contentRows() []row {
 			}
 			r[items] = list(it)
 		}),
-		with(
-			"childItems that are null",
-			func(_, r map[string]any) { r[items] = list(map[string]any{"name": "Soup", children: nil}) },
-		),
+		with("childItems that are null",
+			func(_, r map[string]any) { r[items] = list(map[string]any{"name": "Soup", children: nil}) }),
 		with("a record without an item", func(_, r map[string]any) { r[items] = []any{} }),
 		with("every script, accents, emoji", func(_, r map[string]any) {
 			r[items] = list(
@@ -240,10 +221,8 @@ func contentRows() []row {
 			)
 		}),
 		with("a void", func(_, r map[string]any) {
-			r[items] = list(
-				map[string]any{"name": "Soup", contract.FieldIsVoid: true},
-				map[string]any{"name": "Tea", "quantity": -1},
-			)
+			r[items] = list(map[string]any{"name": "Soup", contract.FieldIsVoid: true},
+				map[string]any{"name": "Tea", "quantity": -1})
 		}),
 		with("a refire", func(_, r map[string]any) {
 			r[items] = list(map[string]any{"name": "Soup", "isRefire": true, "note": "was cold"})
@@ -259,9 +238,7 @@ func contentRows() []row {
 			}
 			r[items] = party
 		}),
-		with(
-			"the third retry of an order whose first attempts were lost",
-			func(_, r map[string]any) { r[contract.FieldRetryCount] = contract.WebhookRetries },
-		),
+		with("the third retry of an order whose first attempts were lost",
+			func(_, r map[string]any) { r[contract.FieldRetryCount] = contract.WebhookRetries }),
 	}
 }

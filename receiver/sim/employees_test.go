@@ -43,12 +43,8 @@ func TestAnEmployeeWhoStaysIsListedExactlyOnceWhileOthersChange(t *testing.T) {
 				return !slices.ContainsFunc(now, func(n Employee) bool { return n.ID == e.ID })
 			})
 			// Fewer are added than one page lists, or the list would never end.
-			ids, next, count := page(
-				t,
-				s,
-				tok,
-				fmt.Sprintf("?limit=%d&cursor=%s", rapid.IntRange(4, 25).Draw(r, "limit"), cursor),
-			)
+			ids, next, count := page(t, s, tok,
+				fmt.Sprintf("?limit=%d&cursor=%s", rapid.IntRange(4, 25).Draw(r, "limit"), cursor))
 			if count != len(now) {
 				r.Fatalf("count is %d of %d", count, len(now))
 			}

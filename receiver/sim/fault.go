@@ -250,12 +250,8 @@ func (x *exchange) applyAnswerFaults() {
 			x.header.Set("Content-Type", "text/html; charset=utf-8")
 		case NoSuccess:
 			if x.status == http.StatusOK {
-				x.body = bytes.Replace(
-					x.body,
-					[]byte(`"`+contract.StatusSuccess+`"`),
-					[]byte(`"`+contract.StatusError+`"`),
-					1,
-				)
+				x.body = bytes.Replace(x.body, []byte(`"`+contract.StatusSuccess+`"`),
+					[]byte(`"`+contract.StatusError+`"`), 1)
 			}
 		case Churn:
 			if x.venue != "" && x.status == http.StatusOK {

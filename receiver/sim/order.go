@@ -193,10 +193,8 @@ func (s *Orders) newCheck() check {
 	venueID := s.o.Venues[s.number%len(s.o.Venues)]
 	c := check{
 		venue: venueID,
-		device: cmp.Or(
-			s.o.Device,
-			pick(s.rng, []string{"BW-E-Tablet-01", "BW-E-Tablet-02", "POS-TERRACE-1", "POS-BAR-1"}),
-		),
+		device: cmp.Or(s.o.Device,
+			pick(s.rng, []string{"BW-E-Tablet-01", "BW-E-Tablet-02", "POS-TERRACE-1", "POS-BAR-1"})),
 	}
 	c.fields = map[string]any{
 		contract.FieldVenueID: venueID,

@@ -180,18 +180,7 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request) {
 		e.answer(x)
 	}
 	x.applyAnswerFaults()
-	s.log.Info(
-		"answered",
-		"call",
-		e.call,
-		"status",
-		x.status,
-		"venue",
-		x.venue,
-		"faults",
-		x.faults,
-		"took",
-		time.Since(x.began),
-	)
+	s.log.Info("answered", "call", e.call, "status", x.status, "venue", x.venue, "faults", x.faults, "took",
+		time.Since(x.began))
 	x.write(w)
 }

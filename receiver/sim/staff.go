@@ -40,10 +40,8 @@ func Staff(seed uint64, venueID string, n int) Employee {
 	initial, _ := utf8.DecodeRuneInString(e.LastName)
 	e.Name = e.FirstName + " " + string(initial) + "."
 	if r.IntN(12) == 0 { // names that operators type by hand
-		e.Name = pick(
-			r,
-			[]string{"Chef", "Bar 1", "Manager", e.FirstName, e.LastName + ", " + e.FirstName, "  " + e.FirstName},
-		)
+		e.Name = pick(r,
+			[]string{"Chef", "Bar 1", "Manager", e.FirstName, e.LastName + ", " + e.FirstName, "  " + e.FirstName})
 	}
 	// A fixed year, so that the time of the last change does not depend on the clock.
 	e.UpdatedAt = time.Date(2025, 1, 1, 6, 0, 0, 0, time.UTC).Add(time.Duration(r.IntN(365*24*3600)) * time.Second)

@@ -99,27 +99,14 @@ func (s *Summary) String() string {
 	if s.Interrupted > 0 {
 		fmt.Fprintf(&b, ", %d interrupted", s.Interrupted)
 	}
-	fmt.Fprintf(
-		&b,
-		"\nretries %d, duplicates %d, alerts %d, broken connections %d",
-		s.Retries,
-		s.Duplicates,
-		s.Alerts,
-		s.BrokenConnections,
-	)
+	fmt.Fprintf(&b, "\nretries %d, duplicates %d, alerts %d, broken connections %d", s.Retries, s.Duplicates,
+		s.Alerts, s.BrokenConnections)
 	if len(s.took) == 0 {
 		b.WriteString("\nno answer came")
 		return b.String()
 	}
 	round := func(d time.Duration) time.Duration { return d.Round(10 * time.Microsecond) }
-	fmt.Fprintf(
-		&b,
-		"\nwaited for answers: p50 %s, p99 %s, slowest %s, over %s: %d",
-		round(s.Percentile(50)),
-		round(s.Percentile(99)),
-		round(s.Percentile(100)),
-		contract.WebhookTimeout,
-		s.Late,
-	)
+	fmt.Fprintf(&b, "\nwaited for answers: p50 %s, p99 %s, slowest %s, over %s: %d", round(s.Percentile(50)),
+		round(s.Percentile(99)), round(s.Percentile(100)), contract.WebhookTimeout, s.Late)
 	return b.String()
 }

@@ -28,21 +28,15 @@ func (g grant) expired() bool         { return !time.Now().Before(g.expires) }
 func (x *exchange) token() {
 	x.header.Set("Cache-Control", "no-store")
 	if err := x.r.ParseForm(); err != nil || len(x.r.PostForm) == 0 {
-		x.tokenRefused(
-			http.StatusBadRequest,
-			contract.ErrorInvalidRequest,
-			"want a form (application/x-www-form-urlencoded)",
-		)
+		x.tokenRefused(http.StatusBadRequest, contract.ErrorInvalidRequest,
+			"want a form (application/x-www-form-urlencoded)")
 		return
 	}
 	form := x.r.PostForm
 	for k, v := range form {
 		if len(v) > 1 {
-			x.tokenRefused(
-				http.StatusBadRequest,
-				contract.ErrorInvalidRequest,
-				fmt.Sprintf("%.40q is given more than once", k),
-			)
+			x.tokenRefused(http.StatusBadRequest, contract.ErrorInvalidRequest,
+				fmt.Sprintf("%.40q is given more than once", k))
 			return
 		}
 	}
@@ -80,11 +74,8 @@ func (x *exchange) client(form url.Values) bool {
 	user, password, basic := x.r.BasicAuth()
 	if basic {
 		if secret != "" {
-			x.tokenRefused(
-				http.StatusBadRequest,
-				contract.ErrorInvalidRequest,
-				"the client secret is in the form and in the Authorization header; send it once",
-			)
+			x.tokenRefused(http.StatusBadRequest, contract.ErrorInvalidRequest,
+				"the client secret is in the form and in the Authorization header; send it once")
 			return false
 		}
 		id, secret = unescaped(user), unescaped(password)
@@ -118,11 +109,8 @@ func (x *exchange) grant(form url.Values) (grant, bool) {
 	id, _ = contract.CanonicalID(id)
 	v := x.s.venues[id]
 	if v == nil {
-		x.tokenRefused(
-			http.StatusForbidden,
-			contract.ErrorAccessDenied,
-			param+": the client has no access to this venue",
-		)
+		x.tokenRefused(http.StatusForbidden, contract.ErrorAccessDenied,
+			param+": the client has no access to this venue")
 		return grant{}, false
 	}
 	x.venue = id
@@ -130,11 +118,8 @@ func (x *exchange) grant(form url.Values) (grant, bool) {
 	if asked := strings.Fields(form.Get(contract.ParamScope)); len(asked) > 0 {
 		for _, a := range asked {
 			if !g.has(a) {
-				x.tokenRefused(
-					http.StatusBadRequest,
-					contract.ErrorInvalidScope,
-					"the venue does not grant all of these scopes",
-				)
+				x.tokenRefused(http.StatusBadRequest, contract.ErrorInvalidScope,
+					"the venue does not grant all of these scopes")
 				return grant{}, false
 			}
 		}
