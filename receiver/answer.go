@@ -12,6 +12,9 @@ import (
 	"ticketrail/receiver/contract"
 )
 
+// The contract defines only the statuses. The bodies are ours: they are for the people who read the
+// service's log, and for possim check, which reads "duplicate".
+
 // successBody is the answer 200: the promise that the order is on stable storage.
 type successBody struct {
 	Status    string `json:"status"`
@@ -30,7 +33,8 @@ type errorBody struct {
 	Message string `json:"message"`
 }
 
-// A refusal is the error that becomes an answer other than 200.
+// A refusal is the error that becomes an answer other than 200. Its message is the error.message of
+// the answer.
 type refusal struct {
 	code    Code
 	message string // for the service's log and ours; quotes nothing of the body, which names guests
@@ -47,11 +51,14 @@ func refusalOf(err error) *refusal {
 		return r
 	}
 	switch {
+	// Of Echo's router: errors that passed no check of ours.
 	case errors.Is(err, echo.ErrNotFound):
 		return refused(NotFound)
 	case errors.Is(err, echo.ErrMethodNotAllowed):
 		return refused(MethodNotAllowed)
 	}
+	// A panic, or an error that nobody expected: 500, because the cause may be gone at the next
+	// try.
 	return refused(Internal)
 }
 
@@ -65,11 +72,16 @@ const (
 
 // refuse is Echo's HTTPErrorHandler: it answers every error, counts and logs it, and passes the body of
 // a lost ticket to Options.Reject.
+//
+// The steps have an order: first the answer, because the caller waits for it; then the log line;
+// then the rest of the body, which may take up to linger; Options.Reject last, because it needs the
+// body.
 func (r *Receiver) refuse(err error, c echo.Context) {
 	x := exchangeOf(c)
 	if p, ok := errors.AsType[*panicked](err); ok {
 		r.log.Error("print request panicked; report this with the stack", "err", p.err, "stack", string(p.stack))
 	}
+	// After it, a second answer would only garble the connection; the panic is in the log.
 	if x.answered {
 		return // it panicked after the 200, which must not be taken back
 	}

@@ -12,15 +12,20 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
+// Bodies cost memory twice. While they arrive, slow senders can hold many of them for seconds:
+// smallBody and largeBytes limit that. While they are parsed and planned, each needs many times its
+// size: parseBytes limits that. What does not fit waits, or is answered 503 and comes again.
 const (
 	smallBody  = 64 << 10 // a body up to this size is always read; orders have a few kilobytes
 	largeBytes = 64 << 20 // all larger ones together, so that callers cannot fill the memory of a small box
 	parseBytes = 8 << 20  // estimated memory of the bodies being parsed, planned and stored, see memoryEstimate
 )
 
-// memoryEstimate is about how many bytes of memory a body needs until it is stored. An object of ten
-// bytes makes a map of about five hundred, any other value a small part of that. It is never more than
-// parseBytes, so that every body can be parsed, if need be alone.
+// memoryEstimate is about how many bytes of memory a body needs until it is stored. An object of
+// ten bytes makes a map of about five hundred, any other value a small part of that. It is never
+// more than parseBytes, so that every body can be parsed, if need be alone. Braces and commas
+// inside of text are counted too. That makes the estimate too large, never too small, and costs
+// such a body only a wait.
 func (x *exchange) memoryEstimate() int64 {
 	objects := bytes.Count(x.body, []byte("{"))
 	values := bytes.Count(x.body, []byte(",")) + bytes.Count(x.body, []byte("["))
@@ -28,7 +33,8 @@ func (x *exchange) memoryEstimate() int64 {
 }
 
 // readBody reads the body within the time for the answer. After an error x.body holds what was read
-// until then.
+// until then. Reading into a buffer of its own, and not with io.ReadAll, lets each growth be
+// counted before the memory is taken.
 func (r *Receiver) readBody(c echo.Context, x *exchange) error {
 	req, limit := c.Request(), x.policy.maxBody
 	if req.ContentLength > limit { // answered without reading any of it
@@ -67,6 +73,8 @@ func (r *Receiver) readBody(c echo.Context, x *exchange) error {
 func (r *Receiver) grow(x *exchange, buf []byte) ([]byte, error) {
 	size := min(2*int64(cap(buf)), x.policy.maxBody+1) // one more: see readBody
 	if size > smallBody {
+		// With a large max_body the total must grow too, or the largest allowed body could never be
+		// read.
 		all := max(largeBytes, 2*x.policy.maxBody)
 		if r.largeHeld.Add(size-x.held) > all {
 			r.largeHeld.Add(x.held - size)
@@ -89,7 +97,8 @@ func (x *exchange) bodyError(err error) error {
 	return &refusal{BodyIncomplete, "the body broke off"}
 }
 
-// tooLarge is the refusal of a body over limit bytes.
+// tooLarge is the refusal of a body over limit bytes. 400 and not 413, which the contract does not
+// know: the service's reaction to it would be a guess.
 func tooLarge(limit int64) error {
 	return &refusal{BodyTooLarge, fmt.Sprintf("the body is larger than %d bytes", limit)}
 }
@@ -98,6 +107,7 @@ func tooLarge(limit int64) error {
 // the body that a person will want to see and discards the rest. The caller may already be gone.
 func (x *exchange) readRefused(req *http.Request) {
 	if x.body == nil {
+		// Enough to recognise the order that was lost; more of it is not worth the memory.
 		limit := min(x.policy.maxBody, smallBody)
 		x.body, _ = io.ReadAll(io.LimitReader(req.Body, limit))
 		x.truncated = req.ContentLength != int64(len(x.body)) // chunked: the length is unknown, so there may be more

@@ -11,6 +11,11 @@ import (
 	"ticketrail/receiver/contract"
 )
 
+// The checks that need only the headers, in the order in which routes.go runs them. Each refusal is
+// a 4xx: the service gives the order up and, after a 401 or 403, alerts the venue's admin. That is
+// intended, because only a person can correct a wrong venue, device or address. No message quotes
+// what the caller sent: it would go into the log.
+
 // checkAddress refuses callers whose address is not in allow_from.
 func (s *compiledPolicy) checkAddress(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
@@ -18,6 +23,8 @@ func (s *compiledPolicy) checkAddress(next echo.HandlerFunc) echo.HandlerFunc {
 			return next(c)
 		}
 		a, err := netip.ParseAddr(c.RealIP()) // fails for a Unix socket, and if a proxy sent no address
+		// On a dual-stack socket an IPv4 caller is ::ffff:192.0.2.1, and a link-local one has a
+		// zone such as %eth0. Neither would ever match a prefix in the configuration.
 		a = a.Unmap().WithZone("")
 		if err != nil || !slices.ContainsFunc(s.allowFrom, func(p netip.Prefix) bool { return p.Contains(a) }) {
 			return &refusal{AddressNotAllowed, "the caller's address is not in allow_from"}
@@ -26,8 +33,9 @@ func (s *compiledPolicy) checkAddress(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// checkVenue refuses venues that are not configured. It checks every value of a header that was sent
-// more than once: a proxy in front may have checked another one than we would use.
+// checkVenue refuses venues that are not configured. It checks every value of a header that was
+// sent more than once: a proxy in front may have checked another one than we would use. A UUID in
+// capitals is the same venue.
 func (s *compiledPolicy) checkVenue(next echo.HandlerFunc) echo.HandlerFunc {
 	name := strings.ToLower(s.venueHeader)
 	return func(c echo.Context) error {
@@ -55,8 +63,8 @@ func (s *compiledPolicy) checkVenue(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// checkDevice refuses devices that are not the venue's. It checks every value too; blank ones do not
-// count.
+// checkDevice refuses devices that are not the venue's. It checks every value too; blank ones do
+// not count. Ids are compared exactly: the contract does not say that they have a fixed form.
 func (s *compiledPolicy) checkDevice(next echo.HandlerFunc) echo.HandlerFunc {
 	name := strings.ToLower(s.deviceHeader)
 	return func(c echo.Context) error {
@@ -95,7 +103,9 @@ func (s *compiledPolicy) checkContentType(next echo.HandlerFunc) echo.HandlerFun
 // maxDevice limits what is stored of a device id, in bytes. Real ones have about twenty.
 const maxDevice = 200
 
-// truncateDevice makes a header's value safe to store: valid UTF-8 of at most maxDevice bytes.
+// truncateDevice makes a header's value safe to store: valid UTF-8 of at most maxDevice bytes. The
+// id is stored with each job and shown on pages and terminals. The complete value was compared with
+// the allow-list before.
 func truncateDevice(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if len(s) <= maxDevice {

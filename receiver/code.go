@@ -6,7 +6,8 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// Code is the error.code of an answer. The codes are a closed set.
+// Code is the error.code of an answer. The codes are a closed set. Operators match them in alert
+// rules, dashboards and kept bodies, so none may be renamed.
 type Code string
 
 const (
@@ -24,6 +25,7 @@ const (
 	InvalidJSON    Code = "invalid_json"
 	SchemaMismatch Code = "schema_mismatch"
 
+	// The order is good, the box is not ready for it.
 	// A retry can succeed.
 	BacklogFull    Code = "backlog_full"
 	StorageFull    Code = "storage_full"
@@ -42,7 +44,9 @@ func Codes() []Code {
 		StorageFailed, ShuttingDown, TooSlow, BodyIncomplete, Internal}
 }
 
-// Status is the HTTP status that goes with the code.
+// Status is the HTTP status that goes with the code. Only statuses that the contract lists are used
+// for an order (section 6.3). 404 and 405 are for callers that are not the service, or whose path
+// is wrong.
 func (c Code) Status() int {
 	switch c {
 	case NotFound:
@@ -61,8 +65,9 @@ func (c Code) Status() int {
 	return contract.StatusInternal
 }
 
-// retryAfter is the Retry-After of a 503, in seconds. It is short, because the service tries only three
-// times within seconds; longer where a retry at once cannot succeed.
+// retryAfter is the Retry-After of a 503, in seconds. It is short, because the service tries only
+// three times within seconds; longer where a retry at once cannot succeed. The contract does not
+// say that the service obeys it; proxies and people's scripts do.
 func (c Code) retryAfter() string {
 	switch c {
 	case BacklogFull, StorageFull:
@@ -74,6 +79,9 @@ func (c Code) retryAfter() string {
 }
 
 // message is the default message of a code.
+//
+// Codes of the headers, the body and the parser are not here: their refusals have messages of their
+// own, which name the field.
 func (c Code) message() string {
 	switch c {
 	case NotFound:

@@ -30,6 +30,7 @@ func (r *Receiver) handle(c echo.Context) error {
 // accept reads, plans and stores a request. It returns the receipt and the request's id.
 func (r *Receiver) accept(c echo.Context, x *exchange) (receipt ticket.Receipt, id string, err error) {
 	defer func() { r.largeHeld.Add(-x.held) }() // after a panic too
+	// A sender that trickles its body must get its 503 before it gives up.
 	// The server's own time-out is the same for all policies; this one keeps respond_within.
 	_ = http.NewResponseController(c.Response()).SetReadDeadline(x.deadline)
 	if err := r.readBody(c, x); err != nil {
@@ -38,8 +39,9 @@ func (r *Receiver) accept(c echo.Context, x *exchange) (receipt ticket.Receipt, 
 	// WithoutCancel: a caller that hangs up now does not cancel its order.
 	ctx, cancel := context.WithDeadline(context.WithoutCancel(c.Request().Context()), x.deadline)
 	defer cancel()
-	// Until it is stored a request needs many times the memory of its body, so all that are worked on at
-	// a time share parseBytes.
+	// Until it is stored a request needs many times the memory of its body, so all that are worked
+	// on at a time share parseBytes. One hostile body that needs all of parseBytes makes others
+	// wait, but no longer than until their own deadline: they are answered 503 and sent again.
 	need := x.memoryEstimate()
 	if r.parsing.Acquire(ctx, need) != nil {
 		return ticket.Receipt{}, "", refused(TooSlow)
@@ -57,7 +59,8 @@ func (r *Receiver) accept(c echo.Context, x *exchange) (receipt ticket.Receipt, 
 	return receipt, planned.ID, nil
 }
 
-// plan parses the body and plans its tickets.
+// plan parses the body and plans its tickets. The error is one of the parser: planning cannot fail,
+// so a mistake in the routes never refuses an order.
 func (r *Receiver) plan(x *exchange) (ticket.Request, error) {
 	request, err := contract.Open(x.body, x.policy.mode)
 	if err != nil {
@@ -67,6 +70,8 @@ func (r *Receiver) plan(x *exchange) (ticket.Request, error) {
 		}
 		return ticket.Request{}, &refusal{code, err.Error()}
 	}
+	// The header decides, because it was checked against the allow-list. The order is printed
+	// anyway: refusing it would lose a dinner over a field that no ticket needs.
 	if contract.VenueDiffers(request, x.venue.ID) {
 		request.Anomalies = append(request.Anomalies, contract.VenueOther)
 	}
@@ -89,6 +94,8 @@ func (r *Receiver) codeOf(ctx context.Context, err error) Code {
 	case r.classify == nil:
 		return StorageFailed
 	}
+	// A Code of another status would be a mistake in the caller's function; it must not cost an
+	// order.
 	if c := r.classify(err); c.Status() == contract.StatusUnavailable {
 		return c
 	}

@@ -15,6 +15,9 @@ import (
 
 // countAccepted counts a request that is on stable storage. It runs before the answer, so that a caller
 // that was answered finds its request in the metrics.
+//
+// A conflict has Duplicate set too; it is counted as a conflict only, because that is what the
+// operator must look at.
 func (r *Receiver) countAccepted(x *exchange, t ticket.Receipt) {
 	m := r.metrics
 	reason := reasonStored
@@ -30,8 +33,9 @@ func (r *Receiver) countAccepted(x *exchange, t ticket.Receipt) {
 	m.seconds.Observe(time.Since(x.start).Seconds())
 }
 
-// logAccepted logs a request that is on stable storage. It runs after the answer, so that a slow journal
-// does not delay it.
+// logAccepted logs a request that is on stable storage. It runs after the answer, so that a slow
+// journal does not delay it. The line is not limited: the operator searches the journal for one
+// order by its id.
 func (r *Receiver) logAccepted(x *exchange, id string, t ticket.Receipt) {
 	if t.Conflict {
 		r.log.Warn("request id was already used with other content; only new cancellations are printed",
@@ -50,6 +54,7 @@ func (r *Receiver) logRefusal(x *exchange, req *http.Request, refusal *refusal) 
 	if refusal.code == NotFound || refusal.code == MethodNotAllowed {
 		level = slog.LevelDebug
 	}
+	// Before the limiter, so that lines which are not written use none of its memory.
 	if !r.log.Enabled(context.Background(), level) {
 		return
 	}
@@ -74,8 +79,8 @@ func (r *Receiver) logRefusal(x *exchange, req *http.Request, refusal *refusal) 
 	r.log.LogAttrs(context.Background(), level, "request refused", attrs...)
 }
 
-// noteAnomaly counts a difference from the contract, and logs it the first time for each kind and venue:
-// a service that sends it once sends it with every order.
+// noteAnomaly counts a difference from the contract, and logs it the first time for each kind and
+// venue: a service that sends it once sends it with every order. The counter shows how often.
 func (r *Receiver) noteAnomaly(a contract.Anomaly, venue, request string) {
 	r.metrics.anomalies[a].Inc()
 	if ok, _ := r.limiter.allow(string(a)+" "+venue, 0); ok {
@@ -84,7 +89,9 @@ func (r *Receiver) noteAnomaly(a contract.Anomaly, venue, request string) {
 	}
 }
 
-// noteRuleFailures counts failed expressions, and logs them once a minute for each venue.
+// noteRuleFailures counts failed expressions, and logs them once a minute for each venue. The items
+// are on tickets all the same, at the stations of later routes or at the fallback, so these are
+// the only signs that a route is wrong.
 func (r *Receiver) noteRuleFailures(res plan.Result, venue string) {
 	r.metrics.ruleFailures.Add(float64(res.Failed))
 	if ok, skipped := r.limiter.allow("rules "+venue, time.Minute); ok {
@@ -93,7 +100,8 @@ func (r *Receiver) noteRuleFailures(res plan.Result, venue string) {
 	}
 }
 
-// A logLimiter remembers when lines were logged, so that a line is not repeated too often.
+// A logLimiter remembers when lines were logged, so that a line is not repeated too often. It is
+// safe for concurrent use.
 type logLimiter struct {
 	mu   sync.Mutex // guards last
 	last map[string]*loggedLine
@@ -119,6 +127,8 @@ func (l *logLimiter) allow(key string, interval time.Duration) (ok bool, skipped
 	switch {
 	case line == nil:
 		if len(l.last) >= maxLimiterKeys {
+			// Cheaper than to remember which line is the oldest, for a case that hardly ever
+			// happens.
 			clear(l.last) // a few lines are then logged once too often
 		}
 		l.last[key] = &loggedLine{at: time.Now()}

@@ -20,11 +20,12 @@ const (
 // metrics has every label combination from the start, so that rate() sees the first event of a kind.
 // No label value comes from a caller: strangers could create series without limit.
 type metrics struct {
-	requests     map[Code]prometheus.Counter // read-only once made, so it needs no lock
-	seconds      prometheus.Histogram
-	duplicates   prometheus.Counter
-	conflicts    prometheus.Counter
-	anomalies    map[contract.Anomaly]prometheus.Counter // read-only once made
+	requests   map[Code]prometheus.Counter // read-only once made, so it needs no lock
+	seconds    prometheus.Histogram
+	duplicates prometheus.Counter
+	conflicts  prometheus.Counter
+	anomalies  map[contract.Anomaly]prometheus.Counter // read-only once made
+	// For an alert on silence during opening hours: the service does not reach the box.
 	last         prometheus.Gauge
 	ruleFailures prometheus.Counter
 }
@@ -41,6 +42,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			// Answers take milliseconds; 4 s is the default of respond_within.
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2, 3, 4, 5},
 
+			// Its size is bounded: at most 100 buckets, each 10 % wider than the one before.
 			// Also as a native histogram, for Prometheus servers that store them.
 			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100,
 			NativeHistogramMinResetDuration: time.Hour,

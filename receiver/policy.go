@@ -36,9 +36,10 @@ type Policy struct {
 	AllowFrom      []netip.Prefix // callers' addresses; empty: any
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed; empty: none
 
-	Venues []Venue    // the allow-list
-	Plan   Planner    // required
-	Names  plan.Names // may be nil
+	Venues []Venue // the allow-list
+	// Plan and Names are called concurrently.
+	Plan  Planner    // required
+	Names plan.Names // may be nil
 
 	MaxBody int64         // bytes; 0: 1 MiB
 	Mode    contract.Mode // how far a body may differ from the contract
@@ -54,6 +55,9 @@ type Venue struct {
 }
 
 // A compiledPolicy is a Policy that was checked and copied. It never changes.
+//
+// Everything that a request needs is in one value, so that a reload in the middle of a request
+// cannot check it by the old rules and plan it by the new ones.
 type compiledPolicy struct {
 	path          string
 	secrets       [][sha256.Size]byte
@@ -94,9 +98,12 @@ func compile(p *Policy) (*compiledPolicy, error) {
 		problems = append(problems, errors.New("plan: missing"))
 	}
 	if s.maxBody == 0 {
+		// An order has a few kilobytes; one of 300 items with notes has about 50.
 		s.maxBody = 1 << 20
 	}
 	if s.respondWithin == 0 {
+		// The service waits 5 s (section 6.1); one of them is for the network and the TLS
+		// handshake.
 		s.respondWithin = 4 * time.Second
 	}
 	if s.maxBody < 0 || s.respondWithin < 0 {
@@ -104,7 +111,8 @@ func compile(p *Policy) (*compiledPolicy, error) {
 			fmt.Errorf("max_body %d, respond_within %s: must not be negative", p.MaxBody, p.RespondWithin))
 	}
 	if !strings.HasPrefix(s.path, "/") || strings.ContainsAny(s.path, ":*") {
-		// The path is not quoted: it may be secret.
+		// The two characters would make parameters for Echo's router. The path is not quoted: it may
+		// be secret.
 		problems = append(problems, errors.New("path: must begin with / and must not contain : or *"))
 	}
 	// Hashed, so that the comparison takes the same time for secrets of any length.

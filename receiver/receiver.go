@@ -44,9 +44,10 @@ type Options struct {
 	Intake Intake  // required
 	Policy *Policy // required, see [Receiver.SetPolicy]
 
-	// Classify returns the code for an error of Intake: one of those that are answered 503; any other
-	// counts as [StorageFailed]. It is not called if the time for the answer is over, which is
-	// [TooSlow]. Nil: always StorageFailed.
+	// Classify returns the code for an error of Intake: one of those that are answered 503; any
+	// other counts as [StorageFailed]. It is not called if the time for the answer is over, which
+	// is [TooSlow]. Nil: always StorageFailed. It is a function because this package does not
+	// import the queue, whose errors these are.
 	Classify func(error) Code
 
 	// Reject is called with each body from an allowed venue that was answered 400, or 500 after it was
@@ -79,6 +80,8 @@ type Receiver struct {
 	log      *slog.Logger
 	metrics  *metrics
 
+	// A reload makes a new Echo instance and swaps it in here: routes of an instance that serves
+	// must not be changed.
 	policy    atomic.Pointer[echo.Echo] // the routes of the compiled policy
 	largeHeld atomic.Int64              // bytes held by bodies larger than smallBody
 	parsing   *semaphore.Weighted       // see parseBytes
@@ -128,11 +131,21 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 
 // Limits of a connection, so that slow or silent callers cannot use up the box's connections.
 const (
-	headerTime  = 3 * time.Second                          // for the headers, and the TLS handshake before the first
-	readTime    = contract.WebhookTimeout + 2*time.Second  // for a whole request; the handler sets a shorter deadline
-	answerTime  = contract.WebhookTimeout + 10*time.Second // until the answer, about 100 bytes, is written
-	idleTime    = 10 * time.Second                         // between two requests, and before the first one of HTTP/2
-	headerBytes = 16 << 10                                 // those of the service have less than 1 KiB
+	// An honest caller sends its headers in one packet; 3 s still allow for a lost packet or two.
+	// It is also the time for the TLS handshake before the first request.
+	headerTime = 3 * time.Second
+	// For a whole request. The handler sets a shorter deadline of its own, respond_within, and
+	// answers 503 when that ends; this one is for requests that are refused before the handler.
+	readTime = contract.WebhookTimeout + 2*time.Second
+	// Until the answer, of about 100 bytes, is written. It counts from the headers, so it includes
+	// all of the time that the request may take.
+	answerTime = contract.WebhookTimeout + 10*time.Second
+	// Between two requests, and before the first one of HTTP/2. The service opens another
+	// connection when it has an order, so keeping many idle ones saves nothing.
+	idleTime = 10 * time.Second
+	// The service's headers have less than 1 KiB; net/http's default of 1 MiB for each connection
+	// would be memory that strangers can take.
+	headerBytes = 16 << 10
 )
 
 // HTTPServer returns a server for r, not yet started, with every time-out set.

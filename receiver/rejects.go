@@ -16,7 +16,8 @@ import (
 // After a 400 the service does not try again and the order is lost, so the refused bodies are kept for
 // the operator: the newest MaxRejects, and of those as many as fit into maxRejectBytes.
 const (
-	MaxRejects     = 100
+	MaxRejects = 100
+	// The kept bodies are also held in memory, and the box is small.
 	maxRejectBytes = 16 << 20
 	// maxRejectBody is how much of one body is kept. Base64 makes it a third longer, and with its
 	// message it must fit into a value of the store, or it would be lost with the process.
@@ -32,6 +33,10 @@ type Rejected struct {
 // Rejects keeps refused bodies. One goroutine writes them one after another, and bodies that do not fit
 // into its small buffer are dropped, so that a flood of bad requests does not slow the queue's commits.
 // A crash loses what is in that buffer. It is safe for concurrent use.
+//
+// They are no orders that can be printed: they are kept for the person who must tell the service's
+// provider what was wrong with them. So a lost one is only a nuisance, and nothing here may delay
+// an order.
 type Rejects struct {
 	kv   kv.Store
 	log  *slog.Logger
@@ -41,10 +46,13 @@ type Rejects struct {
 	mu    sync.Mutex // guards the fields below
 	kept  []Rejected // oldest first, bodies included: at most maxRejectBytes
 	bytes int
-	next  uint64
+	// The number of the next one: what rejects show is called with.
+	next uint64
 }
 
 // OpenRejects reads the kept bodies and starts the goroutine that writes; Close ends it.
+//
+// An error of the store is returned, because the same store must be able to keep orders.
 func OpenRejects(store kv.Store, log *slog.Logger) (*Rejects, error) {
 	r := &Rejects{kv: store, log: log, in: make(chan Reject, 16), done: make(chan struct{}), next: 1}
 	err := store.All(func(key string, value []byte) bool {
@@ -71,6 +79,8 @@ func (r *Rejects) Keep(one Reject) {
 	}
 }
 
+// write is the goroutine that stores. A body is in memory, and so in the list, even if it cannot be
+// stored: it is then lost only at the end of the program.
 func (r *Rejects) write() {
 	defer close(r.done)
 	for one := range r.in {
@@ -86,7 +96,7 @@ func (r *Rejects) write() {
 }
 
 // add adds a body to those in memory. It returns the body with its number, and the numbers of those
-// that were dropped for it.
+// that were dropped for it. A body that is cut is copied, so that the memory of the rest is freed.
 func (r *Rejects) add(one Reject) (added Rejected, dropped []uint64) {
 	if len(one.Body) > maxRejectBody {
 		one.Body, one.Truncated = bytes.Clone(one.Body[:maxRejectBody]), true
@@ -108,6 +118,7 @@ func (r *Rejects) add(one Reject) (added Rejected, dropped []uint64) {
 // put stores a body after it has deleted those that were dropped. A crash in between leaves fewer bodies
 // than possible, never more than MaxRejects.
 func (r *Rejects) put(id uint64, value []byte, dropped []uint64) error {
+	// A disk that hangs must not keep Close waiting for ever.
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	for _, old := range dropped {

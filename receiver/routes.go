@@ -17,6 +17,10 @@ import (
 // These parts of Echo are not used: its server (no time-outs), BodyLimit (one large read passes the
 // limit, and the answer is 500), Bind (accepts a body that is not one JSON object, and keys in any case)
 // and the time-out middleware (races with the handler).
+//
+// The order of the checks keeps secrets too: a caller whose address or path is wrong learns nothing
+// about the venues. It also saves work: no byte of a body is read before its sender is allowed to
+// post.
 func (r *Receiver) routes(s *compiledPolicy) *echo.Echo {
 	e := echo.New()
 	e.IPExtractor = s.address // without one, Echo believes X-Forwarded-For from any caller
@@ -25,6 +29,8 @@ func (r *Receiver) routes(s *compiledPolicy) *echo.Echo {
 	// Pre runs before the routing and Use after it, so every request has an exchange, and every handler
 	// a Recover: one body that causes a panic must not stop the orders of others.
 	e.Use(middleware.RecoverWithConfig(middleware.RecoverConfig{
+		// Only the stack of the request that panicked: the stacks of all goroutines would fill the
+		// journal. The error goes on to refuse, which keeps the body and answers 500.
 		StackSize: 16 << 10, DisableStackAll: true, DisableErrorHandler: true,
 		LogErrorFunc: func(_ echo.Context, err error, stack []byte) error { return &panicked{err, stack} },
 	}))
@@ -42,7 +48,8 @@ func (r *Receiver) routes(s *compiledPolicy) *echo.Echo {
 	return e
 }
 
-// An exchange is the state of one request and its answer.
+// An exchange is the state of one request and its answer. Only the goroutine of the request uses
+// it, so it needs no lock.
 type exchange struct {
 	policy   *compiledPolicy // for all of the request, even if a reload replaces it meanwhile
 	start    time.Time       // just after the headers were read
@@ -62,7 +69,8 @@ const exchangeKey = "exchange" // in echo.Context
 
 func exchangeOf(c echo.Context) *exchange { return c.Get(exchangeKey).(*exchange) }
 
-// startExchange starts the clock for the answer and fixes the policy of the request.
+// startExchange starts the clock for the answer and fixes the policy of the request. It runs before
+// everything else, so that no later step, not even the router, takes time that is not counted.
 func (s *compiledPolicy) startExchange(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start := time.Now()
@@ -72,8 +80,9 @@ func (s *compiledPolicy) startExchange(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// checkSecret compares the last path segment with each secret, in constant time: the time of an answer
-// must not reveal how much of a guess was right. A wrong one is answered like any other path.
+// checkSecret compares the last path segment with each secret, in constant time: the time of an
+// answer must not reveal how much of a guess was right. A wrong one is answered like any other
+// path. All secrets are compared even after a match, for the same reason.
 func (s *compiledPolicy) checkSecret(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		sum := sha256.Sum256([]byte(c.Param("secret")))
@@ -97,7 +106,8 @@ func (r *Receiver) recordArrival(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// panicked is the error that Echo's Recover makes of a panic in a handler.
+// panicked is the error that Echo's Recover makes of a panic in a handler. refuse recognises it by
+// its type, logs the stack and answers 500, which the service retries.
 type panicked struct {
 	err   error
 	stack []byte
