@@ -21,6 +21,10 @@ import (
 //
 // The queue stores it. A change here makes every retry that arrives after an upgrade look like a
 // changed order.
+//
+// With a known id, an equal digest makes a request a plain duplicate; another digest makes it a
+// conflict, of which the queue prints only what is void now and was not before. So a difference
+// that means nothing, such as 1 and 1.0, costs a log line, and no dish is cooked twice.
 func Digest(req contract.PrintRequest) (sum [32]byte) {
 	records := make([]any, len(req.Records))
 	for i := range req.Records {
@@ -38,7 +42,8 @@ func Digest(req contract.PrintRequest) (sum [32]byte) {
 }
 
 // writeCanonical recurses as deep as v is nested; the JSON parser limits that to 10,000 levels. It
-// makes no copy of v: a hostile body of millions of values is in memory once already.
+// makes no copy of v: a hostile body of millions of values is in memory once already. A separator
+// comes before each element but the first; a key that is left out must not leave one.
 func writeCanonical(h hash.Hash, v any) {
 	write := func(s string) { _, _ = io.WriteString(h, s) } // a hash never returns an error
 	separator := ""
@@ -70,6 +75,7 @@ func writeCanonical(h hash.Hash, v any) {
 }
 
 // isMetadata says that a key is about the transport or the service's database, not about the order.
+// Leaving out a key that is about the order would hide a change of the order.
 func isMetadata(key string) bool {
 	return key == contract.FieldRetryCount || strings.HasPrefix(key, "_")
 }

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// A fieldID is one thing that a ticket says.
+// A fieldID is one thing that a ticket says. Each has a list of paths, which the operator can
+// replace: the contract does not show where services put these things.
 type fieldID int
 
 const (
@@ -63,7 +64,8 @@ type path struct {
 	keys []string
 }
 
-// fieldPaths is the paths of each field.
+// fieldPaths is the paths of each field. A Plan has its own copy, so a reload never changes the
+// fields of a request that is being planned.
 type fieldPaths [fieldCount][]path
 
 func defaultPaths() (f fieldPaths) {
@@ -75,7 +77,8 @@ func defaultPaths() (f fieldPaths) {
 	return f
 }
 
-// set overrides the paths of a field. It returns what is wrong with them, or "".
+// set overrides the paths of a field. It returns what is wrong with them, or "". An empty list
+// switches a field off; ticket.fields.note: [] keeps notes off the paper.
 func (f *fieldPaths) set(name string, paths []string) string {
 	names := make([]string, len(fields))
 	for i := range fields {

@@ -9,7 +9,9 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// header reads what a ticket says above its lines.
+// header reads what a ticket says above its lines. Texts that people also number (a table, a
+// course) may be JSON numbers; in a name or a type a number would be an internal id that says
+// nothing to a cook.
 func (s *splitter) header(rec *contract.Record, tr *RecordTrace) ticket.Ticket {
 	r := reader{paths: &s.plan.paths, obj: rec.Fields}
 	if tr != nil {
@@ -22,6 +24,8 @@ func (s *splitter) header(rec *contract.Record, tr *RecordTrace) ticket.Ticket {
 	t.Server = s.serverName(r)
 	t.Type = r.text(fieldType, false)
 	t.Guests = r.text(fieldGuests, true)
+	// The printer that the service has in mind is shown, so that a person can see where the routes
+	// differ from it; the routes decide.
 	t.Destination = r.text(fieldStation, true)
 	t.Course = r.text(fieldCourse, true)
 	t.Notes = r.notes(fieldRecordNote)
@@ -31,7 +35,8 @@ func (s *splitter) header(rec *contract.Record, tr *RecordTrace) ticket.Ticket {
 	return t
 }
 
-// emptyHeader says that nothing in the header would tell a cook what the ticket is about.
+// emptyHeader says that nothing in the header would tell a cook what the ticket is about. Without
+// items, such a record prints as its JSON.
 func emptyHeader(t ticket.Ticket) bool {
 	return t.Number == "" && t.Table == "" && t.Server == "" && t.Type == "" && t.Guests == "" &&
 		t.Destination == "" && t.Course == "" && len(t.Notes) == 0 && !t.Void && !t.Refire
@@ -39,6 +44,9 @@ func emptyHeader(t ticket.Ticket) bool {
 
 // serverName is a name as sent, or the name of the employee with the id that was sent, or else the
 // end of that id, which two people can at least compare.
+//
+// The name is decided here, before the 200, so a ticket that is printed again tomorrow has the name
+// of today. The look-up must not wait: see [Names].
 func (s *splitter) serverName(r reader) string {
 	if name := r.text(fieldServer, false); name != "" {
 		return name
@@ -52,6 +60,8 @@ func (s *splitter) serverName(r reader) string {
 			return strings.TrimSpace(name)
 		}
 	}
+	// Four characters are few enough to read out, and enough to tell the people of one restaurant
+	// apart.
 	runes := []rune(id)
 	return string(runes[max(0, len(runes)-4):])
 }
@@ -63,8 +73,10 @@ var (
 	statusFields = [...]string{"status", "kdsStatus"}
 )
 
-// void says whether a record or an item is a cancellation, in any of the spellings that services use.
-// The caller applies it to everything nested below.
+// void says whether a record or an item is a cancellation, in any of the spellings that services
+// use. The caller applies it to everything nested below. All of them are read, and one is enough:
+// an order that is taken for a void is noticed at the table, a void that is taken for an order is
+// cooked.
 func (r reader) void(quantity decimal) bool {
 	for _, k := range voidFlags {
 		if yes, _ := parseBool(r.obj[k]); yes {
@@ -83,7 +95,8 @@ func (r reader) void(quantity decimal) bool {
 	return quantity.neg && r.traceVoid("a quantity below zero")
 }
 
-// traceVoid records where a cancellation was found, and returns true.
+// traceVoid records where a cancellation was found, and returns true. The trace has one entry, for
+// the first spelling that was found.
 func (r reader) traceVoid(path string) bool {
 	if r.found != nil {
 		*r.found = append(*r.found, Found{Field: "void", Path: path, Value: "true"})
@@ -91,9 +104,10 @@ func (r reader) traceVoid(path string) bool {
 	return true
 }
 
-// unreadableVoids quotes values that may mean a cancellation but cannot be read: under flags what is
-// neither true nor false, under statuses what is no text. They print as notes of a line that is not
-// void, so that a person decides.
+// unreadableVoids quotes values that may mean a cancellation but cannot be read: under flags what
+// is neither true nor false, under statuses what is no text. They print as notes of a line that is
+// not void, so that a person decides. A void in doubt must not silently stop the cooking, nor
+// silently be cooked.
 func unreadableVoids(obj map[string]any, flags, statuses []string) (notes []string) {
 	for _, k := range flags {
 		v := obj[k]
@@ -113,15 +127,17 @@ func unreadableVoids(obj map[string]any, flags, statuses []string) (notes []stri
 	return notes
 }
 
-// A flattener turns the nested items of one record into lines, parents before their children.
+// A flattener turns the nested items of one record into lines, parents before their children. Lines
+// are flat because paper is, and because a stored ticket must stay readable for later versions;
+// Depth keeps the nesting.
 type flattener struct {
 	paths *fieldPaths
 	lines []ticket.Line
 	trace *RecordTrace // nil: no trace is wanted
 }
 
-// addItem appends an item and everything nested below it. void and refire are those of its parent. It
-// returns the item's index in the trace.
+// addItem appends an item and everything nested below it. void and refire are those of its parent.
+// It returns the item's index in the trace. It recurses at most contract.MaxDepth deep.
 func (f *flattener) addItem(item map[string]any, depth int, void, refire bool, at string) int {
 	r := reader{paths: f.paths, obj: item}
 	index := 0
@@ -129,6 +145,7 @@ func (f *flattener) addItem(item map[string]any, depth int, void, refire bool, a
 	if f.trace != nil {
 		r.found = &found
 		index = len(f.trace.Items)
+		// The place is taken now, before the children take theirs, and filled at the end.
 		f.trace.Items = append(f.trace.Items, ItemTrace{})
 	}
 	l := ticket.Line{Depth: depth, Quantity: "1"}
@@ -136,6 +153,7 @@ func (f *flattener) addItem(item map[string]any, depth int, void, refire bool, a
 	if hasQuantity {
 		l.Quantity = q.magnitude() // the sign is in Void: "-2" on paper is easily read as 2
 	}
+	// A cook may recognise a dish in its JSON; an item that is left out is never made.
 	if l.Name = r.text(fieldName, false); l.Name == "" {
 		l.Name, l.Raw = itemJSON(item), true
 	}
@@ -150,6 +168,7 @@ func (f *flattener) addItem(item map[string]any, depth int, void, refire bool, a
 	if l.Void = r.void(q) || void; !l.Void {
 		l.Notes = append(l.Notes, unreadableVoids(item, voidFlags[:], statusFields[:])...)
 	}
+	// Unlike a void, a refire that cannot be read is not quoted: the dish is made in either case.
 	l.Refire = r.flag(fieldRefire) || refire
 	if f.trace != nil {
 		r.number(fieldSort) // read before, by order, which records no trace
@@ -167,7 +186,8 @@ func (f *flattener) addItem(item map[string]any, depth int, void, refire bool, a
 	return index
 }
 
-// itemJSON is the item as JSON without its children, which have lines of their own.
+// itemJSON is the item as JSON without its children, which have lines of their own. The item is
+// copied because all readers share the request's maps.
 func itemJSON(item map[string]any) string {
 	if _, ok := item[contract.FieldChildItems]; ok {
 		item = maps.Clone(item)

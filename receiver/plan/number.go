@@ -13,6 +13,8 @@ const maxPlainDigits = 32
 
 // A decimal is a number with exactly the digits that were sent. A float64 would print a
 // check number of 17 digits wrong.
+//
+// Equal numbers have equal fields, however they were written: 1, 1.0 and 10e-1 print alike.
 type decimal struct {
 	neg     bool   // never for zero
 	digits  string // significant digits without leading or trailing zeros; "" is zero
@@ -39,6 +41,7 @@ func toDecimal(v any) (decimal, bool) {
 // parseDecimal is toDecimal for text without blanks around it.
 func parseDecimal(s string) (d decimal, ok bool) {
 	s, plus := strings.CutPrefix(s, "+")
+	// Not after a plus: "+-2" is not a number.
 	for _, minus := range minusSigns {
 		if rest, ok := strings.CutPrefix(s, minus); ok && !plus {
 			d.neg, s = true, rest
@@ -57,18 +60,23 @@ func parseDecimal(s string) (d decimal, ok bool) {
 		return decimal{}, false
 	}
 	whole = strings.TrimLeft(whole, "0")
+	// From here the point is moved in front of the first significant digit: 18 is 0.18 × 10², 0.005
+	// is 0.5 × 10⁻².
 	d.exp = int64(len(whole))
 	d.digits = whole + fraction
 	if whole == "" {
 		d.digits = strings.TrimLeft(fraction, "0")
 		d.exp = int64(len(d.digits) - len(fraction))
 	}
+	// Trailing zeros do not change 0.digits, and zero itself ends up without digits, sign or
+	// exponent: "-0" is no void.
 	d.digits = strings.TrimRight(d.digits, "0")
 	if d.digits == "" {
 		return decimal{}, true
 	}
 	if exponent != "" {
 		e, err := strconv.ParseInt(exponent, 10, 64)
+		// Half of the range leaves room for the digits that are added to the exponent.
 		if err != nil || e > math.MaxInt64/2 || e < math.MinInt64/2 {
 			d.hugeExp = exponent // kept as text, so that magnitude cannot overflow
 			return d, true
@@ -105,6 +113,7 @@ func (d decimal) magnitude() string {
 		return "0"
 	case d.hugeExp != "":
 		return "0." + d.digits + "e" + d.hugeExp
+	// Scientific notation has one digit in front of the point.
 	case d.exp > max(n, maxPlainDigits) || d.exp < -maxPlainDigits:
 		s := d.digits[:1]
 		if n > 1 {
@@ -120,7 +129,8 @@ func (d decimal) magnitude() string {
 	}
 }
 
-// float is the nearest float64, or ±Inf. It is for sorting, where rounding does no harm.
+// float is the nearest float64, or ±Inf. It is for sorting, where rounding does no harm. Of numbers
+// with more digits than a float64 holds, the order may be lost, not the item.
 func (d decimal) float() float64 {
 	if d.hugeExp != "" {
 		return toFloat(json.Number(d.String()))
@@ -132,13 +142,15 @@ func (d decimal) float() float64 {
 	return f
 }
 
-// toFloat is a JSON number as expressions see it. A number that is too large is ±Inf.
+// toFloat is a JSON number as expressions see it. A number that is too large is ±Inf. A check
+// number of 17 digits is rounded in a rule; on the ticket it is exact.
 func toFloat(n json.Number) float64 {
 	f, _ := strconv.ParseFloat(string(n), 64) // on a range error f is ±Inf or 0, which is right
 	return f
 }
 
-// plainNumber writes a JSON number as people do.
+// plainNumber writes a JSON number as people do. 1.80e1 becomes 18. The JSON parser has checked s;
+// text that is no number would stay as it is.
 func plainNumber(s string) string {
 	d, ok := parseDecimal(s)
 	if !ok {

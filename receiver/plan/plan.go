@@ -71,7 +71,8 @@ type Zones interface {
 	Zone(venue string) (zone string, ok bool)
 }
 
-// A Plan is compiled rules. It never changes and is safe for concurrent use.
+// A Plan is compiled rules. It never changes and is safe for concurrent use. A reload compiles a
+// new one; requests that have begun keep theirs.
 type Plan struct {
 	routes   []route
 	fallback string

@@ -10,6 +10,11 @@ import (
 	"ticketrail/receiver/contract"
 )
 
+// What a field may look like, in this file: the contract names few fields and shows no types, so
+// each reader accepts every form that services are known to send, and treats the rest as missing.
+// What may be important and cannot be read (notes, quantities, voids) is quoted instead: see notes,
+// notNumber and unreadableVoids.
+
 // A reader reads the fields of one object, and records in a trace where it found them. A value of the
 // wrong type or a blank one counts as missing, so that the next path gets its chance.
 type reader struct {
@@ -25,7 +30,8 @@ func (r reader) trace(id fieldID, p, value string) {
 	}
 }
 
-// text reads a field that is text; with numbers, it may be a number too.
+// text reads a field that is text; with numbers, it may be a number too. Blank text does not count:
+// the service sends "" for a field that it does not use.
 func (r reader) text(id fieldID, numbers bool) string {
 	for _, p := range r.paths[id] {
 		s := ""
@@ -45,7 +51,7 @@ func (r reader) text(id fieldID, numbers bool) string {
 	return ""
 }
 
-// number reads a field that is a number or a numeric string.
+// number reads a field that is a number or a numeric string. Some services quote numbers.
 func (r reader) number(id fieldID) (n decimal, ok bool) {
 	for _, p := range r.paths[id] {
 		if n, ok := toDecimal(p.lookup(r.obj)); ok {
@@ -56,8 +62,8 @@ func (r reader) number(id fieldID) (n decimal, ok bool) {
 	return decimal{}, false
 }
 
-// notNumber returns the first value of a field that has values, none of them a number. Only a person
-// can say what was meant, so the ticket quotes it.
+// notNumber returns the first value of a field that has values, none of them a number. Only a
+// person can say what was meant, so the ticket quotes it beside the default of one.
 func (r reader) notNumber(id fieldID) string {
 	for _, p := range r.paths[id] {
 		v := p.lookup(r.obj)
@@ -76,7 +82,9 @@ func (r reader) notNumber(id fieldID) string {
 	return ""
 }
 
-// flag reads a field that is true or false. A value that is neither counts as missing.
+// flag reads a field that is true or false. A value that is neither counts as missing. The first
+// path that can be read decides, even if it says false: a later path is the fallback for services
+// that do not have the first.
 func (r reader) flag(id fieldID) bool {
 	for _, p := range r.paths[id] {
 		if b, ok := parseBool(p.lookup(r.obj)); ok {
@@ -138,6 +146,7 @@ func noteText(v any) string {
 				continue
 			}
 		}
+		// A second text, or a member of an unknown name: quoting the whole object loses nothing.
 		if k != contract.FieldID && !isMetadata(k) && !isEmpty(e) {
 			return asText(v)
 		}
@@ -148,7 +157,8 @@ func noteText(v any) string {
 	return text
 }
 
-// isEmpty says that v holds nothing but blanks, nulls, and lists and objects of those.
+// isEmpty says that v holds nothing but blanks, nulls, and lists and objects of those. An empty
+// list or object means "no note" too; printed, it would be noise on every ticket.
 func isEmpty(v any) bool {
 	switch v := v.(type) {
 	case nil:
@@ -169,7 +179,8 @@ func isEmpty(v any) bool {
 }
 
 // parseBool reads true, 1, "true", "yes", "y" and "1" as true and their opposites as false, in any
-// case, and the numbers in any spelling, such as 1.0.
+// case, and the numbers in any spelling, such as 1.0. The wide reading is for voids: "isVoid":
+// "yes" must not be cooked.
 func parseBool(v any) (value, ok bool) {
 	switch v := v.(type) {
 	case bool:

@@ -18,6 +18,11 @@ import (
 	"ticketrail/receiver/contract"
 )
 
+// A rule is an expression of expr-lang.org, compiled when the configuration is read. Two things are
+// added to expr: a missing field is nil and nil is false (nilSafe), and what a rule may cost is
+// limited, whatever the request is (maxRuleNodes, memoryBudget, maxLoopSteps). A rule over its
+// limit fails: its route takes nothing, and the items go on to the next route or to the fallback.
+
 // What an expression may cost. The operator writes the rules, but a caller chooses the request that
 // they run on, and an answer is due within seconds.
 const (
@@ -42,6 +47,7 @@ type route struct {
 
 // A rule is a compiled expression.
 type rule struct {
+	// Read-only once compiled: requests evaluate it concurrently, each with a machine of its own.
 	program *vm.Program
 	// perItem says that the expression reads item. Any other is evaluated once for each record, so
 	// that a rule that loops over record.items does not do so again for each of them.
@@ -58,6 +64,8 @@ type venueEnv struct {
 }
 
 // compileRoute checks the route with index i. It returns all of its mistakes, not only the first.
+// Station names are not compared with the configured stations here: this package does not know
+// them.
 func compileRoute(i int, r Route) (route, []error) {
 	out := route{path: fmt.Sprintf("routes[%d]", i), continues: r.Continue}
 	var problems []error
@@ -107,6 +115,7 @@ func compileRule(when string) (*rule, error) {
 	if err != nil {
 		return nil, conciseError(err)
 	}
+	// What the rule reads decides how often it is evaluated and what a trace can tell about it.
 	r := &rule{program: program}
 	c := &referenceCollector{}
 	ast.Walk(&tree.Node, c)
@@ -122,7 +131,7 @@ func compileRule(when string) (*rule, error) {
 }
 
 // conciseError is an error of expr with the position of the mistake, without Go types, and quoting
-// the expression only where its lines are short.
+// the expression only where its lines are short. The people who write rules are no Go programmers.
 func conciseError(err error) error {
 	e, ok := errors.AsType[*file.Error](err)
 	if !ok {
@@ -145,12 +154,15 @@ type nilSafe struct{}
 
 func (nilSafe) Visit(node *ast.Node) {
 	switch n := (*node).(type) {
+	// The first member of a chain needs nothing: record and item are never nil.
 	case *ast.MemberNode:
 		switch n.Node.(type) {
 		case *ast.MemberNode, *ast.ChainNode:
 			n.Optional = true
 			ast.Patch(node, &ast.ChainNode{Node: n})
 		}
+	// Only where the language wants a boolean: in a comparison nil must stay nil, or item.seat ==
+	// nil would be false for an item without a seat.
 	case *ast.BinaryNode:
 		switch n.Operator {
 		case "and", "&&", "or", "||":
@@ -183,7 +195,8 @@ func orFalse(node *ast.Node) {
 	}
 }
 
-// A referenceCollector finds what an expression reads.
+// A referenceCollector finds what an expression reads. It errs on the safe side: item that is
+// hidden behind $env counts as read, and a path with a computed key is no reference.
 type referenceCollector struct {
 	item  bool
 	loops bool
@@ -203,7 +216,8 @@ func (c *referenceCollector) Visit(node *ast.Node) {
 	}
 }
 
-// plainPath is record.a.b for a member that is reached from record or item by constant names.
+// plainPath is record.a.b for a member that is reached from record or item by constant names. With
+// record["a"] too, which the parser turns into the same tree.
 func plainPath(n ast.Node) (string, bool) {
 	switch n := n.(type) {
 	case *ast.IdentifierNode:
@@ -236,6 +250,7 @@ var typeMessage = regexp.MustCompile(`^(invalid operation: (bool\([^()]*\)|[^()]
 	wrongType + `.*|` + wrongSize + `)$`)
 
 // loggable is the error without anything the service sent: guests' names do not belong in a log.
+// ticketrail inspect shows the complete message, because there the operator has the body anyway.
 func (e *ruleError) loggable() string {
 	if typeMessage.MatchString(e.msg) {
 		return e.Error()
@@ -249,7 +264,8 @@ const (
 )
 
 // setEnv makes the item and its record what the rules see. The record is converted once, when the
-// first rule needs it.
+// first rule needs it. The item is taken from the converted record, so item and record.items[n] are
+// the same object to a rule.
 func (s *splitter) setEnv(rec *contract.Record, item int) {
 	if s.env == nil {
 		s.listElements = 0
@@ -263,7 +279,8 @@ func (s *splitter) setEnv(rec *contract.Record, item int) {
 }
 
 // withFloats copies v with all numbers as float64, the type that expressions compare and calculate
-// with, and counts the elements of its lists.
+// with, and counts the elements of its lists. It is a copy because all readers share the request's
+// maps, and tickets need the digits as they were sent.
 func withFloats(v any, elements *int) any {
 	switch v := v.(type) {
 	case json.Number:
@@ -285,7 +302,8 @@ func withFloats(v any, elements *int) any {
 	return v
 }
 
-// eval evaluates the rule; nil counts as false.
+// eval evaluates the rule; nil counts as false. An expression that panics is an error too: expr
+// recovers from it.
 func (r *rule) eval(machine *vm.VM, env map[string]any) (bool, *ruleError) {
 	machine.MemoryBudget = memoryBudget // for each run: the machine is reused
 	out, err := machine.Run(r.program, env)

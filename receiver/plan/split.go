@@ -14,23 +14,30 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// A splitter is the state of one call of Split.
+// Splitting a record takes three steps. Its header is read first, because a void or a refire of the
+// record holds for all items. Then each item, with everything nested below it, becomes a run of
+// lines in one flat list, and the routes name its stations. At the end each station's ticket copies
+// its runs from that list. An item is read once, however many stations get it, so its copies cannot
+// differ.
+
+// A splitter is the state of one call of Split. It is used by one goroutine and makes one request.
 type splitter struct {
 	plan     *Plan
 	venue    Venue
 	fallback string
 	names    Names
-	base     ticket.Ticket
+	base     ticket.Ticket // what all tickets of the request have in common: venue, device, time
 	res      Result
 
 	machine      vm.VM          // reused by all rules, which saves most of their allocations
 	env          map[string]any // what rules see of the record; nil until one needs it
-	listElements int            // of all lists in env
+	listElements int            // of all lists in env, because a rule may loop over any of them
 	record       int            // index of the record
 	results      []ruleResult   // by route
 }
 
-// A ruleResult is the last result of a rule. It is reset for each record, but for loopSteps.
+// A ruleResult is the last result of a rule. It is reset for each record, but for loopSteps: a
+// caller could otherwise multiply the limit by sending many records.
 type ruleResult struct {
 	final     bool // it holds for every item of the record, because the rule does not read item
 	matched   bool
@@ -38,10 +45,13 @@ type ruleResult struct {
 	loopSteps int // upper bound of what its loops have cost in this request, see maxLoopSteps
 }
 
+// split plans all records in the order received; a station's tickets print in that order.
 func (p *Plan) split(
 	req contract.PrintRequest, v Venue, device string, received time.Time, names Names, trace *Trace,
 ) Result {
+	// The venue's id is half of the key by which a retry is recognised, so it has one spelling.
 	v.ID, _ = contract.CanonicalID(strings.TrimSpace(v.ID))
+	// The box's own zone may be wrong or change.
 	received = received.UTC() // the tickets carry their zone by name
 	if z, ok := names.(Zones); ok && v.Zone == "" {
 		if zone, known := z.Zone(v.ID); known {
@@ -64,6 +74,7 @@ func (p *Plan) split(
 	for i := range req.Records {
 		s.splitRecord(i, &req.Records[i])
 	}
+	// Without a ticket, the 200 would promise something that nobody in the kitchen ever sees.
 	// no records: the contract refuses that, but a request must never make no ticket
 	if len(s.res.Request.Drafts) == 0 {
 		t := s.base
@@ -96,6 +107,7 @@ func (s *splitter) splitRecord(index int, rec *contract.Record) {
 	if rec.Unreadable != "" {
 		// A key occurs twice, and JSON does not say which value counts. A person must read both.
 		t := s.base
+		// At the fallback, because routes could read the wrong one of two values.
 		t.Record, t.Raw = rec.ID, rec.Unreadable
 		if tr != nil {
 			tr.Unreadable = true
@@ -109,9 +121,11 @@ func (s *splitter) splitRecord(index int, rec *contract.Record) {
 		// Checked before unreadable voids become notes: those alone would hide the rest of the record.
 		t.Raw = asJSON(rec.Fields)
 	}
+	// A record that is void anyway needs no note that it may be void.
 	if !t.Void {
 		t.Notes = append(t.Notes, unreadableVoids(rec.Fields, voidFlags[:], nil)...)
 	}
+	// No route can take it: the rules decide by item.
 	if len(rec.Items) == 0 { // a message to the kitchen, or a void of the whole check
 		s.add(s.fallback, t)
 		return
@@ -129,6 +143,9 @@ func (s *splitter) splitRecord(index int, rec *contract.Record) {
 }
 
 // splitItem flattens one item and adds its lines to the shares of its stations.
+//
+// Only the item itself is routed. Its modifiers go where it goes: "no onion" is worth nothing at
+// another station than the burger.
 func (s *splitter) splitItem(
 	f *flattener, rec *contract.Record, i int, t ticket.Ticket, shares []stationShare,
 ) []stationShare {
@@ -146,6 +163,7 @@ func (s *splitter) splitItem(
 	stations := s.stations(rec, i, it)
 	routed := len(stations) > 0
 	if !routed {
+		// So that what no route takes still reaches a cook.
 		stations = []string{s.fallback}
 	}
 	if it != nil {
@@ -166,7 +184,8 @@ type stationShare struct {
 // A span is the lines of one item and of everything nested below it: from ≤ index < to.
 type span struct{ from, to int }
 
-// addShare adds lines to the share of a station.
+// addShare adds lines to the share of a station. Stations keep the order in which they first got an
+// item. There are few, so a list is enough.
 func addShare(shares []stationShare, station string, lines span, routed bool) []stationShare {
 	i := slices.IndexFunc(shares, func(s stationShare) bool { return s.station == station })
 	if i < 0 {
@@ -183,7 +202,8 @@ func addShare(shares []stationShare, station string, lines span, routed bool) []
 }
 
 // lines copies the station's lines from all those of the record. Items that no route took come last
-// and are marked, so that they cannot be mistaken for what this station usually makes.
+// and are marked, so that they cannot be mistaken for what this station usually makes. They are
+// copied because NoRoute is a matter of this ticket only.
 func (share *stationShare) lines(all []ticket.Line) []ticket.Line {
 	var out []ticket.Line
 	for _, s := range share.routed {
@@ -198,9 +218,9 @@ func (share *stationShare) lines(all []ticket.Line) []ticket.Line {
 	return out
 }
 
-// order is the order of the items on the ticket: by sort key; items with equal keys stay as received.
-// An item without a key stays behind the item it followed, because it often belongs to it. Items
-// before the first key stay in front.
+// order is the order of the items on the ticket: by sort key; items with equal keys stay as
+// received. An item without a key stays behind the item it followed, because it often belongs to
+// it. Items before the first key stay in front. The sort is stable for the same reason.
 func (s *splitter) order(items []map[string]any) []int {
 	order, keys := make([]int, len(items)), make([]float64, len(items))
 	last := math.Inf(-1)
@@ -215,6 +235,9 @@ func (s *splitter) order(items []map[string]any) []int {
 }
 
 // stations returns the stations that the routes choose for an item, none if no route takes it.
+//
+// With Continue, two routes may name the same station. It gets the item once: twice on paper is
+// cooked twice.
 func (s *splitter) stations(rec *contract.Record, item int, it *ItemTrace) (out []string) {
 	done := false
 	for i := range s.plan.routes {
@@ -243,13 +266,18 @@ func (s *splitter) stations(rec *contract.Record, item int, it *ItemTrace) (out 
 	return out
 }
 
-// serves says whether the route is for that venue.
+// serves says whether the route is for that venue. Names are compared in any case, as people write
+// them in the configuration.
 func (r *route) serves(v Venue) bool {
 	return r.venue == "" || r.venue == v.ID || strings.EqualFold(r.venue, v.Name)
 }
 
 // match says whether one route takes one item, and the error if its rule failed. A rule that fails does
 // not take it: the item goes on to the next route, and in the end to the fallback.
+//
+// A result that does not depend on the item is kept for the record. Together with maxLoopSteps this
+// bounds what a hostile request costs: with n items, a rule that loops over record.items would
+// otherwise take n × n steps.
 func (s *splitter) match(i int, r *route, rec *contract.Record, item int) (Outcome, string) {
 	if r.rule == nil {
 		return Matched, ""
@@ -263,6 +291,7 @@ func (s *splitter) match(i int, r *route, rec *contract.Record, item int) (Outco
 		s.setEnv(rec, item)
 		result.loopSteps += s.listElements
 		if r.rule.loops && result.loopSteps > maxLoopSteps {
+			// Before the loop runs, because a running expression cannot be interrupted.
 			result.matched, result.err = false, &ruleError{"1:1", wrongSize}
 		} else {
 			result.matched, result.err = r.rule.eval(&s.machine, s.env)
@@ -270,6 +299,8 @@ func (s *splitter) match(i int, r *route, rec *contract.Record, item int) (Outco
 	}
 	switch {
 	case result.err != nil:
+		// Counted for each item, also when the result was kept: the operator sees how many items
+		// are concerned.
 		s.res.Failed++
 		if len(s.res.Failures) < maxFailures {
 			s.res.Failures = append(s.res.Failures, fmt.Sprintf("%s.when: records[%d].items[%d]: %s",

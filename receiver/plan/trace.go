@@ -8,7 +8,8 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// A Trace explains a plan.
+// A Trace explains a plan. ticketrail inspect prints it for a body that the operator has, so that
+// routes and field paths can be corrected without sending orders.
 type Trace struct {
 	Records []RecordTrace
 	// Missing lists the fields that the rules for this venue read and that nothing in this body has.
@@ -37,7 +38,7 @@ type ItemTrace struct {
 	NoRoute  bool     // no route took it, so the fallback gets it
 }
 
-// Found says at which path a field was found.
+// Found says at which path a field was found. Field is the key under ticket.fields, or "void".
 type Found struct{ Field, Path, Value string }
 
 // RouteTrace says what a route did with an item.
@@ -47,7 +48,7 @@ type RouteTrace struct {
 	Error   string // of Failed
 }
 
-// Outcome is what a route did with an item.
+// Outcome is what a route did with an item. Its values are text for people.
 type Outcome string
 
 const (
@@ -64,7 +65,8 @@ type Reference struct {
 	Field string // item.courseName
 }
 
-// missing finds the fields that rules read and no record or item has.
+// missing finds the fields that rules read and no record or item has. They are a hint, not an
+// error: another order may well have the field.
 func (s *splitter) missing(req contract.PrintRequest) (out []Reference) {
 	for i := range s.plan.routes {
 		r := &s.plan.routes[i]
@@ -99,7 +101,8 @@ func anyHas(req contract.PrintRequest, ref []string) bool {
 	return false
 }
 
-// hasPath says whether there is anything at the path, null included.
+// hasPath says whether there is anything at the path, null included. A field that is null is not
+// missing: the service knows it.
 func hasPath(obj map[string]any, keys []string) bool {
 	v, ok := obj[keys[0]]
 	if !ok || len(keys) == 1 {
@@ -111,6 +114,8 @@ func hasPath(obj map[string]any, keys []string) bool {
 
 // String is the trace as text for a terminal. What the service sent is quoted, so that it cannot
 // hold terminal control sequences.
+//
+// Its lines are in the order of the tickets, so that it can be read beside them.
 func (t *Trace) String() string {
 	var b strings.Builder
 	for i := range t.Records {
@@ -140,6 +145,8 @@ func (r *RecordTrace) write(b *strings.Builder) {
 	}
 }
 
+// write writes one item. The marks are those of the ticket, so that a line of the trace can be
+// found on the paper.
 func (it *ItemTrace) write(b *strings.Builder) {
 	fmt.Fprintf(b, "%s %s × %q", it.Path, it.Line.Quantity, it.Line.Name)
 	for _, f := range []struct {
