@@ -8,7 +8,8 @@ import (
 )
 
 // An Anomaly is a deviation from the contract in a request that can be printed nevertheless. It is
-// counted, so that the operator sees that the service has changed before something breaks.
+// counted, so that the operator sees that the service has changed before something breaks. Its
+// values are label values in the metrics and may not be renamed.
 type Anomaly string
 
 const (
@@ -27,7 +28,8 @@ func Anomalies() []Anomaly {
 }
 
 // VenueDiffers says whether a record names another venue than the header of the request, whose
-// canonical UUID is venue. A record that names no venue does not differ.
+// canonical UUID is venue. A record that names no venue does not differ. The header has been
+// checked against the allow-list, so it decides; the caller counts the difference.
 func VenueDiffers(p PrintRequest, venue string) bool {
 	for _, r := range p.Records {
 		v := r.Fields[FieldVenueID]
@@ -45,7 +47,8 @@ func VenueDiffers(p PrintRequest, venue string) bool {
 	return false
 }
 
-// strict finds what [Strict] refuses and [Lenient] accepts.
+// strict finds what [Strict] refuses and [Lenient] accepts. Only the first record's id must be a
+// UUID: the ids of the others are not used to recognise a request.
 func strict(records []Record) *Mismatch {
 	if _, ok := CanonicalID(records[0].ID); !ok {
 		return &Mismatch{index(FieldRecords, 0) + "." + FieldID, "want a UUID"}
@@ -59,12 +62,14 @@ func strict(records []Record) *Mismatch {
 }
 
 // oddRetryCount returns a retryCount that is not an integer. In an unreadable record it may be
-// there twice; such a record is counted as [DuplicateKey] only.
+// there twice; such a record is counted as [DuplicateKey] only. Nothing depends on the value: a
+// retry is recognised by its id.
 func (r *Record) oddRetryCount() (v any, odd bool) {
 	v, there := r.Fields[FieldRetryCount]
 	return v, there && r.Unreadable == "" && !integer(v)
 }
 
+// anomalies lists the deviations of a body that is accepted, each kind once.
 func anomalies(envelope map[string]any, records []Record, body []byte) []Anomaly {
 	var out []Anomaly
 	note := func(odd bool, a Anomaly) {
@@ -80,12 +85,14 @@ func anomalies(envelope map[string]any, records []Record, body []byte) []Anomaly
 			break
 		}
 	}
+	// On the body, because the parser has already replaced the bytes.
 	note(!utf8.Valid(body), InvalidUTF8)
 	if v, there := envelope[FieldStatus]; there {
 		note(v != StatusSuccess, StatusOdd)
 	}
 	if v, there := envelope[FieldCount]; there {
 		n, _ := v.(json.Number)
+		// Compared as a float: 1.0 is the same count as 1.
 		f, err := n.Float64()
 		note(err != nil || f != float64(len(records)), CountOdd)
 	}
@@ -106,6 +113,7 @@ func integer(v any) bool {
 	return err == nil && f == math.Trunc(f)
 }
 
+// numberKind is kind, but says of a number why it is not an integer.
 func numberKind(v any) string {
 	if _, ok := v.(json.Number); ok {
 		return "a number with a fraction or out of range"

@@ -76,6 +76,7 @@ const (
 // Limits of a print request. The contract sets none; these are far above a real order, and bound
 // the memory and paper that one request can use.
 const (
+	// An id is stored, logged and shown with every ticket.
 	MaxIDBytes = 200    // records[0].id
 	MaxDepth   = 64     // of items in items; an item of the record itself is at depth 1
 	MaxItems   = 10_000 // items of all records together, children included; also the most records

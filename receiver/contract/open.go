@@ -10,12 +10,19 @@ import (
 	"strings"
 )
 
+// How a body is read: parse decodes it, keeping the values of repeated keys; read checks the
+// shape that the contract's section 2.4 shows; anomalies notes what is odd but can be printed. What
+// is not checked here prints somehow: a field that is wrong must never cost the order, a shape that
+// is wrong would make a ticket that says nothing.
+
 // A Mode says how far a body may deviate from the contract and still be printed.
 type Mode int
 
 const (
+	// The default: a service that changes a detail must not stop the kitchen.
 	// Lenient accepts what can be printed, and counts deviations.
 	Lenient Mode = iota
+	// An order that breaks one of these rules is then lost, and the service logs it.
 	// Strict refuses an id that is not a UUID and a retryCount that is not an integer.
 	Strict
 )
@@ -45,7 +52,8 @@ type Record struct {
 	Unreadable string
 }
 
-// InvalidJSON says that a body is not one JSON object.
+// InvalidJSON says that a body is not one JSON object. It is answered 400, so the body is never
+// sent again.
 type InvalidJSON struct {
 	Offset int64 // of the first wrong byte
 	Reason string
@@ -92,6 +100,8 @@ func Open(body []byte, mode Mode) (PrintRequest, error) {
 	return p, nil
 }
 
+// parse decodes the body, which must be one object and nothing else. It decodes twice: the first
+// pass checks the syntax and limits the nesting, on which the recursion of decode relies.
 func parse(body []byte) (map[string]any, error) {
 	dec := json.NewDecoder(bytes.NewReader(body))
 	var value json.RawMessage
@@ -122,6 +132,7 @@ func refused(body []byte, err error) error {
 		return &InvalidJSON{0, "the body is empty"}
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return &InvalidJSON{int64(len(body)), "the body ends in the middle"}
+	// Said explicitly, because nobody sees these bytes in an editor.
 	case bytes.HasPrefix(body, []byte("\xef\xbb\xbf")):
 		return &InvalidJSON{0, "the body begins with a byte order mark"}
 	}
@@ -173,6 +184,8 @@ func (p *PrintRequest) read(envelope map[string]any) *Mismatch {
 	return p.readItems()
 }
 
+// readItems checks the items of all records. An unreadable record is kept as its JSON, unchecked: its
+// shape depends on which value counts, so it cannot be refused for it.
 func (p *PrintRequest) readItems() *Mismatch {
 	var count counter
 	var raws []json.RawMessage
@@ -180,6 +193,8 @@ func (p *PrintRequest) readItems() *Mismatch {
 		r := &p.Records[i]
 		if repeats(r.Fields) {
 			if raws == nil {
+				// Once for all records: a body of many unreadable records would otherwise be parsed
+				// for each.
 				raws, _ = received(p.Raw) // cannot fail: Open has parsed the body
 			}
 			r.Unreadable = printable(raws[i])
@@ -217,7 +232,7 @@ func (p *PrintRequest) readRepeated(all Repeated) *Mismatch {
 }
 
 // requestID is the id of a record in canonical form. Of a repeated id it uses the values that are
-// non-empty strings.
+// non-empty strings. Other values of a repeated id are ignored: a retry has the same ones.
 func requestID(record map[string]any) (string, *Mismatch) {
 	v, there := record[FieldID]
 	if !there {
@@ -244,7 +259,8 @@ func requestID(record map[string]any) (string, *Mismatch) {
 }
 
 // A counter counts the items of a request while they are checked: a request with too many is
-// refused before anything is built from it.
+// refused before anything is built from it. The depth is limited too, because tickets indent each
+// level and later steps recurse.
 type counter int
 
 func (c *counter) add(field string, items int) *Mismatch {
@@ -273,6 +289,8 @@ func (c *counter) itemList(list []any) ([]map[string]any, *Mismatch) {
 	return items, nil
 }
 
+// children checks everything below an item, which is at the given depth. null is accepted where
+// there are no children, because services send it.
 func (c *counter) children(item map[string]any, depth int) *Mismatch {
 	v := item[FieldChildItems]
 	if v == nil { // absent or null
@@ -300,6 +318,7 @@ func (c *counter) children(item map[string]any, depth int) *Mismatch {
 	return nil
 }
 
+// array is the list under a key that must be there.
 func array(from map[string]any, field string) ([]any, *Mismatch) {
 	v, there := from[field]
 	if !there {
@@ -312,7 +331,8 @@ func array(from map[string]any, field string) ([]any, *Mismatch) {
 	return list, nil
 }
 
-// below puts the path of the parent in front of a mismatch's path.
+// below puts the path of the parent in front of a mismatch's path. Only a mismatch pays for the
+// path; a correct request builds no text.
 func (e *Mismatch) below(parent string) *Mismatch {
 	e.Path = parent + "." + e.Path
 	return e

@@ -8,6 +8,9 @@ import (
 
 // RawRecord returns the text of the record with an id from the body of a print request. If there is
 // only one record, it is returned whatever its id is.
+//
+// A third-party kitchen display gets the record as the service sent it; the queue stores only whole
+// requests. An error means that the display gets the ticket without it.
 func RawRecord(body []byte, id string) (json.RawMessage, error) {
 	var envelope map[string]json.RawMessage
 	if err := json.Unmarshal(body, &envelope); err != nil {
@@ -17,6 +20,7 @@ func RawRecord(body []byte, id string) (json.RawMessage, error) {
 	if err := json.Unmarshal(envelope[FieldRecords], &records); err != nil {
 		return nil, fmt.Errorf("read the records of the request: %w", err)
 	}
+	// A record without an id has no other name.
 	if len(records) == 1 {
 		return records[0], nil
 	}

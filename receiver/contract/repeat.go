@@ -5,6 +5,10 @@ import (
 	"encoding/json"
 )
 
+// encoding/json keeps the last value of a repeated key and says nothing. For an order that is not
+// good enough: {"isVoid": true, "isVoid": false} is cooked or not by which parser reads it. So Open
+// decodes with tokens and keeps all values.
+
 // Repeated is all values of a key that an object has more than once, in the order received. Parsers
 // differ in which of them they take, so Open takes none.
 type Repeated []any
@@ -13,6 +17,7 @@ type Repeated []any
 // recurses as deep as the value is nested; the caller has bounded that by decoding it before.
 func decode(dec *json.Decoder) (any, error) {
 	token, err := dec.Token()
+	// Any other token is a value itself; null is a nil token.
 	switch token {
 	case json.Delim('['):
 		list := []any{}
@@ -47,6 +52,7 @@ func decode(dec *json.Decoder) (any, error) {
 // put adds a value under a key, which may have values already.
 func put(obj map[string]any, key string, v any) {
 	old, there := obj[key]
+	// An array is a []any and never a Repeated, so a list is not mistaken for several values.
 	switch all, again := old.(Repeated); {
 	case again:
 		v = append(all, v)
@@ -85,7 +91,8 @@ func repeats(v any) bool {
 	return false
 }
 
-// received returns the text of each record. The body must have the key "records" once.
+// received returns the text of each record. The body must have the key "records" once. Their order
+// is that of PrintRequest.Records.
 func received(body []byte) (records []json.RawMessage, err error) {
 	var envelope map[string]json.RawMessage
 	if err := json.Unmarshal(body, &envelope); err != nil {
@@ -98,6 +105,7 @@ func received(body []byte) (records []json.RawMessage, err error) {
 func printable(raw []byte) string {
 	var b bytes.Buffer
 	if json.Compact(&b, raw) != nil {
+		// Never lose a record because it cannot be made shorter.
 		return string(raw)
 	}
 	return string(bytes.ToValidUTF8(b.Bytes(), []byte("\uFFFD")))
