@@ -67,6 +67,8 @@ type Directory struct {
 	log     *slog.Logger
 	metrics *prometheus.CounterVec
 
+	// Replaced as a whole, because orders look names up without a lock while a reload changes the
+	// venues.
 	venues atomic.Pointer[map[string]*venue] // by canonical id; the map is never changed
 
 	mu      sync.Mutex    // held while what follows and venues are replaced
@@ -96,13 +98,14 @@ func New(o Options) *Directory {
 
 // Set replaces the venues. What is stored about a new one is known when Set returns. A venue that
 // stays keeps its state; what was known of one that goes is dropped, and Run deletes what is
-// stored.
+// stored. Names of former venues are deleted because they are personal data without a purpose.
 func (d *Directory) Set(venues []Venue) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	old, next := *d.venues.Load(), map[string]*venue{}
 	for _, want := range venues {
 		id, _ := contract.CanonicalID(strings.TrimSpace(want.ID))
+		// next first: a venue that is listed twice is one venue.
 		v := cmp.Or(next[id], old[id])
 		if v == nil {
 			v = &venue{id: id, tasks: [2]*task{{step: employees}, {step: payroll}}}
@@ -116,6 +119,7 @@ func (d *Directory) Set(venues []Venue) {
 		v.zoned.Store(want.Zoned)
 		next[id] = v
 	}
+	// Or the series of a removed venue would stay at their last value for ever.
 	for id := range old {
 		if next[id] == nil {
 			d.metrics.DeletePartialMatch(prometheus.Labels{"venue": id})
@@ -150,13 +154,16 @@ func (d *Directory) known(id string) *record {
 }
 
 // Name is the name of an employee of a venue. Ids that are UUIDs are compared in any case.
+//
+// It never blocks, and is called for each order before its 200 (see [plan.Names]).
 func (d *Directory) Name(venue, employeeID string) (name string, ok bool) {
 	id, _ := contract.CanonicalID(employeeID)
 	p, ok := d.known(venue).People[id]
 	return p.Name, ok
 }
 
-// Zone is the tz database name of a venue's time zone, if it is known.
+// Zone is the tz database name of a venue's time zone, if it is known. The zone of the
+// configuration has precedence; the caller asks only if there is none.
 func (d *Directory) Zone(venue string) (zone string, ok bool) {
 	zone = d.known(venue).Zone
 	return zone, zone != ""

@@ -5,7 +5,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// A step is one thing that can fail on its own, as a label value.
+// A step is one thing that can fail on its own, as a label value. They fail for different reasons:
+// each needs another scope, or the disk.
 type step string
 
 const (
@@ -38,6 +39,7 @@ var (
 		[]string{"venue"}, nil)
 )
 
+// register makes the metrics. Two directories cannot share a registry.
 func (d *Directory) register(reg prometheus.Registerer) {
 	d.metrics = promauto.With(reg).NewCounterVec(prometheus.CounterOpts{
 		Name: "ticketrail_directory_refreshes_total",
@@ -48,7 +50,8 @@ func (d *Directory) register(reg prometheus.Registerer) {
 	}
 }
 
-// gauges are read from the venues, which a reload replaces.
+// gauges are read from the venues, which a reload replaces. They are read at the scrape, so they never show a
+// venue that was removed.
 type gauges struct{ d *Directory }
 
 // Describe implements [prometheus.Collector].

@@ -53,7 +53,8 @@ type seconds int64
 
 const version = 2 // of the stored value; another one counts as not there
 
-// age is the time since the list last came completely, and since the start if it never did.
+// age is the time since the list last came completely, and since the start if it never did. It is a
+// metric: names that are days old are a sign of a broken refresh.
 func (r *record) age() time.Duration { return time.Since(cmp.Or(r.AsOf, r.loaded)) }
 
 // later is a copy to be changed, with the running time up to now.
@@ -86,6 +87,9 @@ func (l *list) add(e posapi.Employee) bool {
 
 // with is what is known once l has come. An employee who is not in a complete list has left; one
 // who is not in an incomplete list stays as before.
+//
+// How long is counted in running time: a wall clock that jumps by a year would remove everybody who
+// has left.
 func (r *record) with(l list) *record {
 	next := r.later()
 	if l.complete {
@@ -96,11 +100,14 @@ func (r *record) with(l list) *record {
 	maps.DeleteFunc(others, func(id string, _ person) bool { return l.people[id].Name != "" })
 	// Those first who are most likely to be on a check: who is there, then who left last.
 	ids := slices.SortedFunc(maps.Keys(others), func(a, b string) int {
+		// Left is 0 for those who are there; minus one, as an unsigned number, that is the largest
+		// value.
 		return cmp.Compare(uint64(others[b].Left-1), uint64(others[a].Left-1))
 	})
 	for _, id := range ids {
 		p := others[id]
 		if p.Left == 0 && l.complete {
+			// 0 would mean that the employee is there.
 			p.Left = max(1, next.Ran)
 		}
 		if len(next.People) < maxPeople && (p.Left == 0 || next.Ran-p.Left <= keepLeft) {
@@ -110,7 +117,8 @@ func (r *record) with(l list) *record {
 	return next
 }
 
-// encode is at most [kv.MaxValue] bytes long, as maxPeople, maxName and maxID have it.
+// encode is at most [kv.MaxValue] bytes long, as maxPeople, maxName and maxID have it. A larger
+// value would never be stored, and names would be gone after each restart.
 func (r *record) encode() ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -141,6 +149,8 @@ func (d *Directory) store(ctx context.Context, v *venue) {
 
 // load reads what is stored about a venue. What cannot be read counts as not there: the next
 // refresh replaces it.
+//
+// A damaged value costs names for some seconds; to refuse the start for it would cost orders.
 func (d *Directory) load(id string) *record {
 	r := &record{}
 	b, ok, err := d.kv.Get(id)
@@ -185,7 +195,8 @@ func (d *Directory) deleteOthers(ctx context.Context, venues map[string]*venue) 
 }
 
 // displayName is what a ticket says of an employee: the display name, or one made of the other
-// names as the service makes them.
+// names as the service makes them. The contract's display name is a first name, an initial and a
+// period.
 func displayName(e posapi.Employee) string {
 	if name := clean(e.Name); name != "" {
 		return name

@@ -15,6 +15,10 @@ import (
 
 // The pauses after failures double from the shortest to the longest: names should come back soon
 // after a short outage, and a service that is down for a day should not be asked every minute.
+//
+// Run has one goroutine for each venue, which does its two tasks in turn. A round lasts until the
+// venues or the source change; then all goroutines end and the next round starts with what is new.
+// Between rounds nothing runs, so tasks need no lock.
 const (
 	firstWithin   = 5 * time.Second  // of the start, so that many venues are not refreshed at one moment
 	shortestPause = time.Minute      // after a failure
@@ -28,7 +32,8 @@ var (
 	errNoZone       = errors.New("no payroll period has a time zone; set the venue's timezone in the configuration")
 )
 
-// A task is one of the two requests about a venue, again and again. Only Run uses it.
+// A task is one of the two requests about a venue, again and again. Only Run uses it. It keeps its
+// due time over rounds, so a reload does not cause requests that are not due.
 type task struct {
 	step       step
 	due        time.Time
@@ -52,6 +57,8 @@ func (d *Directory) Run(ctx context.Context) {
 		for _, v := range venues {
 			soon := time.Now().Add(rand.N(firstWithin))
 			for _, t := range v.tasks { // due together: then the employees are first
+				// A new source means new credentials or another address: what failed before may
+				// work now.
 				if t.due.IsZero() || src != last {
 					t.due, t.failed = soon, 0
 				}
@@ -74,6 +81,8 @@ func (d *Directory) Run(ctx context.Context) {
 // its own, so that one that hangs does not delay the others.
 func (d *Directory) refresh(ctx context.Context, src Source, v *venue) {
 	for {
+		// The task that is due first. With a configured zone, payroll periods are not requested at
+		// all.
 		t := v.tasks[0]
 		if other := v.tasks[1]; other.due.Before(t.due) && !v.zoned.Load() {
 			t = other
@@ -123,8 +132,9 @@ func (d *Directory) do(ctx context.Context, src Source, v *venue, s step) (res r
 	return ok, nil
 }
 
-// askEmployees returns what is known with the venue's employees, and why some may be missing.
-// When the list breaks off it returns nil: an employee who is missing in it may be on the next page.
+// askEmployees returns what is known with the venue's employees, and why some may be missing. When
+// the list breaks off it returns nil: an employee who is missing in it may be on the next page. A
+// list whose count is wrong is used for its names, but no employee counts as gone.
 func (d *Directory) askEmployees(ctx context.Context, src Source, v *venue) (*record, error) {
 	l := list{people: map[string]person{}, complete: true}
 	var problem error
@@ -161,6 +171,8 @@ func (d *Directory) askZone(ctx context.Context, src Source, v *venue) (*record,
 	return next, err
 }
 
+// newestZone is the time zone of the period that starts last; of several, the one that ends last,
+// then the one that was changed last. Periods without a zone do not count.
 func newestZone(periods []posapi.PayrollPeriod) string {
 	var newest posapi.PayrollPeriod
 	for _, p := range periods {
@@ -173,7 +185,8 @@ func newestZone(periods []posapi.PayrollPeriod) string {
 	return newest.Meta.Timezone
 }
 
-// report counts an outcome. It logs the same error only once.
+// report counts an outcome. It logs the same error only once. A service that is down for a day
+// makes one line, not hundreds; the metrics count each time.
 func (d *Directory) report(v *venue, s step, res result, err error) {
 	d.metrics.WithLabelValues(v.id, string(s), string(res)).Inc()
 	last, done := v.errs.Swap(s, err)
@@ -190,6 +203,7 @@ func (d *Directory) report(v *venue, s step, res result, err error) {
 func (t *task) pause(every time.Duration, res result, err error) time.Duration {
 	if res == failed {
 		t.failed++
+		// The shift is limited, or a long outage would overflow it.
 		most := min(every, longestPause, shortestPause<<min(t.failed-1, 10))
 		pause := most/2 + rand.N(most/2+1)
 		// A service that asks for a longer pause gets it, but a nonsensical one must not end refreshes.

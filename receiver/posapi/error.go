@@ -48,6 +48,9 @@ const (
 
 // An Error says which call failed, why, and what the operator can do. Nothing in it contains the
 // client secret, a token, or a control character.
+//
+// Operators read it on the terminal (venues check, labor) and in the log of the directory, so it
+// says what to do.
 type Error struct {
 	Call       Call
 	Venue      string
@@ -61,7 +64,8 @@ type Error struct {
 	retryable bool  // another try within seconds may succeed
 }
 
-// fault is an error of a kind.
+// fault is an error of a kind. The problem is one clause: Error puts the call in front and the
+// advice after it.
 func (v *Venue) fault(call Call, kind error, format string, args ...any) *Error {
 	return &Error{Call: call, Venue: v.id, Problem: fmt.Sprintf(format, args...), kind: kind}
 }
@@ -78,13 +82,15 @@ func (e *Error) Error() string {
 // Unwrap is one of the Err… of this package, or the error of the caller's ctx when that ended.
 func (e *Error) Unwrap() error { return e.kind }
 
-// judge says what an answer that is not 2xx means, and what to do about it.
+// judge says what an answer that is not 2xx means, and what to do about it. It decides too whether
+// another try may help.
 func (v *Venue) judge(call Call, a *answer) *Error {
 	if a.good() {
 		return nil
 	}
 	status := strings.TrimSpace(fmt.Sprintf("%d %s", a.StatusCode, http.StatusText(a.StatusCode)))
 	e := v.fault(call, ErrRefused, "the service answers %s", status)
+	// A date in the past would make it negative.
 	e.RetryAfter = max(0, retryablehttp.DefaultBackoff(0, 0, 0, a.Response)) // of 429 and 503
 	switch s := a.StatusCode; {
 	case s == http.StatusUnauthorized: // the caller of get sees only the second one in a row
@@ -123,6 +129,7 @@ func (v *Venue) quote(e *Error, a *answer) *Error {
 	if e.Call != CallToken {
 		return e
 	}
+	// RFC 6749 allows 400 for a wrong client; it means what 401 means.
 	if e.kind == ErrRefused && text == contract.ErrorInvalidClient {
 		e.kind = ErrUnauthorized
 	}
@@ -146,6 +153,7 @@ func (v *Venue) explain(ctx context.Context, e *Error) {
 	if e.Call == CallMe {
 		return
 	}
+	// One exchange at most: the operator waits for the error, not for its explanation.
 	ctx, cancel := context.WithTimeout(ctx, v.c.o.Timeout)
 	defer cancel()
 	if me, err := v.Me(ctx); err == nil && me.Scopes != nil {
@@ -218,6 +226,8 @@ func (v *Venue) lost(caller, timed context.Context, call Call, err error) *Error
 	network, isNetwork := errors.AsType[net.Error](err)
 	_, local := errors.AsType[*net.OpError](err) // its text is this machine's, not the service's
 	switch {
+	// A wrong certificate, https spoken to an http port: they stay wrong, so a retry only delays
+	// the message.
 	case untrusted:
 		e.retryable, err = false, certificate
 		e.Advice = "check the name in service.base_url, this machine's clock and its ca-certificates"

@@ -19,6 +19,10 @@ import (
 // Three tries within seconds cure a dropped connection or a restart of one of the service's
 // servers. An outage that lasts longer is the caller's: the directory tries again in a minute, and
 // an operator at the command line should see the error.
+//
+// One try is an exchange, which is an http.RoundTripper. Above it go-retryablehttp repeats tries,
+// and above that get repeats the call once with a new token. So each layer sees only errors that it
+// can act on.
 const (
 	tries       = 3                      // of one request, the first included
 	firstWait   = 500 * time.Millisecond // before the second try; doubled before the third
@@ -28,7 +32,8 @@ const (
 	maxResponse = 8 << 20         // bytes of an answer: ten thousand employees on one page
 )
 
-// An answer has come completely, unless its status is not 2xx.
+// An answer has come completely, unless its status is not 2xx. Of an answer that is not 2xx the
+// body may be incomplete: only its error text is read.
 type answer struct {
 	*http.Response
 	body       []byte
@@ -63,6 +68,7 @@ func (v *Venue) get(ctx context.Context, call Call, path string, query url.Value
 		case e.kind == ErrUnauthorized && !again:
 			v.grant.CompareAndSwap(g, nil) // not one that another caller has fetched meanwhile
 			continue
+		// Only now, not for each try: it costs another request.
 		case e.kind == ErrForbidden:
 			v.explain(ctx, e)
 		}
@@ -70,8 +76,9 @@ func (v *Venue) get(ctx context.Context, call Call, path string, query url.Value
 	}
 }
 
-// httpClient sends the requests of one call: it retries failures that may pass, and hands each
-// good answer to read. The errors of its requests are [*Error], see [Venue.asError].
+// httpClient sends the requests of one call: it retries failures that may pass, and hands each good
+// answer to read. The errors of its requests are [*Error], see [Venue.asError]. It is made for each
+// call, because it knows the secrets that this call must not show.
 func (v *Venue) httpClient(call Call, secrets []string, read func(*answer) *Error) *http.Client {
 	var last *Error
 	var wait time.Duration
@@ -80,6 +87,7 @@ func (v *Venue) httpClient(call Call, secrets []string, read func(*answer) *Erro
 		HTTPClient: &http.Client{Transport: &exchange{v: v, call: call, secrets: secrets, read: read}},
 		RetryMax:   tries - 1,
 		CheckRetry: func(ctx context.Context, _ *http.Response, err error) (bool, error) {
+			// Kept for Backoff, which is called next and is not given the error.
 			last, _ = errors.AsType[*Error](err)
 			if last == nil || !last.retryable || last.RetryAfter > longestWait {
 				return false, nil
@@ -148,6 +156,7 @@ func (x *exchange) send(req *http.Request) (*answer, *Error) {
 	body, err := io.ReadAll(io.LimitReader(a.Body, maxResponse+1))
 	a.came = time.Now()
 	a.body = redact(body, x.secrets...)
+	// Logs and the terminal get errors, and a proxy may put the request's token into its redirect.
 	// All that an error may quote of an answer is redacted here, before anything reads it.
 	a.Header.Set("Location", string(redact([]byte(a.Header.Get("Location")), x.secrets...)))
 	switch {

@@ -11,7 +11,8 @@ import (
 // The contract leaves much open, so answers are decoded into maps: a field of another type than
 // expected, or one that is missing, must not make the rest unreadable.
 
-// jsonObject is nil when b is not one JSON object.
+// jsonObject is nil when b is not one JSON object. A byte order mark in front is ignored: some
+// servers send it.
 func jsonObject(b []byte) (m map[string]json.RawMessage) {
 	if json.Unmarshal(bytes.TrimPrefix(b, []byte("\xef\xbb\xbf")), &m) != nil {
 		return nil
@@ -62,6 +63,7 @@ func jsonNumber(raw json.RawMessage) (f float64, ok bool) {
 	return f, s != "null" && json.Unmarshal([]byte(s), &f) == nil
 }
 
+// jsonNull is true for a field that is missing or null: services use the two alike.
 func jsonNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
 // jsonKind names what raw is, for error messages.
@@ -102,7 +104,8 @@ const (
 	maxQuote  = 200 // bytes of a text of the service that is shown: two lines of a terminal
 )
 
-// redact replaces the secrets in b, as they are and as JSON spells them.
+// redact replaces the secrets in b, as they are and as JSON spells them. The request has them, and
+// a proxy's error page may repeat the request.
 func redact(b []byte, secrets ...string) []byte {
 	for _, s := range secrets {
 		if len(s) >= minSecret {

@@ -59,7 +59,8 @@ func (v *Venue) Employees(ctx context.Context) iter.Seq2[Employee, error] {
 }
 
 // A PayrollPeriod is the time from one pay day to the next, and its overtime rules. Its dates are
-// written as 2026-01-31 and exist.
+// written as 2026-01-31 and exist. Dates stay text: a day has no time zone, and a time.Time would
+// invent one.
 type PayrollPeriod struct {
 	ID        string    // canonical, if it is a UUID
 	UpdatedAt time.Time // in UTC; zero: missing or not readable
@@ -85,9 +86,10 @@ type PayrollMeta struct {
 // MarshalJSON is the record as received, unknown fields included.
 func (p PayrollPeriod) MarshalJSON() ([]byte, error) { return p.Raw.MarshalJSON() }
 
-// PayrollPeriods are the venue's, in the service's order. Pay depends on them, so a date, a day
-// or a time zone that does not exist is an error. Beside a [*CountError] what came is returned
-// as well; beside any other error nothing is.
+// PayrollPeriods are the venue's, in the service's order. Pay depends on them, so a date, a day or
+// a time zone that does not exist is an error. Beside a [*CountError] what came is returned as
+// well; beside any other error nothing is. All of them are collected before any is returned, unlike
+// employees: there are a few each year.
 func (v *Venue) PayrollPeriods(ctx context.Context) ([]PayrollPeriod, error) {
 	periods := []PayrollPeriod{}
 	query := url.Values{v.c.o.PayrollVenueParam: {v.id}}
@@ -144,6 +146,7 @@ type fields struct {
 	problem string
 }
 
+// report keeps a problem, if it is the first.
 func (f *fields) report(name, problem string) {
 	f.problem = cmp.Or(f.problem, f.path+"."+name+": "+problem)
 }

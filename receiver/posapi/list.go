@@ -14,6 +14,11 @@ import (
 	"ticketrail/receiver/contract"
 )
 
+// A list is read page by page, and the contract shows neither where a page names the next one nor
+// how the list behaves when it changes meanwhile. So nothing is believed: a record that comes twice
+// is left out, a cursor that comes twice ends the list with an error, and the counts that pages
+// name are compared at the end.
+
 const (
 	maxRecords  = 100_000   // of one list: ten times what a directory keeps, and 4 MB of hashes
 	headerPlace = "header:" // before the name of a header, where others are paths into the envelope
@@ -46,7 +51,7 @@ func (v *Venue) list(ctx context.Context, call Call, path string, query url.Valu
 }
 
 // A listing is what must be remembered from page to page. Of ids and cursors that is a hash: the
-// service decides how long they are.
+// service decides how long they are. One goroutine uses it.
 type listing struct {
 	v        *Venue
 	call     Call
@@ -79,6 +84,8 @@ func (l *listing) read(ctx context.Context, path string, query url.Values, yield
 		before := l.yielded
 		for _, raw := range p.records {
 			r := record{index: l.received, fields: jsonObject(raw), raw: raw}
+			// One record that is no object makes the page untrustworthy: a shorter list could
+			// remove an employee who is still there.
 			if r.fields == nil {
 				return l.malformed("%s: want an object, got %s", r.path(), jsonKind(raw))
 			}
@@ -101,6 +108,7 @@ func (l *listing) read(ctx context.Context, path string, query url.Values, yield
 			e := l.malformed("the service names the same next page twice; the list would never end")
 			e.Advice = "check where it names the next page"
 			return e
+		// Cursors that are all new but lead nowhere would get past the case above.
 		case l.yielded == before:
 			return l.malformed("a page repeats earlier ones and still names a next one; the list would never end")
 		}
@@ -139,6 +147,8 @@ func (l *listing) open(a *answer) (page, *Error) {
 		return page{}, l.v.unreadable(l.call, a)
 	}
 	l.v.noteDrift(obj, a)
+	// The contract says SUCCESS for a success, so any other value is an error, with the HTTP status
+	// 200.
 	if s := obj[contract.FieldStatus]; !jsonNull(s) && jsonText(s) != contract.StatusSuccess {
 		return page{}, l.v.quote(l.v.fault(l.call, ErrRefused, "the answer's status is %s", printable(string(s))), a)
 	}
@@ -148,6 +158,7 @@ func (l *listing) open(a *answer) (page, *Error) {
 		kind := jsonKind(obj[contract.FieldRecords])
 		return page{}, l.malformed("%s: want an array, got %s", contract.FieldRecords, kind)
 	}
+	// A count that is no sensible number counts as not sent: it is only a cross-check.
 	if n, ok := jsonNumber(obj[contract.FieldCount]); ok && n >= 0 && n <= math.MaxInt32 && n == math.Trunc(n) {
 		l.counts = append(l.counts, int(n))
 	}

@@ -22,7 +22,8 @@ type Me struct {
 }
 
 // Me requests what the venue's token is good for. The caller checks whether [Me.Venue] is this
-// venue.
+// venue. ticketrail venues check does, because a token for another venue explains employees that
+// nobody knows.
 func (v *Venue) Me(ctx context.Context) (me Me, err error) {
 	err = v.get(ctx, CallMe, contract.PathMe, nil, func(a *answer) (e *Error) {
 		me, e = v.readMe(a)
@@ -32,9 +33,11 @@ func (v *Venue) Me(ctx context.Context) (me Me, err error) {
 }
 
 // secretMember is a member that is a secret by its name, even one that this client never had.
+// The JSON of venues check contains Me.Raw.
 var secretMember = regexp.MustCompile(
 	`(?i)"([a-z_-]*(?:token|secret|password|authorization|api_?key))"\s*:\s*"(?:[^"\\]|\\.)*"`)
 
+// readMe looks for the fields at every place where services of this kind have them.
 func (v *Venue) readMe(a *answer) (Me, *Error) {
 	obj := jsonObject(a.body)
 	if obj == nil {
@@ -99,6 +102,8 @@ func (v *Venue) Drift() (seconds float64, known bool) {
 	return 0, false
 }
 
+// noteDrift stores the larger of the two values: an alarm too many is better than a wrong clock
+// that nobody notices.
 func (v *Venue) noteDrift(envelope map[string]json.RawMessage, a *answer) {
 	const most = 9e9 // seconds; callers make a time.Duration of it, which holds no more
 	reported, known := jsonNumber(envelope[contract.FieldClientDrift])
@@ -115,8 +120,9 @@ func (v *Venue) noteDrift(envelope map[string]json.RawMessage, a *answer) {
 	v.drift.Store(new(max(-most, min(reported, most))))
 }
 
-// measureDrift compares the service's timestamps with ours as NTP does. A difference that the
-// time on the network could explain counts as none.
+// measureDrift compares the service's timestamps with ours as NTP does. A difference that the time
+// on the network could explain counts as none. A wrong clock on the box makes wrong times on
+// tickets, and breaks TLS.
 func measureDrift(envelope map[string]json.RawMessage, a *answer) (float64, bool) {
 	in, out := jsonTime(envelope[contract.FieldRequestStamp]), jsonTime(envelope[contract.FieldResponseStamp])
 	if in, out = cmp.Or(in, out), cmp.Or(out, in); in.IsZero() {

@@ -15,6 +15,7 @@ var results = []string{
 	"redirected", "server_error", "unreachable", "timeout", "malformed", "canceled",
 }
 
+// result is the label value for how an exchange ended; a nil error is ok.
 func (e *Error) result() string {
 	switch {
 	case e == nil:
@@ -32,6 +33,9 @@ func (e *Error) result() string {
 
 // Metrics are shared by all clients that send requests to the service: around a reload there are
 // two. They are safe for concurrent use.
+//
+// During a reload the old client may still answer calls, so only the client that fetched the latest
+// token shows the ages of its tokens: otherwise each venue would have two series of one name.
 type Metrics struct {
 	requests *prometheus.CounterVec
 	age      *prometheus.Desc
@@ -63,7 +67,8 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 // Describe implements [prometheus.Collector], for the ages of tokens.
 func (m *Metrics) Describe(ch chan<- *prometheus.Desc) { ch <- m.age }
 
-// Collect implements [prometheus.Collector].
+// Collect implements [prometheus.Collector]. Ages are computed at the scrape, so they are never
+// stale.
 func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	c := m.client.Load()
 	if c == nil {

@@ -15,7 +15,8 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// A grant is a token and the client secret that it was requested with.
+// A grant is a token and the client secret that it was requested with. It never changes, so metrics
+// may read it while another one is fetched.
 type grant struct {
 	token       *oauth2.Token // its Expiry is when to renew it
 	asked, ends time.Time     // its life
@@ -33,6 +34,7 @@ func (v *Venue) bearer(ctx context.Context) (*grant, error) {
 	case <-ctx.Done():
 		return nil, v.canceled(ctx, CallToken)
 	}
+	// The caller that waited for another one's fetch finds the new token here.
 	if g := v.grant.Load(); g != nil && time.Now().Before(g.token.Expiry) {
 		return g, nil
 	}
@@ -44,7 +46,8 @@ func (v *Venue) bearer(ctx context.Context) (*grant, error) {
 	return g, nil
 }
 
-// fetch requests a token for the venue.
+// fetch requests a token for the venue. The secret is read from its file each time, so that a
+// rotated one is used without a reload.
 func (v *Venue) fetch(ctx context.Context) (*grant, *Error) {
 	o := &v.c.o
 	if ctx.Err() != nil {
@@ -53,6 +56,7 @@ func (v *Venue) fetch(ctx context.Context) (*grant, *Error) {
 	secret, err := o.Secret()
 	secret = strings.TrimSpace(secret)
 	if err != nil {
+		// The reader's error may quote the file.
 		text := printable(string(redact([]byte(err.Error()), secret)))
 		return nil, v.fault(CallToken, ErrSecret, "the client secret cannot be read: %s", text)
 	}
@@ -63,7 +67,8 @@ func (v *Venue) fetch(ctx context.Context) (*grant, *Error) {
 		ClientID: o.ClientID, ClientSecret: secret, Scopes: o.Scopes,
 		TokenURL:       o.BaseURL + o.TokenPath,
 		EndpointParams: url.Values{o.TokenVenueParam: {v.id}},
-		AuthStyle:      oauth2.AuthStyleInParams,
+		// Never automatic: the library would then try both ways, and the first fails at each start.
+		AuthStyle: oauth2.AuthStyleInParams,
 	}
 	if o.AuthStyle == AuthHeader {
 		cfg.AuthStyle = oauth2.AuthStyleInHeader
@@ -98,10 +103,12 @@ func (v *Venue) readToken(a *answer) *Error {
 	}
 	// The contract does not show the fields: OAuth 2.0 first, then the spelling of other answers.
 	value := cmp.Or(jsonText(obj[contract.FieldAccessToken]), jsonText(obj["accessToken"]), jsonText(obj["token"]))
+	// Anything else in a header would be an error of net/http on every call, which says less.
 	if value == "" || strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return v.fault(CallToken, ErrMalformed, "%s: missing, or not usable in a header", contract.FieldAccessToken)
 	}
 	life := int(contract.TokenLifetime.Seconds()) // by the contract, if the answer does not say
+	// The last one counts, so OAuth's own name wins. Less than a second is not believed.
 	for _, at := range []string{"expiresIn", contract.FieldExpiresIn} {
 		if n, ok := jsonNumber(obj[at]); ok && n >= 1 {
 			life = int(min(n, math.MaxInt32))
