@@ -12,6 +12,16 @@ import (
 	"ticketrail/queue/ticket"
 )
 
+// The result of an attempt depends on how far it came:
+//
+// If none of the ticket was taken, it is [ticket.Untouched]: the doubt is taken back and no banner
+// prints.
+//
+// If some of it was taken, it is in doubt.
+//
+// If all of it was taken and the fence was answered, it is printed, whatever happens to the cut and
+// to the connection afterwards.
+
 // An attempt is one ticket from begin to its result.
 type attempt struct {
 	p    *Paper
@@ -36,16 +46,21 @@ func (a *attempt) print() (ticket.Proof, error) {
 		a.d.close(a.s)
 		return "", ticket.Untouched(err)
 	}
+	// Read before the attempt: await may forget the capability when the printer stays silent.
 	do, proof := a.sendFenced, a.d.capability.Fence.proof()
 	if proof == ticket.Sent {
 		do = a.sendUnfenced
 	}
+	// Only status bytes that come from here on can have been taken for this ticket's answer.
 	unexpected := a.s.unexpectedCount()
 	if err := do(); err != nil {
+		// An attempt that was interrupted, by a stop or in favour of a backup, says nothing about
+		// the printer.
 		if a.ctx.Err() == nil && !a.s.alive() {
 			a.d.update(func(s *Status) { s.State, s.Err = Unreachable, err.Error() })
 		}
 		a.d.close(a.s)
+		// Nothing of the ticket was taken, so there is nothing to resynchronise either.
 		if a.sent == 0 {
 			return "", ticket.Untouched(err)
 		}
@@ -68,6 +83,7 @@ const droppedWithin = 3 * time.Millisecond
 // preflight is known to be there. The check comes after begin, because the disk write of begin takes
 // most of the time that has to pass anyway; no ticket byte has been sent yet.
 func (a *attempt) checkConnected() error {
+	// Files, USB and serial devices report a lost device with the next write instead.
 	c, ok := a.s.conn.(closeChecker)
 	if !ok || len(a.d.capability.RealTime) > 0 {
 		return nil
@@ -76,6 +92,7 @@ func (a *attempt) checkConnected() error {
 		switch err := a.s.waitFor(a.ctx, left, never); {
 		case a.ctx.Err() != nil:
 			return a.writeFailed(len(a.job.bytes()), err)
+		// The reader saw the connection end, for example with a reset, before PeerClosed could.
 		case !errors.Is(err, errNoAnswer) && !errors.Is(err, errOneWay):
 			return a.writeFailed(len(a.job.bytes()), err)
 		}
@@ -110,6 +127,8 @@ func (a *attempt) finishLast() error {
 }
 
 // lateAnswerWindow is how long answers that an earlier connection asked for may come after ours.
+// Long enough for what the kernel of a USB or serial device still holds; after it, a late answer
+// would count as unexpected and lower the proof to sent, which is wrong on the safe side.
 const lateAnswerWindow = 500 * time.Millisecond
 
 // settleStatus waits until the printer has answered every GS r sent so far, so that none of those
@@ -131,8 +150,10 @@ func (a *attempt) settleStatus() error {
 	return nil
 }
 
-// sendUnfenced is for a printer that answers no fence. It returns when the printer has taken every byte
-// and the connection is closed in an orderly way.
+// sendUnfenced is for a printer that answers no fence. It returns when the printer has taken every
+// byte and the connection is closed in an orderly way. Without the orderly end, closing could reset
+// the connection and discard the tail of the ticket in the printer's network interface: the ticket
+// would end without its last lines and without a cut.
 func (a *attempt) sendUnfenced() error {
 	all := a.job.bytes()
 	n, left, err := a.write(all, a.p.sendTimeout(len(all)))
@@ -149,8 +170,9 @@ func (a *attempt) sendUnfenced() error {
 	return nil
 }
 
-// sendFenced is for a printer that answers a fence. Each copy waits for its own answer before the next
-// is sent, so that one unanswered fence never stands for several copies.
+// sendFenced is for a printer that answers a fence. Each copy waits for its own answer before the
+// next is sent, so that one unanswered fence never stands for several copies. If a later copy
+// fails, the whole ticket is in doubt, and the next attempt prints every copy again.
 func (a *attempt) sendFenced() error {
 	keep, size := true, 0
 	for _, c := range a.job.copies {
@@ -165,6 +187,8 @@ func (a *attempt) sendFenced() error {
 		// The fence is registered only now: a status byte that comes while the ticket is written is no
 		// answer to it.
 		f, ask := a.s.newFence(a.d.capability.Fence, a.d.issueID)
+		// The ticket may have used up its time; the question gets its own, or a slow printer would
+		// fail here with everything printed.
 		if _, _, err := a.write(ask, max(left, answerTimeout)); err != nil {
 			return a.writeFailed(size, err)
 		}
@@ -175,6 +199,8 @@ func (a *attempt) sendFenced() error {
 		if a.s.blocked() { // the last status is older than the answer
 			a.askStatus(never)
 		}
+		// Only now: a cut before the answer could cut through lines that are still being printed,
+		// and a ticket that ran out of paper would be cut in two.
 		keep = a.cut(c.Cut)
 	}
 	a.d.update(func(s *Status) { s.Heard = time.Now() })
@@ -188,8 +214,10 @@ func (a *attempt) sendFenced() error {
 	return nil
 }
 
-// chunkSize is how many bytes are written at a time. Each chunk has the time limit of a ticket of that
-// size, so that a long ticket does not wait its whole time limit for a printer that has stopped.
+// chunkSize is how many bytes are written at a time. Each chunk has the time limit of a ticket of
+// that size, so that a long ticket does not wait its whole time limit for a printer that has
+// stopped. 1 KiB is the unit of TimeoutPerKiB and less than the 4 KiB buffer of the slowest
+// printers, so one that works takes a chunk as soon as it has printed one.
 const chunkSize = 1024
 
 // A closeChecker can tell, without waiting, that the other side closed the connection. TCP is one.
@@ -202,6 +230,8 @@ func (a *attempt) write(b []byte, limit time.Duration) (n int, left time.Duratio
 	// A deadline in the past interrupts a write that is in progress when ctx ends.
 	stop := context.AfterFunc(a.ctx, func() { _ = conn.SetWriteDeadline(time.Unix(1, 0)) })
 	defer stop()
+	// A write to a connection that the printer has closed succeeds the first time and is lost.
+	// While nothing of the ticket was sent, noticing it costs no doubt.
 	if c, ok := conn.(closeChecker); ok && a.sent == 0 {
 		if err := c.PeerClosed(); err != nil {
 			return 0, limit, err
@@ -214,6 +244,7 @@ func (a *attempt) write(b []byte, limit time.Duration) (n int, left time.Duratio
 	}
 	for n < len(b) {
 		part := b[n:min(n+chunkSize, len(b))]
+		// Each part has its own limit and all parts share the ticket's.
 		due := min(limit, a.p.sendTimeout(len(part)))
 		m, took, err := a.writePart(part, due)
 		n += m
@@ -226,6 +257,8 @@ func (a *attempt) write(b []byte, limit time.Duration) (n int, left time.Duratio
 }
 
 // writeCheckInterval is how often a blocked write checks whether the printer has reported a reason.
+// A printer with its cover open takes no bytes: whether it reports that is what decides between
+// waiting for the person and giving up.
 const writeCheckInterval = time.Second
 
 // writePart is write for one chunk. took is how much of the limit was used.
@@ -242,6 +275,8 @@ func (a *attempt) writePart(b []byte, limit time.Duration) (n int, took time.Dur
 		n += max(m, 0)
 		switch {
 		case err == nil && n < len(b):
+			// A driver that takes less than it was given without an error would leave a hole in the
+			// ticket.
 			return n, took, io.ErrShortWrite
 		case err == nil:
 			a.wait.exceeded(a.s.blocked(), 0) // the write succeeded, whatever the status says
@@ -263,7 +298,9 @@ func (a *attempt) writePart(b []byte, limit time.Duration) (n int, took time.Dur
 	return n, took, nil
 }
 
-// waitedTooLong is the error when WaitForPerson has passed.
+// waitedTooLong is the error when WaitForPerson has passed. The ticket is in doubt then: its first
+// lines may be on the paper, and the rest in the printer's buffer prints when the person comes
+// after all.
 func (a *attempt) waitedTooLong(err error) error {
 	c := a.s.condition()
 	now := state(c)

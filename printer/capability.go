@@ -9,6 +9,11 @@ import (
 	"ticketrail/queue/ticket"
 )
 
+// A capability decides what a ticket on this printer can end as (confirmed, processed or sent) and
+// which questions it is asked. It has one of three sources: the configuration (confirm: process_id,
+// status or none), the store, or a probe. It is discarded when the printer stops answering as it
+// did, and the next ticket or poll probes it again.
+
 // A fenceKind is a command that the printer answers once it has processed everything before it.
 type fenceKind string
 
@@ -48,13 +53,15 @@ type capability struct {
 	neverAsk   bool // confirm: none
 }
 
-// mayAnswer reports whether the session has to read.
+// mayAnswer reports whether the session has to read. Before the first probe the answer is yes, or
+// the probe would hear nothing.
 func (a capability) mayAnswer() bool {
 	return !a.neverAsk && (!a.known || a.configured || a.Fence != noFence || len(a.RealTime) > 0)
 }
 
-// stale reports whether a printer that answered nothing is to be probed again: it may have been starting,
-// or have been replaced.
+// stale reports whether a printer that answered nothing is to be probed again: it may have been
+// starting, or have been replaced. A printer with a fence is never stale: only its silence discards
+// what is known of it.
 func (a capability) stale(after time.Duration) bool {
 	return a.known && !a.neverAsk && a.Fence == noFence && time.Since(a.Probed) >= after
 }
@@ -112,7 +119,8 @@ func (d *Device) loadCapability() {
 	d.setCapability(a)
 }
 
-// valid reports whether a stored capability is one that a probe can have found.
+// valid reports whether a stored capability is one that a probe can have found. A value that was
+// written by another version, or damaged, would choose the wrong proof for every ticket.
 func (a capability) valid() bool {
 	for i, n := range a.RealTime {
 		if n < 1 || n > 4 || i > 0 && n <= a.RealTime[i-1] {
@@ -122,7 +130,8 @@ func (a capability) valid() bool {
 	return a.Fence == byID || a.Fence == byStatus
 }
 
-// setCapability makes a the current capability.
+// setCapability makes a the current capability. The copy under mu lets Print compose a ticket
+// before it has the lock.
 func (d *Device) setCapability(a capability) {
 	d.capability = a
 	d.mu.Lock()
@@ -150,6 +159,7 @@ func (d *Device) saveCapability(ctx context.Context, a capability) error {
 		d.o.Logger.Info("printer capability detected", "printer", d.o.Name,
 			"capability", string(a.Fence.proof()), "answers", len(a.RealTime))
 	}
+	// A configured fence must not outlive the line in the configuration that asks for it.
 	if d.o.KV == nil || a.Fence == noFence || d.o.Confirm != profile.Auto {
 		return nil
 	}
@@ -158,6 +168,7 @@ func (d *Device) saveCapability(ctx context.Context, a capability) error {
 		err = d.o.KV.Put(ctx, d.o.Key, b)
 	}
 	if err != nil && ctx.Err() != nil {
+		// The ticket is not begun, so it may simply be tried again.
 		return context.Cause(ctx)
 	}
 	if err != nil {
@@ -167,7 +178,8 @@ func (d *Device) saveCapability(ctx context.Context, a capability) error {
 	return nil
 }
 
-// forgetCapability discards the capability, also the stored one: the printer does not answer as it did.
+// forgetCapability discards the capability, also the stored one: the printer does not answer as it
+// did. A ticket must not wait for a fence that the new printer does not know, nor be proved by it.
 func (d *Device) forgetCapability(ctx context.Context, why string) {
 	d.unansweredFences, d.silentAttempts, d.stoppedAnswering = 0, 0, true
 	d.setCapability(capability{})

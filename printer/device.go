@@ -14,6 +14,28 @@ import (
 	"ticketrail/queue/kv"
 )
 
+// A Device protects tickets against what happens between two of them. Each mechanism is there for
+// one fault:
+//
+// lock, waiting, cancelPoll: two stations, a poll and a reload use one printer. Without them
+// tickets mix on the paper, or a poll of several seconds delays an order.
+//
+// idle, keepCount, releaseAsked, retired: a printer serves one client at a time. A connection that
+// is kept saves the next ticket the dial and the preflight's first wait; one that is kept too long
+// locks out the tills.
+//
+// padding, ticketBegun: a connection broke inside a command, and the printer takes the next ticket
+// for the rest of it.
+//
+// pendingCut: the ticket before is printed and not cut, and would hang on the next one.
+//
+// outstanding: a late answer to GS r would prove a ticket that is not printed.
+//
+// sentIDs: tells our own late answers from those of another program that prints at the same time.
+//
+// silentAttempts, silentSince, stoppedAnswering, unansweredFences, droppedProbes: the printer was
+// swapped, or set to another mode, and no longer answers as it did when it was probed.
+
 // DeviceOptions describe one printer and how it is queried. Name and Dialer are required.
 type DeviceOptions struct {
 	Name   string // in errors and in the log
@@ -23,11 +45,13 @@ type DeviceOptions struct {
 	// Lock is shared by Devices for the same printer. A reload makes a new Device while the old one is
 	// still printing; the new one must not connect before that ticket has ended. nil makes a new Lock.
 	Lock Lock
-	// KV stores the capability that a probe found, under Key. nil: the printer is probed after each start.
+	// KV stores the capability that a probe found, under Key. nil: the printer is probed after each
+	// start. A stored capability saves the first order of the day the probe.
 	KV  kv.Store
 	Key string // default: Name
 
-	// ConnectTimeout bounds the dial; 0 is 10 s.
+	// ConnectTimeout bounds the dial; 0 is 10 s. A printer on the local network accepts within
+	// milliseconds, but an Epson interface board that serves another client lets the next one wait.
 	ConnectTimeout time.Duration
 	// Linger is how long a working connection is kept for the next ticket; after that, other clients can
 	// connect. 0 is 1 s, a negative value keeps none.
@@ -119,7 +143,8 @@ func NewDevice(o DeviceOptions) *Device {
 	return d
 }
 
-// acquire takes the lock for a ticket. A poll that holds it is cancelled at once.
+// acquire takes the lock for a ticket. A poll that holds it is cancelled at once. Otherwise an
+// order could wait for all the questions of a probe.
 func (d *Device) acquire(ctx context.Context) error {
 	d.mu.Lock()
 	d.waiting++ // from here on no poll starts
@@ -141,6 +166,9 @@ func (d *Device) acquire(ctx context.Context) error {
 }
 
 // unlock gives the lock back. If Release was called meanwhile, it closes the idle connection first.
+// It is a loop because Release may be called again while the connection is being closed. mu is held
+// over the check and the handing back, so that a Release in between is not lost: it would find the
+// lock taken and rely on this check.
 func (d *Device) unlock() {
 	for {
 		d.mu.Lock()
@@ -155,7 +183,9 @@ func (d *Device) unlock() {
 	}
 }
 
-// dial opens a connection. After an error no byte was sent.
+// dial opens a connection. After an error no byte was sent. Unreachable is recorded only if the
+// dial failed by itself, not if the caller gave up: a stop of the daemon is no fault of the
+// printer.
 func (d *Device) dial(ctx context.Context) (transport.Conn, error) {
 	dctx, cancel := context.WithTimeout(ctx, d.o.ConnectTimeout)
 	defer cancel()
@@ -174,6 +204,7 @@ func (d *Device) dial(ctx context.Context) (transport.Conn, error) {
 func (d *Device) open(conn transport.Conn) *session {
 	d.update(func(s *Status) {
 		s.Connected, s.Err = true, ""
+		// Without an answer nothing else would ever clear Unreachable.
 		if s.State == Unreachable && !d.capability.mayAnswer() { // a printer that answers reports its state
 			s.State = d.capability.stateWithoutAnswers()
 		}
@@ -196,7 +227,8 @@ func (d *Device) open(conn transport.Conn) *session {
 	return newSession(conn, mute, foreign, func(c escpos.Condition) { d.observe(c) })
 }
 
-// issueID makes an id for GS ( H and records it.
+// issueID makes an id for GS ( H and records it. The last 64 are remembered: a late answer to one
+// of them is ours, and must not be reported as another program's.
 func (d *Device) issueID() [4]byte {
 	id := newID()
 	d.mu.Lock()
@@ -218,19 +250,23 @@ func (d *Device) sentByUs(id [4]byte) bool {
 	return false
 }
 
-// close abandons a connection, so that bytes which the printer has not taken yet do not print later.
+// close abandons a connection, so that bytes which the printer has not taken yet do not print
+// later. The opposite of finishSession: what the printer's network interface still holds of a
+// broken ticket should not come out after the same ticket's copy.
 func (d *Device) close(s *session) {
 	d.outstanding += s.outstandingStatus()
 	_ = s.conn.Close() // the caller returns the error that matters
 	d.update(func(s *Status) { s.Connected = false })
 }
 
-// finishTimeout limits the closing handshake with a printer that has printed everything.
+// finishTimeout limits the closing handshake with a printer that has printed everything. Its result
+// is known, so the limit only bounds how long the next ticket waits for the lock.
 const finishTimeout = 2 * time.Second
 
-// noteBroken records that a ticket ended after it had sent sent, or nothing that matters. Only images
-// and QR codes are commands long enough to need long padding; on a slow serial line thousands of NULs
-// take seconds, so they are sent only after those.
+// noteBroken records that a ticket ended after it had sent sent, or nothing that matters. Only
+// images and QR codes are commands long enough to need long padding; on a slow serial line
+// thousands of NULs take seconds, so they are sent only after those. Printing NULs too many is
+// harmless, too few make the printer swallow the next ticket as dots.
 func (d *Device) noteBroken(p profile.Profile, sent []byte) {
 	n := len(d.padding)
 	for _, long := range []string{"\x1dv0", "\x1d(L", "\x1d8L", "\x1d(k"} {
@@ -278,12 +314,15 @@ func (d *Device) keep(s *session) {
 	d.mu.Lock()
 	leave := d.releaseAsked || d.retired
 	d.mu.Unlock()
+	// A question that is sent in part would make the next command its rest.
 	if leave || d.o.Linger < 0 || !s.alive() || len(s.unsent) > 0 {
 		d.finishSession(s)
 		return
 	}
 	d.keepCount++
 	d.idle = s
+	// The timer may fire while a ticket is taking the connection over. It then waits for the lock,
+	// and closes only what it was started for.
 	kept := d.keepCount
 	d.idleTimer = time.AfterFunc(d.o.Linger, func() {
 		d.lock <- struct{}{}
@@ -321,8 +360,10 @@ func (d *Device) Retire() {
 	d.Release()
 }
 
-// Release closes the idle connection, now or, while a ticket is printed, after that ticket. The Device
-// remains usable.
+// Release closes the idle connection, now or, while a ticket is printed, after that ticket. The
+// Device remains usable. The mutex is held over both steps, so that the holder of the lock sees the
+// request in unlock or this call gets the lock: a connection that both leave to the other would
+// lock out the till.
 func (d *Device) Release() {
 	d.mu.Lock()
 	d.releaseAsked = true

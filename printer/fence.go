@@ -6,9 +6,11 @@ import (
 	"ticketrail/printer/escpos"
 )
 
-// A fence is a question behind a ticket that the printer answers once it has printed the ticket. Only
-// one is in flight at a time, because a printer may keep only the newest (Epson ESC/POS command
-// reference, GS ( H).
+// A fence is a question behind a ticket that the printer answers once it has printed the ticket.
+// Only one is in flight at a time, because a printer may keep only the newest (Epson ESC/POS
+// command reference, GS ( H). GS ( H, function 48, is answered when the data before it is printed;
+// GS r when the printer comes to it in its buffer, which may be before the lines in front of it are
+// on the paper. That is the difference between confirmed and processed.
 type fence struct {
 	id  [4]byte // of GS ( H; zero for GS r
 	nth int     // count of GS r on this connection; 0 for GS ( H
@@ -33,7 +35,8 @@ func (f *fence) acceptStatus(nth int, paper escpos.Condition) {
 	}
 }
 
-// newFence registers a fence and returns the command to send.
+// newFence registers a fence and returns the command to send. The one before is given up: its late
+// answer proves nothing any more.
 func (s *session) newFence(by fenceKind, id func() [4]byte) (*fence, []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -48,7 +51,8 @@ func (s *session) newFence(by fenceKind, id func() [4]byte) (*fence, []byte) {
 	return f, escpos.ProcessID(f.id)
 }
 
-// outstandingStatus is how many GS r have not been answered.
+// outstandingStatus is how many GS r have not been answered. They may be answered on the next
+// connection, see Device.outstanding.
 func (s *session) outstandingStatus() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

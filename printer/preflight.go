@@ -11,6 +11,10 @@ import (
 	"ticketrail/queue/ticket"
 )
 
+// Everything before the first ticket byte. What fails here leaves no doubt and prints no banner, so
+// whatever can be noticed about a printer is noticed here: that it is off, out of paper, open, busy
+// with a till, or another model.
+
 const (
 	// firstAnswerTimeout is for the first answer on a connection. The printer may have accepted us while
 	// it serves another client, and answers when that one is done.
@@ -37,6 +41,8 @@ func (d *Device) connect(ctx context.Context) (*session, error) {
 			switch err := d.askOrProbe(ctx, s, answerTimeout); {
 			case err == nil:
 				return s, nil
+			// Dialling anew would not help: the printer is there and needs a person, or the caller
+			// is gone.
 			case ticket.IsNotReady(err), ctx.Err() != nil:
 				d.endUnused(s, err)
 				return nil, err
@@ -101,7 +107,9 @@ func (d *Device) notAnswering(ctx context.Context) error {
 		d.o.Name, advice(Busy, false)))
 }
 
-// endUnused ends a session on which no ticket was begun, because of err.
+// endUnused ends a session on which no ticket was begun, because of err. A printer that is out of
+// paper is asked again in a few seconds, by the dispatcher's retry: the connection is kept for
+// that.
 func (d *Device) endUnused(s *session, err error) {
 	if ticket.IsNotReady(err) && s.alive() && s.nothingPending() {
 		d.keep(s)
@@ -137,11 +145,13 @@ func (d *Device) endBrokenHeader(ctx context.Context, s *session) error {
 	return err
 }
 
-// preflight asks the printer for its status (DLE EOT). errNoAnswer: it answered in the past and does not now.
+// preflight asks the printer for its status (DLE EOT). errNoAnswer: it answered in the past and
+// does not now. The first question has the longer limit, because only it waits for another client
+// to finish.
 func (d *Device) preflight(ctx context.Context, s *session, within time.Duration) error {
 	if len(d.capability.RealTime) > 0 {
 		if err := d.endBrokenHeader(ctx, s); err != nil {
-			return fmt.Errorf("ask %s how it is: %w", d.o.Name, err)
+			return fmt.Errorf("ask %s for its status: %w", d.o.Name, err)
 		}
 	}
 	for i, n := range d.capability.RealTime {
@@ -151,11 +161,11 @@ func (d *Device) preflight(ctx context.Context, s *session, within time.Duration
 			within = answerTimeout
 		case errors.Is(err, errNoAnswer) && i > 0: // it answered at least one: that counts
 		case errors.Is(err, errOneWay):
-			return fmt.Errorf("ask %s how it is: %w", d.o.Name, errClosed)
+			return fmt.Errorf("ask %s for its status: %w", d.o.Name, errClosed)
 		case errors.Is(err, errNoAnswer):
 			return err
 		default:
-			return fmt.Errorf("ask %s how it is: %w", d.o.Name, err)
+			return fmt.Errorf("ask %s for its status: %w", d.o.Name, err)
 		}
 	}
 	if len(d.capability.RealTime) == 0 {
@@ -174,7 +184,9 @@ func (s *session) askEach(ctx context.Context, ns []byte, enough func() bool) er
 	return nil
 }
 
-// checkReady records the reported conditions and returns the error if one of them stops the printing.
+// checkReady records the reported conditions and returns the error if one of them stops the
+// printing. NotReady: the queue waits, and no attempt is spent. Conditions that do not block, such
+// as low paper, are recorded only.
 func (d *Device) checkReady(s *session) error {
 	c := s.condition()
 	d.observe(c)

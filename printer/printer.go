@@ -67,13 +67,16 @@ type Options struct {
 
 // Paper prints tickets on one printer, one at a time. Its methods are safe for concurrent use.
 type Paper struct {
-	o      Options
-	d      *Device
+	o Options
+	d *Device
+	// render is encode; tests replace it by one that panics or returns nothing.
 	render func(d ticket.Delivery, asb bool) job
 }
 
 // A job is an encoded ticket.
 type job struct {
+	// Body and cut apart: the fence goes between them, and a cut that was not sent can follow
+	// later.
 	copies []escpos.Ticket
 	lines  int  // of one copy, counted in lines of normal height
 	asb    bool // encoded with GS a, which switches the automatic status (ASB) on
@@ -92,6 +95,8 @@ func (j job) cut() []byte { return j.copies[len(j.copies)-1].Cut }
 
 // A Lock serializes the use of one printer. Devices for the same printer share one: see
 // [DeviceOptions].Lock. It is held while its channel is full.
+// A channel and not a mutex, because a waiting ticket must be able to give up when its context
+// ends, and a poll only takes a lock that is free.
 type Lock chan struct{}
 
 // NewLock returns a Lock that is not held.
@@ -138,6 +143,8 @@ func NewPaper(o Options) *Paper {
 // An error after begin leaves the result unknown, unless it is [ticket.IsUntouched]. When ctx ends,
 // Print returns at once with ctx's cause in the error; a ticket that was proved by then is no error.
 func (p *Paper) Print(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error) {
+	// Composed before the lock is taken: drawing a long Chinese ticket takes time in which the
+	// stations that share this printer can print.
 	j, err := p.compose(d, p.d.pushesStatus())
 	if err != nil {
 		return "", ticket.Permanent(err)
@@ -156,6 +163,8 @@ func (p *Paper) Print(ctx context.Context, d ticket.Delivery, begin func(context
 			panic(r)
 		}
 	}()
+	// ESC @ at the start of a ticket switches the automatic status off, so a ticket for a printer
+	// that pushes it has to switch it on again.
 	if j.asb != p.d.capability.ASB { // the probe in connect changed it
 		if j, err = p.compose(d, p.d.capability.ASB); err != nil {
 			p.d.keepOrClose(s)
@@ -228,7 +237,9 @@ func (p *Paper) encode(d ticket.Delivery, asb bool) job {
 	return j
 }
 
-// onlyVoids reports whether the ticket orders nothing and only cancels.
+// onlyVoids reports whether the ticket orders nothing and only cancels. Such a ticket may have a
+// sound of its own, so that the cook stops working on the dish. A ticket with one order among voids
+// sounds as an order: the cook must not miss that one.
 func onlyVoids(t ticket.Ticket) bool {
 	if t.Void || t.Kind == ticket.Correction {
 		return true
@@ -241,7 +252,8 @@ func onlyVoids(t ticket.Ticket) bool {
 	return len(t.Lines) > 0
 }
 
-// sendTimeout is how long the sending of n bytes may take.
+// sendTimeout is how long the sending of n bytes may take. It is the time of the slowest printer
+// with a full buffer, not of the network: the printer takes bytes only as fast as it prints them.
 func (p *Paper) sendTimeout(n int) time.Duration {
 	return p.o.Timeout + time.Duration(n)*p.o.TimeoutPerKiB/1024
 }
@@ -249,6 +261,7 @@ func (p *Paper) sendTimeout(n int) time.Duration {
 // printTimeout is how long the printing of one copy of n bytes may take. An image has many bytes for
 // few lines, so its lines count, at bytesPerLine each.
 func (p *Paper) printTimeout(j job, n int) time.Duration {
+	// About what a printed line of text takes, with its styles.
 	const bytesPerLine = 64
 	if j.lines > 0 {
 		n = min(n, (j.lines+p.o.Profile.FeedBeforeCut)*bytesPerLine)

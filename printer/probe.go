@@ -11,6 +11,11 @@ import (
 	"ticketrail/queue/ticket"
 )
 
+// The order of the questions matters. DLE EOT comes first: it is answered at once, by a printer
+// that is offline too, and a printer that answers none of them gets no further question, because it
+// might print them. The fences come last: only they show that a printer which reports no trouble
+// also works off its buffer.
+
 const (
 	// A printer on a network answers DLE EOT within milliseconds, behind a wireless bridge within some
 	// tens. With these limits a printer that never answers is detected in less than a second.
@@ -76,7 +81,8 @@ func (d *Device) probeAll(ctx context.Context, s *session) (a capability, err er
 	return a, d.checkReady(s) // no fence was answered: it may just have gone offline
 }
 
-// probeFailed handles a probe that ended with err. See maxDroppedProbes.
+// probeFailed handles a probe that ended with err. See maxDroppedProbes. An error other than a
+// dropped connection counts the same: the questions could not be asked.
 func (d *Device) probeFailed(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		if d.droppedProbes++; d.droppedProbes >= maxDroppedProbes {
@@ -90,8 +96,9 @@ func (d *Device) probeFailed(ctx context.Context, err error) error {
 	return fmt.Errorf("probe %s: %w", d.o.Name, err)
 }
 
-// probeRealTime returns the n of each DLE EOT n that is answered. An answer does not contain its n, so if
-// some are missing, each n is asked again by itself.
+// probeRealTime returns the n of each DLE EOT n that is answered. An answer does not contain its n,
+// so if some are missing, each n is asked again by itself. The four are sent without waiting for
+// each, so that a printer that answers nothing costs the first order 0.8 s.
 func (s *session) probeRealTime(ctx context.Context) (answers []byte, err error) {
 	all := func() bool { return len(s.pending) == 0 }
 	for n, within := range [...]time.Duration{1: probeFirst, probeNext, probeNext, probeNext + probeLast} {
@@ -124,8 +131,9 @@ func (s *session) probeRealTime(ctx context.Context) (answers []byte, err error)
 	return answers, nil
 }
 
-// forgetAnswers stops waiting for all pending answers and returns how many there were. If only some were
-// answered, it is unknown which, so what they reported is forgotten too.
+// forgetAnswers stops waiting for all pending answers and returns how many there were. If only some
+// were answered, it is unknown which, so what they reported is forgotten too. Taking the answer to
+// n = 4 for n = 2 would report an open cover when the paper is low.
 func (s *session) forgetAnswers() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,8 +145,9 @@ func (s *session) forgetAnswers() int {
 	return missing
 }
 
-// probeASB switches the automatic status (GS a) on and reports whether it comes in the right format. If it
-// does not, it is switched off again: its bytes would be taken for answers to GS r.
+// probeASB switches the automatic status (GS a) on and reports whether it comes in the right
+// format. If it does not, it is switched off again: its bytes would be taken for answers to GS r.
+// With it a ticket learns of the open cover at once; without it, with the next DLE EOT.
 func (s *session) probeASB(ctx context.Context) (bool, error) {
 	if err := s.write(ctx, escpos.AutoStatus(true), probeSlow); err != nil && !errors.Is(err, errNoAnswer) {
 		return false, err
@@ -170,7 +179,8 @@ func (s *session) probeAfterPadding(ctx context.Context, id func() [4]byte) (fen
 	return s.probeFence(ctx, id, 2*probeQueued) // on a serial line the padding takes seconds
 }
 
-// probeFence asks for both kinds of fence and returns the better one that was answered.
+// probeFence asks for both kinds of fence and returns the better one that was answered. Both go in
+// one write, so that a printer that does not know GS ( H still answers the GS r before it.
 func (s *session) probeFence(ctx context.Context, id func() [4]byte, within time.Duration) (fenceKind, error) {
 	s.mu.Lock()
 	before, unexpected := s.statusAnswered, s.unexpected

@@ -13,6 +13,11 @@ import (
 	"ticketrail/printer/transport"
 )
 
+// Answers are told apart by their fixed bits alone, and an answer to DLE EOT does not say which n
+// it belongs to. So a session remembers what it asked, in order, and asks nothing new while an old
+// answer may still come. A status byte nobody here asked for is counted: it means that GS r proves
+// nothing on this connection.
+
 // A session is one connection to a printer that may answer. A goroutine reads for as long as the
 // connection is open. Only the holder of the device's lock writes, one question at a time.
 type session struct {
@@ -77,10 +82,14 @@ func newSession(conn transport.Conn, mute bool, onID func([4]byte), onASB func(e
 	return s
 }
 
+// readLoop is the only reader of the connection, so that answers, pushed status and ids of other
+// programs are seen in their order, also between two tickets.
 func (s *session) readLoop() {
 	defer close(s.readerDone)
 	var p escpos.Parser
 	var b readLimiter
+	// An Epson interface board buffers 512 bytes towards the host (UB-E02 Technical Reference
+	// Guide).
 	buf := make([]byte, 512)
 	for {
 		n, err := s.conn.Read(buf)
@@ -92,7 +101,8 @@ func (s *session) readLoop() {
 	}
 }
 
-// handle records replies and the end of the reading, and calls onID and onASB.
+// handle records replies and the end of the reading, and calls onID and onASB. The callbacks run
+// without s.mu, because they take the device's mu and log.
 func (s *session) handle(replies []escpos.Reply, err error) {
 	var ids [][4]byte
 	s.mu.Lock()
@@ -130,6 +140,8 @@ func (s *session) handleOne(r escpos.Reply) {
 		s.pending = s.pending[1:]
 		s.answered[n]++
 		s.reported[n] = escpos.FromRealTime(n, r.Byte)
+		// The older reports on the same conditions, from GS r and ASB, no longer count: the roll
+		// was changed since.
 		s.reported[0] &^= escpos.RealTimeConditions(n)
 		s.asb &^= escpos.RealTimeConditions(n)
 	case escpos.AutoStatusReply:
@@ -137,12 +149,14 @@ func (s *session) handleOne(r escpos.Reply) {
 		s.asb, s.reported = escpos.FromASB(r.ASB), [5]escpos.Condition{}
 	case escpos.StatusReply:
 		if s.statusAnswered == s.statusAsked {
+			// Another program's GS r, or a printer that pushes status in another format.
 			s.unexpected++
 			return
 		}
 		s.statusAnswered++
 		s.reported[0] = escpos.FromPaper(r.Byte)
 		s.fence.acceptStatus(s.statusAnswered, s.reported[0])
+	// Some Chinese boards answer GS ( H with 37 33 when the paper is out (NZPRINTER SDK).
 	case escpos.NoPaperReply:
 		s.reported[0] |= escpos.PaperOut
 	case escpos.UnknownReply, escpos.XON, escpos.XOFF:
@@ -170,8 +184,9 @@ func (s *session) condition() escpos.Condition {
 // blocked reports whether the printer reported a condition that stops the printing.
 func (s *session) blocked() bool { return s.condition().Any(escpos.Blocking) }
 
-// waitFor waits until ok, which it calls with s.mu held. It returns errNoAnswer after within, the reason
-// when the connection ends, the cause when ctx ends.
+// waitFor waits until ok, which it calls with s.mu held. It returns errNoAnswer after within, the
+// reason when the connection ends, the cause when ctx ends. After the time is over the condition is
+// checked once more, so that an answer that came with the timer counts.
 func (s *session) waitFor(ctx context.Context, within time.Duration, ok func() bool) error {
 	t := time.NewTimer(within)
 	defer t.Stop()
@@ -208,6 +223,8 @@ func (s *session) readError(err error) error {
 	s.mu.Lock()
 	heard := s.replies
 	s.mu.Unlock()
+	// A printer that has answered before and now ends the connection was switched off or dropped
+	// us.
 	if heard > 0 {
 		return errClosed
 	}
@@ -269,6 +286,8 @@ func (s *session) ask(ctx context.Context, n byte, within time.Duration, enough 
 		return err
 	}
 	s.mu.Lock()
+	// Counted, not reset: an answer to an earlier question with the same n must not satisfy this
+	// one.
 	want, done := s.answered[n]+1, enough()
 	s.mu.Unlock()
 	if done {
@@ -280,7 +299,8 @@ func (s *session) ask(ctx context.Context, n byte, within time.Duration, enough 
 	return s.waitFor(ctx, time.Until(over), func() bool { return s.answered[n] >= want || enough() })
 }
 
-// sendQuestion sends DLE EOT n without waiting for the answer.
+// sendQuestion sends DLE EOT n without waiting for the answer. The question is noted before it is
+// written, because the answer may be read before write returns.
 func (s *session) sendQuestion(ctx context.Context, n byte, within time.Duration) error {
 	s.mu.Lock()
 	s.pending = append(s.pending, question{n, time.Now()})
@@ -315,7 +335,8 @@ func (s *session) alive() bool {
 // deadline ends its reader when the connection is closed.
 const stopReadingTimeout = time.Second
 
-// stopReading ends the reading goroutine, because [transport.Conn].Finish reads too.
+// stopReading ends the reading goroutine, because [transport.Conn].Finish reads too. Two readers at
+// once would share the bytes that say how the connection ended.
 func (s *session) stopReading() {
 	select {
 	case <-s.readerDone:

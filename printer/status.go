@@ -9,6 +9,9 @@ import (
 	"ticketrail/printer/escpos"
 )
 
+// Status is what people see of a printer: in "ticketrail status", in the metrics and in the log. It
+// never decides about a ticket; attempts read the session's conditions themselves.
+
 // The states of a printer. Metrics and JSON show these words, so they must not change.
 const (
 	Unknown         = "unknown"          // no contact since the start, or it is never asked
@@ -64,7 +67,9 @@ func (d *Device) Status() Status {
 	return s
 }
 
-// update changes the status and logs a change of state.
+// update changes the status and logs a change of state. All changes go through here, so that Since,
+// Advice and the log fit the state. The log line is written without mu: a slow journal must not
+// delay a ticket.
 func (d *Device) update(change func(*Status)) {
 	d.mu.Lock()
 	was := d.status.State
@@ -123,7 +128,8 @@ func (d *Device) countLogged() int {
 	return d.loggedChanges
 }
 
-// observe records the conditions that the printer reported.
+// observe records the conditions that the printer reported. A condition keeps the time at which it
+// was first reported, however often it is reported again: "out of paper since 19:12".
 func (d *Device) observe(c escpos.Condition) {
 	now := time.Now()
 	d.update(func(s *Status) {
@@ -191,7 +197,9 @@ func stateText(state string) string {
 	return state
 }
 
-// advice says what kitchen staff can do about a state.
+// advice says what kitchen staff can do about a state. The texts go to the log, to the command line
+// and into the errors of tickets. They name the first thing to try for someone who stands in front
+// of the printer.
 func advice(state string, low bool) string {
 	switch state {
 	case PaperOut:

@@ -8,6 +8,10 @@ import (
 	"ticketrail/printer/escpos"
 )
 
+// After the ticket is sent, the printer's silence has one of three reasons: it is still printing,
+// it waits for a person, or it does not answer. Each has its own limit, and the status (DLE EOT,
+// answered at once, not in order) tells which one it is.
+
 // A personWait measures how long the printer has needed a person.
 type personWait struct{ since, clearSince time.Time }
 
@@ -33,7 +37,8 @@ func (w *personWait) exceeded(trouble bool, limit time.Duration) bool {
 	return false
 }
 
-// statusInterval is how often the status is asked while a fence is unanswered.
+// statusInterval is how often the status is asked while a fence is unanswered. An open cover is
+// known after a second at most.
 const statusInterval = time.Second
 
 // await waits for the answer to a fence. limit applies while the printer reports no trouble, or nothing.
@@ -48,6 +53,7 @@ func (a *attempt) await(f *fence, limit time.Duration) error {
 		err := a.s.waitFor(a.ctx, min(statusInterval, limit), answered)
 		switch {
 		case err == nil && f.paper.Has(escpos.PaperOut):
+			// Some printers answer GS r without paper too, instead of going offline.
 			a.d.observe(f.paper)
 			return a.answerFailed(
 				errors.New("it answered, but reports that it is out of paper: the last lines may be missing"),
@@ -60,11 +66,13 @@ func (a *attempt) await(f *fence, limit time.Duration) error {
 		answers := a.askStatus(answered)
 		blocked := a.s.blocked() // as last reported: with a full buffer it may not read the question
 		switch c := a.s.condition(); {
+		// Nothing that is still in the buffer prints any more, so there is no point in waiting.
 		case answers && c.Has(escpos.Unrecoverable):
 			return a.answerFailed(fmt.Errorf("it stopped (it reports: %s); %s", c, advice(Unrecoverable, false)))
 		case w.exceeded(blocked, a.d.o.WaitForPerson):
 			a.d.pendingCut = a.job.cut()
 			return a.answerFailed(a.waitedTooLong(errNoAnswer))
+		// Time in which a person is needed does not count against the time for printing.
 		case blocked:
 			continue
 		}
@@ -74,7 +82,9 @@ func (a *attempt) await(f *fence, limit time.Duration) error {
 	}
 }
 
-// askStatus asks for the status and records it. It returns false if a printer that can answer did not.
+// askStatus asks for the status and records it. It returns false if a printer that can answer did
+// not. Its error is not returned: the fence decides about the ticket, the status only says how long
+// to wait.
 func (a *attempt) askStatus(enough func() bool) bool {
 	if len(a.d.capability.RealTime) == 0 {
 		return true
@@ -93,6 +103,7 @@ const maxUnanswered = 2
 // noFenceAnswer is the result when limit has passed. answers: the printer answered DLE EOT meanwhile.
 func (a *attempt) noFenceAnswer(answers bool, after time.Duration) error {
 	after = after.Round(time.Second)
+	// The capability is kept: a printer that was switched off answers again when it is on.
 	if !answers {
 		a.d.setState(Busy)
 		return a.answerFailed(
@@ -107,7 +118,9 @@ func (a *attempt) noFenceAnswer(answers bool, after time.Duration) error {
 		"check whether it came out", after))
 }
 
-// cutTimeout is how long a cut may take once everything before it is printed.
+// cutTimeout is how long a cut may take once everything before it is printed. The next
+// ticket waits for this, so it is short; a cut that takes longer still happens.
+//
 const cutTimeout = 5 * time.Second
 
 // cut sends the cut behind a copy that is proved to be printed. Its failure does not change the result of
@@ -125,6 +138,8 @@ func (a *attempt) cut(cut []byte) bool {
 		if n > 0 {
 			a.d.noteBroken(a.p.o.Profile, nil)
 		}
+		// Interrupted before the first byte of the cut: the connection is whole, and pendingCut
+		// waits for the next ticket.
 		return n == 0 && err != nil && a.ctx.Err() != nil
 	case err != nil:
 		a.d.noteBroken(a.p.o.Profile, nil) // the fence was sent in part

@@ -29,7 +29,9 @@ func (d *Device) Watch(ctx context.Context) {
 	}
 }
 
-// poll asks once, if no ticket uses the printer.
+// poll asks once, if no ticket uses the printer. It never changes the result of a ticket. A printer
+// that turns silent here is only recorded as busy; forgetting its capability is left to tickets,
+// which try more often.
 func (d *Device) poll(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
