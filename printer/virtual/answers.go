@@ -6,6 +6,11 @@ import (
 	"time"
 )
 
+// There are three ways to answer: on receipt (DLE EOT, and also GS r and GS ( H if Clone.Hasty), in
+// order (GS r, GS ( H and GS I: when the engine reaches them, so not while it is stopped), and
+// unasked (GS a). The daemon's confirmation depends on this difference, so the simulation must not
+// blur it.
+
 // Capability is the set of questions that a printer answers.
 type Capability uint8
 
@@ -28,7 +33,8 @@ var tmT88V = identity{
 	65: "_30.40 ESC/POS\x00", 66: "_EPSON\x00", 67: "_TM-T88V\x00", 68: "_J5BF001234\x00", 69: "_\x00",
 }
 
-// Clone is what is wrong with the answers. The zero value answers as in Epson's manual.
+// Clone is what is wrong with the answers. The zero value answers as in Epson's manual. The daemon
+// must not take such an answer for a proof.
 type Clone struct {
 	// Answer replaces the right answer; nil keeps it. See [WrongID] and [Garbage].
 	Answer func(right []byte) []byte
@@ -41,7 +47,8 @@ type Clone struct {
 	NoPaper bool
 }
 
-// WrongID answers GS ( H with an id that was not sent.
+// WrongID answers GS ( H with an id that was not sent. Another program that prints at the same time
+// looks like this.
 func WrongID(right []byte) []byte {
 	if len(right) == 7 && right[0] == 0x37 {
 		right = slices.Clone(right)
@@ -50,7 +57,8 @@ func WrongID(right []byte) []byte {
 	return right
 }
 
-// Garbage answers everything with bytes that are no valid answer.
+// Garbage answers everything with bytes that are no valid answer. A wrong baud rate looks like
+// this.
 func Garbage([]byte) []byte { return []byte("\xff\xfe\xc3\xa9OK\r\n\x7f") }
 
 // answer sends c the right answer, or what Clone makes of it.
@@ -91,6 +99,8 @@ func processed(id []byte) []byte {
 	return slices.Concat([]byte{0x37, 0x22}, id, []byte{0})
 }
 
+// answerStatus is GS r n. The daemon asks for paper only; the others are answered because a till
+// may ask.
 func (p *Printer) answerStatus(c *client, n byte) {
 	switch n {
 	case 1, 49:
@@ -100,6 +110,7 @@ func (p *Printer) answerStatus(c *client, n byte) {
 	}
 }
 
+// answerIdentity is GS I n. The numbers 1 to 3 may be sent as digits too.
 func (p *Printer) answerIdentity(c *client, n byte) {
 	if n >= '1' && n <= '3' {
 		n -= '0'
@@ -142,6 +153,8 @@ func (p *Printer) atReceipt(c *client, b []byte) {
 	}
 }
 
+// fenceArrives handles a GS ( H on receipt. Only for the boards of Clone.NoPaper it is remembered:
+// they report the end of the paper for each id that waits.
 func (p *Printer) fenceArrives(c *client, id [4]byte) {
 	if p.o.Clone.Hasty {
 		p.answer(c, processed(id[:]))
@@ -159,6 +172,7 @@ func (p *Printer) fenceArrives(c *client, id [4]byte) {
 	}
 }
 
+// noPaper is the answer of such boards, "37h 33h id 00h" (NZPRINTER SDK, POS_QueryPrintResult).
 func noPaper(id [4]byte) []byte {
 	return []byte{0x37, 0x33, id[0], id[1], id[2], id[3], 0}
 }

@@ -22,6 +22,7 @@ type netLink struct{ net.Conn }
 
 func (l netLink) gone() <-chan struct{} { return nil }
 
+// reset makes the close a RST: with a linger of zero the kernel discards what is not sent.
 func (l netLink) reset() {
 	if c, ok := l.Conn.(*net.TCPConn); ok {
 		_ = c.SetLinger(0)
@@ -52,7 +53,8 @@ type client struct {
 	mute   bool // answers are lost on the way
 }
 
-// send sends b to the client without waiting.
+// send sends b to the client without waiting. A printer never waits for its client: one that does
+// not read its answers would stop the kitchen's printing.
 func (c *client) send(b []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -89,7 +91,8 @@ func (c *client) mayReadMore(p *Printer) bool {
 	return false
 }
 
-// flush writes the waiting answers; it ends when none is left or the link is closed.
+// flush writes the waiting answers; it ends when none is left or the link is closed. It runs in its
+// own goroutine, because a write to a client in memory blocks until that one reads.
 func (c *client) flush() {
 	for {
 		c.mu.Lock()
@@ -123,5 +126,7 @@ func (c *client) flushed(ctx context.Context) {
 	})
 }
 
-// interrupt ends a Read that is in progress, so that its caller checks the state again.
+// interrupt ends a Read that is in progress, so that its caller checks the state again. The state
+// (power, cable, reset) can change while a read is blocked; only the deadline ends it without
+// closing.
 func (c *client) interrupt() { _ = c.link.SetReadDeadline(time.Unix(1, 0)) }

@@ -2,6 +2,11 @@ package virtual
 
 import "bytes"
 
+// The lengths come from Epson's ESC/POS command reference. They are complete for every command that
+// printers of this family know, not only for those that the daemon sends: after a command of
+// unknown length, everything that follows would be decoded from the wrong byte, and one mistake
+// would be reported as many.
+
 // A command is a command with a fixed number of argument bytes.
 type command struct {
 	args int
@@ -27,6 +32,7 @@ func lookup(lead, code byte) (command, bool) {
 	return command{}, false
 }
 
+// skip does nothing: the command changes nothing that is shown.
 func skip(*decoder, []byte) {}
 
 // skipped are commands that the daemon must not send and that change nothing in the output, by their number of
@@ -39,11 +45,15 @@ var skipped = [...]string{
 var commands = map[string]command{
 	"\x1b@":  {0, true, func(d *decoder, _ []byte) { d.restart() }},
 	"\x1bt":  {1, true, func(d *decoder, a []byte) { d.selectPage(a[0]) }},
+	// Styles: ESC E and ESC G bold, ESC - underlined, ESC r ribbon colour, ESC ! several in one
+	// byte.
 	"\x1bE":  {1, true, func(d *decoder, a []byte) { d.style.Bold = a[0]&1 == 1 }},
 	"\x1bG":  {1, false, func(d *decoder, a []byte) { d.style.Bold = a[0]&1 == 1 }},
 	"\x1b-":  {1, false, func(d *decoder, a []byte) { d.style.Underline = a[0]&3 != 0 }},
 	"\x1br":  {1, true, func(d *decoder, a []byte) { d.style.Red = a[0]&1 == 1 }},
 	"\x1b!":  {1, true, (*decoder).printMode},
+	// Paper: ESC d lines, ESC J dots, ESC a alignment, ESC 2 and ESC 3 line spacing, ESC $ and ESC
+	// \ position. ESC e and ESC K feed backwards, which jams a roll.
 	"\x1bd":  {1, true, func(d *decoder, a []byte) { d.feedLines(int(a[0])) }},
 	"\x1bJ":  {1, false, func(d *decoder, a []byte) { d.feedLines((int(a[0]) + dotsPerLine/2) / dotsPerLine) }},
 	"\x1ba":  {1, true, func(d *decoder, a []byte) { d.align = a[0] & 3 }},
@@ -53,10 +63,13 @@ var commands = map[string]command{
 	"\x1b\\": {2, false, func(d *decoder, a []byte) { d.moveTo(d.used + int(int16(word(a, 0)))/d.cell()) }},
 	"\x1be":  {1, false, func(d *decoder, a []byte) { d.feedLines(0) }},
 	"\x1bK":  {1, false, func(d *decoder, a []byte) { d.feedLines(0) }},
+	// Sound: ESC p is the pulse that opens a cash drawer, ESC B the buzzer of other makers.
 	"\x1bp":  {3, true, func(d *decoder, a []byte) { d.buzz(append([]byte{esc, 'p'}, a...)) }},
 	"\x1bB":  {2, true, func(d *decoder, a []byte) { d.buzz(append([]byte{esc, 'B'}, a...)) }},
+	// Obsolete cuts; the daemon uses GS V.
 	"\x1bi":  {0, false, func(d *decoder, _ []byte) { d.cut(0) }},
 	"\x1bm":  {0, false, func(d *decoder, _ []byte) { d.cut(0) }},
+	// Size, and white on black.
 	"\x1d!": {1, true, func(d *decoder, a []byte) {
 		d.style.Width, d.style.Height = int(a[0]>>4&7)+1, int(a[0]&7)+1
 	}},
@@ -64,6 +77,7 @@ var commands = map[string]command{
 	"\x1da": {1, true, skip}, // executed by query
 	"\x1dr": {1, true, skip}, // executed by query
 	"\x1dI": {1, true, skip}, // executed by query
+	// Two-byte characters: off, on, and the code system of a Japanese ROM.
 	"\x1c.": {0, true, func(d *decoder, _ []byte) { d.kanji = false }},
 	"\x1c&": {0, true, func(d *decoder, _ []byte) { d.selectTwoByte() }},
 	"\x1cC": {1, true, func(d *decoder, a []byte) { d.codeSystem(a[0]) }},
@@ -129,6 +143,8 @@ func commandLength(b []byte) int {
 	return 0
 }
 
+// dleLength is commandLength for the real-time commands. Their bytes stand in the queue like any
+// other, although they were executed on receipt.
 func dleLength(b []byte) int {
 	switch b[1] {
 	case 0x04: // DLE EOT

@@ -18,7 +18,8 @@ const (
 	Overheated                          // the print head; it recovers by itself
 	Offline                             // by its button
 
-	// stopping are the conditions that stop the print engine.
+	// stopping are the conditions that stop the print engine. Paper low is not one of them: a
+	// printer prints on until the roll is empty.
 	stopping = PaperOut | CoverOpen | CutterJam | Unrecoverable | Overheated | Offline
 )
 
@@ -65,7 +66,8 @@ func (c Condition) bitsIf(any Condition, b byte) byte {
 	return b
 }
 
-// realTime is the answer to DLE EOT n (manuals of Epson TM-U220 and Citizen CT-S2000).
+// realTime is the answer to DLE EOT n (manuals of Epson TM-U220 and Citizen CT-S2000). Bits 1 and 4
+// are always set, bits 0 and 7 never; that is how a receiver tells this byte from others.
 func (c Condition) realTime(n byte) byte {
 	b := byte(0x12)
 	switch n {
@@ -121,7 +123,8 @@ func (p *Printer) Set(c Condition, on bool) {
 	p.step()
 }
 
-// PaperFor inserts a roll that ends after lines more lines.
+// PaperFor inserts a roll that ends after lines more lines. The roll ends in the middle of a
+// ticket, which is how it happens in a kitchen.
 func (p *Printer) PaperFor(lines int) {
 	p.mu.Lock()
 	p.linesLeft = max(lines, 0)
@@ -140,7 +143,8 @@ func (p *Printer) Refill() {
 	p.Set(PaperLow|PaperOut, false)
 }
 
-// JamAtCut jams the cutter at the next cut, which is executed when the jam is cleared.
+// JamAtCut jams the cutter at the next cut, which is executed when the jam is cleared. The ticket
+// before the cut is printed and proved; only the cut is missing.
 func (p *Printer) JamAtCut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -182,7 +186,8 @@ func (p *Printer) setASB(c *client, n byte) {
 	}
 }
 
-// asbOff: ESC @ switches the automatic status off.
+// asbOff: ESC @ switches the automatic status off. A sender that does not switch it on again in
+// each ticket gets no status any more (UB-E02 Technical Reference Guide).
 func (p *Printer) asbOff() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -9,6 +9,10 @@ import (
 	"ticketrail/printer/profile"
 )
 
+// The decoder is strict where real printers are not: what a real one would print as nonsense, or
+// not at all, is recorded as a problem. What is legal is interpreted as in Epson's ESC/POS command
+// reference, one byte at a time, because the paper can end, and the power can fail, after any byte.
+
 const (
 	lf  = 0x0A
 	dle = 0x10
@@ -63,10 +67,12 @@ func newDecoder(p *Printer) *decoder {
 func (d *decoder) restart() {
 	d.p.asbOff()
 	d.reset()
+	// ESC @ is the command that a resynchronised printer is sure to read as one.
 	d.resyncing = false
 }
 
-// reset sets the defaults and discards a line that was not printed.
+// reset sets the defaults and discards a line that was not printed. A sender that resets in the
+// middle of a line loses the line on a real printer as well.
 func (d *decoder) reset() {
 	if len(d.line) > 0 {
 		d.problem("ESC @ in the middle of a line")
@@ -82,6 +88,7 @@ func (d *decoder) feed(b byte) int {
 	d.t.Raw = append(d.t.Raw, b)
 	d.printed = 0
 	switch {
+	// Half a two-byte character: ESC as its second byte is part of it, as on a real printer.
 	case len(d.pending) > 0 && d.pending[0] >= 0x80:
 		d.twoByte(b)
 	case len(d.pending) > 0:
@@ -103,14 +110,15 @@ func (d *decoder) feed(b byte) int {
 	return d.printed
 }
 
+// letter prints a character of one byte.
 func (d *decoder) letter(b byte) {
 	if r := d.katakana(b); r != 0 {
 		d.printRune(r, d.style.Width)
 		return
 	}
 	r := d.page.letter(b)
+	// Code pages have undefined bytes, and a printer's choice for them differs from model to model.
 	if r == utf8.RuneError || r < 0x20 || r >= 0x7F && r < 0xA0 {
-
 		d.problem("byte %02X is no character in %s", b, d.page.name)
 		r = '�'
 	}
@@ -131,6 +139,8 @@ func (d *decoder) printRune(r rune, w int) {
 	d.line = append(d.line, Span{Text: string(r), Style: d.style})
 }
 
+// newline prints the line and moves the paper by the line's height, or by the line spacing if that
+// is more.
 func (d *decoder) newline() {
 	d.t.Lines = append(d.t.Lines, d.line)
 	d.t.rows = append(d.t.rows, row{max(d.pitch, d.line.height()), d.align})
@@ -138,7 +148,8 @@ func (d *decoder) newline() {
 	d.printed++
 }
 
-// moveTo moves to column n of the line, if that is to the right.
+// moveTo moves to column n of the line, if that is to the right. The spaces are printed in normal
+// size, so that Text shows the columns as the paper does.
 func (d *decoder) moveTo(n int) {
 	style := d.style
 	d.style = Style{Width: 1, Height: 1}
@@ -172,6 +183,8 @@ func (d *decoder) command() {
 	b := d.pending
 	switch n := commandLength(b); {
 	case n == 0:
+		// Its length is unknown too. The bytes after it are decoded as text, which a real printer
+		// does as well.
 		d.problem("unknown command % X", b)
 		d.pending, d.foreign = d.pending[:0], 0
 	case n > len(b):
@@ -201,6 +214,7 @@ func swallowed(b []byte) int {
 	return len(b)
 }
 
+// do executes a complete command. The questions among them are answered here, which means in order.
 func (d *decoder) do(b []byte) {
 	d.p.query(d.client, b)
 	if c, ok := lookup(b[0], b[1]); ok {
@@ -277,7 +291,9 @@ func (l Line) String() string {
 	return b.String()
 }
 
-// problem records a mistake of the sender, in the ticket and in the printer.
+// problem records a mistake of the sender, in the ticket and in the printer. While resyncing
+// nothing is recorded, because the bytes belong to a command that an earlier client left
+// unfinished.
 func (d *decoder) problem(format string, args ...any) {
 	if d.resyncing {
 		return

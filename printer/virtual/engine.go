@@ -35,7 +35,8 @@ type engine struct {
 // largeBuffer is the receive buffer if Options.ReceiveBuffer is 0.
 const largeBuffer = 1 << 20
 
-// attached reports whether it prints what it has read before it reads on.
+// attached reports whether it prints what it has read before it reads on. Tests use it without a
+// buffer: when their write has returned, the ticket is printed, and nothing has to be waited for.
 func (p *Printer) attached() bool { return p.o.ReceiveBuffer <= 0 && p.o.LinesPerSecond <= 0 }
 
 // bufferSpace is how many bytes may be read now; p.mu is held. An attached printer reads none while it prints.
@@ -75,7 +76,8 @@ func (p *Printer) enqueue(s segment) {
 	p.step()
 }
 
-// step lets the engine work. It returns at once if another goroutine is in it.
+// step lets the engine work. It returns at once if another goroutine is in it. That goroutine sees
+// the new work before it leaves, because both check under p.mu.
 func (p *Printer) step() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -89,8 +91,9 @@ func (p *Printer) step() {
 	p.notify()
 }
 
-// advance does one piece of work and reports whether there may be more. p.mu is held, and released while the
-// decoder works.
+// advance does one piece of work and reports whether there may be more. p.mu is held, and released
+// while the decoder works. A piece ends with each line on the paper, so that paper out, a jam or a
+// power cut can happen between any two lines.
 func (p *Printer) advance() bool {
 	if e := p.lostEnd; e != nil {
 		p.lostEnd = nil
@@ -113,6 +116,8 @@ func (p *Printer) advance() bool {
 	p.decoder.client = s.c
 	p.unlocked(func() {
 		for used < len(data) && lines == 0 {
+			// Checked before the last byte of the command is taken: the cut must still be in the
+			// buffer when the jam is cleared.
 			if p.decoder.cuts(data[used]) && p.cutterJams() {
 				break
 			}
@@ -120,6 +125,8 @@ func (p *Printer) advance() bool {
 			used++
 		}
 	})
+	// The buffer may have been cleared while the decoder ran; its first segment is then another
+	// one.
 	if p.generation == shift {
 		p.queue[0].data = data[used:]
 		p.queued -= used
@@ -156,6 +163,7 @@ func (p *Printer) paperMoved(lines int) {
 	}
 	p.waiting = true
 	shift := p.generation
+	// The product is limited, because a sender that feeds for ever would overflow a Duration.
 	p.timer = time.AfterFunc(time.Duration(min(float64(lines)*float64(perLine), math.MaxInt64/2)), func() {
 		p.mu.Lock()
 		if p.generation == shift {
@@ -166,7 +174,8 @@ func (p *Printer) paperMoved(lines int) {
 	})
 }
 
-// clearBuffer empties the receive buffer; the ticket on the paper ends with e. p.mu is held.
+// clearBuffer empties the receive buffer; the ticket on the paper ends with e. p.mu is held. The
+// timer may already have fired and wait for p.mu; the generation makes it harmless.
 func (p *Printer) clearBuffer(e End) {
 	p.generation++
 	p.queue, p.queued, p.waiting, p.fences = nil, 0, false, nil

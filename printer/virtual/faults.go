@@ -6,6 +6,10 @@ import (
 	"time"
 )
 
+// A fault is what a network or a firmware does wrong; a condition (condition.go) is what a person
+// has to clear. Faults are set between two reads of a connection: admit looks at them before each
+// read and limits the read, so that a connection breaks exactly after the wanted byte.
+
 // faults are the simulated faults that are active.
 type faults struct {
 	refuse   bool
@@ -18,6 +22,7 @@ type faults struct {
 	late     time.Duration // how long a client that has left still counts as served
 }
 
+// never is further than any test goes.
 const never = math.MaxInt
 
 func noFaults() faults { return faults{stallAt: never, breakAt: never} }
@@ -29,7 +34,8 @@ func (p *Printer) setFaults(f func(*faults)) {
 	p.notify()
 }
 
-// Repair ends every fault except [Printer.Refuse]. Conditions ([Printer.Set]) and the power are no faults.
+// Repair ends every fault except [Printer.Refuse]. Conditions ([Printer.Set]) and the power are no
+// faults. Refuse stays, because ending it can fail: the address may be in use.
 func (p *Printer) Repair() {
 	p.setFaults(func(f *faults) {
 		refuse := f.refuse
@@ -67,14 +73,17 @@ func (p *Printer) CloseAfter(n, times int) {
 	p.setFaults(func(f *faults) { f.breakAt, f.breaks, f.orderly = n, times, true })
 }
 
-// KeepOpen(true): the printer never closes its side of a connection, as some do not.
+// KeepOpen(true): the printer never closes its side of a connection, as some do not. A sender that
+// waits for the printer's close would hang on these for ever.
 func (p *Printer) KeepOpen(on bool) { p.setFaults(func(f *faults) { f.keepOpen = on }) }
 
 // Delay is how long each line takes to print, during which nothing is read. A test in a bubble must wait until
 // everything is printed.
 func (p *Printer) Delay(perLine time.Duration) { p.setFaults(func(f *faults) { f.perLine = perLine }) }
 
-// CloseLate delays by d the moment at which the printer notices that a client has left and serves the next one.
+// CloseLate delays by d the moment at which the printer notices that a client has left and serves
+// the next one. Some boards need seconds (escpos-php issue 273); until then the next sender gets no
+// answer.
 func (p *Printer) CloseLate(d time.Duration) { p.setFaults(func(f *faults) { f.late = d }) }
 
 // An allowance says how many bytes of a connection may be read next.
@@ -100,6 +109,8 @@ func (p *Printer) admit(ctx context.Context, c *client, taken int) (allowance, e
 		case dead:
 		case reset:
 			return allowance{}, nil
+		// A board that speaks TCP answers DLE EOT although the buffer is full; a sender finds out
+		// in this way that the paper is out.
 		case room == 0 && c.mayReadMore(p):
 			return allowance{room: 1, probeOnly: true}, nil
 		case room == 0:

@@ -7,8 +7,9 @@ import (
 	"ticketrail/printer/profile"
 )
 
-// OptionsFor returns the options of a model: its paper, characters and cutter, and the questions that it is
-// expected to answer.
+// OptionsFor returns the options of a model: its paper, characters and cutter, and the questions
+// that it is expected to answer. Columns, Dots and cutter are checked strictly, so a ticket
+// composed for another paper shows up as problems.
 func OptionsFor(p profile.Profile) Options {
 	pages := make(map[byte]string, len(p.CodePages))
 	for _, c := range p.CodePages {
@@ -38,6 +39,7 @@ func identityOf(p profile.Profile) identity {
 		profile.GB18030: "CHINA GB18030", profile.ShiftJIS: "KANJI JAPANESE",
 		profile.Big5: "TAIWAN BIG-5", profile.KSX1001: "KOREA C-5601C",
 	}[p.TwoByte]
+	// GS I 2: bit 0 two-byte characters, bit 1 automatic cutter.
 	kind := byte(0)
 	if font != "" {
 		kind |= 0x01

@@ -66,6 +66,7 @@ func (d *decoder) graphics(b []byte) {
 			return
 		}
 		d.store = &img
+	// The stored image can be printed once: the daemon sends each band anew.
 	case (fn == 50 || fn == 2) && len(b) == 2:
 		if d.store == nil {
 			d.problem("GS ( L prints an image that was not stored")
@@ -87,6 +88,8 @@ func (d *decoder) image(img Image, x, y int) {
 	if d.o.Dots > 0 && img.Width*x > (d.o.Dots+7)/8*8 {
 		d.problem("image of %d dots is wider than the %d of the paper", img.Width*x, d.o.Dots)
 	}
+	// A printer on a serial or network connection executes these bytes wherever they stand (TM-U220
+	// manual): DLE ENQ 2 in an image would clear the buffer, and the ticket with it.
 	for i := 1; i < len(img.Bits); i++ {
 		if isRealTime(img.Bits[i-1], img.Bits[i]) {
 			d.problem("image contains % X, which printers execute inside an image too", img.Bits[i-1:i+1])
@@ -118,6 +121,7 @@ func (i Image) Black(x, y int) bool {
 	return at < len(i.Bits) && i.Bits[at]&(0x80>>(x%8)) != 0
 }
 
+// scaled makes each dot x wide and y high.
 func (i Image) scaled(x, y int) Image {
 	out := Image{Width: i.Width * x, Height: i.Height * y}
 	wide := (out.Width + 7) / 8
@@ -155,6 +159,8 @@ func (d *decoder) code(b []byte) {
 	}
 }
 
+// printQR is function 81 of GS ( k. The printer draws the code itself, so only its content and size
+// are known.
 func (d *decoder) printQR() {
 	if d.qr.Text == "" {
 		d.problem("GS ( k prints an empty QR code")
@@ -188,7 +194,8 @@ func (d *decoder) printQR() {
 	d.placeholder("▒▒ QR "+clean, high)
 }
 
-// buzz checks a buzzer command and records it.
+// buzz checks a buzzer command and records it. What a printer does with a number out of range is
+// not specified.
 func (d *decoder) buzz(b []byte) {
 	times := 0
 	switch {
@@ -216,4 +223,5 @@ func (d *decoder) buzz(b []byte) {
 	}
 }
 
+// word is a number of two bytes, the low one first.
 func word(b []byte, at int) int { return int(b[at]) | int(b[at+1])<<8 }

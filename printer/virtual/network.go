@@ -54,6 +54,7 @@ func (n *Network) DialFrom(ctx context.Context, from string) (net.Conn, error) {
 	}
 }
 
+// remoteConn gives a connection in memory the address that the receiver's allow-list looks at.
 type remoteConn struct {
 	net.Conn
 	from net.Addr

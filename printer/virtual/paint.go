@@ -12,6 +12,10 @@ import (
 	"rsc.io/qr"
 )
 
+// The picture shows what the cook sees: sizes, inverted lines, red, images and where the paper
+// ends. It is made for people and for tests that look for a wrong layout; its letters are not those
+// of a printer.
+
 const (
 	letterHeight = 24      // dots, of Font A
 	margin       = 24      // white paper around the printable area

@@ -15,8 +15,9 @@ import (
 	"ticketrail/printer/transport"
 )
 
-// Dial makes a Printer a [transport.Dialer]. It connects in memory, without a buffer in between: when a Write
-// has returned, the printer has read the bytes. It works inside a testing/synctest bubble.
+// Dial makes a Printer a [transport.Dialer]. It connects in memory, without a buffer in between:
+// when a Write has returned, the printer has read the bytes. It works inside a testing/synctest
+// bubble. The context of the dial does not end the connection, as with any dialer.
 func (p *Printer) Dial(ctx context.Context) (transport.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("connect %s: %w", p.o.Name, err)
@@ -33,7 +34,8 @@ func (p *Printer) Dial(ctx context.Context) (transport.Conn, error) {
 	return &pipeConn{name: p.o.Name, wire: w, w: to, r: fromBack}, nil
 }
 
-// admitted waits until the printer accepts or refuses a client.
+// admitted waits until the printer accepts or refuses a client. While the power is off or the cable
+// is unplugged nothing answers, not even with a refusal.
 func (p *Printer) admitted(ctx context.Context, l link) (*client, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -48,7 +50,7 @@ func (p *Printer) admitted(ctx context.Context, l link) (*client, error) {
 	return p.addClient(l), nil
 }
 
-// wire is what the two ends of an in-memory connection know of each other.
+// A pipeState is what the two ends of an in-memory connection know of each other.
 type pipeState struct {
 	wasReset atomic.Bool
 	finished atomic.Bool // the client has called Finish
@@ -122,6 +124,7 @@ func (c *pipeConn) cause(err error) error {
 	}
 }
 
+// ended reports whether this end has closed or finished: then an error is the caller's own doing.
 func (c *pipeConn) ended() bool {
 	select {
 	case <-c.wire.left:

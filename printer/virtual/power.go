@@ -1,8 +1,9 @@
 package virtual
 
-// PowerOff switches the printer off: the receive buffer and everything not printed yet is lost; clients get no
-// error. Until [Printer.PowerOn] a Dial in memory waits for its context; on a socket the kernel accepts clients
-// and nothing answers.
+// PowerOff switches the printer off: the receive buffer and everything not printed yet is lost;
+// clients get no error. Until [Printer.PowerOn] a Dial in memory waits for its context; on a socket
+// the kernel accepts clients and nothing answers. That is why a daemon must not believe a write:
+// what is in the buffer is lost without a sign (escpos-php issue 57).
 func (p *Printer) PowerOff() {
 	p.mu.Lock()
 	if !p.off {
@@ -35,8 +36,9 @@ func (p *Printer) PowerCycle() {
 	p.PowerOn()
 }
 
-// Unplug(true) pulls the network cable: the printer prints what it has, nothing reaches it, its answers are
-// lost, and clients get no error. After Unplug(false) connections continue.
+// Unplug(true) pulls the network cable: the printer prints what it has, nothing reaches it, its
+// answers are lost, and clients get no error. After Unplug(false) connections continue. The
+// difference to PowerOff: no connection is reset afterwards, and the buffer prints.
 func (p *Printer) Unplug(on bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -48,7 +50,8 @@ func (p *Printer) Unplug(on bool) {
 	p.notify()
 }
 
-// Reset resets every connection there is.
+// Reset resets every connection there is. The idle timer of a network board does this, after five
+// minutes on Epson's.
 func (p *Printer) Reset() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

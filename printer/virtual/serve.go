@@ -12,6 +12,11 @@ import (
 	"time"
 )
 
+// How real network boards behave, and what is simulated of it: one client is served and the others
+// are connected but unheard (escpos-php issues 1182 and 394); the next client is served only when
+// the one before has left; a full receive buffer stops the reading, so that the sender's writes
+// block. An Epson board accepts up to three clients (UB-E02 Technical Reference Guide).
+
 // A listener is a net.Listener that updateListeners can close and reopen.
 type listener struct {
 	addr net.Addr
@@ -30,6 +35,8 @@ func (p *Printer) Serve(ctx context.Context, l net.Listener) error {
 
 	ctx, cancel := context.WithCancel(ctx)
 	var clients sync.WaitGroup
+	// The order matters: no new clients, then every client ended, then the paper finished. A test
+	// that returns from Serve sees the last ticket.
 	defer p.abortUnserved()
 	defer clients.Wait()
 	defer cancel()
@@ -52,7 +59,9 @@ func (p *Printer) Serve(ctx context.Context, l net.Listener) error {
 	}
 }
 
-// accept returns the next client. While there is no listener it waits.
+// accept returns the next client. While there is no listener it waits. Whether the printer refuses
+// is checked before and after Accept, because Refuse may be called while it waits, and its promise
+// is that no client is let in after it has returned.
 func (p *Printer) accept(ctx context.Context, s *listener) (*client, error) {
 	for {
 		p.mu.Lock()
@@ -86,7 +95,10 @@ func (p *Printer) accept(ctx context.Context, s *listener) (*client, error) {
 // full reports whether Options.Clients are connected; p.mu is held.
 func (p *Printer) full() bool { return p.o.Clients > 0 && len(p.connected) >= p.o.Clients }
 
-// updateListeners closes the listeners if new clients are refused, and reopens them if not; p.mu is held.
+// updateListeners closes the listeners if new clients are refused, and reopens them if not; p.mu is
+// held. Only a closed socket makes the kernel refuse; accepting and closing would look like a
+// printer that drops its clients, which is another fault. Other listeners cannot be opened again,
+// so they stay.
 func (p *Printer) updateListeners() error {
 	shut := p.faults.refuse || p.full() && !p.o.Hang
 	var errs []error
@@ -120,7 +132,8 @@ func (p *Printer) removeClient(c *client) {
 	p.notify()
 }
 
-// abortUnserved ends the current ticket when no Serve is running any more.
+// abortUnserved ends the current ticket when no Serve is running any more. Otherwise half a ticket
+// would wait for bytes that never come, and no test would see it.
 func (p *Printer) abortUnserved() {
 	p.mu.Lock()
 	if len(p.listeners) == 0 && (p.waiting || len(p.queue) > 0) {
@@ -154,6 +167,8 @@ func (p *Printer) serve(ctx context.Context, c *client) {
 	if !p.waitServed(ctx, c) {
 		return
 	}
+	// The end of the connection goes through the receive buffer like bytes: it may end a ticket
+	// whose lines are not printed yet.
 	end := p.read(ctx, c)
 	p.enqueue(segment{c: c, end: &end})
 	if p.attached() {
@@ -163,6 +178,7 @@ func (p *Printer) serve(ctx context.Context, c *client) {
 	if end != Closed {
 		return
 	}
+	// A close with unsent answers would lose them, and the client could not prove its ticket.
 	c.flushed(ctx)
 	if late > 0 {
 		t := time.NewTimer(late)
@@ -179,7 +195,9 @@ func (p *Printer) serve(ctx context.Context, c *client) {
 	_ = p.await(ctx, c.gone(), func() bool { return !p.faults.keepOpen })
 }
 
-// addClient adds a client to the waiting ones; p.mu is held. While the power is off its bytes are lost.
+// addClient adds a client to the waiting ones; p.mu is held. While the power is off its bytes are
+// lost. The kernel of a real board completes the connection before the printer looks at it, so a
+// client counts as connected from here on, served or not.
 func (p *Printer) addClient(l link) *client {
 	c := &client{link: l, p: p, stale: p.off}
 	c.setMute(p.off || p.unplugged)

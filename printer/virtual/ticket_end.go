@@ -6,6 +6,10 @@ import (
 	"time"
 )
 
+// Where a ticket ends decides what tests may expect of it: a cut is the normal end, the close of a
+// connection ends one that was not cut, a broken connection leaves what is on the paper, and loses
+// the line that is not printed yet only if the power fails.
+
 // cut ends the ticket with the cutter, after feed more lines.
 func (d *decoder) cut(feed int) {
 	if len(d.line) > 0 {
@@ -31,6 +35,8 @@ func (d *decoder) end(e End) {
 		d.newline()
 	}
 	pending := d.pending
+	// A printer that waits for image data waits on, whoever connects next. Other incomplete
+	// commands are forgotten unless the model remembers; both kinds of firmware exist.
 	keep := d.o.Remembers || len(pending) > 1 && commandLength(pending) > len(pending) && hasData(pending)
 	was := d.setting
 	d.endClient(e)
@@ -56,7 +62,8 @@ func (d *decoder) powerOff(e End) {
 	d.resyncing = false
 }
 
-// endClient finishes the ticket, if there is one, and resets the decoder.
+// endClient finishes the ticket, if there is one, and resets the decoder. Without text there is no
+// ticket: connections for a status query leave none.
 func (d *decoder) endClient(e End) {
 	if slices.ContainsFunc(d.t.Lines, func(l Line) bool { return len(l) > 0 }) {
 		d.finishTicket(e, 0)
@@ -85,6 +92,7 @@ func (d *decoder) finishTicket(e End, feed int) {
 	t := d.t
 	d.t = Ticket{}
 	n := len(t.Lines)
+	// The feed before the cut moves the text past the cutter; tests check it apart from the text.
 	for n > 0 && len(t.Lines[n-1]) == 0 {
 		n--
 	}

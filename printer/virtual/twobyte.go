@@ -51,6 +51,7 @@ func (d *decoder) katakana(b byte) rune {
 // twoByte takes the next byte of a character of two bytes, or four.
 func (d *decoder) twoByte(b byte) {
 	d.pending = append(d.pending, b)
+	// In GB18030 a digit as the second byte means four bytes in all.
 	if n := len(d.pending); d.rom.long && d.pending[1] >= '0' && d.pending[1] <= '9' && n < 4 {
 		return
 	}

@@ -22,6 +22,16 @@ import (
 	"ticketrail/printer/profile"
 )
 
+// The files by what they simulate: serve.go, client.go and pipe.go are the network board; engine.go
+// is the receive buffer and the print engine; decoder.go, commands.go, image.go, twobyte.go,
+// pages.go and ticket_end.go are the interpreter of commands; answers.go and condition.go are the
+// status; faults.go and power.go are what a test makes go wrong; paint.go and draw.go show the
+// paper.
+//
+// Locks are taken in the order outMu, Printer.mu, client.mu. The decoder runs without any of them,
+// because it calls OnTicket, and because a ticket of images takes long enough to keep a DLE EOT
+// waiting that a real printer answers at once.
+
 // Options describe the printer. The zero value has paper of unlimited width, Western characters, and answers
 // nothing.
 type Options struct {
@@ -118,7 +128,8 @@ func New(o Options) *Printer {
 	return p
 }
 
-// A Ticket is the paper up to a cut or the end of a connection.
+// A Ticket is the paper up to a cut or the end of a connection. Tickets are values: a test may keep
+// and compare them while the printer goes on printing.
 type Ticket struct {
 	// Text is the ticket without styles. Each line is terminated; blank lines at the end are omitted.
 	Text  string
@@ -174,10 +185,12 @@ func (e End) String() string {
 	}
 }
 
-// maxProblems limits the memory that a misbehaving sender can use.
+// maxProblems limits the memory that a misbehaving sender can use. Fuzz tests send megabytes of
+// nonsense.
 const maxProblems = 1000
 
-// emit delivers a finished ticket. OnTicket returns before any waiter sees it.
+// emit delivers a finished ticket. OnTicket returns before any waiter sees it. So a test that has
+// waited for n tickets finds all n in what its OnTicket collected.
 func (p *Printer) emit(t Ticket) {
 	p.outMu.Lock()
 	defer p.outMu.Unlock()
@@ -194,13 +207,13 @@ func (p *Printer) emit(t Ticket) {
 	p.notify()
 }
 
+// record adds a problem.
 func (p *Printer) record(problem string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.note(problem)
 }
 
-// record adds a problem.
 // note is record for callers that hold p.mu.
 func (p *Printer) note(problem string) {
 	if len(p.problems) < maxProblems {
@@ -210,7 +223,9 @@ func (p *Printer) note(problem string) {
 	}
 }
 
-// notify wakes all waiters, which check their condition again; p.mu is held.
+// notify wakes all waiters, which check their condition again; p.mu is held. A channel and not a
+// sync.Cond, because waiters also wait for a context, and because a wait on a channel is durably
+// blocking in a testing/synctest bubble.
 func (p *Printer) notify() {
 	close(p.changed)
 	p.changed = make(chan struct{})
@@ -270,6 +285,8 @@ func (p *Printer) WaitBytes(ctx context.Context, n int64) error {
 	return p.until(ctx, fmt.Sprintf("wait for %d bytes", n), func() bool { return p.bytesRead >= n })
 }
 
+// until is await for tests: its error says how far the printer came, which is what a failed test
+// needs to show.
 func (p *Printer) until(ctx context.Context, what string, ok func() bool) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
