@@ -120,7 +120,6 @@ func (a *attempt) noFenceAnswer(answers bool, after time.Duration) error {
 
 // cutTimeout is how long a cut may take once everything before it is printed. The next
 // ticket waits for this, so it is short; a cut that takes longer still happens.
-//
 const cutTimeout = 5 * time.Second
 
 // cut sends the cut behind a copy that is proved to be printed. Its failure does not change the result of

@@ -17,8 +17,10 @@ const (
 	maxShown = 60  // bytes of a value that an error shows
 )
 
-// Override returns p with some keys changed. Keys and values are those of models.yaml; the name stays. The
-// error lists every mistake, each with the key, the value and the valid values; p is then returned unchanged.
+// Override returns p with some keys changed. Keys and values are those of models.yaml; the name
+// stays. The error lists every mistake, each with the key, the value and the valid values; p is
+// then returned unchanged. All mistakes at once, because each reload that fails costs the operator
+// a round.
 func (p Profile) Override(over map[string]any) (Profile, error) {
 	out := p.clone()
 	known := out.keys()
@@ -47,9 +49,11 @@ func (p Profile) Override(over map[string]any) (Profile, error) {
 	return out, nil
 }
 
-// contradictions checks the keys that depend on each other.
+// contradictions checks the keys that depend on each other. Each of them would print every ticket
+// wrongly, or nothing, without any error from the printer.
 func (p *Profile) contradictions() (problems []error) {
 	bad := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
+	// The built-in font for drawn lines has letters 6 dots wide.
 	if p.Dots < p.Columns*6 {
 		bad("dots: %d are too few for %d columns; use at least %d", p.Dots, p.Columns, p.Columns*6)
 	}
@@ -97,7 +101,8 @@ func (k key) set(v any) error {
 	return nil
 }
 
-// wholeNumber accepts the Go types that YAML, JSON and viper decode a whole number to.
+// wholeNumber accepts the Go types that YAML, JSON and viper decode a whole number to. JSON decodes
+// every number to float64.
 func wholeNumber(v any) (int, bool) {
 	switch n := v.(type) {
 	case int:
@@ -119,6 +124,7 @@ func quoted(v any) string {
 	if !text {
 		s = fmt.Sprint(v)
 	}
+	// A whole file may have ended up in one value by a missing quote.
 	if len(s) > maxShown {
 		s = strings.ToValidUTF8(s[:maxShown], "") + "…"
 	}
@@ -155,6 +161,8 @@ func setCodePages(to *[]CodePage, v any) error {
 		if err != nil || name == "" {
 			return fmt.Errorf("%s is not valid; %s", quoted(s), use)
 		}
+		// Two names for one number cannot both be right, and the printer would print one of them as
+		// the other.
 		if i := slices.IndexFunc(pages, func(p CodePage) bool { return p.Number == byte(n) }); i >= 0 {
 			return fmt.Errorf("%s: the number %d is already used by %s", quoted(s), n, pages[i].Name)
 		}

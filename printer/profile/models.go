@@ -21,8 +21,9 @@ var models = sync.OnceValue(func() []Profile {
 	return out
 })
 
-// decode reads a list of models. Each has a name and sets every key, except those whose default is "none",
-// false, scaled or auto.
+// decode reads a list of models. Each has a name and sets every key, except those whose default is
+// "none", false, scaled or auto. What has a default may be missing, because "none" is the safe
+// choice; a missing width or feed has none.
 func decode(b []byte) ([]Profile, error) {
 	var file struct {
 		Tables map[string]any   `yaml:"tables"` // YAML anchors for code_pages

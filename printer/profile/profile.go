@@ -14,6 +14,10 @@ import (
 	"strings"
 )
 
+// Adding a model is an entry in models.yaml, no code. A wrong value prints badly in ways that no
+// test here can see, so each entry names its source, and doubtful properties are left at their safe
+// value: no two-byte characters, more feed, never the cash drawer.
+
 // A Profile is one model. [Lookup] and [All] return copies.
 //
 // The fields are the only list of the keys of a profile: the json tag is the key in models.yaml, in
@@ -90,12 +94,14 @@ func All() []Profile {
 	return out
 }
 
+// clone copies what the copies would share: the list of code pages.
 func (p Profile) clone() Profile {
 	p.CodePages = slices.Clone(p.CodePages)
 	return p
 }
 
-// YAML lists the keys of p as in printers[].override, one on a line.
+// YAML lists the keys of p as in printers[].override, one on a line. An operator copies a line from
+// there into override, so it must be valid YAML.
 func (p Profile) YAML() string {
 	var b strings.Builder
 	for _, k := range p.keys() {
@@ -118,7 +124,8 @@ type key struct {
 	numbers string        // the range of a number: "20 to 255"
 }
 
-// keys lists the keys of p. Setting one changes p.
+// keys lists the keys of p. Setting one changes p. A new field of Profile is so a key everywhere at
+// once: in the file, in overrides and in listings.
 func (p *Profile) keys() []key {
 	var out []key
 	for f, v := range reflect.ValueOf(p).Elem().Fields() {

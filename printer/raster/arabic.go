@@ -7,7 +7,11 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// The shapes of an Arabic letter, as Unicode's presentation forms are ordered.
+// Arabic letters join, and look different at the start, in the middle and at the end of a word. A
+// font file does this with HarfBuzz. The built-in font has only the finished shapes (Unicode's
+// presentation forms), so they are chosen here. It is less beautiful, and needs no file: an Arabic
+// order prints on a box on which nothing was installed.
+
 const (
 	// The shapes of an Arabic letter, in the order of Unicode's presentation forms.
 	isolated = iota
@@ -46,7 +50,8 @@ const (
 	nonJoiner = '\u200c'
 )
 
-// lamAlef returns the ligature of lam and alef, which must not be written as two letters.
+// lamAlef returns the ligature of lam and alef, which must not be written as two letters. Each is
+// followed by its form for the end of a word, hence the s++ in contextualForms.
 func lamAlef(alef rune) (shape rune, ok bool) {
 	switch alef {
 	case 'آ':
@@ -66,7 +71,8 @@ func isArabic(r rune) bool {
 	return r == tatweel || unicode.Is(unicode.Arabic, r) && unicode.IsLetter(r)
 }
 
-// shapeArabic gives the Arabic letters the shapes they have in their words.
+// shapeArabic gives the Arabic letters the shapes they have in their words. Right-to-left order is
+// made later: the shapes depend on the reading order, which is still that of cc here.
 func (d *Drawer) shapeArabic(cc []character) []character {
 	var out []character
 	for i := 0; i < len(cc); i++ {
@@ -162,7 +168,7 @@ func (d *Drawer) contextualForms(word []character) []character {
 
 // substitute returns the shape in the built-in font to use for one that it lacks: isolated Persian
 // letters, and Arabic letters that differ from the Persian ones only in their dots. 0: there is
-// none.
+// none. Without them Persian and Urdu names would lose letters in the middle of words.
 func substitute(form rune) rune {
 	switch form {
 	case 0xfb56, 0xfb57:

@@ -7,6 +7,11 @@ import (
 	"ticketrail/printer/layout"
 )
 
+// The bidirectional algorithm (UAX #9), as far as one line needs it: x/text classifies characters,
+// go-text finds the runs, and the two cases that it merges (a number after a right-to-left word,
+// Arabic digits) are separated here. A wrong order can turn "12 x 3" into "3 x 12", which is a
+// different order.
+
 // assignLevels gives every character its embedding level (UAX #9): odd levels are read from right
 // to left. way is the base direction. Spaces at both ends keep level 0: they come from the layout
 // and position the text in its columns.
@@ -116,7 +121,8 @@ func visualOrder(rr []run) []run {
 	return rr
 }
 
-// mirrored returns the mirror image of a bracket, as right-to-left text needs it.
+// mirrored returns the mirror image of a bracket, as right-to-left text needs it. A bracket is an
+// opening one by its meaning, not by its look, so it is swapped when the line is turned.
 func mirrored(r rune) rune {
 	switch r {
 	case '<':

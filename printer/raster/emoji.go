@@ -5,12 +5,17 @@ import (
 	"unicode/utf8"
 )
 
+// An emoji on a screen may be up to ten code points: people joined by U+200D, skin tones, hair,
+// flags of letters or tags. They are read as one, because half of one would print as the name of a
+// skin tone or of an invisible character.
+
 const (
 	emojiStyle = '\ufe0f'
 	keycap     = '\u20e3'
 )
 
-// isEmoji reports whether r is one of the pictures on a phone's keyboard.
+// isEmoji reports whether r is one of the pictures on a phone's keyboard. 1F100 to 1F1E5 are
+// letters and numbers in circles and squares, which have a readable decomposition.
 func isEmoji(r rune) bool { return r >= 0x1f000 && r < 0x1f100 || r >= 0x1f1e6 && r < 0x1fb00 }
 
 // The code points that modify or compose emoji (Unicode technical standard 51).
@@ -76,7 +81,8 @@ func readPictures(s string) (parts []rune, n int) {
 	}
 }
 
-// isFamily reports whether all parts are people.
+// isFamily reports whether all parts are people. "family" says as much to a cook as the names of
+// its four members.
 func isFamily(parts []rune) bool {
 	for _, r := range parts {
 		switch r {
@@ -88,7 +94,8 @@ func isFamily(parts []rune) bool {
 	return true
 }
 
-// keycapEmoji reads a digit that was typed as a keycap emoji.
+// keycapEmoji reads a digit that was typed as a keycap emoji. Its name is the digit itself, because
+// it may be a quantity.
 func keycapEmoji(s string) (name string, n int) {
 	if s[0] != '#' && s[0] != '*' && (s[0] < '0' || s[0] > '9') {
 		return "", 0

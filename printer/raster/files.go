@@ -17,8 +17,6 @@ import (
 	"github.com/go-text/typesetting/font/opentype"
 )
 
-// What font files may cost: the largest in Debian, all of Chinese, Japanese and Korean, is
-// 30 MB.
 const (
 	// Limits for font files: the largest in Debian, with all of Chinese, Japanese and Korean, has
 	// 30 MB.
@@ -27,7 +25,8 @@ const (
 )
 
 // openFonts reads the fonts in the given order, and the plain ones of a folder first. It returns
-// those that can be used.
+// those that can be used. A font that cannot be read is reported and left out: the daemon starts
+// without it.
 func openFonts(paths []string) ([]*outline, error) {
 	var fonts []*outline
 	var errs []error
@@ -129,7 +128,8 @@ func openFont(path string) (o *outline, about font.Description, err error) {
 	return o, f.Describe(), nil
 }
 
-// readFont parses a file; of a collection, its first font.
+// readFont parses a file; of a collection, its first font. The file is parsed again for drawing, so
+// it may have changed since it was checked; the same limits apply.
 func readFont(path string) (f *font.Font, err error) {
 	defer recoverAsError(path, &err)
 	info, err := os.Stat(path)
@@ -211,7 +211,7 @@ func recoverAsError(path string, err *error) {
 
 // Installed lists the font files of Debian's packages fonts-noto-core, fonts-noto-cjk and
 // fonts-unifont that exist on this box, in a good order: a font made for one script comes before
-// those that have a little of everything.
+// those that have a little of everything. It is used only if the configuration lists no fonts.
 func Installed() []string {
 	var out []string
 	for _, p := range debianFonts() {

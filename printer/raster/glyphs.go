@@ -15,6 +15,10 @@ import (
 	"ticketrail/printer/layout"
 )
 
+// The built-in font (bitmapfont) is complete for the Basic Multilingual Plane except for some
+// Arabic shapes, and needs no file, so most drawn lines need nothing else. Its weakness is that a
+// letter and a mark are separate glyphs, which are put together here by moving dots.
+
 // builtInHas reports whether the built-in font shows something for r, or r shows nothing on
 // purpose. The font itself claims to have every character.
 func builtInHas(r rune) bool {
@@ -29,7 +33,8 @@ func builtInHas(r rune) bool {
 	return !g.empty() && !(g.missing() && unicode.Is(unicode.Arabic, r))
 }
 
-// missing reports whether g is what the font shows for Arabic letters it lacks.
+// missing reports whether g is what the font shows for Arabic letters it lacks. This was found by
+// looking at the font.
 func (g glyph) missing() bool {
 	return g == glyph{w: halfWidth, rows: [fontRows]uint16{8: 0x3000, 9: 0x3000}}
 }
@@ -75,7 +80,9 @@ func (v variant) face() font.Face {
 }
 
 // variantOf guesses the region: by the letters that only Japanese and Korean have, else by which
-// national character sets contain the rarer characters.
+// national character sets contain the rarer characters. Unicode gives one number to a Chinese
+// character that is written differently in China, Taiwan and Japan; the wrong variant is readable
+// but looks foreign.
 func variantOf(spans []layout.Span) variant {
 	gb, big5 := simplifiedchinese.HZGB2312.NewEncoder(), traditionalchinese.Big5.NewEncoder()
 	votes := 0

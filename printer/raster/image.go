@@ -21,7 +21,8 @@ func (m Image) set(x, y int) { m.Bits[y*m.stride()+x/8] |= 0x80 >> (x % 8) }
 func (m Image) black(x, y int) bool { return m.Bits[y*m.stride()+x/8]&(0x80>>(x%8)) != 0 }
 
 // stamp adds the dots of p, each enlarged to wide×high, with its upper left corner at x, y. What is
-// beyond the right or lower edge is left out.
+// beyond the right or lower edge is left out. Clipping here lets callers draw a letter that is only
+// partly on the paper.
 func (m Image) stamp(p Image, x, y, wide, high int) {
 	for v := y; v < min(y+p.Height*high, m.Height); v++ {
 		for u := x; u < min(x+p.Width*wide, m.Width); u++ {
@@ -63,8 +64,6 @@ type cell struct {
 	scale        int // dots per dot of the built-in font, or 0 if letters must be resampled
 }
 
-// The built-in font's dots: a letter is 6 wide, or 12 where East Asia writes them square. Of
-// its 16 rows, the first and the last have no ink in any letter.
 const (
 	// Dimensions of the built-in font, in dots: letters are 6 wide, or 12 for East Asian
 	// characters. The first and the last of its 16 rows have no ink in any letter and are left out.
@@ -75,7 +74,8 @@ const (
 )
 
 // cellFor returns the cell for a column w dots wide. A whole multiple of the font's dots keeps
-// letters sharp; a few dots of extra width go to the right.
+// letters sharp; a few dots of extra width go to the right. 12 dots (Font A at 80 mm) and 18 give
+// sharp letters; 384 dots in 42 columns do not.
 func cellFor(w int) cell {
 	if k := w / halfWidth; k > 0 && w%halfWidth <= k {
 		return cell{w, fontRows * k, fontBase * k, k}

@@ -14,6 +14,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
+// Font files are untrusted: an administrator may copy any file into the folder, and the parsers are
+// written for good ones. So every call into the font library recovers from a panic, a font that
+// panicked once is not used again, and the size of a path is limited.
+
 // An outline is a font from a file. It is loaded when it is first needed: a kitchen that never
 // sells Thai dishes keeps no Thai font in memory.
 type outline struct {
@@ -25,7 +29,8 @@ type outline struct {
 	broken bool       // it panicked, or its file was removed; never tried again
 }
 
-// runes is a set of characters, 256 to an entry.
+// runes is a set of characters, 256 to an entry. A CJK font has tens of thousands, and the set
+// stays in memory although the font does not.
 type runes map[rune]*[8]uint32
 
 func (s runes) add(r rune) {
@@ -42,7 +47,8 @@ func (s runes) has(r rune) bool {
 	return page != nil && page[r>>5&7]&(1<<(r&31)) != 0
 }
 
-// hasAll reports whether the font draws all of text, composed or decomposed.
+// hasAll reports whether the font draws all of text, composed or decomposed. Orders come in both
+// forms, depending on the phone or till that typed them.
 func (o *outline) hasAll(text []rune) bool {
 	if o.draws(text) {
 		return true
@@ -117,7 +123,8 @@ type shape struct {
 // 300 segments.
 const maxSegments = 10_000
 
-// draw draws a unit into its columns; ok is false if the font turns out to be broken.
+// draw draws a unit into its columns; ok is false if the font turns out to be broken. The image has
+// exactly the unit's columns, so a wide letter never covers its neighbour's.
 func (o *outline) draw(u unit, c cell) (m Image, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -146,6 +153,7 @@ func (o *outline) shape(u unit) shape {
 		buf.Props.Direction = harfbuzz.RightToLeft
 	}
 	buf.Props.Script = language.LookupScript(text[0])
+	// The language of a dish is not known; it would only choose between regional shapes.
 	buf.Props.Language = language.NewLanguage("und")
 	buf.Shape(harfbuzz.NewFont(o.face), nil)
 	s := shape{left: math.MaxFloat32, right: -math.MaxFloat32, low: math.MaxFloat32, high: -math.MaxFloat32}
@@ -167,6 +175,7 @@ func (o *outline) shape(u unit) shape {
 	return s
 }
 
+// add appends a segment, moved by dx, dy, and extends the bounds.
 func (s *shape) add(seg opentype.Segment, dx, dy float32) {
 	for i := range seg.ArgsSlice() {
 		a := &seg.Args[i]
@@ -185,7 +194,8 @@ type fitted struct {
 
 // fit scales a shape to its columns and the line. Letters are as high as those of the built-in font
 // unless their marks need the room. A shape that is too wide is narrowed; a run that is too narrow
-// is widened by up to a fifth.
+// is widened by up to a fifth. Readable at arm's length counts more than the shape the font's
+// designer wanted.
 func (s shape) fit(u unit, c cell, upem float32) fitted {
 	f := fitted{shape: s}
 	width, height := float32(u.columns*c.w), float32(c.h)

@@ -23,8 +23,10 @@ import (
 // Line breaks and unusual spaces become spaces; other control characters and characters that show
 // nothing are left out; invalid UTF-8 becomes ■. The result is in Unicode's form NFC, may be longer
 // than s, and is stable: Printable returns it unchanged. It contains no question mark that is not
-// in s.
+// in s. It has to be stable, because text that went through it is measured, wrapped and drawn as it
+// is.
 func (d *Drawer) Printable(s string) string {
+	// Nearly every text ends here.
 	if ascii(s) {
 		return s
 	}
@@ -66,6 +68,8 @@ type textBuilder struct {
 	names  []string // names of consecutive letters that no font has
 }
 
+// put writes text. The names collected so far come first, because they stand for what was before
+// it.
 func (w *textBuilder) put(s string) {
 	w.flush()
 	w.WriteString(s)
@@ -75,7 +79,8 @@ func (w *textBuilder) put(s string) {
 // name writes the name of something that cannot be drawn.
 func (w *textBuilder) name(s string) { w.put("[" + s + "]") }
 
-// flush writes the collected names in one bracket.
+// flush writes the collected names in one bracket. Several letters of a word in one bracket stay
+// readable as a word.
 func (w *textBuilder) flush() {
 	if len(w.names) > 0 {
 		s := "[" + shortenNames(w.names) + "]"
@@ -110,6 +115,7 @@ func (w *textBuilder) rune(r rune) {
 	switch {
 	case r >= ' ' && r <= '~':
 		w.put(string(r))
+	// Not a question mark: that would look like a question of the guest's.
 	case r == unicode.ReplacementChar:
 		w.put("■")
 	case unicode.In(r, unicode.Cf, unicode.Variation_Selector):
@@ -154,6 +160,7 @@ func (w *textBuilder) replace(r rune) {
 			w.name(s)
 			return
 		}
+	// A quantity must stay a number, whatever script it was typed in.
 	case unicode.Is(unicode.Nd, r):
 		w.put(string(Digit(r)))
 		return
@@ -194,7 +201,8 @@ func (w *textBuilder) drawsAll(s string) bool {
 	return s != ""
 }
 
-// Digit returns the decimal digit r, of any script, as an ASCII digit.
+// Digit returns the decimal digit r, of any script, as an ASCII digit. Unicode keeps the digits of
+// a script in one run of ten, zero first.
 func Digit(r rune) rune {
 	if r >= 0x1d7ce && r <= 0x1d7ff { // five consecutive sets of mathematical digits
 		return '0' + (r-0x1d7ce)%10
@@ -214,7 +222,8 @@ func nameOf(r rune) string {
 	return fmt.Sprintf("U+%04X", r)
 }
 
-// jamo spells a Korean syllable in its letters, as they are typed.
+// jamo spells a Korean syllable in its letters, as they are typed. A Korean cook can read them; the
+// Unicode name "hangul syllable gam" only a programmer.
 func jamo(r rune) string {
 	// The letters in the order in which Unicode composes syllables from them.
 	const (

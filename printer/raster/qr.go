@@ -14,7 +14,8 @@ const (
 
 // QR draws a QR code of text with its quiet zone. It is as large as fits into half of dots, or into
 // all of it if it would be too fine otherwise. Error correction is level M (15 %), because paper
-// gets splashed in a kitchen, and level L only if the code does not fit otherwise.
+// gets splashed in a kitchen, and level L only if the code does not fit otherwise. After an error
+// no code is printed; the ticket carries the same text as a line.
 func QR(text string, dots int) (Image, error) {
 	if text == "" {
 		return Image{}, fmt.Errorf("QR code: the text is empty")

@@ -12,6 +12,14 @@ import (
 	"ticketrail/printer/layout"
 )
 
+// The files: printable.go and emoji.go decide what is drawn and what is replaced by text, before
+// the layout measures it; units.go, bidi.go and arabic.go split a line into pieces in visual order;
+// glyphs.go draws a piece with the built-in font, outline.go with a font file; image.go puts the
+// dots together; files.go reads fonts, which are untrusted.
+//
+// The text comes from whoever may send orders, so every step is bounded by the columns of the
+// paper, not by the text.
+
 // Options configure a Drawer.
 type Options struct {
 	// Fonts are TrueType or OpenType files (.ttf, .otf, .ttc), or folders of them. They are tried
@@ -42,7 +50,8 @@ const (
 )
 
 // fontFor returns the font for a character and its marks: the built-in one if it has them, because
-// its letters fit the columns exactly.
+// its letters fit the columns exactly. A letter without its mark is wrong, but the cook can still
+// read the dish; an empty box says nothing.
 func (d *Drawer) fontFor(text []rune) int {
 	if hasAll(text) {
 		return builtIn
@@ -97,7 +106,8 @@ func (d *Drawer) Line(l layout.Line, columns, dots int) Image {
 	return m
 }
 
-// scaleFactor limits a multiple of the normal size to 1 to 8.
+// scaleFactor limits a multiple of the normal size to 1 to 8. These are the sizes of GS !, so a
+// drawn line has the size of a printed one. It also bounds the memory of an image.
 func scaleFactor(n int) int { return min(max(n, 1), 8) }
 
 // span draws as much of s as fits into so many columns, at normal size.
@@ -114,7 +124,8 @@ func (d *Drawer) span(s layout.Span, columns int, c cell, v variant) Image {
 }
 
 // unit draws what has one place of its own: a character with its marks, or a run of a script whose
-// letters change with their neighbours.
+// letters change with their neighbours. If the font breaks now, the piece is drawn with the
+// built-in font, at worst as a box: a ticket with a box is better than none.
 func (d *Drawer) unit(u unit, c cell, v variant) Image {
 	if u.font >= 0 {
 		if m, ok := d.fonts[u.font].draw(u, c); ok {

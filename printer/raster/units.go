@@ -53,7 +53,8 @@ func characters(text string, columns int) []character {
 }
 
 // units returns the units of text in visual order, from the left. ASCII, which most tickets consist
-// of, takes a short path without the bidirectional algorithm.
+// of, takes a short path without the bidirectional algorithm. Everything else is cut to the columns
+// before it is ordered or shaped, so a megabyte of Arabic costs no more than one line.
 func (d *Drawer) units(text string, base layout.Direction, columns int) []unit {
 	// The built-in font has all of ASCII, and nothing in it joins or turns.
 	if ascii(text) {
@@ -96,7 +97,8 @@ type run struct {
 }
 
 // runs joins neighbours that must be shaped together. A space between two of them becomes part of
-// the run, because there the width of a word is that of its letters, not of its columns.
+// the run, because there the width of a word is that of its letters, not of its columns. Thai or
+// Devanagari drawn letter by letter would be unreadable.
 func (d *Drawer) runs(cc []character) []run {
 	var rr []run
 	for i, c := range cc {
@@ -133,7 +135,8 @@ func (r *run) add(c character) {
 }
 
 // needsShaping reports whether the letters of a script change with their neighbours, or do not fit
-// a grid of columns.
+// a grid of columns. In the listed scripts each letter has its column, so quantities stay below
+// each other.
 func needsShaping(s language.Script) bool {
 	switch s {
 	case language.Common, language.Inherited, language.Unknown, language.Han, language.Hiragana, language.Katakana,

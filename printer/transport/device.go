@@ -11,6 +11,11 @@ import (
 	"time"
 )
 
+// Linux offers different means for each kind of device, and none offers all that a Conn promises.
+// Deadlines: the runtime's poller where the driver supports poll, else the loop in Write. Unsent
+// bytes: TIOCOUTQ for serial lines, poll for USB, TIOCINQ for a pipe. Cancelling: TCFLSH for serial
+// lines, the close itself for USB.
+
 // A deviceConn is an open character device (a USB printer, a serial line), a named pipe or a regular file.
 // Regular files are for trying things out, and for another program that reads the tickets there.
 type deviceConn struct {
@@ -35,13 +40,16 @@ type deviceConn struct {
 	writeErr error // of the first write that failed after some bytes
 }
 
-// openDevice opens a character device for writing and, if possible, for reading. A terminal device is set
-// to raw mode; its speed is kept, because only serial:// sets that.
+// openDevice opens a character device for writing and, if possible, for reading. A terminal device
+// is set to raw mode; its speed is kept, because only serial:// sets that. O_NONBLOCK, because the
+// open of a serial line may otherwise wait for a carrier signal; O_NOCTTY, so that a line never
+// becomes the daemon's terminal.
 func openDevice(path string) (Conn, error) {
 	const flags = syscall.O_NONBLOCK | syscall.O_NOCTTY
 	f, err := os.OpenFile(path, os.O_RDWR|flags, 0)
 	back := err == nil
 	switch {
+	// A device that may not be read, or a driver that has no read, still prints.
 	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.EINVAL):
 		f, err = os.OpenFile(path, os.O_WRONLY|flags, 0)
 	}
@@ -69,10 +77,13 @@ const (
 	// nothing to wait for.
 	retryAfter = 20 * time.Millisecond
 	// maxReadErrors is how many transfers in a row may fail while the USB printer is still present.
+	// A loose plug fails for a moment; a broken printer fails always.
 	maxReadErrors = 5
 )
 
 // Write waits, until the deadline, for a device that is busy, and continues after a short write.
+// After an error the part that was taken is remembered, so that Finish cannot claim the ticket is
+// complete.
 func (c *deviceConn) Write(b []byte) (int, error) {
 	total, err := 0, error(nil)
 	for err == nil {
@@ -122,7 +133,8 @@ func (c *deviceConn) writeSome(b []byte) (int, error) {
 	return max(n, 0), err
 }
 
-// writeLocked is one write to the device.
+// writeLocked is one write to the device. The mutex lets Close wait for a write that is in the
+// kernel, so that nothing is written after the discard.
 func (c *deviceConn) writeLocked(b []byte) (int, error) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
@@ -145,6 +157,7 @@ func (c *deviceConn) Read(b []byte) (int, error) {
 		case !errors.Is(err, io.EOF) && !errors.Is(err, syscall.EIO):
 			return 0, ioError("read", c.path, err)
 		}
+		// io.EOF and EIO come from a present printer too, so the device itself is asked.
 		if _, gone := pendingBytes(c.f, c.pipe); gone != nil {
 			return 0, ioError("read", c.path, gone)
 		}
@@ -157,6 +170,7 @@ func (c *deviceConn) Read(b []byte) (int, error) {
 	}
 }
 
+// SetReadDeadline does nothing on a one-way connection, whose Read never waits.
 func (c *deviceConn) SetReadDeadline(t time.Time) error {
 	if !c.readable {
 		return nil
@@ -164,6 +178,8 @@ func (c *deviceConn) SetReadDeadline(t time.Time) error {
 	return c.ignoreNoDeadline("read", c.f.SetReadDeadline(t))
 }
 
+// SetWriteDeadline sets both deadlines: the runtime's, which interrupts a write, and ours, for
+// devices without it.
 func (c *deviceConn) SetWriteDeadline(t time.Time) error {
 	c.mu.Lock()
 	c.deadline = t
@@ -199,7 +215,9 @@ func (c *deviceConn) Close() error {
 	return c.f.Close()
 }
 
-// Finish waits until the kernel has sent the last byte to the printer, or has written the file to disk.
+// Finish waits until the kernel has sent the last byte to the printer, or has written the file to
+// disk. It must not return nil too early: without a confirmation, this is when the ticket counts as
+// sent.
 func (c *deviceConn) Finish(ctx context.Context) error {
 	c.mu.Lock()
 	c.finished = true
@@ -257,6 +275,7 @@ func (c *deviceConn) drain(ctx context.Context) error {
 	}
 }
 
+// sync makes the tickets in a file survive a power failure.
 func (c *deviceConn) sync() error {
 	if err := c.f.Sync(); err != nil || !c.created {
 		return err

@@ -14,10 +14,11 @@ import (
 // A fileDialer opens a device file, a named pipe or a regular file.
 type fileDialer struct{ path string }
 
-// Dial opens a device without waiting for it, or a regular file at its end. Symbolic links are resolved at
-// each Dial, so a link that a udev rule maintains leads to the printer whatever its current number is. A
-// missing regular file is created, but never below /dev: a file that takes the place of /dev/usb/lp0 while
-// the printer is unplugged would take every later ticket too.
+// Dial opens a device without waiting for it, or a regular file at its end. Symbolic links are
+// resolved at each Dial, so a link that a udev rule maintains leads to the printer whatever its
+// current number is. A missing regular file is created, but never below /dev: a file that takes the
+// place of /dev/usb/lp0 while the printer is unplugged would take every later ticket too. O_EXCL,
+// so that a device that appears between the two opens is not taken for a new file.
 func (d fileDialer) Dial(ctx context.Context) (Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, openError(d.path, err)

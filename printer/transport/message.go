@@ -13,8 +13,8 @@ import (
 // The errors of this package are read by restaurant staff in the middle of a service. Each says what was
 // tried, what happened and what to check. The cause stays wrapped, so that callers can test for it.
 
-// connectError is the error of a TCP dial that took after.
-
+// connectError is the error of a TCP dial that took after. The time is shown because it separates a
+// printer that is off (a timeout) from one that refuses.
 func connectError(address string, after time.Duration, err error) error {
 	_, port, _ := net.SplitHostPort(address)
 	cause, hint := err, ""
@@ -80,6 +80,7 @@ func ioError(doing, what string, err error) error {
 	return withHint(doing+" "+what, cause, hint)
 }
 
+// withHint puts cause and hint into one line; an error without a hint is one that nobody foresaw.
 func withHint(what string, cause error, hint string) error {
 	if hint == "" {
 		return fmt.Errorf("%s: %w", what, cause)

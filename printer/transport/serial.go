@@ -14,6 +14,10 @@ import (
 	"go.bug.st/serial"
 )
 
+// A serial printer prints more slowly than the line sends. Without a working flow control, what its
+// buffer (about 4 KiB) does not hold is lost, and nothing reports it. So the settings are strict
+// and unknown ones are refused.
+
 // A serialDialer opens a serial line with fixed settings.
 type serialDialer struct {
 	path string
@@ -104,6 +108,8 @@ func (d serialDialer) Dial(ctx context.Context) (Conn, error) {
 		return nil, openError(d.path, err)
 	}
 	if d.flow == dtrDSR {
+		// Read once now, so that a cable without the wire fails at the dial, and not in the middle
+		// of a ticket.
 		c.writable = dsrWritable
 		if _, err := c.writable(f); err != nil {
 			_ = f.Close()
@@ -114,7 +120,8 @@ func (d serialDialer) Dial(ctx context.Context) (Conn, error) {
 	return c, nil
 }
 
-// set configures the line.
+// set configures the line. The library's port is closed at once; the settings stay, because the
+// kernel keeps them while our descriptor is open.
 func (d serialDialer) set(f *os.File, path string) error {
 	p, err := serial.Open(path, &d.mode)
 	if err == nil {

@@ -11,6 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// System calls whose meaning depends on the driver. Where the manual pages say less than the kernel
+// does, the source file is named.
+
 // pendingBytes returns how many written bytes the device has not taken, or 1 if the kernel only reports
 // that it is busy. A device that was removed is an error.
 func pendingBytes(f *os.File, pipe bool) (int, error) {
@@ -31,6 +34,7 @@ func pendingBytes(f *os.File, pipe bool) (int, error) {
 		}
 		n, err := unix.IoctlGetInt(fd, ask)
 		switch {
+		// Bytes are counted first: a serial line is writable although its buffer is not empty.
 		case err == nil && n > 0:
 			left = n
 		case p[0].Revents&unix.POLLOUT == 0:
@@ -81,7 +85,8 @@ func ignoreLineErrors(t *unix.Termios) {
 	t.Lflag |= unix.NOFLSH
 }
 
-// waitSent waits until a terminal device has sent its output, or discardUnsent is called.
+// waitSent waits until a terminal device has sent its output, or discardUnsent is called. TCSBRK
+// with 1 is tcdrain: it does not send a break.
 func waitSent(f *os.File) error {
 	return withFD(f, func(fd int) error {
 		for {
@@ -154,8 +159,9 @@ func setFlow(f *os.File, how flow) error {
 	})
 }
 
-// maxInFlight is how many bytes may be in the output buffer of a printer with DTR/DSR flow control. When it
-// signals "busy" it still takes at least 100 bytes.
+// maxInFlight is how many bytes may be in the output buffer of a printer with DTR/DSR flow control.
+// When it signals "busy" it still takes at least 100 bytes. So what was already written when DSR
+// goes off still fits.
 const maxInFlight = 64
 
 // dsrWritable returns how many bytes may be written: none while DSR is off.
@@ -176,8 +182,9 @@ func dsrWritable(f *os.File) (int, error) {
 	return room, err
 }
 
-// PeerClosed checks, without waiting, whether the printer has closed or reset the connection. nil proves
-// nothing; after an error nothing that is written can arrive.
+// PeerClosed checks, without waiting, whether the printer has closed or reset the connection. nil
+// proves nothing; after an error nothing that is written can arrive. MSG_PEEK leaves an answer in
+// place for Read.
 func (c *tcpConn) PeerClosed() error {
 	return withFD(c.c, func(fd int) error {
 		n, _, err := unix.Recvfrom(fd, make([]byte, 1), unix.MSG_PEEK|unix.MSG_DONTWAIT)

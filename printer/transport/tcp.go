@@ -34,7 +34,8 @@ func (d tcpDialer) Dial(ctx context.Context) (Conn, error) {
 	return &tcpConn{c: c.(*net.TCPConn), name: "tcp " + d.address}, nil
 }
 
-// A tcpConn is a Conn over TCP.
+// A tcpConn is a Conn over TCP. It cannot know what the printer does with what its network board
+// has acknowledged: after a power cut that is lost.
 type tcpConn struct {
 	c        *net.TCPConn
 	name     string
@@ -56,6 +57,7 @@ func (c *tcpConn) Write(b []byte) (int, error) {
 	return n, err
 }
 
+// Read keeps io.EOF as it is: callers compare with it.
 func (c *tcpConn) Read(b []byte) (int, error) {
 	n, err := c.c.Read(b)
 	if err != nil && err != io.EOF {
@@ -93,7 +95,9 @@ func (c *tcpConn) Finish(ctx context.Context) error {
 	return nil
 }
 
-// drain returns nil when the send queue is empty and the printer has closed, or closeGrace has passed.
+// drain returns nil when the send queue is empty and the printer has closed, or closeGrace has
+// passed. The answers that still come are read and dropped: unread data would turn the close into a
+// reset, which can destroy the tail of the ticket in the printer's buffer.
 func (c *tcpConn) drain(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, func() { _ = c.c.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()

@@ -20,6 +20,11 @@ import (
 	"time"
 )
 
+// Why a Conn is more than an io.ReadWriteCloser: a successful Write only means that the bytes are
+// in some buffer. A printer that is not asked for a confirmation is believed as far as Finish is,
+// so Finish must not return nil for bytes that may still be lost on this side, and Close must not
+// let the bytes of a failed ticket print later, beside its copy.
+
 // A Dialer holds the address of one printer. It is safe for concurrent use, but a printer serves one
 // client: callers open one Conn at a time.
 type Dialer interface {
@@ -127,8 +132,9 @@ func Open(address string) (Dialer, error) {
 	return d, nil
 }
 
-// CanonicalAddress returns the same text for every spelling of an address, so that stations at one printer
-// can be recognized. An invalid address is returned unchanged.
+// CanonicalAddress returns the same text for every spelling of an address, so that stations at one
+// printer can be recognized. Otherwise they would not share a lock, and each would find the printer
+// busy with the other. An invalid address is returned unchanged.
 func CanonicalAddress(address string) string {
 	d, err := Open(address)
 	if err != nil {
@@ -162,11 +168,15 @@ func missingScheme(address string) error {
 	}
 }
 
+// parseFile does not look at the file: the printer may be unplugged while the configuration is
+// checked.
 func parseFile(rest string) (Dialer, error) {
 	path, err := parsePath(rest, "file:///dev/usb/lp0")
 	return fileDialer{path}, err
 }
 
+// parseTCP resolves no name either: that happens at each dial, because the printer may get a new
+// address.
 func parseTCP(rest string) (Dialer, error) {
 	u, err := url.Parse("tcp://" + rest)
 	if err != nil && strings.Contains(rest, "@") {
@@ -196,6 +206,7 @@ func parseTCP(rest string) (Dialer, error) {
 	return tcpDialer{net.JoinHostPort(strings.ToLower(u.Hostname()), port)}, nil
 }
 
+// parsePath returns the absolute, cleaned path of an address.
 func parsePath(rest, example string) (string, error) {
 	switch {
 	case !strings.HasPrefix(rest, "/"):
@@ -208,8 +219,9 @@ func parsePath(rest, example string) (string, error) {
 	return filepath.Clean(rest), nil
 }
 
-// parseQuery reads the settings after the question mark of an address. known are their names; each may be
-// set once.
+// parseQuery reads the settings after the question mark of an address. known are their names; each
+// may be set once. An unknown one is an error, because a misspelt flow= would lose text without any
+// other sign.
 func parseQuery(query string, known ...string) (url.Values, error) {
 	values, err := url.ParseQuery(query)
 	if err != nil {

@@ -62,7 +62,8 @@ func (d usbDialer) String() string {
 	return s
 }
 
-// find returns the printer's current name, for example lp0.
+// find returns the printer's current name, for example lp0. With several matches it fails instead
+// of choosing: the bar's tickets at the grill are worse than none.
 func (d usbDialer) find() (string, error) {
 	all := usbPrinters(d.sys)
 	var fit, other []string
@@ -125,6 +126,7 @@ func usbPrinters(sys string) []usbPrinter {
 			vendor: readAttribute(device, "idVendor"), product: readAttribute(device, "idProduct"),
 			model: strings.TrimSpace(readAttribute(device, "manufacturer") + " " + readAttribute(device, "product")),
 		}
+		// Some cheap printers have no strings in their USB descriptor, but answer with a device id.
 		if p.model == "" {
 			p.model = strings.TrimSpace(firstValue(id, "MFG", "MANUFACTURER") + " " + firstValue(id, "MDL", "MODEL"))
 		}
@@ -144,7 +146,8 @@ func readAttribute(dir, name string) string {
 	return strings.TrimSpace(string(b))
 }
 
-// deviceID parses an IEEE 1284 device id: "MFG:EPSON;MDL:TM-T20III;SN:123;".
+// deviceID parses an IEEE 1284 device id: "MFG:EPSON;MDL:TM-T20III;SN:123;". Makers do not agree on
+// the keys, hence the alternatives at the callers.
 func deviceID(s string) map[string]string {
 	id := map[string]string{}
 	for field := range strings.SplitSeq(s, ";") {

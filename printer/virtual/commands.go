@@ -43,15 +43,15 @@ var skipped = [...]string{
 }
 
 var commands = map[string]command{
-	"\x1b@":  {0, true, func(d *decoder, _ []byte) { d.restart() }},
-	"\x1bt":  {1, true, func(d *decoder, a []byte) { d.selectPage(a[0]) }},
+	"\x1b@": {0, true, func(d *decoder, _ []byte) { d.restart() }},
+	"\x1bt": {1, true, func(d *decoder, a []byte) { d.selectPage(a[0]) }},
 	// Styles: ESC E and ESC G bold, ESC - underlined, ESC r ribbon colour, ESC ! several in one
 	// byte.
-	"\x1bE":  {1, true, func(d *decoder, a []byte) { d.style.Bold = a[0]&1 == 1 }},
-	"\x1bG":  {1, false, func(d *decoder, a []byte) { d.style.Bold = a[0]&1 == 1 }},
-	"\x1b-":  {1, false, func(d *decoder, a []byte) { d.style.Underline = a[0]&3 != 0 }},
-	"\x1br":  {1, true, func(d *decoder, a []byte) { d.style.Red = a[0]&1 == 1 }},
-	"\x1b!":  {1, true, (*decoder).printMode},
+	"\x1bE": {1, true, func(d *decoder, a []byte) { d.style.Bold = a[0]&1 == 1 }},
+	"\x1bG": {1, false, func(d *decoder, a []byte) { d.style.Bold = a[0]&1 == 1 }},
+	"\x1b-": {1, false, func(d *decoder, a []byte) { d.style.Underline = a[0]&3 != 0 }},
+	"\x1br": {1, true, func(d *decoder, a []byte) { d.style.Red = a[0]&1 == 1 }},
+	"\x1b!": {1, true, (*decoder).printMode},
 	// Paper: ESC d lines, ESC J dots, ESC a alignment, ESC 2 and ESC 3 line spacing, ESC $ and ESC
 	// \ position. ESC e and ESC K feed backwards, which jams a roll.
 	"\x1bd":  {1, true, func(d *decoder, a []byte) { d.feedLines(int(a[0])) }},
@@ -64,11 +64,11 @@ var commands = map[string]command{
 	"\x1be":  {1, false, func(d *decoder, a []byte) { d.feedLines(0) }},
 	"\x1bK":  {1, false, func(d *decoder, a []byte) { d.feedLines(0) }},
 	// Sound: ESC p is the pulse that opens a cash drawer, ESC B the buzzer of other makers.
-	"\x1bp":  {3, true, func(d *decoder, a []byte) { d.buzz(append([]byte{esc, 'p'}, a...)) }},
-	"\x1bB":  {2, true, func(d *decoder, a []byte) { d.buzz(append([]byte{esc, 'B'}, a...)) }},
+	"\x1bp": {3, true, func(d *decoder, a []byte) { d.buzz(append([]byte{esc, 'p'}, a...)) }},
+	"\x1bB": {2, true, func(d *decoder, a []byte) { d.buzz(append([]byte{esc, 'B'}, a...)) }},
 	// Obsolete cuts; the daemon uses GS V.
-	"\x1bi":  {0, false, func(d *decoder, _ []byte) { d.cut(0) }},
-	"\x1bm":  {0, false, func(d *decoder, _ []byte) { d.cut(0) }},
+	"\x1bi": {0, false, func(d *decoder, _ []byte) { d.cut(0) }},
+	"\x1bm": {0, false, func(d *decoder, _ []byte) { d.cut(0) }},
 	// Size, and white on black.
 	"\x1d!": {1, true, func(d *decoder, a []byte) {
 		d.style.Width, d.style.Height = int(a[0]>>4&7)+1, int(a[0]&7)+1

@@ -11,6 +11,7 @@ import (
 	"ticketrail/printer/transport"
 )
 
+// Every wait for an answer ends by its deadline. EOF is right for a connection without a way back.
 func (s Suite) testReadDeadline(t *testing.T) {
 	c := dial(t, s.Working(t).Dialer)
 	if err := c.SetReadDeadline(time.Now().Add(20 * time.Millisecond)); err != nil {
@@ -21,6 +22,7 @@ func (s Suite) testReadDeadline(t *testing.T) {
 	}
 }
 
+// Answers are binary: NUL, 03h or 0Dh must come through as sent.
 func (s Suite) testAnswers(t *testing.T) {
 	p := s.Working(t)
 	c := dial(t, p.Dialer)
@@ -43,12 +45,14 @@ func (s Suite) testAnswers(t *testing.T) {
 	}
 }
 
+// A wrong no would send questions into a file, or print them as text.
 func (s Suite) testOneWay(t *testing.T) {
 	if got := transport.OneWay(dial(t, s.Working(t).Dialer)); got != s.OneWay {
 		t.Errorf("one way: %t, want %t", got, s.OneWay)
 	}
 }
 
+// Always EOF, every time: a reader must be able to tell it from a printer that is silent.
 func (s Suite) testReadOneWay(t *testing.T) {
 	c := dial(t, s.Working(t).Dialer)
 	for range 2 {
@@ -58,6 +62,7 @@ func (s Suite) testReadOneWay(t *testing.T) {
 	}
 }
 
+// A timeout must not lose the byte that comes after it: it is the answer to a fence.
 func (s Suite) testLateAnswer(t *testing.T) {
 	p := s.Working(t)
 	c := dial(t, p.Dialer)
@@ -87,6 +92,7 @@ func reading(c transport.Conn) <-chan error {
 	return read
 }
 
+// The printer package stops its reader in this way before Finish reads.
 func (s Suite) testReadInterrupted(t *testing.T) {
 	c := dial(t, s.Working(t).Dialer)
 	read := reading(c)
@@ -98,6 +104,7 @@ func (s Suite) testReadInterrupted(t *testing.T) {
 	}
 }
 
+// Not EOF, which means that the printer has closed.
 func (s Suite) testReadClosed(t *testing.T) {
 	p := s.Working(t)
 	c := dial(t, p.Dialer)

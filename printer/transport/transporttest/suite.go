@@ -46,7 +46,8 @@ type Suite struct {
 	RunTest func(t *testing.T, f func(t *testing.T))
 }
 
-// Big is more bytes than all buffers between a test and its printer hold together.
+// Big is more bytes than all buffers between a test and its printer hold together. The kernel's TCP
+// buffers alone grow to several MiB.
 const Big = 8 << 20
 
 // Run runs every rule that applies, each as a subtest.
@@ -89,6 +90,7 @@ func (s Suite) Run(t *testing.T) {
 	}
 }
 
+// dial opens a connection that is closed at the end of the test, also if the test fails.
 func dial(t *testing.T, d transport.Dialer) transport.Conn {
 	t.Helper()
 	c, err := d.Dial(t.Context())
@@ -99,6 +101,8 @@ func dial(t *testing.T, d transport.Dialer) transport.Conn {
 	return c
 }
 
+// A ticket with a hole or with two lines exchanged is worse than no ticket. Many small writes,
+// because that is where a transport that loses the rest of a short write fails.
 func (s Suite) testArrival(t *testing.T) {
 	p := s.Working(t)
 	c := dial(t, p.Dialer)
@@ -121,6 +125,8 @@ func (s Suite) testArrival(t *testing.T) {
 	}
 }
 
+// A printer serves one client: what the first connection leaves behind must not disturb the second,
+// and every ticket follows the one before.
 func (s Suite) testSuccession(t *testing.T) {
 	p := s.Working(t)
 	want := ""
@@ -140,6 +146,7 @@ func (s Suite) testSuccession(t *testing.T) {
 	}
 }
 
+// A station that is stopped, or gives its ticket to a backup, must not connect any more.
 func (s Suite) testDialEnded(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -148,6 +155,7 @@ func (s Suite) testDialEnded(t *testing.T) {
 	}
 }
 
+// The caller has given up, so the ticket must not count as sent.
 func (s Suite) testFinishEnded(t *testing.T) {
 	c := dial(t, s.Working(t).Dialer)
 	if _, err := io.WriteString(c, "text\n"); err != nil {
@@ -160,6 +168,7 @@ func (s Suite) testFinishEnded(t *testing.T) {
 	}
 }
 
+// A byte after Finish would belong to no ticket, and nothing would wait for it.
 func (s Suite) testAfterFinish(t *testing.T) {
 	c := dial(t, s.Working(t).Dialer)
 	if err := c.Finish(t.Context()); err != nil {
@@ -170,6 +179,7 @@ func (s Suite) testAfterFinish(t *testing.T) {
 	}
 }
 
+// Finish must fail too: it is what makes a ticket count as sent.
 func (s Suite) testAfterClose(t *testing.T) {
 	c := dial(t, s.Working(t).Dialer)
 	if err := c.Close(); err != nil {
@@ -184,6 +194,8 @@ func (s Suite) testAfterClose(t *testing.T) {
 	_ = c.Close() // must not panic
 }
 
+// This is how the printer package interrupts an attempt whose context ends. n = 0 matters: the
+// ticket is then not in doubt.
 func (s Suite) testPastDeadline(t *testing.T) {
 	c := dial(t, s.Working(t).Dialer)
 	if err := c.SetWriteDeadline(time.Unix(1, 0)); err != nil {
@@ -194,6 +206,8 @@ func (s Suite) testPastDeadline(t *testing.T) {
 	}
 }
 
+// A printer without paper stops reading. The writer gets its turn back, and no later call claims
+// success.
 func (s Suite) testStuckDeadline(t *testing.T) {
 	c := dial(t, s.Stuck(t))
 	if err := c.SetWriteDeadline(time.Now().Add(200 * time.Millisecond)); err != nil {
@@ -210,6 +224,7 @@ func (s Suite) testStuckDeadline(t *testing.T) {
 	}
 }
 
+// A stop of the daemon must not wait for a printer.
 func (s Suite) testStuckClose(t *testing.T) {
 	c := dial(t, s.Stuck(t))
 	wrote := make(chan error, 1)
@@ -225,6 +240,8 @@ func (s Suite) testStuckClose(t *testing.T) {
 	}
 }
 
+// Either call may notice, because buffers on the way may hold the whole ticket. "%!" would be a
+// message that formats wrongly what the kernel reported.
 func (s Suite) testBreaking(t *testing.T) {
 	c := dial(t, s.Breaking(t))
 	_, err := c.Write(make([]byte, Big))
@@ -239,6 +256,7 @@ func (s Suite) testBreaking(t *testing.T) {
 	}
 }
 
+// A nil Conn in a non-nil interface would panic in the caller.
 func (s Suite) testAbsent(t *testing.T) {
 	if c, err := s.Absent(t).Dial(t.Context()); err == nil || c != nil {
 		t.Errorf("dial: %v, %v, want nothing and an error", c, err)
