@@ -2,8 +2,11 @@
 // dispatcher, stations, control socket, metrics. What happens to a ticket in the kitchen is decided in
 // those parts, not here.
 //
-// An App has no global state and handles no signals. So tests, the demo and the benchmark can run the
-// whole daemon, also several of them in one process.
+// An App has no global state and handles no signals. So tests, the demo and the benchmark can run
+// the whole daemon, also several of them in one process. Each part is in a file of its own:
+// store.go (the database file), webhook.go, listen.go (monitoring and control socket), service.go
+// (the point-of-sale API), health.go. What a reload replaces is built and applied in reload.go;
+// what New opened is closed by teardown.go.
 package app
 
 import (
@@ -32,7 +35,9 @@ import (
 	"ticketrail/receiver/directory"
 )
 
-// A graceful stop must end before systemd kills the daemon: TimeoutStopSec is 30 s in the unit file.
+// A graceful stop must end before systemd kills the daemon: TimeoutStopSec is 30 s in the unit
+// file. Each limit is reached only when something hangs. If several hang at once, systemd kills the
+// daemon first. Nothing is lost then: a kill is a crash, and every promise holds through a crash.
 const (
 	stopTimeout   = 25 * time.Second // for all parts, after printing has stopped
 	ticketTimeout = 12 * time.Second // for the tickets that are being printed
@@ -45,7 +50,8 @@ type Options struct {
 	// Config is used instead of a file. Such a daemon cannot reload.
 	Config *config.Config
 	// Webhook, Metrics and Display are used instead of listeners at the configured addresses, for
-	// socket activation and tests. The App closes them.
+	// socket activation and tests. The App closes them. A listener from systemd stays open in the
+	// kernel while the daemon restarts, so no order is refused meanwhile.
 	Webhook, Metrics, Display net.Listener
 	// Dialer opens the connection to a printer; nil is transport.Open of its address.
 	Dialer func(config.Printer) (transport.Dialer, error)
@@ -72,9 +78,12 @@ type Options struct {
 
 // An App is a daemon that has opened everything it needs. Call Run once, or Close.
 type App struct {
-	o        Options
-	log      *slog.Logger
-	level    *slog.LevelVar
+	o   Options
+	log *slog.Logger
+	// A variable, because a reload may change log.level.
+	level *slog.LevelVar
+	// Not the global registry, which panics when a second App in the process registers the same
+	// names.
 	registry *prometheus.Registry
 	metrics  *metrics
 	down     teardown
@@ -87,8 +96,8 @@ type App struct {
 	receiver *receiver.Receiver
 	health   health
 
-	webhookAt, metricsAt net.Addr
-	serve                []server
+	webhookAt, metricsAt net.Addr // the real ones: tests and the demo listen on port 0
+	serve                []server // started by Run, all at once
 
 	boot      *config.Config // of the start: keys that need a restart still have its values
 	reloading sync.Mutex     // held during a reload
@@ -97,7 +106,9 @@ type App struct {
 // A server runs until ctx ends.
 type server struct {
 	name string
-	run  func(context.Context) error
+	// An error ends the daemon, and systemd starts it again: a daemon without one of its listeners
+	// would look healthy while the kitchen gets nothing.
+	run func(context.Context) error
 }
 
 // New reads the configuration and opens the database, the stations and the listeners. Nothing is
@@ -124,12 +135,15 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		}
 	}()
 
+	// The database comes first: its lock proves that no other daemon works with these tickets, or
+	// listens at the admin socket.
 	files := &store{conf: conf.Storage, log: a.log, notify: a.notify, check: o.CheckStore}
 	if a.queue, err = files.open(ctx, o, a.registry); err != nil {
 		return nil, err
 	}
 	a.down.push("queue", closeQueue(a.queue))
 
+	// The dispatcher has no lanes yet, so nothing prints before apply.
 	a.dispatch = dispatch.New(dispatch.Options{Queue: dispatch.From(a.queue), Logger: a.log, Registerer: a.registry})
 	a.service = newService(o, a.queue, conf, a.log, a.registry)
 	a.stations, err = station.New(station.Options{
@@ -140,6 +154,8 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if err != nil {
 		return nil, err
 	}
+	// Stopped in reverse: first the tickets in hand, then the connections and pages that they need,
+	// last the file in which their outcome is stored.
 	a.down.push("stations", a.stations.Close)
 	a.down.push("dispatch", a.stopPrinting)
 	a.health = health{a.queue, files, a.stations}
@@ -160,6 +176,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		return nil, err
 	}
 
+	// The webhook is last, so that no request waits at its port for a start that fails.
 	if err := listenMetrics(a, conf); err != nil {
 		return nil, err
 	}
@@ -169,7 +186,10 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if err := listenWebhook(a, conf); err != nil {
 		return nil, err
 	}
+	// Also without a screen: a reload may add the first one.
 	a.serve = append(a.serve, server{"display", a.stations.ServeScreens})
+	// Printing starts here, even before Run: tickets from before a restart are older than any that
+	// can arrive now.
 	if _, err := a.apply(first); err != nil {
 		return nil, err
 	}
@@ -182,6 +202,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 // are being printed, answers the requests in progress and closes the database. It returns nil if ctx
 // ended and everything stopped without an error.
 func (a *App) Run(ctx context.Context) error {
+	// Not derived from ctx: the servers must go on after ctx has ended, until printing has stopped.
 	serving, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
 	var wg sync.WaitGroup
@@ -218,9 +239,12 @@ func (a *App) Run(ctx context.Context) error {
 	// Printing stops first, because a ticket may take seconds. Meanwhile the webhook still accepts
 	// orders: the service tries only three times. They print after the next start.
 	stopped := a.stopPrinting(context.WithoutCancel(ctx))
+	// Ends the servers: each answers what it has begun, within its own grace.
 	stop(nil)
 	wg.Wait()
 	err := errors.Join(stopped, a.Close())
+	// A stop by signal is no failure: systemd would otherwise show the unit as failed after each
+	// stop.
 	if ctx.Err() == nil { // a part failed
 		err = errors.Join(cause, err)
 	}
@@ -228,15 +252,19 @@ func (a *App) Run(ctx context.Context) error {
 	return err
 }
 
-// stopPrinting waits for the tickets that are being printed, at most ticketTimeout. A ticket that takes
-// longer is interrupted; it is then in doubt and prints with a banner after the next start.
+// stopPrinting waits for the tickets that are being printed, at most ticketTimeout. A ticket that
+// takes longer is interrupted; it is then in doubt and prints with a banner after the next start.
+// Run calls it first, and the teardown calls it again, which does nothing then; for an App that was
+// never run the teardown's call is the only one.
 func (a *App) stopPrinting(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, ticketTimeout)
 	defer cancel()
 	return a.dispatch.Stop(ctx)
 }
 
-// Close closes everything that New opened. Run calls it; call it only for an App that was never run.
+// Close closes everything that New opened. Run calls it; call it only for an App that was never
+// run. It has its own time limit and not a caller's context, because that one has usually ended by
+// then.
 func (a *App) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancel()
@@ -265,6 +293,7 @@ func (a *App) Queue() *queue.Queue { return a.queue }
 func (a *App) Directory() *directory.Directory { return a.service.directory }
 
 func (a *App) notify(state string) {
+	// Tests and the demo have no init system.
 	if a.o.Notify != nil {
 		a.o.Notify(state)
 	}

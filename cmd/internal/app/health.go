@@ -20,6 +20,12 @@ import (
 	"ticketrail/queue/ticket"
 )
 
+// The same facts are reported in four places: metrics and /readyz (monitoring), the watchdog
+// (systemd restarts a daemon that hangs), the status line (systemctl status), and notices (every
+// listing of the command line). Each is computed when asked for; nothing is cached.
+
+// newRegistry has the collectors of the Go runtime and of the process too: memory and open files are
+// what a small box runs out of.
 func newRegistry() *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	b := admin.ThisBuild()
@@ -45,10 +51,14 @@ type health struct {
 // does not delay an order.
 func (h health) handler(reg *prometheus.Registry, log *slog.Logger) http.Handler {
 	mux := http.NewServeMux()
+	// Four scrapes at a time: each one walks all stations, and a scraper with a short interval must
+	// not slow the printing.
 	mux.Handle("GET /metrics", promhttp.InstrumentMetricHandler(reg, promhttp.HandlerFor(reg, promhttp.HandlerOpts{
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn), Registry: nil,
 		EnableOpenMetrics: true, MaxRequestsInFlight: 4,
 	})))
+	// 200 as long as the process answers. It does not look at the disk: a supervisor that restarted
+	// the daemon because of a full disk would only stop the printing too.
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok\n") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { // 200 while orders are accepted
 		if err := h.queue.Ready(); err != nil {
@@ -71,12 +81,15 @@ func metricsServer(h http.Handler, log *slog.Logger) *http.Server {
 	}
 }
 
-// hungAfter is how long a commit may wait before the daemon counts as hung. A daemon without work is
-// healthy, and so is one whose disk takes seconds.
+// hungAfter is how long a commit may wait before the daemon counts as hung. A daemon without work
+// is healthy, and so is one whose disk takes seconds. With WatchdogSec=30s, which counts from the
+// last notification, the restart comes within a minute after the disk stopped answering. Until then
+// requests are answered 503, and the service sends them again.
 const hungAfter = 20 * time.Second
 
-// runWatchdog sends watchdog notifications while commits succeed. A commit that hangs, on a disk that
-// never answers, is the one failure that only a restart can cure.
+// runWatchdog sends watchdog notifications while commits succeed. A commit that hangs, on a disk
+// that never answers, is the one failure that only a restart can cure. It measures the oldest
+// operation that waits for the committer: everything that matters passes through there.
 func (h health) runWatchdog(ctx context.Context, every time.Duration, notify func(string), log *slog.Logger) {
 	if every <= 0 {
 		return
@@ -90,6 +103,8 @@ func (h health) runWatchdog(ctx context.Context, every time.Duration, notify fun
 			return
 		}
 		if w := h.queue.Waiting(); w > hungAfter {
+			// No notification: systemd kills the daemon after WatchdogSec. The orders it had
+			// answered with 200 are on the disk.
 			log.Error("the disk has not answered: the watchdog will restart the daemon",
 				"waiting", w.Round(time.Second))
 			continue
@@ -98,7 +113,8 @@ func (h health) runWatchdog(ctx context.Context, every time.Duration, notify fun
 	}
 }
 
-// status is the line that `systemctl status` shows.
+// status is the line that `systemctl status` shows. It begins with what costs orders: whether they
+// are refused now.
 func (h health) status() string {
 	var pending, held int
 	var stopped []string
@@ -124,10 +140,12 @@ func (h health) status() string {
 	if err := h.queue.Ready(); err != nil {
 		line = "accepting no orders: " + err.Error() + "; " + line
 	}
+	// sd_notify(3) separates its fields by newlines.
 	return strings.ReplaceAll(line, "\n", " ")
 }
 
-// notices are problems that the operator must see in every listing.
+// notices are problems that the operator must see in every listing. They end by themselves when
+// their cause is gone. There is nothing to confirm, so none can be dismissed by mistake.
 func (h health) notices() (out []string) {
 	for _, f := range h.store.quarantined() {
 		out = append(out, fmt.Sprintf("a damaged database was quarantined as %s: "+
@@ -140,10 +158,13 @@ func (h health) notices() (out []string) {
 		out = append(out, fmt.Sprintf("since the start %s in the database could not be read: see the log",
 			ticket.Plural(n, "record")))
 	}
+	// A bug: a ticket was lost or counted twice. The kitchen goes on, because refusing orders would
+	// lose more.
 	if n := h.queue.Unaccounted(); n != 0 {
 		out = append(out, fmt.Sprintf("the books do not balance by %d: please report this", n))
 	}
 	out = append(out, h.stations.Notices()...)
+	// An orphan's tickets wait until the operator moves them, so this notice stays until then.
 	for _, s := range h.queue.Stations() {
 		if !s.Configured {
 			out = append(out, fmt.Sprintf("station %q is not in the configuration and has %s: "+

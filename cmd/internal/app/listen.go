@@ -14,7 +14,8 @@ import (
 )
 
 // listenOn returns given, or else opens a listener at address. key is the configuration key of the
-// address, for the error.
+// address, for the error. The operator who starts the daemon reads this error once, so it names the
+// usual cause and the command that finds it.
 func listenOn(given net.Listener, key, address string) (net.Listener, error) {
 	if given != nil {
 		return given, nil
@@ -56,6 +57,9 @@ func listenMetrics(a *App, conf *config.Config) error {
 	return nil
 }
 
+// listenAdmin opens the control socket. The database must be open: its lock decides between two
+// daemons that start at the same moment, see [admin.Listen]. There is no limit on connections: only
+// users with access to the socket can connect, and the server limits its requests.
 func listenAdmin(a *App, conf *config.Config) error {
 	if conf.Admin.Socket == "" {
 		return nil
@@ -70,12 +74,15 @@ func listenAdmin(a *App, conf *config.Config) error {
 	}
 	a.down.push("admin socket", closeOnce(l))
 	a.serve = append(a.serve, server{"admin", func(ctx context.Context) error {
+		// Five seconds let a change finish whose commit is under way; after a cut the operator
+		// would not know whether it was made.
 		return httpserver.Serve(ctx, l, s.HTTPServer(), httpserver.Options{Grace: 5 * time.Second})
 	}})
 	return nil
 }
 
-// closeOnce closes a listener; it is no error if its server has closed it already.
+// closeOnce closes a listener; it is no error if its server has closed it already. Both orders
+// happen: after Run the server has closed it, after an error in New it has not.
 func closeOnce(l net.Listener) func(context.Context) error {
 	return func(context.Context) error {
 		if err := l.Close(); err != nil && !errors.Is(err, net.ErrClosed) {

@@ -15,6 +15,7 @@ func clean(at slog.Attr) slog.Attr {
 	switch at.Value.Kind() {
 	case slog.KindString:
 		at.Value = slog.StringValue(layout.Clean(at.Value.String()))
+	// Errors quote ids, addresses and answers of printers.
 	case slog.KindAny:
 		if err, ok := at.Value.Any().(error); ok {
 			at.Value = slog.StringValue(layout.Clean(err.Error()))
@@ -30,6 +31,8 @@ func newLogger(w io.Writer, format string, level slog.Leveler) *slog.Logger {
 		return slog.New(slog.DiscardHandler)
 	}
 	o := &slog.HandlerOptions{Level: level, ReplaceAttr: func(groups []string, at slog.Attr) slog.Attr {
+		// systemd sets JOURNAL_STREAM for the services whose output goes to the journal
+		// (systemd.exec(5)).
 		if at.Key == slog.TimeKey && len(groups) == 0 && os.Getenv("JOURNAL_STREAM") != "" {
 			return slog.Attr{}
 		}

@@ -16,6 +16,11 @@ import (
 	"ticketrail/receiver/posapi"
 )
 
+// A reload has two halves. build makes everything that the new configuration needs and may fail;
+// the daemon keeps working with the old one. apply makes it active and cannot fail half way. So a
+// misspelt key at 19:30 changes nothing in the kitchen. The start of the daemon uses the same two
+// functions.
+
 // A snapshot is everything that is built from one configuration and replaced by a reload.
 type snapshot struct {
 	conf     *config.Config
@@ -24,14 +29,16 @@ type snapshot struct {
 	client   *posapi.Client // nil without a service
 }
 
-// build builds a snapshot of conf. Everything that can fail happens here, before the active snapshot
-// is touched.
+// build builds a snapshot of conf. Everything that can fail happens here, before the active
+// snapshot is touched. Parts whose configuration has not changed are taken over from the active
+// snapshot. What build made and apply then does not use needs no closing, except the client.
 func (a *App) build(conf *config.Config) (*snapshot, error) {
 	p, err := doctor.CompilePlan(conf)
 	if err != nil {
 		return nil, err
 	}
 	s := &snapshot{conf: conf, policy: newPolicy(conf, p)}
+	// This may open the port of the screens, which then stays open even if a later step fails.
 	if s.stations, err = a.stations.Build(conf); err != nil {
 		return nil, err
 	}
@@ -44,18 +51,23 @@ func (a *App) build(conf *config.Config) (*snapshot, error) {
 
 // apply makes s active, or changes nothing: only its first step can fail. A request that is being
 // planned meanwhile uses the old routes. If they name a station that s does not have, its queue
-// becomes an orphan; the ticket is kept.
+// becomes an orphan; the ticket is kept. The old tickets are not touched: each has its station and
+// its text stored with it.
 func (a *App) apply(s *snapshot) (orphans []string, err error) {
 	if err := a.receiver.SetPolicy(s.policy); err != nil {
 		a.service.closeUnused(s.client)
 		return nil, err
 	}
 	a.service.use(s.client, s.conf)
+	// Before Swap, because the clock of the screens asks the directory for the venue's time zone.
 	a.level.Set(s.conf.Log.Slog())
+	// Before Swap, so that no listing calls a station an orphan that already prints.
 	a.queue.SetStations(s.conf.Stations())
 	a.stations.Swap(s.stations)
 	a.metrics.loaded(true)
 	for _, st := range a.queue.Stations() {
+		// Reported, not refused: the operator may have removed a broken printer, and its tickets
+		// are kept.
 		if !st.Configured && st.Pending+st.Held+st.Printing > 0 {
 			orphans = append(orphans, st.Name)
 			a.log.Error("a station with tickets is not in the configuration; "+
@@ -66,7 +78,8 @@ func (a *App) apply(s *snapshot) (orphans []string, err error) {
 	return orphans, nil
 }
 
-// A ReloadResult says what a reload of the configuration did.
+// A ReloadResult says what a reload of the configuration did. Tests and the demo read it; an
+// operator reads the log.
 type ReloadResult struct {
 	Warnings []string
 	// Restart lists changed keys that need a restart.
@@ -76,17 +89,22 @@ type ReloadResult struct {
 }
 
 // Reload reads the configuration file again and applies it completely or not at all. The result is
-// logged and returned.
+// logged and returned. It may be called at any time and by several goroutines; they take turns.
+// Requests and tickets go on meanwhile.
 func (a *App) Reload() (ReloadResult, error) {
 	a.reloading.Lock()
 	defer a.reloading.Unlock()
 	if a.o.ConfigPath == "" {
 		return ReloadResult{}, errors.New("reload: this daemon was started without a configuration file")
 	}
+	// systemd shows the unit as reloading until READY. It is sent after a failed reload too: the
+	// daemon runs on with the old configuration.
 	a.notify(reloading())
 	defer func() { a.notify("READY=1\nSTATUS=" + a.health.status()) }()
 	done, err := a.reload()
 	if err != nil {
+		// An alert on this metric tells the operator that the file on the disk is not what the
+		// kitchen works with: the next restart would fail.
 		a.metrics.loaded(false)
 		a.log.Error("configuration not loaded; the previous one stays active",
 			"err", strings.ReplaceAll(err.Error(), "\n", "; "))
@@ -146,6 +164,8 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	}
 }
 
+// loaded keeps the time of the last success after a failed reload: an alert can say since when the
+// file is wrong.
 func (m *metrics) loaded(ok bool) {
 	if !ok {
 		m.reloadOK.Set(0)

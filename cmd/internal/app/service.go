@@ -18,10 +18,13 @@ import (
 )
 
 // A service is the point-of-sale API: a client, and the directory of employee names and time zones.
-// The directory outlives the client, so that a reload loses no names.
+// The directory outlives the client, so that a reload loses no names. Tickets need neither: without
+// the API they print without the names of employees, and with times in UTC if the venue sets no
+// timezone. So nothing here delays an order, and an error is never fatal.
 type service struct {
-	log       *slog.Logger
-	registry  prometheus.Registerer
+	log      *slog.Logger
+	registry prometheus.Registerer
+	// Created once and shared, because a metric's name can be registered only once.
 	metrics   *posapi.Metrics // of all clients; nil before the first
 	through   http.RoundTripper
 	directory *directory.Directory
@@ -39,7 +42,9 @@ func newService(o Options, q *queue.Queue, conf *config.Config, log *slog.Logger
 }
 
 // clientFor returns the client for conf: the active one, with its tokens, if no key of the service
-// and no secret has changed, else a new one; nil without a service.
+// and no secret has changed, else a new one; nil without a service. A token lives 15 minutes and
+// each venue needs its own, so a new client after every reload would ask for all of them again. It
+// does not change what is active: a reload may still fail.
 func (s *service) clientFor(conf config.Service) (*posapi.Client, error) {
 	prev := s.conf
 	prev.Refresh = conf.Refresh // used by the directory, not by the client
@@ -55,7 +60,8 @@ func (s *service) clientFor(conf config.Service) (*posapi.Client, error) {
 	return doctor.NewServiceClient(conf, s.through, s.log, s.metrics)
 }
 
-// closeUnused closes a new client that is not used after all.
+// closeUnused closes a new client that is not used after all. A reload that failed after clientFor
+// would otherwise leave its client behind each time.
 func (s *service) closeUnused(c *posapi.Client) {
 	if c != nil && c != s.client {
 		c.Close()
@@ -72,6 +78,7 @@ func (s *service) use(c *posapi.Client, conf *config.Config) {
 			venues = append(venues, directory.Venue{ID: v.ID, Zoned: v.Timezone != ""})
 			ids = append(ids, v.ID)
 		}
+		// Tokens of venues that were removed are forgotten at once.
 		c.Keep(ids)
 	}
 	s.directory.Set(venues)
@@ -85,12 +92,15 @@ func (s *service) use(c *posapi.Client, conf *config.Config) {
 	} else {
 		s.directory.SetSource(c)
 	}
+	// Last: until SetSource returned, the directory could still ask the old client.
 	if old != nil {
 		old.Close()
 	}
 }
 
-// zone is the time zone of the clock on the screens: that of the first venue. Nil is that of the box.
+// zone is the time zone of the clock on the screens: that of the first venue. Nil is that of the
+// box. The screens of one daemon hang in one kitchen, so they have one clock. An unknown zone is
+// not an error: the clock then shows the time of the box.
 func (s *service) zone(conf *config.Config) *time.Location {
 	if len(conf.Venues) == 0 {
 		return nil
@@ -110,7 +120,8 @@ func (s *service) zone(conf *config.Config) *time.Location {
 }
 
 // start refreshes the directory in the background until close. Call use before it: the directory
-// forgets every venue that it was not told of.
+// forgets every venue that it was not told of. Nothing waits for it: the first orders after a start
+// may print before the names are known. What was known before the restart is stored.
 func (s *service) start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop, s.over = cancel, make(chan struct{})
@@ -121,6 +132,7 @@ func (s *service) start() {
 }
 
 func (s *service) close(within context.Context) error {
+	// The requests under way are canceled first, so this usually ends at once.
 	s.stop()
 	if s.client != nil {
 		defer s.client.Close()

@@ -19,15 +19,20 @@ import (
 	"ticketrail/queue"
 )
 
+// The file is checked before it is opened, because bbolt maps it into memory and a damaged page can
+// kill the process. A damaged file is renamed, never repaired or deleted: the operator may still
+// want to read the tickets in it, and the kitchen needs a database that works now.
+
 // A store is the database file: it is checked, opened, and quarantined if it is damaged.
 type store struct {
-	conf   config.Storage
+	conf   config.Storage // of the start: a reload cannot change it
 	log    *slog.Logger
-	notify func(state string)
+	notify func(state string)                           // to systemd, which must not give up on a long check
 	check  func(ctx context.Context, path string) error // nil: no check
 }
 
-// open checks the file and opens it.
+// open checks the file and opens it. A full disk is no error: the queue opens, refuses requests,
+// and accepts them again when there is space.
 func (s *store) open(ctx context.Context, o Options, reg *prometheus.Registry) (*queue.Queue, error) {
 	if err := s.checkFile(ctx); err != nil {
 		return nil, err
@@ -37,7 +42,7 @@ func (s *store) open(ctx context.Context, o Options, reg *prometheus.Registry) (
 		DedupRetention:   s.conf.DedupRetention,
 		HistoryRetention: s.conf.HistoryRetention,
 		MaxBacklog:       s.conf.MaxBacklog,
-		Clock:            o.Clock,
+		Clock:            o.Clock, // for running time; tests replace it
 		Logger:           s.log,
 		Registerer:       reg,
 		NoSync:           o.NoSync,
@@ -45,6 +50,8 @@ func (s *store) open(ctx context.Context, o Options, reg *prometheus.Registry) (
 	if qo.Clock == nil {
 		qo.Clock = doctor.WallClock{}
 	}
+	// Open also takes the file's lock. A second daemon fails here within seconds and touches
+	// nothing.
 	q, err := queue.Open(qo)
 	if errors.Is(err, queue.ErrDamaged) { // damage that the check does not look for, or there was no check
 		if err = s.quarantine(err); err == nil {
@@ -61,8 +68,9 @@ func (s *store) open(ctx context.Context, o Options, reg *prometheus.Registry) (
 	return q, nil
 }
 
-// closeQueue returns the teardown step of the queue. It gives up if the disk does not answer in time:
-// what was acknowledged is on the disk by then, and the next start reads it.
+// closeQueue returns the teardown step of the queue. It gives up if the disk does not answer in
+// time: what was acknowledged is on the disk by then, and the next start reads it. Otherwise
+// every stop with a dead disk would end with a kill.
 func closeQueue(q *queue.Queue) func(context.Context) error {
 	return func(ctx context.Context) error {
 		closed := make(chan error, 1)
@@ -84,6 +92,7 @@ func closeQueue(q *queue.Queue) func(context.Context) error {
 func (s *store) checkFile(ctx context.Context) error {
 	path := s.conf.Path
 	info, err := os.Stat(path)
+	// No file: the first start.
 	if errors.Is(err, fs.ErrNotExist) || s.check == nil {
 		return nil
 	}
@@ -99,6 +108,7 @@ func (s *store) checkFile(ctx context.Context) error {
 		s.log.Info("database checked", "path", path, "bytes", info.Size(),
 			"took", time.Since(began).Round(time.Millisecond))
 		return nil
+	// Stopped while checking. The file has not been judged, so it must not be quarantined.
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case !errors.Is(err, queue.ErrDamaged):
@@ -110,7 +120,9 @@ func (s *store) checkFile(ctx context.Context) error {
 	return s.quarantine(err)
 }
 
-// openError adds what to do to an error of opening the database, if its folder or disk is the cause.
+// openError adds what to do to an error of opening the database, if its folder or disk is the
+// cause. An operator with a new box sees this first, so the fix names the folder and not only the
+// errno.
 func openError(path string, err error) error {
 	fix := ""
 	switch dir := filepath.Dir(path); {
@@ -129,7 +141,9 @@ func openError(path string, err error) error {
 	return fmt.Errorf("storage.path: %s (%w)", fix, err)
 }
 
-// quarantine renames a damaged database, so that a new one can be started under its name.
+// quarantine renames a damaged database, so that a new one can be started under its name. The time
+// in the name keeps the files of several such events apart, and tells the operator which evening is
+// in it. After a rename that failed the daemon does not start: it must not open the damaged file.
 func (s *store) quarantine(damage error) error {
 	kept := fmt.Sprintf("%s.corrupt-%s", s.conf.Path, time.Now().UTC().Format("20060102T150405Z"))
 	if err := os.Rename(s.conf.Path, kept); err != nil {
@@ -141,7 +155,9 @@ func (s *store) quarantine(damage error) error {
 	return nil
 }
 
-// quarantined lists the quarantined databases that have not been moved away yet.
+// quarantined lists the quarantined databases that have not been moved away yet. It reads the
+// folder at each call, so that the notice survives a restart and ends when the operator moves the
+// file away. An unreadable folder counts as none: the daemon has other notices for a broken disk.
 func (s *store) quarantined() (found []string) {
 	entries, err := os.ReadDir(filepath.Dir(s.conf.Path))
 	if err != nil {
@@ -155,7 +171,8 @@ func (s *store) quarantined() (found []string) {
 	return found
 }
 
-// notReady says why no orders are accepted, where the problem is and what to do.
+// notReady says why no orders are accepted, where the problem is and what to do. The full disk has
+// its own advice because only the operator can end it, and because tickets still print meanwhile.
 func (s *store) notReady(err error) string {
 	fix := "see the log; orders are accepted again when the disk can be written"
 	if errors.Is(err, queue.ErrStorageFull) {
@@ -165,7 +182,9 @@ func (s *store) notReady(err error) string {
 }
 
 // extendStart asks systemd for more time while a large file is checked, until the returned function
-// is called. Each notification asks for 30 s more, and one is sent every 10 s.
+// is called. Each notification asks for 30 s more, and one is sent every 10 s. TimeoutStartSec
+// alone would kill a daemon with a large file at every start, for ever. See EXTEND_TIMEOUT_USEC in
+// sd_notify(3).
 func (s *store) extendStart(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -182,5 +201,6 @@ func (s *store) extendStart(ctx context.Context) (stop func()) {
 			}
 		}
 	}()
+	// It waits for the goroutine: a late "checking the database" must not overwrite a later status.
 	return func() { cancel(); <-done }
 }

@@ -17,7 +17,7 @@ type teardown struct {
 }
 
 type step struct {
-	name string
+	name string // in the error and in the debug log
 	stop func(context.Context) error
 }
 
@@ -36,6 +36,7 @@ func (d *teardown) run(ctx context.Context) error {
 		}
 		d.log.Debug("stopped", "part", s.name, "took", time.Since(began))
 	}
+	// Run closes the App; a caller's deferred Close after it does nothing.
 	d.steps = nil
 	return errors.Join(errs...)
 }

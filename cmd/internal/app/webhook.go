@@ -18,6 +18,8 @@ import (
 	"ticketrail/receiver/plan"
 )
 
+// newReceiver makes the endpoint that answers the service. Its only ways into the rest of the
+// daemon are the queue, which stores a request, and rejects, which keeps the refused ones.
 func newReceiver(a *App, conf *config.Config, p *receiver.Policy) (*receiver.Receiver, error) {
 	return receiver.New(receiver.Options{
 		Intake: a.queue, Policy: p, Classify: classify, Reject: a.rejects.Keep,
@@ -26,7 +28,9 @@ func newReceiver(a *App, conf *config.Config, p *receiver.Policy) (*receiver.Rec
 	})
 }
 
-// classify gives an error of the queue the code that the webhook answers with.
+// classify gives an error of the queue the code that the webhook answers with. All of them are
+// answered with 503, after which the service tries again up to three times; the code tells the
+// operator what was wrong. It is here because receiver does not import queue.
 func classify(err error) receiver.Code {
 	switch {
 	case errors.Is(err, queue.ErrBacklogFull):
@@ -35,12 +39,16 @@ func classify(err error) receiver.Code {
 		return receiver.StorageFull
 	case errors.Is(err, queue.ErrClosed):
 		return receiver.ShuttingDown
+	// The outcome of a request that was given up may be unknown; the retry is safe either way,
+	// because its key is known if it was stored.
 	case errors.Is(err, queue.ErrBusy), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return receiver.TooSlow
 	}
 	return receiver.StorageFailed
 }
 
+// newPolicy makes the part of the receiver that a reload replaces. One policy serves a whole
+// request, so a request never sees half of a reload.
 func newPolicy(conf *config.Config, p *plan.Plan) *receiver.Policy {
 	c := conf.Receiver
 	out := &receiver.Policy{
@@ -50,6 +58,8 @@ func newPolicy(conf *config.Config, p *plan.Plan) *receiver.Policy {
 		Plan: p, MaxBody: int64(c.MaxBody), Mode: doctor.SchemaMode(conf), RespondWithin: c.RespondWithin,
 	}
 	for _, secret := range c.Secrets {
+		// Several, so that a secret can be changed without a gap: the old one and the new one are
+		// valid until the service uses the new one.
 		out.Secrets = append(out.Secrets, secret.Reveal())
 	}
 	for _, v := range conf.Venues {
@@ -58,6 +68,8 @@ func newPolicy(conf *config.Config, p *plan.Plan) *receiver.Policy {
 	return out
 }
 
+// listenWebhook opens the port that the service posts to. Nothing is answered before Run: until
+// then connections wait in the kernel.
 func listenWebhook(a *App, conf *config.Config) error {
 	l, err := listenOn(a.o.Webhook, "receiver.listen", conf.Receiver.Listen)
 	if err != nil {
@@ -74,6 +86,8 @@ func listenWebhook(a *App, conf *config.Config) error {
 	o := httpserver.Options{MaxConnections: conf.Receiver.MaxConnections, Grace: contract.WebhookTimeout + time.Second}
 	loaded := certMetrics(a.registry)
 	if t := conf.Receiver.TLS; t.Enabled() {
+		// A certificate that cannot be read at the start is an error, because without it no order
+		// arrives. Later the last good one stays active.
 		files := httpserver.Files{Cert: t.CertFile, Key: t.KeyFile, ClientCA: t.ClientCAFile}
 		if o.Cert, err = httpserver.NewCertReloader(files, a.log.With("component", "receiver"), loaded); err != nil {
 			return fmt.Errorf("receiver.tls: %w", err)
@@ -85,7 +99,8 @@ func listenWebhook(a *App, conf *config.Config) error {
 	return nil
 }
 
-// certMetrics exports the state of the webhook's certificate.
+// certMetrics exports the state of the webhook's certificate. An expired certificate stops every
+// order at once, so the end date is exported for an alert weeks before.
 func certMetrics(reg prometheus.Registerer) (loaded func(notAfter time.Time, err error)) {
 	f := promauto.With(reg)
 	ends := f.NewGauge(prometheus.GaugeOpts{
