@@ -23,7 +23,13 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// papers builds the stations that print: the section printers of the configuration.
+// A station that prints is a paper; the printer behind it is a device. Two stations at one address
+// are two papers on one device, because the printer has one connection and one paper roll. Both
+// outlive a reload if nothing about them changed: a new connection in the middle of the evening
+// costs a ticket's time, and some printers refuse a second one for seconds.
+
+// papers builds the stations that print: the section printers of the configuration. build reads
+// only the active stations and may run while they print; stop and start change what runs.
 type papers struct {
 	s *Set
 	// locks are by [transport.CanonicalAddress]. They are never removed: a new device at an address
@@ -32,6 +38,8 @@ type papers struct {
 	polling map[*device]func() // ends the status polling of each active device
 }
 
+// openPapers has nothing stored to open. The collector is registered once and follows the active
+// stations by itself.
 func openPapers(s *Set) (kind, error) {
 	p := &papers{s: s, locks: map[string]printer.Lock{}, polling: map[*device]func(){}}
 	s.o.Registry.MustRegister(conditionCollector{s})
@@ -41,27 +49,32 @@ func openPapers(s *Set) (kind, error) {
 // A device is one physical printer; several stations may print on it. A reload keeps the device if
 // its settings did not change, and with it the open connection.
 type device struct {
+	// Its status is what the last ticket or poll found, so reading it never waits for the printer.
 	*printer.Device
 	settings deviceSettings
 }
 
 // deviceSettings are the settings of a printer's connection. A change of one makes a new device.
+// Compared with ==, so a field must be a plain value.
 type deviceSettings struct {
-	name                                      string // of the first station at it, for the log
-	address                                   string // as configured
-	confirm                                   profile.Confirm
+	name                                      string          // of the first station at it, for the log
+	address                                   string          // as configured
+	confirm                                   profile.Confirm // how a printed ticket is proved
 	connect, linger, pollEvery, waitForPerson time.Duration
 }
 
-// A paper is a station that prints.
+// A paper is a station that prints. It is compared with that of the next configuration: an equal
+// one is kept as the same value, so that the dispatcher does not disturb its queue.
 type paper struct {
-	conf     config.Printer
+	conf     config.Printer // of this station only
 	device   *device
-	drawer   *raster.Drawer
-	template *templateErrors
+	drawer   *raster.Drawer  // shared by all papers of a configuration
+	template *templateErrors // also if it has no template
 	paper    *printer.Paper
 }
 
+// build opens no connection: while the old devices still print, many printers would refuse the new
+// one.
 func (p *papers) build(next, prev *Built) error {
 	if prev.drawer != nil && slices.Equal(prev.conf.Fonts, next.conf.Fonts) {
 		next.drawer = prev.drawer // with its cache of drawn text
@@ -70,6 +83,7 @@ func (p *papers) build(next, prev *Built) error {
 		next.drawer, warnings = newDrawer(next.conf)
 		next.Warnings = append(next.Warnings, warnings...)
 	}
+	// By address: two stations at one printer share its device.
 	devices := map[string]*device{}
 	previous := devicesOf(prev)
 	for i, c := range next.conf.Printers {
@@ -103,6 +117,7 @@ func (p *papers) add(next, prev *Built, devices, previous map[string]*device, c 
 		next.stations[c.Name] = old
 		return nil
 	}
+	// A new one for each paper, so that a reload with a corrected template ends the old notice.
 	st.template = &templateErrors{printer: c.Name, file: c.Layout.TemplateFile, log: p.s.o.Logger}
 	look, err := layoutOptions(c, st.template)
 	if err != nil {
@@ -117,7 +132,8 @@ func (p *papers) add(next, prev *Built, devices, previous map[string]*device, c 
 	return nil
 }
 
-// newDevice makes the device of c. It does not connect.
+// newDevice makes the device of c. It does not connect. The dialer of a test connects to a virtual
+// printer; everything above it is the same code.
 func (p *papers) newDevice(c config.Printer, settings deviceSettings) (*device, error) {
 	open := p.s.o.Dialer
 	if open == nil {
@@ -135,6 +151,8 @@ func (p *papers) newDevice(c config.Printer, settings deviceSettings) (*device, 
 		Name: c.Name, Dialer: d, Lock: p.locks[at], Confirm: settings.confirm,
 		// By address, because stations at one address share the printer. A replacement at the same
 		// address is noticed: after two tickets in doubt the device probes it again.
+		// What the printer can prove is stored, so that a restart does not probe every printer
+		// before its first ticket.
 		KV: p.s.o.Queue.KV("probes"), Key: at,
 		ConnectTimeout: settings.connect,
 		Linger:         cmp.Or(settings.linger, -1), // 0 would mean the default
@@ -143,7 +161,7 @@ func (p *papers) newDevice(c config.Printer, settings deviceSettings) (*device, 
 	})}, nil
 }
 
-// devicesOf are the devices of b, by address.
+// devicesOf are the devices of b, by address. Stations at one address yield one entry.
 func devicesOf(b *Built) map[string]*device {
 	out := map[string]*device{}
 	for _, st := range b.stations {
@@ -155,7 +173,8 @@ func devicesOf(b *Built) map[string]*device {
 }
 
 // stop ends the polling of devices that next does not have, and closes their connections after the
-// current ticket.
+// current ticket. Swap waits for it, at most as long as a ticket takes: the new device at that
+// address needs the printer.
 func (p *papers) stop(next *Built) {
 	wanted := map[*device]bool{}
 	for _, d := range devicesOf(next) {
@@ -171,7 +190,8 @@ func (p *papers) stop(next *Built) {
 	stopping.Wait()
 }
 
-// start polls the devices that are new.
+// start polls the devices that are new. Polling finds paper out in a quiet hour, before the first
+// order of the evening does.
 func (p *papers) start(next *Built) {
 	for _, d := range devicesOf(next) {
 		if p.polling[d] == nil {
@@ -182,12 +202,15 @@ func (p *papers) start(next *Built) {
 
 func (p *papers) close() { p.stop(&Built{}) }
 
+// notices are problems that stop no ticket, so that nothing else tells the operator of them.
 func (p *papers) notices(live *Built) (out []string) {
 	for _, c := range live.conf.Printers {
 		st := live.stations[c.Name].(*paper)
 		if n := st.template.notice(); n != "" {
 			out = append(out, n)
 		}
+		// Two programs that print at the same time can cut each other's tickets, and the answers of
+		// the printer no longer prove which ticket came out.
 		if st.device.Status().Foreign > 0 {
 			out = append(out, fmt.Sprintf("another program prints on %s at the same time as ticketrail: "+
 				"tickets may be mixed; give that program a printer of its own", c.Name))
@@ -203,12 +226,16 @@ func (p *paper) Print(ctx context.Context, d ticket.Delivery, begin func(context
 
 func (p *paper) Lane() dispatch.Lane {
 	return dispatch.Lane{
+		// p itself, not p.paper: the same value after a reload is what tells the dispatcher that
+		// nothing changed.
 		Name: p.conf.Name, Station: p, ExpireAfter: p.conf.ExpireAfter, HoldDoubt: p.conf.OnDoubt == "hold",
 	}
 }
 
+// WrapBackup adds nothing: the dispatcher already names on the ticket the station that it is for.
 func (p *paper) WrapBackup(backup dispatch.Station) dispatch.Station { return backup }
 
+// Show copies the printer's own report. It asks nothing: a dead printer must not delay a listing.
 func (p *paper) Show(l *admin.Status) {
 	s := p.device.Status()
 	l.Address = p.conf.Address
@@ -221,8 +248,9 @@ func (p *paper) Show(l *admin.Status) {
 	}
 }
 
-// templateErrors keeps the last error of a printer's template, for the log and the notices. A ticket
-// whose template fails prints with the built-in header or footer instead.
+// templateErrors keeps the last error of a printer's template, for the log and the notices. A
+// ticket whose template fails prints with the built-in header or footer instead. It is safe for
+// concurrent use: stations print at the same time as a listing reads it.
 type templateErrors struct {
 	printer, file string
 	log           *slog.Logger
@@ -254,7 +282,8 @@ func (t *templateErrors) notice() string {
 		"correct the file and reload", t.printer, t.file, t.last)
 }
 
-// conditionCollector reports at scrape time the conditions of the printers.
+// conditionCollector reports at scrape time the conditions of the printers. Every condition has a
+// series from the start, so that an alert rule can tell "no" from "unknown printer".
 type conditionCollector struct{ s *Set }
 
 var stationCondition = prometheus.NewDesc("ticketrail_station_condition",

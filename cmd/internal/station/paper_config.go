@@ -19,7 +19,13 @@ import (
 	"ticketrail/printer/transport"
 )
 
+// How a section of the configuration becomes a printer. The check command and the running daemon
+// use the same functions, so what the check accepts can be built. Below them are the checks that
+// compare printers with each other, and the status query of `check --online`.
+
 // printerProfile is the profile of a printer, with the overrides of the configuration.
+// printers[].confirm comes last: it is the operator's word about this one printer, whatever its
+// model can do.
 func printerProfile(c config.Printer) (profile.Profile, error) {
 	p, ok := profile.Lookup(c.Profile)
 	if !ok {
@@ -35,8 +41,10 @@ func printerProfile(c config.Printer) (profile.Profile, error) {
 	return p, nil
 }
 
-// layoutOptions are the layout settings of a printer, without those that depend on its profile. Keys
-// that have their default are left zero: the layout then chooses by the width of the paper.
+// layoutOptions are the layout settings of a printer, without those that depend on its profile.
+// Keys that have their default are left zero: the layout then chooses by the width of the paper. A
+// fixed default would be wrong on 58 mm paper, where names in double width leave 16 columns. t is
+// nil for a check, which prints nothing.
 func layoutOptions(c config.Printer, t *templateErrors) (layout.Options, error) {
 	defaults := config.DefaultPrinter().Layout
 	o := layout.Options{
@@ -64,8 +72,9 @@ func layoutOptions(c config.Printer, t *templateErrors) (layout.Options, error) 
 	return o, nil
 }
 
-// newDrawer opens the fonts of a configuration, or those installed on the box. A font that cannot be
-// read is only a warning: tickets print with the others.
+// newDrawer opens the fonts of a configuration, or those installed on the box. A font that cannot
+// be read is only a warning: tickets print with the others. A kitchen whose fonts are missing
+// prints the letters that the printer has and replaces the others; it must not stop.
 func newDrawer(conf *config.Config) (d *raster.Drawer, warnings []string) {
 	fonts := conf.Fonts
 	if len(fonts) == 0 {
@@ -86,7 +95,8 @@ func errorLines(err error) []string {
 	return strings.Split(err.Error(), "\n")
 }
 
-// FontWarnings are the problems with the fonts of a configuration; tickets print without those fonts.
+// FontWarnings are the problems with the fonts of a configuration; tickets print without those
+// fonts.
 func FontWarnings(conf *config.Config) []string {
 	_, warnings := newDrawer(conf)
 	return warnings
@@ -94,6 +104,8 @@ func FontWarnings(conf *config.Config) []string {
 
 // LayoutOptions are the layout settings of a station's tickets as text, with the letters that its
 // printer has. For a screen or a third-party display they are those of the default printer.
+// `inspect` uses it to show a ticket as the paper will: with the same width, and with a replacement
+// where the printer has no letter.
 func LayoutOptions(conf *config.Config, station string) (layout.Options, error) {
 	p := config.DefaultPrinter()
 	for _, q := range conf.Printers {
@@ -115,7 +127,9 @@ func LayoutOptions(conf *config.Config, station string) (layout.Options, error) 
 	return o, err
 }
 
-// paperProblems are the mistakes in the printers' addresses, profiles and templates.
+// paperProblems are the mistakes in the printers' addresses, profiles and templates. Each problem
+// has the path of its key, from which config finds the line in the file. All are returned, not only
+// the first: an operator corrects the file once.
 func paperProblems(conf *config.Config) (out []config.Problem) {
 	for i, c := range conf.Printers {
 		add := func(key string, err error) {
@@ -133,6 +147,7 @@ func paperProblems(conf *config.Config) (out []config.Problem) {
 				}
 			}
 		}
+		// Only parses: it does not connect.
 		if _, err := transport.Open(c.Address); err != nil {
 			add("address", err)
 		}
@@ -144,7 +159,9 @@ func paperProblems(conf *config.Config) (out []config.Problem) {
 }
 
 // sharedDevices are the mistakes and warnings about stations that share a printer. The printer has
-// one connection, so their connection settings must be equal.
+// one connection, so their connection settings must be equal. To share a printer is allowed and
+// only a warning: a bar may print its two routes on one roll. To share it by mistake sends the
+// tickets of one station to the other end of the kitchen.
 func sharedDevices(conf *config.Config) (out []config.Problem) {
 	add := func(warning bool, i int, key, format string, args ...any) {
 		out = append(out, config.Problem{
@@ -181,6 +198,7 @@ func sharedDevices(conf *config.Config) (out []config.Problem) {
 		differs("linger", c.Linger, other.Linger)
 		differs("poll_every", c.PollEvery, other.PollEvery)
 		differs("wait_for_person", c.WaitForPerson, other.WaitForPerson)
+		// An error is in paperProblems already.
 		d, _ := transport.Open(c.Address)
 		d2, _ := transport.Open(other.Address)
 		if d != d2 { // a serial port with other settings
@@ -188,6 +206,8 @@ func sharedDevices(conf *config.Config) (out []config.Problem) {
 		}
 	}
 	for i, c := range conf.Printers {
+		// Such a backup fails together with its station, and the operator believes that the tickets
+		// are safe.
 		if at, ok := devices[c.Backup]; ok && at == devices[c.Name] {
 			add(true, i, "backup", "is the same printer under another name, which is no backup")
 		}
@@ -202,8 +222,10 @@ const (
 	queryTimeout = 15 * time.Second
 )
 
-// askPrinters asks each printer for its status. A printer that several stations share is asked once,
-// because it may accept only one connection.
+// askPrinters asks each printer for its status. A printer that several stations share is asked
+// once, because it may accept only one connection. It asks the printers directly, because it must
+// also work before the daemon runs. If the daemon is printing, a printer that serves one client
+// does not answer here until that ticket is done.
 func askPrinters(ctx context.Context, conf *config.Config) (out OnlineReport) {
 	answers := map[string]*printerAnswer{}
 	var asking sync.WaitGroup
@@ -234,11 +256,13 @@ func askPrinters(ctx context.Context, conf *config.Config) (out OnlineReport) {
 	return out
 }
 
-// add adds the line of a station.
+// add adds the line of a station. The verdict is padded, so that the lines of all kinds align.
 func (a *OnlineReport) add(verdict, kind, name, text string) {
 	a.Lines = append(a.Lines, fmt.Sprintf("%-5s %s %s  %s", verdict, kind, name, text))
 }
 
+// addError adds one error for all stations with the same problem: the exit message stays one line
+// in a kitchen with twenty printers.
 func (a *OnlineReport) addError(what string, names []string) {
 	if len(names) > 0 {
 		a.Errors = append(a.Errors, fmt.Errorf("%s %s", what, strings.Join(names, ", ")))
@@ -251,6 +275,7 @@ type printerAnswer struct {
 	err    error
 }
 
+// ask queries one printer. It sends no ticket byte, so nothing comes out.
 func (a *printerAnswer) ask(ctx context.Context, c config.Printer) {
 	m, err := printerProfile(c)
 	if err != nil {
@@ -276,7 +301,9 @@ func (a *printerAnswer) ask(ctx context.Context, c config.Printer) {
 }
 
 // queryDevice is the status of a device after it was asked once. The device asks by itself while it
-// polls, so this polls until the first answer is complete and the connection is closed again.
+// polls, so this polls until the first answer is complete and the connection is closed again. It
+// waits until the connection is closed, so that the daemon, or the next check, finds the printer
+// free.
 func queryDevice(ctx context.Context, d *printer.Device) printer.Status {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
@@ -286,6 +313,7 @@ func queryDevice(ctx context.Context, d *printer.Device) printer.Status {
 		defer context.AfterFunc(polling, cancel)()
 		d.Watch(ctx)
 	})
+	// The device reports no change, so it is asked often enough that the operator does not notice.
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for ctx.Err() == nil {
@@ -319,6 +347,8 @@ func (a *printerAnswer) details() string {
 	return ": " + strings.Join(parts, "; ")
 }
 
+// checkReachable only opens and closes the connection: the most that may be tried with a printer
+// that must get no question.
 func checkReachable(ctx context.Context, d transport.Dialer) error {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()

@@ -14,15 +14,18 @@ import (
 	"ticketrail/queue/dispatch"
 )
 
-// pushes builds the third-party kitchen displays: the section kds of the configuration.
+// pushes builds the third-party kitchen displays: the section kds of the configuration. Such a
+// display keeps its own board: our part ends when it has answered 2xx, which is all the proof there
+// is ("taken").
 type pushes struct {
 	s    *Set
-	open map[*push]bool // the active ones
+	open map[*push]bool // the active ones, of which stop closes those that a reload removes
 }
 
 func openPushes(s *Set) (kind, error) { return &pushes{s: s}, nil }
 
-// A push is a third-party kitchen display. Tickets are posted to it as JSON.
+// A push is a third-party kitchen display. Tickets are posted to it as JSON. conf is compared by a
+// reload: an equal one keeps the value and its connection.
 type push struct {
 	*kds.Push
 	conf config.KDS
@@ -36,9 +39,12 @@ func (p *pushes) build(next, prev *Built) error {
 		}
 		o := pushOptions(c)
 		o.Logger, o.Dial = p.s.o.Logger, p.s.o.Dial
+		// Off by default: the record may have names and notes that the display need not know.
 		if c.IncludeRaw {
 			o.Raw = p.s.o.Record
 		}
+		// Reads no file and connects to nothing: a display that is down must not keep a reload from
+		// being applied.
 		made, err := kds.NewPush(o)
 		if err != nil {
 			return configProblem("kds", i, err)
@@ -48,6 +54,8 @@ func (p *pushes) build(next, prev *Built) error {
 	return nil
 }
 
+// pushOptions names the files of the credentials. They are read at each request, so a renewed token
+// needs no reload.
 func pushOptions(c config.KDS) kds.PushOptions {
 	return kds.PushOptions{
 		Name: c.Name, URL: c.URL, TokenFile: c.TokenFile, SecretFile: c.SecretFile, CAFile: c.CAFile,
@@ -72,6 +80,8 @@ func (p *pushes) stop(next *Built) {
 	p.open = wanted
 }
 
+// start does nothing: a display is contacted only with a ticket, because there is no standard
+// question for its state.
 func (p *pushes) start(*Built) {}
 
 func (p *pushes) close() { p.stop(&Built{}) }
@@ -82,11 +92,13 @@ func (p *push) Lane() dispatch.Lane {
 	return dispatch.Lane{Name: p.conf.Name, Station: p.Push, ExpireAfter: p.conf.ExpireAfter}
 }
 
+// WrapBackup marks the ticket: the cook who reads it looks for a screen that is dark.
 func (p *push) WrapBackup(backup dispatch.Station) dispatch.Station { return screenBackup{backup} }
 
 func (p *push) Show(l *admin.Status) { l.Kind, l.Address = admin.KindKDS, host(p.conf) }
 
-// host is the address of a display without path and credentials, which may be secret.
+// host is the address of a display without path and credentials, which may be secret. Listings show
+// it, and operators paste listings into support requests.
 func host(c config.KDS) string {
 	u, err := url.Parse(c.URL)
 	if err != nil {
@@ -95,7 +107,8 @@ func host(c config.KDS) string {
 	return u.Scheme + "://" + u.Host
 }
 
-// pushProblems are the mistakes in the displays' addresses.
+// pushProblems are the mistakes in the displays' addresses. An empty name or url is reported by
+// config already.
 func pushProblems(conf *config.Config) (out []config.Problem) {
 	for i, c := range conf.KDS {
 		if c.Name == "" || c.URL == "" {
@@ -110,7 +123,8 @@ func pushProblems(conf *config.Config) (out []config.Problem) {
 	return out
 }
 
-// askPushes checks whether each display answers. No ticket is sent.
+// askPushes checks whether each display answers. No ticket is sent. All at the same time, under one
+// time limit: the operator is waiting.
 func askPushes(ctx context.Context, conf *config.Config) (out OnlineReport) {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()

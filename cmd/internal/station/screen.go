@@ -22,20 +22,23 @@ import (
 
 // screens builds the stations that are pages in a browser, and the screens of the pass, which show
 // the tickets of several of those. It owns what they share for as long as the daemon runs: the
-// boards, the web server of the pages, and the pairings.
+// boards, the web server of the pages, and the pairings. Tickets on a board are on disk, under the
+// station's name. So a board outlives its screen: a restart, a reload or a removed section loses
+// none.
 type screens struct {
 	s             *Set
 	log           *slog.Logger
-	pairings      *kds.Pairings
+	pairings      *kds.Pairings // which browsers may show which screen
 	metrics       *kds.Metrics
 	screenRecords *screenRecords
 	rescuing      map[*screen]func() // ends the rescue loop of each active screen
 
 	mu           sync.Mutex            // guards what follows
 	boards       map[string]*kds.Board // of every screen since the start, also of removed ones
-	passes       map[string]*screen
-	failedPasses map[string]error // passes that could not be opened
+	passes       map[string]*screen    // by name; not in Built, because they have no queue
+	failedPasses map[string]error      // passes that could not be opened
 
+	// The four below are written once, before opened is closed, and only read after it.
 	opened   chan struct{} // closed when there is a server
 	server   *kds.Server
 	listener net.Listener
@@ -43,7 +46,9 @@ type screens struct {
 	conf     config.Display           // that the server was opened with
 }
 
-// openScreens opens the boards and pairings that the queue's file has. Nothing listens yet.
+// openScreens opens the boards and pairings that the queue's file has. Nothing listens yet. It
+// returns an error if a board cannot be read: a daemon that starts without it would not show the
+// cooks what they still have to make.
 func openScreens(s *Set) (kind, error) {
 	d := &screens{
 		s: s, log: s.o.Logger, metrics: kds.NewMetrics(s.o.Registry), rescuing: map[*screen]func(){},
@@ -68,7 +73,8 @@ func openScreens(s *Set) (kind, error) {
 }
 
 // board is the board of a screen. It is one value for as long as the daemon runs, because two would
-// overwrite each other's cards on disk.
+// overwrite each other's cards on disk. The KV store is named after the station, so a screen that
+// is added again finds its tickets.
 func (d *screens) board(name string) (*kds.Board, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -93,6 +99,8 @@ type screen struct {
 	expo   *kds.Expo // nil for a screen with tickets of its own
 }
 
+// Lane has the Screen itself and not s: a changed screen is a new one, which is how the dispatcher
+// notices.
 func (s *screen) Lane() dispatch.Lane {
 	return dispatch.Lane{Name: s.conf.Name, Station: s.Screen, ExpireAfter: s.conf.ExpireAfter}
 }
@@ -102,7 +110,8 @@ func (s *screen) WrapBackup(backup dispatch.Station) dispatch.Station {
 }
 
 // build builds the screens that have tickets of their own and, once there is a screen, the listener
-// of the pages. The screens of the pass are opened in stop, after the old ones were closed.
+// of the pages. The screens of the pass are opened in stop, after the old ones were closed. The
+// passes show the boards of other screens, so those boards must exist first.
 func (d *screens) build(next, prev *Built) error {
 	for i, c := range next.conf.Screens {
 		if _, err := d.board(c.Name); err != nil {
@@ -116,6 +125,8 @@ func (d *screens) build(next, prev *Built) error {
 	return d.listen(next.conf)
 }
 
+// add builds a screen with tickets of its own, or keeps that of prev. A changed backup also makes a
+// new one, because the screen itself sends what it showed to its backup when it goes dark.
 func (d *screens) add(next, prev *Built, c config.Screen) {
 	s := &screen{owner: d, conf: c}
 	s.backup, _ = next.conf.BackupOf(c.Name)
@@ -130,6 +141,7 @@ func (d *screens) add(next, prev *Built, c config.Screen) {
 	next.stations[c.Name] = s
 }
 
+// options are those that every screen has, a pass included.
 func (d *screens) options(c config.Screen) kds.ScreenOptions {
 	b, err := d.board(c.Name)
 	if err != nil {
@@ -139,6 +151,8 @@ func (d *screens) options(c config.Screen) kds.ScreenOptions {
 		Name: c.Name, Title: c.Title, Board: b,
 		HoldFor: c.HoldFor, WarnAfter: c.WarnAfter, LateAfter: c.LateAfter,
 		OnLive: func() {
+			// A cook has just opened the page: the tickets that wait must not wait for the backoff
+			// too.
 			d.s.o.Dispatcher.Kick(c.Name)
 			d.screenRecords.opened(c.Name)
 		},
@@ -160,7 +174,8 @@ func (d *screens) stop(next *Built) {
 	d.openPasses(next.conf)
 }
 
-// start makes the web server show the screens of next.
+// start makes the web server show the screens of next. The rescue loops start here and not in
+// build, so that never two of them work on one board.
 func (d *screens) start(next *Built) {
 	var displays []kds.Display
 	var all []*kds.Screen
@@ -177,6 +192,7 @@ func (d *screens) start(next *Built) {
 			d.rescuing[s] = startLoop(s.RunRescue)
 		}
 	}
+	// Without a screen there is no server.
 	if d.server != nil {
 		d.server.Set(displays)
 	}
@@ -194,7 +210,8 @@ func (d *screens) screen(b *Built, name string) *screen {
 }
 
 // paperFor returns the function of the page's print button: it prints a card on the first printer
-// among the screen's backups. Nil if none of them is a printer.
+// among the screen's backups. Nil if none of them is a printer. It queues a reprint, so the copy is
+// marked REPRINT and is in the history like every other ticket.
 func (d *screens) paperFor(next *Built, c config.Screen) func(context.Context, uint64) error {
 	if c.Expo() {
 		return nil // its cards belong to other stations
@@ -221,6 +238,8 @@ func (d *screens) openPasses(conf *config.Config) {
 	passes, failedPasses := map[string]*screen{}, map[string]error{}
 	for name, prev := range d.passes {
 		i := slices.IndexFunc(conf.Screens, func(c config.Screen) bool { return c.Name == name && c.Expo() })
+		// Only a change of the boards needs a new Expo. With another title the pass keeps its state
+		// and only the page changes.
 		if i < 0 || !slices.Equal(conf.Screens[i].Of, prev.conf.Of) {
 			prev.expo.Close()
 		}
@@ -242,9 +261,13 @@ func (d *screens) openPasses(conf *config.Config) {
 	d.passes, d.failedPasses = passes, failedPasses
 }
 
-// storageTimeout is for reading and writing the stored state of a pass or of a screen.
+// storageTimeout is for reading and writing the stored state of a pass or of a screen. Far longer
+// than a commit takes. On a disk that hangs it ends the reload, which would otherwise block all
+// later ones.
 const storageTimeout = 10 * time.Second
 
+// openPass makes the pass of c: prev itself if nothing changed, a new page on the same Expo if only
+// its looks changed, else everything new.
 func (d *screens) openPass(c config.Screen, prev *screen) (*screen, error) {
 	s := &screen{owner: d, conf: c}
 	switch {
@@ -277,6 +300,8 @@ func (d *screens) openPass(c config.Screen, prev *screen) (*screen, error) {
 	return s, nil
 }
 
+// close ends the rescue loops, waits for the records in progress, because the queue's file closes
+// next, and closes the listener, also if no server ever ran on it.
 func (d *screens) close() {
 	d.stop(&Built{conf: &config.Config{}})
 	d.screenRecords.wait()
@@ -286,6 +311,8 @@ func (d *screens) close() {
 }
 
 // notices are tickets on boards that no screen shows any more, and passes that could not be opened.
+// Such tickets were accepted and shown, and no cook can see them now: nothing else would tell the
+// operator.
 func (d *screens) notices(live *Built) (out []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -309,7 +336,8 @@ func (d *screens) notices(live *Built) (out []string) {
 	return out
 }
 
-// Show adds the state of the screen's pages to a listing.
+// Show adds the state of the screen's pages to a listing. A screen is fine while one page is open:
+// that is when cooks see its tickets.
 func (s *screen) Show(l *admin.Status) {
 	v := s.owner.screenState(s)
 	l.Kind, l.Address, l.Pages = admin.KindScreen, v.Address, v.Live

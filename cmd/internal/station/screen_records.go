@@ -30,12 +30,14 @@ type screenRecords struct {
 
 // A screenRecord is a screen as it is stored, under its station's name.
 type screenRecord struct {
-	V     int       `json:"v"`
+	V     int       `json:"v"`              // screenRecordVersion when it was written
 	First time.Time `json:"first,omitzero"` // when its first page was opened; zero: none was
 }
 
 const screenRecordVersion = 1
 
+// openScreenRecords reads all records. An unreadable one counts as a screen that was never opened:
+// the worst that follows is a wrong advice, so the daemon starts.
 func openScreenRecords(store kv.Store, log *slog.Logger) (*screenRecords, error) {
 	v := &screenRecords{kv: store, log: log.With("component", "display"), known: map[string]screenRecord{}}
 	err := store.All(func(station string, value []byte) bool {
@@ -52,7 +54,8 @@ func openScreenRecords(store kv.Store, log *slog.Logger) (*screenRecords, error)
 	return v, nil
 }
 
-// stations is every screen that was ever configured, sorted.
+// stations is every screen that was ever configured, sorted. It includes removed ones, whose boards
+// may still have tickets.
 func (v *screenRecords) stations() []string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -66,12 +69,14 @@ func (v *screenRecords) firstOpened(station string) time.Time {
 	return v.known[station].First
 }
 
-// configured records that there is such a screen.
+// configured records that there is such a screen. It does so at once and not with the first ticket:
+// after a restart, tickets on the board of a removed screen are found by this record.
 func (v *screenRecords) configured(station string) {
 	v.note(station, func(prev screenRecord, known bool) (screenRecord, bool) { return prev, !known })
 }
 
-// opened records that a page of a screen is open. It does not wait for the disk.
+// opened records that a page of a screen is open. It does not wait for the disk. It is called while
+// a page connects; a cook must not wait for the disk to see the board.
 func (v *screenRecords) opened(station string) {
 	v.note(station, func(prev screenRecord, _ bool) (screenRecord, bool) {
 		if !prev.First.IsZero() {
@@ -96,6 +101,7 @@ func (v *screenRecords) note(
 	}
 	now.V = screenRecordVersion
 	v.known[station] = now
+	// Memory has the new record already: a second page that opens meanwhile writes nothing.
 	value, err := json.Marshal(now)
 	if err != nil {
 		return // cannot happen: it is a number and a time
@@ -109,10 +115,11 @@ func (v *screenRecords) note(
 	})
 }
 
-// wait waits for the writes in progress.
+// wait waits for the writes in progress. The queue's file must not close before them.
 func (v *screenRecords) wait() { v.writing.Wait() }
 
-// screenRecordCollector reports at scrape time which screens were never set up.
+// screenRecordCollector reports at scrape time which screens were never set up. An alert on it
+// finds the tablet that was mounted and never set up, before the first busy evening.
 type screenRecordCollector struct{ d *screens }
 
 var displayEverOpen = prometheus.NewDesc("ticketrail_display_ever_open",
@@ -124,6 +131,7 @@ func (screenRecordCollector) Describe(ch chan<- *prometheus.Desc) { ch <- displa
 func (c screenRecordCollector) Collect(ch chan<- prometheus.Metric) {
 	live := c.d.s.live.Load()
 	for _, s := range live.conf.Screens {
+		// A pass that could not be opened has no pages to report.
 		if c.d.screen(live, s.Name) != nil {
 			ch <- boolGauge(displayEverOpen, c.d.everSetUp(s.Name), s.Name)
 		}

@@ -16,8 +16,13 @@ import (
 	"ticketrail/printer/layout"
 )
 
-// listen opens the listener of the pages once there is a screen. It then stays open until the daemon
-// stops, because a later reload may add a screen again.
+// The pages' web server, and what the control API says about screens. The server is opened with the
+// first screen and keeps its listener, its certificate and its pairings until the daemon stops; a
+// reload only changes which screens it shows.
+
+// listen opens the listener of the pages once there is a screen. It then stays open until the
+// daemon stops, because a later reload may add a screen again. It is called while a configuration
+// is built, so that a port in use refuses the reload and changes nothing.
 func (d *screens) listen(conf *config.Config) error {
 	if len(conf.Screens) == 0 || d.server != nil {
 		return nil
@@ -41,10 +46,12 @@ func (d *screens) listen(conf *config.Config) error {
 }
 
 // maxConnections is how many connections the pages of all screens may have together. Open files are
-// limited, and printers and the database need some too.
+// limited, and printers and the database need some too. A page keeps one connection open for its
+// stream, and a browser opens a few more.
 const maxConnections = 512
 
-// ServeScreens serves the pages, once there is a listener, until ctx ends.
+// ServeScreens serves the pages, once there is a listener, until ctx ends. The daemon calls it
+// once, also without screens: a reload may add the first one.
 func (s *Set) ServeScreens(ctx context.Context) error {
 	d := s.screens
 	select {
@@ -56,7 +63,8 @@ func (s *Set) ServeScreens(ctx context.Context) error {
 	}
 }
 
-// ScreensAddr is the address of the pages; nil before there is a screen.
+// ScreensAddr is the address of the pages; nil before there is a screen. It is safe to call at any
+// time: a closed channel makes the listener visible to every goroutine.
 func (s *Set) ScreensAddr() net.Addr {
 	select {
 	case <-s.screens.opened:
@@ -78,7 +86,8 @@ func (s *Set) Display(now config.Display) config.Display {
 // Displays are the screens, for the control API.
 func (s *Set) Displays() admin.Displays { return s.screens }
 
-// Screens is every screen and every paired browser.
+// Screens is every screen and every paired browser. It reads memory only, so a listing works while
+// the disk does not.
 func (d *screens) Screens() admin.Screens {
 	out := admin.Screens{Screens: []admin.Screen{}, Pairings: []admin.Pairing{}}
 	live := d.s.live.Load()
@@ -101,6 +110,8 @@ func (d *screens) Screens() admin.Screens {
 	return out
 }
 
+// screenState is what a listing says about a screen or a pass. Since and Oldest are absent, not
+// zero, if they have no value: scripts would read a zero as the year 1.
 func (d *screens) screenState(s *screen) admin.Screen {
 	st := s.Status()
 	v := admin.Screen{
@@ -130,7 +141,8 @@ func (d *screens) screenState(s *screen) admin.Screen {
 	return v
 }
 
-// address is what must be opened in a browser to show a screen.
+// address is what must be opened in a browser to show a screen. A listener at all addresses has
+// none to show, so the box's name is used.
 func (d *screens) address(name string) string {
 	addr := d.s.ScreensAddr()
 	if addr == nil {
@@ -150,7 +162,9 @@ func (d *screens) address(name string) string {
 	return at.String()
 }
 
-// Pair allows the browser that shows code to show a screen. An empty station is the only one there is.
+// Pair allows the browser that shows code to show a screen. An empty station is the only one there
+// is. The operator who types the code stands at the screen that shows it, or hears it on the phone:
+// that is the proof that this browser may see the orders.
 func (d *screens) Pair(ctx context.Context, code, station string) (admin.Pairing, error) {
 	conf := d.s.live.Load().conf
 	if station == "" {
@@ -169,7 +183,8 @@ func (d *screens) Pair(ctx context.Context, code, station string) (admin.Pairing
 	return pairingOf(p), nil
 }
 
-// Revoke ends a pairing and closes its page.
+// Revoke ends a pairing and closes its page. A stolen or replaced tablet loses access at once, also
+// while its page is open.
 func (d *screens) Revoke(ctx context.Context, id string) (admin.Pairing, error) {
 	p, err := d.pairings.Revoke(ctx, id)
 	if err != nil {
@@ -178,7 +193,8 @@ func (d *screens) Revoke(ctx context.Context, id string) (admin.Pairing, error) 
 	return pairingOf(p), nil
 }
 
-// screenError gives an error of the screens its code in the control API.
+// screenError gives an error of the screens its code in the control API. Any other error is the
+// storage's, and the control API explains it.
 func screenError(err error) error {
 	switch {
 	case errors.Is(err, kds.ErrUnknownCode), errors.Is(err, kds.ErrNoPairing), errors.Is(err, kds.ErrNoScreen):
@@ -197,7 +213,8 @@ func pairingOf(p kds.Pairing) admin.Pairing {
 	return v
 }
 
-// screenAdvice is what to do about a screen without an open page; empty if it has one.
+// screenAdvice is what to do about a screen without an open page; empty if it has one. A screen
+// that was never set up needs other advice than one that went dark: there is no cable to check yet.
 func screenAdvice(v admin.Screen) string {
 	open := "open " + v.Address + " in its browser"
 	if v.Address == "" {
@@ -212,7 +229,8 @@ func screenAdvice(v admin.Screen) string {
 	return "check whether the screen is on and its browser runs, or " + open
 }
 
-// screenProblems are the mistakes in the key maps of the screens.
+// screenProblems are the mistakes in the key maps of the screens. A key that two actions share
+// would bump a ticket that the cook wanted to recall.
 func screenProblems(conf *config.Config) (out []config.Problem) {
 	for i, c := range conf.Screens {
 		if err := kds.CheckKeys(c.Keys); err != nil {
@@ -222,7 +240,9 @@ func screenProblems(conf *config.Config) (out []config.Problem) {
 	return out
 }
 
-// askScreens asks the running daemon about its screens: their pages are connected to it.
+// askScreens asks the running daemon about its screens: their pages are connected to it. Without an
+// answer the result is a warning and not a failure: `check --online` is also run before the first
+// start.
 func askScreens(ctx context.Context, conf *config.Config) (out OnlineReport) {
 	if len(conf.Screens) == 0 {
 		return out

@@ -27,6 +27,10 @@ import (
 	"ticketrail/queue/ticket"
 )
 
+// A reload replaces the active stations as one value: [Set.Build] makes the next [Built] beside the
+// active one and may fail; [Set.Swap] makes it active and cannot. Readers (listings, metrics,
+// pages) load the pointer once and see one configuration, never half of two.
+
 // A Station is one configured place where tickets are printed or shown. It is safe for concurrent use.
 type Station interface {
 	// Lane says how the dispatcher serves the station's queue, without the backups. A station that a
@@ -40,7 +44,8 @@ type Station interface {
 }
 
 // A kind builds the stations of one section of the configuration and owns what they share, such as
-// connections. All methods except notices are called by one goroutine at a time.
+// connections. All methods except notices are called by one goroutine at a time. The calls of one
+// reload come in this order: build of all kinds, stop of all kinds, start of all kinds.
 type kind interface {
 	// build adds the stations of its section to next. It keeps those of prev whose configuration has
 	// not changed, and does not touch the active stations.
@@ -56,11 +61,12 @@ type kind interface {
 	close()
 }
 
-// kinds lists every kind of station.
+// kinds lists every kind of station. Their order is that of the lines of `check --online`.
 var kinds = []struct {
 	open     func(*Set) (kind, error)
 	problems func(*config.Config) []config.Problem
-	ask      func(context.Context, *config.Config) OnlineReport
+	// For `check --online`; see [CheckOnline].
+	ask func(context.Context, *config.Config) OnlineReport
 }{
 	{openPapers, paperProblems, askPrinters},
 	{openScreens, screenProblems, askScreens},
@@ -68,7 +74,8 @@ var kinds = []struct {
 }
 
 // Problems are the mistakes in a configuration that only the packages behind the stations can find:
-// in profiles, addresses, templates and keys.
+// in profiles, addresses, templates and keys. The package config imports none of those packages, so
+// it cannot check them itself.
 func Problems(conf *config.Config) (out []config.Problem) {
 	for _, k := range kinds {
 		out = append(out, k.problems(conf)...)
@@ -98,15 +105,16 @@ type Options struct {
 // methods are safe for concurrent use.
 type Set struct {
 	o       Options
-	kinds   []kind
-	screens *screens // also in kinds; the control API needs its pairings
-	live    atomic.Pointer[Built]
+	kinds   []kind                // in the order of the list kinds
+	screens *screens              // also in kinds; the control API needs its pairings
+	live    atomic.Pointer[Built] // never nil: without stations before the first Swap
 
 	mu     sync.Mutex // makes Close wait for a running Swap
-	closed bool
+	closed bool       // Swap does nothing any more
 }
 
-// Built are the stations of one configuration, before or after [Set.Swap] makes them active.
+// Built are the stations of one configuration, before or after [Set.Swap] makes them active. It
+// does not change after Build, so it is read without a lock.
 type Built struct {
 	Warnings []string // problems that do not keep the configuration from being applied
 
@@ -146,7 +154,9 @@ func (s *Set) Build(conf *config.Config) (*Built, error) {
 }
 
 // Swap makes next the active stations. Connections and ports of the old stations are closed before
-// the new ones are served: many printers accept only one connection.
+// the new ones are served: many printers accept only one connection. It cannot fail, but it waits
+// for the tickets in hand on the stations that go; the others print on meanwhile. A reload that
+// comes after Close does nothing.
 func (s *Set) Swap(next *Built) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,14 +166,17 @@ func (s *Set) Swap(next *Built) {
 	for _, k := range s.kinds {
 		k.stop(next)
 	}
+	// Before the lanes change: a listing that is made from now on finds the new stations.
 	s.live.Store(next)
+	// A ticket in hand is finished on the old station, whatever this changes.
 	s.o.Dispatcher.Set(next.lanes())
 	for _, k := range s.kinds {
 		k.start(next)
 	}
 }
 
-// Close ends everything that the stations share. The dispatcher must have stopped.
+// Close ends everything that the stations share. The dispatcher must have stopped. A reload may be
+// running: Close waits for it, and a later one is ignored.
 func (s *Set) Close(context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -178,7 +191,7 @@ func (s *Set) Close(context.Context) error {
 type backupStation struct {
 	name    string
 	station dispatch.Station
-	after   time.Duration
+	after   time.Duration // since the first failure of the lane's own station
 }
 
 // backups are the stations that print for a station, in order: its backup, the backup's backup, and
@@ -198,7 +211,8 @@ func (b *Built) backups(name string) (out []backupStation) {
 	}
 }
 
-// lanes says how the dispatcher serves each station's queue, with its backups.
+// lanes says how the dispatcher serves each station's queue, with its backups. Only configured
+// stations have a lane. Orphans have none, so their tickets wait.
 func (b *Built) lanes() (out []dispatch.Lane) {
 	for _, name := range b.conf.Stations() {
 		st := b.stations[name]
@@ -213,7 +227,8 @@ func (b *Built) lanes() (out []dispatch.Lane) {
 }
 
 // List is the state of each active station: what the dispatcher knows from its attempts, and what
-// the station knows of itself.
+// the station knows of itself. It is in the order of the dispatcher, by name. It asks no station,
+// so a dead printer does not delay it.
 func (s *Set) List() (out []admin.Status) {
 	live := s.live.Load()
 	for _, d := range s.o.Dispatcher.Status() {
@@ -239,9 +254,12 @@ func (s *Set) Notices() (out []string) {
 }
 
 // screenBackup is a station that prints for a screen or a third-party display. The ticket then says
-// FOR HOT LINE (screen down): a cook calls both a screen.
+// FOR HOT LINE (screen down): a cook calls both a screen. It is a plain value, so two of them for
+// the same station are equal and a reload disturbs nothing.
 type screenBackup struct{ dispatch.Station }
 
+// Print prints d with the mark. d is a copy, so a later attempt on the station itself is not
+// marked.
 func (f screenBackup) Print(
 	ctx context.Context, d ticket.Delivery, begin func(context.Context) error,
 ) (ticket.Proof, error) {
@@ -249,12 +267,15 @@ func (f screenBackup) Print(
 	return f.Station.Print(ctx, d, begin)
 }
 
+// Idempotent passes on what the wrapped station is: embedding the interface hides its other
+// methods, and a broken attempt at an idempotent station would put the ticket in doubt.
 func (f screenBackup) Idempotent() bool {
 	s, ok := f.Station.(dispatch.Idempotent)
 	return ok && s.Idempotent()
 }
 
 // collector reports at scrape time which stations are held and which are printed for by a backup.
+// It is computed at each scrape, so no series of a removed station stays.
 type collector struct{ s *Set }
 
 var (
@@ -287,13 +308,14 @@ func boolGauge(desc *prometheus.Desc, value bool, labels ...string) prometheus.M
 	return prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, v, labels...)
 }
 
-// configProblem is an error in element i of a list of the configuration.
+// configProblem is an error in element i of a list of the configuration. The operator sees it as a
+// problem of the configuration, with its line.
 func configProblem(list string, i int, err error) error {
 	return config.Problems{{Path: fmt.Sprintf("%s[%d]", list, i), Msg: err.Error()}}
 }
 
 // startLoop runs f in a goroutine. The returned function ends its context and waits until f has
-// returned.
+// returned. The wait matters: what the loop used is closed next.
 func startLoop(f func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var g sync.WaitGroup
@@ -308,7 +330,8 @@ type OnlineReport struct {
 }
 
 // CheckOnline asks every station of conf for its state. Nothing is printed or shown. It needs no
-// running daemon, except for the screens, whose pages are connected to it.
+// running daemon, except for the screens, whose pages are connected to it. The order of the reports
+// is that of the kinds, whichever answers first.
 func CheckOnline(ctx context.Context, conf *config.Config) []OnlineReport {
 	out := make([]OnlineReport, len(kinds))
 	var asking sync.WaitGroup
