@@ -6,7 +6,10 @@
 // the socket can do everything, so access is controlled by the socket's file mode and group. Every
 // change is logged with the uid that the kernel reports for the connection.
 //
-// The package knows no printer. It gets the queue and everything else it may ask in [Options].
+// The package knows no printer. It gets the queue and everything else it may ask in [Options]. What
+// each file has: admin.go the wire types, server.go the routes and limits, jobs.go, stations.go,
+// screens.go and rejects.go the answers, error.go the refusals, listen.go the socket, client.go the
+// other end.
 package admin
 
 import (
@@ -22,16 +25,17 @@ import (
 // daemon did not fill as if they were empty.
 const API = "2"
 
-// HeaderAPI carries [API] in every request and every answer.
+// HeaderAPI carries [API] in every request and every answer. A client also knows by it that
+// ticketrail answers, and not another program at that socket.
 const HeaderAPI = "Ticketrail-Api"
 
 // A Job is one ticket for one station, waiting or ended. Scripts use its JSON, so the keys without
 // omitempty are present in every job, null or empty if they have no value.
 type Job struct {
 	ID         uint64       `json:"id"`
-	Request    string       `json:"request"`
-	Record     string       `json:"record"`
-	Venue      string       `json:"venue"`
+	Request    string       `json:"request"` // the id of the print request: records[0].id
+	Record     string       `json:"record"`  // id of the record in it
+	Venue      string       `json:"venue"`   // its id
 	VenueName  string       `json:"venue_name,omitempty"`
 	Device     string       `json:"device"`
 	Station    string       `json:"station"`
@@ -39,13 +43,15 @@ type Job struct {
 	Attempts   int          `json:"attempts"` // that ended; interrupted attempts are not counted
 	Doubt      bool         `json:"doubt"`    // an earlier attempt may have printed
 	ReceivedAt time.Time    `json:"received_at"`
-	FinishedAt *time.Time   `json:"finished_at"` // null while it is open
-	Reason     string       `json:"reason"`
-	Kind       ticket.Kind  `json:"kind,omitempty"` // empty is an order
-	Reprint    bool         `json:"reprint,omitempty"`
-	Of         uint64       `json:"of,omitempty"` // id of the job this one was made from; 0 for none
+	FinishedAt *time.Time   `json:"finished_at"`       // null while it is open
+	Reason     string       `json:"reason"`            // why it is held or has ended, or the operator's reason
+	Kind       ticket.Kind  `json:"kind,omitempty"`    // empty is an order
+	Reprint    bool         `json:"reprint,omitempty"` // it prints with the mark REPRINT
+	Of         uint64       `json:"of,omitempty"`      // id of the job this one was made from; 0 for none
 }
 
+// jobOf copies field by field: a field that the queue adds for itself does not get into the JSON
+// that scripts read.
 func jobOf(j queue.Job) Job {
 	return Job{
 		ID: j.ID, Request: j.Request, Record: j.Record, Venue: j.Venue, VenueName: j.VenueName,
@@ -55,7 +61,7 @@ func jobOf(j queue.Job) Job {
 	}
 }
 
-// A Filter selects jobs; the zero value selects all.
+// A Filter selects jobs; the zero value selects all. A job must match all fields that are set.
 type Filter struct {
 	States  []string // any of these; names as in [StateNames]
 	Station string
@@ -64,14 +70,16 @@ type Filter struct {
 	Limit   int       // at most this many, the newest; 0 is all
 }
 
-// Detail is everything that is stored of a job.
+// Detail is everything that is stored of a job. A ticket may hold names of guests, so a listing has
+// only the Job.
 type Detail struct {
 	Job    Job           `json:"job"`
 	Ticket ticket.Ticket `json:"ticket"`
 	Body   []byte        `json:"body"` // the print request as received; empty for tickets that the daemon made itself
 }
 
-// A Status is what the daemon knows of a station at this moment, apart from its queue.
+// A Status is what the daemon knows of a station at this moment, apart from its queue. It is a
+// copy, made when a listing asks for it.
 type Status struct {
 	Name    string
 	Kind    string // [KindScreen], [KindKDS]; "" is a printer
@@ -107,7 +115,8 @@ type Device struct {
 	Foreign int `json:"foreign,omitempty"`
 }
 
-// A Condition is the state of a [Station] in one word.
+// A Condition is the state of a [Station] in one word. Of several reasons not to print, it names
+// the one that the operator must act on first: see stationOf.
 type Condition string
 
 const (
@@ -118,8 +127,9 @@ const (
 	Up       Condition = "up"
 )
 
-// A Station is a place where tickets are printed or shown (a printer, a screen, a third-party kitchen
-// display), with its queue.
+// A Station is a place where tickets are printed or shown (a printer, a screen, a third-party
+// kitchen display), with its queue. Scripts read its JSON, so the keys stay as they are: stand_in
+// is the backup.
 type Station struct {
 	Name       string     `json:"name"`
 	Kind       string     `json:"kind,omitempty"` // [KindScreen], [KindKDS]; absent for a printer
@@ -146,7 +156,8 @@ type Station struct {
 	Books queue.Books `json:"books"`
 }
 
-// Fine reports whether the station prints and no ticket waits for the operator.
+// Fine reports whether the station prints and no ticket waits for the operator. An untried station
+// counts as fine: after a start without orders nothing is known to be wrong.
 func (p Station) Fine() bool { return (p.State == Up || p.State == Untried) && p.Held == 0 }
 
 // Stations is every station, with the notices of the daemon.
@@ -156,7 +167,8 @@ type Stations struct {
 	Notices []string `json:"notices,omitempty"`
 }
 
-// A Reject is a refused print request. The service does not send it again. Lists have no Body.
+// A Reject is a refused print request. The service does not send it again. Lists have no Body. An
+// alias, so that the receiver's own type crosses the socket and cannot differ from what is stored.
 type Reject = receiver.Rejected
 
 // Bodies of the requests that change something, and of their answers.

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// A Build identifies the running program.
+// A Build identifies the running program. The command line and the metric ticketrail_build_info
+// show it: after an upgrade it tells whether the daemon was restarted.
 type Build struct {
 	Version string `json:"version"`
 	Commit  string `json:"commit,omitempty"`
@@ -17,7 +18,8 @@ type Build struct {
 	Arch    string `json:"arch"`
 }
 
-// ThisBuild reads the build information that the Go linker wrote into the running program.
+// ThisBuild reads the build information that the Go linker wrote into the running program. A
+// program that was built without version control has only the Go version and the platform.
 func ThisBuild() Build {
 	b := Build{Version: "(devel)", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
@@ -40,7 +42,8 @@ func ThisBuild() Build {
 	return b
 }
 
-// String is the build on one line.
+// String is the build on one line. A version that was made from a commit has the commit in its name
+// already, so it is not repeated.
 func (b Build) String() string {
 	var s strings.Builder
 	s.WriteString("ticketrail " + b.Version)

@@ -21,7 +21,7 @@ import (
 
 // A Client asks a running daemon. It is safe for concurrent use. Its errors are [*Error] for a
 // refusal, [*NotRunning] if no daemon answers, [*PermissionDenied] if this user may not open the
-// socket.
+// socket. Requests are independent of each other; nothing is cached.
 type Client struct {
 	socket string
 	http   *http.Client
@@ -30,10 +30,15 @@ type Client struct {
 // NewClient returns a Client for the daemon at socket. It connects at the first request.
 func NewClient(socket string) *Client {
 	return &Client{socket: socket, http: &http.Client{
+		// Longer than the daemon's own limit for a request, so that the operator gets the daemon's
+		// reason.
 		Timeout: time.Minute,
 		Transport: &http.Transport{
+			// A restart of the daemon between two requests must not break the second one.
 			DisableKeepAlives: true,
 			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+				// A socket whose queue of connections is full hangs: the daemon is stopped or
+				// overloaded.
 				c, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, "unix", socket)
 				return c, dialError(socket, err)
 			},
@@ -49,7 +54,8 @@ func (e *NotRunning) Error() string {
 		"start it with systemctl start ticketrail, or name its socket with --socket", e.Socket)
 }
 
-// PermissionDenied is the error of a request to a socket that this user may not open.
+// PermissionDenied is the error of a request to a socket that this user may not open. The daemon
+// may be running well: it says nothing about the kitchen.
 type PermissionDenied struct {
 	Socket string
 	Group  string // that may open it; empty if unknown
@@ -63,6 +69,8 @@ func (e *PermissionDenied) Error() string {
 		"use sudo, or add yourself with usermod -aG %s and log in again", e.Socket, e.Group, e.Group)
 }
 
+// dialError names the three causes that the operator meets: not started, wrong user, else the
+// system's own error.
 func dialError(socket string, err error) error {
 	switch {
 	case err == nil:
@@ -75,7 +83,8 @@ func dialError(socket string, err error) error {
 	return fmt.Errorf("reach ticketrail at %s: %w", socket, err)
 }
 
-// group is the group of the socket, or of its folder if the socket itself is not visible.
+// group is the group of the socket, or of its folder if the socket itself is not visible. The
+// answer is worth a look-up only in an error, because it may ask a directory server.
 func group(socket string) string {
 	for _, p := range []string{socket, filepath.Dir(socket)} {
 		info, err := os.Stat(p)
@@ -106,25 +115,29 @@ func (c *Client) Job(ctx context.Context, id uint64) (Detail, error) {
 }
 
 // Reprint enqueues a marked copy of a ticket for a station and returns the copy's id. An empty
-// station is that of the ticket.
+// station is that of the ticket. Not safe to repeat: each call makes a copy, unless the original
+// was held or failed.
 func (c *Client) Reprint(ctx context.Context, id uint64, station, reason string) (uint64, error) {
 	body := reprintBody{Station: station, Reason: reason}
 	return onlyJob(call[jobsBody](ctx, c, "POST", "/v1/jobs/"+formatID(id)+"/reprint", body))
 }
 
-// Cancel cancels an open ticket: it does not print.
+// Cancel cancels an open ticket: it does not print. A ticket that is printing cannot be cancelled:
+// the error is [Conflict].
 func (c *Client) Cancel(ctx context.Context, id uint64, reason string) error {
 	_, err := call[jobsBody](ctx, c, "POST", "/v1/jobs/"+formatID(id)+"/cancel", reasonBody{Reason: reason})
 	return err
 }
 
-// Move moves open tickets to the end of another station's queue and returns their new ids.
+// Move moves open tickets to the end of another station's queue and returns their new ids. All of
+// them move, or with an error none.
 func (c *Client) Move(ctx context.Context, ids []uint64, to string) ([]uint64, error) {
 	m, err := call[jobsBody](ctx, c, "POST", "/v1/move", moveBody{IDs: ids, To: to})
 	return m.Jobs, err
 }
 
-// MoveAll is [Client.Move] for every open ticket of a station.
+// MoveAll is [Client.Move] for every open ticket of a station. After an error some may have moved
+// already; the message says how many.
 func (c *Client) MoveAll(ctx context.Context, from, to string) ([]uint64, error) {
 	m, err := call[jobsBody](ctx, c, "POST", "/v1/move", moveBody{From: from, To: to})
 	return m.Jobs, err
@@ -135,12 +148,14 @@ func (c *Client) Stations(ctx context.Context) (Stations, error) {
 	return call[Stations](ctx, c, "GET", "/v1/stations", nil)
 }
 
-// Test enqueues a test ticket for a station and returns its id.
+// Test enqueues a test ticket for a station and returns its id. It uses paper, and waits in the
+// queue as an order does.
 func (c *Client) Test(ctx context.Context, station string) (uint64, error) {
 	return onlyJob(call[jobsBody](ctx, c, "POST", "/v1/stations/"+url.PathEscape(station)+"/test", nil))
 }
 
-// Hold stops a station after its current ticket, until [Client.Resume].
+// Hold stops a station after its current ticket, until [Client.Resume]. The queue keeps growing
+// meanwhile, and a backup does not take over: the operator decided.
 func (c *Client) Hold(ctx context.Context, station, reason string) error {
 	path := "/v1/stations/" + url.PathEscape(station) + "/hold"
 	_, err := call[struct{}](ctx, c, "POST", path, reasonBody{Reason: reason})
@@ -165,6 +180,8 @@ func (c *Client) Reject(ctx context.Context, id uint64) (Reject, error) {
 
 func formatID(id uint64) string { return strconv.FormatUint(id, 10) }
 
+// onlyJob is the id of the one job that a request made. Any other number would be a bug of the
+// daemon, and a script must not act on it.
 func onlyJob(m jobsBody, err error) (uint64, error) {
 	if err != nil {
 		return 0, err
@@ -197,6 +214,7 @@ func call[T any](ctx context.Context, c *Client, method, path string, body any) 
 		return none, c.transportError(method, err)
 	}
 	defer resp.Body.Close()
+	// Checked before the status: an answer of another program may be anything.
 	switch v := resp.Header.Get(HeaderAPI); {
 	case v == "":
 		return none, fmt.Errorf("the program that answers at %s is not ticketrail", c.socket)
@@ -219,8 +237,9 @@ func call[T any](ctx context.Context, c *Client, method, path string, body any) 
 	return v, nil
 }
 
-// transportError explains a connection that failed. After a change the outcome is unknown: the daemon
-// may have committed it before the connection broke.
+// transportError explains a connection that failed. After a change the outcome is unknown: the
+// daemon may have committed it before the connection broke. A GET changes nothing, so it has no
+// such doubt.
 func (c *Client) transportError(method string, err error) error {
 	if e, ok := errors.AsType[*NotRunning](err); ok {
 		return e

@@ -27,7 +27,8 @@ const (
 	Internal    Code = "internal"
 )
 
-// An Error is a refusal as it crosses the socket. Message is for the operator.
+// An Error is a refusal as it crosses the socket. Message is for the operator. The client returns
+// the same value that the daemon refused with, so a caller can test its Code on either side.
 type Error struct {
 	Code    Code   `json:"code"`
 	Message string `json:"message"`
@@ -40,7 +41,9 @@ func refuse(c Code, format string, args ...any) *Error {
 }
 
 // refusal gives an error of the queue or of the screens its code and, where the error does not say
-// it, what to do.
+// it, what to do. Sentinels are tested in this order, and the first that matches decides. Any other
+// error is a bug or a broken disk; its text goes to the operator as it is, because only the
+// operator's own machine asks.
 func refusal(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
@@ -72,6 +75,8 @@ func refusal(err error) *Error {
 	return &Error{Code: Internal, Message: err.Error()}
 }
 
+// status is the HTTP status for tools that look at nothing else, such as curl. The client decides
+// by the code.
 func (c Code) status() int {
 	switch c {
 	case BadRequest, Mismatch:

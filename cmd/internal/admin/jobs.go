@@ -11,6 +11,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
+// query and parseFilter are the two ends of the same format. Fields that are not set are left out.
 func (f Filter) query() url.Values {
 	q := url.Values{}
 	for _, s := range f.States {
@@ -31,7 +32,8 @@ func (f Filter) query() url.Values {
 }
 
 // parseFilter refuses unknown filters: a list that ignored one would show jobs that were not asked
-// for, and a script would act on them.
+// for, and a script would act on them. Of a key that is given several times the last counts, except
+// state.
 func parseFilter(q url.Values) (queue.Filter, error) {
 	var f queue.Filter
 	for k, vs := range q {
@@ -69,6 +71,8 @@ func StateNames() (names []string) {
 	return names
 }
 
+// states reads the names that people see and those that are stored: "failed" and "buried" are the
+// same state.
 func states(names []string) ([]ticket.State, error) {
 	var out []ticket.State
 	for _, n := range names {
@@ -104,6 +108,7 @@ func (s *Server) jobs(r *http.Request) (any, error) {
 	return out, nil
 }
 
+// job answers with the body of the print request, which may be 1 MiB: only for one job at a time.
 func (s *Server) job(r *http.Request) (any, error) {
 	id, err := pathID(r)
 	if err != nil {
@@ -116,6 +121,8 @@ func (s *Server) job(r *http.Request) (any, error) {
 	return Detail{Job: jobOf(j), Ticket: t, Body: body}, nil
 }
 
+// reprint needs a configured station if one is named. Without a name the ticket's own station is
+// taken even if it is an orphan, where the copy then waits with the others.
 func (s *Server) reprint(r *http.Request, b reprintBody) (any, error) {
 	id, err := pathID(r)
 	if err != nil {
@@ -134,6 +141,8 @@ func (s *Server) reprint(r *http.Request, b reprintBody) (any, error) {
 	return jobsBody{Jobs: []uint64{copied}}, nil
 }
 
+// cancel answers with an empty list and not with nothing, so that all changes of jobs have one form
+// of answer.
 func (s *Server) cancel(r *http.Request, b reasonBody) (any, error) {
 	id, err := pathID(r)
 	if err != nil {
@@ -146,10 +155,13 @@ func (s *Server) cancel(r *http.Request, b reasonBody) (any, error) {
 	return jobsBody{Jobs: []uint64{}}, nil
 }
 
+// move checks the destination before anything changes. It may be called for an orphan's tickets:
+// that is what it is for.
 func (s *Server) move(r *http.Request, b moveBody) (any, error) {
 	switch {
 	case b.To == "":
 		return nil, refuse(BadRequest, "no destination: name the station with --to")
+	// Neither, or both.
 	case (b.From == "") == (len(b.IDs) == 0):
 		return nil, refuse(BadRequest, "give either job ids or a station with --from")
 	case b.From == b.To:
@@ -177,6 +189,7 @@ func (s *Server) move(r *http.Request, b moveBody) (any, error) {
 		return nil, refuse(e.Code, "%s; %s moved before that", e.Message, ticket.Plural(len(ids), "ticket"))
 	case err != nil:
 		return nil, err
+	// Nothing waited there, which is no error: a script may move an empty queue.
 	case ids == nil:
 		ids = []uint64{}
 	}

@@ -17,12 +17,15 @@ import (
 // another daemon has replaced it.
 //
 // Two daemons that start at the same moment could both pass this check. The lock on the database
-// decides between them, so the caller must open the database first.
+// decides between them, so the caller must open the database first. The mode gives access to the
+// daemon's group. Under the shipped unit that is ticketrail: an operator joins it instead of using
+// sudo.
 func Listen(path string) (net.Listener, error) {
 	switch info, err := os.Lstat(path); {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return nil, fmt.Errorf("check admin socket: %w", err)
+	// admin.socket may name the wrong file by mistake, such as the database.
 	case info.Mode().Type() != fs.ModeSocket:
 		return nil, fmt.Errorf(
 			"open admin socket: %s exists and is not a socket: move it away or set admin.socket to another path", path)
@@ -46,7 +49,9 @@ func Listen(path string) (net.Listener, error) {
 	return nil, fmt.Errorf("open admin socket %s: %w", path, err)
 }
 
-// checkUnused returns nil if no process answers at the socket.
+// checkUnused returns nil if no process answers at the socket. An answer that is neither yes nor no
+// (no permission, a time-out) is an error: replacing the socket of a running daemon would cut it
+// off from every operator.
 func checkUnused(path string) error {
 	c, err := net.DialTimeout("unix", path, time.Second)
 	if err == nil {
@@ -83,12 +88,15 @@ func bind(path string) (net.Listener, error) {
 	return l, nil
 }
 
+// A listener is a socket that was renamed after it was opened, so net knows it by another name.
 type listener struct {
 	*net.UnixListener
 	path string
 	own  fs.FileInfo
 }
 
+// settle gives the socket its mode and its name, in this order. own identifies the file: after the
+// rename another daemon may put its own socket at path.
 func (l *listener) settle(hidden string) error {
 	if err := os.Chmod(hidden, 0o660); err != nil {
 		return err
@@ -101,9 +109,11 @@ func (l *listener) settle(hidden string) error {
 	return os.Rename(hidden, l.path)
 }
 
+// Addr is the address after the rename; net still has the hidden one.
 func (l *listener) Addr() net.Addr { return &net.UnixAddr{Name: l.path, Net: "unix"} }
 
-// Close stops listening and removes the socket if it is still this one.
+// Close stops listening and removes the socket if it is still this one. It removes the name first,
+// so that a client that comes now gets "not running" and no connection that is never answered.
 func (l *listener) Close() error {
 	if now, err := os.Lstat(l.path); err == nil && os.SameFile(now, l.own) {
 		os.Remove(l.path)
@@ -111,7 +121,8 @@ func (l *listener) Close() error {
 	return l.UnixListener.Close()
 }
 
-// refused reports whether a dial failed because no process listens there.
+// refused reports whether a dial failed because no process listens there. A socket file that a
+// crash left behind refuses; without a file there is nothing to dial. Both mean: not running.
 func refused(err error) bool {
 	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist)
 }

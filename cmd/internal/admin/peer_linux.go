@@ -6,8 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// peer returns the uid of the process at the other end of the socket, from the kernel
-// (SO_PEERCRED, unix(7)), so that a client cannot claim another one.
+// peer returns the uid of the process at the other end of the socket, from the kernel (SO_PEERCRED,
+// unix(7)), so that a client cannot claim another one. It is for the log only and grants nothing:
+// every user who can open the socket may do everything.
 func peer(c net.Conn) (uid uint32, ok bool) {
 	u, isUnix := c.(*net.UnixConn)
 	if !isUnix {
@@ -19,6 +20,7 @@ func peer(c net.Conn) (uid uint32, ok bool) {
 	}
 	var cred *unix.Ucred
 	var credErr error
+	// Control keeps the descriptor open meanwhile.
 	err = raw.Control(func(fd uintptr) {
 		cred, credErr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
 	})

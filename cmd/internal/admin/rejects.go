@@ -7,14 +7,17 @@ import (
 	"ticketrail/receiver"
 )
 
+// rejects leaves the bodies out: a hundred of them could be 16 MiB.
 func (s *Server) rejects(*http.Request) (any, error) {
 	short := append([]Reject{}, s.o.Rejects.List()...)
+	// The list belongs to the receiver, so its bodies are removed from the copy.
 	for i := range short {
 		short[i].Body = nil
 	}
 	return short, nil
 }
 
+// reject finds one of them by its id.
 func (s *Server) reject(r *http.Request) (any, error) {
 	id, err := pathID(r)
 	if err != nil {

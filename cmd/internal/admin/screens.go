@@ -37,7 +37,8 @@ type Screen struct {
 	Backup string     `json:"backup,omitempty"` // station that prints its tickets while no page is open
 }
 
-// A Pairing allows a browser on another machine to show a screen.
+// A Pairing allows a browser on another machine to show a screen. The browser keeps a secret
+// cookie; only a hash of it is stored, so no listing can reveal it.
 type Pairing struct {
 	ID      string     `json:"id"`
 	Station string     `json:"station"`
@@ -53,7 +54,8 @@ type Screens struct {
 	Pairings []Pairing `json:"pairings"`
 }
 
-// Displays are the screens of a daemon.
+// Displays are the screens of a daemon. The package station implements it. An error should be an
+// [*Error], or the operator sees it as internal.
 type Displays interface {
 	Screens() Screens
 	// Pair allows the browser that shows code to show a screen. An empty station is the only one
@@ -72,6 +74,7 @@ func (s *Server) screens(*http.Request) (any, error) {
 	return s.o.Displays.Screens(), nil
 }
 
+// pair and revoke are logged with the address of the browser: they decide who can see the orders.
 func (s *Server) pair(r *http.Request, b pairBody) (any, error) {
 	p, err := s.o.Displays.Pair(r.Context(), b.Code, b.Station)
 	if err != nil {

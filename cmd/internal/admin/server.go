@@ -16,6 +16,7 @@ import (
 )
 
 // Rejects lists the last refused print requests, newest first. [receiver.Rejects] implements it.
+// The caller must not change what it returns.
 type Rejects interface{ List() []Reject }
 
 // Options are what a [Server] may ask and change. All fields are required, and all of them must be
@@ -40,14 +41,18 @@ const (
 	requestTimeout = 20 * time.Second
 )
 
-// A Server answers the requests of the control API. It is safe for concurrent use.
+// A Server answers the requests of the control API. It is safe for concurrent use. A request takes
+// a slot first, then its version and route are checked, then the handler runs under a time limit.
+// Each handler is one function that returns its answer or an error, so there is one place that
+// writes answers.
 type Server struct {
 	o     Options
-	slots chan struct{}
+	slots chan struct{} // one element for each request in progress
 	mux   *http.ServeMux
 }
 
-// New returns a Server.
+// New returns a Server. The paths begin with /v1 and stay, whatever [API] says: the version is a
+// header, so that any client gets a readable refusal.
 func New(o Options) *Server {
 	s := &Server{o: o, slots: make(chan struct{}, maxRequests), mux: http.NewServeMux()}
 	for pattern, h := range map[string]handler{
@@ -87,6 +92,8 @@ func (s *Server) HTTPServer() *http.Server {
 // ServeHTTP checks the client's version and calls the handler of the route. More than maxRequests at
 // the same time are refused.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	// First, so that refusals have it too: without it the client would say that ticketrail is not
+	// what answers.
 	w.Header().Set(HeaderAPI, API)
 	select {
 	case s.slots <- struct{}{}:
@@ -99,6 +106,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(w, nil, mismatch(v, API))
 		return
 	}
+	// Answered here, because the mux would answer with text that is not JSON.
 	if _, pattern := s.mux.Handler(r); pattern == "" {
 		answer(w, nil, refuse(Unsupported, "this daemon does not know %s %s", r.Method, r.URL.Path))
 		return
@@ -109,6 +117,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r.WithContext(ctx))
 }
 
+// mismatch is used by both ends: each of them checks the other's version.
 func mismatch(caller, daemon string) *Error {
 	if caller == "" {
 		return refuse(Mismatch, "the request has no control API version in %s: use the ticketrail command line",
@@ -118,7 +127,8 @@ func mismatch(caller, daemon string) *Error {
 		"after an upgrade restart the daemon (systemctl restart ticketrail)", caller, daemon)
 }
 
-// A handler returns the answer, which is sent as JSON.
+// A handler returns the answer, which is sent as JSON. An error means that nothing was changed, or
+// that its message says what was.
 type handler func(r *http.Request) (any, error)
 
 func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -126,6 +136,7 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer(w, v, err)
 }
 
+// answer writes v, or the refusal that err stands for. The status 200 is implied.
 func answer(w http.ResponseWriter, v any, err error) {
 	w.Header().Set("Content-Type", "application/json")
 	if err != nil {
@@ -153,6 +164,7 @@ func withBody[B any](h func(r *http.Request, b B) (any, error)) handler {
 	}
 }
 
+// pathID is the id in the path. The pattern of a route accepts any text there.
 func pathID(r *http.Request) (uint64, error) {
 	id, err := strconv.ParseUint(r.PathValue("id"), 10, 64)
 	if err != nil {
@@ -162,11 +174,13 @@ func pathID(r *http.Request) (uint64, error) {
 }
 
 // logChange logs who changed what. Refused changes are not logged: only the client needs to know.
+// It is the only record of a change that leaves no mark on a ticket, such as a resume.
 func (s *Server) logChange(r *http.Request, action string, args ...any) {
 	s.o.Logger.Info("changed by an operator", append([]any{"action", action, "actor", actor(r.Context())}, args...)...)
 }
 
-// reasonOr is the reason to store with a change: the given one, or who made the change.
+// reasonOr is the reason to store with a change: the given one, or who made the change. It is
+// stored with the job and shown in its note, so that the next shift knows whom to ask.
 func reasonOr(r *http.Request, reason string) string {
 	if reason != "" {
 		return reason
@@ -185,6 +199,8 @@ func withActor(ctx context.Context, c net.Conn) context.Context {
 	return ctx
 }
 
+// actor is the name of the user that made the request, as far as it is known: the uid if it has no
+// name on this box.
 func actor(ctx context.Context) string {
 	uid, ok := ctx.Value(actorKey{}).(uint32)
 	if !ok {

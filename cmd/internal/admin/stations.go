@@ -16,7 +16,10 @@ import (
 	"ticketrail/queue/ticket"
 )
 
+// stations joins two lists. The queue has the stations, orphans too; the rest of the daemon adds what it knows of them.
 func (s *Server) stations(*http.Request) (any, error) {
+	// Read before the queue: a reload between the two shows a new station without a state, and
+	// never a state without its station.
 	statuses := map[string]Status{}
 	for _, l := range s.o.Statuses() {
 		statuses[l.Name] = l
@@ -37,6 +40,8 @@ func (s *Server) stations(*http.Request) (any, error) {
 }
 
 // stationOf joins what the queue knows of a station with what the dispatcher and the station know.
+// The state is the first that applies, in the order in which the operator must act: without a
+// configuration a hold does not matter, and while held a dead printer does not matter.
 func stationOf(st queue.StationState, l Status) Station {
 	p := Station{
 		Name: st.Name, Kind: l.Kind, Address: l.Address, Pages: l.Pages, Configured: st.Configured,
@@ -57,6 +62,7 @@ func stationOf(st queue.StationState, l Status) Station {
 		p.State, since = OnHold, st.Hold.Since
 	case deviceDown: // also without a ticket: the device was polled
 		p.State, since = Down, l.Device.Since
+	// The daemon has just started, or no ticket has come.
 	case !l.Known:
 		p.State = Untried
 	case !l.Up:
@@ -72,7 +78,8 @@ func stationOf(st queue.StationState, l Status) Station {
 }
 
 // advice is what the operator can do about a station, the most urgent thing first; empty if the
-// station needs nothing.
+// station needs nothing. The command line prints it after "to fix:", so it begins with what to do
+// and names the command completely.
 func advice(p Station) string {
 	switch {
 	case p.State == Orphaned:
@@ -93,7 +100,8 @@ func advice(p Station) string {
 	return ""
 }
 
-// fixFor is what to do about a station that is down.
+// fixFor is what to do about a station that is down. What the device itself reports is better than
+// a guess; without a report the usual causes are named.
 func fixFor(p Station) string {
 	switch {
 	case p.Device != nil && !p.Device.Fine && p.Device.Advice != "":
@@ -156,6 +164,7 @@ func testTicket(ctx context.Context, q *queue.Queue, station string) (uint64, er
 	id := uuid.NewString()
 	now := time.Now().UTC()
 	_, err := q.Accept(ctx, ticket.Request{
+		// No venue, so its key cannot be that of an order.
 		ID: id, Received: now, Body: []byte("{}"),
 		Drafts: []ticket.Draft{{Station: station, Ticket: ticket.Ticket{
 			// The layout fills in what a test ticket shows.
@@ -165,6 +174,8 @@ func testTicket(ctx context.Context, q *queue.Queue, station string) (uint64, er
 	if err != nil {
 		return 0, err
 	}
+	// Accept does not return the ids of the jobs. The ticket may have printed by now; its job is
+	// kept.
 	jobs, err := q.Jobs(ctx, queue.Filter{Request: id, Limit: 1})
 	if err != nil {
 		return 0, err
@@ -175,6 +186,8 @@ func testTicket(ctx context.Context, q *queue.Queue, station string) (uint64, er
 	return jobs[0].ID, nil
 }
 
+// test needs a configured station: at an orphan the ticket would wait for ever. A backup may print
+// it, and the operator sees so in the job's state.
 func (s *Server) test(r *http.Request) (any, error) {
 	name := r.PathValue("name")
 	if err := s.checkConfigured(name); err != nil {
@@ -188,6 +201,8 @@ func (s *Server) test(r *http.Request) (any, error) {
 	return jobsBody{Jobs: []uint64{id}}, nil
 }
 
+// hold is allowed for an orphan too: a hold that was set before the station was removed can be
+// changed.
 func (s *Server) hold(r *http.Request, b reasonBody) (any, error) {
 	name := r.PathValue("name")
 	if err := s.checkKnown(name); err != nil {
@@ -200,6 +215,7 @@ func (s *Server) hold(r *http.Request, b reasonBody) (any, error) {
 	return struct{}{}, nil
 }
 
+// resume is safe to repeat: a station that is not held stays as it is.
 func (s *Server) resume(r *http.Request) (any, error) {
 	name := r.PathValue("name")
 	if err := s.checkKnown(name); err != nil {

@@ -173,14 +173,14 @@ func devicesOf(b *Built) map[string]*device {
 }
 
 // stop ends the polling of devices that next does not have, and closes their connections after the
-// current ticket. Swap waits for it, at most as long as a ticket takes: the new device at that
-// address needs the printer.
+// current ticket. It does not wait for that ticket: the lock of the address, which the new device
+// shares, makes the next one wait.
 func (p *papers) stop(next *Built) {
 	wanted := map[*device]bool{}
 	for _, d := range devicesOf(next) {
 		wanted[d] = true
 	}
-	var stopping sync.WaitGroup // together, because each may wait for its current ticket
+	var stopping sync.WaitGroup // together, because each may wait for a poll to end
 	for d, stop := range p.polling {
 		if !wanted[d] {
 			stopping.Go(func() { stop(); d.Retire() })

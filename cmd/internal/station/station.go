@@ -154,9 +154,9 @@ func (s *Set) Build(conf *config.Config) (*Built, error) {
 }
 
 // Swap makes next the active stations. Connections and ports of the old stations are closed before
-// the new ones are served: many printers accept only one connection. It cannot fail, but it waits
-// for the tickets in hand on the stations that go; the others print on meanwhile. A reload that
-// comes after Close does nothing.
+// the new ones are served: many printers accept only one connection. It cannot fail, and it waits
+// for no ticket: one in hand is finished on its old station, and the lock of the printer keeps the
+// next one from starting beside it. After Close it does nothing.
 func (s *Set) Swap(next *Built) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -168,7 +168,6 @@ func (s *Set) Swap(next *Built) {
 	}
 	// Before the lanes change: a listing that is made from now on finds the new stations.
 	s.live.Store(next)
-	// A ticket in hand is finished on the old station, whatever this changes.
 	s.o.Dispatcher.Set(next.lanes())
 	for _, k := range s.kinds {
 		k.start(next)
