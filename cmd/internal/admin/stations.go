@@ -16,7 +16,8 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// stations joins two lists. The queue has the stations, orphans too; the rest of the daemon adds what it knows of them.
+// stations joins two lists. The queue has the stations, orphans too; the rest of the daemon adds
+// what it knows of them.
 func (s *Server) stations(*http.Request) (any, error) {
 	// Read before the queue: a reload between the two shows a new station without a state, and
 	// never a state without its station.

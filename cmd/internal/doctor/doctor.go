@@ -1,7 +1,10 @@
 // Package doctor holds the checks of a kitchen that need no running daemon: is the configuration
-// valid, which tickets would a print request make, do the printers and the point-of-sale API answer,
-// is the database undamaged. The daemon loads its configuration through this package, so a
-// configuration that `ticketrail check` accepts is one that the daemon accepts.
+// valid, which tickets would a print request make, do the printers and the point-of-sale API
+// answer, is the database undamaged. The daemon loads its configuration through this package, so a
+// configuration that `ticketrail check` accepts is one that the daemon accepts. The checks ask
+// printers and services directly, so they also work on a box that is not set up yet, and never
+// print a ticket. Their errors are written for the operator: what is wrong, the value, and how to
+// fix it.
 package doctor
 
 import (
@@ -22,12 +25,13 @@ import (
 	"ticketrail/receiver/posapi"
 )
 
-// Load reads a configuration file and checks all of it, including what only other packages can check
-// (profiles, addresses, expressions). The error is [config.Problems].
+// Load reads a configuration file and checks all of it, including what only other packages can
+// check (profiles, addresses, expressions). The error is [config.Problems]. All problems are found
+// in one run: to correct one and start again, ten times, takes too long on a Friday evening.
 func Load(path string) (*config.Config, error) { return config.Load(path, problems) }
 
 // Check is [Load] for an operator: besides the problems it returns warnings, about things that are
-// allowed but probably not meant.
+// allowed but probably not meant. Warnings do not keep the daemon from starting.
 func Check(path string) (warnings []string, err error) {
 	conf, err := Load(path)
 	if err != nil {
@@ -36,10 +40,13 @@ func Check(path string) (warnings []string, err error) {
 	return append(conf.Warnings, station.FontWarnings(conf)...), nil
 }
 
+// problems are those that the package config cannot find, because it imports nothing of ours: it
+// has no profiles, no templates and no compiler of expressions.
 func problems(conf *config.Config) []config.Problem {
 	out := station.Problems(conf)
 	add := func(path, msg string) { out = append(out, config.Problem{Path: path, Msg: msg}) }
 	if conf.Service.Enabled() {
+		// Made and thrown away: it does not connect, so there is nothing to close.
 		if _, err := NewServiceClient(conf.Service, nil, nil, nil); err != nil {
 			add("service", strings.ReplaceAll(err.Error(), "\n", "; "))
 		}
@@ -67,7 +74,8 @@ func oneLine(msg string) string {
 	return fmt.Sprintf("%s in %s", what, expression)
 }
 
-// flatten lists the errors that err joins.
+// flatten lists the errors that err joins. Each becomes a problem with its own path, and so its own
+// line of the file.
 func flatten(err error) []error {
 	if many, ok := err.(interface{ Unwrap() []error }); ok {
 		var out []error
@@ -79,7 +87,8 @@ func flatten(err error) []error {
 	return []error{err}
 }
 
-// CompilePlan compiles the routes of a configuration.
+// CompilePlan compiles the routes of a configuration. It is done at the start and at a reload,
+// never while a request waits.
 func CompilePlan(conf *config.Config) (*plan.Plan, error) {
 	c := plan.Config{Fallback: conf.Fallback, Fields: conf.Ticket.Fields}
 	for _, r := range conf.Routes {
@@ -90,12 +99,14 @@ func CompilePlan(conf *config.Config) (*plan.Plan, error) {
 	return plan.Compile(c)
 }
 
-// PlanVenue is a venue in the form that routing uses.
+// PlanVenue is a venue in the form that routing uses. `inspect` and the webhook both use it, so
+// what inspect shows is what an order becomes.
 func PlanVenue(v config.Venue) plan.Venue {
 	return plan.Venue{ID: v.ID, Name: v.Name, Zone: v.Timezone, Fallback: v.Fallback}
 }
 
-// SchemaMode is how strictly request bodies are checked: receiver.schema.
+// SchemaMode is how strictly request bodies are checked: receiver.schema. Lenient is the default: a
+// strict check refuses with 400, after which the service gives the order up.
 func SchemaMode(conf *config.Config) contract.Mode {
 	if conf.Receiver.Schema == "strict" {
 		return contract.Strict
@@ -103,8 +114,9 @@ func SchemaMode(conf *config.Config) contract.Mode {
 	return contract.Lenient
 }
 
-// NewServiceClient makes a client of the point-of-sale API. It does not connect. A nil through is the
-// network; nil metrics are not exported.
+// NewServiceClient makes a client of the point-of-sale API. It does not connect. A nil through is
+// the network; nil metrics are not exported. The secret is read from its file at each token
+// request, so a renewed one needs no restart.
 func NewServiceClient(
 	c config.Service, through http.RoundTripper, log *slog.Logger, metrics *posapi.Metrics,
 ) (*posapi.Client, error) {
@@ -122,10 +134,11 @@ func NewServiceClient(
 	})
 }
 
-// CheckOnline asks each printer for its status, each third-party kitchen display whether it answers,
-// the running daemon which screens have an open page, and the point-of-sale API about each venue. It
-// writes one line for each to w. No ticket is printed. The error names everything that does not
-// answer, is not ready or has a problem.
+// CheckOnline asks each printer for its status, each third-party kitchen display whether it
+// answers, the running daemon which screens have an open page, and the point-of-sale API about each
+// venue. It writes one line for each to w. No ticket is printed. The error names everything that
+// does not answer, is not ready or has a problem. It connects to each printer, so a printer that
+// serves one client is busy for the daemon meanwhile.
 func CheckOnline(ctx context.Context, path string, w io.Writer) error {
 	conf, err := Load(path)
 	if err != nil {
@@ -139,6 +152,8 @@ func CheckOnline(ctx context.Context, path string, w io.Writer) error {
 			return err
 		}
 		defer client.Close()
+		// In the background: the venues may take a minute, and the printers' lines are what the
+		// operator waits for.
 		asking.Go(func() { venues = checkVenues(ctx, client, conf.Service.Timeout, conf.Venues) })
 	}
 	var problems []error
@@ -149,6 +164,7 @@ func CheckOnline(ctx context.Context, path string, w io.Writer) error {
 		problems = append(problems, a.Errors...)
 	}
 	asking.Wait()
+	// A warning only: a box without Internet prints well.
 	if !(WallClock{}).Synchronized() {
 		fmt.Fprintln(w, "WARN  clock  may not be synchronized: times on tickets may be wrong; "+
 			"to fix: systemctl status systemd-timesyncd")

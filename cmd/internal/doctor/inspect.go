@@ -15,7 +15,9 @@ import (
 
 // Inspect writes to w what the daemon would make of the print request in body: where each field was
 // found, which routes match, and each ticket as text. Nothing is sent to a station. An empty venue
-// is the first one of the configuration.
+// is the first one of the configuration. It takes the same steps as the webhook: the same limits,
+// the same parser, the same routes and the same layout. What it does not have is the directory, so
+// employees are shown without their names.
 func Inspect(path string, body io.Reader, venue, device string, w io.Writer) error {
 	conf, err := Load(path)
 	if err != nil {
@@ -29,6 +31,7 @@ func Inspect(path string, body io.Reader, venue, device string, w io.Writer) err
 	if err != nil {
 		return err
 	}
+	// One byte more than the limit tells a body that is too large from one that just fits.
 	raw, err := io.ReadAll(io.LimitReader(body, int64(conf.Receiver.MaxBody)+1))
 	if err != nil {
 		return fmt.Errorf("read print request: %w", err)
@@ -54,6 +57,7 @@ func Inspect(path string, body io.Reader, venue, device string, w io.Writer) err
 		if err != nil {
 			return err
 		}
+		// A template may fail on one ticket only, such as one without a table.
 		o.OnTemplateError = func(err error) {
 			fmt.Fprintf(&out, "the template failed, the built-in one is used: %s\n", layout.Clean(err.Error()))
 		}
@@ -61,6 +65,7 @@ func Inspect(path string, body io.Reader, venue, device string, w io.Writer) err
 		lines := layout.ComposeWith(ticket.Delivery{Station: d.Station, Attempt: 1, Ticket: d.Ticket}, o)
 		out.WriteString(layout.Plain(lines, o.Columns))
 	}
+	// Written at the end, so that an error leaves no half ticket that looks complete.
 	_, err = w.Write(out.Bytes())
 	return err
 }
@@ -79,6 +84,7 @@ func findVenue(conf *config.Config, want string) (config.Venue, error) {
 	return config.Venue{}, noVenue(conf, want)
 }
 
+// noVenue is the error for a name that is not configured, with those that are.
 func noVenue(conf *config.Config, want string) error {
 	var names []string
 	for _, v := range conf.Venues {

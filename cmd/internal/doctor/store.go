@@ -14,7 +14,8 @@ import (
 )
 
 // ErrDamaged says that the database is damaged. Any other error of [CheckStore] says nothing about
-// the file: it could not be checked.
+// the file: it could not be checked. The difference decides whether a file with tonight's orders is
+// quarantined.
 var ErrDamaged = queue.ErrDamaged
 
 // CheckStore checks the whole database at path. A damaged page can kill the process that reads it,
@@ -22,16 +23,18 @@ var ErrDamaged = queue.ErrDamaged
 func CheckStore(path string) error { return queue.Check(path) }
 
 // UncheckedPrefix begins the line that the child process of [CheckInChild] prints if it could not
-// read the file, which proves no damage.
+// read the file, which proves no damage. A line on stdout, because the exit code is 1 for every
+// error and the text on stderr is for people.
 const UncheckedPrefix = "unchecked: "
 
 // DamagedLine is the line that the child process prints if the file is damaged.
 const DamagedLine = "damaged"
 
-// CheckInChild returns a check that runs `exe db check PATH`. The file counts as damaged only if the
-// child says so, or if reading it killed the child: a damaged page makes bbolt panic or access wrong
-// memory. Any other end, such as SIGTERM or no memory, proves nothing: to quarantine a good database
-// would lose the orders in it.
+// CheckInChild returns a check that runs `exe db check PATH`. The file counts as damaged only if
+// the child says so, or if reading it killed the child: a damaged page makes bbolt panic or access
+// wrong memory. Any other end, such as SIGTERM or no memory, proves nothing: to quarantine a good
+// database would lose the orders in it. The daemon runs the child before it opens the file, so that
+// nothing else uses it.
 func CheckInChild(exe string) func(ctx context.Context, path string) error {
 	return func(ctx context.Context, path string) error {
 		var out, errs bytes.Buffer
@@ -41,12 +44,14 @@ func CheckInChild(exe string) func(ctx context.Context, path string) error {
 		if err == nil {
 			return nil
 		}
+		// The daemon was stopped and killed the child: that is no result.
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		if _, died := errors.AsType[*exec.ExitError](err); !died {
 			return fmt.Errorf("run %s db check: %w", exe, err)
 		}
+		// Tested before the signs of damage: the child is alive and has explained itself.
 		if why, ok := strings.CutPrefix(strings.TrimSpace(out.String()), UncheckedPrefix); ok {
 			return fmt.Errorf("check database: %s", why)
 		}
@@ -59,7 +64,9 @@ func CheckInChild(exe string) func(ctx context.Context, path string) error {
 	}
 }
 
-// killedByDamage reports whether a child process ended like one that read a damaged page.
+// killedByDamage reports whether a child process ended like one that read a damaged page. SIGKILL
+// is not a sign of it: the kernel sends it when memory runs out. A file that is shorter than its
+// pages say ends in SIGBUS.
 func killedByDamage(end *os.ProcessState, stderr string) bool {
 	if w, ok := end.Sys().(syscall.WaitStatus); ok && w.Signaled() {
 		return w.Signal() == syscall.SIGBUS || w.Signal() == syscall.SIGSEGV

@@ -17,6 +17,10 @@ import (
 	"ticketrail/receiver/posapi"
 )
 
+// A check of a venue makes at most four calls, the token included, and changes nothing at the
+// service. It goes on after an error where the next call can still tell something: an operator who
+// has to ask the service provider for a scope wants to ask once.
+
 // A VenueCheck is the result of checking a venue at the point-of-sale API.
 type VenueCheck struct {
 	Venue string `json:"venue"` // its id
@@ -42,18 +46,21 @@ type VenueProblem struct {
 const (
 	// maxDrift is how far two clocks may differ. Tickets show minutes.
 	maxDrift = time.Minute
-	// maxChecks is how many venues are checked at the same time.
+	// maxChecks is how many venues are checked at the same time. A chain of two hundred restaurants
+	// would otherwise open as many connections, and the service might refuse them all.
 	maxChecks = 8
 	// venueTimeout is for all calls about a venue together, or four times service.timeout if that is
 	// longer: an operator is waiting, and a slow service may be slow in each of the four calls.
 	venueTimeout = time.Minute
 )
 
-// ErrNoService says that the configuration has no point-of-sale API to ask.
+// ErrNoService says that the configuration has no point-of-sale API to ask. It is an error of the
+// configuration for the commands that need the API; the daemon works without it.
 var ErrNoService = errors.New("service.base_url: is not set; " +
 	"to use the point-of-sale API set service.base_url, client_id and client_secret_file")
 
-// UnknownVenue is the error for a venue that is not in the configuration.
+// UnknownVenue is the error for a venue that is not in the configuration. The command line exits
+// with 2 for it: wrong usage.
 type UnknownVenue struct {
 	Want string   // name or id as given; empty if none was given and there are several
 	Have []string // names of the configured venues
@@ -108,6 +115,7 @@ func service(path string) (*config.Config, *posapi.Client, error) {
 	return conf, client, err
 }
 
+// checkVenues keeps the order of the configuration, whichever venue answers first.
 func checkVenues(
 	ctx context.Context, client *posapi.Client, timeout time.Duration, venues []config.Venue,
 ) []VenueCheck {
@@ -116,6 +124,8 @@ func checkVenues(
 	var asking sync.WaitGroup
 	for i, v := range venues {
 		asking.Go(func() {
+			// The time limit starts after the wait for a slot, or the last venues of many would
+			// have none left.
 			slots <- struct{}{}
 			defer func() { <-slots }()
 			ctx, cancel := context.WithTimeout(ctx, max(venueTimeout, 4*timeout))
@@ -127,6 +137,7 @@ func checkVenues(
 	return checks
 }
 
+// checkVenue asks about one venue. OK means that tickets will have their names and their times.
 func checkVenue(ctx context.Context, api *posapi.Venue, v config.Venue) VenueCheck {
 	c := VenueCheck{Venue: v.ID, Name: v.Name, Problems: []VenueProblem{}}
 	c.ask(ctx, api, v)
@@ -140,6 +151,7 @@ func checkVenue(ctx context.Context, api *posapi.Venue, v config.Venue) VenueChe
 }
 
 // ask makes the calls one after the other, and stops at an error that the next call would also get.
+// /me comes first, because its error or its venue makes the others pointless.
 func (c *VenueCheck) ask(ctx context.Context, api *posapi.Venue, v config.Venue) {
 	me, err := api.Me(ctx)
 	c.clock(api)
@@ -159,6 +171,8 @@ func (c *VenueCheck) ask(ctx context.Context, api *posapi.Venue, v config.Venue)
 		break
 	}
 	c.clock(api)
+	// Payroll periods are only read for their time zone, so a venue with one in the configuration
+	// needs no access to them.
 	if v.Timezone != "" {
 		return
 	}
@@ -173,6 +187,7 @@ func (c *VenueCheck) ask(ctx context.Context, api *posapi.Venue, v config.Venue)
 	}
 }
 
+// zoned reports whether one of the periods has a time zone.
 func zoned(periods []posapi.PayrollPeriod) bool {
 	for _, p := range periods {
 		if p.Meta.Timezone != "" {
@@ -195,6 +210,8 @@ func (c *VenueCheck) problem(check, what, fix string) {
 }
 
 // fault records why a call failed. It reports whether other calls would fail for the same reason.
+// It stops at an error of the token, of the network or of a limit, and goes on after a refused
+// call: that one may lack a scope which others do not need.
 func (c *VenueCheck) fault(err error) (all bool) {
 	if n, ok := errors.AsType[*posapi.CountError](err); ok {
 		c.problem(string(n.Call), fmt.Sprintf("the service sent none and reports a count of %d", n.Want),
@@ -206,6 +223,7 @@ func (c *VenueCheck) fault(err error) (all bool) {
 		c.problem("me", err.Error(), "")
 		return true
 	}
+	// The client knows best what its own error means; else the kind of error decides.
 	fix := e.Advice
 	switch {
 	case fix != "":
@@ -227,12 +245,14 @@ func (c *VenueCheck) fault(err error) (all bool) {
 		errors.Is(err, posapi.ErrRateLimited) || contextEnded(err)
 }
 
+// contextEnded reports whether the check itself ran out of time, or was interrupted.
 func contextEnded(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // ShowVenues writes one line for each venue without problems, and one line for each problem. Its
-// error names the venues with problems.
+// error names the venues with problems. The names of the venues are from the configuration; what
+// the service answered is cleaned of control characters.
 func ShowVenues(w io.Writer, checks []VenueCheck) error {
 	var bad []string
 	for _, c := range checks {
@@ -279,6 +299,7 @@ func (c VenueCheck) summary() string {
 // Employees are the employees of the venue with that name or id, in the service's order. An empty
 // venue is the only one there is. With a [posapi.CountError] the received records are returned too;
 // with any other error none are, because payroll could take an incomplete list for a complete one.
+// It is for payroll, not for tickets: the daemon reads names through the directory.
 func Employees(ctx context.Context, path, venue string) ([]posapi.Employee, error) {
 	api, err := venueOf(path, venue)
 	if err != nil {
@@ -306,6 +327,8 @@ func PayrollPeriods(ctx context.Context, path, venue string) ([]posapi.PayrollPe
 	return api.PayrollPeriods(ctx)
 }
 
+// venueOf is the venue of the configuration, ready to be asked. With several venues one must be
+// named: guessing could show one restaurant's wages as another's.
 func venueOf(path, venue string) (*posapi.Venue, error) {
 	conf, client, err := service(path)
 	if err != nil {

@@ -11,6 +11,10 @@ import (
 	"time"
 )
 
+// Certificates are renewed every few weeks by programs that know nothing of ticketrail. So the
+// files are looked at during handshakes: no signal, no restart, and no watcher that misses a change
+// on a network file system.
+
 // Files are the TLS files of a server.
 type Files struct {
 	Cert     string // PEM, the whole chain
@@ -20,17 +24,19 @@ type Files struct {
 
 // A CertReloader reads [Files] again when they change, so that a renewed certificate needs no
 // restart. It checks them during a handshake, at most once a second. If the new files cannot be
-// used, the previous ones stay active. It is safe for concurrent use.
+// used, the previous ones stay active. It is safe for concurrent use. A service that refuses an
+// expired certificate sends no more orders, so the reload must not depend on an operator who
+// remembers it.
 type CertReloader struct {
 	files  Files
 	log    *slog.Logger
 	loaded func(notAfter time.Time, err error)
 
-	mu      sync.Mutex // guards what follows
-	current *tls.Config
-	checked time.Time
-	seen    [3]os.FileInfo
-	lastErr string // of the last reload; "" if it succeeded
+	mu      sync.Mutex     // guards what follows
+	current *tls.Config    // never nil after NewCertReloader
+	checked time.Time      // when the files were last compared
+	seen    [3]os.FileInfo // of the last reading; nil for a missing file
+	lastErr string         // of the last reload; "" if it succeeded
 }
 
 // checkInterval is the shortest time between two checks of the files: many handshakes a second must
@@ -38,7 +44,8 @@ type CertReloader struct {
 const checkInterval = time.Second
 
 // NewCertReloader reads the files. loaded, which may be nil, is called after each reading with the
-// end of the certificate's validity, or with the error.
+// end of the certificate's validity, or with the error. Here an unusable file is an error; later it
+// only keeps the previous certificate.
 func NewCertReloader(files Files, log *slog.Logger, loaded func(notAfter time.Time, err error)) (*CertReloader, error) {
 	c := &CertReloader{files: files, log: log, loaded: loaded, seen: files.stat(), checked: time.Now()}
 	if err := c.load(); err != nil {
@@ -47,6 +54,8 @@ func NewCertReloader(files Files, log *slog.Logger, loaded func(notAfter time.Ti
 	return c, nil
 }
 
+// config asks now for each connection, so that a new certificate serves the next handshake. Open
+// connections keep theirs.
 func (c *CertReloader) config() *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS12,
@@ -54,7 +63,8 @@ func (c *CertReloader) config() *tls.Config {
 	}
 }
 
-// now is the configuration for a new connection.
+// now is the configuration for a new connection. It holds the mutex while it reads: handshakes wait
+// for it, and that is once in weeks.
 func (c *CertReloader) now() *tls.Config {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -64,6 +74,8 @@ func (c *CertReloader) now() *tls.Config {
 	c.checked = time.Now()
 	// stat comes before the read, so that a change between the two is noticed at the next check.
 	seen := c.files.stat()
+	// After a failure the files are read again even if unchanged: one of them may have been half
+	// written.
 	if c.lastErr == "" && same(seen, c.seen) {
 		return c.current
 	}
@@ -79,7 +91,8 @@ func (c *CertReloader) now() *tls.Config {
 	return c.current
 }
 
-// load reads the files. The caller holds mu, except in NewCertReloader.
+// load reads the files. The caller holds mu, except in NewCertReloader. After an error current is
+// unchanged.
 func (c *CertReloader) load() error {
 	config, err := c.files.load()
 	var notAfter time.Time
@@ -92,6 +105,8 @@ func (c *CertReloader) load() error {
 	return err
 }
 
+// load builds the configuration. LoadX509KeyPair also proves that the key belongs to the
+// certificate, which is not so half way through a renewal.
 func (f Files) load() (*tls.Config, error) {
 	if f.Cert == "" || f.Key == "" {
 		return nil, errors.New("load TLS files: both a certificate and a key are needed")
@@ -103,7 +118,9 @@ func (f Files) load() (*tls.Config, error) {
 	config := &tls.Config{
 		MinVersion:   tls.VersionTLS12,
 		Certificates: []tls.Certificate{pair},
-		NextProtos:   []string{"h2", "http/1.1"},
+		// GetConfigForClient replaces the whole configuration, so the protocols that net/http would
+		// add are named here.
+		NextProtos: []string{"h2", "http/1.1"},
 	}
 	if f.ClientCA != "" {
 		pem, err := os.ReadFile(f.ClientCA)
@@ -111,6 +128,7 @@ func (f Files) load() (*tls.Config, error) {
 			return nil, fmt.Errorf("load client CA: %w", err)
 		}
 		config.ClientCAs = x509.NewCertPool()
+		// An empty pool would refuse every client, and so every order.
 		if !config.ClientCAs.AppendCertsFromPEM(pem) {
 			return nil, fmt.Errorf("load client CA %s: no certificate in it", f.ClientCA)
 		}
@@ -119,6 +137,7 @@ func (f Files) load() (*tls.Config, error) {
 	return config, nil
 }
 
+// stat is what the files look like now; same compares two of them.
 func (f Files) stat() (out [3]os.FileInfo) {
 	for i, name := range []string{f.Cert, f.Key, f.ClientCA} {
 		out[i], _ = os.Stat(name) // nil: missing

@@ -23,7 +23,8 @@ const (
 	writeTimeout = 10 * time.Second
 )
 
-// Options say how a server listens and stops.
+// Options say how a server listens and stops. Time-outs are set on the http.Server by the caller,
+// because they differ: a screen's stream has none.
 type Options struct {
 	Cert           *CertReloader // nil: plain HTTP/1
 	MaxConnections int           // further connections wait until one is closed; 0: no limit
@@ -35,13 +36,17 @@ type Options struct {
 // off, and their clients must repeat them. Serve closes l. It returns an error only if l fails.
 //
 // A connection without a request is closed after srv.ReadHeaderTimeout or, with HTTP/2, after
-// srv.IdleTimeout.
+// srv.IdleTimeout. Each listener gets its own server: a slow one cannot use up the connections of
+// another.
 func Serve(ctx context.Context, l net.Listener, srv *http.Server, o Options) error {
 	defer l.Close()
 	srv.MaxHeaderBytes = headerBytes
 	srv.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: maxStreams, WriteByteTimeout: writeTimeout}
 	srv.Protocols = new(http.Protocols)
+	// HTTP/2 only with TLS: no browser speaks it without.
 	srv.Protocols.SetHTTP1(true)
+	// Connections over the limit wait in the kernel and are not refused: the service's retry costs
+	// more than a moment's wait.
 	if o.MaxConnections > 0 {
 		l = netutil.LimitListener(l, o.MaxConnections)
 	}
@@ -59,8 +64,10 @@ func Serve(ctx context.Context, l net.Listener, srv *http.Server, o Options) err
 		return err
 	case <-ctx.Done():
 	}
+	// Not derived from ctx, which has ended.
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.Grace)
 	defer cancel()
+	// Its error says only that the grace is over; the connections that are left are closed below.
 	_ = srv.Shutdown(grace)
 	<-served // after this no new connection reaches srv, so Close ends all of them
 	return srv.Close()

@@ -1,10 +1,12 @@
 // Package layers lists every package of ticketrail, what it is for, and which others it may import.
 // Its tests read every file of the tree and fail on an import that is not listed. So later changes
 // keep the rules that the kitchen depends on: receiving and printing stay apart, and a virtual
-// printer is never part of the daemon. ARCHITECTURE.md shows the same table.
+// printer is never part of the daemon. ARCHITECTURE.md shows the same table. The table is data, so
+// that a reader and a test see the same rules.
 package layers
 
-// A Package is one package of the tree.
+// A Package is one package of the tree. An import is allowed if May has it; everything else is an
+// error, so a new dependency is always a decision.
 type Package struct {
 	Path string
 	Is   string // what it is for
@@ -21,6 +23,7 @@ var Packages = []Package{
 		"cmd/internal/admin", "cmd/internal/app", "cmd/internal/doctor", "config",
 		"receiver/posapi", "receiver/plan", "printer/layout", "printer/profile", "queue/ticket",
 	}},
+	// Programs that are never installed in a kitchen may import everything.
 	{"cmd/demo", "a whole kitchen in one process", []string{"..."}},
 	{"cmd/bench", "measures speed and memory", []string{"..."}},
 	{"cmd/possim", "the point-of-sale service and its printers, simulated", []string{
@@ -92,7 +95,8 @@ var Packages = []Package{
 	{"deploy", "systemd unit and socket, example configuration", nil},
 }
 
-// Never lists the packages that must not be part of the daemon, with the reason.
+// Never lists the packages that must not be part of the daemon, with the reason. The test follows
+// imports of imports, because a package in between hides them from a reader.
 var Never = map[string]string{
 	"printer/virtual":                 "it reports tickets as printed that are not; it must not get into a kitchen",
 	"printer/transport/transporttest": "a test suite is not part of the daemon",
@@ -120,7 +124,9 @@ var Only = []struct {
 		"only the wiring knows the init system"},
 }
 
-// Top lists the files and folders that may be in the top folder, besides dot-files.
+// Top lists the files and folders that may be in the top folder, besides dot-files. A new file
+// there needs a reason: an operator who opens the repository should find README.md and not ten
+// tools' settings.
 var Top = []string{
 	"cmd", "receiver", "queue", "printer", "config", "deploy", "go.mod", "go.sum", "README.md",
 	"ARCHITECTURE.md", "Makefile",

@@ -172,7 +172,7 @@ func TestArchitectureShowsThisTable(t *testing.T) {
 	}
 }
 
-// Row is the room's line in ARCHITECTURE.md.
+// Row is the package's row in ARCHITECTURE.md.
 func (r Package) Row() string {
 	may := "–"
 	if len(r.May) > 0 {
