@@ -205,6 +205,32 @@ func TestOnlyBannersThatStopCookingAreRed(t *testing.T) {
 	}
 }
 
+func TestABannerIsBlackFromEdgeToEdgeAndDoubleWidthOnTwiceItsColumns(t *testing.T) {
+	for columns, want := range map[int]int{18: 1, 19: 1, 20: 2, 21: 2} { // ** VOID ** has 10 letters
+		x := composer{columns: columns}
+		x.banner(void, true)
+		if len(x.lines) != 1 || x.lines[0].Width() != columns {
+			t.Errorf("%d columns: the banner is %v", columns, x.lines)
+		}
+		if st := sizeOf(t, x.lines, void); st.widthFactor() != want {
+			t.Errorf("%d columns: the banner is %+v, want width %d", columns, st, want)
+		}
+	}
+}
+
+func TestALabelWiderThanHalfOfItsLineWrapsWithTheText(t *testing.T) {
+	for label, want := range map[string]string{
+		"123456789 ":  "123456789 Soup\n" + spaces(10) + "croutons\n",
+		"1234567890 ": "1234567890 Soup\ncroutons\n",
+	} {
+		x := composer{columns: 20}
+		x.flow(paragraph{label: []Span{{Text: label}}, text: "Soup croutons"})
+		if got := content(x.lines); got != want {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
+	}
+}
+
 func TestTwoFieldsShareALineOnlyWithTwoColumnsBetweenThem(t *testing.T) {
 	for _, c := range []struct {
 		left, right string
