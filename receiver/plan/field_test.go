@@ -233,6 +233,9 @@ func TestQuantitiesPrintAsPeopleWriteThem(t *testing.T) {
 		`[]`:                                 "1 quantity []",
 		`"two","qty":2`:                      "2",
 		`"` + strings.Repeat("9", 100) + `"`: strings.Repeat("9", 100),
+		`1e32`:                               "1e32",
+		`1e-33`:                              "0." + strings.Repeat("0", 32) + "1",
+		`1e-34`:                              "1e-34",
 		`0.` + strings.Repeat("0", 40) + `1`: "1e-41",
 		`0.3000000000000000444089209850062616169452`: "0.3000000000000000444089209850062616169452",
 	} {
