@@ -131,16 +131,7 @@ func (d decimal) magnitude() string {
 
 // float is the nearest float64, or ±Inf. It is for sorting, where rounding does no harm. Of numbers
 // with more digits than a float64 holds, the order may be lost, not the item.
-func (d decimal) float() float64 {
-	if d.hugeExp != "" {
-		return toFloat(json.Number(d.String()))
-	}
-	f := toFloat(json.Number("0." + d.digits + "e" + strconv.FormatInt(d.exp, 10)))
-	if d.neg {
-		return -f
-	}
-	return f
-}
+func (d decimal) float() float64 { return toFloat(json.Number(d.String())) }
 
 // toFloat is a JSON number as expressions see it. A number that is too large is ±Inf. A check
 // number of 17 digits is rounded in a rule; on the ticket it is exact.

@@ -176,6 +176,7 @@ func TestItemsAreSortedByTheirKeyAndOtherwiseStayAsReceived(t *testing.T) {
 		{",2,1,", "a c d b"}, // before the first key: in front
 		{`"10",9,"x",-1`, "d b c a"},
 		{",-1,1,2", "a b c d"},
+		{"0,-1,-2.5,-0.5", "c b d a"},
 		{"1e999,1e-999,-1e999,0", "c b d a"},
 		{"1e99999999999999999999,2,-1e99999999999999999999,1", "c d b a"},
 		{`true,null,[],{}`, "a b c d"},
