@@ -64,8 +64,5 @@ func (c *composer) qr(s string) {
 	// the caption as any other line.
 	at := len(c.lines)
 	c.centred(s, Style{})
-	if at == len(c.lines) || len(c.lines[at].Spans) == 0 {
-		c.lines = append(c.lines[:at], Line{})
-	}
 	c.lines[at].QR = s
 }

@@ -59,7 +59,7 @@ const maxTemplateLines = 60
 func ParseTemplate(text string) (*Template, error) {
 	t, err := template.New("at line").Funcs(functions()).Parse(text)
 	if err != nil {
-		return nil, cleanError("", err)
+		return nil, cleanError(err)
 	}
 	if t.Tree != nil && !parse.IsEmptyTree(t.Root) {
 		return nil, errors.New("template: text outside of " +
@@ -107,7 +107,7 @@ func (tp *Template) lines(name string, f Fields, c composer) (_ []Line, defined 
 	}()
 	var out strings.Builder
 	if err := tp.t.ExecuteTemplate(&out, name, f); err != nil {
-		return nil, true, cleanError(name, err)
+		return nil, true, cleanError(err)
 	}
 	c.lines = nil
 	c.markup(out.String())
@@ -124,13 +124,10 @@ func (tp *Template) lines(name string, f Fields, c composer) (_ []Line, defined 
 
 // cleanError makes an error of text/template fit for a log: one line of limited length, without
 // control characters. It may quote fields of the ticket, which come from the network.
-func cleanError(name string, err error) error {
+func cleanError(err error) error {
 	s := Clean(err.Error())
 	if len(s) > 500 {
 		s = strings.ToValidUTF8(s[:500], "") + "…"
-	}
-	if !strings.HasPrefix(s, "template: ") {
-		s = "template: " + name + ": " + s
 	}
 	return errors.New(s)
 }
