@@ -163,6 +163,16 @@ func TestCopiesAndBackupTicketsAreMarked(t *testing.T) {
 	}
 }
 
+func TestABackupTicketCallsItsStationByItsWords(t *testing.T) {
+	for station, want := range map[string]string{"hot-line": "FOR HOT LINE", "cold_line": "FOR COLD LINE"} {
+		d := everyday()
+		d.For = station
+		if got := content(Compose(d, 42, "")); !strings.Contains(got, want) {
+			t.Errorf("%s: %q is missing:\n%s", station, want, got)
+		}
+	}
+}
+
 func TestUpperCaseFollowsTheLanguage(t *testing.T) {
 	for in, want := range map[string]string{
 		"süße Klöße":   "SÜSSE KLÖSSE",
