@@ -67,12 +67,7 @@ func (r reader) number(id fieldID) (n decimal, ok bool) {
 func (r reader) notNumber(id fieldID) string {
 	for _, p := range r.paths[id] {
 		v := p.lookup(r.obj)
-		if s, ok := v.(string); ok {
-			if v = strings.TrimSpace(s); isBlank(s) {
-				continue
-			}
-		}
-		if v == nil {
+		if s, ok := v.(string); v == nil || ok && isBlank(s) {
 			continue
 		}
 		s := asText(v)

@@ -247,7 +247,7 @@ func (e *ruleError) Error() string { return fmt.Sprintf("%s (%s)", e.msg, e.at) 
 // int(…)" quotes the value that could not be converted, so brackets are accepted only after bool,
 // where they hold a type.
 var typeMessage = regexp.MustCompile(`^(invalid operation: (bool\([^()]*\)|[^()]*)|interface conversion: [^()]*|` +
-	wrongType + `.*|` + wrongSize + `)$`)
+	wrongSize + `)$`)
 
 // loggable is the error without anything the service sent: guests' names do not belong in a log.
 // ticketrail inspect shows the complete message, because there the operator has the body anyway.
@@ -258,10 +258,7 @@ func (e *ruleError) loggable() string {
 	return "failed at " + e.at
 }
 
-const (
-	wrongType = "gives a "
-	wrongSize = "too many items for a rule that loops over a list for each of them"
-)
+const wrongSize = "too many items for a rule that loops over a list for each of them"
 
 // setEnv makes the item and its record what the rules see. The record is converted once, when the
 // first rule needs it. The item is taken from the converted record, so item and record.items[n] are
@@ -302,8 +299,8 @@ func withFloats(v any, elements *int) any {
 	return v
 }
 
-// eval evaluates the rule; nil counts as false. An expression that panics is an error too: expr
-// recovers from it.
+// eval evaluates the rule. expr.AsBool makes nil false and any other value that is no boolean an error.
+// An expression that panics is an error too: expr recovers from it.
 func (r *rule) eval(machine *vm.VM, env map[string]any) (bool, *ruleError) {
 	machine.MemoryBudget = memoryBudget // for each run: the machine is reused
 	out, err := machine.Run(r.program, env)
@@ -313,11 +310,6 @@ func (r *rule) eval(machine *vm.VM, env map[string]any) (bool, *ruleError) {
 	if err != nil {
 		return false, &ruleError{"1:1", err.Error()}
 	}
-	switch out := out.(type) {
-	case bool:
-		return out, nil
-	case nil:
-		return false, nil
-	}
-	return false, &ruleError{"1:1", fmt.Sprintf(wrongType+"%T, want true or false", out)}
+	matched, _ := out.(bool)
+	return matched, nil
 }
