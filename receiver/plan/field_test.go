@@ -171,12 +171,13 @@ func TestAValueOfAnotherTypeIsNotTheField(t *testing.T) {
 
 func TestAnItemWithoutANamePrintsAsItsJSON(t *testing.T) {
 	tk := only(t, Config{}, "", `"sku":"<7>","quantity":2.50,"childItems":[{},{"name":"Ranch"},{"name":7,`+
-		`"childItems":[]}]`)
+		`"quantity":" two ","childItems":[]}]`)
 	want := []ticket.Line{
 		{Quantity: "2.5", Name: `{"quantity":2.50,"sku":"<7>"}`, Raw: true, NoRoute: true},
 		{Depth: 1, Quantity: "1", Name: `{}`, Raw: true, NoRoute: true},
 		{Depth: 1, Quantity: "1", Name: `Ranch`, NoRoute: true},
-		{Depth: 1, Quantity: "1", Name: `{"name":7}`, Raw: true, NoRoute: true},
+		{Depth: 1, Quantity: "1", Name: `{"name":7,"quantity":" two "}`, Notes: []string{"quantity two"}, Raw: true,
+			NoRoute: true},
 	}
 	if d := cmp.Diff(want, tk.Lines); d != "" || tk.Raw != "" {
 		t.Errorf("the ticket's JSON is %q, its lines (-want +got):\n%s", tk.Raw, d)

@@ -53,6 +53,16 @@ func TestEveryProblemWithTheRulesIsReportedAtOnce(t *testing.T) {
 	t.Log(err)
 }
 
+func TestAnExpressionHasAtMost4096Bytes(t *testing.T) {
+	for size, want := range map[int]bool{4096: true, 4097: false} {
+		when := `item.a == "` + strings.Repeat("x", size-len(`item.a == ""`)) + `"`
+		_, err := Compile(Config{Fallback: "F", Routes: []Route{{When: when, To: []string{"S"}}}})
+		if ok := err == nil; ok != want {
+			t.Errorf("%d bytes: %v", size, err)
+		}
+	}
+}
+
 func TestLoopsOfRulesAreLimitedForTheWholeRequest(t *testing.T) {
 	p := compile(t, Config{Routes: []Route{{When: `any(record.items, .name == item.other)`, To: []string{"bar"}},
 		{To: []string{"grill"}}}})

@@ -19,7 +19,7 @@ const burger = `{"records":[{"id":"r","checkNumber":18,"checkName":"B10","checkO
 func TestATraceSaysWhereEachFieldWasFoundAndWhatEachRouteDid(t *testing.T) {
 	p := compile(t, Config{Routes: []Route{
 		{Venue: "elsewhere", When: `item.nowhere == 1`, To: []string{"x"}},
-		{When: `item.corseName == "Drinks" or item.corse == 1 or record.check.number == 1 or item.sku.a == 2`,
+		{When: `item.corseName == "Drinks" or item.corse == 1 or record.check.number == 1 or item?.sku["a"] == 2`,
 			To: []string{"bar"}},
 		{When: `item.quantity + "x" == "y"`, To: []string{"bar"}},
 		{When: `item.courseName == "Entrees" and record.checkNumber == 18`, To: []string{"grill"}},

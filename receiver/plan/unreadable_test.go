@@ -16,6 +16,7 @@ func TestANoteOfAnotherTypeIsQuoted(t *testing.T) {
 		`{"allergens":["nuts"]}`:                                 `{"allergens":["nuts"]}`,
 		`{"nuts":false}`:                                         `{"nuts":false}`,
 		`{"text":7}`:                                             `{"text":7}`,
+		`{"id":7,"_at":"now"}`:                                   `{"_at":"now","id":7}`,
 		`7`:                                                      "7",
 		`0`:                                                      "0",
 		`true`:                                                   "true",
