@@ -54,6 +54,9 @@ type Result struct {
 // Check tests whether an endpoint does what the contract requires. It sends a few hundred real
 // orders, and whatever is behind the endpoint prints them. When ctx ends, it returns the results
 // so far.
+//
+// The rows run one after another and share nothing but the endpoint. The ones about all requests
+// come last, so that they see every answer.
 func Check(ctx context.Context, o CheckOptions) []Result {
 	o.Device = cmp.Or(o.Device, "POSSIM-1")
 	o.Load = cmp.Or(o.Load, 200)
@@ -73,6 +76,7 @@ func Check(ctx context.Context, o CheckOptions) []Result {
 	var results []Result
 	for _, r := range rows(o) {
 		got, pass := r.run(c)
+		// The result of a row that was interrupted says nothing.
 		if ctx.Err() != nil {
 			break
 		}
@@ -85,7 +89,7 @@ func Check(ctx context.Context, o CheckOptions) []Result {
 	return results
 }
 
-// A row is one requirement and its test.
+// A row is one requirement and its test. want is text for people; run judges.
 type row struct {
 	section, name, want string
 	run                 func(*checker) (got string, pass bool)
@@ -123,7 +127,8 @@ func (r reply) String() string {
 	return strconv.Itoa(r.status)
 }
 
-// accepted says whether the service would take the order for delivered.
+// accepted says whether the service would take the order for delivered. Only the status counts: the
+// contract says nothing about the body.
 func (r reply) accepted() bool {
 	return r.err == nil && (r.status == http.StatusOK || r.status == http.StatusAccepted)
 }
@@ -143,7 +148,8 @@ func duplicateField(answer []byte) (dup, seen bool) {
 	return dup, there && json.Unmarshal(b, &dup) == nil
 }
 
-// newOrder is an order with an id that was never sent.
+// newOrder is an order with an id that was never sent. A repeated run against the same endpoint
+// must not meet its own ids.
 func (c *checker) newOrder() Order {
 	o := c.orders.Next()
 	return o.WithID(uuid.NewString())
@@ -169,7 +175,8 @@ func (c *checker) exchange(ctx context.Context, p webhookPost) (r reply) {
 	return r
 }
 
-// record keeps what the last rows, about all requests together, need.
+// record keeps what the last rows, about all requests together, need. Requests that are not a POST
+// are left out of the statuses: the contract lists none for them.
 func (c *checker) record(r reply, took time.Duration, posted bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -192,7 +199,8 @@ func known(status int) bool {
 
 // sendAndHangUp sends a request and closes the connection before the answer, as the service does
 // after 5 s. The millisecond lets the request leave: when the transport reports it as written, it
-// may still be in a buffer.
+// may still be in a buffer. Whether the endpoint has stored the order then is open; the retries
+// must be accepted in either case.
 func (c *checker) sendAndHangUp(p webhookPost) {
 	ctx, cancel := context.WithTimeout(c.ctx, contract.WebhookTimeout)
 	defer cancel()
@@ -212,7 +220,8 @@ func acceptedRow(section, name string, build func(*checker) webhookPost) row {
 	}
 }
 
-// refusedRow is a row whose request must be answered with one of some statuses.
+// refusedRow is a row whose request must be answered with one of some statuses. Where the contract
+// leaves a choice, such as 401 or 403 for a missing header, both are right.
 func refusedRow(section, name string, build func(*checker) webhookPost, statuses ...int) row {
 	want := either(statuses)
 	return row{section, name, want, func(c *checker) (string, bool) {

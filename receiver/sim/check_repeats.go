@@ -11,6 +11,9 @@ import (
 
 // repeatRows are section 6.4: the same order more than once. Whether the endpoint printed it only
 // once can be seen only if its answers have a field "duplicate".
+//
+// The service repeats a request whenever it has no answer within 5 s, so on a bad network repeats
+// are the rule.
 func repeatRows() []row {
 	const want = "200 or 202 each; new only once, if the answers say"
 	return []row{
@@ -30,6 +33,8 @@ func repeatRows() []row {
 		}},
 		{"6.4", "the same request eight times at once", want, func(c *checker) (string, bool) {
 			p := c.postOf(c.newOrder())
+			// At once, because an endpoint that looks the id up and stores it later accepts all of
+			// them as new.
 			all := make([]reply, 8)
 			var wg sync.WaitGroup
 			for i := range all {
@@ -54,6 +59,7 @@ func repeatRows() []row {
 				return second.String() + "; " + third.String(), second.accepted() && third.accepted() && (dup || !seen)
 			},
 		},
+		// The opposite mistake: recognising an order by its content. Two guests may order the same.
 		{"6.4", "the same dishes under another id", "200 or 202, not as a duplicate", func(c *checker) (string, bool) {
 			o := c.newOrder()
 			c.send(c.postOf(o))
@@ -62,9 +68,10 @@ func repeatRows() []row {
 	}
 }
 
-// judgeRepeats judges the answers to the same order sent several times. Each must accept it. If
-// any answer has the field "duplicate", all but one must have the value true. An endpoint may
-// leave the field out of the answer to the first.
+// judgeRepeats judges the answers to the same order sent several times. Each must accept it. If any
+// answer has the field "duplicate", all but one must have the value true. An endpoint may leave the
+// field out of the answer to the first. More than one new answer means a dinner cooked twice, none
+// means one that is lost.
 func judgeRepeats(all ...reply) (string, bool) {
 	var words []string
 	ok, said, first := true, 0, len(all)

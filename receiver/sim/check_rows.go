@@ -14,7 +14,8 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// rows are all requirements, in the order in which they are checked.
+// rows are all requirements, in the order in which they are checked. A simple order comes first: if
+// that fails, the rest explains nothing.
 func rows(o CheckOptions) []row {
 	var all []row
 	all = append(all, addressRows(o)...)
@@ -30,6 +31,7 @@ func rows(o CheckOptions) []row {
 func addressRows(o CheckOptions) []row {
 	return []row{
 		{"6.1", "the address is HTTPS", "https, or an address of this machine", func(*checker) (string, bool) {
+			// An endpoint under test is mostly on this machine, without a certificate.
 			u, err := url.Parse(o.URL)
 			if err != nil {
 				return "no URL", false
@@ -58,6 +60,9 @@ func addressRows(o CheckOptions) []row {
 }
 
 // headerRows are section 6.2: the headers that name the venue and the device.
+//
+// A refused request must leave nothing behind: if its id was remembered, the corrected order would
+// be taken for a duplicate and never print.
 func headerRows(o CheckOptions) []row {
 	with := func(change func(*webhookPost)) func(*checker) webhookPost {
 		return func(c *checker) webhookPost {
@@ -66,6 +71,8 @@ func headerRows(o CheckOptions) []row {
 			return p
 		}
 	}
+	// The contract lists 401 and 403 for headers (section 6.3), and asks for 403 only for an
+	// unknown venue.
 	const missing, no = http.StatusUnauthorized, http.StatusForbidden
 	venue, device := contract.HeaderVenue, contract.HeaderDevice
 	all := []row{
@@ -118,7 +125,8 @@ func (c *checker) sendNew(p webhookPost) (string, bool) {
 	return r.String(), r.accepted() && !dup
 }
 
-// invalidJSONRows are section 6.3, status 400: the body is not JSON.
+// invalidJSONRows are section 6.3, status 400: the body is not JSON. Each body is that of a good
+// order, spoilt in one way.
 func invalidJSONRows() []row {
 	body := func(name string, spoil func([]byte) []byte) row {
 		return refusedRow("6.3", name, func(c *checker) webhookPost {
@@ -191,6 +199,9 @@ func (c *checker) changedRequest(o Order, change func(request, record map[string
 
 // contentRows are requests that must be accepted whatever they contain: section 2.4 shows only a
 // few of the fields that services send.
+//
+// A receiver that refuses what it does not know loses every order on the day when the service adds
+// a field.
 func contentRows() []row {
 	with := func(name string, change func(request, record map[string]any)) row {
 		return acceptedRow("6.3", name, func(c *checker) webhookPost { return c.changedRequest(c.newOrder(), change) })

@@ -45,7 +45,8 @@ type roster struct {
 	venueID string
 	list    []member // by seq
 	next    int
-	rng     *rand.Rand
+	// Only for churn, so that it does not change who is hired next.
+	rng *rand.Rand
 }
 
 func newRoster(seed uint64, venueID string, n int) roster {
@@ -70,7 +71,8 @@ func (r *roster) addNow() Employee {
 	return m.Employee
 }
 
-// indexOf is the position of the first member with this or a higher sequence number.
+// indexOf is the position of the first member with this or a higher sequence number. That member
+// may have been removed since the cursor was made; the next one takes its place.
 func (r *roster) indexOf(seq int) int {
 	i, _ := slices.BinarySearchFunc(r.list, seq, func(m member, seq int) int { return m.seq - seq })
 	return i
@@ -79,7 +81,8 @@ func (r *roster) indexOf(seq int) int {
 // maxLimit is the largest page. A larger limit is reduced to it.
 const maxLimit = 100
 
-// employees answers with one page of the list.
+// employees answers with one page of the list. Wrong parameters are refused with 400 rather than
+// ignored: a test should fail at the mistake.
 func (x *exchange) employees() {
 	g, ok := x.authorize(contract.ScopeLaborRead)
 	if !ok {
@@ -106,6 +109,7 @@ func (x *exchange) employees() {
 		}
 	}
 	records, count, next := x.s.page(g.venue, from, limit)
+	// The first page is right, so that a client gets into the loop.
 	if x.faults.has(SameCursor) && cursor != "" {
 		next = cursor
 	}
@@ -113,7 +117,8 @@ func (x *exchange) employees() {
 }
 
 // page returns up to limit members from a sequence number on, the size of the whole list, and the
-// cursor of the next page.
+// cursor of the next page. All three are of the same moment, but the next page may be of another:
+// see [Churn].
 func (s *Service) page(venueID string, from, limit int) (records []map[string]any, count int, next string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,7 +169,8 @@ func (s *Service) AddEmployees(venueID string, n int) (added []Employee) {
 	return added
 }
 
-// changeStaff adds, removes or renames one employee at random.
+// changeStaff adds, removes or renames one employee at random. With it, lists change between two
+// pages, which the client must notice by the count.
 func (s *Service) changeStaff(venueID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -35,6 +35,7 @@ const maxBody = 16 << 10
 // that the caller has hung up, and a fault that waits for that would wait for ever.
 func (x *exchange) readBody(r *http.Request) {
 	b, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	// An empty form is refused later, with a message about forms.
 	if err != nil || len(b) > maxBody {
 		b = nil
 	}
@@ -68,6 +69,7 @@ func (x *exchange) refuse(status int, code, message string) {
 }
 
 // list answers with one page of a list, in the envelope that the contract shows (section 2.1).
+// length is that of the page, count that of the whole list (section 2.1).
 func (x *exchange) list(records []map[string]any, count int, next string) {
 	if records == nil {
 		records = []map[string]any{} // [] in JSON, not null
@@ -81,7 +83,8 @@ func (x *exchange) list(records []map[string]any, count int, next string) {
 		contract.FieldDuration:      time.Since(x.began).Seconds(),
 		contract.FieldRequestStamp:  stamp(x.began.Add(x.drift)),
 		contract.FieldResponseStamp: stamp(now),
-		contract.FieldClientDrift:   x.drift.Seconds(),
+		// The contract does not say whose clock is ahead if it is positive.
+		contract.FieldClientDrift: x.drift.Seconds(),
 	}
 	if next != "" {
 		envelope[contract.FieldNextCursor] = next
@@ -89,7 +92,8 @@ func (x *exchange) list(records []map[string]any, count int, next string) {
 	x.answer(http.StatusOK, envelope)
 }
 
-// authorize returns the grant of the request's token. If there is none, it answers 401 or 403.
+// authorize returns the grant of the request's token. If there is none, it answers 401 or 403. The
+// order is that of RFC 6750: without a valid token, nothing is said about scopes.
 func (x *exchange) authorize(scope string) (grant, bool) {
 	scheme, token, _ := strings.Cut(x.r.Header.Get("Authorization"), " ")
 	token = strings.TrimSpace(token)
@@ -148,6 +152,7 @@ func (x *exchange) write(w http.ResponseWriter) {
 	}
 	h.Set("Content-Length", strconv.Itoa(len(x.body)))
 	body := x.body
+	// The Content-Length is that of the whole body, so the client can notice.
 	cut := x.faults.has(Broken)
 	if cut {
 		body = body[:len(body)/2]

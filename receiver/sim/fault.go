@@ -15,6 +15,9 @@ import (
 	"ticketrail/receiver/contract"
 )
 
+// Faults are what a client of the service must survive. A fault acts either before the answer is
+// made (applyRequestFaults) or on the complete answer (applyAnswerFaults, exchange.write).
+
 // Kind is what goes wrong in a fault.
 type Kind string
 
@@ -60,6 +63,8 @@ const (
 // ParseFault reads CALL:KIND[=VALUE][:CHANCE[:TIMES]], for example employees:500:0.1,
 // token:slow=3s, any:drift=90s, me:401:1:2. The call is one of [Calls] or "any". Instead of a kind
 // a status from 400 to 599 may be given.
+//
+// It reads from the end: the number of times, then the chance, because a value may contain colons.
 func ParseFault(text string) (Fault, error) {
 	wrong := func(format string, args ...any) (Fault, error) {
 		return Fault{}, fmt.Errorf(
@@ -95,6 +100,7 @@ func ParseFault(text string) (Fault, error) {
 	}
 	if last := len(words) - 1; last >= 1 {
 		if p, ok := chance(words[last]); ok {
+			// Written this way, because NaN fails every comparison.
 			if !(p > 0 && p <= 1) {
 				return wrong("%s is not a chance; use a number above 0, up to 1", words[last])
 			}
@@ -108,7 +114,8 @@ func ParseFault(text string) (Fault, error) {
 	return f, nil
 }
 
-// set reads KIND[=VALUE]; given says whether there is a value.
+// set reads KIND[=VALUE]; given says whether there is a value. "answers" is refused: it would have
+// no status.
 func (f *Fault) set(kind, value string, given bool) (err error) {
 	if n, err := strconv.Atoi(kind); err == nil && !given {
 		if n < 400 || n > 599 {
@@ -160,6 +167,8 @@ func (f Fault) String() string {
 // A fault is a Fault and its state.
 type fault struct {
 	Fault
+	// Each fault has its own random numbers, so that adding another fault does not change which
+	// calls it hits.
 	rng  *rand.Rand
 	left int // calls to be hit; -1: no limit
 }
@@ -196,6 +205,9 @@ func (s activeFaults) has(k Kind) bool {
 }
 
 // faultsOf returns the faults that hit a call, and counts them. The caller holds mu.
+//
+// The chance is drawn only while the fault is active, and for its own calls only: which call is hit
+// depends on nothing else.
 func (s *Service) faultsOf(c Call) (hit activeFaults) {
 	for _, f := range s.faults {
 		if f.left == 0 || f.Call != "" && f.Call != c {
@@ -227,6 +239,7 @@ func (x *exchange) applyRequestFaults() bool {
 		case Drift:
 			x.drift += f.For
 		case Answers:
+			// The shortest pause, so that a test in real time stays short.
 			if f.Status == http.StatusTooManyRequests || f.Status == http.StatusServiceUnavailable {
 				x.header.Set("Retry-After", "1")
 			}
@@ -243,11 +256,14 @@ func (x *exchange) applyRequestFaults() bool {
 func (x *exchange) applyAnswerFaults() {
 	for _, f := range x.faults {
 		switch f.Kind {
+		// The Content-Length matches, so only the JSON parser can notice.
 		case Truncated:
 			x.body = x.body[:len(x.body)/2]
 		case NonJSON:
 			x.status, x.body = http.StatusOK, []byte(maintenancePage)
 			x.header.Set("Content-Type", "text/html; charset=utf-8")
+		// Only the first one, which is the envelope's own: its keys are sorted, and records do not
+		// contain the word.
 		case NoSuccess:
 			if x.status == http.StatusOK {
 				x.body = bytes.Replace(x.body, []byte(`"`+contract.StatusSuccess+`"`),

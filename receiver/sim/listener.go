@@ -8,6 +8,8 @@ import (
 
 // A Listener is a network with one server, in memory. It uses channels and net.Pipe only, which
 // testing/synctest counts as durably blocked: a whole server works inside a bubble.
+//
+// Inside a bubble, time passes only when everything waits, so tests of time-outs take no time.
 type Listener struct {
 	conns  chan net.Conn
 	closed chan struct{}

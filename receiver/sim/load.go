@@ -24,6 +24,9 @@ type Load struct {
 }
 
 // Run sends the orders of a load. When ctx ends, it stops and returns the summary of what was sent.
+//
+// A duplicate is sent by the sender that sent the original, after its answer: at the same time
+// would be another test.
 func (s *Sender) Run(ctx context.Context, e Load) *Summary {
 	began := time.Now()
 	var mu sync.Mutex // guards sum
@@ -58,6 +61,8 @@ func (s *Sender) Run(ctx context.Context, e Load) *Summary {
 			}
 		})
 	}
+	// Drawn here, in the order of the orders, so that the seed decides which are duplicates,
+	// whatever the senders' speed.
 	rng := newRand(e.Seed, "duplicates")
 	for n := 0; (e.Count == 0 || n < e.Count) && due(ctx, began, n, e.Rate); n++ {
 		select {
@@ -71,7 +76,9 @@ func (s *Sender) Run(ctx context.Context, e Load) *Summary {
 	return sum
 }
 
-// due waits until the nth order has to be sent. It returns false when ctx has ended.
+// due waits until the nth order has to be sent. It returns false when ctx has ended. The times are
+// fixed from the beginning: after a slow answer the rate is made up, as guests do not order later
+// because the kitchen is slow.
 func due(ctx context.Context, began time.Time, n int, rate float64) bool {
 	if rate > 0 {
 		sleep(ctx, time.Until(began.Add(time.Duration(float64(n)/rate*float64(time.Second)))))

@@ -1,6 +1,8 @@
 package sim
 
 // A dish is one entry of the menu. Of each of its choices one modifier is taken.
+//
+// Prices are sent because services send them; no ticket shows them.
 type dish struct {
 	name    string
 	price   float64
@@ -8,7 +10,8 @@ type dish struct {
 	extras  []string // modifiers; any number of them is taken
 }
 
-// A choice is a group of modifiers. The modifier that is taken may have choices itself.
+// A choice is a group of modifiers. The modifier that is taken may have choices itself. So
+// modifiers are up to three levels deep, as in real payloads.
 type choice struct {
 	of    []string
 	below []choice // of the modifier that is taken
@@ -120,12 +123,14 @@ func orderNotes() []string {
 	}
 }
 
+// Reasons are what staff type when they cancel an item or have it made again.
 func voidReasons() []string {
 	return []string{"guest left", "entered twice", "wrong table", "86’d", "changed their mind"}
 }
 
 func refireReasons() []string { return []string{"was cold", "dropped", "wrong doneness", "hair"} }
 
+// Tables are names as restaurants give them: numbers, letters and places.
 func tables() []string {
 	return []string{"B10", "T4", "12", "Terrace 4", "Salón 2", "Bar 2", "Zelt 7", "テラス 3", "T7", "21"}
 }

@@ -15,6 +15,8 @@ import (
 )
 
 // An Order is one print request, with the venue and device that send it.
+//
+// It never changes: Again and WithID return copies, so several goroutines may send the same order.
 type Order struct {
 	ID            string // records[0].id; empty when the body has none
 	Venue, Device string
@@ -33,6 +35,9 @@ func (o Order) Again() Order {
 
 // Body is the request of an attempt, counted from 0: the same id, a retryCount that is higher by
 // the attempt, the current time in the envelope.
+//
+// The request is encoded anew for each attempt, as the service does it: a receiver that compares
+// bytes takes every retry for another order, and this shows it.
 func (o Order) Body(attempt int) []byte {
 	attempt += o.before
 	if o.request == nil || attempt == 0 && o.raw != nil {
@@ -43,6 +48,7 @@ func (o Order) Body(attempt int) []byte {
 		records, _ := request[contract.FieldRecords].([]any)
 		for _, r := range records {
 			if record, ok := r.(map[string]any); ok {
+				// A file may start with any retryCount; without one it counts from 0.
 				n, _ := record[contract.FieldRetryCount].(json.Number)
 				before, _ := n.Int64()
 				record[contract.FieldRetryCount] = before + int64(attempt)
@@ -51,7 +57,8 @@ func (o Order) Body(attempt int) []byte {
 	}))
 }
 
-// changed is a copy of the request, changed by a function.
+// changed is a copy of the request, changed by a function. The copy is made by encoding and
+// decoding, because maps inside of it are shared.
 func (o Order) changed(change func(request map[string]any)) map[string]any {
 	request, ok := decode(encode(o.request))
 	if !ok {
@@ -84,7 +91,7 @@ func encode(v any) []byte {
 }
 
 // FileOrder is an order whose request was written by hand. The first attempt sends it unchanged,
-// even if it is not JSON.
+// even if it is not JSON. So an endpoint can be tested with bodies that are wrong on purpose.
 func FileOrder(body []byte, venueID, device string) Order {
 	o := Order{Venue: venueID, Device: device, Kind: "file", raw: body}
 	if request, ok := decode(body); ok { // else each retry, too, sends the text unchanged
@@ -138,12 +145,15 @@ type OrderOptions struct {
 }
 
 // Orders generates orders. It is safe for concurrent use.
+//
+// It remembers open checks, because a void or a refire must be of something that was ordered.
 type Orders struct {
 	o    OrderOptions
 	menu []course
 
-	mu     sync.Mutex // guards what follows
-	rng    *rand.Rand
+	mu  sync.Mutex // guards what follows
+	rng *rand.Rand
+	// The last number that was called out.
 	number int
 	open   []check // checks whose items may still be voided or refired
 }
@@ -165,6 +175,8 @@ const maxOpen = 20
 
 // Next returns the next order. 8 % are voids and 5 % refires of earlier items; a sixth of the
 // others have one record for each printer.
+//
+// The shares are high, so that a short run has each kind.
 func (s *Orders) Next() Order {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -188,7 +200,8 @@ func (s *Orders) Next() Order {
 	return s.order("order", c, c.items)
 }
 
-// newCheck is the order of one table.
+// newCheck is the order of one table. The fields are those that deployed services send; the
+// contract does not show them.
 func (s *Orders) newCheck() check {
 	venueID := s.o.Venues[s.number%len(s.o.Venues)]
 	c := check{
@@ -215,6 +228,7 @@ func (s *Orders) newCheck() check {
 			c.items = append(c.items, s.item(course))
 		}
 	}
+	// An order needs an item: this one gets a main course.
 	if len(c.items) == 0 {
 		c.items = append(c.items, s.item(s.menu[2]))
 	}
@@ -228,6 +242,8 @@ func (s *Orders) server(c check) {
 		c.fields["checkOwner"] = Staff(s.o.Seed, c.venue, s.rng.IntN(12)).Name
 		return
 	}
+	// At most the first twelve: a shift has few servers, and they exist in every service with that
+	// many employees.
 	e := Staff(s.o.Seed, c.venue, s.rng.IntN(min(s.o.Employees, 12)))
 	c.fields["checkOwnerEmployeeId"] = e.ID
 	if s.rng.IntN(4) > 0 {
@@ -235,7 +251,8 @@ func (s *Orders) server(c check) {
 	}
 }
 
-// item is a random dish of a course with its modifiers.
+// item is a random dish of a course with its modifiers. Optional fields are left out at random, as
+// services do.
 func (s *Orders) item(c course) map[string]any {
 	d := pick(s.rng, c.dishes)
 	it := map[string]any{

@@ -7,12 +7,14 @@ import (
 	"ticketrail/receiver/contract"
 )
 
+// Two weeks are a common pay period.
 const (
 	periodDays = 14
 	periods    = 6 // that are listed; the last is the current one
 )
 
-// payrollPeriods answers with the periods of the token's venue, the oldest first.
+// payrollPeriods answers with the periods of the token's venue, the oldest first. There is one page
+// only: the contract names no cursor for this call.
 func (x *exchange) payrollPeriods() {
 	g, ok := x.authorize(contract.ScopeLaborRead)
 	if !ok {

@@ -8,12 +8,16 @@ import (
 	"ticketrail/receiver/contract"
 )
 
+// How a check becomes requests. A check is what a table has ordered; a request is what the service
+// sends of it: the check itself, a record for each printer, a void or a refire of one item.
+
 // order is a request with one record.
 func (s *Orders) order(kind string, c check, items []map[string]any) Order {
 	return s.request(kind, c, s.record(c, items))
 }
 
-// record is one record of a check, with a new id.
+// record is one record of a check, with a new id. A clone, because later requests of the check
+// share its fields.
 func (s *Orders) record(c check, items []map[string]any) map[string]any {
 	r := maps.Clone(c.fields)
 	r[contract.FieldID] = s.newID()
@@ -57,6 +61,8 @@ func (s *Orders) request(kind string, c check, records ...map[string]any) Order 
 
 // split is a request with one record for each printer, as some services send them.
 func (s *Orders) split(c check) Order {
+	// In the order of the items: a map alone would change it from run to run, and the seed must
+	// decide everything.
 	var names []string
 	by := map[string][]map[string]any{}
 	for _, it := range c.items {
@@ -80,6 +86,8 @@ func (s *Orders) split(c check) Order {
 }
 
 // void cancels an item of an open check, in one of the three ways that services use.
+//
+// isVoid is the usual one, so it comes twice as often as each of the others.
 func (s *Orders) void() Order {
 	c, it := s.openItem()
 	switch s.rng.IntN(4) {
@@ -102,7 +110,8 @@ func (s *Orders) refire() Order {
 	return s.order("refire", c, []map[string]any{it})
 }
 
-// openItem is a random open check and a copy of one of its items.
+// openItem is a random open check and a copy of one of its items. A copy, because the open check
+// must stay as it was ordered: it may be voided or refired again.
 func (s *Orders) openItem() (check, map[string]any) {
 	c := pick(s.rng, s.open)
 	return c, maps.Clone(pick(s.rng, c.items))

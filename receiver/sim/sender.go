@@ -46,7 +46,8 @@ type Job struct {
 // Accepted says whether the integrator accepted the order.
 func (j Job) Accepted() bool { return j.State == Sent || j.State == Consumed }
 
-// An Attempt is one POST.
+// An Attempt is one POST. One that was answered late counts as not answered: the service has
+// stopped listening.
 type Attempt struct {
 	Status  int // 0: no complete answer came
 	Took    time.Duration
@@ -79,6 +80,9 @@ const (
 // Send posts an order by the service's rules (section 6.3): it waits 5 s for an answer, and
 // retries up to three times with exponential backoff after 500, 502, 503, 504, a timeout or
 // a broken connection. When ctx ends it stops at once.
+//
+// An order for which all attempts fail is lost: the service does not keep it. A receiver must not
+// need more than the four attempts.
 func (s *Sender) Send(ctx context.Context, o Order) Job {
 	var j Job
 	log := cmp.Or(s.Logger, slog.New(slog.DiscardHandler))
@@ -99,7 +103,9 @@ func (s *Sender) Send(ctx context.Context, o Order) Job {
 	return j
 }
 
-// judge applies the contract's table of answers. It says whether the service retries.
+// judge applies the contract's table of answers. It says whether the service retries. A status that
+// the contract does not list is not retried; the real service's reaction is unknown, and guessing
+// the worse one finds more mistakes.
 func (j *Job) judge(a Attempt) (retry bool) {
 	j.Alert, j.Problem = false, ""
 	switch a.Status {
@@ -142,7 +148,8 @@ func (s *Sender) post(ctx context.Context, o Order, n int) (a Attempt, answer []
 	return a, answer
 }
 
-// A webhookPost is a request to a webhook, correct or not.
+// A webhookPost is a request to a webhook, correct or not. Send uses it correctly; Check also to
+// make mistakes on purpose.
 type webhookPost struct {
 	method        string // default: POST
 	contentType   string // default: application/json
@@ -172,6 +179,7 @@ func (p webhookPost) exchange(
 		if p.upperCase {
 			name = strings.ToUpper(name)
 		}
+		// Assigned and not Set, which would change the case of the name.
 		if value != nil {
 			req.Header[name] = value
 		}
@@ -181,6 +189,7 @@ func (p webhookPost) exchange(
 		return 0, nil, withoutURL(ctx, err)
 	}
 	defer resp.Body.Close()
+	// The rest of a longer answer is not read: the status alone decides.
 	answer, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
 		return 0, nil, withoutURL(ctx, err)

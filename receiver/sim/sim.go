@@ -82,13 +82,15 @@ type Service struct {
 	log    *slog.Logger
 	venues map[string]*venue // by canonical id; the map never changes
 
-	mu       sync.Mutex       // guards what follows, and the staff of each venue
-	tokens   map[string]grant // by token
-	requests map[Call]int     // received so far, those hit by a fault included
+	mu     sync.Mutex       // guards what follows, and the staff of each venue
+	tokens map[string]grant // by token
+	// Tests assert on them: a client that asks too often is wrong even if all its answers are
+	// right.
+	requests map[Call]int // received so far, those hit by a fault included
 	faults   []*fault
 }
 
-// A venue is a restaurant and its current staff.
+// A venue is a restaurant and its current staff. Service.mu guards staff.
 type venue struct {
 	Venue
 	staff roster
@@ -136,6 +138,8 @@ type endpoint struct {
 	answer func(*exchange)
 }
 
+// endpoint finds the call of a path. The match is exact, so that a client which loses or doubles
+// the prefix is noticed.
 func (s *Service) endpoint(path string) (endpoint, bool) {
 	below, ok := strings.CutPrefix(path, s.o.Prefix)
 	if !ok {
@@ -155,6 +159,9 @@ func (s *Service) endpoint(path string) (endpoint, bool) {
 }
 
 // serve answers one request: count it, let faults act, answer, let faults change the answer, send it.
+//
+// A fault is chosen before the request is checked: a service that is down answers 500 to a wrong
+// request too.
 func (s *Service) serve(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{s: s, r: r, began: time.Now(), header: http.Header{}}
 	e, ok := s.endpoint(r.URL.Path)
@@ -180,6 +187,7 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request) {
 		e.answer(x)
 	}
 	x.applyAnswerFaults()
+	// Before the answer is sent, so that a client that has its answer finds the line.
 	s.log.Info("answered", "call", e.call, "status", x.status, "venue", x.venue, "faults", x.faults, "took",
 		time.Since(x.began))
 	x.write(w)

@@ -10,6 +10,9 @@ import (
 	"github.com/google/uuid"
 )
 
+// Everything random but the tokens depends on a seed, so that a failure can be repeated, and two
+// processes (possim serve and possim send) agree about the employees.
+
 // newRand returns the random numbers for one purpose. Each purpose has its own, so that one more
 // order does not change the staff.
 func newRand(seed uint64, purpose ...string) *rand.Rand {
@@ -26,12 +29,13 @@ func newID(r *rand.Rand) string {
 	var u uuid.UUID
 	binary.BigEndian.PutUint64(u[:8], r.Uint64())
 	binary.BigEndian.PutUint64(u[8:], r.Uint64())
+	// Version 4 and the variant of RFC 9562.
 	u[6], u[8] = u[6]&0x0f|0x40, u[8]&0x3f|0x80
 	return u.String()
 }
 
 // Staff is the nth employee of a venue, from 0. It depends on the arguments only: [Orders] and
-// [Service] with the same seed name the same employees.
+// [Service] with the same seed name the same employees. They need not exchange anything for that.
 func Staff(seed uint64, venueID string, n int) Employee {
 	var b [8]byte
 	binary.BigEndian.PutUint64(b[:], uint64(n))
@@ -39,6 +43,7 @@ func Staff(seed uint64, venueID string, n int) Employee {
 	e := Employee{ID: newID(r), FirstName: pick(r, firstNames()), LastName: pick(r, lastNames())}
 	initial, _ := utf8.DecodeRuneInString(e.LastName)
 	e.Name = e.FirstName + " " + string(initial) + "."
+	// Leading spaces among them must not get onto a ticket.
 	if r.IntN(12) == 0 { // names that operators type by hand
 		e.Name = pick(r,
 			[]string{"Chef", "Bar 1", "Manager", e.FirstName, e.LastName + ", " + e.FirstName, "  " + e.FirstName})

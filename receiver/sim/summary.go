@@ -10,6 +10,8 @@ import (
 )
 
 // A Summary counts the outcomes of many jobs.
+//
+// One goroutine at a time may use it.
 type Summary struct {
 	Jobs              int
 	States            map[JobState]int
@@ -50,13 +52,15 @@ func (s *Summary) Add(j Job) {
 			s.Late++
 		case a.Status == 0:
 			s.BrokenConnections++
+			// An attempt that broke off says nothing about how fast answers are.
 			continue
 		}
 		s.took = append(s.took, a.Took)
 	}
 }
 
-// countDuplicate compares the field "duplicate" of the answer with what the order is.
+// countDuplicate compares the field "duplicate" of the answer with what the order is. Seen
+// from outside, a false duplicate is a lost dinner and a missed one is a dinner cooked twice.
 func (s *Summary) countDuplicate(j Job, duplicate bool) {
 	dup, seen := duplicateField(j.Answer)
 	s.ReportsDuplicates = s.ReportsDuplicates || seen
@@ -74,7 +78,7 @@ func (s *Summary) Accepted() bool { return s.States[Sent]+s.States[Consumed] == 
 
 // Percentile returns the time within which p of 100 attempts were answered (nearest rank). An
 // attempt without an answer in time counts with the time that the sender waited. Without attempts
-// it is 0.
+// it is 0. Nearest rank is a time that really occurred.
 func (s *Summary) Percentile(p float64) time.Duration {
 	if len(s.took) == 0 {
 		return 0

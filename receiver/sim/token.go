@@ -14,6 +14,9 @@ import (
 )
 
 // A grant is what a token allows.
+//
+// A real service may keep tokens in another way; the contract shows only that a token is for one
+// venue, expires after 15 minutes and has fixed scopes (section 5).
 type grant struct {
 	venue   string
 	scopes  []string
@@ -25,7 +28,11 @@ func (g grant) expired() bool         { return !time.Now().Before(g.expires) }
 
 // token issues an access token for one venue: OAuth 2.0 client credentials (RFC 6749, section
 // 4.4), with the client's id and secret in the form or as HTTP Basic. There is no refresh token.
+//
+// It is strict where clients go wrong without noticing: another media type, a field that is sent
+// twice, credentials in two places.
 func (x *exchange) token() {
+	// RFC 6749, section 5.1.
 	x.header.Set("Cache-Control", "no-store")
 	if err := x.r.ParseForm(); err != nil || len(x.r.PostForm) == 0 {
 		x.tokenRefused(http.StatusBadRequest, contract.ErrorInvalidRequest,
@@ -55,8 +62,11 @@ func (x *exchange) token() {
 	if !ok {
 		return
 	}
+	// Not from the seed: two runs must not have the same tokens, or a client with a token of an
+	// earlier run would work.
 	token := rand.Text() + rand.Text()
 	x.s.mu.Lock()
+	// Expired tokens go here, so that a simulator which runs for weeks does not grow.
 	maps.DeleteFunc(x.s.tokens, func(_ string, old grant) bool { return old.expired() })
 	x.s.tokens[token] = g
 	x.s.mu.Unlock()
@@ -68,11 +78,13 @@ func (x *exchange) token() {
 	})
 }
 
-// client checks the client's id and secret. If they are wrong, it answers 400 or 401.
+// client checks the client's id and secret. If they are wrong, it answers 400 or 401. The
+// comparison is not in constant time: nothing is protected here.
 func (x *exchange) client(form url.Values) bool {
 	id, secret := form.Get(contract.ParamClientID), form.Get(contract.ParamClientSecret)
 	user, password, basic := x.r.BasicAuth()
 	if basic {
+		// RFC 6749, section 2.3: a client must not use more than one way.
 		if secret != "" {
 			x.tokenRefused(http.StatusBadRequest, contract.ErrorInvalidRequest,
 				"the client secret is in the form and in the Authorization header; send it once")
@@ -98,7 +110,8 @@ func unescaped(s string) string {
 	return s
 }
 
-// grant returns the venue and scopes that the form asks for. If it must refuse, it answers.
+// grant returns the venue and scopes that the form asks for. If it must refuse, it answers. A
+// venue that the client may not use is answered 403 and not 401: its credentials are right.
 func (x *exchange) grant(form url.Values) (grant, bool) {
 	const param = contract.ParamTokenVenue
 	id := form.Get(param)
@@ -133,7 +146,8 @@ func (x *exchange) tokenRefused(status int, code, description string) {
 	x.answer(status, map[string]any{contract.FieldError: code, contract.FieldErrorDescription: description})
 }
 
-// Revoke makes the tokens of a venue invalid: the next call with one is answered 401.
+// Revoke makes the tokens of a venue invalid: the next call with one is answered 401. Tests use it
+// for a service that restarts: clients must then request a new token, once.
 func (s *Service) Revoke(venueID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
