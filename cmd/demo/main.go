@@ -80,6 +80,9 @@ func (d *demo) say(format string, args ...any) {
 
 // run runs the demo. It starts everything that the daemon needs before the daemon, and stops it after:
 // an order that was sent must be printed, or the books would rightly not balance.
+//
+// Each deferred call undoes one step, in reverse order, so whatever fails, nothing of the demo is
+// left running or on the disk.
 func (d *demo) run(ctx context.Context) (err error) {
 	dir, err := os.MkdirTemp("", "ticketrail-demo-")
 	if err != nil {
@@ -124,6 +127,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 		sendErr = nil // Ctrl-C is the normal end
 	}
 	waitUntilSettled(a.Queue())
+	// Before the daemon stops: its database is closed then.
 	ok := d.books(a.Queue())
 	stop()
 	if err := errors.Join(sendErr, <-ended); err != nil {
@@ -135,7 +139,8 @@ func (d *demo) run(ctx context.Context) (err error) {
 	return nil
 }
 
-// daemon prepares the real daemon, which serves once Run is called, and prints all addresses.
+// daemon prepares the real daemon, which serves once Run is called, and prints all addresses. The
+// listeners are opened here, because the configuration must name ports that are really free.
 func (d *demo) daemon(ctx context.Context, dir, grillAt, barAt, serviceAt string) (*app.App, error) {
 	var at [3]net.Listener // webhook, metrics, display
 	for i, usual := range []string{"127.0.0.1:8443", "127.0.0.1:9321", "127.0.0.1:9322"} {
@@ -147,6 +152,7 @@ func (d *demo) daemon(ctx context.Context, dir, grillAt, barAt, serviceAt string
 			return nil, err
 		}
 	}
+	// A file, as in an installation, so that the commands of the greeting work while the demo runs.
 	conf := filepath.Join(dir, "ticketrail.yaml")
 	yaml := configuration(dir, at[0], at[1], at[2], grillAt, barAt, serviceAt)
 	if err := os.WriteFile(conf, yaml, 0o600); err != nil {
@@ -162,7 +168,8 @@ func (d *demo) daemon(ctx context.Context, dir, grillAt, barAt, serviceAt string
 	return a, nil
 }
 
-// printer starts a printer that shows its tickets on the terminal.
+// printer starts a printer that shows its tickets on the terminal. It can do everything, so each
+// ticket is confirmed by its own id.
 func (d *demo) printer(ctx context.Context, wg *sync.WaitGroup, name string) (*virtual.Printer, string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -200,7 +207,8 @@ func (d *demo) picture(printer string, t virtual.Ticket) error {
 	return os.WriteFile(filepath.Join(d.pictures, name), t.PNG(0), 0o644)
 }
 
-// listen uses the usual port if it is free, otherwise any free port.
+// listen uses the usual port if it is free, otherwise any free port. The greeting shows the usual
+// ports, but a ticketrail that runs on this machine may have them.
 func listen(usual string) (net.Listener, error) {
 	if l, err := net.Listen("tcp", usual); err == nil {
 		return l, nil
@@ -210,6 +218,8 @@ func listen(usual string) (net.Listener, error) {
 
 // configuration is the daemon's configuration. log.level is error, so that the log does not interrupt
 // the drawn tickets.
+//
+// It is short on purpose: it is the first configuration that a new user sees.
 func configuration(dir string, webhook, metrics, display net.Listener, grill, bar, service string) []byte {
 	return fmt.Appendf(nil, `receiver: { listen: "%s" }
 metrics: { listen: "%s" }
@@ -234,6 +244,7 @@ service: { base_url: "%s", client_id: demo, client_secret_file: secret }
 		grill, bar, service)
 }
 
+// greeting is all that a new user needs to try something: each line can be copied.
 const greeting = `ticketrail demo: the real daemon with a screen, two simulated printers and a simulated service
 
   the screen     http://%s/ shows desserts; while the page is closed, grill prints them
@@ -248,5 +259,6 @@ const greeting = `ticketrail demo: the real daemon with a screen, two simulated 
   ask the daemon go run ./cmd/ticketrail printers list --config %s
   the service    %s (simulated)
                  go run ./cmd/ticketrail venues check --config %s
+  ▒▒ 256x48      on a ticket: text in letters that the printer lacks, drawn as a picture; see it with --png FOLDER
   Ctrl-C         stops the demo, prints the books and removes its files
 `

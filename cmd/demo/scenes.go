@@ -19,6 +19,9 @@ import (
 )
 
 // sendOrders sends the scenes, and then random orders: six of them with --once, else until ctx ends.
+//
+// With --once there are no pauses, and each order is printed before the next one is sent, so that
+// its tickets are below it.
 func (d *demo) sendOrders(ctx context.Context, s *sender, grill, bar *virtual.Printer) error {
 	pause := d.every
 	if d.once {
@@ -57,7 +60,7 @@ func (d *demo) sendOrders(ctx context.Context, s *sender, grill, bar *virtual.Pr
 // batch is how many random orders follow the scenes with --once.
 const batch = 6
 
-// caption describes the kind of an order.
+// caption describes the kind of an order. The kinds are those of sim.Orders.
 func caption(kind string) string {
 	switch kind {
 	case "void":
@@ -70,7 +73,8 @@ func caption(kind string) string {
 	return "an order"
 }
 
-// wait waits until the printers have printed so many more tickets.
+// wait waits until the printers have printed so many more tickets. It asks the printers and not the
+// daemon: what counts is the paper.
 func (d *demo) wait(ctx context.Context, grill, bar *virtual.Printer, tickets [2]int) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -96,7 +100,8 @@ func rest(ctx context.Context, pause time.Duration) error {
 // linger is longer than the daemon keeps an idle connection open (1 s).
 const linger = 1500 * time.Millisecond
 
-// A scene shows how the daemon handles one situation.
+// A scene shows how the daemon handles one situation. Each leaves the kitchen as it found it, so
+// scenes can be added anywhere.
 type scene struct {
 	caption string
 	tickets [2]int // that grill and bar print
@@ -105,6 +110,8 @@ type scene struct {
 
 // scenes are the situations that an operator asks about first: duplicates, voids, items without a
 // route, an unplugged printer, no paper, a closed screen.
+//
+// The orders are written out, not random, so that each shows only what its caption says.
 func (d *demo) scenes(s *sender, bar *virtual.Printer) []scene {
 	first := order(18, "B10", by("Zoë K."),
 		item("Drinks", 1, "Jalapeño Margarita", note("no salt")),
@@ -143,7 +150,7 @@ func (d *demo) scenes(s *sender, bar *virtual.Printer) []scene {
 			return s.send(ctx, stray)
 		}},
 		{
-			"the bar printer is unplugged in the middle of a ticket: the reprint is marked as a possible copy",
+			"the bar printer is unplugged in the middle of a ticket: the next attempt is marked POSSIBLE DUPLICATE",
 			[2]int{0, 2},
 			func(
 				ctx context.Context,
@@ -152,6 +159,8 @@ func (d *demo) scenes(s *sender, bar *virtual.Printer) []scene {
 				if err := rest(ctx, linger); err != nil {
 					return err
 				}
+				// In the middle: some lines are on paper, so the daemon cannot know whether the
+				// ticket came out.
 				bar.ResetAfter(200, 1)
 				return s.send(ctx, torn)
 			},
@@ -165,6 +174,7 @@ func (d *demo) scenes(s *sender, bar *virtual.Printer) []scene {
 					return err
 				}
 			}
+			// The refill must come after the daemon has noticed, or there would be nothing to see.
 			if err := d.waitForStation(ctx, "bar", func(p admin.Station) bool { return !p.Fine() }); err != nil {
 				return err
 			}
@@ -188,14 +198,17 @@ func (d *demo) scenes(s *sender, bar *virtual.Printer) []scene {
 }
 
 // waitForTicket waits until the only ticket of an order is finished: shown on the screen, if its
-// page is open, or else printed by grill.
+// page is open, or else printed by grill. Which of the two is not known beforehand: it depends on
+// whether the person who watches has opened the page.
 func (d *demo) waitForTicket(ctx context.Context, id string) error {
 	return until(ctx, "the ticket of "+id, func(ctx context.Context) (bool, error) {
 		jobs, err := d.admin.Jobs(ctx, admin.Filter{Request: id, Limit: 1})
 		if err != nil || len(jobs) != 1 || jobs[0].State.Open() {
 			return false, err
 		}
-		d.say("   ticketrail jobs list: %s at %s %s", jobs[0].State, jobs[0].Station, jobs[0].Reason)
+		what := fmt.Sprintf("%s: %s; %s", jobs[0].Station, jobs[0].State, jobs[0].Reason)
+		d.say("   ticketrail jobs list: %s", strings.TrimSuffix(what, "; ")) // shown has no reason
+		// Grill printed it, which wait must know before the next scene.
 		if jobs[0].State != ticket.Shown {
 			d.due[0]++
 		}
@@ -203,7 +216,8 @@ func (d *demo) waitForTicket(ctx context.Context, id string) error {
 	})
 }
 
-// waitForStation waits until a station is in a given state, and prints that state.
+// waitForStation waits until a station is in a given state, and prints that state. The advice is
+// the daemon's own, as ticketrail printers list shows it.
 func (d *demo) waitForStation(ctx context.Context, name string, so func(admin.Station) bool) error {
 	return until(ctx, "the state of "+name, func(ctx context.Context) (bool, error) {
 		all, err := d.admin.Stations(ctx)
@@ -222,7 +236,8 @@ func (d *demo) waitForStation(ctx context.Context, name string, so func(admin.St
 	})
 }
 
-// until polls a condition for up to a minute.
+// until polls a condition for up to a minute. A minute is far longer than any scene takes: it ends
+// a demo that hangs.
 func until(ctx context.Context, what string, so func(context.Context) (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -236,7 +251,8 @@ func until(ctx context.Context, what string, so func(context.Context) (bool, err
 	}
 }
 
-// order is a print request as the service sends it.
+// order is a print request as the service sends it. The fields are those that deployed services
+// send.
 func order(number int, table string, server with, items ...map[string]any) sim.Order {
 	record := map[string]any{
 		"id": uuid.NewString(), "venueId": venueID, "checkNumber": number, "checkName": table,
@@ -260,6 +276,7 @@ func byID(id string) with { return func(r map[string]any) { r["checkOwnerEmploye
 // with adds fields to a record or an item.
 type with func(map[string]any)
 
+// item is a dish; its course decides which station gets it.
 func item(course string, quantity float64, name string, more ...with) map[string]any {
 	it := map[string]any{"name": name, "quantity": quantity, "courseName": course, "childItems": []any{}}
 	for _, w := range more {
@@ -268,6 +285,7 @@ func item(course string, quantity float64, name string, more ...with) map[string
 	return it
 }
 
+// child adds a modifier, which may have modifiers itself.
 func child(name string, more ...with) with {
 	return func(it map[string]any) {
 		c := map[string]any{"name": name, "quantity": 1, "childItems": []any{}}
@@ -281,7 +299,9 @@ func child(name string, more ...with) with {
 func note(text string) with { return func(it map[string]any) { it["note"] = text } }
 func voided() with          { return func(it map[string]any) { it["isVoid"] = true } }
 
-// waitUntilSettled waits until the daemon has stored the outcome of each printed ticket.
+// waitUntilSettled waits until the daemon has stored the outcome of each printed ticket. A printer
+// shows a ticket before the daemon has its confirmation. After ten seconds the books are printed as
+// they are, and say what is open.
 func waitUntilSettled(q *queue.Queue) {
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		open := 0
@@ -296,6 +316,9 @@ func waitUntilSettled(q *queue.Queue) {
 
 // books prints the durable counters of each station and reports whether they balance: every ticket
 // that was enqueued must be accounted for.
+//
+// It uses the same counters as the alert on unbalanced books. After Ctrl-C tickets may still be
+// open, such as those for a printer without paper; they are counted on the right.
 func (d *demo) books(q *queue.Queue) bool {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -316,10 +339,10 @@ func (d *demo) books(q *queue.Queue) bool {
 	}
 	w.Flush()
 	balance := q.Unaccounted() == 0 && (!d.once || open == 0)
-	verdict := "they balance"
+	verdict := "the books balance: for each station, left and right of = have the same sum"
 	if !balance {
-		verdict = fmt.Sprintf("they do not balance: %d unaccounted, %d open", q.Unaccounted(), open)
+		verdict = fmt.Sprintf("the books do not balance: %d unaccounted, %d open", q.Unaccounted(), open)
 	}
-	d.say("\nthe books: %s\n%s", verdict, strings.Join(slices.Collect(strings.Lines(b.String())), ""))
+	d.say("\n%s\n%s", verdict, strings.Join(slices.Collect(strings.Lines(b.String())), ""))
 	return balance
 }

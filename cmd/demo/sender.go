@@ -20,6 +20,8 @@ type sender struct {
 	say func(format string, args ...any)
 }
 
+// send posts one order and prints the answer and how long it took. An order that is not accepted
+// ends the demo: in here nothing may get lost.
 func (s *sender) send(ctx context.Context, o sim.Order) error {
 	job := s.Send(ctx, o)
 	if ctx.Err() != nil {

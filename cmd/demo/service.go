@@ -19,6 +19,8 @@ const staff = 12
 
 // service starts the simulated point-of-sale service, which knows the employees and the time zone of
 // the venue. It writes the client secret to the file.
+//
+// It is started before the daemon, which asks it within seconds.
 func (d *demo) service(secretFile string) (address string, stop func() error, err error) {
 	const secret = "the-demo-has-no-secrets" // both ends are this process
 	if err := os.WriteFile(secretFile, []byte(secret), 0o600); err != nil {
@@ -44,7 +46,8 @@ func (d *demo) service(secretFile string) (address string, stop func() error, er
 }
 
 // waitForService waits until the daemon knows the venue's employees and time zone. A real kitchen
-// does not wait: the ticket then shows the end of the employee's id instead of the name.
+// does not wait: the ticket then shows the end of the employee's id instead of the name. Here the
+// orders wait, so that the scene about the name has it.
 func (d *demo) waitForService(ctx context.Context, a *app.App) error {
 	return until(ctx, "the employees and the time zone", func(context.Context) (bool, error) {
 		for _, v := range a.Directory().Status() {
@@ -58,7 +61,8 @@ func (d *demo) waitForService(ctx context.Context, a *app.App) error {
 	})
 }
 
-// someone is an employee with a name in Latin letters, which the printers have.
+// someone is an employee with a name in Latin letters, which the printers have. The scene is about
+// the name, not about letters that have to be drawn.
 func (d *demo) someone() sim.Employee {
 	for n := range staff {
 		e := sim.Staff(d.seed, venueID, n)
@@ -70,6 +74,7 @@ func (d *demo) someone() sim.Employee {
 	return sim.Staff(d.seed, venueID, 0)
 }
 
+// timeIn is the time of day in a zone, which the tickets show.
 func timeIn(zone string) string {
 	z, err := time.LoadLocation(zone)
 	if err != nil {

@@ -11,13 +11,15 @@ import (
 	"ticketrail/receiver/sim"
 )
 
-// checkFlags are the flags of possim check.
+// checkFlags are the flags of possim check. load is --count, the orders of the load test.
 type checkFlags struct {
 	venues            []string
 	device            string
 	load, concurrency int
 }
 
+// checkCommand is a test that integrators in any language can run: it knows the contract and
+// nothing of ticketrail.
 func checkCommand() *cobra.Command {
 	var f checkFlags
 	c := &cobra.Command{
@@ -44,6 +46,7 @@ every requirement is met, otherwise 1.`,
 }
 
 func (f *checkFlags) run(ctx context.Context, to string, out io.Writer) error {
+	// Checked before the first order is sent.
 	if f.load < 1 || f.concurrency < 1 || f.concurrency > 10_000 {
 		return usageError{
 			fmt.Errorf("--count %d, --concurrency %d: use 1 or more, and a concurrency of at most 10000", f.load,
@@ -57,6 +60,7 @@ func (f *checkFlags) run(ctx context.Context, to string, out io.Writer) error {
 	failed := 0
 	results := sim.Check(ctx, sim.CheckOptions{
 		URL: to, Venues: venues, Device: f.device, Load: f.load, Concurrency: f.concurrency,
+		// Printed at once: an endpoint that never answers takes 5 s for each row.
 		OnResult: func(r sim.Result) {
 			verdict := "pass"
 			if !r.Pass {
@@ -66,6 +70,7 @@ func (f *checkFlags) run(ctx context.Context, to string, out io.Writer) error {
 			fmt.Fprintf(out, "%s  %s  %s\n      want %s; got %s\n", verdict, r.Section, r.Name, r.Want, r.Got)
 		},
 	})
+	// What was not checked is not met: Ctrl-C exits with 1.
 	if ctx.Err() != nil {
 		return fmt.Errorf("stopped after %d checks, %d of them failed", len(results), failed)
 	}

@@ -9,6 +9,8 @@ import (
 	"ticketrail/printer/virtual"
 )
 
+// commands is what help prints. Each fault of a real printer has a command that causes it and one
+// that ends it, because what the daemon does after a repair matters as much.
 const commands = `  paper out, paper low, refill      paper for N (paper ends after N lines)
   cover open, cover close           jam, jam at cut, unjam
   hot, cool                         error (only a power cycle clears it)
@@ -17,7 +19,9 @@ const commands = `  paper out, paper low, refill      paper for N (paper ends af
   refuse, accept (new connections)  status
 `
 
-// readCommands executes the commands that are typed, one a line, until the input ends.
+// readCommands executes the commands that are typed, one a line, until the input ends. A wrong
+// command prints the list and changes nothing. The state after each command is printed, so that a
+// script can wait for it.
 func readCommands(p *virtual.Printer, in io.Reader, t *terminal) {
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
@@ -34,7 +38,8 @@ func readCommands(p *virtual.Printer, in io.Reader, t *terminal) {
 	}
 }
 
-// execute executes one command. It returns false if there is no such command.
+// execute executes one command. It returns false if there is no such command. Commands are in lower
+// case, with one space between words.
 func execute(p *virtual.Printer, what string, t *terminal) bool {
 	set := func(c virtual.Condition, on bool) { p.Set(c, on) }
 	switch what {
@@ -61,6 +66,7 @@ func execute(p *virtual.Printer, what string, t *terminal) bool {
 		set(virtual.CutterJam, false)
 	case "hot", "cool":
 		set(virtual.Overheated, what == "hot")
+	// Only power off and on clears it, as with a real printer.
 	case "error":
 		set(virtual.Unrecoverable, true)
 	case "offline", "online":
@@ -80,6 +86,7 @@ func execute(p *virtual.Printer, what string, t *terminal) bool {
 			t.printf("%v\n", err)
 		}
 	default:
+		// The only command with a value. It makes the paper end in the middle of a ticket.
 		n, ok := strings.CutPrefix(what, "paper for ")
 		lines, err := strconv.Atoi(n)
 		if !ok || err != nil || lines < 0 {

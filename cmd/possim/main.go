@@ -30,11 +30,13 @@ const (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	// Before Exit, which runs no deferred call.
 	stop()
 	os.Exit(code)
 }
 
-// usageError is a mistake on the command line.
+// usageError is a mistake on the command line. A command returns it for a wrong value; mistakes that
+// cobra finds itself come before the command begins.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
@@ -47,6 +49,8 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
+		// Without a command cobra would print the help and exit with 0, so a script would not
+		// notice.
 		RunE: func(c *cobra.Command, _ []string) error {
 			return usageError{errors.New("name a command; possim --help lists them")}
 		},
@@ -58,6 +62,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 	root.SetOut(out)
 	root.SetErr(errs)
 	root.AddCommand(printerCommand(), serveCommand(), sendCommand(), checkCommand())
+	// Exit code 2 says that nothing has happened yet.
 	began := false // flags and arguments were valid, and the command has started
 	root.PersistentPreRun = func(*cobra.Command, []string) { began = true }
 	err := root.ExecuteContext(ctx)

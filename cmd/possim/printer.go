@@ -19,6 +19,9 @@ import (
 	"ticketrail/printer/virtual"
 )
 
+// A printer has three parts here: the flags make the options of a virtual.Printer, which does the
+// work; a terminal shows what comes out; keyboard.go passes on what is typed.
+
 // printerFlags are the flags of possim printer.
 type printerFlags struct {
 	listen, profile, name, condition, png, clone string
@@ -31,6 +34,8 @@ func printerCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "printer",
 		Short: "A kitchen printer on a network port",
+		// The first line of output is for scripts: with --listen and port 0 it is the only way to
+		// learn the address.
 		Long: `A kitchen printer on a network port. It shows each ticket on the terminal, and fails on
 command. Type help while it runs to list the commands.
 
@@ -88,6 +93,7 @@ func clones() []clone {
 	}
 }
 
+// cloneNames is for the help and for messages.
 func cloneNames() (names []string) {
 	for _, c := range clones() {
 		names = append(names, c.name)
@@ -95,13 +101,15 @@ func cloneNames() (names []string) {
 	return names
 }
 
-// options converts the flags to the options of a simulated printer.
+// options converts the flags to the options of a simulated printer. All checks are here, before
+// anything listens: a mistake exits with 2.
 func (f *printerFlags) options() (virtual.Options, error) {
 	p, ok := profile.Lookup(f.profile)
 	if !ok {
 		return virtual.Options{}, usageError{fmt.Errorf("--profile: there is no model %q; use one of %s",
 			f.profile, strings.Join(profile.Names(), ", "))}
 	}
+	// The printer answers what its model can answer, and no more.
 	o := virtual.OptionsFor(p)
 	o.Name, o.Keep = f.name, 1 // a printer that runs for days must not keep every ticket
 	if o.Name == "" {
@@ -139,8 +147,11 @@ func (f *printerFlags) run(ctx context.Context, in io.Reader, out, errs io.Write
 	}
 	s := &terminal{out: out, errs: errs, name: o.Name, dir: f.png}
 	if file, ok := out.(*os.File); ok {
+		// No escape sequences into a file or a pipe.
 		s.colour = term.IsTerminal(int(file.Fd()))
 	}
+	// Before the printer listens: a folder that cannot be made must not be noticed at the first
+	// ticket.
 	if f.png != "" {
 		if err := os.MkdirAll(f.png, 0o755); err != nil {
 			return fmt.Errorf("--png: %w", err)
@@ -158,7 +169,8 @@ func (f *printerFlags) run(ctx context.Context, in io.Reader, out, errs io.Write
 	return p.Serve(ctx, l)
 }
 
-// A terminal shows tickets and answers, one at a time.
+// A terminal shows tickets and answers, one at a time. The printer's goroutine and the keyboard's
+// write to it at the same time.
 type terminal struct {
 	name, dir string
 	colour    bool
@@ -189,13 +201,17 @@ func (s *terminal) ticket(t virtual.Ticket) {
 		return
 	}
 	if err := s.picture(t.PNG(0)); err != nil {
+		// A full disk must not stop the printer: the ticket is on the terminal.
 		fmt.Fprintf(s.errs, "possim: picture: %v\n", err)
 	}
 }
 
 // picture writes a new file. It never overwrites one of an earlier run.
+//
+// Pictures are evidence: those of the run that failed are still there after the next one.
 func (s *terminal) picture(b []byte) error {
 	name := strings.Map(func(r rune) rune {
+		// The name comes from a flag and becomes part of a file name.
 		if r == '/' || r == os.PathSeparator || r < ' ' {
 			return '-'
 		}
@@ -205,6 +221,7 @@ func (s *terminal) picture(b []byte) error {
 		s.pictures++
 		file, err := os.OpenFile(filepath.Join(s.dir, fmt.Sprintf("%s-%04d.png", name, s.pictures)),
 			os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		// O_EXCL and not a look at the folder first: two printers may write into the same one.
 		if os.IsExist(err) {
 			continue
 		}

@@ -34,6 +34,8 @@ type sendFlags struct {
 	seeded             bool // --seed was given
 }
 
+// sendCommand is possim send. The rules are in package sim; here are only flags, their checks and
+// the output.
 func sendCommand() *cobra.Command {
 	var f sendFlags
 	c := &cobra.Command{
@@ -57,7 +59,10 @@ requests are the same in every run; an endpoint that has seen them takes them fo
   possim send --file body.json http://127.0.0.1:8443/webhooks/print`,
 		Args: oneURL,
 		RunE: func(c *cobra.Command, args []string) error {
+			// A seed that is given asks for the same orders again, ids included. Without one, each
+			// run is new to the endpoint.
 			f.seeded = c.Flags().Changed("seed")
+			// A file is mostly one order that went wrong, which ten copies do not explain.
 			if f.file != "" && !c.Flags().Changed("count") {
 				f.count = 1
 			}
@@ -79,7 +84,8 @@ requests are the same in every run; an endpoint that has seen them takes them fo
 	return c
 }
 
-// oneURL checks that the only argument is the URL of a webhook.
+// oneURL checks that the only argument is the URL of a webhook. It does not ask whether anything
+// answers there: the first order shows that.
 func oneURL(_ *cobra.Command, args []string) error {
 	if len(args) != 1 {
 		return usageError{errors.New("give the URL of one webhook, for example http://127.0.0.1:8443/webhooks/print")}
@@ -99,6 +105,7 @@ func (f *sendFlags) check() error {
 	switch {
 	case f.count < 0:
 		return usageError{fmt.Errorf("--count: %d is out of range; use 0 or more", f.count)}
+	// Written this way, because NaN fails every comparison.
 	case !(f.rate >= 0 && f.rate <= 1e6):
 		return usageError{fmt.Errorf("--rate: %v is out of range; use orders a second, 0 to 1000000", f.rate)}
 	case f.concurrency < 1 || f.concurrency > 10_000:
@@ -128,6 +135,7 @@ func (f *sendFlags) run(ctx context.Context, to string, in io.Reader, out io.Wri
 			return err
 		}
 	}
+	// One transport for all orders, as the service keeps its connections.
 	t := sim.Transport(f.concurrency)
 	defer t.CloseIdleConnections()
 	s := sim.Sender{URL: to, Transport: t, Logger: slog.New(slog.NewTextHandler(out, nil))}
@@ -138,9 +146,12 @@ func (f *sendFlags) run(ctx context.Context, to string, in io.Reader, out io.Wri
 	if !sum.Accepted() {
 		return errNotAccepted
 	}
+	// Ctrl-C is the normal end of --count 0, but a run without a single accepted order has shown
+	// nothing.
 	if sum.Jobs == 0 && sum.Interrupted > 0 {
 		return errors.New("stopped before any order was accepted")
 	}
+	// A script that sends 500 orders must not take 300 for success.
 	if f.count > 0 && sum.Jobs-sum.Duplicates < f.count {
 		return fmt.Errorf("stopped after %d of %d orders", sum.Jobs-sum.Duplicates, f.count)
 	}
@@ -157,6 +168,7 @@ func (f *sendFlags) fromFile(in io.Reader, venues []string) (func() sim.Order, e
 		defer opened.Close()
 		in = opened
 	}
+	// One byte more than allowed tells a file that is too large from one that just fits.
 	body, err := io.ReadAll(io.LimitReader(in, maxFile+1))
 	if err != nil {
 		return nil, fmt.Errorf("--file: %w", err)
@@ -171,6 +183,7 @@ func (f *sendFlags) fromFile(in io.Reader, venues []string) (func() sim.Order, e
 	n := 0
 	return func() sim.Order {
 		o := sim.FileOrder(body, venues[n%len(venues)], device)
+		// With the same id they would be duplicates of the first, and print nothing.
 		if n++; n > 1 {
 			o = o.WithID(uuid.NewString())
 		}

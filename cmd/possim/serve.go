@@ -33,6 +33,8 @@ type serviceFlags struct {
 	seed                             uint64
 }
 
+// serveCommand is possim serve. Seed, venue and number of employees have the same defaults as with
+// possim send, so that the service knows the servers of the orders.
 func serveCommand() *cobra.Command {
 	var f serviceFlags
 	c := &cobra.Command{
@@ -62,6 +64,7 @@ or any. A kind is a status from 400 to 599, or
 	fl.StringVar(&f.listen, "listen", "127.0.0.1:8090", "address to listen on; port 0 chooses a free port")
 	fl.StringVar(&f.prefix, "prefix", "/api", "the beginning of every path; may be empty")
 	fl.StringVar(&f.id, "client-id", "possim", "the integrator's client id")
+	// No real secret: it is in the help, and the service listens on this machine.
 	fl.StringVar(&f.secret, "client-secret", "possim-secret", "the integrator's client secret")
 	fl.StringArrayVar(&f.venues, "venue", nil, "UUID of a venue; may be repeated (default "+sampleVenue+")")
 	fl.StringVar(&f.zone, "timezone", sim.DefaultZone, "time zone of the venues")
@@ -72,7 +75,8 @@ or any. A kind is a status from 400 to 599, or
 	return c
 }
 
-// venuesOf reads --venue.
+// venuesOf reads --venue. Without one it is the sample venue, which the README's configuration has
+// too.
 func venuesOf(flags []string) ([]string, error) {
 	if len(flags) == 0 {
 		return []string{sampleVenue}, nil
@@ -92,6 +96,8 @@ func venuesOf(flags []string) ([]string, error) {
 // can be compared byte for byte.
 var plainPath = regexp.MustCompile(`^/?([A-Za-z0-9_~-][A-Za-z0-9._~-]*(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*/?)?$`)
 
+// options converts the flags to the options of the service. Mistakes are usage errors, found before
+// anything listens.
 func (f *serviceFlags) options(log *slog.Logger) (sim.Options, error) {
 	o := sim.Options{
 		Prefix:       f.prefix,
@@ -106,6 +112,7 @@ func (f *serviceFlags) options(log *slog.Logger) (sim.Options, error) {
 		return o, usageError{fmt.Errorf("--employees: %d is out of range; use 0 to %d", f.employees, maxEmployees)}
 	case !plainPath.MatchString(f.prefix):
 		return o, usageError{fmt.Errorf("--prefix: %q is not a plain path; use for example /api", f.prefix)}
+	// Lifetimes are whole seconds in the answer.
 	case f.ttl < time.Second:
 		return o, usageError{fmt.Errorf("--token-ttl: %s is too short; use 1s or more", f.ttl)}
 	case f.id == "" || f.secret == "":
@@ -141,11 +148,13 @@ func (f *serviceFlags) run(ctx context.Context, out io.Writer) error {
 	}
 	h := sim.New(o).Handler() // before the address is printed: with many employees it takes a second
 	prefix := strings.TrimSuffix("/"+strings.Trim(f.prefix, "/"), "/")
+	// The first line is for scripts, as with possim printer.
 	fmt.Fprintf(out, "http://%s%s\n", l.Addr(), prefix)
 	log.Info("ready", "client_id", f.id, "venues", len(o.Venues), "employees", f.employees, "token_ttl", f.ttl,
 		"seed", f.seed)
 	s := &http.Server{
-		Handler:           h,
+		Handler: h,
+		// No other time-outs: faults delay answers for as long as they like.
 		ReadHeaderTimeout: 10 * time.Second,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}

@@ -10,7 +10,7 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// What a field may look like, in this file: the contract names few fields and shows no types, so
+// This file decides what a field may look like. The contract names few fields and shows no types, so
 // each reader accepts every form that services are known to send, and treats the rest as missing.
 // What may be important and cannot be read (notes, quantities, voids) is quoted instead: see notes,
 // notNumber and unreadableVoids.
