@@ -15,6 +15,10 @@ import (
 	"ticketrail/queue/ticket"
 )
 
+// Three locks, taken in this order: a board's write, the expo's write (through a watcher), mu.
+// write serialises changes and is held while the disk works; mu is never held over anything that
+// can block, because every page and every heartbeat reads under it.
+
 // BoardOptions configure a board. Station and KV are required; two boards must not share a KV.
 type BoardOptions struct {
 	Station    string
@@ -90,6 +94,7 @@ func OpenBoard(o BoardOptions) (*Board, error) {
 			b.log.Error("cannot read a stored card; it is not shown", "key", key, "err", err)
 			return true
 		}
+		// The counters continue after the largest stored one, so no place is given out twice.
 		b.cards[r.Job] = &entry{rec: r, card: newCard(&r, &t, o.UndoFor)}
 		b.lastPlace, b.lastOff = max(b.lastPlace, r.Place), max(b.lastOff, r.Off)
 		return true
@@ -173,7 +178,8 @@ func (b *Board) isAddOn(t *ticket.Ticket) bool {
 }
 
 // update changes a card's record with f and stores it. If f returns false, or the job is unknown,
-// nothing happens.
+// nothing happens. The record is cloned, because readers may hold the old one; and f decides under
+// write, so no other change comes between.
 func (b *Board) update(ctx context.Context, job uint64, f func(*record) bool) error {
 	b.write.Lock()
 	defer b.write.Unlock()
@@ -211,7 +217,8 @@ func (b *Board) store(ctx context.Context, r *record, t *ticket.Ticket) error {
 }
 
 // publish makes a change visible in memory and in the events. now is nil for a card that is
-// forgotten.
+// forgotten. The order matters: a page that is woken must find the change in the board and in the
+// history. Watchers are called without mu, because the expo reads the board.
 func (b *Board) publish(job uint64, now *entry) {
 	b.mu.Lock()
 	if now != nil {
@@ -244,7 +251,9 @@ func (b *Board) seq() uint64 {
 	return b.history.seq
 }
 
-// compareTwo compares by the first pair, then by the second.
+// compareTwo compares by the first pair, then by the second. The second pair makes the order total,
+// so that two cards of one place, which only a damaged file has, do not change places from one
+// snapshot to the next.
 func compareTwo(a1, a2, b1, b2 uint64) int {
 	switch {
 	case a1 < a2, a1 == a2 && b1 < b2:

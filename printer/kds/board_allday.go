@@ -60,6 +60,8 @@ type tallies struct {
 	by   map[string]*tally
 }
 
+// add counts one item. Quantities are added as exact fractions: three times 0.1 must be 0.3 on the
+// screen.
 func (a *tallies) add(job uint64, it Item, mods []string) {
 	n, ok := parseQuantity(it.Quantity)
 	text := ""
@@ -89,6 +91,7 @@ func modifiers(items []Item) (out []string) {
 		if it.Depth == 0 {
 			break
 		}
+		// A modifier that was cancelled is not made; the item itself is.
 		if it.Void {
 			continue
 		}
@@ -105,7 +108,8 @@ func modifiers(items []Item) (out []string) {
 // number cannot cost memory.
 const maxDecimals = 6
 
-// parseQuantity reads digits with an optional fraction. Anything else is text.
+// parseQuantity reads digits with an optional fraction. Anything else is text. ParseFloat refuses
+// what the loop lets through: no digit at all.
 func parseQuantity(s string) (*big.Rat, bool) {
 	whole, part, _ := strings.Cut(s, ".")
 	if len(whole) > 12 || len(part) > maxDecimals {

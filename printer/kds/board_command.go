@@ -127,6 +127,7 @@ func applicable(c Command, r *record, t *ticket.Ticket) Outcome {
 		return Conflict
 	case c.Do == AckVoid && !hasVoid(t):
 		return Already
+	// A cancellation that nobody has read would be cooked: the card may not disappear before.
 	case c.Do == Bump && hasVoid(t) && !r.Acked:
 		return Unread
 	}
@@ -149,6 +150,7 @@ func (b *Board) undoLast(r *record) {
 	r.LastChange = nil
 }
 
+// without returns list without i.
 func without(list []int, i int) []int {
 	return slices.DeleteFunc(list, func(x int) bool { return x == i })
 }

@@ -45,6 +45,8 @@ func (b *Board) Snapshot() Snapshot {
 		ID: stateID(b.run, b.history.seq), Run: b.run, Seq: b.history.seq, Now: now.UnixMilli(), Station: b.o.Station,
 		Open: b.open(), Recall: []*Card{},
 	}
+	// A card that can no longer be recalled is deleted with the next change, so it may still be
+	// here.
 	for _, e := range b.notOpen() {
 		if len(s.Recall) < b.o.RecallKeep && b.recallable(e, now) {
 			s.Recall = append(s.Recall, e.card)

@@ -13,7 +13,8 @@ import (
 // only added. A change that an older reader would misunderstand must raise it.
 const recordVersion = 1
 
-// A record is a card as it is stored: all of it, in one value.
+// A record is a card as it is stored: all of it, in one value. Some names in the JSON are older
+// than those of the fields; they stay, because databases contain them.
 type record struct {
 	V       int       `json:"v"`
 	Job     uint64    `json:"job"`
@@ -70,6 +71,7 @@ func (r *record) clone() record {
 	return c
 }
 
+// encode returns the bytes that are stored; every version since must be able to read them.
 func (r *record) encode() ([]byte, error) { return json.Marshal(r) }
 
 // decodeRecord reads a stored card and its ticket. It checks both, because one bad value would sort
@@ -99,7 +101,8 @@ func decodeRecord(value []byte) (record, ticket.Ticket, error) {
 	return r, t, nil
 }
 
-// maxSafeInteger is the largest integer that JavaScript represents exactly.
+// maxSafeInteger is the largest integer that JavaScript represents exactly. A larger number would
+// be rounded in the page, whose commands would then name a card that does not exist.
 const maxSafeInteger = 1<<53 - 1
 
 // check refuses records that would corrupt the order of other cards, or that no list would show.

@@ -9,7 +9,8 @@ import (
 // sweep deletes cards that can no longer be recalled. It stops at the first error; the rest is
 // deleted after the next change or the next start. write is held.
 //
-// A crash in the middle: the cards that are still stored are deleted later.
+// A crash in the middle: the cards that are still stored are deleted later. It runs after a change
+// and not by a timer, so an idle night writes nothing to the disk.
 func (b *Board) sweep(ctx context.Context) {
 	for _, job := range b.forgettable() {
 		if err := b.o.KV.Delete(ctx, cardKey(job)); err != nil {

@@ -92,7 +92,8 @@ type Item struct {
 	Done     bool     `json:"done,omitempty"`
 }
 
-// newCard makes the card of a record, as pages get it.
+// newCard makes the card of a record, as pages get it. Every text of the order goes through oneLine
+// or cleanNotes here, so no other place has to.
 func newCard(r *record, t *ticket.Ticket, undoFor time.Duration) *Card {
 	c := &Card{
 		Job: r.Job, Place: r.Place, Version: r.Version, State: r.State, Off: r.Off, OffAt: r.OffAt,
@@ -158,7 +159,8 @@ func hasVoid(t *ticket.Ticket) bool {
 		slices.ContainsFunc(t.Lines, func(l ticket.Line) bool { return l.Void })
 }
 
-// allUnrouted reports whether no route matched any line.
+// allUnrouted reports whether no route matched any line. Only then the card has the banner;
+// otherwise the single lines say it.
 func allUnrouted(lines []ticket.Line) bool {
 	return len(lines) > 0 && !slices.ContainsFunc(lines, func(l ticket.Line) bool { return !l.NoRoute })
 }
@@ -180,6 +182,8 @@ func orderKey(t *ticket.Ticket) string {
 	case table(t) != "":
 		words = []string{"table", t.Venue, strings.ToLower(table(t))}
 	}
+	// Each word is preceded by its length, so that no two lists of words give the same bytes. A
+	// hash, because the texts may be long.
 	h := sha256.New()
 	for _, w := range words {
 		var n [8]byte

@@ -86,7 +86,8 @@ type DocumentLine struct {
 }
 
 // NewDocument returns the document of a delivery. raw is the original record; it is left out if it
-// is not valid JSON.
+// is not valid JSON. Texts are cleaned in the same way as on a card; the kind and the station are
+// written out, because the reader does not know this program's defaults.
 func NewDocument(d ticket.Delivery, raw json.RawMessage) Document {
 	t := &d.Ticket
 	doc := Document{
@@ -104,6 +105,7 @@ func NewDocument(d ticket.Delivery, raw json.RawMessage) Document {
 	if t.Kind != ticket.Order {
 		doc.Kind = oneLine(string(t.Kind))
 	}
+	// The display is the backup of another station: it must show whose ticket this is.
 	if d.For != "" {
 		doc.Station, doc.Down = oneLine(d.For), oneLine(d.Down)
 	}

@@ -13,6 +13,10 @@ import (
 	"ticketrail/queue/kv"
 )
 
+// The expo derives everything from the boards except which orders were sent out, so it cannot
+// disagree with them for longer than one change. The price is that a board must keep a bumped card
+// while the expo needs it: watcher.needs says so.
+
 // An ExpoSnapshot is an expo at one moment.
 type ExpoSnapshot struct {
 	ID      string   `json:"id"`
@@ -137,7 +141,9 @@ func (x *Expo) load() error {
 	})
 }
 
-// remember takes a sent order into memory. mu is held, except while the expo is being opened.
+// remember takes a sent order into memory. mu is held, except while the expo is being opened. A
+// recalled order can be sent out again, with some of the same cards; the larger Off is the later
+// one.
 func (x *Expo) remember(s *sentOrder) {
 	x.sent[s.Off], x.lastOff = s, max(x.lastOff, s.Off)
 	for _, p := range s.Cards {
@@ -177,6 +183,7 @@ func (x *Expo) Close() {
 }
 
 // needs reports whether a card belongs to an open order here, or to one that can still be recalled.
+// Until it was sent out, an order shows what all stations have done, also hours ago.
 func (x *Expo) needs(station string, job uint64) bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()

@@ -73,6 +73,8 @@ func (x *Expo) Do(ctx context.Context, c Command) (Result, error) {
 	if c.Do != Bump && c.Do != Undo && c.Do != Recall {
 		return Result{}, fmt.Errorf("%w: an expo has no %s, only bump, undo and recall", ErrCommand, c.Do)
 	}
+	// Two steps, because the expo's write must not be held while its own board changes: the board
+	// calls back into the expo.
 	r, s, err := x.apply(ctx, c)
 	// Also for a repeated delivery: the first one may have failed or crashed right here.
 	if err == nil && s != nil {
@@ -215,7 +217,8 @@ func (b *Board) moveTo(ctx context.Context, job uint64, to CardState) error {
 	})
 }
 
-// sweep deletes sent orders that are so old that no board has their cards. write is held.
+// sweep deletes sent orders that are so old that no board has their cards. write is held. Twice
+// maxKeptFor, so that no order whose card is still on a board is shown as open again.
 func (x *Expo) sweep(ctx context.Context) {
 	x.mu.RLock()
 	var old []uint64

@@ -130,7 +130,8 @@ func (x *Expo) groupByOrder(refs []cardRef, cards map[cardRef]*Card) map[string]
 }
 
 // orderFor returns the order with that key, made from the card if there is none, and fills in what
-// the earlier cards did not say.
+// the earlier cards did not say. One till sends the server's name, another does not; the pass sees
+// all that is known.
 func orderFor(orders map[string]*Order, key string, c *Card) *Order {
 	o := orders[key]
 	if o == nil {

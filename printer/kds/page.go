@@ -154,6 +154,7 @@ type lineView struct {
 	Notes []noteView
 }
 
+// cardView prepares one card for the template.
 func (view *screenView) cardView(c *Card, now time.Time) cardView {
 	v := cardView{Head: headline(c.Number, c.Table, kindTitle(c.Kind), c.Type),
 		Who: detailsText(c.Number, c.Table, c.Type, c.Server, c.Guests), Meta: metaText(c)}
@@ -162,6 +163,7 @@ func (view *screenView) cardView(c *Card, now time.Time) cardView {
 	return v
 }
 
+// orderView prepares one order of the expo for the template.
 func (view *screenView) orderView(o *Order, now time.Time) cardView {
 	v := cardView{Head: headline(o.Number, o.Table, "", o.Type),
 		Who: detailsText(o.Number, o.Table, o.Type, o.Server, o.Guests), Meta: o.Clock}
@@ -200,7 +202,8 @@ func ageText(s int64) string {
 	return fmt.Sprintf("%02d:%02d", s/60, s%60)
 }
 
-// headline is the first of its arguments that is not empty.
+// headline is the first of its arguments that is not empty. A card must have a name that a cook can
+// call out, whatever the till left out.
 func headline(of ...string) string {
 	for _, s := range of {
 		if s != "" {
@@ -256,7 +259,8 @@ func newBodyView(c *Card) bodyView {
 	return v
 }
 
-// newLineView chooses the CSS classes of one line.
+// newLineView chooses the CSS classes of one line. A class is never the only sign: the template
+// writes the same in words, for cooks who do not see the colour.
 func newLineView(it Item) lineView {
 	l := lineView{Item: it, Class: "line", Count: it.Quantity, Notes: noteViews(it.Notes)}
 	if it.Depth > 0 {
@@ -276,6 +280,7 @@ func newLineView(it Item) lineView {
 	return l
 }
 
+// noteViews marks the notes that mention an allergy.
 func noteViews(list []string) (out []noteView) {
 	for _, s := range list {
 		out = append(out, noteView{Alarm: mentionsAllergy(s), Text: s})
@@ -295,7 +300,8 @@ func allergyWords() []string {
 	}
 }
 
-// mentionsAllergy reports whether a text contains one of allergyWords.
+// mentionsAllergy reports whether a text contains one of allergyWords. A part of a word is enough,
+// because notes are typed in a hurry: "peanutallergy!!".
 func mentionsAllergy(s string) bool {
 	s = strings.ToLower(s)
 	for _, a := range allergyWords() {

@@ -43,7 +43,8 @@ func withCustomKeys(custom map[string][]string) map[string][]string {
 	return keys
 }
 
-// CheckKeys returns the first thing that is wrong with the keys of a configuration.
+// CheckKeys returns the first thing that is wrong with the keys of a configuration. It is called
+// when the configuration is checked, so a key that would do two things never reaches a kitchen.
 func CheckKeys(custom map[string][]string) error {
 	known := DefaultKeys()
 	used := map[string]string{}
@@ -70,7 +71,8 @@ func CheckKeys(custom map[string][]string) error {
 func sameKey(a, b string) bool { return normalKey(a) == normalKey(b) }
 
 // normalKey is a key's name with its modifiers in one order and its letters in lower case; empty if
-// it is not the name of a key.
+// it is not the name of a key. A key named "+" is itself no modifier, hence the check for an empty
+// rest.
 func normalKey(key string) string {
 	var mods [3]bool
 	for {

@@ -18,6 +18,11 @@ import (
 	"ticketrail/queue/kv"
 )
 
+// Pairing keeps the orders, with guests' names and allergies, from everybody who is in the
+// restaurant's wireless network. A browser shows a code; the operator types it at the box, where no
+// guest can. After that the browser's cookie is the permission. The browsers that wait are in
+// memory only: a stranger who asks for codes all day writes nothing to the disk.
+
 // A Pairing is the permission of one browser to see one station. It is bound to a secret in the
 // browser's cookie, not to an address: a tablet may get another one from DHCP.
 type Pairing struct {
@@ -200,7 +205,8 @@ const (
 	seenTimeout  = time.Second // how long a page waits for it
 )
 
-// bySecret returns the pairing of a browser's secret; nil if there is none.
+// bySecret returns the pairing of a browser's secret; nil if there is none. The look-up is by hash,
+// so its time tells nothing about the secrets.
 func (p *Pairings) bySecret(secret string) *activePairing {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -239,7 +245,8 @@ func (p *Pairings) noteSeen(ctx context.Context, a *activePairing) {
 // codeAlphabet has only characters that are not mistaken for each other when read out or typed.
 const codeAlphabet = "ACDEFGHJKMNPQRTVWXY34679"
 
-// randomLetters returns n random letters of codeAlphabet, all equally likely.
+// randomLetters returns n random letters of codeAlphabet, all equally likely. Bytes beyond the last
+// whole multiple of the alphabet are drawn again, or the first letters would be likelier.
 func randomLetters(n int) string {
 	out := make([]byte, 0, n)
 	var b [1]byte

@@ -85,7 +85,8 @@ func (p *Pairings) isPending(secret string) bool {
 }
 
 // byCode returns the browser that shows code. Wrong codes are counted over all callers, because
-// guessing is the same whoever does it.
+// guessing is the same whoever does it. The limit is checked before the code, so that a right guess
+// does not get through either while it lasts.
 func (p *Pairings) byCode(code string) (hash [32]byte, a *pendingPairing, err error) {
 	code = strings.ToUpper(strings.NewReplacer("-", "", " ", "").Replace(code))
 	now := time.Now()

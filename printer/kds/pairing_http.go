@@ -77,12 +77,14 @@ func isLocal(r *http.Request) bool {
 	return strings.EqualFold(host, "localhost") || isLoopback(host)
 }
 
+// isLoopback also accepts ::ffff:127.0.0.1, as a dual-stack listener reports it.
 func isLoopback(address string) bool {
 	ip, err := netip.ParseAddr(address)
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-// secretCookie returns the browser's secret; empty if it has none.
+// secretCookie returns the browser's secret; empty if it has none. A longer value was not set by
+// us, and is not worth hashing.
 func secretCookie(r *http.Request) string {
 	c, err := r.Cookie(cookieName)
 	if err != nil || len(c.Value) > 64 {
@@ -100,7 +102,8 @@ func setSecretCookie(w http.ResponseWriter, r *http.Request, secret string) {
 	})
 }
 
-// showCode shows the code with which the operator can pair this browser.
+// showCode shows the code with which the operator can pair this browser. The browser's name is for
+// the operator's list; it is a text of a stranger, so it is cleaned and cut.
 func (s *Server) showCode(w http.ResponseWriter, r *http.Request) {
 	address := r.RemoteAddr
 	if host, _, err := net.SplitHostPort(address); err == nil {

@@ -18,6 +18,10 @@ import (
 	"ticketrail/queue/ticket"
 )
 
+// An attempt is one HTTP request. What it costs the ticket depends on when it fails: before the
+// first byte of the body nothing was sent (no doubt), after it only the answer tells. beginReader
+// finds that moment.
+
 // PushOptions configure a third-party kitchen display. Name and URL are required. The files are
 // read at each attempt, so a secret can be changed without a reload.
 type PushOptions struct {
@@ -121,7 +125,8 @@ func (p *Push) Print(ctx context.Context, d ticket.Delivery, begin func(context.
 	return ticket.Taken, nil
 }
 
-// compose returns the body of the request.
+// compose returns the body of the request. The raw record is an addition that a display may use;
+// the ticket must not wait for it.
 func (p *Push) compose(ctx context.Context, d ticket.Delivery) ([]byte, error) {
 	var raw json.RawMessage
 	if p.o.Raw != nil {
@@ -194,6 +199,8 @@ func (a *attempt) send(ctx context.Context) error {
 	if err != nil {
 		return ticket.NotReady(a.p.errorf("%w", err))
 	}
+	// A timer and not context.WithTimeout, because beginOnce stops it while the disk works and
+	// starts it anew.
 	timed, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	a.timer = time.AfterFunc(a.p.o.Timeout, func() { cancel(errTimeout) })

@@ -49,7 +49,8 @@ func (a *attempt) interpret(res *http.Response) error {
 	}
 }
 
-// setNotBefore records how long the display asked for a pause; 0 ends one.
+// setNotBefore records how long the display asked for a pause; 0 ends one. It is kept in memory
+// only: after a restart one request too many does no harm.
 func (p *Push) setNotBefore(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -105,7 +106,8 @@ func redirectHost(res *http.Response) string {
 }
 
 // transportError says what an attempt without a response means. It never contains the display's
-// whole address.
+// whole address. The order of the cases: an error of begin is the disk's, an ended context the
+// dispatcher's; only what remains is the display's fault.
 func (a *attempt) transportError(ctx, timed context.Context, err error) error {
 	a.mu.Lock()
 	beginErr := a.beginErr

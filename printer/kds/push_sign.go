@@ -57,6 +57,7 @@ func readSecrets(file string) (signer, error) {
 }
 
 // sign returns the signature header of a message: for each secret the HMAC of "id.timestamp.body".
+// The time is part of it, so that a display can refuse an old message that somebody recorded.
 func (s signer) sign(id string, at time.Time, body []byte) string {
 	var all []string
 	for _, key := range s.keys {

@@ -155,6 +155,7 @@ func beforeAnyPage(err error) error {
 }
 
 // waitHeld waits until a live page holds the card. A bumped card counts too: a cook has seen it.
+// The last two errors differ because the operator does: open the page, or reload one that hangs.
 func (s *Screen) waitHeld(ctx context.Context, job uint64, held <-chan struct{}) error {
 	if c, ok := s.o.Board.Card(job); ok && c.State == Bumped {
 		return nil
@@ -176,7 +177,8 @@ func (s *Screen) waitHeld(ctx context.Context, job uint64, held <-chan struct{})
 }
 
 // awaitHeld returns a channel that is closed when a live page holds job. The caller must call done
-// when it no longer waits.
+// when it no longer waits. One ticket of a screen is printed at a time, so one channel for each job
+// is enough.
 func (s *Screen) awaitHeld(job uint64) (held <-chan struct{}, done func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -293,6 +295,8 @@ func (s *Screen) forget(job uint64) {
 }
 
 // Do carries out the command of a page. A command for a card also confirms that the page holds it.
+// Otherwise a cook who is faster than the page's own confirmation would bump a ticket that counts
+// as never shown.
 func (s *Screen) Do(ctx context.Context, id string, c Command) (Result, error) {
 	if c.Order != "" {
 		if s.o.Expo == nil {

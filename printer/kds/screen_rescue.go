@@ -9,6 +9,10 @@ import (
 	"ticketrail/queue/ticket"
 )
 
+// The screen says what its board needs, and the queue works out what is still to be done. Both
+// sides can crash at any time and ask again: the copies are found by their jobs, so none is made
+// twice.
+
 // rescueNote heads the copy of a ticket that was shown. Stored tickets contain it, so its text must
 // not change.
 const rescueNote = "WAS ON THE SCREEN and is not bumped: may be in preparation"

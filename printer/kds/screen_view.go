@@ -136,7 +136,8 @@ const (
 	reconnectGrace = 3 * time.Second
 )
 
-// streamOpened notes a stream of a page. The caller must call closed when the stream ends.
+// streamOpened notes a stream of a page. The caller must call closed when the stream ends. A page
+// has two streams for a moment when it connects anew; only the end of the last one counts.
 func (v *screenView) streamOpened(id string) (closed func()) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -161,6 +162,7 @@ func (v *screenView) streamClosed(c *client) {
 	if c.streams--; c.streams > 0 {
 		return
 	}
+	// A page that never answered has shown nothing, so it needs no grace.
 	if c.leaveScreen == nil {
 		v.drop(c)
 		return

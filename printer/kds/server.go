@@ -97,6 +97,7 @@ func (s *Server) Set(list []Display) {
 	}
 	s.views, s.names = now, names
 	s.mu.Unlock()
+	// After the new ones are in place: a page whose stream ends connects anew at once.
 	for _, d := range was {
 		if now[d.name] != d {
 			d.stop()

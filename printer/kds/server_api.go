@@ -27,6 +27,7 @@ func (s *Server) state(w http.ResponseWriter, _ *http.Request, view *screenView,
 // allDay answers with the all-day counts of this screen's cards.
 func (s *Server) allDay(w http.ResponseWriter, r *http.Request, view *screenView, _ *grant) {
 	counts := AllDay(view.source.open(), r.URL.Query().Get("course"))
+	// A page expects a list; null would be an error there.
 	if counts == nil {
 		counts = []Count{}
 	}
@@ -121,7 +122,8 @@ func (s *Server) notStored(w http.ResponseWriter, view *screenView, what string,
 	http.Error(w, "not done: try again", http.StatusServiceUnavailable)
 }
 
-// writeJSON answers with v as JSON.
+// writeJSON answers with v as JSON. It is encoded before anything is sent, so that a failure is a
+// 500 and not half an answer.
 func (s *Server) writeJSON(w http.ResponseWriter, v any) {
 	b, err := json.Marshal(v)
 	if err != nil {

@@ -104,7 +104,9 @@ type stream struct {
 	started time.Time
 }
 
-// run sends changes and heartbeats until the page, the pairing, the screen or the server ends.
+// run sends changes and heartbeats until the page, the pairing, the screen or the server ends. At a
+// shutdown the page stays in the list and only stops counting: it is still open and comes back in a
+// moment.
 func (st *stream) run(r *http.Request, stopping, revoked <-chan struct{}) {
 	tick := time.NewTicker(st.view.beat)
 	defer tick.Stop()
