@@ -11,10 +11,15 @@ import (
 	"ticketrail/queue/ticket"
 )
 
+// What can be prepared is prepared in the caller's goroutine, hundreds at once; only apply runs in
+// the committer. An apply may run in a transaction that is then rolled back, so its receipt counts
+// only with the answer.
+
 // maxName bounds, in bytes, the names that become keys in the file. bbolt allows 32 KiB.
 const maxName = kv.MaxKey
 
-// jobOverhead is about how many bytes a job takes in a transaction besides its ticket.
+// jobOverhead is about how many bytes a job takes in a transaction besides its ticket. State,
+// position and keys; it need not be exact, because it only bounds transactions and what may wait.
 const jobOverhead = 512
 
 // Accept stores a request and enqueues its tickets. When it returns nil all of r survives a power
@@ -54,7 +59,8 @@ type acceptOp struct {
 	receipt  ticket.Receipt
 }
 
-// newAcceptOp encodes a request, or says why it cannot be stored.
+// newAcceptOp encodes a request, or says why it cannot be stored. Its errors are mistakes of the
+// planner or of the configuration, not of the disk: a retry would fail alike.
 func (q *Queue) newAcceptOp(r *ticket.Request) (*acceptOp, error) {
 	if len(r.Drafts) == 0 {
 		return nil, errors.New("it contains no tickets")
@@ -131,6 +137,8 @@ func (a *acceptOp) acceptKnown(b *batch, filed uint64, raw []byte) error {
 	if err != nil {
 		return a.acceptUnreadable(b, filed, raw, err)
 	}
+	// The usual case. It writes nothing, so a service that repeats everything after an outage costs
+	// no commit.
 	if s.knows(a.digest) {
 		a.receipt = ticket.Receipt{Duplicate: true}
 		return nil
@@ -179,7 +187,8 @@ func (a *acceptOp) acceptUnreadable(b *batch, filed uint64, raw []byte, cause er
 }
 
 // checkRoom refuses a request for which there is no disk space or no backlog left. It counts the
-// jobs of the requests before it in the same transaction.
+// jobs of the requests before it in the same transaction. A plain duplicate never gets here: it is
+// answered 200 however full the queue is.
 func (a *acceptOp) checkRoom(b *batch, jobs int) error {
 	if b.full {
 		return ErrStorageFull

@@ -26,7 +26,8 @@ const (
 	bucketCount
 )
 
-// bucketNames are stored: they never change, whatever the constants are called.
+// bucketNames are stored: they never change, whatever the constants are called. "aside" and "shelf"
+// are older words for quarantine and KV.
 var bucketNames = [bucketCount][]byte{
 	[]byte("meta"), []byte("requests"), []byte("reqjobs"), []byte("jobs"), []byte("state"),
 	[]byte("waiting"), []byte("finished"), []byte("stations"), []byte("dedup"), []byte("aside"), []byte("shelf"),
@@ -78,6 +79,7 @@ func (b *batch) bucket(n int) *bolt.Bucket {
 	return b.buckets[n]
 }
 
+// put writes one value, unless a write has failed already: after that only the rollback matters.
 func (b *batch) put(k *bolt.Bucket, key, value []byte) {
 	b.dirty = true
 	if b.err == nil {
@@ -85,6 +87,7 @@ func (b *batch) put(k *bolt.Bucket, key, value []byte) {
 	}
 }
 
+// del is put for a deletion.
 func (b *batch) del(k *bolt.Bucket, key []byte) {
 	b.dirty = true
 	if b.err == nil {
@@ -101,7 +104,8 @@ func (b *batch) sequence(n int) uint64 {
 	return seq
 }
 
-// state reads the state of a job. The error wraps ErrNotFound or ErrDamaged.
+// state reads the state of a job. The error wraps ErrNotFound or ErrDamaged. A job that was pruned
+// and one that never was look the same.
 func (b *batch) state(job uint64) (jobState, error) {
 	raw := b.bucket(bucketState).Get(key64(job))
 	if raw == nil {
@@ -122,7 +126,8 @@ func (b *batch) setState(job uint64, s jobState) {
 }
 
 // record returns the books and the hold of a station, for the caller to change. writeRecords stores
-// it once, however many operations changed it.
+// it once, however many operations changed it. It is a copy, because the batch may fail; the lane
+// gets it only after the commit.
 func (b *batch) record(station string) *stationRecord {
 	if r := b.records[station]; r != nil {
 		return r
@@ -193,6 +198,7 @@ func (b *batch) finish(job uint64, s jobState, to ticket.State, why string) {
 		pos, station := s.Pos, s.Station
 		b.afterCommit(func() { b.q.lane(station).remove(pos) })
 	} else if books.Outcomes[s.State] > 0 {
+		// FailedCancelled keeps the counter that Prometheus sees from going down.
 		books.Outcomes[s.State]--
 		books.FailedCancelled++
 	} else {
@@ -211,7 +217,8 @@ func (b *batch) finish(job uint64, s jobState, to ticket.State, why string) {
 }
 
 // quarantine keeps the original bytes of a record that cannot be read, so that a developer can find
-// out what it was. The caller replaces or removes the record itself, in the same transaction.
+// out what it was. The caller replaces or removes the record itself, in the same transaction. The
+// log line is written even if the commit then fails: the record is damaged all the same.
 func (b *batch) quarantine(bucket int, key, raw []byte, cause error) {
 	v, err := sealJSON(quarantined{string(bucketNames[bucket]), key, raw, cause.Error(), b.wall.UTC()})
 	b.fail(err)

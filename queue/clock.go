@@ -7,6 +7,10 @@ import (
 	"ticketrail/queue/ticket"
 )
 
+// Why not the wall clock: a box without a battery boots in 1970, and NTP then jumps it by decades.
+// By the wall clock every key would be forgotten in that moment, so a retry prints twice, and every
+// waiting ticket would expire.
+
 // keyClock is the key of the clockRecord in the meta bucket.
 var keyClock = []byte("clock")
 
@@ -91,7 +95,8 @@ func (b *batch) writeClock() {
 
 // maintain does what is due with time: forget keys, prune history, store the running time. Each
 // transaction is small, because tickets wait while it commits. A crash before or after one changes
-// nothing for anybody: what was not removed is removed the next time.
+// nothing for anybody: what was not removed is removed the next time. While storage fails there is
+// nothing to maintain.
 func (q *Queue) maintain() {
 	q.pruning = false
 	if !q.nextReopen.IsZero() {
@@ -116,7 +121,8 @@ func (q *Queue) maintain() {
 const pruneAtOnce = 100
 
 // prune removes finished jobs that are older than retention, oldest first. It returns true if more
-// of them are left.
+// of them are left. Keys begin with the running time, so the first key that is young enough ends
+// the search.
 func (b *batch) prune(retention time.Duration) bool {
 	limit := b.now - retention
 	if limit <= 0 {

@@ -31,7 +31,9 @@ const (
 	maintenanceEvery = time.Minute
 )
 
-// run is the committer. It ends after Close, when everything that waited has its answer.
+// run is the committer. It ends after Close, when everything that waited has its answer. Operations
+// come before pruning and maintenance, which can wait a minute; the probe of a failed disk comes
+// before both, because nothing prints until it succeeds.
 func (q *Queue) run() {
 	defer close(q.ended)
 	tick := time.NewTicker(maintenanceEvery)
@@ -106,7 +108,8 @@ func (q *Queue) process(ops []*op) {
 	}
 }
 
-// classify turns the error of a failed commit into the one that callers get.
+// classify turns the error of a failed commit into the one that callers get. A full disk is told
+// apart, because printing continues with the reserve meanwhile.
 func classify(err error) (failed error, full bool) {
 	if isDiskFull(err) {
 		return fmt.Errorf("%w: %w", ErrStorageFull, err), true
@@ -174,6 +177,8 @@ func (q *Queue) commit(ops []*op) (errs []error, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if err == nil {
+		// In the order of the operations: a later one may have removed from a lane what an earlier
+		// one added.
 		q.open += b.open
 		for _, f := range b.onCommit {
 			f()
@@ -243,7 +248,8 @@ func (q *Queue) recoverStorage() {
 	}
 }
 
-// reopen replaces the open file by itself, read anew. Callers of view wait meanwhile.
+// reopen replaces the open file by itself, read anew. Callers of view wait meanwhile. That drops
+// what bbolt has in memory of a failed commit.
 func (q *Queue) reopen() error {
 	if db := q.db.Swap(nil); db != nil {
 		_ = db.Close() // waits for read transactions, which are short

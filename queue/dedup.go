@@ -10,6 +10,10 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
+// A retry must find its key for a week, at a cost that does not grow with the traffic: keys are
+// stored by day and a whole day is dropped at once. What is stored of a request is enough to answer
+// three questions: was it here, was it the same, and what in it was void already.
+
 // A requestKey stands for a venue and the id of a request. 16 bytes of SHA-256 are short, and two
 // requests of one restaurant never share them.
 type requestKey [16]byte
@@ -39,7 +43,8 @@ func digest16(d [32]byte) [16]byte { return [16]byte(d[:16]) }
 
 func (s *seen) knows(d [16]byte) bool { return slices.Contains(s.digests, d) }
 
-// add records one more content under the key, and what is void in it.
+// add records one more content under the key, and what is void in it. The first content stays,
+// because it is the one that was printed.
 func (s *seen) add(d [16]byte, voids []uint64) {
 	if len(s.digests) >= maxDigests {
 		s.digests = slices.Delete(s.digests, 1, len(s.digests)-maxDigests+2)
@@ -49,7 +54,8 @@ func (s *seen) add(d [16]byte, voids []uint64) {
 }
 
 // mergeVoids returns the union of two sorted multisets: a void that is in either of them twice is
-// in the result twice, because two equal lines can be cancelled.
+// in the result twice, because two equal lines can be cancelled. A union and not a sum: the same
+// void that comes in two contents is one cancellation.
 func mergeVoids(a, b []uint64) []uint64 {
 	out := make([]uint64, 0, len(a)+len(b))
 	for len(a) > 0 && len(b) > 0 {
@@ -143,7 +149,8 @@ func (b *batch) generations() []generation {
 }
 
 // lookup finds the record of a key, and the generation in which it is stored. raw is nil if the key
-// is not known.
+// is not known. There are about eight generations, and most requests are new, so each is asked
+// once.
 func (b *batch) lookup(k requestKey) (filed uint64, raw []byte) {
 	for _, g := range b.generations() {
 		if raw := g.keys.Get(k[:]); raw != nil {

@@ -55,7 +55,8 @@ func (e entry) tooOld(now, olderThan time.Duration) bool {
 	return !e.slip && since(now, e.enqueued) > olderThan
 }
 
-// pendingOf copies the pending jobs of a lane. The caller must have paused it.
+// pendingOf copies the pending jobs of a lane. The caller must have paused it. Others may still
+// change the lane in memory: only what pause promises holds, and the state is read again for each.
 func (b *batch) pendingOf(station string) []entry {
 	b.q.mu.Lock()
 	defer b.q.mu.Unlock()
@@ -147,7 +148,8 @@ func (b *batch) slipPayload(t ticket.Ticket) []byte {
 	return seal(payload)
 }
 
-// slipLine names an expired ticket as people call it: number, table, type, server.
+// slipLine names an expired ticket as people call it: number, table, type, server. Without the note
+// of a doubt, a cook would ask for a dish that is already on the pass.
 func slipLine(t ticket.Ticket, job uint64, doubt bool) ticket.Line {
 	var name []string
 	for _, s := range []string{ticket.NumberLabel(t.Number), ticket.TableLabel(t.Table), t.Type, t.Server} {

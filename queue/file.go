@@ -17,6 +17,10 @@ import (
 	berrors "go.etcd.io/bbolt/errors"
 )
 
+// What bbolt does not do by itself: it trusts the length of the file and the meta page it finds,
+// and it creates a database in place. On a box that loses power at any moment each of these has to
+// be made safe around it.
+
 // mapSize is how much address space bbolt maps at first: 1 GiB, on 32 bits 256 MiB. When a map has
 // to grow, the writer waits for all readers. Address space is not memory, and on 64 bits it costs
 // nothing.
@@ -39,6 +43,8 @@ func openFile(o Options, sync func(*os.File) error) (*bolt.DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", o.Path, err)
 	}
+	// The file grows in steps of 4 MiB instead of bbolt's 16: SD cards are small, and a nearly full
+	// disk stops later.
 	db.AllocSize = 4 << 20
 	if err := rewriteMeta(o.Path, sync); err != nil {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", o.Path, err), db.Close())

@@ -11,9 +11,6 @@ import (
 // whether the operation is on the disk.
 type kind int
 
-// Limits. A box has little memory, so requests that the disk cannot keep up with are refused; the
-// service sends them again. A transaction must stay short, because a ticket that is next waits for
-// it.
 const (
 	// accept is refused. The service sends the request again, and the dedup key answers it.
 	accept kind = iota
@@ -38,6 +35,9 @@ type op struct {
 	done  chan error      // gets exactly one answer
 }
 
+// Limits. A box has little memory, so requests that the disk cannot keep up with are refused; the
+// service sends them again. A transaction must stay short, because a ticket that is next waits for
+// it.
 const (
 	maxAccepts     = 4096     // requests that may wait; above it ErrBusy
 	maxAcceptBytes = 64 << 20 // and their size together
@@ -59,7 +59,8 @@ type inbox struct {
 
 func newInbox() *inbox { return &inbox{wake: make(chan struct{}, 1)} }
 
-// put adds an operation, or returns ErrClosed or ErrBusy.
+// put adds an operation, or returns ErrClosed or ErrBusy. One request larger than the limit is
+// still taken if it is alone: the receiver has its own limit for a body.
 func (in *inbox) put(o *op) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -86,7 +87,8 @@ func (in *inbox) wakeCommitter() {
 	}
 }
 
-// nextBatch takes the operations of the next transaction. closed says that no more will come.
+// nextBatch takes the operations of the next transaction. closed says that no more will come. A
+// single operation above the size limit gets a transaction of its own.
 func (in *inbox) nextBatch() (ops []*op, closed bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -139,7 +141,8 @@ func (in *inbox) close() {
 	in.wakeCommitter()
 }
 
-// waiting is how long the oldest operation has waited for its answer.
+// waiting is how long the oldest operation has waited for its answer. It is read while the disk
+// hangs, so it must not wait for it.
 func (in *inbox) waiting() time.Duration {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -157,6 +160,7 @@ func (in *inbox) waiting() time.Duration {
 
 // do hands a change to the committer and waits for its answer. If ctx ends first, do returns its
 // error, and the change may still happen: only an accept that has not started is then skipped.
+// Everything else is wanted even if its caller has gone.
 func (q *Queue) do(ctx context.Context, k kind, size int, apply func(*batch) error) error {
 	o := &op{kind: k, apply: apply, size: size, since: time.Now(), done: make(chan error, 1)}
 	if k == accept {

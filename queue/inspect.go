@@ -11,6 +11,9 @@ import (
 	"ticketrail/queue/ticket"
 )
 
+// Everything here reads the last commit and not memory, except what is printing now, which is only
+// in memory.
+
 // pageSize is how many jobs one read transaction of a listing reads. bbolt cannot reuse freed pages
 // while a read transaction is open, so a long one makes the file grow.
 const pageSize = 200
@@ -112,6 +115,7 @@ func readJob(tx *bolt.Tx, id uint64, raw []byte, lent map[uint64]entry, f Filter
 		ID: id, Station: s.Station, State: s.State, Attempts: s.Attempts, Doubt: s.Doubts > 0,
 		Reprint: s.Reprint, Of: s.Of, Reason: s.Why, ReceivedAt: time.UnixMilli(s.Received).UTC(),
 	}
+	// The list of leases is older than the page: a job that has ended since then is shown as ended.
 	if e, ok := lent[id]; ok && s.State == ticket.Pending {
 		j.State, j.Doubt = ticket.Printing, e.doubts > 0
 	}

@@ -10,6 +10,10 @@ import (
 	"ticketrail/queue/kv"
 )
 
+// Other packages keep their small durable state here (boards, pairings, printer capabilities,
+// names), so that there is one file to back up, one place where a commit can fail, and one answer
+// to a full disk.
+
 // A KV is a small durable map for another package, written through the committer. It is a
 // [kv.Store]; its errors wrap those of this package.
 type KV struct {
@@ -74,6 +78,7 @@ func (s *KV) write(ctx context.Context, verb, key string, size int, apply func(*
 	return nil
 }
 
+// failed names the operation, the key and the map.
 func (s *KV) failed(verb, key string, err error) error {
 	return fmt.Errorf("%s %.64q in KV %.64s: %w", verb, key, s.name, err)
 }
@@ -102,7 +107,8 @@ func (s *KV) Get(key string) (value []byte, ok bool, err error) {
 	return value, ok, nil
 }
 
-// All implements [kv.Store].
+// All implements [kv.Store]. f is called without a transaction, so it may take its time and may
+// write.
 func (s *KV) All(f func(key string, value []byte) bool) error {
 	var keys []string
 	err := s.q.view(func(tx *bolt.Tx) error {

@@ -57,7 +57,8 @@ func (q *Queue) lane(name string) *lane {
 	return l
 }
 
-// notify wakes the callers of Take that wait for this lane.
+// notify wakes the callers of Take that wait for this lane. All of them wake and look again; there
+// is one for each station, so that costs nothing.
 func (l *lane) notify() {
 	close(l.changed)
 	l.changed = make(chan struct{})
@@ -68,7 +69,8 @@ func (l *lane) find(pos uint64) (int, bool) {
 	return slices.BinarySearchFunc(l.pending, pos, func(e entry, pos uint64) int { return cmp.Compare(e.pos, pos) })
 }
 
-// add inserts a pending job at its position. Nearly always that is the end.
+// add inserts a pending job at its position. Nearly always that is the end. Only slips, which go in
+// front, are inserted elsewhere.
 func (l *lane) add(e entry) {
 	if n := len(l.pending); n == 0 || l.pending[n-1].pos < e.pos {
 		l.pending = append(l.pending, e)

@@ -13,6 +13,10 @@ import (
 	"ticketrail/queue/ticket"
 )
 
+// The doubt is the one fact that decides what a cook sees after a crash. It is counted up on the
+// disk by Begin, before the first byte, and taken back only by an end that knows better. lentAs is
+// the state before the lease, so an end writes the same whatever Begin has left on the disk.
+
 // maxDoubt is how many attempts of a ticket may have come out before it is held for a person: the
 // first one, and one that is marked POSSIBLE DUPLICATE. More copies would fill the rail while the
 // printer is the problem.
@@ -74,7 +78,7 @@ func (q *Queue) Take(ctx context.Context, station string) (*Lease, error) {
 }
 
 // lend lends the head of a lane, in memory. If it cannot, changed is closed when the caller should
-// try again.
+// try again. While storage fails nothing is lent, because Begin could not be stored.
 func (q *Queue) lend(station string) (l *Lease, changed <-chan struct{}, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -91,7 +95,8 @@ func (q *Queue) lend(station string) (l *Lease, changed <-chan struct{}, err err
 }
 
 // fetch reads the ticket that was lent. ready is false if it must not or cannot be printed: it is
-// then out of the way, and the next one can be lent.
+// then out of the way, and the next one can be lent. It reads without the committer, so a slow
+// commit does not delay the next ticket's preparation.
 func (l *Lease) fetch(ctx context.Context) (ready bool, err error) {
 	if l.lentAs.doubts >= maxDoubt {
 		return false, l.Hold(ctx, "it may have come out twice already: look at the printer, then reprint or cancel it")

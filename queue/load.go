@@ -12,6 +12,11 @@ import (
 	"ticketrail/queue/ticket"
 )
 
+// Everything that can be damaged is read here with its checksum, and nothing damaged is dropped in
+// silence: it is put into quarantine, its ticket is made failed for a person to see, and the rest
+// of the queue works. Reading changes nothing; the repairs are one transaction after the probe
+// commit.
+
 // firstPos is the position of the first job ever. There is as much room before it as behind it,
 // because slips are enqueued in front.
 const firstPos = uint64(1) << 62
@@ -214,7 +219,8 @@ func (m *loadedState) failLater(job uint64, station string, pos uint64, raw []by
 	})
 }
 
-// requestOf finds the request of a job whose state is unreadable; 0 if there is none.
+// requestOf finds the request of a job whose state is unreadable; 0 if there is none. It reads all
+// keys of the bucket, which is acceptable for damage only.
 func (b *batch) requestOf(job uint64) uint64 {
 	c := b.bucket(bucketReqJobs).Cursor()
 	for k, _ := c.First(); k != nil; k, _ = c.Next() {
@@ -266,6 +272,7 @@ func (q *Queue) install(m *loadedState) {
 }
 
 // nextPos returns a position behind all others, or before them. Only the committer calls it.
+// Neither end can run out: at a thousand jobs a second it would take a hundred million years.
 func (q *Queue) nextPos(front bool) uint64 {
 	if front {
 		q.head--

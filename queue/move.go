@@ -88,7 +88,8 @@ func (s *jobState) checkReplaced() error {
 }
 
 // payload copies the stored ticket of a job, if it can be read. The copy is needed because bbolt's
-// memory is valid only until the next write.
+// memory is valid only until the next write. A ticket that cannot be read is not copied: the copy
+// would fail at the station, and the person would not know.
 func (b *batch) payload(id uint64) ([]byte, error) {
 	raw := b.bucket(bucketJobs).Get(key64(id))
 	if _, err := decodePayload(raw); err != nil {
@@ -218,7 +219,8 @@ func (q *Queue) MoveAll(ctx context.Context, from, to string) ([]uint64, error) 
 }
 
 // moveSome moves the next jobs of a lane whose position is higher than after. It returns the new
-// jobs, the last position it looked at, and whether there may be more.
+// jobs, the last position it looked at, and whether there may be more. Positions are asked for
+// instead of indexes, because between two transactions tickets print and arrive.
 func (b *batch) moveSome(from, to string, after uint64) (moved []uint64, last uint64, more bool) {
 	b.pause(from)
 	b.q.mu.Lock()
@@ -236,6 +238,8 @@ func (b *batch) moveSome(from, to string, after uint64) (moved []uint64, last ui
 	}
 	b.q.mu.Unlock()
 	slices.SortFunc(open, func(x, y entry) int { return cmp.Compare(x.pos, y.pos) })
+	// Held jobs are few, so all of them are looked at each time; those beyond the limit come again
+	// with a higher after.
 	if more = len(open) >= moveAtOnce; more {
 		open = open[:moveAtOnce]
 	}

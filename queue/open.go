@@ -148,7 +148,7 @@ func (q *Queue) Close() error {
 	return q.closeErr
 }
 
-// Ready returns nil if a new request could be stored now, else why not.
+// Ready returns nil if a new request could be stored now, else why not. The health checks ask it.
 func (q *Queue) Ready() error {
 	q.mu.Lock()
 	defer q.mu.Unlock()

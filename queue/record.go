@@ -44,6 +44,7 @@ func unseal(b []byte) ([]byte, error) {
 	return b[crcSize:], nil
 }
 
+// sealJSON is for the small records; tickets and bodies are sealed as bytes.
 func sealJSON(v any) ([]byte, error) {
 	j, err := json.Marshal(v)
 	if err != nil {
@@ -112,6 +113,8 @@ func (s *jobState) valid() error {
 	return nil
 }
 
+// decodeState refuses a state in full rather than guess a part of it: the job then fails for a
+// person to see.
 func decodeState(b []byte) (jobState, error) {
 	var s jobState
 	if err := unsealJSON(b, &s); err != nil {
@@ -123,6 +126,7 @@ func decodeState(b []byte) (jobState, error) {
 	return s, nil
 }
 
+// decodePayload reads a stored ticket, of this or any earlier version: see [ticket.Unmarshal].
 func decodePayload(b []byte) (ticket.Ticket, error) {
 	j, err := unseal(b)
 	if err != nil {
@@ -161,7 +165,8 @@ type bodyMeta struct {
 	Device string `json:"device"`
 }
 
-// encodeBody stores the length of the bodyMeta, the bodyMeta as JSON, and the body as received.
+// encodeBody stores the length of the bodyMeta, the bodyMeta as JSON, and the body as received. The
+// bodyMeta is separate from the body, because the body may not even be JSON that can be read.
 func encodeBody(r *ticket.Request) ([]byte, error) {
 	m, err := json.Marshal(bodyMeta{r.Venue, r.ID, r.Device})
 	if err != nil {

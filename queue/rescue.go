@@ -84,7 +84,9 @@ func (r *rescue) apply(b *batch, board []ticket.Card) (err error) {
 	return nil
 }
 
-// findCopy returns the copy of a card and its state; ok is false if there is none.
+// findCopy returns the copy of a card and its state; ok is false if there is none. Out errs on the
+// side of yes: a card that is marked as printed and was not is still on the board for the cook, but
+// a second copy would be cooked.
 func (r *rescue) findCopy(card uint64) (ticket.Copy, jobState, bool) {
 	raw := r.marks.Get(key64(card))
 	if raw == nil {

@@ -63,7 +63,8 @@ func (l *Lease) Fail(ctx context.Context, reason string) error {
 	})
 }
 
-// requeue leaves the ticket in its position, or holds it if it may have come out maxDoubt times.
+// requeue leaves the ticket in its position, or holds it if it may have come out maxDoubt times. It
+// keeps its position, so the next ticket does not overtake it.
 func (l *Lease) requeue(b *batch, s jobState, begun bool, reason string) {
 	if begun {
 		s.Doubts = l.doubtsAfter(s.Doubts)
@@ -134,7 +135,8 @@ func (l *Lease) dropFromLane() {
 	}
 }
 
-// rebuilt makes a state from what the lease knows, to replace one that cannot be read.
+// rebuilt makes a state from what the lease knows, to replace one that cannot be read. The doubt is
+// not lost with it: end puts the attempts and doubts of the lease into the state.
 func (l *Lease) rebuilt(b *batch, cause error) jobState {
 	b.quarantine(bucketState, key64(l.job), slices.Clone(b.bucket(bucketState).Get(key64(l.job))), cause)
 	return jobState{

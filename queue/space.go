@@ -11,6 +11,10 @@ import (
 	"time"
 )
 
+// On a copy-on-write database even deleting needs new pages, so a full disk would stop printing as
+// well as accepting. The reserve is space for exactly that: a settle needs a few new pages, and
+// frees as many.
+
 const (
 	defaultReserve = 16 << 20
 	// minFree is how many bytes must be free to accept new requests: the largest batch, with what
@@ -107,7 +111,8 @@ func (s *space) makeReserve() error {
 	return err
 }
 
-// release removes the reserve, because a commit has found the disk full.
+// release removes the reserve, because a commit has found the disk full. It is called again at each
+// failed attempt, when the file is gone already.
 func (s *space) release() {
 	s.isFull.Store(true)
 	if err := os.Remove(s.path); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -9,7 +9,8 @@ import (
 )
 
 // SetStations says which stations are configured. A station that is not configured but has jobs is
-// an orphan: no printer takes its jobs, and they wait until a person moves them.
+// an orphan: no printer takes its jobs, and they wait until a person moves them. It is not stored:
+// the configuration says it at each start.
 func (q *Queue) SetStations(names []string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -50,7 +51,8 @@ func (l *lane) state(now time.Duration) StationState {
 }
 
 // Unaccounted is by how many jobs the books do not balance, over all stations. Anything but 0 is a
-// bug or a damaged file.
+// bug or a damaged file. The differences are added without their signs, or one station's lost
+// ticket would hide another's doubled one.
 func (q *Queue) Unaccounted() int64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -74,7 +76,9 @@ func (q *Queue) ResumeStation(ctx context.Context, station string) error {
 	return q.setHold(ctx, "resume", station, nil)
 }
 
-// setHold stores the hold of a station, or its end.
+// setHold stores the hold of a station, or its end. The hold is written with the station's books,
+// so it survives a restart: a station that a person stopped must not start to print by itself after
+// a power cut.
 func (q *Queue) setHold(ctx context.Context, verb, station string, h *Hold) error {
 	if err := checkName("station", station); err != nil {
 		return fmt.Errorf("%s: %w", verb, err)
