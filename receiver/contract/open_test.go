@@ -228,7 +228,7 @@ func FuzzOpen(f *testing.F) {
 		p, err := Open(body, mode)
 		if err != nil {
 			if d := cmp.Diff(PrintRequest{}, p); d != "" {
-				t.Fatalf("a value beside the error %v: %s", err, d)
+				t.Fatalf("a value together with the error %v: %s", err, d)
 			}
 			if !json.Valid(body) {
 				return

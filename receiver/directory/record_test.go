@@ -72,8 +72,8 @@ func TestNamesAndZoneSurviveARestart(t *testing.T) {
 	})
 }
 
-// Before the Put, after it, and when nobody knows: whatever became of it, the new names are in
-// use, the start after it has names, and the one after that the new ones.
+// Whether the Put failed, succeeded or has an unknown outcome: the new names are in use, the next
+// start has the old or the new ones, and the start after that has the new ones.
 func TestNamesAreInUseAlsoWhenNotStored(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -156,7 +156,7 @@ func (d *Directory) askEmployees(ctx context.Context, src Source, v *venue) (*re
 }
 
 // askZone returns what is known with the time zone of the newest payroll period: that is the one
-// in force now or soon. A zone that was known stays until there is another.
+// active now or soon. A zone that was known stays until there is another.
 func (d *Directory) askZone(ctx context.Context, src Source, v *venue) (*record, error) {
 	periods, err := src.PayrollPeriods(ctx, v.id)
 	if _, ok := errors.AsType[*posapi.CountError](err); err != nil && !ok {

@@ -12,7 +12,7 @@
 //
 // split.go is the way of a request: it has each record's header and items read (item.go, with
 // reader.go, field.go and number.go), and asks the routes (rule.go) for the stations of each item.
-// digest.go makes the hash by which a retry is told from a changed order. trace.go explains a plan to
+// digest.go makes the hash that distinguishes a retry from a changed order. trace.go explains a plan to
 // the person who writes the rules.
 package plan
 

@@ -43,7 +43,7 @@ func TestNextPageCursorIsFoundInEveryPlace(t *testing.T) {
 		{"", "X-Next-Cursor: two\n{" + ann + `}`, `{` + bo + `}`},
 		{"", "X-Next-Cursor: two\n{" + ann + `}`, "X-Next-Cursor: \n{" + bo + `,"cursor":"two"}`},
 		{"", `{` + ann + `,"cursor":2}`, `{` + bo + `,"cursor":false}`},
-		// a cursor beside the next one is the page's own
+		// of two cursors, one is the page's own
 		{"", `{` + ann + `,"cursor":"one","nextCursor":"two"}`, `{` + bo + `,"cursor":"two","nextCursor":null}`},
 		{"page.after", `{` + ann + `,"page":{"after":"two"},"cursor":"x"}`, `{` + bo + `,"cursor":"x"}`},
 		{"header:X-After", "X-After: two\n{" + ann + `,"cursor":"x"}`, `{` + bo + `,"cursor":"x"}`},

@@ -95,7 +95,7 @@ func (v *Venue) httpClient(call Call, secrets []string, read func(*answer) *Erro
 			// The random part keeps the venues of a chain from retrying at the same moment.
 			wait = max(last.RetryAfter, backoff/2) + rand.N(backoff/2+1)
 			backoff *= 2
-			// A caller whose time ends before the next try is told the real reason, and now.
+			// A caller whose time ends before the next try gets the real error, at once.
 			deadline, ok := ctx.Deadline()
 			return !ok || time.Until(deadline) > wait, nil
 		},

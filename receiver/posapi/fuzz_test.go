@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzAnswers has every call read the same body: there is no value beside an error, and no control
+// FuzzAnswers has every call read the same body: there is no value together with an error, and no control
 // character in an error.
 func FuzzAnswers(f *testing.F) {
 	for _, body := range []string{

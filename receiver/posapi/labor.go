@@ -87,8 +87,8 @@ type PayrollMeta struct {
 func (p PayrollPeriod) MarshalJSON() ([]byte, error) { return p.Raw.MarshalJSON() }
 
 // PayrollPeriods are the venue's, in the service's order. Pay depends on them, so a date, a day or
-// a time zone that does not exist is an error. Beside a [*CountError] what came is returned as
-// well; beside any other error nothing is. All of them are collected before any is returned, unlike
+// a time zone that does not exist is an error. With a [*CountError], what was received
+// is returned too; with any other error, nothing. All of them are collected before any is returned, unlike
 // employees: there are a few each year.
 func (v *Venue) PayrollPeriods(ctx context.Context) ([]PayrollPeriod, error) {
 	periods := []PayrollPeriod{}

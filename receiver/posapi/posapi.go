@@ -75,7 +75,7 @@ type Options struct {
 	// than six times as long, or two minutes if that is longer; the pages of a list are one call
 	// each.
 	Timeout time.Duration
-	// Logger gets what no caller is told. Default: none.
+	// Logger gets what is not returned to a caller, such as retries. Default: none.
 	Logger *slog.Logger
 	// Metrics count the requests. Clients may share them. Default: they are not counted.
 	Metrics *Metrics

@@ -26,6 +26,7 @@ func repeatRows() []row {
 			var all []reply
 			for n := range contract.WebhookRetries + 1 {
 				p := c.postOf(o)
+				// The body differs from the first in bytes, so it must be recognised by its id.
 				p.body = o.Body(n)
 				all = append(all, c.send(p))
 			}
@@ -50,6 +51,8 @@ func repeatRows() []row {
 			func(c *checker) (string, bool) {
 				o := c.newOrder()
 				p := c.postOf(o)
+				// What the service does after 5 s: the endpoint may have stored the order, but its
+				// answer was lost.
 				c.sendAndHangUp(p)
 				p.body = o.Body(1)
 				second := c.send(p)

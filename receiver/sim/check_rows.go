@@ -40,16 +40,19 @@ func addressRows(o CheckOptions) []row {
 			return u.Scheme, u.Scheme == "https" || ip.IsLoopback() || u.Hostname() == "localhost"
 		}},
 		acceptedRow("6.1", "an order", func(c *checker) webhookPost { return c.postOf(c.newOrder()) }),
+		// Many HTTP libraries add a charset by themselves.
 		acceptedRow("6.1", "an order whose Content-Type has parameters", func(c *checker) webhookPost {
 			p := c.postOf(c.newOrder())
 			p.contentType = contract.ContentType + "; charset=utf-8"
 			return p
 		}),
+		// An endpoint that relies on Content-Length reads an empty body.
 		acceptedRow("6.1", "an order sent in chunks, without a Content-Length", func(c *checker) webhookPost {
 			p := c.postOf(c.newOrder())
 			p.chunked = true
 			return p
 		}),
+		// A 2xx would say that an order was stored where there was none.
 		{"6.1", "GET instead of POST", "not 2xx", func(c *checker) (string, bool) {
 			p := c.postOf(c.newOrder())
 			p.method, p.body = http.MethodGet, nil
@@ -85,6 +88,8 @@ func headerRows(o CheckOptions) []row {
 		refusedRow("6.2", "no "+device, with(func(p *webhookPost) { p.device = nil }), missing, no),
 		refusedRow("6.2", "a blank "+device, with(func(p *webhookPost) { p.device = []string{""} }), missing, no),
 		refusedRow("6.2", "neither header", with(func(p *webhookPost) { p.venue, p.device = nil, nil }), missing, no),
+		// Names of headers are the same in any case (RFC 9110, section 5.1); HTTP/2 sends them in
+		// lower case.
 		acceptedRow("6.2", "header names in capitals", with(func(p *webhookPost) { p.upperCase = true })),
 		{
 			"6.2",
@@ -139,6 +144,8 @@ func invalidJSONRows() []row {
 		body("half a body", func(b []byte) []byte { return b[:len(b)/2] }),
 		body("no body", func([]byte) []byte { return nil }),
 		body("a body that is not JSON", func([]byte) []byte { return []byte("<order><item>Burger</item></order>") }),
+		// A parser that stops after the first value does not notice a body that was damaged on the
+		// way.
 		body("text after the JSON", func(b []byte) []byte { return append(bytes.Clone(b), " and a beer"...) }),
 		body("a list instead of an object", func(b []byte) []byte { return append(append([]byte("["), b...), ']') }),
 		body("null", func([]byte) []byte { return []byte("null") }),
@@ -159,12 +166,14 @@ func schemaRows() []row {
 		fault("records that are an object", func(q, r map[string]any) { q[records] = r }),
 		fault("records without a record", func(q, _ map[string]any) { q[records] = []any{} }),
 		fault("a record that is a string", func(q, _ map[string]any) { q[records] = []any{"Burger"} }),
+		// Without an id a retry cannot be recognised: the order would be cooked four times.
 		fault("no records[0].id", func(_, r map[string]any) { delete(r, id) }),
 		fault("records[0].id that is a number", func(_, r map[string]any) { r[id] = 18 }),
 		fault("records[0].id that is empty", func(_, r map[string]any) { r[id] = "" }),
 		fault("no items", func(_, r map[string]any) { delete(r, items) }),
 		fault("items that are a string", func(_, r map[string]any) { r[items] = "Burger" }),
 		fault("an item that is a string", func(_, r map[string]any) { r[items] = []any{"Burger"} }),
+		// A modifier that is dropped may be the allergy.
 		fault("childItems that are a string", func(_, r map[string]any) { item(r)[children] = "no onion" }),
 		fault("a child that is a number", func(_, r map[string]any) { item(r)[children] = []any{1} }),
 		fault("a fault three levels down", func(_, r map[string]any) {
@@ -216,6 +225,7 @@ func contentRows() []row {
 				map[string]any{contract.FieldID: uuid.NewString(), items: list(map[string]any{"name": "Lemonade"})})
 			q[contract.FieldCount] = 2
 		}),
+		// Real payloads have three; the contract sets no limit.
 		with("modifiers eight levels deep", func(_, r map[string]any) {
 			it := map[string]any{"name": "level 8"}
 			for n := 7; n > 0; n-- {
@@ -223,8 +233,10 @@ func contentRows() []row {
 			}
 			r[items] = list(it)
 		}),
+		// Services send null where there are no modifiers.
 		with("childItems that are null",
 			func(_, r map[string]any) { r[items] = list(map[string]any{"name": "Soup", children: nil}) }),
+		// A message to the kitchen, or a check that is cancelled as a whole.
 		with("a record without an item", func(_, r map[string]any) { r[items] = []any{} }),
 		with("every script, accents, emoji", func(_, r map[string]any) {
 			r[items] = list(
@@ -249,6 +261,7 @@ func contentRows() []row {
 			}
 			r[items] = party
 		}),
+		// Only the id says whether an order is new: what was sent before may never have arrived.
 		with("the third retry of an order whose first attempts were lost",
 			func(_, r map[string]any) { r[contract.FieldRetryCount] = contract.WebhookRetries }),
 	}

@@ -214,6 +214,6 @@ func TestTheSeedDeterminesTheStaff(t *testing.T) {
 		t.Error("another seed, or another venue, has the same people")
 	}
 	if one.Employees(venueA)[7] != Staff(1, venueA, 7) {
-		t.Error("Staff knows somebody else")
+		t.Error("Staff returns another employee")
 	}
 }
