@@ -6,6 +6,8 @@ import (
 	"ticketrail/cmd/internal/doctor"
 )
 
+// check is also what the operator runs before a reload: it reads the file with the daemon's own
+// code, so what it accepts is what the daemon accepts.
 func (c *cli) check() *cobra.Command {
 	var online bool
 	cmd := &cobra.Command{
@@ -21,6 +23,7 @@ knows whether a screen is open in a browser.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			warnings, err := doctor.Check(c.config)
+			// On stderr, so that a script which reads stdout still gets the one line.
 			for _, w := range warnings {
 				if err := printLine(c.err, "warning: %s", w); err != nil {
 					return err
@@ -29,6 +32,8 @@ knows whether a screen is open in a browser.`,
 			if err != nil {
 				return &configError{err}
 			}
+			// Printed before the stations are asked: that takes seconds, and the file is valid
+			// whatever they answer.
 			if err := printLine(c.out, "%s is valid", c.config); err != nil || !online {
 				return err
 			}

@@ -24,7 +24,7 @@ const (
 // cli is one run of the program. Errors are lower case without a period and say what failed, the
 // value seen and what to do. They go to stderr, so that scripts can read stdout.
 type cli struct {
-	in       io.Reader
+	in       io.Reader // the body for inspect
 	out, err io.Writer
 
 	config, socket string // flags
@@ -34,6 +34,8 @@ type cli struct {
 	changeOptions func(*app.Options) // what a test changes about the daemon; nil in the program
 }
 
+// run runs one command and returns its exit code. It does not exit, so that tests run commands
+// without a process.
 func (c *cli) run(ctx context.Context, args []string) int {
 	root := c.root()
 	root.SetArgs(args)
@@ -53,6 +55,8 @@ func (c *cli) run(ctx context.Context, args []string) int {
 		fmt.Fprintf(c.err, "try: %s --help\n", cmd.CommandPath())
 		return exitUsage
 	}
+	// The daemon found the mistake that the command line could not: an unknown state, a move
+	// without a destination.
 	if e, ok := errors.AsType[*admin.Error](err); ok && e.Code == admin.BadRequest {
 		return exitUsage
 	}
@@ -60,7 +64,8 @@ func (c *cli) run(ctx context.Context, args []string) int {
 }
 
 // printError prints each of the joined errors on a line of its own. An error may quote a file or an
-// answer from the network, so control characters are removed: they could change the terminal.
+// answer from the network, so control characters are removed: they could change the terminal. An
+// operator reads ten problems of a file one by one; a script counts lines.
 func (c *cli) printError(prefix string, err error) {
 	for line := range strings.Lines(err.Error()) {
 		if line = strings.TrimSpace(line); line != "" {
@@ -69,6 +74,8 @@ func (c *cli) printError(prefix string, err error) {
 	}
 }
 
+// root is the tree of commands. Cobra would print the usage after every error; it is silenced,
+// because the error itself says what to do and must not scroll away.
 func (c *cli) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "ticketrail",
@@ -81,12 +88,15 @@ Exit codes: 0 OK, 1 a problem was found, 2 wrong usage or configuration.`,
 		RunE:          requireSubcommand,
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		// Cobra calls it after flags and arguments were checked. An error before it is therefore
+		// wrong usage, without a type of its own.
 		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
 			c.parsed = true
 			c.configGiven = cmd.Flags().Changed("config")
 		},
 	}
 	f := root.PersistentFlags()
+	// The same default as in the systemd unit: on an installed box no command needs the flag.
 	f.StringVar(&c.config, "config", "/etc/ticketrail/ticketrail.yaml", "configuration `file`")
 	f.StringVar(&c.socket, "socket", "",
 		"admin `socket` of the running daemon (default: admin.socket of the configuration)")
@@ -114,6 +124,8 @@ func group(name, short string, commands ...*cobra.Command) *cobra.Command {
 	return g
 }
 
+// rejectArgs refuses a misspelt subcommand with the nearest right one. Cobra alone would show the
+// help and exit with 0, and a script would take that for success.
 func rejectArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -125,6 +137,8 @@ func rejectArgs(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("%s has no command %q%s", cmd.CommandPath(), args[0], hint)
 }
 
+// requireSubcommand makes `ticketrail jobs` wrong usage that lists what can follow. Hidden commands
+// are not listed.
 func requireSubcommand(cmd *cobra.Command, _ []string) error {
 	var names []string
 	for _, sub := range cmd.Commands() {
@@ -140,6 +154,7 @@ type usageError struct{ error }
 
 func (e *usageError) Unwrap() error { return e.error }
 
+// usagef makes a usageError in the form of fmt.Errorf.
 func usagef(format string, args ...any) error {
 	return &usageError{fmt.Errorf(format, args...)}
 }

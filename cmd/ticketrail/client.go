@@ -15,6 +15,10 @@ import (
 	"ticketrail/config"
 )
 
+// What the commands that talk to the running daemon have in common: where its socket is, and the
+// three kinds of such commands. query asks and shows, forEachJob changes one job after another,
+// showEntry shows one stored thing in full.
+
 // client returns a client of the running daemon. Its socket is --socket, else the environment
 // variable of admin.socket, else admin.socket of the configuration.
 //
@@ -25,6 +29,8 @@ func (c *cli) client() (*admin.Client, error) {
 	if c.socket != "" {
 		return admin.NewClient(c.socket), nil
 	}
+	// The daemon reads its configuration from the environment too, so its commands must find the
+	// same socket.
 	s := os.Getenv(config.EnvName("admin.socket"))
 	if s == "" {
 		var err error
@@ -40,6 +46,8 @@ func (c *cli) client() (*admin.Client, error) {
 	return admin.NewClient(s), nil
 }
 
+// socketFrom reads one key with the YAML package and not with config.Load, which would refuse a
+// file with any mistake in it.
 func socketFrom(path string) (string, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -57,6 +65,7 @@ func socketFrom(path string) (string, error) {
 }
 
 // query makes cmd ask the running daemon and show the answer: with --json as JSON, else with show.
+// ask runs even with --json; show is called only for people.
 func query[T any](c *cli, cmd *cobra.Command,
 	ask func(ctx context.Context, d *admin.Client, args []string) (T, error), show func(T) error,
 ) *cobra.Command {
@@ -80,7 +89,9 @@ func query[T any](c *cli, cmd *cobra.Command,
 }
 
 // forEachJob makes cmd call do for every job id on the command line and print what was done. A job
-// that is refused does not stop the others; the exit code is then 1.
+// that is refused does not stop the others; the exit code is then 1. All ids are read first: a
+// typing mistake in the last one must not leave the others changed. Each job is its own
+// transaction, so what was done is printed at once and stays done.
 func (c *cli) forEachJob(
 	cmd *cobra.Command, do func(ctx context.Context, d *admin.Client, id uint64) (string, error),
 ) *cobra.Command {
@@ -98,6 +109,7 @@ func (c *cli) forEachJob(
 		for _, id := range ids {
 			done, err := do(cmd.Context(), d, id)
 			if err != nil {
+				// Such as a ticket that has printed meanwhile: the operator wants the other nine.
 				refused = append(refused, err)
 				continue
 			}
@@ -110,7 +122,8 @@ func (c *cli) forEachJob(
 	return cmd
 }
 
-// An entry is a job or a refused request, in the three forms in which it can be shown.
+// An entry is a job or a refused request, in the three forms in which it can be shown. Functions,
+// because only one of the forms is wanted and the table may ask the daemon again.
 type entry struct {
 	text, body func() error
 	json       any
@@ -125,6 +138,7 @@ func (c *cli) showEntry(
 	cmd.Flags().BoolVar(&body, "body", false, "print only the request body, as it was received")
 	cmd.Args = cobra.ExactArgs(1)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		// The JSON has the body in it already.
 		if body && asJSON {
 			return usagef("--body and --json cannot be combined")
 		}

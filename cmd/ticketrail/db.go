@@ -17,6 +17,8 @@ func (c *cli) db() *cobra.Command {
 		Short: "check a database that no daemon has open",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
+			// May never return: reading a damaged page can kill this process. That end is what the
+			// parent looks for.
 			err := doctor.CheckStore(args[0])
 			if err == nil {
 				return printLine(c.out, "%s is sound", args[0])
@@ -26,6 +28,8 @@ func (c *cli) db() *cobra.Command {
 				// process might quarantine a good database.
 				return errors.Join(err, printLine(c.out, "%s%v", doctor.UncheckedPrefix, err))
 			}
+			// Stdout has the line for the parent process, stderr the text for an operator who runs
+			// it by hand.
 			return errors.Join(fmt.Errorf("%w: keep a copy, and start with another storage.path", err),
 				printLine(c.out, doctor.DamagedLine))
 		},

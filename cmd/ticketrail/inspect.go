@@ -9,6 +9,8 @@ import (
 	"ticketrail/cmd/internal/doctor"
 )
 
+// inspect is how an operator maps the fields of an unfamiliar point of sale to tickets, with the
+// body of one real request and no paper.
 func (c *cli) inspect() *cobra.Command {
 	var venue, device string
 	cmd := &cobra.Command{
@@ -20,9 +22,11 @@ no running daemon.`,
 		Example: "  ticketrail jobs show 17 --body | ticketrail inspect -",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
+			// Without it a problem of the configuration would look like one of the request.
 			if err := c.checkConfig(); err != nil {
 				return err
 			}
+			// Read completely by Inspect, up to receiver.max_body.
 			body := c.in
 			if args[0] != "-" {
 				f, err := os.Open(args[0])

@@ -9,6 +9,8 @@ import (
 	"ticketrail/cmd/internal/admin"
 )
 
+// jobsCancel ends tickets that the kitchen must not make. They stay in the history with the reason:
+// a cancelled order that was wanted after all can be reprinted.
 func (c *cli) jobsCancel() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{

@@ -12,9 +12,12 @@ import (
 )
 
 // terminalLimit is how many jobs are listed on a terminal without --limit. The newest come first;
-// with a whole evening's jobs they would scroll away.
+// with a whole evening's jobs they would scroll away. A pipe gets all of them: a script must not
+// work with a part without knowing it.
 const terminalLimit = 50
 
+// jobsList is the first command of most searches: an operator has a time, a station, or the paper
+// of a ticket in hand.
 func (c *cli) jobsList() *cobra.Command {
 	var (
 		f       admin.Filter
@@ -40,6 +43,7 @@ func (c *cli) jobsList() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			// A limit that the operator gave is meant as given, also 0 for all.
 			short := !asJSON && isTerminal(c.out) && !cmd.Flags().Changed("limit")
 			if short {
 				f.Limit = terminalLimit
@@ -54,6 +58,8 @@ func (c *cli) jobsList() *cobra.Command {
 			if err := c.jobTable(jobs); err != nil {
 				return err
 			}
+			// On stderr: it is not a part of the list. Exactly 50 jobs cause it too, which does no
+			// harm.
 			if short && len(jobs) == terminalLimit {
 				return printLine(c.err, "only the newest %d are shown; --limit 0 shows all", terminalLimit)
 			}
@@ -76,11 +82,14 @@ func (c *cli) jobsList() *cobra.Command {
 }
 
 // listJobs asks the daemon for jobs. The daemon finds a request by its whole id, but an operator
-// has only the end of one, from the foot of a ticket, so that case is filtered here.
+// has only the end of one, from the foot of a ticket, so that case is filtered here. The end is
+// enough: the foot of a ticket shows six characters of a UUID, which an evening's orders do not
+// share.
 func listJobs(cmd *cobra.Command, d *admin.Client, f admin.Filter, request string) ([]admin.Job, error) {
 	if request == "" {
 		return d.Jobs(cmd.Context(), f)
 	}
+	// The daemon's limit would count jobs of other requests.
 	limit := f.Limit
 	f.Limit = 0
 	all, err := d.Jobs(cmd.Context(), f)
@@ -97,6 +106,8 @@ func listJobs(cmd *cobra.Command, d *admin.Client, f admin.Filter, request strin
 	return matching, nil
 }
 
+// jobTable shows the request as its short form, as it is printed at the foot of the ticket, so that
+// paper and list can be compared.
 func (c *cli) jobTable(jobs []admin.Job) error {
 	t := newTable(c.out, "ID", "STATE", "STATION", "RECEIVED", "ATTEMPTS", "REQUEST", "NOTE")
 	for _, j := range jobs {
@@ -106,7 +117,8 @@ func (c *cli) jobTable(jobs []admin.Job) error {
 	return t.end()
 }
 
-// jobNote is what is unusual about a job.
+// jobNote is what is unusual about a job. An ordinary order has none, so that the rest stands out
+// in a long list.
 func jobNote(j admin.Job) string {
 	var n []string
 	if j.Kind != ticket.Order {
@@ -128,7 +140,9 @@ func jobNote(j admin.Job) string {
 }
 
 // parseSince reads a time in the forms that people use, in the time zone of the box. A time of day
-// without a date is the last one before now: 23:30, asked after midnight, is yesterday's.
+// without a date is the last one before now: 23:30, asked after midnight, is yesterday's. Days are
+// counted by the calendar, not as 24 hours: after a change of the clocks "3d" is still the same
+// time of day.
 func parseSince(s string, now time.Time) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil

@@ -10,6 +10,8 @@ import (
 	"ticketrail/queue/ticket"
 )
 
+// jobsMove is for a station that will not work again tonight, and for an orphan. For a short
+// failure a backup is better: it needs no operator, and the tickets keep their ids.
 func (c *cli) jobsMove() *cobra.Command {
 	var from, to string
 	cmd := &cobra.Command{
@@ -20,6 +22,7 @@ all that wait at a station. They get new ids.`,
 		Example: "  ticketrail jobs move --from grill --to bar",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
+			// Not a required flag of cobra, whose message would not say what the flag is for.
 			case to == "":
 				return usagef("no destination: name the station with --to")
 			case from == "" && len(args) == 0:
@@ -44,6 +47,7 @@ all that wait at a station. They get new ids.`,
 			if err != nil {
 				return err
 			}
+			// Only with --from: an id that cannot be moved is an error.
 			if len(moved) == 0 {
 				return printLine(c.out, "no ticket waits at %s: nothing was moved", from)
 			}
@@ -55,7 +59,8 @@ all that wait at a station. They get new ids.`,
 	return cmd
 }
 
-// jobNumbers lists job ids; of more than 20 only the first and the last.
+// jobNumbers lists job ids; of more than 20 only the first and the last. The operator needs them to
+// follow the tickets, but a whole queue may have hundreds.
 func jobNumbers(ids []uint64) string {
 	const most = 20
 	var b strings.Builder

@@ -10,6 +10,8 @@ import (
 	"ticketrail/cmd/internal/admin"
 )
 
+// jobsReprint prints a ticket that was lost in the kitchen, or one that is held because it is not
+// known whether it came out. The mark tells the cook to ask before cooking it again.
 func (c *cli) jobsReprint() *cobra.Command {
 	var station, reason string
 	cmd := &cobra.Command{
@@ -22,10 +24,12 @@ failed, the copy replaces it: the original is cancelled.`,
 	reasonFlag(cmd, &reason)
 	return c.forEachJob(cmd, func(ctx context.Context, d *admin.Client, id uint64) (string, error) {
 		copied, err := d.Reprint(ctx, id, station, reason)
+		// "its station": the answer has only the id of the copy.
 		return fmt.Sprintf("job %d: reprint queued for %s as job %d", id, cmp.Or(station, "its station"), copied), err
 	})
 }
 
+// reasonFlag is shared by all changes that the history explains later.
 func reasonFlag(cmd *cobra.Command, reason *string) {
 	cmd.Flags().StringVar(reason, "reason", "", "`reason` to store with the change (default: your user name)")
 }

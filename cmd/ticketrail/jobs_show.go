@@ -13,9 +13,13 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// columns is the width of the ticket that "jobs show" draws: that of an 80 mm roll.
+// columns is the width of the ticket that "jobs show" draws: that of an 80 mm roll. The real paper
+// may be wider or narrower; only the daemon's configuration knows, and this command does not read
+// it.
 const columns = 42
 
+// jobsShow answers "what became of this ticket": its state, its reason, and the other jobs of the
+// same order.
 func (c *cli) jobsShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show ID",
@@ -25,6 +29,8 @@ func (c *cli) jobsShow() *cobra.Command {
 		x, err := d.Job(ctx, id)
 		return entry{
 			text: func() error {
+				// A moved or reprinted ticket is another job of the same request: the operator
+				// often has the number of the wrong one.
 				related, err := d.Jobs(ctx, admin.Filter{Request: x.Job.Request})
 				if err != nil {
 					return err
@@ -73,9 +79,11 @@ func (c *cli) showJob(x admin.Detail, related []admin.Job) error {
 		return err
 	}
 	d := ticket.Delivery{
+		// As the next or the last attempt prints it, with its marks.
 		Job: j.ID, Station: j.Station, Attempt: max(j.Attempts, 1),
 		Ticket: x.Ticket, Doubt: j.Doubt, Reprint: j.Reprint,
 	}
+	// The stored ticket has text from the network, so each line is cleaned for the terminal.
 	for line := range strings.Lines("\n" + layout.Plain(layout.Compose(d, columns, j.Station), columns)) {
 		if err := write(c.out, layout.Clean(strings.TrimRight(line, "\n"))+"\n"); err != nil {
 			return err

@@ -14,6 +14,11 @@ import (
 	"ticketrail/receiver/posapi"
 )
 
+// The labor commands read employees and payroll periods from the point-of-sale API, for an
+// accountant and not for the kitchen. They share one form: a table for people, CSV for a
+// spreadsheet, JSON for a program. An incomplete list must never look complete, because wages are
+// computed from it.
+
 // A report is the answer to a labor command: rows for the table and for CSV, and the whole as JSON.
 type report struct {
 	heads []string // of the table
@@ -47,6 +52,8 @@ and text direction marks become spaces. For unchanged values use --json.`, use, 
 				return usagef("use --json or --csv, not both")
 			}
 			r, err := get(cmd, venue)
+			// The records came, but not as many as the service counted. They are shown, because
+			// they may be all there is, and the exit code says that something is wrong.
 			short, ok := errors.AsType[*posapi.CountError](err)
 			if err != nil && !ok {
 				return serviceError(err)
@@ -71,6 +78,7 @@ and text direction marks become spaces. For unchanged values use --json.`, use, 
 	return cmd
 }
 
+// writeTable changes the rows, which are used once.
 func (r report) writeTable(w io.Writer) error {
 	t := newTable(w, r.heads...)
 	for _, row := range r.rows {
@@ -82,6 +90,7 @@ func (r report) writeTable(w io.Writer) error {
 	return t.end()
 }
 
+// writeCSV writes every value through csvCell, headers excepted, which are ours.
 func (r report) writeCSV(w io.Writer, columns []string) error {
 	out := csv.NewWriter(w)
 	// The writer remembers its first error, and Error returns it.
@@ -102,13 +111,15 @@ func (r report) writeCSV(w io.Writer, columns []string) error {
 // csvCell makes a value safe for a spreadsheet and for a terminal. Names come from the service and
 // anybody may have typed them there: a value that begins like a formula, also in full-width
 // characters or behind blanks, gets an apostrophe; control characters and text direction marks,
-// which can make a value read as another one, become spaces.
+// which can make a value read as another one, become spaces. An employee named "=HYPERLINK(…)"
+// would otherwise run in the accountant's spreadsheet (CSV injection).
 func csvCell(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control) {
 			return ' '
 		}
 		return r
+		// Some spreadsheets refuse a whole file with one invalid byte.
 	}, strings.ToValidUTF8(s, "\ufffd"))
 	first := strings.TrimLeftFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) })
 	if first != "" && strings.ContainsRune("=+-@＝＋－＠", []rune(first)[0]) {
@@ -117,7 +128,8 @@ func csvCell(s string) string {
 	return s
 }
 
-// wrap formats words as indented lines of a help text.
+// wrap formats words as indented lines of a help text. A column name is not broken, so that it can
+// be copied.
 func wrap(words []string) string {
 	var b strings.Builder
 	at := 0

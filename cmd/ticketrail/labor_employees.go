@@ -8,6 +8,8 @@ import (
 	"ticketrail/cmd/internal/doctor"
 )
 
+// laborEmployees lists the ids that timecards and orders refer to, with their names. The service
+// returns active employees only.
 func (c *cli) laborEmployees() *cobra.Command {
 	columns := []string{"id", "name", "first_name", "last_name", "updated_at"}
 	short := "list the active employees of a venue"
@@ -24,7 +26,8 @@ func (c *cli) laborEmployees() *cobra.Command {
 	})
 }
 
-// formatTimeOrBlank is a time as a table shows it; a zero time is empty.
+// formatTimeOrBlank is a time as a table shows it; a zero time is empty. A service may leave
+// updatedAt out.
 func formatTimeOrBlank(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -32,7 +35,8 @@ func formatTimeOrBlank(t time.Time) string {
 	return formatTime(t)
 }
 
-// formatUTC is a time as a CSV has it; a zero time is empty.
+// formatUTC is a time as a CSV has it; a zero time is empty. In UTC and with its fractions, so that
+// the value means the same on every machine.
 func formatUTC(t time.Time) string {
 	if t.IsZero() {
 		return ""

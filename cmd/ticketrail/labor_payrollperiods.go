@@ -9,7 +9,10 @@ import (
 	"ticketrail/cmd/internal/doctor"
 )
 
+// laborPayrollPeriods lists the periods as the service has them. Start and end are dates without a
+// time or a zone, whatever the service's field names say, so they are passed on as text.
 func (c *cli) laborPayrollPeriods() *cobra.Command {
+	// The names of the CSV are fixed: payroll programs read them.
 	columns := []string{
 		"id", "start", "end", "timezone", "pay_period_start", "pay_period_end", "overtime_daily_hours",
 		"overtime_daily_double_hours", "overtime_weekly_hours", "overtime_week_start",
@@ -29,6 +32,7 @@ func (c *cli) laborPayrollPeriods() *cobra.Command {
 				table: []string{
 					start, end, m.Timezone,
 					formatHours(m.OvertimeDaily), formatHours(m.OvertimeDailyDouble), formatHours(m.OvertimeWeekly),
+					// The service writes days in capitals; the CSV keeps them.
 					strings.ToLower(m.OvertimeStartDay), strings.ToLower(m.SchedulingStartDay), p.ID,
 				},
 				csv: []string{

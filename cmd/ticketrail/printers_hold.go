@@ -2,6 +2,9 @@ package main
 
 import "github.com/spf13/cobra"
 
+// printersHold is for an operator who is about to switch a printer off or to move it: no ticket is
+// sent meanwhile, so none can end in doubt. The hold survives a restart, so the answer names the
+// command that ends it.
 func (c *cli) printersHold() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{

@@ -13,6 +13,10 @@ import (
 	"ticketrail/queue/ticket"
 )
 
+// `printers list` is the command for "the kitchen gets nothing": one line for each station, and
+// below the table, for each that needs something, what is wrong and what to do. With names it is
+// also a check for monitoring.
+
 func (c *cli) printersList() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -37,6 +41,8 @@ PROOF is the best evidence that the station can give for a ticket:
 			if err != nil {
 				return err
 			}
+			// On stderr and first: they concern the whole kitchen, and JSON on stdout stays
+			// readable by a program.
 			for _, n := range all.Notices {
 				if err := printLine(c.err, "ATTENTION: %s", n); err != nil {
 					return err
@@ -51,6 +57,8 @@ PROOF is the best evidence that the station can give for a ticket:
 			} else {
 				err = c.stationTable(selected, time.Now())
 			}
+			// Without names the exit code stays 0: a listing that worked is no failure, whatever it
+			// shows.
 			if err != nil || len(args) == 0 {
 				return err
 			}
@@ -61,6 +69,8 @@ PROOF is the best evidence that the station can give for a ticket:
 	return cmd
 }
 
+// selectStations keeps the order of the command line. A name that does not exist is an error, or a
+// check of a misspelt station would always succeed.
 func selectStations(all []admin.Station, names []string) ([]admin.Station, error) {
 	if len(names) == 0 {
 		return all, nil
@@ -90,6 +100,8 @@ func notOKError(selected []admin.Station) error {
 	return fmt.Errorf("not OK: %s", strings.Join(names, ", "))
 }
 
+// stationTable puts advice below the table, where it has room for a whole sentence. Waiting counts
+// the ticket that is printing too: for the cook it has not come.
 func (c *cli) stationTable(all []admin.Station, now time.Time) error {
 	t := newTable(c.out, "STATION", "STATE", "SINCE", "WAITING", "HELD", "OLDEST", "PROOF", "ADDRESS")
 	for _, p := range all {
@@ -107,6 +119,7 @@ func (c *cli) stationTable(all []admin.Station, now time.Time) error {
 		return err
 	}
 	for _, p := range all {
+		// It has no problem, or none that the operator can do anything about.
 		if p.Advice == "" {
 			continue
 		}
@@ -125,7 +138,8 @@ func (c *cli) stationTable(all []admin.Station, now time.Time) error {
 }
 
 // stateText is the state of a station. What the device itself reports ("paper out") says more than
-// "down", so it is shown instead, except while the operator holds the station.
+// "down", so it is shown instead, except while the operator holds the station. A screen shows its
+// open pages instead, which is what "up" means for it.
 func stateText(p admin.Station) string {
 	switch {
 	case p.Device == nil:
@@ -141,7 +155,9 @@ func stateText(p admin.Station) string {
 	return string(p.State)
 }
 
-// proofText is the best evidence that a station can give for its tickets; "-" while that is unknown.
+// proofText is the best evidence that a station can give for its tickets; "-" while that is
+// unknown. A third-party display has no device that reports it: what it can prove is fixed by its
+// protocol.
 func proofText(p admin.Station) string {
 	if p.Kind == admin.KindKDS {
 		return string(ticket.Taken)
@@ -152,7 +168,9 @@ func proofText(p admin.Station) string {
 	return p.Device.Ability
 }
 
-// problemText is why the tickets of a station do not print; empty if they do.
+// problemText is why the tickets of a station do not print; empty if they do. Of several causes the
+// device's own report comes first, then what the attempt waits for, then its error: each explains
+// the next.
 func problemText(p admin.Station, now time.Time) string {
 	var parts []string
 	if p.Hold != nil {
@@ -168,6 +186,7 @@ func problemText(p admin.Station, now time.Time) string {
 	case p.Device != nil && p.Device.Error != "":
 		parts = append(parts, p.Device.Error)
 	}
+	// Below a second the answer would be old before it is read.
 	if p.Hold == nil && p.NextTry != nil && p.NextTry.Sub(now) >= time.Second {
 		parts = append(parts, "next attempt in "+formatDuration(p.NextTry.Sub(now)))
 	}

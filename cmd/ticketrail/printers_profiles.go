@@ -8,6 +8,8 @@ import (
 	"ticketrail/printer/profile"
 )
 
+// printersProfiles helps an operator who sets up a printer to choose its profile; the profiles are
+// part of the program.
 func (c *cli) printersProfiles() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -29,6 +31,8 @@ running daemon.`,
 			case asJSON:
 				return showJSON(c.out, p)
 			}
+			// In the form of printers[].override, so that a line can be copied into the
+			// configuration.
 			return write(c.out, p.YAML())
 		},
 	}

@@ -2,6 +2,8 @@ package main
 
 import "github.com/spf13/cobra"
 
+// printersResume also ends the wait between two attempts: the operator has just repaired the
+// printer and looks at it.
 func (c *cli) printersResume() *cobra.Command {
 	return &cobra.Command{
 		Use:   "resume STATION",

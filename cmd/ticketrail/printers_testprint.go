@@ -12,6 +12,8 @@ import (
 	"ticketrail/queue/ticket"
 )
 
+// printersTest proves the whole way of an order but the webhook: disk, queue, dispatcher, printer.
+// A test page of the printer itself proves only the printer.
 func (c *cli) printersTest() *cobra.Command {
 	var wait time.Duration
 	cmd := &cobra.Command{
@@ -40,6 +42,7 @@ is 1 if the ticket did not print. Tickets that were queued before it print first
 			case j.State == ticket.Pending || j.State == ticket.Printing:
 				return fmt.Errorf("job %d is still %s after %s%s: see ticketrail printers list %s",
 					id, j.State, wait, reasonText(j), args[0])
+			// Held is not finished either: it is not known whether the test came out.
 			case j.FinishedAt == nil, j.State == ticket.Failed, j.State == ticket.Cancelled, j.State == ticket.Expired:
 				return fmt.Errorf("job %d is %s%s", id, j.State, reasonText(j))
 			}
@@ -50,6 +53,7 @@ is 1 if the ticket did not print. Tickets that were queued before it print first
 	return cmd
 }
 
+// reasonText is why a job has not printed, in brackets; empty if that is not known.
 func reasonText(j admin.Job) string {
 	if j.Reason == "" {
 		return ""
@@ -58,7 +62,9 @@ func reasonText(j admin.Job) string {
 }
 
 // waitForOutcome polls until the job is neither pending nor printing, or until wait is over. The
-// daemon has no way to notify a client; ten polls a second are cheap on a local socket.
+// daemon has no way to notify a client; ten polls a second are cheap on a local socket. It returns
+// the last state that it saw, also when the time is over: the ticket stays in the queue and prints
+// later.
 func waitForOutcome(ctx context.Context, d *admin.Client, id uint64, wait time.Duration) (admin.Job, error) {
 	over, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
@@ -66,6 +72,7 @@ func waitForOutcome(ctx context.Context, d *admin.Client, id uint64, wait time.D
 	defer tick.Stop()
 	var last admin.Job
 	for {
+		// With ctx and not over, so that the last answer is not cut off when the time ends.
 		x, err := d.Job(ctx, id)
 		if err != nil {
 			return last, err

@@ -9,6 +9,8 @@ import (
 	"ticketrail/cmd/internal/admin"
 )
 
+// rejectsList shows what the webhook answered with 400. Each of them needs a look the same evening,
+// because the service has given the order up.
 func (c *cli) rejectsList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",

@@ -9,6 +9,8 @@ import (
 	"ticketrail/cmd/internal/admin"
 )
 
+// rejectsShow gives the body back byte by byte with --body, so that `ticketrail inspect` or the
+// service's support can read what came.
 func (c *cli) rejectsShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "show ID",
@@ -28,6 +30,8 @@ func (c *cli) rejectsShow() *cobra.Command {
 	})
 }
 
+// showReject prints the body below the reason. A truncated one is no complete JSON, so the note
+// says why.
 func (c *cli) showReject(r admin.Reject) error {
 	t := newTable(c.out, "reject", strconv.FormatUint(r.ID, 10))
 	t.row("time", formatTime(r.Time))

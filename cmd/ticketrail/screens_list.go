@@ -25,6 +25,7 @@ id that "screens revoke" takes.`,
 	}, func(all admin.Screens) error { return c.screenTables(all, time.Now()) })
 }
 
+// screenTables shows two tables: what the cooks see, and which browsers may see it.
 func (c *cli) screenTables(all admin.Screens, now time.Time) error {
 	t := newTable(c.out, "SCREEN", "MODE", "STATE", "SINCE", "TICKETS", "OLDEST", "PAIRED", "BACKUP", "ADDRESS")
 	for _, s := range all.Screens {
@@ -60,7 +61,8 @@ func (c *cli) screenTables(all admin.Screens, now time.Time) error {
 	return t.end()
 }
 
-// pages is the number of open pages of a screen, as the listings show it.
+// pages is the number of open pages of a screen, as the listings show it. It is text and not a
+// number, because the column also has states.
 func pages(n int) string {
 	if n == 1 {
 		return "1 page open"

@@ -8,6 +8,8 @@ import (
 	"ticketrail/cmd/internal/admin"
 )
 
+// screensPair is the only way in for a browser on another machine: orders have names in them, and
+// anyone on the restaurant's network can open the page.
 func (c *cli) screensPair() *cobra.Command {
 	var station string
 	cmd := &cobra.Command{

@@ -8,6 +8,8 @@ import (
 	"ticketrail/cmd/internal/admin"
 )
 
+// screensRevoke is for a tablet that was stolen, sold or moved to another place. Its open page ends
+// at once.
 func (c *cli) screensRevoke() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "revoke PAIRING",

@@ -16,6 +16,8 @@ import (
 	"ticketrail/cmd/internal/doctor"
 )
 
+// serve translates between the operating system and package app: signals, the environment that
+// systemd sets, and the path of this program. Everything else is decided there.
 func (c *cli) serve() *cobra.Command {
 	return &cobra.Command{
 		Use:   "serve",
@@ -27,7 +29,9 @@ Under systemd it reports when it is ready, feeds the watchdog, and takes the lis
 webhook from ticketrail.socket, so that a restart refuses no connection.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			// Before anything slow: without a handler an early SIGHUP would end the program.
+			// Before anything slow: without a handler an early SIGHUP would end the program. One
+			// place is enough: a reload reads the file as it is then, so a second signal before it
+			// begins asks for the same.
 			reload := make(chan os.Signal, 1)
 			signal.Notify(reload, syscall.SIGHUP)
 			defer signal.Stop(reload)
@@ -43,7 +47,8 @@ webhook from ticketrail.socket, so that a restart refuses no connection.`,
 	}
 }
 
-// checkConfig returns all problems of the configuration as a configError.
+// checkConfig returns all problems of the configuration as a configError. app.Run checks it too,
+// but only this gives it the exit code and the form of a list.
 func (c *cli) checkConfig() error {
 	if _, err := doctor.Check(c.config); err != nil {
 		return &configError{err}
@@ -51,8 +56,9 @@ func (c *cli) checkConfig() error {
 	return nil
 }
 
-// daemonOptions collects what the daemon gets from its environment: signals, systemd and the path of
-// this program.
+// daemonOptions collects what the daemon gets from its environment: signals, systemd and the path
+// of this program. None of it is in package app, so that tests and the demo run a daemon without
+// systemd and without signals.
 func (c *cli) daemonOptions(reload <-chan os.Signal) (app.Options, error) {
 	o := app.Options{
 		ConfigPath: c.config, Reload: reload, Log: c.err,
@@ -64,6 +70,7 @@ func (c *cli) daemonOptions(reload <-chan os.Signal) (app.Options, error) {
 		return app.Options{}, fmt.Errorf(
 			"find the path of this program, to check the database in a child process: %w", err)
 	}
+	// This program again, as the hidden command `db check`.
 	o.CheckStore = doctor.CheckInChild(exe)
 	limit, err := daemon.SdWatchdogEnabled(false)
 	if err != nil {
@@ -81,6 +88,8 @@ func (c *cli) daemonOptions(reload <-chan os.Signal) (app.Options, error) {
 
 // systemdListener is the listener that ticketrail.socket passed to this process, or nil.
 // activation.Listeners removes the LISTEN_ variables, so child processes do not take it again.
+// Without ticketrail.socket, or without systemd, there is none, and the daemon listens at
+// receiver.listen.
 func systemdListener() (net.Listener, error) {
 	ls, err := activation.Listeners()
 	if err != nil {
@@ -99,7 +108,8 @@ func systemdListener() (net.Listener, error) {
 }
 
 // signalContext ends at the first SIGINT or SIGTERM, which starts a graceful stop. It then restores
-// the default handling, so that a second signal ends the process at once.
+// the default handling, so that a second signal ends the process at once. Other commands use it
+// too: an interrupted command cancels its request and exits.
 func signalContext() context.Context {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)

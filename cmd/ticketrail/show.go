@@ -15,8 +15,13 @@ import (
 	"ticketrail/printer/layout"
 )
 
-// showJSON writes v as JSON that is safe to show on a terminal. The encoder escapes only the control
-// characters below space; JSON allows DEL and C1 unescaped, but a terminal acts on them.
+// Everything that a command prints passes through here. Names, notes and ids come from the network,
+// and a terminal acts on control characters: it could be made to hide lines or to type for the
+// operator. So all text is cleaned, except a body that goes to a file or a pipe.
+
+// showJSON writes v as JSON that is safe to show on a terminal. The encoder escapes only the
+// control characters below space; JSON allows DEL and C1 unescaped, but a terminal acts on them.
+// HTML is not escaped: "<" in a note would be unreadable as \u003c.
 func showJSON(w io.Writer, v any) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -37,7 +42,8 @@ func showJSON(w io.Writer, v any) error {
 	return write(w, safe.String())
 }
 
-// write writes text that has no control characters to remove.
+// write writes text that has no control characters to remove. An error is usually a closed pipe or
+// a full disk, and the exit code tells the script.
 func write(w io.Writer, s string) error {
 	if _, err := io.WriteString(w, s); err != nil {
 		return fmt.Errorf("write output: %w", err)
@@ -45,18 +51,21 @@ func write(w io.Writer, s string) error {
 	return nil
 }
 
-// printLine writes one line without control characters.
+// printLine writes one line without control characters. The format is ours; what it is filled with
+// is not.
 func printLine(w io.Writer, format string, args ...any) error {
 	return write(w, singleLine(fmt.Sprintf(format, args...))+"\n")
 }
 
 // singleLine makes text safe for one line of a terminal: a value must not start a line of its own.
+// Line breaks become spaces and are not dropped: two words must not become one.
 func singleLine(s string) string {
 	return layout.Clean(strings.NewReplacer("\n", " ", "\t", " ", "\r", " ").Replace(s))
 }
 
-// A table aligns its columns once all rows are known. It uses the width of characters on a terminal,
-// which text/tabwriter does not: Chinese characters take two columns.
+// A table aligns its columns once all rows are known. It uses the width of characters on a
+// terminal, which text/tabwriter does not: Chinese characters take two columns. A header row is a
+// row like the others, so it counts for the widths.
 type table struct {
 	w    io.Writer
 	rows [][]string
@@ -79,6 +88,7 @@ func (t *table) row(cells ...string) {
 func (t *table) end() error {
 	var wide []int
 	for _, row := range t.rows {
+		// Rows may have different lengths, as in "jobs show".
 		wide = append(wide, make([]int, max(0, len(row)-len(wide)))...)
 		for i, c := range row {
 			wide[i] = max(wide[i], layout.Width(c))
@@ -95,9 +105,12 @@ func (t *table) end() error {
 	return write(t.w, b.String())
 }
 
+// formatTime is t in the time zone of the box: the operator compares it with the clock on the wall
+// and the log.
 func formatTime(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
 
-// formatDuration is d rounded down, in its two largest units.
+// formatDuration is d rounded down, in its two largest units. Seconds matter only in the first
+// minute.
 func formatDuration(d time.Duration) string {
 	d = max(d, 0)
 	switch {
@@ -111,14 +124,16 @@ func formatDuration(d time.Duration) string {
 	return fmt.Sprintf("%dd%dh", int(d.Hours())/24, int(d.Hours())%24)
 }
 
-// isTerminal reports whether w is a terminal, that is, whether a person reads the output.
+// isTerminal reports whether w is a terminal, that is, whether a person reads the output. A test
+// that writes to a buffer gets the form for programs.
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // writeBody writes a request body byte by byte as received, but to a terminal without control
-// characters.
+// characters. A pipe gets every byte: `jobs show --body | inspect -` must see what the service
+// sent, and a provider's support asks for exactly that.
 func writeBody(w io.Writer, b []byte) error {
 	if !isTerminal(w) {
 		_, err := w.Write(b)
@@ -137,7 +152,8 @@ func printBody(w io.Writer, b []byte) error {
 	return nil
 }
 
-// jsonOrString is a received body as a value in our JSON: itself if it is JSON, else a string.
+// jsonOrString is a received body as a value in our JSON: itself if it is JSON, else a string. A
+// refused body may be anything, and a string keeps our own JSON valid.
 func jsonOrString(b []byte) any {
 	if json.Valid(b) {
 		return json.RawMessage(b)
@@ -145,7 +161,8 @@ func jsonOrString(b []byte) any {
 	return string(b)
 }
 
-// parseID reads the id of a job or of a refused request.
+// parseID reads the id of a job or of a refused request. 0 is never an id, so a script with an
+// empty variable is told at once.
 func parseID(s string) (uint64, error) {
 	id, err := strconv.ParseUint(s, 10, 64)
 	if err != nil || id == 0 {
@@ -154,6 +171,7 @@ func parseID(s string) (uint64, error) {
 	return id, nil
 }
 
+// parseIDs reads all or none.
 func parseIDs(args []string) ([]uint64, error) {
 	var ids []uint64
 	for _, a := range args {

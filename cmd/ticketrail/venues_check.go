@@ -10,6 +10,8 @@ import (
 	"ticketrail/config"
 )
 
+// venuesCheck is for the day of the installation and for "names are missing on the tickets". The
+// daemon works without the API, so no order depends on its result.
 func (c *cli) venuesCheck() *cobra.Command {
 	var venue string
 	var asJSON bool
@@ -35,6 +37,7 @@ that is longer).`,
 			if err := showJSON(c.out, checks); err != nil {
 				return err
 			}
+			// For its error, which decides the exit code.
 			return doctor.ShowVenues(io.Discard, checks)
 		},
 	}
@@ -43,6 +46,7 @@ that is longer).`,
 	return cmd
 }
 
+// venueFlag gives the flag one name in all commands; what a missing one means differs.
 func venueFlag(cmd *cobra.Command, venue *string, usage string) {
 	cmd.Flags().StringVar(venue, "venue", "", usage)
 }

@@ -6,6 +6,8 @@ import (
 	"ticketrail/cmd/internal/admin"
 )
 
+// version is of this program, not of the running daemon: after an upgrade without a restart they
+// differ, and the daemon's is in the metric ticketrail_build_info.
 func (c *cli) version() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -23,6 +25,7 @@ func (c *cli) version() *cobra.Command {
 	return cmd
 }
 
+// jsonFlag gives every listing the same flag: scripts use JSON, because the tables may change.
 func jsonFlag(cmd *cobra.Command, asJSON *bool) {
 	cmd.Flags().BoolVar(asJSON, "json", false, "print JSON")
 }
