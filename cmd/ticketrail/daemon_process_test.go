@@ -60,11 +60,14 @@ type daemonProcess struct {
 // newDaemon has a printer with every capability for each station. It is not started.
 func newDaemon(t *testing.T, store string, stations ...string) *daemonProcess {
 	t.Helper()
-	return newDaemonWith(t, store, "", func(string) virtual.Options { return virtual.Options{Can: virtual.Everything} }, stations...)
+	return newDaemonWith(t, store, "", func(string) virtual.Options {
+		return virtual.Options{Can: virtual.Everything}
+	}, stations...)
 }
 
 // newDaemonWith has the printers that like returns, and adds keys to the configuration of each.
-func newDaemonWith(t *testing.T, store, keys string, like func(station string) virtual.Options, stations ...string) *daemonProcess {
+func newDaemonWith(t *testing.T, store, keys string, like func(station string) virtual.Options,
+	stations ...string) *daemonProcess {
 	t.Helper()
 	// A program built with -race sleeps for a second before it ends; these end all the time.
 	t.Setenv("GORACE", "atexit_sleep_ms=0")
@@ -74,7 +77,8 @@ func newDaemonWith(t *testing.T, store, keys string, like func(station string) v
 	}
 	k := &daemonProcess{
 		t: t, dir: dir, program: "ticketrail", stations: stations,
-		printers: map[string]*virtual.Printer{}, addrs: map[string]string{}, conf: filepath.Join(dir, "ticketrail.yaml"),
+		printers: map[string]*virtual.Printer{}, addrs: map[string]string{},
+		conf:   filepath.Join(dir, "ticketrail.yaml"),
 		client: &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64}},
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -95,7 +99,8 @@ func newDaemonWith(t *testing.T, store, keys string, like func(station string) v
 	addr := freeAddr(t)
 	k.url = "http://" + addr + "/webhooks/print"
 	var y strings.Builder
-	fmt.Fprintf(&y, "receiver: { listen: %q }\nadmin: { socket: %q }\nmetrics: { listen: \"\" }\nstorage: { path: %q }\nlog: { level: warn }\nfallback: %s\n",
+	fmt.Fprintf(&y, "receiver: { listen: %q }\nadmin: { socket: %q }\nmetrics: { listen: \"\" }\n"+
+		"storage: { path: %q }\nlog: { level: warn }\nfallback: %s\n",
 		addr, filepath.Join(dir, "s"), store, stations[0])
 	fmt.Fprintf(&y, "venues: [ { id: %s, name: Harbour Grill, timezone: Australia/Melbourne } ]\nprinters:\n", venueID)
 	var routes strings.Builder
@@ -260,7 +265,8 @@ func (k *daemonProcess) post(o order, retry int) answer {
 // jobs asks the running daemon, as the command line does.
 func (k *daemonProcess) jobs(args ...string) []admin.Job {
 	k.t.Helper()
-	out, err := exec.Command("ticketrail", append([]string{"jobs", "list", "--json", "--limit", "0", "--config", k.conf}, args...)...).Output()
+	out, err := exec.Command("ticketrail",
+		append([]string{"jobs", "list", "--json", "--limit", "0", "--config", k.conf}, args...)...).Output()
 	if err != nil {
 		k.t.Fatalf("jobs list: %v", err)
 	}

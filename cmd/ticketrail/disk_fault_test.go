@@ -254,5 +254,7 @@ func TestADamagedDatabaseIsQuarantinedAndTheKitchenContinues(t *testing.T) {
 const unsynced = "ticketrail-unsynced"
 
 func runUnsynced() {
-	os.Exit((&cli{in: os.Stdin, out: os.Stdout, err: os.Stderr, changeOptions: func(o *app.Options) { o.NoSync = true }}).run(signalContext(), os.Args[1:]))
+	os.Exit((&cli{in: os.Stdin, out: os.Stdout, err: os.Stderr, changeOptions: func(o *app.Options) {
+		o.NoSync = true
+	}}).run(signalContext(), os.Args[1:]))
 }

@@ -68,14 +68,20 @@ func TestTheCommandLineDoesWhatItSays(t *testing.T) {
 			"post": func(ts *testscript.TestScript, _ bool, a []string) {
 				ts.Check(daemonOf(ts).post(ts.ReadFile(a[0]), a[1]))
 			},
-			"await":   func(ts *testscript.TestScript, _ bool, a []string) { ts.Check(daemonOf(ts).waitForJob(a[0], a[1])) },
-			"printer": func(ts *testscript.TestScript, _ bool, a []string) { ts.Check(daemonOf(ts).setPrinter(a[0], a[1])) },
+			"await": func(ts *testscript.TestScript, _ bool, a []string) {
+				ts.Check(daemonOf(ts).waitForJob(a[0], a[1]))
+			},
+			"printer": func(ts *testscript.TestScript, _ bool, a []string) {
+				ts.Check(daemonOf(ts).setPrinter(a[0], a[1]))
+			},
 			"service": func(ts *testscript.TestScript, _ bool, a []string) {
 				ts.Check(daemonOf(ts).startService(ts, possim, a))
 			},
 			"known":  func(ts *testscript.TestScript, _ bool, a []string) { ts.Check(daemonOf(ts).waitForNames(a[0])) },
 			"tablet": func(ts *testscript.TestScript, _ bool, a []string) { ts.Check(daemonOf(ts).useTablet(ts, a)) },
-			"until":  func(ts *testscript.TestScript, _ bool, a []string) { ts.Check(daemonOf(ts).waitForPrinter(a[0], a[1])) },
+			"until": func(ts *testscript.TestScript, _ bool, a []string) {
+				ts.Check(daemonOf(ts).waitForPrinter(a[0], a[1]))
+			},
 		},
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
@@ -118,7 +124,8 @@ func newScriptDaemon() (*scriptDaemon, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &scriptDaemon{dir: dir, socket: filepath.Join(dir, "s"), printers: map[string]*virtual.Printer{}, log: &logTail{}}, nil
+	return &scriptDaemon{dir: dir, socket: filepath.Join(dir, "s"), printers: map[string]*virtual.Printer{},
+		log: &logTail{}}, nil
 }
 
 func daemonOf(ts *testscript.TestScript) *scriptDaemon {
@@ -212,7 +219,8 @@ func (r *scriptDaemon) post(body, want string) error {
 	if err != nil {
 		return err
 	}
-	for k, v := range map[string]string{"Content-Type": "application/json", "x-svc-venueid": venueID, "x-svc-device-id": "T1"} {
+	for k, v := range map[string]string{"Content-Type": "application/json", "x-svc-venueid": venueID,
+		"x-svc-device-id": "T1"} {
 		req.Header.Set(k, v)
 	}
 	resp, err := http.DefaultClient.Do(req)

@@ -20,7 +20,8 @@ func (k *daemonProcess) waitUntilPrinted() {
 	k.waitForNoJobs("pending,printing,held", func(open []admin.Job) {
 		for _, j := range open {
 			if j.State == ticket.Held {
-				if b, err := exec.Command("ticketrail", "jobs", "reprint", fmt.Sprint(j.ID), "--config", k.conf).CombinedOutput(); err != nil {
+				if b, err := exec.Command("ticketrail", "jobs", "reprint", fmt.Sprint(j.ID), "--config",
+					k.conf).CombinedOutput(); err != nil {
 					k.t.Fatalf("jobs reprint: %v %s", err, b)
 				}
 			}

@@ -56,8 +56,10 @@ func printerFaults() map[string]printerFault {
 			w.p.ResetAfter(0, -1)
 			return func() { <-w.othersDone; w.p.Repair() }
 		}, map[string]string{"": once, "mute": "-"}},
-		"reset":  {func(w *faultyPrinter) func() { w.p.ResetAfter(midTicketBytes, 1); return nil }, map[string]string{"": twice}},
-		"closed": {func(w *faultyPrinter) func() { w.p.CloseAfter(midTicketBytes, 1); return nil }, map[string]string{"": twice}},
+		"reset": {func(w *faultyPrinter) func() { w.p.ResetAfter(midTicketBytes, 1); return nil },
+			map[string]string{"": twice}},
+		"closed": {func(w *faultyPrinter) func() { w.p.CloseAfter(midTicketBytes, 1); return nil },
+			map[string]string{"": twice}},
 		"stall": {func(w *faultyPrinter) func() {
 			taken := w.p.BytesRead()
 			w.p.StallAfter(midTicketBytes)

@@ -25,7 +25,8 @@ const (
 // secretPattern matches every form of a planted secret.
 func secretPattern() *regexp.Regexp {
 	encoded := []string{
-		base64.StdEncoding.EncodeToString([]byte(plantedSecret)), base64.StdEncoding.EncodeToString([]byte("me:" + plantedSecret)),
+		base64.StdEncoding.EncodeToString([]byte(plantedSecret)),
+		base64.StdEncoding.EncodeToString([]byte("me:" + plantedSecret)),
 		base64.StdEncoding.EncodeToString([]byte("me:" + url.QueryEscape(plantedSecret))),
 	}
 	for i := range encoded {
@@ -40,7 +41,8 @@ func echoService(tokenStatus, good int) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		sent, _ := io.ReadAll(r.Body)
 		// Also a token that was not issued yet: after its key it must not be shown either.
-		echo := fmt.Sprintf("%s %s %s access_token=%s", r.Header.Get("Authorization"), sent, plantedSecret, plantedToken)
+		echo := fmt.Sprintf("%s %s %s access_token=%s", r.Header.Get("Authorization"), sent, plantedSecret,
+			plantedToken)
 		w.Header().Set("X-Echo", strings.ReplaceAll(echo, "\n", " "))
 		w.Header().Set("Location", "http://127.0.0.1:9/?secret="+url.QueryEscape(plantedSecret)+"#"+plantedToken)
 		w.Header().Set("Content-Type", "application/json")
@@ -53,12 +55,15 @@ func echoService(tokenStatus, good int) http.Handler {
 		case status == http.StatusAccepted: // no JSON
 			fmt.Fprintf(w, "<html>%s</html>", echo)
 		case status != http.StatusOK:
-			fmt.Fprintf(w, `{"error":{"message":%q},"access_token":%q,"client_secret":%q}`, echo, plantedToken, plantedSecret)
+			fmt.Fprintf(w, `{"error":{"message":%q},"access_token":%q,"client_secret":%q}`, echo, plantedToken,
+				plantedSecret)
 		case strings.HasSuffix(r.URL.Path, "/token"):
 			fmt.Fprintf(w, `{"access_token":%q,"expires_in":900,"scope":"labor:read","echo":%q}`, plantedToken, echo)
 		default:
-			fmt.Fprintf(w, `{"status":"SUCCESS","count":1,"venue_id":%q,"scopes":["labor:read",%q],"access_token":%q,"records":[{"id":"17",
-				"name":%q,"firstName":%q,"lastName":%q,"payrollPeriodStartDateTime":"2026-01-05","payrollPeriodEndDateTime":"2026-01-18","meta":{"timezone":"UTC"}}]}`,
+			fmt.Fprintf(w, `{"status":"SUCCESS","count":1,"venue_id":%q,"scopes":["labor:read",%q],"access_token":%q,
+				"records":[{"id":"17","name":%q,"firstName":%q,"lastName":%q,
+				"payrollPeriodStartDateTime":"2026-01-05","payrollPeriodEndDateTime":"2026-01-18",
+				"meta":{"timezone":"UTC"}}]}`,
 				venueID, plantedToken, plantedToken, plantedSecret, plantedToken, echo)
 		}
 	})
@@ -97,7 +102,8 @@ func checkNoSecretShows(t *testing.T, service, style string) {
 	}
 	r.log.whole = true
 	t.Cleanup(r.close)
-	for name, text := range map[string]string{"client": plantedSecret, "webhook": plantedPath, "two": plantedSecret + "\n" + plantedPath} {
+	for name, text := range map[string]string{"client": plantedSecret, "webhook": plantedPath,
+		"two": plantedSecret + "\n" + plantedPath} {
 		if err := os.WriteFile(filepath.Join(r.dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -113,7 +119,11 @@ fallback: grill
 service: { base_url: %q, client_id: me, client_secret_file: client, token: { auth_style: %s } }
 `, venueID, service, style)
 	bad := filepath.Join(r.dir, "bad.yaml")
-	for name, text := range map[string]string{conf: text, bad: strings.NewReplacer("client_secret_file: client", "client_secret_file: two", "secret_file: webhook", "secret_file: client").Replace(text)} {
+	for name, text := range map[string]string{
+		conf: text,
+		bad: strings.NewReplacer("client_secret_file: client", "client_secret_file: two",
+			"secret_file: webhook", "secret_file: client").Replace(text),
+	} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -130,18 +140,22 @@ service: { base_url: %q, client_id: me, client_secret_file: client, token: { aut
 		t.Error(err)
 	}
 	for _, command := range []string{
-		"check", "check --online", "venues check", "venues check --json", "labor employees", "labor employees --csv", "labor employees --json",
-		"labor payrollperiods", "labor payrollperiods --csv", "labor payrollperiods --json", "jobs list --json", "jobs show 1", "jobs show 1 --json",
+		"check", "check --online", "venues check", "venues check --json", "labor employees",
+		"labor employees --csv", "labor employees --json",
+		"labor payrollperiods", "labor payrollperiods --csv", "labor payrollperiods --json", "jobs list --json",
+		"jobs show 1", "jobs show 1 --json",
 		"printers list", "printers list --json", "rejects list", "rejects list --json", "version", "inspect " + conf,
 	} {
 		var out strings.Builder
-		(&cli{in: strings.NewReader(""), out: &out, err: &out}).run(t.Context(), append(strings.Fields(command), "--config", conf))
+		(&cli{in: strings.NewReader(""), out: &out, err: &out}).run(t.Context(),
+			append(strings.Fields(command), "--config", conf))
 		said[command] = out.String()
 		if !slices.Contains([]string{"check", "venues check", "labor employees", "inspect " + conf}, command) {
 			continue
 		}
 		out.Reset()
-		(&cli{in: strings.NewReader(""), out: &out, err: &out}).run(t.Context(), append(strings.Fields(command), "--config", bad))
+		(&cli{in: strings.NewReader(""), out: &out, err: &out}).run(t.Context(),
+			append(strings.Fields(command), "--config", bad))
 		said[command+" of a bad file"] = out.String()
 	}
 	asked := regexp.MustCompile(`(?m)^ticketrail_directory_refreshes_total\{[^}]*step="employees"[^}]*\} [1-9]`)

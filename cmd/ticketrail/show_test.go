@@ -44,7 +44,9 @@ func TestControlCharactersDoNotReachTheTerminal(t *testing.T) {
 	if err := printLine(&out, "%s", hostile); err != nil {
 		t.Fatal(err)
 	}
-	if err := showJSON(&out, map[string]any{"x": hostile, "y": jsonOrString([]byte(`"` + "\u009b\x7f" + `"`)), "z": jsonOrString([]byte("\x1b\xff"))}); err != nil {
+	if err := showJSON(&out,
+		map[string]any{"x": hostile, "y": jsonOrString([]byte(`"` + "\u009b\x7f" + `"`)),
+			"z": jsonOrString([]byte("\x1b\xff"))}); err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range out.String() {

@@ -38,7 +38,10 @@ func newTablet(socket string) (*tablet, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &tablet{at: "http://" + u.Host, client: &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}, nil
+	return &tablet{at: "http://" + u.Host,
+		client: &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error {
+			return http.ErrUseLastResponse
+		}}}, nil
 }
 
 func (b *tablet) get(path string) (int, string, error) {

@@ -29,8 +29,10 @@ func TestAnErrorOfAClosedSocketNamesTheGroupThatHasAccess(t *testing.T) {
 	if !ok || e.Group != mine {
 		t.Errorf("a refused connect gives %v, want that group %s may", err, mine)
 	}
-	for group, want := range map[string]string{"kitchen": "usermod -aG kitchen and", "root": ": use sudo", "": ": use sudo"} {
-		if s := (&PermissionDenied{Socket: path, Group: group}).Error(); !strings.Contains(s, want) || strings.Contains(s, "-aG root") {
+	for group, want := range map[string]string{"kitchen": "usermod -aG kitchen and", "root": ": use sudo",
+		"": ": use sudo"} {
+		if s := (&PermissionDenied{Socket: path, Group: group}).Error(); !strings.Contains(s, want) ||
+			strings.Contains(s, "-aG root") {
 			t.Errorf("a user who is not in group %q is told: %s", group, s)
 		}
 	}

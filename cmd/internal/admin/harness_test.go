@@ -41,7 +41,8 @@ func startDaemon(t *testing.T, change ...func(*testDaemon, *Options)) *testDaemo
 				d.entered <- struct{}{}
 				<-d.release
 			}
-			return []Status{{Name: "bar", Address: "tcp://10.0.0.9:9100", Known: true, Since: time.Unix(50, 0), Err: "connection refused", NextTry: time.Unix(60, 0)}}
+			return []Status{{Name: "bar", Address: "tcp://10.0.0.9:9100", Known: true, Since: time.Unix(50, 0),
+				Err: "connection refused", NextTry: time.Unix(60, 0)}}
 		},
 		Notices: func() []string { return []string{"the database was damaged"} },
 		Logger:  slog.New(slog.NewTextHandler(t.Output(), nil)),
@@ -86,7 +87,8 @@ func testQueue(t *testing.T) *queue.Queue {
 	accept := func(id string, received int64, stations ...string) {
 		r := ticket.Request{ID: id, Received: time.Unix(received, 0), Body: []byte(`{"id": 1}` + "\xff")}
 		for _, s := range stations {
-			r.Drafts = append(r.Drafts, ticket.Draft{Station: s, Ticket: ticket.Ticket{Request: id, Received: r.Received}})
+			r.Drafts = append(r.Drafts,
+				ticket.Draft{Station: s, Ticket: ticket.Ticket{Request: id, Received: r.Received}})
 		}
 		_, err := q.Accept(t.Context(), r)
 		must(err)
@@ -107,7 +109,8 @@ func testQueue(t *testing.T) *queue.Queue {
 type rejects struct{}
 
 func (rejects) List() []Reject {
-	return []Reject{{ID: 2, Reject: receiver.Reject{Code: "schema_mismatch", Message: "records: missing", Body: []byte("{\x00")}}}
+	return []Reject{{ID: 2,
+		Reject: receiver.Reject{Code: "schema_mismatch", Message: "records: missing", Body: []byte("{\x00")}}}
 }
 
 type testDisplays struct {

@@ -102,7 +102,8 @@ func TestCloseDoesNotRemoveTheSocketOfAnotherDaemon(t *testing.T) {
 }
 
 func TestTheErrorOfAMissingFolderNamesIt(t *testing.T) {
-	if _, err := Listen(socketPath(t) + "/no/where.sock"); err == nil || !strings.Contains(err.Error(), "/no does not exist: create it") {
+	if _, err := Listen(socketPath(t) + "/no/where.sock"); err == nil ||
+		!strings.Contains(err.Error(), "/no does not exist: create it") {
 		t.Errorf("Listen gives %v, want an error that names the path and says what to do", err)
 	}
 }

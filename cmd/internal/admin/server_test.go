@@ -62,15 +62,19 @@ func TestARefusalKeepsItsCodeOverTheSocket(t *testing.T) {
 		code Code
 		says string
 	}{
-		"no such job":        {func() error { return first(d.Job(ctx, 77)) }, NotFound, "job 77: not found: ticketrail jobs list shows"},
-		"no such state":      {func() error { return first(d.Jobs(ctx, Filter{States: []string{"lost"}})) }, BadRequest, "pending, held"},
-		"no such printer":    {func() error { return first(d.Jobs(ctx, Filter{Station: "gril"})) }, NotFound, "bar, grill, old"},
-		"hold unknown":       {func() error { return d.Hold(ctx, "gril", "") }, NotFound, `"gril"`},
-		"resume unknown":     {func() error { return d.Resume(ctx, "a/b c") }, NotFound, `"a/b c"`},
-		"test an orphan":     {func() error { return first(d.Test(ctx, "old")) }, NotFound, "bar, grill"},
-		"move to an orphan":  {func() error { return first(d.Move(ctx, []uint64{2}, "old")) }, NotFound, "bar, grill"},
-		"move to itself":     {func() error { return first(d.MoveAll(ctx, "bar", "bar")) }, BadRequest, "already"},
-		"move from nowhere":  {func() error { return first(d.MoveAll(ctx, "gril", "bar")) }, NotFound, "bar, grill, old"},
+		"no such job": {func() error { return first(d.Job(ctx, 77)) }, NotFound,
+			"job 77: not found: ticketrail jobs list shows"},
+		"no such state": {func() error { return first(d.Jobs(ctx, Filter{States: []string{"lost"}})) },
+			BadRequest, "pending, held"},
+		"no such printer": {func() error { return first(d.Jobs(ctx, Filter{Station: "gril"})) }, NotFound,
+			"bar, grill, old"},
+		"hold unknown":      {func() error { return d.Hold(ctx, "gril", "") }, NotFound, `"gril"`},
+		"resume unknown":    {func() error { return d.Resume(ctx, "a/b c") }, NotFound, `"a/b c"`},
+		"test an orphan":    {func() error { return first(d.Test(ctx, "old")) }, NotFound, "bar, grill"},
+		"move to an orphan": {func() error { return first(d.Move(ctx, []uint64{2}, "old")) }, NotFound, "bar, grill"},
+		"move to itself":    {func() error { return first(d.MoveAll(ctx, "bar", "bar")) }, BadRequest, "already"},
+		"move from nowhere": {func() error { return first(d.MoveAll(ctx, "gril", "bar")) }, NotFound,
+			"bar, grill, old"},
 		"move nothing":       {func() error { return first(d.Move(ctx, nil, "bar")) }, BadRequest, "--from"},
 		"reprint elsewhere":  {func() error { return first(d.Reprint(ctx, 1, "gril", "")) }, NotFound, "bar, grill"},
 		"reprint what waits": {func() error { return first(d.Reprint(ctx, 2, "", "")) }, Conflict, "job 2"},
@@ -78,8 +82,9 @@ func TestARefusalKeepsItsCodeOverTheSocket(t *testing.T) {
 		"full disk":          {failing(queue.ErrStorageFull), Storage, "full: ticketrail printers list"},
 		"failed disk":        {failing(queue.ErrStorageFailed), Storage, "ticketrail printers list"},
 		"stopping":           {failing(queue.ErrClosed), Stopping, "try again when it runs"},
-		"too slow":           {failing(context.DeadlineExceeded), Timeout, "ticketrail jobs list shows whether the change was made"},
-		"anything else":      {failing(errors.New("boom")), Internal, "boom"},
+		"too slow": {failing(context.DeadlineExceeded), Timeout,
+			"ticketrail jobs list shows whether the change was made"},
+		"anything else": {failing(errors.New("boom")), Internal, "boom"},
 	} {
 		e, ok := errors.AsType[*Error](x.do())
 		if !ok || e.Code != x.code || !strings.Contains(e.Message, x.says) {
@@ -132,7 +137,8 @@ func TestEveryChangeIsMadeAndLoggedWithWhoMadeIt(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
 	actions := []string{"reprint", "move", "move", "cancel", "hold", "resume", "test", "pair", "revoke"}
 	for i, action := range actions {
-		if i >= len(lines) || !strings.Contains(lines[i], "action="+action) || !strings.Contains(lines[i], "actor=") || strings.Contains(lines[i], "actor=unknown") {
+		if i >= len(lines) || !strings.Contains(lines[i], "action="+action) ||
+			!strings.Contains(lines[i], "actor=") || strings.Contains(lines[i], "actor=unknown") {
 			t.Errorf("line %d does not say who did %s:\n%s", i+1, action, log.String())
 		}
 	}
@@ -181,7 +187,8 @@ func TestMalformedRequestsAndOtherVersionsAreRefused(t *testing.T) {
 		{"POST", "/v1/nowhere", ``, API, "404", "does not know"},
 		{"POST", "/v1/jobs", ``, API, "404", "does not know"},
 	} {
-		if got := d.ask(t, x.method, x.path, x.body, x.version); !strings.HasPrefix(got, x.status) || !strings.Contains(got, x.says) {
+		if got := d.ask(t, x.method, x.path, x.body, x.version); !strings.HasPrefix(got, x.status) ||
+			!strings.Contains(got, x.says) {
 			t.Errorf("%s %s, version %q: %s, want %s with %q", x.method, x.path, x.version, got, x.status, x.says)
 		}
 	}

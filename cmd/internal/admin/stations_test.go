@@ -47,8 +47,11 @@ func TestAStationNamesTheBackupThatPrintsItsTickets(t *testing.T) {
 	c := startDaemon(t, func(_ *testDaemon, o *Options) {
 		o.Statuses = func() []Status {
 			return []Status{
-				{Name: "bar", Known: true, Device: &Device{State: "paper out", Since: time.Unix(5, 0), Advice: "put in a new roll"}, StandIn: "grill"},
-				{Name: "grill", Known: true, Up: true, Device: &Device{State: "ready", Fine: true, Ability: "confirmed"}},
+				{Name: "bar", Known: true,
+					Device:  &Device{State: "paper out", Since: time.Unix(5, 0), Advice: "put in a new roll"},
+					StandIn: "grill"},
+				{Name: "grill", Known: true, Up: true,
+					Device: &Device{State: "ready", Fine: true, Ability: "confirmed"}},
 			}
 		}
 	})
@@ -57,10 +60,12 @@ func TestAStationNamesTheBackupThatPrintsItsTickets(t *testing.T) {
 		t.Fatal(err)
 	}
 	bar, grill := all.Stations[0], all.Stations[1]
-	if want := "put in a new roll; grill prints its tickets meanwhile"; bar.StandIn != "grill" || bar.Advice != want || !bar.Since.Equal(time.Unix(5, 0)) {
+	if want := "put in a new roll; grill prints its tickets meanwhile"; bar.StandIn != "grill" ||
+		bar.Advice != want || !bar.Since.Equal(time.Unix(5, 0)) {
 		t.Errorf("%+v, want %q", bar, want)
 	}
-	if len(grill.StandsInFor) != 1 || grill.StandsInFor[0] != "bar" || !grill.Fine() || grill.Device.Ability != "confirmed" {
+	if len(grill.StandsInFor) != 1 || grill.StandsInFor[0] != "bar" || !grill.Fine() ||
+		grill.Device.Ability != "confirmed" {
 		t.Errorf("%+v, want it to stand in for bar", grill)
 	}
 }
@@ -90,7 +95,8 @@ func TestTheStateOfAStationIsItsMostUrgentCondition(t *testing.T) {
 	} {
 		p := stationOf(x.st, x.l)
 		if p.State != x.want || p.Fine() != x.fine || (p.Advice == "") != x.fine {
-			t.Errorf("%+v, %+v: %s, fine %v, advice %q; want %s, fine %v", x.st, x.l, p.State, p.Fine(), p.Advice, x.want, x.fine)
+			t.Errorf("%+v, %+v: %s, fine %v, advice %q; want %s, fine %v", x.st, x.l, p.State, p.Fine(), p.Advice,
+				x.want, x.fine)
 		}
 	}
 }

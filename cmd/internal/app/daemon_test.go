@@ -139,7 +139,8 @@ func (k *testDaemon) accept(number string, items ...string) string {
 // post sends a request and returns the answer's status and body up to the number of jobs.
 func (k *testDaemon) post(id, number string, retry int, items ...string) string {
 	k.t.Helper()
-	body := fmt.Sprintf(`{"records":[{"id":%q,"orderNumber":%q,"retryCount":%d,"_updatedAt":%q,"items":[%s]}],"status":"SUCCESS","count":1}`,
+	body := fmt.Sprintf(`{"records":[{"id":%q,"orderNumber":%q,"retryCount":%d,"_updatedAt":%q,"items":[%s]}],`+
+		`"status":"SUCCESS","count":1}`,
 		id, number, retry, time.Now().Format(time.RFC3339Nano), strings.Join(items, ","))
 	return k.send(body)
 }
@@ -194,7 +195,8 @@ func (k *testDaemon) printed(station string) string {
 		if strings.Contains(t.Text, "** EXPIRED **") {
 			word = "slip"
 		}
-		for _, m := range []struct{ mark, text string }{{"!", "POSSIBLE DUPLICATE"}, {"r", "REPRINT"}, {"w", "WAS ON THE SCREEN"}} {
+		for _, m := range []struct{ mark, text string }{{"!", "POSSIBLE DUPLICATE"}, {"r", "REPRINT"},
+			{"w", "WAS ON THE SCREEN"}} {
 			if strings.Contains(t.Text, m.text) {
 				word += m.mark
 			}

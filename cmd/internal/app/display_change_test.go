@@ -65,7 +65,8 @@ func TestAReloadAddsAndRemovesScreens(t *testing.T) {
 		without := k.conf
 		k.reload(func(c *config.Config) {
 			c.Screens = []config.Screen{testScreen("hot-line"), testScreen("cold"), testPass("pass", "hot-line")}
-			c.Routes = append(c.Routes, config.Route{When: `item.station == "cold"`, To: []string{"cold"}}, config.Route{When: `item.station == "hot-line"`, To: []string{"hot-line"}})
+			c.Routes = append(c.Routes, config.Route{When: `item.station == "cold"`, To: []string{"cold"}},
+				config.Route{When: `item.station == "hot-line"`, To: []string{"hot-line"}})
 		})
 		p, pass := k.openPage("hot-line"), k.openPage("pass")
 		k.accept("A1", at("hot-line", "Burger"), at("cold", "Salad"))
@@ -92,7 +93,8 @@ func TestAReloadAddsAndRemovesScreens(t *testing.T) {
 		for _, p := range []*page{p, pass, cold} {
 			p.close()
 		}
-		if got := k.app.health.notices(); len(got) != 1 || !strings.Contains(got[0], "the board of hot-line, which is no longer a screen, still has 1 ticket") {
+		if got := k.app.health.notices(); len(got) != 1 ||
+			!strings.Contains(got[0], "the board of hot-line, which is no longer a screen, still has 1 ticket") {
 			t.Errorf("%q", got)
 		}
 		for _, l := range k.app.stations.List() {

@@ -40,7 +40,8 @@ func TestATicketIsShownOnceAPageReportsIt(t *testing.T) {
 		k.wantOutcomes("hot-line", map[ticket.State]uint64{ticket.Shown: 2})
 		k.advance(time.Minute)
 		k.wantPrinted("grill", "A1")
-		if l := k.status("hot-line"); l.Kind != admin.KindScreen || l.Pages != 1 || !l.Device.Fine || l.Address != "http://127.0.0.1:80/screen/hot-line" {
+		if l := k.status("hot-line"); l.Kind != admin.KindScreen || l.Pages != 1 || !l.Device.Fine ||
+			l.Address != "http://127.0.0.1:80/screen/hot-line" {
 			t.Errorf("%+v", l)
 		}
 	}, "grill")
@@ -240,8 +241,11 @@ func TestTheFirstScreenOpensTheDisplayWithoutARestart(t *testing.T) {
 
 	cert, key := keyPair(t)
 	withTLS := fmt.Sprintf(", tls: { cert_file: %q, key_file: %q }", cert, key)
-	rewrite("fallback: grill\n", fmt.Sprintf("fallback: grill\nscreens: [ { name: hot-line } ]\ndisplay: { listen: %q%s }\n", taken.Addr(), withTLS))
-	if _, err := a.Reload(); err == nil || !strings.Contains(err.Error(), "display.listen: "+taken.Addr().String()+" is already used by another program") {
+	rewrite("fallback: grill\n",
+		fmt.Sprintf("fallback: grill\nscreens: [ { name: hot-line } ]\ndisplay: { listen: %q%s }\n", taken.Addr(),
+			withTLS))
+	if _, err := a.Reload(); err == nil ||
+		!strings.Contains(err.Error(), "display.listen: "+taken.Addr().String()+" is already used by another program") {
 		t.Errorf("a port that is in use gave %v", err)
 	}
 	if lines := a.stations.List(); len(lines) != 1 || a.DisplayAddr() != nil {

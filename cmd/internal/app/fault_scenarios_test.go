@@ -40,7 +40,8 @@ func noRepair(*disturbedPrinter) {}
 
 // persistent is a condition that lasts until a person repairs it.
 func persistent(c virtual.Condition) disturbance {
-	return disturbance{"is " + c.String(), func(w *disturbedPrinter) { w.p().Set(c, true) }, func(w *disturbedPrinter) { w.p().Set(c, false) }, false}
+	return disturbance{"is " + c.String(), func(w *disturbedPrinter) { w.p().Set(c, true) },
+		func(w *disturbedPrinter) { w.p().Set(c, false) }, false}
 }
 
 // midTicket is a disturbance in the middle of a ticket.
@@ -55,29 +56,40 @@ func disturbances() []disturbance {
 	repaired := func(w *disturbedPrinter) { w.p().Repair() }
 	stall := disturbance{"stops taking bytes", func(w *disturbedPrinter) { w.p().Stall() }, repaired, false}
 	reset := disturbance{"resets", func(w *disturbedPrinter) { w.p().Reset() }, noRepair, true}
-	cut := disturbance{"loses its cable", func(w *disturbedPrinter) { w.c.cut(true) }, func(w *disturbedPrinter) { w.c.cut(false) }, false}
-	off := disturbance{"loses power", func(w *disturbedPrinter) { w.c.power(false) }, func(w *disturbedPrinter) { w.c.power(true) }, true}
+	cut := disturbance{"loses its cable", func(w *disturbedPrinter) { w.c.cut(true) },
+		func(w *disturbedPrinter) { w.c.cut(false) }, false}
+	off := disturbance{"loses power", func(w *disturbedPrinter) { w.c.power(false) },
+		func(w *disturbedPrinter) { w.c.power(true) }, true}
 	cycle := disturbance{"is switched off and on", func(w *disturbedPrinter) { w.c.cycle() }, noRepair, true}
 	dead := disturbance{
 		"meets an error it cannot leave", func(w *disturbedPrinter) { w.p().Set(virtual.Unrecoverable, true) },
 		func(w *disturbedPrinter) { w.c.cycle() }, true,
 	}
 	return []disturbance{
-		{"refuses", func(w *disturbedPrinter) { _ = w.p().Refuse(true) }, func(w *disturbedPrinter) { _ = w.p().Refuse(false) }, false},
-		{"lets dials hang", func(w *disturbedPrinter) { w.c.setHang(true) }, func(w *disturbedPrinter) { w.c.setHang(false) }, false},
+		{"refuses", func(w *disturbedPrinter) { _ = w.p().Refuse(true) },
+			func(w *disturbedPrinter) { _ = w.p().Refuse(false) }, false},
+		{"lets dials hang", func(w *disturbedPrinter) { w.c.setHang(true) },
+			func(w *disturbedPrinter) { w.c.setHang(false) }, false},
 		{"resets whoever comes", func(w *disturbedPrinter) { w.p().ResetAfter(0, -1) }, repaired, true},
 		{"closes after some bytes", func(w *disturbedPrinter) { w.p().CloseAfter(150, 2) }, repaired, true},
 		{"serves a till", occupy, func(w *disturbedPrinter) { w.till() }, false},
 		{"resets in a picture", func(w *disturbedPrinter) { w.c.triggerAt(picture, w.p().Reset) }, noRepair, true},
-		{"resets behind the text", func(w *disturbedPrinter) { w.c.triggerAt(w.footText(), w.p().Reset) }, noRepair, true},
-		{"jams at the cut", func(w *disturbedPrinter) { w.p().JamAtCut() }, func(w *disturbedPrinter) { w.p().Set(virtual.CutterJam, false) }, false},
+		{"resets behind the text",
+			func(w *disturbedPrinter) { w.c.triggerAt(w.footText(), w.p().Reset) }, noRepair, true},
+		{"jams at the cut", func(w *disturbedPrinter) { w.p().JamAtCut() },
+			func(w *disturbedPrinter) { w.p().Set(virtual.CutterJam, false) }, false},
 		{"prints slowly", func(w *disturbedPrinter) { w.p().Delay(3 * time.Second) }, repaired, false},
-		{"notices late that a client left", func(w *disturbedPrinter) { w.p().CloseLate(20 * time.Second) }, repaired, false},
-		{"echoes another program", func(w *disturbedPrinter) { w.c.corruptAnswers(echo) }, func(w *disturbedPrinter) { w.c.corruptAnswers(nil) }, false},
-		{"hears noise", func(w *disturbedPrinter) { w.c.corruptAnswers(noise) }, func(w *disturbedPrinter) { w.c.corruptAnswers(nil) }, false},
-		persistent(virtual.PaperOut), persistent(virtual.CoverOpen), persistent(virtual.Overheated), persistent(virtual.Offline), persistent(virtual.PaperLow),
+		{"notices late that a client left",
+			func(w *disturbedPrinter) { w.p().CloseLate(20 * time.Second) }, repaired, false},
+		{"echoes another program", func(w *disturbedPrinter) { w.c.corruptAnswers(echo) },
+			func(w *disturbedPrinter) { w.c.corruptAnswers(nil) }, false},
+		{"hears noise", func(w *disturbedPrinter) { w.c.corruptAnswers(noise) },
+			func(w *disturbedPrinter) { w.c.corruptAnswers(nil) }, false},
+		persistent(virtual.PaperOut), persistent(virtual.CoverOpen), persistent(virtual.Overheated),
+		persistent(virtual.Offline), persistent(virtual.PaperLow),
 		midTicket(persistent(virtual.PaperOut)), midTicket(persistent(virtual.CoverOpen)),
-		stall, midTicket(stall), reset, midTicket(reset), cut, midTicket(cut), off, midTicket(off), cycle, midTicket(cycle), midTicket(dead),
+		stall, midTicket(stall), reset, midTicket(reset), cut, midTicket(cut), off, midTicket(off), cycle,
+		midTicket(cycle), midTicket(dead),
 	}
 }
 
@@ -111,7 +123,8 @@ type event struct {
 func (p scenario) String() string {
 	var b strings.Builder
 	for i, s := range p.stations {
-		fmt.Fprintf(&b, "%s: %s, socket %v, backup %d\n", s, printerKinds()[p.kinds[i]].name, p.sockets[i], p.backups[i])
+		fmt.Fprintf(&b, "%s: %s, socket %v, backup %d\n", s, printerKinds()[p.kinds[i]].name, p.sockets[i],
+			p.backups[i])
 	}
 	at := time.Duration(0)
 	for _, e := range p.events {
@@ -142,7 +155,8 @@ func scenarios() *rapid.Generator[scenario] {
 		}
 		p.events = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) event {
 			e := event{
-				after:   time.Duration(rapid.SampledFrom([]int{0, 100, 900, 3000, 20000, 90000, 400000}).Draw(t, "ms")) * time.Millisecond,
+				after: time.Millisecond * time.Duration(
+					rapid.SampledFrom([]int{0, 100, 900, 3000, 20000, 90000, 400000}).Draw(t, "ms")),
 				station: rapid.IntRange(0, n-1).Draw(t, "station"), what: -1,
 			}
 			switch rapid.IntRange(0, 5).Draw(t, "kind") {
@@ -183,7 +197,9 @@ func TestAPrinterThatBreaksOffTwiceInAPictureLosesNothing(t *testing.T) {
 			after time.Duration
 			what  string
 		}{{0, "prints slowly"}, {0, "an order"}, {0, "closes after some bytes"}, {90 * time.Second, "an order"}} {
-			p.events = append(p.events, event{e.after, 0, slices.IndexFunc(disturbances(), func(a disturbance) bool { return a.name == e.what })})
+			p.events = append(p.events, event{e.after, 0, slices.IndexFunc(disturbances(), func(a disturbance) bool {
+				return a.name == e.what
+			})})
 		}
 		if r := p.play(t); len(r.violations) > 0 {
 			t.Errorf("%s: %s\n%s", who.name, strings.Join(r.violations, "\n"), r.strips)

@@ -60,7 +60,8 @@ func (l *logRecorder) doubts() map[uint64]int {
 
 // runCabledDaemon runs f with a daemon whose printers are at those cables. It does not sync its
 // commits: other tests cover storage.
-func runCabledDaemon(t *testing.T, stations []string, makeCables func() map[string]*cable, setup func(*config.Config), f func(*cabledDaemon)) {
+func runCabledDaemon(t *testing.T, stations []string, makeCables func() map[string]*cable,
+	setup func(*config.Config), f func(*cabledDaemon)) {
 	g := &cabledDaemon{log: &logRecorder{}}
 	runDaemonWith(t, func(k *testDaemon) {
 		g.testDaemon, g.cables = k, makeCables()
@@ -181,17 +182,20 @@ func (g *cabledDaemon) stationJobs(station string) []queue.Job {
 	return jobs
 }
 
-// jobResults is the result of each job of a station, one letter for each: = for the best that the printer can prove, c confirmed,
-// p processed, s sent, h held, w waiting; then + for a second attempt and ++ for more.
+// jobResults is the result of each job of a station, one letter for each: = for the best that the
+// printer can prove, c confirmed, p processed, s sent, h held, w waiting; then + for a second attempt
+// and ++ for more.
 func (g *cabledDaemon) jobResults(station string, best ticket.State) string {
 	g.t.Helper()
 	letters := map[ticket.State]string{
-		ticket.Confirmed: "c", ticket.Processed: "p", ticket.Sent: "s", ticket.Held: "h", ticket.Pending: "w", ticket.Printing: "w",
+		ticket.Confirmed: "c", ticket.Processed: "p", ticket.Sent: "s", ticket.Held: "h", ticket.Pending: "w",
+		ticket.Printing: "w",
 	}
 	letters[best] = "="
 	var words []string
 	for _, j := range g.stationJobs(station) {
-		words = append(words, cmp.Or(letters[j.State], string(j.State))+strings.Repeat("+", min(max(j.Attempts-1, 0), 2)))
+		words = append(words,
+			cmp.Or(letters[j.State], string(j.State))+strings.Repeat("+", min(max(j.Attempts-1, 0), 2)))
 	}
 	return strings.Join(words, " ")
 }
@@ -235,7 +239,9 @@ func (g *cabledDaemon) violations(numbers map[string][]string, lost map[string]b
 			if j.State == ticket.Held {
 				g.held++
 			}
-			if j.State == ticket.Sent && !slices.ContainsFunc(copies[want[i]], func(s printout) bool { return s.whole }) {
+			if j.State == ticket.Sent && !slices.ContainsFunc(copies[want[i]], func(s printout) bool {
+				return s.whole
+			}) {
 				g.unprovable++
 			}
 			for _, fault := range ticketViolations(j, copies[want[i]], doubts[j.ID], lost[line]) {

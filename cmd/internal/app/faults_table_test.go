@@ -40,7 +40,8 @@ func faults() []fault {
 				later(8*time.Minute, func() { s.c.power(false); s.repairPrinter(); s.c.power(true) })
 			},
 			want: map[string]string{
-				"":            noFault + " // A1 A2 A3 A4 | = =+ = = | well", // where it was just being asked: that is an attempt, and clean
+				// where it was just being asked: that is an attempt, and clean
+				"":            noFault + " // A1 A2 A3 A4 | = =+ = = | well",
 				"mute oneway": "A1 A2 A3 A4 | = =++ = = | well",
 			},
 			socket: map[string]string{"mute": "A1 A4 | = = = = | well"},
@@ -51,9 +52,10 @@ func faults() []fault {
 			name:   "accepted and silent for long",
 			inject: func(s *faultRun) { s.p.Stall() }, repair: (*faultRun).repairPrinter,
 			want: map[string]string{
-				"ids status wrongid": "A1 A2 A3 A4 | = s++ s = | silent // A1 A2 A3 A4 | = s++ = = | silent // A1 A2 A3 A4 | = =++ = = | silent",
-				"talks":              "A1 A2 A3 A4 | = =++ = = | silent",
-				"mute oneway":        "A1 A2 A3 A4 | = =++ = = | well",
+				"ids status wrongid": "A1 A2 A3 A4 | = s++ s = | silent // A1 A2 A3 A4 | = s++ = = | silent" +
+					" // A1 A2 A3 A4 | = =++ = = | silent",
+				"talks":       "A1 A2 A3 A4 | = =++ = = | silent",
+				"mute oneway": "A1 A2 A3 A4 | = =++ = = | well",
 			},
 			socket: map[string]string{
 				"ids status wrongid": "A1 A2 A3 A4 | = s s = | silent",
@@ -108,8 +110,9 @@ func faults() []fault {
 		},
 		{
 			name:   "closed in the middle",
-			inject: func(s *faultRun) { s.at(middle, func() { s.p.CloseAfter(0, 1) }) }, repair: (*faultRun).repairPrinter,
-			want: map[string]string{"": "A1 A2~ A2! A3 A4 | = =+ = = | well"},
+			inject: func(s *faultRun) { s.at(middle, func() { s.p.CloseAfter(0, 1) }) },
+			repair: (*faultRun).repairPrinter,
+			want:   map[string]string{"": "A1 A2~ A2! A3 A4 | = =+ = = | well"},
 		},
 		{
 			// The cable is unplugged without notice: in doubt when the time-out ends, and then
@@ -130,9 +133,10 @@ func faults() []fault {
 			name:   "stops in the middle for ever",
 			inject: func(s *faultRun) { s.at(middle, s.p.Stall) }, repair: (*faultRun).repairPrinter,
 			want: map[string]string{
-				"ids status wrongid": "A1 A2~ A2! A3 A4 | = s++ s = | silent // A1 A2~ A2! A3 A4 | = s++ = = | silent // A1 A2~ A2! A3 A4 | = =++ = = | silent",
-				"talks":              "A1 A2~ A2! A3 A4 | = =++ = = | silent",
-				"mute oneway":        "A1 A2~ A2! A3 A4 | = =++ = = | well",
+				"ids status wrongid": "A1 A2~ A2! A3 A4 | = s++ s = | silent // A1 A2~ A2! A3 A4 | = s++ = = | silent" +
+					" // A1 A2~ A2! A3 A4 | = =++ = = | silent",
+				"talks":       "A1 A2~ A2! A3 A4 | = =++ = = | silent",
+				"mute oneway": "A1 A2~ A2! A3 A4 | = =++ = = | well",
 			},
 			socket: map[string]string{
 				"ids status wrongid": "A1 A2~ A2! A3 A4 | = s+ s = | silent",
@@ -229,7 +233,8 @@ func faults() []fault {
 		},
 		{
 			name:   "late answer",
-			inject: func(s *faultRun) { s.at(middle, func() { s.p.Delay(4 * time.Second) }) }, repair: (*faultRun).repairPrinter,
+			inject: func(s *faultRun) { s.at(middle, func() { s.p.Delay(4 * time.Second) }) },
+			repair: (*faultRun).repairPrinter,
 		},
 		{
 			// A line takes four minutes, and meanwhile it takes no bytes: longer than the time-out. Once

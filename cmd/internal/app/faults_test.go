@@ -22,15 +22,22 @@ type printerKind struct {
 
 func printerKinds() []printerKind {
 	with := func(can virtual.Capability, answer func([]byte) []byte) virtual.Options {
-		return virtual.Options{Columns: 48, Kanji: true, Remembers: true, Can: can, Clone: virtual.Clone{Answer: answer}}
+		return virtual.Options{Columns: 48, Kanji: true, Remembers: true, Can: can,
+			Clone: virtual.Clone{Answer: answer}}
 	}
 	return []printerKind{
-		{"ids", with(virtual.Everything, nil), false, ticket.Confirmed, "ready"},                                  // TM-T88V
-		{"status", with(virtual.RealTime|virtual.StatusQuery|virtual.ASB, nil), false, ticket.Processed, "ready"}, // TM-U220
-		{"wrongid", with(virtual.Everything, virtual.WrongID), false, ticket.Processed, "ready"},                  // a clone
-		{"talks", with(virtual.RealTime, nil), false, ticket.Sent, "ready"},                                       // DLE EOT only
-		{"mute", with(0, nil), false, ticket.Sent, "silent"},                                                      // a cheap one
-		{"oneway", with(0, nil), true, ticket.Sent, "unknown"},                                                    // a parallel port
+		// TM-T88V
+		{"ids", with(virtual.Everything, nil), false, ticket.Confirmed, "ready"},
+		// TM-U220
+		{"status", with(virtual.RealTime|virtual.StatusQuery|virtual.ASB, nil), false, ticket.Processed, "ready"},
+		// a clone
+		{"wrongid", with(virtual.Everything, virtual.WrongID), false, ticket.Processed, "ready"},
+		// DLE EOT only
+		{"talks", with(virtual.RealTime, nil), false, ticket.Sent, "ready"},
+		// a cheap one
+		{"mute", with(0, nil), false, ticket.Sent, "silent"},
+		// a parallel port
+		{"oneway", with(0, nil), true, ticket.Sent, "unknown"},
 	}
 }
 

@@ -20,13 +20,16 @@ func TestTicketsHaveTheConfiguredLayout(t *testing.T) {
 		k.advance(time.Minute)
 		k.wantPrinted("grill", "A1 A1")
 		for i, ticket := range k.printers["grill"].Tickets() {
-			for _, want := range []string{"COPY " + string(rune('1'+i)) + "/2", "BURGER", "thank you", strings.Repeat("=", 32)} {
+			for _, want := range []string{"COPY " + string(rune('1'+i)) + "/2", "BURGER", "thank you",
+				strings.Repeat("=", 32)} {
 				if !strings.Contains(ticket.Text, want) {
 					k.t.Errorf("copy %d lacks %q:\n%s", i+1, want, ticket.Text)
 				}
 			}
-			if strings.Contains(ticket.Text, "Harbour") || strings.Contains(ticket.Text, strings.Repeat("=", 33)) || ticket.Feed < 7 {
-				k.t.Errorf("copy %d shows too much, or too wide, or feeds %d lines only:\n%s", i+1, ticket.Feed, ticket.Text)
+			if strings.Contains(ticket.Text, "Harbour") || strings.Contains(ticket.Text, strings.Repeat("=", 33)) ||
+				ticket.Feed < 7 {
+				k.t.Errorf("copy %d shows too much, or too wide, or feeds %d lines only:\n%s", i+1, ticket.Feed,
+					ticket.Text)
 			}
 		}
 	}, "grill")
@@ -35,7 +38,8 @@ func TestTicketsHaveTheConfiguredLayout(t *testing.T) {
 func TestATemplateThatFailsIsToldAndTheTicketPrints(t *testing.T) {
 	setup := func(k *testDaemon) {
 		l := &k.printer("grill").Layout
-		l.TemplateFile, l.Template = "head.tmpl", `{{define "header"}}{{if eq .Number "#A2"}}{{slice .Number 5 9}}{{else}}this is {{.Number}}{{end}}{{end}}`
+		l.TemplateFile, l.Template = "head.tmpl",
+			`{{define "header"}}{{if eq .Number "#A2"}}{{slice .Number 5 9}}{{else}}this is {{.Number}}{{end}}{{end}}`
 	}
 	runDaemonWith(t, setup, func(k *testDaemon) {
 		for _, n := range []string{"A1", "A2", "A3"} {
@@ -43,10 +47,13 @@ func TestATemplateThatFailsIsToldAndTheTicketPrints(t *testing.T) {
 		}
 		k.advance(time.Minute)
 		tickets := k.printers["grill"].Tickets()
-		if len(tickets) != 3 || !strings.Contains(tickets[0].Text, "this is #A1") || !strings.Contains(tickets[1].Text, "#A2") || strings.Contains(tickets[1].Text, "this is") || !strings.Contains(tickets[2].Text, "this is #A3") {
+		if len(tickets) != 3 || !strings.Contains(tickets[0].Text, "this is #A1") ||
+			!strings.Contains(tickets[1].Text, "#A2") || strings.Contains(tickets[1].Text, "this is") ||
+			!strings.Contains(tickets[2].Text, "this is #A3") {
 			k.t.Errorf("%d tickets, want the second one with the built-in head", len(tickets))
 		}
-		if s := strings.Join(k.app.health.notices(), "\n"); !strings.Contains(s, "the template of grill fails") || !strings.Contains(s, "head.tmpl") {
+		if s := strings.Join(k.app.health.notices(), "\n"); !strings.Contains(s, "the template of grill fails") ||
+			!strings.Contains(s, "head.tmpl") {
 			k.t.Errorf("the notices are %q", s)
 		}
 		k.reload(func(c *config.Config) { c.Printers[0].Layout.TemplateFile, c.Printers[0].Layout.Template = "", "" })

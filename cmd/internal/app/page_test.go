@@ -29,7 +29,8 @@ func withScreens(screens ...config.Screen) func(*testDaemon) {
 		for _, s := range screens {
 			k.conf.Screens = append(k.conf.Screens, s)
 			if !s.Expo() {
-				k.conf.Routes = append(k.conf.Routes, config.Route{When: fmt.Sprintf("item.station == %q", s.Name), To: []string{s.Name}})
+				k.conf.Routes = append(k.conf.Routes,
+					config.Route{When: fmt.Sprintf("item.station == %q", s.Name), To: []string{s.Name}})
 			}
 		}
 	}
@@ -67,7 +68,8 @@ func (k *testDaemon) openPage(screen string) *page {
 	k.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &page{
-		k: k, name: screen, id: strings.ReplaceAll("page-of-"+screen, "-", "x"), cancel: cancel, ended: make(chan struct{}),
+		k: k, name: screen, id: strings.ReplaceAll("page-of-"+screen, "-", "x"), cancel: cancel,
+		ended:  make(chan struct{}),
 		client: &http.Client{Transport: &http.Transport{DialContext: k.display.Dial}},
 		cards:  map[uint64]*kds.Card{}, orders: map[string]*kds.Order{},
 	}

@@ -129,7 +129,8 @@ func TestPaperOutStopsTheQueueWithoutAttemptsAndItResumesInOrder(t *testing.T) {
 		k.advance(30 * time.Minute)
 		k.wantPrinted("grill", "A1")
 		k.wantPrinted("bar", "A2 A3 A4")
-		jobs, err := k.app.queue.Jobs(k.t.Context(), queue.Filter{Station: "grill", States: []ticket.State{ticket.Pending, ticket.Printing}})
+		jobs, err := k.app.queue.Jobs(k.t.Context(),
+			queue.Filter{Station: "grill", States: []ticket.State{ticket.Pending, ticket.Printing}})
 		if err != nil || len(jobs) != 3 {
 			k.t.Fatalf("%d wait (%v), want 3", len(jobs), err)
 		}
@@ -139,7 +140,8 @@ func TestPaperOutStopsTheQueueWithoutAttemptsAndItResumesInOrder(t *testing.T) {
 			}
 		}
 		d := k.status("grill").Device
-		if d.State != printer.PaperOut || d.Fine || !slices.Contains(d.Conditions, "paper_out") || !strings.Contains(d.Advice, "roll") {
+		if d.State != printer.PaperOut || d.Fine || !slices.Contains(d.Conditions, "paper_out") ||
+			!strings.Contains(d.Advice, "roll") {
 			k.t.Errorf("the printer is %+v, want it out of paper", d)
 		}
 		if k.condition("grill", "paper_out") != 1 || k.condition("bar", "paper_out") != 0 {
@@ -180,7 +182,8 @@ func TestAnIdlePrinterIsPolledForItsStatus(t *testing.T) {
 
 func TestAReloadThatChangesAPrintersConnectionKeepsItsQueue(t *testing.T) {
 	slow := func(k *testDaemon) {
-		k.printers["grill"] = virtual.New(virtual.Options{Name: "grill", Columns: 48, Kanji: true, Can: virtual.Everything, Clients: 1, LinesPerSecond: 2, ReceiveBuffer: 512})
+		k.printers["grill"] = virtual.New(virtual.Options{Name: "grill", Columns: 48, Kanji: true,
+			Can: virtual.Everything, Clients: 1, LinesPerSecond: 2, ReceiveBuffer: 512})
 	}
 	runDaemonWith(t, slow, func(k *testDaemon) {
 		for _, n := range []string{"A1", "A2"} {

@@ -52,7 +52,8 @@ func TestNewContentUnderAKnownIDPrintsOnlyItsVoids(t *testing.T) {
 		k.advance(time.Second)
 		void := `{"station":"grill","name":"Burger","isVoid":true}`
 		for range 3 {
-			if got := k.post(id, "A1", 1, void, at("bar", "Cola"), at("bar", "Wine")); got != `200 {"status":"SUCCESS","duplicate":true` {
+			if got := k.post(id, "A1", 1, void, at("bar", "Cola"),
+				at("bar", "Wine")); got != `200 {"status":"SUCCESS","duplicate":true` {
 				t.Errorf("got %s", got)
 			}
 			k.advance(time.Second)
@@ -165,7 +166,8 @@ func TestTheBooksBalance(t *testing.T) {
 
 func TestAVoidIsNeverTakenForAnOrder(t *testing.T) {
 	runDaemon(t, func(k *testDaemon) {
-		for _, v := range []string{`"isVoid":true`, `"void":1`, `"voided":"true"`, `"status":"Voided"`, `"kdsStatus":"CANCELLED"`, `"quantity":-2`} {
+		for _, v := range []string{`"isVoid":true`, `"void":1`, `"voided":"true"`, `"status":"Voided"`,
+			`"kdsStatus":"CANCELLED"`, `"quantity":-2`} {
 			k.accept("A1", `{"station":"grill","name":"Burger",`+v+`,"childItems":[{"name":"cheese"}]}`)
 		}
 		k.advance(time.Minute)

@@ -189,15 +189,24 @@ func waitMove(t *testing.T, a *App, from, to string) ([]uint64, error) {
 
 // Metrics that dashboards and alerts use.
 var documentedMetrics = []string{
-	`ticketrail_receiver_requests_total{code="200",reason="stored"}`, "ticketrail_receiver_request_seconds_bucket", "ticketrail_receiver_duplicates_total",
-	"ticketrail_receiver_conflicts_total", "ticketrail_receiver_anomalies_total{kind=", "ticketrail_receiver_last_request_timestamp_seconds",
-	`ticketrail_queue_jobs{state="pending",station="grill"} 0`, `ticketrail_queue_ended_total{state="buried",station="grill"} 0`, "ticketrail_queue_unaccounted_jobs 0", `ticketrail_queue_oldest_job_age_seconds{station="grill"}`,
+	`ticketrail_receiver_requests_total{code="200",reason="stored"}`, "ticketrail_receiver_request_seconds_bucket",
+	"ticketrail_receiver_duplicates_total",
+	"ticketrail_receiver_conflicts_total", "ticketrail_receiver_anomalies_total{kind=",
+	"ticketrail_receiver_last_request_timestamp_seconds",
+	`ticketrail_queue_jobs{state="pending",station="grill"} 0`,
+	`ticketrail_queue_ended_total{state="buried",station="grill"} 0`, "ticketrail_queue_unaccounted_jobs 0",
+	`ticketrail_queue_oldest_job_age_seconds{station="grill"}`,
 	"ticketrail_queue_commit_seconds_bucket", "ticketrail_queue_file_bytes", "ticketrail_queue_quarantined_files 0",
-	`ticketrail_station_tickets_total{outcome="sent",station="grill"}`, "ticketrail_station_attempts_total{result=", `ticketrail_station_up{station="grill"}`,
+	`ticketrail_station_tickets_total{outcome="sent",station="grill"}`, "ticketrail_station_attempts_total{result=",
+	`ticketrail_station_up{station="grill"}`,
 	`ticketrail_station_held{station="grill"} 0`, `ticketrail_station_stood_in_for{station="grill"} 0`,
-	`ticketrail_station_condition{condition="paper_out",station="grill"} 0`, `ticketrail_station_condition{condition="cover_open",station="grill"} 0`,
-	`ticketrail_station_condition{condition="silent",station="grill"} 0`, `ticketrail_station_condition{condition="unreachable",station="grill"} `, `ticketrail_ticket_wait_seconds_bucket{station="grill"`,
-	"ticketrail_config_last_reload_successful 1", "ticketrail_config_last_reload_success_timestamp_seconds", "ticketrail_build_info",
+	`ticketrail_station_condition{condition="paper_out",station="grill"} 0`,
+	`ticketrail_station_condition{condition="cover_open",station="grill"} 0`,
+	`ticketrail_station_condition{condition="silent",station="grill"} 0`,
+	`ticketrail_station_condition{condition="unreachable",station="grill"} `,
+	`ticketrail_ticket_wait_seconds_bucket{station="grill"`,
+	"ticketrail_config_last_reload_successful 1", "ticketrail_config_last_reload_success_timestamp_seconds",
+	"ticketrail_build_info",
 }
 
 func TestEveryDocumentedMetricExistsFromTheStart(t *testing.T) {

@@ -64,7 +64,9 @@ func (k *testDaemon) configureService() {
 // orderBy posts an order of an employee of the venue.
 func (k *testDaemon) orderBy(number, employee string) {
 	k.t.Helper()
-	got := k.send(fmt.Sprintf(`{"records":[{"id":%q,"orderNumber":%q,"checkOwnerEmployeeId":%q,"items":[{"name":"Burger"}]}]}`, uuid.NewString(), number, employee))
+	got := k.send(fmt.Sprintf(
+		`{"records":[{"id":%q,"orderNumber":%q,"checkOwnerEmployeeId":%q,"items":[{"name":"Burger"}]}]}`,
+		uuid.NewString(), number, employee))
 	if got != `200 {"status":"SUCCESS","duplicate":false` {
 		k.t.Fatalf("order %s got %s", number, got)
 	}
@@ -234,7 +236,9 @@ func TestAServiceThatFailsOrHangsDelaysNothing(t *testing.T) {
 		"is slow": func(k *testDaemon) {
 			withService(k, sim.Options{}).Fault(sim.Fault{Kind: sim.Slow, For: 9 * time.Second})
 		},
-		"is broken":  func(k *testDaemon) { withService(k, sim.Options{}).Fault(sim.Fault{Kind: sim.Answers, Status: 503}) },
+		"is broken": func(k *testDaemon) {
+			withService(k, sim.Options{}).Fault(sim.Fault{Kind: sim.Answers, Status: 503})
+		},
 		"is another": func(k *testDaemon) { withService(k, sim.Options{}).Fault(sim.Fault{Kind: sim.NonJSON}) },
 		"works":      func(k *testDaemon) { withService(k, sim.Options{}) },
 	} {
@@ -251,7 +255,8 @@ func TestAServiceThatFailsOrHangsDelaysNothing(t *testing.T) {
 func TestAReloadChangesWhatTheServiceIsAskedAbout(t *testing.T) {
 	var s *sim.Service
 	setup := func(k *testDaemon) {
-		s = withService(k, sim.Options{Venues: []sim.Venue{{ID: venueID, Employees: 5}, {ID: otherVenue, Employees: 4}}})
+		s = withService(k,
+			sim.Options{Venues: []sim.Venue{{ID: venueID, Employees: 5}, {ID: otherVenue, Employees: 4}}})
 	}
 	runDaemonWith(t, setup, func(k *testDaemon) {
 		known := func() (out string) {
@@ -273,7 +278,8 @@ func TestAReloadChangesWhatTheServiceIsAskedAbout(t *testing.T) {
 		step("11:5", func(*config.Config) {})
 		tokens := func(want int) {
 			k.t.Helper()
-			if n, err := testutil.GatherAndCount(k.app.registry, "ticketrail_posapi_token_age_seconds"); n != want || err != nil {
+			if n, err := testutil.GatherAndCount(k.app.registry,
+				"ticketrail_posapi_token_age_seconds"); n != want || err != nil {
 				k.t.Errorf("%d tokens have an age, want %d; %v", n, want, err)
 			}
 		}
@@ -332,7 +338,8 @@ func TestANewClientSecretTakesEffectWithoutAReload(t *testing.T) {
 func TestTheServiceAndTheDirectoryAreInTheMetrics(t *testing.T) {
 	runDaemonWith(t, func(k *testDaemon) { withService(k, sim.Options{}) }, func(k *testDaemon) {
 		k.advance(refreshTime)
-		for _, name := range []string{"ticketrail_posapi_requests_total", "ticketrail_posapi_token_age_seconds", "ticketrail_directory_employees",
+		for _, name := range []string{"ticketrail_posapi_requests_total", "ticketrail_posapi_token_age_seconds",
+			"ticketrail_directory_employees",
 			"ticketrail_directory_age_seconds", "ticketrail_directory_refreshes_total"} {
 			if n, err := testutil.GatherAndCount(k.app.registry, name); n == 0 || err != nil {
 				k.t.Errorf("%s: %d series, %v", name, n, err)

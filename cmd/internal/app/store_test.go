@@ -30,7 +30,8 @@ func TestTheErrorOfADatabaseThatCannotBeOpenedSaysWhatToDo(t *testing.T) {
 	}
 	conf := config.Storage{Path: filepath.Join(t.TempDir(), "gone", "t.db")}
 	files := &store{conf: conf, log: newLogger(nil, "text", nil)}
-	if _, err := files.open(t.Context(), Options{}, newRegistry()); err == nil || !strings.Contains(err.Error(), "the folder "+filepath.Dir(conf.Path)+" does not exist") {
+	if _, err := files.open(t.Context(), Options{}, newRegistry()); err == nil ||
+		!strings.Contains(err.Error(), "the folder "+filepath.Dir(conf.Path)+" does not exist") {
 		t.Errorf("without the folder: %v", err)
 	}
 }
@@ -46,7 +47,8 @@ func TestOnlyADatabaseThatWasCheckedIsLoggedAsSuch(t *testing.T) {
 			conf: config.Storage{Path: path}, log: newLogger(&log, "text", nil), notify: func(string) {},
 			check: func(context.Context, string) error { return finds },
 		}
-		if err := files.checkFile(t.Context()); err != nil || strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), `"`+want+`"`) {
+		if err := files.checkFile(t.Context()); err != nil || strings.Count(log.String(), "\n") != 1 ||
+			!strings.Contains(log.String(), `"`+want+`"`) {
 			t.Errorf("a check that says %v: %v, logged as\n%s", finds, err, &log)
 		}
 	}

@@ -43,7 +43,8 @@ func TestTheOnlineCheckReportsTheStatusOfEachPrinter(t *testing.T) {
 	ready := onSocket(t, virtual.Options{Name: "ready", Can: virtual.Everything})
 	low := onSocket(t, virtual.Options{Name: "low", Can: virtual.Everything, Condition: virtual.PaperLow})
 	out := onSocket(t, virtual.Options{Name: "out", Can: virtual.Everything, Condition: virtual.PaperOut})
-	mute, unasked := onSocket(t, virtual.Options{Name: "mute"}), onSocket(t, virtual.Options{Name: "unasked", Can: virtual.Everything, Condition: virtual.PaperOut})
+	mute, unasked := onSocket(t, virtual.Options{Name: "mute"}),
+		onSocket(t, virtual.Options{Name: "unasked", Can: virtual.Everything, Condition: virtual.PaperOut})
 	file := filepath.Join(dir, "paper.bin")
 	conf := filepath.Join(dir, "t.yaml")
 	text := fmt.Sprintf(`

@@ -52,7 +52,8 @@ func TestAVenueIsOKOnlyIfItsTokenIsForItAndHasTheScopes(t *testing.T) {
 	answering := func(me, periods string) http.Handler {
 		mux := http.NewServeMux()
 		for path, answer := range map[string]string{
-			"/oauth/token": `{"access_token":"t"}`, "/me": me, "/v1/labor/employees": `{"status":"SUCCESS","records":[]}`, "/v1/labor/payrollperiods": periods,
+			"/oauth/token": `{"access_token":"t"}`, "/me": me,
+			"/v1/labor/employees": `{"status":"SUCCESS","records":[]}`, "/v1/labor/payrollperiods": periods,
 		} {
 			mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Type", "application/json")
@@ -67,17 +68,20 @@ func TestAVenueIsOKOnlyIfItsTokenIsForItAndHasTheScopes(t *testing.T) {
 		v    config.Venue
 		want string // the checks that fail
 	}{
-		"no problem":                      {service(sim.Venue{Employees: 3}), zoned, ""},
-		"no employees":                    {service(sim.Venue{}), unzoned, ""},
-		"no scope for employees":          {service(sim.Venue{Employees: 3, Scopes: []string{"checks:read"}}), zoned, "employees"},
-		"nor for payroll periods":         {service(sim.Venue{Employees: 3, Scopes: []string{"checks:read"}}), unzoned, "employees payrollperiods"},
+		"no problem":   {service(sim.Venue{Employees: 3}), zoned, ""},
+		"no employees": {service(sim.Venue{}), unzoned, ""},
+		"no scope for employees": {service(sim.Venue{Employees: 3, Scopes: []string{"checks:read"}}),
+			zoned, "employees"},
+		"nor for payroll periods": {service(sim.Venue{Employees: 3, Scopes: []string{"checks:read"}}),
+			unzoned, "employees payrollperiods"},
 		"a time zone that does not exist": {service(sim.Venue{Zone: "Nowhere/Atlantis"}), unzoned, "payrollperiods"},
 		"which is not asked for":          {service(sim.Venue{Zone: "Nowhere/Atlantis"}), zoned, ""},
 		"no payroll periods":              {answering(`{"venue_id":"`+venueID+`"}`, none), unzoned, "payrollperiods"},
-		"a token for another venue":       {answering(`{"venue":{"id":"`+"aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee"+`"}}`, none), unzoned, "venue"},
-		"a token for an unknown venue":    {answering(`{"scope":"a b"}`, none), zoned, ""},
-		"a /me that is a list":            {answering(`[]`, none), zoned, "me"},
-		"a list that is not there":        {answering(`{}`, "gone"), unzoned, "payrollperiods"},
+		"a token for another venue": {answering(`{"venue":{"id":"aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee"}}`, none),
+			unzoned, "venue"},
+		"a token for an unknown venue": {answering(`{"scope":"a b"}`, none), zoned, ""},
+		"a /me that is a list":         {answering(`[]`, none), zoned, "me"},
+		"a list that is not there":     {answering(`{}`, "gone"), unzoned, "payrollperiods"},
 	} {
 		got := checked(t, c.h, c.v)
 		var failed []string
@@ -91,7 +95,8 @@ func TestAVenueIsOKOnlyIfItsTokenIsForItAndHasTheScopes(t *testing.T) {
 			t.Errorf("%s: %+v, want %q", name, got, c.want)
 		}
 		var shown strings.Builder
-		if err := ShowVenues(&shown, []VenueCheck{got}); (err == nil) != got.OK || strings.Count(shown.String(), "\n") != max(1, len(failed)) {
+		if err := ShowVenues(&shown, []VenueCheck{got}); (err == nil) != got.OK ||
+			strings.Count(shown.String(), "\n") != max(1, len(failed)) {
 			t.Errorf("%s: %v, shown as\n%s", name, err, shown.String())
 		}
 		if strings.Contains(shown.String()+fmt.Sprint(got), clientSecret) {

@@ -62,7 +62,8 @@ func (a *authority) sign(t *testing.T, name string, isCA bool) (certPEM, keyPEM 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})
 }
 
 func (a *authority) pem() []byte {
@@ -190,7 +191,9 @@ func TestOnlyClientsOfTheConfiguredAuthorityAreAccepted(t *testing.T) {
 					t.Fatal(err)
 				}
 				// Whatever the server asks for, as an attacker would do.
-				config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil }
+				config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+					return &pair, nil
+				}
 			}
 			_, err := handshake(c, config)
 			return err == nil
@@ -215,7 +218,8 @@ func TestFilesThatCannotBeUsedAtTheStartAreAnError(t *testing.T) {
 		"does not match":               {Cert: good.Cert, Key: other.Key},
 		"no certificate in it":         {Cert: good.Cert, Key: good.Key, ClientCA: good.Key},
 	} {
-		if _, err := NewCertReloader(files, slog.New(slog.DiscardHandler), nil); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := NewCertReloader(files, slog.New(slog.DiscardHandler), nil); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}

@@ -38,7 +38,8 @@ func TestConnectionsBeyondTheLimitWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const most = 8
 		n := virtual.NewNetwork()
-		stop := serve(t, n, &http.Server{Handler: http.HandlerFunc(ok)}, Options{MaxConnections: most, Grace: time.Minute})
+		stop := serve(t, n, &http.Server{Handler: http.HandlerFunc(ok)},
+			Options{MaxConnections: most, Grace: time.Minute})
 		in := make(chan net.Conn, most+1)
 		for range most + 1 {
 			go func() {
@@ -123,7 +124,8 @@ func TestStoppingCutsOffRequestsThatTakeTooLong(t *testing.T) {
 
 func TestHugeHeadersNeverReachTheHandler(t *testing.T) {
 	l, stop := run(t, &http.Server{Handler: http.HandlerFunc(ok)}, Options{Grace: time.Minute})
-	for _, pad := range []http.Header{{"X-Pad": {strings.Repeat("x", 32<<10)}}, {"X-Pad": strings.Split(strings.Repeat("x,", 5000), ",")}} {
+	for _, pad := range []http.Header{{"X-Pad": {strings.Repeat("x", 32<<10)}},
+		{"X-Pad": strings.Split(strings.Repeat("x,", 5000), ",")}} {
 		req, err := http.NewRequest("GET", "http://"+l.Addr().String(), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -184,8 +186,10 @@ func TestHTTP2IsSpokenThroughTLSOnly(t *testing.T) {
 // net/http waits here, not this package; this test shows that its wait ends for any client.
 func TestAnHTTP2ConnectionThatCarriesNothingIsClosed(t *testing.T) {
 	a := newAuthority(t, "authority")
-	l, stop := run(t, &http.Server{IdleTimeout: 10 * time.Millisecond}, Options{Cert: load(t, tlsFiles(t, a)), Grace: time.Minute})
-	c, err := tls.Dial("tcp", l.Addr().String(), &tls.Config{RootCAs: a.pool(), ServerName: "box", NextProtos: []string{"h2"}})
+	l, stop := run(t, &http.Server{IdleTimeout: 10 * time.Millisecond},
+		Options{Cert: load(t, tlsFiles(t, a)), Grace: time.Minute})
+	c, err := tls.Dial("tcp", l.Addr().String(),
+		&tls.Config{RootCAs: a.pool(), ServerName: "box", NextProtos: []string{"h2"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -121,7 +121,8 @@ func TestABuildThatFailsDoesNotChangeTheActiveStations(t *testing.T) {
 func TestAPaperCopyOfATicketThatStillWaitsIsRefused(t *testing.T) {
 	conf := configOfEveryKind()
 	s, q := openSet(t, conf)
-	if _, err := q.Accept(t.Context(), ticket.Request{ID: "1", Body: []byte("{}"), Drafts: []ticket.Draft{{Station: "hot"}}}); err != nil {
+	if _, err := q.Accept(t.Context(),
+		ticket.Request{ID: "1", Body: []byte("{}"), Drafts: []ticket.Draft{{Station: "hot"}}}); err != nil {
 		t.Fatal(err)
 	}
 	// No page is open, so the ticket waits.
@@ -161,7 +162,9 @@ func TestStationsThatShareAPrinterMustHaveTheSameConnectionSettings(t *testing.T
 		},
 		Storage: config.Storage{Path: "/var/lib/t.db"},
 	}) {
-		got = append(got, strings.TrimSuffix(map[bool]string{true: "warning: "}[p.Warning]+p.Error(), ", which is the same printer; set the same value in both"))
+		got = append(got,
+			strings.TrimSuffix(map[bool]string{true: "warning: "}[p.Warning]+p.Error(),
+				", which is the same printer; set the same value in both"))
 	}
 	want := []string{
 		"warning: printers[1].address: is also the address of printers[0]: both stations print on one printer",
