@@ -74,7 +74,8 @@ func (s *service) end() {
 // its only venue.
 func (r *scriptDaemon) waitForNames(employees string) error {
 	want := regexp.MustCompile(`(?m)^ticketrail_directory_employees\{venue="[^"]*"\} ` + employees + `$`)
-	zone := regexp.MustCompile(`(?m)^ticketrail_directory_refreshes_total\{result="ok",step="payrollperiods",[^}]*\} [1-9]`)
+	zone := regexp.MustCompile(
+		`(?m)^ticketrail_directory_refreshes_total\{result="ok",step="payrollperiods",[^}]*\} [1-9]`)
 	if _, err := r.waitForMetrics(want, zone); err != nil {
 		return fmt.Errorf("not %s names are known: %w\n%s", employees, err, r.log)
 	}

@@ -80,7 +80,8 @@ func TestTheFirstTicketOfTheReadmePrints(t *testing.T) {
 // A block of a document is a part of a configuration: other stations, routes and so on are missing. Whatever
 // else is wrong with it is a mistake in the document.
 func TestTheConfigurationInDocumentsIsValid(t *testing.T) {
-	missing := regexp.MustCompile(`there (are|is) no (venues|stations|station|screen)|fallback: is missing|no such file`)
+	missing := regexp.MustCompile(
+		`there (are|is) no (venues|stations|station|screen)|fallback: is missing|no such file`)
 	for name, text := range documents(t) {
 		for _, block := range yamlBlocks(text) {
 			_, err := config.Parse(name, []byte(block))
