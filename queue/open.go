@@ -192,7 +192,7 @@ func (q *Queue) view(f func(tx *bolt.Tx) error) error {
 		db = q.db.Load()
 	}
 	if db == nil {
-		if err := q.Ready(); err != nil && !errors.Is(err, ErrStorageFull) {
+		if err := q.Ready(); err != nil {
 			return err
 		}
 		return fmt.Errorf("%w: the file is being reopened", ErrStorageFailed)
