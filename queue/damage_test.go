@@ -57,19 +57,26 @@ func TestRunningTimeContinuesWhenItsRecordIsDamaged(t *testing.T) {
 	}
 }
 
-func TestPruningRemovesNoOpenJobIfItsKeyIsDamaged(t *testing.T) {
-	inBubble(t, func(t *testing.T, q *testQueue) {
-		q.accept(order("a", "grill")) // job 1
-		q.print("grill")
-		q.accept(order("b", "bar"))
-		q.accept(order("c", "grill")) // job 3
-		q.edit(flipKey(15, 2))        // the key of job 1 now says 3
-		time.Sleep(11 * time.Hour)
-		synctest.Wait()
-		if d := q.print("grill"); d.Job != 3 || d.Ticket.Request != "c" {
-			t.Errorf("printed %+v", d)
-		}
-	}, func(o *Options) { o.HistoryRetention = 10 * time.Hour })
+func TestPruningRemovesNoOpenOrFailedJobIfItsKeyIsDamaged(t *testing.T) {
+	for _, failed := range []bool{false, true} {
+		inBubble(t, func(t *testing.T, q *testQueue) {
+			q.accept(order("a", "grill")) // job 1
+			q.print("grill")
+			q.accept(order("b", "bar"))
+			q.accept(order("c", "grill")) // job 3
+			if failed {
+				q.must(q.take("grill").Fail(bg, "no"))
+			}
+			q.edit(flipKey(15, 2)) // the key of job 1 now says 3
+			time.Sleep(11 * time.Hour)
+			synctest.Wait()
+			if failed {
+				q.wantState(3, ticket.Failed)
+			} else if d := q.print("grill"); d.Job != 3 || d.Ticket.Request != "c" {
+				t.Errorf("printed %+v", d)
+			}
+		}, func(o *Options) { o.HistoryRetention = 10 * time.Hour })
+	}
 }
 
 func TestAFailedJobOlderThanItsBooksIsCancelledOnce(t *testing.T) {

@@ -176,6 +176,22 @@ func TestADuplicateAfterARestartIsAnsweredOnlyAfterACommit(t *testing.T) {
 	})
 }
 
+// A copy-on-write filesystem needs space even to rewrite a page.
+func TestAStartThatFindsTheDiskFullGivesUpTheReserve(t *testing.T) {
+	q := start(t, func(o *Options) { o.Reserve = 1 << 20 })
+	q.accept(order("a", "grill"))
+	q.stop()
+	opened, err := open(q.o, storageHooks{commit: q.disk.commit, sync: func(*os.File) error {
+		if _, err := os.Stat(reservePath(q.o)); err == nil {
+			return syscall.ENOSPC
+		}
+		return nil
+	}})
+	must(t, err)
+	q.Queue = opened
+	q.printAll("grill", "a")
+}
+
 func TestADamagedRecordOnAFailingDiskDoesNotStopTheStart(t *testing.T) {
 	for _, end := range []commitResult{fails, failsButPersist, noSpace} {
 		for name, ends := range map[string][]commitResult{

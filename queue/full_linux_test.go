@@ -3,6 +3,7 @@ package queue
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -84,4 +85,32 @@ func TestARealFullDiskStopsAcceptingNeverPrinting(t *testing.T) {
 		t.Errorf("the reserve is not back: %v", err)
 	}
 	q.restart()
+}
+
+func TestRequestsAreTakenAgainWhenThereIsSpaceForTheReserveAndMore(t *testing.T) {
+	const reserve = 4 << 20
+	dir := smallDisk(t, 64)
+	f, err := os.Create(filepath.Join(dir, "hog"))
+	must(t, err)
+	defer f.Close()
+	leave := func(free int64) {
+		t.Helper()
+		must(t, f.Truncate(0))
+		_, err := f.Seek(0, io.SeekStart)
+		must(t, err)
+		now, err := freeBytes(dir)
+		must(t, err)
+		must(t, writeZeroes(f, now-free))
+	}
+	q := start(t, func(o *Options) { o.Path, o.Reserve = filepath.Join(dir, "queue.db"), reserve })
+	q.accept(order("a", "grill"))
+	leave(minFree - 1<<20)
+	q.wantRefused(order("b", "grill"), ErrStorageFull)
+	leave(2*minFree - 1<<20)
+	q.wantRefused(order("b", "grill"), ErrStorageFull)
+	q.must(os.Remove(reservePath(q.o)))
+	leave(2*minFree + reserve - 1<<20)
+	q.wantRefused(order("b", "grill"), ErrStorageFull)
+	leave(2*minFree + reserve)
+	q.accept(order("b", "grill"))
 }
