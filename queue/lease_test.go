@@ -156,8 +156,9 @@ func TestAReprintIsMarkedAndReplacesWhatWasHeld(t *testing.T) {
 	if d.Job != second || !d.Reprint || d.Doubt || d.Attempt != 1 {
 		t.Errorf("copy %+v", d)
 	}
-	if third, err := q.Reprint(bg, second, "", "once more"); err != nil || q.job(second).State != ticket.Sent {
-		t.Errorf("third %d, %v", third, err)
+	third, err := q.Reprint(bg, second, "", "once more")
+	if err != nil || q.job(second).State != ticket.Sent || q.job(third).FinishedAt != nil {
+		t.Errorf("third %+v, %v", q.job(third), err)
 	}
 	if _, _, body, err := q.Job(bg, second); err != nil || len(body) == 0 {
 		t.Errorf("body %q, %v", body, err)
@@ -216,6 +217,28 @@ func TestMovesAreAllOrNothing(t *testing.T) {
 	q.must(l.Return(bg, "stop"))
 }
 
+func TestAMoveOfMoreThanAThousandJobsIsRefused(t *testing.T) {
+	q := start(t)
+	ids := make([]uint64, maxMove+1)
+	wantErr(t, errOf(q.Move(bg, ids[:maxMove], "bar")), ErrNotFound) // none of them exists
+	if _, err := q.Move(bg, ids, "bar"); err == nil || errors.Is(err, ErrNotFound) {
+		t.Errorf("err %v", err)
+	}
+}
+
+func TestAnOrphanIsListedUntilItHasNoOpenJob(t *testing.T) {
+	q := start(t)
+	q.accept(order("a", "grill"))
+	q.must(q.take("grill").Hold(bg, "look"))
+	if all := q.Stations(); len(all) != 1 || all[0].Configured || all[0].Held != 1 {
+		t.Errorf("stations %+v", all)
+	}
+	q.must(q.Cancel(bg, 1, "seen"))
+	if all := q.Stations(); len(all) != 0 {
+		t.Errorf("stations %+v", all)
+	}
+}
+
 func TestJobsAreListedNewestFirstAndFiltered(t *testing.T) {
 	q := start(t)
 	q.orders(450, "grill")
@@ -268,11 +291,25 @@ func TestADoubtMovesWithItsTicketAndAHeldTicketStartsToAgeAnew(t *testing.T) {
 		q.must(q.take("grill").Hold(bg, "look"))
 		time.Sleep(2 * time.Hour)
 		must(t, errOf(q.Move(bg, []uint64{2}, "bar")))
-		if d := q.print("bar"); !d.Doubt || d.Reprint {
+		if d := q.print("bar"); !d.Doubt || d.Reprint || d.Attempt != 1 {
 			t.Errorf("the ticket in doubt: %+v", d)
 		}
 		if n, err := q.Expire(bg, "bar", time.Hour); n != 0 || err != nil {
 			t.Errorf("%d expired, %v", n, err)
+		}
+	})
+}
+
+func TestATicketThatMayHaveComeOutTwiceStillPrintsWhereAPersonMovesIt(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		q.accept(order("a", "grill"))
+		for range 2 {
+			q.begin("grill")
+			q.restart()
+		}
+		must(t, errOf(q.Move(bg, []uint64{1}, "bar")))
+		if d := q.print("bar"); !d.Doubt {
+			t.Errorf("it is not marked: %+v", d)
 		}
 	})
 }

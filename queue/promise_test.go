@@ -196,6 +196,19 @@ func TestAClosedQueueSaysSo(t *testing.T) {
 	wantErr(t, closed.Ready(), ErrClosed)
 }
 
+func TestTakeDoesNotWaitOnAClosedQueue(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		ctx, cancel := context.WithTimeout(bg, time.Minute)
+		defer cancel()
+		waiting := q.Queue
+		got := make(chan error)
+		go func() { got <- errOf(waiting.Take(ctx, "grill")) }()
+		synctest.Wait()
+		q.stop()
+		wantErr(t, <-got, ErrClosed)
+	})
+}
+
 // The receiver calls Accept in the request's own goroutine: unless Accept returns, the service gets no
 // answer.
 func TestAcceptReturnsInTimeWhileTheDiskHangs(t *testing.T) {
@@ -232,6 +245,27 @@ func TestAcceptReturnsInTimeWhileTheDiskHangs(t *testing.T) {
 		}
 		if s := q.station("grill"); s.Pending != 3 {
 			t.Errorf("%d jobs wait, want 3", s.Pending)
+		}
+	})
+}
+
+func TestOnlyTheBytesThatStillWaitCountTowardsTheirLimit(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		request := func(size int) error {
+			return q.do(bg, accept, size, func(*batch) error { return nil })
+		}
+		for range 3 {
+			resume := q.disk.hang()
+			var all sync.WaitGroup
+			all.Go(func() { _ = q.KV("x").Put(bg, "k", nil) }) // hangs, so that the requests wait behind it
+			synctest.Wait()
+			for range 2 {
+				all.Go(func() { wantErr(t, request(maxAcceptBytes/2), nil) })
+			}
+			synctest.Wait()
+			wantErr(t, request(1), ErrBusy)
+			resume()
+			all.Wait()
 		}
 	})
 }

@@ -332,4 +332,21 @@ func (q *testQueue) print(station string) ticket.Delivery {
 	return l.Delivery()
 }
 
+func TestOptionsThatAreNotGivenHaveTheirDefaults(t *testing.T) {
+	o, err := Options{Path: "queue.db"}.complete()
+	must(t, err)
+	if o.DedupRetention != 168*time.Hour || o.HistoryRetention != 72*time.Hour || o.MaxBacklog != 100_000 {
+		t.Errorf("defaults %+v", o)
+	}
+}
+
+func TestANegativeLimitIsRefused(t *testing.T) {
+	for _, o := range []Options{{DedupRetention: -1}, {HistoryRetention: -1}, {MaxBacklog: -1}} {
+		o.Path = filepath.Join(t.TempDir(), "queue.db")
+		if _, err := Open(o); err == nil {
+			t.Errorf("%+v is taken", o)
+		}
+	}
+}
+
 func id(n int) string { return fmt.Sprintf("request-%03d", n) }
