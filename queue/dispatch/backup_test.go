@@ -289,6 +289,17 @@ func TestWhenNoStationCanPrintTheReasonNamesThemAll(t *testing.T) {
 	})
 }
 
+func TestTheReasonOfATicketThatABackupPrintedNamesTheBackupAlone(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		h.serveWithBackup(off, 0)
+		h.q.enqueue("grill", "a")
+		h.advance(0)
+		if got, want := h.q.job("a").Reason, "came out of bar"; got != want {
+			t.Errorf("reason %q, want %q", got, want)
+		}
+	})
+}
+
 func TestWaitingForPaperOnAllStationsSpendsNoAttempt(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *harness) {
 		_, bar := h.serveWithBackup(noPaper, 0)

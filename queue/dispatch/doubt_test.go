@@ -281,6 +281,7 @@ func TestJudgeGivesEveryAttemptOneEnd(t *testing.T) {
 		{"no paper midway", attempt{err: paper, begun: true}, false, false, endRetry, resultDoubt},
 		{"no paper midway, marked", attempt{err: paper, begun: true}, true, false, endHold, resultDoubt},
 		{"never", attempt{err: perm}, false, false, endBury, resultPermanent},
+		{"never, marked", attempt{err: perm}, true, false, endBury, resultPermanent},
 		{"unprintable, midway", attempt{err: perm, begun: true}, false, true, endBury, resultPermanent},
 		{"unprintable midway, idempotent", attempt{err: perm, begun: true, idempotent: true}, false, true,
 			endBury, resultPermanent},

@@ -285,6 +285,28 @@ func TestATicketThatCannotBeSettledIsNotPrintedInALoop(t *testing.T) {
 	}
 }
 
+func TestATicketThatCannotBeHeldIsNotTakenInALoop(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		h.q.enqueue("grill", "a")
+		l, err := h.q.Queue.Take(t.Context(), "grill")
+		if err = errors.Join(err, l.Begin(t.Context()), l.Return(t.Context(), "")); err != nil {
+			t.Fatal(err)
+		}
+		tries := 0
+		h.q.settling = func(context.Context) error {
+			if tries++; tries > 100 {
+				return nil // or the loop would not let the bubble's time pass
+			}
+			return errors.New("not now")
+		}
+		h.Set([]Lane{{Name: "grill", Station: h.printer(), HoldDoubt: true}})
+		h.advance(10 * time.Minute)
+		if tries < 2 || tries > 60 {
+			t.Errorf("%d tries in ten minutes", tries)
+		}
+	})
+}
+
 func TestARecoveringStationFirstPrintsTheSlip(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *harness) {
 		p := h.printer()
