@@ -6,7 +6,8 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// A Job is one ticket for one station, as people see it.
+// A Job is one ticket for one station, as people see it. Its JSON is printed by the command line
+// and used by scripts, so names stay.
 type Job struct {
 	ID         uint64       `json:"id"`
 	Request    string       `json:"request"`
@@ -35,7 +36,8 @@ type Filter struct {
 	Limit   int       // at most so many; 0: all
 }
 
-// StationState is the state of a station's queue.
+// StationState is the state of a station's queue. It is a copy of one moment; the queue may change
+// while it is read.
 type StationState struct {
 	Name       string        `json:"name"`
 	Pending    int           `json:"pending"`

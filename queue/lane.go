@@ -130,7 +130,8 @@ func (l *lane) printing() int {
 // open counts the jobs that the station still owes.
 func (l *lane) open() int { return len(l.pending) + len(l.held) }
 
-// head returns the job that Take may lend now.
+// head returns the job that Take may lend now. Whether a station may print now is decided here, and
+// in lend while storage fails.
 func (l *lane) head() (entry, bool) {
 	if l.lease != nil || l.paused || l.hold != nil || len(l.pending) == 0 {
 		return entry{}, false

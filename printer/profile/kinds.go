@@ -116,7 +116,9 @@ func setOneOf[T ~string](to *T, b []byte, words ...T) error {
 	return fmt.Errorf("use %s or %s", strings.Join(texts[:last], ", "), texts[last])
 }
 
-// A CodePage is a character table and the number n by which the model selects it (ESC t n).
+// A CodePage is a character table and the number n by which the model selects it (ESC t n). Makers
+// use different numbers for one table, so a page of the wrong model prints other letters without
+// any error.
 type CodePage struct {
 	Number byte
 	Name   string // "CP437" … or "WPC1252": one of [PageNames]
@@ -128,7 +130,8 @@ func (c CodePage) String() string { return c.Name + "=" + strconv.Itoa(int(c.Num
 // MarshalText is [CodePage.String]; it never fails.
 func (c CodePage) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
-// PageNames lists the supported code pages. A test of package escpos checks that it has a table for each.
+// PageNames lists the supported code pages. A test of package escpos checks that it has a table for
+// each. Katakana and Thai tables are not among them: text in these scripts is drawn.
 func PageNames() []string {
 	return []string{
 		"CP437", "CP850", "CP852", "CP855", "CP858", "CP860", "CP862", "CP863", "CP865", "CP866",

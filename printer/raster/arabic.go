@@ -36,6 +36,7 @@ var arabicForms = sync.OnceValue(func() map[rune][4]rune {
 			forms[letter[0]] = f
 		}
 	}
+	// Presentation Forms-A (Persian, Urdu and others), then Forms-B (Arabic).
 	add(0xfb50, 0xfbb1)
 	add(0xfbd3, 0xfbff)
 	add(0xfe80, 0xfef4)

@@ -59,6 +59,8 @@ func emoji(s string) (name string, n int) {
 func readPictures(s string) (parts []rune, n int) {
 	for {
 		r, size := utf8.DecodeRuneInString(s[n:])
+		// U+2190 to U+2BFF are the older signs, such as ☀ and ♥, which become pictures by what
+		// follows them.
 		if !isEmoji(r) && (r < 0x2190 || r > 0x2bff) {
 			return parts, n // what follows the joiner is not a picture
 		}

@@ -93,6 +93,7 @@ func openFolder(folder string) ([]*outline, error) {
 			errs = append(errs, err)
 			continue
 		}
+		// An italic font comes after every upright one, whatever its weight.
 		rank := math.Abs(float64(about.Aspect.Weight - font.WeightNormal))
 		if about.Aspect.Style != font.StyleNormal {
 			rank += 1000

@@ -214,6 +214,7 @@ func composeGlyph(u unit, v variant) glyph {
 // withMark puts a mark on a letter. Marks above and below keep clear of the letter's own ink as far
 // as there is room.
 func (g glyph) withMark(mark glyph) glyph {
+	// The marks of the font are drawn for letters of normal width.
 	if g.w > mark.w { // centre the mark on a wide letter
 		for y := range mark.rows {
 			mark.rows[y] >>= (g.w - mark.w) / 2
@@ -244,7 +245,8 @@ func (g glyph) withMark(mark glyph) glyph {
 	return g
 }
 
-// box is drawn for a character that no font has.
+// box is drawn for a character that no font has. Its height is that of a capital, so that it is
+// seen as a letter.
 func box(columns int) glyph {
 	w := min(columns, 2) * halfWidth
 	side, edge := uint16(0x8000|0x8000>>(w-2)), uint16(0xffff<<(16-w+1))

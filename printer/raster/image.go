@@ -58,7 +58,7 @@ func (m Image) invert(x, width int) {
 }
 
 // A cell is the space of a character one column wide, in dots. The baseline is ascent below its
-// upper edge.
+// upper edge. Everything in this package places letters by it, whatever font they come from.
 type cell struct {
 	w, h, ascent int
 	scale        int // dots per dot of the built-in font, or 0 if letters must be resampled

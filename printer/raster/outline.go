@@ -99,7 +99,8 @@ func (o *outline) ink(r rune) (ok bool) {
 	return ok
 }
 
-// load loads the font if needed and reports whether it can be used. Call it with mu held.
+// load loads the font if needed and reports whether it can be used. Call it with mu held. A face
+// stays loaded: the next ticket of this kitchen probably needs it again.
 func (o *outline) load() bool {
 	if o.face == nil && !o.broken {
 		f, err := readFont(o.path)

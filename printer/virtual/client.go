@@ -68,6 +68,8 @@ func (c *client) send(b []byte) {
 	}
 }
 
+// setMute is for a printer that is switched off or unplugged: the client gets no answer and no
+// error.
 func (c *client) setMute(on bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -101,6 +101,7 @@ func commandLength(b []byte) int {
 		}
 		return 5 + word(b, 3)
 	case b[0] == esc && b[1] == 'D': // tab stops, up to a NUL
+		// At most 32 stops.
 		if i := bytes.IndexByte(b[2:], 0); i >= 0 || len(b) >= 34 {
 			return len(b)
 		}
@@ -109,6 +110,7 @@ func commandLength(b []byte) int {
 		if len(b) < 5 {
 			return 5
 		}
+		// The modes with 24 dots in a column have three bytes for each.
 		if b[2] >= 32 {
 			return 5 + 3*word(b, 3)
 		}
@@ -161,6 +163,7 @@ func dleLength(b []byte) int {
 		if len(b) < 3 {
 			return 3
 		}
+		// Function 3 is the buzzer, 8 clears the buffers, the others are pulses and power off.
 		switch b[2] {
 		case 3:
 			return 8

@@ -98,6 +98,7 @@ func (c Condition) asb() [4]byte {
 }
 
 // asbWants reports whether GS a n asks for the change from a to b: on-line status, errors or paper.
+// A client that did not ask for a kind of change is not told of it, as with a real printer.
 func asbWants(n byte, a, b [4]byte) bool {
 	return n&2 != 0 && a[0] != b[0] || n&4 != 0 && a[1] != b[1] || n&8 != 0 && a[2] != b[2]
 }

@@ -83,7 +83,8 @@ func (d *decoder) reset() {
 	d.qr, d.store = QR{Module: 3, Level: '0'}, nil
 }
 
-// feed takes one byte and returns how many lines the paper moved.
+// feed takes one byte and returns how many lines the paper moved. One byte at a time costs speed,
+// but the engine can then stop after each.
 func (d *decoder) feed(b byte) int {
 	d.t.Raw = append(d.t.Raw, b)
 	d.printed = 0
@@ -159,7 +160,7 @@ func (d *decoder) moveTo(n int) {
 	d.style = style
 }
 
-// cell is the width of a column in dots.
+// cell is the width of a column in dots. Without the paper's width it is that of Font A.
 func (d *decoder) cell() int {
 	if d.o.Dots > 0 && d.o.Columns > 0 {
 		return max(d.o.Dots/d.o.Columns, 1)
@@ -190,6 +191,8 @@ func (d *decoder) command() {
 	case n > len(b):
 		return
 	default:
+		// Bytes after the first kept ones are the next client's, which it meant as commands of its
+		// own.
 		kept := min(d.foreign, n)
 		d.pending, d.foreign = nil, 0
 		if swallowed := swallowed(b[kept:]); kept > 0 && swallowed > 0 {

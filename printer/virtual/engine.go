@@ -56,6 +56,7 @@ func (p *Printer) working() bool {
 	return p.stepping || p.waiting || p.lostEnd != nil || len(p.queue) > 0 && p.cond&stopping == 0
 }
 
+// busy is working for callers that do not hold p.mu.
 func (p *Printer) busy() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -35,6 +35,7 @@ func identityOf(p profile.Profile) identity {
 	if !slices.Contains([]string{"EPSON", "STAR", "CITIZEN", "BIXOLON"}, maker) {
 		maker, name = "EPSON", "TM-T88III"
 	}
+	// These are the names that printers return for function 69. A driver can tell the ROM by them.
 	font := map[profile.TwoByte]string{
 		profile.GB18030: "CHINA GB18030", profile.ShiftJIS: "KANJI JAPANESE",
 		profile.Big5: "TAIWAN BIG-5", profile.KSX1001: "KOREA C-5601C",

@@ -41,6 +41,7 @@ const maxRows = 4095
 // raster is GS v 0 m xL xH yL yH d1…dk.
 func (d *decoder) raster(b []byte) {
 	m, wide, high := b[3], word(b, 4), word(b, 6)
+	// m may also be sent as a digit, '0' to '3'.
 	if b[2] != '0' || m > 3 && (m < 48 || m > 51) || wide == 0 || high == 0 || high > maxRows {
 		d.problem("command % X is not a valid image", b[:8])
 		return
@@ -59,6 +60,7 @@ func (d *decoder) graphics(b []byte) {
 	}
 	switch fn := b[1]; {
 	case fn == 112 && len(b) >= 10:
+		// The bytes that are checked: monochrome, not enlarged in either direction, colour 1.
 		img := Image{Width: word(b, 6), Height: word(b, 8), Bits: b[10:]}
 		if b[2] != 48 || b[3] != 1 || b[4] != 1 || b[5] != 49 || img.Width == 0 || img.Height == 0 ||
 			(img.Width+7)/8*img.Height != len(img.Bits) {
@@ -145,6 +147,8 @@ func (d *decoder) code(b []byte) {
 	}
 	fn, arg := b[1], b[2:]
 	switch {
+	// The functions in the order in which a sender needs them: model, size of a module, error
+	// correction, store the text, print.
 	case fn == 'A' && len(arg) == 2 && (arg[0] == '1' || arg[0] == '2') && arg[1] == 0:
 	case fn == 'C' && len(arg) == 1 && arg[0] >= 1 && arg[0] <= 16:
 		d.qr.Module = int(arg[0])
@@ -207,6 +211,8 @@ func (d *decoder) buzz(b []byte) {
 			d.problem("command % X must not be sent: it opens the cash drawer", b)
 			return
 		}
+	// ESC ( A: function 97 in its short and in its long form, and function 48 (EscPosUtils; Epson
+	// TM-U230 specification).
 	case bytes.HasPrefix(b, []byte("\x1b(A\x03\x00a")) && // pattern, times
 		b[6] >= 1 && b[6] <= 7 && b[7] >= 1 && b[7] <= 63:
 		times = int(b[7])

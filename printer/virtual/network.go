@@ -7,8 +7,9 @@ import (
 	"syscall"
 )
 
-// A Network is one host in memory: a listener and the connections to it. Its blocking calls are durably
-// blocking in the sense of testing/synctest, so a server and its clients work inside a bubble.
+// A Network is one host in memory: a listener and the connections to it. Its blocking calls are
+// durably blocking in the sense of testing/synctest, so a server and its clients work inside a
+// bubble. The tests of the webhook and of the screens use it in place of TCP.
 type Network struct {
 	conns chan net.Conn
 	gone  chan struct{}

@@ -120,7 +120,8 @@ func (p *Printer) updateListeners() error {
 	return errors.Join(errs...)
 }
 
-// removeClient makes room for another client.
+// removeClient makes room for another client. A listener that cannot be opened again is a problem
+// of the printer, so that the test which caused it sees it.
 func (p *Printer) removeClient(c *client) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -21,6 +21,7 @@ type rom struct {
 }
 
 func romOf(t profile.TwoByte) *rom {
+	// A printer decides by the first byte alone. In all three of these it is 81h to FEh.
 	high := func(b byte) bool { return b > 0x80 && b < 0xFF }
 	switch t {
 	case profile.GB18030:
@@ -60,6 +61,8 @@ func (d *decoder) twoByte(b byte) {
 	}
 	s, err := d.rom.code.NewDecoder().Bytes(d.pending)
 	r, n := utf8.DecodeRune(s)
+	// No encoding has a second byte below 30h. A decoder that returns ASCII has skipped the first
+	// byte.
 	if err != nil || r == utf8.RuneError || n != len(s) || b < 0x30 || r < 0xA0 {
 		d.problem("bytes % X are no character of this printer", d.pending)
 		r = '�'

@@ -42,7 +42,8 @@ type Suite struct {
 	Breaking func(t *testing.T) transport.Dialer
 	// Absent cannot be dialled.
 	Absent func(t *testing.T) transport.Dialer
-	// RunTest runs one test, for example synctest.Test; nil calls the test directly.
+	// RunTest runs one test, for example synctest.Test; nil calls the test directly. In such a
+	// bubble the time-outs of the rules cost no real time.
 	RunTest func(t *testing.T, f func(t *testing.T))
 }
 
