@@ -150,6 +150,7 @@ func requireSubcommand(cmd *cobra.Command, _ []string) error {
 }
 
 // usageError is a mistake on the command line. It ends the run with exitUsage and names the help.
+// The same command again cannot succeed, so a script need not retry it.
 type usageError struct{ error }
 
 func (e *usageError) Unwrap() error { return e.error }
@@ -159,7 +160,8 @@ func usagef(format string, args ...any) error {
 	return &usageError{fmt.Errorf(format, args...)}
 }
 
-// configError is an invalid configuration. It ends the run with exitUsage.
+// configError is an invalid configuration. It ends the run with exitUsage. It is a type of its own
+// because its text is a list, each line with its place in the file.
 type configError struct{ error }
 
 func (e *configError) Unwrap() error { return e.error }

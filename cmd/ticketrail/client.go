@@ -65,7 +65,6 @@ func socketFrom(path string) (string, error) {
 }
 
 // query makes cmd ask the running daemon and show the answer: with --json as JSON, else with show.
-// ask runs even with --json; show is called only for people.
 func query[T any](c *cli, cmd *cobra.Command,
 	ask func(ctx context.Context, d *admin.Client, args []string) (T, error), show func(T) error,
 ) *cobra.Command {

@@ -83,8 +83,8 @@ func (c *cli) jobsList() *cobra.Command {
 
 // listJobs asks the daemon for jobs. The daemon finds a request by its whole id, but an operator
 // has only the end of one, from the foot of a ticket, so that case is filtered here. The end is
-// enough: the foot of a ticket shows six characters of a UUID, which an evening's orders do not
-// share.
+// enough: the foot of a ticket shows six characters of a UUID, which two orders of an evening
+// hardly ever share.
 func listJobs(cmd *cobra.Command, d *admin.Client, f admin.Filter, request string) ([]admin.Job, error) {
 	if request == "" {
 		return d.Jobs(cmd.Context(), f)

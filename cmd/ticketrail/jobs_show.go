@@ -43,6 +43,8 @@ func (c *cli) jobsShow() *cobra.Command {
 				}
 				return writeBody(c.out, x.Body)
 			},
+			// The job's own keys are on the top level, as in `jobs list --json`, so a script reads
+			// both in the same way.
 			json: struct {
 				admin.Job
 				Ticket ticket.Ticket `json:"ticket"`

@@ -56,6 +56,7 @@ and text direction marks become spaces. For unchanged values use --json.`, use, 
 			// they may be all there is, and the exit code says that something is wrong.
 			short, ok := errors.AsType[*posapi.CountError](err)
 			if err != nil && !ok {
+				// Nothing is printed: the records that came would look like the whole list.
 				return serviceError(err)
 			}
 			switch {
@@ -109,7 +110,7 @@ func (r report) writeCSV(w io.Writer, columns []string) error {
 }
 
 // csvCell makes a value safe for a spreadsheet and for a terminal. Names come from the service and
-// anybody may have typed them there: a value that begins like a formula, also in full-width
+// any of its users may have typed them there: a value that begins like a formula, also in full-width
 // characters or behind blanks, gets an apostrophe; control characters and text direction marks,
 // which can make a value read as another one, become spaces. An employee named "=HYPERLINK(…)"
 // would otherwise run in the accountant's spreadsheet (CSV injection).

@@ -86,7 +86,8 @@ func selectStations(all []admin.Station, names []string) ([]admin.Station, error
 	return selected, nil
 }
 
-// notOKError names the stations that have a problem; nil if none has.
+// notOKError names the stations that have a problem; nil if none has. Monitoring shows the line as
+// it is, so the names are in it.
 func notOKError(selected []admin.Station) error {
 	var names []string
 	for _, p := range selected {
@@ -147,6 +148,7 @@ func stateText(p admin.Station) string {
 	case p.Pages > 0 && (p.State == admin.Untried || p.State == admin.Up):
 		return pages(p.Pages)
 	}
+	// An untried printer may have been polled, and one that is up may be low on paper.
 	reported := p.State == admin.Untried || p.State == admin.Down && !p.Device.Fine ||
 		p.State == admin.Up && len(p.Device.Conditions) > 0
 	if reported {
@@ -173,6 +175,8 @@ func proofText(p admin.Station) string {
 // the next.
 func problemText(p admin.Station, now time.Time) string {
 	var parts []string
+	// First, because it is what the operator can end; the other causes follow, as resume would show
+	// them.
 	if p.Hold != nil {
 		parts = append(parts, "held: "+p.Hold.Reason)
 	}

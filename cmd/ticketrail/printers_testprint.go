@@ -39,6 +39,8 @@ is 1 if the ticket did not print. Tickets that were queued before it print first
 			switch {
 			case err != nil:
 				return err
+			// Perhaps behind other tickets, or at a printer that does not answer: the list says
+			// which.
 			case j.State == ticket.Pending || j.State == ticket.Printing:
 				return fmt.Errorf("job %d is still %s after %s%s: see ticketrail printers list %s",
 					id, j.State, wait, reasonText(j), args[0])

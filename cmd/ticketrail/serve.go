@@ -30,8 +30,8 @@ webhook from ticketrail.socket, so that a restart refuses no connection.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			// Before anything slow: without a handler an early SIGHUP would end the program. One
-			// place is enough: a reload reads the file as it is then, so a second signal before it
-			// begins asks for the same.
+			// place in the channel is enough: a reload reads the file as it is then, so a second
+			// signal before it begins asks for the same.
 			reload := make(chan os.Signal, 1)
 			signal.Notify(reload, syscall.SIGHUP)
 			defer signal.Stop(reload)

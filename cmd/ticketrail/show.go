@@ -100,6 +100,7 @@ func (t *table) end() error {
 		for i, c := range row {
 			line.WriteString(c + strings.Repeat(" ", wide[i]-layout.Width(c)+2))
 		}
+		// A terminal would wrap trailing blanks into an empty line.
 		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 	}
 	return write(t.w, b.String())
@@ -112,6 +113,7 @@ func formatTime(t time.Time) string { return t.Local().Format("2006-01-02 15:04:
 // formatDuration is d rounded down, in its two largest units. Seconds matter only in the first
 // minute.
 func formatDuration(d time.Duration) string {
+	// A clock that was set back would otherwise show a negative age.
 	d = max(d, 0)
 	switch {
 	case d < time.Minute:

@@ -95,6 +95,7 @@ func group(socket string) string {
 		if !ok {
 			return ""
 		}
+		// A group without a name is shown by its number.
 		gid := strconv.FormatUint(uint64(st.Gid), 10)
 		if g, err := user.LookupGroupId(gid); err == nil {
 			return g.Name

@@ -137,6 +137,8 @@ func (s *Server) reprint(r *http.Request, b reprintBody) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	// After the commit, so that the log never names a change that was not made. A crash between the
+	// two loses only the line.
 	s.logChange(r, "reprint", "job", id, "made", copied, "station", b.Station, "reason", b.Reason)
 	return jobsBody{Jobs: []uint64{copied}}, nil
 }

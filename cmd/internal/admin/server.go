@@ -102,6 +102,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(w, nil, refuse(Busy, "the daemon is answering %d requests already: try again", maxRequests))
 		return
 	}
+	// Before the route: an old daemon that lacks a new route would otherwise answer only that it
+	// does not know it.
 	if v := r.Header.Get(HeaderAPI); v != API {
 		answer(w, nil, mismatch(v, API))
 		return
@@ -111,6 +113,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(w, nil, refuse(Unsupported, "this daemon does not know %s %s", r.Method, r.URL.Path))
 		return
 	}
+	// A change that is waiting for the disk then may still be committed; the refusal says where to
+	// look.
 	ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
 	defer cancel()
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
