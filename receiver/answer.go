@@ -62,16 +62,17 @@ func refusalOf(err error) *refusal {
 	return refused(Internal)
 }
 
-// After a refusal the server reads the rest of the body for at most linger and lingerBytes. TCP resets
-// a connection that is closed with unread data, and a caller that sends its whole body before it reads
-// would get that reset instead of the answer.
+// After a 400 that was decided before the body was read, readRefused reads the rest of it for at most
+// linger and lingerBytes; other refusals leave it to net/http. TCP resets a connection that is closed
+// with unread data, and a caller that sends its whole body before it reads would get that reset instead
+// of the answer.
 const (
 	linger      = time.Second
 	lingerBytes = 16 << 20
 )
 
-// refuse is Echo's HTTPErrorHandler: it answers every error, counts and logs it, and passes the body of
-// a lost ticket to Options.Reject.
+// refuse is Echo's HTTPErrorHandler: it answers every error, counts and logs it, and passes a body that
+// was refused for its content to Options.Reject.
 //
 // The steps have an order: first the answer, because the caller waits for it; then the log line;
 // then the rest of the body, which may take up to linger; Options.Reject last, because it needs the

@@ -13,23 +13,24 @@ import (
 )
 
 // Bodies cost memory twice. While they arrive, slow senders can hold many of them for seconds:
-// smallBody and largeBytes limit that. While they are parsed and planned, each needs many times its
-// size: parseBytes limits that. What does not fit waits, or is answered 503 and comes again.
+// maxUnreservedBody and maxLargeBodies limit that. While they are parsed and planned, each needs
+// many times its size: maxParseMemory limits that. What does not fit waits, or is answered 503 and
+// comes again.
 const (
-	smallBody  = 64 << 10 // a body up to this size is always read; orders have a few kilobytes
-	largeBytes = 64 << 20 // all larger ones together, so that callers cannot fill the memory of a small box
-	parseBytes = 8 << 20  // estimated memory of the bodies being parsed, planned and stored, see memoryEstimate
+	maxUnreservedBody = 64 << 10 // a body up to this size needs no reservation, see grow; orders have a few kilobytes
+	maxLargeBodies    = 64 << 20 // all larger ones together, so that callers cannot fill the memory of a small box
+	maxParseMemory    = 8 << 20  // estimated memory of the bodies being parsed, planned and stored, see memoryEstimate
 )
 
 // memoryEstimate is about how many bytes of memory a body needs until it is stored. An object of
 // ten bytes makes a map of about five hundred, any other value a small part of that. It is never
-// more than parseBytes, so that every body can be parsed, if need be alone. Braces and commas
+// more than maxParseMemory, so that every body can be parsed, if need be alone. Braces and commas
 // inside of text are counted too. That makes the estimate too large, never too small, and costs
 // such a body only a wait.
 func (x *exchange) memoryEstimate() int64 {
 	objects := bytes.Count(x.body, []byte("{"))
 	values := bytes.Count(x.body, []byte(",")) + bytes.Count(x.body, []byte("["))
-	return min(int64(len(x.body)+512*objects+64*values), parseBytes)
+	return min(int64(len(x.body)+512*objects+64*values), maxParseMemory)
 }
 
 // readBody reads the body within the time for the answer. After an error x.body holds what was read
@@ -44,7 +45,7 @@ func (r *Receiver) readBody(c echo.Context, x *exchange) error {
 	body := http.MaxBytesReader(c.Response(), req.Body, limit)
 	size := int64(4 << 10) // for a chunked body; most orders fit
 	if req.ContentLength >= 0 {
-		size = min(req.ContentLength, smallBody)
+		size = min(req.ContentLength, maxUnreservedBody)
 	}
 	buf := make([]byte, 0, size+1) // one more, so that the end of the body is found without growing
 	for {
@@ -72,15 +73,15 @@ func (r *Receiver) readBody(c echo.Context, x *exchange) error {
 // answered 503 then: its retry comes when the memory is free again.
 func (r *Receiver) grow(x *exchange, buf []byte) ([]byte, error) {
 	size := min(2*int64(cap(buf)), x.policy.maxBody+1) // one more: see readBody
-	if size > smallBody {
+	if size > maxUnreservedBody {
 		// With a large max_body the total must grow too, or the largest allowed body could never be
 		// read.
-		all := max(largeBytes, 2*x.policy.maxBody)
-		if r.largeHeld.Add(size-x.held) > all {
-			r.largeHeld.Add(x.held - size)
+		all := max(maxLargeBodies, 2*x.policy.maxBody)
+		if r.largeReserved.Add(size-x.reserved) > all {
+			r.largeReserved.Add(x.reserved - size)
 			return nil, errors.New("too many large bodies at once")
 		}
-		x.held = size
+		x.reserved = size
 	}
 	return append(make([]byte, 0, size), buf...), nil
 }
@@ -108,7 +109,7 @@ func tooLarge(limit int64) error {
 func (x *exchange) readRefused(req *http.Request) {
 	if x.body == nil {
 		// Enough to recognise the order that was lost; more of it is not worth the memory.
-		limit := min(x.policy.maxBody, smallBody)
+		limit := min(x.policy.maxBody, maxUnreservedBody)
 		x.body, _ = io.ReadAll(io.LimitReader(req.Body, limit))
 		x.truncated = req.ContentLength != int64(len(x.body)) // chunked: the length is unknown, so there may be more
 	}

@@ -65,7 +65,7 @@ func (c Code) Status() int {
 	return contract.StatusInternal
 }
 
-// retryAfter is the Retry-After of a 503, in seconds. It is short, because the service tries only
+// retryAfter is the Retry-After of a 503, in seconds. It is short, because the service retries only
 // three times within seconds; longer where a retry at once cannot succeed. The contract does not
 // say that the service obeys it; proxies and people's scripts do.
 func (c Code) retryAfter() string {
@@ -85,9 +85,9 @@ func (c Code) retryAfter() string {
 func (c Code) message() string {
 	switch c {
 	case NotFound:
-		return "nothing is here"
+		return "not found"
 	case MethodNotAllowed:
-		return "only POST is answered here"
+		return "method not allowed; use POST"
 	case BacklogFull:
 		return "too many tickets wait to be printed"
 	case StorageFull:

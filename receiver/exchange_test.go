@@ -137,8 +137,8 @@ func TestAChunkedBodyIsReadOnlyToTheLimit(t *testing.T) {
 			if len(kept) != 1 || len(kept[0].Body) != 100000 || !kept[0].Truncated || kept[0].Code != "body_too_large" {
 				t.Errorf("%d kept", len(kept))
 			}
-			if b.largeHeld.Load() != 0 {
-				t.Errorf("%d bytes still counted", b.largeHeld.Load())
+			if b.largeReserved.Load() != 0 {
+				t.Errorf("%d bytes still counted", b.largeReserved.Load())
 			}
 		})
 }
@@ -219,7 +219,7 @@ func TestKeepingARejectDoesNotDelayTheAnswer(t *testing.T) {
 func TestAllLargeBodiesTogetherHaveALimit(t *testing.T) {
 	b := newTestbed(t, func(_ *Options, p *Policy) { p.MaxBody = 1 << 20 })
 	big := strings.Replace(burger, `"items"`, `"pad":"`+strings.Repeat("x", 500000)+`","items"`, 1)
-	b.largeHeld.Store(largeBytes)
+	b.largeReserved.Store(maxLargeBodies)
 	w := b.do(post([]byte(big)))
 	if code, _ := errorOf(t, w.Body.Bytes()); code != TooSlow {
 		t.Errorf("%d %s", w.Code, w.Body)
@@ -227,21 +227,21 @@ func TestAllLargeBodiesTogetherHaveALimit(t *testing.T) {
 	if w := b.do(post([]byte(burger))); w.Code != 200 {
 		t.Errorf("a small one: %d %s", w.Code, w.Body)
 	}
-	if b.largeHeld.Load() != largeBytes {
-		t.Errorf("%d bytes counted", b.largeHeld.Load())
+	if b.largeReserved.Load() != maxLargeBodies {
+		t.Errorf("%d bytes counted", b.largeReserved.Load())
 	}
-	b.largeHeld.Store(0)
-	if w := b.do(post([]byte(big))); w.Code != 200 || b.largeHeld.Load() != 0 {
-		t.Errorf("%d %s, %d bytes counted", w.Code, w.Body, b.largeHeld.Load())
+	b.largeReserved.Store(0)
+	if w := b.do(post([]byte(big))); w.Code != 200 || b.largeReserved.Load() != 0 {
+		t.Errorf("%d %s, %d bytes counted", w.Code, w.Body, b.largeReserved.Load())
 	}
 	b.intake.accept = func(context.Context, ticket.Request) (ticket.Receipt, error) { panic("boom") }
-	if w := b.do(post([]byte(big))); w.Code != 500 || b.largeHeld.Load() != 0 {
-		t.Errorf("after a panic: %d %s, %d bytes counted", w.Code, w.Body, b.largeHeld.Load())
+	if w := b.do(post([]byte(big))); w.Code != 500 || b.largeReserved.Load() != 0 {
+		t.Errorf("after a panic: %d %s, %d bytes counted", w.Code, w.Body, b.largeReserved.Load())
 	}
 }
 
 func TestABodyOfExactlyTheLimitIsRead(t *testing.T) {
-	for _, limit := range []int{len(burger), 4096, smallBody, smallBody + 1, 1 << 20} {
+	for _, limit := range []int{len(burger), 4096, maxUnreservedBody, maxUnreservedBody + 1, 1 << 20} {
 		for _, chunked := range []bool{false, true} {
 			for over := range 2 {
 				b := newTestbed(t, func(_ *Options, p *Policy) { p.MaxBody = int64(limit) })
@@ -302,14 +302,14 @@ func TestBodiesBeingParsedShareALimit(t *testing.T) {
 		for _, body := range []string{burger, "{}", "x"} {
 			b.do(post([]byte(body)))
 		}
-		if !b.parsing.TryAcquire(parseBytes) {
+		if !b.parsing.TryAcquire(maxParseMemory) {
 			t.Fatal("an answered request still holds its part")
 		}
 		start, c := time.Now(), l.dial(t)
 		c.send(requestWith(burger))
 		c.want(503, TooSlow)
 		wantElapsed(t, start, 4*time.Second)
-		b.parsing.Release(parseBytes)
+		b.parsing.Release(maxParseMemory)
 		c.send(requestWith(burger))
 		c.want(200, "")
 	})

@@ -29,7 +29,7 @@ func (r *Receiver) handle(c echo.Context) error {
 
 // accept reads, plans and stores a request. It returns the receipt and the request's id.
 func (r *Receiver) accept(c echo.Context, x *exchange) (receipt ticket.Receipt, id string, err error) {
-	defer func() { r.largeHeld.Add(-x.held) }() // after a panic too
+	defer func() { r.largeReserved.Add(-x.reserved) }() // after a panic too
 	// A sender that trickles its body must get its 503 before it gives up.
 	// The server's own time-out is the same for all policies; this one keeps respond_within.
 	_ = http.NewResponseController(c.Response()).SetReadDeadline(x.deadline)

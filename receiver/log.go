@@ -74,7 +74,7 @@ func (r *Receiver) logRefusal(x *exchange, req *http.Request, refusal *refusal) 
 		attrs = append(attrs, slog.String("address", host)) // of the connection: the proxy's, if there is one
 	}
 	if skipped > 0 {
-		attrs = append(attrs, slog.Int("unlogged", skipped))
+		attrs = append(attrs, slog.Int("suppressed", skipped))
 	}
 	r.log.LogAttrs(context.Background(), level, "request refused", attrs...)
 }
@@ -96,7 +96,7 @@ func (r *Receiver) noteRuleFailures(res plan.Result, venue string) {
 	r.metrics.ruleFailures.Add(float64(res.Failed))
 	if ok, skipped := r.limiter.allow("rules "+venue, time.Minute); ok {
 		r.log.Warn("routing expression failed; its route took nothing", "venue", venue,
-			"request", res.Request.ID, "err", res.Failures[0], "failures", res.Failed, "unlogged", skipped)
+			"request", res.Request.ID, "err", res.Failures[0], "failures", res.Failed, "suppressed", skipped)
 	}
 }
 

@@ -82,10 +82,10 @@ type Receiver struct {
 
 	// A reload makes a new Echo instance and swaps it in here: routes of an instance that serves
 	// must not be changed.
-	policy    atomic.Pointer[echo.Echo] // the routes of the compiled policy
-	largeHeld atomic.Int64              // bytes held by bodies larger than smallBody
-	parsing   *semaphore.Weighted       // see parseBytes
-	limiter   *logLimiter
+	policy        atomic.Pointer[echo.Echo] // the routes of the compiled policy
+	largeReserved atomic.Int64              // bytes held by bodies larger than smallBody
+	parsing       *semaphore.Weighted       // see parseBytes
+	limiter       *logLimiter
 }
 
 // New checks o and makes a [Receiver].
@@ -103,7 +103,7 @@ func New(o Options) (*Receiver, error) {
 		reject:   o.Reject,
 		log:      log,
 		metrics:  newMetrics(o.Registerer),
-		parsing:  semaphore.NewWeighted(parseBytes),
+		parsing:  semaphore.NewWeighted(maxParseMemory),
 		limiter:  newLogLimiter(),
 	}
 	if err := r.SetPolicy(o.Policy); err != nil {

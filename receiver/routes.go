@@ -11,7 +11,7 @@ import (
 )
 
 // routes builds the endpoint for one policy. The checks that need no body are middleware, in the order
-// of the specification; [Receiver.handle] does the rest. Each failure is an error, and
+// of the table in README.md; [Receiver.handle] does the rest. Each failure is an error, and
 // [Receiver.refuse] answers it.
 //
 // These parts of Echo are not used: its server (no time-outs), BodyLimit (one large read passes the
@@ -40,9 +40,9 @@ func (r *Receiver) routes(s *compiledPolicy) *echo.Echo {
 	}
 	// Without these two, Echo would answer an OPTIONS with 204, and a method that it does not know with
 	// 405, before the secret is checked: that would reveal the path.
-	notPost := func(echo.Context) error { return echo.ErrMethodNotAllowed }
-	e.Any(path, notPost, secret...)
-	e.RouteNotFound(path, notPost, secret...)
+	methodNotAllowed := func(echo.Context) error { return echo.ErrMethodNotAllowed }
+	e.Any(path, methodNotAllowed, secret...)
+	e.RouteNotFound(path, methodNotAllowed, secret...)
 	e.POST(path, r.handle, append(secret,
 		s.checkAddress, s.checkVenue, s.checkDevice, r.recordArrival, s.checkContentType)...)
 	return e
@@ -61,7 +61,7 @@ type exchange struct {
 	body      []byte
 	bodyRead  bool  // to its end
 	truncated bool  // body is not complete
-	held      int64 // the part of Receiver.largeHeld that is for body
+	reserved  int64 // the part of Receiver.largeHeld that is for body
 	answered  bool
 }
 

@@ -48,8 +48,8 @@ var rows = []struct {
 	code    Code
 	message string
 }{
-	{"another path", func(r *testCase) { r.path = "/webhooks/print/" }, 404, NotFound, "nothing is here"},
-	{"another method", func(r *testCase) { r.method = "PUT" }, 405, MethodNotAllowed, "only POST is answered here"},
+	{"another path", func(r *testCase) { r.path = "/webhooks/print/" }, 404, NotFound, "not found"},
+	{"another method", func(r *testCase) { r.method = "PUT" }, 405, MethodNotAllowed, "method not allowed; use POST"},
 	{"address", func(r *testCase) { r.address = "192.0.2.7:999" }, 403, AddressNotAllowed,
 		"the caller's address is not in allow_from"},
 	{"no venue", func(r *testCase) { r.header.Del(contract.HeaderVenue) }, 401, VenueMissing, "x-svc-venueid: missing"},

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"ticketrail/cmd/internal/admin"
 	"ticketrail/queue/ticket"
 )
 
@@ -49,14 +51,36 @@ all that wait at a station. They get new ids.`,
 			}
 			// Only with --from: an id that cannot be moved is an error.
 			if len(moved) == 0 {
-				return printLine(c.out, "no ticket waits at %s: nothing was moved", from)
+				err = printLine(c.out, "no ticket waits at %s: nothing was moved", from)
+			} else {
+				err = printLine(c.out, "%s moved to %s: %s", ticket.Plural(len(moved), "ticket"), to, jobNumbers(moved))
 			}
-			return printLine(c.out, "%s moved to %s: %s", ticket.Plural(len(moved), "ticket"), to, jobNumbers(moved))
+			if err != nil || from == "" {
+				return err
+			}
+			return leftPrinting(cmd.Context(), d, from)
 		},
 	}
 	cmd.Flags().StringVar(&from, "from", "", "move all tickets that wait at this `station`")
 	cmd.Flags().StringVar(&to, "to", "", "`station` that prints them instead")
 	return cmd
+}
+
+// leftPrinting says that a ticket of the station stayed there because it is being tried just now, as
+// the first one at a dead printer nearly always is. Without this the operator believes that the new
+// station has everything.
+func leftPrinting(ctx context.Context, d *admin.Client, from string) error {
+	all, err := d.Stations(ctx)
+	if err != nil {
+		return err
+	}
+	for _, s := range all.Stations {
+		if s.Name == from && s.Printing > 0 {
+			return fmt.Errorf("the first ticket of %s is being printed and was not moved; to move it too: "+
+				"ticketrail printers hold %[1]s, and repeat this command when that ticket is pending", from)
+		}
+	}
+	return nil
 }
 
 // jobNumbers lists job ids; of more than 20 only the first and the last. The operator needs them to

@@ -259,6 +259,10 @@ func (r *scriptDaemon) setPrinter(name, what string) error {
 	case "ready":
 		p := r.printer(name)
 		p.Set(p.Conditions(), false)
+		p.Repair()
+		return nil
+	case "stalls": // in the middle of a ticket; the status queries before it are a few bytes
+		r.printer(name).StallAfter(100)
 		return nil
 	}
 	c, err := virtual.ParseCondition(what)

@@ -237,7 +237,7 @@ func (a *App) Run(ctx context.Context) error {
 	a.log.Info("stopping", "why", cause)
 	a.notify("STOPPING=1\nSTATUS=finishing the current tickets")
 	// Printing stops first, because a ticket may take seconds. Meanwhile the webhook still accepts
-	// orders: the service tries only three times. They print after the next start.
+	// orders: the service retries only three times. They print after the next start.
 	stopped := a.stopPrinting(context.WithoutCancel(ctx))
 	// Ends the servers: each answers what it has begun, within its own grace.
 	stop(nil)
