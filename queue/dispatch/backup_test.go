@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -164,6 +165,22 @@ func TestAStationThatIsNotReadyInTimeIsInterruptedForABackupButNotOneThatPrints(
 			})
 		})
 	}
+}
+
+func TestATicketThatIsOutAlthoughThePrintWasInterruptedIsNotPrintedAgain(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		// A screen that has the ticket already shows it without a begin.
+		slow := func(ctx context.Context, _ ticket.Delivery, _ func(context.Context) error) (ticket.Proof, error) {
+			<-ctx.Done()
+			return ticket.Shown, nil
+		}
+		l := grillLane(nil, h.printer())
+		l.Station = printFunc(slow)
+		h.Set([]Lane{l})
+		h.q.enqueue("grill", "a")
+		h.advance(time.Minute)
+		h.wantEnds("grill a ack")
+	})
 }
 
 func TestABusyBackupIsInterruptedForTheNextOne(t *testing.T) {
