@@ -1,9 +1,12 @@
 package queue
 
 import (
+	"bytes"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -174,6 +177,15 @@ func TestADuplicateAfterARestartIsAnsweredOnlyAfterACommit(t *testing.T) {
 		q.waitForStorage()
 		q.print("grill")
 	})
+}
+
+func TestWithoutAReserveNoneIsMissed(t *testing.T) {
+	var log bytes.Buffer
+	q := start(t, func(o *Options) { o.Reserve, o.Logger = -1, slog.New(slog.NewTextHandler(&log, nil)) })
+	q.stop()
+	if strings.Contains(log.String(), "reserve") {
+		t.Errorf("logged: %s", &log)
+	}
 }
 
 // A copy-on-write filesystem needs space even to rewrite a page.

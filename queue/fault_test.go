@@ -255,6 +255,16 @@ func TestMaintenanceThatFailsRemovesNothingEarlyAndIsDoneLater(t *testing.T) {
 	}
 }
 
+func TestAFullDiskRefusesOnlyValuesOfMoreThan64KiB(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		q.disk.willEnd(noSpace)
+		q.wantRefused(order("a", "grill"), ErrStorageFull)
+		synctest.Wait()
+		wantErr(t, q.KV("x").Put(bg, "k", make([]byte, 64<<10+1)), ErrStorageFull)
+		q.must(q.KV("x").Put(bg, "k", make([]byte, 64<<10)))
+	})
+}
+
 func TestFreedDiskSpaceIsNoticedWithinSeconds(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		q.SetStations([]string{"grill"})
