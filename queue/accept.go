@@ -37,7 +37,7 @@ func (q *Queue) Accept(ctx context.Context, r ticket.Request) (ticket.Receipt, e
 	}
 	a, err := q.newAcceptOp(&r)
 	if err == nil {
-		err = q.do(ctx, accept, a.size, a.apply)
+		err = q.do(ctx, opAccept, a.size, a.apply)
 	}
 	if err != nil {
 		return ticket.Receipt{}, fmt.Errorf("accept request %.64s: %w", r.ID, err)
@@ -116,26 +116,26 @@ func checkName(what, name string) error {
 // retry is a duplicate and the tickets print.
 func (a *acceptOp) apply(b *batch) error {
 	a.receipt = ticket.Receipt{}
-	filed, raw := b.lookup(a.key)
+	gen, raw := b.findDedup(a.key)
 	if raw != nil {
-		return a.acceptKnown(b, filed, raw)
+		return a.acceptKnown(b, gen, raw)
 	}
 	if err := a.checkRoom(b, len(a.r.Drafts)); err != nil {
 		return err
 	}
-	b.remember(a.key, generationOf(b.now), seen{digests: [][16]byte{a.digest}, voids: a.voids})
+	b.putDedup(a.key, generationOf(b.now), dedupRecord{digests: [][16]byte{a.digest}, voids: a.voids})
 	a.enqueue(b, a.r.Drafts, a.payloads)
 	a.receipt = ticket.Receipt{Jobs: len(a.r.Drafts)}
 	return nil
 }
 
-// acceptKnown answers a request whose key is known, stored under generation filed. A crash before
+// acceptKnown answers a request whose key is known, stored under generation gen. A crash before
 // its commit changes nothing and the retry is answered alike; after it, the retry is a plain
 // duplicate.
-func (a *acceptOp) acceptKnown(b *batch, filed uint64, raw []byte) error {
-	s, err := decodeSeen(raw)
+func (a *acceptOp) acceptKnown(b *batch, gen uint64, raw []byte) error {
+	s, err := decodeDedup(raw)
 	if err != nil {
-		return a.acceptUnreadable(b, filed, raw, err)
+		return a.acceptUnreadable(b, gen, raw, err)
 	}
 	// The usual case. It writes nothing, so a service that repeats everything after an outage costs
 	// no commit.
@@ -152,7 +152,7 @@ func (a *acceptOp) acceptKnown(b *batch, filed uint64, raw []byte) error {
 		return err
 	}
 	s.add(a.digest, a.voids)
-	b.remember(a.key, filed, s)
+	b.putDedup(a.key, gen, s)
 	if len(drafts) > 0 {
 		a.enqueue(b, drafts, payloads)
 	}
@@ -164,7 +164,7 @@ func (a *acceptOp) acceptKnown(b *batch, filed uint64, raw []byte) error {
 // can say which content came under it. It enqueues no order, because printing twice is worse. It
 // enqueues every void, because one correction too many is read and thrown away, and one too few is
 // cooked. The content of this request becomes the known one.
-func (a *acceptOp) acceptUnreadable(b *batch, filed uint64, raw []byte, cause error) error {
+func (a *acceptOp) acceptUnreadable(b *batch, gen uint64, raw []byte, cause error) error {
 	drafts := ticket.NewlyVoid(nil, a.r.Drafts)
 	if len(drafts) == 0 && b.full { // a duplicate is answered also when the disk is full
 		a.receipt = ticket.Receipt{Duplicate: true} // repairing the record needs space: later
@@ -182,7 +182,7 @@ func (a *acceptOp) acceptUnreadable(b *batch, filed uint64, raw []byte, cause er
 	}
 	a.receipt = ticket.Receipt{Duplicate: true, Jobs: len(drafts)}
 	b.quarantine(bucketDedup, a.key[:], raw, cause)
-	b.remember(a.key, filed, seen{digests: [][16]byte{a.digest}, voids: a.voids})
+	b.putDedup(a.key, gen, dedupRecord{digests: [][16]byte{a.digest}, voids: a.voids})
 	return nil
 }
 

@@ -20,7 +20,7 @@ const (
 	bucketWaiting           // position → job and station: the open jobs of all lanes, in order
 	bucketFinished          // running time, job → nothing: finished jobs, oldest first, for pruning
 	bucketStations          // name → stationRecord
-	bucketDedup             // generation → bucket of request key → seen
+	bucketDedup             // generation → bucket of request key → dedupRecord
 	bucketQuarantine        // sequence → a damaged record as it was found
 	bucketKV                // name → bucket of key → value
 	bucketCount
@@ -47,10 +47,10 @@ type batch struct {
 	err      error // the first failed write; the whole batch is then rolled back
 	buckets  [bucketCount]*bolt.Bucket
 	gens     []generation              // see generations
-	records  map[string]*stationRecord // station → its record as it will be stored
+	stations map[string]*stationRecord // by station: its record as it will be stored
 	open     int                       // change in the number of open jobs
 	onCommit []func()                  // run under Queue.mu
-	paused   []*lane                   // to be resumed when the batch ends
+	blocked  []*lane                   // lanes that lend nothing until the batch ends
 }
 
 // fail makes the whole transaction fail, with the first error. An operation that has written
@@ -125,37 +125,37 @@ func (b *batch) setState(job uint64, s jobState) {
 	b.put(b.bucket(bucketState), key64(job), v)
 }
 
-// record returns the books and the hold of a station, for the caller to change. writeRecords stores
+// station returns the books and the hold of a station, for the caller to change. writeRecords stores
 // it once, however many operations changed it. It is a copy, because the batch may fail; the lane
 // gets it only after the commit.
-func (b *batch) record(station string) *stationRecord {
-	if r := b.records[station]; r != nil {
+func (b *batch) station(station string) *stationRecord {
+	if r := b.stations[station]; r != nil {
 		return r
 	}
 	b.q.mu.Lock()
 	l := b.q.lane(station)
-	r := &stationRecord{Books: l.books.clone(), Hold: l.hold}
+	r := &stationRecord{Books: l.books.clone(), Hold: l.stationHold}
 	b.q.mu.Unlock()
-	if b.records == nil {
-		b.records = map[string]*stationRecord{}
+	if b.stations == nil {
+		b.stations = map[string]*stationRecord{}
 	}
-	b.records[station] = r
+	b.stations[station] = r
 	return r
 }
 
 // books returns the counters of a station, for the caller to change.
-func (b *batch) books(station string) *Books { return &b.record(station).Books }
+func (b *batch) books(station string) *Books { return &b.station(station).Books }
 
-// pause stops a lane from lending until this batch ends, and returns the job that is lent already,
+// blockLending stops a lane from lending until this batch ends, and returns the job that is lent already,
 // 0 for none. Without it, a ticket could be lent while the transaction that cancels it is being
 // written, and print although a person was told that it is cancelled.
-func (b *batch) pause(station string) (lent uint64) {
+func (b *batch) blockLending(station string) (lent uint64) {
 	b.q.mu.Lock()
 	defer b.q.mu.Unlock()
 	l := b.q.lane(station)
-	if !l.paused {
-		l.paused = true
-		b.paused = append(b.paused, l)
+	if !l.lendingBlocked {
+		l.lendingBlocked = true
+		b.blocked = append(b.blocked, l)
 	}
 	if l.lease != nil {
 		return l.lease.job
@@ -163,10 +163,10 @@ func (b *batch) pause(station string) (lent uint64) {
 	return 0
 }
 
-// resume ends what pause began, whether the commit succeeded or not. It needs Queue.mu.
-func (b *batch) resume() {
-	for _, l := range b.paused {
-		l.paused = false
+// allowLending ends what blockLending began, whether the commit succeeded or not. It needs Queue.mu.
+func (b *batch) allowLending() {
+	for _, l := range b.blocked {
+		l.lendingBlocked = false
 		l.notify()
 	}
 }
@@ -240,13 +240,13 @@ type quarantined struct {
 // writeRecords stores the station records that the operations have changed, and at most once a
 // minute the running time.
 func (b *batch) writeRecords() {
-	for name, r := range b.records {
+	for name, r := range b.stations {
 		v, err := sealJSON(r)
 		b.fail(err)
 		b.put(b.bucket(bucketStations), []byte(name), v)
 		b.afterCommit(func() {
 			l := b.q.lane(name)
-			l.books, l.hold = r.Books, r.Hold
+			l.books, l.stationHold = r.Books, r.Hold
 			l.notify()
 		})
 	}

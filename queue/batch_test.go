@@ -150,8 +150,8 @@ func (q *testQueue) checkMemory() {
 		if len(l.pending)+len(f.pending) > 0 && !reflect.DeepEqual(l.pending, f.pending) {
 			q.t.Errorf("%s: waiting %+v, in the file %+v", name, l.pending, f.pending)
 		}
-		if !reflect.DeepEqual(l.held, f.held) || (l.hold == nil) != (f.hold == nil) {
-			q.t.Errorf("%s: held %+v %v, in the file %+v %v", name, l.held, l.hold, f.held, f.hold)
+		if !reflect.DeepEqual(l.held, f.held) || (l.stationHold == nil) != (f.stationHold == nil) {
+			q.t.Errorf("%s: held %+v %v, in the file %+v %v", name, l.held, l.stationHold, f.held, f.stationHold)
 		}
 		if !reflect.DeepEqual(l.books, f.books) {
 			q.t.Errorf("%s: books %+v, in the file %+v", name, l.books, f.books)

@@ -55,7 +55,8 @@ func (c *clock) running() time.Duration {
 func (c *clock) wall() time.Time { return c.wallClock.Now() }
 
 // start continues the running time that the file has. youngest is the latest running time recorded
-// anywhere in it: after a crash the clock record may be an hour older than that.
+// anywhere in it. After a crash the clock record may be up to writeClockEvery older than that, because
+// not every commit stores it.
 func (c *clock) start(r clockRecord, youngest time.Duration) {
 	c.last = r
 	c.base.Store(int64(max(r.Running, youngest, 0)))
@@ -98,22 +99,22 @@ func (b *batch) writeClock() {
 // nothing for anybody: what was not removed is removed the next time. While storage fails there is
 // nothing to maintain.
 func (q *Queue) maintain() {
-	q.pruning = false
+	q.morePruning = false
 	if !q.nextReopen.IsZero() {
 		return
 	}
 	q.in.markWorking()
 	q.clock.addTimeOff()
 	q.space.checkFull()
-	o := &op{kind: once, since: time.Now(), done: make(chan error, 1), apply: func(b *batch) error {
+	o := &op{kind: opOnce, since: time.Now(), done: make(chan error, 1), apply: func(b *batch) error {
 		b.dropGenerations(b.now, q.o.DedupRetention)
-		q.pruning = b.prune(q.o.HistoryRetention)
+		q.morePruning = b.prune(q.o.HistoryRetention)
 		if b.now-q.clock.written >= writeClockIdle {
 			b.dirty = true // writeRecords then stores the running time
 		}
 		return nil
 	}}
-	q.process([]*op{o})
+	q.commitAndAnswer([]*op{o})
 }
 
 // pruneAtOnce is how many jobs one transaction of prune removes, so that a ticket never waits long

@@ -45,14 +45,14 @@ func (q *Queue) run() {
 		}
 		ops, closed := q.in.nextBatch()
 		if len(ops) > 0 {
-			q.serve(ops)
+			q.handle(ops)
 			continue
 		}
 		if closed {
 			q.shutDown()
 			return
 		}
-		if q.pruning {
+		if q.morePruning {
 			q.maintain()
 			continue
 		}
@@ -68,15 +68,15 @@ func (q *Queue) run() {
 	}
 }
 
-// serve commits operations, or answers them while storage fails: ends of leases are kept, all
+// handle commits operations, or answers them while storage fails: ends of leases are kept, all
 // others are refused, because their callers can ask again.
-func (q *Queue) serve(ops []*op) {
+func (q *Queue) handle(ops []*op) {
 	if q.nextReopen.IsZero() {
-		q.process(ops)
+		q.commitAndAnswer(ops)
 		return
 	}
 	for _, o := range ops {
-		if o.kind == settle {
+		if o.kind == opSettle {
 			q.unsettled = append(q.unsettled, o)
 		} else {
 			o.done <- q.Ready()
@@ -84,9 +84,9 @@ func (q *Queue) serve(ops []*op) {
 	}
 }
 
-// process commits operations together. When the commit fails it keeps what must not be lost, and
+// commitAndAnswer commits operations together. When the commit fails it keeps what must not be lost, and
 // answers the rest with the failure.
-func (q *Queue) process(ops []*op) {
+func (q *Queue) commitAndAnswer(ops []*op) {
 	errs, err := q.commit(ops)
 	if err == nil {
 		q.backoff = 0
@@ -100,7 +100,7 @@ func (q *Queue) process(ops []*op) {
 	for _, o := range ops {
 		// On a full disk nothing was written, and printing must go on: a Begin is tried again when the
 		// reserve has been freed. After any other failure the station must not print.
-		if o.kind == settle || (full && o.kind == doubt) {
+		if o.kind == opSettle || (full && o.kind == opBegin) {
 			q.unsettled = append(q.unsettled, o)
 		} else {
 			o.done <- failed
@@ -144,7 +144,7 @@ func (q *Queue) commit(ops []*op) (errs []error, err error) {
 	started := time.Now()
 	b := &batch{q: q, now: q.clock.running(), wall: q.clock.wall(), full: q.space.isFull.Load()}
 	// The free space is checked only for new requests: everything else is needed to print.
-	if slices.ContainsFunc(ops, func(o *op) bool { return o.kind == accept }) {
+	if slices.ContainsFunc(ops, func(o *op) bool { return o.kind == opAccept }) {
 		b.full = q.space.checkFull()
 	}
 	if b.tx, err = db.Begin(true); err != nil {
@@ -184,7 +184,7 @@ func (q *Queue) commit(ops []*op) (errs []error, err error) {
 			f()
 		}
 	}
-	b.resume() // after the changes of memory: a lane must not lend a job that was just cancelled
+	b.allowLending() // after the changes of memory: a lane must not lend a job that was just cancelled
 	return errs, err
 }
 
@@ -195,7 +195,7 @@ func (q *Queue) commitFailed(cause error, full bool) {
 	q.storageErr = cause
 	q.mu.Unlock()
 	if full {
-		q.space.release()
+		q.space.freeReserve()
 		q.log.Error("disk is full; new requests are refused, accepted tickets still print: free disk space",
 			"err", cause)
 	} else {
@@ -218,7 +218,7 @@ func (q *Queue) recoverStorage() {
 	if err := q.reopen(); err != nil {
 		failed, full := classify(err)
 		if full {
-			q.space.release()
+			q.space.freeReserve()
 		}
 		if err.Error() != q.lastFailure { // a broken disk must not fill the log
 			q.lastFailure = err.Error()
@@ -243,13 +243,13 @@ func (q *Queue) recoverStorage() {
 	// In small transactions: on a full disk a large one may need more space than the reserve gave.
 	for len(unsettled) > 0 {
 		n := min(16, len(unsettled))
-		q.serve(unsettled[:n])
+		q.handle(unsettled[:n])
 		unsettled = unsettled[n:]
 	}
 }
 
-// reopen replaces the open file by itself, read anew. Callers of view wait meanwhile. That drops
-// what bbolt has in memory of a failed commit.
+// reopen closes the file, opens it again and reads memory from it. Callers of view wait meanwhile.
+// That drops what bbolt has in memory of a failed commit.
 func (q *Queue) reopen() error {
 	if db := q.db.Swap(nil); db != nil {
 		_ = db.Close() // waits for read transactions, which are short
@@ -300,7 +300,7 @@ func (q *Queue) shutDown() {
 	}
 	q.unsettled = nil
 	if q.nextReopen.IsZero() { // the exact running time, so that a clean stop loses none
-		_, err := q.commit([]*op{{kind: once, apply: func(b *batch) error { b.writeClock(); return nil }}})
+		_, err := q.commit([]*op{{kind: opOnce, apply: func(b *batch) error { b.writeClock(); return nil }}})
 		if err != nil {
 			q.closeErr = fmt.Errorf("close %s: %w", q.o.Path, err)
 		}

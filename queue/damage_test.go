@@ -96,7 +96,7 @@ func TestATicketWhoseStateIsMissingFailsAndTheNextOnePrints(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		q.accept(order("a", "grill"))
 		q.accept(order("b", "grill"))
-		q.must(q.do(bg, once, 1, func(b *batch) error { b.del(b.bucket(bucketState), key64(1)); return nil }))
+		q.must(q.do(bg, opOnce, 1, func(b *batch) error { b.del(b.bucket(bucketState), key64(1)); return nil }))
 		q.printAll("grill", "b")
 		if j := q.job(1); j.State != ticket.Failed || j.Request != "a" {
 			t.Errorf("job %+v", j)
@@ -109,7 +109,7 @@ func TestATicketThatIsNotPendingInTheFileIsLentAtMostOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		q.accept(order("a", "grill"))
 		q.accept(order("b", "grill"))
-		q.must(q.do(bg, once, 1, func(b *batch) error {
+		q.must(q.do(bg, opOnce, 1, func(b *batch) error {
 			s, err := b.state(1)
 			s.State = ticket.Cancelled
 			b.setState(1, s)

@@ -14,8 +14,8 @@ import (
 // stored by day and a whole day is dropped at once. What is stored of a request is enough to answer
 // three questions: was it here, was it the same, and what in it was void already.
 
-// A requestKey stands for a venue and the id of a request. 16 bytes of SHA-256 are short, and two
-// requests of one restaurant never share them.
+// A requestKey stands for a venue and the id of a request. SHA-256 is truncated to 16
+// bytes to save space; two requests with the same 16 bytes are not to be expected.
 type requestKey [16]byte
 
 // keyOf separates venue and id by a zero byte, so that no two pairs give the same input.
@@ -27,8 +27,8 @@ func keyOf(venue, id string) requestKey {
 	return requestKey(h.Sum(nil)[:16])
 }
 
-// seen is what is stored of a request for as long as its key is known.
-type seen struct {
+// A dedupRecord is what is stored of a request for as long as its key is known.
+type dedupRecord struct {
 	digests [][16]byte // of the contents that came under this key, oldest first
 	voids   []uint64   // what was void in any of them, see [ticket.Voids]; sorted
 }
@@ -41,11 +41,11 @@ const maxDigests = 8
 // digest16 shortens a digest: it is only compared with the few other contents under the same key.
 func digest16(d [32]byte) [16]byte { return [16]byte(d[:16]) }
 
-func (s *seen) knows(d [16]byte) bool { return slices.Contains(s.digests, d) }
+func (s *dedupRecord) knows(d [16]byte) bool { return slices.Contains(s.digests, d) }
 
 // add records one more content under the key, and what is void in it. The first content stays,
 // because it is the one that was printed.
-func (s *seen) add(d [16]byte, voids []uint64) {
+func (s *dedupRecord) add(d [16]byte, voids []uint64) {
 	if len(s.digests) >= maxDigests {
 		s.digests = slices.Delete(s.digests, 1, len(s.digests)-maxDigests+2)
 	}
@@ -71,13 +71,13 @@ func mergeVoids(a, b []uint64) []uint64 {
 	return append(append(out, a...), b...)
 }
 
-// seenVersion is the first byte of a stored seen.
-const seenVersion = 1
+// dedupVersion is the first byte of a stored dedupRecord.
+const dedupVersion = 1
 
-// encodeSeen is binary, not JSON, because a file may have a million keys.
-func encodeSeen(s seen) []byte {
+// encodeDedup is binary, not JSON, because a file may have a million keys.
+func encodeDedup(s dedupRecord) []byte {
 	b := make([]byte, 0, 2+16*len(s.digests)+8*len(s.voids))
-	b = append(b, seenVersion, byte(len(s.digests)))
+	b = append(b, dedupVersion, byte(len(s.digests)))
 	for _, d := range s.digests {
 		b = append(b, d[:]...)
 	}
@@ -87,21 +87,21 @@ func encodeSeen(s seen) []byte {
 	return seal(b)
 }
 
-// decodeSeen rejects everything that encodeSeen does not write: with wrong voids a cancellation
+// decodeDedup rejects everything that encodeDedup does not write: with wrong voids a cancellation
 // would not print.
-func decodeSeen(b []byte) (seen, error) {
+func decodeDedup(b []byte) (dedupRecord, error) {
 	p, err := unseal(b)
 	if err != nil {
-		return seen{}, err
+		return dedupRecord{}, err
 	}
-	if len(p) < 2 || p[0] != seenVersion {
-		return seen{}, errors.New("unknown format")
+	if len(p) < 2 || p[0] != dedupVersion {
+		return dedupRecord{}, errors.New("unknown format")
 	}
 	n, p := int(p[1]), p[2:]
 	if n == 0 || n > maxDigests || len(p) < 16*n || (len(p)-16*n)%8 != 0 {
-		return seen{}, errors.New("wrong length")
+		return dedupRecord{}, errors.New("wrong length")
 	}
-	var s seen
+	var s dedupRecord
 	for range n {
 		s.digests, p = append(s.digests, [16]byte(p)), p[16:]
 	}
@@ -109,7 +109,7 @@ func decodeSeen(b []byte) (seen, error) {
 		s.voids = append(s.voids, binary.BigEndian.Uint64(p))
 	}
 	if !slices.IsSorted(s.voids) {
-		return seen{}, errors.New("voids out of order")
+		return dedupRecord{}, errors.New("voids out of order")
 	}
 	return s, nil
 }
@@ -120,8 +120,7 @@ func decodeSeen(b []byte) (seen, error) {
 const generationHours = 24
 
 // generationOf is the number of the bucket that a key is stored in: the last hour of running time
-// that the bucket covers. Earlier versions had one bucket for each hour, numbered by that hour. The
-// same rule finds and drops both kinds, because either number says how old the youngest key can be.
+// that the bucket covers. It says how old the youngest key in the bucket can be.
 func generationOf(running time.Duration) uint64 {
 	hour := uint64(max(running, 0) / time.Hour)
 	return hour - hour%generationHours + generationHours - 1
@@ -148,10 +147,10 @@ func (b *batch) generations() []generation {
 	return b.gens
 }
 
-// lookup finds the record of a key, and the generation in which it is stored. raw is nil if the key
+// findDedup finds the record of a key, and the generation in which it is stored. raw is nil if the key
 // is not known. There are about eight generations, and most requests are new, so each is asked
 // once.
-func (b *batch) lookup(k requestKey) (filed uint64, raw []byte) {
+func (b *batch) findDedup(k requestKey) (gen uint64, raw []byte) {
 	for _, g := range b.generations() {
 		if raw := g.keys.Get(k[:]); raw != nil {
 			return g.number, raw
@@ -160,21 +159,21 @@ func (b *batch) lookup(k requestKey) (filed uint64, raw []byte) {
 	return 0, nil
 }
 
-// remember stores the record of a key in a generation. A known key stays in its own, so that its
+// putDedup stores the record of a key in a generation. A known key stays in its own, so that its
 // retention counts from the first time it came.
-func (b *batch) remember(k requestKey, filed uint64, s seen) {
+func (b *batch) putDedup(k requestKey, gen uint64, s dedupRecord) {
 	gens := b.generations()
-	i := slices.IndexFunc(gens, func(g generation) bool { return g.number == filed })
+	i := slices.IndexFunc(gens, func(g generation) bool { return g.number == gen })
 	if i < 0 {
-		keys, err := b.bucket(bucketDedup).CreateBucket(key64(filed))
+		keys, err := b.bucket(bucketDedup).CreateBucket(key64(gen))
 		if err != nil {
 			b.fail(err)
 			return
 		}
-		b.gens = slices.Insert(gens, 0, generation{filed, keys})
+		b.gens = slices.Insert(gens, 0, generation{gen, keys})
 		i = 0
 	}
-	b.put(b.gens[i].keys, k[:], encodeSeen(s))
+	b.put(b.gens[i].keys, k[:], encodeDedup(s))
 }
 
 // dropGenerations forgets the keys that are older than retention. A retry that comes later than

@@ -47,7 +47,7 @@ func TestKeysInHourlyBucketsOfEarlierVersionsAreKnownUntilTheyExpire(t *testing.
 				}
 				r := order(fmt.Sprint("old ", hour), "grill")
 				key := keyOf(r.Venue, r.ID)
-				if err := g.Put(key[:], encodeSeen(seen{digests: [][16]byte{digest16(r.Digest)}})); err != nil {
+				if err := g.Put(key[:], encodeDedup(dedupRecord{digests: [][16]byte{digest16(r.Digest)}})); err != nil {
 					return err
 				}
 			}
@@ -85,7 +85,7 @@ func TestKeysInHourlyBucketsOfEarlierVersionsAreKnownUntilTheyExpire(t *testing.
 }
 
 func TestTheFirstAndTheLatestContentsOfARequestAreKept(t *testing.T) {
-	var s seen
+	var s dedupRecord
 	for n := range maxDigests + 3 {
 		s.add([16]byte{byte(n)}, nil)
 	}

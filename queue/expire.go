@@ -15,9 +15,9 @@ import (
 const expireAtOnce = 500
 
 // Expire removes tickets from a station's queue that have waited longer than olderThan of running
-// time: the guests do not wait for that food any more. One slip in front of the queue lists them, so that a cook
-// can ask. A slip that waits there already is replaced by a longer one, up to 500 tickets. It
-// returns how many tickets expired.
+// time: they are too old to be cooked. One slip in front of the queue lists them, so that a cook can
+// ask. A slip that still waits there is replaced by a longer one, up to 500 tickets. It returns how
+// many tickets expired.
 //
 // A ticket and its line on the slip change in one transaction. A crash before its commit: nothing
 // expired. After it: the slip prints first. So no ticket is lost silently, and none is both listed
@@ -29,7 +29,7 @@ func (q *Queue) Expire(ctx context.Context, station string, olderThan time.Durat
 		if !q.anyOlder(station, olderThan) { // nearly always; it costs no transaction
 			return total, nil
 		}
-		err := q.do(ctx, once, 64<<10, func(b *batch) error {
+		err := q.do(ctx, opOnce, 64<<10, func(b *batch) error {
 			n = b.expire(station, olderThan)
 			return nil
 		})
@@ -55,8 +55,8 @@ func (e entry) tooOld(now, olderThan time.Duration) bool {
 	return !e.slip && since(now, e.enqueued) > olderThan
 }
 
-// pendingOf copies the pending jobs of a lane. The caller must have paused it. Others may still
-// change the lane in memory: only what pause promises holds, and the state is read again for each.
+// pendingOf copies the pending jobs of a lane. The caller must have called blockLending. Others may still
+// change the lane in memory: only what blockLending promises holds, and the state is read again for each.
 func (b *batch) pendingOf(station string) []entry {
 	b.q.mu.Lock()
 	defer b.q.mu.Unlock()
@@ -66,7 +66,7 @@ func (b *batch) pendingOf(station string) []entry {
 // expire expires up to expireAtOnce tickets, and returns how many. The ticket that is lent stays:
 // it may be printing. A damaged one stays for Take.
 func (b *batch) expire(station string, olderThan time.Duration) int {
-	lent := b.pause(station)
+	lent := b.blockLending(station)
 	var lines []ticket.Line
 	var first ticket.Ticket
 	n := 0
@@ -109,7 +109,7 @@ func (b *batch) slip(station string, pending []entry, lent uint64, first ticket.
 	old, oldState, extends := b.extensible(pending[0], lent, len(lines))
 	if extends {
 		s, t = oldState, old
-		s.Of, s.Why = pending[0].job, ""
+		s.MadeFrom, s.Why = pending[0].job, ""
 		t.Lines = append(slices.Clip(old.Lines), lines...)
 	}
 	// In front: what a cook must ask about comes before the orders that are still wanted.
@@ -121,9 +121,9 @@ func (b *batch) slip(station string, pending []entry, lent uint64, first ticket.
 	// The longer slip is a new job: a person who cancels the shorter one by its number has not seen
 	// what was added. The shorter one gives up its lines, or long slips would be stored many times.
 	b.books(station).MovedIn++
-	b.finish(s.Of, oldState, ticket.Moved, fmt.Sprintf("extended as job %d", longer))
+	b.finish(s.MadeFrom, oldState, ticket.Moved, fmt.Sprintf("extended as job %d", longer))
 	old.Lines = nil
-	b.put(b.bucket(bucketJobs), key64(s.Of), b.slipPayload(old))
+	b.put(b.bucket(bucketJobs), key64(s.MadeFrom), b.slipPayload(old))
 }
 
 // extensible returns the slip e if so many lines can be added to it. A slip in doubt may have come
@@ -135,7 +135,7 @@ func (b *batch) extensible(e entry, lent uint64, lines int) (ticket.Ticket, jobS
 	}
 	t, err := decodePayload(b.bucket(bucketJobs).Get(key64(e.job)))
 	s, bad := b.state(e.job)
-	may := err == nil && bad == nil && s.State == ticket.Pending && !s.Reprint && s.From == "" &&
+	may := err == nil && bad == nil && s.State == ticket.Pending && !s.Reprint && s.RescuedFrom == "" &&
 		len(t.Lines)+lines <= expireAtOnce
 	return t, s, may
 }

@@ -199,7 +199,7 @@ func TestADamagedKeyIsADuplicateAlsoOnAFullDisk(t *testing.T) {
 	acceptOnFullDisk := func(r ticket.Request) (ticket.Receipt, error) {
 		a, err := q.newAcceptOp(&r)
 		q.must(err)
-		err = q.do(bg, once, 1, func(b *batch) error { b.full = true; return a.apply(b) })
+		err = q.do(bg, opOnce, 1, func(b *batch) error { b.full = true; return a.apply(b) })
 		return a.receipt, err
 	}
 	if got, err := acceptOnFullDisk(r); got != (ticket.Receipt{Duplicate: true}) || err != nil {

@@ -17,7 +17,7 @@ func FuzzRecords(f *testing.F) {
 	state, _ := sealJSON(jobState{Station: "grill", State: ticket.Pending, Pos: 7, Enqueued: int64(time.Hour)})
 	for _, b := range [][]byte{
 		body, payload[0], state, encodeWaiting(7, "grill"),
-		encodeSeen(seen{digests: [][16]byte{{1}, {2}}, voids: []uint64{1, 1, 9}}),
+		encodeDedup(dedupRecord{digests: [][16]byte{{1}, {2}}, voids: []uint64{1, 1, 9}}),
 	} {
 		f.Add(b[crcSize:], true)
 		f.Add(b, false)
@@ -38,7 +38,7 @@ func FuzzRecords(f *testing.F) {
 		if job, station, err := decodeWaiting(b); err == nil && !bytes.Equal(encodeWaiting(job, station), b) {
 			t.Errorf("place %d %q", job, station)
 		}
-		if s, err := decodeSeen(b); err == nil && !bytes.Equal(encodeSeen(s), b) {
+		if s, err := decodeDedup(b); err == nil && !bytes.Equal(encodeDedup(s), b) {
 			t.Errorf("seen %+v", s)
 		}
 	})

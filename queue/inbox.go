@@ -7,23 +7,27 @@ import (
 	"time"
 )
 
-// A kind says what happens to an operation whose commit failed. Then the committer does not know
-// whether the operation is on the disk.
+// A kind says what the committer does with an operation whose commit failed: the operation may or
+// may not be on the disk.
 type kind int
 
 const (
-	// accept is refused. The service sends the request again, and the dedup key answers it.
-	accept kind = iota
-	// once is refused, because done again it could happen twice. The caller looks at the state and
+	// opAccept is refused. The service sends the request again, and the dedup key answers it.
+	opAccept kind = iota
+	// opOnce is refused, because done again it could happen twice. The caller looks at the state and
 	// asks again: a person, or a loop that checks first.
-	once
-	// doubt is refused, and then the ticket is not printed. Only if the disk was full it is kept
-	// and done again: nothing was written, and printing must go on with a full disk.
-	doubt
-	// settle is kept and done again until it is on the disk, because a ticket that came out did
-	// come out. Storing it twice is the same as storing it once.
-	settle
+	opOnce
+	// opBegin stores that a ticket may come out. It is refused, and then the ticket is not printed.
+	// Only if the disk was full it is kept and done again: nothing was written, and printing must go
+	// on with a full disk.
+	opBegin
+	// opSettle is the settlement of a lease. It is kept and done again until it is on the disk,
+	// because a ticket that came out did come out. Storing it twice is the same as storing it once.
+	opSettle
 )
+
+// smallOp is about how many bytes a change of one job writes, for the limits of a batch.
+const smallOp = 512
 
 // An op is one change that waits for the committer.
 type op struct {
@@ -67,7 +71,7 @@ func (in *inbox) put(o *op) error {
 	switch {
 	case in.closed:
 		return ErrClosed
-	case o.kind != accept:
+	case o.kind != opAccept:
 		in.urgent = append(in.urgent, o)
 	case len(in.accepts) >= maxAccepts || len(in.accepts) > 0 && in.acceptBytes+o.size > maxAcceptBytes:
 		return fmt.Errorf("%w: %d wait already, with %d bytes", ErrBusy, len(in.accepts), in.acceptBytes)
@@ -100,7 +104,7 @@ func (in *inbox) nextBatch() (ops []*op, closed bool) {
 				break
 			}
 			n++
-			if o.kind == accept {
+			if o.kind == opAccept {
 				in.acceptBytes -= o.size
 			}
 			if o.ctx != nil && o.ctx.Err() != nil { // its caller has given up: the service sends it again
@@ -163,7 +167,7 @@ func (in *inbox) waiting() time.Duration {
 // Everything else is wanted even if its caller has gone.
 func (q *Queue) do(ctx context.Context, k kind, size int, apply func(*batch) error) error {
 	o := &op{kind: k, apply: apply, size: size, since: time.Now(), done: make(chan error, 1)}
-	if k == accept {
+	if k == opAccept {
 		o.ctx = ctx
 	}
 	if err := q.in.put(o); err != nil {

@@ -97,7 +97,7 @@ func (q *Queue) leases() map[uint64]entry {
 	lent := map[uint64]entry{}
 	for _, l := range q.lanes {
 		if l.lease != nil {
-			lent[l.lease.job] = l.lease.lentAs
+			lent[l.lease.job] = l.lease.initial
 		}
 	}
 	return lent
@@ -113,7 +113,7 @@ func readJob(tx *bolt.Tx, id uint64, raw []byte, lent map[uint64]entry, f Filter
 	}
 	j := Job{
 		ID: id, Station: s.Station, State: s.State, Attempts: s.Attempts, Doubt: s.Doubts > 0,
-		Reprint: s.Reprint, Of: s.Of, Reason: s.Why, ReceivedAt: time.UnixMilli(s.Received).UTC(),
+		Reprint: s.Reprint, MadeFrom: s.MadeFrom, Reason: s.Why, ReceivedAt: time.UnixMilli(s.Received).UTC(),
 	}
 	// The list of leases is older than the page: a job that has ended since then is shown as ended.
 	if e, ok := lent[id]; ok && s.State == ticket.Pending {
@@ -138,7 +138,7 @@ func readJob(tx *bolt.Tx, id uint64, raw []byte, lent map[uint64]entry, f Filter
 	}
 	j.Kind, j.Request, j.Record, j.Device = t.Kind, t.Request, t.Record, t.Device
 	j.Venue, j.VenueName = t.Venue, t.VenueName
-	if j.Kind == ticket.Order && s.From != "" {
+	if j.Kind == ticket.Order && s.RescuedFrom != "" {
 		j.Kind = ticket.Rescued
 	}
 	return j, f.Request == "" || f.Request == j.Request

@@ -21,7 +21,7 @@ type Job struct {
 	Doubt      bool         `json:"doubt"`    // an earlier attempt may have come out
 	Reprint    bool         `json:"reprint,omitempty"`
 	Kind       ticket.Kind  `json:"kind,omitempty"`
-	Of         uint64       `json:"of,omitempty"` // the job this one was made from
+	MadeFrom   uint64       `json:"of,omitempty"` // the job this one was made from
 	ReceivedAt time.Time    `json:"received_at"`
 	FinishedAt *time.Time   `json:"finished_at,omitempty"` // nil while open
 	Reason     string       `json:"reason,omitempty"`      // of a finished job: why; of a waiting one: the last failure
@@ -44,13 +44,13 @@ type StationState struct {
 	Held       int           `json:"held"`
 	Printing   int           `json:"printing"`
 	Oldest     time.Duration `json:"oldest"` // how long the oldest pending or printing job has waited, in running time
-	Hold       *Hold         `json:"hold,omitempty"`
+	Hold       *StationHold  `json:"hold,omitempty"`
 	Books      Books         `json:"books"`
 	Configured bool          `json:"configured"` // false: an orphan. No station takes its jobs; a person must move them
 }
 
-// A Hold says that a person stopped a station, and why.
-type Hold struct {
+// A StationHold says that a person stopped a station, and why.
+type StationHold struct {
 	Reason string    `json:"reason"`
 	Since  time.Time `json:"since"`
 }
@@ -62,11 +62,17 @@ type Hold struct {
 //
 // If that is ever false, a ticket was lost or doubled by a bug or by damage: see
 // [Queue.Unaccounted].
+//
+// The JSON names are stored, so they never change: some are older than the words used here.
 type Books struct {
-	Enqueued        uint64                  `json:"put"`       // orders, corrections and slips
-	Reprinted       uint64                  `json:"reprinted"` // copies, for a person or of a dark screen
-	MovedIn         uint64                  `json:"moved_in"`
-	MovedOut        uint64                  `json:"moved_out"`
-	Outcomes        map[ticket.State]uint64 `json:"outcomes"`           // by final state, without moved
-	FailedCancelled uint64                  `json:"unburied,omitempty"` // now in Outcomes as cancelled
+	Enqueued uint64 `json:"put"` // orders, corrections and slips
+	// Reprinted counts copies: those a person asked for, and those of cards on a dark screen.
+	Reprinted uint64 `json:"reprinted"`
+	// MovedIn and MovedOut count what people moved, and slips that were replaced by a longer one.
+	MovedIn  uint64                  `json:"moved_in"`
+	MovedOut uint64                  `json:"moved_out"`
+	Outcomes map[ticket.State]uint64 `json:"outcomes"` // by final state, without moved
+	// FailedCancelled counts jobs that failed first and were cancelled or reprinted later. Outcomes
+	// counts them as cancelled.
+	FailedCancelled uint64 `json:"unburied,omitempty"`
 }

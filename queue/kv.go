@@ -70,7 +70,7 @@ func (s *KV) write(ctx context.Context, verb, key string, size int, apply func(*
 		err = checkName("key", key)
 	}
 	if err == nil {
-		err = s.q.do(ctx, once, len(key)+size, apply)
+		err = s.q.do(ctx, opOnce, len(key)+size, apply)
 	}
 	if err != nil {
 		return s.failed(verb, key, err)

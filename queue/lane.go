@@ -26,18 +26,18 @@ func (s *jobState) laneEntry(job uint64) entry {
 }
 
 // A lane is the queue of one station: its open jobs, in order. Queue.mu guards it. It mirrors the
-// file and is changed only after a commit, by the committer. Only lease, configured and paused are
+// file and is changed only after a commit, by the committer. Only lease, configured and lendingBlocked are
 // in memory alone.
 type lane struct {
-	name       string
-	pending    []entry          // by position; the one that is lent stays among them
-	held       map[uint64]entry // by position
-	lease      *Lease
-	hold       *Hold
-	books      Books
-	configured bool
-	paused     bool          // a transaction that may cancel or move a job is under way, see batch.pause
-	changed    chan struct{} // closed and replaced when there may be something to lend
+	name           string
+	pending        []entry          // by position; the one that is lent stays among them
+	held           map[uint64]entry // by position
+	lease          *Lease
+	stationHold    *StationHold
+	books          Books
+	configured     bool
+	lendingBlocked bool          // a transaction that may cancel or move a job is under way, see blockLending
+	changed        chan struct{} // closed and replaced when there may be something to lend
 }
 
 func newLane(name string) *lane {
@@ -122,7 +122,9 @@ func (l *lane) printing() int {
 		return 0
 	}
 	if _, ok := l.find(l.lease.pos); !ok {
-		return 0 // the file was reopened and has its end; the lease only does not know that yet
+		// After a reopen the file may have this lease's settlement, although its caller has not been
+		// answered yet.
+		return 0
 	}
 	return 1
 }
@@ -133,7 +135,7 @@ func (l *lane) open() int { return len(l.pending) + len(l.held) }
 // head returns the job that Take may lend now. Whether a station may print now is decided here, and
 // in lend while storage fails.
 func (l *lane) head() (entry, bool) {
-	if l.lease != nil || l.paused || l.hold != nil || len(l.pending) == 0 {
+	if l.lease != nil || l.lendingBlocked || l.stationHold != nil || len(l.pending) == 0 {
 		return entry{}, false
 	}
 	return l.pending[0], true

@@ -22,7 +22,7 @@ import (
 // printer is the problem.
 const maxDoubt = 2
 
-// A Lease is a ticket lent to its station. Exactly one of Ack, Retry, Return, Hold and Fail ends
+// A Lease is a ticket lent to its station. Exactly one of Ack, Retry, Return, Hold and Fail settles
 // it; until then the station is lent nothing else, so its tickets print in order.
 //
 // That a ticket is lent is not on disk. A crash before Begin leaves the ticket as if it had never
@@ -31,15 +31,15 @@ type Lease struct {
 	q        *Queue
 	station  string
 	job, pos uint64
-	// lentAs is its entry when it was lent. Each end computes what it writes from this, so that
-	// writing it twice is the same as once.
-	lentAs   entry
+	// initial is its entry when it was lent. Each settlement is computed from this, so that it can be
+	// stored twice with the same result.
+	initial  entry
 	delivery ticket.Delivery
 
 	mu         sync.Mutex // guards the fields below
 	begun      bool
 	idempotent bool // see SetIdempotent
-	ended      bool
+	settled    bool
 }
 
 // Take waits until a ticket of the station can be lent: one is pending, none is lent, and no person
@@ -90,7 +90,7 @@ func (q *Queue) lend(station string) (l *Lease, changed <-chan struct{}, err err
 	if !ok || q.storageErr != nil {
 		return nil, ln.changed, nil
 	}
-	ln.lease = &Lease{q: q, station: station, job: e.job, pos: e.pos, lentAs: e}
+	ln.lease = &Lease{q: q, station: station, job: e.job, pos: e.pos, initial: e}
 	return ln.lease, nil, nil
 }
 
@@ -98,7 +98,7 @@ func (q *Queue) lend(station string) (l *Lease, changed <-chan struct{}, err err
 // then out of the way, and the next one can be lent. It reads without the committer, so a slow
 // commit does not delay the next ticket's preparation.
 func (l *Lease) fetch(ctx context.Context) (ready bool, err error) {
-	if l.lentAs.doubts >= maxDoubt {
+	if l.initial.doubts >= maxDoubt {
 		return false, l.Hold(ctx, "it may have come out twice already: look at the printer, then reprint or cancel it")
 	}
 	var raw []byte
@@ -110,7 +110,7 @@ func (l *Lease) fetch(ctx context.Context) (ready bool, err error) {
 		return nil
 	})
 	if err != nil {
-		l.q.release(l)
+		l.q.abandon(l)
 		if l.q.failing() {
 			return false, nil // the committer is reopening the file; lend waits for that
 		}
@@ -121,11 +121,11 @@ func (l *Lease) fetch(ctx context.Context) (ready bool, err error) {
 		return false, l.failDamaged(ctx, raw, badPayload, bad)
 	}
 	l.delivery = ticket.Delivery{
-		Job: l.job, Station: l.station, Attempt: l.lentAs.attempts + 1,
-		Ticket: t, Doubt: l.lentAs.doubts > 0, Reprint: s.Reprint,
+		Job: l.job, Station: l.station, Attempt: l.initial.attempts + 1,
+		Ticket: t, Doubt: l.initial.doubts > 0, Reprint: s.Reprint,
 	}
-	if s.From != "" && s.From != s.Station {
-		l.delivery.For, l.delivery.Down = s.From, "screen"
+	if s.RescuedFrom != "" && s.RescuedFrom != s.Station {
+		l.delivery.For, l.delivery.Down = s.RescuedFrom, "screen"
 	}
 	return true, nil
 }
@@ -135,7 +135,7 @@ func (l *Lease) Delivery() ticket.Delivery { return l.delivery }
 
 // Waited is the running time since the ticket was enqueued first. A job that was moved keeps its
 // age.
-func (l *Lease) Waited() time.Duration { return since(l.q.clock.running(), l.lentAs.enqueued) }
+func (l *Lease) Waited() time.Duration { return since(l.q.clock.running(), l.initial.enqueued) }
 
 // Begin makes durable that the ticket may come out from now on. The station calls it when the
 // printer is ready, before the first ticket byte, and sends no ticket byte unless Begin returned
@@ -146,8 +146,8 @@ func (l *Lease) Waited() time.Duration { return since(l.q.clock.running(), l.len
 // returns an error it is unknown which of the two is on disk; the end of the lease corrects that.
 func (l *Lease) Begin(ctx context.Context) error {
 	l.mu.Lock()
-	begun, ended := l.begun, l.ended
-	doubts := l.doubtsAfter(l.lentAs.doubts)
+	begun, ended := l.begun, l.settled
+	doubts := l.doubtsAfter(l.initial.doubts)
 	l.mu.Unlock()
 	if ended {
 		return fmt.Errorf("begin job %d: %w: its lease is over", l.job, ErrConflict)
@@ -155,13 +155,13 @@ func (l *Lease) Begin(ctx context.Context) error {
 	if begun {
 		return nil
 	}
-	err := l.q.do(ctx, doubt, 256, func(b *batch) error {
+	err := l.q.do(ctx, opBegin, smallOp, func(b *batch) error {
 		s, err := b.state(l.job)
 		if err != nil {
 			return err
 		}
-		// Rescue cancels a copy even while it is lent; nothing else does.
-		if s.State != ticket.Pending || !l.q.lent(l) {
+		// Rescue cancels a copy even while it is lent; nothing else does. So the state must be checked.
+		if s.State != ticket.Pending || !l.q.isCurrent(l) {
 			return fmt.Errorf("%w: it is %s", ErrConflict, s.State)
 		}
 		s.Doubts = doubts // not s.Doubts+1: a Begin that failed may be on the disk already
@@ -204,23 +204,23 @@ func (l *Lease) doubtsAfter(doubts int) int {
 	return doubts + 1
 }
 
-// drop makes the lane free for the next lease. It needs Queue.mu.
-func (q *Queue) drop(l *Lease) {
+// clearLease makes the lane free for the next lease. It needs Queue.mu.
+func (q *Queue) clearLease(l *Lease) {
 	if ln := q.lane(l.station); ln.lease == l {
 		ln.lease = nil
 		ln.notify()
 	}
 }
 
-// release ends a lease that was never handed out.
-func (q *Queue) release(l *Lease) {
+// abandon ends a lease that was never handed out.
+func (q *Queue) abandon(l *Lease) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.drop(l)
+	q.clearLease(l)
 }
 
-// lent says whether l is still the lease of its lane.
-func (q *Queue) lent(l *Lease) bool {
+// isCurrent says whether l is still the lease of its lane.
+func (q *Queue) isCurrent(l *Lease) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.lane(l.station).lease == l

@@ -110,8 +110,9 @@ func (m *loadedState) readClock(tx *bolt.Tx) {
 		}
 	}
 	if k, _ := tx.Bucket(bucketNames[bucketFinished]).Cursor().Last(); len(k) == 16 {
-		// Keys have no checksum, and a flipped bit can mean years. The clock record is at most a
-		// minute older than the last finished job, so a key that is hours later is damaged.
+		// Keys have no checksum, and a flipped bit can mean years. The clock record is at most
+		// writeClockEvery, a minute, older than the last finished job. So a key that is later than the
+		// record by more than writeClockIdle, an hour, is damaged.
 		if y := int64(un64(k[:8])); !readable || y <= int64(m.clock.Running+writeClockIdle) {
 			m.youngest = y
 		}
@@ -244,12 +245,12 @@ func (m *loadedState) readStations(tx *bolt.Tx) {
 			m.repairs = append(m.repairs, func(b *batch) error {
 				b.quarantine(bucketStations, []byte(l.name), bad,
 					fmt.Errorf("%w; the books of this station start again, and a hold is forgotten", err))
-				b.record(l.name) // writeRecords then stores the new books
+				b.station(l.name) // writeRecords then stores the new books
 				return nil
 			})
 			continue
 		}
-		l.books, l.hold = r.Books, r.Hold
+		l.books, l.stationHold = r.Books, r.Hold
 		if l.books.Outcomes == nil {
 			l.books.Outcomes = map[ticket.State]uint64{}
 		}
@@ -288,7 +289,7 @@ func (q *Queue) repair(repairs []func(*batch) error) error {
 	if len(repairs) == 0 {
 		return nil
 	}
-	_, err := q.commit([]*op{{kind: once, apply: func(b *batch) error {
+	_, err := q.commit([]*op{{kind: opOnce, apply: func(b *batch) error {
 		for _, r := range repairs {
 			if err := r(b); err != nil {
 				return err

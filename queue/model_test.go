@@ -64,7 +64,7 @@ func (m *model) reprint(j *modelJob, to string, copied uint64, from string) {
 // rescue makes the copies that station grill has of the cards of screen bar match the board. begun
 // says whether a lent job may have come out.
 func (m *model) rescue(
-	board []ticket.Card, newest func() uint64, begun func(*modelJob) bool,
+	board []ticket.RescueCard, newest func() uint64, begun func(*modelJob) bool,
 ) (sent, taken []*modelJob) {
 	out := func(j *modelJob) bool {
 		return j.state == ticket.Shown || j.state == ticket.Moved || j.replaced ||
@@ -75,11 +75,11 @@ func (m *model) rescue(
 		named[c.Job] = true
 		card, j := m.all[c.Job], m.marks[c.Job]
 		switch {
-		case j == nil && c.Copy != nil && card.state != ticket.Pending:
+		case j == nil && c.Ticket != nil && card.state != ticket.Pending:
 			j = m.put("grill", card.request, newest(), card.kind)
 			j.from = "bar"
 			m.marks[c.Job], sent = j, append(sent, j)
-		case j == nil || c.Copy != nil:
+		case j == nil || c.Ticket != nil:
 		case j.state == ticket.Pending && j.doubts == 0 && !begun(j):
 			m.leave("grill", j, ticket.Cancelled)
 			delete(m.marks, c.Job)
@@ -319,15 +319,15 @@ func againstModel(t *testing.T, rt *rapid.T) {
 				}
 			},
 			"rescue": func(rt *rapid.T) { // or take back, or some of both
-				var board []ticket.Card
+				var board []ticket.RescueCard
 				for id := uint64(1); id <= uint64(len(m.all)); id++ {
 					switch rapid.SampledFrom([]string{"dark", "live", "done"}).Draw(rt, "card") {
 					case "dark":
 						t := order(m.all[id].request, "bar").Drafts[0].Ticket
 						t.Kind = m.all[id].kind
-						board = append(board, ticket.Card{Job: id, Copy: &t})
+						board = append(board, ticket.RescueCard{Job: id, Ticket: &t})
 					case "live":
-						board = append(board, ticket.Card{Job: id})
+						board = append(board, ticket.RescueCard{Job: id})
 					}
 				}
 				begun := func(j *modelJob) bool { return m.lease["grill"] == j && leases["grill"].begun }

@@ -11,11 +11,13 @@ import (
 )
 
 // What people do to jobs, each in one transaction. A crash before its commit: nothing happened. A
-// crash after it: it happened, and asked again it is refused with ErrConflict.
+// crash after it: it happened. Asked again, Move, Cancel and the Reprint of a held or failed job are
+// refused with ErrConflict. The Reprint of a job that ended in any other way prints one
+// more copy each time it is asked for.
 //
-// After a failed commit nobody knows which of the two it is, so none of it is repeated
-// automatically: a second reprint would be a second dinner. The person looks at the job and asks
-// again, and the answer says what has become of it.
+// After a failed commit it is unknown which of the two is true, so none of it is repeated
+// automatically: a second copy would be cooked twice. The person looks at the job and its copies,
+// and then asks again if need be.
 
 // Reprint enqueues a copy of a job at the end of a station's queue, or of its own station's if
 // station is empty. It returns the id of the new job. A held or failed original is cancelled,
@@ -25,7 +27,7 @@ import (
 // replaced already: a moved one, or one that was held or failed and has been reprinted.
 func (q *Queue) Reprint(ctx context.Context, id uint64, station, reason string) (uint64, error) {
 	var copied uint64
-	err := q.do(ctx, once, 4<<10, func(b *batch) error {
+	err := q.do(ctx, opOnce, 4<<10, func(b *batch) error {
 		var err error
 		copied, err = b.reprint(id, station, reason)
 		return err
@@ -36,7 +38,7 @@ func (q *Queue) Reprint(ctx context.Context, id uint64, station, reason string) 
 	return copied, nil
 }
 
-// reprint is Reprint within its transaction. It pauses the lane first, so that a held or failed
+// reprint is Reprint within its transaction. It blocks lending first, so that a held or failed
 // original cannot start to print as well.
 func (b *batch) reprint(id uint64, station, reason string) (uint64, error) {
 	s, err := b.state(id)
@@ -49,7 +51,7 @@ func (b *batch) reprint(id uint64, station, reason string) (uint64, error) {
 	if err := checkName("station", station); err != nil {
 		return 0, err
 	}
-	lent := b.pause(s.Station)
+	lent := b.blockLending(s.Station)
 	if err := s.checkReplaced(); err != nil {
 		return 0, err
 	}
@@ -65,7 +67,7 @@ func (b *batch) reprint(id uint64, station, reason string) (uint64, error) {
 	}
 	n := s
 	// A new job: the attempts and doubts of the original are not its own, and it starts to age now.
-	n.Station, n.Reprint, n.Of, n.Attempts, n.Doubts, n.Finished = station, true, id, 0, 0, 0
+	n.Station, n.Reprint, n.MadeFrom, n.Attempts, n.Doubts, n.Finished = station, true, id, 0, 0, 0
 	n.Enqueued, n.Why = int64(max(b.now, 0)), reason
 	copied := b.enqueue(n, payload, false)
 	b.books(station).Reprinted++
@@ -109,7 +111,7 @@ func (q *Queue) Move(ctx context.Context, ids []uint64, to string) ([]uint64, er
 			len(ids), maxMove)
 	}
 	var moved []uint64
-	err := q.do(ctx, once, 4096*len(ids), func(b *batch) error {
+	err := q.do(ctx, opOnce, 4096*len(ids), func(b *batch) error {
 		moved = nil
 		seen := map[uint64]bool{}
 		for _, id := range ids {
@@ -140,14 +142,14 @@ const (
 	moveAtOnce = 100
 )
 
-// checkMovable returns why a job cannot be moved. It pauses the job's lane, so that the answer
+// checkMovable returns why a job cannot be moved. It blocks the lending of the job's lane, so that the answer
 // stays true until the batch ends.
 func (b *batch) checkMovable(id uint64, to string) error {
 	s, err := b.state(id)
 	if err != nil {
 		return err
 	}
-	switch lent := b.pause(s.Station); {
+	switch lent := b.blockLending(s.Station); {
 	case s.checkReplaced() != nil:
 		return s.checkReplaced()
 	case !s.State.Open():
@@ -177,7 +179,7 @@ func (b *batch) move(id uint64, to string) uint64 {
 	}
 	n := s
 	// At most one doubt less than maxDoubt, or the other station would hold it at once.
-	n.Station, n.Of, n.Attempts, n.Doubts, n.Why = to, id, 0, min(s.Doubts, maxDoubt-1), ""
+	n.Station, n.MadeFrom, n.Attempts, n.Doubts, n.Why = to, id, 0, min(s.Doubts, maxDoubt-1), ""
 	if s.State == ticket.Held {
 		n.Doubts, n.Reprint, n.Enqueued = 0, true, int64(max(b.now, 0))
 	}
@@ -204,7 +206,7 @@ func (q *Queue) MoveAll(ctx context.Context, from, to string) ([]uint64, error) 
 		var moved []uint64
 		var last uint64
 		more := false
-		err := q.do(ctx, once, 4096*moveAtOnce, func(b *batch) error {
+		err := q.do(ctx, opOnce, 4096*moveAtOnce, func(b *batch) error {
 			moved, last, more = b.moveSome(from, to, after)
 			return nil
 		})
@@ -222,7 +224,7 @@ func (q *Queue) MoveAll(ctx context.Context, from, to string) ([]uint64, error) 
 // jobs, the last position it looked at, and whether there may be more. Positions are asked for
 // instead of indexes, because between two transactions tickets print and arrive.
 func (b *batch) moveSome(from, to string, after uint64) (moved []uint64, last uint64, more bool) {
-	b.pause(from)
+	b.blockLending(from)
 	b.q.mu.Lock()
 	l := b.q.lane(from)
 	var open []entry
@@ -256,12 +258,12 @@ func (b *batch) moveSome(from, to string, after uint64) (moved []uint64, last ui
 // Cancel ends a job that waits, is held, or has failed: it will not be printed. reason is for
 // people.
 func (q *Queue) Cancel(ctx context.Context, id uint64, reason string) error {
-	err := q.do(ctx, once, 512, func(b *batch) error {
+	err := q.do(ctx, opOnce, 512, func(b *batch) error {
 		s, err := b.state(id)
 		if err != nil {
 			return err
 		}
-		lent := b.pause(s.Station)
+		lent := b.blockLending(s.Station)
 		switch {
 		case lent == id && s.State.Open():
 			return fmt.Errorf("%w: it is printing; hold the station and wait until it is done", ErrConflict)

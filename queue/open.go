@@ -27,7 +27,7 @@ type Queue struct {
 
 	// Used by the committer only, and by Open before the committer runs.
 	head, tail  uint64        // the lowest and highest position in use, of all lanes
-	pruning     bool          // more history is to be removed than fits into one transaction
+	morePruning bool          // more history is to be removed than fits into one transaction
 	nextReopen  time.Time     // when to reopen the file; zero: the file works
 	backoff     time.Duration // between attempts to reopen
 	lastFailure string        // logged last, so that the same error is logged once

@@ -252,7 +252,7 @@ func TestAcceptReturnsInTimeWhileTheDiskHangs(t *testing.T) {
 func TestOnlyTheBytesThatStillWaitCountTowardsTheirLimit(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		request := func(size int) error {
-			return q.do(bg, accept, size, func(*batch) error { return nil })
+			return q.do(bg, opAccept, size, func(*batch) error { return nil })
 		}
 		for range 3 {
 			resume := q.disk.hang()

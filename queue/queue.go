@@ -3,7 +3,7 @@
 // it.
 //
 // One bbolt file holds the dedup keys, the jobs, one lane per station, and the history. No other
-// package knows bbolt, so durability is argued here and nowhere else. A job is one ticket for one
+// package of the daemon uses bbolt, so durability is argued here and nowhere else. A job is one ticket for one
 // station. A lane is the queue of one station: its open jobs, in the order in which they must
 // print.
 //

@@ -13,7 +13,9 @@ import (
 )
 
 // Every stored value begins with the CRC32C of the rest, because bbolt has no checksums on its data
-// pages, and an SD card returns flipped bits: 1 burger must not become 9. Keys have none.
+// pages, and an SD card returns flipped bits: 1 burger must not become 9. Keys have
+// none: bbolt sorts by them, so a checksum would have to be at their end, and what follows a key
+// shows damage. Code that trusts a key alone says so (see readClock and forget).
 
 // castagnoli is the CRC that processors compute in hardware.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -83,20 +85,20 @@ func un64(k []byte) uint64 {
 // That a job is printing is not stored: after a crash it waits again, and the number of doubts,
 // which is stored, says whether it may have come out.
 type jobState struct {
-	Station  string       `json:"s"`
-	State    ticket.State `json:"st"`
-	Pos      uint64       `json:"p,omitempty"`   // position, while open
-	Req      uint64       `json:"q,omitempty"`   // sequence of its request; 0 for a slip
-	Enqueued int64        `json:"t"`             // running time when it was enqueued first, ns
-	Attempts int          `json:"a,omitempty"`   // without interrupted ones
-	Doubts   int          `json:"d,omitempty"`   // attempts that may have come out
-	Reprint  bool         `json:"rp,omitempty"`  // a person asked for it
-	Slip     bool         `json:"sl,omitempty"`  // it lists expired tickets
-	Of       uint64       `json:"of,omitempty"`  // the job it was made from
-	From     string       `json:"fr,omitempty"`  // the screen that showed job Of, and went dark
-	Received int64        `json:"r,omitempty"`   // wall clock, ms
-	Finished int64        `json:"f,omitempty"`   // wall clock, ms
-	Why      string       `json:"why,omitempty"` // of its state or last failure, for people
+	Station     string       `json:"s"`
+	State       ticket.State `json:"st"`
+	Pos         uint64       `json:"p,omitempty"`   // position, while open
+	Req         uint64       `json:"q,omitempty"`   // sequence of its request; 0 for a slip
+	Enqueued    int64        `json:"t"`             // running time when it was enqueued first, ns
+	Attempts    int          `json:"a,omitempty"`   // without interrupted ones
+	Doubts      int          `json:"d,omitempty"`   // attempts that may have come out
+	Reprint     bool         `json:"rp,omitempty"`  // a person asked for it
+	Slip        bool         `json:"sl,omitempty"`  // it lists expired tickets
+	MadeFrom    uint64       `json:"of,omitempty"`  // the job it was made from
+	RescuedFrom string       `json:"fr,omitempty"`  // the screen that showed job MadeFrom, and went dark
+	Received    int64        `json:"r,omitempty"`   // wall clock, ms
+	Finished    int64        `json:"f,omitempty"`   // wall clock, ms
+	Why         string       `json:"why,omitempty"` // of its state or last failure, for people
 }
 
 // valid rejects states that this program does not write: with a good checksum they come from a
@@ -154,8 +156,8 @@ func decodeWaiting(b []byte) (job uint64, station string, err error) {
 
 // stationRecord is what is stored of a station besides its jobs.
 type stationRecord struct {
-	Books Books `json:"books"`
-	Hold  *Hold `json:"hold,omitempty"`
+	Books Books        `json:"books"`
+	Hold  *StationHold `json:"hold,omitempty"`
 }
 
 // bodyMeta is stored with a body: what names a request whose tickets are all damaged.

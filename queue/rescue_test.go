@@ -23,13 +23,13 @@ func (q *testQueue) showOnScreen(n int) {
 }
 
 // cards is a board with these jobs. All of them want a copy if dark.
-func cards(dark bool, jobs ...uint64) (out []ticket.Card) {
+func cards(dark bool, jobs ...uint64) (out []ticket.RescueCard) {
 	for _, j := range jobs {
-		c := ticket.Card{Job: j}
+		c := ticket.RescueCard{Job: j}
 		if dark {
 			t := order(id(int(j-1)), "wall").Drafts[0].Ticket
 			t.Notes = []string{"was on the screen"}
-			c.Copy = &t
+			c.Ticket = &t
 		}
 		out = append(out, c)
 	}
@@ -60,12 +60,12 @@ func TestACardOfADarkScreenBecomesAJobOfItsBackup(t *testing.T) {
 		q.showOnScreen(2)
 		q.accept(order("c", "grill"))
 		time.Sleep(time.Hour)
-		first := ticket.Copy{Job: 4, Station: "grill", Open: true, First: true}
+		first := ticket.RescueJob{Job: 4, Station: "grill", Open: true, WillPrint: true}
 		if r := q.rescue(true, 1, 2); r.Sent != 2 || r.Copies[1] != first {
 			t.Errorf("%+v", r)
 		}
 		j := q.job(4)
-		if j.Kind != ticket.Rescued || j.Of != 1 || j.Request != id(0) ||
+		if j.Kind != ticket.Rescued || j.MadeFrom != 1 || j.Request != id(0) ||
 			!strings.Contains(j.Reason, "on the screen wall") {
 			t.Errorf("%+v", j)
 		}
@@ -145,7 +145,7 @@ func TestACopyThatIsLentCanBeTakenBackUntilItBegins(t *testing.T) {
 					wantErr(t, l.Begin(bg), ErrConflict)
 				}
 				q.must(end(l))
-				if j := q.job(2); j.State != ticket.Cancelled || j.Reason != "the screen wall has it again" {
+				if j := q.job(2); j.State != ticket.Cancelled || j.Reason != "a page of the screen wall is open again" {
 					t.Errorf("%+v", j)
 				}
 				q.accept(order("next", "grill"))
@@ -174,7 +174,7 @@ func TestACopyInDoubtIsNotTakenBack(t *testing.T) {
 		if j := q.job(2); j.State != ticket.Held {
 			t.Errorf("%+v", j)
 		}
-		if r := q.rescue(true, 1); r.Sent != 0 || r.Copies[1].First {
+		if r := q.rescue(true, 1); r.Sent != 0 || r.Copies[1].WillPrint {
 			t.Errorf("%+v", r)
 		}
 	})
@@ -195,7 +195,7 @@ func TestACopyThatDidNotComeOutIsMadeAgainOnlyWhenTheScreenGoesDarkAgain(t *test
 				q.showOnScreen(1)
 				q.rescue(true, 1)
 				q.must(end(q))
-				if r := q.rescue(true, 1); r.Sent != 0 || r.Copies[1].Out || r.Copies[1].Open || r.Copies[1].First {
+				if r := q.rescue(true, 1); r.Sent != 0 || r.Copies[1].Out || r.Copies[1].Open || r.Copies[1].WillPrint {
 					t.Errorf("in the same darkness: %+v", r)
 				}
 				if r := q.rescue(false, 1); r.TakenBack != 0 || len(r.Copies) != 0 {
@@ -257,7 +257,7 @@ func TestACopyAtAStationThatDoesNotPrintIsNotWaitedFor(t *testing.T) {
 		q.rescue(true, 1)
 		first := func(want bool) {
 			t.Helper()
-			if r := q.rescue(true, 1); r.Copies[1].First != want {
+			if r := q.rescue(true, 1); r.Copies[1].WillPrint != want {
 				t.Errorf("%+v", r)
 			}
 		}
@@ -270,7 +270,7 @@ func TestACopyAtAStationThatDoesNotPrintIsNotWaitedFor(t *testing.T) {
 		q.SetStations([]string{"wall", "grill", "bar"})
 		first(true)
 		r, err := q.Rescue(bg, "wall", "bar", cards(true, 1)) // now with another backup
-		if r.Sent != 0 || r.Copies[1].First || err != nil {
+		if r.Sent != 0 || r.Copies[1].WillPrint || err != nil {
 			t.Errorf("%+v, %v", r, err)
 		}
 		moved, err := q.Move(bg, []uint64{2}, "bar")
@@ -305,7 +305,7 @@ func TestASlipThatWasOnAScreenIsNotExtended(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		q.showOnScreen(1)
 		c := cards(true, 1)
-		c[0].Copy.Kind = ticket.Slip
+		c[0].Ticket.Kind = ticket.Slip
 		must(t, errOf(q.Rescue(bg, "wall", "grill", c)))
 		q.accept(order("late", "grill"))
 		time.Sleep(2 * time.Hour)

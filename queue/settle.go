@@ -9,40 +9,40 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// How a lease ends. Each end is one transaction of state, lane and books. A crash before its commit
-// leaves the ticket pending, and in doubt if it had begun: it prints again, marked. A crash after it
-// leaves the ticket settled.
+// How a lease is settled. Each settlement is one transaction of state, lane and books. A crash before
+// its commit leaves the ticket pending, and in doubt if it had begun: it prints again, marked. A
+// crash after it leaves the ticket settled.
 
-// Ack ends the lease: the ticket came out, and proof says how much is known about that. detail is
+// Ack settles the lease: the ticket came out, and proof says how much is known about that. detail is
 // for people.
 func (l *Lease) Ack(ctx context.Context, proof ticket.Proof, detail string) error {
 	if !slices.Contains(ticket.Proofs(), proof) {
 		return fmt.Errorf("ack job %d: %q is not a proof", l.job, proof)
 	}
-	return l.end(ctx, "ack", func(b *batch, s jobState, _ bool) {
+	return l.settle(ctx, "ack", func(b *batch, s jobState, _ bool) {
 		s.Attempts++
 		b.finish(l.job, s, proof, detail) // without the doubt of this attempt: it is resolved
 	})
 }
 
-// Retry ends the lease: the attempt failed and counts, and the ticket is next again. If it had
+// Retry settles the lease: the attempt failed and counts, and the ticket is next again. If it had
 // begun it is in doubt, and held for a person if that is the second doubt.
 func (l *Lease) Retry(ctx context.Context, reason string) error {
-	return l.end(ctx, "retry", func(b *batch, s jobState, begun bool) {
+	return l.settle(ctx, "retry", func(b *batch, s jobState, begun bool) {
 		s.Attempts++
 		l.requeue(b, s, begun, reason)
 	})
 }
 
-// Return ends the lease without counting an attempt: there was a shutdown, or no paper. If it had
+// Return settles the lease without counting an attempt: there was a shutdown, or no paper. If it had
 // begun the ticket is in doubt all the same.
 func (l *Lease) Return(ctx context.Context, reason string) error {
-	return l.end(ctx, "return", func(b *batch, s jobState, begun bool) { l.requeue(b, s, begun, reason) })
+	return l.settle(ctx, "return", func(b *batch, s jobState, begun bool) { l.requeue(b, s, begun, reason) })
 }
 
-// Hold ends the lease: a person must decide about this ticket. The next one prints.
+// Hold settles the lease: a person must decide about this ticket. The next one prints.
 func (l *Lease) Hold(ctx context.Context, reason string) error {
-	return l.end(ctx, "hold", func(b *batch, s jobState, begun bool) {
+	return l.settle(ctx, "hold", func(b *batch, s jobState, begun bool) {
 		if begun {
 			s.Attempts++
 			s.Doubts = l.doubtsAfter(s.Doubts)
@@ -51,10 +51,10 @@ func (l *Lease) Hold(ctx context.Context, reason string) error {
 	})
 }
 
-// Fail ends the lease: no attempt can ever succeed. The job stays, as failed, until a person
+// Fail settles the lease: no attempt can ever succeed. The job stays, as failed, until a person
 // cancels or reprints it.
 func (l *Lease) Fail(ctx context.Context, reason string) error {
-	return l.end(ctx, "fail", func(b *batch, s jobState, begun bool) {
+	return l.settle(ctx, "fail", func(b *batch, s jobState, begun bool) {
 		s.Attempts++
 		if begun {
 			s.Doubts = l.doubtsAfter(s.Doubts)
@@ -85,32 +85,34 @@ func (l *Lease) hold(b *batch, s jobState, reason string) {
 	b.afterCommit(func() { l.q.lane(s.Station).holdEntry(s.laneEntry(l.job)) })
 }
 
-// end settles the lease. The state that f gets has the attempts and doubts of when the ticket was
-// lent. So a Begin that failed but is on the disk is taken back, and an end that failed but is on
+// settle settles the lease. The state that f gets has the attempts and doubts of when the ticket was
+// lent. So a Begin that failed but is on the disk is taken back, and an settle that failed but is on
 // the disk can be written again.
 //
-// While storage fails the committer keeps trying. If ctx ends first, end returns, but the committer
+// While storage fails the committer keeps trying. If ctx ends first, settle returns, but the committer
 // still tries.
-func (l *Lease) end(ctx context.Context, verb string, f func(b *batch, s jobState, begun bool)) error {
+func (l *Lease) settle(ctx context.Context, verb string, f func(b *batch, s jobState, begun bool)) error {
 	l.mu.Lock()
-	if l.ended {
+	if l.settled {
 		l.mu.Unlock()
 		return fmt.Errorf("%s job %d: %w: its lease is over", verb, l.job, ErrConflict)
 	}
-	l.ended = true // before the commit: whatever becomes of that, the station must not end it again
+	l.settled = true // before the commit: whatever becomes of that, the station must not end it again
 	begun := l.begun
 	l.mu.Unlock()
-	err := l.q.do(ctx, settle, 512, func(b *batch) error {
-		b.afterCommit(func() { l.q.drop(l) }) // only then the lane may lend the next ticket
+	err := l.q.do(ctx, opSettle, smallOp, func(b *batch) error {
+		b.afterCommit(func() { l.q.clearLease(l) }) // only then the lane may lend the next ticket
 		s, err := b.state(l.job)
 		switch {
 		case errors.Is(err, ErrDamaged), errors.Is(err, ErrNotFound) && b.hasPosition(l.job, l.pos):
 			s = l.rebuilt(b, err)
-		case err != nil, s.State != ticket.Pending: // this same end is on the disk, although its commit failed
+		case err != nil, s.State != ticket.Pending:
+			// Nothing to write: this settlement is on the disk already, from a commit that reported an
+			// error, or Rescue has cancelled the job. If err is ErrNotFound, it was pruned since.
 			b.afterCommit(l.dropFromLane)
 			return nil
 		}
-		s.Attempts, s.Doubts = l.lentAs.attempts, l.lentAs.doubts
+		s.Attempts, s.Doubts = l.initial.attempts, l.initial.doubts
 		f(b, s, begun)
 		return nil
 	})
@@ -140,15 +142,15 @@ func (l *Lease) dropFromLane() {
 func (l *Lease) rebuilt(b *batch, cause error) jobState {
 	b.quarantine(bucketState, key64(l.job), slices.Clone(b.bucket(bucketState).Get(key64(l.job))), cause)
 	return jobState{
-		Station: l.station, State: ticket.Pending, Pos: l.pos, Req: b.requestOf(l.job), Enqueued: l.lentAs.enqueued,
-		Reprint: l.delivery.Reprint, Slip: l.lentAs.slip, Received: l.delivery.Ticket.Received.UnixMilli(),
+		Station: l.station, State: ticket.Pending, Pos: l.pos, Req: b.requestOf(l.job), Enqueued: l.initial.enqueued,
+		Reprint: l.delivery.Reprint, Slip: l.initial.slip, Received: l.delivery.Ticket.Received.UnixMilli(),
 	}
 }
 
 // failDamaged ends the lease of a ticket that cannot be read. The damaged bytes go to the
 // quarantine, in the same transaction.
 func (l *Lease) failDamaged(ctx context.Context, raw []byte, badPayload, cause error) error {
-	return l.end(ctx, "fail", func(b *batch, s jobState, _ bool) {
+	return l.settle(ctx, "fail", func(b *batch, s jobState, _ bool) {
 		if badPayload != nil {
 			b.quarantine(bucketJobs, key64(l.job), raw, badPayload)
 			b.del(b.bucket(bucketJobs), key64(l.job))

@@ -111,9 +111,9 @@ func (s *space) makeReserve() error {
 	return err
 }
 
-// release removes the reserve, because a commit has found the disk full. It is called again at each
+// freeReserve removes the reserve, because a commit has found the disk full. It is called again at each
 // failed attempt, when the file is gone already.
-func (s *space) release() {
+func (s *space) freeReserve() {
 	s.isFull.Store(true)
 	if err := os.Remove(s.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		s.log.Error("cannot remove the reserve file", "path", s.path, "err", err)

@@ -43,8 +43,8 @@ func (l *lane) state(now time.Duration) StationState {
 		Name: l.name, Pending: len(l.pending) - l.printing(), Held: len(l.held), Printing: l.printing(),
 		Oldest: l.oldest(now), Books: l.books.clone(), Configured: l.configured,
 	}
-	if l.hold != nil {
-		h := *l.hold
+	if l.stationHold != nil {
+		h := *l.stationHold
 		s.Hold = &h
 	}
 	return s
@@ -68,7 +68,7 @@ func (q *Queue) Unaccounted() int64 {
 // ticket that is printing is finished. To hold a held station replaces the reason. A crash before
 // the commit: the station prints on. After it: it is held.
 func (q *Queue) HoldStation(ctx context.Context, station, reason string) error {
-	return q.setHold(ctx, "hold", station, &Hold{Reason: reason, Since: q.clock.wall().UTC()})
+	return q.setHold(ctx, "hold", station, &StationHold{Reason: reason, Since: q.clock.wall().UTC()})
 }
 
 // ResumeStation ends HoldStation.
@@ -79,13 +79,13 @@ func (q *Queue) ResumeStation(ctx context.Context, station string) error {
 // setHold stores the hold of a station, or its end. The hold is written with the station's books,
 // so it survives a restart: a station that a person stopped must not start to print by itself after
 // a power cut.
-func (q *Queue) setHold(ctx context.Context, verb, station string, h *Hold) error {
+func (q *Queue) setHold(ctx context.Context, verb, station string, h *StationHold) error {
 	if err := checkName("station", station); err != nil {
 		return fmt.Errorf("%s: %w", verb, err)
 	}
-	err := q.do(ctx, once, 256, func(b *batch) error {
-		b.pause(station) // from here on no ticket is lent
-		b.record(station).Hold = h
+	err := q.do(ctx, opOnce, 256, func(b *batch) error {
+		b.blockLending(station) // from here on no ticket is lent
+		b.station(station).Hold = h
 		return nil
 	})
 	if err != nil {

@@ -84,7 +84,7 @@ func workUntilKilled(t *testing.T, path string) {
 		step("done", job, func() error { _, err := b.Do(ctx, press(b, ItemDone, job, 1)); return err })
 		rescue := func(dark bool) error {
 			_, err := q.Rescue(ctx, "hot-line", "grill",
-				slices.DeleteFunc(b.rescueCards(dark), func(c ticket.Card) bool { return c.Job != job }))
+				slices.DeleteFunc(b.rescueCards(dark), func(c ticket.RescueCard) bool { return c.Job != job }))
 			return err
 		}
 		step("rescue", job, func() error { return rescue(true) })
@@ -117,11 +117,11 @@ func checkAfterKill(t *testing.T, path string, from uint64, sure, tried map[stri
 	}
 	copies := map[uint64]int{}
 	for _, j := range all {
-		copies[j.Of]++
+		copies[j.MadeFrom]++
 	}
 	is := map[string]bool{}
 	// For the next process the screen is dark: each card gets one copy, whichever step was cut off.
-	var dark []ticket.Card
+	var dark []ticket.RescueCard
 	for _, c := range b.rescueCards(true) {
 		id := fmt.Sprint(c.Job)
 		is["rescue "+id], is["back "+id] = tried["rescue "+id], tried["back "+id]
@@ -130,7 +130,7 @@ func checkAfterKill(t *testing.T, path string, from uint64, sure, tried map[stri
 				(sure["back "+id] || !tried["rescue "+id])) {
 			t.Errorf("card %s has %d copies", id, n)
 		}
-		if c.Copy != nil {
+		if c.Ticket != nil {
 			dark = append(dark, c)
 		}
 	}

@@ -133,7 +133,7 @@ func items(t *ticket.Ticket, done []int) []Item {
 			I: i, Depth: max(l.Depth, 0), Quantity: oneLine(l.Quantity), Name: oneLine(l.Name),
 			Notes: cleanNotes(l.Notes),
 			Seat:  oneLine(l.Seat), Course: oneLine(l.Course), Void: l.Void, Refire: l.Refire, NoRoute: l.NoRoute,
-			Of: oneLine(l.Of), Raw: l.Raw,
+			Of: oneLine(l.Parent), Raw: l.Raw,
 		}
 		if it.Quantity == "" {
 			it.Quantity = "1"

@@ -86,7 +86,7 @@ func examples() map[string]ticket.Delivery {
 	}
 	void := order(1018, "Burger")
 	void.Ticket.Kind, void.Ticket.Void = ticket.Correction, true
-	void.Ticket.Lines[0].Void, void.Ticket.Lines[0].Of = true, "Menu"
+	void.Ticket.Lines[0].Void, void.Ticket.Lines[0].Parent = true, "Menu"
 	unreadable := order(1019)
 	unreadable.Ticket.Raw = `{"what":"?"}`
 	forGrill := order(1020, "Burger")
@@ -195,7 +195,7 @@ func anyTicket(t *rapid.T) ticket.Ticket {
 			Notes: list.Draw(t, "line notes"),
 			Seat:  word("seat"), Course: word("line course"), Void: rapid.Bool().Draw(t, "line void"),
 			Refire:  rapid.Bool().Draw(t, "line refire"),
-			NoRoute: rapid.Bool().Draw(t, "no route"), Of: word("of"), Raw: rapid.Bool().Draw(t, "name raw"),
+			NoRoute: rapid.Bool().Draw(t, "no route"), Parent: word("of"), Raw: rapid.Bool().Draw(t, "name raw"),
 		})
 	}
 	return tk

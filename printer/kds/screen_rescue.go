@@ -22,7 +22,7 @@ type Rescuer interface {
 	// Rescue makes the copies at station to that the board of screen from needs, and withdraws
 	// those it no longer needs. After an error, what was done and what was not is corrected by the
 	// next call.
-	Rescue(ctx context.Context, from, to string, board []ticket.Card) (ticket.Rescue, error)
+	Rescue(ctx context.Context, from, to string, board []ticket.RescueCard) (ticket.Rescue, error)
 }
 
 // RunRescue sends copies of what was shown and not bumped to the backup when the screen has been
@@ -88,10 +88,10 @@ func (s *Screen) rescue(ctx context.Context, dark bool) (settled bool, err error
 	notAwaited := map[uint64]bool{}
 	for _, c := range cards {
 		made, ok := r.Copies[c.Job]
-		notAwaited[c.Job] = c.Copy != nil && !made.First
+		notAwaited[c.Job] = c.Ticket != nil && !made.WillPrint
 		// A card that needs a copy and has none still has its own job in the queue, which may end
 		// as shown.
-		settled = settled && !made.Open && (ok || c.Copy == nil)
+		settled = settled && !made.Open && (ok || c.Ticket == nil)
 		// A crash before the mark is stored: the queue still reports the copy, and the next rescue
 		// marks the card.
 		if made.Out {
@@ -109,30 +109,30 @@ func (s *Screen) rescuePending() bool {
 	s.mu.Lock()
 	dark, notAwaited := !s.darkSince.IsZero(), s.notAwaited
 	s.mu.Unlock()
-	return dark && s.o.Backup != "" && slices.ContainsFunc(s.o.Board.rescueCards(true), func(c ticket.Card) bool {
-		return c.Copy != nil && !notAwaited[c.Job]
+	return dark && s.o.Backup != "" && slices.ContainsFunc(s.o.Board.rescueCards(true), func(c ticket.RescueCard) bool {
+		return c.Ticket != nil && !notAwaited[c.Job]
 	})
 }
 
 // rescueCards returns every card that is not marked as printed elsewhere. If the screen is dark,
 // each open card that was shown carries the copy that it needs; all others have none, which
 // withdraws a copy that was made before.
-func (b *Board) rescueCards(dark bool) []ticket.Card {
+func (b *Board) rescueCards(dark bool) []ticket.RescueCard {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
-	var out []ticket.Card
+	var out []ticket.RescueCard
 	for _, c := range b.open() {
 		if rec := &b.cards[c.Job].rec; rec.Paper == "" {
-			out = append(out, ticket.Card{Job: c.Job, Reprint: rec.Reprint})
+			out = append(out, ticket.RescueCard{Job: c.Job, Reprint: rec.Reprint})
 			// The ticket was readable when the card was added, so an error cannot happen here.
 			if t, err := ticket.Unmarshal(rec.Ticket); err == nil && dark && rec.Shown {
-				out[len(out)-1].Copy = rec.rescueTicket(t)
+				out[len(out)-1].Ticket = rec.rescueTicket(t)
 			}
 		}
 	}
 	for _, e := range b.cards {
 		if e.card.State != Open && e.rec.Paper == "" {
-			out = append(out, ticket.Card{Job: e.rec.Job})
+			out = append(out, ticket.RescueCard{Job: e.rec.Job})
 		}
 	}
 	return out

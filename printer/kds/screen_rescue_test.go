@@ -88,24 +88,24 @@ func TestARescueCopySaysWhichItemsWereDoneAndWhatTheCardSaid(t *testing.T) {
 	d.Ticket.Notes, d.Ticket.Lines[1].Notes = []string{"nuts", rescueNote}, []string{"crisp"}
 	d.Doubt, d.Reprint = true, true
 	put(t, b, d, order(2, "Soup"))
-	if c := b.rescueCards(true); c[0].Copy != nil {
+	if c := b.rescueCards(true); c[0].Ticket != nil {
 		t.Errorf("no page ever said that it holds it: %+v", c[0])
 	}
 	for _, item := range []int{1, 2} {
 		wantOutcome(t, b, press(b, ItemDone, 1, item), Done)
 	}
 	all := b.rescueCards(true)
-	if len(all) != 2 || all[0].Job != 1 || all[0].Copy == nil || !all[0].Reprint || all[1].Copy != nil {
+	if len(all) != 2 || all[0].Job != 1 || all[0].Ticket == nil || !all[0].Reprint || all[1].Ticket != nil {
 		t.Fatalf("%+v", all)
 	}
-	c := all[0].Copy
+	c := all[0].Ticket
 	got := [][]string{c.Notes, c.Lines[0].Notes, c.Lines[1].Notes, c.Lines[2].Notes}
 	want := [][]string{{rescueNote, "POSSIBLE DUPLICATE", "nuts"}, nil, {"done on the screen", "crisp"},
 		{"done on the screen"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("notes (-want +got):\n%s", diff)
 	}
-	if again := b.rescueCards(true)[0].Copy; len(again.Notes) != 3 {
+	if again := b.rescueCards(true)[0].Ticket; len(again.Notes) != 3 {
 		t.Errorf("the card itself has changed: %q", again.Notes)
 	}
 }
@@ -212,7 +212,7 @@ func (f *flakyRescuer) set(fails int, after bool) {
 	f.fails, f.after = fails, after
 }
 
-func (f *flakyRescuer) Rescue(ctx context.Context, from, to string, board []ticket.Card) (ticket.Rescue, error) {
+func (f *flakyRescuer) Rescue(ctx context.Context, from, to string, board []ticket.RescueCard) (ticket.Rescue, error) {
 	f.mu.Lock()
 	f.calls++
 	f.fails--
@@ -411,7 +411,7 @@ func TestPaperMarksOfAnOlderVersionAreRead(t *testing.T) {
 		s.Set(cardKey(job), strings.Replace(s.Value(cardKey(job)), `"shown":true`, add, 1))
 	}
 	all := open(t, s).rescueCards(true)
-	if len(all) != 1 || all[0].Job != 2 || !slices.Contains(all[0].Copy.Notes, "POSSIBLE DUPLICATE") {
+	if len(all) != 1 || all[0].Job != 2 || !slices.Contains(all[0].Ticket.Notes, "POSSIBLE DUPLICATE") {
 		t.Errorf("%+v", all)
 	}
 }

@@ -223,7 +223,7 @@ func (b *body) details(l *ticket.Line, indent int) {
 		st := voidStyle(Style{Bold: true}, l.Void)
 		b.flow(paragraph{mark: b.voidMark(l.Void, st), indent: indent, text: s, style: st, fill: l.Void})
 	}
-	if s := b.cookText(l.Of); s != "" {
+	if s := b.cookText(l.Parent); s != "" {
 		say("of " + s)
 	}
 	if s := b.text(l.Seat); s != "" {

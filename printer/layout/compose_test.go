@@ -57,7 +57,7 @@ func deliveries() *rapid.Generator[ticket.Delivery] {
 			Depth:    rapid.OneOf(rapid.IntRange(0, 5), rapid.IntRange(0, 5000)).Draw(t, "depth"),
 			Quantity: quantity.Draw(t, "quantity"),
 			Name:     name.Draw(t, "name"), Notes: notes.Draw(t, "notes"),
-			Seat: words().Draw(t, "seat"), Of: words().Draw(t, "of"),
+			Seat: words().Draw(t, "seat"), Parent: words().Draw(t, "of"),
 			Raw: rapid.Bool().Draw(t, "raw"), Void: rapid.Bool().Draw(t, "void"),
 			Refire: rapid.Bool().Draw(t, "refire"), NoRoute: rapid.Bool().Draw(t, "unrouted"),
 			Course: rapid.SampledFrom([]string{"", "Mains", "Desserts"}).Draw(t, "course"),
@@ -85,7 +85,7 @@ func deliveries() *rapid.Generator[ticket.Delivery] {
 func expected(t ticket.Ticket) string {
 	s := t.VenueName + t.Number + t.Table + t.Type + strings.Join(t.Notes, "")
 	for _, l := range t.Lines {
-		s += l.Quantity + l.Name + l.Of + l.Seat + strings.Join(l.Notes, "")
+		s += l.Quantity + l.Name + l.Parent + l.Seat + strings.Join(l.Notes, "")
 	}
 	s += t.Raw
 	if t.Kind == ticket.Test {

@@ -47,7 +47,7 @@ func rich() ticket.Delivery {
 					Course: "Mains", Void: true},
 				{Quantity: "0.5", Name: "Roast chicken", Course: "Mains", Refire: true},
 				{Depth: 1, Quantity: "1", Name: "Skin on", Refire: true},
-				{Quantity: "1", Name: "Ice", NoRoute: true, Of: "Cola"},
+				{Quantity: "1", Name: "Ice", NoRoute: true, Parent: "Cola"},
 				{Quantity: "12", Name: `{"menuItemId":"a7c9","price":4.5}`, Raw: true, NoRoute: true},
 			},
 		},
@@ -79,7 +79,7 @@ func variants() map[string]ticket.Delivery {
 	out["void"] = d
 	c := everyday()
 	c.Ticket.Kind, c.Ticket.Void = ticket.Correction, true
-	c.Ticket.Lines = []ticket.Line{{Quantity: "1", Name: "Large cube", Of: "Old Fashioned", Void: true}}
+	c.Ticket.Lines = []ticket.Line{{Quantity: "1", Name: "Large cube", Parent: "Old Fashioned", Void: true}}
 	out["correction"] = c
 	out["slip"] = ticket.Delivery{Job: 90, Attempt: 1, Ticket: ticket.Ticket{
 		Kind: ticket.Slip, Received: received(), Zone: "Nowhere/Atlantis",

@@ -87,7 +87,7 @@ func FuzzCompose(f *testing.F) {
 			Refire: on(3), Raw: name, Request: note,
 			Notes: []string{note}, Lines: []ticket.Line{{
 				Depth: int(depth), Quantity: quantity, Name: name, Notes: []string{note}, Void: on(4), Refire: on(5),
-				NoRoute: on(6), Raw: on(7), Of: number, Seat: quantity, Course: note,
+				NoRoute: on(6), Raw: on(7), Parent: number, Seat: quantity, Course: note,
 			}},
 		}}
 		o := randomOptions(knobs, house)

@@ -92,7 +92,7 @@ func (w *worker) print(t *target, lease Lease) (a attempt) {
 	idempotent := isIdempotent(t.Station)
 	lease.SetIdempotent(idempotent)
 	if len(w.targets) > 1 {
-		defer time.AfterFunc(readyWithin, func() { g.expire(cancel) }).Stop()
+		defer time.AfterFunc(readyWithin, func() { g.timeOut(cancel) }).Stop()
 	}
 	defer func() {
 		if p := recover(); p != nil {
@@ -152,9 +152,9 @@ func (g *beginGate) begin(ctx context.Context) error {
 	return g.err
 }
 
-// expire interrupts a print that has not called begin, and refuses begin from then on. A print that
+// timeOut interrupts a print that has not called begin, and refuses begin from then on. A print that
 // has called it is not interrupted: bytes may be on their way.
-func (g *beginGate) expire(interrupt context.CancelCauseFunc) {
+func (g *beginGate) timeOut(interrupt context.CancelCauseFunc) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !g.called {
@@ -179,7 +179,7 @@ const (
 	endRetry
 	endReturn
 	endHold
-	endBury
+	endFail
 )
 
 // A verdict is what to do after an attempt.
@@ -205,9 +205,9 @@ func judge(a attempt, doubted, holdDoubt bool) verdict {
 	case a.beginErr != nil:
 		return verdict{endReturn, resultInterrupted, "could not begin: " + a.beginErr.Error()}
 	case ticket.IsPermanent(a.err) && (a.begun && !a.idempotent || doubted):
-		return verdict{endBury, resultPermanent, "cannot be printed, but a part or a copy may have come out: " + why}
+		return verdict{endFail, resultPermanent, "cannot be printed, but a part or a copy may have come out: " + why}
 	case ticket.IsPermanent(a.err):
-		return verdict{endBury, resultPermanent, "cannot be printed: " + why}
+		return verdict{endFail, resultPermanent, "cannot be printed: " + why}
 	case lastAllowed:
 		return verdict{endHold, resultDoubt, holdReason(doubted, why)}
 	case a.begun: // checked before NotReady: if paper runs out after the first byte, it was an attempt
@@ -215,7 +215,7 @@ func judge(a attempt, doubted, holdDoubt bool) verdict {
 	case ticket.IsNotReady(a.err):
 		return verdict{endReturn, resultNotReady, why}
 	default:
-		return verdict{endRetry, resultRefused, why}
+		return verdict{endRetry, resultCleanFailure, why}
 	}
 }
 
@@ -231,7 +231,7 @@ func holdReason(doubted bool, why string) string {
 // failedClean says that the attempt failed before begin, so another station may try the same ticket
 // at once. After begin it may not, even if no byte was sent: a lease begins once.
 func (v verdict) failedClean(a attempt) bool {
-	return !a.beginCalled && (v.result == resultRefused || v.result == resultNotReady)
+	return !a.beginCalled && (v.result == resultCleanFailure || v.result == resultNotReady)
 }
 
 // withEarlier adds to v the verdicts of the stations that were tried for the ticket before, all of

@@ -71,8 +71,8 @@ func TestTheOwnPrinterGetsItsTicketsBackAsSoonAsItPrints(t *testing.T) {
 		h.advance(backupAfter + time.Minute)
 		grill.setFault(fine)
 		s := h.status("grill")
-		want := StandIn{Name: "bar", Since: start.Add(backupAfter + time.Second)}
-		if diff := cmp.Diff(want, s.StandIn); diff != "" || s.Up {
+		want := ActiveBackup{Name: "bar", Since: start.Add(backupAfter + time.Second)}
+		if diff := cmp.Diff(want, s.ActiveBackup); diff != "" || s.Up {
 			t.Errorf("up is %t, who stands in (-want +got):\n%s", s.Up, diff)
 		}
 		h.advance(31 * time.Second)
@@ -80,7 +80,7 @@ func TestTheOwnPrinterGetsItsTicketsBackAsSoonAsItPrints(t *testing.T) {
 		if n := len(grill.printed()); n == 0 || n+moved != 200 {
 			t.Errorf("%d came out of the grill, %d of the bar", n, moved)
 		}
-		if s := h.status("grill"); !s.Up || s.StandIn != (StandIn{}) {
+		if s := h.status("grill"); !s.Up || s.ActiveBackup != (ActiveBackup{}) {
 			t.Errorf("status %+v", s)
 		}
 		// After the next failure the backup has to wait for its time again.
@@ -111,8 +111,8 @@ func TestBackupsAreTriedInOrderEachAfterItsTime(t *testing.T) {
 		h.q.enqueue("grill", "b")
 		h.advance(time.Second)
 		h.wantPrinted(bar, "b"+forGrill)
-		if s := h.status("grill"); s.StandIn.Name != "bar" {
-			t.Errorf("%s stands in", s.StandIn.Name)
+		if s := h.status("grill"); s.ActiveBackup.Name != "bar" {
+			t.Errorf("%s stands in", s.ActiveBackup.Name)
 		}
 	})
 }
@@ -353,7 +353,7 @@ func TestABackupPrintsACopyForTheDarkScreenItWasRescuedFrom(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := lease.Delivery()
-		_, err = h.q.Rescue(t.Context(), "bar", "grill", []ticket.Card{{Job: d.Job, Copy: &d.Ticket}})
+		_, err = h.q.Rescue(t.Context(), "bar", "grill", []ticket.RescueCard{{Job: d.Job, Ticket: &d.Ticket}})
 		if err != nil {
 			t.Fatal(err)
 		}

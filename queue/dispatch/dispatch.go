@@ -100,13 +100,15 @@ type Queue interface {
 	Expire(ctx context.Context, station string, olderThan time.Duration) (int, error)
 }
 
-// A Lease is one ticket on loan. Exactly one of Ack, Retry, Return, Hold and Bury ends it. Those
-// keep trying while the storage fails, and give up when ctx ends. The ticket is then as it was after
-// Begin; if Begin was not called, as if it had never been taken.
+// A Lease is one ticket lent to its station. Exactly one of Ack, Retry, Return, Hold and Fail settles
+// it. Those wait while the storage fails. If ctx ends first they return its error, but the queue may
+// still store the settlement, so the caller does not know whether the ticket is settled. If it never
+// is, the ticket is as it was after Begin; if Begin was not called, as if it had never been taken.
 type Lease interface {
 	Delivery() ticket.Delivery
 	Waited() time.Duration // since the ticket was accepted; never shrinks
-	// Begin stores the doubt. It may be called once; after an error nothing may be printed.
+	// Begin stores the doubt. The dispatcher calls it at most once, and prints nothing if it returns
+	// an error.
 	Begin(ctx context.Context) error
 
 	SetIdempotent(is bool) // before Begin: whether the station is [Idempotent]

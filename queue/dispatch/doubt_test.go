@@ -269,9 +269,9 @@ func TestJudgeGivesEveryAttemptOneEnd(t *testing.T) {
 	}{
 		{"out", attempt{}, false, false, endAck, resultOK},
 		{"out, marked", attempt{begun: true}, true, true, endAck, resultOK},
-		{"refused", attempt{err: plain}, false, false, endRetry, resultRefused},
-		{"refused, lane holds", attempt{err: plain}, false, true, endRetry, resultRefused},
-		{"refused, marked", attempt{err: plain}, true, false, endRetry, resultRefused},
+		{"refused", attempt{err: plain}, false, false, endRetry, resultCleanFailure},
+		{"refused, lane holds", attempt{err: plain}, false, true, endRetry, resultCleanFailure},
+		{"refused, marked", attempt{err: plain}, true, false, endRetry, resultCleanFailure},
 		{"broken", attempt{err: plain, begun: true}, false, false, endRetry, resultDoubt},
 		{"broken, marked", attempt{err: plain, begun: true}, true, false, endHold, resultDoubt},
 		{"broken, lane holds", attempt{err: plain, begun: true}, false, true, endHold, resultDoubt},
@@ -280,11 +280,11 @@ func TestJudgeGivesEveryAttemptOneEnd(t *testing.T) {
 		{"no paper, marked", attempt{err: paper}, true, false, endReturn, resultNotReady},
 		{"no paper midway", attempt{err: paper, begun: true}, false, false, endRetry, resultDoubt},
 		{"no paper midway, marked", attempt{err: paper, begun: true}, true, false, endHold, resultDoubt},
-		{"never", attempt{err: perm}, false, false, endBury, resultPermanent},
-		{"never, marked", attempt{err: perm}, true, false, endBury, resultPermanent},
-		{"unprintable, midway", attempt{err: perm, begun: true}, false, true, endBury, resultPermanent},
+		{"never", attempt{err: perm}, false, false, endFail, resultPermanent},
+		{"never, marked", attempt{err: perm}, true, false, endFail, resultPermanent},
+		{"unprintable, midway", attempt{err: perm, begun: true}, false, true, endFail, resultPermanent},
 		{"unprintable midway, idempotent", attempt{err: perm, begun: true, idempotent: true}, false, true,
-			endBury, resultPermanent},
+			endFail, resultPermanent},
 		{"begin failed", attempt{err: plain, beginErr: plain}, true, true, endReturn, resultInterrupted},
 		{"shutdown", attempt{err: plain, interrupted: true}, false, false, endReturn, resultInterrupted},
 		{"shutdown, marked", attempt{err: plain, interrupted: true}, true, true, endReturn, resultInterrupted},
@@ -303,7 +303,7 @@ func TestJudgeGivesEveryAttemptOneEnd(t *testing.T) {
 		if (v.reason == "") != (v.end == endAck) {
 			t.Errorf("%s: reason %q", c.name, v.reason)
 		}
-		if inDoubt := c.a.begun && !c.a.idempotent || c.doubted; v.end == endBury &&
+		if inDoubt := c.a.begun && !c.a.idempotent || c.doubted; v.end == endFail &&
 			strings.Contains(v.reason, "may have come out") != inDoubt {
 			t.Errorf("%s: reason %q, in doubt %t", c.name, v.reason, inDoubt)
 		}

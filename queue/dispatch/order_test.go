@@ -137,13 +137,13 @@ func within(t *testing.T, what string, f func() time.Duration, low, high time.Du
 
 func TestThePauseAfterDoubtIsShortOnceAndThenGrows(t *testing.T) {
 	for range 100 {
-		f := failures{refused: 5}
+		f := failures{clean: 5}
 		for i, longest := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second} {
 			if d := f.afterDoubt(); d < longest/2 || d > longest {
 				t.Errorf("pause %d lasts %v, want %v to %v", i, d, longest/2, longest)
 			}
 		}
-		if d := f.afterRefusal(); d > 2*time.Second {
+		if d := f.afterCleanFailure(); d > 2*time.Second {
 			t.Errorf("the first refusal of a printer that could be reached costs %v", d)
 		}
 	}
@@ -252,8 +252,8 @@ func TestATicketCancelledWhileInHandCostsItsQueueNoPause(t *testing.T) {
 		}
 		d := lease.Delivery()
 		// dark, and back a second later
-		for _, card := range []ticket.Card{{Job: d.Job, Copy: &d.Ticket}, {Job: d.Job}} {
-			if _, err := h.q.Rescue(t.Context(), "bar", "grill", []ticket.Card{card}); err != nil {
+		for _, card := range []ticket.RescueCard{{Job: d.Job, Ticket: &d.Ticket}, {Job: d.Job}} {
+			if _, err := h.q.Rescue(t.Context(), "bar", "grill", []ticket.RescueCard{card}); err != nil {
 				t.Fatal(err)
 			}
 			h.advance(time.Second)

@@ -154,8 +154,8 @@ func TestAReloadKeepsTheStateOfStationsThatStay(t *testing.T) {
 
 		h.Set([]Lane{grillLane(h.printer(), pass)}) // the own printer is another: it has not failed yet
 		h.advance(0)
-		if s := h.status("grill"); s.StandIn != (StandIn{}) {
-			t.Errorf("%+v stands in for a printer that was not tried yet", s.StandIn)
+		if s := h.status("grill"); s.ActiveBackup != (ActiveBackup{}) {
+			t.Errorf("%+v stands in for a printer that was not tried yet", s.ActiveBackup)
 		}
 	})
 }

@@ -20,7 +20,7 @@ func (w *worker) conclude(t *target, lease Lease, a attempt, v verdict) time.Dur
 	switch v.end {
 	case endAck:
 		settled = w.ack(t, lease, a, v)
-	case endHold, endBury:
+	case endHold, endFail:
 		settled = w.holdOrFail(lease, v)
 	default:
 		settled = w.settle(lease, v, "")
@@ -28,7 +28,7 @@ func (w *worker) conclude(t *target, lease Lease, a attempt, v verdict) time.Dur
 	// No pause after resultPermanent, which says nothing about the station, nor at a shutdown.
 	var pause time.Duration
 	switch {
-	case v.result == resultRefused, v.result == resultNotReady, v.result == resultDoubt:
+	case v.result == resultCleanFailure, v.result == resultNotReady, v.result == resultDoubt:
 		pause = w.untilNextTry()
 	case a.queueFailed():
 		pause = w.queuePause()
@@ -47,11 +47,11 @@ func (w *worker) ack(t *target, lease Lease, a attempt, v verdict) bool {
 		return false
 	}
 	w.queueFailures = 0
-	w.d.metrics.countLeft(w.name, a.proof, 1)
+	w.d.metrics.countOutcome(w.name, a.proof, 1)
 	w.d.metrics.wait.WithLabelValues(w.name).Observe(waited.Seconds())
 	attrs := append(ticketAttrs(lease), "outcome", string(a.proof), "wait", waited)
 	if !t.own {
-		w.d.metrics.standIns.WithLabelValues(w.name, t.Name).Inc()
+		w.d.metrics.backupTickets.WithLabelValues(w.name, t.Name).Inc()
 		attrs = append(attrs, "backup", t.Name)
 	}
 	w.log.Info("ticket out", attrs...)
@@ -65,10 +65,10 @@ func (w *worker) holdOrFail(lease Lease, v verdict) bool {
 	}
 	w.update(func(s *Status) { s.Attempt = 0 })
 	state, msg, outcome := ticket.Held, "ticket held; check what came out, then reprint or cancel it", "held"
-	if v.end == endBury {
+	if v.end == endFail {
 		state, msg, outcome = ticket.Failed, "ticket failed; it is not tried again", "failed"
 	}
-	w.d.metrics.countLeft(w.name, state, 1)
+	w.d.metrics.countOutcome(w.name, state, 1)
 	w.log.Error(msg, append(ticketAttrs(lease), "outcome", outcome, "reason", v.reason)...)
 	return true
 }

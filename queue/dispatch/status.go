@@ -26,12 +26,12 @@ type Status struct {
 	Attempt int `json:"attempt,omitempty"`
 	// NextTry is when the current pause ends; zero if there is none.
 	NextTry time.Time `json:"next_try,omitzero"`
-	// StandIn is the backup that prints this station's tickets; zero if none does.
-	StandIn StandIn `json:"stand_in,omitzero"`
+	// ActiveBackup is the backup that prints this station's tickets; zero if none does.
+	ActiveBackup ActiveBackup `json:"stand_in,omitzero"`
 }
 
-// A StandIn is a backup that prints for another station.
-type StandIn struct {
+// A ActiveBackup is a backup that prints for another station.
+type ActiveBackup struct {
 	Name  string    `json:"name"`
 	Since time.Time `json:"since"` // wall clock, of the first ticket it printed
 }
@@ -67,16 +67,16 @@ func (s *Status) setUp(up bool) {
 type result string
 
 const (
-	resultOK          result = "ok"          // printed
-	resultRefused     result = "refused"     // failed before the first ticket byte
-	resultDoubt       result = "doubt"       // failed after it
-	resultNotReady    result = "not_ready"   // the station needs a person
-	resultPermanent   result = "permanent"   // no attempt can cure it
-	resultInterrupted result = "interrupted" // shutdown, or the queue could not begin it
+	resultOK           result = "ok"          // printed
+	resultCleanFailure result = "refused"     // failed before the first ticket byte
+	resultDoubt        result = "doubt"       // failed after it
+	resultNotReady     result = "not_ready"   // the station needs a person
+	resultPermanent    result = "permanent"   // no attempt can cure it
+	resultInterrupted  result = "interrupted" // shutdown, or the queue could not begin it
 )
 
 func results() []result {
-	return []result{resultOK, resultRefused, resultDoubt, resultNotReady, resultPermanent, resultInterrupted}
+	return []result{resultOK, resultCleanFailure, resultDoubt, resultNotReady, resultPermanent, resultInterrupted}
 }
 
 // outcomes are the states in which a ticket leaves a queue, as metric labels.
@@ -85,11 +85,11 @@ func outcomes() []ticket.State {
 }
 
 type metrics struct {
-	tickets  *prometheus.CounterVec
-	attempts *prometheus.CounterVec
-	up       *prometheus.GaugeVec
-	wait     *prometheus.HistogramVec
-	standIns *prometheus.CounterVec
+	tickets       *prometheus.CounterVec
+	attempts      *prometheus.CounterVec
+	up            *prometheus.GaugeVec
+	wait          *prometheus.HistogramVec
+	backupTickets *prometheus.CounterVec
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -117,7 +117,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100,
 			NativeHistogramMinResetDuration: time.Hour,
 		}, []string{"station"}),
-		standIns: f.NewCounterVec(prometheus.CounterOpts{
+		backupTickets: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "ticketrail_station_standins_total",
 			Help: "Tickets of a station that one of its backups printed.",
 		}, []string{"station", "backup"}),
@@ -140,7 +140,7 @@ func (m *metrics) createSeries(station string, backups []Backup) {
 // createBackupSeries creates the series of a station's backups.
 func (m *metrics) createBackupSeries(station string, bs []Backup) {
 	for _, b := range bs {
-		m.standIns.WithLabelValues(station, b.Name)
+		m.backupTickets.WithLabelValues(station, b.Name)
 	}
 }
 
@@ -152,11 +152,11 @@ func (m *metrics) deleteSeries(station string) {
 	m.attempts.DeletePartialMatch(of)
 	m.up.DeletePartialMatch(of)
 	m.wait.DeletePartialMatch(of)
-	m.standIns.DeletePartialMatch(of)
+	m.backupTickets.DeletePartialMatch(of)
 }
 
-// countLeft counts tickets that left a station's queue.
-func (m *metrics) countLeft(station string, as ticket.State, n int) {
+// countOutcome counts tickets that left a station's queue.
+func (m *metrics) countOutcome(station string, as ticket.State, n int) {
 	m.tickets.WithLabelValues(station, string(as)).Add(float64(n))
 }
 

@@ -140,7 +140,8 @@ func TestMetricsExistFromTheStartAndEndWithTheStation(t *testing.T) {
 		fmt.Fprintln(&want, "# HELP ticketrail_station_attempts_total Attempts to print a ticket, by result.")
 		fmt.Fprintln(&want, "# TYPE ticketrail_station_attempts_total counter")
 		for r, n := range map[result]int{
-			resultOK: 3, resultRefused: 2, resultNotReady: 1, resultDoubt: 2, resultPermanent: 1, resultInterrupted: 0,
+			resultOK: 3, resultCleanFailure: 2, resultNotReady: 1, resultDoubt: 2, resultPermanent: 1,
+			resultInterrupted: 0,
 		} {
 			fmt.Fprintf(&want, "ticketrail_station_attempts_total{result=%q,station=\"grill\"} %d\n", r, n)
 		}
@@ -200,7 +201,7 @@ func TestTicketsPrintedByABackupAreCountedAndLogged(t *testing.T) {
 		}
 		h.q.enqueue("grill", "a", "b")
 		h.advance(time.Second)
-		if n := testutil.ToFloat64(h.metrics.standIns.WithLabelValues("grill", "bar")); n != 2 {
+		if n := testutil.ToFloat64(h.metrics.backupTickets.WithLabelValues("grill", "bar")); n != 2 {
 			t.Errorf("%g tickets are checkedPrinter, want 2", n)
 		}
 		if n := testutil.ToFloat64(h.metrics.up.WithLabelValues("grill")); n != 0 {

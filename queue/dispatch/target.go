@@ -33,11 +33,11 @@ func (w *worker) buildTargets(lane Lane) {
 		}
 	}
 	if len(previous) > 0 && !sameStation(previous[0].Station, lane.Station) {
-		w.endStandIn()
+		w.clearActiveBackup()
 	}
 	for _, p := range previous {
 		if !p.own && !slices.ContainsFunc(lane.Backups, func(b Backup) bool { return b.Name == p.Name }) {
-			w.d.metrics.standIns.DeleteLabelValues(w.name, p.Name)
+			w.d.metrics.backupTickets.DeleteLabelValues(w.name, p.Name)
 		}
 	}
 	w.d.metrics.createBackupSeries(w.name, lane.Backups)
@@ -63,11 +63,11 @@ func (w *worker) noteResult(t *target, lease Lease, a attempt, v verdict) {
 	case v.result == resultInterrupted:
 		w.log.Info("ticket interrupted by shutdown", append(ticketAttrs(lease), "begun", a.begun, "err", a.err)...)
 		return
-	case v.result == resultRefused:
-		msg, pause = "ticket not printed, trying again", t.failures.afterRefusal()
+	case v.result == resultCleanFailure:
+		msg, pause = "ticket not printed, trying again", t.failures.afterCleanFailure()
 	case v.result == resultNotReady:
 		msg, waiting, pause = "printer needs attention", a.err.Error(), notReadyPause()
-		t.failures.refused = 0
+		t.failures.clean = 0
 	case ticket.IsNotReady(a.err):
 		msg, waiting, pause = "printer needs attention, ticket in doubt", a.err.Error(), notReadyPause()
 	default:
@@ -86,7 +86,7 @@ func (w *worker) noteSuccess(t *target, lease Lease) {
 	t.failures, t.next, t.lastError = failures{}, time.Time{}, ""
 	w.lastQueueError = ""
 	if !t.own {
-		if w.startStandIn(t.Name) {
+		if w.setActiveBackup(t.Name) {
 			w.log.Warn("backup prints for this station",
 				append(ticketAttrs(lease), "backup", t.Name, "down_since", w.downSince)...)
 		}
@@ -95,7 +95,7 @@ func (w *worker) noteSuccess(t *target, lease Lease) {
 	if hadFailed {
 		w.log.Info("printer works again", ticketAttrs(lease)...)
 	}
-	w.endStandIn()
+	w.clearActiveBackup()
 	w.d.metrics.setUp(w.name, true)
 	w.update(func(s *Status) {
 		s.setUp(true)
@@ -103,21 +103,21 @@ func (w *worker) noteSuccess(t *target, lease Lease) {
 	})
 }
 
-// startStandIn notes that a backup has printed a ticket, and says whether it is another one than before.
-func (w *worker) startStandIn(backup string) (changed bool) {
+// setActiveBackup notes that a backup has printed a ticket, and says whether it is another one than before.
+func (w *worker) setActiveBackup(backup string) (changed bool) {
 	w.update(func(s *Status) {
 		s.Attempt = 0
-		if changed = s.StandIn.Name != backup; changed {
-			s.StandIn = StandIn{backup, time.Now()}
+		if changed = s.ActiveBackup.Name != backup; changed {
+			s.ActiveBackup = ActiveBackup{backup, time.Now()}
 		}
 	})
 	return changed
 }
 
-// endStandIn notes that no backup is needed: the own station prints, or it was replaced.
-func (w *worker) endStandIn() {
+// clearActiveBackup notes that no backup is needed: the own station prints, or it was replaced.
+func (w *worker) clearActiveBackup() {
 	w.downSince, w.ownRetryAt = time.Time{}, time.Time{}
-	w.update(func(s *Status) { s.StandIn = StandIn{} })
+	w.update(func(s *Status) { s.ActiveBackup = ActiveBackup{} })
 }
 
 // noteOwnFailure notes that the own station has just failed. waiting is what a person must do about
@@ -260,19 +260,19 @@ func ownRetryPause() time.Duration { return longestPause*5/6 + rand.N(longestPau
 
 // failures counts failures in a row. A ticket that is printed clears them.
 type failures struct {
-	refused int // before begin
+	clean   int // before begin
 	doubted int // after it
 }
 
-func (f *failures) afterRefusal() time.Duration {
-	f.refused++
-	return backoff(f.refused)
+func (f *failures) afterCleanFailure() time.Duration {
+	f.clean++
+	return backoff(f.clean)
 }
 
 // afterDoubt is short the first time and grows from then on: a printer that breaks off every ticket
 // must not waste a whole queue, two copies each, in a minute.
 func (f *failures) afterDoubt() time.Duration {
-	f.refused = 0 // the printer could be reached
+	f.clean = 0 // the printer could be reached
 	f.doubted++
 	if f.doubted == 1 {
 		return reprintPause()

@@ -27,7 +27,7 @@ type worker struct {
 	lastAttempt    time.Time // when the last attempt ended
 	queueFailures  int       // of the queue, in a row
 	lastQueueError string    // the queue's error that was logged last; empty when it works
-	tooOld         uint64    // job that was returned once because it was too old
+	tooOldJob      uint64    // job that was returned once because it was too old
 }
 
 // serve runs cycles until the lane is removed or the dispatcher stops.
@@ -84,10 +84,11 @@ func (w *worker) cycle(ctx context.Context, lane Lane) {
 		// The lane was changed, removed or stopped while Take returned this ticket.
 		w.returnUntried(ctx, lease, "not begun")
 		return
-	case lane.ExpireAfter > 0 && lease.Waited() > lane.ExpireAfter && d.Ticket.Kind != ticket.Slip && w.tooOld != d.Job:
+	case lane.ExpireAfter > 0 && lease.Waited() > lane.ExpireAfter && d.Ticket.Kind != ticket.Slip &&
+		w.tooOldJob != d.Job:
 		// It got too old while Take was blocked by a held station. The next cycle expires it. This is
 		// done once for each ticket: if the queue cannot expire it, printing late is better than never.
-		w.tooOld = d.Job
+		w.tooOldJob = d.Job
 		w.returnUntried(ctx, lease, "too old")
 		return
 	case lane.HoldDoubt && d.Doubt && !isIdempotent(lane.Station):
@@ -112,7 +113,7 @@ func (w *worker) expire(ctx context.Context, after time.Duration) {
 		w.logQueueError("cannot expire old tickets, they are printed late", err)
 	}
 	if n > 0 {
-		w.d.metrics.countLeft(w.name, ticket.Expired, n)
+		w.d.metrics.countOutcome(w.name, ticket.Expired, n)
 		w.log.Warn("tickets expired", "tickets", n, "older_than", after)
 	}
 }

@@ -7,15 +7,15 @@ import (
 )
 
 // Permanent marks an error that no further attempt can cure: the job fails at once.
-func Permanent(err error) error { return outcome{err, permanent} }
+func Permanent(err error) error { return markedError{err, permanent} }
 
 // NotReady marks an error that says that the station needs a person (no paper, cover open): the
 // queue waits, and no attempt is counted.
-func NotReady(err error) error { return outcome{err, notReady} }
+func NotReady(err error) error { return markedError{err, notReady} }
 
 // Untouched marks an error after begin that is known to have come before the first ticket byte left
 // this machine: the doubt is taken back. A station that cannot be sure must not use it.
-func Untouched(err error) error { return outcome{err, untouched} }
+func Untouched(err error) error { return markedError{err, untouched} }
 
 // IsUntouched says whether the outermost mark on err is [Untouched].
 func IsUntouched(err error) bool { return marked(err, untouched) }
@@ -35,16 +35,16 @@ const (
 	untouched
 )
 
-type outcome struct {
+type markedError struct {
 	error
 	mark mark
 }
 
-func (o outcome) Unwrap() error { return o.error }
+func (o markedError) Unwrap() error { return o.error }
 
 // marked looks at the outermost mark only: a station that wraps a marked error may know more.
 func marked(err error, m mark) bool {
-	o, ok := errors.AsType[outcome](err)
+	o, ok := errors.AsType[markedError](err)
 	return ok && o.mark == m
 }
 

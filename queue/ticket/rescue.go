@@ -1,29 +1,29 @@
 package ticket
 
-// A Card is a ticket on a screen's board that is not on paper yet, as queue.Rescue gets it.
-type Card struct {
+// A RescueCard is a ticket on a screen's board that is not on paper yet, as queue.Rescue gets it.
+type RescueCard struct {
 	Job uint64
-	// Copy is what must come out at the screen's backup, because no page of the screen is open.
+	// Ticket is what must come out at the screen's backup, because no page of the screen is open.
 	// Nil: nothing must, because a page is open or the ticket is done.
-	Copy *Ticket
+	Ticket *Ticket
 	// Reprint says that the card itself is a reprint that a person asked for.
 	Reprint bool
 }
 
-// A Copy is the job that was made from a card for the screen's backup.
-type Copy struct {
+// A RescueJob is the job that was made from a card for the screen's backup.
+type RescueJob struct {
 	Job     uint64
 	Station string // where it was sent
 	Open    bool   // it is pending, held or printing
-	// First says that the backup will print it without the help of a person. Nothing younger of the
+	// WillPrint says that the backup will print it without the help of a person. Nothing younger of the
 	// screen should come out before it.
-	First bool
-	Out   bool // it came out, or may have
+	WillPrint bool
+	Out       bool // it came out, or may have
 }
 
 // A Rescue is what has become of the cards of a board.
 type Rescue struct {
-	Copies    map[uint64]Copy // by the job of the card
-	Sent      int             // copies made now
-	TakenBack int             // copies cancelled now, because a page of the screen is open again
+	Copies    map[uint64]RescueJob // by the job of the card
+	Sent      int                  // copies made now
+	TakenBack int                  // copies cancelled now, because a page of the screen is open again
 }

@@ -66,8 +66,8 @@ type Line struct {
 	Refire bool `json:"refire,omitempty"`
 	// NoRoute says that no rule matched this line, so the fallback station got it.
 	NoRoute bool `json:"no_route,omitempty"`
-	// Of is the name of what this line modifies, if it is printed without it.
-	Of string `json:"of,omitempty"`
+	// Parent is the name of what this line modifies, if it is printed without it.
+	Parent string `json:"of,omitempty"`
 }
 
 // Kind says what is printed: an order, or something that the daemon prints itself.

@@ -53,7 +53,7 @@ func TestAVoidModifierSaysWhatItBelongsTo(t *testing.T) {
 		Line{Depth: 2, Quantity: "1", Name: "Extra", Void: true})
 	got := NewlyVoid(nil, now)
 	want := []Line{
-		{Quantity: "1", Name: "Cheese", Void: true, Of: "Burger"},
+		{Quantity: "1", Name: "Cheese", Void: true, Parent: "Burger"},
 		{Depth: 1, Quantity: "1", Name: "Extra", Void: true},
 	}
 	if len(got) != 1 {

@@ -58,7 +58,7 @@ func NewlyVoid(known []uint64, drafts []Draft) []Draft {
 			} else {
 				base = l.Depth
 				if len(above) > 0 {
-					l.Of = above[len(above)-1]
+					l.Parent = above[len(above)-1]
 				}
 				l.Depth = 0
 			}

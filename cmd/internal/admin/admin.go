@@ -57,7 +57,7 @@ func jobOf(j queue.Job) Job {
 		ID: j.ID, Request: j.Request, Record: j.Record, Venue: j.Venue, VenueName: j.VenueName,
 		Device: j.Device, Station: j.Station, State: j.State, Attempts: j.Attempts, Doubt: j.Doubt,
 		ReceivedAt: j.ReceivedAt, FinishedAt: j.FinishedAt, Reason: j.Reason,
-		Kind: j.Kind, Reprint: j.Reprint, Of: j.Of,
+		Kind: j.Kind, Reprint: j.Reprint, Of: j.MadeFrom,
 	}
 }
 
@@ -81,19 +81,19 @@ type Detail struct {
 // A Status is what the daemon knows of a station at this moment, apart from its queue. It is a
 // copy, made when a listing asks for it.
 type Status struct {
-	Name    string
-	Kind    string // [KindScreen], [KindKDS]; "" is a printer
-	Address string // as configured
-	Known   bool   // an attempt was made since the start
-	Up      bool   // the last attempt reached it
-	Since   time.Time
-	Err     string    // why it is down
-	Waiting string    // what it is waiting for
-	Attempt int       // number of the current ticket's attempt
-	NextTry time.Time // of the next attempt; zero if none is planned
-	Device  *Device   // nil if the station cannot be asked for its own state
-	StandIn string    // the backup station that prints its tickets now; empty: it prints them itself
-	Pages   int       // open pages, of a screen
+	Name         string
+	Kind         string // [KindScreen], [KindKDS]; "" is a printer
+	Address      string // as configured
+	Known        bool   // an attempt was made since the start
+	Up           bool   // the last attempt reached it
+	Since        time.Time
+	Err          string    // why it is down
+	Waiting      string    // what it is waiting for
+	Attempt      int       // number of the current ticket's attempt
+	NextTry      time.Time // of the next attempt; zero if none is planned
+	Device       *Device   // nil if the station cannot be asked for its own state
+	ActiveBackup string    // the backup station that prints its tickets now; empty: it prints them itself
+	Pages        int       // open pages, of a screen
 }
 
 // A Device is the state that a printer or screen reports of itself. Stations that share a printer
@@ -141,17 +141,17 @@ type Station struct {
 	Printing   int        `json:"printing"`
 	Held       int        `json:"held"` // tickets that wait for the operator to decide
 	// OldestSeconds is the running time since the oldest open ticket was accepted.
-	OldestSeconds float64     `json:"oldest_seconds"`
-	Hold          *queue.Hold `json:"hold,omitempty"`
-	Waiting       string      `json:"waiting,omitempty"` // what it is waiting for
-	Error         string      `json:"error,omitempty"`   // of the last attempt, if it failed
-	Attempt       int         `json:"attempt,omitempty"`
-	NextTry       *time.Time  `json:"next_try,omitempty"`
-	Device        *Device     `json:"device,omitempty"`
-	StandIn       string      `json:"stand_in,omitempty"`      // the backup that prints its tickets now
-	StandsInFor   []string    `json:"stands_in_for,omitempty"` // stations whose tickets it prints now
-	Pages         int         `json:"pages,omitempty"`         // open pages, of a screen
-	Advice        string      `json:"advice,omitempty"`        // what the operator can do
+	OldestSeconds float64            `json:"oldest_seconds"`
+	Hold          *queue.StationHold `json:"hold,omitempty"`
+	Waiting       string             `json:"waiting,omitempty"` // what it is waiting for
+	Error         string             `json:"error,omitempty"`   // of the last attempt, if it failed
+	Attempt       int                `json:"attempt,omitempty"`
+	NextTry       *time.Time         `json:"next_try,omitempty"`
+	Device        *Device            `json:"device,omitempty"`
+	StandIn       string             `json:"stand_in,omitempty"`      // the backup that prints its tickets now
+	StandsInFor   []string           `json:"stands_in_for,omitempty"` // stations whose tickets it prints now
+	Pages         int                `json:"pages,omitempty"`         // open pages, of a screen
+	Advice        string             `json:"advice,omitempty"`        // what the operator can do
 	// Books are the durable counters of this station since its database was created.
 	Books queue.Books `json:"books"`
 }

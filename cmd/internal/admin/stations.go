@@ -27,7 +27,7 @@ func (s *Server) stations(*http.Request) (any, error) {
 	}
 	backups := map[string][]string{}
 	for _, name := range slices.Sorted(maps.Keys(statuses)) {
-		if by := statuses[name].StandIn; by != "" {
+		if by := statuses[name].ActiveBackup; by != "" {
 			backups[by] = append(backups[by], name)
 		}
 	}
@@ -49,7 +49,7 @@ func stationOf(st queue.StationState, l Status) Station {
 		Pending: st.Pending, Printing: st.Printing, Held: st.Held,
 		OldestSeconds: st.Oldest.Seconds(),
 		Waiting:       l.Waiting, Error: l.Err, Attempt: l.Attempt,
-		Hold: st.Hold, Books: st.Books, Device: l.Device, StandIn: l.StandIn,
+		Hold: st.Hold, Books: st.Books, Device: l.Device, StandIn: l.ActiveBackup,
 	}
 	if !l.NextTry.IsZero() {
 		p.NextTry = new(l.NextTry)

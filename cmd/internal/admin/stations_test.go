@@ -48,8 +48,8 @@ func TestAStationNamesTheBackupThatPrintsItsTickets(t *testing.T) {
 		o.Statuses = func() []Status {
 			return []Status{
 				{Name: "bar", Known: true,
-					Device:  &Device{State: "paper out", Since: time.Unix(5, 0), Advice: "put in a new roll"},
-					StandIn: "grill"},
+					Device:       &Device{State: "paper out", Since: time.Unix(5, 0), Advice: "put in a new roll"},
+					ActiveBackup: "grill"},
 				{Name: "grill", Known: true, Up: true,
 					Device: &Device{State: "ready", Fine: true, Ability: "confirmed"}},
 			}
@@ -71,7 +71,7 @@ func TestAStationNamesTheBackupThatPrintsItsTickets(t *testing.T) {
 }
 
 func TestTheStateOfAStationIsItsMostUrgentCondition(t *testing.T) {
-	hold := &queue.Hold{Reason: "x", Since: time.Unix(9, 0)}
+	hold := &queue.StationHold{Reason: "x", Since: time.Unix(9, 0)}
 	up, down := Status{Known: true, Up: true}, Status{Known: true}
 	low, out := up, up
 	low.Device = &Device{State: "paper low", Fine: true, Conditions: []string{"paper_low"}}

@@ -227,12 +227,12 @@ func TestABackupTakesOverAndGivesBack(t *testing.T) {
 		k.advance(time.Minute)
 		k.accept("A2", at("grill", "Fries"), at("bar", "Cola"))
 		k.wantPrinted("bar", "A2")
-		if l := k.status("grill"); l.StandIn != "" {
-			k.t.Errorf("%s stands in too early", l.StandIn)
+		if l := k.status("grill"); l.ActiveBackup != "" {
+			k.t.Errorf("%s stands in too early", l.ActiveBackup)
 		}
 		k.advance(2 * time.Minute)
 		k.wantPrinted("bar", "A2 A1@GRILL A2@GRILL")
-		if l := k.status("grill"); l.StandIn != "bar" || l.Up {
+		if l := k.status("grill"); l.ActiveBackup != "bar" || l.Up {
 			k.t.Errorf("%+v, want it down and bar to stand in", l)
 		}
 		jobs, err := k.app.queue.Jobs(k.t.Context(), queue.Filter{Station: "grill"})
@@ -256,7 +256,7 @@ func TestABackupTakesOverAndGivesBack(t *testing.T) {
 		if got := strings.Fields(k.printed("grill")); len(got) == 0 || got[len(got)-1] != "A5" {
 			k.t.Errorf("grill works again and printed %v", got)
 		}
-		if l := k.status("grill"); l.StandIn != "" || !l.Up {
+		if l := k.status("grill"); l.ActiveBackup != "" || !l.Up {
 			k.t.Errorf("%+v, want it up and nobody to stand in", l)
 		}
 	}, "grill", "bar", "cold")

@@ -351,6 +351,6 @@ func (s *screen) Show(l *admin.Status) {
 	if v.Live > 0 && l.Waiting != "" {
 		// The page that the dispatcher waited for is open again, but the dispatcher notices only with
 		// its next ticket.
-		l.Known, l.Since, l.Waiting, l.Err, l.StandIn = false, time.Time{}, "", "", ""
+		l.Known, l.Since, l.Waiting, l.Err, l.ActiveBackup = false, time.Time{}, "", "", ""
 	}
 }

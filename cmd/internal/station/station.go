@@ -233,7 +233,7 @@ func (s *Set) List() (out []admin.Status) {
 	for _, d := range s.o.Dispatcher.Status() {
 		l := admin.Status{
 			Name: d.Name, Known: d.Known, Up: d.Up, Since: d.Since,
-			Err: d.Err, Waiting: d.Waiting, Attempt: d.Attempt, NextTry: d.NextTry, StandIn: d.StandIn.Name,
+			Err: d.Err, Waiting: d.Waiting, Attempt: d.Attempt, NextTry: d.NextTry, ActiveBackup: d.ActiveBackup.Name,
 		}
 		if st := live.stations[d.Name]; st != nil {
 			st.Show(&l)
@@ -294,7 +294,7 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 		ch <- boolGauge(stationHeld, st.Hold != nil, st.Name)
 	}
 	for _, d := range c.s.o.Dispatcher.Status() {
-		ch <- boolGauge(stationUsesBackup, d.StandIn.Name != "", d.Name)
+		ch <- boolGauge(stationUsesBackup, d.ActiveBackup.Name != "", d.Name)
 	}
 }
 
