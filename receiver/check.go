@@ -1,6 +1,7 @@
 package receiver
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -14,7 +15,7 @@ import (
 // The checks that need only the headers, in the order in which routes.go runs them. Each refusal is
 // a 4xx: the service gives the order up and, after a 401 or 403, alerts the venue's admin. That is
 // intended, because only a person can correct a wrong venue, device or address. No message quotes
-// what the caller sent: it would go into the log.
+// text that the caller chose, because it would go into the log; a venue id has the form of a UUID there.
 
 // checkAddress refuses callers whose address is not in allow_from.
 func (s *compiledPolicy) checkAddress(next echo.HandlerFunc) echo.HandlerFunc {
@@ -56,7 +57,7 @@ func (s *compiledPolicy) checkVenue(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		v := s.venues[id]
 		if v == nil {
-			return &refusal{VenueNotAllowed, name + ": not on the allow-list"}
+			return &refusal{VenueNotAllowed, fmt.Sprintf("%s: venue %s is not listed under venues", name, id)}
 		}
 		exchangeOf(c).venue = v
 		return next(c)

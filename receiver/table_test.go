@@ -58,7 +58,7 @@ var rows = []struct {
 	{"blank venue", func(r *testCase) { r.header.Set(contract.HeaderVenue, " ") }, 403, VenueNotAllowed,
 		"x-svc-venueid: not a UUID"},
 	{"another venue", func(r *testCase) { r.header.Set(contract.HeaderVenue, "00000000-0000-4000-8000-000000000000") },
-		403, VenueNotAllowed, "x-svc-venueid: not on the allow-list"},
+		403, VenueNotAllowed, "x-svc-venueid: venue 00000000-0000-4000-8000-000000000000 is not listed under venues"},
 	{"two venues", func(r *testCase) { r.header.Add(contract.HeaderVenue, "00000000-0000-4000-8000-000000000000") },
 		403, VenueNotAllowed, "x-svc-venueid: sent twice, with different values"},
 	{"no device", func(r *testCase) { r.header.Del(contract.HeaderDevice) }, 401, DeviceMissing,

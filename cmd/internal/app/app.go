@@ -36,11 +36,20 @@ import (
 )
 
 // A graceful stop must end before systemd kills the daemon: TimeoutStopSec is 30 s in the unit
-// file. Each limit is reached only when something hangs. If several hang at once, systemd kills the
-// daemon first. Nothing is lost then: a kill is a crash, and every promise holds through a crash.
+// file. The steps of a stop and their longest times are:
+//
+//	12 s  ticketTimeout: the tickets that are being printed may finish
+//	10 s  then they are interrupted; only a station that ignores this takes so long (dispatch.Stop)
+//	 6 s  the webhook answers the requests in progress (contract.WebhookTimeout and 1 s);
+//	      the other servers stop at the same time and faster
+//
+// This is 28 s, stopTimeout. Closing the parts has what is left of it. That is nothing only if a station
+// and a request hang in the same stop. The database is closed in any case; a disk that does not answer
+// then delays the end no longer. A kill by systemd would lose nothing either: it is a crash, and every
+// promise holds through a crash.
 const (
-	stopTimeout   = 25 * time.Second // for all parts, after printing has stopped
-	ticketTimeout = 12 * time.Second // for the tickets that are being printed
+	stopTimeout   = 28 * time.Second
+	ticketTimeout = 12 * time.Second
 )
 
 // Options are what the daemon is built from. ConfigPath or Config is required.
@@ -99,8 +108,9 @@ type App struct {
 	webhookAt, metricsAt net.Addr // the real ones: tests and the demo listen on port 0
 	serve                []server // started by Run, all at once
 
-	boot      *config.Config // of the start: keys that need a restart still have its values
-	reloading sync.Mutex     // held during a reload
+	startConfig *config.Config // of the start: keys that need a restart still have its values
+	reloading   sync.Mutex     // locked during a reload
+	stopOnce    sync.Once      // of stopPrinting
 }
 
 // A server runs until ctx ends.
@@ -114,8 +124,9 @@ type server struct {
 // New reads the configuration and opens the database, the stations and the listeners. Nothing is
 // answered before Run. After an error everything that New opened is closed again.
 //
-// The order of the parts matters: each part needs those above it, and the teardown closes them in
-// reverse order.
+// The order of the parts matters: each part needs parts above it, and the teardown closes them in
+// reverse order. One pair is the other way round there: the stations need the dispatcher to be built,
+// and it must have stopped before they close.
 func New(ctx context.Context, o Options) (_ *App, err error) {
 	a := &App{o: o, level: new(slog.LevelVar), registry: newRegistry()}
 	conf := o.Config
@@ -124,7 +135,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 			return nil, err
 		}
 	}
-	a.boot = conf
+	a.startConfig = conf
 	a.log = newLogger(o.Log, conf.Log.Format, a.level)
 	a.level.Set(conf.Log.Slog())
 	a.metrics = newMetrics(a.registry)
@@ -170,7 +181,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		return nil, err
 	}
 	for _, w := range slices.Concat(conf.Warnings, first.stations.Warnings) {
-		a.log.Warn("configuration", "hint", w)
+		a.log.Warn("configuration warning", "warning", w)
 	}
 	if a.receiver, err = newReceiver(a, conf, first.policy); err != nil {
 		return nil, err
@@ -214,7 +225,7 @@ func (a *App) Run(ctx context.Context) error {
 		})
 	}
 	wg.Go(func() { a.health.runWatchdog(serving, a.o.WatchdogEvery, a.notify, a.log) })
-	c := a.boot
+	c := a.startConfig
 	a.log.Info("ready", "webhook", addrString(a.webhookAt), "metrics", addrString(a.metricsAt),
 		"display", addrString(a.DisplayAddr()), "stations", len(c.Stations()), "venues", len(c.Venues))
 	a.notify("READY=1\nSTATUS=" + a.health.status())
@@ -234,15 +245,17 @@ func (a *App) Run(ctx context.Context) error {
 	if cause == nil {
 		cause = context.Cause(ctx)
 	}
-	a.log.Info("stopping", "why", cause)
+	a.log.Info("stopping", "reason", cause)
 	a.notify("STOPPING=1\nSTATUS=finishing the current tickets")
 	// Printing stops first, because a ticket may take seconds. Meanwhile the webhook still accepts
-	// orders: the service retries only three times. They print after the next start.
-	stopped := a.stopPrinting(context.WithoutCancel(ctx))
+	// orders: the service gives up after three retries. They print after the next start.
+	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+	defer cancel()
+	stopped := a.stopPrinting(stopping)
 	// Ends the servers: each answers what it has begun, within its own grace.
 	stop(nil)
 	wg.Wait()
-	err := errors.Join(stopped, a.Close())
+	err := errors.Join(stopped, a.down.run(stopping))
 	// A stop by signal is no failure: systemd would otherwise show the unit as failed after each
 	// stop.
 	if ctx.Err() == nil { // a part failed
@@ -254,24 +267,27 @@ func (a *App) Run(ctx context.Context) error {
 
 // stopPrinting waits for the tickets that are being printed, at most ticketTimeout. A ticket that
 // takes longer is interrupted; it is then in doubt and prints with a banner after the next start.
-// Run calls it first, and the teardown calls it again, which does nothing then; for an App that was
-// never run the teardown's call is the only one.
-func (a *App) stopPrinting(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, ticketTimeout)
-	defer cancel()
-	return a.dispatch.Stop(ctx)
+// Run calls it first. The teardown calls it again for an App that was never run; after Run that call
+// does nothing, so that a station that hangs is waited for only once.
+func (a *App) stopPrinting(ctx context.Context) (err error) {
+	a.stopOnce.Do(func() {
+		ctx, cancel := context.WithTimeout(ctx, ticketTimeout)
+		defer cancel()
+		err = a.dispatch.Stop(ctx)
+	})
+	return err
 }
 
-// Close closes everything that New opened. Run calls it; call it only for an App that was never
-// run. It has its own time limit and not a caller's context, because that one has usually ended by
-// then.
+// Close closes everything that New opened. Call it only for an App that was never run: Run closes the
+// App itself, and a deferred Close after it does nothing. It has its own time limit and not a caller's
+// context, because that one has usually ended by then.
 func (a *App) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancel()
 	return a.down.run(ctx)
 }
 
-// Run calls [New] and [App.Run].
+// Run is the whole life of a daemon: [New], then [App.Run].
 func Run(ctx context.Context, o Options) error {
 	a, err := New(ctx, o)
 	if err != nil {

@@ -105,7 +105,7 @@ func (h health) runWatchdog(ctx context.Context, every time.Duration, notify fun
 		if w := h.queue.Waiting(); w > hungAfter {
 			// No notification: systemd kills the daemon after WatchdogSec. The orders it had
 			// answered with 200 are on the disk.
-			log.Error("the disk has not answered: the watchdog will restart the daemon",
+			log.Error("a commit has not finished, the disk does not answer: the watchdog will restart the daemon",
 				"waiting", w.Round(time.Second))
 			continue
 		}

@@ -48,7 +48,7 @@ func listenMetrics(a *App, conf *config.Config) error {
 	if err != nil {
 		return err
 	}
-	a.down.push("metrics listener", closeOnce(l))
+	a.down.push("metrics listener", closeListener(l))
 	a.metricsAt = l.Addr()
 	srv := metricsServer(a.health.handler(a.registry, a.log), a.log)
 	a.serve = append(a.serve, server{"metrics", func(ctx context.Context) error {
@@ -72,7 +72,7 @@ func listenAdmin(a *App, conf *config.Config) error {
 	if err != nil {
 		return err
 	}
-	a.down.push("admin socket", closeOnce(l))
+	a.down.push("admin socket", closeListener(l))
 	a.serve = append(a.serve, server{"admin", func(ctx context.Context) error {
 		// Five seconds let a change finish whose commit is under way; after a cut the operator
 		// would not know whether it was made.
@@ -81,9 +81,9 @@ func listenAdmin(a *App, conf *config.Config) error {
 	return nil
 }
 
-// closeOnce closes a listener; it is no error if its server has closed it already. Both orders
+// closeListener closes a listener; it is no error if its server has closed it already. Both orders
 // happen: after Run the server has closed it, after an error in New it has not.
-func closeOnce(l net.Listener) func(context.Context) error {
+func closeListener(l net.Listener) func(context.Context) error {
 	return func(context.Context) error {
 		if err := l.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 			return err

@@ -17,9 +17,9 @@ import (
 )
 
 // A reload has two halves. build makes everything that the new configuration needs and may fail;
-// the daemon keeps working with the old one. apply makes it active and cannot fail half way. So a
-// misspelt key at 19:30 changes nothing in the kitchen. The start of the daemon uses the same two
-// functions.
+// the daemon keeps working with the old one. apply makes it active and cannot fail half way: only a
+// screen of the pass may be missing afterwards, and listings say so. So a misspelt key at 19:30 changes
+// nothing in the kitchen. The start of the daemon uses the same two functions.
 
 // A snapshot is everything that is built from one configuration and replaced by a reload.
 type snapshot struct {
@@ -29,8 +29,8 @@ type snapshot struct {
 	client   *posapi.Client // nil without a service
 }
 
-// build builds a snapshot of conf. Everything that can fail happens here, before the active
-// snapshot is touched. Parts whose configuration has not changed are taken over from the active
+// build builds a snapshot of conf. What can make the configuration invalid happens here, before the
+// active snapshot is touched. Parts whose configuration has not changed are taken over from the active
 // snapshot. What build made and apply then does not use needs no closing, except the client.
 func (a *App) build(conf *config.Config) (*snapshot, error) {
 	p, err := doctor.CompilePlan(conf)
@@ -49,9 +49,11 @@ func (a *App) build(conf *config.Config) (*snapshot, error) {
 	return s, nil
 }
 
-// apply makes s active, or changes nothing: only its first step can fail. A request that is being
-// planned meanwhile uses the old routes. If they name a station that s does not have, its queue
-// becomes an orphan; the ticket is kept. The old tickets are not touched: each has its station and
+// apply makes s active, or changes nothing: only its first step returns an error. (Swap reports a
+// screen of the pass that cannot be opened in the listings, and the kitchen works without it.) A
+// request that is being planned meanwhile uses the old routes. If they name a station that s does not
+// have, its queue becomes an orphan: a queue with tickets whose station is not configured. The ticket
+// is kept. The old tickets are not touched: each has its station and
 // its text stored with it.
 func (a *App) apply(s *snapshot) (orphans []string, err error) {
 	if err := a.receiver.SetPolicy(s.policy); err != nil {
@@ -72,7 +74,7 @@ func (a *App) apply(s *snapshot) (orphans []string, err error) {
 			orphans = append(orphans, st.Name)
 			a.log.Error("a station with tickets is not in the configuration; "+
 				"to fix: ticketrail jobs move --from STATION --to ANOTHER",
-				"printer", st.Name, "tickets", st.Pending+st.Held+st.Printing)
+				"station", st.Name, "tickets", st.Pending+st.Held+st.Printing)
 		}
 	}
 	return orphans, nil
@@ -82,7 +84,7 @@ func (a *App) apply(s *snapshot) (orphans []string, err error) {
 // operator reads the log.
 type ReloadResult struct {
 	Warnings []string
-	// Restart lists changed keys that need a restart.
+	// Restart lists changed keys that take effect only after a restart.
 	Restart []string
 	// Orphans lists stations that are no longer in the configuration and still have tickets.
 	Orphans []string
@@ -111,10 +113,11 @@ func (a *App) Reload() (ReloadResult, error) {
 		return ReloadResult{}, err
 	}
 	for _, w := range done.Warnings {
-		a.log.Warn("configuration", "hint", w)
+		a.log.Warn("configuration warning", "warning", w)
 	}
 	if len(done.Restart) > 0 {
-		a.log.Warn("configuration loaded; some changed keys need a restart", "keys", strings.Join(done.Restart, " "))
+		a.log.Warn("configuration loaded; keys that were changed take effect only after systemctl restart ticketrail",
+			"keys", strings.Join(done.Restart, " "))
 	} else {
 		a.log.Info("configuration loaded")
 	}
@@ -136,9 +139,9 @@ func (a *App) reload() (done ReloadResult, err error) {
 	done.Warnings = append(conf.Warnings, next.stations.Warnings...)
 	// The listener of the screens is opened with the first screen, which may have been at a reload:
 	// its keys are compared with those of then.
-	boot := *a.boot
-	boot.Display = a.stations.Display(conf.Display)
-	done.Restart = conf.NeedsRestart(&boot)
+	start := *a.startConfig
+	start.Display = a.stations.Display(conf.Display)
+	done.Restart = conf.NeedsRestart(&start)
 	return done, nil
 }
 

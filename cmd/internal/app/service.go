@@ -26,17 +26,17 @@ type service struct {
 	registry prometheus.Registerer
 	// Created once and shared, because a metric's name can be registered only once.
 	metrics   *posapi.Metrics // of all clients; nil before the first
-	through   http.RoundTripper
+	transport http.RoundTripper
 	directory *directory.Directory
 
 	client *posapi.Client // active; nil without a service
 	conf   config.Service // of client
 	stop   context.CancelFunc
-	over   chan struct{} // closed when the directory has stopped to refresh
+	done   chan struct{} // closed when the directory is refreshed no more
 }
 
 func newService(o Options, q *queue.Queue, conf *config.Config, log *slog.Logger, reg prometheus.Registerer) *service {
-	return &service{log: log, registry: reg, through: o.Service, directory: directory.New(directory.Options{
+	return &service{log: log, registry: reg, transport: o.Service, directory: directory.New(directory.Options{
 		KV: q.KV("directory"), Every: conf.Service.Refresh, Logger: log, Registerer: reg,
 	})}
 }
@@ -57,7 +57,7 @@ func (s *service) clientFor(conf config.Service) (*posapi.Client, error) {
 	if s.metrics == nil {
 		s.metrics = posapi.NewMetrics(s.registry)
 	}
-	return doctor.NewServiceClient(conf, s.through, s.log, s.metrics)
+	return doctor.NewServiceClient(conf, s.transport, s.log, s.metrics)
 }
 
 // closeUnused closes a new client that is not used after all. A reload that failed after clientFor
@@ -124,23 +124,23 @@ func (s *service) zone(conf *config.Config) *time.Location {
 // may print before the names are known. What was known before the restart is stored.
 func (s *service) start() {
 	ctx, cancel := context.WithCancel(context.Background())
-	s.stop, s.over = cancel, make(chan struct{})
+	s.stop, s.done = cancel, make(chan struct{})
 	go func() {
-		defer close(s.over)
+		defer close(s.done)
 		s.directory.Run(ctx)
 	}()
 }
 
-func (s *service) close(within context.Context) error {
+func (s *service) close(ctx context.Context) error {
 	// The requests under way are canceled first, so this usually ends at once.
 	s.stop()
 	if s.client != nil {
 		defer s.client.Close()
 	}
 	select {
-	case <-s.over:
+	case <-s.done:
 		return nil
-	case <-within.Done():
-		return fmt.Errorf("a request to the point-of-sale API has not ended: %w", context.Cause(within))
+	case <-ctx.Done():
+		return fmt.Errorf("a request to the point-of-sale API has not ended: %w", context.Cause(ctx))
 	}
 }

@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// A teardown stops what New started, in reverse order. New pushes the step of each part right after it
-// has created the part, so that an error half way through New leaves no goroutine and no lock behind.
+// A teardown stops what New started, in reverse order of the pushes. New pushes the step of a part before
+// anything after it can fail, so that an error half way through New leaves no goroutine and no lock
+// behind. The dispatcher is pushed after the stations, because it must stop before they close.
 type teardown struct {
 	steps []step
 	log   *slog.Logger
@@ -27,6 +28,8 @@ func (d *teardown) push(name string, stop func(context.Context) error) {
 
 // run runs all steps, once. A step that fails or takes longer than ctx does not stop the others: the
 // database is closed last, and it must be closed.
+// Every step ends soon after ctx has ended; only the stations may need storageTimeout (10 s) more, if
+// a page was opened while the disk does not answer.
 func (d *teardown) run(ctx context.Context) error {
 	var errs []error
 	for _, s := range slices.Backward(d.steps) {

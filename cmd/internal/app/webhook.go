@@ -75,7 +75,7 @@ func listenWebhook(a *App, conf *config.Config) error {
 	if err != nil {
 		return err
 	}
-	a.down.push("webhook listener", closeOnce(l))
+	a.down.push("webhook listener", closeListener(l))
 	// Socket activation must not get around the rule that a public address needs TLS.
 	if err := conf.Receiver.CheckListener(l.Addr()); err != nil {
 		return err
