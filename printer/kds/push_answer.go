@@ -13,8 +13,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/hashicorp/go-retryablehttp"
-
 	"ticketrail/queue/ticket"
 )
 
@@ -60,12 +58,15 @@ func (p *Push) setNotBefore(d time.Duration) {
 	}
 }
 
-// retryAfter is the pause that the display asks for, at most maxRetryAfter. Only 429 and 503 can
-// ask for one. Without a readable Retry-After it is 0, and only the dispatcher's own backoff
-// applies. A number of seconds that overflows a time.Duration can come back negative, which is no
-// pause either.
+// retryAfter is the pause that the display asks for: whole seconds, at most maxRetryAfter. A date is
+// not used, because the clock of this box or of the display may be wrong by years. Without a number
+// only the dispatcher's own backoff applies.
 func retryAfter(res *http.Response) time.Duration {
-	return min(retryablehttp.DefaultBackoff(0, maxRetryAfter, 0, res), maxRetryAfter)
+	seconds, err := strconv.ParseUint(res.Header.Get("Retry-After"), 10, 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) { // out of range, seconds is the largest number
+		return 0
+	}
+	return time.Duration(min(seconds, uint64(maxRetryAfter/time.Second))) * time.Second
 }
 
 // statusLine is the status and the first line of the answer that has any text, for messages. It

@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -61,6 +62,19 @@ func TestALaneRemovedAndSetAgainDuringAPrintIsServedByOneGoroutine(t *testing.T)
 		h.Set([]Lane{{Name: "grill", Station: p}})
 		h.advance(time.Hour)
 		h.wantPrinted(p, "a", "b")
+	})
+}
+
+func TestAKickEndsThePauseAfterAnErrorOfTheQueue(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *harness) {
+		h.q.setErrors(errors.New("the disk fails"), nil)
+		h.Set([]Lane{{Name: "grill", Station: h.printer()}})
+		h.advance(time.Hour)
+		h.Kick("grill")
+		h.advance(0)
+		if d := time.Until(h.status("grill").NextTry); d > 2*time.Second {
+			t.Errorf("the first pause after a kick lasts %v", d)
+		}
 	})
 }
 

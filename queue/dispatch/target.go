@@ -209,7 +209,7 @@ func (w *worker) resetBackoff() {
 	for _, t := range w.targets {
 		t.failures, t.next = failures{}, time.Time{}
 	}
-	w.ownRetryAt = time.Time{}
+	w.ownRetryAt, w.queueFailures = time.Time{}, 0
 }
 
 // excludeIdle notes that Take blocked since then, because the queue was empty or a person held the
