@@ -79,6 +79,43 @@ func TestPruningRemovesNoOpenOrFailedJobIfItsKeyIsDamaged(t *testing.T) {
 	}
 }
 
+func TestATicketWhosePositionIsDamagedFailsAndTheNextOnePrints(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		q.accept(order("a", "grill"))
+		q.accept(order("b", "grill"))
+		q.edit(func(tx *bolt.Tx) error {
+			b := tx.Bucket(bucketNames[bucketWaiting])
+			k, v := b.Cursor().First()
+			old, entry := bytes.Clone(k), bytes.Clone(v)
+			return errors.Join(b.Delete(old), b.Put(key64(un64(old)^1<<20), entry))
+		})
+		q.wantState(1, ticket.Failed)
+		q.printAll("grill", "b")
+		q.restart()
+		q.wantNothing("grill")
+	})
+}
+
+func TestAStateThatTheQueueDoesNotWriteIsNotRead(t *testing.T) {
+	good := jobState{Station: "grill", State: ticket.Pending}
+	for name, change := range map[string]func(*jobState){
+		"":                  func(*jobState) {},
+		"no station":        func(s *jobState) { s.Station = "" },
+		"unknown":           func(s *jobState) { s.State = "burnt" },
+		"printing":          func(s *jobState) { s.State = ticket.Printing },
+		"negative attempts": func(s *jobState) { s.Attempts = -1 },
+		"negative doubts":   func(s *jobState) { s.Doubts = -1 },
+	} {
+		s := good
+		change(&s)
+		stored, err := sealJSON(s)
+		must(t, err)
+		if _, err := decodeState(stored); (err == nil) != (name == "") {
+			t.Errorf("%q: err %v", name, err)
+		}
+	}
+}
+
 func TestAFailedJobOlderThanItsBooksIsCancelledOnce(t *testing.T) {
 	q := start(t)
 	q.accept(order("a", "grill"))
