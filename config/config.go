@@ -8,10 +8,10 @@
 // an expression compiles is checked by the packages that know. Nothing else in ticketrail reads
 // settings.
 //
-// Every key outside the lists of venues, stations and routes can also be set in the environment:
-// receiver.listen as TICKETRAIL_RECEIVER_LISTEN, lists of words separated by commas. The
-// environment takes precedence over the file, the file over the default. An empty variable counts
-// as not set.
+// Every key outside the lists of venues, stations and routes, and outside ticket.fields, can also be
+// set in the environment: receiver.listen as TICKETRAIL_RECEIVER_LISTEN, lists of words separated by
+// commas. The environment takes precedence over the file, the file over the default. An empty
+// variable counts as not set.
 //
 // Durations need a unit (4s, 2m, 72h), and so do sizes (512KiB, 1MiB). Relative file names are
 // relative to the folder of the configuration file; those of secrets and TLS files to
@@ -183,9 +183,10 @@ type Storage struct {
 
 // Admin is how the commands reach the daemon.
 type Admin struct {
-	// Socket is the unix socket of ticketrail jobs, printers, rejects. Default
-	// /run/ticketrail/ticketrail.sock, mode 0660: every user who may write to it may do everything. At
-	// most 107 bytes, a limit of the kernel. Needs a restart.
+	// Socket is the unix socket on which the daemon answers the other commands of ticketrail, such as
+	// jobs, printers, screens and rejects. Default /run/ticketrail/ticketrail.sock, mode 0660: every
+	// user who may write to it may do everything. At most 107 bytes, a limit of the kernel. Needs a
+	// restart.
 	Socket string `mapstructure:"socket" reload:"restart"`
 }
 

@@ -6,7 +6,7 @@ import "time"
 type Printer struct {
 	// Name is the station's name in routes, tables and metrics: letters, digits, spaces and . _ -
 	// up to 64. Required, unique in any case over printers, screens and kds. Tickets queued under a
-	// name that is removed from the file are held until they are moved.
+	// name that is removed from the file wait, and do not print, until they are moved.
 	Name string `mapstructure:"name"`
 	// Address is how the printer is reached. Required.
 	//

@@ -38,8 +38,9 @@ func (a attempt) queueFailed() bool { return a.beginErr != nil && !a.interrupted
 // cancelled says that the queue refused Begin because the ticket had ended meanwhile, see queue.Rescue.
 func (a attempt) cancelled() bool { return errors.Is(a.beginErr, queue.ErrConflict) }
 
-// deliver has the first station print that can: the own one, unless it has only just failed, else
-// the backups whose time has come. It returns how long to pause.
+// deliver tries the targets in order, the own station first. It skips those that are in a pause, and
+// backups whose After has not passed, and stops at the first that prints or calls begin. It returns
+// how long to pause.
 func (w *worker) deliver(ctx context.Context, lane Lane, lease Lease) time.Duration {
 	var used *target
 	var a attempt
@@ -59,7 +60,8 @@ func (w *worker) deliver(ctx context.Context, lane Lane, lease Lease) time.Durat
 		}
 	}
 	if used == nil {
-		// Every station is in a pause, but the worker is not: it paused for the queue, or was woken.
+		// The worker was woken early, or paused for the queue: every target is still in its pause. Try
+		// the own station.
 		used = w.targets[0]
 		a, v = w.try(used, lane, lease)
 	}
@@ -171,7 +173,11 @@ func (g *beginGate) close() (called bool, err error) {
 	return g.called, g.err
 }
 
-// An ending is one of the five ways to end a lease.
+// The words for what becomes of an attempt: its result is what a metric counts (ok, doubt, …), its
+// ending is the call that settles the lease, and that call gives the job its state. A verdict is the
+// result and the ending together. A proof is the state of a job that came out.
+
+// An ending is one of the five ways to settle a lease.
 type ending int
 
 const (
@@ -190,7 +196,7 @@ type verdict struct {
 }
 
 // judge decides what an attempt means. doubted says that an earlier attempt may have printed the
-// ticket, so this one was the marked reprint. holdDoubt is that of the [Lane].
+// ticket, so this copy was marked POSSIBLE DUPLICATE. holdDoubt is that of the [Lane].
 func judge(a attempt, doubted, holdDoubt bool) verdict {
 	if a.err == nil {
 		return verdict{endAck, resultOK, ""}
@@ -222,8 +228,8 @@ func judge(a attempt, doubted, holdDoubt bool) verdict {
 // holdReason tells the person who must decide what to look for.
 func holdReason(doubted bool, why string) string {
 	if doubted {
-		return "the first copy and the marked reprint both failed midway; check what came out, " +
-			"then reprint or cancel: " + why
+		return "the first copy and the copy marked POSSIBLE DUPLICATE both failed midway; check what came " +
+			"out, then reprint or cancel: " + why
 	}
 	return "failed after the first byte; check whether it came out, then reprint or cancel: " + why
 }

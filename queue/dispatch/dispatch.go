@@ -62,7 +62,7 @@ func isIdempotent(s Station) bool {
 	return ok && i.Idempotent()
 }
 
-// A Lane says which station serves the queue of that name, and how.
+// A Lane is how the dispatcher serves one lane of the queue: with which station, and by which rules.
 type Lane struct {
 	Name    string
 	Station Station
@@ -221,7 +221,7 @@ func (d *Dispatcher) start(lane Lane) {
 	w := &worker{
 		d:      d,
 		name:   lane.Name,
-		log:    d.log.With("printer", lane.Name),
+		log:    d.log.With("station", lane.Name),
 		lane:   &lane,
 		wake:   func() {},
 		status: Status{Name: lane.Name, Since: time.Now()},
@@ -230,8 +230,8 @@ func (d *Dispatcher) start(lane Lane) {
 	d.running.Go(w.serve)
 }
 
-// sameLane says whether two lanes of one name are equal. Stations that cannot be compared (functions)
-// are never equal.
+// sameLane says whether two lanes of one name are equal. Stations that cannot be compared (functions,
+// as in tests) are never equal.
 func sameLane(a, b Lane) bool {
 	return a.ExpireAfter == b.ExpireAfter && a.HoldDoubt == b.HoldDoubt && sameStation(a.Station, b.Station) &&
 		slices.EqualFunc(a.Backups, b.Backups, func(a, b Backup) bool {
@@ -256,7 +256,8 @@ func (d *Dispatcher) Kick(name string) {
 	}
 }
 
-// How long Stop waits after it has interrupted the prints. systemd's TimeoutStopSec must be longer.
+// How long Stop waits after it has interrupted the prints. systemd kills the daemon TimeoutStopSec
+// (30 s, deploy/ticketrail.service) after it has asked it to stop, so both are much shorter.
 const (
 	settleWithin = 5 * time.Second  // for the queue to store the outcomes
 	giveUpAfter  = 10 * time.Second // for everything; longer than settleWithin

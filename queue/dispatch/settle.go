@@ -25,7 +25,8 @@ func (w *worker) conclude(t *target, lease Lease, a attempt, v verdict) time.Dur
 	default:
 		settled = w.settle(lease, v, "")
 	}
-	// No pause after resultPermanent, which says nothing about the station, nor at a shutdown.
+	// No pause after resultPermanent, which says nothing about the station, nor after
+	// resultInterrupted by a shutdown. If it was the queue that failed, it gets the queue's pause.
 	var pause time.Duration
 	switch {
 	case v.result == resultCleanFailure, v.result == resultNotReady, v.result == resultDoubt:
@@ -54,7 +55,7 @@ func (w *worker) ack(t *target, lease Lease, a attempt, v verdict) bool {
 		w.d.metrics.backupTickets.WithLabelValues(w.name, t.Name).Inc()
 		attrs = append(attrs, "backup", t.Name)
 	}
-	w.log.Info("ticket out", attrs...)
+	w.log.Info("ticket delivered", attrs...)
 	return true
 }
 

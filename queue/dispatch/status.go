@@ -68,7 +68,7 @@ type result string
 
 const (
 	resultOK           result = "ok"          // printed
-	resultCleanFailure result = "refused"     // failed before the first ticket byte
+	resultCleanFailure result = "refused"     // a clean failure: before the first ticket byte
 	resultDoubt        result = "doubt"       // failed after it
 	resultNotReady     result = "not_ready"   // the station needs a person
 	resultPermanent    result = "permanent"   // no attempt can cure it
@@ -79,7 +79,7 @@ func results() []result {
 	return []result{resultOK, resultCleanFailure, resultDoubt, resultNotReady, resultPermanent, resultInterrupted}
 }
 
-// outcomes are the states in which a ticket leaves a queue, as metric labels.
+// outcomes are the states that countOutcome counts, as metric labels.
 func outcomes() []ticket.State {
 	return append(ticket.Proofs(), ticket.Held, ticket.Failed, ticket.Expired)
 }
@@ -97,7 +97,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	return &metrics{
 		tickets: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "ticketrail_station_tickets_total",
-			Help: "Tickets that left a station's queue, by outcome; held ones may be queued again.",
+			Help: "Tickets by outcome; a held ticket is counted again when a person reprints it.",
 		}, []string{"station", "outcome"}),
 		attempts: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "ticketrail_station_attempts_total",
@@ -155,7 +155,8 @@ func (m *metrics) deleteSeries(station string) {
 	m.backupTickets.DeletePartialMatch(of)
 }
 
-// countOutcome counts tickets that left a station's queue.
+// countOutcome counts tickets by outcome. A held ticket stays in its lane and is counted again when
+// a person has it reprinted.
 func (m *metrics) countOutcome(station string, as ticket.State, n int) {
 	m.tickets.WithLabelValues(station, string(as)).Add(float64(n))
 }

@@ -72,23 +72,23 @@ func TestLogsHaveAChangeOnceAndEveryTicketThatIsPrinted(t *testing.T) {
 		got, last := h.logs.entries(t)
 		want := []string{
 			"WARN ticket not printed, trying again",
-			"WARN printer needs attention",
+			"WARN station needs attention",
 			"WARN ticket not printed, trying again",
-			"INFO printer works again",
-			"INFO ticket out",
+			"INFO station works again",
+			"INFO ticket delivered",
 			"WARN ticket in doubt",
 			"WARN ticket in doubt",
 			"ERROR ticket held; check what came out, then reprint or cancel it",
 			"ERROR ticket failed; it is not tried again",
 			"ERROR station panicked: ticket not printed, trying again",
-			"INFO printer works again",
-			"INFO ticket out",
+			"INFO station works again",
+			"INFO ticket delivered",
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("logged (-want +got):\n%s", diff)
 		}
 		for key, value := range map[string]any{
-			"component": "dispatch", "printer": "grill", "request": "d", "job": 4.0, "venue": "v", "attempt": 3.0,
+			"component": "dispatch", "station": "grill", "request": "d", "job": 4.0, "venue": "v", "attempt": 3.0,
 			"outcome": "sent",
 		} {
 			if last[key] != value {
@@ -221,10 +221,10 @@ func TestTicketsPrintedByABackupAreCountedAndLogged(t *testing.T) {
 		want := []string{
 			"WARN ticket not printed, trying again",
 			"WARN backup prints for this station",
-			"INFO ticket out",
-			"INFO ticket out",
-			"INFO printer works again",
-			"INFO ticket out",
+			"INFO ticket delivered",
+			"INFO ticket delivered",
+			"INFO station works again",
+			"INFO ticket delivered",
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("logged (-want +got):\n%s", diff)

@@ -44,7 +44,7 @@ func TestStopEndsAWorkerInEveryPhase(t *testing.T) {
 			after:   time.Second,
 			patient: 2 * time.Second, takes: 2 * time.Second, ends: []string{"grill a return"}, paper: []string{"a"},
 			doubt: true},
-		{name: "printing a marked reprint, without", printer: &fakePrinter{faults: []fault{cut}, takes: time.Minute},
+		{name: "printing a marked copy, without", printer: &fakePrinter{faults: []fault{cut}, takes: time.Minute},
 			jobs:  []string{"a"},
 			after: 90 * time.Second, patient: 0, ends: []string{"grill a retry", "grill a hold"},
 			paper: []string{"a", "a DUPLICATE"}, doubt: true},

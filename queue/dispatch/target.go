@@ -66,10 +66,10 @@ func (w *worker) noteResult(t *target, lease Lease, a attempt, v verdict) {
 	case v.result == resultCleanFailure:
 		msg, pause = "ticket not printed, trying again", t.failures.afterCleanFailure()
 	case v.result == resultNotReady:
-		msg, waiting, pause = "printer needs attention", a.err.Error(), notReadyPause()
+		msg, waiting, pause = "station needs attention", a.err.Error(), notReadyPause()
 		t.failures.clean = 0
 	case ticket.IsNotReady(a.err):
-		msg, waiting, pause = "printer needs attention, ticket in doubt", a.err.Error(), notReadyPause()
+		msg, waiting, pause = "station needs attention, ticket in doubt", a.err.Error(), notReadyPause()
 	default:
 		msg, pause = "ticket in doubt", t.failures.afterDoubt()
 	}
@@ -93,7 +93,7 @@ func (w *worker) noteSuccess(t *target, lease Lease) {
 		return
 	}
 	if hadFailed {
-		w.log.Info("printer works again", ticketAttrs(lease)...)
+		w.log.Info("station works again", ticketAttrs(lease)...)
 	}
 	w.clearActiveBackup()
 	w.d.metrics.setUp(w.name, true)
@@ -242,14 +242,15 @@ func backoff(n int) time.Duration {
 	return whole/2 + rand.N(whole/2+1)
 }
 
-// notReadyPause is the pause while the printer needs attention: 4 to 6 s. It does not grow, so that
+// notReadyPause is the pause while the station needs attention: 4 to 6 s. It does not grow, so that
 // the cook who has put in paper soon sees that it helped.
 func notReadyPause() time.Duration {
 	return readyInterval*4/5 + rand.N(readyInterval*2/5+1)
 }
 
-// reprintPause is the pause before the marked reprint of a ticket in doubt, 0.5 to 1 s: long enough
-// for a printer to recover from a reset connection, short for a cook who waits.
+// reprintPause is the pause before the copy of a ticket in doubt that is marked POSSIBLE DUPLICATE,
+// 0.5 to 1 s: long enough for a printer to recover from a reset connection, short for a cook who
+// waits.
 func reprintPause() time.Duration {
 	return time.Second/2 + rand.N(time.Second/2+1)
 }

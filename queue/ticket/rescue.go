@@ -15,8 +15,8 @@ type RescueJob struct {
 	Job     uint64
 	Station string // where it was sent
 	Open    bool   // it is pending, held or printing
-	// WillPrint says that the backup will print it without the help of a person. Nothing younger of the
-	// screen should come out before it.
+	// WillPrint says that the backup will print it without the help of a person. So newer tickets of
+	// the screen wait for it.
 	WillPrint bool
 	Out       bool // it came out, or may have
 }

@@ -1,5 +1,5 @@
 // Package ticket is what travels through the queue, and the terms for it: what a ticket says, which
-// station gets it, how its delivery ended.
+// station gets it, and which states a job can have.
 //
 // Everything that a cook will read is decided before the request is answered, and fixed in a
 // [Ticket]. How wide the paper is and which bytes print it is decided at each attempt, by the
@@ -36,7 +36,8 @@ type Ticket struct {
 	Course      string   `json:"course,omitempty"`      // of the whole record
 	Notes       []string `json:"notes,omitempty"`
 
-	// Void says that the whole record is a cancellation. Every line of it is Void too.
+	// Void says that the whole record is a cancellation. Every line of it is Void too. It is also set
+	// on a [Correction], which contains only cancellations.
 	Void bool `json:"void,omitempty"`
 	// Refire says that the whole record is made again. Every line of it is Refire too.
 	Refire bool `json:"refire,omitempty"`
@@ -45,7 +46,7 @@ type Ticket struct {
 	Zone     string    `json:"zone,omitempty"` // the venue's tz database name; empty prints UTC
 
 	Lines []Line `json:"lines,omitempty"`
-	// Raw is the record as JSON, printed under the head UNREADABLE: it contains nothing printable,
+	// Raw is the record as JSON, printed under the banner UNREADABLE: it contains nothing printable,
 	// or it has a key twice, so that a person must decide what it means.
 	Raw string `json:"raw,omitempty"`
 }
@@ -79,8 +80,8 @@ const (
 	Slip Kind = "slip"
 	// Correction has only voids. They came under the id of a request that was accepted before.
 	Correction Kind = "correction"
-	// Rescued is the kind of a job that is a copy of an order on a dark screen. The ticket itself
-	// stays an order.
+	// Rescued is never the kind of a stored Ticket. queue.Job.Kind has it for a job that is a copy of
+	// a card on a dark screen, that is, a screen without an open page.
 	Rescued Kind = "rescued"
 	// Test is a ticket that a person prints to see whether the printer works.
 	Test Kind = "test"
@@ -118,7 +119,9 @@ type Receipt struct {
 type Delivery struct {
 	Job     uint64 // the same in all attempts, so that a screen recognizes a ticket
 	Station string
-	Attempt int // 1 for the first; interrupted attempts are not counted
+	// Attempt is 1 for the first. An interrupted attempt is not counted, so the next one has the same
+	// number, and two papers may show it.
+	Attempt int
 	Ticket  Ticket
 	// Doubt says that an earlier attempt may have come out: the ticket is marked POSSIBLE
 	// DUPLICATE. False means that no earlier attempt sent a ticket byte.
@@ -141,17 +144,17 @@ const (
 	Held     State = "held"     // waits for a person to reprint or cancel it; the next ticket prints
 	Printing State = "printing" // lent to its station
 
-	// The ticket came out. They differ in how much is known about that: see [Proof].
-	Confirmed State = "confirmed"
-	Processed State = "processed"
-	Sent      State = "sent"
-	Shown     State = "shown"
-	Taken     State = "taken"
+	// The ticket came out. They differ in what is known about that, see [Proof].
+	Confirmed State = "confirmed" // the printer returned the id that was sent after the ticket
+	Processed State = "processed" // the printer answered a status request that was sent after the ticket
+	Sent      State = "sent"      // the connection took every byte; the printer told nothing
+	Shown     State = "shown"     // a page of the screen has confirmed that it shows the ticket
+	Taken     State = "taken"     // the third-party kitchen display accepted the ticket
 
 	Failed    State = "buried"    // cannot be delivered; a person must reprint or cancel it
-	Cancelled State = "cancelled" // by a person, or because the screen that it was copied from is back
+	Cancelled State = "cancelled" // by a person, by a reprint, or because a page of its screen is open again
 	Expired   State = "expired"   // too old to print; listed on a slip
-	Moved     State = "moved"     // by a person, to another station's queue
+	Moved     State = "moved"     // replaced by another job: moved by a person, or a slip that was extended
 )
 
 // States lists every State.

@@ -40,8 +40,8 @@ func NewlyVoid(known []uint64, drafts []Draft) []Draft {
 		d := &drafts[i]
 		var lines []Line
 		whole := false
-		base := -1 // depth, in the draft, of the last kept line that became depth 0
-		last := -2 // index of the last kept line
+		base := -1 // the depth, in the draft, of the last kept line that got depth 0
+		last := -2 // the index of the last kept line
 		eachVoid(d, func(key uint64, at int, above []string) {
 			if left[key] > 0 {
 				left[key]--
@@ -52,7 +52,9 @@ func NewlyVoid(known []uint64, drafts []Draft) []Draft {
 				return
 			}
 			l := d.Ticket.Lines[at]
-			// A line stays below a kept one only if all lines between them are kept too.
+			// Lines that follow each other and are all kept stay one block: the first gets depth 0, those
+			// below it keep their distance to it. Any other line starts a block of its own, with the name
+			// of the item above it in Parent.
 			if below := base >= 0 && l.Depth > base && last == at-1; below {
 				l.Depth -= base
 			} else {
@@ -81,13 +83,17 @@ func NewlyVoid(known []uint64, drafts []Draft) []Draft {
 	return out
 }
 
+// wholeRecord takes the place of a line's name in the hash of a record without lines. Hashes are
+// stored, so it never changes.
+const wholeRecord = "the record"
+
 // eachVoid calls f for every cancellation of a draft. at is the index of the line, or -1 for a void
 // or unreadable record without lines. above are the names of the items above the line.
 func eachVoid(d *Draft, f func(key uint64, at int, above []string)) {
 	t := &d.Ticket
 	if (t.Void || d.Unreadable) && len(t.Lines) == 0 {
 		h := sha256.New()
-		words(h, d.Station, t.Record, "the record")
+		words(h, d.Station, t.Record, wholeRecord)
 		if d.Unreadable {
 			words(h, t.Raw)
 		}
