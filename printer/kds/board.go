@@ -119,7 +119,6 @@ func newRun() string {
 	return hex.EncodeToString(b[:])
 }
 
-// Station is the name of the board's station.
 func (b *Board) Station() string { return b.o.Station }
 
 // Put adds a ticket to the board. When it returns nil, the card is on stable storage. A job that
@@ -136,7 +135,8 @@ func (b *Board) Put(ctx context.Context, d ticket.Delivery) (seq uint64, err err
 	if e := b.get(d.Job); e != nil && e.card.State != Elsewhere {
 		return b.seq(), nil
 	}
-	// A place is not reused after a failed Put: the card may be stored all the same and keep it.
+	// A place is not reused after a failed Put: the card may be stored all the same and keep it. (The
+	// expo does reuse its numbers: its next write replaces the same record.)
 	b.lastPlace++
 	r := newRecord(d, b.lastPlace)
 	r.Station = b.o.Station

@@ -83,9 +83,9 @@ func (b *Board) At() string {
 	return stateID(b.run, b.history.seq)
 }
 
-// Load returns how many tickets are open and when the oldest of them was received; zero if none is
+// OpenCount returns how many tickets are open and when the oldest of them was received; zero if none is
 // open.
-func (b *Board) Load() (open int, oldest time.Time) {
+func (b *Board) OpenCount() (open int, oldest time.Time) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	for _, e := range b.cards {

@@ -40,7 +40,7 @@ type record struct {
 
 	Done       []int       `json:"done,omitempty"` // indexes of the items that are done, sorted
 	Acked      bool        `json:"acked,omitempty"`
-	LastChange *lastChange `json:"back,omitempty"`  // what undo would reverse
+	LastChange *lastChange `json:"back,omitempty"`  // what undo would reverse; stored names never change
 	CommandIDs []string    `json:"heard,omitempty"` // ids of the commands that were done, the latest last
 }
 

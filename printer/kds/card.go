@@ -17,8 +17,8 @@ type CardState string
 const (
 	Open   CardState = "open"   // on the board
 	Bumped CardState = "bumped" // done; it can be recalled
-	// Elsewhere: no page ever confirmed the card, and the ticket came out at another station
-	// instead. It can be recalled.
+	// Elsewhere: no page ever confirmed the card, and another station has begun to print or show the
+	// ticket instead. Whether that worked does not matter here. It can be recalled.
 	Elsewhere CardState = "elsewhere"
 )
 
@@ -72,7 +72,8 @@ type Card struct {
 
 	Notes []string `json:"notes,omitempty"` // may hold line breaks
 	Items []Item   `json:"items,omitempty"`
-	Raw   string   `json:"raw,omitempty"` // the record as received, if nothing to print was found in it
+	// Raw is the record as received, if nothing printable was found in it or it has a key twice.
+	Raw string `json:"raw,omitempty"`
 }
 
 // An Item is one line of a card: an item (depth 0) or a modifier of the item before it.

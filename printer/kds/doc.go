@@ -5,12 +5,14 @@
 // station, mark items done, bump a ticket when it is finished and recall it when that was wrong.
 //
 // [Screen] and [Push] are stations of the dispatcher, as a printer is: the same queue in front,
-// the same promises, the same honest outcome. A ticket on a screen is "shown" when a live page
+// the same promises, the same kinds of outcome. A ticket on a screen is "shown" when a live page
 // has confirmed that it holds the ticket's card. A pushed ticket is "taken" when the other system
-// has answered that it has it. The border of the package is the dispatcher's station interface on
-// one side and HTTP on the other; it does not know printers, routes or the configuration file.
+// has answered that it has it. The package depends on the dispatcher's station interface and on HTTP
+// only; it does not know printers, routes or the configuration file.
 //
-// # Words
+// # Terms
+//
+// ARCHITECTURE.md has the terms of the whole program. These are added here:
 //
 //   - Board: the open tickets of one screen station, on stable storage. There is one for each.
 //   - Card: one ticket on a board. A card keeps its place until it is bumped.
@@ -21,8 +23,8 @@
 //   - Rescue: copies of what was shown and not bumped, for the backup of a screen that is dark.
 //   - Expo, or the pass: a screen that shows whole orders, and which stations are done with them.
 //   - Pairing: the permission of one browser to see one screen.
-//   - Place, off: counters that sort the board and the recall list. Clocks can be set back, so
-//     nothing is sorted by time.
+//   - Place: a counter that sorts the board. off: a counter of the cards that left the board, which
+//     sorts the recall list. Clocks can be set back, so nothing is sorted by time.
 //
 // # The protocol between page and server
 //
@@ -63,7 +65,7 @@
 //
 // A page asks for a change with a [Command] and is answered with a [Result]:
 //
-//	{"id": "a random id of the page, new for each press", "do": "bump", "job": 1017, "version": 3}
+//	{"id": "a random id of the page, new for each command", "do": "bump", "job": 1017, "version": 3}
 //	{"id": "…", "outcome": "done", "card": {…}, "at": "5f0c….20"}
 //
 //	do           meaning                                              also needs
@@ -76,15 +78,15 @@
 //
 //	outcome      meaning
 //	done         done now, or by an earlier delivery of the same command
-//	already      the card is already so; nothing was changed
+//	already      the card is already in the state that the command asks for; nothing was changed
 //	conflict     the card has changed since the page's version; nothing was changed, show card
-//	unread       it has a cancellation that nobody has acknowledged: send ack_void first
+//	unread       it has a cancellation that no cook has acknowledged: send ack_void first
 //	too_late     the change is more than 10 s old; use recall
 //	gone         there is no such card any more; remove it
 //
 // A page sends a command again, with the same id, until it is answered; the board does it once.
 // If the change could not be stored, the answer is an HTTP error (503) and no Result. "undo" after
-// a page's own press cannot undo another cook's change: the version would not match.
+// a page's own command cannot undo another cook's change: the version would not match.
 //
 // A page confirms the cards it holds, on whichever of its pages they are drawn: {"jobs": [1017,
 // 1018]}; new ones at once, and all of them whenever it connects anew. Only this confirmation

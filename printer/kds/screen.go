@@ -59,14 +59,16 @@ type Screen struct {
 	darkSince    time.Time                // since when no page is live; zero: there is one
 	everOpen     bool                     // a page was live at some time since the start
 	pagesChanged chan struct{}            // closed when the first page joins or the last leaves
-	notAwaited   map[uint64]bool          // cards with a copy the screen's own queue need not wait for
+	// skipped are the jobs of cards that need a copy which will not print now, for example because it
+	// needs a person. Newer tickets of the screen's own queue do not wait for those.
+	skipped map[uint64]bool
 }
 
 // A page is one live page. It has joined twice for a moment when it connects anew before the end of
 // its old connection was noticed.
 type page struct {
-	joined int
-	holds  map[uint64]struct{}
+	joined    int
+	confirmed map[uint64]struct{} // the jobs whose cards it has confirmed that it holds
 }
 
 // NewScreen fills in o's defaults. It panics if a required option is missing, which is a mistake of
@@ -97,7 +99,6 @@ func NewScreen(o ScreenOptions) *Screen {
 // Options returns the options of the screen, with defaults filled in.
 func (s *Screen) Options() ScreenOptions { return s.o }
 
-// Board returns the board of the screen.
 func (s *Screen) Board() *Board { return s.o.Board }
 
 // Idempotent reports that a ticket may be given again after an attempt that broke: the board
@@ -127,15 +128,15 @@ func (s *Screen) Print(ctx context.Context, d ticket.Delivery,
 	}
 	started := time.Now()
 	// Before Put: a page may confirm the card as soon as it is stored.
-	held, done := s.awaitHeld(d.Job)
+	confirmed, done := s.awaitConfirmation(d.Job)
 	defer done()
 	// A crash before Put has stored the card: the ticket is in doubt without a card, and the next
 	// attempt adds it. A crash after it, or after a page has confirmed it: the next attempt finds
 	// the card and waits for a page again.
 	if _, err := s.o.Board.Put(ctx, d); err != nil {
-		return "", beforeAnyPage(err) // pages are told only of cards that are stored
+		return "", untouchedUnlessPermanent(err) // pages are told only of cards that are stored
 	}
-	if err := s.waitHeld(ctx, d.Job, held); err != nil {
+	if err := s.waitConfirmed(ctx, d.Job, confirmed); err != nil {
 		return "", err
 	}
 	if err := s.o.Board.markShown(ctx, d.Job); err != nil {
@@ -145,25 +146,25 @@ func (s *Screen) Print(ctx context.Context, d ticket.Delivery,
 	return ticket.Shown, nil
 }
 
-// beforeAnyPage marks an error that came before any page could have been told of the card: it
+// untouchedUnlessPermanent marks an error that came before any page could have been told of the card: it
 // leaves no doubt.
-func beforeAnyPage(err error) error {
+func untouchedUnlessPermanent(err error) error {
 	if ticket.IsPermanent(err) {
 		return err
 	}
 	return ticket.Untouched(err)
 }
 
-// waitHeld waits until a live page holds the card. A bumped card counts too: a cook has seen it.
+// waitConfirmed waits until a live page has confirmed the card. A bumped card counts too: a cook has seen it.
 // The last two errors differ because the operator does: open the page, or reload one that hangs.
-func (s *Screen) waitHeld(ctx context.Context, job uint64, held <-chan struct{}) error {
+func (s *Screen) waitConfirmed(ctx context.Context, job uint64, confirmed <-chan struct{}) error {
 	if c, ok := s.o.Board.Card(job); ok && c.State == Bumped {
 		return nil
 	}
 	timeout := time.NewTimer(s.o.ShowWithin)
 	defer timeout.Stop()
 	select {
-	case <-held:
+	case <-confirmed:
 		return nil
 	case <-timeout.C:
 	case <-ctx.Done():
@@ -176,14 +177,14 @@ func (s *Screen) waitHeld(ctx context.Context, job uint64, held <-chan struct{})
 		s.o.ShowWithin)
 }
 
-// awaitHeld returns a channel that is closed when a live page holds job. The caller must call done
+// awaitConfirmation returns a channel that is closed when a live page has confirmed job. The caller must call done
 // when it no longer waits. One ticket of a screen is printed at a time, so one channel for each job
 // is enough.
-func (s *Screen) awaitHeld(job uint64) (held <-chan struct{}, done func()) {
+func (s *Screen) awaitConfirmation(job uint64) (confirmed <-chan struct{}, done func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ch := make(chan struct{})
-	if s.isHeld(job) {
+	if s.isConfirmed(job) {
 		close(ch)
 		return ch, func() {}
 	}
@@ -197,10 +198,10 @@ func (s *Screen) awaitHeld(job uint64) (held <-chan struct{}, done func()) {
 	}
 }
 
-// isHeld reports whether a live page holds job. mu is held.
-func (s *Screen) isHeld(job uint64) bool {
+// isConfirmed reports whether a live page has confirmed job. mu is locked.
+func (s *Screen) isConfirmed(job uint64) bool {
 	for _, p := range s.pages {
-		if _, ok := p.holds[job]; ok {
+		if _, ok := p.confirmed[job]; ok {
 			return true
 		}
 	}
@@ -213,11 +214,11 @@ func (s *Screen) Join(id string) (leave func()) {
 	s.mu.Lock()
 	p := s.pages[id]
 	if p == nil {
-		p = &page{holds: map[uint64]struct{}{}}
+		p = &page{confirmed: map[uint64]struct{}{}}
 		s.pages[id] = p
 	}
 	p.joined++
-	// Only the first page ends the darkness; further pages change nothing for the queue.
+	// Only the first page changes the state of the screen; further pages change nothing for the queue.
 	first := !s.darkSince.IsZero()
 	if first {
 		s.darkSince, s.everOpen = time.Time{}, true
@@ -252,15 +253,15 @@ func (s *Screen) leave(id string, p *page) {
 	}
 }
 
-// notifyPagesChanged wakes [Screen.RunRescue]. mu is held.
+// notifyPagesChanged wakes [Screen.RunRescue]. mu is locked.
 func (s *Screen) notifyPagesChanged() {
 	close(s.pagesChanged)
 	s.pagesChanged = make(chan struct{})
 }
 
-// Shown notes that a page confirms that it holds these cards. It ignores pages that are not live,
+// Confirm notes that a page confirms that it holds these cards. It ignores pages that are not live,
 // and jobs that the board does not have or that came out elsewhere.
-func (s *Screen) Shown(id string, jobs []uint64) {
+func (s *Screen) Confirm(id string, jobs []uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.pages[id]
@@ -272,15 +273,15 @@ func (s *Screen) Shown(id string, jobs []uint64) {
 		if c, ok := s.o.Board.Card(job); !ok || c.State == Elsewhere {
 			continue
 		}
-		p.holds[job] = struct{}{}
+		p.confirmed[job] = struct{}{}
 		if ch := s.waiting[job]; ch != nil {
 			close(ch)
 			delete(s.waiting, job)
 		}
 	}
 	// A page that is open for months must not grow: drop jobs that the board no longer has.
-	if len(p.holds) > 2*maxKept {
-		maps.DeleteFunc(p.holds, func(job uint64, _ struct{}) bool { _, ok := s.o.Board.Card(job); return !ok })
+	if len(p.confirmed) > 2*maxKept {
+		maps.DeleteFunc(p.confirmed, func(job uint64, _ struct{}) bool { _, ok := s.o.Board.Card(job); return !ok })
 	}
 }
 
@@ -290,7 +291,7 @@ func (s *Screen) forget(job uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, p := range s.pages {
-		delete(p.holds, job)
+		delete(p.confirmed, job)
 	}
 }
 
@@ -304,7 +305,7 @@ func (s *Screen) Do(ctx context.Context, id string, c Command) (Result, error) {
 		}
 		return s.o.Expo.Do(ctx, c)
 	}
-	s.Shown(id, []uint64{c.Job})
+	s.Confirm(id, []uint64{c.Job})
 	return s.o.Board.Do(ctx, c)
 }
 
@@ -317,17 +318,16 @@ func (s *Screen) live() bool {
 
 // ScreenStatus is the state of a screen station.
 type ScreenStatus struct {
-	Live   int       `json:"live"`            // live pages
-	Ever   bool      `json:"ever"`            // a page was live at some time since the start
-	Dead   time.Time `json:"dead,omitzero"`   // since when the screen is dark; zero: it is not
-	Open   int       `json:"open"`            // open tickets
-	Oldest time.Time `json:"oldest,omitzero"` // when the oldest of them was received
+	Live      int       `json:"live"`            // live pages
+	Ever      bool      `json:"ever"`            // a page was live at some time since the start
+	DarkSince time.Time `json:"dead,omitzero"`   // since when the screen is dark; zero: it is not
+	Open      int       `json:"open"`            // open tickets
+	Oldest    time.Time `json:"oldest,omitzero"` // when the oldest of them was received
 }
 
-// Status returns the current state of the screen.
 func (s *Screen) Status() ScreenStatus {
-	open, oldest := s.o.Board.Load()
+	open, oldest := s.o.Board.OpenCount()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return ScreenStatus{Live: len(s.pages), Ever: s.everOpen, Dead: s.darkSince, Open: open, Oldest: oldest}
+	return ScreenStatus{Live: len(s.pages), Ever: s.everOpen, DarkSince: s.darkSince, Open: open, Oldest: oldest}
 }

@@ -34,8 +34,8 @@ func TestABumpPressedBeforeTheRescueConflictsOnceAndThenWorks(t *testing.T) {
 
 func TestALateConfirmationOfAWithdrawnCardIsNoProofForItsNewCard(t *testing.T) {
 	for name, say := range map[string]func(s *Screen, withdraw func()){
-		"before it was taken off": func(s *Screen, withdraw func()) { s.Shown("slow", []uint64{1}); withdraw() },
-		"after":                   func(s *Screen, withdraw func()) { withdraw(); s.Shown("slow", []uint64{1}) },
+		"before it was taken off": func(s *Screen, withdraw func()) { s.Confirm("slow", []uint64{1}); withdraw() },
+		"after":                   func(s *Screen, withdraw func()) { withdraw(); s.Confirm("slow", []uint64{1}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -51,7 +51,7 @@ func TestALateConfirmationOfAWithdrawnCardIsNoProofForItsNewCard(t *testing.T) {
 						t.Error("the paper came out")
 					}
 				})
-				time.AfterFunc(3*time.Second, func() { s.Shown("slow", []uint64{1}) })
+				time.AfterFunc(3*time.Second, func() { s.Confirm("slow", []uint64{1}) })
 				start := time.Now()
 				d := order(1, "Burger")
 				d.Attempt, d.Doubt = 3, true

@@ -35,17 +35,17 @@ func (s *Screen) RunRescue(ctx context.Context) {
 	}
 	for ctx.Err() == nil {
 		s.mu.Lock()
-		pagesChanged, dead := s.pagesChanged, s.darkSince
+		pagesChanged, darkSince := s.pagesChanged, s.darkSince
 		s.mu.Unlock()
 		// Changed is asked for before the board is read in rescue, so no change is missed.
-		dark, changed := !dead.IsZero(), s.o.Board.Changed()
+		dark, changed := !darkSince.IsZero(), s.o.Board.Changed()
 		if !dark {
 			changed = nil // no card needs a copy while a page is live
 		}
 		var pause <-chan time.Time
 		// With no backup there is nowhere to send copies; but when the screen is live again, copies
 		// of an earlier configuration are still withdrawn.
-		if wait := time.Until(dead.Add(s.o.HoldFor)); dark && wait > 0 {
+		if wait := time.Until(darkSince.Add(s.o.HoldFor)); dark && wait > 0 {
 			pause = time.After(wait)
 		} else if !dark || s.o.Backup != "" {
 			settled, err := s.rescue(ctx, dark)
@@ -85,13 +85,14 @@ func (s *Screen) rescue(ctx context.Context, dark bool) (settled bool, err error
 		s.log.Info("withdrew copies from the backup before they began to print", "tickets", r.TakenBack)
 	}
 	settled = true
-	notAwaited := map[uint64]bool{}
+	skipped := map[uint64]bool{}
 	for _, c := range cards {
 		made, ok := r.Copies[c.Job]
-		notAwaited[c.Job] = c.Ticket != nil && !made.WillPrint
-		// A card that needs a copy and has none still has its own job in the queue, which may end
-		// as shown.
-		settled = settled && !made.Open && (ok || c.Ticket == nil)
+		skipped[c.Job] = c.Ticket != nil && !made.WillPrint
+		// Not settled: a copy that may still come out, and a card that needs a copy and has none. That
+		// one still has its own job in the queue, which may end as shown; then it gets a copy.
+		missing := c.Ticket != nil && !ok
+		settled = settled && !made.Open && !missing
 		// A crash before the mark is stored: the queue still reports the copy, and the next rescue
 		// marks the card.
 		if made.Out {
@@ -99,7 +100,7 @@ func (s *Screen) rescue(ctx context.Context, dark bool) (settled bool, err error
 		}
 	}
 	s.mu.Lock()
-	s.notAwaited = notAwaited
+	s.skipped = skipped
 	s.mu.Unlock()
 	return settled && err == nil, err
 }
@@ -107,10 +108,10 @@ func (s *Screen) rescue(ctx context.Context, dark bool) (settled bool, err error
 // rescuePending reports whether a ticket that was shown has yet to come out at the backup.
 func (s *Screen) rescuePending() bool {
 	s.mu.Lock()
-	dark, notAwaited := !s.darkSince.IsZero(), s.notAwaited
+	dark, skipped := !s.darkSince.IsZero(), s.skipped
 	s.mu.Unlock()
 	return dark && s.o.Backup != "" && slices.ContainsFunc(s.o.Board.rescueCards(true), func(c ticket.RescueCard) bool {
-		return c.Ticket != nil && !notAwaited[c.Job]
+		return c.Ticket != nil && !skipped[c.Job]
 	})
 }
 

@@ -97,7 +97,7 @@ func openPage(s *Screen, id string) (closed func()) {
 			for _, c := range s.Board().Snapshot().Open {
 				held = append(held, c.Job)
 			}
-			s.Shown(id, held)
+			s.Confirm(id, held)
 			select {
 			case <-changed:
 			case <-stop:
@@ -122,9 +122,9 @@ func TestATicketIsShownWhenALivePageConfirmsIt(t *testing.T) {
 		s := newTestScreen(t, kvtest.New())
 		defer s.Join("deaf")() // it is live and confirms nothing
 		start := time.Now()
-		time.AfterFunc(3*time.Second, func() { s.Shown("stranger", []uint64{1}) })
-		time.AfterFunc(4*time.Second, func() { s.Shown("deaf", []uint64{2}) })
-		time.AfterFunc(5*time.Second, func() { s.Shown("deaf", []uint64{2, 1}) })
+		time.AfterFunc(3*time.Second, func() { s.Confirm("stranger", []uint64{1}) })
+		time.AfterFunc(4*time.Second, func() { s.Confirm("deaf", []uint64{2}) })
+		time.AfterFunc(5*time.Second, func() { s.Confirm("deaf", []uint64{2, 1}) })
 		var b beginCounter
 		proof, err := s.Print(t.Context(), order(1, "Burger"), b.begin)
 		if proof != ticket.Shown || err != nil || b.times() != 1 || time.Since(start) != 5*time.Second {
@@ -157,7 +157,7 @@ func TestWithoutALivePageTheQueueWaits(t *testing.T) {
 			one, again, two := s.Join("a"), s.Join("a"), s.Join("b")
 			one()
 			one()
-			if st := s.Status(); st.Live != 2 || !st.Dead.IsZero() || !st.Ever {
+			if st := s.Status(); st.Live != 2 || !st.DarkSince.IsZero() || !st.Ever {
 				t.Errorf("status %+v", st)
 			}
 			again()

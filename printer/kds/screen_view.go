@@ -213,7 +213,7 @@ func (v *screenView) clientAnswered(id string, jobs []uint64) (joined, ok bool) 
 	}
 	v.mu.Unlock()
 	if len(jobs) > 0 {
-		v.screen.Shown(id, jobs)
+		v.screen.Confirm(id, jobs)
 	}
 	return joined, true
 }

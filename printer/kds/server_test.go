@@ -58,7 +58,7 @@ func TestAnotherSiteCannotSendCommands(t *testing.T) {
 				t.Errorf("with %q: %d", header, code)
 			}
 		}
-		if n, _ := w.screens["hot-line"].Board().Load(); n != 1 {
+		if n, _ := w.screens["hot-line"].Board().OpenCount(); n != 1 {
 			t.Error("it was bumped")
 		}
 		if code, text := w.post(c, "/screen/hot-line/do", body, "Origin", "http://localhost"); code != http.StatusOK ||

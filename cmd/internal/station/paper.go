@@ -203,9 +203,9 @@ func (p *papers) start(next *Built) {
 func (p *papers) close() { p.stop(&Built{}) }
 
 // notices are problems that stop no ticket, so that nothing else tells the operator of them.
-func (p *papers) notices(live *Built) (out []string) {
-	for _, c := range live.conf.Printers {
-		st := live.stations[c.Name].(*paper)
+func (p *papers) notices(active *Built) (out []string) {
+	for _, c := range active.conf.Printers {
+		st := active.stations[c.Name].(*paper)
 		if n := st.template.notice(); n != "" {
 			out = append(out, n)
 		}
@@ -235,8 +235,8 @@ func (p *paper) Lane() dispatch.Lane {
 // WrapBackup adds nothing: the dispatcher already names on the ticket the station that it is for.
 func (p *paper) WrapBackup(backup dispatch.Station) dispatch.Station { return backup }
 
-// Show copies the printer's own report. It asks nothing: a dead printer must not delay a listing.
-func (p *paper) Show(l *admin.Status) {
+// AddState copies the printer's own report. It asks nothing: a dead printer must not delay a listing.
+func (p *paper) AddState(l *admin.Status) {
 	s := p.device.Status()
 	l.Address = p.conf.Address
 	l.Device = &admin.Device{
@@ -293,7 +293,7 @@ var stationCondition = prometheus.NewDesc("ticketrail_station_condition",
 func (conditionCollector) Describe(ch chan<- *prometheus.Desc) { ch <- stationCondition }
 
 func (c conditionCollector) Collect(ch chan<- prometheus.Metric) {
-	for name, st := range c.s.live.Load().stations {
+	for name, st := range c.s.active.Load().stations {
 		p, ok := st.(*paper)
 		if !ok {
 			continue

@@ -93,9 +93,9 @@ func (p *push) Lane() dispatch.Lane {
 }
 
 // WrapBackup marks the ticket: the cook who reads it looks for a screen that is dark.
-func (p *push) WrapBackup(backup dispatch.Station) dispatch.Station { return screenBackup{backup} }
+func (p *push) WrapBackup(backup dispatch.Station) dispatch.Station { return pushBackup{backup} }
 
-func (p *push) Show(l *admin.Status) { l.Kind, l.Address = admin.KindKDS, host(p.conf) }
+func (p *push) AddState(l *admin.Status) { l.Kind, l.Address = admin.KindKDS, host(p.conf) }
 
 // host is the address of a display without path and credentials, which may be secret. Listings show
 // it, and operators paste listings into support requests.

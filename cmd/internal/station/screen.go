@@ -216,10 +216,10 @@ func (d *screens) paperFor(next *Built, c config.Screen) func(context.Context, u
 	if c.Expo() {
 		return nil // its cards belong to other stations
 	}
-	for _, h := range next.backups(c.Name) {
-		if _, ok := next.stations[h.name].(*paper); ok {
+	for _, backup := range next.backups(c.Name) {
+		if _, ok := next.stations[backup.name].(*paper); ok {
 			return func(ctx context.Context, job uint64) error {
-				_, err := d.s.o.Queue.Reprint(ctx, job, h.name, "requested by a cook at "+c.Name)
+				_, err := d.s.o.Queue.Reprint(ctx, job, backup.name, "requested by a cook at "+c.Name)
 				if errors.Is(err, queue.ErrConflict) {
 					err = fmt.Errorf("%w: %w", kds.ErrInProgress, err)
 				}
@@ -313,22 +313,22 @@ func (d *screens) close() {
 // notices are tickets on boards that no screen shows any more, and passes that could not be opened.
 // Such tickets were accepted and shown, and no cook can see them now: nothing else would tell the
 // operator.
-func (d *screens) notices(live *Built) (out []string) {
+func (d *screens) notices(active *Built) (out []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, name := range d.screenRecords.stations() {
 		b := d.boards[name]
-		_, shown := live.stations[name].(*screen)
+		_, shown := active.stations[name].(*screen)
 		if b == nil || shown || d.passes[name] != nil {
 			continue
 		}
-		if open, _ := b.Load(); open > 0 {
+		if open, _ := b.OpenCount(); open > 0 {
 			out = append(out, fmt.Sprintf("the board of %s, which is no longer a screen, still has %s: "+
 				"add the screen again, or see ticketrail jobs list --station %q",
 				name, ticket.Plural(open, "ticket"), name))
 		}
 	}
-	for _, c := range live.conf.Screens {
+	for _, c := range active.conf.Screens {
 		if err := d.failedPasses[c.Name]; err != nil {
 			out = append(out, fmt.Sprintf("the pass %s cannot be opened: %v", c.Name, err))
 		}
@@ -336,9 +336,9 @@ func (d *screens) notices(live *Built) (out []string) {
 	return out
 }
 
-// Show adds the state of the screen's pages to a listing. A screen is fine while one page is open:
+// AddState adds the state of the screen's pages to a listing. A screen is fine while one page is open:
 // that is when cooks see its tickets.
-func (s *screen) Show(l *admin.Status) {
+func (s *screen) AddState(l *admin.Status) {
 	v := s.owner.screenState(s)
 	l.Kind, l.Address, l.Pages = admin.KindScreen, v.Address, v.Live
 	l.Device = &admin.Device{

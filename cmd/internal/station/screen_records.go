@@ -129,10 +129,10 @@ var displayEverOpen = prometheus.NewDesc("ticketrail_display_ever_open",
 func (screenRecordCollector) Describe(ch chan<- *prometheus.Desc) { ch <- displayEverOpen }
 
 func (c screenRecordCollector) Collect(ch chan<- prometheus.Metric) {
-	live := c.d.s.live.Load()
-	for _, s := range live.conf.Screens {
+	active := c.d.s.active.Load()
+	for _, s := range active.conf.Screens {
 		// A pass that could not be opened has no pages to report.
-		if c.d.screen(live, s.Name) != nil {
+		if c.d.screen(active, s.Name) != nil {
 			ch <- boolGauge(displayEverOpen, c.d.everSetUp(s.Name), s.Name)
 		}
 	}

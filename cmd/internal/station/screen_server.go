@@ -90,12 +90,12 @@ func (s *Set) Displays() admin.Displays { return s.screens }
 // the disk does not.
 func (d *screens) Screens() admin.Screens {
 	out := admin.Screens{Screens: []admin.Screen{}, Pairings: []admin.Pairing{}}
-	live := d.s.live.Load()
+	active := d.s.active.Load()
 	for _, p := range d.pairings.List() {
 		out.Pairings = append(out.Pairings, pairingOf(p))
 	}
-	for _, c := range live.conf.Screens {
-		s := d.screen(live, c.Name)
+	for _, c := range active.conf.Screens {
+		s := d.screen(active, c.Name)
 		if s == nil {
 			continue // a pass that could not be opened; notices says why
 		}
@@ -131,8 +131,8 @@ func (d *screens) screenState(s *screen) admin.Screen {
 			st.Oldest = time.UnixMilli(view.Orders[0].Received)
 		}
 	}
-	if !st.Dead.IsZero() {
-		v.Since = new(st.Dead)
+	if !st.DarkSince.IsZero() {
+		v.Since = new(st.DarkSince)
 	}
 	if !st.Oldest.IsZero() {
 		v.Oldest = new(st.Oldest)
@@ -166,7 +166,7 @@ func (d *screens) address(name string) string {
 // is. The operator who types the code stands at the screen that shows it, or hears it on the phone:
 // that is the proof that this browser may see the orders.
 func (d *screens) Pair(ctx context.Context, code, station string) (admin.Pairing, error) {
-	conf := d.s.live.Load().conf
+	conf := d.s.active.Load().conf
 	if station == "" {
 		if len(conf.Screens) != 1 {
 			return admin.Pairing{}, &admin.Error{Code: admin.BadRequest, Message: "no screen: name one with --station"}

@@ -1,9 +1,10 @@
 // Package station builds the kitchen's stations from the configuration: printers, screens and
 // third-party kitchen displays. It gives their queues to the dispatcher and reports their state.
 //
-// To the rest of the daemon a station is one small interface, [Station], and the active stations are
-// one value, [Set]. The code of each kind of station is in its own files (paper*.go, screen*.go,
-// push.go). A new kind needs a section in the configuration, a file here, and a line in [kinds].
+// The rest of the daemon uses the active stations as one value, [Set]. Inside it a station is one small
+// interface, [Station]. The code of each kind of station is in its own files (paper*.go, screen*.go,
+// push.go). A new kind needs a section in the configuration, with its checks and a place in
+// config.Config's Stations and BackupOf, files here, and an entry in [kinds].
 package station
 
 import (
@@ -28,7 +29,7 @@ import (
 )
 
 // A reload replaces the active stations as one value: [Set.Build] makes the next [Built] beside the
-// active one and may fail; [Set.Swap] makes it active and cannot. Readers (listings, metrics,
+// active one and may fail; [Set.Swap] makes it active and returns no error. Readers (listings, metrics,
 // pages) load the pointer once and see one configuration, never half of two.
 
 // A Station is one configured place where tickets are printed or shown. It is safe for concurrent use.
@@ -36,11 +37,12 @@ type Station interface {
 	// Lane says how the dispatcher serves the station's queue, without the backups. A station that a
 	// reload keeps returns an equal value, so that the dispatcher does not disturb its queue.
 	Lane() dispatch.Lane
-	// WrapBackup is the station that prints for this one on backup, with what this kind needs on the
-	// ticket. It returns equal values for equal stations, for the same reason as Lane.
+	// WrapBackup returns backup as the dispatcher must call it for this station. The result adds what
+	// this kind of station needs on the ticket, for example "screen down". It returns equal values
+	// for equal stations, for the same reason as Lane.
 	WrapBackup(backup dispatch.Station) dispatch.Station
-	// Show adds the state that only the station itself knows to a listing.
-	Show(*admin.Status)
+	// AddState adds the state that only the station itself knows to a listing.
+	AddState(*admin.Status)
 }
 
 // A kind builds the stations of one section of the configuration and owns what they share, such as
@@ -56,7 +58,7 @@ type kind interface {
 	// has begun to serve them.
 	start(next *Built)
 	// notices are problems that the operator must see in every listing.
-	notices(live *Built) []string
+	notices(active *Built) []string
 	// close ends everything. The dispatcher has stopped.
 	close()
 }
@@ -66,7 +68,7 @@ var kinds = []struct {
 	open     func(*Set) (kind, error)
 	problems func(*config.Config) []config.Problem
 	// For `check --online`; see [CheckOnline].
-	ask func(context.Context, *config.Config) OnlineReport
+	checkOnline func(context.Context, *config.Config) OnlineReport
 }{
 	{openPapers, paperProblems, askPrinters},
 	{openScreens, screenProblems, askScreens},
@@ -107,7 +109,7 @@ type Set struct {
 	o       Options
 	kinds   []kind                // in the order of the list kinds
 	screens *screens              // also in kinds; the control API needs its pairings
-	live    atomic.Pointer[Built] // never nil: without stations before the first Swap
+	active  atomic.Pointer[Built] // never nil: without stations before the first Swap
 
 	mu     sync.Mutex // makes Close wait for a running Swap
 	closed bool       // Swap does nothing any more
@@ -127,7 +129,7 @@ type Built struct {
 // are no stations before the first [Set.Swap].
 func New(o Options) (*Set, error) {
 	s := &Set{o: o}
-	s.live.Store(&Built{conf: &config.Config{}})
+	s.active.Store(&Built{conf: &config.Config{}})
 	for _, k := range kinds {
 		opened, err := k.open(s)
 		if err != nil {
@@ -140,13 +142,13 @@ func New(o Options) (*Set, error) {
 	return s, nil
 }
 
-// Build builds the stations of conf. Everything that can fail happens here, and the active stations
-// do not change, so that a reload is applied completely or not at all. The error is
-// [config.Problems].
+// Build builds the stations of conf. If it fails, the active stations are unchanged; the error is
+// [config.Problems]. The port of the pages and the record of a new screen may then stay behind, which
+// does no harm: without pages the port only answers that there is no screen.
 func (s *Set) Build(conf *config.Config) (*Built, error) {
 	next := &Built{conf: conf, stations: map[string]Station{}}
 	for _, k := range s.kinds {
-		if err := k.build(next, s.live.Load()); err != nil {
+		if err := k.build(next, s.active.Load()); err != nil {
 			return nil, err
 		}
 	}
@@ -154,9 +156,10 @@ func (s *Set) Build(conf *config.Config) (*Built, error) {
 }
 
 // Swap makes next the active stations. Connections and ports of the old stations are closed before
-// the new ones are served: many printers accept only one connection. It cannot fail, and it waits
-// for no ticket: one in hand is finished on its old station, and the lock of the printer keeps the
-// next one from starting beside it. After Close it does nothing.
+// the new ones are served: many printers accept only one connection. It returns no error: a screen of
+// the pass that cannot be opened is left out, and Notices says so. It waits for no ticket: one in hand
+// is finished on its old station, and the lock of the printer keeps the next one from starting beside
+// it. After Close it does nothing.
 func (s *Set) Swap(next *Built) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -167,7 +170,7 @@ func (s *Set) Swap(next *Built) {
 		k.stop(next)
 	}
 	// Before the lanes change: a listing that is made from now on finds the new stations.
-	s.live.Store(next)
+	s.active.Store(next)
 	s.o.Dispatcher.Set(next.lanes())
 	for _, k := range s.kinds {
 		k.start(next)
@@ -216,9 +219,9 @@ func (b *Built) lanes() (out []dispatch.Lane) {
 	for _, name := range b.conf.Stations() {
 		st := b.stations[name]
 		l := st.Lane()
-		for _, h := range b.backups(name) {
+		for _, backup := range b.backups(name) {
 			l.Backups = append(l.Backups,
-				dispatch.Backup{Name: h.name, Station: st.WrapBackup(h.station), After: h.after})
+				dispatch.Backup{Name: backup.name, Station: st.WrapBackup(backup.station), After: backup.after})
 		}
 		out = append(out, l)
 	}
@@ -229,14 +232,14 @@ func (b *Built) lanes() (out []dispatch.Lane) {
 // the station knows of itself. It is in the order of the dispatcher, by name. It asks no station,
 // so a dead printer does not delay it.
 func (s *Set) List() (out []admin.Status) {
-	live := s.live.Load()
+	active := s.active.Load()
 	for _, d := range s.o.Dispatcher.Status() {
 		l := admin.Status{
 			Name: d.Name, Known: d.Known, Up: d.Up, Since: d.Since,
 			Err: d.Err, Waiting: d.Waiting, Attempt: d.Attempt, NextTry: d.NextTry, ActiveBackup: d.ActiveBackup.Name,
 		}
-		if st := live.stations[d.Name]; st != nil {
-			st.Show(&l)
+		if st := active.stations[d.Name]; st != nil {
+			st.AddState(&l)
 		}
 		out = append(out, l)
 	}
@@ -245,31 +248,31 @@ func (s *Set) List() (out []admin.Status) {
 
 // Notices are problems of the stations that the operator must see in every listing.
 func (s *Set) Notices() (out []string) {
-	live := s.live.Load()
+	active := s.active.Load()
 	for _, k := range s.kinds {
-		out = append(out, k.notices(live)...)
+		out = append(out, k.notices(active)...)
 	}
 	return out
 }
 
-// screenBackup is a station that prints for a screen or a third-party display. The ticket then says
-// FOR HOT LINE (screen down): a cook calls both a screen. It is a plain value, so two of them for
-// the same station are equal and a reload disturbs nothing.
-type screenBackup struct{ dispatch.Station }
+// pushBackup is a station that prints for a third-party display. The ticket then says FOR HOT LINE
+// (screen down), as for a screen of ours (kds.Screen.WrapBackup): a cook calls both a screen. It is a
+// plain value, so two of them for the same station are equal and a reload disturbs nothing.
+type pushBackup struct{ dispatch.Station }
 
 // Print prints d with the mark. d is a copy, so a later attempt on the station itself is not
 // marked.
-func (f screenBackup) Print(
+func (b pushBackup) Print(
 	ctx context.Context, d ticket.Delivery, begin func(context.Context) error,
 ) (ticket.Proof, error) {
 	d.Down = "screen"
-	return f.Station.Print(ctx, d, begin)
+	return b.Station.Print(ctx, d, begin)
 }
 
 // Idempotent passes on what the wrapped station is: embedding the interface hides its other
 // methods, and a broken attempt at an idempotent station would put the ticket in doubt.
-func (f screenBackup) Idempotent() bool {
-	s, ok := f.Station.(dispatch.Idempotent)
+func (b pushBackup) Idempotent() bool {
+	s, ok := b.Station.(dispatch.Idempotent)
 	return ok && s.Idempotent()
 }
 
@@ -298,7 +301,6 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// boolGauge is a gauge that is 1 for true and 0 for false.
 func boolGauge(desc *prometheus.Desc, value bool, labels ...string) prometheus.Metric {
 	v := 0.0
 	if value {
@@ -335,7 +337,7 @@ func CheckOnline(ctx context.Context, conf *config.Config) []OnlineReport {
 	out := make([]OnlineReport, len(kinds))
 	var asking sync.WaitGroup
 	for i, k := range kinds {
-		asking.Go(func() { out[i] = k.ask(ctx, conf) })
+		asking.Go(func() { out[i] = k.checkOnline(ctx, conf) })
 	}
 	asking.Wait()
 	return out

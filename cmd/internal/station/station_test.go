@@ -69,7 +69,7 @@ func configOfEveryKind() *config.Config {
 func TestAReloadKeepsTheStationsThatDidNotChange(t *testing.T) {
 	conf := configOfEveryKind()
 	s, _ := openSet(t, conf)
-	prev := s.live.Load()
+	prev := s.active.Load()
 	same, err := s.Build(configOfEveryKind())
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +104,7 @@ func TestAReloadKeepsTheStationsThatDidNotChange(t *testing.T) {
 
 func TestABuildThatFailsDoesNotChangeTheActiveStations(t *testing.T) {
 	s, _ := openSet(t, configOfEveryKind())
-	prev := s.live.Load()
+	prev := s.active.Load()
 	for what, spoil := range map[string]func(*config.Config){
 		"profile": func(c *config.Config) { c.Printers[0].Profile = "none such" },
 		"address": func(c *config.Config) { c.Printers[0].Address = "pigeon://" },
@@ -112,7 +112,7 @@ func TestABuildThatFailsDoesNotChangeTheActiveStations(t *testing.T) {
 	} {
 		conf := configOfEveryKind()
 		spoil(conf)
-		if _, err := s.Build(conf); err == nil || s.live.Load() != prev {
+		if _, err := s.Build(conf); err == nil || s.active.Load() != prev {
 			t.Errorf("a wrong %s gave %v", what, err)
 		}
 	}
@@ -126,7 +126,7 @@ func TestAPaperCopyOfATicketThatStillWaitsIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	// No page is open, so the ticket waits.
-	if err := s.screens.paperFor(s.live.Load(), conf.Screens[0])(t.Context(), 1); !errors.Is(err, kds.ErrInProgress) {
+	if err := s.screens.paperFor(s.active.Load(), conf.Screens[0])(t.Context(), 1); !errors.Is(err, kds.ErrInProgress) {
 		t.Errorf("a ticket that still waits: %v", err)
 	}
 }
