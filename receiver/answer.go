@@ -33,8 +33,8 @@ type errorBody struct {
 	Message string `json:"message"`
 }
 
-// A refusal is the error that becomes an answer other than 200. Its message is the error.message of
-// the answer.
+// A refusal is the error that becomes an answer other than 200; a [Reject] is the stored body of one.
+// Its message is the error.message of the answer.
 type refusal struct {
 	code    Code
 	message string // for the service's log and ours; quotes nothing of the body, which names guests
@@ -98,19 +98,17 @@ func (r *Receiver) refuse(err error, c echo.Context) {
 		h.Set(echo.HeaderConnection, "close")
 	}
 	switch refusal.code.Status() {
-	case contract.StatusUnavailable:
+	case contract.HTTPUnavailable:
 		h.Set(echo.HeaderRetryAfter, refusal.code.retryAfter())
 	case http.StatusMethodNotAllowed:
 		h.Set(echo.HeaderAllow, http.MethodPost)
 	}
-	x.answer(c, refusal.code.Status(), failureBody{contract.StatusError, errorBody{refusal.code, refusal.message}})
+	x.answer(c, refusal.code.Status(), failureBody{contract.ValueError, errorBody{refusal.code, refusal.message}})
 	r.logRefusal(x, c.Request(), refusal)
 	if closing { // counted from now: writing the log line may have taken long
 		_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Now().Add(linger))
 	}
-	// After a 500 the service tries again. If this body is what we fail on, all its attempts fail and the
-	// order is lost, so it is kept too.
-	if refusal.code.Status() != contract.StatusMismatch && (refusal.code != Internal || !x.bodyRead) {
+	if !x.keepsBody(refusal.code) {
 		return
 	}
 	if closing {
@@ -123,6 +121,13 @@ func (r *Receiver) refuse(err error, c echo.Context) {
 			Body:    x.body, Truncated: x.truncated,
 		})
 	}
+}
+
+// keepsBody says whether Options.Reject gets the body of a refused request. After a 400 it does: the
+// order is lost. After a 500 the service tries again, but if this body is the cause, all its attempts
+// fail and the order is lost too. A 500 before the body was read has no body to keep.
+func (x *exchange) keepsBody(code Code) bool {
+	return code.Status() == contract.HTTPBadRequest || code == Internal && x.bodyRead
 }
 
 // answer sends the answer at once and not when the handler returns, so that the log line written after

@@ -19,12 +19,12 @@ func (discardIntake) Accept(_ context.Context, q ticket.Request) (ticket.Receipt
 }
 
 func BenchmarkRequest(b *testing.B) {
-	rules, err := plan.Compile(plan.Config{Fallback: "grill"})
+	compiled, err := plan.Compile(plan.Config{Fallback: "grill"})
 	if err != nil {
 		b.Fatal(err)
 	}
 	r, err := New(Options{Intake: discardIntake{},
-		Policy: &Policy{Plan: rules, Venues: []Venue{{Venue: plan.Venue{ID: venueID}}}}})
+		Policy: &Policy{Plan: compiled, Venues: []Venue{{Venue: plan.Venue{ID: venueID}}}}})
 	if err != nil {
 		b.Fatal(err)
 	}

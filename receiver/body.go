@@ -22,11 +22,11 @@ const (
 	maxParseMemory    = 8 << 20  // estimated memory of the bodies being parsed, planned and stored, see memoryEstimate
 )
 
-// memoryEstimate is about how many bytes of memory a body needs until it is stored. An object of
-// ten bytes makes a map of about five hundred, any other value a small part of that. It is never
-// more than maxParseMemory, so that every body can be parsed, if need be alone. Braces and commas
-// inside of text are counted too. That makes the estimate too large, never too small, and costs
-// such a body only a wait.
+// memoryEstimate is about how many bytes of memory a body needs until it is stored. Measured after
+// [contract.Open] on a 64-bit machine: 370 bytes for {"a":1}, 35 to 85 for any other value with its key.
+// Planning adds a line for each item, and a copy if an expression is evaluated; garbage comes on top.
+// The estimate is never more than maxParseMemory, so that every body can be parsed, if need be alone.
+// Braces and commas inside text are counted too; such a body only waits longer than it must.
 func (x *exchange) memoryEstimate() int64 {
 	objects := bytes.Count(x.body, []byte("{"))
 	values := bytes.Count(x.body, []byte(",")) + bytes.Count(x.body, []byte("["))
@@ -74,8 +74,8 @@ func (r *Receiver) readBody(c echo.Context, x *exchange) error {
 func (r *Receiver) grow(x *exchange, buf []byte) ([]byte, error) {
 	size := min(2*int64(cap(buf)), x.policy.maxBody+1) // one more: see readBody
 	if size > maxUnreservedBody {
-		// With a large max_body the total must grow too, or the largest allowed body could never be
-		// read.
+		// With a large max_body the total must grow too, or a body of that size could never be read.
+		// Twice, so that one such body does not keep out all other large ones.
 		all := max(maxLargeBodies, 2*x.policy.maxBody)
 		if r.largeReserved.Add(size-x.reserved) > all {
 			r.largeReserved.Add(x.reserved - size)

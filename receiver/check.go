@@ -18,16 +18,16 @@ import (
 // text that the caller chose, because it would go into the log; a venue id has the form of a UUID there.
 
 // checkAddress refuses callers whose address is not in allow_from.
-func (s *compiledPolicy) checkAddress(next echo.HandlerFunc) echo.HandlerFunc {
+func (p *compiledPolicy) checkAddress(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if len(s.allowFrom) == 0 {
+		if len(p.allowFrom) == 0 {
 			return next(c)
 		}
 		a, err := netip.ParseAddr(c.RealIP()) // fails for a Unix socket, and if a proxy sent no address
 		// On a dual-stack socket an IPv4 caller is ::ffff:192.0.2.1, and a link-local one has a
 		// zone such as %eth0. Neither would ever match a prefix in the configuration.
 		a = a.Unmap().WithZone("")
-		if err != nil || !slices.ContainsFunc(s.allowFrom, func(p netip.Prefix) bool { return p.Contains(a) }) {
+		if err != nil || !slices.ContainsFunc(p.allowFrom, func(p netip.Prefix) bool { return p.Contains(a) }) {
 			return &refusal{AddressNotAllowed, "the caller's address is not in allow_from"}
 		}
 		return next(c)
@@ -37,10 +37,10 @@ func (s *compiledPolicy) checkAddress(next echo.HandlerFunc) echo.HandlerFunc {
 // checkVenue refuses venues that are not configured. It checks every value of a header that was
 // sent more than once: a proxy in front may have checked another one than we would use. A UUID in
 // capitals is the same venue.
-func (s *compiledPolicy) checkVenue(next echo.HandlerFunc) echo.HandlerFunc {
-	name := strings.ToLower(s.venueHeader)
+func (p *compiledPolicy) checkVenue(next echo.HandlerFunc) echo.HandlerFunc {
+	name := strings.ToLower(p.venueHeader)
 	return func(c echo.Context) error {
-		values := c.Request().Header[s.venueHeader]
+		values := c.Request().Header[p.venueHeader]
 		if len(values) == 0 {
 			return &refusal{VenueMissing, name + ": missing"}
 		}
@@ -55,7 +55,7 @@ func (s *compiledPolicy) checkVenue(next echo.HandlerFunc) echo.HandlerFunc {
 			}
 			id = one
 		}
-		v := s.venues[id]
+		v := p.venues[id]
 		if v == nil {
 			return &refusal{VenueNotAllowed, fmt.Sprintf("%s: venue %s is not listed under venues", name, id)}
 		}
@@ -66,11 +66,11 @@ func (s *compiledPolicy) checkVenue(next echo.HandlerFunc) echo.HandlerFunc {
 
 // checkDevice refuses devices that are not the venue's. It checks every value too; blank ones do
 // not count. Ids are compared exactly: the contract does not say that they have a fixed form.
-func (s *compiledPolicy) checkDevice(next echo.HandlerFunc) echo.HandlerFunc {
-	name := strings.ToLower(s.deviceHeader)
+func (p *compiledPolicy) checkDevice(next echo.HandlerFunc) echo.HandlerFunc {
+	name := strings.ToLower(p.deviceHeader)
 	return func(c echo.Context) error {
 		x := exchangeOf(c)
-		for _, v := range c.Request().Header[s.deviceHeader] {
+		for _, v := range c.Request().Header[p.deviceHeader] {
 			v = strings.TrimSpace(v)
 			if v == "" {
 				continue
@@ -91,7 +91,7 @@ func (s *compiledPolicy) checkDevice(next echo.HandlerFunc) echo.HandlerFunc {
 
 // checkContentType accepts any parameters, well-formed or not. A strange charset is no reason to lose
 // an order: the parser decides whether the body can be read.
-func (s *compiledPolicy) checkContentType(next echo.HandlerFunc) echo.HandlerFunc {
+func (p *compiledPolicy) checkContentType(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		media, _, _ := strings.Cut(c.Request().Header.Get(echo.HeaderContentType), ";")
 		if !strings.EqualFold(strings.TrimSpace(media), contract.ContentType) {

@@ -25,8 +25,7 @@ const (
 	InvalidJSON    Code = "invalid_json"
 	SchemaMismatch Code = "schema_mismatch"
 
-	// The order is good, the box is not ready for it.
-	// A retry can succeed.
+	// The order is good, but the box cannot take it now. A retry can succeed.
 	BacklogFull    Code = "backlog_full"
 	StorageFull    Code = "storage_full"
 	StorageFailed  Code = "storage_failed"
@@ -44,7 +43,7 @@ func Codes() []Code {
 		StorageFailed, ShuttingDown, TooSlow, BodyIncomplete, Internal}
 }
 
-// Status is the HTTP status that goes with the code. Only statuses that the contract lists are used
+// Status is the HTTP status of the answer. Only statuses that the contract lists are used
 // for an order (section 6.3). 404 and 405 are for callers that are not the service, or whose path
 // is wrong.
 func (c Code) Status() int {
@@ -54,20 +53,21 @@ func (c Code) Status() int {
 	case MethodNotAllowed:
 		return http.StatusMethodNotAllowed
 	case VenueMissing, DeviceMissing:
-		return contract.StatusMissing
+		return contract.HTTPHeaderMissing
 	case AddressNotAllowed, VenueNotAllowed, DeviceNotAllowed:
-		return contract.StatusNotAllowed
+		return contract.HTTPNotAllowed
 	case ContentType, BodyTooLarge, InvalidJSON, SchemaMismatch:
-		return contract.StatusMismatch
+		return contract.HTTPBadRequest
 	case BacklogFull, StorageFull, StorageFailed, ShuttingDown, TooSlow, BodyIncomplete:
-		return contract.StatusUnavailable
+		return contract.HTTPUnavailable
 	}
-	return contract.StatusInternal
+	return contract.HTTPInternal
 }
 
-// retryAfter is the Retry-After of a 503, in seconds. It is short, because the service retries only
-// three times within seconds; longer where a retry at once cannot succeed. The contract does not
-// say that the service obeys it; proxies and people's scripts do.
+// retryAfter is the Retry-After of a 503, in seconds. It is short where the next attempt may succeed,
+// because the service retries only three times within seconds. With 30 it would give the order up; but
+// the contract does not say that it obeys the header. 30 is for proxies and scripts that do: to retry
+// into a full disk or backlog at once is useless.
 func (c Code) retryAfter() string {
 	switch c {
 	case BacklogFull, StorageFull:
@@ -99,5 +99,5 @@ func (c Code) message() string {
 	case TooSlow:
 		return "the request was not stored in time"
 	}
-	return "the receiver failed"
+	return "internal error"
 }

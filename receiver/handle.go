@@ -22,7 +22,7 @@ func (r *Receiver) handle(c echo.Context) error {
 		return err
 	}
 	r.countAccepted(x, receipt)
-	x.answer(c, contract.StatusStored, successBody{contract.StatusSuccess, receipt.Duplicate, receipt.Jobs})
+	x.answer(c, contract.HTTPStored, successBody{contract.ValueSuccess, receipt.Duplicate, receipt.Jobs})
 	r.logAccepted(x, id, receipt)
 	return nil
 }
@@ -40,7 +40,7 @@ func (r *Receiver) accept(c echo.Context, x *exchange) (receipt ticket.Receipt, 
 	ctx, cancel := context.WithDeadline(context.WithoutCancel(c.Request().Context()), x.deadline)
 	defer cancel()
 	// Until it is stored a request needs many times the memory of its body, so all that are worked
-	// on at a time share parseBytes. One hostile body that needs all of parseBytes makes others
+	// on at a time share maxParseMemory. One hostile body that needs all of it makes others
 	// wait, but no longer than until their own deadline: they are answered 503 and sent again.
 	need := x.memoryEstimate()
 	if r.parsing.Acquire(ctx, need) != nil {
@@ -80,13 +80,13 @@ func (r *Receiver) plan(x *exchange) (ticket.Request, error) {
 	}
 	result := x.policy.plan.Split(request, x.venue.Venue, x.device, x.start.UTC(), x.policy.names)
 	if len(result.Failures) > 0 {
-		r.noteRuleFailures(result, x.venue.ID)
+		r.noteExpressionFailures(result, x.venue.ID)
 	}
 	return result.Request, nil
 }
 
-// codeOf is the code for an error of the intake. It is always one that is answered 503: an error of the
-// storage must never turn into a 4xx, after which the service gives the order up.
+// codeOf returns the code for an error of Intake. Its status is always 503: after a 4xx the service
+// would not retry.
 func (r *Receiver) codeOf(ctx context.Context, err error) Code {
 	switch {
 	case ctx.Err() != nil, errors.Is(err, context.DeadlineExceeded):
@@ -96,7 +96,7 @@ func (r *Receiver) codeOf(ctx context.Context, err error) Code {
 	}
 	// A Code of another status would be a mistake in the caller's function; it must not cost an
 	// order.
-	if c := r.classify(err); c.Status() == contract.StatusUnavailable {
+	if c := r.classify(err); c.Status() == contract.HTTPUnavailable {
 		return c
 	}
 	return StorageFailed

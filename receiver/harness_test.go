@@ -113,12 +113,12 @@ func newTestbed(tb testing.TB, change func(*Options, *Policy)) *testbed {
 
 func testPolicy(tb testing.TB) *Policy {
 	tb.Helper()
-	rules, err := plan.Compile(plan.Config{Fallback: "grill"})
+	compiled, err := plan.Compile(plan.Config{Fallback: "grill"})
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return &Policy{
-		Plan: rules,
+		Plan: compiled,
 		Venues: []Venue{{Venue: plan.Venue{ID: strings.ToUpper(venueID), Name: "Harbour Grill",
 			Zone: "Australia/Melbourne"}}},
 	}

@@ -72,7 +72,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		m.requests[c] = requests.WithLabelValues(strconv.Itoa(c.Status()), string(c))
 	}
 	for _, c := range []Code{reasonStored, reasonDuplicate, reasonConflict} {
-		m.requests[c] = requests.WithLabelValues(strconv.Itoa(contract.StatusStored), string(c))
+		m.requests[c] = requests.WithLabelValues(strconv.Itoa(contract.HTTPStored), string(c))
 	}
 	anomalies := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "ticketrail_receiver_anomalies_total",

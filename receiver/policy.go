@@ -57,7 +57,7 @@ type Venue struct {
 // A compiledPolicy is a Policy that was checked and copied. It never changes.
 //
 // Everything that a request needs is in one value, so that a reload in the middle of a request
-// cannot check it by the old rules and plan it by the new ones.
+// cannot check it by the old policy and plan it by the new one.
 type compiledPolicy struct {
 	path          string
 	secrets       [][sha256.Size]byte
@@ -78,63 +78,62 @@ type venue struct {
 	devices map[string]bool // nil: any
 }
 
-// compile checks p, sets the defaults and copies what a caller could still change.
-func compile(p *Policy) (*compiledPolicy, error) {
-	s := &compiledPolicy{
-		path:          cmp.Or(p.Path, contract.PathWebhook),
-		venueHeader:   http.CanonicalHeaderKey(cmp.Or(p.VenueHeader, contract.HeaderVenue)),
-		deviceHeader:  http.CanonicalHeaderKey(cmp.Or(p.DeviceHeader, contract.HeaderDevice)),
-		allowFrom:     slices.Clone(p.AllowFrom),
-		address:       addressExtractor(p.TrustedProxies),
-		venues:        make(map[string]*venue, len(p.Venues)),
-		plan:          p.Plan,
-		names:         p.Names,
-		maxBody:       p.MaxBody,
-		mode:          p.Mode,
-		respondWithin: p.RespondWithin,
+// compile checks a policy, sets the defaults and copies what a caller could still change.
+func compile(from *Policy) (*compiledPolicy, error) {
+	p := &compiledPolicy{
+		path:          cmp.Or(from.Path, contract.PathWebhook),
+		venueHeader:   http.CanonicalHeaderKey(cmp.Or(from.VenueHeader, contract.HeaderVenue)),
+		deviceHeader:  http.CanonicalHeaderKey(cmp.Or(from.DeviceHeader, contract.HeaderDevice)),
+		allowFrom:     slices.Clone(from.AllowFrom),
+		address:       addressExtractor(from.TrustedProxies),
+		venues:        make(map[string]*venue, len(from.Venues)),
+		plan:          from.Plan,
+		names:         from.Names,
+		maxBody:       from.MaxBody,
+		mode:          from.Mode,
+		respondWithin: from.RespondWithin,
 	}
 	var problems []error
-	if s.plan == nil {
+	if p.plan == nil {
 		problems = append(problems, errors.New("plan: missing"))
 	}
-	if s.maxBody == 0 {
+	if p.maxBody == 0 {
 		// An order has a few kilobytes; one of 300 items with notes has about 50.
-		s.maxBody = 1 << 20
+		p.maxBody = 1 << 20
 	}
-	if s.respondWithin == 0 {
+	if p.respondWithin == 0 {
 		// The service waits 5 s (section 6.1); one of them is for the network and the TLS
 		// handshake.
-		s.respondWithin = 4 * time.Second
+		p.respondWithin = 4 * time.Second
 	}
-	if s.maxBody < 0 || s.respondWithin < 0 {
+	if p.maxBody < 0 || p.respondWithin < 0 {
 		problems = append(problems,
-			fmt.Errorf("max_body %d, respond_within %s: must not be negative", p.MaxBody, p.RespondWithin))
+			fmt.Errorf("max_body %d, respond_within %s: must not be negative", from.MaxBody, from.RespondWithin))
 	}
-	if !strings.HasPrefix(s.path, "/") || strings.ContainsAny(s.path, ":*") {
-		// The two characters would make parameters for Echo's router. The path is not quoted: it may
-		// be secret.
+	if !strings.HasPrefix(p.path, "/") || strings.ContainsAny(p.path, ":*") {
+		// Echo's router reads : and * in a path as parameters. The path is not quoted: it may be secret.
 		problems = append(problems, errors.New("path: must begin with / and must not contain : or *"))
 	}
 	// Hashed, so that the comparison takes the same time for secrets of any length.
-	for _, secret := range p.Secrets {
-		s.secrets = append(s.secrets, sha256.Sum256([]byte(secret)))
+	for _, secret := range from.Secrets {
+		p.secrets = append(p.secrets, sha256.Sum256([]byte(secret)))
 	}
-	for i, v := range p.Venues {
-		problems = append(problems, s.addVenue(i, v))
+	for i, v := range from.Venues {
+		problems = append(problems, p.addVenue(i, v))
 	}
 	if err := errors.Join(problems...); err != nil {
 		return nil, err
 	}
-	return s, nil
+	return p, nil
 }
 
-// addVenue adds the venue with index i to the allow-list.
-func (s *compiledPolicy) addVenue(i int, v Venue) error {
+// addVenue adds the venue with index i, as in the configuration, to the allow-list.
+func (p *compiledPolicy) addVenue(i int, v Venue) error {
 	id, ok := contract.CanonicalID(v.ID)
 	if !ok {
 		return fmt.Errorf("venues[%d].id: %q is not a UUID", i, v.ID)
 	}
-	if s.venues[id] != nil {
+	if p.venues[id] != nil {
 		return fmt.Errorf("venues[%d].id: %s is defined twice", i, id)
 	}
 	added := &venue{Venue: v.Venue}
@@ -145,7 +144,7 @@ func (s *compiledPolicy) addVenue(i int, v Venue) error {
 			added.devices[strings.TrimSpace(d)] = true
 		}
 	}
-	s.venues[id] = added
+	p.venues[id] = added
 	return nil
 }
 

@@ -6,8 +6,8 @@
 // whether the service tries again. After a 4xx it does not and the ticket is lost, so a 4xx is sent only
 // where no retry could succeed.
 //
-// A request passes through the files in this order: routes.go and check.go check its headers, body.go
-// reads its body, handle.go plans and stores it, answer.go answers it, log.go and metrics.go record it.
+// A request passes through the files in this order: routes.go and check.go check its headers; handle.go
+// has its body read by body.go, plans and stores it; answer.go answers it; log.go and metrics.go record it.
 // rejects.go keeps the bodies that were refused.
 //
 // Echo is imported nowhere else. Each policy has its own Echo instance, whose middleware is the list of
@@ -82,9 +82,9 @@ type Receiver struct {
 
 	// A reload makes a new Echo instance and swaps it in here: routes of an instance that serves
 	// must not be changed.
-	policy        atomic.Pointer[echo.Echo] // the routes of the compiled policy
-	largeReserved atomic.Int64              // bytes held by bodies larger than smallBody
-	parsing       *semaphore.Weighted       // see parseBytes
+	router        atomic.Pointer[echo.Echo] // of the compiled policy
+	largeReserved atomic.Int64              // bytes of bodies larger than maxUnreservedBody
+	parsing       *semaphore.Weighted       // see maxParseMemory
 	limiter       *logLimiter
 }
 
@@ -116,17 +116,17 @@ func New(o Options) (*Receiver, error) {
 // with the policy they began with. The caller may change p itself afterwards, but not what p.Plan and
 // p.Names point to. After an error nothing has changed.
 func (r *Receiver) SetPolicy(p *Policy) error {
-	s, err := compile(p)
+	compiled, err := compile(p)
 	if err != nil {
 		return fmt.Errorf("set the receiver's policy: %w", err)
 	}
-	r.policy.Store(r.routes(s))
+	r.router.Store(r.routes(compiled))
 	return nil
 }
 
-// ServeHTTP answers one request.
+// ServeHTTP answers one request, by the policy that is active now.
 func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	r.policy.Load().ServeHTTP(w, req)
+	r.router.Load().ServeHTTP(w, req)
 }
 
 // Limits of a connection, so that slow or silent callers cannot use up the box's connections.
@@ -135,17 +135,15 @@ const (
 	// It is also the time for the TLS handshake before the first request.
 	headerTime = 3 * time.Second
 	// For a whole request. The handler sets a shorter deadline of its own, respond_within, and
-	// answers 503 when that ends; this one is for requests that are refused before the handler.
+	// answers 503 when that ends; this one is for requests that are refused before the handler. 2 s more
+	// than the service waits: a connection must not be cut off before the service gives it up.
 	readTime = contract.WebhookTimeout + 2*time.Second
 	// Until the answer, of about 100 bytes, is written. It counts from the headers, so it includes
-	// all of the time that the request may take.
+	// all of the time that the request may take; 10 s more, so that an answer that is due is never cut off.
 	answerTime = contract.WebhookTimeout + 10*time.Second
 	// Between two requests, and before the first one of HTTP/2. The service opens another
 	// connection when it has an order, so keeping many idle ones saves nothing.
 	idleTime = 10 * time.Second
-	// The service's headers have less than 1 KiB; net/http's default of 1 MiB for each connection
-	// would be memory that strangers can take.
-	headerBytes = 16 << 10
 )
 
 // HTTPServer returns a server for r, not yet started, with every time-out set.
@@ -156,7 +154,6 @@ func (r *Receiver) HTTPServer() *http.Server {
 		ReadTimeout:       readTime,
 		WriteTimeout:      answerTime,
 		IdleTimeout:       idleTime,
-		MaxHeaderBytes:    headerBytes,
 		// Mostly failed TLS handshakes of scanners, which would hide what matters at a higher level.
 		ErrorLog: slog.NewLogLogger(r.log.Handler(), slog.LevelDebug),
 	}

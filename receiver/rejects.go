@@ -24,8 +24,8 @@ const (
 	maxRejectBody = kv.MaxValue / 2
 )
 
-// A Rejected body, as it is stored and as `ticketrail rejects` shows it.
-type Rejected struct {
+// A StoredReject is a refused body as it is stored, and as `ticketrail rejects` shows it.
+type StoredReject struct {
 	ID uint64 `json:"id"`
 	Reject
 }
@@ -34,20 +34,18 @@ type Rejected struct {
 // into its small buffer are dropped, so that a flood of bad requests does not slow the queue's commits.
 // A crash loses what is in that buffer. It is safe for concurrent use.
 //
-// They are no orders that can be printed: they are kept for the person who must tell the service's
-// provider what was wrong with them. So a lost one is only a nuisance, and nothing here may delay
-// an order.
+// They cannot be printed: they are kept for the person who must tell the service's provider what was
+// wrong with them. Losing one is acceptable, so nothing here may delay an order.
 type Rejects struct {
 	kv   kv.Store
 	log  *slog.Logger
 	in   chan Reject
 	done chan struct{}
 
-	mu    sync.Mutex // guards the fields below
-	kept  []Rejected // oldest first, bodies included: at most maxRejectBytes
+	mu    sync.Mutex     // guards the fields below
+	kept  []StoredReject // oldest first, bodies included: at most maxRejectBytes
 	bytes int
-	// The number of the next one: what rejects show is called with.
-	next uint64
+	next  uint64 // the ID of the next one
 }
 
 // OpenRejects reads the kept bodies and starts the goroutine that writes; Close ends it.
@@ -56,7 +54,7 @@ type Rejects struct {
 func OpenRejects(store kv.Store, log *slog.Logger) (*Rejects, error) {
 	r := &Rejects{kv: store, log: log, in: make(chan Reject, 16), done: make(chan struct{}), next: 1}
 	err := store.All(func(key string, value []byte) bool {
-		var one Rejected
+		var one StoredReject
 		if json.Unmarshal(value, &one) == nil { // a damaged one is skipped: it is no order
 			r.kept = append(r.kept, one)
 			r.bytes += len(one.Body)
@@ -95,15 +93,15 @@ func (r *Rejects) write() {
 	}
 }
 
-// add adds a body to those in memory. It returns the body with its number, and the numbers of those
-// that were dropped for it. A body that is cut is copied, so that the memory of the rest is freed.
-func (r *Rejects) add(one Reject) (added Rejected, dropped []uint64) {
+// add returns the body with its number, and the numbers of those that were dropped for it. A body
+// that is cut is copied, so that the memory of the rest is freed.
+func (r *Rejects) add(one Reject) (added StoredReject, dropped []uint64) {
 	if len(one.Body) > maxRejectBody {
 		one.Body, one.Truncated = bytes.Clone(one.Body[:maxRejectBody]), true
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	added = Rejected{ID: r.next, Reject: one}
+	added = StoredReject{ID: r.next, Reject: one}
 	r.next++
 	r.kept = append(r.kept, added)
 	r.bytes += len(added.Body)
@@ -133,7 +131,7 @@ func (r *Rejects) put(id uint64, value []byte, dropped []uint64) error {
 func rejectKey(id uint64) string { return fmt.Sprintf("%020d", id) }
 
 // List returns the kept bodies, newest first.
-func (r *Rejects) List() []Rejected {
+func (r *Rejects) List() []StoredReject {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	out := slices.Clone(r.kept)

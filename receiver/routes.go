@@ -21,22 +21,22 @@ import (
 // The order of the checks keeps secrets too: a caller whose address or path is wrong learns nothing
 // about the venues. It also saves work: no byte of a body is read before its sender is allowed to
 // post.
-func (r *Receiver) routes(s *compiledPolicy) *echo.Echo {
+func (r *Receiver) routes(p *compiledPolicy) *echo.Echo {
 	e := echo.New()
-	e.IPExtractor = s.address // without one, Echo believes X-Forwarded-For from any caller
+	e.IPExtractor = p.address // without one, Echo believes X-Forwarded-For from any caller
 	e.HTTPErrorHandler = r.refuse
-	e.Pre(s.startExchange)
-	// Pre runs before the routing and Use after it, so every request has an exchange, and every handler
-	// a Recover: one body that causes a panic must not stop the orders of others.
+	// Pre runs before routing, so that a request that matches no route has an exchange too.
+	e.Pre(p.startExchange)
+	// Recover runs after routing (Use): a body that causes a panic must not stop the orders of others.
 	e.Use(middleware.RecoverWithConfig(middleware.RecoverConfig{
 		// Only the stack of the request that panicked: the stacks of all goroutines would fill the
 		// journal. The error goes on to refuse, which keeps the body and answers 500.
 		StackSize: 16 << 10, DisableStackAll: true, DisableErrorHandler: true,
 		LogErrorFunc: func(_ echo.Context, err error, stack []byte) error { return &panicked{err, stack} },
 	}))
-	path, secret := s.path, []echo.MiddlewareFunc{}
-	if len(s.secrets) > 0 {
-		path, secret = strings.TrimSuffix(path, "/")+"/:secret", append(secret, s.checkSecret)
+	path, secret := p.path, []echo.MiddlewareFunc{}
+	if len(p.secrets) > 0 {
+		path, secret = strings.TrimSuffix(path, "/")+"/:secret", append(secret, p.checkSecret)
 	}
 	// Without these two, Echo would answer an OPTIONS with 204, and a method that it does not know with
 	// 405, before the secret is checked: that would reveal the path.
@@ -44,7 +44,7 @@ func (r *Receiver) routes(s *compiledPolicy) *echo.Echo {
 	e.Any(path, methodNotAllowed, secret...)
 	e.RouteNotFound(path, methodNotAllowed, secret...)
 	e.POST(path, r.handle, append(secret,
-		s.checkAddress, s.checkVenue, s.checkDevice, r.recordArrival, s.checkContentType)...)
+		p.checkAddress, p.checkVenue, p.checkDevice, r.recordArrival, p.checkContentType)...)
 	return e
 }
 
@@ -58,10 +58,12 @@ type exchange struct {
 	venue  *venue // nil until it was checked
 	device string
 
-	body      []byte
-	bodyRead  bool  // to its end
-	truncated bool  // body is not complete
-	reserved  int64 // the part of Receiver.largeHeld that is for body
+	body []byte
+	// bodyRead: the body was read to its end. truncated: reading began or was refused, and body lacks the
+	// rest. Both false: nothing was read yet.
+	bodyRead  bool
+	truncated bool
+	reserved  int64 // bytes of Receiver.largeReserved that this body uses
 	answered  bool
 }
 
@@ -71,10 +73,10 @@ func exchangeOf(c echo.Context) *exchange { return c.Get(exchangeKey).(*exchange
 
 // startExchange starts the clock for the answer and fixes the policy of the request. It runs before
 // everything else, so that no later step, not even the router, takes time that is not counted.
-func (s *compiledPolicy) startExchange(next echo.HandlerFunc) echo.HandlerFunc {
+func (p *compiledPolicy) startExchange(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start := time.Now()
-		c.Set(exchangeKey, &exchange{policy: s, start: start, deadline: start.Add(s.respondWithin)})
+		c.Set(exchangeKey, &exchange{policy: p, start: start, deadline: start.Add(p.respondWithin)})
 		c.Request().URL.RawPath = "" // else the router compares escaped paths, and %74 is not t
 		return next(c)
 	}
@@ -83,12 +85,12 @@ func (s *compiledPolicy) startExchange(next echo.HandlerFunc) echo.HandlerFunc {
 // checkSecret compares the last path segment with each secret, in constant time: the time of an
 // answer must not reveal how much of a guess was right. A wrong one is answered like any other
 // path. All secrets are compared even after a match, for the same reason.
-func (s *compiledPolicy) checkSecret(next echo.HandlerFunc) echo.HandlerFunc {
+func (p *compiledPolicy) checkSecret(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		sum := sha256.Sum256([]byte(c.Param("secret")))
 		found := 0
-		for i := range s.secrets {
-			found |= subtle.ConstantTimeCompare(sum[:], s.secrets[i][:])
+		for i := range p.secrets {
+			found |= subtle.ConstantTimeCompare(sum[:], p.secrets[i][:])
 		}
 		if found != 1 {
 			return echo.ErrNotFound

@@ -55,7 +55,10 @@ func strict(records []Record) *Mismatch {
 	}
 	for i, r := range records {
 		if v, odd := r.oddRetryCount(); odd {
-			return &Mismatch{index(FieldRecords, i) + "." + FieldRetryCount, "want an integer, got " + numberKind(v)}
+			return &Mismatch{
+				index(FieldRecords, i) + "." + FieldRetryCount,
+				"want an integer, got " + numberTypeName(v),
+			}
 		}
 	}
 	return nil
@@ -88,7 +91,7 @@ func anomalies(envelope map[string]any, records []Record, body []byte) []Anomaly
 	// On the body, because the parser has already replaced the bytes.
 	note(!utf8.Valid(body), InvalidUTF8)
 	if v, there := envelope[FieldStatus]; there {
-		note(v != StatusSuccess, StatusOdd)
+		note(v != ValueSuccess, StatusOdd)
 	}
 	if v, there := envelope[FieldCount]; there {
 		n, _ := v.(json.Number)
@@ -113,10 +116,10 @@ func integer(v any) bool {
 	return err == nil && f == math.Trunc(f)
 }
 
-// numberKind is kind, but says of a number why it is not an integer.
-func numberKind(v any) string {
+// numberTypeName is typeName, but says of a number why it is not an integer.
+func numberTypeName(v any) string {
 	if _, ok := v.(json.Number); ok {
 		return "a number with a fraction or out of range"
 	}
-	return kind(v)
+	return typeName(v)
 }

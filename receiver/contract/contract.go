@@ -1,9 +1,16 @@
 // Package contract is the wire contract between the point-of-sale service and the kitchen: every
 // path, header, field and status that the two exchange, and the parser for print requests.
 //
-// No other package spells these names, so a change of the contract is a change here. The package
-// knows nothing of routes, printers or storage. It decides only whether a body is a print request,
-// and names the field that is wrong if it is not. Facts that the contract does not show are marked.
+// A change of the contract is a change here: other packages use these names. Only config, which
+// imports no other package of the program, repeats those that are defaults of its keys, and
+// receiver/plan has the lists of fields that the contract does not name. This package knows nothing
+// of routes, printers or storage. It decides only whether a body is a print request, and names the
+// field that is wrong if it is not.
+//
+// The contract is the document "Restaurant Point-of-Sale Integration Service: Labor Data,
+// Authentication and Print Webhooks" of the service's provider. Section numbers in comments, here and
+// in the packages receiver, posapi and sim, are those of that document. It is not part of this
+// repository. What it does not state is marked as such.
 package contract
 
 import "time"
@@ -11,8 +18,8 @@ import "time"
 // PathWebhook is the default path of the webhook.
 const PathWebhook = "/webhooks/print"
 
-// Headers of every webhook request. Some services use another prefix than x-svc, so these are the
-// defaults of configuration keys.
+// Headers of every webhook request. The names are configurable, because some services use a prefix
+// other than x-svc.
 const (
 	HeaderVenue  = "x-svc-venueid"   // UUID of the venue that sends
 	HeaderDevice = "x-svc-device-id" // hardware id of the terminal that triggered the print
@@ -25,12 +32,12 @@ const ContentType = "application/json"
 // that may pass is answered with a status that is retried: a request that can never be printed
 // would be sent four times without success.
 const (
-	StatusStored      = 200 // the job is SENT or CONSUMED: the service never sends it again
-	StatusMismatch    = 400 // the job is aborted and not retried
-	StatusMissing     = 401 // aborted; the venue's admin is alerted
-	StatusNotAllowed  = 403 // aborted; the venue's admin is alerted
-	StatusInternal    = 500 // retried
-	StatusUnavailable = 503 // retried
+	HTTPStored        = 200 // the service logs its print job as SENT or CONSUMED and never sends it again
+	HTTPBadRequest    = 400 // the service aborts its print job and does not retry it
+	HTTPHeaderMissing = 401 // aborted; the venue's admin is alerted
+	HTTPNotAllowed    = 403 // aborted; the venue's admin is alerted
+	HTTPInternal      = 500 // retried
+	HTTPUnavailable   = 503 // retried
 )
 
 // Limits of the webhook.
@@ -52,8 +59,8 @@ const (
 	FieldCursor          = "cursor"
 	FieldID              = "id"
 	FieldUpdatedAt       = "updatedAt"
-	StatusSuccess        = "SUCCESS" // value of the field status: no error
-	StatusError          = "ERROR"
+	ValueSuccess         = "SUCCESS" // value of the field status: no error
+	ValueError           = "ERROR"
 	FieldError           = "error"
 	FieldErrorCode       = "code"
 	FieldErrorMessage    = "message"
@@ -117,14 +124,14 @@ const (
 	ErrorAccessDenied     = "access_denied"
 )
 
-// The scopes that the contract names. It does not show which call needs which scope.
+// The scopes that the contract names. It does not state which call needs which scope.
 const (
 	ScopeChecksRead = "checks:read"
 	ScopeMenuRead   = "menu:read"
-	ScopeLaborRead  = "labor:read" // not shown: the simulator requires it for the labor endpoints
+	ScopeLaborRead  = "labor:read" // not in the contract: the simulator requires it for the labor endpoints
 )
 
-// Names that the contract does not show. They are the defaults of configuration keys.
+// Names that the contract does not state. They are the defaults of configuration keys.
 const (
 	ParamTokenVenue   = "venue_id" // names the venue in a token request
 	ParamPayrollVenue = "venueId"  // names the venue in a request for payroll periods
@@ -135,7 +142,7 @@ const (
 )
 
 // NextCursorPlaces are the places where a list may name its next page, as dotted paths into the
-// envelope; [HeaderNextCursor] is another. The contract shows none. Names with "next" come first,
+// envelope; [HeaderNextCursor] is another. The contract states none of them. Names with "next" come first,
 // because a plain "cursor" may repeat the cursor of the request.
 func NextCursorPlaces() []string {
 	return []string{

@@ -11,7 +11,7 @@ import (
 )
 
 // How a body is read: parse decodes it, keeping the values of repeated keys; read checks the
-// shape that the contract's section 2.4 shows; anomalies notes what is odd but can be printed. What
+// shape that section 2.4 of the contract states; anomalies notes what is odd but can be printed. What
 // is not checked here prints somehow: a field that is wrong must never cost the order, a shape that
 // is wrong would make a ticket that says nothing.
 
@@ -19,11 +19,11 @@ import (
 type Mode int
 
 const (
-	// The default: a service that changes a detail must not stop the kitchen.
-	// Lenient accepts what can be printed, and counts deviations.
+	// Lenient accepts what can be printed, and counts deviations. It is the default: a service that
+	// changes a detail must not stop the kitchen.
 	Lenient Mode = iota
-	// An order that breaks one of these rules is then lost, and the service logs it.
-	// Strict refuses an id that is not a UUID and a retryCount that is not an integer.
+	// Strict also refuses an id that is not a UUID and a retryCount that is not an integer. Such an
+	// order is lost, and the service logs that.
 	Strict
 )
 
@@ -31,9 +31,8 @@ const (
 // share them.
 type PrintRequest struct {
 	// ID is records[0].id in canonical form. With the venue it is the key that duplicates are
-	// recognised by. If the record has the key id more than once, ID is all its different values,
-	// joined by spaces: a retry has the same values, and a request with only one of them is
-	// another request.
+	// recognised by. If the record has the key id more than once, ID joins its distinct values with
+	// spaces: a retry then has the same ID, and no request with a single id has it.
 	ID        string
 	Records   []Record  // at least one
 	Anomalies []Anomaly // its deviations, each kind at most once
@@ -106,18 +105,18 @@ func parse(body []byte) (map[string]any, error) {
 	dec := json.NewDecoder(bytes.NewReader(body))
 	var value json.RawMessage
 	if err := dec.Decode(&value); err != nil {
-		return nil, refused(body, err)
+		return nil, parseError(body, err)
 	}
 	end := dec.InputOffset()
 	dec = json.NewDecoder(bytes.NewReader(value))
 	dec.UseNumber()
 	v, err := decode(dec)
 	if err != nil {
-		return nil, refused(body, err)
+		return nil, parseError(body, err)
 	}
 	envelope, ok := v.(map[string]any)
 	if !ok {
-		return nil, &InvalidJSON{0, "want an object, got " + kind(v)}
+		return nil, &InvalidJSON{0, "want an object, got " + typeName(v)}
 	}
 	if rest := bytes.TrimLeft(body[end:], " \t\r\n"); len(rest) > 0 {
 		return nil, &InvalidJSON{int64(len(body) - len(rest)), "text after the object"}
@@ -125,8 +124,8 @@ func parse(body []byte) (map[string]any, error) {
 	return envelope, nil
 }
 
-// refused converts an error of the JSON parser.
-func refused(body []byte, err error) error {
+// parseError converts an error of the JSON parser.
+func parseError(body []byte, err error) error {
 	switch {
 	case errors.Is(err, io.EOF):
 		return &InvalidJSON{0, "the body is empty"}
@@ -139,8 +138,8 @@ func refused(body []byte, err error) error {
 	e := &InvalidJSON{0, err.Error()}
 	if s, ok := errors.AsType[*json.SyntaxError](err); ok {
 		e.Offset = s.Offset
-		// encoding/json stops at 10,000 levels. Up to there the JSON is valid, so the shape is
-		// wrong and not the JSON, unless the outermost value is not an object.
+		// encoding/json refuses more than 10,000 levels. The JSON before that is valid, so a body that
+		// begins with { is reported as nested too deep, and not as invalid JSON.
 		if strings.Contains(s.Error(), "exceeded max depth") &&
 			bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("{")) {
 			return &Mismatch{FieldRecords, tooDeep}
@@ -151,7 +150,7 @@ func refused(body []byte, err error) error {
 
 var tooDeep = fmt.Sprintf("nested deeper than %d", MaxDepth)
 
-// read checks the shape, in the order of the contract's section 2.4, and fills p.
+// read checks the shape, in the order of section 2.4 of the contract, and fills p.
 func (p *PrintRequest) read(envelope map[string]any) *Mismatch {
 	if all, twice := envelope[FieldRecords].(Repeated); twice {
 		return p.readRepeated(all)
@@ -170,7 +169,7 @@ func (p *PrintRequest) read(envelope map[string]any) *Mismatch {
 	for i, v := range list {
 		fields, ok := v.(map[string]any)
 		if !ok {
-			return &Mismatch{index(FieldRecords, i), "want an object, got " + kind(v)}
+			return &Mismatch{index(FieldRecords, i), "want an object, got " + typeName(v)}
 		}
 		p.Records[i].Fields = fields
 		if id, ok := fields[FieldID].(string); ok {
@@ -195,7 +194,7 @@ func (p *PrintRequest) readItems() *Mismatch {
 			if raws == nil {
 				// Once for all records: a body of many unreadable records would otherwise be parsed
 				// for each.
-				raws, _ = received(p.Raw) // cannot fail: Open has parsed the body
+				raws, _ = rawRecords(p.Raw) // cannot fail: Open has parsed the body
 			}
 			r.Unreadable = printable(raws[i])
 			continue
@@ -255,7 +254,7 @@ func requestID(record map[string]any) (string, *Mismatch) {
 	case isString:
 		return "", &Mismatch{FieldID, "empty, want a UUID"}
 	}
-	return "", &Mismatch{FieldID, "want a string, got " + kind(v)}
+	return "", &Mismatch{FieldID, "want a string, got " + typeName(v)}
 }
 
 // A counter counts the items of a request while they are checked: a request with too many is
@@ -279,7 +278,7 @@ func (c *counter) itemList(list []any) ([]map[string]any, *Mismatch) {
 	for i, v := range list {
 		item, ok := v.(map[string]any)
 		if !ok {
-			return nil, &Mismatch{index(FieldItems, i), "want an object, got " + kind(v)}
+			return nil, &Mismatch{index(FieldItems, i), "want an object, got " + typeName(v)}
 		}
 		items[i] = item
 		if m := c.children(item, 1); m != nil {
@@ -298,7 +297,7 @@ func (c *counter) children(item map[string]any, depth int) *Mismatch {
 	}
 	list, ok := v.([]any)
 	if !ok {
-		return &Mismatch{FieldChildItems, "want an array, got " + kind(v)}
+		return &Mismatch{FieldChildItems, "want an array, got " + typeName(v)}
 	}
 	if len(list) > 0 && depth == MaxDepth {
 		return &Mismatch{FieldChildItems, tooDeep}
@@ -309,7 +308,7 @@ func (c *counter) children(item map[string]any, depth int) *Mismatch {
 	for i, v := range list {
 		child, ok := v.(map[string]any)
 		if !ok {
-			return &Mismatch{index(FieldChildItems, i), "want an object, got " + kind(v)}
+			return &Mismatch{index(FieldChildItems, i), "want an object, got " + typeName(v)}
 		}
 		if m := c.children(child, depth+1); m != nil {
 			return m.below(index(FieldChildItems, i))
@@ -326,7 +325,7 @@ func array(from map[string]any, field string) ([]any, *Mismatch) {
 	}
 	list, ok := v.([]any)
 	if !ok {
-		return nil, &Mismatch{field, "want an array, got " + kind(v)}
+		return nil, &Mismatch{field, "want an array, got " + typeName(v)}
 	}
 	return list, nil
 }
@@ -340,8 +339,8 @@ func (e *Mismatch) below(parent string) *Mismatch {
 
 func index(field string, i int) string { return fmt.Sprintf("%s[%d]", field, i) }
 
-// kind names a JSON value's type with its article.
-func kind(v any) string {
+// typeName names a JSON value's type with its article.
+func typeName(v any) string {
 	switch v.(type) {
 	case nil:
 		return "null"

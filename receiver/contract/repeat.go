@@ -91,9 +91,9 @@ func repeats(v any) bool {
 	return false
 }
 
-// received returns the text of each record. The body must have the key "records" once. Their order
+// rawRecords returns the text of each record. The body must have the key "records" once. Their order
 // is that of PrintRequest.Records.
-func received(body []byte) (records []json.RawMessage, err error) {
+func rawRecords(body []byte) (records []json.RawMessage, err error) {
 	var envelope map[string]json.RawMessage
 	if err := json.Unmarshal(body, &envelope); err != nil {
 		return nil, err

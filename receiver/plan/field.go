@@ -8,25 +8,25 @@ import (
 )
 
 // A fieldID is one thing that a ticket says. Each has a list of paths, which the operator can
-// replace: the contract does not show where services put these things.
+// replace: the contract does not state where services put these things.
 type fieldID int
 
 const (
-	fieldName       fieldID = iota // what to make; an item without one prints as its JSON
-	fieldQuantity                  // how many; absent means 1, below zero means void
-	fieldRefire                    // made a second time; holds for everything nested below
-	fieldSort                      // position on the ticket; see splitter.order
-	fieldNote                      // special requests; all of the paths are read
-	fieldSeat                      // who gets it
-	fieldCourse                    // when it is served
-	fieldNumber                    // the number that is called out
-	fieldTable                     // where it goes
-	fieldServer                    // who took the order
-	fieldEmployee                  // id to look the server's name up by, if there is no name
-	fieldType                      // dine in, take away …
-	fieldGuests                    // number of guests
-	fieldRecordNote                // notes for the whole ticket; all of the paths are read
-	fieldStation                   // the printer that the service names; shown, not used for routing
+	fieldName        fieldID = iota // what to make; an item without one prints as its JSON
+	fieldQuantity                   // how many; absent means 1, below zero means void
+	fieldRefire                     // made a second time; holds for everything nested below
+	fieldSort                       // position on the ticket; see splitter.sortedIndices
+	fieldNote                       // special requests; all of the paths are read
+	fieldSeat                       // who gets it
+	fieldCourse                     // when it is served
+	fieldNumber                     // the number that is called out
+	fieldTable                      // where it goes
+	fieldServer                     // who took the order
+	fieldEmployee                   // id to look the server's name up by, if there is no name
+	fieldType                       // dine in, take away …
+	fieldGuests                     // number of guests
+	fieldRecordNote                 // notes for the whole ticket; all of the paths are read
+	fieldDestination                // the printer that the service names; shown, not used for routing
 	fieldCount
 )
 
@@ -54,8 +54,8 @@ var fields = [fieldCount]struct {
 	fieldType:     {"type", []string{"orderType", "serviceType", "diningOption", "type"}},
 	fieldGuests:   {"guests", []string{"guests", "guestCount", "covers"}},
 	// Not instructions, as for an item: a record's lay out the service's own receipt.
-	fieldRecordNote: {"record_note", []string{"note", "notes"}},
-	fieldStation:    {"station", []string{"printer", "printerName", "station"}},
+	fieldRecordNote:  {"record_note", []string{"note", "notes"}},
+	fieldDestination: {"station", []string{"printer", "printerName", "station"}},
 }
 
 // A path is a dotted path and its keys.

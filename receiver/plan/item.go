@@ -19,17 +19,18 @@ func (s *splitter) header(rec *contract.Record, tr *RecordTrace) ticket.Ticket {
 	}
 	t := s.base
 	t.Record = rec.ID
-	t.Number = r.text(fieldNumber, true)
-	t.Table = r.text(fieldTable, true)
+	t.Number = r.textOrNumber(fieldNumber)
+	t.Table = r.textOrNumber(fieldTable)
 	t.Server = s.serverName(r)
-	t.Type = r.text(fieldType, false)
-	t.Guests = r.text(fieldGuests, true)
+	t.Type = r.text(fieldType)
+	t.Guests = r.textOrNumber(fieldGuests)
 	// The printer that the service has in mind is shown, so that a person can see where the routes
-	// differ from it; the routes decide.
-	t.Destination = r.text(fieldStation, true)
-	t.Course = r.text(fieldCourse, true)
+	// differ from it; only the routes decide where the ticket goes.
+	t.Destination = r.textOrNumber(fieldDestination)
+	t.Course = r.textOrNumber(fieldCourse)
 	t.Notes = r.notes(fieldRecordNote)
-	q, _ := r.number(fieldQuantity) // printed only for items; here just its sign counts
+	// A negative quantity of a record means a void; the number itself is not printed.
+	q, _ := r.number(fieldQuantity)
 	t.Void = r.void(q)
 	t.Refire = r.flag(fieldRefire)
 	return t
@@ -48,10 +49,10 @@ func emptyHeader(t ticket.Ticket) bool {
 // The name is decided here, before the 200, so a ticket that is printed again tomorrow has the name
 // of today. The look-up must not wait: see [Names].
 func (s *splitter) serverName(r reader) string {
-	if name := r.text(fieldServer, false); name != "" {
+	if name := r.text(fieldServer); name != "" {
 		return name
 	}
-	id := r.text(fieldEmployee, true)
+	id := r.textOrNumber(fieldEmployee)
 	if id == "" {
 		return ""
 	}
@@ -154,28 +155,28 @@ func (f *flattener) addItem(item map[string]any, depth int, void, refire bool, a
 		l.Quantity = q.magnitude() // the sign is in Void: "-2" on paper is easily read as 2
 	}
 	// A cook may recognise a dish in its JSON; an item that is left out is never made.
-	if l.Name = r.text(fieldName, false); l.Name == "" {
+	if l.Name = r.text(fieldName); l.Name == "" {
 		l.Name, l.Raw = itemJSON(item), true
 	}
 	l.Notes = r.notes(fieldNote)
 	if !hasQuantity {
-		if odd := r.notNumber(fieldQuantity); odd != "" {
+		if odd := r.unreadableNumber(fieldQuantity); odd != "" {
 			l.Notes = append(l.Notes, "quantity "+odd)
 		}
 	}
-	l.Seat = r.text(fieldSeat, true)
-	l.Course = r.text(fieldCourse, true)
+	l.Seat = r.textOrNumber(fieldSeat)
+	l.Course = r.textOrNumber(fieldCourse)
 	if l.Void = r.void(q) || void; !l.Void {
 		l.Notes = append(l.Notes, unreadableVoids(item, voidFlags[:], statusFields[:])...)
 	}
 	// Unlike a void, a refire that cannot be read is not quoted: the dish is made in either case.
 	l.Refire = r.flag(fieldRefire) || refire
 	if f.trace != nil {
-		r.number(fieldSort) // read before, by order, which records no trace
+		r.number(fieldSort) // read before, by sortedIndices, which records no trace
 		f.trace.Items[index] = ItemTrace{Path: at, Line: l, Fields: found}
 	}
 	f.lines = append(f.lines, l)
-	children, _ := item[contract.FieldChildItems].([]any) // contract.Record says that these are its types
+	children, _ := item[contract.FieldChildItems].([]any) // contract.Open has checked these types
 	for i, c := range children {
 		sub := ""
 		if f.trace != nil {

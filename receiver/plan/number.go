@@ -134,7 +134,7 @@ func (d decimal) magnitude() string {
 func (d decimal) float() float64 { return toFloat(json.Number(d.String())) }
 
 // toFloat is a JSON number as expressions see it. A number that is too large is ±Inf. A check
-// number of 17 digits is rounded in a rule; on the ticket it is exact.
+// number of 17 digits is rounded in an expression; on the ticket it is exact.
 func toFloat(n json.Number) float64 {
 	f, _ := strconv.ParseFloat(string(n), 64) // on a range error f is ±Inf or 0, which is right
 	return f

@@ -1,19 +1,22 @@
 // Package plan decides what the kitchen reads: which station gets which items of a print request,
 // and what each line of a ticket says.
 //
-// It is a pure function of the request, the routing rules and a look-up of names: no clock, no
+// It is a pure function of the request, the routes and a look-up of names: no clock, no
 // network, no file, no log. Its result is stored before the service gets its 200, so a later change
-// of the rules cannot move an order that was accepted.
+// of the routes cannot move an order that was accepted.
 //
-// Two promises hold for any request and any rules. Every item is on at least one ticket: an item
-// that no route takes goes to the fallback station, and an item without a name prints as the JSON it
-// came as. And a cancellation in any known spelling is marked as one on every ticket, together with
-// everything nested below it.
+// Two promises hold for any request and any routes. Every item is on at least one ticket: an item
+// that no route matches goes to the fallback station, and an item without a name prints as JSON. And
+// a cancellation in any known spelling is marked as one on every ticket, together with everything
+// nested below it.
 //
-// split.go is the way of a request: it has each record's header and items read (item.go, with
-// reader.go, field.go and number.go), and asks the routes (rule.go) for the stations of each item.
+// split.go is the entry point: for each record it reads the header and the items (item.go, with
+// reader.go, field.go and number.go), and tries the routes (expression.go) for the stations of each item.
 // digest.go makes the hash that distinguishes a retry from a changed order. trace.go explains a plan to
-// the person who writes the rules.
+// the person who writes the routes.
+//
+// A route is one entry of `routes` in the configuration, an expression is its `when`. A route matches an
+// item if its expression is true for it.
 package plan
 
 import (
@@ -28,18 +31,18 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// Config is the routing rules and field paths, as configured.
+// Config is the routes and field paths, as configured.
 type Config struct {
 	Routes []Route
-	// Fallback is the station for items that no route takes. A [Venue] may have its own.
+	// Fallback is the station for items that no route matches. A [Venue] may have its own.
 	Fallback string
 	// Fields overrides the paths of fields: lists of dotted paths by the name of the field. Fields
 	// that are not in it keep their default paths.
 	Fields map[string][]string
 }
 
-// A Route sends items to stations. Routes are tried in order; the first that matches an item takes
-// it. With Continue, the routes after it are tried too.
+// A Route sends items to stations. Routes are tried in order; an item goes to the stations of the first
+// that matches it. With Continue, the routes after it are tried too.
 type Route struct {
 	// Venue is a venue's name or UUID, in any case; empty means every venue.
 	Venue string
@@ -71,7 +74,7 @@ type Zones interface {
 	Zone(venue string) (zone string, ok bool)
 }
 
-// A Plan is compiled rules. It never changes and is safe for concurrent use. A reload compiles a
+// A Plan is a compiled [Config]. It never changes and is safe for concurrent use. A reload compiles a
 // new one; requests that have begun keep theirs.
 type Plan struct {
 	routes   []route
@@ -94,17 +97,17 @@ type Result struct {
 	// Failures says which expressions failed on which item, for people. Those items are on tickets
 	// all the same. It quotes nothing that the service sent. The first 32 are listed.
 	Failures []string
-	// Failed is the number of all failures.
-	Failed int
+	// FailureCount is the number of all failures.
+	FailureCount int
 	// Trace explains the plan; nil unless [Plan.SplitTraced] made it.
 	Trace *Trace
 }
 
-// maxFailures limits Result.Failures: after the first few, one rule that fails on each of a thousand
+// maxFailures limits Result.Failures: after the first few, one expression that fails on each of a thousand
 // items says nothing new.
 const maxFailures = 32
 
-// Compile checks the rules and makes a [Plan] of them. The error joins one [Problem] for each
+// Compile checks c and makes a [Plan] of it. The error joins one [Problem] for each
 // mistake, so that the operator can correct all of them at once.
 func Compile(c Config) (*Plan, error) {
 	p := &Plan{fallback: strings.TrimSpace(c.Fallback)}
@@ -118,7 +121,7 @@ func Compile(c Config) (*Plan, error) {
 		problems = append(problems, errs...)
 	}
 	if p.fallback == "" {
-		bad("fallback", "missing; name the station for items that no route takes")
+		bad("fallback", "missing; name the station for items that no route matches")
 	}
 	p.paths = defaultPaths()
 	for _, name := range slices.Sorted(maps.Keys(c.Fields)) {

@@ -13,7 +13,7 @@ import (
 // This file decides what a field may look like. The contract names few fields and shows no types, so
 // each reader accepts every form that services are known to send, and treats the rest as missing.
 // What may be important and cannot be read (notes, quantities, voids) is quoted instead: see notes,
-// notNumber and unreadableVoids.
+// unreadableNumber and unreadableVoids.
 
 // A reader reads the fields of one object, and records in a trace where it found them. A value of the
 // wrong type or a blank one counts as missing, so that the next path gets its chance.
@@ -30,9 +30,14 @@ func (r reader) trace(id fieldID, p, value string) {
 	}
 }
 
-// text reads a field that is text; with numbers, it may be a number too. Blank text does not count:
-// the service sends "" for a field that it does not use.
-func (r reader) text(id fieldID, numbers bool) string {
+// text reads a field that is text. Blank text does not count: the service sends "" for a field that
+// it does not use.
+func (r reader) text(id fieldID) string { return r.readText(id, false) }
+
+// textOrNumber reads a field that is text or a number.
+func (r reader) textOrNumber(id fieldID) string { return r.readText(id, true) }
+
+func (r reader) readText(id fieldID, numbers bool) string {
 	for _, p := range r.paths[id] {
 		s := ""
 		switch v := p.lookup(r.obj).(type) {
@@ -62,9 +67,9 @@ func (r reader) number(id fieldID) (n decimal, ok bool) {
 	return decimal{}, false
 }
 
-// notNumber returns the first value of a field that has values, none of them a number. Only a
-// person can say what was meant, so the ticket quotes it beside the default of one.
-func (r reader) notNumber(id fieldID) string {
+// unreadableNumber returns the first value of a field that is present and is not a number. Only a person
+// can say what was meant, so the ticket quotes it next to the default quantity of one.
+func (r reader) unreadableNumber(id fieldID) string {
 	for _, p := range r.paths[id] {
 		v := p.lookup(r.obj)
 		if s, ok := v.(string); v == nil || ok && isBlank(s) {

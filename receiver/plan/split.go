@@ -29,19 +29,19 @@ type splitter struct {
 	base     ticket.Ticket // what all tickets of the request have in common: venue, device, time
 	res      Result
 
-	machine      vm.VM          // reused by all rules, which saves most of their allocations
-	env          map[string]any // what rules see of the record; nil until one needs it
-	listElements int            // of all lists in env, because a rule may loop over any of them
-	record       int            // index of the record
-	results      []ruleResult   // by route
+	machine      vm.VM              // reused by all expressions, which saves most of their allocations
+	env          map[string]any     // what expressions see of the record; nil until one needs it
+	listElements int                // of all lists in env, because an expression may loop over any of them
+	record       int                // index of the record
+	results      []expressionResult // by route
 }
 
-// A ruleResult is the last result of a rule. It is reset for each record, but for loopSteps: a
-// caller could otherwise multiply the limit by sending many records.
-type ruleResult struct {
-	final     bool // it holds for every item of the record, because the rule does not read item
+// An expressionResult is the last result of an expression. Everything except loopSteps is reset for each
+// record: a caller could otherwise multiply the limit by sending many records.
+type expressionResult struct {
+	forRecord bool // it holds for every item of the record, because the expression does not read item
 	matched   bool
-	err       *ruleError
+	err       *expressionError
 	loopSteps int // upper bound of what its loops have cost in this request, see maxLoopSteps
 }
 
@@ -74,8 +74,8 @@ func (p *Plan) split(
 	for i := range req.Records {
 		s.splitRecord(i, &req.Records[i])
 	}
-	// Without a ticket, the 200 would promise something that nobody in the kitchen ever sees.
-	// no records: the contract refuses that, but a request must never make no ticket
+	// contract.Open refuses a request without records. If that ever fails, the whole body prints: without a
+	// ticket, the 200 would promise something that no cook ever sees.
 	if len(s.res.Request.Drafts) == 0 {
 		t := s.base
 		t.Raw = string(req.Raw)
@@ -87,7 +87,6 @@ func (p *Plan) split(
 	return s.res
 }
 
-// add adds a ticket to the request.
 func (s *splitter) add(station string, t ticket.Ticket) {
 	s.res.Request.Drafts = append(s.res.Request.Drafts, ticket.Draft{Station: station, Ticket: t})
 }
@@ -96,7 +95,7 @@ func (s *splitter) add(station string, t ticket.Ticket) {
 func (s *splitter) splitRecord(index int, rec *contract.Record) {
 	s.record, s.env = index, nil
 	for i := range s.results {
-		s.results[i] = ruleResult{loopSteps: s.results[i].loopSteps}
+		s.results[i] = expressionResult{loopSteps: s.results[i].loopSteps}
 	}
 	var tr *RecordTrace
 	if s.res.Trace != nil {
@@ -118,21 +117,22 @@ func (s *splitter) splitRecord(index int, rec *contract.Record) {
 	}
 	t := s.header(rec, tr)
 	if len(rec.Items) == 0 && emptyHeader(t) {
-		// Checked before unreadable voids become notes: those alone would hide the rest of the record.
+		// This comes before unreadableVoids: its notes would make emptyHeader false, and the record would
+		// print as nothing but these notes.
 		t.Raw = asJSON(rec.Fields)
 	}
 	// A record that is void anyway needs no note that it may be void.
 	if !t.Void {
 		t.Notes = append(t.Notes, unreadableVoids(rec.Fields, voidFlags[:], nil)...)
 	}
-	// No route can take it: the rules decide by item.
+	// No route can match it: expressions are evaluated for items.
 	if len(rec.Items) == 0 { // a message to the kitchen, or a void of the whole check
 		s.add(s.fallback, t)
 		return
 	}
 	f := flattener{paths: &s.plan.paths, trace: tr}
 	var shares []stationShare
-	for _, i := range s.order(rec.Items) {
+	for _, i := range s.sortedIndices(rec.Items) {
 		shares = s.splitItem(&f, rec, i, t, shares)
 	}
 	for i := range shares {
@@ -163,7 +163,7 @@ func (s *splitter) splitItem(
 	stations := s.stations(rec, i, it)
 	routed := len(stations) > 0
 	if !routed {
-		// So that what no route takes still reaches a cook.
+		// So that what no route matches still reaches a cook.
 		stations = []string{s.fallback}
 	}
 	if it != nil {
@@ -177,8 +177,9 @@ func (s *splitter) splitItem(
 
 // A stationShare is what one station gets of a record.
 type stationShare struct {
-	station          string
-	routed, unrouted []span
+	station  string
+	routed   []span // lines of items that a route sent here
+	unrouted []span // lines of items that no route matched, so they came to the fallback
 }
 
 // A span is the lines of one item and of everything nested below it: from ≤ index < to.
@@ -201,7 +202,7 @@ func addShare(shares []stationShare, station string, lines span, routed bool) []
 	return shares
 }
 
-// lines copies the station's lines from all those of the record. Items that no route took come last
+// lines copies the station's lines from all those of the record. Items that no route matched come last
 // and are marked, so that they cannot be mistaken for what this station usually makes. They are
 // copied because NoRoute is a matter of this ticket only.
 func (share *stationShare) lines(all []ticket.Line) []ticket.Line {
@@ -218,23 +219,24 @@ func (share *stationShare) lines(all []ticket.Line) []ticket.Line {
 	return out
 }
 
-// order is the order of the items on the ticket: by sort key; items with equal keys stay as
-// received. An item without a key stays behind the item it followed, because it often belongs to
-// it. Items before the first key stay in front. The sort is stable for the same reason.
-func (s *splitter) order(items []map[string]any) []int {
-	order, keys := make([]int, len(items)), make([]float64, len(items))
+// sortedIndices returns the indices of the items in the sequence in which the ticket lists them: by
+// sort key; items with equal keys stay as received. An item without a key stays behind the item it
+// followed, because it often belongs to it. Items before the first key stay in front. The sort is
+// stable for the same reason.
+func (s *splitter) sortedIndices(items []map[string]any) []int {
+	indices, keys := make([]int, len(items)), make([]float64, len(items))
 	last := math.Inf(-1)
 	for i := range items {
 		if n, ok := (reader{paths: &s.plan.paths, obj: items[i]}).number(fieldSort); ok {
 			last = n.float()
 		}
-		order[i], keys[i] = i, last
+		indices[i], keys[i] = i, last
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(keys[a], keys[b]) })
-	return order
+	slices.SortStableFunc(indices, func(a, b int) int { return cmp.Compare(keys[a], keys[b]) })
+	return indices
 }
 
-// stations returns the stations that the routes choose for an item, none if no route takes it.
+// stations returns the stations that the routes choose for an item, none if no route matches it.
 //
 // With Continue, two routes may name the same station. It gets the item once: twice on paper is
 // cooked twice.
@@ -272,41 +274,42 @@ func (r *route) serves(v Venue) bool {
 	return r.venue == "" || r.venue == v.ID || strings.EqualFold(r.venue, v.Name)
 }
 
-// match says whether one route takes one item, and the error if its rule failed. A rule that fails does
-// not take it: the item goes on to the next route, and in the end to the fallback.
+// match says whether a route matches an item, and the error if its expression failed. A route whose
+// expression fails does not match: the next route is tried, and in the end the fallback gets the
+// item.
 //
 // A result that does not depend on the item is kept for the record. Together with maxLoopSteps this
-// bounds what a hostile request costs: with n items, a rule that loops over record.items would
+// bounds what a hostile request costs: with n items, an expression that loops over record.items would
 // otherwise take n × n steps.
 func (s *splitter) match(i int, r *route, rec *contract.Record, item int) (Outcome, string) {
-	if r.rule == nil {
+	if r.when == nil {
 		return Matched, ""
 	}
 	if s.results == nil {
-		s.results = make([]ruleResult, len(s.plan.routes))
+		s.results = make([]expressionResult, len(s.plan.routes))
 	}
 	result := &s.results[i]
-	if !result.final {
-		result.final = !r.rule.perItem
+	if !result.forRecord {
+		result.forRecord = !r.when.perItem
 		s.setEnv(rec, item)
 		result.loopSteps += s.listElements
-		if r.rule.loops && result.loopSteps > maxLoopSteps {
+		if r.when.loops && result.loopSteps > maxLoopSteps {
 			// Before the loop runs, because a running expression cannot be interrupted.
-			result.matched, result.err = false, &ruleError{"1:1", wrongSize}
+			result.matched, result.err = false, &expressionError{"1:1", tooManySteps}
 		} else {
-			result.matched, result.err = r.rule.eval(&s.machine, s.env)
+			result.matched, result.err = r.when.eval(&s.machine, s.env)
 		}
 	}
 	switch {
 	case result.err != nil:
 		// Counted for each item, also when the result was kept: the operator sees how many items
 		// are concerned.
-		s.res.Failed++
+		s.res.FailureCount++
 		if len(s.res.Failures) < maxFailures {
 			s.res.Failures = append(s.res.Failures, fmt.Sprintf("%s.when: records[%d].items[%d]: %s",
 				r.path, s.record, item, result.err.loggable()))
 		}
-		return Failed, result.err.Error()
+		return ExpressionFailed, result.err.Error()
 	case result.matched:
 		return Matched, ""
 	}

@@ -12,8 +12,8 @@ import (
 // routes and field paths can be corrected without sending orders.
 type Trace struct {
 	Records []RecordTrace
-	// Missing lists the fields that the rules for this venue read and that nothing in this body has.
-	// A misspelt field raises no error, its rule just never matches; here it is found.
+	// Missing lists the fields that the expressions for this venue read and that nothing in this body has.
+	// A misspelt field raises no error, its route just never matches; here it is found.
 	Missing []Reference
 }
 
@@ -35,7 +35,7 @@ type ItemTrace struct {
 	// Set only for items at depth 0, because their children go where they go:
 	Routes   []RouteTrace
 	Stations []string // that get it
-	NoRoute  bool     // no route took it, so the fallback gets it
+	NoRoute  bool     // no route matched it, so the fallback gets it
 }
 
 // Found says at which path a field was found. Field is the key under ticket.fields, or "void".
@@ -45,35 +45,35 @@ type Found struct{ Field, Path, Value string }
 type RouteTrace struct {
 	Route   string // routes[2]
 	Outcome Outcome
-	Error   string // of Failed
+	Error   string // of ExpressionFailed
 }
 
 // Outcome is what a route did with an item. Its values are text for people.
 type Outcome string
 
 const (
-	Matched    Outcome = "matched"
-	NoMatch    Outcome = "no match"
-	Failed     Outcome = "failed"
-	OtherVenue Outcome = "for another venue"
-	NotReached Outcome = "not reached" // an earlier route took the item
+	Matched          Outcome = "matched"
+	NoMatch          Outcome = "no match"
+	ExpressionFailed Outcome = "failed"
+	OtherVenue       Outcome = "for another venue"
+	NotReached       Outcome = "not reached" // an earlier route matched the item
 )
 
-// A Reference is a field that a rule reads.
+// A Reference is a field that an expression reads.
 type Reference struct {
 	Route string // routes[2]
 	Field string // item.courseName
 }
 
-// missing finds the fields that rules read and no record or item has. They are a hint, not an
+// missing finds the fields that expressions read and no record or item has. They are a hint, not an
 // error: another order may well have the field.
 func (s *splitter) missing(req contract.PrintRequest) (out []Reference) {
 	for i := range s.plan.routes {
 		r := &s.plan.routes[i]
-		if r.rule == nil || !r.serves(s.venue) {
+		if r.when == nil || !r.serves(s.venue) {
 			continue
 		}
-		for _, ref := range r.rule.refs {
+		for _, ref := range r.when.refs {
 			if !anyHas(req, strings.Split(ref, ".")) {
 				out = append(out, Reference{Route: r.path, Field: ref})
 			}
@@ -82,7 +82,7 @@ func (s *splitter) missing(req contract.PrintRequest) (out []Reference) {
 	return out
 }
 
-// anyHas says whether any record, or any item at depth 0, has the field. Rules see no other items.
+// anyHas says whether any record, or any item at depth 0, has the field. Expressions see no other items.
 func anyHas(req contract.PrintRequest, ref []string) bool {
 	for i := range req.Records {
 		rec := &req.Records[i]

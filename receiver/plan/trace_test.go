@@ -73,8 +73,8 @@ func TestARuleThatDoesNotReadItemIsEvaluatedOnceForEachRecord(t *testing.T) {
 		t.Error(got)
 	}
 	// A failure is told for each item all the same: none of them was routed by it.
-	if r.Failed != 3 {
-		t.Errorf("%d failures: %q", r.Failed, r.Failures)
+	if r.FailureCount != 3 {
+		t.Errorf("%d failures: %q", r.FailureCount, r.Failures)
 	}
 }
 
@@ -82,8 +82,8 @@ func TestAllFailuresAreCountedAndTheFirstAreListed(t *testing.T) {
 	p := compile(t, Config{Routes: []Route{{When: `item.name > 1`, To: []string{"bar"}}}})
 	items := strings.Repeat(`{"name":"a"},`, 999) + `{"name":"b"}`
 	r := p.Split(parse(t, `{"records":[{"id":"r","items":[`+items+`]}]}`), harbour, "T", noon, nil)
-	if r.Failed != 1000 || len(r.Failures) != maxFailures || len(r.Request.Drafts[0].Ticket.Lines) != 1000 {
-		t.Errorf("%d failed, %d listed", r.Failed, len(r.Failures))
+	if r.FailureCount != 1000 || len(r.Failures) != maxFailures || len(r.Request.Drafts[0].Ticket.Lines) != 1000 {
+		t.Errorf("%d failed, %d listed", r.FailureCount, len(r.Failures))
 	}
 }
 

@@ -147,7 +147,7 @@ func (v *Venue) quote(e *Error, a *answer) *Error {
 }
 
 // explain adds to a 403 which scopes the token has, as /me says: the operator must ask the service
-// provider for the missing one, and the contract does not show which one a call needs.
+// provider for the missing one, and the contract does not state which one a call needs.
 func (v *Venue) explain(ctx context.Context, e *Error) {
 	e.Advice = "which scopes the token has is not known; ask the service to grant the one that this call needs"
 	if e.Call == CallMe {
@@ -174,7 +174,7 @@ var oauthErrors = []string{
 	"invalid_grant", "unauthorized_client", "server_error", "temporarily_unavailable",
 }
 
-// errorText is the text of an error answer, whose format the contract does not show. Of the token
+// errorText is the text of an error answer, whose format the contract does not state. Of the token
 // endpoint's answers only known error codes are repeated: they may echo the client secret in any
 // encoding.
 func errorText(call Call, a *answer) string {

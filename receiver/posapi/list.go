@@ -14,7 +14,7 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// A list is read page by page, and the contract shows neither where a page names the next one nor
+// A list is read page by page, and the contract states neither where a page names the next one nor
 // how the list behaves when it changes meanwhile. So nothing is believed: a record that comes twice
 // is left out, a cursor that comes twice ends the list with an error, and the counts that pages
 // name are compared at the end.
@@ -149,7 +149,7 @@ func (l *listing) open(a *answer) (page, *Error) {
 	l.v.noteDrift(obj, a)
 	// The contract says SUCCESS for a success, so any other value is an error, with the HTTP status
 	// 200.
-	if s := obj[contract.FieldStatus]; !jsonNull(s) && jsonText(s) != contract.StatusSuccess {
+	if s := obj[contract.FieldStatus]; !jsonNull(s) && jsonText(s) != contract.ValueSuccess {
 		return page{}, l.v.quote(l.v.fault(l.call, ErrRefused, "the answer's status is %s", printable(string(s))), a)
 	}
 	// One record more than a list may have is enough to see that it has too many.

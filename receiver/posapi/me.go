@@ -13,7 +13,7 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// Me is what a token is good for, as GET /me answers. The contract does not show its fields: what
+// Me is what a token is good for, as GET /me answers. The contract does not state its fields: what
 // was not found is empty.
 type Me struct {
 	Venue  string          // that the token is for, canonical and printable; it may be another one than requested
@@ -46,7 +46,7 @@ func (v *Venue) readMe(a *answer) (Me, *Error) {
 	v.noteDrift(obj, a)
 	// It may be an envelope; but another status than ERROR can also be that of the venue.
 	status := jsonText(obj[contract.FieldStatus])
-	if strings.EqualFold(status, contract.StatusError) || !jsonNull(obj[contract.FieldError]) {
+	if strings.EqualFold(status, contract.ValueError) || !jsonNull(obj[contract.FieldError]) {
 		return Me{}, v.quote(v.fault(CallMe, ErrRefused, "the answer is an error"), a)
 	}
 	me := Me{Raw: secretMember.ReplaceAll(a.body, []byte(`"$1":"`+hidden+`"`))}
@@ -92,7 +92,7 @@ func readScopes(raw json.RawMessage) []string {
 
 // Drift is by how many seconds the service's clock and ours differ, from the latest list
 // or /me that came. It is the larger of two values: what the service reports, whose sign the
-// contract does not show; and what its timestamps, or else the answer's Date, show, which is
+// contract does not state; and what its timestamps, or else the answer's Date, show, which is
 // positive when its clock is ahead of ours. It is not known before the first answer, nor after
 // one that had neither.
 func (v *Venue) Drift() (seconds float64, known bool) {

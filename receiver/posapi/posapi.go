@@ -3,7 +3,7 @@
 // tickets and for the venue's time zone. Accepting and printing orders never waits for it.
 //
 // A token is valid for one venue (service contract, section 4.1), so each [Venue] requests,
-// keeps and renews its own. What the contract does not show is an option.
+// keeps and renews its own. What the contract does not state is an option.
 //
 // Answers are hostile until parsed: their size, records and pages are limited, and redirects are
 // refused. Of an answer to the token request an [Error] repeats nothing but an error code of

@@ -101,7 +101,7 @@ func (v *Venue) readToken(a *answer) *Error {
 	if !jsonNull(obj[contract.FieldError]) { // some servers send an error with status 200
 		return v.quote(v.fault(CallToken, ErrRefused, "the service answers with an error"), a)
 	}
-	// The contract does not show the fields: OAuth 2.0 first, then the spelling of other answers.
+	// The contract does not state the fields: OAuth 2.0 first, then the spelling of other answers.
 	value := cmp.Or(jsonText(obj[contract.FieldAccessToken]), jsonText(obj["accessToken"]), jsonText(obj["token"]))
 	// Anything else in a header would be an error of net/http on every call, which says less.
 	if value == "" || strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r > '~' }) {

@@ -206,7 +206,7 @@ func (c *checker) changedRequest(o Order, change func(request, record map[string
 	return p
 }
 
-// contentRows are requests that must be accepted whatever they contain: section 2.4 shows only a
+// contentRows are requests that must be accepted whatever they contain: section 2.4 states only a
 // few of the fields that services send.
 //
 // A receiver that refuses what it does not know loses every order on the day when the service adds

@@ -58,17 +58,17 @@ func (x *exchange) answer(status int, body any) {
 	x.header.Set("Content-Type", contract.ContentType)
 }
 
-// refuse answers with an error. The contract does not show what the service's errors look like.
+// refuse answers with an error. The contract does not state what the service's errors look like.
 func (x *exchange) refuse(status int, code, message string) {
 	x.answer(status, map[string]any{
-		contract.FieldStatus:        contract.StatusError,
+		contract.FieldStatus:        contract.ValueError,
 		contract.FieldError:         map[string]any{contract.FieldErrorCode: code, contract.FieldErrorMessage: message},
 		contract.FieldRequestStamp:  stamp(x.began.Add(x.drift)),
 		contract.FieldResponseStamp: stamp(x.now()),
 	})
 }
 
-// list answers with one page of a list, in the envelope that the contract shows (section 2.1).
+// list answers with one page of a list, in the envelope that the contract states (section 2.1).
 // length is that of the page, count that of the whole list (section 2.1).
 func (x *exchange) list(records []map[string]any, count int, next string) {
 	if records == nil {
@@ -78,7 +78,7 @@ func (x *exchange) list(records []map[string]any, count int, next string) {
 	envelope := map[string]any{
 		contract.FieldRecords:       records,
 		contract.FieldLength:        len(records),
-		contract.FieldStatus:        contract.StatusSuccess,
+		contract.FieldStatus:        contract.ValueSuccess,
 		contract.FieldCount:         count,
 		contract.FieldDuration:      time.Since(x.began).Seconds(),
 		contract.FieldRequestStamp:  stamp(x.began.Add(x.drift)),
@@ -133,7 +133,7 @@ func (x *exchange) unauthorized(code, message string) {
 	x.refuse(http.StatusUnauthorized, code, message)
 }
 
-// me answers with the venue and scopes of the token. The contract does not show its fields.
+// me answers with the venue and scopes of the token. The contract does not state its fields.
 func (x *exchange) me() {
 	g, ok := x.authorize("")
 	if !ok {

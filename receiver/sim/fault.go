@@ -266,8 +266,8 @@ func (x *exchange) applyAnswerFaults() {
 		// contain the word.
 		case NoSuccess:
 			if x.status == http.StatusOK {
-				x.body = bytes.Replace(x.body, []byte(`"`+contract.StatusSuccess+`"`),
-					[]byte(`"`+contract.StatusError+`"`), 1)
+				x.body = bytes.Replace(x.body, []byte(`"`+contract.ValueSuccess+`"`),
+					[]byte(`"`+contract.ValueError+`"`), 1)
 			}
 		case Churn:
 			if x.venue != "" && x.status == http.StatusOK {

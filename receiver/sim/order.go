@@ -201,7 +201,7 @@ func (s *Orders) Next() Order {
 }
 
 // newCheck is the order of one table. The fields are those that deployed services send; the
-// contract does not show them.
+// contract does not state them.
 func (s *Orders) newCheck() check {
 	venueID := s.o.Venues[s.number%len(s.o.Venues)]
 	c := check{

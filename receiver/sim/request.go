@@ -53,7 +53,7 @@ func (s *Orders) request(kind string, c check, records ...map[string]any) Order 
 		ID: records[0][contract.FieldID].(string), Venue: c.venue, Device: c.device, Kind: kind,
 		request: map[string]any{
 			contract.FieldRecords: list(records...),
-			contract.FieldStatus:  contract.StatusSuccess,
+			contract.FieldStatus:  contract.ValueSuccess,
 			contract.FieldCount:   len(records),
 		},
 	}

@@ -15,7 +15,7 @@ import (
 
 // A grant is what a token allows.
 //
-// A real service may keep tokens in another way; the contract shows only that a token is for one
+// A real service may keep tokens in another way; the contract states only that a token is for one
 // venue, expires after 15 minutes and has fixed scopes (section 5).
 type grant struct {
 	venue   string

@@ -169,7 +169,7 @@ type Stations struct {
 
 // A Reject is a refused print request. The service does not send it again. Lists have no Body. An
 // alias, so that the receiver's own type crosses the socket and cannot differ from what is stored.
-type Reject = receiver.Rejected
+type Reject = receiver.StoredReject
 
 // Bodies of the requests that change something, and of their answers.
 type (

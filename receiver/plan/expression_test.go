@@ -67,22 +67,23 @@ func TestLoopsOfRulesAreLimitedForTheWholeRequest(t *testing.T) {
 	p := compile(t, Config{Routes: []Route{{When: `any(record.items, .name == item.other)`, To: []string{"bar"}},
 		{To: []string{"grill"}}}})
 	record := `{"id":"r","items":[` + strings.Repeat(`{"name":"a"},`, 999) + `{"name":"b"}]}`
-	if r := p.Split(parse(t, `{"records":[`+record+`]}`), harbour, "T", noon, nil); r.Failed != 0 {
-		t.Errorf("one record: %d failed, %s", r.Failed, r.Failures[0])
+	if r := p.Split(parse(t, `{"records":[`+record+`]}`), harbour, "T", noon, nil); r.FailureCount != 0 {
+		t.Errorf("one record: %d failed, %s", r.FailureCount, r.Failures[0])
 	}
 	r := p.Split(parse(t, `{"records":[`+strings.Repeat(record+",", 9)+record+`]}`), harbour, "T", noon, nil)
-	if r.Failed != 10_000-maxLoopSteps/1000 || len(r.Request.Drafts) != 10 ||
+	if r.FailureCount != 10_000-maxLoopSteps/1000 || len(r.Request.Drafts) != 10 ||
 		len(r.Request.Drafts[9].Ticket.Lines) != 1000 {
-		t.Errorf("ten records: %d failed, %d drafts", r.Failed, len(r.Request.Drafts))
+		t.Errorf("ten records: %d failed, %d drafts", r.FailureCount, len(r.Request.Drafts))
 	}
 	p = compile(t, Config{Routes: []Route{{When: `item.name == "b"`, To: []string{"bar"}}}})
 	r = p.Split(parse(t, `{"records":[`+strings.Repeat(record+",", 9)+record+`]}`), harbour, "T", noon, nil)
-	if r.Failed != 0 {
-		t.Errorf("a rule without a loop failed %d times", r.Failed)
+	if r.FailureCount != 0 {
+		t.Errorf("an expression without a loop failed %d times", r.FailureCount)
 	}
 }
 
-// rules run on one item of one record; want is "" where the rule takes it, the failure or "no".
+// Each expression runs on one item of one record; want is "" where it is true, "no" where it is false, or
+// the failure.
 func TestAMissingFieldIsFalseAndNeverAnError(t *testing.T) {
 	const body = `{"records":[{"id":"r","printerDeviceId":"BAR-1","guests":2,"check":{"n":"a"},
 		"items":[{"name":"Ale","price":4.5,"isAlcohol":true,"tags":["x"],"menu":{"name":"Ale"},"size":"2"}]}]}`
@@ -170,8 +171,8 @@ func TestAMissingFieldIsFalseAndNeverAnError(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: got %q, want %q", when, got, want)
 		}
-		if r.Failed != len(r.Failures) || r.Failed > 0 && d[0].Station != "F" {
-			t.Errorf("%s: %d failed, station %s", when, r.Failed, d[0].Station)
+		if r.FailureCount != len(r.Failures) || r.FailureCount > 0 && d[0].Station != "F" {
+			t.Errorf("%s: %d failed, station %s", when, r.FailureCount, d[0].Station)
 		}
 	}
 }

@@ -18,45 +18,46 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// A rule is an expression of expr-lang.org, compiled when the configuration is read. Two things are
-// added to expr: a missing field is nil and nil is false (nilSafe), and what a rule may cost is
-// limited, whatever the request is (maxRuleNodes, memoryBudget, maxLoopSteps). A rule over its
-// limit fails: its route takes nothing, and the items go on to the next route or to the fallback.
+// The `when` of a route is an expression of expr-lang.org, compiled when the configuration is read. Two
+// things are added to expr: a missing field is nil and nil is false (nilSafe), and the cost of an
+// expression is limited, whatever the request is (maxExpressionNodes, memoryBudget, maxLoopSteps). An
+// expression over its limit fails: its route does not match, and the next routes are tried.
 
-// What an expression may cost. The operator writes the rules, but a caller chooses the request that
+// What an expression may cost. The operator writes the expressions, but a caller chooses the request that
 // they run on, and an answer is due within seconds.
 const (
-	maxRuleBytes = 4096
-	maxRuleNodes = 1000
-	memoryBudget = 1_000_000 // elements an expression may create, as expr counts them
-	// maxLoopSteps limits a rule that loops over a list for each item: the number of items times the
-	// elements of all lists of their record, for each rule and request. A thousand items with three
-	// modifiers each just fit; ten thousand would take minutes.
+	maxExpressionBytes = 4096
+	maxExpressionNodes = 1000
+	memoryBudget       = 1_000_000 // elements an expression may create, as expr counts them
+	// maxLoopSteps limits an expression that loops over a list for each item: the number of items times
+	// the elements of all lists of their record, for each expression and request. A thousand items with
+	// three modifiers each just fit: 1000 items × (1000 + 3000) elements, and 10,000 more for ten
+	// elements in other lists of the record. Ten thousand items would take minutes.
 	maxLoopSteps  = 4_010_000
 	snippetColumn = 100 // longest line of an expression that an error quotes; a longer one wraps
 )
 
 // A route is a compiled [Route].
 type route struct {
-	path      string // routes[2]
-	venue     string // canonical UUID or name; empty: every venue
-	rule      *rule  // nil: always
+	path      string      // routes[2]
+	venue     string      // canonical UUID or name; empty: every venue
+	when      *expression // nil: always
 	to        []string
 	continues bool // Route.Continue
 }
 
-// A rule is a compiled expression.
-type rule struct {
+// An expression is the compiled `when` of a route.
+type expression struct {
 	// Read-only once compiled: requests evaluate it concurrently, each with a machine of its own.
 	program *vm.Program
 	// perItem says that the expression reads item. Any other is evaluated once for each record, so
-	// that a rule that loops over record.items does not do so again for each of them.
+	// that one that loops over record.items does not do so again for each of them.
 	perItem bool
 	loops   bool     // it calls any, filter or the like: its cost grows with the record
 	refs    []string // the fields it reads by a plain path: record.a.b, item.c
 }
 
-// venueEnv is what rules see of the venue. It is a struct and not a map, so that expr reports a
+// venueEnv is what expressions see of the venue. It is a struct and not a map, so that expr reports a
 // misspelt member when the configuration is read.
 type venueEnv struct {
 	ID   string `expr:"id"`
@@ -75,7 +76,7 @@ func compileRoute(i int, r Route) (route, []error) {
 	out.venue, _ = contract.CanonicalID(strings.TrimSpace(r.Venue)) // a name is returned as it is
 	if when := strings.TrimSpace(r.When); when != "" {
 		var err error
-		if out.rule, err = compileRule(when); err != nil {
+		if out.when, err = compileExpression(when); err != nil {
 			bad("when", err.Error())
 		}
 	}
@@ -93,17 +94,17 @@ func compileRoute(i int, r Route) (route, []error) {
 	return out, problems
 }
 
-// compileRule compiles an expression and finds out what it reads. It does so when the configuration is
+// compileExpression compiles an expression and finds out what it reads. It does so when the configuration is
 // read, so that a mistake is reported by the check of the configuration and not by the first order.
-func compileRule(when string) (*rule, error) {
-	if len(when) > maxRuleBytes {
-		return nil, fmt.Errorf("%d bytes long; %d is the most", len(when), maxRuleBytes)
+func compileExpression(when string) (*expression, error) {
+	if len(when) > maxExpressionBytes {
+		return nil, fmt.Errorf("%d bytes long; %d is the most", len(when), maxExpressionBytes)
 	}
 	program, err := expr.Compile(when,
 		expr.Env(map[string]any{"venue": venueEnv{}, "device": "", "record": map[string]any{},
 			"item": map[string]any{}}),
 		expr.AsBool(),
-		expr.MaxNodes(maxRuleNodes),
+		expr.MaxNodes(maxExpressionNodes),
 		expr.DisableBuiltin("now"), // a retry must be planned like the first request
 		expr.Patch(nilSafe{}),
 	)
@@ -115,8 +116,8 @@ func compileRule(when string) (*rule, error) {
 	if err != nil {
 		return nil, conciseError(err)
 	}
-	// What the rule reads decides how often it is evaluated and what a trace can tell about it.
-	r := &rule{program: program}
+	// What the expression reads decides how often it is evaluated and what a trace can tell about it.
+	r := &expression{program: program}
 	c := &referenceCollector{}
 	ast.Walk(&tree.Node, c)
 	r.perItem, r.loops = c.item, c.loops
@@ -131,7 +132,7 @@ func compileRule(when string) (*rule, error) {
 }
 
 // conciseError is an error of expr with the position of the mistake, without Go types, and quoting
-// the expression only where its lines are short. The people who write rules are no Go programmers.
+// the expression only where its lines are short. The people who write routes are no Go programmers.
 func conciseError(err error) error {
 	e, ok := errors.AsType[*file.Error](err)
 	if !ok {
@@ -148,8 +149,8 @@ func conciseError(err error) error {
 }
 
 // nilSafe rewrites an expression so that a missing field is nil and nil is false: a.b.c is nil if a has
-// no b, and nil is false where a boolean is needed. Services leave fields out freely; a rule must not
-// fail on the items that lack one.
+// no b, and nil is false where a boolean is needed. Services leave fields out freely; an expression
+// must not fail on the items that lack one.
 type nilSafe struct{}
 
 func (nilSafe) Visit(node *ast.Node) {
@@ -235,34 +236,35 @@ func plainPath(n ast.Node) (string, bool) {
 	return "", false
 }
 
-// A ruleError is an expression that failed on an item.
-type ruleError struct {
+// An expressionError says why an expression failed on an item.
+type expressionError struct {
 	at  string // line:column in the expression
 	msg string // of expr, on one line; may quote the order
 }
 
-func (e *ruleError) Error() string { return fmt.Sprintf("%s (%s)", e.msg, e.at) }
+func (e *expressionError) Error() string { return fmt.Sprintf("%s (%s)", e.msg, e.at) }
 
 // typeMessage matches the messages of expr that quote types and never values. "invalid operation:
 // int(…)" quotes the value that could not be converted, so brackets are accepted only after bool,
-// where they hold a type.
+// where they hold a type. An update of expr may change its messages: one that matches no more is
+// logged only as its position, and TestAMissingFieldIsFalseAndNeverAnError fails.
 var typeMessage = regexp.MustCompile(`^(invalid operation: (bool\([^()]*\)|[^()]*)|interface conversion: [^()]*|` +
-	wrongSize + `)$`)
+	tooManySteps + `)$`)
 
 // loggable is the error without anything the service sent: guests' names do not belong in a log.
 // ticketrail inspect shows the complete message, because there the operator has the body anyway.
-func (e *ruleError) loggable() string {
+func (e *expressionError) loggable() string {
 	if typeMessage.MatchString(e.msg) {
 		return e.Error()
 	}
 	return "failed at " + e.at
 }
 
-const wrongSize = "too many items for a rule that loops over a list for each of them"
+const tooManySteps = "the expression loops over a list for every item, and this request is too large for that"
 
-// setEnv makes the item and its record what the rules see. The record is converted once, when the
-// first rule needs it. The item is taken from the converted record, so item and record.items[n] are
-// the same object to a rule.
+// setEnv makes the item and its record what the expressions see. The record is converted once, when the
+// first expression needs it. The item is taken from the converted record, so item and record.items[n]
+// are the same object to an expression.
 func (s *splitter) setEnv(rec *contract.Record, item int) {
 	if s.env == nil {
 		s.listElements = 0
@@ -299,16 +301,17 @@ func withFloats(v any, elements *int) any {
 	return v
 }
 
-// eval evaluates the rule. expr.AsBool makes nil false and any other value that is no boolean an error.
+// eval evaluates the expression. expr.AsBool makes nil false and any other value that is no boolean an error.
 // An expression that panics is an error too: expr recovers from it.
-func (r *rule) eval(machine *vm.VM, env map[string]any) (bool, *ruleError) {
+func (r *expression) eval(machine *vm.VM, env map[string]any) (bool, *expressionError) {
 	machine.MemoryBudget = memoryBudget // for each run: the machine is reused
 	out, err := machine.Run(r.program, env)
 	if e, ok := errors.AsType[*file.Error](err); ok {
-		return false, &ruleError{fmt.Sprintf("%d:%d", e.Line, e.Column+1), strings.ReplaceAll(e.Message, "\n", " ")}
+		at := fmt.Sprintf("%d:%d", e.Line, e.Column+1)
+		return false, &expressionError{at, strings.ReplaceAll(e.Message, "\n", " ")}
 	}
 	if err != nil {
-		return false, &ruleError{"1:1", err.Error()}
+		return false, &expressionError{"1:1", err.Error()}
 	}
 	matched, _ := out.(bool)
 	return matched, nil
