@@ -24,13 +24,13 @@ import (
 
 // An attempt is one ticket from begin to its result.
 type attempt struct {
-	p    *Paper
-	d    *Device
-	s    *session
-	ctx  context.Context
-	job  job
-	sent int        // ticket bytes handed to the operating system
-	wait personWait // while writing
+	p       *Paper
+	d       *Device
+	s       *session
+	ctx     context.Context
+	encoded encodedTicket
+	sent    int        // ticket bytes handed to the operating system
+	wait    personWait // while writing
 }
 
 // print sends the ticket and waits for its result. A failure leaves the ticket in doubt, unless it
@@ -42,7 +42,7 @@ func (a *attempt) print() (ticket.Proof, error) {
 		a.d.close(a.s)
 		return "", ticket.Untouched(err)
 	}
-	if err := a.finishLast(); err != nil {
+	if err := a.finishPrevious(); err != nil {
 		a.d.close(a.s)
 		return "", ticket.Untouched(err)
 	}
@@ -64,7 +64,7 @@ func (a *attempt) print() (ticket.Proof, error) {
 		if a.sent == 0 {
 			return "", ticket.Untouched(err)
 		}
-		a.d.noteBroken(a.p.o.Profile, a.job.bytes())
+		a.d.noteBroken(a.p.o.Profile, a.encoded.bytes())
 		return "", err
 	}
 	a.d.padding = nil // not earlier: the padding may still be in a buffer when the connection breaks
@@ -91,21 +91,22 @@ func (a *attempt) checkConnected() error {
 	if left := time.Until(a.s.opened.Add(droppedWithin)); left > 0 {
 		switch err := a.s.waitFor(a.ctx, left, never); {
 		case a.ctx.Err() != nil:
-			return a.writeFailed(len(a.job.bytes()), err)
+			return a.writeFailed(len(a.encoded.bytes()), err)
 		// The reader saw the connection end, for example with a reset, before PeerClosed could.
-		case !errors.Is(err, errNoAnswer) && !errors.Is(err, errOneWay):
-			return a.writeFailed(len(a.job.bytes()), err)
+		case !errors.Is(err, errNoAnswer) && !errors.Is(err, errWriteOnly):
+			return a.writeFailed(len(a.encoded.bytes()), err)
 		}
 	}
 	if err := c.PeerClosed(); err != nil {
-		return a.writeFailed(len(a.job.bytes()), err)
+		return a.writeFailed(len(a.encoded.bytes()), err)
 	}
 	return nil
 }
 
-// finishLast sends what the ticket before left over: padding, its cut, and a wait for its status
-// answers. None of these bytes belongs to this ticket, so a failure here leaves it untouched.
-func (a *attempt) finishLast() error {
+// finishPrevious sends what the previous ticket left: padding and its cut. Then it waits for the
+// status answers that are outstanding. None of these bytes belongs to this ticket, so a failure here
+// leaves it untouched.
+func (a *attempt) finishPrevious() error {
 	b := append(bytes.Clone(a.d.padding), a.d.pendingCut...)
 	if len(b) > 0 {
 		if _, _, err := a.write(b, a.p.sendTimeout(len(b))); err != nil {
@@ -118,7 +119,7 @@ func (a *attempt) finishLast() error {
 		a.d.pendingCut = nil
 	}
 	if a.d.capability.Fence == byStatus && a.d.outstanding > 0 {
-		if err := a.settleStatus(); err != nil {
+		if err := a.drainStatusAnswers(); err != nil {
 			a.d.noteBroken(a.p.o.Profile, nil)
 			return fmt.Errorf("the printer has not answered for the ticket before this one: %w", err)
 		}
@@ -131,10 +132,10 @@ func (a *attempt) finishLast() error {
 // would count as unexpected and lower the proof to sent, which is wrong on the safe side.
 const lateAnswerWindow = 500 * time.Millisecond
 
-// settleStatus waits until the printer has answered every GS r sent so far, so that none of those
+// drainStatusAnswers waits until the printer has answered every GS r sent so far, so that none of those
 // answers is taken for this ticket's. It answers in order (GS r: "Transmit status"; processed when it
 // reaches the print buffer): once the newest is answered, all are.
-func (a *attempt) settleStatus() error {
+func (a *attempt) drainStatusAnswers() error {
 	f, ask := a.s.newFence(byStatus, a.d.issueID)
 	if err := a.s.write(a.ctx, ask, answerTimeout); err != nil {
 		return a.answerFailed(err)
@@ -142,9 +143,9 @@ func (a *attempt) settleStatus() error {
 	if err := a.await(f, a.p.sendTimeout(0)); err != nil {
 		return err
 	}
-	settled := a.s.waitFor(a.ctx, lateAnswerWindow, never)
-	if !errors.Is(settled, errNoAnswer) {
-		return a.answerFailed(settled)
+	err := a.s.waitFor(a.ctx, lateAnswerWindow, never)
+	if !errors.Is(err, errNoAnswer) {
+		return a.answerFailed(err)
 	}
 	a.d.outstanding = 0
 	return nil
@@ -155,7 +156,7 @@ func (a *attempt) settleStatus() error {
 // the connection and discard the tail of the ticket in the printer's network interface: the ticket
 // would end without its last lines and without a cut.
 func (a *attempt) sendUnfenced() error {
-	all := a.job.bytes()
+	all := a.encoded.bytes()
 	n, left, err := a.write(all, a.p.sendTimeout(len(all)))
 	a.sent = n
 	if err != nil {
@@ -175,10 +176,10 @@ func (a *attempt) sendUnfenced() error {
 // fails, the whole ticket is in doubt, and the next attempt prints every copy again.
 func (a *attempt) sendFenced() error {
 	keep, size := true, 0
-	for _, c := range a.job.copies {
+	for _, c := range a.encoded.copies {
 		size += len(c.Body)
 	}
-	for _, c := range a.job.copies {
+	for _, c := range a.encoded.copies {
 		n, left, err := a.write(c.Body, a.p.sendTimeout(len(c.Body)))
 		a.sent += n
 		if err != nil {
@@ -192,7 +193,7 @@ func (a *attempt) sendFenced() error {
 		if _, _, err := a.write(ask, max(left, answerTimeout)); err != nil {
 			return a.writeFailed(size, err)
 		}
-		if err := a.await(f, a.p.printTimeout(a.job, len(c.Body))); err != nil {
+		if err := a.await(f, a.p.printTimeout(a.encoded, len(c.Body))); err != nil {
 			return err
 		}
 		a.d.unansweredFences = 0

@@ -47,7 +47,7 @@ type capability struct {
 	ASB    bool      `json:"automatic_status"`
 	Probed time.Time `json:"probed"`
 
-	oneWay bool // the connection has no way back
+	writeOnly bool // nothing can be read from the connection
 	// configured: Fence comes from the configuration; which DLE EOT it answers is still to be probed.
 	configured bool
 	neverAsk   bool // confirm: none
@@ -59,16 +59,16 @@ func (a capability) mayAnswer() bool {
 	return !a.neverAsk && (!a.known || a.configured || a.Fence != noFence || len(a.RealTime) > 0)
 }
 
-// stale reports whether a printer that answered nothing is to be probed again: it may have been
-// starting, or have been replaced. A printer with a fence is never stale: only its silence discards
-// what is known of it.
+// stale reports whether a capability without a fence is older than after. The printer is then probed
+// again: it may have been starting, or have been replaced. A capability with a fence is never stale:
+// only the printer's silence discards it.
 func (a capability) stale(after time.Duration) bool {
 	return a.known && !a.neverAsk && a.Fence == noFence && time.Since(a.Probed) >= after
 }
 
 // stateWithoutAnswers is the state of a reachable printer that does not report one.
 func (a capability) stateWithoutAnswers() string {
-	if a.neverAsk || a.oneWay {
+	if a.neverAsk || a.writeOnly {
 		return Unknown
 	}
 	return Silent
@@ -155,7 +155,7 @@ func (d *Device) saveCapability(ctx context.Context, a capability) error {
 	if a.Fence != noFence {
 		d.stoppedAnswering = false
 	}
-	if !a.oneWay && (was.Fence != a.Fence || !was.known) {
+	if !a.writeOnly && (was.Fence != a.Fence || !was.known) {
 		d.o.Logger.Info("printer capability detected", "printer", d.o.Name,
 			"capability", string(a.Fence.proof()), "answers", len(a.RealTime))
 	}

@@ -19,12 +19,12 @@ func (d noDialer) Dial(context.Context) (transport.Conn, error) {
 }
 
 func TestATicketThatCannotBeComposedFailsPermanentlyWithoutADial(t *testing.T) {
-	for name, draw := range map[string]func(ticket.Delivery, bool) job{
-		"panics":     func(ticket.Delivery, bool) job { var a []int; return job{lines: a[3]} },
-		"panics nil": func(ticket.Delivery, bool) job { panic(nil) },
-		"empty":      func(ticket.Delivery, bool) job { return job{} },
-		"a copy empty": func(ticket.Delivery, bool) job {
-			return job{copies: []escpos.Ticket{{Body: []byte("x")}, {}}}
+	for name, draw := range map[string]func(ticket.Delivery, bool) encodedTicket{
+		"panics":     func(ticket.Delivery, bool) encodedTicket { var a []int; return encodedTicket{lines: a[3]} },
+		"panics nil": func(ticket.Delivery, bool) encodedTicket { panic(nil) },
+		"empty":      func(ticket.Delivery, bool) encodedTicket { return encodedTicket{} },
+		"a copy empty": func(ticket.Delivery, bool) encodedTicket {
+			return encodedTicket{copies: []escpos.Encoded{{Body: []byte("x")}, {}}}
 		},
 	} {
 		model, _ := profile.Lookup("generic-80mm")

@@ -88,10 +88,10 @@ func (d *Device) askOrProbe(ctx context.Context, s *session, within time.Duratio
 // skipQuestions is for a connection without a way back, whatever is configured or stored: a question
 // would be written into the file, or print as text on a printer that only receives.
 func (d *Device) skipQuestions(ctx context.Context) error {
-	if d.capability.oneWay || d.capability.neverAsk {
+	if d.capability.writeOnly || d.capability.neverAsk {
 		return nil
 	}
-	return d.saveCapability(ctx, capability{oneWay: true})
+	return d.saveCapability(ctx, capability{writeOnly: true})
 }
 
 // notAnswering records a printer that accepts connections and no longer answers. See maxBusyTime.
@@ -160,7 +160,7 @@ func (d *Device) preflight(ctx context.Context, s *session, within time.Duration
 		case err == nil:
 			within = answerTimeout
 		case errors.Is(err, errNoAnswer) && i > 0: // it answered at least one: that counts
-		case errors.Is(err, errOneWay):
+		case errors.Is(err, errWriteOnly):
 			return fmt.Errorf("ask %s for its status: %w", d.o.Name, errClosed)
 		case errors.Is(err, errNoAnswer):
 			return err

@@ -13,10 +13,13 @@
 //  3. Ask for the status (preflight), or probe the capability if it is not known. These are questions,
 //     not ticket bytes: a printer that is out of paper, open or busy costs no attempt.
 //  4. Call begin, which stores the doubt on disk.
-//  5. Send the ticket, then a fence: a question that the printer answers once it has printed what came
+//  5. Check that the connection still stands, and send what the previous ticket left: padding, its cut.
+//     A failure is untouched: no byte of this ticket was sent, and the doubt is taken back.
+//  6. Send the ticket, then a fence: a question that the printer answers once it has printed what came
 //     before. While the answer is missing, ask for the status, and wait for the person who refills the
 //     paper. A failure leaves the ticket in doubt.
-//  6. Cut, and keep the connection for [DeviceOptions].Linger.
+//  7. Cut, followed by a fence of its own, which tells whether the connection can be kept for
+//     [DeviceOptions].Linger. A failure does not change the result of the ticket.
 //
 // A printer that answers no question prints too. Its tickets end as sent: the printer took every byte,
 // and nothing more is known.
@@ -70,20 +73,20 @@ type Paper struct {
 	o Options
 	d *Device
 	// render is encode; tests replace it by one that panics or returns nothing.
-	render func(d ticket.Delivery, asb bool) job
+	render func(d ticket.Delivery, asb bool) encodedTicket
 }
 
-// A job is an encoded ticket.
-type job struct {
+// An encodedTicket is the bytes of all copies of a ticket, for the printer of its Paper.
+type encodedTicket struct {
 	// Body and cut apart: the fence goes between them, and a cut that was not sent can follow
 	// later.
-	copies []escpos.Ticket
+	copies []escpos.Encoded
 	lines  int  // of one copy, counted in lines of normal height
 	asb    bool // encoded with GS a, which switches the automatic status (ASB) on
 }
 
-// bytes returns the whole job.
-func (j job) bytes() (all []byte) {
+// bytes returns the whole ticket.
+func (j encodedTicket) bytes() (all []byte) {
 	for _, c := range j.copies {
 		all = append(append(all, c.Body...), c.Cut...)
 	}
@@ -91,7 +94,7 @@ func (j job) bytes() (all []byte) {
 }
 
 // cut returns the bytes that cut off the last copy.
-func (j job) cut() []byte { return j.copies[len(j.copies)-1].Cut }
+func (j encodedTicket) cut() []byte { return j.copies[len(j.copies)-1].Cut }
 
 // A Lock serializes the use of one printer. Devices for the same printer share one: see
 // [DeviceOptions].Lock. It is held while its channel is full.
@@ -141,7 +144,7 @@ func NewPaper(o Options) *Paper {
 // An error before begin returned nil means that nothing was printed. It is [ticket.IsNotReady] if the
 // printer waits for a person or serves another client, [ticket.IsPermanent] if no attempt can succeed.
 // An error after begin leaves the result unknown, unless it is [ticket.IsUntouched]. When ctx ends,
-// Print returns at once with ctx's cause in the error; a ticket that was proved by then is no error.
+// Print returns soon with ctx's cause in the error; a ticket that was proved by then is no error.
 func (p *Paper) Print(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error) {
 	// Composed before the lock is taken: drawing a long Chinese ticket takes time in which the
 	// stations that share this printer can print.
@@ -178,9 +181,10 @@ func (p *Paper) Print(ctx context.Context, d ticket.Delivery, begin func(context
 		p.d.keepOrClose(s)
 		return "", fmt.Errorf("begin: %w", err)
 	}
-	a := &attempt{p: p, d: p.d, s: s, ctx: ctx, job: j}
-	// A ticket before the start, also one of another station, may have ended inside a command. A file
-	// waits for no command's end, and would keep the padding.
+	a := &attempt{p: p, d: p.d, s: s, ctx: ctx, encoded: j}
+	// Before the first ticket since the program started: the previous process may have stopped inside a
+	// command, so padding comes first. Not on a file: it waits for no command's end, and the padding
+	// would stay in it.
 	if !p.d.ticketBegun && !transport.IsFile(s.conn) {
 		p.d.padding = escpos.Resync(p.o.Profile)
 	}
@@ -191,12 +195,12 @@ func (p *Paper) Print(ctx context.Context, d ticket.Delivery, begin func(context
 // compose encodes the ticket. A ticket whose text makes that panic fails with the reason and the queue
 // continues with the next one. It is not printed in a simpler form: what broke the composing might be
 // composed wrongly too, for example a void as an order.
-func (p *Paper) compose(d ticket.Delivery, asb bool) (j job, err error) {
+func (p *Paper) compose(d ticket.Delivery, asb bool) (j encodedTicket, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			p.o.Logger.Debug("composing a ticket panicked",
 				"printer", p.o.Name, "job", d.Job, "stack", string(debug.Stack()))
-			j, err = job{}, fmt.Errorf("compose ticket: %v: %s", r, reportBug)
+			j, err = encodedTicket{}, fmt.Errorf("compose ticket: %v: %s", r, reportBug)
 		}
 	}()
 	j = p.render(d, asb)
@@ -206,7 +210,7 @@ func (p *Paper) compose(d ticket.Delivery, asb bool) (j job, err error) {
 		}
 	}
 	if len(j.copies) == 0 {
-		return job{}, errors.New("compose ticket: it is empty: " + reportBug)
+		return encodedTicket{}, errors.New("compose ticket: it is empty: " + reportBug)
 	}
 	return j, nil
 }
@@ -214,8 +218,8 @@ func (p *Paper) compose(d ticket.Delivery, asb bool) (j job, err error) {
 const reportBug = "this is a bug in ticketrail, please report it with the ticket"
 
 // encode composes and encodes every copy.
-func (p *Paper) encode(d ticket.Delivery, asb bool) job {
-	j := job{asb: asb}
+func (p *Paper) encode(d ticket.Delivery, asb bool) encodedTicket {
+	j := encodedTicket{asb: asb}
 	eo := escpos.Options{Profile: p.o.Profile, Drawer: p.o.Drawer, ASB: asb, Buzz: p.o.Buzz}
 	if onlyVoids(d.Ticket) {
 		eo.Buzz, eo.BuzzVoid = p.o.BuzzVoid, true
@@ -260,7 +264,7 @@ func (p *Paper) sendTimeout(n int) time.Duration {
 
 // printTimeout is how long the printing of one copy of n bytes may take. An image has many bytes for
 // few lines, so its lines count, at bytesPerLine each.
-func (p *Paper) printTimeout(j job, n int) time.Duration {
+func (p *Paper) printTimeout(j encodedTicket, n int) time.Duration {
 	// About what a printed line of text takes, with its styles.
 	const bytesPerLine = 64
 	if j.lines > 0 {

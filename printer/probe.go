@@ -38,8 +38,8 @@ const maxDroppedProbes = 3
 func (d *Device) probe(ctx context.Context, s *session) error {
 	a, err := d.probeAll(ctx, s)
 	switch {
-	case errors.Is(err, errOneWay):
-		a = capability{oneWay: true}
+	case errors.Is(err, errWriteOnly):
+		a = capability{writeOnly: true}
 	case ticket.IsNotReady(err):
 		return err
 	case err != nil:

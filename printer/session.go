@@ -63,9 +63,9 @@ type question struct {
 const lostAfter = 5 * time.Second
 
 var (
-	errNoAnswer = errors.New("no answer")
-	errClosed   = fmt.Errorf("the printer ended the connection: %w", io.EOF)
-	errOneWay   = errors.New("this connection has no way back")
+	errNoAnswer  = errors.New("no answer")
+	errClosed    = fmt.Errorf("the printer ended the connection: %w", io.EOF)
+	errWriteOnly = errors.New("the connection is write-only")
 )
 
 // newSession reads from conn until it is closed, or not at all if mute.
@@ -233,7 +233,7 @@ func (s *session) readError(err error) error {
 			return err
 		}
 	}
-	return errOneWay
+	return errWriteOnly
 }
 
 // firstError is err, or the error that the reader got before: a reset is reported to only one of them.
@@ -317,7 +317,7 @@ func (s *session) forgetOlder(age time.Duration) {
 	}
 }
 
-// never is an enough that is never true.
+// never is for callers of ask and waitFor that stop for no other reason.
 func never() bool { return false }
 
 // alive reports whether the connection is open, as far as can be told without a question.

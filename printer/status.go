@@ -14,19 +14,19 @@ import (
 
 // The states of a printer. Metrics and JSON show these words, so they must not change.
 const (
-	Unknown         = "unknown"          // no contact since the start, or it is never asked
-	Ready           = "ready"            // it reports no trouble; paper may be low
-	Silent          = "silent"           // it takes tickets and answers no question
-	Busy            = "busy"             // it answered in the past and does not now: it serves another client, or hangs
-	Unreachable     = "unreachable"      // no connection can be made
-	PaperOut        = "paper_out"        //
-	CoverOpen       = "cover_open"       //
-	CutterError     = "cutter_error"     //
-	Unrecoverable   = "unrecoverable"    // an error that only switching it off and on clears
-	MechanicalError = "mechanical_error" //
-	Overheated      = "overheated"       // the print head; it recovers by itself
-	Fault           = "fault"            // an error without a cause
-	Offline         = "offline"          // without a reason
+	Unknown         = "unknown"     // no contact since the start, or connected and never asked
+	Ready           = "ready"       // it reports no trouble; paper may be low
+	Silent          = "silent"      // it takes tickets and answers no question
+	Busy            = "busy"        // it answered in the past and does not now: it serves another client, or hangs
+	Unreachable     = "unreachable" // no connection can be made
+	PaperOut        = "paper_out"
+	CoverOpen       = "cover_open"
+	CutterError     = "cutter_error"
+	Unrecoverable   = "unrecoverable" // an error that only switching it off and on clears
+	MechanicalError = "mechanical_error"
+	Overheated      = "overheated" // the print head; it recovers by itself
+	Fault           = "fault"      // an error; it does not report which
+	Offline         = "offline"    // it prints nothing, and does not report why
 )
 
 // Status is what is known of a device.
@@ -80,20 +80,20 @@ func (d *Device) update(change func(*Status)) {
 	}
 	low := s.Conditions.Has(escpos.PaperLow)
 	s.Advice = advice(s.State, low)
-	now, turned := *s, low != d.paperLow
+	now, lowChanged := *s, low != d.paperLow
 	d.paperLow = low
-	if now.State == was && !(turned && low) {
+	if now.State == was && !(lowChanged && low) {
 		d.mu.Unlock()
 		return
 	}
-	told := d.countLogged()
+	changes := d.countLogged()
 	d.mu.Unlock()
 	switch {
-	case told == maxLogged:
+	case changes == maxLogged:
 		d.o.Logger.Warn("the printer's state changes all the time; further changes are not logged for a while",
 			"printer", d.o.Name)
 		return
-	case told > maxLogged:
+	case changes > maxLogged:
 		return
 	}
 	level, msg := slog.LevelInfo, "printer is "+stateText(now.State)
@@ -191,7 +191,7 @@ func stateText(state string) string {
 		return "stopped: its print head is too hot"
 	case Fault:
 		return "stopped by an error"
-	case Unknown:
+	case Unknown: // logged only when a printer that is never asked connects after it was unreachable
 		return "reachable again"
 	}
 	return state

@@ -19,7 +19,8 @@ type personWait struct{ since, clearSince time.Time }
 // which the printer reports no trouble would start WaitForPerson anew.
 const troubleGap = time.Minute
 
-// exceeded records whether there is trouble now, and reports whether it has lasted for limit.
+// exceeded records whether there is trouble now, and reports whether it has lasted for limit. Without
+// trouble it only records; limit is then not used.
 func (w *personWait) exceeded(trouble bool, limit time.Duration) bool {
 	now := time.Now()
 	switch {
@@ -70,7 +71,7 @@ func (a *attempt) await(f *fence, limit time.Duration) error {
 		case answers && c.Has(escpos.Unrecoverable):
 			return a.answerFailed(fmt.Errorf("it stopped (it reports: %s); %s", c, advice(Unrecoverable, false)))
 		case w.exceeded(blocked, a.d.o.WaitForPerson):
-			a.d.pendingCut = a.job.cut()
+			a.d.pendingCut = a.encoded.cut()
 			return a.answerFailed(a.waitedTooLong(errNoAnswer))
 		// Time in which a person is needed does not count against the time for printing.
 		case blocked:
@@ -110,7 +111,7 @@ func (a *attempt) noFenceAnswer(answers bool, after time.Duration) error {
 			fmt.Errorf("it stopped answering (for %s): was it switched off, or its cable pulled?", after),
 		)
 	}
-	a.d.pendingCut = a.job.cut()
+	a.d.pendingCut = a.encoded.cut()
 	if a.d.unansweredFences++; a.d.unansweredFences >= maxUnanswered {
 		a.d.forgetCapability(a.ctx, "two tickets in a row were not answered, and it reports no trouble")
 	}

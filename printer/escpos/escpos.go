@@ -34,10 +34,10 @@ type Options struct {
 	ASB bool
 }
 
-// A Ticket is what is sent to a printer. Status commands may be sent between the two parts and
+// An Encoded is a ticket as it is sent to a printer. Status commands may be sent between the two parts and
 // after them: an answer after Body proves that the text was printed, an answer after Cut that the
 // paper was cut.
-type Ticket struct {
+type Encoded struct {
 	// Body is everything up to and including the feed that moves the text past the blade.
 	Body []byte
 	// Cut is only the cut; empty for printers without a cutter.
@@ -47,7 +47,7 @@ type Ticket struct {
 // EncodeTicket writes lines for the printer in o. They print as wide as they were measured if their
 // text went through [Printable] with the same options. Other text is made printable here, and may
 // then be wider than its line.
-func EncodeTicket(lines []layout.Line, o Options) Ticket {
+func EncodeTicket(lines []layout.Line, o Options) Encoded {
 	e := encoder{p: o.Profile, charset: charsetOf(o)}
 	e.start(o.ASB)
 	e.buzz(o.Buzz, o.BuzzVoid)
@@ -58,7 +58,7 @@ func EncodeTicket(lines []layout.Line, o Options) Ticket {
 	e.feed()
 	end := len(e.out)
 	e.cut()
-	return Ticket{Body: e.out[:end:end], Cut: e.out[end:]}
+	return Encoded{Body: e.out[:end:end], Cut: e.out[end:]}
 }
 
 // An encoder tracks the state of the printer, so that it sends only changes.

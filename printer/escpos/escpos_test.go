@@ -69,7 +69,7 @@ func encode(lines []layout.Line, p profile.Profile) []byte {
 // printable is Printable for a printer that prints no images.
 func printable(s string, p profile.Profile) string { return Printable(s, Options{Profile: p}) }
 
-func whole(t Ticket) []byte { return append(bytes.Clone(t.Body), t.Cut...) }
+func whole(t Encoded) []byte { return append(bytes.Clone(t.Body), t.Cut...) }
 
 func golden(t *testing.T, file string, o Options) {
 	t.Helper()
