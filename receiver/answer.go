@@ -57,8 +57,8 @@ func refusalOf(err error) *refusal {
 	case errors.Is(err, echo.ErrMethodNotAllowed):
 		return refused(MethodNotAllowed)
 	}
-	// A panic, or an error that nobody expected: 500, because the cause may be gone at the next
-	// try.
+	// A panic, or an error that no case above expects: 500, because the cause may be gone at the next
+	// attempt.
 	return refused(Internal)
 }
 

@@ -24,6 +24,9 @@ type Planner interface {
 }
 
 // A Policy is everything that a reload may change. Each request is served by one policy to its end.
+//
+// The daemon sets every field from its configuration, whose defaults are in package config. The defaults
+// named here are for tests and benchmarks, which set only what they need.
 type Policy struct {
 	Path string // of the endpoint, without parameters; empty: as in the contract
 	// Secrets, if there are any, are alternatives for one more path segment that callers must send.

@@ -133,27 +133,27 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 const (
 	// An honest caller sends its headers in one packet; 3 s still allow for a lost packet or two.
 	// It is also the time for the TLS handshake before the first request.
-	headerTime = 3 * time.Second
+	headerTimeout = 3 * time.Second
 	// For a whole request. The handler sets a shorter deadline of its own, respond_within, and
 	// answers 503 when that ends; this one is for requests that are refused before the handler. 2 s more
 	// than the service waits: a connection must not be cut off before the service gives it up.
-	readTime = contract.WebhookTimeout + 2*time.Second
+	readTimeout = contract.WebhookTimeout + 2*time.Second
 	// Until the answer, of about 100 bytes, is written. It counts from the headers, so it includes
 	// all of the time that the request may take; 10 s more, so that an answer that is due is never cut off.
-	answerTime = contract.WebhookTimeout + 10*time.Second
+	writeTimeout = contract.WebhookTimeout + 10*time.Second
 	// Between two requests, and before the first one of HTTP/2. The service opens another
 	// connection when it has an order, so keeping many idle ones saves nothing.
-	idleTime = 10 * time.Second
+	idleTimeout = 10 * time.Second
 )
 
 // HTTPServer returns a server for r, not yet started, with every time-out set.
 func (r *Receiver) HTTPServer() *http.Server {
 	return &http.Server{
 		Handler:           r,
-		ReadHeaderTimeout: headerTime,
-		ReadTimeout:       readTime,
-		WriteTimeout:      answerTime,
-		IdleTimeout:       idleTime,
+		ReadHeaderTimeout: headerTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
 		// Mostly failed TLS handshakes of scanners, which would hide what matters at a higher level.
 		ErrorLog: slog.NewLogLogger(r.log.Handler(), slog.LevelDebug),
 	}

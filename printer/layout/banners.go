@@ -79,7 +79,7 @@ func (c *composer) backupBanner(d *ticket.Delivery) {
 	c.banner(s, false)
 }
 
-// allUnrouted reports whether no route took any of the lines. Then one banner says so instead of a
+// allUnrouted reports whether no route matched any of the lines. Then one banner says so instead of a
 // heading.
 func allUnrouted(lines []ticket.Line) bool {
 	for _, l := range lines {

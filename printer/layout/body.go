@@ -41,7 +41,7 @@ func (c *composer) body(t *ticket.Ticket) {
 	}
 }
 
-// headings prints a heading where the course changes, and where lines that no route took begin and
+// headings prints a heading where the course changes, and where lines that no route matched begin and
 // end. l is line number i of the ticket. A heading already separates two items, so a gap is added
 // only without one.
 func (b *body) headings(l *ticket.Line, i int) {

@@ -32,7 +32,7 @@ type Ticket struct {
 	Server      string   `json:"server,omitempty"`
 	Type        string   `json:"type,omitempty"` // "Dine In", "Take Away", …
 	Guests      string   `json:"guests,omitempty"`
-	Destination string   `json:"destination,omitempty"` // the printer that the service names; the rules decide
+	Destination string   `json:"destination,omitempty"` // the printer that the service names; the routes decide
 	Course      string   `json:"course,omitempty"`      // of the whole record
 	Notes       []string `json:"notes,omitempty"`
 
@@ -65,7 +65,7 @@ type Line struct {
 	// Void says that this line is a cancellation. The children of a void line are void.
 	Void   bool `json:"void,omitempty"`
 	Refire bool `json:"refire,omitempty"`
-	// NoRoute says that no rule matched this line, so the fallback station got it.
+	// NoRoute says that no route matched its item, so the fallback station got it.
 	NoRoute bool `json:"no_route,omitempty"`
 	// Parent is the name of what this line modifies, if it is printed without it.
 	Parent string `json:"of,omitempty"`

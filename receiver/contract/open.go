@@ -131,7 +131,7 @@ func parseError(body []byte, err error) error {
 		return &InvalidJSON{0, "the body is empty"}
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return &InvalidJSON{int64(len(body)), "the body ends in the middle"}
-	// Said explicitly, because nobody sees these bytes in an editor.
+	// Named, because editors do not show these bytes.
 	case bytes.HasPrefix(body, []byte("\xef\xbb\xbf")):
 		return &InvalidJSON{0, "the body begins with a byte order mark"}
 	}

@@ -20,7 +20,7 @@ type result string
 
 const (
 	ok         result = "ok"
-	incomplete result = "incomplete" // what came is used, and something is missing
+	incomplete result = "incomplete" // a part was missing; what was received is used
 	failed     result = "failed"     // nothing has changed
 )
 

@@ -198,21 +198,21 @@ func (d *Directory) deleteOthers(ctx context.Context, venues map[string]*venue) 
 // names as the service makes them. The contract's display name is a first name, an initial and a
 // period.
 func displayName(e posapi.Employee) string {
-	if name := clean(e.Name); name != "" {
+	if name := sanitize(e.Name); name != "" {
 		return name
 	}
-	first, last := clean(e.FirstName), clean(e.LastName)
+	first, last := sanitize(e.FirstName), sanitize(e.LastName)
 	if first == "" || last == "" {
 		return first + last
 	}
 	r, _ := utf8.DecodeRuneInString(last)
-	return clean(first + " " + string(r) + ".")
+	return sanitize(first + " " + string(r) + ".")
 }
 
-// clean is s as one short line of visible characters: without control characters and those that
+// sanitize returns s as one short line of visible characters: without control characters and those that
 // change the direction of text, but with the joiners that Persian and the scripts of India are
 // spelled with. It is idempotent, and "" where nothing can be seen.
-func clean(s string) string {
+func sanitize(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r) || unicode.IsControl(r):

@@ -118,7 +118,7 @@ func (d *Directory) do(ctx context.Context, src Source, v *venue, s step) (res r
 	}
 	next, err := ask(timed, src, v)
 	switch {
-	case timed.Err() != nil: // what came by then may be half of something
+	case timed.Err() != nil: // what was received by then may be incomplete
 		return failed, context.Cause(timed)
 	case next == nil:
 		return failed, err

@@ -77,8 +77,8 @@ func defaultPaths() (f fieldPaths) {
 	return f
 }
 
-// set overrides the paths of a field. It returns what is wrong with them, or "". An empty list
-// switches a field off; ticket.fields.note: [] keeps notes off the paper.
+// set overrides the paths of a field. It returns what is wrong with them, or "". An empty list switches a
+// field off; package config refuses one in the configuration file, where it is more likely a mistake.
 func (f *fieldPaths) set(name string, paths []string) string {
 	names := make([]string, len(fields))
 	for i := range fields {

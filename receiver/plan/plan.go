@@ -109,6 +109,9 @@ const maxFailures = 32
 
 // Compile checks c and makes a [Plan] of it. The error joins one [Problem] for each
 // mistake, so that the operator can correct all of them at once.
+//
+// For a configuration file, package config has found most of these mistakes before, and the operator reads
+// its messages, which name the line. They are checked here too, because a Config may come from elsewhere.
 func Compile(c Config) (*Plan, error) {
 	p := &Plan{fallback: strings.TrimSpace(c.Fallback)}
 	var problems []error

@@ -105,7 +105,7 @@ func (v *Venue) judge(call Call, a *answer) *Error {
 		e.kind, e.retryable = ErrRateLimited, true
 	case s == http.StatusRequestTimeout, s >= 500:
 		e.kind = ErrUnavailable
-		// A server that cannot do something now will not be able to in a second.
+		// 501 and 505 say that the server cannot do this at all; a retry would get the same answer.
 		e.retryable = s != http.StatusNotImplemented && s != http.StatusHTTPVersionNotSupported
 	case s >= 300 && s < 400:
 		e.kind = ErrRedirected

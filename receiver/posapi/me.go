@@ -22,8 +22,8 @@ type Me struct {
 }
 
 // Me requests what the venue's token is good for. The caller checks whether [Me.Venue] is this
-// venue. ticketrail venues check does, because a token for another venue explains employees that
-// nobody knows.
+// venue. ticketrail venues check does: a token for another venue is a reason why the ids of employees
+// are not found.
 func (v *Venue) Me(ctx context.Context) (me Me, err error) {
 	err = v.get(ctx, CallMe, contract.PathMe, nil, func(a *answer) (e *Error) {
 		me, e = v.readMe(a)
@@ -91,7 +91,7 @@ func readScopes(raw json.RawMessage) []string {
 }
 
 // Drift is by how many seconds the service's clock and ours differ, from the latest list
-// or /me that came. It is the larger of two values: what the service reports, whose sign the
+// or /me answer. It is the larger of two values: what the service reports, whose sign the
 // contract does not state; and what its timestamps, or else the answer's Date, show, which is
 // positive when its clock is ahead of ours. It is not known before the first answer, nor after
 // one that had neither.
@@ -102,8 +102,8 @@ func (v *Venue) Drift() (seconds float64, known bool) {
 	return 0, false
 }
 
-// noteDrift stores the larger of the two values: an alarm too many is better than a wrong clock
-// that nobody notices.
+// noteDrift stores the larger of the two values: a false alarm is better than a wrong clock that is
+// not noticed.
 func (v *Venue) noteDrift(envelope map[string]json.RawMessage, a *answer) {
 	const most = 9e9 // seconds; callers make a time.Duration of it, which holds no more
 	reported, known := jsonNumber(envelope[contract.FieldClientDrift])

@@ -1,7 +1,7 @@
 // Package httpserver runs the HTTP servers of the daemon: the webhook that receives orders, the
-// kitchen screens, the control socket and the metrics. All of them get the same limits against slow
-// or silent clients, stop in the same way, and reload their certificates in the same way. The
-// handlers come from the caller.
+// kitchen screens, the control socket and the metrics. All of them get the same limits
+// of header size and HTTP/2 streams, stop in the same way, and reload their certificates in the same
+// way. The handlers come from the caller, and so do the limits of time, which differ.
 package httpserver
 
 import (
