@@ -93,8 +93,8 @@ func (r *Receiver) noteAnomaly(a contract.Anomaly, venue, request string) {
 // are on tickets all the same, at the stations of later routes or at the fallback, so these are
 // the only signs that a route is wrong.
 func (r *Receiver) noteExpressionFailures(res plan.Result, venue string) {
-	r.metrics.ruleFailures.Add(float64(res.FailureCount))
-	if ok, skipped := r.limiter.allow("rules "+venue, time.Minute); ok {
+	r.metrics.expressionFailures.Add(float64(res.FailureCount))
+	if ok, skipped := r.limiter.allow("expressions "+venue, time.Minute); ok {
 		r.log.Warn("routing expression failed; its route did not match", "venue", venue,
 			"request", res.Request.ID, "err", res.Failures[0], "failures", res.FailureCount, "suppressed", skipped)
 	}

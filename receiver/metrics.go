@@ -26,8 +26,8 @@ type metrics struct {
 	conflicts  prometheus.Counter
 	anomalies  map[contract.Anomaly]prometheus.Counter // read-only once made
 	// For an alert on silence during opening hours: the service does not reach the box.
-	last         prometheus.Gauge
-	ruleFailures prometheus.Counter
+	last               prometheus.Gauge
+	expressionFailures prometheus.Counter
 }
 
 // newMetrics makes the metrics and registers them with reg, which may be nil.
@@ -59,7 +59,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name: "ticketrail_receiver_last_request_timestamp_seconds",
 			Help: "Time of the last request of an allowed venue and device; 0 if there was none since the start.",
 		}),
-		ruleFailures: f.NewCounter(prometheus.CounterOpts{
+		expressionFailures: f.NewCounter(prometheus.CounterOpts{
 			Name: "ticketrail_receiver_rule_failures_total",
 			Help: "Routing expressions that failed on an item; they counted as no match.",
 		}),

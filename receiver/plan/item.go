@@ -76,8 +76,8 @@ var (
 
 // void says whether a record or an item is a cancellation, in any of the spellings that services
 // use. The caller applies it to everything nested below. All of them are read, and one is enough:
-// an order that is taken for a void is noticed at the table, a void that is taken for an order is
-// cooked.
+// an order that is mistaken for a void is noticed at the table, a void that is mistaken for an order
+// is cooked.
 func (r reader) void(quantity decimal) bool {
 	for _, k := range voidFlags {
 		if yes, _ := parseBool(r.obj[k]); yes {

@@ -18,7 +18,7 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// expressions is what rules may say; some fail on many items.
+// expressions are those that routes may have; some fail on many items.
 var expressions = []string{
 	"", "false", "true", `item.courseName == "Drinks"`, `item.quantity > 1`, `record.guests > 3`, `not item.isVoid`,
 	`item.a.b.c == 1`,
@@ -121,7 +121,7 @@ type failer interface {
 	Fatalf(format string, args ...any)
 }
 
-// keepsThePromises checks what holds for every request and all rules, against a walk of
+// keepsThePromises checks what holds for every request and all routes, against a walk of
 // the request that shares nothing with the plan but how an item is written as JSON.
 func keepsThePromises(t failer, p *Plan, req contract.PrintRequest, r Result) {
 	t.Helper()

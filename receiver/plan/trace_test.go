@@ -64,7 +64,7 @@ func TestAFieldThatIsNullIsNotMissing(t *testing.T) {
 	}
 }
 
-func TestARuleThatDoesNotReadItemIsEvaluatedOnceForEachRecord(t *testing.T) {
+func TestAnExpressionThatDoesNotReadItemIsEvaluatedOnceForEachRecord(t *testing.T) {
 	p := compile(t, Config{Routes: []Route{{When: `any(record.items, .name + 1 == 2)`, To: []string{"bar"}},
 		{When: `record.a == 1`, To: []string{"grill"}}}})
 	r := p.Split(parse(t, `{"records":[{"id":"r","items":[{"name":"a"},{"name":"b"}]},{"a":1,"items":[{"name":`+
@@ -72,7 +72,7 @@ func TestARuleThatDoesNotReadItemIsEvaluatedOnceForEachRecord(t *testing.T) {
 	if got := lines(r); got != "fallback: 1a? 1b? | grill: 1c" {
 		t.Error(got)
 	}
-	// A failure is told for each item all the same: none of them was routed by it.
+	// A failure is counted for each item: the route matched none of them.
 	if r.FailureCount != 3 {
 		t.Errorf("%d failures: %q", r.FailureCount, r.Failures)
 	}

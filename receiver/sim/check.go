@@ -127,7 +127,7 @@ func (r reply) String() string {
 	return strconv.Itoa(r.status)
 }
 
-// accepted says whether the service would take the order for delivered. Only the status counts: the
+// accepted says whether the service would consider the order delivered. Only the status counts: the
 // contract says nothing about the body.
 func (r reply) accepted() bool {
 	return r.err == nil && (r.status == http.StatusOK || r.status == http.StatusAccepted)
