@@ -88,7 +88,8 @@ type Device struct {
 	// answer can still arrive on the next connection.
 	outstanding    int
 	silentAttempts int // attempts in a row without an answer from a printer that is known to answer
-	// silentSince is when the first of those was. stoppedAnswering: it answered once and does no more.
+	// silentSince is the time of the first of them. stoppedAnswering: it answered earlier and
+	// no longer does.
 	silentSince      time.Time
 	stoppedAnswering bool
 	unansweredFences int // fences in a row that were not answered though the printer reported no trouble
@@ -263,9 +264,10 @@ func (d *Device) close(s *session) {
 // is known, so the limit only bounds how long the next ticket waits for the lock.
 const finishTimeout = 2 * time.Second
 
-// noteBroken records that a ticket ended after it had sent sent, or nothing that matters. Only
-// images and QR codes are commands long enough to need long padding; on a slow serial line
-// thousands of NULs take seconds, so they are sent only after those. Printing NULs too many is
+// noteBroken records that a command may be unfinished, so that padding comes before the next ticket.
+// sent are the ticket bytes that may have reached the printer, nil if only short commands can be
+// unfinished. Only images and QR codes are commands long enough to need long padding; on a slow
+// serial line thousands of NULs take seconds, so they are sent only after those. Printing NULs too many is
 // harmless, too few make the printer swallow the next ticket as dots.
 func (d *Device) noteBroken(p profile.Profile, sent []byte) {
 	n := len(d.padding)
@@ -280,7 +282,8 @@ func (d *Device) noteBroken(p profile.Profile, sent []byte) {
 // shortCommand is longer, in bytes, than any command without image or QR data.
 const shortCommand = 64
 
-// finishSession ends a connection with nothing in progress on it.
+// finishSession ends a connection with nothing in progress on it in an orderly way: the printer gets all
+// that was sent.
 func (d *Device) finishSession(s *session) {
 	d.outstanding += s.outstandingStatus()
 	ctx, cancel := context.WithTimeout(context.Background(), finishTimeout)

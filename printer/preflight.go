@@ -50,7 +50,8 @@ func (d *Device) connect(ctx context.Context) (*session, error) {
 		}
 		d.close(s) // it ended meanwhile; no ticket was on it
 	}
-	// Without polls, the hourly probe of a silent printer is made here, by a ticket.
+	// A printer that answered earlier and is silent now gets a new probe soon, and one that never
+	// answered once an hour. Without polls, a ticket has to make that hourly probe.
 	if d.stoppedAnswering && d.capability.stale(probeAgainSoon) ||
 		d.o.PollEvery <= 0 && d.capability.stale(probeAgainAfter) {
 		d.setCapability(capability{})

@@ -138,8 +138,8 @@ func (a *attempt) cut(cut []byte) bool {
 		if n > 0 {
 			a.d.noteBroken(a.p.o.Profile, nil)
 		}
-		// Interrupted before the first byte of the cut: the connection is whole, and pendingCut
-		// waits for the next ticket.
+		// Kept only if ctx ended before the first byte of the cut: the connection is whole, and
+		// pendingCut waits for the next ticket. Any other error says that the connection is broken.
 		return n == 0 && err != nil && a.ctx.Err() != nil
 	case err != nil:
 		a.d.noteBroken(a.p.o.Profile, nil) // the fence was sent in part

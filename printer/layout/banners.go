@@ -7,9 +7,8 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// What a cook must not misread, in the words the rest of the program promises.
+// Texts of the banners. The documentation quotes them and the kitchen knows them; do not change them.
 const (
-	// Texts of the banners. The documentation and the kitchen know these words; do not change them.
 	possibleDuplicate = "** POSSIBLE DUPLICATE **"
 	reprint           = "** REPRINT **"
 	void              = "** VOID **"
@@ -20,7 +19,7 @@ const (
 	printerTest       = "PRINTER TEST"
 )
 
-// banners prints the bars at the top of the slip. They come first because they decide how
+// banners prints the bars at the top of the ticket. They come first because they decide how
 // everything below is to be read: whether to cook it, to check for a duplicate, or to take an item
 // off.
 func (c *composer) banners(d *ticket.Delivery) {

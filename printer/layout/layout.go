@@ -35,7 +35,7 @@ type Options struct {
 	// Columns is how many characters of normal width fit on a line. Values below 16 count as 16,
 	// values above 255 as 255.
 	Columns int
-	// Printer is the name printed in the footer.
+	// Printer is the name printed in the footer: that of the station, as cooks know it.
 	Printer string
 	// Printable replaces what the printer cannot print, in a string without control characters. It
 	// is called before anything is measured, so a replacement may be longer than the original and
@@ -44,7 +44,7 @@ type Options struct {
 	Printable func(string) string
 
 	// Copy is the number of this copy, out of Copies. With more than one copy, each prints a banner
-	// such as COPY 2/2, so that two slips of one ticket are not cooked twice.
+	// such as COPY 2/2, so that two papers of one ticket are not cooked twice.
 	Copy, Copies int
 
 	// NameSize is the size of item names, ModifierSize the size of modifiers and notes. Zero

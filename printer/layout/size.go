@@ -12,7 +12,7 @@ func (s Size) style() Style {
 }
 
 // chooseSizes chooses one size for all items of the ticket, and one column where all names begin.
-// With a size for each item, size would seem to mean something.
+// If items had different sizes, cooks would think that the size means something.
 func (b *body) chooseSizes() {
 	if b.NameSize == (Size{}) {
 		b.automaticSizes()
@@ -79,13 +79,13 @@ func (b *body) measureNameColumn() {
 	}
 }
 
-// narrowToFit returns st, made as narrow as it takes for every word of the lines selected by is to
-// stay in one piece beside a margin of so many columns. Cancelled lines are left out: they always
+// narrowToFit returns st, made as narrow as it takes for every word of the lines for which selected
+// returns true to stay in one piece beside a margin of so many columns. Cancelled lines are left out: they always
 // print in normal width.
-func (b *body) narrowToFit(st Style, is func(*ticket.Line) bool, margin int) Style {
+func (b *body) narrowToFit(st Style, selected func(*ticket.Line) bool, margin int) Style {
 	room, word := b.columns-margin, minLettersPerLine
 	for i := range b.t.Lines {
-		if l := &b.t.Lines[i]; !l.Void && is(l) {
+		if l := &b.t.Lines[i]; !l.Void && selected(l) {
 			word = max(word, widestWord(b.itemName(l)))
 		}
 	}

@@ -19,7 +19,7 @@ type paragraph struct {
 
 // minLettersPerLine is how many letters a line of wide text must have room for. With fewer, most
 // words break, and one syllable a line reads worse than narrow letters.
-const minLettersPerLine = 8 // printable that a line of wide text must have room for
+const minLettersPerLine = 8
 
 // flow prints a paragraph.
 func (c *composer) flow(p paragraph) {

@@ -158,7 +158,7 @@ func (w *worker) logFailure(t *target, msg string, lease Lease, a attempt) {
 // dueAt says when a target may be tried; false if it may not, because the own station works.
 func (w *worker) dueAt(t *target) (time.Time, bool) {
 	switch {
-	case t.own && w.backupWorks():
+	case t.own && w.backupWorks(): // instead of t.next: while a backup prints, each own try delays a ticket
 		return w.ownRetryAt, true
 	case t.own:
 		return t.next, true
