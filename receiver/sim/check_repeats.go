@@ -12,7 +12,8 @@ import (
 // repeatRows are section 6.4: the same order more than once. Whether the endpoint printed it only
 // once can be seen only if its answers have a field "duplicate".
 //
-// The service repeats a request whenever it has no answer within 5 s, // are the rule.
+// The service repeats a request whenever it has no answer within 5 s, so on a bad network repeats
+// are common.
 func repeatRows() []row {
 	const want = "200 or 202 each; new only once, if the answers say"
 	return []row{
