@@ -50,11 +50,11 @@ func (k *checker) receiver() {
 	// The path may contain a secret, so messages do not repeat it.
 	switch {
 	case !strings.HasPrefix(r.Path, "/"):
-		k.add("receiver.path", "does not begin with /; write it as /webhooks/print")
+		k.add("receiver.path", "does not begin with /; for example /webhooks/print")
 	case !regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)+$`).MatchString(r.Path) || strings.Contains(r.Path+"/", "/../") ||
 		strings.Contains(r.Path+"/", "/./"):
-		k.add("receiver.path", "is not a plain path of letters, digits and . _ ~ - between single slashes; write "+
-			"it as /webhooks/print")
+		k.add("receiver.path", "is not a plain path of letters, digits and . _ ~ - between single slashes; "+
+			"for example /webhooks/print")
 	case len(r.Path) > 1024:
 		k.add("receiver.path", "has %d characters; at most 1024 are allowed", len(r.Path))
 	}
@@ -163,7 +163,7 @@ func (k *checker) ticket() {
 		}
 		for i, p := range paths {
 			if strings.TrimSpace(p) == "" || slices.Contains(strings.Split(p, "."), "") {
-				k.add(fmt.Sprintf("%s[%d]", at, i), "%s is not a dotted path; write it as order.number", quote(p))
+				k.add(fmt.Sprintf("%s[%d]", at, i), "%s is not a dotted path; for example order.number", quote(p))
 			}
 		}
 	}

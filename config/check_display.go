@@ -108,7 +108,7 @@ func (k *checker) kds() {
 		k.stationName(at, d.Name)
 		// The URL may contain a secret, so messages do not repeat it.
 		if d.URL == "" {
-			k.add(at+".url", "is missing; write it as https://kds.example/api/tickets")
+			k.add(at+".url", "is missing; for example https://kds.example/api/tickets")
 		} else if u, err := url.Parse(d.URL); err == nil && u.Scheme == "http" && !loopback(u.Hostname()) {
 			k.warn(at+".url", "is plain HTTP: orders and the token, if there is one, are sent unencrypted")
 		}

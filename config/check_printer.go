@@ -16,7 +16,7 @@ func (k *checker) printers() {
 		at := fmt.Sprintf("printers[%d]", i)
 		k.stationName(at, p.Name)
 		if p.Address == "" {
-			k.add(at+".address", "is missing; write it as tcp://192.168.1.50:9100 or usb://")
+			k.add(at+".address", "is missing; for example tcp://192.168.1.50:9100 or usb://")
 		}
 		if nameProblem(p.Profile) != "" {
 			k.add(at+".profile", "%s is not a profile name; remove the key to use generic-80mm", quote(p.Profile))

@@ -31,8 +31,8 @@ func TestPlainHTTPIsForLoopbackUnlessInsecureIsSet(t *testing.T) {
 		":8443":            ":8443" + plain,
 		"[::]:8443":        "[::]:8443" + plain,
 		"192.168.1.5:8443": "192.168.1.5:8443" + plain,
-		"8443":             `"8443" is not an address and a port; write it as 127.0.0.1:8443`,
-		"127.0.0.1":        `"127.0.0.1" is not an address and a port; write it as 127.0.0.1:8443`,
+		"8443":             `"8443" is not an address and a port; for example 127.0.0.1:8443`,
+		"127.0.0.1":        `"127.0.0.1" is not an address and a port; for example 127.0.0.1:8443`,
 		"127.0.0.1:http":   `"127.0.0.1:http" has no port between 1 and 65535`,
 		"127.0.0.1:65536":  `"127.0.0.1:65536" has no port between 1 and 65535`,
 		"box.local:8443":   `"box.local" is a name, not an address; write it as 127.0.0.1:8443 or 192.168.1.5:8443`,
@@ -81,15 +81,15 @@ func TestMetricsCannotUseTheWebhooksPort(t *testing.T) {
 
 func TestEveryKeyOfTheReceiverIsChecked(t *testing.T) {
 	for more, want := range map[string]string{
-		"path: /": "path: is not a plain path of letters, digits and . _ ~ - between single slashes; write it as " +
+		"path: /": "path: is not a plain path of letters, digits and . _ ~ - between single slashes; for example " +
 			"/webhooks/print",
-		"path: /a/../b": "path: is not a plain path of letters, digits and . _ ~ - between single slashes; write " +
-			"it as " +
+		"path: /a/../b": "path: is not a plain path of letters, digits and . _ ~ - between single slashes; " +
+			"for example " +
 			"/webhooks/print",
-		"path: /a/:id": "path: is not a plain path of letters, digits and . _ ~ - between single slashes; write " +
-			"it as " +
+		"path: /a/:id": "path: is not a plain path of letters, digits and . _ ~ - between single slashes; " +
+			"for example " +
 			"/webhooks/print",
-		"path: /a/": "path: is not a plain path of letters, digits and . _ ~ - between single slashes; write it as " +
+		"path: /a/": "path: is not a plain path of letters, digits and . _ ~ - between single slashes; for example " +
 			"/webhooks/print",
 		"headers: { venue: \"x y\" }": `headers.venue: "x y" is not a valid header name`,
 		"headers: { venue: Authorization }": `headers.venue: "Authorization" is a standard HTTP header; use a ` +
@@ -97,7 +97,7 @@ func TestEveryKeyOfTheReceiverIsChecked(t *testing.T) {
 		"headers: { venue: X-Svc-Device-Id }": "headers.device: is also the header of the venue; use a different one",
 		"trusted_proxies: [\"0.0.0.0/0\"]": "trusted_proxies: 0.0.0.0/0 would trust every client; use the " +
 			"network of the proxy",
-		"allow_from: [proxy]": `allow_from[0]: "proxy" is not a network; write it as 192.168.1.0/24 or 10.0.0.7`,
+		"allow_from: [proxy]": `allow_from[0]: "proxy" is not a network; for example 192.168.1.0/24 or 10.0.0.7`,
 		"allow_from: [\"::ffff:10.0.0.0/104\"]": `allow_from[0]: "::ffff:10.0.0.0/104" is an IPv4-mapped IPv6 ` +
 			`network; write it as IPv4`,
 		"max_connections: 0":          "max_connections: 0 is not between 1 and 10000",

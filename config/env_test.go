@@ -101,7 +101,7 @@ func TestAProblemFromTheEnvironmentNamesTheVariable(t *testing.T) {
 	// The file's values of these keys are ignored.
 	_, err := load(t, good+"receiver: { respond_within: nonsense, allow_from: {} }\nlog: { level: [], level: ~ }\n")
 	want := `TICKETRAIL_STORGE_PATH: this variable sets no key; did you mean TICKETRAIL_STORAGE_PATH?
-TICKETRAIL_RECEIVER_ALLOW_FROM: receiver.allow_from[1]: "proxy" is not a network; write it as 192.168.1.0/24 or 10.0.0.7
+TICKETRAIL_RECEIVER_ALLOW_FROM: receiver.allow_from[1]: "proxy" is not a network; for example 192.168.1.0/24 or 10.0.0.7
 TICKETRAIL_RECEIVER_RESPOND_WITHIN: receiver.respond_within: 5 has no unit; write 5s, 5m or 5h
 TICKETRAIL_LOG_LEVEL: log.level: "loud" is not one of debug, info, warn and error`
 	if diff := cmp.Diff(want, errText(err)); diff != "" {

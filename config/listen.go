@@ -39,7 +39,7 @@ func listenProblem(hostport string, anywhere bool, do string) string {
 func listenAddr(hostport string) (addr netip.Addr, msg string) {
 	host, port, err := net.SplitHostPort(hostport)
 	if err != nil {
-		return addr, fmt.Sprintf("%s is not an address and a port; write it as 127.0.0.1:8443", quote(hostport))
+		return addr, fmt.Sprintf("%s is not an address and a port; for example 127.0.0.1:8443", quote(hostport))
 	}
 	// Port 0 is any free port, for tests and demonstrations.
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {

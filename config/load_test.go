@@ -131,7 +131,7 @@ func TestAProblemNamesItsLineKeyAndElement(t *testing.T) {
 			1): "line 6: printers[1] (bar).columns: 0 is not a width; use " +
 			"48, 42 or 32",
 		good + "kds: [ { name: a\n\n } ]\n": "line 8: " +
-			"kds[0] (a).url: is missing; write it as https://kds.example/api/tickets",
+			"kds[0] (a).url: is missing; for example https://kds.example/api/tickets",
 		good + "screens:\n - title: a\n": "line 9: " +
 			"screens[0].name: is missing",
 		good + "screens:\n - name: \"\\e[2J\"\n": `line 9: ` +
@@ -225,13 +225,13 @@ func TestAValueWithoutAUnitIsAnError(t *testing.T) {
 			"gives up after 5s",
 		"receiver: { respond_within: 6s }\n": "receiver.respond_within: 6s is more than 4.8s; the service gives " +
 			"up after 5s",
-		"receiver: { respond_within: soon }\n": `receiver.respond_within: "soon" is not a duration; write it as ` +
+		"receiver: { respond_within: soon }\n": `receiver.respond_within: "soon" is not a duration; for example ` +
 			`4s, 2m or 72h`,
 		"storage: { history_retention: -1h }\n": "storage.history_retention: -1h is less than 1h",
 		"storage: { dedup_retention: [1h] }\n":  "storage.dedup_retention: expected a duration such as 4s, got a list",
-		"receiver: { max_body: 1Mb }\n":         `receiver.max_body: "1Mb" is not a size; write it as 512KiB or 1MiB`,
-		"receiver: { max_body: 9999999999GiB }\n": `receiver.max_body: "9999999999GiB" is not a size; write it ` +
-			`as 512KiB or 1MiB`,
+		"receiver: { max_body: 1Mb }\n":         `receiver.max_body: "1Mb" is not a size; for example 512KiB or 1MiB`,
+		"receiver: { max_body: 9999999999GiB }\n": `receiver.max_body: "9999999999GiB" is not a size; for ` +
+			`example 512KiB or 1MiB`,
 		"receiver: { max_body: 1GiB }\n": "receiver.max_body: 1GiB is not between 4KiB and 64MiB",
 	} {
 		wantProblem(t, more, want)
@@ -256,16 +256,16 @@ func TestValuesThatYAMLReadsDifferentlyAreErrors(t *testing.T) {
 		"ticket: { fields: { name: name } }\n": `ticket.fields.name: expected a list, got "name"; write [name]`,
 		"ticket: { fields: { name: [] } }\n": "ticket.fields.name: has no paths; remove the field to use the " +
 			"built-in ones",
-		"ticket: { fields: { name: [a..b] } }\n": `ticket.fields.name[0]: "a..b" is not a dotted path; write it ` +
-			`as order.number`,
+		"ticket: { fields: { name: [a..b] } }\n": `ticket.fields.name[0]: "a..b" is not a dotted path; for ` +
+			`example order.number`,
 		"ticket: { fields: { name: [~] } }\n": "ticket.fields.name[0]: is empty",
 		"ticket: { fields: [name] }\n": "ticket.fields: expected names of fields, each with a list of paths, got " +
 			"a list",
 	} {
 		if want == "" { // an invalid element keeps its index
-			wantProblems(t, good+more, `receiver.allow_from[0]: "7" is not a network; write it as 192.168.1.0/24 `+
+			wantProblems(t, good+more, `receiver.allow_from[0]: "7" is not a network; for example 192.168.1.0/24 `+
 				`or 10.0.0.7`,
-				`receiver.allow_from[1]: "x" is not a network; write it as 192.168.1.0/24 or 10.0.0.7`)
+				`receiver.allow_from[1]: "x" is not a network; for example 192.168.1.0/24 or 10.0.0.7`)
 			continue
 		}
 		wantProblem(t, more, want)

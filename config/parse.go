@@ -52,7 +52,7 @@ func (s *Size) UnmarshalText(b []byte) error {
 		*s = Size(int64(n) * u.bytes)
 		return nil
 	}
-	return fmt.Errorf("%s is not a size; write it as 512KiB or 1MiB", quote(text))
+	return fmt.Errorf("%s is not a size; for example 512KiB or 1MiB", quote(text))
 }
 
 // parseDuration requires a unit, because 30 may be meant as seconds or minutes.
@@ -69,7 +69,7 @@ func parseDuration(text string) (time.Duration, error) {
 			return 0, fmt.Errorf("%s is in days; write hours, %dh", quote(text), n*24)
 		}
 	}
-	return 0, fmt.Errorf("%s is not a duration; write it as 4s, 2m or 72h", quote(text))
+	return 0, fmt.Errorf("%s is not a duration; for example 4s, 2m or 72h", quote(text))
 }
 
 // parsePrefix parses a network or a single address.
@@ -80,7 +80,7 @@ func parsePrefix(text string) (netip.Prefix, error) {
 	p, err := netip.ParsePrefix(text)
 	switch {
 	case err != nil:
-		return netip.Prefix{}, fmt.Errorf("%s is not a network; write it as 192.168.1.0/24 or 10.0.0.7", quote(text))
+		return netip.Prefix{}, fmt.Errorf("%s is not a network; for example 192.168.1.0/24 or 10.0.0.7", quote(text))
 	case p.Addr().Is4In6():
 		return netip.Prefix{}, fmt.Errorf("%s is an IPv4-mapped IPv6 network; write it as IPv4", quote(text))
 	case p != p.Masked():

@@ -32,7 +32,7 @@ func (k *checker) service() {
 	if c := s.Employees.Cursor; c != "" &&
 		!regexp.MustCompile(`^(header:[A-Za-z0-9-]{1,100}|[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*)$`).MatchString(c) {
 		k.add("service.employees.cursor",
-			"%s is not a field or header of a response; write it as meta.nextCursor or header:X-Next-Cursor", quote(c))
+			"%s is not a field or header of a response; for example meta.nextCursor or header:X-Next-Cursor", quote(c))
 	}
 	k.parameter("service.payroll.venue_param", s.Payroll.VenueParam, "limit", "cursor")
 	if s.BaseURL == "" && s.ClientID == "" && s.ClientSecretFile == "" {
@@ -65,14 +65,14 @@ func (k *checker) service() {
 func (k *checker) tokenRequest() {
 	t := &k.c.Service.Token
 	if !regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)+$`).MatchString(t.Path) {
-		k.add("service.token.path", "%s is not a plain path below base_url; write it as /oauth/token", quote(t.Path))
+		k.add("service.token.path", "%s is not a plain path below base_url; for example /oauth/token", quote(t.Path))
 	}
 	k.parameter("service.token.venue_param", t.VenueParam, "grant_type", "client_id", "client_secret", "scope")
 	k.oneOf("service.token.auth_style", t.AuthStyle, "params", "header")
 	k.checkDuration("service.token.renew_before", t.RenewBefore, time.Second, 10*time.Minute, "; a token lives for 15m")
 	for i, scope := range t.Scopes { // RFC 6749, section 3.3
 		if !regexp.MustCompile(`^[!#-\[\]-~]{1,200}$`).MatchString(scope) {
-			k.add(fmt.Sprintf("service.token.scopes[%d]", i), "%s is not a scope; write it as checks:read",
+			k.add(fmt.Sprintf("service.token.scopes[%d]", i), "%s is not a scope; for example checks:read",
 				quote(scope))
 		}
 	}
@@ -103,7 +103,7 @@ func (s Service) baseURLProblem() string {
 	case bad:
 		return quote(s.BaseURL) + " is not a URL such as https://api.example.com"
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		return "has a query or a fragment; write it as https://api.example.com/api"
+		return "has a query or a fragment; for example https://api.example.com/api"
 	case u.Scheme == "http" && !s.Insecure && !loopback(u.Hostname()):
 		return fmt.Sprintf("%s is plain HTTP, and the client secret would be sent unencrypted; use https://, or "+
 			"set service.insecure: true", quote(s.BaseURL))

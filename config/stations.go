@@ -21,7 +21,7 @@ func (k *checker) venues() {
 		at := fmt.Sprintf("venues[%d]", i)
 		v.ID = strings.ToLower(v.ID)
 		if len(v.ID) != 36 || uuid.Validate(v.ID) != nil {
-			k.add(at+".id", "%s is not a UUID; write it as 6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11", quote(v.ID))
+			k.add(at+".id", "%s is not a UUID; for example 6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11", quote(v.ID))
 		} else {
 			k.unique(at+".id", at, v.ID, ids)
 		}
@@ -45,10 +45,10 @@ func (k *checker) zone(at, name string) {
 	case name == "":
 		k.warn(at, "is not set: tickets show UTC")
 	case name == "Local":
-		k.add(at, `"Local" is not the name of a time zone; write it as Australia/Melbourne`)
+		k.add(at, `"Local" is not the name of a time zone; for example Australia/Melbourne`)
 	default:
 		if _, err := time.LoadLocation(name); err != nil {
-			k.add(at, "%s is not the name of a time zone; write it as Australia/Melbourne", quote(name))
+			k.add(at, "%s is not the name of a time zone; for example Australia/Melbourne", quote(name))
 		}
 	}
 }

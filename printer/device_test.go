@@ -71,7 +71,8 @@ func TestAPrinterThatServesAnotherClientIsBusyNotUnreachable(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 3 {
-			if o := r.want("A2", "not ready"); !strings.Contains(o.err.Error(), "busy") {
+			o := r.want("A2", "not ready")
+			if !strings.Contains(o.err.Error(), "does not answer, but its port is open") {
 				t.Error(o.err)
 			}
 			r.wantState(printer.Busy)

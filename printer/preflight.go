@@ -102,9 +102,9 @@ func (d *Device) notAnswering(ctx context.Context) error {
 		d.silentSince = time.Now()
 	}
 	if d.silentAttempts++; d.silentAttempts >= maxSilentAttempts && time.Since(d.silentSince) >= maxBusyTime {
-		d.forgetCapability(ctx, "it accepts connections and answers nothing")
+		d.forgetCapability(ctx, "its port is open and it does not answer")
 	}
-	return ticket.NotReady(fmt.Errorf("%s is busy: it accepts the connection and answers nothing; %s",
+	return ticket.NotReady(fmt.Errorf("%s does not answer, but its port is open; to fix: %s",
 		d.o.Name, advice(Busy, false)))
 }
 

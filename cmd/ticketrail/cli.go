@@ -137,6 +137,28 @@ func rejectArgs(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("%s has no command %q%s", cmd.CommandPath(), args[0], hint)
 }
 
+// oneArg and someArgs check the number of arguments. Their errors name the missing argument, as the
+// command's Use does; cobra's own say "accepts 1 arg(s), received 0".
+func oneArg(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return fmt.Errorf("%s takes only one %s, unexpected: %q", cmd.CommandPath(), argument(cmd), args[1])
+	}
+	return someArgs(cmd, args)
+}
+
+func someArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return fmt.Errorf("no %s given: %s %s", argument(cmd), cmd.CommandPath(), argument(cmd))
+	}
+	return nil
+}
+
+// argument is the name of the argument in "show ID" and "cancel ID...".
+func argument(cmd *cobra.Command) string {
+	_, name, _ := strings.Cut(cmd.Use, " ")
+	return strings.TrimSuffix(name, "...")
+}
+
 // requireSubcommand makes `ticketrail jobs` wrong usage that lists what can follow. Hidden commands
 // are not listed.
 func requireSubcommand(cmd *cobra.Command, _ []string) error {

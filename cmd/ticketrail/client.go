@@ -94,7 +94,7 @@ func query[T any](c *cli, cmd *cobra.Command,
 func (c *cli) forEachJob(
 	cmd *cobra.Command, do func(ctx context.Context, d *admin.Client, id uint64) (string, error),
 ) *cobra.Command {
-	cmd.Args = cobra.MinimumNArgs(1)
+	cmd.Args = someArgs
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		ids, err := parseIDs(args)
 		if err != nil {
@@ -135,7 +135,7 @@ func (c *cli) showEntry(
 	var asJSON, body bool
 	jsonFlag(cmd, &asJSON)
 	cmd.Flags().BoolVar(&body, "body", false, "print only the request body, as it was received")
-	cmd.Args = cobra.ExactArgs(1)
+	cmd.Args = oneArg
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		// The JSON has the body in it already.
 		if body && asJSON {

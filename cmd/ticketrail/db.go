@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -15,7 +14,7 @@ func (c *cli) db() *cobra.Command {
 	g := group("db", "the database file", &cobra.Command{
 		Use:   "check PATH",
 		Short: "check a database that no daemon has open",
-		Args:  cobra.ExactArgs(1),
+		Args:  oneArg,
 		RunE: func(_ *cobra.Command, args []string) error {
 			// May never return: reading a damaged page can kill this process. That end is what the
 			// parent looks for.
@@ -30,8 +29,7 @@ func (c *cli) db() *cobra.Command {
 			}
 			// Stdout has the line for the parent process, stderr the text for an operator who runs
 			// it by hand.
-			return errors.Join(fmt.Errorf("%w: keep a copy, and start with another storage.path", err),
-				printLine(c.out, doctor.DamagedLine))
+			return errors.Join(err, printLine(c.out, doctor.DamagedLine))
 		},
 	})
 	g.Hidden = true

@@ -20,7 +20,7 @@ func (c *cli) inspect() *cobra.Command {
 field was found, which routes match, and each ticket as text. It prints nothing on paper and needs
 no running daemon.`,
 		Example: "  ticketrail jobs show 17 --body | ticketrail inspect -",
-		Args:    cobra.ExactArgs(1),
+		Args:    oneArg,
 		RunE: func(_ *cobra.Command, args []string) error {
 			// Without it a problem of the configuration would look like one of the request.
 			if err := c.checkConfig(); err != nil {

@@ -24,8 +24,16 @@ failed, the copy replaces it: the original is cancelled.`,
 	reasonFlag(cmd, &reason)
 	return c.forEachJob(cmd, func(ctx context.Context, d *admin.Client, id uint64) (string, error) {
 		copied, err := d.Reprint(ctx, id, station, reason)
-		// "its station": the answer has only the id of the copy.
-		return fmt.Sprintf("job %d: reprint queued for %s as job %d", id, cmp.Or(station, "its station"), copied), err
+		if err != nil {
+			return "", err
+		}
+		at := station
+		if at == "" {
+			// The answer has only the id of the copy. An error does not matter: the copy is queued.
+			x, _ := d.Job(ctx, copied)
+			at = cmp.Or(x.Job.Station, "its station")
+		}
+		return fmt.Sprintf("job %d: reprint queued for %s as job %d", id, at, copied), nil
 	})
 }
 

@@ -10,7 +10,7 @@ func (c *cli) printersHold() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "hold STATION",
 		Short: "stop a station after its current ticket, until resume",
-		Args:  cobra.ExactArgs(1),
+		Args:  oneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d, err := c.client()
 			if err != nil {

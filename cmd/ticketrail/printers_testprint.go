@@ -21,7 +21,7 @@ func (c *cli) printersTest() *cobra.Command {
 		Short: "print a test ticket and report the result",
 		Long: `test puts a test ticket at the end of a station's queue and waits for the result; the exit code
 is 1 if the ticket did not print. Tickets that were queued before it print first.`,
-		Args: cobra.ExactArgs(1),
+		Args: oneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d, err := c.client()
 			if err != nil {

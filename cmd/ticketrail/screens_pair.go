@@ -19,7 +19,7 @@ func (c *cli) screensPair() *cobra.Command {
 that browser (ticketrail screens list shows it): the page shows a code, which changes every ten
 minutes. Upper and lower case, dashes and spaces in the code do not matter. The browser stays paired
 until "screens revoke".`,
-		Args: cobra.ExactArgs(1),
+		Args: oneArg,
 	}
 	cmd.Flags().StringVar(&station, "station", "", "`screen` to show (optional if there is only one)")
 	return query(c, cmd, func(ctx context.Context, d *admin.Client, args []string) (admin.Pairing, error) {

@@ -14,7 +14,7 @@ func (c *cli) screensRevoke() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "revoke PAIRING",
 		Short: "end a pairing: the browser loses access at once",
-		Args:  cobra.ExactArgs(1),
+		Args:  oneArg,
 	}
 	return query(c, cmd, func(ctx context.Context, d *admin.Client, args []string) (admin.Pairing, error) {
 		return d.Revoke(ctx, args[0])

@@ -139,6 +139,9 @@ func conciseError(err error) error {
 		return err
 	}
 	msg := strings.ReplaceAll(strings.ReplaceAll(e.Message, "\n", " "), "type plan.venueEnv", "venue")
+	if msg == `unexpected token Operator("=")` {
+		msg = `"=" is not an operator: write == to compare, and text in quotes`
+	}
 	msg = fmt.Sprintf("%s (%d:%d)", msg, e.Line, e.Column+1)
 	for l := range strings.Lines(e.Snippet) {
 		if utf8.RuneCountInString(l) > snippetColumn {

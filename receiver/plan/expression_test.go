@@ -53,6 +53,14 @@ func TestEveryProblemWithTheRulesIsReportedAtOnce(t *testing.T) {
 	t.Log(err)
 }
 
+func TestOneEqualsSignIsExplained(t *testing.T) {
+	_, err := Compile(Config{Fallback: "F", Routes: []Route{{When: "item.courseName = Drinks", To: []string{"S"}}}})
+	want := `"=" is not an operator: write == to compare, and text in quotes (1:17)`
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestAnExpressionHasAtMost4096Bytes(t *testing.T) {
 	for size, want := range map[int]bool{4096: true, 4097: false} {
 		when := `item.a == "` + strings.Repeat("x", size-len(`item.a == ""`)) + `"`

@@ -71,7 +71,7 @@ fallback: ready
 		"OK    printer again  tcp://" + ready + " answers: ready; best proof confirmed\n",
 		"OK    printer low  tcp://" + low + " answers: ready; best proof confirmed; have a new roll of paper ready\n",
 		"FAIL  printer out  tcp://" + out + ": paper out; to fix: put in a new roll of paper and close the cover\n",
-		"OK    printer mute  tcp://" + mute + " answers: best proof sent\n",
+		"OK    printer mute  tcp://" + mute + " answers: it cannot say whether a ticket was printed\n",
 		"OK    printer unasked  tcp://" + unasked + " answers\n",
 		"FAIL  printer gone  ",
 		"OK    printer file  file://" + file + " answers",

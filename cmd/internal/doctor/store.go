@@ -58,7 +58,8 @@ func CheckInChild(exe string) func(ctx context.Context, path string) error {
 		stderr := strings.TrimSpace(errs.String())
 		first, _, _ := strings.Cut(stderr, "\n")
 		if strings.TrimSpace(out.String()) == DamagedLine || killedByDamage(cmd.ProcessState, stderr) {
-			return fmt.Errorf("check %s: %w: %s (%w)", path, queue.ErrDamaged, first, err)
+			// Without the text of the child, which may be a panic. `ticketrail db check FILE` shows it again.
+			return fmt.Errorf("check %s: %w", path, queue.ErrDamaged)
 		}
 		return fmt.Errorf("check %s: the check did not finish: %s (%w)", path, first, err)
 	}

@@ -17,6 +17,7 @@ import (
 	"ticketrail/printer/profile"
 	"ticketrail/printer/raster"
 	"ticketrail/printer/transport"
+	"ticketrail/queue/ticket"
 )
 
 // How a section of the configuration becomes a printer. The check command and the running daemon
@@ -335,7 +336,10 @@ func (a *printerAnswer) details() string {
 	if a.status.State == printer.Ready {
 		parts = append(parts, "ready")
 	}
-	if a.status.Capability != "" {
+	switch {
+	case a.status.Capability == string(ticket.Sent): // the bytes were taken; no more can be known
+		parts = append(parts, "it cannot say whether a ticket was printed")
+	case a.status.Capability != "":
 		parts = append(parts, "best proof "+a.status.Capability)
 	}
 	if a.status.Advice != "" {
