@@ -116,6 +116,43 @@ func TestAStateThatTheQueueDoesNotWriteIsNotRead(t *testing.T) {
 	}
 }
 
+func TestTheKeyOfARequestWhoseRecordHasAWrongLengthIsKnownAndRepaired(t *testing.T) {
+	for name, stored := range map[string][]byte{
+		"no content":        encodeDedup(dedupRecord{}),
+		"too many contents": encodeDedup(dedupRecord{digests: make([][16]byte, maxDigests+1)}),
+		"half a content":    seal([]byte{dedupVersion, 1, 2, 3}),
+		"half a void":       seal([]byte{dedupVersion, 1}, make([]byte, 16+4)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			q := start(t)
+			r := order("a", "grill")
+			key := keyOf(r.Venue, r.ID)
+			q.accept(r)
+			q.edit(func(tx *bolt.Tx) error {
+				return tx.Bucket(bucketNames[bucketDedup]).Bucket(key64(generationOf(0))).Put(key[:], stored)
+			})
+			for range 2 {
+				if got := q.accept(r); got != (ticket.Receipt{Duplicate: true}) || q.Damaged() != 1 {
+					t.Errorf("receipt %+v, %d damaged records", got, q.Damaged())
+				}
+			}
+		})
+	}
+}
+
+func TestATicketThatCannotBeReadIsNeitherReprintedNorMoved(t *testing.T) {
+	q := start(t)
+	q.orders(2, "grill")
+	q.print("grill")
+	q.edit(func(tx *bolt.Tx) error {
+		return errors.Join(flip(bucketJobs, key64(1))(tx), flip(bucketJobs, key64(2))(tx))
+	})
+	wantErr(t, errOf(q.Reprint(bg, 1, "", "")), ErrDamaged)
+	wantErr(t, errOf(q.Move(bg, []uint64{2}, "bar")), ErrDamaged)
+	q.wantState(1, ticket.Sent)
+	q.wantState(2, ticket.Pending)
+}
+
 func TestAFailedJobOlderThanItsBooksIsCancelledOnce(t *testing.T) {
 	q := start(t)
 	q.accept(order("a", "grill"))

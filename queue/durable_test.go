@@ -244,6 +244,57 @@ func TestCloseStoresTheEndsOfLeasesThatStorageHadRefused(t *testing.T) {
 	})
 }
 
+func TestAnEndOfALeaseThatStorageNeverTookIsRefusedAtCloseAndLeavesADoubt(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		q.accept(order("a", "grill"))
+		l := q.begin("grill")
+		q.disk.willEnd(fails, fails, fails) // the end of the lease, the first probe commit, and that of Close
+		done := make(chan error, 1)
+		go func() { done <- l.Ack(bg, ticket.Confirmed, "") }()
+		synctest.Wait()
+		q.must(q.Close())
+		wantErr(t, <-done, ErrClosed)
+		q.open()
+		if d := q.print("grill"); !d.Doubt {
+			t.Errorf("printed %+v without the mark", d)
+		}
+	})
+}
+
+// All of them in one transaction may need more space than the reserve gave.
+func TestTheEndsOfLeasesThatAFullDiskRefusedAreStoredAFewAtATime(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		const leases = 40
+		done := make(chan error, leases)
+		var lent []*Lease
+		for n := range leases {
+			q.accept(order(id(n), id(n)))
+			lent = append(lent, q.begin(id(n)))
+		}
+		q.disk.willEnd(noSpace, noSpace) // an end, and the first probe commit
+		for _, l := range lent {
+			go func() { done <- l.Ack(bg, ticket.Sent, "") }()
+		}
+		synctest.Wait()
+		before := q.disk.commits()
+		for range leases {
+			q.must(<-done)
+		}
+		if n := q.disk.commits() - before - 1; n < 3 { // without the probe commit
+			t.Errorf("%d ends are stored in %d transactions", leases, n)
+		}
+	})
+}
+
+func TestCloseSaysThatItsLastCommitFailed(t *testing.T) {
+	q := start(t)
+	q.accept(order("a", "grill"))
+	q.disk.willEnd(fails) // the commit in which Close stores the running time
+	wantErr(t, q.Close(), syscall.EIO)
+	q.open()
+	q.printAll("grill", "a")
+}
+
 func TestWaitingShowsAHungDiskWhateverUsesIt(t *testing.T) {
 	t.Run("an end that is tried again", func(t *testing.T) {
 		inBubble(t, func(t *testing.T, q *testQueue) {
@@ -285,6 +336,18 @@ func TestAReserveThatCannotBeCreatedStopsNoOrder(t *testing.T) {
 	})
 	q.must(q.Ready())
 	q.accept(order("a", "grill"))
+}
+
+func TestAReserveOfAnotherSizeIsReplacedAtTheStart(t *testing.T) {
+	for _, size := range []int{0, 1<<20 - 1, 2 << 20} {
+		q := start(t, func(o *Options) {
+			o.Reserve = 1 << 20
+			must(t, os.WriteFile(reservePath(*o), make([]byte, size), 0o600))
+		})
+		if info, err := os.Stat(reservePath(q.o)); err != nil || info.Size() != 1<<20 {
+			t.Errorf("of %d bytes: %v, %v", size, info, err)
+		}
+	}
 }
 
 // An ntpClock is wrong until it is asked whether it is synchronized: at that moment NTP answers.

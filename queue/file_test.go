@@ -53,6 +53,16 @@ func TestATruncatedFileIsRefusedWithoutACrash(t *testing.T) {
 	}
 }
 
+// What is damaged is moved aside at the start, and a directory must not be.
+func TestADirectoryInPlaceOfTheFileIsRefusedAndNotCalledDamaged(t *testing.T) {
+	dir := t.TempDir()
+	for _, err := range []error{errOf(Open(Options{Path: dir, Reserve: -1})), Check(dir)} {
+		if err == nil || errors.Is(err, ErrDamaged) {
+			t.Errorf("err %v", err)
+		}
+	}
+}
+
 func TestASecondProcessIsToldThatTheFileIsOpen(t *testing.T) {
 	q := start(t)
 	_, err := Open(q.o)
