@@ -38,8 +38,8 @@ type record struct {
 	Zone    string            `json:"zone,omitempty"`
 	People  map[string]person `json:"people"` // by canonical id
 
-	made   time.Time
-	loaded time.Time // when the directory began to know the venue
+	made  time.Time
+	since time.Time // when the list last came completely or, before that, when the record was loaded
 }
 
 type person struct {
@@ -55,7 +55,12 @@ const version = 2 // of the stored value; another one counts as not there
 
 // age is the time since the list last came completely, and since the start if it never did. It is a
 // metric: names that are days old are a sign of a broken refresh.
-func (r *record) age() time.Duration { return time.Since(cmp.Or(r.AsOf, r.loaded)) }
+//
+// Over a restart it goes by the wall clock. While that is not set yet, or was set back, the running
+// time is longer and counts, so the age is too short, but never negative.
+func (r *record) age() time.Duration {
+	return max(time.Since(r.since), time.Since(cmp.Or(r.AsOf, r.since)))
+}
 
 // later is a copy to be changed, with the running time up to now.
 func (r record) later() *record {
@@ -93,7 +98,7 @@ func (l *list) add(e posapi.Employee) bool {
 func (r *record) with(l list) *record {
 	next := r.later()
 	if l.complete {
-		next.AsOf = next.made.UTC()
+		next.AsOf, next.since = next.made.UTC(), next.made
 	}
 	next.People = l.people
 	others := maps.Clone(r.People)
@@ -165,12 +170,7 @@ func (d *Directory) load(id string) *record {
 		r = &record{}
 	}
 	r.made = time.Now()
-	r.loaded = r.made
-	if !r.AsOf.IsZero() {
-		// Counted from now on by the monotonic clock: setting the wall clock back must not make the
-		// age negative. It is too short when the clock is not set yet at the start.
-		r.AsOf = r.made.Add(min(0, r.AsOf.Sub(r.made))).UTC()
-	}
+	r.since = r.made
 	return r
 }
 

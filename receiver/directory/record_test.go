@@ -287,6 +287,31 @@ func TestNumberOfNamesIsLimited(t *testing.T) {
 	}
 }
 
+// The record was stored by a run whose clock was right, and loaded by one whose clock is not set yet.
+func TestStoredTimeOfTheListSurvivesAStartWithAnUnsetClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newStore(t)
+		store.Set(harbour, `{"version":2,"as_of":"2026-11-22T10:00:00Z","ran":1,"people":{"a":{"name":"Ann"}}}`)
+		dir := New(Options{KV: store})
+		dir.Set(asVenues(harbour))
+		r := dir.known(harbour)
+		time.Sleep(time.Hour)
+		if got := r.age(); got != time.Hour { // better too short than negative
+			t.Errorf("an hour after the start the age is %v", got)
+		}
+		value, err := r.later().encode() // as a new time zone does
+		if err != nil || !strings.Contains(string(value), `"as_of":"2026-11-22T10:00:00Z"`) {
+			t.Errorf("%s, %v", value, err)
+		}
+		// The clock is set meanwhile: to 2026-11-22T11:00:00Z.
+		time.Sleep(time.Until(time.Date(2026, 11, 22, 11, 0, 0, 0, time.UTC)))
+		r.since = time.Now().Add(-time.Minute)
+		if got := r.age(); got != time.Hour {
+			t.Errorf("with the clock set the age is %v", got)
+		}
+	})
+}
+
 func TestAgeIsNeverNegative(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for stored, want := range map[string]time.Duration{

@@ -70,6 +70,17 @@ func TestMalformedOrEndlessListIsAnError(t *testing.T) {
 		{map[string]string{"": page("A", `,"cursor":"x"`), "x": page("B", `,"cursor":"y"`), "y": page("C",
 			`,"cursor":"x"`)}, 3, "the service names the same next page twice; the list would never end; check " +
 			"where it names the next page"},
+		{map[string]string{"": page("A", `,"cursor":{"next":"x"}`)}, 0, "cursor: want a cursor, got an object"},
+		{map[string]string{"": page("A", `,"cursor":["x"]`)}, 0, "cursor: want a cursor, got an array"},
+		{map[string]string{"": page("A", `,"cursor":true`)}, 0, "cursor: want a cursor, got true or false"},
+		{map[string]string{"": page("A", `,"nextCursor":{"after":"x"}`)}, 0,
+			"nextCursor: want a cursor, got an object"},
+		{map[string]string{"": page("A", `,"cursor":"x"`), "x": page("B", `,"cursor":{"next":"y"}`)}, 1,
+			"cursor: want a cursor, got an object"},
+		{map[string]string{"": page("A", `,"cursor":"`+strings.Repeat("x", 5000)+`"`)}, 0,
+			"cursor: a cursor of 5000 bytes, more than 4096"},
+		{map[string]string{"": "X-Next-Cursor: " + strings.Repeat("x", 5000) + "\n" + page("A", "")}, 0,
+			"header:X-Next-Cursor: a cursor of 5000 bytes, more than 4096"},
 		{map[string]string{"": `{"status":"SUCCESS"}`}, 0, "records: want an array, got nothing"},
 		{map[string]string{"": `{"status":"SUCCESS","Records":[]}`}, 0, "records: want an array, got nothing"},
 		{map[string]string{"": `{"status":"SUCCESS","records":{"a":1}}`}, 0, "records: want an array, got an object"},
@@ -258,7 +269,7 @@ func (o *changingList) page(w http.ResponseWriter, r *http.Request) {
 func TestEmployeeWhoStaysIsListedOnceOrTheCountDiffers(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		o := &changingList{
-			t: rt, limit: rapid.IntRange(2, 7).Draw(rt, "limit"), offsets: rapid.Bool().Draw(rt, "offsets"),
+			t: rt, limit: rapid.IntRange(1, 7).Draw(rt, "limit"), offsets: rapid.Bool().Draw(rt, "offsets"),
 			ids: rapid.SliceOfNDistinct(rapid.IntRange(0, 99), 0, 30, rapid.ID[int]).Draw(rt, "ids"),
 		}
 		slices.Sort(o.ids)
@@ -333,14 +344,30 @@ func TestCursorInAnotherPlaceOfTheLastPageIsIgnored(t *testing.T) {
 	}
 }
 
-func TestPageWithoutNewRecordsThatNamesANextPageIsAnError(t *testing.T) {
+func TestHundredPagesInARowWithoutANewRecordAreAnError(t *testing.T) {
 	n := 0
 	s := &service{Employees: func(w http.ResponseWriter, r *http.Request) {
 		n++
 		answerJSON(w, fmt.Sprintf(`{"status":"SUCCESS","records":[{"id":"A","name":"Ann"}],"cursor":"%d"}`, n))
 	}}
 	got, err := names(client(t, s, nil).Venue(grill), t.Context())
-	if !errors.Is(err, ErrMalformed) || len(got) != 1 || n != 2 {
+	if !errors.Is(err, ErrMalformed) || len(got) != 1 || n != 101 {
 		t.Errorf("%v after %d pages, %v", got, n, err)
+	}
+}
+
+func TestPagesWithoutNewRecordsAreReadOnWhileEmployeesAreHired(t *testing.T) {
+	n := 0
+	s := &service{Employees: func(w http.ResponseWriter, _ *http.Request) {
+		id := min(n, 1) + n/50 // of 300 pages, only 7 have a new one
+		if n++; n < 300 {
+			answerJSON(w, fmt.Sprintf(`{"records":[{"id":"%d","name":"%[1]d"}],"cursor":"%d"}`, id, n))
+			return
+		}
+		answerJSON(w, `{"records":[{"id":"last","name":"last"}]}`)
+	}}
+	got, err := names(client(t, s, &Options{PageLimit: 1}).Venue(grill), t.Context())
+	if want := []string{"0", "1", "2", "3", "4", "5", "6", "last"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v, %v", got, err)
 	}
 }

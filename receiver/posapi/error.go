@@ -9,10 +9,9 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
-
-	"github.com/hashicorp/go-retryablehttp"
 
 	"ticketrail/receiver/contract"
 )
@@ -90,8 +89,6 @@ func (v *Venue) judge(call Call, a *answer) *Error {
 	}
 	status := strings.TrimSpace(fmt.Sprintf("%d %s", a.StatusCode, http.StatusText(a.StatusCode)))
 	e := v.fault(call, ErrRefused, "the service answers %s", status)
-	// A date in the past would make it negative.
-	e.RetryAfter = max(0, retryablehttp.DefaultBackoff(0, 0, 0, a.Response)) // of 429 and 503
 	switch s := a.StatusCode; {
 	case s == http.StatusUnauthorized: // the caller of get sees only the second one in a row
 		e.kind = ErrUnauthorized
@@ -103,8 +100,10 @@ func (v *Venue) judge(call Call, a *answer) *Error {
 		e.Advice = "check whether /api belongs to service.base_url, which is " + v.c.o.BaseURL
 	case s == http.StatusTooManyRequests:
 		e.kind, e.retryable = ErrRateLimited, true
+		e.RetryAfter = retryAfter(a.Header)
 	case s == http.StatusRequestTimeout, s >= 500:
 		e.kind = ErrUnavailable
+		e.RetryAfter = retryAfter(a.Header)
 		// 501 and 505 say that the server cannot do this at all; a retry would get the same answer.
 		e.retryable = s != http.StatusNotImplemented && s != http.StatusHTTPVersionNotSupported
 	case s >= 300 && s < 400:
@@ -118,6 +117,17 @@ func (v *Venue) judge(call Call, a *answer) *Error {
 		e.Problem += fmt.Sprintf(", and to ask again in %v", e.RetryAfter)
 	}
 	return v.quote(e, a)
+}
+
+// retryAfter is the pause that an answer asks for, in whole seconds. A date is not obeyed: the clock
+// of this box may be wrong by decades after a start, so our own backoff applies then. A number that
+// is too large counts as 68 years, not as none: such a service does not want another try now.
+func retryAfter(h http.Header) time.Duration {
+	n, err := strconv.ParseUint(h.Get("Retry-After"), 10, 31)
+	if err != nil && !errors.Is(err, strconv.ErrRange) { // out of range, n is the largest number
+		return 0
+	}
+	return time.Duration(n) * time.Second
 }
 
 // quote adds the error text of an answer, and what the errors of a token request mean.
@@ -191,7 +201,7 @@ func errorText(call Call, a *answer) string {
 		"error.code", contract.FieldError, contract.FieldErrorCode, "title",
 	} {
 		if s := jsonText(jsonAt(obj, at)); s != "" {
-			return printable(s)
+			return plainText(s)
 		}
 	}
 	return ""

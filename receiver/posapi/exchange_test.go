@@ -104,13 +104,18 @@ func TestRetryAfterIsObeyedIfShortAndReportedIfLong(t *testing.T) {
 		{"7", 7 * time.Second, 7 * time.Second},
 		{"30", 30 * time.Second, 30 * time.Second},
 		{"31", 0, 31 * time.Second},
-		{"4294967296", 0, (1 << 32) * time.Second},
-		{strings.Repeat("9", 400), time.Millisecond, 0},
-		{"9223372036854775807", time.Millisecond, 0}, // overflows a time.Duration
+		// Too large for a time.Duration, or nearly.
+		{"4294967296", 0, (1<<31 - 1) * time.Second},
+		{"18000000000", 0, (1<<31 - 1) * time.Second},
+		{"9223372036854775807", 0, (1<<31 - 1) * time.Second},
+		{strings.Repeat("9", 400), 0, (1<<31 - 1) * time.Second},
 		{"-3", time.Millisecond, 0},
+		{"2.5", time.Millisecond, 0},
 		{"soon", time.Millisecond, 0},
-		{"Sat, 01 Jan 2000 00:01:00 GMT", 0, time.Minute}, // a bubble's clock begins at midnight
+		// Dates, by whatever clock: a bubble's begins at midnight of 2000-01-01.
+		{"Sat, 01 Jan 2000 00:01:00 GMT", time.Millisecond, 0},
 		{"Fri, 31 Dec 1999 00:00:00 GMT", time.Millisecond, 0},
+		{"Sun, 22 Nov 2026 11:00:05 GMT", time.Millisecond, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := &service{Me: func(w http.ResponseWriter, _ *http.Request) {
@@ -130,6 +135,34 @@ func TestRetryAfterIsObeyedIfShortAndReportedIfLong(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+func TestRetryAfterIsObeyedOfEachStatusThatMayPass(t *testing.T) {
+	for status, obeyed := range map[int]bool{
+		408: true, 429: true, 500: true, 502: true, 503: true, 504: true, 401: false, 404: false, 422: false,
+	} {
+		s := &service{Me: func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "60")
+			w.WriteHeader(status)
+		}}
+		_, err := client(t, s, nil).Venue(grill).Me(t.Context())
+		if e := problem(t, err); obeyed != (e.RetryAfter == time.Minute) || obeyed != (e.RetryAfter > 0) {
+			t.Errorf("%d: %v, %v", status, e.RetryAfter, err)
+		}
+	}
+}
+
+func TestOnlyLoopbackIsSafeWithoutTLS(t *testing.T) {
+	for base, safe := range map[string]bool{
+		"https://pos.example.com": true, "http://localhost:1": true, "http://127.0.0.2": true, "http://[::1]:80": true,
+		"http://10.0.0.1": false, "http://pos.example.com": false, "HTTP://pos.example.com": false,
+	} {
+		log := new(logBuffer)
+		client(t, nil, &Options{BaseURL: base, Logger: slog.New(slog.NewTextHandler(log, nil))})
+		if warned := strings.Count(log.b.String(), "unencrypted"); (warned == 0) != safe || warned > 1 {
+			t.Errorf("%s: %s", base, log.b.String())
+		}
 	}
 }
 

@@ -3,6 +3,8 @@ package posapi
 import (
 	"bytes"
 	"encoding/json"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -104,17 +106,52 @@ const (
 	maxQuote  = 200 // bytes of a text of the service that is shown: two lines of a terminal
 )
 
-// redact replaces the secrets in b, as they are and as JSON spells them. The request has them, and
-// a proxy's error page may repeat the request.
+// escaped is a JSON string with an escape in it.
+var escaped = regexp.MustCompile(`"[^"\\]*\\.(?:[^"\\]|\\.)*"`)
+
+// redact replaces the secrets in b. The request has them, and a proxy's error page may repeat the
+// request. A JSON string is decoded to look for them, because each character of a secret may be
+// escaped and would come back when a field is read: PHP writes a / as \/.
 func redact(b []byte, secrets ...string) []byte {
+	var pairs []string
 	for _, s := range secrets {
 		if len(s) >= minSecret {
-			quoted, _ := json.Marshal(s)
-			b = bytes.ReplaceAll(b, []byte(s), []byte(hidden))
-			b = bytes.ReplaceAll(b, quoted[1:len(quoted)-1], []byte(hidden))
+			pairs = append(pairs, s, hidden)
 		}
 	}
-	return b
+	exact := strings.NewReplacer(pairs...)
+	text := escaped.ReplaceAllStringFunc(string(b), func(quoted string) string {
+		var s string
+		_ = json.Unmarshal([]byte(quoted), &s)
+		clean := exact.Replace(s)
+		if clean == s {
+			return quoted
+		}
+		b, _ := json.Marshal(clean)
+		return string(b)
+	})
+	return []byte(exact.Replace(text))
+}
+
+// plainWord is a word or a short number, without a character that any encoding of text escapes, and
+// without digits among letters. Tokens, and secrets in base64 or percent-encoded, are none.
+var plainWord = regexp.MustCompile(`^["'(]*(\p{L}[\p{L}\p{M}_:-]{0,23}|[0-9][0-9.:-]{0,9})[.,;:!?)"']*$`)
+
+// plainText is the plain words of a text of the service, with "…" for the others; "" when there are
+// none. redact finds only the secrets of this call as they are: an error text may as well contain
+// an older token, or a part or an encoding of one.
+func plainText(s string) string {
+	words := strings.Fields(s)
+	for i, w := range words {
+		if !plainWord.MatchString(w) {
+			words[i] = "…"
+		}
+	}
+	words = slices.CompactFunc(words, func(a, b string) bool { return a == "…" && b == "…" })
+	if len(words) == 1 && words[0] == "…" {
+		return ""
+	}
+	return printable(strings.Join(words, " "))
 }
 
 // printable is s on one line without control characters, which a terminal could obey. It is at

@@ -1,6 +1,7 @@
 package posapi
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -21,6 +22,8 @@ import (
 
 const (
 	maxRecords  = 100_000   // of one list: ten times what a directory keeps, and 4 MB of hashes
+	maxCursor   = 4 << 10   // bytes: it becomes part of the next request's address
+	maxStale    = 100       // pages in a row without a new record
 	headerPlace = "header:" // before the name of a header, where others are paths into the envelope
 )
 
@@ -59,6 +62,7 @@ type listing struct {
 	cursorAt string // where the pages name the next one; "": not known yet
 	received int    // records, repeated ones included
 	yielded  int    // without them
+	stale    int    // pages in a row without a new record
 	counts   []int  // what the pages named
 }
 
@@ -100,6 +104,9 @@ func (l *listing) read(ctx context.Context, path string, query url.Values, yield
 				return nil
 			}
 		}
+		if l.stale++; l.yielded > before {
+			l.stale = 0
+		}
 		switch {
 		case p.next == "" || len(p.records) == 0:
 			return l.compareCounts()
@@ -108,9 +115,11 @@ func (l *listing) read(ctx context.Context, path string, query url.Values, yield
 			e := l.malformed("the service names the same next page twice; the list would never end")
 			e.Advice = "check where it names the next page"
 			return e
-		// Cursors that are all new but lead nowhere would get past the case above.
-		case l.yielded == before:
-			return l.malformed("a page repeats earlier ones and still names a next one; the list would never end")
+		// Cursors that are all new but lead nowhere would get past the case above. Some such pages
+		// are normal: with paging by position, each employee who is hired meanwhile shifts the others
+		// by one, and a page may hold only one.
+		case l.stale >= maxStale:
+			return l.malformed("%d pages in a row repeat earlier ones; the list would never end", maxStale)
 		}
 		query.Set(contract.ParamCursor, p.next)
 	}
@@ -150,7 +159,8 @@ func (l *listing) open(a *answer) (page, *Error) {
 	// The contract says SUCCESS for a success, so any other value is an error, with the HTTP status
 	// 200.
 	if s := obj[contract.FieldStatus]; !jsonNull(s) && jsonText(s) != contract.ValueSuccess {
-		return page{}, l.v.quote(l.v.fault(l.call, ErrRefused, "the answer's status is %s", printable(string(s))), a)
+		status := cmp.Or(plainText(string(s)), jsonKind(s))
+		return page{}, l.v.quote(l.v.fault(l.call, ErrRefused, "the answer's status is %s", status), a)
 	}
 	// One record more than a list may have is enough to see that it has too many.
 	records, ok := jsonArray(obj[contract.FieldRecords], maxRecords+1)
@@ -162,14 +172,19 @@ func (l *listing) open(a *answer) (page, *Error) {
 	if n, ok := jsonNumber(obj[contract.FieldCount]); ok && n >= 0 && n <= math.MaxInt32 && n == math.Trunc(n) {
 		l.counts = append(l.counts, int(n))
 	}
-	return page{records, l.nextCursor(obj, a)}, nil
+	next, e := l.nextCursor(obj, a)
+	if e != nil {
+		return page{}, e
+	}
+	return page{records, next}, nil
 }
 
 // nextCursor finds the cursor of the next page; "": this is the last. Where one page names it, all
 // do: the last page names none, and a cursor elsewhere in it is its own. Until that place is known,
 // one whose name says "next" is believed even if it is empty: a plain "cursor" beside it may be the
-// page's own.
-func (l *listing) nextCursor(obj map[string]json.RawMessage, a *answer) string {
+// page's own. A cursor that cannot be used is an error: without it the first page would count as
+// the whole list, and the employees on the others as gone.
+func (l *listing) nextCursor(obj map[string]json.RawMessage, a *answer) (string, *Error) {
 	places := append([]string{headerPlace + contract.HeaderNextCursor}, contract.NextCursorPlaces()...)
 	if l.cursorAt != "" {
 		places = []string{l.cursorAt}
@@ -181,15 +196,22 @@ func (l *listing) nextCursor(obj map[string]json.RawMessage, a *answer) string {
 			break
 		}
 		raw := jsonAt(obj, place)
+		k := jsonKind(raw)
+		if k == "an object" || k == "an array" || string(raw) == "true" {
+			return "", l.malformed("%s: want a cursor, got %s", place, k)
+		}
 		cursor, there := jsonText(raw), raw != nil
 		if name, ok := strings.CutPrefix(place, headerPlace); ok {
 			cursor, there = a.Header.Get(name), len(a.Header.Values(name)) > 0
 		}
-		if cursor = strings.TrimSpace(cursor); cursor != "" {
+		if cursor = strings.TrimSpace(cursor); len(cursor) > maxCursor {
+			return "", l.malformed("%s: a cursor of %d bytes, more than %d", place, len(cursor), maxCursor)
+		}
+		if cursor != "" {
 			l.cursorAt = place
-			return cursor
+			return cursor, nil
 		}
 		emptyNext = emptyNext || there && next
 	}
-	return ""
+	return "", nil
 }

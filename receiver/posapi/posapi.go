@@ -8,7 +8,8 @@
 // Answers are hostile until parsed: their size, records and pages are limited, and redirects are
 // refused. Of an answer to the token request an [Error] repeats nothing but an error code of
 // OAuth 2.0; of other answers it repeats the text of known error fields. The client secret and
-// the token are removed from every answer before it is read. Names and ids are otherwise passed
+// the token are removed from every answer before it is read, and error texts are quoted without
+// words that could be a part or an encoding of one. Names and ids are otherwise passed
 // on as they came: the caller must clean them before showing them.
 package posapi
 
@@ -110,6 +111,11 @@ func New(o Options) (*Client, error) {
 	}
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler)).With("component", "posapi")
 	o.Metrics = cmp.Or(o.Metrics, NewMetrics(nil))
+	host := base.Hostname()
+	if base.Scheme == "http" && host != "localhost" && !net.ParseIP(host).IsLoopback() {
+		o.Logger.Warn("the client secret and tokens cross the network unencrypted; use an https address",
+			"base_url", o.BaseURL)
+	}
 	if o.Transport == nil {
 		o.Transport = newTransport()
 	}

@@ -63,6 +63,140 @@ func TestErrorTextIsFoundInEveryPlace(t *testing.T) {
 	}
 }
 
+func TestErrorTextIsQuotedInPlainWordsOnly(t *testing.T) {
+	for text, want := range map[string]string{
+		"Scheduled maintenance\x1b]0;pwned\x07 Wartung\u202e": "Scheduled …",
+		"limit must be at most 100, and labor:read is needed (see above)!": "limit must be at most 100, " +
+			"and labor:read is needed (see above)!",
+		"token 2YotnFZFEjr1zCsicMWpAA of https://u:p@proxy is void": "token … of … is void",
+		"Bearer abc/def and more":                                   "Bearer … and more",
+		"Zugriff für Küche verweigert":                              "Zugriff für Küche verweigert",
+		"caf\xe9 \x00\x9b1m":                                        "",
+		"here it is: [secret]":                                      "here it is: …",
+		strings.Repeat("é", 101):                                    "",
+		strings.Repeat("word ", 100):                                strings.Repeat("word ", 40) + "…",
+		"":                                                          "",
+		`{"errors":["nothing is known"]}`:                           "… is …",
+	} {
+		if got := plainText(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestEscapedSecretIsRedactedWhereverItStands(t *testing.T) {
+	const secret = `a/b+"Xq7\9z`
+	for body, want := range map[string]string{
+		`{"a":"a/b+\"Xq7\\9z"}`:                     `{"a":"[secret]"}`,
+		`{"a\/b+\"Xq7\\9z":"\\","b":["é\u00e9"]}`:   `{"[secret]":"\\","b":["é\u00e9"]}`,
+		`{"x":"\\\"","a":"\"\u0061/b+\"Xq7\\9z\\"}`: `{"x":"\\\"","a":"\"[secret]\\"}`,
+		`<html>a/b+"Xq7\9z`:                         `<html>[secret]`,
+	} {
+		if got := string(redact([]byte(body), "another", secret)); got != want {
+			t.Errorf("%s: %s, want %s", body, got, want)
+		}
+	}
+}
+
+// spellings are ways to echo a token, as the content of a JSON string.
+var spellings = map[string]func(string) string{
+	"as it is":              func(s string) string { return s },
+	"slash escaped, as PHP": func(s string) string { return strings.ReplaceAll(s, "/", `\/`) },
+	"first escaped":         func(s string) string { return fmt.Sprintf(`\u%04x`, s[0]) + s[1:] },
+	"all escaped": func(s string) (all string) {
+		for _, r := range s {
+			all += fmt.Sprintf(`\u%04X`, r)
+		}
+		return all
+	},
+	"percent-encoded": url.QueryEscape,
+	"base64":          func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) },
+	"cut":             func(s string) string { return s[:len(s)-3] },
+	"another":         func(s string) string { return "OTHER0xyz" + s[8:] },
+}
+
+const slashedToken = "eyJhbGciOi/JIUzI1NiIsInR5cCI6+IkpXVCJ9abcd=="
+
+// slashed is a service whose token has characters that JSON may escape.
+func slashed() *service {
+	return &service{
+		issued: map[string]string{slashedToken: grill},
+		Token: func(w http.ResponseWriter, _ *http.Request) {
+			answerJSON(w, `{"access_token":"`+slashedToken+`"}`)
+		},
+	}
+}
+
+func TestTokenInAnyEncodingIsNotShownInAnErrorText(t *testing.T) {
+	for name, spell := range spellings {
+		s := slashed()
+		s.Me = func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusUnprocessableEntity)
+			answerJSON(w, `{"error":"token `+spell(slashedToken)+` is not valid here"}`)
+		}
+		_, err := client(t, s, nil).Venue(grill).Me(t.Context())
+		if e := problem(t, err); !strings.HasSuffix(e.Problem, `: it says "token … is not valid here"`) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestEscapedTokenIsNotKeptInAnyField(t *testing.T) {
+	for name, spell := range spellings {
+		if name == "percent-encoded" || name == "base64" || name == "cut" || name == "another" {
+			continue // these are removed from error texts only
+		}
+		echo := `"x` + spell(slashedToken) + `"`
+		s := slashed()
+		s.Me = func(w http.ResponseWriter, _ *http.Request) {
+			answerJSON(w, `{"venue_id":`+echo+`,"scopes":[`+echo+`]}`)
+		}
+		s.Employees = func(w http.ResponseWriter, _ *http.Request) {
+			answerJSON(w, list(1, `{"id":`+echo+`,"name":`+echo+`,"firstName":`+echo+`}`))
+		}
+		s.Payroll = func(w http.ResponseWriter, _ *http.Request) {
+			answerJSON(w, list(1, strings.Replace(period, `"2026-01-05"`, echo, 1)))
+		}
+		v := client(t, s, nil).Venue(grill)
+		me, err := v.Me(t.Context())
+		if err != nil || me.Venue != "x[secret]" || me.Scopes[0] != "x[secret]" ||
+			string(me.Raw) != `{"venue_id":"x[secret]","scopes":["x[secret]"]}` {
+			t.Errorf("%s: %+v, %v", name, me, err)
+		}
+		for e, err := range v.Employees(t.Context()) {
+			if err != nil || e.ID != "x[secret]" || e.Name != "x[secret]" || e.FirstName != "x[secret]" ||
+				strings.Contains(string(e.Raw), spell(slashedToken)) {
+				t.Errorf("%s: %+v %s, %v", name, e, e.Raw, err)
+			}
+		}
+		if _, err := v.PayrollPeriods(t.Context()); !strings.Contains(fmt.Sprint(err), `"x[secret]" is not a date`) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestTokenThatIsAScopeTooIsNotShown(t *testing.T) {
+	for _, status := range []int{http.StatusOK, http.StatusForbidden} {
+		s := new(service)
+		s.Token = func(w http.ResponseWriter, _ *http.Request) {
+			answerJSON(w, fmt.Sprintf(`{"access_token":%[1]q,"scope":%[1]q}`, s.issue(grill)))
+		}
+		s.Me = func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(status)
+			token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+			answerJSON(w, fmt.Sprintf(`{"scope":%q}`, token))
+		}
+		s.Employees = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }
+		v := client(t, s, nil).Venue(grill)
+		me, _ := v.Me(t.Context())
+		_, err := names(v, t.Context())
+		if !errors.Is(err, ErrForbidden) {
+			t.Fatal(err)
+		}
+		assertNoSecret(t, s, "403", me, err)
+	}
+}
+
 // assertNoSecret looks for the secret and for each issued token, in several encodings, in
 // everything that shown can be printed as.
 func assertNoSecret(t *testing.T, s *service, where string, shown ...any) {
@@ -187,9 +321,10 @@ func neverShown(t *testing.T, place, name, style string, echo func(w http.Respon
 		if place == "token" {
 			token = s.issue(grill) // one that the client does not have yet
 		}
-		all := []string{theSecret, token, r.Header.Get("Authorization")}
-		if place == "token" { // which is sent the secret
-			all = append(all, r.PostForm.Encode(), url.PathEscape(theSecret), html.EscapeString(theSecret))
+		all := []string{r.Header.Get("Authorization"), r.PostForm.Encode()}
+		for _, w := range []string{theSecret, token} {
+			all = append(all, w, url.QueryEscape(w), url.PathEscape(w), html.EscapeString(w),
+				base64.StdEncoding.EncodeToString([]byte(w)), fmt.Sprintf("%x", w), w[:max(0, len(w)-3)])
 		}
 		text := strings.Join(all, " | ")
 		quoted, _ := json.Marshal(text)

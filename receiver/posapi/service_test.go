@@ -20,7 +20,7 @@ const (
 	grill = "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11"
 	bar   = "0b9d3f6c-1c53-4e0e-8a55-5d2f6d1c7e22"
 
-	theSecret = "s3cr+t/plan=ted"
+	theSecret = `s3cr&t/"plan+ted<>`
 )
 
 // A service is hand-written, by the contract and nothing of this package, and notes what it
@@ -230,7 +230,7 @@ func TestRequestsAreAsTheContractSays(t *testing.T) {
 		t.Errorf("%d tokens, asked %s", s.tokens(), got)
 	}
 	form, _ := json.Marshal(s.forms[0])
-	if want := `{"Authorization":null,"client_id":["kitchen"],"client_secret":["s3cr+t/plan=ted"],` +
+	if want := `{"Authorization":null,"client_id":["kitchen"],"client_secret":["s3cr\u0026t/\"plan+ted\u003c\u003e"],` +
 		`"grant_type":["client_credentials"],"venue_id":["` + grill + `"]}`; string(
 		form,
 	) != want {

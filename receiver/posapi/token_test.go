@@ -183,7 +183,7 @@ func TestTokenRequestIsAsConfigured(t *testing.T) {
 	if _, err := c.Venue(grill).Me(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	basic := base64.StdEncoding.EncodeToString([]byte("kitchen:s3cr%2Bt%2Fplan%3Dted"))
+	basic := base64.StdEncoding.EncodeToString([]byte("kitchen:s3cr%26t%2F%22plan%2Bted%3C%3E"))
 	want := fmt.Sprintf("map[Authorization:[Basic %s] grant_type:[client_credentials] scope:[a b] venue:[%s]]",
 		basic, grill)
 	if got := fmt.Sprint(s.forms[0]); got != want {
