@@ -86,7 +86,7 @@ func (l *Lease) hold(b *batch, s jobState, reason string) {
 }
 
 // settle settles the lease. The state that f gets has the attempts and doubts of when the ticket was
-// lent. So a Begin that failed but is on the disk is taken back, and an settle that failed but is on
+// lent. So a Begin that failed but is on the disk is taken back, and a settlement that failed but is on
 // the disk can be written again.
 //
 // While storage fails the committer keeps trying. If ctx ends first, settle returns, but the committer
@@ -138,7 +138,7 @@ func (l *Lease) dropFromLane() {
 }
 
 // rebuilt makes a state from what the lease knows, to replace one that cannot be read. The doubt is
-// not lost with it: end puts the attempts and doubts of the lease into the state.
+// not lost with it: settle puts the attempts and doubts of the lease into the state.
 func (l *Lease) rebuilt(b *batch, cause error) jobState {
 	b.quarantine(bucketState, key64(l.job), slices.Clone(b.bucket(bucketState).Get(key64(l.job))), cause)
 	return jobState{
