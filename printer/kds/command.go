@@ -48,8 +48,7 @@ func (c Command) check() error {
 		switch {
 		case b >= '0' && b <= '9', b >= 'a' && b <= 'z', b >= 'A' && b <= 'Z', b == '-', b == '_', b == '.':
 		default:
-			return fmt.Errorf("%w: id %.64q: want only letters, digits and - _ .", ErrCommand,
-				c.ID)
+			return fmt.Errorf("%w: id %.64q: only letters, digits and the signs . - _ are allowed", ErrCommand, c.ID)
 		}
 	}
 	if !slices.Contains(Verbs(), c.Do) {
