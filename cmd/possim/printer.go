@@ -192,7 +192,7 @@ func (s *terminal) ticket(t virtual.Ticket) {
 	defer s.mu.Unlock()
 	fmt.Fprint(s.out, t.Draw(s.name, s.colour))
 	for _, b := range t.Buzzes {
-		fmt.Fprintf(s.out, "  beeped %d times\n", b.Times)
+		fmt.Fprintf(s.out, "  beeps: %d\n", b.Times)
 	}
 	for _, p := range t.Problems {
 		fmt.Fprintf(s.out, "  problem: %s\n", p)

@@ -13,22 +13,23 @@ import (
 	"ticketrail/config"
 )
 
-// documents reads every README.md of the repository, by its path in it.
+const repository = "../.."
+
+// documents reads every Markdown file of the repository, by its path in it.
 func documents(t *testing.T) map[string]string {
 	t.Helper()
-	const root = "../.."
 	out := map[string]string{}
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(repository, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
 		case d.IsDir() && (d.Name() == ".git" || d.Name() == "node_modules"):
 			return fs.SkipDir
-		case d.Name() != "README.md":
+		case filepath.Ext(path) != ".md":
 			return nil
 		}
 		b, err := os.ReadFile(path)
-		name, _ := filepath.Rel(root, path)
+		name, _ := filepath.Rel(repository, path)
 		out[name] = string(b)
 		return err
 	})
@@ -117,5 +118,43 @@ func TestTheCommandsInDocumentsExist(t *testing.T) {
 				t.Errorf("%s: ticketrail %s: %v", name, line, err)
 			}
 		}
+	}
+}
+
+var (
+	link   = regexp.MustCompile(`\]\(([^):#]+)[^)]*\)`)
+	goFile = regexp.MustCompile(`[a-z_0-9/]+\.go\b`)
+)
+
+func TestEveryLinkOfADocumentLeadsToAFile(t *testing.T) {
+	for name, text := range documents(t) {
+		for _, m := range link.FindAllStringSubmatch(text, -1) {
+			if strings.HasPrefix(m[1], "http") {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join(repository, filepath.Dir(name), m[1])); err != nil {
+				t.Errorf("%s: link to %s: %v", name, m[1], err)
+			}
+		}
+	}
+}
+
+// A line may name several files of one folder: receiver/routes.go, check.go.
+func TestArchitectureNamesOnlyFilesThatExist(t *testing.T) {
+	found := 0
+	for _, line := range strings.Split(documents(t)["ARCHITECTURE.md"], "\n") {
+		folder := ""
+		for _, name := range goFile.FindAllString(line, -1) {
+			if strings.Contains(name, "/") {
+				folder = filepath.Dir(name)
+			}
+			if _, err := os.Stat(filepath.Join(repository, folder, filepath.Base(name))); err != nil {
+				t.Errorf("%s: %v", line, err)
+			}
+			found++
+		}
+	}
+	if found < 20 {
+		t.Errorf("ARCHITECTURE.md names %d files, fewer than an order passes through", found)
 	}
 }
