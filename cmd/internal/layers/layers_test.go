@@ -150,8 +150,15 @@ func TestTheTopFolderHoldsOnlyListedFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// The README builds the program here; git does not track what .gitignore names.
+	ignored, err := os.ReadFile(path.Join(root, ".gitignore"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	built := strings.Split(string(ignored), "\n")
 	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), ".") && !slices.Contains(Top, e.Name()) {
+		name := e.Name()
+		if !strings.HasPrefix(name, ".") && !slices.Contains(Top, name) && !slices.Contains(built, "/"+name) {
 			t.Errorf("%s is in the top folder, where only %v may be", e.Name(), Top)
 		}
 	}
