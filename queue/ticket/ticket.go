@@ -46,9 +46,17 @@ type Ticket struct {
 	Zone     string    `json:"zone,omitempty"` // the venue's tz database name; empty prints UTC
 
 	Lines []Line `json:"lines,omitempty"`
+	// AlsoAt is the other stations that got lines of the same order, in the order of the routes. A
+	// [Correction] has none: it may concern only some of them.
+	AlsoAt []Part `json:"also_at,omitempty"`
 	// Raw is the record as JSON, printed under the banner UNREADABLE: it contains nothing printable,
 	// or it has a key twice, so that a person must decide what it means.
 	Raw string `json:"raw,omitempty"`
+}
+
+// A Part is what a station got of an order.
+type Part struct {
+	Station string `json:"station"`
 }
 
 // A Line is one item or one modifier.

@@ -21,6 +21,7 @@ func draft(lines ...Line) []Draft {
 func TestOnlyWhatBecameVoidIsPrinted(t *testing.T) {
 	then := draft(burger(false), Line{Quantity: "2", Name: "Fries"})
 	now := draft(burger(true), Line{Quantity: "2", Name: "Fries"}, Line{Quantity: "1", Name: "Cola"})
+	now[0].Ticket.AlsoAt = []Part{{"bar"}}
 	got := NewlyVoid(Voids(then), now)
 	if len(got) != 1 || len(got[0].Ticket.Lines) != 1 {
 		t.Fatalf("got %+v, want the burger alone", got)
@@ -28,8 +29,8 @@ func TestOnlyWhatBecameVoidIsPrinted(t *testing.T) {
 	if l := got[0].Ticket.Lines[0]; l.Name != "Burger" || !l.Void {
 		t.Errorf("got %+v, want a void burger", l)
 	}
-	if tk := got[0].Ticket; tk.Kind != Correction || !tk.Void {
-		t.Errorf("got kind %q void %v, want a correction that is void as a whole", tk.Kind, tk.Void)
+	if tk := got[0].Ticket; tk.Kind != Correction || !tk.Void || tk.AlsoAt != nil {
+		t.Errorf("got %+v, want a correction that is void as a whole and speaks of this station only", tk)
 	}
 }
 
@@ -127,7 +128,8 @@ func TestATicketSurvivesStorage(t *testing.T) {
 	in := Ticket{
 		Venue: "v", Device: "d", Request: "r", Number: "18", Table: "B10", Notes: []string{"now"},
 		Received: time.Date(2026, 11, 20, 19, 30, 0, 0, time.UTC), Zone: "Australia/Melbourne",
-		Lines: []Line{{Quantity: "1", Name: "Crème brûlée", Notes: []string{"\x1b@"}, Void: true}},
+		Lines:  []Line{{Quantity: "1", Name: "Crème brûlée", Notes: []string{"\x1b@"}, Void: true}},
+		AlsoAt: []Part{{"bar"}},
 	}
 	b, err := Marshal(in)
 	if err != nil {

@@ -77,6 +77,7 @@ func NewlyVoid(known []uint64, drafts []Draft) []Draft {
 		}
 		t.Kind = Correction
 		t.Lines = lines
+		t.AlsoAt = nil
 		t.Void = true
 		out = append(out, Draft{Station: d.Station, Ticket: t})
 	}

@@ -102,6 +102,57 @@ func TestARealPayloadIsReadWithoutConfiguration(t *testing.T) {
 	}
 }
 
+func TestATicketNamesTheOtherStationsOfItsOrder(t *testing.T) {
+	routes := []Route{
+		{When: `item.c == "A"`, To: []string{"all", "pass"}},
+		{When: `item.c == "D"`, To: []string{"bar"}}, {When: `item.c == "F"`, To: []string{"grill"}},
+	}
+	record := func(header, courses string) string {
+		var items []string
+		for _, c := range courses {
+			items = append(items, fmt.Sprintf(`{"name":"x","c":"%c"}`, c))
+		}
+		return `{"id":"r",` + header + `"items":[` + strings.Join(items, ",") + `]}`
+	}
+	for _, c := range []struct {
+		name    string
+		records []string
+		want    string
+	}{
+		{"one station", []string{record("", "FF")}, "grill:"},
+		{"the order of the routes, the fallback last", []string{record("", "XFD")},
+			"fallback: bar grill | grill: bar fallback | bar: grill fallback"},
+		{"one item at two stations", []string{record("", "A")}, "all: pass | pass: all"},
+		{"a record for each printer", []string{record(`"checkNumber":18,`, "F"), record(`"checkNumber":18,`, "D")},
+			"grill: bar | bar: grill"},
+		{"two checks", []string{record(`"checkNumber":18,"checkName":"B1",`, "F"),
+			record(`"checkNumber":19,"checkName":"B1",`, "D")}, "grill: | bar:"},
+		{"two tables", []string{record(`"checkName":"B1",`, "FD"), record(`"checkName":"B2",`, "D")},
+			"grill: bar | bar: grill | bar:"},
+		{"one table, spelled in two ways", []string{record(`"checkName":"B1",`, "F"), record(`"checkName":"b1",`, "D")},
+			"grill: bar | bar: grill"},
+		{"no number, no table", []string{record("", "F"), record("", "D")}, "grill: bar | bar: grill"},
+		{"a message has no lines", []string{record(`"note":"slow",`, "F"), record(`"note":"86 fish",`, "")},
+			"grill: | fallback:"},
+		{"a message beside two stations", []string{record("", "FD"), record(`"note":"86 fish",`, "")},
+			"grill: bar | bar: grill | fallback:"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var got []string
+			for _, d := range split(t, Config{Routes: routes}, c.records...).Request.Drafts {
+				s := d.Station + ":"
+				for _, p := range d.Ticket.AlsoAt {
+					s += " " + p.Station
+				}
+				got = append(got, s)
+			}
+			if s := strings.Join(got, " | "); s != c.want {
+				t.Errorf("got  %s\nwant %s", s, c.want)
+			}
+		})
+	}
+}
+
 func TestRoutesDecideInOrder(t *testing.T) {
 	const drinks, food = `{"name":"Ale","c":"D"}`, `{"name":"Pie","c":"F","childItems":[{"name":"Ale","c":"D"}]}`
 	bar := Route{When: `item.c == "D"`, To: []string{"bar"}}

@@ -81,6 +81,7 @@ func (p *Plan) split(
 		t.Raw = string(req.Raw)
 		s.add(s.fallback, t)
 	}
+	p.noteParts(s.res.Request.Drafts)
 	if trace != nil {
 		trace.Missing = s.missing(req)
 	}
