@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 	"unicode/utf8"
 
 	"ticketrail/queue/kv"
@@ -17,10 +16,6 @@ import (
 
 // maxName bounds, in bytes, the names that become keys in the file. bbolt allows 32 KiB.
 const maxName = kv.MaxKey
-
-// jobOverhead is about how many bytes a job takes in a transaction besides its ticket. State,
-// position and keys; it need not be exact, because it only bounds transactions and what may wait.
-const jobOverhead = 512
 
 // Accept stores a request and enqueues its tickets. When it returns nil all of r survives a power
 // cut: only then may the caller answer 200. Receipt.Duplicate says that the key was known.
@@ -66,16 +61,14 @@ func (q *Queue) newAcceptOp(r *ticket.Request) (*acceptOp, error) {
 		return nil, errors.New("it contains no tickets")
 	}
 	a := &acceptOp{q: q, r: r, key: keyOf(r.Venue, r.ID), digest: digest16(r.Digest), voids: ticket.Voids(r.Drafts)}
+	a.body = encodeBody(r)
 	var err error
-	if a.body, err = encodeBody(r); err != nil {
-		return nil, err
-	}
 	if a.payloads, err = encodePayloads(r.Drafts); err != nil {
 		return nil, err
 	}
 	a.size = len(a.body)
 	for _, c := range a.payloads {
-		a.size += len(c) + jobOverhead
+		a.size += len(c) + smallOp
 	}
 	return a, nil
 }
@@ -143,21 +136,28 @@ func (a *acceptOp) acceptKnown(b *batch, gen uint64, raw []byte) error {
 		a.receipt = ticket.Receipt{Duplicate: true}
 		return nil
 	}
-	drafts := ticket.NewlyVoid(s.voids, a.r.Drafts)
-	if err := a.checkRoom(b, len(drafts)); err != nil {
-		return err
-	}
-	payloads, err := encodePayloads(drafts)
+	corrections, err := a.enqueueVoids(b, s.voids)
 	if err != nil {
 		return err
 	}
 	s.add(a.digest, a.voids)
 	b.putDedup(a.key, gen, s)
-	if len(drafts) > 0 {
-		a.enqueue(b, drafts, payloads)
-	}
-	a.receipt = ticket.Receipt{Duplicate: true, Conflict: true, Jobs: len(drafts)}
+	a.receipt = ticket.Receipt{Duplicate: true, Conflict: true, Jobs: corrections}
 	return nil
+}
+
+// enqueueVoids enqueues as corrections what is void and not in known. It returns how many.
+func (a *acceptOp) enqueueVoids(b *batch, known []uint64) (int, error) {
+	drafts := ticket.NewlyVoid(known, a.r.Drafts)
+	if err := a.checkRoom(b, len(drafts)); err != nil || len(drafts) == 0 {
+		return 0, err
+	}
+	var payloads [][]byte
+	for i := range drafts {
+		payloads = append(payloads, b.encodeTicket(drafts[i].Ticket))
+	}
+	a.enqueue(b, drafts, payloads)
+	return len(drafts), nil
 }
 
 // acceptUnreadable answers a request whose key is known but whose record is damaged, so that nobody
@@ -165,22 +165,15 @@ func (a *acceptOp) acceptKnown(b *batch, gen uint64, raw []byte) error {
 // enqueues every void, because one correction too many is read and thrown away, and one too few is
 // cooked. The content of this request becomes the known one.
 func (a *acceptOp) acceptUnreadable(b *batch, gen uint64, raw []byte, cause error) error {
-	drafts := ticket.NewlyVoid(nil, a.r.Drafts)
-	if len(drafts) == 0 && b.full { // a duplicate is answered also when the disk is full
+	if len(a.voids) == 0 && b.full { // a duplicate is answered also when the disk is full
 		a.receipt = ticket.Receipt{Duplicate: true} // repairing the record needs space: later
 		return nil
 	}
-	if err := a.checkRoom(b, len(drafts)); err != nil {
-		return err
-	}
-	payloads, err := encodePayloads(drafts)
+	corrections, err := a.enqueueVoids(b, nil)
 	if err != nil {
 		return err
 	}
-	if len(drafts) > 0 {
-		a.enqueue(b, drafts, payloads)
-	}
-	a.receipt = ticket.Receipt{Duplicate: true, Jobs: len(drafts)}
+	a.receipt = ticket.Receipt{Duplicate: true, Jobs: corrections}
 	b.quarantine(bucketDedup, a.key[:], raw, cause)
 	b.putDedup(a.key, gen, dedupRecord{digests: [][16]byte{a.digest}, voids: a.voids})
 	return nil
@@ -212,15 +205,9 @@ func (a *acceptOp) enqueue(b *batch, drafts []ticket.Draft, payloads [][]byte) {
 	for i := range drafts {
 		s := jobState{
 			Station: drafts[i].Station, Req: req,
-			Enqueued: int64(max(b.now, 0)), Received: received.UnixMilli(),
+			Enqueued: int64(b.now), Received: received.UnixMilli(),
 		}
 		b.enqueue(s, payloads[i], false)
 		b.books(s.Station).Enqueued++
 	}
-}
-
-// since is how long ago a running time was recorded. It is never negative: after a crash the last
-// minutes of running time may be missing.
-func since(now time.Duration, stamp int64) time.Duration {
-	return max(0, now-time.Duration(stamp))
 }

@@ -87,6 +87,13 @@ func (b *batch) put(k *bolt.Bucket, key, value []byte) {
 	}
 }
 
+// putJSON writes one of the small records. A time after the year 9999 cannot be encoded, for example.
+func (b *batch) putJSON(bucket int, key []byte, v any) {
+	raw, err := sealJSON(v)
+	b.fail(err)
+	b.put(b.bucket(bucket), key, raw)
+}
+
 // del is put for a deletion.
 func (b *batch) del(k *bolt.Bucket, key []byte) {
 	b.dirty = true
@@ -120,9 +127,7 @@ func (b *batch) state(job uint64) (jobState, error) {
 
 // setState stores the state of a job.
 func (b *batch) setState(job uint64, s jobState) {
-	v, err := sealJSON(s)
-	b.fail(err)
-	b.put(b.bucket(bucketState), key64(job), v)
+	b.putJSON(bucketState, key64(job), s)
 }
 
 // station returns the books and the hold of a station, for the caller to change. writeRecords stores
@@ -212,7 +217,7 @@ func (b *batch) finish(job uint64, s jobState, to ticket.State, why string) {
 	s.State, s.Pos, s.Why, s.Finished = to, 0, why, b.wall.UnixMilli()
 	b.setState(job, s)
 	if to != ticket.Failed { // a failed job is never pruned: a person must see it
-		b.put(b.bucket(bucketFinished), key128(uint64(max(b.now, 0)), job), nil)
+		b.put(b.bucket(bucketFinished), key128(uint64(b.now), job), nil)
 	}
 }
 
@@ -220,9 +225,8 @@ func (b *batch) finish(job uint64, s jobState, to ticket.State, why string) {
 // out what it was. The caller replaces or removes the record itself, in the same transaction. The
 // log line is written even if the commit then fails: the record is damaged all the same.
 func (b *batch) quarantine(bucket int, key, raw []byte, cause error) {
-	v, err := sealJSON(quarantined{string(bucketNames[bucket]), key, raw, cause.Error(), b.wall.UTC()})
-	b.fail(err)
-	b.put(b.bucket(bucketQuarantine), key64(b.sequence(bucketQuarantine)), v)
+	b.putJSON(bucketQuarantine, key64(b.sequence(bucketQuarantine)),
+		quarantined{string(bucketNames[bucket]), key, raw, cause.Error(), b.wall.UTC()})
 	b.afterCommit(func() { b.q.damaged++ })
 	b.q.log.Error("a stored record is damaged and was quarantined",
 		"bucket", string(bucketNames[bucket]), "key", fmt.Sprintf("%x", key), "err", cause)
@@ -241,9 +245,7 @@ type quarantined struct {
 // minute the running time.
 func (b *batch) writeRecords() {
 	for name, r := range b.stations {
-		v, err := sealJSON(r)
-		b.fail(err)
-		b.put(b.bucket(bucketStations), []byte(name), v)
+		b.putJSON(bucketStations, []byte(name), r)
 		b.afterCommit(func() {
 			l := b.q.lane(name)
 			l.books, l.stationHold = r.Books, r.Hold

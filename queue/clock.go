@@ -59,8 +59,8 @@ func (c *clock) wall() time.Time { return c.wallClock.Now() }
 // not every commit stores it.
 func (c *clock) start(r clockRecord, youngest time.Duration) {
 	c.last = r
-	c.base.Store(int64(max(r.Running, youngest, 0)))
-	c.written = max(r.Running, 0)
+	c.base.Store(int64(max(r.Running, youngest)))
+	c.written = r.Running
 	c.addTimeOff()
 }
 
@@ -88,9 +88,7 @@ func (c *clock) addTimeOff() {
 func (b *batch) writeClock() {
 	c := b.q.clock
 	synchronized := c.wallClock.Synchronized() // asked before the clock is read: NTP may step it in between
-	v, err := sealJSON(clockRecord{b.now, c.wall().UTC(), synchronized})
-	b.fail(err)
-	b.put(b.bucket(bucketMeta), keyClock, v)
+	b.putJSON(bucketMeta, keyClock, clockRecord{b.now, c.wall().UTC(), synchronized})
 	b.afterCommit(func() { c.written = b.now })
 }
 

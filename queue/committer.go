@@ -137,17 +137,13 @@ func (q *Queue) probeCommit(db *bolt.DB) error {
 // commit runs operations in one transaction. errs are the answers of the operations themselves,
 // such as ErrConflict. err is the failure of the transaction; then what is on the disk is unknown.
 func (q *Queue) commit(ops []*op) (errs []error, err error) {
-	db := q.db.Load()
-	if db == nil {
-		return nil, errors.New("the file is not open")
-	}
 	started := time.Now()
 	b := &batch{q: q, now: q.clock.running(), wall: q.clock.wall(), full: q.space.isFull.Load()}
 	// The free space is checked only for new requests: everything else is needed to print.
 	if slices.ContainsFunc(ops, func(o *op) bool { return o.kind == opAccept }) {
 		b.full = q.space.checkFull()
 	}
-	if b.tx, err = db.Begin(true); err != nil {
+	if b.tx, err = q.db.Load().Begin(true); err != nil {
 		return nil, err
 	}
 	errs = make([]error, len(ops))
@@ -298,7 +294,6 @@ func (q *Queue) shutDown() {
 	for _, o := range q.unsettled {
 		o.done <- ErrClosed
 	}
-	q.unsettled = nil
 	if q.nextReopen.IsZero() { // the exact running time, so that a clean stop loses none
 		_, err := q.commit([]*op{{kind: opOnce, apply: func(b *batch) error { b.writeClock(); return nil }}})
 		if err != nil {

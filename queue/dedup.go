@@ -57,7 +57,7 @@ func (s *dedupRecord) add(d [16]byte, voids []uint64) {
 // in the result twice, because two equal lines can be cancelled. A union and not a sum: the same
 // void that comes in two contents is one cancellation.
 func mergeVoids(a, b []uint64) []uint64 {
-	out := make([]uint64, 0, len(a)+len(b))
+	var out []uint64
 	for len(a) > 0 && len(b) > 0 {
 		switch {
 		case a[0] < b[0]:
@@ -76,8 +76,7 @@ const dedupVersion = 1
 
 // encodeDedup is binary, not JSON, because a file may have a million keys.
 func encodeDedup(s dedupRecord) []byte {
-	b := make([]byte, 0, 2+16*len(s.digests)+8*len(s.voids))
-	b = append(b, dedupVersion, byte(len(s.digests)))
+	b := []byte{dedupVersion, byte(len(s.digests))}
 	for _, d := range s.digests {
 		b = append(b, d[:]...)
 	}
@@ -122,7 +121,7 @@ const generationHours = 24
 // generationOf is the number of the bucket that a key is stored in: the last hour of running time
 // that the bucket covers. It says how old the youngest key in the bucket can be.
 func generationOf(running time.Duration) uint64 {
-	hour := uint64(max(running, 0) / time.Hour)
+	hour := uint64(running / time.Hour)
 	return hour - hour%generationHours + generationHours - 1
 }
 
@@ -177,17 +176,13 @@ func (b *batch) putDedup(k requestKey, gen uint64, s dedupRecord) {
 }
 
 // dropGenerations forgets the keys that are older than retention. A retry that comes later than
-// that prints again.
+// that prints again. It must be the last in its batch to use the generations.
 func (b *batch) dropGenerations(now, retention time.Duration) {
 	for _, g := range b.generations() {
 		if time.Duration(g.number+1)*time.Hour+retention > now {
 			continue
 		}
-		if err := b.bucket(bucketDedup).DeleteBucket(key64(g.number)); err != nil {
-			b.fail(err)
-			return
-		}
+		b.fail(b.bucket(bucketDedup).DeleteBucket(key64(g.number)))
 		b.dirty = true
 	}
-	b.gens = nil
 }

@@ -31,7 +31,9 @@ type cachedDisk struct {
 	powerCuts  int
 }
 
-func (p *cachedDisk) hooks() storageHooks { return storageHooks{commit: p.commit, sync: p.sync} }
+func (p *cachedDisk) hooks() storageHooks {
+	return storageHooks{commit: p.commit, sync: p.sync, link: os.Link}
+}
 
 func (p *cachedDisk) commit(tx *bolt.Tx) error {
 	err := p.disk.commit(tx)
@@ -44,7 +46,10 @@ func (p *cachedDisk) commit(tx *bolt.Tx) error {
 	return err
 }
 
-func (p *cachedDisk) sync(*os.File) error {
+func (p *cachedDisk) sync(f *os.File) error {
+	if f.Name() != p.path { // the directory
+		return nil
+	}
 	if p.syncFails.Load() {
 		return syscall.EIO
 	}
@@ -193,8 +198,8 @@ func TestAStartThatFindsTheDiskFullGivesUpTheReserve(t *testing.T) {
 	q := start(t, func(o *Options) { o.Reserve = 1 << 20 })
 	q.accept(order("a", "grill"))
 	q.stop()
-	opened, err := open(q.o, storageHooks{commit: q.disk.commit, sync: func(*os.File) error {
-		if _, err := os.Stat(reservePath(q.o)); err == nil {
+	opened, err := open(q.o, storageHooks{commit: q.disk.commit, link: os.Link, sync: func(f *os.File) error {
+		if _, err := os.Stat(reservePath(q.o)); err == nil && f.Name() == q.o.Path {
 			return syscall.ENOSPC
 		}
 		return nil

@@ -25,10 +25,10 @@ const expireAtOnce = 500
 func (q *Queue) Expire(ctx context.Context, station string, olderThan time.Duration) (int, error) {
 	total := 0
 	for {
-		n := 0
 		if !q.anyOlder(station, olderThan) { // nearly always; it costs no transaction
 			return total, nil
 		}
+		var n int
 		err := q.do(ctx, opOnce, 64<<10, func(b *batch) error {
 			n = b.expire(station, olderThan)
 			return nil
@@ -52,7 +52,7 @@ func (q *Queue) anyOlder(station string, olderThan time.Duration) bool {
 
 // tooOld is never true of a slip, because it is the last trace of the tickets it lists.
 func (e entry) tooOld(now, olderThan time.Duration) bool {
-	return !e.slip && since(now, e.enqueued) > olderThan
+	return !e.slip && now-time.Duration(e.enqueued) > olderThan
 }
 
 // pendingOf copies the pending jobs of a lane. The caller must have called blockLending. Others may still
@@ -101,7 +101,7 @@ func (b *batch) expire(station string, olderThan time.Duration) int {
 
 // slip adds lines to the slip that waits in front of the queue, or enqueues a new one there.
 func (b *batch) slip(station string, pending []entry, lent uint64, first ticket.Ticket, lines []ticket.Line) {
-	s := jobState{Station: station, Enqueued: int64(max(b.now, 0)), Slip: true, Received: b.wall.UnixMilli()}
+	s := jobState{Station: station, Enqueued: int64(b.now), Slip: true, Received: b.wall.UnixMilli()}
 	t := ticket.Ticket{
 		Kind: ticket.Slip, Venue: first.Venue, VenueName: first.VenueName, Zone: first.Zone,
 		Received: b.wall.UTC(), Lines: lines,
@@ -113,7 +113,7 @@ func (b *batch) slip(station string, pending []entry, lent uint64, first ticket.
 		t.Lines = append(slices.Clip(old.Lines), lines...)
 	}
 	// In front: what a cook must ask about comes before the orders that are still wanted.
-	longer := b.enqueue(s, b.slipPayload(t), true)
+	longer := b.enqueue(s, b.encodeTicket(t), true)
 	if !extends {
 		b.books(station).Enqueued++
 		return
@@ -123,7 +123,7 @@ func (b *batch) slip(station string, pending []entry, lent uint64, first ticket.
 	b.books(station).MovedIn++
 	b.finish(s.MadeFrom, oldState, ticket.Moved, fmt.Sprintf("extended as job %d", longer))
 	old.Lines = nil
-	b.put(b.bucket(bucketJobs), key64(s.MadeFrom), b.slipPayload(old))
+	b.put(b.bucket(bucketJobs), key64(s.MadeFrom), b.encodeTicket(old))
 }
 
 // extensible returns the slip e if so many lines can be added to it. A slip in doubt may have come
@@ -140,9 +140,9 @@ func (b *batch) extensible(e entry, lent uint64, lines int) (ticket.Ticket, jobS
 	return t, s, may
 }
 
-// slipPayload encodes a slip. An error fails the batch: an expired ticket without its slip would be
-// lost.
-func (b *batch) slipPayload(t ticket.Ticket) []byte {
+// encodeTicket encodes a slip, a copy or a correction. An error fails the batch: an expired ticket without its
+// slip would be lost.
+func (b *batch) encodeTicket(t ticket.Ticket) []byte {
 	payload, err := ticket.Marshal(t)
 	b.fail(err)
 	return seal(payload)

@@ -74,11 +74,8 @@ func rewriteMeta(path string, sync func(*os.File) error) error {
 	if !ok {
 		return fmt.Errorf("%w: no valid meta page", ErrDamaged)
 	}
-	page := make([]byte, newest.pageSize)
-	if _, err := f.ReadAt(page, newest.at); err != nil {
-		return err
-	}
-	if _, err := f.WriteAt(page, newest.at); err != nil {
+	page := io.NewSectionReader(f, newest.at, newest.pageSize)
+	if _, err := io.Copy(io.NewOffsetWriter(f, newest.at), page); err != nil {
 		return err
 	}
 	return sync(f)
@@ -103,7 +100,7 @@ func boltOptions(noSync bool) *bolt.Options {
 //
 // A crash before the link leaves PATH.new-*, which the next start removes. A crash after it leaves
 // an empty queue. No request was answered yet in either case.
-func create(o Options) error {
+func create(o Options, s storageHooks) error {
 	dir, name := filepath.Dir(o.Path), filepath.Base(o.Path)
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
@@ -114,7 +111,7 @@ func create(o Options) error {
 	if _, err := os.Stat(o.Path); err == nil {
 		// An earlier start may have ended between the link and the sync of the directory, and a name
 		// that is not synced can vanish with everything that was accepted since.
-		return syncDir(o.Path)
+		return syncDir(o.Path, s)
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -124,31 +121,31 @@ func create(o Options) error {
 	}
 	defer os.Remove(temp.Name())
 	_ = temp.Close()
-	if err := createEmpty(temp.Name(), o); err != nil {
+	if err := createEmpty(temp.Name(), o, s); err != nil {
 		return fmt.Errorf("create %s: %w", o.Path, err)
 	}
 	// A link, unlike a rename, cannot replace a file that another process made meanwhile.
-	err = os.Link(temp.Name(), o.Path)
+	err = s.link(temp.Name(), o.Path)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		err = os.Rename(temp.Name(), o.Path) // this filesystem has no links
 	}
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("create %s: %w", o.Path, err)
 	}
-	return syncDir(o.Path)
+	return syncDir(o.Path, s)
 }
 
 // syncDir makes the name of a file durable: a synced file whose directory is not synced can vanish
 // in a power cut.
-func syncDir(path string) error {
-	if err := syncPath(filepath.Dir(path)); err != nil {
+func syncDir(path string, s storageHooks) error {
+	if err := syncPath(filepath.Dir(path), s); err != nil {
 		return fmt.Errorf("open %s: sync its directory: %w", path, err)
 	}
 	return nil
 }
 
 // createEmpty writes an empty queue into an empty file, and syncs it.
-func createEmpty(path string, o Options) error {
+func createEmpty(path string, o Options, s storageHooks) error {
 	db, err := bolt.Open(path, 0o600, boltOptions(o.NoSync))
 	if err != nil {
 		return err
@@ -165,15 +162,15 @@ func createEmpty(path string, o Options) error {
 	if err := errors.Join(err, db.Close()); err != nil {
 		return err
 	}
-	return syncPath(path)
+	return syncPath(path, s)
 }
 
-func syncPath(path string) error {
+func syncPath(path string, s storageHooks) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Sync(), f.Close())
+	return errors.Join(s.sync(f), f.Close())
 }
 
 // The two meta pages of a bbolt file are its first two pages: a page header of 16 bytes, then these

@@ -21,7 +21,7 @@ import (
 
 func TestAFirstStartThatWasInterruptedAnywhereIsRepeated(t *testing.T) {
 	whole := filepath.Join(t.TempDir(), "whole")
-	must(t, createEmpty(whole, Options{}))
+	must(t, createEmpty(whole, Options{}, storageHooks{sync: (*os.File).Sync}))
 	content, err := os.ReadFile(whole)
 	must(t, err)
 	for n := 0; n <= len(content); n += 2039 {

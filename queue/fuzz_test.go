@@ -12,7 +12,7 @@ import (
 // and an error. What is read without an error is written back the same.
 func FuzzRecords(f *testing.F) {
 	r := order("a", "grill")
-	body, _ := encodeBody(&r)
+	body := encodeBody(&r)
 	payload, _ := encodePayloads(r.Drafts)
 	state, _ := sealJSON(jobState{Station: "grill", State: ticket.Pending, Pos: 7, Enqueued: int64(time.Hour)})
 	for _, b := range [][]byte{

@@ -26,8 +26,12 @@ const (
 	opSettle
 )
 
-// smallOp is about how many bytes a change of one job writes, for the limits of a batch.
-const smallOp = 512
+// About how many bytes a change of one job writes, and a copy of one. They need not be exact, because
+// they only bound transactions and what may wait.
+const (
+	smallOp = 512
+	copyOp  = 4 << 10
+)
 
 // An op is one change that waits for the committer.
 type op struct {

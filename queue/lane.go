@@ -151,7 +151,7 @@ func (l *lane) oldest(now time.Duration) time.Duration {
 	for _, e := range l.pending {
 		first = min(first, e.enqueued)
 	}
-	return max(0, now-time.Duration(first))
+	return now - time.Duration(first)
 }
 
 // clone copies the counters, so that a caller cannot change those in memory through the map.

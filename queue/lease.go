@@ -135,7 +135,9 @@ func (l *Lease) Delivery() ticket.Delivery { return l.delivery }
 
 // Waited is the running time since the ticket was enqueued first. A job that was moved keeps its
 // age.
-func (l *Lease) Waited() time.Duration { return since(l.q.clock.running(), l.initial.enqueued) }
+func (l *Lease) Waited() time.Duration {
+	return l.q.clock.running() - time.Duration(l.initial.enqueued)
+}
 
 // Begin makes durable that the ticket may come out from now on. The station calls it when the
 // printer is ready, before the first ticket byte, and sends no ticket byte unless Begin returned

@@ -34,8 +34,8 @@ type loadedState struct {
 	open       int
 	head, tail uint64 // the lowest and highest position in use
 	clock      clockRecord
-	youngest   int64                // the latest running time that is recorded with any job
-	repairs    []func(*batch) error // to be committed before anything is lent
+	youngest   int64          // the latest running time that is recorded with any job
+	repairs    []func(*batch) // to be committed before anything is lent
 }
 
 // lane returns the lane of a station, and creates it if there is none.
@@ -103,10 +103,7 @@ func (m *loadedState) readClock(tx *bolt.Tx) {
 			m.clock = clockRecord{}
 			// Running time continues from the latest one recorded with a job: nothing expires early.
 			bad := slices.Clone(raw)
-			m.repairs = append(m.repairs, func(b *batch) error {
-				b.quarantine(bucketMeta, keyClock, bad, err)
-				return nil
-			})
+			m.repairs = append(m.repairs, func(b *batch) { b.quarantine(bucketMeta, keyClock, bad, err) })
 		}
 	}
 	if k, _ := tx.Bucket(bucketNames[bucketFinished]).Cursor().Last(); len(k) == 16 {
@@ -183,22 +180,20 @@ func (m *loadedState) recoverPositions(tx *bolt.Tx, lost map[uint64][]byte) {
 		found[s.Pos] = true
 		job := un64(k)
 		m.add(job, s)
-		m.repairs = append(m.repairs, func(b *batch) error {
+		m.repairs = append(m.repairs, func(b *batch) {
 			b.quarantine(bucketWaiting, key64(s.Pos), raw,
 				errors.New("the entry of this position is unreadable; its job was found by its state"))
 			b.put(b.bucket(bucketWaiting), key64(s.Pos), encodeWaiting(job, s.Station))
-			return nil
 		})
 	}
 	for pos, raw := range lost {
 		if found[pos] {
 			continue
 		}
-		m.repairs = append(m.repairs, func(b *batch) error {
+		m.repairs = append(m.repairs, func(b *batch) {
 			b.quarantine(bucketWaiting, key64(pos), raw,
 				errors.New("the entry of this position is unreadable and no job has this position"))
 			b.del(b.bucket(bucketWaiting), key64(pos))
-			return nil
 		})
 	}
 	for _, l := range m.lanes { // those just found were added at the end
@@ -209,14 +204,13 @@ func (m *loadedState) recoverPositions(tx *bolt.Tx, lost map[uint64][]byte) {
 // failLater has a job whose state cannot be read made failed, for a person to look at. Its ticket
 // is kept.
 func (m *loadedState) failLater(job uint64, station string, pos uint64, raw []byte, cause error) {
-	m.repairs = append(m.repairs, func(b *batch) error {
+	m.repairs = append(m.repairs, func(b *batch) {
 		b.quarantine(bucketState, key64(job), raw, cause)
 		s := jobState{
 			Station: station, State: ticket.Pending, Pos: pos, Enqueued: int64(b.now),
 			Received: b.wall.UnixMilli(), Req: b.requestOf(job),
 		}
 		b.finish(job, s, ticket.Failed, "its stored state is damaged: "+cause.Error())
-		return nil
 	})
 }
 
@@ -242,18 +236,14 @@ func (m *loadedState) readStations(tx *bolt.Tx) {
 		if err := unsealJSON(v, &r); err != nil {
 			l.books.Enqueued = uint64(l.open())
 			bad := slices.Clone(v)
-			m.repairs = append(m.repairs, func(b *batch) error {
+			m.repairs = append(m.repairs, func(b *batch) {
 				b.quarantine(bucketStations, []byte(l.name), bad,
 					fmt.Errorf("%w; the books of this station start again, and a hold is forgotten", err))
 				b.station(l.name) // writeRecords then stores the new books
-				return nil
 			})
 			continue
 		}
 		l.books, l.stationHold = r.Books, r.Hold
-		if l.books.Outcomes == nil {
-			l.books.Outcomes = map[ticket.State]uint64{}
-		}
 	}
 }
 
@@ -285,15 +275,13 @@ func (q *Queue) nextPos(front bool) uint64 {
 
 // repair commits the repairs, before anything is lent. A crash before its commit: the next start
 // finds the same damage. After it: the damage is in the quarantine.
-func (q *Queue) repair(repairs []func(*batch) error) error {
+func (q *Queue) repair(repairs []func(*batch)) error {
 	if len(repairs) == 0 {
 		return nil
 	}
 	_, err := q.commit([]*op{{kind: opOnce, apply: func(b *batch) error {
 		for _, r := range repairs {
-			if err := r(b); err != nil {
-				return err
-			}
+			r(b)
 		}
 		return nil
 	}}})

@@ -27,7 +27,7 @@ import (
 // replaced already: a moved one, or one that was held or failed and has been reprinted.
 func (q *Queue) Reprint(ctx context.Context, id uint64, station, reason string) (uint64, error) {
 	var copied uint64
-	err := q.do(ctx, opOnce, 4<<10, func(b *batch) error {
+	err := q.do(ctx, opOnce, copyOp, func(b *batch) error {
 		var err error
 		copied, err = b.reprint(id, station, reason)
 		return err
@@ -68,7 +68,7 @@ func (b *batch) reprint(id uint64, station, reason string) (uint64, error) {
 	n := s
 	// A new job: the attempts and doubts of the original are not its own, and it starts to age now.
 	n.Station, n.Reprint, n.MadeFrom, n.Attempts, n.Doubts, n.Finished = station, true, id, 0, 0, 0
-	n.Enqueued, n.Why = int64(max(b.now, 0)), reason
+	n.Enqueued, n.Why = int64(b.now), reason
 	copied := b.enqueue(n, payload, false)
 	b.books(station).Reprinted++
 	if s.State == ticket.Held || s.State == ticket.Failed {
@@ -111,21 +111,24 @@ func (q *Queue) Move(ctx context.Context, ids []uint64, to string) ([]uint64, er
 			len(ids), maxMove)
 	}
 	var moved []uint64
-	err := q.do(ctx, opOnce, 4096*len(ids), func(b *batch) error {
+	err := q.do(ctx, opOnce, copyOp*len(ids), func(b *batch) error {
 		moved = nil
 		seen := map[uint64]bool{}
+		var all []movable
 		for _, id := range ids {
 			if seen[id] {
 				return fmt.Errorf("job %d: %w: it is named twice", id, ErrConflict)
 			}
 			seen[id] = true
-			if err := b.checkMovable(id, to); err != nil {
+			m, err := b.checkMovable(id, to)
+			if err != nil {
 				return fmt.Errorf("job %d: %w", id, err)
 			}
+			all = append(all, m)
 		}
 		// Only now, because an operation that has written must not fail.
-		for _, id := range ids {
-			moved = append(moved, b.move(id, to))
+		for _, m := range all {
+			moved = append(moved, b.move(m, to))
 		}
 		return nil
 	})
@@ -142,50 +145,47 @@ const (
 	moveAtOnce = 100
 )
 
-// checkMovable returns why a job cannot be moved. It blocks the lending of the job's lane, so that the answer
-// stays true until the batch ends.
-func (b *batch) checkMovable(id uint64, to string) error {
+// A movable is a job that checkMovable has allowed.
+type movable struct {
+	id      uint64
+	state   jobState
+	payload []byte
+}
+
+// checkMovable returns a job, or why it cannot be moved. It blocks the lending of the job's lane, so that the
+// answer stays true until the batch ends.
+func (b *batch) checkMovable(id uint64, to string) (movable, error) {
 	s, err := b.state(id)
 	if err != nil {
-		return err
+		return movable{}, err
 	}
 	switch lent := b.blockLending(s.Station); {
 	case s.checkReplaced() != nil:
-		return s.checkReplaced()
+		return movable{}, s.checkReplaced()
 	case !s.State.Open():
-		return fmt.Errorf("%w: it is %s; reprint it there instead", ErrConflict, s.State)
+		return movable{}, fmt.Errorf("%w: it is %s; reprint it there instead", ErrConflict, s.State)
 	case lent == id:
-		return fmt.Errorf("%w: it is printing; hold the station and wait until it is done", ErrConflict)
+		return movable{}, fmt.Errorf("%w: it is printing; hold the station and wait until it is done", ErrConflict)
 	case s.Station == to:
-		return fmt.Errorf("%w: it is already in the queue of %s", ErrConflict, to)
-	}
-	_, err = b.payload(id)
-	return err
-}
-
-// move moves a job that checkMovable has allowed. A doubt moves with it, for the POSSIBLE DUPLICATE
-// mark. But a person who moves a held ticket wants it printed, whatever its age and doubts: it
-// becomes a reprint, and is marked as one.
-func (b *batch) move(id uint64, to string) uint64 {
-	s, err := b.state(id)
-	if err != nil {
-		b.fail(err)
-		return 0
+		return movable{}, fmt.Errorf("%w: it is already in the queue of %s", ErrConflict, to)
 	}
 	payload, err := b.payload(id)
-	if err != nil {
-		b.fail(err)
-		return 0
-	}
-	n := s
+	return movable{id, s, payload}, err
+}
+
+// move moves a job. A doubt moves with it, for the POSSIBLE DUPLICATE
+// mark. But a person who moves a held ticket wants it printed, whatever its age and doubts: it
+// becomes a reprint, and is marked as one.
+func (b *batch) move(m movable, to string) uint64 {
+	s, n := m.state, m.state
 	// At most one doubt less than maxDoubt, or the other station would hold it at once.
-	n.Station, n.MadeFrom, n.Attempts, n.Doubts, n.Why = to, id, 0, min(s.Doubts, maxDoubt-1), ""
+	n.Station, n.MadeFrom, n.Attempts, n.Doubts, n.Why = to, m.id, 0, min(s.Doubts, maxDoubt-1), ""
 	if s.State == ticket.Held {
-		n.Doubts, n.Reprint, n.Enqueued = 0, true, int64(max(b.now, 0))
+		n.Doubts, n.Reprint, n.Enqueued = 0, true, int64(b.now)
 	}
-	moved := b.enqueue(n, payload, false)
+	moved := b.enqueue(n, m.payload, false)
 	b.books(to).MovedIn++
-	b.finish(id, s, ticket.Moved, fmt.Sprintf("moved to %s as job %d", to, moved))
+	b.finish(m.id, s, ticket.Moved, fmt.Sprintf("moved to %s as job %d", to, moved))
 	return moved
 }
 
@@ -206,7 +206,7 @@ func (q *Queue) MoveAll(ctx context.Context, from, to string) ([]uint64, error) 
 		var moved []uint64
 		var last uint64
 		more := false
-		err := q.do(ctx, opOnce, 4096*moveAtOnce, func(b *batch) error {
+		err := q.do(ctx, opOnce, copyOp*moveAtOnce, func(b *batch) error {
 			moved, last, more = b.moveSome(from, to, after)
 			return nil
 		})
@@ -228,10 +228,7 @@ func (b *batch) moveSome(from, to string, after uint64) (moved []uint64, last ui
 	b.q.mu.Lock()
 	l := b.q.lane(from)
 	var open []entry
-	i, found := l.find(after)
-	if found {
-		i++
-	}
+	i, _ := l.find(after) // if the last one stayed it is looked at again, which changes nothing
 	open = append(open, l.pending[i:min(len(l.pending), i+moveAtOnce)]...)
 	for pos, e := range l.held {
 		if pos > after {
@@ -248,8 +245,8 @@ func (b *batch) moveSome(from, to string, after uint64) (moved []uint64, last ui
 	last = after
 	for _, e := range open {
 		last = e.pos
-		if b.checkMovable(e.job, to) == nil { // else it prints now, or it is damaged: it stays
-			moved = append(moved, b.move(e.job, to))
+		if m, err := b.checkMovable(e.job, to); err == nil { // else it prints now, or it is damaged: it stays
+			moved = append(moved, b.move(m, to))
 		}
 	}
 	return moved, last, more
@@ -258,7 +255,7 @@ func (b *batch) moveSome(from, to string, after uint64) (moved []uint64, last ui
 // Cancel ends a job that waits, is held, or has failed: it will not be printed. reason is for
 // people.
 func (q *Queue) Cancel(ctx context.Context, id uint64, reason string) error {
-	err := q.do(ctx, opOnce, 512, func(b *batch) error {
+	err := q.do(ctx, opOnce, smallOp, func(b *batch) error {
 		s, err := b.state(id)
 		if err != nil {
 			return err

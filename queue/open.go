@@ -42,10 +42,11 @@ type Queue struct {
 	closed     bool
 }
 
-// storageHooks are the two calls at which tests make storage fail.
+// storageHooks are the calls at which tests make storage fail.
 type storageHooks struct {
 	commit func(tx *bolt.Tx) error
-	sync   func(f *os.File) error // called once each time the file is opened
+	sync   func(f *os.File) error // of the file each time it is opened, of a new one, and of the directory
+	link   func(file, name string) error
 }
 
 // Open opens the queue at o.Path, or creates it. It reads the open jobs, not the history, so its
@@ -55,7 +56,7 @@ type storageHooks struct {
 // A first commit that fails does not fail Open: the queue then refuses requests until storage
 // works.
 func Open(o Options) (*Queue, error) {
-	s := storageHooks{commit: (*bolt.Tx).Commit, sync: (*os.File).Sync}
+	s := storageHooks{commit: (*bolt.Tx).Commit, sync: (*os.File).Sync, link: os.Link}
 	if o.NoSync {
 		s.sync = func(*os.File) error { return nil }
 	}
@@ -77,7 +78,7 @@ func open(o Options, s storageHooks) (*Queue, error) {
 	if why := filesystem(filepath.Dir(o.Path)); why != "" {
 		q.log.Warn("the filesystem may lose the queue; use a local disk", "path", o.Path, "filesystem", why)
 	}
-	if err := create(o); err != nil {
+	if err := create(o, s); err != nil {
 		return nil, err
 	}
 	db, err := openFile(o, s.sync)
@@ -189,10 +190,7 @@ func (q *Queue) view(f func(tx *bolt.Tx) error) error {
 		if db != nil || errors.Is(q.Ready(), ErrClosed) {
 			break
 		}
-		select {
-		case <-time.After(10 * time.Millisecond):
-		case <-q.ended:
-		}
+		time.Sleep(10 * time.Millisecond)
 		db = q.db.Load()
 	}
 	if db == nil {

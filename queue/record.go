@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -24,14 +25,7 @@ const crcSize = 4
 
 // seal returns the stored form of the concatenated parts.
 func seal(parts ...[]byte) []byte {
-	n := crcSize
-	for _, p := range parts {
-		n += len(p)
-	}
-	b := make([]byte, crcSize, n)
-	for _, p := range parts {
-		b = append(b, p...)
-	}
+	b := append(make([]byte, crcSize), bytes.Join(parts, nil)...)
 	binary.BigEndian.PutUint32(b, crc32.Checksum(b[crcSize:], castagnoli))
 	return b
 }
@@ -68,7 +62,7 @@ func key64(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
 // key128 is a pair of numbers as a key, sorted by the first and then by the second.
 func key128(a, b uint64) []byte {
-	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(make([]byte, 0, 16), a), b)
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, a), b)
 }
 
 // un64 reads a key written by key64; any other key is 0.
@@ -169,12 +163,9 @@ type bodyMeta struct {
 
 // encodeBody stores the length of the bodyMeta, the bodyMeta as JSON, and the body as received. The
 // bodyMeta is separate from the body, because the body may not even be JSON that can be read.
-func encodeBody(r *ticket.Request) ([]byte, error) {
-	m, err := json.Marshal(bodyMeta{r.Venue, r.ID, r.Device})
-	if err != nil {
-		return nil, err
-	}
-	return seal(binary.BigEndian.AppendUint32(nil, uint32(len(m))), m, r.Body), nil
+func encodeBody(r *ticket.Request) []byte {
+	m, _ := json.Marshal(bodyMeta{r.Venue, r.ID, r.Device}) // strings: it cannot fail
+	return seal(binary.BigEndian.AppendUint32(nil, uint32(len(m))), m, r.Body)
 }
 
 // decodeBody returns the body as received. It points into b.

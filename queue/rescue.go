@@ -27,7 +27,7 @@ import (
 // After an error, ErrStorageFailed included, call it again.
 func (q *Queue) Rescue(ctx context.Context, from, to string, board []ticket.RescueCard) (ticket.Rescue, error) {
 	r := rescue{from: from, to: to}
-	if err := q.do(ctx, opOnce, 4096*len(board), func(b *batch) error { return r.apply(b, board) }); err != nil {
+	if err := q.do(ctx, opOnce, copyOp*len(board), func(b *batch) error { return r.apply(b, board) }); err != nil {
 		return ticket.Rescue{}, fmt.Errorf("rescue what is on the screen %s: %w", from, err)
 	}
 	return r.done, nil
@@ -123,7 +123,7 @@ func (b *batch) lends(station string) bool {
 func (r *rescue) sendCopy(c ticket.RescueCard) (ticket.RescueJob, bool) {
 	n := jobState{
 		Station: r.to, RescuedFrom: r.from, MadeFrom: c.Job, Reprint: c.Reprint, Slip: c.Ticket.Kind == ticket.Slip,
-		Enqueued: int64(max(r.now, 0)), Received: c.Ticket.Received.UnixMilli(),
+		Enqueued: int64(r.now), Received: c.Ticket.Received.UnixMilli(),
 		Why: "it was on the screen " + r.from + ", and no page of it is open",
 	}
 	if s, err := r.state(c.Job); err == nil { // else it was pruned, and the board has the ticket
@@ -132,7 +132,7 @@ func (r *rescue) sendCopy(c ticket.RescueCard) (ticket.RescueJob, bool) {
 		}
 		n.Req = s.Req
 	}
-	job := r.enqueue(n, r.slipPayload(*c.Ticket), false)
+	job := r.enqueue(n, r.encodeTicket(*c.Ticket), false)
 	r.books(r.to).Reprinted++
 	r.put(r.marks, key64(c.Job), encodeWaiting(job, r.to))
 	r.done.Sent++

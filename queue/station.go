@@ -24,9 +24,9 @@ func (q *Queue) SetStations(names []string) {
 
 // Stations returns the configured stations and the orphans, sorted by name.
 func (q *Queue) Stations() []StationState {
-	now := q.clock.running()
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	now := q.clock.running() // under the lock, so that no job is younger
 	var all []StationState
 	for _, l := range q.lanes {
 		if l.configured || l.open() > 0 {
@@ -83,7 +83,7 @@ func (q *Queue) setHold(ctx context.Context, verb, station string, h *StationHol
 	if err := checkName("station", station); err != nil {
 		return fmt.Errorf("%s: %w", verb, err)
 	}
-	err := q.do(ctx, opOnce, 256, func(b *batch) error {
+	err := q.do(ctx, opOnce, smallOp, func(b *batch) error {
 		b.blockLending(station) // from here on no ticket is lent
 		b.station(station).Hold = h
 		return nil
