@@ -91,6 +91,7 @@ var Packages = []Package{
 	{"printer/virtual", "a printer without paper, for tests and the demo", []string{
 		"printer/transport", "printer/profile",
 	}},
+	{"printer/printertest", "a printer written from the manuals alone, to judge outcomes by the paper, for tests", nil},
 	{"config", "the configuration file", nil},
 	{"deploy", "systemd unit and socket, example configuration", nil},
 }
@@ -99,6 +100,7 @@ var Packages = []Package{
 // imports of imports, because a package in between hides them from a reader.
 var Never = map[string]string{
 	"printer/virtual":                 "it reports tickets as printed that are not; it must not get into a kitchen",
+	"printer/printertest":             "it has no paper either, and it obeys tests that break it",
 	"printer/transport/transporttest": "a test suite is not part of the daemon",
 	"queue/kv/kvtest":                 "it loses everything with the process, so it must not hold a board",
 	"receiver/sim":                    "the simulated service must not be reachable in production",
