@@ -79,12 +79,10 @@ func (b *batch) bucket(n int) *bolt.Bucket {
 	return b.buckets[n]
 }
 
-// put writes one value, unless a write has failed already: after that only the rollback matters.
+// put writes one value.
 func (b *batch) put(k *bolt.Bucket, key, value []byte) {
 	b.dirty = true
-	if b.err == nil {
-		b.fail(k.Put(key, value))
-	}
+	b.fail(k.Put(key, value))
 }
 
 // putJSON writes one of the small records. A time after the year 9999 cannot be encoded, for example.
@@ -97,9 +95,7 @@ func (b *batch) putJSON(bucket int, key []byte, v any) {
 // del is put for a deletion.
 func (b *batch) del(k *bolt.Bucket, key []byte) {
 	b.dirty = true
-	if b.err == nil {
-		b.fail(k.Delete(key))
-	}
+	b.fail(k.Delete(key))
 }
 
 // sequence returns the next number of a bucket. bbolt stores it with the bucket, so no number is

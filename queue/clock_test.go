@@ -82,7 +82,7 @@ func TestHistoryIsPrunedExceptHeldAndFailedJobs(t *testing.T) {
 		q.must(q.take("bar").Fail(bg, "no"))
 		q.must(q.take("bar").Hold(bg, "look"))
 		q.print("bar")
-		time.Sleep(11 * time.Hour)
+		time.Sleep(10*time.Hour + maintenanceEvery) // more than one transaction removes them, at once
 		synctest.Wait()
 		if n := len(q.jobs(Filter{})); n != 249 { // 247 wait, one has failed, one is held
 			t.Errorf("%d jobs are left", n)
@@ -179,6 +179,34 @@ func TestTimeOffCountsIfTheClockWasSynchronizedBeforeAndAfter(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestTimeOffDoesNotCountOnAClockThatCannotSayThatItIsRight(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		q.accept(order("a", "grill"))
+		q.stop()
+		time.Sleep(10 * time.Hour)
+		q.open()
+		time.Sleep(time.Minute)
+		if w := q.take("grill").Waited(); w != time.Minute {
+			t.Errorf("it waited %s", w)
+		}
+	})
+}
+
+func TestTheBodyOfAPrunedJobGoesAlsoIfItsStateIsDamaged(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		q.accept(order("a", "grill"))
+		q.print("grill")
+		q.edit(flip(bucketState, key64(1)))
+		time.Sleep(11 * time.Hour)
+		synctest.Wait()
+		for _, b := range []int{bucketRequests, bucketReqJobs, bucketJobs, bucketState, bucketFinished} {
+			if n := q.count(b); n != 0 {
+				t.Errorf("%d records are left in %s", n, bucketNames[b])
+			}
+		}
+	}, func(o *Options) { o.HistoryRetention = 10 * time.Hour })
 }
 
 func TestAnIdleQueueStoresTheRunningTimeEveryHour(t *testing.T) {

@@ -125,13 +125,7 @@ func (q *Queue) probeCommit(db *bolt.DB) error {
 		return err
 	}
 	meta := tx.Bucket(bucketNames[bucketMeta])
-	if err = meta.Put(keyFormat, slices.Clone(meta.Get(keyFormat))); err == nil {
-		err = q.hooks.commit(tx)
-	}
-	if err != nil {
-		_ = tx.Rollback() // mostly a no-op: Commit has closed it
-	}
-	return err
+	return errors.Join(meta.Put(keyFormat, slices.Clone(meta.Get(keyFormat))), q.hooks.commit(tx))
 }
 
 // commit runs operations in one transaction. errs are the answers of the operations themselves,
@@ -148,24 +142,14 @@ func (q *Queue) commit(ops []*op) (errs []error, err error) {
 	}
 	errs = make([]error, len(ops))
 	for i, o := range ops {
-		if errs[i] = o.apply(b); b.err != nil {
-			break
-		}
+		errs[i] = o.apply(b)
 	}
-	if b.err == nil {
-		b.writeRecords()
-	}
-	switch {
-	case b.err != nil:
-		err = b.err
-		_ = b.tx.Rollback()
-	case !b.dirty: // for example all duplicates: what they refer to was committed before
-		_ = b.tx.Rollback()
-	default:
-		if err = q.hooks.commit(b.tx); err != nil {
-			_ = b.tx.Rollback() // mostly a no-op: Commit has closed it
-		}
+	b.writeRecords()
+	if b.err == nil && b.dirty {
+		err = q.hooks.commit(b.tx)
 		q.metrics.committed(time.Since(started), len(ops))
+	} else { // a write has failed; or nothing was written, for example all are duplicates of what was committed before
+		err = errors.Join(b.err, b.tx.Rollback())
 	}
 
 	// Here a nil err means that everything in the batch survives a power cut. A crash before this

@@ -122,6 +122,9 @@ func TestTheKeyOfARequestWhoseRecordHasAWrongLengthIsKnownAndRepaired(t *testing
 		"too many contents": encodeDedup(dedupRecord{digests: make([][16]byte, maxDigests+1)}),
 		"half a content":    seal([]byte{dedupVersion, 1, 2, 3}),
 		"half a void":       seal([]byte{dedupVersion, 1}, make([]byte, 16+4)),
+		"voids not sorted":  encodeDedup(dedupRecord{digests: make([][16]byte, 1), voids: []uint64{2, 1}}),
+		"another version":   seal([]byte{dedupVersion + 1, 1}, make([]byte, 16)),
+		"nothing":           seal(),
 	} {
 		t.Run(name, func(t *testing.T) {
 			q := start(t)

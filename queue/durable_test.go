@@ -3,7 +3,6 @@ package queue
 import (
 	"bytes"
 	"errors"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -186,10 +185,16 @@ func TestADuplicateAfterARestartIsAnsweredOnlyAfterACommit(t *testing.T) {
 
 func TestWithoutAReserveNoneIsMissed(t *testing.T) {
 	var log bytes.Buffer
-	q := start(t, func(o *Options) { o.Reserve, o.Logger = -1, slog.New(slog.NewTextHandler(&log, nil)) })
+	q := start(t, logTo(&log), func(o *Options) {
+		o.Reserve = -1
+		must(t, os.WriteFile(reservePath(*o), nil, 0o600))
+	})
 	q.stop()
 	if strings.Contains(log.String(), "reserve") {
 		t.Errorf("logged: %s", &log)
+	}
+	if _, err := os.Stat(reservePath(q.o)); err == nil {
+		t.Error("the reserve of an earlier configuration is left")
 	}
 }
 

@@ -288,20 +288,14 @@ func check(path string) error {
 	}
 	defer db.Close()
 	return db.View(func(tx *bolt.Tx) error {
-		var all []error
-		more := 0
+		var first error // bbolt sends more, and waits until all are read
 		for err := range tx.Check() {
-			if len(all) < 5 {
-				all = append(all, err)
-			} else {
-				more++
+			if first == nil {
+				first = err
 			}
 		}
-		if more > 0 {
-			all = append(all, fmt.Errorf("and %d more", more))
-		}
-		if len(all) > 0 {
-			return fmt.Errorf("%w: %w", ErrDamaged, errors.Join(all...))
+		if first != nil {
+			return fmt.Errorf("%w: %w", ErrDamaged, first)
 		}
 		return checkFormat(tx)
 	})

@@ -51,6 +51,8 @@ func TestATruncatedFileIsRefusedWithoutACrash(t *testing.T) {
 		wantErr(t, errOf(Open(Options{Path: path, Reserve: -1})), ErrDamaged)
 		wantErr(t, Check(path), ErrDamaged)
 	}
+	must(t, os.WriteFile(path, content[:need], 0o600))
+	must(t, Check(path))
 }
 
 // What is damaged is moved aside at the start, and a directory must not be.
@@ -64,11 +66,12 @@ func TestADirectoryInPlaceOfTheFileIsRefusedAndNotCalledDamaged(t *testing.T) {
 }
 
 func TestASecondProcessIsToldThatTheFileIsOpen(t *testing.T) {
-	q := start(t)
-	_, err := Open(q.o)
-	if err == nil || !strings.Contains(err.Error(), q.o.Path+": another ticketrail process has it open") {
-		t.Errorf("err %v", err)
-	}
+	inBubble(t, func(t *testing.T, q *testQueue) { // which makes the wait for the lock short
+		_, err := Open(q.o)
+		if err == nil || !strings.Contains(err.Error(), q.o.Path+": another ticketrail process has it open") {
+			t.Errorf("err %v", err)
+		}
+	})
 }
 
 // edit changes the file while the queue is closed, and opens it again.
@@ -230,7 +233,8 @@ func TestTheQueueKeepsTheContractOfTheStore(t *testing.T) {
 }
 
 func TestADamagedValueInAKVIsAnErrorUntilItIsPutAgain(t *testing.T) {
-	q := start(t)
+	var log bytes.Buffer
+	q := start(t, logTo(&log))
 	s := q.KV("boards")
 	for _, key := range []string{"a", "b", "c"} {
 		q.must(s.Put(bg, key, []byte("value of "+key)))
@@ -244,8 +248,8 @@ func TestADamagedValueInAKVIsAnErrorUntilItIsPutAgain(t *testing.T) {
 	}
 	var keys string
 	q.must(s.All(func(key string, _ []byte) bool { keys += key; return true }))
-	if keys != "ac" {
-		t.Errorf("all: %s", keys)
+	if keys != "ac" || !strings.Contains(log.String(), "a stored value is damaged") {
+		t.Errorf("all: %s, logged: %s", keys, &log)
 	}
 	q.must(s.Put(bg, "b", nil))
 	if v, ok, err := s.Get("b"); len(v) != 0 || !ok || err != nil {
@@ -302,15 +306,23 @@ ticketrail_queue_unaccounted_jobs 0
 	if err != nil {
 		t.Error(err)
 	}
+	q.space.isFull.Store(true)
 	families, err := reg.Gather()
 	q.must(err)
+	info, err := os.Stat(q.o.Path)
+	q.must(err)
+	gauges := map[string]float64{}
 	for _, f := range families {
+		gauges[f.GetName()] = f.Metric[0].GetGauge().GetValue()
 		if f.GetType().String() == "HISTOGRAM" {
 			h := f.Metric[0].Histogram
-			if len(h.Bucket) == 0 || h.Schema == nil {
-				t.Errorf("%s is not both a classic and a native histogram", f.GetName())
+			if len(h.Bucket) == 0 || h.Schema == nil || h.GetSampleCount() == 0 {
+				t.Errorf("%s is empty, or not both a classic and a native histogram", f.GetName())
 			}
 		}
+	}
+	if gauges["ticketrail_queue_storage_full"] != 1 || gauges["ticketrail_queue_file_bytes"] != float64(info.Size()) {
+		t.Errorf("gauges %v, file %d", gauges, info.Size())
 	}
 }
 

@@ -58,7 +58,8 @@ func (q *Queue) lane(name string) *lane {
 }
 
 // notify wakes the callers of Take that wait for this lane. All of them wake and look again; there
-// is one for each station, so that costs nothing.
+// is one for each station, so that costs nothing. After a commit that added or removed jobs writeRecords calls
+// it, because that changes the books.
 func (l *lane) notify() {
 	close(l.changed)
 	l.changed = make(chan struct{})
@@ -78,7 +79,6 @@ func (l *lane) add(e entry) {
 		i, _ := l.find(e.pos)
 		l.pending = slices.Insert(l.pending, i, e)
 	}
-	l.notify()
 }
 
 // remove takes a job, pending or held, out of the lane.
@@ -87,7 +87,6 @@ func (l *lane) remove(pos uint64) {
 	if i, ok := l.find(pos); ok {
 		l.removeAt(i)
 	}
-	l.notify()
 }
 
 // removeAt removes a pending job by its index.
@@ -104,7 +103,6 @@ func (l *lane) update(e entry) {
 	if i, ok := l.find(e.pos); ok {
 		l.pending[i] = e
 	}
-	l.notify()
 }
 
 // holdEntry moves a job from pending to held, so that the next one can print.
@@ -113,7 +111,6 @@ func (l *lane) holdEntry(e entry) {
 		l.removeAt(i)
 	}
 	l.held[e.pos] = e
-	l.notify()
 }
 
 // printing is 1 while a job is lent, else 0.

@@ -147,26 +147,18 @@ func (l *Lease) Waited() time.Duration {
 // it: the next attempt is marked POSSIBLE DUPLICATE, whether or not a byte was sent. If Begin
 // returns an error it is unknown which of the two is on disk; the end of the lease corrects that.
 func (l *Lease) Begin(ctx context.Context) error {
-	l.mu.Lock()
-	begun, ended := l.begun, l.settled
-	doubts := l.doubtsAfter(l.initial.doubts)
-	l.mu.Unlock()
-	if ended {
-		return fmt.Errorf("begin job %d: %w: its lease is over", l.job, ErrConflict)
-	}
-	if begun {
-		return nil
-	}
 	err := l.q.do(ctx, opBegin, smallOp, func(b *batch) error {
 		s, err := b.state(l.job)
 		if err != nil {
 			return err
 		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
 		// Rescue cancels a copy even while it is lent; nothing else does. So the state must be checked.
-		if s.State != ticket.Pending || !l.q.isCurrent(l) {
-			return fmt.Errorf("%w: it is %s", ErrConflict, s.State)
+		if s.State != ticket.Pending || l.settled {
+			return fmt.Errorf("%w: its lease is over, it is %s", ErrConflict, s.State)
 		}
-		s.Doubts = doubts // not s.Doubts+1: a Begin that failed may be on the disk already
+		s.Doubts = l.doubtsAfter(l.initial.doubts) // not s.Doubts+1: a Begin that failed may be on the disk already
 		b.setState(l.job, s)
 		return nil
 	})
@@ -219,13 +211,6 @@ func (q *Queue) abandon(l *Lease) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.clearLease(l)
-}
-
-// isCurrent says whether l is still the lease of its lane.
-func (q *Queue) isCurrent(l *Lease) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.lane(l.station).lease == l
 }
 
 // failing says whether the committer is waiting to reopen the file.

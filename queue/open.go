@@ -44,8 +44,8 @@ type Queue struct {
 
 // storageHooks are the calls at which tests make storage fail.
 type storageHooks struct {
-	commit func(tx *bolt.Tx) error
-	sync   func(f *os.File) error // of the file each time it is opened, of a new one, and of the directory
+	commit func(tx *bolt.Tx) error // ends the transaction, also when it fails
+	sync   func(f *os.File) error  // of the file each time it is opened, of a new one, and of the directory
 	link   func(file, name string) error
 }
 

@@ -128,7 +128,8 @@ func inBubble(t *testing.T, f func(t *testing.T, q *testQueue), change ...func(*
 
 func (q *testQueue) open() {
 	q.t.Helper()
-	opened, err := open(q.o, storageHooks{commit: q.disk.commit, sync: func(*os.File) error { return nil }, link: os.Link})
+	noSync := func(*os.File) error { return nil }
+	opened, err := open(q.o, storageHooks{commit: q.disk.commit, sync: noSync, link: os.Link})
 	q.must(err)
 	q.Queue = opened
 	q.checkBooks()

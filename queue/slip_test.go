@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	bolt "go.etcd.io/bbolt"
+
 	"ticketrail/queue/ticket"
 )
 
@@ -97,6 +99,60 @@ func TestASlipMarksDoubtfulTicketsAndHasALimit(t *testing.T) {
 			}
 		}
 		q.wantNothing("grill")
+	})
+}
+
+func TestALineOfASlipNamesTheTicketAsPeopleCallIt(t *testing.T) {
+	at := time.Date(2026, 11, 20, 19, 30, 0, 0, time.UTC)
+	for want, tk := range map[string]ticket.Ticket{
+		"#12 · Table 4 · Dine in · Ann; 20:30, 1 line, id r": {
+			Number: "12", Table: "4", Type: "Dine in", Server: "Ann", Zone: "Europe/Berlin",
+			Lines: make([]ticket.Line, 1),
+		},
+		"job 7; 19:30, correction, 2 lines, id r": {
+			Kind: ticket.Correction, Zone: "no/zone", Lines: make([]ticket.Line, 2),
+		},
+	} {
+		tk.Received, tk.Request = at, "r"
+		if l := slipLine(tk, 7, false); l.Name+"; "+strings.Join(l.Notes, ",") != want || l.Quantity != "1" {
+			t.Errorf("%+v, want %s", l, want)
+		}
+	}
+	if l := slipLine(ticket.Ticket{Void: true, Refire: true}, 7, false); !l.Void || !l.Refire {
+		t.Errorf("%+v", l)
+	}
+}
+
+func TestADamagedTicketDoesNotExpireAndFailsWhenItIsNext(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		q.orders(3, "grill")
+		q.edit(func(tx *bolt.Tx) error {
+			return errors.Join(flip(bucketJobs, key64(1))(tx), flip(bucketState, key64(3))(tx))
+		})
+		time.Sleep(2 * time.Hour)
+		if n, err := q.Expire(bg, "grill", time.Hour); n != 1 || err != nil {
+			t.Errorf("%d expired, %v", n, err)
+		}
+		if d := q.print("grill"); d.Ticket.Kind != ticket.Slip || len(d.Ticket.Lines) != 1 {
+			t.Errorf("slip %+v", d)
+		}
+		_, slip, body, err := q.Job(bg, 4)
+		if slip.Kind != ticket.Slip || body != nil || err != nil {
+			t.Errorf("slip %+v, body %q, %v", slip, body, err)
+		}
+		q.accept(order("b", "grill"))
+		q.printAll("grill", "b")
+		q.wantState(1, ticket.Failed)
+	})
+}
+
+func TestASlipWhoseStateIsDamagedFails(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		q.accept(order("a", "grill"))
+		time.Sleep(2 * time.Hour)
+		must(t, errOf(q.Expire(bg, "grill", time.Hour)))
+		q.edit(flip(bucketState, key64(2)))
+		q.wantState(2, ticket.Failed)
 	})
 }
 

@@ -79,7 +79,7 @@ func (s *space) missingReserve() int64 {
 	if err != nil {
 		return s.size
 	}
-	return max(0, s.size-info.Size())
+	return s.size - info.Size()
 }
 
 // isDiskFull tells a full disk, or quota, from other failures.

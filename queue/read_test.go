@@ -1,0 +1,289 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ticketrail/queue/ticket"
+)
+
+func TestAReadWaitsASecondForAFileThatIsBeingReopened(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		q.accept(order("a", "grill"))
+		synctest.Wait()
+		db := q.db.Swap(nil)
+		started := time.Now()
+		wantErr(t, errOf(q.Jobs(bg, Filter{})), ErrStorageFailed)
+		if took := time.Since(started); took != time.Second {
+			t.Errorf("it took %s", took)
+		}
+		q.setStorageErr(ErrStorageFull)
+		wantErr(t, errOf(q.Jobs(bg, Filter{})), ErrStorageFull)
+		q.setStorageErr(nil)
+		time.AfterFunc(495*time.Millisecond, func() { q.db.Store(db) })
+		started = time.Now()
+		if n := len(q.jobs(Filter{})); n != 1 {
+			t.Errorf("%d jobs", n)
+		}
+		if took := time.Since(started); took != 500*time.Millisecond {
+			t.Errorf("it took %s", took)
+		}
+	})
+}
+
+func (q *testQueue) setStorageErr(err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.storageErr = err
+}
+
+func TestTakeTriesAgainWhileStorageFailsAndElseSaysThatItCannotRead(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		q.accept(order("a", "grill"))
+		synctest.Wait()
+		db := q.db.Swap(nil)
+		wantErr(t, errOf(q.Take(bg, "grill")), ErrStorageFailed)
+		if s := q.station("grill"); s.Printing != 0 {
+			t.Errorf("it is lent to nobody: %+v", s)
+		}
+		time.AfterFunc(500*time.Millisecond, func() { q.setStorageErr(ErrStorageFailed) })
+		time.AfterFunc(5*time.Second, func() {
+			q.db.Store(db)
+			q.setStorageErr(nil)
+			q.mu.Lock()
+			defer q.mu.Unlock()
+			q.lane("grill").notify()
+		})
+		q.printAll("grill", "a")
+	})
+}
+
+func TestATakeThatWaitsOverAFailureGetsTheNextTicket(t *testing.T) {
+	pairs(t, func(t *testing.T, q *testQueue, end commitResult) {
+		q.must(q.HoldStation(bg, "grill", "x"))
+		q.accept(order("a", "grill"))
+		q.must(q.ResumeStation(bg, "grill"))
+		q.disk.willEnd(end, fails)
+		wantErr(t, q.KV("x").Put(bg, "k", nil), ErrStorageFailed)
+		got := make(chan *Lease)
+		go func() { got <- q.take("grill") }()
+		if d := (<-got).Delivery(); d.Ticket.Request != "a" {
+			t.Errorf("taken %+v", d)
+		}
+	})
+}
+
+func TestTakeRefusesAnEmptyNameAndAnEndedContext(t *testing.T) {
+	q := start(t)
+	q.accept(order("a", "grill"))
+	ended, end := context.WithCancel(bg)
+	end()
+	wantErr(t, errOf(q.Take(ended, "grill")), context.Canceled)
+	ctx, cancel := context.WithTimeout(bg, time.Second)
+	defer cancel()
+	if err := errOf(q.Take(ctx, "")); err == nil || errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("err %v", err)
+	}
+	q.printAll("grill", "a")
+}
+
+func TestAStationWithoutANameIsRefusedAndStorageStillWorks(t *testing.T) {
+	q := start(t)
+	q.accept(order("a", "grill"))
+	q.print("grill")
+	for name, err := range map[string]error{
+		"accept":  errOf(q.Accept(bg, order("b", ""))),
+		"hold":    q.HoldStation(bg, "", "x"),
+		"resume":  q.ResumeStation(bg, ""),
+		"move":    errOf(q.Move(bg, nil, "")),
+		"all":     errOf(q.MoveAll(bg, "grill", "")),
+		"KV":      q.KV("").Put(bg, "k", nil),
+		"key":     q.KV("x").Put(bg, "", nil),
+		"long":    q.KV("x").Put(bg, strings.Repeat("k", maxName+1), nil),
+		"value":   q.KV("x").Put(bg, "k", make([]byte, 64<<20)),
+		"reprint": errOf(q.Reprint(bg, 1, "\xff", "")),
+		"expire":  errOf(q.Accept(bg, order("b", "\xff"))),
+	} {
+		if err == nil || errors.Is(err, ErrStorageFailed) {
+			t.Errorf("%s: err %v", name, err)
+		}
+	}
+	q.must(q.Ready())
+	q.must(q.KV("x").Put(bg, strings.Repeat("k", maxName), nil))
+}
+
+func TestWhatACallerReadsFromAClosedQueueIsAnError(t *testing.T) {
+	q := start(t)
+	q.orders(2, "grill")
+	q.must(q.KV("x").Put(bg, "a", nil))
+	q.must(q.KV("x").Put(bg, "b", nil))
+	closed := q.Queue
+	n := 0
+	wantErr(t, q.KV("x").All(func(string, []byte) bool { n++; q.stop(); return true }), ErrClosed)
+	if n != 1 {
+		t.Errorf("%d values", n)
+	}
+	wantErr(t, closed.KV("x").All(func(string, []byte) bool { return true }), ErrClosed)
+	wantErr(t, errOf(closed.Jobs(bg, Filter{})), ErrClosed)
+	_, _, _, err := closed.Job(bg, 1)
+	wantErr(t, err, ErrClosed)
+	_, _, err = closed.KV("x").Get("a")
+	wantErr(t, err, ErrClosed)
+	wantErr(t, closed.KV("x").Delete(bg, "a"), ErrClosed)
+	for name, call := range map[string]func() (int, error){
+		"expire": func() (int, error) { return closed.Expire(bg, "grill", -time.Hour) },
+		"reprint": func() (int, error) {
+			job, err := closed.Reprint(bg, 1, "", "")
+			return int(job), err
+		},
+		"rescue": func() (int, error) {
+			r, err := closed.Rescue(bg, "wall", "grill", cards(true, 7))
+			return r.Sent, err
+		},
+		"move all": func() (int, error) {
+			jobs, err := closed.MoveAll(bg, "grill", "bar")
+			return len(jobs), err
+		},
+	} {
+		if n, err := call(); n != 0 || !errors.Is(err, ErrClosed) {
+			t.Errorf("%s: %d, %v", name, n, err)
+		}
+	}
+}
+
+func TestAListEndsWithItsContext(t *testing.T) {
+	q := start(t)
+	q.accept(order("a", "grill"))
+	ended, end := context.WithCancel(bg)
+	end()
+	wantErr(t, errOf(q.Jobs(ended, Filter{})), context.Canceled)
+}
+
+func TestBeginOnADamagedStateSaysSo(t *testing.T) {
+	q := start(t)
+	q.accept(order("a", "grill"))
+	l := q.take("grill")
+	q.must(q.do(bg, opOnce, 1, func(b *batch) error {
+		b.put(b.bucket(bucketState), key64(1), []byte("rubbish"))
+		return nil
+	}))
+	wantErr(t, l.Begin(bg), ErrDamaged)
+	wantErr(t, q.Cancel(bg, 1, ""), ErrDamaged)
+	q.must(l.Return(bg, "begin failed"))
+	if n := q.Damaged(); n != 1 {
+		t.Errorf("%d damaged records", n)
+	}
+	q.printAll("grill", "a")
+}
+
+func TestALeaseThatIsOverCannotBegin(t *testing.T) {
+	q := start(t)
+	q.accept(order("a", "grill"))
+	for _, begun := range []bool{false, true} {
+		l := q.take("grill")
+		if begun {
+			q.must(l.Begin(bg))
+			l.Untouched()
+		}
+		q.must(l.Return(bg, "stop"))
+		wantErr(t, l.Begin(bg), ErrConflict)
+		if d := q.take("grill").Delivery(); d.Doubt {
+			t.Errorf("next %+v", d)
+		}
+		q.restart()
+	}
+}
+
+func TestABeginThatIsTakenBackLeavesNoDoubtUnlessTheProcessEnds(t *testing.T) {
+	for _, crash := range []bool{false, true} {
+		q := start(t)
+		q.accept(order("a", "grill"))
+		l := q.begin("grill")
+		l.Untouched()
+		if !crash {
+			q.must(l.Retry(bg, "not connected"))
+		}
+		q.restart()
+		if d := q.take("grill").Delivery(); d.Doubt != crash {
+			t.Errorf("next %+v", d)
+		}
+	}
+}
+
+func TestATicketForAScreenIsInDoubtOnceHoweverOftenItIsTried(t *testing.T) {
+	for name, end := range map[string]func(*Lease) error{
+		"retry":  func(l *Lease) error { return l.Retry(bg, "no page") },
+		"return": func(l *Lease) error { return l.Return(bg, "no page") },
+		"crash":  func(*Lease) error { return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			q := start(t)
+			q.accept(order("a", "wall"))
+			for attempt := range 4 {
+				l := q.take("wall")
+				if d := l.Delivery(); d.Doubt != (attempt > 0) {
+					t.Errorf("attempt %d: %+v", attempt, d)
+				}
+				l.SetIdempotent(true)
+				q.must(l.Begin(bg))
+				q.must(end(l))
+				if name == "crash" {
+					q.restart()
+				}
+			}
+			l := q.begin("wall") // now the station is a printer
+			q.must(l.Retry(bg, "reset"))
+			q.wantState(1, ticket.Held)
+		})
+	}
+}
+
+// What is stored keeps its format: files of earlier versions have these bytes.
+func TestRecordsAreStoredAsEarlierVersionsStoredThem(t *testing.T) {
+	var names []string
+	for _, n := range bucketNames {
+		names = append(names, string(n))
+	}
+	if got := strings.Join(names, " "); got !=
+		"meta requests reqjobs jobs state waiting finished stations dedup aside shelf" {
+		t.Errorf("buckets %s", got)
+	}
+	r := ticket.Request{Venue: "v", ID: "a", Device: "d", Body: []byte("{}")}
+	record := func(v any) []byte { b, err := sealJSON(v); must(t, err); return b }
+	at := time.Date(2026, 11, 20, 19, 30, 0, 0, time.UTC)
+	for want, stored := range map[string][]byte{
+		"9c4fbc60 \x00\x00\x00\x23{\"venue\":\"v\",\"id\":\"a\",\"device\":\"d\"}{}": encodeBody(&r),
+		"8de85f57 \x01\x01\x01" + strings.Repeat("\x00", 22) + "\x07" + strings.Repeat("\x00", 7) +
+			"\x08": encodeDedup(dedupRecord{digests: [][16]byte{{1}}, voids: []uint64{7, 8}}),
+		"7484566f \x00\x00\x00\x00\x00\x00\x00\x07g": encodeWaiting(7, "g"),
+		`9f9e615c {"s":"grill","st":"held","p":1,"q":2,"t":3,"a":4,"d":5,"rp":true,"sl":true,"of":6,"fr":"w",` +
+			`"r":7,"f":8,"why":"x"}`: record(jobState{
+			Station: "grill", State: ticket.Held, Pos: 1, Req: 2, Enqueued: 3, Attempts: 4, Doubts: 5, Reprint: true,
+			Slip: true, MadeFrom: 6, RescuedFrom: "w", Received: 7, Finished: 8, Why: "x",
+		}),
+		`8dee29c9 {"books":{"put":1,"reprinted":2,"moved_in":3,"moved_out":4,"outcomes":{"buried":5},"unburied":6},` +
+			`"hold":{"reason":"x","since":"2026-11-20T19:30:00Z"}}`: record(stationRecord{
+			Hold: &StationHold{"x", at}, Books: Books{
+				Enqueued: 1, Reprinted: 2, MovedIn: 3, MovedOut: 4,
+				Outcomes: map[ticket.State]uint64{ticket.Failed: 5}, FailedCancelled: 6,
+			},
+		}),
+		`9d6ae716 {"running":1,"wall":"2026-11-20T19:30:00Z","synchronized":true}`: record(clockRecord{1, at, true}),
+	} {
+		if got := fmt.Sprintf("%x %s", stored[:4], stored[4:]); got != want {
+			t.Errorf("stored %q, want %q", got, want)
+		}
+	}
+	if job, station, err := decodeWaiting(encodeWaiting(7, "g")); job != 7 || station != "g" || err != nil {
+		t.Errorf("job %d of %s, %v", job, station, err)
+	}
+	r.Body = nil
+	if m, body, err := decodeBody(encodeBody(&r)); m != (bodyMeta{"v", "a", "d"}) || len(body) != 0 || err != nil {
+		t.Errorf("%+v, body %q, %v", m, body, err)
+	}
+}

@@ -1,0 +1,103 @@
+package queue
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"ticketrail/queue/ticket"
+)
+
+func TestAStorageFailureIsLoggedWhenItBeginsWhenItsCauseChangesAndWhenItEnds(t *testing.T) {
+	var log bytes.Buffer
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		want := func(n int, line string) {
+			t.Helper()
+			synctest.Wait()
+			if got := strings.Count(log.String(), line); got != n {
+				t.Errorf("%q is logged %d times, want %d: %s", line, got, n, &log)
+			}
+		}
+		for failure := range 2 {
+			for range 10 {
+				q.disk.willEnd(fails, fails)
+			}
+			wantErr(t, q.KV("x").Put(bg, "k", nil), ErrStorageFailed)
+			time.Sleep(2 * time.Minute) // seven attempts: after 0, 1, 2, 4, 8, 16, 30 and 30 s
+			want(failure+1, "commit failed; new requests are refused")
+			want(failure+1, "storage still fails")
+			want(failure, "storage works again")
+			q.disk.clear()
+			q.waitForStorage()
+			want(failure+1, "storage works again")
+		}
+		q.disk.willEnd(noSpace, fails)
+		wantErr(t, q.KV("x").Put(bg, "k", nil), ErrStorageFull)
+		want(1, "disk is full; new requests are refused")
+		q.waitForStorage()
+	}, logTo(&log))
+}
+
+func TestAReopenIsTriedAtOnceAndThenLessAndLessOften(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		for range 2 { // a success starts it again
+			before := q.disk.commits()
+			for range 20 {
+				q.disk.willEnd(fails)
+			}
+			wantErr(t, q.KV("x").Put(bg, "k", nil), ErrStorageFailed)
+			var at []int
+			for second := range 130 {
+				synctest.Wait()
+				if n := q.disk.commits(); n > before {
+					before = n
+					at = append(at, second)
+				}
+				time.Sleep(time.Second)
+			}
+			if want := []int{0, 1, 3, 7, 15, 31, 61, 91, 121}; !slices.Equal(at, want) {
+				t.Errorf("tried after %d seconds, want %d", at, want)
+			}
+			q.disk.clear()
+			q.waitForStorage()
+			q.must(q.KV("x").Put(bg, "k", nil))
+		}
+	})
+}
+
+// Its end is on the disk, but its caller has no answer yet.
+func TestATicketWhoseEndPersistedIsNotCountedTwiceUntilItIsAnswered(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		q.orders(1, "grill", "bar")
+		grill, bar := q.begin("grill"), q.begin("bar")
+		q.disk.willEnd(failsButPersist, fails)
+		ended := make(chan error, 2)
+		go func() { ended <- grill.Ack(bg, ticket.Sent, "") }()
+		synctest.Wait()
+		go func() { ended <- bar.Ack(bg, ticket.Sent, "") }()
+		synctest.Wait()
+		probes, resume := 0, make(chan struct{})
+		q.hooks.commit = func(tx *bolt.Tx) error {
+			if probes++; probes > 1 { // the end of bar
+				<-resume
+			}
+			return tx.Commit()
+		}
+		time.Sleep(time.Minute)
+		if s := q.station("grill"); s.Pending != 0 || s.Printing != 0 {
+			t.Errorf("grill %+v", s)
+		}
+		if s := q.station("bar"); s.Pending != 0 || s.Printing != 1 {
+			t.Errorf("bar %+v", s)
+		}
+		close(resume)
+		q.must(errors.Join(<-ended, <-ended))
+		q.wantNothing("grill")
+	})
+}

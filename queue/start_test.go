@@ -1,0 +1,254 @@
+package queue
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"ticketrail/queue/ticket"
+)
+
+// logTo has the queue write its log into a buffer. Read it when the queue is idle.
+func logTo(log *bytes.Buffer) func(*Options) {
+	return func(o *Options) { o.Logger = slog.New(slog.NewTextHandler(log, nil)) }
+}
+
+// A recorder is the storageHooks of a start. It says what is synced and linked, in order.
+type recorder struct {
+	path  string
+	calls []string
+	fails string // this call fails with EIO
+}
+
+func (r *recorder) hooks() storageHooks {
+	return storageHooks{
+		commit: (*bolt.Tx).Commit,
+		sync: func(f *os.File) error {
+			what := "another file"
+			switch name := f.Name(); {
+			case name == r.path:
+				what = "the file"
+			case name == filepath.Dir(r.path):
+				what = "its directory"
+			case strings.HasPrefix(name, r.path+".new-"):
+				what = "a new file"
+			}
+			return r.call("sync " + what)
+		},
+		link: func(file, name string) error { return errors.Join(r.call("link"), os.Link(file, name)) },
+	}
+}
+
+func (r *recorder) call(what string) error {
+	r.calls = append(r.calls, what)
+	if what == r.fails {
+		return syscall.EIO
+	}
+	return nil
+}
+
+func TestANewFileAndThenItsNameAreSyncedBeforeItIsUsed(t *testing.T) {
+	o := Options{Path: filepath.Join(t.TempDir(), "queue.db"), Reserve: -1}
+	for _, want := range [][]string{
+		{"sync a new file", "link", "sync its directory", "sync the file"},
+		{"sync its directory", "sync the file"},
+	} {
+		r := &recorder{path: o.Path}
+		q, err := open(o, r.hooks())
+		must(t, err)
+		must(t, q.Close())
+		if !slices.Equal(r.calls, want) {
+			t.Errorf("calls %q, want %q", r.calls, want)
+		}
+	}
+}
+
+func TestAFirstStartWhoseSyncFailsIsAnErrorAndTheNextOneWorks(t *testing.T) {
+	for _, call := range []string{"sync a new file", "sync its directory", "sync the file"} {
+		o := Options{Path: filepath.Join(t.TempDir(), "queue.db"), Reserve: -1}
+		for range 2 {
+			wantErr(t, errOf(open(o, (&recorder{path: o.Path, fails: call}).hooks())), syscall.EIO)
+		}
+		if left, _ := filepath.Glob(o.Path + ".new-*"); len(left) > 0 {
+			t.Errorf("%s: %q is left", call, left)
+		}
+		q, err := Open(o)
+		must(t, err)
+		must(t, q.Close())
+	}
+}
+
+func TestAFilesystemWithoutLinksCanHoldTheQueue(t *testing.T) {
+	o := Options{Path: filepath.Join(t.TempDir(), "queue.db"), Reserve: -1, NoSync: true}
+	h := (&recorder{}).hooks()
+	h.link = func(string, string) error { return syscall.EPERM }
+	q, err := open(o, h)
+	must(t, err)
+	must(t, q.Close())
+	h.link = func(file, _ string) error { return errors.Join(syscall.EPERM, os.Remove(file)) }
+	wantErr(t, create(Options{Path: filepath.Join(t.TempDir(), "queue.db")}, h), os.ErrNotExist) // no rename either
+}
+
+func TestAFileThatAnotherProcessMadeMeanwhileIsNotReplaced(t *testing.T) {
+	other := start(t)
+	other.accept(order("a", "grill"))
+	other.stop()
+	q := &testQueue{t: t, o: Options{Path: filepath.Join(t.TempDir(), "queue.db"), Reserve: -1}}
+	h := (&recorder{}).hooks()
+	h.link = func(_, name string) error { return errors.Join(os.Link(other.o.Path, name), syscall.EEXIST) }
+	opened, err := open(q.o, h)
+	must(t, err)
+	q.Queue = opened
+	defer q.stop()
+	q.wantDuplicate(order("a", "grill"))
+}
+
+func TestAPathThatCannotBeUsedIsAnErrorThatSaysSo(t *testing.T) {
+	dir := t.TempDir()
+	loop := filepath.Join(dir, "loop.db")
+	must(t, os.Symlink(loop, loop))
+	h := (&recorder{}).hooks()
+	for _, path := range []string{loop, filepath.Join(dir, "missing", "queue.db")} {
+		if err := create(Options{Path: path}, h); err == nil {
+			t.Errorf("%s is created", path)
+		}
+		if err := errOf(Open(Options{Path: path, Reserve: -1})); err == nil {
+			t.Errorf("%s is opened", path)
+		}
+	}
+	if err := errOf(Open(Options{})); err == nil || !strings.Contains(err.Error(), "Options.Path is missing") {
+		t.Errorf("no path: %v", err)
+	}
+	wantErr(t, Check(filepath.Join(dir, "missing.db")), os.ErrNotExist)
+	wantErr(t, rewriteMeta(filepath.Join(dir, "missing.db"), h.sync), os.ErrNotExist)
+	wantErr(t, syncPath(filepath.Join(dir, "missing.db"), h), os.ErrNotExist)
+	rubbish := filepath.Join(dir, "rubbish.db")
+	must(t, os.WriteFile(rubbish, make([]byte, 16<<10), 0o600))
+	wantErr(t, rewriteMeta(rubbish, h.sync), ErrDamaged)
+}
+
+func TestAFileOfAnotherBboltVersionIsRefusedWithoutACrash(t *testing.T) {
+	q := start(t)
+	q.stop()
+	content, err := os.ReadFile(q.o.Path)
+	must(t, err)
+	size := int(newest(t, q.o.Path).pageSize)
+	for _, raw := range [][]byte{content[pageHeader:], content[size+pageHeader:]} {
+		binary.NativeEndian.PutUint32(raw[4:], 99)
+		sum := fnv.New64a()
+		sum.Write(raw[:offChecksum])
+		binary.NativeEndian.PutUint64(raw[offChecksum:], sum.Sum64())
+	}
+	must(t, os.WriteFile(q.o.Path, content, 0o600))
+	for _, err := range []error{errOf(Open(q.o)), Check(q.o.Path)} {
+		if err == nil || !strings.Contains(err.Error(), "version") {
+			t.Errorf("err %v", err)
+		}
+	}
+}
+
+func TestAFileWithoutItsFormatOrABucketIsDamaged(t *testing.T) {
+	format := func(v []byte) func(tx *bolt.Tx) error {
+		return func(tx *bolt.Tx) error { return tx.Bucket(bucketNames[bucketMeta]).Put(keyFormat, v) }
+	}
+	for name, change := range map[string]func(tx *bolt.Tx) error{
+		"checksum":     format([]byte("1")),
+		"no number":    format(seal([]byte("x"))),
+		"zero":         format(seal([]byte("0"))),
+		"no KV bucket": func(tx *bolt.Tx) error { return tx.DeleteBucket(bucketNames[bucketKV]) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			q := start(t)
+			q.change(change)
+			wantErr(t, errOf(Open(q.o)), ErrDamaged)
+			wantErr(t, Check(q.o.Path), ErrDamaged)
+		})
+	}
+}
+
+func TestCheckFindsAKeyInTheWrongOrder(t *testing.T) {
+	q := start(t)
+	for n := range 20 {
+		q.must(q.KV("x").Put(bg, fmt.Sprintf("key number %02d", n), make([]byte, 150)))
+	}
+	q.stop()
+	content, err := os.ReadFile(q.o.Path)
+	must(t, err)
+	content = bytes.ReplaceAll(content, []byte("key number 07"), []byte("key number 77"))
+	must(t, os.WriteFile(q.o.Path, content, 0o600))
+	wantErr(t, Check(q.o.Path), ErrDamaged)
+}
+
+func TestCheckOfAnOpenFileSaysThatItIsOpen(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		err := Check(q.o.Path)
+		if err == nil || !strings.Contains(err.Error(), "another ticketrail process has it open") {
+			t.Errorf("err %v", err)
+		}
+	})
+}
+
+func TestBooksThatDoNotBalanceAreLoggedAtTheStartAndTheTicketsPrint(t *testing.T) {
+	var log bytes.Buffer
+	q := start(t, logTo(&log))
+	q.accept(order("a", "grill"))
+	q.change(func(tx *bolt.Tx) error {
+		r, err := sealJSON(stationRecord{Books: Books{Enqueued: 5}})
+		return errors.Join(err, tx.Bucket(bucketNames[bucketStations]).Put([]byte("grill"), r))
+	})
+	opened, err := Open(q.o)
+	must(t, err)
+	defer opened.Close()
+	if n := opened.Unaccounted(); n != 4 || !strings.Contains(log.String(), "unaccounted_jobs=4") {
+		t.Errorf("%d jobs, logged: %s", n, &log)
+	}
+	if l, err := opened.Take(bg, "grill"); err != nil || l.Delivery().Ticket.Request != "a" {
+		t.Errorf("taken %+v, %v", l, err)
+	}
+}
+
+func TestARecordWhoseKeyHasAWrongLengthStopsNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		q.accept(order("a", "grill"))
+		q.accept(order("b", "grill"))
+		q.edit(func(tx *bolt.Tx) (err error) {
+			for _, b := range []int{bucketReqJobs, bucketJobs, bucketState, bucketWaiting, bucketFinished} {
+				err = errors.Join(err, tx.Bucket(bucketNames[b]).Put([]byte("odd"), []byte("rubbish")))
+			}
+			return errors.Join(err, tx.Bucket(bucketNames[bucketDedup]).Put([]byte("odd"), nil),
+				flip(bucketState, key64(1))(tx))
+		})
+		q.printAll("grill", "b")
+		q.wantState(1, ticket.Failed)
+		time.Sleep(100 * time.Hour)
+		synctest.Wait()
+		q.accept(order("c", "grill"))
+		q.printAll("grill", "c")
+	})
+}
+
+func TestAPositionWithoutAJobIsRemoved(t *testing.T) {
+	q := start(t)
+	q.orders(2, "grill")
+	q.edit(func(tx *bolt.Tx) error {
+		return tx.Bucket(bucketNames[bucketWaiting]).Put(key64(firstPos+9), []byte("rubbish"))
+	})
+	if n, left := q.Damaged(), q.count(bucketWaiting); n != 1 || left != 2 {
+		t.Errorf("%d damaged records, %d positions", n, left)
+	}
+	q.printAll("grill", id(0), id(1))
+	q.wantNothing("grill")
+}

@@ -1,0 +1,197 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ticketrail/queue/ticket"
+)
+
+// Something in the file is not of the kind that a write expects, or a value cannot be encoded. All of
+// the transaction is then rolled back, and the next ones work.
+func TestAWriteThatFailsLeavesNothingOfItsTransaction(t *testing.T) {
+	inTheWay := func(bucket int, key []byte) func(b *batch) error {
+		return func(b *batch) error { b.put(b.bucket(bucket), key, []byte("in the way")); return nil }
+	}
+	remove := func(bucket int, key []byte) func(b *batch) error {
+		return func(b *batch) error { b.del(b.bucket(bucket), key); return nil }
+	}
+	accept := func(q *testQueue) error { return errOf(q.Accept(bg, order("b", "grill", "bar"))) }
+	put := func(q *testQueue) error { return q.KV("boards").Put(bg, "k", []byte("v")) }
+	rescue := func(q *testQueue) error { return errOf(q.Rescue(bg, "wall", "grill", cards(true, 77))) }
+	for name, tt := range map[string]struct {
+		before, after func(b *batch) error
+		do            func(q *testQueue) error
+	}{
+		"a bucket of keys": {inTheWay(bucketDedup, key64(generationOf(0))), remove(bucketDedup, key64(generationOf(0))),
+			accept},
+		"a KV":            {inTheWay(bucketKV, []byte("boards")), remove(bucketKV, []byte("boards")), put},
+		"a KV for copies": {
+			inTheWay(bucketKV, []byte("rescued wall")), remove(bucketKV, []byte("rescued wall")), rescue,
+		},
+		"a ticket": {
+			func(b *batch) error {
+				b.dirty = true
+				return errOf(b.bucket(bucketJobs).CreateBucket(key64(2)))
+			},
+			func(b *batch) error { b.dirty = true; return b.bucket(bucketJobs).DeleteBucket(key64(2)) },
+			func(q *testQueue) error { return errOf(q.Accept(bg, order("b", "grill"))) },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, q *testQueue) {
+				q.must(q.do(bg, opOnce, 1, func(b *batch) error { b.sequence(bucketJobs); return tt.before(b) }))
+				before := q.counts()
+				q.failCommit(works, func() error { return tt.do(q) })
+				if after := q.counts(); after != before {
+					t.Errorf("records in each bucket: %v, want %v", after, before)
+				}
+				q.checkMemory()
+				q.must(q.do(bg, opOnce, 1, tt.after))
+				q.must(tt.do(q))
+			})
+		})
+	}
+}
+
+// counts is the number of records in each bucket.
+func (q *testQueue) counts() (n [bucketCount]int) {
+	for b := range n {
+		n[b] = q.count(b)
+	}
+	return n
+}
+
+// Such a time cannot be stored, and the record of the station would be lost with it.
+func TestAHoldAfterTheYear9999IsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &fakeClock{now: time.Date(12026, 11, 20, 19, 0, 0, 0, time.UTC)}
+		q := start(t, func(o *Options) { o.Clock = w })
+		defer q.stop()
+		r := order("a", "grill")
+		q.accept(r)
+		r.ID, r.Drafts[0].Ticket.Received = "b", w.now
+		if _, err := q.Accept(bg, r); err == nil || errors.Is(err, ErrStorageFailed) {
+			t.Errorf("a request: %v", err)
+		}
+		q.failCommit(works, func() error { return q.HoldStation(bg, "grill", "x") })
+		w.set(time.Date(2026, 11, 20, 19, 0, 0, 0, time.UTC), false)
+		q.restart()
+		if s := q.station("grill"); s.Hold != nil || s.Books.Enqueued != 1 || q.Damaged() != 0 {
+			t.Errorf("grill %+v, %d damaged records", s, q.Damaged())
+		}
+	})
+}
+
+func TestATransactionHasALimitOfOperationsAndOfBytes(t *testing.T) {
+	for name, tt := range map[string]struct{ ops, size, want int }{
+		"operations":                 {2*maxBatch + 1, 1, 3},
+		"bytes":                      {5, maxBatchBytes / 2, 3},
+		"bytes of one are too many":  {3, maxBatchBytes + 1, 3},
+		"as much as there may be":    {maxBatch, maxBatchBytes / maxBatch, 1},
+		"as much as there may be, 2": {2, maxBatchBytes / 2, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, q *testQueue) {
+				resume := q.disk.hang()
+				go func() { _ = q.KV("x").Put(bg, "k", nil) }() // hangs, so that the others wait behind it
+				synctest.Wait()
+				before := q.disk.commits()
+				for range tt.ops {
+					go func() {
+						_ = q.do(bg, opOnce, tt.size, func(b *batch) error { b.dirty = true; return nil })
+					}()
+				}
+				synctest.Wait()
+				resume()
+				synctest.Wait()
+				if n := q.disk.commits() - before; n != tt.want {
+					t.Errorf("%d transactions, want %d", n, tt.want)
+				}
+			})
+		})
+	}
+}
+
+func TestAnAnswerCountsMoreThanAContextThatHasEnded(t *testing.T) {
+	q := &Queue{in: newInbox()}
+	for range 50 {
+		if err := q.do(answered{bg, q}, opOnce, 1, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// answered is a context that ends when it is waited for, after the operation got its answer.
+type answered struct {
+	context.Context
+	q *Queue
+}
+
+func (c answered) Done() <-chan struct{} {
+	ops, _ := c.q.in.nextBatch()
+	ops[0].done <- nil
+	ended := make(chan struct{})
+	close(ended)
+	return ended
+}
+
+func (answered) Err() error { return context.Canceled }
+
+func TestWhatWaitsForTheCommitterShowsHowLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := newInbox()
+		if w := in.waiting(); w != 0 {
+			t.Errorf("empty, but %s waiting", w)
+		}
+		must(t, in.put(&op{kind: opAccept, since: time.Now()}))
+		time.Sleep(time.Second)
+		must(t, in.put(&op{kind: opOnce, since: time.Now()}))
+		time.Sleep(time.Second)
+		if w := in.waiting(); w != 2*time.Second {
+			t.Errorf("%s waiting, want that of the oldest", w)
+		}
+		in.nextBatch()
+		time.Sleep(time.Second)
+		must(t, in.put(&op{kind: opOnce, since: time.Now()}))
+		if w := in.waiting(); w != 3*time.Second {
+			t.Errorf("%s waiting, want that of what is being written", w)
+		}
+	})
+}
+
+func TestACorrectionIsRefusedWhileThereIsNoRoomAndComesLater(t *testing.T) {
+	for _, damaged := range []bool{false, true} {
+		inBubble(t, func(t *testing.T, q *testQueue) {
+			r := order("a", "grill")
+			q.accept(r)
+			q.accept(order("b", "grill"))
+			if damaged {
+				q.damageKey(r)
+			}
+			q.wantRefused(cancelled(r), ErrBacklogFull)
+			q.printAll("grill", "a")
+			if got := q.accept(cancelled(r)); !got.Duplicate || got.Jobs != 1 {
+				t.Errorf("receipt %+v", got)
+			}
+			q.printAll("grill", "b")
+			if d := q.print("grill"); d.Ticket.Kind != ticket.Correction {
+				t.Errorf("printed %+v", d)
+			}
+		}, func(o *Options) { o.MaxBacklog = 2 })
+	}
+}
+
+func TestARequestThatIsNotStampedIsReceivedNow(t *testing.T) {
+	w := &fakeClock{now: time.Date(2026, 11, 20, 19, 0, 0, 0, time.UTC)}
+	q := start(t, func(o *Options) { o.Clock = w })
+	r := order("a", "grill")
+	r.Received = time.Time{}
+	q.accept(r)
+	if j := q.job(1); !j.ReceivedAt.Equal(w.now) {
+		t.Errorf("job %+v", j)
+	}
+}
