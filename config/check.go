@@ -37,6 +37,7 @@ func (k *checker) checkAll() {
 	k.routes()
 	k.fonts()
 	k.ticket()
+	k.alarms()
 	k.storage()
 	k.service()
 	k.metrics()

@@ -287,3 +287,25 @@ func TestRelativeFileNamesAreRelativeToTheFile(t *testing.T) {
 		t.Errorf("%q %q", c.Storage.Path, c.Admin.Socket)
 	}
 }
+
+func TestAnEntryOfTheAlarmsMustBeginWithALetter(t *testing.T) {
+	const use = ` does not begin with a letter; write a word or a phrase, "*word" to find it inside words too, ` +
+		`or -phrase for an exception`
+	for entry, want := range map[string]string{
+		`"!nuts"`: `"!nuts"` + use, `""`: `""` + use, `"*"`: `"*"` + use, `"-*"`: `"-*"` + use,
+		`" nut"`:                 `" nut"` + use,
+		strings.Repeat("n", 101): `"` + strings.Repeat("n", 80) + `"… has 101 bytes; at most 100 are allowed`,
+	} {
+		wantProblem(t, "ticket: { alarms: [nuts, "+entry+"] }\n", "ticket.alarms[1]: "+want)
+	}
+	wantProblem(t, "ticket: { alarms: ["+strings.Repeat("n, ", 1001)+"] }\n",
+		"ticket.alarms: has 1001 entries; at most 1000 are allowed")
+	c := mustLoad(t, good+`ticket: { alarms: ["*nut", -nut free, "-*donut", 坚果, 🥜, 14 allergens] }`+"\n")
+	want := []string{"*nut", "-nut free", "-*donut", "坚果", "🥜", "14 allergens"}
+	if diff := cmp.Diff(want, c.Ticket.Alarms); diff != "" {
+		t.Error(diff)
+	}
+	if c := mustLoad(t, good+"ticket: { alarms: [] }\n"); len(c.Ticket.Alarms) > 0 {
+		t.Errorf("the list is empty, and %q stays", c.Ticket.Alarms)
+	}
+}

@@ -156,12 +156,19 @@ type Route struct {
 	Continue bool `mapstructure:"continue"`
 }
 
-// Ticket says which fields of a print request appear on a ticket.
+// Ticket says which fields of a print request appear on a ticket, and which texts mark an allergy.
 type Ticket struct {
 	// Fields says where to look for a field of a ticket: the field's name and a list of dotted
 	// paths, of which the first that exists is used. Default none: the built-in paths, which
 	// ticketrail inspect shows. A field named here has only these paths.
 	Fields map[string][]string `mapstructure:"fields"`
+	// Alarms are words and phrases that mark an allergy. An item, a modifier or a note with one of
+	// them prints white on black, at least twice as high; on a printer that cannot, in capitals
+	// between exclamation marks. An entry is found where a word of the text begins with it, with *
+	// in front also inside a word. One that begins with - is an exception, which is taken out of
+	// the text first. Case, accents and punctuation at the ends do not count. Default: words of
+	// more than twenty languages; empty: nothing is marked.
+	Alarms []string `mapstructure:"alarms"`
 }
 
 // Storage is the database that holds every order from the moment it is acknowledged.
@@ -295,6 +302,7 @@ func Default() Config {
 			RespondWithin:  4 * time.Second,
 		},
 		Display: Display{Listen: "127.0.0.1:9322"},
+		Ticket:  Ticket{Alarms: defaultAlarms()},
 		Storage: Storage{
 			Path:             "/var/lib/ticketrail/ticketrail.db",
 			DedupRetention:   168 * time.Hour,

@@ -31,6 +31,7 @@ func TestEveryKeyOutsideListsCanBeSetInTheEnvironment(t *testing.T) {
 		"receiver.max_body": "8KiB", "receiver.max_connections": "7", "receiver.schema": "strict",
 		"receiver.respond_within": "1s",
 		"fallback":                "bar", "fonts": "/a.ttf,/b", "storage.path": "/s", "storage.dedup_retention": "2h",
+		"ticket.alarms":             "*allerg, -nut bread",
 		"storage.history_retention": "3h",
 		"storage.max_backlog":       "9", "admin.socket": "/a", "metrics.listen": "127.0.0.1:2", "log.level": "debug",
 		"log.format":     "json",
@@ -62,6 +63,7 @@ func TestEveryKeyOutsideListsCanBeSetInTheEnvironment(t *testing.T) {
 		AllowFrom:      []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")},
 		MaxBody:        8 << 10, MaxConnections: 7, Schema: "strict", RespondWithin: time.Second}
 	want.Fallback, want.Fonts = "bar", []string{"/a.ttf", "/b"}
+	want.Ticket.Alarms = []string{"*allerg", "-nut bread"}
 	want.Storage = Storage{"/s", 2 * time.Hour, 3 * time.Hour, 9}
 	want.Admin.Socket, want.Metrics.Listen, want.Log = "/a", "127.0.0.1:2", Log{"debug", "json"}
 	want.Display = Display{Listen: "127.0.0.1:3", Insecure: true}

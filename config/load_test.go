@@ -163,8 +163,9 @@ func TestInvalidYAMLIsReportedByLine(t *testing.T) {
 		"x: 1\na: [1, 2\nb: 3\n": "kitchen.yaml:2: is not YAML: did not find expected ',' or ']'",
 		"x: 1\ny: 2\n- z\n":      "kitchen.yaml:3: is not YAML: did not find expected key",
 		"x: 1\nfoo\nbar: 1\n":    "kitchen.yaml:2: is not YAML: could not find expected ':'",
-		"x: *nope\n":             "kitchen.yaml: is not YAML: unknown anchor 'nope' referenced",
-		"- a\n":                  "kitchen.yaml:1: expected keys with values, got a list",
+		"x: *nope\n": "kitchen.yaml: is not YAML: unknown anchor 'nope' referenced; " +
+			"put a value that begins with * in quotes",
+		"- a\n": "kitchen.yaml:1: expected keys with values, got a list",
 		"a: 1\n---\nfallback: b\n": "kitchen.yaml:2: a second document begins here; put everything into one, " +
 			"without ---",
 	} {

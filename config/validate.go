@@ -92,7 +92,8 @@ func (f *findings) document(data []byte) (root *yaml.Node, err error) {
 func (f *findings) syntax(data []byte, err error) Problem {
 	line, msg := 1, strings.TrimPrefix(err.Error(), "yaml: ")
 	if strings.HasPrefix(msg, "unknown anchor") { // the parser does not say where
-		return Problem{Path: f.file, Msg: clean("is not YAML: " + msg)}
+		return Problem{Path: f.file, Msg: clean("is not YAML: " + msg +
+			"; put a value that begins with * in quotes")}
 	}
 	if m := regexp.MustCompile(`(?s)^line (\d+): (.*)$`).FindStringSubmatch(msg); m != nil {
 		line, _ = strconv.Atoi(m[1])

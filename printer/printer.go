@@ -51,7 +51,7 @@ type Options struct {
 	// Device is the printer. All Papers of one printer share it.
 	Device *Device
 
-	// Layout is how tickets look. Columns, Printer, Printable, Copy and Copies are set here.
+	// Layout is how tickets look. Columns, Printer, Printable, Framed, Copy and Copies are set here.
 	Layout layout.Options
 	Copies int // of every ticket; 0 is 1
 	// Buzz and BuzzVoid are how many times the buzzer sounds for an order and for a cancellation.
@@ -226,6 +226,7 @@ func (p *Paper) encode(d ticket.Delivery, asb bool) encodedTicket {
 	}
 	lo := p.o.Layout
 	lo.Columns, lo.Printer, lo.Copies = p.o.Columns, p.o.Name, p.o.Copies
+	lo.Framed = !p.o.Profile.Invert
 	lo.Printable = func(s string) string { return escpos.Printable(s, eo) }
 	for k := range p.o.Copies {
 		lo.Copy = k + 1

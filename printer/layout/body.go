@@ -135,8 +135,10 @@ func (b *body) line(l *ticket.Line) {
 	} else if !l.Refire && l.Depth <= b.refireDepth {
 		b.refireDepth = -1
 	}
-	b.flow(paragraph{mark: b.voidMark(l.Void, st), indent: indent, label: b.label(l, marker, st),
-		text: b.itemName(l), style: voidStyle(st, l.Void), fill: l.Void})
+	b.alarmIf(!l.Void && b.Alarms.Match(l.Name), func() {
+		b.flow(paragraph{mark: b.voidMark(l.Void, st), indent: indent, label: b.label(l, marker, st),
+			text: b.itemName(l), style: voidStyle(st, l.Void), fill: l.Void})
+	})
 	b.details(l, indent)
 	b.severalLines = len(b.lines) > start+1 || l.Depth > 0
 }
@@ -240,7 +242,9 @@ func (b *body) details(l *ticket.Line, indent int) {
 		st.Width = 0
 	}
 	for _, n := range l.Notes {
-		b.note(b.voidMark(l.Void, st), indent, n, voidStyle(st, l.Void))
+		b.alarmIf(!l.Void && b.Alarms.Match(n), func() {
+			b.note(b.voidMark(l.Void, st), indent, n, voidStyle(st, l.Void))
+		})
 	}
 }
 

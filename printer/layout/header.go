@@ -24,7 +24,7 @@ func (c *composer) header(d *ticket.Delivery) {
 		}
 	}
 	for _, n := range t.Notes {
-		c.note(Span{}, 0, n, Style{Bold: true, Height: 2})
+		c.alarmIf(c.Alarms.Match(n), func() { c.note(Span{}, 0, n, Style{Bold: true, Height: 2}) })
 	}
 	if len(t.Notes) > 0 {
 		c.rule("=")

@@ -61,6 +61,13 @@ type Options struct {
 	BlankLines int  // blank lines between two items, at most 8
 	QR         bool // print the request's id as a QR code in the footer
 
+	// Alarms find the items, modifiers and notes that print as an alarm, because they name an
+	// allergy. Nil finds none.
+	Alarms *Alarms
+	// Framed draws alarms in capitals in a frame of exclamation marks: the printer has no white on
+	// black.
+	Framed bool
+
 	// Template draws the header and the footer. Nil uses the built-in ones.
 	Template *Template
 	// OnTemplateError is called with the reason when the template failed for this ticket. The

@@ -70,6 +70,9 @@ func randomOptions(n uint64, house []*Template) Options {
 	if take(2) == 1 {
 		o.Header = headerFields()[take(10):]
 	}
+	if take(2) == 1 {
+		o.Alarms, o.Framed = NewAlarms([]string{"*ω", "中", "nuts"}), take(2) == 1
+	}
 	return o
 }
 

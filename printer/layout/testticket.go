@@ -54,6 +54,7 @@ func (c *composer) test(t *ticket.Ticket) {
 	c.flow(paragraph{text: "red, if it has two colours", style: Style{Red: true}})
 	st := voidStyle(Style{Bold: true}, true)
 	c.flow(paragraph{mark: c.voidMark(true, st), text: "is how a cancelled line looks", style: st, fill: true})
+	c.alarmIf(true, func() { c.flow(paragraph{text: c.cookText("how an allergy looks")}) })
 
 	c.heading("letters", "-")
 	say("What the printer cannot draw stands here as its name in brackets; " +

@@ -16,6 +16,7 @@ import (
 	"ticketrail/config"
 	"ticketrail/printer"
 	"ticketrail/printer/escpos"
+	"ticketrail/printer/layout"
 	"ticketrail/printer/profile"
 	"ticketrail/printer/raster"
 	"ticketrail/printer/transport"
@@ -69,6 +70,7 @@ type paper struct {
 	conf     config.Printer // of this station only
 	device   *device
 	drawer   *raster.Drawer  // shared by all papers of a configuration
+	alarms   *layout.Alarms  // shared as well
 	template *templateErrors // also if it has no template
 	paper    *printer.Paper
 }
@@ -82,6 +84,10 @@ func (p *papers) build(next, prev *Built) error {
 		var warnings []string
 		next.drawer, warnings = newDrawer(next.conf)
 		next.Warnings = append(next.Warnings, warnings...)
+	}
+	next.alarms = prev.alarms
+	if words := next.conf.Ticket.Alarms; prev.alarms == nil || !slices.Equal(prev.conf.Ticket.Alarms, words) {
+		next.alarms = layout.NewAlarms(words)
 	}
 	// By address: two stations at one printer share its device.
 	devices := map[string]*device{}
@@ -111,9 +117,10 @@ func (p *papers) add(next, prev *Built, devices, previous map[string]*device, c 
 			return err
 		}
 	}
-	st := &paper{conf: c, device: devices[at], drawer: next.drawer}
+	st := &paper{conf: c, device: devices[at], drawer: next.drawer, alarms: next.alarms}
 	old, ok := prev.stations[c.Name].(*paper)
-	if ok && old.device == st.device && old.drawer == st.drawer && reflect.DeepEqual(old.conf, c) {
+	if ok && old.device == st.device && old.drawer == st.drawer && old.alarms == st.alarms &&
+		reflect.DeepEqual(old.conf, c) {
 		next.stations[c.Name] = old
 		return nil
 	}
@@ -123,6 +130,7 @@ func (p *papers) add(next, prev *Built, devices, previous map[string]*device, c 
 	if err != nil {
 		return err
 	}
+	look.Alarms = st.alarms
 	st.paper = printer.NewPaper(printer.Options{
 		Name: c.Name, Device: st.device.Device, Profile: prof, Columns: c.Columns,
 		Layout: look, Copies: c.Copies, Buzz: c.Buzzer.Times, BuzzVoid: c.Buzzer.VoidTimes, Drawer: next.drawer,

@@ -123,7 +123,7 @@ func LayoutOptions(conf *config.Config, station string) (layout.Options, error) 
 		o.Columns = m.Columns
 	}
 	drawer, _ := newDrawer(conf)
-	o.Printer = station
+	o.Printer, o.Alarms, o.Framed = station, layout.NewAlarms(conf.Ticket.Alarms), !m.Invert
 	o.Printable = func(s string) string { return escpos.Printable(s, escpos.Options{Profile: m, Drawer: drawer}) }
 	return o, err
 }

@@ -21,6 +21,7 @@ import (
 
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/config"
+	"ticketrail/printer/layout"
 	"ticketrail/printer/raster"
 	"ticketrail/printer/transport"
 	"ticketrail/queue"
@@ -123,6 +124,7 @@ type Built struct {
 	conf     *config.Config
 	stations map[string]Station // by name; without the screens of the pass, which have no queue
 	drawer   *raster.Drawer     // draws the letters that a printer's code pages lack
+	alarms   *layout.Alarms     // finds the allergies
 }
 
 // New opens the state that the kinds store in the queue's file, such as boards and pairings. There

@@ -1,0 +1,141 @@
+package layout
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+)
+
+// Alarms are the words that mark an allergy. A text in which one of them is found prints so that no
+// cook overlooks it. Nil finds none. It never changes and is safe for concurrent use.
+type Alarms struct{ words, exceptions []string }
+
+// NewAlarms reads the entries of ticket.alarms. Each is a word or a phrase, which is found where a
+// word of a text begins with it (allerg in allergic); with * in front, also inside a word
+// (Nussallergie). An entry that begins with - is an exception: it is taken out of a text before
+// words are searched in it. Case, accents and full width do not count. Chinese, Japanese, Korean
+// and the scripts of South-East Asia, which join words, are searched without regard to words.
+func NewAlarms(entries []string) *Alarms {
+	a := &Alarms{}
+	for _, e := range entries {
+		word, exception := strings.CutPrefix(e, "-")
+		to := &a.words
+		if exception {
+			to = &a.exceptions
+		}
+		if word = searched(word); word != "" {
+			*to = append(*to, word)
+		}
+	}
+	return a
+}
+
+// searched returns an entry as it is searched for in what [fold] returns, where a space precedes
+// each word and nothing else.
+func searched(entry string) string {
+	part, inside := strings.CutPrefix(entry, "*")
+	part = strings.Trim(fold(part), "\n")
+	for _, r := range part {
+		if r != ' ' && (inside || joinsWords(r)) {
+			return strings.TrimPrefix(part, " ")
+		}
+	}
+	return part
+}
+
+// Match reports whether s has a word that marks an allergy. The time it takes grows with the length
+// of s and no faster: s may be a megabyte from the network.
+func (a *Alarms) Match(s string) bool {
+	if a == nil || len(a.words) == 0 {
+		return false
+	}
+	for line := range strings.FieldsFuncSeq(s, lineBreak) {
+		line = fold(line)
+		for _, e := range a.exceptions {
+			line = strings.ReplaceAll(line, e, "\n")
+		}
+		for _, w := range a.words {
+			if strings.Contains(line, w) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// frame is how many columns the frame of an alarm takes: an exclamation mark and a space on each side.
+const frame = 4
+
+// alarmIf prints what print adds, and if yes, as an alarm: bold, at least twice as high, and white
+// on black from edge to edge, or in a frame. Red comes on top and is not enough alone: modifiers
+// are red too, and many impact printers have a black ribbon.
+func (c *composer) alarmIf(yes bool, print func()) {
+	if !yes {
+		print()
+		return
+	}
+	st := Style{Bold: true, Height: 2, Red: true, Invert: !c.Framed}
+	edge := Line{Spans: []Span{{Text: strings.Repeat("!", c.columns), Style: Style{Bold: true, Red: true}}}}
+	upper := c.UpperCase
+	if c.Framed {
+		c.add(edge)
+		c.columns, c.UpperCase = c.columns-frame, true
+	}
+	first := len(c.lines)
+	print()
+	for i := range c.lines[first:] {
+		l := &c.lines[first+i]
+		for j := range l.Spans {
+			s := &l.Spans[j].Style
+			s.Bold, s.Red, s.Invert, s.Height = true, true, st.Invert, max(s.Height, 2)
+		}
+		l.space(c.columns-l.Width(), st)
+		if c.Framed {
+			l.Spans = append(append([]Span{{Text: "! ", Style: st}}, l.Spans...), Span{Text: " !", Style: st})
+		}
+	}
+	if c.Framed {
+		c.columns, c.UpperCase = c.columns+frame, upper
+		c.add(edge)
+	}
+}
+
+// fold returns the words of s in small letters of normal width without accents, each after a space.
+// Punctuation becomes a line feed, which no phrase contains: in "onion no, allergy" nobody says "no
+// allergy". Only a hyphen or an apostrophe after a letter separates words like a space, because
+// nut-free is "nut free", and so is the one in d'allergie.
+func fold(s string) string {
+	var b strings.Builder
+	inWord := false
+	for _, r := range norm.NFKD.String(cases.Fold().String(normalize(s))) {
+		switch {
+		// Accents, and the vowel points of Hebrew and Arabic. The marks of Thai are not among them:
+		// they tell an allergy from a goat.
+		case unicode.Is(unicode.Mn, r) && unicode.In(r, unicode.Inherited, unicode.Hebrew):
+		case unicode.In(r, unicode.L, unicode.M, unicode.N):
+			if !inWord {
+				b.WriteByte(' ')
+			}
+			b.WriteRune(r)
+			inWord = true
+		case unicode.Is(unicode.So, r): // an emoji is a word of its own
+			b.WriteString(" " + string(r))
+			inWord = false
+		case r == ' ' || inWord && (unicode.Is(unicode.Pd, r) || r == '\'' || r == '’'):
+			inWord = false
+		default:
+			b.WriteByte('\n')
+			inWord = false
+		}
+	}
+	return b.String()
+}
+
+// joinsWords reports whether r is of a script that is written without spaces between words, or, as
+// Korean is, with fewer spaces than other languages.
+func joinsWords(r rune) bool {
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao,
+		unicode.Khmer, unicode.Myanmar)
+}

@@ -1,0 +1,166 @@
+package layout
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ticketrail/config"
+	"ticketrail/queue/ticket"
+)
+
+func TestTheDefaultWordsFindAllergiesAndNothingElse(t *testing.T) {
+	b, err := os.ReadFile("testdata/allergies.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := NewAlarms(config.Default().Ticket.Alarms)
+	seen := map[string]int{}
+	for line := range strings.Lines(string(b)) {
+		verdict, text, _ := strings.Cut(strings.TrimSpace(line), " ")
+		switch verdict {
+		case "", "#":
+			continue
+		case "yes", "no":
+		default:
+			t.Fatalf("%q begins with neither yes nor no", line)
+		}
+		seen[verdict]++
+		if got := a.Match(text); got != (verdict == "yes") {
+			t.Errorf("%q: marks an allergy: %v, want %s", text, got, verdict)
+		}
+	}
+	if seen["yes"] < 100 || seen["no"] < 100 {
+		t.Errorf("only %v texts", seen)
+	}
+}
+
+func TestEveryDefaultWordFindsItself(t *testing.T) {
+	list := config.Default().Ticket.Alarms
+	a := NewAlarms(list)
+	for _, e := range list {
+		if !strings.HasPrefix(e, "-") && !a.Match("x "+strings.TrimPrefix(e, "*")) {
+			t.Errorf("%q is not found: an exception takes it out", e)
+		}
+	}
+}
+
+func TestAWordIsFoundWhereTheEntrySays(t *testing.T) {
+	for _, x := range []struct {
+		entries, text string
+		want          bool
+	}{
+		{"nut", "Nuts", true},
+		{"nut", "donut", false},
+		{"*nut", "donut", true},
+		{"nut", "(nut)", true},
+		{"nut", "don-nut", true},
+		{"nut", "hazel\u00adnut", false}, // a soft hyphen is inside a word
+		{"nut", "7nuts", false},
+		{"nut free", "nut-free", true},
+		{"nut free", "nut   free", true},
+		{"nut free", "nut, free", false},
+		{"nut free", "nut\nfree", false},
+		{"nut free", "nut – free", false},
+		{"NÜSSE", "nusse", true},
+		{"nusse", "NU\u0308ẞE", true},
+		{"nuts", "ｎｕｔｓ", true},
+		{"d'allergie", "D’ALLERGIE", true},
+		{"花生", "有花生的", true},
+		{"땅콩", "꿀땅콩", true},
+		{"ถั่ว", "ไม่ใส่ถั่ว", true},
+		{"🥜", "no🥜!", true},
+		{"nut,-nut bread", "nut bread", false},
+		{"nut,-nut bread", "nut breads, nut oil", true},
+		{"nut free,-x", "nut x free", false}, // what is taken out leaves a gap that no phrase crosses
+		{"nut,-*gonut", "gonut", false},
+		{"", "nut", false},
+		{"-nut", "nut", false},
+		{"!", "!", false},
+	} {
+		if got := NewAlarms(strings.Split(x.entries, ",")).Match(x.text); got != x.want {
+			t.Errorf("%q in %q: %v, want %v", x.entries, x.text, got, x.want)
+		}
+	}
+	if (*Alarms)(nil).Match("nut") {
+		t.Error("no words find something")
+	}
+}
+
+func TestAMegabyteIsSearchedInSeconds(t *testing.T) {
+	a := NewAlarms(config.Default().Ticket.Alarms)
+	for _, s := range []string{"allerg", "no allergies ", "a\u0301", "\u0301", "过", "- ", "\x00", "\xff", "กำ"} {
+		start := time.Now()
+		a.Match(strings.Repeat(s, 1<<20/len(s)))
+		if took := time.Since(start); took > 10*time.Second {
+			t.Errorf("a megabyte of %q took %v", s, took)
+		}
+	}
+}
+
+// allergies is an order with an alarm in each place where a guest's words may be.
+func allergies() ticket.Delivery {
+	return ticket.Delivery{Ticket: ticket.Ticket{Number: "18", Notes: []string{"nuts!\nat once", "birthday"},
+		Lines: []ticket.Line{
+			{Quantity: "2", Name: "No nuts cake", Notes: []string{"well done"}},
+			{Quantity: "1", Name: "Burger", 
+				Notes: []string{"nuts kill her, so please be careful with all of the pans"}},
+			{Depth: 1, Quantity: "1", Name: "nuts"},
+			{Depth: 1, Quantity: "1", Name: "onion"},
+			{Quantity: "1", Name: "Fish", Void: true, Notes: []string{"nuts"}},
+			{Depth: 1, Quantity: "1", Name: "nuts", Void: true},
+		}}}
+}
+
+func TestAnAlarmIsWhiteOnBlackFromEdgeToEdge(t *testing.T) {
+	d := allergies()
+	d.Ticket.Lines = d.Ticket.Lines[:4]
+	seen := ""
+	for _, l := range ComposeWith(d, Options{Columns: 32, Alarms: NewAlarms([]string{"nuts", "no nuts"}),
+		NameSize: Size{2, 1}, ModifierSize: Size{1, 1}}) {
+		text := strings.TrimSpace(content([]Line{l}))
+		inverted, all := false, true
+		for _, s := range l.Spans {
+			inverted, all = inverted || s.Invert, all && s.Invert && s.Bold && s.Red && s.Height >= 2
+		}
+		if !inverted {
+			continue
+		}
+		seen += text + "\n"
+		if !all || l.Width() != 32 {
+			t.Errorf("%q is no alarm from edge to edge: %+v", text, l.Spans)
+		}
+	}
+	want := "! nuts!\nat once\n2x No nuts cake\n! nuts kill her, so please\nbe careful with all of\nthe pans\nnuts\n"
+	if diff := cmp.Diff(want, seen); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAnAlarmIsNotSmallerThanOtherNames(t *testing.T) {
+	d := ticket.Delivery{Ticket: ticket.Ticket{Lines: []ticket.Line{{Quantity: "1", Name: "Nuts"}}}}
+	o := Options{Columns: 48, Alarms: NewAlarms([]string{"nuts"}), NameSize: Size{2, 3}}
+	if got := sizeOf(t, ComposeWith(d, o), "Nuts"); got.Width != 2 || got.Height != 3 {
+		t.Errorf("%dx%d", got.Width, got.Height)
+	}
+}
+
+func TestWithoutWhiteOnBlackAnAlarmIsInCapitalsInAFrame(t *testing.T) {
+	golden(t, "testdata/alarms-framed-32.txt", Plain(ComposeWith(allergies(),
+		Options{Columns: 32, Alarms: NewAlarms([]string{"nuts"}), Framed: true}), 32))
+}
+
+func TestACancelledAllergyIsACancellation(t *testing.T) {
+	d := allergies()
+	d.Ticket.Notes, d.Ticket.Lines = nil, d.Ticket.Lines[4:]
+	for _, o := range []Options{{Columns: 32}, {Columns: 32, Framed: true}} {
+		want := ComposeWith(d, o)
+		o.Alarms = NewAlarms([]string{"nuts"})
+		if diff := cmp.Diff(want, ComposeWith(d, o)); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
