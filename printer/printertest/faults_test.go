@@ -25,9 +25,9 @@ func TestAnswersInOrderComeWhenThePaperHasThem(t *testing.T) {
 		if got, want := l.answers(), answerTo("p001")+"\x00"; got != want || texts(p) != "a\nb\nc\n" {
 			t.Errorf("after 1.6 s answers % X, paper %q", got, texts(p))
 		}
-		time.Sleep(time.Second)
-		if !p.Idle() {
-			t.Error("not idle with everything printed")
+		l.Close()
+		if p.Wait(); time.Since(began) != 2*time.Second || texts(p) != "a\nb\nc\nd\n" {
+			t.Errorf("after %v on paper: %q", time.Since(began), texts(p))
 		}
 	})
 }

@@ -41,7 +41,7 @@ type Model struct {
 type Others int
 
 const (
-	Wait   Others = iota // it is accepted; nothing is read from it until those before it are gone
+	Queue  Others = iota // it is accepted; nothing is read from it until those before it are gone
 	Refuse               // it is reset at once
 	Evict                // it takes the port; the one before is reset
 )
@@ -132,11 +132,14 @@ func (p *Printer) Taken() Taken {
 	return t
 }
 
-// Idle reports whether all that was received is interpreted and on paper.
-func (p *Printer) Idle() bool {
+// Wait waits until no client is connected and all that was received is interpreted and on paper. The
+// caller ends what stops the printer before.
+func (p *Printer) Wait() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return len(p.buffer) == 0 && len(p.queue) == 0
+	for !p.closed && (p.firing > 0 || len(p.clients)+len(p.buffer)+len(p.queue) > 0) {
+		p.changed.Wait()
+	}
 }
 
 // run interprets and prints until Close. The paper goes first as soon as the interpreter is as far
