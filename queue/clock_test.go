@@ -223,6 +223,36 @@ func TestAnIdleQueueStoresTheRunningTimeEveryHour(t *testing.T) {
 	})
 }
 
+func TestTheRunningTimeIsStoredAtMostOnceAMinuteAndOnlyWithAChange(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		for _, tt := range []struct {
+			after, stored time.Duration
+			do            func()
+		}{
+			{10 * time.Second, 0, func() { q.accept(order("a", "grill")) }},
+			{80 * time.Second, 90 * time.Second, func() { q.accept(order("b", "grill")) }},
+			{50 * time.Second, 90 * time.Second, func() { q.accept(order("c", "grill")) }},
+			{50 * time.Second, 90 * time.Second, func() { q.accept(order("a", "grill")) }}, // a duplicate
+		} {
+			time.Sleep(tt.after)
+			before := q.disk.commits()
+			tt.do()
+			synctest.Wait()
+			if q.clock.written != tt.stored {
+				t.Errorf("stored after %s, want %s", q.clock.written, tt.stored)
+			}
+			if n := q.disk.commits() - before; n > 1 {
+				t.Errorf("%d commits", n)
+			}
+		}
+		before := q.disk.commits()
+		q.wantDuplicate(order("a", "grill"))
+		if n := q.disk.commits() - before; n != 0 {
+			t.Errorf("a duplicate costs %d commits", n)
+		}
+	})
+}
+
 func TestTheCommitAfterAFailedOneStoresTheRunningTime(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		time.Sleep(2 * time.Minute)

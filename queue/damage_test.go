@@ -161,6 +161,10 @@ func TestAFailedJobOlderThanItsBooksIsCancelledOnce(t *testing.T) {
 	q.accept(order("a", "grill"))
 	q.must(q.take("grill").Fail(bg, "no"))
 	q.edit(flip(bucketStations, []byte("grill")))
+	q.restart()
+	if n := q.Damaged(); n != 0 {
+		t.Errorf("%d damaged records after a restart", n)
+	}
 	q.must(q.Cancel(bg, 1, "seen"))
 	q.checkBooks()
 	b := q.station("grill").Books

@@ -340,12 +340,24 @@ func wantHang(t *testing.T, q *testQueue, after time.Duration) {
 }
 
 func TestAReserveThatCannotBeCreatedStopsNoOrder(t *testing.T) {
-	q := start(t, func(o *Options) {
+	var log bytes.Buffer
+	q := start(t, logTo(&log), func(o *Options) {
 		o.Reserve = 1 << 20
 		must(t, os.MkdirAll(filepath.Join(o.Path+".reserve", "in the way"), 0o700))
 	})
 	q.must(q.Ready())
 	q.accept(order("a", "grill"))
+	q.space.freeReserve()
+	if !strings.Contains(log.String(), "cannot remove the reserve file") {
+		t.Errorf("logged: %s", &log)
+	}
+}
+
+func TestTheReserveHas16MiBUnlessTheOptionsSayElse(t *testing.T) {
+	q := start(t, func(o *Options) { o.Reserve = 0 })
+	if info, err := os.Stat(reservePath(q.o)); err != nil || info.Size() != 16<<20 {
+		t.Errorf("%v, %v", info, err)
+	}
 }
 
 func TestAReserveOfAnotherSizeIsReplacedAtTheStart(t *testing.T) {

@@ -67,9 +67,13 @@ func TestADirectoryInPlaceOfTheFileIsRefusedAndNotCalledDamaged(t *testing.T) {
 
 func TestASecondProcessIsToldThatTheFileIsOpen(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) { // which makes the wait for the lock short
+		started := time.Now()
 		_, err := Open(q.o)
 		if err == nil || !strings.Contains(err.Error(), q.o.Path+": another ticketrail process has it open") {
 			t.Errorf("err %v", err)
+		}
+		if waited := time.Since(started).Round(time.Second); waited != 3*time.Second {
+			t.Errorf("it waited %s for the other one", waited)
 		}
 	})
 }

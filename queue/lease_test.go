@@ -219,6 +219,13 @@ func TestMovesAreAllOrNothing(t *testing.T) {
 	q.must(l.Return(bg, "stop"))
 }
 
+func TestAStationIsNotMovedToItself(t *testing.T) {
+	q := start(t)
+	q.accept(order("a", "grill"))
+	wantErr(t, errOf(q.MoveAll(bg, "grill", "grill")), ErrConflict)
+	q.wantState(1, ticket.Pending)
+}
+
 func TestAMoveOfMoreThanAThousandJobsIsRefused(t *testing.T) {
 	q := start(t)
 	ids := make([]uint64, maxMove+1)

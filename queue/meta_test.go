@@ -153,6 +153,23 @@ func TestADamagedMetaPageIsValidExactlyWhenBboltSaysSo(t *testing.T) {
 	}
 }
 
+func TestTheSecondMetaPageIsFoundWhateverTheSizeOfAPage(t *testing.T) {
+	for _, size := range []int{1 << 10, 4 << 10, 64 << 10} {
+		path := bboltFile(t, &bolt.Options{PageSize: size, NoSync: true}, 4, nil)
+		f, err := os.OpenFile(path, os.O_RDWR, 0)
+		must(t, err)
+		defer f.Close()
+		must(t, errOf(f.WriteAt(make([]byte, pageHeader+metaSize), 0)))
+		if m := newest(t, path); m.at != int64(size) || m.pageSize != int64(size) {
+			t.Errorf("pages of %d: %+v", size, m)
+		}
+		must(t, errOf(f.WriteAt(make([]byte, pageHeader+metaSize), int64(size))))
+		if m, ok := newestMeta(f); ok {
+			t.Errorf("pages of %d: %+v, and both are damaged", size, m)
+		}
+	}
+}
+
 // bbolt accepts a meta page that this test has made. So the checksum and the transaction number are
 // where this package assumes them.
 func TestBboltUsesAMetaPageMadeByATest(t *testing.T) {

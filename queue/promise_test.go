@@ -293,13 +293,43 @@ func TestEqualRequestsInOneTransactionMakeOneJob(t *testing.T) {
 	})
 }
 
-func TestATicketIsNotLentWhileItIsBeingCancelled(t *testing.T) {
+func TestATicketIsNotLentWhileItIsTakenFromTheQueueOrTheStationIsStopped(t *testing.T) {
+	for name, tt := range map[string]struct {
+		do   func(q *testQueue) error
+		next []string // tickets to print then
+	}{
+		"cancelled": {func(q *testQueue) error { return q.Cancel(bg, 1, "guest left") }, []string{"b"}},
+		"moved":     {func(q *testQueue) error { return errOf(q.Move(bg, []uint64{1}, "bar")) }, []string{"b"}},
+		"all moved": {func(q *testQueue) error { return errOf(q.MoveAll(bg, "grill", "bar")) }, nil},
+		"expired":   {func(q *testQueue) error { return errOf(q.Expire(bg, "grill", -time.Hour)) }, []string{""}},
+		"held":      {func(q *testQueue) error { return q.HoldStation(bg, "grill", "x") }, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, q *testQueue) {
+				q.accept(order("a", "grill"))
+				q.accept(order("b", "grill"))
+				resume := q.disk.hang()
+				done := make(chan error)
+				go func() { done <- tt.do(q) }()
+				synctest.Wait()
+				q.wantNothing("grill")
+				resume()
+				q.must(<-done)
+				q.printAll("grill", tt.next...)
+				q.wantNothing("grill")
+			})
+		})
+	}
+}
+
+func TestTheNextTicketIsLentWhenTheEndOfTheLastOneIsOnTheDisk(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		q.accept(order("a", "grill"))
 		q.accept(order("b", "grill"))
+		l := q.begin("grill")
 		resume := q.disk.hang()
 		done := make(chan error)
-		go func() { done <- q.Cancel(bg, 1, "guest left") }()
+		go func() { done <- l.Ack(bg, ticket.Sent, "") }()
 		synctest.Wait()
 		q.wantNothing("grill")
 		resume()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -153,6 +154,50 @@ func TestWhatACallerReadsFromAClosedQueueIsAnError(t *testing.T) {
 		if n, err := call(); n != 0 || !errors.Is(err, ErrClosed) {
 			t.Errorf("%s: %d, %v", name, n, err)
 		}
+	}
+}
+
+func TestAJobIsShownWithAllThatIsKnownOfIt(t *testing.T) {
+	w := &fakeClock{now: time.Date(2026, 11, 20, 19, 40, 0, 0, time.UTC)}
+	q := start(t, func(o *Options) { o.Clock = w })
+	r := order("a", "grill")
+	tk := &r.Drafts[0].Ticket
+	tk.VenueName, tk.Record, tk.Kind = "Da Mario", "record-1", ticket.Correction
+	q.accept(r)
+	q.must(q.begin("grill").Retry(bg, "reset"))
+	want := Job{
+		ID: 1, Request: "a", Record: "record-1", Venue: venue, VenueName: "Da Mario", Device: "tablet-1",
+		Station: "grill", State: ticket.Pending, Attempts: 1, Doubt: true, Kind: ticket.Correction,
+		ReceivedAt: r.Received, Reason: "reset",
+	}
+	if j := q.job(1); !reflect.DeepEqual(j, want) {
+		t.Errorf("job %+v, want %+v", j, want)
+	}
+	l := q.take("grill")
+	want.State = ticket.Printing
+	if j := q.job(1); !reflect.DeepEqual(j, want) {
+		t.Errorf("job %+v, want %+v", j, want)
+	}
+	q.must(l.Fail(bg, "no"))
+	must(t, errOf(q.Reprint(bg, 1, "", "lost")))
+	want.State, want.Attempts, want.Reason, want.FinishedAt = ticket.Cancelled, 2, "reprinted as job 2", &w.now
+	if j := q.job(1); !reflect.DeepEqual(j, want) {
+		t.Errorf("job %+v, want %+v", j, want)
+	}
+	want.ID, want.State, want.Attempts, want.Reason, want.FinishedAt = 2, ticket.Pending, 0, "lost", nil
+	want.Doubt, want.Reprint, want.MadeFrom = false, true, 1
+	if j := q.job(2); !reflect.DeepEqual(j, want) {
+		t.Errorf("copy %+v, want %+v", j, want)
+	}
+	q.edit(flip(bucketJobs, key64(2)))
+	want.Record, want.VenueName, want.Kind = "", "", ""
+	if j := q.job(2); !reflect.DeepEqual(j, want) {
+		t.Errorf("with a damaged ticket %+v, want %+v", j, want)
+	}
+	q.accept(order("b", "grill"))
+	q.edit(flip(bucketJobs, key64(3)))
+	if j := q.job(3); !strings.HasPrefix(j.Reason, "its stored ticket is damaged: ") || j.Request != "b" {
+		t.Errorf("with a damaged ticket %+v", j)
 	}
 }
 

@@ -3,6 +3,7 @@ package queue
 import (
 	"bytes"
 	"errors"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -69,6 +70,41 @@ func TestAReopenIsTriedAtOnceAndThenLessAndLessOften(t *testing.T) {
 			q.must(q.KV("x").Put(bg, "k", nil))
 		}
 	})
+}
+
+func TestNothingIsReadBeforeItIsKnownToBeOnTheDisk(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		q.disk.willEnd(failsButPersist, fails)
+		q.wantRefused(order("a", "grill"), ErrStorageFailed)
+		synctest.Wait()
+		resume := q.disk.hang()
+		time.Sleep(2 * time.Second) // the second probe commit hangs
+		if jobs, err := q.Jobs(bg, Filter{}); !errors.Is(err, ErrStorageFailed) {
+			t.Errorf("jobs %+v, %v", jobs, err)
+		}
+		if s := q.station("grill"); s.Pending != 0 {
+			t.Errorf("grill %+v", s)
+		}
+		resume()
+		q.waitForStorage()
+		q.printAll("grill", "a")
+	})
+}
+
+func TestADiskThatIsFullWhenTheFileIsReopenedTakesTheReserve(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		reserved := func() bool { _, err := os.Stat(reservePath(q.o)); return err == nil }
+		q.disk.willEnd(fails, noSpace, fails)
+		wantErr(t, q.KV("x").Put(bg, "k", nil), ErrStorageFailed)
+		synctest.Wait()
+		if err := q.Ready(); !errors.Is(err, ErrStorageFull) || reserved() {
+			t.Errorf("ready: %v, reserve %t", err, reserved())
+		}
+		time.Sleep(time.Minute)
+		if err := q.Ready(); err != nil || !reserved() {
+			t.Errorf("ready: %v, reserve %t", err, reserved())
+		}
+	}, func(o *Options) { o.Reserve = 1 << 20 })
 }
 
 // Its end is on the disk, but its caller has no answer yet.

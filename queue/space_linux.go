@@ -31,7 +31,12 @@ func filesystem(dir string) string {
 	if err := unix.Statfs(dir, &s); err != nil {
 		return ""
 	}
-	switch uint32(s.Type) {
+	return risk(uint32(s.Type))
+}
+
+// risk is filesystem for the magic number of one.
+func risk(magic uint32) string {
+	switch magic {
 	case unix.NFS_SUPER_MAGIC:
 		return "nfs: locks and syncs depend on the server"
 	case unix.SMB_SUPER_MAGIC, unix.CIFS_SUPER_MAGIC, unix.SMB2_SUPER_MAGIC:

@@ -85,6 +85,18 @@ func TestAnUnknownFilesystemIsNeitherFullNorDangerous(t *testing.T) {
 	}
 }
 
+func TestAFilesystemThatMayLoseTheQueueIsNamed(t *testing.T) {
+	for magic, want := range map[uint32]string{
+		0x6969: "nfs", 0x517b: "network", 0xff534d42: "network", 0xfe534d42: "network",
+		0x4d44: "fat", 0x2011bab0: "fat", 0x794c7630: "overlay",
+		0x01021994: "memory", 0x858458f6: "memory", 0xef53: "", // ext4
+	} {
+		if why := risk(magic); (why == "") != (want == "") || !strings.Contains(why, want) {
+			t.Errorf("%#x: %q, want %q", magic, why, want)
+		}
+	}
+}
+
 func TestSpaceIsTakenByZeroesWhereItCannotBeAllocated(t *testing.T) {
 	name, err := os.ReadFile("/proc/self/comm")
 	must(t, err)

@@ -91,6 +91,37 @@ func TestAFirstStartWhoseSyncFailsIsAnErrorAndTheNextOneWorks(t *testing.T) {
 	}
 }
 
+func TestTheFileGrowsInStepsOfAbout4MiB(t *testing.T) {
+	q := start(t)
+	size := func(want int64) {
+		t.Helper()
+		if info, err := os.Stat(q.o.Path); err != nil || info.Size() < want || info.Size() > want+1<<20 {
+			t.Errorf("%d bytes, %v; want about %d", info.Size(), err, want)
+		}
+	}
+	size(64 << 10)
+	for n, want := range []int64{4 << 20, 8 << 20} {
+		for m := range 25 {
+			q.must(q.KV("x").Put(bg, fmt.Sprint(n, m), make([]byte, 100<<10)))
+		}
+		size(want)
+	}
+}
+
+func TestCommitsAreSyncedUnlessATestSaysNo(t *testing.T) {
+	closed, err := os.Open(os.DevNull)
+	must(t, err)
+	must(t, closed.Close())
+	for _, no := range []bool{false, true} {
+		q, err := Open(Options{Path: filepath.Join(t.TempDir(), "queue.db"), Reserve: -1, NoSync: no})
+		must(t, err)
+		defer q.Close()
+		if db, err := q.db.Load(), q.hooks.sync(closed); db.NoSync != no || (err == nil) != no {
+			t.Errorf("NoSync %t: bbolt has %t, and a sync returns %v", no, db.NoSync, err)
+		}
+	}
+}
+
 func TestAFilesystemWithoutLinksCanHoldTheQueue(t *testing.T) {
 	o := Options{Path: filepath.Join(t.TempDir(), "queue.db"), Reserve: -1, NoSync: true}
 	h := (&recorder{}).hooks()

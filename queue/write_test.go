@@ -28,7 +28,7 @@ func TestAWriteThatFailsLeavesNothingOfItsTransaction(t *testing.T) {
 	}{
 		"a bucket of keys": {inTheWay(bucketDedup, key64(generationOf(0))), remove(bucketDedup, key64(generationOf(0))),
 			accept},
-		"a KV":            {inTheWay(bucketKV, []byte("boards")), remove(bucketKV, []byte("boards")), put},
+		"a KV": {inTheWay(bucketKV, []byte("boards")), remove(bucketKV, []byte("boards")), put},
 		"a KV for copies": {
 			inTheWay(bucketKV, []byte("rescued wall")), remove(bucketKV, []byte("rescued wall")), rescue,
 		},
@@ -113,6 +113,20 @@ func TestATransactionHasALimitOfOperationsAndOfBytes(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+func TestNewRequestsWaitForEverythingElse(t *testing.T) {
+	in := newInbox()
+	for range maxBatch {
+		must(t, in.put(&op{kind: opAccept}))
+	}
+	must(t, in.put(&op{kind: opBegin}))
+	if ops, _ := in.nextBatch(); len(ops) != maxBatch || ops[0].kind != opBegin {
+		t.Errorf("%d operations, the first is %v", len(ops), ops[0].kind)
+	}
+	if ops, _ := in.nextBatch(); len(ops) != 1 || ops[0].kind != opAccept {
+		t.Errorf("then %d operations", len(ops))
 	}
 }
 
