@@ -63,7 +63,9 @@ func operations() []operation {
 		{"move two", move(1, 2)},
 		{"move all", func(s *scenario) error { _, err := s.MoveAll(bg, s.from, s.to); return err }},
 		{"move all back", func(s *scenario) error { _, err := s.MoveAll(bg, s.to, s.from); return err }},
-		{"reprint the held one", func(s *scenario) error { _, err := s.Reprint(bg, s.jobs[3], s.to, ""); return err }},
+		{"reprint the held one", func(s *scenario) error {
+			return errOf(s.Reprint(bg, s.jobs[3], ReprintOptions{Station: s.to}))
+		}},
 		{"expire", func(s *scenario) error { _, err := s.Expire(bg, s.from, time.Hour); return err }},
 		{"hold the station", func(s *scenario) error { return s.HoldStation(bg, s.from, "") }},
 		{"resume it", func(s *scenario) error { return s.ResumeStation(bg, s.from) }},

@@ -150,7 +150,7 @@ func TestATicketThatCannotBeReadIsNeitherReprintedNorMoved(t *testing.T) {
 	q.edit(func(tx *bolt.Tx) error {
 		return errors.Join(flip(bucketJobs, key64(1))(tx), flip(bucketJobs, key64(2))(tx))
 	})
-	wantErr(t, errOf(q.Reprint(bg, 1, "", "")), ErrDamaged)
+	wantErr(t, errOf(q.Reprint(bg, 1, ReprintOptions{})), ErrDamaged)
 	wantErr(t, errOf(q.Move(bg, []uint64{2}, "bar")), ErrDamaged)
 	q.wantState(1, ticket.Sent)
 	q.wantState(2, ticket.Pending)

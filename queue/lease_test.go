@@ -145,12 +145,13 @@ func TestAReprintIsMarkedAndReplacesWhatWasHeld(t *testing.T) {
 	q.accept(order("a", "grill"))
 	l := q.take("grill")
 	first := l.Delivery().Job
-	if job, err := q.Reprint(bg, first, "", "lost"); job != 0 || !errors.Is(err, ErrConflict) {
-		t.Errorf("job %d, %v", job, err)
+	if got, err := q.Reprint(bg, first, ReprintOptions{Reason: "lost"}); got.Job != 0 || !errors.Is(err, ErrConflict) {
+		t.Errorf("%+v, %v", got, err)
 	}
 	q.must(l.Hold(bg, "look"))
-	second, err := q.Reprint(bg, first, "bar", "lost")
+	copied, err := q.Reprint(bg, first, ReprintOptions{Station: "bar", Reason: "lost"})
 	q.must(err)
+	second := copied.Job
 	if j := q.job(first); j.State != ticket.Cancelled {
 		t.Errorf("original %+v", j)
 	}
@@ -158,9 +159,9 @@ func TestAReprintIsMarkedAndReplacesWhatWasHeld(t *testing.T) {
 	if d.Job != second || !d.Reprint || d.Doubt || d.Attempt != 1 {
 		t.Errorf("copy %+v", d)
 	}
-	third, err := q.Reprint(bg, second, "", "once more")
-	if err != nil || q.job(second).State != ticket.Sent || q.job(third).FinishedAt != nil {
-		t.Errorf("third %+v, %v", q.job(third), err)
+	copied, err = q.Reprint(bg, second, ReprintOptions{Reason: "once more"})
+	if err != nil || q.job(second).State != ticket.Sent || q.job(copied.Job).FinishedAt != nil {
+		t.Errorf("third %+v, %v", copied, err)
 	}
 	if _, _, body, err := q.Job(bg, second); err != nil || len(body) == 0 {
 		t.Errorf("body %q, %v", body, err)

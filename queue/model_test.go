@@ -28,6 +28,16 @@ type modelJob struct {
 	reprint  bool
 	replaced bool // another job has replaced it
 	from     string
+	void     bool      // an order whose lines are void
+	first    *modelJob // from which this was made; nil: it was not
+}
+
+// original is the job as which a ticket came.
+func (j *modelJob) original() *modelJob {
+	for j.first != nil {
+		j = j.first
+	}
+	return j
 }
 
 type model struct {
@@ -52,9 +62,11 @@ func (m *model) leave(station string, j *modelJob, to ticket.State) {
 }
 
 // reprint enqueues a copy of a job, marked as such. It replaces a held or failed one.
-func (m *model) reprint(j *modelJob, to string, copied uint64, from string) {
+// It has as void what is known to be cancelled.
+func (m *model) reprint(j *modelJob, to string, copied uint64, from string, asItWas bool) {
 	n := m.put(to, j.request, copied, j.kind)
-	n.reprint, n.from = true, j.from
+	n.reprint, n.from, n.first = true, j.from, j
+	n.void = j.kind == ticket.Order && (m.known[j.request] && !asItWas || j.original().void)
 	if j.state == ticket.Held || j.state == ticket.Failed {
 		m.leave(from, j, ticket.Cancelled)
 		j.replaced = true
@@ -77,7 +89,7 @@ func (m *model) rescue(
 		switch {
 		case j == nil && c.Ticket != nil && card.state != ticket.Pending:
 			j = m.put("grill", card.request, newest(), card.kind)
-			j.from = "bar"
+			j.from, j.first = "bar", card
 			m.marks[c.Job], sent = j, append(sent, j)
 		case j == nil || c.Ticket != nil:
 		case j.state == ticket.Pending && j.doubts == 0 && !begun(j):
@@ -191,7 +203,7 @@ func againstModel(t *testing.T, rt *rapid.T) {
 				case !known:
 					want.Jobs = 2
 					for _, s := range stations {
-						m.put(s, r, newest(), ticket.Order)
+						m.put(s, r, newest(), ticket.Order).void = void
 					}
 				case void && !cancelKnown:
 					want = ticket.Receipt{Duplicate: true, Conflict: true, Jobs: 2}
@@ -220,6 +232,7 @@ func againstModel(t *testing.T, rt *rapid.T) {
 				d := l.Delivery()
 				if d.Job != j.id || d.Ticket.Request != j.request || d.Attempt != j.attempts+1 ||
 					d.Doubt != (j.doubts > 0) || d.Reprint != j.reprint || d.Ticket.Kind != j.kind ||
+					j.kind == ticket.Order && d.Ticket.Lines[0].Void != j.void || d.Ticket.Later != nil ||
 					(d.For == "") != (j.from == "" || j.from == s) {
 					rt.Fatalf("lent %+v, want %+v", d, *j)
 				}
@@ -278,25 +291,26 @@ func againstModel(t *testing.T, rt *rapid.T) {
 				may := j != nil && j.state != ticket.Pending && !j.replaced
 				ending := rapid.SampledFrom([]commitResult{works, works, fails, failsButPersist}).Draw(rt, "ending")
 				q.disk.willEnd(ending)
-				got, err := q.Reprint(bg, id, to, "r")
+				o := ReprintOptions{Station: to, Reason: "r", AsItWas: rapid.Bool().Draw(rt, "as it was")}
+				got, err := q.Reprint(bg, id, o)
 				if may && ending != works {
 					if !errors.Is(err, ErrStorageFailed) {
 						rt.Fatalf("reprint %+v: %v", j, err)
 					}
 					mended()
 					if ending == failsButPersist {
-						m.reprint(j, to, newest(), where(j))
+						m.reprint(j, to, newest(), where(j), o.AsItWas)
 					}
 					may = !j.replaced
-					got, err = q.Reprint(bg, id, to, "r") // the caller asks again
+					got, err = q.Reprint(bg, id, o) // the caller asks again
 				}
 				q.disk.clear()
 				switch {
 				case may:
-					if want := newest(); got != want || err != nil {
-						rt.Fatalf("reprint %+v: job %d, %v; want %d", j, got, err, want)
+					if want := newest(); got.Job != want || err != nil {
+						rt.Fatalf("reprint %+v: %+v, %v; want job %d", j, got, err, want)
 					}
-					m.reprint(j, to, got, where(j))
+					m.reprint(j, to, got.Job, where(j), o.AsItWas)
 				case j == nil && !errors.Is(err, ErrNotFound), j != nil && !errors.Is(err, ErrConflict):
 					rt.Fatalf("reprint %+v: %v", j, err)
 				}
@@ -311,6 +325,7 @@ func againstModel(t *testing.T, rt *rapid.T) {
 					newest()
 					n := m.put(to, j.request, got[0], j.kind)
 					n.doubts, n.reprint, n.from = min(j.doubts, 1), j.reprint, j.from
+					n.void, n.first = j.void, j
 					if j.state == ticket.Held { // a person has decided
 						n.doubts, n.reprint = 0, true
 					}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"ticketrail/queue/ticket"
 )
@@ -18,87 +17,6 @@ import (
 // After a failed commit it is unknown which of the two is true, so none of it is repeated
 // automatically: a second copy would be cooked twice. The person looks at the job and its copies,
 // and then asks again if need be.
-
-// Reprint enqueues a copy of a job at the end of a station's queue, or of its own station's if
-// station is empty. It returns the id of the new job. A held or failed original is cancelled,
-// because the copy replaces it.
-//
-// The error is ErrConflict for a job that waits or prints, and for one that another job has
-// replaced already: a moved one, or one that was held or failed and has been reprinted.
-func (q *Queue) Reprint(ctx context.Context, id uint64, station, reason string) (uint64, error) {
-	var copied uint64
-	err := q.do(ctx, opOnce, copyOp, func(b *batch) error {
-		var err error
-		copied, err = b.reprint(id, station, reason)
-		return err
-	})
-	if err != nil {
-		return 0, fmt.Errorf("reprint job %d: %w", id, err)
-	}
-	return copied, nil
-}
-
-// reprint is Reprint within its transaction. It blocks lending first, so that a held or failed
-// original cannot start to print as well.
-func (b *batch) reprint(id uint64, station, reason string) (uint64, error) {
-	s, err := b.state(id)
-	if err != nil {
-		return 0, err
-	}
-	if station == "" {
-		station = s.Station
-	}
-	if err := checkName("station", station); err != nil {
-		return 0, err
-	}
-	lent := b.blockLending(s.Station)
-	if err := s.checkReplaced(); err != nil {
-		return 0, err
-	}
-	if s.State == ticket.Pending {
-		if lent == id {
-			return 0, fmt.Errorf("%w: it is printing; wait until it is done", ErrConflict)
-		}
-		return 0, fmt.Errorf("%w: it still waits to print at %s; move or cancel it instead", ErrConflict, s.Station)
-	}
-	payload, err := b.payload(id)
-	if err != nil {
-		return 0, err
-	}
-	n := s
-	// A new job: the attempts and doubts of the original are not its own, and it starts to age now.
-	n.Station, n.Reprint, n.MadeFrom, n.Attempts, n.Doubts, n.Finished = station, true, id, 0, 0, 0
-	n.Enqueued, n.Why = int64(b.now), reason
-	copied := b.enqueue(n, payload, false)
-	b.books(station).Reprinted++
-	if s.State == ticket.Held || s.State == ticket.Failed {
-		b.finish(id, s, ticket.Cancelled, fmt.Sprint(reprintedAsPrefix, copied))
-	}
-	return copied, nil
-}
-
-// reprintedAsPrefix begins the stored reason of a job that a copy has replaced. It is read again by
-// checkReplaced: never change it.
-const reprintedAsPrefix = "reprinted as job "
-
-// checkReplaced returns an error that names the other job if another one has replaced this.
-func (s *jobState) checkReplaced() error {
-	if s.State == ticket.Moved || s.State == ticket.Cancelled && strings.HasPrefix(s.Why, reprintedAsPrefix) {
-		return fmt.Errorf("%w: it is %s: %s; look at that job", ErrConflict, s.State, s.Why)
-	}
-	return nil
-}
-
-// payload copies the stored ticket of a job, if it can be read. The copy is needed because bbolt's
-// memory is valid only until the next write. A ticket that cannot be read is not copied: the copy
-// would fail at the station, and the person would not know.
-func (b *batch) payload(id uint64) ([]byte, error) {
-	raw := b.bucket(bucketJobs).Get(key64(id))
-	if _, err := decodePayload(raw); err != nil {
-		return nil, fmt.Errorf("ticket of job %d: %w: %w", id, ErrDamaged, err)
-	}
-	return slices.Clone(raw), nil
-}
 
 // Move sends waiting and held jobs to the end of another station's queue, in the order given: all
 // of them or, with an error, none. It returns the new jobs in the same order.

@@ -107,7 +107,7 @@ func TestAStationWithoutANameIsRefusedAndStorageStillWorks(t *testing.T) {
 		"key":     q.KV("x").Put(bg, "", nil),
 		"long":    q.KV("x").Put(bg, strings.Repeat("k", maxName+1), nil),
 		"value":   q.KV("x").Put(bg, "k", make([]byte, 64<<20)),
-		"reprint": errOf(q.Reprint(bg, 1, "\xff", "")),
+		"reprint": errOf(q.Reprint(bg, 1, ReprintOptions{Station: "\xff"})),
 		"expire":  errOf(q.Accept(bg, order("b", "\xff"))),
 	} {
 		if err == nil || errors.Is(err, ErrStorageFailed) {
@@ -139,8 +139,8 @@ func TestWhatACallerReadsFromAClosedQueueIsAnError(t *testing.T) {
 	for name, call := range map[string]func() (int, error){
 		"expire": func() (int, error) { return closed.Expire(bg, "grill", -time.Hour) },
 		"reprint": func() (int, error) {
-			job, err := closed.Reprint(bg, 1, "", "")
-			return int(job), err
+			got, err := closed.Reprint(bg, 1, ReprintOptions{})
+			return int(got.Job), err
 		},
 		"rescue": func() (int, error) {
 			r, err := closed.Rescue(bg, "wall", "grill", cards(true, 7))

@@ -213,7 +213,7 @@ func TestACopyThatAPersonReprintedIsNotMadeAgain(t *testing.T) {
 	for name, again := range map[string]func(q *testQueue) error{
 		"moved": func(q *testQueue) error { _, err := q.Move(bg, []uint64{2}, "bar"); return err },
 		"buried and reprinted": func(q *testQueue) error {
-			_, err := q.Reprint(bg, 2, "", "a person")
+			_, err := q.Reprint(bg, 2, ReprintOptions{Reason: "a person"})
 			return err
 		},
 	} {
@@ -281,7 +281,7 @@ func TestACopyAtAStationThatDoesNotPrintIsNotWaitedFor(t *testing.T) {
 		if d := q.print("bar"); d.Job != moved[0] || d.For != "wall" {
 			t.Errorf("printed %+v", d)
 		}
-		must(t, errOf(q.Reprint(bg, moved[0], "wall", "a person")))
+		must(t, errOf(q.Reprint(bg, moved[0], ReprintOptions{Station: "wall", Reason: "a person"})))
 		if d := q.print("wall"); d.For != "" {
 			t.Errorf("the screen has its own ticket for %s", d.For)
 		}

@@ -183,7 +183,7 @@ func TestASlipThatIsReprintedIsNotExtended(t *testing.T) {
 		}
 		expire("a")
 		slip := q.print("grill")
-		must(t, errOf(q.Reprint(bg, slip.Job, "", "lost")))
+		must(t, errOf(q.Reprint(bg, slip.Job, ReprintOptions{Reason: "lost"})))
 		expire("b")
 		for _, reprint := range []bool{false, true} {
 			if d := q.print("grill"); d.Reprint != reprint || len(d.Ticket.Lines) != 1 {

@@ -60,7 +60,7 @@ func steps() []step {
 	correction := func(d ticket.Delivery) bool { return d.Ticket.Kind == ticket.Correction }
 	cancel := func(q *testQueue) error { return q.Cancel(bg, 1, "not wanted") }
 	void := func(q *testQueue) error { return errOf(q.Accept(bg, cancelled(order("a", "grill")))) }
-	reprint := func(q *testQueue) error { return errOf(q.Reprint(bg, 1, "", "lost")) }
+	reprint := func(q *testQueue) error { return errOf(q.Reprint(bg, 1, ReprintOptions{Reason: "lost"})) }
 	expire := func(q *testQueue) error { return errOf(q.Expire(bg, "grill", time.Hour)) }
 	rescue := func(dark bool) func(q *testQueue) error {
 		return func(q *testQueue) error { return errOf(q.Rescue(bg, "wall", "grill", cards(dark, 1))) }

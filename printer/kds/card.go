@@ -107,7 +107,7 @@ func newCard(r *record, t *ticket.Ticket, undoFor time.Duration) *Card {
 		Duplicate: r.Duplicate, Reprint: r.Reprint, AddOn: r.AddOn, Void: t.Void || t.Kind == ticket.Correction,
 		Refire: t.Refire, NoRoute: allUnrouted(t.Lines), For: oneLine(r.For), Down: oneLine(r.Down),
 		Paper: oneLine(r.Paper), PaperAt: r.PaperAt,
-		Notes: cleanNotes(t.Notes), Items: items(t, r.Done), Raw: oneLine(t.Raw),
+		Notes: cleanNotes(slices.Concat(t.Notes, t.Later)), Items: items(t, r.Done), Raw: oneLine(t.Raw),
 	}
 	for i := range c.Items {
 		if s := c.Items[i].Course; s != "" && !slices.Contains(c.Courses, s) {

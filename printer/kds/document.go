@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"time"
 
@@ -99,8 +100,9 @@ func NewDocument(d ticket.Delivery, raw json.RawMessage) Document {
 			Number: oneLine(t.Number), Table: oneLine(t.Table), Server: oneLine(t.Server), Type: oneLine(t.Type),
 			Guests: oneLine(t.Guests), Course: oneLine(t.Course), Destination: oneLine(t.Destination),
 		},
-		Notes: nonNil(cleanNotes(t.Notes)), ReceivedAt: t.Received.UTC(), Timezone: oneLine(t.Zone),
-		Lines: make([]DocumentLine, 0, len(t.Lines)), Unreadable: oneLine(t.Raw),
+		Notes: nonNil(cleanNotes(slices.Concat(t.Notes, t.Later))), ReceivedAt: t.Received.UTC(),
+		Timezone: oneLine(t.Zone),
+		Lines:    make([]DocumentLine, 0, len(t.Lines)), Unreadable: oneLine(t.Raw),
 	}
 	if t.Kind != ticket.Order {
 		doc.Kind = oneLine(string(t.Kind))

@@ -49,6 +49,9 @@ type Ticket struct {
 	// AlsoAt is the other stations that got lines of the same order, in the order of the routes. A
 	// [Correction] has none: it may concern only some of them.
 	AlsoAt []Part `json:"also_at,omitempty"`
+	// Later, at the end of a reprint, names what may have cancelled a part of the order since. See
+	// [Cancel].
+	Later []string `json:"later,omitempty"`
 	// Raw is the record as JSON, printed under the banner UNREADABLE: it contains nothing printable,
 	// or it has a key twice, so that a person must decide what it means.
 	Raw string `json:"raw,omitempty"`

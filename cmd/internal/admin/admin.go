@@ -23,7 +23,7 @@ import (
 // API is the version of the control API. Client and server send theirs in [HeaderAPI] and must have
 // the same one: a command line that is newer than the daemon would otherwise show fields that the
 // daemon did not fill as if they were empty.
-const API = "2"
+const API = "3"
 
 // HeaderAPI carries [API] in every request and every answer. A client also knows by it that
 // ticketrail answers, and not another program at that socket.
@@ -171,12 +171,24 @@ type Stations struct {
 // alias, so that the receiver's own type crosses the socket and cannot differ from what is stored.
 type Reject = receiver.StoredReject
 
+// ReprintOptions say how a ticket is printed again.
+type ReprintOptions struct {
+	Station string `json:"station,omitempty"` // that prints the copy; empty: that of the ticket
+	Reason  string `json:"reason,omitempty"`
+	// AsItWas prints the lines as they were when the ticket came, also those that are void since.
+	AsItWas bool `json:"as_it_was,omitempty"`
+}
+
+// A Reprinted is what a reprint has done. What was voided since the ticket came is void on the copy.
+type Reprinted struct {
+	Jobs   []uint64 `json:"jobs"`   // the copy; a list, as in the answer to every change of jobs
+	Voided int      `json:"voided"` // lines of the copy that were voided since
+	// Later is what may have cancelled more of the order; the copy ends with it.
+	Later []string `json:"later"`
+}
+
 // Bodies of the requests that change something, and of their answers.
 type (
-	reprintBody struct {
-		Station string `json:"station,omitempty"`
-		Reason  string `json:"reason,omitempty"`
-	}
 	moveBody struct {
 		IDs  []uint64 `json:"ids,omitempty"`
 		From string   `json:"from,omitempty"`

@@ -115,12 +115,12 @@ func (c *Client) Job(ctx context.Context, id uint64) (Detail, error) {
 	return call[Detail](ctx, c, "GET", "/v1/jobs/"+formatID(id), nil)
 }
 
-// Reprint enqueues a marked copy of a ticket for a station and returns the copy's id. An empty
-// station is that of the ticket. Not safe to repeat: each call makes a copy, unless the original
-// was held or failed.
-func (c *Client) Reprint(ctx context.Context, id uint64, station, reason string) (uint64, error) {
-	body := reprintBody{Station: station, Reason: reason}
-	return onlyJob(call[jobsBody](ctx, c, "POST", "/v1/jobs/"+formatID(id)+"/reprint", body))
+// Reprint enqueues a marked copy of a ticket. Its answer has one job. Not safe to repeat: each call
+// makes a copy, unless the original was held or failed.
+func (c *Client) Reprint(ctx context.Context, id uint64, o ReprintOptions) (Reprinted, error) {
+	done, err := call[Reprinted](ctx, c, "POST", "/v1/jobs/"+formatID(id)+"/reprint", o)
+	_, err = onlyJob(jobsBody{done.Jobs}, err)
+	return done, err
 }
 
 // Cancel cancels an open ticket: it does not print. A ticket that is printing cannot be cancelled:

@@ -123,7 +123,7 @@ func (s *Server) job(r *http.Request) (any, error) {
 
 // reprint needs a configured station if one is named. Without a name the ticket's own station is
 // taken even if it is an orphan, where the copy then waits with the others.
-func (s *Server) reprint(r *http.Request, b reprintBody) (any, error) {
+func (s *Server) reprint(r *http.Request, b ReprintOptions) (any, error) {
 	id, err := pathID(r)
 	if err != nil {
 		return nil, err
@@ -133,14 +133,21 @@ func (s *Server) reprint(r *http.Request, b reprintBody) (any, error) {
 			return nil, err
 		}
 	}
-	copied, err := s.o.Queue.Reprint(r.Context(), id, b.Station, reasonOr(r, b.Reason))
+	done, err := s.o.Queue.Reprint(r.Context(), id, queue.ReprintOptions{
+		Station: b.Station, Reason: reasonOr(r, b.Reason), AsItWas: b.AsItWas,
+	})
 	if err != nil {
 		return nil, err
 	}
 	// After the commit, so that the log never names a change that was not made. A crash between the
 	// two loses only the line.
-	s.logChange(r, "reprint", "job", id, "made", copied, "station", b.Station, "reason", b.Reason)
-	return jobsBody{Jobs: []uint64{copied}}, nil
+	s.logChange(r, "reprint", "job", id, "made", done.Job, "station", b.Station, "reason", b.Reason,
+		"voided", done.Voided, "later", len(done.Later), "as_it_was", b.AsItWas)
+	later := done.Later
+	if later == nil {
+		later = []string{}
+	}
+	return Reprinted{Jobs: []uint64{done.Job}, Voided: done.Voided, Later: later}, nil
 }
 
 // cancel answers with an empty list and not with nothing, so that all changes of jobs have one form

@@ -75,9 +75,10 @@ func TestARefusalKeepsItsCodeOverTheSocket(t *testing.T) {
 		"move to itself":    {func() error { return first(d.MoveAll(ctx, "bar", "bar")) }, BadRequest, "already"},
 		"move from nowhere": {func() error { return first(d.MoveAll(ctx, "gril", "bar")) }, NotFound,
 			"bar, grill, old"},
-		"move nothing":       {func() error { return first(d.Move(ctx, nil, "bar")) }, BadRequest, "--from"},
-		"reprint elsewhere":  {func() error { return first(d.Reprint(ctx, 1, "gril", "")) }, NotFound, "bar, grill"},
-		"reprint what waits": {func() error { return first(d.Reprint(ctx, 2, "", "")) }, Conflict, "job 2"},
+		"move nothing": {func() error { return first(d.Move(ctx, nil, "bar")) }, BadRequest, "--from"},
+		"reprint elsewhere": {func() error { return first(d.Reprint(ctx, 1, ReprintOptions{Station: "gril"})) },
+			NotFound, "bar, grill"},
+		"reprint what waits": {func() error { return first(d.Reprint(ctx, 2, ReprintOptions{})) }, Conflict, "job 2"},
 		"no such reject":     {func() error { return first(d.Reject(ctx, 3)) }, NotFound, "refused request 3"},
 		"full disk":          {failing(queue.ErrStorageFull), Storage, "full: ticketrail printers list"},
 		"failed disk":        {failing(queue.ErrStorageFailed), Storage, "ticketrail printers list"},
@@ -103,8 +104,8 @@ func TestEveryChangeIsMadeAndLoggedWithWhoMadeIt(t *testing.T) {
 			t.Errorf("%s: %v, %v, want %v", what, got, err, want)
 		}
 	}
-	id, err := d.Reprint(ctx, 1, "bar", "cook asked")
-	check("reprint", id, uint64(4), err)
+	copied, err := d.Reprint(ctx, 1, ReprintOptions{Station: "bar", Reason: "cook asked"})
+	check("reprint", copied, Reprinted{Jobs: []uint64{4}, Later: []string{}}, err)
 	moved, err := d.MoveAll(ctx, "old", "grill")
 	check("move all", moved, []uint64{5}, err)
 	moved, err = d.Move(ctx, []uint64{2, 4}, "grill")
@@ -115,7 +116,7 @@ func TestEveryChangeIsMadeAndLoggedWithWhoMadeIt(t *testing.T) {
 	check("hold", nil, nil, d.Hold(ctx, "bar", ""))
 	check("resume", nil, nil, d.Resume(ctx, "bar"))
 	check("kicked", d.kicked, []string{"bar"}, nil)
-	id, err = d.Test(ctx, "grill")
+	id, err := d.Test(ctx, "grill")
 	check("test", id, uint64(8), err)
 	p, err := d.Pair(ctx, "CODE", "hot")
 	check("pair", p, Pairing{ID: "of CODE", Station: "hot"}, err)
@@ -175,7 +176,7 @@ func TestMalformedRequestsAndOtherVersionsAreRefused(t *testing.T) {
 		method, path, body, version, status, says string
 	}{
 		{"GET", "/v1/stations", "", API, "200", ""},
-		{"GET", "/v1/stations", "", "1", "400", "control API 1 and the running daemon speaks 2"},
+		{"GET", "/v1/stations", "", "1", "400", "control API 1 and the running daemon speaks 3"},
 		{"GET", "/v1/stations", "", "", "400", HeaderAPI},
 		{"POST", "/v1/move", `{"ids":[` + strings.Repeat("1,", maxBody/2) + `1],"to":"bar"}`, API, "400", "too large"},
 		{"POST", "/v1/move", `{"form":"old","to":"bar"}`, API, "400", "form"},
@@ -209,7 +210,7 @@ func serve(t *testing.T, h http.HandlerFunc) *Client {
 }
 
 func TestTheClientRefusesOtherServersAndVersions(t *testing.T) {
-	newer := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set(HeaderAPI, "3") })
+	newer := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set(HeaderAPI, "4") })
 	_, err := newer.Stations(t.Context())
 	if e, ok := errors.AsType[*Error](err); !ok || e.Code != Mismatch {
 		t.Errorf("a newer daemon gives %v, want a mismatch", err)

@@ -7,6 +7,7 @@ import (
 
 	"ticketrail/printer/escpos"
 	"ticketrail/printer/profile"
+	"ticketrail/queue"
 	"ticketrail/queue/ticket"
 )
 
@@ -155,7 +156,7 @@ func TestTheBooksBalance(t *testing.T) {
 		k.advance(time.Minute)
 		k.wantPrinted("bar", "A2")
 		k.wantPrinted("grill", "A1 A4")
-		if _, err := k.app.queue.Reprint(ctx, 1, "", "the cook lost it"); err != nil {
+		if _, err := k.app.queue.Reprint(ctx, 1, queue.ReprintOptions{Reason: "the cook lost it"}); err != nil {
 			t.Error(err)
 		}
 		k.advance(time.Second)

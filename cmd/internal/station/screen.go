@@ -219,7 +219,9 @@ func (d *screens) paperFor(next *Built, c config.Screen) func(context.Context, u
 	for _, backup := range next.backups(c.Name) {
 		if _, ok := next.stations[backup.name].(*paper); ok {
 			return func(ctx context.Context, job uint64) error {
-				_, err := d.s.o.Queue.Reprint(ctx, job, backup.name, "requested by a cook at "+c.Name)
+				_, err := d.s.o.Queue.Reprint(ctx, job, queue.ReprintOptions{
+					Station: backup.name, Reason: "requested by a cook at " + c.Name,
+				})
 				if errors.Is(err, queue.ErrConflict) {
 					err = fmt.Errorf("%w: %w", kds.ErrInProgress, err)
 				}

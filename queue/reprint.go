@@ -1,0 +1,243 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"ticketrail/queue/ticket"
+)
+
+// ReprintOptions say how a ticket is printed again.
+type ReprintOptions struct {
+	Station string // that prints the copy; empty: that of the ticket
+	Reason  string // for people
+	// AsItWas prints the lines as they were when the ticket came, also those that are void since.
+	AsItWas bool
+}
+
+// A Reprinted is what Reprint has done.
+type Reprinted struct {
+	Job    uint64   // the copy
+	Voided int      // lines that were voided since the ticket came, so that the copy has them as void
+	Later  []string // what may have cancelled more of the order; the copy ends with it
+}
+
+// Reprint enqueues a copy of a job at the end of a station's queue. A held or failed original is
+// cancelled, because the copy replaces it.
+//
+// The copy tells the present: what was voided since is void, see [ticket.Cancel]. That is found in the
+// tickets that are stored, in the transaction that enqueues the copy. So a void is on the copy if it was
+// accepted before it; if it is accepted later, it prints after it. A cancellation whose job is older than
+// the retention of the history is not found. A copy of a copy begins with the first ticket again.
+//
+// The error is ErrConflict for a job that waits or prints, and for one that another job has
+// replaced already: a moved one, or one that was held or failed and has been reprinted.
+func (q *Queue) Reprint(ctx context.Context, id uint64, o ReprintOptions) (Reprinted, error) {
+	var done Reprinted
+	// Nearly all is read before the transaction, because tickets wait while it is written.
+	found, err := q.search(ctx, id)
+	if err == nil {
+		err = q.do(ctx, opOnce, copyOp, func(b *batch) error {
+			var err error
+			done, err = b.reprint(id, o, found)
+			return err
+		})
+	}
+	if err != nil {
+		return Reprinted{}, fmt.Errorf("reprint job %d: %w", id, err)
+	}
+	return done, nil
+}
+
+// reprint is Reprint within its transaction. It blocks lending first, so that a held or failed
+// original cannot start to print as well.
+func (b *batch) reprint(id uint64, o ReprintOptions, found search) (Reprinted, error) {
+	s, err := b.state(id)
+	if err != nil {
+		return Reprinted{}, err
+	}
+	station := o.Station
+	if station == "" {
+		station = s.Station
+	}
+	if err := checkName("station", station); err != nil {
+		return Reprinted{}, err
+	}
+	lent := b.blockLending(s.Station)
+	if err := s.checkReplaced(); err != nil {
+		return Reprinted{}, err
+	}
+	if s.State == ticket.Pending {
+		if lent == id {
+			return Reprinted{}, fmt.Errorf("%w: it is printing; wait until it is done", ErrConflict)
+		}
+		return Reprinted{}, fmt.Errorf("%w: it still waits to print at %s; move or cancel it instead", ErrConflict,
+			s.Station)
+	}
+	payload, err := b.payload(id)
+	if err != nil {
+		return Reprinted{}, err
+	}
+	done, payload := b.present(payload, o.AsItWas, found)
+	n := s
+	// A new job: the attempts and doubts of the original are not its own, and it starts to age now.
+	n.Station, n.Reprint, n.MadeFrom, n.Attempts, n.Doubts, n.Finished = station, true, id, 0, 0, 0
+	n.Enqueued, n.Why = int64(b.now), o.Reason
+	done.Job = b.enqueue(n, payload, false)
+	b.books(station).Reprinted++
+	if s.State == ticket.Held || s.State == ticket.Failed {
+		b.finish(id, s, ticket.Cancelled, fmt.Sprint(reprintedAsPrefix, done.Job))
+	}
+	return done, nil
+}
+
+// present returns the ticket that a copy gets instead of payload, which is that of the job itself.
+func (b *batch) present(payload []byte, asItWas bool, found search) (Reprinted, []byte) {
+	switch {
+	case found.payload == nil:
+		return Reprinted{}, payload
+	case asItWas:
+		return Reprinted{}, found.payload
+	}
+	found.read(b.tx, math.MaxInt) // what has come since search
+	now, voided := ticket.Cancel(found.ticket, found.station, found.later)
+	if voided == 0 && len(now.Later) == 0 {
+		return Reprinted{}, found.payload
+	}
+	return Reprinted{Voided: voided, Later: now.Later}, b.encodeTicket(now)
+}
+
+// reprintedAsPrefix begins the stored reason of a job that a copy has replaced. It is read again by
+// checkReplaced: never change it.
+const reprintedAsPrefix = "reprinted as job "
+
+// checkReplaced returns an error that names the other job if another one has replaced this.
+func (s *jobState) checkReplaced() error {
+	if s.State == ticket.Moved || s.State == ticket.Cancelled && strings.HasPrefix(s.Why, reprintedAsPrefix) {
+		return fmt.Errorf("%w: it is %s: %s; look at that job", ErrConflict, s.State, s.Why)
+	}
+	return nil
+}
+
+// payload copies the stored ticket of a job, if it can be read. The copy is needed because bbolt's
+// memory is valid only until the next write. A ticket that cannot be read is not copied: the copy
+// would fail at the station, and the person would not know.
+func (b *batch) payload(id uint64) ([]byte, error) {
+	raw := b.bucket(bucketJobs).Get(key64(id))
+	if _, err := decodePayload(raw); err != nil {
+		return nil, fmt.Errorf("ticket of job %d: %w: %w", id, ErrDamaged, err)
+	}
+	return slices.Clone(raw), nil
+}
+
+// A search is the search for what was cancelled of an order since it came. Requests are numbered as they
+// come, so it reads the jobs of all later ones, in order.
+type search struct {
+	payload []byte        // the ticket as it was stored first; nil if it is no order
+	ticket  ticket.Ticket // the same
+	station string        // to which the plan sent it; empty if that is not known any more
+	came    time.Duration // running time
+	next    []byte        // of bucketReqJobs: the first key that was not read
+	later   []ticket.Cancellation
+}
+
+// sameNumberFor is for how long the number of an order means the same order, if another request has it.
+// Many services begin with 1 again each day.
+const sameNumberFor = 12 * time.Hour
+
+// search begins a search, and reads what is there now.
+func (q *Queue) search(ctx context.Context, job uint64) (s search, err error) {
+	for more := true; more; {
+		if err := ctx.Err(); err != nil {
+			return search{}, err
+		}
+		err := q.view(func(tx *bolt.Tx) error {
+			if s.next == nil && !s.begin(tx, job) {
+				more = false
+				return nil
+			}
+			more = s.read(tx, pageSize)
+			return nil
+		})
+		if err != nil {
+			return search{}, err
+		}
+	}
+	return s, nil
+}
+
+// begin finds the first job of the ticket: what was moved, rescued or reprinted was made from another.
+// False: there is nothing to search, because it is no order, or it cannot be read, which its copy will
+// report.
+func (s *search) begin(tx *bolt.Tx, job uint64) bool {
+	read := func(job uint64) (jobState, ticket.Ticket, []byte, error) {
+		state, err1 := decodeState(tx.Bucket(bucketNames[bucketState]).Get(key64(job)))
+		raw := tx.Bucket(bucketNames[bucketJobs]).Get(key64(job))
+		t, err2 := decodePayload(raw)
+		return state, t, raw, errors.Join(err1, err2)
+	}
+	state, t, raw, err := read(job)
+	if err != nil || t.Kind != ticket.Order || state.Req == 0 {
+		return false
+	}
+	for state.MadeFrom != 0 {
+		before, beforeTicket, beforeRaw, err := read(state.MadeFrom)
+		if err != nil { // its history is over: it is not known where it was to print first
+			break
+		}
+		state, t, raw = before, beforeTicket, beforeRaw
+	}
+	if state.MadeFrom == 0 {
+		s.station = state.Station
+	}
+	s.payload, s.ticket, s.came = slices.Clone(raw), t, time.Duration(state.Enqueued)
+	s.next = key128(state.Req+1, 0)
+	return true
+}
+
+// read reads up to n more jobs, and says whether there may be others.
+func (s *search) read(tx *bolt.Tx, n int) (more bool) {
+	s.later = slices.Clip(s.later) // a transaction may be built twice, from the same search
+	c := tx.Bucket(bucketNames[bucketReqJobs]).Cursor()
+	for k, _ := c.Seek(s.next); k != nil; k, _ = c.Next() {
+		if len(k) != 16 {
+			continue
+		}
+		if n--; n < 0 {
+			return true
+		}
+		req, job := un64(k[:8]), un64(k[8:])
+		s.next = key128(req, job+1)
+		s.add(tx, req, job)
+	}
+	return false
+}
+
+// add adds a job if it may have cancelled something of the order.
+func (s *search) add(tx *bolt.Tx, req, job uint64) {
+	// If the state is damaged the station is unknown, and the ticket cannot be matched.
+	state, err := decodeState(tx.Bucket(bucketNames[bucketState]).Get(key64(job)))
+	if err == nil && state.MadeFrom != 0 { // a copy: the ticket itself came with another job
+		return
+	}
+	t, err := decodePayload(tx.Bucket(bucketNames[bucketJobs]).Get(key64(job)))
+	if err != nil { // it may have been a void
+		m, _, _ := decodeBody(tx.Bucket(bucketNames[bucketRequests]).Get(key64(req)))
+		t = ticket.Ticket{
+			Venue: m.Venue, Request: m.ID, Raw: "its stored ticket is damaged",
+			Received: time.UnixMilli(state.Received),
+		}
+	}
+	found := ticket.Cancellation{Job: job, Arrival: req, Station: state.Station, Ticket: t}
+	sameRequest := t.Venue == s.ticket.Venue && t.Request == s.ticket.Request
+	if found.Related(&s.ticket) && (sameRequest || time.Duration(state.Enqueued)-s.came <= sameNumberFor) {
+		s.later = append(s.later, found)
+	}
+}

@@ -1,0 +1,299 @@
+package ticket
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// show is a ticket as one line of text: - is a void, > a modifier, then what is in Later.
+func show(t Ticket) string {
+	var b strings.Builder
+	for _, l := range t.Lines {
+		b.WriteString(" " + strings.Repeat(">", l.Depth) + l.Quantity + l.Name)
+		if l.Seat != "" {
+			b.WriteString("@" + l.Seat)
+		}
+		if l.Void {
+			b.WriteString("-")
+		}
+	}
+	if t.Void {
+		b.WriteString(" VOID")
+	}
+	for _, s := range t.Later {
+		b.WriteString(" | " + s)
+	}
+	return strings.TrimPrefix(b.String(), " ")
+}
+
+// parse reads lines as show writes them; a word after ! is a note.
+func parse(text string) (lines []Line) {
+	for _, word := range strings.Fields(text) {
+		var l Line
+		for strings.HasPrefix(word, ">") {
+			l.Depth, word = l.Depth+1, word[1:]
+		}
+		word, l.Void = strings.CutSuffix(word, "-")
+		word, note, noted := strings.Cut(word, "!")
+		if noted {
+			l.Notes = []string{note}
+		}
+		word, l.Seat, _ = strings.Cut(word, "@")
+		n := len(word) - len(strings.TrimLeft(word, "0123456789.e"))
+		l.Quantity, l.Name = word[:n], word[n:]
+		lines = append(lines, l)
+	}
+	return lines
+}
+
+// order142 is the order of these tests with some lines.
+func order142(lines string) Ticket {
+	return Ticket{
+		Venue: "v", Request: "r", Record: "r", Number: "142", Lines: parse(lines),
+		Received: time.Date(2026, 11, 20, 19, 30, 0, 0, time.UTC),
+	}
+}
+
+// resent are the corrections that the queue makes when a request comes again with new content for the
+// station grill, once for each of contents.
+func resent(first Ticket, contents ...[]Line) (out []Cancellation) {
+	known := Voids([]Draft{{Station: "grill", Ticket: first}})
+	for i, lines := range contents {
+		t := first
+		t.Lines = lines
+		t.Received = t.Received.Add(time.Duration(i+1) * 5 * time.Minute)
+		drafts := []Draft{{Station: "grill", Ticket: t}}
+		for _, d := range NewlyVoid(known, drafts) {
+			n := uint64(i + 2)
+			out = append(out, Cancellation{Job: n, Arrival: n, Station: "grill", Ticket: d.Ticket})
+		}
+		known = union(known, Voids(drafts))
+	}
+	return out
+}
+
+// union has each value as often as the one of a and b that has it more often.
+func union(a, b []uint64) []uint64 {
+	out := slices.Clone(a)
+	for _, x := range a {
+		if i := slices.Index(b, x); i >= 0 {
+			b = slices.Delete(slices.Clone(b), i, i+1)
+		}
+	}
+	out = append(out, b...)
+	slices.Sort(out)
+	return out
+}
+
+func TestACopyPrintsWhatWasVoidedUnderTheSameRequestAsVoid(t *testing.T) {
+	const later = " | Later for #142: VOID at 19:35 (job 2)"
+	const evenLater = " | Later for #142: VOID at 19:40 (job 3)"
+	for _, c := range []struct {
+		name, ordered string
+		contents      []string // of the request each time it comes again
+		want          string
+		voided        int
+	}{
+		{"nothing", "3Fish 2Chips", []string{"3Fish 2Chips"}, "3Fish 2Chips", 0},
+		{"a line", "3Fish 2Chips", []string{"3Fish- 2Chips"}, "3Fish- 2Chips", 1},
+		{"a line with its modifiers", "1Fish >1Peas >>1Mint 2Chips", []string{"1Fish- >1Peas- >>1Mint- 2Chips"},
+			"1Fish- >1Peas- >>1Mint- 2Chips", 1},
+		{"every line", "3Fish 2Chips", []string{"3Fish- 2Chips-"}, "3Fish- 2Chips- VOID", 2},
+		{"every line, one after the other", "3Fish 2Chips", []string{"3Fish- 2Chips", "3Fish- 2Chips-"},
+			"3Fish- 2Chips- VOID", 2},
+		{"what was void already", "1Fish- 2Chips", []string{"1Fish- 2Chips"}, "1Fish- 2Chips", 0},
+		{"one more of what was void already", "1Fish- 1Fish", []string{"1Fish- 1Fish-"}, "1Fish- 1Fish- VOID", 1},
+		{"a part", "3Fish 2Chips", []string{"2Fish 1Fish- 2Chips"}, "2Fish 1Fish- 2Chips", 1},
+		{"a part beside the whole", "3Fish", []string{"3Fish 1Fish-"}, "2Fish 1Fish-", 1},
+		{"a part of a line with modifiers", "3Fish >1Peas", []string{"2Fish >1Peas 1Fish- >1Peas-"},
+			"2Fish >1Peas 1Fish- >1Peas-", 1},
+		{"half a portion", "1.5Fish", []string{"1Fish 0.5Fish-"}, "1Fish 0.5Fish-", 1},
+		{"more than a line has", "1Fish", []string{"2Fish-"}, "1Fish- VOID", 1},
+		{"of two equal lines", "2Fish 2Fish", []string{"3Fish-"}, "2Fish- 1Fish 1Fish-", 2},
+		{"of two lines that differ in the quantity, the one", "2Fish 1Fish", []string{"2Fish 1Fish-"},
+			"2Fish 1Fish-", 1},
+		{"parts, equal ones", "3Fish", []string{"2Fish 1Fish-", "1Fish 1Fish- 1Fish-"}, "1Fish 1Fish- 1Fish-", 2},
+		{"two parts at once", "4Fish", []string{"1Fish 1Fish- 2Fish-"}, "1Fish 2Fish- 1Fish-", 2},
+		{"a part, then all", "3Fish", []string{"2Fish 1Fish-", "3Fish-"}, "2Fish- 1Fish- VOID", 2},
+		{"the same line by its seat", "1Fish@1 1Fish@2", []string{"1Fish@1 1Fish@2-"}, "1Fish@1 1Fish@2-", 1},
+		{"by its modifiers", "1Fish >1Peas 1Fish >1Mint", []string{"1Fish >1Peas 1Fish- >1Mint-"},
+			"1Fish >1Peas 1Fish- >1Mint-", 1},
+		{"by its seat, one after the other", "1Fish@1 1Fish@2 1Fish@3",
+			[]string{"1Fish@1- 1Fish@2 1Fish@3", "1Fish@1- 1Fish@2- 1Fish@3"}, "1Fish@1- 1Fish@2- 1Fish@3", 2},
+		{"by its note", "1Fish!raw 1Fish!done", []string{"1Fish!raw 1Fish!done-"}, "1Fish 1Fish-", 1},
+		{"with a note of its own", "1Fish 1Chips", []string{"1Fish!sorry- 1Chips"}, "1Fish- 1Chips", 1},
+		{"a modifier", "1Fish >1Peas >1Mint", []string{"1Fish >1Peas- >1Mint"}, "1Fish >1Peas- >1Mint", 1},
+		{"a modifier, then its item", "1Fish >1Peas >1Mint", []string{"1Fish >1Peas- >1Mint", "1Fish- >1Peas- >1Mint-"},
+			"1Fish- >1Peas- >1Mint- VOID", 2},
+		{"a part of a modifier", "1Fish >3Egg", []string{"1Fish >2Egg >1Egg-"}, "1Fish >2Egg >1Egg-", 1},
+		{"a modifier of one of two equal items", "1Fish >1Egg 1Fish >1Egg", []string{"1Fish >1Egg- 1Fish >1Egg"},
+			"1Fish >1Egg- 1Fish >1Egg", 1},
+		{"the same modifier of another item", "1Fish >1Egg 1Pie >1Egg", []string{"1Fish >1Egg 1Pie >1Egg-"},
+			"1Fish >1Egg 1Pie >1Egg-", 1},
+		{"a modifier that is an item too", "1Fish >1Egg 1Egg", []string{"1Fish >1Egg 1Egg-"}, "1Fish >1Egg 1Egg-", 1},
+		{"what is not on the ticket", "1Fish", []string{"1Fish 1Wine-"}, "1Fish", 0},
+
+		// What is not clear stays as it was, and the slip says so.
+		{"one of two that differ", "1Fish@1 1Fish@2", []string{"1Fish@1 1Fish-"}, "1Fish@1 1Fish@2" + later, 0},
+		{"a modifier of one of two that differ", "1Fish@1 >1Egg 1Fish@2 >1Egg",
+			[]string{"1Fish@1 >1Egg- 1Fish@2 >1Egg"},
+			"1Fish@1 >1Egg 1Fish@2 >1Egg" + later, 0},
+		{"parts that may be a sum", "3Fish", []string{"2Fish 1Fish-", "1Fish 2Fish-"}, "2Fish 1Fish-" + evenLater, 1},
+		{"the same part with another note", "3Fish", []string{"2Fish 1Fish!a-", "2Fish 1Fish!b-"},
+			"2Fish 1Fish-" + evenLater, 1},
+		{"the same line with another note", "1Fish 1Fish", []string{"1Fish 1Fish!a-", "1Fish 1Fish!b-"},
+			"1Fish- 1Fish" + evenLater, 1},
+		{"by its modifiers, one after the other", "1Fish >1Peas 1Fish >1Mint 1Fish",
+			[]string{"1Fish >1Peas 1Fish- >1Mint- 1Fish", "1Fish- >1Peas- 1Fish- >1Mint- 1Fish"},
+			"1Fish >1Peas 1Fish- >1Mint- 1Fish" + evenLater, 1},
+		{"a modifier, then its item, beside one without", "1Fish >1Peas 1Fish",
+			[]string{"1Fish >1Peas- 1Fish", "1Fish- >1Peas- 1Fish"}, "1Fish >1Peas- 1Fish" + evenLater, 1},
+		{"a part of one of two that differ", "2Fish 1Fish@1", []string{"1Fish 1Fish- 1Fish@1"},
+			"2Fish 1Fish@1" + later, 0},
+		{"none of it", "3Fish", []string{"3Fish 0Fish-"}, "3Fish" + later, 0},
+		{"a quantity that is no number", "3Fish", []string{"2Fish 1e40Fish-"}, "3Fish" + later, 0},
+		{"more than the line that is meant", "1Fish@1 1Fish@2", []string{"2Fish@1- 1Fish@2"},
+			"1Fish@1 1Fish@2" + later, 0},
+		{"a part is clear", "2Pie 1Fish@1 1Fish@2", []string{"2Pie- 1Fish@1 1Fish-"},
+			"2Pie- 1Fish@1 1Fish@2" + later, 1},
+		{"clear in the end", "1Fish@1 1Fish@2", []string{"1Fish@1 1Fish-", "1Fish@1- 1Fish@2- 1Fish-"},
+			"1Fish@1- 1Fish@2- VOID", 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			first := order142(c.ordered)
+			var contents [][]Line
+			for _, s := range c.contents {
+				contents = append(contents, parse(s))
+			}
+			before := cmp.Diff(Ticket{}, first)
+			now, voided := Cancel(first, "grill", resent(first, contents...))
+			if got := show(now); got != c.want || voided != c.voided {
+				t.Errorf("got  %s (%d)\nwant %s (%d)", got, voided, c.want, c.voided)
+			}
+			if cmp.Diff(Ticket{}, first) != before {
+				t.Errorf("the stored ticket has changed: %s", show(first))
+			}
+		})
+	}
+}
+
+func TestWhatCannotBeMatchedForCertainIsNamedAtTheEnd(t *testing.T) {
+	correction := func(t Ticket) Ticket { t.Kind, t.Void = Correction, true; return t }
+	other := func(lines string) Ticket { t := order142(lines); t.Request, t.Record = "s", "s"; return t }
+	with := func(t Ticket, f func(*Ticket)) Ticket { f(&t); return t }
+	void := func(t *Ticket) { t.Void = true }
+	const at = " | Later for #142: VOID at 19:30 (job "
+	for _, c := range []struct {
+		name  string
+		later []Cancellation
+		want  string
+	}{
+		{"another request", []Cancellation{{5, 2, "grill", other("1Fish-")}}, "1Fish 1Chips" + at + "5)"},
+		{"another request, one void of several lines", []Cancellation{{5, 2, "grill", other("1Pie 1Fish-")}},
+			"1Fish 1Chips" + at + "5)"},
+		{"another request, the whole record", []Cancellation{{5, 2, "grill", with(other(""), void)}},
+			"1Fish 1Chips" + at + "5)"},
+		{"another request, written with #", []Cancellation{{5, 2, "grill",
+			with(other("1Fish-"), func(t *Ticket) { t.Number = "#142" })}}, "1Fish 1Chips" + at + "5)"},
+		{"another request at another station", []Cancellation{{5, 2, "pass", other("1Fish-")}},
+			"1Fish 1Chips" + at + "5 at pass)"},
+		{"another request at two stations",
+			[]Cancellation{{5, 2, "pass", other("1Fish-")}, {6, 2, "grill", other("1Fish-")}},
+			"1Fish 1Chips" + at + "6)"},
+		{"another request orders a dish that was voided here", []Cancellation{{5, 2, "grill", other("1Fish 1Pie-")}},
+			"1Fish 1Chips"},
+		{"another dish", []Cancellation{{5, 2, "grill", other("1Pie-")}}, "1Fish 1Chips"},
+		{"another number", []Cancellation{{5, 2, "grill", with(other("1Fish-"), func(t *Ticket) { t.Number = "143" })}},
+			"1Fish 1Chips"},
+		{"another venue", []Cancellation{{5, 2, "grill", with(other("1Fish-"), func(t *Ticket) { t.Venue = "w" })}},
+			"1Fish 1Chips"},
+		{"the same request in another venue", []Cancellation{{5, 2, "grill",
+			with(correction(order142("1Fish-")), func(t *Ticket) { t.Venue = "w" })}}, "1Fish 1Chips"},
+		{"another record of the request", []Cancellation{{5, 2, "grill",
+			with(correction(order142("1Fish-")), func(t *Ticket) { t.Record = "r2" })}}, "1Fish 1Chips"},
+		{"its record has no id now", []Cancellation{{5, 2, "grill",
+			with(correction(order142("1Fish-")), func(t *Ticket) { t.Record = "" })}}, "1Fish 1Chips" + at + "5)"},
+		{"the whole record, wherever it went", []Cancellation{{5, 2, "pass", correction(order142(""))}},
+			"1Fish- 1Chips- VOID"},
+		{"the other station has the line too",
+			[]Cancellation{{5, 2, "pass", correction(order142("1Fish-"))},
+				{6, 2, "grill", correction(order142("1Fish-"))}},
+			"1Fish- 1Chips"},
+		{"the other station has a line of that name",
+			[]Cancellation{{5, 2, "pass", correction(order142("1Chips-"))},
+				{6, 2, "grill", correction(order142("1Fish-"))}},
+			"1Fish- 1Chips"},
+		{"its station has another route now", []Cancellation{{5, 2, "fry", correction(order142("1Fish-"))}},
+			"1Fish 1Chips" + at + "5 at fry)"},
+		{"an unreadable record", []Cancellation{{5, 2, "grill",
+			with(order142(""), func(t *Ticket) { t.Raw = "{}" })}},
+			"1Fish 1Chips | Later for #142: UNREADABLE at 19:30 (job 5)"},
+		{"an unreadable record of another request", []Cancellation{{5, 2, "grill",
+			with(other(""), func(t *Ticket) { t.Raw = "{}" })}}, "1Fish 1Chips"},
+		{"several", []Cancellation{{5, 2, "grill", other("1Fish-")}, {6, 3, "grill", other("1Fish-")}},
+			"1Fish 1Chips" + at + "5)" + at + "6)"},
+		{"what is void anyway",
+			[]Cancellation{{5, 2, "grill", other("1Fish-")}, {6, 3, "grill", correction(order142("1Fish-"))}},
+			"1Fish- 1Chips"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			now, _ := Cancel(order142("1Fish 1Chips"), "grill", c.later)
+			if got := show(now); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+
+	t.Run("without a number only the request counts", func(t *testing.T) {
+		none := func(t *Ticket) { t.Number = "" }
+		now, _ := Cancel(with(order142("1Fish@1 1Fish@2"), none), "grill", []Cancellation{
+			{5, 2, "grill", with(other("1Fish-"), none)}, {6, 3, "grill", with(correction(order142("1Fish-")), none)},
+		})
+		if got, want := show(now), "1Fish@1 1Fish@2 | Later for this order: VOID at 19:30 (job 6)"; got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	})
+	t.Run("the time is that of the venue", func(t *testing.T) {
+		zone := func(t *Ticket) { t.Zone = "Australia/Melbourne" }
+		now, _ := Cancel(with(order142("1Fish"), zone), "grill", []Cancellation{{5, 2, "grill", other("1Fish-")}})
+		if got, want := show(now), "1Fish | Later for #142: VOID at 06:30 (job 5)"; got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	})
+	t.Run("of very many only some", func(t *testing.T) {
+		var later []Cancellation
+		for i := range 12 {
+			later = append(later, Cancellation{uint64(i + 5), uint64(i + 2), "grill", other("1Fish-")})
+		}
+		now, _ := Cancel(order142("1Fish"), "grill", later)
+		if n := len(now.Later); n != maxLater+1 || now.Later[maxLater] != "and 4 more" {
+			t.Errorf("%q", now.Later)
+		}
+	})
+	t.Run("a message without lines", func(t *testing.T) {
+		now, voided := Cancel(order142(""), "grill", []Cancellation{{5, 2, "grill", correction(order142(""))}})
+		if got := show(now); got != " VOID" && got != "VOID" || voided != 1 {
+			t.Errorf("%q, %d", got, voided)
+		}
+	})
+}
+
+func TestWhatIsNotAnOrderIsCopiedAsItIs(t *testing.T) {
+	void := order142("")
+	void.Kind, void.Void = Correction, true
+	whole := []Cancellation{{5, 2, "grill", void}}
+	for _, change := range []func(*Ticket){
+		func(t *Ticket) { t.Kind = Slip }, func(t *Ticket) { t.Kind = Test }, func(t *Ticket) { t.Void = true },
+		func(t *Ticket) { t.Kind, t.Void, t.Lines = Correction, true, parse("1Fish-") },
+	} {
+		in := order142("1Fish 1Chips")
+		change(&in)
+		if now, voided := Cancel(in, "grill", whole); voided != 0 || cmp.Diff(in, now) != "" {
+			t.Errorf("%s became %s", show(in), show(now))
+		}
+	}
+}
