@@ -179,7 +179,7 @@ func TestAJobIsShownWithAllThatIsKnownOfIt(t *testing.T) {
 		t.Errorf("job %+v, want %+v", j, want)
 	}
 	q.must(l.Fail(bg, "no"))
-	must(t, errOf(q.Reprint(bg, 1, ReprintOptions{})))
+	must(t, errOf(q.Reprint(bg, 1, ReprintOptions{Reason: "lost"})))
 	want.State, want.Attempts, want.Reason, want.FinishedAt = ticket.Cancelled, 2, "reprinted as job 2", &w.now
 	if j := q.job(1); !reflect.DeepEqual(j, want) {
 		t.Errorf("job %+v, want %+v", j, want)
