@@ -57,6 +57,7 @@ func (k *checker) ticketsOf(at string, p *Printer) {
 	k.checkCount(at+".buzzer.void_times", p.Buzzer.VoidTimes, 0, 9)
 	l, at := &p.Layout, at+".layout"
 	k.checkCount(at+".blank_lines", l.BlankLines, 0, 5)
+	k.checkCount(at+".top_margin", l.TopMargin, 0, 20)
 	if len(l.Header) == 0 {
 		k.add(at+".header", "has no fields; remove the key to print all")
 	}

@@ -52,6 +52,7 @@ func TestEveryKeyOfAPrinterIsChecked(t *testing.T) {
 		"layout: { header: [] }":               "layout.header: has no fields; remove the key to print all",
 		"layout: { header: [table, table] }":   `layout.header[1]: "table" is listed twice`,
 		"layout: { blank_lines: 6 }":           "layout.blank_lines: 6 is not between 0 and 5",
+		"layout: { top_margin: 21 }":           "layout.top_margin: 21 is not between 0 and 20",
 		"layout: { template_file: /dev/zero }": "layout.template_file: /dev/zero is not a regular file",
 		"layout: { template_file: /x/y }": "layout.template_file: /x/y: no such file or directory; correct the " +
 			"path or create the file",

@@ -89,18 +89,30 @@ type Buzzer struct {
 // must never look like an order.
 type Layout struct {
 	// NameSize is the size of item names, width x height, as multiples of the normal size: 1x1 to
-	// 8x8. Default 2x2. A name that does not fit prints narrower; some models print at most 2x2.
+	// 8x8. Default 2x2. Long names wrap. If a single word does not fit on a line, all names of the
+	// ticket print narrower. Some models print at most 2x2.
 	NameSize Scale `mapstructure:"name_size"`
-	// ModifierSize is the size of modifiers and notes. Default 1x2.
+	// ModifierSize is the size of modifiers, seats and notes. Default 1x2. They are never bigger than
+	// the names.
 	ModifierSize Scale `mapstructure:"modifier_size"`
+	// NumberSize and TableSize are the sizes of the order's number and table in the header. Default
+	// 2x2; 3x3 also fits beside each other on 80 mm paper.
+	NumberSize Scale `mapstructure:"number_size"`
+	TableSize  Scale `mapstructure:"table_size"`
 	// Header is the list of header fields in the order in which they print; a field that the
-	// service did not send is skipped. Default all, number and table big: venue, number, table,
-	// type, time, server, date, guests, destination, course.
+	// service did not send is skipped, and so is the venue if only one is configured. Default all:
+	// venue, number, table, type, time, server, date, guests, destination, course.
 	Header []string `mapstructure:"header"`
 	// UpperCase prints names, modifiers and notes in capitals. Default false.
 	UpperCase bool `mapstructure:"upper_case"`
 	// BlankLines is how many blank lines separate two items. Default 0, 0 to 5.
 	BlankLines int `mapstructure:"blank_lines"`
+	// TopMargin is how many blank lines precede a ticket, for a rail whose clamp hides its upper edge;
+	// such a rail needs about 6. Default 0, 0 to 20.
+	TopMargin int `mapstructure:"top_margin"`
+	// AlsoAt prints which other stations got lines of the order, at the foot: ALSO AT: bar, pastry.
+	// Default true.
+	AlsoAt bool `mapstructure:"also_at"`
 	// TemplateFile is a file with a Go text/template for header and footer: {{define
 	// "header"}}…{{end}} and {{define "footer"}}…{{end}}; either may be left out. Default none: the
 	// built-in ones, which are also used if the template fails.
@@ -125,7 +137,10 @@ func DefaultPrinter() Printer {
 		WaitForPerson:  10 * time.Minute,
 		Copies:         1,
 		Buzzer:         Buzzer{Times: 1, VoidTimes: 3},
-		Layout:         Layout{NameSize: Scale{2, 2}, ModifierSize: Scale{1, 2}, Header: HeaderFields()},
+		Layout: Layout{
+			NameSize: Scale{2, 2}, ModifierSize: Scale{1, 2}, NumberSize: Scale{2, 2}, TableSize: Scale{2, 2},
+			Header: HeaderFields(), AlsoAt: true,
+		},
 		ExpireAfter:    4 * time.Hour,
 		OnDoubt:        "reprint",
 		HoldFor:        2 * time.Minute,

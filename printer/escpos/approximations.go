@@ -41,6 +41,7 @@ var approximations = map[rune]string{
 	'℃': "°C",
 	'°': "deg", 'º': "deg",
 	'ß': "ss",
+	'ẞ': "SS",
 	'æ': "ae",
 	'Æ': "AE",
 	'œ': "oe",

@@ -9,6 +9,7 @@ import (
 
 // Texts of the banners. The documentation quotes them and the kitchen knows them; do not change them.
 const (
+	ignoreAbove       = "IGNORE THE PIECE ABOVE"
 	possibleDuplicate = "** POSSIBLE DUPLICATE **"
 	reprint           = "** REPRINT **"
 	void              = "** VOID **"
@@ -23,7 +24,11 @@ const (
 // everything below is to be read: whether to cook it, to check for a duplicate, or to take an item
 // off.
 func (c *composer) banners(d *ticket.Delivery) {
-	t := &d.Ticket
+	t, before := &d.Ticket, len(c.lines)
+	if c.AfterPiece {
+		c.banner(ignoreAbove, false)
+		c.centred("if it is of this order", Style{Bold: true})
+	}
 	if d.Doubt {
 		c.banner(possibleDuplicate, false)
 		c.centred("Printed before? Check the rail.", Style{Bold: true})
@@ -59,7 +64,7 @@ func (c *composer) banners(d *ticket.Delivery) {
 	if t.Raw != "" {
 		c.banner(unreadable, false)
 	}
-	if len(c.lines) > 0 {
+	if len(c.lines) > before {
 		c.blank()
 	}
 }

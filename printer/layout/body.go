@@ -13,7 +13,7 @@ type body struct {
 	t             *ticket.Ticket
 	quantityStyle Style // quantity of an item
 	nameStyle     Style // name of an item
-	modifierStyle Style // modifiers and notes, one step smaller than the name
+	modifierStyle Style // modifiers, notes and other details
 	nameColumn    int   // columns before item names: the widest quantity and a space
 	severalLines  bool  // the previous item took several lines, so a blank line follows it
 
@@ -76,16 +76,14 @@ func (b *body) headings(l *ticket.Line, i int) {
 
 // gap adds the blank lines between two items.
 func (b *body) gap() {
-	n := min(max(b.BlankLines, 0), maxBlankLines)
+	n := b.BlankLines
 	if b.t.Kind == ticket.Slip { // a slip lists tickets, one a line; gaps would only waste paper
 		n = 0
 	}
 	if b.severalLines {
 		n = max(n, 1)
 	}
-	for range n {
-		b.blank()
-	}
+	b.blanks(n)
 }
 
 // heading is a rule with words in its middle. If the words leave less than 4 columns for the rule,
@@ -114,12 +112,6 @@ func (b *body) line(l *ticket.Line) {
 		st = Style{}
 	case l.Depth == 0:
 		st = b.nameStyle
-	}
-	if l.Void {
-		st.Width = 0 // normal width: the VOID mark needs the room
-		if l.Depth == 0 {
-			st.Height = max(st.Height, 2) // a cancelled item is never small, whatever NameSize is
-		}
 	}
 	// A modifier is what a cook overlooks, so it is red on paper with two colours. A cancellation
 	// is red too, but also says VOID on each of its lines, so the two cannot be confused. A raw
@@ -150,9 +142,8 @@ func (b *body) indentOf(l *ticket.Line) (indent int, marker string) {
 	if l.Depth <= 0 {
 		return 0, ""
 	}
-	limit := b.columns / 3
-	first := min(b.nameColumn, max(5, limit/2+1)) // the first level begins below the item's name
-	if l.Void || first == 0 {
+	limit, first := b.columns/3, b.nameColumn // the first level begins below the item's name
+	if first == 0 {
 		first = 2
 	}
 	if in := first + 2*(min(l.Depth, limit)-1); in <= limit {
@@ -169,11 +160,11 @@ func (b *body) label(l *ticket.Line, marker string, st Style) []Span {
 	switch {
 	case q == "" || q == "1x" && (l.Depth > 0 || b.t.Kind == ticket.Slip):
 		return []Span{{Text: marker, Style: voidStyle(st, l.Void)}}
-	case l.Depth > 0 || l.Void: // beside VOID, a big quantity would be read first
+	case l.Depth > 0:
 		return []Span{{Text: marker + q + " ", Style: voidStyle(st, l.Void)}}
 	}
-	gap := Style{Height: st.Height}
-	spans := []Span{{Text: q, Style: b.quantityStyle}}
+	gap := voidStyle(Style{Height: st.Height}, l.Void)
+	spans := []Span{{Text: q, Style: voidStyle(b.quantityStyle, l.Void)}}
 	// right-align, so that digits stand below digits
 	if before := b.nameColumn - 1 - b.quantityStyle.widthFactor()*Width(q); before > 0 {
 		spans = []Span{{Text: spaces(before), Style: gap}, spans[0]}
@@ -215,15 +206,15 @@ func quantityLabel(q string) string {
 // details prints what belongs to a line without being a line of the order: the item that a modifier
 // is of, seat, course and notes, below the name.
 func (b *body) details(l *ticket.Line, indent int) {
-	switch {
-	case l.Depth > 0 || l.Void:
+	if l.Depth > 0 {
 		indent += 2
-	default:
+	} else {
 		indent = b.nameColumn
 	}
+	st := voidStyle(b.modifierStyle, l.Void)
+	mark := b.voidMark(l.Void, st)
 	say := func(s string) {
-		st := voidStyle(Style{Bold: true}, l.Void)
-		b.flow(paragraph{mark: b.voidMark(l.Void, st), indent: indent, text: s, style: st, fill: l.Void})
+		b.flow(paragraph{mark: mark, indent: indent, text: s, style: st, fill: l.Void})
 	}
 	if s := b.cookText(l.Parent); s != "" {
 		say("of " + s)
@@ -234,17 +225,11 @@ func (b *body) details(l *ticket.Line, indent int) {
 	if s := b.text(l.Course); l.Depth > 0 && s != "" && s != b.course {
 		say(labelled("Course", s))
 	}
-	st := b.modifierStyle
-	if l.Depth == 0 {
-		st.Height = max(st.Height, 2)
-	}
-	if l.Void {
-		st.Width = 0
+	if l.Quantity == "0" { // in letters two lines high, 0x is read as a word
+		b.note(mark, indent, "quantity 0", st)
 	}
 	for _, n := range l.Notes {
-		b.alarmIf(!l.Void && b.Alarms.Match(n), func() {
-			b.note(b.voidMark(l.Void, st), indent, n, voidStyle(st, l.Void))
-		})
+		b.alarmIf(!l.Void && b.Alarms.Match(n), func() { b.note(mark, indent, n, st) })
 	}
 }
 
@@ -269,13 +254,13 @@ func lineBreak(r rune) bool {
 
 // voidMark returns the mark that each printed line of a cancelled line begins with; empty if it is
 // not cancelled. It is as high as the text beside it. Narrow paper gets the short form so that
-// words fit beside it.
+// words of a live item's size fit beside it.
 func (c *composer) voidMark(isVoid bool, like Style) Span {
 	if !isVoid {
 		return Span{}
 	}
 	s := void + " "
-	if c.columns < 2*len(void) {
+	if c.columns < 4*len(void) {
 		s = "VOID "
 	}
 	return Span{Text: s, Style: Style{Bold: true, Invert: true, Red: true, Height: like.Height}}

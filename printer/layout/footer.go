@@ -12,6 +12,7 @@ func (c *composer) footer(d *ticket.Delivery) {
 	c.later(&d.Ticket)
 	before := len(c.lines)
 	c.rule("=")
+	c.alsoAt(&d.Ticket)
 	if !c.renderTemplate("footer", d) {
 		c.ticketIdentity(d)
 		c.requestQR(&d.Ticket)
@@ -31,6 +32,18 @@ func (c *composer) later(t *ticket.Ticket) {
 	}
 	for _, s := range t.Later {
 		c.flow(paragraph{text: c.text(s), style: Style{Bold: true, Height: 2}})
+	}
+}
+
+// alsoAt names the other stations of the order, so that cooks know with whom to finish at the same
+// time. It prints with every footer.
+func (c *composer) alsoAt(t *ticket.Ticket) {
+	var stations []string
+	for _, part := range t.AlsoAt {
+		stations = append(stations, c.text(part.Station))
+	}
+	if len(stations) > 0 && !c.NoAlsoAt {
+		c.flow(paragraph{text: "ALSO AT: " + strings.Join(stations, ", "), style: Style{Bold: true, Height: 2}})
 	}
 }
 

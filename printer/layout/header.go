@@ -10,18 +10,11 @@ import (
 // header, also with a template that prints nothing: they may name an allergy.
 func (c *composer) header(d *ticket.Delivery) {
 	t, before := &d.Ticket, len(c.lines)
-	switch drawn := c.renderTemplate("header", d); {
-	case drawn && len(c.lines) == before: // the template prints no header: no rule either
-	case drawn:
+	if !c.renderTemplate("header", d) {
+		c.headerFields(t)
+	}
+	if len(c.lines) > before { // a template or a list of fields may print no header: no rule either
 		c.rule("=")
-	case c.Header == nil:
-		c.defaultHeader(t)
-		c.rule("=")
-	default:
-		c.configuredHeader(t)
-		if len(c.lines) > before {
-			c.rule("=")
-		}
 	}
 	for _, n := range t.Notes {
 		c.alarmIf(c.Alarms.Match(n), func() { c.note(Span{}, 0, n, Style{Bold: true, Height: 2}) })
@@ -31,77 +24,111 @@ func (c *composer) header(d *ticket.Delivery) {
 	}
 }
 
-// defaultHeader is the built-in header. Number and table are the biggest because they are called
-// across the kitchen.
-func (c *composer) defaultHeader(t *ticket.Ticket) {
-	if s := c.text(t.VenueName); s != "" {
-		c.centred(s, Style{Bold: true})
-	}
-	clock, date := clockAndDate(t.Received, t.Zone)
-	c.pair(c.number(t), c.table(t), Style{Bold: true, Width: 2, Height: 2})
-	rest := nonEmpty(c.text(t.Type), labelled("Server", c.text(t.Server)), labelled("Guests", c.text(t.Guests)),
-		labelled("Course", c.text(t.Course)))
-	var first string
-	if len(rest) > 0 {
-		first, rest = rest[0], rest[1:]
-	}
-	c.pair(first, clock, Style{Bold: true, Height: 2})
-	c.pairs(rest, nonEmpty(date, labelled("For", c.text(t.Destination))))
+// defaultHeader returns the fields of the built-in header, in their order.
+func defaultHeader() []string {
+	return []string{"venue", "number", "table", "type", "time", "server", "date", "guests", "destination", "course"}
 }
 
-// configuredHeader prints the fields of Options.Header in their order. Two consecutive fields of
-// the same size share a line, one at each edge, to save paper.
-func (c *composer) configuredHeader(t *ticket.Ticket) {
-	// left is a field that waits for a second one of the same size.
-	var left string
-	var st Style
-	for _, name := range c.Header {
-		s, size := c.headerField(name, t)
+// headerFields prints the fields of the header in their order. A field shares the line of the one
+// before it if it fits and has the same size. No field is alone on its line if that can be helped:
+// half a line without text is wasted.
+func (c *composer) headerFields(t *ticket.Ticket) {
+	names := c.Header
+	if names == nil {
+		names = defaultHeader()
+	}
+	var fields []Span
+	for _, name := range names {
+		s := c.headerField(name, t)
 		switch {
-		case s == "":
+		case s.Text == "":
 		case name == "venue":
-			c.pair(left, "", st)
-			left = ""
-			c.centred(s, size)
-		case left != "" && st == size:
-			c.pair(left, s, st)
-			left = ""
+			c.shareLines(fields)
+			fields = nil
+			c.centred(s.Text, s.Style)
 		default:
-			c.pair(left, "", st)
-			left, st = s, size
+			fields = append(fields, s)
 		}
 	}
-	c.pair(left, "", st)
+	c.shareLines(fields)
 }
 
-// headerField returns a field of the header and its style; "" if the ticket lacks it or there is no
-// such field.
-func (c *composer) headerField(name string, t *ticket.Ticket) (string, Style) {
+func (c *composer) shareLines(fields []Span) {
+	start := 0
+	for i := 1; i <= len(fields); i++ {
+		if i == len(fields) || !c.joins(fields, start, i) {
+			c.spread(fields[start:i])
+			start = i
+		}
+	}
+}
+
+// joins reports whether field i is on the line that begins with field start.
+func (c *composer) joins(fields []Span, start, i int) bool {
+	last := len(fields) - 1
+	switch {
+	case !c.fit(fields[start : i+1]):
+		return false
+	case i == start+1 || i == last: // else one of the two would be alone
+		return true
+	case i == last-1 && !c.fit(fields[start:]) && c.fit(fields[i:]): // else the last one would
+		return false
+	}
+	return fields[i].Style == fields[i-1].Style
+}
+
+// fit reports whether the fields fit on one line with two columns between them.
+func (c *composer) fit(fields []Span) bool {
+	return Line{Spans: fields}.Width()+2*(len(fields)-1) <= c.columns
+}
+
+// spread prints fields that fit on one line from edge to edge, or a single one that does not.
+func (c *composer) spread(fields []Span) {
+	if !c.fit(fields) {
+		c.flow(paragraph{text: fields[0].Text, style: fields[0].narrowed(fields[0].Text, c.columns)})
+		return
+	}
+	var l Line
+	free := c.columns - Line{Spans: fields}.Width()
+	for i, s := range fields {
+		if i > 0 {
+			gap := free / (len(fields) - i)
+			l.space(gap, Style{Height: min(s.Height, fields[i-1].Height)})
+			free -= gap
+		}
+		l.Spans = append(l.Spans, s)
+	}
+	c.add(l)
+}
+
+// headerField returns a field of the header; empty if the ticket lacks it or there is no such field.
+// Number and table are the biggest because they are called across the kitchen.
+func (c *composer) headerField(name string, t *ticket.Ticket) Span {
 	clock, date := clockAndDate(t.Received, t.Zone)
-	big, tall := Style{Bold: true, Width: 2, Height: 2}, Style{Bold: true, Height: 2}
+	tall := Style{Bold: true, Height: 2}
 	switch name {
 	case "venue":
-		return c.text(t.VenueName), Style{Bold: true}
+		return Span{Text: c.text(t.VenueName), Style: Style{Bold: true}}
 	case "number":
-		return c.number(t), big
+		return Span{Text: c.number(t), Style: c.NumberSize.style(Size{2, 2})}
 	case "table":
-		return c.table(t), big
+		return Span{Text: c.table(t), Style: c.TableSize.style(Size{2, 2})}
 	case "type":
-		return c.text(t.Type), tall
+		return Span{Text: c.text(t.Type), Style: tall}
 	case "time":
-		return clock, tall
+		return Span{Text: clock, Style: tall}
 	case "server":
-		return labelled("Server", c.text(t.Server)), Style{}
+		return Span{Text: labelled("Server", c.text(t.Server))}
 	case "date":
-		return date, Style{}
+		return Span{Text: date}
 	case "guests":
-		return labelled("Guests", c.text(t.Guests)), Style{}
+		return Span{Text: labelled("Guests", c.text(t.Guests))}
 	case "destination":
-		return labelled("For", c.text(t.Destination)), Style{}
+		return Span{Text: labelled("For", c.text(t.Destination))}
 	case "course":
-		return labelled("Course", c.text(t.Course)), Style{}
+		return Span{Text: labelled("Course", c.text(t.Course))}
 	}
-	return "", Style{}
+	return Span{}
 }
 
 // number and table add the words that tell the two apart (#18, Table 18).
@@ -128,7 +155,7 @@ func clockAndDate(t time.Time, zone string) (clock, date string) {
 	if !known {
 		clock = "15:04 UTC"
 	}
-	return t.Format(clock), t.Format("Mon 2 Jan 2006")
+	return t.Format(clock), t.Format("Mon 2 Jan") // the year is of no use to a cook
 }
 
 // inZone returns t in the venue's zone, or in UTC if the zone is not set or unknown.

@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -69,28 +70,56 @@ func TestASlipHasNoGapsAndNoQuantities(t *testing.T) {
 	if !strings.Contains(text, "#18 Table B1\n#19 Table B22345\n") {
 		t.Errorf("got\n%s", text)
 	}
-	// 16 letters fill 32 columns at double size, as nothing is printed before them.
-	if got := sizeOf(t, lines, "B22345").Width; got != 2 {
-		t.Errorf("a name that fits has width %d, want 2", got)
+	if got, want := sizeOf(t, lines, "B22345"), (Style{Bold: true, Width: 1, Height: 2}); got != want {
+		t.Errorf("a line of the list is %+v, want %+v", got, want)
 	}
 }
 
 func TestAVoidMarkIsShortOnNarrowPaperOnly(t *testing.T) {
 	d := order(ticket.Line{Quantity: "1", Name: "Soup", Void: true})
-	for columns, want := range map[int]string{16: "VOID 1x Soup", 19: "VOID 1x Soup", 20: "** VOID ** 1x Soup"} {
+	for columns, want := range map[int]string{16: "VOID 1x Soup", 39: "VOID 1x Soup", 40: "** VOID ** 1x Soup"} {
 		if got := strings.TrimRight(rows(d, Options{Columns: columns})[0], " "); got != want {
 			t.Errorf("%d columns: %q, want %q", columns, got, want)
 		}
 	}
 }
 
-func TestACancelledLineIsNeverWide(t *testing.T) {
-	d := order(ticket.Line{Quantity: "1", Name: "Soup", Void: true, Notes: []string{"hot"}},
-		ticket.Line{Depth: 1, Name: "Bread", Void: true, Notes: []string{"dark"}})
-	lines := ComposeWith(d, Options{Columns: 48, NameSize: Size{3, 3}, ModifierSize: Size{2, 1}})
-	for _, text := range []string{"Soup", "hot", "Bread", "dark"} {
-		if got := sizeOf(t, lines, text).Width; got > 1 {
-			t.Errorf("%s has width %d", text, got)
+func TestACancelledLineIsAsBigAsALiveOne(t *testing.T) {
+	live := []ticket.Line{{Quantity: "3", Name: "Soup", Seat: "4", Notes: []string{"hot"}},
+		{Depth: 1, Name: "Bread", Notes: []string{"dark"}}}
+	for _, o := range []Options{{Columns: 32}, {Columns: 48, NameSize: Size{3, 3}, ModifierSize: Size{2, 1}}} {
+		cancelled := slices.Clone(live)
+		for i := range cancelled {
+			cancelled[i].Void = true
+		}
+		of, against := ComposeWith(order(cancelled...), o), ComposeWith(order(live...), o)
+		for _, text := range []string{"3x", "Soup", "Seat 4", "hot", "Bread", "dark"} {
+			got, want := sizeOf(t, of, text), sizeOf(t, against, text)
+			if got.Width != want.Width || got.Height != want.Height {
+				t.Errorf("%d columns, %s: cancelled it is %+v, else %+v", o.Columns, text, got, want)
+			}
+		}
+	}
+}
+
+func TestDetailsAndNotesHaveTheSizeOfModifiers(t *testing.T) {
+	d := order(ticket.Line{Quantity: "1", Name: "Soup", Seat: "4", Notes: []string{"hot"}},
+		ticket.Line{Depth: 1, Name: "Bread", Parent: "Set", Course: "Mains", Notes: []string{"dark"}})
+	for _, want := range []Size{{1, 2}, {2, 1}} {
+		lines := ComposeWith(d, Options{Columns: 48, ModifierSize: want})
+		for _, text := range []string{"Seat 4", "hot", "Bread", "of Set", "Course Mains", "dark"} {
+			if got := sizeOf(t, lines, text); got.Width != want.Width || got.Height != want.Height {
+				t.Errorf("%s is %+v, want %+v", text, got, want)
+			}
+		}
+	}
+}
+
+func TestAQuantityOfZeroIsSaidInWords(t *testing.T) {
+	for quantity, want := range map[string]bool{"0": true, "10": false, "0.5": false} {
+		got := content(Compose(order(ticket.Line{Quantity: quantity, Name: "Soup"}), 42, ""))
+		if strings.Contains(got, "! quantity 0") != want || !strings.Contains(got, quantity+"x Soup") {
+			t.Errorf("quantity %s: got\n%s", quantity, got)
 		}
 	}
 }
@@ -98,7 +127,7 @@ func TestACancelledLineIsNeverWide(t *testing.T) {
 func TestNamesBeginInOneColumnUnlessAQuantityIsTooWide(t *testing.T) {
 	for quantity, want := range map[string][]string{
 		// 5 letters of double width and a space are 11 of 33 columns, the most that all names move for.
-		"1234":  {"1234x Soup", spaces(6) + "1x Bread", spaces(6) + "Hot"},
+		"1234":  {"1234x Soup", spaces(6) + "1x Bread", spaces(11) + "Hot"},
 		"12345": {"12345x Soup", "1x Bread", spaces(5) + "Hot"},
 	} {
 		d := order(ticket.Line{Quantity: quantity, Name: "Soup"}, ticket.Line{Quantity: "1", Name: "Bread"},
@@ -124,12 +153,36 @@ func TestAnItemWithoutANameSaysSo(t *testing.T) {
 	}
 }
 
-func TestANameThatExactlyFillsItsLineIsDoubleSize(t *testing.T) {
-	for name, want := range map[string]int{"Fourteen chars": 2, "Fifteen letters": 0} {
-		// "1x" in double width and a space take 5 of 33 columns.
-		d := order(ticket.Line{Quantity: "1", Name: name})
-		if got := sizeOf(t, Compose(d, 33, ""), name).Width; got != want {
-			t.Errorf("%q: width %d, want %d", name, got, want)
+func TestNamesAreNarrowerOnlyIfAWordDoesNotFit(t *testing.T) {
+	// "1x" in double width and a space take 5 of 33 columns.
+	for name, want := range map[string]int{
+		"Fourteenletter":         2,
+		"Fifteen-letters":        1,
+		strings.Repeat("So ", 9): 2,
+	} {
+		d := order(ticket.Line{Quantity: "1", Name: name}, ticket.Line{Quantity: "2", Name: "Bread"},
+			ticket.Line{Depth: 1, Name: "No onion"})
+		lines := Compose(d, 33, "")
+		for _, text := range []string{strings.Fields(name)[0], "Bread"} {
+			if got := sizeOf(t, lines, text); got != (Style{Bold: true, Width: want, Height: 2}) {
+				t.Errorf("beside %q, %s is %+v, want width %d", name, text, got, want)
+			}
+		}
+		if got := sizeOf(t, lines, "No onion"); got.Height != 2 {
+			t.Errorf("below %q, a modifier is %+v", name, got)
+		}
+		if got := sizeOf(t, lines, "2x").Width; got != 2 {
+			t.Errorf("beside %q, a quantity has width %d", name, got)
+		}
+	}
+}
+
+func TestACancelledWordNeedsRoomBesideItsMark(t *testing.T) {
+	// ** VOID **, "1x" in double width and two spaces take 16 of 48 columns.
+	for name, want := range map[string]int{"Sixteen-letters-": 2, "Seventeen-letters": 1} {
+		d := order(ticket.Line{Quantity: "1", Name: name, Void: true}, ticket.Line{Quantity: "2", Name: "Bread"})
+		if got := sizeOf(t, Compose(d, 48, ""), "Bread").Width; got != want {
+			t.Errorf("beside %s: width %d, want %d", name, got, want)
 		}
 	}
 }
@@ -144,38 +197,15 @@ func TestWideTextIsNarrowedIfFewerThanEightLettersFit(t *testing.T) {
 	}
 }
 
-func TestARawItemPrintsSmallAndMakesTheOthersDoubleHeight(t *testing.T) {
-	long := strings.Repeat("{", 40)
-	d := order(ticket.Line{Quantity: "1", Name: "Soup"}, ticket.Line{Quantity: "1", Name: "{}", Raw: true})
+func TestRawDataPrintsSmallAndMakesNothingElseSmaller(t *testing.T) {
+	d := order(ticket.Line{Quantity: "1", Name: "Soup"}, ticket.Line{Quantity: "1", Raw: true,
+		Name: strings.Repeat("{", 40)})
 	lines := Compose(d, 48, "")
-	if got := sizeOf(t, lines, "{}"); got != (Style{}) {
+	if got := sizeOf(t, lines, "{"); got != (Style{}) {
 		t.Errorf("raw data is %+v", got)
 	}
-	if got, want := sizeOf(t, lines, "Soup"), (Style{Bold: true, Height: 2}); got != want {
-		t.Errorf("the item beside it is %+v, want %+v", got, want)
-	}
-	// With a configured size, neither raw data nor a cancelled item makes the others narrower.
-	for _, other := range []ticket.Line{{Name: long, Raw: true}, {Name: long, Void: true}} {
-		lines = ComposeWith(order(ticket.Line{Quantity: "1", Name: "Soup"}, other),
-			Options{Columns: 48, NameSize: Size{2, 2}})
-		if got := sizeOf(t, lines, "Soup").Width; got != 2 {
-			t.Errorf("beside %+v: width %d, want 2", other, got)
-		}
-	}
-}
-
-func TestHeaderFieldsOfDifferentSizesDoNotShareALine(t *testing.T) {
-	d := everyday()
-	for _, c := range []struct {
-		fields []string
-		want   string
-	}{
-		{[]string{"number", "server"}, "#7\nServer Ana M.\n"},
-		{[]string{"number", "table"}, "#7" + spaces(42-4-16) + "Table 12\n"},
-	} {
-		if got := content(ComposeWith(d, Options{Columns: 42, Header: c.fields})); !strings.HasPrefix(got, c.want) {
-			t.Errorf("%v: got\n%s\nwant\n%s", c.fields, got, c.want)
-		}
+	if got := sizeOf(t, lines, "Soup").Width; got != 2 {
+		t.Errorf("the item beside it has width %d", got)
 	}
 }
 
@@ -228,23 +258,5 @@ func TestALabelWiderThanHalfOfItsLineWrapsWithTheText(t *testing.T) {
 		if got := content(x.lines); got != want {
 			t.Errorf("got\n%s\nwant\n%s", got, want)
 		}
-	}
-}
-
-func TestTwoFieldsShareALineOnlyWithTwoColumnsBetweenThem(t *testing.T) {
-	for _, c := range []struct {
-		left, right string
-		want        int
-	}{{"12345678", "123456", 1}, {"12345678", "1234567", 2}, {"1234567890123456", "", 1}, {"", "1234567890123456", 1}} {
-		x := composer{columns: 16}
-		x.pair(c.left, c.right, Style{})
-		if len(x.lines) != c.want {
-			t.Errorf("%q and %q take %d lines, want %d", c.left, c.right, len(x.lines), c.want)
-		}
-	}
-	x := composer{columns: 20}
-	x.pair("Extraordinary", "", Style{Width: 2})
-	if len(x.lines) != 1 || x.lines[0].Spans[0].Width != 1 {
-		t.Errorf("a word that does not fit must print narrower, not broken: %v", x.lines)
 	}
 }

@@ -47,19 +47,27 @@ type Options struct {
 	// such as COPY 2/2, so that two papers of one ticket are not cooked twice.
 	Copy, Copies int
 
-	// NameSize is the size of item names, ModifierSize the size of modifiers and notes. Zero
-	// chooses a size that fits the names of the ticket. A size too wide for the words of the ticket
-	// is made narrower.
+	// AfterPiece says that the paper above this copy may end with an unfinished piece of the same
+	// ticket. The copy is fed clear of it and begins with IGNORE THE PIECE ABOVE.
+	AfterPiece bool
+
+	// NameSize is the size of item names, by default 2x2. ModifierSize is the size of modifiers,
+	// seats and notes, by default 1x2, and never more than that of the names. Both are made narrower
+	// until no word of the ticket has to be broken.
 	NameSize, ModifierSize Size
+	// NumberSize and TableSize are the sizes of the order's number and table, by default 2x2.
+	NumberSize, TableSize Size
 
 	// Header lists the header fields in the order in which they print: venue, number, table, type,
-	// time, server, date, guests, destination, course. Unknown names print nothing. Nil is the
-	// built-in header, an empty list is no header.
+	// time, server, date, guests, destination, course. Unknown names print nothing. Nil is all of
+	// them, an empty list is no header.
 	Header []string
 
 	UpperCase  bool // print names, modifiers and notes in capitals
-	BlankLines int  // blank lines between two items, at most 8
+	BlankLines int  // blank lines between two items, at most 20
+	TopMargin  int  // blank lines before everything else, at most 20; a rail's clamp hides them
 	QR         bool // print the request's id as a QR code in the footer
+	NoAlsoAt   bool // leave out ALSO AT: bar, which names the other stations of the order
 
 	// Alarms find the items, modifiers and notes that print as an alarm, because they name an
 	// allergy. Nil finds none.
@@ -79,6 +87,7 @@ type Options struct {
 // ComposeWith lays a delivery out. It is safe for concurrent use if the functions in o are.
 func ComposeWith(d ticket.Delivery, o Options) []Line {
 	c := &composer{Options: o, columns: min(max(o.Columns, minColumns), maxColumns)}
+	c.topMargin()
 	c.banners(&d)
 	c.header(&d)
 	c.body(&d.Ticket)
@@ -111,6 +120,23 @@ func (c *composer) printable(s string) string {
 func (c *composer) add(l Line) { c.lines = append(c.lines, l) }
 
 func (c *composer) blank() { c.add(Line{}) }
+
+// blanks adds n blank lines, at most maxBlankLines.
+func (c *composer) blanks(n int) {
+	for range min(n, maxBlankLines) {
+		c.blank()
+	}
+}
+
+// topMargin adds the blank lines at the top of the paper. Those after a piece take it past the edge
+// at which paper is torn off, about 1 cm above the print head.
+func (c *composer) topMargin() {
+	const linesAfterPiece = 4
+	if c.AfterPiece {
+		c.blanks(linesAfterPiece)
+	}
+	c.blanks(c.TopMargin)
+}
 
 // rule adds a line drawn across the paper.
 func (c *composer) rule(of string) { c.add(Line{Spans: []Span{{Text: strings.Repeat(of, c.columns)}}}) }

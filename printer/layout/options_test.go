@@ -63,7 +63,8 @@ func randomOptions(n uint64, house []*Template) Options {
 		return v
 	}
 	o := Options{
-		NameSize: Size{take(10), take(10)}, ModifierSize: Size{take(10), take(10)},
+		NameSize: Size{take(10), take(10)}, ModifierSize: Size{take(10), take(10)}, TopMargin: take(3),
+		NumberSize: Size{take(10), take(10)}, TableSize: Size{take(10), take(10)}, AfterPiece: take(2) == 1,
 		UpperCase: take(2) == 1, QR: take(2) == 1, BlankLines: take(4), Copies: take(3), Copy: 1,
 		Template: house[take(len(house))],
 	}
@@ -228,13 +229,12 @@ func TestConfiguredSizesAreUsedIfThePaperHasRoom(t *testing.T) {
 		want, below    Style
 	}{
 		{48, Size{4, 3}, Size{2, 2}, Style{Bold: true, Width: 3, Height: 3}, Style{Bold: true, Width: 2, Height: 2}},
-		{48, Size{3, 3}, Size{}, Style{Bold: true, Width: 3, Height: 3}, Style{Bold: true, Width: 2, Height: 3}},
-		{32, Size{4, 4}, Size{8, 8}, Style{Bold: true, Width: 2, Height: 4}, Style{Bold: true, Width: 2, Height: 8}},
+		{48, Size{3, 3}, Size{}, Style{Bold: true, Width: 3, Height: 3}, Style{Bold: true, Width: 1, Height: 2}},
+		{32, Size{4, 4}, Size{8, 8}, Style{Bold: true, Width: 2, Height: 4}, Style{Bold: true, Width: 2, Height: 4}},
 		{20, Size{8, 8}, Size{1, 1}, Style{Bold: true, Width: 1, Height: 8}, Style{Bold: true, Width: 1, Height: 1}},
 		{42, Size{1, 1}, Size{}, Style{Bold: true, Width: 1, Height: 1}, Style{Bold: true, Width: 1, Height: 1}},
-		{42, Size{1, 3}, Size{}, Style{Bold: true, Width: 1, Height: 3}, Style{Bold: true, Width: 1, Height: 2}},
-		{42, Size{0, 2}, Size{-3, 99}, Style{Bold: true, Width: 1, Height: 2}, Style{Bold: true, Width: 1, Height: 8}},
-		{42, Size{}, Size{}, Style{Bold: true, Width: 2, Height: 2}, Style{Bold: true, Height: 2}},
+		{42, Size{0, 2}, Size{-3, 99}, Style{Bold: true, Width: 1, Height: 2}, Style{Bold: true, Width: 1, Height: 2}},
+		{42, Size{}, Size{}, Style{Bold: true, Width: 2, Height: 2}, Style{Bold: true, Width: 1, Height: 2}},
 	} {
 		lines := ComposeWith(d, Options{Columns: c.columns, NameSize: c.name, ModifierSize: c.modifier})
 		if got := sizeOf(t, lines, "Negroni"); got != c.want {
@@ -243,17 +243,6 @@ func TestConfiguredSizesAreUsedIfThePaperHasRoom(t *testing.T) {
 		c.below.Red = true // modifiers are red on paper with two colours
 		if got := sizeOf(t, lines, "Large"); got != c.below {
 			t.Errorf("%d columns, %v and %v: a modifier is %+v, want %+v", c.columns, c.name, c.modifier, got, c.below)
-		}
-	}
-}
-
-func TestACancelledItemIsAtLeastDoubleHeight(t *testing.T) {
-	d := everyday()
-	d.Ticket.Lines[1].Void = true
-	lines := ComposeWith(d, Options{Columns: 42, NameSize: Size{1, 1}, ModifierSize: Size{1, 1}})
-	for _, text := range []string{void, "Fashioned"} {
-		if got := sizeOf(t, lines, text); got.Height < 2 || !got.Invert || !got.Red {
-			t.Errorf("%q is %+v", text, got)
 		}
 	}
 }

@@ -2,68 +2,41 @@ package layout
 
 import "ticketrail/queue/ticket"
 
-const maxBlankLines = 8 // most blank lines between two items; a larger setting is a mistake that would waste paper
+const maxBlankLines = 20 // most blank lines in a row; a larger setting is a mistake that would waste paper
 
-// Size is a multiple of the normal width and height, 1 to 8 each; 0 is 1 if the other is not 0.
+// Size is a multiple of the normal width and height, 1 to 8 each; 0 is 1 if the other is not 0. The
+// zero Size is the default of its option.
 type Size struct{ Width, Height int }
 
-func (s Size) style() Style {
+func (s Size) style(byDefault Size) Style {
+	if s == (Size{}) {
+		s = byDefault
+	}
 	return Style{Bold: true, Width: min(max(s.Width, 1), 8), Height: min(max(s.Height, 1), 8)}
 }
 
-// chooseSizes chooses one size for all items of the ticket, and one column where all names begin.
-// If items had different sizes, cooks would think that the size means something.
+// chooseSizes chooses the sizes of the order: one for the names of all items, one for all that
+// stands below them. If items had different sizes, cooks would think that the size means something.
+//
+// Both are the configured sizes, made narrower only until the longest word of the ticket stays in
+// one piece. Text that is longer than its line wraps; it never makes letters smaller. The height is
+// never reduced.
 func (b *body) chooseSizes() {
-	if b.NameSize == (Size{}) {
-		b.automaticSizes()
-	} else {
-		b.configuredSizes()
+	name := b.NameSize.style(Size{2, 2})
+	if b.t.Kind == ticket.Slip { // a list, one ticket a line
+		name.Width = 1
 	}
-	if b.ModifierSize != (Size{}) {
-		// Modifiers are indented by up to a third of the paper.
-		b.modifierStyle = b.narrowToFit(b.ModifierSize.style(), func(l *ticket.Line) bool { return l.Depth > 0 },
-			b.columns/3)
+	b.quantityStyle = name
+	for b.quantityStyle.Width > 1 && b.quantityStyle.Width*len("2x")+1 > b.columns/3 {
+		b.quantityStyle.Width--
 	}
-}
-
-// automaticSizes uses double size, or double height for the whole ticket if a name would need
-// several lines.
-func (b *body) automaticSizes() {
-	// Try double size first. Cancelled items do not count, because they print in normal width. Raw
-	// data is long and prints in normal size; beside it double width would stand out too much.
-	b.quantityStyle = Style{Bold: true, Width: 2, Height: 2}
-	b.nameStyle, b.modifierStyle = b.quantityStyle, Style{Bold: true, Height: 2}
 	b.measureNameColumn()
-	for i := range b.t.Lines {
-		l := &b.t.Lines[i]
-		if l.Depth == 0 && !l.Void && (l.Raw || b.nameColumn+2*Width(b.itemName(l)) > b.columns) {
-			b.nameStyle, b.modifierStyle = b.modifierStyle, Style{Bold: true}
-			return
-		}
-	}
-}
-
-// configuredSizes uses the configured size, narrower if the paper has no room for it. The quantity
-// has the size of the name, so narrowing the name also moves the column where names begin: repeat
-// until the width holds. Modifiers are one step smaller, so that they are not read as items.
-func (b *body) configuredSizes() {
-	b.nameStyle = b.NameSize.style()
-	item := func(l *ticket.Line) bool { return l.Depth == 0 && !l.Raw }
-	for {
-		b.quantityStyle = b.nameStyle
-		b.measureNameColumn()
-		fitted := b.narrowToFit(b.nameStyle, item, b.nameColumn)
-		if fitted == b.nameStyle {
-			break
-		}
-		b.nameStyle.Width--
-	}
-	b.modifierStyle = b.nameStyle
-	if b.modifierStyle.Width > 1 {
-		b.modifierStyle.Width--
-	} else {
-		b.modifierStyle.Height = max(b.modifierStyle.Height-1, 1)
-	}
+	b.nameStyle = b.narrowed(name, func(l *ticket.Line) bool { return l.Depth == 0 }, b.nameColumn)
+	// Modifiers are indented by up to a third of the paper. They are never bigger than their items.
+	b.modifierStyle = b.narrowed(b.ModifierSize.style(Size{1, 2}), func(l *ticket.Line) bool { return l.Depth > 0 },
+		b.columns/3)
+	b.modifierStyle.Width = min(b.modifierStyle.Width, b.nameStyle.Width)
+	b.modifierStyle.Height = min(b.modifierStyle.Height, b.nameStyle.Height)
 }
 
 // measureNameColumn finds the column where names begin: after the widest quantity and a space. A
@@ -71,7 +44,7 @@ func (b *body) configuredSizes() {
 func (b *body) measureNameColumn() {
 	b.nameColumn = 0
 	for i := range b.t.Lines {
-		if l := &b.t.Lines[i]; l.Depth == 0 && !l.Void && b.t.Kind != ticket.Slip {
+		if l := &b.t.Lines[i]; l.Depth == 0 && b.t.Kind != ticket.Slip {
 			if q := b.quantityStyle.widthFactor()*Width(quantityLabel(b.text(l.Quantity))) + 1; q <= b.columns/3 {
 				b.nameColumn = max(b.nameColumn, q)
 			}
@@ -79,18 +52,27 @@ func (b *body) measureNameColumn() {
 	}
 }
 
-// narrowToFit returns st, made as narrow as it takes for every word of the lines for which selected
-// returns true to stay in one piece beside a margin of so many columns. Cancelled lines are left out: they always
-// print in normal width.
-func (b *body) narrowToFit(st Style, selected func(*ticket.Line) bool, margin int) Style {
-	room, word := b.columns-margin, minLettersPerLine
+// narrowed returns st, narrow enough for each word of the lines for which selected returns true,
+// beside a margin of so many columns and the VOID mark. Raw data prints in normal size and does not
+// count.
+func (b *body) narrowed(st Style, selected func(*ticket.Line) bool, margin int) Style {
 	for i := range b.t.Lines {
-		if l := &b.t.Lines[i]; !l.Void && selected(l) {
-			word = max(word, widestWord(b.itemName(l)))
+		if l := &b.t.Lines[i]; !l.Raw && selected(l) {
+			st = st.narrowed(b.itemName(l), b.columns-margin-Width(b.voidMark(l.Void, st).Text))
 		}
 	}
-	for st.Width > 1 && st.Width*word > room {
-		st.Width--
-	}
 	return st
+}
+
+// minLettersPerLine is how many letters a line of wide text must have room for. With fewer, most
+// words break, and one syllable a line reads worse than narrow letters.
+const minLettersPerLine = 8
+
+// narrowed returns s, narrow enough for each word of text to stay in one piece in so many columns.
+func (s Style) narrowed(text string, room int) Style {
+	word := max(widestWord(text), minLettersPerLine)
+	for s.Width > 1 && s.Width*word > room {
+		s.Width--
+	}
+	return s
 }

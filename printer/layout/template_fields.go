@@ -53,10 +53,10 @@ func (c *composer) fields(d *ticket.Delivery) Fields {
 	}
 	var plain composer
 	f.Number, f.Table = plain.number(t), plain.table(t)
-	f.Time, f.Date = clockAndDate(t.Received, t.Zone)
+	f.Time, _ = clockAndDate(t.Received, t.Zone)
 	if !t.Received.IsZero() {
 		at, _ := inZone(t.Received, t.Zone)
-		f.Received = at.Format(time.RFC3339)
+		f.Date, f.Received = at.Format("Mon 2 Jan 2006"), at.Format(time.RFC3339)
 	}
 	if d.Job != 0 {
 		f.Job = strconv.FormatUint(d.Job, 10)

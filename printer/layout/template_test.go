@@ -78,7 +78,7 @@ func TestATemplateChangesOnlyHeaderAndFooter(t *testing.T) {
 	own := ComposeWith(d, Options{Columns: 42, Template: tp})
 	usual := Compose(d, 42, "")
 	ours, theirs := Plain(own, 42), Plain(usual, 42)
-	from, to := "║! Guest is allergic", "█** VOID **   small jug"
+	from, to := "║! Guest is allergic", "║** REFIRE **"
 	cut := func(s string) string { return s[strings.Index(s, from):strings.Index(s, to)] }
 	if diff := cmp.Diff(cut(theirs), cut(ours)); diff != "" {
 		t.Errorf("items differ:\n%s", diff)

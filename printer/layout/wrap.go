@@ -17,10 +17,6 @@ type paragraph struct {
 	fill   bool // continue the style to the right edge: a bar across the paper
 }
 
-// minLettersPerLine is how many letters a line of wide text must have room for. With fewer, most
-// words break, and one syllable a line reads worse than narrow letters.
-const minLettersPerLine = 8
-
 // flow prints a paragraph.
 func (c *composer) flow(p paragraph) {
 	room := c.columns - Width(p.mark.Text)*p.mark.widthFactor()
@@ -33,9 +29,7 @@ func (c *composer) flow(p paragraph) {
 	}
 	room -= label
 	// A label or an indent may leave too few columns for wide letters.
-	for p.style.Width > 1 && room/p.style.Width < minLettersPerLine {
-		p.style.Width--
-	}
+	p.style = p.style.narrowed("", room)
 	// Only right-to-left text needs the width of its widest line: its lines end at the same column.
 	direction, widestLine := FirstStrong, 0
 	lines := wrap(p.text, room/p.style.widthFactor())

@@ -110,13 +110,13 @@ func TestWeNeverClaimWhatWeDoNotKnow(t *testing.T) {
 	runDaemon(t, func(k *testDaemon) {
 		grill := k.printers["grill"]
 		// Broken off once: the second copy has the banner.
-		grill.ResetAfter(padding()+250, 1)
+		grill.ResetAfter(padding()+200, 1)
 		k.accept("A1", at("grill", "Burger"))
 		k.advance(time.Minute)
 		k.wantPrinted("grill", "A1~ A1!")
 		// Broken off twice: the ticket is held, and the queue continues.
-		grill.ResetAfter(250, 2)
-		k.accept("A2", at("grill", "Burger"))
+		grill.ResetAfter(350, 2)
+		k.accept("A2", at("grill", strings.Repeat("Burger ", 20)))
 		k.accept("A3", at("grill", "Burger"))
 		k.advance(time.Minute)
 		k.wantPrinted("grill", "A1~ A1! A2~ A2!~ A3")

@@ -93,7 +93,7 @@ func (p *papers) build(next, prev *Built) error {
 	devices := map[string]*device{}
 	previous := devicesOf(prev)
 	for i, c := range next.conf.Printers {
-		if err := p.add(next, prev, devices, previous, c); err != nil {
+		if err := p.add(next, prev, devices, previous, withVenueIfSeveral(c, next.conf)); err != nil {
 			return configProblem("printers", i, err)
 		}
 	}

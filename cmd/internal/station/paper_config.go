@@ -42,23 +42,24 @@ func printerProfile(c config.Printer) (profile.Profile, error) {
 	return p, nil
 }
 
-// layoutOptions are the layout settings of a printer, without those that depend on its profile.
-// Keys that have their default are left zero: the layout then chooses by the width of the paper. A
-// fixed default would be wrong on 58 mm paper, where names in double width leave 16 columns. t is
+// withVenueIfSeveral returns c without the venue in its header if conf has only one: it would say
+// the same on each ticket.
+func withVenueIfSeveral(c config.Printer, conf *config.Config) config.Printer {
+	if len(conf.Venues) < 2 {
+		c.Layout.Header = slices.DeleteFunc(slices.Clone(c.Layout.Header), func(f string) bool { return f == "venue" })
+	}
+	return c
+}
+
+// layoutOptions are the layout settings of a printer, without those that depend on its profile. t is
 // nil for a check, which prints nothing.
 func layoutOptions(c config.Printer, t *templateErrors) (layout.Options, error) {
-	defaults := config.DefaultPrinter().Layout
+	l := c.Layout
 	o := layout.Options{
-		Columns: c.Columns, Printer: c.Name, UpperCase: c.Layout.UpperCase, BlankLines: c.Layout.BlankLines, QR: c.QR,
-	}
-	if c.Layout.NameSize != defaults.NameSize {
-		o.NameSize = layout.Size(c.Layout.NameSize)
-	}
-	if c.Layout.ModifierSize != defaults.ModifierSize {
-		o.ModifierSize = layout.Size(c.Layout.ModifierSize)
-	}
-	if !slices.Equal(c.Layout.Header, defaults.Header) {
-		o.Header = c.Layout.Header
+		Columns: c.Columns, Printer: c.Name, QR: c.QR,
+		NameSize: layout.Size(l.NameSize), ModifierSize: layout.Size(l.ModifierSize),
+		NumberSize: layout.Size(l.NumberSize), TableSize: layout.Size(l.TableSize), Header: l.Header,
+		UpperCase: l.UpperCase, BlankLines: l.BlankLines, TopMargin: l.TopMargin, NoAlsoAt: !l.AlsoAt,
 	}
 	if c.Layout.TemplateFile == "" {
 		return o, nil
@@ -114,7 +115,7 @@ func LayoutOptions(conf *config.Config, station string) (layout.Options, error) 
 			p = q
 		}
 	}
-	o, err := layoutOptions(p, nil)
+	o, err := layoutOptions(withVenueIfSeveral(p, conf), nil)
 	if err != nil {
 		return o, err
 	}

@@ -1,0 +1,127 @@
+package layout
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"ticketrail/queue/ticket"
+)
+
+func TestFieldsShareALineIfTheyHaveOneSizeOrWouldBeAlone(t *testing.T) {
+	d := rich()
+	row := func(left, right string) string { return left + spaces(42-len(left)-len(right)) + right }
+	for _, c := range []struct {
+		fields []string
+		want   []string
+	}{
+		{[]string{"guests", "server", "date"}, []string{"Guests 4   Server Jonathan A.    Fri 6 Feb"}},
+		{[]string{"type", "guests"}, []string{row("Dine In", "Guests 4")}},
+		{[]string{"type", "time", "guests"}, []string{"Dine In           21:49           Guests 4"}},
+		{[]string{"type", "time", "guests", "date"}, []string{row("Dine In", "21:49"), row("Guests 4", "Fri 6 Feb")}},
+		{[]string{"server", "date", "guests", "destination"}, []string{row("Server Jonathan A.", "Fri 6 Feb"),
+			row("Guests 4", "For GRILL-1")}},
+		{[]string{"guests", "venue", "type", "date"}, []string{"Guests 4", spaces(14) + "Harbour Grill",
+			row("Dine In", "Fri 6 Feb")}},
+	} {
+		got := strings.Split(content(ComposeWith(d, Options{Columns: 42, Header: c.fields})), "\n")[3:]
+		for i, want := range c.want {
+			if !strings.HasPrefix(got[i], want) {
+				t.Errorf("%v: line %d is %q, want %q", c.fields, i, got[i], want)
+			}
+		}
+		if n := len(c.want); !strings.HasPrefix(got[n], "=") {
+			t.Errorf("%v: line %d is %q, want the rule", c.fields, n, got[n])
+		}
+	}
+}
+
+func TestFieldsShareALineOnlyWithTwoColumnsBetweenThem(t *testing.T) {
+	for number, want := range map[string]string{"12345": "#12345  Table 12\n", "123456": "#123456\nTable 12\n"} {
+		d := ticket.Delivery{Ticket: ticket.Ticket{Number: number, Table: "12"}}
+		got := content(ComposeWith(d, Options{Columns: 16, NumberSize: Size{1, 2}, TableSize: Size{1, 2}}))
+		if !strings.HasPrefix(got, want) {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
+	}
+}
+
+func TestNumberAndTableHaveTheConfiguredSizes(t *testing.T) {
+	d := ticket.Delivery{Ticket: ticket.Ticket{Number: "142", Table: "B10"}}
+	for _, c := range []struct {
+		columns       int
+		number, table Size
+		want, beside  Style
+		lines         int
+	}{
+		{48, Size{}, Size{}, Style{Bold: true, Width: 2, Height: 2}, Style{Bold: true, Width: 2, Height: 2}, 1},
+		{48, Size{3, 3}, Size{3, 3}, Style{Bold: true, Width: 3, Height: 3}, Style{Bold: true, Width: 3, Height: 3}, 1},
+		{48, Size{4, 4}, Size{1, 2}, Style{Bold: true, Width: 4, Height: 4}, Style{Bold: true, Width: 1, Height: 2}, 1},
+		// Table stays in one piece beside nothing, in 5 letters of width 3 or 8 of width 2.
+		{16, Size{3, 3}, Size{3, 3}, Style{Bold: true, Width: 3, Height: 3}, Style{Bold: true, Width: 2, Height: 3}, 3},
+	} {
+		lines := ComposeWith(d, Options{Columns: c.columns, NumberSize: c.number, TableSize: c.table})
+		if got := sizeOf(t, lines, "#142"); got != c.want {
+			t.Errorf("%d columns, %v: the number is %+v, want %+v", c.columns, c.number, got, c.want)
+		}
+		if got := sizeOf(t, lines, "Table"); got != c.beside {
+			t.Errorf("%d columns, %v: the table is %+v, want %+v", c.columns, c.table, got, c.beside)
+		}
+		if got := slices.IndexFunc(lines, func(l Line) bool { return l.Spans[0].Text[0] == '=' }); got != c.lines {
+			t.Errorf("%d columns, %v and %v: they take %d lines, want %d", c.columns, c.number, c.table, got, c.lines)
+		}
+	}
+}
+
+func TestTheOtherStationsOfTheOrderAreNamedAtTheFoot(t *testing.T) {
+	d := everyday()
+	d.Ticket.AlsoAt = []ticket.Part{{Station: "grill"}, {Station: "pastry\x1b"}}
+	footer := parsed(`{{define "footer"}}{{end}}`)
+	for _, o := range []Options{{Columns: 42}, {Columns: 42, Template: footer}} {
+		lines := ComposeWith(d, o)
+		if got, want := firstWith(lines, "ALSO"), "ALSO AT: grill, pastry\ufffd\n"; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		if got := sizeOf(t, lines, "ALSO"); got.Height != 2 {
+			t.Errorf("it is %+v", got)
+		}
+	}
+	d2 := everyday()
+	for _, lines := range [][]Line{ComposeWith(d, Options{Columns: 42, NoAlsoAt: true}), Compose(d2, 42, "")} {
+		if s := content(lines); strings.Contains(s, "ALSO") {
+			t.Errorf("it names other stations:\n%s", s)
+		}
+	}
+}
+
+func TestTheTopMarginIsBlankLinesAboveEverything(t *testing.T) {
+	d := everyday()
+	d.Doubt = true
+	for margin, want := range map[int]int{-1: 0, 0: 0, 6: 6, 21: 20} {
+		lines := ComposeWith(d, Options{Columns: 42, TopMargin: margin})
+		got := slices.IndexFunc(lines, func(l Line) bool { return len(l.Spans) > 0 })
+		if got != want || !strings.Contains(content(lines[got:got+1]), possibleDuplicate) {
+			t.Errorf("a margin of %d lines prints %d", margin, got)
+		}
+	}
+	if got := content(ComposeWith(everyday(), Options{Columns: 42, TopMargin: 2})); !strings.HasPrefix(got, "\n\n#7") {
+		t.Errorf("without a banner, got\n%s", got)
+	}
+}
+
+func TestACopyBelowAPieceSaysFirstToIgnoreThePiece(t *testing.T) {
+	d := everyday()
+	d.Doubt, d.For = true, "grill"
+	for _, columns := range []int{32, 42, 48} {
+		lines := ComposeWith(d, Options{Columns: columns, AfterPiece: true, TopMargin: 1})
+		if got := content(lines[:5]); got != "\n\n\n\n\n" {
+			t.Errorf("%d columns: the copy begins with %q, not with five blank lines", columns, got)
+		}
+		if got := content(lines[5:7]); !strings.Contains(got, "IGNORE THE PIECE ABOVE") || !lines[5].Spans[1].Invert {
+			t.Errorf("%d columns: the first words are %q", columns, got)
+		}
+	}
+	if s := content(Compose(d, 42, "")); strings.Contains(s, "IGNORE") {
+		t.Errorf("nothing is above, but the copy says so:\n%s", s)
+	}
+}
