@@ -19,11 +19,14 @@ func (d noDialer) Dial(context.Context) (transport.Conn, error) {
 }
 
 func TestATicketThatCannotBeComposedFailsPermanentlyWithoutADial(t *testing.T) {
-	for name, draw := range map[string]func(ticket.Delivery, bool) encodedTicket{
-		"panics":     func(ticket.Delivery, bool) encodedTicket { var a []int; return encodedTicket{lines: a[3]} },
-		"panics nil": func(ticket.Delivery, bool) encodedTicket { panic(nil) },
-		"empty":      func(ticket.Delivery, bool) encodedTicket { return encodedTicket{} },
-		"a copy empty": func(ticket.Delivery, bool) encodedTicket {
+	for name, draw := range map[string]func(ticket.Delivery, bool, bool) encodedTicket{
+		"panics": func(ticket.Delivery, bool, bool) encodedTicket {
+			var a []int
+			return encodedTicket{lines: a[3]}
+		},
+		"panics nil": func(ticket.Delivery, bool, bool) encodedTicket { panic(nil) },
+		"empty":      func(ticket.Delivery, bool, bool) encodedTicket { return encodedTicket{} },
+		"a copy empty": func(ticket.Delivery, bool, bool) encodedTicket {
 			return encodedTicket{copies: []escpos.Encoded{{Body: []byte("x")}, {}}}
 		},
 	} {

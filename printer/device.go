@@ -78,6 +78,8 @@ type Device struct {
 	capability       capability
 	capabilityLoaded bool // from KV or the configuration
 	ticketBegun      bool // a ticket was begun since the start
+	// lastJob is the job of which the printer took bytes last: the paper may end with a piece of it.
+	lastJob uint64
 	// padding is sent before the next ticket. The last one may have ended inside a command, and the
 	// printer then takes what follows for the rest of that command.
 	padding []byte

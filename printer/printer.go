@@ -51,7 +51,8 @@ type Options struct {
 	// Device is the printer. All Papers of one printer share it.
 	Device *Device
 
-	// Layout is how tickets look. Columns, Printer, Printable, Framed, Copy and Copies are set here.
+	// Layout is how tickets look. Columns, Printer, Printable, Framed, Copy, Copies and AfterPiece are set
+	// here.
 	Layout layout.Options
 	Copies int // of every ticket; 0 is 1
 	// Buzz and BuzzVoid are how many times the buzzer sounds for an order and for a cancellation.
@@ -73,7 +74,7 @@ type Paper struct {
 	o Options
 	d *Device
 	// render is encode; tests replace it by one that panics or returns nothing.
-	render func(d ticket.Delivery, asb bool) encodedTicket
+	render func(d ticket.Delivery, asb, afterPiece bool) encodedTicket
 }
 
 // An encodedTicket is the bytes of all copies of a ticket, for the printer of its Paper.
@@ -148,7 +149,7 @@ func NewPaper(o Options) *Paper {
 func (p *Paper) Print(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error) {
 	// Composed before the lock is taken: drawing a long Chinese ticket takes time in which the
 	// stations that share this printer can print.
-	j, err := p.compose(d, p.d.pushesStatus())
+	j, err := p.compose(d, p.d.pushesStatus(), false)
 	if err != nil {
 		return "", ticket.Permanent(err)
 	}
@@ -168,8 +169,11 @@ func (p *Paper) Print(ctx context.Context, d ticket.Delivery, begin func(context
 	}()
 	// ESC @ at the start of a ticket switches the automatic status off, so a ticket for a printer
 	// that pushes it has to switch it on again.
-	if j.asb != p.d.capability.ASB { // the probe in connect changed it
-		if j, err = p.compose(d, p.d.capability.ASB); err != nil {
+	asb := p.d.capability.ASB // the probe in connect may have changed it
+	// Only with the lock held is it known that no other ticket came between the piece and its copy.
+	afterPiece := d.Doubt && d.Job == p.d.lastJob
+	if j.asb != asb || afterPiece {
+		if j, err = p.compose(d, asb, afterPiece); err != nil {
 			p.d.keepOrClose(s)
 			return "", ticket.Permanent(err)
 		}
@@ -189,13 +193,17 @@ func (p *Paper) Print(ctx context.Context, d ticket.Delivery, begin func(context
 		p.d.padding = escpos.Resync(p.o.Profile)
 	}
 	p.d.ticketBegun = true
-	return a.print()
+	proof, err := a.print()
+	if a.sent > 0 {
+		p.d.lastJob = d.Job
+	}
+	return proof, err
 }
 
 // compose encodes the ticket. A ticket whose text makes that panic fails with the reason and the queue
 // continues with the next one. It is not printed in a simpler form: what broke the composing might be
 // composed wrongly too, for example a void as an order.
-func (p *Paper) compose(d ticket.Delivery, asb bool) (j encodedTicket, err error) {
+func (p *Paper) compose(d ticket.Delivery, asb, afterPiece bool) (j encodedTicket, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			p.o.Logger.Debug("composing a ticket panicked",
@@ -203,7 +211,7 @@ func (p *Paper) compose(d ticket.Delivery, asb bool) (j encodedTicket, err error
 			j, err = encodedTicket{}, fmt.Errorf("compose ticket: %v: %s", r, reportBug)
 		}
 	}()
-	j = p.render(d, asb)
+	j = p.render(d, asb, afterPiece)
 	for _, c := range j.copies {
 		if len(c.Body) == 0 {
 			j.copies = nil
@@ -217,8 +225,8 @@ func (p *Paper) compose(d ticket.Delivery, asb bool) (j encodedTicket, err error
 
 const reportBug = "this is a bug in ticketrail, please report it with the ticket"
 
-// encode composes and encodes every copy.
-func (p *Paper) encode(d ticket.Delivery, asb bool) encodedTicket {
+// encode composes and encodes every copy. Only the first can be below a piece of an earlier attempt.
+func (p *Paper) encode(d ticket.Delivery, asb, afterPiece bool) encodedTicket {
 	j := encodedTicket{asb: asb}
 	eo := escpos.Options{Profile: p.o.Profile, Drawer: p.o.Drawer, ASB: asb, Buzz: p.o.Buzz}
 	if onlyVoids(d.Ticket) {
@@ -229,7 +237,7 @@ func (p *Paper) encode(d ticket.Delivery, asb bool) encodedTicket {
 	lo.Framed = !p.o.Profile.Invert
 	lo.Printable = func(s string) string { return escpos.Printable(s, eo) }
 	for k := range p.o.Copies {
-		lo.Copy = k + 1
+		lo.Copy, lo.AfterPiece = k+1, afterPiece && k == 0
 		lines := layout.ComposeWith(d, lo)
 		j.copies = append(j.copies, escpos.EncodeTicket(lines, eo))
 		eo.Buzz = 0 // the buzzer sounds once for all copies
