@@ -155,6 +155,9 @@ func TestAPrinterDoesWhatTheManualsSay(t *testing.T) {
 		{"48 columns", all, 0, strings.Repeat("a", 49) + "\n", "", strings.Repeat("a", 48) + "\na\n"},
 		{"24 double ones", all, 0, "\x1d!\x10" + strings.Repeat("a", 25) + "\n", "", strings.Repeat("a", 24) + "\na\n"},
 		{"64 of font B", all, 0, "\x1b!\x01" + strings.Repeat("a", 65) + "\n", "", strings.Repeat("a", 64) + "\na\n"},
+		{"spaced letters", all, 0, "\x1b \x0c" + strings.Repeat("a", 25) + "\n", "",
+			strings.Repeat("a", 24) + "\na\n"},
+		{"margin and width", all, 0, "\x1dL\xe0\x01abcdefghij\n\x1dW\x24\x00klmn\n", "", "abcdefgh\nij\nklm\nn\n"},
 		{"tabs", all, 0, "a\tb\x1b$\x6c\x00c\n", "", "a       bc\n"},
 
 		{"DLE EOT while all is well", all, 0, status, "\x12\x12\x12\x12", ""},

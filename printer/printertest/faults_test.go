@@ -1,11 +1,7 @@
 package printertest
 
 import (
-	"errors"
-	"io"
-	"net"
 	"strings"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -72,6 +68,40 @@ func TestAConditionStopsThePaperAndKeepsTheBuffer(t *testing.T) {
 		time.Sleep(time.Second)
 		if got := texts(p); !strings.HasPrefix(got, "a\nb\nxxxx") {
 			t.Errorf("after the refill on paper: %q", got)
+		}
+	})
+}
+
+func TestASBTellsWhatItWasAskedForWhenItChanges(t *testing.T) {
+	bubble(t, all, func(t *testing.T, p *Printer) {
+		l := plug(p)
+		for _, step := range []struct {
+			asked, healthy string
+			sets           []Condition
+			want           string
+		}{
+			{"\x1da\x02", "\x10\x00\x00\x0f", []Condition{CoverOpen, NearEnd}, "\x38\x00\x00\x0f"},
+			{"\x1da\x04", "\x10\x00\x00\x0f", []Condition{NearEnd, CutterJam}, "\x18\x08\x03\x0f"},
+			{"\x1da\x04", "\x10\x00\x00\x0f", []Condition{Broken}, "\x18\x20\x00\x0f"},
+			{"\x1da\x04", "\x10\x00\x00\x0f", []Condition{HeadHot}, "\x18\x40\x00\x0f"},
+			{"\x1da\x08", "\x10\x00\x00\x0f", []Condition{PaperOut}, "\x18\x00\x0c\x0f"},
+			{"\x1da\xff\x1b@", "\x10\x00\x00\x0f", []Condition{PaperOut}, ""},
+			{"\x1da\x00", "", []Condition{PaperOut}, ""},
+		} {
+			l.send(step.asked)
+			if got := l.answers(); got != step.healthy {
+				t.Errorf("% X: % X", step.asked, got)
+			}
+			for _, c := range step.sets {
+				p.Set(c, true)
+			}
+			if got := l.answers(); got != step.want {
+				t.Errorf("% X, then %v: % X", step.asked, step.sets, got)
+			}
+			for _, c := range step.sets {
+				p.Set(c, false)
+			}
+			l.answers()
 		}
 	})
 }
@@ -282,79 +312,6 @@ func TestAThiefsBytesComeBetweenOurs(t *testing.T) {
 			t.Errorf("ended %v, paper %q", l.ended(), texts(p))
 		}
 	})
-}
-
-// over runs do with a printer behind a real socket.
-func over(t *testing.T, m Model, do func(p *Printer, dial func() net.Conn)) {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := New(m)
-	defer p.Close()
-	go p.Serve(l)
-	do(p, func() net.Conn {
-		c, err := net.Dial("tcp", l.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { c.Close() })
-		c.SetDeadline(time.Now().Add(30 * time.Second))
-		return c
-	})
-}
-
-func TestOverRealSockets(t *testing.T) {
-	over(t, all, func(p *Printer, dial func() net.Conn) {
-		c := dial()
-		io.WriteString(c, "a\n"+id("p001"))
-		got := make([]byte, 7)
-		if _, err := io.ReadFull(c, got); err != nil || string(got) != answerTo("p001") {
-			t.Errorf("answer % X, %v", got, err)
-		}
-		// What a client sent before it left is printed, and the answers are given that it can still get.
-		io.WriteString(c, "b\n\x10\x04\x01")
-		c.(*net.TCPConn).CloseWrite()
-		if got, err := io.ReadAll(c); err != nil || string(got) != "\x12" {
-			t.Errorf("answer % X, %v", got, err)
-		}
-		next := dial()
-		io.WriteString(next, id("p002"))
-		if _, err := io.ReadFull(next, got); err != nil || texts(p) != "a\nb\n" {
-			t.Errorf("%v, paper %q", err, texts(p))
-		}
-	})
-}
-
-func TestConnectionsAreResetOrClosed(t *testing.T) {
-	for _, f := range []struct {
-		name  string
-		cause func(p *Printer)
-		want  error // nil: an orderly end
-	}{
-		{"power cycle", func(p *Printer) { p.AfterBytes(5, p.PowerCycle) }, syscall.ECONNRESET},
-		{"answers cut off", func(p *Printer) { p.CutOffAnswers(-1) }, syscall.ECONNRESET},
-		{"stolen", func(p *Printer) { p.AfterBytes(5, func() { p.Steal(nil, 0) }) }, syscall.ECONNRESET},
-		{"idle", func(p *Printer) { p.NoFence(true); p.CloseAfterIdle(time.Second) }, nil},
-		{"dropped early", func(p *Printer) { p.DropEarly(20*time.Millisecond, Reset) }, syscall.ECONNRESET},
-		{"dropped early with what it sent", func(p *Printer) { p.DropEarly(50*time.Millisecond, Swallow) }, nil},
-	} {
-		t.Run(f.name, func(t *testing.T) {
-			over(t, all, func(p *Printer, dial func() net.Conn) {
-				f.cause(p)
-				c := dial()
-				_, err := io.WriteString(c, "a\n"+id("p001"))
-				if err == nil {
-					_, err = io.ReadAll(c)
-				}
-				// A reset that comes before the bytes shows itself as a broken pipe.
-				if !errors.Is(err, f.want) && !(f.want != nil && errors.Is(err, syscall.EPIPE)) {
-					t.Errorf("ended with %v, want %v", err, f.want)
-				}
-			})
-		})
-	}
 }
 
 func TestEarlyDropsTakeNothing(t *testing.T) {

@@ -238,7 +238,6 @@ func (p *Printer) answer(b []byte) {
 	}
 	k := p.clients[0]
 	k.out = append(k.out, b...)
-	p.changed.Broadcast()
 }
 
 func seeded(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, seed)) }
