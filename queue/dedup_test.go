@@ -84,6 +84,18 @@ func TestKeysInHourlyBucketsOfEarlierVersionsAreKnownUntilTheyExpire(t *testing.
 	}, func(o *Options) { o.DedupRetention = retention * time.Hour })
 }
 
+func TestARequestOfAnotherVenueIsAnotherRequest(t *testing.T) {
+	q := start(t)
+	for _, name := range [][2]string{{"venue", "id"}, {"other", "id"}, {"venuei", "d"}, {"venue", "i"}, {"", "id"}} {
+		r := order("a", "grill")
+		r.Venue, r.ID = name[0], name[1]
+		if got := q.accept(r); got.Duplicate {
+			t.Errorf("%q is known", name)
+		}
+		q.wantDuplicate(r)
+	}
+}
+
 func TestTheFirstAndTheLatestContentsOfARequestAreKept(t *testing.T) {
 	var s dedupRecord
 	for n := range maxDigests + 3 {

@@ -96,6 +96,7 @@ func TestEveryEndOfALeaseSurvivesAFailedCommit(t *testing.T) {
 		{"return in doubt", true, func(l *Lease) error { return l.Return(bg, "r") }, ticket.Pending, 0, true},
 		{"hold", true, func(l *Lease) error { return l.Hold(bg, "r") }, ticket.Held, 1, true},
 		{"bury", false, func(l *Lease) error { return l.Fail(bg, "r") }, ticket.Failed, 1, false},
+		{"fail in doubt", true, func(l *Lease) error { return l.Fail(bg, "r") }, ticket.Failed, 1, true},
 	}
 	for _, tt := range ends {
 		t.Run(tt.name, func(t *testing.T) {

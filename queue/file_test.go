@@ -283,6 +283,9 @@ func TestTheMetricsAreWellFormedAndBalance(t *testing.T) {
 		`Anything but 0 is a bug or a damaged file.
 # TYPE ticketrail_queue_unaccounted_jobs gauge
 ticketrail_queue_unaccounted_jobs 0
+# HELP ticketrail_queue_storage_full 1 while new requests are refused because the disk is full.
+# TYPE ticketrail_queue_storage_full gauge
+ticketrail_queue_storage_full 0
 # HELP ticketrail_queue_jobs Jobs in a station's queue now.
 # TYPE ticketrail_queue_jobs gauge
 # HELP ticketrail_queue_ended_total Jobs of a station that ended in a state, since its database was created. ` +
@@ -306,7 +309,8 @@ ticketrail_queue_unaccounted_jobs 0
 		}
 	}
 	err = testutil.GatherAndCompare(reg, strings.NewReader(want),
-		"ticketrail_queue_unaccounted_jobs", "ticketrail_queue_jobs", "ticketrail_queue_ended_total")
+		"ticketrail_queue_unaccounted_jobs", "ticketrail_queue_jobs", "ticketrail_queue_ended_total",
+		"ticketrail_queue_storage_full")
 	if err != nil {
 		t.Error(err)
 	}

@@ -1,11 +1,13 @@
 package queue
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -102,7 +104,8 @@ func TestRequestsAreTakenAgainWhenThereIsSpaceForTheReserveAndMore(t *testing.T)
 		must(t, err)
 		must(t, writeZeroes(f, now-free))
 	}
-	q := start(t, func(o *Options) { o.Path, o.Reserve = filepath.Join(dir, "queue.db"), reserve })
+	var log bytes.Buffer
+	q := start(t, logTo(&log), func(o *Options) { o.Path, o.Reserve = filepath.Join(dir, "queue.db"), reserve })
 	q.accept(order("a", "grill"))
 	leave(minFree - 1<<20)
 	q.wantRefused(order("b", "grill"), ErrStorageFull)
@@ -113,4 +116,7 @@ func TestRequestsAreTakenAgainWhenThereIsSpaceForTheReserveAndMore(t *testing.T)
 	q.wantRefused(order("b", "grill"), ErrStorageFull)
 	leave(2*minFree + reserve)
 	q.accept(order("b", "grill"))
+	if n := strings.Count(log.String(), "disk is nearly full"); n != 1 {
+		t.Errorf("logged %d times: %s", n, &log)
+	}
 }

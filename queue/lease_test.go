@@ -282,6 +282,7 @@ func TestJobsAreListedNewestFirstAndFiltered(t *testing.T) {
 
 func TestTheOldestJobNeedNotBeTheFirst(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
+		time.Sleep(time.Hour)
 		q.accept(order("a", "bar"))
 		time.Sleep(time.Hour)
 		q.accept(order("b", "grill"))

@@ -203,10 +203,28 @@ func TestAJobIsShownWithAllThatIsKnownOfIt(t *testing.T) {
 
 func TestAListEndsWithItsContext(t *testing.T) {
 	q := start(t)
-	q.accept(order("a", "grill"))
-	ended, end := context.WithCancel(bg)
-	end()
-	wantErr(t, errOf(q.Jobs(ended, Filter{})), context.Canceled)
+	q.orders(pageSize, "grill")
+	wantErr(t, errOf(q.Jobs(&endsAfter{bg, 0}, Filter{})), context.Canceled)
+	if n := len(q.jobs(Filter{})); n != pageSize {
+		t.Errorf("%d jobs", n)
+	}
+	must(t, errOf(q.Jobs(&endsAfter{bg, 1}, Filter{})))
+	q.accept(order("one more", "grill"))
+	wantErr(t, errOf(q.Jobs(&endsAfter{bg, 1}, Filter{})), context.Canceled) // a page is one read
+	must(t, errOf(q.Jobs(&endsAfter{bg, 2}, Filter{})))
+}
+
+// endsAfter is a context that ends when it has been asked so many times.
+type endsAfter struct {
+	context.Context
+	left int
+}
+
+func (c *endsAfter) Err() error {
+	if c.left--; c.left < 0 {
+		return context.Canceled
+	}
+	return nil
 }
 
 func TestBeginOnADamagedStateSaysSo(t *testing.T) {

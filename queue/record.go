@@ -113,10 +113,11 @@ func (s *jobState) valid() error {
 // person to see.
 func decodeState(b []byte) (jobState, error) {
 	var s jobState
-	if err := unsealJSON(b, &s); err != nil {
-		return jobState{}, err
+	err := unsealJSON(b, &s)
+	if err == nil {
+		err = s.valid()
 	}
-	if err := s.valid(); err != nil {
+	if err != nil {
 		return jobState{}, err
 	}
 	return s, nil

@@ -209,6 +209,20 @@ func TestACopyThatDidNotComeOutIsMadeAgainOnlyWhenTheScreenGoesDarkAgain(t *test
 	}
 }
 
+func TestACopyThatFailedInDoubtIsNotMadeAgain(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		q.showOnScreen(1)
+		q.rescue(true, 1)
+		q.must(q.begin("grill").Fail(bg, "broken"))
+		if r := q.rescue(false, 1); r.TakenBack != 0 || !r.Copies[1].Out {
+			t.Errorf("the screen is back: %+v", r)
+		}
+		if r := q.rescue(true, 1); r.Sent != 0 {
+			t.Errorf("in the next darkness: %+v", r)
+		}
+	})
+}
+
 func TestACopyThatAPersonReprintedIsNotMadeAgain(t *testing.T) {
 	for name, again := range map[string]func(q *testQueue) error{
 		"moved": func(q *testQueue) error { _, err := q.Move(bg, []uint64{2}, "bar"); return err },

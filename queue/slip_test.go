@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -121,6 +123,46 @@ func TestALineOfASlipNamesTheTicketAsPeopleCallIt(t *testing.T) {
 	if l := slipLine(ticket.Ticket{Void: true, Refire: true}, 7, false); !l.Void || !l.Refire {
 		t.Errorf("%+v", l)
 	}
+}
+
+func TestATicketThatIsCancelledInTheSameTransactionDoesNotExpire(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		zone := order("b", "grill")
+		zone.Drafts[0].Ticket.VenueName, zone.Drafts[0].Ticket.Zone = "Da Mario", "Europe/Berlin"
+		q.accept(order("a", "grill"))
+		q.accept(zone)
+		q.accept(order("c", "grill"))
+		time.Sleep(2 * time.Hour)
+		resume := q.disk.hang()
+		var all sync.WaitGroup
+		all.Go(func() { _ = q.KV("x").Put(bg, "k", nil) }) // hangs, so that the others wait behind it
+		synctest.Wait()
+		all.Go(func() { q.must(q.Cancel(bg, 1, "guest left")) })
+		synctest.Wait()
+		all.Go(func() {
+			q.must(q.do(bg, opOnce, 1, func(b *batch) error {
+				b.put(b.bucket(bucketState), key64(3), []byte("rubbish"))
+				return nil
+			}))
+		})
+		synctest.Wait()
+		all.Go(func() {
+			if n, err := q.Expire(bg, "grill", time.Hour); n != 1 || err != nil {
+				t.Errorf("%d expired, %v", n, err)
+			}
+		})
+		synctest.Wait()
+		resume()
+		all.Wait()
+		q.wantState(1, ticket.Cancelled)
+		slip := q.print("grill").Ticket
+		if slip.Venue != venue || slip.VenueName != "Da Mario" || slip.Zone != "Europe/Berlin" || len(slip.Lines) != 1 {
+			t.Errorf("slip %+v", slip)
+		}
+		q.accept(order("d", "grill"))
+		q.printAll("grill", "d")
+		q.wantState(3, ticket.Failed)
+	})
 }
 
 func TestADamagedTicketDoesNotExpireAndFailsWhenItIsNext(t *testing.T) {
