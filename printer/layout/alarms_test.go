@@ -106,7 +106,7 @@ func allergies() ticket.Delivery {
 	return ticket.Delivery{Ticket: ticket.Ticket{Number: "18", Notes: []string{"nuts!\nat once", "birthday"},
 		Lines: []ticket.Line{
 			{Quantity: "2", Name: "No nuts cake", Notes: []string{"well done"}},
-			{Quantity: "1", Name: "Burger", 
+			{Quantity: "1", Name: "Burger",
 				Notes: []string{"nuts kill her, so please be careful with all of the pans"}},
 			{Depth: 1, Quantity: "1", Name: "nuts"},
 			{Depth: 1, Quantity: "1", Name: "onion"},

@@ -126,7 +126,9 @@ func openFont(path string) (o *outline, about font.Description, err error) {
 			o.has.add(r)
 		}
 	}
-	return o, f.Describe(), nil
+	about = f.Describe()
+	o.squares = strings.HasPrefix(about.Family, "Unifont")
+	return o, about, nil
 }
 
 // readFont parses a file; of a collection, its first font. The file is parsed again for drawing, so
@@ -210,9 +212,10 @@ func recoverAsError(path string, err *error) {
 	}
 }
 
-// Installed lists the font files of Debian's packages fonts-noto-core, fonts-noto-cjk and
-// fonts-unifont that exist on this box, in a good order: a font made for one script comes before
-// those that have a little of everything. It is used only if the configuration lists no fonts.
+// Installed lists the font files of Debian's packages fonts-noto-core, fonts-noto-cjk (or the small
+// fonts-droid-fallback) and fonts-unifont that exist on this box, in a good order: a font made for
+// one script comes before those that have a little of everything. It is used only if the
+// configuration lists no fonts.
 func Installed() []string {
 	var out []string
 	for _, p := range debianFonts() {
@@ -236,6 +239,7 @@ func debianFonts() []string {
 		"/usr/share/fonts/truetype/noto/NotoSerifTibetan-Regular.ttf",
 		"/usr/share/fonts/truetype/noto/NotoSans-Regular.ttf",
 		"/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc",
+		"/usr/share/fonts/truetype/droid/DroidSansFallbackFull.ttf",
 		"/usr/share/fonts/opentype/unifont/unifont.otf",
 		"/usr/share/fonts/opentype/unifont/unifont_upper.otf",
 		"/usr/share/fonts/truetype/unifont/unifont.ttf",

@@ -24,6 +24,7 @@ var noto = map[string][2]string{
 	"devanagari": {"/usr/share/fonts/truetype/noto/NotoSansDevanagari-Regular.ttf", "79a47036"},
 	"naskh":      {"/usr/share/fonts/truetype/noto/NotoSansArabic-Regular.ttf", "504d7407"},
 	"unifont":    {"/usr/share/fonts/opentype/unifont/unifont.otf", "db196022"},
+	"droid":      {"/usr/share/fonts/truetype/droid/DroidSansFallbackFull.ttf", "acb6440a"},
 }
 
 // missing skips a test that needs something not installed on this box.
@@ -40,13 +41,14 @@ func TestScriptsFromFontFilesMatchTheGoldenImages(t *testing.T) {
 		"thai":       "ผัดไทย กุ้งสด 2 ที่ ไม่เผ็ด\nต้มยำกุ้ง น้ำแข็ง ปู่ ที่นี่ no chili",
 		"devanagari": "मसाला डोसा, पनीर टिक्का\nक्षत्रिय हिन्दी र्क कृपया 2 प्लेट",
 		"naskh":      "شاورما دجاج مع ثوم 12 ريال (كبير)\nچلو کباب گوجه پنیر لا سلام ٹکہ",
+		"droid":      "对花生过敏！ 2x nuts\nラーメン「直骨」、ok\n宮保雞丁 é",
 		"unifont":    "鱻 㐂 뷁 ผัดไทย ᚠᛇ ⚠ ☕",
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := noto[name][0]
 			b, err := os.ReadFile(path)
 			if err != nil {
-				missing(t, "%v; apt-get install fonts-noto-core fonts-unifont", err)
+				missing(t, "%v; apt-get install fonts-noto-core fonts-unifont fonts-droid-fallback", err)
 			}
 			d := drawer(t, path)
 			mm := text(d, 48, 576, layout.Style{}, lines)
@@ -118,11 +120,11 @@ func TestARemovedFontGivesABoxNotALostTicket(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if m, ok := d.fonts[0].draw(unit{text: "x", columns: 1}, cellFor(12)); ok {
+	if m, ok := d.fonts[0].draw(unit{text: "x", columns: 1}, cellFor(12), simplified); ok {
 		t.Errorf("it draws %v", m)
 	}
 	c := cellFor(12)
-	m := d.unit(unit{font: 0, text: "x", columns: 1}, c, simplified)
+	m, _ := d.unit(unit{font: 0, text: "x", columns: 1}, c, c, simplified)
 	checkImage(t, m, c.w, c.h)
 	if !m.black(0, c.h/2) {
 		t.Error("there is no box")
@@ -147,7 +149,8 @@ func FuzzFont(f *testing.F) {
 		c := cellFor(12)
 		for _, s := range []string{"g", "Å", "fi", "Ω"} {
 			d.fonts[0].hasAll([]rune(s))
-			checkImage(t, d.unit(unit{font: 0, text: s, columns: 2, run: true}, c, simplified), 2*c.w, c.h)
+			m, _ := d.unit(unit{font: 0, text: s, columns: 2, run: true}, c, c, simplified)
+			checkImage(t, m, 2*c.w, c.h)
 		}
 	})
 }

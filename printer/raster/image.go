@@ -61,7 +61,14 @@ func (m Image) invert(x, width int) {
 // upper edge. Everything in this package places letters by it, whatever font they come from.
 type cell struct {
 	w, h, ascent int
+	em           int // height of an em, for fonts from files: two columns, before they are enlarged
 	scale        int // dots per dot of the built-in font, or 0 if letters must be resampled
+}
+
+// enlarged returns the cell of a column that is wide×high times as large, for fonts from files. The
+// built-in font is drawn at normal size and enlarged dot by dot.
+func (c cell) enlarged(wide, high int) cell {
+	return cell{c.w * wide, c.h * high, c.ascent * high, c.em * high, 0}
 }
 
 const (
@@ -78,7 +85,7 @@ const (
 // sharp letters; 384 dots in 42 columns do not.
 func cellFor(w int) cell {
 	if k := w / halfWidth; k > 0 && w%halfWidth <= k {
-		return cell{w, fontRows * k, fontBase * k, k}
+		return cell{w, fontRows * k, fontBase * k, 2 * w, k}
 	}
-	return cell{w, max(1, (fontRows*w+halfWidth/2)/halfWidth), (fontBase*w + halfWidth/2) / halfWidth, 0}
+	return cell{w, max(1, (fontRows*w+halfWidth/2)/halfWidth), (fontBase*w + halfWidth/2) / halfWidth, 2 * w, 0}
 }

@@ -23,6 +23,8 @@ import (
 type outline struct {
 	path string
 	has  runes // characters in its cmap table
+	// squares says that its outlines are the squares of a bitmap, so enlarging shows no more.
+	squares bool
 
 	mu     sync.Mutex // guards the fields below: a face is not safe for concurrent use
 	face   *font.Face // nil until loaded
@@ -126,7 +128,7 @@ const maxSegments = 10_000
 
 // draw draws a unit into its columns; ok is false if the font turns out to be broken. The image has
 // exactly the unit's columns, so a wide letter never covers its neighbour's.
-func (o *outline) draw(u unit, c cell) (m Image, ok bool) {
+func (o *outline) draw(u unit, c cell, v variant) (m Image, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	defer func() {
@@ -137,14 +139,14 @@ func (o *outline) draw(u unit, c cell) (m Image, ok bool) {
 	if !o.load() {
 		return Image{}, false
 	}
-	s := o.shape(u)
+	s := o.shape(u, v)
 	m = newImage(u.columns*c.w, c.h)
 	s.fit(u, c, float32(o.face.Upem())).fill(m)
 	return m, true
 }
 
 // shape lays out the text of a unit with HarfBuzz.
-func (o *outline) shape(u unit) shape {
+func (o *outline) shape(u unit, v variant) shape {
 	text := []rune(u.text)
 	buf := harfbuzz.NewBuffer()
 	buf.AddRunes(text, 0, -1)
@@ -154,8 +156,8 @@ func (o *outline) shape(u unit) shape {
 		buf.Props.Direction = harfbuzz.RightToLeft
 	}
 	buf.Props.Script = language.LookupScript(text[0])
-	// The language of a dish is not known; it would only choose between regional shapes.
-	buf.Props.Language = language.NewLanguage("und")
+	// The language of a dish is not known. Fonts use it only for regional shapes.
+	buf.Props.Language = language.NewLanguage([...]string{"zh-hans", "zh-hant", "ja"}[v])
 	buf.Shape(harfbuzz.NewFont(o.face), nil)
 	s := shape{left: math.MaxFloat32, right: -math.MaxFloat32, low: math.MaxFloat32, high: -math.MaxFloat32}
 	for i, g := range buf.Info {
@@ -201,10 +203,11 @@ func (s shape) fit(u unit, c cell, upem float32) fitted {
 	f := fitted{shape: s}
 	width, height := float32(u.columns*c.w), float32(c.h)
 	// An em is two columns high, the proportion of the built-in font. A taller stack of marks is
-	// compressed rather than cut off.
-	f.sy = float32(2*c.w) / upem
-	if tall := s.high - s.low; tall*f.sy > height {
-		f.sy = height / tall
+	// compressed rather than cut off, and so is its width.
+	f.sy = float32(c.em) / upem
+	f.sx = float32(2*c.w) / upem
+	if tall := (s.high - s.low) * f.sy; tall > height {
+		f.sy, f.sx = f.sy*height/tall, f.sx*height/tall
 	}
 	// Put the baseline where the built-in font has it, unless descenders would leave the line at
 	// the bottom or accents at the top.
@@ -214,12 +217,11 @@ func (s shape) fit(u unit, c cell, upem float32) fitted {
 
 	// The advance counts too, so that the space around the ink stays.
 	left, right := min(0, s.left), max(s.advance, s.right)
-	f.sx = f.sy
 	if wide := right - left; wide > 0 {
-		f.sx = min(f.sy*1.2, width/wide)
-		if !u.run {
-			f.sx = min(f.sy, width/wide)
+		if u.run {
+			f.sx *= 1.2
 		}
+		f.sx = min(f.sx, width/wide)
 	}
 	f.dx = -left * f.sx
 	switch over := width - (right-left)*f.sx; {

@@ -103,7 +103,7 @@ func printable(t interface{ Fatalf(string, ...any) }, d *Drawer, text string) {
 		}
 	}
 	columns := 0
-	for _, u := range d.units(s, layout.FirstStrong, 10_000) {
+	for _, u := range d.units(s, layout.FirstStrong, 10_000, false) {
 		columns += u.columns
 		if u.font == noFont {
 			t.Fatalf("%q becomes %q, of which no font has %q", text, s, u.text)

@@ -9,6 +9,8 @@
 package raster
 
 import (
+	"unicode"
+
 	"ticketrail/printer/layout"
 )
 
@@ -67,6 +69,23 @@ func (d *Drawer) fontFor(text []rune) int {
 	return noFont
 }
 
+// largeFont returns the font from a file for the Chinese, Japanese and Korean characters of enlarged
+// text, or noFont. The built-in font has 12×12 dots for one, which become squares that are hard to
+// read; an outline becomes finer instead. One font draws all of them, also the punctuation.
+func (d *Drawer) largeFont(cc []character) int {
+	for _, c := range cc {
+		if !unicode.In(c.base(), unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) {
+			continue
+		}
+		for i, f := range d.fonts {
+			if !f.squares && f.hasAll(c.text) {
+				return i
+			}
+		}
+	}
+	return noFont
+}
+
 // Line draws a line for a printer with columns of normal width and dots dots across. The image is
 // columns×(dots/columns) wide and as high as the tallest span. Every span starts exactly at its
 // column and stays within the width that layout.Width returns for it. A character that no font has
@@ -89,14 +108,16 @@ func (d *Drawer) Line(l layout.Line, columns, dots int) Image {
 		n := layout.Width(s.Text)
 		// Text beyond the right edge is not drawn, so overlong text costs no time.
 		if room := columns - column; n > 0 && room > 0 {
-			// Draw at normal size and enlarge while copying: letters of one dot pattern stay sharp.
-			text := d.span(s, min(n, (room+wide-1)/wide), c, variant)
+			text, outlines := d.span(s, min(n, (room+wide-1)/wide), c, variant)
 			// Bold is applied before enlarging, so that its strokes grow with the letters.
 			if s.Bold {
-				text.embolden(max(1, c.w/12))
+				bold := max(1, c.w/12)
+				text.embolden(bold)
+				outlines.embolden(bold * wide)
 			}
-			x, width := column*c.w, min(n*wide, room)*c.w
-			m.stamp(text, x, (tall-high)*c.ascent, wide, high)
+			x, y, width := column*c.w, (tall-high)*c.ascent, min(n*wide, room)*c.w
+			m.stamp(text, x, y, wide, high)
+			m.stamp(outlines, x, y, 1, 1)
 			if s.Invert {
 				m.invert(x, width)
 			}
@@ -110,27 +131,38 @@ func (d *Drawer) Line(l layout.Line, columns, dots int) Image {
 // drawn line has the size of a printed one. It also bounds the memory of an image.
 func scaleFactor(n int) int { return min(max(n, 1), 8) }
 
-// span draws as much of s as fits into so many columns, at normal size.
-func (d *Drawer) span(s layout.Span, columns int, c cell, v variant) Image {
-	m := newImage(columns*c.w, c.h)
+// span draws as much of s as fits into so many columns: text is what the built-in font draws, at
+// normal size, because dots that are enlarged while they are copied stay sharp; outlines is what
+// fonts from files draw, at the size of s, empty if there is nothing.
+func (d *Drawer) span(s layout.Span, columns int, c cell, v variant) (text, outlines Image) {
+	wide, high := scaleFactor(s.Width), scaleFactor(s.Height)
+	text = newImage(columns*c.w, c.h)
 	x := 0
-	for _, u := range d.units(s.Text, s.Direction, columns) {
-		if u.font != blank {
-			m.stamp(d.unit(u, c, v), x, 0, 1, 1)
+	for _, u := range d.units(s.Text, s.Direction, columns, wide*high > 1) {
+		switch m, enlarged := d.unit(u, c, c.enlarged(wide, high), v); {
+		case u.font == blank:
+		case enlarged:
+			if outlines.Bits == nil {
+				outlines = newImage(columns*c.w*wide, c.h*high)
+			}
+			outlines.stamp(m, x*wide, 0, 1, 1)
+		default:
+			text.stamp(m, x, 0, 1, 1)
 		}
 		x += u.columns * c.w
 	}
-	return m
+	return text, outlines
 }
 
 // unit draws what has one place of its own: a character with its marks, or a run of a script whose
-// letters change with their neighbours. If the font breaks now, the piece is drawn with the
-// built-in font, at worst as a box: a ticket with a box is better than none.
-func (d *Drawer) unit(u unit, c cell, v variant) Image {
+// letters change with their neighbours. A font from a file draws it enlarged. If the font breaks
+// now, the piece is drawn with the built-in font, at worst as a box: a ticket with a box is better
+// than none.
+func (d *Drawer) unit(u unit, normal, enlarged cell, v variant) (m Image, isEnlarged bool) {
 	if u.font >= 0 {
-		if m, ok := d.fonts[u.font].draw(u, c); ok {
-			return m
+		if m, ok := d.fonts[u.font].draw(u, enlarged, v); ok {
+			return m, true
 		}
 	}
-	return drawBuiltIn(u, c, v)
+	return drawBuiltIn(u, normal, v), false
 }

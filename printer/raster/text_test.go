@@ -14,7 +14,7 @@ func visualText(d *Drawer, text string) string { return visualTextIn(d, text, la
 
 func visualTextIn(d *Drawer, text string, way layout.Direction) string {
 	var b strings.Builder
-	for _, u := range d.units(text, way, 1000) {
+	for _, u := range d.units(text, way, 1000, false) {
 		if u.font == blank {
 			b.WriteString(strings.Repeat(" ", u.columns))
 			continue
@@ -123,6 +123,7 @@ func TestCharactersWithoutAFontAreNamed(t *testing.T) {
 		"ผัด ไท": "[thai character pho phung, mai han-akat, do dek] " +
 			"[thai character sara ai maimalai, tho thahan]",
 		"뷁":           "[ㅂㅞㄺ]",
+		"ٲ":           "[arabic letter alef with wavy hamza above]", // the built-in font shows a dash
 		"\U00020000":  "[U+20000]",
 		"\ue000":      "[U+E000]",
 		"é e\u0301 ﬁ": "é é ﬁ",

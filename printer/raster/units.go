@@ -55,7 +55,9 @@ func characters(text string, columns int) []character {
 // units returns the units of text in visual order, from the left. ASCII, which most tickets consist
 // of, takes a short path without the bidirectional algorithm. Everything else is cut to the columns
 // before it is ordered or shaped, so a megabyte of Arabic costs no more than one line.
-func (d *Drawer) units(text string, base layout.Direction, columns int) []unit {
+//
+// large says that the text is drawn larger than normal.
+func (d *Drawer) units(text string, base layout.Direction, columns int, large bool) []unit {
 	// The built-in font has all of ASCII, and nothing in it joins or turns.
 	if ascii(text) {
 		uu := make([]unit, 0, columns)
@@ -69,8 +71,14 @@ func (d *Drawer) units(text string, base layout.Direction, columns int) []unit {
 	}
 	cc := characters(text, columns)
 	assignLevels(cc, base)
-	for i := range cc {
-		cc[i].font = d.fontFor(cc[i].text)
+	largeFont := noFont
+	if large {
+		largeFont = d.largeFont(cc)
+	}
+	for i, c := range cc {
+		if cc[i].font = largeFont; largeFont == noFont || c.columns < 2 || !d.fonts[largeFont].hasAll(c.text) {
+			cc[i].font = d.fontFor(c.text)
+		}
 	}
 	var uu []unit
 	for _, line := range visualOrder(d.runs(d.shapeArabic(cc))) {
