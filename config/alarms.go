@@ -36,9 +36,10 @@ func defaultAlarms() []string {
 		"过敏", "過敏", "乳糜泻", "乳糜瀉", "不耐",
 		"アレルギ", "あれるぎ", "アナフィラ", "セリアック",
 		"알레르기", "알러지", "아나필락", "셀리악", "불내증",
-		// Arabic, Hebrew, Vietnamese, Thai
+		// Arabic, Hebrew, Hindi, Vietnamese, Thai
 		"*حساسي", "*تحسس", "*سيلياك", "*عدم تحمل",
 		"*אלרג", "*צליאק", "אנפיל", "*רגישות",
+		"एलर्ज",
 		"dị ứng", "phản vệ", "không dung nạp",
 		"แพ้",
 

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ticketrail/config"
 	"ticketrail/printer"
 	"ticketrail/printer/layout"
 	"ticketrail/printer/profile"
@@ -170,7 +171,8 @@ func (m menu) print(t *testing.T, model profile.Profile, drawer *raster.Drawer) 
 	t.Helper()
 	v := virtual.New(virtual.OptionsFor(model))
 	r := newHarness(t, v, v, func(_ *printer.DeviceOptions, o *printer.Options) {
-		o.Profile, o.Drawer, o.Layout = model, drawer, layout.Options{QR: m.qr}
+		o.Profile, o.Drawer = model, drawer
+		o.Layout = layout.Options{QR: m.qr, Alarms: layout.NewAlarms(config.Default().Ticket.Alarms)}
 	})
 	if o := r.printWith(t.Context(), r.p, m.order(), nil); o.err != nil {
 		t.Fatal(o.err)
