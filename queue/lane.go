@@ -73,12 +73,8 @@ func (l *lane) find(pos uint64) (int, bool) {
 // add inserts a pending job at its position. Nearly always that is the end. Only slips, which go in
 // front, are inserted elsewhere.
 func (l *lane) add(e entry) {
-	if n := len(l.pending); n == 0 || l.pending[n-1].pos < e.pos {
-		l.pending = append(l.pending, e)
-	} else {
-		i, _ := l.find(e.pos)
-		l.pending = slices.Insert(l.pending, i, e)
-	}
+	i, _ := l.find(e.pos)
+	l.pending = slices.Insert(l.pending, i, e)
 }
 
 // remove takes a job, pending or held, out of the lane.

@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -206,18 +207,35 @@ func TestMovesAreAllOrNothing(t *testing.T) {
 	q.accept(order("b", "grill"))
 	l := q.take("grill")
 	b := q.jobs(Filter{Request: "b"})[0].ID
-	for _, ids := range [][]uint64{{b, l.Delivery().Job}, {b, 999}, {b, b}} {
-		if _, err := q.Move(bg, ids, "bar"); err == nil {
-			t.Errorf("%v moved", ids)
-		}
-	}
+	wantErr(t, errOf(q.Move(bg, []uint64{b, l.Delivery().Job}, "bar")), ErrConflict)
+	wantErr(t, errOf(q.Move(bg, []uint64{b, 999}, "bar")), ErrNotFound)
+	wantErr(t, errOf(q.Move(bg, []uint64{b, b}, "bar")), ErrConflict)
 	wantErr(t, errOf(q.Move(bg, []uint64{b}, "grill")), ErrConflict)
 	ids, err := q.Move(bg, []uint64{b}, "bar")
 	q.must(err)
 	if d := q.print("bar"); d.Job != ids[0] || d.Ticket.Request != "b" {
 		t.Errorf("moved %+v", d)
 	}
+	wantErr(t, errOf(q.Move(bg, ids, "grill")), ErrConflict) // it is out
+	wantErr(t, q.Cancel(bg, ids[0], ""), ErrConflict)
 	q.must(l.Return(bg, "stop"))
+}
+
+func TestMoveAllLeavesWhatPrintsAndWhatIsDamaged(t *testing.T) {
+	q := start(t)
+	q.orders(4, "grill")
+	q.edit(flip(bucketJobs, key64(3)))
+	l := q.take("grill")
+	moved, err := q.MoveAll(bg, "grill", "bar")
+	if want := []uint64{5, 6}; !slices.Equal(moved, want) || err != nil {
+		t.Errorf("moved as %d, %v; want %d", moved, err, want)
+	}
+	q.must(l.Return(bg, "no paper"))
+	q.printAll("bar", id(1), id(3))
+	q.printAll("grill", id(0))
+	q.accept(order("next", "grill"))
+	q.printAll("grill", "next")
+	q.wantState(3, ticket.Failed)
 }
 
 func TestAStationIsNotMovedToItself(t *testing.T) {
