@@ -29,7 +29,9 @@ type modelJob struct {
 	replaced bool // another job has replaced it
 	from     string
 	void     bool      // an order whose lines are void
-	first    *modelJob // from which this was made; nil: it was not
+	later    bool      // its ticket names a cancellation
+	first    *modelJob // from which this was made; nil: as which the ticket came
+	copied   bool      // what was rescued was a copy, so its lines are not matched
 }
 
 // original is the job as which a ticket came.
@@ -42,6 +44,7 @@ func (j *modelJob) original() *modelJob {
 
 type model struct {
 	known map[string]bool // request → whether its cancellation is known too
+	voids map[string]bool // requests that have corrections
 	lanes map[string][]*modelJob
 	all   map[uint64]*modelJob
 	lease map[string]*modelJob
@@ -66,10 +69,19 @@ func (m *model) leave(station string, j *modelJob, to ticket.State) {
 func (m *model) reprint(j *modelJob, to string, copied uint64, from string, asItWas bool) {
 	n := m.put(to, j.request, copied, j.kind)
 	n.reprint, n.from, n.first = true, j.from, j
-	n.void = j.kind == ticket.Order && (m.known[j.request] && !asItWas || j.original().void)
+	m.tellPresent(n, asItWas)
 	if j.state == ticket.Held || j.state == ticket.Failed {
 		m.leave(from, j, ticket.Cancelled)
 		j.replaced = true
+	}
+}
+
+// tellPresent makes void what was cancelled since, or has it named.
+func (m *model) tellPresent(n *modelJob, asItWas bool) {
+	o := n.original()
+	n.void = o.void
+	if n.kind == ticket.Order && !o.void && !asItWas && m.voids[n.request] {
+		n.void, n.later = !o.copied, o.copied
 	}
 }
 
@@ -89,7 +101,10 @@ func (m *model) rescue(
 		switch {
 		case j == nil && c.Ticket != nil && card.state != ticket.Pending:
 			j = m.put("grill", card.request, newest(), card.kind)
-			j.from, j.first = "bar", card
+			if j.copied = card.first != nil; card.from == "bar" {
+				j.first = card
+			}
+			j.from = "bar"
 			m.marks[c.Job], sent = j, append(sent, j)
 		case j == nil || c.Ticket != nil:
 		case j.state == ticket.Pending && j.doubts == 0 && !begun(j):
@@ -142,7 +157,7 @@ func againstModel(t *testing.T, rt *rapid.T) {
 		q.open()
 		defer q.stop()
 		m := &model{
-			known: map[string]bool{}, lanes: map[string][]*modelJob{}, all: map[uint64]*modelJob{},
+			known: map[string]bool{}, voids: map[string]bool{}, lanes: map[string][]*modelJob{}, all: map[uint64]*modelJob{},
 			lease: map[string]*modelJob{}, held: map[string]bool{}, marks: map[uint64]*modelJob{},
 		}
 		leases := map[string]*Lease{}
@@ -210,6 +225,7 @@ func againstModel(t *testing.T, rt *rapid.T) {
 					for _, s := range stations {
 						m.put(s, r, newest(), ticket.Correction)
 					}
+					m.voids[r] = true
 				default:
 					want.Duplicate, want.Conflict = true, got.Conflict
 				}
@@ -232,7 +248,7 @@ func againstModel(t *testing.T, rt *rapid.T) {
 				d := l.Delivery()
 				if d.Job != j.id || d.Ticket.Request != j.request || d.Attempt != j.attempts+1 ||
 					d.Doubt != (j.doubts > 0) || d.Reprint != j.reprint || d.Ticket.Kind != j.kind ||
-					j.kind == ticket.Order && d.Ticket.Lines[0].Void != j.void || d.Ticket.Later != nil ||
+					j.kind == ticket.Order && (d.Ticket.Lines[0].Void != j.void || len(d.Ticket.Later) > 0 != j.later) ||
 					(d.For == "") != (j.from == "" || j.from == s) {
 					rt.Fatalf("lent %+v, want %+v", d, *j)
 				}
@@ -325,9 +341,10 @@ func againstModel(t *testing.T, rt *rapid.T) {
 					newest()
 					n := m.put(to, j.request, got[0], j.kind)
 					n.doubts, n.reprint, n.from = min(j.doubts, 1), j.reprint, j.from
-					n.void, n.first = j.void, j
+					n.void, n.later, n.first = j.void, j.later, j
 					if j.state == ticket.Held { // a person has decided
 						n.doubts, n.reprint = 0, true
+						m.tellPresent(n, false)
 					}
 					m.leave(where(j), j, ticket.Moved)
 					j.replaced = true

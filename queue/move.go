@@ -29,7 +29,11 @@ func (q *Queue) Move(ctx context.Context, ids []uint64, to string) ([]uint64, er
 			len(ids), maxMove)
 	}
 	var moved []uint64
-	err := q.do(ctx, opOnce, copyOp*len(ids), func(b *batch) error {
+	found, err := q.searchHeld(ctx, func(_ string, e entry) bool { return slices.Contains(ids, e.job) })
+	if err != nil {
+		return nil, fmt.Errorf("move to %s: %w", to, err)
+	}
+	err = q.do(ctx, opOnce, copyOp*len(ids), func(b *batch) error {
 		moved = nil
 		seen := map[uint64]bool{}
 		var all []movable
@@ -46,7 +50,7 @@ func (q *Queue) Move(ctx context.Context, ids []uint64, to string) ([]uint64, er
 		}
 		// Only now, because an operation that has written must not fail.
 		for _, m := range all {
-			moved = append(moved, b.move(m, to))
+			moved = append(moved, b.move(m, to, found))
 		}
 		return nil
 	})
@@ -93,15 +97,20 @@ func (b *batch) checkMovable(id uint64, to string) (movable, error) {
 
 // move moves a job. A doubt moves with it, for the POSSIBLE DUPLICATE
 // mark. But a person who moves a held ticket wants it printed, whatever its age and doubts: it
-// becomes a reprint, and is marked as one.
-func (b *batch) move(m movable, to string) uint64 {
-	s, n := m.state, m.state
+// becomes a reprint, is marked as one, and like one tells what was voided since.
+func (b *batch) move(m movable, to string, found map[uint64]search) uint64 {
+	s, n, payload := m.state, m.state, m.payload
 	// At most one doubt less than maxDoubt, or the other station would hold it at once.
 	n.Station, n.MadeFrom, n.Attempts, n.Doubts, n.Why = to, m.id, 0, min(s.Doubts, maxDoubt-1), ""
 	if s.State == ticket.Held {
 		n.Doubts, n.Reprint, n.Enqueued = 0, true, int64(b.now)
+		f, ok := found[m.id]
+		if !ok { // it is held only since the search
+			f.begin(b.tx, m.id)
+		}
+		_, payload = b.present(payload, false, f)
 	}
-	moved := b.enqueue(n, m.payload, false)
+	moved := b.enqueue(n, payload, false)
 	b.books(to).MovedIn++
 	b.finish(m.id, s, ticket.Moved, fmt.Sprintf("moved to %s as job %d", to, moved))
 	return moved
@@ -118,6 +127,10 @@ func (q *Queue) MoveAll(ctx context.Context, from, to string) ([]uint64, error) 
 	if err := checkName("station", to); err != nil {
 		return nil, fmt.Errorf("move all of %s: %w", from, err)
 	}
+	found, err := q.searchHeld(ctx, func(station string, _ entry) bool { return station == from })
+	if err != nil {
+		return nil, fmt.Errorf("move all of %s: %w", from, err)
+	}
 	var all []uint64
 	after := uint64(0) // positions up to this one are done
 	for {
@@ -125,7 +138,7 @@ func (q *Queue) MoveAll(ctx context.Context, from, to string) ([]uint64, error) 
 		var last uint64
 		more := false
 		err := q.do(ctx, opOnce, copyOp*moveAtOnce, func(b *batch) error {
-			moved, last, more = b.moveSome(from, to, after)
+			moved, last, more = b.moveSome(from, to, after, found)
 			return nil
 		})
 		if err != nil {
@@ -141,7 +154,9 @@ func (q *Queue) MoveAll(ctx context.Context, from, to string) ([]uint64, error) 
 // moveSome moves the next jobs of a lane whose position is higher than after. It returns the new
 // jobs, the last position it looked at, and whether there may be more. Positions are asked for
 // instead of indexes, because between two transactions tickets print and arrive.
-func (b *batch) moveSome(from, to string, after uint64) (moved []uint64, last uint64, more bool) {
+func (b *batch) moveSome(
+	from, to string, after uint64, found map[uint64]search,
+) (moved []uint64, last uint64, more bool) {
 	b.blockLending(from)
 	b.q.mu.Lock()
 	l := b.q.lane(from)
@@ -164,7 +179,7 @@ func (b *batch) moveSome(from, to string, after uint64) (moved []uint64, last ui
 	for _, e := range open {
 		last = e.pos
 		if m, err := b.checkMovable(e.job, to); err == nil { // else it prints now, or it is damaged: it stays
-			moved = append(moved, b.move(m, to))
+			moved = append(moved, b.move(m, to, found))
 		}
 	}
 	return moved, last, more

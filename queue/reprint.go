@@ -173,7 +173,34 @@ func (q *Queue) search(ctx context.Context, job uint64) (s search, err error) {
 	return s, nil
 }
 
-// begin finds the first job of the ticket: what was moved, rescued or reprinted was made from another.
+// searchHeld searches for each of the held jobs that want returns true for. Jobs are held for a person, so
+// they are few.
+func (q *Queue) searchHeld(ctx context.Context, want func(station string, e entry) bool) (map[uint64]search, error) {
+	found := map[uint64]search{}
+	q.mu.Lock()
+	for station, l := range q.lanes {
+		for _, e := range l.held {
+			if want(station, e) {
+				found[e.job] = search{}
+			}
+		}
+	}
+	q.mu.Unlock()
+	for job := range found {
+		s, err := q.search(ctx, job)
+		if err != nil {
+			return nil, err
+		}
+		found[job] = s
+	}
+	return found, nil
+}
+
+// begin finds the job as which the ticket came: what was moved or reprinted was made from another. A rescued
+// ticket counts as one that came, because it says more than the first, namely what was done on the screen.
+// But if its card was a copy, some lines may have been made void by that, and they must not be cancelled
+// again. So nothing is matched then.
+//
 // False: there is nothing to search, because it is no order, or it cannot be read, which its copy will
 // report.
 func (s *search) begin(tx *bolt.Tx, job uint64) bool {
@@ -192,7 +219,11 @@ func (s *search) begin(tx *bolt.Tx, job uint64) bool {
 		if err != nil { // its history is over: it is not known where it was to print first
 			break
 		}
-		state, t, raw = before, beforeTicket, beforeRaw
+		rescued := state.RescuedFrom != before.RescuedFrom
+		if state = before; rescued {
+			break
+		}
+		t, raw = beforeTicket, beforeRaw
 	}
 	if state.MadeFrom == 0 {
 		s.station = state.Station

@@ -38,9 +38,9 @@ func Cancel(t Ticket, station string, later []Cancellation) (now Ticket, voided 
 	if t.Lines = v.lines; len(t.Lines) > 0 && v.voided > 0 {
 		t.Void = !slices.ContainsFunc(t.Lines, func(l Line) bool { return !l.Void })
 	}
-	t.Later = nil
+	t.Later = slices.Clone(t.Later) // t may be a copy whose history is over
 	for _, arrival := range unclear {
-		if c := concerning(&t, station, arrival); c != nil {
+		if c := concerning(&t, station, arrival); c != nil && !slices.Contains(t.Later, c.note(&t, station)) {
 			t.Later = append(t.Later, c.note(&t, station))
 		}
 	}
