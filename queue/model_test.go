@@ -157,7 +157,8 @@ func againstModel(t *testing.T, rt *rapid.T) {
 		q.open()
 		defer q.stop()
 		m := &model{
-			known: map[string]bool{}, voids: map[string]bool{}, lanes: map[string][]*modelJob{}, all: map[uint64]*modelJob{},
+			known: map[string]bool{}, voids: map[string]bool{},
+			lanes: map[string][]*modelJob{}, all: map[uint64]*modelJob{},
 			lease: map[string]*modelJob{}, held: map[string]bool{}, marks: map[uint64]*modelJob{},
 		}
 		leases := map[string]*Lease{}
@@ -248,7 +249,7 @@ func againstModel(t *testing.T, rt *rapid.T) {
 				d := l.Delivery()
 				if d.Job != j.id || d.Ticket.Request != j.request || d.Attempt != j.attempts+1 ||
 					d.Doubt != (j.doubts > 0) || d.Reprint != j.reprint || d.Ticket.Kind != j.kind ||
-					j.kind == ticket.Order && (d.Ticket.Lines[0].Void != j.void || len(d.Ticket.Later) > 0 != j.later) ||
+					len(d.Ticket.Later) > 0 != j.later || j.kind == ticket.Order && d.Ticket.Lines[0].Void != j.void ||
 					(d.For == "") != (j.from == "" || j.from == s) {
 					rt.Fatalf("lent %+v, want %+v", d, *j)
 				}

@@ -3,6 +3,7 @@ package kds
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -100,6 +101,16 @@ func TestACancellationMustBeAcknowledgedBeforeItIsBumped(t *testing.T) {
 	}
 	wantOutcome(t, b, press(b, AckVoid, 3, 0), Already)
 	wantOutcome(t, b, press(b, Bump, 3, 0), Done)
+}
+
+func TestACardOfAReprintSaysWhatWasCancelledLater(t *testing.T) {
+	b := open(t, kvtest.New())
+	d := order(1, "Burger")
+	d.Ticket.Notes, d.Ticket.Later = []string{"nuts"}, []string{"Later for #18: VOID at 21:55 (job 13)"}
+	put(t, b, d)
+	if c, _ := b.Card(1); !slices.Equal(c.Notes, []string{"nuts", "Later for #18: VOID at 21:55 (job 13)"}) {
+		t.Errorf("its notes are %q", c.Notes)
+	}
 }
 
 func TestTwoCooksWhoPressTheSameHaveNoConflict(t *testing.T) {

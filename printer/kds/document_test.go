@@ -92,6 +92,7 @@ func examples() map[string]ticket.Delivery {
 	forGrill := order(1020, "Burger")
 	forGrill.Station, forGrill.For, forGrill.Down = "grill", "grill", "printer"
 	forGrill.Reprint, forGrill.Ticket.Refire = true, true
+	forGrill.Ticket.Later = []string{"Later for #18: VOID at 21:55 (job 13)"}
 	hostile := order(1021, "<img onerror=alert(1)>", "\x1b@\x00", "", "A\u202eB\u200bC", "👩\u200d🍳")
 	hostile.Ticket.Number, hostile.Ticket.Lines[2].Quantity = "\x00", ""
 	slip := order(1022, "#18 Table B10, 21:49")
@@ -187,7 +188,7 @@ func anyTicket(t *rapid.T) ticket.Ticket {
 		Received: time.Unix(rapid.Int64Range(0, 1<<33).Draw(t, "received"),
 			rapid.Int64Range(0, 999).Draw(t, "nanos")).UTC(),
 		Zone: rapid.SampledFrom([]string{"", "Local", "Australia/Melbourne", "\x00"}).Draw(t, "zone"),
-		Raw:  word("raw"),
+		Raw:  word("raw"), Later: list.Draw(t, "later"),
 	}
 	for range rapid.IntRange(0, 5).Draw(t, "lines") {
 		tk.Lines = append(tk.Lines, ticket.Line{

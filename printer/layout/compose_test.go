@@ -76,6 +76,7 @@ func deliveries() *rapid.Generator[ticket.Delivery] {
 				Type:  words().Draw(t, "type"), Notes: notes.Draw(t, "notes"), Received: received(),
 				Void: rapid.Bool().Draw(t, "void"), Refire: rapid.Bool().Draw(t, "refire"),
 				Lines: rapid.SliceOfN(lines, 0, 6).Draw(t, "lines"), Raw: words().Draw(t, "raw"),
+				Later: notes.Draw(t, "later"),
 			},
 		}
 	})
@@ -94,6 +95,7 @@ func expected(t ticket.Ticket) string {
 		}
 		s += Clean(t.Request)
 	}
+	s += strings.Join(t.Later, "")
 	return tracedLetters(s)
 }
 
@@ -155,7 +157,7 @@ func TestAVoidIsNeverTakenForAnOrder(t *testing.T) {
 		d, o := deliveries().Draw(t, "delivery"), options().Draw(t, "options")
 		columns := rapid.IntRange(20, 64).Draw(t, "columns")
 		o.Columns, d.For = columns, ""
-		d.Ticket.Raw, d.Ticket.Notes = "", nil
+		d.Ticket.Raw, d.Ticket.Notes, d.Ticket.Later = "", nil, nil
 		d.Ticket.VenueName, d.Ticket.Number, d.Ticket.Table, d.Ticket.Type = "", "", "", ""
 		d.Ticket.Void = true
 		if d.Ticket.Kind == ticket.Test { // a test ticket shows letters of its own

@@ -103,6 +103,20 @@ func TestATemplateThatPrintsNothingLeavesNoRules(t *testing.T) {
 	}
 }
 
+func TestWhatWasCancelledLaterPrintsWithEveryTemplate(t *testing.T) {
+	d := order(ticket.Line{Quantity: "1", Name: "Soup"})
+	d.Ticket.Later = []string{"Later for #142: VOID at 19:40 (job 13)"}
+	tp := parsed(`{{define "header"}}{{end}}{{define "footer"}}{{end}}`)
+	lines := ComposeWith(d, Options{Columns: 42, Template: tp})
+	want := "1x Soup\n" + strings.Repeat("=", 42) + "\nLater for #142: VOID at 19:40 (job 13)\n"
+	if got := content(lines); got != want {
+		t.Errorf("got\n%s", got)
+	}
+	if st := lines[len(lines)-1].Spans[0].Style; st.Height != 2 {
+		t.Errorf("its style is %+v, want it high", st)
+	}
+}
+
 func TestAFailingTemplateFallsBackToTheBuiltInHeaderAndReports(t *testing.T) {
 	for _, text := range []string{
 		`{{define "header"}}SECRET {{index .Notes 1}}{{end}}`,
