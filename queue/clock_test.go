@@ -250,6 +250,11 @@ func TestTheRunningTimeIsStoredAtMostOnceAMinuteAndOnlyWithAChange(t *testing.T)
 		if n := q.disk.commits() - before; n != 0 {
 			t.Errorf("a duplicate costs %d commits", n)
 		}
+		q.restart()
+		q.accept(order("d", "grill"))
+		if want := 190 * time.Second; q.clock.written != want {
+			t.Errorf("after a restart stored after %s, want %s", q.clock.written, want)
+		}
 	})
 }
 

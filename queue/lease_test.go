@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -146,7 +147,8 @@ func TestAReprintIsMarkedAndReplacesWhatWasHeld(t *testing.T) {
 	q.accept(order("a", "grill"))
 	l := q.take("grill")
 	first := l.Delivery().Job
-	if got, err := q.Reprint(bg, first, ReprintOptions{Reason: "lost"}); got.Job != 0 || !errors.Is(err, ErrConflict) {
+	got, err := q.Reprint(bg, first, ReprintOptions{Reason: "lost"})
+	if got.Job != 0 || !errors.Is(err, ErrConflict) || !strings.Contains(err.Error(), "it is printing") {
 		t.Errorf("%+v, %v", got, err)
 	}
 	q.must(l.Hold(bg, "look"))
