@@ -9,6 +9,8 @@ import (
 	"os"
 	"time"
 
+	"ticketrail/printer/escpos"
+	"ticketrail/printer/transport"
 	"ticketrail/queue/ticket"
 )
 
@@ -30,6 +32,8 @@ type attempt struct {
 	ctx     context.Context
 	encoded encodedTicket
 	sent    int        // ticket bytes handed to the operating system
+	ahead   int        // bytes handed over on this connection before the ticket
+	began   time.Time  // of the first ticket byte
 	wait    personWait // while writing
 }
 
@@ -37,126 +41,93 @@ type attempt struct {
 // happens before the first ticket byte was taken: a printer that accepts and drops its clients, because
 // a till uses it or it is still starting, has printed nothing.
 func (a *attempt) print() (ticket.Proof, error) {
-	if err := a.checkConnected(); err != nil {
-		a.d.update(func(s *Status) { s.State, s.Err = Unreachable, err.Error() })
+	if err := a.sendAhead(); err != nil {
 		a.d.close(a.s)
 		return "", ticket.Untouched(err)
 	}
-	if err := a.finishPrevious(); err != nil {
-		a.d.close(a.s)
-		return "", ticket.Untouched(err)
+	var proof ticket.Proof
+	var err error
+	if a.s.by == noFence || a.d.capability.CutOff {
+		proof, err = ticket.Sent, a.sendUnfenced()
+	} else {
+		proof, err = a.sendFenced()
 	}
-	// Read before the attempt: await may forget the capability when the printer stays silent.
-	do, proof := a.sendFenced, a.d.capability.Fence.proof()
-	if proof == ticket.Sent {
-		do = a.sendUnfenced
-	}
-	// Only status bytes that come from here on can have been taken for this ticket's answer.
-	unexpected := a.s.unexpectedCount()
-	if err := do(); err != nil {
+	if err != nil {
 		// An attempt that was interrupted, by a stop or in favour of a backup, says nothing about
 		// the printer.
 		if a.ctx.Err() == nil && !a.s.alive() {
 			a.d.update(func(s *Status) { s.State, s.Err = Unreachable, err.Error() })
 		}
+		untouched := a.sent == 0 || a.droppedAtOnce()
 		a.d.close(a.s)
-		// Nothing of the ticket was taken, so there is nothing to resynchronise either.
-		if a.sent == 0 {
+		if untouched {
 			return "", ticket.Untouched(err)
 		}
-		a.d.noteBroken(a.p.o.Profile, a.encoded.bytes())
 		return "", err
-	}
-	a.d.padding = nil // not earlier: the padding may still be in a buffer when the connection breaks
-	if proof == ticket.Processed && a.s.unexpectedCount() > unexpected {
-		proof = ticket.Sent // it also sends status bytes unasked, so the answer proves nothing
 	}
 	return proof, nil
 }
 
-// droppedWithin is how soon a printer that accepts and drops its clients does drop them: a few round
-// trips on a local network.
-const droppedWithin = 3 * time.Millisecond
-
-// checkConnected notices that a printer which is asked no question has dropped the connection. Without
-// it the ticket would be written to a dead connection and be in doubt. A printer that answered the
-// preflight is known to be there. The check comes after begin, because the disk write of begin takes
-// most of the time that has to pass anyway; no ticket byte has been sent yet.
-func (a *attempt) checkConnected() error {
-	// Files, USB and serial devices report a lost device with the next write instead.
-	c, ok := a.s.conn.(closeChecker)
-	if !ok || len(a.d.capability.RealTime) > 0 {
-		return nil
-	}
-	if left := time.Until(a.s.opened.Add(droppedWithin)); left > 0 {
-		switch err := a.s.waitFor(a.ctx, left, never); {
-		case a.ctx.Err() != nil:
-			return a.writeFailed(len(a.encoded.bytes()), err)
-		// The reader saw the connection end, for example with a reset, before PeerClosed could.
-		case !errors.Is(err, errNoAnswer) && !errors.Is(err, errWriteOnly):
-			return a.writeFailed(len(a.encoded.bytes()), err)
+// sendAhead sends what belongs to no ticket: the cut of the one before, and padding for a printer that gave
+// no answer to a hello. It may wait for the rest of a command that broke off unnoticed, and would take as
+// much of this ticket for it. ESC @, with which every ticket begins, then clears the line. A failure here
+// leaves the ticket untouched.
+func (a *attempt) sendAhead() error {
+	var b []byte
+	// A file waits for no command's end, and keeps the padding.
+	if a.s.by == noFence && !transport.IsFile(a.s.conn) {
+		// On a slow line the padding takes about a second, so it follows only what can need it.
+		if a.d.dots || !transport.IsSerial(a.s.conn) {
+			b = escpos.Resync(a.p.o.Profile)
 		}
+		a.d.dots = hasLongCommand(a.encoded.bytes())
 	}
-	if err := c.PeerClosed(); err != nil {
-		return a.writeFailed(len(a.encoded.bytes()), err)
+	b = append(b, a.d.pendingCut...)
+	if _, _, err := a.write(b, a.p.sendTimeout(len(b))); err != nil {
+		a.d.dots = true
+		if a.ctx.Err() != nil {
+			err = context.Cause(a.ctx)
+		} else if !a.s.alive() {
+			a.d.update(func(s *Status) { s.State, s.Err = Unreachable, err.Error() })
+		}
+		return fmt.Errorf("print on %s: before the ticket: %w", a.p.o.Name, err)
 	}
+	a.d.pendingCut = nil
+	a.ahead = a.s.wrote
 	return nil
 }
 
-// finishPrevious sends what the previous ticket left: padding and its cut. Then it waits for the
-// status answers that are outstanding. None of these bytes belongs to this ticket, so a failure here
-// leaves it untouched.
-func (a *attempt) finishPrevious() error {
-	b := append(bytes.Clone(a.d.padding), a.d.pendingCut...)
-	if len(b) > 0 {
-		if _, _, err := a.write(b, a.p.sendTimeout(len(b))); err != nil {
-			a.d.noteBroken(a.p.o.Profile, nil)
-			if a.ctx.Err() != nil {
-				err = context.Cause(a.ctx)
-			}
-			return fmt.Errorf("print on %s: end the ticket before: %w", a.p.o.Name, err)
-		}
-		a.d.pendingCut = nil
-	}
-	if a.d.capability.Fence == byStatus && a.d.outstanding > 0 {
-		if err := a.drainStatusAnswers(); err != nil {
-			a.d.noteBroken(a.p.o.Profile, nil)
-			return fmt.Errorf("the printer has not answered for the ticket before this one: %w", err)
+// hasLongCommand reports whether b has a command with more data than fits into the header of a short one.
+func hasLongCommand(b []byte) bool {
+	for _, long := range []string{"\x1dv0", "\x1d(L", "\x1d8L", "\x1d(k"} {
+		if bytes.Contains(b, []byte(long)) {
+			return true
 		}
 	}
-	return nil
+	return false
 }
 
-// lateAnswerWindow is how long answers that an earlier connection asked for may come after ours.
-// Long enough for what the kernel of a USB or serial device still holds; after it, a late answer
-// would count as unexpected and lower the proof to sent, which is wrong on the safe side.
-const lateAnswerWindow = 500 * time.Millisecond
+// An acknowledger can tell how many of the bytes that were written the other side has taken. TCP is one.
+type acknowledger interface{ Acknowledged() (int, error) }
 
-// drainStatusAnswers waits until the printer has answered every GS r sent so far, so that none of those
-// answers is taken for this ticket's. It answers in order (GS r: "Transmit status"; processed when it
-// reaches the print buffer): once the newest is answered, all are.
-func (a *attempt) drainStatusAnswers() error {
-	f, ask := a.s.newFence(byStatus, a.d.issueID)
-	if err := a.s.write(a.ctx, ask, answerTimeout); err != nil {
-		return a.answerFailed(err)
+// droppedAtOnce reports whether the printer dropped the connection within droppedWithin of the first ticket
+// byte and acknowledged none: nothing of the ticket can print.
+func (a *attempt) droppedAtOnce() bool {
+	c, ok := a.s.conn.(acknowledger)
+	if !ok || a.s.alive() || time.Since(a.began) > droppedWithin {
+		return false
 	}
-	if err := a.await(f, a.p.sendTimeout(0)); err != nil {
-		return err
-	}
-	err := a.s.waitFor(a.ctx, lateAnswerWindow, never)
-	if !errors.Is(err, errNoAnswer) {
-		return a.answerFailed(err)
-	}
-	a.d.outstanding = 0
-	return nil
+	n, err := c.Acknowledged()
+	return err == nil && n <= a.ahead
 }
 
-// sendUnfenced is for a printer that answers no fence. It returns when the printer has taken every
-// byte and the connection is closed in an orderly way. Without the orderly end, closing could reset
+// sendUnfenced is for a printer that gives no answer behind a ticket. It returns when the printer has taken
+// every byte and the connection is closed in an orderly way. Without the orderly end, closing could reset
 // the connection and discard the tail of the ticket in the printer's network interface: the ticket
 // would end without its last lines and without a cut.
 func (a *attempt) sendUnfenced() error {
 	all := a.encoded.bytes()
+	a.began = time.Now()
 	n, left, err := a.write(all, a.p.sendTimeout(len(all)))
 	a.sent = n
 	if err != nil {
@@ -167,6 +138,9 @@ func (a *attempt) sendUnfenced() error {
 	if err := a.s.finish(ctx); err != nil {
 		return a.writeFailed(len(all), a.s.firstError(err))
 	}
+	if a.s.by == noFence && !transport.IsFile(a.s.conn) {
+		a.d.printedAt = time.Now().Add(a.p.printTime(a.encoded))
+	}
 	a.d.update(func(s *Status) { s.Connected = false })
 	return nil
 }
@@ -174,29 +148,32 @@ func (a *attempt) sendUnfenced() error {
 // sendFenced is for a printer that answers a fence. Each copy waits for its own answer before the
 // next is sent, so that one unanswered fence never stands for several copies. If a later copy
 // fails, the whole ticket is in doubt, and the next attempt prints every copy again.
-func (a *attempt) sendFenced() error {
+func (a *attempt) sendFenced() (ticket.Proof, error) {
 	keep, size := true, 0
+	proof := a.s.by.proof()
 	for _, c := range a.encoded.copies {
 		size += len(c.Body)
 	}
+	// Only status bytes that come from here on can be taken for this ticket's answer.
+	unexpected := a.s.unexpectedCount()
+	a.began = time.Now()
 	for _, c := range a.encoded.copies {
 		n, left, err := a.write(c.Body, a.p.sendTimeout(len(c.Body)))
 		a.sent += n
 		if err != nil {
-			return a.writeFailed(size, err)
+			return "", a.writeFailed(size, err)
 		}
-		// The fence is registered only now: a status byte that comes while the ticket is written is no
-		// answer to it.
-		f, ask := a.s.newFence(a.d.capability.Fence, a.d.issueID)
-		// The ticket may have used up its time; the question gets its own, or a slow printer would
-		// fail here with everything printed.
-		if _, _, err := a.write(ask, max(left, answerTimeout)); err != nil {
-			return a.writeFailed(size, err)
+		got, err := a.await(left, a.p.printTimeout(a.encoded, len(c.Body)))
+		if err != nil && a.sent == size {
+			proof, err = a.cutOff(err)
+			return proof, err
 		}
-		if err := a.await(f, a.p.printTimeout(a.encoded, len(c.Body))); err != nil {
-			return err
+		if err != nil {
+			return "", err
 		}
-		a.d.unansweredFences = 0
+		if got == byStatus {
+			proof = ticket.Processed
+		}
 		if a.s.blocked() { // the last status is older than the answer
 			a.askStatus(never)
 		}
@@ -204,15 +181,19 @@ func (a *attempt) sendFenced() error {
 		// and a ticket that ran out of paper would be cut in two.
 		keep = a.cut(c.Cut)
 	}
+	a.d.cutOffs = 0
 	a.d.update(func(s *Status) { s.Heard = time.Now() })
 	// A question sent while waiting may still be unanswered. A session is kept only without such.
-	_ = a.s.waitFor(a.ctx, probeNext, func() bool { return !keep || len(a.s.pending) == 0 })
-	if keep && a.s.nothingPending() {
+	_ = a.s.waitFor(a.ctx, probeNext, func() bool { return !keep || a.s.settled() })
+	if keep {
 		a.d.keep(a.s)
 	} else {
 		a.d.finishSession(a.s)
 	}
-	return nil
+	if proof == ticket.Processed && a.s.unexpectedCount() > unexpected {
+		proof = ticket.Sent // it also sends status bytes unasked, so the answer proves nothing
+	}
+	return proof, nil
 }
 
 // chunkSize is how many bytes are written at a time. Each chunk has the time limit of a ticket of
@@ -274,6 +255,7 @@ func (a *attempt) writePart(b []byte, limit time.Duration) (n int, took time.Dur
 		}
 		m, err := a.s.conn.Write(b[n:])
 		n += max(m, 0)
+		a.s.wrote += max(m, 0)
 		switch {
 		case err == nil && n < len(b):
 			// A driver that takes less than it was given without an error would leave a hole in the

@@ -3,6 +3,7 @@ package printer
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"ticketrail/printer/profile"
@@ -11,8 +12,9 @@ import (
 
 // A capability decides what a ticket on this printer can end as (confirmed, processed or sent) and
 // which questions it is asked. It has one of three sources: the configuration (confirm: process_id,
-// status or none), the store, or a probe. It is discarded when the printer stops answering as it
-// did, and the next ticket or poll probes it again.
+// status or none), the store, or a probe. Only an answer changes it, or a person ([Device.Probe]), or another
+// address or profile in the configuration. Silence never does: a printer that hangs is silent too, and
+// tickets that were sent to it as to one that cannot answer would be lost when it is switched off and on.
 
 // A fenceKind is a command that the printer answers once it has processed everything before it.
 type fenceKind string
@@ -46,6 +48,11 @@ type capability struct {
 	// ASB: it pushes its status in the right format after GS a.
 	ASB    bool      `json:"automatic_status"`
 	Probed time.Time `json:"probed"`
+	// CutOff: its connections end before the answers behind tickets arrive, as those of print servers with a
+	// short idle time-out do. It is asked before a ticket, and tickets end as sent.
+	CutOff bool `json:"answers_cut_off,omitempty"`
+	// Profile is the name of the profile with which it was probed. Another one means another printer.
+	Profile string `json:"profile,omitempty"`
 
 	writeOnly bool // nothing can be read from the connection
 	// configured: Fence comes from the configuration; which DLE EOT it answers is still to be probed.
@@ -59,11 +66,19 @@ func (a capability) mayAnswer() bool {
 	return !a.neverAsk && (!a.known || a.configured || a.Fence != noFence || len(a.RealTime) > 0)
 }
 
-// stale reports whether a capability without a fence is older than after. The printer is then probed
-// again: it may have been starting, or have been replaced. A capability with a fence is never stale:
-// only the printer's silence discards it.
-func (a capability) stale(after time.Duration) bool {
-	return a.known && !a.neverAsk && a.Fence == noFence && time.Since(a.Probed) >= after
+// proof is the best result that a ticket can have.
+func (a capability) proof() ticket.Proof {
+	if a.CutOff {
+		return ticket.Sent
+	}
+	return a.Fence.proof()
+}
+
+// stale reports whether the printer is to be probed again, because an answer is missing and may come by
+// now: it may have been starting, or have been replaced.
+func (a capability) stale() bool {
+	missing := a.Fence == noFence || a.configured && len(a.RealTime) == 0
+	return a.known && !a.neverAsk && missing && time.Since(a.Probed) >= probeAgainAfter
 }
 
 // stateWithoutAnswers is the state of a reachable printer that does not report one.
@@ -74,13 +89,9 @@ func (a capability) stateWithoutAnswers() string {
 	return Silent
 }
 
-const (
-	// probeAgainAfter is how long a printer that answered no probe is not probed again. A probe of a
-	// silent printer takes about a second.
-	probeAgainAfter = time.Hour
-	// probeAgainSoon is the same for a printer that answered in the past: most likely it does again.
-	probeAgainSoon = time.Minute
-)
+// probeAgainAfter is how long a printer that answered no fence is not probed again. A probe of a silent
+// printer takes about a second.
+const probeAgainAfter = time.Hour
 
 // loadCapability reads the configured or the stored capability, once.
 func (d *Device) loadCapability() {
@@ -88,15 +99,8 @@ func (d *Device) loadCapability() {
 		return
 	}
 	d.capabilityLoaded = true
-	switch d.o.Confirm {
-	case profile.NoConfirm:
-		d.setCapability(capability{known: true, neverAsk: true})
-		return
-	case profile.ByProcessID:
-		d.setCapability(capability{configured: true, Fence: byID})
-		return
-	case profile.ByStatus:
-		d.setCapability(capability{configured: true, Fence: byStatus})
+	d.setCapability(d.configuredCapability())
+	if d.o.Confirm != profile.Auto {
 		return
 	}
 	if d.o.KV == nil {
@@ -115,8 +119,24 @@ func (d *Device) loadCapability() {
 		d.o.Logger.Warn("the stored printer capability is invalid, the printer is probed again", "printer", d.o.Name)
 		return
 	}
+	if a.Profile != "" && a.Profile != d.o.Profile {
+		return
+	}
 	a.known = true
 	d.setCapability(a)
+}
+
+// configuredCapability is what is known of a printer before it was ever probed.
+func (d *Device) configuredCapability() capability {
+	switch d.o.Confirm {
+	case profile.NoConfirm:
+		return capability{known: true, neverAsk: true}
+	case profile.ByProcessID:
+		return capability{configured: true, Fence: byID}
+	case profile.ByStatus:
+		return capability{configured: true, Fence: byStatus}
+	}
+	return capability{}
 }
 
 // valid reports whether a stored capability is one that a probe can have found. A value that was
@@ -127,7 +147,7 @@ func (a capability) valid() bool {
 			return false
 		}
 	}
-	return a.Fence == byID || a.Fence == byStatus
+	return a.Fence == byID || a.Fence == byStatus || a.Fence == noFence && len(a.RealTime) > 0
 }
 
 // setCapability makes a the current capability. The copy under mu lets Print compose a ticket
@@ -138,29 +158,25 @@ func (d *Device) setCapability(a capability) {
 	d.asbKnown = a.ASB
 	d.mu.Unlock()
 	d.update(func(s *Status) {
-		s.Capability, s.Probed = "", a.Probed
+		s.Capability, s.Probed, s.CutOff = "", a.Probed, a.CutOff
 		if a.known || a.configured {
-			s.Capability = string(a.Fence.proof())
+			s.Capability = string(a.proof())
 		}
 	})
 }
 
-// saveCapability makes a the current capability and stores it if it has a fence. A capability without
-// one is not stored: after a restart the printer is probed again. A crash before the Put has the same
-// effect.
+// saveCapability makes a the current capability and stores it if the printer answered anything. A silent
+// printer is probed again after a restart. A crash before the Put has the same effect.
 func (d *Device) saveCapability(ctx context.Context, a capability) error {
-	a.known, a.Probed = true, time.Now()
+	a.known, a.Probed, a.Profile = true, time.Now(), d.o.Profile
 	was := d.capability
 	d.setCapability(a)
-	if a.Fence != noFence {
-		d.stoppedAnswering = false
-	}
-	if !a.writeOnly && (was.Fence != a.Fence || !was.known) {
+	if !a.writeOnly && (was.proof() != a.proof() || !was.known) {
 		d.o.Logger.Info("printer capability detected", "printer", d.o.Name,
-			"capability", string(a.Fence.proof()), "answers", len(a.RealTime))
+			"capability", string(a.proof()), "answers", len(a.RealTime))
 	}
 	// A configured fence must not outlive the line in the configuration that asks for it.
-	if d.o.KV == nil || a.Fence == noFence || d.o.Confirm != profile.Auto {
+	if d.o.KV == nil || a.Fence == noFence && len(a.RealTime) == 0 || d.o.Confirm != profile.Auto {
 		return nil
 	}
 	b, err := json.Marshal(a)
@@ -178,17 +194,35 @@ func (d *Device) saveCapability(ctx context.Context, a capability) error {
 	return nil
 }
 
-// forgetCapability discards the capability, also the stored one: the printer does not answer as it
-// did. A ticket must not wait for a fence that the new printer does not know, nor be proved by it.
-func (d *Device) forgetCapability(ctx context.Context, why string) {
-	d.unansweredFences, d.silentAttempts, d.stoppedAnswering = 0, 0, true
-	d.setCapability(capability{})
-	d.o.Logger.Warn("the printer no longer answers as before and is probed again: was it swapped?",
-		"printer", d.o.Name, "reason", why)
-	if d.o.KV == nil || d.o.Confirm != profile.Auto {
-		return
+// Probe forgets what the printer can do and asks it again: for a person who has replaced it, set it to
+// another mode, or changed the time-out of its print server. What was known is kept if it cannot be asked
+// now. Probe waits for the ticket that is being printed.
+func (d *Device) Probe(ctx context.Context) (Status, error) {
+	if d.o.Confirm == profile.NoConfirm {
+		return d.Status(), fmt.Errorf("%s is never asked anything, because confirm: none is set for it", d.o.Name)
 	}
-	if err := d.o.KV.Delete(ctx, d.o.Key); err != nil {
-		d.o.Logger.Warn("the stored printer capability could not be deleted", "printer", d.o.Name, "err", err)
+	if err := d.acquire(ctx); err != nil {
+		return d.Status(), err
 	}
+	defer d.unlock()
+	d.loadCapability()
+	d.finishIdle()
+	was := d.capability
+	d.setCapability(d.configuredCapability())
+	s, err := d.connect(ctx)
+	if !d.capability.known {
+		d.setCapability(was)
+		return d.Status(), err
+	}
+	d.cutOffs, d.idUnanswered = 0, 0
+	if d.o.KV != nil && !d.capability.valid() {
+		// A crash before this leaves the old one stored; the operator has no answer yet and asks again.
+		if err := d.o.KV.Delete(ctx, d.o.Key); err != nil {
+			d.o.Logger.Warn("the stored printer capability could not be deleted", "printer", d.o.Name, "err", err)
+		}
+	}
+	if err == nil {
+		d.keepOrClose(s)
+	}
+	return d.Status(), err
 }

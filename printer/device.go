@@ -1,7 +1,6 @@
 package printer
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -14,27 +13,10 @@ import (
 	"ticketrail/queue/kv"
 )
 
-// A Device protects tickets against what happens between two of them. Each mechanism is there for
-// one fault:
-//
-// lock, waiting, cancelPoll: two stations, a poll and a reload use one printer. Without them
-// tickets mix on the paper, or a poll of several seconds delays an order.
-//
-// idle, keepCount, releaseAsked, retired: a printer serves one client at a time. A connection that
-// is kept saves the next ticket the dial and the preflight's first wait; one that is kept too long
-// locks out the tills.
-//
-// padding, ticketBegun: a connection broke inside a command, and the printer takes the next ticket
-// for the rest of it.
-//
-// pendingCut: the ticket before is printed and not cut, and would hang on the next one.
-//
-// outstanding: a late answer to GS r would prove a ticket that is not printed.
-//
-// sentIDs: tells our own late answers from those of another program that prints at the same time.
-//
-// silentAttempts, silentSince, stoppedAnswering, unansweredFences, droppedProbes: the printer was
-// swapped, or set to another mode, and no longer answers as it did when it was probed.
+// A Device is read in three parts: the connection and what is asked on it (session.go, fence.go, hello.go),
+// what the printer can do (capability.go, probe.go), and how it is (status.go). This file is who may use it:
+// one ticket or poll at a time, over a connection that is kept for a moment. A printer serves one client: a
+// connection that is kept saves the next ticket the dial, and one that is kept too long locks out the tills.
 
 // DeviceOptions describe one printer and how it is queried. Name and Dialer are required.
 type DeviceOptions struct {
@@ -42,6 +24,7 @@ type DeviceOptions struct {
 	Dialer transport.Dialer
 	// Confirm is how the result of a ticket is found out; "" is Auto.
 	Confirm profile.Confirm
+	Profile string // the profile's name; what was stored under another one does not count
 	// Lock is shared by Devices for the same printer. A reload makes a new Device while the old one is
 	// still printing; the new one must not connect before that ticket has ended. nil makes a new Lock.
 	Lock Lock
@@ -77,25 +60,23 @@ type Device struct {
 	keepCount        int         // connections kept so far; tells idleTimer whether idle is still its own
 	capability       capability
 	capabilityLoaded bool // from KV or the configuration
-	ticketBegun      bool // a ticket was begun since the start
 	// lastJob is the job of which the printer took bytes last: the paper may end with a piece of it.
 	lastJob uint64
-	// padding is sent before the next ticket. The last one may have ended inside a command, and the
-	// printer then takes what follows for the rest of that command.
-	padding []byte
 	// pendingCut cuts off the last ticket, if all its text was sent and the cut was not: it is on paper,
-	// or will be once there is paper again.
+	// or will be once there is paper again. It would hang on the next one.
 	pendingCut []byte
-	// outstanding counts the GS r that earlier connections left unanswered. Over USB or serial such an
-	// answer can still arrive on the next connection.
-	outstanding    int
-	silentAttempts int // attempts in a row without an answer from a printer that is known to answer
-	// silentSince is the time of the first of them. stoppedAnswering: it answered earlier and
-	// no longer does.
-	silentSince      time.Time
-	stoppedAnswering bool
-	unansweredFences int // fences in a row that were not answered though the printer reported no trouble
-	droppedProbes    int // probes in a row during which the printer closed the connection
+	// dots: the last ticket had commands with much data, or none was sent since the start.
+	dots bool
+	// printedAt is when a printer that gives no answer has printed what it was sent, as estimated.
+	printedAt time.Time
+	// lateAnswers: an earlier connection left a GS r unanswered. Over USB or serial, the answer can still
+	// arrive on the next one.
+	lateAnswers   bool
+	idMark        [2]byte // begins each id of this Device
+	issued        int     // ids so far
+	idUnanswered  int     // hellos in a row in which GS r was answered and GS ( H was not
+	cutOffs       int     // tickets in a row whose connection ended before the answer
+	droppedProbes int     // probes in a row during which the printer closed the connection
 
 	mu            sync.Mutex // guards what follows
 	status        Status
@@ -103,8 +84,6 @@ type Device struct {
 	paperLow      bool // as last logged
 	loggedChanges int  // changes of state since loggedSince, see countLogged
 	loggedSince   time.Time
-	sentIDs       [64][4]byte        // the last ids sent, a ring buffer
-	nextID        int                // index into sentIDs, before the modulo
 	releaseAsked  bool               // close the connection in use after its ticket
 	retired       bool               // keep no connection any more
 	cancelPoll    context.CancelFunc // of the poll that is running; nil: none is
@@ -141,7 +120,7 @@ func NewDevice(o DeviceOptions) *Device {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	d := &Device{o: o, lock: o.Lock}
+	d := &Device{o: o, lock: o.Lock, dots: true, lateAnswers: true, idMark: newIDMark()}
 	d.status = Status{State: Unknown, Since: time.Now()}
 	return d
 }
@@ -214,7 +193,7 @@ func (d *Device) open(conn transport.Conn) *session {
 	})
 	warned := false // once per connection; only its reader uses it
 	foreign := func(id [4]byte) {
-		if d.sentByUs(id) {
+		if [2]byte(id[:2]) == d.idMark {
 			return // a late answer to us
 		}
 		d.mu.Lock()
@@ -230,34 +209,11 @@ func (d *Device) open(conn transport.Conn) *session {
 	return newSession(conn, mute, foreign, func(c escpos.Condition) { d.observe(c) })
 }
 
-// issueID makes an id for GS ( H and records it. The last 64 are remembered: a late answer to one
-// of them is ours, and must not be reported as another program's.
-func (d *Device) issueID() [4]byte {
-	id := newID()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.sentIDs[d.nextID%len(d.sentIDs)] = id
-	d.nextID++
-	return id
-}
-
-// sentByUs reports whether id is one of the last ids issued.
-func (d *Device) sentByUs(id [4]byte) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, known := range d.sentIDs {
-		if known == id {
-			return true
-		}
-	}
-	return false
-}
-
 // close abandons a connection, so that bytes which the printer has not taken yet do not print
 // later. The opposite of finishSession: what the printer's network interface still holds of a
 // broken ticket should not come out after the same ticket's copy.
 func (d *Device) close(s *session) {
-	d.outstanding += s.outstandingStatus()
+	d.noteLateAnswers(s)
 	_ = s.conn.Close() // the caller returns the error that matters
 	d.update(func(s *Status) { s.Connected = false })
 }
@@ -266,28 +222,17 @@ func (d *Device) close(s *session) {
 // is known, so the limit only bounds how long the next ticket waits for the lock.
 const finishTimeout = 2 * time.Second
 
-// noteBroken records that a command may be unfinished, so that padding comes before the next ticket.
-// sent are the ticket bytes that may have reached the printer, nil if only short commands can be
-// unfinished. Only images and QR codes are commands long enough to need long padding; on a slow
-// serial line thousands of NULs take seconds, so they are sent only after those. Printing NULs too many is
-// harmless, too few make the printer swallow the next ticket as dots.
-func (d *Device) noteBroken(p profile.Profile, sent []byte) {
-	n := len(d.padding)
-	for _, long := range []string{"\x1dv0", "\x1d(L", "\x1d8L", "\x1d(k"} {
-		if bytes.Contains(sent, []byte(long)) {
-			n = max(n, len(escpos.Resync(p)))
-		}
-	}
-	d.padding = make([]byte, max(n, shortCommand))
+// noteLateAnswers is called before a connection is closed.
+func (d *Device) noteLateAnswers(s *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d.lateAnswers = d.lateAnswers || s.statusAsked != s.statusAnswered
 }
-
-// shortCommand is longer, in bytes, than any command without image or QR data.
-const shortCommand = 64
 
 // finishSession ends a connection with nothing in progress on it in an orderly way: the printer gets all
 // that was sent.
 func (d *Device) finishSession(s *session) {
-	d.outstanding += s.outstandingStatus()
+	d.noteLateAnswers(s)
 	ctx, cancel := context.WithTimeout(context.Background(), finishTimeout)
 	defer cancel()
 	if d.capability.ASB && s.alive() {
@@ -320,7 +265,7 @@ func (d *Device) keep(s *session) {
 	leave := d.releaseAsked || d.retired
 	d.mu.Unlock()
 	// A question that is sent in part would make the next command its rest.
-	if leave || d.o.Linger < 0 || !s.alive() || len(s.unsent) > 0 {
+	if leave || d.o.Linger < 0 || !s.alive() || !s.nothingPending() {
 		d.finishSession(s)
 		return
 	}

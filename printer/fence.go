@@ -6,57 +6,68 @@ import (
 	"ticketrail/printer/escpos"
 )
 
-// A fence is a question behind a ticket that the printer answers once it has printed the ticket.
-// Only one is in flight at a time, because a printer may keep only the newest (Epson ESC/POS
-// command reference, GS ( H). GS ( H, function 48, is answered when the data before it is printed;
-// GS r when the printer comes to it in its buffer, which may be before the lines in front of it are
-// on the paper. That is the difference between confirmed and processed.
+// A fence is a question that the printer answers in order. Before a ticket it shows that the printer reads
+// commands (see hello), behind a ticket that the ticket is printed. Only one is in flight at a time, because
+// a printer may keep only the newest (Epson ESC/POS command reference, GS ( H). GS ( H, function 48, is
+// answered when the data before it is printed; GS r when the printer comes to it in its buffer, which may be
+// before the lines in front of it are on the paper. That is the difference between confirmed and processed.
 type fence struct {
-	id  [4]byte // of GS ( H; zero for GS r
-	nth int     // count of GS r on this connection; 0 for GS ( H
+	by  fenceKind // which answer is wanted; noFence: the best that comes
+	id  [4]byte   // of GS ( H
+	nth int       // count of GS r on this connection; 0: none was sent
 
-	answered bool
-	paper    escpos.Condition // as reported in the answer to GS r
+	confirmed bool             // the id came back
+	processed bool             // GS r was answered
+	paper     escpos.Condition // as reported in the answer to GS r
+}
+
+// best is the answer after which no better one can come.
+func (f *fence) best() fenceKind {
+	if f.by == byStatus {
+		return byStatus
+	}
+	return byID
+}
+
+// done is the fence that was answered so far; the session's mu is held.
+func (f *fence) done() fenceKind {
+	switch {
+	case f.confirmed:
+		return byID
+	case f.processed:
+		return byStatus
+	}
+	return noFence
 }
 
 // acceptID reports whether id is this fence's answer, and records it. f may be nil.
 func (f *fence) acceptID(id [4]byte) bool {
-	if f == nil || f.nth > 0 || f.id != id {
+	if f == nil || f.by == byStatus || f.id != id {
 		return false
 	}
-	f.answered = true
+	f.confirmed = true
 	return true
 }
 
 // acceptStatus records the answer to the nth GS r of the connection. f may be nil.
 func (f *fence) acceptStatus(nth int, paper escpos.Condition) {
-	if f != nil && f.nth > 0 && f.nth == nth {
-		f.answered, f.paper = true, paper
+	if f != nil && f.nth > 0 && f.nth <= nth {
+		f.processed, f.paper = true, paper
 	}
 }
 
-// newFence registers a fence and returns the command to send. The one before is given up: its late
-// answer proves nothing any more.
-func (s *session) newFence(by fenceKind, id func() [4]byte) (*fence, []byte) {
+// newFence registers a fence. The one before is given up: its late answer proves nothing any more.
+func (s *session) newFence(by fenceKind, id func() [4]byte) *fence {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f := &fence{}
-	s.fence = f
-	if by == byStatus {
-		s.statusAsked++
-		f.nth = s.statusAsked
-		return f, escpos.PaperStatus()
-	}
-	f.id = id()
-	return f, escpos.ProcessID(f.id)
+	s.fence = &fence{by: by, id: id()}
+	return s.fence
 }
 
-// outstandingStatus is how many GS r have not been answered. They may be answered on the next
-// connection, see Device.outstanding.
-func (s *session) outstandingStatus() int {
+func (s *session) dropFence() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.statusAsked - s.statusAnswered
+	s.fence = nil
 }
 
 // unexpectedCount is how many status bytes came without a GS r.
@@ -70,11 +81,19 @@ func (s *session) unexpectedCount() int {
 // the first byte of a DLE EOT or ASB reply has, so an id is never taken for one.
 const idLetters = "ABCDEFGHIJKLMNOabcdefghijklmno@`"
 
-// newID returns a random id: one that another program uses too is unlikely.
-func newID() (id [4]byte) {
-	_, _ = rand.Read(id[:]) // never fails
-	for i, b := range id {
-		id[i] = idLetters[int(b)%len(idLetters)]
+// issueID returns the next id for GS ( H. The first two letters are random and belong to this Device: they
+// tell its own late answers from another program's. The other two count; an answer that is 1,024 ids late
+// does not happen.
+func (d *Device) issueID() [4]byte {
+	d.issued++
+	n := d.issued
+	return [4]byte{d.idMark[0], d.idMark[1], idLetters[n/32%32], idLetters[n%32]}
+}
+
+func newIDMark() (mark [2]byte) {
+	_, _ = rand.Read(mark[:]) // never fails
+	for i, b := range mark {
+		mark[i] = idLetters[int(b)%len(idLetters)]
 	}
-	return id
+	return mark
 }

@@ -37,7 +37,6 @@ import (
 	"ticketrail/printer/layout"
 	"ticketrail/printer/profile"
 	"ticketrail/printer/raster"
-	"ticketrail/printer/transport"
 	"ticketrail/queue/ticket"
 )
 
@@ -60,12 +59,10 @@ type Options struct {
 	Drawer         *raster.Drawer // draws characters that the printer does not have; nil: none are drawn
 
 	// Timeout and TimeoutPerKiB limit the sending of n KiB to Timeout + n·TimeoutPerKiB, and then the
-	// printing to the same time again. 0 is 1 min and 40 s.
-	//
-	// The values fit the slowest printer: an impact printer takes about a second for a line in double
-	// size or with a change of ribbon colour, so 1 KiB (up to 40 short lines) takes 40 s. Its 4 KiB
-	// buffer may still hold the ticket before, hence the minute. Too short a limit is worse than a long
-	// one: it causes a duplicate, whereas waiting delays this printer only.
+	// printing to the same time again. 0 is 30 s, and four times what the profile's lines per second take
+	// for a KiB. The printer has printed all that came before, so 30 s are for what it does not report: a
+	// cooling head, a till that takes the port. Too short a limit is worse than a long one: it causes a
+	// duplicate, whereas waiting delays this printer only.
 	Timeout, TimeoutPerKiB time.Duration
 }
 
@@ -124,10 +121,11 @@ func NewPaper(o Options) *Paper {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.Timeout <= 0 {
-		o.Timeout = time.Minute
+		o.Timeout = 30 * time.Second
 	}
 	if o.TimeoutPerKiB <= 0 {
-		o.TimeoutPerKiB = 40 * time.Second
+		const linesPerKiB = 40 // short lines, as those of an order
+		o.TimeoutPerKiB = 4 * linesPerKiB * time.Second / time.Duration(o.Profile.LinesPerSecond)
 	}
 	o.Copies = max(o.Copies, 1)
 	p := &Paper{o: o, d: o.Device}
@@ -186,13 +184,6 @@ func (p *Paper) Print(ctx context.Context, d ticket.Delivery, begin func(context
 		return "", fmt.Errorf("begin: %w", err)
 	}
 	a := &attempt{p: p, d: p.d, s: s, ctx: ctx, encoded: j}
-	// Before the first ticket since the program started: the previous process may have stopped inside a
-	// command, so padding comes first. Not on a file: it waits for no command's end, and the padding
-	// would stay in it.
-	if !p.d.ticketBegun && !transport.IsFile(s.conn) {
-		p.d.padding = escpos.Resync(p.o.Profile)
-	}
-	p.d.ticketBegun = true
 	proof, err := a.print()
 	if a.sent > 0 {
 		p.d.lastJob = d.Job
@@ -280,4 +271,10 @@ func (p *Paper) printTimeout(j encodedTicket, n int) time.Duration {
 		n = min(n, (j.lines+p.o.Profile.FeedBeforeCut)*bytesPerLine)
 	}
 	return p.sendTimeout(n)
+}
+
+// printTime is how long the printing of all copies takes, as estimated.
+func (p *Paper) printTime(j encodedTicket) time.Duration {
+	lines := len(j.copies) * (j.lines + p.o.Profile.FeedBeforeCut)
+	return time.Duration(lines) * time.Second / time.Duration(p.o.Profile.LinesPerSecond)
 }

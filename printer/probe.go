@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"ticketrail/printer/escpos"
-	"ticketrail/printer/profile"
 	"ticketrail/queue/ticket"
 )
 
@@ -24,8 +23,6 @@ const (
 	probeLast  = 200 * time.Millisecond
 	// probeSlow is for a printer that has answered something.
 	probeSlow = time.Second
-	// probeQueued is for commands that are answered in order, after what a till left to print.
-	probeQueued = 5 * time.Second
 )
 
 // maxDroppedProbes is how often a printer may close the connection during a probe. After that its tickets
@@ -34,17 +31,27 @@ const maxDroppedProbes = 3
 
 // probe sends every question that a fence can use and records which are answered. None of them prints;
 // if a clone takes one for text, the ESC @ before the next ticket clears it. After an error no ticket byte
-// was sent.
+// was sent. A printer that is silent keeps what it was known to answer: see [Device.Probe].
 func (d *Device) probe(ctx context.Context, s *session) error {
+	was := d.capability
 	a, err := d.probeAll(ctx, s)
 	switch {
-	case errors.Is(err, errWriteOnly):
-		a = capability{writeOnly: true}
 	case ticket.IsNotReady(err):
 		return err
-	case err != nil:
+	case errors.Is(err, errWriteOnly):
+		a, err = capability{writeOnly: true}, nil
+	case err == nil && len(a.RealTime) == 0 && len(was.RealTime) > 0:
+		err = errNoAnswer
+	}
+	if err != nil && !was.Probed.IsZero() && ctx.Err() == nil {
+		d.capability = was // until the next probe is due, tickets rely on what is known
+		d.capability.known, d.capability.Probed = true, time.Now()
+		return fmt.Errorf("probe %s: %w", d.o.Name, err)
+	}
+	if err != nil {
 		return d.probeFailed(ctx, err)
-	case a.Fence == noFence && len(a.RealTime) == 0:
+	}
+	if a.Fence == noFence && len(a.RealTime) == 0 && !a.writeOnly {
 		d.setState(Silent)
 	}
 	d.droppedProbes = 0
@@ -55,9 +62,10 @@ func (d *Device) probe(ctx context.Context, s *session) error {
 // not executed while it is offline), so then no conclusion is drawn and the probe is repeated later.
 func (d *Device) probeAll(ctx context.Context, s *session) (a capability, err error) {
 	if d.capability.configured {
-		a.Fence = d.capability.Fence
+		a.configured, a.Fence = true, d.capability.Fence
 	}
-	if err := d.endBrokenHeader(ctx, s); err != nil {
+	// A header that broke off would take the questions for its rest: see askInOrder.
+	if err := s.sendNULs(ctx, longestHeader, answerTimeout); err != nil {
 		return a, err
 	}
 	if a.RealTime, err = s.probeRealTime(ctx); err != nil || len(a.RealTime) == 0 {
@@ -66,19 +74,12 @@ func (d *Device) probeAll(ctx context.Context, s *session) (a capability, err er
 	if err := d.checkReady(s); err != nil {
 		return a, err
 	}
-	if a.ASB, err = s.probeASB(ctx); err != nil || d.capability.configured {
+	if a.ASB, err = s.probeASB(ctx); err != nil || a.configured {
 		return a, err
 	}
-	if a.Fence, err = s.probeFence(ctx, d.issueID, probeQueued); err != nil || a.Fence != noFence {
-		return a, err
-	}
-	if a.Fence, err = s.probeAfterPadding(ctx, d.issueID); err != nil || a.Fence != noFence {
-		return a, err
-	}
-	if err := s.askEach(ctx, a.RealTime, never); err != nil && !errors.Is(err, errNoAnswer) {
-		return a, err
-	}
-	return a, d.checkReady(s) // no fence was answered: it may just have gone offline
+	d.capability.RealTime = a.RealTime // askInOrder asks these while it waits
+	a.Fence, err = d.askInOrder(ctx, s, noFence, probeTimeout)
+	return a, err
 }
 
 // probeFailed handles a probe that ended with err. See maxDroppedProbes. An error other than a
@@ -166,50 +167,4 @@ func (s *session) probeASB(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	return false, nil
-}
-
-// probeAfterPadding repeats the fence probe after NULs for the widest image. A printer that still waits
-// for image data takes every question but DLE EOT for dots.
-func (s *session) probeAfterPadding(ctx context.Context, id func() [4]byte) (fenceKind, error) {
-	const widest = 832 // dots on 112 mm paper
-	padding := escpos.Resync(profile.Profile{Raster: profile.BitImage, Dots: widest})
-	if err := s.write(ctx, padding, probeQueued); err != nil && !errors.Is(err, errNoAnswer) {
-		return noFence, err
-	}
-	return s.probeFence(ctx, id, 2*probeQueued) // on a serial line the padding takes seconds
-}
-
-// probeFence asks for both kinds of fence and returns the better one that was answered. Both go in
-// one write, so that a printer that does not know GS ( H still answers the GS r before it.
-func (s *session) probeFence(ctx context.Context, id func() [4]byte, within time.Duration) (fenceKind, error) {
-	s.mu.Lock()
-	before, unexpected := s.statusAnswered, s.unexpected
-	s.mu.Unlock()
-	_, both := s.newFence(byStatus, id)
-	f, ask := s.newFence(byID, id) // f is waited for; answers to GS r are counted
-	both = append(both, ask...)
-	if err := s.write(ctx, both, within); err != nil && !errors.Is(err, errNoAnswer) {
-		return noFence, err
-	}
-	// Both are answered in order: once the first answer is here, the other must follow soon.
-	err := s.waitFor(ctx, within, func() bool { return f.answered || s.statusAnswered > before })
-	if err == nil {
-		err = s.waitFor(ctx, probeSlow, func() bool { return f.answered })
-	}
-	if err != nil && !errors.Is(err, errNoAnswer) {
-		return noFence, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.fence = nil
-	switch {
-	case f.answered:
-		return byID, nil
-	case s.unexpected > unexpected: // it sends status bytes unasked
-		return noFence, nil
-	case s.statusAnswered > before:
-		s.statusAsked = s.statusAnswered // a GS r that was taken for image data is never answered
-		return byStatus, nil
-	}
-	return noFence, nil
 }

@@ -31,8 +31,8 @@ type session struct {
 
 	// unsent is the rest of a question that could not be written in time.
 	unsent []byte
-	// headerEnded: NULs were sent to end a command that an earlier connection left unfinished.
-	headerEnded bool
+	by     fenceKind // what proves a ticket on this connection; set by hello
+	wrote  int       // bytes handed over on this connection
 
 	mu         sync.Mutex    // guards what follows
 	changed    chan struct{} // closed and replaced after each read
@@ -261,6 +261,7 @@ func (s *session) write(ctx context.Context, b []byte, within time.Duration) err
 		return context.Cause(ctx)
 	}
 	n, err := s.conn.Write(b)
+	s.wrote += max(n, 0)
 	s.unsent = append([]byte(nil), b[min(max(n, 0), len(b)):]...)
 	switch {
 	case err != nil && ctx.Err() != nil:

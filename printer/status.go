@@ -17,7 +17,9 @@ const (
 	Unknown         = "unknown"     // no contact since the start, or connected and never asked
 	Ready           = "ready"       // it reports no trouble; paper may be low
 	Silent          = "silent"      // it takes tickets and answers no question
-	Busy            = "busy"        // it answered in the past and does not now: it serves another client, or hangs
+	Busy            = "busy"        // it answered in the past and does not now: it serves another client
+	Hung            = "hung"        // it does not answer for longer, or answers its status and processes nothing
+	Clearing        = "clearing"    // it is inside a command that another program left unfinished
 	Unreachable     = "unreachable" // no connection can be made
 	PaperOut        = "paper_out"
 	CoverOpen       = "cover_open"
@@ -42,6 +44,7 @@ type Status struct {
 	// while it is not known. Probed is the time of the probe; zero if there was none.
 	Capability string
 	Probed     time.Time
+	CutOff     bool // its connections end before it can answer for a ticket
 
 	Advice    string // what a person can do; empty: nothing needs to be done
 	Err       string // why it cannot be reached
@@ -79,7 +82,9 @@ func (d *Device) update(change func(*Status)) {
 		s.Since = time.Now()
 	}
 	low := s.Conditions.Has(escpos.PaperLow)
-	s.Advice = advice(s.State, low)
+	if s.Advice = advice(s.State, low); s.Advice == "" && s.CutOff {
+		s.Advice = cutOffAdvice
+	}
 	now, lowChanged := *s, low != d.paperLow
 	d.paperLow = low
 	if now.State == was && !(lowChanged && low) {
@@ -191,11 +196,19 @@ func stateText(state string) string {
 		return "stopped: its print head is too hot"
 	case Fault:
 		return "stopped by an error"
+	case Clearing:
+		return "clearing what another program left"
+	case Hung:
+		return "hung: it does not process what it is sent"
 	case Unknown: // logged only when a printer that is never asked connects after it was unreachable
 		return "reachable again"
 	}
 	return state
 }
+
+// cutOffAdvice is for a printer whose tickets end as sent although it could prove them.
+const cutOffAdvice = "it prints, but its connection ends before it can answer for a ticket: raise the idle time-out of its " +
+	"network interface or print server, then run: ticketrail printers probe"
 
 // advice says what kitchen staff can do about a state. The texts go to the log, to the command line
 // and into the errors of tickets. They name the first thing to try for someone who stands in front
@@ -222,9 +235,12 @@ func advice(state string, low bool) string {
 			"if it prints for other programs in this state, set confirm: none for it"
 	case Busy:
 		return "check whether a till or another program keeps a connection to it; if not, switch it off and on"
+	case Hung:
+		return "switch it off, wait ten seconds, switch it on; nothing was sent to it meanwhile. If it is another " +
+			"printer than before, run: ticketrail printers probe"
 	case Unreachable:
 		return "check its power, its cable and its address"
-	case Ready, Silent, Unknown:
+	case Ready, Silent, Unknown, Clearing:
 		if low {
 			return "have a new roll of paper ready"
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ticketrail/printer/escpos"
+	"ticketrail/queue/ticket"
 )
 
 // After the ticket is sent, the printer's silence has one of three reasons: it is still printing,
@@ -42,43 +43,67 @@ func (w *personWait) exceeded(trouble bool, limit time.Duration) bool {
 // known after a second at most.
 const statusInterval = time.Second
 
-// await waits for the answer to a fence. limit applies while the printer reports no trouble, or nothing.
-// While it reports that it needs a person, WaitForPerson applies instead: GS r and GS ( H are not executed
-// while it is offline, and an answer that comes after the refill proves as much as an early one.
-func (a *attempt) await(f *fence, limit time.Duration) error {
-	answered := func() bool { return f.answered }
+// overdue is how long after a ticket GS r is asked as well as GS ( H. A printer that answers only that one
+// has processed the ticket and lost the id, or answers with another one.
+const overdue = 3 * time.Second
+
+// idAfterPrinted is how much later than the answer to GS r the id may come: the print buffer may hold a few
+// lines that GS r does not wait for.
+const idAfterPrinted = 5 * time.Second
+
+// await sends the question behind a ticket, within left, and waits for its answer. limit applies while the
+// printer reports no trouble, or nothing. While it reports that it needs a person, WaitForPerson applies
+// instead: GS r and GS ( H are not executed while it is offline, and an answer that comes after the refill
+// proves as much as an early one.
+func (a *attempt) await(left, limit time.Duration) (fenceKind, error) {
+	// The fence is registered only now: a status byte that came while the ticket was written is no answer to
+	// it. The ticket may have used up its time; the question gets its own, or a slow printer would fail here
+	// with everything printed.
+	f := a.s.newFence(a.s.by, a.d.issueID)
+	defer a.s.dropFence()
+	if _, _, err := a.write(a.s.question(f, false), max(left, answerTimeout)); err != nil {
+		return noFence, a.answerFailed(err)
+	}
+	answered := func() bool { return f.done() != noFence }
 	var w personWait
 	var elapsed time.Duration // while the printer reports no trouble
+	asked := a.s.by == byStatus
 	for {
 		start := time.Now()
-		err := a.s.waitFor(a.ctx, min(statusInterval, limit), answered)
+		got, err := a.s.waitFence(a.ctx, f, min(statusInterval, limit), idAfterPrinted)
 		switch {
-		case err == nil && f.paper.Has(escpos.PaperOut):
+		case err != nil:
+			return noFence, a.answerFailed(err)
+		case got != noFence && f.paper.Has(escpos.PaperOut):
 			// Some printers answer GS r without paper too, instead of going offline.
 			a.d.observe(f.paper)
-			return a.answerFailed(
+			return noFence, a.answerFailed(
 				errors.New("it answered, but reports that it is out of paper: the last lines may be missing"),
 			)
-		case err == nil:
-			return nil
-		case !errors.Is(err, errNoAnswer):
-			return a.answerFailed(err)
+		case got != noFence:
+			return got, nil
 		}
 		answers := a.askStatus(answered)
 		blocked := a.s.blocked() // as last reported: with a full buffer it may not read the question
 		switch c := a.s.condition(); {
 		// Nothing that is still in the buffer prints any more, so there is no point in waiting.
 		case answers && c.Has(escpos.Unrecoverable):
-			return a.answerFailed(fmt.Errorf("it stopped (it reports: %s); %s", c, advice(Unrecoverable, false)))
+			return noFence, a.answerFailed(fmt.Errorf("it stopped (it reports: %s); %s", c, advice(Unrecoverable, false)))
 		case w.exceeded(blocked, a.d.o.WaitForPerson):
 			a.d.pendingCut = a.encoded.cut()
-			return a.answerFailed(a.waitedTooLong(errNoAnswer))
+			return noFence, a.answerFailed(a.waitedTooLong(errNoAnswer))
 		// Time in which a person is needed does not count against the time for printing.
 		case blocked:
 			continue
 		}
 		if elapsed += time.Since(start); elapsed >= limit {
-			return a.noFenceAnswer(answers, elapsed)
+			return noFence, a.noFenceAnswer(answers, elapsed)
+		}
+		if !asked && answers && elapsed >= overdue {
+			asked = true
+			if err := a.s.write(a.ctx, a.s.question(f, true), answerTimeout); err != nil && !errors.Is(err, errNoAnswer) {
+				return noFence, a.answerFailed(err)
+			}
 		}
 	}
 }
@@ -97,14 +122,9 @@ func (a *attempt) askStatus(enough func() bool) bool {
 	return true
 }
 
-// maxUnanswered is how many fences in a row may stay unanswered, while the printer reports no trouble,
-// before it is probed again. One can be an accident; two mean another printer, or another mode.
-const maxUnanswered = 2
-
 // noFenceAnswer is the result when limit has passed. answers: the printer answered DLE EOT meanwhile.
 func (a *attempt) noFenceAnswer(answers bool, after time.Duration) error {
 	after = after.Round(time.Second)
-	// The capability is kept: a printer that was switched off answers again when it is on.
 	if !answers {
 		a.d.setState(Busy)
 		return a.answerFailed(
@@ -112,52 +132,57 @@ func (a *attempt) noFenceAnswer(answers bool, after time.Duration) error {
 		)
 	}
 	a.d.pendingCut = a.encoded.cut()
-	if a.d.unansweredFences++; a.d.unansweredFences >= maxUnanswered {
-		a.d.forgetCapability(a.ctx, "two tickets in a row were not answered, and it reports no trouble")
-	}
 	return a.answerFailed(fmt.Errorf("it did not report within %s that the ticket is printed, and reports no trouble; "+
 		"check whether it came out", after))
 }
 
-// cutTimeout is how long a cut may take once everything before it is printed. The next
-// ticket waits for this, so it is short; a cut that takes longer still happens.
+// maxCutOffs is how many connections in a row may end before the answer for a ticket, while each of these
+// tickets began with an answered hello. One may be a power cut, a second one in a row hardly.
+const maxCutOffs = 2
+
+// cutOff is the result of a ticket that was sent completely and whose answer did not come because of err. A
+// print server that closes an idle connection before the printer has printed would leave every ticket in
+// doubt: each would print twice and be held. So after maxCutOffs the tickets of this printer end as sent,
+// this one included, if every byte of it was acknowledged.
+func (a *attempt) cutOff(err error) (ticket.Proof, error) {
+	if a.ctx.Err() != nil || a.s.alive() || a.s.blocked() {
+		return "", err
+	}
+	if a.d.cutOffs++; a.d.cutOffs < maxCutOffs {
+		return "", err
+	}
+	a.d.cutOffs = 0
+	now := a.d.capability
+	now.CutOff = true
+	if serr := a.d.saveCapability(a.ctx, now); serr != nil {
+		return "", err
+	}
+	a.d.o.Logger.Warn("the connection ends before the printer can answer: its tickets end as sent",
+		"printer", a.d.o.Name, "advice", cutOffAdvice)
+	c, ok := a.s.conn.(acknowledger)
+	if !ok {
+		return "", err
+	}
+	if n, aerr := c.Acknowledged(); aerr != nil || n < a.s.wrote {
+		return "", err
+	}
+	a.d.finishSession(a.s) // not close: a reset could destroy what the print server still holds
+	return ticket.Sent, nil
+}
+
+// cutTimeout is how long the sending of a cut may take once everything before it is printed.
 const cutTimeout = 5 * time.Second
 
 // cut sends the cut behind a copy that is proved to be printed. Its failure does not change the result of
 // the ticket: a cut that was not sent is sent before the next ticket. cut reports whether the connection
 // can be kept.
 func (a *attempt) cut(cut []byte) bool {
-	if len(cut) == 0 {
+	n, _, err := a.write(cut, cutTimeout)
+	if n == len(cut) {
 		return true
 	}
-	f, ask := a.s.newFence(a.d.capability.Fence, a.d.issueID)
-	n, _, err := a.write(append(append([]byte(nil), cut...), ask...), cutTimeout)
-	switch {
-	case n < len(cut):
-		a.d.pendingCut = cut
-		if n > 0 {
-			a.d.noteBroken(a.p.o.Profile, nil)
-		}
-		// Kept only if ctx ended before the first byte of the cut: the connection is whole, and
-		// pendingCut waits for the next ticket. Any other error says that the connection is broken.
-		return n == 0 && err != nil && a.ctx.Err() != nil
-	case err != nil:
-		a.d.noteBroken(a.p.o.Profile, nil) // the fence was sent in part
-		return false
-	}
-	err = a.s.waitFor(a.ctx, cutTimeout, func() bool { return f.answered || a.s.conditions().Any(escpos.Blocking) })
-	if err == nil && a.isAnswered(f) {
-		return true
-	}
-	if len(a.d.capability.RealTime) > 0 && a.s.askEach(a.ctx, a.d.capability.RealTime, never) == nil {
-		a.d.observe(a.s.condition())
-	}
-	return false
-}
-
-// isAnswered reads f.answered with the session's mu held.
-func (a *attempt) isAnswered(f *fence) bool {
-	a.s.mu.Lock()
-	defer a.s.mu.Unlock()
-	return f.answered
+	a.d.pendingCut = cut
+	// Kept only if ctx ended before the first byte of the cut. Any other error says that the connection is
+	// broken.
+	return n == 0 && err != nil && a.ctx.Err() != nil
 }

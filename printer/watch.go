@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ticketrail/printer/escpos"
+	"ticketrail/printer/transport"
 )
 
 // Watch asks an idle printer for its status: once at the start and then every [DeviceOptions].PollEvery,
@@ -29,9 +30,8 @@ func (d *Device) Watch(ctx context.Context) {
 	}
 }
 
-// poll asks once, if no ticket uses the printer. It never changes the result of a ticket. A printer
-// that turns silent here is only recorded as busy; forgetting its capability is left to tickets,
-// which try more often.
+// poll asks once, if no ticket uses the printer. It never changes the result of a ticket, and asks only what
+// is answered at once: a hello would stand in the way of what another client prints.
 func (d *Device) poll(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -43,8 +43,8 @@ func (d *Device) poll(ctx context.Context) {
 	if d.idle != nil {
 		return // its status is at most Linger old, or a ticket is about to use it
 	}
-	if d.capability.stale(probeAgainAfter) {
-		d.setCapability(capability{})
+	if d.capability.stale() {
+		d.capability.known = false
 	}
 	if !d.capability.mayAnswer() {
 		return
@@ -54,14 +54,21 @@ func (d *Device) poll(ctx context.Context) {
 		return // dial recorded it
 	}
 	s := d.open(conn)
-	known := d.capability.known
-	err = d.askOrProbe(ctx, s, firstAnswerTimeout)
-	switch {
-	case known && errors.Is(err, errNoAnswer) && ctx.Err() == nil:
-		d.setState(Busy)
-	case !known && err == nil && d.capability.mayAnswer():
-		// A printer that does not know the questions may have taken them for text. ESC @ clears it.
-		_ = s.write(ctx, escpos.Reset(), finishTimeout/4)
+	switch known := d.capability.known; {
+	case transport.OneWay(conn):
+		err = d.skipQuestions(ctx)
+	case known:
+		if err = d.askStatus(ctx, s, firstAnswerTimeout); err == nil {
+			d.observe(s.condition())
+		}
+	default:
+		if err = d.probe(ctx, s); err == nil && d.capability.mayAnswer() {
+			// A printer that does not know the questions may have taken them for text. ESC @ clears it.
+			_ = s.write(ctx, escpos.Reset(), finishTimeout/4)
+		}
+	}
+	if errors.Is(err, errNoAnswer) && ctx.Err() == nil {
+		_ = d.notAnswering() // recorded; no ticket waits for it
 	}
 	if s.alive() && s.nothingPending() {
 		d.finishSession(s)

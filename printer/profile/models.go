@@ -12,6 +12,9 @@ import (
 //go:embed models.yaml
 var modelsYAML []byte
 
+// thermalLines is how many lines of normal height a slow thermal printer prints a second: 90 mm.
+const thermalLines = 20
+
 // models is the decoded table. It is shared, so exported functions return copies.
 var models = sync.OnceValue(func() []Profile {
 	out, err := decode(modelsYAML)
@@ -22,7 +25,7 @@ var models = sync.OnceValue(func() []Profile {
 })
 
 // decode reads a list of models. Each has a name and sets every key, except those whose default is
-// "none", false, scaled or auto. What has a default may be missing, because "none" is the safe
+// "none", false, scaled, auto or the speed of a slow thermal printer. What has a default may be missing, because "none" is the safe
 // choice; a missing width or feed has none.
 func decode(b []byte) ([]Profile, error) {
 	var file struct {
@@ -51,7 +54,7 @@ func decode(b []byte) ([]Profile, error) {
 		}
 		p, err := Profile{
 			Name: name, TwoByte: NoTwoByte, Sizing: Scaled, Raster: NoRaster, QR: NoQR, Buzzer: NoBuzzer,
-			Confirm: Auto,
+			Confirm: Auto, LinesPerSecond: thermalLines,
 		}.Override(m)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)

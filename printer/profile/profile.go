@@ -44,6 +44,10 @@ type Profile struct {
 	// past the cutter, or past the tear bar if there is no cutter.
 	FeedBeforeCut int `json:"feed_before_cut" range:"0 to 30"`
 
+	// LinesPerSecond is how fast lines of normal height print. Tickets to a printer that gives no answer are
+	// sent no faster; for others it bounds how long an answer is waited for.
+	LinesPerSecond int `json:"lines_per_second" range:"1 to 100"`
+
 	Sizing Sizing `json:"sizing"`
 	// SmallFont: Columns counts characters of the smaller of a Doubled model's two fonts.
 	SmallFont bool `json:"small_font"`

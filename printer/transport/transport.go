@@ -80,6 +80,12 @@ func IsFile(c Conn) bool {
 	return ok && d.regular
 }
 
+// IsSerial reports whether c is a serial line, on which a kilobyte takes about a second.
+func IsSerial(c Conn) bool {
+	d, ok := c.(*deviceConn)
+	return ok && d.tty
+}
+
 // defaultPort is the port of network printers; its protocol is also called raw, JetDirect or AppSocket.
 const defaultPort = "9100"
 

@@ -1,0 +1,177 @@
+package printer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"ticketrail/printer/escpos"
+	"ticketrail/queue/ticket"
+)
+
+// Another program, an earlier process or a broken connection may have left the printer inside a command.
+// It then takes the next bytes for the rest of that command: the head of a ticket becomes dots, the tail
+// prints, and the fence behind the tail is answered. DLE EOT does not show this, because a printer
+// answers it at once, wherever it is. So a printer with a fence is asked for that before each ticket.
+
+const (
+	// helloTimeout is how long a printer that reports no trouble may leave the hello unanswered. It may
+	// still print what a till left. Nothing of the ticket was sent by then, so the ticket is tried again.
+	helloTimeout = 30 * time.Second
+	// probeTimeout is the same while it is not known whether the printer has a fence at all.
+	probeTimeout = 8 * time.Second
+	// helloInterval is the time between two hellos: an order of magnitude above a round trip by radio.
+	helloInterval = time.Second
+	// idAfterStatus is how much later than GS r the printer may answer GS ( H before a ticket, with nothing
+	// to print in between.
+	idAfterStatus = time.Second
+	// lateAnswerWindow is how long the answers to several GS r may come one after the other. Long enough
+	// for what the kernel of a USB or serial device still holds of an earlier connection.
+	lateAnswerWindow = 500 * time.Millisecond
+	// longestHeader is longer, in bytes, than the part of any command that says how much data follows.
+	longestHeader = 16
+)
+
+// clearing is how many NULs precede the second hello, the third and so on. They complete what another
+// program left unfinished: a few lines, a band of an image, a logo, the largest image that printers
+// take. A printer that waits for nothing ignores them.
+var clearing = [...]int{64, 4 << 10, 96 << 10, 512 << 10}
+
+// hello asks for the fence by, and returns nil when the printer has answered: its interpreter is at the
+// beginning of a command, nothing of an earlier connection is left to print, and no answer is outstanding.
+// s.by is then the fence that proves the ticket. errNoAnswer: it does not answer DLE EOT either.
+func (d *Device) hello(ctx context.Context, s *session) error {
+	got, err := d.askInOrder(ctx, s, d.capability.Fence, helloTimeout)
+	switch {
+	case err != nil:
+		return err
+	case got == noFence && len(d.capability.RealTime) == 0:
+		return errNoAnswer
+	case got == noFence:
+		d.setState(Hung)
+		return ticket.NotReady(fmt.Errorf("%s reports no trouble and does not process what it is sent; to fix: %s",
+			d.o.Name, advice(Hung, false)))
+	}
+	s.by = got
+	if got == d.capability.Fence {
+		d.idUnanswered = 0
+		return nil
+	}
+	// Once may be chance: another program's GS ( H can displace ours.
+	if d.idUnanswered++; d.idUnanswered >= 2 {
+		d.idUnanswered = 0
+		a := d.capability
+		a.Fence = got
+		return d.saveCapability(ctx, a)
+	}
+	return nil
+}
+
+// askInOrder sends questions that are answered in order until one is answered, and returns which; noFence
+// if none was within limit. by is the wanted fence; noFence wants the best there is. GS ( H comes with a
+// GS r from the second time on: a printer that answers only that one has come to the question, and has no
+// such fence any more. The NULs before the first question complete a header that broke off: read as the size
+// of an image, a question would announce a quarter of a megabyte.
+func (d *Device) askInOrder(ctx context.Context, s *session, by fenceKind, limit time.Duration) (fenceKind, error) {
+	start := time.Now()
+	f := s.newFence(by, d.issueID)
+	defer s.dropFence()
+	nuls := longestHeader
+	for step := 0; ; step++ {
+		if step <= len(clearing) {
+			if err := s.sendNULs(ctx, nuls, limit-time.Since(start)); err != nil {
+				return noFence, err
+			}
+			// What cannot be sent in time is sent ahead of the next question.
+			err := s.write(ctx, s.question(f, by == noFence || step > 0), answerTimeout)
+			if err != nil && !errors.Is(err, errNoAnswer) {
+				return noFence, err
+			}
+		}
+		got, err := s.waitFence(ctx, f, helloInterval, idAfterStatus)
+		if err != nil {
+			return noFence, err
+		}
+		if got != noFence {
+			return got, d.settleAnswers(ctx, s)
+		}
+		// No answer: it waits for a person, serves another client, or is inside a command.
+		if err := s.askEach(ctx, d.capability.RealTime, func() bool { return f.done() != noFence }); err != nil {
+			return noFence, err
+		}
+		if s.blocked() {
+			return noFence, d.checkReady(s)
+		}
+		if time.Since(start) >= limit {
+			return noFence, nil
+		}
+		if by != noFence {
+			d.setState(Clearing)
+		}
+		nuls = clearing[min(step, len(clearing)-1)]
+	}
+}
+
+// settleAnswers waits until no further answer to GS r comes, if one may: several were asked, or an earlier
+// connection left one unanswered. It could be taken for the answer behind the ticket.
+func (d *Device) settleAnswers(ctx context.Context, s *session) error {
+	s.mu.Lock()
+	done := s.statusAsked == s.statusAnswered && (s.statusAsked == 0 || !d.lateAnswers)
+	s.mu.Unlock()
+	if done {
+		return nil
+	}
+	if err := s.waitFor(ctx, lateAnswerWindow, never); !errors.Is(err, errNoAnswer) {
+		return err
+	}
+	s.mu.Lock()
+	s.statusAnswered = s.statusAsked
+	s.mu.Unlock()
+	d.lateAnswers = false
+	return nil
+}
+
+// sendNULs sends n NULs, or as many of them as the printer takes within limit.
+func (s *session) sendNULs(ctx context.Context, n int, within time.Duration) error {
+	err := s.write(ctx, make([]byte, n), min(within, answerTimeout))
+	if errors.Is(err, errNoAnswer) {
+		s.unsent = nil // any number of them will do
+		return nil
+	}
+	return err
+}
+
+// question is what is sent for f; withStatus adds GS r to GS ( H, ahead of it, so that a printer that takes
+// GS ( H for text has answered the other one by then.
+func (s *session) question(f *fence, withStatus bool) (b []byte) {
+	if f.by == byStatus || withStatus {
+		s.mu.Lock()
+		s.statusAsked++
+		if f.nth == 0 {
+			f.nth = s.statusAsked
+		}
+		s.mu.Unlock()
+		b = escpos.PaperStatus()
+	}
+	if f.by != byStatus {
+		b = append(b, escpos.ProcessID(f.id)...)
+	}
+	return b
+}
+
+// waitFence waits for the answer to f and returns the fence that was answered, noFence if none was. An
+// answer to GS r where GS ( H was wanted is believed when the other one is not there soon after: it is
+// answered when the data is printed, which may be later.
+func (s *session) waitFence(ctx context.Context, f *fence, within, longer time.Duration) (fenceKind, error) {
+	err := s.waitFor(ctx, within, func() bool { return f.done() != noFence })
+	if err == nil {
+		err = s.waitFor(ctx, longer, func() bool { return f.done() == f.best() })
+	}
+	if err != nil && !errors.Is(err, errNoAnswer) {
+		return noFence, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return f.done(), nil
+}
