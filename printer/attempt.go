@@ -32,8 +32,6 @@ type attempt struct {
 	ctx     context.Context
 	encoded encodedTicket
 	sent    int        // ticket bytes handed to the operating system
-	ahead   int        // bytes handed over on this connection before the ticket
-	began   time.Time  // of the first ticket byte
 	wait    personWait // while writing
 }
 
@@ -58,9 +56,8 @@ func (a *attempt) print() (ticket.Proof, error) {
 		if a.ctx.Err() == nil && !a.s.alive() {
 			a.d.update(func(s *Status) { s.State, s.Err = Unreachable, err.Error() })
 		}
-		untouched := a.sent == 0 || a.droppedAtOnce()
 		a.d.close(a.s)
-		if untouched {
+		if a.sent == 0 {
 			return "", ticket.Untouched(err)
 		}
 		return "", err
@@ -93,7 +90,6 @@ func (a *attempt) sendAhead() error {
 		return fmt.Errorf("print on %s: before the ticket: %w", a.p.o.Name, err)
 	}
 	a.d.pendingCut = nil
-	a.ahead = a.s.wrote
 	return nil
 }
 
@@ -110,24 +106,12 @@ func hasLongCommand(b []byte) bool {
 // An acknowledger can tell how many of the bytes that were written the other side has taken. TCP is one.
 type acknowledger interface{ Acknowledged() (int, error) }
 
-// droppedAtOnce reports whether the printer dropped the connection within droppedWithin of the first ticket
-// byte and acknowledged none: nothing of the ticket can print.
-func (a *attempt) droppedAtOnce() bool {
-	c, ok := a.s.conn.(acknowledger)
-	if !ok || a.s.alive() || time.Since(a.began) > droppedWithin {
-		return false
-	}
-	n, err := c.Acknowledged()
-	return err == nil && n <= a.ahead
-}
-
 // sendUnfenced is for a printer that gives no answer behind a ticket. It returns when the printer has taken
 // every byte and the connection is closed in an orderly way. Without the orderly end, closing could reset
 // the connection and discard the tail of the ticket in the printer's network interface: the ticket
 // would end without its last lines and without a cut.
 func (a *attempt) sendUnfenced() error {
 	all := a.encoded.bytes()
-	a.began = time.Now()
 	n, left, err := a.write(all, a.p.sendTimeout(len(all)))
 	a.sent = n
 	if err != nil {
@@ -156,7 +140,6 @@ func (a *attempt) sendFenced() (ticket.Proof, error) {
 	}
 	// Only status bytes that come from here on can be taken for this ticket's answer.
 	unexpected := a.s.unexpectedCount()
-	a.began = time.Now()
 	for _, c := range a.encoded.copies {
 		n, left, err := a.write(c.Body, a.p.sendTimeout(len(c.Body)))
 		a.sent += n
@@ -171,7 +154,10 @@ func (a *attempt) sendFenced() (ticket.Proof, error) {
 		if err != nil {
 			return "", err
 		}
-		if got == byStatus {
+		switch {
+		case got == byStatus && a.s.unexpectedCount() > unexpected:
+			proof = ticket.Sent // it also sends status bytes unasked, so the answer proves nothing
+		case got == byStatus && proof == ticket.Confirmed:
 			proof = ticket.Processed
 		}
 		if a.s.blocked() { // the last status is older than the answer
@@ -189,9 +175,6 @@ func (a *attempt) sendFenced() (ticket.Proof, error) {
 		a.d.keep(a.s)
 	} else {
 		a.d.finishSession(a.s)
-	}
-	if proof == ticket.Processed && a.s.unexpectedCount() > unexpected {
-		proof = ticket.Sent // it also sends status bytes unasked, so the answer proves nothing
 	}
 	return proof, nil
 }

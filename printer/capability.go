@@ -1,6 +1,7 @@
 package printer
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -11,8 +12,8 @@ import (
 )
 
 // A capability decides what a ticket on this printer can end as (confirmed, processed or sent) and
-// which questions it is asked. It has one of three sources: the configuration (confirm: process_id,
-// status or none), the store, or a probe. Only an answer changes it, or a person ([Device.Probe]), or another
+// which questions it is asked. It comes from a probe, or from the store, which keeps what the last probe
+// found; confirm: in the configuration says which fence a probe asks for. Only an answer changes it, or a person ([Device.Probe]), or another
 // address or profile in the configuration. Silence never does: a printer that hangs is silent too, and
 // tickets that were sent to it as to one that cannot answer would be lost when it is switched off and on.
 
@@ -54,16 +55,17 @@ type capability struct {
 	// Profile is the name of the profile with which it was probed. Another one means another printer.
 	Profile string `json:"profile,omitempty"`
 
+	// Confirm is the configuration with which it was probed, which says what was asked; "" is auto.
+	Confirm profile.Confirm `json:"confirm,omitempty"`
+
 	writeOnly bool // nothing can be read from the connection
-	// configured: Fence comes from the configuration; which DLE EOT it answers is still to be probed.
-	configured bool
-	neverAsk   bool // confirm: none
+	neverAsk  bool // confirm: none
 }
 
 // mayAnswer reports whether the session has to read. Before the first probe the answer is yes, or
 // the probe would hear nothing.
 func (a capability) mayAnswer() bool {
-	return !a.neverAsk && (!a.known || a.configured || a.Fence != noFence || len(a.RealTime) > 0)
+	return !a.neverAsk && (!a.known || a.Fence != noFence || len(a.RealTime) > 0)
 }
 
 // proof is the best result that a ticket can have.
@@ -77,8 +79,7 @@ func (a capability) proof() ticket.Proof {
 // stale reports whether the printer is to be probed again, because an answer is missing and may come by
 // now: it may have been starting, or have been replaced.
 func (a capability) stale() bool {
-	missing := a.Fence == noFence || a.configured && len(a.RealTime) == 0
-	return a.known && !a.neverAsk && missing && time.Since(a.Probed) >= probeAgainAfter
+	return a.known && !a.neverAsk && a.Fence == noFence && time.Since(a.Probed) >= probeAgainAfter
 }
 
 // stateWithoutAnswers is the state of a reachable printer that does not report one.
@@ -99,11 +100,8 @@ func (d *Device) loadCapability() {
 		return
 	}
 	d.capabilityLoaded = true
-	d.setCapability(d.configuredCapability())
-	if d.o.Confirm != profile.Auto {
-		return
-	}
-	if d.o.KV == nil {
+	d.setCapability(capability{known: d.o.Confirm == profile.NoConfirm, neverAsk: d.o.Confirm == profile.NoConfirm})
+	if d.o.KV == nil || d.capability.neverAsk {
 		return
 	}
 	b, found, err := d.o.KV.Get(d.o.Key)
@@ -119,24 +117,11 @@ func (d *Device) loadCapability() {
 		d.o.Logger.Warn("the stored printer capability is invalid, the printer is probed again", "printer", d.o.Name)
 		return
 	}
-	if a.Profile != "" && a.Profile != d.o.Profile {
+	if a.Profile != "" && a.Profile != d.o.Profile || cmp.Or(a.Confirm, profile.Auto) != d.o.Confirm {
 		return
 	}
 	a.known = true
 	d.setCapability(a)
-}
-
-// configuredCapability is what is known of a printer before it was ever probed.
-func (d *Device) configuredCapability() capability {
-	switch d.o.Confirm {
-	case profile.NoConfirm:
-		return capability{known: true, neverAsk: true}
-	case profile.ByProcessID:
-		return capability{configured: true, Fence: byID}
-	case profile.ByStatus:
-		return capability{configured: true, Fence: byStatus}
-	}
-	return capability{}
 }
 
 // valid reports whether a stored capability is one that a probe can have found. A value that was
@@ -159,7 +144,7 @@ func (d *Device) setCapability(a capability) {
 	d.mu.Unlock()
 	d.update(func(s *Status) {
 		s.Capability, s.Probed, s.CutOff = "", a.Probed, a.CutOff
-		if a.known || a.configured {
+		if a.known {
 			s.Capability = string(a.proof())
 		}
 	})
@@ -168,15 +153,14 @@ func (d *Device) setCapability(a capability) {
 // saveCapability makes a the current capability and stores it if the printer answered anything. A silent
 // printer is probed again after a restart. A crash before the Put has the same effect.
 func (d *Device) saveCapability(ctx context.Context, a capability) error {
-	a.known, a.Probed, a.Profile = true, time.Now(), d.o.Profile
+	a.known, a.Probed, a.Profile, a.Confirm = true, time.Now(), d.o.Profile, d.o.Confirm
 	was := d.capability
 	d.setCapability(a)
 	if !a.writeOnly && (was.proof() != a.proof() || !was.known) {
 		d.o.Logger.Info("printer capability detected", "printer", d.o.Name,
 			"capability", string(a.proof()), "answers", len(a.RealTime))
 	}
-	// A configured fence must not outlive the line in the configuration that asks for it.
-	if d.o.KV == nil || a.Fence == noFence && len(a.RealTime) == 0 || d.o.Confirm != profile.Auto {
+	if d.o.KV == nil || !a.valid() {
 		return nil
 	}
 	b, err := json.Marshal(a)
@@ -208,7 +192,7 @@ func (d *Device) Probe(ctx context.Context) (Status, error) {
 	d.loadCapability()
 	d.finishIdle()
 	was := d.capability
-	d.setCapability(d.configuredCapability())
+	d.setCapability(capability{})
 	s, err := d.connect(ctx)
 	if !d.capability.known {
 		d.setCapability(was)

@@ -62,8 +62,9 @@ type Device struct {
 	capabilityLoaded bool // from KV or the configuration
 	// lastJob is the job of which the printer took bytes last: the paper may end with a piece of it.
 	lastJob uint64
-	// pendingCut cuts off the last ticket, if all its text was sent and the cut was not: it is on paper,
-	// or will be once there is paper again. It would hang on the next one.
+	// pendingCut cuts off the last ticket, if all its text was sent and it is not known that it was cut: it is on
+	// paper, or will be once there is paper again, and would hang on the next one. A cut too many costs a strip
+	// of paper.
 	pendingCut []byte
 	// dots: the last ticket had commands with much data, or none was sent since the start.
 	dots bool
@@ -229,6 +230,13 @@ func (d *Device) noteLateAnswers(s *session) {
 	d.lateAnswers = d.lateAnswers || s.statusAsked != s.statusAnswered
 }
 
+// noteCut is called when the printer has taken everything that was sent on s.
+func (d *Device) noteCut(s *session) {
+	if s.cut {
+		d.pendingCut, s.cut = nil, false
+	}
+}
+
 // finishSession ends a connection with nothing in progress on it in an orderly way: the printer gets all
 // that was sent.
 func (d *Device) finishSession(s *session) {
@@ -239,7 +247,9 @@ func (d *Device) finishSession(s *session) {
 		// The next client may not expect status bytes that it did not ask for.
 		_ = s.write(ctx, escpos.AutoStatus(false), finishTimeout/4)
 	}
-	_ = s.finish(ctx) // every ticket's result is known by now
+	if s.finish(ctx) == nil { // if not: every ticket's result is known by now
+		d.noteCut(s)
+	}
 	d.update(func(s *Status) { s.Connected = false })
 }
 

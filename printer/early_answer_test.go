@@ -11,7 +11,7 @@ import (
 func TestAnAnswerThatPrecedesItsQuestionProvesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &scriptedPrinter{}
-		answers := 1 // to GS r: the probe's
+		answers := 2 // to GS r: the probe's and the hello's
 		s.answer = func(_ *scriptedPrinter, c net.Conn, all string) {
 			switch {
 			case answerStatus(c, all):

@@ -15,7 +15,7 @@ func sendHalfAnImage(t *testing.T, v *virtual.Printer) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := io.WriteString(c, "\x1b@\x1dv0\x00\x48\x00\x30\x00half of an image"); err != nil {
+	if _, err := io.WriteString(c, "\x1b@\x1dv0\x00\x48\x00\x18\x00half of an image"); err != nil {
 		t.Fatal(err)
 	}
 	_ = c.Finish(t.Context())

@@ -54,6 +54,7 @@ func (d *Device) hello(ctx context.Context, s *session) error {
 			d.o.Name, advice(Hung, false)))
 	}
 	s.by = got
+	d.noteCut(s)
 	if got == d.capability.Fence {
 		d.idUnanswered = 0
 		return nil

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ticketrail/printer/escpos"
+	"ticketrail/printer/profile"
 	"ticketrail/queue/ticket"
 )
 
@@ -61,24 +62,22 @@ func (d *Device) probe(ctx context.Context, s *session) error {
 // probeAll is the sequence of questions. A printer that is not ready answers no fence (GS r and GS ( H are
 // not executed while it is offline), so then no conclusion is drawn and the probe is repeated later.
 func (d *Device) probeAll(ctx context.Context, s *session) (a capability, err error) {
-	if d.capability.configured {
-		a.configured, a.Fence = true, d.capability.Fence
-	}
+	by := map[profile.Confirm]fenceKind{profile.ByProcessID: byID, profile.ByStatus: byStatus}[d.o.Confirm]
 	// A header that broke off would take the questions for its rest: see askInOrder.
 	if err := s.sendNULs(ctx, longestHeader, answerTimeout); err != nil {
 		return a, err
 	}
-	if a.RealTime, err = s.probeRealTime(ctx); err != nil || len(a.RealTime) == 0 {
+	if a.RealTime, err = s.probeRealTime(ctx); err != nil || len(a.RealTime) == 0 && by == noFence {
 		return a, err
 	}
 	if err := d.checkReady(s); err != nil {
 		return a, err
 	}
-	if a.ASB, err = s.probeASB(ctx); err != nil || a.configured {
+	if a.ASB, err = s.probeASB(ctx); err != nil {
 		return a, err
 	}
 	d.capability.RealTime = a.RealTime // askInOrder asks these while it waits
-	a.Fence, err = d.askInOrder(ctx, s, noFence, probeTimeout)
+	a.Fence, err = d.askInOrder(ctx, s, by, probeTimeout)
 	return a, err
 }
 

@@ -93,27 +93,26 @@ func TestConfirmNoneSendsNoQuestion(t *testing.T) {
 	})
 }
 
-func TestAConfiguredConfirmIsUsedWithoutAProbe(t *testing.T) {
-	for _, tt := range []struct {
-		confirm      profile.Confirm
-		want, second string
-	}{{profile.ByStatus, "processed", "clean"}, {profile.ByProcessID, "confirmed", "doubt"}} {
-		o := virtual.Options{Can: virtual.Everything, Kanji: true}
-		withHarness(t, o, func(d *printer.DeviceOptions, _ *printer.Options) {
-			d.Confirm = tt.confirm
-		}, func(r *harness) {
-			r.want("A1", tt.want)
-			if r.mem.Writes() > 0 {
-				t.Error("what a person says was stored as found out")
+func TestAConfiguredConfirmIsTheOnlyFenceThatIsAskedFor(t *testing.T) {
+	for confirm, want := range map[profile.Confirm]string{profile.ByStatus: "processed", profile.ByProcessID: "confirmed"} {
+		change := func(d *printer.DeviceOptions, _ *printer.Options) { d.Confirm = confirm }
+		withHarness(t, virtual.Options{Can: virtual.Everything, Kanji: true}, change, func(r *harness) {
+			r.want("A1", want)
+			r.d.Release()
+			// Another configuration is another question: what was found with the old one does not count.
+			auto := r.dev
+			auto.Confirm = profile.Auto
+			d := printer.NewDevice(auto)
+			defer d.Release()
+			p := printer.NewPaper(printer.Options{Name: "grill", Profile: mustProfile(t), Device: d})
+			if o := r.printWith(r.t.Context(), p, orderOf("A2"), nil); o.kind() != "confirmed" {
+				t.Errorf("%s: %v", o.kind(), o.err)
 			}
 		})
-		// If the configuration is wrong, two tickets are in doubt, and then the printer is probed.
-		withHarness(t, virtual.Options{Kanji: true}, func(d *printer.DeviceOptions, _ *printer.Options) {
-			d.Confirm = tt.confirm
-		}, func(r *harness) {
-			r.want("A1", "doubt")
-			r.want("A2", tt.second)
-			r.want("A3", "sent")
+		// The printer decides, not the configuration.
+		withHarness(t, virtual.Options{Kanji: true}, change, func(r *harness) {
+			r.want("A1", "sent")
+			r.want("A2", "sent")
 		})
 	}
 }
@@ -246,63 +245,35 @@ func TestAnUnrecoverableErrorEndsTheWaitAtOnce(t *testing.T) {
 	})
 }
 
-func TestTwoUnansweredFencesInARowCauseAProbe(t *testing.T) {
-	// An answer to GS r does not say to which one it belongs. So the printer has to answer the outstanding one
-	// before the next ticket is sent, and that ticket is not in doubt.
-	for can, second := range map[virtual.Capability]string{virtual.Everything: "doubt", statusOnly: "clean"} {
+// other reports no trouble and answers no fence: another printer, or one whose interpreter hangs.
+func TestAPrinterThatFallsSilentInOrderGetsNothingUntilAPersonProbesIt(t *testing.T) {
+	for _, can := range []virtual.Capability{virtual.Everything, statusOnly} {
 		synctest.Test(t, func(t *testing.T) {
 			good := virtual.New(virtual.Options{Can: can, Kanji: true})
-			// other reports no trouble and answers no fence.
 			other := virtual.New(virtual.Options{Can: realTimeOnly, Kanji: true})
 			wire := &replaceableDialer{to: good}
 			r := newHarness(t, other, wire, nil)
 			defer r.d.Release()
-			if o := r.print("A1"); o.err != nil {
-				t.Fatal(o.err)
-			}
-			if len(r.mem.Keys()) != 1 {
-				t.Errorf("%q is remembered", r.mem.Value("grill"))
+			for range 3 {
+				if o := r.print("A1"); o.err != nil {
+					t.Fatal(o.err)
+				}
+				wire.replace(other)
+				time.Sleep(time.Minute)
+				if o := r.want("A2", "not ready"); o.took > 40*time.Second || !strings.Contains(o.err.Error(), "probe") {
+					t.Errorf("after %s: %v", o.took, o.err)
+				}
+				r.wantState(printer.Hung)
+				wire.replace(good)
 			}
 			wire.replace(other)
-			time.Sleep(time.Minute)
-			r.want("A2", "doubt")
-			if len(r.mem.Keys()) != 1 {
-				t.Error("forgotten too early")
+			if s, err := r.d.Probe(t.Context()); err != nil || s.Capability != "sent" {
+				t.Errorf("%+v, %v", s, err)
 			}
-			r.want("A3", second)
-			if len(r.mem.Keys()) != 0 || r.log.count("was it swapped?") != 1 {
-				t.Errorf("%q is remembered", r.mem.Value("grill"))
+			for range 3 {
+				r.want("A2", "sent")
 			}
-			if s := r.d.Status(); s.Capability != "" {
-				t.Errorf("its capability is %q", s.Capability)
-			}
-			r.want("A4", "sent")
-			r.want("A5", "sent")
-			r.want("A6", "sent")
-			r.v = other
-			want := "A2~ A3~ A4 A5 A6"
-			if second == "clean" {
-				want = "A2~ A4 A5 A6"
-			}
-			r.wantPaper(want)
+			r.wantPaper("A2 A2 A2")
 		})
 	}
-}
-
-func TestOneUnansweredFenceCausesNoProbe(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		good := virtual.New(virtual.Options{Can: virtual.Everything, Kanji: true})
-		other := virtual.New(virtual.Options{Can: realTimeOnly, Kanji: true})
-		wire := &replaceableDialer{to: good}
-		r := newHarness(t, good, wire, nil)
-		defer r.d.Release()
-		for range 3 {
-			r.want("A1", "confirmed")
-			wire.replace(other)
-			time.Sleep(time.Minute)
-			r.want("A2", "doubt")
-			wire.replace(good)
-		}
-		r.want("A3", "confirmed")
-	})
 }

@@ -129,7 +129,7 @@ func TestAnUnknownIDIsReportedAsAnotherProgram(t *testing.T) {
 		}}
 		r := newScriptedHarness(t, s)
 		defer r.d.Release()
-		r.want("A1", "confirmed") // probe, ticket and cut: three fences, two unknown ids each
+		r.want("A1", "confirmed") // probe, hello and ticket: three fences, two unknown ids each
 		synctest.Wait()
 		if st := r.d.Status(); st.Foreign != 6 || r.log.count("another program") != 1 {
 			t.Errorf("%d unknown ids, %d warnings", st.Foreign, r.log.count("another program"))
@@ -145,16 +145,14 @@ func TestAnUnknownIDIsReportedAsAnotherProgram(t *testing.T) {
 
 func TestTheIDOfAnEarlierTicketProvesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var old []byte
+		var answers [][]byte
 		s := &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
 			if answerStatus(c, all) {
 				return
 			}
-			if id := idReply(all); old == nil {
-				old = id
-				_, _ = c.Write(id)
-			} else if id != nil {
-				_, _ = c.Write(old) // the answer to an earlier ticket
+			if id := idReply(all); id != nil {
+				answers = append(answers, id)
+				_, _ = c.Write(answers[min(len(answers)-1, 1)]) // probe, hello, and then the hello's again
 			}
 		}}
 		r := newScriptedHarness(t, s)
@@ -248,6 +246,7 @@ func TestAOneWayConnectionIsProbedOnceAndNotWaitedFor(t *testing.T) {
 			if o := r.want("A1", "sent"); o.took > 0 {
 				t.Errorf("it was waited %s for nothing", o.took)
 			}
+			time.Sleep(time.Minute)
 		}
 		r.wantState(printer.Unknown)
 		if got := s.all(); strings.Count(got, "\x10\x04") > 1 {
@@ -322,11 +321,11 @@ type cancellingConn struct {
 	echoes int
 }
 
-// Read cancels when it returns the second id; the first one belongs to the probe.
+// Read cancels when it returns the third id; the first one belongs to the probe, the second to the hello.
 func (c *cancellingConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if strings.Contains(string(b[:n]), "7\"") {
-		if c.echoes++; c.echoes == 2 {
+		if c.echoes++; c.echoes == 3 {
 			c.stop()
 		}
 	}

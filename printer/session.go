@@ -33,6 +33,7 @@ type session struct {
 	unsent []byte
 	by     fenceKind // what proves a ticket on this connection; set by hello
 	wrote  int       // bytes handed over on this connection
+	cut    bool      // Device.pendingCut was sent on it, last
 
 	mu         sync.Mutex    // guards what follows
 	changed    chan struct{} // closed and replaced after each read

@@ -51,7 +51,14 @@ func TestOverTCPAnIdleConnectionThatWasResetIsNotReused(t *testing.T) {
 		r.want("A1", "confirmed")
 		r.v.Reset()
 	}
-	if n := r.v.TicketCount(); n != 10 {
+	r.d.Release()
+	n := 0
+	for _, x := range r.v.Tickets() {
+		if x.Text != "" { // a cut of which it is not known that it came to the printer is repeated
+			n++
+		}
+	}
+	if n != 10 {
 		t.Errorf("%d tickets", n)
 	}
 }
@@ -88,6 +95,7 @@ func TestOverTCPAPrinterOutOfPaperIsWaitedFor(t *testing.T) {
 		r.v.Refill()
 	}()
 	r.want("A2", "confirmed")
+	r.d.Release()
 	if n := r.v.TicketCount(); n != 2 {
 		t.Errorf("%d tickets", n)
 	}

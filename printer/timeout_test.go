@@ -12,7 +12,7 @@ import (
 	"ticketrail/printer/virtual"
 )
 
-// printedOnce is a printer that has printed a ticket, so that the next one has no padding.
+// printedOnce is a printer that has printed a ticket.
 func printedOnce(t *testing.T) (*virtual.Printer, *printer.Paper) {
 	t.Helper()
 	v := virtual.New(virtual.Options{})
@@ -20,12 +20,12 @@ func printedOnce(t *testing.T) (*virtual.Printer, *printer.Paper) {
 	if a := try(t, t.Context(), p, v, order(1), nil); a.err != nil {
 		t.Fatal(a.err)
 	}
-	synctest.Wait()
+	time.Sleep(time.Minute) // it has printed that, as estimated
 	return v, p
 }
 
 func TestTheTimeoutGrowsWithTheTicket(t *testing.T) {
-	patience := func(n int) time.Duration { return time.Minute + time.Duration(n)*40*time.Second/1024 }
+	patience := func(n int) time.Duration { return 30*time.Second + time.Duration(n)*8*time.Second/1024 }
 	t.Run("AStalledPrinterIsGivenUpSoonerForAShortTicket", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			for _, lines := range []int{1, 10} {
@@ -35,7 +35,7 @@ func TestTheTimeoutGrowsWithTheTicket(t *testing.T) {
 					t.Fatalf("%d lines are %d bytes, more than a chunk", lines, n)
 				}
 				v, p := printedOnce(t)
-				v.Stall()
+				v.StallAfter(padding())
 				if a := try(t, t.Context(), p, v, d, nil); a.took != patience(n) {
 					t.Errorf("%d bytes were given up after %s, want %s", n, a.took, patience(n))
 				}
@@ -46,7 +46,7 @@ func TestTheTimeoutGrowsWithTheTicket(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			d := order(1000)
 			v, p := printedOnce(t)
-			v.StallAfter(5000)
+			v.StallAfter(padding() + 5000)
 			if a := try(t, t.Context(), p, v, d, nil); a.took != patience(1024) {
 				t.Errorf("given up after %s, want %s", a.took, patience(1024))
 			}
@@ -56,7 +56,8 @@ func TestTheTimeoutGrowsWithTheTicket(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			v := virtual.New(virtual.Options{})
 			v.Delay(time.Second)
-			if a := try(t, t.Context(), paper(t, v, nil), v, order(1000), nil); a.err != nil ||
+			slow := func(o *printer.Options) { o.Profile.LinesPerSecond = 1 }
+			if a := try(t, t.Context(), paper(t, v, slow), v, order(1000), nil); a.err != nil ||
 				a.took < 10*time.Minute {
 				t.Errorf("after %s: %v", a.took, a.err)
 			}
@@ -70,7 +71,7 @@ func TestTheTimeoutGrowsWithTheTicket(t *testing.T) {
 			d := order(300)
 			n := size(t, d) - padding()
 			v, p := printedOnce(t)
-			v.Delay(3 * time.Second)
+			v.Delay(700 * time.Millisecond)
 			a := try(t, t.Context(), p, v, d, nil)
 			if !errors.Is(a.err, os.ErrDeadlineExceeded) || a.took != patience(n) {
 				t.Errorf("after %s: %v, want a time-out after %s", a.took, a.err, patience(n))

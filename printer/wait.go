@@ -174,15 +174,13 @@ func (a *attempt) cutOff(err error) (ticket.Proof, error) {
 const cutTimeout = 5 * time.Second
 
 // cut sends the cut behind a copy that is proved to be printed. Its failure does not change the result of
-// the ticket: a cut that was not sent is sent before the next ticket. cut reports whether the connection
-// can be kept.
+// the ticket: until it is known that the printer came to it, it is repeated before the next ticket. cut
+// reports whether the connection can be kept.
 func (a *attempt) cut(cut []byte) bool {
-	n, _, err := a.write(cut, cutTimeout)
-	if n == len(cut) {
-		return true
-	}
 	a.d.pendingCut = cut
-	// Kept only if ctx ended before the first byte of the cut. Any other error says that the connection is
+	n, _, err := a.write(cut, cutTimeout)
+	a.s.cut = n == len(cut)
+	// Otherwise kept only if ctx ended before the first byte. Any other error says that the connection is
 	// broken.
-	return n == 0 && err != nil && a.ctx.Err() != nil
+	return a.s.cut || n == 0 && err != nil && a.ctx.Err() != nil
 }
