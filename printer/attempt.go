@@ -271,7 +271,7 @@ func (a *attempt) waitedTooLong(err error) error {
 	c := a.s.condition()
 	now := state(c)
 	return fmt.Errorf("it is %s (it reports: %s), and this was not fixed within %s; %s: %w",
-		stateText(now), c, a.d.o.WaitForPerson, advice(now, false), err)
+		stateText(now), c, a.d.o.WaitForPerson, a.d.advice(now, false), err)
 }
 
 // writeFailed is the error of a ticket of size bytes that could not be sent. How many of the sent bytes

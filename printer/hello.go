@@ -51,7 +51,7 @@ func (d *Device) hello(ctx context.Context, s *session) error {
 	case got == noFence:
 		d.setState(Hung)
 		return ticket.NotReady(fmt.Errorf("%s reports no trouble and does not process what it is sent; to fix: %s",
-			d.o.Name, advice(Hung, false)))
+			d.o.Name, d.advice(Hung, false)))
 	}
 	s.by = got
 	d.noteCut(s)
@@ -107,7 +107,7 @@ func (d *Device) askInOrder(ctx context.Context, s *session, by fenceKind, limit
 		if time.Since(start) >= limit {
 			return noFence, nil
 		}
-		if by != noFence {
+		if by != noFence && d.Status().State != Hung { // hung until it answers
 			d.setState(Clearing)
 		}
 		nuls = clearing[min(step, len(clearing)-1)]

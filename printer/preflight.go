@@ -144,7 +144,7 @@ func (d *Device) notAnswering() error {
 	}
 	d.setState(now)
 	return ticket.NotReady(fmt.Errorf("%s does not answer, but its port is open; to fix: %s",
-		d.o.Name, advice(now, false)))
+		d.o.Name, d.advice(now, false)))
 }
 
 // endUnused ends a session on which no ticket was begun, because of err. A printer that is out of
@@ -219,5 +219,5 @@ func (d *Device) checkReady(s *session) error {
 	}
 	now := state(c)
 	return ticket.NotReady(fmt.Errorf("%s is %s (it reports: %s); %s",
-		d.o.Name, stateText(now), c, advice(now, false)))
+		d.o.Name, stateText(now), c, d.advice(now, false)))
 }

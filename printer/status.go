@@ -82,8 +82,8 @@ func (d *Device) update(change func(*Status)) {
 		s.Since = time.Now()
 	}
 	low := s.Conditions.Has(escpos.PaperLow)
-	if s.Advice = advice(s.State, low); s.Advice == "" && s.CutOff {
-		s.Advice = cutOffAdvice
+	if s.Advice = d.advice(s.State, low); s.Advice == "" && s.CutOff {
+		s.Advice = d.cutOffAdvice()
 	}
 	now, lowChanged := *s, low != d.paperLow
 	d.paperLow = low
@@ -207,8 +207,19 @@ func stateText(state string) string {
 }
 
 // cutOffAdvice is for a printer whose tickets end as sent although it could prove them.
-const cutOffAdvice = "it prints, but its connection ends before it can answer for a ticket: raise the idle time-out of its " +
-	"network interface or print server, then run: ticketrail printers probe"
+func (d *Device) cutOffAdvice() string {
+	return "it prints, but its connection ends before it can answer for a ticket: raise the idle time-out of its " +
+		"network interface or print server, then run: ticketrail printers probe " + d.o.Name
+}
+
+// advice is advice with the name of the station, where a command needs it.
+func (d *Device) advice(state string, low bool) string {
+	a := advice(state, low)
+	if state == Hung {
+		a += " " + d.o.Name
+	}
+	return a
+}
 
 // advice says what kitchen staff can do about a state. The texts go to the log, to the command line
 // and into the errors of tickets. They name the first thing to try for someone who stands in front

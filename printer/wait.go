@@ -158,7 +158,7 @@ func (a *attempt) cutOff(err error) (ticket.Proof, error) {
 		return "", err
 	}
 	a.d.o.Logger.Warn("the connection ends before the printer can answer: its tickets end as sent",
-		"printer", a.d.o.Name, "advice", cutOffAdvice)
+		"printer", a.d.o.Name, "advice", a.d.cutOffAdvice())
 	c, ok := a.s.conn.(acknowledger)
 	if !ok {
 		return "", err

@@ -31,7 +31,7 @@ func (d *Device) Watch(ctx context.Context) {
 }
 
 // poll asks once, if no ticket uses the printer. It never changes the result of a ticket, and asks only what
-// is answered at once: a hello would stand in the way of what another client prints.
+// is answered at once, unless it hung: a hello would stand in the way of what another client prints.
 func (d *Device) poll(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -58,7 +58,11 @@ func (d *Device) poll(ctx context.Context) {
 	case transport.OneWay(conn):
 		err = d.skipQuestions(ctx)
 	case known:
-		if err = d.askStatus(ctx, s, firstAnswerTimeout); err == nil {
+		err = d.askStatus(ctx, s, firstAnswerTimeout)
+		if err == nil && d.capability.Fence != noFence && d.Status().State == Hung {
+			err = d.hello(ctx, s) // its status alone does not show that it prints again
+		}
+		if err == nil {
 			d.observe(s.condition())
 		}
 	default:

@@ -63,7 +63,7 @@ func TestImagesArePrintedAsDrawn(t *testing.T) {
 func TestALowImageIsAsHighAsALineOfText(t *testing.T) {
 	p := model(t, "generic-80mm")
 	r, bits := drawnBy(t, p, raster.Image{Width: 80, Height: 2, Bits: []byte{0: 1, 19: 0}}, 0)
-	if len(r.bands) != 1 || r.bands[0].rows != minLineRows || r.bands[0].wide != 1 || bits[0] != 1 {
+	if len(r.bands) != 2 || r.bands[0].rows+r.bands[1].rows != minLineRows || r.bands[0].wide != 1 || bits[0] != 1 {
 		t.Errorf("%+v", r.bands)
 	}
 }

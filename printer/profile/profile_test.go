@@ -93,6 +93,7 @@ func TestEachKeyCanBeOverridden(t *testing.T) {
 		"two_byte": "big5", "cutter": "full", "raster": "graphics", "qr": "native",
 		"buzzer": "drawer", "confirm": "none",
 		"code_pages": []any{"CP850=2", "WPC1252=16"}, "two_colour": true, "sizing": "scaled", "small_font": false,
+		"lines_per_second": 12,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -100,7 +101,7 @@ func TestEachKeyCanBeOverridden(t *testing.T) {
 	want := Profile{
 		Name: "generic-80mm", About: "the printer at the window", Columns: 42, Dots: 512, FeedBeforeCut: 6,
 		CodePages: []CodePage{{2, "CP850"}, {16, "WPC1252"}}, TwoByte: Big5, Cutter: FullCut, TwoColour: true,
-		Sizing: Scaled, Raster: Graphics, QR: NativeQR, Buzzer: Drawer, Confirm: NoConfirm,
+		Sizing: Scaled, Raster: Graphics, QR: NativeQR, Buzzer: Drawer, Confirm: NoConfirm, LinesPerSecond: 12,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
@@ -108,8 +109,8 @@ func TestEachKeyCanBeOverridden(t *testing.T) {
 	if again, _ := Lookup("generic-80mm"); !cmp.Equal(again, p) {
 		t.Error("an override changed the model")
 	}
-	if n := len(p.keys()); n != 16 {
-		t.Errorf("there are %d keys; this test sets 16", n)
+	if n := len(p.keys()); n != 17 {
+		t.Errorf("there are %d keys; this test sets 17", n)
 	}
 }
 
@@ -207,6 +208,7 @@ code_pages: [CP437=0, WPC1252=16]
 two_byte: none
 cutter: none
 feed_before_cut: 4
+lines_per_second: 20
 sizing: scaled
 small_font: false
 invert: false

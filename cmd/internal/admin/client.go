@@ -169,6 +169,11 @@ func (c *Client) Resume(ctx context.Context, station string) error {
 	return err
 }
 
+// Probe lets the daemon forget what the station's printer can answer and ask it again.
+func (c *Client) Probe(ctx context.Context, station string) (Device, error) {
+	return call[Device](ctx, c, "POST", "/v1/stations/"+url.PathEscape(station)+"/probe", nil)
+}
+
 // Rejects lists refused print requests, newest first, without their bodies.
 func (c *Client) Rejects(ctx context.Context) ([]Reject, error) {
 	return call[[]Reject](ctx, c, "GET", "/v1/rejects", nil)

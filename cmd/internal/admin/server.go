@@ -29,8 +29,11 @@ type Options struct {
 	Rejects  Rejects
 	Displays Displays        // the screens
 	Statuses func() []Status // the state of each station
-	Notices  func() []string // problems of the daemon: a quarantined database, a full disk
-	Logger   *slog.Logger
+	// Probe asks the printer of a configured station what it can do, and returns its state afterwards. An
+	// [*Error] with [Conflict] if the station has no printer that can be asked.
+	Probe   func(ctx context.Context, station string) (Device, error)
+	Notices func() []string // problems of the daemon: a quarantined database, a full disk
+	Logger  *slog.Logger
 }
 
 const (
@@ -65,6 +68,7 @@ func New(o Options) *Server {
 		"POST /v1/stations/{name}/test":   s.test,
 		"POST /v1/stations/{name}/hold":   withBody(s.hold),
 		"POST /v1/stations/{name}/resume": s.resume,
+		"POST /v1/stations/{name}/probe":  s.probe,
 		"GET /v1/screens":                 s.screens,
 		"POST /v1/screens/pair":           withBody(s.pair),
 		"POST /v1/pairings/{id}/revoke":   s.revoke,

@@ -229,3 +229,18 @@ func (s *Server) resume(r *http.Request) (any, error) {
 	s.logChange(r, "resume", "station", name)
 	return struct{}{}, nil
 }
+
+// probe may take as long as the ticket that is being printed; the time limit of the request bounds it.
+func (s *Server) probe(r *http.Request) (any, error) {
+	name := r.PathValue("name")
+	if err := s.checkConfigured(name); err != nil {
+		return nil, err
+	}
+	d, err := s.o.Probe(r.Context(), name)
+	if err != nil {
+		return nil, err
+	}
+	s.o.Kick(name)
+	s.logChange(r, "probe", "station", name, "ability", d.Ability)
+	return d, nil
+}

@@ -92,6 +92,14 @@ func (g *cabledDaemon) state(station string) string {
 	return g.status(station).Device.State
 }
 
+// probe is printers probe, by an operator who knows that the printer is another one.
+func (g *cabledDaemon) probe(station string) {
+	g.t.Helper()
+	if _, err := g.app.stations.Probe(g.t.Context(), station); err != nil {
+		g.t.Error(err)
+	}
+}
+
 // A printout is a piece of paper.
 type printout struct {
 	number string // empty: it ended before the number

@@ -61,6 +61,7 @@ type deviceSettings struct {
 	name                                      string          // of the first station at it, for the log
 	address                                   string          // as configured
 	confirm                                   profile.Confirm // how a printed ticket is proved
+	profile                                   string
 	connect, linger, pollEvery, waitForPerson time.Duration
 }
 
@@ -109,7 +110,7 @@ func (p *papers) add(next, prev *Built, devices, previous map[string]*device, c 
 	at := transport.CanonicalAddress(c.Address)
 	if devices[at] == nil { // stations at one printer have equal settings: sharedDevices checks it
 		settings := deviceSettings{
-			c.Name, c.Address, prof.Confirm, c.ConnectTimeout, c.Linger, c.PollEvery, c.WaitForPerson,
+			c.Name, c.Address, prof.Confirm, prof.Name, c.ConnectTimeout, c.Linger, c.PollEvery, c.WaitForPerson,
 		}
 		if d := previous[at]; d != nil && d.settings == settings {
 			devices[at] = d
@@ -156,10 +157,8 @@ func (p *papers) newDevice(c config.Printer, settings deviceSettings) (*device, 
 		p.locks[at] = printer.NewLock()
 	}
 	return &device{settings: settings, Device: printer.NewDevice(printer.DeviceOptions{
-		Name: c.Name, Dialer: d, Lock: p.locks[at], Confirm: settings.confirm,
-		// By address, because stations at one address share the printer. A replacement at the same
-		// address is noticed: after two tickets in doubt the device probes it again.
-		// What the printer can prove is stored, so that a restart does not probe every printer
+		Name: c.Name, Dialer: d, Lock: p.locks[at], Confirm: settings.confirm, Profile: settings.profile,
+		// By address, because stations at one address share the printer. What the printer can prove is stored, so that a restart does not probe every printer
 		// before its first ticket.
 		KV: p.s.o.Queue.KV("probes"), Key: at,
 		ConnectTimeout: settings.connect,
@@ -245,15 +244,36 @@ func (p *paper) WrapBackup(backup dispatch.Station) dispatch.Station { return ba
 
 // AddState copies the printer's own report. It asks nothing: a dead printer must not delay a listing.
 func (p *paper) AddState(l *admin.Status) {
-	s := p.device.Status()
 	l.Address = p.conf.Address
-	l.Device = &admin.Device{
+	l.Device = new(deviceState(p.device.Status()))
+}
+
+func deviceState(s printer.Status) admin.Device {
+	d := admin.Device{
 		State: s.State, Since: s.Since, Fine: s.Fine(), Conditions: []string{}, Ability: s.Capability,
 		Advice: s.Advice, Error: s.Err, Foreign: s.Foreign,
 	}
 	for _, r := range s.Reported {
-		l.Device.Conditions = append(l.Device.Conditions, r.Condition.Name())
+		d.Conditions = append(d.Conditions, r.Condition.Name())
 	}
+	return d
+}
+
+// Probe lets the printer of a station be asked anew what it can answer: see [printer.Device.Probe].
+func (s *Set) Probe(ctx context.Context, name string) (admin.Device, error) {
+	p, ok := s.active.Load().stations[name].(*paper)
+	if !ok {
+		return admin.Device{}, &admin.Error{Code: admin.Conflict, Message: name + " is not a printer"}
+	}
+	now, err := p.device.Probe(ctx)
+	switch {
+	case ctx.Err() != nil:
+		err = fmt.Errorf("%s was not asked in time: it prints, or answers slowly; try again", name)
+		fallthrough
+	case err != nil:
+		return admin.Device{}, &admin.Error{Code: admin.Conflict, Message: err.Error()}
+	}
+	return deviceState(now), nil
 }
 
 // templateErrors keeps the last error of a printer's template, for the log and the notices. A
@@ -311,7 +331,9 @@ func (c conditionCollector) Collect(ch chan<- prometheus.Metric) {
 			ch <- boolGauge(stationCondition, now.Conditions.Has(one), name, one.Name())
 		}
 		// A printer cannot report these of itself: the device sees them.
-		for _, state := range []string{printer.Silent, printer.Busy, printer.Unreachable} {
+		for _, state := range []string{
+			printer.Silent, printer.Busy, printer.Hung, printer.Clearing, printer.Unreachable,
+		} {
 			ch <- boolGauge(stationCondition, now.State == state, name, state)
 		}
 	}
