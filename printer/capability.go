@@ -13,9 +13,10 @@ import (
 
 // A capability decides what a ticket on this printer can end as (confirmed, processed or sent) and
 // which questions it is asked. It comes from a probe, or from the store, which keeps what the last probe
-// found; confirm: in the configuration says which fence a probe asks for. Only an answer changes it, or a person ([Device.Probe]), or another
-// address or profile in the configuration. Silence never does: a printer that hangs is silent too, and
-// tickets that were sent to it as to one that cannot answer would be lost when it is switched off and on.
+// found; confirm: in the configuration says which fence a probe asks for. Only an answer changes it, or a
+// person ([Device.Probe]), or another address or profile in the configuration. Silence never does: a printer
+// that hangs is silent too, and what is sent to it as to one that cannot answer is lost when it is switched
+// off and on.
 
 // A fenceKind is a command that the printer answers once it has processed everything before it.
 type fenceKind string

@@ -161,7 +161,7 @@ func TestReleaseClosesTheIdleConnection(t *testing.T) {
 		}
 		r.d.Release()
 		// During a ticket, the connection is closed after it.
-		r.v.Delay(100 * time.Millisecond)
+		r.v.Delay(300 * time.Millisecond)
 		later(time.Second, r.d.Release)
 		r.want("A2", "confirmed")
 		if r.d.Status().Connected {

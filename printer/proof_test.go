@@ -260,7 +260,8 @@ func TestAPrinterThatFallsSilentInOrderGetsNothingUntilAPersonProbesIt(t *testin
 				}
 				wire.replace(other)
 				time.Sleep(time.Minute)
-				if o := r.want("A2", "not ready"); o.took > 40*time.Second || !strings.Contains(o.err.Error(), "probe") {
+				if o := r.want("A2", "not ready"); o.took > 40*time.Second ||
+					!strings.Contains(o.err.Error(), "probe") {
 					t.Errorf("after %s: %v", o.took, o.err)
 				}
 				r.wantState(printer.Hung)

@@ -88,7 +88,9 @@ func (a *attempt) await(left, limit time.Duration) (fenceKind, error) {
 		switch c := a.s.condition(); {
 		// Nothing that is still in the buffer prints any more, so there is no point in waiting.
 		case answers && c.Has(escpos.Unrecoverable):
-			return noFence, a.answerFailed(fmt.Errorf("it stopped (it reports: %s); %s", c, advice(Unrecoverable, false)))
+			return noFence, a.answerFailed(
+				fmt.Errorf("it stopped (it reports: %s); %s", c, advice(Unrecoverable, false)),
+			)
 		case w.exceeded(blocked, a.d.o.WaitForPerson):
 			a.d.pendingCut = a.encoded.cut()
 			return noFence, a.answerFailed(a.waitedTooLong(errNoAnswer))
@@ -101,7 +103,8 @@ func (a *attempt) await(left, limit time.Duration) (fenceKind, error) {
 		}
 		if !asked && answers && elapsed >= overdue {
 			asked = true
-			if err := a.s.write(a.ctx, a.s.question(f, true), answerTimeout); err != nil && !errors.Is(err, errNoAnswer) {
+			if err := a.s.write(a.ctx, a.s.question(f, true), answerTimeout); err != nil &&
+				!errors.Is(err, errNoAnswer) {
 				return noFence, a.answerFailed(err)
 			}
 		}

@@ -25,8 +25,8 @@ var models = sync.OnceValue(func() []Profile {
 })
 
 // decode reads a list of models. Each has a name and sets every key, except those whose default is
-// "none", false, scaled, auto or the speed of a slow thermal printer. What has a default may be missing, because "none" is the safe
-// choice; a missing width or feed has none.
+// "none", false, scaled, auto or the speed of a slow thermal printer. What has a default may be missing,
+// because "none" is the safe choice; a missing width or feed has none.
 func decode(b []byte) ([]Profile, error) {
 	var file struct {
 		Tables map[string]any   `yaml:"tables"` // YAML anchors for code_pages

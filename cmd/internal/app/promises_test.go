@@ -115,8 +115,8 @@ func TestWeNeverClaimWhatWeDoNotKnow(t *testing.T) {
 		k.advance(time.Minute)
 		k.wantPrinted("grill", "A1~ A1!")
 		// Broken off twice: the ticket is held, and the queue continues.
-		grill.ResetAfter(padding()+250, 2)
-		k.accept("A2", at("grill", "Burger"))
+		grill.ResetAfter(padding()+350, 2)
+		k.accept("A2", at("grill", strings.Repeat("Burger ", 20)))
 		k.accept("A3", at("grill", "Burger"))
 		k.advance(time.Minute)
 		k.wantPrinted("grill", "A1~ A1! A2~ A2!~ A3")
