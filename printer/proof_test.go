@@ -94,7 +94,9 @@ func TestConfirmNoneSendsNoQuestion(t *testing.T) {
 }
 
 func TestAConfiguredConfirmIsTheOnlyFenceThatIsAskedFor(t *testing.T) {
-	for confirm, want := range map[profile.Confirm]string{profile.ByStatus: "processed", profile.ByProcessID: "confirmed"} {
+	for confirm, want := range map[profile.Confirm]string{
+		profile.ByStatus: "processed", profile.ByProcessID: "confirmed",
+	} {
 		change := func(d *printer.DeviceOptions, _ *printer.Options) { d.Confirm = confirm }
 		withHarness(t, virtual.Options{Can: virtual.Everything, Kanji: true}, change, func(r *harness) {
 			r.want("A1", want)
