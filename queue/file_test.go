@@ -160,6 +160,9 @@ func TestADamagedRecordIsQuarantinedAndTheOthersPrint(t *testing.T) {
 			if n := q.count(bucketQuarantine); n != 1 {
 				t.Errorf("%d records aside", n)
 			}
+			if tt.name != "place" && !strings.Contains(logged.String(), errChecksum.Error()) {
+				t.Errorf("the cause is not logged: %s", &logged)
+			}
 			if n := strings.Count(logged.String(), "level=ERROR"); n != 1 {
 				t.Errorf("%d errors are logged:\n%s", n, &logged)
 			}

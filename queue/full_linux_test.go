@@ -111,12 +111,16 @@ func TestRequestsAreTakenAgainWhenThereIsSpaceForTheReserveAndMore(t *testing.T)
 	q.wantRefused(order("b", "grill"), ErrStorageFull)
 	leave(2*minFree - 1<<20)
 	q.wantRefused(order("b", "grill"), ErrStorageFull)
+	leave(2 * minFree)
+	q.accept(order("b", "grill"))
+	leave(minFree - 1<<20)
+	q.wantRefused(order("c", "grill"), ErrStorageFull)
 	q.must(os.Remove(reservePath(q.o)))
 	leave(2*minFree + reserve - 1<<20)
-	q.wantRefused(order("b", "grill"), ErrStorageFull)
+	q.wantRefused(order("c", "grill"), ErrStorageFull)
 	leave(2*minFree + reserve)
-	q.accept(order("b", "grill"))
-	if n := strings.Count(log.String(), "disk is nearly full"); n != 1 {
+	q.accept(order("c", "grill"))
+	if n := strings.Count(log.String(), "disk is nearly full"); n != 2 {
 		t.Errorf("logged %d times: %s", n, &log)
 	}
 }

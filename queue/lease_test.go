@@ -311,6 +311,9 @@ func TestTheOldestJobNeedNotBeTheFirst(t *testing.T) {
 		if got := q.station("grill").Oldest; got != time.Hour+time.Minute {
 			t.Errorf("the oldest has waited %s", got)
 		}
+		if got := q.take("grill").Waited(); got != time.Minute {
+			t.Errorf("the first has waited %s", got)
+		}
 	})
 }
 

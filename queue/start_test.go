@@ -243,7 +243,7 @@ func TestBooksThatDoNotBalanceAreLoggedAtTheStartAndTheTicketsPrint(t *testing.T
 	opened, err := Open(q.o)
 	must(t, err)
 	defer opened.Close()
-	if n := opened.Unaccounted(); n != 4 || !strings.Contains(log.String(), "unaccounted_jobs=4") {
+	if n := opened.Unaccounted(); n != 4 || !strings.Contains(log.String(), "component=queue unaccounted_jobs=4") {
 		t.Errorf("%d jobs, logged: %s", n, &log)
 	}
 	if l, err := opened.Take(bg, "grill"); err != nil || l.Delivery().Ticket.Request != "a" {
