@@ -175,7 +175,6 @@ func (b *batch) moveSome(
 	if more = len(open) >= moveAtOnce; more {
 		open = open[:moveAtOnce]
 	}
-	last = after
 	for _, e := range open {
 		last = e.pos
 		if m, err := b.checkMovable(e.job, to); err == nil { // else it prints now, or it is damaged: it stays
