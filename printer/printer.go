@@ -50,8 +50,8 @@ type Options struct {
 	// Device is the printer. All Papers of one printer share it.
 	Device *Device
 
-	// Layout is how tickets look. Columns, Printer, Printable, Framed, Copy, Copies and AfterPiece are set
-	// here.
+	// Layout is how tickets look. Columns, Printer, Printable, MaxSize, Framed, Copy, Copies and AfterPiece
+	// are set here.
 	Layout layout.Options
 	Copies int // of every ticket; 0 is 1
 	// Buzz and BuzzVoid are how many times the buzzer sounds for an order and for a cancellation.
@@ -225,7 +225,7 @@ func (p *Paper) encode(d ticket.Delivery, asb, afterPiece bool) encodedTicket {
 	}
 	lo := p.o.Layout
 	lo.Columns, lo.Printer, lo.Copies = p.o.Columns, p.o.Name, p.o.Copies
-	lo.Framed = !p.o.Profile.Invert
+	lo.MaxSize, lo.Framed = p.o.Profile.Sizing.Max(), !p.o.Profile.Invert
 	lo.Printable = func(s string) string { return escpos.Printable(s, eo) }
 	for k := range p.o.Copies {
 		lo.Copy, lo.AfterPiece = k+1, afterPiece && k == 0

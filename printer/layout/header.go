@@ -110,9 +110,9 @@ func (c *composer) headerField(name string, t *ticket.Ticket) Span {
 	case "venue":
 		return Span{Text: c.text(t.VenueName), Style: Style{Bold: true}}
 	case "number":
-		return Span{Text: c.number(t), Style: c.NumberSize.style(Size{2, 2})}
+		return Span{Text: c.number(t), Style: c.sized(c.NumberSize, Size{2, 2})}
 	case "table":
-		return Span{Text: c.table(t), Style: c.TableSize.style(Size{2, 2})}
+		return Span{Text: c.table(t), Style: c.sized(c.TableSize, Size{2, 2})}
 	case "type":
 		return Span{Text: c.text(t.Type), Style: tall}
 	case "time":

@@ -57,6 +57,8 @@ type Options struct {
 	NameSize, ModifierSize Size
 	// NumberSize and TableSize are the sizes of the order's number and table, by default 2x2.
 	NumberSize, TableSize Size
+	// MaxSize is the largest multiple of the normal size that the printer has; 0 is 8.
+	MaxSize int
 
 	// Header lists the header fields in the order in which they print: venue, number, table, type,
 	// time, server, date, guests, destination, course. Unknown names print nothing. Nil is all of

@@ -8,11 +8,16 @@ const maxBlankLines = 20 // most blank lines in a row; a larger setting is a mis
 // zero Size is the default of its option.
 type Size struct{ Width, Height int }
 
-func (s Size) style(byDefault Size) Style {
+// sized returns the style of text of size s, which is limited to what the printer has.
+func (c *composer) sized(s, byDefault Size) Style {
 	if s == (Size{}) {
 		s = byDefault
 	}
-	return Style{Bold: true, Width: min(max(s.Width, 1), 8), Height: min(max(s.Height, 1), 8)}
+	most := 8
+	if c.MaxSize > 0 {
+		most = min(c.MaxSize, most)
+	}
+	return Style{Bold: true, Width: min(max(s.Width, 1), most), Height: min(max(s.Height, 1), most)}
 }
 
 // chooseSizes chooses the sizes of the order: one for the names of all items, one for all that
@@ -22,7 +27,7 @@ func (s Size) style(byDefault Size) Style {
 // one piece. Text that is longer than its line wraps; it never makes letters smaller. The height is
 // never reduced.
 func (b *body) chooseSizes() {
-	name := b.NameSize.style(Size{2, 2})
+	name := b.sized(b.NameSize, Size{2, 2})
 	if b.t.Kind == ticket.Slip { // a list, one ticket a line
 		name.Width = 1
 	}
@@ -33,7 +38,7 @@ func (b *body) chooseSizes() {
 	b.measureNameColumn()
 	b.nameStyle = b.narrowed(name, func(l *ticket.Line) bool { return l.Depth == 0 }, b.nameColumn)
 	// Modifiers are indented by up to a third of the paper. They are never bigger than their items.
-	b.modifierStyle = b.narrowed(b.ModifierSize.style(Size{1, 2}), func(l *ticket.Line) bool { return l.Depth > 0 },
+	b.modifierStyle = b.narrowed(b.sized(b.ModifierSize, Size{1, 2}), func(l *ticket.Line) bool { return l.Depth > 0 },
 		b.columns/3)
 	b.modifierStyle.Width = min(b.modifierStyle.Width, b.nameStyle.Width)
 	b.modifierStyle.Height = min(b.modifierStyle.Height, b.nameStyle.Height)

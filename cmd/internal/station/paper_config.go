@@ -124,7 +124,8 @@ func LayoutOptions(conf *config.Config, station string) (layout.Options, error) 
 		o.Columns = m.Columns
 	}
 	drawer, _ := newDrawer(conf)
-	o.Printer, o.Alarms, o.Framed = station, layout.NewAlarms(conf.Ticket.Alarms), !m.Invert
+	o.Printer, o.Alarms = station, layout.NewAlarms(conf.Ticket.Alarms)
+	o.MaxSize, o.Framed = m.Sizing.Max(), !m.Invert
 	o.Printable = func(s string) string { return escpos.Printable(s, escpos.Options{Profile: m, Drawer: drawer}) }
 	return o, err
 }

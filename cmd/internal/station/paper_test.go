@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"ticketrail/config"
 	"ticketrail/printer/layout"
 	"ticketrail/queue/ticket"
@@ -66,5 +68,56 @@ func TestAReloadWithOtherWordsChangesWhatIsAnAlarm(t *testing.T) {
 		if got := strings.Contains(preview, "!!!!"); got != want {
 			t.Errorf("with %q the preview is\n%s", words, preview)
 		}
+	}
+}
+
+func TestTheVenuePrintsOnlyIfThereAreSeveral(t *testing.T) {
+	conf := configOfEveryKind()
+	conf.Venues = []config.Venue{{Name: "Harbour Grill"}}
+	s, _ := openSet(t, conf)
+	one := s.active.Load()
+	two := configOfEveryKind()
+	two.Venues = []config.Venue{{Name: "Harbour Grill"}, {Name: "Beach Bar"}}
+	built, err := s.Build(two)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if built.stations["grill"] == one.stations["grill"] {
+		t.Error("the printer is the same although there is a second venue to tell apart")
+	}
+	for _, c := range []*config.Config{conf, two} {
+		o, err := LayoutOptions(c, "grill")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := slices.Contains(o.Header, "venue"), c == two; got != want || len(o.Header) < 9 {
+			t.Errorf("%d venues: the header is %q", len(c.Venues), o.Header)
+		}
+	}
+	if !slices.Equal(conf.Printers[0].Layout.Header, config.HeaderFields()) {
+		t.Errorf("the configuration was changed: %q", conf.Printers[0].Layout.Header)
+	}
+}
+
+func TestEveryKeyOfTheLayoutReachesTheTicket(t *testing.T) {
+	conf := configOfEveryKind()
+	conf.Printers[0].Layout = config.Layout{
+		NameSize: config.Scale{Width: 1, Height: 1}, ModifierSize: config.Scale{Width: 1, Height: 2},
+		NumberSize: config.Scale{Width: 2, Height: 1}, TableSize: config.Scale{Width: 2, Height: 2},
+		Header: []string{"table"}, UpperCase: true, BlankLines: 1, TopMargin: 6,
+	}
+	o, err := LayoutOptions(conf, "grill")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Printable, o.Alarms = nil, nil
+	want := layout.Options{
+		Columns: 48, Printer: "grill", NameSize: layout.Size{Width: 1, Height: 1},
+		ModifierSize: layout.Size{Width: 1, Height: 2}, NumberSize: layout.Size{Width: 2, Height: 1},
+		TableSize: layout.Size{Width: 2, Height: 2}, MaxSize: 8, Header: []string{"table"}, UpperCase: true,
+		BlankLines: 1, TopMargin: 6, NoAlsoAt: true,
+	}
+	if diff := cmp.Diff(want, o); diff != "" {
+		t.Error(diff)
 	}
 }
