@@ -122,13 +122,13 @@ func (b *body) line(l *ticket.Line) {
 	// whole has a banner instead.
 	if l.Refire && !b.t.Refire && (b.refireDepth < 0 || l.Depth <= b.refireDepth) {
 		b.refireDepth = l.Depth
-		b.flow(paragraph{mark: b.voidMark(l.Void, st), indent: indent, text: refire,
+		b.flow(paragraph{mark: b.mark(l, st), indent: indent, text: refire,
 			style: voidStyle(Style{Bold: true, Height: st.Height}, l.Void), fill: l.Void})
 	} else if !l.Refire && l.Depth <= b.refireDepth {
 		b.refireDepth = -1
 	}
 	b.alarmIf(!l.Void && b.Alarms.Match(l.Name), func() {
-		b.flow(paragraph{mark: b.voidMark(l.Void, st), indent: indent, label: b.label(l, marker, st),
+		b.flow(paragraph{mark: b.mark(l, st), indent: indent, label: b.label(l, marker, st),
 			text: b.itemName(l), style: voidStyle(st, l.Void), fill: l.Void})
 	})
 	b.details(l, indent)
@@ -212,7 +212,7 @@ func (b *body) details(l *ticket.Line, indent int) {
 		indent = b.nameColumn
 	}
 	st := voidStyle(b.modifierStyle, l.Void)
-	mark := b.voidMark(l.Void, st)
+	mark := b.mark(l, st)
 	say := func(s string) {
 		b.flow(paragraph{mark: mark, indent: indent, text: s, style: st, fill: l.Void})
 	}
@@ -252,18 +252,30 @@ func lineBreak(r rune) bool {
 	return r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029'
 }
 
+// mark returns the mark of a line's text in style st. It is as wide as that of a name, so that names
+// and details stay below each other.
+func (b *body) mark(l *ticket.Line, st Style) Span {
+	st.Width = b.nameStyle.Width
+	return b.voidMark(l.Void, st)
+}
+
 // voidMark returns the mark that each printed line of a cancelled line begins with; empty if it is
-// not cancelled. It is as high as the text beside it. Narrow paper gets the short form so that
-// words of a live item's size fit beside it.
+// not cancelled. It is as high as the text beside it. Without white on black it is as wide, too: a
+// big name beside a small mark would be read first. That and narrow paper need the short form, so
+// that words of a live item's size fit beside it.
 func (c *composer) voidMark(isVoid bool, like Style) Span {
 	if !isVoid {
 		return Span{}
 	}
-	s := void + " "
-	if c.columns < 4*len(void) {
-		s = "VOID "
+	st := Style{Bold: true, Invert: true, Red: true, Height: like.Height}
+	const short = "VOID "
+	if c.Framed {
+		st.Width = min(like.widthFactor(), max(c.columns/3/len(short), 1))
 	}
-	return Span{Text: s, Style: Style{Bold: true, Invert: true, Red: true, Height: like.Height}}
+	if c.columns < 4*len(void) || st.Width > 1 {
+		return Span{Text: short, Style: st}
+	}
+	return Span{Text: void + " ", Style: st}
 }
 
 // voidStyle adds the look of a cancelled line: white on black, and red for printers that cannot

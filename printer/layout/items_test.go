@@ -102,6 +102,27 @@ func TestACancelledLineIsAsBigAsALiveOne(t *testing.T) {
 	}
 }
 
+func TestWithoutWhiteOnBlackTheMarkOfAVoidIsAsBigAsItsText(t *testing.T) {
+	d := order(ticket.Line{Quantity: "3", Name: "Soup", Void: true, Notes: []string{"hot"}})
+	for framed, want := range map[bool][]string{
+		false: {"** VOID ** 3x Soup", "** VOID **      ! hot"},
+		true:  {"VOID 3x Soup", "VOID      ! hot"},
+	} {
+		lines := ComposeWith(d, Options{Columns: 48, Framed: framed, Header: []string{}})
+		for i, text := range want {
+			if got := strings.TrimRight(content(lines[i:i+1]), " \n"); got != text {
+				t.Errorf("framed %v: line %d is %q, want %q", framed, i, got, text)
+			}
+		}
+		for _, l := range lines[:2] {
+			mark, text := l.Spans[0], l.Spans[len(l.Spans)-2]
+			if mark.Height != text.Height || framed && mark.Width < text.Width {
+				t.Errorf("framed %v: the mark %+v is not as big as %+v", framed, mark, text)
+			}
+		}
+	}
+}
+
 func TestDetailsAndNotesHaveTheSizeOfModifiers(t *testing.T) {
 	d := order(ticket.Line{Quantity: "1", Name: "Soup", Seat: "4", Notes: []string{"hot"}},
 		ticket.Line{Depth: 1, Name: "Bread", Parent: "Set", Course: "Mains", Notes: []string{"dark"}})

@@ -74,8 +74,8 @@ type Options struct {
 	// Alarms find the items, modifiers and notes that print as an alarm, because they name an
 	// allergy. Nil finds none.
 	Alarms *Alarms
-	// Framed draws alarms in capitals in a frame of exclamation marks: the printer has no white on
-	// black.
+	// Framed draws alarms in capitals in a frame of exclamation marks, and makes the mark of a void as
+	// big as its name: the printer has no white on black.
 	Framed bool
 
 	// Template draws the header and the footer. Nil uses the built-in ones.

@@ -63,7 +63,8 @@ func (b *body) measureNameColumn() {
 func (b *body) narrowed(st Style, selected func(*ticket.Line) bool, margin int) Style {
 	for i := range b.t.Lines {
 		if l := &b.t.Lines[i]; !l.Raw && selected(l) {
-			st = st.narrowed(b.itemName(l), b.columns-margin-Width(b.voidMark(l.Void, st).Text))
+			mark := Line{Spans: []Span{b.voidMark(l.Void, st)}}.Width()
+			st = st.narrowed(b.itemName(l), b.columns-margin-mark)
 		}
 	}
 	return st
