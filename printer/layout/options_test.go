@@ -64,7 +64,8 @@ func randomOptions(n uint64, house []*Template) Options {
 	}
 	o := Options{
 		NameSize: Size{take(10), take(10)}, ModifierSize: Size{take(10), take(10)}, TopMargin: take(3),
-		NumberSize: Size{take(10), take(10)}, TableSize: Size{take(10), take(10)}, AfterPiece: take(2) == 1, MaxSize: take(3),
+		NumberSize: Size{take(10), take(10)}, TableSize: Size{take(10), take(10)}, AfterPiece: take(2) == 1,
+		MaxSize:   take(3),
 		UpperCase: take(2) == 1, QR: take(2) == 1, BlankLines: take(4), Copies: take(3), Copy: 1,
 		Template: house[take(len(house))],
 	}
