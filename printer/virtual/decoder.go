@@ -3,6 +3,7 @@ package virtual
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -204,15 +205,19 @@ func (d *decoder) command() {
 	}
 }
 
-// swallowed is how many bytes of b are missing in the next client's ticket. Padding is not missed, and DLE EOT
-// is answered on receipt, whatever happens to its bytes.
+// questions are the commands that ask something, and ESC @, which clears what a printer took for text. The sender repeats one that is not answered, and DLE EOT is
+// answered on receipt, whatever happens to its bytes. The zero of GS ( H is missing here: see swallowed.
+var questions = regexp.MustCompile(`(?s)\x10\x04.|\x1dr\x01|\x1da\x0e?|\x1b@|\x1d\(H\x0600.{4}`)
+
+// swallowed is how many bytes of b are missing in the next client's ticket. Padding and questions are not
+// missed; the last question may be incomplete.
 func swallowed(b []byte) int {
 	b = bytes.ReplaceAll(b, []byte{0}, nil)
-	for len(b) >= 3 && b[0] == dle && b[1] == 0x04 {
-		b = b[3:]
-	}
-	if bytes.HasPrefix([]byte{dle, 0x04}, b) {
-		return 0
+	b = questions.ReplaceAll(b, nil)
+	for _, q := range []string{"\x10\x04", "\x1dr", "\x1da", "\x1d(H\x0600"} {
+		if bytes.HasPrefix([]byte(q), b) || bytes.HasPrefix(b, []byte(q)) && len(b) < len(q)+4 {
+			return 0
+		}
 	}
 	return len(b)
 }

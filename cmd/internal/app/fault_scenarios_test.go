@@ -13,6 +13,7 @@ import (
 
 	"ticketrail/config"
 	"ticketrail/printer/virtual"
+	"ticketrail/queue/ticket"
 )
 
 // A disturbance happens to a printer and is repaired some time later, or ends by itself.
@@ -20,16 +21,29 @@ type disturbance struct {
 	name   string
 	inject func(w *disturbedPrinter)
 	repair func(w *disturbedPrinter)
-	// loses: the printer loses, or may lose, the data that it has accepted and not printed.
-	loses bool
+	loses  loss
 }
+
+// A loss is what a disturbance does to data that the printer has accepted and not printed.
+type loss int
+
+const (
+	keeps        loss = iota
+	loses             // at the moment of the disturbance
+	keepsLosing       // until it is repaired
+)
 
 // A disturbedPrinter is a printer with its disturbances.
 type disturbedPrinter struct {
 	name string
 	c    *cable
+	// fence: it answers in order. One that does not cannot say that it waits for a logo's end.
+	fence bool
 	till func() // the till closes its connection
-	lost bool
+	// lostAt is when it last may have lost data. What it could not report as printed by then may be missing;
+	// what came later may not.
+	lostAt time.Time
+	losing bool // and still does
 }
 
 func (w *disturbedPrinter) p() *virtual.Printer { return w.c.printer() }
@@ -41,55 +55,93 @@ func noRepair(*disturbedPrinter) {}
 // persistent is a condition that lasts until a person repairs it.
 func persistent(c virtual.Condition) disturbance {
 	return disturbance{"is " + c.String(), func(w *disturbedPrinter) { w.p().Set(c, true) },
-		func(w *disturbedPrinter) { w.p().Set(c, false) }, false}
+		func(w *disturbedPrinter) { w.p().Set(c, false) }, keeps}
 }
 
 // midTicket is a disturbance in the middle of a ticket.
 func midTicket(a disturbance) disturbance {
 	do := a.inject
 	a.name += " in the middle of a ticket"
-	a.inject = func(w *disturbedPrinter) { w.c.triggerAt(middle, func() { do(w) }) }
+	a.inject = func(w *disturbedPrinter) { w.c.triggerAt(middle, func() { w.note(a.loses); do(w) }) }
 	return a
+}
+
+// note records that data may be lost from now on.
+func (w *disturbedPrinter) note(l loss) {
+	if l != keeps {
+		w.lostAt, w.losing = time.Now(), w.losing || l == keepsLosing
+	}
+}
+
+// logo is another program that breaks off in a picture: the printer waits for pending more bytes of it.
+func logo(pending int) func(w *disturbedPrinter) {
+	return func(w *disturbedPrinter) {
+		go func() {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			defer cancel()
+			conn, err := w.p().Dial(ctx)
+			if err != nil {
+				return
+			}
+			defer conn.Close()
+			_ = conn.SetWriteDeadline(time.Now().Add(time.Minute)) // it waits its turn, like a till
+			_, _ = conn.Write(append([]byte("\x1b@\x1dv0\x00\x48\x00"),
+				slices.Concat([]byte{byte((pending + 71) / 72), byte((pending + 71) / 72 >> 8)},
+					make([]byte, (pending+71)/72*72-pending))...))
+		}()
+	}
 }
 
 func disturbances() []disturbance {
 	repaired := func(w *disturbedPrinter) { w.p().Repair() }
-	stall := disturbance{"stops taking bytes", func(w *disturbedPrinter) { w.p().Stall() }, repaired, false}
-	reset := disturbance{"resets", func(w *disturbedPrinter) { w.p().Reset() }, noRepair, true}
+	stall := disturbance{"stops taking bytes", func(w *disturbedPrinter) { w.p().Stall() }, repaired, keeps}
+	reset := disturbance{"resets", func(w *disturbedPrinter) { w.p().Reset() }, noRepair, loses}
 	cut := disturbance{"loses its cable", func(w *disturbedPrinter) { w.c.cut(true) },
-		func(w *disturbedPrinter) { w.c.cut(false) }, false}
+		func(w *disturbedPrinter) { w.c.cut(false) }, keeps}
 	off := disturbance{"loses power", func(w *disturbedPrinter) { w.c.power(false) },
-		func(w *disturbedPrinter) { w.c.power(true) }, true}
-	cycle := disturbance{"is switched off and on", func(w *disturbedPrinter) { w.c.cycle() }, noRepair, true}
+		func(w *disturbedPrinter) { w.c.power(true) }, loses}
+	cycle := disturbance{"is switched off and on", func(w *disturbedPrinter) { w.c.cycle() }, noRepair, loses}
 	dead := disturbance{
 		"meets an error it cannot leave", func(w *disturbedPrinter) { w.p().Set(virtual.Unrecoverable, true) },
-		func(w *disturbedPrinter) { w.c.cycle() }, true,
+		func(w *disturbedPrinter) { w.c.cycle() }, keepsLosing,
 	}
+	hung := disturbance{"hangs until it is switched off and on", func(w *disturbedPrinter) { w.p().Stall() },
+		func(w *disturbedPrinter) { w.c.power(false); w.p().Repair(); w.c.power(true) }, keepsLosing}
 	return []disturbance{
 		{"refuses", func(w *disturbedPrinter) { _ = w.p().Refuse(true) },
-			func(w *disturbedPrinter) { _ = w.p().Refuse(false) }, false},
+			func(w *disturbedPrinter) { _ = w.p().Refuse(false) }, keeps},
 		{"lets dials hang", func(w *disturbedPrinter) { w.c.setHang(true) },
-			func(w *disturbedPrinter) { w.c.setHang(false) }, false},
-		{"resets whoever comes", func(w *disturbedPrinter) { w.p().ResetAfter(0, -1) }, repaired, true},
-		{"closes after some bytes", func(w *disturbedPrinter) { w.p().CloseAfter(150, 2) }, repaired, true},
-		{"serves a till", occupy, func(w *disturbedPrinter) { w.till() }, false},
-		{"resets in a picture", func(w *disturbedPrinter) { w.c.triggerAt(picture, w.p().Reset) }, noRepair, true},
-		{"resets behind the text",
-			func(w *disturbedPrinter) { w.c.triggerAt(w.footText(), w.p().Reset) }, noRepair, true},
+			func(w *disturbedPrinter) { w.c.setHang(false) }, keeps},
+		{"resets whoever comes", func(w *disturbedPrinter) { w.p().ResetAfter(0, -1) }, repaired, keepsLosing},
+		{"closes after some bytes", func(w *disturbedPrinter) { w.p().CloseAfter(150, 2) }, repaired, keepsLosing},
+		{"serves a till", occupy, func(w *disturbedPrinter) { w.till() }, keeps},
+		{"resets in a picture", func(w *disturbedPrinter) {
+			w.c.triggerAt(picture, func() { w.note(loses); w.p().Reset() })
+		}, noRepair, keeps},
+		{"resets behind the text", func(w *disturbedPrinter) {
+			w.c.triggerAt(w.footText(), func() { w.note(loses); w.p().Reset() })
+		}, noRepair, keeps},
+		{"was left by a program in its logo, 300 bytes before the end", logo(300), noRepair, keeps},
+		{"was left by a program in its logo, 1000 bytes before the end", logo(1000), noRepair, keeps},
+		{"was left by a program in its logo, 27000 bytes before the end", func(w *disturbedPrinter) {
+			if w.fence {
+				logo(27000)(w)
+			}
+		}, noRepair, keeps},
 		{"jams at the cut", func(w *disturbedPrinter) { w.p().JamAtCut() },
-			func(w *disturbedPrinter) { w.p().Set(virtual.CutterJam, false) }, false},
-		{"prints slowly", func(w *disturbedPrinter) { w.p().Delay(3 * time.Second) }, repaired, false},
+			func(w *disturbedPrinter) { w.p().Set(virtual.CutterJam, false) }, keeps},
+		{"prints slowly", func(w *disturbedPrinter) { w.p().Delay(3 * time.Second) }, repaired, keeps},
 		{"notices late that a client left",
-			func(w *disturbedPrinter) { w.p().CloseLate(20 * time.Second) }, repaired, false},
+			func(w *disturbedPrinter) { w.p().CloseLate(20 * time.Second) }, repaired, keeps},
 		{"echoes another program", func(w *disturbedPrinter) { w.c.corruptAnswers(echo) },
-			func(w *disturbedPrinter) { w.c.corruptAnswers(nil) }, false},
+			func(w *disturbedPrinter) { w.c.corruptAnswers(nil) }, keeps},
 		{"hears noise", func(w *disturbedPrinter) { w.c.corruptAnswers(noise) },
-			func(w *disturbedPrinter) { w.c.corruptAnswers(nil) }, false},
+			func(w *disturbedPrinter) { w.c.corruptAnswers(nil) }, keeps},
 		persistent(virtual.PaperOut), persistent(virtual.CoverOpen), persistent(virtual.Overheated),
 		persistent(virtual.Offline), persistent(virtual.PaperLow),
 		midTicket(persistent(virtual.PaperOut)), midTicket(persistent(virtual.CoverOpen)),
 		stall, midTicket(stall), reset, midTicket(reset), cut, midTicket(cut), off, midTicket(off), cycle,
-		midTicket(cycle), midTicket(dead),
+		midTicket(cycle), midTicket(dead), hung, midTicket(hung),
 	}
 }
 
@@ -234,8 +286,9 @@ func (p scenario) play(t *testing.T) (r result) {
 	}
 	runCabledDaemon(t, p.stations, makeCables, setup, func(g *cabledDaemon) {
 		var wrecks []*disturbedPrinter
-		for _, s := range p.stations {
-			wrecks = append(wrecks, &disturbedPrinter{name: s, c: g.cables[s], till: func() {}})
+		for i, s := range p.stations {
+			fence := printerKinds()[p.kinds[i]].best != ticket.Sent
+			wrecks = append(wrecks, &disturbedPrinter{name: s, c: g.cables[s], fence: fence, till: func() {}})
 		}
 		numbers := map[string][]string{}
 		for _, s := range p.stations {
@@ -254,7 +307,9 @@ func (p scenario) play(t *testing.T) (r result) {
 				w.repairAll()
 			default:
 				a := disturbances()[e.what]
-				w.lost = w.lost || a.loses
+				if !strings.Contains(a.name, "in the middle") {
+					w.note(a.loses)
+				}
 				a.inject(w)
 			}
 		}
@@ -262,10 +317,12 @@ func (p scenario) play(t *testing.T) (r result) {
 			w.repairAll()
 		}
 		g.waitUntilEmpty(wrecks)
-		lost := map[string]bool{}
+		lost := map[string]time.Time{}
 		for i, w := range wrecks {
 			for j := i; j >= 0; j = p.backups[j] {
-				lost[w.name] = lost[w.name] || wrecks[j].lost
+				if at := wrecks[j].lostAt; at.After(lost[w.name]) {
+					lost[w.name] = at
+				}
 			}
 		}
 		r.violations = g.violations(numbers, lost)
@@ -282,8 +339,12 @@ func (w *disturbedPrinter) repairAll() {
 	w.till()
 	w.c.clearTriggers()
 	time.Sleep(10 * time.Millisecond) // triggers that have fired take effect
+	if w.losing {
+		w.lostAt, w.losing = time.Now(), false
+		w.c.power(false)
+	}
 	for _, a := range disturbances() {
-		if !a.loses {
+		if a.loses == keeps {
 			a.repair(w)
 		}
 	}

@@ -209,9 +209,9 @@ func (g *cabledDaemon) jobResults(station string, best ticket.State) string {
 }
 
 // violations are the promises that were not kept, once everything is repaired and all queues are
-// empty. numbers are each station's tickets in the order in which they were accepted. lost names
-// stations whose printer may have lost accepted data, which a printer without status cannot report.
-func (g *cabledDaemon) violations(numbers map[string][]string, lost map[string]bool) (out []string) {
+// empty. numbers are each station's tickets in the order in which they were accepted. lost is when the
+// station's printer last may have lost data that it had accepted, which a printer without status cannot report.
+func (g *cabledDaemon) violations(numbers map[string][]string, lost map[string]time.Time) (out []string) {
 	report := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	copies, seen := map[string][]printout{}, []passedTicket{}
 	for _, c := range g.cables {
@@ -265,7 +265,7 @@ func (g *cabledDaemon) violations(numbers map[string][]string, lost map[string]b
 }
 
 // ticketViolations are the violations of one ticket.
-func ticketViolations(j queue.Job, copies []printout, doubts int, lost bool) (out []string) {
+func ticketViolations(j queue.Job, copies []printout, doubts int, lost time.Time) (out []string) {
 	slices.SortStableFunc(copies, func(a, b printout) int { return a.at.Compare(b.at) })
 	whole := slices.ContainsFunc(copies, func(s printout) bool { return s.whole })
 	switch {
@@ -273,7 +273,7 @@ func ticketViolations(j queue.Job, copies []printout, doubts int, lost bool) (ou
 		out = append(out, "exactly the tickets that were in doubt twice must be held")
 	case j.State.Open() && j.State != ticket.Held:
 		out = append(out, "it is still in the queue")
-	case j.State == ticket.Sent && lost, j.State == ticket.Held:
+	case j.State == ticket.Sent && !j.FinishedAt.After(lost), j.State == ticket.Held:
 	case !slices.Contains(ticket.Proofs(), j.State):
 		out = append(out, "this state was not requested")
 	case !whole:
