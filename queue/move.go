@@ -157,7 +157,6 @@ func (q *Queue) MoveAll(ctx context.Context, from, to string) ([]uint64, error) 
 func (b *batch) moveSome(
 	from, to string, after uint64, found map[uint64]search,
 ) (moved []uint64, last uint64, more bool) {
-	b.blockLending(from)
 	b.q.mu.Lock()
 	l := b.q.lane(from)
 	var open []entry

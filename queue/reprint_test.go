@@ -314,3 +314,34 @@ func TestAReprintEndsWithItsContextWhileItLooksForCancellations(t *testing.T) {
 	wantErr(t, errOf(q.MoveAll(&endsAfter{bg, 0}, "grill", "bar")), context.Canceled)
 	q.wantState(held, ticket.Held)
 }
+
+func TestAReprintOfAnExtendedSlipHasAllItsLines(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		for _, name := range []string{"a", "b"} {
+			q.accept(order(name, "grill"))
+			time.Sleep(2 * time.Hour)
+			must(t, errOf(q.Expire(bg, "grill", time.Hour)))
+		}
+		slip := q.print("grill")
+		must(t, errOf(q.Reprint(bg, slip.Job, ReprintOptions{})))
+		if d := q.print("grill"); d.Ticket.Kind != ticket.Slip || len(d.Ticket.Lines) != 2 || !d.Reprint {
+			t.Errorf("printed %+v", d)
+		}
+	})
+}
+
+func TestWhatWasCancelledBeforeAnOrderCameIsNotCancelledInIt(t *testing.T) {
+	q := start(t)
+	first, second := order("a", "grill"), order("b", "grill")
+	second.Drafts[0].Ticket.Number = first.Drafts[0].Ticket.Number
+	q.accept(first)
+	q.accept(cancelled(first))
+	q.accept(second)
+	for range 3 {
+		q.print("grill")
+	}
+	got, err := q.Reprint(bg, 3, ReprintOptions{})
+	if got.Voided != 0 || len(got.Later) != 0 || err != nil {
+		t.Errorf("%+v, %v", got, err)
+	}
+}

@@ -264,6 +264,8 @@ func TestARecordWhoseKeyHasAWrongLengthStopsNothing(t *testing.T) {
 		})
 		q.printAll("grill", "b")
 		q.wantState(1, ticket.Failed)
+		must(t, errOf(q.Reprint(bg, 2, ReprintOptions{})))
+		q.printAll("grill", "b")
 		time.Sleep(100 * time.Hour)
 		synctest.Wait()
 		q.accept(order("c", "grill"))
