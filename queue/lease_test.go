@@ -220,6 +220,7 @@ func TestMovesAreAllOrNothing(t *testing.T) {
 	}
 	wantErr(t, errOf(q.Move(bg, ids, "grill")), ErrConflict) // it is out
 	wantErr(t, q.Cancel(bg, ids[0], ""), ErrConflict)
+	wantErr(t, q.Cancel(bg, l.Delivery().Job, ""), ErrConflict) // it prints
 	q.must(l.Return(bg, "stop"))
 }
 
