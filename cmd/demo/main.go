@@ -194,8 +194,8 @@ func (d *demo) printer(ctx context.Context, wg *sync.WaitGroup, name string) (*v
 	return p, l.Addr().String(), nil
 }
 
-// picture writes a picture of a ticket. Unlike the terminal it shows the letters that the daemon had
-// to draw as dots. Each printer calls it for one ticket at a time.
+// picture writes a picture of a ticket, dot for dot as on the paper. Each printer calls it for one
+// ticket at a time.
 func (d *demo) picture(printer string, t virtual.Ticket) error {
 	if d.pictures == "" {
 		return nil
@@ -259,6 +259,6 @@ const greeting = `ticketrail demo: the real daemon with a screen, two simulated 
   ask the daemon go run ./cmd/ticketrail printers list --config %s
   the service    %s (simulated)
                  go run ./cmd/ticketrail venues check --config %s
-  ▒▒ 256x48      on a ticket: text in letters that the printer lacks, drawn as a picture; see it with --png FOLDER
+  ▄▀▀▄           on a ticket: letters that the printer lacks, as the dots that it prints
   Ctrl-C         stops the demo, prints the books and removes its files
 `

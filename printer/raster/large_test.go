@@ -43,6 +43,35 @@ func TestLargeEastAsianTextIsDrawnFromAnOutline(t *testing.T) {
 	}
 }
 
+func TestTheRestOfLargeEastAsianTextIsDrawnWithTheBuiltInFont(t *testing.T) {
+	droid := noto["droid"][0]
+	installed(t, droid)
+	own, with, st := drawer(t), drawer(t, droid), layout.Style{Height: 2}
+	for _, rest := range []string{"s é 2x", "한"} { // Droid has no Korean
+		a, b := drawn(own, "宫"+rest, st), drawn(with, "宫"+rest, st)
+		for y := range a.Height {
+			if !bytes.Equal(a.row(y)[3:], b.row(y)[3:]) { // 24 dots: behind the first character
+				t.Errorf("%q is drawn with the other font", rest)
+				break
+			}
+		}
+	}
+}
+
+func TestBoldGrowsWithTheWidthOfText(t *testing.T) {
+	droid := noto["droid"][0]
+	installed(t, droid)
+	d := drawer(t, droid)
+	plain, bold := drawn(d, "宫", layout.Style{Width: 3}), drawn(d, "宫", layout.Style{Width: 3, Bold: true})
+	for y := range plain.Height {
+		for x := range 60 {
+			if plain.black(x, y) && !bold.black(x+3, y) {
+				t.Fatalf("a stroke at %d, %d is less than three dots wider", x, y)
+			}
+		}
+	}
+}
+
 func TestUnifontIsNoOutlineForLargeText(t *testing.T) {
 	unifont := noto["unifont"][0]
 	installed(t, unifont)

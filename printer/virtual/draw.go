@@ -7,14 +7,25 @@ import (
 )
 
 // Draw draws the ticket in a box, for a terminal. With colour, styles are escape sequences; without, inverted
-// text is between ▐ and ▌. The text itself contains no control characters. head is in the upper edge.
+// text is between ▐ and ▌. Images are drawn with half blocks, at most 76 columns wide. The text itself contains no
+// control characters. head is in the upper edge.
 func (t Ticket) Draw(head string, colour bool) string {
-	lines := make([]string, len(t.Lines))
-	widths := make([]int, len(t.Lines))
+	var lines []string
+	var widths []int
 	width := displaywidth.String(head) + 2
+	add := func(line string, w int) {
+		lines, widths = append(lines, line), append(widths, w)
+		width = max(width, w)
+	}
+	pictures := t.pictures()
 	for i, l := range t.Lines {
-		lines[i], widths[i] = l.draw(colour)
-		width = max(width, widths[i])
+		picture, ok := pictures[i]
+		if !ok {
+			add(l.draw(colour))
+		}
+		for _, line := range picture {
+			add(line, displaywidth.String(line))
+		}
 	}
 	var b strings.Builder
 	b.WriteString("┌")
