@@ -2,6 +2,7 @@ package printertest
 
 import (
 	"math/rand/v2"
+	"strings"
 	"time"
 )
 
@@ -45,10 +46,11 @@ type faults struct {
 	bytes, lines []trigger
 }
 
-// A trigger calls do when n more bytes or lines have come.
+// A trigger calls do when n more bytes or lines have come, counted from text if that is not empty.
 type trigger struct {
-	n  int
-	do func()
+	text string
+	n    int
+	do   func()
 }
 
 // fire counts one for each trigger and calls those that are due, without mu, so that they can use any
@@ -58,7 +60,12 @@ func (p *Printer) fire(list *[]trigger) {
 	var due []func()
 	keep := (*list)[:0]
 	for _, t := range *list {
-		if t.n--; t.n > 0 {
+		if t.text == "" {
+			t.n--
+		} else if strings.HasSuffix(string(p.tail), t.text) {
+			t.text = ""
+		}
+		if t.text != "" || t.n > 0 {
 			keep = append(keep, t)
 		} else {
 			due = append(due, t.do)
@@ -86,13 +93,16 @@ func (p *Printer) locked(f func()) {
 }
 
 // AfterBytes calls do when n more bytes were taken, before the next one is.
-func (p *Printer) AfterBytes(n int, do func()) {
-	p.locked(func() { p.faults.bytes = append(p.faults.bytes, trigger{n, do}) })
+func (p *Printer) AfterBytes(n int, do func()) { p.AfterText("", n, do) }
+
+// AfterText calls do when n more bytes were taken behind text, of at most 32 bytes, before the next one is.
+func (p *Printer) AfterText(text string, n int, do func()) {
+	p.locked(func() { p.faults.bytes = append(p.faults.bytes, trigger{text, n, do}) })
 }
 
 // AfterLines calls do when n more lines, feeds or cuts are on paper, before the next one is.
 func (p *Printer) AfterLines(n int, do func()) {
-	p.locked(func() { p.faults.lines = append(p.faults.lines, trigger{n, do}) })
+	p.locked(func() { p.faults.lines = append(p.faults.lines, trigger{"", n, do}) })
 }
 
 // Set makes a condition true or false. If ASB is on, the client is told.

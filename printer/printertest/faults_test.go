@@ -172,6 +172,22 @@ func TestAnAnswerGoesToTheClientOfTheMoment(t *testing.T) {
 	})
 }
 
+func TestAFaultComesBehindAText(t *testing.T) {
+	for n, want := range []string{"x\nFish", "x\nFish\n", "x\nFish\na"} {
+		bubble(t, all, func(t *testing.T, p *Printer) {
+			p.AfterText("Fish", n, func() { p.Lose(0, 100) })
+			l := plug(p)
+			l.send("x\nFi")
+			l.send("sh\nab\n")
+			p.Lose(0, 0)
+			l.send("\n")
+			if got := texts(p); got != want+"\n" && got != want {
+				t.Errorf("%d behind: on paper %q, want %q", n, got, want)
+			}
+		})
+	}
+}
+
 func TestAHungPrinterDoesNothingUntilItsPowerCycle(t *testing.T) {
 	bubble(t, all, func(t *testing.T, p *Printer) {
 		l := plug(p)

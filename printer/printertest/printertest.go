@@ -66,6 +66,7 @@ type Printer struct {
 	taken   Taken
 
 	buffer []byte // received, not yet interpreted
+	tail   []byte // the last bytes taken
 	rt     []byte // a real-time command as far as it was received
 	in     interpreter
 	queue  []step // interpreted, not yet on paper

@@ -14,6 +14,7 @@ type client struct {
 	conn net.Conn
 	out  []byte // answers that are not sent yet
 	gone bool   // ended by the printer
+	cut  bool   // by a reset: what was read and not taken yet is lost
 	left bool   // ended by the client; answers that were given before are still sent
 	idle *time.Timer
 }
@@ -85,7 +86,7 @@ func linger(c net.Conn) {
 
 // end ends k from the printer's side. The caller holds mu.
 func (p *Printer) end(k *client, reset bool) {
-	k.gone = true
+	k.gone, k.cut = true, reset
 	p.forget(k)
 	if reset {
 		linger(k.conn)
@@ -174,7 +175,7 @@ func (p *Printer) take(k *client, bytes []byte) {
 		p.restartIdle(k)
 	}
 	for _, b := range bytes {
-		if !p.await(k) {
+		if !p.await(k) && k.cut {
 			return
 		}
 		p.receive(b)
@@ -186,6 +187,7 @@ func (p *Printer) take(k *client, bytes []byte) {
 // are also its parameters. The caller holds mu.
 func (p *Printer) receive(b byte) {
 	p.taken.Bytes++
+	p.tail = append(p.tail[max(0, len(p.tail)-31):], b)
 	defer p.fire(&p.faults.bytes)
 	f := &p.faults
 	switch {
