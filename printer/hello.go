@@ -17,8 +17,9 @@ import (
 
 const (
 	// helloTimeout is how long a printer that reports no trouble may leave the hello unanswered. It may
-	// still print what a till left. Nothing of the ticket was sent by then, so the ticket is tried again.
-	helloTimeout = 30 * time.Second
+	// still print what a till left. Nothing of the ticket was sent by then, so the ticket is tried again. It is
+	// shorter than the time after which the dispatcher interrupts an attempt in favour of a backup.
+	helloTimeout = 20 * time.Second
 	// probeTimeout is the same while it is not known whether the printer has a fence at all.
 	probeTimeout = 8 * time.Second
 	// helloInterval is the time between two hellos: an order of magnitude above a round trip by radio.
