@@ -10,7 +10,6 @@ import (
 // with those below it. If that line is a modifier, Parent has the name of the line above it.
 type voider struct {
 	lines   []Line // of the ticket, as they are now
-	split   []bool // by line: a part of its quantity was cancelled
 	ordered []Line // the lines of the ticket as it was
 	seen    []*cancelled
 	voided  int // lines of which something was cancelled
@@ -25,7 +24,7 @@ type cancelled struct {
 }
 
 func newVoider(lines []Line) *voider {
-	v := &voider{lines: slices.Clone(lines), split: make([]bool, len(lines)), ordered: lines}
+	v := &voider{lines: slices.Clone(lines), ordered: lines}
 	for i, l := range lines {
 		if l.Void {
 			block := slices.Clone(lines[i:end(lines, i)])
@@ -116,13 +115,13 @@ func (v *voider) find(c *cancelled) (meant, named []int) {
 	block, head := c.block, c.block[0]
 	var equal, like []int
 	for i, l := range v.lines {
-		if l.Void || l.Name != head.Name || l.Raw != head.Raw || (l.Depth == 0) != (head.Parent == "") ||
+		if l.Void || l.Name != head.Name || (l.Depth == 0) != (head.Parent == "") ||
 			parent(v.lines, i) != head.Parent {
 			continue
 		}
 		named = append(named, i)
 		if alike(v.lines[i:end(v.lines, i)], block) {
-			if like = append(like, i); l.Quantity == head.Quantity && !v.split[i] {
+			if like = append(like, i); l.Quantity == head.Quantity {
 				equal = append(equal, i)
 			}
 		}
@@ -167,7 +166,7 @@ func alike(a, b []Line) bool {
 
 // sameLine compares what the service sends of a line.
 func sameLine(a, b Line) bool {
-	return a.Quantity == b.Quantity && a.Name == b.Name && a.Raw == b.Raw && a.Seat == b.Seat &&
+	return a.Quantity == b.Quantity && a.Name == b.Name && a.Seat == b.Seat &&
 		a.Course == b.Course && slices.Equal(a.Notes, b.Notes)
 }
 
@@ -177,7 +176,7 @@ func (v *voider) interchangeable(i, j int) bool {
 	a, b := v.item(i), v.item(j)
 	x, y := v.lines[a:end(v.lines, a)], v.lines[b:end(v.lines, b)]
 	return i-a == j-b && (i == a || x[0].Quantity == y[0].Quantity) && alike(x, y) &&
-		slices.EqualFunc(x, y, func(p, q Line) bool { return p.Void == q.Void && p.NoRoute == q.NoRoute })
+		slices.EqualFunc(x, y, func(p, q Line) bool { return p.Void == q.Void })
 }
 
 // item is the index of the item that line i belongs to.
@@ -257,7 +256,7 @@ func (v *voider) cancelLine(i int) {
 func (v *voider) splitLine(i int, block []Line, left, void *big.Rat) {
 	v.voided++
 	l, at := &v.lines[i], end(v.lines, i)
-	l.Quantity, v.split[i] = amountText(left), true
+	l.Quantity = amountText(left)
 	block = slices.Clone(block)
 	for j := range block {
 		block[j].Depth += l.Depth
@@ -265,7 +264,6 @@ func (v *voider) splitLine(i int, block []Line, left, void *big.Rat) {
 	}
 	block[0].Quantity, block[0].Parent, block[0].Course = amountText(void), "", l.Course
 	v.lines = slices.Insert(v.lines, at, block...)
-	v.split = slices.Insert(v.split, at, make([]bool, len(block))...)
 }
 
 // amount reads a quantity that can be calculated with. An exponent cannot: 1e999999999 would take a

@@ -135,6 +135,7 @@ func TestACopyPrintsWhatWasVoidedUnderTheSameRequestAsVoid(t *testing.T) {
 		{"the same modifier of another item", "1Fish >1Egg 1Pie >1Egg", []string{"1Fish >1Egg 1Pie >1Egg-"},
 			"1Fish >1Egg 1Pie >1Egg-", 1},
 		{"a modifier that is an item too", "1Fish >1Egg 1Egg", []string{"1Fish >1Egg 1Egg-"}, "1Fish >1Egg 1Egg-", 1},
+		{"what was all void already", "1Fish-", []string{"1Fish-"}, "1Fish-", 0},
 		{"what is not on the ticket", "1Fish", []string{"1Fish 1Wine-"}, "1Fish", 0},
 
 		// What is not clear stays as it was, and the slip says so.
@@ -154,6 +155,15 @@ func TestACopyPrintsWhatWasVoidedUnderTheSameRequestAsVoid(t *testing.T) {
 			[]string{"1Fish >1Peas- 1Fish", "1Fish- >1Peas- 1Fish"}, "1Fish >1Peas- 1Fish" + evenLater, 1},
 		{"a part of one of two that differ", "2Fish 1Fish@1", []string{"1Fish 1Fish- 1Fish@1"},
 			"2Fish 1Fish@1" + later, 0},
+		{"lines of one dish that may be a sum", "1Fish 2Fish", []string{"1Fish- 2Fish", "1Fish 2Fish-"},
+			"1Fish- 2Fish" + evenLater, 1},
+		{"one of two modifiers that differ", "1Fish >1Sauce!a >1Sauce!b", []string{"1Fish >1Sauce!c- >1Sauce!b"},
+			"1Fish >1Sauce >1Sauce" + later, 0},
+		{"a modifier of items of which there are not as many", "2Fish >1Egg 1Fish >1Egg",
+			[]string{"2Fish >1Egg- 1Fish >1Egg"}, "2Fish >1Egg 1Fish >1Egg" + later, 0},
+		{"an item beside one with a void modifier", "1Fish >1Egg- 1Fish >1Egg", []string{"1Fish >1Egg- 1Fish- >1Egg-"},
+			"1Fish >1Egg- 1Fish >1Egg" + later, 0},
+		{"very many digits", "3Fish", []string{"2Fish 0.9999999999999999999999999999999999Fish-"}, "3Fish" + later, 0},
 		{"none of it", "3Fish", []string{"3Fish 0Fish-"}, "3Fish" + later, 0},
 		{"a quantity that is no number", "3Fish", []string{"2Fish 1e40Fish-"}, "3Fish" + later, 0},
 		{"more than the line that is meant", "1Fish@1 1Fish@2", []string{"2Fish@1- 1Fish@2"},
@@ -170,7 +180,11 @@ func TestACopyPrintsWhatWasVoidedUnderTheSameRequestAsVoid(t *testing.T) {
 				contents = append(contents, parse(s))
 			}
 			before := cmp.Diff(Ticket{}, first)
-			now, voided := Cancel(first, "grill", resent(first, contents...))
+			corrections := resent(first, contents...)
+			now, voided := Cancel(first, "grill", corrections)
+			if again, _ := Cancel(first, "grill", corrections); cmp.Diff(now, again) != "" {
+				t.Errorf("the second time %s", show(again))
+			}
 			if got := show(now); got != c.want || voided != c.voided {
 				t.Errorf("got  %s (%d)\nwant %s (%d)", got, voided, c.want, c.voided)
 			}
@@ -274,12 +288,49 @@ func TestWhatCannotBeMatchedForCertainIsNamedAtTheEnd(t *testing.T) {
 			t.Errorf("%q", now.Later)
 		}
 	})
+	t.Run("an item without a name", func(t *testing.T) {
+		raw := func(t *Ticket) { t.Lines[0].Raw = true }
+		now, _ := Cancel(with(order142("1{price:3}"), raw), "grill", []Cancellation{
+			{5, 2, "grill", with(correction(order142("1{price:3,void:1}-")), raw)},
+		})
+		if got, want := show(now), "1{price:3}"+at+"5)"; got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	})
 	t.Run("a message without lines", func(t *testing.T) {
 		now, voided := Cancel(order142(""), "grill", []Cancellation{{5, 2, "grill", correction(order142(""))}})
 		if got := show(now); got != " VOID" && got != "VOID" || voided != 1 {
 			t.Errorf("%q, %d", got, voided)
 		}
 	})
+}
+
+func TestAPartKeepsItsPlaceOnTheTicket(t *testing.T) {
+	first := order142("3Fish 3Fish")
+	first.Lines[0].Course, first.Lines[1].Course = "Starters", "Mains"
+	first.Lines[1].NoRoute = true
+	part := order142("1Fish-").Lines[0]
+	part.Notes = []string{"sorry"} // and no course
+	fish := func(l Line, quantity string) Line { l.Quantity = quantity; return l }
+	now, _ := Cancel(first, "grill", resent(first, []Line{first.Lines[0], fish(first.Lines[1], "2"), part}))
+	if got := show(now); got != "3Fish 3Fish | Later for #142: VOID at 19:35 (job 2)" {
+		t.Errorf("with a note of its own it may be either: %s", got)
+	}
+	first.Lines[0].Name = "Soup"
+	now, _ = Cancel(first, "grill", resent(first, []Line{first.Lines[0], fish(first.Lines[1], "2"), fish(part, "1")}))
+	want := []Line{first.Lines[0], fish(first.Lines[1], "2"), part}
+	want[2].Course, want[2].NoRoute = "Mains", true
+	if d := cmp.Diff(want, now.Lines); d != "" {
+		t.Error(d)
+	}
+	// The course tells them apart.
+	first.Lines[0].Name = "Fish"
+	gone := first.Lines[1]
+	gone.Void = true
+	now, _ = Cancel(first, "grill", resent(first, []Line{first.Lines[0], gone}))
+	if got := show(now); got != "3Fish 3Fish-" {
+		t.Error(got)
+	}
 }
 
 func TestWhatIsNotAnOrderIsCopiedAsItIs(t *testing.T) {

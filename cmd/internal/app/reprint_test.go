@@ -118,3 +118,24 @@ func TestAReprintNamesWhatAnotherRequestHasCancelled(t *testing.T) {
 		wantText(t, k.lastOf("grill"), []string{"REPRINT", "\n1x Fish"}, []string{"VOID"})
 	}, "grill", "bar")
 }
+
+func TestACardOfAReprintTellsThePresent(t *testing.T) {
+	runDaemonWith(t, withScreens(testScreen("hot-line")), func(k *testDaemon) {
+		p := k.openPage("hot-line")
+		defer p.close()
+		id := k.accept("142", at("hot-line", "Fish"), at("hot-line", "Chips"))
+		k.post(id, "142", 0, `{"station":"hot-line","name":"Fish","isVoid":true}`, at("hot-line", "Chips"))
+		k.accept("142", `{"station":"hot-line","name":"Chips","isVoid":true}`)
+		k.advance(time.Second)
+		copied := k.reprint(1, queue.ReprintOptions{}).Job
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		c := p.cards[copied]
+		if c == nil || !c.Reprint || !c.MustAck || c.Void || !c.Items[0].Void || c.Items[1].Void ||
+			len(c.Notes) != 1 || !strings.Contains(c.Notes[0], "Later for #142: VOID at ") {
+			t.Errorf("the card is %+v", c)
+		}
+		k.reprint(1, queue.ReprintOptions{Station: "grill"}) // a cook's print button
+		wantText(t, k.lastOf("grill"), []string{"REPRINT", "** VOID ** 1x Fish", "\n1x Chips", "Later for #142"}, nil)
+	}, "grill")
+}
