@@ -143,14 +143,15 @@ func (v *voider) find(c *cancelled) (meant, named []int) {
 }
 
 // complete says whether the lines below the first one of a block are those that the service has sent
-// there. [NewlyVoid] leaves out what it knows: another equal line, or another modifier of an item of that
+// there. [NewlyVoid] leaves out what it knows: another equal line, or a modifier of another item of that
 // name, may have taken their places.
 func (v *voider) complete(c *cancelled) bool {
 	head := c.block[0]
 	return !slices.ContainsFunc(v.seen, func(was *cancelled) bool {
 		first := was.block[0]
 		return was.arrival != c.arrival &&
-			(first.Parent == head.Name || first.Parent == head.Parent && sameLine(first, head))
+			(first.Parent == head.Name || first.Parent == head.Parent && first.Name == head.Name &&
+				(len(was.block) > 1 || sameLine(first, head)))
 	})
 }
 
