@@ -27,7 +27,7 @@ func (k *testDaemon) reprint(job uint64, o queue.ReprintOptions) queue.Reprinted
 	if err != nil {
 		k.t.Fatal(err)
 	}
-	k.advance(time.Second)
+	k.advance(time.Minute)
 	return got
 }
 
@@ -72,7 +72,7 @@ func TestAReprintTellsThePresent(t *testing.T) {
 			runDaemon(t, func(k *testDaemon) {
 				id := k.accept("142", fish, chips)
 				k.post(id, "142", 0, c.again...)
-				k.advance(time.Second)
+				k.advance(time.Minute)
 				if got := k.reprint(1, queue.ReprintOptions{}); got.Voided != c.voided || len(got.Later) != 0 {
 					t.Errorf("%+v, want %d voided", got, c.voided)
 				}
@@ -95,7 +95,7 @@ func TestAReprintNamesWhatAnotherRequestHasCancelled(t *testing.T) {
 		k.accept("7", voidFish)     // another order
 		k.accept("142", fish)       // ordered once more, job 4
 		k.accept("142", voidFish)
-		k.advance(time.Second)
+		k.advance(time.Minute)
 		at := time.Now().UTC()
 		if got := k.reprint(1, queue.ReprintOptions{}); got.Voided != 0 || len(got.Later) != 1 {
 			t.Errorf("%+v, want one void that came later", got)
@@ -126,7 +126,7 @@ func TestACardOfAReprintTellsThePresent(t *testing.T) {
 		id := k.accept("142", at("hot-line", "Fish"), at("hot-line", "Chips"))
 		k.post(id, "142", 0, `{"station":"hot-line","name":"Fish","isVoid":true}`, at("hot-line", "Chips"))
 		k.accept("142", `{"station":"hot-line","name":"Chips","isVoid":true}`)
-		k.advance(time.Second)
+		k.advance(time.Minute)
 		copied := k.reprint(1, queue.ReprintOptions{}).Job
 		p.mu.Lock()
 		defer p.mu.Unlock()
