@@ -4,27 +4,31 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"ticketrail/printer"
 )
 
-func TestACopySaysToIgnoreThePieceAboveOnlyIfNothingPrintedInBetween(t *testing.T) {
+func TestOnlyTheFirstCopyDirectlyBelowAPieceSaysToIgnoreIt(t *testing.T) {
+	twoCopies := func(_ *printer.DeviceOptions, o *printer.Options) { o.Copies = 2 }
 	for name, c := range map[string]struct {
-		between, doubt, want bool
+		between, doubt bool
+		want           int
 	}{
-		"the copy follows its piece":       {doubt: true, want: true},
-		"another order came in between":    {between: true, doubt: true},
-		"it is no copy, for nothing broke": {},
+		"the copies follow their piece":     {doubt: true, want: 1},
+		"another order came in between":     {between: true, doubt: true},
+		"there is no doubt about the first": {},
 	} {
 		t.Run(name, func(t *testing.T) {
-			withHarness(t, answersAll(), nil, func(r *harness) {
+			withHarness(t, answersAll(), twoCopies, func(r *harness) {
 				r.want("A1", "confirmed")
 				r.d.Release()
 				long := orderOfLines(200)
 				long.Job = 2
 				if c.doubt {
 					r.v.ResetAfter(3000, 1)
-					if o := r.printWith(r.t.Context(), r.p, long, nil); o.kind() != "doubt" {
-						t.Errorf("%s, %v", o.kind(), o.err)
-					}
+				}
+				if o := r.printWith(r.t.Context(), r.p, long, nil); o.inDoubt != c.doubt {
+					t.Errorf("%s, %v", o.kind(), o.err)
 				}
 				if c.between {
 					r.want("A3", "confirmed")
@@ -38,8 +42,8 @@ func TestACopySaysToIgnoreThePieceAboveOnlyIfNothingPrintedInBetween(t *testing.
 				for _, x := range r.v.Tickets() {
 					all.WriteString(x.Text)
 				}
-				if got := strings.Contains(all.String(), "IGNORE THE PIECE ABOVE"); got != c.want {
-					t.Errorf("IGNORE THE PIECE ABOVE is printed: %v, want %v, in\n%s", got, c.want, all.String())
+				if got := strings.Count(all.String(), "IGNORE THE PIECE ABOVE"); got != c.want {
+					t.Errorf("IGNORE THE PIECE ABOVE is printed %d times, want %d, in\n%s", got, c.want, all.String())
 				}
 			})
 		})

@@ -10,6 +10,7 @@ import (
 
 func TestFieldsShareALineIfTheyHaveOneSizeOrWouldBeAlone(t *testing.T) {
 	d := rich()
+	d.Ticket.Course = "Everything for a birthday party"
 	row := func(left, right string) string { return left + spaces(42-len(left)-len(right)) + right }
 	for _, c := range []struct {
 		fields []string
@@ -19,6 +20,10 @@ func TestFieldsShareALineIfTheyHaveOneSizeOrWouldBeAlone(t *testing.T) {
 		{[]string{"type", "guests"}, []string{row("Dine In", "Guests 4")}},
 		{[]string{"type", "time", "guests"}, []string{"Dine In           21:49           Guests 4"}},
 		{[]string{"type", "time", "guests", "date"}, []string{row("Dine In", "21:49"), row("Guests 4", "Fri 6 Feb")}},
+		{[]string{"type", "guests", "server", "date"}, []string{row("Dine In", "Guests 4"),
+			row("Server Jonathan A.", "Fri 6 Feb")}},
+		{[]string{"guests", "date", "server", "course"}, []string{"Guests 4   Fri 6 Feb    Server Jonathan A.",
+			"Course Everything for a birthday party"}},
 		{[]string{"server", "date", "guests", "destination"}, []string{row("Server Jonathan A.", "Fri 6 Feb"),
 			row("Guests 4", "For GRILL-1")}},
 		{[]string{"guests", "venue", "type", "date"}, []string{"Guests 4", spaces(14) + "Harbour Grill",
@@ -69,6 +74,16 @@ func TestNumberAndTableHaveTheConfiguredSizes(t *testing.T) {
 		}
 		if got := slices.IndexFunc(lines, func(l Line) bool { return l.Spans[0].Text[0] == '=' }); got != c.lines {
 			t.Errorf("%d columns, %v and %v: they take %d lines, want %d", c.columns, c.number, c.table, got, c.lines)
+		}
+	}
+}
+
+func TestATableIsNarrowerRatherThanBroken(t *testing.T) {
+	d := ticket.Delivery{Ticket: ticket.Ticket{Table: "Gooseberrybush"}} // 14 letters
+	for columns, want := range map[int]int{56: 4, 55: 3, 42: 3, 41: 2} {
+		lines := ComposeWith(d, Options{Columns: columns, TableSize: Size{4, 4}})
+		if got := sizeOf(t, lines, "Gooseberrybush"); got.Width != want || got.Height != 4 {
+			t.Errorf("%d columns: it is %+v, want width %d", columns, got, want)
 		}
 	}
 }

@@ -198,6 +198,15 @@ func TestNamesAreNarrowerOnlyIfAWordDoesNotFit(t *testing.T) {
 	}
 }
 
+func TestAQuantityOfOneDigitTakesAtMostAThirdOfThePaper(t *testing.T) {
+	for columns, want := range map[int]int{48: 7, 32: 4, 20: 2} { // with a space: 15, 9 and 5 columns
+		d := order(ticket.Line{Quantity: "1", Name: "Soup"})
+		if got := sizeOf(t, ComposeWith(d, Options{Columns: columns, NameSize: Size{8, 8}}), "1x").Width; got != want {
+			t.Errorf("%d columns: it has width %d, want %d", columns, got, want)
+		}
+	}
+}
+
 func TestACancelledWordNeedsRoomBesideItsMark(t *testing.T) {
 	// ** VOID **, "1x" in double width and two spaces take 16 of 48 columns.
 	for name, want := range map[string]int{"Sixteen-letters-": 2, "Seventeen-letters": 1} {

@@ -233,6 +233,7 @@ func TestConfiguredSizesAreUsedIfThePaperHasRoom(t *testing.T) {
 		{48, Size{3, 3}, Size{}, Style{Bold: true, Width: 3, Height: 3}, Style{Bold: true, Width: 1, Height: 2}},
 		{32, Size{4, 4}, Size{8, 8}, Style{Bold: true, Width: 2, Height: 4}, Style{Bold: true, Width: 2, Height: 4}},
 		{20, Size{8, 8}, Size{1, 1}, Style{Bold: true, Width: 1, Height: 8}, Style{Bold: true, Width: 1, Height: 1}},
+		{48, Size{1, 2}, Size{2, 2}, Style{Bold: true, Width: 1, Height: 2}, Style{Bold: true, Width: 1, Height: 2}},
 		{42, Size{1, 1}, Size{}, Style{Bold: true, Width: 1, Height: 1}, Style{Bold: true, Width: 1, Height: 1}},
 		{42, Size{0, 2}, Size{-3, 99}, Style{Bold: true, Width: 1, Height: 2}, Style{Bold: true, Width: 1, Height: 2}},
 		{42, Size{}, Size{}, Style{Bold: true, Width: 2, Height: 2}, Style{Bold: true, Width: 1, Height: 2}},
