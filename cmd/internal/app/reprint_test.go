@@ -94,9 +94,9 @@ func TestAReprintNamesWhatAnotherRequestHasCancelled(t *testing.T) {
 		k.accept("142", fish, cola) // jobs 1 and 2
 		k.accept("7", voidFish)     // another order
 		k.accept("142", fish)       // ordered once more, job 4
+		at := time.Now()
 		k.accept("142", voidFish)
 		k.advance(time.Minute)
-		at := time.Now().UTC()
 		if got := k.reprint(1, queue.ReprintOptions{}); got.Voided != 0 || len(got.Later) != 1 {
 			t.Errorf("%+v, want one void that came later", got)
 		}
@@ -129,8 +129,8 @@ func TestACardOfAReprintTellsThePresent(t *testing.T) {
 		k.advance(time.Minute)
 		copied := k.reprint(1, queue.ReprintOptions{}).Job
 		p.mu.Lock()
-		defer p.mu.Unlock()
 		c := p.cards[copied]
+		p.mu.Unlock()
 		if c == nil || !c.Reprint || !c.MustAck || c.Void || !c.Items[0].Void || c.Items[1].Void ||
 			len(c.Notes) != 1 || !strings.Contains(c.Notes[0], "Later for #142: VOID at ") {
 			t.Errorf("the card is %+v", c)
