@@ -69,10 +69,7 @@ type Device struct {
 	// dots: the last ticket had commands with much data, or none was sent since the start.
 	dots bool
 	// printedAt is when a printer that gives no answer has printed what it was sent, as estimated.
-	printedAt time.Time
-	// lateAnswers: an earlier connection left a GS r unanswered. Over USB or serial, the answer can still
-	// arrive on the next one.
-	lateAnswers   bool
+	printedAt     time.Time
 	idMark        [2]byte // begins each id of this Device
 	issued        int     // ids so far
 	idUnanswered  int     // hellos in a row in which GS r was answered and GS ( H was not
@@ -121,7 +118,7 @@ func NewDevice(o DeviceOptions) *Device {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	d := &Device{o: o, lock: o.Lock, dots: true, lateAnswers: true, idMark: newIDMark()}
+	d := &Device{o: o, lock: o.Lock, dots: true, idMark: newIDMark()}
 	d.status = Status{State: Unknown, Since: time.Now()}
 	return d
 }
@@ -214,7 +211,6 @@ func (d *Device) open(conn transport.Conn) *session {
 // later. The opposite of finishSession: what the printer's network interface still holds of a
 // broken ticket should not come out after the same ticket's copy.
 func (d *Device) close(s *session) {
-	d.noteLateAnswers(s)
 	_ = s.conn.Close() // the caller returns the error that matters
 	d.update(func(s *Status) { s.Connected = false })
 }
@@ -222,13 +218,6 @@ func (d *Device) close(s *session) {
 // finishTimeout limits the closing handshake with a printer that has printed everything. Its result
 // is known, so the limit only bounds how long the next ticket waits for the lock.
 const finishTimeout = 2 * time.Second
-
-// noteLateAnswers is called before a connection is closed.
-func (d *Device) noteLateAnswers(s *session) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	d.lateAnswers = d.lateAnswers || s.statusAsked != s.statusAnswered
-}
 
 // noteCut is called when the printer has taken everything that was sent on s.
 func (d *Device) noteCut(s *session) {
@@ -240,7 +229,6 @@ func (d *Device) noteCut(s *session) {
 // finishSession ends a connection with nothing in progress on it in an orderly way: the printer gets all
 // that was sent.
 func (d *Device) finishSession(s *session) {
-	d.noteLateAnswers(s)
 	ctx, cancel := context.WithTimeout(context.Background(), finishTimeout)
 	defer cancel()
 	if d.capability.ASB && s.alive() {

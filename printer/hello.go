@@ -54,7 +54,6 @@ func (d *Device) hello(ctx context.Context, s *session) error {
 		return ticket.NotReady(fmt.Errorf("%s reports no trouble and does not process what it is sent; to fix: %s",
 			d.o.Name, d.advice(Hung, false)))
 	}
-	s.by = got
 	d.noteCut(s)
 	if got == d.capability.Fence {
 		d.idUnanswered = 0
@@ -96,7 +95,9 @@ func (d *Device) askInOrder(ctx context.Context, s *session, by fenceKind, limit
 			return noFence, err
 		}
 		if got != noFence {
-			return got, d.settleAnswers(ctx, s)
+			err := d.settleAnswers(ctx, s)
+			s.by = got
+			return got, err
 		}
 		// No answer: it waits for a person, serves another client, or is inside a command.
 		if err := s.askEach(ctx, d.capability.RealTime, func() bool { return f.done() != noFence }); err != nil {
@@ -115,14 +116,18 @@ func (d *Device) askInOrder(ctx context.Context, s *session, by fenceKind, limit
 	}
 }
 
-// settleAnswers waits until no further answer to GS r comes, if one may: several were asked, or an earlier
+// settleAnswers waits until no further answer to GS r comes, if one may: several were asked, or another
 // connection left one unanswered. It could be taken for the answer behind the ticket.
 func (d *Device) settleAnswers(ctx context.Context, s *session) error {
 	s.mu.Lock()
-	done := s.statusAsked == s.statusAnswered && (s.statusAsked == 0 || !d.lateAnswers)
+	done := s.statusAsked == 0 || s.by != noFence && s.statusAsked == s.statusAnswered
 	s.mu.Unlock()
 	if done {
 		return nil
+	}
+	// An answer to DLE EOT says that what is on the way, NULs among them, has arrived.
+	if err := s.askEach(ctx, d.capability.RealTime, never); err != nil {
+		return err
 	}
 	if err := s.waitFor(ctx, lateAnswerWindow, never); !errors.Is(err, errNoAnswer) {
 		return err
@@ -130,7 +135,6 @@ func (d *Device) settleAnswers(ctx context.Context, s *session) error {
 	s.mu.Lock()
 	s.statusAnswered = s.statusAsked
 	s.mu.Unlock()
-	d.lateAnswers = false
 	return nil
 }
 
@@ -145,16 +149,21 @@ func (s *session) sendNULs(ctx context.Context, n int, within time.Duration) err
 }
 
 // question is what is sent for f; withStatus adds GS r to GS ( H, ahead of it, so that a printer that takes
-// GS ( H for text has answered the other one by then.
+// GS ( H for text has answered the other one by then. The first GS r of a connection is doubled, because the
+// first answer may be to the question of an earlier connection or of another program, with lines to print
+// behind it.
 func (s *session) question(f *fence, withStatus bool) (b []byte) {
 	if f.by == byStatus || withStatus {
+		b = escpos.PaperStatus()
+		if s.by == noFence {
+			b = append(b, b...)
+		}
 		s.mu.Lock()
-		s.statusAsked++
+		s.statusAsked += len(b) / len(escpos.PaperStatus())
 		if f.nth == 0 {
 			f.nth = s.statusAsked
 		}
 		s.mu.Unlock()
-		b = escpos.PaperStatus()
 	}
 	if f.by != byStatus {
 		b = append(b, escpos.ProcessID(f.id)...)

@@ -81,10 +81,10 @@ func (d *Device) probeAll(ctx context.Context, s *session) (a capability, err er
 	return a, err
 }
 
-// probeFailed handles a probe that ended with err. See maxDroppedProbes. An error other than a
-// dropped connection counts the same: the questions could not be asked.
+// probeFailed handles a probe that ended with err. See maxDroppedProbes. A printer that has answered and does
+// not any more serves another client, or still prints what that one left: this does not count.
 func (d *Device) probeFailed(ctx context.Context, err error) error {
-	if ctx.Err() == nil {
+	if ctx.Err() == nil && !errors.Is(err, errNoAnswer) {
 		if d.droppedProbes++; d.droppedProbes >= maxDroppedProbes {
 			d.droppedProbes = 0
 			d.setState(Silent)

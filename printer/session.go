@@ -31,7 +31,7 @@ type session struct {
 
 	// unsent is the rest of a question that could not be written in time.
 	unsent []byte
-	by     fenceKind // what proves a ticket on this connection; set by hello
+	by     fenceKind // what proves a ticket on this connection; set by askInOrder
 	wrote  int       // bytes handed over on this connection
 	cut    bool      // Device.pendingCut was sent on it, last
 

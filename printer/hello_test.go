@@ -1,0 +1,220 @@
+package printer_test
+
+import (
+	"context"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ticketrail/printer/printertest"
+	"ticketrail/printer/transport"
+)
+
+// everything is a printer that answers every question.
+func everything() printertest.Model {
+	return printertest.Model{
+		IDFence: true, StatusFence: true, RealTime: []byte{1, 2, 3, 4}, ASB: true, Raster: true,
+	}
+}
+
+// A lineDialer leads to a printer behind a line with a buffer at our end, as a kernel or a print server has.
+type lineDialer struct{ *printertest.Printer }
+
+func (d lineDialer) Dial(context.Context) (transport.Conn, error) {
+	ours, theirs := net.Pipe()
+	go d.ServeConn(theirs)
+	c := &lineConn{Conn: ours, more: make(chan struct{}, 1)}
+	go c.send()
+	return c, nil
+}
+
+// till is another program that sends s and leaves when the printer has it.
+func (d lineDialer) till(s string) {
+	c, _ := d.Dial(context.Background())
+	c.Write([]byte(s))
+	c.Finish(context.Background())
+	c.Close()
+}
+
+type lineConn struct {
+	net.Conn
+	more chan struct{} // something was written
+
+	mu     sync.Mutex
+	buf    []byte
+	closed bool
+}
+
+const lineBuffer = 128 << 10
+
+func (c *lineConn) Write(b []byte) (int, error) {
+	c.mu.Lock()
+	n := min(len(b), lineBuffer-len(c.buf))
+	c.buf = append(c.buf, b[:n]...)
+	c.mu.Unlock()
+	c.wake()
+	if n < len(b) {
+		return n, os.ErrDeadlineExceeded
+	}
+	return n, nil
+}
+
+func (c *lineConn) wake() {
+	select {
+	case c.more <- struct{}{}:
+	default:
+	}
+}
+
+// send sends what was written until the connection is closed.
+func (c *lineConn) send() {
+	for {
+		c.mu.Lock()
+		b, closed := c.buf[:min(len(c.buf), 16)], c.closed
+		c.mu.Unlock()
+		if closed {
+			return
+		}
+		if len(b) == 0 {
+			<-c.more
+			continue
+		}
+		n, _ := c.Conn.Write(b)
+		c.mu.Lock()
+		c.buf = c.buf[n:]
+		c.mu.Unlock()
+	}
+}
+
+func (c *lineConn) SetWriteDeadline(time.Time) error { return nil }
+
+func (c *lineConn) Finish(context.Context) error {
+	for {
+		c.mu.Lock()
+		n := len(c.buf)
+		c.mu.Unlock()
+		if n == 0 {
+			return nil
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+func (c *lineConn) Close() error {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	c.wake()
+	return c.Conn.Close()
+}
+
+// withLine runs f with a printer behind a line.
+func withLine(t *testing.T, m printertest.Model, f func(r *harness, p lineDialer)) {
+	synctest.Test(t, func(t *testing.T) {
+		p := lineDialer{printertest.New(m)}
+		defer p.Close()
+		r := newHarness(t, nil, p, nil)
+		f(r, p)
+		r.d.Release()
+		p.Wait()
+	})
+}
+
+func (d lineDialer) text() string {
+	var b strings.Builder
+	for _, s := range d.Strips() {
+		b.WriteString(s.Text() + "-----\n")
+	}
+	return b.String()
+}
+
+// onPaper reports whether a piece of paper holds a whole ticket for the item.
+func (d lineDialer) onPaper(item string) bool {
+	for _, s := range d.Strips() {
+		x := s.Text()
+		if strings.Contains(x, "#42") && strings.Contains(x, item+"\n") && strings.Contains(x, "| job ") {
+			return true
+		}
+	}
+	return false
+}
+
+func TestAnAnswerToAnotherProgramsGSrProvesNothing(t *testing.T) {
+	m := everything()
+	m.IDFence, m.LinesPerSecond = false, 4
+	withLine(t, m, func(r *harness, p lineDialer) {
+		r.want("A1", "processed")
+		r.d.Release()
+		// It leaves before it is answered; the answer comes to us.
+		p.till(strings.Repeat("x\n", 2) + "\x1dr\x01" + strings.Repeat("x\n", 12))
+		r.want("A2", "processed")
+		if !p.onPaper("A2") {
+			t.Errorf("A2 was said to be processed when the paper was\n%s", p.text())
+		}
+	})
+}
+
+func TestAnAnswerThatAnEarlierConnectionLeftProvesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		out := false // of paper, as soon as the ticket is printed
+		asked := map[net.Conn]int{}
+		r := newScriptedHarness(t, &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
+			if answerStatus(c, all) {
+				return
+			}
+			n := strings.Count(all, "\x1dr\x01") - asked[c]
+			asked[c] += n
+			switch {
+			case n > 1:
+				for i := range n + 1 { // the first is an old one
+					later(time.Duration(i)*100*time.Millisecond, func() { _, _ = c.Write([]byte{0}) })
+				}
+			case n == 1 && out:
+				later(time.Second, func() { _, _ = c.Write([]byte{0x0c}) })
+			case n == 1:
+				_, _ = c.Write([]byte{0})
+			}
+		}})
+		defer r.d.Release()
+		r.want("A1", "processed")
+		time.Sleep(time.Minute) // another connection
+		out = true
+		r.want("A2", "doubt")
+	})
+}
+
+func TestAnAnswerFromBeforeTheNULsProvesNothing(t *testing.T) {
+	m := everything()
+	m.IDFence, m.LinesPerSecond, m.BytesPerSecond = false, 4, 1000
+	withLine(t, m, func(r *harness, p lineDialer) {
+		r.want("A1", "processed")
+		r.d.Release()
+		p.till(strings.Repeat("x\n", 14)) // about as long as it takes to send the first two series of NULs
+		for r.print("A2").kind() == "not ready" {
+			time.Sleep(5 * time.Second)
+		}
+		if !p.onPaper("A2") {
+			t.Errorf("A2 was said to be processed when the paper was\n%s", p.text())
+		}
+	})
+}
+
+func TestAPrinterThatFallsSilentDuringItsFirstProbeIsNotTakenForOneThatCannotAnswer(t *testing.T) {
+	m := everything()
+	m.BytesPerSecond = 1000
+	withLine(t, m, func(r *harness, p lineDialer) {
+		p.till("\x1dv0\x00\x30\x00\x00\x02") // an image of 24 KiB that does not come
+		o := r.print("A1")
+		for o.kind() == "clean" || o.kind() == "not ready" {
+			time.Sleep(5 * time.Second)
+			o = r.print("A1")
+		}
+		if o.kind() != "confirmed" || !p.onPaper("A1") {
+			t.Errorf("%s: %v, on paper\n%s", o.kind(), o.err, p.text())
+		}
+	})
+}
