@@ -27,9 +27,6 @@ const maxName = kv.MaxKey
 // Equal content is recognized by r.Digest. New content under a known key orders nothing; what is
 // void in it and was not void before is enqueued as corrections.
 func (q *Queue) Accept(ctx context.Context, r ticket.Request) (ticket.Receipt, error) {
-	if err := ctx.Err(); err != nil {
-		return ticket.Receipt{}, fmt.Errorf("accept request %.64s: %w", r.ID, err)
-	}
 	a, err := q.newAcceptOp(&r)
 	if err == nil {
 		err = q.do(ctx, opAccept, a.size, a.apply)
@@ -108,7 +105,6 @@ func checkName(what, name string) error {
 // before its commit leaves none of them, so the retry is new. A crash after it leaves all, so the
 // retry is a duplicate and the tickets print.
 func (a *acceptOp) apply(b *batch) error {
-	a.receipt = ticket.Receipt{}
 	gen, raw := b.findDedup(a.key)
 	if raw != nil {
 		return a.acceptKnown(b, gen, raw)

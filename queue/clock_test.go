@@ -181,6 +181,22 @@ func TestTimeOffCountsIfTheClockWasSynchronizedBeforeAndAfter(t *testing.T) {
 	}
 }
 
+func TestTimeOffCountsBeforeTheFirstTicketIsLentAlsoIfTheFirstCommitFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &fakeClock{now: time.Date(2026, 11, 20, 23, 0, 0, 0, time.UTC), synchronized: true}
+		q := start(t, func(o *Options) { o.Clock = w })
+		defer q.stop()
+		q.accept(order("a", "grill"))
+		q.stop()
+		w.set(w.now.Add(10*time.Hour), true)
+		q.disk.willEnd(fails)
+		q.open()
+		if waited := q.take("grill").Waited(); waited != 10*time.Hour {
+			t.Errorf("it waited %s", waited)
+		}
+	})
+}
+
 func TestTimeOffDoesNotCountOnAClockThatCannotSayThatItIsRight(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		q.accept(order("a", "grill"))

@@ -36,8 +36,7 @@ const (
 // before both, because nothing prints until it succeeds.
 func (q *Queue) run() {
 	defer close(q.ended)
-	tick := time.NewTicker(maintenanceEvery)
-	defer tick.Stop()
+	tick := time.Tick(maintenanceEvery)
 	q.maintain()
 	for {
 		if !q.nextReopen.IsZero() && !time.Now().Before(q.nextReopen) {
@@ -58,7 +57,7 @@ func (q *Queue) run() {
 		}
 		select {
 		case <-q.in.wake:
-		case <-tick.C:
+		case <-tick:
 			q.maintain()
 		case <-q.untilReopen():
 		case <-q.untilSpaceCheck():

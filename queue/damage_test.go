@@ -118,13 +118,14 @@ func TestAStateThatTheQueueDoesNotWriteIsNotRead(t *testing.T) {
 
 func TestTheKeyOfARequestWhoseRecordHasAWrongLengthIsKnownAndRepaired(t *testing.T) {
 	for name, stored := range map[string][]byte{
-		"no content":        encodeDedup(dedupRecord{}),
-		"too many contents": encodeDedup(dedupRecord{digests: make([][16]byte, maxDigests+1)}),
-		"half a content":    seal([]byte{dedupVersion, 1, 2, 3}),
-		"half a void":       seal([]byte{dedupVersion, 1}, make([]byte, 16+4)),
-		"voids not sorted":  encodeDedup(dedupRecord{digests: make([][16]byte, 1), voids: []uint64{2, 1}}),
-		"another version":   seal([]byte{dedupVersion + 1, 1}, make([]byte, 16)),
-		"nothing":           seal(),
+		"no content":         encodeDedup(dedupRecord{}),
+		"too many contents":  encodeDedup(dedupRecord{digests: make([][16]byte, maxDigests+1)}),
+		"no content, a void": seal([]byte{dedupVersion, 0}, make([]byte, 16)),
+		"half a content":     seal([]byte{dedupVersion, 1, 2, 3}),
+		"half a void":        seal([]byte{dedupVersion, 1}, make([]byte, 16+4)),
+		"voids not sorted":   encodeDedup(dedupRecord{digests: make([][16]byte, 1), voids: []uint64{2, 1}}),
+		"another version":    seal([]byte{dedupVersion + 1, 1}, make([]byte, 16)),
+		"nothing":            seal(),
 	} {
 		t.Run(name, func(t *testing.T) {
 			q := start(t)

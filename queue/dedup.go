@@ -93,11 +93,11 @@ func decodeDedup(b []byte) (dedupRecord, error) {
 	if err != nil {
 		return dedupRecord{}, err
 	}
-	if len(p) < 2 || p[0] != dedupVersion {
+	if len(p) < 2+16 || p[0] != dedupVersion { // there is at least one content
 		return dedupRecord{}, errors.New("unknown format")
 	}
 	n, p := int(p[1]), p[2:]
-	if n == 0 || n > maxDigests || len(p) < 16*n || (len(p)-16*n)%8 != 0 {
+	if n == 0 || n > maxDigests || len(p) < 16*n || len(p)%8 != 0 {
 		return dedupRecord{}, errors.New("wrong length")
 	}
 	var s dedupRecord
@@ -151,11 +151,11 @@ func (b *batch) generations() []generation {
 // once.
 func (b *batch) findDedup(k requestKey) (gen uint64, raw []byte) {
 	for _, g := range b.generations() {
-		if raw := g.keys.Get(k[:]); raw != nil {
+		if raw = g.keys.Get(k[:]); raw != nil {
 			return g.number, raw
 		}
 	}
-	return 0, nil
+	return
 }
 
 // putDedup stores the record of a key in a generation. A known key stays in its own, so that its

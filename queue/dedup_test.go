@@ -98,11 +98,10 @@ func TestARequestOfAnotherVenueIsAnotherRequest(t *testing.T) {
 
 func TestTheFirstAndTheLatestContentsOfARequestAreKept(t *testing.T) {
 	var s dedupRecord
-	for n := range maxDigests + 3 {
+	for n := range 11 {
 		s.add([16]byte{byte(n)}, nil)
 	}
-	if first, last := s.digests[0][0], s.digests[maxDigests-1][0]; len(s.digests) != maxDigests ||
-		first != 0 || last != maxDigests+2 {
+	if first, last := s.digests[0][0], s.digests[7][0]; len(s.digests) != 8 || first != 0 || last != 10 {
 		t.Errorf("%d contents are kept, from %d to %d", len(s.digests), first, last)
 	}
 }

@@ -274,7 +274,7 @@ func TestAnEndOfALeaseThatStorageNeverTookIsRefusedAtCloseAndLeavesADoubt(t *tes
 // All of them in one transaction may need more space than the reserve gave.
 func TestTheEndsOfLeasesThatAFullDiskRefusedAreStoredAFewAtATime(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
-		const leases = 40
+		const leases = 49
 		done := make(chan error, leases)
 		var lent []*Lease
 		for n := range leases {
@@ -290,8 +290,8 @@ func TestTheEndsOfLeasesThatAFullDiskRefusedAreStoredAFewAtATime(t *testing.T) {
 		for range leases {
 			q.must(<-done)
 		}
-		if n := q.disk.commits() - before - 1; n < 3 { // without the probe commit
-			t.Errorf("%d ends are stored in %d transactions", leases, n)
+		if n := q.disk.commits() - before - 1; n != 4 { // without the probe commit
+			t.Errorf("%d ends are stored in %d transactions, want 4", leases, n)
 		}
 	})
 }

@@ -171,16 +171,17 @@ func TestAFullDiskStopsAcceptingNeverPrinting(t *testing.T) {
 
 func TestMoveAllOverAFailureMovesEachJobOnceAndInOrder(t *testing.T) {
 	pairs(t, func(t *testing.T, q *testQueue, end commitResult) {
-		const tickets = moveAtOnce + 20 // two transactions: the second one fails
+		const atOnce = 100
+		const tickets = atOnce + 20 // two transactions: the second one fails
 		q.orders(tickets, "grill")
 		q.disk.willEnd(works, end)
 		moved, err := q.MoveAll(bg, "grill", "bar")
-		if !errors.Is(err, ErrStorageFailed) || len(moved) != moveAtOnce {
+		if !errors.Is(err, ErrStorageFailed) || len(moved) != atOnce {
 			t.Fatalf("%d moved, %v", len(moved), err)
 		}
 		q.waitForStorage()
 		moved, err = q.MoveAll(bg, "grill", "bar")
-		want := tickets - moveAtOnce
+		want := tickets - atOnce
 		if end == failsButPersist {
 			want = 0
 		}
@@ -274,10 +275,10 @@ func TestFreedDiskSpaceIsNoticedWithinSeconds(t *testing.T) {
 		if err := q.Ready(); !errors.Is(err, ErrStorageFull) {
 			t.Fatalf("ready: %v", err)
 		}
-		time.Sleep(fullCheckEvery)
+		time.Sleep(5 * time.Second)
 		synctest.Wait()
 		if err := q.Ready(); err != nil {
-			t.Errorf("%v later: %v", fullCheckEvery, err)
+			t.Errorf("5 s later: %v", err)
 		}
 	})
 }

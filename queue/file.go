@@ -24,7 +24,7 @@ import (
 // mapSize is how much address space bbolt maps at first: 1 GiB, on 32 bits 256 MiB. When a map has
 // to grow, the writer waits for all readers. Address space is not memory, and on 64 bits it costs
 // nothing.
-const mapSize = (1<<30)*(strconv.IntSize/64) + (256<<20)*(1-strconv.IntSize/64)
+const mapSize = 1 << (26 + strconv.IntSize/16)
 
 // openFile opens an existing file. It checks the length first: bbolt maps what the file says it
 // contains, and reading a page behind the end kills the process with SIGBUS, which no recover
@@ -263,20 +263,20 @@ func Check(path string) error {
 }
 
 func check(path string) error {
-	if err := checkLength(path); err != nil {
-		return err
-	}
 	// Read it sequentially first: the check reads at random, which takes minutes on a cold SD card.
 	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
-	_, err = io.CopyBuffer(io.Discard, struct{ io.Reader }{f}, make([]byte, 1<<20))
+	_, err = io.Copy(io.Discard, f)
 	if err := errors.Join(err, f.Close()); err != nil {
 		return err
 	}
+	if err := checkLength(path); err != nil {
+		return err
+	}
 	o := boltOptions(false)
-	o.ReadOnly, o.InitialMmapSize = true, 0
+	o.ReadOnly = true
 	db, err := bolt.Open(path, 0o600, o)
 	if errors.Is(err, berrors.ErrTimeout) {
 		return errors.New("another ticketrail process has it open: stop that one first")

@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -118,9 +119,7 @@ func (in *inbox) nextBatch() (ops []*op, closed bool) {
 			size += o.size
 			ops = append(ops, o)
 		}
-		rest := copy(*from, (*from)[n:]) // in place, so that the array does not grow for ever
-		clear((*from)[rest:])
-		*from = (*from)[:rest]
+		*from = slices.Delete(*from, 0, n) // in place, so that the array does not grow for ever
 	}
 	take(&in.urgent)
 	take(&in.accepts)

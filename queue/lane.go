@@ -150,7 +150,7 @@ func (l *lane) oldest(now time.Duration) time.Duration {
 // clone copies the counters, so that a caller cannot change those in memory through the map.
 func (b Books) clone() Books {
 	c := b
-	c.Outcomes = make(map[ticket.State]uint64, len(b.Outcomes)+1)
+	c.Outcomes = make(map[ticket.State]uint64)
 	maps.Copy(c.Outcomes, b.Outcomes)
 	return c
 }

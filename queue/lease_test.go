@@ -250,8 +250,8 @@ func TestAStationIsNotMovedToItself(t *testing.T) {
 
 func TestAMoveOfMoreThanAThousandJobsIsRefused(t *testing.T) {
 	q := start(t)
-	ids := make([]uint64, maxMove+1)
-	wantErr(t, errOf(q.Move(bg, ids[:maxMove], "bar")), ErrNotFound) // none of them exists
+	ids := make([]uint64, 1001)
+	wantErr(t, errOf(q.Move(bg, ids[:1000], "bar")), ErrNotFound) // none of them exists
 	if _, err := q.Move(bg, ids, "bar"); err == nil || errors.Is(err, ErrNotFound) {
 		t.Errorf("err %v", err)
 	}

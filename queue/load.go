@@ -276,9 +276,6 @@ func (q *Queue) nextPos(front bool) uint64 {
 // repair commits the repairs, before anything is lent. A crash before its commit: the next start
 // finds the same damage. After it: the damage is in the quarantine.
 func (q *Queue) repair(repairs []func(*batch)) error {
-	if len(repairs) == 0 {
-		return nil
-	}
 	_, err := q.commit([]*op{{kind: opOnce, apply: func(b *batch) error {
 		for _, r := range repairs {
 			r(b)

@@ -34,7 +34,6 @@ func (q *Queue) Move(ctx context.Context, ids []uint64, to string) ([]uint64, er
 		return nil, fmt.Errorf("move to %s: %w", to, err)
 	}
 	err = q.do(ctx, opOnce, copyOp*len(ids), func(b *batch) error {
-		moved = nil
 		seen := map[uint64]bool{}
 		var all []movable
 		for _, id := range ids {
@@ -132,7 +131,7 @@ func (q *Queue) MoveAll(ctx context.Context, from, to string) ([]uint64, error) 
 		return nil, fmt.Errorf("move all of %s: %w", from, err)
 	}
 	var all []uint64
-	after := uint64(0) // positions up to this one are done
+	var after uint64 // positions up to this one are done
 	for {
 		var moved []uint64
 		var last uint64

@@ -225,7 +225,7 @@ func TestAcceptReturnsInTimeWhileTheDiskHangs(t *testing.T) {
 		}
 		gone, leave := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
-		for n := range maxAccepts {
+		for n := range 4096 {
 			wg.Go(func() { _, _ = q.Accept(gone, order(id(n), "grill")) })
 		}
 		synctest.Wait()
@@ -260,7 +260,7 @@ func TestOnlyTheBytesThatStillWaitCountTowardsTheirLimit(t *testing.T) {
 			all.Go(func() { _ = q.KV("x").Put(bg, "k", nil) }) // hangs, so that the requests wait behind it
 			synctest.Wait()
 			for range 2 {
-				all.Go(func() { wantErr(t, request(maxAcceptBytes/2), nil) })
+				all.Go(func() { wantErr(t, request(32<<20), nil) })
 			}
 			synctest.Wait()
 			wantErr(t, request(1), ErrBusy)

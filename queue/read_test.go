@@ -164,7 +164,11 @@ func TestAJobIsShownWithAllThatIsKnownOfIt(t *testing.T) {
 	tk := &r.Drafts[0].Ticket
 	tk.VenueName, tk.Record, tk.Kind = "Da Mario", "record-1", ticket.Correction
 	q.accept(r)
-	q.must(q.begin("grill").Retry(bg, "reset"))
+	first := q.begin("grill")
+	if j := q.job(1); j.State != ticket.Printing || j.Doubt {
+		t.Errorf("its first attempt %+v", j)
+	}
+	q.must(first.Retry(bg, "reset"))
 	want := Job{
 		ID: 1, Request: "a", Record: "record-1", Venue: venue, VenueName: "Da Mario", Device: "tablet-1",
 		Station: "grill", State: ticket.Pending, Attempts: 1, Doubt: true, Kind: ticket.Correction,
@@ -344,6 +348,18 @@ func TestRecordsAreStoredAsEarlierVersionsStoredThem(t *testing.T) {
 	}
 	if job, station, err := decodeWaiting(encodeWaiting(7, "g")); job != 7 || station != "g" || err != nil {
 		t.Errorf("job %d of %s, %v", job, station, err)
+	}
+	for _, short := range [][]byte{
+		encodeWaiting(7, ""), seal([]byte("x")), seal(key64(1 << 32)), seal([]byte{0, 0, 0, 3}, []byte("{}")),
+	} {
+		_, _, err := decodeWaiting(short)
+		_, _, err2 := decodeBody(short)
+		if err == nil || err2 == nil {
+			t.Errorf("%q is read", short)
+		}
+	}
+	if n := un64([]byte("odd")); n != 0 {
+		t.Errorf("a key of another length is %d", n)
 	}
 	r.Body = nil
 	if m, body, err := decodeBody(encodeBody(&r)); m != (bodyMeta{"v", "a", "d"}) || len(body) != 0 || err != nil {

@@ -141,10 +141,10 @@ func encodeWaiting(job uint64, station string) []byte {
 func decodeWaiting(b []byte) (job uint64, station string, err error) {
 	p, err := unseal(b)
 	if err != nil {
-		return 0, "", err
+		return job, station, err
 	}
 	if len(p) < 9 {
-		return 0, "", errors.New("too short")
+		return job, station, errors.New("too short")
 	}
 	return binary.BigEndian.Uint64(p), string(p[8:]), nil
 }

@@ -229,7 +229,7 @@ func (s *search) begin(tx *bolt.Tx, job uint64) bool {
 		s.station = state.Station
 	}
 	s.payload, s.ticket, s.came = slices.Clone(raw), t, time.Duration(state.Enqueued)
-	s.next = key128(state.Req+1, 0)
+	s.next = key64(state.Req + 1)
 	return true
 }
 

@@ -195,6 +195,9 @@ func TestASlipWhoseStateIsDamagedFails(t *testing.T) {
 		must(t, errOf(q.Expire(bg, "grill", time.Hour)))
 		q.edit(flip(bucketState, key64(2)))
 		q.wantState(2, ticket.Failed)
+		if _, _, body, err := q.Job(bg, 2); body != nil || err != nil {
+			t.Errorf("it has the body %q of an order, %v", body, err)
+		}
 	})
 }
 

@@ -52,7 +52,7 @@ func TestAStartWithoutSpaceForTheReserveRefusesRequestsAndPrints(t *testing.T) {
 	q := start(t, logTo(&log), func(o *Options) { o.Path = filepath.Join(dir, "queue.db") })
 	q.accept(order("a", "grill"))
 	q.stop()
-	fillDisk(t, hog, minFree+4<<20)
+	fillDisk(t, hog, 12<<20)
 	q.o.Reserve = 32 << 20
 	q.open()
 	wantErr(t, q.Ready(), ErrStorageFull)

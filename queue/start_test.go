@@ -99,7 +99,9 @@ func TestTheFileGrowsInStepsOfAbout4MiB(t *testing.T) {
 			t.Errorf("%d bytes, %v; want about %d", info.Size(), err, want)
 		}
 	}
-	size(64 << 10)
+	if info, err := os.Stat(q.o.Path); err != nil || info.Size() != int64(64<<10+6*os.Getpagesize()) {
+		t.Errorf("an empty queue has %d bytes, %v", info.Size(), err)
+	}
 	for n, want := range []int64{4 << 20, 8 << 20} {
 		for m := range 25 {
 			q.must(q.KV("x").Put(bg, fmt.Sprint(n, m), make([]byte, 100<<10)))

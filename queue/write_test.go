@@ -88,11 +88,12 @@ func TestAHoldAfterTheYear9999IsRefused(t *testing.T) {
 
 func TestATransactionHasALimitOfOperationsAndOfBytes(t *testing.T) {
 	for name, tt := range map[string]struct{ ops, size, want int }{
-		"operations":                 {2*maxBatch + 1, 1, 3},
-		"bytes":                      {5, maxBatchBytes / 2, 3},
-		"bytes of one are too many":  {3, maxBatchBytes + 1, 3},
-		"as much as there may be":    {maxBatch, maxBatchBytes / maxBatch, 1},
-		"as much as there may be, 2": {2, maxBatchBytes / 2, 1},
+		"operations":                 {2*512 + 1, 1, 3},
+		"bytes":                      {5, 2 << 20, 3},
+		"bytes of one are too many":  {3, 4<<20 + 1, 3},
+		"as much as there may be":    {512, 8 << 10, 1},
+		"as much as there may be, 2": {2, 2 << 20, 1},
+		"a byte more than there may": {2, 2<<20 + 1, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, q *testQueue) {

@@ -1,0 +1,147 @@
+package queue
+
+import (
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	bolt "go.etcd.io/bbolt"
+
+	"ticketrail/queue/ticket"
+)
+
+// What an operation says bounds the transaction it is in.
+func TestAnOperationSaysAboutHowManyBytesItWrites(t *testing.T) {
+	const change, copied = 512, 4 << 10
+	r := order("b", "grill", "bar")
+	tickets := 0
+	for _, d := range r.Drafts {
+		j, err := ticket.Marshal(d.Ticket)
+		must(t, err)
+		tickets += 4 + len(j)
+	}
+	for name, tt := range map[string]struct {
+		do   func(q *testQueue) error
+		want int
+	}{
+		"accept": {
+			func(q *testQueue) error { return errOf(q.Accept(bg, r)) }, len(encodeBody(&r)) + tickets + 2*change,
+		},
+		"move two": {func(q *testQueue) error { return errOf(q.Move(bg, []uint64{1, 2}, "bar")) }, 2 * copied},
+		"move all": {func(q *testQueue) error { return errOf(q.MoveAll(bg, "grill", "bar")) }, 100 * copied},
+		"reprint":  {func(q *testQueue) error { return errOf(q.Reprint(bg, 3, ReprintOptions{})) }, copied},
+		"rescue": {
+			func(q *testQueue) error { return errOf(q.Rescue(bg, "wall", "bar", cards(true, 77, 78, 79))) }, 3 * copied,
+		},
+		"cancel": {func(q *testQueue) error { return q.Cancel(bg, 1, "guest left") }, change},
+		"hold":   {func(q *testQueue) error { return q.HoldStation(bg, "grill", "closed") }, change},
+		"expire": {func(q *testQueue) error { return errOf(q.Expire(bg, "grill", -1)) }, 64 << 10},
+		"put":    {func(q *testQueue) error { return q.KV("x").Put(bg, "key", make([]byte, 1000)) }, 3 + 4 + 1000},
+		"delete": {func(q *testQueue) error { return q.KV("x").Delete(bg, "key") }, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, q *testQueue) {
+				q.orders(2, "grill")
+				q.accept(order("printed", "bar"))
+				q.print("bar")
+				resume := q.disk.hang()
+				var all sync.WaitGroup
+				all.Go(func() { _ = q.KV("x").Put(bg, "k", nil) }) // hangs, so that the other waits behind it
+				synctest.Wait()
+				all.Go(func() { q.must(tt.do(q)) })
+				synctest.Wait()
+				q.in.mu.Lock()
+				waiting := append(append([]*op{}, q.in.urgent...), q.in.accepts...)
+				q.in.mu.Unlock()
+				if len(waiting) != 1 || waiting[0].size != tt.want {
+					t.Errorf("%d operations, the first of %d bytes, want %d", len(waiting), waiting[0].size, tt.want)
+				}
+				resume()
+				all.Wait()
+			})
+		})
+	}
+}
+
+func TestARequestAboveTheLimitOfWhatWaitsIsTakenIfItIsAlone(t *testing.T) {
+	const limit = 64 << 20
+	in := newInbox()
+	must(t, in.put(&op{kind: opAccept, size: limit + 1}))
+	wantErr(t, in.put(&op{kind: opAccept, size: 1}), ErrBusy)
+	if ops, _ := in.nextBatch(); len(ops) != 1 {
+		t.Errorf("%d operations", len(ops))
+	}
+	must(t, in.put(&op{kind: opAccept, size: limit}))
+	wantErr(t, in.put(&op{kind: opAccept, size: 1}), ErrBusy)
+}
+
+func TestAMoveOfAllTakesAtMostAHundredJobsInATransaction(t *testing.T) {
+	q := start(t)
+	const tickets = 101
+	q.orders(tickets, "grill")
+	for range tickets {
+		q.must(q.take("grill").Hold(bg, "look"))
+	}
+	before := q.disk.commits()
+	moved, err := q.MoveAll(bg, "grill", "bar")
+	if n := q.disk.commits() - before; len(moved) != tickets || err != nil || n != 2 {
+		t.Errorf("%d moved in %d transactions, %v", len(moved), n, err)
+	}
+}
+
+func TestAMoveOfAllEndsAlsoIfAHundredJobsStay(t *testing.T) {
+	q := start(t)
+	const damaged = 100
+	q.orders(damaged+1, "grill")
+	q.must(q.do(bg, opOnce, 1, func(b *batch) error {
+		for job := range uint64(damaged) {
+			b.put(b.bucket(bucketJobs), key64(job+1), []byte("rubbish"))
+		}
+		return nil
+	}))
+	if moved, err := q.MoveAll(bg, "grill", "bar"); len(moved) != 1 || err != nil {
+		t.Errorf("%d moved, %v", len(moved), err)
+	}
+	q.printAll("bar", id(damaged))
+}
+
+func TestPagesOfKeysThatOnlyGrowAreNearlyFull(t *testing.T) {
+	q := start(t)
+	grows := []int{bucketRequests, bucketReqJobs, bucketJobs, bucketState, bucketWaiting, bucketFinished}
+	q.must(q.do(bg, opOnce, 1, func(b *batch) error {
+		for _, n := range grows {
+			for i := range uint64(1000) {
+				b.put(b.bucket(n), key64(1<<63+i), make([]byte, 100))
+			}
+		}
+		return nil
+	}))
+	q.must(q.view(func(tx *bolt.Tx) error {
+		for _, n := range grows {
+			s := tx.Bucket(bucketNames[n]).Stats()
+			if fill := float64(s.LeafInuse) / float64(s.LeafAlloc); fill < 0.8 {
+				t.Errorf("pages of %s are filled to %.2f", bucketNames[n], fill)
+			}
+		}
+		return nil
+	}))
+}
+
+func TestANumberIsNotGivenOutTwiceAlsoIfNothingElseIsWritten(t *testing.T) {
+	q := start(t)
+	q.must(q.do(bg, opOnce, 1, func(b *batch) error { b.sequence(bucketJobs); return nil }))
+	q.accept(order("a", "grill"))
+	q.wantState(2, ticket.Pending)
+}
+
+func TestTheFirstOfALaneLeavesItWithoutAMoveOfTheOthers(t *testing.T) {
+	l := newLane("grill")
+	for pos := range uint64(3) {
+		l.add(entry{pos: pos})
+	}
+	second := &l.pending[1]
+	l.remove(0)
+	if &l.pending[0] != second {
+		t.Error("those behind it were moved")
+	}
+}

@@ -1,0 +1,118 @@
+package queue
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ticketrail/queue/ticket"
+)
+
+func TestATakeThatWaitsGetsTheTicketThatItsStationMayPrintNow(t *testing.T) {
+	for name, tt := range map[string]struct {
+		before func(q *testQueue)
+		do     func(q *testQueue, lent *Lease) error // lent is what grill was lent before, nil for nothing
+	}{
+		"a new request": {
+			do: func(q *testQueue, _ *Lease) error { return errOf(q.Accept(bg, order("a", "grill"))) },
+		},
+		"a moved ticket": {
+			before: func(q *testQueue) { q.accept(order("a", "bar")) },
+			do:     func(q *testQueue, _ *Lease) error { return errOf(q.Move(bg, []uint64{1}, "grill")) },
+		},
+		"a reprint": {
+			before: func(q *testQueue) { q.accept(order("a", "bar")); q.print("bar") },
+			do: func(q *testQueue, _ *Lease) error {
+				return errOf(q.Reprint(bg, 1, ReprintOptions{Station: "grill"}))
+			},
+		},
+		"one that was returned": {
+			before: func(q *testQueue) { q.accept(order("a", "grill")) },
+			do:     func(_ *testQueue, lent *Lease) error { return lent.Return(bg, "no paper") },
+		},
+		"one that failed for now": {
+			before: func(q *testQueue) { q.accept(order("a", "grill")) },
+			do:     func(_ *testQueue, lent *Lease) error { return lent.Retry(bg, "refused") },
+		},
+		"the one behind a held one": {
+			before: func(q *testQueue) { q.accept(order("first", "grill")); q.accept(order("a", "grill")) },
+			do:     func(_ *testQueue, lent *Lease) error { return lent.Hold(bg, "look") },
+		},
+		"one of a station that is resumed": {
+			before: func(q *testQueue) {
+				q.must(q.HoldStation(bg, "grill", "closed"))
+				q.accept(order("a", "grill"))
+			},
+			do: func(q *testQueue, _ *Lease) error { return q.ResumeStation(bg, "grill") },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, q *testQueue) {
+				if tt.before != nil {
+					tt.before(q)
+				}
+				lent, _, err := q.lend("grill")
+				q.must(err)
+				if lent != nil {
+					if ready, err := lent.fetch(bg); !ready || err != nil {
+						t.Fatalf("ready %t, %v", ready, err)
+					}
+				}
+				got := make(chan *Lease)
+				go func() { got <- q.take("grill") }()
+				synctest.Wait()
+				q.must(tt.do(q, lent))
+				if d := (<-got).Delivery(); d.Ticket.Request != "a" {
+					t.Errorf("taken %+v", d)
+				}
+			})
+		})
+	}
+}
+
+func TestATakeThatWaitsForATransactionThatChangesNothingGoesOn(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		q.accept(order("a", "grill"))
+		resume := q.disk.hang()
+		done := make(chan error)
+		go func() {
+			done <- q.do(bg, opOnce, 1, func(b *batch) error {
+				b.blockLending("grill")
+				b.put(b.bucket(bucketMeta), []byte("x"), nil) // of another operation
+				return ErrConflict
+			})
+		}()
+		synctest.Wait()
+		got := make(chan *Lease)
+		go func() { got <- q.take("grill") }()
+		synctest.Wait()
+		resume()
+		wantErr(t, <-done, ErrConflict)
+		if d := (<-got).Delivery(); d.Ticket.Request != "a" {
+			t.Errorf("taken %+v", d)
+		}
+	})
+}
+
+func TestWhatIsOverIsForgottenWhenTheQueueStarts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		evening := time.Date(2026, 11, 20, 23, 0, 0, 0, time.UTC)
+		w := &fakeClock{now: evening, synchronized: true}
+		q := start(t, func(o *Options) { o.Clock = w })
+		defer q.stop()
+		q.accept(order("a", "grill"))
+		q.print("grill")
+		q.stop()
+		w.set(evening.Add(200*time.Hour), true)
+		q.open()
+		synctest.Wait()
+		for _, bucket := range []int{bucketDedup, bucketJobs, bucketRequests, bucketFinished} {
+			if n := q.count(bucket); n != 0 {
+				t.Errorf("%d records are left in %s", n, bucketNames[bucket])
+			}
+		}
+		if r := q.station("grill").Books.Outcomes[ticket.Sent]; r != 1 {
+			t.Errorf("%d are counted as sent", r)
+		}
+	})
+}
