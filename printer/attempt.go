@@ -45,7 +45,7 @@ func (a *attempt) print() (ticket.Proof, error) {
 	}
 	var proof ticket.Proof
 	var err error
-	if a.s.by == noFence || a.d.capability.CutOff {
+	if a.s.by == noFence {
 		proof, err = ticket.Sent, a.sendUnfenced()
 	} else {
 		proof, err = a.sendFenced()
@@ -122,7 +122,7 @@ func (a *attempt) sendUnfenced() error {
 	if err := a.s.finish(ctx); err != nil {
 		return a.writeFailed(len(all), a.s.firstError(err))
 	}
-	if a.s.by == noFence && !transport.IsFile(a.s.conn) {
+	if !transport.IsFile(a.s.conn) {
 		a.d.printedAt = time.Now().Add(a.p.printTime(a.encoded))
 	}
 	a.d.update(func(s *Status) { s.Connected = false })
@@ -135,24 +135,25 @@ func (a *attempt) sendUnfenced() error {
 func (a *attempt) sendFenced() (ticket.Proof, error) {
 	keep, size := true, 0
 	proof := a.s.by.proof()
-	for _, c := range a.encoded.copies {
+	copies := a.encoded.copies
+	if a.d.capability.CutOff { // the connection ends after the first copy and before its cut
+		copies = []escpos.Encoded{{Body: a.encoded.bytes()}}
+	}
+	for _, c := range copies {
 		size += len(c.Body)
 	}
 	// Only status bytes that come from here on can be taken for this ticket's answer.
 	unexpected := a.s.unexpectedCount()
-	for _, c := range a.encoded.copies {
+	for _, c := range copies {
 		n, left, err := a.write(c.Body, a.p.sendTimeout(len(c.Body)))
 		a.sent += n
 		if err != nil {
 			return "", a.writeFailed(size, err)
 		}
 		got, err := a.await(left, a.p.printTimeout(a.encoded, len(c.Body)))
-		if err != nil && a.sent == size {
-			proof, err = a.cutOff(err)
-			return proof, err
-		}
 		if err != nil {
-			return "", err
+			a.d.pendingCut = c.Cut
+			return a.cutOff(err, a.sent == size)
 		}
 		switch {
 		case got == byStatus && a.s.unexpectedCount() > unexpected:

@@ -51,7 +51,7 @@ type capability struct {
 	ASB    bool      `json:"automatic_status"`
 	Probed time.Time `json:"probed"`
 	// CutOff: its connections end before the answers behind tickets arrive, as those of print servers with a
-	// short idle time-out do. It is asked before a ticket, and tickets end as sent.
+	// short idle time-out do. A ticket to which that happens ends as sent.
 	CutOff bool `json:"answers_cut_off,omitempty"`
 	// Profile is the name of the profile with which it was probed. Another one means another printer.
 	Profile string `json:"profile,omitempty"`

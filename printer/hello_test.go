@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ticketrail/printer"
 	"ticketrail/printer/printertest"
 	"ticketrail/printer/transport"
 )
@@ -46,10 +47,18 @@ type lineConn struct {
 
 	mu     sync.Mutex
 	buf    []byte
+	taken  int
 	closed bool
 }
 
 const lineBuffer = 128 << 10
+
+// Acknowledged is the number of bytes that left the buffer.
+func (c *lineConn) Acknowledged() (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.taken, nil
+}
 
 func (c *lineConn) Write(b []byte) (int, error) {
 	c.mu.Lock()
@@ -85,7 +94,7 @@ func (c *lineConn) send() {
 		}
 		n, _ := c.Conn.Write(b)
 		c.mu.Lock()
-		c.buf = c.buf[n:]
+		c.buf, c.taken = c.buf[n:], c.taken+n
 		c.mu.Unlock()
 	}
 }
@@ -216,5 +225,54 @@ func TestAPrinterThatFallsSilentDuringItsFirstProbeIsNotTakenForOneThatCannotAns
 		if o.kind() != "confirmed" || !p.onPaper("A1") {
 			t.Errorf("%s: %v, on paper\n%s", o.kind(), o.err, p.text())
 		}
+	})
+}
+
+func TestBehindAPrintServerThatClosesEarlyTicketsEndAsSentWhole(t *testing.T) {
+	for copies := 1; copies <= 2; copies++ {
+		m := everything()
+		m.LinesPerSecond = 20 // as its profile has it
+		synctest.Test(t, func(t *testing.T) {
+			p := lineDialer{printertest.New(m)}
+			defer p.Close()
+			r := newHarness(t, nil, p, func(_ *printer.DeviceOptions, o *printer.Options) { o.Copies = copies })
+			r.want("A0", "confirmed")
+			time.Sleep(time.Minute)
+			p.CloseAfterIdle(300 * time.Millisecond)
+			r.want("A1", "doubt")
+			time.Sleep(time.Minute)
+			r.want("A1", map[int]string{1: "sent", 2: "doubt"}[copies]) // the second copy was not sent
+			time.Sleep(time.Minute)
+			before := len(p.Strips())
+			for _, name := range []string{"A2", "A3"} {
+				if o := r.want(name, "sent"); o.took > 30*time.Second {
+					t.Errorf("after %s", o.took)
+				}
+			}
+			time.Sleep(time.Minute)
+			if n := len(p.Strips()) - before; n != 2*copies || !p.onPaper("A3") {
+				t.Errorf("%d copies: on paper\n%s", copies, p.text())
+			}
+			p.CloseAfterIdle(0)
+			r.want("A4", "confirmed") // an answer that comes in time counts
+			time.Sleep(time.Minute)
+			p.CloseAfterIdle(300 * time.Millisecond)
+			r.want("A5", "sent")
+			r.d.Release()
+			p.Wait()
+		})
+	}
+}
+
+func TestTwoPowerCutsInARowDoNotEndAllProof(t *testing.T) {
+	m := everything()
+	m.LinesPerSecond = 4
+	withLine(t, m, func(r *harness, p lineDialer) {
+		for range 2 {
+			later(time.Second, p.PowerCycle)
+			r.print("A1")
+			time.Sleep(time.Minute)
+		}
+		r.want("A2", "confirmed")
 	})
 }

@@ -91,9 +91,6 @@ func (j encodedTicket) bytes() (all []byte) {
 	return all
 }
 
-// cut returns the bytes that cut off the last copy.
-func (j encodedTicket) cut() []byte { return j.copies[len(j.copies)-1].Cut }
-
 // A Lock serializes the use of one printer. Devices for the same printer share one: see
 // [DeviceOptions].Lock. It is held while its channel is full.
 // A channel and not a mutex, because a waiting ticket must be able to give up when its context

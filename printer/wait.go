@@ -92,7 +92,6 @@ func (a *attempt) await(left, limit time.Duration) (fenceKind, error) {
 				fmt.Errorf("it stopped (it reports: %s); %s", c, advice(Unrecoverable, false)),
 			)
 		case w.exceeded(blocked, a.d.o.WaitForPerson):
-			a.d.pendingCut = a.encoded.cut()
 			return noFence, a.answerFailed(a.waitedTooLong(errNoAnswer))
 		// Time in which a person is needed does not count against the time for printing.
 		case blocked:
@@ -134,7 +133,6 @@ func (a *attempt) noFenceAnswer(answers bool, after time.Duration) error {
 			fmt.Errorf("it stopped answering (for %s): was it switched off, or its cable pulled?", after),
 		)
 	}
-	a.d.pendingCut = a.encoded.cut()
 	return a.answerFailed(fmt.Errorf("it did not report within %s that the ticket is printed, and reports no trouble; "+
 		"check whether it came out", after))
 }
@@ -143,33 +141,35 @@ func (a *attempt) noFenceAnswer(answers bool, after time.Duration) error {
 // tickets began with an answered hello. One may be a power cut, a second one in a row hardly.
 const maxCutOffs = 2
 
-// cutOff is the result of a ticket that was sent completely and whose answer did not come because of err. A
+// cutOff is the result of a ticket that was sent, whole except for its cut or not, and whose answer did not
+// come because of err. A
 // print server that closes an idle connection before the printer has printed would leave every ticket in
-// doubt: each would print twice and be held. So after maxCutOffs the tickets of this printer end as sent,
-// this one included, if every byte of it was acknowledged.
-func (a *attempt) cutOff(err error) (ticket.Proof, error) {
+// doubt: each would print twice and be held. So after maxCutOffs such a ticket of this printer ends as sent,
+// this one included, if every byte of it was acknowledged. An answer that comes in time still counts.
+func (a *attempt) cutOff(err error, whole bool) (ticket.Proof, error) {
 	if a.ctx.Err() != nil || a.s.alive() || a.s.blocked() {
 		return "", err
 	}
-	if a.d.cutOffs++; a.d.cutOffs < maxCutOffs {
+	if a.d.cutOffs++; a.d.cutOffs < maxCutOffs && !a.d.capability.CutOff {
 		return "", err
 	}
-	a.d.cutOffs = 0
-	now := a.d.capability
-	now.CutOff = true
-	if serr := a.d.saveCapability(a.ctx, now); serr != nil {
-		return "", err
+	if now := a.d.capability; !now.CutOff {
+		now.CutOff = true
+		if serr := a.d.saveCapability(a.ctx, now); serr != nil {
+			return "", err
+		}
+		a.d.o.Logger.Warn("the connection ends before the printer can answer: such tickets end as sent",
+			"printer", a.d.o.Name, "advice", a.d.cutOffAdvice())
 	}
-	a.d.o.Logger.Warn("the connection ends before the printer can answer: its tickets end as sent",
-		"printer", a.d.o.Name, "advice", a.d.cutOffAdvice())
 	c, ok := a.s.conn.(acknowledger)
-	if !ok {
+	if !ok || !whole {
 		return "", err
 	}
 	if n, aerr := c.Acknowledged(); aerr != nil || n < a.s.wrote {
 		return "", err
 	}
-	a.d.finishSession(a.s) // not close: a reset could destroy what the print server still holds
+	a.d.printedAt = time.Now().Add(a.p.printTime(a.encoded)) // before that, the next hello would be cut off too
+	a.d.finishSession(a.s)                                   // not close: a reset could destroy what the print server still holds
 	return ticket.Sent, nil
 }
 
