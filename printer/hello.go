@@ -24,9 +24,9 @@ const (
 	probeTimeout = 8 * time.Second
 	// helloInterval is the time between two hellos: an order of magnitude above a round trip by radio.
 	helloInterval = time.Second
-	// idAfterStatus is how much later than GS r the printer may answer GS ( H before a ticket, with nothing
-	// to print in between.
-	idAfterStatus = time.Second
+	// idAfterStatus is how much later than GS r the printer may answer GS ( H: its print buffer may hold a few
+	// lines that GS r does not wait for, before a ticket those of a till.
+	idAfterStatus = 5 * time.Second
 	// lateAnswerWindow is how long the answers to several GS r may come one after the other. Long enough
 	// for what the kernel of a USB or serial device still holds of an earlier connection.
 	lateAnswerWindow = 500 * time.Millisecond
@@ -90,7 +90,7 @@ func (d *Device) askInOrder(ctx context.Context, s *session, by fenceKind, limit
 				return noFence, err
 			}
 		}
-		got, err := s.waitFence(ctx, f, helloInterval, idAfterStatus)
+		got, err := s.waitFence(ctx, f, helloInterval)
 		if err != nil {
 			return noFence, err
 		}
@@ -174,10 +174,10 @@ func (s *session) question(f *fence, withStatus bool) (b []byte) {
 // waitFence waits for the answer to f and returns the fence that was answered, noFence if none was. An
 // answer to GS r where GS ( H was wanted is believed when the other one is not there soon after: it is
 // answered when the data is printed, which may be later.
-func (s *session) waitFence(ctx context.Context, f *fence, within, longer time.Duration) (fenceKind, error) {
+func (s *session) waitFence(ctx context.Context, f *fence, within time.Duration) (fenceKind, error) {
 	err := s.waitFor(ctx, within, func() bool { return f.done() != noFence })
 	if err == nil {
-		err = s.waitFor(ctx, longer, func() bool { return f.done() == f.best() })
+		err = s.waitFor(ctx, idAfterStatus, func() bool { return f.done() == f.best() })
 	}
 	if err != nil && !errors.Is(err, errNoAnswer) {
 		return noFence, err

@@ -264,6 +264,29 @@ func TestBehindAPrintServerThatClosesEarlyTicketsEndAsSentWhole(t *testing.T) {
 	}
 }
 
+func TestWhatATillStillPrintsDoesNotCostThePrinterItsID(t *testing.T) {
+	m := everything()
+	m.LinesPerSecond, m.Ahead = 4, 6
+	withLine(t, m, func(r *harness, p lineDialer) {
+		r.want("A1", "confirmed")
+		for range 3 {
+			r.d.Release()
+			p.till(strings.Repeat("x\n", 12))
+			r.want("A2", "confirmed")
+		}
+	})
+}
+
+func TestALongTicketIsConfirmedAlthoughItIsAllInThePrintBuffer(t *testing.T) {
+	m := everything()
+	m.LinesPerSecond, m.Ahead, m.Buffer = 20, 1000, 64<<10
+	withLine(t, m, func(r *harness, p lineDialer) {
+		if o := r.printWith(r.t.Context(), r.p, orderOfLines(300), nil); o.kind() != "confirmed" {
+			t.Errorf("%s: %v", o.kind(), o.err)
+		}
+	})
+}
+
 func TestTwoPowerCutsInARowDoNotEndAllProof(t *testing.T) {
 	m := everything()
 	m.LinesPerSecond = 4

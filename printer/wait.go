@@ -43,13 +43,9 @@ func (w *personWait) exceeded(trouble bool, limit time.Duration) bool {
 // known after a second at most.
 const statusInterval = time.Second
 
-// overdue is how long after a ticket GS r is asked as well as GS ( H. A printer that answers only that one
+// overdue is how long after a ticket should be printed GS r is asked as well as GS ( H. A printer that answers only that one
 // has processed the ticket and lost the id, or answers with another one.
 const overdue = 3 * time.Second
-
-// idAfterPrinted is how much later than the answer to GS r the id may come: the print buffer may hold a few
-// lines that GS r does not wait for.
-const idAfterPrinted = 5 * time.Second
 
 // await sends the question behind a ticket, within left, and waits for its answer. limit applies while the
 // printer reports no trouble, or nothing. While it reports that it needs a person, WaitForPerson applies
@@ -70,7 +66,7 @@ func (a *attempt) await(left, limit time.Duration) (fenceKind, error) {
 	asked := a.s.by == byStatus
 	for {
 		start := time.Now()
-		got, err := a.s.waitFence(a.ctx, f, min(statusInterval, limit), idAfterPrinted)
+		got, err := a.s.waitFence(a.ctx, f, min(statusInterval, limit))
 		switch {
 		case err != nil:
 			return noFence, a.answerFailed(err)
@@ -100,7 +96,7 @@ func (a *attempt) await(left, limit time.Duration) (fenceKind, error) {
 		if elapsed += time.Since(start); elapsed >= limit {
 			return noFence, a.noFenceAnswer(answers, elapsed)
 		}
-		if !asked && answers && elapsed >= overdue {
+		if !asked && answers && elapsed >= overdue+a.p.printTime(a.encoded) {
 			asked = true
 			if err := a.s.write(a.ctx, a.s.question(f, true), answerTimeout); err != nil &&
 				!errors.Is(err, errNoAnswer) {
