@@ -299,3 +299,25 @@ func TestTwoPowerCutsInARowDoNotEndAllProof(t *testing.T) {
 		r.want("A2", "confirmed")
 	})
 }
+
+func TestOverTCPAPrinterThatATillKeepsFromItsFirstProbeIsProbedLater(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := printertest.New(everything())
+	defer p.Close()
+	go p.Serve(l)
+	d, err := transport.Open("tcp://" + l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newHarness(t, nil, d, nil)
+	defer r.d.Release()
+	p.DropEarly(20*time.Millisecond, printertest.Reset)
+	for range 4 {
+		r.want("A1", "clean")
+	}
+	p.DropEarly(0, printertest.Stay)
+	r.want("A1", "confirmed")
+}

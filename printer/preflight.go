@@ -118,7 +118,7 @@ func (d *Device) skipQuestions(ctx context.Context) error {
 	return d.saveCapability(ctx, capability{writeOnly: true})
 }
 
-// checkStays gives a printer that answers nothing the time to drop the connection.
+// checkStays gives a printer the time to drop the connection.
 func (d *Device) checkStays(ctx context.Context, s *session) error {
 	// Files, USB and serial devices report a lost device with the next write instead.
 	c, ok := s.conn.(closeChecker)

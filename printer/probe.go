@@ -34,6 +34,9 @@ const maxDroppedProbes = 3
 // if a clone takes one for text, the ESC @ before the next ticket clears it. After an error no ticket byte
 // was sent. A printer that is silent keeps what it was known to answer: see [Device.Probe].
 func (d *Device) probe(ctx context.Context, s *session) error {
+	if err := d.checkStays(ctx, s); err != nil {
+		return err // a till has the printer: not an answer to a question
+	}
 	was := d.capability
 	a, err := d.probeAll(ctx, s)
 	switch {
