@@ -211,10 +211,12 @@ func TestAnAnswerWithPaperOutIsNoProof(t *testing.T) {
 		r := newScriptedHarness(t, s)
 		defer r.d.Release()
 		r.want("A1", "processed")
+		synctest.Wait()
 		paper = 0x0c
 		if o := r.want("A2", "doubt"); !strings.Contains(o.err.Error(), "out of paper") {
 			t.Error(o.err)
 		}
+		synctest.Wait()
 		paper = 0x03 // low is not out
 		r.want("A3", "processed")
 	})
