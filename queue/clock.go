@@ -78,9 +78,7 @@ func (c *clock) addTimeOff() {
 	c.timeOffAdded = true
 	passed := now.Sub(c.last.Wall)          // of wall clock, since the record was written
 	counted := c.running() - c.last.Running // of that, what this process has counted already
-	if off := passed - counted; off > 0 {
-		c.base.Add(int64(off))
-	}
+	c.base.Add(int64(max(passed-counted, 0)))
 }
 
 // writeClock stores the running time together with what else the batch changes. A crash before its
@@ -123,14 +121,11 @@ const pruneAtOnce = 100
 // of them are left. Keys begin with the running time, so the first key that is young enough ends
 // the search.
 func (b *batch) prune(retention time.Duration) bool {
-	limit := b.now - retention
-	if limit <= 0 {
-		return false
-	}
+	limit := b.now - retention // negative in the first days
 	finished := b.bucket(bucketFinished)
 	var over [][]byte
 	c := finished.Cursor()
-	for k, _ := c.First(); len(k) == 16 && un64(k[:8]) <= uint64(limit); k, _ = c.Next() {
+	for k, _ := c.First(); len(k) == 16 && int64(un64(k[:8])) <= int64(limit); k, _ = c.Next() {
 		if len(over) == pruneAtOnce {
 			break
 		}

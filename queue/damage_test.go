@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"reflect"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -36,6 +37,69 @@ func TestAFlippedBitInAKeyDoesNotChangeTheRunningTime(t *testing.T) {
 			t.Errorf("%d expired, %v", n, err)
 		}
 	})
+}
+
+func TestRunningTimeContinuesFromAFinishedJobThatIsAtMostAnHourYoungerThanItsRecord(t *testing.T) {
+	const record = 5 * time.Hour
+	for finished, want := range map[time.Duration]time.Duration{
+		record + 30*time.Second: record + 30*time.Second, // a crash came before the next record
+		record + time.Hour:      record + time.Hour,
+		record + time.Hour + 1:  record,
+		record - time.Minute:    record,
+	} {
+		inBubble(t, func(t *testing.T, q *testQueue) {
+			q.edit(func(tx *bolt.Tx) error {
+				r, err := sealJSON(clockRecord{Running: record})
+				return errors.Join(err, tx.Bucket(bucketNames[bucketMeta]).Put(keyClock, r),
+					tx.Bucket(bucketNames[bucketFinished]).Put(key128(uint64(finished), 1), nil))
+			})
+			if r := q.clock.running(); r != want {
+				t.Errorf("finished at %s: running time %s, want %s", finished, r, want)
+			}
+		})
+	}
+}
+
+func TestAJobWhoseStateIsDamagedKeepsTheBodyOfItsRequest(t *testing.T) {
+	q := start(t)
+	q.orders(3, "grill")
+	q.edit(flip(bucketState, key64(2)))
+	if _, _, body, err := q.Job(bg, 2); string(body) != string(order(id(1)).Body) || err != nil {
+		t.Errorf("body %q, %v", body, err)
+	}
+}
+
+func TestDamagedBooksOfAStationLeaveThoseOfTheOthers(t *testing.T) {
+	q := start(t)
+	q.orders(3, "bar", "grill")
+	q.print("bar")
+	q.print("grill")
+	q.edit(flip(bucketStations, []byte("bar")))
+	for station, want := range map[string]uint64{"bar": 2, "grill": 3} {
+		if b := q.station(station).Books; b.Enqueued != want {
+			t.Errorf("%s: books %+v, want %d enqueued", station, b, want)
+		}
+	}
+}
+
+func TestTheQuarantineHasADamagedTicketAsItWasFound(t *testing.T) {
+	w := &fakeClock{now: time.Date(2026, 11, 20, 19, 40, 0, 0, time.UTC)}
+	q := start(t, func(o *Options) { o.Clock = w })
+	q.orders(2, "grill")
+	q.edit(func(tx *bolt.Tx) error { return tx.Bucket(bucketNames[bucketJobs]).Put(key64(1), []byte("rubbish")) })
+	q.printAll("grill", id(1))
+	q.must(q.view(func(tx *bolt.Tx) error {
+		var got quarantined
+		err := unsealJSON(tx.Bucket(bucketNames[bucketQuarantine]).Get(key64(1)), &got)
+		want := quarantined{"jobs", key64(1), []byte("rubbish"), errChecksum.Error(), w.now}
+		if !reflect.DeepEqual(got, want) || err != nil {
+			t.Errorf("%+v, %v; want %+v", got, err, want)
+		}
+		return nil
+	}))
+	if n := q.count(bucketJobs); n != 1 {
+		t.Errorf("%d tickets are stored, want only the other one", n)
+	}
 }
 
 func TestRunningTimeContinuesWhenItsRecordIsDamaged(t *testing.T) {

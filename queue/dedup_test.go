@@ -84,6 +84,45 @@ func TestKeysInHourlyBucketsOfEarlierVersionsAreKnownUntilTheyExpire(t *testing.
 	}, func(o *Options) { o.DedupRetention = retention * time.Hour })
 }
 
+func TestABucketOfKeysIsDroppedWhenItsYoungestKeyIsOver(t *testing.T) {
+	q := start(t)
+	q.accept(order("a", "grill")) // the bucket is that of the first 24 hours
+	drop := func(now time.Duration, want int) {
+		t.Helper()
+		q.must(q.do(bg, opOnce, 1, func(b *batch) error { b.dropGenerations(now, 30*time.Hour); return nil }))
+		if n := q.count(bucketDedup); n != want {
+			t.Errorf("at %s %d buckets are left, want %d", now, n, want)
+		}
+	}
+	drop(54*time.Hour-1, 1)
+	drop(54*time.Hour, 0)
+}
+
+func TestTheBucketsOfKeysAreListedOnceInATransaction(t *testing.T) {
+	q := start(t)
+	q.accept(order("a", "grill"))
+	q.must(q.do(bg, opOnce, 1, func(b *batch) error {
+		b.generations()
+		if n := len(b.generations()); n != 1 {
+			t.Errorf("%d buckets, want 1", n)
+		}
+		return nil
+	}))
+}
+
+func TestARequestWithAsManyContentsAsAreKeptIsRead(t *testing.T) {
+	q := start(t)
+	r := order("a", "grill")
+	for n := range 9 {
+		r.Digest[0] = byte(n)
+		q.accept(r)
+	}
+	q.wantDuplicate(r)
+	if n := q.Damaged(); n != 0 {
+		t.Errorf("%d damaged records", n)
+	}
+}
+
 func TestARequestOfAnotherVenueIsAnotherRequest(t *testing.T) {
 	q := start(t)
 	for _, name := range [][2]string{{"venue", "id"}, {"other", "id"}, {"venuei", "d"}, {"venue", "i"}, {"", "id"}} {

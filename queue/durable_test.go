@@ -360,6 +360,17 @@ func TestTheReserveHas16MiBUnlessTheOptionsSayElse(t *testing.T) {
 	}
 }
 
+func TestAReserveThatIsThereIsNotWrittenAgain(t *testing.T) {
+	q := start(t, func(o *Options) { o.Reserve = 1 << 20 })
+	f, err := os.OpenFile(reservePath(q.o), os.O_WRONLY, 0)
+	must(t, err)
+	must(t, errors.Join(errOf(f.WriteString("mark")), f.Close()))
+	q.restart()
+	if b, err := os.ReadFile(reservePath(q.o)); !bytes.HasPrefix(b, []byte("mark")) || err != nil {
+		t.Errorf("it has %d bytes and begins anew, %v", len(b), err)
+	}
+}
+
 func TestAReserveOfAnotherSizeIsReplacedAtTheStart(t *testing.T) {
 	for _, size := range []int{0, 1<<20 - 1, 2 << 20} {
 		q := start(t, func(o *Options) {

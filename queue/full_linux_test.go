@@ -123,4 +123,7 @@ func TestRequestsAreTakenAgainWhenThereIsSpaceForTheReserveAndMore(t *testing.T)
 	if n := strings.Count(log.String(), "disk is nearly full"); n != 2 {
 		t.Errorf("logged %d times: %s", n, &log)
 	}
+	if n := strings.Count(log.String(), "need_bytes=16777216\n"); n != 2 { // 16 MiB: the reserve is there
+		t.Errorf("what is needed is logged %d times: %s", n, &log)
+	}
 }

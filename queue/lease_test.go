@@ -270,6 +270,21 @@ func TestAnOrphanIsListedUntilItHasNoOpenJob(t *testing.T) {
 	}
 }
 
+func TestStationsAreListedByName(t *testing.T) {
+	q := start(t)
+	want := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
+	q.SetStations(want)
+	var got []string
+	for _, s := range q.Stations() {
+		if got = append(got, s.Name); s.Oldest != 0 {
+			t.Errorf("nothing waits, but the oldest for %s", s.Oldest)
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("listed %q, want %q", got, want)
+	}
+}
+
 func TestJobsAreListedNewestFirstAndFiltered(t *testing.T) {
 	q := start(t)
 	q.orders(450, "grill")

@@ -41,6 +41,7 @@ func TestAStorageFailureIsLoggedWhenItBeginsWhenItsCauseChangesAndWhenItEnds(t *
 		q.disk.willEnd(noSpace, fails)
 		wantErr(t, q.KV("x").Put(bg, "k", nil), ErrStorageFull)
 		want(1, "disk is full; new requests are refused")
+		want(0, "cannot remove the reserve file") // there is none
 		q.waitForStorage()
 	}, logTo(&log))
 }

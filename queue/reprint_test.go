@@ -1,8 +1,10 @@
 package queue
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -278,6 +280,27 @@ func TestACopyOfARescuedCopyCancelsNothingTwice(t *testing.T) {
 		q.print("grill")
 		q.wantCopy(4, ReprintOptions{}, "2Fish 1Fish- Later for #142: VOID at 19:30 (job 2 at wall)")
 	})
+}
+
+func TestACopyOfATicketThatNothingWasVoidedInIsStoredAsItIs(t *testing.T) {
+	q := start(t)
+	q.accept(dinner("a", "1Fish", "grill"))
+	q.print("grill")
+	var stored []byte
+	q.edit(func(tx *bolt.Tx) error {
+		b := tx.Bucket(bucketNames[bucketJobs])
+		j, err := unseal(b.Get(key64(1)))
+		stored = seal([]byte(`{"of_a_newer_version":1,`), j[1:])
+		return errors.Join(err, b.Put(key64(1), stored))
+	})
+	q.must(errOf(q.Reprint(bg, 1, ReprintOptions{})))
+	q.must(q.view(func(tx *bolt.Tx) error {
+		if got := tx.Bucket(bucketNames[bucketJobs]).Get(key64(2)); !bytes.Equal(got, stored) {
+			t.Errorf("stored %q, want %q", got, stored)
+		}
+		return nil
+	}))
+	q.print("grill")
 }
 
 func TestACopyNamesWhatCannotBeRead(t *testing.T) {

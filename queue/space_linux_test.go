@@ -2,12 +2,19 @@ package queue
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -104,11 +111,85 @@ func TestSpaceIsTakenByZeroesWhereItCannotBeAllocated(t *testing.T) {
 	must(t, err)
 	defer f.Close()
 	must(t, allocate(f, 1))
-	must(t, errOf(f.Write(bytes.TrimSpace(name))))
+	got, err := os.ReadFile("/proc/self/comm")
+	must(t, errors.Join(err, errOf(f.Write(bytes.TrimSpace(name)))))
+	if string(got) != "\n" {
+		t.Errorf("the file has %q, not a zero", got)
+	}
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	must(t, err)
 	defer full.Close()
 	wantErr(t, writeZeroes(full, 1), syscall.ENOSPC)
+}
+
+func TestAReserveThatCannotBeSyncedIsReportedAndRemoved(t *testing.T) {
+	name, err := os.ReadFile("/proc/self/comm")
+	must(t, err)
+	var log bytes.Buffer
+	q := start(t, logTo(&log), func(o *Options) {
+		o.Reserve = 1
+		must(t, os.Symlink("/proc/self/comm", reservePath(*o))) // which can be written, but not synced
+	})
+	must(t, os.WriteFile("/proc/self/comm", bytes.TrimSpace(name), 0))
+	if _, err := os.Lstat(reservePath(q.o)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("it is still there: %v", err)
+	}
+	if !strings.Contains(log.String(), "cannot create the reserve file") {
+		t.Errorf("logged: %s", &log)
+	}
+}
+
+func TestTheMapOfTheFileHas1GiBWhereAddressesHave64Bits(t *testing.T) {
+	q := start(t)
+	maps, err := os.ReadFile("/proc/self/maps")
+	must(t, err)
+	for line := range strings.Lines(string(maps)) {
+		var from, to int64
+		if strings.HasSuffix(strings.TrimSpace(line), q.o.Path) {
+			must(t, errOf(fmt.Sscanf(line, "%x-%x", &from, &to)))
+			if strconv.IntSize == 64 && to-from != 1<<30 {
+				t.Errorf("%d bytes are mapped", to-from)
+			}
+			return
+		}
+	}
+	t.Error("the file is not mapped")
+}
+
+// A hangingLog is a log whose line about free space takes as long as a disk that hangs.
+type hangingLog struct {
+	slog.Handler
+	resume chan struct{}
+}
+
+func (h hangingLog) WithAttrs([]slog.Attr) slog.Handler { return h }
+
+func (h hangingLog) Handle(_ context.Context, r slog.Record) error {
+	if strings.HasPrefix(r.Message, "disk has free space again") {
+		<-h.resume
+	}
+	return nil
+}
+
+func TestWaitingShowsADiskThatHangsWhenItsFreeSpaceIsChecked(t *testing.T) {
+	var resume chan struct{}
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		synctest.Wait()
+		q.space.freeReserve()
+		q.must(q.KV("x").Put(bg, "k", nil)) // so that the committer sees that the disk is full
+		time.Sleep(30 * time.Second)
+		if w := q.Waiting(); w != 25*time.Second {
+			t.Errorf("the disk hangs, and only %s are waited", w)
+		}
+		close(resume)
+		synctest.Wait()
+		if w := q.Waiting(); w != 0 {
+			t.Errorf("it goes on, and %s are waited", w)
+		}
+	}, func(o *Options) {
+		resume = make(chan struct{}) // in the bubble
+		o.Logger = slog.New(hangingLog{slog.NewTextHandler(io.Discard, nil), resume})
+	})
 }
 
 func TestAMetaPageThatCannotBeWrittenIsAnError(t *testing.T) {

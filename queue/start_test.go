@@ -234,6 +234,15 @@ func TestCheckOfAnOpenFileSaysThatItIsOpen(t *testing.T) {
 	})
 }
 
+func TestCheckReadsAFileThatOthersRead(t *testing.T) {
+	q := start(t)
+	q.stop()
+	other, err := bolt.Open(q.o.Path, 0o600, &bolt.Options{ReadOnly: true})
+	must(t, err)
+	defer other.Close()
+	must(t, Check(q.o.Path))
+}
+
 func TestBooksThatDoNotBalanceAreLoggedAtTheStartAndTheTicketsPrint(t *testing.T) {
 	var log bytes.Buffer
 	q := start(t, logTo(&log))
@@ -257,6 +266,8 @@ func TestARecordWhoseKeyHasAWrongLengthStopsNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		q.accept(order("a", "grill"))
 		q.accept(order("b", "grill"))
+		q.accept(order("printed", "bar"))
+		q.print("bar")
 		q.edit(func(tx *bolt.Tx) (err error) {
 			for _, b := range []int{bucketReqJobs, bucketJobs, bucketState, bucketWaiting, bucketFinished} {
 				err = errors.Join(err, tx.Bucket(bucketNames[b]).Put([]byte("odd"), []byte("rubbish")))
@@ -264,6 +275,7 @@ func TestARecordWhoseKeyHasAWrongLengthStopsNothing(t *testing.T) {
 			return errors.Join(err, tx.Bucket(bucketNames[bucketDedup]).Put([]byte("odd"), nil),
 				flip(bucketState, key64(1))(tx))
 		})
+		q.wantNothing("bar")
 		q.printAll("grill", "b")
 		q.wantState(1, ticket.Failed)
 		must(t, errOf(q.Reprint(bg, 2, ReprintOptions{})))
@@ -285,5 +297,25 @@ func TestAPositionWithoutAJobIsRemoved(t *testing.T) {
 		t.Errorf("%d damaged records, %d positions", n, left)
 	}
 	q.printAll("grill", id(0), id(1))
+	q.wantNothing("grill")
+}
+
+func TestEveryJobWhosePositionIsUnreadableIsFoundAndTheOtherPositionsAreRemoved(t *testing.T) {
+	q := start(t)
+	q.orders(12, "grill")
+	q.printAll("grill", id(0))
+	q.edit(func(tx *bolt.Tx) (err error) {
+		b := tx.Bucket(bucketNames[bucketWaiting])
+		for pos := firstPos + 3; pos < firstPos+20; pos++ { // the last eight have no job
+			err = errors.Join(err, b.Put(key64(pos), []byte("rubbish")))
+		}
+		return err
+	})
+	if n, left := q.Damaged(), q.count(bucketWaiting); n != 17 || left != 11 {
+		t.Errorf("%d damaged records, %d positions", n, left)
+	}
+	for n := 1; n < 12; n++ {
+		q.printAll("grill", id(n))
+	}
 	q.wantNothing("grill")
 }

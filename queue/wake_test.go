@@ -1,12 +1,27 @@
 package queue
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"ticketrail/queue/ticket"
 )
+
+// wantTaken waits for a Take, which must get the ticket of request a.
+func (q *testQueue) wantTaken(got <-chan *Lease) {
+	q.t.Helper()
+	select {
+	case l := <-got:
+		if d := l.Delivery(); d.Ticket.Request != "a" {
+			q.t.Errorf("taken %+v", d)
+		}
+	case <-time.After(time.Second):
+		q.t.Error("it still waits")
+		<-got
+	}
+}
 
 func TestATakeThatWaitsGetsTheTicketThatItsStationMayPrintNow(t *testing.T) {
 	for name, tt := range map[string]struct {
@@ -59,12 +74,12 @@ func TestATakeThatWaitsGetsTheTicketThatItsStationMayPrintNow(t *testing.T) {
 					}
 				}
 				got := make(chan *Lease)
-				go func() { got <- q.take("grill") }()
+				ctx, cancel := context.WithTimeout(bg, time.Minute)
+				defer cancel()
+				go func() { l, _ := q.Take(ctx, "grill"); got <- l }()
 				synctest.Wait()
 				q.must(tt.do(q, lent))
-				if d := (<-got).Delivery(); d.Ticket.Request != "a" {
-					t.Errorf("taken %+v", d)
-				}
+				q.wantTaken(got)
 			})
 		})
 	}
@@ -84,13 +99,13 @@ func TestATakeThatWaitsForATransactionThatChangesNothingGoesOn(t *testing.T) {
 		}()
 		synctest.Wait()
 		got := make(chan *Lease)
-		go func() { got <- q.take("grill") }()
+		ctx, cancel := context.WithTimeout(bg, time.Minute)
+		defer cancel()
+		go func() { l, _ := q.Take(ctx, "grill"); got <- l }()
 		synctest.Wait()
 		resume()
 		wantErr(t, <-done, ErrConflict)
-		if d := (<-got).Delivery(); d.Ticket.Request != "a" {
-			t.Errorf("taken %+v", d)
-		}
+		q.wantTaken(got)
 	})
 }
 

@@ -65,8 +65,8 @@ func (q *testQueue) counts() (n [bucketCount]int) {
 	return n
 }
 
-// Such a time cannot be stored, and the record of the station would be lost with it.
-func TestAHoldAfterTheYear9999IsRefused(t *testing.T) {
+// Such a time cannot be stored, and the record of the station, or the expired tickets, would be lost with it.
+func TestAHoldAndASlipAfterTheYear9999AreRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &fakeClock{now: time.Date(12026, 11, 20, 19, 0, 0, 0, time.UTC)}
 		q := start(t, func(o *Options) { o.Clock = w })
@@ -78,6 +78,7 @@ func TestAHoldAfterTheYear9999IsRefused(t *testing.T) {
 			t.Errorf("a request: %v", err)
 		}
 		q.failCommit(works, func() error { return q.HoldStation(bg, "grill", "x") })
+		q.failCommit(works, func() error { return errOf(q.Expire(bg, "grill", -time.Hour)) })
 		w.set(time.Date(2026, 11, 20, 19, 0, 0, 0, time.UTC), false)
 		q.restart()
 		if s := q.station("grill"); s.Hold != nil || s.Books.Enqueued != 1 || q.Damaged() != 0 {
