@@ -141,8 +141,8 @@ func DefaultPrinter() Printer {
 			NameSize: Scale{2, 2}, ModifierSize: Scale{1, 2}, NumberSize: Scale{2, 2}, TableSize: Scale{2, 2},
 			Header: HeaderFields(), AlsoAt: true,
 		},
-		ExpireAfter:    4 * time.Hour,
-		OnDoubt:        "reprint",
-		HoldFor:        2 * time.Minute,
+		ExpireAfter: 4 * time.Hour,
+		OnDoubt:     "reprint",
+		HoldFor:     2 * time.Minute,
 	}
 }

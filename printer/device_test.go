@@ -313,7 +313,9 @@ func (r *harness) nuls() int {
 }
 
 func TestAPrinterThatGivesNoAnswerGetsPaddingBeforeEachTicket(t *testing.T) {
-	for can, want := range map[virtual.Capability]string{virtual.Everything: "confirmed", realTimeOnly: "sent", 0: "sent"} {
+	for can, want := range map[virtual.Capability]string{
+		virtual.Everything: "confirmed", realTimeOnly: "sent", 0: "sent",
+	} {
 		withHarness(t, virtual.Options{Can: can, Kanji: true}, nil, func(r *harness) {
 			for range 3 {
 				r.want("A1", want)

@@ -28,9 +28,9 @@ type disturbance struct {
 type loss int
 
 const (
-	keeps        loss = iota
-	loses             // at the moment of the disturbance
-	keepsLosing       // until it is repaired
+	keeps       loss = iota
+	loses            // at the moment of the disturbance
+	keepsLosing      // until it is repaired
 )
 
 // A disturbedPrinter is a printer with its disturbances.
@@ -39,7 +39,7 @@ type disturbedPrinter struct {
 	c    *cable
 	// fence: it answers in order. One that does not cannot say that it waits for a logo's end.
 	fence bool
-	till func() // the till closes its connection
+	till  func() // the till closes its connection
 	// lostAt is when it last may have lost data. What it could not report as printed by then may be missing;
 	// what came later may not.
 	lostAt time.Time

@@ -158,8 +158,8 @@ func (p *papers) newDevice(c config.Printer, settings deviceSettings) (*device, 
 	}
 	return &device{settings: settings, Device: printer.NewDevice(printer.DeviceOptions{
 		Name: c.Name, Dialer: d, Lock: p.locks[at], Confirm: settings.confirm, Profile: settings.profile,
-		// By address, because stations at one address share the printer. What the printer can prove is stored, so that a restart does not probe every printer
-		// before its first ticket.
+		// By address, because stations at one address share the printer. What it can prove is stored, so that a
+		// restart does not probe every printer before its first ticket.
 		KV: p.s.o.Queue.KV("probes"), Key: at,
 		ConnectTimeout: settings.connect,
 		Linger:         cmp.Or(settings.linger, -1), // 0 would mean the default
