@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"ticketrail/printer/escpos"
@@ -117,7 +118,22 @@ func (a *attempt) sendUnfenced() error {
 	if err != nil {
 		return a.writeFailed(len(all), err)
 	}
-	ctx, cancel := context.WithTimeout(a.ctx, left)
+	// A printer that hung meanwhile has taken the ticket into its buffer, and loses it when it is switched off
+	// and on. Behind a full buffer the answer takes as long as the printing.
+	if a.s.by == noFence && len(a.d.capability.RealTime) > 0 {
+		n := a.d.capability.RealTime[0]
+		if slices.Contains(a.d.capability.RealTime, 3) { // the cause of an error
+			n = 3
+		}
+		if err := a.s.ask(a.ctx, n, max(left, answerTimeout), never); err != nil {
+			return a.answerFailed(err)
+		}
+		a.d.observe(a.s.condition())
+		if c := a.s.condition(); c.Has(escpos.Unrecoverable) {
+			return a.stopped(c)
+		}
+	}
+	ctx, cancel := context.WithTimeout(a.ctx, max(left, answerTimeout))
 	defer cancel()
 	if err := a.s.finish(ctx); err != nil {
 		return a.writeFailed(len(all), a.s.firstError(err))
@@ -283,6 +299,12 @@ func (a *attempt) writeFailed(size int, err error) error {
 			a.p.o.Name, a.sent, size, context.Cause(a.ctx))
 	}
 	return fmt.Errorf("print on %s: %d of %d bytes sent: %w", a.p.o.Name, a.sent, size, err)
+}
+
+// stopped is the error of a ticket behind which the printer reports that it must be switched off and on: what is
+// left in its buffer is lost.
+func (a *attempt) stopped(c escpos.Condition) error {
+	return a.answerFailed(fmt.Errorf("it stopped (it reports: %s); %s", c, advice(Unrecoverable, false)))
 }
 
 // answerFailed is the error of a ticket that was sent and whose answer did not come.

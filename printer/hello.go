@@ -27,7 +27,7 @@ const (
 	// idAfterStatus is how much later than GS r the printer may answer GS ( H: its print buffer may hold a few
 	// lines that GS r does not wait for, before a ticket those of a till.
 	idAfterStatus = 5 * time.Second
-	// lateAnswerWindow is how long the answers to several GS r may come one after the other. Long enough
+	// lateAnswerWindow is how far apart the answers to several GS r may come. Long enough
 	// for what the kernel of a USB or serial device still holds of an earlier connection.
 	lateAnswerWindow = 500 * time.Millisecond
 	// longestHeader is longer, in bytes, than the part of any command that says how much data follows.
@@ -85,7 +85,8 @@ func (d *Device) askInOrder(ctx context.Context, s *session, by fenceKind, limit
 				return noFence, err
 			}
 			// What cannot be sent in time is sent ahead of the next question.
-			err := s.write(ctx, s.question(f, by == noFence || step > 0), answerTimeout)
+			ask := append(escpos.SelectPrinter(), s.question(f, by == noFence || step > 0)...)
+			err := s.write(ctx, ask, answerTimeout)
 			if err != nil && !errors.Is(err, errNoAnswer) {
 				return noFence, err
 			}
@@ -129,8 +130,15 @@ func (d *Device) settleAnswers(ctx context.Context, s *session) error {
 	if err := s.askEach(ctx, d.capability.RealTime, never); err != nil {
 		return err
 	}
-	if err := s.waitFor(ctx, lateAnswerWindow, never); !errors.Is(err, errNoAnswer) {
-		return err
+	for more := true; more; {
+		s.mu.Lock()
+		answers := s.statusAnswered + s.unexpected
+		s.mu.Unlock()
+		err := s.waitFor(ctx, lateAnswerWindow, func() bool { return s.statusAnswered+s.unexpected > answers })
+		if err != nil && !errors.Is(err, errNoAnswer) {
+			return err
+		}
+		more = err == nil
 	}
 	s.mu.Lock()
 	s.statusAnswered = s.statusAsked

@@ -84,9 +84,7 @@ func (a *attempt) await(left, limit time.Duration) (fenceKind, error) {
 		switch c := a.s.condition(); {
 		// Nothing that is still in the buffer prints any more, so there is no point in waiting.
 		case answers && c.Has(escpos.Unrecoverable):
-			return noFence, a.answerFailed(
-				fmt.Errorf("it stopped (it reports: %s); %s", c, advice(Unrecoverable, false)),
-			)
+			return noFence, a.stopped(c)
 		case w.exceeded(blocked, a.d.o.WaitForPerson):
 			return noFence, a.answerFailed(a.waitedTooLong(errNoAnswer))
 		// Time in which a person is needed does not count against the time for printing.

@@ -18,14 +18,14 @@ const minLineRows = 30
 // Resync returns bytes that make a printer accept commands again after an interrupted ticket. They
 // are at least as long as the longest command ever sent to the printer, so they complete whatever
 // command it is still waiting for, and the ESC @ of the next ticket is read as a command. They are
-// all NUL, which a printer ignores if it waits for nothing.
+// NULs, which a printer ignores if it waits for nothing, and then [SelectPrinter].
 func Resync(p profile.Profile) []byte {
 	const shortCommands = 64 // more than the fixed parts of any command
 	n := maxQRBytes + shortCommands
 	if p.Raster != profile.NoRaster {
 		n = max(n, bandRows*((p.Dots+7)/8)+shortCommands)
 	}
-	return make([]byte, n)
+	return append(make([]byte, n), SelectPrinter()...)
 }
 
 // maxDrawnBytes is how many bytes of a ticket may be images: about 15 m of paper. The service may

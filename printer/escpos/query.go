@@ -33,3 +33,8 @@ func AutoStatus(on bool) []byte { return []byte{gs, 'a', byteIf(on, 0x0e)} }
 // Reset is ESC @, with which every ticket begins. It discards a line that was received but not
 // printed.
 func Reset() []byte { return []byte{esc, '@'} }
+
+// SelectPrinter is ESC = 1. A till that shows prices on a display behind the printer selects the display with
+// ESC = 2. If it breaks off there, the printer ignores everything but this and DLE EOT. (Epson ESC/POS command
+// reference, "ESC =: Select peripheral device".)
+func SelectPrinter() []byte { return []byte{esc, '=', 1} }

@@ -38,11 +38,12 @@ func skip(*decoder, []byte) {}
 // skipped are commands that the daemon must not send and that change nothing in the output, by their number of
 // arguments: fonts, national character sets (which turn # into £), margins, settings of bar codes.
 var skipped = [...]string{
-	1: "\x1bM\x1bR\x1b \x1b{\x1bV\x1bU\x1b=" + "\x1db\x1dh\x1dw\x1dH\x1df" + "\x1c!\x1c-\x1cW",
+	1: "\x1bM\x1bR\x1b \x1b{\x1bV\x1bU" + "\x1db\x1dh\x1dw\x1dH\x1df" + "\x1c!\x1c-\x1cW",
 	2: "\x1bc" + "\x1dL\x1dW\x1dP\x1d$\x1d\\\x1dz" + "\x1cS\x1cp",
 }
 
 var commands = map[string]command{
+	"\x1b=": {1, true, skip}, // selects the printer or a display; there is no display
 	"\x1b@": {0, true, func(d *decoder, _ []byte) { d.restart() }},
 	"\x1bt": {1, true, func(d *decoder, a []byte) { d.selectPage(a[0]) }},
 	// Styles: ESC E and ESC G bold, ESC - underlined, ESC r ribbon colour, ESC ! several in one

@@ -208,7 +208,7 @@ func (d *decoder) command() {
 // questions are the commands that ask something, and ESC @, which clears what a printer took for text. The
 // sender repeats one that is not answered, and DLE EOT is answered on receipt, whatever happens to its bytes.
 // The zero of GS ( H is missing here: see swallowed.
-var questions = regexp.MustCompile(`(?s)\x10\x04.|\x1dr\x01|\x1da\x0e?|\x1b@|\x1d\(H\x0600.{4}`)
+var questions = regexp.MustCompile(`(?s)\x10\x04.|\x1dr\x01|\x1da\x0e?|\x1b@|\x1b=\x01|\x1d\(H\x0600.{4}`)
 
 // swallowed is how many bytes of b are missing in the next client's ticket. Padding and questions are not
 // missed; the last question may be incomplete.

@@ -1,0 +1,322 @@
+package printer_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"ticketrail/printer"
+	"ticketrail/printer/printertest"
+	"ticketrail/printer/profile"
+	"ticketrail/printer/raster"
+	"ticketrail/printer/transport"
+	"ticketrail/queue/ticket"
+)
+
+// numbered is the n-th ticket; every line of it names it. The third line is drawn.
+func numbered(n int) ticket.Ticket {
+	name := func(s string) ticket.Line { return ticket.Line{Quantity: "1", Name: fmt.Sprintf("%s %d", s, n)} }
+	return ticket.Ticket{
+		Number: fmt.Sprint(100 + n), Table: fmt.Sprint(20 + n), Request: fmt.Sprintf("request-%d", n),
+		Received: time.Date(2026, 5, 1, 18, 0, 0, 0, time.UTC),
+		Lines: []ticket.Line{name("Soup"), name("Fish"),
+			{Quantity: "2", Name: strings.Repeat("宫保鸡丁", 3) + fmt.Sprint(n)}, name("Cake"), name("Wine")},
+	}
+}
+
+// A result is what became of a ticket, and how.
+type result struct {
+	outcome  string
+	attempts int // that were begun
+	ended    time.Time
+	copies   copies
+}
+
+func (r result) String() string { return r.outcome + " " + r.copies.String() }
+
+// deliver prints a ticket as the dispatcher does: again after a clean failure, once more under the banner
+// after a doubtful one, then it is held.
+func deliver(ctx context.Context, p *printer.Paper, n int) (r result) {
+	defer func() { r.ended = time.Now() }()
+	d := ticket.Delivery{Job: uint64(n), Attempt: 1, Station: "grill", Ticket: numbered(n)}
+	for {
+		begun := false
+		proof, err := p.Print(ctx, d, func(context.Context) error { begun = true; return nil })
+		if begun {
+			r.attempts++
+		}
+		switch {
+		case err == nil:
+			r.outcome = string(proof)
+			return r
+		case ctx.Err() != nil:
+			r.outcome = "stuck"
+			return r
+		case ticket.IsPermanent(err):
+			r.outcome = "failed: " + err.Error()
+			return r
+		case !begun || ticket.IsUntouched(err):
+			time.Sleep(100 * time.Millisecond) // the dispatcher's pause between attempts
+		case d.Doubt:
+			r.outcome = "held"
+			return r
+		default:
+			d.Doubt = true
+		}
+	}
+}
+
+// copies are the papers of one ticket.
+type copies struct{ whole, marked, torn, tornMarked int }
+
+func (c copies) String() string {
+	var s []string
+	for _, n := range []struct {
+		n    int
+		what string
+	}{{c.whole, "whole"}, {c.marked, "marked"}, {c.torn, "torn"}, {c.tornMarked, "torn marked"}} {
+		if n.n > 0 {
+			s = append(s, fmt.Sprint(n.n, " ", n.what))
+		}
+	}
+	if s == nil {
+		return "(no paper)"
+	}
+	return "(" + strings.Join(s, ", ") + ")"
+}
+
+// find looks for the papers of the n-th ticket. A copy begins at its head, or with any other line of it
+// that does not follow the one before.
+func find(paper []printertest.Line, n int, drawn string) (c copies) {
+	parts := []string{fmt.Sprintf("#%d", 100+n), fmt.Sprintf("Soup %d", n), fmt.Sprintf("Fish %d", n), drawn,
+		fmt.Sprintf("Cake %d", n), fmt.Sprintf("Wine %d", n), fmt.Sprintf("job %d ", n)}
+	next, banner, marked := 0, false, false
+	end := func(whole bool) {
+		switch {
+		case whole && marked:
+			c.marked++
+		case whole:
+			c.whole++
+		case marked:
+			c.tornMarked++
+		default:
+			c.torn++
+		}
+		next, marked = 0, false
+	}
+	for _, text := range texts(paper) {
+		if strings.Contains(text, "POSSIBLE DUPLICATE") {
+			banner = true
+			continue
+		}
+		// A banner belongs to the head behind it.
+		if text == cut || strings.Contains(text, "#10") && !strings.Contains(text, parts[0]) {
+			banner = false
+		}
+		i := slices.IndexFunc(parts, func(s string) bool { return strings.Contains(text, s) })
+		if i < 0 {
+			continue
+		}
+		if i == 0 && !strings.Contains(text, fmt.Sprintf("Table %d", 20+n)) {
+			i = -1 // a head without its table is a torn one
+		}
+		if next > 0 && i != next {
+			end(false)
+		}
+		if next == 0 {
+			marked = banner
+		}
+		banner = false
+		if i != next {
+			next = len(parts) + 1 // never whole
+			continue
+		}
+		if next++; next == len(parts) {
+			end(true)
+		}
+	}
+	if next > 0 {
+		end(false)
+	}
+	return c
+}
+
+const cut = "---"
+
+// texts is the paper as text. Pictures that follow each other are one, whatever pieces they came in; it
+// is written as its dots.
+func texts(paper []printertest.Line) (all []string) {
+	drawn := ""
+	for _, l := range paper {
+		if l.Picture != nil {
+			drawn += fmt.Sprintf("[%x]", l.Picture.Rows)
+			continue
+		}
+		if drawn != "" {
+			all = append(all, drawn)
+			drawn = ""
+		}
+		if l.Cut {
+			all = append(all, cut)
+			continue
+		}
+		all = append(all, l.Text())
+	}
+	return append(all, drawn)
+}
+
+// setUp connects a Paper to a printer over TCP.
+func setUp(t *testing.T, m printertest.Model) (*kitchen, *printer.Device, *printer.Paper) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &kitchen{Printer: printertest.New(m), t: t, port: l.Addr().String()}
+	t.Cleanup(k.Close)
+	go k.Serve(l)
+	dialer, err := transport.Open("tcp://" + k.port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	prof, _ := profile.Lookup("generic-80mm")
+	drawer, err := raster.New(raster.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := printer.NewDevice(printer.DeviceOptions{
+		Name: "grill", Dialer: dialer, ConnectTimeout: time.Second, Linger: 200 * time.Millisecond,
+		WaitForPerson: 10 * time.Second,
+	})
+	return k, d, printer.NewPaper(printer.Options{
+		Name: "grill", Profile: prof, Device: d, Drawer: drawer,
+		Timeout: 6 * time.Second, TimeoutPerKiB: 100 * time.Millisecond,
+	})
+}
+
+// drawings returns the dots of the drawn lines of the tickets, from a printer in order, and how many bytes
+// such a line has.
+func drawings(t *testing.T) (d [4]string, size int) {
+	k, dev, p := setUp(t, abilities[0].model)
+	for n := 1; n <= 3; n++ {
+		if r := deliver(t.Context(), p, n); r.outcome != string(ticket.Confirmed) {
+			t.Fatal(r)
+		}
+	}
+	dev.Release()
+	k.Wait()
+	for _, l := range k.Paper() {
+		if l.Picture != nil {
+			size += 8 + l.Picture.Want*l.Picture.Width
+		}
+	}
+	n := 0
+	for _, text := range texts(k.Paper()) {
+		if strings.HasPrefix(text, "[[") {
+			n++
+			d[n] = text
+		}
+	}
+	return d, size / n
+}
+
+func TestOutcomesAreWhatThePaperSays(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes as long as printers are waited for")
+	}
+	drawn, size := drawings(t)
+	// Rows mostly wait, so many run at once, more than t.Parallel would allow.
+	var rows errgroup.Group
+	rows.SetLimit(48)
+	table := make([]string, len(mishaps)*len(abilities))
+	for i, f := range mishaps {
+		for j, a := range abilities {
+			rows.Go(func() error {
+				m, began := a.model, time.Now()
+				if f.model != nil {
+					f.model(&m)
+				}
+				r := play(t, m, f, drawn, size)
+				if err := judge(r, f, a); err != nil {
+					t.Errorf("%s, %s: %v", f.name, a.name, err)
+				}
+				table[i*len(abilities)+j] = fmt.Sprintf("%-40s %-13s %4.1fs  %-36v %-44v %v", f.name, a.name,
+					time.Since(began).Seconds(), r[1], r[2], r[3])
+				return nil
+			})
+		}
+	}
+	rows.Wait()
+	for _, row := range table {
+		t.Log(row)
+	}
+}
+
+// play prints three tickets around a mishap. Result 0 has the time when it ended.
+func play(t *testing.T, m printertest.Model, f mishap, drawn [4]string, size int) (r [4]result) {
+	k, dev, p := setUp(t, m)
+	k.picture, k.mend, k.mended = size, f.mend, make(chan time.Time, 1)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	r[1] = deliver(ctx, p, 1)
+	dev.Release()
+	k.Wait()
+	f.cause(k)
+	if !k.later {
+		k.begin()
+	}
+	r[2] = deliver(ctx, p, 2)
+	r[3] = deliver(ctx, p, 3)
+	dev.Retire()
+	k.begin() // in case the mishap found no place
+	r[0].ended = <-k.mended
+	k.Wait()
+	paper := k.Paper()
+	for n := 1; n <= 3; n++ {
+		r[n].copies = find(paper, n, drawn[n])
+	}
+	return r
+}
+
+// judge compares outcomes with the paper.
+func judge(r [4]result, f mishap, a ability) error {
+	var bad []error
+	mended := r[0].ended
+	for n := 1; n <= 3; n++ {
+		r := r[n]
+		wrong := func(what string) { bad = append(bad, fmt.Errorf("ticket %d: %v: %s", n, r, what)) }
+		goesOn := f.stays || f.mend != nil && r.ended.Before(mended)
+		blind := a.tells < f.needs && (n == 2 || n == 3 && goesOn)
+		c := r.copies
+		switch proof := ticket.Proof(r.outcome); proof {
+		case ticket.Confirmed, ticket.Processed, ticket.Sent:
+			if proof != a.best && !(n > 1 && proof == f.weaker) {
+				wrong("this printer can say more")
+			}
+			if whole := c.whole + c.marked; !blind && (whole == 0 || r.attempts == 1 && c != (copies{whole: 1})) {
+				wrong("is not once and whole on paper")
+				continue
+			}
+		case "held":
+			if f.weaker != ticket.Sent || n != 2 {
+				wrong("needs no person")
+			}
+		default:
+			wrong("has no end")
+		}
+		switch papers := c.whole + c.marked + c.torn + c.tornMarked; {
+		case blind:
+		case c.whole+c.torn > 1:
+			wrong("a copy is not marked")
+		case papers > r.attempts:
+			wrong("more papers than attempts")
+		}
+	}
+	return errors.Join(bad...)
+}
