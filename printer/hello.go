@@ -30,6 +30,8 @@ const (
 	// lateAnswerWindow is how far apart the answers to several GS r may come. Long enough
 	// for what the kernel of a USB or serial device still holds of an earlier connection.
 	lateAnswerWindow = 500 * time.Millisecond
+	// maxLateAnswers bounds the wait for all of them.
+	maxLateAnswers = 3 * time.Second
 	// longestHeader is longer, in bytes, than the part of any command that says how much data follows.
 	longestHeader = 16
 )
@@ -130,7 +132,8 @@ func (d *Device) settleAnswers(ctx context.Context, s *session) error {
 	if err := s.askEach(ctx, d.capability.RealTime, never); err != nil {
 		return err
 	}
-	for more := true; more; {
+	// Not for ever: a device that is no printer may never stop sending.
+	for more, over := true, time.Now().Add(maxLateAnswers); more && time.Now().Before(over); {
 		s.mu.Lock()
 		answers := s.statusAnswered + s.unexpected
 		s.mu.Unlock()

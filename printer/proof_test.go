@@ -137,6 +137,7 @@ func TestAPrinterThatIsNotReadyLeavesTheTicketUnbegun(t *testing.T) {
 				withHarness(t, virtual.Options{Can: can, Kanji: true}, nil, func(r *harness) {
 					// The first round is before the printer was probed.
 					for round := range 2 {
+						synctest.Wait() // until the ticket before is cut
 						r.v.Set(stop, true)
 						before := r.v.TicketCount()
 						for range 3 {
