@@ -63,6 +63,7 @@ func (a *attempt) print() (ticket.Proof, error) {
 		}
 		return "", err
 	}
+	a.d.dots = hasLongCommand(a.encoded.bytes())
 	return proof, nil
 }
 
@@ -78,11 +79,10 @@ func (a *attempt) sendAhead() error {
 		if a.d.dots || !transport.IsSerial(a.s.conn) {
 			b = escpos.Resync(a.p.o.Profile)
 		}
-		a.d.dots = hasLongCommand(a.encoded.bytes())
 	}
 	b = append(b, a.d.pendingCut...)
+	a.d.dots = true // until the ticket is known to have ended outside a command
 	if _, _, err := a.write(b, a.p.sendTimeout(len(b))); err != nil {
-		a.d.dots = true
 		if a.ctx.Err() != nil {
 			err = context.Cause(a.ctx)
 		} else if !a.s.alive() {

@@ -43,8 +43,8 @@ func (w *personWait) exceeded(trouble bool, limit time.Duration) bool {
 // known after a second at most.
 const statusInterval = time.Second
 
-// overdue is how long after a ticket should be printed GS r is asked as well as GS ( H. A printer that answers only that one
-// has processed the ticket and lost the id, or answers with another one.
+// overdue is how long after a ticket should be printed GS r is asked as well as GS ( H. A printer that answers
+// only that one has processed the ticket and lost the id, or answers with another one.
 const overdue = 3 * time.Second
 
 // await sends the question behind a ticket, within left, and waits for its answer. limit applies while the
@@ -163,7 +163,8 @@ func (a *attempt) cutOff(err error, whole bool) (ticket.Proof, error) {
 		return "", err
 	}
 	a.d.printedAt = time.Now().Add(a.p.printTime(a.encoded)) // before that, the next hello would be cut off too
-	a.d.finishSession(a.s)                                   // not close: a reset could destroy what the print server still holds
+	// Not close: a reset could destroy what the print server still holds.
+	a.d.finishSession(a.s)
 	return ticket.Sent, nil
 }
 
