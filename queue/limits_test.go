@@ -4,6 +4,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -144,4 +145,50 @@ func TestTheFirstOfALaneLeavesItWithoutAMoveOfTheOthers(t *testing.T) {
 	if &l.pending[0] != second {
 		t.Error("those behind it were moved")
 	}
+}
+
+func TestATransactionPrunesAtMostAHundredJobsThatAreOldEnough(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		q.orders(101, "grill")
+		for range 101 {
+			q.print("grill")
+		}
+		time.Sleep(10 * time.Hour)
+		prune := func(retention time.Duration, want int, wantMore bool) {
+			t.Helper()
+			q.must(q.do(bg, opOnce, 1, func(b *batch) error {
+				if more := b.prune(retention); more != wantMore {
+					t.Errorf("more %t, want %t", more, wantMore)
+				}
+				return nil
+			}))
+			if n := q.count(bucketFinished); n != want {
+				t.Errorf("%d jobs are left, want %d", n, want)
+			}
+		}
+		prune(10*time.Hour+1, 101, false)
+		prune(10*time.Hour, 1, true)
+		prune(10*time.Hour, 0, false)
+	})
+}
+
+func TestPruningThatFailsInTheMiddleGoesOnLater(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		q.orders(250, "grill")
+		for range 250 {
+			q.print("grill")
+		}
+		time.Sleep(time.Hour - time.Second)
+		q.disk.willEnd(works, fails, fails) // the first hundred, the second, and the first probe commit
+		time.Sleep(5 * time.Second)
+		q.waitForStorage()
+		if n := q.count(bucketFinished); n != 150 {
+			t.Errorf("%d jobs are left, want 150", n)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if n := q.count(bucketFinished); n != 0 {
+			t.Errorf("%d jobs are left", n)
+		}
+	}, func(o *Options) { o.HistoryRetention = time.Hour })
 }

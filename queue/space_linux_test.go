@@ -210,3 +210,10 @@ func TestAMetaPageThatCannotBeWrittenIsAnError(t *testing.T) {
 		t.Error("it is synced all the same")
 	}
 }
+
+// What is damaged is moved aside, and a disk that cannot be read says nothing about the file.
+func TestAFileThatCannotBeReadIsNotCalledDamagedByCheck(t *testing.T) {
+	if err := Check("/proc/self/mem"); !errors.Is(err, syscall.EIO) || errors.Is(err, ErrDamaged) {
+		t.Errorf("err %v", err)
+	}
+}
