@@ -192,3 +192,12 @@ func TestPruningThatFailsInTheMiddleGoesOnLater(t *testing.T) {
 		}
 	}, func(o *Options) { o.HistoryRetention = time.Hour })
 }
+
+func TestAtMost4096RequestsWait(t *testing.T) {
+	in := newInbox()
+	for range 4096 {
+		must(t, in.put(&op{kind: opAccept}))
+	}
+	wantErr(t, in.put(&op{kind: opAccept}), ErrBusy)
+	must(t, in.put(&op{kind: opOnce}))
+}
