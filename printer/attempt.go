@@ -33,6 +33,7 @@ type attempt struct {
 	ctx     context.Context
 	encoded encodedTicket
 	sent    int        // ticket bytes handed to the operating system
+	end     int        // of the ticket, in the bytes of the connection
 	wait    personWait // while writing
 }
 
@@ -166,6 +167,7 @@ func (a *attempt) sendFenced() (ticket.Proof, error) {
 		if err != nil {
 			return "", a.writeFailed(size, err)
 		}
+		a.end = a.s.wrote
 		got, err := a.await(left, a.p.printTimeout(a.encoded, len(c.Body)))
 		if err != nil {
 			a.d.pendingCut = c.Cut

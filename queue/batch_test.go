@@ -86,7 +86,7 @@ func (q *testQueue) scenario(name string) *scenario {
 
 // inOneTransaction does operations in one transaction, in their order; its commit ends so.
 func (s *scenario) inOneTransaction(end commitResult, ops ...operation) {
-	resume := s.disk.hang()
+	resume := s.disk.hang(0)
 	var all sync.WaitGroup
 	all.Go(func() { _ = s.KV("x").Put(bg, "k", nil) }) // hangs, so that the operations wait behind it
 	synctest.Wait()

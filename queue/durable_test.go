@@ -184,7 +184,7 @@ func TestADuplicateAfterARestartIsAnsweredOnlyAfterACommit(t *testing.T) {
 }
 
 func TestWithoutAReserveNoneIsMissed(t *testing.T) {
-	var log bytes.Buffer
+	var log testLog
 	q := start(t, logTo(&log), func(o *Options) {
 		o.Reserve = -1
 		must(t, os.WriteFile(reservePath(*o), nil, 0o600))
@@ -327,7 +327,7 @@ func TestWaitingShowsAHungDiskWhateverUsesIt(t *testing.T) {
 
 func wantHang(t *testing.T, q *testQueue, after time.Duration) {
 	t.Helper()
-	resume := q.disk.hang()
+	resume := q.disk.hang(0)
 	time.Sleep(after)
 	if w := q.Waiting(); w < time.Minute {
 		t.Errorf("the disk hangs, and only %s are waited", w)
@@ -340,7 +340,7 @@ func wantHang(t *testing.T, q *testQueue, after time.Duration) {
 }
 
 func TestAReserveThatCannotBeCreatedStopsNoOrder(t *testing.T) {
-	var log bytes.Buffer
+	var log testLog
 	q := start(t, logTo(&log), func(o *Options) {
 		o.Reserve = 1 << 20
 		must(t, os.MkdirAll(filepath.Join(o.Path+".reserve", "in the way"), 0o700))

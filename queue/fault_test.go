@@ -202,7 +202,7 @@ func TestMoveAllOverAFailureMovesEachJobOnceAndInOrder(t *testing.T) {
 func TestAValueIsStoredAsItWasPutAlsoAfterItsCallerGaveUp(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		s := q.KV("boards")
-		resume := q.disk.hang()
+		resume := q.disk.hang(0)
 		go func() { _ = s.Put(bg, "first", nil) }() // hangs, so that the next one waits
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(bg, time.Second)

@@ -141,7 +141,7 @@ func TestADamagedRecordIsQuarantinedAndTheOthersPrint(t *testing.T) {
 		{"clock", bucketMeta, keyClock, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			var logged bytes.Buffer
+			var logged testLog
 			q := start(t, func(o *Options) { o.Logger = slog.New(slog.NewTextHandler(&logged, nil)) })
 			q.orders(3, "grill")
 			q.edit(flip(tt.bucket, tt.key))
@@ -240,7 +240,7 @@ func TestTheQueueKeepsTheContractOfTheStore(t *testing.T) {
 }
 
 func TestADamagedValueInAKVIsAnErrorUntilItIsPutAgain(t *testing.T) {
-	var log bytes.Buffer
+	var log testLog
 	q := start(t, logTo(&log))
 	s := q.KV("boards")
 	for _, key := range []string{"a", "b", "c"} {

@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -104,7 +103,7 @@ func TestRequestsAreTakenAgainWhenThereIsSpaceForTheReserveAndMore(t *testing.T)
 		must(t, err)
 		must(t, writeZeroes(f, now-free))
 	}
-	var log bytes.Buffer
+	var log testLog
 	q := start(t, logTo(&log), func(o *Options) { o.Path, o.Reserve = filepath.Join(dir, "queue.db"), reserve })
 	q.accept(order("a", "grill"))
 	leave(7 << 20)

@@ -45,7 +45,7 @@ func TestAnOperationSaysAboutHowManyBytesItWrites(t *testing.T) {
 				q.orders(2, "grill")
 				q.accept(order("printed", "bar"))
 				q.print("bar")
-				resume := q.disk.hang()
+				resume := q.disk.hang(0)
 				var all sync.WaitGroup
 				all.Go(func() { _ = q.KV("x").Put(bg, "k", nil) }) // hangs, so that the other waits behind it
 				synctest.Wait()

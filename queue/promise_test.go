@@ -132,7 +132,7 @@ func TestAFullBacklogStillAnswersDuplicates(t *testing.T) {
 
 func TestRequestsOfOneTransactionTogetherKeepTheBacklogLimit(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
-		resume := q.disk.hang()
+		resume := q.disk.hang(0)
 		var all sync.WaitGroup
 		all.Go(func() { _ = q.KV("x").Put(bg, "k", nil) }) // hangs, so that the requests wait behind it
 		synctest.Wait()
@@ -214,7 +214,7 @@ func TestTakeDoesNotWaitOnAClosedQueue(t *testing.T) {
 func TestAcceptReturnsInTimeWhileTheDiskHangs(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		q.accept(order("before", "grill"))
-		resume := q.disk.hang()
+		resume := q.disk.hang(0)
 		for i, id := range []string{"a", "b"} { // the first is being written, the second waits for it
 			ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
 			wantErr(t, errOf(q.Accept(ctx, order(id, "grill"))), context.DeadlineExceeded)
@@ -255,7 +255,7 @@ func TestOnlyTheBytesThatStillWaitCountTowardsTheirLimit(t *testing.T) {
 			return q.do(bg, opAccept, size, func(*batch) error { return nil })
 		}
 		for range 3 {
-			resume := q.disk.hang()
+			resume := q.disk.hang(0)
 			var all sync.WaitGroup
 			all.Go(func() { _ = q.KV("x").Put(bg, "k", nil) }) // hangs, so that the requests wait behind it
 			synctest.Wait()
@@ -272,7 +272,7 @@ func TestOnlyTheBytesThatStillWaitCountTowardsTheirLimit(t *testing.T) {
 
 func TestEqualRequestsInOneTransactionMakeOneJob(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
-		resume := q.disk.hang()
+		resume := q.disk.hang(0)
 		go q.accept(order("first", "grill"))
 		synctest.Wait()
 		var got [3]ticket.Receipt
@@ -308,7 +308,7 @@ func TestATicketIsNotLentWhileItIsTakenFromTheQueueOrTheStationIsStopped(t *test
 			inBubble(t, func(t *testing.T, q *testQueue) {
 				q.accept(order("a", "grill"))
 				q.accept(order("b", "grill"))
-				resume := q.disk.hang()
+				resume := q.disk.hang(0)
 				done := make(chan error)
 				go func() { done <- tt.do(q) }()
 				synctest.Wait()
@@ -327,7 +327,7 @@ func TestTheNextTicketIsLentWhenTheEndOfTheLastOneIsOnTheDisk(t *testing.T) {
 		q.accept(order("a", "grill"))
 		q.accept(order("b", "grill"))
 		l := q.begin("grill")
-		resume := q.disk.hang()
+		resume := q.disk.hang(0)
 		done := make(chan error)
 		go func() { done <- l.Ack(bg, ticket.Sent, "") }()
 		synctest.Wait()

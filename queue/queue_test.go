@@ -24,6 +24,7 @@ type disk struct {
 	next    []commitResult
 	count   int
 	blocked chan struct{} // commits wait until it is closed; nil: they do not wait
+	free    int           // commits that do not wait
 }
 
 type commitResult int
@@ -47,6 +48,9 @@ func (d *disk) commit(tx *bolt.Tx) error {
 	}
 	d.count++
 	stuck := d.blocked
+	if d.count <= d.free {
+		stuck = nil
+	}
 	d.mu.Unlock()
 	if stuck != nil {
 		<-stuck
@@ -68,12 +72,12 @@ func (d *disk) willEnd(e ...commitResult) {
 	d.next = append(d.next, e...)
 }
 
-// hang has every commit wait until resume is called.
-func (d *disk) hang() (resume func()) {
+// hang has every commit but the first n wait until resume is called.
+func (d *disk) hang(n int) (resume func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	stuck := make(chan struct{})
-	d.blocked = stuck
+	d.blocked, d.free = stuck, d.count+n
 	return func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()

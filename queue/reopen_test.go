@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"bytes"
 	"errors"
 	"os"
 	"slices"
@@ -10,13 +9,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	bolt "go.etcd.io/bbolt"
-
 	"ticketrail/queue/ticket"
 )
 
 func TestAStorageFailureIsLoggedWhenItBeginsWhenItsCauseChangesAndWhenItEnds(t *testing.T) {
-	var log bytes.Buffer
+	var log testLog
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		want := func(n int, line string) {
 			t.Helper()
@@ -78,7 +75,7 @@ func TestNothingIsReadBeforeItIsKnownToBeOnTheDisk(t *testing.T) {
 		q.disk.willEnd(failsButPersist, fails)
 		q.wantRefused(order("a", "grill"), ErrStorageFailed)
 		synctest.Wait()
-		resume := q.disk.hang()
+		resume := q.disk.hang(0)
 		time.Sleep(2 * time.Second) // the second probe commit hangs
 		if jobs, err := q.Jobs(bg, Filter{}); !errors.Is(err, ErrStorageFailed) {
 			t.Errorf("jobs %+v, %v", jobs, err)
@@ -119,13 +116,7 @@ func TestATicketWhoseEndPersistedIsNotCountedTwiceUntilItIsAnswered(t *testing.T
 		synctest.Wait()
 		go func() { ended <- bar.Ack(bg, ticket.Sent, "") }()
 		synctest.Wait()
-		probes, resume := 0, make(chan struct{})
-		q.hooks.commit = func(tx *bolt.Tx) error {
-			if probes++; probes > 1 { // the end of bar
-				<-resume
-			}
-			return tx.Commit()
-		}
+		resume := q.disk.hang(1) // after the probe commit: the end of bar
 		time.Sleep(time.Minute)
 		if s := q.station("grill"); s.Pending != 0 || s.Printing != 0 {
 			t.Errorf("grill %+v", s)
@@ -133,7 +124,7 @@ func TestATicketWhoseEndPersistedIsNotCountedTwiceUntilItIsAnswered(t *testing.T
 		if s := q.station("bar"); s.Pending != 0 || s.Printing != 1 {
 			t.Errorf("bar %+v", s)
 		}
-		close(resume)
+		resume()
 		q.must(errors.Join(<-ended, <-ended))
 		q.wantNothing("grill")
 	})

@@ -136,7 +136,7 @@ func TestATicketThatIsCancelledInTheSameTransactionDoesNotExpire(t *testing.T) {
 		q.accept(zone)
 		q.accept(order("c", "grill"))
 		time.Sleep(2 * time.Hour)
-		resume := q.disk.hang()
+		resume := q.disk.hang(0)
 		var all sync.WaitGroup
 		all.Go(func() { _ = q.KV("x").Put(bg, "k", nil) }) // hangs, so that the others wait behind it
 		synctest.Wait()

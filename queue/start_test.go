@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -23,7 +24,31 @@ import (
 )
 
 // logTo has the queue write its log into a buffer. Read it when the queue is idle.
-func logTo(log *bytes.Buffer) func(*Options) {
+// A testLog is a log that a test reads while the queue may write it.
+type testLog struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *testLog) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(b)
+}
+
+func (l *testLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func (l *testLog) Reset() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.b.Reset()
+}
+
+func logTo(log *testLog) func(*Options) {
 	return func(o *Options) { o.Logger = slog.New(slog.NewTextHandler(log, nil)) }
 }
 
@@ -270,7 +295,7 @@ func TestCheckReadsAFileThatOthersRead(t *testing.T) {
 }
 
 func TestBooksThatDoNotBalanceAreLoggedAtTheStartAndTheTicketsPrint(t *testing.T) {
-	var log bytes.Buffer
+	var log testLog
 	q := start(t, logTo(&log))
 	q.accept(order("a", "grill"))
 	q.change(func(tx *bolt.Tx) error {

@@ -88,7 +88,7 @@ func TestATakeThatWaitsGetsTheTicketThatItsStationMayPrintNow(t *testing.T) {
 func TestATakeThatWaitsForATransactionThatChangesNothingGoesOn(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		q.accept(order("a", "grill"))
-		resume := q.disk.hang()
+		resume := q.disk.hang(0)
 		done := make(chan error)
 		go func() {
 			done <- q.do(bg, opOnce, 1, func(b *batch) error {

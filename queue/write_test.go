@@ -98,7 +98,7 @@ func TestATransactionHasALimitOfOperationsAndOfBytes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, q *testQueue) {
-				resume := q.disk.hang()
+				resume := q.disk.hang(0)
 				go func() { _ = q.KV("x").Put(bg, "k", nil) }() // hangs, so that the others wait behind it
 				synctest.Wait()
 				before := q.disk.commits()
