@@ -73,8 +73,8 @@ func (d *Device) probeAll(ctx context.Context, s *session) (a capability, err er
 	if a.RealTime, err = s.probeRealTime(ctx); err != nil || len(a.RealTime) == 0 && by == noFence {
 		return a, err
 	}
-	if err := d.checkReady(s); err != nil {
-		return a, err
+	if s.blocked() {
+		return a, d.checkReady(s)
 	}
 	if a.ASB, err = s.probeASB(ctx); err != nil {
 		return a, err

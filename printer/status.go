@@ -138,7 +138,11 @@ func (d *Device) countLogged() int {
 func (d *Device) observe(c escpos.Condition) {
 	now := time.Now()
 	d.update(func(s *Status) {
-		s.State, s.Heard, s.Err = state(c), now, ""
+		s.Heard, s.Err = now, ""
+		// Before the probe has ended it is not known whether it can print.
+		if is := state(c); is != Ready || s.Capability != "" {
+			s.State = is
+		}
 		s.Conditions = c
 		var reported []Reported
 		for _, one := range escpos.Conditions() {

@@ -135,10 +135,11 @@ func (a *attempt) noFenceAnswer(answers bool, after time.Duration) error {
 // tickets began with an answered hello. One may be a power cut, a second one in a row hardly.
 const maxCutOffs = 2
 
-// cutOff is the result of a ticket whose answer did not come because of err. whole says that all of it was sent
-// but the last cut. A print server that closes an idle connection before the printer has printed would leave every ticket in
-// doubt: each would print twice and be held. So after maxCutOffs such a ticket of this printer ends as sent,
-// this one included, if every byte of it was acknowledged. An answer that comes in time still counts.
+// cutOff is the result of a ticket whose answer did not come because of err. whole says that all of it was
+// sent but the last cut. A print server that closes an idle connection before the printer has printed would
+// leave every ticket in doubt: each would print twice and be held. So after maxCutOffs such a ticket of this
+// printer ends as sent, this one included, if every byte of it was acknowledged. An answer that comes in time
+// still counts.
 func (a *attempt) cutOff(err error, whole bool) (ticket.Proof, error) {
 	if a.ctx.Err() != nil || a.s.alive() || a.s.blocked() {
 		return "", err

@@ -69,6 +69,7 @@ func (d *Device) poll(ctx context.Context) {
 		if err = d.probe(ctx, s); err == nil && d.capability.mayAnswer() {
 			// A printer that does not know the questions may have taken them for text. ESC @ clears it.
 			_ = s.write(ctx, escpos.Reset(), finishTimeout/4)
+			d.observe(s.condition())
 		}
 	}
 	if errors.Is(err, errNoAnswer) && ctx.Err() == nil {

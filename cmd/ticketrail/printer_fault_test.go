@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"ticketrail/cmd/internal/admin"
+	"ticketrail/printer/escpos"
+	"ticketrail/printer/profile"
 	"ticketrail/printer/virtual"
 	"ticketrail/queue/ticket"
 )
@@ -23,12 +25,22 @@ type faultyPrinter struct {
 	t    *testing.T
 	p    *virtual.Printer
 	addr string
+	mute bool // it answers nothing
 	// othersDone is closed when the station without a fault has printed all of its tickets.
 	othersDone <-chan struct{}
 }
 
 // midTicketBytes is within a ticket, including the queries before it.
 const midTicketBytes = 250
+
+// middle is midTicketBytes of the next ticket. A printer that answers nothing gets padding before it.
+func (w *faultyPrinter) middle() int {
+	if w.mute {
+		model, _ := profile.Lookup("generic-80mm") // the default
+		return midTicketBytes + len(escpos.Resync(model))
+	}
+	return midTicketBytes
+}
 
 // A printerFault is one of the faults that cmd/internal/app tests with virtual time. cause returns what
 // happens afterwards. want is the wanted paper, by printer ability; "" is all others, "-" leaves one
@@ -56,19 +68,19 @@ func printerFaults() map[string]printerFault {
 			w.p.ResetAfter(0, -1)
 			return func() { <-w.othersDone; w.p.Repair() }
 		}, map[string]string{"": once, "mute": "-"}},
-		"reset": {func(w *faultyPrinter) func() { w.p.ResetAfter(midTicketBytes, 1); return nil },
+		"reset": {func(w *faultyPrinter) func() { w.p.ResetAfter(w.middle(), 1); return nil },
 			map[string]string{"": twice}},
-		"closed": {func(w *faultyPrinter) func() { w.p.CloseAfter(midTicketBytes, 1); return nil },
+		"closed": {func(w *faultyPrinter) func() { w.p.CloseAfter(w.middle(), 1); return nil },
 			map[string]string{"": twice}},
 		"stall": {func(w *faultyPrinter) func() {
 			taken := w.p.BytesRead()
-			w.p.StallAfter(midTicketBytes)
-			return func() { w.waitTaken(taken + midTicketBytes); <-w.othersDone; w.p.Repair() }
+			w.p.StallAfter(w.middle())
+			return func() { w.waitTaken(taken + int64(w.middle())); <-w.othersDone; w.p.Repair() }
 		}, map[string]string{"": once}},
 		"power": {func(w *faultyPrinter) func() {
 			taken := w.p.BytesRead()
-			w.p.StallAfter(midTicketBytes)
-			return func() { w.waitTaken(taken + midTicketBytes); w.p.PowerOff(); w.p.Repair(); w.p.PowerOn() }
+			w.p.StallAfter(w.middle())
+			return func() { w.waitTaken(taken + int64(w.middle())); w.p.PowerOff(); w.p.Repair(); w.p.PowerOn() }
 			// How many lines were on paper by then is a matter of luck.
 		}, map[string]string{"": twice + " // A1 ?~ A2! A3 // A1 A2! A3"}},
 		"paper": {stuck(virtual.PaperOut), map[string]string{"": once}},
@@ -136,8 +148,8 @@ func TestOverRealSocketsEachFaultEndsAsItShould(t *testing.T) {
 	othersDone := make(chan struct{})
 	var then sync.WaitGroup
 	for _, s := range stations[1:] {
-		fault, _, _ := strings.Cut(s, ".")
-		w := &faultyPrinter{t, k.printers[s], k.addrs[s], othersDone}
+		fault, ability, _ := strings.Cut(s, ".")
+		w := &faultyPrinter{t, k.printers[s], k.addrs[s], ability == "mute", othersDone}
 		if f := printerFaults()[fault].cause(w); f != nil {
 			then.Go(f)
 		}
