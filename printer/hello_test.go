@@ -92,9 +92,10 @@ func (c *lineConn) send() {
 			<-c.more
 			continue
 		}
-		n, _ := c.Conn.Write(b)
+		n, err := c.Conn.Write(b)
 		c.mu.Lock()
 		c.buf, c.taken = c.buf[n:], c.taken+n
+		c.closed = c.closed || err != nil
 		c.mu.Unlock()
 	}
 }
@@ -104,10 +105,13 @@ func (c *lineConn) SetWriteDeadline(time.Time) error { return nil }
 func (c *lineConn) Finish(context.Context) error {
 	for {
 		c.mu.Lock()
-		n := len(c.buf)
+		n, closed := len(c.buf), c.closed
 		c.mu.Unlock()
-		if n == 0 {
+		switch {
+		case n == 0:
 			return nil
+		case closed:
+			return net.ErrClosed
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
