@@ -156,7 +156,7 @@ func checkParts(t failer, all []ticket.Draft, i int) {
 	for _, o := range all {
 		if o.Station != d.Station && len(o.Ticket.Lines) > 0 && len(d.Ticket.Lines) > 0 &&
 			o.Ticket.Number == d.Ticket.Number &&
-			(d.Ticket.Number != "" || strings.ToLower(o.Ticket.Table) == strings.ToLower(d.Ticket.Table)) {
+			(d.Ticket.Number != "" || strings.EqualFold(o.Ticket.Table, d.Ticket.Table)) {
 			want[o.Station] = true
 		}
 	}
