@@ -7,6 +7,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -235,6 +236,10 @@ func TestOutcomesAreWhatThePaperSays(t *testing.T) {
 	var rows errgroup.Group
 	rows.SetLimit(48)
 	table := make([]string, len(mishaps)*len(abilities))
+	// A printer that gets no time on a loaded machine looks slow, and its tickets end with less than it can say.
+	// Such rows are judged again, each alone. No load excuses a false claim.
+	var mu sync.Mutex
+	var again []func() error
 	for i, f := range mishaps {
 		for j, a := range abilities {
 			rows.Go(func() error {
@@ -243,8 +248,17 @@ func TestOutcomesAreWhatThePaperSays(t *testing.T) {
 					f.model(&m)
 				}
 				r := play(t, m, f, drawn, size)
-				if err := judge(r, f, a); err != nil {
-					t.Errorf("%s, %s: %v", f.name, a.name, err)
+				wrong, weak := judge(r, f, a)
+				if weak != nil {
+					mu.Lock()
+					again = append(again, func() error {
+						wrong, weak := judge(play(t, m, f, drawn, size), f, a)
+						return errors.Join(wrong, weak)
+					})
+					mu.Unlock()
+				}
+				if wrong != nil {
+					t.Error(wrong)
 				}
 				table[i*len(abilities)+j] = fmt.Sprintf("%-40s %-13s %4.1fs  %-36v %-44v %v", f.name, a.name,
 					time.Since(began).Seconds(), r[1], r[2], r[3])
@@ -253,6 +267,14 @@ func TestOutcomesAreWhatThePaperSays(t *testing.T) {
 		}
 	}
 	rows.Wait()
+	for _, row := range again {
+		if row() == nil {
+			continue
+		}
+		if err := row(); err != nil {
+			t.Errorf("alone: %v", err)
+		}
+	}
 	for _, row := range table {
 		t.Log(row)
 	}
@@ -284,39 +306,45 @@ func play(t *testing.T, m printertest.Model, f mishap, drawn [4]string, size int
 	return r
 }
 
-// judge compares outcomes with the paper.
-func judge(r [4]result, f mishap, a ability) error {
-	var bad []error
+// judge compares outcomes with the paper. wrong is a claim that the paper disproves, or a copy that is not
+// marked; weak is an outcome that says less than the printer could.
+func judge(r [4]result, f mishap, a ability) (wrong, weak error) {
 	mended := r[0].ended
 	for n := 1; n <= 3; n++ {
 		r := r[n]
-		wrong := func(what string) { bad = append(bad, fmt.Errorf("ticket %d: %v: %s", n, r, what)) }
+		note := func(to *error, what string) {
+			*to = errors.Join(*to, fmt.Errorf("%s, %s: ticket %d: %v: %s", f.name, a.name, n, r, what))
+		}
 		goesOn := f.stays || f.mend != nil && r.ended.Before(mended)
 		blind := a.tells < f.needs && (n == 2 || n == 3 && goesOn)
 		c := r.copies
 		switch proof := ticket.Proof(r.outcome); proof {
 		case ticket.Confirmed, ticket.Processed, ticket.Sent:
+			claim := &wrong
+			if proof == ticket.Sent { // it claims only that the bytes were taken
+				claim = &weak
+			}
 			if proof != a.best && !(n > 1 && proof == f.weaker) {
-				wrong("this printer can say more")
+				note(&weak, "this printer can say more")
 			}
 			if whole := c.whole + c.marked; !blind && (whole == 0 || r.attempts == 1 && c != (copies{whole: 1})) {
-				wrong("is not once and whole on paper")
+				note(claim, "is not once and whole on paper")
 				continue
 			}
 		case "held":
 			if f.weaker != ticket.Sent || n != 2 {
-				wrong("needs no person")
+				note(&weak, "needs no person")
 			}
 		default:
-			wrong("has no end")
+			note(&weak, "has no end")
 		}
 		switch papers := c.whole + c.marked + c.torn + c.tornMarked; {
 		case blind:
 		case c.whole+c.torn > 1:
-			wrong("a copy is not marked")
+			note(&wrong, "a copy is not marked")
 		case papers > r.attempts:
-			wrong("more papers than attempts")
+			note(&wrong, "more papers than attempts")
 		}
 	}
-	return errors.Join(bad...)
+	return wrong, weak
 }
