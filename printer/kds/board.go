@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"ticketrail/printer/layout"
 	"ticketrail/queue/kv"
 	"ticketrail/queue/ticket"
 )
@@ -163,7 +164,7 @@ func (b *Board) isAddOn(t *ticket.Ticket) bool {
 	if number(t) == "" && table(t) == "" || t.Kind == ticket.Slip || t.Kind == ticket.Test {
 		return false
 	}
-	key, request := orderKey(t), oneLine(ticket.Short(t.Request))
+	key, request := orderKey(t), layout.OneLine(ticket.Short(t.Request))
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	for _, e := range b.cards {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"ticketrail/printer/layout"
 	"ticketrail/queue/ticket"
 )
 
@@ -93,21 +94,21 @@ type Item struct {
 	Done     bool     `json:"done,omitempty"`
 }
 
-// newCard makes the card of a record, as pages get it. Every text of the order goes through oneLine
-// or cleanNotes here, so no other place has to.
+// newCard makes the card of a record, as pages get it. Every text of the order goes through
+// layout.OneLine or layout.Notes here, so no other place has to.
 func newCard(r *record, t *ticket.Ticket, undoFor time.Duration) *Card {
 	c := &Card{
 		Job: r.Job, Place: r.Place, Version: r.Version, State: r.State, Off: r.Off, OffAt: r.OffAt,
-		Station: oneLine(r.Station), Order: orderKey(t),
-		Kind: t.Kind, Venue: oneLine(t.VenueName), Number: number(t), Table: table(t), Server: oneLine(t.Server),
-		Type: oneLine(t.Type), Guests: oneLine(t.Guests), Destination: oneLine(t.Destination),
-		Course:   oneLine(t.Course),
-		Request:  oneLine(ticket.Short(t.Request)),
+		Station: layout.OneLine(r.Station), Order: orderKey(t),
+		Kind: t.Kind, Venue: layout.OneLine(t.VenueName), Number: number(t), Table: table(t),
+		Server: layout.OneLine(t.Server), Type: layout.OneLine(t.Type), Guests: layout.OneLine(t.Guests),
+		Destination: layout.OneLine(t.Destination), Course: layout.OneLine(t.Course),
+		Request:  layout.OneLine(ticket.Short(t.Request)),
 		Received: unixMillis(t.Received), Clock: clockText(t.Received, t.Zone), PutAt: r.PutAt, Shown: r.Shown,
 		Duplicate: r.Duplicate, Reprint: r.Reprint, AddOn: r.AddOn, Void: t.Void || t.Kind == ticket.Correction,
-		Refire: t.Refire, NoRoute: allUnrouted(t.Lines), For: oneLine(r.For), Down: oneLine(r.Down),
-		Paper: oneLine(r.Paper), PaperAt: r.PaperAt,
-		Notes: cleanNotes(slices.Concat(t.Notes, t.Later)), Items: items(t, r.Done), Raw: oneLine(t.Raw),
+		Refire: t.Refire, NoRoute: allUnrouted(t.Lines), For: layout.OneLine(r.For), Down: layout.OneLine(r.Down),
+		Paper: layout.OneLine(r.Paper), PaperAt: r.PaperAt,
+		Notes: layout.Notes(slices.Concat(t.Notes, t.Later)), Items: items(t, r.Done), Raw: layout.OneLine(t.Raw),
 	}
 	for i := range c.Items {
 		if s := c.Items[i].Course; s != "" && !slices.Contains(c.Courses, s) {
@@ -131,10 +132,10 @@ func items(t *ticket.Ticket, done []int) []Item {
 	for i := range t.Lines {
 		l := &t.Lines[i]
 		it := Item{
-			I: i, Depth: max(l.Depth, 0), Quantity: oneLine(l.Quantity), Name: oneLine(l.Name),
-			Notes: cleanNotes(l.Notes),
-			Seat:  oneLine(l.Seat), Course: oneLine(l.Course), Void: l.Void, Refire: l.Refire, NoRoute: l.NoRoute,
-			Of: oneLine(l.Parent), Raw: l.Raw,
+			I: i, Depth: max(l.Depth, 0), Quantity: layout.OneLine(l.Quantity), Name: layout.OneLine(l.Name),
+			Notes: layout.Notes(l.Notes),
+			Seat:  layout.OneLine(l.Seat), Course: layout.OneLine(l.Course), Of: layout.OneLine(l.Parent),
+			Void: l.Void, Refire: l.Refire, NoRoute: l.NoRoute, Raw: l.Raw,
 		}
 		if it.Quantity == "" {
 			it.Quantity = "1"
@@ -145,7 +146,7 @@ func items(t *ticket.Ticket, done []int) []Item {
 		if it.Depth == 0 {
 			isDone = slices.Contains(done, i)
 			if it.Course == "" {
-				it.Course = oneLine(t.Course)
+				it.Course = layout.OneLine(t.Course)
 			}
 		}
 		it.Done = isDone
@@ -166,9 +167,9 @@ func allUnrouted(lines []ticket.Line) bool {
 	return len(lines) > 0 && !slices.ContainsFunc(lines, func(l ticket.Line) bool { return !l.NoRoute })
 }
 
-func number(t *ticket.Ticket) string { return ticket.NumberLabel(oneLine(t.Number)) }
+func number(t *ticket.Ticket) string { return ticket.NumberLabel(layout.OneLine(t.Number)) }
 
-func table(t *ticket.Ticket) string { return ticket.TableLabel(oneLine(t.Table)) }
+func table(t *ticket.Ticket) string { return ticket.TableLabel(layout.OneLine(t.Table)) }
 
 // orderKey identifies the order of a ticket, with the same result on every board. Tickets belong to
 // one order if they have the same number that people call out; without a number, the same table;

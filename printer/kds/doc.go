@@ -1,13 +1,11 @@
-// Package kds shows tickets on screens in the kitchen, and posts them to third-party kitchen
-// displays.
+// Package kds shows tickets on screens in the kitchen.
 //
 // It is for cooks who work from a screen instead of paper: they see the open tickets of their
 // station, mark items done, bump a ticket when it is finished and recall it when that was wrong.
 //
-// [Screen] and [Push] are stations of the dispatcher, as a printer is: the same queue in front,
-// the same promises, the same kinds of outcome. A ticket on a screen is "shown" when a live page
-// has confirmed that it holds the ticket's card. A pushed ticket is "taken" when the other system
-// has answered that it has it. The package depends on the dispatcher's station interface and on HTTP
+// [Screen] is a station of the dispatcher, as a printer is: the same queue in front, the same
+// promises, the same kinds of outcome. A ticket on a screen is "shown" when a live page has
+// confirmed that it holds the ticket's card. The package depends on the dispatcher's station interface and on HTTP
 // only; it does not know printers, routes or the configuration file.
 //
 // # Terms

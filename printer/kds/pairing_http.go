@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"strings"
 	"time"
+
+	"ticketrail/printer/layout"
 )
 
 // cookieName is the cookie with a browser's secret. It is set when the browser is first shown a
@@ -109,7 +111,7 @@ func (s *Server) showCode(w http.ResponseWriter, r *http.Request) {
 	if host, _, err := net.SplitHostPort(address); err == nil {
 		address = host
 	}
-	browser := oneLine(r.UserAgent())
+	browser := layout.OneLine(r.UserAgent())
 	if cut := []rune(browser); len(cut) > 120 {
 		browser = string(cut[:120])
 	}

@@ -85,8 +85,11 @@ var Packages = []Package{
 	{"printer/transport/transporttest", "the test suite for every transport", []string{
 		"printer/transport",
 	}},
-	{"printer/kds", "screens in the browser, and push to third-party kitchen displays", []string{
+	{"printer/kds", "screens in the browser", []string{
 		"printer", "printer/layout", "queue/kv", "queue/ticket",
+	}},
+	{"printer/push", "posts tickets to third-party kitchen displays", []string{
+		"printer/layout", "queue/ticket",
 	}},
 	{"printer/virtual", "a printer without paper, for tests and the demo", []string{
 		"printer/transport", "printer/profile",

@@ -9,8 +9,8 @@ import (
 
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/config"
-	"ticketrail/printer/kds"
 	"ticketrail/printer/layout"
+	"ticketrail/printer/push"
 	"ticketrail/queue/dispatch"
 )
 
@@ -19,21 +19,21 @@ import (
 // is ("taken").
 type pushes struct {
 	s    *Set
-	open map[*push]bool // the active ones, of which stop closes those that a reload removes
+	open map[*display]bool // the active ones, of which stop closes those that a reload removes
 }
 
 func openPushes(s *Set) (kind, error) { return &pushes{s: s}, nil }
 
-// A push is a third-party kitchen display. Tickets are posted to it as JSON. conf is compared by a
+// A display is a third-party kitchen display. Tickets are posted to it as JSON. conf is compared by a
 // reload: an equal one keeps the value and its connection.
-type push struct {
-	*kds.Push
+type display struct {
+	*push.Display
 	conf config.KDS
 }
 
 func (p *pushes) build(next, prev *Built) error {
 	for i, c := range next.conf.KDS {
-		if old, ok := prev.stations[c.Name].(*push); ok && old.conf == c {
+		if old, ok := prev.stations[c.Name].(*display); ok && old.conf == c {
 			next.stations[c.Name] = old
 			continue
 		}
@@ -45,19 +45,19 @@ func (p *pushes) build(next, prev *Built) error {
 		}
 		// Reads no file and connects to nothing: a display that is down must not keep a reload from
 		// being applied.
-		made, err := kds.NewPush(o)
+		made, err := push.New(o)
 		if err != nil {
 			return configProblem("kds", i, err)
 		}
-		next.stations[c.Name] = &push{made, c}
+		next.stations[c.Name] = &display{made, c}
 	}
 	return nil
 }
 
 // pushOptions names the files of the credentials. They are read at each request, so a renewed token
 // needs no reload.
-func pushOptions(c config.KDS) kds.PushOptions {
-	return kds.PushOptions{
+func pushOptions(c config.KDS) push.Options {
+	return push.Options{
 		Name: c.Name, URL: c.URL, TokenFile: c.TokenFile, SecretFile: c.SecretFile, CAFile: c.CAFile,
 		Timeout: c.Timeout,
 	}
@@ -66,9 +66,9 @@ func pushOptions(c config.KDS) kds.PushOptions {
 // stop closes the displays that are no longer configured. The last ticket of one may still be on its
 // way; Close ends only idle connections, so that ticket is not cut off.
 func (p *pushes) stop(next *Built) {
-	wanted := map[*push]bool{}
+	wanted := map[*display]bool{}
 	for _, st := range next.stations {
-		if one, ok := st.(*push); ok {
+		if one, ok := st.(*display); ok {
 			wanted[one] = true
 		}
 	}
@@ -88,14 +88,14 @@ func (p *pushes) close() { p.stop(&Built{}) }
 
 func (p *pushes) notices(*Built) []string { return nil }
 
-func (p *push) Lane() dispatch.Lane {
-	return dispatch.Lane{Name: p.conf.Name, Station: p.Push, ExpireAfter: p.conf.ExpireAfter}
+func (p *display) Lane() dispatch.Lane {
+	return dispatch.Lane{Name: p.conf.Name, Station: p.Display, ExpireAfter: p.conf.ExpireAfter}
 }
 
 // WrapBackup marks the ticket: the cook who reads it looks for a screen that is dark.
-func (p *push) WrapBackup(backup dispatch.Station) dispatch.Station { return pushBackup{backup} }
+func (p *display) WrapBackup(backup dispatch.Station) dispatch.Station { return pushBackup{backup} }
 
-func (p *push) AddState(l *admin.Status) { l.Kind, l.Address = admin.KindKDS, host(p.conf) }
+func (p *display) AddState(l *admin.Status) { l.Kind, l.Address = admin.KindKDS, host(p.conf) }
 
 // host is the address of a display without path and credentials, which may be secret. Listings show
 // it, and operators paste listings into support requests.
@@ -114,7 +114,7 @@ func pushProblems(conf *config.Config) (out []config.Problem) {
 		if c.Name == "" || c.URL == "" {
 			continue
 		}
-		if _, err := kds.NewPush(pushOptions(c)); err != nil {
+		if _, err := push.New(pushOptions(c)); err != nil {
 			out = append(out, config.Problem{
 				Path: fmt.Sprintf("kds[%d].url", i), Msg: strings.TrimPrefix(err.Error(), "url: "),
 			})
@@ -132,7 +132,7 @@ func askPushes(ctx context.Context, conf *config.Config) (out OnlineReport) {
 	var asking sync.WaitGroup
 	for i, c := range conf.KDS {
 		asking.Go(func() {
-			p, err := kds.NewPush(pushOptions(c))
+			p, err := push.New(pushOptions(c))
 			if err == nil {
 				err = p.Check(ctx)
 			}

@@ -1,4 +1,4 @@
-package kds
+package push
 
 import (
 	"bytes"
@@ -75,7 +75,7 @@ func TestSecretsAreReadAnewAndNeverShown(t *testing.T) {
 		fmt.Fprintf(w, "\n\x1b[1mwrong token %s for %s\nsecond line", r.Header.Get("Authorization"), vectorSecret)
 	}))
 	defer srv.Close()
-	p, err := NewPush(PushOptions{
+	p, err := New(Options{
 		Name: "fresh", URL: srv.URL + "/s3cret", TokenFile: token, SecretFile: secret,
 		Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
@@ -129,7 +129,7 @@ func TestAnOwnAuthorityIsTrustedAndNoOther(t *testing.T) {
 	if err := os.WriteFile(ca, pemCert, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p, err := NewPush(PushOptions{Name: "fresh", URL: srv.URL})
+	p, err := New(Options{Name: "fresh", URL: srv.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestAnOwnAuthorityIsTrustedAndNoOther(t *testing.T) {
 	if err := p.Check(t.Context()); err == nil {
 		t.Error("without its authority the check finds nothing")
 	}
-	if p, err = NewPush(PushOptions{Name: "fresh", URL: srv.URL, CAFile: ca}); err != nil {
+	if p, err = New(Options{Name: "fresh", URL: srv.URL, CAFile: ca}); err != nil {
 		t.Fatal(err)
 	}
 	defer p.Close()
@@ -151,7 +151,7 @@ func TestAnOwnAuthorityIsTrustedAndNoOther(t *testing.T) {
 	if proof, err := p.Print(t.Context(), order(1, "Burger"), b.begin); proof != ticket.Taken || err != nil {
 		t.Errorf("with its authority: %s, %v", proof, err)
 	}
-	other, err := NewPush(PushOptions{Name: "fresh", URL: strings.Replace(srv.URL, "127.0.0.1", "kds.example.net", 1),
+	other, err := New(Options{Name: "fresh", URL: strings.Replace(srv.URL, "127.0.0.1", "kds.example.net", 1),
 		CAFile: ca,
 		Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, network, srv.Listener.Addr().String())

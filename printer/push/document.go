@@ -1,6 +1,7 @@
-package kds
+package push
 
 import (
+	"cmp"
 	"crypto/sha256"
 	_ "embed" // the schema
 	"encoding/binary"
@@ -10,16 +11,17 @@ import (
 	"strconv"
 	"time"
 
+	"ticketrail/printer/layout"
 	"ticketrail/queue/ticket"
 )
 
 //go:embed schema.json
 var schema string
 
-// Schema is the JSON Schema (draft 2020-12) of the documents that [Push] posts.
+// Schema is the JSON Schema (draft 2020-12) of the documents that [Display] posts.
 func Schema() []byte { return []byte(schema) }
 
-// DocumentVersion is the version of the documents that [Push] posts. Within a version fields are
+// DocumentVersion is the version of the documents that [Display] posts. Within a version fields are
 // only added, and a reader must ignore fields it does not know.
 const DocumentVersion = 1
 
@@ -91,34 +93,37 @@ type DocumentLine struct {
 // written out, because the reader does not know this program's defaults.
 func NewDocument(d ticket.Delivery, raw json.RawMessage) Document {
 	t := &d.Ticket
+	one := layout.OneLine
 	doc := Document{
-		Version: DocumentVersion, ID: deliveryKey(d), Job: d.Job, Kind: "order", Station: oneLine(d.Station),
+		Version: DocumentVersion, ID: deliveryKey(d), Job: d.Job, Kind: "order", Station: one(d.Station),
 		Reprint: d.Reprint, Void: t.Void || t.Kind == ticket.Correction, Refire: t.Refire,
-		Venue:  DocumentVenue{ID: oneLine(t.Venue), Name: oneLine(t.VenueName)},
-		Device: oneLine(t.Device), Request: oneLine(t.Request), Record: oneLine(t.Record),
+		Venue:  DocumentVenue{ID: one(t.Venue), Name: one(t.VenueName)},
+		Device: one(t.Device), Request: one(t.Request), Record: one(t.Record),
 		Order: DocumentOrder{
-			Number: oneLine(t.Number), Table: oneLine(t.Table), Server: oneLine(t.Server), Type: oneLine(t.Type),
-			Guests: oneLine(t.Guests), Course: oneLine(t.Course), Destination: oneLine(t.Destination),
+			Number: one(t.Number), Table: one(t.Table), Server: one(t.Server), Type: one(t.Type),
+			Guests: one(t.Guests), Course: one(t.Course), Destination: one(t.Destination),
 		},
-		Notes: nonNil(cleanNotes(slices.Concat(t.Notes, t.Later))), ReceivedAt: t.Received.UTC(),
-		Timezone: oneLine(t.Zone),
-		Lines:    make([]DocumentLine, 0, len(t.Lines)), Unreadable: oneLine(t.Raw),
+		Notes: nonNil(layout.Notes(slices.Concat(t.Notes, t.Later))), ReceivedAt: t.Received.UTC(),
+		Timezone: one(t.Zone),
+		Lines:    make([]DocumentLine, 0, len(t.Lines)), Unreadable: one(t.Raw),
 	}
 	if t.Kind != ticket.Order {
-		doc.Kind = oneLine(string(t.Kind))
+		doc.Kind = one(string(t.Kind))
 	}
 	// The display is the backup of another station: it must show whose ticket this is.
 	if d.For != "" {
-		doc.Station, doc.Down = oneLine(d.For), oneLine(d.Down)
+		doc.Station, doc.Down = one(d.For), one(d.Down)
 	}
 	if json.Valid(raw) {
 		doc.Raw = raw
 	}
-	for i, it := range items(t, nil) {
+	for i := range t.Lines {
 		l := &t.Lines[i]
 		doc.Lines = append(doc.Lines, DocumentLine{
-			Depth: it.Depth, Quantity: it.Quantity, Name: it.Name, NameRaw: it.Raw, Notes: nonNil(it.Notes),
-			Seat: it.Seat, Course: oneLine(l.Course), Of: it.Of, Void: it.Void, Refire: it.Refire, NoRoute: it.NoRoute,
+			Depth: max(l.Depth, 0), Quantity: cmp.Or(one(l.Quantity), "1"),
+			Name: cmp.Or(one(l.Name), "(no name)"), NameRaw: l.Raw, Notes: nonNil(layout.Notes(l.Notes)),
+			Seat: one(l.Seat), Course: one(l.Course), Of: one(l.Parent),
+			Void: l.Void, Refire: l.Refire, NoRoute: l.NoRoute,
 		})
 	}
 	return doc

@@ -1,4 +1,4 @@
-package kds
+package push
 
 import (
 	"bytes"
@@ -123,7 +123,7 @@ func TestADisplayThatAsksForAWaitIsLeftAloneThatLong(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var asked []time.Time
 			after := c.after()
-			p := newPush(t, func(w http.ResponseWriter, r *http.Request) {
+			p := serve(t, func(w http.ResponseWriter, r *http.Request) {
 				_, _ = io.Copy(io.Discard, r.Body)
 				if asked = append(asked, time.Now()); len(asked) == 1 {
 					w.Header().Set("Retry-After", after)

@@ -1,4 +1,4 @@
-package kds
+package push
 
 import (
 	"bufio"
@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"time"
 
+	"ticketrail/printer/layout"
 	"ticketrail/queue/ticket"
 )
 
@@ -29,32 +30,32 @@ func (a *attempt) interpret(res *http.Response) error {
 	code := res.StatusCode
 	switch {
 	case code >= 200 && code <= 299, code == http.StatusConflict:
-		a.p.setNotBefore(0)
+		a.display.setNotBefore(0)
 		return nil
 	case code >= 300 && code <= 399:
 		// The redirect was not followed, so nobody has taken the ticket.
-		return ticket.Untouched(a.p.errorf(
+		return ticket.Untouched(a.display.errorf(
 			"it answered %d, a redirect to %s: set url to the address that accepts tickets", code, redirectHost(res)))
 	// By these the display says that it has not processed the ticket.
 	case code == http.StatusRequestTimeout, code == http.StatusTooEarly, code == http.StatusTooManyRequests:
-		a.p.setNotBefore(retryAfter(res))
-		return ticket.Untouched(a.p.errorf("it answered %s", said))
+		a.display.setNotBefore(retryAfter(res))
+		return ticket.Untouched(a.display.errorf("it answered %s", said))
 	case code >= 400 && code <= 499:
-		return ticket.Permanent(a.p.errorf("it refused the ticket: %s", said))
+		return ticket.Permanent(a.display.errorf("it refused the ticket: %s", said))
 	default: // it may have taken the ticket and failed after that
-		a.p.setNotBefore(retryAfter(res))
-		return a.p.errorf("it answered %s", said)
+		a.display.setNotBefore(retryAfter(res))
+		return a.display.errorf("it answered %s", said)
 	}
 }
 
 // setNotBefore records how long the display asked for a pause; 0 ends one. It is kept in memory
 // only: after a restart one request too many does no harm.
-func (p *Push) setNotBefore(d time.Duration) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.notBefore = time.Time{}
+func (s *Display) setNotBefore(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.notBefore = time.Time{}
 	if d > 0 {
-		p.notBefore = time.Now().Add(d)
+		s.notBefore = time.Now().Add(d)
 	}
 }
 
@@ -80,7 +81,7 @@ func (a *attempt) statusLine(res *http.Response) string {
 	r := bufio.NewScanner(in)
 	r.Buffer(nil, maxAnswerBytes+1)
 	for r.Scan() {
-		if l := oneLine(a.creds.redact(r.Text())); l != "" {
+		if l := layout.OneLine(a.creds.redact(r.Text())); l != "" {
 			said += ": " + truncate(l)
 			break
 		}
@@ -103,7 +104,7 @@ func redirectHost(res *http.Response) string {
 	if err != nil || u.Host == "" {
 		return "no readable address"
 	}
-	return truncate(oneLine(u.Scheme + "://" + u.Host))
+	return truncate(layout.OneLine(u.Scheme + "://" + u.Host))
 }
 
 // transportError says what an attempt without a response means. It never contains the display's
@@ -121,19 +122,19 @@ func (a *attempt) transportError(ctx, timed context.Context, err error) error {
 	}
 	switch {
 	case ctx.Err() != nil:
-		return a.p.errorf("interrupted: %w", context.Cause(ctx))
+		return a.display.errorf("interrupted: %w", context.Cause(ctx))
 	case errors.Is(context.Cause(timed), errTimeout) && a.begun():
-		return a.p.errorf("no answer within %v", a.p.o.Timeout)
+		return a.display.errorf("no answer within %v", a.display.o.Timeout)
 	case errors.Is(context.Cause(timed), errTimeout):
-		return a.p.errorf("no connection within %v", a.p.o.Timeout)
+		return a.display.errorf("no connection within %v", a.display.o.Timeout)
 	}
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
-			return a.p.errorf("its certificate is signed by an unknown authority; "+
+			return a.display.errorf("its certificate is signed by an unknown authority; "+
 				"put that authority's certificate into ca_file: %w", err)
 		}
 	}
-	return a.p.errorf("%w", err)
+	return a.display.errorf("%w", err)
 }
 
 // sameHost follows redirects within the same scheme and host if the method, and so the ticket, is

@@ -1,4 +1,4 @@
-package kds
+package push
 
 import (
 	"context"
@@ -78,7 +78,7 @@ func TestEveryStatusHasItsMeaning(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		code := 0
-		p := newPush(t, func(w http.ResponseWriter, r *http.Request) {
+		p := serve(t, func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body)
 			w.WriteHeader(code)
 		})
@@ -98,7 +98,7 @@ func TestEveryStatusHasItsMeaning(t *testing.T) {
 func TestATicketHasTheSameKeyAndBodyAtEachAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var keys, bodies, doubts []string
-		p := newPush(t, func(w http.ResponseWriter, r *http.Request) {
+		p := serve(t, func(w http.ResponseWriter, r *http.Request) {
 			b, _ := io.ReadAll(r.Body)
 			keys, bodies = append(keys, r.Header.Get("Idempotency-Key")), append(bodies, string(b))
 			doubts = append(doubts, r.Header.Get("Ticketrail-Possible-Duplicate"))
@@ -142,7 +142,7 @@ func TestTheSameJobOfAnotherInstallationHasAnotherKey(t *testing.T) {
 func TestNoByteOfATicketGoesOutUnlessItWasBegun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		got := make(chan string, 1)
-		p := newPush(t, func(_ http.ResponseWriter, r *http.Request) {
+		p := serve(t, func(_ http.ResponseWriter, r *http.Request) {
 			b, _ := io.ReadAll(r.Body)
 			got <- string(b)
 		})
@@ -199,7 +199,7 @@ func TestATicketNeverFollowsARedirectToAnotherHost(t *testing.T) {
 			":", ""} {
 			synctest.Test(t, func(t *testing.T) {
 				asked := 0
-				p := newPush(t, func(w http.ResponseWriter, r *http.Request) {
+				p := serve(t, func(w http.ResponseWriter, r *http.Request) {
 					asked++
 					_, _ = io.Copy(io.Discard, r.Body)
 					w.Header().Set("Location", to)
@@ -219,7 +219,7 @@ func TestATicketNeverFollowsARedirectToAnotherHost(t *testing.T) {
 func TestARedirectWithinTheHostTakesTheTicketAlong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got []string
-		p := newPush(t, func(w http.ResponseWriter, r *http.Request) {
+		p := serve(t, func(w http.ResponseWriter, r *http.Request) {
 			b, _ := io.ReadAll(r.Body)
 			got = append(got, r.Method+" "+r.URL.Path+" "+r.Header.Get("Idempotency-Key")+" "+string(b))
 			if r.URL.Path != "/new" {
@@ -253,7 +253,7 @@ func TestAnInterruptedTicketSaysSo(t *testing.T) {
 
 func TestTimeSpentInTheStorageDoesNotCountAgainstTheDisplay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPush(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
+		p := serve(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
 		proof, err := p.Print(t.Context(), order(1, "Burger"),
 			func(context.Context) error { time.Sleep(20 * time.Second); return nil })
 		if proof != ticket.Taken || err != nil {
@@ -265,7 +265,7 @@ func TestTimeSpentInTheStorageDoesNotCountAgainstTheDisplay(t *testing.T) {
 func TestAnImpossibleURLIsRefusedWithoutShowingIt(t *testing.T) {
 	for _, u := range []string{"", "kds.example/s3cret", "ftp://kds.example/s3cret", "https:///s3cret",
 		"https://me:s3cret@kds.example/", "http://%s3cret", "https://kds.example/\x7fs3cret"} {
-		_, err := NewPush(PushOptions{Name: "fresh", URL: u})
+		_, err := New(Options{Name: "fresh", URL: u})
 		if err == nil {
 			t.Errorf("%q is taken", u)
 			continue

@@ -1,4 +1,4 @@
-package kds
+package push
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 )
 
 // newPush serves h over pipes until the test ends, and returns a station that posts there.
-func newPush(t *testing.T, h http.HandlerFunc, change ...func(*PushOptions)) *Push {
+func serve(t *testing.T, h http.HandlerFunc, change ...func(*Options)) *Display {
 	t.Helper()
 	n := virtual.NewNetwork()
 	srv := &http.Server{Handler: h, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0)}
@@ -24,13 +24,13 @@ func newPush(t *testing.T, h http.HandlerFunc, change ...func(*PushOptions)) *Pu
 }
 
 func pushTo(t *testing.T, dial func(context.Context, string, string) (net.Conn, error),
-	change ...func(*PushOptions)) *Push {
+	change ...func(*Options)) *Display {
 	t.Helper()
-	o := PushOptions{Name: "fresh", URL: "http://kds.example/hook/s3cretpath?key=s3cretquery", Dial: dial}
+	o := Options{Name: "fresh", URL: "http://kds.example/hook/s3cretpath?key=s3cretquery", Dial: dial}
 	for _, f := range change {
 		f(&o)
 	}
-	p, err := NewPush(o)
+	p, err := New(o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package kds
+package push
 
 import (
 	"context"
@@ -23,7 +23,7 @@ type credentials struct {
 
 // readCredentials reads the files named in o. An error names the key of the configuration and the
 // file, never its content.
-func readCredentials(o PushOptions) (credentials, error) {
+func readCredentials(o Options) (credentials, error) {
 	var k credentials
 	if o.TokenFile != "" {
 		s, err := readFile("token_file", o.TokenFile)
@@ -86,9 +86,9 @@ func (k credentials) redact(s string) string {
 	return s
 }
 
-// A pushClient is the HTTP client of one display. It is made anew when the trusted authorities
+// A httpClient is the HTTP client of one display. It is made anew when the trusted authorities
 // change.
-type pushClient struct {
+type httpClient struct {
 	dial           func(ctx context.Context, network, address string) (net.Conn, error)
 	connectTimeout time.Duration // limits one connection attempt
 
@@ -98,7 +98,7 @@ type pushClient struct {
 }
 
 // client returns the HTTP client that trusts the authorities in ca.
-func (w *pushClient) client(ca string) (*http.Client, error) {
+func (w *httpClient) client(ca string) (*http.Client, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	// The connection is reused as long as the file holds the same authorities.
@@ -128,7 +128,7 @@ func (w *pushClient) client(ca string) (*http.Client, error) {
 
 // connect has a time-out of its own, because the transport goes on connecting after the request
 // that wanted the connection has ended.
-func (w *pushClient) connect(ctx context.Context, network, address string) (net.Conn, error) {
+func (w *httpClient) connect(ctx context.Context, network, address string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, w.connectTimeout)
 	defer cancel()
 	return w.dial(ctx, network, address)
@@ -148,30 +148,30 @@ func tlsConfig(ca string) (*tls.Config, error) {
 
 // Check reports whether the files can be read and the display can be reached and trusted. It sends
 // no ticket. It finds the mistakes that are made when a display is set up.
-func (p *Push) Check(ctx context.Context) error {
-	k, err := readCredentials(p.o)
+func (s *Display) Check(ctx context.Context) error {
+	k, err := readCredentials(s.o)
 	if err != nil {
-		return p.errorf("%w", err)
+		return s.errorf("%w", err)
 	}
 	conf, err := tlsConfig(k.ca)
 	if err != nil {
-		return p.errorf("%w", err)
+		return s.errorf("%w", err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, p.o.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
 	defer cancel()
-	port := p.url.Port()
+	port := s.url.Port()
 	if port == "" {
-		port = p.url.Scheme
+		port = s.url.Scheme
 	}
-	c, err := p.o.Dial(ctx, "tcp", net.JoinHostPort(p.url.Hostname(), port))
+	c, err := s.o.Dial(ctx, "tcp", net.JoinHostPort(s.url.Hostname(), port))
 	if err != nil {
-		return p.errorf("connect: %w", err)
+		return s.errorf("connect: %w", err)
 	}
 	defer c.Close()
-	if p.url.Scheme == "https" {
-		conf.ServerName = p.url.Hostname()
+	if s.url.Scheme == "https" {
+		conf.ServerName = s.url.Hostname()
 		if err := tls.Client(c, conf).HandshakeContext(ctx); err != nil {
-			return p.errorf("TLS: %w", err)
+			return s.errorf("TLS: %w", err)
 		}
 	}
 	return nil
@@ -179,10 +179,10 @@ func (p *Push) Check(ctx context.Context) error {
 
 // Close closes the connection that is kept for the next ticket. A Print that runs is not
 // interrupted.
-func (p *Push) Close() {
-	p.client.mu.Lock()
-	defer p.client.mu.Unlock()
-	if p.client.http != nil {
-		p.client.http.CloseIdleConnections()
+func (s *Display) Close() {
+	s.client.mu.Lock()
+	defer s.client.mu.Unlock()
+	if s.client.http != nil {
+		s.client.http.CloseIdleConnections()
 	}
 }

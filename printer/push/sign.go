@@ -1,4 +1,4 @@
-package kds
+package push
 
 import (
 	"crypto/hmac"

@@ -1,0 +1,171 @@
+package push
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"sync"
+	"time"
+
+	"ticketrail/queue/ticket"
+)
+
+// Options configure a third-party kitchen display. Name and URL are required. The files are
+// read at each attempt, so a secret can be changed without a reload.
+type Options struct {
+	Name       string // of the station
+	URL        string // https://kds.example/api/tickets
+	TokenFile  string // contains a bearer token; "": none is sent
+	SecretFile string // contains Standard Webhooks secrets (whsec_…), one on each line; "": nothing is signed
+	CAFile     string // PEM certificates of trusted authorities; "": those of the system
+	// Timeout limits connecting, and then sending and the answer; 0 is 5 s.
+	Timeout time.Duration
+	// Raw returns the original record of a delivery, which is sent too. It must be the same at each
+	// attempt. Nil, or an error: the document is sent without it.
+	Raw    func(ctx context.Context, d ticket.Delivery) (json.RawMessage, error)
+	Dial   func(ctx context.Context, network, address string) (net.Conn, error) // nil: a net.Dialer's
+	Logger *slog.Logger                                                         // nil: silent
+}
+
+// Headers of an attempt, beside those of sign.go.
+const (
+	headerKey = "Idempotency-Key"
+	// headerDoubt is "true" if an earlier attempt, here or at another station, may have arrived. A
+	// display that does not know the key shows POSSIBLE DUPLICATE; one that does has the ticket
+	// already. It is a header because the body under one key never changes.
+	headerDoubt   = "Ticketrail-Possible-Duplicate"
+	headerAttempt = "Ticketrail-Attempt" // 1 for the first
+)
+
+// A Display is a station that posts its tickets to a third-party kitchen display, one at a time. It is
+// safe for concurrent use.
+type Display struct {
+	o      Options
+	url    *url.URL
+	log    *slog.Logger
+	client httpClient
+
+	mu        sync.Mutex // guards what follows
+	notBefore time.Time  // the display asked for no request before this time; zero: it did not ask
+}
+
+// New checks the URL. It panics without a name, which is a mistake of the caller. Errors never
+// contain the whole URL: its path may be a secret.
+func New(o Options) (*Display, error) {
+	if o.Name == "" {
+		panic("push.New: Options.Name is empty")
+	}
+	u, err := url.Parse(o.URL)
+	switch {
+	case err != nil:
+		// err contains the whole URL
+		return nil, errors.New("url: not a URL; want one like https://kds.example/api/tickets")
+	case u.Scheme != "https" && u.Scheme != "http":
+		return nil, fmt.Errorf("url: begins with %.20q; want one like https://kds.example/api/tickets", u.Scheme)
+	case u.Host == "":
+		return nil, errors.New("url: names no host; want one like https://kds.example/api/tickets")
+	case u.User != nil:
+		return nil, errors.New("url: holds a user or a password; put a token into token_file")
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Dial == nil {
+		o.Dial = new(net.Dialer).DialContext
+	}
+	if o.Timeout == 0 {
+		o.Timeout = 5 * time.Second
+	}
+	return &Display{o: o, url: u, log: o.Logger.With("component", "push", "station", o.Name),
+		client: httpClient{dial: o.Dial, connectTimeout: o.Timeout}}, nil
+}
+
+// Idempotent reports that a ticket may be posted again after an attempt that broke: it has the same
+// key, by which the display recognises it. So however often that happens, the ticket needs no mark
+// and no decision of a person. At another station it would be a second copy, and is marked.
+func (*Display) Idempotent() bool { return true }
+
+// Print posts one ticket. begin is called when the connection is open and before the first byte of
+// the ticket is sent.
+//
+// The proof is [ticket.Taken]: the display answered 2xx, or 409, which says that it has a ticket of
+// this key. [ticket.IsPermanent] marks a refusal for good (any other 4xx), [ticket.IsNotReady] a
+// problem that a person must solve here or a wait that the display asked for, [ticket.IsUntouched]
+// an answer which says that the ticket was not taken. Any other error after begin leaves doubt: the
+// display may have the ticket. All but the refusal are tried again under the same key.
+func (s *Display) Print(
+	ctx context.Context, d ticket.Delivery, begin func(context.Context) error,
+) (ticket.Proof, error) {
+	if err := s.awaitRetryAfter(ctx); err != nil {
+		return "", err
+	}
+	// A file that cannot be read is a mistake here, not at the display: the ticket waits until an
+	// operator has repaired it.
+	k, err := readCredentials(s.o)
+	if err != nil {
+		return "", ticket.NotReady(s.errorf("%w", err))
+	}
+	body, err := s.compose(ctx, d)
+	if err != nil {
+		return "", ticket.Permanent(s.errorf("%w", err))
+	}
+	a := &attempt{display: s, creds: k, d: d, body: body, begin: begin}
+	defer a.finish()
+	if err := a.send(ctx); err != nil {
+		return "", err
+	}
+	return ticket.Taken, nil
+}
+
+// compose returns the body of the request. The raw record is an addition that a display may use;
+// the ticket must not wait for it.
+func (s *Display) compose(ctx context.Context, d ticket.Delivery) ([]byte, error) {
+	var raw json.RawMessage
+	if s.o.Raw != nil {
+		var err error
+		if raw, err = s.o.Raw(ctx, d); err != nil {
+			s.log.Debug("cannot read the original record; the document is sent without it", "job", d.Job, "err", err)
+		}
+	}
+	body, err := json.Marshal(NewDocument(d, raw))
+	if err != nil {
+		return nil, fmt.Errorf("compose document: %w", err)
+	}
+	return body, nil
+}
+
+// errorf names the display by scheme and host only: the rest of its address may be secret.
+func (s *Display) errorf(format string, args ...any) error {
+	return fmt.Errorf("display at %s: "+format, append([]any{s.url.Scheme + "://" + s.url.Host}, args...)...)
+}
+
+// maxInlineWait is how long a wait may be to be spent within an attempt. During a longer one the
+// station reports that it is not ready, so that its backup can take over.
+const maxInlineWait = 5 * time.Second
+
+// awaitRetryAfter waits as long as the display asked for.
+func (s *Display) awaitRetryAfter(ctx context.Context) error {
+	s.mu.Lock()
+	notBefore := s.notBefore
+	s.mu.Unlock()
+	wait := time.Until(notBefore)
+	switch {
+	case wait <= 0:
+		return nil
+	case wait > maxInlineWait:
+		return ticket.NotReady(s.errorf("it asked for a pause (Retry-After): next attempt in %v",
+			wait.Round(time.Second)))
+	}
+	t := time.NewTimer(wait)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return s.errorf("wait for Retry-After: %w", context.Cause(ctx))
+	}
+}
