@@ -189,7 +189,7 @@ func order(id string, stations ...string) ticket.Request {
 	}
 	for _, s := range stations {
 		r.Drafts = append(r.Drafts, ticket.Draft{Station: s, Ticket: ticket.Ticket{
-			Venue: venue, Request: id, Number: id, Device: "tablet-1", Received: r.Received,
+			Venue: venue, Request: id, Record: id, Number: id, Device: "tablet-1", Received: r.Received,
 			Lines: []ticket.Line{{Quantity: "1", Name: "Soup"}},
 		}})
 	}

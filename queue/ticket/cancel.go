@@ -38,15 +38,7 @@ func Cancel(t Ticket, station string, later []Cancellation) (now Ticket, voided 
 	if t.Lines = v.lines; len(t.Lines) > 0 && v.voided > 0 {
 		t.Void = !slices.ContainsFunc(t.Lines, func(l Line) bool { return !l.Void })
 	}
-	t.Later = slices.Clone(t.Later) // t may be a copy whose history is over
-	for _, arrival := range unclear {
-		if c := concerning(&t, station, arrival); c != nil && !slices.Contains(t.Later, c.note(&t, station)) {
-			t.Later = append(t.Later, c.note(&t, station))
-		}
-	}
-	if more := len(t.Later) - maxLater; more > 0 {
-		t.Later = append(t.Later[:maxLater:maxLater], fmt.Sprintf("and %d more", more))
-	}
+	t.nameLater(station, unclear)
 	return t, v.voided
 }
 
@@ -74,11 +66,51 @@ func (v *voider) cancelArrival(t *Ticket, station string, arrival []Cancellation
 // maxLater bounds what a service can make a reprint grow by.
 const maxLater = 8
 
+// nameLater adds to Later one ticket of each arrival that may cancel something in t.
+func (t *Ticket) nameLater(station string, unclear [][]Cancellation) {
+	if t.Void {
+		return
+	}
+	live := map[string]bool{} // by dish: whether a line of it is not void
+	for _, l := range t.Lines {
+		live[l.dish()] = live[l.dish()] || !l.Void
+	}
+	t.Later = slices.Clone(t.Later) // t may be a copy whose history is over
+	for _, arrival := range unclear {
+		c := concerning(t, station, arrival, live)
+		switch {
+		case c == nil:
+			continue
+		case len(t.Later) >= maxLater:
+			t.Later = append(t.Later[:maxLater], "and more")
+			return
+		}
+		if s := c.note(t, station); !slices.Contains(t.Later, s) {
+			t.Later = append(t.Later, s)
+		}
+	}
+}
+
+// dish is the same for lines that may be the same dish. An item without a name has its JSON as its name,
+// and that is another one when the item is void.
+func (l *Line) dish() string {
+	if l.Raw {
+		return ""
+	}
+	return l.Name
+}
+
 // corrects says whether c is surely about t: it is the part for its station of a correction of its
 // record, or a correction of the whole record.
 func (c *Cancellation) corrects(t *Ticket, station string) bool {
-	return c.Ticket.Kind == Correction && c.of(t) && c.Ticket.Record == t.Record &&
-		(c.Station == station || len(c.Ticket.Lines) == 0)
+	return c.Ticket.Kind == Correction && c.ofRecord(t) && (c.Station == station || len(c.Ticket.Lines) == 0)
+}
+
+// ofRecord says whether c is surely of the same record as t. The contract demands an id of the first record
+// only, and does not say that the others differ from it. So two orders in one request may have the same.
+func (c *Cancellation) ofRecord(t *Ticket) bool {
+	return c.of(t) && t.Record != "" && c.Ticket.Record == t.Record &&
+		(c.Ticket.Number == "" || t.Number == "" || c.Ticket.Number == t.Number)
 }
 
 // of says whether c came under the same request as t.
@@ -88,10 +120,10 @@ func (c *Cancellation) of(t *Ticket) bool {
 
 // concerning returns a ticket of an arrival that may cancel something in t, that of its own station if
 // there is one: of an item that goes to two stations, both have the void. It returns nil if there is none.
-func concerning(t *Ticket, station string, arrival []Cancellation) (found *Cancellation) {
+func concerning(t *Ticket, station string, arrival []Cancellation, live map[string]bool) (found *Cancellation) {
 	for i := range arrival {
 		c := &arrival[i]
-		if c.mayMean(t) && (found == nil || c.Station == station && found.Station != station) {
+		if c.mayMean(t, station, live) && (found == nil || c.Station == station && found.Station != station) {
 			found = c
 		}
 	}
@@ -115,21 +147,22 @@ func (t *Ticket) cancels() bool {
 	return t.Void || slices.ContainsFunc(t.Lines, func(l Line) bool { return l.Void })
 }
 
-// mayMean says whether c, which did not surely correct t, may cancel something in it.
-func (c *Cancellation) mayMean(t *Ticket) bool {
+// mayMean says whether c, which did not surely correct all of t, may cancel something in it: a line of a
+// dish in t. If c is of t's record and station, what t does not have at all may be renamed.
+func (c *Cancellation) mayMean(t *Ticket, station string, live map[string]bool) bool {
 	other := &c.Ticket
 	switch {
-	case t.Void || !c.Related(t):
+	case !c.Related(t):
 		return false
 	case c.of(t) && other.Record != "" && t.Record != "" && other.Record != t.Record:
 		return false
 	case len(other.Lines) == 0: // the whole order, or what nobody can read
 		return true
 	}
+	own := c.corrects(t, station)
 	return slices.ContainsFunc(other.Lines, func(x Line) bool {
-		return x.Void && slices.ContainsFunc(t.Lines, func(l Line) bool {
-			return !l.Void && (l.Name == x.Name || l.Raw && x.Raw)
-		})
+		wanted, known := live[x.dish()]
+		return x.Void && (wanted || own && !known)
 	})
 }
 

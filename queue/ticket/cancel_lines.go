@@ -12,8 +12,13 @@ type voider struct {
 	lines   []Line // of the ticket, as they are now
 	ordered []Line // the lines of the ticket as it was
 	seen    []*cancelled
+	count   int // lines of the ticket and of seen, see maxCompared
 	voided  int // lines of which something was cancelled
 }
+
+// maxCompared bounds the lines of a ticket and of its corrections that are compared, because a copy is made
+// while the queue stores nothing else. The time grows with their number to the third power.
+const maxCompared = 1000
 
 // A cancelled is a block that a correction has listed.
 type cancelled struct {
@@ -24,7 +29,10 @@ type cancelled struct {
 }
 
 func newVoider(lines []Line) *voider {
-	v := &voider{lines: slices.Clone(lines), ordered: lines}
+	v := &voider{lines: slices.Clone(lines), ordered: lines, count: len(lines)}
+	if v.count > maxCompared {
+		return v
+	}
 	for i, l := range lines {
 		if l.Void {
 			block := slices.Clone(lines[i:end(lines, i)])
@@ -66,6 +74,9 @@ func (v *voider) cancelAll() {
 
 // cancel cancels what a correction lists. It returns false if some of that is not clear.
 func (v *voider) cancel(correction []Line, arrival uint64) bool {
+	if v.count += len(correction); v.count > maxCompared {
+		return false
+	}
 	known := len(v.seen)
 	for len(correction) > 0 {
 		n := end(correction, 0)
@@ -107,7 +118,7 @@ func (v *voider) cancelBlock(c *cancelled) {
 // find returns the lines that a block may mean: those that are not void and have its name, at an item of
 // the same name. Of these, meant are those that are most like it: in everything, else in everything but
 // the quantity, else in the name only. They are equal, so it does not matter which of them is cancelled;
-// if they are not, meant is empty.
+// if they are not, or the block says what they do not have, meant is empty.
 //
 // A service that makes a new line for a part of another may send nothing of it but the name. So such a
 // line does not mean the one without a seat, a note or modifiers more than the others.
@@ -136,10 +147,24 @@ func (v *voider) find(c *cancelled) (meant, named []int) {
 	default:
 		meant = named
 	}
-	if slices.ContainsFunc(meant, func(i int) bool { return !v.interchangeable(meant[0], i) }) {
+	if slices.ContainsFunc(meant, func(i int) bool {
+		return !v.interchangeable(meant[0], i) || !mayBe(v.lines[i:end(v.lines, i)], block)
+	}) {
 		return nil, named
 	}
 	return meant, named
+}
+
+// mayBe says whether a line with those below it has all that a void block of its name says. The void may
+// have a note where the line has none: the reason.
+func mayBe(whole, block []Line) bool {
+	l, void := whole[0], block[0]
+	missing := func(s string) bool { return !slices.Contains(void.Notes, s) }
+	return (void.Seat == "" || void.Seat == l.Seat) && (void.Course == "" || void.Course == l.Course) &&
+		(len(void.Notes) == 0 || !slices.ContainsFunc(l.Notes, missing)) &&
+		!slices.ContainsFunc(block[1:], func(x Line) bool {
+			return !slices.ContainsFunc(whole[1:], func(y Line) bool { return x.Name == y.Name })
+		})
 }
 
 // complete says whether the lines below the first one of a block are those that the service has sent
@@ -248,8 +273,8 @@ func (v *voider) cancelLine(i int) {
 	if !v.lines[i].Void {
 		v.voided++
 	}
-	for j := i; j < end(v.lines, i); j++ {
-		v.lines[j].Void = true
+	for j := range v.lines[i:end(v.lines, i)] {
+		v.lines[i+j].Void = true
 	}
 }
 

@@ -30,7 +30,7 @@ func show(t Ticket) string {
 	return strings.TrimPrefix(b.String(), " ")
 }
 
-// parse reads lines as show writes them; a word after ! is a note.
+// parse reads lines as show writes them; a word after ! is a note, one after / a course.
 func parse(text string) (lines []Line) {
 	for _, word := range strings.Fields(text) {
 		var l Line
@@ -38,6 +38,7 @@ func parse(text string) (lines []Line) {
 			l.Depth, word = l.Depth+1, word[1:]
 		}
 		word, l.Void = strings.CutSuffix(word, "-")
+		word, l.Course, _ = strings.Cut(word, "/")
 		word, note, noted := strings.Cut(word, "!")
 		if noted {
 			l.Notes = []string{note}
@@ -136,9 +137,15 @@ func TestACopyPrintsWhatWasVoidedUnderTheSameRequestAsVoid(t *testing.T) {
 			"1Fish >1Egg 1Pie >1Egg-", 1},
 		{"a modifier that is an item too", "1Fish >1Egg 1Egg", []string{"1Fish >1Egg 1Egg-"}, "1Fish >1Egg 1Egg-", 1},
 		{"what was all void already", "1Fish-", []string{"1Fish-"}, "1Fish-", 0},
-		{"what is not on the ticket", "1Fish", []string{"1Fish 1Wine-"}, "1Fish", 0},
 
 		// What is not clear stays as it was, and the slip says so.
+		{"what is not on the ticket, perhaps renamed", "1Fish", []string{"1Fish 1FISH-"}, "1Fish" + later, 0},
+		{"another seat", "1Fish@1", []string{"1Fish@1 1Fish@2-"}, "1Fish@1" + later, 0},
+		{"a seat that the line does not have", "1Fish", []string{"1Fish 1Fish@2-"}, "1Fish" + later, 0},
+		{"other modifiers", "1Fish >1Peas", []string{"1Fish >1Peas 1Fish- >1Mint-"}, "1Fish >1Peas" + later, 0},
+		{"more modifiers", "1Fish >1Peas", []string{"1Fish >1Peas 1Fish- >1Peas- >1Mint-"}, "1Fish >1Peas" + later, 0},
+		{"another note", "1Fish!raw", []string{"1Fish!raw 1Fish!done-"}, "1Fish" + later, 0},
+		{"another course", "1Fish/Starter", []string{"1Fish/Starter 1Fish/Main-"}, "1Fish" + later, 0},
 		{"one of two that differ", "1Fish@1 1Fish@2", []string{"1Fish@1 1Fish-"}, "1Fish@1 1Fish@2" + later, 0},
 		{"a modifier of one of two that differ", "1Fish@1 >1Egg 1Fish@2 >1Egg",
 			[]string{"1Fish@1 >1Egg- 1Fish@2 >1Egg"},
@@ -232,6 +239,10 @@ func TestWhatCannotBeMatchedForCertainIsNamedAtTheEnd(t *testing.T) {
 			with(correction(order142("1Fish-")), func(t *Ticket) { t.Venue = "w" })}}, "1Fish 1Chips"},
 		{"another record of the request", []Cancellation{{5, 2, "grill",
 			with(correction(order142("1Fish-")), func(t *Ticket) { t.Record = "r2" })}}, "1Fish 1Chips"},
+		{"another order in a record of the same id", []Cancellation{{5, 2, "grill",
+			with(correction(order142("1Fish-")), func(t *Ticket) { t.Number = "143" })}}, "1Fish 1Chips" + at + "5)"},
+		{"without the number", []Cancellation{{5, 2, "grill",
+			with(correction(order142("1Fish-")), func(t *Ticket) { t.Number = "" })}}, "1Fish- 1Chips"},
 		{"its record has no id now", []Cancellation{{5, 2, "grill",
 			with(correction(order142("1Fish-")), func(t *Ticket) { t.Record = "" })}}, "1Fish 1Chips" + at + "5)"},
 		{"the whole record, wherever it went", []Cancellation{{5, 2, "pass", correction(order142(""))}},
@@ -274,6 +285,19 @@ func TestWhatCannotBeMatchedForCertainIsNamedAtTheEnd(t *testing.T) {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	})
+	t.Run("records without ids cannot be told apart", func(t *testing.T) {
+		none := func(t *Ticket) { t.Record = "" }
+		now, _ := Cancel(with(order142("1Fish"), none), "grill",
+			[]Cancellation{{5, 2, "grill", with(correction(order142("1Fish-")), none)}})
+		if got, want := show(now), "1Fish"+at+"5)"; got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+		now, _ = Cancel(with(order142("1Fish"), none), "grill",
+			[]Cancellation{{5, 2, "grill", with(correction(order142("")), none)}})
+		if got, want := show(now), "1Fish"+at+"5)"; got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	})
 	t.Run("the time is that of the venue", func(t *testing.T) {
 		zone := func(t *Ticket) { t.Zone = "Australia/Melbourne" }
 		now, _ := Cancel(with(order142("1Fish"), zone), "grill", []Cancellation{{5, 2, "grill", other("1Fish-")}})
@@ -287,8 +311,11 @@ func TestWhatCannotBeMatchedForCertainIsNamedAtTheEnd(t *testing.T) {
 			later = append(later, Cancellation{uint64(i + 5), uint64(i + 2), "grill", other("1Fish-")})
 		}
 		now, _ := Cancel(order142("1Fish"), "grill", later)
-		if n := len(now.Later); n != maxLater+1 || now.Later[maxLater] != "and 4 more" {
+		if n := len(now.Later); n != maxLater+1 || now.Later[maxLater] != "and more" {
 			t.Errorf("%q", now.Later)
+		}
+		if again, _ := Cancel(now, "grill", later[8:]); !slices.Equal(again.Later, now.Later) {
+			t.Errorf("a copy of the copy has %q", again.Later)
 		}
 	})
 	t.Run("an item without a name", func(t *testing.T) {
