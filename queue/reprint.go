@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -146,6 +147,7 @@ type search struct {
 	came    time.Duration // running time
 	next    []byte        // of bucketReqJobs: the first key that was not read
 	later   []ticket.Cancellation
+	lines   int // of later, see maxSearchLines
 }
 
 // sameNumberFor is for how long the number of an order means the same order, if another request has it.
@@ -253,12 +255,16 @@ func (s *search) read(tx *bolt.Tx, n int) (more bool) {
 
 // add adds a job if it may have cancelled something of the order.
 func (s *search) add(tx *bolt.Tx, req, job uint64) {
+	raw := tx.Bucket(bucketNames[bucketJobs]).Get(key64(job))
+	if j, err := unseal(raw); err == nil && !mayCancel(j) {
+		return
+	}
 	// If the state is damaged the station is unknown, and the ticket cannot be matched.
 	state, err := decodeState(tx.Bucket(bucketNames[bucketState]).Get(key64(job)))
 	if err == nil && state.MadeFrom != 0 { // a copy: the ticket itself came with another job
 		return
 	}
-	t, err := decodePayload(tx.Bucket(bucketNames[bucketJobs]).Get(key64(job)))
+	t, err := decodePayload(raw)
 	if err != nil { // it may have been a void
 		m, _, _ := decodeBody(tx.Bucket(bucketNames[bucketRequests]).Get(key64(req)))
 		t = ticket.Ticket{
@@ -268,7 +274,23 @@ func (s *search) add(tx *bolt.Tx, req, job uint64) {
 	}
 	found := ticket.Cancellation{Job: job, Arrival: req, Station: state.Station, Ticket: t}
 	sameRequest := t.Venue == s.ticket.Venue && t.Request == s.ticket.Request
-	if found.Related(&s.ticket) && (sameRequest || time.Duration(state.Enqueued)-s.came <= sameNumberFor) {
-		s.later = append(s.later, found)
+	if !found.Related(&s.ticket) || !sameRequest && time.Duration(state.Enqueued)-s.came > sameNumberFor {
+		return
 	}
+	if s.lines += len(t.Lines); s.lines > maxSearchLines && len(t.Lines) > 0 {
+		found.Ticket = ticket.Ticket{ // not a correction, which would cancel the whole order
+			Venue: t.Venue, Request: t.Request, Number: t.Number, Received: t.Received, Void: true,
+		}
+	}
+	s.later = append(s.later, found)
+}
+
+// maxSearchLines bounds the memory of a search. What is found beyond it is only named on the copy.
+const maxSearchLines = 20_000
+
+// mayCancel says whether the JSON of a ticket has a void or cannot be read by the planner. Nearly all tickets
+// are orders, and to decode them takes most of the time of a search. A quotation mark within a text is
+// escaped, so a text never looks like a key.
+func mayCancel(j []byte) bool {
+	return bytes.Contains(j, []byte(`"void":true`)) || bytes.Contains(j, []byte(`"raw":"`))
 }
