@@ -163,7 +163,7 @@ func (d *demo) daemon(ctx context.Context, dir, grillAt, barAt, serviceAt string
 		return nil, err
 	}
 	url := "http://" + a.WebhookAddr().String() + path
-	d.say(greeting, a.DisplayAddr(), conf, url, venueID, url, a.MetricsAddr(), conf, serviceAt, conf)
+	d.say(greeting, a.DisplayAddr(), a.MetricsAddr(), serviceAt, conf, url, venueID)
 	d.queue, d.admin = a.Queue(), admin.NewClient(filepath.Join(dir, "s"))
 	return a, nil
 }
@@ -245,20 +245,23 @@ service: { base_url: "%s", client_id: demo, client_secret_file: secret }
 }
 
 // greeting is all that a new user needs to try something: each line can be copied.
-const greeting = `ticketrail demo: the real daemon with a screen, two simulated printers and a simulated service
+const greeting = `ticketrail demo: the real daemon with simulated printers and a simulated service
 
-  the screen     http://%s/ shows desserts; while the page is closed, grill prints them
-  configuration  %s
-  webhook        %s
-  post your own  curl -X POST -H 'Content-Type: application/json' -H 'x-svc-venueid: %s' \
-                   -H 'x-svc-device-id: my-tablet' %s \
-                   -d '{"records":[{"id":"my-first-order","checkNumber":1,
-                        "items":[{"name":"Burger","childItems":[{"name":"no onion"}]}]}]}'
-                 (post it twice: it prints once; it matches no route, so the ticket says NO ROUTE)
-  metrics        http://%s/metrics
-  ask the daemon go run ./cmd/ticketrail printers list --config %s
-  the service    %s (simulated)
-                 go run ./cmd/ticketrail venues check --config %s
-  ▄▀▀▄           on a ticket: letters that the printer lacks, as the dots that it prints
-  Ctrl-C         stops the demo, prints the books and removes its files
+  Ctrl-C stops the demo and removes its files.
+  ▄▀▀▄ on a ticket is text whose letters the printer lacks, as the dots it prints.
+
+  screen of desserts   http://%s/ (closed: grill prints them)
+  metrics              http://%s/metrics
+  simulated service    %s
+  configuration        %s
+
+  What the commands say, in another terminal:
+    go run ./cmd/ticketrail printers list --config \
+      %[4]s
+  An order of your own (sent twice, it prints once; no route matches: NO ROUTE):
+    curl -X POST %[5]s \
+      -H 'Content-Type: application/json' -H 'x-svc-device-id: my-tablet' \
+      -H 'x-svc-venueid: %[6]s' \
+      -d '{"records":[{"id":"my-first-order","checkNumber":1,
+           "items":[{"name":"Burger","childItems":[{"name":"no onion"}]}]}]}'
 `

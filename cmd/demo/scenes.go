@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/google/uuid"
@@ -135,7 +133,7 @@ func (d *demo) scenes(s *sender, bar *virtual.Printer) []scene {
 		{"an order for two printers, with modifiers three levels deep", [2]int{1, 1}, func(ctx context.Context) error {
 			return s.send(ctx, first)
 		}},
-		{"the answer is lost and the service sends the same id again: nothing prints twice", [2]int{1, 1}, func(
+		{"the answer is lost and the service sends the order again: it prints once", [2]int{1, 1}, func(
 			ctx context.Context,
 		) error {
 			if err := s.send(ctx, twin); err != nil {
@@ -150,11 +148,9 @@ func (d *demo) scenes(s *sender, bar *virtual.Printer) []scene {
 			return s.send(ctx, stray)
 		}},
 		{
-			"the bar printer is unplugged in the middle of a ticket: the next attempt is marked POSSIBLE DUPLICATE",
+			"the bar printer is unplugged in mid-ticket: the copy says POSSIBLE DUPLICATE",
 			[2]int{0, 2},
-			func(
-				ctx context.Context,
-			) error {
+			func(ctx context.Context) error {
 				// The fault is for a new connection, not for the one that is still open.
 				if err := rest(ctx, linger); err != nil {
 					return err
@@ -165,7 +161,7 @@ func (d *demo) scenes(s *sender, bar *virtual.Printer) []scene {
 				return s.send(ctx, torn)
 			},
 		},
-		{"the bar printer runs out of paper: its tickets wait, and print in order after a refill", [2]int{1, 2}, func(
+		{"the bar printer has no paper: its tickets wait, and print after a refill", [2]int{1, 2}, func(
 			ctx context.Context,
 		) error {
 			bar.Set(virtual.PaperOut, true)
@@ -181,12 +177,12 @@ func (d *demo) scenes(s *sender, bar *virtual.Printer) []scene {
 			bar.Refill()
 			return nil
 		}},
-		{"an order has only the server's id: the daemon asks the service for the name", [2]int{1, 0}, func(
+		{"an order has only the server's id: ticketrail asks the service for the name", [2]int{1, 0}, func(
 			ctx context.Context,
 		) error {
 			return s.send(ctx, nameless)
 		}},
-		{"a dessert goes to the screen of pastry; while the page is closed, grill prints it after 5 s", [2]int{}, func(
+		{"a dessert is for a screen; its page is closed, so grill prints it after 5 s", [2]int{}, func(
 			ctx context.Context,
 		) error {
 			if err := s.send(ctx, sweet); err != nil {
@@ -227,8 +223,8 @@ func (d *demo) waitForStation(ctx context.Context, name string, so func(admin.St
 				if p.Device != nil {
 					state = strings.ReplaceAll(p.Device.State, "_", " ")
 				}
-				d.say("   ticketrail printers list: %s: %s, %d queued; to fix: %s", p.Name, state,
-					p.Pending+p.Printing, p.Advice)
+				d.say("   ticketrail printers list: %s: %s, %d queued; to fix:\n      %s", p.Name, state,
+					p.Pending+p.Printing, strings.ReplaceAll(p.Advice, "; ", ";\n      "))
 				return true, nil
 			}
 		}
@@ -320,29 +316,29 @@ func waitUntilSettled(q *queue.Queue) {
 // It uses the same counters as the alert on unbalanced books. After Ctrl-C tickets may still be
 // open, such as those for a printer without paper; they are counted on the right.
 func (d *demo) books(q *queue.Queue) bool {
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	states := ticket.States() // the open states first
-	fmt.Fprint(w, "station\tenqueued\treprinted\tmoved in\t=\t")
-	for _, state := range states {
-		fmt.Fprintf(w, "%s\t", strings.Replace(state.String(), ticket.Moved.String(), "moved out", 1))
-	}
-	fmt.Fprintln(w)
+	var lines strings.Builder
 	open := 0
 	for _, s := range q.Stations() {
 		open += s.Pending + s.Printing + s.Held
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t=\t", s.Name, s.Books.Enqueued, s.Books.Reprinted, s.Books.MovedIn)
-		for _, state := range states {
-			fmt.Fprintf(w, "%d\t", s.Count(state))
+		var in, out []string
+		count := func(side *[]string, n int, what string) {
+			if n > 0 {
+				*side = append(*side, fmt.Sprintf("%d %s", n, what))
+			}
 		}
-		fmt.Fprintln(w)
+		count(&in, int(s.Books.Enqueued), "accepted")
+		count(&in, int(s.Books.Reprinted), "reprinted")
+		count(&in, int(s.Books.MovedIn), "moved in")
+		for _, state := range ticket.States() {
+			count(&out, int(s.Count(state)), strings.Replace(state.String(), ticket.Moved.String(), "moved out", 1))
+		}
+		fmt.Fprintf(&lines, "  %-6s  %s = %s\n", s.Name, strings.Join(in, " + "), strings.Join(out, " + "))
 	}
-	w.Flush()
 	balance := q.Unaccounted() == 0 && (!d.once || open == 0)
-	verdict := "the books balance: for each station, left and right of = have the same sum"
+	verdict := "the books balance: every ticket is accounted for"
 	if !balance {
 		verdict = fmt.Sprintf("the books do not balance: %d unaccounted, %d open", q.Unaccounted(), open)
 	}
-	d.say("\n%s\n%s", verdict, strings.Join(slices.Collect(strings.Lines(b.String())), ""))
+	d.say("\n%s\n%s", verdict, lines.String())
 	return balance
 }

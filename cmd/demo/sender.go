@@ -28,7 +28,7 @@ func (s *sender) send(ctx context.Context, o sim.Order) error {
 		return ctx.Err()
 	}
 	last := job.Attempts[len(job.Attempts)-1]
-	s.say("   POST %d bytes → %d in %.1f ms  %s", len(o.Body(0)), job.Status,
+	s.say("   POST %d B → %d in %.1f ms  %s", len(o.Body(0)), job.Status,
 		float64(last.Took.Microseconds())/1000, strings.TrimSpace(string(job.Answer)))
 	if !job.Accepted() {
 		return fmt.Errorf("post order: %s", job.Problem)

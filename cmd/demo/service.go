@@ -52,7 +52,7 @@ func (d *demo) waitForService(ctx context.Context, a *app.App) error {
 	return until(ctx, "the employees and the time zone", func(context.Context) (bool, error) {
 		for _, v := range a.Directory().Status() {
 			if v.Employees > 0 && v.Zone != "" {
-				d.say("  the daemon has read %d employees and the time zone: it is %s in %s", v.Employees,
+				d.say("  read from the service: %d employees; it is %s in %s", v.Employees,
 					timeIn(v.Zone), v.Zone)
 				return true, nil
 			}

@@ -219,9 +219,6 @@ func (k *daemonProcess) checkStation(station string) {
 func (k *daemonProcess) paperOf(station string) string {
 	var words []string
 	for _, x := range k.printers[station].Tickets() {
-		if x.Text == "" {
-			continue // a cut that found nothing to cut
-		}
 		w := "?"
 		if m := faultOrderNumber.FindStringSubmatch(x.Text); m != nil {
 			w = m[1]

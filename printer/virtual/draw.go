@@ -57,8 +57,14 @@ func (l Line) draw(colour bool) (string, int) {
 		case colour && codes != "":
 			b.WriteString("\x1b[" + codes + "m" + text + "\x1b[0m")
 		case !colour && s.Invert:
-			b.WriteString("▐" + text + "▌")
-			width += 2
+			// A block of several sizes is one block on the paper.
+			if i == 0 || !l[i-1].Invert {
+				text, width = "▐"+text, width+1
+			}
+			if i == len(l)-1 || !l[i+1].Invert {
+				text, width = text+"▌", width+1
+			}
+			b.WriteString(text)
 		default:
 			b.WriteString(text)
 		}

@@ -191,6 +191,15 @@ func TestRemembersKeepsSettingsBetweenClients(t *testing.T) {
 	}
 }
 
+func TestACutOfAnEmptyPieceLeavesNoTicket(t *testing.T) {
+	const cut = "\x1dV\x00"
+	bubble(t, "Cut", virtual.Options{}, func(t *testing.T, p *virtual.Printer) {
+		if got := send(t, p, cut+"\n\n"+cut+"A\n"+cut+cut); len(got) != 1 || got[0].Text != "A\n" {
+			t.Errorf("on paper: %+v", got)
+		}
+	})
+}
+
 func TestWithoutACutterACutIsAProblem(t *testing.T) {
 	p, _ := profile.Lookup("epson-tm-u220")
 	synctest.Test(t, func(t *testing.T) {

@@ -1,7 +1,6 @@
 package virtual
 
 import (
-	"slices"
 	"strings"
 	"time"
 )
@@ -62,13 +61,10 @@ func (d *decoder) powerOff(e End) {
 	d.resyncing = false
 }
 
-// endClient finishes the ticket, if there is one, and resets the decoder. Without text there is no
-// ticket: connections for a status query leave none.
+// endClient finishes the ticket, if there is one, and resets the decoder.
 func (d *decoder) endClient(e End) {
-	if slices.ContainsFunc(d.t.Lines, func(l Line) bool { return len(l) > 0 }) {
-		d.finishTicket(e, 0)
-	}
-	d.t, d.pending, d.foreign = Ticket{}, nil, 0
+	d.finishTicket(e, 0)
+	d.pending, d.foreign = nil, 0
 	d.reset()
 }
 
@@ -87,7 +83,8 @@ func (d *decoder) cuts(b byte) bool {
 	}
 }
 
-// finishTicket emits what is on the paper.
+// finishTicket emits what is on the paper. An empty piece is no ticket: a connection for a status query prints
+// nothing, and what a broken connection left is a ticket already when the next client cuts it off.
 func (d *decoder) finishTicket(e End, feed int) {
 	t := d.t
 	d.t = Ticket{}
@@ -95,6 +92,9 @@ func (d *decoder) finishTicket(e End, feed int) {
 	// The feed before the cut moves the text past the cutter; tests check it apart from the text.
 	for n > 0 && len(t.Lines[n-1]) == 0 {
 		n--
+	}
+	if n == 0 {
+		return
 	}
 	t.Lines, t.Feed = t.Lines[:n], len(t.Lines)-n+feed
 	var text strings.Builder

@@ -140,9 +140,6 @@ func (c *cable) printouts() (out []printout, objections []string) {
 	for _, p := range printers {
 		objections = append(objections, p.Problems()...)
 		for _, t := range p.Tickets() {
-			if t.Text == "" {
-				continue // a late cut, of an empty piece
-			}
 			s := printout{whole: footPattern.MatchString(t.Text), cut: t.End == virtual.Cut, at: t.At, of: c}
 			s.banner = strings.Contains(t.Text, "POSSIBLE DUPLICATE")
 			if m := printedNumber.FindStringSubmatch(t.Text); m != nil {
