@@ -148,7 +148,7 @@ func (v *voider) find(c *cancelled) (meant, named []int) {
 		meant = named
 	}
 	if slices.ContainsFunc(meant, func(i int) bool {
-		return !v.interchangeable(meant[0], i) || !mayBe(v.lines[i:end(v.lines, i)], block)
+		return !v.interchangeable(meant[0], i) || !v.ofOne(i) || !mayBe(v.lines[i:end(v.lines, i)], block)
 	}) {
 		return nil, named
 	}
@@ -163,8 +163,23 @@ func mayBe(whole, block []Line) bool {
 	return (void.Seat == "" || void.Seat == l.Seat) && (void.Course == "" || void.Course == l.Course) &&
 		(len(void.Notes) == 0 || !slices.ContainsFunc(l.Notes, missing)) &&
 		!slices.ContainsFunc(block[1:], func(x Line) bool {
-			return !slices.ContainsFunc(whole[1:], func(y Line) bool { return x.Name == y.Name })
+			return !slices.ContainsFunc(whole[1:], func(y Line) bool {
+				return x.Name == y.Name && x.Quantity == y.Quantity // it may be that of several items
+			})
 		})
+}
+
+// ofOne says whether what line i modifies is there once. If it is there twice, a void of the modifier may be of
+// one of them.
+func (v *voider) ofOne(i int) bool {
+	for depth := v.lines[i].Depth; i > 0 && depth > 0; {
+		if i--; v.lines[i].Depth < depth {
+			if depth = v.lines[i].Depth; v.lines[i].Quantity != "1" {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // complete says whether the lines below the first one of a block are those that the service has sent
