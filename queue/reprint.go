@@ -108,11 +108,27 @@ func (b *batch) present(payload []byte, asItWas bool, found search) (Reprinted, 
 		return Reprinted{}, found.payload
 	}
 	found.read(b.tx, math.MaxInt) // what has come since search
+	if len(found.later) > 0 && b.forgotVoids(keyOf(found.ticket.Venue, found.ticket.Request)) {
+		found.station = "" // then no line is matched
+	}
 	now, voided := ticket.Cancel(found.ticket, found.station, found.later)
 	if voided == 0 && len(now.Later) == 0 {
 		return Reprinted{}, found.payload
 	}
 	return Reprinted{Voided: voided, Later: now.Later}, b.encodeTicket(now)
+}
+
+// forgotVoids says whether it was once unknown what is void under a key, because its record was damaged. Voids
+// that came again since were enqueued again, see acceptUnreadable.
+func (b *batch) forgotVoids(k requestKey) bool {
+	c := b.bucket(bucketQuarantine).Cursor()
+	for at, raw := c.First(); at != nil; at, raw = c.Next() {
+		var r quarantined
+		if unsealJSON(raw, &r) == nil && bytes.Equal(r.Key, k[:]) {
+			return true
+		}
+	}
+	return false
 }
 
 // reprintedAsPrefix begins the stored reason of a job that a copy has replaced. It is read again by

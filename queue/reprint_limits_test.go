@@ -75,3 +75,30 @@ func TestOfVeryLongVoidsOnlyTheFirstAreKeptInMemory(t *testing.T) {
 	}
 	q.wantCopy(1, ReprintOptions{}, "1Fish- 1Pie-")
 }
+
+// Then every void under its key is enqueued as a new one.
+func TestAVoidThatCameTwiceBecauseOfDamageIsOnlyNamed(t *testing.T) {
+	q := start(t)
+	damage := func(id string) {
+		key := keyOf(venue, id)
+		q.edit(func(tx *bolt.Tx) error {
+			keys := tx.Bucket(bucketNames[bucketDedup]).Bucket(key64(generationOf(0)))
+			return keys.Put(key[:], []byte("damaged"))
+		})
+	}
+	q.accept(dinner("a", "3Fish", "grill"))
+	q.accept(dinner("a", "2Fish 1Fish-", "grill"))
+	q.accept(dinner("b", "3Pie", "grill")) // job 3
+	q.accept(dinner("b", "2Pie 1Pie-", "grill"))
+	damage("a")
+	q.accept(dinner("a", "3Fish", "grill")) // the first content again, after which nothing is known to be void
+	q.accept(dinner("a", "2Fish 1Fish-", "grill"))
+	q.print("grill")
+	q.wantCopy(1, ReprintOptions{},
+		"3Fish Later for #142: VOID at 19:30 (job 2 at grill) Later for #142: VOID at 19:30 (job 5 at grill)")
+	q.wantCopy(3, ReprintOptions{}, "2Pie 1Pie-")
+	whole := dinner("a", "", "grill")
+	whole.Drafts[0].Ticket.Void = true
+	q.accept(whole)
+	q.wantCopy(1, ReprintOptions{}, "3Fish-")
+}
