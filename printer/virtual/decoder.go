@@ -196,9 +196,10 @@ func (d *decoder) command() {
 		// own.
 		kept := min(d.foreign, n)
 		d.pending, d.foreign = nil, 0
-		if swallowed := swallowed(b[kept:]); kept > 0 && swallowed > 0 {
+		if missing := swallowed(b[kept:]); kept > 0 && len(missing) > 0 {
 			d.resyncing = false
-			d.problem("a command that broke off swallowed %d bytes of what the next client sent", swallowed)
+			d.problem("a command that broke off swallowed %d bytes of what the next client sent: %.16q",
+				len(missing), missing)
 			d.resyncing = true
 		}
 		d.do(b)
@@ -210,17 +211,17 @@ func (d *decoder) command() {
 // The zero of GS ( H is missing here: see swallowed.
 var questions = regexp.MustCompile(`(?s)\x10\x04.|\x1dr\x01|\x1da\x0e?|\x1b@|\x1b=\x01|\x1d\(H\x0600.{4}`)
 
-// swallowed is how many bytes of b are missing in the next client's ticket. Padding and questions are not
+// swallowed is which bytes of b are missing in the next client's ticket. Padding and questions are not
 // missed; the last question may be incomplete.
-func swallowed(b []byte) int {
+func swallowed(b []byte) []byte {
 	b = bytes.ReplaceAll(b, []byte{0}, nil)
 	b = questions.ReplaceAll(b, nil)
 	for _, q := range []string{"\x10\x04", "\x1dr", "\x1da", "\x1d(H\x0600"} {
 		if bytes.HasPrefix([]byte(q), b) || bytes.HasPrefix(b, []byte(q)) && len(b) < len(q)+4 {
-			return 0
+			return nil
 		}
 	}
-	return len(b)
+	return b
 }
 
 // do executes a complete command. The questions among them are answered here, which means in order.

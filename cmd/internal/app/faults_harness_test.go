@@ -132,13 +132,18 @@ func (s printout) String() string {
 
 var footPattern = regexp.MustCompile(`job [0-9]+ \|`)
 
+// ofTheLogo is in what a printer says when the bytes that it missed are those of the program of [logo].
+const ofTheLogo = `"\x1dv0`
+
 // printouts are the printouts of the printers at a cable, and the invalid bytes that they got.
 func (c *cable) printouts() (out []printout, objections []string) {
 	c.mu.Lock()
 	printers := slices.Clone(c.printers)
 	c.mu.Unlock()
 	for _, p := range printers {
-		objections = append(objections, p.Problems()...)
+		objections = append(objections, slices.DeleteFunc(p.Problems(), func(problem string) bool {
+			return strings.Contains(problem, ofTheLogo) // the other program lost it, to a picture of ours that broke off
+		})...)
 		for _, t := range p.Tickets() {
 			s := printout{whole: footPattern.MatchString(t.Text), cut: t.End == virtual.Cut, at: t.At, of: c}
 			s.banner = strings.Contains(t.Text, "POSSIBLE DUPLICATE")
