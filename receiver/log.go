@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -48,27 +49,32 @@ func (r *Receiver) logAccepted(x *exchange, id string, t ticket.Receipt) {
 
 // logRefusal logs a refusal, for each code and venue once a minute: a caller that posts without end must
 // not fill the disk. A wrong path or method is only a debug line, because any scanner on the internet
-// causes those.
+// causes those. But a scanner does not know a venue's id: then it is the service, and its orders are lost.
 func (r *Receiver) logRefusal(x *exchange, req *http.Request, refusal *refusal) {
-	level := slog.LevelWarn
+	level, message, venue := slog.LevelWarn, refusal.message, x.venue
 	if refusal.code == NotFound || refusal.code == MethodNotAllowed {
 		level = slog.LevelDebug
+		id, _ := contract.CanonicalID(strings.TrimSpace(req.Header.Get(x.policy.venueHeader)))
+		if v := x.policy.venues[id]; v != nil && refusal.code == NotFound {
+			level, venue = slog.LevelWarn, v
+			message += "; correct the address that the service posts to: see receiver.path and receiver.secret_file"
+		}
 	}
 	// Before the limiter, so that lines which are not written use none of its memory.
 	if !r.log.Enabled(context.Background(), level) {
 		return
 	}
 	key := string(refusal.code)
-	if x.venue != nil {
-		key += " " + x.venue.ID // so that other callers never hide a venue's lost ticket
+	if venue != nil {
+		key += " " + venue.ID // so that other callers never hide a venue's lost ticket
 	}
 	ok, skipped := r.limiter.allow(key, time.Minute)
 	if !ok {
 		return
 	}
-	attrs := []slog.Attr{slog.String("code", string(refusal.code)), slog.String("err", refusal.message)}
-	if x.venue != nil {
-		attrs = append(attrs, slog.String("venue", x.venue.ID), slog.String("device", x.device))
+	attrs := []slog.Attr{slog.String("code", string(refusal.code)), slog.String("err", message)}
+	if venue != nil {
+		attrs = append(attrs, slog.String("venue", venue.ID), slog.String("device", x.device))
 	}
 	if host, _, err := net.SplitHostPort(req.RemoteAddr); err == nil {
 		attrs = append(attrs, slog.String("address", host)) // of the connection: the proxy's, if there is one
