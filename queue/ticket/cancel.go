@@ -75,7 +75,6 @@ func (t *Ticket) nameLater(station string, unclear [][]Cancellation) {
 	for _, l := range t.Lines {
 		live[l.dish()] = live[l.dish()] || !l.Void
 	}
-	t.Later = slices.Clone(t.Later) // t may be a copy whose history is over
 	for _, arrival := range unclear {
 		c := concerning(t, station, arrival, live)
 		switch {
@@ -85,7 +84,7 @@ func (t *Ticket) nameLater(station string, unclear [][]Cancellation) {
 			t.Later = append(t.Later[:maxLater], "and more")
 			return
 		}
-		if s := c.note(t, station); !slices.Contains(t.Later, s) {
+		if s := c.note(t, station); !slices.Contains(t.Later, s) { // t may be a copy that has it
 			t.Later = append(t.Later, s)
 		}
 	}

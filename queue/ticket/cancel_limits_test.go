@@ -29,6 +29,9 @@ func TestVeryManyLinesAreNotMatchedOneByOne(t *testing.T) {
 			c.Kind, c.Void = Correction, true
 			many = append(many, Cancellation{i + 5, i + 2, "grill", c})
 		}
+		if v := newVoider(live.Lines); len(v.seen) > 0 {
+			t.Errorf("%d lines that were void already are compared", len(v.seen))
+		}
 		for name, c := range map[string]struct {
 			t      Ticket
 			later  []Cancellation
