@@ -288,9 +288,9 @@ func (a *attempt) writePart(b []byte, limit time.Duration) (n int, took time.Dur
 // after all.
 func (a *attempt) waitedTooLong(err error) error {
 	c := a.s.condition()
-	now := state(c)
+	text, advice := a.d.describe(state(c))
 	return fmt.Errorf("it is %s (it reports: %s), and this was not fixed within %s; %s: %w",
-		stateText(now), c, a.d.o.WaitForPerson, a.d.advice(now, false), err)
+		text, c, a.d.o.WaitForPerson, advice, err)
 }
 
 // writeFailed is the error of a ticket of size bytes that could not be sent. How many of the sent bytes
@@ -306,7 +306,8 @@ func (a *attempt) writeFailed(size int, err error) error {
 // stopped is the error of a ticket behind which the printer reports that it must be switched off and on: what is
 // left in its buffer is lost.
 func (a *attempt) stopped(c escpos.Condition) error {
-	return a.answerFailed(fmt.Errorf("it stopped (it reports: %s); %s", c, advice(Unrecoverable, false)))
+	_, advice := a.d.describe(Unrecoverable)
+	return a.answerFailed(fmt.Errorf("it stopped (it reports: %s); %s", c, advice))
 }
 
 // answerFailed is the error of a ticket that was sent and whose answer did not come.

@@ -69,14 +69,6 @@ func (a capability) mayAnswer() bool {
 	return !a.neverAsk && (!a.known || a.Fence != noFence || len(a.RealTime) > 0)
 }
 
-// proof is the best result that a ticket can have.
-func (a capability) proof() ticket.Proof {
-	if a.CutOff {
-		return ticket.Sent
-	}
-	return a.Fence.proof()
-}
-
 // stale reports whether the printer is to be probed again, because an answer is missing and may come by
 // now: it may have been starting, or have been replaced.
 func (a capability) stale() bool {
@@ -146,7 +138,7 @@ func (d *Device) setCapability(a capability) {
 	d.update(func(s *Status) {
 		s.Capability, s.Probed, s.CutOff = "", a.Probed, a.CutOff
 		if a.known {
-			s.Capability = string(a.proof())
+			s.Capability = string(a.Fence.proof())
 		}
 	})
 }
@@ -157,9 +149,9 @@ func (d *Device) saveCapability(ctx context.Context, a capability) error {
 	a.known, a.Probed, a.Profile, a.Confirm = true, time.Now(), d.o.Profile, d.o.Confirm
 	was := d.capability
 	d.setCapability(a)
-	if !a.writeOnly && (was.proof() != a.proof() || !was.known) {
+	if !a.writeOnly && (was.Fence != a.Fence || !was.known) {
 		d.o.Logger.Info("printer capability detected", "printer", d.o.Name,
-			"capability", string(a.proof()), "answers", len(a.RealTime))
+			"capability", string(a.Fence.proof()), "answers", len(a.RealTime))
 	}
 	if d.o.KV == nil || !a.valid() {
 		return nil
@@ -189,7 +181,7 @@ func (d *Device) Probe(ctx context.Context) (Status, error) {
 	if err := d.acquire(ctx); err != nil {
 		return d.Status(), err
 	}
-	defer d.unlock()
+	defer func() { <-d.lock }()
 	d.loadCapability()
 	d.finishIdle()
 	was := d.capability

@@ -20,11 +20,11 @@ func TestTheCapabilityIsStoredAndNotProbedAgain(t *testing.T) {
 		v := virtual.New(answersAll())
 		r := newHarness(t, v, v, nil)
 		r.want("A1", "confirmed")
-		r.d.Release()
+		hangUp(r.d)
 		probed := v.BytesRead()
 		// After a restart the printer is asked for its status only.
 		d := printer.NewDevice(r.dev)
-		defer d.Release()
+		defer d.Retire()
 		p := printer.NewPaper(printer.Options{Name: "grill", Profile: mustProfile(t), Device: d})
 		if o := r.printWith(t.Context(), p, orderOf("A1"), nil); o.kind() != "confirmed" {
 			t.Error(o.err)
@@ -155,7 +155,7 @@ func TestASilentPrinterIsProbedAgainAfterAnHour(t *testing.T) {
 		}
 		time.Sleep(40 * time.Minute)
 		r.want("A3", "confirmed")
-		r.d.Release()
+		r.d.Retire()
 		cancel()
 		synctest.Wait()
 	})

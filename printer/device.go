@@ -57,7 +57,6 @@ type Device struct {
 
 	idle             *session    // kept for the next ticket
 	idleTimer        *time.Timer // ends idle after Linger
-	keepCount        int         // connections kept so far; tells idleTimer whether idle is still its own
 	capability       capability
 	capabilityLoaded bool // from KV or the configuration
 	// lastJob is the job of which the printer took bytes last: the paper may end with a piece of it.
@@ -82,7 +81,6 @@ type Device struct {
 	paperLow      bool // as last logged
 	loggedChanges int  // changes of state since loggedSince, see countLogged
 	loggedSince   time.Time
-	releaseAsked  bool               // close the connection in use after its ticket
 	retired       bool               // keep no connection any more
 	cancelPoll    context.CancelFunc // of the poll that is running; nil: none is
 	waiting       int                // calls of Print that wait for lock
@@ -142,24 +140,6 @@ func (d *Device) acquire(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("wait for %s: %w", d.o.Name, context.Cause(ctx))
-	}
-}
-
-// unlock gives the lock back. If Release was called meanwhile, it closes the idle connection first.
-// It is a loop because Release may be called again while the connection is being closed. mu is held
-// over the check and the handing back, so that a Release in between is not lost: it would find the
-// lock taken and rely on this check.
-func (d *Device) unlock() {
-	for {
-		d.mu.Lock()
-		if !d.releaseAsked || d.idle == nil {
-			d.releaseAsked = false
-			<-d.lock
-			d.mu.Unlock()
-			return
-		}
-		d.mu.Unlock()
-		d.finishIdle()
 	}
 }
 
@@ -260,24 +240,21 @@ func (d *Device) pushesStatus() bool {
 // keep leaves a connection open for the next ticket, for Linger.
 func (d *Device) keep(s *session) {
 	d.mu.Lock()
-	leave := d.releaseAsked || d.retired
+	leave := d.retired
 	d.mu.Unlock()
 	// A question that is sent in part would make the next command its rest.
 	if leave || d.o.Linger < 0 || !s.alive() || !s.nothingPending() {
 		d.finishSession(s)
 		return
 	}
-	d.keepCount++
 	d.idle = s
-	// The timer may fire while a ticket is taking the connection over. It then waits for the lock,
-	// and closes only what it was started for.
-	kept := d.keepCount
+	// The timer may fire while a ticket is taking the connection over. It then waits for the lock.
 	d.idleTimer = time.AfterFunc(d.o.Linger, func() {
 		d.lock <- struct{}{}
-		defer d.unlock()
-		if d.keepCount == kept {
+		if d.idle == s {
 			d.finishIdle()
 		}
+		<-d.lock
 	})
 }
 
@@ -298,31 +275,20 @@ func (d *Device) finishIdle() {
 	}
 }
 
-// Retire is Release for good, when a new Device replaces this one. A ticket that is still printed here,
-// or begun by a dispatcher that does not know of the new one yet, keeps no connection afterwards: a
+// Retire closes the idle connection and keeps none any more, when a new Device replaces this one. A ticket that
+// is printed here now, or begun by a dispatcher that does not know of the new one yet, closes its connection: a
 // printer that serves one client would not serve the new Device.
 func (d *Device) Retire() {
 	d.mu.Lock()
 	d.retired = true
-	d.mu.Unlock()
-	d.Release()
-}
-
-// Release closes the idle connection, now or, while a ticket is printed, after that ticket. The
-// Device remains usable. The mutex is held over both steps, so that the holder of the lock sees the
-// request in unlock or this call gets the lock: a connection that both leave to the other would
-// lock out the till.
-func (d *Device) Release() {
-	d.mu.Lock()
-	d.releaseAsked = true
 	if d.cancelPoll != nil {
 		d.cancelPoll()
 	}
+	d.mu.Unlock()
 	select {
 	case d.lock <- struct{}{}:
-		d.mu.Unlock()
-		d.unlock()
-	default: // the holder of the lock closes the connection in unlock
-		d.mu.Unlock()
+		d.finishIdle()
+		<-d.lock
+	default: // the holder of the lock sees retired
 	}
 }

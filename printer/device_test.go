@@ -94,7 +94,7 @@ func TestAPrinterThatFallsSilentGetsNothingUntilAPersonProbesIt(t *testing.T) {
 		good, mute := virtual.New(answersAll()), virtual.New(virtual.Options{Kanji: true})
 		wire := &replaceableDialer{to: good}
 		r := newHarness(t, mute, wire, nil)
-		defer r.d.Release()
+		defer r.d.Retire()
 		r.want("A1", "confirmed")
 		time.Sleep(time.Minute)
 		wire.replace(mute)
@@ -152,24 +152,24 @@ func TestAnIdleConnectionThatEndedIsNotReused(t *testing.T) {
 	}
 }
 
-func TestReleaseClosesTheIdleConnection(t *testing.T) {
+func TestARetiredDeviceKeepsNoConnection(t *testing.T) {
 	withHarness(t, answersAll(), nil, func(r *harness) {
 		r.want("A1", "confirmed")
-		r.d.Release()
+		r.d.Retire()
 		if r.d.Status().Connected {
 			t.Error("still connected")
 		}
-		r.d.Release()
-		// During a ticket, the connection is closed after it.
-		r.v.Delay(300 * time.Millisecond)
-		later(time.Second, r.d.Release)
 		r.want("A2", "confirmed")
 		if r.d.Status().Connected {
 			t.Error("still connected")
 		}
-		r.want("A3", "confirmed")
-		if !r.d.Status().Connected {
-			t.Error("the device does not linger any more")
+	})
+	withHarness(t, answersAll(), nil, func(r *harness) {
+		r.v.Delay(300 * time.Millisecond)
+		later(time.Second, r.d.Retire)
+		r.want("A1", "confirmed")
+		if r.d.Status().Connected {
+			t.Error("still connected, although it was retired during the ticket")
 		}
 	})
 }
@@ -292,7 +292,7 @@ func TestACutThatWasNotSentIsSentBeforeTheNextTicket(t *testing.T) {
 		v := virtual.New(virtual.Options{Can: virtual.Everything, Kanji: true})
 		ctx, cancel := context.WithCancel(t.Context())
 		r := newHarness(t, v, cancellingDialer{v, cancel}, nil)
-		defer r.d.Release()
+		defer r.d.Retire()
 		// The context ends after the proof and before the cut: the ticket is printed.
 		if o := r.printWith(ctx, r.p, orderOf("A1"), nil); o.kind() != "confirmed" {
 			t.Errorf("%s: %v", o.kind(), o.err)

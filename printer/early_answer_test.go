@@ -25,7 +25,7 @@ func TestAnAnswerThatPrecedesItsQuestionProvesNothing(t *testing.T) {
 			}
 		}
 		r := newScriptedHarness(t, s)
-		defer r.d.Release()
+		defer r.d.Retire()
 		if o := r.printWith(t.Context(), r.p, orderOfLines(200), nil); o.kind() != "doubt" {
 			t.Errorf("%s: %v", o.kind(), o.err)
 		}

@@ -29,7 +29,7 @@ func TestTheFirstTicketAfterAStartFollowsPadding(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			v := virtual.New(virtual.Options{Can: can, Kanji: true})
 			r := newHarness(t, v, v, nil)
-			defer r.d.Release()
+			defer r.d.Retire()
 			sendHalfAnImage(t, v)
 			r.want("A1", want)
 			r.want("A2", want)

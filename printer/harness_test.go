@@ -99,7 +99,7 @@ func withHarness(
 		v := virtual.New(o)
 		r := newHarness(t, v, v, change)
 		f(r)
-		r.d.Release()
+		r.d.Retire()
 		for _, s := range v.Problems() {
 			t.Errorf("the printer recorded a problem: %s", s)
 		}
@@ -217,6 +217,13 @@ func (r *harness) wantState(state string) printer.Status {
 		r.t.Errorf("%s comes with the advice %q", s.State, s.Advice)
 	}
 	return s
+}
+
+// hangUp waits until the connection of the last ticket is closed.
+func hangUp(d *printer.Device) {
+	for d.Status().Connected {
+		time.Sleep(10 * time.Millisecond)
+	}
 }
 
 // later calls f after d, in the bubble.

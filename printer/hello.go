@@ -53,8 +53,9 @@ func (d *Device) hello(ctx context.Context, s *session) error {
 		return errNoAnswer
 	case got == noFence:
 		d.setState(Hung)
+		_, advice := d.describe(Hung)
 		return ticket.NotReady(fmt.Errorf("%s reports no trouble and does not process what it is sent; to fix: %s",
-			d.o.Name, d.advice(Hung, false)))
+			d.o.Name, advice))
 	}
 	d.noteCut(s)
 	if got == d.capability.Fence {

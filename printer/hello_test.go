@@ -132,7 +132,7 @@ func withLine(t *testing.T, m printertest.Model, f func(r *harness, p lineDialer
 		defer p.Close()
 		r := newHarness(t, nil, p, nil)
 		f(r, p)
-		r.d.Release()
+		hangUp(r.d)
 		p.Wait()
 	})
 }
@@ -161,7 +161,7 @@ func TestAnAnswerToAnotherProgramsGSrProvesNothing(t *testing.T) {
 	m.IDFence, m.LinesPerSecond = false, 4
 	withLine(t, m, func(r *harness, p lineDialer) {
 		r.want("A1", "processed")
-		r.d.Release()
+		hangUp(r.d)
 		// It leaves before it is answered; the answer comes to us.
 		p.till(strings.Repeat("x\n", 2) + "\x1dr\x01" + strings.Repeat("x\n", 12))
 		r.want("A2", "processed")
@@ -192,7 +192,7 @@ func TestAnAnswerThatAnEarlierConnectionLeftProvesNothing(t *testing.T) {
 				_, _ = c.Write([]byte{0})
 			}
 		}})
-		defer r.d.Release()
+		defer r.d.Retire()
 		r.want("A1", "processed")
 		time.Sleep(time.Minute) // another connection
 		out = true
@@ -205,7 +205,7 @@ func TestAnAnswerFromBeforeTheNULsProvesNothing(t *testing.T) {
 	m.IDFence, m.LinesPerSecond, m.BytesPerSecond = false, 4, 1000
 	withLine(t, m, func(r *harness, p lineDialer) {
 		r.want("A1", "processed")
-		r.d.Release()
+		r.d.Retire()
 		p.till(strings.Repeat("x\n", 14)) // about as long as it takes to send the first two series of NULs
 		for r.print("A2").kind() == "not ready" {
 			time.Sleep(5 * time.Second)
@@ -262,7 +262,7 @@ func TestBehindAPrintServerThatClosesEarlyTicketsEndAsSentWhole(t *testing.T) {
 			time.Sleep(time.Minute)
 			p.CloseAfterIdle(300 * time.Millisecond)
 			r.want("A5", "sent")
-			r.d.Release()
+			hangUp(r.d)
 			p.Wait()
 		})
 	}
@@ -274,7 +274,7 @@ func TestWhatATillStillPrintsDoesNotCostThePrinterItsID(t *testing.T) {
 	withLine(t, m, func(r *harness, p lineDialer) {
 		r.want("A1", "confirmed")
 		for range 3 {
-			r.d.Release()
+			hangUp(r.d)
 			p.till(strings.Repeat("x\n", 12))
 			r.want("A2", "confirmed")
 		}
@@ -317,7 +317,7 @@ func TestOverTCPAPrinterThatATillKeepsFromItsFirstProbeIsProbedLater(t *testing.
 		t.Fatal(err)
 	}
 	r := newHarness(t, nil, d, nil)
-	defer r.d.Release()
+	defer r.d.Retire()
 	p.DropEarly(20*time.Millisecond, printertest.Reset)
 	for range 4 {
 		r.want("A1", "clean")

@@ -45,7 +45,7 @@ func problemsOf(t *testing.T, d ticket.Delivery) (all []string) {
 			dev := printer.NewDevice(printer.DeviceOptions{Name: "x", Dialer: v, Confirm: p.Confirm})
 			out := printer.NewPaper(printer.Options{Name: d.Station + "x", Device: dev, Profile: p, Columns: columns})
 			proof, err := out.Print(t.Context(), d, func(context.Context) error { return nil })
-			dev.Release()
+			dev.Retire()
 			want := ticket.Confirmed
 			if p.Confirm == profile.ByStatus {
 				want = ticket.Processed

@@ -210,7 +210,7 @@ func drawings(t *testing.T) (d [4]string, size int) {
 			t.Fatal(r)
 		}
 	}
-	dev.Release()
+	hangUp(dev)
 	k.Wait()
 	for _, l := range k.Paper() {
 		if l.Picture != nil {
@@ -287,7 +287,7 @@ func play(t *testing.T, m printertest.Model, f mishap, drawn [4]string, size int
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	r[1] = deliver(ctx, p, 1)
-	dev.Release()
+	hangUp(dev)
 	k.Wait()
 	f.cause(k)
 	if !k.later {

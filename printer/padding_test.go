@@ -41,7 +41,7 @@ func TestPaddingThatThePrinterNeverReceivedIsSentAgain(t *testing.T) {
 	v := virtual.New(virtual.Options{Kanji: true})
 	w := &recordingDialer{onTCP(t, v), make(chan string, 1000)}
 	r := newHarness(t, v, w, nil)
-	t.Cleanup(r.d.Release)
+	t.Cleanup(r.d.Retire)
 	sendHalfAnImage(t, v)
 	v.StallAfter(150)
 	ended := make(chan outcome, 1)

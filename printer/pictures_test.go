@@ -177,7 +177,7 @@ func (m menu) print(t *testing.T, model profile.Profile, drawer *raster.Drawer) 
 	if o := r.printWith(t.Context(), r.p, m.order(), nil); o.err != nil {
 		t.Fatal(o.err)
 	}
-	r.d.Release() // without a cutter, the ticket ends here
+	r.d.Retire() // without a cutter, the ticket ends here
 	synctest.Wait()
 	for _, s := range v.Problems() {
 		t.Errorf("the printer recorded a problem: %s", s)

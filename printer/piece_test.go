@@ -21,7 +21,7 @@ func TestOnlyTheFirstCopyDirectlyBelowAPieceSaysToIgnoreIt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			withHarness(t, answersAll(), twoCopies, func(r *harness) {
 				r.want("A1", "confirmed")
-				r.d.Release()
+				hangUp(r.d)
 				long := orderOfLines(200)
 				long.Job = 2
 				if c.doubt {

@@ -143,8 +143,8 @@ func (d *Device) notAnswering() error {
 		now = Hung
 	}
 	d.setState(now)
-	return ticket.NotReady(fmt.Errorf("%s does not answer, but its port is open; to fix: %s",
-		d.o.Name, d.advice(now, false)))
+	_, advice := d.describe(now)
+	return ticket.NotReady(fmt.Errorf("%s does not answer, but its port is open; to fix: %s", d.o.Name, advice))
 }
 
 // endUnused ends a session on which no ticket was begun, because of err. A printer that is out of
@@ -217,7 +217,6 @@ func (d *Device) checkReady(s *session) error {
 	if !c.Any(escpos.Blocking) {
 		return nil
 	}
-	now := state(c)
-	return ticket.NotReady(fmt.Errorf("%s is %s (it reports: %s); %s",
-		d.o.Name, stateText(now), c, d.advice(now, false)))
+	text, advice := d.describe(state(c))
+	return ticket.NotReady(fmt.Errorf("%s is %s (it reports: %s); %s", d.o.Name, text, c, advice))
 }

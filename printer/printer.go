@@ -151,7 +151,7 @@ func (p *Paper) Print(ctx context.Context, d ticket.Delivery, begin func(context
 	if err := p.d.acquire(ctx); err != nil {
 		return "", err
 	}
-	defer p.d.unlock()
+	defer func() { <-p.d.lock }()
 	s, err := p.d.connect(ctx)
 	if err != nil {
 		return "", err

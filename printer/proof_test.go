@@ -100,12 +100,12 @@ func TestAConfiguredConfirmIsTheOnlyFenceThatIsAskedFor(t *testing.T) {
 		change := func(d *printer.DeviceOptions, _ *printer.Options) { d.Confirm = confirm }
 		withHarness(t, virtual.Options{Can: virtual.Everything, Kanji: true}, change, func(r *harness) {
 			r.want("A1", want)
-			r.d.Release()
+			hangUp(r.d)
 			// Another configuration is another question: what was found with the old one does not count.
 			auto := r.dev
 			auto.Confirm = profile.Auto
 			d := printer.NewDevice(auto)
-			defer d.Release()
+			defer d.Retire()
 			p := printer.NewPaper(printer.Options{Name: "grill", Profile: mustProfile(t), Device: d})
 			if o := r.printWith(r.t.Context(), p, orderOf("A2"), nil); o.kind() != "confirmed" {
 				t.Errorf("%s: %v", o.kind(), o.err)
@@ -256,7 +256,7 @@ func TestAPrinterThatFallsSilentInOrderGetsNothingUntilAPersonProbesIt(t *testin
 			other := virtual.New(virtual.Options{Can: realTimeOnly, Kanji: true})
 			wire := &replaceableDialer{to: good}
 			r := newHarness(t, other, wire, nil)
-			defer r.d.Release()
+			defer r.d.Retire()
 			for range 3 {
 				if o := r.print("A1"); o.err != nil {
 					t.Fatal(o.err)

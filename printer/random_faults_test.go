@@ -118,7 +118,7 @@ func TestUnderRandomFaultsEachTicketPrintsAndEachRepeatIsMarked(t *testing.T) {
 			time.Sleep(time.Hour) // it prints what it has received
 			v.Refill()
 			v.Set(virtual.CutterJam, false)
-			e.d.Release()
+			e.d.Retire()
 			e.check(fmt.Sprintf("seed %d, %+v", seed, o))
 		})
 	}

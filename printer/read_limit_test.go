@@ -84,7 +84,7 @@ func TestAPrinterThatNeverStopsSendingIsReadSlowly(t *testing.T) {
 						t.Errorf("%s after %s: %v", o.kind(), o.took, o.err)
 					}
 				}
-				r.d.Release()
+				r.d.Retire()
 				time.Sleep(time.Second) // until the reader has ended
 				if s := int64(time.Since(start)/time.Second) + 1; f.reads.Load() > 2100*s {
 					t.Errorf("%d reads in %d s", f.reads.Load(), s)

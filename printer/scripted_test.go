@@ -109,7 +109,7 @@ func TestRepliesAreReadInPiecesAndMixed(t *testing.T) {
 			}
 		}}
 		r := newScriptedHarness(t, s)
-		defer r.d.Release()
+		defer r.d.Retire()
 		for range 3 {
 			r.want("A1", "confirmed")
 		}
@@ -128,7 +128,7 @@ func TestAnUnknownIDIsReportedAsAnotherProgram(t *testing.T) {
 			}
 		}}
 		r := newScriptedHarness(t, s)
-		defer r.d.Release()
+		defer r.d.Retire()
 		r.want("A1", "confirmed") // probe, hello and ticket: three fences, two unknown ids each
 		synctest.Wait()
 		if st := r.d.Status(); st.Foreign != 6 || r.log.count("another program") != 1 {
@@ -156,7 +156,7 @@ func TestTheIDOfAnEarlierTicketProvesNothing(t *testing.T) {
 			}
 		}}
 		r := newScriptedHarness(t, s)
-		defer r.d.Release()
+		defer r.d.Retire()
 		r.want("A1", "doubt")
 		if r.d.Status().Foreign != 0 {
 			t.Error("our own old id was taken for another program's")
@@ -188,7 +188,7 @@ func TestALateAnswerIsNotTakenForTheNextOne(t *testing.T) {
 			}
 		}
 		r := newScriptedHarness(t, s)
-		defer r.d.Release()
+		defer r.d.Retire()
 		r.want("A1", "confirmed")
 		time.Sleep(time.Minute)
 		slow = true
@@ -209,7 +209,7 @@ func TestAnAnswerWithPaperOutIsNoProof(t *testing.T) {
 			}
 		}}
 		r := newScriptedHarness(t, s)
-		defer r.d.Release()
+		defer r.d.Retire()
 		r.want("A1", "processed")
 		synctest.Wait()
 		paper = 0x0c
@@ -231,7 +231,7 @@ func TestAPrinterThatDropsEachProbeGetsItsTicketsUnprobed(t *testing.T) {
 			}
 		}
 		r := newScriptedHarness(t, s)
-		defer r.d.Release()
+		defer r.d.Retire()
 		for range 3 {
 			r.want("A1", "clean")
 		}
@@ -243,7 +243,7 @@ func TestAOneWayConnectionIsProbedOnceAndNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &scriptedPrinter{}
 		r := newHarness(t, nil, oneWay{s}, nil)
-		defer r.d.Release()
+		defer r.d.Retire()
 		for range 2 {
 			if o := r.want("A1", "sent"); o.took > 0 {
 				t.Errorf("it was waited %s for nothing", o.took)
@@ -282,7 +282,7 @@ func TestEachFenceHasAnIDOfItsOwn(t *testing.T) {
 			}
 		}}
 		r := newScriptedHarness(t, s)
-		defer r.d.Release()
+		defer r.d.Retire()
 		for range 20 {
 			r.want("A1", "confirmed")
 		}

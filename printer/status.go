@@ -1,9 +1,11 @@
 package printer
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"ticketrail/printer/escpos"
@@ -82,9 +84,7 @@ func (d *Device) update(change func(*Status)) {
 		s.Since = time.Now()
 	}
 	low := s.Conditions.Has(escpos.PaperLow)
-	if s.Advice = d.advice(s.State, low); s.Advice == "" && s.CutOff {
-		s.Advice = d.cutOffAdvice()
-	}
+	s.Advice = d.advice(s)
 	now, lowChanged := *s, low != d.paperLow
 	d.paperLow = low
 	if now.State == was && !(lowChanged && low) {
@@ -101,7 +101,8 @@ func (d *Device) update(change func(*Status)) {
 	case changes > maxLogged:
 		return
 	}
-	level, msg := slog.LevelInfo, "printer is "+stateText(now.State)
+	text, _ := d.describe(now.State)
+	level, msg := slog.LevelInfo, "printer is "+text
 	if now.State == was {
 		msg = "paper is low"
 	}
@@ -166,99 +167,84 @@ func (d *Device) setState(state string) {
 	d.update(func(s *Status) { s.State, s.Conditions, s.Reported, s.Err = state, 0, nil, "" })
 }
 
-// state is the most urgent reported condition: the one that a person has to clear first.
+// states says what people see of each state, and which condition puts a printer into it: the most urgent first,
+// the one that a person has to clear first. text stands in "the printer is ..."; empty: as the state. advice is what
+// kitchen staff can do; it names the first thing to try for someone who stands in front of the printer.
+var states = []struct {
+	state        string
+	condition    escpos.Condition
+	text, advice string
+}{
+	{
+		Unrecoverable, escpos.Unrecoverable, "stopped by an error that only switching it off and on clears",
+		"switch the printer off, wait ten seconds, switch it on",
+	},
+	{
+		CutterError, escpos.CutterError, "stopped: its cutter is jammed",
+		"open the cover, take out the paper at the cutter, close it; " +
+			"if that does not help, switch the printer off and on",
+	},
+	{CoverOpen, escpos.CoverOpen, "stopped: its cover is open", "close the cover"},
+	{PaperOut, escpos.PaperOut, "out of paper", "put in a new roll of paper and close the cover"},
+	{
+		MechanicalError, escpos.MechanicalError, "stopped by a mechanical error",
+		"open the cover, take out jammed paper, close it",
+	},
+	{
+		Overheated, escpos.Overheated, "stopped: its print head is too hot",
+		"let it cool down; it continues by itself",
+	},
+	{Fault, escpos.Fault, "stopped by an error", "check which of its lamps blink; switch it off and on"},
+	{
+		Offline, escpos.Offline, "",
+		"check whether its cover is open, its paper is out or it is paused; press FEED; " +
+			"if it prints for other programs in this state, set confirm: none for it",
+	},
+	{
+		Busy, 0, "",
+		"check whether a till or another program keeps a connection to it; if not, switch it off and on",
+	},
+	{
+		Hung, 0, "hung: it does not process what it is sent",
+		"switch it off, wait ten seconds, switch it on; nothing was sent to it meanwhile. If it is another " +
+			"printer than before, run: ticketrail printers probe STATION",
+	},
+	{Unreachable, 0, "", "check its power, its cable and its address"},
+	{Clearing, 0, "clearing what another program left", ""},
+	// Logged only when a printer that is never asked connects after it was unreachable.
+	{Unknown, 0, "reachable again", ""},
+}
+
+// state is the most urgent reported condition.
 func state(c escpos.Condition) string {
-	for _, x := range []struct {
-		c     escpos.Condition
-		state string
-	}{
-		{escpos.Unrecoverable, Unrecoverable}, {escpos.CutterError, CutterError}, {escpos.CoverOpen, CoverOpen},
-		{escpos.PaperOut, PaperOut}, {escpos.MechanicalError, MechanicalError}, {escpos.Overheated, Overheated},
-		{escpos.Fault, Fault}, {escpos.Offline, Offline},
-	} {
-		if c.Has(x.c) {
+	for _, x := range states {
+		if c.Any(x.condition) {
 			return x.state
 		}
 	}
 	return Ready
 }
 
-// stateText is a state as it stands in "the printer is …".
-func stateText(state string) string {
-	switch state {
-	case PaperOut:
-		return "out of paper"
-	case CoverOpen:
-		return "stopped: its cover is open"
-	case CutterError:
-		return "stopped: its cutter is jammed"
-	case Unrecoverable:
-		return "stopped by an error that only switching it off and on clears"
-	case MechanicalError:
-		return "stopped by a mechanical error"
-	case Overheated:
-		return "stopped: its print head is too hot"
-	case Fault:
-		return "stopped by an error"
-	case Clearing:
-		return "clearing what another program left"
-	case Hung:
-		return "hung: it does not process what it is sent"
-	case Unknown: // logged only when a printer that is never asked connects after it was unreachable
-		return "reachable again"
-	}
-	return state
-}
-
-// cutOffAdvice is for a printer whose tickets end as sent although it could prove them.
-func (d *Device) cutOffAdvice() string {
-	return "it prints, but its connection ends before it can answer for a ticket: raise the idle time-out of its " +
-		"network interface or print server, then run: ticketrail printers probe " + d.o.Name
-}
-
-// advice is advice with the name of the station, where a command needs it.
-func (d *Device) advice(state string, low bool) string {
-	a := advice(state, low)
-	if state == Hung {
-		a += " " + d.o.Name
-	}
-	return a
-}
-
-// advice says what kitchen staff can do about a state. The texts go to the log, to the command line
-// and into the errors of tickets. They name the first thing to try for someone who stands in front
-// of the printer.
-func advice(state string, low bool) string {
-	switch state {
-	case PaperOut:
-		return "put in a new roll of paper and close the cover"
-	case CoverOpen:
-		return "close the cover"
-	case CutterError:
-		return "open the cover, take out the paper at the cutter, close it; " +
-			"if that does not help, switch the printer off and on"
-	case Unrecoverable:
-		return "switch the printer off, wait ten seconds, switch it on"
-	case MechanicalError:
-		return "open the cover, take out jammed paper, close it"
-	case Overheated:
-		return "let it cool down; it continues by itself"
-	case Fault:
-		return "check which of its lamps blink; switch it off and on"
-	case Offline:
-		return "check whether its cover is open, its paper is out or it is paused; press FEED; " +
-			"if it prints for other programs in this state, set confirm: none for it"
-	case Busy:
-		return "check whether a till or another program keeps a connection to it; if not, switch it off and on"
-	case Hung:
-		return "switch it off, wait ten seconds, switch it on; nothing was sent to it meanwhile. If it is another " +
-			"printer than before, run: ticketrail printers probe"
-	case Unreachable:
-		return "check its power, its cable and its address"
-	case Ready, Silent, Unknown, Clearing:
-		if low {
-			return "have a new roll of paper ready"
+// describe is for the log, the command line and the errors of tickets.
+func (d *Device) describe(state string) (text, advice string) {
+	for _, x := range states {
+		if x.state == state {
+			return cmp.Or(x.text, state), strings.ReplaceAll(x.advice, "STATION", d.o.Name)
 		}
+	}
+	return state, ""
+}
+
+// advice is also for a printer that prints.
+func (d *Device) advice(s *Status) string {
+	switch _, advice := d.describe(s.State); {
+	case advice != "":
+		return advice
+	case s.Conditions.Has(escpos.PaperLow):
+		return "have a new roll of paper ready"
+	case s.CutOff:
+		return "it prints, but its connection ends before it can answer for a ticket: raise the idle time-out of its " +
+			"network interface or print server, then run: ticketrail printers probe " + d.o.Name
 	}
 	return ""
 }

@@ -20,7 +20,7 @@ func harnessOverTCP(t *testing.T, o virtual.Options) *harness {
 	d := onTCP(t, v)
 	r := newHarness(t, v, d, func(d *printer.DeviceOptions, _ *printer.Options) { d.Linger = 100 * time.Millisecond })
 	t.Cleanup(func() {
-		r.d.Release()
+		r.d.Retire()
 		for _, s := range v.Problems() {
 			t.Errorf("the printer recorded a problem: %s", s)
 		}
@@ -51,7 +51,7 @@ func TestOverTCPAnIdleConnectionThatWasResetIsNotReused(t *testing.T) {
 		r.want("A1", "confirmed")
 		r.v.Reset()
 	}
-	r.d.Release()
+	hangUp(r.d)
 	n := 0
 	for _, x := range r.v.Tickets() {
 		if x.Text != "" { // a cut of which it is not known that it came to the printer is repeated
@@ -69,7 +69,7 @@ func TestOverTCPAResetMidTicketIsInDoubt(t *testing.T) {
 		if o := r.print("A1"); o.err != nil {
 			t.Fatal(o.err)
 		}
-		r.d.Release()
+		hangUp(r.d)
 		after := 200
 		if can == 0 {
 			after = padding() + 20
@@ -99,7 +99,7 @@ func TestOverTCPAPrinterOutOfPaperIsWaitedFor(t *testing.T) {
 		r.v.Refill()
 	}()
 	r.want("A2", "confirmed")
-	r.d.Release()
+	hangUp(r.d)
 	if n := r.v.TicketCount(); n != 2 {
 		t.Errorf("%d tickets", n)
 	}

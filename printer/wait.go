@@ -153,7 +153,7 @@ func (a *attempt) cutOff(err error, whole bool) (ticket.Proof, error) {
 			return "", err
 		}
 		a.d.o.Logger.Warn("the connection ends before the printer can answer: such tickets end as sent",
-			"printer", a.d.o.Name, "advice", a.d.cutOffAdvice())
+			"printer", a.d.o.Name, "advice", a.d.Status().Advice)
 	}
 	c, ok := a.s.conn.(acknowledger)
 	if !ok || !whole {

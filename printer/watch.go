@@ -103,5 +103,5 @@ func (d *Device) endPoll() {
 	d.mu.Lock()
 	d.cancelPoll = nil
 	d.mu.Unlock()
-	d.unlock()
+	<-d.lock
 }
